@@ -1,0 +1,99 @@
+/* Attributes of functions, results, parameters, call sites and globals.
+ *
+ * A set is an interned list of attributes in the order written; set 0 is empty. Attributes are
+ * kept whether or not the compiler knows them: name and payload are enough to print them back.
+ * Those the compiler reads are rows of attributes.def and compared by their fixed id. */
+#ifndef NVM_IR_ATTRIBUTE_H
+#define NVM_IR_ATTRIBUTE_H
+
+#include "ir/type.h"
+
+enum attr_payload {
+  ATTR_FLAG,   /* noinline */
+  ATTR_INT,    /* align 16, dereferenceable(8): number */
+  ATTR_TYPE,   /* byval(%struct.S): type; TYPE_NONE when the older spelling had none */
+  ATTR_STRING, /* "key"="value": str2 the value; no value: has_value false */
+  ATTR_TEXT,   /* memory(argmem: read), range(i32 0, 9): str2 the text between the parentheses */
+};
+
+enum attr_id {
+  ATTR_UNKNOWN,
+#define ATTRIBUTE(ENUM, keyword, payload, meaning) ATTR_##ENUM,
+#include "ir/attributes.def"
+#undef ATTRIBUTE
+  ATTR_ID_COUNT,
+};
+
+struct attr_info {
+  const char *keyword;
+  const char *meaning;
+  enum attr_payload payload;
+};
+extern const struct attr_info attr_table[ATTR_ID_COUNT];
+
+/* The id of a keyword, or ATTR_UNKNOWN. */
+enum attr_id attr_find(const char *keyword, size_t length);
+
+struct nvm_attr {
+  uint16_t id;     /* enum attr_id; ATTR_UNKNOWN for strings */
+  uint8_t payload; /* enum attr_payload */
+  bool has_value;  /* ATTR_STRING */
+  struct nvm_type type;
+  struct nvm_str str, str2; /* ATTR_STRING: key, value; ATTR_TEXT: str2 */
+  uint64_t number;
+};
+
+struct nvm_attrset {
+  uint32_t index;
+};
+
+struct attrset_info {
+  uint32_t first, count; /* into `attrs` */
+};
+
+/* The attributes of a function or call: of the function itself, of its result, of its parameters.
+ * Interned too; list 0 is all empty. */
+struct nvm_attrlist {
+  uint32_t index;
+};
+
+struct attrlist_info {
+  struct nvm_attrset function;
+  struct nvm_attrset result;
+  uint32_t first, count; /* into `parameter_sets`; parameters beyond have none */
+};
+
+struct attr_table_data {
+  struct arena *arena;
+  VEC(struct nvm_attr) attrs;
+  VEC(struct attrset_info) sets;
+  VEC(struct attrlist_info) lists;
+  VEC(struct nvm_attrset) parameter_sets;
+  uint32_t *slots; /* interning of sets */
+  uint32_t slot_count;
+  uint32_t *list_slots;
+  uint32_t list_slot_count;
+};
+
+bool attr_table_init(struct attr_table_data *t, struct arena *arena);
+
+struct nvm_attrset attrset_make(struct attr_table_data *t, const struct nvm_attr *attrs,
+                                uint32_t count);
+struct nvm_attrlist attrlist_make(struct attr_table_data *t, struct nvm_attrset function,
+                                  struct nvm_attrset result, const struct nvm_attrset *parameters,
+                                  uint32_t count);
+
+/* The attribute with this id in the set, or NULL. */
+const struct nvm_attr *attrset_find(const struct attr_table_data *t, struct nvm_attrset s,
+                                    enum attr_id id);
+/* The string attribute with this key, or NULL. */
+const struct nvm_attr *attrset_find_string(const struct attr_table_data *t, struct nvm_attrset s,
+                                           struct nvm_str key);
+struct nvm_attrset attrlist_parameter(const struct attr_table_data *t, struct nvm_attrlist l,
+                                      uint32_t i);
+static inline const struct attrlist_info *attrlist_info(const struct attr_table_data *t,
+                                                        struct nvm_attrlist l) {
+  return &t->lists.data[l.index];
+}
+
+#endif

@@ -1,0 +1,136 @@
+/* Functions: blocks and instructions, all in flat tables indexed by handle.
+ *
+ * Blocks and the instructions of a block are doubly linked through their records, so that passes
+ * insert and remove in constant time; ids never change and are never reused. Removed instructions
+ * keep their slot with block 0. Parallel tables hold what only some readers want. */
+#ifndef NVM_IR_FUNCTION_H
+#define NVM_IR_FUNCTION_H
+
+#include "ir/module.h"
+
+struct nvm_inst {
+  uint16_t op;    /* enum op */
+  uint16_t flags; /* INST_, CALL_TAIL_, ALLOCA_ */
+  struct nvm_type type; /* of the result; TYPE_VOID: none */
+  struct nvm_block block; /* {0}: removed */
+  struct nvm_inst_id previous, next;
+  uint32_t first_operand; /* into function->operands */
+  uint32_t operand_count;
+  uint32_t aux; /* by op: ALLOCA, GEP: a type; LOAD…ATOMICRMW: memory_access; ICMP, FCMP:
+                   predicate; CALL: call site; DBG_RECORD: dbg_kind; VA_ARG: unused */
+};
+_Static_assert(sizeof(struct nvm_inst) <= 32, "an instruction is 32 bytes plus 4 per operand");
+
+struct nvm_block_info {
+  struct nvm_inst_id first, last;
+  struct nvm_block previous, next; /* layout order; the entry block comes first */
+  struct nvm_str name;             /* 0: numbered */
+  bool removed;
+};
+
+struct nvm_function {
+  struct symbol symbol;
+  struct nvm_module *module;
+  struct nvm_type type; /* TY_FUNCTION */
+  uint32_t convention;
+  uint32_t address_space;
+  uint8_t align_log2;
+  struct nvm_attrlist attributes;
+  uint32_t intrinsic; /* enum intrinsic_id (ir/intrinsic.h), 0: not an intrinsic */
+  struct nvm_str gc;
+  struct nvm_value prefix, prologue, personality;
+
+  VEC(struct nvm_inst) insts;        /* [0]: dummy */
+  VEC(struct nvm_value) operands;
+  VEC(struct nvm_block_info) blocks; /* [0]: dummy */
+  struct nvm_block entry, last_block;
+  struct nvm_str *arg_names;         /* one per parameter, or NULL */
+  /* Parallel to insts, same capacity rule: grown together by function_add_inst. */
+  VEC(uint32_t) uses;                /* how many operands name the instruction */
+  VEC(struct nvm_str) names;
+  VEC(struct nvm_meta) locations;    /* !dbg */
+  VEC(uint32_t) attachments;         /* chains in module->attachments */
+  VEC(uint32_t) positions;           /* byte offset in the source, low 32 bits; 0: made by a pass */
+};
+
+/* Number of parameters and the type of parameter i. */
+uint32_t function_arg_count(const struct nvm_function *f);
+struct nvm_type function_arg_type(const struct nvm_function *f, uint32_t i);
+struct nvm_type function_result_type(const struct nvm_function *f);
+static inline bool function_is_declaration(const struct nvm_function *f) {
+  return f->entry.index == 0;
+}
+/* Kernel by calling convention or by !nvvm.annotations (which the front end turns into
+ * CC_PTX_KERNEL when it has read the file). */
+static inline bool function_is_kernel(const struct nvm_function *f) {
+  return f->convention == CC_PTX_KERNEL || f->convention == CC_SPIR_KERNEL;
+}
+
+static inline struct nvm_inst *function_inst(const struct nvm_function *f, struct nvm_inst_id i) {
+  return &f->insts.data[i.index];
+}
+static inline struct nvm_block_info *function_block(const struct nvm_function *f,
+                                                    struct nvm_block b) {
+  return &f->blocks.data[b.index];
+}
+static inline struct nvm_value inst_operand(const struct nvm_function *f, const struct nvm_inst *i,
+                                            uint32_t k) {
+  return f->operands.data[i->first_operand + k];
+}
+static inline bool block_is_none(struct nvm_block b) { return b.index == 0; }
+static inline bool inst_is_none(struct nvm_inst_id i) { return i.index == 0; }
+
+/* The type of any value as an operand in f. */
+struct nvm_type value_type(const struct nvm_function *f, struct nvm_value v);
+
+/* A new block at the end of the layout. {0} when out of memory. */
+struct nvm_block function_add_block(struct nvm_function *f, struct nvm_str name);
+/* Moves b before `before` in the layout; {0}: to the end. */
+void function_move_block(struct nvm_function *f, struct nvm_block b, struct nvm_block before);
+/* Removes a block and its instructions; nothing may refer to them any more. */
+void function_remove_block(struct nvm_function *f, struct nvm_block b);
+
+/* A new instruction, not yet in a block; operands are copied and their uses counted.
+ * {0} when out of memory. */
+struct nvm_inst_id function_add_inst(struct nvm_function *f, enum op op, uint16_t flags,
+                                     struct nvm_type type, const struct nvm_value *operands,
+                                     uint32_t count, uint32_t aux);
+/* Puts i at the end of b, or before the instruction `before` in its block. */
+void inst_append(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block b);
+void inst_insert_before(struct nvm_function *f, struct nvm_inst_id i, struct nvm_inst_id before);
+/* Takes i out of its block, keeping it; removes it for good, releasing its operands. */
+void inst_unlink(struct nvm_function *f, struct nvm_inst_id i);
+void inst_remove(struct nvm_function *f, struct nvm_inst_id i);
+void inst_set_operand(struct nvm_function *f, struct nvm_inst_id i, uint32_t k, struct nvm_value v);
+/* Appends one operand (phi, switch); false when out of memory. */
+bool inst_add_operand(struct nvm_function *f, struct nvm_inst_id i, struct nvm_value v);
+/* Removes operands k..k+count-1, keeping the order of the rest. */
+void inst_remove_operands(struct nvm_function *f, struct nvm_inst_id i, uint32_t k, uint32_t count);
+
+/* The terminator of b, {0} if it has none. */
+struct nvm_inst_id block_terminator(const struct nvm_function *f, struct nvm_block b);
+/* Successors of b, in operand order, with repetitions: their number, and number k. */
+uint32_t block_successor_count(const struct nvm_function *f, struct nvm_block b);
+struct nvm_block block_successor(const struct nvm_function *f, struct nvm_block b, uint32_t k);
+
+/* Calls: the callee (last operand), number of arguments, the call site record. */
+static inline struct nvm_value call_callee(const struct nvm_function *f, const struct nvm_inst *i) {
+  return inst_operand(f, i, i->operand_count - 1);
+}
+static inline const struct call_site *call_site_of(const struct nvm_function *f,
+                                                   const struct nvm_inst *i) {
+  return &f->module->call_sites.data[i->aux];
+}
+/* Arguments without bundle operands. */
+uint32_t call_arg_count(const struct nvm_function *f, const struct nvm_inst *i);
+
+/* Iteration: for (struct nvm_block b = f->entry; !block_is_none(b); b = function_block(f, b)->next)
+ * and for (struct nvm_inst_id i = function_block(f, b)->first; !inst_is_none(i);
+ *          i = function_inst(f, i)->next) */
+#define FOR_EACH_BLOCK(f, b) \
+  for (struct nvm_block b = (f)->entry; b.index != 0; b = (f)->blocks.data[b.index].next)
+#define FOR_EACH_INST(f, b, i)                                                  \
+  for (struct nvm_inst_id i = (f)->blocks.data[(b).index].first; i.index != 0; \
+       i = (f)->insts.data[i.index].next)
+
+#endif

@@ -1,0 +1,39 @@
+/* Sizes, alignments and offsets of types in memory. The rules come from the module's data layout
+ * string, read by target/; the IR itself only needs this small summary of it.
+ * All results in bytes unless a name says bits. */
+#ifndef NVM_IR_LAYOUT_H
+#define NVM_IR_LAYOUT_H
+
+#include "ir/type.h"
+
+enum { LAYOUT_ADDRESS_SPACES = 8 }; /* spaces beyond use the entry of space 0 */
+
+struct nvm_layout {
+  uint8_t pointer_bits[LAYOUT_ADDRESS_SPACES];
+  uint8_t int_align_log2[8]; /* [k]: ABI alignment of iN with N <= 2^k, k = 0..7 */
+  uint8_t float_align_log2[7]; /* [k]: of a float of 2^k bits, k = 4..6 used */
+  uint8_t vector_align_log2[12]; /* [k]: of a vector of 2^k bits; 0xff: natural */
+};
+
+/* NVPTX's 64-bit layout: everything naturally aligned, i128 16 bytes. */
+extern const struct nvm_layout nvm_layout_default;
+
+/* Bits a value holds: i1 has 1, a struct the bits of its bytes. */
+uint64_t layout_bits(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty);
+/* Bytes a store writes: i1 has 1, i24 has 3. */
+uint64_t layout_store_size(const struct nvm_layout *l, const struct type_table *t,
+                           struct nvm_type ty);
+/* Bytes from one array element to the next: i24 has 4. Saturates at UINT64_MAX / 16. */
+uint64_t layout_alloc_size(const struct nvm_layout *l, const struct type_table *t,
+                           struct nvm_type ty);
+/* ABI alignment, a power of two. */
+uint32_t layout_align(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty);
+/* Byte offset of member i of a struct. */
+uint64_t layout_member_offset(const struct nvm_layout *l, const struct type_table *t,
+                              struct nvm_type ty, uint32_t i);
+
+static inline uint32_t layout_pointer_bits(const struct nvm_layout *l, uint32_t address_space) {
+  return l->pointer_bits[address_space < LAYOUT_ADDRESS_SPACES ? address_space : 0];
+}
+
+#endif

@@ -1,0 +1,17 @@
+/* The canonical text of a module. What is printed parses back to the same module, and prints to the
+ * same bytes again. Accepted by LLVM 19 for modules within its own syntax. */
+#ifndef NVM_IR_PRINT_H
+#define NVM_IR_PRINT_H
+
+#include "ir/function.h"
+
+/* Appends the text to `out`. NVM_OUT_OF_MEMORY if a table or the text did not fit. */
+enum nvm_status print_module(const struct nvm_module *m, struct textbuf *out);
+/* One function as `define … { … }` or `declare …`, for dumps; unnamed metadata by number. */
+enum nvm_status print_function(const struct nvm_function *f, struct textbuf *out);
+/* One instruction without its indentation and newline; for diagnostics and traces. */
+enum nvm_status print_inst(const struct nvm_function *f, struct nvm_inst_id i, struct textbuf *out);
+/* An operand with its type: `i32 %x`, `ptr @g`, `float 1.000000e+00`. */
+enum nvm_status print_value(const struct nvm_function *f, struct nvm_value v, struct textbuf *out);
+
+#endif

@@ -1,0 +1,134 @@
+/* Types: interned records, compared as handles. */
+#ifndef NVM_IR_TYPE_H
+#define NVM_IR_TYPE_H
+
+#include "support/textbuf.h"
+
+/* A type of one module. {0} is "no type" (never valid in finished IR). */
+struct nvm_type {
+  uint32_t index;
+};
+
+enum type_kind {
+  TY_NONE,
+  TY_VOID,
+  TY_LABEL,
+  TY_METADATA,
+  TY_TOKEN,
+  TY_INT,    /* width: bits, 1..128 */
+  TY_HALF,   /* from here to TY_DOUBLE: IEEE and bfloat16 formats */
+  TY_BFLOAT,
+  TY_FLOAT,
+  TY_DOUBLE,
+  TY_PTR,    /* width: address space. Pointee types of the older dialect are erased */
+  TY_VECTOR, /* element, count: fixed number of lanes */
+  TY_ARRAY,  /* element, count */
+  TY_STRUCT, /* members; packed; name if it has one; opaque if named and without a body */
+  TY_FUNCTION, /* element: result; members: parameters; variadic */
+  TY_KIND_COUNT,
+};
+
+enum { TYPE_MAX_INT_BITS = 128 };
+
+enum { TYPE_PACKED = 1, TYPE_OPAQUE = 2, TYPE_VARIADIC = 4 };
+
+struct type_info {
+  uint8_t kind;  /* enum type_kind */
+  uint8_t flags; /* TYPE_ */
+  uint32_t width;            /* TY_INT: bits; TY_PTR: address space */
+  struct nvm_type element;   /* TY_VECTOR, TY_ARRAY: element; TY_FUNCTION: result */
+  uint32_t first_member;     /* TY_STRUCT, TY_FUNCTION: into the table's member pool */
+  uint64_t count;            /* TY_VECTOR, TY_ARRAY: elements; TY_STRUCT, TY_FUNCTION: members */
+  struct nvm_str name;       /* TY_STRUCT: its name without %, or 0 */
+};
+
+/* The handles every table starts with, so that they are constants. */
+#define TYPE_NONE ((struct nvm_type){0})
+#define TYPE_VOID ((struct nvm_type){1})
+#define TYPE_LABEL ((struct nvm_type){2})
+#define TYPE_METADATA ((struct nvm_type){3})
+#define TYPE_TOKEN ((struct nvm_type){4})
+#define TYPE_I1 ((struct nvm_type){5})
+#define TYPE_I8 ((struct nvm_type){6})
+#define TYPE_I16 ((struct nvm_type){7})
+#define TYPE_I32 ((struct nvm_type){8})
+#define TYPE_I64 ((struct nvm_type){9})
+#define TYPE_I128 ((struct nvm_type){10})
+#define TYPE_HALF ((struct nvm_type){11})
+#define TYPE_BFLOAT ((struct nvm_type){12})
+#define TYPE_FLOAT ((struct nvm_type){13})
+#define TYPE_DOUBLE ((struct nvm_type){14})
+#define TYPE_PTR ((struct nvm_type){15}) /* address space 0 */
+enum { TYPE_FIRST_DERIVED = 16 };
+
+struct type_table {
+  struct arena *arena;
+  struct strtab *strings;
+  VEC(struct type_info) infos;
+  VEC(struct nvm_type) members;
+  VEC(struct nvm_type) named; /* named structs in order of first appearance */
+  uint32_t *slots;            /* interning: open addressing over infos */
+  uint32_t slot_count;
+  uint32_t *named_slots;      /* struct name → index into named + 1 */
+  uint32_t named_slot_count;
+};
+
+bool type_table_init(struct type_table *t, struct arena *arena, struct strtab *strings);
+
+static inline const struct type_info *type_info(const struct type_table *t, struct nvm_type ty) {
+  return &t->infos.data[ty.index];
+}
+static inline enum type_kind type_kind(const struct type_table *t, struct nvm_type ty) {
+  return (enum type_kind)t->infos.data[ty.index].kind;
+}
+static inline bool type_equal(struct nvm_type a, struct nvm_type b) { return a.index == b.index; }
+
+/* Interning constructors; TYPE_NONE when out of memory. */
+struct nvm_type type_int(struct type_table *t, uint32_t bits);
+struct nvm_type type_ptr(struct type_table *t, uint32_t address_space);
+struct nvm_type type_vector(struct type_table *t, struct nvm_type element, uint64_t lanes);
+struct nvm_type type_array(struct type_table *t, struct nvm_type element, uint64_t count);
+struct nvm_type type_struct(struct type_table *t, const struct nvm_type *members, uint32_t count,
+                            bool packed);
+struct nvm_type type_function(struct type_table *t, struct nvm_type result,
+                              const struct nvm_type *parameters, uint32_t count, bool variadic);
+
+/* The named struct, made opaque if it was not known. */
+struct nvm_type type_named(struct type_table *t, struct nvm_str name);
+/* Gives a named struct its body; the members are copied. False when out of memory. */
+bool type_set_body(struct type_table *t, struct nvm_type named, const struct nvm_type *members,
+                   uint32_t count, bool packed);
+
+/* Member i of a struct, parameter i of a function type. */
+static inline struct nvm_type type_member(const struct type_table *t, struct nvm_type ty,
+                                          uint32_t i) {
+  return t->members.data[t->infos.data[ty.index].first_member + i];
+}
+/* The type of element i of a vector, array or struct; TYPE_NONE if there is none. */
+struct nvm_type type_element(const struct type_table *t, struct nvm_type ty, uint64_t i);
+/* The element type of a vector, else the type itself. */
+struct nvm_type type_scalar(const struct type_table *t, struct nvm_type ty);
+/* A vector of `like`'s length with these elements, or the scalar if `like` is none. */
+struct nvm_type type_with_lanes_of(struct type_table *t, struct nvm_type scalar,
+                                   struct nvm_type like);
+
+bool type_is_int(const struct type_table *t, struct nvm_type ty);
+bool type_is_float(const struct type_table *t, struct nvm_type ty);
+bool type_is_ptr(const struct type_table *t, struct nvm_type ty);
+bool type_is_vector(const struct type_table *t, struct nvm_type ty);
+bool type_is_aggregate(const struct type_table *t, struct nvm_type ty); /* array or struct */
+/* Whether the type is or contains, as a vector, integers (floats, pointers). */
+bool type_is_int_or_vector(const struct type_table *t, struct nvm_type ty);
+bool type_is_float_or_vector(const struct type_table *t, struct nvm_type ty);
+bool type_is_ptr_or_vector(const struct type_table *t, struct nvm_type ty);
+/* May be the type of an instruction's result or operand (not void, label, function, opaque). */
+bool type_is_first_class(const struct type_table *t, struct nvm_type ty);
+/* Has a size (no function, void, opaque struct, nor anything that contains one). */
+bool type_is_sized(const struct type_table *t, struct nvm_type ty);
+/* Bits of a scalar: integers and floats; 0 for all others (pointers depend on the layout). */
+uint32_t type_scalar_bits(const struct type_table *t, struct nvm_type ty);
+
+/* Writes the type as the text has it: `{ i32, ptr addrspace(1) }`, `%struct.foo`. */
+void type_print(const struct type_table *t, struct nvm_type ty, struct textbuf *out);
+
+#endif

@@ -1,0 +1,178 @@
+/* Arenas, after the usual bump-pointer scheme. Small objects share chunks that double up to
+ * LARGEST_CHUNK; an object of LARGE_OBJECT bytes or more gets a chunk of its own, which
+ * arena_grow() resizes through the allocator, so that a vector that grows to gigabytes never
+ * leaves copies of itself behind. */
+#include "support/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 16, LARGE_OBJECT = 64 * 1024, LARGEST_CHUNK = 1024 * 1024 };
+#ifdef NVM_HOSTILE /* the checking build: smallest possible chunks, so that every edge is met */
+enum { FIRST_CHUNK = 64 };
+#else
+enum { FIRST_CHUNK = 8 * 1024 };
+#endif
+
+struct arena_chunk {
+  struct arena_chunk *previous; /* doubly linked, since a dedicated chunk moves when it grows */
+  struct arena_chunk *next;
+  size_t bytes; /* header included */
+  bool dedicated;
+};
+
+enum { HEADER = (sizeof(struct arena_chunk) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT };
+
+static void *default_resize(void *state, void *memory, size_t old_bytes, size_t new_bytes) {
+  (void)state;
+  (void)old_bytes;
+  if (new_bytes == 0) {
+    free(memory);
+    return NULL;
+  }
+  return realloc(memory, new_bytes);
+}
+
+const struct nvm_allocator nvm_default_allocator = {default_resize, NULL};
+
+void arena_init(struct arena *a, struct nvm_allocator allocator) {
+  *a = (struct arena){.allocator = allocator, .chunk_bytes = FIRST_CHUNK};
+}
+
+static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1); }
+
+/* Whether `more` bytes may still be asked for; counts them if so. */
+static bool arena_charge(struct arena *a, size_t more) {
+  if (a->limit_bytes != 0 && (more > a->limit_bytes || a->total_bytes > a->limit_bytes - more)) {
+    a->failed = true;
+    return false;
+  }
+  a->total_bytes += more;
+  return true;
+}
+
+static struct arena_chunk *chunk_add(struct arena *a, size_t payload, bool dedicated) {
+  size_t bytes = HEADER + payload;
+  if (bytes < payload || !arena_charge(a, bytes)) {
+    a->failed = true;
+    return NULL;
+  }
+  struct arena_chunk *c = a->allocator.resize(a->allocator.state, NULL, 0, bytes);
+  if (!c) {
+    a->total_bytes -= bytes;
+    a->failed = true;
+    return NULL;
+  }
+  *c = (struct arena_chunk){.next = a->chunks, .bytes = bytes, .dedicated = dedicated};
+  if (a->chunks) a->chunks->previous = c;
+  a->chunks = c;
+  return c;
+}
+
+static unsigned char *chunk_payload(struct arena_chunk *c) { return (unsigned char *)c + HEADER; }
+
+void *arena_alloc(struct arena *a, size_t bytes) {
+  if (bytes > SIZE_MAX / 2) {
+    a->failed = true;
+    return NULL;
+  }
+  bytes = bytes ? round_up(bytes) : ALIGNMENT;
+  if (bytes >= LARGE_OBJECT) {
+    struct arena_chunk *c = chunk_add(a, bytes, true);
+    return c ? memset(chunk_payload(c), 0, bytes) : NULL;
+  }
+  if (bytes <= (size_t)(a->limit - a->free)) {
+    void *result = a->free;
+    a->free += bytes;
+    return memset(result, 0, bytes);
+  }
+  size_t payload = a->chunk_bytes > bytes ? a->chunk_bytes : bytes;
+  struct arena_chunk *c = chunk_add(a, payload, false);
+  if (!c) return NULL;
+  if (a->chunk_bytes < LARGEST_CHUNK) a->chunk_bytes *= 2;
+  a->free = chunk_payload(c) + bytes;
+  a->limit = chunk_payload(c) + payload;
+  return memset(chunk_payload(c), 0, bytes);
+}
+
+/* Resizes the dedicated chunk that holds `memory`. */
+static void *chunk_grow(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes) {
+  struct arena_chunk *c = (struct arena_chunk *)((unsigned char *)memory - HEADER);
+  size_t old_size = c->bytes, new_size = HEADER + round_up(new_bytes);
+  if (new_size <= old_size) return memory;
+  if (!arena_charge(a, new_size - old_size)) return NULL;
+  struct arena_chunk *moved = a->allocator.resize(a->allocator.state, c, old_size, new_size);
+  if (!moved) {
+    a->total_bytes -= new_size - old_size;
+    a->failed = true;
+    return NULL;
+  }
+  moved->bytes = new_size;
+  if (moved->previous) moved->previous->next = moved;
+  else a->chunks = moved;
+  if (moved->next) moved->next->previous = moved;
+  memset(chunk_payload(moved) + old_bytes, 0, new_size - HEADER - old_bytes);
+  return chunk_payload(moved);
+}
+
+void *arena_grow(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes) {
+  if (!memory || old_bytes == 0) return arena_alloc(a, new_bytes);
+  if (new_bytes <= old_bytes) return memory;
+  if (new_bytes > SIZE_MAX / 2) {
+    a->failed = true;
+    return NULL;
+  }
+  /* An object has a dedicated chunk exactly if its rounded size has reached LARGE_OBJECT. */
+  size_t old_rounded = round_up(old_bytes), new_rounded = round_up(new_bytes);
+  if (old_rounded >= LARGE_OBJECT) return chunk_grow(a, memory, old_bytes, new_bytes);
+  if (new_rounded <= old_rounded) return memory;
+  unsigned char *end = (unsigned char *)memory + old_rounded;
+  if (end == a->free && new_rounded < LARGE_OBJECT &&
+      new_rounded - old_rounded <= (size_t)(a->limit - a->free)) {
+    a->free += new_rounded - old_rounded;
+    memset(end, 0, new_rounded - old_rounded);
+    return memory;
+  }
+  void *result = arena_alloc(a, new_bytes);
+  return result ? memcpy(result, memory, old_bytes) : NULL;
+}
+
+char *arena_copy(struct arena *a, const void *data, size_t bytes) {
+  char *result = arena_alloc(a, bytes + 1);
+  if (result && bytes) memcpy(result, data, bytes);
+  return result;
+}
+
+static void chunk_free(struct arena *a, struct arena_chunk *c) {
+  a->allocator.resize(a->allocator.state, c, c->bytes, 0);
+}
+
+void arena_reset(struct arena *a) {
+  struct arena_chunk *keep = NULL, *next;
+  for (struct arena_chunk *c = a->chunks; c; c = next) {
+    next = c->next;
+    if (!keep && !c->dedicated) {
+      keep = c;
+    } else {
+      a->total_bytes -= c->bytes;
+      chunk_free(a, c);
+    }
+  }
+  a->chunks = keep;
+  a->free = a->limit = NULL;
+  if (!keep) return;
+  keep->previous = keep->next = NULL;
+  a->free = chunk_payload(keep);
+  a->limit = (unsigned char *)keep + keep->bytes;
+}
+
+void arena_free(struct arena *a) {
+  struct arena_chunk *next;
+  for (struct arena_chunk *c = a->chunks; c; c = next) {
+    next = c->next;
+    chunk_free(a, c);
+  }
+  size_t limit = a->limit_bytes;
+  arena_init(a, a->allocator);
+  a->limit_bytes = limit;
+}

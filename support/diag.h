@@ -1,0 +1,71 @@
+/* Diagnostics as values. The library reports; only the driver renders text, carets and JSON.
+ *
+ * Every kind of diagnostic is a row of support/diags.def: its id, its severity, its message with
+ * %0 %1 … %9 for the arguments, and what it means. A diagnostic carries the byte range
+ * [begin, end) of the source it speaks of, and its arguments as text. */
+#ifndef NVM_SUPPORT_DIAG_H
+#define NVM_SUPPORT_DIAG_H
+
+#include "support/textbuf.h"
+
+enum diag_severity { DIAG_ERROR, DIAG_WARNING, DIAG_REMARK, DIAG_NOTE };
+
+enum diag_id {
+#define DIAG(id, severity, message, meaning) DIAG_##id,
+#include "support/diags.def"
+#undef DIAG
+  DIAG_COUNT
+};
+
+enum { DIAG_MAX_ARGUMENTS = 6 };
+
+/* A range of bytes in one source; {0, 0} where there is none. */
+struct diag_range {
+  uint32_t source; /* which input: 0 the main file, 1… the linked ones */
+  uint64_t begin;
+  uint64_t end;
+};
+
+struct diag {
+  enum diag_id id;
+  enum diag_severity severity;
+  struct diag_range range;
+  struct nvm_text message;  /* rendered, without location; owned by the sink's arena */
+  struct nvm_text function; /* the function it speaks of, without @; empty: none */
+  struct nvm_text hint;     /* what to try, or empty */
+};
+
+struct diag_sink {
+  struct arena *arena; /* borrowed; owns the texts */
+  VEC(struct diag) list;
+  uint32_t error_count;
+  uint32_t error_limit; /* stop storing errors beyond this number; 0: no limit */
+};
+
+void diag_sink_init(struct diag_sink *s, struct arena *arena, uint32_t error_limit);
+
+/* Reports with the arguments that the row's %0, %1 … name. `count` may be 0.
+ * Returns the stored diagnostic (to add a hint or function), or NULL when it was not stored. */
+struct diag *diag_report(struct diag_sink *s, enum diag_id id, struct diag_range range,
+                         const struct nvm_text *arguments, uint32_t count);
+
+/* Shorthand with NUL-terminated arguments, up to the first NULL of the three. */
+struct diag *diag_report_s(struct diag_sink *s, enum diag_id id, struct diag_range range,
+                           const char *a0, const char *a1, const char *a2);
+
+/* Facts of a row. */
+const char *diag_name(enum diag_id id);    /* "undefined-value" */
+const char *diag_message(enum diag_id id); /* with its %0 … */
+const char *diag_meaning(enum diag_id id); /* a sentence for `nvmini diagnostics ID` */
+enum diag_severity diag_severity(enum diag_id id);
+
+/* Whether reporting more errors makes sense. */
+static inline bool diag_full(const struct diag_sink *s) {
+  return s->error_limit != 0 && s->error_count >= s->error_limit;
+}
+
+static inline struct nvm_text text_of(const char *s) {
+  return (struct nvm_text){s, strlen(s)};
+}
+
+#endif

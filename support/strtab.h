@@ -1,0 +1,54 @@
+/* Interned byte strings: names, metadata strings, attribute texts. Equal bytes have equal handles,
+ * so that names are compared as integers. Handle 0 is the empty string. */
+#ifndef NVM_SUPPORT_STRTAB_H
+#define NVM_SUPPORT_STRTAB_H
+
+#include "support/vec.h"
+
+struct nvm_str {
+  uint32_t index;
+};
+
+/* Bytes that may hold NULs, with a NUL after the end. */
+struct nvm_text {
+  const char *bytes;
+  size_t length;
+};
+
+struct strtab_entry {
+  const char *bytes;
+  uint32_t length;
+  uint32_t hash;
+};
+
+struct strtab {
+  struct arena *arena; /* borrowed; owns the bytes too */
+  VEC(struct strtab_entry) entries;
+  uint32_t *slots; /* open addressing, power of two; 0: empty (the empty string is not in it) */
+  uint32_t slot_count;
+};
+
+/* False when out of memory. */
+bool strtab_init(struct strtab *t, struct arena *arena);
+
+/* The handle of these bytes, added if new. {0} when out of memory (arena->failed is set). */
+struct nvm_str strtab_intern(struct strtab *t, const char *bytes, size_t length);
+
+/* The handle if the string is known already, else {0}. */
+struct nvm_str strtab_find(const struct strtab *t, const char *bytes, size_t length);
+
+static inline struct nvm_text strtab_text(const struct strtab *t, struct nvm_str s) {
+  const struct strtab_entry *e = &t->entries.data[s.index];
+  return (struct nvm_text){e->bytes, e->length};
+}
+
+/* The project's one hash function for bytes: the same on every machine and in every run. */
+uint32_t strtab_hash(const char *bytes, size_t length);
+
+/* Mixes integers into a running hash; for interning of records. */
+static inline uint32_t hash_mix(uint32_t hash, uint64_t value) {
+  uint64_t x = (value ^ hash) * UINT64_C(0x9E3779B97F4A7C15);
+  return (uint32_t)(x >> 32) ^ (uint32_t)x;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* A growing byte buffer for what the library writes: IR text, PTX text, messages, JSON.
+ * The library formats numbers itself: printf depends on the locale and is slow. */
+#ifndef NVM_SUPPORT_TEXTBUF_H
+#define NVM_SUPPORT_TEXTBUF_H
+
+#include "support/strtab.h"
+
+#include <string.h>
+
+struct textbuf {
+  struct arena *arena; /* borrowed */
+  char *bytes;
+  size_t length;
+  size_t capacity;
+};
+
+/* An empty buffer; after a failed request (arena->failed) writes are dropped. */
+void textbuf_init(struct textbuf *b, struct arena *arena);
+
+/* Room for `more` bytes at b->bytes + b->length, or NULL. The caller adds to b->length. */
+char *textbuf_room(struct textbuf *b, size_t more);
+
+void textbuf_write(struct textbuf *b, const char *bytes, size_t length);
+
+static inline void textbuf_text(struct textbuf *b, struct nvm_text t) {
+  textbuf_write(b, t.bytes, t.length);
+}
+static inline void textbuf_puts(struct textbuf *b, const char *s) { textbuf_write(b, s, strlen(s)); }
+static inline void textbuf_char(struct textbuf *b, char c) {
+  if (b->length < b->capacity) b->bytes[b->length++] = c;
+  else textbuf_write(b, &c, 1);
+}
+
+void textbuf_unsigned(struct textbuf *b, uint64_t value);
+void textbuf_signed(struct textbuf *b, int64_t value);
+/* Exactly `digits` hexadecimal digits (1..16), upper or lower case. */
+void textbuf_hex(struct textbuf *b, uint64_t value, int digits, bool upper);
+
+/* printf-like for messages: %s (NUL-terminated), %t (struct nvm_text), %u (unsigned), %d (int),
+ * %U (uint64_t), %D (int64_t), %x (unsigned, hexadecimal), %c, %%. Nothing else. */
+void textbuf_format(struct textbuf *b, const char *format, ...);
+
+#endif
