@@ -1,0 +1,168 @@
+/* Options of both ways in, turned into feature bits and a few fields; see options.h. */
+#include "target/options.h"
+
+#include <string.h>
+
+struct tgt_options tgt_default_options(void) {
+  return (struct tgt_options){.optimization_level = 3, .pointer_bits = 64};
+}
+
+enum tgt_status tgt_fail(struct tgt_error *error, enum tgt_status status, const char *text,
+                         size_t length, const char *nearest) {
+  if (!error) return status;
+  *error = (struct tgt_error){.status = status, .nearest = nearest};
+  size_t kept = length < sizeof error->text ? length : sizeof error->text - 1;
+  memcpy(error->text, text, kept);
+  return status;
+}
+
+/* ---- feature bits ---- */
+
+static void set_bit(uint64_t bits[TGT_FEATURE_WORDS], unsigned index, bool on) {
+  uint64_t bit = UINT64_C(1) << (index & 63);
+  if (on) bits[index >> 6] |= bit;
+  else bits[index >> 6] &= ~bit;
+}
+
+/* +feature or -feature; a + takes out what the feature excludes. */
+static void set_feature(struct tgt_options *o, const struct tgt_feature *feature, bool on) {
+  const struct tgt_feature *all = tgt_features();
+  for (int i = 0; on && feature->group[0] && i < TGT_FEATURE_COUNT; i++)
+    if (strcmp(all[i].group, feature->group) == 0) set_bit(o->added, all[i].index, false);
+  set_bit(o->added, feature->index, on);
+  set_bit(o->removed, feature->index, !on);
+}
+
+enum tgt_status tgt_set_group(struct tgt_options *options, const char *group, unsigned value,
+                              struct tgt_error *error) {
+  const struct tgt_feature *all = tgt_features();
+  for (int i = 0; i < TGT_FEATURE_COUNT; i++) {
+    if (strcmp(all[i].group, group) != 0 || all[i].value != value) continue;
+    set_feature(options, &all[i], true);
+    return TGT_OK;
+  }
+  enum tgt_status status = tgt_fail(error, TGT_BAD_OPTION_VALUE, group, strlen(group), NULL);
+  if (error) error->given = value;
+  return status;
+}
+
+static enum tgt_status parse_feature(struct tgt_options *o, const char *word, size_t length,
+                                     struct tgt_error *error) {
+  if (word[0] != '+' && word[0] != '-')
+    return tgt_fail(error, TGT_BAD_FEATURE_SIGN, word, length, NULL);
+  const struct tgt_feature *feature = tgt_find_feature(word + 1, length - 1);
+  if (!feature) {
+    const struct tgt_feature *near = tgt_nearest_feature(word + 1, length - 1);
+    return tgt_fail(error, TGT_UNKNOWN_FEATURE, word + 1, length - 1, near ? near->key : NULL);
+  }
+  set_feature(o, feature, word[0] == '+');
+  return TGT_OK;
+}
+
+enum tgt_status tgt_parse_features(struct tgt_options *options, const char *list, size_t length,
+                                   struct tgt_error *error) {
+  struct tgt_options changed = *options;
+  for (const char *p = list, *end = list + length; p < end;) {
+    const char *comma = memchr(p, ',', (size_t)(end - p));
+    size_t word = (size_t)((comma ? comma : end) - p);
+    enum tgt_status status = word ? parse_feature(&changed, p, word, error) : TGT_OK;
+    if (status != TGT_OK) return status;
+    p += word + 1;
+  }
+  *options = changed;
+  return TGT_OK;
+}
+
+/* ---- options of the command ---- */
+
+enum tgt_status tgt_set_cpu(struct tgt_options *options, const char *name, size_t length,
+                            struct tgt_error *error) {
+  const struct tgt_cpu *cpu = tgt_find_cpu(name, length);
+  if (!cpu)
+    return tgt_fail(error, TGT_UNKNOWN_CPU, name, length, tgt_nearest_cpu(name, length)->name);
+  options->cpu = cpu;
+  return TGT_OK;
+}
+
+void tgt_set_cpu_or_default(struct tgt_options *options, const char *name, size_t length) {
+  const struct tgt_cpu *cpu = tgt_find_cpu(name, length);
+  options->cpu = cpu ? cpu : tgt_find_cpu("sm_52", 5);
+}
+
+/* "7.8" or "78" as 78; 0 if it is neither. */
+static unsigned read_version(const char *text, size_t length) {
+  size_t dot = length == 3 && text[1] == '.';
+  if (length != 2 + dot) return 0;
+  char major = text[0], minor = text[1 + dot];
+  if (major < '0' || major > '9' || minor < '0' || minor > '9') return 0;
+  return (unsigned)(major - '0') * 10 + (unsigned)(minor - '0');
+}
+
+enum tgt_status tgt_set_ptx(struct tgt_options *options, const char *text, size_t length,
+                            struct tgt_error *error) {
+  unsigned version = read_version(text, length);
+  if (!tgt_is_ptx_version(version)) {
+    enum tgt_status status = tgt_fail(error, TGT_UNKNOWN_PTX, text, length, NULL);
+    if (error) error->given = version;
+    return status;
+  }
+  return tgt_set_group(options, "ptx", version, error);
+}
+
+/* ---- options of the library ---- */
+
+enum nvvm_option { OPT_ARCH, OPT_OPT, OPT_FTZ, OPT_FMA, OPT_PREC_DIV, OPT_PREC_SQRT, OPT_G };
+
+static const struct {
+  const char *name; /* what stands before the value */
+  enum nvvm_option option;
+  char highest; /* a digit from '0' to this one; 0: no digit */
+} nvvm_options[] = {
+    {"-arch=", OPT_ARCH, 0},           {"-opt=", OPT_OPT, '3'},
+    {"-ftz=", OPT_FTZ, '1'},           {"-fma=", OPT_FMA, '1'},
+    {"-prec-div=", OPT_PREC_DIV, '1'}, {"-prec-sqrt=", OPT_PREC_SQRT, '1'},
+    {"-g", OPT_G, 0},
+};
+
+/* -arch=compute_90a; `text` is what stands behind the =. */
+static bool set_arch(struct tgt_options *o, const char *text, size_t length) {
+  char name[16] = "sm_";
+  if (length < 9 || length > 8 + 8 || memcmp(text, "compute_", 8) != 0) return false;
+  memcpy(name + 3, text + 8, length - 8);
+  const struct tgt_cpu *cpu = tgt_find_cpu(name, length - 5);
+  if (cpu) o->cpu = cpu;
+  return cpu != NULL;
+}
+
+static void apply_nvvm(struct tgt_options *o, enum nvvm_option option, unsigned value) {
+  switch (option) {
+  case OPT_ARCH: break; /* set_arch() has done it */
+  case OPT_OPT: o->optimization_level = (uint8_t)value; break;
+  case OPT_FTZ: o->ftz = value != 0; break;
+  case OPT_FMA: tgt_set_group(o, "fma-level", value ? 2 : 0, NULL); break;
+  case OPT_PREC_DIV: tgt_set_group(o, "prec-divf32", value ? 2 : 1, NULL); break;
+  case OPT_PREC_SQRT: tgt_set_group(o, "prec-sqrtf32", value, NULL); break;
+  case OPT_G: o->debug = true; break;
+  }
+}
+
+enum tgt_status tgt_parse_nvvm_option(struct tgt_options *options, const char *option,
+                                      size_t length, struct tgt_error *error) {
+  for (size_t i = 0; i < sizeof nvvm_options / sizeof nvvm_options[0]; i++) {
+    size_t name = strlen(nvvm_options[i].name);
+    const char *value = option + name;
+    bool takes_value = nvvm_options[i].option != OPT_G;
+    if (length < name || memcmp(option, nvvm_options[i].name, name) != 0) continue;
+    if (!takes_value && length > name) continue;
+    if (options->nvvm_given >> i & 1)
+      return tgt_fail(error, TGT_REPEATED_OPTION, option, name - takes_value, NULL);
+    bool good = nvvm_options[i].option == OPT_ARCH ? set_arch(options, value, length - name)
+                : !takes_value                     ? true
+                : length == name + 1 && *value >= '0' && *value <= nvvm_options[i].highest;
+    if (!good) return tgt_fail(error, TGT_BAD_OPTION_VALUE, option, length, NULL);
+    options->nvvm_given |= UINT32_C(1) << i;
+    apply_nvvm(options, nvvm_options[i].option, takes_value ? (unsigned)(*value - '0') : 1);
+    return TGT_OK;
+  }
+  return tgt_fail(error, TGT_UNKNOWN_OPTION, option, length, NULL);
+}

@@ -1,0 +1,250 @@
+/* Looking up the rows of target/nvptx.def and building targets from options; see target.h.
+ * Questions about compatibility and requirements are answered in unlock.c. */
+#include "target/target.h"
+
+#include "target/options.h"
+#include "target/writer.h"
+
+#include <string.h>
+
+#include "nvptx_tables.inc"
+
+/* ---- rows ---- */
+
+const struct tgt_cpu *tgt_cpus(void) { return cpu_table; }
+const struct tgt_name *tgt_cpu_names(void) { return cpu_names; }
+const struct tgt_feature *tgt_features(void) { return feature_table; }
+const uint8_t *tgt_ptx_versions(void) { return ptx_table; }
+
+const struct tgt_limits *tgt_limits_of(const struct tgt_cpu *cpu) {
+  return &limits_table[cpu->limits];
+}
+
+uint32_t tgt_limit(const struct tgt_cpu *cpu, enum tgt_limit limit) {
+  return limits_table[cpu->limits].number[limit].value;
+}
+
+const struct tgt_described *tgt_source_of(enum tgt_source source) { return &source_table[source]; }
+const struct tgt_described *tgt_limit_column(enum tgt_limit limit) { return &limit_table[limit]; }
+
+const struct tgt_described *tgt_family_of(enum tgt_family family) {
+  return family == TGT_FAMILY_NONE ? NULL : &family_table[family - 1];
+}
+
+bool tgt_is_ptx_version(unsigned version) {
+  for (int i = 0; i < TGT_PTX_COUNT; i++)
+    if (ptx_table[i] == version) return true;
+  return false;
+}
+
+/* As strcmp compares, with the first string `length` bytes long. */
+static int compare(const char *text, size_t length, const char *key) {
+  size_t key_length = strlen(key);
+  int order = memcmp(text, key, length < key_length ? length : key_length);
+  return order ? order : (length > key_length) - (length < key_length);
+}
+
+const struct tgt_cpu *tgt_find_cpu(const char *name, size_t length) {
+  for (size_t low = 0, high = TGT_CPU_COUNT; low < high;) {
+    size_t middle = low + (high - low) / 2;
+    int order = compare(name, length, cpu_names[middle].text);
+    if (order == 0) return &cpu_table[middle];
+    if (order < 0) high = middle;
+    else low = middle + 1;
+  }
+  return NULL;
+}
+
+const struct tgt_feature *tgt_find_feature(const char *key, size_t length) {
+  for (size_t low = 0, high = TGT_FEATURE_COUNT; low < high;) {
+    size_t middle = low + (high - low) / 2;
+    int order = compare(key, length, feature_table[middle].key);
+    if (order == 0) return &feature_table[middle];
+    if (order < 0) high = middle;
+    else low = middle + 1;
+  }
+  return NULL;
+}
+
+/* ---- what was probably meant ---- */
+
+enum { NEAR_MAX = 32 }; /* longer names are compared by their beginnings */
+
+/* Edits (insert, delete, replace) that turn one text into the other: Wagner and Fischer's table,
+ * one row of it at a time. */
+static unsigned edit_distance(const char *a, size_t a_length, const char *b, size_t b_length) {
+  unsigned row[NEAR_MAX + 1];
+  if (a_length > NEAR_MAX) a_length = NEAR_MAX;
+  if (b_length > NEAR_MAX) b_length = NEAR_MAX;
+  for (unsigned j = 0; j <= b_length; j++) row[j] = j;
+  for (unsigned i = 1; i <= a_length; i++) {
+    unsigned diagonal = row[0];
+    row[0] = i;
+    for (unsigned j = 1; j <= b_length; j++) {
+      unsigned replace = diagonal + (a[i - 1] != b[j - 1]);
+      unsigned other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+      diagonal = row[j];
+      row[j] = replace < other ? replace : other;
+    }
+  }
+  return row[b_length];
+}
+
+/* The first number in a text, 0 if there is none. */
+static unsigned first_number(const char *text, size_t length) {
+  unsigned value = 0;
+  size_t i = 0;
+  while (i < length && (text[i] < '0' || text[i] > '9')) i++;
+  for (; i < length && text[i] >= '0' && text[i] <= '9' && value < 100000; i++)
+    value = value * 10 + (unsigned)(text[i] - '0');
+  return value;
+}
+
+const struct tgt_cpu *tgt_nearest_cpu(const char *name, size_t length) {
+  char meant[NEAR_MAX] = "sm_";
+  size_t cut = length > 8 && memcmp(name, "compute_", 8) == 0 ? 8 : 0, kept = cut ? 3 : 0;
+  size_t rest = length - cut < NEAR_MAX - kept ? length - cut : NEAR_MAX - kept;
+  memcpy(meant + kept, name + cut, rest);
+  unsigned number = first_number(meant, kept + rest);
+  const struct tgt_cpu *best = NULL;
+  unsigned best_rank = 0;
+  for (int i = 0; i < TGT_CPU_COUNT; i++) {
+    const struct tgt_cpu *cpu = &cpu_table[i];
+    unsigned edits = edit_distance(meant, kept + rest, cpu->name, cpu_names[i].length);
+    unsigned apart = number > cpu->sm ? number - cpu->sm : cpu->sm - number;
+    unsigned rank = edits * 1000 + (apart < 999 ? apart : 999);
+    if (cpu->placeholder || (best && rank >= best_rank)) continue;
+    best = cpu;
+    best_rank = rank;
+  }
+  return best;
+}
+
+const struct tgt_feature *tgt_nearest_feature(const char *key, size_t length) {
+  const struct tgt_feature *best = NULL;
+  unsigned best_edits = (unsigned)(length / 3) + 2; /* further away is not a slip of the finger */
+  for (int i = 0; i < TGT_FEATURE_COUNT; i++) {
+    const char *candidate = feature_table[i].key;
+    unsigned edits = edit_distance(key, length, candidate, strlen(candidate));
+    if (edits >= best_edits) continue;
+    best = &feature_table[i];
+    best_edits = edits;
+  }
+  return best;
+}
+
+/* ---- building a target ---- */
+
+/* The value of the group's feature that is on, or `otherwise`; of several the highest. */
+static unsigned group_value(const struct nvm_target *t, const char *group, unsigned otherwise) {
+  bool found = false;
+  unsigned value = 0;
+  for (int i = 0; i < TGT_FEATURE_COUNT; i++) {
+    const struct tgt_feature *f = &feature_table[i];
+    if (!tgt_has_feature(t, f->index) || strcmp(f->group, group) != 0) continue;
+    if (!found || f->value > value) value = f->value;
+    found = true;
+  }
+  return found ? value : otherwise;
+}
+
+static void turn_on(struct nvm_target *t, unsigned index) {
+  t->bits[index >> 6] |= UINT64_C(1) << (index & 63);
+}
+
+/* Reads the knobs off the bits, and sets the bits of those that have their default. */
+static void derive(struct nvm_target *t) {
+  static const uint16_t fma[] = {TGT_FEATURE_FMA_LEVEL_0, TGT_FEATURE_FMA_LEVEL_1,
+                                 TGT_FEATURE_FMA_LEVEL_2};
+  static const uint16_t div[] = {TGT_FEATURE_PREC_DIVF32_0, TGT_FEATURE_PREC_DIVF32_1,
+                                 TGT_FEATURE_PREC_DIVF32_2, TGT_FEATURE_PREC_DIVF32_3};
+  static const uint16_t sqrt[] = {TGT_FEATURE_PREC_SQRTF32_0, TGT_FEATURE_PREC_SQRTF32_1};
+  t->fma_level = (uint8_t)group_value(t, "fma-level", 2);
+  t->prec_div = (uint8_t)group_value(t, "prec-divf32", 2);
+  t->prec_sqrt = (uint8_t)group_value(t, "prec-sqrtf32", 1);
+  turn_on(t, fma[t->fma_level]);
+  turn_on(t, div[t->prec_div]);
+  turn_on(t, sqrt[t->prec_sqrt]);
+  t->ptx = (uint8_t)group_value(t, "ptx", 0);
+  t->has_tmem = tgt_has_feature(t, TGT_FEATURE_TMEM);
+  t->short_shared_pointers = tgt_has_feature(t, TGT_FEATURE_SHAREDMEM32BITPTR);
+}
+
+enum tgt_status tgt_init(struct nvm_target *target, const struct tgt_options *options,
+                         struct tgt_error *error) {
+  const struct tgt_cpu *cpu = options->cpu;
+  if (!cpu) return tgt_fail(error, TGT_NO_CPU, "", 0, NULL);
+  struct nvm_target t = {
+      .cpu = cpu,
+      .sm = cpu->sm,
+      .full_sm = cpu->full_sm,
+      .pointer_bits = options->pointer_bits,
+      .optimization_level = options->optimization_level,
+      .ftz = options->ftz,
+      .debug = options->debug,
+  };
+  for (int i = 0; i < TGT_FEATURE_WORDS; i++)
+    t.bits[i] = (cpu->implies[i] & ~options->removed[i]) | options->added[i];
+  derive(&t);
+  if (t.ptx != 0 && t.ptx < cpu->min_ptx) {
+    tgt_fail(error, TGT_PTX_TOO_LOW, cpu->name, strlen(cpu->name), NULL);
+    if (error) error->needed = cpu->min_ptx, error->given = t.ptx;
+    return TGT_PTX_TOO_LOW;
+  }
+  *target = t;
+  return TGT_OK;
+}
+
+/* ---- errors as text ---- */
+
+static void write_quoted(struct writer *w, const char *before, const char *text) {
+  writer_text(w, before);
+  writer_text(w, " '");
+  writer_text(w, text);
+  writer_text(w, "'");
+}
+
+static void write_meant(struct writer *w, const char *nearest) {
+  if (!nearest) return;
+  write_quoted(w, "; did you mean", nearest);
+  writer_text(w, "?");
+}
+
+static void write_too_low(struct writer *w, const struct tgt_error *e) {
+  writer_text(w, e->text);
+  writer_text(w, " needs PTX ");
+  writer_ptx(w, e->needed);
+  writer_text(w, " or later; PTX ");
+  writer_ptx(w, e->given);
+  writer_text(w, " was asked for");
+}
+
+static void write_unknown_ptx(struct writer *w, const struct tgt_error *e) {
+  write_quoted(w, "unknown PTX version", e->text);
+  writer_text(w, "; known are ");
+  writer_ptx(w, TGT_PTX_LOWEST);
+  writer_text(w, " to ");
+  writer_ptx(w, TGT_PTX_HIGHEST);
+}
+
+static void write_error(struct writer *w, const struct tgt_error *e) {
+  switch (e->status) {
+  case TGT_OK: break;
+  case TGT_NO_CPU: writer_text(w, "no CPU given"); break;
+  case TGT_UNKNOWN_CPU: write_quoted(w, "unknown CPU", e->text); break;
+  case TGT_UNKNOWN_FEATURE: write_quoted(w, "unknown feature", e->text); break;
+  case TGT_BAD_FEATURE_SIGN: write_quoted(w, "expected + or - before feature", e->text); break;
+  case TGT_UNKNOWN_PTX: write_unknown_ptx(w, e); break;
+  case TGT_PTX_TOO_LOW: write_too_low(w, e); break;
+  case TGT_UNKNOWN_OPTION: write_quoted(w, "unknown option", e->text); break;
+  case TGT_BAD_OPTION_VALUE: write_quoted(w, "value out of range for", e->text); break;
+  case TGT_REPEATED_OPTION: write_quoted(w, "given more than once: option", e->text); break;
+  }
+}
+
+size_t tgt_describe_error(const struct tgt_error *error, char *buffer, size_t size) {
+  struct writer w = writer_start(buffer, size);
+  write_error(&w, error);
+  write_meant(&w, error->nearest);
+  return w.length;
+}

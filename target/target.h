@@ -1,0 +1,200 @@
+/* The target: which GPU we compile for, what it has, and what it may run.
+ *
+ * All facts are rows of target/nvptx.def; this file looks them up and answers questions. A
+ * `struct nvm_target` is built once per compilation by tgt_init() from `struct tgt_options`, which
+ * both ways in fill: the command's options and the library's libNVVM-style option strings. It is a
+ * plain value that owns nothing and points only into constant tables.
+ *
+ * PTX versions are numbers major * 10 + minor: 78 is PTX 7.8. SM versions are numbers as in the
+ * name: 90 for sm_90 and sm_90a; "full" SM versions carry the suffix: 9011 for sm_90a. */
+#ifndef NVM_TARGET_TARGET_H
+#define NVM_TARGET_TARGET_H
+
+#include "nvptx_tables.h"
+#include "target/requirement.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- Rows of the tables ---- */
+
+struct tgt_name {
+  const char *text;
+  size_t length;
+};
+
+struct tgt_described {
+  const char *name;
+  const char *description;
+};
+
+/* A number, where it comes from, and whether that is only memory or an unofficial copy ([U]). */
+struct tgt_number {
+  uint32_t value;
+  enum tgt_source source;
+  bool unverified;
+};
+
+struct tgt_limits {
+  const char *name; /* "cc9.0" */
+  struct tgt_number number[TGT_LIMIT_COUNT];
+};
+
+struct tgt_cpu {
+  const char *name;    /* "sm_90a" */
+  const char *product; /* "Hopper GH100 ..." */
+  uint64_t implies[TGT_FEATURE_WORDS];
+  uint64_t tune_implies[TGT_FEATURE_WORDS]; /* zero in every row, as in seed 5 */
+  uint16_t sm;                              /* 90 */
+  uint16_t full_sm;                         /* 9011 */
+  uint16_t elf_byte;                        /* target byte of a cubin; 0: not known */
+  uint16_t self;                            /* index of its own feature bit */
+  char suffix;                              /* 'a', 'f' or 0 */
+  uint8_t min_ptx;                          /* lowest .version that knows it: 80 */
+  uint8_t ptx_code;                         /* 5 legacy, 6 modern, 7 extended (seed 1) */
+  bool placeholder;                         /* a name without hardware: sm_73, sm_82 */
+  bool version_unverified;                  /* min_ptx is marked [U] */
+  enum tgt_source version_source;
+  enum tgt_family family;
+  enum tgt_limits_index limits;
+};
+
+struct tgt_feature {
+  const char *key;
+  const char *description;
+  const char *group; /* features of one group exclude each other: "fma-level", "ptx"; or "" */
+  uint64_t implies[TGT_FEATURE_WORDS]; /* zero in every row, as in seed 5 */
+  uint16_t index;                      /* its bit */
+  uint16_t value;                      /* 2 of fma-level=2, 80 of ptx80 */
+};
+
+/* ---- Errors ---- */
+
+enum tgt_status {
+  TGT_OK,
+  TGT_NO_CPU,            /* the options name none */
+  TGT_UNKNOWN_CPU,       /* text: the name; nearest: a CPU */
+  TGT_UNKNOWN_FEATURE,   /* text: the word; nearest: a feature */
+  TGT_BAD_FEATURE_SIGN,  /* text: the word, which has no + or - */
+  TGT_UNKNOWN_PTX,       /* given: the version, or text if it is no version */
+  TGT_PTX_TOO_LOW,       /* text: the CPU; needed and given: versions */
+  TGT_UNKNOWN_OPTION,    /* text: the option; nearest: an option, or NULL */
+  TGT_BAD_OPTION_VALUE,  /* text: the option with its value */
+  TGT_REPEATED_OPTION,   /* text: the option's name */
+};
+
+/* What went wrong, for the caller to report. `nearest` points into constant tables. */
+struct tgt_error {
+  enum tgt_status status;
+  char text[64];       /* the offending text, cut where it is longer */
+  const char *nearest; /* what was probably meant, or NULL */
+  unsigned needed;
+  unsigned given;
+};
+
+/* Writes one sentence without a full stop: "unknown CPU 'sm_95'; did you mean 'sm_90'?". Returns
+ * its length; if that is not below `size` it was cut. */
+size_t tgt_describe_error(const struct tgt_error *error, char *buffer, size_t size);
+
+/* ---- The target ---- */
+
+struct nvm_target {
+  const struct tgt_cpu *cpu;
+  uint64_t bits[TGT_FEATURE_WORDS];
+  uint16_t sm;                /* 90 for sm_90a */
+  uint16_t full_sm;           /* 9011 for sm_90a */
+  uint8_t ptx;                /* version asked for; 0: the lowest that the code needs */
+  uint8_t fma_level;          /* 0 never fuse, 1 f32 only, 2 everywhere */
+  uint8_t prec_div;           /* 0 approx, 1 full, 2 rn (.ftz if ftz), 3 rn without .ftz */
+  uint8_t prec_sqrt;          /* 0 approx, 1 rn */
+  uint8_t pointer_bits;       /* 64 or 32: generic and global pointers */
+  uint8_t optimization_level; /* 0..3 */
+  bool ftz;                   /* f32 denormals are flushed */
+  bool has_tmem;              /* bit TGT_FEATURE_TMEM, for hot paths */
+  bool short_shared_pointers; /* bit TGT_FEATURE_SHAREDMEM32BITPTR: shared pointers are 32 bits */
+  bool debug;                 /* -g */
+};
+
+struct tgt_options; /* target/options.h */
+
+/* Builds a target. Starts with the CPU's bits, then takes the options' features out and in, then
+ * derives every other field from the bits and options. On failure *target is left whole. */
+enum tgt_status tgt_init(struct nvm_target *target, const struct tgt_options *options,
+                         struct tgt_error *error);
+
+/* ---- Looking up rows ---- */
+
+/* The row of that name, or NULL. Binary search. */
+const struct tgt_cpu *tgt_find_cpu(const char *name, size_t length);
+const struct tgt_feature *tgt_find_feature(const char *key, size_t length);
+
+/* The CPU whose name is the fewest edits away; of equals the one nearest in number. Understands
+ * compute_NN. Never NULL. */
+const struct tgt_cpu *tgt_nearest_cpu(const char *name, size_t length);
+/* The feature the fewest edits away, or NULL if none is near. */
+const struct tgt_feature *tgt_nearest_feature(const char *key, size_t length);
+
+/* All rows in table order: CPUs as strcmp sorts, features by key. */
+const struct tgt_cpu *tgt_cpus(void);               /* TGT_CPU_COUNT of them */
+const struct tgt_name *tgt_cpu_names(void);         /* the same, names only */
+const struct tgt_feature *tgt_features(void);       /* TGT_FEATURE_COUNT of them */
+const uint8_t *tgt_ptx_versions(void);              /* TGT_PTX_COUNT, ascending */
+const struct tgt_limits *tgt_limits_of(const struct tgt_cpu *cpu);
+const struct tgt_described *tgt_source_of(enum tgt_source source);
+const struct tgt_described *tgt_limit_column(enum tgt_limit limit);
+const struct tgt_described *tgt_family_of(enum tgt_family family); /* NULL for none */
+
+bool tgt_is_ptx_version(unsigned version);
+
+/* One limit of a CPU: tgt_limit(cpu, TGT_LIMIT_WARPS_PER_SM). */
+uint32_t tgt_limit(const struct tgt_cpu *cpu, enum tgt_limit limit);
+
+/* ---- Questions ---- */
+
+static inline bool tgt_has_feature(const struct nvm_target *target, unsigned index) {
+  return index < TGT_FEATURE_COUNT && (target->bits[index >> 6] >> (index & 63) & 1) != 0;
+}
+
+/* Lowest .version for a CPU. */
+unsigned tgt_ptx_for(const struct tgt_cpu *cpu);
+
+/* The value of __CUDA_ARCH__: 900 for sm_90 and sm_90a. */
+unsigned tgt_cuda_arch(const struct tgt_cpu *cpu);
+
+/* May PTX for `ptx_target` run on `device`? Seed 2's order: base code runs on every later SM;
+ * f code on later f or a of its family (and on base devices: a device is what the base name of
+ * its SM says, so pass the device as sm_103a or sm_103f to ask about hardware); a code on itself
+ * only. */
+bool tgt_can_run(const struct tgt_cpu *ptx_target, const struct tgt_cpu *device);
+
+/* Seed 2: suffix a with PTX 8.0 or later; suffix f with PTX 8.8 or later, or as before. `ptx` is
+ * the version in use. */
+bool tgt_has_arch_accel_features(const struct tgt_cpu *cpu, unsigned ptx);
+bool tgt_has_family_specific_features(const struct tgt_cpu *cpu, unsigned ptx);
+
+/* ---- Requirements of instructions ---- */
+
+/* Does the target have what is required, given this PTX version? */
+bool tgt_satisfies(const struct nvm_target *target, unsigned ptx,
+                   const struct tgt_requirement *requirement);
+
+/* The same with the version asked for, or, if it is automatic, with the highest there is. */
+bool tgt_allows(const struct nvm_target *target, const struct tgt_requirement *requirement);
+
+/* Lowest PTX version with which the target satisfies the requirement (at least the CPU's own);
+ * 0 if none does. */
+unsigned tgt_ptx_needed(const struct nvm_target *target,
+                        const struct tgt_requirement *requirement);
+
+/* The CPU with hardware that satisfies the requirement and is nearest in number to `cpu`, of
+ * equals the newer; NULL if none does. */
+const struct tgt_cpu *tgt_nearest_with(const struct tgt_cpu *cpu,
+                                       const struct tgt_requirement *requirement);
+
+/* Writes what is missing: "needs sm_90a and PTX 8.0; the target is sm_90; nearest CPU that has it:
+ * sm_90a". Returns the length; if that is not below `size` it was cut. */
+size_t tgt_describe_missing(const struct nvm_target *target,
+                            const struct tgt_requirement *requirement, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,155 @@
+/* What a target may run and what it unlocks: seed 2's order of CPUs and the requirements that the
+ * instruction tables carry; see target.h.
+ *
+ * The order is partial. `base` code runs on every later SM. `f` code runs inside the family of its
+ * SM, from it upwards. `a` code runs on itself. Numbers alone don't say the family: sm_101 lies
+ * between sm_100 and sm_103 but is a family of its own, so families are rows of the table.
+ *
+ *          sm_90   sm_90a  sm_100  sm_100f sm_100a sm_103f sm_120f       may run on ->
+ *  sm_90     x       x       x       x       x       x       x
+ *  sm_90a            x
+ *  sm_100                    x       x       x       x       x
+ *  sm_100f                   x       x       x       x
+ *  sm_100a                                   x
+ *
+ * That sm_100f code runs on a device that is named sm_100 follows `ptxas` 13.0, which assembles it
+ * so: a device is no less capable for being named without suffix. An `a` is refused there. */
+#include "target/target.h"
+#include "target/writer.h"
+
+unsigned tgt_ptx_for(const struct tgt_cpu *cpu) { return cpu->min_ptx; }
+
+unsigned tgt_cuda_arch(const struct tgt_cpu *cpu) { return cpu->sm * 10u; }
+
+bool tgt_can_run(const struct tgt_cpu *ptx_target, const struct tgt_cpu *device) {
+  if (ptx_target == device) return true;
+  if (ptx_target->suffix == 'a' || device->sm < ptx_target->sm) return false;
+  return ptx_target->suffix != 'f' || ptx_target->family == device->family;
+}
+
+bool tgt_has_arch_accel_features(const struct tgt_cpu *cpu, unsigned ptx) {
+  return cpu->suffix == 'a' && ptx >= TGT_PTX_ARCH;
+}
+
+bool tgt_has_family_specific_features(const struct tgt_cpu *cpu, unsigned ptx) {
+  return cpu->suffix == 'f' ? ptx >= TGT_PTX_FAMILY : tgt_has_arch_accel_features(cpu, ptx);
+}
+
+/* ---- requirements ---- */
+
+static const struct tgt_cpu *cpu_of_full_sm(unsigned full_sm) {
+  const struct tgt_cpu *cpus = tgt_cpus();
+  for (int i = 0; i < TGT_CPU_COUNT; i++)
+    if (cpus[i].full_sm == full_sm) return &cpus[i];
+  return NULL;
+}
+
+/* Lowest PTX version with which `cpu` has the alternative; 0 if it never has. */
+static unsigned alternative_ptx(const struct tgt_cpu *cpu, unsigned full_sm) {
+  unsigned suffix = full_sm % 100;
+  if (suffix == 0) return cpu->sm >= full_sm / 100 ? cpu->min_ptx : 0;
+  if (cpu->full_sm == full_sm) return cpu->min_ptx;
+  if (suffix != TGT_FULL_SM_FAMILY || !cpu->suffix || cpu->sm < full_sm / 100) return 0;
+  const struct tgt_cpu *first = cpu_of_full_sm(full_sm);
+  if (!first || first->family != cpu->family) return 0;
+  return cpu->min_ptx > TGT_PTX_FAMILY ? cpu->min_ptx : TGT_PTX_FAMILY;
+}
+
+/* Lowest PTX version with which the CPU (and tensor memory, if it has that) satisfies the
+ * requirement; 0 if none does. */
+static unsigned ptx_needed(const struct tgt_cpu *cpu, bool has_tmem,
+                           const struct tgt_requirement *r) {
+  unsigned lowest = 0;
+  if ((r->count == 0 && !r->tmem) || (r->tmem && has_tmem)) lowest = cpu->min_ptx;
+  for (int i = 0; i < r->count; i++) {
+    unsigned ptx = alternative_ptx(cpu, r->any_of[i]);
+    if (ptx != 0 && (lowest == 0 || ptx < lowest)) lowest = ptx;
+  }
+  return lowest != 0 && lowest < r->min_ptx ? r->min_ptx : lowest;
+}
+
+unsigned tgt_ptx_needed(const struct nvm_target *target,
+                        const struct tgt_requirement *requirement) {
+  return ptx_needed(target->cpu, target->has_tmem, requirement);
+}
+
+bool tgt_satisfies(const struct nvm_target *target, unsigned ptx,
+                   const struct tgt_requirement *requirement) {
+  unsigned needed = tgt_ptx_needed(target, requirement);
+  return needed != 0 && needed <= ptx;
+}
+
+bool tgt_allows(const struct nvm_target *target, const struct tgt_requirement *requirement) {
+  return tgt_satisfies(target, target->ptx ? target->ptx : TGT_PTX_HIGHEST, requirement);
+}
+
+static bool cpu_has_tmem(const struct tgt_cpu *cpu) {
+  return (cpu->implies[TGT_FEATURE_TMEM >> 6] >> (TGT_FEATURE_TMEM & 63) & 1) != 0;
+}
+
+const struct tgt_cpu *tgt_nearest_with(const struct tgt_cpu *cpu,
+                                       const struct tgt_requirement *requirement) {
+  const struct tgt_cpu *cpus = tgt_cpus(), *best = NULL;
+  unsigned best_rank = 0;
+  for (int i = 0; i < TGT_CPU_COUNT; i++) {
+    const struct tgt_cpu *other = &cpus[i];
+    if (other->placeholder || !ptx_needed(other, cpu_has_tmem(other), requirement)) continue;
+    bool older = other->sm < cpu->sm;
+    unsigned apart = (unsigned)(older ? cpu->sm - other->sm : other->sm - cpu->sm);
+    unsigned rank = apart * 2 + older;
+    if (best && rank >= best_rank) continue;
+    best = other;
+    best_rank = rank;
+  }
+  return best;
+}
+
+/* ---- what is missing, as text ---- */
+
+static void write_alternative(struct writer *w, unsigned full_sm) {
+  writer_text(w, "sm_");
+  writer_unsigned(w, full_sm / 100);
+  if (full_sm % 100 == 0) writer_text(w, " or later");
+  else if (full_sm % 100 == TGT_FULL_SM_FAMILY) writer_text(w, "f (or later in its family)");
+  else writer_text(w, "a");
+}
+
+/* "sm_100a or sm_120a", "tensor memory". */
+static void write_cpus(struct writer *w, const struct tgt_requirement *r) {
+  for (int i = 0; i < r->count; i++) {
+    if (i > 0) writer_text(w, i + 1 < r->count || r->tmem ? ", " : " or ");
+    write_alternative(w, r->any_of[i]);
+  }
+  if (!r->tmem) return;
+  writer_text(w, r->count > 0 ? " or tensor memory" : "tensor memory");
+}
+
+static void write_target(struct writer *w, const struct nvm_target *t) {
+  writer_text(w, "; the target is ");
+  writer_text(w, t->cpu->name);
+  if (!t->ptx) return;
+  writer_text(w, " with PTX ");
+  writer_ptx(w, t->ptx);
+}
+
+size_t tgt_describe_missing(const struct nvm_target *target,
+                            const struct tgt_requirement *requirement, char *buffer,
+                            size_t size) {
+  struct writer w = writer_start(buffer, size);
+  const struct tgt_requirement *r = requirement;
+  unsigned needed = tgt_ptx_needed(target, r), ptx = needed ? needed : r->min_ptx;
+  bool names_cpus = !needed && (r->count > 0 || r->tmem); /* else only PTX is missing */
+  writer_text(&w, "needs ");
+  if (names_cpus) write_cpus(&w, r);
+  if (ptx != 0) {
+    writer_text(&w, names_cpus ? " and PTX " : "PTX ");
+    writer_ptx(&w, ptx);
+  }
+  write_target(&w, target);
+  const struct tgt_cpu *near = needed ? NULL : tgt_nearest_with(target->cpu, r);
+  if (near) {
+    writer_text(&w, "; nearest CPU that has it: ");
+    writer_text(&w, near->name);
+  }
+  return w.length;
+}
