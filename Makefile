@@ -1,0 +1,296 @@
+# nvmini's build, for GNU make 4. `make help` lists what one can do.
+#
+# Everything made lies under build/. What generators write is in build/gen, shared by all variants;
+# each variant's objects and programs are in its own folder: build/ itself for the release,
+# build/checking, build/asan, build/tsan, build/fuzz for the others (make VARIANT=asan).
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+VERSION := 0.1.0
+VARIANT ?= release
+WERROR ?= 1
+PREFIX ?= /usr/local
+CFLAGS ?=
+LDFLAGS ?=
+ifneq ($(filter default undefined,$(origin CC)),)
+CC := $(shell command -v cc || command -v gcc || command -v clang || echo cc)
+endif
+AR ?= ar
+NM ?= nm
+OBJCOPY ?= objcopy
+RE2C ?= re2c
+BISON ?= bison
+PYTHON ?= python3
+
+# `make V=1` shows the whole commands.
+Q := $(if $(V),,@)
+
+# ---- Variants -----------------------------------------------------------------------------------
+
+SANITIZE := -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
+FLAGS_release := -O2 -DNDEBUG
+FLAGS_checking := -O1 -g -DNVM_HOSTILE -DNVM_CHECKING
+FLAGS_asan := $(SANITIZE) -DNVM_CHECKING -fsanitize=address,undefined
+FLAGS_tsan := $(SANITIZE) -DNVM_CHECKING -fsanitize=thread
+FLAGS_fuzz := $(SANITIZE) -DNVM_CHECKING -fsanitize=address,undefined $(FUZZ_INSTRUMENT)
+ifeq ($(filter $(VARIANT),release checking asan tsan fuzz),)
+$(error VARIANT is one of release, checking, asan, tsan, fuzz; not '$(VARIANT)')
+endif
+
+ifeq ($(VARIANT),fuzz)
+# A clang with libFuzzer if there is one, else $(CC) with the runner of runtime-tests/fuzz/main.c.
+FUZZ_CLANG := $(shell tools/find-libfuzzer.sh)
+FUZZ_INSTRUMENT := $(if $(FUZZ_CLANG),-fsanitize=fuzzer-no-link)
+FUZZ_ENGINE := $(if $(FUZZ_CLANG),-fsanitize=fuzzer)
+ifneq ($(FUZZ_CLANG),)
+CC := $(FUZZ_CLANG)
+endif
+endif
+
+G := build/gen
+B := $(if $(filter release,$(VARIANT)),build,build/$(VARIANT))
+
+NVM_CPPFLAGS := -D_POSIX_C_SOURCE=200809L -I. -Iinclude -I$G
+NVM_WARNINGS := -Wall -Wextra -Wswitch-enum $(if $(filter 1,$(WERROR)),-Werror)
+NVM_CFLAGS = -std=c11 $(NVM_CPPFLAGS) $(NVM_WARNINGS) $(FLAGS_$(VARIANT)) -fPIC -fvisibility=hidden \
+  -ffunction-sections -fdata-sections $(CFLAGS)
+# What bison and re2c write is theirs: their style is not our warnings' business.
+GENERATED_CFLAGS := -Wno-switch-enum -Wno-unused -Wno-sign-compare -Wno-implicit-fallthrough
+
+# ---- Sources ------------------------------------------------------------------------------------
+
+LIBRARY_FOLDERS := support ir target frontend ptx opt opt/analysis opt/vectorize codegen sim api
+LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),\
+  $(filter-out $d/gen_%.c %_main.c,$(wildcard $d/*.c)))
+DRIVER_SOURCES := $(wildcard driver/*.c)
+
+# ---- Generators: NAME folder table, then the files they write into build/gen ---------------------
+# X/gen_NAME.c becomes build/gen/bin/gen_NAME and runs as `gen_NAME TABLE build/gen`. Generators may
+# use target/requirement.c (the text form of what an instruction needs) and nothing else of ours.
+
+GENERATORS := target intrinsics ptx
+GENERATOR_target := target/gen_target.c target/nvptx.def
+GENERATES_target := nvptx_tables.h nvptx_tables.inc
+GENERATOR_intrinsics := ir/gen_intrinsics.c ir/intrinsics.def
+GENERATES_intrinsics := intrinsics.h intrinsics.inc
+GENERATOR_ptx := ptx/gen_ptx.c ptx/ops.def
+GENERATES_ptx := ptx_ops.h ptx_ops.inc
+
+# A generator whose source is not in the tree is left out.
+present = $(if $(wildcard $(firstword $(GENERATOR_$1))),$1)
+PRESENT_GENERATORS := $(foreach g,$(GENERATORS),$(call present,$g))
+GENERATED_HEADERS := $(foreach g,$(PRESENT_GENERATORS),$(addprefix $G/,$(GENERATES_$g)))
+GENERATED_SOURCES :=
+ifneq ($(wildcard frontend/parser.y),)
+GENERATED_HEADERS += $G/parser.h
+GENERATED_SOURCES += $G/parser.c
+endif
+ifneq ($(wildcard frontend/lexer.re),)
+GENERATED_SOURCES += $G/lexer.c
+endif
+ifneq ($(wildcard ptx/ptx_parser.y),)
+GENERATED_HEADERS += $G/ptx_parser.h
+GENERATED_SOURCES += $G/ptx_parser.c
+endif
+ifneq ($(wildcard ptx/ptx_lexer.re),)
+GENERATED_SOURCES += $G/ptx_lexer.c
+endif
+
+LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/obj/%.o) $(GENERATED_SOURCES:$G/%.c=$B/obj/gen/%.o)
+DRIVER_OBJECTS := $(DRIVER_SOURCES:%.c=$B/obj/%.o)
+
+# ---- What one can ask for -----------------------------------------------------------------------
+
+.PHONY: all help setup demo check check-peers check-gpu bench lint format install uninstall clean \
+  fuzz unit update-golden generated
+all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so
+
+help:
+	@echo 'make                the command build/nvmini, build/libnvmini.a, build/libnvmini.so'
+	@echo 'make demo           install what is missing, build, and show a kernel become PTX'
+	@echo 'make check          install what the tests need, build, run them; ends with N passed, N failed'
+	@echo 'make check-peers    compare with other compilers where installed; MODULES=folder of .ll files'
+	@echo 'make bench          speed and memory beside llvm-as and llc; MODULES=folder of .ll files'
+	@echo 'make fuzz           fuzz the parser and the compiler; SECONDS_EACH=60'
+	@echo 'make lint           layers, writable globals, function lengths, banned calls, prototypes'
+	@echo 'make format         clang-format over the sources that git says are changed'
+	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set; also: uninstall'
+	@echo 'make clean          remove build/'
+	@echo
+	@echo 'Variables: VARIANT=release|checking|asan|tsan|fuzz (build/, build/VARIANT), CC=gcc|clang,'
+	@echo '           WERROR=0 (warnings do not stop the build), CFLAGS, LDFLAGS (added at the end)'
+
+setup:
+	@tools/setup.sh build
+
+# ---- Generated sources --------------------------------------------------------------------------
+
+$G $G/bin:
+	@mkdir -p $@
+
+GENERATOR_FLAGS := -std=c11 -O1 -D_POSIX_C_SOURCE=200809L -I. -Wall -Wextra
+
+define generator_rules
+$G/bin/gen_$1: $(word 1,$(GENERATOR_$1)) $(wildcard target/requirement.c target/requirement.h) | $G/bin
+	@echo '  GEN $$@'
+	$$(Q)$$(CC) $$(GENERATOR_FLAGS) -o $$@ $$(filter %.c,$$^)
+$G/$1.stamp: $G/bin/gen_$1 $(wordlist 2,9,$(GENERATOR_$1))
+	@echo '  RUN gen_$1'
+	$$(Q)$G/bin/gen_$1 $(wordlist 2,9,$(GENERATOR_$1)) $G
+	@touch $$@
+$(addprefix $G/,$(GENERATES_$1)): $G/$1.stamp
+	@test -f $$@ || { rm -f $$<; echo "gen_$1 did not write $$@"; exit 1; }
+endef
+$(foreach g,$(PRESENT_GENERATORS),$(eval $(call generator_rules,$g)))
+
+need = @command -v $1 >/dev/null 2>&1 || \
+  { echo 'nvmini: $1 is needed to build and is not installed; `make setup` installs it' >&2; exit 1; }
+
+define grammar_rules
+$G/$2.c: $1/$2.y | $G
+	$$(call need,$$(BISON))
+	@echo '  BISON $$<'
+	$$(Q)$$(BISON) -Wall -Werror --defines=$G/$2.h --output=$$@ $$<
+$G/$2.h: $G/$2.c
+	@test -f $$@ || { rm -f $$<; echo "$$(BISON) did not write $$@"; exit 1; }
+$G/$3.c: $1/$3.re | $G
+	$$(call need,$$(RE2C))
+	@echo '  RE2C $$<'
+	$$(Q)$$(RE2C) -W --no-generation-date --no-debug-info -o $$@ $$<
+endef
+$(eval $(call grammar_rules,frontend,parser,lexer))
+$(eval $(call grammar_rules,ptx,ptx_parser,ptx_lexer))
+
+generated: $(GENERATED_HEADERS) $(GENERATED_SOURCES)
+
+# ---- Objects, libraries, the command ------------------------------------------------------------
+
+# Objects are made again when the flags change.
+$B/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(NVM_CFLAGS) $(VERSION)' | cmp -s - $@ || echo '$(CC) $(NVM_CFLAGS) $(VERSION)' > $@
+.PHONY: FORCE
+FORCE:
+
+$B/obj/%.o: %.c $B/flags | $(GENERATED_HEADERS)
+	@mkdir -p $(@D)
+	@echo '  CC $<'
+	$(Q)$(CC) $(NVM_CFLAGS) $(OBJECT_CFLAGS) -MMD -MP -c -o $@ $<
+$B/obj/gen/%.o: $G/%.c $B/flags | $(GENERATED_HEADERS)
+	@mkdir -p $(@D)
+	@echo '  CC $<'
+	$(Q)$(CC) $(NVM_CFLAGS) $(GENERATED_CFLAGS) -MMD -MP -c -o $@ $<
+$B/obj/api/%.o $B/obj/driver/%.o: OBJECT_CFLAGS = -DNVMINI_VERSION='"$(VERSION)"'
+
+# Every object with every symbol: what the command and the tests link.
+$B/libinternal.a: $(LIBRARY_OBJECTS)
+	@rm -f $@
+	@echo '  AR $@'
+	$(Q)$(AR) rcs $@ $^
+
+$B/nvmini: $(DRIVER_OBJECTS) $B/libinternal.a
+	@echo '  LINK $@'
+	$(Q)$(CC) $(NVM_CFLAGS) -o $@ $^ $(LDFLAGS) -Wl,--gc-sections
+
+# One object in which all but nvmini_* is local, so that a program can link it beside anything.
+$B/libnvmini.a: $(LIBRARY_OBJECTS)
+	@rm -f $@
+	@echo '  AR $@'
+	$(Q)$(CC) -r -nostdlib -o $B/obj/libnvmini.o $^
+	$(Q)$(OBJCOPY) --localize-hidden $B/obj/libnvmini.o
+	$(Q)$(AR) rcs $@ $B/obj/libnvmini.o
+
+$B/libnvmini.so: $(LIBRARY_OBJECTS)
+	@echo '  LINK $@'
+	$(Q)$(CC) $(NVM_CFLAGS) -shared -Wl,-soname,libnvmini.so.0 -Wl,--gc-sections -o $@ $^ $(LDFLAGS)
+
+# ---- Tests --------------------------------------------------------------------------------------
+
+UNIT_SOURCES := $(wildcard runtime-tests/unit/test_*.c)
+UNIT_PROGRAMS := $(UNIT_SOURCES:runtime-tests/unit/%.c=$B/unit/%)
+UNIT_HELPERS := $(filter-out $(UNIT_SOURCES),$(wildcard runtime-tests/unit/*.c))
+unit: $(UNIT_PROGRAMS)
+$B/unit/%: runtime-tests/unit/%.c $(UNIT_HELPERS) $B/libinternal.a
+	@mkdir -p $(@D)
+	@echo '  UNIT $@'
+	$(Q)$(CC) $(NVM_CFLAGS) -UNDEBUG -Wno-switch-enum -MMD -MP -MF $@.d -MT $@ -o $@ $< $(UNIT_HELPERS) \
+	  $B/libinternal.a $(LDFLAGS) -lcmocka -lpthread -lm
+
+# The example of the embedding chapter, against each public library alone.
+EMBED_PROGRAMS := $B/embed-static $B/embed-shared
+embed: $(EMBED_PROGRAMS)
+.PHONY: embed
+$B/embed-static: samples/embed.c $B/libnvmini.a include/nvmini.h
+	$(Q)$(CC) -std=c11 -Wall -Wextra $(FLAGS_$(VARIANT)) -Iinclude -o $@ $< $B/libnvmini.a $(LDFLAGS)
+$B/embed-shared: samples/embed.c $B/libnvmini.so include/nvmini.h
+	@ln -sf libnvmini.so $B/libnvmini.so.0
+	$(Q)$(CC) -std=c11 -Wall -Wextra $(FLAGS_$(VARIANT)) -Iinclude -o $@ $< -L$B -lnvmini \
+	  -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
+
+FUZZ_TARGETS := $(patsubst runtime-tests/fuzz/%.c,$B/%,$(wildcard runtime-tests/fuzz/fuzz_*.c))
+fuzz-programs: $(FUZZ_TARGETS)
+.PHONY: fuzz-programs
+$B/fuzz_%: runtime-tests/fuzz/fuzz_%.c runtime-tests/fuzz/main.c $B/libinternal.a
+	@echo '  LINK $@'
+	$(Q)$(CC) $(NVM_CFLAGS) $(FUZZ_ENGINE) -o $@ $< $(if $(FUZZ_ENGINE),,runtime-tests/fuzz/main.c) \
+	  $B/libinternal.a $(LDFLAGS)
+
+SECONDS_EACH ?= 60
+fuzz:
+	@tools/setup.sh build
+	@$(MAKE) --no-print-directory VARIANT=fuzz fuzz-programs
+	@runtime-tests/fuzz/run.sh $(SECONDS_EACH)
+
+check:
+	@tools/setup.sh check
+	@CC='$(CC)' $(PYTHON) runtime-tests/run.py $(CHECK_ARGUMENTS)
+
+MODULES ?=
+check-peers: all
+	@runtime-tests/peers/run.sh $(MODULES)
+
+bench: all
+	@$(PYTHON) runtime-tests/bench/bench.py $(if $(MODULES),--modules $(MODULES)) $(BENCH_ARGUMENTS)
+
+demo:
+	@tools/setup.sh build
+	@$(MAKE) --no-print-directory all
+	@tools/demo.sh
+
+lint: all
+	@tools/lint.sh
+
+format:
+	@tools/format.sh
+
+# ---- Installation -------------------------------------------------------------------------------
+
+BIN := $(DESTDIR)$(PREFIX)/bin
+LIB := $(DESTDIR)$(PREFIX)/lib
+INSTALLED := $(BIN)/nvmini $(LIB)/libnvmini.a $(LIB)/libnvmini.so $(LIB)/libnvmini.so.0 \
+  $(LIB)/libnvmini.so.$(VERSION) $(LIB)/pkgconfig/nvmini.pc $(DESTDIR)$(PREFIX)/include/nvmini.h \
+  $(DESTDIR)$(PREFIX)/share/man/man1/nvmini.1 \
+  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nvmini
+
+install: all
+	@mkdir -p $(sort $(dir $(INSTALLED)))
+	install -m 755 build/nvmini $(BIN)/nvmini
+	install -m 644 build/libnvmini.a $(LIB)/libnvmini.a
+	install -m 755 build/libnvmini.so $(LIB)/libnvmini.so.$(VERSION)
+	ln -sf libnvmini.so.$(VERSION) $(LIB)/libnvmini.so.0
+	ln -sf libnvmini.so.0 $(LIB)/libnvmini.so
+	install -m 644 include/nvmini.h $(DESTDIR)$(PREFIX)/include/nvmini.h
+	printf 'prefix=%s\nName: nvmini\nDescription: NVVM IR to PTX compiler\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lnvmini\n' \
+	  '$(PREFIX)' '$(VERSION)' > $(LIB)/pkgconfig/nvmini.pc
+	build/nvmini help --man > $(DESTDIR)$(PREFIX)/share/man/man1/nvmini.1
+	build/nvmini help --bash-completion > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nvmini
+
+uninstall:
+	rm -f $(INSTALLED)
+
+clean:
+	rm -rf build
+
+-include $(LIBRARY_OBJECTS:.o=.d) $(DRIVER_OBJECTS:.o=.d) $(wildcard $B/unit/*.d)
