@@ -1,0 +1,22 @@
+/* From legal-or-not SSA IR to PTX text. Everything that cannot be expressed for the target is
+ * reported as an error with its place; nothing is dropped silently. */
+#ifndef NVM_CODEGEN_CODEGEN_H
+#define NVM_CODEGEN_CODEGEN_H
+
+#include "ir/function.h"
+#include "target/target.h"
+
+struct codegen_options {
+  bool verbose;              /* --asm-verbose: comments in the PTX */
+  bool unreachable_is_trap;  /* knob nvptx-exit-on-unreachable=0: `trap` instead of `exit` */
+  uint32_t source;           /* number of the main source, for diagnostics */
+  struct nvm_text command;   /* shown in the header comment; may be empty */
+};
+
+/* Appends the PTX of the whole module to `out`. NVM_REFUSED when something was reported to `sink`;
+ * `out` then holds unfinished text. Adds constants to the module, changes nothing else in it. */
+enum nvm_status codegen_module(struct nvm_module *m, const struct nvm_target *target,
+                               const struct codegen_options *options, struct diag_sink *sink,
+                               struct textbuf *out);
+
+#endif

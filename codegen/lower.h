@@ -1,0 +1,249 @@
+/* What the files of codegen/ share while they lower one module, function by function.
+ *
+ * Every IR value is a row of *parts*: its scalar leaves in order, each in one PTX register.
+ *   i1                 one predicate
+ *   i2..i8, i9..i16    one %rs; i17..i32 one %r; i33..i64 one %rd; i65..i128 two %rd, low first
+ *   half, bfloat       one %rs of their bits; float %f; double %fd
+ *   ptr                one %rd (%r where its address space has 32-bit pointers)
+ *   <2n x half|bfloat|i16>  n packed %r; lane 2k in the low half of part k
+ *   other vectors, arrays, structs   the parts of their elements, one after the other
+ * Bits of a register above an integer's width are not defined: whoever depends on them extends
+ * first (lower_zext_part, lower_sext_part). A predicate is a whole i1.
+ *
+ * Files: types.c parts of types; function.c the walk, registers, blocks; phi.c edge copies;
+ * value.c operands and constants; int.c, wide.c, float.c, convert.c, vector.c arithmetic;
+ * memory.c loads, stores, alloca, addresses, block copies; atomic.c; call.c parameters, calls,
+ * returns; global.c variables and initializers; names.c legal names; module.c the order of it all;
+ * intrinsic.c and asm.c what their names say. */
+#ifndef NVM_CODEGEN_LOWER_H
+#define NVM_CODEGEN_LOWER_H
+
+#include "codegen/codegen.h"
+#include "ir/intrinsic.h"
+#include "ptx/ptx.h"
+
+/* Machine value types: what one part holds. */
+enum part_kind {
+  PART_I1,     /* predicate */
+  PART_INT,    /* integer of `bits` 2..64 */
+  PART_HALF, PART_BFLOAT, PART_FLOAT, PART_DOUBLE,
+  PART_PAIR_I16, PART_PAIR_HALF, PART_PAIR_BFLOAT, /* two lanes in a 32-bit register */
+};
+
+struct part {
+  uint8_t kind;      /* enum part_kind */
+  uint8_t bits;      /* bits that count: 1..64; pairs 32 */
+  bool is_pointer;
+  uint32_t offset;   /* bytes from the start of the value in memory */
+};
+
+/* The parts of a type; `first` indexes lower->parts. */
+struct type_parts {
+  uint32_t first;
+  uint32_t count;
+};
+
+enum { MAX_PARTS = 1 << 16 }; /* of one first-class value; more is refused with a diagnostic */
+
+struct lower {
+  struct nvm_module *module;
+  const struct nvm_target *target;
+  const struct codegen_options *options;
+  struct diag_sink *sink;
+  struct textbuf *out;       /* function bodies and everything after the header */
+  struct arena arena;        /* of the whole lowering: names, type parts, global tables */
+  struct arena function_arena; /* reset after each function */
+  struct ptx_module ptx;     /* variables and prototypes; functions are not kept */
+
+  VEC(struct part) parts;
+  VEC(struct type_parts) type_parts; /* by type index; count 0: not computed (or no parts) */
+
+  struct nvm_str *function_names; /* PTX names by index: names.c */
+  struct nvm_str *global_names;
+  unsigned ptx_needed;       /* largest version that emitted instructions need */
+
+  /* The function being lowered. */
+  const struct nvm_function *f;
+  struct ptx_function *pf;
+  struct nvm_inst_id inst;   /* being lowered; for diagnostics */
+  uint32_t *inst_regs;       /* by instruction: index of its first part in `regs`, 0: none yet */
+  uint32_t *arg_regs;        /* by argument */
+  VEC(struct ptx_reg) regs;
+  uint32_t *block_labels;    /* by block */
+  uint32_t *alloca_offsets;  /* by instruction: offset + 1 in the local depot for fixed allocas */
+  uint64_t depot_bytes;      /* size of __local_depot */
+  uint32_t depot_align;
+  struct ptx_reg depot_local;   /* address in .local; none until needed */
+  struct ptx_reg depot_generic; /* the same as a generic address */
+  bool ftz;                  /* f32 denormals are flushed in this function */
+  bool refused;              /* something in this function was reported */
+};
+
+/* --- types.c ---------------------------------------------------------------------------------- */
+
+/* The parts of a first-class type; reports and returns no parts beyond MAX_PARTS. */
+struct type_parts lower_type(struct lower *l, struct nvm_type type);
+static inline const struct part *lower_part(const struct lower *l, struct type_parts t,
+                                            uint32_t i) {
+  return &l->parts.data[t.first + i];
+}
+/* The register class that holds a part, and the type modifiers for it: `.b32` (bits), `.u32`,
+ * `.s32`, `.f16` ….  */
+enum ptx_class part_class(const struct part *p);
+uint16_t part_bits_mod(const struct part *p);   /* .pred .b16 .b32 .b64 */
+uint16_t part_unsigned_mod(const struct part *p);
+uint16_t part_signed_mod(const struct part *p);
+uint16_t part_float_mod(const struct part *p);  /* .f16 .bf16 .f32 .f64 .f16x2 .bf16x2 */
+/* Bits of the register: 1, 16, 32, 64. */
+uint32_t part_container_bits(const struct part *p);
+/* Bytes a part takes in memory: 1, 2, 4, 8 (3 for i24). */
+uint32_t part_store_bytes(const struct part *p);
+/* Range of parts that element `index` of an aggregate or vector type takes; for packed pairs see
+ * vector.c. */
+struct type_parts lower_member_parts(struct lower *l, struct nvm_type type, uint64_t index);
+
+/* --- value.c ---------------------------------------------------------------------------------- */
+
+/* The registers of an instruction's result (or argument), made on first use, `count` parts. */
+const struct ptx_reg *lower_result(struct lower *l, struct nvm_inst_id i);
+/* Part k of an operand: a register or, for constants, an immediate where PTX takes one (integers,
+ * f32, f64; never for predicates, half, addresses). Valid in instructions that allow immediates. */
+struct ptx_operand lower_operand(struct lower *l, struct nvm_value v, uint32_t k);
+/* The same, always in a register (constants are moved into a new one). */
+struct ptx_reg lower_reg(struct lower *l, struct nvm_value v, uint32_t k);
+/* Copies an operand into a given register (mov of the right class). */
+void lower_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from);
+/* A new register that holds part p. */
+struct ptx_reg lower_new_reg(struct lower *l, const struct part *p);
+/* Integer part with defined upper bits: extended to its container (at least `bits` wide: 16, 32,
+ * 64). Returns the operand itself where nothing is to be done. */
+struct ptx_operand lower_zext_part(struct lower *l, struct ptx_operand v, const struct part *p,
+                                   uint32_t bits);
+struct ptx_operand lower_sext_part(struct lower *l, struct ptx_operand v, const struct part *p,
+                                   uint32_t bits);
+/* i1 → integer register of 0/1 (16, 32, 64 bits) and back (low bit). */
+struct ptx_reg lower_pred_to_int(struct lower *l, struct ptx_operand pred, uint32_t bits);
+struct ptx_reg lower_int_to_pred(struct lower *l, struct ptx_operand value, uint32_t bits);
+/* Packs two 16-bit registers into a pair and takes it apart. */
+struct ptx_reg lower_pack_pair(struct lower *l, struct ptx_operand low, struct ptx_operand high);
+void lower_unpack_pair(struct lower *l, struct ptx_operand pair, struct ptx_reg *low,
+                       struct ptx_reg *high);
+
+/* A register of the class, shortcuts to append an instruction to the current function. */
+static inline struct ptx_reg lower_temp(struct lower *l, enum ptx_class c) {
+  return ptx_new_reg(l->pf, c);
+}
+void emit0(struct lower *l, enum ptx_op op, const uint16_t *mods);
+void emit1(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand a);
+void emit2(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
+           struct ptx_operand a);
+void emit3(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
+           struct ptx_operand a, struct ptx_operand b);
+void emit4(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
+           struct ptx_operand a, struct ptx_operand b, struct ptx_operand c);
+
+/* Reports that the current instruction can't be lowered; `what` and `detail` are shown. */
+void lower_refuse(struct lower *l, const char *what, const char *detail);
+
+/* --- memory.c --------------------------------------------------------------------------------- */
+
+/* An address: base + offset in a state space. */
+struct address {
+  struct ptx_operand at; /* PTX_OPERAND_ADDRESS_* */
+  uint16_t space;        /* PTX_MOD_GLOBAL, SHARED, LOCAL, CONST, PARAM, or 0: generic */
+  uint32_t align;        /* known alignment in bytes, at least 1 */
+};
+/* The best address for a pointer value: looks through constant offsets, allocas, globals. */
+struct address lower_address(struct lower *l, struct nvm_value pointer);
+struct address address_plus(struct address a, int64_t offset);
+uint16_t space_mod(uint32_t address_space); /* 1 → PTX_MOD_GLOBAL …, 0 for generic */
+/* Loads and stores all parts of a type at an address, as wide as the alignment allows. */
+void lower_load_parts(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
+                      struct address from, struct memory_access how);
+void lower_store_parts(struct lower *l, struct nvm_type type, const struct ptx_operand *from,
+                       struct address to, struct memory_access how);
+void lower_load(struct lower *l, const struct nvm_inst *i);
+void lower_store(struct lower *l, const struct nvm_inst *i);
+void lower_alloca(struct lower *l, const struct nvm_inst *i);
+void lower_gep(struct lower *l, const struct nvm_inst *i);
+/* The functions of the function-wide set-up: fixed allocas get their depot offsets. */
+void lower_plan_allocas(struct lower *l);
+/* llvm.memcpy, memmove, memset (also .inline, element-atomic refused). */
+void lower_memcpy(struct lower *l, const struct nvm_inst *i, bool may_overlap);
+void lower_memset(struct lower *l, const struct nvm_inst *i);
+/* Copies `bytes` bytes between addresses, unrolled or as a loop. */
+void lower_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes,
+                      bool is_volatile);
+
+/* --- atomic.c --------------------------------------------------------------------------------- */
+void lower_atomicrmw(struct lower *l, const struct nvm_inst *i);
+void lower_cmpxchg(struct lower *l, const struct nvm_inst *i);
+void lower_fence(struct lower *l, const struct nvm_inst *i);
+/* Atomic loads and stores (ordering above unordered), called by lower_load and lower_store. */
+void lower_atomic_load(struct lower *l, const struct nvm_inst *i);
+void lower_atomic_store(struct lower *l, const struct nvm_inst *i);
+
+/* --- int.c, wide.c, float.c, convert.c, vector.c: one instruction each -------------------------- */
+void lower_int_binary(struct lower *l, const struct nvm_inst *i);
+void lower_float_binary(struct lower *l, const struct nvm_inst *i);
+void lower_fneg(struct lower *l, const struct nvm_inst *i);
+void lower_cast(struct lower *l, const struct nvm_inst *i);
+void lower_icmp(struct lower *l, const struct nvm_inst *i);
+void lower_fcmp(struct lower *l, const struct nvm_inst *i);
+void lower_select(struct lower *l, const struct nvm_inst *i);
+void lower_freeze(struct lower *l, const struct nvm_inst *i);
+void lower_extractelement(struct lower *l, const struct nvm_inst *i);
+void lower_insertelement(struct lower *l, const struct nvm_inst *i);
+void lower_shufflevector(struct lower *l, const struct nvm_inst *i);
+void lower_extractvalue(struct lower *l, const struct nvm_inst *i);
+void lower_insertvalue(struct lower *l, const struct nvm_inst *i);
+/* Helpers that intrinsics need too; `bits` 1..128, operands and results as parts. */
+void lower_wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_reg to[2],
+                       const struct ptx_operand a[2], const struct ptx_operand b[2]);
+/* One lane of a binary op on scalars of part p (int or float), into `to`. */
+void lower_binary_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
+                       struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);
+/* Integer comparison of one part, giving a predicate. */
+void lower_icmp_part(struct lower *l, enum icmp_predicate pred, const struct part *p,
+                     struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);
+
+/* --- phi.c, function.c ------------------------------------------------------------------------ */
+/* The copies for the edge from → to, as if done at once. True if any was emitted. */
+bool lower_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block to);
+bool block_has_phis(const struct lower *l, struct nvm_block b);
+void lower_parallel_copy(struct lower *l, const struct ptx_reg *to, const struct ptx_operand *from,
+                         uint32_t count);
+/* Lowers one function definition and appends its text to l->out. */
+enum nvm_status lower_function(struct lower *l, const struct nvm_function *f);
+
+/* --- call.c ----------------------------------------------------------------------------------- */
+/* The PTX header of a function: parameters, results, performance directives; for definitions and
+ * declarations alike. */
+void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_function *pf);
+/* Entry block: parameters into registers (or their copies into local memory). */
+void lower_arguments(struct lower *l);
+void lower_call(struct lower *l, const struct nvm_inst *i);
+void lower_ret(struct lower *l, const struct nvm_inst *i);
+void lower_va_arg(struct lower *l, const struct nvm_inst *i);
+
+/* --- names.c, global.c, module.c -------------------------------------------------------------- */
+/* Legal, unique, deterministic PTX names for all functions and globals. */
+bool lower_names(struct lower *l);
+struct nvm_str lower_symbol_name(const struct lower *l, struct nvm_value global_or_function);
+/* All variables of the module in an order in which none is used before its definition. */
+enum nvm_status lower_globals(struct lower *l);
+/* The address space a global lives in: address space 0 variables are placed in .global. */
+uint16_t global_space(const struct nvm_global *g);
+/* Whether the symbol's own address is generic already (functions, address space 0 variables need
+ * cvta after mov). */
+
+/* --- intrinsic.c, asm.c ----------------------------------------------------------------------- */
+/* A call whose callee is an intrinsic; a call of inline asm. */
+void lower_intrinsic(struct lower *l, const struct nvm_inst *i, enum intrinsic_id id);
+void lower_asm(struct lower *l, const struct nvm_inst *i);
+
+/* Makes the PTX instruction check for what was emitted since entry `from`; reports what the target
+ * lacks. Called once per IR instruction. */
+void lower_check_entries(struct lower *l, uint32_t from);
+
+#endif
