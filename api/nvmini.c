@@ -1,0 +1,389 @@
+/* The public C API over the library's parts: one context, its options, modules from memory.
+ *
+ * A context wraps the caller's allocator so that every byte is counted and the memory limit holds
+ * for all arenas together. Each call that can report owns an arena for its diagnostics, which are
+ * handed to the callback in the order in which they were found and are gone when the call returns;
+ * what a call returns as text lives in the module's output arena until the next call. */
+#include "nvmini.h"
+
+#include "codegen/codegen.h"
+#include "frontend/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "target/options.h"
+
+enum { DEFAULT_ERROR_LIMIT = 20 };
+
+struct nvmini_context {
+  struct nvm_allocator allocator; /* the caller's */
+  size_t used_bytes, peak_bytes;
+  size_t limit_bytes; /* 0: none */
+  nvmini_report *report;
+  void *user;
+  struct tgt_options target;
+  uint32_t error_limit;
+};
+
+struct nvmini_module {
+  struct nvmini_context *context;
+  struct nvm_module *ir;
+  struct nvmini_text source; /* borrowed from the caller */
+  const char *name;          /* likewise */
+  struct arena output;       /* of the text returned last */
+};
+
+/* ---- Memory ---- */
+
+/* nvm_allocator.resize of a context: counts, and refuses what would exceed the limit. */
+static void *counted_resize(void *state, void *memory, size_t old_bytes, size_t new_bytes) {
+  struct nvmini_context *c = state;
+  size_t others = c->used_bytes - old_bytes;
+  if (new_bytes > old_bytes && c->limit_bytes != 0 &&
+      (others > c->limit_bytes || new_bytes > c->limit_bytes - others))
+    return NULL;
+  void *result = c->allocator.resize(c->allocator.state, memory, old_bytes, new_bytes);
+  if (result == NULL && new_bytes != 0) return NULL;
+  c->used_bytes = others + new_bytes;
+  if (c->used_bytes > c->peak_bytes) c->peak_bytes = c->used_bytes;
+  return result;
+}
+
+static struct nvm_allocator counted(struct nvmini_context *c) {
+  return (struct nvm_allocator){counted_resize, c};
+}
+
+struct nvmini_context *nvmini_create(const struct nvmini_allocator *allocator,
+                                     size_t memory_limit) {
+  struct nvm_allocator a = nvm_default_allocator;
+  if (allocator != NULL) a = (struct nvm_allocator){allocator->resize, allocator->state};
+  if (memory_limit != 0 && memory_limit < sizeof(struct nvmini_context)) return NULL;
+  struct nvmini_context *c = a.resize(a.state, NULL, 0, sizeof *c);
+  if (c == NULL) return NULL;
+  *c = (struct nvmini_context){.allocator = a,
+                               .used_bytes = sizeof *c,
+                               .peak_bytes = sizeof *c,
+                               .limit_bytes = memory_limit,
+                               .target = tgt_default_options(),
+                               .error_limit = DEFAULT_ERROR_LIMIT};
+  c->target.optimization_level = 0; /* the only level there is */
+  return c;
+}
+
+void nvmini_destroy(struct nvmini_context *context) {
+  if (context == NULL) return;
+  struct nvm_allocator a = context->allocator;
+  a.resize(a.state, context, sizeof *context, 0);
+}
+
+void nvmini_on_diagnostic(struct nvmini_context *context, nvmini_report *report, void *user) {
+  context->report = report;
+  context->user = user;
+}
+
+size_t nvmini_memory_used(const struct nvmini_context *context) { return context->used_bytes; }
+size_t nvmini_memory_peak(const struct nvmini_context *context) { return context->peak_bytes; }
+const char *nvmini_version(void) { return NVMINI_VERSION; }
+
+/* ---- Diagnostics ---- */
+
+/* Line and column of a byte offset, remembering where the last question ended: diagnostics mostly
+ * come in source order, so that the text is walked once. */
+struct place {
+  size_t at; /* offset of the start of `line` */
+  uint32_t line;
+};
+
+static void locate(struct place *p, const struct nvmini_module *m, struct nvmini_diagnostic *d) {
+  size_t begin = d->begin < m->source.length ? (size_t)d->begin : m->source.length;
+  if (begin < p->at) *p = (struct place){0, 1};
+  const char *text = m->source.bytes;
+  const char *newline;
+  while (begin > p->at && (newline = memchr(text + p->at, '\n', begin - p->at)) != NULL) {
+    p->at = (size_t)(newline - text) + 1;
+    p->line++;
+  }
+  d->line = p->line;
+  d->column = (uint32_t)(begin - p->at) + 1;
+}
+
+static struct nvmini_text public_text(struct nvm_text t) {
+  return (struct nvmini_text){t.bytes, t.length};
+}
+
+static enum nvmini_severity public_severity(enum diag_severity s) {
+  switch (s) {
+    case DIAG_ERROR: return NVMINI_ERROR;
+    case DIAG_WARNING: return NVMINI_WARNING;
+    case DIAG_REMARK: return NVMINI_REMARK;
+    case DIAG_NOTE: return NVMINI_NOTE;
+  }
+  return NVMINI_ERROR;
+}
+
+/* Hands one diagnostic to the callback; `m` may be NULL. */
+static void deliver(struct nvmini_context *c, const struct nvmini_module *m, struct place *place,
+                    const struct diag *d) {
+  struct nvmini_diagnostic p = {.severity = public_severity(d->severity),
+                                .id = diag_name(d->id),
+                                .message = public_text(d->message),
+                                .function = public_text(d->function),
+                                .hint = public_text(d->hint)};
+  if (m != NULL) {
+    p.name = m->name;
+    p.source = m->source;
+    if (d->range.end > d->range.begin || d->range.begin > 0) {
+      p.begin = d->range.begin;
+      p.end = d->range.end;
+      locate(place, m, &p);
+    }
+  }
+  c->report(c->user, &p);
+}
+
+/* A diagnostic that needs no memory. */
+static void deliver_fixed(struct nvmini_context *c, const struct nvmini_module *m, enum diag_id id,
+                          const char *message) {
+  if (c->report == NULL) return;
+  struct place start = {0, 1};
+  struct diag d = {.id = id, .severity = diag_severity(id), .message = text_of(message)};
+  deliver(c, m, &start, &d);
+}
+
+/* Delivers what a call reported and turns its status into the public one. */
+static enum nvmini_status finish(struct nvmini_context *c, const struct nvmini_module *m,
+                                 struct arena *arena, const struct diag_sink *sink,
+                                 enum nvm_status status) {
+  struct place place = {0, 1};
+  for (uint32_t i = 0; c->report != NULL && i < sink->list.count; i++)
+    deliver(c, m, &place, &sink->list.data[i]);
+  if (c->report != NULL && diag_full(sink))
+    deliver_fixed(c, NULL, DIAG_TOO_MANY_ERRORS, diag_message(DIAG_TOO_MANY_ERRORS));
+  bool out_of_memory = arena->failed || status == NVM_OUT_OF_MEMORY;
+  uint32_t errors = sink->error_count;
+  arena_free(arena);
+  if (status == NVM_BUG) {
+    if (errors == 0) deliver_fixed(c, m, DIAG_INTERNAL, diag_message(DIAG_INTERNAL));
+    return NVMINI_BUG;
+  }
+  if (out_of_memory) {
+    deliver_fixed(c, m, DIAG_OUT_OF_MEMORY, diag_message(DIAG_OUT_OF_MEMORY));
+    return NVMINI_OUT_OF_MEMORY;
+  }
+  return errors > 0 || status == NVM_REFUSED ? NVMINI_REFUSED : NVMINI_OK;
+}
+
+/* ---- Options ---- */
+
+/* Reports a wrong option; `message` is complete. */
+static enum nvmini_status bad_option(struct nvmini_context *c, const char *message) {
+  deliver_fixed(c, NULL, DIAG_BAD_OPTION, message);
+  return NVMINI_BAD_OPTION;
+}
+
+static enum nvmini_status target_status(struct nvmini_context *c, enum tgt_status status,
+                                        const struct tgt_error *error) {
+  if (status == TGT_OK) return NVMINI_OK;
+  char message[256];
+  tgt_describe_error(error, message, sizeof message);
+  return bad_option(c, message);
+}
+
+/* Decimal digits into *number, at most `most`. */
+static bool read_number(const char *value, uint32_t most, uint32_t *number) {
+  uint64_t n = 0;
+  if (*value == '\0') return false;
+  for (; *value != '\0'; value++) {
+    if (*value < '0' || *value > '9') return false;
+    n = n * 10 + (uint64_t)(*value - '0');
+    if (n > most) return false;
+  }
+  *number = (uint32_t)n;
+  return true;
+}
+
+/* "option '--fma-level': '7' is not a number from 0 to 2" */
+static enum nvmini_status bad_number(struct nvmini_context *c, const char *option,
+                                     const char *value, uint32_t most) {
+  struct arena arena;
+  arena_init(&arena, counted(c));
+  struct textbuf b;
+  textbuf_init(&b, &arena);
+  textbuf_format(&b, "option '%s': '%s' is not a number from 0 to %u%c", option, value, most, 0);
+  enum nvmini_status status = bad_option(c, arena.failed ? "wrong number in an option" : b.bytes);
+  arena_free(&arena);
+  return status;
+}
+
+enum option {
+  OPTION_CPU, OPTION_PTX, OPTION_FEATURES, OPTION_FTZ, OPTION_FMA_LEVEL, OPTION_PREC_DIV,
+  OPTION_PREC_SQRT, OPTION_ERROR_LIMIT, OPTION_O0, OPTION_COUNT,
+};
+
+/* The long options; libNVVM's spellings are target/options.h's. */
+static const struct {
+  const char *name;
+  bool has_value;
+  const char *group; /* of a feature group with levels, else NULL */
+  uint32_t most;     /* largest number */
+} option_table[OPTION_COUNT] = {
+    [OPTION_CPU] = {"--cpu", true, NULL, 0},
+    [OPTION_PTX] = {"--ptx", true, NULL, 0},
+    [OPTION_FEATURES] = {"--features", true, NULL, 0},
+    [OPTION_FTZ] = {"--ftz", false, NULL, 0},
+    [OPTION_FMA_LEVEL] = {"--fma-level", true, "fma-level", 2},
+    [OPTION_PREC_DIV] = {"--prec-div", true, "prec-divf32", 3},
+    [OPTION_PREC_SQRT] = {"--prec-sqrt", true, "prec-sqrtf32", 1},
+    [OPTION_ERROR_LIMIT] = {"--error-limit", true, NULL, UINT32_MAX},
+    [OPTION_O0] = {"-O0", false, NULL, 0},
+};
+
+static enum nvmini_status set_target_option(struct nvmini_context *c, enum option o,
+                                            const char *value) {
+  struct tgt_error error;
+  size_t length = strlen(value);
+  enum tgt_status status = TGT_OK;
+  if (o == OPTION_CPU) status = tgt_set_cpu(&c->target, value, length, &error);
+  if (o == OPTION_PTX) status = tgt_set_ptx(&c->target, value, length, &error);
+  if (o == OPTION_FEATURES) status = tgt_parse_features(&c->target, value, length, &error);
+  return target_status(c, status, &error);
+}
+
+static enum nvmini_status set_group_option(struct nvmini_context *c, enum option o,
+                                           const char *value) {
+  uint32_t level;
+  if (!read_number(value, option_table[o].most, &level))
+    return bad_number(c, option_table[o].name, value, option_table[o].most);
+  struct tgt_error error;
+  return target_status(c, tgt_set_group(&c->target, option_table[o].group, level, &error), &error);
+}
+
+static enum nvmini_status set_long_option(struct nvmini_context *c, enum option o,
+                                          const char *value) {
+  switch (o) {
+    case OPTION_CPU: case OPTION_PTX: case OPTION_FEATURES: return set_target_option(c, o, value);
+    case OPTION_FMA_LEVEL: case OPTION_PREC_DIV: case OPTION_PREC_SQRT:
+      return set_group_option(c, o, value);
+    case OPTION_FTZ: c->target.ftz = true; return NVMINI_OK;
+    case OPTION_O0: c->target.optimization_level = 0; return NVMINI_OK;
+    case OPTION_ERROR_LIMIT:
+      if (read_number(value, UINT32_MAX, &c->error_limit)) return NVMINI_OK;
+      return bad_number(c, option_table[o].name, value, UINT32_MAX);
+    case OPTION_COUNT: break;
+  }
+  return NVMINI_BUG;
+}
+
+enum nvmini_status nvmini_set_option(struct nvmini_context *context, const char *option) {
+  size_t name = strcspn(option, "=");
+  for (int o = 0; o < OPTION_COUNT; o++) {
+    if (strncmp(option, option_table[o].name, name) != 0 || option_table[o].name[name] != '\0')
+      continue;
+    bool has_value = option[name] == '=';
+    if (has_value != option_table[o].has_value)
+      return bad_option(context, has_value ? "this option takes no value" : "this option needs a value");
+    return set_long_option(context, (enum option)o, has_value ? option + name + 1 : "");
+  }
+  struct tgt_options changed = context->target;
+  struct tgt_error error;
+  enum tgt_status status = tgt_parse_nvvm_option(&changed, option, strlen(option), &error);
+  if (status != TGT_OK) return target_status(context, status, &error);
+  if (changed.optimization_level != 0)
+    return bad_option(context, "there is no optimizer yet: only optimization level 0 is accepted");
+  context->target = changed;
+  return NVMINI_OK;
+}
+
+/* ---- Modules ---- */
+
+/* An arena and a sink in it for the diagnostics of one call. */
+static void start(struct nvmini_context *c, struct arena *arena, struct diag_sink *sink) {
+  arena_init(arena, counted(c));
+  diag_sink_init(sink, arena, c->error_limit);
+}
+
+enum nvmini_status nvmini_parse(struct nvmini_context *context, const char *text, size_t length,
+                                const char *name, struct nvmini_module **module) {
+  struct nvm_allocator a = counted(context);
+  struct nvmini_module *m = a.resize(a.state, NULL, 0, sizeof *m);
+  *module = NULL;
+  if (m != NULL)
+    *m = (struct nvmini_module){.context = context, .source = {text, length}, .name = name};
+  if (m != NULL) m->ir = module_create(a, 0);
+  if (m == NULL || m->ir == NULL) {
+    deliver_fixed(context, NULL, DIAG_OUT_OF_MEMORY, diag_message(DIAG_OUT_OF_MEMORY));
+    if (m != NULL) a.resize(a.state, m, sizeof *m, 0);
+    return NVMINI_OUT_OF_MEMORY;
+  }
+  arena_init(&m->output, a);
+  struct arena arena;
+  struct diag_sink sink;
+  start(context, &arena, &sink);
+  enum nvm_status parsed = parse_module(m->ir, text, length, name, 0, &sink);
+  enum nvmini_status status = finish(context, m, &arena, &sink, parsed);
+  if (status == NVMINI_OK) *module = m;
+  else nvmini_release(m);
+  return status;
+}
+
+void nvmini_release(struct nvmini_module *module) {
+  if (module == NULL) return;
+  struct nvm_allocator a = counted(module->context);
+  arena_free(&module->output);
+  module_destroy(module->ir);
+  a.resize(a.state, module, sizeof *module, 0);
+}
+
+enum nvmini_status nvmini_check(struct nvmini_module *module) {
+  struct arena arena;
+  struct diag_sink sink;
+  start(module->context, &arena, &sink);
+  enum nvm_status verified = verify_module(module->ir, &sink, 0);
+  return finish(module->context, module, &arena, &sink, verified);
+}
+
+/* The buffer's bytes with a NUL behind them; out of memory shows in the arena. */
+static struct nvmini_text finished_text(struct textbuf *b) {
+  textbuf_char(b, '\0');
+  return (struct nvmini_text){b->bytes, b->length == 0 ? 0 : b->length - 1};
+}
+
+enum nvmini_status nvmini_print(struct nvmini_module *module, struct nvmini_text *text) {
+  struct arena arena;
+  struct diag_sink sink;
+  start(module->context, &arena, &sink);
+  arena_free(&module->output);
+  struct textbuf out;
+  textbuf_init(&out, &module->output);
+  enum nvm_status printed = print_module(module->ir, &out);
+  *text = finished_text(&out);
+  if (module->output.failed) printed = NVM_OUT_OF_MEMORY;
+  return finish(module->context, module, &arena, &sink, printed);
+}
+
+/* Verifies, then generates code. */
+static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_target *target,
+                                      struct diag_sink *sink, struct textbuf *out) {
+  enum nvm_status status = verify_module(m->ir, sink, 0);
+  if (status != NVM_OK) return status;
+  struct codegen_options options = codegen_default_options();
+  return codegen_module(m->ir, target, &options, sink, out);
+}
+
+enum nvmini_status nvmini_compile(struct nvmini_module *module, struct nvmini_text *ptx) {
+  struct nvmini_context *c = module->context;
+  struct nvm_target target;
+  struct tgt_error error;
+  *ptx = (struct nvmini_text){NULL, 0};
+  enum nvmini_status ready = target_status(c, tgt_init(&target, &c->target, &error), &error);
+  if (ready != NVMINI_OK) return ready;
+  struct arena arena;
+  struct diag_sink sink;
+  start(c, &arena, &sink);
+  arena_free(&module->output);
+  struct textbuf out;
+  textbuf_init(&out, &module->output);
+  enum nvm_status compiled = compile_module(module, &target, &sink, &out);
+  if (compiled == NVM_OK) *ptx = finished_text(&out);
+  if (module->output.failed) compiled = NVM_OUT_OF_MEMORY;
+  return finish(c, module, &arena, &sink, compiled);
+}

@@ -1,0 +1,146 @@
+/* Inputs are read whole with read(): a mapped file that somebody shortens meanwhile would end the
+ * process. Outputs go to a temporary file beside the target, which is renamed when complete. */
+#include "driver/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void files_open_standard(void) {
+  for (int fd = 0; fd <= 2; fd++)
+    if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) open("/dev/null", O_RDONLY);
+}
+
+static bool fail(struct file_error *error, enum diag_id id, int number) {
+  *error = (struct file_error){id, number};
+  return false;
+}
+
+/* ---- Reading ---- */
+
+enum { FIRST_READ_BYTES = 1 << 16 };
+
+/* Reads to the end, growing; `room` is a guess of the length. */
+static bool read_all(int fd, size_t room, struct file_bytes *file) {
+  file->length = 0;
+  file->bytes = malloc(room + 1);
+  while (file->bytes != NULL) {
+    ssize_t n = read(fd, file->bytes + file->length, room - file->length);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) break;
+    if (n == 0 && file->length < room) {
+      file->bytes[file->length] = '\0';
+      return true;
+    }
+    file->length += (size_t)n;
+    if (file->length < room) continue;
+    char *grown = realloc(file->bytes, room * 2 + 1);
+    if (grown == NULL) break;
+    file->bytes = grown;
+    room *= 2;
+  }
+  int number = errno;
+  files_free(file);
+  errno = number;
+  return false;
+}
+
+bool files_read(const char *path, struct file_bytes *file, struct file_error *error) {
+  *file = (struct file_bytes){NULL, 0};
+  bool standard = strcmp(path, "-") == 0;
+  int fd = standard ? 0 : open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fail(error, DIAG_FILE_UNREADABLE, errno);
+  struct stat facts;
+  bool ok = fstat(fd, &facts) == 0;
+  if (ok && S_ISDIR(facts.st_mode)) {
+    if (!standard) close(fd);
+    return fail(error, DIAG_FILE_DIRECTORY, 0);
+  }
+  /* One byte more than the length, so that the end is seen without growing. */
+  size_t room = ok && S_ISREG(facts.st_mode) ? (size_t)facts.st_size + 1 : FIRST_READ_BYTES;
+  ok = ok && read_all(fd, room, file);
+  int number = errno;
+  if (!standard) close(fd);
+  if (!ok) return fail(error, DIAG_FILE_UNREADABLE, number);
+  if (file->length > 0) return true;
+  files_free(file);
+  return fail(error, DIAG_FILE_EMPTY, 0);
+}
+
+void files_free(struct file_bytes *file) {
+  free(file->bytes);
+  *file = (struct file_bytes){NULL, 0};
+}
+
+/* ---- Writing ---- */
+
+static bool write_all(int fd, const char *bytes, size_t length) {
+  while (length > 0) {
+    ssize_t n = write(fd, bytes, length);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    bytes += n;
+    length -= (size_t)n;
+  }
+  return true;
+}
+
+/* Devices and pipes, which cannot be replaced by renaming. */
+static bool write_in_place(const char *path, const char *bytes, size_t length) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  bool written = write_all(fd, bytes, length);
+  int number = errno;
+  bool closed = close(fd) == 0;
+  if (!written) errno = number;
+  return written && closed;
+}
+
+/* The mode a new file would get. */
+static mode_t new_file_mode(void) {
+  mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+static bool replace_file(const char *path, mode_t mode, const char *bytes, size_t length) {
+  size_t room = strlen(path) + sizeof ".XXXXXX";
+  char *temporary = malloc(room);
+  if (temporary == NULL) return false;
+  snprintf(temporary, room, "%s.XXXXXX", path);
+  int fd = mkstemp(temporary);
+  bool ok = fd >= 0 && write_all(fd, bytes, length) && fchmod(fd, mode) == 0;
+  int number = errno;
+  if (fd >= 0 && close(fd) != 0 && ok) ok = false, number = errno;
+  if (ok && rename(temporary, path) != 0) ok = false, number = errno;
+  if (!ok && fd >= 0) unlink(temporary);
+  free(temporary);
+  if (!ok) errno = number;
+  return ok;
+}
+
+bool files_write(const char *path, const char *bytes, size_t length, struct file_error *error) {
+  bool ok;
+  struct stat facts;
+  if (strcmp(path, "-") == 0) {
+    ok = write_all(1, bytes, length);
+  } else if (stat(path, &facts) != 0) {
+    ok = errno == ENOENT && replace_file(path, new_file_mode(), bytes, length);
+  } else if (S_ISDIR(facts.st_mode)) {
+    return fail(error, DIAG_FILE_DIRECTORY, 0);
+  } else if (!S_ISREG(facts.st_mode)) {
+    ok = write_in_place(path, bytes, length);
+  } else if (access(path, W_OK) != 0) {
+    ok = false;
+  } else {
+    char *target = realpath(path, NULL); /* through symbolic links, which stay */
+    ok = target != NULL && replace_file(target, facts.st_mode & 07777, bytes, length);
+    int number = errno;
+    free(target);
+    errno = number;
+  }
+  return ok || fail(error, DIAG_FILE_UNWRITABLE, errno);
+}

@@ -1,0 +1,59 @@
+/* The command line as data, and what is made from the same table: help, man page, completion. */
+#ifndef NVM_DRIVER_OPTIONS_H
+#define NVM_DRIVER_OPTIONS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum command {
+#define COMMAND(id, name, operands, least, most, help) COMMAND_##id,
+#define OPTION(id, commands, name, value, kind, help)
+#include "driver/options.def"
+#undef COMMAND
+#undef OPTION
+  COMMAND_COUNT,
+};
+
+enum option_id {
+#define COMMAND(id, name, operands, least, most, help)
+#define OPTION(id, commands, name, value, kind, help) OPTION_##id,
+#include "driver/options.def"
+#undef COMMAND
+#undef OPTION
+  OPTION_COUNT,
+};
+
+/* Exit statuses. */
+enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_FAULT = 70 };
+
+struct options {
+  enum command command;
+  const char *values[OPTION_COUNT]; /* as given last; "" for those without value; NULL: not given */
+  char **operands;                  /* into argv, which is reordered */
+  int operand_count;
+};
+
+/* Reads the command line. Returns EXIT_DONE, or EXIT_USAGE after saying on standard error what is
+ * wrong and what was probably meant. */
+int options_parse(struct options *o, int argc, char **argv);
+
+/* "--cpu=sm_90a" for a library option that was given, into `buffer`; NULL if it was not given, is
+ * not the library's, or does not fit. */
+const char *options_library_text(const struct options *o, enum option_id id, char *buffer,
+                                 size_t size);
+
+const char *command_name(enum command c);
+/* The command of that name, or COMMAND_COUNT. */
+enum command command_find(const char *name);
+
+/* COMMAND_COUNT: the overview of all. */
+void options_help(FILE *out, enum command c);
+void options_man(FILE *out);
+void options_bash_completion(FILE *out);
+
+/* Of `count` names, the one the fewest edits away from `word` if it is near enough to have been
+ * meant, else NULL. */
+const char *options_nearest(const char *word, const char *const *names, size_t count);
+
+#endif

@@ -1,0 +1,133 @@
+/* nvmini: textual NVVM IR in, PTX out, from memory.
+ *
+ * A context holds the options, the allocator and the memory limit; modules are made in a context.
+ * Nothing is global: contexts are independent of each other, and each may be used by one thread at
+ * a time. The library never prints, exits or aborts, and opens no file. What it has to say about
+ * the input comes through one callback, with byte ranges into the caller's text.
+ *
+ *   struct nvmini_context *c = nvmini_create(NULL, 0);
+ *   nvmini_set_option(c, "--cpu=sm_90a");
+ *   struct nvmini_module *m;
+ *   if (nvmini_parse(c, text, length, "kernel.nvir", &m) == NVMINI_OK) {
+ *     struct nvmini_text ptx;
+ *     if (nvmini_compile(m, &ptx) == NVMINI_OK) fwrite(ptx.bytes, 1, ptx.length, stdout);
+ *     nvmini_release(m);
+ *   }
+ *   nvmini_destroy(c);
+ *
+ * samples/embed.c is a whole program. Link with -lnvmini; nothing else is needed. */
+#ifndef NVMINI_H
+#define NVMINI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined __GNUC__
+#define NVMINI_API __attribute__((visibility("default")))
+#else
+#define NVMINI_API
+#endif
+
+enum nvmini_status {
+  NVMINI_OK = 0,
+  NVMINI_REFUSED,       /* the input has errors; each was reported */
+  NVMINI_OUT_OF_MEMORY, /* the allocator refused, or the memory limit was reached; reported */
+  NVMINI_BAD_OPTION,    /* an option is unknown, has a wrong value or contradicts another; reported */
+  NVMINI_BUG,           /* a fault of nvmini's own; reported, with the part it happened in */
+};
+
+enum nvmini_severity { NVMINI_ERROR, NVMINI_WARNING, NVMINI_REMARK, NVMINI_NOTE };
+
+/* Bytes; not NUL-terminated unless a function says so. */
+struct nvmini_text {
+  const char *bytes;
+  size_t length;
+};
+
+/* One message. Everything in it is valid only during the callback. */
+struct nvmini_diagnostic {
+  enum nvmini_severity severity;
+  const char *id;              /* stable, NUL-terminated: "undefined-value" */
+  struct nvmini_text message;  /* one line, without the location */
+  struct nvmini_text function; /* the function it speaks of, without @; may be empty */
+  struct nvmini_text hint;     /* what to try; may be empty */
+  const char *name;            /* of the module, as given to nvmini_parse; NULL: about no module */
+  struct nvmini_text source;   /* the module's whole text */
+  uint64_t begin, end;         /* byte range [begin, end) in it; 0, 0: about no place */
+  uint32_t line, column;       /* of `begin`, from 1; the column counts bytes; 0: about no place */
+};
+
+typedef void nvmini_report(void *user, const struct nvmini_diagnostic *diagnostic);
+
+/* The caller's memory. `resize(state, NULL, 0, n)` allocates, `resize(state, p, old, 0)` frees and
+ * returns NULL, all else grows or shrinks. NULL for n > 0 is "out of memory"; the old memory then
+ * stays valid. Sizes are bytes; results are aligned for any object. */
+struct nvmini_allocator {
+  void *(*resize)(void *state, void *memory, size_t old_bytes, size_t new_bytes);
+  void *state;
+};
+
+struct nvmini_context;
+struct nvmini_module;
+
+/* A context with default options. `allocator` may be NULL (the C library's). All memory that the
+ * context and its modules hold at one time stays below `memory_limit` bytes; 0 is no limit.
+ * Returns NULL when out of memory. */
+NVMINI_API struct nvmini_context *nvmini_create(const struct nvmini_allocator *allocator,
+                                                size_t memory_limit);
+
+/* Ends a context. Its modules must have been released. NULL is allowed. */
+NVMINI_API void nvmini_destroy(struct nvmini_context *context);
+
+/* From now on diagnostics go to `report`, called with `user`. NULL: nowhere. */
+NVMINI_API void nvmini_on_diagnostic(struct nvmini_context *context, nvmini_report *report,
+                                     void *user);
+
+/* Sets one option, spelled as on the command line or as libNVVM spells it:
+ *
+ *   --cpu=sm_90a  --ptx=8.0  --features=+x,-y  --ftz  --fma-level=0..2  --prec-div=0..3
+ *   --prec-sqrt=0..1  --error-limit=N (0: none)  -O0
+ *   -arch=compute_90a  -ftz=0|1  -fma=0|1  -prec-div=0|1  -prec-sqrt=0|1  -opt=0
+ *
+ * Returns NVMINI_BAD_OPTION, having changed nothing, for anything else. A CPU must be set before
+ * the first nvmini_compile; there is no default. */
+NVMINI_API enum nvmini_status nvmini_set_option(struct nvmini_context *context,
+                                                const char *option);
+
+/* Reads a module. On NVMINI_OK *module is the caller's to release; otherwise it is NULL. `text` and
+ * `name` are borrowed until then; `name` is for messages. */
+NVMINI_API enum nvmini_status nvmini_parse(struct nvmini_context *context, const char *text,
+                                           size_t length, const char *name,
+                                           struct nvmini_module **module);
+
+/* Frees a module and every text that it returned. NULL is allowed. */
+NVMINI_API void nvmini_release(struct nvmini_module *module);
+
+/* Verifies a module: reports every broken rule of the IR. */
+NVMINI_API enum nvmini_status nvmini_check(struct nvmini_module *module);
+
+/* The module's canonical text, which parses to the same module again. Valid until the next call
+ * that takes this module; a NUL follows it. */
+NVMINI_API enum nvmini_status nvmini_print(struct nvmini_module *module, struct nvmini_text *text);
+
+/* Verifies the module and compiles it to PTX, by the context's options. Valid until the next call
+ * that takes this module; a NUL follows it. */
+NVMINI_API enum nvmini_status nvmini_compile(struct nvmini_module *module,
+                                             struct nvmini_text *ptx);
+
+/* Bytes that the context and its modules hold now, and the most they ever held. */
+NVMINI_API size_t nvmini_memory_used(const struct nvmini_context *context);
+NVMINI_API size_t nvmini_memory_peak(const struct nvmini_context *context);
+
+/* "0.1.0" */
+NVMINI_API const char *nvmini_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
