@@ -1,0 +1,268 @@
+/* Conversions between floating-point formats.
+ *
+ * Decimal to double: numbers of up to 19 digits whose value is an exact double times or over an
+ * exact power of ten are done in two machine operations (Clinger's fast path, 1990). All others go
+ * through a decimal big number that is shifted by powers of two until its integer part has the 53
+ * bits wanted; digits beyond MAX_DIGITS only matter as "not zero" (they decide ties), which one flag
+ * remembers. No double has more than 767 significant digits, so the result is always correctly
+ * rounded. */
+#include "support/float.h"
+
+#include <string.h>
+
+const struct float_shape float_shapes[FLOAT_FORMAT_COUNT] = {
+    [FLOAT_HALF] = {16, 5, 10},
+    [FLOAT_BFLOAT] = {16, 8, 7},
+    [FLOAT_SINGLE] = {32, 8, 23},
+    [FLOAT_DOUBLE] = {64, 11, 52},
+};
+
+/* A finite value as sign, significand * 2^exponent; or special. */
+struct unpacked {
+  bool negative, special; /* special: infinity (significand 0) or NaN (its fraction) */
+  int exponent;
+  uint64_t significand;
+};
+
+static int shape_bias(const struct float_shape *s) { return (1 << (s->exponent_bits - 1)) - 1; }
+
+static struct unpacked unpack(uint64_t bits, const struct float_shape *s) {
+  uint64_t fraction = bits & ((UINT64_C(1) << s->fraction_bits) - 1);
+  int exponent = (int)(bits >> s->fraction_bits) & ((1 << s->exponent_bits) - 1);
+  struct unpacked u = {.negative = bits >> (s->bits - 1) & 1, .significand = fraction};
+  if (exponent == (1 << s->exponent_bits) - 1) {
+    u.special = true;
+  } else {
+    if (exponent != 0) u.significand |= UINT64_C(1) << s->fraction_bits;
+    u.exponent = (exponent ? exponent : 1) - shape_bias(s) - s->fraction_bits;
+  }
+  return u;
+}
+
+static uint64_t infinity_bits(const struct float_shape *s) {
+  return ((UINT64_C(1) << s->exponent_bits) - 1) << s->fraction_bits;
+}
+
+static int bit_length(uint64_t x) {
+  int n = 0;
+  while (x) x >>= 1, n++;
+  return n;
+}
+
+/* significand * 2^exponent rounded into the shape, without sign; `sticky`: a little more than that.
+ * The significand is below 2^63. */
+static uint64_t round_into(uint64_t significand, int exponent, bool sticky,
+                           const struct float_shape *s, bool *exact) {
+  *exact = !sticky;
+  if (significand == 0) return 0;
+  int lowest = 1 - shape_bias(s) - s->fraction_bits; /* exponent of the last subnormal bit */
+  int drop = bit_length(significand) - (s->fraction_bits + 1);
+  if (exponent + drop < lowest) drop = lowest - exponent;
+  if (drop > 0) {
+    uint64_t rest, half;
+    if (drop > 63) {
+      rest = 1, half = 2, significand = 0;
+    } else {
+      rest = significand & ((UINT64_C(1) << drop) - 1);
+      half = UINT64_C(1) << (drop - 1);
+      significand >>= drop;
+    }
+    if (rest) *exact = false;
+    if (rest > half || (rest == half && (sticky || (significand & 1)))) significand++;
+  } else {
+    significand <<= -drop;
+  }
+  exponent += drop;
+  if (significand >> (s->fraction_bits + 1)) significand >>= 1, exponent++;
+  if (!(significand >> s->fraction_bits)) return significand; /* subnormal or zero */
+  int biased = exponent + s->fraction_bits + shape_bias(s);
+  if (biased >= (1 << s->exponent_bits) - 1) {
+    *exact = false;
+    return infinity_bits(s);
+  }
+  return (uint64_t)biased << s->fraction_bits |
+         (significand & ((UINT64_C(1) << s->fraction_bits) - 1));
+}
+
+static uint64_t convert_special(uint64_t fraction, enum float_format from, enum float_format to,
+                                bool *exact) {
+  const struct float_shape *a = &float_shapes[from], *b = &float_shapes[to];
+  uint64_t result = infinity_bits(b);
+  *exact = true;
+  if (fraction == 0) return result;
+  int shift = b->fraction_bits - a->fraction_bits;
+  uint64_t moved = shift >= 0 ? fraction << shift : fraction >> -shift;
+  *exact = shift >= 0 || moved << -shift == fraction;
+  return result | moved | UINT64_C(1) << (b->fraction_bits - 1);
+}
+
+uint64_t float_convert_bits(uint64_t bits, enum float_format from, enum float_format to,
+                            bool *exact) {
+  bool ignored;
+  if (!exact) exact = &ignored;
+  *exact = true;
+  if (from == to) return bits;
+  const struct float_shape *s = &float_shapes[to];
+  struct unpacked u = unpack(bits, &float_shapes[from]);
+  uint64_t result = u.special ? convert_special(u.significand, from, to, exact)
+                              : round_into(u.significand, u.exponent, false, s, exact);
+  return result | (uint64_t)u.negative << (s->bits - 1);
+}
+
+/* 0.d0 d1 d2 … * 10^point, no leading zero digit; `more`: digits beyond the last one are not all
+ * zero. */
+enum { MAX_DIGITS = 800, MAX_SHIFT = 58 };
+struct decimal {
+  uint8_t digits[MAX_DIGITS + 20];
+  int count;
+  int point;
+  bool more;
+};
+
+static void decimal_trim(struct decimal *d) {
+  while (d->count > 0 && d->digits[d->count - 1] == 0) d->count--;
+  if (d->count == 0 && !d->more) d->point = 0;
+}
+
+
+/* d *= 2^shift, shift up to MAX_SHIFT. */
+static void decimal_shift_left(struct decimal *d, int shift) {
+  uint8_t result[MAX_DIGITS + 40];
+  int write = (int)sizeof result;
+  uint64_t carry = 0;
+  for (int i = d->count - 1; i >= 0; i--) {
+    carry += (uint64_t)d->digits[i] << shift;
+    result[--write] = carry % 10;
+    carry /= 10;
+  }
+  int grown = 0;
+  for (; carry; carry /= 10, grown++) result[--write] = carry % 10;
+  d->count += grown;
+  d->point += grown;
+  int kept = d->count > MAX_DIGITS ? MAX_DIGITS : d->count;
+  for (int i = kept; i < d->count; i++) d->more |= result[write + i] != 0;
+  memcpy(d->digits, result + write, (size_t)kept);
+  d->count = kept;
+  decimal_trim(d);
+}
+
+/* d /= 2^shift, shift up to MAX_SHIFT. */
+static void decimal_shift_right(struct decimal *d, int shift) {
+  uint64_t rest = 0, mask = (UINT64_C(1) << shift) - 1;
+  int read = 0, write = 0;
+  uint8_t result[MAX_DIGITS];
+  for (; rest >> shift == 0; read++) {
+    if (read >= d->count && rest == 0) return; /* the number is zero */
+    rest = rest * 10 + (read < d->count ? d->digits[read] : 0);
+  }
+  d->point -= read - 1;
+  while (read < d->count || rest) {
+    uint8_t digit = (uint8_t)(rest >> shift);
+    if (write < MAX_DIGITS) result[write++] = digit;
+    else d->more |= digit != 0;
+    rest = (rest & mask) * 10 + (read < d->count ? d->digits[read] : 0);
+    read++;
+  }
+  memcpy(d->digits, result, (size_t)write);
+  d->count = write;
+  decimal_trim(d);
+}
+
+/* The nearest double of a decimal that is not zero. */
+static uint64_t decimal_to_double(struct decimal *d) {
+  const struct float_shape *s = &float_shapes[FLOAT_DOUBLE];
+  if (d->point > 310) return infinity_bits(s);
+  if (d->point < -330) return 0;
+  int exponent = 0; /* of two */
+  while (d->point > 19) decimal_shift_right(d, MAX_SHIFT), exponent += MAX_SHIFT;
+  while (d->point < 18) { /* until the integer part has at least 58 bits, well above 53 + 1 */
+    int shift = d->point < 0 ? MAX_SHIFT : (18 - d->point) * 3;
+    if (shift < 1) shift = 1;
+    decimal_shift_left(d, shift), exponent -= shift;
+  }
+  while (d->point > 18) decimal_shift_right(d, 1), exponent++;
+  uint64_t integer = 0;
+  for (int i = 0; i < d->point; i++) integer = integer * 10 + (i < d->count ? d->digits[i] : 0);
+  bool exact;
+  return round_into(integer, exponent, d->count > d->point || d->more, s, &exact);
+}
+
+static bool digit_at(const char *p, const char *end) { return p < end && *p >= '0' && *p <= '9'; }
+
+/* Reads an optional exponent part up to `end`; false if malformed. Saturates far out of range. */
+static bool read_exponent(const char *p, const char *end, int *exponent) {
+  *exponent = 0;
+  if (p == end) return true;
+  if (*p != 'e' && *p != 'E') return false;
+  bool negative = ++p < end && *p == '-';
+  if (p < end && (*p == '-' || *p == '+')) p++;
+  if (!digit_at(p, end)) return false;
+  for (; digit_at(p, end); p++)
+    if (*exponent < 100000) *exponent = *exponent * 10 + (*p - '0');
+  if (negative) *exponent = -*exponent;
+  return p == end;
+}
+
+static const double exact_powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                      1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+/* Two machine operations where both operands are exact. */
+static bool fast_double(uint64_t digits, int exponent, uint64_t *bits) {
+  if (digits >> 53 || exponent < -22 || exponent > 22) return false;
+  volatile double value = (double)digits; /* volatile: rounded to double at each step everywhere */
+  if (exponent < 0) value = value / exact_powers[-exponent];
+  else value = value * exact_powers[exponent];
+  double result = value;
+  memcpy(bits, &result, sizeof *bits);
+  return true;
+}
+
+/* The digits of [p, end) up to the exponent, without leading zeros. */
+static const char *read_digits(const char *p, const char *end, struct decimal *d, bool *any) {
+  bool point = false;
+  *any = false;
+  for (; p < end && (digit_at(p, end) || (*p == '.' && !point)); p++) {
+    if (*p == '.') {
+      point = true;
+      continue;
+    }
+    *any = true;
+    if (d->count == 0 && *p == '0') {
+      if (point && d->point > -100000) d->point--;
+      continue;
+    }
+    if (!point && d->point < 100000) d->point++;
+    if (d->count < MAX_DIGITS) d->digits[d->count++] = (uint8_t)(*p - '0');
+    else d->more |= *p != '0';
+  }
+  return p;
+}
+
+static bool read_double(const char *p, const char *end, uint64_t *bits) {
+  struct decimal d;
+  d.count = d.point = 0, d.more = false;
+  bool any, negative = p < end && *p == '-';
+  if (p < end && (*p == '-' || *p == '+')) p++;
+  p = read_digits(p, end, &d, &any);
+  int exponent;
+  if (!any || !read_exponent(p, end, &exponent)) return false;
+  decimal_trim(&d);
+  uint64_t small = 0;
+  for (int i = 0; i < d.count && i < 19; i++) small = small * 10 + d.digits[i];
+  d.point += exponent;
+  if (d.count == 0) *bits = 0;
+  else if (d.count > 19 || d.more || !fast_double(small, d.point - d.count, bits))
+    *bits = decimal_to_double(&d);
+  if (*bits == infinity_bits(&float_shapes[FLOAT_DOUBLE])) return false;
+  *bits |= (uint64_t)negative << 63;
+  return true;
+}
+
+bool float_from_decimal(const char *text, size_t length, enum float_format format, uint64_t *bits,
+                        bool *exact) {
+  uint64_t value;
+  if (!read_double(text, text + length, &value)) return false;
+  *bits = float_convert_bits(value, FLOAT_DOUBLE, format, exact);
+  return true;
+}
