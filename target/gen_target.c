@@ -333,7 +333,7 @@ static void check_cpu(struct gen *g, const struct row *row) {
 static void split_group(struct feature *f) {
   const char *equals = strchr(f->key, '=');
   if (!equals) return;
-  snprintf(f->group, sizeof f->group, "%.*s", (int)(equals - f->key), f->key);
+  memcpy(f->group, f->key, (size_t)(equals - f->key));
   f->value = (unsigned)strtoul(equals + 1, NULL, 10);
 }
 

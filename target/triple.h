@@ -1,0 +1,47 @@
+/* Target triples: which machine a module says it is for.
+ *
+ * Seed 1 knows eight in its unified mode and a loose rule in the other. Real input has more: LLVM's
+ * own tests and OpenCL front ends write `nvptx64-unknown-unknown` or `nvptx64--nvidiacl`, so the
+ * command uses the third rule. */
+#ifndef NVM_TARGET_TRIPLE_H
+#define NVM_TARGET_TRIPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum triple_rule {
+  TRIPLE_UNIFIED, /* exactly one of the eight */
+  TRIPLE_LOOSE,   /* starts with nvptx- or nvptx64- and contains -cuda */
+  TRIPLE_ANY,     /* the eight, and any whose first part is nvptx or nvptx64 */
+};
+
+enum triple_machine { TRIPLE_NVPTX, TRIPLE_NVSASS };
+enum triple_runtime { TRIPLE_CUDA, TRIPLE_NVCL, TRIPLE_DIRECTX, TRIPLE_SPIRV, TRIPLE_NO_RUNTIME };
+
+struct triple {
+  enum triple_machine machine;
+  enum triple_runtime runtime; /* TRIPLE_NO_RUNTIME where none of ours is named */
+  uint8_t pointer_bits;        /* 32 or 64; 0 for nvsass, which does not say */
+};
+
+enum triple_status { TRIPLE_OK, TRIPLE_EMPTY, TRIPLE_INVALID };
+
+enum { TRIPLE_COUNT = 8 };
+
+/* Reads a triple by a rule. On failure *triple is left whole. */
+enum triple_status triple_parse(struct triple *triple, enum triple_rule rule, const char *text,
+                                size_t length);
+
+/* Seed 1's words: "Empty target triple, must exist", "Invalid target triple (x), ...". Returns the
+ * length; if that is not below `size` it was cut. */
+size_t triple_describe(enum triple_status status, enum triple_rule rule, const char *text,
+                       size_t length, char *buffer, size_t size);
+
+/* The eight, 0 <= i < TRIPLE_COUNT. */
+const char *triple_name(int i);
+
+/* "nvptx64-nvidia-cuda" or "nvptx-nvidia-cuda". */
+const char *triple_standard(unsigned pointer_bits);
+
+#endif
