@@ -30,7 +30,7 @@ enum { CONST_ASM_SIDEEFFECT = 1, CONST_ASM_ALIGNSTACK = 2, CONST_ASM_INTEL = 4, 
 struct constant_info {
   uint8_t kind;   /* enum constant_kind */
   uint8_t op;     /* CONST_EXPR: enum op */
-  uint16_t flags; /* CONST_EXPR: inst_flag; CONST_ASM: CONST_ASM_ */
+  uint16_t flags; /* CONST_EXPR: inst_flag; CONST_ASM: CONST_ASM_; CONST_INT: the table's own */
   struct nvm_type type;
   union {
     uint64_t bits; /* CONST_INT up to 64 bits, CONST_FLOAT */

@@ -35,7 +35,7 @@ enum calling_convention {
   CC_C = 0, CC_FAST = 8, CC_COLD = 9, CC_PTX_KERNEL = 71, CC_PTX_DEVICE = 72,
   CC_SPIR_FUNC = 75, CC_SPIR_KERNEL = 76,
 };
-/* "ptx_kernel" for 71; NULL for those printed as `cc N`. */
+/* "ptx_kernel" for 71, "ccc" for 0 (not written as a rule); NULL for those printed as `cc N`. */
 const char *calling_convention_name(uint32_t cc);
 
 /* What functions, variables and aliases share. */
@@ -140,7 +140,8 @@ struct nvm_value module_add_global(struct nvm_module *m, struct nvm_str name);
 struct nvm_value module_add_function(struct nvm_module *m, struct nvm_str name);
 /* The global or function of that name, or VALUE_NULL. */
 struct nvm_value module_find_symbol(const struct nvm_module *m, struct nvm_str name);
-/* Forgets a symbol's place in symbol_order (dead declarations and such). Its record stays. */
+/* Forgets a symbol and its name (dead declarations and such). Its record stays; its place in
+ * symbol_order becomes VALUE_NULL, which readers skip. */
 void module_remove_symbol(struct nvm_module *m, struct nvm_value symbol);
 
 static inline struct nvm_global *module_global(const struct nvm_module *m, struct nvm_value v) {
@@ -158,7 +159,9 @@ uint32_t module_call_site(struct nvm_module *m, struct call_site s);
 bool module_attach(struct nvm_module *m, uint32_t *chain, struct nvm_str kind, struct nvm_meta node);
 /* The node attached under `kind`, or {0}. */
 struct nvm_meta module_attachment(const struct nvm_module *m, uint32_t chain, struct nvm_str kind);
-/* The number of a sync scope name in memory_access.scope; new ones are added; at most 255. */
+/* The number of a sync scope name in memory_access.scope; new ones are added. UINT32_MAX where all
+ * numbers are taken. */
+enum { MODULE_MAX_SYNC_SCOPE = 255 };
 uint32_t module_sync_scope(struct nvm_module *m, struct nvm_str name);
 
 /* The type of a constant, global or function as an operand (a pointer for the latter two). */

@@ -58,8 +58,31 @@ struct type_info {
 #define TYPE_BFLOAT ((struct nvm_type){12})
 #define TYPE_FLOAT ((struct nvm_type){13})
 #define TYPE_DOUBLE ((struct nvm_type){14})
-#define TYPE_PTR ((struct nvm_type){15}) /* address space 0 */
-enum { TYPE_FIRST_DERIVED = 16 };
+#define TYPE_PTR ((struct nvm_type){15}) /* address space 0; spaces 1..7 follow it */
+enum { TYPE_NEAR_SPACES = 7, TYPE_FIRST_DERIVED = 16 + TYPE_NEAR_SPACES };
+
+/* A type may nest this deep, named structs included; deeper ones have no size, which bounds every
+ * recursion over types. */
+enum { TYPE_MAX_DEPTH = 1024 };
+
+/* What has been found out about a type: whether it is sized, and its layout. Kept beside the
+ * table's records and written through `const` tables; verify_module() fills it for every type, and
+ * from then on it is only read. */
+struct type_memo {
+  uint64_t alloc_size;   /* bytes, while layout_epoch is that of the table's layout_key */
+  uint32_t layout_epoch;
+  uint32_t bodies;       /* UNSIZED: the answer holds while the table has so many struct bodies */
+  uint16_t depth;        /* SIZED: levels, a scalar has 1 */
+  uint8_t state;         /* TYPE_SIZE_ */
+  uint8_t align_log2;    /* as alloc_size */
+};
+enum { TYPE_SIZE_UNKNOWN, TYPE_SIZE_BUSY, TYPE_SIZE_SIZED, TYPE_SIZE_UNSIZED };
+
+/* The layout that the memos speak of (a copy of its bytes, see ir/layout.c). */
+struct type_layout_key {
+  unsigned char bytes[64];
+  uint32_t epoch; /* 0: none yet */
+};
 
 struct type_table {
   struct arena *arena;
@@ -71,6 +94,9 @@ struct type_table {
   uint32_t slot_count;
   uint32_t *named_slots;      /* struct name → index into named + 1 */
   uint32_t named_slot_count;
+  VEC(struct type_memo) memos; /* parallel to infos */
+  struct type_layout_key *layout_key;
+  uint32_t body_count;         /* struct bodies set so far */
 };
 
 bool type_table_init(struct type_table *t, struct arena *arena, struct strtab *strings);
@@ -104,7 +130,8 @@ static inline struct nvm_type type_member(const struct type_table *t, struct nvm
                                           uint32_t i) {
   return t->members.data[t->infos.data[ty.index].first_member + i];
 }
-/* The type of element i of a vector, array or struct; TYPE_NONE if there is none. */
+/* The type of element i of a vector, array or struct; TYPE_NONE for other types and beyond the
+ * members of a struct. Vectors and arrays answer for any i. */
 struct nvm_type type_element(const struct type_table *t, struct nvm_type ty, uint64_t i);
 /* The element type of a vector, else the type itself. */
 struct nvm_type type_scalar(const struct type_table *t, struct nvm_type ty);
@@ -123,7 +150,7 @@ bool type_is_float_or_vector(const struct type_table *t, struct nvm_type ty);
 bool type_is_ptr_or_vector(const struct type_table *t, struct nvm_type ty);
 /* May be the type of an instruction's result or operand (not void, label, function, opaque). */
 bool type_is_first_class(const struct type_table *t, struct nvm_type ty);
-/* Has a size (no function, void, opaque struct, nor anything that contains one). */
+/* Has a size (no function, void, opaque struct, nor anything that contains one, or itself). */
 bool type_is_sized(const struct type_table *t, struct nvm_type ty);
 /* Bits of a scalar: integers and floats; 0 for all others (pointers depend on the layout). */
 uint32_t type_scalar_bits(const struct type_table *t, struct nvm_type ty);

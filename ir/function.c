@@ -1,0 +1,277 @@
+/* Bodies of functions: instruction records in one table, their operands in another.
+ *
+ * An instruction's operands stand together in the pool. A list that grows (phi, switch) and can't
+ * grow in place moves to the end of the pool with as much spare room behind it as it is long, so
+ * that appending n operands costs n steps:
+ *
+ *   … | a0 a1 | b0 b1 b2 | …          a grows     … | ## ## | b0 b1 b2 | … | a0 a1 a2 ## ## ## |
+ *
+ * ## is OPERAND_SPARE. Spare places belong to whoever stands before them: a list grows into those
+ * behind it and nowhere else. Places given up by a list that moved or died become spare too. */
+#include "ir/function.h"
+
+#include "ir/intern.h"
+
+#define OPERAND_SPARE ((struct nvm_value){UINT32_MAX})
+
+static const struct type_info *function_type_info(const struct nvm_function *f) {
+  return type_info(&f->module->types, f->type);
+}
+
+uint32_t function_arg_count(const struct nvm_function *f) {
+  return (uint32_t)function_type_info(f)->count;
+}
+
+struct nvm_type function_arg_type(const struct nvm_function *f, uint32_t i) {
+  return i < function_type_info(f)->count ? type_member(&f->module->types, f->type, i) : TYPE_NONE;
+}
+
+struct nvm_type function_result_type(const struct nvm_function *f) {
+  return function_type_info(f)->element;
+}
+
+struct nvm_type value_type(const struct nvm_function *f, struct nvm_value v) {
+  switch (value_kind(v)) {
+  case VALUE_INST: return f->insts.data[value_index(v)].type;
+  case VALUE_ARG: return function_arg_type(f, value_index(v));
+  case VALUE_CONST: return constant_info(&f->module->constants, v)->type;
+  case VALUE_BLOCK: return TYPE_LABEL;
+  case VALUE_GLOBAL:
+  case VALUE_FUNCTION: return module_value_type(f->module, v);
+  case VALUE_NONE:
+  case VALUE_FORWARD: break;
+  }
+  return TYPE_NONE;
+}
+
+static void count_use(struct nvm_function *f, struct nvm_value v) {
+  if (value_kind(v) == VALUE_INST) f->uses.data[value_index(v)]++;
+}
+
+static void count_unuse(struct nvm_function *f, struct nvm_value v) {
+  if (value_kind(v) == VALUE_INST) f->uses.data[value_index(v)]--;
+}
+
+/* Blocks. */
+
+static void block_link(struct nvm_function *f, struct nvm_block b, struct nvm_block before) {
+  struct nvm_block_info *info = function_block(f, b);
+  info->next = before;
+  info->previous = block_is_none(before) ? f->last_block : function_block(f, before)->previous;
+  if (block_is_none(info->previous)) f->entry = b;
+  else function_block(f, info->previous)->next = b;
+  if (block_is_none(before)) f->last_block = b;
+  else function_block(f, before)->previous = b;
+}
+
+static void block_unlink(struct nvm_function *f, struct nvm_block b) {
+  struct nvm_block_info *info = function_block(f, b);
+  if (block_is_none(info->previous)) f->entry = info->next;
+  else function_block(f, info->previous)->next = info->next;
+  if (block_is_none(info->next)) f->last_block = info->previous;
+  else function_block(f, info->next)->previous = info->previous;
+  info->previous = info->next = (struct nvm_block){0};
+}
+
+struct nvm_block function_add_block(struct nvm_function *f, struct nvm_str name) {
+  struct nvm_block b = {f->blocks.count};
+  struct nvm_block_info info = {.name = name};
+  if (b.index >> VALUE_INDEX_BITS) f->module->arena.failed = true;
+  if (b.index >> VALUE_INDEX_BITS || !VEC_PUSH(&f->module->arena, &f->blocks, info))
+    return (struct nvm_block){0};
+  block_link(f, b, (struct nvm_block){0});
+  return b;
+}
+
+void function_move_block(struct nvm_function *f, struct nvm_block b, struct nvm_block before) {
+  if (block_is_none(b) || b.index == before.index) return;
+  block_unlink(f, b);
+  block_link(f, b, before);
+}
+
+void function_remove_block(struct nvm_function *f, struct nvm_block b) {
+  if (block_is_none(b) || function_block(f, b)->removed) return;
+  struct nvm_inst_id next;
+  for (struct nvm_inst_id i = function_block(f, b)->first; !inst_is_none(i); i = next) {
+    next = function_inst(f, i)->next;
+    inst_remove(f, i);
+  }
+  block_unlink(f, b);
+  function_block(f, b)->removed = true;
+}
+
+/* Instructions. */
+
+/* Grows the table of instructions and its parallel ones to one capacity, that of the smallest:
+ * after a failure some have room to spare. */
+static bool grow_insts(struct nvm_function *f) {
+  struct arena *a = &f->module->arena;
+  uint64_t wanted = f->insts.capacity ? (uint64_t)f->insts.capacity * 2 : 16;
+  if (wanted > UINT32_C(1) << VALUE_INDEX_BITS) {
+    a->failed = true;
+    return false;
+  }
+  return VEC_RESERVE(a, &f->uses, wanted) && VEC_RESERVE(a, &f->names, wanted) &&
+         VEC_RESERVE(a, &f->locations, wanted) && VEC_RESERVE(a, &f->attachments, wanted) &&
+         VEC_RESERVE(a, &f->positions, wanted) && VEC_RESERVE(a, &f->insts, wanted);
+}
+
+/* Places at the end of the pool for `count` operands, the first `used` copied from `operands`. */
+static bool pool_append(struct nvm_function *f, const struct nvm_value *operands, uint32_t used,
+                        uint64_t count, uint32_t *first) {
+  if (f->operands.count + count > f->operands.capacity) {
+    size_t pool_bytes = f->operands.capacity ? f->operands.count * sizeof *operands : 0;
+    size_t offset = pool_offset(operands, f->operands.data, pool_bytes);
+    if (!VEC_RESERVE(&f->module->arena, &f->operands, f->operands.count + count)) return false;
+    operands = pool_rebase(operands, offset, f->operands.data);
+  }
+  *first = f->operands.count;
+  struct nvm_value *to = f->operands.data + *first;
+  for (uint32_t k = 0; k < used; k++) to[k] = operands[k];
+  for (uint64_t k = used; k < count; k++) to[k] = OPERAND_SPARE;
+  f->operands.count += (uint32_t)count;
+  return true;
+}
+
+struct nvm_inst_id function_add_inst(struct nvm_function *f, enum op op, uint16_t flags,
+                                     struct nvm_type type, const struct nvm_value *operands,
+                                     uint32_t count, uint32_t aux) {
+  uint32_t k = f->insts.count, first;
+  if (k >= f->insts.capacity && !grow_insts(f)) return (struct nvm_inst_id){0};
+  if (!pool_append(f, operands, count, count, &first)) return (struct nvm_inst_id){0};
+  f->insts.data[k] = (struct nvm_inst){.op = (uint16_t)op,
+                                       .flags = flags,
+                                       .type = type,
+                                       .first_operand = first,
+                                       .operand_count = count,
+                                       .aux = aux};
+  f->uses.data[k] = 0;
+  f->names.data[k] = (struct nvm_str){0};
+  f->locations.data[k] = (struct nvm_meta){0};
+  f->attachments.data[k] = 0;
+  f->positions.data[k] = 0;
+  f->insts.count = f->uses.count = f->names.count = k + 1;
+  f->locations.count = f->attachments.count = f->positions.count = k + 1;
+  for (uint32_t i = first; i < first + count; i++) count_use(f, f->operands.data[i]);
+  return (struct nvm_inst_id){k};
+}
+
+/* Links i into b before `before`, at the end where that is none. */
+static void inst_link(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block b,
+                      struct nvm_inst_id before) {
+  struct nvm_inst *inst = function_inst(f, i);
+  struct nvm_block_info *block = function_block(f, b);
+  inst->block = b;
+  inst->next = before;
+  inst->previous = inst_is_none(before) ? block->last : function_inst(f, before)->previous;
+  if (inst_is_none(inst->previous)) block->first = i;
+  else function_inst(f, inst->previous)->next = i;
+  if (inst_is_none(before)) block->last = i;
+  else function_inst(f, before)->previous = i;
+}
+
+void inst_append(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block b) {
+  if (inst_is_none(i) || block_is_none(b)) return;
+  inst_link(f, i, b, (struct nvm_inst_id){0});
+}
+
+void inst_insert_before(struct nvm_function *f, struct nvm_inst_id i, struct nvm_inst_id before) {
+  if (inst_is_none(i) || inst_is_none(before)) return;
+  inst_link(f, i, function_inst(f, before)->block, before);
+}
+
+void inst_unlink(struct nvm_function *f, struct nvm_inst_id i) {
+  struct nvm_inst *inst = function_inst(f, i);
+  if (block_is_none(inst->block)) return;
+  struct nvm_block_info *block = function_block(f, inst->block);
+  if (inst_is_none(inst->previous)) block->first = inst->next;
+  else function_inst(f, inst->previous)->next = inst->next;
+  if (inst_is_none(inst->next)) block->last = inst->previous;
+  else function_inst(f, inst->next)->previous = inst->previous;
+  inst->block = (struct nvm_block){0};
+  inst->previous = inst->next = (struct nvm_inst_id){0};
+}
+
+void inst_remove(struct nvm_function *f, struct nvm_inst_id i) {
+  inst_unlink(f, i);
+  inst_remove_operands(f, i, 0, function_inst(f, i)->operand_count);
+}
+
+void inst_set_operand(struct nvm_function *f, struct nvm_inst_id i, uint32_t k,
+                      struct nvm_value v) {
+  struct nvm_value *place = &f->operands.data[function_inst(f, i)->first_operand + k];
+  count_use(f, v);
+  count_unuse(f, *place);
+  *place = v;
+}
+
+/* Makes the place behind the last operand of i one of its own. */
+static bool claim_place(struct nvm_function *f, struct nvm_inst *inst) {
+  uint32_t end = inst->first_operand + inst->operand_count, first;
+  if (end == f->operands.count)
+    return pool_append(f, NULL, 0, 1, &first);
+  if (f->operands.data[end].bits == OPERAND_SPARE.bits) return true;
+  uint32_t count = inst->operand_count;
+  uint32_t old = inst->first_operand;
+  if (!pool_append(f, f->operands.data + old, count, ((uint64_t)count + 1) * 2, &first))
+    return false;
+  for (uint32_t k = 0; k < count; k++) f->operands.data[old + k] = OPERAND_SPARE;
+  inst->first_operand = first;
+  return true;
+}
+
+bool inst_add_operand(struct nvm_function *f, struct nvm_inst_id i, struct nvm_value v) {
+  struct nvm_inst *inst = function_inst(f, i);
+  if (inst_is_none(i) || !claim_place(f, inst)) return false;
+  f->operands.data[inst->first_operand + inst->operand_count++] = v;
+  count_use(f, v);
+  return true;
+}
+
+void inst_remove_operands(struct nvm_function *f, struct nvm_inst_id i, uint32_t k,
+                          uint32_t count) {
+  struct nvm_inst *inst = function_inst(f, i);
+  struct nvm_value *operands = f->operands.data + inst->first_operand;
+  for (uint32_t n = k; n < k + count; n++) count_unuse(f, operands[n]);
+  for (uint32_t n = k + count; n < inst->operand_count; n++) operands[n - count] = operands[n];
+  inst->operand_count -= count;
+  for (uint32_t n = 0; n < count; n++) operands[inst->operand_count + n] = OPERAND_SPARE;
+}
+
+/* Control flow. */
+
+struct nvm_inst_id block_terminator(const struct nvm_function *f, struct nvm_block b) {
+  struct nvm_inst_id last = function_block(f, b)->last;
+  bool found = !inst_is_none(last) && op_is_terminator((enum op)function_inst(f, last)->op);
+  return found ? last : (struct nvm_inst_id){0};
+}
+
+/* Successor k is operand first + k * step. */
+struct successors {
+  uint32_t count, first, step;
+};
+
+static struct successors successors_of(const struct nvm_inst *i) {
+  if (i->op == OP_BR) return (struct successors){1, 0, 1};
+  if (i->op == OP_CONDBR) return (struct successors){2, 1, 1};
+  if (i->op == OP_SWITCH) return (struct successors){i->operand_count / 2, 1, 2};
+  return (struct successors){0, 0, 0};
+}
+
+uint32_t block_successor_count(const struct nvm_function *f, struct nvm_block b) {
+  return successors_of(function_inst(f, block_terminator(f, b))).count;
+}
+
+struct nvm_block block_successor(const struct nvm_function *f, struct nvm_block b, uint32_t k) {
+  const struct nvm_inst *i = function_inst(f, block_terminator(f, b));
+  struct successors s = successors_of(i);
+  return (struct nvm_block){value_index(inst_operand(f, i, s.first + k * s.step))};
+}
+
+uint32_t call_arg_count(const struct nvm_function *f, const struct nvm_inst *i) {
+  const struct call_site *site = call_site_of(f, i);
+  uint32_t count = i->operand_count - 1;
+  for (uint32_t k = 0; k < site->bundle_count; k++)
+    count -= f->module->bundles.data[site->first_bundle + k].count;
+  return count;
+}

@@ -1,0 +1,28 @@
+/* The growth of interning tables; everything else about them is in the header and the owners. */
+#include "ir/intern.h"
+
+#ifdef NVM_HOSTILE /* the checking build: collisions and doublings from the start */
+enum { FIRST_SLOTS = 2 };
+#else
+enum { FIRST_SLOTS = 64 };
+#endif
+
+bool intern_room(struct arena *a, uint32_t **slots, uint32_t *slot_count, uint32_t first,
+                 uint32_t end, intern_hash *hash, const void *table) {
+  uint64_t wanted = *slot_count ? *slot_count : FIRST_SLOTS;
+  while ((uint64_t)(end - first + 1) * 2 > wanted) wanted *= 2;
+  if (wanted == *slot_count) return true;
+  if (wanted > UINT32_C(1) << 31) {
+    a->failed = true;
+    return false;
+  }
+  uint32_t *grown = arena_alloc(a, (size_t)wanted * sizeof *grown);
+  if (!grown) return false;
+  for (uint32_t k = first; k < end; k++) {
+    uint32_t h;
+    if (hash(table, k, &h)) intern_enter(grown, (uint32_t)wanted, h, k);
+  }
+  *slots = grown;
+  *slot_count = (uint32_t)wanted;
+  return true;
+}

@@ -1,0 +1,76 @@
+/* The tables of the IR's ops and of the words that modify them, made from ops.def. */
+#include "ir/ops.h"
+
+const struct op_info op_table[OP_COUNT] = {
+#define OP(ENUM, keyword, form, flags, meaning) [OP_##ENUM] = {keyword, meaning, form, flags},
+#include "ir/ops.def"
+#undef OP
+};
+
+/* The groups that ops.h names by their ends are what the enum's order makes of them. */
+#define OP(ENUM, keyword, form, flags, meaning)                                              \
+  _Static_assert(((flags) & OPF_TERMINATOR ? 1 : 0) ==                                       \
+                     ((int)OP_##ENUM >= (int)OP_FIRST_TERMINATOR &&                          \
+                      (int)OP_##ENUM <= (int)OP_LAST_TERMINATOR),                            \
+                 keyword " is out of the terminators' group");                               \
+  _Static_assert(((flags) & OPF_INT ? 1 : 0) == ((int)OP_##ENUM >= (int)OP_FIRST_INT &&      \
+                                                 (int)OP_##ENUM <= (int)OP_LAST_INT),        \
+                 keyword " is out of the integer group");                                    \
+  _Static_assert(((flags) & OPF_FLOAT ? 1 : 0) == ((int)OP_##ENUM >= (int)OP_FIRST_FLOAT &&  \
+                                                   (int)OP_##ENUM <= (int)OP_LAST_FLOAT),    \
+                 keyword " is out of the float group");                                      \
+  _Static_assert(((form) == FORM_CAST) == ((int)OP_##ENUM >= (int)OP_FIRST_CAST &&           \
+                                           (int)OP_##ENUM <= (int)OP_LAST_CAST),             \
+                 keyword " is out of the casts' group");
+#include "ir/ops.def"
+#undef OP
+
+const char *const icmp_names[ICMP_COUNT] = {
+    [ICMP_EQ] = "eq",   [ICMP_NE] = "ne",   [ICMP_UGT] = "ugt", [ICMP_UGE] = "uge",
+    [ICMP_ULT] = "ult", [ICMP_ULE] = "ule", [ICMP_SGT] = "sgt", [ICMP_SGE] = "sge",
+    [ICMP_SLT] = "slt", [ICMP_SLE] = "sle",
+};
+
+const char *const fcmp_names[FCMP_COUNT] = {
+    [FCMP_FALSE] = "false", [FCMP_OEQ] = "oeq", [FCMP_OGT] = "ogt", [FCMP_OGE] = "oge",
+    [FCMP_OLT] = "olt",     [FCMP_OLE] = "ole", [FCMP_ONE] = "one", [FCMP_ORD] = "ord",
+    [FCMP_UNO] = "uno",     [FCMP_UEQ] = "ueq", [FCMP_UGT] = "ugt", [FCMP_UGE] = "uge",
+    [FCMP_ULT] = "ult",     [FCMP_ULE] = "ule", [FCMP_UNE] = "une", [FCMP_TRUE] = "true",
+};
+
+const char *const ordering_names[ORDER_COUNT] = {
+    [ORDER_NONE] = "",           [ORDER_UNORDERED] = "unordered", [ORDER_MONOTONIC] = "monotonic",
+    [ORDER_ACQUIRE] = "acquire", [ORDER_RELEASE] = "release",     [ORDER_ACQ_REL] = "acq_rel",
+    [ORDER_SEQ_CST] = "seq_cst",
+};
+
+const char *const rmw_names[RMW_COUNT] = {
+    [RMW_XCHG] = "xchg",
+    [RMW_ADD] = "add",
+    [RMW_SUB] = "sub",
+    [RMW_AND] = "and",
+    [RMW_NAND] = "nand",
+    [RMW_OR] = "or",
+    [RMW_XOR] = "xor",
+    [RMW_MAX] = "max",
+    [RMW_MIN] = "min",
+    [RMW_UMAX] = "umax",
+    [RMW_UMIN] = "umin",
+    [RMW_FADD] = "fadd",
+    [RMW_FSUB] = "fsub",
+    [RMW_FMAX] = "fmax",
+    [RMW_FMIN] = "fmin",
+    [RMW_UINC_WRAP] = "uinc_wrap",
+    [RMW_UDEC_WRAP] = "udec_wrap",
+    [RMW_USUB_COND] = "usub_cond",
+    [RMW_USUB_SAT] = "usub_sat",
+    [RMW_FMAXIMUM] = "fmaximum",
+    [RMW_FMINIMUM] = "fminimum",
+};
+
+const char *const dbg_names[DBG_COUNT] = {
+    [DBG_VALUE] = "value",
+    [DBG_DECLARE] = "declare",
+    [DBG_ASSIGN] = "assign",
+    [DBG_LABEL] = "label",
+};

@@ -1,0 +1,102 @@
+/* Diagnostics: the rows of diags.def, and the sink that stores what is reported. */
+#include "support/diag.h"
+
+struct diag_row {
+  const char *name;
+  const char *message;
+  const char *meaning;
+  enum diag_severity severity;
+};
+
+/* A row's public name is its enum in small letters with dashes: UNDEFINED_VALUE is
+ * undefined-value. Written out by the compiler, since the library may not build it at run time
+ * (no writable globals). */
+enum { LONGEST_NAME = 40 };
+#define AT(s, i) ((i) < sizeof(s) ? (s)[(i) < sizeof(s) ? (i) : 0] : '\0')
+#define SMALL(s, i)                                              \
+  (AT(s, i) == '_'                          ? '-'                \
+   : (AT(s, i) >= 'A' && AT(s, i) <= 'Z') ? AT(s, i) + ('a' - 'A') \
+                                            : AT(s, i))
+#define SMALL4(s, i) SMALL(s, i), SMALL(s, i + 1), SMALL(s, i + 2), SMALL(s, i + 3)
+#define SMALL20(s, i) \
+  SMALL4(s, i), SMALL4(s, i + 4), SMALL4(s, i + 8), SMALL4(s, i + 12), SMALL4(s, i + 16)
+
+#define DIAG(id, severity, message, meaning)                                             \
+  _Static_assert(sizeof #id <= LONGEST_NAME, #id " is longer than LONGEST_NAME allows"); \
+  static const char name_##id[LONGEST_NAME] = {SMALL20(#id, 0), SMALL20(#id, 20)};
+#include "support/diags.def"
+#undef DIAG
+
+static const struct diag_row rows[DIAG_COUNT] = {
+#define DIAG(id, severity, message, meaning) [DIAG_##id] = {name_##id, message, meaning, severity},
+#include "support/diags.def"
+#undef DIAG
+};
+
+const char *diag_name(enum diag_id id) { return rows[id].name; }
+const char *diag_message(enum diag_id id) { return rows[id].message; }
+const char *diag_meaning(enum diag_id id) { return rows[id].meaning; }
+enum diag_severity diag_severity(enum diag_id id) { return rows[id].severity; }
+
+void diag_sink_init(struct diag_sink *s, struct arena *arena, uint32_t error_limit) {
+  *s = (struct diag_sink){.arena = arena, .error_limit = error_limit};
+}
+
+static struct nvm_text render(struct arena *arena, const char *message,
+                              const struct nvm_text *arguments, uint32_t count) {
+  struct textbuf b;
+  textbuf_init(&b, arena);
+  for (const char *p = message; *p; p++) {
+    if (p[0] != '%' || p[1] < '0' || p[1] > '9') {
+      textbuf_char(&b, *p);
+      continue;
+    }
+    uint32_t k = (uint32_t)(*++p - '0');
+    if (k < count) textbuf_text(&b, arguments[k]);
+  }
+  return (struct nvm_text){b.bytes ? b.bytes : "", b.length};
+}
+
+static struct diag *store(struct diag_sink *s, struct diag d) {
+  return VEC_PUSH(s->arena, &s->list, d) ? &s->list.data[s->list.count - 1] : NULL;
+}
+
+/* Counts an error; whether it still goes to the list. The first one too many leaves a note. */
+static bool count_error(struct diag_sink *s) {
+  bool room = !diag_full(s);
+  bool first_refused = !room && s->error_count == s->error_limit;
+  s->error_count++;
+  if (first_refused)
+    store(s, (struct diag){.id = DIAG_TOO_MANY_ERRORS,
+                           .severity = DIAG_NOTE,
+                           .message = text_of(rows[DIAG_TOO_MANY_ERRORS].message),
+                           .function = text_of(""),
+                           .hint = text_of("")});
+  return room;
+}
+
+struct diag *diag_report(struct diag_sink *s, enum diag_id id, struct diag_range range,
+                         const struct nvm_text *arguments, uint32_t count) {
+  bool refusing = s->error_limit != 0 && s->error_count > s->error_limit;
+  if (rows[id].severity == DIAG_ERROR && !count_error(s)) return NULL;
+  if (refusing) return NULL; /* what follows a refused error belongs to it */
+  struct diag d = {.id = id,
+                   .severity = rows[id].severity,
+                   .range = range,
+                   .message = render(s->arena, rows[id].message, arguments, count),
+                   .function = text_of(""),
+                   .hint = text_of("")};
+  return store(s, d);
+}
+
+struct diag *diag_report_s(struct diag_sink *s, enum diag_id id, struct diag_range range,
+                           const char *a0, const char *a1, const char *a2) {
+  const char *given[] = {a0, a1, a2};
+  struct nvm_text texts[3];
+  uint32_t count = 0;
+  while (count < 3 && given[count]) {
+    texts[count] = text_of(given[count]);
+    count++;
+  }
+  return diag_report(s, id, range, texts, count);
+}
