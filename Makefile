@@ -67,8 +67,8 @@ LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),\
 DRIVER_SOURCES := $(wildcard driver/*.c)
 
 # ---- Generators: NAME folder table, then the files they write into build/gen ---------------------
-# X/gen_NAME.c becomes build/gen/bin/gen_NAME and runs as `gen_NAME TABLE build/gen`. Generators may
-# use target/requirement.c (the text form of what an instruction needs) and nothing else of ours.
+# X/gen_NAME.c, one file with what it includes, becomes build/gen/bin/gen_NAME and runs as
+# `gen_NAME TABLE build/gen`.
 
 GENERATORS := target intrinsics ptx
 GENERATOR_target := target/gen_target.c target/nvptx.def
@@ -78,8 +78,8 @@ GENERATES_intrinsics := intrinsics.h intrinsics.inc
 GENERATOR_ptx := ptx/gen_ptx.c ptx/ops.def
 GENERATES_ptx := ptx_ops.h ptx_ops.inc
 
-# A generator whose source is not in the tree is left out.
-present = $(if $(wildcard $(firstword $(GENERATOR_$1))),$1)
+# A generator without its source or table is left out.
+present = $(if $(filter 2,$(words $(wildcard $(GENERATOR_$1)))),$1)
 PRESENT_GENERATORS := $(foreach g,$(GENERATORS),$(call present,$g))
 GENERATED_HEADERS := $(foreach g,$(PRESENT_GENERATORS),$(addprefix $G/,$(GENERATES_$g)))
 GENERATED_SOURCES :=
@@ -133,9 +133,9 @@ $G $G/bin:
 GENERATOR_FLAGS := -std=c11 -O1 -D_POSIX_C_SOURCE=200809L -I. -Wall -Wextra
 
 define generator_rules
-$G/bin/gen_$1: $(word 1,$(GENERATOR_$1)) $(wildcard target/requirement.c target/requirement.h) | $G/bin
+$G/bin/gen_$1: $(word 1,$(GENERATOR_$1)) | $G/bin
 	@echo '  GEN $$@'
-	$$(Q)$$(CC) $$(GENERATOR_FLAGS) -o $$@ $$(filter %.c,$$^)
+	$$(Q)$$(CC) $$(GENERATOR_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$<
 $G/$1.stamp: $G/bin/gen_$1 $(wordlist 2,9,$(GENERATOR_$1))
 	@echo '  RUN gen_$1'
 	$$(Q)$G/bin/gen_$1 $(wordlist 2,9,$(GENERATOR_$1)) $G
@@ -293,4 +293,4 @@ uninstall:
 clean:
 	rm -rf build
 
--include $(LIBRARY_OBJECTS:.o=.d) $(DRIVER_OBJECTS:.o=.d) $(wildcard $B/unit/*.d)
+-include $(LIBRARY_OBJECTS:.o=.d) $(DRIVER_OBJECTS:.o=.d) $(wildcard $B/unit/*.d $G/bin/*.d)

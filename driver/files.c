@@ -1,5 +1,7 @@
 /* Inputs are read whole with read(): a mapped file that somebody shortens meanwhile would end the
  * process. Outputs go to a temporary file beside the target, which is renamed when complete. */
+#define _XOPEN_SOURCE 700 /* realpath */
+
 #include "driver/files.h"
 
 #include <errno.h>

@@ -1,0 +1,18 @@
+/* What the commands do. Each returns the exit status; wrong usage was refused before. */
+#ifndef NVM_DRIVER_COMMANDS_H
+#define NVM_DRIVER_COMMANDS_H
+
+#include "driver/options.h"
+
+/* jobs.c: what reads modules. */
+int jobs_compile(const struct options *o);
+int jobs_check(const struct options *o);
+int jobs_print(const struct options *o);
+
+/* tables.c: what prints the tables that the compiler is made of. */
+int tables_targets(const struct options *o);
+int tables_ops(const struct options *o);
+int tables_intrinsics(const struct options *o);
+int tables_diagnostics(const struct options *o);
+
+#endif

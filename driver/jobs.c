@@ -1,0 +1,193 @@
+/* compile, check, print: a client of the public API with files and a terminal. */
+#include "driver/commands.h"
+#include "driver/files.h"
+#include "driver/render.h"
+#include "target/target.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One module on its way through a command. */
+struct job {
+  const struct options *options;
+  struct render render;
+  struct nvmini_context *context;
+  const char *path, *shown; /* shown: how messages call it */
+  struct file_bytes file;
+  struct nvmini_module *module;
+};
+
+/* ---- Reporting ---- */
+
+static int exit_status(enum nvmini_status status) {
+  switch (status) {
+    case NVMINI_OK: return EXIT_DONE;
+    case NVMINI_REFUSED: return EXIT_REFUSED;
+    case NVMINI_OUT_OF_MEMORY: return EXIT_REFUSED;
+    case NVMINI_BAD_OPTION: return EXIT_USAGE;
+    case NVMINI_BUG: break;
+  }
+  fputs("nvmini: this is a fault of nvmini, not of your input. Please report it with the input, the\n"
+        "command line and what `nvmini version` prints.\n", stderr);
+  return EXIT_FAULT;
+}
+
+/* Reports a file that could not be read or written. */
+static int file_failed(const struct job *j, const char *shown, struct file_error error) {
+  const char *pattern = diag_message(error.id);
+  const char *argument = strstr(pattern, "%0");
+  const char *reason = error.number == 0 ? "" : strerror(error.number);
+  char message[256];
+  if (argument == NULL) snprintf(message, sizeof message, "%s", pattern);
+  else snprintf(message, sizeof message, "%.*s%s%s", (int)(argument - pattern), pattern, reason, argument + 2);
+  struct nvmini_diagnostic d = {.severity = NVMINI_ERROR, .id = diag_name(error.id), .name = shown,
+                                .message = {message, strlen(message)}};
+  struct render render = j->render;
+  render_diagnostic(&render, &d);
+  return EXIT_REFUSED;
+}
+
+/* ---- Options ---- */
+
+/* "64M" in bytes; 0 if it is no size. */
+static size_t parse_size(const char *text) {
+  char *end;
+  if (*text < '0' || *text > '9') return 0;
+  uintmax_t n = strtoumax(text, &end, 10);
+  unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+  if (shift != 0) end++;
+  return *end == '\0' && n <= SIZE_MAX >> shift ? (size_t)n << shift : 0;
+}
+
+static int make_context(struct job *j) {
+  const char *limit = j->options->values[OPTION_MEMORY_LIMIT];
+  size_t bytes = limit == NULL ? 0 : parse_size(limit);
+  if (limit != NULL && bytes == 0) {
+    fprintf(stderr, "nvmini: error: option '--memory-limit': '%s' is no number of bytes; "
+                    "examples: 500000, 64M, 2G\n", limit);
+    return EXIT_USAGE;
+  }
+  j->context = nvmini_create(NULL, bytes);
+  if (j->context == NULL) {
+    fputs("nvmini: error: out of memory\n", stderr);
+    return EXIT_REFUSED;
+  }
+  nvmini_on_diagnostic(j->context, render_diagnostic, &j->render);
+  return EXIT_DONE;
+}
+
+/* After an unknown --cpu: those that exist, in lines. */
+static void list_cpus(void) {
+  fputs("the CPUs are:", stderr);
+  unsigned column = 100;
+  for (unsigned i = 0; i < TGT_CPU_COUNT; i++, column += 9) {
+    if (column > 90) column = 0, fputs("\n ", stderr);
+    fprintf(stderr, " %-8s", tgt_cpus()[i].name);
+  }
+  fputc('\n', stderr);
+}
+
+static int set_options(struct job *j) {
+  char text[1024];
+  for (int i = 0; i < OPTION_COUNT; i++) {
+    const char *option = options_library_text(j->options, (enum option_id)i, text, sizeof text);
+    if (option == NULL) continue;
+    int status = exit_status(nvmini_set_option(j->context, option));
+    if (status == EXIT_USAGE && i == OPTION_CPU && !j->render.json) list_cpus();
+    if (status != EXIT_DONE) return status;
+  }
+  return EXIT_DONE;
+}
+
+/* ---- The way of a module ---- */
+
+static int start(struct job *j, const struct options *o) {
+  const char *form = o->values[OPTION_DIAGNOSTICS];
+  *j = (struct job){.options = o, .render = render_start(form != NULL && strcmp(form, "json") == 0)};
+  int status = make_context(j);
+  return status == EXIT_DONE ? set_options(j) : status;
+}
+
+static int load(struct job *j, const char *path) {
+  struct file_error error;
+  j->path = path;
+  j->shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
+  if (!files_read(path, &j->file, &error)) return file_failed(j, j->shown, error);
+  return exit_status(nvmini_parse(j->context, j->file.bytes, j->file.length, j->shown, &j->module));
+}
+
+static void unload(struct job *j) {
+  nvmini_release(j->module);
+  j->module = NULL;
+  files_free(&j->file);
+}
+
+static int end(struct job *j, int status) {
+  unload(j);
+  nvmini_destroy(j->context);
+  return status;
+}
+
+static int save(struct job *j, struct nvmini_text text) {
+  const char *path = j->options->values[OPTION_OUTPUT];
+  struct file_error error;
+  if (path == NULL) path = "-";
+  if (files_write(path, text.bytes, text.length, &error)) return EXIT_DONE;
+  return file_failed(j, strcmp(path, "-") == 0 ? "<stdout>" : path, error);
+}
+
+/* ---- The commands ---- */
+
+int jobs_check(const struct options *o) {
+  struct job j;
+  int status = start(&j, o);
+  for (int i = 0; status < EXIT_USAGE && i < o->operand_count; i++) {
+    int this = load(&j, o->operands[i]);
+    if (this == EXIT_DONE) this = exit_status(nvmini_check(j.module));
+    if (this > status) status = this;
+    unload(&j);
+  }
+  return end(&j, status);
+}
+
+/* Prints the module that was loaded, as IR. */
+static int print_ir(struct job *j) {
+  struct nvmini_text text;
+  int status = exit_status(nvmini_print(j->module, &text));
+  return status == EXIT_DONE ? save(j, text) : status;
+}
+
+int jobs_print(const struct options *o) {
+  struct job j;
+  int status = start(&j, o);
+  if (status == EXIT_DONE) status = load(&j, o->operands[0]);
+  if (status == EXIT_DONE) status = print_ir(&j);
+  return end(&j, status);
+}
+
+static int emit_ir(struct job *j) {
+  int status = exit_status(nvmini_check(j->module));
+  return status == EXIT_DONE ? print_ir(j) : status;
+}
+
+static int emit_ptx(struct job *j) {
+  struct nvmini_text text;
+  int status = exit_status(nvmini_compile(j->module, &text));
+  return status == EXIT_DONE ? save(j, text) : status;
+}
+
+int jobs_compile(const struct options *o) {
+  struct job j;
+  const char *emit = o->values[OPTION_EMIT];
+  bool ir = emit != NULL && strcmp(emit, "ir") == 0;
+  int status = start(&j, o);
+  if (status == EXIT_DONE && !ir && o->values[OPTION_CPU] == NULL) {
+    fputs("nvmini: error: `compile` needs --cpu, e.g. --cpu sm_90a; `nvmini targets` lists the CPUs\n",
+          stderr);
+    status = EXIT_USAGE;
+  }
+  if (status == EXIT_DONE) status = load(&j, o->operands[0]);
+  if (status == EXIT_DONE) status = ir ? emit_ir(&j) : emit_ptx(&j);
+  return end(&j, status);
+}

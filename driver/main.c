@@ -1,0 +1,55 @@
+/* The nvmini command: reads its command line and does what it says. */
+#include "driver/commands.h"
+#include "driver/files.h"
+
+#include "nvmini.h"
+
+static int help(const struct options *o) {
+  if (o->values[OPTION_MAN] != NULL) {
+    options_man(stdout);
+    return EXIT_DONE;
+  }
+  if (o->values[OPTION_BASH] != NULL) {
+    options_bash_completion(stdout);
+    return EXIT_DONE;
+  }
+  enum command c = COMMAND_COUNT;
+  if (o->operand_count > 0 && (c = command_find(o->operands[0])) == COMMAND_COUNT) {
+    fprintf(stderr, "nvmini: error: there is no command '%s'; `nvmini help` lists them\n",
+            o->operands[0]);
+    return EXIT_USAGE;
+  }
+  options_help(stdout, c);
+  return EXIT_DONE;
+}
+
+static int dispatch(const struct options *o) {
+  switch (o->command) {
+    case COMMAND_COMPILE: return jobs_compile(o);
+    case COMMAND_CHECK: return jobs_check(o);
+    case COMMAND_PRINT: return jobs_print(o);
+    case COMMAND_TARGETS: return tables_targets(o);
+    case COMMAND_OPS: return tables_ops(o);
+    case COMMAND_INTRINSICS: return tables_intrinsics(o);
+    case COMMAND_DIAGNOSTICS: return tables_diagnostics(o);
+    case COMMAND_VERSION: printf("nvmini %s\n", nvmini_version()); return EXIT_DONE;
+    case COMMAND_HELP: return help(o);
+    case COMMAND_COUNT: break;
+  }
+  return EXIT_FAULT;
+}
+
+int main(int argc, char **argv) {
+  files_open_standard();
+  setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
+  struct options o;
+  int status = options_parse(&o, argc, argv);
+  if (status != EXIT_DONE) return status;
+  if (o.values[OPTION_HELP] != NULL) options_help(stdout, o.command);
+  else status = dispatch(&o);
+  if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_DONE) {
+    perror("nvmini: error: <stdout>: cannot write");
+    return EXIT_REFUSED;
+  }
+  return status;
+}
