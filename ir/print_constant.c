@@ -1,0 +1,252 @@
+/* Operands: names of values and symbols, types, constants. */
+#include "ir/print_internal.h"
+
+#include "support/float_print.h"
+
+static bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
+static bool is_name_char(unsigned char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '.' ||
+         c == '-';
+}
+
+void print_escaped(struct printer *p, struct nvm_text text) {
+  size_t plain = 0; /* begin of the run of plain characters not yet written */
+  for (size_t i = 0; i < text.length; i++) {
+    unsigned char c = (unsigned char)text.bytes[i];
+    if (c >= ' ' && c < 0x7f && c != '"' && c != '\\') continue;
+    textbuf_write(p->out, text.bytes + plain, i - plain);
+    print_char(p, '\\');
+    textbuf_hex(p->out, c, 2, true);
+    plain = i + 1;
+  }
+  textbuf_write(p->out, text.bytes + plain, text.length - plain);
+}
+
+void print_quoted(struct printer *p, const char *word, struct nvm_str text) {
+  print_word(p, word);
+  print_char(p, '"');
+  print_escaped(p, module_text(p->m, text));
+  print_char(p, '"');
+}
+
+void print_name(struct printer *p, struct nvm_str name) {
+  struct nvm_text text = module_text(p->m, name);
+  bool plain = text.length > 0 && !is_digit((unsigned char)text.bytes[0]);
+  for (size_t i = 0; plain && i < text.length; i++)
+    plain = is_name_char((unsigned char)text.bytes[i]);
+  if (plain) textbuf_text(p->out, text);
+  else print_quoted(p, "", name);
+}
+
+void print_type(struct printer *p, struct nvm_type ty) {
+  struct nvm_text *known = p->types ? &p->types[ty.index] : NULL;
+  if (known && known->bytes) {
+    textbuf_text(p->out, *known);
+    return;
+  }
+  size_t begin = p->out->length;
+  type_print(&p->m->types, ty, p->out);
+  size_t length = p->out->length - begin;
+  if (!known || p->out->arena->failed) return;
+  known->bytes = arena_copy(&p->scratch, p->out->bytes + begin, length);
+  known->length = length;
+}
+
+struct nvm_type print_type_of(const struct printer *p, struct nvm_value v) {
+  switch (value_kind(v)) {
+  case VALUE_INST: return p->f->insts.data[value_index(v)].type;
+  case VALUE_ARG: return function_arg_type(p->f, value_index(v));
+  case VALUE_BLOCK: return TYPE_LABEL;
+  case VALUE_CONST: return constant_info(&p->m->constants, v)->type;
+  case VALUE_GLOBAL:
+  case VALUE_FUNCTION: return module_value_type(p->m, v);
+  case VALUE_NONE:
+  case VALUE_FORWARD: break;
+  }
+  return TYPE_NONE;
+}
+
+void print_symbol(struct printer *p, struct nvm_value v) {
+  bool function = value_kind(v) == VALUE_FUNCTION;
+  struct nvm_str name = module_symbol(p->m, v)->name;
+  print_char(p, '@');
+  if (name.index) print_name(p, name);
+  else print_number(p, (function ? p->function_numbers : p->global_numbers)[value_index(v)]);
+}
+
+/* A value of the function: its name, or its number (+ 1) if that is not 0. */
+static void print_local(struct printer *p, struct nvm_str name, uint32_t number) {
+  print_char(p, '%');
+  if (number) print_number(p, number - 1);
+  else print_name(p, name);
+}
+
+/* What a removed instruction or block leaves behind in a broken dump. */
+static void print_dangling(struct printer *p) { print_word(p, "<removed>"); }
+
+static void print_inst_name(struct printer *p, uint32_t i) {
+  if (p->f->insts.data[i].block.index == 0) print_dangling(p);
+  else print_local(p, p->f->names.data[i], p->inst_numbers.data[i]);
+}
+
+static void print_block_name(struct printer *p, uint32_t b) {
+  if (p->f->blocks.data[b].removed) print_dangling(p);
+  else print_local(p, p->f->blocks.data[b].name, p->block_numbers.data[b]);
+}
+
+static void print_arg_name(struct printer *p, uint32_t i) {
+  struct nvm_str name = p->f->arg_names ? p->f->arg_names[i] : (struct nvm_str){0};
+  print_local(p, name, p->arg_numbers.data[i]);
+}
+
+/* ---- Constants ---- */
+
+static void print_u128(struct printer *p, nvm_u128 value) {
+  const uint64_t block = UINT64_C(1000000000000000000); /* 10^18 */
+  if (value < block) {
+    print_number(p, (uint64_t)value);
+    return;
+  }
+  print_u128(p, value / block);
+  uint64_t low = (uint64_t)(value % block);
+  for (uint64_t unit = block / 10; unit > 0; unit /= 10)
+    print_char(p, (char)('0' + low / unit % 10));
+}
+
+static void print_int(struct printer *p, struct nvm_value v, const struct constant_info *c) {
+  if (type_equal(c->type, TYPE_I1)) {
+    print_word(p, c->bits ? "true" : "false");
+    return;
+  }
+  nvm_i128 value = const_int_signed(p->m, v);
+  if (value < 0) print_char(p, '-');
+  print_u128(p, value < 0 ? -(nvm_u128)value : (nvm_u128)value);
+}
+
+static void print_float(struct printer *p, const struct constant_info *c) {
+  enum float_print_format format = FLOAT_PRINT_DOUBLE;
+  if (type_equal(c->type, TYPE_HALF)) format = FLOAT_PRINT_HALF;
+  if (type_equal(c->type, TYPE_BFLOAT)) format = FLOAT_PRINT_BFLOAT;
+  if (type_equal(c->type, TYPE_FLOAT)) format = FLOAT_PRINT_SINGLE;
+  float_print_constant(p->out, format, c->bits);
+}
+
+static void print_typed_list(struct printer *p, struct nvm_value v, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (i) print_word(p, ", ");
+    print_typed(p, const_operand(p->m, v, i));
+  }
+}
+
+static void print_aggregate(struct printer *p, struct nvm_value v, const struct constant_info *c) {
+  const struct type_info *ty = type_info(&p->m->types, c->type);
+  bool is_struct = ty->kind == TY_STRUCT, packed = is_struct && ty->flags & TYPE_PACKED;
+  if (packed || ty->kind == TY_VECTOR) print_char(p, '<');
+  if (ty->kind == TY_ARRAY) print_char(p, '[');
+  if (is_struct) print_word(p, c->count ? "{ " : "{");
+  print_typed_list(p, v, c->count);
+  if (is_struct) print_word(p, c->count ? " }" : "}");
+  if (ty->kind == TY_ARRAY) print_char(p, ']');
+  if (packed || ty->kind == TY_VECTOR) print_char(p, '>');
+}
+
+static void print_expression(struct printer *p, struct nvm_value v, const struct constant_info *c) {
+  enum op op = (enum op)c->op;
+  print_word(p, op_table[op].keyword);
+  print_flags(p, op, c->flags);
+  if (op == OP_ICMP || op == OP_FCMP) {
+    print_char(p, ' ');
+    print_word(p, op == OP_ICMP ? icmp_names[c->aux] : fcmp_names[c->aux]);
+  }
+  print_word(p, " (");
+  if (op == OP_GEP) {
+    print_type(p, (struct nvm_type){c->aux});
+    print_word(p, ", ");
+  }
+  print_typed_list(p, v, c->count);
+  if (op_is_cast(op)) {
+    print_word(p, " to ");
+    print_type(p, c->type);
+  }
+  print_char(p, ')');
+}
+
+static void print_asm(struct printer *p, const struct constant_info *c) {
+  print_word(p, "asm ");
+  if (c->flags & CONST_ASM_SIDEEFFECT) print_word(p, "sideeffect ");
+  if (c->flags & CONST_ASM_ALIGNSTACK) print_word(p, "alignstack ");
+  if (c->flags & CONST_ASM_INTEL) print_word(p, "inteldialect ");
+  if (c->flags & CONST_ASM_UNWIND) print_word(p, "unwind ");
+  print_quoted(p, "", c->str);
+  print_quoted(p, ", ", c->str2);
+}
+
+static void print_constant(struct printer *p, struct nvm_value v) {
+  const struct constant_info *c = constant_info(&p->m->constants, v);
+  switch ((enum constant_kind)c->kind) {
+  case CONST_NONE: print_word(p, "<no constant>"); break;
+  case CONST_INT: print_int(p, v, c); break;
+  case CONST_FLOAT: print_float(p, c); break;
+  case CONST_NULL: print_word(p, "null"); break;
+  case CONST_ZERO: print_word(p, "zeroinitializer"); break;
+  case CONST_UNDEF: print_word(p, "undef"); break;
+  case CONST_POISON: print_word(p, "poison"); break;
+  case CONST_AGGREGATE: print_aggregate(p, v, c); break;
+  case CONST_BYTES: print_quoted(p, "c", c->str); break;
+  case CONST_EXPR: print_expression(p, v, c); break;
+  case CONST_ASM: print_asm(p, c); break;
+  case CONST_METADATA: print_meta(p, (struct nvm_meta){c->meta}); break;
+  case CONST_NONE_TOKEN: print_word(p, "none"); break;
+  }
+}
+
+void print_operand(struct printer *p, struct nvm_value v) {
+  uint32_t index = value_index(v);
+  switch (value_kind(v)) {
+  case VALUE_NONE: print_word(p, "<none>"); break;
+  case VALUE_INST: print_inst_name(p, index); break;
+  case VALUE_ARG: print_arg_name(p, index); break;
+  case VALUE_BLOCK: print_block_name(p, index); break;
+  case VALUE_CONST: print_constant(p, v); break;
+  case VALUE_GLOBAL:
+  case VALUE_FUNCTION: print_symbol(p, v); break;
+  case VALUE_FORWARD: print_word(p, "<forward>"); break;
+  }
+}
+
+void print_typed(struct printer *p, struct nvm_value v) {
+  print_type(p, print_type_of(p, v));
+  print_char(p, ' ');
+  print_operand(p, v);
+}
+
+/* ---- Flags ---- */
+
+static void print_fast_math(struct printer *p, uint16_t flags) {
+  static const struct {
+    uint16_t flag;
+    const char *word;
+  } words[] = {{INST_REASSOC, " reassoc"}, {INST_NNAN, " nnan"}, {INST_NINF, " ninf"},
+               {INST_NSZ, " nsz"},         {INST_ARCP, " arcp"}, {INST_CONTRACT, " contract"},
+               {INST_AFN, " afn"}};
+  if ((flags & INST_FAST) == INST_FAST) {
+    print_word(p, " fast");
+    return;
+  }
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    if (flags & words[i].flag) print_word(p, words[i].word);
+}
+
+void print_flags(struct printer *p, enum op op, uint16_t flags) {
+  uint32_t may = op_table[op].flags;
+  if (flags == 0) return;
+  if (may & OPF_FAST) print_fast_math(p, flags);
+  if (may & OPF_GEPFLAGS && flags & INST_INBOUNDS) print_word(p, " inbounds");
+  else if (may & OPF_GEPFLAGS && flags & INST_NUSW) print_word(p, " nusw");
+  if (may & (OPF_WRAP | OPF_GEPFLAGS) && flags & INST_NUW) print_word(p, " nuw");
+  if (may & OPF_WRAP && flags & INST_NSW) print_word(p, " nsw");
+  if (may & OPF_EXACT && flags & INST_EXACT) print_word(p, " exact");
+  if (may & OPF_DISJOINT && flags & INST_DISJOINT) print_word(p, " disjoint");
+  if (may & OPF_NNEG && flags & INST_NNEG) print_word(p, " nneg");
+  if (may & OPF_SAMESIGN && flags & INST_SAMESIGN) print_word(p, " samesign");
+}

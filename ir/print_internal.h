@@ -1,0 +1,93 @@
+/* What the files of the printer share. One `struct printer` lives for one call of the interface in
+ * print.h; its tables are plain arrays indexed by the numbers in handles, in an arena of its own.
+ *
+ *   print_module.c     the module, its symbols and functions, numbering; the interface
+ *   print_inst.c       instructions
+ *   print_constant.c   operands: names, constants
+ *   print_metadata.c   which nodes are reachable, their numbers and text; attachments
+ *   print_attribute.c  attributes in place and in groups */
+#ifndef NVM_IR_PRINT_INTERNAL_H
+#define NVM_IR_PRINT_INTERNAL_H
+
+#include "ir/print.h"
+
+struct printer {
+  const struct nvm_module *m;
+  const struct nvm_function *f; /* whose values local handles mean; NULL between functions */
+  struct textbuf *out;
+  struct arena scratch;
+  struct nvm_text *types;      /* by type: its text once it was needed, else bytes is NULL */
+  uint32_t *global_numbers;    /* by global; only read for those without a name */
+  uint32_t *function_numbers;  /* by function */
+  uint32_t *group_numbers;     /* by attribute set: number + 1, 0: none yet */
+  VEC(uint32_t) groups;        /* sets in order of their number */
+  bool numbered_groups;        /* false: a dump of one function, where a set's index is its number */
+  uint32_t *node_numbers; /* by metadata node: number + 1, 0: not reached; NULL: in a dump of one
+                             function, where a node's index - 1 is its number */
+  VEC(uint32_t) nodes;    /* nodes in order of their number */
+  /* Numbers of the unnamed values of f, by handle: number + 1, 0: it has a name. */
+  VEC(uint32_t) arg_numbers, block_numbers, inst_numbers;
+  uint32_t *name_owner; /* by string: stamp of the last function that used it as a value's name */
+  uint32_t stamp;
+};
+
+/* ---- print_module.c ---- */
+
+/* Numbers the unnamed arguments, blocks and values of f and makes it the current function. A second
+ * value of one name (a pass may have copied it) is numbered too. False when out of memory. */
+bool print_enter_function(struct printer *p, const struct nvm_function *f);
+
+/* ---- print_constant.c ---- */
+
+/* Bytes between quotes, without the quotes: anything but plain characters as \XX. */
+void print_escaped(struct printer *p, struct nvm_text text);
+/* A name as it stands behind @, % or $: quoted where it must be. */
+void print_name(struct printer *p, struct nvm_str name);
+void print_type(struct printer *p, struct nvm_type ty);
+/* The type of any operand, f's own values too. */
+struct nvm_type print_type_of(const struct printer *p, struct nvm_value v);
+/* An operand without and with its type. */
+void print_operand(struct printer *p, struct nvm_value v);
+void print_typed(struct printer *p, struct nvm_value v);
+/* `@name` or `@7` of a global or function. */
+void print_symbol(struct printer *p, struct nvm_value v);
+/* The flags an op may carry, each with a space before it. */
+void print_flags(struct printer *p, enum op op, uint16_t flags);
+
+/* ---- print_inst.c ---- */
+
+/* A whole line with its indentation and newline. */
+void print_inst_line(struct printer *p, struct nvm_inst_id id);
+void print_inst_text(struct printer *p, struct nvm_inst_id id);
+/* `ptx_kernel `, `cc 42 `; nothing for the C convention. */
+void print_convention(struct printer *p, uint32_t convention);
+
+/* ---- print_metadata.c ---- */
+
+/* Finds the nodes that the module reaches and numbers them. */
+void print_number_nodes(struct printer *p);
+/* A metadata operand where the text expects one: `!3`, `!"s"`, `i32 7`, `null`. */
+void print_meta(struct printer *p, struct nvm_meta m);
+/* ` !kind !3`, each behind `separator`; `location` under !dbg first if it is not {0}. */
+void print_attachments(struct printer *p, const char *separator, struct nvm_meta location,
+                       uint32_t chain);
+void print_named_metadata(struct printer *p);
+void print_numbered_metadata(struct printer *p);
+
+/* ---- print_attribute.c ---- */
+
+/* The attributes of a set where they apply, separated by spaces. */
+void print_attributes(struct printer *p, struct nvm_attrset set);
+/* ` #N`, or nothing for the empty set. */
+void print_group_reference(struct printer *p, struct nvm_attrset set);
+/* Numbers a set in order of first use; the empty one has no number. */
+void print_number_group(struct printer *p, struct nvm_attrset set);
+void print_groups(struct printer *p);
+
+static inline void print_char(struct printer *p, char c) { textbuf_char(p->out, c); }
+static inline void print_word(struct printer *p, const char *word) { textbuf_puts(p->out, word); }
+static inline void print_number(struct printer *p, uint64_t n) { textbuf_unsigned(p->out, n); }
+/* `word"text"` with the text escaped. */
+void print_quoted(struct printer *p, const char *word, struct nvm_str text);
+
+#endif

@@ -1,0 +1,220 @@
+/* Metadata: only nodes that the module reaches are printed, numbered as they are met in the order of
+ * the text (variables, named metadata, functions with their instructions), each node before the
+ * nodes it names. The numbers thus depend on the module alone, not on how its tables came about,
+ * and are those that LLVM gives. */
+#include "ir/print_internal.h"
+
+/* ---- What is reachable ---- */
+
+struct reach {
+  struct printer *p;
+  const struct meta_table *t;
+  bool *seen_inline;     /* by node: visited as part of a line, where it has no number */
+  VEC(uint32_t) stack;   /* items still to be visited, the next one last */
+};
+
+/* Whether this is the first visit; gives the node its number then. */
+static bool reach_first_visit(struct reach *r, const struct meta_item *item) {
+  if (item->kind == META_INLINE) {
+    bool first = !r->seen_inline[item->node];
+    r->seen_inline[item->node] = true;
+    return first;
+  }
+  if (item->kind != META_NODE || r->p->node_numbers[item->node]) return false;
+  if (VEC_PUSH(&r->p->scratch, &r->p->nodes, item->node))
+    r->p->node_numbers[item->node] = r->p->nodes.count;
+  return true;
+}
+
+static void reach_item(struct reach *r, struct nvm_meta root) {
+  if (root.index == 0 || !VEC_PUSH(&r->p->scratch, &r->stack, root.index)) return;
+  while (r->stack.count) {
+    struct nvm_meta m = {r->stack.data[--r->stack.count]};
+    const struct meta_item *item = meta_item(r->t, m);
+    if (!reach_first_visit(r, item)) continue;
+    const struct meta_node *n = &r->t->nodes.data[item->node];
+    for (uint32_t i = n->count; i-- > 0;)
+      if (!VEC_PUSH(&r->p->scratch, &r->stack, meta_operand(r->t, n, i).index)) return;
+  }
+}
+
+static void reach_attachments(struct reach *r, uint32_t chain) {
+  for (; chain; chain = r->p->m->attachments.data[chain].next)
+    reach_item(r, r->p->m->attachments.data[chain].node);
+}
+
+static void reach_operands(struct reach *r, const struct nvm_function *f,
+                           const struct nvm_inst *i) {
+  for (uint32_t k = 0; k < i->operand_count; k++) {
+    struct nvm_value v = inst_operand(f, i, k);
+    if (value_kind(v) != VALUE_CONST) continue;
+    const struct constant_info *c = constant_info(&r->p->m->constants, v);
+    if (c->kind == CONST_METADATA) reach_item(r, (struct nvm_meta){c->meta});
+  }
+}
+
+static void reach_function(struct reach *r, const struct nvm_function *f) {
+  reach_attachments(r, f->symbol.attachments);
+  FOR_EACH_BLOCK(f, b) FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    if (inst->op == OP_CALL || inst->op == OP_DBG_RECORD) reach_operands(r, f, inst);
+    if (i.index < f->locations.count) reach_item(r, f->locations.data[i.index]);
+    if (i.index < f->attachments.count) reach_attachments(r, f->attachments.data[i.index]);
+  }
+}
+
+static void reach_symbols(struct reach *r, enum value_kind kind) {
+  for (uint32_t i = 0; i < r->p->m->symbol_order.count; i++) {
+    struct nvm_value v = r->p->m->symbol_order.data[i];
+    if (value_kind(v) != kind) continue;
+    if (kind == VALUE_FUNCTION) reach_function(r, module_function(r->p->m, v));
+    else reach_attachments(r, module_symbol(r->p->m, v)->attachments);
+  }
+}
+
+static void reach_named(struct reach *r) {
+  for (uint32_t i = 0; i < r->t->named.count; i++)
+    for (uint32_t k = 0; k < r->t->named.data[i].count; k++)
+      reach_item(r, r->t->operands.data[r->t->named.data[i].first + k]);
+}
+
+void print_number_nodes(struct printer *p) {
+  struct reach r = {.p = p, .t = &p->m->metadata};
+  r.seen_inline = arena_alloc(&p->scratch, r.t->nodes.count * sizeof *r.seen_inline);
+  p->node_numbers = arena_alloc(&p->scratch, r.t->nodes.count * sizeof *p->node_numbers);
+  if (!r.seen_inline || !p->node_numbers || r.t->nodes.count <= 1) return;
+  reach_symbols(&r, VALUE_GLOBAL);
+  reach_named(&r);
+  reach_symbols(&r, VALUE_FUNCTION);
+}
+
+/* ---- Text ---- */
+
+/* A name behind `!`: odd characters as \XX, without quotes. */
+static void print_meta_name(struct printer *p, struct nvm_str name) {
+  struct nvm_text text = module_text(p->m, name);
+  print_char(p, '!');
+  for (size_t i = 0; i < text.length; i++) {
+    unsigned char c = (unsigned char)text.bytes[i];
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '$' ||
+                  c == '.' || c == '_';
+    if (letter || (i > 0 && c >= '0' && c <= '9')) {
+      print_char(p, (char)c);
+    } else {
+      print_char(p, '\\');
+      textbuf_hex(p->out, c, 2, true);
+    }
+  }
+}
+
+static void print_node_reference(struct printer *p, uint32_t node) {
+  print_char(p, '!');
+  print_number(p, (p->node_numbers ? p->node_numbers[node] : node) - 1);
+}
+
+/* A value; one of a removed instruction (only debug records may keep it) is poison. */
+static void print_meta_value(struct printer *p, const struct meta_item *item) {
+  enum value_kind kind = value_kind(item->value);
+  bool local = kind == VALUE_INST || kind == VALUE_ARG;
+  if (!local) {
+    print_typed(p, item->value);
+    return;
+  }
+  print_type(p, item->type);
+  print_char(p, ' ');
+  bool gone = !p->f || (kind == VALUE_INST &&
+                        p->f->insts.data[value_index(item->value)].block.index == 0);
+  if (gone) print_word(p, "poison");
+  else print_operand(p, item->value);
+}
+
+/* `"s"` in most fields of specialized nodes, `!"s"` where any metadata may stand. */
+static bool field_is_plain_string(const struct printer *p, const struct meta_node *n,
+                                  struct nvm_str key) {
+  struct nvm_text node = module_text(p->m, n->name), field = module_text(p->m, key);
+  return !(strcmp(field.bytes, "value") == 0 && strcmp(node.bytes, "DITemplateValueParameter") == 0);
+}
+
+static void print_field(struct printer *p, const struct meta_node *n, uint32_t i) {
+  const struct meta_table *t = &p->m->metadata;
+  struct nvm_str key = t->keys.data[n->first + i];
+  struct nvm_meta value = meta_operand(t, n, i);
+  const struct meta_item *item = meta_item(t, value);
+  if (key.index) {
+    textbuf_text(p->out, module_text(p->m, key));
+    print_word(p, ": ");
+  }
+  if (item->kind == META_STRING && field_is_plain_string(p, n, key)) print_quoted(p, "", item->str);
+  else print_meta(p, value);
+}
+
+static void print_node(struct printer *p, const struct meta_node *n) {
+  bool tuple = n->name.index == 0;
+  if (n->distinct) print_word(p, "distinct ");
+  print_char(p, '!');
+  if (!tuple) textbuf_text(p->out, module_text(p->m, n->name));
+  print_char(p, tuple ? '{' : '(');
+  for (uint32_t i = 0; i < n->count; i++) {
+    if (i) print_word(p, ", ");
+    if (tuple) print_meta(p, meta_operand(&p->m->metadata, n, i));
+    else print_field(p, n, i);
+  }
+  print_char(p, tuple ? '}' : ')');
+}
+
+void print_meta(struct printer *p, struct nvm_meta m) {
+  const struct meta_item *item = meta_item(&p->m->metadata, m);
+  switch ((enum meta_kind)item->kind) {
+  case META_NULL: print_word(p, "null"); break;
+  case META_STRING: print_quoted(p, "!", item->str); break;
+  case META_NODE: print_node_reference(p, item->node); break;
+  case META_VALUE: print_meta_value(p, item); break;
+  case META_INT: textbuf_signed(p->out, (int64_t)item->number); break;
+  case META_UNSIGNED: print_number(p, item->number); break;
+  case META_WORD: textbuf_text(p->out, module_text(p->m, item->str)); break;
+  case META_INLINE: print_node(p, &p->m->metadata.nodes.data[item->node]); break;
+  }
+}
+
+void print_attachments(struct printer *p, const char *separator, struct nvm_meta location,
+                       uint32_t chain) {
+  if (location.index) {
+    print_word(p, separator);
+    print_word(p, "!dbg ");
+    print_meta(p, location);
+  }
+  for (; chain; chain = p->m->attachments.data[chain].next) {
+    print_word(p, separator);
+    print_meta_name(p, p->m->attachments.data[chain].kind);
+    print_char(p, ' ');
+    print_meta(p, p->m->attachments.data[chain].node);
+  }
+}
+
+void print_named_metadata(struct printer *p) {
+  const struct meta_table *t = &p->m->metadata;
+  if (t->named.count) print_char(p, '\n');
+  for (uint32_t i = 0; i < t->named.count; i++) {
+    const struct named_metadata *n = &t->named.data[i];
+    print_meta_name(p, n->name);
+    print_word(p, " = !{");
+    for (uint32_t k = 0; k < n->count; k++) {
+      if (k) print_word(p, ", ");
+      print_meta(p, t->operands.data[n->first + k]);
+    }
+    print_word(p, "}\n");
+  }
+}
+
+void print_numbered_metadata(struct printer *p) {
+  if (p->nodes.count) print_char(p, '\n');
+  for (uint32_t i = 0; i < p->nodes.count; i++) {
+    const struct meta_node *n = &p->m->metadata.nodes.data[p->nodes.data[i]];
+    if (!n->defined) continue;
+    print_char(p, '!');
+    print_number(p, i);
+    print_word(p, " = ");
+    print_node(p, n);
+    print_char(p, '\n');
+  }
+}

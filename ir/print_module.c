@@ -1,0 +1,439 @@
+/* The canonical text of a module, after LLVM 19's assembly writer: the same parts in the same order
+ * with the same spaces, so that texts from both can be compared line by line. Comments (attributes
+ * before a function, predecessors of a block) are left out.
+ *
+ * Numbers of unnamed things follow LLVM: globals as the text shows them; in a function the
+ * arguments, then blocks and values in layout order; attribute groups at first use, functions
+ * before calls; metadata as print_metadata.c says. A function is walked twice, once to number it
+ * and once to write it. */
+#include "ir/print_internal.h"
+
+/* ---- Beginning and end ---- */
+
+static uint32_t *new_table(struct printer *p, uint32_t count) {
+  return arena_alloc(&p->scratch, (size_t)count * sizeof(uint32_t));
+}
+
+/* The order of the text: variables, aliases, functions. */
+enum symbol_group { GROUP_VARIABLES, GROUP_ALIASES, GROUP_IFUNCS, GROUP_FUNCTIONS, GROUP_COUNT };
+
+static enum symbol_group group_of(const struct nvm_module *m, struct nvm_value v) {
+  if (value_kind(v) == VALUE_FUNCTION) return GROUP_FUNCTIONS;
+  const struct nvm_global *g = module_global(m, v);
+  return g->is_ifunc ? GROUP_IFUNCS : g->is_alias ? GROUP_ALIASES : GROUP_VARIABLES;
+}
+
+static void number_symbols(struct printer *p) {
+  uint32_t number = 0;
+  for (enum symbol_group group = 0; group < GROUP_COUNT; group++) {
+    for (uint32_t i = 0; i < p->m->symbol_order.count; i++) {
+      struct nvm_value v = p->m->symbol_order.data[i];
+      if (module_symbol(p->m, v)->name.index || group_of(p->m, v) != group) continue;
+      bool function = value_kind(v) == VALUE_FUNCTION;
+      (function ? p->function_numbers : p->global_numbers)[value_index(v)] = number++;
+    }
+  }
+}
+
+/* False when out of memory. printer_end is due in either case. */
+static bool printer_begin(struct printer *p, const struct nvm_module *m, struct textbuf *out) {
+  *p = (struct printer){.m = m, .out = out};
+  arena_init(&p->scratch, m->arena.allocator);
+  p->types = arena_alloc(&p->scratch, (size_t)m->types.infos.count * sizeof *p->types);
+  p->global_numbers = new_table(p, m->globals.count);
+  p->function_numbers = new_table(p, m->functions.count);
+  p->group_numbers = new_table(p, m->attributes.sets.count);
+  p->name_owner = new_table(p, m->strings.entries.count);
+  if (p->scratch.failed) return false;
+  number_symbols(p);
+  return true;
+}
+
+static enum nvm_status printer_end(struct printer *p) {
+  bool failed = p->scratch.failed || p->out->arena->failed;
+  arena_free(&p->scratch);
+  return failed ? NVM_OUT_OF_MEMORY : NVM_OK;
+}
+
+/* ---- Numbers of local values ---- */
+
+/* 0 if `name` is one and not yet taken in this function, else the next number + 1. */
+static uint32_t number_local(struct printer *p, struct nvm_str name, uint32_t *next) {
+  if (name.index && p->name_owner[name.index] != p->stamp) {
+    p->name_owner[name.index] = p->stamp;
+    return 0;
+  }
+  return ++*next;
+}
+
+static void number_locals(struct printer *p, const struct nvm_function *f) {
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < function_arg_count(f); i++) {
+    struct nvm_str name = f->arg_names ? f->arg_names[i] : (struct nvm_str){0};
+    p->arg_numbers.data[i] = number_local(p, name, &next);
+  }
+  FOR_EACH_BLOCK(f, b) {
+    p->block_numbers.data[b.index] = number_local(p, function_block(f, b)->name, &next);
+    FOR_EACH_INST(f, b, i) {
+      if (type_equal(function_inst(f, i)->type, TYPE_VOID)) continue;
+      struct nvm_str name = i.index < f->names.count ? f->names.data[i.index] : (struct nvm_str){0};
+      p->inst_numbers.data[i.index] = number_local(p, name, &next);
+    }
+  }
+}
+
+bool print_enter_function(struct printer *p, const struct nvm_function *f) {
+  p->f = NULL;
+  if (!VEC_RESERVE(&p->scratch, &p->arg_numbers, function_arg_count(f)) ||
+      !VEC_RESERVE(&p->scratch, &p->block_numbers, f->blocks.count) ||
+      !VEC_RESERVE(&p->scratch, &p->inst_numbers, f->insts.count))
+    return false;
+  p->stamp++;
+  p->f = f;
+  number_locals(p, f);
+  return true;
+}
+
+/* ---- Words that symbols share ---- */
+
+static void print_word_if(struct printer *p, const char *word) {
+  if (word[0] == '\0') return;
+  print_word(p, word);
+  print_char(p, ' ');
+}
+
+static void print_symbol_words(struct printer *p, const struct symbol *s) {
+  print_word_if(p, linkage_names[s->linkage]);
+  print_word_if(p, preemption_names[s->preemption]);
+  print_word_if(p, visibility_names[s->visibility]);
+  print_word_if(p, dll_storage_names[s->dll_storage]);
+}
+
+static void print_comdat_reference(struct printer *p, const char *separator,
+                                   const struct symbol *s) {
+  if (s->comdat == 0) return;
+  struct nvm_str name = p->m->comdats.data[s->comdat - 1].name;
+  print_word(p, separator);
+  print_word(p, "comdat");
+  if (name.index == s->name.index) return;
+  print_word(p, "($");
+  print_name(p, name);
+  print_char(p, ')');
+}
+
+static void print_address_space(struct printer *p, uint32_t space) {
+  print_word(p, "addrspace(");
+  print_number(p, space);
+  print_char(p, ')');
+}
+
+static void print_symbol_align(struct printer *p, const char *separator, uint8_t log2_plus_one) {
+  if (log2_plus_one == 0) return;
+  print_word(p, separator);
+  print_word(p, "align ");
+  print_number(p, UINT64_C(1) << (log2_plus_one - 1));
+}
+
+/* ---- Variables and aliases ---- */
+
+static void print_variable_tail(struct printer *p, const struct nvm_global *g) {
+  if (g->symbol.section.index) print_quoted(p, ", section ", g->symbol.section);
+  if (g->symbol.partition.index) print_quoted(p, ", partition ", g->symbol.partition);
+  print_comdat_reference(p, ", ", &g->symbol);
+  print_symbol_align(p, ", ", g->align_log2);
+  print_attachments(p, ", ", (struct nvm_meta){0}, g->symbol.attachments);
+  print_group_reference(p, g->attributes);
+}
+
+static void print_variable(struct printer *p, const struct nvm_global *g) {
+  bool declared = value_is_none(g->initializer);
+  if (declared && g->symbol.linkage == LINK_EXTERNAL) print_word(p, "external ");
+  print_symbol_words(p, &g->symbol);
+  print_word_if(p, thread_local_names[g->symbol.thread_local]);
+  print_word_if(p, unnamed_addr_names[g->symbol.unnamed_addr]);
+  if (g->address_space) {
+    print_address_space(p, g->address_space);
+    print_char(p, ' ');
+  }
+  if (g->externally_initialized) print_word(p, "externally_initialized ");
+  print_word(p, g->is_constant ? "constant " : "global ");
+  print_type(p, g->value_type);
+  if (!declared) {
+    print_char(p, ' ');
+    print_operand(p, g->initializer);
+  }
+  print_variable_tail(p, g);
+}
+
+/* What an alias stands for has its type before it unless it is an expression. */
+static void print_aliasee(struct printer *p, struct nvm_value v) {
+  bool expression = value_kind(v) == VALUE_CONST &&
+                    constant_info(&p->m->constants, v)->kind == CONST_EXPR;
+  if (expression) print_operand(p, v);
+  else print_typed(p, v);
+}
+
+static void print_alias(struct printer *p, const struct nvm_global *g) {
+  print_symbol_words(p, &g->symbol);
+  print_word_if(p, thread_local_names[g->symbol.thread_local]);
+  print_word_if(p, unnamed_addr_names[g->symbol.unnamed_addr]);
+  print_word(p, g->is_ifunc ? "ifunc " : "alias ");
+  print_type(p, g->value_type);
+  print_word(p, ", ");
+  print_aliasee(p, g->aliasee);
+  if (g->symbol.partition.index) print_quoted(p, ", partition ", g->symbol.partition);
+}
+
+static void print_global(struct printer *p, struct nvm_value v) {
+  const struct nvm_global *g = module_global(p->m, v);
+  print_symbol(p, v);
+  print_word(p, " = ");
+  if (g->is_alias || g->is_ifunc) print_alias(p, g);
+  else print_variable(p, g);
+  print_char(p, '\n');
+}
+
+/* ---- Functions ---- */
+
+/* The parameters' types alone for a declaration, types and names for a definition. */
+static void print_parameters(struct printer *p, const struct nvm_function *f) {
+  uint32_t count = function_arg_count(f);
+  for (uint32_t i = 0; i < count; i++) {
+    if (i) print_word(p, ", ");
+    print_type(p, function_arg_type(f, i));
+    struct nvm_attrset set = attrlist_parameter(&p->m->attributes, f->attributes, i);
+    if (set.index) {
+      print_char(p, ' ');
+      print_attributes(p, set);
+    }
+    if (function_is_declaration(f)) continue;
+    print_char(p, ' ');
+    print_operand(p, value_of_arg(i));
+  }
+  if (type_info(&p->m->types, f->type)->flags & TYPE_VARIADIC) print_word(p, count ? ", ..." : "...");
+}
+
+static void print_function_data(struct printer *p, const char *word, struct nvm_value v) {
+  if (value_is_none(v)) return;
+  print_word(p, word);
+  print_typed(p, v);
+}
+
+/* What stands between the parameters and the body. */
+static void print_header_tail(struct printer *p, const struct nvm_function *f) {
+  if (f->symbol.unnamed_addr) {
+    print_char(p, ' ');
+    print_word(p, unnamed_addr_names[f->symbol.unnamed_addr]);
+  }
+  if (f->address_space) {
+    print_char(p, ' ');
+    print_address_space(p, f->address_space);
+  }
+  print_group_reference(p, attrlist_info(&p->m->attributes, f->attributes)->function);
+  if (f->symbol.section.index) print_quoted(p, " section ", f->symbol.section);
+  if (f->symbol.partition.index) print_quoted(p, " partition ", f->symbol.partition);
+  print_comdat_reference(p, " ", &f->symbol);
+  print_symbol_align(p, " ", f->align_log2);
+  if (f->gc.index) print_quoted(p, " gc ", f->gc);
+  print_function_data(p, " prefix ", f->prefix);
+  print_function_data(p, " prologue ", f->prologue);
+  print_function_data(p, " personality ", f->personality);
+}
+
+static void print_header(struct printer *p, const struct nvm_function *f, struct nvm_value symbol) {
+  struct nvm_attrset result = attrlist_info(&p->m->attributes, f->attributes)->result;
+  print_symbol_words(p, &f->symbol);
+  print_convention(p, f->convention);
+  if (result.index) {
+    print_attributes(p, result);
+    print_char(p, ' ');
+  }
+  print_type(p, function_result_type(f));
+  print_char(p, ' ');
+  print_symbol(p, symbol);
+  print_char(p, '(');
+  print_parameters(p, f);
+  print_char(p, ')');
+  print_header_tail(p, f);
+}
+
+/* The entry block needs no label where it has no name. */
+static void print_label(struct printer *p, const struct nvm_function *f, struct nvm_block b) {
+  uint32_t number = p->block_numbers.data[b.index];
+  if (number == 0) {
+    print_char(p, '\n');
+    print_name(p, function_block(f, b)->name);
+    print_char(p, ':');
+  } else if (b.index != f->entry.index) {
+    print_char(p, '\n');
+    print_number(p, number - 1);
+    print_char(p, ':');
+  }
+  print_char(p, '\n');
+}
+
+static void print_definition(struct printer *p, const struct nvm_function *f,
+                             struct nvm_value symbol) {
+  struct nvm_meta none = {0};
+  print_word(p, "define ");
+  print_header(p, f, symbol);
+  print_attachments(p, " ", none, f->symbol.attachments);
+  print_word(p, " {");
+  FOR_EACH_BLOCK(f, b) {
+    print_label(p, f, b);
+    FOR_EACH_INST(f, b, i) print_inst_line(p, i);
+  }
+  print_word(p, "}\n");
+}
+
+static void print_declaration(struct printer *p, const struct nvm_function *f,
+                              struct nvm_value symbol) {
+  struct nvm_meta none = {0};
+  print_word(p, "declare");
+  print_attachments(p, " ", none, f->symbol.attachments);
+  print_char(p, ' ');
+  print_header(p, f, symbol);
+  print_char(p, '\n');
+}
+
+static void print_one_function(struct printer *p, struct nvm_value symbol) {
+  const struct nvm_function *f = module_function(p->m, symbol);
+  if (!print_enter_function(p, f)) return;
+  if (function_is_declaration(f)) print_declaration(p, f, symbol);
+  else print_definition(p, f, symbol);
+  p->f = NULL;
+}
+
+/* ---- The module ---- */
+
+static void print_heading(struct printer *p) {
+  const struct nvm_module *m = p->m;
+  if (m->module_id.index) {
+    print_word(p, "; ModuleID = '");
+    textbuf_text(p->out, module_text(m, m->module_id));
+    print_word(p, "'\n");
+  }
+  struct { const char *word; struct nvm_str text; bool written; } lines[] = {
+      {"source_filename = ", m->source_filename, m->source_filename.index != 0},
+      {"target datalayout = ", m->layout_text, m->has_layout},
+      {"target triple = ", m->triple, m->has_triple},
+  };
+  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    if (!lines[i].written) continue;
+    print_quoted(p, lines[i].word, lines[i].text);
+    print_char(p, '\n');
+  }
+  for (uint32_t i = 0; i < m->module_asm.count; i++) {
+    print_quoted(p, i == 0 ? "\nmodule asm " : "module asm ", m->module_asm.data[i]);
+    print_char(p, '\n');
+  }
+}
+
+/* The body of a named struct; type_print writes the name alone. */
+static void print_struct_body(struct printer *p, struct nvm_type ty) {
+  const struct type_info *info = type_info(&p->m->types, ty);
+  bool packed = info->flags & TYPE_PACKED;
+  if (info->flags & TYPE_OPAQUE) {
+    print_word(p, "opaque");
+    return;
+  }
+  print_word(p, packed ? "<{" : "{");
+  for (uint32_t i = 0; i < info->count; i++) {
+    print_word(p, i ? ", " : " ");
+    print_type(p, type_member(&p->m->types, ty, i));
+  }
+  if (info->count) print_char(p, ' ');
+  print_word(p, packed ? "}>" : "}");
+}
+
+static void print_named_types(struct printer *p) {
+  for (uint32_t i = 0; i < p->m->types.named.count; i++) {
+    struct nvm_type ty = p->m->types.named.data[i];
+    if (i == 0) print_char(p, '\n');
+    print_type(p, ty);
+    print_word(p, " = type ");
+    print_struct_body(p, ty);
+    print_char(p, '\n');
+  }
+}
+
+static void print_comdats(struct printer *p) {
+  for (uint32_t i = 0; i < p->m->comdats.count; i++) {
+    print_word(p, "\n$");
+    print_name(p, p->m->comdats.data[i].name);
+    print_word(p, " = comdat ");
+    textbuf_text(p->out, module_text(p->m, p->m->comdats.data[i].kind));
+    print_char(p, '\n');
+  }
+}
+
+static void print_symbols(struct printer *p, enum symbol_group group) {
+  bool first = true;
+  for (uint32_t i = 0; i < p->m->symbol_order.count; i++) {
+    struct nvm_value v = p->m->symbol_order.data[i];
+    if (group_of(p->m, v) != group) continue;
+    if (first || group == GROUP_FUNCTIONS) print_char(p, '\n');
+    first = false;
+    if (group == GROUP_FUNCTIONS) print_one_function(p, v);
+    else print_global(p, v);
+  }
+}
+
+/* Groups of variables and functions come before those of calls, which are numbered as they are
+ * met. */
+static void number_groups(struct printer *p) {
+  p->numbered_groups = true;
+  for (enum symbol_group group = 0; group < GROUP_COUNT; group++) {
+    for (uint32_t i = 0; i < p->m->symbol_order.count; i++) {
+      struct nvm_value v = p->m->symbol_order.data[i];
+      if (group_of(p->m, v) != group) continue;
+      if (group == GROUP_VARIABLES) print_number_group(p, module_global(p->m, v)->attributes);
+      if (group != GROUP_FUNCTIONS) continue;
+      struct nvm_attrlist list = module_function(p->m, v)->attributes;
+      print_number_group(p, attrlist_info(&p->m->attributes, list)->function);
+    }
+  }
+}
+
+enum nvm_status print_module(const struct nvm_module *m, struct textbuf *out) {
+  struct printer p;
+  if (!printer_begin(&p, m, out)) return printer_end(&p);
+  print_number_nodes(&p);
+  number_groups(&p);
+  if (p.scratch.failed) return printer_end(&p);
+  print_heading(&p);
+  print_named_types(&p);
+  print_comdats(&p);
+  for (enum symbol_group group = 0; group < GROUP_COUNT; group++) print_symbols(&p, group);
+  print_groups(&p);
+  print_named_metadata(&p);
+  print_numbered_metadata(&p);
+  return printer_end(&p);
+}
+
+/* ---- Parts of a module ---- */
+
+/* The symbol that f is, for printing its name. */
+static struct nvm_value symbol_of(const struct nvm_function *f) {
+  for (uint32_t i = 1; i < f->module->functions.count; i++)
+    if (f->module->functions.data[i] == f) return value_make(VALUE_FUNCTION, i);
+  return VALUE_NULL;
+}
+
+enum nvm_status print_function(const struct nvm_function *f, struct textbuf *out) {
+  struct printer p;
+  if (printer_begin(&p, f->module, out)) print_one_function(&p, symbol_of(f));
+  return printer_end(&p);
+}
+
+enum nvm_status print_inst(const struct nvm_function *f, struct nvm_inst_id i, struct textbuf *out) {
+  struct printer p;
+  if (printer_begin(&p, f->module, out) && print_enter_function(&p, f)) print_inst_text(&p, i);
+  return printer_end(&p);
+}
+
+enum nvm_status print_value(const struct nvm_function *f, struct nvm_value v, struct textbuf *out) {
+  struct printer p;
+  if (printer_begin(&p, f->module, out) && print_enter_function(&p, f)) print_typed(&p, v);
+  return printer_end(&p);
+}
