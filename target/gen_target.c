@@ -379,8 +379,11 @@ static void check_features(struct gen *g) {
     }
   }
   g->feature_count = count;
-  for (int i = 0; i < count && g->faults == 0; i++)
-    if (!g->features[i].row) fault(g, 1, "no row has the index %d, but %d rows have one", i, count);
+  int gap = 0, above;
+  while (gap < count && g->features[gap].row) gap++;
+  for (above = gap; above < MAX_FEATURES && !g->features[above].row;) above++;
+  if (gap < count && above < MAX_FEATURES)
+    fault(g, g->features[above].row->line, "index %d leaves a gap: no row has %d", above, gap);
 }
 
 static int find_feature(const struct gen *g, const char *key) {
