@@ -1,0 +1,1066 @@
+/* gen_ptx: turns ptx/ops.def into ptx_ops.h (enums) and ptx_ops.inc (tables).
+ * Run at build: gen_ptx TABLE OUTDIR.
+ *
+ * Problem: PTX has some hundred instruction names but ten thousands of legal modifier sequences,
+ * and each sequence has its own operands and its own lowest target.
+ * Approach: a row of the table is a pattern over modifier words with its operands and requirement
+ * (syntax: head of ops.def). All patterns of an op become one nondeterministic automaton, which is
+ * made deterministic here. Patterns have no loops, so the automaton has none, and states are made
+ * depth first and interned by their content: the result is the minimal automaton, and equal tails
+ * are shared between ops.
+ *
+ *   add:  (0) -.s32-> (1: form 3)         checking an instruction is walking its modifiers, one
+ *          |  -.rn--> (2) -.f32-> (1')    binary search a word; the state reached names the forms
+ *          |  -.f32-> (1')                whose operands may follow
+ *
+ * A wrong row is reported as `file:line: error: ...`, the exit status is 1 and nothing is written;
+ * good output goes to temporary files that are renamed at the end. */
+#include "ptx/word_hash.h"
+#include "target/requirement.c"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+  MAX_FAULTS = 20,
+  MAX_MODS = 4000,
+  MAX_OPS = 1000,
+  MAX_SETS = 400,
+  MAX_SPECIALS = 500,
+  MAX_CLASSES = 32,
+  MAX_NEEDS = 1000,
+  MAX_FORMS = 8000,
+  MAX_SHAPES = 20000,
+  MAX_NODES = 200000,
+  MAX_NFA = 400000,
+  MAX_STATES = 60000,
+  MAX_STEPS = 60000,
+  MAX_MEMO = 60000,
+  LINE_BYTES = 8192,
+};
+
+struct word {
+  char text[64];
+  char id[72]; /* as part of a C identifier */
+  int line;
+  int need;       /* modifiers: index of a requirement that it always has; specials too */
+  int bits;       /* types: width; 0: not a type */
+  char kind;      /* types: 'u' 's' 'b' 'f' 'x' (packed) 'p' */
+  int op_need;    /* modifiers: requirement inside the op that is being read */
+  int type;       /* specials: modifier index of their type */
+};
+
+struct set {
+  char name[32];
+  int *mods;
+  int count;
+};
+
+enum node_kind { WORD, ANY, SEQ, ALT, OPT };
+struct node {
+  enum node_kind kind;
+  int value;       /* WORD: modifier, ANY: set */
+  int first, next; /* children of SEQ, ALT, OPT; sibling */
+};
+
+/* A nondeterministic state: a word to read, a split, or a form accepted. */
+struct nfa {
+  int mod; /* >= 0: reads it and goes to a; -1: split to a and b; -2: accepts form a */
+  int a, b;
+};
+
+struct shape {
+  int kind, type, count;
+  bool dest, optional, relaxed;
+};
+
+struct form {
+  int line, first_shape, shape_count, dest_count, min_count, need, class;
+};
+
+struct step {
+  int mod, next, need;
+};
+struct state {
+  int first_step, step_count, first_form, form_count;
+};
+
+struct memo {
+  int *set;
+  int count, state;
+};
+
+struct op {
+  char text[64];
+  char id[72];
+  int line, class, state;
+};
+
+/* The generator's whole state. */
+static struct gen {
+  const char *path;
+  int line, faults;
+  struct word mods[MAX_MODS];
+  int mod_count;
+  struct word specials[MAX_SPECIALS];
+  int special_count;
+  struct set sets[MAX_SETS];
+  int set_count;
+  struct {
+    char name[32];
+    char text[128];
+  } classes[MAX_CLASSES];
+  int class_count;
+  struct {
+    char text[128];
+    struct tgt_requirement value;
+  } needs[MAX_NEEDS];
+  int need_count;
+  struct op ops[MAX_OPS];
+  int op_count;
+  struct form forms[MAX_FORMS];
+  int form_count;
+  struct shape shapes[MAX_SHAPES];
+  int shape_count;
+  struct node nodes[MAX_NODES];
+  int node_count;
+  struct nfa nfa[MAX_NFA];
+  int nfa_count;
+  int stamps[MAX_NFA];
+  int stamp;
+  struct state states[MAX_STATES];
+  int state_count;
+  struct step steps[MAX_STEPS];
+  int step_count;
+  int accepts[MAX_STEPS];
+  int accept_count;
+  struct memo memos[MAX_MEMO];
+  int memo_count;
+  int state_slots[1 << 17];
+  int memo_slots[1 << 17];
+  int group_first, group_count; /* ops of the group that is being read */
+  int group_start;              /* nondeterministic start state, -1: none yet */
+} g;
+
+static void fault_at(int line, const char *format, ...) {
+  va_list args;
+  if (++g.faults > MAX_FAULTS) return;
+  va_start(args, format);
+  fprintf(stderr, "%s:%d: error: ", g.path, line);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+}
+#define fault(...) fault_at(g.line, __VA_ARGS__)
+
+/* Ends the run where a table of this program is too small. */
+static int take(int *count, int limit, const char *what) {
+  if (*count >= limit) {
+    fault("more than %d %s", limit, what);
+    exit(1);
+  }
+  return (*count)++;
+}
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+static void make_id(char *id, const char *text) {
+  for (; *text; text++) {
+    if (isalnum((unsigned char)*text)) *id++ = (char)toupper((unsigned char)*text);
+    else if (id[-1] != '_') *id++ = '_';
+  }
+  *id = 0;
+}
+
+static bool good_word(const char *s, size_t n) {
+  if (n == 0 || n > 60) return false;
+  for (size_t i = 0; i < n; i++)
+    if (!isalnum((unsigned char)s[i]) && s[i] != '_' && s[i] != ':') return false;
+  return true;
+}
+
+/* The modifier `.text`, added if new; -1 if it is no word. `s` starts after the dot. */
+static int find_mod(const char *s, size_t n) {
+  if (!good_word(s, n)) {
+    fault("'.%.*s' is no modifier word", (int)n, s);
+    return -1;
+  }
+  for (int i = 1; i < g.mod_count; i++)
+    if (strlen(g.mods[i].text) == n + 1 && memcmp(g.mods[i].text + 1, s, n) == 0) return i;
+  struct word *w = &g.mods[take(&g.mod_count, MAX_MODS, "modifiers")];
+  w->text[0] = '.';
+  memcpy(w->text + 1, s, n);
+  w->id[0] = '_';
+  make_id(w->id + 1, w->text + 1);
+  w->line = g.line;
+  for (int i = 1; i < g.mod_count - 1; i++)
+    if (strcmp(g.mods[i].id, w->id) == 0)
+      fault("modifiers '%s' and '%s' have the same name in C", g.mods[i].text, w->text);
+  return g.mod_count - 1;
+}
+
+static int find_set(const char *s, size_t n) {
+  for (int i = 0; i < g.set_count; i++)
+    if (strlen(g.sets[i].name) == n && memcmp(g.sets[i].name, s, n) == 0) return i;
+  return -1;
+}
+
+static int find_class(const char *name) {
+  for (int i = 0; i < g.class_count; i++)
+    if (strcmp(g.classes[i].name, name) == 0) return i;
+  fault("unknown class '%s'", name);
+  return 0;
+}
+
+static int find_need(const char *text) {
+  const char *bad;
+  struct tgt_requirement r;
+  if (!*text) return 0;
+  for (int i = 1; i < g.need_count; i++)
+    if (strcmp(g.needs[i].text, text) == 0) return i;
+  if (!tgt_parse_requirement(text, &r, &bad)) {
+    fault("'%s' is no requirement", bad);
+    return 0;
+  }
+  if (strlen(text) >= sizeof g.needs[0].text) {
+    fault("requirement too long");
+    return 0;
+  }
+  int i = take(&g.need_count, MAX_NEEDS, "requirements");
+  strcpy(g.needs[i].text, text);
+  g.needs[i].value = r;
+  return i;
+}
+
+/* ---- patterns ------------------------------------------------------------------------------- */
+
+static int new_node(enum node_kind kind, int value, int first) {
+  int i = take(&g.node_count, MAX_NODES, "pattern items");
+  g.nodes[i] = (struct node){kind, value, first, -1};
+  return i;
+}
+
+static size_t word_length(const char *p) {
+  size_t n = 0;
+  while (isalnum((unsigned char)p[n]) || p[n] == '_' || p[n] == ':') n++;
+  return n;
+}
+
+static int parse_alternatives(const char **p);
+
+static int parse_atom(const char **p) {
+  char c = **p;
+  size_t n = c == '.' || c == '$' ? word_length(*p + 1) : 0;
+  int node = -1;
+  if (c == '.') {
+    int mod = find_mod(*p + 1, n);
+    if (mod < 0) return -1;
+    node = new_node(WORD, mod, -1);
+    *p += n + 1;
+  } else if (c == '$') {
+    int set = find_set(*p + 1, n);
+    if (set < 0) {
+      fault("unknown set '%.*s'", (int)n + 1, *p);
+      return -1;
+    }
+    node = new_node(ANY, set, -1);
+    *p += n + 1;
+  } else if (c == '(') {
+    ++*p;
+    node = parse_alternatives(p);
+    if (node < 0) return -1;
+    if (**p != ')') {
+      fault("missing ')'");
+      return -1;
+    }
+    ++*p;
+  } else {
+    fault("can't read the pattern at '%s'", *p);
+    return -1;
+  }
+  if (**p == '?') {
+    ++*p;
+    node = new_node(OPT, 0, node);
+  }
+  return node;
+}
+
+static void skip_blanks(const char **p) { *p += strspn(*p, " \t"); }
+
+static int parse_sequence(const char **p) {
+  int seq = new_node(SEQ, 0, -1), last = -1;
+  for (skip_blanks(p); **p && **p != ')' && **p != '|'; skip_blanks(p)) {
+    int node = parse_atom(p);
+    if (node < 0) return -1;
+    if (last < 0) g.nodes[seq].first = node;
+    else g.nodes[last].next = node;
+    last = node;
+  }
+  return seq;
+}
+
+static int parse_alternatives(const char **p) {
+  int first = parse_sequence(p), last = first;
+  if (first < 0 || **p != '|') return first;
+  while (**p == '|') {
+    ++*p;
+    int node = parse_sequence(p);
+    if (node < 0) return -1;
+    g.nodes[last].next = node;
+    last = node;
+  }
+  return new_node(ALT, 0, first);
+}
+
+/* ---- nondeterministic automaton, built from its end backwards --------------------------------- */
+
+static int new_nfa(int mod, int a, int b) {
+  int i = take(&g.nfa_count, MAX_NFA, "automaton states");
+  g.nfa[i] = (struct nfa){mod, a, b};
+  return i;
+}
+
+static int compile(int node, int next);
+
+static int compile_sequence(int child, int next) {
+  if (child < 0) return next;
+  return compile(child, compile_sequence(g.nodes[child].next, next));
+}
+
+static int compile(int node, int next) {
+  const struct node *n = &g.nodes[node];
+  int start = -1;
+  switch (n->kind) {
+  case WORD: return new_nfa(n->value, next, -1);
+  case ANY:
+    for (int i = 0; i < g.sets[n->value].count; i++) {
+      int s = new_nfa(g.sets[n->value].mods[i], next, -1);
+      start = start < 0 ? s : new_nfa(-1, start, s);
+    }
+    return start;
+  case SEQ: return compile_sequence(n->first, next);
+  case ALT:
+    for (int c = n->first; c >= 0; c = g.nodes[c].next) {
+      int s = compile(c, next);
+      start = start < 0 ? s : new_nfa(-1, start, s);
+    }
+    return start;
+  case OPT: return new_nfa(-1, compile(n->first, next), next);
+  }
+  return -1;
+}
+
+/* ---- deterministic automaton ------------------------------------------------------------------ */
+
+static int compare_ints(const void *a, const void *b) {
+  return *(const int *)a < *(const int *)b ? -1 : *(const int *)a > *(const int *)b;
+}
+
+struct list {
+  int *data;
+  int count, capacity;
+};
+
+static void push(struct list *l, int value) {
+  if (l->count == l->capacity) {
+    l->capacity = l->capacity ? l->capacity * 2 : 16;
+    l->data = realloc(l->data, (size_t)l->capacity * sizeof(int));
+    if (!l->data) exit(1);
+  }
+  l->data[l->count++] = value;
+}
+
+/* Adds what is reached from `s` without reading; each state once per stamp. */
+static void add_closure(struct list *l, int s) {
+  if (g.stamps[s] == g.stamp) return;
+  g.stamps[s] = g.stamp;
+  if (g.nfa[s].mod != -1) {
+    push(l, s);
+    return;
+  }
+  add_closure(l, g.nfa[s].a);
+  add_closure(l, g.nfa[s].b);
+}
+
+static uint32_t hash_ints(const int *data, int count) {
+  return ptx_word_hash((const char *)data, (size_t)count * sizeof(int));
+}
+
+static bool same_shapes(const struct form *a, const struct form *b) {
+  if (a->shape_count != b->shape_count || a->dest_count != b->dest_count) return false;
+  return a->first_shape == b->first_shape;
+}
+
+/* Two forms that no operand tells apart are a mistake in the table. */
+static void check_distinct(const struct list *forms) {
+  for (int i = 0; i < forms->count; i++)
+    for (int j = i + 1; j < forms->count; j++) {
+      const struct form *a = &g.forms[forms->data[i]], *b = &g.forms[forms->data[j]];
+      if (same_shapes(a, b))
+        fault_at(b->line, "some instruction of this form is one of line %d too", a->line);
+    }
+}
+
+/* The state with these steps and forms, new or known. Both are at the ends of their tables. */
+static int intern_state(int first_step, int first_form) {
+  struct state n = {first_step, g.step_count - first_step, first_form, g.accept_count - first_form};
+  uint32_t h = 0;
+  for (int i = 0; i < n.step_count; i++) {
+    const struct step *s = &g.steps[first_step + i];
+    int key[3] = {s->mod, s->next, s->need};
+    h = h * 31 + hash_ints(key, 3);
+  }
+  h = h * 31 + hash_ints(g.accepts + first_form, n.form_count);
+  uint32_t mask = (1u << 17) - 1;
+  uint32_t slot = h & mask;
+  for (; g.state_slots[slot]; slot = (slot + 1) & mask) {
+    const struct state *o = &g.states[g.state_slots[slot] - 1];
+    if (o->step_count != n.step_count || o->form_count != n.form_count) continue;
+    if (memcmp(&g.steps[o->first_step], &g.steps[first_step],
+               (size_t)n.step_count * sizeof(struct step)) != 0)
+      continue;
+    if (memcmp(&g.accepts[o->first_form], &g.accepts[first_form],
+               (size_t)n.form_count * sizeof(int)) != 0)
+      continue;
+    g.step_count = first_step;
+    g.accept_count = first_form;
+    return g.state_slots[slot] - 1;
+  }
+  int i = take(&g.state_count, MAX_STATES, "states");
+  g.states[i] = n;
+  g.state_slots[slot] = i + 1;
+  return i;
+}
+
+static int determinize(struct list *set);
+
+/* All words that can be read in the set, sorted, each once. */
+static struct list words_of(const struct list *set) {
+  struct list words = {0};
+  for (int i = 0; i < set->count; i++)
+    if (g.nfa[set->data[i]].mod >= 0) push(&words, g.nfa[set->data[i]].mod);
+  if (words.count) qsort(words.data, (size_t)words.count, sizeof(int), compare_ints);
+  int n = 0;
+  for (int i = 0; i < words.count; i++)
+    if (n == 0 || words.data[n - 1] != words.data[i]) words.data[n++] = words.data[i];
+  words.count = n;
+  return words;
+}
+
+static int make_state(const struct list *set) {
+  struct list words = words_of(set), targets = {0}, forms = {0};
+  for (int w = 0; w < words.count; w++) {
+    struct list after = {0};
+    g.stamp++;
+    for (int i = 0; i < set->count; i++)
+      if (g.nfa[set->data[i]].mod == words.data[w]) add_closure(&after, g.nfa[set->data[i]].a);
+    push(&targets, determinize(&after));
+  }
+  for (int i = 0; i < set->count; i++)
+    if (g.nfa[set->data[i]].mod == -2) push(&forms, g.nfa[set->data[i]].a);
+  if (forms.count) qsort(forms.data, (size_t)forms.count, sizeof(int), compare_ints);
+  check_distinct(&forms);
+  int first_step = g.step_count, first_form = g.accept_count;
+  for (int w = 0; w < words.count; w++) {
+    const struct word *m = &g.mods[words.data[w]];
+    g.steps[take(&g.step_count, MAX_STEPS, "steps")] =
+        (struct step){words.data[w], targets.data[w], m->op_need ? m->op_need : m->need};
+  }
+  for (int i = 0; i < forms.count; i++)
+    g.accepts[take(&g.accept_count, MAX_STEPS, "accepted forms")] = forms.data[i];
+  free(words.data);
+  free(targets.data);
+  free(forms.data);
+  return intern_state(first_step, first_form);
+}
+
+/* The deterministic state of a set of nondeterministic ones; takes the set over. */
+static int determinize(struct list *set) {
+  if (set->count) qsort(set->data, (size_t)set->count, sizeof(int), compare_ints);
+  uint32_t mask = (1u << 17) - 1;
+  uint32_t slot = hash_ints(set->data, set->count) & mask;
+  for (; g.memo_slots[slot]; slot = (slot + 1) & mask) {
+    const struct memo *m = &g.memos[g.memo_slots[slot] - 1];
+    if (m->count == set->count &&
+        memcmp(m->set, set->data, (size_t)set->count * sizeof(int)) == 0) {
+      free(set->data);
+      return m->state;
+    }
+  }
+  int state = make_state(set);
+  for (slot = hash_ints(set->data, set->count) & mask; g.memo_slots[slot];) slot = (slot + 1) & mask;
+  int i = take(&g.memo_count, MAX_MEMO, "sets of states");
+  g.memos[i] = (struct memo){set->data, set->count, state};
+  g.memo_slots[slot] = i + 1;
+  return state;
+}
+
+/* Closes the group of ops that is being read. */
+static void finish_group(void) {
+  if (g.group_count == 0) return;
+  int line = g.ops[g.group_first].line;
+  if (g.group_start < 0) fault_at(line, "op '%s' has no form", g.ops[g.group_first].text);
+  else if (g.faults == 0) {
+    struct list set = {0};
+    g.stamp++;
+    add_closure(&set, g.group_start);
+    int state = determinize(&set);
+    for (int i = 0; i < g.group_count; i++) g.ops[g.group_first + i].state = state;
+  }
+  for (int i = 0; i < g.mod_count; i++) g.mods[i].op_need = 0;
+  g.group_count = 0;
+  g.group_start = -1;
+}
+
+/* ---- operands ------------------------------------------------------------------------------- */
+
+enum shape_kind {
+  S_VALUE, S_VECTOR, S_PAIR, S_PAIR_OPTIONAL, S_PACK, S_ADDRESS, S_TENSOR, S_IMMEDIATE, S_LABEL,
+  S_SYMBOL, S_CALLEE, S_LIST, S_ANY, S_COUNT
+};
+static const char *const shape_names[S_COUNT] = {
+    [S_VALUE] = "VALUE", [S_VECTOR] = "VECTOR", [S_PAIR] = "PAIR",
+    [S_PAIR_OPTIONAL] = "PAIR_OPTIONAL", [S_PACK] = "PACK", [S_ADDRESS] = "ADDRESS",
+    [S_TENSOR] = "TENSOR", [S_IMMEDIATE] = "IMMEDIATE", [S_LABEL] = "LABEL",
+    [S_SYMBOL] = "SYMBOL", [S_CALLEE] = "CALLEE", [S_LIST] = "LIST", [S_ANY] = "ANY"};
+
+static const struct {
+  const char *text;
+  enum shape_kind kind;
+} plain_shapes[] = {{"addr", S_ADDRESS}, {"tensor", S_TENSOR}, {"imm", S_IMMEDIATE},
+                    {"label", S_LABEL},  {"sym", S_SYMBOL},    {"callee", S_CALLEE},
+                    {"list", S_LIST},    {"any", S_ANY},       {"pack", S_PACK}};
+
+/* `type` of a shape: a modifier index, or below 0 the n-th type modifier of the instruction. */
+enum { T_LAST = -1, T_1 = -2, T_2 = -3, T_3 = -4, T_4 = -5, T_WIDE = -6 };
+
+static bool parse_type(const char *s, int *type) {
+  static const char *const refs[] = {"t", "t1", "t2", "t3", "t4", "w"};
+  for (int i = 0; i < 6; i++)
+    if (strcmp(s, refs[i]) == 0) {
+      *type = -1 - i;
+      return true;
+    }
+  for (int i = 1; i < g.mod_count; i++)
+    if (g.mods[i].bits && strcmp(g.mods[i].text + 1, s) == 0) {
+      *type = i;
+      return true;
+    }
+  return false;
+}
+
+/* Reads one operand word: see the head of ops.def. */
+static bool parse_shape(char *s, struct shape *out) {
+  size_t n = strlen(s);
+  if (n > 1 && s[n - 1] == '?') {
+    out->optional = true;
+    s[--n] = 0;
+  }
+  for (size_t i = 0; i < sizeof plain_shapes / sizeof plain_shapes[0]; i++)
+    if (strcmp(s, plain_shapes[i].text) == 0) {
+      out->kind = plain_shapes[i].kind;
+      return true;
+    }
+  if (n > 1 && s[n - 1] == '~') {
+    out->relaxed = true;
+    s[--n] = 0;
+  }
+  char *bar = strchr(s, '|');
+  char *colon = strchr(s, ':');
+  if (bar) {
+    bool must = bar[1] == '|';
+    if (strcmp(bar + 1 + must, "pred") != 0) return false;
+    out->kind = must ? S_PAIR : S_PAIR_OPTIONAL;
+    *bar = 0;
+  } else if (colon && s[0] == 'v') {
+    out->kind = S_VECTOR;
+    *colon = 0;
+    if (strcmp(s, "v") == 0) out->count = 0;        /* as .v2, .v4, .v8 says; none: a value */
+    else if (strcmp(s, "v*") == 0) out->count = 255; /* any number */
+    else if ((out->count = atoi(s + 1)) <= 0) return false;
+    s = colon + 1;
+  } else {
+    out->kind = S_VALUE;
+  }
+  return parse_type(s, &out->type);
+}
+
+/* Equal operand lists are stored once. */
+static int intern_shapes(int first, int count) {
+  for (int i = 0; i + count <= first; i++)
+    if (memcmp(&g.shapes[i], &g.shapes[first], (size_t)count * sizeof(struct shape)) == 0) {
+      g.shape_count = first;
+      return i;
+    }
+  return first;
+}
+
+static void parse_operands(char *text, struct form *f) {
+  int first = g.shape_count;
+  bool seen_optional = false;
+  char *save = NULL;
+  for (char *w = strtok_r(text, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
+    if (strcmp(w, "-") == 0) continue;
+    if (w[0] == '@') {
+      f->class = find_class(w + 1);
+      continue;
+    }
+    if (strcmp(w, "<-") == 0) {
+      f->dest_count = f->shape_count;
+      for (int i = first; i < g.shape_count; i++) g.shapes[i].dest = true;
+      continue;
+    }
+    struct shape *s = &g.shapes[take(&g.shape_count, MAX_SHAPES, "operands")];
+    memset(s, 0, sizeof *s);
+    if (!parse_shape(w, s)) fault("'%s' is no operand", w);
+    if (seen_optional && !s->optional) fault("an operand that must stand follows an optional one");
+    seen_optional |= s->optional;
+    if (!s->optional) f->min_count++;
+    f->shape_count++;
+  }
+  f->first_shape = intern_shapes(first, f->shape_count);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* Cuts `text` at " : "; returns the rest or NULL. */
+static char *cut(char *text) {
+  char *colon = strstr(text, " : ");
+  if (!colon) return NULL;
+  *colon = 0;
+  return colon + 3;
+}
+
+static char *trim(char *s) {
+  s += strspn(s, " \t");
+  for (size_t n = strlen(s); n && isspace((unsigned char)s[n - 1]);) s[--n] = 0;
+  return s;
+}
+
+static void read_form(char *row) {
+  if (g.group_count == 0) {
+    fault("a form outside an op");
+    return;
+  }
+  char *operands = cut(row);
+  char *need = operands ? cut(operands) : NULL;
+  if (!operands) {
+    fault("a form is `pattern : operands [: requirement]`");
+    return;
+  }
+  row = trim(row);
+  const char *p = strcmp(row, "-") == 0 ? "" : row;
+  int node = parse_alternatives(&p);
+  if (node < 0) return;
+  if (*p) {
+    fault("can't read the pattern at '%s'", p);
+    return;
+  }
+  struct form f = {.line = g.line, .class = g.ops[g.group_first].class};
+  parse_operands(operands, &f);
+  f.need = need ? find_need(trim(need)) : 0;
+  int i = take(&g.form_count, MAX_FORMS, "forms");
+  g.forms[i] = f;
+  int start = compile(node, new_nfa(-2, i, -1));
+  g.group_start = g.group_start < 0 ? start : new_nfa(-1, g.group_start, start);
+}
+
+/* `.a{8-64/8}b`: one word for each number. */
+static void read_range(struct list *l, const char *word, const char *brace) {
+  int from, to, by = 1, used = 0;
+  char buffer[128];
+  if ((sscanf(brace, "{%d-%d/%d}%n", &from, &to, &by, &used) != 3 || used == 0) &&
+      (sscanf(brace, "{%d-%d}%n", &from, &to, &used) != 2 || used == 0)) {
+    fault("a range is {from-to/by}");
+    return;
+  }
+  for (int i = from; i <= to && by > 0; i += by) {
+    snprintf(buffer, sizeof buffer, "%.*s%d%s", (int)(brace - word), word, i, brace + used);
+    int mod = find_mod(buffer + 1, strlen(buffer + 1));
+    if (mod >= 0) push(l, mod);
+  }
+}
+
+/* `.a $set ...` into a list of modifiers. */
+static struct list read_words(char *text) {
+  struct list l = {0};
+  char *save = NULL;
+  for (char *w = strtok_r(text, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
+    if (w[0] == '.' && strchr(w, '{')) {
+      read_range(&l, w, strchr(w, '{'));
+    } else if (w[0] == '.') {
+      int mod = find_mod(w + 1, strlen(w + 1));
+      if (mod >= 0) push(&l, mod);
+    } else if (w[0] == '$') {
+      int set = find_set(w + 1, strlen(w + 1));
+      if (set < 0) fault("unknown set '%s'", w);
+      else
+        for (int i = 0; i < g.sets[set].count; i++) push(&l, g.sets[set].mods[i]);
+    } else {
+      fault("'%s' is neither a modifier nor a set", w);
+    }
+  }
+  if (l.count == 0) fault("no modifiers");
+  return l;
+}
+
+static void read_need(char *row, bool inside_op) {
+  char *text = cut(row);
+  if (!text) {
+    fault("a need is `need .word ... : requirement`");
+    return;
+  }
+  int need = find_need(trim(text));
+  struct list l = read_words(row);
+  for (int i = 0; i < l.count; i++) {
+    if (inside_op) g.mods[l.data[i]].op_need = need;
+    else g.mods[l.data[i]].need = need;
+  }
+  free(l.data);
+}
+
+static void read_set(char *row) {
+  char *equals = strstr(row, "=");
+  if (!equals) {
+    fault("a set is `set NAME = .word ...`");
+    return;
+  }
+  *equals = 0;
+  char *name = trim(row);
+  if (find_set(name, strlen(name)) >= 0) fault("set '%s' is there already", name);
+  if (!good_word(name, strlen(name)) || strlen(name) > 31) {
+    fault("'%s' is no name of a set", name);
+    return;
+  }
+  struct list l = read_words(equals + 1);
+  struct set *s = &g.sets[take(&g.set_count, MAX_SETS, "sets")];
+  strcpy(s->name, name);
+  s->mods = l.data;
+  s->count = l.count;
+}
+
+/* `name .WORD ID`: the C name of a word, where two would share one. */
+static void read_name(char *row) {
+  char word[62], id[62];
+  if (sscanf(row, " .%60s %60s", word, id) != 2) {
+    fault("a name is `name .word ID`");
+    return;
+  }
+  for (int i = 1; i < g.mod_count; i++)
+    if (strcmp(g.mods[i].text + 1, word) == 0) {
+      fault("'.%s' has a name already; move this row up", word);
+      return;
+    }
+  struct word *w = &g.mods[take(&g.mod_count, MAX_MODS, "modifiers")];
+  snprintf(w->text, sizeof w->text, ".%s", word);
+  snprintf(w->id, sizeof w->id, "_%s", id);
+  w->line = g.line;
+}
+
+static void read_type(char *row) {
+  char word[64];
+  int bits;
+  char kind;
+  if (sscanf(row, " .%62s %d %c", word, &bits, &kind) != 3 || bits <= 0 ||
+      !strchr("usbfxp", kind)) {
+    fault("a type is `type .word BITS u|s|b|f|x|p`");
+    return;
+  }
+  int mod = find_mod(word, strlen(word));
+  if (mod < 0) return;
+  if (g.mods[mod].bits) fault("type '.%s' is there already", word);
+  g.mods[mod].bits = bits;
+  g.mods[mod].kind = kind;
+}
+
+static void add_special(const char *name, int type, int need) {
+  for (int i = 1; i < g.special_count; i++)
+    if (strcmp(g.specials[i].text + 1, name) == 0) fault("special '%s' is there already", name);
+  if (strlen(name) > 60) {
+    fault("name too long");
+    return;
+  }
+  struct word *w = &g.specials[take(&g.special_count, MAX_SPECIALS, "special registers")];
+  w->text[0] = '%';
+  strcpy(w->text + 1, name);
+  w->id[0] = '_';
+  make_id(w->id + 1, name);
+  w->line = g.line;
+  w->type = type;
+  w->need = need;
+}
+
+/* `special NAME TYPE [REQUIREMENT]`; NAME may hold {x,y,z} or {0-31}. */
+static void read_special(char *row) {
+  char *save = NULL;
+  char *name = strtok_r(row, " \t", &save), *type_name = strtok_r(NULL, " \t", &save);
+  int type;
+  if (!name || !type_name || !parse_type(type_name, &type) || type < 0) {
+    fault("a special register is `special NAME TYPE [requirement]`");
+    return;
+  }
+  int need = find_need(trim(save)), from, to;
+  char buffer[128], *brace = strchr(name, '{'), *after = brace ? strchr(brace, '}') : NULL;
+  if (!brace || !after) {
+    add_special(name, type, need);
+  } else if (sscanf(brace, "{%d-%d}", &from, &to) == 2) {
+    for (int i = from; i <= to; i++) {
+      snprintf(buffer, sizeof buffer, "%.*s%d%s", (int)(brace - name), name, i, after + 1);
+      add_special(buffer, type, need);
+    }
+  } else {
+    char *inner = NULL;
+    *after++ = 0;
+    for (char *w = strtok_r(brace + 1, ",", &inner); w; w = strtok_r(NULL, ",", &inner)) {
+      snprintf(buffer, sizeof buffer, "%.*s%s%s", (int)(brace - name), name, w, after);
+      add_special(buffer, type, need);
+    }
+  }
+}
+
+static void read_class(char *row) {
+  char name[32], text[128];
+  if (sscanf(row, " %31s \"%127[^\"]\"", name, text) != 2) {
+    fault("a class is `class NAME \"text\"`");
+    return;
+  }
+  int i = take(&g.class_count, MAX_CLASSES, "classes");
+  strcpy(g.classes[i].name, name);
+  strcpy(g.classes[i].text, text);
+}
+
+/* `op NAME ... : CLASS`: starts a group of ops with the same forms. */
+static void read_op(char *row) {
+  finish_group();
+  char *class_name = cut(row), *save = NULL;
+  if (!class_name) {
+    fault("an op is `op NAME ... : CLASS`");
+    return;
+  }
+  int class = find_class(trim(class_name));
+  g.group_first = g.op_count;
+  for (char *w = strtok_r(row, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
+    if (!good_word(w, strlen(w))) fault("'%s' is no op", w);
+    for (int i = 1; i < g.op_count; i++)
+      if (strcmp(g.ops[i].text, w) == 0)
+        fault("op '%s' is there already, line %d", w, g.ops[i].line);
+    struct op *o = &g.ops[take(&g.op_count, MAX_OPS, "ops")];
+    snprintf(o->text, sizeof o->text, "%s", w);
+    o->id[0] = '_';
+    make_id(o->id + 1, o->text);
+    o->line = g.line;
+    o->class = class;
+    o->state = -1;
+  }
+  g.group_count = g.op_count - g.group_first;
+}
+
+static void read_row(char *row) {
+  static const struct {
+    const char *word;
+    void (*read)(char *);
+  } kinds[] = {{"set", read_set},         {"type", read_type}, {"special", read_special},
+               {"class", read_class},     {"op", read_op},     {"name", read_name}};
+  char *comment = strchr(row, '#');
+  if (comment) *comment = 0;
+  bool indented = row[0] == ' ' || row[0] == '\t';
+  row = trim(row);
+  if (!*row) return;
+  size_t n = strcspn(row, " \t");
+  char *rest = row[n] ? row + n + 1 : row + n;
+  if (n == 4 && memcmp(row, "need", 4) == 0) {
+    read_need(rest, indented);
+  } else if (indented) {
+    read_form(row);
+  } else if (n == 3 && memcmp(row, "mod", 3) == 0) {
+    struct list l = read_words(rest);
+    free(l.data);
+  } else {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+      if (strlen(kinds[i].word) == n && memcmp(kinds[i].word, row, n) == 0) {
+        kinds[i].read(rest);
+        return;
+      }
+    fault("unknown row '%.*s'", (int)n, row);
+  }
+}
+
+static bool read_table(FILE *in) {
+  static char line[LINE_BYTES];
+  size_t length = 0;
+  while (fgets(line + length, (int)(sizeof line - length), in)) {
+    g.line++;
+    length = strlen(line);
+    if (length + 2 >= sizeof line) fault("line too long");
+    while (length && (line[length - 1] == '\n' || line[length - 1] == '\r')) line[--length] = 0;
+    if (length && line[length - 1] == '\\') { /* a row may go on in the next line */
+      line[length - 1] = ' ';
+      continue;
+    }
+    read_row(line);
+    length = 0;
+  }
+  finish_group();
+  return !ferror(in);
+}
+
+/* ---- output --------------------------------------------------------------------------------- */
+
+static void write_header(FILE *out) {
+  fputs("/* Made by gen_ptx from ptx/ops.def; do not edit. */\n"
+        "#ifndef NVM_PTX_OPS_GENERATED_H\n#define NVM_PTX_OPS_GENERATED_H\n\n"
+        "enum ptx_op {\n  PTX_NONE,\n", out);
+  for (int i = 1; i < g.op_count; i++) fprintf(out, "  PTX%s,\n", g.ops[i].id);
+  fputs("  PTX_OP_COUNT,\n};\n\nenum ptx_mod {\n  PTX_MOD_NONE,\n", out);
+  for (int i = 1; i < g.mod_count; i++)
+    fprintf(out, "  PTX_MOD%s, /* %s */\n", g.mods[i].id, g.mods[i].text);
+  fputs("  PTX_MOD_COUNT,\n};\n\nenum ptx_special {\n  PTX_SPECIAL_NONE,\n", out);
+  for (int i = 1; i < g.special_count; i++)
+    fprintf(out, "  PTX_SPECIAL%s,\n", g.specials[i].id);
+  fputs("  PTX_SPECIAL_COUNT,\n};\n\n/* Which unit an instruction is issued to. */\n"
+        "enum ptx_issue {\n", out);
+  for (int i = 0; i < g.class_count; i++) {
+    char id[40] = "_";
+    make_id(id + 1, g.classes[i].name);
+    fprintf(out, "  PTX_ISSUE%s, /* %s */\n", id, g.classes[i].text);
+  }
+  fputs("  PTX_ISSUE_COUNT,\n};\n\n/* What an operand may be; see the head of ops.def. */\n"
+        "enum ptx_shape_kind {\n", out);
+  for (int i = 0; i < S_COUNT; i++) fprintf(out, "  PTX_SHAPE_%s,\n", shape_names[i]);
+  fprintf(out, "};\n\nenum {\n  PTX_NEED_COUNT = %d,\n  PTX_FORM_COUNT = %d,\n};\n\n#endif\n",
+          g.need_count, g.form_count);
+}
+
+static void write_slots(FILE *out, const char *name, const char *(*text)(int), int count) {
+  int size = 1;
+  while (size < count * 3) size *= 2;
+  int *slots = calloc((size_t)size, sizeof *slots);
+  if (!slots) exit(1);
+  for (int i = 1; i < count; i++) {
+    uint32_t s = ptx_word_hash(text(i), strlen(text(i))) & (uint32_t)(size - 1);
+    while (slots[s]) s = (s + 1) & (uint32_t)(size - 1);
+    slots[s] = i;
+  }
+  fprintf(out, "static const uint16_t %s[%d] = {", name, size);
+  for (int i = 0; i < size; i++) fprintf(out, "%s%d,", i % 20 ? "" : "\n  ", slots[i]);
+  fputs("\n};\n\n", out);
+  free(slots);
+}
+
+static const char *op_text(int i) { return g.ops[i].text; }
+static const char *mod_text(int i) { return g.mods[i].text; }
+static const char *special_text(int i) { return g.specials[i].text; }
+
+static void write_names(FILE *out) {
+  fputs("static const struct ptx_op_row op_rows[PTX_OP_COUNT] = {\n  {\"\", 0, 0, 0},\n", out);
+  for (int i = 1; i < g.op_count; i++)
+    fprintf(out, "  {\"%s\", %zu, %d, %d},\n", g.ops[i].text, strlen(g.ops[i].text),
+            g.ops[i].class, g.ops[i].state);
+  fputs("};\n\nstatic const struct ptx_mod_row mod_rows[PTX_MOD_COUNT] = {\n"
+        "  {\"\", 0, 0, 0},\n", out);
+  for (int i = 1; i < g.mod_count; i++)
+    fprintf(out, "  {\"%s\", %zu, %d, %d},\n", g.mods[i].text, strlen(g.mods[i].text),
+            g.mods[i].bits, g.mods[i].kind);
+  fputs("};\n\nstatic const struct ptx_special_row special_rows[PTX_SPECIAL_COUNT] = {\n"
+        "  {\"\", 0, 0, 0},\n", out);
+  for (int i = 1; i < g.special_count; i++)
+    fprintf(out, "  {\"%s\", %zu, PTX_MOD%s, %d},\n", g.specials[i].text,
+            strlen(g.specials[i].text), g.mods[g.specials[i].type].id, g.specials[i].need);
+  fputs("};\n\n", out);
+  fputs("static const char *const issue_names[PTX_ISSUE_COUNT] = {", out);
+  for (int i = 0; i < g.class_count; i++) fprintf(out, "\"%s\", ", g.classes[i].name);
+  fputs("};\n\n", out);
+  write_slots(out, "op_slots", op_text, g.op_count);
+  write_slots(out, "mod_slots", mod_text, g.mod_count);
+  write_slots(out, "special_slots", special_text, g.special_count);
+}
+
+static void write_needs(FILE *out) {
+  char text[512];
+  fputs("static const struct tgt_requirement need_rows[PTX_NEED_COUNT] = {\n  {0},\n", out);
+  for (int i = 1; i < g.need_count; i++) {
+    tgt_requirement_initializer(&g.needs[i].value, text, sizeof text);
+    fprintf(out, "  %s, /* %s */\n", text, g.needs[i].text);
+  }
+  fputs("};\n\n", out);
+}
+
+static void write_shape(FILE *out, const struct shape *s) {
+  fprintf(out, "  {PTX_SHAPE_%s, %d, %d, %d, ", shape_names[s->kind], s->count, s->dest,
+          s->relaxed);
+  if (s->type < 0) fprintf(out, "%d},\n", s->type);
+  else if (s->type == 0) fputs("0},\n", out);
+  else fprintf(out, "PTX_MOD%s},\n", g.mods[s->type].id);
+}
+
+static void write_tables(FILE *out) {
+  fputs("/* Made by gen_ptx from ptx/ops.def; do not edit. Included by ptx/ops.c only. */\n\n", out);
+  write_names(out);
+  write_needs(out);
+  fprintf(out, "static const struct ptx_shape shape_rows[%d] = {\n", g.shape_count + 1);
+  for (int i = 0; i < g.shape_count; i++) write_shape(out, &g.shapes[i]);
+  fputs("};\n\n/* first shape, shapes, of them destinations, of them needed, issue, need, line */\n"
+        "static const struct ptx_form form_rows[PTX_FORM_COUNT] = {\n", out);
+  for (int i = 0; i < g.form_count; i++) {
+    const struct form *f = &g.forms[i];
+    fprintf(out, "  {%d, %d, %d, %d, %d, %d, %d},\n", f->first_shape, f->shape_count,
+            f->dest_count, f->min_count, f->class, f->need, f->line);
+  }
+  fprintf(out, "};\n\nstatic const uint16_t accept_rows[%d] = {", g.accept_count + 1);
+  for (int i = 0; i < g.accept_count; i++) fprintf(out, "%s%d,", i % 20 ? "" : "\n  ", g.accepts[i]);
+  fprintf(out, "\n};\n\nstatic const struct ptx_step step_rows[%d] = {\n", g.step_count + 1);
+  for (int i = 0; i < g.step_count; i++)
+    fprintf(out, "{%d,%d,%d},%s", g.steps[i].mod, g.steps[i].next, g.steps[i].need,
+            i % 8 == 7 ? "\n" : "");
+  fprintf(out, "\n};\n\nstatic const struct ptx_state state_rows[%d] = {\n", g.state_count + 1);
+  for (int i = 0; i < g.state_count; i++) {
+    const struct state *s = &g.states[i];
+    fprintf(out, "{%d,%d,%d,%d},%s", s->first_step, s->first_form, s->step_count, s->form_count,
+            i % 8 == 7 ? "\n" : "");
+  }
+  fputs("\n};\n", out);
+}
+
+static bool write_file(const char *path, void (*write)(FILE *)) {
+  FILE *out = fopen(path, "wb");
+  if (!out) return false;
+  write(out);
+  bool good = !ferror(out);
+  return fclose(out) == 0 && good;
+}
+
+static int write_outputs(const char *directory) {
+  char header[1024], tables[1024], header_new[1040], tables_new[1040];
+  snprintf(header, sizeof header, "%s/ptx_ops.h", directory);
+  snprintf(tables, sizeof tables, "%s/ptx_ops.inc", directory);
+  snprintf(header_new, sizeof header_new, "%s.new", header);
+  snprintf(tables_new, sizeof tables_new, "%s.new", tables);
+  if (write_file(header_new, write_header) && write_file(tables_new, write_tables) &&
+      rename(header_new, header) == 0 && rename(tables_new, tables) == 0)
+    return 0;
+  fprintf(stderr, "gen_ptx: can't write to '%s'\n", directory);
+  remove(header_new);
+  remove(tables_new);
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) {
+    fprintf(stderr, "usage: gen_ptx TABLE OUTDIR\n");
+    return 2;
+  }
+  FILE *in = fopen(argv[1], "rb");
+  g.path = argv[1];
+  g.mod_count = g.op_count = g.special_count = g.need_count = 1;
+  g.group_start = -1;
+  bool read = in && read_table(in);
+  if (in) fclose(in);
+  if (!read) {
+    fprintf(stderr, "gen_ptx: can't read '%s'\n", argv[1]);
+    return 1;
+  }
+  if (g.faults == 0 && g.form_count == 0) fault("no op");
+  return g.faults ? 1 : write_outputs(argv[2]);
+}

@@ -1,0 +1,98 @@
+/* The instruction table of ptx/ops.def, to look things up in: texts of ops, modifiers and special
+ * registers, and which operands may follow an op with its modifiers.
+ *
+ * Some enumerators are not what one would guess: PTX_MOD_NAN is the comparison `.nan`,
+ * PTX_MOD_NAN_RESULT the `.NaN` of min and max. `::` becomes one underscore (PTX_MOD_SHARED_CTA).
+ * An op is the text before the first dot: `ld`, `cp`, `mbarrier`, `tcgen05`; all the rest are
+ * modifiers (`.async`, `.bulk`, `.init`). */
+#ifndef NVM_PTX_OPS_H
+#define NVM_PTX_OPS_H
+
+#include "ptx_ops.h"
+#include "target/requirement.h"
+
+struct ptx_op_row {
+  const char *text; /* "cp" */
+  uint8_t length;
+  uint8_t issue;  /* enum ptx_issue where a form says nothing else */
+  uint16_t state; /* where the walk over the modifiers starts */
+};
+
+struct ptx_mod_row {
+  const char *text; /* ".shared::cta" */
+  uint8_t length;
+  uint16_t bits; /* of a type; 0: not a type */
+  char kind;     /* of a type: 'u' 's' 'b' integer, 'f' float, 'x' packed, 'p' predicate */
+};
+
+struct ptx_special_row {
+  const char *text; /* "%tid.x" */
+  uint8_t length;
+  uint16_t type; /* enum ptx_mod */
+  uint16_t need; /* index of ptx_need() */
+};
+
+/* Which type a shape speaks of when `type` is below 0: by position among the instruction's type
+ * modifiers. */
+enum ptx_shape_type {
+  PTX_TYPE_LAST = -1,
+  PTX_TYPE_1 = -2,
+  PTX_TYPE_2 = -3,
+  PTX_TYPE_3 = -4,
+  PTX_TYPE_4 = -5,
+  PTX_TYPE_WIDE = -6, /* twice the width of the first */
+};
+
+/* What one operand may be. */
+struct ptx_shape {
+  uint8_t kind;  /* enum ptx_shape_kind */
+  uint8_t count; /* VECTOR: elements; 0: as .v2 .v4 .v8 says; 255: any number */
+  bool dest;
+  bool relaxed;  /* a register may be wider than the type */
+  int16_t type;  /* enum ptx_mod, or enum ptx_shape_type */
+};
+
+/* One row of the table: an op with some modifiers and what goes with them. */
+struct ptx_form {
+  uint16_t first_shape;
+  uint8_t shape_count; /* all operands, destinations first */
+  uint8_t dest_count;
+  uint8_t min_count;   /* operands that must stand */
+  uint8_t issue;       /* enum ptx_issue */
+  uint16_t need;       /* index of ptx_need() */
+  uint16_t line;       /* in ops.def */
+};
+
+struct ptx_step {
+  uint16_t mod, state, need;
+};
+
+/* A state of the automaton over modifiers: which words may follow, which forms end here. */
+struct ptx_state {
+  uint32_t first_step;
+  uint16_t first_form; /* into the accept table */
+  uint16_t step_count;
+  uint16_t form_count;
+};
+
+const struct ptx_op_row *ptx_op_row(uint16_t op);
+const struct ptx_mod_row *ptx_mod_row(uint16_t mod);
+const struct ptx_special_row *ptx_special_row(uint32_t special);
+const char *ptx_issue_name(enum ptx_issue issue);
+
+/* By text: of ops "ld", of modifiers ".f32", of special registers "%tid.x". 0 if there is none. */
+enum ptx_op ptx_find_op(const char *text, size_t length);
+enum ptx_mod ptx_find_mod(const char *text, size_t length);
+enum ptx_special ptx_find_special(const char *text, size_t length);
+
+/* The state after `mod` in `state`, and the need of that word (0: none); NULL if it may not
+ * stand there. */
+const struct ptx_step *ptx_step(uint16_t state, uint16_t mod);
+const struct ptx_state *ptx_state(uint16_t state);
+/* The i-th form that ends in the state. */
+const struct ptx_form *ptx_state_form(const struct ptx_state *state, uint32_t i);
+const struct ptx_form *ptx_form_row(uint32_t form); /* below PTX_FORM_COUNT */
+const struct ptx_shape *ptx_form_shapes(const struct ptx_form *form);
+const struct tgt_requirement *ptx_need(uint16_t need);
+
+#endif
