@@ -247,9 +247,10 @@ check:
 	@tools/setup.sh check
 	@CC='$(CC)' $(PYTHON) runtime-tests/run.py $(CHECK_ARGUMENTS)
 
+# A folder of .ll modules that other compilers wrote; without one, our own samples.
 MODULES ?=
 check-peers: all
-	@runtime-tests/peers/run.sh $(MODULES)
+	@runtime-tests/peers/check_modules.sh $(or $(MODULES),samples) $(PEERS_ARGUMENTS)
 
 bench: all
 	@$(PYTHON) runtime-tests/bench/bench.py $(if $(MODULES),--modules $(MODULES)) $(BENCH_ARGUMENTS)
@@ -260,7 +261,7 @@ demo:
 	@tools/demo.sh
 
 lint: all
-	@tools/lint.sh
+	@$(PYTHON) tools/lint.py build
 
 format:
 	@tools/format.sh

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""Runs the tests of `make check` and closes with one line, `N passed, N failed`.
+
+    run.py                 all of it
+    run.py lint unit       only these steps
+    run.py --list          the steps
+
+Each step builds what it needs with make, runs, and returns how many of its tests passed, failed
+and were skipped; a build that fails counts as one failed test of its step. What a step skips, it
+says. CI=true in the environment gives the fuzzers their full time.
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+JOBS = str(os.cpu_count() or 2)
+SANITIZER_OPTIONS = {
+    # Exit status 99 is no status of nvmini's, so that no test takes a report for a refusal.
+    "ASAN_OPTIONS": "exitcode=99:detect_leaks=1:allocator_may_return_null=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:exitcode=99",
+    "TSAN_OPTIONS": "exitcode=99",
+}
+
+
+class Count:
+    """What came out of some tests."""
+
+    def __init__(self, passed=0, failed=0, skipped=0):
+        self.passed, self.failed, self.skipped = passed, failed, skipped
+
+    def __iadd__(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        return self
+
+    def __str__(self):
+        text = f"{self.passed} passed, {self.failed} failed"
+        return text + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def folder_of(variant):
+    return "build" if variant == "release" else f"build/{variant}"
+
+
+def environment(**more):
+    return {**os.environ, **SANITIZER_OPTIONS, **more}
+
+
+def make(variant, *targets):
+    """Builds quietly; prints the output only if it fails."""
+    compiler = [f"CC={os.environ['CC']}"] if os.environ.get("CC") else []
+    command = ["make", "--no-print-directory", f"-j{JOBS}", f"VARIANT={variant}", *compiler, *targets]
+    done = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        print(f"make VARIANT={variant} {' '.join(targets)} failed:\n{done.stdout[-6000:]}")
+    return done.returncode == 0
+
+
+def run_program(command, timeout, **env):
+    """(exit status, output); status None when it ran too long."""
+    try:
+        done = subprocess.run(command, cwd=ROOT, env=environment(**env), timeout=timeout,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired as late:
+        return None, (late.stdout or b"").decode(errors="replace")
+    return done.returncode, done.stdout.decode(errors="replace")
+
+
+# ---- Steps --------------------------------------------------------------------------------------
+
+def step_build():
+    """every variant and both compilers build without a warning"""
+    count = Count()
+    for variant in ("release", "checking", "asan"):
+        count += Count(passed=1) if make(variant, "all") else Count(failed=1)
+    return count
+
+
+def step_lint():
+    """the house rules: layers, globals, exports, calls, lengths, prototypes"""
+    if not make("release", "all"):
+        return Count(failed=1)
+    status, output = run_program([sys.executable, "tools/lint.py", "build"], 120)
+    numbers = re.search(r"lint: (\d+) passed, (\d+) failed", output)
+    if status != 0 or not numbers:
+        print(output)
+    return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
+
+
+def tap_count(name, status, output):
+    """Counts cmocka's TAP lines; an end that is not theirs is one more failure."""
+    passed = len(re.findall(r"^ok\b(?!.*# SKIP)", output, re.M))
+    skipped = len(re.findall(r"^(?:not )?ok\b.*# SKIP", output, re.M))
+    failed = len(re.findall(r"^not ok\b(?!.*# SKIP)", output, re.M))
+    if status is None or (status != 0 and failed == 0) or passed + failed + skipped == 0:
+        failed += 1
+    if failed:
+        print(f"{name}: exit status {status}\n{output[-4000:]}")
+    return Count(passed, failed, skipped)
+
+
+def run_units(variant, pattern="test_*"):
+    if not make(variant, "unit"):
+        return Count(failed=1)
+    count = Count()
+    for source in sorted(glob.glob(f"{ROOT}/runtime-tests/unit/{pattern}.c")):
+        program = f"{folder_of(variant)}/unit/{os.path.basename(source)[:-2]}"
+        status, output = run_program([program], 300, CMOCKA_MESSAGE_OUTPUT="TAP")
+        count += tap_count(program, status, output)
+    return count
+
+
+def run_unit_scripts():
+    """Unit tests that are shell scripts: they close with the line that we close with."""
+    count = Count()
+    for script in sorted(glob.glob(f"{ROOT}/runtime-tests/unit/test_*.sh")):
+        status, output = run_program([script], 300)
+        numbers = re.search(r"^(\d+) passed, (\d+) failed", output, re.M)
+        if status != 0 or not numbers:
+            print(f"{script}: exit status {status}\n{output[-4000:]}")
+        count += Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
+    return count
+
+
+def step_unit():
+    """unit tests, in the checking and the ASan+UBSan build"""
+    count = run_units("checking")
+    count += run_units("asan")
+    count += run_unit_scripts()
+    return count
+
+
+def step_threads():
+    """two contexts in two threads, under ThreadSanitizer"""
+    return run_units("tsan", "test_threads")
+
+
+def step_embed():
+    """samples/embed.c against the static and the shared library"""
+    if not make("release", "embed"):
+        return Count(failed=2)
+    count = Count()
+    for program in ("build/embed-static", "build/embed-shared"):
+        status, output = run_program([program], 60)
+        good = status == 0 and ".visible .entry" in output
+        if not good:
+            print(f"{program}: exit status {status}\n{output}")
+        count += Count(passed=1) if good else Count(failed=1)
+    return count
+
+
+def link_test_tools():
+    """build/test-tools/FileCheck, and lit's path."""
+    filecheck, lit = subprocess.run(["tools/find-test-tools.sh"], cwd=ROOT, check=True, text=True,
+                                    stdout=subprocess.PIPE).stdout.split()
+    os.makedirs(f"{ROOT}/build/test-tools", exist_ok=True)
+    link = f"{ROOT}/build/test-tools/FileCheck"
+    if os.path.lexists(link):
+        os.unlink(link)
+    os.symlink(filecheck, link)
+    return lit
+
+
+def run_lit(variant):
+    lit = link_test_tools()
+    if not make(variant, "all"):
+        return Count(failed=1)
+    folder = folder_of(variant)
+    results = f"{ROOT}/{folder}/lit-results.json"
+    # Debian's lit is a Python file or a program.
+    command = [sys.executable, lit] if lit.endswith(".py") else [lit]
+    status, output = run_program([*command, "-q", f"-j{JOBS}", "--timeout=120", f"--output={results}",
+                                  "runtime-tests/check"], 1800,
+                                 NVMINI_BUILD=folder, NVMINI_VARIANT=variant)
+    if status != 0:
+        print(output[-20000:])
+    count = Count()
+    if not os.path.exists(results):
+        return Count(failed=1)
+    with open(results, encoding="utf-8") as f:
+        for test in json.load(f)["tests"]:
+            if test["code"] in ("PASS", "XFAIL", "FLAKYPASS"):
+                count += Count(passed=1)
+            elif test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
+                count += Count(skipped=1)
+            else:
+                count += Count(failed=1)
+    os.unlink(results)
+    if status is None:
+        count += Count(failed=1)
+    return count
+
+
+def step_check():
+    """lit and FileCheck: every stage's text, release build"""
+    return run_lit("release")
+
+
+def step_check_checking():
+    """the same in the checking build: asserts, tiny capacities, poisoned memory"""
+    return run_lit("checking")
+
+
+def step_check_asan():
+    """the same under ASan+UBSan"""
+    return run_lit("asan")
+
+
+def step_samples():
+    """every sample compiles for three CPUs, twice to the same bytes"""
+    count = Count()
+    samples = sorted(glob.glob(f"{ROOT}/samples/*.nvir"))
+    if not make("release", "all"):
+        return Count(failed=1)
+    for sample in samples:
+        name = os.path.relpath(sample, ROOT)
+        needs = re.search(r"^; CPU: (.*)$", open(sample, encoding="utf-8").read(), re.M)
+        for cpu in needs[1].split() if needs else ("sm_75", "sm_90a", "sm_100a"):
+            command = ["build/nvmini", "compile", name, "--cpu", cpu]
+            first, again = run_program(command, 60), run_program(command, 60)
+            good = first[0] == 0 and first == again and f".target {cpu}" in first[1]
+            if not good:
+                print(f"{' '.join(command)}: exit status {first[0]}\n{first[1][-2000:]}")
+            count += Count(passed=1) if good else Count(failed=1)
+    return count
+
+
+def step_fuzz():
+    """fuzz targets: all seeds, then new inputs (60 s each in CI, 5 s else)"""
+    if not make("fuzz", "fuzz-programs"):
+        return Count(failed=1)
+    seconds = "60" if os.environ.get("CI") else "5"
+    status, output = run_program(["runtime-tests/fuzz/run.sh", seconds], 900)
+    numbers = re.search(r"fuzz: (\d+) passed, (\d+) failed", output)
+    if status != 0 or not numbers:
+        print(output[-6000:])
+    return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
+
+
+STEPS = {
+    "build": step_build, "lint": step_lint, "unit": step_unit, "threads": step_threads,
+    "embed": step_embed, "check": step_check, "check-checking": step_check_checking,
+    "check-asan": step_check_asan, "samples": step_samples, "fuzz": step_fuzz,
+}
+
+
+def main():
+    arguments = sys.argv[1:]
+    if "--list" in arguments:
+        for name, step in STEPS.items():
+            print(f"{name:16} {step.__doc__}")
+        return 0
+    unknown = [a for a in arguments if a not in STEPS]
+    if unknown:
+        print(f"run.py: there is no step '{unknown[0]}'; --list shows them")
+        return 2
+    total = Count()
+    for name in arguments or STEPS:
+        start = time.time()
+        print(f"-- {name}: {STEPS[name].__doc__}", flush=True)
+        count = STEPS[name]()
+        print(f"   {count} ({time.time() - start:.0f} s)", flush=True)
+        total += count
+    print(total)
+    return 1 if total.failed or not total.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,254 @@
+/* The public API: options in both spellings, diagnostics with ranges, memory limit, an allocator
+ * that fails at the n-th call. */
+#include "nvmini.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char good[] =
+    "target triple = \"nvptx64-nvidia-cuda\"\n"
+    "define ptx_kernel void @k(ptr addrspace(1) %p) {\n"
+    "  store i32 1, ptr addrspace(1) %p, align 4\n"
+    "  ret void\n"
+    "}\n";
+
+/* What the callback saw. */
+struct seen {
+  int count, errors;
+  char id[64];          /* of the first */
+  char message[256];    /* of the first */
+  unsigned line, column;
+  uint64_t begin, end;
+};
+
+static void report(void *user, const struct nvmini_diagnostic *d) {
+  struct seen *s = user;
+  s->errors += d->severity == NVMINI_ERROR;
+  if (s->count++ > 0) return;
+  strncpy(s->id, d->id, sizeof s->id - 1);
+  size_t n = d->message.length < sizeof s->message - 1 ? d->message.length : sizeof s->message - 1;
+  memcpy(s->message, d->message.bytes, n);
+  s->line = d->line;
+  s->column = d->column;
+  s->begin = d->begin;
+  s->end = d->end;
+}
+
+static struct nvmini_context *make(struct seen *seen) {
+  struct nvmini_context *c = nvmini_create(NULL, 0);
+  assert_non_null(c);
+  *seen = (struct seen){0};
+  nvmini_on_diagnostic(c, report, seen);
+  return c;
+}
+
+static struct nvmini_module *parse(struct nvmini_context *c, const char *text) {
+  struct nvmini_module *m;
+  assert_int_equal(nvmini_parse(c, text, strlen(text), "t", &m), NVMINI_OK);
+  return m;
+}
+
+static void test_compile(void **state) {
+  (void)state;
+  struct seen seen;
+  struct nvmini_context *c = make(&seen);
+  assert_int_equal(nvmini_set_option(c, "--cpu=sm_90a"), NVMINI_OK);
+  struct nvmini_module *m = parse(c, good);
+  struct nvmini_text ptx;
+  assert_int_equal(nvmini_check(m), NVMINI_OK);
+  assert_int_equal(nvmini_compile(m, &ptx), NVMINI_OK);
+  assert_non_null(strstr(ptx.bytes, ".target sm_90a"));
+  assert_non_null(strstr(ptx.bytes, ".visible .entry k("));
+  assert_int_equal(ptx.bytes[ptx.length], 0);
+  assert_int_equal(seen.count, 0);
+  nvmini_release(m);
+  nvmini_destroy(c);
+}
+
+/* Both spellings lead to the same text. */
+static void test_spellings(void **state) {
+  (void)state;
+  static const char *const pairs[][2] = {
+      {"--cpu=sm_90a", "-arch=compute_90a"}, {"--ftz", "-ftz=1"},
+      {"--fma-level=0", "-fma=0"},           {"--prec-sqrt=0", "-prec-sqrt=0"},
+  };
+  char *texts[2];
+  for (int way = 0; way < 2; way++) {
+    struct seen seen;
+    struct nvmini_context *c = make(&seen);
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+      assert_int_equal(nvmini_set_option(c, pairs[i][way]), NVMINI_OK);
+    struct nvmini_module *m = parse(c, good);
+    struct nvmini_text ptx;
+    assert_int_equal(nvmini_compile(m, &ptx), NVMINI_OK);
+    texts[way] = strdup(ptx.bytes);
+    nvmini_release(m);
+    nvmini_destroy(c);
+  }
+  assert_string_equal(texts[0], texts[1]);
+  free(texts[0]);
+  free(texts[1]);
+}
+
+static void test_wrong_options(void **state) {
+  (void)state;
+  static const char *const rows[][2] = {
+      {"--cpu=sm_95", "sm_9"},      {"--cpu", "needs a value"}, {"--ftz=1", "takes no value"},
+      {"--fma-level=3", "from 0 to 2"}, {"--features=ftz", "ftz"},  {"--nonsense", "nonsense"},
+      {"-opt=3", "optimization level 0"}, {"--error-limit=x", "number"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    struct seen seen;
+    struct nvmini_context *c = make(&seen);
+    assert_int_equal(nvmini_set_option(c, rows[i][0]), NVMINI_BAD_OPTION);
+    assert_int_equal(seen.count, 1);
+    assert_string_equal(seen.id, "bad-option");
+    if (strstr(seen.message, rows[i][1]) == NULL) fail_msg("%s: %s", rows[i][0], seen.message);
+    nvmini_destroy(c);
+  }
+}
+
+static void test_no_cpu(void **state) {
+  (void)state;
+  struct seen seen;
+  struct nvmini_context *c = make(&seen);
+  struct nvmini_module *m = parse(c, good);
+  struct nvmini_text ptx;
+  assert_int_equal(nvmini_compile(m, &ptx), NVMINI_BAD_OPTION);
+  assert_int_equal(seen.errors, 1);
+  nvmini_release(m);
+  nvmini_destroy(c);
+}
+
+/* The range of a diagnostic is that of the word in the caller's text. */
+static void test_ranges(void **state) {
+  (void)state;
+  static const char bad[] = "define void @f() {\n  %a = add i32 1, %missing\n  ret void\n}\n";
+  struct seen seen;
+  struct nvmini_context *c = make(&seen);
+  struct nvmini_module *m;
+  assert_int_equal(nvmini_parse(c, bad, strlen(bad), "t", &m), NVMINI_REFUSED);
+  assert_null(m);
+  assert_true(seen.errors >= 1);
+  assert_int_equal(seen.line, 2);
+  assert_int_equal(seen.begin, strstr(bad, "%missing") - bad);
+  assert_int_equal(seen.end - seen.begin, strlen("%missing"));
+  assert_int_equal(seen.column, 16);
+  nvmini_destroy(c);
+}
+
+static void test_error_limit(void **state) {
+  (void)state;
+  char bad[4096] = "define void @f() {\n";
+  for (int i = 0; i < 50; i++) strcat(bad, "  %a = add i32 1, %missing\n");
+  strcat(bad, "  ret void\n}\n");
+  struct seen seen;
+  struct nvmini_context *c = make(&seen);
+  assert_int_equal(nvmini_set_option(c, "--error-limit=3"), NVMINI_OK);
+  struct nvmini_module *m;
+  assert_int_equal(nvmini_parse(c, bad, strlen(bad), "t", &m), NVMINI_REFUSED);
+  assert_int_equal(seen.errors, 3);
+  assert_int_equal(seen.count, 4); /* and a note that there are more */
+  nvmini_destroy(c);
+}
+
+static void test_print_is_a_fixed_point(void **state) {
+  (void)state;
+  struct seen seen;
+  struct nvmini_context *c = make(&seen);
+  struct nvmini_module *m = parse(c, good);
+  struct nvmini_text once, twice;
+  assert_int_equal(nvmini_print(m, &once), NVMINI_OK);
+  struct nvmini_module *again = parse(c, once.bytes);
+  assert_int_equal(nvmini_print(again, &twice), NVMINI_OK);
+  assert_string_equal(once.bytes, twice.bytes);
+  nvmini_release(again);
+  nvmini_release(m);
+  nvmini_destroy(c);
+}
+
+static void test_memory_limit(void **state) {
+  (void)state;
+  struct seen seen = {0};
+  struct nvmini_context *c = nvmini_create(NULL, 100000);
+  assert_non_null(c);
+  nvmini_on_diagnostic(c, report, &seen);
+  char *big = malloc(400000);
+  assert_non_null(big);
+  strcpy(big, good);
+  size_t length = strlen(big);
+  for (int i = 0; length < 390000; i++)
+    length += (size_t)snprintf(big + length, 100, "@g%d = global i32 %d\n", i, i);
+  struct nvmini_module *m;
+  assert_int_equal(nvmini_parse(c, big, length, "t", &m), NVMINI_OUT_OF_MEMORY);
+  assert_null(m);
+  assert_string_equal(seen.id, "out-of-memory");
+  assert_true(nvmini_memory_peak(c) <= 100000);
+  m = parse(c, "@g = global i32 1\n"); /* the context is as good as before */
+  nvmini_release(m);
+  nvmini_destroy(c);
+  free(big);
+}
+
+/* An allocator that refuses its `left`-th request and all after it, and counts what is held. */
+struct failing {
+  long left;
+  size_t held;
+};
+
+static void *failing_resize(void *state, void *memory, size_t old_bytes, size_t new_bytes) {
+  struct failing *f = state;
+  if (new_bytes == 0) {
+    free(memory);
+    f->held -= old_bytes;
+    return NULL;
+  }
+  if (new_bytes > old_bytes && f->left-- <= 0) return NULL;
+  void *result = realloc(memory, new_bytes);
+  if (result != NULL) f->held += new_bytes - old_bytes;
+  return result;
+}
+
+/* Compiles with the allocator; whether that went to the end. */
+static bool compile_with(const struct nvmini_allocator *a) {
+  struct nvmini_context *c = nvmini_create(a, 0);
+  if (c == NULL) return false;
+  struct nvmini_module *m = NULL;
+  struct nvmini_text ptx;
+  enum nvmini_status status = nvmini_set_option(c, "--cpu=sm_80");
+  if (status == NVMINI_OK) status = nvmini_parse(c, good, strlen(good), "t", &m);
+  if (status == NVMINI_OK) status = nvmini_compile(m, &ptx);
+  if (status != NVMINI_OK) assert_int_equal(status, NVMINI_OUT_OF_MEMORY);
+  nvmini_release(m);
+  nvmini_destroy(c);
+  return status == NVMINI_OK;
+}
+
+static void test_failing_allocator(void **state) {
+  (void)state;
+  bool done = false;
+  for (long n = 0; !done; n++) {
+    struct failing f = {n, 0};
+    struct nvmini_allocator a = {failing_resize, &f};
+    done = compile_with(&a);
+    assert_int_equal(f.held, 0);
+    assert_true(n < 100000);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_compile),        cmocka_unit_test(test_spellings),
+      cmocka_unit_test(test_wrong_options),  cmocka_unit_test(test_no_cpu),
+      cmocka_unit_test(test_ranges),         cmocka_unit_test(test_error_limit),
+      cmocka_unit_test(test_print_is_a_fixed_point), cmocka_unit_test(test_memory_limit),
+      cmocka_unit_test(test_failing_allocator),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
