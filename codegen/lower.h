@@ -10,7 +10,10 @@
  * Bits of a register above an integer's width are not defined: whoever depends on them extends
  * first (lower_zext_part, lower_sext_part). A predicate is a whole i1.
  *
- * Files: types.c parts of types; function.c the walk, registers, blocks; phi.c edge copies;
+ * Constant expressions are instructions by the time anything here looks at a function: legalize.c
+ * expands them first.
+ *
+ * Files: legalize.c; types.c parts of types; function.c the walk, registers, blocks; phi.c edge copies;
  * value.c operands and constants; int.c, wide.c, float.c, convert.c, vector.c arithmetic;
  * memory.c loads, stores, alloca, addresses, block copies; atomic.c; call.c parameters, calls,
  * returns; global.c variables and initializers; names.c legal names; module.c the order of it all;
@@ -33,6 +36,7 @@ enum part_kind {
 struct part {
   uint8_t kind;      /* enum part_kind */
   uint8_t bits;      /* bits that count: 1..64; pairs 32 */
+  uint8_t container; /* bits of the register: 1, 16, 32, 64 */
   bool is_pointer;
   uint32_t offset;   /* bytes from the start of the value in memory */
 };
@@ -44,6 +48,13 @@ struct type_parts {
 };
 
 enum { MAX_PARTS = 1 << 16 }; /* of one first-class value; more is refused with a diagnostic */
+
+/* Phi operands grouped by edge (phi.c). */
+struct edge_uses {
+  uint32_t *start; /* by block: first of its group in `uses`; one more at the end */
+  uint32_t *rank;  /* by block: its place in the layout */
+  struct phi_use *uses;
+};
 
 struct lower {
   struct nvm_module *module;
@@ -63,18 +74,21 @@ struct lower {
   unsigned ptx_needed;       /* largest version that emitted instructions need */
 
   /* The function being lowered. */
-  const struct nvm_function *f;
+  struct nvm_function *f;
   struct ptx_function *pf;
   struct nvm_inst_id inst;   /* being lowered; for diagnostics */
   uint32_t *inst_regs;       /* by instruction: index of its first part in `regs`, 0: none yet */
   uint32_t *arg_regs;        /* by argument */
   VEC(struct ptx_reg) regs;
   uint32_t *block_labels;    /* by block */
+  struct edge_uses edges;
+  uint32_t *edge_labels;     /* by block: scratch of switch.c, all 0 between switches */
   uint32_t *alloca_offsets;  /* by instruction: offset + 1 in the local depot for fixed allocas */
   uint64_t depot_bytes;      /* size of __local_depot */
   uint32_t depot_align;
   struct ptx_reg depot_local;   /* address in .local; none until needed */
   struct ptx_reg depot_generic; /* the same as a generic address */
+  bool *wanted;              /* by instruction: its result is needed in a register */
   bool ftz;                  /* f32 denormals are flushed in this function */
   bool refused;              /* something in this function was reported */
 };
@@ -94,8 +108,6 @@ uint16_t part_bits_mod(const struct part *p);   /* .pred .b16 .b32 .b64 */
 uint16_t part_unsigned_mod(const struct part *p);
 uint16_t part_signed_mod(const struct part *p);
 uint16_t part_float_mod(const struct part *p);  /* .f16 .bf16 .f32 .f64 .f16x2 .bf16x2 */
-/* Bits of the register: 1, 16, 32, 64. */
-uint32_t part_container_bits(const struct part *p);
 /* Bytes a part takes in memory: 1, 2, 4, 8 (3 for i24). */
 uint32_t part_store_bytes(const struct part *p);
 /* Range of parts that element `index` of an aggregate or vector type takes; for packed pairs see
@@ -166,14 +178,22 @@ void lower_load(struct lower *l, const struct nvm_inst *i);
 void lower_store(struct lower *l, const struct nvm_inst *i);
 void lower_alloca(struct lower *l, const struct nvm_inst *i);
 void lower_gep(struct lower *l, const struct nvm_inst *i);
-/* The functions of the function-wide set-up: fixed allocas get their depot offsets. */
+/* Function-wide set-up: fixed allocas get their depot offsets, and `wanted` says which results
+ * somebody needs in a register; addresses that only loads and stores fold are not. */
 void lower_plan_allocas(struct lower *l);
+void lower_plan_wanted(struct lower *l);
 /* llvm.memcpy, memmove, memset (also .inline, element-atomic refused). */
 void lower_memcpy(struct lower *l, const struct nvm_inst *i, bool may_overlap);
 void lower_memset(struct lower *l, const struct nvm_inst *i);
 /* Copies `bytes` bytes between addresses, unrolled or as a loop. */
 void lower_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes,
                       bool is_volatile);
+
+/* Whether all indices of a getelementptr are constants; *offset (may be NULL) is their sum in bytes.
+ * Vectors of pointers are not. */
+bool lower_gep_is_constant(const struct lower *l, const struct nvm_inst *i, int64_t *offset);
+/* Whether an addrspacecast goes from a specific space to generic, so that accesses can look through. */
+bool lower_cast_drops_space(const struct lower *l, const struct nvm_inst *i);
 
 /* --- atomic.c --------------------------------------------------------------------------------- */
 void lower_atomicrmw(struct lower *l, const struct nvm_inst *i);
@@ -197,9 +217,39 @@ void lower_insertelement(struct lower *l, const struct nvm_inst *i);
 void lower_shufflevector(struct lower *l, const struct nvm_inst *i);
 void lower_extractvalue(struct lower *l, const struct nvm_inst *i);
 void lower_insertvalue(struct lower *l, const struct nvm_inst *i);
+/* --- lanes (vector.c): a vector as scalars, packed pairs taken apart. A scalar is one lane. --- */
+struct lanes {
+  uint32_t count;      /* lanes */
+  uint32_t parts_each; /* parts of one lane: 1, or 2 for wide integers */
+  struct nvm_type scalar;
+  struct ptx_operand *at; /* lane k, part j: at[k * parts_each + j]; in the function arena */
+};
+/* The lanes of an operand; constants may give immediates where lower_operand does. */
+struct lanes lower_split(struct lower *l, struct nvm_value v);
+/* Registers for the lanes of the current instruction's result: its own, or temporaries for packed
+ * pairs, which lower_join then packs. All operands are registers. */
+struct lanes lower_lane_targets(struct lower *l, struct nvm_type type, const struct ptx_reg *to);
+void lower_join(struct lower *l, struct nvm_type type, const struct ptx_reg *to, struct lanes from);
+
+/* 16-bit float ↔ f32 (float.c). */
+struct ptx_reg lower_to_f32(struct lower *l, const struct part *p, struct ptx_operand v);
+void lower_from_f32(struct lower *l, const struct part *p, struct ptx_reg to, struct ptx_operand v);
+/* Any part as a 64-bit integer of its bits, zeros above; and back into a register of the part
+ * (convert.c). */
+struct ptx_reg lower_part_to_bits(struct lower *l, const struct part *p, struct ptx_operand v);
+void lower_bits_to_part(struct lower *l, const struct part *p, struct ptx_reg to,
+                        struct ptx_operand bits);
+
 /* Helpers that intrinsics need too; `bits` 1..128, operands and results as parts. */
 void lower_wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_reg to[2],
                        const struct ptx_operand a[2], const struct ptx_operand b[2]);
+void lower_wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is_double,
+                         struct ptx_reg to, const struct ptx_operand v[2]);
+void lower_float_to_wide(struct lower *l, bool is_signed, bool is_double, const struct ptx_reg to[2],
+                         struct ptx_operand v);
+/* One lane of a float binary op (float.c), of any op (int.c). */
+void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
+                      struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);
 /* One lane of a binary op on scalars of part p (int or float), into `to`. */
 void lower_binary_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
                        struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);
@@ -207,14 +257,21 @@ void lower_binary_part(struct lower *l, enum op op, uint16_t flags, const struct
 void lower_icmp_part(struct lower *l, enum icmp_predicate pred, const struct part *p,
                      struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);
 
+/* --- legalize.c ------------------------------------------------------------------------------- */
+/* Replaces operands that are, or contain, constant expressions by instructions. */
+bool legalize_function(struct nvm_function *f);
+
 /* --- phi.c, function.c ------------------------------------------------------------------------ */
+/* Prepares lower_edge_copies for the function. */
+bool lower_plan_edges(struct lower *l);
 /* The copies for the edge from → to, as if done at once. True if any was emitted. */
 bool lower_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block to);
 bool block_has_phis(const struct lower *l, struct nvm_block b);
 void lower_parallel_copy(struct lower *l, const struct ptx_reg *to, const struct ptx_operand *from,
                          uint32_t count);
+void lower_switch(struct lower *l, const struct nvm_inst *i); /* switch.c */
 /* Lowers one function definition and appends its text to l->out. */
-enum nvm_status lower_function(struct lower *l, const struct nvm_function *f);
+enum nvm_status lower_function(struct lower *l, struct nvm_function *f);
 
 /* --- call.c ----------------------------------------------------------------------------------- */
 /* The PTX header of a function: parameters, results, performance directives; for definitions and
@@ -223,6 +280,8 @@ void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_f
 /* Entry block: parameters into registers (or their copies into local memory). */
 void lower_arguments(struct lower *l);
 void lower_call(struct lower *l, const struct nvm_inst *i);
+/* Whether a call must be kept even if its result is not used. */
+bool lower_call_has_effect(const struct nvm_function *f, const struct nvm_inst *i);
 void lower_ret(struct lower *l, const struct nvm_inst *i);
 void lower_va_arg(struct lower *l, const struct nvm_inst *i);
 

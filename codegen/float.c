@@ -1,0 +1,300 @@
+/* Floating-point arithmetic and comparison on parts.
+ *
+ * Rounding is written out (`add.rn.f32`): without it ptxas would be free to fuse a multiplication
+ * with an addition. 16-bit formats are computed natively where the CPU can, else in float and
+ * rounded back; for one +, -, *, / that gives the same bits, for float has more than twice their
+ * precision plus two bits. */
+#include "codegen/lower.h"
+
+static const struct part part_f32 = {.kind = PART_FLOAT, .bits = 32, .container = 32};
+
+static bool is_bfloat(const struct part *p) {
+  return p->kind == PART_BFLOAT || p->kind == PART_PAIR_BFLOAT;
+}
+
+enum native { NATIVE_NONE, NATIVE_FMA_ONLY, NATIVE_ALL };
+
+/* Which 16-bit arithmetic the CPU has (PTX ISA, add, sub, mul, fma). */
+static enum native native_level(const struct lower *l, const struct part *p) {
+  unsigned sm = l->target->sm;
+  if (!is_bfloat(p)) return sm >= 53 ? NATIVE_ALL : NATIVE_NONE;
+  return sm >= 90 ? NATIVE_ALL : sm >= 80 ? NATIVE_FMA_ONLY : NATIVE_NONE;
+}
+
+static enum ptx_op arithmetic_op(enum op op) {
+  return op == OP_FADD ? PTX_ADD : op == OP_FSUB ? PTX_SUB : PTX_MUL;
+}
+
+static void emit_rn(struct lower *l, enum ptx_op op, uint16_t type, struct ptx_reg to,
+                    struct ptx_operand a, struct ptx_operand b) {
+  if (a.kind != PTX_OPERAND_REG && b.kind != PTX_OPERAND_REG) {
+    struct ptx_reg r = ptx_new_reg(l->pf, ptx_reg_class(to));
+    lower_copy(l, r, a);
+    a = ptx_r(r);
+  }
+  const uint16_t *mods = l->ftz && type == PTX_MOD_F32 ? PTX_MODS(PTX_MOD_RN, PTX_MOD_FTZ, type)
+                                                       : PTX_MODS(PTX_MOD_RN, type);
+  emit3(l, op, mods, ptx_r(to), a, b);
+}
+
+/* --- division --------------------------------------------------------------------------------- */
+
+static void emit_div_f32(struct lower *l, uint16_t flags, struct ptx_reg to, struct ptx_operand a,
+                         struct ptx_operand b) {
+  unsigned level = flags & INST_AFN ? 0 : l->target->prec_div;
+  uint16_t mode = level == 0 ? PTX_MOD_APPROX : level == 1 ? PTX_MOD_FULL : PTX_MOD_RN;
+  bool ftz = l->ftz && level != 3;
+  const uint16_t *mods =
+      ftz ? PTX_MODS(mode, PTX_MOD_FTZ, PTX_MOD_F32) : PTX_MODS(mode, PTX_MOD_F32);
+  emit3(l, PTX_DIV, mods, ptx_r(to), a, b);
+}
+
+/* --- remainder -------------------------------------------------------------------------------- */
+
+struct remainder {
+  struct lower *l;
+  uint16_t type;
+  enum ptx_class class;
+  bool is_double;
+};
+
+static struct ptx_operand remainder_imm(const struct remainder *r, uint64_t f64, uint32_t f32) {
+  return r->is_double ? ptx_f64(f64) : ptx_f32(f32);
+}
+
+static void remainder_branch(struct remainder *r, uint16_t compare, struct ptx_reg a,
+                             struct ptx_operand b, bool if_not, uint32_t label) {
+  struct ptx_reg p = lower_temp(r->l, PTX_PRED);
+  struct ptx_operand target = ptx_label(label);
+  emit3(r->l, PTX_SETP, PTX_MODS(compare, r->type), ptx_r(p), ptx_r(a), b);
+  ptx_add_guarded(r->l->pf, p, if_not, PTX_BRA, NULL, &target, 1);
+}
+
+/* |x| mod |y| exactly, in place of a: y is doubled until it passes a, then halved again, subtracted
+ * wherever it fits. Every step is exact. Both loops are bounded by the exponent range. */
+static void emit_remainder_loops(struct remainder *r, struct ptx_reg a, struct ptx_reg b) {
+  struct lower *l = r->l;
+  uint32_t up = ptx_new_label(l->pf, (struct nvm_str){0});
+  uint32_t down = ptx_new_label(l->pf, (struct nvm_str){0});
+  uint32_t skip = ptx_new_label(l->pf, (struct nvm_str){0});
+  uint32_t done = ptx_new_label(l->pf, (struct nvm_str){0});
+  struct ptx_reg t = lower_temp(l, r->class), rest = lower_temp(l, r->class);
+  lower_copy(l, t, ptx_r(b));
+  ptx_add_label(l->pf, up);
+  emit3(l, PTX_SUB, PTX_MODS(PTX_MOD_RN, r->type), ptx_r(rest), ptx_r(a), ptx_r(t));
+  remainder_branch(r, PTX_MOD_GT, t, ptx_r(rest), false, down);
+  emit3(l, PTX_ADD, PTX_MODS(PTX_MOD_RN, r->type), ptx_r(t), ptx_r(t), ptx_r(t));
+  emit1(l, PTX_BRA, NULL, ptx_label(up));
+  ptx_add_label(l->pf, down);
+  remainder_branch(r, PTX_MOD_LT, a, ptx_r(t), false, skip);
+  emit3(l, PTX_SUB, PTX_MODS(PTX_MOD_RN, r->type), ptx_r(a), ptx_r(a), ptx_r(t));
+  ptx_add_label(l->pf, skip);
+  remainder_branch(r, PTX_MOD_EQ, t, ptx_r(b), false, done);
+  emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_RN, r->type), ptx_r(t), ptx_r(t),
+        remainder_imm(r, UINT64_C(0x3FE0000000000000), 0x3F000000));
+  emit1(l, PTX_BRA, NULL, ptx_label(down));
+  ptx_add_label(l->pf, done);
+}
+
+static void emit_remainder(struct lower *l, bool is_double, struct ptx_reg to,
+                           struct ptx_operand x, struct ptx_operand y) {
+  struct remainder r = {l, is_double ? PTX_MOD_F64 : PTX_MOD_F32, is_double ? PTX_F64 : PTX_F32,
+                        is_double};
+  struct ptx_reg a = lower_temp(l, r.class), b = lower_temp(l, r.class);
+  struct ptx_reg magnitude = lower_temp(l, r.class), dividend = lower_temp(l, r.class);
+  uint32_t end = ptx_new_label(l->pf, (struct nvm_str){0});
+  lower_copy(l, dividend, x);
+  emit2(l, PTX_ABS, PTX_MODS(r.type), ptx_r(a), ptx_r(dividend));
+  lower_copy(l, magnitude, y);
+  emit2(l, PTX_ABS, PTX_MODS(r.type), ptx_r(b), ptx_r(magnitude));
+  lower_copy(l, to, remainder_imm(&r, UINT64_C(0x7FF8000000000000), 0x7FFFFFFF));
+  /* NaN unless |x| is finite and |y| above zero; unordered compares leave as well. */
+  remainder_branch(&r, PTX_MOD_LT, a, remainder_imm(&r, UINT64_C(0x7FF0000000000000), 0x7F800000),
+                   true, end);
+  remainder_branch(&r, PTX_MOD_GT, b, remainder_imm(&r, 0, 0), true, end);
+  emit_remainder_loops(&r, a, b);
+  emit3(l, PTX_COPYSIGN, PTX_MODS(r.type), ptx_r(to), ptx_r(dividend), ptx_r(a));
+  ptx_add_label(l->pf, end);
+}
+
+/* --- 16-bit formats --------------------------------------------------------------------------- */
+
+struct ptx_reg lower_to_f32(struct lower *l, const struct part *p, struct ptx_operand v) {
+  struct ptx_reg r = lower_temp(l, PTX_F32);
+  if (p->kind == PART_HALF) {
+    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_F32, PTX_MOD_F16), ptx_r(r), v);
+    return r;
+  }
+  struct ptx_reg zero = lower_temp(l, PTX_B16); /* a bfloat is the upper half of a float */
+  lower_copy(l, zero, ptx_i(0));
+  struct ptx_operand halves[2] = {ptx_r(zero), v};
+  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B32), ptx_r(r),
+        ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2));
+  return r;
+}
+
+/* float → bfloat below sm_80: add what rounds to nearest even, take the upper half; NaNs become
+ * the quiet NaN. */
+static void emit_bfloat_rounding(struct lower *l, struct ptx_reg to, struct ptx_operand v) {
+  struct ptx_reg bits = lower_temp(l, PTX_B32), odd = lower_temp(l, PTX_B32);
+  struct ptx_reg bias = lower_temp(l, PTX_B32), sum = lower_temp(l, PTX_B32);
+  struct ptx_reg chosen = lower_temp(l, PTX_B32), nan = lower_temp(l, PTX_PRED);
+  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B32), ptx_r(bits), v);
+  emit4(l, PTX_BFE, PTX_MODS(PTX_MOD_U32), ptx_r(odd), ptx_r(bits), ptx_i(16), ptx_i(1));
+  emit3(l, PTX_ADD, PTX_MODS(PTX_MOD_S32), ptx_r(bias), ptx_r(odd), ptx_i(0x7fff));
+  emit3(l, PTX_ADD, PTX_MODS(PTX_MOD_S32), ptx_r(sum), ptx_r(bits), ptx_r(bias));
+  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NAN, PTX_MOD_F32), ptx_r(nan), v, v);
+  emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B32), ptx_r(chosen), ptx_i(0x7fff0000), ptx_r(sum),
+        ptx_r(nan));
+  struct ptx_reg low = lower_temp(l, PTX_B16);
+  struct ptx_operand halves[2] = {ptx_r(low), ptx_r(to)};
+  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B32), ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2),
+        ptx_r(chosen));
+}
+
+void lower_from_f32(struct lower *l, const struct part *p, struct ptx_reg to, struct ptx_operand v) {
+  if (p->kind == PART_HALF)
+    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_F16, PTX_MOD_F32), ptx_r(to), v);
+  else if (l->target->sm >= 80)
+    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_BF16, PTX_MOD_F32), ptx_r(to), v);
+  else
+    emit_bfloat_rounding(l, to, v);
+}
+
+static void lower_promoted(struct lower *l, enum op op, uint16_t flags, const struct part *p,
+                           struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
+  struct ptx_reg x = lower_to_f32(l, p, a), y = lower_to_f32(l, p, b);
+  struct ptx_reg wide = lower_temp(l, PTX_F32);
+  /* Half subnormals are normal floats: flushing floats must not touch them. */
+  bool ftz = l->ftz;
+  l->ftz = false;
+  lower_float_part(l, op, flags & ~INST_AFN, &part_f32, wide, ptx_r(x), ptx_r(y));
+  l->ftz = ftz;
+  lower_from_f32(l, p, to, ptx_r(wide));
+}
+
+/* bfloat on sm_80 has fma only: a + b = a * 1 + b, a - b = b * -1 + a, a * b = a * b + -0. */
+static void lower_by_fma(struct lower *l, enum op op, const struct part *p, struct ptx_reg to,
+                         struct ptx_operand a, struct ptx_operand b) {
+  uint32_t constant = op == OP_FADD ? 0x3f80 : op == OP_FSUB ? 0xbf80 : 0x8000;
+  bool pair = p->kind == PART_PAIR_BFLOAT;
+  struct ptx_reg k = ptx_new_reg(l->pf, ptx_reg_class(to));
+  lower_copy(l, k, ptx_i(pair ? (int64_t)(int32_t)(constant << 16 | constant) : constant));
+  const uint16_t *mods = PTX_MODS(PTX_MOD_RN, part_float_mod(p));
+  if (op == OP_FADD) emit4(l, PTX_FMA, mods, ptx_r(to), a, ptx_r(k), b);
+  else if (op == OP_FSUB) emit4(l, PTX_FMA, mods, ptx_r(to), b, ptx_r(k), a);
+  else emit4(l, PTX_FMA, mods, ptx_r(to), a, b, ptx_r(k));
+}
+
+static const struct part lane_half = {.kind = PART_HALF, .bits = 16, .container = 16};
+static const struct part lane_bfloat = {.kind = PART_BFLOAT, .bits = 16, .container = 16};
+
+static void lower_pair_by_lanes(struct lower *l, enum op op, uint16_t flags, const struct part *p,
+                                struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
+  const struct part *lane = is_bfloat(p) ? &lane_bfloat : &lane_half;
+  struct ptx_reg x[2], y[2], z[2];
+  lower_unpack_pair(l, a, &x[0], &x[1]);
+  lower_unpack_pair(l, b, &y[0], &y[1]);
+  for (int k = 0; k < 2; k++) {
+    z[k] = lower_temp(l, PTX_B16);
+    lower_float_part(l, op, flags, lane, z[k], ptx_r(x[k]), ptx_r(y[k]));
+  }
+  lower_copy(l, to, ptx_r(lower_pack_pair(l, ptx_r(z[0]), ptx_r(z[1]))));
+}
+
+static void lower_small_float(struct lower *l, enum op op, uint16_t flags, const struct part *p,
+                              struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
+  bool pair = p->kind == PART_PAIR_HALF || p->kind == PART_PAIR_BFLOAT;
+  enum native native = op == OP_FDIV || op == OP_FREM ? NATIVE_NONE : native_level(l, p);
+  if (native == NATIVE_ALL) emit_rn(l, arithmetic_op(op), part_float_mod(p), to, a, b);
+  else if (native == NATIVE_FMA_ONLY) lower_by_fma(l, op, p, to, a, b);
+  else if (pair) lower_pair_by_lanes(l, op, flags, p, to, a, b);
+  else lower_promoted(l, op, flags, p, to, a, b);
+}
+
+void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
+                      struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
+  if (p->kind != PART_FLOAT && p->kind != PART_DOUBLE) {
+    lower_small_float(l, op, flags, p, to, a, b);
+    return;
+  }
+  bool is_double = p->kind == PART_DOUBLE;
+  if (op == OP_FREM) {
+    emit_remainder(l, is_double, to, a, b);
+  } else if (op != OP_FDIV) {
+    emit_rn(l, arithmetic_op(op), part_float_mod(p), to, a, b);
+  } else if (is_double) {
+    emit_rn(l, PTX_DIV, PTX_MOD_F64, to, a, b);
+  } else {
+    emit_div_f32(l, flags, to, a, b);
+  }
+}
+
+void lower_float_binary(struct lower *l, const struct nvm_inst *i) {
+  struct type_parts parts = lower_type(l, i->type);
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  for (uint32_t k = 0; k < parts.count; k++) {
+    struct ptx_operand a = lower_operand(l, inst_operand(l->f, i, 0), k);
+    struct ptx_operand b = lower_operand(l, inst_operand(l->f, i, 1), k);
+    lower_float_part(l, (enum op)i->op, i->flags, lower_part(l, parts, k), to[k], a, b);
+  }
+}
+
+/* fneg changes the sign of everything, NaNs included; the 16-bit formats flip the bit. */
+void lower_fneg(struct lower *l, const struct nvm_inst *i) {
+  struct type_parts parts = lower_type(l, i->type);
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  for (uint32_t k = 0; k < parts.count; k++) {
+    const struct part *p = lower_part(l, parts, k);
+    struct ptx_operand v = lower_operand(l, inst_operand(l->f, i, 0), k);
+    if (p->kind == PART_FLOAT || p->kind == PART_DOUBLE)
+      emit2(l, PTX_NEG, PTX_MODS(part_float_mod(p)), ptx_r(to[k]), v);
+    else if (p->container == 16)
+      emit3(l, PTX_XOR, PTX_MODS(PTX_MOD_B16), ptx_r(to[k]), v, ptx_i(-0x8000));
+    else
+      emit3(l, PTX_XOR, PTX_MODS(PTX_MOD_B32), ptx_r(to[k]), v,
+            ptx_i((int64_t)(int32_t)0x80008000u));
+  }
+}
+
+/* --- comparison ------------------------------------------------------------------------------- */
+
+static const uint16_t fcmp_mods[FCMP_COUNT] = {
+    [FCMP_OEQ] = PTX_MOD_EQ,  [FCMP_OGT] = PTX_MOD_GT,  [FCMP_OGE] = PTX_MOD_GE,
+    [FCMP_OLT] = PTX_MOD_LT,  [FCMP_OLE] = PTX_MOD_LE,  [FCMP_ONE] = PTX_MOD_NE,
+    [FCMP_ORD] = PTX_MOD_NUM, [FCMP_UNO] = PTX_MOD_NAN, [FCMP_UEQ] = PTX_MOD_EQU,
+    [FCMP_UGT] = PTX_MOD_GTU, [FCMP_UGE] = PTX_MOD_GEU, [FCMP_ULT] = PTX_MOD_LTU,
+    [FCMP_ULE] = PTX_MOD_LEU, [FCMP_UNE] = PTX_MOD_NEU,
+};
+
+static void lower_fcmp_part(struct lower *l, enum fcmp_predicate pred, const struct part *p,
+                            struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
+  if (pred == FCMP_FALSE || pred == FCMP_TRUE) {
+    uint16_t mod = pred == FCMP_TRUE ? PTX_MOD_EQ : PTX_MOD_NE;
+    struct ptx_reg zero = lower_temp(l, PTX_B32);
+    lower_copy(l, zero, ptx_i(0));
+    emit3(l, PTX_SETP, PTX_MODS(mod, PTX_MOD_B32), ptx_r(to), ptx_r(zero), ptx_i(0));
+    return;
+  }
+  bool promote = p->kind == PART_HALF ? l->target->sm < 53 : p->kind == PART_BFLOAT;
+  uint16_t type = promote ? PTX_MOD_F32 : part_float_mod(p);
+  if (promote) {
+    a = ptx_r(lower_to_f32(l, p, a));
+    b = ptx_r(lower_to_f32(l, p, b));
+  }
+  bool ftz = l->ftz && type == PTX_MOD_F32 && !promote;
+  const uint16_t *mods = ftz ? PTX_MODS(fcmp_mods[pred], PTX_MOD_FTZ, type)
+                             : PTX_MODS(fcmp_mods[pred], type);
+  emit3(l, PTX_SETP, mods, ptx_r(to), a, b);
+}
+
+void lower_fcmp(struct lower *l, const struct nvm_inst *i) {
+  struct nvm_type type = value_type(l->f, inst_operand(l->f, i, 0));
+  struct nvm_type scalar = type_scalar(&l->module->types, type);
+  struct part p = *lower_part(l, lower_type(l, scalar), 0);
+  struct lanes a = lower_split(l, inst_operand(l->f, i, 0));
+  struct lanes b = lower_split(l, inst_operand(l->f, i, 1));
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  for (uint32_t k = 0; k < a.count && k < b.count; k++)
+    lower_fcmp_part(l, (enum fcmp_predicate)i->aux, &p, to[k], a.at[k], b.at[k]);
+}

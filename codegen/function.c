@@ -1,0 +1,268 @@
+/* One function: registers and labels for everything, then block after block, instruction after
+ * instruction, in layout order. No look-ahead but what the planning passes collected. */
+#include "codegen/lower.h"
+
+#include "ptx/print.h"
+
+/* --- planning --------------------------------------------------------------------------------- */
+
+/* Whether the pointer operand of a load or store (or the base of such a pointer) is folded into its
+ * address, so that no register is needed for it: fixed allocas, offsets by constants, casts from a
+ * specific address space to generic. Must agree with lower_address. */
+static bool folds_into_address(const struct lower *l, const struct nvm_inst *i) {
+  struct nvm_inst_id id = {(uint32_t)(i - l->f->insts.data)};
+  switch ((enum op)i->op) {
+  case OP_ALLOCA: return l->alloca_offsets[id.index] != 0;
+  case OP_GEP: return lower_gep_is_constant(l, i, NULL);
+  case OP_ADDRSPACECAST: return lower_cast_drops_space(l, i);
+  default: return false;
+  }
+}
+
+static bool is_address_operand(const struct nvm_inst *i, uint32_t k) {
+  return (i->op == OP_LOAD && k == 0) || (i->op == OP_STORE && k == 1) ||
+         (i->op == OP_ATOMICRMW && k == 0) || (i->op == OP_CMPXCHG && k == 0);
+}
+
+static bool has_effect(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (op_is_terminator((enum op)i->op)) return true;
+  if (i->op == OP_LOAD) return memory_access_unpack(i->aux).is_volatile ||
+                               memory_access_unpack(i->aux).ordering > ORDER_UNORDERED;
+  if (i->op == OP_CALL) return lower_call_has_effect(f, i);
+  return (op_table[i->op].flags & OPF_WRITES) != 0;
+}
+
+static void want(struct lower *l, struct nvm_value v, uint32_t *stack, uint32_t *depth) {
+  if (value_kind(v) != VALUE_INST || l->wanted[value_index(v)]) return;
+  l->wanted[value_index(v)] = true;
+  stack[(*depth)++] = value_index(v);
+}
+
+/* Marks what the operands of one needed instruction need in turn; address chains are followed to
+ * the value that ends them. */
+static void want_operands(struct lower *l, const struct nvm_inst *i, uint32_t *stack,
+                          uint32_t *depth) {
+  for (uint32_t k = 0; k < i->operand_count; k++) {
+    struct nvm_value v = inst_operand(l->f, i, k);
+    if (is_address_operand(i, k))
+      while (value_kind(v) == VALUE_INST &&
+             folds_into_address(l, &l->f->insts.data[value_index(v)]))
+        v = inst_operand(l->f, &l->f->insts.data[value_index(v)], 0);
+    want(l, v, stack, depth);
+  }
+}
+
+/* Roots are instructions with effects; the rest is wanted if something wanted uses it. */
+void lower_plan_wanted(struct lower *l) {
+  const struct nvm_function *f = l->f;
+  l->wanted = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->wanted);
+  uint32_t *stack = arena_alloc(&l->function_arena, f->insts.count * sizeof *stack);
+  if (!l->wanted || !stack) return;
+  uint32_t depth = 0;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (!has_effect(f, inst) || l->wanted[i.index]) continue;
+      l->wanted[i.index] = true;
+      want_operands(l, inst, stack, &depth);
+      while (depth) want_operands(l, &f->insts.data[stack[--depth]], stack, &depth);
+    }
+}
+
+/* Computes the parts of all types in use and makes room for all registers, so that neither table
+ * moves while an instruction is being lowered. */
+static bool plan_registers(struct lower *l) {
+  const struct nvm_function *f = l->f;
+  uint64_t parts = 1;
+  for (uint32_t a = 0; a < function_arg_count(f); a++)
+    parts += lower_type(l, function_arg_type(f, a)).count;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (!l->wanted[i.index]) continue;
+      parts += lower_type(l, inst->type).count;
+      for (uint32_t k = 0; k < inst->operand_count; k++) {
+        struct nvm_value v = inst_operand(f, inst, k);
+        if (value_kind(v) == VALUE_CONST) lower_type(l, value_type(f, v));
+      }
+    }
+  l->inst_regs = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->inst_regs);
+  l->arg_regs =
+      arena_alloc(&l->function_arena, (function_arg_count(f) + 1) * sizeof *l->arg_regs);
+  if (!l->inst_regs || !l->arg_regs) return false;
+  if (!VEC_RESERVE(&l->function_arena, &l->regs, parts)) return false;
+  l->regs.count = 1; /* 0 says "none yet" */
+  return true;
+}
+
+static bool plan_labels(struct lower *l) {
+  const struct nvm_function *f = l->f;
+  l->block_labels = arena_alloc(&l->function_arena, f->blocks.count * sizeof *l->block_labels);
+  if (!l->block_labels) return false;
+  FOR_EACH_BLOCK(f, b)
+    l->block_labels[b.index] = ptx_new_label(l->pf, function_block(f, b)->name);
+  return true;
+}
+
+/* --- terminators ------------------------------------------------------------------------------ */
+
+static struct nvm_block block_of(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
+  return (struct nvm_block){value_index(inst_operand(l->f, i, k))};
+}
+
+static void emit_branch(struct lower *l, struct nvm_block to) {
+  emit1(l, PTX_BRA, PTX_MODS(PTX_MOD_UNI), ptx_label(l->block_labels[to.index]));
+}
+
+/* A jump at the end of `from`, left out where the target comes next anyway. */
+static void emit_jump(struct lower *l, struct nvm_block from, struct nvm_block to) {
+  lower_edge_copies(l, from, to);
+  if (function_block(l->f, from)->next.index != to.index) emit_branch(l, to);
+}
+
+static void emit_guarded_branch(struct lower *l, struct ptx_reg guard, bool negated,
+                                uint32_t label) {
+  struct ptx_operand target = ptx_label(label);
+  ptx_add_guarded(l->pf, guard, negated, PTX_BRA, NULL, &target, 1);
+}
+
+/* A label for the edge from → to: the target itself, or a block of copies to be emitted later. */
+static uint32_t edge_label(struct lower *l, struct nvm_block to, bool *own) {
+  *own = block_has_phis(l, to);
+  return *own ? ptx_new_label(l->pf, (struct nvm_str){0}) : l->block_labels[to.index];
+}
+
+static void lower_condbr(struct lower *l, const struct nvm_inst *i) {
+  struct nvm_block from = i->block, yes = block_of(l, i, 1), no = block_of(l, i, 2);
+  if (yes.index == no.index) {
+    emit_jump(l, from, yes);
+    return;
+  }
+  struct ptx_reg condition = lower_reg(l, inst_operand(l->f, i, 0), 0);
+  bool negated = false;
+  if (function_block(l->f, from)->next.index == yes.index && !block_has_phis(l, yes)) {
+    struct nvm_block swap = yes; /* fall through to the true side */
+    yes = no;
+    no = swap;
+    negated = true;
+  }
+  bool own;
+  uint32_t label = edge_label(l, yes, &own);
+  emit_guarded_branch(l, condition, negated, label);
+  if (!own) {
+    emit_jump(l, from, no);
+    return;
+  }
+  lower_edge_copies(l, from, no);
+  emit_branch(l, no);
+  ptx_add_label(l->pf, label);
+  emit_jump(l, from, yes);
+}
+
+static void lower_br(struct lower *l, const struct nvm_inst *i) {
+  emit_jump(l, i->block, block_of(l, i, 0));
+}
+
+static void lower_unreachable(struct lower *l) {
+  emit0(l, l->options->unreachable_is_trap ? PTX_TRAP : PTX_EXIT, NULL);
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+static void lower_inst(struct lower *l, const struct nvm_inst *i) {
+  switch ((enum op)i->op) {
+  case OP_RET: lower_ret(l, i); break;
+  case OP_BR: lower_br(l, i); break;
+  case OP_CONDBR: lower_condbr(l, i); break;
+  case OP_SWITCH: lower_switch(l, i); break;
+  case OP_UNREACHABLE: lower_unreachable(l); break;
+  case OP_ADD: case OP_SUB: case OP_MUL: case OP_UDIV: case OP_SDIV: case OP_UREM: case OP_SREM:
+  case OP_SHL: case OP_LSHR: case OP_ASHR: case OP_AND: case OP_OR: case OP_XOR:
+    lower_int_binary(l, i);
+    break;
+  case OP_FADD: case OP_FSUB: case OP_FMUL: case OP_FDIV: case OP_FREM:
+    lower_float_binary(l, i);
+    break;
+  case OP_FNEG: lower_fneg(l, i); break;
+  case OP_ALLOCA: lower_alloca(l, i); break;
+  case OP_LOAD: lower_load(l, i); break;
+  case OP_STORE: lower_store(l, i); break;
+  case OP_FENCE: lower_fence(l, i); break;
+  case OP_CMPXCHG: lower_cmpxchg(l, i); break;
+  case OP_ATOMICRMW: lower_atomicrmw(l, i); break;
+  case OP_GEP: lower_gep(l, i); break;
+  case OP_TRUNC: case OP_ZEXT: case OP_SEXT: case OP_FPTRUNC: case OP_FPEXT: case OP_FPTOUI:
+  case OP_FPTOSI: case OP_UITOFP: case OP_SITOFP: case OP_PTRTOINT: case OP_INTTOPTR:
+  case OP_BITCAST: case OP_ADDRSPACECAST:
+    lower_cast(l, i);
+    break;
+  case OP_ICMP: lower_icmp(l, i); break;
+  case OP_FCMP: lower_fcmp(l, i); break;
+  case OP_PHI: break; /* the edges set it */
+  case OP_SELECT: lower_select(l, i); break;
+  case OP_CALL: lower_call(l, i); break;
+  case OP_FREEZE: lower_freeze(l, i); break;
+  case OP_EXTRACTELEMENT: lower_extractelement(l, i); break;
+  case OP_INSERTELEMENT: lower_insertelement(l, i); break;
+  case OP_SHUFFLEVECTOR: lower_shufflevector(l, i); break;
+  case OP_EXTRACTVALUE: lower_extractvalue(l, i); break;
+  case OP_INSERTVALUE: lower_insertvalue(l, i); break;
+  case OP_VA_ARG: lower_va_arg(l, i); break;
+  case OP_DBG_RECORD: case OP_COUNT: break;
+  }
+}
+
+static void lower_block(struct lower *l, struct nvm_block b) {
+  if (b.index != l->f->entry.index) ptx_add_label(l->pf, l->block_labels[b.index]);
+  FOR_EACH_INST(l->f, b, i) {
+    if (!l->wanted[i.index]) continue;
+    l->inst = i;
+    uint32_t from = l->pf->entries.count;
+    lower_inst(l, function_inst(l->f, i));
+    for (uint32_t e = from; e < l->pf->entries.count; e++)
+      l->pf->entries.data[e].line = l->f->positions.data[i.index];
+    lower_check_entries(l, from);
+  }
+}
+
+/* f32 denormals: the option, or what the function says of itself. */
+static bool flushes_denormals(const struct lower *l) {
+  if (l->target->ftz) return true;
+  const struct attr_table_data *a = &l->module->attributes;
+  struct nvm_attrset set = attrlist_info(a, l->f->attributes)->function;
+  struct nvm_str keys[2] = {strtab_find(&l->module->strings, "denormal-fp-math-f32", 20),
+                            strtab_find(&l->module->strings, "nvptx-f32ftz", 12)};
+  const struct nvm_attr *mode = keys[0].index ? attrset_find_string(a, set, keys[0]) : NULL;
+  if (mode) return strncmp(module_text(l->module, mode->str2).bytes, "preserve-sign", 13) == 0;
+  const struct nvm_attr *old = keys[1].index ? attrset_find_string(a, set, keys[1]) : NULL;
+  return old && strcmp(module_text(l->module, old->str2).bytes, "true") == 0;
+}
+
+static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_function *pf) {
+  arena_reset(&l->function_arena);
+  l->f = f;
+  l->pf = pf;
+  l->inst = (struct nvm_inst_id){0};
+  l->regs.data = NULL;
+  l->regs.count = l->regs.capacity = 0;
+  l->refused = false;
+  l->edge_labels = NULL;
+  l->ftz = flushes_denormals(l);
+  ptx_function_init(pf, &l->ptx, &l->function_arena);
+  lower_signature(l, f, pf);
+  lower_plan_allocas(l);
+  lower_plan_wanted(l);
+  return !l->function_arena.failed && plan_registers(l) && plan_labels(l) && lower_plan_edges(l);
+}
+
+enum nvm_status lower_function(struct lower *l, struct nvm_function *f) {
+  struct ptx_function pf;
+  if (!legalize_function(f) || !begin_function(l, f, &pf)) return NVM_OUT_OF_MEMORY;
+  lower_arguments(l);
+  lower_check_entries(l, 0);
+  FOR_EACH_BLOCK(f, b) lower_block(l, b);
+  if (l->refused) return NVM_REFUSED;
+  ptx_print_function(&pf, l->out);
+  bool failed = l->arena.failed || l->function_arena.failed || module_out_of_memory(l->module);
+  return failed ? NVM_OUT_OF_MEMORY : NVM_OK;
+}

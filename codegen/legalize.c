@@ -1,0 +1,103 @@
+/* Turns constant expressions in operands into instructions before the walk.
+ *
+ * Lowering then meets constant expressions nowhere but in initializers of globals. The expansion of
+ * an operand stands right before its instruction; a phi's operand is expanded at the end of the
+ * block it comes from. An aggregate with an expression inside becomes a chain of insertvalue or
+ * insertelement. Shared subexpressions are expanded again at each use: later passes merge them. */
+#include "codegen/lower.h"
+
+enum { MAX_DEPTH = 64 }; /* of nested constant expressions; deeper ones stay and are refused later */
+
+static const struct constant_info *info_of(const struct nvm_function *f, struct nvm_value v) {
+  return constant_info(&f->module->constants, v);
+}
+
+static bool contains_expression(const struct nvm_function *f, struct nvm_value v, int depth) {
+  if (value_kind(v) != VALUE_CONST || depth > MAX_DEPTH) return false;
+  const struct constant_info *c = info_of(f, v);
+  if (c->kind == CONST_EXPR) return true;
+  if (c->kind != CONST_AGGREGATE) return false;
+  for (uint32_t i = 0; i < c->count; i++)
+    if (contains_expression(f, const_operand(f->module, v, i), depth + 1)) return true;
+  return false;
+}
+
+static struct nvm_value expand(struct nvm_function *f, struct nvm_value v, struct nvm_inst_id before,
+                               int depth);
+
+static struct nvm_value insert(struct nvm_function *f, struct nvm_inst_id before, enum op op,
+                               uint16_t flags, struct nvm_type type,
+                               const struct nvm_value *operands, uint32_t count, uint32_t aux) {
+  struct nvm_inst_id id = function_add_inst(f, op, flags, type, operands, count, aux);
+  if (inst_is_none(id)) return VALUE_NULL;
+  inst_insert_before(f, id, before);
+  f->positions.data[id.index] = f->positions.data[before.index];
+  return value_of_inst(id);
+}
+
+static struct nvm_value expand_expr(struct nvm_function *f, struct nvm_value v,
+                                    struct nvm_inst_id before, int depth) {
+  struct constant_info c = *info_of(f, v); /* a copy: adding constants may move the table */
+  struct nvm_value *operands = arena_alloc(&f->module->arena, c.count * sizeof *operands);
+  if (!operands) return v;
+  for (uint32_t i = 0; i < c.count; i++)
+    operands[i] = expand(f, const_operand(f->module, v, i), before, depth + 1);
+  return insert(f, before, (enum op)c.op, c.flags, c.type, operands, c.count, c.aux);
+}
+
+static struct nvm_value expand_aggregate(struct nvm_function *f, struct nvm_value v,
+                                         struct nvm_inst_id before, int depth) {
+  struct constant_info c = *info_of(f, v);
+  bool vector = type_is_vector(&f->module->types, c.type);
+  struct nvm_value whole = const_poison(f->module, c.type);
+  for (uint32_t i = 0; i < c.count; i++) {
+    struct nvm_value element = expand(f, const_operand(f->module, v, i), before, depth + 1);
+    struct nvm_value index = const_int(f->module, TYPE_I32, i);
+    const struct nvm_value operands[3] = {whole, element, index};
+    whole = insert(f, before, vector ? OP_INSERTELEMENT : OP_INSERTVALUE, 0, c.type, operands, 3, 0);
+  }
+  return whole;
+}
+
+static struct nvm_value expand(struct nvm_function *f, struct nvm_value v, struct nvm_inst_id before,
+                               int depth) {
+  if (depth > MAX_DEPTH || !contains_expression(f, v, depth)) return v;
+  return info_of(f, v)->kind == CONST_EXPR ? expand_expr(f, v, before, depth)
+                                           : expand_aggregate(f, v, before, depth);
+}
+
+/* Where operand k of instruction i has to be computed. */
+static struct nvm_inst_id expansion_point(const struct nvm_function *f, struct nvm_inst_id i,
+                                          uint32_t k) {
+  const struct nvm_inst *inst = function_inst(f, i);
+  if (inst->op != OP_PHI) return i;
+  struct nvm_value from = inst_operand(f, inst, k + 1);
+  return block_terminator(f, (struct nvm_block){value_index(from)});
+}
+
+static void legalize_inst(struct nvm_function *f, struct nvm_inst_id i) {
+  uint32_t count = function_inst(f, i)->operand_count;
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_value v = inst_operand(f, function_inst(f, i), k);
+    if (value_kind(v) != VALUE_CONST) continue;
+    uint8_t kind = info_of(f, v)->kind;
+    if ((kind != CONST_EXPR && kind != CONST_AGGREGATE) || !contains_expression(f, v, 0)) continue;
+    struct nvm_inst_id point = expansion_point(f, i, k);
+    if (inst_is_none(point)) continue;
+    struct nvm_value expanded = expand(f, v, point, 0);
+    inst_set_operand(f, i, k, expanded);
+    if (function_inst(f, i)->op != OP_PHI) continue;
+    /* Further edges from the same block must bring the same value. */
+    struct nvm_value block = inst_operand(f, function_inst(f, i), k + 1);
+    for (uint32_t j = k + 2; j < count; j += 2)
+      if (value_equal(inst_operand(f, function_inst(f, i), j + 1), block))
+        inst_set_operand(f, i, j, expanded);
+  }
+}
+
+bool legalize_function(struct nvm_function *f) {
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i)
+      legalize_inst(f, i);
+  return !module_out_of_memory(f->module);
+}

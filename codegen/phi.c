@@ -1,0 +1,195 @@
+/* Leaving SSA: the copies that a control-flow edge makes for the phis of its target.
+ *
+ * All phis of a block change at once, so the copies of one edge are a parallel copy. It is made
+ * sequential by emitting moves whose target nobody still has to read; what remains are cycles, and
+ * each is broken by saving one register in a temporary. Linear in the number of copies.
+ * (After Boissinot et al., "Revisiting Out-of-SSA Translation", 2009, algorithm 1.) Critical edges
+ * get their copies in a block of their own (function.c), which is what keeps lost copies right. */
+#include "codegen/lower.h"
+
+struct move {
+  struct ptx_reg to;
+  struct ptx_operand from;
+  bool done;
+};
+
+/* What is known of one register; found by hashing, for registers are sparse here. */
+struct copier_slot {
+  uint32_t key;        /* register bits, 0: free */
+  int32_t writer;      /* the move that sets it, -1: none */
+  uint32_t readers;    /* moves still to come that read it */
+  uint32_t reader_xor; /* their numbers xored: the reader itself when there is only one */
+};
+
+struct copier {
+  struct lower *l;
+  struct move *moves;
+  uint32_t count;
+  struct copier_slot *slots;
+  uint32_t slot_count;
+};
+
+static struct copier_slot *copier_slot(struct copier *c, struct ptx_reg r) {
+  uint32_t mask = c->slot_count - 1, i = hash_mix(1, r.bits) & mask;
+  while (c->slots[i].key != 0 && c->slots[i].key != r.bits) i = (i + 1) & mask;
+  if (c->slots[i].key == 0) c->slots[i] = (struct copier_slot){r.bits, -1, 0, 0};
+  return &c->slots[i];
+}
+
+static bool reads_register(const struct move *m) { return m->from.kind == PTX_OPERAND_REG; }
+
+static void add_reader(struct copier *c, uint32_t i) {
+  struct copier_slot *s = copier_slot(c, c->moves[i].from.reg);
+  s->readers++;
+  s->reader_xor ^= i;
+}
+
+static void remove_reader(struct copier *c, uint32_t i) {
+  struct copier_slot *s = copier_slot(c, c->moves[i].from.reg);
+  s->readers--;
+  s->reader_xor ^= i;
+}
+
+static bool copier_init(struct copier *c, struct lower *l, const struct ptx_reg *to,
+                        const struct ptx_operand *from, uint32_t count) {
+  *c = (struct copier){.l = l, .slot_count = 4};
+  while (c->slot_count < count * 4) c->slot_count *= 2;
+  c->moves = arena_alloc(&l->function_arena, count * sizeof *c->moves);
+  c->slots = arena_alloc(&l->function_arena, c->slot_count * sizeof *c->slots);
+  if (!c->moves || !c->slots) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    if (from[i].kind == PTX_OPERAND_REG && from[i].reg.bits == to[i].bits) continue;
+    c->moves[c->count++] = (struct move){.to = to[i], .from = from[i]};
+  }
+  for (uint32_t i = 0; i < c->count; i++) {
+    copier_slot(c, c->moves[i].to)->writer = (int32_t)i;
+    if (reads_register(&c->moves[i])) add_reader(c, i);
+  }
+  return true;
+}
+
+/* Emits move i, then those that its source register was the last obstacle for. */
+static void emit_chain(struct copier *c, int32_t i) {
+  while (i >= 0) {
+    struct move *m = &c->moves[i];
+    lower_copy(c->l, m->to, m->from);
+    m->done = true;
+    if (!reads_register(m)) return;
+    remove_reader(c, (uint32_t)i);
+    const struct copier_slot *s = copier_slot(c, m->from.reg);
+    bool free_now = s->readers == 0 && s->writer >= 0 && !c->moves[s->writer].done;
+    i = free_now ? s->writer : -1;
+  }
+}
+
+/* Every move left is part of a cycle: its target is read by exactly one other move, which from now
+ * on reads a saved copy. */
+static void break_cycle(struct copier *c, uint32_t i) {
+  struct move *m = &c->moves[i];
+  struct ptx_reg saved = ptx_new_reg(c->l->pf, ptx_reg_class(m->to));
+  lower_copy(c->l, saved, ptx_r(m->to));
+  uint32_t reader = copier_slot(c, m->to)->reader_xor;
+  remove_reader(c, reader);
+  c->moves[reader].from = ptx_r(saved);
+  add_reader(c, reader);
+  emit_chain(c, (int32_t)i);
+}
+
+void lower_parallel_copy(struct lower *l, const struct ptx_reg *to, const struct ptx_operand *from,
+                         uint32_t count) {
+  struct copier c;
+  if (!copier_init(&c, l, to, from, count)) return;
+  for (uint32_t i = 0; i < c.count; i++)
+    if (!c.moves[i].done && copier_slot(&c, c.moves[i].to)->readers == 0) emit_chain(&c, (int32_t)i);
+  for (uint32_t i = 0; i < c.count; i++)
+    if (!c.moves[i].done) break_cycle(&c, i);
+}
+
+bool block_has_phis(const struct lower *l, struct nvm_block b) {
+  struct nvm_inst_id first = function_block(l->f, b)->first;
+  return !inst_is_none(first) && function_inst(l->f, first)->op == OP_PHI;
+}
+
+/* --- which phi operands an edge carries --------------------------------------------------------- */
+
+/* A phi and the position of the value it takes along an edge. */
+struct phi_use {
+  struct nvm_inst_id phi;
+  uint32_t operand;
+};
+
+/* For all blocks at once, so that a phi of a million operands costs a million steps, not a million
+ * times a million: uses grouped by the block they come from, each group in layout order of targets. */
+bool lower_plan_edges(struct lower *l) {
+  const struct nvm_function *f = l->f;
+  struct edge_uses *e = &l->edges;
+  uint32_t blocks = f->blocks.count;
+  e->start = arena_alloc(&l->function_arena, (blocks + 1) * sizeof *e->start);
+  e->rank = arena_alloc(&l->function_arena, blocks * sizeof *e->rank);
+  if (!e->start || !e->rank) return false;
+  uint32_t rank = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    FOR_EACH_BLOCK(f, b) {
+      if (pass == 0) e->rank[b.index] = rank++;
+      FOR_EACH_INST(f, b, i) {
+        const struct nvm_inst *phi = function_inst(f, i);
+        if (phi->op != OP_PHI) break;
+        for (uint32_t k = 0; k < phi->operand_count; k += 2) {
+          uint32_t from = value_index(inst_operand(f, phi, k + 1));
+          if (pass == 0) e->start[from + 1]++;
+          else e->uses[e->start[from]++] = (struct phi_use){i, k};
+        }
+      }
+    }
+    if (pass == 1) break;
+    for (uint32_t b = 0; b < blocks; b++) e->start[b + 1] += e->start[b];
+    e->uses = arena_alloc(&l->function_arena, (e->start[blocks] + 1) * sizeof *e->uses);
+    if (!e->uses) return false;
+  }
+  /* The second pass moved each start to its group's end: shift back. */
+  for (uint32_t b = blocks; b > 0; b--) e->start[b] = e->start[b - 1];
+  e->start[0] = 0;
+  return true;
+}
+
+static uint32_t use_rank(const struct lower *l, uint32_t use) {
+  struct nvm_block to = function_inst(l->f, l->edges.uses[use].phi)->block;
+  return l->edges.rank[to.index];
+}
+
+/* The first use of the edges from → to, by bisection. */
+static uint32_t first_use(const struct lower *l, struct nvm_block from, struct nvm_block to) {
+  uint32_t low = l->edges.start[from.index], high = l->edges.start[from.index + 1];
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (use_rank(l, middle) < l->edges.rank[to.index]) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+bool lower_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block to) {
+  VEC(struct ptx_reg) targets = {0};
+  VEC(struct ptx_operand) sources = {0};
+  struct nvm_inst_id previous = {0};
+  uint32_t end = l->edges.start[from.index + 1];
+  for (uint32_t u = first_use(l, from, to); u < end; u++) {
+    struct phi_use use = l->edges.uses[u];
+    const struct nvm_inst *phi = function_inst(l->f, use.phi);
+    if (phi->block.index != to.index) break;
+    if (use.phi.index == previous.index) continue; /* several edges carry the same value */
+    previous = use.phi;
+    struct nvm_value v = inst_operand(l->f, phi, use.operand);
+    bool none = !l->wanted[use.phi.index] ||
+                (value_kind(v) == VALUE_CONST && const_is_undef_or_poison(l->module, v));
+    uint32_t parts = none ? 0 : lower_type(l, phi->type).count;
+    for (uint32_t k = 0; k < parts; k++) {
+      struct ptx_operand source = lower_operand(l, v, k);
+      if (!VEC_PUSH(&l->function_arena, &targets, lower_result(l, use.phi)[k]) ||
+          !VEC_PUSH(&l->function_arena, &sources, source))
+        return false;
+    }
+  }
+  if (targets.count) lower_parallel_copy(l, targets.data, sources.data, targets.count);
+  return targets.count != 0;
+}

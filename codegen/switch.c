@@ -1,0 +1,201 @@
+/* switch: a binary tree of comparisons over the sorted cases; where they are dense, a jump table
+ * (brx.idx); few cases are compared one after the other. */
+#include "codegen/lower.h"
+
+#include <stdlib.h>
+
+enum {
+  LINEAR_CASES = 3,     /* compared one after the other */
+  TABLE_CASES = 8,      /* fewest cases worth a jump table */
+  TABLE_DENSITY = 2,    /* at least one case in this many entries */
+  TABLE_MOST = 1 << 12, /* entries of one table: ptxas gets slow beyond */
+};
+
+struct switch_case {
+  uint64_t value[2]; /* zero-extended: low, high */
+  uint32_t label;
+};
+
+struct switch_lowering {
+  struct lower *l;
+  struct switch_case *cases;
+  struct ptx_operand value[2]; /* zero-extended to its container, low and high part */
+  struct part part;
+  bool wide;
+  uint32_t default_label;
+};
+
+static int compare_cases(const void *a, const void *b) {
+  const struct switch_case *x = a, *y = b;
+  for (int k = 1; k >= 0; k--)
+    if (x->value[k] != y->value[k]) return x->value[k] < y->value[k] ? -1 : 1;
+  return 0;
+}
+
+static uint16_t bits_mod_of(const struct switch_lowering *s) { return part_unsigned_mod(&s->part); }
+
+static struct ptx_operand case_operand(const struct switch_lowering *s, uint64_t value) {
+  uint32_t c = s->part.container;
+  return ptx_i(c == 64 ? (int64_t)value : (int64_t)(value & ((UINT64_C(1) << c) - 1)));
+}
+
+/* value == case, as a predicate. */
+static struct ptx_reg emit_equal(struct switch_lowering *s, const struct switch_case *c) {
+  struct ptx_reg p = lower_temp(s->l, PTX_PRED);
+  emit3(s->l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, bits_mod_of(s)), ptx_r(p), s->value[0],
+        case_operand(s, c->value[0]));
+  if (!s->wide) return p;
+  struct ptx_reg high = lower_temp(s->l, PTX_PRED);
+  emit4(s->l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_AND, PTX_MOD_U64), ptx_r(high), s->value[1],
+        case_operand(s, c->value[1]), ptx_r(p));
+  return high;
+}
+
+/* value < case, unsigned. */
+static struct ptx_reg emit_below(struct switch_lowering *s, const struct switch_case *c) {
+  struct ptx_reg p = lower_temp(s->l, PTX_PRED);
+  emit3(s->l, PTX_SETP, PTX_MODS(PTX_MOD_LT, bits_mod_of(s)), ptx_r(p), s->value[0],
+        case_operand(s, c->value[0]));
+  if (!s->wide) return p;
+  struct ptx_reg equal = lower_temp(s->l, PTX_PRED), below = lower_temp(s->l, PTX_PRED);
+  emit4(s->l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_AND, PTX_MOD_U64), ptx_r(equal), s->value[1],
+        case_operand(s, c->value[1]), ptx_r(p));
+  emit4(s->l, PTX_SETP, PTX_MODS(PTX_MOD_LT, PTX_MOD_OR, PTX_MOD_U64), ptx_r(below), s->value[1],
+        case_operand(s, c->value[1]), ptx_r(equal));
+  return below;
+}
+
+static void branch_if(struct lower *l, struct ptx_reg p, uint32_t label) {
+  struct ptx_operand target = ptx_label(label);
+  ptx_add_guarded(l->pf, p, false, PTX_BRA, NULL, &target, 1);
+}
+
+static void branch(struct lower *l, uint32_t label) {
+  emit1(l, PTX_BRA, PTX_MODS(PTX_MOD_UNI), ptx_label(label));
+}
+
+static bool is_dense(const struct switch_lowering *s, uint32_t first, uint32_t count) {
+  if (count < TABLE_CASES || s->wide || s->l->target->sm < 30) return false;
+  uint64_t span = s->cases[first + count - 1].value[0] - s->cases[first].value[0];
+  return span < TABLE_MOST && span < (uint64_t)count * TABLE_DENSITY;
+}
+
+/* brx.idx over a table of labels; holes go to the default. */
+static void emit_table(struct switch_lowering *s, uint32_t first, uint32_t count) {
+  struct lower *l = s->l;
+  uint64_t base = s->cases[first].value[0];
+  uint64_t span = s->cases[first + count - 1].value[0] - base;
+  uint32_t entries = (uint32_t)span + 1;
+  struct ptx_operand *labels = arena_alloc(&l->function_arena, entries * sizeof *labels);
+  if (!labels) return;
+  for (uint32_t k = 0; k < entries; k++) labels[k] = ptx_label(s->default_label);
+  for (uint32_t k = first; k < first + count; k++)
+    labels[s->cases[k].value[0] - base] = ptx_label(s->cases[k].label);
+  struct ptx_reg index = lower_temp(l, part_class(&s->part)), beyond = lower_temp(l, PTX_PRED);
+  emit3(l, PTX_SUB, PTX_MODS(part_signed_mod(&s->part)), ptx_r(index), s->value[0],
+        case_operand(s, base));
+  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_GT, bits_mod_of(s)), ptx_r(beyond), ptx_r(index),
+        ptx_i((int64_t)span));
+  branch_if(l, beyond, s->default_label);
+  struct ptx_reg narrow = index;
+  if (s->part.container != 32) {
+    narrow = lower_temp(l, PTX_B32);
+    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, bits_mod_of(s)), ptx_r(narrow), ptx_r(index));
+  }
+  uint32_t table = ptx_new_label(l->pf, (struct nvm_str){0});
+  struct ptx_operand list = ptx_group(l->pf, PTX_OPERAND_LIST, labels, entries);
+  ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_BRANCHTARGETS, .first_mod = table,
+                                          .first_operand = list.first, .line = list.count});
+  emit2(l, PTX_BRX_IDX, NULL, ptx_r(narrow), ptx_label(table));
+}
+
+/* Cases first..first+count-1, sorted; ends with a branch in every case. */
+static void emit_tree(struct switch_lowering *s, uint32_t first, uint32_t count) {
+  if (is_dense(s, first, count)) {
+    emit_table(s, first, count);
+    return;
+  }
+  if (count <= LINEAR_CASES) {
+    for (uint32_t k = first; k < first + count; k++)
+      branch_if(s->l, emit_equal(s, &s->cases[k]), s->cases[k].label);
+    branch(s->l, s->default_label);
+    return;
+  }
+  uint32_t half = count / 2;
+  uint32_t below = ptx_new_label(s->l->pf, (struct nvm_str){0});
+  branch_if(s->l, emit_below(s, &s->cases[first + half]), below);
+  emit_tree(s, first + half, count - half);
+  ptx_add_label(s->l->pf, below);
+  emit_tree(s, first, half);
+}
+
+/* Labels of targets, one per distinct target: its own, or a block of edge copies. */
+struct edge_blocks {
+  uint32_t *label_of; /* l->edge_labels, by block; 0: not seen yet; cleared again at the end */
+  VEC(struct nvm_block) pending;
+};
+
+static uint32_t target_label(struct lower *l, struct edge_blocks *e, struct nvm_block to) {
+  if (e->label_of[to.index]) return e->label_of[to.index];
+  bool own = block_has_phis(l, to);
+  uint32_t label = own ? ptx_new_label(l->pf, (struct nvm_str){0}) : l->block_labels[to.index];
+  e->label_of[to.index] = label;
+  if (own) (void)VEC_PUSH(&l->function_arena, &e->pending, to);
+  return label;
+}
+
+static bool collect_cases(struct switch_lowering *s, const struct nvm_inst *i,
+                          struct edge_blocks *e, uint32_t *count) {
+  struct lower *l = s->l;
+  *count = (i->operand_count - 2) / 2;
+  s->cases = arena_alloc(&l->function_arena, (*count + 1) * sizeof *s->cases);
+  if (!l->edge_labels)
+    l->edge_labels = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof(uint32_t));
+  e->label_of = l->edge_labels;
+  if (!s->cases || !e->label_of) return false;
+  for (uint32_t k = 0; k < *count; k++) {
+    nvm_u128 value = 0;
+    const_is_int(l->module, inst_operand(l->f, i, 2 + 2 * k), &value);
+    struct nvm_block to = {value_index(inst_operand(l->f, i, 3 + 2 * k))};
+    s->cases[k] = (struct switch_case){{(uint64_t)value, (uint64_t)(value >> 64)},
+                                       target_label(l, e, to)};
+  }
+  struct nvm_block otherwise = {value_index(inst_operand(l->f, i, 1))};
+  s->default_label = target_label(l, e, otherwise);
+  if (*count) qsort(s->cases, *count, sizeof *s->cases, compare_cases);
+  return true;
+}
+
+/* The value with defined upper bits; an i1 becomes a 16-bit 0 or 1. */
+static void prepare_value(struct switch_lowering *s, struct nvm_value v) {
+  struct lower *l = s->l;
+  struct type_parts parts = lower_type(l, value_type(l->f, v));
+  s->wide = parts.count == 2;
+  s->part = *lower_part(l, parts, 0);
+  if (s->part.kind == PART_I1) {
+    s->value[0] = ptx_r(lower_pred_to_int(l, ptx_r(lower_reg(l, v, 0)), 16));
+    s->part = (struct part){.kind = PART_INT, .bits = 16, .container = 16};
+    return;
+  }
+  for (uint32_t k = 0; k < parts.count; k++) {
+    const struct part *p = lower_part(l, parts, k);
+    s->value[k] = lower_zext_part(l, ptx_r(lower_reg(l, v, k)), p, p->container);
+  }
+}
+
+void lower_switch(struct lower *l, const struct nvm_inst *i) {
+  struct switch_lowering s = {.l = l};
+  struct edge_blocks e = {0};
+  uint32_t count;
+  if (!collect_cases(&s, i, &e, &count)) return;
+  prepare_value(&s, inst_operand(l->f, i, 0));
+  emit_tree(&s, 0, count);
+  for (uint32_t k = 0; k < e.pending.count; k++) {
+    struct nvm_block to = e.pending.data[k];
+    ptx_add_label(l->pf, e.label_of[to.index]);
+    lower_edge_copies(l, i->block, to);
+    branch(l, l->block_labels[to.index]);
+  }
+  for (uint32_t k = 1; k < i->operand_count; k += 2)
+    e.label_of[value_index(inst_operand(l->f, i, k))] = 0;
+}

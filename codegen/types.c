@@ -1,0 +1,165 @@
+/* The parts of types: how an IR value is spread over PTX registers. Computed once per type of the
+ * module and kept by type index. */
+#include "codegen/lower.h"
+
+static bool is_pair_element(const struct type_table *t, struct nvm_type e) {
+  enum type_kind k = type_kind(t, e);
+  return k == TY_HALF || k == TY_BFLOAT || (k == TY_INT && type_info(t, e)->width == 16);
+}
+
+static enum part_kind pair_kind(enum type_kind element) {
+  return element == TY_HALF     ? PART_PAIR_HALF
+         : element == TY_BFLOAT ? PART_PAIR_BFLOAT
+                                : PART_PAIR_I16;
+}
+
+static bool push_part(struct lower *l, struct part p) { return VEC_PUSH(&l->arena, &l->parts, p); }
+
+static uint8_t int_container(uint32_t bits) {
+  return (uint8_t)(bits <= 16 ? 16 : bits <= 32 ? 32 : 64);
+}
+
+static bool push_int(struct lower *l, uint32_t bits, bool is_pointer, uint64_t offset) {
+  uint32_t at = (uint32_t)offset;
+  if (bits == 1) return push_part(l, (struct part){PART_I1, 1, 1, false, at});
+  if (bits <= 64)
+    return push_part(l, (struct part){PART_INT, (uint8_t)bits, int_container(bits), is_pointer, at});
+  return push_part(l, (struct part){PART_INT, 64, 64, false, at}) &&
+         push_part(l, (struct part){PART_INT, (uint8_t)(bits - 64), 64, false, at + 8});
+}
+
+static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset);
+
+static bool push_vector(struct lower *l, struct nvm_type type, uint64_t offset) {
+  const struct type_table *t = &l->module->types;
+  struct nvm_type element = type_info(t, type)->element;
+  uint64_t lanes = type_info(t, type)->count;
+  if (lanes % 2 == 0 && is_pair_element(t, element)) {
+    enum part_kind kind = pair_kind(type_kind(t, element));
+    for (uint64_t i = 0; i < lanes; i += 2)
+      if (!push_part(l, (struct part){(uint8_t)kind, 32, 32, false, (uint32_t)(offset + i * 2)}))
+        return false;
+    return true;
+  }
+  /* Lanes are packed by their bits, not by their stored bytes: <3 x i1> has its bits in one byte;
+   * memory.c looks after such vectors, whose part offsets then say nothing. */
+  uint64_t step = layout_bits(&l->module->layout, t, element) / 8;
+  for (uint64_t i = 0; i < lanes; i++)
+    if (!push_type(l, element, offset + i * step)) return false;
+  return true;
+}
+
+static bool push_array(struct lower *l, struct nvm_type type, uint64_t offset) {
+  const struct type_table *t = &l->module->types;
+  struct nvm_type element = type_info(t, type)->element;
+  uint64_t step = layout_alloc_size(&l->module->layout, t, element);
+  uint64_t count = type_info(t, type)->count;
+  if (step == 0) return true;
+  for (uint64_t i = 0; i < count; i++)
+    if (!push_type(l, element, offset + i * step)) return false;
+  return true;
+}
+
+static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset) {
+  if (l->parts.count - l->type_parts.data[0].first > MAX_PARTS || offset > UINT32_MAX) return false;
+  const struct type_table *t = &l->module->types;
+  const struct type_info *info = type_info(t, type);
+  switch ((enum type_kind)info->kind) {
+  case TY_INT: return push_int(l, info->width, false, offset);
+  case TY_PTR:
+    return push_int(l, layout_pointer_bits(&l->module->layout, info->width), true, offset);
+  case TY_HALF: return push_part(l, (struct part){PART_HALF, 16, 16, false, (uint32_t)offset});
+  case TY_BFLOAT: return push_part(l, (struct part){PART_BFLOAT, 16, 16, false, (uint32_t)offset});
+  case TY_FLOAT: return push_part(l, (struct part){PART_FLOAT, 32, 32, false, (uint32_t)offset});
+  case TY_DOUBLE: return push_part(l, (struct part){PART_DOUBLE, 64, 64, false, (uint32_t)offset});
+  case TY_VECTOR: return push_vector(l, type, offset);
+  case TY_ARRAY: return push_array(l, type, offset);
+  case TY_STRUCT:
+    for (uint32_t i = 0; i < info->count; i++) {
+      uint64_t at = layout_member_offset(&l->module->layout, t, type, i);
+      if (!push_type(l, type_member(t, type, i), offset + at)) return false;
+    }
+    return true;
+  case TY_NONE: case TY_VOID: case TY_LABEL: case TY_METADATA: case TY_TOKEN: case TY_FUNCTION:
+  case TY_KIND_COUNT: return true;
+  }
+  return true;
+}
+
+struct type_parts lower_type(struct lower *l, struct nvm_type type) {
+  const struct type_parts none = {0, 0};
+  uint32_t wanted = l->module->types.infos.count;
+  if (type.index >= l->type_parts.count) {
+    if (!VEC_RESERVE(&l->arena, &l->type_parts, wanted)) return none;
+    l->type_parts.count = wanted; /* new entries are zero: not computed */
+  }
+  struct type_parts known = l->type_parts.data[type.index];
+  if (known.count != 0) return known;
+  uint32_t first = l->parts.count;
+  l->type_parts.data[0].first = first; /* entry 0 is no type: where the running type began */
+  if (!push_type(l, type, 0)) {
+    l->parts.count = first;
+    lower_refuse(l, "a first-class value of more than 65536 scalars", "pass it through memory");
+    return none;
+  }
+  known = (struct type_parts){first, l->parts.count - first};
+  l->type_parts.data[type.index] = known;
+  return known;
+}
+
+struct type_parts lower_member_parts(struct lower *l, struct nvm_type type, uint64_t index) {
+  const struct type_table *t = &l->module->types;
+  struct type_parts whole = lower_type(l, type);
+  if (type_kind(t, type) != TY_STRUCT) {
+    uint32_t each = lower_type(l, type_element(t, type, index)).count;
+    return (struct type_parts){whole.first + (uint32_t)index * each, each};
+  }
+  uint32_t before = 0;
+  for (uint32_t i = 0; i < index; i++) before += lower_type(l, type_member(t, type, i)).count;
+  return (struct type_parts){whole.first + before,
+                             lower_type(l, type_member(t, type, (uint32_t)index)).count};
+}
+
+enum ptx_class part_class(const struct part *p) {
+  switch ((enum part_kind)p->kind) {
+  case PART_I1: return PTX_PRED;
+  case PART_HALF: case PART_BFLOAT: return PTX_B16;
+  case PART_FLOAT: return PTX_F32;
+  case PART_DOUBLE: return PTX_F64;
+  case PART_PAIR_I16: case PART_PAIR_HALF: case PART_PAIR_BFLOAT: return PTX_B32;
+  case PART_INT: break;
+  }
+  return p->container == 16 ? PTX_B16 : p->container == 32 ? PTX_B32 : PTX_B64;
+}
+
+uint16_t part_bits_mod(const struct part *p) {
+  switch (p->container) {
+  case 1: return PTX_MOD_PRED;
+  case 16: return PTX_MOD_B16;
+  case 32: return PTX_MOD_B32;
+  default: return PTX_MOD_B64;
+  }
+}
+
+uint16_t part_unsigned_mod(const struct part *p) {
+  return p->container == 16 ? PTX_MOD_U16 : p->container == 32 ? PTX_MOD_U32 : PTX_MOD_U64;
+}
+
+uint16_t part_signed_mod(const struct part *p) {
+  return p->container == 16 ? PTX_MOD_S16 : p->container == 32 ? PTX_MOD_S32 : PTX_MOD_S64;
+}
+
+uint16_t part_float_mod(const struct part *p) {
+  switch ((enum part_kind)p->kind) {
+  case PART_HALF: return PTX_MOD_F16;
+  case PART_BFLOAT: return PTX_MOD_BF16;
+  case PART_FLOAT: return PTX_MOD_F32;
+  case PART_DOUBLE: return PTX_MOD_F64;
+  case PART_PAIR_HALF: return PTX_MOD_F16X2;
+  case PART_PAIR_BFLOAT: return PTX_MOD_BF16X2;
+  case PART_I1: case PART_INT: case PART_PAIR_I16: break;
+  }
+  return PTX_MOD_NONE;
+}
+
+uint32_t part_store_bytes(const struct part *p) { return (p->bits + 7u) / 8u; }

@@ -1,0 +1,317 @@
+/* Operands: registers of results and arguments, immediates of constants, and the small conversions
+ * between register shapes that every other file needs. */
+#include "codegen/lower.h"
+
+/* --- emitting --------------------------------------------------------------------------------- */
+
+void emit0(struct lower *l, enum ptx_op op, const uint16_t *mods) {
+  ptx_add(l->pf, op, mods, NULL, 0);
+}
+void emit1(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand a) {
+  ptx_add(l->pf, op, mods, &a, 1);
+}
+void emit2(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
+           struct ptx_operand a) {
+  ptx_add(l->pf, op, mods, PTX_OPS(d, a));
+}
+void emit3(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
+           struct ptx_operand a, struct ptx_operand b) {
+  ptx_add(l->pf, op, mods, PTX_OPS(d, a, b));
+}
+void emit4(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
+           struct ptx_operand a, struct ptx_operand b, struct ptx_operand c) {
+  ptx_add(l->pf, op, mods, PTX_OPS(d, a, b, c));
+}
+
+void lower_refuse(struct lower *l, const char *what, const char *detail) {
+  struct diag_range range = {l->options->source, 0, 0};
+  if (l->f && l->inst.index < l->f->positions.count && l->inst.index != 0) {
+    range.begin = l->f->positions.data[l->inst.index];
+    range.end = range.begin + 1;
+  } else if (l->f) {
+    range = l->f->symbol.where;
+  }
+  struct diag *d = diag_report_s(l->sink, DIAG_CANNOT_LOWER, range, what, detail, NULL);
+  if (d && l->f) d->function = module_text(l->module, l->f->symbol.name);
+  l->refused = true;
+}
+
+/* --- registers -------------------------------------------------------------------------------- */
+
+struct ptx_reg lower_new_reg(struct lower *l, const struct part *p) {
+  return ptx_new_reg(l->pf, part_class(p));
+}
+
+/* Registers for all parts of a type; returns their index in l->regs. */
+static uint32_t new_regs(struct lower *l, struct nvm_type type) {
+  struct type_parts t = lower_type(l, type);
+  uint32_t first = l->regs.count;
+  for (uint32_t k = 0; k < t.count; k++)
+    if (!VEC_PUSH(&l->function_arena, &l->regs, lower_new_reg(l, lower_part(l, t, k)))) return 0;
+  return first;
+}
+
+static const struct ptx_reg *value_regs(struct lower *l, uint32_t *slot, struct nvm_type type) {
+  if (*slot == 0) *slot = new_regs(l, type);
+  return &l->regs.data[*slot];
+}
+
+const struct ptx_reg *lower_result(struct lower *l, struct nvm_inst_id i) {
+  return value_regs(l, &l->inst_regs[i.index], function_inst(l->f, i)->type);
+}
+
+void lower_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from) {
+  uint16_t mod = PTX_MOD_B64;
+  switch (ptx_reg_class(to)) {
+  case PTX_PRED: mod = PTX_MOD_PRED; break;
+  case PTX_B16: mod = PTX_MOD_B16; break;
+  case PTX_B32: mod = PTX_MOD_B32; break;
+  case PTX_F32: mod = PTX_MOD_F32; break;
+  case PTX_F64: mod = PTX_MOD_F64; break;
+  case PTX_B128: mod = PTX_MOD_B128; break;
+  case PTX_B64: case PTX_CLASS_COUNT: break;
+  }
+  emit2(l, PTX_MOV, PTX_MODS(mod), ptx_r(to), from);
+}
+
+/* --- constants -------------------------------------------------------------------------------- */
+
+/* The bits of part `k` of a constant, walked down from its type; symbols end the walk. */
+struct constant_part {
+  uint64_t bits;
+  struct nvm_value symbol; /* a global or function, or VALUE_NULL */
+};
+
+static struct constant_part constant_part(struct lower *l, struct nvm_value v, struct nvm_type type,
+                                          uint32_t k);
+
+static struct constant_part int_part(struct lower *l, struct nvm_value v, uint32_t k) {
+  nvm_u128 value = 0;
+  const_is_int(l->module, v, &value);
+  return (struct constant_part){(uint64_t)(value >> (k * 64)), VALUE_NULL};
+}
+
+/* Lanes 2k and 2k + 1 of a vector constant as one pair. */
+static struct constant_part pair_part(struct lower *l, struct nvm_value v, struct nvm_type type,
+                                      uint32_t k) {
+  struct nvm_type e = type_element(&l->module->types, type, 0);
+  uint64_t low = constant_part(l, const_element(l->module, v, 2 * (uint64_t)k), e, 0).bits;
+  uint64_t high = constant_part(l, const_element(l->module, v, 2 * (uint64_t)k + 1), e, 0).bits;
+  return (struct constant_part){(low & 0xffff) | (high & 0xffff) << 16, VALUE_NULL};
+}
+
+static struct constant_part aggregate_part(struct lower *l, struct nvm_value v,
+                                           struct nvm_type type, uint32_t k) {
+  const struct type_table *t = &l->module->types;
+  struct type_parts parts = lower_type(l, type);
+  enum part_kind kind = (enum part_kind)lower_part(l, parts, k)->kind;
+  if (type_is_vector(t, type) && kind >= PART_PAIR_I16) return pair_part(l, v, type, k);
+  uint64_t index = 0;
+  struct nvm_type e = type_element(t, type, 0);
+  if (type_kind(t, type) == TY_STRUCT) {
+    for (uint32_t n; (n = lower_type(l, e).count) <= k; k -= n) e = type_element(t, type, ++index);
+  } else {
+    uint32_t each = lower_type(l, e).count;
+    index = k / each;
+    k %= each;
+  }
+  return constant_part(l, const_element(l->module, v, index), e, k);
+}
+
+static struct constant_part constant_part(struct lower *l, struct nvm_value v, struct nvm_type type,
+                                          uint32_t k) {
+  if (value_kind(v) == VALUE_GLOBAL || value_kind(v) == VALUE_FUNCTION)
+    return (struct constant_part){0, v};
+  if (value_kind(v) != VALUE_CONST) return (struct constant_part){0, VALUE_NULL};
+  const struct constant_info *c = constant_info(&l->module->constants, v);
+  switch ((enum constant_kind)c->kind) {
+  case CONST_INT: return int_part(l, v, k);
+  case CONST_FLOAT: return (struct constant_part){c->bits, VALUE_NULL};
+  case CONST_AGGREGATE: case CONST_BYTES: return aggregate_part(l, v, type, k);
+  case CONST_EXPR:
+    lower_refuse(l, "a constant expression at this place", "it has no instruction form");
+    break;
+  case CONST_NONE: case CONST_NULL: case CONST_ZERO: case CONST_UNDEF: case CONST_POISON:
+  case CONST_ASM: case CONST_METADATA: case CONST_NONE_TOKEN: break;
+  }
+  return (struct constant_part){0, VALUE_NULL};
+}
+
+static int64_t sign_extend(uint64_t bits, uint32_t width) {
+  return width >= 64 ? (int64_t)bits : (int64_t)(bits << (64 - width)) >> (64 - width);
+}
+
+/* The address of a symbol as its pointer type has it: variables of address space 0 are placed in
+ * .global, so that their generic address is made by cvta. */
+static struct ptx_reg symbol_address(struct lower *l, struct nvm_value symbol) {
+  struct nvm_type type = module_value_type(l->module, symbol);
+  struct type_parts parts = lower_type(l, type);
+  uint16_t width = part_unsigned_mod(lower_part(l, parts, 0));
+  struct ptx_reg r = lower_new_reg(l, lower_part(l, parts, 0));
+  emit2(l, PTX_MOV, PTX_MODS(width), ptx_r(r), ptx_symbol(lower_symbol_name(l, symbol), 0));
+  bool is_generic = type_info(&l->module->types, type)->width == 0;
+  if (value_kind(symbol) == VALUE_FUNCTION || !is_generic) return r;
+  struct ptx_reg generic = lower_new_reg(l, lower_part(l, parts, 0));
+  uint16_t space = global_space(module_global(l->module, symbol));
+  emit2(l, PTX_CVTA, PTX_MODS(space, width), ptx_r(generic), ptx_r(r));
+  return generic;
+}
+
+/* An operand that may be an immediate of any class (to be moved into a register if need be). */
+static struct ptx_operand constant_operand(struct lower *l, struct nvm_value v, uint32_t k) {
+  struct nvm_type type = value_type(l->f, v);
+  struct constant_part c = constant_part(l, v, type, k);
+  if (!value_is_none(c.symbol)) return ptx_r(symbol_address(l, c.symbol));
+  struct type_parts parts = lower_type(l, type);
+  if (k >= parts.count) return ptx_i(0);
+  const struct part *p = lower_part(l, parts, k);
+  switch ((enum part_kind)p->kind) {
+  case PART_FLOAT: return ptx_f32((uint32_t)c.bits);
+  case PART_DOUBLE: return ptx_f64(c.bits);
+  case PART_INT: return ptx_i(sign_extend(c.bits, p->bits));
+  case PART_I1: return ptx_i(c.bits & 1);
+  case PART_HALF: case PART_BFLOAT: return ptx_i((int64_t)(c.bits & 0xffff));
+  case PART_PAIR_I16: case PART_PAIR_HALF: case PART_PAIR_BFLOAT: break;
+  }
+  return ptx_i(sign_extend(c.bits, 32));
+}
+
+static bool is_local_value(struct nvm_value v) {
+  return value_kind(v) == VALUE_INST || value_kind(v) == VALUE_ARG;
+}
+
+static struct ptx_reg local_reg(struct lower *l, struct nvm_value v, uint32_t k) {
+  uint32_t index = value_index(v);
+  if (value_kind(v) == VALUE_INST) return lower_result(l, (struct nvm_inst_id){index})[k];
+  return value_regs(l, &l->arg_regs[index], function_arg_type(l->f, index))[k];
+}
+
+struct ptx_reg lower_reg(struct lower *l, struct nvm_value v, uint32_t k) {
+  if (is_local_value(v)) return local_reg(l, v, k);
+  struct ptx_operand o = constant_operand(l, v, k);
+  if (o.kind == PTX_OPERAND_REG) return o.reg;
+  struct type_parts parts = lower_type(l, value_type(l->f, v));
+  if (k >= parts.count) return ptx_new_reg(l->pf, PTX_B32); /* an earlier error; keep going */
+  const struct part *p = lower_part(l, parts, k);
+  struct ptx_reg r = lower_new_reg(l, p);
+  if (p->kind == PART_I1) { /* mov.pred takes no immediate on older PTX; setp does everywhere */
+    emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_S32), ptx_r(r), ptx_i(o.imm), ptx_i(0));
+    return r;
+  }
+  lower_copy(l, r, o);
+  return r;
+}
+
+struct ptx_operand lower_operand(struct lower *l, struct nvm_value v, uint32_t k) {
+  if (is_local_value(v)) return ptx_r(local_reg(l, v, k));
+  struct type_parts parts = lower_type(l, value_type(l->f, v));
+  if (k < parts.count) {
+    const struct part *p = lower_part(l, parts, k);
+    if (p->kind == PART_INT || p->kind == PART_FLOAT || p->kind == PART_DOUBLE)
+      return constant_operand(l, v, k);
+  }
+  return ptx_r(lower_reg(l, v, k));
+}
+
+/* --- extension and packing -------------------------------------------------------------------- */
+
+static uint16_t unsigned_of(uint32_t bits) {
+  return bits == 16 ? PTX_MOD_U16 : bits == 32 ? PTX_MOD_U32 : PTX_MOD_U64;
+}
+static uint16_t signed_of(uint32_t bits) {
+  return bits == 16 ? PTX_MOD_S16 : bits == 32 ? PTX_MOD_S32 : PTX_MOD_S64;
+}
+static uint16_t bits_of(uint32_t bits) {
+  return bits == 16 ? PTX_MOD_B16 : bits == 32 ? PTX_MOD_B32 : PTX_MOD_B64;
+}
+static enum ptx_class class_of(uint32_t bits) {
+  return bits == 16 ? PTX_B16 : bits == 32 ? PTX_B32 : PTX_B64;
+}
+
+static uint64_t low_mask(uint32_t bits) { return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1; }
+
+static struct ptx_operand extend_immediate(int64_t value, uint32_t bits, bool is_signed) {
+  uint64_t low = (uint64_t)value & low_mask(bits);
+  return ptx_i(is_signed ? sign_extend(low, bits) : (int64_t)low);
+}
+
+struct ptx_operand lower_zext_part(struct lower *l, struct ptx_operand v, const struct part *p,
+                                   uint32_t bits) {
+  if (v.kind == PTX_OPERAND_INT) return extend_immediate(v.imm, p->bits, false);
+  uint32_t from = p->container;
+  if (p->bits < from) {
+    struct ptx_reg masked = lower_temp(l, class_of(from));
+    emit3(l, PTX_AND, PTX_MODS(bits_of(from)), ptx_r(masked), v, ptx_i((int64_t)low_mask(p->bits)));
+    v = ptx_r(masked);
+  }
+  if (bits <= from) return v;
+  struct ptx_reg wide = lower_temp(l, class_of(bits));
+  emit2(l, PTX_CVT, PTX_MODS(unsigned_of(bits), unsigned_of(from)), ptx_r(wide), v);
+  return ptx_r(wide);
+}
+
+/* Sign-extends within the container: cvt has .s8 and .s16; other widths shift up and down. */
+static struct ptx_operand sext_in_container(struct lower *l, struct ptx_operand v,
+                                            const struct part *p) {
+  uint32_t c = p->container;
+  struct ptx_reg r = lower_temp(l, class_of(c));
+  if (p->bits == 8) {
+    emit2(l, PTX_CVT, PTX_MODS(signed_of(c), PTX_MOD_S8), ptx_r(r), v);
+    return ptx_r(r);
+  }
+  struct ptx_reg up = lower_temp(l, class_of(c));
+  struct ptx_operand distance = ptx_i((int64_t)(c - p->bits));
+  emit3(l, PTX_SHL, PTX_MODS(bits_of(c)), ptx_r(up), v, distance);
+  emit3(l, PTX_SHR, PTX_MODS(signed_of(c)), ptx_r(r), ptx_r(up), distance);
+  return ptx_r(r);
+}
+
+struct ptx_operand lower_sext_part(struct lower *l, struct ptx_operand v, const struct part *p,
+                                   uint32_t bits) {
+  if (v.kind == PTX_OPERAND_INT) return extend_immediate(v.imm, p->bits, true);
+  uint32_t from = p->container;
+  if (p->bits < from) v = sext_in_container(l, v, p);
+  if (bits <= from) return v;
+  struct ptx_reg wide = lower_temp(l, class_of(bits));
+  emit2(l, PTX_CVT, PTX_MODS(signed_of(bits), signed_of(from)), ptx_r(wide), v);
+  return ptx_r(wide);
+}
+
+struct ptx_reg lower_pred_to_int(struct lower *l, struct ptx_operand pred, uint32_t bits) {
+  struct ptx_reg r = lower_temp(l, class_of(bits));
+  emit4(l, PTX_SELP, PTX_MODS(unsigned_of(bits)), ptx_r(r), ptx_i(1), ptx_i(0), pred);
+  return r;
+}
+
+struct ptx_reg lower_int_to_pred(struct lower *l, struct ptx_operand value, uint32_t bits) {
+  struct ptx_reg p = lower_temp(l, PTX_PRED);
+  if (value.kind == PTX_OPERAND_INT) {
+    emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_S32), ptx_r(p), ptx_i(value.imm & 1), ptx_i(0));
+    return p;
+  }
+  struct ptx_reg low = lower_temp(l, class_of(bits));
+  emit3(l, PTX_AND, PTX_MODS(bits_of(bits)), ptx_r(low), value, ptx_i(1));
+  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, bits_of(bits)), ptx_r(p), ptx_r(low), ptx_i(0));
+  return p;
+}
+
+struct ptx_reg lower_pack_pair(struct lower *l, struct ptx_operand low, struct ptx_operand high) {
+  struct ptx_reg r = lower_temp(l, PTX_B32);
+  struct ptx_operand lanes[2] = {low, high};
+  for (int k = 0; k < 2; k++) { /* the elements of a packing mov must be registers */
+    if (lanes[k].kind == PTX_OPERAND_REG) continue;
+    struct ptx_reg lane = lower_temp(l, PTX_B16);
+    lower_copy(l, lane, lanes[k]);
+    lanes[k] = ptx_r(lane);
+  }
+  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B32), ptx_r(r), ptx_group(l->pf, PTX_OPERAND_VECTOR, lanes, 2));
+  return r;
+}
+
+void lower_unpack_pair(struct lower *l, struct ptx_operand pair, struct ptx_reg *low,
+                       struct ptx_reg *high) {
+  *low = lower_temp(l, PTX_B16);
+  *high = lower_temp(l, PTX_B16);
+  struct ptx_operand lanes[2] = {ptx_r(*low), ptx_r(*high)};
+  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B32), ptx_group(l->pf, PTX_OPERAND_VECTOR, lanes, 2), pair);
+}

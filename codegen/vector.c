@@ -1,0 +1,233 @@
+/* Vectors and aggregates: their lanes and members as registers. Nothing here computes; it moves. */
+#include "codegen/lower.h"
+
+static bool is_pair(const struct part *p) { return p->kind >= PART_PAIR_I16; }
+
+static uint64_t lane_count(struct lower *l, struct nvm_type type) {
+  const struct type_table *t = &l->module->types;
+  return type_is_vector(t, type) ? type_info(t, type)->count : 1;
+}
+
+static struct lanes lanes_of(struct lower *l, struct nvm_type type) {
+  struct nvm_type scalar = type_scalar(&l->module->types, type);
+  struct lanes r = {.scalar = scalar, .parts_each = lower_type(l, scalar).count};
+  uint64_t count = lane_count(l, type);
+  if (lower_type(l, type).count == 0) count = 0; /* refused before */
+  r.at = arena_alloc(&l->function_arena, count * r.parts_each * sizeof *r.at);
+  r.count = r.at ? (uint32_t)count : 0;
+  return r;
+}
+
+/* Whether the parts of a type are packed pairs. */
+static bool is_packed(struct lower *l, struct nvm_type type) {
+  struct type_parts parts = lower_type(l, type);
+  return parts.count != 0 && type_is_vector(&l->module->types, type) &&
+         is_pair(lower_part(l, parts, 0));
+}
+
+struct lanes lower_split(struct lower *l, struct nvm_value v) {
+  struct nvm_type type = value_type(l->f, v);
+  struct lanes r = lanes_of(l, type);
+  if (!is_packed(l, type)) {
+    for (uint32_t k = 0; k < r.count * r.parts_each; k++) r.at[k] = lower_operand(l, v, k);
+    return r;
+  }
+  for (uint32_t k = 0; k + 1 < r.count; k += 2) {
+    struct ptx_reg low, high;
+    lower_unpack_pair(l, lower_operand(l, v, k / 2), &low, &high);
+    r.at[k] = ptx_r(low);
+    r.at[k + 1] = ptx_r(high);
+  }
+  return r;
+}
+
+struct lanes lower_lane_targets(struct lower *l, struct nvm_type type, const struct ptx_reg *to) {
+  struct lanes r = lanes_of(l, type);
+  bool packed = is_packed(l, type);
+  for (uint32_t k = 0; k < r.count * r.parts_each; k++)
+    r.at[k] = ptx_r(packed ? lower_temp(l, PTX_B16) : to[k]);
+  return r;
+}
+
+void lower_join(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
+                struct lanes from) {
+  if (is_packed(l, type)) {
+    for (uint32_t k = 0; k + 1 < from.count; k += 2)
+      lower_copy(l, to[k / 2], ptx_r(lower_pack_pair(l, from.at[k], from.at[k + 1])));
+    return;
+  }
+  for (uint32_t k = 0; k < from.count * from.parts_each; k++) {
+    bool in_place = from.at[k].kind == PTX_OPERAND_REG && from.at[k].reg.bits == to[k].bits;
+    if (!in_place) lower_copy(l, to[k], from.at[k]);
+  }
+}
+
+/* --- moves of whole values -------------------------------------------------------------------- */
+
+static void copy_parts(struct lower *l, const struct ptx_reg *to, struct nvm_value v, uint32_t first,
+                       uint32_t count) {
+  for (uint32_t k = 0; k < count; k++) lower_copy(l, to[k], lower_operand(l, v, first + k));
+}
+
+static void select_part(struct lower *l, const struct part *p, struct ptx_reg to,
+                        struct ptx_operand condition, struct ptx_operand a, struct ptx_operand b) {
+  if (p->kind == PART_I1) { /* selp has no .pred */
+    struct ptx_reg x = lower_pred_to_int(l, a, 32), y = lower_pred_to_int(l, b, 32);
+    struct ptx_reg r = lower_temp(l, PTX_B32);
+    emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B32), ptx_r(r), ptx_r(x), ptx_r(y), condition);
+    emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B32), ptx_r(to), ptx_r(r), ptx_i(0));
+    return;
+  }
+  bool full_float = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
+  uint16_t type = full_float ? part_float_mod(p) : part_bits_mod(p);
+  emit4(l, PTX_SELP, PTX_MODS(type), ptx_r(to), a, b, condition);
+}
+
+/* A vector condition chooses lane by lane, a scalar one the whole value. */
+void lower_select(struct lower *l, const struct nvm_inst *i) {
+  struct nvm_value c = inst_operand(l->f, i, 0), a = inst_operand(l->f, i, 1);
+  struct nvm_value b = inst_operand(l->f, i, 2);
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  if (type_is_vector(&l->module->types, value_type(l->f, c))) {
+    struct lanes x = lower_split(l, a), y = lower_split(l, b);
+    struct lanes z = lower_lane_targets(l, i->type, to);
+    struct type_parts each = lower_type(l, x.scalar);
+    for (uint32_t k = 0; k < z.count * z.parts_each; k++)
+      select_part(l, lower_part(l, each, k % z.parts_each), z.at[k].reg,
+                  ptx_r(lower_reg(l, c, k / z.parts_each)), x.at[k], y.at[k]);
+    lower_join(l, i->type, to, z);
+    return;
+  }
+  struct ptx_operand condition = ptx_r(lower_reg(l, c, 0));
+  struct type_parts parts = lower_type(l, i->type);
+  for (uint32_t k = 0; k < parts.count; k++) {
+    struct ptx_operand x = lower_operand(l, a, k), y = lower_operand(l, b, k);
+    select_part(l, lower_part(l, parts, k), to[k], condition, x, y);
+  }
+}
+
+/* Registers hold some bits whatever the value was: that is a frozen value. */
+void lower_freeze(struct lower *l, const struct nvm_inst *i) {
+  copy_parts(l, lower_result(l, l->inst), inst_operand(l->f, i, 0), 0,
+             lower_type(l, i->type).count);
+}
+
+/* --- members of aggregates -------------------------------------------------------------------- */
+
+/* The parts that the path of constant indices from operand `k` on leads to, as first and count
+ * relative to the whole; *type becomes the member's type. */
+static struct type_parts walk_path(struct lower *l, const struct nvm_inst *i, uint32_t k,
+                                   struct nvm_type *type) {
+  uint32_t first = 0;
+  for (; k < i->operand_count; k++) {
+    nvm_u128 index = 0;
+    const_is_int(l->module, inst_operand(l->f, i, k), &index);
+    struct type_parts whole = lower_type(l, *type);
+    struct type_parts member = lower_member_parts(l, *type, (uint64_t)index);
+    first += member.first - whole.first;
+    *type = type_element(&l->module->types, *type, (uint64_t)index);
+  }
+  return (struct type_parts){first, lower_type(l, *type).count};
+}
+
+void lower_extractvalue(struct lower *l, const struct nvm_inst *i) {
+  struct nvm_value whole = inst_operand(l->f, i, 0);
+  struct nvm_type type = value_type(l->f, whole);
+  struct type_parts member = walk_path(l, i, 1, &type);
+  copy_parts(l, lower_result(l, l->inst), whole, member.first, member.count);
+}
+
+void lower_insertvalue(struct lower *l, const struct nvm_inst *i) {
+  struct nvm_value whole = inst_operand(l->f, i, 0), member = inst_operand(l->f, i, 1);
+  struct nvm_type type = i->type;
+  struct type_parts at = walk_path(l, i, 2, &type);
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  uint32_t count = lower_type(l, i->type).count;
+  bool undefined = value_kind(whole) == VALUE_CONST && const_is_undef_or_poison(l->module, whole);
+  for (uint32_t k = 0; k < count && !undefined; k++)
+    if (k < at.first || k >= at.first + at.count) lower_copy(l, to[k], lower_operand(l, whole, k));
+  copy_parts(l, to + at.first, member, 0, at.count);
+}
+
+/* --- lanes by index --------------------------------------------------------------------------- */
+
+static bool constant_index(struct lower *l, struct nvm_value v, uint64_t *index) {
+  nvm_u128 value;
+  if (!const_is_int(l->module, v, &value)) return false;
+  *index = (uint64_t)value;
+  return true;
+}
+
+/* lane == index for an index known only at run time. */
+static struct ptx_reg lane_is(struct lower *l, struct nvm_value index, uint32_t lane) {
+  struct part p = *lower_part(l, lower_type(l, value_type(l->f, index)), 0);
+  struct ptx_reg hit = lower_temp(l, PTX_PRED);
+  lower_icmp_part(l, ICMP_EQ, &p, hit, lower_operand(l, index, 0), ptx_i(lane));
+  return hit;
+}
+
+static void select_lane(struct lower *l, struct lanes v, uint32_t lane, struct ptx_reg hit,
+                        const struct ptx_reg *to) {
+  struct type_parts each = lower_type(l, v.scalar);
+  for (uint32_t j = 0; j < v.parts_each; j++)
+    select_part(l, lower_part(l, each, j), to[j], ptx_r(hit), v.at[lane * v.parts_each + j],
+                ptx_r(to[j]));
+}
+
+/* An index beyond the lanes is poison: any lane will do. */
+void lower_extractelement(struct lower *l, const struct nvm_inst *i) {
+  struct lanes v = lower_split(l, inst_operand(l->f, i, 0));
+  struct nvm_value index = inst_operand(l->f, i, 1);
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  if (v.count == 0) return;
+  uint64_t lane = 0;
+  bool known = constant_index(l, index, &lane);
+  if (lane >= v.count) lane = 0;
+  for (uint32_t j = 0; j < v.parts_each; j++) lower_copy(l, to[j], v.at[lane * v.parts_each + j]);
+  for (uint32_t k = 1; k < v.count && !known; k++) select_lane(l, v, k, lane_is(l, index, k), to);
+}
+
+void lower_insertelement(struct lower *l, const struct nvm_inst *i) {
+  struct lanes v = lower_split(l, inst_operand(l->f, i, 0));
+  struct lanes e = lower_split(l, inst_operand(l->f, i, 1));
+  struct nvm_value index = inst_operand(l->f, i, 2);
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  struct type_parts each = lower_type(l, v.scalar);
+  uint64_t lane = 0;
+  bool known = constant_index(l, index, &lane);
+  for (uint32_t k = 0; k < v.count; k++) {
+    if (known && k != lane) continue;
+    struct ptx_reg hit = {0};
+    if (!known) hit = lane_is(l, index, k);
+    for (uint32_t j = 0; j < v.parts_each; j++) {
+      struct ptx_operand *slot = &v.at[k * v.parts_each + j];
+      if (known) {
+        *slot = e.at[j];
+        continue;
+      }
+      struct ptx_reg r = lower_new_reg(l, lower_part(l, each, j));
+      select_part(l, lower_part(l, each, j), r, ptx_r(hit), e.at[j], *slot);
+      *slot = ptx_r(r);
+    }
+  }
+  lower_join(l, i->type, to, v);
+}
+
+void lower_shufflevector(struct lower *l, const struct nvm_inst *i) {
+  struct lanes a = lower_split(l, inst_operand(l->f, i, 0));
+  struct lanes b = lower_split(l, inst_operand(l->f, i, 1));
+  struct nvm_value mask = inst_operand(l->f, i, 2);
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  struct lanes r = lower_lane_targets(l, i->type, to);
+  for (uint32_t k = 0; k < r.count; k++) {
+    uint64_t from = 0;
+    if (!constant_index(l, const_element(l->module, mask, k), &from)) from = 0; /* undefined */
+    for (uint32_t j = 0; j < r.parts_each; j++) {
+      const struct lanes *source = from < a.count ? &a : &b;
+      uint64_t lane = from < a.count ? from : from - a.count;
+      if (lane < source->count)
+        r.at[k * r.parts_each + j] = source->at[lane * r.parts_each + j];
+    }
+  }
+  lower_join(l, i->type, to, r);
+}
