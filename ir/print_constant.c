@@ -124,10 +124,10 @@ static void print_int(struct printer *p, struct nvm_value v, const struct consta
 }
 
 static void print_float(struct printer *p, const struct constant_info *c) {
-  enum float_print_format format = FLOAT_PRINT_DOUBLE;
-  if (type_equal(c->type, TYPE_HALF)) format = FLOAT_PRINT_HALF;
-  if (type_equal(c->type, TYPE_BFLOAT)) format = FLOAT_PRINT_BFLOAT;
-  if (type_equal(c->type, TYPE_FLOAT)) format = FLOAT_PRINT_SINGLE;
+  enum float_format format = FLOAT_DOUBLE;
+  if (type_equal(c->type, TYPE_HALF)) format = FLOAT_HALF;
+  if (type_equal(c->type, TYPE_BFLOAT)) format = FLOAT_BFLOAT;
+  if (type_equal(c->type, TYPE_FLOAT)) format = FLOAT_SINGLE;
   float_print_constant(p->out, format, c->bits);
 }
 

@@ -84,18 +84,6 @@ static int big_compare_sum(const struct big *a, const struct big *b, const struc
   return big_compare(b, &rest);
 }
 
-struct float_shape {
-  int mantissa_bits; /* without the hidden one */
-  int exponent_bits;
-};
-
-static const struct float_shape shapes[] = {
-    [FLOAT_PRINT_HALF] = {10, 5},
-    [FLOAT_PRINT_BFLOAT] = {7, 8},
-    [FLOAT_PRINT_SINGLE] = {23, 8},
-    [FLOAT_PRINT_DOUBLE] = {52, 11},
-};
-
 /* A number taken apart; for finite ones the value is mantissa * 2^exponent. */
 struct float_parts {
   uint64_t mantissa;
@@ -104,17 +92,17 @@ struct float_parts {
   bool uneven_gap;        /* the gap below is half of the gap above */
 };
 
-static struct float_parts float_split(enum float_print_format format, uint64_t bits) {
-  struct float_shape s = shapes[format];
+static struct float_parts float_split(enum float_format format, uint64_t bits) {
+  struct float_shape s = float_shapes[format];
   int top = (1 << s.exponent_bits) - 1;
-  int biased = (int)(bits >> s.mantissa_bits) & top;
-  struct float_parts p = {.mantissa = bits & ((UINT64_C(1) << s.mantissa_bits) - 1),
-                          .negative = bits >> (s.mantissa_bits + s.exponent_bits) & 1,
+  int biased = (int)(bits >> s.fraction_bits) & top;
+  struct float_parts p = {.mantissa = bits & ((UINT64_C(1) << s.fraction_bits) - 1),
+                          .negative = bits >> (s.fraction_bits + s.exponent_bits) & 1,
                           .special = biased == top};
   if (p.special) return p;
   p.uneven_gap = p.mantissa == 0 && biased > 1;
-  if (biased > 0) p.mantissa |= UINT64_C(1) << s.mantissa_bits;
-  p.exponent = (biased > 0 ? biased : 1) - top / 2 - s.mantissa_bits;
+  if (biased > 0) p.mantissa |= UINT64_C(1) << s.fraction_bits;
+  p.exponent = (biased > 0 ? biased : 1) - top / 2 - s.fraction_bits;
   return p;
 }
 
@@ -280,7 +268,7 @@ static bool write_sign_and_special(struct textbuf *out, struct float_parts p) {
 
 enum { PLAIN_MIN_EXPONENT = -5, PLAIN_MAX_EXPONENT = 15 };
 
-void float_print_shortest(struct textbuf *out, enum float_print_format format, uint64_t bits) {
+void float_print_shortest(struct textbuf *out, enum float_format format, uint64_t bits) {
   struct float_parts p = float_split(format, bits);
   if (write_sign_and_special(out, p)) return;
   if (p.mantissa == 0) {
@@ -292,7 +280,7 @@ void float_print_shortest(struct textbuf *out, enum float_print_format format, u
   else write_scientific(out, &d, d.count - 1);
 }
 
-void float_print_scientific(struct textbuf *out, enum float_print_format format, uint64_t bits,
+void float_print_scientific(struct textbuf *out, enum float_format format, uint64_t bits,
                             int decimals) {
   assert(decimals >= 0 && decimals < FLOAT_PRINT_MAX_DIGITS);
   struct float_parts p = float_split(format, bits);
@@ -302,11 +290,12 @@ void float_print_scientific(struct textbuf *out, enum float_print_format format,
   write_scientific(out, &d, decimals);
 }
 
-uint64_t float_print_widen(enum float_print_format format, uint64_t bits) {
-  if (format == FLOAT_PRINT_DOUBLE) return bits;
+uint64_t float_print_widen(enum float_format format, uint64_t bits) {
+  if (format == FLOAT_DOUBLE) return bits;
   struct float_parts p = float_split(format, bits);
   uint64_t sign = (uint64_t)p.negative << 63;
-  if (p.special) return sign | UINT64_C(0x7FF) << 52 | p.mantissa << (52 - shapes[format].mantissa_bits);
+  if (p.special)
+    return sign | UINT64_C(0x7FF) << 52 | p.mantissa << (52 - float_shapes[format].fraction_bits);
   if (p.mantissa == 0) return sign;
   int length = bit_length(p.mantissa);
   uint64_t fraction = p.mantissa << (53 - length) & ((UINT64_C(1) << 52) - 1);
@@ -338,14 +327,14 @@ static bool decimal_easy(struct float_parts p, struct decimal *d) {
   return true;
 }
 
-void float_print_constant(struct textbuf *out, enum float_print_format format, uint64_t bits) {
-  if (format == FLOAT_PRINT_HALF || format == FLOAT_PRINT_BFLOAT) {
-    textbuf_puts(out, format == FLOAT_PRINT_HALF ? "0xH" : "0xR");
+void float_print_constant(struct textbuf *out, enum float_format format, uint64_t bits) {
+  if (format == FLOAT_HALF || format == FLOAT_BFLOAT) {
+    textbuf_puts(out, format == FLOAT_HALF ? "0xH" : "0xR");
     textbuf_hex(out, bits, 4, true);
     return;
   }
   uint64_t wide = float_print_widen(format, bits);
-  struct float_parts p = float_split(FLOAT_PRINT_DOUBLE, wide);
+  struct float_parts p = float_split(FLOAT_DOUBLE, wide);
   struct decimal d = {.digits = "0", .count = 1, .reads_back = true};
   if (p.special) d.reads_back = false;
   else if (p.mantissa != 0 && !decimal_easy(p, &d)) d = decimal_fixed(p, CONSTANT_DIGITS);
