@@ -67,7 +67,8 @@ void print_group_reference(struct printer *p, struct nvm_attrset set) {
 
 void print_groups(struct printer *p) {
   for (uint32_t i = 0; i < p->groups.count; i++) {
-    print_word(p, i == 0 ? "\nattributes #" : "attributes #");
+    if (i == 0) print_gap(p);
+    print_word(p, "attributes #");
     print_number(p, i);
     print_word(p, " = { ");
     print_set(p, (struct nvm_attrset){p->groups.data[i]}, true);

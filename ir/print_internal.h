@@ -15,6 +15,7 @@ struct printer {
   const struct nvm_module *m;
   const struct nvm_function *f; /* whose values local handles mean; NULL between functions */
   struct textbuf *out;
+  size_t begin; /* of the text in `out` */
   struct arena scratch;
   struct nvm_text *types;      /* by type: its text once it was needed, else bytes is NULL */
   uint32_t *global_numbers;    /* by global; only read for those without a name */
@@ -87,6 +88,10 @@ void print_groups(struct printer *p);
 static inline void print_char(struct printer *p, char c) { textbuf_char(p->out, c); }
 static inline void print_word(struct printer *p, const char *word) { textbuf_puts(p->out, word); }
 static inline void print_number(struct printer *p, uint64_t n) { textbuf_unsigned(p->out, n); }
+/* The empty line between parts of the text. */
+static inline void print_gap(struct printer *p) {
+  if (p->out->length > p->begin) print_char(p, '\n');
+}
 /* `word"text"` with the text escaped. */
 void print_quoted(struct printer *p, const char *word, struct nvm_str text);
 

@@ -193,7 +193,7 @@ void print_attachments(struct printer *p, const char *separator, struct nvm_meta
 
 void print_named_metadata(struct printer *p) {
   const struct meta_table *t = &p->m->metadata;
-  if (t->named.count) print_char(p, '\n');
+  if (t->named.count) print_gap(p);
   for (uint32_t i = 0; i < t->named.count; i++) {
     const struct named_metadata *n = &t->named.data[i];
     print_meta_name(p, n->name);
@@ -207,7 +207,7 @@ void print_named_metadata(struct printer *p) {
 }
 
 void print_numbered_metadata(struct printer *p) {
-  if (p->nodes.count) print_char(p, '\n');
+  if (p->nodes.count) print_gap(p);
   for (uint32_t i = 0; i < p->nodes.count; i++) {
     const struct meta_node *n = &p->m->metadata.nodes.data[p->nodes.data[i]];
     if (!n->defined) continue;

@@ -37,7 +37,7 @@ static void number_symbols(struct printer *p) {
 
 /* False when out of memory. printer_end is due in either case. */
 static bool printer_begin(struct printer *p, const struct nvm_module *m, struct textbuf *out) {
-  *p = (struct printer){.m = m, .out = out};
+  *p = (struct printer){.m = m, .out = out, .begin = out->length};
   arena_init(&p->scratch, m->arena.allocator);
   p->types = arena_alloc(&p->scratch, (size_t)m->types.infos.count * sizeof *p->types);
   p->global_numbers = new_table(p, m->globals.count);
@@ -324,7 +324,8 @@ static void print_heading(struct printer *p) {
     print_char(p, '\n');
   }
   for (uint32_t i = 0; i < m->module_asm.count; i++) {
-    print_quoted(p, i == 0 ? "\nmodule asm " : "module asm ", m->module_asm.data[i]);
+    if (i == 0) print_gap(p);
+    print_quoted(p, "module asm ", m->module_asm.data[i]);
     print_char(p, '\n');
   }
 }
@@ -349,7 +350,7 @@ static void print_struct_body(struct printer *p, struct nvm_type ty) {
 static void print_named_types(struct printer *p) {
   for (uint32_t i = 0; i < p->m->types.named.count; i++) {
     struct nvm_type ty = p->m->types.named.data[i];
-    if (i == 0) print_char(p, '\n');
+    if (i == 0) print_gap(p);
     print_type(p, ty);
     print_word(p, " = type ");
     print_struct_body(p, ty);
@@ -359,7 +360,8 @@ static void print_named_types(struct printer *p) {
 
 static void print_comdats(struct printer *p) {
   for (uint32_t i = 0; i < p->m->comdats.count; i++) {
-    print_word(p, "\n$");
+    print_gap(p);
+    print_char(p, '$');
     print_name(p, p->m->comdats.data[i].name);
     print_word(p, " = comdat ");
     textbuf_text(p->out, module_text(p->m, p->m->comdats.data[i].kind));
@@ -372,7 +374,7 @@ static void print_symbols(struct printer *p, enum symbol_group group) {
   for (uint32_t i = 0; i < p->m->symbol_order.count; i++) {
     struct nvm_value v = p->m->symbol_order.data[i];
     if (group_of(p->m, v) != group) continue;
-    if (first || group == GROUP_FUNCTIONS) print_char(p, '\n');
+    if (first || group == GROUP_FUNCTIONS) print_gap(p);
     first = false;
     if (group == GROUP_FUNCTIONS) print_one_function(p, v);
     else print_global(p, v);
