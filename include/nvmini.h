@@ -98,8 +98,9 @@ NVMINI_API void nvmini_on_diagnostic(struct nvmini_context *context, nvmini_repo
 NVMINI_API enum nvmini_status nvmini_set_option(struct nvmini_context *context,
                                                 const char *option);
 
-/* Reads a module. On NVMINI_OK *module is the caller's to release; otherwise it is NULL. `text` and
- * `name` are borrowed until then; `name` is for messages. */
+/* Reads a module of `length` bytes; text[length] must be a NUL, as it is behind a C string. On
+ * NVMINI_OK *module is the caller's to release; otherwise it is NULL. `text` and `name` are
+ * borrowed until then; `name` is for messages. */
 NVMINI_API enum nvmini_status nvmini_parse(struct nvmini_context *context, const char *text,
                                            size_t length, const char *name,
                                            struct nvmini_module **module);

@@ -1,0 +1,44 @@
+/* Fuzzes the whole compile, for a CPU and options that the length of the input chooses: it ends
+ * with PTX or with located errors, never otherwise, and twice with the same bytes. */
+#include "nvmini.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEMORY_LIMIT = 512 << 20 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const choices[][3] = {
+    {"--cpu=sm_90a", "--fma-level=2", "--prec-div=2"},
+    {"--cpu=sm_75", "--ftz", "--prec-div=0"},
+    {"--cpu=sm_100a", "--fma-level=0", "--prec-sqrt=0"},
+    {"--cpu=sm_52", "--fma-level=1", "--features=+sharedmem32bitptr"},
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  char *text = malloc(size + 1);
+  struct nvmini_context *c = nvmini_create(NULL, MEMORY_LIMIT);
+  if (text == NULL || c == NULL) abort();
+  memcpy(text, data, size);
+  text[size] = '\0';
+  for (int i = 0; i < 3; i++)
+    if (nvmini_set_option(c, choices[size % 4][i]) != NVMINI_OK) abort();
+  struct nvmini_module *m;
+  struct nvmini_text first, second;
+  if (nvmini_parse(c, text, size, "fuzz", &m) == NVMINI_BUG) abort();
+  enum nvmini_status status = m == NULL ? NVMINI_REFUSED : nvmini_compile(m, &first);
+  if (status == NVMINI_BUG) abort();
+  if (status == NVMINI_OK) {
+    char *copy = malloc(first.length + 1);
+    if (copy == NULL) abort();
+    memcpy(copy, first.bytes, first.length + 1);
+    if (nvmini_compile(m, &second) != NVMINI_OK || strcmp(copy, second.bytes) != 0) abort();
+    free(copy);
+  }
+  nvmini_release(m);
+  nvmini_destroy(c);
+  free(text);
+  return 0;
+}

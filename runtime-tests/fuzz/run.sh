@@ -1,0 +1,56 @@
+#!/bin/sh
+# Runs every fuzz target of build/fuzz: first all seeds (samples, text checks, fuzz/seeds), then new
+# inputs for SECONDS each. Closes with "fuzz: N passed, N failed", two tests a target. An input that
+# ends a target in disorder is kept in build/fuzz/found.
+#   run.sh SECONDS
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+root=$(pwd)
+seconds=${1:-60}
+export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
+export UBSAN_OPTIONS=print_stacktrace=1
+work=$root/build/fuzz/work
+passed=0
+failed=0
+rm -rf "$work"
+mkdir -p "$work/seeds" "$root/build/fuzz/found"
+
+# Seeds under flat names, none larger than what a mutator makes good use of.
+find samples runtime-tests -name '*.nvir' -o -name '*.ll' | sort | while read -r file; do
+  [ "$(wc -c < "$file")" -gt 65536 ] || cp "$file" "$work/seeds/$(echo "$file" | tr '/' '_')"
+done
+cat runtime-tests/fuzz/nvir.dict > "$work/dict"
+for command in ops intrinsics; do # their first words are keywords of the language
+  [ -x build/nvmini ] && build/nvmini "$command" | sed -E 's/^([^ ]+).*/"\1"/' >> "$work/dict"
+done
+
+result() {
+  if [ "$1" -eq 0 ]; then passed=$((passed + 1)); return; fi
+  failed=$((failed + 1))
+  echo "FAILED: $2 (status $1)"
+  tail -n 60 "$work/log"
+}
+
+cd "$work" || exit 1
+for target in "$root"/build/fuzz/fuzz_*; do
+  case $target in *.d | *.dSYM) continue ;; esac
+  name=$(basename "$target")
+  if "$target" -help=1 < /dev/null 2> /dev/null | grep -q max_total_time; then
+    "$target" -timeout=20 seeds/* > log 2>&1
+    result $? "$name on its seeds"
+    mkdir -p "corpus_$name"
+    "$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -max_len=65536 -dict=dict \
+      -artifact_prefix="$root/build/fuzz/found/$name-" "corpus_$name" seeds > log 2>&1
+    result $? "$name for $seconds s"
+  else
+    "$target" seeds/* > log 2>&1
+    result $? "$name on its seeds"
+    "$target" --seconds "$seconds" --dict dict seeds/* > log 2>&1
+    status=$?
+    result $status "$name for $seconds s (without coverage: no libFuzzer here)"
+    [ ! -f fuzz-crash-input ] || mv fuzz-crash-input "$root/build/fuzz/found/$name-input"
+  fi
+  echo "$name: $(grep -E '^(stat::number_of_executed_units|Done |[0-9]+ inputs)' log | tail -n 1)"
+done
+echo "fuzz: $passed passed, $failed failed"
+[ "$failed" -eq 0 ]
