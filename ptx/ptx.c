@@ -72,6 +72,23 @@ void ptx_add_variable(struct ptx_function *f, struct ptx_variable v) {
   ptx_add_entry(f, (struct ptx_entry){.kind = PTX_LOCAL_VAR, .first_mod = f->variables.count - 1});
 }
 
+void ptx_add_loc(struct ptx_function *f, struct nvm_str function_name, const uint32_t file[2],
+                 const uint32_t line[2], const uint32_t column[2]) {
+  struct ptx_operand o[6] = {ptx_i(line[0]), ptx_i(column[0])};
+  uint32_t count = 2;
+  if (function_name.index != 0) {
+    o[2] = ptx_symbol(function_name, 0);
+    o[3] = ptx_i(file[1]);
+    o[4] = ptx_i(line[1]);
+    o[5] = ptx_i(column[1]);
+    count = 6;
+  }
+  uint32_t first = f->operands.count;
+  if (ptx_group(f, PTX_OPERAND_LIST, o, count).count != count) return;
+  ptx_add_entry(f, (struct ptx_entry){.kind = PTX_LOC, .operand_count = (uint8_t)count,
+                                      .first_mod = file[0], .first_operand = first});
+}
+
 void ptx_add_text(struct ptx_function *f, enum ptx_entry_kind kind, struct nvm_text text) {
   char *bytes = arena_copy(f->arena, text.bytes, text.length);
   if (!bytes || !VEC_PUSH(f->arena, &f->texts, (struct nvm_text){bytes, text.length})) return;

@@ -22,6 +22,7 @@ enum ptx_class {
   PTX_F32,  /* %f */
   PTX_F64,  /* %fd */
   PTX_B128, /* %rq */
+  PTX_B8,   /* %rb: only of text that has such registers; codegen keeps bytes in PTX_B16 */
   PTX_CLASS_COUNT,
 };
 
@@ -78,16 +79,17 @@ _Static_assert(sizeof(struct ptx_operand) == 16, "operands are copied around");
 /* Entries of a body. */
 enum ptx_entry_kind {
   PTX_INST,        /* an instruction */
-  PTX_LABEL,       /* `name:`; label */
-  PTX_LOC,         /* `.loc file line column`: a, b, c; d: function_name label or 0, inlined_at in e */
+  PTX_LABEL,       /* `name:`; label in a */
+  PTX_LOC,         /* `.loc file line column`: file in a; operands: INT line, INT column and, if it is
+                      inlined, SYMBOL function_name, INT file, INT line, INT column; ptx_add_loc() */
   PTX_SCOPE_BEGIN, /* `{` … */
   PTX_SCOPE_END,   /* `}` */
-  PTX_LOCAL_VAR,   /* `.param .b32 retval0;`, `.local .align 8 .b8 __local_depot[16];`: variable */
-  PTX_PROTOTYPE,   /* `.callprototype`, label, prototype: index into module->prototypes */
-  PTX_BRANCHTARGETS, /* `.branchtargets`: label, operands: labels */
-  PTX_PRAGMA,      /* `.pragma "text";`: text */
-  PTX_RAW,         /* inline-asm text that the parser could not take: text, printed as it is */
-  PTX_COMMENT,     /* `// text`, only with --asm-verbose */
+  PTX_LOCAL_VAR,   /* `.param .b32 retval0;`, `.local .align 8 .b8 __local_depot[16];`: variable in a */
+  PTX_PROTOTYPE,   /* `.callprototype`: a: index into module->prototypes, whose name is the label */
+  PTX_BRANCHTARGETS, /* `.branchtargets`: label in a; `line` operands, labels, from b */
+  PTX_PRAGMA,      /* `.pragma "text";`: text in a */
+  PTX_RAW,         /* inline-asm text that the parser could not take, printed as it is: text in a */
+  PTX_COMMENT,     /* `// text`, only with --asm-verbose: text in a */
 };
 
 struct ptx_entry {
@@ -236,6 +238,9 @@ struct ptx_operand ptx_group(struct ptx_function *f, enum ptx_operand_kind kind,
 void ptx_add_variable(struct ptx_function *f, struct ptx_variable v);
 /* An entry of a kind without its own builder (SCOPE_BEGIN/END, LOC, PROTOTYPE…). */
 void ptx_add_entry(struct ptx_function *f, struct ptx_entry e);
+/* `.loc`; `function_name` {0} where the place is not inlined, else at (file, line, column)[1]. */
+void ptx_add_loc(struct ptx_function *f, struct nvm_str function_name, const uint32_t file[2],
+                 const uint32_t line[2], const uint32_t column[2]);
 /* PTX_RAW, PTX_PRAGMA, PTX_COMMENT: the text is copied. */
 void ptx_add_text(struct ptx_function *f, enum ptx_entry_kind kind, struct nvm_text text);
 
