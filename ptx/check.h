@@ -1,0 +1,56 @@
+/* Is this an instruction, and does the target have it?
+ *
+ * Every instruction is checked before it is printed or executed: its modifiers must be a row of
+ * ops.def, its operands what that row says, and the row's and the words' requirements must be met
+ * by the target. One walk over the modifiers; cheap enough to do always. */
+#ifndef NVM_PTX_CHECK_H
+#define NVM_PTX_CHECK_H
+
+#include "ptx/ops.h"
+#include "ptx/ptx.h"
+#include "support/textbuf.h"
+#include "target/target.h"
+
+enum ptx_fault {
+  PTX_FAULT_NONE,
+  PTX_FAULT_MODIFIER,  /* `mod` can't stand where it stands */
+  PTX_FAULT_END,       /* modifiers are missing at the end */
+  PTX_FAULT_COUNT,     /* too few or too many operands */
+  PTX_FAULT_OPERAND,   /* `operand` is not what the form wants */
+  PTX_FAULT_TARGET,    /* the target lacks `missing` */
+};
+
+/* What an instruction needs, or what is wrong with it. */
+struct ptx_need {
+  uint8_t fault;                         /* enum ptx_fault */
+  uint8_t ptx;                           /* lowest .version for it on this target: 78 */
+  uint8_t operand;                       /* index */
+  uint16_t mod;                          /* enum ptx_mod: of MODIFIER; of TARGET, if one word needs it */
+  const struct tgt_requirement *missing; /* of TARGET */
+  const struct ptx_form *form;           /* the row; NULL unless found */
+};
+
+/* Checks a PTX_INST entry; other entries are NVM_OK. NVM_REFUSED: need->fault says why. */
+enum nvm_status ptx_check_entry(const struct ptx_function *f, const struct ptx_entry *e,
+                                const struct nvm_target *target, struct ptx_need *need);
+
+/* The row alone, without a target; NULL: need->fault says why. `need->ptx` is not set. */
+const struct ptx_form *ptx_find_form(const struct ptx_function *f, const struct ptx_entry *e,
+                                     struct ptx_need *need);
+
+/* One sentence without a full stop, after the instruction's text: "add.f33: '.f33' can't stand
+ * here", "wgmma.fence.sync.aligned: needs sm_90a ...". */
+void ptx_describe_need(const struct ptx_function *f, const struct ptx_entry *e,
+                       const struct nvm_target *target, const struct ptx_need *need,
+                       struct textbuf *out);
+
+/* Op and modifiers: "ld.global.u32". */
+void ptx_write_mnemonic(const struct ptx_function *f, const struct ptx_entry *e,
+                        struct textbuf *out);
+
+/* The type that a shape of this instruction stands for: enum ptx_mod, or 0 where the shape has
+ * none. For PTX_TYPE_WIDE the first type, with *wide set. */
+uint16_t ptx_shape_type(const struct ptx_function *f, const struct ptx_entry *e,
+                        const struct ptx_shape *shape, bool *wide);
+
+#endif
