@@ -85,14 +85,14 @@ PRESENT_GENERATORS := $(foreach g,$(GENERATORS),$(call present,$g))
 GENERATED_HEADERS := $(foreach g,$(PRESENT_GENERATORS),$(addprefix $G/,$(GENERATES_$g)))
 GENERATED_SOURCES :=
 ifneq ($(wildcard frontend/parser.y),)
-GENERATED_HEADERS += $G/parser.h
+GRAMMAR_HEADERS += $G/parser.h
 GENERATED_SOURCES += $G/parser.c
 endif
 ifneq ($(wildcard frontend/lexer.re),)
 GENERATED_SOURCES += $G/lexer.c
 endif
 ifneq ($(wildcard ptx/ptx_parser.y),)
-GENERATED_HEADERS += $G/ptx_parser.h
+GRAMMAR_HEADERS += $G/ptx_parser.h
 GENERATED_SOURCES += $G/ptx_parser.c
 endif
 ifneq ($(wildcard ptx/ptx_lexer.re),)
@@ -164,7 +164,7 @@ endef
 $(eval $(call grammar_rules,frontend,parser,lexer))
 $(eval $(call grammar_rules,ptx,ptx_parser,ptx_lexer))
 
-generated: $(GENERATED_HEADERS) $(GENERATED_SOURCES)
+generated: $(GENERATED_HEADERS) $(GRAMMAR_HEADERS) $(GENERATED_SOURCES)
 
 # ---- Objects, libraries, the command ------------------------------------------------------------
 
@@ -183,6 +183,8 @@ $B/obj/gen/%.o: $G/%.c $B/flags | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
 	@echo '  CC $<'
 	$(Q)$(CC) $(NVM_CFLAGS) $(GENERATED_CFLAGS) -MMD -MP -c -o $@ $<
+# Only these read what bison writes.
+$(filter $B/obj/frontend/% $B/obj/ptx/% $B/obj/gen/%,$(LIBRARY_OBJECTS)): | $(GRAMMAR_HEADERS)
 $B/obj/api/%.o $B/obj/driver/%.o: OBJECT_CFLAGS = -DNVMINI_VERSION='"$(VERSION)"'
 
 # Every object with every symbol: what the command and the tests link.
