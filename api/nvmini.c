@@ -365,7 +365,7 @@ static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_
                                       struct diag_sink *sink, struct textbuf *out) {
   enum nvm_status status = verify_module(m->ir, sink, 0);
   if (status != NVM_OK) return status;
-  struct codegen_options options = codegen_default_options();
+  struct codegen_options options = {.source = 0};
   return codegen_module(m->ir, target, &options, sink, out);
 }
 

@@ -43,6 +43,7 @@ int options_parse(struct options *o, int argc, char **argv);
 const char *options_library_text(const struct options *o, enum option_id id, char *buffer,
                                  size_t size);
 
+/* "compile" */
 const char *command_name(enum command c);
 /* The command of that name, or COMMAND_COUNT. */
 enum command command_find(const char *name);

@@ -10,6 +10,8 @@
  * around the range is shown. */
 #include "driver/render.h"
 
+#include "support/json.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,36 +187,44 @@ static void render_text(const struct render *r, const struct nvmini_diagnostic *
 
 /* ---- JSON ---- */
 
-static void json_string(FILE *out, struct nvmini_text t) {
-  fputc('"', out);
-  for (size_t at = 0; at < t.length;) {
-    uint32_t code;
-    size_t bytes = decode(t.bytes + at, t.length - at, &code);
-    if (code == '"' || code == '\\') fprintf(out, "\\%c", (int)code);
-    else if (code < 0x20) fprintf(out, "\\u%04x", code);
-    else if (code == UINT32_MAX) fputs(replacement, out);
-    else fwrite(t.bytes + at, 1, bytes, out);
-    at += bytes;
-  }
-  fputc('"', out);
+static void json_member(struct json_writer *w, const char *key, struct nvmini_text value) {
+  json_key(w, key);
+  json_string(w, (struct nvm_text){value.bytes, value.length});
 }
 
-static void json_member(FILE *out, const char *key, struct nvmini_text value) {
-  fprintf(out, ",\"%s\":", key);
-  json_string(out, value);
+static void json_number(struct json_writer *w, const char *key, uint64_t value) {
+  json_key(w, key);
+  json_unsigned(w, value);
+}
+
+static struct nvmini_text text_from(const char *s) {
+  return (struct nvmini_text){s, strlen(s)};
 }
 
 static void render_json(const struct render *r, const struct nvmini_diagnostic *d) {
-  fprintf(r->out, "{\"severity\":\"%s\",\"id\":\"%s\"", severity_name(d->severity), d->id);
-  json_member(r->out, "message", d->message);
-  if (d->name != NULL)
-    json_member(r->out, "file", (struct nvmini_text){d->name, strlen(d->name)});
-  if (d->line != 0)
-    fprintf(r->out, ",\"line\":%u,\"column\":%u,\"begin\":%llu,\"end\":%llu", d->line, d->column,
-            (unsigned long long)d->begin, (unsigned long long)d->end);
-  if (d->function.length > 0) json_member(r->out, "function", d->function);
-  if (d->hint.length > 0) json_member(r->out, "hint", d->hint);
-  fputs("}\n", r->out);
+  struct arena arena;
+  struct textbuf out;
+  struct json_writer w;
+  arena_init(&arena, nvm_default_allocator);
+  textbuf_init(&out, &arena);
+  json_begin(&w, &out, false);
+  json_object(&w);
+  json_member(&w, "severity", text_from(severity_name(d->severity)));
+  json_member(&w, "id", text_from(d->id));
+  json_member(&w, "message", d->message);
+  if (d->name != NULL) json_member(&w, "file", text_from(d->name));
+  if (d->line != 0) {
+    json_number(&w, "line", d->line);
+    json_number(&w, "column", d->column);
+    json_number(&w, "begin", d->begin);
+    json_number(&w, "end", d->end);
+  }
+  if (d->function.length > 0) json_member(&w, "function", d->function);
+  if (d->hint.length > 0) json_member(&w, "hint", d->hint);
+  json_object_end(&w);
+  textbuf_char(&out, '\n');
+  fwrite(out.bytes, 1, out.length, r->out);
+  arena_free(&arena);
 }
 
 void render_diagnostic(void *user, const struct nvmini_diagnostic *d) {
