@@ -1,0 +1,825 @@
+/* gen_intrinsics: turns ir/intrinsics.def into intrinsics.h (enum intrinsic_id) and intrinsics.inc
+ * (table rows; forms for codegen). Run at build: gen_intrinsics TABLE OUTDIR.
+ *
+ * Problem: some thousand intrinsics differ in a word or two, and each must be known by name, have
+ * its type checked, and become its PTX instruction.
+ * Approach: a row of the table is a pattern; its alternatives are expanded here, the signature is
+ * checked, and the PTX form is cut into an instruction name, modifiers and operands. These are
+ * written as C identifiers (PTX_SHFL, PTX_MOD_BFLY, …), so that a word that ptx/ops.def lacks stops
+ * the build. The language of the table is described at its top.
+ *
+ * intrinsics.inc has three parts, each chosen by a macro that the reader defines:
+ *   INTRINSIC_ROWS   initializers of struct intrinsic_info, in the order of enum intrinsic_id, which
+ *                    is the order of strcmp
+ *   INTRINSIC_WORDS  the forms, one after the other, as 16-bit words (codegen/intrinsic.h)
+ *   INTRINSIC_FORMS  per intrinsic: its handler and argument, or where its form starts
+ *   INTRINSIC_NEEDS  the distinct requirements, as initializers of struct tgt_requirement
+ *
+ * All faults of a run are printed as `file:line: error: …`; any fault means exit status 1 and no
+ * output. Files are written beside their final names and renamed. */
+#include "target/requirement.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_GROUPS = 12, MAX_VALUES = 5, MAX_LABELS = 8, MAX_NEEDS = 255, COLUMNS = 5, MAX_FAULTS = 30 };
+
+static const char *const effect_words[] = {"pure",       "const",    "reads",   "writes", "argmem",
+                                           "convergent", "noreturn", "commutes"};
+static const char *const effect_flags[] = {
+    "INTRIN_SPECULATABLE", "0",          "INTRIN_READS",     "INTRIN_WRITES", "INTRIN_ARGMEM",
+    "INTRIN_CONVERGENT",   "INTRIN_NORETURN", "INTRIN_COMMUTES"};
+enum { EFFECT_COUNT = sizeof effect_words / sizeof *effect_words };
+
+struct text {
+  char *bytes;
+  size_t length, capacity;
+};
+
+/* One intrinsic. */
+struct row {
+  char *name, *signature, *ptx, *flags, *needs;
+  char *handler, *argument; /* of `@handler(argument)`, or NULL */
+  int need, line, overloads;
+  int words;  /* of its form */
+  char *code; /* those words as C */
+};
+
+/* What a form may refer to. */
+struct label {
+  char name[16];
+  int first, count;
+};
+struct shape {
+  int arguments;
+  bool has_result, variadic;
+  struct label labels[MAX_LABELS];
+  int label_count;
+  char variables[16][4];
+  int variable_count;
+};
+
+static struct {
+  const char *path;
+  int line, faults;
+  struct row *rows;
+  int row_count, row_capacity;
+  char *needs[MAX_NEEDS];
+  struct tgt_requirement requirements[MAX_NEEDS];
+  int need_count;
+} g;
+
+static void fault(const char *format, ...) {
+  va_list list;
+  if (++g.faults > MAX_FAULTS) return;
+  fprintf(stderr, "%s:%d: error: ", g.path, g.line);
+  va_start(list, format);
+  vfprintf(stderr, format, list);
+  va_end(list);
+  fputc('\n', stderr);
+}
+
+static void *allocated(void *memory) {
+  if (memory) return memory;
+  fputs("gen_intrinsics: out of memory\n", stderr);
+  exit(1);
+}
+
+static void add_bytes(struct text *t, const char *bytes, size_t length) {
+  if (t->length + length + 1 > t->capacity) {
+    t->capacity = (t->length + length + 1) * 2;
+    t->bytes = allocated(realloc(t->bytes, t->capacity));
+  }
+  memcpy(t->bytes + t->length, bytes, length);
+  t->length += length;
+  t->bytes[t->length] = '\0';
+}
+
+static void add(struct text *t, const char *format, ...) {
+  char buffer[512];
+  va_list list;
+  va_start(list, format);
+  int length = vsnprintf(buffer, sizeof buffer, format, list);
+  va_end(list);
+  add_bytes(t, buffer, length < (int)sizeof buffer ? (size_t)length : sizeof buffer - 1);
+}
+
+static char *copy(const char *bytes, size_t length) {
+  struct text t = {0};
+  add_bytes(&t, bytes, length);
+  return t.bytes;
+}
+
+static char *trim(char *s) {
+  s += strspn(s, " \t");
+  size_t n = strlen(s);
+  while (n > 0 && isspace((unsigned char)s[n - 1])) s[--n] = '\0';
+  return s;
+}
+
+/* `llvm.nvvm.shfl.sync` → nvvm_shfl_sync; upper case for parts of PTX words. */
+static void add_identifier(struct text *t, const char *name, size_t length, bool upper) {
+  char last = '_';
+  for (size_t i = 0; i < length; i++) {
+    char c = isalnum((unsigned char)name[i]) ? name[i] : '_';
+    if (upper) c = (char)toupper((unsigned char)c);
+    if (c != '_' || last != '_' || !upper) add_bytes(t, &c, 1);
+    last = c;
+  }
+}
+
+/* ---- Patterns: {a,b=x/y,c} in the name, <1> <1b> elsewhere --------------------------------------- */
+
+struct group {
+  const char *piece;
+  size_t piece_length;
+  const char *value[MAX_VALUES];
+  size_t value_length[MAX_VALUES];
+  int value_count;
+};
+
+/* Reads the alternative at `p`, up to , or }. Returns where it ends. */
+static const char *read_alternative(const char *p, struct group *group) {
+  size_t n = strcspn(p, ",}");
+  const char *end = p + n, *equals = memchr(p, '=', n);
+  while (p < end && *p == ' ') p++;
+  group->piece = p;
+  group->piece_length = (size_t)((equals ? equals : end) - p);
+  while (group->piece_length > 0 && p[group->piece_length - 1] == ' ') group->piece_length--;
+  group->value_count = 0;
+  for (const char *v = equals ? equals + 1 : p; group->value_count < MAX_VALUES;) {
+    size_t length = equals ? strcspn(v, "/,}") : group->piece_length;
+    int i = group->value_count++;
+    group->value[i] = v;
+    group->value_length[i] = length;
+    while (length > 0 && v[length - 1] == ' ') group->value_length[i] = --length;
+    v += strcspn(v, "/,}");
+    if (!equals || v >= end) return end;
+    v++;
+  }
+  fault("more than %d values in an alternative", MAX_VALUES);
+  return end;
+}
+
+static void add_substituted(struct text *out, const char *p, const struct group *groups,
+                            int group_count) {
+  for (; *p; p++) {
+    if (*p != '<' || !isdigit((unsigned char)p[1])) {
+      add_bytes(out, p, 1);
+      continue;
+    }
+    int k = (int)strtol(p + 1, (char **)&p, 10) - 1, v = 0;
+    bool piece = *p == 'n';
+    if (*p >= 'b' && *p <= 'f') v = *p++ - 'a';
+    else if (piece) p++;
+    if (*p != '>' || k < 0 || k >= group_count || (!piece && v >= groups[k].value_count)) {
+      fault("'<%d…' names no alternative of the name", k + 1);
+      return;
+    }
+    if (piece) add_bytes(out, groups[k].piece, groups[k].piece_length);
+    else add_bytes(out, groups[k].value[v], groups[k].value_length[v]);
+  }
+}
+
+static void add_row(const char *name, char *const columns[COLUMNS], const struct group *groups,
+                    int group_count);
+
+/* Expands the groups of `rest`, the name before it being `done`. */
+static void expand(const struct text *done, const char *rest, char *const columns[COLUMNS],
+                   struct group *groups, int group_count) {
+  struct text name = {0};
+  const char *brace = strchr(rest, '{');
+  add_bytes(&name, done->bytes ? done->bytes : "", done->length);
+  add_bytes(&name, rest, brace ? (size_t)(brace - rest) : strlen(rest));
+  if (!brace) {
+    add_row(name.bytes, columns, groups, group_count);
+  } else if (!strchr(brace, '}') || group_count == MAX_GROUPS) {
+    fault("a '{' without '}', or more than %d groups", MAX_GROUPS);
+  } else {
+    const char *after = strchr(brace, '}') + 1;
+    size_t before = name.length;
+    for (const char *p = brace; *p != '}';) {
+      p = read_alternative(p + 1, &groups[group_count]);
+      name.length = before;
+      add_bytes(&name, groups[group_count].piece, groups[group_count].piece_length);
+      expand(&name, after, columns, groups, group_count + 1);
+    }
+  }
+  free(name.bytes);
+}
+
+/* ---- Signatures ---------------------------------------------------------------------------------- */
+
+static void skip_blanks(const char **p) { *p += strspn(*p, " "); }
+
+static bool read_word(const char **p, const char *word) {
+  size_t n = strlen(word);
+  if (strncmp(*p, word, n) != 0 || isalnum((unsigned char)(*p)[n])) return false;
+  *p += n;
+  return true;
+}
+
+static bool read_number(const char **p, int *value) {
+  if (!isdigit((unsigned char)**p)) return false;
+  *value = (int)strtol(*p, (char **)p, 10);
+  return true;
+}
+
+/* A type variable; counted once. */
+static bool read_variable(const char **p, struct shape *s) {
+  if (!strchr("IFPTS", **p) || !**p) return false;
+  char name[4] = {**p, 0};
+  (*p)++;
+  if (isdigit((unsigned char)**p)) name[1] = *(*p)++;
+  for (int i = 0; i < s->variable_count; i++)
+    if (strcmp(s->variables[i], name) == 0) return true;
+  if (s->variable_count < 16) memcpy(s->variables[s->variable_count++], name, 4);
+  return true;
+}
+
+static bool read_scalar(const char **p) {
+  static const char *const words[] = {"f16", "bf16", "f32", "f64", "h16", "h32"};
+  int number;
+  for (int i = 0; i < 6; i++)
+    if (read_word(p, words[i])) return true;
+  if (**p != 'i' && **p != 'p') return false;
+  (*p)++;
+  return read_number(p, &number);
+}
+
+static bool read_type(const char **p, struct shape *s, int *repeat);
+
+static bool read_members(const char **p, struct shape *s, char close) {
+  do {
+    int repeat;
+    skip_blanks(p);
+    if (!read_type(p, s, &repeat)) return false;
+    skip_blanks(p);
+  } while (*(*p)++ == ',');
+  return (*p)[-1] == close;
+}
+
+/* A type and, in *repeat, how often it stands there. */
+static bool read_type(const char **p, struct shape *s, int *repeat) {
+  int number;
+  *repeat = 1;
+  if (**p == '{' || **p == '[') {
+    char close = *(*p)++ == '{' ? '}' : ']';
+    return read_members(p, s, close);
+  }
+  if (read_word(p, "token") || read_word(p, "void")) return true;
+  if (read_word(p, "metadata")) {
+  } else if (**p == '@') {
+    (*p)++;
+    if (!read_variable(p, s)) return false;
+  } else if (**p == 'v' && isdigit((unsigned char)(*p)[1])) {
+    (*p)++;
+    if (!read_number(p, &number) || !read_scalar(p)) return false;
+  } else if (read_scalar(p)) {
+    if (**p == '@' && ((*p)++, !read_variable(p, s))) return false;
+  } else if (!read_variable(p, s)) {
+    return false;
+  }
+  if (**p == '*') {
+    (*p)++;
+    if (!read_number(p, repeat) || *repeat < 1) return false;
+  }
+  return true;
+}
+
+static bool read_argument(const char **p, struct shape *s) {
+  size_t n = strspn(*p, "abcdefghijklmnopqrstuvwxyz");
+  struct label *label = NULL;
+  int repeat;
+  if (read_word(p, "...")) return s->variadic = true;
+  if (n > 0 && n < sizeof label->name && (*p)[n] == '=' && s->label_count < MAX_LABELS) {
+    label = &s->labels[s->label_count++];
+    memcpy(label->name, *p, n);
+    label->name[n] = '\0';
+    label->first = s->arguments;
+    *p += n + 1;
+  }
+  if (read_word(p, "imm")) skip_blanks(p);
+  if (!read_type(p, s, &repeat)) return false;
+  if (label) label->count = repeat;
+  s->arguments += repeat;
+  return true;
+}
+
+/* Reads `RESULT (ARGUMENTS)`; reports what is wrong with it. */
+static bool read_signature(const char *signature, struct shape *s) {
+  const char *p = signature;
+  int repeat;
+  *s = (struct shape){0};
+  if (strcmp(signature, "*") == 0) return s->variadic = true;
+  s->has_result = strncmp(p, "void", 4) != 0;
+  bool good = read_type(&p, s, &repeat) && repeat == 1;
+  skip_blanks(&p);
+  good = good && *p++ == '(';
+  while (good && *p != ')') {
+    skip_blanks(&p);
+    good = read_argument(&p, s);
+    skip_blanks(&p);
+    if (*p == ',') p++;
+    else if (*p != ')') good = false;
+  }
+  if (good && p[1] == '\0') return true;
+  fault("the signature '%s' can't be read at '%s'", signature, p);
+  return false;
+}
+
+/* ---- PTX forms ----------------------------------------------------------------------------------- */
+
+/* The form being written. */
+struct form {
+  struct row *row;
+  const struct shape *shape;
+  struct text code;
+};
+
+static void add_code(struct form *f, const char *format, ...) {
+  char buffer[256];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(buffer, sizeof buffer, format, list);
+  va_end(list);
+  add(&f->code, "%s, ", buffer);
+  f->row->words++;
+}
+
+static int read_operand(struct form *f, const char **p, bool inside);
+
+static void add_argument(struct form *f, int k, int part) {
+  if (k >= f->shape->arguments && !f->shape->variadic) fault("there is no argument %d", k);
+  if (part >= 0) add_code(f, "FORM_ARG | %d << 6 | %d", k, part);
+  else add_code(f, "FORM_ARG | %d << 6 | FORM_ALL", k);
+}
+
+/* $d $d.1 $3 $3.0 $label $2:5 $p1. Returns how many operands it is. */
+static int read_reference(struct form *f, const char **p) {
+  static const char classes[] = "phrlfe"; /* temporaries: predicate, 16, 32, 64 bits, f32, f64 */
+  int k, part = -1, last;
+  if (read_number(p, &k)) {
+    if (**p == '.' && ((*p)++, !read_number(p, &part))) fault("a part's number is missing");
+    if (**p != ':') return add_argument(f, k, part), 1;
+    (*p)++;
+    if (!read_number(p, &last) || last < k) fault("'$%d:' needs a last argument", k);
+    else for (int i = k; i <= last; i++) add_argument(f, i, -1);
+    return last - k + 1;
+  }
+  if (**p == 'd' && !isalnum((unsigned char)(*p)[1])) {
+    (*p)++;
+    if (**p == '.' && ((*p)++, !read_number(p, &part))) fault("a part's number is missing");
+    if (!f->shape->has_result) fault("'$d' in a form without result");
+    if (part >= 0) add_code(f, "FORM_RESULT | %d", part);
+    else add_code(f, "FORM_RESULT | FORM_ALL");
+    return 1;
+  }
+  const char *class = **p ? strchr(classes, **p) : NULL;
+  if (class && isdigit((unsigned char)(*p)[1])) {
+    (*p)++;
+    read_number(p, &k);
+    add_code(f, "FORM_TEMP | %d << 4 | %d", (int)(class - classes), k);
+    return 1;
+  }
+  for (int i = 0; i < f->shape->label_count; i++) {
+    const struct label *label = &f->shape->labels[i];
+    if (!read_word(p, label->name)) continue;
+    for (k = 0; k < label->count; k++) add_argument(f, label->first + k, -1);
+    return label->count;
+  }
+  fault("'$%s' names nothing", *p);
+  *p += strlen(*p);
+  return 0;
+}
+
+/* The operands up to `close`; returns their number. */
+static int read_operands(struct form *f, const char **p, char close) {
+  int count = 0;
+  while (**p && **p != close) {
+    count += read_operand(f, p, true);
+    skip_blanks(p);
+    if (**p == ',') (*p)++;
+    else if (**p != close) break;
+    skip_blanks(p);
+  }
+  if (**p != close) fault("'%c' is missing in '%s'", close, f->row->ptx);
+  else (*p)++;
+  return count;
+}
+
+/* Writes a group's head before its operands, whose number is known only after them. */
+static int read_group(struct form *f, const char **p, char close, const char *kind) {
+  struct text before = f->code;
+  f->code = (struct text){0};
+  int count = read_operands(f, p, close);
+  struct text inner = f->code;
+  f->code = before;
+  add_code(f, "%s | %d", kind, count);
+  add_bytes(&f->code, inner.bytes ? inner.bytes : "", inner.length);
+  free(inner.bytes);
+  return 1;
+}
+
+/* [$0] [$0, {…}] */
+static int read_address(struct form *f, const char **p) {
+  const char *q = *p + 1;
+  int k;
+  if (*q == '$' && (q++, read_number(&q, &k)) && *q == ']') {
+    *p = q + 1;
+    if (k >= f->shape->arguments) fault("there is no argument %d", k);
+    add_code(f, "FORM_ADDRESS | %d", k);
+    return 1;
+  }
+  (*p)++;
+  return read_group(f, p, ']', "FORM_TENSOR");
+}
+
+static int read_plain_operand(struct form *f, const char **p, bool inside) {
+  switch (**p) {
+  case '$': (*p)++; return read_reference(f, p);
+  case '{': (*p)++; return read_group(f, p, '}', "FORM_VECTOR");
+  case '[': return read_address(f, p);
+  case '!': (*p)++; add_code(f, "FORM_NOT"); return read_operand(f, p, inside);
+  case '_': (*p)++; add_code(f, "FORM_SINK"); return 1;
+  case '%': {
+    size_t n = strspn(*p + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+    struct text name = {0};
+    add_identifier(&name, *p + 1, n, true);
+    add_code(f, "FORM_SPECIAL");
+    add_code(f, "PTX_SPECIAL_%s", name.bytes);
+    free(name.bytes);
+    *p += n + 1;
+    return 1;
+  }
+  default: break;
+  }
+  char *end;
+  long value = strtol(*p, &end, 0);
+  if (end == *p || value < -32768 || value > 32767) {
+    fault("the operand '%s' can't be read", *p);
+    *p += strlen(*p);
+    return 0;
+  }
+  *p = end;
+  add_code(f, "FORM_INT");
+  add_code(f, "(uint16_t)%ld", value);
+  return 1;
+}
+
+/* An operand or a pair `a|b`. */
+static int read_operand(struct form *f, const char **p, bool inside) {
+  struct text before = f->code;
+  f->code = (struct text){0};
+  int count = read_plain_operand(f, p, inside);
+  struct text inner = f->code;
+  f->code = before;
+  if (**p == '|') {
+    (*p)++;
+    add_code(f, "FORM_PAIR | 2");
+    add_bytes(&f->code, inner.bytes, inner.length);
+    read_plain_operand(f, p, inside);
+  } else {
+    add_bytes(&f->code, inner.bytes ? inner.bytes : "", inner.length);
+  }
+  free(inner.bytes);
+  return count;
+}
+
+/* .u? the result's unsigned type, .s?0 that of argument 0. */
+static void add_type_modifier(struct text *mods, const char *m, size_t length) {
+  static const char kinds[] = "busf";
+  const char *kind = strchr(kinds, m[0]);
+  if (!kind || length > 3) fault("'.%.*s' is no modifier", (int)length, m);
+  else if (length == 2) add(mods, "FORM_MOD_TYPE | %d << 8 | FORM_TYPE_RESULT, ", (int)(kind - kinds));
+  else add(mods, "FORM_MOD_TYPE | %d << 8 | %c, ", (int)(kind - kinds), m[2]);
+}
+
+/* `add.rn.f32`; a modifier `$0` is the state space of argument 0, `ftz?` is .ftz where denormals
+ * are flushed. */
+static void read_opcode(struct form *f, const char **p) {
+  size_t n = strcspn(*p, " "), at = strcspn(*p, ". ");
+  struct text name = {0}, mods = {0};
+  int count = 0;
+  add_identifier(&name, *p, at, true);
+  for (const char *m = *p + at; m < *p + n; count++) {
+    size_t length = strcspn(++m, ". ");
+    if (*m == '$') add(&mods, "FORM_MOD_SPACE | %s, ", copy(m + 1, length - 1));
+    else if (length == 4 && memcmp(m, "ftz?", 4) == 0) add(&mods, "FORM_MOD_FTZ, ");
+    else if (length > 1 && m[1] == '?') add_type_modifier(&mods, m, length);
+    else {
+      add(&mods, "PTX_MOD_");
+      add_identifier(&mods, m, length, true);
+      add(&mods, ", ");
+    }
+    m += length;
+  }
+  add_code(f, "PTX_%s", name.bytes);
+  add_code(f, "%d", count);
+  if (count > 0) add_bytes(&f->code, mods.bytes, mods.length);
+  f->row->words += count;
+  free(name.bytes);
+  free(mods.bytes);
+  *p += n;
+}
+
+/* One instruction of a form, NUL-terminated. */
+static void read_instruction(struct form *f, const char *p) {
+  struct text operands, code;
+  int guard = 0, count = 0;
+  if (*p == '@') {
+    p += 1;
+    guard = 1;
+    read_operand(f, &p, false);
+    skip_blanks(&p);
+  }
+  struct text guard_code = f->code;
+  f->code = (struct text){0};
+  read_opcode(f, &p);
+  code = f->code;
+  f->code = (struct text){0};
+  skip_blanks(&p);
+  if (*p) {
+    count = read_operands(f, &p, '\0'); /* stops at the end */
+  } else {
+    if (f->shape->has_result) add_code(f, "FORM_RESULT | FORM_ALL"), count++;
+    for (int i = 0; i < f->shape->arguments; i++) add_argument(f, i, -1), count++;
+  }
+  operands = f->code;
+  f->code = (struct text){0};
+  add_bytes(&f->code, code.bytes, code.length);
+  add(&f->code, "%d%s, ", count, guard ? " | FORM_GUARDED" : "");
+  f->row->words++;
+  if (guard) add_bytes(&f->code, guard_code.bytes, guard_code.length);
+  if (operands.bytes) add_bytes(&f->code, operands.bytes, operands.length);
+  free(code.bytes);
+  free(operands.bytes);
+  free(guard_code.bytes);
+}
+
+static void read_form(struct row *row, const struct shape *shape) {
+  struct form f = {.row = row, .shape = shape};
+  struct text all = {0};
+  char *text = copy(row->ptx, strlen(row->ptx));
+  for (char *p = text; p;) {
+    char *semicolon = strchr(p, ';');
+    if (semicolon) *semicolon = '\0';
+    f.code = (struct text){0};
+    read_instruction(&f, trim(p));
+    add_bytes(&all, f.code.bytes, f.code.length);
+    free(f.code.bytes);
+    p = semicolon ? semicolon + 1 : NULL;
+  }
+  add(&all, "PTX_NONE,");
+  row->words++;
+  row->code = all.bytes;
+  free(text);
+}
+
+/* `@handler` or `@handler(argument)`. */
+static void read_handler(struct row *row) {
+  const char *name = row->ptx + 1, *open = strchr(name, '(');
+  size_t length = strlen(name);
+  row->handler = copy(name, open ? (size_t)(open - name) : length);
+  if (!open) row->argument = copy("0", 1);
+  else if (name[length - 1] != ')') fault("')' is missing in '%s'", row->ptx);
+  else row->argument = copy(open + 1, (size_t)(name + length - 1 - open - 1));
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------------- */
+
+static char *read_effects(char *text) {
+  struct text flags = {0};
+  char *save = NULL;
+  for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
+    int i = 0;
+    while (i < EFFECT_COUNT && strcmp(effect_words[i], w) != 0) i++;
+    if (i == EFFECT_COUNT) fault("unknown effect '%s'", w);
+    else add(&flags, "%s%s", flags.length ? " | " : "", effect_flags[i]);
+  }
+  if (!flags.length) fault("the effects are missing: pure, const, reads, writes …");
+  return flags.bytes ? flags.bytes : copy("0", 1);
+}
+
+static int find_need(const char *text) {
+  const char *bad;
+  for (int i = 0; i < g.need_count; i++)
+    if (strcmp(g.needs[i], text) == 0) return i;
+  if (g.need_count == MAX_NEEDS) {
+    fault("more than %d different requirements", MAX_NEEDS);
+    return 0;
+  }
+  if (!tgt_parse_requirement(text, &g.requirements[g.need_count], &bad)) {
+    fault("'%s' is no requirement", bad);
+    return 0;
+  }
+  g.needs[g.need_count] = copy(text, strlen(text));
+  return g.need_count++;
+}
+
+static void add_row(const char *name, char *const columns[COLUMNS], const struct group *groups,
+                    int group_count) {
+  char *texts[COLUMNS];
+  struct shape shape;
+  for (int i = 1; i < COLUMNS; i++) {
+    struct text t = {0};
+    add_bytes(&t, "", 0);
+    add_substituted(&t, columns[i], groups, group_count);
+    texts[i] = trim(t.bytes);
+  }
+  if (g.faults > 0) return;
+  if (g.row_count == g.row_capacity) {
+    g.row_capacity = g.row_capacity ? g.row_capacity * 2 : 1024;
+    g.rows = allocated(realloc(g.rows, (size_t)g.row_capacity * sizeof *g.rows));
+  }
+  struct row *row = &g.rows[g.row_count++];
+  *row = (struct row){.name = copy(name, strlen(name)), .signature = texts[1], .ptx = texts[3],
+                      .line = g.line};
+  if (strncmp(name, "llvm.", 5) != 0 || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR"
+                                                     "STUVWXYZ0123456789._") != strlen(name))
+    fault("'%s' is no name of an intrinsic", name);
+  row->flags = read_effects(texts[2]);
+  row->needs = texts[4];
+  row->need = find_need(texts[4]);
+  if (!read_signature(row->signature, &shape)) return;
+  row->overloads = shape.variable_count;
+  if (*row->ptx == '@') read_handler(row);
+  else if (*row->ptx == '\0') fault("'%s' has neither PTX form nor handler nor refusal", name);
+  else if (*row->ptx != '!') read_form(row, &shape);
+}
+
+/* A whole row, continuation lines joined. */
+static void read_row(char *text) {
+  char *columns[COLUMNS], *p = text;
+  struct group groups[MAX_GROUPS];
+  struct text none = {0};
+  for (int i = 0; i < COLUMNS; i++) {
+    char *bar = p ? strchr(p, '|') : NULL;
+    if (i == 3 && p) { /* a form may hold a|b: the last bar with blanks around it ends it */
+      bar = strstr(p, " | ");
+    }
+    columns[i] = p ? p : "";
+    if (bar) *bar = '\0';
+    p = bar ? bar + (i == 3 ? 3 : 1) : NULL;
+    if (*columns[i]) columns[i] = trim(columns[i]);
+    if (!*columns[i] && i < 4) {
+      fault("a row is NAME | SIGNATURE | EFFECTS | PTX | NEEDS");
+      return;
+    }
+  }
+  expand(&none, columns[0], columns, groups, 0);
+}
+
+static void read_table(FILE *file) {
+  char line[4096];
+  struct text row = {0};
+  int number = 0;
+  while (fgets(line, sizeof line, file)) {
+    number++;
+    char *comment = strchr(line, '#');
+    if (comment) *comment = '\0';
+    bool continued = line[0] == ' ' || line[0] == '\t';
+    char *text = trim(line);
+    if (!*text) continue;
+    if (!continued) {
+      if (row.length) read_row(row.bytes);
+      row.length = 0;
+      g.line = number;
+    }
+    add(&row, "%s", continued ? " " : "");
+    add_bytes(&row, text, strlen(text));
+  }
+  if (row.length) read_row(row.bytes);
+  free(row.bytes);
+}
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
+}
+
+/* Sorts and refuses names that are there twice, also as identifiers. */
+static void sort_rows(void) {
+  qsort(g.rows, (size_t)g.row_count, sizeof *g.rows, by_name);
+  for (int i = 1; i < g.row_count; i++) {
+    g.line = g.rows[i].line;
+    if (strcmp(g.rows[i].name, g.rows[i - 1].name) == 0)
+      fault("'%s' is there already, line %d", g.rows[i].name, g.rows[i - 1].line);
+  }
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------- */
+
+static void add_id(struct text *t, const char *name) {
+  add(t, "INTRINSIC_");
+  add_identifier(t, name + 5, strlen(name + 5), false);
+}
+
+static void add_string(struct text *t, const char *s) {
+  add(t, "\"");
+  for (; *s; s++) {
+    if (*s == '"' || *s == '\\') add(t, "\\");
+    add_bytes(t, s, 1);
+  }
+  add(t, "\"");
+}
+
+static struct text write_header(void) {
+  struct text t = {0};
+  add(&t, "/* Made by gen_intrinsics from ir/intrinsics.def. */\n#ifndef NVM_INTRINSICS_H\n"
+          "#define NVM_INTRINSICS_H\n\nenum intrinsic_id {\n  INTRINSIC_NONE,\n");
+  for (int i = 0; i < g.row_count; i++) {
+    add(&t, "  ");
+    add_id(&t, g.rows[i].name);
+    add(&t, ",\n");
+  }
+  add(&t, "  INTRINSIC_COUNT\n};\n\n#endif\n");
+  return t;
+}
+
+static void write_rows(struct text *t) {
+  add(t, "#ifdef INTRINSIC_ROWS\n");
+  for (int i = 0; i < g.row_count; i++) {
+    const struct row *r = &g.rows[i];
+    add(t, "{\"%s\", \"%s\", ", r->name, r->signature);
+    add_string(t, r->ptx);
+    add(t, ", %s, %d, \"%s\"},\n", r->flags, r->overloads, r->needs);
+  }
+  add(t, "#endif\n");
+}
+
+static void write_forms(struct text *t) {
+  int at = 1;
+  add(t, "#ifdef INTRINSIC_WORDS\nPTX_NONE,\n");
+  for (int i = 0; i < g.row_count; i++) {
+    if (!g.rows[i].code) continue;
+    add(t, "/* %s */ ", g.rows[i].name);
+    add_bytes(t, g.rows[i].code, strlen(g.rows[i].code));
+    add(t, "\n");
+  }
+  add(t, "#endif\n#ifdef INTRINSIC_FORMS\n");
+  for (int i = 0; i < g.row_count; i++) {
+    const struct row *r = &g.rows[i];
+    add(t, "{");
+    if (r->handler) add(t, "lower_i_%s, %s, 0", r->handler, r->argument);
+    else add(t, "0, 0, %d", r->code ? at : 0);
+    add(t, ", %d},\n", r->need);
+    at += r->words;
+  }
+  add(t, "#endif\n#ifdef INTRINSIC_NEEDS\n");
+  for (int i = 0; i < g.need_count; i++) {
+    char buffer[256];
+    tgt_requirement_initializer(&g.requirements[i], buffer, sizeof buffer);
+    add(t, "%s,\n", buffer);
+  }
+  add(t, "#endif\n");
+}
+
+static struct text write_tables(void) {
+  struct text t = {0};
+  add(&t, "/* Made by gen_intrinsics from ir/intrinsics.def. */\n");
+  write_rows(&t);
+  write_forms(&t);
+  return t;
+}
+
+static bool write_file(const char *folder, const char *name, struct text text) {
+  struct text path = {0}, temporary = {0};
+  add(&path, "%s/%s", folder, name);
+  add(&temporary, "%s/%s.tmp", folder, name);
+  FILE *file = fopen(temporary.bytes, "wb");
+  bool good = file && fwrite(text.bytes, 1, text.length, file) == text.length;
+  if (file) good = fclose(file) == 0 && good;
+  good = good && rename(temporary.bytes, path.bytes) == 0;
+  if (!good) {
+    fprintf(stderr, "gen_intrinsics: can't write %s\n", path.bytes);
+    remove(temporary.bytes);
+  }
+  free(path.bytes);
+  free(temporary.bytes);
+  return good;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) {
+    fputs("usage: gen_intrinsics TABLE OUTDIR\n", stderr);
+    return 2;
+  }
+  g.path = argv[1];
+  FILE *file = fopen(argv[1], "rb");
+  if (!file) {
+    fprintf(stderr, "gen_intrinsics: can't read %s\n", argv[1]);
+    return 1;
+  }
+  find_need("");
+  read_table(file);
+  fclose(file);
+  if (g.faults == 0) sort_rows();
+  if (g.faults > 0) return 1;
+  return write_file(argv[2], "intrinsics.h", write_header()) &&
+                 write_file(argv[2], "intrinsics.inc", write_tables())
+             ? 0
+             : 1;
+}
