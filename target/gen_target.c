@@ -25,11 +25,31 @@ enum {
 };
 
 /* What a row declares; its first word. */
-enum kind { K_SOURCE, K_LIMIT, K_LIMITS, K_FAMILY, K_PTX, K_FEATURE, K_CPU, K_COUNT };
+enum kind {
+  K_SOURCE, K_LIMIT, K_LIMITS, K_CLASS, K_THROUGHPUT, K_WAIT, K_LATENCY, K_TYPE, K_OPERATION,
+  K_FAMILY, K_PTX, K_FEATURE, K_CPU, K_COUNT
+};
 
-static const char *const kind_names[K_COUNT] = {
-    [K_SOURCE] = "source", [K_LIMIT] = "limit",     [K_LIMITS] = "limits", [K_FAMILY] = "family",
-    [K_PTX] = "ptx",       [K_FEATURE] = "feature", [K_CPU] = "cpu",
+static const struct {
+  const char *name;
+  const char *words; /* that a row of this kind may hold, beside its columns */
+  enum kind columns; /* the kind of row that declares its columns; K_COUNT: it has none */
+  bool described;    /* its text needs a source */
+} kinds[K_COUNT] = {
+    [K_SOURCE] = {"source", " ", K_COUNT, false},
+    [K_LIMIT] = {"limit", " ", K_COUNT, false},
+    [K_LIMITS] = {"limits", " like ", K_LIMIT, false},
+    [K_CLASS] = {"class", " ", K_COUNT, false},
+    [K_THROUGHPUT] = {"throughput", " like ", K_CLASS, false},
+    [K_WAIT] = {"wait", " ", K_COUNT, false},
+    [K_LATENCY] = {"latency", " like ", K_WAIT, false},
+    [K_TYPE] = {"type", " ", K_COUNT, false},
+    [K_OPERATION] = {"operation", " like class special ", K_TYPE, false},
+    [K_FAMILY] = {"family", " ", K_COUNT, true},
+    [K_PTX] = {"ptx", " index ", K_COUNT, false},
+    [K_FEATURE] = {"feature", " index cpus ", K_COUNT, true},
+    [K_CPU] = {"cpu", " index elf code version family limits timing implies placeholder ", K_COUNT,
+               true},
 };
 
 /* key=value, or a bare word (value NULL). */
@@ -75,7 +95,7 @@ struct gen {
   int row_count;
   struct feature features[MAX_FEATURES];
   int feature_count;
-  struct number limits[MAX_ROWS][MAX_COLUMNS]; /* by row index */
+  struct number numbers[MAX_ROWS][MAX_COLUMNS]; /* of rows with columns, by row index */
 };
 
 static void fault(struct gen *g, int line, const char *format, ...) {
@@ -125,7 +145,7 @@ static int read_source(struct gen *g, char *name, bool *unverified, int line) {
 
 static void start_row(struct gen *g, char *kind, char *name, int line) {
   int k = 0;
-  while (k < K_COUNT && strcmp(kind_names[k], kind) != 0) k++;
+  while (k < K_COUNT && strcmp(kinds[k].name, kind) != 0) k++;
   struct row *row = &g->rows[g->row_count];
   *row = (struct row){.kind = (enum kind)k, .name = name, .text = "", .source = -1, .line = line};
   if (k == K_COUNT) fault(g, line, "unknown kind of row '%s'", kind);
@@ -237,34 +257,28 @@ static struct number number_of(struct gen *g, const struct word *word) {
 static unsigned long need_number(struct gen *g, const struct row *row, const char *key) {
   const struct word *word = find_word(row, key);
   if (word) return number_of(g, word).value;
-  fault(g, row->line, "%s '%s' lacks '%s='", kind_names[row->kind], row->name, key);
+  fault(g, row->line, "%s '%s' lacks '%s='", kinds[row->kind].name, row->name, key);
   return 0;
 }
 
-/* Words that a row of `kind` may hold, beside column names. */
-static bool word_allowed(enum kind kind, const char *key) {
-  static const char *const allowed[K_COUNT] = {
-      [K_SOURCE] = " ", [K_LIMIT] = " ", [K_LIMITS] = " like ", [K_FAMILY] = " ",
-      [K_PTX] = " index ", [K_FEATURE] = " index cpus ",
-      [K_CPU] = " index elf code version family limits implies placeholder ",
-  };
+/* May a row of `kind` hold this word, as a column or otherwise? */
+static bool word_allowed(const struct gen *g, enum kind kind, const char *key) {
   char padded[64];
+  enum kind columns = kinds[kind].columns;
   snprintf(padded, sizeof padded, " %.60s ", key);
-  return strstr(allowed[kind], padded) != NULL;
+  return strstr(kinds[kind].words, padded) || (columns < K_COUNT && find_row(g, columns, key) >= 0);
 }
 
 static void check_words(struct gen *g, const struct row *row) {
   for (int i = 0; i < row->word_count; i++) {
     const struct word *word = &row->words[i];
-    bool column = row->kind == K_LIMITS && find_row(g, K_LIMIT, word->key) >= 0;
-    if (!column && !word_allowed(row->kind, word->key))
-      fault(g, word->line, "unknown word '%s' in a %s row", word->key, kind_names[row->kind]);
+    if (!word_allowed(g, row->kind, word->key))
+      fault(g, word->line, "unknown word '%s' in a %s row", word->key, kinds[row->kind].name);
     if (find_word(row, word->key) != word)
       fault(g, word->line, "'%s' given twice in one row", word->key);
   }
-  bool described = row->kind == K_FAMILY || row->kind == K_FEATURE || row->kind == K_CPU;
-  if (described && row->source < 0)
-    fault(g, row->line, "%s '%s' has no source", kind_names[row->kind], row->name);
+  if (kinds[row->kind].described && row->source < 0)
+    fault(g, row->line, "%s '%s' has no source", kinds[row->kind].name, row->name);
 }
 
 /* The n-th row of a kind, or NULL. */
@@ -280,23 +294,46 @@ static int count_rows(const struct gen *g, enum kind kind) {
   return n;
 }
 
-static void check_limits(struct gen *g, int index) {
-  const struct row *row = &g->rows[index];
-  struct number *mine = g->limits[index];
+/* Takes over the numbers of the row that like= names; it must stand above. */
+static void take_over(struct gen *g, int index, const struct word *like) {
+  const char *kind = kinds[g->rows[index].kind].name, *name = like->value ? like->value : "";
+  int base = find_row(g, g->rows[index].kind, name);
+  if (base < 0 || base >= index) fault(g, like->line, "no %s '%s' above this row", kind, name);
+  else memcpy(g->numbers[index], g->numbers[base], sizeof g->numbers[base]);
+}
+
+/* A row with columns: each is given, or taken over, or (in operations) has no meaning. */
+static void check_columns(struct gen *g, int index) {
+  const struct row *row = &g->rows[index], *column;
+  struct number *mine = g->numbers[index];
   const struct word *like = find_word(row, "like");
-  if (like) {
-    int base = find_row(g, K_LIMITS, like->value ? like->value : "");
-    if (base < 0 || base >= index)
-      fault(g, like->line, "no limits '%s' above this row", like->value ? like->value : "");
-    else memcpy(mine, g->limits[base], sizeof g->limits[base]);
-  }
-  const struct row *column;
-  for (int c = 0; c < MAX_COLUMNS && (column = nth_row(g, K_LIMIT, c)); c++) {
+  if (like) take_over(g, index, like);
+  for (int c = 0; c < MAX_COLUMNS && (column = nth_row(g, kinds[row->kind].columns, c)); c++) {
     const struct word *word = find_word(row, column->name);
     if (word) mine[c] = number_of(g, word);
-    else if (!mine[c].set && !like)
-      fault(g, row->line, "limits '%s' lacks '%s='", row->name, column->name);
+    else if (!mine[c].set && !like && row->kind != K_OPERATION)
+      fault(g, row->line, "%s '%s' lacks '%s='", kinds[row->kind].name, row->name, column->name);
   }
+}
+
+/* The row's word `key` must name a row of `kind`. */
+static void need_reference(struct gen *g, const struct row *row, const char *key, enum kind kind) {
+  const struct word *word = find_word(row, key);
+  if (!word) fault(g, row->line, "%s '%s' lacks '%s='", kinds[row->kind].name, row->name, key);
+  else if (!word->value || find_row(g, kind, word->value) < 0)
+    fault(g, word->line, "unknown %s '%s'", kinds[kind].name, word->value ? word->value : "");
+}
+
+/* Every generation has a throughput and a latency row, in the same order. */
+static void check_generations(struct gen *g) {
+  const struct row *throughput = NULL, *latency;
+  for (int i = 0; (latency = nth_row(g, K_LATENCY, i)); i++) {
+    throughput = nth_row(g, K_THROUGHPUT, i);
+    if (!throughput || strcmp(throughput->name, latency->name) != 0)
+      fault(g, latency->line, "latency '%s' is not throughput row %d", latency->name, i + 1);
+  }
+  if ((throughput = nth_row(g, K_THROUGHPUT, count_rows(g, K_LATENCY))))
+    fault(g, throughput->line, "throughput '%s' has no latency row", throughput->name);
 }
 
 /* sm_103f: 103 and 'f'. */
@@ -319,14 +356,13 @@ static void check_cpu(struct gen *g, const struct row *row) {
   char version[24];
   snprintf(version, sizeof version, "%lu", need_number(g, row, "version"));
   if (find_row(g, K_PTX, version) < 0) fault(g, row->line, "unknown PTX version '%s'", version);
-  const struct word *family = find_word(row, "family"), *limits = find_word(row, "limits");
+  const struct word *family = find_word(row, "family");
   if (family && (!family->value || find_row(g, K_FAMILY, family->value) < 0))
     fault(g, family->line, "unknown family '%s'", family->value ? family->value : "");
   if (!family && suffix == 'f')
     fault(g, row->line, "cpu '%s' needs a family: it has the suffix f", row->name);
-  if (!limits) fault(g, row->line, "cpu '%s' lacks 'limits='", row->name);
-  else if (!limits->value || find_row(g, K_LIMITS, limits->value) < 0)
-    fault(g, limits->line, "unknown limits '%s'", limits->value ? limits->value : "");
+  need_reference(g, row, "limits", K_LIMITS);
+  need_reference(g, row, "timing", K_THROUGHPUT);
 }
 
 /* "fma-level=1": the table's reader has cut the row's name at no '=', so it is still whole. */
@@ -396,10 +432,12 @@ static void check_all(struct gen *g) {
   for (int i = 0; i < g->row_count; i++) {
     const struct row *row = &g->rows[i];
     check_words(g, row);
-    if (row->kind == K_LIMITS) check_limits(g, i);
+    if (kinds[row->kind].columns < K_COUNT) check_columns(g, i);
+    if (row->kind == K_OPERATION) need_reference(g, row, "class", K_CLASS);
     if (row->kind == K_CPU) check_cpu(g, row);
     if (find_word(row, "cpus")) need_number(g, row, "cpus");
   }
+  check_generations(g);
   check_features(g);
   for (int i = 0; i < g->row_count && g->faults == 0; i++) {
     const struct word *implies = find_word(&g->rows[i], "implies");
@@ -448,6 +486,11 @@ static void write_header(FILE *out, const struct gen *g) {
   write_enum(out, g, K_FAMILY, "tgt_family", "TGT_FAMILY", "NONE");
   write_enum(out, g, K_LIMIT, "tgt_limit", "TGT_LIMIT", NULL);
   write_enum(out, g, K_LIMITS, "tgt_limits_index", "TGT_LIMITS", NULL);
+  write_enum(out, g, K_CLASS, "tgt_class", "TGT_CLASS", NULL);
+  write_enum(out, g, K_THROUGHPUT, "tgt_generation", "TGT_GENERATION", NULL);
+  write_enum(out, g, K_WAIT, "tgt_wait", "TGT_WAIT", NULL);
+  write_enum(out, g, K_TYPE, "tgt_type", "TGT_TYPE", NULL);
+  write_enum(out, g, K_OPERATION, "tgt_operation_index", "TGT_OPERATION", NULL);
   fputs("#endif\n", out);
 }
 
@@ -503,8 +546,10 @@ static void write_cpu(FILE *out, const struct gen *g, const struct feature *f) {
           find_word(row, "placeholder") ? "true" : "false");
   fprintf(out, "   .family = TGT_FAMILY_%s, ",
           family ? c_name(family->value, name, sizeof name) : "NONE");
-  fprintf(out, ".limits = TGT_LIMITS_%s, .version_source = ",
+  fprintf(out, ".limits = TGT_LIMITS_%s, ",
           c_name(find_word(row, "limits")->value, name, sizeof name));
+  fprintf(out, ".generation = TGT_GENERATION_%s,\n   .version_source = ",
+          c_name(find_word(row, "timing")->value, name, sizeof name));
   write_source(out, g, version->source);
   fprintf(out, ", .version_unverified = %s,\n   .implies = ", version->unverified ? "true" : "false");
   write_bits(out, bits);
@@ -535,18 +580,32 @@ static void write_features(FILE *out, const struct gen *g) {
   fputs("};\n\n", out);
 }
 
-static void write_limits(FILE *out, const struct gen *g) {
-  fputs("static const struct tgt_limits limits_table[] = {\n", out);
+/* The numbers of a row: value, source, [U]. A number without a source (no meaning) is {0}. */
+static void write_numbers(FILE *out, const struct gen *g, int row) {
+  int columns = count_rows(g, kinds[g->rows[row].kind].columns);
+  fputs(".number = {\n", out);
+  for (int c = 0; c < columns; c++) {
+    const struct number *n = &g->numbers[row][c];
+    fprintf(out, "    {%lu, ", n->value);
+    write_source(out, g, n->set ? n->source : 0);
+    fprintf(out, ", %s},\n", n->unverified ? "true" : "false");
+  }
+  fputs("  }},\n", out);
+}
+
+/* All rows of a kind with columns, as `static const struct tgt_KIND KIND_table[]`. */
+static void write_columns(FILE *out, const struct gen *g, enum kind kind) {
+  char name[64];
+  fprintf(out, "static const struct tgt_%s %s_table[] = {\n", kinds[kind].name, kinds[kind].name);
   for (int i = 0; i < g->row_count; i++) {
-    if (g->rows[i].kind != K_LIMITS) continue;
-    fprintf(out, "  {.name = \"%s\", .number = {\n", g->rows[i].name);
-    for (int c = 0; c < count_rows(g, K_LIMIT); c++) {
-      const struct number *n = &g->limits[i][c];
-      fprintf(out, "    {%lu, ", n->value);
-      write_source(out, g, n->source);
-      fprintf(out, ", %s},\n", n->unverified ? "true" : "false");
-    }
-    fputs("  }},\n", out);
+    const struct row *row = &g->rows[i];
+    if (row->kind != kind) continue;
+    fprintf(out, "  {.name = \"%s\", ", row->name);
+    if (kind == K_OPERATION)
+      fprintf(out, ".integer_class = TGT_CLASS_%s, .special = %s, ",
+              c_name(find_word(row, "class")->value, name, sizeof name),
+              find_word(row, "special") ? "true" : "false");
+    write_numbers(out, g, i);
   }
   fputs("};\n\n", out);
 }
@@ -632,7 +691,12 @@ static void write_tables(FILE *out, const struct gen *g) {
   write_names(out, g, K_SOURCE, "source_table");
   write_names(out, g, K_FAMILY, "family_table");
   write_names(out, g, K_LIMIT, "limit_table");
-  write_limits(out, g);
+  write_names(out, g, K_CLASS, "class_table");
+  write_names(out, g, K_WAIT, "wait_table");
+  write_columns(out, g, K_LIMITS);
+  write_columns(out, g, K_THROUGHPUT);
+  write_columns(out, g, K_LATENCY);
+  write_columns(out, g, K_OPERATION);
   fputs("static const uint8_t ptx_table[] = {", out);
   for (int i = 0; (row = nth_row(g, K_PTX, i)); i++) fprintf(out, "%s%s", i ? ", " : "", row->name);
   fputs("};\n\n", out);

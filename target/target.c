@@ -24,8 +24,22 @@ uint32_t tgt_limit(const struct tgt_cpu *cpu, enum tgt_limit limit) {
   return limits_table[cpu->limits].number[limit].value;
 }
 
+const struct tgt_throughput *tgt_throughput_of(enum tgt_generation generation) {
+  return &throughput_table[generation];
+}
+
+const struct tgt_latency *tgt_latency_of(enum tgt_generation generation) {
+  return &latency_table[generation];
+}
+
+const struct tgt_operation *tgt_operation_of(enum tgt_operation_index operation) {
+  return &operation_table[operation];
+}
+
 const struct tgt_described *tgt_source_of(enum tgt_source source) { return &source_table[source]; }
 const struct tgt_described *tgt_limit_column(enum tgt_limit limit) { return &limit_table[limit]; }
+const struct tgt_described *tgt_class_column(enum tgt_class class) { return &class_table[class]; }
+const struct tgt_described *tgt_wait_column(enum tgt_wait wait) { return &wait_table[wait]; }
 
 const struct tgt_described *tgt_family_of(enum tgt_family family) {
   return family == TGT_FAMILY_NONE ? NULL : &family_table[family - 1];

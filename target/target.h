@@ -41,6 +41,26 @@ struct tgt_limits {
   struct tgt_number number[TGT_LIMIT_COUNT];
 };
 
+/* Results per clock and SM, by class of instruction; 0 where the CPU has no such instruction. */
+struct tgt_throughput {
+  const char *name; /* a generation: "hopper" */
+  struct tgt_number number[TGT_CLASS_COUNT];
+};
+
+/* Cycles until a dependent instruction can start, by what is waited for. */
+struct tgt_latency {
+  const char *name;
+  struct tgt_number number[TGT_WAIT_COUNT];
+};
+
+/* Machine instructions that an operation takes, by scalar type; 0 where it has no meaning. */
+struct tgt_operation {
+  const char *name;             /* "divide" */
+  enum tgt_class integer_class; /* of its instructions on integers */
+  bool special;                 /* on floats, they are special functions rather than arithmetic */
+  struct tgt_number number[TGT_TYPE_COUNT];
+};
+
 struct tgt_cpu {
   const char *name;    /* "sm_90a" */
   const char *product; /* "Hopper GH100 ..." */
@@ -58,6 +78,7 @@ struct tgt_cpu {
   enum tgt_source version_source;
   enum tgt_family family;
   enum tgt_limits_index limits;
+  enum tgt_generation generation;
 };
 
 struct tgt_feature {
@@ -141,10 +162,16 @@ const struct tgt_name *tgt_cpu_names(void);         /* the same, names only */
 const struct tgt_feature *tgt_features(void);       /* TGT_FEATURE_COUNT of them */
 const uint8_t *tgt_ptx_versions(void);              /* TGT_PTX_COUNT, ascending */
 const struct tgt_limits *tgt_limits_of(const struct tgt_cpu *cpu);
+const struct tgt_throughput *tgt_throughput_of(enum tgt_generation generation);
+const struct tgt_latency *tgt_latency_of(enum tgt_generation generation);
+const struct tgt_operation *tgt_operation_of(enum tgt_operation_index operation);
 const struct tgt_described *tgt_source_of(enum tgt_source source);
 const struct tgt_described *tgt_limit_column(enum tgt_limit limit);
+const struct tgt_described *tgt_class_column(enum tgt_class class);
+const struct tgt_described *tgt_wait_column(enum tgt_wait wait);
 const struct tgt_described *tgt_family_of(enum tgt_family family); /* NULL for none */
 
+/* Is there a row for this version? 78 is; 79 is not. */
 bool tgt_is_ptx_version(unsigned version);
 
 /* One limit of a CPU: tgt_limit(cpu, TGT_LIMIT_WARPS_PER_SM). */

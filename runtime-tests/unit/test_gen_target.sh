@@ -50,17 +50,24 @@ new='@memory[U] index=84 elf=0 code=7 version=90'
 append 'unknown kind' 'gpu sm_130 index=84' "unknown kind of row 'gpu'"
 append 'no name' 'cpu' "a 'cpu' row needs a name"
 first=$(grep -n '^cpu sm_90 ' "$root/target/nvptx.def" | cut -d: -f1)
-append 'duplicate CPU' "cpu sm_90 $new limits=cc9.0" "duplicate cpu 'sm_90', first in line $first"
-append 'unknown family' "cpu sm_130f $new family=sm_13x limits=cc9.0" "unknown family 'sm_13x'"
-append 'f without a family' "cpu sm_130f $new limits=cc9.0" \
+append 'duplicate CPU' "cpu sm_90 $new limits=cc9.0 timing=hopper" "duplicate cpu 'sm_90', first in line $first"
+append 'unknown family' "cpu sm_130f $new family=sm_13x limits=cc9.0 timing=hopper" "unknown family 'sm_13x'"
+append 'f without a family' "cpu sm_130f $new limits=cc9.0 timing=hopper" \
   "cpu 'sm_130f' needs a family: it has the suffix f"
 append 'unknown limits' "cpu sm_130 $new limits=cc13.0" "unknown limits 'cc13.0'"
+append 'unknown timing' "cpu sm_130 $new limits=cc9.0 timing=rubin" "unknown throughput 'rubin'"
+append 'no timing' "cpu sm_130 $new limits=cc9.0" "cpu 'sm_130' lacks 'timing='"
+append 'operation without a class' 'operation warp @memory i32=1' "operation 'warp' lacks 'class='"
+append 'throughput without latency' 'throughput rubin like=hopper' "throughput 'rubin' has no latency row"
+count=$(grep -c '^latency' "$root/target/nvptx.def")
+append 'latency without throughput' 'latency rubin like=hopper' \
+  "latency 'rubin' is not throughput row $((count + 1))"
 append 'no limits' "cpu sm_130 $new" "cpu 'sm_130' lacks 'limits='"
-append 'not a CPU name' "cpu sm130 $new limits=cc9.0" \
+append 'not a CPU name' "cpu sm130 $new limits=cc9.0 timing=hopper" \
   "'sm130' is not a CPU name: sm_NN, sm_NNa or sm_NNf"
-append 'unknown suffix' "cpu sm_130b $new limits=cc9.0" \
+append 'unknown suffix' "cpu sm_130b $new limits=cc9.0 timing=hopper" \
   "'sm_130b' is not a CPU name: sm_NN, sm_NNa or sm_NNf"
-append 'missing source' 'cpu sm_130 index=84 @memory[U] elf=0 code=7 version=90 limits=cc9.0' \
+append 'missing source' 'cpu sm_130 index=84 @memory[U] elf=0 code=7 version=90 limits=cc9.0 timing=hopper' \
   "'index' has no source"
 append 'unknown source' 'cpu sm_130 @rumour index=84' "unknown source '@rumour'"
 append 'unknown source of one value' 'cpu sm_130 @memory[U] index=84@rumour' \
@@ -74,11 +81,11 @@ append 'index too large' "ptx 91 @memory index=384" 'index 384 is not below 384'
 append 'no index' 'ptx 91 @memory' "ptx '91' lacks 'index='"
 append 'unknown word' 'ptx 91 @memory index=84 colour=7' "unknown word 'colour' in a ptx row"
 append 'word given twice' 'ptx 91 @memory index=84 index=85' "'index' given twice in one row"
-append 'PTX code' 'cpu sm_130 @memory[U] index=84 elf=0 code=8 version=90 limits=cc9.0' \
+append 'PTX code' 'cpu sm_130 @memory[U] index=84 elf=0 code=8 version=90 limits=cc9.0 timing=hopper' \
   'PTX code 8 is not 5, 6 or 7'
-append 'version without a row' 'cpu sm_130 @memory[U] index=84 elf=0 code=7 version=91 limits=cc9.0' \
+append 'version without a row' 'cpu sm_130 @memory[U] index=84 elf=0 code=7 version=91 limits=cc9.0 timing=hopper' \
   "unknown PTX version '91'"
-append 'unknown feature' "cpu sm_130 $new limits=cc9.0 implies=warp64" "unknown feature 'warp64'"
+append 'unknown feature' "cpu sm_130 $new limits=cc9.0 timing=hopper implies=warp64" "unknown feature 'warp64'"
 append 'limits like none' 'limits cc13.0 like=cc12.9' "no limits 'cc12.9' above this row"
 append 'incomplete limits' 'limits cc13.0 @memory warps_per_sm=64' \
   "limits 'cc13.0' lacks 'blocks_per_sm='"
@@ -110,7 +117,7 @@ else fail 'a wrong table leaves the output as it was'; fi
 
 # One row is enough for a new CPU: the tables compile with it, and it is found.
 cp "$root/target/nvptx.def" "$work/t.def"
-printf 'cpu sm_130a %s limits=cc12.0 "imaginary"\n' "$new" >> "$work/t.def"
+printf 'cpu sm_130a %s limits=cc12.0 timing=hopper "imaginary"\n' "$new" >> "$work/t.def"
 generate
 cat > "$work/find.c" <<'END'
 #include "target/target.h"
@@ -125,7 +132,7 @@ if [ "$status" = 0 ] && ${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -I"$root" -
 then pass; else fail 'one row makes a new CPU'; fi
 
 # A ninth CPU with tensor memory breaks the assert that the feature row asks for.
-printf 'cpu sm_131a @memory[U] index=85 elf=0 code=7 version=90 limits=cc12.0 implies=tmem\n' \
+printf 'cpu sm_131a @memory[U] index=85 elf=0 code=7 version=90 limits=cc12.0 timing=hopper implies=tmem\n' \
   >> "$work/t.def"
 generate
 if [ "$status" = 0 ] && ! ${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -I"$root" -I"$work/out" \
