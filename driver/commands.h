@@ -15,4 +15,7 @@ int tables_ops(const struct options *o);
 int tables_intrinsics(const struct options *o);
 int tables_diagnostics(const struct options *o);
 
+/* The names of all CPUs in ascending order, in lines. */
+void tables_cpu_names(FILE *out);
+
 #endif

@@ -2,7 +2,6 @@
 #include "driver/commands.h"
 #include "driver/files.h"
 #include "driver/render.h"
-#include "target/target.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -77,24 +76,16 @@ static int make_context(struct job *j) {
   return EXIT_DONE;
 }
 
-/* After an unknown --cpu: those that exist, in lines. */
-static void list_cpus(void) {
-  fputs("the CPUs are:", stderr);
-  unsigned column = 100;
-  for (unsigned i = 0; i < TGT_CPU_COUNT; i++, column += 9) {
-    if (column > 90) column = 0, fputs("\n ", stderr);
-    fprintf(stderr, " %-8s", tgt_cpus()[i].name);
-  }
-  fputc('\n', stderr);
-}
-
 static int set_options(struct job *j) {
   char text[1024];
   for (int i = 0; i < OPTION_COUNT; i++) {
     const char *option = options_library_text(j->options, (enum option_id)i, text, sizeof text);
     if (option == NULL) continue;
     int status = exit_status(nvmini_set_option(j->context, option));
-    if (status == EXIT_USAGE && i == OPTION_CPU && !j->render.json) list_cpus();
+    if (status == EXIT_USAGE && i == OPTION_CPU && !j->render.json) {
+      fputs("the CPUs are:\n", stderr);
+      tables_cpu_names(stderr);
+    }
     if (status != EXIT_DONE) return status;
   }
   return EXIT_DONE;

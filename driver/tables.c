@@ -5,16 +5,37 @@
 #include "support/diag.h"
 #include "target/target.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- CPUs ---- */
 
 static void put_ptx(unsigned version) { printf("%u.%u", version / 10, version % 10); }
 
+static int by_number(const void *a, const void *b) {
+  const struct tgt_cpu *const *x = a, *const *y = b;
+  return (int)(*x)->full_sm - (int)(*y)->full_sm;
+}
+
+/* The table is sorted as text, for its look-ups; people count. */
+static void sorted_cpus(const struct tgt_cpu *cpus[TGT_CPU_COUNT]) {
+  for (unsigned i = 0; i < TGT_CPU_COUNT; i++) cpus[i] = &tgt_cpus()[i];
+  qsort(cpus, TGT_CPU_COUNT, sizeof cpus[0], by_number);
+}
+
+void tables_cpu_names(FILE *out) {
+  const struct tgt_cpu *cpus[TGT_CPU_COUNT];
+  sorted_cpus(cpus);
+  for (unsigned i = 0; i < TGT_CPU_COUNT; i++)
+    fprintf(out, i % 10 == 9 || i == TGT_CPU_COUNT - 1 ? "%s\n" : "%-8s ", cpus[i]->name);
+}
+
 static void list_targets(void) {
+  const struct tgt_cpu *cpus[TGT_CPU_COUNT];
+  sorted_cpus(cpus);
   puts("CPU       SM    PTX  family        product");
   for (unsigned i = 0; i < TGT_CPU_COUNT; i++) {
-    const struct tgt_cpu *c = &tgt_cpus()[i];
+    const struct tgt_cpu *c = cpus[i];
     const struct tgt_described *family = tgt_family_of(c->family);
     printf("%-8s  %-4u  ", c->name, c->sm);
     put_ptx(c->min_ptx);

@@ -175,7 +175,7 @@ def run_lit(variant):
     results = f"{ROOT}/{folder}/lit-results.json"
     # Debian's lit is a Python file or a program.
     command = [sys.executable, lit] if lit.endswith(".py") else [lit]
-    status, output = run_program([*command, "-q", f"-j{JOBS}", "--timeout=120", f"--output={results}",
+    status, output = run_program([*command, "-sv", "--no-progress-bar", f"-j{JOBS}", "--timeout=120", f"--output={results}",
                                   "runtime-tests/check"], 1800,
                                  NVMINI_BUILD=folder, NVMINI_VARIANT=variant)
     if status != 0:
