@@ -118,6 +118,11 @@ static struct gen {
     struct tgt_requirement value;
   } needs[MAX_NEEDS];
   int need_count;
+  struct {
+    char name[32];
+    char text[128];
+  } macros[MAX_CLASSES];
+  int macro_count;
   struct op ops[MAX_OPS];
   int op_count;
   struct form forms[MAX_FORMS];
@@ -214,18 +219,45 @@ static int find_class(const char *name) {
   return 0;
 }
 
-static int find_need(const char *text) {
+/* `$NAME` words of a requirement become what the `req` row says. */
+static bool expand_need(const char *text, char *out, size_t size) {
+  size_t n = 0;
+  while (*text) {
+    const char *from = text;
+    size_t length = *text == '$' ? 1 + strcspn(text + 1, " |") : 1;
+    text += length;
+    if (*from == '$') {
+      int i = 0;
+      while (i < g.macro_count && (strlen(g.macros[i].name) != length - 1 ||
+                                   memcmp(g.macros[i].name, from + 1, length - 1) != 0))
+        i++;
+      if (i == g.macro_count) {
+        fault("unknown requirement '%.*s'", (int)length, from);
+        return false;
+      }
+      from = g.macros[i].text;
+      length = strlen(from);
+    }
+    if (n + length >= size) {
+      fault("requirement too long");
+      return false;
+    }
+    memcpy(out + n, from, length);
+    n += length;
+  }
+  out[n] = 0;
+  return true;
+}
+
+static int find_need(const char *words) {
   const char *bad;
   struct tgt_requirement r;
-  if (!*text) return 0;
+  char text[sizeof g.needs[0].text];
+  if (!*words || !expand_need(words, text, sizeof text)) return 0;
   for (int i = 1; i < g.need_count; i++)
     if (strcmp(g.needs[i].text, text) == 0) return i;
   if (!tgt_parse_requirement(text, &r, &bad)) {
     fault("'%s' is no requirement", bad);
-    return 0;
-  }
-  if (strlen(text) >= sizeof g.needs[0].text) {
-    fault("requirement too long");
     return 0;
   }
   int i = take(&g.need_count, MAX_NEEDS, "requirements");
@@ -831,6 +863,19 @@ static void read_class(char *row) {
   strcpy(g.classes[i].text, text);
 }
 
+/* `req NAME = REQUIREMENT`. */
+static void read_req(char *row) {
+  char name[32], text[128];
+  if (sscanf(row, " %31s = %127[^\n]", name, text) != 2) {
+    fault("a requirement's name is `req NAME = text`");
+    return;
+  }
+  int i = take(&g.macro_count, MAX_CLASSES, "names of requirements");
+  strcpy(g.macros[i].name, name);
+  strcpy(g.macros[i].text, trim(text));
+  find_need(g.macros[i].text);
+}
+
 /* `op NAME ... : CLASS`: starts a group of ops with the same forms. */
 static void read_op(char *row) {
   finish_group();
@@ -862,7 +907,8 @@ static void read_row(char *row) {
     const char *word;
     void (*read)(char *);
   } kinds[] = {{"set", read_set},         {"type", read_type}, {"special", read_special},
-               {"class", read_class},     {"op", read_op},     {"name", read_name}};
+               {"class", read_class},     {"op", read_op},     {"name", read_name},
+               {"req", read_req}};
   char *comment = strchr(row, '#');
   if (comment) *comment = 0;
   bool indented = row[0] == ' ' || row[0] == '\t';
