@@ -16,7 +16,8 @@ void print_escaped(struct printer *p, struct nvm_text text) {
     if (c >= ' ' && c < 0x7f && c != '"' && c != '\\') continue;
     textbuf_write(p->out, text.bytes + plain, i - plain);
     print_char(p, '\\');
-    textbuf_hex(p->out, c, 2, true);
+    if (c == '\\') print_char(p, '\\');
+    else textbuf_hex(p->out, c, 2, true);
     plain = i + 1;
   }
   textbuf_write(p->out, text.bytes + plain, text.length - plain);

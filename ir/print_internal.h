@@ -40,7 +40,7 @@ bool print_enter_function(struct printer *p, const struct nvm_function *f);
 
 /* ---- print_constant.c ---- */
 
-/* Bytes between quotes, without the quotes: anything but plain characters as \XX. */
+/* Bytes between quotes, without the quotes: `\\` and \XX for odd ones. */
 void print_escaped(struct printer *p, struct nvm_text text);
 /* A name as it stands behind @, % or $: quoted where it must be. */
 void print_name(struct printer *p, struct nvm_str name);

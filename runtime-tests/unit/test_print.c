@@ -147,7 +147,7 @@ static void constants(void **state) {
   assert_string_equal(value_printed(f, const_zero(m, vector)), "<2 x i32> zeroinitializer");
   assert_string_equal(
       value_printed(f, const_bytes(m, type_array(&m->types, TYPE_I8, 4), "a\"\n\\", 4)),
-      "[4 x i8] c\"a\\22\\0A\\5C\"");
+      "[4 x i8] c\"a\\22\\0A\\\\\"");
   assert_string_equal(value_printed(f, const_undef(m, TYPE_PTR)), "ptr undef");
 }
 
