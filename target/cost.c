@@ -34,14 +34,14 @@ static bool ptx_allows(const struct nvm_target *target, unsigned version) {
   return target->ptx == 0 || target->ptx >= version;
 }
 
-bool cost_has_packed_pair(const struct nvm_target *target, enum cost_scalar scalar) {
+bool cost_has_packed_pair(const struct nvm_target *target, enum tgt_scalar scalar) {
   switch (scalar) {
-  case COST_HALF: return target->sm >= 53 && ptx_allows(target, 42);
-  case COST_BFLOAT: return target->sm >= 90 && ptx_allows(target, 78);
-  case COST_FLOAT:
+  case TGT_HALF: return target->sm >= 53 && ptx_allows(target, 42);
+  case TGT_BFLOAT: return target->sm >= 90 && ptx_allows(target, 78);
+  case TGT_FLOAT:
     return (target->sm == 100 || target->sm == 103) && ptx_allows(target, 86);
-  case COST_INTEGER:
-  case COST_DOUBLE: return false;
+  case TGT_INTEGER:
+  case TGT_DOUBLE: return false;
   }
   return false;
 }
@@ -99,32 +99,32 @@ static cost instructions(const struct nvm_target *target, enum tgt_class class, 
 
 static enum tgt_type table_type(struct cost_type type) {
   switch (type.scalar) {
-  case COST_INTEGER:
+  case TGT_INTEGER:
     return type.bits <= 32 ? TGT_TYPE_I32 : type.bits <= 64 ? TGT_TYPE_I64 : TGT_TYPE_I128;
-  case COST_HALF: return TGT_TYPE_F16;
-  case COST_BFLOAT: return TGT_TYPE_BF16;
-  case COST_FLOAT: return TGT_TYPE_F32;
-  case COST_DOUBLE: return TGT_TYPE_F64;
+  case TGT_HALF: return TGT_TYPE_F16;
+  case TGT_BFLOAT: return TGT_TYPE_BF16;
+  case TGT_FLOAT: return TGT_TYPE_F32;
+  case TGT_DOUBLE: return TGT_TYPE_F64;
   }
   return TGT_TYPE_I32;
 }
 
-static enum tgt_class class_of(const struct tgt_operation *operation, enum cost_scalar scalar) {
-  if (scalar == COST_INTEGER) return operation->integer_class;
+static enum tgt_class class_of(const struct tgt_operation *operation, enum tgt_scalar scalar) {
+  if (scalar == TGT_INTEGER) return operation->integer_class;
   if (operation->special) return TGT_CLASS_SPECIAL;
-  return scalar == COST_DOUBLE ? TGT_CLASS_F64 : scalar == COST_FLOAT ? TGT_CLASS_F32 : TGT_CLASS_HALF;
+  return scalar == TGT_DOUBLE ? TGT_CLASS_F64 : scalar == TGT_FLOAT ? TGT_CLASS_F32 : TGT_CLASS_HALF;
 }
 
-static enum tgt_wait wait_of(const struct tgt_operation *operation, enum cost_scalar scalar) {
-  if (scalar == COST_INTEGER) return TGT_WAIT_INTEGER;
+static enum tgt_wait wait_of(const struct tgt_operation *operation, enum tgt_scalar scalar) {
+  if (scalar == TGT_INTEGER) return TGT_WAIT_INTEGER;
   if (operation->special) return TGT_WAIT_SPECIAL;
-  return scalar == COST_DOUBLE ? TGT_WAIT_DOUBLE : TGT_WAIT_FLOAT;
+  return scalar == TGT_DOUBLE ? TGT_WAIT_DOUBLE : TGT_WAIT_FLOAT;
 }
 
 /* f32 division and square root as the target's precision says. */
 static enum tgt_operation_index precise(const struct nvm_target *target,
-                                        enum tgt_operation_index operation, enum cost_scalar s) {
-  if (s != COST_FLOAT) return operation;
+                                        enum tgt_operation_index operation, enum tgt_scalar s) {
+  if (s != TGT_FLOAT) return operation;
   if (operation == TGT_OPERATION_DIVIDE && target->prec_div == 0) return TGT_OPERATION_DIVIDE_APPROX;
   if (operation == TGT_OPERATION_DIVIDE && target->prec_div == 1) return TGT_OPERATION_DIVIDE_FULL;
   if (operation == TGT_OPERATION_SQRT && target->prec_sqrt == 0) return TGT_OPERATION_SQRT_APPROX;
@@ -133,11 +133,11 @@ static enum tgt_operation_index precise(const struct nvm_target *target,
 
 /* Operations that exist for pairs: those of one instruction. Division never does. */
 static bool packs(const struct nvm_target *target, enum tgt_operation_index operation,
-                  enum cost_scalar scalar) {
+                  enum tgt_scalar scalar) {
   bool arithmetic = operation == TGT_OPERATION_ADD || operation == TGT_OPERATION_MULTIPLY ||
                     operation == TGT_OPERATION_FMA;
   bool minimum = operation == TGT_OPERATION_MINIMUM && target->sm >= 80;
-  if (minimum && (scalar == COST_HALF || scalar == COST_BFLOAT)) return true;
+  if (minimum && (scalar == TGT_HALF || scalar == TGT_BFLOAT)) return true;
   return arithmetic && cost_has_packed_pair(target, scalar);
 }
 

@@ -20,11 +20,9 @@ typedef int64_t cost; /* never negative */
 
 enum cost_measure { COST_SIZE, COST_THROUGHPUT, COST_LATENCY };
 
-enum cost_scalar { COST_INTEGER, COST_HALF, COST_BFLOAT, COST_FLOAT, COST_DOUBLE };
-
 /* A scalar or a vector of `lanes` of them. Pointers are integers of their width. */
 struct cost_type {
-  enum cost_scalar scalar;
+  enum tgt_scalar scalar;
   uint16_t bits;  /* of one lane: 1 .. 128; 16, 32 or 64 for floats */
   uint32_t lanes; /* 1 for a scalar */
 };
@@ -44,7 +42,7 @@ bool cost_supports_scalable_vectors(void);
 
 /* Does one instruction work on a pair of these? f16 from sm_53, bf16 from sm_90, f32 on sm_100 and
  * sm_103 with PTX 8.6 only: sm_120 accepts it and gains nothing (users.md 4.3). */
-bool cost_has_packed_pair(const struct nvm_target *target, enum cost_scalar scalar);
+bool cost_has_packed_pair(const struct nvm_target *target, enum tgt_scalar scalar);
 
 /* Bits of the widest single access to this address space (LLVM's numbering: 0 generic, 1 global,
  * 3 shared, 4 constant, 5 local, 101 param): 256 for global on sm_100 and later with PTX 8.8, else

@@ -8,6 +8,8 @@
  * The language of the table is described at its top.
  *
  * Stages, in this order below: reading (text to rows), checking (rows to facts), writing. */
+#include "target/requirement.h"
+
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -27,7 +29,7 @@ enum {
 /* What a row declares; its first word. */
 enum kind {
   K_SOURCE, K_LIMIT, K_LIMITS, K_CLASS, K_THROUGHPUT, K_WAIT, K_LATENCY, K_TYPE, K_OPERATION,
-  K_FAMILY, K_PTX, K_FEATURE, K_CPU, K_COUNT
+  K_LEGAL, K_FAMILY, K_PTX, K_FEATURE, K_CPU, K_DIFFERS, K_COUNT
 };
 
 static const struct {
@@ -45,11 +47,13 @@ static const struct {
     [K_LATENCY] = {"latency", " like ", K_WAIT, false},
     [K_TYPE] = {"type", " ", K_COUNT, false},
     [K_OPERATION] = {"operation", " like class special ", K_TYPE, false},
+    [K_LEGAL] = {"legal", " with without ", K_COUNT, true},
     [K_FAMILY] = {"family", " ", K_COUNT, true},
     [K_PTX] = {"ptx", " index ", K_COUNT, false},
     [K_FEATURE] = {"feature", " index cpus ", K_COUNT, true},
     [K_CPU] = {"cpu", " index elf code version family limits timing implies placeholder ", K_COUNT,
                true},
+    [K_DIFFERS] = {"differs", " ", K_COUNT, false},
 };
 
 /* key=value, or a bare word (value NULL). */
@@ -336,6 +340,52 @@ static void check_generations(struct gen *g) {
     fault(g, throughput->line, "throughput '%s' has no latency row", throughput->name);
 }
 
+/* v2bf16: 2 lanes of the scalar TGT_BFLOAT, 16 bits wide. */
+struct machine_type {
+  unsigned lanes, bits;
+  const char *scalar;
+};
+
+static bool split_type_name(const char *name, struct machine_type *type) {
+  static const char *const floats[][2] = {{"f16", "TGT_HALF"}, {"bf16", "TGT_BFLOAT"},
+                                          {"f32", "TGT_FLOAT"}, {"f64", "TGT_DOUBLE"}};
+  char *rest = (char *)name;
+  type->lanes = 1;
+  if (name[0] == 'v') type->lanes = (unsigned)strtoul(name + 1, &rest, 10);
+  if (type->lanes == 0 || type->lanes > 1024) return false;
+  for (int i = 0; i < 4; i++) {
+    type->scalar = floats[i][1];
+    type->bits = i < 2 ? 16 : i == 2 ? 32 : 64;
+    if (strcmp(rest, floats[i][0]) == 0) return true;
+  }
+  if (rest[0] != 'i' || !isdigit((unsigned char)rest[1])) return false;
+  type->scalar = "TGT_INTEGER";
+  type->bits = (unsigned)strtoul(rest + 1, &rest, 10);
+  return !*rest && type->bits <= 128;
+}
+
+/* The action a row names with `key`: an index into the enum's names, or -1. */
+static int action_of(const struct row *row, const char *key) {
+  static const char *const names[] = {"legal", "promote", "expand", "scalarize", "split"};
+  const struct word *word = find_word(row, key);
+  for (int i = 0; word && word->value && i < 5; i++)
+    if (strcmp(word->value, names[i]) == 0) return i;
+  return -1;
+}
+
+static void check_legal(struct gen *g, const struct row *row) {
+  struct machine_type type;
+  struct tgt_requirement need;
+  const char *bad;
+  if (!split_type_name(row->name, &type))
+    fault(g, row->line, "'%s' is not a type: iN, f16, bf16, f32, f64, or vN before one", row->name);
+  if (!tgt_parse_requirement(row->text, &need, &bad))
+    fault(g, row->line, "can't read the requirement at '%s'", bad);
+  if (action_of(row, "with") < 0) fault(g, row->line, "legal '%s' has no action with=", row->name);
+  if (row->text[0] && action_of(row, "without") < 0)
+    fault(g, row->line, "legal '%s' has no action without=", row->name);
+}
+
 /* sm_103f: 103 and 'f'. */
 static bool split_cpu_name(const char *name, unsigned *sm, char *suffix) {
   char *end;
@@ -434,6 +484,7 @@ static void check_all(struct gen *g) {
     check_words(g, row);
     if (kinds[row->kind].columns < K_COUNT) check_columns(g, i);
     if (row->kind == K_OPERATION) need_reference(g, row, "class", K_CLASS);
+    if (row->kind == K_LEGAL) check_legal(g, row);
     if (row->kind == K_CPU) check_cpu(g, row);
     if (find_word(row, "cpus")) need_number(g, row, "cpus");
   }
@@ -480,6 +531,8 @@ static void write_header(FILE *out, const struct gen *g) {
   fprintf(out, "enum {\n  TGT_FEATURE_COUNT = %d,\n  TGT_FEATURE_WORDS = %d,\n"
           "  TGT_CPU_COUNT = %d,\n  TGT_PTX_COUNT = %d,\n",
           g->feature_count, FEATURE_WORDS, count_rows(g, K_CPU), count_rows(g, K_PTX));
+  fprintf(out, "  TGT_LEGALITY_COUNT = %d,\n  TGT_DIFFERS_COUNT = %d,\n", count_rows(g, K_LEGAL),
+          count_rows(g, K_DIFFERS));
   fprintf(out, "  TGT_PTX_LOWEST = %s,  /* major * 10 + minor */\n  TGT_PTX_HIGHEST = %s,\n};\n\n",
           nth_row(g, K_PTX, 0)->name, nth_row(g, K_PTX, last_ptx)->name);
   write_enum(out, g, K_SOURCE, "tgt_source", "TGT_SOURCE", NULL);
@@ -610,6 +663,26 @@ static void write_columns(FILE *out, const struct gen *g, enum kind kind) {
   fputs("};\n\n", out);
 }
 
+static void write_legal(FILE *out, const struct gen *g) {
+  static const char *const actions[] = {"TGT_LEGAL", "TGT_PROMOTE", "TGT_EXPAND", "TGT_SCALARIZE",
+                                        "TGT_SPLIT"};
+  fputs("static const struct tgt_legality legality_table[] = {\n", out);
+  const struct row *row;
+  for (int i = 0; (row = nth_row(g, K_LEGAL, i)); i++) {
+    struct machine_type type;
+    struct tgt_requirement need;
+    char text[160];
+    int with = action_of(row, "with"), without = action_of(row, "without");
+    split_type_name(row->name, &type);
+    tgt_parse_requirement(row->text, &need, NULL);
+    tgt_requirement_initializer(&need, text, sizeof text);
+    fprintf(out, "  {.name = \"%s\", .scalar = %s, .bits = %u, .lanes = %u,\n   .with = %s, "
+            ".without = %s,\n   .need = %s},\n", row->name, type.scalar, type.bits, type.lanes,
+            actions[with], actions[without < 0 ? with : without], text);
+  }
+  fputs("};\n\n", out);
+}
+
 static void write_names(FILE *out, const struct gen *g, enum kind kind, const char *array) {
   const struct row *row;
   fprintf(out, "static const struct tgt_described %s[] = {\n", array);
@@ -697,6 +770,8 @@ static void write_tables(FILE *out, const struct gen *g) {
   write_columns(out, g, K_THROUGHPUT);
   write_columns(out, g, K_LATENCY);
   write_columns(out, g, K_OPERATION);
+  write_legal(out, g);
+  write_names(out, g, K_DIFFERS, "differs_table");
   fputs("static const uint8_t ptx_table[] = {", out);
   for (int i = 0; (row = nth_row(g, K_PTX, i)); i++) fprintf(out, "%s%s", i ? ", " : "", row->name);
   fputs("};\n\n", out);

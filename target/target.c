@@ -45,6 +45,9 @@ const struct tgt_described *tgt_family_of(enum tgt_family family) {
   return family == TGT_FAMILY_NONE ? NULL : &family_table[family - 1];
 }
 
+const struct tgt_described *tgt_differences(void) { return differs_table; }
+const struct tgt_legality *tgt_legalities(void) { return legality_table; }
+
 bool tgt_is_ptx_version(unsigned version) {
   for (int i = 0; i < TGT_PTX_COUNT; i++)
     if (ptx_table[i] == version) return true;

@@ -90,6 +90,29 @@ struct tgt_feature {
   uint16_t value;                      /* 2 of fma-level=2, 80 of ptx80 */
 };
 
+/* The kinds of machine values; pointers are integers. */
+enum tgt_scalar { TGT_INTEGER, TGT_HALF, TGT_BFLOAT, TGT_FLOAT, TGT_DOUBLE };
+
+/* What becomes of a value of a type before instructions are selected (seed 1's five actions). */
+enum tgt_action {
+  TGT_LEGAL,
+  TGT_PROMOTE,   /* to the next wider type of its kind; half and bfloat to float */
+  TGT_EXPAND,    /* into two halves as wide */
+  TGT_SCALARIZE, /* into its lanes */
+  TGT_SPLIT,     /* into two vectors of half the lanes */
+};
+
+/* A machine type: `with` where the target has what is needed, else `without`. */
+struct tgt_legality {
+  const char *name; /* "v2f16" */
+  enum tgt_scalar scalar;
+  uint16_t bits; /* of a lane */
+  uint16_t lanes;
+  enum tgt_action with;
+  enum tgt_action without;
+  struct tgt_requirement need;
+};
+
 /* ---- Errors ---- */
 
 enum tgt_status {
@@ -174,6 +197,12 @@ const struct tgt_described *tgt_family_of(enum tgt_family family); /* NULL for n
 /* Is there a row for this version? 78 is; 79 is not. */
 bool tgt_is_ptx_version(unsigned version);
 
+/* Where sources disagree, and which one the table follows: TGT_DIFFERS_COUNT of them. */
+const struct tgt_described *tgt_differences(void);
+
+/* The machine types that have a row: TGT_LEGALITY_COUNT of them. */
+const struct tgt_legality *tgt_legalities(void);
+
 /* One limit of a CPU: tgt_limit(cpu, TGT_LIMIT_WARPS_PER_SM). */
 uint32_t tgt_limit(const struct tgt_cpu *cpu, enum tgt_limit limit);
 
@@ -223,5 +252,13 @@ const struct tgt_cpu *tgt_nearest_with(const struct tgt_cpu *cpu,
  * sm_90a". Returns the length; if that is not below `size` it was cut. */
 size_t tgt_describe_missing(const struct nvm_target *target,
                             const struct tgt_requirement *requirement, char *buffer, size_t size);
+
+/* ---- Types ---- */
+
+/* What becomes of `lanes` lanes (1: a scalar) of `bits` bits each. A type without a row: integers
+ * are promoted to the next type that has one, vectors of more than 128 bits or of a type that is
+ * legal in pairs are split, other vectors scalarized, integers above 128 bits expanded. */
+enum tgt_action tgt_type_action(const struct nvm_target *target, enum tgt_scalar scalar,
+                                unsigned bits, unsigned lanes);
 
 #endif

@@ -153,3 +153,26 @@ size_t tgt_describe_missing(const struct nvm_target *target,
   }
   return w.length;
 }
+
+/* ---- types ---- */
+
+static const struct tgt_legality *legality_of(enum tgt_scalar scalar, unsigned bits,
+                                              unsigned lanes) {
+  const struct tgt_legality *rows = tgt_legalities();
+  for (int i = 0; i < TGT_LEGALITY_COUNT; i++)
+    if (rows[i].scalar == scalar && rows[i].bits == bits && rows[i].lanes == lanes) return &rows[i];
+  return NULL;
+}
+
+enum tgt_action tgt_type_action(const struct nvm_target *target, enum tgt_scalar scalar,
+                                unsigned bits, unsigned lanes) {
+  const struct tgt_legality *row = legality_of(scalar, bits, lanes);
+  if (row) return tgt_allows(target, &row->need) ? row->with : row->without;
+  if (lanes == 1) return bits > 128 ? TGT_EXPAND : TGT_PROMOTE;
+  if (lanes > 2 && lanes % 2 == 0) {
+    bool pairs = legality_of(scalar, bits, 2) &&
+                 tgt_type_action(target, scalar, bits, 2) == TGT_LEGAL;
+    if (pairs || (uint64_t)bits * lanes > 128) return TGT_SPLIT;
+  }
+  return TGT_SCALARIZE;
+}

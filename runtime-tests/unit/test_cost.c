@@ -17,10 +17,10 @@ static struct nvm_target target_of(const char *name, const char *features) {
   return target;
 }
 
-static const struct cost_type i8 = {COST_INTEGER, 8, 1}, i32 = {COST_INTEGER, 32, 1},
-                              i64 = {COST_INTEGER, 64, 1}, f16 = {COST_HALF, 16, 1},
-                              bf16 = {COST_BFLOAT, 16, 1}, f32 = {COST_FLOAT, 32, 1},
-                              f64 = {COST_DOUBLE, 64, 1};
+static const struct cost_type i8 = {TGT_INTEGER, 8, 1}, i32 = {TGT_INTEGER, 32, 1},
+                              i64 = {TGT_INTEGER, 64, 1}, f16 = {TGT_HALF, 16, 1},
+                              bf16 = {TGT_BFLOAT, 16, 1}, f32 = {TGT_FLOAT, 32, 1},
+                              f64 = {TGT_DOUBLE, 64, 1};
 
 static struct cost_type vector(struct cost_type element, uint32_t lanes) {
   element.lanes = lanes;
@@ -76,7 +76,7 @@ static void pairs_cost_half(void **state) {
   assert_int_equal(cost_arithmetic(&datacenter, TGT_OPERATION_ADD, vector(f32, 2), COST_SIZE), 1);
   assert_int_equal(cost_arithmetic(&old_ptx, TGT_OPERATION_ADD, vector(f32, 3), COST_SIZE), 2);
   assert_int_equal(cost_arithmetic(&consumer, TGT_OPERATION_ADD, vector(f32, 2), COST_SIZE), 2);
-  assert_false(cost_has_packed_pair(&fermi, COST_HALF));
+  assert_false(cost_has_packed_pair(&fermi, TGT_HALF));
   assert_int_equal(cost_arithmetic(&hopper, TGT_OPERATION_DIVIDE, vector(f16, 2), COST_SIZE), 20);
 }
 
@@ -125,7 +125,7 @@ static void accesses_are_as_wide_as_alignment_allows(void **state) {
   assert_int_equal(cost_memory_accesses(&blackwell, vector(f32, 8), 3, 32), 2);
   assert_int_equal(cost_memory_accesses(&old_ptx, vector(f32, 8), 1, 32), 2);
   assert_int_equal(cost_memory_accesses(&hopper, vector(i8, 3), 1, 4), 2);
-  assert_int_equal(cost_memory_accesses(&hopper, (struct cost_type){COST_INTEGER, 1, 1}, 1, 1), 1);
+  assert_int_equal(cost_memory_accesses(&hopper, (struct cost_type){TGT_INTEGER, 1, 1}, 1, 1), 1);
 }
 
 static void latencies_rise_with_distance(void **state) {
@@ -205,7 +205,7 @@ static void costs_saturate(void **state) {
   assert_int_equal(cost_times(COST_MAX, 0), 0);
   assert_true(cost_times(2, UINT64_MAX) == COST_MAX);
   assert_true(cost_times(COST_MAX, 2) == COST_MAX);
-  struct cost_type huge = vector((struct cost_type){COST_INTEGER, 128, 1}, UINT32_MAX);
+  struct cost_type huge = vector((struct cost_type){TGT_INTEGER, 128, 1}, UINT32_MAX);
   cost divided = cost_arithmetic(&t, TGT_OPERATION_DIVIDE, huge, COST_THROUGHPUT);
   assert_true(divided > 0);
   assert_true(cost_times(divided, UINT32_MAX) == COST_MAX);
@@ -219,7 +219,7 @@ static void every_number_is_there(void **state) {
   static const enum tgt_operation_index all[] = {TGT_OPERATION_ADD, TGT_OPERATION_MULTIPLY,
                                                  TGT_OPERATION_DIVIDE, TGT_OPERATION_COMPARE,
                                                  TGT_OPERATION_SELECT, TGT_OPERATION_MINIMUM};
-  const struct cost_type types[] = {i8, i32, i64, {COST_INTEGER, 128, 1}, f16, bf16, f32, f64};
+  const struct cost_type types[] = {i8, i32, i64, {TGT_INTEGER, 128, 1}, f16, bf16, f32, f64};
   for (int i = 0; i < TGT_CPU_COUNT; i++) {
     struct nvm_target t = target_of(tgt_cpus()[i].name, "");
     for (size_t o = 0; o < sizeof all / sizeof all[0]; o++)

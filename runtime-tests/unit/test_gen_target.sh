@@ -5,7 +5,8 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -I"$root" -o "$work/gen" "$root/target/gen_target.c" || exit 1
+${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -I"$root" -o "$work/gen" \
+  "$root/target/gen_target.c" "$root/target/requirement.c" || exit 1
 lines=$(wc -l < "$root/target/nvptx.def")
 next=$((lines + 1))
 passed=0
@@ -93,6 +94,14 @@ append 'limit without a source' 'limits cc13.0 like=cc12.0 warps_per_sm=64' \
   "'warps_per_sm' has no source"
 append 'feature without a source' 'feature warp64 index=84@memory "64 lanes"' \
   "feature 'warp64' has no source"
+
+append 'not a type' 'legal v2x16 with=legal @memory' \
+  "'v2x16' is not a type: iN, f16, bf16, f32, f64, or vN before one"
+append 'wrong requirement' 'legal v4f16 with=legal without=split @memory "sm_53 ptx"' \
+  "can't read the requirement at 'ptx'"
+append 'no action' 'legal v4f16 with=magic @memory' "legal 'v4f16' has no action with="
+append 'no other action' 'legal v4f16 with=legal @memory "sm_53"' \
+  "legal 'v4f16' has no action without="
 
 change 'descending index' 's/^ptx 82 @seed5 index=26/ptx 82 @seed5 index=84/' '^ptx 83' \
   'index 27 is not above 84, that of the row before'

@@ -525,6 +525,78 @@ static void what_is_missing_is_said(void **state) {
                  "sm_90a; nearest CPU that has it: sm_120a");
 }
 
+/* ---- types ---- */
+
+static void types_are_legal_by_cpu(void **state) {
+  static const struct {
+    const char *cpu, *features;
+    enum tgt_scalar scalar;
+    unsigned bits, lanes;
+    enum tgt_action action;
+  } rows[] = {
+      {"sm_20", "", TGT_INTEGER, 1, 1, TGT_LEGAL},
+      {"sm_20", "", TGT_INTEGER, 7, 1, TGT_PROMOTE},
+      {"sm_20", "", TGT_INTEGER, 8, 1, TGT_PROMOTE},
+      {"sm_20", "", TGT_INTEGER, 24, 1, TGT_PROMOTE},
+      {"sm_20", "", TGT_INTEGER, 32, 1, TGT_LEGAL},
+      {"sm_20", "", TGT_INTEGER, 64, 1, TGT_LEGAL},
+      {"sm_20", "", TGT_INTEGER, 65, 1, TGT_PROMOTE},
+      {"sm_121a", "", TGT_INTEGER, 128, 1, TGT_EXPAND},
+      {"sm_121a", "", TGT_INTEGER, 129, 1, TGT_EXPAND},
+      {"sm_52", "", TGT_HALF, 16, 1, TGT_PROMOTE},
+      {"sm_53", "", TGT_HALF, 16, 1, TGT_LEGAL},
+      {"sm_89", "", TGT_BFLOAT, 16, 1, TGT_PROMOTE},
+      {"sm_90", "", TGT_BFLOAT, 16, 1, TGT_LEGAL},
+      {"sm_20", "", TGT_DOUBLE, 64, 1, TGT_LEGAL},
+      {"sm_52", "", TGT_HALF, 16, 2, TGT_SCALARIZE},
+      {"sm_53", "", TGT_HALF, 16, 2, TGT_LEGAL},
+      {"sm_53", "", TGT_HALF, 16, 8, TGT_SPLIT},
+      {"sm_52", "", TGT_HALF, 16, 8, TGT_SCALARIZE},
+      {"sm_53", "", TGT_HALF, 16, 3, TGT_SCALARIZE},
+      {"sm_90", "", TGT_INTEGER, 16, 2, TGT_LEGAL},
+      {"sm_90", "+ptx78", TGT_INTEGER, 16, 2, TGT_SCALARIZE},
+      {"sm_90", "", TGT_FLOAT, 32, 2, TGT_SCALARIZE},
+      {"sm_90", "", TGT_FLOAT, 32, 4, TGT_SCALARIZE},
+      {"sm_90", "", TGT_FLOAT, 32, 8, TGT_SPLIT},
+      {"sm_100", "", TGT_FLOAT, 32, 2, TGT_LEGAL},
+      {"sm_100", "", TGT_FLOAT, 32, 4, TGT_SPLIT},
+      {"sm_90", "", TGT_DOUBLE, 64, 2, TGT_SCALARIZE},
+      {"sm_90", "", TGT_INTEGER, 1, 32, TGT_SCALARIZE},
+      {"sm_90", "", TGT_INTEGER, 8, 128, TGT_SPLIT},
+      {"sm_90", "", TGT_INTEGER, 128, 8, TGT_SPLIT},
+      {"sm_90", "", TGT_FLOAT, 32, 1, TGT_LEGAL},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    struct nvm_target t = target_of(rows[i].cpu, rows[i].features);
+    if (tgt_type_action(&t, rows[i].scalar, rows[i].bits, rows[i].lanes) != rows[i].action)
+      fail_msg("row %zu, %s", i, rows[i].cpu);
+  }
+}
+
+/* However wide a type, its parts end as legal scalars or pairs. */
+static void legalization_ends(void **state) {
+  static const unsigned widths[] = {0, 16, 16, 32, 64};
+  (void)state;
+  for (int c = 0; c < TGT_CPU_COUNT; c++)
+    for (int s = TGT_HALF; s <= TGT_DOUBLE; s++)
+      for (unsigned lanes = 1; lanes * widths[s] <= 1024; lanes++) {
+        struct nvm_target t = target_of(tgt_cpus()[c].name, "");
+        unsigned now = lanes;
+        enum tgt_scalar scalar = (enum tgt_scalar)s;
+        enum tgt_action action = tgt_type_action(&t, scalar, widths[s], now);
+        while (action == TGT_SPLIT) action = tgt_type_action(&t, scalar, widths[s], now /= 2);
+        assert_true(action == TGT_LEGAL || action == TGT_PROMOTE || action == TGT_SCALARIZE);
+        assert_true(action != TGT_LEGAL || now <= 2);
+      }
+}
+
+static void differences_between_sources_are_told(void **state) {
+  (void)state;
+  for (int i = 0; i < TGT_DIFFERS_COUNT; i++)
+    assert_true(strlen(tgt_differences()[i].description) > 20);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_cpu_has_the_version_of_seed_2),
@@ -550,6 +622,9 @@ int main(void) {
       cmocka_unit_test(wrong_requirements_are_refused_where_they_are_wrong),
       cmocka_unit_test(gates),
       cmocka_unit_test(what_is_missing_is_said),
+      cmocka_unit_test(types_are_legal_by_cpu),
+      cmocka_unit_test(legalization_ends),
+      cmocka_unit_test(differences_between_sources_are_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
