@@ -255,12 +255,26 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   return !l->function_arena.failed && plan_registers(l) && plan_labels(l) && lower_plan_edges(l);
 }
 
+/* `.local .align 8 .b8 __local_depot[24];` in front, if the function has a frame. */
+static void add_depot(struct lower *l, struct ptx_function *pf, uint32_t entry) {
+  if (l->depot_bytes == 0) return;
+  ptx_add_variable(pf, (struct ptx_variable){.name = l->depot_name, .space = PTX_MOD_LOCAL,
+                                             .type = PTX_MOD_B8, .align = l->depot_align,
+                                             .is_array = true, .count = l->depot_bytes});
+  if (pf->arena->failed) return;
+  struct ptx_entry added = pf->entries.data[pf->entries.count - 1];
+  memmove(&pf->entries.data[entry + 1], &pf->entries.data[entry],
+          (pf->entries.count - 1 - entry) * sizeof added);
+  pf->entries.data[entry] = added;
+}
+
 enum nvm_status lower_function(struct lower *l, struct nvm_function *f) {
   struct ptx_function pf;
   if (!legalize_function(f) || !begin_function(l, f, &pf)) return NVM_OUT_OF_MEMORY;
   lower_arguments(l);
   lower_check_entries(l, 0);
   FOR_EACH_BLOCK(f, b) lower_block(l, b);
+  add_depot(l, &pf, 0);
   if (l->refused) return NVM_REFUSED;
   ptx_print_function(&pf, l->out);
   bool failed = l->arena.failed || l->function_arena.failed || module_out_of_memory(l->module);

@@ -15,7 +15,7 @@
  *
  * Files: legalize.c; types.c parts of types; function.c the walk, registers, blocks; phi.c edge copies;
  * value.c operands and constants; int.c, wide.c, float.c, convert.c, vector.c arithmetic;
- * memory.c loads, stores, alloca, addresses, block copies; atomic.c; call.c parameters, calls,
+ * address.c addresses, frame, getelementptr; memory.c loads and stores; block.c memcpy and kin; atomic.c; call.c parameters, calls,
  * returns; global.c variables and initializers; names.c legal names; module.c the order of it all;
  * intrinsic.c and asm.c what their names say. */
 #ifndef NVM_CODEGEN_LOWER_H
@@ -86,8 +86,7 @@ struct lower {
   uint32_t *alloca_offsets;  /* by instruction: offset + 1 in the local depot for fixed allocas */
   uint64_t depot_bytes;      /* size of __local_depot */
   uint32_t depot_align;
-  struct ptx_reg depot_local;   /* address in .local; none until needed */
-  struct ptx_reg depot_generic; /* the same as a generic address */
+  struct nvm_str depot_name;
   bool *wanted;              /* by instruction: its result is needed in a register */
   bool ftz;                  /* f32 denormals are flushed in this function */
   bool refused;              /* something in this function was reported */
@@ -157,7 +156,7 @@ void emit4(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_ope
 /* Reports that the current instruction can't be lowered; `what` and `detail` are shown. */
 void lower_refuse(struct lower *l, const char *what, const char *detail);
 
-/* --- memory.c --------------------------------------------------------------------------------- */
+/* --- address.c, memory.c, block.c --------------------------------------------------------------------------------- */
 
 /* An address: base + offset in a state space. */
 struct address {
@@ -174,6 +173,10 @@ void lower_load_parts(struct lower *l, struct nvm_type type, const struct ptx_re
                       struct address from, struct memory_access how);
 void lower_store_parts(struct lower *l, struct nvm_type type, const struct ptx_operand *from,
                        struct address to, struct memory_access how);
+/* Room in the thread's frame (.local __local_depot): its offset, address, and pointer value. */
+uint64_t lower_depot_reserve(struct lower *l, uint64_t bytes, uint32_t align);
+struct address lower_depot_address(struct lower *l, uint64_t offset);
+struct ptx_reg lower_depot_pointer(struct lower *l, uint64_t offset, uint32_t address_space);
 void lower_load(struct lower *l, const struct nvm_inst *i);
 void lower_store(struct lower *l, const struct nvm_inst *i);
 void lower_alloca(struct lower *l, const struct nvm_inst *i);

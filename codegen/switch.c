@@ -106,7 +106,7 @@ static void emit_table(struct switch_lowering *s, uint32_t first, uint32_t count
   struct ptx_operand list = ptx_group(l->pf, PTX_OPERAND_LIST, labels, entries);
   ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_BRANCHTARGETS, .first_mod = table,
                                           .first_operand = list.first, .line = list.count});
-  emit2(l, PTX_BRX_IDX, NULL, ptx_r(narrow), ptx_label(table));
+  emit2(l, PTX_BRX, PTX_MODS(PTX_MOD_IDX), ptx_r(narrow), ptx_label(table));
 }
 
 /* Cases first..first+count-1, sorted; ends with a branch in every case. */

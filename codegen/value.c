@@ -69,7 +69,7 @@ void lower_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from) {
   case PTX_F32: mod = PTX_MOD_F32; break;
   case PTX_F64: mod = PTX_MOD_F64; break;
   case PTX_B128: mod = PTX_MOD_B128; break;
-  case PTX_B64: case PTX_CLASS_COUNT: break;
+  case PTX_B64: case PTX_B8: case PTX_CLASS_COUNT: break;
   }
   emit2(l, PTX_MOV, PTX_MODS(mod), ptx_r(to), from);
 }

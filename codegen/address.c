@@ -1,0 +1,297 @@
+/* Addresses: the best base + offset for a pointer, getelementptr, and the thread's frame of fixed
+ * allocas (the "depot", one .local array). */
+#include "codegen/lower.h"
+
+uint16_t space_mod(uint32_t address_space) {
+  switch (address_space) {
+  case 1: return PTX_MOD_GLOBAL;
+  case 3: return PTX_MOD_SHARED;
+  case 4: return PTX_MOD_CONST;
+  case 5: return PTX_MOD_LOCAL;
+  case 7: return PTX_MOD_SHARED_CLUSTER;
+  case 101: return PTX_MOD_PARAM;
+  default: return 0;
+  }
+}
+
+static const struct nvm_inst *inst_of(const struct lower *l, struct nvm_value v) {
+  return value_kind(v) == VALUE_INST ? &l->f->insts.data[value_index(v)] : NULL;
+}
+
+static uint32_t pointer_space(const struct lower *l, struct nvm_value pointer) {
+  struct nvm_type type = type_scalar(&l->module->types, value_type(l->f, pointer));
+  return type_info(&l->module->types, type)->width;
+}
+
+/* --- the frame -------------------------------------------------------------------------------- */
+
+uint64_t lower_depot_reserve(struct lower *l, uint64_t bytes, uint32_t align) {
+  if (align > l->depot_align) l->depot_align = align;
+  uint64_t at = (l->depot_bytes + align - 1) / align * align;
+  l->depot_bytes = at + bytes;
+  return at;
+}
+
+struct address lower_depot_address(struct lower *l, uint64_t offset) {
+  return (struct address){ptx_at_symbol(l->depot_name, (int64_t)offset), PTX_MOD_LOCAL, 1};
+}
+
+static uint32_t alloca_align(const struct lower *l, const struct nvm_inst *i) {
+  uint32_t written = i->flags & ALLOCA_ALIGN_MASK;
+  struct nvm_type type = {i->aux};
+  return written ? UINT32_C(1) << (written - 1)
+                 : layout_align(&l->module->layout, &l->module->types, type);
+}
+
+/* An alloca of constant size in the entry block has a fixed place. */
+static bool is_fixed_alloca(const struct lower *l, const struct nvm_inst *i, uint64_t *bytes) {
+  nvm_u128 count = 1;
+  if (i->block.index != l->f->entry.index) return false;
+  if (i->operand_count && !const_is_int(l->module, inst_operand(l->f, i, 0), &count)) return false;
+  uint64_t each =
+      layout_alloc_size(&l->module->layout, &l->module->types, (struct nvm_type){i->aux});
+  if (count > UINT32_MAX || each > UINT32_MAX) return false;
+  *bytes = each * (uint64_t)count;
+  return *bytes <= UINT32_MAX;
+}
+
+void lower_plan_allocas(struct lower *l) {
+  const struct nvm_function *f = l->f;
+  l->depot_bytes = 0;
+  l->depot_align = 1;
+  l->depot_name = module_str(l->module, "__local_depot");
+  l->alloca_offsets = arena_alloc(&l->function_arena, f->insts.count * sizeof(uint32_t));
+  if (!l->alloca_offsets) return;
+  FOR_EACH_INST(f, f->entry, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    uint64_t bytes;
+    if (inst->op != OP_ALLOCA || !is_fixed_alloca(l, inst, &bytes)) continue;
+    uint64_t at = lower_depot_reserve(l, bytes, alloca_align(l, inst));
+    if (at >= UINT32_MAX) {
+      l->inst = i;
+      lower_refuse(l, "a stack frame of 4 GiB or more", "use global memory");
+      return;
+    }
+    l->alloca_offsets[i.index] = (uint32_t)at + 1;
+  }
+}
+
+/* The address of a place in the frame as a pointer of the given address space. */
+struct ptx_reg lower_depot_pointer(struct lower *l, uint64_t offset, uint32_t address_space) {
+  bool wide = layout_pointer_bits(&l->module->layout, address_space) == 64;
+  bool generic_wide = layout_pointer_bits(&l->module->layout, 0) == 64;
+  uint16_t type = wide ? PTX_MOD_U64 : PTX_MOD_U32;
+  struct ptx_reg local = lower_temp(l, wide ? PTX_B64 : PTX_B32);
+  emit2(l, PTX_MOV, PTX_MODS(type), ptx_r(local), ptx_symbol(l->depot_name, (int64_t)offset));
+  if (space_mod(address_space) == PTX_MOD_LOCAL) return local;
+  struct ptx_reg generic = lower_temp(l, generic_wide ? PTX_B64 : PTX_B32);
+  emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, generic_wide ? PTX_MOD_U64 : PTX_MOD_U32),
+        ptx_r(generic), ptx_r(local));
+  return generic;
+}
+
+/* PTX's alloca moves the stack pointer; it wants a constant alignment. */
+static void lower_dynamic_alloca(struct lower *l, const struct nvm_inst *i, struct ptx_reg to) {
+  struct nvm_type type = {i->aux};
+  uint64_t each = layout_alloc_size(&l->module->layout, &l->module->types, type);
+  uint32_t align = alloca_align(l, i);
+  struct ptx_operand bytes = ptx_i((int64_t)each);
+  if (i->operand_count) {
+    struct nvm_value count = inst_operand(l->f, i, 0);
+    struct part p = *lower_part(l, lower_type(l, value_type(l->f, count)), 0);
+    struct ptx_operand n = lower_zext_part(l, lower_operand(l, count, 0), &p, 64);
+    struct ptx_reg product = lower_temp(l, PTX_B64);
+    if (n.kind != PTX_OPERAND_REG) bytes = ptx_i((int64_t)((uint64_t)n.imm * each));
+    else {
+      emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_LO, PTX_MOD_U64), ptx_r(product), n, ptx_i((int64_t)each));
+      bytes = ptx_r(product);
+    }
+  }
+  struct ptx_reg local = lower_temp(l, PTX_B64);
+  emit3(l, PTX_ALLOCA, PTX_MODS(PTX_MOD_U64), ptx_r(local), bytes, ptx_i(align));
+  if (space_mod(type_info(&l->module->types, i->type)->width) == PTX_MOD_LOCAL)
+    lower_copy(l, to, ptx_r(local));
+  else
+    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, PTX_MOD_U64), ptx_r(to), ptx_r(local));
+}
+
+void lower_alloca(struct lower *l, const struct nvm_inst *i) {
+  struct ptx_reg to = lower_result(l, l->inst)[0];
+  uint32_t offset = l->alloca_offsets[l->inst.index];
+  if (offset == 0) {
+    lower_dynamic_alloca(l, i, to);
+    return;
+  }
+  uint32_t space = type_info(&l->module->types, i->type)->width;
+  lower_copy(l, to, ptx_r(lower_depot_pointer(l, offset - 1, space)));
+}
+
+/* --- getelementptr ---------------------------------------------------------------------------- */
+
+/* Steps through the indexed types of a getelementptr. */
+struct gep_walk {
+  struct nvm_type type; /* what the next index selects from; first the element type itself */
+  bool first;           /* the next index is the first: it steps over whole objects */
+};
+
+/* The bytes that one step of index `k` moves; for structs, the offset of the member (*member set). */
+static uint64_t gep_step(const struct lower *l, struct gep_walk *w, struct nvm_value index,
+                         bool *member) {
+  const struct type_table *t = &l->module->types;
+  *member = false;
+  if (w->first) {
+    w->first = false;
+    return layout_alloc_size(&l->module->layout, t, w->type);
+  }
+  if (type_kind(t, w->type) == TY_STRUCT) {
+    nvm_u128 value = 0;
+    if (!const_is_int(l->module, index, &value)) /* a splat, where the base is a vector */
+      const_is_int(l->module, const_element(l->module, index, 0), &value);
+    uint64_t offset = layout_member_offset(&l->module->layout, t, w->type, (uint32_t)value);
+    w->type = type_member(t, w->type, (uint32_t)value);
+    *member = true;
+    return offset;
+  }
+  bool vector = type_is_vector(t, w->type);
+  w->type = type_info(t, w->type)->element;
+  return vector ? (layout_bits(&l->module->layout, t, w->type) + 7) / 8
+                : layout_alloc_size(&l->module->layout, t, w->type);
+}
+
+bool lower_gep_is_constant(const struct lower *l, const struct nvm_inst *i, int64_t *offset) {
+  if (type_is_vector(&l->module->types, i->type)) return false;
+  struct gep_walk w = {{i->aux}, true};
+  uint64_t sum = 0;
+  for (uint32_t k = 1; k < i->operand_count; k++) {
+    struct nvm_value index = inst_operand(l->f, i, k);
+    nvm_u128 value;
+    if (!const_is_int(l->module, index, &value)) return false;
+    bool member;
+    uint64_t step = gep_step(l, &w, index, &member);
+    sum += member ? step : step * (uint64_t)const_int_signed(l->module, index);
+  }
+  if (offset) *offset = (int64_t)sum;
+  return true;
+}
+
+bool lower_cast_drops_space(const struct lower *l, const struct nvm_inst *i) {
+  if (i->op != OP_ADDRSPACECAST || type_is_vector(&l->module->types, i->type)) return false;
+  return space_mod(type_info(&l->module->types, i->type)->width) == 0 &&
+         space_mod(pointer_space(l, inst_operand(l->f, i, 0))) != 0;
+}
+
+static bool is_power_of_two(uint64_t x) { return x != 0 && (x & (x - 1)) == 0; }
+
+static uint32_t log2_of(uint64_t x) {
+  uint32_t n = 0;
+  while (x >>= 1) n++;
+  return n;
+}
+
+/* index * step as an offset of the pointer's width. */
+static struct ptx_operand scaled_index(struct lower *l, struct ptx_operand index,
+                                       const struct part *p, uint64_t step, bool wide) {
+  uint16_t type = wide ? PTX_MOD_S64 : PTX_MOD_S32;
+  struct ptx_reg r = lower_temp(l, wide ? PTX_B64 : PTX_B32);
+  if (wide && p->container == 32 && step > 1 && step <= INT32_MAX) {
+    index = lower_sext_part(l, index, p, 32);
+    emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_WIDE, PTX_MOD_S32), ptx_r(r), index, ptx_i((int64_t)step));
+    return ptx_r(r);
+  }
+  index = lower_sext_part(l, index, p, wide ? 64 : 32);
+  if (!wide && p->container == 64) {
+    struct ptx_reg narrow = lower_temp(l, PTX_B32);
+    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, PTX_MOD_U64), ptx_r(narrow), index);
+    index = ptx_r(narrow);
+  }
+  if (step == 1) return index;
+  if (is_power_of_two(step))
+    emit3(l, PTX_SHL, PTX_MODS(wide ? PTX_MOD_B64 : PTX_MOD_B32), ptx_r(r), index,
+          ptx_i((int64_t)log2_of(step)));
+  else
+    emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_LO, type), ptx_r(r), index, ptx_i((int64_t)step));
+  return ptx_r(r);
+}
+
+/* One lane: base + the sum of index * step, the constant rest added last. */
+static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const struct lanes *operands,
+                           uint32_t lane, struct ptx_reg to) {
+  bool wide = ptx_reg_class(to) == PTX_B64;
+  uint16_t type = wide ? PTX_MOD_S64 : PTX_MOD_S32;
+  struct gep_walk w = {{i->aux}, true};
+  struct ptx_operand address = operands[0].at[operands[0].count == 1 ? 0 : lane];
+  uint64_t constant = 0;
+  for (uint32_t k = 1; k < i->operand_count; k++) {
+    struct nvm_value v = inst_operand(l->f, i, k);
+    bool member;
+    uint64_t step = gep_step(l, &w, v, &member);
+    const struct lanes *o = &operands[k];
+    struct ptx_operand index = o->at[(o->count == 1 ? 0 : lane) * o->parts_each];
+    if (member || step == 0) {
+      constant += step;
+      continue;
+    }
+    if (index.kind != PTX_OPERAND_REG) {
+      constant += step * (uint64_t)index.imm;
+      continue;
+    }
+    struct part p = *lower_part(l, lower_type(l, o->scalar), 0);
+    struct ptx_operand offset = scaled_index(l, index, &p, step, wide);
+    struct ptx_reg sum = lower_temp(l, wide ? PTX_B64 : PTX_B32);
+    emit3(l, PTX_ADD, PTX_MODS(type), ptx_r(sum), address, offset);
+    address = ptx_r(sum);
+  }
+  if (constant) emit3(l, PTX_ADD, PTX_MODS(type), ptx_r(to), address, ptx_i((int64_t)constant));
+  else lower_copy(l, to, address);
+}
+
+void lower_gep(struct lower *l, const struct nvm_inst *i) {
+  struct lanes *operands = arena_alloc(&l->function_arena, i->operand_count * sizeof *operands);
+  if (!operands) return;
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    operands[k] = lower_split(l, inst_operand(l->f, i, k));
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  uint32_t count = lower_type(l, i->type).count;
+  for (uint32_t k = 0; k < operands[0].count; k++) /* a null base is an immediate */
+    if (operands[0].at[k].kind != PTX_OPERAND_REG)
+      operands[0].at[k] = ptx_r(lower_reg(l, inst_operand(l->f, i, 0), k));
+  for (uint32_t lane = 0; lane < count; lane++) lower_gep_lane(l, i, operands, lane, to[lane]);
+}
+
+/* --- the address of an access ----------------------------------------------------------------- */
+
+static bool fits_offset(int64_t offset) { return offset >= INT32_MIN && offset <= INT32_MAX; }
+
+struct address address_plus(struct address a, int64_t offset) {
+  a.at.imm += offset;
+  return a;
+}
+
+struct address lower_address(struct lower *l, struct nvm_value pointer) {
+  int64_t sum = 0;
+  for (const struct nvm_inst *i; (i = inst_of(l, pointer)) != NULL;) {
+    int64_t offset = 0;
+    if (i->op == OP_ALLOCA) {
+      uint32_t at = l->alloca_offsets[value_index(pointer)];
+      if (at == 0 || !fits_offset(sum + at)) break;
+      return lower_depot_address(l, (uint64_t)(sum + at - 1));
+    }
+    if (i->op == OP_GEP && lower_gep_is_constant(l, i, &offset)) sum += offset;
+    else if (!lower_cast_drops_space(l, i)) break;
+    pointer = inst_operand(l->f, i, 0);
+  }
+  if (value_kind(pointer) == VALUE_GLOBAL && fits_offset(sum)) {
+    const struct nvm_global *g = module_global(l->module, pointer);
+    if (!g->is_alias)
+      return (struct address){ptx_at_symbol(lower_symbol_name(l, pointer), sum), global_space(g), 1};
+  }
+  struct ptx_reg base = lower_reg(l, pointer, 0);
+  if (!fits_offset(sum)) {
+    struct ptx_reg moved = ptx_new_reg(l->pf, ptx_reg_class(base));
+    emit3(l, PTX_ADD, PTX_MODS(ptx_reg_class(base) == PTX_B64 ? PTX_MOD_S64 : PTX_MOD_S32),
+          ptx_r(moved), ptx_r(base), ptx_i(sum));
+    base = moved;
+    sum = 0;
+  }
+  return (struct address){ptx_at(base, sum), space_mod(pointer_space(l, pointer)), 1};
+}

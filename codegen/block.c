@@ -1,0 +1,276 @@
+/* memcpy, memmove and memset: unrolled for short constant lengths, else loops. The widest unit that
+ * both alignments allow is used; a tail of bytes follows. */
+#include "codegen/lower.h"
+
+enum { UNROLLED_BYTES = 128, WIDEST_UNIT = 8 };
+
+static struct part unit_part(uint32_t bytes) {
+  return (struct part){.kind = PART_INT, .bits = (uint8_t)(bytes * 8),
+                       .container = (uint8_t)(bytes <= 2 ? 16 : bytes * 8)};
+}
+
+static uint16_t unit_type(uint32_t bytes) {
+  return bytes == 1 ? PTX_MOD_U8 : bytes == 2 ? PTX_MOD_U16 : bytes == 4 ? PTX_MOD_U32 : PTX_MOD_U64;
+}
+
+static void emit_unit(struct lower *l, bool load, struct address a, uint32_t bytes,
+                      struct ptx_operand value, bool is_volatile) {
+  uint16_t mods[4];
+  uint32_t n = 0;
+  bool observable = a.space == 0 || a.space == PTX_MOD_GLOBAL || a.space == PTX_MOD_SHARED;
+  if (is_volatile && observable) mods[n++] = PTX_MOD_VOLATILE;
+  if (a.space) mods[n++] = a.space;
+  mods[n++] = unit_type(bytes);
+  mods[n] = PTX_MOD_NONE;
+  if (load) emit2(l, PTX_LD, mods, value, a.at);
+  else emit2(l, PTX_ST, mods, a.at, value);
+}
+
+static uint32_t unit_for(uint32_t align, uint64_t left) {
+  uint32_t unit = WIDEST_UNIT;
+  while (unit > 1 && (unit > align || unit > left)) unit /= 2;
+  return unit;
+}
+
+static void copy_unrolled(struct lower *l, struct address to, struct address from, uint64_t bytes,
+                          bool is_volatile) {
+  uint32_t align = to.align < from.align ? to.align : from.align;
+  for (uint64_t at = 0; at < bytes;) {
+    uint32_t unit = unit_for(align, bytes - at);
+    struct part p = unit_part(unit);
+    struct ptx_operand r = ptx_r(lower_new_reg(l, &p));
+    emit_unit(l, true, address_plus(from, (int64_t)at), unit, r, is_volatile);
+    emit_unit(l, false, address_plus(to, (int64_t)at), unit, r, is_volatile);
+    at += unit;
+  }
+}
+
+/* --- loops ------------------------------------------------------------------------------------ */
+
+/* An address in a register that a loop can advance. */
+static struct address movable(struct lower *l, struct address a) {
+  bool wide = a.space != PTX_MOD_SHARED || !l->target->short_shared_pointers;
+  if (l->target->pointer_bits == 32) wide = false;
+  struct ptx_reg r = lower_temp(l, wide ? PTX_B64 : PTX_B32);
+  uint16_t type = wide ? PTX_MOD_S64 : PTX_MOD_S32;
+  if (a.at.kind == PTX_OPERAND_ADDRESS_SYMBOL)
+    emit2(l, PTX_MOV, PTX_MODS(wide ? PTX_MOD_U64 : PTX_MOD_U32), ptx_r(r),
+          ptx_symbol(a.at.symbol, a.at.imm));
+  else
+    emit3(l, PTX_ADD, PTX_MODS(type), ptx_r(r), ptx_r(a.at.reg), ptx_i(a.at.imm));
+  a.at = ptx_at(r, 0);
+  return a;
+}
+
+static void advance(struct lower *l, struct ptx_reg r, int64_t by) {
+  emit3(l, PTX_ADD, PTX_MODS(ptx_reg_class(r) == PTX_B64 ? PTX_MOD_S64 : PTX_MOD_S32), ptx_r(r),
+        ptx_r(r), ptx_i(by));
+}
+
+/* r += v or r -= v, where r may be a 32-bit address. */
+static void advance_by_reg(struct lower *l, struct ptx_reg r, struct ptx_reg v) {
+  bool wide = ptx_reg_class(r) == PTX_B64;
+  struct ptx_operand n = ptx_r(v);
+  if (!wide) {
+    struct ptx_reg narrow = lower_temp(l, PTX_B32);
+    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, PTX_MOD_U64), ptx_r(narrow), n);
+    n = ptx_r(narrow);
+  }
+  emit3(l, PTX_ADD, PTX_MODS(wide ? PTX_MOD_S64 : PTX_MOD_S32), ptx_r(r), ptx_r(r), n);
+}
+
+static void branch_on(struct lower *l, uint16_t compare, struct ptx_reg left, int64_t with,
+                      uint32_t label) {
+  struct ptx_reg p = lower_temp(l, PTX_PRED);
+  struct ptx_operand target = ptx_label(label);
+  emit3(l, PTX_SETP, PTX_MODS(compare, PTX_MOD_U64), ptx_r(p), ptx_r(left), ptx_i(with));
+  ptx_add_guarded(l->pf, p, false, PTX_BRA, NULL, &target, 1);
+}
+
+/* while (left >= unit) { one unit; forwards or backwards }. `left` counts down in place. */
+static void copy_loop(struct lower *l, struct address to, struct address from, struct ptx_reg left,
+                      uint32_t unit, bool backwards, bool is_volatile) {
+  uint32_t loop = ptx_new_label(l->pf, (struct nvm_str){0});
+  uint32_t end = ptx_new_label(l->pf, (struct nvm_str){0});
+  struct part p = unit_part(unit);
+  struct ptx_operand r = ptx_r(lower_new_reg(l, &p));
+  branch_on(l, PTX_MOD_LT, left, unit, end);
+  ptx_add_label(l->pf, loop);
+  int64_t step = backwards ? -(int64_t)unit : (int64_t)unit;
+  if (backwards) {
+    advance(l, to.at.reg, step);
+    advance(l, from.at.reg, step);
+  }
+  emit_unit(l, true, from, unit, r, is_volatile);
+  emit_unit(l, false, to, unit, r, is_volatile);
+  if (!backwards) {
+    advance(l, to.at.reg, step);
+    advance(l, from.at.reg, step);
+  }
+  advance(l, left, -(int64_t)unit);
+  branch_on(l, PTX_MOD_GE, left, unit, loop);
+  ptx_add_label(l->pf, end);
+}
+
+static struct ptx_reg counter(struct lower *l, struct ptx_operand length) {
+  struct ptx_reg r = lower_temp(l, PTX_B64);
+  lower_copy(l, r, length);
+  return r;
+}
+
+static void copy_forwards(struct lower *l, struct address to, struct address from,
+                          struct ptx_operand length, bool is_volatile) {
+  uint32_t align = to.align < from.align ? to.align : from.align;
+  struct ptx_reg left = counter(l, length);
+  struct address t = movable(l, to), f = movable(l, from);
+  uint32_t unit = unit_for(align, WIDEST_UNIT);
+  if (unit > 1) copy_loop(l, t, f, left, unit, false, is_volatile);
+  copy_loop(l, t, f, left, 1, false, is_volatile);
+}
+
+/* memmove of unknown distance: backwards if the target lies above the source. Addresses of
+ * different spaces can't overlap unless one of them is generic; both are compared as generic. */
+static void move_any(struct lower *l, struct address to, struct address from,
+                     struct ptx_operand length, bool is_volatile) {
+  if (to.space != from.space && to.space != 0 && from.space != 0) {
+    copy_forwards(l, to, from, length, is_volatile);
+    return;
+  }
+  struct address t = movable(l, to), f = movable(l, from);
+  bool wide = ptx_reg_class(t.at.reg) == PTX_B64;
+  struct ptx_operand sides[2] = {ptx_r(t.at.reg), ptx_r(f.at.reg)};
+  for (int k = 0; k < 2; k++) {
+    uint16_t space = k == 0 ? to.space : from.space;
+    if (to.space == from.space || space == 0) continue;
+    struct ptx_reg generic = lower_temp(l, wide ? PTX_B64 : PTX_B32);
+    emit2(l, PTX_CVTA, PTX_MODS(space, wide ? PTX_MOD_U64 : PTX_MOD_U32), ptx_r(generic), sides[k]);
+    sides[k] = ptx_r(generic);
+  }
+  uint32_t backwards = ptx_new_label(l->pf, (struct nvm_str){0});
+  uint32_t end = ptx_new_label(l->pf, (struct nvm_str){0});
+  struct ptx_reg above = lower_temp(l, PTX_PRED);
+  struct ptx_operand target = ptx_label(backwards);
+  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_GT, wide ? PTX_MOD_U64 : PTX_MOD_U32), ptx_r(above), sides[0],
+        sides[1]);
+  ptx_add_guarded(l->pf, above, false, PTX_BRA, NULL, &target, 1);
+  t.align = to.align;
+  f.align = from.align;
+  copy_forwards(l, t, f, length, is_volatile);
+  emit1(l, PTX_BRA, NULL, ptx_label(end));
+  ptx_add_label(l->pf, backwards);
+  struct ptx_reg left = counter(l, length);
+  advance_by_reg(l, t.at.reg, left);
+  advance_by_reg(l, f.at.reg, left);
+  copy_loop(l, t, f, left, 1, true, is_volatile);
+  ptx_add_label(l->pf, end);
+}
+
+/* --- the intrinsics --------------------------------------------------------------------------- */
+
+/* The pointer argument's alignment: its `align` attribute, or the old intrinsic's own operand. */
+static uint32_t argument_align(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
+  const struct attr_table_data *a = &l->module->attributes;
+  struct nvm_attrset set = attrlist_parameter(a, call_site_of(l->f, i)->attributes, k);
+  const struct nvm_attr *align = attrset_find(a, set, ATTR_ALIGN);
+  return align && align->number ? (uint32_t)(align->number > 16 ? 16 : align->number) : 1;
+}
+
+/* The last argument is the volatile flag; LLVM 7 and earlier had an alignment before it. */
+static bool is_volatile_call(const struct lower *l, const struct nvm_inst *i) {
+  nvm_u128 value = 0;
+  uint32_t last = call_arg_count(l->f, i) - 1;
+  return const_is_int(l->module, inst_operand(l->f, i, last), &value) && (value & 1) != 0;
+}
+
+static struct address argument_address(struct lower *l, const struct nvm_inst *i, uint32_t k) {
+  struct address a = lower_address(l, inst_operand(l->f, i, k));
+  a.align = argument_align(l, i, k);
+  return a;
+}
+
+/* The length as a 64-bit operand; *known if it is a constant. */
+static struct ptx_operand length_operand(struct lower *l, const struct nvm_inst *i, bool *known,
+                                         uint64_t *bytes) {
+  struct nvm_value v = inst_operand(l->f, i, 2);
+  nvm_u128 value = 0;
+  *known = const_is_int(l->module, v, &value);
+  *bytes = (uint64_t)value;
+  if (*known) return ptx_i((int64_t)*bytes);
+  struct part p = *lower_part(l, lower_type(l, value_type(l->f, v)), 0);
+  return lower_zext_part(l, lower_operand(l, v, 0), &p, 64);
+}
+
+void lower_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes,
+                      bool is_volatile) {
+  if (bytes <= UNROLLED_BYTES) copy_unrolled(l, to, from, bytes, is_volatile);
+  else copy_forwards(l, to, from, ptx_i((int64_t)bytes), is_volatile);
+}
+
+void lower_memcpy(struct lower *l, const struct nvm_inst *i, bool may_overlap) {
+  struct address to = argument_address(l, i, 0), from = argument_address(l, i, 1);
+  bool known, is_volatile = is_volatile_call(l, i);
+  uint64_t bytes;
+  struct ptx_operand length = length_operand(l, i, &known, &bytes);
+  if (to.space == PTX_MOD_CONST || to.space == PTX_MOD_PARAM)
+    lower_refuse(l, "a copy into constant or parameter memory", "these are read-only");
+  else if (may_overlap && !(known && bytes <= unit_for(from.align, bytes)))
+    move_any(l, to, from, length, is_volatile);
+  else if (known)
+    lower_copy_bytes(l, to, from, bytes, is_volatile);
+  else
+    copy_forwards(l, to, from, length, is_volatile);
+}
+
+/* The byte repeated over a unit of 8 bytes, in registers of each size as they are asked for. */
+static struct ptx_operand fill_value(struct lower *l, struct ptx_operand byte, uint32_t unit) {
+  static const struct part byte_part = {.kind = PART_INT, .bits = 8, .container = 16};
+  if (byte.kind != PTX_OPERAND_REG) {
+    uint64_t pattern = ((uint64_t)byte.imm & 0xff) * UINT64_C(0x0101010101010101);
+    return ptx_i((int64_t)(unit == 8 ? pattern : pattern & ((UINT64_C(1) << (unit * 8)) - 1)));
+  }
+  if (unit == 1) return byte;
+  struct ptx_operand wide = lower_zext_part(l, byte, &byte_part, 64);
+  struct ptx_reg product = lower_temp(l, PTX_B64);
+  emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_LO, PTX_MOD_U64), ptx_r(product), wide,
+        ptx_i(0x0101010101010101));
+  return ptx_r(product);
+}
+
+static void fill_loop(struct lower *l, struct address to, struct ptx_reg left, uint32_t unit,
+                      struct ptx_operand value) {
+  uint32_t loop = ptx_new_label(l->pf, (struct nvm_str){0});
+  uint32_t end = ptx_new_label(l->pf, (struct nvm_str){0});
+  branch_on(l, PTX_MOD_LT, left, unit, end);
+  ptx_add_label(l->pf, loop);
+  emit_unit(l, false, to, unit, value, false);
+  advance(l, to.at.reg, unit);
+  advance(l, left, -(int64_t)unit);
+  branch_on(l, PTX_MOD_GE, left, unit, loop);
+  ptx_add_label(l->pf, end);
+}
+
+void lower_memset(struct lower *l, const struct nvm_inst *i) {
+  struct address to = argument_address(l, i, 0);
+  bool known, is_volatile = is_volatile_call(l, i);
+  uint64_t bytes;
+  struct ptx_operand byte = lower_operand(l, inst_operand(l->f, i, 1), 0);
+  struct ptx_operand length = length_operand(l, i, &known, &bytes);
+  if (to.space == PTX_MOD_CONST || to.space == PTX_MOD_PARAM) {
+    lower_refuse(l, "a fill of constant or parameter memory", "these are read-only");
+    return;
+  }
+  if (known && bytes <= UNROLLED_BYTES) {
+    for (uint64_t at = 0; at < bytes;) {
+      uint32_t unit = unit_for(to.align, bytes - at);
+      emit_unit(l, false, address_plus(to, (int64_t)at), unit, fill_value(l, byte, unit),
+                is_volatile);
+      at += unit;
+    }
+    return;
+  }
+  struct ptx_reg left = counter(l, length);
+  struct address t = movable(l, to);
+  uint32_t unit = unit_for(to.align, WIDEST_UNIT);
+  if (unit > 1) fill_loop(l, t, left, unit, fill_value(l, byte, unit));
+  fill_loop(l, t, left, 1, fill_value(l, byte, 1));
+}
