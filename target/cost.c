@@ -36,12 +36,11 @@ static bool ptx_allows(const struct nvm_target *target, unsigned version) {
 
 bool cost_has_packed_pair(const struct nvm_target *target, enum tgt_scalar scalar) {
   switch (scalar) {
-  case TGT_HALF: return target->sm >= 53 && ptx_allows(target, 42);
-  case TGT_BFLOAT: return target->sm >= 90 && ptx_allows(target, 78);
-  case TGT_FLOAT:
-    return (target->sm == 100 || target->sm == 103) && ptx_allows(target, 86);
-  case TGT_INTEGER:
-  case TGT_DOUBLE: return false;
+    case TGT_HALF: return target->sm >= 53 && ptx_allows(target, 42);
+    case TGT_BFLOAT: return target->sm >= 90 && ptx_allows(target, 78);
+    case TGT_FLOAT: return (target->sm == 100 || target->sm == 103) && ptx_allows(target, 86);
+    case TGT_INTEGER:
+    case TGT_DOUBLE: return false;
   }
   return false;
 }
@@ -90,21 +89,21 @@ static cost cycles(const struct nvm_target *target, enum tgt_wait wait, cost ins
 static cost instructions(const struct nvm_target *target, enum tgt_class class, enum tgt_wait wait,
                          cost count, enum cost_measure measure) {
   switch (measure) {
-  case COST_SIZE: return count;
-  case COST_THROUGHPUT: return slots(target, class, count);
-  case COST_LATENCY: return cycles(target, wait, count);
+    case COST_SIZE: return count;
+    case COST_THROUGHPUT: return slots(target, class, count);
+    case COST_LATENCY: return cycles(target, wait, count);
   }
   return COST_MAX;
 }
 
 static enum tgt_type table_type(struct cost_type type) {
   switch (type.scalar) {
-  case TGT_INTEGER:
-    return type.bits <= 32 ? TGT_TYPE_I32 : type.bits <= 64 ? TGT_TYPE_I64 : TGT_TYPE_I128;
-  case TGT_HALF: return TGT_TYPE_F16;
-  case TGT_BFLOAT: return TGT_TYPE_BF16;
-  case TGT_FLOAT: return TGT_TYPE_F32;
-  case TGT_DOUBLE: return TGT_TYPE_F64;
+    case TGT_INTEGER:
+      return type.bits <= 32 ? TGT_TYPE_I32 : type.bits <= 64 ? TGT_TYPE_I64 : TGT_TYPE_I128;
+    case TGT_HALF: return TGT_TYPE_F16;
+    case TGT_BFLOAT: return TGT_TYPE_BF16;
+    case TGT_FLOAT: return TGT_TYPE_F32;
+    case TGT_DOUBLE: return TGT_TYPE_F64;
   }
   return TGT_TYPE_I32;
 }
@@ -112,7 +111,9 @@ static enum tgt_type table_type(struct cost_type type) {
 static enum tgt_class class_of(const struct tgt_operation *operation, enum tgt_scalar scalar) {
   if (scalar == TGT_INTEGER) return operation->integer_class;
   if (operation->special) return TGT_CLASS_SPECIAL;
-  return scalar == TGT_DOUBLE ? TGT_CLASS_F64 : scalar == TGT_FLOAT ? TGT_CLASS_F32 : TGT_CLASS_HALF;
+  return scalar == TGT_DOUBLE  ? TGT_CLASS_F64
+         : scalar == TGT_FLOAT ? TGT_CLASS_F32
+                               : TGT_CLASS_HALF;
 }
 
 static enum tgt_wait wait_of(const struct tgt_operation *operation, enum tgt_scalar scalar) {
@@ -125,7 +126,8 @@ static enum tgt_wait wait_of(const struct tgt_operation *operation, enum tgt_sca
 static enum tgt_operation_index precise(const struct nvm_target *target,
                                         enum tgt_operation_index operation, enum tgt_scalar s) {
   if (s != TGT_FLOAT) return operation;
-  if (operation == TGT_OPERATION_DIVIDE && target->prec_div == 0) return TGT_OPERATION_DIVIDE_APPROX;
+  if (operation == TGT_OPERATION_DIVIDE && target->prec_div == 0)
+    return TGT_OPERATION_DIVIDE_APPROX;
   if (operation == TGT_OPERATION_DIVIDE && target->prec_div == 1) return TGT_OPERATION_DIVIDE_FULL;
   if (operation == TGT_OPERATION_SQRT && target->prec_sqrt == 0) return TGT_OPERATION_SQRT_APPROX;
   return operation;
@@ -150,8 +152,8 @@ cost cost_arithmetic(const struct nvm_target *target, enum tgt_operation_index o
   if (each == 0) return COST_MAX;
   if (packs(target, exact, type.scalar)) times = times / 2 + times % 2;
   if (measure == COST_LATENCY) times = times > 0; /* the lanes run side by side */
-  cost one = instructions(target, class_of(row, type.scalar), wait_of(row, type.scalar), each,
-                          measure);
+  cost one =
+      instructions(target, class_of(row, type.scalar), wait_of(row, type.scalar), each, measure);
   return cost_times(one, times);
 }
 
@@ -191,9 +193,10 @@ cost cost_memory(const struct nvm_target *target, struct cost_type type, unsigne
   uint32_t words = bits > REGISTER_BITS ? bits / REGISTER_BITS : 1;
   cost narrow = slots(target, TGT_CLASS_MEMORY, 1);
   switch (measure) {
-  case COST_SIZE: return accesses;
-  case COST_THROUGHPUT: return cost_times((narrow * (1 + (cost)words) + 1) / 2, (uint64_t)accesses);
-  case COST_LATENCY: return cost_add(cost_load_latency(target, address_space), accesses - 1);
+    case COST_SIZE: return accesses;
+    case COST_THROUGHPUT:
+      return cost_times((narrow * (1 + (cost)words) + 1) / 2, (uint64_t)accesses);
+    case COST_LATENCY: return cost_add(cost_load_latency(target, address_space), accesses - 1);
   }
   return COST_MAX;
 }
@@ -218,11 +221,11 @@ cost cost_of_cast(const struct nvm_target *target, enum cost_cast cast, struct c
   bool widens = lane_registers(to) > lane_registers(from);
   cost one = instructions(target, TGT_CLASS_LOGIC, TGT_WAIT_INTEGER, 1, measure);
   switch (cast) {
-  case COST_TRUNCATE:
-  case COST_BITCAST: return 0;
-  case COST_ZERO_EXTEND: return widens ? 0 : cost_times(one, times); /* a zero register; a mask */
-  case COST_SIGN_EXTEND: return cost_times(one, times);
-  case COST_CONVERT: return cost_times(convert(target, from, to, measure), times);
+    case COST_TRUNCATE:
+    case COST_BITCAST: return 0;
+    case COST_ZERO_EXTEND: return widens ? 0 : cost_times(one, times); /* a zero register; a mask */
+    case COST_SIGN_EXTEND: return cost_times(one, times);
+    case COST_CONVERT: return cost_times(convert(target, from, to, measure), times);
   }
   return COST_MAX;
 }

@@ -20,10 +20,12 @@ static const char *const variant_text[] = {
     [DATALAYOUT_64_SHORT_SHARED] =
         "e-p:64:64:64-p3:32:32:32-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-"
         "f16:16:16-f32:32:32-f64:64:64-v16:16:16-v32:32:32-n16:32:64",
-    [DATALAYOUT_64] = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-"
-                      "f16:16:16-f32:32:32-f64:64:64-v16:16:16-v32:32:32-n16:32:64",
-    [DATALAYOUT_32] = "e-p:32:32:32-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-"
-                      "f16:16:16-f32:32:32-f64:64:64-v16:16:16-v32:32:32-n16:32:64",
+    [DATALAYOUT_64] =
+        "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-"
+        "f16:16:16-f32:32:32-f64:64:64-v16:16:16-v32:32:32-n16:32:64",
+    [DATALAYOUT_32] =
+        "e-p:32:32:32-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-"
+        "f16:16:16-f32:32:32-f64:64:64-v16:16:16-v32:32:32-n16:32:64",
 };
 
 /* What libdevice carries; seed 1's link check compares with it. */
@@ -129,9 +131,9 @@ static enum datalayout_status set_item(struct draft *d, const struct item *item)
   if (strcmp(letters, "n") == 0 || strcmp(letters, "S") == 0)
     return item->has_width ? DATALAYOUT_OK : DATALAYOUT_SYNTAX;
   if (strcmp(letters, "A") == 0 || strcmp(letters, "G") == 0 || strcmp(letters, "P") == 0)
-    return !item->has_width         ? DATALAYOUT_SYNTAX
-           : item->number[0] != 0   ? DATALAYOUT_UNSUPPORTED
-                                    : DATALAYOUT_OK;
+    return !item->has_width       ? DATALAYOUT_SYNTAX
+           : item->number[0] != 0 ? DATALAYOUT_UNSUPPORTED
+                                  : DATALAYOUT_OK;
   return DATALAYOUT_SYNTAX;
 }
 
@@ -171,9 +173,8 @@ enum datalayout_status datalayout_parse(struct nvm_layout *layout, const char *t
     const char *hyphen = memchr(text + begin, '-', length - begin);
     size_t end = hyphen ? (size_t)(hyphen - text) : length;
     struct item item;
-    enum datalayout_status status = read_item(&item, text + begin, text + end)
-                                        ? set_item(&draft, &item)
-                                        : DATALAYOUT_SYNTAX;
+    enum datalayout_status status =
+        read_item(&item, text + begin, text + end) ? set_item(&draft, &item) : DATALAYOUT_SYNTAX;
     if (status != DATALAYOUT_OK) return fail(error, status, begin, end - begin);
     begin = end + 1;
   }

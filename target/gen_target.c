@@ -20,16 +20,30 @@
 
 enum {
   MAX_ROWS = 512,
-  MAX_WORDS = 64,      /* words of one row */
-  MAX_COLUMNS = 64,    /* of one column set */
-  MAX_FEATURES = 384,  /* six 64-bit words */
+  MAX_WORDS = 64,     /* words of one row */
+  MAX_COLUMNS = 64,   /* of one column set */
+  MAX_FEATURES = 384, /* six 64-bit words */
   FEATURE_WORDS = 6,
 };
 
 /* What a row declares; its first word. */
 enum kind {
-  K_SOURCE, K_LIMIT, K_LIMITS, K_CLASS, K_THROUGHPUT, K_WAIT, K_LATENCY, K_TYPE, K_OPERATION,
-  K_LEGAL, K_FAMILY, K_PTX, K_FEATURE, K_CPU, K_DIFFERS, K_COUNT
+  K_SOURCE,
+  K_LIMIT,
+  K_LIMITS,
+  K_CLASS,
+  K_THROUGHPUT,
+  K_WAIT,
+  K_LATENCY,
+  K_TYPE,
+  K_OPERATION,
+  K_LEGAL,
+  K_FAMILY,
+  K_PTX,
+  K_FEATURE,
+  K_CPU,
+  K_DIFFERS,
+  K_COUNT
 };
 
 static const struct {
@@ -347,8 +361,8 @@ struct machine_type {
 };
 
 static bool split_type_name(const char *name, struct machine_type *type) {
-  static const char *const floats[][2] = {{"f16", "TGT_HALF"}, {"bf16", "TGT_BFLOAT"},
-                                          {"f32", "TGT_FLOAT"}, {"f64", "TGT_DOUBLE"}};
+  static const char *const floats[][2] = {
+      {"f16", "TGT_HALF"}, {"bf16", "TGT_BFLOAT"}, {"f32", "TGT_FLOAT"}, {"f64", "TGT_DOUBLE"}};
   char *rest = (char *)name;
   type->lanes = 1;
   if (name[0] == 'v') type->lanes = (unsigned)strtoul(name + 1, &rest, 10);
@@ -451,7 +465,8 @@ static void check_features(struct gen *g) {
     if (row->kind != K_PTX && row->kind != K_FEATURE && row->kind != K_CPU) continue;
     long index = (long)need_number(g, row, "index");
     count++;
-    if (index >= MAX_FEATURES) fault(g, row->line, "index %ld is not below %d", index, MAX_FEATURES);
+    if (index >= MAX_FEATURES)
+      fault(g, row->line, "index %ld is not below %d", index, MAX_FEATURES);
     else if (g->features[index].row)
       fault(g, row->line, "index %ld is taken by '%s' in line %d", index,
             g->features[index].row->name, g->features[index].row->line);
@@ -522,13 +537,16 @@ static void write_enum(FILE *out, const struct gen *g, enum kind kind, const cha
 static void write_header(FILE *out, const struct gen *g) {
   char name[64];
   int last_ptx = count_rows(g, K_PTX) - 1;
-  fputs("/* Made by gen_target from target/nvptx.def; do not edit. */\n"
-        "#ifndef NVM_NVPTX_TABLES_H\n#define NVM_NVPTX_TABLES_H\n\n", out);
+  fputs(
+      "/* Made by gen_target from target/nvptx.def; do not edit. */\n"
+      "#ifndef NVM_NVPTX_TABLES_H\n#define NVM_NVPTX_TABLES_H\n\n",
+      out);
   fputs("/* Feature bits; the numbers are stable for ever. */\nenum tgt_feature_index {\n", out);
   for (int i = 0; i < g->feature_count; i++)
     fprintf(out, "  TGT_FEATURE_%s = %d,\n", c_name(g->features[i].key, name, sizeof name), i);
   fputs("};\n\n", out);
-  fprintf(out, "enum {\n  TGT_FEATURE_COUNT = %d,\n  TGT_FEATURE_WORDS = %d,\n"
+  fprintf(out,
+          "enum {\n  TGT_FEATURE_COUNT = %d,\n  TGT_FEATURE_WORDS = %d,\n"
           "  TGT_CPU_COUNT = %d,\n  TGT_PTX_COUNT = %d,\n",
           g->feature_count, FEATURE_WORDS, count_rows(g, K_CPU), count_rows(g, K_PTX));
   fprintf(out, "  TGT_LEGALITY_COUNT = %d,\n  TGT_DIFFERS_COUNT = %d,\n", count_rows(g, K_LEGAL),
@@ -592,7 +610,10 @@ static void write_cpu(FILE *out, const struct gen *g, const struct feature *f) {
   split_cpu_name(row->name, &sm, &suffix);
   implied_bits(g, f, bits);
   fprintf(out, "  {.name = \"%s\", .product = \"%s\", .sm = %u, .full_sm = %u, .suffix = %d,\n",
-          row->name, row->text, sm, sm * 100 + (suffix == 'a' ? 11u : suffix == 'f' ? 10u : 0u),
+          row->name, row->text, sm,
+          sm * 100 + (suffix == 'a'   ? 11u
+                      : suffix == 'f' ? 10u
+                                      : 0u),
           suffix);
   fprintf(out, "   .min_ptx = %s, .ptx_code = %s, .elf_byte = %s, .self = %u, .placeholder = %s,\n",
           version->value, find_word(row, "code")->value, find_word(row, "elf")->value, self,
@@ -604,7 +625,8 @@ static void write_cpu(FILE *out, const struct gen *g, const struct feature *f) {
   fprintf(out, ".generation = TGT_GENERATION_%s,\n   .version_source = ",
           c_name(find_word(row, "timing")->value, name, sizeof name));
   write_source(out, g, version->source);
-  fprintf(out, ", .version_unverified = %s,\n   .implies = ", version->unverified ? "true" : "false");
+  fprintf(out,
+          ", .version_unverified = %s,\n   .implies = ", version->unverified ? "true" : "false");
   write_bits(out, bits);
   fputs(", .tune_implies = {0}},\n", out);
 }
@@ -614,8 +636,10 @@ static void write_cpus(FILE *out, const struct gen *g) {
   int n = sorted_features(g, K_CPU, list);
   fputs("/* Sorted as strcmp sorts. */\nstatic const struct tgt_cpu cpu_table[] = {\n", out);
   for (int i = 0; i < n; i++) write_cpu(out, g, list[i]);
-  fputs("};\n\n/* The names alone, in the same order, for early checks of --cpu. */\n"
-        "static const struct tgt_name cpu_names[] = {\n", out);
+  fputs(
+      "};\n\n/* The names alone, in the same order, for early checks of --cpu. */\n"
+      "static const struct tgt_name cpu_names[] = {\n",
+      out);
   for (int i = 0; i < n; i++)
     fprintf(out, "  {\"%s\", %zu},\n", list[i]->key, strlen(list[i]->key));
   fputs("};\n\n", out);
@@ -624,12 +648,16 @@ static void write_cpus(FILE *out, const struct gen *g) {
 static void write_features(FILE *out, const struct gen *g) {
   const struct feature *list[MAX_FEATURES];
   int n = sorted_features(g, K_COUNT, list);
-  fputs("/* Sorted by key; `index` is the bit. */\n"
-        "static const struct tgt_feature feature_table[] = {\n", out);
+  fputs(
+      "/* Sorted by key; `index` is the bit. */\n"
+      "static const struct tgt_feature feature_table[] = {\n",
+      out);
   for (int i = 0; i < n; i++)
-    fprintf(out, "  {.key = \"%s\", .description = \"%s\", .group = \"%s\", .index = %d, "
-            ".value = %u, .implies = {0}},\n", list[i]->key, list[i]->description, list[i]->group,
-            (int)(list[i] - g->features), list[i]->value);
+    fprintf(out,
+            "  {.key = \"%s\", .description = \"%s\", .group = \"%s\", .index = %d, "
+            ".value = %u, .implies = {0}},\n",
+            list[i]->key, list[i]->description, list[i]->group, (int)(list[i] - g->features),
+            list[i]->value);
   fputs("};\n\n", out);
 }
 
@@ -676,9 +704,11 @@ static void write_legal(FILE *out, const struct gen *g) {
     split_type_name(row->name, &type);
     tgt_parse_requirement(row->text, &need, NULL);
     tgt_requirement_initializer(&need, text, sizeof text);
-    fprintf(out, "  {.name = \"%s\", .scalar = %s, .bits = %u, .lanes = %u,\n   .with = %s, "
-            ".without = %s,\n   .need = %s},\n", row->name, type.scalar, type.bits, type.lanes,
-            actions[with], actions[without < 0 ? with : without], text);
+    fprintf(out,
+            "  {.name = \"%s\", .scalar = %s, .bits = %u, .lanes = %u,\n   .with = %s, "
+            ".without = %s,\n   .need = %s},\n",
+            row->name, type.scalar, type.bits, type.lanes, actions[with],
+            actions[without < 0 ? with : without], text);
   }
   fputs("};\n\n", out);
 }
@@ -732,8 +762,7 @@ static void write_self_assert(FILE *out, const struct gen *g, const struct featu
   fputs("_Static_assert(", out);
   for (int i = 0; i < FEATURE_WORDS; i++)
     fprintf(out, "%s(0x%llxu & 0x%llxu) == 0x%llxu", i ? " && " : "", (unsigned long long)bits[i],
-            (unsigned long long)cpu_bits[i],
-            i == self >> 6 ? 1ull << (self & 63) : 0ull);
+            (unsigned long long)cpu_bits[i], i == self >> 6 ? 1ull << (self & 63) : 0ull);
   fprintf(out, ", \"%s: one self bit\");\n", f->key);
 }
 
@@ -741,11 +770,13 @@ static void write_self_assert(FILE *out, const struct gen *g, const struct featu
  * CPU has tuning bits is the form of write_features() and write_cpu(). */
 static void write_asserts(FILE *out, const struct gen *g) {
   const struct feature *list[MAX_FEATURES];
-  fputs("_Static_assert(sizeof cpu_table / sizeof cpu_table[0] == TGT_CPU_COUNT, \"CPUs\");\n"
-        "_Static_assert(sizeof cpu_names / sizeof cpu_names[0] == TGT_CPU_COUNT, \"names\");\n"
-        "_Static_assert(sizeof feature_table / sizeof feature_table[0] == TGT_FEATURE_COUNT, "
-        "\"features\");\n"
-        "_Static_assert(TGT_FEATURE_COUNT <= 64 * TGT_FEATURE_WORDS, \"bits\");\n", out);
+  fputs(
+      "_Static_assert(sizeof cpu_table / sizeof cpu_table[0] == TGT_CPU_COUNT, \"CPUs\");\n"
+      "_Static_assert(sizeof cpu_names / sizeof cpu_names[0] == TGT_CPU_COUNT, \"names\");\n"
+      "_Static_assert(sizeof feature_table / sizeof feature_table[0] == TGT_FEATURE_COUNT, "
+      "\"features\");\n"
+      "_Static_assert(TGT_FEATURE_COUNT <= 64 * TGT_FEATURE_WORDS, \"bits\");\n",
+      out);
   int n = sorted_features(g, K_CPU, list);
   for (int i = 1; i < n; i++) write_order_assert(out, list[i - 1]->key, list[i]->key);
   n = sorted_features(g, K_COUNT, list);
@@ -759,8 +790,9 @@ static void write_asserts(FILE *out, const struct gen *g) {
 
 static void write_tables(FILE *out, const struct gen *g) {
   const struct row *row;
-  fputs("/* Made by gen_target from target/nvptx.def; do not edit. Included by target.c only. */\n\n",
-        out);
+  fputs(
+      "/* Made by gen_target from target/nvptx.def; do not edit. Included by target.c only. */\n\n",
+      out);
   write_names(out, g, K_SOURCE, "source_table");
   write_names(out, g, K_FAMILY, "family_table");
   write_names(out, g, K_LIMIT, "limit_table");

@@ -68,12 +68,12 @@ enum occupancy_limit occupancy_limiting_factor(const struct occupancy *occupancy
 
 const char *occupancy_limit_name(enum occupancy_limit limit) {
   switch (limit) {
-  case OCCUPANCY_WARPS: return "warps";
-  case OCCUPANCY_REGISTERS: return "registers";
-  case OCCUPANCY_SHARED: return "shared memory";
-  case OCCUPANCY_BLOCKS: return "blocks";
-  case OCCUPANCY_BARRIERS: return "barriers";
-  case OCCUPANCY_LIMIT_COUNT: break;
+    case OCCUPANCY_WARPS: return "warps";
+    case OCCUPANCY_REGISTERS: return "registers";
+    case OCCUPANCY_SHARED: return "shared memory";
+    case OCCUPANCY_BLOCKS: return "blocks";
+    case OCCUPANCY_BARRIERS: return "barriers";
+    case OCCUPANCY_LIMIT_COUNT: break;
   }
   return "";
 }

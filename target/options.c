@@ -113,14 +113,13 @@ enum tgt_status tgt_set_ptx(struct tgt_options *options, const char *text, size_
 
 enum nvvm_option { OPT_ARCH, OPT_OPT, OPT_FTZ, OPT_FMA, OPT_PREC_DIV, OPT_PREC_SQRT, OPT_G };
 
-static const struct {
+static const struct option_row {
   const char *name; /* what stands before the value */
   enum nvvm_option option;
   char highest; /* a digit from '0' to this one; 0: no digit */
 } nvvm_options[] = {
-    {"-arch=", OPT_ARCH, 0},           {"-opt=", OPT_OPT, '3'},
-    {"-ftz=", OPT_FTZ, '1'},           {"-fma=", OPT_FMA, '1'},
-    {"-prec-div=", OPT_PREC_DIV, '1'}, {"-prec-sqrt=", OPT_PREC_SQRT, '1'},
+    {"-arch=", OPT_ARCH, 0}, {"-opt=", OPT_OPT, '3'},           {"-ftz=", OPT_FTZ, '1'},
+    {"-fma=", OPT_FMA, '1'}, {"-prec-div=", OPT_PREC_DIV, '1'}, {"-prec-sqrt=", OPT_PREC_SQRT, '1'},
     {"-g", OPT_G, 0},
 };
 
@@ -134,15 +133,22 @@ static bool set_arch(struct tgt_options *o, const char *text, size_t length) {
   return cpu != NULL;
 }
 
+/* Is the value one that the row takes? Sets the CPU where it is one. */
+static bool good_value(struct tgt_options *o, const struct option_row *row, const char *value,
+                       size_t length) {
+  if (row->option == OPT_ARCH) return set_arch(o, value, length);
+  return length == 1 && *value >= '0' && *value <= row->highest;
+}
+
 static void apply_nvvm(struct tgt_options *o, enum nvvm_option option, unsigned value) {
   switch (option) {
-  case OPT_ARCH: break; /* set_arch() has done it */
-  case OPT_OPT: o->optimization_level = (uint8_t)value; break;
-  case OPT_FTZ: o->ftz = value != 0; break;
-  case OPT_FMA: tgt_set_group(o, "fma-level", value ? 2 : 0, NULL); break;
-  case OPT_PREC_DIV: tgt_set_group(o, "prec-divf32", value ? 2 : 1, NULL); break;
-  case OPT_PREC_SQRT: tgt_set_group(o, "prec-sqrtf32", value, NULL); break;
-  case OPT_G: o->debug = true; break;
+    case OPT_ARCH: break; /* set_arch() has done it */
+    case OPT_OPT: o->optimization_level = (uint8_t)value; break;
+    case OPT_FTZ: o->ftz = value != 0; break;
+    case OPT_FMA: tgt_set_group(o, "fma-level", value ? 2 : 0, NULL); break;
+    case OPT_PREC_DIV: tgt_set_group(o, "prec-divf32", value ? 2 : 1, NULL); break;
+    case OPT_PREC_SQRT: tgt_set_group(o, "prec-sqrtf32", value, NULL); break;
+    case OPT_G: o->debug = true; break;
   }
 }
 
@@ -156,9 +162,7 @@ enum tgt_status tgt_parse_nvvm_option(struct tgt_options *options, const char *o
     if (!takes_value && length > name) continue;
     if (options->nvvm_given >> i & 1)
       return tgt_fail(error, TGT_REPEATED_OPTION, option, name - takes_value, NULL);
-    bool good = nvvm_options[i].option == OPT_ARCH ? set_arch(options, value, length - name)
-                : !takes_value                     ? true
-                : length == name + 1 && *value >= '0' && *value <= nvvm_options[i].highest;
+    bool good = !takes_value || good_value(options, &nvvm_options[i], value, length - name);
     if (!good) return tgt_fail(error, TGT_BAD_OPTION_VALUE, option, length, NULL);
     options->nvvm_given |= UINT32_C(1) << i;
     apply_nvvm(options, nvvm_options[i].option, takes_value ? (unsigned)(*value - '0') : 1);

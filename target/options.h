@@ -10,12 +10,12 @@
 #include "target/target.h"
 
 struct tgt_options {
-  const struct tgt_cpu *cpu;             /* NULL: not said yet */
-  uint64_t added[TGT_FEATURE_WORDS];     /* +x; disjoint from removed */
-  uint64_t removed[TGT_FEATURE_WORDS];   /* -x */
-  uint32_t nvvm_given;                   /* libNVVM options seen, to refuse repeats */
-  uint8_t optimization_level;            /* 0..3 */
-  uint8_t pointer_bits;                  /* 64 or 32 */
+  const struct tgt_cpu *cpu;           /* NULL: not said yet */
+  uint64_t added[TGT_FEATURE_WORDS];   /* +x; disjoint from removed */
+  uint64_t removed[TGT_FEATURE_WORDS]; /* -x */
+  uint32_t nvvm_given;                 /* libNVVM options seen, to refuse repeats */
+  uint8_t optimization_level;          /* 0..3 */
+  uint8_t pointer_bits;                /* 64 or 32 */
   bool ftz;
   bool debug;
 };

@@ -37,8 +37,7 @@ uint16_t tgt_parse_full_sm(const char *text, size_t length);
 
 /* Reads the text form. On failure returns false and, when `bad` is not NULL, points *bad at the
  * first character that could not be read. */
-bool tgt_parse_requirement(const char *text, struct tgt_requirement *requirement,
-                           const char **bad);
+bool tgt_parse_requirement(const char *text, struct tgt_requirement *requirement, const char **bad);
 
 /* Writes the requirement as a C initializer, `{.min_ptx = 80, .count = 1, .any_of = {9011}}`, with
  * a NUL. Returns the length it has without the NUL; if that is not below `size`, it was cut. */

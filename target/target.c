@@ -246,16 +246,16 @@ static void write_unknown_ptx(struct writer *w, const struct tgt_error *e) {
 
 static void write_error(struct writer *w, const struct tgt_error *e) {
   switch (e->status) {
-  case TGT_OK: break;
-  case TGT_NO_CPU: writer_text(w, "no CPU given"); break;
-  case TGT_UNKNOWN_CPU: write_quoted(w, "unknown CPU", e->text); break;
-  case TGT_UNKNOWN_FEATURE: write_quoted(w, "unknown feature", e->text); break;
-  case TGT_BAD_FEATURE_SIGN: write_quoted(w, "expected + or - before feature", e->text); break;
-  case TGT_UNKNOWN_PTX: write_unknown_ptx(w, e); break;
-  case TGT_PTX_TOO_LOW: write_too_low(w, e); break;
-  case TGT_UNKNOWN_OPTION: write_quoted(w, "unknown option", e->text); break;
-  case TGT_BAD_OPTION_VALUE: write_quoted(w, "value out of range for", e->text); break;
-  case TGT_REPEATED_OPTION: write_quoted(w, "given more than once: option", e->text); break;
+    case TGT_OK: break;
+    case TGT_NO_CPU: writer_text(w, "no CPU given"); break;
+    case TGT_UNKNOWN_CPU: write_quoted(w, "unknown CPU", e->text); break;
+    case TGT_UNKNOWN_FEATURE: write_quoted(w, "unknown feature", e->text); break;
+    case TGT_BAD_FEATURE_SIGN: write_quoted(w, "expected + or - before feature", e->text); break;
+    case TGT_UNKNOWN_PTX: write_unknown_ptx(w, e); break;
+    case TGT_PTX_TOO_LOW: write_too_low(w, e); break;
+    case TGT_UNKNOWN_OPTION: write_quoted(w, "unknown option", e->text); break;
+    case TGT_BAD_OPTION_VALUE: write_quoted(w, "value out of range for", e->text); break;
+    case TGT_REPEATED_OPTION: write_quoted(w, "given more than once: option", e->text); break;
   }
 }
 

@@ -117,15 +117,15 @@ struct tgt_legality {
 
 enum tgt_status {
   TGT_OK,
-  TGT_NO_CPU,            /* the options name none */
-  TGT_UNKNOWN_CPU,       /* text: the name; nearest: a CPU */
-  TGT_UNKNOWN_FEATURE,   /* text: the word; nearest: a feature */
-  TGT_BAD_FEATURE_SIGN,  /* text: the word, which has no + or - */
-  TGT_UNKNOWN_PTX,       /* given: the version, or text if it is no version */
-  TGT_PTX_TOO_LOW,       /* text: the CPU; needed and given: versions */
-  TGT_UNKNOWN_OPTION,    /* text: the option; nearest: an option, or NULL */
-  TGT_BAD_OPTION_VALUE,  /* text: the option with its value */
-  TGT_REPEATED_OPTION,   /* text: the option's name */
+  TGT_NO_CPU,           /* the options name none */
+  TGT_UNKNOWN_CPU,      /* text: the name; nearest: a CPU */
+  TGT_UNKNOWN_FEATURE,  /* text: the word; nearest: a feature */
+  TGT_BAD_FEATURE_SIGN, /* text: the word, which has no + or - */
+  TGT_UNKNOWN_PTX,      /* given: the version, or text if it is no version */
+  TGT_PTX_TOO_LOW,      /* text: the CPU; needed and given: versions */
+  TGT_UNKNOWN_OPTION,   /* text: the option; nearest: an option, or NULL */
+  TGT_BAD_OPTION_VALUE, /* text: the option with its value */
+  TGT_REPEATED_OPTION,  /* text: the option's name */
 };
 
 /* What went wrong, for the caller to report. `nearest` points into constant tables. */
@@ -180,10 +180,10 @@ const struct tgt_cpu *tgt_nearest_cpu(const char *name, size_t length);
 const struct tgt_feature *tgt_nearest_feature(const char *key, size_t length);
 
 /* All rows in table order: CPUs as strcmp sorts, features by key. */
-const struct tgt_cpu *tgt_cpus(void);               /* TGT_CPU_COUNT of them */
-const struct tgt_name *tgt_cpu_names(void);         /* the same, names only */
-const struct tgt_feature *tgt_features(void);       /* TGT_FEATURE_COUNT of them */
-const uint8_t *tgt_ptx_versions(void);              /* TGT_PTX_COUNT, ascending */
+const struct tgt_cpu *tgt_cpus(void);         /* TGT_CPU_COUNT of them */
+const struct tgt_name *tgt_cpu_names(void);   /* the same, names only */
+const struct tgt_feature *tgt_features(void); /* TGT_FEATURE_COUNT of them */
+const uint8_t *tgt_ptx_versions(void);        /* TGT_PTX_COUNT, ascending */
 const struct tgt_limits *tgt_limits_of(const struct tgt_cpu *cpu);
 const struct tgt_throughput *tgt_throughput_of(enum tgt_generation generation);
 const struct tgt_latency *tgt_latency_of(enum tgt_generation generation);
@@ -240,8 +240,7 @@ bool tgt_allows(const struct nvm_target *target, const struct tgt_requirement *r
 
 /* Lowest PTX version with which the target satisfies the requirement (at least the CPU's own);
  * 0 if none does. */
-unsigned tgt_ptx_needed(const struct nvm_target *target,
-                        const struct tgt_requirement *requirement);
+unsigned tgt_ptx_needed(const struct nvm_target *target, const struct tgt_requirement *requirement);
 
 /* The CPU with hardware that satisfies the requirement and is nearest in number to `cpu`, of
  * equals the newer; NULL if none does. */

@@ -67,9 +67,9 @@ enum triple_status triple_parse(struct triple *triple, enum triple_rule rule, co
 
 static const char *expected(enum triple_rule rule) {
   switch (rule) {
-  case TRIPLE_UNIFIED: return "expected one of";
-  case TRIPLE_LOOSE: return "expected nvptx-...-cuda or nvptx64-...-cuda";
-  case TRIPLE_ANY: return "expected nvptx or nvptx64 before the first -, or one of";
+    case TRIPLE_UNIFIED: return "expected one of";
+    case TRIPLE_LOOSE: return "expected nvptx-...-cuda or nvptx64-...-cuda";
+    case TRIPLE_ANY: return "expected nvptx or nvptx64 before the first -, or one of";
   }
   return "";
 }

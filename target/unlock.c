@@ -133,8 +133,7 @@ static void write_target(struct writer *w, const struct nvm_target *t) {
 }
 
 size_t tgt_describe_missing(const struct nvm_target *target,
-                            const struct tgt_requirement *requirement, char *buffer,
-                            size_t size) {
+                            const struct tgt_requirement *requirement, char *buffer, size_t size) {
   struct writer w = writer_start(buffer, size);
   const struct tgt_requirement *r = requirement;
   unsigned needed = tgt_ptx_needed(target, r), ptx = needed ? needed : r->min_ptx;
@@ -170,8 +169,8 @@ enum tgt_action tgt_type_action(const struct nvm_target *target, enum tgt_scalar
   if (row) return tgt_allows(target, &row->need) ? row->with : row->without;
   if (lanes == 1) return bits > 128 ? TGT_EXPAND : TGT_PROMOTE;
   if (lanes > 2 && lanes % 2 == 0) {
-    bool pairs = legality_of(scalar, bits, 2) &&
-                 tgt_type_action(target, scalar, bits, 2) == TGT_LEGAL;
+    bool pairs =
+        legality_of(scalar, bits, 2) && tgt_type_action(target, scalar, bits, 2) == TGT_LEGAL;
     if (pairs || (uint64_t)bits * lanes > 128) return TGT_SPLIT;
   }
   return TGT_SCALARIZE;

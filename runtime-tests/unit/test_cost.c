@@ -38,8 +38,10 @@ static void seed_1_s_hook_table(void **state) {
     enum tgt_operation_index operation;
     cost narrow, wide_least, wide_most; /* i32; i64 */
   } rows[] = {
-      {TGT_OPERATION_ADD, 1, 2, 2},       {TGT_OPERATION_MULTIPLY, 1, 4, 4},
-      {TGT_OPERATION_SHIFT, 1, 2, 3},     {TGT_OPERATION_DIVIDE, 18, 60, 1000},
+      {TGT_OPERATION_ADD, 1, 2, 2},
+      {TGT_OPERATION_MULTIPLY, 1, 4, 4},
+      {TGT_OPERATION_SHIFT, 1, 2, 3},
+      {TGT_OPERATION_DIVIDE, 18, 60, 1000},
       {TGT_OPERATION_REMAINDER, 17, 60, 1000},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -216,7 +218,7 @@ static void costs_saturate(void **state) {
 /* Every operation has a cost for the types it means something for, by every measure. */
 static void every_number_is_there(void **state) {
   (void)state;
-  static const enum tgt_operation_index all[] = {TGT_OPERATION_ADD, TGT_OPERATION_MULTIPLY,
+  static const enum tgt_operation_index all[] = {TGT_OPERATION_ADD,    TGT_OPERATION_MULTIPLY,
                                                  TGT_OPERATION_DIVIDE, TGT_OPERATION_COMPARE,
                                                  TGT_OPERATION_SELECT, TGT_OPERATION_MINIMUM};
   const struct cost_type types[] = {i8, i32, i64, {TGT_INTEGER, 128, 1}, f16, bf16, f32, f64};
@@ -229,8 +231,7 @@ static void every_number_is_there(void **state) {
           assert_true(c > 0 && c < 100000);
         }
     for (int c = 0; c < TGT_CLASS_COUNT; c++)
-      assert_true(tgt_throughput_of(t.cpu->generation)->number[c].value > 0 ||
-                  c == TGT_CLASS_HALF);
+      assert_true(tgt_throughput_of(t.cpu->generation)->number[c].value > 0 || c == TGT_CLASS_HALF);
   }
 }
 

@@ -33,9 +33,9 @@ static enum triple_status parse(struct triple *t, enum triple_rule rule, const c
 
 static void the_eight_triples_are_read(void **state) {
   static const struct triple meaning[TRIPLE_COUNT] = {
-      {TRIPLE_NVPTX, TRIPLE_CUDA, 32},   {TRIPLE_NVPTX, TRIPLE_CUDA, 64},
-      {TRIPLE_NVPTX, TRIPLE_NVCL, 32},   {TRIPLE_NVPTX, TRIPLE_NVCL, 64},
-      {TRIPLE_NVSASS, TRIPLE_CUDA, 0},   {TRIPLE_NVSASS, TRIPLE_NVCL, 0},
+      {TRIPLE_NVPTX, TRIPLE_CUDA, 32},    {TRIPLE_NVPTX, TRIPLE_CUDA, 64},
+      {TRIPLE_NVPTX, TRIPLE_NVCL, 32},    {TRIPLE_NVPTX, TRIPLE_NVCL, 64},
+      {TRIPLE_NVSASS, TRIPLE_CUDA, 0},    {TRIPLE_NVSASS, TRIPLE_NVCL, 0},
       {TRIPLE_NVSASS, TRIPLE_DIRECTX, 0}, {TRIPLE_NVSASS, TRIPLE_SPIRV, 0},
   };
   (void)state;
@@ -106,7 +106,8 @@ static void the_three_variants_are_read(void **state) {
   static const struct {
     enum datalayout_variant variant;
     int generic, shared;
-  } rows[] = {{DATALAYOUT_64, 64, 64}, {DATALAYOUT_64_SHORT_SHARED, 64, 32}, {DATALAYOUT_32, 32, 32}};
+  } rows[] = {
+      {DATALAYOUT_64, 64, 64}, {DATALAYOUT_64_SHORT_SHARED, 64, 32}, {DATALAYOUT_32, 32, 32}};
   (void)state;
   for (int i = 0; i < 3; i++) {
     struct nvm_layout l = layout_of(datalayout_text(rows[i].variant));
@@ -116,8 +117,8 @@ static void the_three_variants_are_read(void **state) {
     assert_int_equal(l.float_align_log2[4], 1);
     assert_int_equal(l.float_align_log2[5], 2);
     assert_int_equal(l.float_align_log2[6], 3);
-    assert_int_equal(l.vector_align_log2[4], 1); /* v16:16 */
-    assert_int_equal(l.vector_align_log2[5], 2); /* v32:32 */
+    assert_int_equal(l.vector_align_log2[4], 1);    /* v16:16 */
+    assert_int_equal(l.vector_align_log2[5], 2);    /* v32:32 */
     assert_int_equal(l.vector_align_log2[7], 0xff); /* natural */
   }
 }
@@ -126,8 +127,7 @@ static void llvms_short_forms_mean_the_same(void **state) {
   char why[200];
   (void)state;
   const char *wide = datalayout_text(DATALAYOUT_64), *narrow = datalayout_text(DATALAYOUT_32);
-  assert_true(
-      datalayout_compatible(llvm_64, strlen(llvm_64), wide, strlen(wide), why, sizeof why));
+  assert_true(datalayout_compatible(llvm_64, strlen(llvm_64), wide, strlen(wide), why, sizeof why));
   assert_true(
       datalayout_compatible(llvm_32, strlen(llvm_32), narrow, strlen(narrow), why, sizeof why));
   assert_int_equal(layout_of(llvm_21).pointer_bits[6], 32);
@@ -212,7 +212,8 @@ static void link_check(void **state) {
       {llvm_64, llvm_64, NULL},
       {link_form, llvm_64, NULL}, /* libdevice into a module of clang 19 */
       {llvm_short, link_form, NULL},
-      {link_form, llvm_32, "pointers of address space 0 have 64 bits in the one and 32 in the other"},
+      {link_form, llvm_32,
+       "pointers of address space 0 have 64 bits in the one and 32 in the other"},
       {llvm_short, llvm_64,
        "pointers of address space 3 have 32 bits in the one and 64 in the other"},
       {"e-i64:64-v16:16-v32:32", llvm_64,

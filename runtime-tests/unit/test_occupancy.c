@@ -16,8 +16,13 @@
 
 #include <cmocka.h>
 
-enum { W = OCCUPANCY_WARPS, R = OCCUPANCY_REGISTERS, S = OCCUPANCY_SHARED, B = OCCUPANCY_BLOCKS,
-       N = OCCUPANCY_BARRIERS };
+enum {
+  W = OCCUPANCY_WARPS,
+  R = OCCUPANCY_REGISTERS,
+  S = OCCUPANCY_SHARED,
+  B = OCCUPANCY_BLOCKS,
+  N = OCCUPANCY_BARRIERS
+};
 
 static const struct {
   const char *cpu;
@@ -75,7 +80,8 @@ static const struct {
     {"sm_121f", {32, 24, 0, 0}, 24, 24, B},
     /* 11.0: 24 barriers, one a block: 24; blocks 24 comes first. */
     {"sm_110", {32, 24, 0, 1}, 24, 24, B},
-    /* 6.0 has 2 partitions of 32K: R=2304 (72*32): 14 each, 28/8=3; with 4 of 16K 7 each: 28 too. */
+    /* 6.0 has 2 partitions of 32K: R=2304 (72*32): 14 each, 28/8=3; with 4 of 16K 7 each: 28 too.
+     */
     {"sm_60", {256, 72, 0, 0}, 3, 24, R},
     /* Here they differ: R=11*256=2816 (88*32): 32768/2816=11, 22 warps; 16384/2816=5, 20 warps.
      * W=11: 2 blocks on 6.0, 1 on 6.1. */

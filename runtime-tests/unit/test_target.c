@@ -96,15 +96,33 @@ static void feature_indices_are_those_of_seed_5(void **state) {
     const char *key;
     int index;
   } rows[] = {
-      {"fma-level=0", 0},     {"fma-level=2", 2},       {"ptx32", 3},
-      {"ptx60", 9},           {"ptx78", 23},            {"ptx80", 24},
-      {"ptx88", 32},          {"prec-divf32=0", 33},    {"prec-divf32=3", 36},
-      {"prec-sqrtf32=0", 37}, {"prec-sqrtf32=1", 38},   {"sm_20", 39},
-      {"sm_52", 46},          {"sm_73", 53},            {"sm_82", 56},
-      {"sm_90", 59},          {"sm_90a", 60},           {"sm_100", 61},
-      {"sm_100a", 62},        {"sm_103f", 69},          {"sm_110f", 72},
-      {"sm_121f", 78},        {"sharedmem32bitptr", 79}, {"tmem", 80},
-      {"sm_87", 81},          {"sm_88", 82},            {"ptx90", 83},
+      {"fma-level=0", 0},
+      {"fma-level=2", 2},
+      {"ptx32", 3},
+      {"ptx60", 9},
+      {"ptx78", 23},
+      {"ptx80", 24},
+      {"ptx88", 32},
+      {"prec-divf32=0", 33},
+      {"prec-divf32=3", 36},
+      {"prec-sqrtf32=0", 37},
+      {"prec-sqrtf32=1", 38},
+      {"sm_20", 39},
+      {"sm_52", 46},
+      {"sm_73", 53},
+      {"sm_82", 56},
+      {"sm_90", 59},
+      {"sm_90a", 60},
+      {"sm_100", 61},
+      {"sm_100a", 62},
+      {"sm_103f", 69},
+      {"sm_110f", 72},
+      {"sm_121f", 78},
+      {"sharedmem32bitptr", 79},
+      {"tmem", 80},
+      {"sm_87", 81},
+      {"sm_88", 82},
+      {"ptx90", 83},
   };
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -118,8 +136,8 @@ static void feature_indices_are_those_of_seed_5(void **state) {
 }
 
 static void unknown_names_are_not_found(void **state) {
-  static const char *const names[] = {"",       "sm_",    "sm_84",  "sm_85",   "sm_9",  "sm_900",
-                                      "sm_90b", "SM_90",  "sm_90f", "sm_87a",  "sm_1",  "sm_999",
+  static const char *const names[] = {"",       "sm_",    "sm_84",  "sm_85",     "sm_9", "sm_900",
+                                      "sm_90b", "SM_90",  "sm_90f", "sm_87a",    "sm_1", "sm_999",
                                       "zz",     "sm_122", "sm_90 ", "compute_90"};
   (void)state;
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -131,9 +149,8 @@ static void unknown_names_are_not_found(void **state) {
 
 static void the_nearest_name_is_what_was_meant(void **state) {
   static const char *const rows[][2] = {
-      {"sm_95", "sm_90"},       {"sm90", "sm_90"},      {"compute_90a", "sm_90a"},
-      {"sm_84", "sm_86"},       {"gfx90a", "sm_90a"},   {"sm_104", "sm_103"},
-      {"SM_120a", "sm_120a"},   {"sm_122f", "sm_121f"},
+      {"sm_95", "sm_90"},   {"sm90", "sm_90"},    {"compute_90a", "sm_90a"}, {"sm_84", "sm_86"},
+      {"gfx90a", "sm_90a"}, {"sm_104", "sm_103"}, {"SM_120a", "sm_120a"},    {"sm_122f", "sm_121f"},
   };
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -148,8 +165,8 @@ static void numbers_of_versions(void **state) {
     const char *name;
     unsigned sm, full_sm, cuda_arch, code;
   } rows[] = {
-      {"sm_20", 20, 2000, 200, 5},     {"sm_90", 90, 9000, 900, 5},
-      {"sm_90a", 90, 9011, 900, 6},    {"sm_100", 100, 10000, 1000, 6},
+      {"sm_20", 20, 2000, 200, 5},      {"sm_90", 90, 9000, 900, 5},
+      {"sm_90a", 90, 9011, 900, 6},     {"sm_100", 100, 10000, 1000, 6},
       {"sm_103f", 103, 10310, 1030, 7}, {"sm_103a", 103, 10311, 1030, 7},
       {"sm_121f", 121, 12110, 1210, 7},
   };
@@ -184,10 +201,10 @@ static void ptx_runs_where_seed_2_says(void **state) {
     const char *ptx, *device;
     bool runs;
   } rows[] = {
-      {"sm_90", "sm_103", true},    /* 90 <= 103 */
-      {"sm_90", "sm_103f", true},   /* seed 2's own example */
-      {"sm_103", "sm_90", false},   /* not backwards */
-      {"sm_103", "sm_103a", true},  /* XY < XYf < XYa */
+      {"sm_90", "sm_103", true},   /* 90 <= 103 */
+      {"sm_90", "sm_103f", true},  /* seed 2's own example */
+      {"sm_103", "sm_90", false},  /* not backwards */
+      {"sm_103", "sm_103a", true}, /* XY < XYf < XYa */
       {"sm_103", "sm_103f", true},
       {"sm_103f", "sm_103a", true},
       {"sm_103a", "sm_103f", false}, /* a only on itself */
@@ -263,8 +280,9 @@ static void defaults(void **state) {
 
 static void features_are_ored_in(void **state) {
   (void)state;
-  struct nvm_target t = target_of("sm_90", "+fma-level=1,-fma-level=2,+prec-divf32=0,"
-                                           "+prec-sqrtf32=0,+sharedmem32bitptr,,+ptx80,+tmem");
+  struct nvm_target t = target_of("sm_90",
+                                  "+fma-level=1,-fma-level=2,+prec-divf32=0,"
+                                  "+prec-sqrtf32=0,+sharedmem32bitptr,,+ptx80,+tmem");
   assert_int_equal(t.fma_level, 1);
   assert_int_equal(t.prec_div, 0);
   assert_int_equal(t.prec_sqrt, 0);
@@ -347,9 +365,8 @@ static enum tgt_status nvvm(struct tgt_options *o, const char *option) {
 static void nvvm_options_are_those_of_libnvvm(void **state) {
   (void)state;
   struct tgt_options o = tgt_default_options();
-  static const char *const good[] = {"-arch=compute_90a", "-opt=0",        "-ftz=1",
-                                     "-fma=0",            "-prec-div=0",   "-prec-sqrt=0",
-                                     "-g"};
+  static const char *const good[] = {"-arch=compute_90a", "-opt=0",       "-ftz=1", "-fma=0",
+                                     "-prec-div=0",       "-prec-sqrt=0", "-g"};
   for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
     assert_int_equal(nvvm(&o, good[i]), TGT_OK);
     assert_int_equal(nvvm(&o, good[i]), TGT_REPEATED_OPTION);
@@ -364,9 +381,9 @@ static void nvvm_options_are_those_of_libnvvm(void **state) {
   assert_int_equal(t.prec_sqrt, 0);
   assert_true(t.ftz && t.debug);
   o = tgt_default_options();
-  static const char *const bad[] = {"-arch=sm_90", "-arch=compute_90f", "-arch=compute_",
-                                    "-arch=",      "-ftz=2",            "-ftz=",
-                                    "-opt=4",      "-opt=33",           "-arch=compute_1234567890"};
+  static const char *const bad[] = {
+      "-arch=sm_90", "-arch=compute_90f", "-arch=compute_",          "-arch=", "-ftz=2", "-ftz=",
+      "-opt=4",      "-opt=33",           "-arch=compute_1234567890"};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
     assert_int_equal(nvvm(&o, bad[i]), TGT_BAD_OPTION_VALUE);
   static const char *const unknown[] = {"--arch=compute_90", "-O3", "-numba-debug", "-g3", "", "-"};
@@ -442,9 +459,18 @@ static void wrong_requirements_are_refused_where_they_are_wrong(void **state) {
     const char *text;
     size_t at;
   } rows[] = {
-      {"sm_9x", 0},        {"sm_90 ptx", 6},         {"sm_90 sm_100", 6}, {"sm_90|", 6},
-      {"sm_90a|foo", 7},   {"ptx80 ptx81", 6},       {"ptx8", 0},         {"tmem tmem", 5},
-      {"sm_090", 0},       {"sm_90aa", 0},           {"ptx999", 0},       {"sm_90||sm_80", 6},
+      {"sm_9x", 0},
+      {"sm_90 ptx", 6},
+      {"sm_90 sm_100", 6},
+      {"sm_90|", 6},
+      {"sm_90a|foo", 7},
+      {"ptx80 ptx81", 6},
+      {"ptx8", 0},
+      {"tmem tmem", 5},
+      {"sm_090", 0},
+      {"sm_90aa", 0},
+      {"ptx999", 0},
+      {"sm_90||sm_80", 6},
       {"sm_1|sm_1|sm_1|sm_1|sm_1|sm_1|sm_1|sm_1|sm_1", 0},
   };
   (void)state;
@@ -464,25 +490,43 @@ static void gates(void **state) {
     unsigned ptx;
   } rows[] = {
       /* wgmma, setmaxnreg */
-      {"sm_90a ptx80", "sm_90a", 80}, {"sm_90a ptx80", "sm_90", 0},
-      {"sm_90a ptx80", "sm_100a", 0}, {"sm_90a ptx80", "sm_120a", 0},
+      {"sm_90a ptx80", "sm_90a", 80},
+      {"sm_90a ptx80", "sm_90", 0},
+      {"sm_90a ptx80", "sm_100a", 0},
+      {"sm_90a ptx80", "sm_120a", 0},
       /* tcgen05 */
-      {"tmem ptx86", "sm_100a", 86},  {"tmem ptx86", "sm_100f", 88},
-      {"tmem ptx86", "sm_101a", 86},  {"tmem ptx86", "sm_101f", 88},
-      {"tmem ptx86", "sm_103a", 88},  {"tmem ptx86", "sm_103f", 88},
-      {"tmem ptx86", "sm_110a", 90},  {"tmem ptx86", "sm_110f", 90},
-      {"tmem ptx86", "sm_100", 0},    {"tmem ptx86", "sm_120a", 0},
-      {"tmem ptx86", "sm_121f", 0},   {"tmem ptx86", "sm_90a", 0},
+      {"tmem ptx86", "sm_100a", 86},
+      {"tmem ptx86", "sm_100f", 88},
+      {"tmem ptx86", "sm_101a", 86},
+      {"tmem ptx86", "sm_101f", 88},
+      {"tmem ptx86", "sm_103a", 88},
+      {"tmem ptx86", "sm_103f", 88},
+      {"tmem ptx86", "sm_110a", 90},
+      {"tmem ptx86", "sm_110f", 90},
+      {"tmem ptx86", "sm_100", 0},
+      {"tmem ptx86", "sm_120a", 0},
+      {"tmem ptx86", "sm_121f", 0},
+      {"tmem ptx86", "sm_90a", 0},
       /* mma with block scale */
-      {"sm_120a|sm_120f ptx87", "sm_120a", 87}, {"sm_120a|sm_120f ptx87", "sm_120f", 88},
-      {"sm_120a|sm_120f ptx87", "sm_121a", 88}, {"sm_120a|sm_120f ptx87", "sm_120", 0},
+      {"sm_120a|sm_120f ptx87", "sm_120a", 87},
+      {"sm_120a|sm_120f ptx87", "sm_120f", 88},
+      {"sm_120a|sm_120f ptx87", "sm_121a", 88},
+      {"sm_120a|sm_120f ptx87", "sm_120", 0},
       {"sm_120a|sm_120f ptx87", "sm_100a", 0},
       /* f32x2, 256-bit accesses, clusters */
-      {"sm_100 ptx86", "sm_100", 86}, {"sm_100 ptx86", "sm_121f", 88}, {"sm_100 ptx86", "sm_90a", 0},
-      {"sm_100 ptx88", "sm_100", 88}, {"sm_90 ptx78", "sm_90", 78},    {"sm_90 ptx78", "sm_89", 0},
+      {"sm_100 ptx86", "sm_100", 86},
+      {"sm_100 ptx86", "sm_121f", 88},
+      {"sm_100 ptx86", "sm_90a", 0},
+      {"sm_100 ptx88", "sm_100", 88},
+      {"sm_90 ptx78", "sm_90", 78},
+      {"sm_90 ptx78", "sm_89", 0},
       /* the family rule: f of sm_100 reaches sm_103, not sm_101, not backwards */
-      {"sm_100f", "sm_103a", 88},     {"sm_100f", "sm_103f", 88},      {"sm_100f", "sm_101f", 0},
-      {"sm_103f", "sm_100a", 0},      {"sm_100f", "sm_103", 0},        {"", "sm_20", 32},
+      {"sm_100f", "sm_103a", 88},
+      {"sm_100f", "sm_103f", 88},
+      {"sm_100f", "sm_101f", 0},
+      {"sm_103f", "sm_100a", 0},
+      {"sm_100f", "sm_103", 0},
+      {"", "sm_20", 32},
   };
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
