@@ -16,7 +16,7 @@
  * A wrong row is reported as `file:line: error: ...`, the exit status is 1 and nothing is written;
  * good output goes to temporary files that are renamed at the end. */
 #include "ptx/word_hash.h"
-#include "target/requirement.c"
+#include "target/requirement.h"
 
 #include <ctype.h>
 #include <stdarg.h>
