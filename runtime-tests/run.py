@@ -13,6 +13,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -74,11 +75,47 @@ def run_program(command, timeout, **env):
 
 # ---- Steps --------------------------------------------------------------------------------------
 
+def other_compilers():
+    """Those of gcc and clang that the build does not use anyway, as (name, build folder)."""
+    version = subprocess.run([os.environ.get("CC") or "cc", "--version"], text=True, stdout=subprocess.PIPE).stdout
+    names = ["gcc"] if "clang" in version else ["clang", *sorted(
+        glob.glob("/usr/bin/clang-[0-9][0-9]"), reverse=True)]
+    found = [name for name in names if shutil.which(name)]
+    return [(name, f"build/other-{os.path.basename(name)}") for name in found]
+
+
 def step_build():
-    """every variant and both compilers build without a warning"""
+    """every variant, and the other compilers that are installed, build without a warning"""
     count = Count()
     for variant in ("release", "checking", "asan"):
         count += Count(passed=1) if make(variant, "all") else Count(failed=1)
+    others = other_compilers()
+    for compiler, folder in others:
+        good = make("release", f"B={folder}", f"CC={compiler}", "all")
+        count += Count(passed=1) if good else Count(failed=1)
+    if not others:
+        print("   only one of gcc and clang is installed: the other's build is skipped")
+        count += Count(skipped=1)
+    return count
+
+
+def step_install():
+    """make install, a program built against what it installed, make uninstall"""
+    folder, count = f"{ROOT}/build/installed", Count()
+    shutil.rmtree(folder, ignore_errors=True)
+    if not make("release", f"DESTDIR={folder}", "PREFIX=/usr", "install"):
+        return Count(failed=3)
+    usr = f"{folder}/usr"
+    compile_it = [os.environ.get("CC") or "cc", f"-I{usr}/include", "samples/embed.c", f"-L{usr}/lib",
+                  "-lnvmini", f"-Wl,-rpath,{usr}/lib", "-o", f"{folder}/embed"]
+    for command in (compile_it, [f"{folder}/embed"], [f"{usr}/bin/nvmini", "version"]):
+        status, output = run_program(command, 60)
+        if status != 0:
+            print(f"{command[0]}: exit status {status}\n{output}")
+        count += Count(passed=1) if status == 0 else Count(failed=1)
+    gone = make("release", f"DESTDIR={folder}", "PREFIX=/usr", "uninstall")
+    left = [f for f in glob.glob(f"{usr}/**", recursive=True) if os.path.isfile(f)]
+    count += Count(passed=1) if gone and not left else Count(failed=1)
     return count
 
 
@@ -175,7 +212,7 @@ def run_lit(variant):
     results = f"{ROOT}/{folder}/lit-results.json"
     # Debian's lit is a Python file or a program.
     command = [sys.executable, lit] if lit.endswith(".py") else [lit]
-    status, output = run_program([*command, "-sv", "--no-progress-bar", f"-j{JOBS}", "--timeout=120", f"--output={results}",
+    status, output = run_program([*command, "-sv", "--no-progress-bar", f"-j{JOBS}", f"--output={results}",
                                   "runtime-tests/check"], 1800,
                                  NVMINI_BUILD=folder, NVMINI_VARIANT=variant)
     if status != 0:
@@ -213,20 +250,25 @@ def step_check_asan():
 
 
 def step_samples():
-    """every sample compiles for three CPUs, twice to the same bytes"""
+    """every sample compiles for three CPUs, to the same bytes in every build"""
     count = Count()
     samples = sorted(glob.glob(f"{ROOT}/samples/*.nvir"))
-    if not make("release", "all"):
+    if not make("release", "all") or not make("checking", "all"):
         return Count(failed=1)
+    builds = ["build", "build/checking"]
+    builds += [folder for _, folder in other_compilers() if os.path.exists(f"{ROOT}/{folder}/nvmini")]
     for sample in samples:
         name = os.path.relpath(sample, ROOT)
         needs = re.search(r"^; CPU: (.*)$", open(sample, encoding="utf-8").read(), re.M)
         for cpu in needs[1].split() if needs else ("sm_75", "sm_90a", "sm_100a"):
-            command = ["build/nvmini", "compile", name, "--cpu", cpu]
-            first, again = run_program(command, 60), run_program(command, 60)
-            good = first[0] == 0 and first == again and f".target {cpu}" in first[1]
+            results = [run_program([f"{b}/nvmini", "compile", name, "--cpu", cpu], 60) for b in builds]
+            status, output = results[0]
+            good = status == 0 and f".target {cpu}" in output
             if not good:
-                print(f"{' '.join(command)}: exit status {first[0]}\n{first[1][-2000:]}")
+                print(f"nvmini compile {name} --cpu {cpu}: exit status {status}\n{output[-2000:]}")
+            elif any(r != results[0] for r in results):
+                print(f"{name} for {cpu}: the outputs of {' '.join(builds)} differ")
+                good = False
             count += Count(passed=1) if good else Count(failed=1)
     return count
 
@@ -245,7 +287,7 @@ def step_fuzz():
 
 STEPS = {
     "build": step_build, "lint": step_lint, "unit": step_unit, "threads": step_threads,
-    "embed": step_embed, "check": step_check, "check-checking": step_check_checking,
+    "embed": step_embed, "install": step_install, "check": step_check, "check-checking": step_check_checking,
     "check-asan": step_check_asan, "samples": step_samples, "fuzz": step_fuzz,
 }
 

@@ -6,11 +6,16 @@
 # (succeeds if it exits with N), `roundtrip` (prints, parses, prints again, compares).
 # %s is the test, %t a file of its own, %S its folder, %samples the samples' folder.
 import os
+import resource
 import lit.formats
 
 root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 build = os.path.join(root, os.environ.get("NVMINI_BUILD", "build"))
 variant = os.environ.get("NVMINI_VARIANT", "release")
+
+# A test that runs away ends after two minutes of processor time. (lit's own time limit wants a
+# Python module that Debian's package does not bring.)
+resource.setrlimit(resource.RLIMIT_CPU, (120, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 config.name = "check-" + variant
 config.test_format = lit.formats.ShTest(execute_external=True)
