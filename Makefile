@@ -45,7 +45,7 @@ FUZZ_CLANG := $(shell tools/find-libfuzzer.sh)
 FUZZ_INSTRUMENT := $(if $(FUZZ_CLANG),-fsanitize=fuzzer-no-link)
 FUZZ_ENGINE := $(if $(FUZZ_CLANG),-fsanitize=fuzzer)
 ifneq ($(FUZZ_CLANG),)
-CC := $(FUZZ_CLANG)
+override CC := $(FUZZ_CLANG)
 endif
 endif
 
@@ -105,8 +105,8 @@ DRIVER_OBJECTS := $(DRIVER_SOURCES:%.c=$B/obj/%.o)
 
 # ---- What one can ask for -----------------------------------------------------------------------
 
-.PHONY: all help setup demo check check-peers check-gpu bench lint format install uninstall clean \
-  fuzz unit update-golden generated
+.PHONY: all help setup demo check check-peers bench lint format install uninstall clean \
+  fuzz unit generated
 all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so
 
 help:

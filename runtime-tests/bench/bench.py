@@ -5,8 +5,8 @@
 
 Inputs
   small   every .ll module of FOLDER (or every sample), each in a process of its own
-  medium  one module of 4 MB: the functions of a real module (the FOLDER's largest without debug
-          information, or the samples' saxpy), repeated under new names
+  medium  one module of 4 MB: the functions of a real module (the FOLDER's largest below 1 MB without
+          debug information, or the samples' saxpy), repeated under new names
   large   the same to 400 MB (not with --quick)
 
 Measured: processor time (user + system) of the process, the median of several runs, and its peak
@@ -65,15 +65,26 @@ class Functions:
         self.bodies = [re.sub(r" comdat(\(\$[^)]*\))?", "", body, count=1) for body in self.bodies]
 
     def write(self, path, at_least):
+        """Writes at least so many bytes; returns how many. The first copy keeps its names."""
+        once = re.sub(r"^(@llvm\.(compiler\.)?used|\$[^=\n]* = comdat|!nvvm\.annotations) .*\n?", "", self.once, flags=re.M)
+        once = re.sub(r"^(@.*), comdat(\(\$[^)]*\))?", r"\1", once, flags=re.M)
+        notes = re.findall(r'^!\d+ = (!\{ptr @.*)$', once, re.M)
+        number = 1 + max((int(n) for n in re.findall(r"^!(\d+) =", once, re.M)), default=0)
+        joined, first, copy = "\n".join(self.bodies), number, 0
         with open(path, "w", encoding="utf-8") as out:
-            header = re.sub(r"^(@llvm\.(compiler\.)?used|\$[^=]*= comdat|!nvvm\.annotations) .*\n?", "", self.once, flags=re.M)
-            size = out.write(header)
-            copy = 0
-            joined = "\n".join(self.bodies)
+            size = out.write(once)
             while size < at_least:
-                size += out.write(self.names.sub(lambda m: rename(m.group(1), copy), joined) + "\n")
+                size += out.write(self.renamed(joined, copy) + "\n")
+                for note in notes:
+                    size += out.write(f"!{number} = {self.renamed(note, copy)}\n")
+                    number += 1
                 copy += 1
+            if notes:
+                out.write("!nvvm.annotations = !{" + ", ".join(f"!{n}" for n in range(first, number)) + "}\n")
         return os.path.getsize(path)
+
+    def renamed(self, text, copy):
+        return text if copy == 0 else self.names.sub(lambda m: rename(m.group(1), copy), text)
 
 
 def rename(name, copy):
@@ -166,7 +177,8 @@ def main():
     if not paths:
         sys.exit(f"no .ll module below {options.modules}")
     plain = [p for p in paths if "/g" not in os.path.dirname(p) and "libdevice" not in p] or paths
-    template = max(plain, key=os.path.getsize) if options.modules else "samples/saxpy.nvir"
+    fitting = [p for p in plain if os.path.getsize(p) < MEGABYTE] or plain
+    template = max(fitting, key=os.path.getsize) if options.modules else "samples/saxpy.nvir"
     with tempfile.TemporaryDirectory() as work:
         bench = Bench(options, work)
         bench.start()
