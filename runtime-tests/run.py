@@ -259,8 +259,9 @@ def step_samples():
     builds += [folder for _, folder in other_compilers() if os.path.exists(f"{ROOT}/{folder}/nvmini")]
     for sample in samples:
         name = os.path.relpath(sample, ROOT)
-        needs = re.search(r"^; CPU: (.*)$", open(sample, encoding="utf-8").read(), re.M)
-        for cpu in needs[1].split() if needs else ("sm_75", "sm_90a", "sm_100a"):
+        with open(sample, encoding="utf-8") as f:
+            needs = re.search(r"^; Needs (sm_\d+)", f.read(), re.M)
+        for cpu in (needs[1] if needs else "sm_75", "sm_90a", "sm_100a"):
             results = [run_program([f"{b}/nvmini", "compile", name, "--cpu", cpu], 60) for b in builds]
             status, output = results[0]
             good = status == 0 and f".target {cpu}" in output
