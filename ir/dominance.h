@@ -1,0 +1,33 @@
+/* Which block dominates which, for the verifier and for whoever stands below opt/.
+ *
+ * All arrays are indexed by block handle and lie in the caller's arena. The terminators must be
+ * sound: the last instruction of every block, their successors blocks of the function. */
+#ifndef NVM_IR_DOMINANCE_H
+#define NVM_IR_DOMINANCE_H
+
+#include "ir/function.h"
+
+struct dominance {
+  uint32_t *first_predecessor; /* block b: predecessors[first[b] .. first[b + 1] - 1] */
+  struct nvm_block *predecessors; /* one per edge; those of unreachable blocks too */
+  struct nvm_block *immediate; /* immediate dominator; none for the entry and unreachable blocks */
+  uint32_t *enter;             /* the dominator tree in preorder, from 1; 0: unreachable */
+  uint32_t *size;              /* blocks of the subtree */
+};
+
+/* False when out of memory. Cost: close to linear in blocks and edges. */
+bool dominance_compute(struct dominance *d, const struct nvm_function *f, struct arena *a);
+
+static inline bool dominance_reachable(const struct dominance *d, struct nvm_block b) {
+  return d->enter[b.index] != 0;
+}
+/* Whether every way from the entry to b leads through a; true for an unreachable b, false for an
+ * unreachable a otherwise. A block dominates itself. */
+static inline bool dominance_dominates(const struct dominance *d, struct nvm_block a,
+                                       struct nvm_block b) {
+  if (!dominance_reachable(d, b)) return true;
+  if (!dominance_reachable(d, a)) return false;
+  return d->enter[b.index] - d->enter[a.index] < d->size[a.index];
+}
+
+#endif
