@@ -1,0 +1,163 @@
+/* Attributes: those of one set are collected in p->attributes until attrs_close(). A reference to a
+ * group (`#5`) may precede the group; it is kept as a pseudo attribute in the set, and attrs_finish()
+ * rewrites the few sets that hold one when all groups are known. */
+#include "frontend/state.h"
+
+#include <stdlib.h>
+
+static void push(struct parser *p, struct nvm_attr a) { VEC_PUSH(&p->scratch, &p->attributes, a); }
+
+void attrs_flag(struct parser *p, const struct token *t) {
+  push(p, (struct nvm_attr){.id = (uint16_t)t->number, .payload = ATTR_FLAG});
+}
+
+bool attrs_alignment(struct parser *p, const struct token *t, uint32_t *log2_plus_1) {
+  uint64_t n = t->number;
+  if (n == 0 || (n & (n - 1)) != 0 || n > UINT64_C(1) << 32) {
+    report(p, DIAG_ALIGNMENT, t->begin, t->begin + t->length,
+           report_copy(p, p->text + t->begin, t->length), NULL, NULL);
+    return false;
+  }
+  uint32_t log2 = 0;
+  while (n >> log2 != 1) log2++;
+  *log2_plus_1 = log2 + 1;
+  return true;
+}
+
+void attrs_int(struct parser *p, const struct token *t, const struct token *number) {
+  uint64_t n;
+  uint32_t ignored;
+  if (!values_number(p, number, UINT64_MAX - 1, &n)) return;
+  if (t->number == ATTR_ALIGN && n != 0 && !attrs_alignment(p, number, &ignored)) return;
+  push(p, (struct nvm_attr){.id = (uint16_t)t->number, .payload = ATTR_INT, .number = n});
+}
+
+void attrs_type(struct parser *p, const struct token *t, const struct written_type *type) {
+  push(p, (struct nvm_attr){.id = (uint16_t)t->number, .payload = ATTR_TYPE,
+                            .type = type ? type->type : TYPE_NONE});
+}
+
+void attrs_text(struct parser *p, const struct token *t) {
+  if (t->length == 0 && t->number != ATTR_UWTABLE) {
+    report(p, DIAG_STRING_ATTRIBUTE_PAYLOAD, p->token_begin, p->token_end,
+           attr_table[t->number].keyword, NULL, NULL);
+    return;
+  }
+  struct nvm_str text = strtab_intern(&p->m->strings, p->text + t->begin, t->length);
+  push(p, (struct nvm_attr){.id = (uint16_t)t->number, .payload = ATTR_TEXT, .str2 = text});
+}
+
+void attrs_string(struct parser *p, const struct token *key, const struct token *value) {
+  push(p, (struct nvm_attr){.id = ATTR_UNKNOWN, .payload = ATTR_STRING, .has_value = value != NULL,
+                            .str = names_string(p, key),
+                            .str2 = value ? names_string(p, value) : (struct nvm_str){0}});
+}
+
+void attrs_group(struct parser *p, const struct token *t) {
+  push(p, (struct nvm_attr){.id = ATTR_UNKNOWN, .payload = ATTR_GROUP_REFERENCE,
+                            .number = t->number | (uint64_t)t->begin << 32});
+}
+
+/* References to one group are one attribute, wherever they stand; where the first stood is kept
+ * beside. */
+static void note_group_use(struct parser *p, struct nvm_attr *a) {
+  uint32_t number = (uint32_t)a->number;
+  if (number < (1u << 20) && VEC_RESERVE(&p->scratch, &p->group_uses, (uint64_t)number + 1)) {
+    if (p->group_uses.count <= number) p->group_uses.count = number + 1;
+    if (p->group_uses.data[number] == 0) p->group_uses.data[number] = (uint32_t)(a->number >> 32);
+  }
+  a->number = number;
+}
+
+struct nvm_attrset attrs_close(struct parser *p, struct nvm_type pointee) {
+  const struct nvm_attrset none = {0};
+  if (p->attributes.count == 0) return none;
+  for (uint32_t i = 0; i < p->attributes.count; i++) {
+    struct nvm_attr *a = &p->attributes.data[i];
+    if (a->payload == ATTR_TYPE && a->type.index == 0) a->type = pointee;
+    if (a->payload == ATTR_GROUP_REFERENCE) note_group_use(p, a);
+  }
+  uint32_t count = p->attributes.count;
+  p->attributes.count = 0;
+  return attrset_make(&p->m->attributes, p->attributes.data, count);
+}
+
+void attrs_define_group(struct parser *p, const struct token *t) {
+  struct attribute_group g = {(uint32_t)t->number, attrs_close(p, TYPE_NONE)};
+  VEC_PUSH(&p->scratch, &p->groups, g);
+}
+
+/* ---- The end of the module ---- */
+
+static int compare_groups(const void *a, const void *b) {
+  const struct attribute_group *x = a, *y = b;
+  return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* A group may be written in several lines, which add up: the first of that number, or NULL. */
+static const struct attribute_group *find_group(const struct parser *p, uint32_t number) {
+  uint32_t low = 0, high = p->groups.count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (p->groups.data[middle].number < number) low = middle + 1;
+    else high = middle;
+  }
+  return low < p->groups.count && p->groups.data[low].number == number ? &p->groups.data[low]
+                                                                       : NULL;
+}
+
+static bool same_key(const struct nvm_attr *a, const struct nvm_attr *b) {
+  return a->id == b->id && a->str.index == b->str.index &&
+         (a->id != ATTR_UNKNOWN || a->payload == b->payload);
+}
+
+/* Adds to p->attributes; a later one of the same key takes the place of an earlier one. */
+static void merge(struct parser *p, const struct nvm_attr *a) {
+  for (uint32_t i = 0; i < p->attributes.count; i++) {
+    if (same_key(&p->attributes.data[i], a)) {
+      p->attributes.data[i] = *a;
+      return;
+    }
+  }
+  push(p, *a);
+}
+
+static void merge_group(struct parser *p, uint32_t number) {
+  const struct attribute_group *g = find_group(p, number);
+  uint32_t use = number < p->group_uses.count ? p->group_uses.data[number] : 0;
+  if (!g) report(p, DIAG_UNDEFINED_GROUP, use ? use - 1 : 0,
+                 use ? lexer_token_end(p, use - 1) : 0,
+                 report_number(p, number), NULL, NULL);
+  for (; g && g < p->groups.data + p->groups.count && g->number == number; g++) {
+    struct attrset_info info = p->m->attributes.sets.data[g->set.index];
+    for (uint32_t i = 0; i < info.count; i++) {
+      struct nvm_attr a = p->m->attributes.attrs.data[info.first + i];
+      merge(p, &a);
+    }
+  }
+}
+
+static bool has_reference(const struct parser *p, struct attrset_info info) {
+  for (uint32_t i = 0; i < info.count; i++)
+    if (p->m->attributes.attrs.data[info.first + i].payload == ATTR_GROUP_REFERENCE) return true;
+  return false;
+}
+
+void attrs_finish(struct parser *p) {
+  struct attr_table_data *t = &p->m->attributes;
+  if (p->groups.count) qsort(p->groups.data, p->groups.count, sizeof *p->groups.data, compare_groups);
+  uint32_t count = t->sets.count;
+  for (uint32_t s = 1; s < count; s++) {
+    struct attrset_info info = t->sets.data[s];
+    if (!has_reference(p, info)) continue;
+    p->attributes.count = 0;
+    for (uint32_t i = 0; i < info.count; i++) {
+      struct nvm_attr a = t->attrs.data[info.first + i];
+      if (a.payload == ATTR_GROUP_REFERENCE) merge_group(p, (uint32_t)a.number);
+      else merge(p, &a);
+    }
+    struct nvm_attrset made = attrset_make(t, p->attributes.data, p->attributes.count);
+    t->sets.data[s] = t->sets.data[made.index];
+  }
+  p->attributes.count = 0;
+}

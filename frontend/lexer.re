@@ -1,0 +1,554 @@
+/* The scanner: bytes to tokens.
+ *
+ * re2c makes the automaton for the lexical classes; words are then looked up in one hash table that
+ * is filled from the tables of ir/ and words.def, so that a new op or attribute needs no change
+ * here. No token is copied: its payload is a range of the text.
+ *
+ * To keep the grammar free of conflicts and of small reductions, the scanner joins what LLVM's
+ * parser tells apart by looking two tokens ahead: `%x =`, `@x =`, `!5 =`, `!name =` (assignments),
+ * `, align N`, `, addrspace`, `, !kind` (the tails of instructions), `ptr addrspace(N)`, and the
+ * parenthesized payload of attributes that are kept as text. */
+#include "frontend/state.h"
+
+#include "parser.h"
+
+/* ---- Words ---- */
+
+static uint32_t word_hash(const char *s, size_t length) {
+  uint32_t a = 0, b = 0;
+  if (length >= 4) {
+    memcpy(&a, s, 4);
+    memcpy(&b, s + length - 4, 4);
+  } else {
+    memcpy(&a, s, length);
+  }
+  uint32_t h = (a * UINT32_C(0x9E3779B1)) ^ (b * UINT32_C(0x85EBCA77)) ^ (uint32_t)length << 20;
+  return (h ^ h >> 15) * UINT32_C(0x2C1B3C6D) >> 21;
+}
+_Static_assert(WORD_SLOTS == 1 << (32 - 21), "word_hash gives 11 bits");
+
+static const struct word *word_find(const struct parser *p, const char *s, size_t length) {
+  for (uint32_t i = word_hash(s, length);; i = (i + 1) % WORD_SLOTS) {
+    const struct word *w = &p->words[i];
+    if (!w->text) return NULL;
+    if (w->length == length && memcmp(w->text, s, length) == 0) return w;
+  }
+}
+
+/* The first entry of a word stays; later ones of the same text are dropped. */
+static void word_add(struct parser *p, const char *text, int token, uint32_t value) {
+  size_t length = strlen(text);
+  if (length == 0 || word_find(p, text, length)) return;
+  uint32_t i = word_hash(text, length);
+  while (p->words[i].text) i = (i + 1) % WORD_SLOTS;
+  p->words[i] = (struct word){text, (uint8_t)length, (int16_t)token, value};
+}
+
+static int token_of_form(enum op op) {
+  switch (op_table[op].form) {
+  case FORM_NONE: return T_UNREACHABLE;
+  case FORM_RET: return T_RET;
+  case FORM_BR:
+  case FORM_CONDBR: return T_BR;
+  case FORM_SWITCH: return T_SWITCH;
+  case FORM_UNARY: return T_UNARY;
+  case FORM_BINARY: return T_BINARY;
+  case FORM_ALLOCA: return T_ALLOCA;
+  case FORM_LOAD: return T_LOAD;
+  case FORM_STORE: return T_STORE;
+  case FORM_FENCE: return T_FENCE;
+  case FORM_CMPXCHG: return T_CMPXCHG;
+  case FORM_ATOMICRMW: return T_ATOMICRMW;
+  case FORM_GEP: return T_GEP;
+  case FORM_CAST: return T_CAST;
+  case FORM_CMP: return op == OP_ICMP ? T_ICMP : T_FCMP;
+  case FORM_PHI: return T_PHI;
+  case FORM_CALL: return T_CALL;
+  case FORM_SELECT:
+  case FORM_EXTRACTELEMENT:
+  case FORM_INSERTELEMENT:
+  case FORM_SHUFFLEVECTOR: return T_MULTI;
+  case FORM_EXTRACTVALUE: return T_EXTRACTVALUE;
+  case FORM_INSERTVALUE: return T_INSERTVALUE;
+  case FORM_VA_ARG: return T_VA_ARG;
+  case FORM_DBG_RECORD: return T_DBG;
+  }
+  return T_WORD;
+}
+
+static int token_of_attribute(enum attr_id id) {
+  if (id == ATTR_ALIGN) return T_ALIGN;
+  switch (attr_table[id].payload) {
+  case ATTR_FLAG: return T_ATTR_FLAG;
+  case ATTR_INT: return T_ATTR_INT;
+  case ATTR_TYPE: return T_ATTR_TYPE;
+  case ATTR_STRING:
+  case ATTR_TEXT: return T_ATTR_TEXT;
+  }
+  return T_WORD;
+}
+
+static void add_names(struct parser *p, const char *const *names, uint32_t first, uint32_t count,
+                      int token) {
+  for (uint32_t i = first; i < count; i++) word_add(p, names[i], token, i);
+}
+
+static void add_predicates(struct parser *p) {
+  for (uint32_t i = 0; i < ICMP_COUNT; i++) {
+    uint32_t fcmp = 0;
+    for (uint32_t k = 0; k < FCMP_COUNT; k++)
+      if (strcmp(icmp_names[i], fcmp_names[k]) == 0) fcmp = k + 1;
+    word_add(p, icmp_names[i], T_PREDICATE, (i + 1) | fcmp << 8);
+  }
+  for (uint32_t k = 0; k < FCMP_COUNT; k++)
+    word_add(p, fcmp_names[k], T_PREDICATE, (k + 1) << 8);
+}
+
+static void add_types(struct parser *p) {
+  static const struct {
+    const char *text;
+    struct nvm_type type;
+  } types[] = {{"void", {1}},  {"token", {4}},  {"half", {11}},
+               {"bfloat", {12}}, {"float", {13}}, {"double", {14}}, {"ptr", {15}}};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    word_add(p, types[i].text, T_TYPE, types[i].type.index);
+}
+
+static const char *const outside_reasons[] = {
+#define WORD(text, token, value)
+#define CONVENTION(text, number)
+#define OUTSIDE(text, reason) reason,
+#include "frontend/words.def"
+#undef OUTSIDE
+};
+
+const char *lexer_outside_reason(uint64_t index) { return outside_reasons[index]; }
+
+bool lexer_init(struct parser *p) {
+  p->words = arena_alloc(&p->scratch, WORD_SLOTS * sizeof *p->words);
+  if (!p->words) return false;
+  uint32_t outside = 0;
+#undef WORD
+#undef CONVENTION
+#define WORD(text, token, value) word_add(p, text, token, value);
+#define CONVENTION(text, number) word_add(p, text, T_CONVENTION, number);
+#define OUTSIDE(text, reason) word_add(p, text, T_OUTSIDE, outside++);
+#include "frontend/words.def"
+#undef WORD
+#undef CONVENTION
+#undef OUTSIDE
+  add_types(p);
+  for (uint32_t i = 0; i < OP_COUNT; i++)
+    word_add(p, op_table[i].keyword, token_of_form((enum op)i), i);
+  for (uint32_t i = 1; i < ATTR_ID_COUNT; i++)
+    word_add(p, attr_table[i].keyword, token_of_attribute((enum attr_id)i), i);
+  add_predicates(p);
+  word_add(p, "external", T_LINKAGE, LINK_EXTERNAL);
+  add_names(p, linkage_names, 1, LINK_COUNT, T_LINKAGE);
+  word_add(p, "default", T_VISIBILITY, VIS_DEFAULT);
+  add_names(p, visibility_names, 1, VIS_COUNT, T_VISIBILITY);
+  add_names(p, preemption_names, 1, PREEMPT_COUNT, T_PREEMPTION);
+  add_names(p, dll_storage_names, 1, DLL_COUNT, T_DLL_STORAGE);
+  add_names(p, unnamed_addr_names, 1, UNNAMED_COUNT, T_UNNAMED_ADDR);
+  add_names(p, ordering_names, 1, ORDER_COUNT, T_ORDERING);
+  add_names(p, rmw_names, 0, RMW_COUNT, T_RMW);
+  return true;
+}
+
+const char *lexer_nearest_word(const struct parser *p, const char *text, size_t length) {
+  const char *best = NULL;
+  uint32_t limit = length < 4 ? 1 : 2;
+  for (uint32_t i = 0; i < WORD_SLOTS; i++) {
+    const struct word *w = &p->words[i];
+    if (!w->text || w->token == T_OUTSIDE) continue;
+    uint32_t d = report_distance(text, length, w->text, w->length, limit);
+    if (d < limit + !best || (best && d == limit && strcmp(w->text, best) < 0)) {
+      best = w->text;
+      limit = d;
+    }
+  }
+  return best;
+}
+
+/* ---- Parts that look ahead ---- */
+
+static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '.' ||
+         c == '$' || c == '-';
+}
+
+static const char *skip_blank(const char *c) {
+  for (;; c++) {
+    if (*c == ';') {
+      while (*c != '\n' && *c != '\0') c++;
+      if (*c == '\0') return c;
+    } else if (!is_space(*c)) {
+      return c;
+    }
+  }
+}
+
+/* Whether `=` follows; if so it belongs to the token. */
+static bool joins_assignment(const char **cursor) {
+  const char *c = *cursor;
+  while (*c == ' ' || *c == '\t') c++;
+  if (*c != '=') return false;
+  *cursor = c + 1;
+  return true;
+}
+
+static const char *skip_digits(const char *c, uint64_t *number) {
+  uint64_t n = 0;
+  for (; is_digit(*c); c++) {
+    if (n > (UINT64_MAX - 9) / 10) n = UINT64_MAX / 10 - 1; /* saturates; longer texts are re-read */
+    else n = n * 10 + (uint64_t)(*c - '0');
+  }
+  *number = n;
+  return c;
+}
+
+static void set_token(struct parser *p, union nvir_value *value, const char *begin,
+                      const char *end, uint64_t number) {
+  value->token.begin = (uint32_t)(begin - p->text);
+  value->token.length = (uint32_t)(end - begin);
+  value->token.number = number;
+}
+
+/* After a comma: joins `align N`, `addrspace` and `!kind` to it. */
+static int lex_comma(struct parser *p, union nvir_value *value, const char **cursor) {
+  const char *c = *cursor;
+  if (*c == ' ') c++;
+  if (*c != 'a' && *c != '!') {
+    if (!is_space(*c) && *c != ';') return ',';
+    c = skip_blank(c);
+  }
+  if (*c == '!') {
+    const char *name = ++c;
+    if (is_digit(*c)) return ',';
+    while (is_name_char(*c) || *c == '\\') c++;
+    const char *end = c;
+    c = skip_blank(c);
+    if (end == name || *c != '!') return ',';
+    set_token(p, value, name, end, NAME_PLAIN);
+    *cursor = end;
+    return T_ATTACH;
+  }
+  if (strncmp(c, "align", 5) == 0 && !is_name_char(c[5])) {
+    const char *digits = skip_blank(c + 5), *end;
+    uint64_t number;
+    if (!is_digit(*digits)) return ',';
+    end = skip_digits(digits, &number);
+    set_token(p, value, digits, end, number);
+    *cursor = end;
+    return T_COMMA_ALIGN;
+  }
+  if (strncmp(c, "addrspace", 9) == 0 && !is_name_char(c[9])) {
+    *cursor = c + 9;
+    return T_COMMA_ADDRSPACE;
+  }
+  return ',';
+}
+
+/* The text between balanced parentheses, which may follow. */
+static const char *lex_payload(struct parser *p, const char *c, union nvir_value *value) {
+  uint32_t number = (uint32_t)value->token.number;
+  const char *open = skip_blank(c);
+  set_token(p, value, c, c, number);
+  if (*open != '(') return c;
+  uint32_t depth = 0;
+  for (c = open; *c != '\0' && *c != '\n'; c++) {
+    if (*c == '(') depth++;
+    if (*c == ')' && --depth == 0) break;
+  }
+  if (*c != ')') return open;
+  set_token(p, value, open + 1, c, number);
+  return c + 1;
+}
+
+static int lex_int_type(struct parser *p, union nvir_value *value, const char *begin,
+                        const char *end) {
+  uint64_t bits;
+  skip_digits(begin + 1, &bits);
+  if (bits == 0 || bits > TYPE_MAX_INT_BITS) {
+    set_token(p, value, begin, end, bits);
+    return T_BAD_INT_TYPE;
+  }
+  if (p->int_types[bits].index == 0) p->int_types[bits] = type_int(&p->m->types, (uint32_t)bits);
+  value->type = (struct written_type){.type = p->int_types[bits],
+                                      .begin = (uint32_t)(begin - p->text),
+                                      .end = (uint32_t)(end - p->text)};
+  return T_TYPE;
+}
+
+static int lex_pointer_type(struct parser *p, union nvir_value *value, const char *begin,
+                            const char *end) {
+  const char *digits = begin;
+  uint64_t space;
+  while (!is_digit(*digits)) digits++;
+  skip_digits(digits, &space);
+  if (space > PARSE_MAX_NUMBER) {
+    set_token(p, value, begin, end, space);
+    return T_BAD_NUMBER;
+  }
+  value->type = (struct written_type){.type = type_ptr(&p->m->types, (uint32_t)space),
+                                      .begin = (uint32_t)(begin - p->text),
+                                      .end = (uint32_t)(end - p->text)};
+  return T_TYPE;
+}
+
+/* Joins `ret void`: otherwise the next statement's op could begin a constant expression. */
+static int lex_return(const char **cursor) {
+  const char *c = skip_blank(*cursor);
+  if (strncmp(c, "void", 4) != 0 || is_name_char(c[4])) return T_RET;
+  const char *end = c + 4;
+  c = skip_blank(end);
+  if (*c == '(' || *c == '*') return T_RET;
+  *cursor = end;
+  return T_RET_VOID;
+}
+
+static int lex_word(struct parser *p, union nvir_value *value, const char *begin,
+                    const char **cursor) {
+  const struct word *w = word_find(p, begin, (size_t)(*cursor - begin));
+  if (!w) {
+    set_token(p, value, begin, *cursor, 0);
+    return T_WORD;
+  }
+  if (w->token == T_TYPE) {
+    value->type = (struct written_type){.type = {w->value},
+                                        .begin = (uint32_t)(begin - p->text),
+                                        .end = (uint32_t)(*cursor - p->text)};
+    return T_TYPE;
+  }
+  set_token(p, value, begin, *cursor, w->value);
+  if (w->token == T_RET) return lex_return(cursor);
+  if (w->token == T_ATTR_TEXT || w->token == T_INRANGE) {
+    *cursor = lex_payload(p, *cursor, value);
+  }
+  return w->token;
+}
+
+/* `%5`, `@5`, `!5`, `#5`, `5:`; too large a number is a token that the grammar knows not. */
+static int lex_numbered(struct parser *p, union nvir_value *value, const char *begin,
+                        const char *end, int token) {
+  uint64_t number;
+  skip_digits(begin, &number);
+  set_token(p, value, begin, end, number);
+  return number <= PARSE_MAX_NUMBER ? token : T_BAD_NUMBER;
+}
+
+/* A quoted payload begin..end: its token's number says whether it holds escapes. */
+static int lex_quoted(struct parser *p, union nvir_value *value, const char *begin,
+                      const char *end, int token) {
+  bool escaped = memchr(begin, '\\', (size_t)(end - begin)) != NULL;
+  set_token(p, value, begin, end, escaped ? NAME_ESCAPED : NAME_PLAIN);
+  return token;
+}
+
+/* ---- Resynchronization after an error ---- */
+
+static bool begins_instruction(int token) {
+  switch (token) {
+  case T_RET: case T_BR: case T_SWITCH: case T_UNREACHABLE: case T_BINARY: case T_UNARY:
+  case T_ALLOCA: case T_LOAD: case T_STORE: case T_FENCE: case T_CMPXCHG: case T_ATOMICRMW:
+  case T_GEP: case T_CAST: case T_ICMP: case T_FCMP: case T_PHI: case T_MULTI: case T_CALL:
+  case T_EXTRACTVALUE: case T_INSERTVALUE: case T_VA_ARG: case T_TAIL: case T_OUTSIDE: return true;
+  default: return false;
+  }
+}
+
+static bool begins_definition(int token) {
+  switch (token) {
+  case T_DEFINE: case T_DECLARE: case T_TARGET: case T_SOURCE_FILENAME: case T_MODULE:
+  case T_ATTRIBUTES: return true;
+  default: return false;
+  }
+}
+
+static int first_word(const struct parser *p, const char *c, const char **end) {
+  const char *begin = c;
+  while (is_name_char(*c)) c++;
+  *end = c;
+  const struct word *w = c > begin ? word_find(p, begin, (size_t)(c - begin)) : NULL;
+  return w ? w->token : T_WORD;
+}
+
+/* What the line at `c` begins: T_RESYNC a statement or definition that can follow where parsing
+ * is, T_RESYNC_TOP a definition inside of a body, 0 neither. */
+static int line_begins(const struct parser *p, const char *line) {
+  const char *c = line, *end;
+  while (*c == ' ' || *c == '\t') c++;
+  int word = first_word(p, c, &end);
+  bool top = (c == line && strchr("@!$", *c) && *c) || begins_definition(word);
+  if (!p->in_body) return top || (c == line && *c == '%') ? T_RESYNC : 0;
+  if (top) return T_RESYNC_TOP;
+  if (*c == '}' || *c == '#') return T_RESYNC;
+  if (*c == '%' || *c == '"') {
+    if (*++c == '"') c++;
+    while (*c != '\n' && *c != '\0' && *c != '=' && *c != ':' && *c != ',') c++;
+    return *c == '=' || *c == ':' ? T_RESYNC : 0;
+  }
+  return (end > c && *end == ':') || begins_instruction(word) ? T_RESYNC : 0;
+}
+
+static const char *next_line(const char *c, const char *limit) {
+  c = memchr(c, '\n', (size_t)(limit - c));
+  return c ? c + 1 : limit;
+}
+
+static int lex_resync(struct parser *p) {
+  p->resync = false;
+  const char *c = p->text + p->token_begin;
+  while (c > p->text && (c[-1] == ' ' || c[-1] == '\t')) c--;
+  bool first_on_line = c == p->text || c[-1] == '\n';
+  if (!first_on_line || (uint32_t)(c - p->text) <= p->last_resync) {
+    c = next_line(p->text + p->token_end, p->limit);
+  }
+  int token = 0;
+  while (c < p->limit && (token = line_begins(p, c)) == 0) c = next_line(c, p->limit);
+  p->cursor = c;
+  p->last_resync = (uint32_t)(c - p->text);
+  p->token_begin = p->token_end = p->last_resync;
+  return token ? token : p->in_body ? T_RESYNC_TOP : T_RESYNC;
+}
+
+uint32_t lexer_token_end(struct parser *p, uint32_t begin) {
+  const char *cursor = p->cursor;
+  uint32_t token_begin = p->token_begin, token_end = p->token_end;
+  bool resync = p->resync, stop = p->stop;
+  union nvir_value ignored;
+  p->resync = p->stop = false;
+  p->cursor = p->text + begin;
+  nvir_lex(&ignored, p);
+  uint32_t end = p->token_end;
+  p->cursor = cursor;
+  p->resync = resync, p->stop = stop;
+  p->token_begin = token_begin, p->token_end = token_end;
+  return end;
+}
+
+/* ---- The automaton ---- */
+
+static int lex_token(struct parser *p, union nvir_value *value, const char **start_out,
+                     const char **end_out) {
+  const char *cursor = p->cursor, *marker, *start;
+  int token;
+#define DONE(t) do { token = (t); goto done; } while (0)
+again:
+  start = cursor;
+  /*!re2c
+  re2c:define:YYCTYPE = "unsigned char";
+  re2c:define:YYCURSOR = cursor;
+  re2c:define:YYMARKER = marker;
+  re2c:yyfill:enable = 0;
+
+  blank = [ \t\r\n];
+  digit = [0-9];
+  hex = [0-9a-fA-F];
+  first = [-a-zA-Z$._];
+  name = first [-a-zA-Z$._0-9]*;
+  quoted = ["] [^"\x00]* ["];
+
+  blank+ { goto again; }
+  ";" [^\n\x00]* { goto again; }
+
+  [=*[\](){}<>|:] {
+    value->token.begin = (uint32_t)(start - p->text);
+    DONE((unsigned char)*start);
+  }
+  "," { DONE(lex_comma(p, value, &cursor)); }
+  "..." { DONE(T_DOTS); }
+
+  [us] "0x" hex+ { set_token(p, value, start, cursor, UINT64_MAX); DONE(T_INT); }
+  "i" digit+ { DONE(lex_int_type(p, value, start, cursor)); }
+  "ptr" blank+ "addrspace" blank* "(" blank* digit+ blank* ")" {
+    DONE(lex_pointer_type(p, value, start, cursor));
+  }
+  [a-zA-Z_] [a-zA-Z0-9_]* { DONE(lex_word(p, value, start, &cursor)); }
+
+  name ":" { set_token(p, value, start, cursor - 1, NAME_PLAIN); DONE(T_LABEL); }
+  digit+ ":" { DONE(lex_numbered(p, value, start, cursor - 1, T_LABEL)); }
+  quoted ":" { DONE(lex_quoted(p, value, start + 1, cursor - 2, T_LABEL)); }
+
+  "%" name {
+    set_token(p, value, start + 1, cursor, NAME_PLAIN);
+    DONE(joins_assignment(&cursor) ? T_LOCAL_ASSIGN : T_LOCAL);
+  }
+  "%" digit+ {
+    token = lex_numbered(p, value, start + 1, cursor, T_LOCAL);
+    DONE(token == T_LOCAL && joins_assignment(&cursor) ? T_LOCAL_ASSIGN : token);
+  }
+  "%" quoted {
+    token = lex_quoted(p, value, start + 2, cursor - 1, T_LOCAL);
+    DONE(joins_assignment(&cursor) ? T_LOCAL_ASSIGN : token);
+  }
+  "@" name {
+    set_token(p, value, start + 1, cursor, NAME_PLAIN);
+    DONE(joins_assignment(&cursor) ? T_GLOBAL_ASSIGN : T_GLOBAL);
+  }
+  "@" digit+ {
+    token = lex_numbered(p, value, start + 1, cursor, T_GLOBAL);
+    DONE(token == T_GLOBAL && joins_assignment(&cursor) ? T_GLOBAL_ASSIGN : token);
+  }
+  "@" quoted {
+    token = lex_quoted(p, value, start + 2, cursor - 1, T_GLOBAL);
+    DONE(joins_assignment(&cursor) ? T_GLOBAL_ASSIGN : token);
+  }
+  "$" quoted { DONE(lex_quoted(p, value, start + 2, cursor - 1, T_COMDAT_NAME)); }
+  "$" name { set_token(p, value, start + 1, cursor, NAME_PLAIN); DONE(T_COMDAT_NAME); }
+
+  "!" digit+ {
+    token = lex_numbered(p, value, start + 1, cursor, T_META_ID);
+    DONE(token == T_META_ID && joins_assignment(&cursor) ? T_META_ID_ASSIGN : token);
+  }
+  "!" [-a-zA-Z$._\\] [-a-zA-Z$._0-9\\]* {
+    lex_quoted(p, value, start + 1, cursor, T_META_NAME);
+    DONE(joins_assignment(&cursor) ? T_META_NAME_ASSIGN : T_META_NAME);
+  }
+  "!" quoted { DONE(lex_quoted(p, value, start + 2, cursor - 1, T_META_STRING)); }
+  "!{" { DONE(T_META_OPEN); }
+
+  "#" digit+ { DONE(lex_numbered(p, value, start + 1, cursor, T_GROUP)); }
+  "#dbg_" [a-z]+ { set_token(p, value, start, cursor, 0); DONE(T_DBG); }
+
+  quoted { DONE(lex_quoted(p, value, start + 1, cursor - 1, T_STRING)); }
+  "c" quoted { DONE(lex_quoted(p, value, start + 2, cursor - 1, T_CSTRING)); }
+
+  "-"? digit+ {
+    uint64_t number;
+    skip_digits(start + (*start == '-'), &number);
+    set_token(p, value, start, cursor, number);
+    DONE(T_INT);
+  }
+  [-+]? digit+ "." digit* ([eE] [-+]? digit+)? { set_token(p, value, start, cursor, 0); DONE(T_FLOAT); }
+  "0x" [KLMHR]? hex+ { set_token(p, value, start, cursor, 0); DONE(T_FLOAT); }
+
+  "\x00" {
+    if (start >= p->limit) {
+      cursor = start = p->limit;
+      DONE(T_YYEOF);
+    }
+    DONE(T_BAD_BYTE);
+  }
+  * { DONE(T_BAD_BYTE); }
+  */
+done:
+#undef DONE
+  *start_out = start;
+  *end_out = cursor;
+  return token;
+}
+
+int nvir_lex(union nvir_value *value, struct parser *p) {
+  if (p->stop) return T_YYEOF;
+  if (p->resync) return lex_resync(p);
+  const char *start, *end;
+  int token = lex_token(p, value, &start, &end);
+  p->cursor = end;
+  if (token == T_OUTSIDE) p->outside = (uint32_t)value->token.number;
+  p->token_begin = (uint32_t)(start - p->text);
+  p->token_end = (uint32_t)(end - p->text);
+  return token;
+}

@@ -1,0 +1,151 @@
+/* parse_module(): scans, parses, and then settles what only the end of the module tells: symbols,
+ * types, metadata and attribute groups that were used before their definitions, intrinsics, and the
+ * kernels that !nvvm.annotations names. */
+#include "frontend/state.h"
+
+#include "ir/intrinsic.h"
+
+int nvir_parse(struct parser *p); /* parser.y */
+
+/* ---- Intrinsics ---- */
+
+static bool starts_with(struct nvm_text t, const char *prefix) {
+  size_t length = strlen(prefix);
+  return t.length >= length && memcmp(t.bytes, prefix, length) == 0;
+}
+
+/* The one place that asks the table of intrinsics. */
+static enum intrinsic_id find_intrinsic(struct nvm_text name) {
+  return intrinsic_find(name.bytes, name.length);
+}
+
+static void hint_intrinsic(struct parser *p, struct diag *d, struct nvm_text name) {
+  const char *best = NULL;
+  uint32_t limit = 3;
+  for (uint32_t i = 1; i < INTRINSIC_COUNT; i++) {
+    const char *other = intrinsic_table[i].name;
+    uint32_t distance = report_distance(name.bytes, name.length, other, strlen(other), limit);
+    if (distance > limit || (best && distance == limit)) continue;
+    best = other;
+    limit = distance;
+  }
+  if (!best) return;
+  struct textbuf b;
+  textbuf_init(&b, p->sink->arena);
+  textbuf_format(&b, "did you mean '%s'?", best);
+  d->hint = (struct nvm_text){b.bytes, b.length};
+}
+
+static void check_intrinsic(struct parser *p, struct nvm_value v, struct nvm_function *f) {
+  struct nvm_text name = module_text(p->m, f->symbol.name);
+  const struct symbol_use *use = names_use(p, v);
+  enum intrinsic_id id = find_intrinsic(name);
+  f->intrinsic = id;
+  if (id == INTRINSIC_NONE) {
+    if (!use || use->call_end == 0) return;
+    struct diag *d = report(p, DIAG_INTRINSIC_UNKNOWN, use->call_begin, use->call_end,
+                            report_copy(p, name.bytes, name.length), NULL, NULL);
+    if (d) hint_intrinsic(p, d, name);
+    return;
+  }
+  struct textbuf why;
+  textbuf_init(&why, &p->scratch);
+  if (!intrinsic_check_type(&p->m->types, id, f->type, &why))
+    report(p, DIAG_INTRINSIC_TYPE, (uint32_t)f->symbol.where.begin, (uint32_t)f->symbol.where.end,
+           report_copy(p, name.bytes, name.length), report_copy(p, why.bytes, why.length), NULL);
+}
+
+static void finish_intrinsics(struct parser *p) {
+  for (uint32_t i = 1; i < p->m->functions.count; i++) {
+    struct nvm_function *f = p->m->functions.data[i];
+    if (f->symbol.defined && starts_with(module_text(p->m, f->symbol.name), "llvm."))
+      check_intrinsic(p, value_make(VALUE_FUNCTION, i), f);
+  }
+}
+
+/* ---- !nvvm.annotations = !{!0}, !0 = !{ptr @f, !"kernel", i32 1, …} ---- */
+
+static const struct meta_item *item_of(const struct parser *p, const struct meta_node *n,
+                                       uint32_t i) {
+  return meta_item(&p->m->metadata, meta_operand(&p->m->metadata, n, i));
+}
+
+static bool is_one(const struct parser *p, const struct meta_item *item) {
+  nvm_u128 value;
+  return item->kind == META_VALUE && const_is_int(p->m, item->value, &value) && value == 1;
+}
+
+static void read_annotation(struct parser *p, const struct meta_node *n) {
+  const struct meta_item *symbol = item_of(p, n, 0);
+  if (symbol->kind != META_VALUE || value_kind(symbol->value) != VALUE_FUNCTION) return;
+  struct nvm_str kernel = strtab_find(&p->m->strings, "kernel", strlen("kernel"));
+  for (uint32_t i = 1; i + 1 < n->count; i += 2) {
+    const struct meta_item *key = item_of(p, n, i);
+    if (key->kind == META_STRING && key->str.index == kernel.index &&
+        is_one(p, item_of(p, n, i + 1)))
+      module_function(p->m, symbol->value)->convention = CC_PTX_KERNEL;
+  }
+}
+
+static void finish_kernels(struct parser *p) {
+  struct nvm_str name = strtab_find(&p->m->strings, "nvvm.annotations", strlen("nvvm.annotations"));
+  const struct named_metadata *named =
+      name.index ? meta_find_named(&p->m->metadata, name) : NULL;
+  for (uint32_t i = 0; named && i < named->count; i++) {
+    const struct meta_node *n =
+        meta_as_node(&p->m->metadata, p->m->metadata.operands.data[named->first + i]);
+    if (n && n->count >= 3) read_annotation(p, n);
+  }
+}
+
+/* ---- The whole ---- */
+
+/* LLVM's first line, a comment: `; ModuleID = 'name'`. */
+static void read_module_id(struct parser *p) {
+  static const char head[] = "; ModuleID = '";
+  if (strncmp(p->text, head, sizeof head - 1) != 0) return;
+  const char *begin = p->text + sizeof head - 1;
+  const char *line = memchr(begin, '\n', (size_t)(p->limit - begin));
+  const char *end = line ? line : p->limit;
+  while (end > begin && end[-1] != '\'') end--;
+  if (end > begin + 1)
+    p->m->module_id = strtab_intern(&p->m->strings, begin, (size_t)(end - 1 - begin));
+}
+
+static void finish(struct parser *p) {
+  symbols_finish(p);
+  types_finish(p);
+  nodes_finish(p);
+  attrs_finish(p);
+  if (p->refused) return;
+  finish_kernels(p);
+  finish_intrinsics(p);
+}
+
+static enum nvm_status parse(struct parser *p, const char *name) {
+  if (!lexer_init(p) || !scan_lines(p)) return NVM_OUT_OF_MEMORY;
+  read_module_id(p);
+  int result = nvir_parse(p);
+  if (state_out_of_memory(p)) return NVM_OUT_OF_MEMORY;
+  if (result == 0 && !p->stop) finish(p);
+  if (state_out_of_memory(p)) return NVM_OUT_OF_MEMORY;
+  if (result != 0 && !p->refused) return NVM_BUG;
+  if (p->m->source_filename.index == 0 && name)
+    p->m->source_filename = module_str(p->m, name);
+  return p->refused ? NVM_REFUSED : NVM_OK;
+}
+
+enum nvm_status parse_module(struct nvm_module *m, const char *text, size_t length,
+                             const char *name, uint32_t source, struct diag_sink *sink) {
+  struct parser p = {.m = m, .sink = sink, .source = source, .text = text, .cursor = text,
+                     .limit = text + length};
+  if (length > PARSE_MAX_BYTES) {
+    diag_report(sink, DIAG_SOURCE_TOO_LARGE, (struct diag_range){source, 0, 0}, NULL, 0);
+    return NVM_REFUSED;
+  }
+  arena_init(&p.scratch, m->arena.allocator);
+  p.scratch.limit_bytes = m->arena.limit_bytes;
+  enum nvm_status status = parse(&p, name);
+  arena_free(&p.scratch);
+  return status;
+}

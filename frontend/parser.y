@@ -1,0 +1,722 @@
+/* The grammar of NVVM IR's text.
+ *
+ * Bottom-up and without look-back: a value is a `literal` until the type before it has been read;
+ * names may be used before they are defined (names.c). Lists are kept on stacks of the parser and
+ * reduced from the left, so that a million elements need no parser stack. Errors resynchronize at
+ * the next statement or definition: the scanner skips to it and hands out T_RESYNC, or T_RESYNC_TOP
+ * where a definition follows inside of a body. */
+%require "3.8"
+%define api.pure full
+%define api.prefix {nvir_}
+%define api.token.prefix {T_}
+%define api.value.type {union nvir_value}
+%define parse.error custom
+%param {struct parser *p}
+
+%code {
+#include "frontend/state.h"
+
+#include "parser.h"
+
+/* bison's stack comes from the parser's arena and goes with it. */
+static void *stack_alloc(struct parser *p, size_t bytes) { return arena_alloc(&p->scratch, bytes); }
+#define YYMALLOC(bytes) stack_alloc(p, bytes)
+#define YYFREE(memory) ((void)(memory))
+#define YYMAXDEPTH PARSE_MAX_STACK
+#define YYINITDEPTH 256
+
+static void nvir_error(struct parser *p, const char *message);
+}
+
+%code requires {
+struct parser;
+union nvir_value;
+}
+
+/* Lexical classes. */
+%token <token> LOCAL "local name" GLOBAL "global name" LOCAL_ASSIGN "local name and '='"
+%token <token> GLOBAL_ASSIGN "global name and '='" COMDAT_NAME "comdat name" LABEL "label"
+%token <token> META_ID "metadata number" META_ID_ASSIGN "metadata number and '='"
+%token <token> META_NAME "metadata name" META_NAME_ASSIGN "metadata name and '='"
+%token <token> META_STRING "metadata string" META_OPEN "'!{'" GROUP "attribute group"
+%token <token> INT "integer" FLOAT "floating-point number" STRING "string" CSTRING "byte string"
+%token <token> WORD "word" '{' '[' '<'
+%token <type> TYPE "type"
+%token <token> ATTACH "metadata attachment" COMMA_ALIGN "', align N'" COMMA_ADDRSPACE "', addrspace'"
+%token DOTS "'...'"
+%token RESYNC RESYNC_TOP
+%token <token> BAD_INT_TYPE BAD_NUMBER BAD_BYTE OUTSIDE
+
+/* Words. */
+%token <token> DEFINE DECLARE TARGET SOURCE_FILENAME MODULE ASM TYPE_WORD OPAQUE ATTRIBUTES COMDAT
+%token <token> ALIAS VARIABLE EXTERNALLY_INITIALIZED THREAD_LOCAL TLS_MODEL SECTION PARTITION
+%token <token> CODE_MODEL NO_SANITIZE GC PREFIX PROLOGUE PERSONALITY ADDRSPACE CC_WORD CONVENTION
+%token <token> DISTINCT USELISTORDER USELISTORDER_BB
+%token <token> TRUE FALSE NULL UNDEF POISON ZERO NONE SPLAT INRANGE X TO METADATA LABEL_TYPE
+%token <token> ATOMIC VOLATILE SYNCSCOPE TAIL ASM_FLAG FLAG
+%token <token> LINKAGE VISIBILITY PREEMPTION DLL_STORAGE UNNAMED_ADDR ORDERING RMW PREDICATE
+%token <token> ALIGN ATTR_FLAG ATTR_INT ATTR_TYPE ATTR_TEXT
+
+/* Ops, by form. */
+%token <token> RET RET_VOID BR SWITCH UNREACHABLE UNARY BINARY ALLOCA LOAD STORE FENCE CMPXCHG ATOMICRMW GEP
+%token <token> CAST ICMP FCMP PHI CALL MULTI EXTRACTVALUE INSERTVALUE VA_ARG DBG
+
+%type <number> flags asm_flags alloca_flags gep_flags
+%type <type> type type_or_metadata
+%type <literal> value constant_value expr
+%type <operand> typed label
+%type <list> types type_list typed_list gep_list indices switch_open cases phi_list
+%type <list> index_list dbg_list
+%type <meta> node inline_node element field_value metadata_operand
+%type <number> node_open fields_open words
+%type <token> predicate call_word rmw_op call_open
+
+%%
+
+module: %empty | module definition ;
+
+definition:
+    DEFINE header function_attachments '{' begin_body statements body_end
+  | DECLARE declare_attachments header { symbols_declare(p); }
+  | variable
+  | alias
+  | LOCAL_ASSIGN TYPE_WORD type { types_define(p, &$1, &$3); }
+  | LOCAL_ASSIGN TYPE_WORD OPAQUE { types_define(p, &$1, NULL); }
+  | COMDAT_NAME '=' COMDAT WORD { symbols_define_comdat(p, &$1, &$4); }
+  | TARGET WORD '=' STRING { symbols_target(p, &$2, &$4); }
+  | SOURCE_FILENAME '=' STRING { symbols_target(p, &$1, &$3); }
+  | MODULE ASM STRING { symbols_target(p, &$2, &$3); }
+  | ATTRIBUTES GROUP '=' '{' attributes_opt '}' { attrs_define_group(p, &$2); }
+  | META_ID_ASSIGN node_open elements '}' { nodes_define(p, &$1, NULL, false, $2); }
+  | META_ID_ASSIGN DISTINCT node_open elements '}' { nodes_define(p, &$1, NULL, true, $3); }
+  | META_ID_ASSIGN META_NAME fields_open fields ')' {
+      nodes_define(p, &$1, &$2, false, $3);
+    }
+  | META_ID_ASSIGN DISTINCT META_NAME fields_open fields ')' {
+      nodes_define(p, &$1, &$3, true, $4);
+    }
+  | META_NAME_ASSIGN node_open elements '}' { nodes_define_named(p, &$1, $2); }
+  | use_order
+  | error RESYNC { yyerrok; symbols_abandon_function(p); }
+  ;
+
+use_order:
+    USELISTORDER typed ',' '{' numbers '}'
+  | USELISTORDER_BB GLOBAL ',' LOCAL ',' '{' numbers '}'
+  ;
+numbers: INT | numbers ',' INT ;
+
+/* ---- Functions ---- */
+
+header: header_open parameters ')' suffixes ;
+
+header_open: prefixes type GLOBAL '(' { symbols_open_header(p, &$2, &$3); } ;
+
+prefixes:
+    %empty { symbols_reset_prefixes(p); }
+  | prefixes prefix
+  ;
+
+prefix:
+    LINKAGE {
+      p->prefixes.linkage = (uint8_t)$1.number;
+      p->prefixes.linkage_written = true;
+      p->prefixes.seen |= PREFIX_LINKAGE;
+    }
+  | PREEMPTION {
+      p->prefixes.preemption = (uint8_t)$1.number;
+      p->prefixes.seen |= PREFIX_SYMBOL;
+    }
+  | VISIBILITY {
+      p->prefixes.visibility = (uint8_t)$1.number;
+      p->prefixes.seen |= PREFIX_SYMBOL;
+    }
+  | DLL_STORAGE {
+      p->prefixes.dll_storage = (uint8_t)$1.number;
+      p->prefixes.seen |= PREFIX_SYMBOL;
+    }
+  | CONVENTION {
+      p->prefixes.convention = (uint32_t)$1.number;
+      p->prefixes.seen |= PREFIX_CONVENTION;
+    }
+  | CC_WORD INT {
+      uint64_t number = 0;
+      values_number(p, &$2, 1023, &number);
+      p->prefixes.convention = (uint32_t)number;
+      p->prefixes.seen |= PREFIX_CONVENTION;
+    }
+  | attribute { p->prefixes.seen |= PREFIX_ATTRIBUTE; }
+  | FLAG {
+      p->prefixes.flags |= (uint16_t)$1.number;
+      p->prefixes.seen |= PREFIX_FLAG;
+    }
+  | ADDRSPACE '(' INT ')' {
+      uint64_t number = 0;
+      values_number(p, &$3, PARSE_MAX_NUMBER, &number);
+      p->prefixes.address_space = (uint32_t)number;
+      p->prefixes.seen |= PREFIX_SPACE;
+    }
+  | UNNAMED_ADDR {
+      p->prefixes.unnamed_addr = (uint8_t)$1.number;
+      p->prefixes.seen |= PREFIX_UNNAMED;
+    }
+  | THREAD_LOCAL {
+      p->prefixes.thread_local = (uint8_t)$1.number;
+      p->prefixes.seen |= PREFIX_VARIABLE;
+    }
+  | THREAD_LOCAL '(' TLS_MODEL ')' {
+      p->prefixes.thread_local = (uint8_t)$3.number;
+      p->prefixes.seen |= PREFIX_VARIABLE;
+    }
+  | EXTERNALLY_INITIALIZED {
+      p->prefixes.externally_initialized = true;
+      p->prefixes.seen |= PREFIX_VARIABLE;
+    }
+  ;
+
+parameters:
+    %empty
+  | DOTS { p->variadic = true; }
+  | parameter_list
+  | parameter_list ',' DOTS { p->variadic = true; }
+  ;
+parameter_list: parameter | parameter_list ',' parameter ;
+parameter:
+    type_or_metadata { symbols_parameter(p, &$1, NULL); }
+  | type_or_metadata LOCAL { symbols_parameter(p, &$1, &$2); }
+  | type_or_metadata attributes { symbols_parameter(p, &$1, NULL); }
+  | type_or_metadata attributes LOCAL { symbols_parameter(p, &$1, &$3); }
+  ;
+
+suffixes: %empty | suffixes suffix ;
+suffix:
+    attribute
+  | GROUP { attrs_group(p, &$1); }
+  | UNNAMED_ADDR { p->unnamed_addr = (uint8_t)$1.number; }
+  | ADDRSPACE '(' INT ')' {
+      uint64_t number = 0;
+      values_number(p, &$3, PARSE_MAX_NUMBER, &number);
+      p->suffix_space = (uint32_t)number;
+    }
+  | SECTION STRING { p->section = names_string(p, &$2); }
+  | PARTITION STRING { p->partition = names_string(p, &$2); }
+  | comdat
+  | GC STRING { p->gc = names_string(p, &$2); }
+  | PREFIX typed { p->prefix = $2.value; }
+  | PROLOGUE typed { p->prologue = $2.value; }
+  | PERSONALITY typed { p->personality = $2.value; }
+  ;
+comdat:
+    COMDAT { symbols_comdat(p, NULL); }
+  | COMDAT '(' COMDAT_NAME ')' { symbols_comdat(p, &$3); }
+  ;
+function_attachments:
+    %empty { p->attachments.count = 0; }
+  | function_attachments META_NAME node { symbols_attach(p, &$2, $3); }
+  ;
+declare_attachments:
+    %empty { p->attachments.count = 0; }
+  | declare_attachments META_NAME node { symbols_attach(p, &$2, $3); }
+  ;
+
+begin_body: %empty { symbols_begin_function(p); } ;
+body_end:
+    '}' { symbols_end_function(p); }
+  | error RESYNC_TOP { yyerrok; symbols_abandon_function(p); }
+  ;
+
+/* ---- Attributes ---- */
+
+attributes_opt: %empty | attributes_opt attribute ;
+attributes: attribute | attributes attribute ;
+attribute:
+    ATTR_FLAG { attrs_flag(p, &$1); }
+  | ALIGN INT { attrs_int(p, &$1, &$2); }
+  | ALIGN '(' INT ')' { attrs_int(p, &$1, &$3); }
+  | ALIGN '=' INT { attrs_int(p, &$1, &$3); }
+  | ATTR_INT '(' INT ')' { attrs_int(p, &$1, &$3); }
+  | ATTR_INT '=' INT { attrs_int(p, &$1, &$3); }
+  | ATTR_TYPE { attrs_type(p, &$1, NULL); }
+  | ATTR_TYPE '(' type ')' { attrs_type(p, &$1, &$3); }
+  | ATTR_TEXT { attrs_text(p, &$1); }
+  | STRING { attrs_string(p, &$1, NULL); }
+  | STRING '=' STRING { attrs_string(p, &$1, &$3); }
+  ;
+
+/* ---- Variables and aliases ---- */
+
+variable:
+    GLOBAL_ASSIGN prefixes VARIABLE type begin_variable variable_suffixes {
+      symbols_variable(p, &$1, $3.number, &$4, NULL);
+    }
+  | GLOBAL_ASSIGN prefixes VARIABLE typed begin_variable variable_suffixes {
+      struct written_type type = {.type = $4.type, .begin = $4.begin, .end = $4.begin};
+      symbols_variable(p, &$1, $3.number, &type, &$4);
+    }
+  ;
+begin_variable: %empty { symbols_reset_variable(p); } ;
+variable_suffixes: %empty | variable_suffixes variable_suffix ;
+variable_suffix:
+    ',' SECTION STRING { p->section = names_string(p, &$3); }
+  | ',' PARTITION STRING { p->partition = names_string(p, &$3); }
+  | ',' comdat
+  | ',' CODE_MODEL STRING
+  | ',' NO_SANITIZE
+  | ',' ATTR_FLAG { attrs_flag(p, &$2); }
+  | COMMA_ALIGN { attrs_alignment(p, &$1, &p->align_log2); }
+  | ATTACH node { symbols_attach(p, &$1, $2); }
+  | GROUP { attrs_group(p, &$1); }
+  | attribute
+  ;
+
+alias:
+    GLOBAL_ASSIGN prefixes ALIAS type ',' expr begin_variable alias_suffixes {
+      symbols_alias(p, &$1, $3.number, &$4, &$6, NULL);
+    }
+  | GLOBAL_ASSIGN prefixes ALIAS type ',' typed begin_variable alias_suffixes {
+      symbols_alias(p, &$1, $3.number, &$4, NULL, &$6);
+    }
+  ;
+alias_suffixes: %empty | alias_suffixes ',' PARTITION STRING { p->partition = names_string(p, &$4); } ;
+
+/* ---- Types ---- */
+
+type:
+    TYPE
+  | LOCAL { $$ = types_named(p, &$1); }
+  | type '*' { $$ = types_pointer(p, &$1, 0, p->token_end); }
+  | type ADDRSPACE '(' INT ')' '*' { $$ = types_pointer(p, &$1, $4.number, p->token_end); }
+  | '[' INT X type ']' { $$ = types_sequence(p, &$2, &$4, false, $1.begin, p->token_end); }
+  | '<' INT X type '>' { $$ = types_sequence(p, &$2, &$4, true, $1.begin, p->token_end); }
+  | '{' '}' { $$ = types_empty_struct(p, false, $1.begin, p->token_end); }
+  | '<' '{' '}' '>' { $$ = types_empty_struct(p, true, $1.begin, p->token_end); }
+  | '{' type_list '}' { $$ = types_struct(p, $2, false, $1.begin, p->token_end); }
+  | '<' '{' type_list '}' '>' { $$ = types_struct(p, $3, true, $1.begin, p->token_end); }
+  | type '(' types ')' { $$ = types_function(p, &$1, $3, false, p->token_end); }
+  | type '(' DOTS ')' {
+      struct list none = {p->types.count, 0};
+      $$ = types_function(p, &$1, none, true, p->token_end);
+    }
+  | type '(' type_list ',' DOTS ')' { $$ = types_function(p, &$1, $3, true, p->token_end); }
+  ;
+types: %empty { $$ = (struct list){p->types.count, 0}; } | type_list ;
+type_list:
+    type_or_metadata {
+      $$ = (struct list){p->types.count, 0};
+      types_push(p, &$$, &$1);
+    }
+  | type_list ',' type_or_metadata { $$ = $1; types_push(p, &$$, &$3); }
+  ;
+type_or_metadata:
+    type
+  | METADATA {
+      $$ = (struct written_type){.type = TYPE_METADATA, .begin = $1.begin,
+                                 .end = $1.begin + $1.length};
+    }
+  | LABEL_TYPE {
+      $$ = (struct written_type){.type = TYPE_LABEL, .begin = $1.begin,
+                                 .end = $1.begin + $1.length};
+    }
+  ;
+
+/* ---- Values ---- */
+
+typed: type value { $$ = values_typed(p, &$1, &$2); } ;
+
+value:
+    LOCAL {
+      $$ = (struct literal){.begin = $1.begin, .kind = LIT_LOCAL};
+      $$.length = $1.length, $$.id = (uint32_t)$1.number;
+    }
+  | constant_value
+  | expr
+  ;
+constant_value:
+    GLOBAL {
+      $$ = (struct literal){.begin = $1.begin, .kind = LIT_GLOBAL};
+      $$.length = $1.length, $$.id = (uint32_t)$1.number;
+    }
+  | INT { $$ = (struct literal){.begin = $1.begin, .kind = LIT_INT, .number = $1.number}; }
+  | FLOAT {
+      $$ = (struct literal){.begin = $1.begin, .kind = LIT_FLOAT};
+      $$.length = $1.length;
+    }
+  | CSTRING {
+      $$ = (struct literal){.begin = $1.begin - 2, .kind = LIT_CSTRING};
+      $$.length = $1.length;
+    }
+  | TRUE { $$ = (struct literal){.begin = $1.begin, .kind = LIT_TRUE}; }
+  | FALSE { $$ = (struct literal){.begin = $1.begin, .kind = LIT_FALSE}; }
+  | NULL { $$ = (struct literal){.begin = $1.begin, .kind = LIT_NULL}; }
+  | UNDEF { $$ = (struct literal){.begin = $1.begin, .kind = LIT_UNDEF}; }
+  | POISON { $$ = (struct literal){.begin = $1.begin, .kind = LIT_POISON}; }
+  | ZERO { $$ = (struct literal){.begin = $1.begin, .kind = LIT_ZERO}; }
+  | NONE { $$ = (struct literal){.begin = $1.begin, .kind = LIT_NONE}; }
+  | '[' ']' { $$ = (struct literal){.begin = $1.begin, .kind = LIT_ARRAY}; }
+  | '{' '}' { $$ = (struct literal){.begin = $1.begin, .kind = LIT_STRUCT}; }
+  | '<' '{' '}' '>' { $$ = (struct literal){.begin = $1.begin, .kind = LIT_PACKED}; }
+  | '[' typed_list ']' { $$ = values_list($1.begin, LIT_ARRAY, $2); }
+  | '{' typed_list '}' { $$ = values_list($1.begin, LIT_STRUCT, $2); }
+  | '<' typed_list '>' { $$ = values_list($1.begin, LIT_VECTOR, $2); }
+  | '<' '{' typed_list '}' '>' { $$ = values_list($1.begin, LIT_PACKED, $3); }
+  | ASM asm_flags STRING ',' STRING { $$ = values_asm(p, $1.begin, $2, &$3, &$5); }
+  | SPLAT '(' typed ')' { $$ = values_splat(p, $1.begin, &$3); }
+  ;
+asm_flags:
+    %empty { $$ = 0; }
+  | asm_flags ASM_FLAG { $$ = $1 | (uint32_t)$2.number; }
+  | asm_flags ATTR_INT { $$ = $1 | CONST_ASM_ALIGNSTACK; }
+  ;
+typed_list:
+    typed { $$ = (struct list){p->stack.count, 0}; values_push(p, &$$, &$1); }
+  | typed_list ',' typed { $$ = $1; values_push(p, &$$, &$3); }
+  ;
+
+expr:
+    CAST flags '(' typed TO type ')' { $$ = values_cast(p, &$1, $2, &$4, &$6); }
+  | GEP gep_flags '(' type ',' gep_list ')' { $$ = values_gep(p, &$1, $2, &$4, $6); }
+  | BINARY flags '(' typed_list ')' { $$ = values_expr(p, &$1, $2, $4); }
+  | UNARY flags '(' typed_list ')' { $$ = values_expr(p, &$1, $2, $4); }
+  | MULTI flags '(' typed_list ')' { $$ = values_expr(p, &$1, $2, $4); }
+  | ICMP flags predicate '(' typed ',' typed ')' { $$ = values_compare(p, &$1, $2, &$3, &$5, &$7); }
+  | FCMP flags predicate '(' typed ',' typed ')' { $$ = values_compare(p, &$1, $2, &$3, &$5, &$7); }
+  | EXTRACTVALUE '(' index_list ')' { $$ = values_member(p, &$1, $3); }
+  | INSERTVALUE '(' index_list ')' { $$ = values_member(p, &$1, $3); }
+  ;
+gep_flags:
+    %empty { $$ = 0; }
+  | gep_flags FLAG { $$ = $1 | (uint32_t)$2.number; }
+  | gep_flags INRANGE { $$ = $1; }
+  ;
+gep_list:
+    typed { $$ = (struct list){p->stack.count, 0}; values_push(p, &$$, &$1); }
+  | gep_list ',' typed { $$ = $1; values_push(p, &$$, &$3); }
+  | gep_list ',' INRANGE typed { $$ = $1; values_push(p, &$$, &$4); }
+  ;
+/* typed, typed, …, number, number … */
+index_list: typed_list ',' INT { $$ = $1; values_push_index(p, &$$, &$3); }
+  | index_list ',' INT { $$ = $1; values_push_index(p, &$$, &$3); }
+  ;
+indices: index_list ;
+
+flags: %empty { $$ = 0; } | flags FLAG { $$ = $1 | (uint32_t)$2.number; } ;
+predicate: PREDICATE | TRUE { $$ = $1; $$.number = (FCMP_TRUE + 1) << 8; }
+  | FALSE { $$ = $1; $$.number = (FCMP_FALSE + 1) << 8; }
+  ;
+
+/* ---- Metadata ---- */
+
+node: META_ID { $$ = nodes_reference(p, &$1); } | inline_node ;
+inline_node:
+    node_open elements '}' { $$ = nodes_inline(p, NULL, $1); }
+  | META_NAME fields_open fields ')' { $$ = nodes_inline(p, &$1, $2); }
+  ;
+node_open: META_OPEN { $$ = p->entries.count; } ;
+fields_open: '(' { $$ = p->entries.count; } ;
+elements: %empty | element_list ;
+element_list:
+    element { nodes_push(p, NULL, $1); }
+  | element_list ',' element { nodes_push(p, NULL, $3); }
+  ;
+element:
+    node
+  | META_STRING { $$ = nodes_string(p, &$1); }
+  | NULL { $$ = (struct nvm_meta){0}; }
+  | typed { $$ = nodes_value(p, &$1); }
+  ;
+fields: %empty | field_list ;
+field_list: field | field_list ',' field ;
+field:
+    LABEL field_value { nodes_push(p, &$1, $2); }
+  | field_value { nodes_push(p, NULL, $1); }
+  ;
+field_value:
+    element
+  | INT { $$ = nodes_int(p, &$1); }
+  | STRING { $$ = nodes_string(p, &$1); }
+  | TRUE { $$ = nodes_word(p, $1.begin, $1.begin + $1.length); }
+  | FALSE { $$ = nodes_word(p, $1.begin, $1.begin + $1.length); }
+  | words { $$ = nodes_word(p, $1, p->token_end); }
+  ;
+words: WORD { $$ = $1.begin; } | words '|' WORD { $$ = $1; } ;
+
+metadata_operand:
+    node
+  | META_STRING { $$ = nodes_string(p, &$1); }
+  | typed { $$ = nodes_value(p, &$1); }
+  ;
+
+/* ---- Statements ---- */
+
+statements: %empty | statements statement ;
+statement:
+    LABEL { names_define_block(p, &$1); }
+  | instruction attachments { insts_finish(p, NULL); }
+  | assign instruction attachments { insts_finish(p, &p->assigned); }
+  | DBG '(' dbg_list ')' { insts_dbg(p, &$1, $3); }
+  | use_order
+  | error RESYNC { yyerrok; insts_broken(p); }
+  ;
+assign: LOCAL_ASSIGN { p->assigned = $1; p->has_assigned = true; } ;
+attachments: %empty | attachments ATTACH node { insts_attach(p, &$2, $3); } ;
+
+dbg_list:
+    metadata_operand {
+      struct operand o = nodes_operand(p, $1, p->token_begin);
+      $$ = (struct list){p->stack.count, 0};
+      values_push(p, &$$, &o);
+    }
+  | dbg_list ',' metadata_operand {
+      struct operand o = nodes_operand(p, $3, p->token_begin);
+      $$ = $1;
+      values_push(p, &$$, &o);
+    }
+  ;
+
+label: LABEL_TYPE LOCAL { $$ = insts_label(p, &$2); } ;
+
+instruction:
+    RET_VOID { insts_plain(p, &$1, 0, TYPE_VOID, NULL, 0, 0); }
+  | RET typed { insts_plain(p, &$1, 0, TYPE_VOID, &$2, 1, 0); }
+  | BR label { insts_plain(p, &$1, 0, TYPE_VOID, &$2, 1, 0); }
+  | BR typed ',' label ',' label {
+      struct operand operands[3] = {$2, $4, $6};
+      struct token op = $1;
+      op.number = OP_CONDBR;
+      insts_plain(p, &op, 0, TYPE_VOID, operands, 3, 0);
+    }
+  | SWITCH switch_open '[' cases ']' { insts_list(p, &$1, 0, $4); }
+  | UNREACHABLE { insts_plain(p, &$1, 0, TYPE_VOID, NULL, 0, 0); }
+  | BINARY flags typed ',' value { insts_binary(p, &$1, $2, &$3, &$5); }
+  | UNARY flags typed { insts_plain(p, &$1, $2, $3.type, &$3, 1, 0); }
+  | ICMP flags predicate typed ',' value { insts_compare(p, &$1, $2, &$3, &$4, &$6); }
+  | FCMP flags predicate typed ',' value { insts_compare(p, &$1, $2, &$3, &$4, &$6); }
+  | CAST flags typed TO type { insts_cast(p, &$1, $2, &$3, &$5); }
+  | MULTI flags typed_list { insts_list(p, &$1, $2, $3); }
+  | PHI flags phi_type phi_list { insts_phi(p, &$1, $2, $4); }
+  | allocation
+  | LOAD access type ',' typed ordering alignment { insts_load(p, &$1, &$3, &$5); }
+  | STORE access typed ',' typed ordering alignment { insts_store(p, &$1, &$3, &$5); }
+  | FENCE clear_access ordering { insts_fence(p, &$1); }
+  | CMPXCHG access typed ',' typed ',' typed scope ORDERING ORDERING alignment {
+      struct operand operands[3] = {$3, $5, $7};
+      p->access.ordering = $9.number & 7;
+      p->access.failure_ordering = $10.number & 7;
+      insts_cmpxchg(p, &$1, operands);
+    }
+  | ATOMICRMW access rmw_op typed ',' typed ordering alignment {
+      struct operand operands[2] = {$4, $6};
+      insts_atomicrmw(p, &$1, &$3, operands);
+    }
+  | GEP gep_flags type ',' gep_list { insts_gep(p, &$1, $2, &$3, $5); }
+  | EXTRACTVALUE indices { insts_member(p, &$1, $2); }
+  | INSERTVALUE indices { insts_member(p, &$1, $2); }
+  | VA_ARG typed ',' type { insts_plain(p, &$1, 0, $4.type, &$2, 1, 0); }
+  | call
+  ;
+
+switch_open: typed ',' label {
+    $$ = (struct list){p->stack.count, 0};
+    values_push(p, &$$, &$1);
+    values_push(p, &$$, &$3);
+  } ;
+cases:
+    %empty { $$ = (struct list){p->stack.count - 2, 2}; }
+  | cases typed ',' label { $$ = $1; values_push(p, &$$, &$2); values_push(p, &$$, &$4); }
+  ;
+
+phi_type: type { p->phi_type = $1.type; } ;
+phi_list:
+    '[' value ',' LOCAL ']' {
+      $$ = (struct list){p->stack.count, 0};
+      insts_incoming(p, &$$, &$2, &$4);
+    }
+  | phi_list ',' '[' value ',' LOCAL ']' { $$ = $1; insts_incoming(p, &$$, &$4, &$6); }
+  ;
+
+allocation:
+    ALLOCA alloca_flags type { insts_alloca(p, &$1, $2, &$3, NULL); }
+  | ALLOCA alloca_flags type ',' typed { insts_alloca(p, &$1, $2, &$3, &$5); }
+  | allocation COMMA_ALIGN { insts_align(p, &$2); }
+  | allocation COMMA_ADDRSPACE '(' INT ')' { insts_alloca_space(p, &$4); }
+  ;
+alloca_flags:
+    %empty { $$ = 0; }
+  | alloca_flags ATTR_TYPE { $$ = $1 | ALLOCA_INALLOCA; }
+  | alloca_flags ATTR_FLAG { $$ = $1 | ALLOCA_SWIFTERROR; }
+  ;
+
+clear_access: %empty { p->access = (struct memory_access){0}; p->is_atomic = false; } ;
+access:
+    clear_access
+  | access ATOMIC { p->is_atomic = true; }
+  | access VOLATILE { p->access.is_volatile = 1; }
+  | access LINKAGE { p->access.is_weak = $2.number == LINK_WEAK; }
+  ;
+ordering:
+    %empty
+  | ORDERING { p->access.ordering = $1.number & 7; }
+  | SYNCSCOPE '(' STRING ')' ORDERING {
+      insts_scope(p, &$3);
+      p->access.ordering = $5.number & 7;
+    }
+  ;
+scope: %empty | SYNCSCOPE '(' STRING ')' { insts_scope(p, &$3); } ;
+alignment:
+    %empty
+  | COMMA_ALIGN {
+      uint32_t log2 = 0;
+      attrs_alignment(p, &$1, &log2);
+      p->access.align_log2 = log2 & 63;
+    }
+  ;
+rmw_op: RMW | BINARY ;
+
+call: call_open '(' arguments ')' call_suffixes {
+    insts_call(p, &$1);
+  } ;
+call_open: call_word prefixes type value { $$ = $1; insts_open_call(p, &$3, &$4); } ;
+call_word: CALL { $$ = $1; $$.number = CALL_TAIL_NONE; } | TAIL CALL { $$ = $1; } ;
+arguments: %empty | argument_list ;
+argument_list: argument | argument_list ',' argument ;
+argument:
+    typed { insts_argument(p, &$1); }
+  | type attributes value {
+      struct operand o = values_typed(p, &$1, &$3);
+      insts_argument(p, &o);
+    }
+  | METADATA metadata_operand {
+      struct operand o = nodes_operand(p, $2, $1.begin);
+      insts_argument(p, &o);
+    }
+  | DOTS
+  ;
+call_suffixes: %empty | call_suffixes call_suffix ;
+call_suffix:
+    attribute
+  | GROUP { attrs_group(p, &$1); }
+  | '[' bundles ']'
+  ;
+bundles: bundle | bundles ',' bundle ;
+bundle: STRING '(' bundle_open bundle_arguments ')' { insts_close_bundle(p, &$1); } ;
+bundle_open: %empty { insts_open_bundle(p); } ;
+bundle_arguments: %empty | bundle_argument_list ;
+bundle_argument_list: bundle_argument | bundle_argument_list ',' bundle_argument ;
+bundle_argument:
+    typed { insts_argument(p, &$1); }
+  | METADATA metadata_operand {
+      struct operand o = nodes_operand(p, $2, $1.begin);
+      insts_argument(p, &o);
+    }
+  ;
+
+%%
+
+/* ---- Errors ---- */
+
+static bool is_expected(const yysymbol_kind_t *kinds, int count, yysymbol_kind_t kind) {
+  for (int i = 0; i < count; i++)
+    if (kinds[i] == kind) return true;
+  return false;
+}
+
+/* What could stand here, in a word or two, from the tokens that the grammar allows. */
+static const char *expectation(const yysymbol_kind_t *kinds, int count) {
+  if (is_expected(kinds, count, YYSYMBOL_DEFINE)) return "a definition";
+  if (is_expected(kinds, count, YYSYMBOL_RET)) return "an instruction";
+  if (is_expected(kinds, count, YYSYMBOL_CALL) && count < 3) return "'call'";
+  if (is_expected(kinds, count, YYSYMBOL_TYPE)) return "a type";
+  if (is_expected(kinds, count, YYSYMBOL_UNDEF)) return "a value";
+  if (is_expected(kinds, count, YYSYMBOL_META_ID)) return "a metadata node";
+  if (is_expected(kinds, count, YYSYMBOL_PREDICATE)) return "a comparison predicate";
+  if (is_expected(kinds, count, YYSYMBOL_RMW)) return "an atomic operation";
+  if (is_expected(kinds, count, YYSYMBOL_ORDERING)) return "an atomic ordering";
+  if (is_expected(kinds, count, YYSYMBOL_ATTR_FLAG)) return "an attribute";
+  return NULL;
+}
+
+static bool is_punctuation(yysymbol_kind_t kind) {
+  switch (kind) {
+  case YYSYMBOL_DOTS:
+  case YYSYMBOL_COMMA_ALIGN:
+  case YYSYMBOL_META_OPEN: return true;
+  default: return yysymbol_name(kind)[0] == '\'';
+  }
+}
+
+/* The tokens themselves where they are few, else expectation(). */
+static const char *describe_expected(struct parser *p, const yypcontext_t *context) {
+  enum { MOST = 256 };
+  yysymbol_kind_t kinds[MOST];
+  int count = yypcontext_expected_tokens(context, kinds, MOST);
+  const char *words = expectation(kinds, count);
+  if (words) return words;
+  if (count <= 0) return NULL;
+  struct textbuf b;
+  textbuf_init(&b, &p->scratch);
+  int written = 0;
+  for (int i = 0; i < count && written < 4; i++) {
+    if (count > 4 && !is_punctuation(kinds[i])) continue;
+    const char *name = yysymbol_name(kinds[i]);
+    if (kinds[i] == YYSYMBOL_YYerror || kinds[i] == YYSYMBOL_RESYNC) continue;
+    if (written++) textbuf_puts(&b, " or ");
+    textbuf_puts(&b, kinds[i] == YYSYMBOL_YYEOF ? "the end of the file" : name);
+  }
+  return written ? report_copy(p, b.bytes, b.length) : NULL;
+}
+
+/* The one clear error of what is known but outside the subset, or no token at all. */
+static bool report_refused_token(struct parser *p, yysymbol_kind_t kind) {
+  uint32_t begin = p->token_begin, end = p->token_end;
+  const char *text = report_copy(p, p->text + begin, end - begin);
+  switch (kind) {
+  case YYSYMBOL_OUTSIDE:
+    report(p, DIAG_OUTSIDE_SUBSET, begin, end, text, lexer_outside_reason(p->outside), NULL);
+    return true;
+  case YYSYMBOL_TARGET:
+    if (!p->in_body && p->last_resync == begin) return false;
+    report(p, DIAG_OUTSIDE_SUBSET, begin, end, text, "a type of another target", NULL);
+    return true;
+  case YYSYMBOL_BAD_INT_TYPE:
+    report(p, DIAG_INT_TYPE_WIDTH, begin, end, text, NULL, NULL);
+    return true;
+  case YYSYMBOL_BAD_NUMBER:
+    report(p, DIAG_NUMBER_TOO_LARGE, begin, end, text, NULL, NULL);
+    return true;
+  case YYSYMBOL_BAD_BYTE:
+    report_bad_byte(p, begin, end);
+    return true;
+  default: return false;
+  }
+}
+
+static void report_unexpected(struct parser *p, const yypcontext_t *context, yysymbol_kind_t kind) {
+  const char *expected = describe_expected(p, context);
+  struct textbuf b;
+  textbuf_init(&b, &p->scratch);
+  uint32_t begin = p->token_begin, end = p->token_end;
+  if (expected) textbuf_format(&b, "expected %s, found ", expected);
+  else textbuf_puts(&b, "unexpected ");
+  if (kind == YYSYMBOL_YYEOF) {
+    textbuf_puts(&b, "the end of the file");
+  } else {
+    if (end - begin > 40) textbuf_format(&b, "'%t…'", (struct nvm_text){p->text + begin, 39});
+    else textbuf_format(&b, "'%t'", (struct nvm_text){p->text + begin, end - begin});
+  }
+  struct diag *d = report(p, DIAG_SYNTAX, begin, end, report_copy(p, b.bytes, b.length), NULL, NULL);
+  if (d && kind == YYSYMBOL_WORD) report_hint_word(p, d, begin, end);
+}
+
+static int yyreport_syntax_error(const yypcontext_t *context, struct parser *p) {
+  yysymbol_kind_t kind = yypcontext_token(context);
+  if (!report_refused_token(p, kind)) report_unexpected(p, context, kind);
+  p->resync = true;
+  return 0;
+}
+
+/* bison's other complaints: its stack has met YYMAXDEPTH, or the arena is out of memory. */
+static void nvir_error(struct parser *p, const char *message) {
+  (void)message;
+  if (!state_out_of_memory(p))
+    report(p, DIAG_NESTING_TOO_DEEP, p->token_begin, p->token_end, NULL, NULL, NULL);
+}
