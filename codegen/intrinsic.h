@@ -50,15 +50,14 @@ enum {
   APPROX_NONE, APPROX_SIN, APPROX_COS, APPROX_TAN, APPROX_TANH, APPROX_EXP, APPROX_EXP2,
   APPROX_EXP10, APPROX_LOG, APPROX_LOG2, APPROX_LOG10, APPROX_POW,
 };
-enum { BARRIER_SYNC, BARRIER_ARRIVE };
 enum { BULK_IM2COL = 8, BULK_DIMENSIONS = 7 }; /* dimensions in the low bits */
 
 /* intrinsic_misc.c */
 intrinsic_function lower_i_nothing, lower_i_undefined, lower_i_forward, lower_i_number,
     lower_i_objectsize, lower_i_is_constant, lower_i_reflect, lower_i_stack_save,
     lower_i_stack_restore, lower_i_prefetch, lower_i_va_start, lower_i_va_copy, lower_i_memcpy,
-    lower_i_memset, lower_i_ptrmask, lower_i_warp_size, lower_i_barrier_cta, lower_i_address_cast,
-    lower_i_load_read_only, lower_i_texture_handle, lower_i_dp2a, lower_i_rotate64,
+    lower_i_memset, lower_i_ptrmask, lower_i_address_cast,
+    lower_i_load_read_only, lower_i_texture_handle, lower_i_dp2a,
     lower_i_tcgen05_ld, lower_i_tcgen05_st;
 /* intrinsic_bulk.c */
 intrinsic_function lower_i_bulk_global_to_shared, lower_i_bulk_shared_to_global,
@@ -66,7 +65,7 @@ intrinsic_function lower_i_bulk_global_to_shared, lower_i_bulk_shared_to_global,
     lower_i_bulk_tensor_reduce, lower_i_bulk_tensor_prefetch;
 /* intrinsic_int.c */
 intrinsic_function lower_i_int_minmax, lower_i_int_abs, lower_i_compare_three_way, lower_i_bits,
-    lower_i_funnel_shift;
+    lower_i_funnel_shift, lower_i_rotate64;
 /* intrinsic_overflow.c */
 intrinsic_function lower_i_overflow, lower_i_saturating, lower_i_saturating_shift;
 /* intrinsic_float.c */

@@ -8,7 +8,7 @@
  * written as C identifiers (PTX_SHFL, PTX_MOD_BFLY, …), so that a word that ptx/ops.def lacks stops
  * the build. The language of the table is described at its top.
  *
- * intrinsics.inc has three parts, each chosen by a macro that the reader defines:
+ * intrinsics.inc has four parts, each chosen by a macro that the reader defines:
  *   INTRINSIC_ROWS   initializers of struct intrinsic_info, in the order of enum intrinsic_id, which
  *                    is the order of strcmp
  *   INTRINSIC_WORDS  the forms, one after the other, as 16-bit words (codegen/intrinsic.h)
@@ -510,6 +510,7 @@ static void read_opcode(struct form *f, const char **p) {
     if (*m == '$') add(&mods, "FORM_MOD_SPACE | %s, ", copy(m + 1, length - 1));
     else if (length == 4 && memcmp(m, "ftz?", 4) == 0) add(&mods, "FORM_MOD_FTZ, ");
     else if (length > 1 && m[1] == '?') add_type_modifier(&mods, m, length);
+    else if (length == 3 && memcmp(m, "NaN", 3) == 0) add(&mods, "PTX_MOD_NAN_RESULT, ");
     else {
       add(&mods, "PTX_MOD_");
       add_identifier(&mods, m, length, true);

@@ -1,0 +1,367 @@
+/* Intrinsics that are neither a PTX form nor arithmetic: hints that vanish, values known here,
+ * memory, pointers, and instructions whose modifiers depend on an argument. */
+#include "codegen/intrinsic.h"
+
+/* ---- Nothing, an argument, a number --------------------------------------------------------------- */
+
+void lower_i_nothing(struct lower *l, const struct nvm_inst *i, int argument) {
+  (void)l, (void)i, (void)argument;
+}
+
+/* The value is never looked at by anything that matters (invariant.start's token). */
+void lower_i_undefined(struct lower *l, const struct nvm_inst *i, int argument) {
+  lower_i_number(l, i, argument);
+}
+
+void lower_i_forward(struct lower *l, const struct nvm_inst *i, int argument) {
+  (void)argument;
+  uint32_t count = lower_type(l, i->type).count;
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  for (uint32_t k = 0; k < count; k++) lower_copy(l, to[k], lower_operand(l, intrinsic_arg(l, i, 0), k));
+}
+
+/* An integer or pointer result of that value. */
+static void set_number(struct lower *l, const struct nvm_inst *i, int64_t value) {
+  uint32_t count = lower_type(l, i->type).count;
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  for (uint32_t k = 0; k < count; k++) {
+    if (ptx_reg_class(to[k]) == PTX_PRED)
+      lower_copy(l, to[k], ptx_r(lower_int_to_pred(l, ptx_i(value), 32)));
+    else
+      lower_copy(l, to[k], ptx_i(k == 0 ? value : value < 0 ? -1 : 0));
+  }
+}
+
+void lower_i_number(struct lower *l, const struct nvm_inst *i, int argument) {
+  set_number(l, i, argument);
+}
+
+void lower_i_is_constant(struct lower *l, const struct nvm_inst *i, int argument) {
+  (void)argument;
+  set_number(l, i, value_kind(intrinsic_arg(l, i, 0)) == VALUE_CONST);
+}
+
+/* The bytes of the object that a pointer is the start of, plus *offset into it; false: not known. */
+static bool known_object(struct lower *l, struct nvm_value pointer, uint64_t *bytes, int64_t *offset) {
+  *offset = 0;
+  while (value_kind(pointer) == VALUE_INST) {
+    const struct nvm_inst *i = function_inst(l->f, (struct nvm_inst_id){value_index(pointer)});
+    int64_t step = 0;
+    if (i->op == OP_ALLOCA) {
+      nvm_u128 count = 0;
+      if (!const_is_int(l->module, inst_operand(l->f, i, 0), &count)) return false;
+      *bytes = layout_alloc_size(&l->module->layout, &l->module->types, (struct nvm_type){i->aux}) *
+               (uint64_t)count;
+      return true;
+    }
+    if (i->op == OP_GEP && !lower_gep_is_constant(l, i, &step)) return false;
+    if (i->op != OP_GEP && i->op != OP_BITCAST && i->op != OP_ADDRSPACECAST) return false;
+    *offset += step;
+    pointer = inst_operand(l->f, i, 0);
+  }
+  if (value_kind(pointer) != VALUE_GLOBAL) return false;
+  const struct nvm_global *g = module_global(l->module, pointer);
+  if (g->is_alias || value_is_none(g->initializer)) return false;
+  *bytes = layout_alloc_size(&l->module->layout, &l->module->types, g->value_type);
+  return true;
+}
+
+/* objectsize(p, min): what is left of p's object; unknown: 0 if the least is asked for, else -1. */
+void lower_i_objectsize(struct lower *l, const struct nvm_inst *i, int argument) {
+  (void)argument;
+  uint64_t least = 0, bytes = 0;
+  int64_t offset = 0;
+  if (call_arg_count(l->f, i) < 2 || !intrinsic_constant(l, i, 1, &least)) return;
+  if (!known_object(l, intrinsic_arg(l, i, 0), &bytes, &offset)) set_number(l, i, least ? 0 : -1);
+  else set_number(l, i, offset < 0 || (uint64_t)offset > bytes ? 0 : (int64_t)bytes - offset);
+}
+
+/* ---- __nvvm_reflect --------------------------------------------------------------------------------- */
+
+/* The variable at the bottom of casts, zero offsets and address space conversions. */
+static struct nvm_value reflected_string(struct lower *l, struct nvm_value v) {
+  for (int steps = 0; steps < 32; steps++) {
+    if (value_kind(v) == VALUE_INST) {
+      const struct nvm_inst *i = function_inst(l->f, (struct nvm_inst_id){value_index(v)});
+      if (i->op != OP_GEP && !op_is_cast((enum op)i->op) && i->op != OP_CALL) break;
+      v = inst_operand(l->f, i, 0);
+    } else if (value_kind(v) == VALUE_CONST &&
+               constant_info(&l->module->constants, v)->kind == CONST_EXPR) {
+      v = const_operand(l->module, v, 0);
+    } else {
+      break;
+    }
+  }
+  return v;
+}
+
+/* The text of a constant string without its NUL; {NULL, 0} if v is none. */
+static struct nvm_text string_of(struct lower *l, struct nvm_value v) {
+  struct nvm_text none = {NULL, 0};
+  if (value_kind(v) != VALUE_GLOBAL) return none;
+  struct nvm_value init = module_global(l->module, v)->initializer;
+  if (value_is_none(init) || value_kind(init) != VALUE_CONST) return none;
+  const struct constant_info *c = constant_info(&l->module->constants, init);
+  if (c->kind != CONST_BYTES) return none;
+  struct nvm_text text = module_text(l->module, c->str);
+  while (text.length > 0 && text.bytes[text.length - 1] == '\0') text.length--;
+  return text;
+}
+
+/* What the program asks of its compilation; unknown words are 0. */
+static int64_t reflect(const struct lower *l, struct nvm_text key) {
+  const struct {
+    const char *key;
+    int64_t value;
+  } known[] = {{"__CUDA_ARCH", tgt_cuda_arch(l->target->cpu)},
+               {"__CUDA_FTZ", l->ftz},
+               {"__CUDA_PREC_DIV", l->target->prec_div >= 2},
+               {"__CUDA_PREC_SQRT", l->target->prec_sqrt}};
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+    if (strlen(known[k].key) == key.length && memcmp(known[k].key, key.bytes, key.length) == 0)
+      return known[k].value;
+  return 0;
+}
+
+void lower_i_reflect(struct lower *l, const struct nvm_inst *i, int argument) {
+  (void)argument;
+  struct nvm_text key = string_of(l, reflected_string(l, intrinsic_arg(l, i, 0)));
+  if (key.bytes) set_number(l, i, reflect(l, key));
+  else lower_refuse(l, intrinsic_call_name(l, i), "its argument is no constant string");
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------------- */
+
+void lower_i_memcpy(struct lower *l, const struct nvm_inst *i, int argument) {
+  lower_memcpy(l, i, argument != 0);
+}
+
+void lower_i_memset(struct lower *l, const struct nvm_inst *i, int argument) {
+  (void)argument;
+  lower_memset(l, i);
+}
+
+static uint32_t space_of(struct lower *l, struct nvm_value pointer) {
+  struct nvm_type scalar = type_scalar(&l->module->types, value_type(l->f, pointer));
+  return type_info(&l->module->types, scalar)->width;
+}
+
+void lower_i_stack_save(struct lower *l, const struct nvm_inst *i, int argument) {
+  (void)argument;
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  struct part p = intrinsic_part(l, i->type, 0);
+  uint16_t type = part_unsigned_mod(&p);
+  struct ptx_reg local = lower_new_reg(l, &p);
+  emit1(l, PTX_STACKSAVE, PTX_MODS(type), ptx_r(local));
+  if (type_info(&l->module->types, i->type)->width == 0)
+    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, type), ptx_r(to[0]), ptx_r(local));
+  else lower_copy(l, to[0], ptx_r(local));
+}
+
+void lower_i_stack_restore(struct lower *l, const struct nvm_inst *i, int argument) {
+  (void)argument;
+  struct nvm_value pointer = intrinsic_arg(l, i, 0);
+  struct part p = intrinsic_part(l, value_type(l->f, pointer), 0);
+  uint16_t type = part_unsigned_mod(&p);
+  struct ptx_reg local = lower_reg(l, pointer, 0);
+  if (space_of(l, pointer) == 0) {
+    struct ptx_reg generic = local;
+    local = lower_new_reg(l, &p);
+    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_TO, PTX_MOD_LOCAL, type), ptx_r(local), ptx_r(generic));
+  }
+  emit1(l, PTX_STACKRESTORE, PTX_MODS(type), ptx_r(local));
+}
+
+/* A hint: dropped where PTX cannot say it (instruction caches, shared and constant memory). */
+void lower_i_prefetch(struct lower *l, const struct nvm_inst *i, int argument) {
+  (void)argument;
+  uint64_t locality, data;
+  if (!intrinsic_constant(l, i, 2, &locality) || !intrinsic_constant(l, i, 3, &data)) return;
+  struct nvm_value pointer = intrinsic_arg(l, i, 0);
+  uint16_t space = space_mod(space_of(l, pointer)), level = locality == 3 ? PTX_MOD_L1 : PTX_MOD_L2;
+  if (data != 1 || (space != 0 && space != PTX_MOD_GLOBAL && space != PTX_MOD_LOCAL)) return;
+  emit1(l, PTX_PREFETCH, space ? PTX_MODS(space, level) : PTX_MODS(level),
+        ptx_at(lower_reg(l, pointer, 0), 0));
+}
+
+static void emit_access(struct lower *l, enum ptx_op op, struct address a, uint16_t type,
+                        struct ptx_operand value) {
+  const uint16_t *mods = a.space ? PTX_MODS(a.space, type) : PTX_MODS(type);
+  if (op == PTX_LD) emit2(l, op, mods, value, a.at);
+  else emit2(l, op, mods, a.at, value);
+}
+
+/* A va_list is the address of the next argument. */
+void lower_i_va_start(struct lower *l, const struct nvm_inst *i, int argument) {
+  (void)argument;
+  struct ptx_reg area = lower_variadic_area(l);
+  uint16_t type = ptx_reg_class(area) == PTX_B32 ? PTX_MOD_B32 : PTX_MOD_B64;
+  emit_access(l, PTX_ST, lower_address(l, intrinsic_arg(l, i, 0)), type, ptx_r(area));
+}
+
+void lower_i_va_copy(struct lower *l, const struct nvm_inst *i, int argument) {
+  (void)argument;
+  bool wide = layout_pointer_bits(&l->module->layout, 0) == 64;
+  struct ptx_reg r = lower_temp(l, wide ? PTX_B64 : PTX_B32);
+  uint16_t type = wide ? PTX_MOD_B64 : PTX_MOD_B32;
+  emit_access(l, PTX_LD, lower_address(l, intrinsic_arg(l, i, 1)), type, ptx_r(r));
+  emit_access(l, PTX_ST, lower_address(l, intrinsic_arg(l, i, 0)), type, ptx_r(r));
+}
+
+/* One access of ldg or ldu: the registers of parts first..first+count-1 at an offset. */
+static void emit_read_only(struct lower *l, int nc, struct ptx_reg base, const struct ptx_reg *to,
+                           const struct part *p, uint32_t count, uint32_t offset) {
+  uint32_t bytes = part_store_bytes(p);
+  bool full_float = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
+  uint16_t type = full_float ? part_float_mod(p) : bytes == 1 ? PTX_MOD_B8 : part_bits_mod(p);
+  uint16_t mods[5];
+  struct ptx_operand lanes[4];
+  int n = 0;
+  mods[n++] = PTX_MOD_GLOBAL;
+  if (nc != PTX_MOD_NONE && l->target->sm >= 32) mods[n++] = (uint16_t)nc;
+  if (count > 1) mods[n++] = count == 2 ? PTX_MOD_V2 : PTX_MOD_V4;
+  mods[n++] = type;
+  mods[n] = PTX_MOD_NONE;
+  for (uint32_t k = 0; k < count; k++) lanes[k] = ptx_r(to[k]);
+  struct ptx_operand value = count == 1 ? lanes[0] : ptx_group(l->pf, PTX_OPERAND_VECTOR, lanes, count);
+  emit2(l, nc == PTX_MOD_NONE ? PTX_LDU : PTX_LD, mods, value, ptx_at(base, offset));
+}
+
+/* llvm.nvvm.ldg (ld.global.nc) and ldu: in as few accesses as alignment and equal parts allow. */
+void lower_i_load_read_only(struct lower *l, const struct nvm_inst *i, int argument) {
+  uint64_t align;
+  if (!intrinsic_constant(l, i, 1, &align)) return;
+  struct nvm_value pointer = intrinsic_arg(l, i, 0);
+  struct ptx_reg base = lower_reg(l, pointer, 0);
+  if (space_of(l, pointer) == 0) {
+    struct ptx_reg generic = base;
+    uint16_t type = ptx_reg_class(base) == PTX_B32 ? PTX_MOD_U32 : PTX_MOD_U64;
+    base = ptx_new_reg(l->pf, ptx_reg_class(generic));
+    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_TO, PTX_MOD_GLOBAL, type), ptx_r(base), ptx_r(generic));
+  }
+  uint32_t count = lower_type(l, i->type).count;
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  for (uint32_t k = 0; k < count;) {
+    struct part p = intrinsic_part(l, i->type, k);
+    uint32_t bytes = part_store_bytes(&p), n = 4;
+    for (; n > 1; n /= 2)
+      if (n * bytes <= 16 && k + n <= count && align % (n * bytes) == 0 &&
+          p.offset % (n * bytes) == 0 && type_is_vector(&l->module->types, i->type))
+        break;
+    emit_read_only(l, argument, base, to + k, &p, n, p.offset);
+    k += n;
+  }
+}
+
+/* ---- Pointers ------------------------------------------------------------------------------------------- */
+
+void lower_i_ptrmask(struct lower *l, const struct nvm_inst *i, int argument) {
+  (void)argument;
+  uint32_t count = lower_type(l, i->type).count;
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  struct nvm_value mask = intrinsic_arg(l, i, 1);
+  for (uint32_t k = 0; k < count; k++) {
+    struct part p = intrinsic_part(l, i->type, k), m = intrinsic_part(l, value_type(l->f, mask), k);
+    struct ptx_operand bits = lower_zext_part(l, lower_operand(l, mask, k), &m, p.container);
+    emit3(l, PTX_AND, PTX_MODS(part_bits_mod(&p)), ptx_r(to[k]),
+          ptx_r(lower_reg(l, intrinsic_arg(l, i, 0), k)), bits);
+  }
+}
+
+static struct ptx_reg pointer_width(struct lower *l, struct ptx_reg v, enum ptx_class to) {
+  if (ptx_reg_class(v) == to) return v;
+  struct ptx_reg r = lower_temp(l, to);
+  bool wider = to == PTX_B64;
+  emit2(l, PTX_CVT,
+        wider ? PTX_MODS(PTX_MOD_U64, PTX_MOD_U32) : PTX_MODS(PTX_MOD_U32, PTX_MOD_U64), ptx_r(r),
+        ptx_r(v));
+  return r;
+}
+
+/* llvm.nvvm.ptr.*: between a specific space and the generic one, as the types say. */
+void lower_i_address_cast(struct lower *l, const struct nvm_inst *i, int argument) {
+  (void)argument;
+  struct nvm_value pointer = intrinsic_arg(l, i, 0);
+  uint16_t from = space_mod(space_of(l, pointer));
+  uint16_t to = space_mod(type_info(&l->module->types, type_scalar(&l->module->types, i->type))->width);
+  struct ptx_reg result = lower_result(l, l->inst)[0], v = lower_reg(l, pointer, 0);
+  bool wide = layout_pointer_bits(&l->module->layout, 0) == 64;
+  enum ptx_class class = wide ? PTX_B64 : PTX_B32;
+  uint16_t type = wide ? PTX_MOD_U64 : PTX_MOD_U32;
+  if (from != to && from != 0) {
+    struct ptx_reg generic = lower_temp(l, class);
+    emit2(l, PTX_CVTA, PTX_MODS(from, type), ptx_r(generic), ptx_r(pointer_width(l, v, class)));
+    v = generic;
+  }
+  if (from != to && to != 0) {
+    struct ptx_reg specific = lower_temp(l, class);
+    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_TO, to, type), ptx_r(specific), ptx_r(v));
+    v = specific;
+  }
+  lower_copy(l, result, ptx_r(pointer_width(l, v, ptx_reg_class(result))));
+}
+
+/* The handle of a texture, surface or sampler variable is its address. */
+void lower_i_texture_handle(struct lower *l, const struct nvm_inst *i, int argument) {
+  struct nvm_value v = reflected_string(l, intrinsic_arg(l, i, (uint32_t)argument));
+  if (value_kind(v) != VALUE_GLOBAL) {
+    lower_refuse(l, intrinsic_call_name(l, i), "its argument is no texture or surface variable");
+    return;
+  }
+  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_U64), ptx_r(lower_result(l, l->inst)[0]),
+        ptx_symbol(lower_symbol_name(l, v), 0));
+}
+
+/* ---- Modifiers from arguments ----------------------------------------------------------------------------- */
+
+/* idp2a.x.y(a, b, high, c) */
+void lower_i_dp2a(struct lower *l, const struct nvm_inst *i, int argument) {
+  (void)argument;
+  uint64_t high;
+  if (!intrinsic_constant(l, i, 2, &high)) return;
+  const char *types = intrinsic_call_name(l, i) + strlen("llvm.nvvm.idp2a.");
+  uint16_t a = types[0] == 's' ? PTX_MOD_S32 : PTX_MOD_U32, b = types[2] == 's' ? PTX_MOD_S32 : PTX_MOD_U32;
+  emit4(l, PTX_DP2A, PTX_MODS(high ? PTX_MOD_HI : PTX_MOD_LO, a, b), ptx_r(lower_result(l, l->inst)[0]),
+        ptx_r(lower_reg(l, intrinsic_arg(l, i, 0), 0)), ptx_r(lower_reg(l, intrinsic_arg(l, i, 1), 0)),
+        ptx_r(lower_reg(l, intrinsic_arg(l, i, 3), 0)));
+}
+
+enum { TCGEN05_MAX = 128 };
+
+/* All parts of a value, or of the result, as one vector operand. */
+static struct ptx_operand all_parts(struct lower *l, struct nvm_type type, const struct ptx_reg *regs,
+                                    struct nvm_value v) {
+  struct ptx_operand parts[TCGEN05_MAX];
+  uint32_t count = lower_type(l, type).count;
+  if (count > TCGEN05_MAX) count = TCGEN05_MAX;
+  for (uint32_t k = 0; k < count; k++) parts[k] = ptx_r(regs ? regs[k] : lower_reg(l, v, k));
+  return ptx_group(l->pf, PTX_OPERAND_VECTOR, parts, count);
+}
+
+/* `argument`: shape << 16 plus repetition. */
+void lower_i_tcgen05_ld(struct lower *l, const struct nvm_inst *i, int argument) {
+  uint64_t pack;
+  if (!intrinsic_constant(l, i, 1, &pack)) return;
+  uint16_t shape = (uint16_t)(argument >> 16), times = (uint16_t)(argument & 0xffff);
+  struct ptx_operand to = all_parts(l, i->type, lower_result(l, l->inst), VALUE_NULL);
+  struct ptx_operand from = ptx_at(lower_reg(l, intrinsic_arg(l, i, 0), 0), 0);
+  emit2(l, PTX_TCGEN05,
+        pack ? PTX_MODS(PTX_MOD_LD, PTX_MOD_SYNC, PTX_MOD_ALIGNED, shape, times, PTX_MOD_PACK_16B,
+                        PTX_MOD_B32)
+             : PTX_MODS(PTX_MOD_LD, PTX_MOD_SYNC, PTX_MOD_ALIGNED, shape, times, PTX_MOD_B32),
+        to, from);
+}
+
+void lower_i_tcgen05_st(struct lower *l, const struct nvm_inst *i, int argument) {
+  uint64_t unpack;
+  if (!intrinsic_constant(l, i, 2, &unpack)) return;
+  uint16_t shape = (uint16_t)(argument >> 16), times = (uint16_t)(argument & 0xffff);
+  struct nvm_value v = intrinsic_arg(l, i, 1);
+  struct ptx_operand from = all_parts(l, value_type(l->f, v), NULL, v);
+  struct ptx_operand to = ptx_at(lower_reg(l, intrinsic_arg(l, i, 0), 0), 0);
+  emit2(l, PTX_TCGEN05,
+        unpack ? PTX_MODS(PTX_MOD_ST, PTX_MOD_SYNC, PTX_MOD_ALIGNED, shape, times, PTX_MOD_UNPACK_16B,
+                          PTX_MOD_B32)
+               : PTX_MODS(PTX_MOD_ST, PTX_MOD_SYNC, PTX_MOD_ALIGNED, shape, times, PTX_MOD_B32),
+        to, from);
+}
