@@ -75,6 +75,10 @@ static bool is_one(const struct parser *p, const struct meta_item *item) {
   return item->kind == META_VALUE && const_is_int(p->m, item->value, &value) && value == 1;
 }
 
+static void make_kernel(struct nvm_function *f) {
+  if (!function_is_kernel(f)) f->convention = CC_PTX_KERNEL;
+}
+
 static void read_annotation(struct parser *p, const struct meta_node *n) {
   const struct meta_item *symbol = item_of(p, n, 0);
   if (symbol->kind != META_VALUE || value_kind(symbol->value) != VALUE_FUNCTION) return;
@@ -83,7 +87,7 @@ static void read_annotation(struct parser *p, const struct meta_node *n) {
     const struct meta_item *key = item_of(p, n, i);
     if (key->kind == META_STRING && key->str.index == kernel.index &&
         is_one(p, item_of(p, n, i + 1)))
-      module_function(p->m, symbol->value)->convention = CC_PTX_KERNEL;
+      make_kernel(module_function(p->m, symbol->value));
   }
 }
 

@@ -68,8 +68,8 @@ union nvir_value;
 %type <list> types type_list typed_list gep_list indices switch_open cases phi_list
 %type <list> index_list dbg_list
 %type <meta> node inline_node element field_value metadata_operand
-%type <number> node_open fields_open words
-%type <token> predicate call_word rmw_op call_open
+%type <number> node_open fields_open
+%type <token> words predicate call_word rmw_op call_open
 
 %%
 
@@ -436,9 +436,12 @@ field_value:
   | STRING { $$ = nodes_string(p, &$1); }
   | TRUE { $$ = nodes_word(p, $1.begin, $1.begin + $1.length); }
   | FALSE { $$ = nodes_word(p, $1.begin, $1.begin + $1.length); }
-  | words { $$ = nodes_word(p, $1, p->token_end); }
+  | words { $$ = nodes_word(p, $1.begin, $1.begin + $1.length); }
   ;
-words: WORD { $$ = $1.begin; } | words '|' WORD { $$ = $1; } ;
+words:
+    WORD
+  | words '|' WORD { $$ = $1; $$.length = $3.begin + $3.length - $1.begin; }
+  ;
 
 metadata_operand:
     node

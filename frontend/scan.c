@@ -2,9 +2,10 @@
  *
  * A use of @x before its definition does not tell whether @x is a function or a variable, and the
  * order of symbols and of metadata numbers is that of their definitions. So the lines that begin in
- * column 0 are looked over first: `@x = …`, `define … @f(`, `declare … @f(`, `!5 = …`. That costs
- * a memchr() per line. What stands elsewhere (indented definitions, headers of several lines) is
- * found by scan_tokens(), which looks through all tokens, once, when an unknown symbol is met. */
+ * column 0 are looked over first: `@x = …`, `define … @f(`, `declare … @f(`, `%T = type {…`,
+ * `!5 = …`. That costs a memchr() per line. What stands elsewhere (indented definitions, headers of
+ * several lines) is found by scan_tokens(), which looks through all tokens, once, when an unknown
+ * symbol is met. */
 #include "frontend/state.h"
 
 #include <stdlib.h>
@@ -75,6 +76,18 @@ static bool starts_with(const char *line, const char *word) {
   return strncmp(line, word, strlen(word)) == 0;
 }
 
+/* `%T = type { … }`: named structs stand in the order of their definitions. */
+static void scan_type(struct parser *p, const char *line) {
+  struct token t;
+  const char *c;
+  if (!read_name(p, line + 1, &t, &c) || !at_assignment(c)) return;
+  while (*c == ' ' || *c == '=') c++;
+  if (!starts_with(c, "type ")) return;
+  c += strlen("type ");
+  if (*c != '{' && !starts_with(c, "<{") && !starts_with(c, "opaque")) return;
+  type_named(&p->m->types, names_string(p, &t));
+}
+
 static int compare_numbers(const void *a, const void *b) {
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
   return x < y ? -1 : x > y;
@@ -101,6 +114,7 @@ bool scan_lines(struct parser *p) {
     if (*line == '@') scan_variable(p, line);
     else if (*line == 'd' && (starts_with(line, "define") || starts_with(line, "declare")))
       scan_function(p, line);
+    else if (*line == '%') scan_type(p, line);
     else if (*line == '!') scan_node(p, line, &numbers);
     const char *end = memchr(line, '\n', (size_t)(p->limit - line));
     line = end ? end + 1 : p->limit;
