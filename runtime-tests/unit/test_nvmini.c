@@ -139,7 +139,7 @@ static void test_ranges(void **state) {
   assert_int_equal(seen.line, 2);
   assert_int_equal(seen.begin, strstr(bad, "%missing") - bad);
   assert_int_equal(seen.end - seen.begin, strlen("%missing"));
-  assert_int_equal(seen.column, 16);
+  assert_int_equal(seen.column, 19);
   nvmini_destroy(c);
 }
 
