@@ -158,7 +158,7 @@ static enum nvmini_status finish(struct nvmini_context *c, const struct nvmini_m
     deliver(c, m, &place, &sink->list.data[i]);
   /* Whoever stopped at the limit itself did not report the error that makes the sink say so. */
   if (c->report != NULL && diag_full(sink) && sink->error_count == sink->error_limit)
-    deliver_fixed(c, NULL, DIAG_TOO_MANY_ERRORS, diag_message(DIAG_TOO_MANY_ERRORS));
+    deliver_fixed(c, m, DIAG_TOO_MANY_ERRORS, diag_message(DIAG_TOO_MANY_ERRORS));
   bool out_of_memory = arena->failed || status == NVM_OUT_OF_MEMORY;
   uint32_t errors = sink->error_count;
   arena_free(arena);

@@ -146,7 +146,8 @@ static void test_ranges(void **state) {
 static void test_error_limit(void **state) {
   (void)state;
   char bad[4096] = "define void @f() {\n";
-  for (int i = 0; i < 50; i++) strcat(bad, "  %a = add i32 1, %missing\n");
+  for (int i = 0; i < 50; i++)
+    sprintf(bad + strlen(bad), "  %%a%d = add i32 1, %%missing%d\n", i, i);
   strcat(bad, "  ret void\n}\n");
   struct seen seen;
   struct nvmini_context *c = make(&seen);
