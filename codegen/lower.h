@@ -56,6 +56,19 @@ struct edge_uses {
   struct phi_use *uses;
 };
 
+/* One key and value of !nvvm.annotations (annotation.c). */
+struct annotation {
+  struct nvm_str key;
+  struct nvm_meta value;
+  uint32_t next; /* of the same symbol, in `all`; 0: end */
+};
+
+struct annotations {
+  VEC(struct annotation) all; /* [0]: dummy */
+  uint32_t *of_function;      /* by function: its first; 0: none */
+  uint32_t *of_global;
+};
+
 struct lower {
   struct nvm_module *module;
   const struct nvm_target *target;
@@ -71,9 +84,12 @@ struct lower {
 
   struct nvm_str *function_names; /* PTX names by index: names.c */
   struct nvm_str *global_names;
+  VEC(bool) taken_names;     /* by string: some symbol has it as its PTX name */
+  struct annotations annotations;
   unsigned ptx_needed;       /* largest version that emitted instructions need */
 
   /* The function being lowered. */
+  struct nvm_value symbol; /* of which the signature is asked for: f, or a declaration */
   struct nvm_function *f;
   struct ptx_function *pf;
   struct nvm_inst_id inst;   /* being lowered; for diagnostics */
@@ -87,6 +103,9 @@ struct lower {
   uint64_t depot_bytes;      /* size of __local_depot */
   uint32_t depot_align;
   struct nvm_str depot_name;
+  struct nvm_str *param_args; /* by argument: name of the byval parameter that is read in place, in
+                                 .param, or 0. NULL: there are none */
+  uint32_t *param_of;         /* by instruction: 1 + such an argument that its address is based on */
   bool *wanted;              /* by instruction: its result is needed in a register */
   bool ftz;                  /* f32 denormals are flushed in this function */
   bool refused;              /* something in this function was reported */
@@ -276,28 +295,139 @@ void lower_switch(struct lower *l, const struct nvm_inst *i); /* switch.c */
 /* Lowers one function definition and appends its text to l->out. */
 enum nvm_status lower_function(struct lower *l, struct nvm_function *f);
 
-/* --- call.c ----------------------------------------------------------------------------------- */
-/* The PTX header of a function: parameters, results, performance directives; for definitions and
- * declarations alike. */
+/* --- params.c --------------------------------------------------------------------------------- */
+
+/* How a value travels through .param space. */
+enum passing_kind {
+  PASS_NOTHING, /* no bytes: void, empty structs */
+  PASS_SCALAR,  /* one number of `bytes` 4 or 8 (kernels: also 1 and 2) */
+  PASS_BYTES,   /* an array of `bytes` bytes aligned to `align` */
+};
+struct passing {
+  enum passing_kind kind;
+  uint64_t bytes;
+  uint32_t align;
+  bool is_byval;        /* what travels is what the pointer points to */
+  struct nvm_type type; /* of what travels */
+};
+/* What the ABI depends on: a function, or a call of one. */
+struct abi {
+  struct nvm_value function; /* VALUE_NULL: only known by its type */
+  struct nvm_type type;      /* TY_FUNCTION */
+  const struct attrlist_info *attributes;
+  struct nvm_meta call_align; /* !callalign of a call */
+};
+struct abi abi_of_function(const struct lower *l, struct nvm_value function);
+struct passing abi_result(struct lower *l, const struct abi *abi);
+struct passing abi_param(struct lower *l, const struct abi *abi, uint32_t i);
+/* The attribute of parameter i, or NULL; of the result for ABI_RESULT. */
+enum { ABI_RESULT = UINT32_MAX };
+const struct nvm_attr *abi_attr(const struct lower *l, const struct abi *abi, uint32_t i,
+                                enum attr_id id);
+/* The .param variable of a device function's parameter or result. */
+struct ptx_variable abi_variable(const struct passing *p, struct nvm_str name);
+/* A variadic function has the pointer to the area of its further arguments as its last parameter. */
+struct passing abi_variadic_area(const struct lower *l);
+/* Values into and out of the .param variable `name`. `value` has the parts of p->type. */
+void abi_store(struct lower *l, const struct passing *p, struct nvm_str name,
+               const struct ptx_operand *value, bool is_signed);
+void abi_load(struct lower *l, const struct passing *p, struct nvm_str name,
+              const struct ptx_reg *to);
+/* All parts of an operand, in the function arena; NULL when out of memory. */
+const struct ptx_operand *abi_operands(struct lower *l, struct nvm_value v);
+/* Whether `.noreturn` can be written without asking for a later PTX version. */
+bool lower_may_write_noreturn(const struct lower *l);
+
+/* The PTX header of a function, that of l->symbol: parameters, results, performance directives; for
+ * definitions and declarations alike. */
 void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_function *pf);
 /* Entry block: parameters into registers (or their copies into local memory). */
 void lower_arguments(struct lower *l);
+void lower_ret(struct lower *l, const struct nvm_inst *i);
+/* What llvm.va_start stores: the address of the further arguments. */
+struct ptx_reg lower_variadic_area(struct lower *l);
+/* Whether a pointer is based on a byval parameter that is read in place; its address is then one in
+ * .param. If it is the parameter itself, *name is set. */
+bool lower_in_param(const struct lower *l, struct nvm_value pointer, struct nvm_str *name);
+
+/* --- directive.c ------------------------------------------------------------------------------ */
+
+/* `.maxntid` and its like, from annotations and attributes; refuses what the target lacks. */
+void lower_directives(struct lower *l, const struct nvm_function *f, struct ptx_function *pf);
+/* Whether a kernel's byval parameter is marked as never written, so that its address can be taken. */
+bool lower_is_grid_constant(struct lower *l, const struct nvm_function *f, uint32_t argument);
+
+/* --- call.c ----------------------------------------------------------------------------------- */
 void lower_call(struct lower *l, const struct nvm_inst *i);
 /* Whether a call must be kept even if its result is not used. */
 bool lower_call_has_effect(const struct nvm_function *f, const struct nvm_inst *i);
-void lower_ret(struct lower *l, const struct nvm_inst *i);
 void lower_va_arg(struct lower *l, const struct nvm_inst *i);
 
-/* --- names.c, global.c, module.c -------------------------------------------------------------- */
+/* --- annotation.c ----------------------------------------------------------------------------- */
+bool lower_read_annotations(struct lower *l);
+/* The pairs of a function or variable, in order; NULL at the end. */
+const struct annotation *lower_annotations_of(const struct lower *l, struct nvm_value symbol);
+const struct annotation *lower_annotation_next(const struct lower *l, const struct annotation *a);
+bool lower_annotation_is(const struct lower *l, const struct annotation *a, const char *key);
+bool lower_annotation_number(const struct lower *l, const struct annotation *a, uint64_t *value);
+/* The first number under `key`; false if there is none. */
+bool lower_annotation(const struct lower *l, struct nvm_value symbol, const char *key,
+                      uint64_t *value);
+
+/* --- names.c, initializer.c, global.c, module.c ----------------------------------------------- */
 /* Legal, unique, deterministic PTX names for all functions and globals. */
 bool lower_names(struct lower *l);
+/* The name of the symbol, or of what it is an alias of. */
 struct nvm_str lower_symbol_name(const struct lower *l, struct nvm_value global_or_function);
-/* All variables of the module in an order in which none is used before its definition. */
-enum nvm_status lower_globals(struct lower *l);
+/* What an alias stands for in the end (a symbol or an expression); other values as they are. */
+struct nvm_value lower_resolve_alias(const struct lower *l, struct nvm_value symbol);
+bool lower_name_is_taken(const struct lower *l, struct nvm_str name);
+/* A name for something in a function: this one, unless a symbol of the module has it. */
+struct nvm_str lower_local_name(struct lower *l, const char *name);
+
+/* A constant as a number, or an address plus a number. */
+struct constant_value {
+  struct nvm_value symbol; /* a variable or function, or VALUE_NULL */
+  bool generic;            /* generic(symbol) */
+  uint32_t bits;           /* how many low bits of the sum count */
+  nvm_u128 number;
+};
+/* False: it is no such constant; *why says so. */
+bool lower_evaluate(struct lower *l, struct nvm_value v, struct constant_value *out,
+                    const char **why);
+
+/* The bytes of an initializer: numbers and, over them, addresses in ascending order. */
+struct image_address {
+  uint64_t offset; /* bytes */
+  uint32_t bytes;  /* how many of the address count */
+  struct constant_value value;
+};
+struct image {
+  struct textbuf bytes; /* zeros beyond its end */
+  VEC(struct image_address) addresses;
+  const char *failure;  /* why it can't be initialized so; NULL: it can */
+};
+void lower_image(struct lower *l, struct nvm_value initializer, struct image *out);
+
+/* All variables of the module in an order in which none is used before its definition. `used`: by
+ * global, whether anything refers to it. */
+enum nvm_status lower_globals(struct lower *l, const bool *used);
 /* The address space a global lives in: address space 0 variables are placed in .global. */
 uint16_t global_space(const struct nvm_global *g);
-/* Whether the symbol's own address is generic already (functions, address space 0 variables need
- * cvta after mov). */
+/* Where the current instruction, or else the function, stands in the source. */
+struct diag_range lower_place(const struct lower *l);
+/* The undefined function that asks about the compilation; calls of it are numbers. */
+bool lower_is_reflect(const struct lower *l, const struct nvm_function *f);
+/* Refuses with the symbol's name and place; in the words of
+ * DIAG_CANNOT_LOWER_SYMBOL. */
+void lower_refuse_symbol(struct lower *l, const struct symbol *s, const char *what,
+                         const char *detail);
+/* Reports if the target lacks what `what` requires; else raises l->ptx_needed. */
+bool lower_require(struct lower *l, const char *requirement, const char *what);
+
+/* --- debug.c ---------------------------------------------------------------------------------- */
+/* `.loc` before an instruction of which the place differs from the one before; only with -g. */
+void lower_location(struct lower *l, struct nvm_inst_id i);
 
 /* --- intrinsic.c, asm.c ----------------------------------------------------------------------- */
 /* A call whose callee is an intrinsic; a call of inline asm. */

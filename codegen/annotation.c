@@ -1,0 +1,92 @@
+/* What !nvvm.annotations says of functions and variables: !{ptr @f, !"maxntidx", i32 128, …}, a
+ * symbol and pairs of a key and a value. Chained by symbol once for the whole module, so that asking
+ * costs the length of one symbol's own list. */
+#include "codegen/lower.h"
+
+static uint32_t *head_of(struct lower *l, struct nvm_value symbol) {
+  if (value_kind(symbol) == VALUE_FUNCTION)
+    return &l->annotations.of_function[value_index(symbol)];
+  return value_kind(symbol) == VALUE_GLOBAL ? &l->annotations.of_global[value_index(symbol)] : NULL;
+}
+
+/* The symbol that a node begins with; casts of it (from the days of typed pointers) are looked
+ * through. */
+static struct nvm_value annotated(const struct lower *l, const struct meta_node *node) {
+  if (!node || node->count == 0) return VALUE_NULL;
+  const struct meta_item *item =
+      meta_item(&l->module->metadata, meta_operand(&l->module->metadata, node, 0));
+  if (item->kind != META_VALUE) return VALUE_NULL;
+  struct nvm_value v = item->value;
+  while (value_kind(v) == VALUE_CONST &&
+         constant_info(&l->module->constants, v)->kind == CONST_EXPR &&
+         op_is_cast((enum op)constant_info(&l->module->constants, v)->op))
+    v = const_operand(l->module, v, 0);
+  return lower_resolve_alias(l, v);
+}
+
+/* Chains the pairs of one node, last first, so that the list has the order of the text. */
+static bool chain_node(struct lower *l, const struct meta_node *node) {
+  const struct meta_table *t = &l->module->metadata;
+  struct nvm_value symbol = annotated(l, node);
+  uint32_t *head = value_is_none(symbol) ? NULL : head_of(l, symbol);
+  if (!head) return true;
+  for (uint32_t pair = (node->count - 1) / 2; pair-- > 0;) {
+    const struct meta_item *key = meta_item(t, meta_operand(t, node, 1 + pair * 2));
+    if (key->kind != META_STRING) continue;
+    struct annotation a = {key->str, meta_operand(t, node, 2 + pair * 2), *head};
+    if (!VEC_PUSH(&l->arena, &l->annotations.all, a)) return false;
+    *head = l->annotations.all.count - 1;
+  }
+  return true;
+}
+
+bool lower_read_annotations(struct lower *l) {
+  struct nvm_module *m = l->module;
+  struct annotations *a = &l->annotations;
+  a->of_function = arena_alloc(&l->arena, m->functions.count * sizeof *a->of_function);
+  a->of_global = arena_alloc(&l->arena, m->globals.count * sizeof *a->of_global);
+  if (!a->of_function || !a->of_global) return false;
+  if (!VEC_PUSH(&l->arena, &a->all, (struct annotation){.next = 0})) return false;
+  const struct named_metadata *named =
+      meta_find_named(&m->metadata, module_str(m, "nvvm.annotations"));
+  if (!named) return true;
+  for (uint32_t i = named->count; i-- > 0;)
+    if (!chain_node(l, meta_as_node(&m->metadata, m->metadata.operands.data[named->first + i])))
+      return false;
+  return true;
+}
+
+const struct annotation *lower_annotations_of(const struct lower *l, struct nvm_value symbol) {
+  const struct annotations *a = &l->annotations;
+  uint32_t head = value_kind(symbol) == VALUE_FUNCTION ? a->of_function[value_index(symbol)]
+                  : value_kind(symbol) == VALUE_GLOBAL ? a->of_global[value_index(symbol)]
+                                                       : 0;
+  return head ? &a->all.data[head] : NULL;
+}
+
+const struct annotation *lower_annotation_next(const struct lower *l, const struct annotation *a) {
+  return a->next ? &l->annotations.all.data[a->next] : NULL;
+}
+
+bool lower_annotation_is(const struct lower *l, const struct annotation *a, const char *key) {
+  struct nvm_text t = module_text(l->module, a->key);
+  return strlen(key) == t.length && memcmp(key, t.bytes, t.length) == 0;
+}
+
+bool lower_annotation_number(const struct lower *l, const struct annotation *a, uint64_t *value) {
+  const struct meta_item *item = meta_item(&l->module->metadata, a->value);
+  nvm_u128 wide;
+  if (item->kind != META_VALUE || value_kind(item->value) != VALUE_CONST ||
+      !const_is_int(l->module, item->value, &wide))
+    return false;
+  *value = (uint64_t)wide;
+  return true;
+}
+
+bool lower_annotation(const struct lower *l, struct nvm_value symbol, const char *key,
+                      uint64_t *value) {
+  for (const struct annotation *a = lower_annotations_of(l, symbol); a;
+       a = lower_annotation_next(l, a))
+    if (lower_annotation_is(l, a, key) && lower_annotation_number(l, a, value)) return true;
+  return false;
+}

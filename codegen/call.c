@@ -1,0 +1,335 @@
+/* Calls: arguments into .param variables of a scope around the call, the result out of one.
+ *
+ *   {
+ *   .param .b32 param0;
+ *   st.param.b32 [param0], %r1;
+ *   .param .b32 retval0;
+ *   call.uni (retval0), f, (param0);
+ *   ld.param.b32 %r2, [retval0];
+ *   }
+ *
+ * A callee that is not known, or is called with another type than its own, is called through a
+ * register with a .callprototype. Further arguments of variadic calls lie one after the other, each
+ * with its own alignment, in an area of the caller's frame; the callee gets its address as one more
+ * parameter (as of LLVM 19). */
+#include "codegen/intrinsic.h"
+
+/* --- what a call calls -------------------------------------------------------------------------- */
+
+struct call {
+  const struct nvm_inst *inst;
+  const struct call_site *site;
+  struct nvm_value callee; /* aliases resolved */
+  bool is_direct;
+  struct abi abi;
+  uint32_t fixed;          /* arguments before the variable ones */
+  uint32_t count;          /* all arguments */
+  bool is_variadic;
+};
+
+static struct nvm_meta attached(const struct lower *l, const char *kind) {
+  uint32_t chain = l->f->attachments.data[l->inst.index];
+  struct nvm_str key = chain ? strtab_find(&l->module->strings, kind, strlen(kind))
+                             : (struct nvm_str){0};
+  return key.index ? module_attachment(l->module, chain, key) : (struct nvm_meta){0};
+}
+
+static struct call describe_call(const struct lower *l, const struct nvm_inst *i) {
+  struct call c = {.inst = i, .site = call_site_of(l->f, i)};
+  c.callee = lower_resolve_alias(l, call_callee(l->f, i));
+  const struct type_info *type = type_info(&l->module->types, c.site->function_type);
+  c.is_direct = value_kind(c.callee) == VALUE_FUNCTION &&
+                type_equal(module_function(l->module, c.callee)->type, c.site->function_type);
+  c.abi = (struct abi){c.is_direct ? c.callee : VALUE_NULL, c.site->function_type,
+                       attrlist_info(&l->module->attributes, c.site->attributes),
+                       c.is_direct ? (struct nvm_meta){0} : attached(l, "callalign")};
+  c.count = call_arg_count(l->f, i);
+  c.fixed = type->count < c.count ? (uint32_t)type->count : c.count;
+  c.is_variadic = (type->flags & TYPE_VARIADIC) != 0;
+  return c;
+}
+
+static struct nvm_value argument(const struct lower *l, const struct call *c, uint32_t k) {
+  return inst_operand(l->f, c->inst, k);
+}
+
+/* --- arguments ---------------------------------------------------------------------------------- */
+
+/* One argument on its way: everything that it takes is in registers before the scope begins. */
+struct outgoing {
+  struct passing how;
+  const struct ptx_operand *parts; /* NULL: byval */
+  struct address object;           /* byval: what is copied */
+  bool is_signed;
+  struct nvm_str name;
+};
+
+/* The caller promises that a byval pointer has the alignment that the parameter has. */
+static struct outgoing prepare_argument(struct lower *l, const struct call *c, uint32_t k) {
+  struct outgoing o = {.how = abi_param(l, &c->abi, k)};
+  if (o.how.kind == PASS_NOTHING) return o;
+  if (o.how.is_byval) {
+    o.object = lower_address(l, argument(l, c, k));
+    if (o.object.align < o.how.align) o.object.align = o.how.align;
+    return o;
+  }
+  o.parts = abi_operands(l, argument(l, c, k));
+  o.is_signed = abi_attr(l, &c->abi, k, ATTR_SIGNEXT) != NULL;
+  return o;
+}
+
+/* .param of a call is addressed by constants only: no loop. */
+static void store_object(struct lower *l, const struct outgoing *o) {
+  enum { PIECE = 64 };
+  struct address to = {ptx_at_symbol(o->name, 0), PTX_MOD_PARAM, o->how.align};
+  for (uint64_t at = 0; at < o->how.bytes; at += PIECE)
+    lower_copy_bytes(l, address_plus(to, (int64_t)at), address_plus(o->object, (int64_t)at),
+                     o->how.bytes - at < PIECE ? o->how.bytes - at : PIECE, false);
+}
+
+static void store_argument(struct lower *l, const struct outgoing *o) {
+  ptx_add_variable(l->pf, abi_variable(&o->how, o->name));
+  if (o->how.is_byval) store_object(l, o);
+  else if (o->parts) abi_store(l, &o->how, o->name, o->parts, o->is_signed);
+}
+
+static struct nvm_str numbered_name(struct lower *l, const char *word, uint32_t n) {
+  struct textbuf b;
+  textbuf_init(&b, &l->function_arena);
+  textbuf_format(&b, "%s%u", word, n);
+  textbuf_char(&b, 0);
+  return b.arena->failed ? (struct nvm_str){0} : lower_local_name(l, b.bytes);
+}
+
+/* --- variable arguments ------------------------------------------------------------------------- */
+
+/* The place of a variable argument of this type in the area, of which `*end` bytes are taken. */
+static uint64_t place_variable(const struct lower *l, struct nvm_type type, uint64_t *end,
+                               uint32_t *align) {
+  const struct type_table *t = &l->module->types;
+  uint32_t own = layout_align(&l->module->layout, t, type);
+  uint64_t at = (*end + own - 1) / own * own;
+  if (own > *align) *align = own;
+  *end = at + layout_alloc_size(&l->module->layout, t, type);
+  return at;
+}
+
+/* What lies in the area for argument k: its value, or what its byval pointer points to. */
+static struct nvm_type variable_type(const struct lower *l, const struct call *c, uint32_t k,
+                                     bool *is_byval) {
+  const struct nvm_attr *byval = abi_attr(l, &c->abi, k, ATTR_BYVAL);
+  *is_byval = byval && type_is_sized(&l->module->types, byval->type);
+  return *is_byval ? byval->type : value_type(l->f, argument(l, c, k));
+}
+
+static void store_variable(struct lower *l, const struct call *c, uint32_t k, struct address to) {
+  bool is_byval;
+  struct nvm_type type = variable_type(l, c, k, &is_byval);
+  if (!is_byval) {
+    const struct ptx_operand *parts = abi_operands(l, argument(l, c, k));
+    if (parts) lower_store_parts(l, type, parts, to, (struct memory_access){0});
+    return;
+  }
+  struct address from = lower_address(l, argument(l, c, k));
+  to.align = from.align = layout_align(&l->module->layout, &l->module->types, type);
+  uint64_t bytes = layout_alloc_size(&l->module->layout, &l->module->types, type);
+  lower_copy_bytes(l, to, from, bytes, false);
+}
+
+/* Fills the area and gives its address as the last argument. */
+static struct outgoing prepare_variables(struct lower *l, const struct call *c) {
+  uint64_t bytes = 0;
+  uint32_t align = 1;
+  bool is_byval;
+  for (uint32_t k = c->fixed; k < c->count; k++)
+    place_variable(l, variable_type(l, c, k, &is_byval), &bytes, &align);
+  struct ptx_operand *pointer = arena_alloc(&l->function_arena, sizeof *pointer);
+  struct outgoing o = {.how = abi_variadic_area(l), .parts = pointer};
+  if (!pointer) return o;
+  *pointer = ptx_i(0);
+  if (bytes == 0) return o;
+  uint64_t area = lower_depot_reserve(l, bytes, align), end = 0;
+  for (uint32_t k = c->fixed; k < c->count; k++) {
+    uint64_t at = place_variable(l, variable_type(l, c, k, &is_byval), &end, &align);
+    store_variable(l, c, k, lower_depot_address(l, area + at));
+  }
+  *pointer = ptx_r(lower_depot_pointer(l, area, 0));
+  return o;
+}
+
+/* --- the call ----------------------------------------------------------------------------------- */
+
+static bool is_noreturn(const struct lower *l, const struct call *c) {
+  const struct attr_table_data *t = &l->module->attributes;
+  if (attrset_find(t, c->abi.attributes->function, ATTR_NORETURN)) return true;
+  return c->is_direct && attrset_find(t, abi_of_function(l, c->callee).attributes->function,
+                                      ATTR_NORETURN);
+}
+
+/* `prototype_0 : .callprototype (.param .b32 _) _ (.param .b64 _);` */
+static struct nvm_str add_prototype(struct lower *l, const struct call *c,
+                                    const struct passing *result, const struct outgoing *out,
+                                    uint32_t count) {
+  struct ptx_module *m = &l->ptx;
+  struct nvm_str none = {0};
+  struct ptx_prototype p = {.name = numbered_name(l, "prototype_", m->prototypes.count)};
+  p.first_result = m->variables.count;
+  if (result->kind != PASS_NOTHING) VEC_PUSH(m->arena, &m->variables, abi_variable(result, none));
+  p.first_param = m->variables.count;
+  p.result_count = p.first_param - p.first_result;
+  for (uint32_t k = 0; k < count; k++)
+    VEC_PUSH(m->arena, &m->variables, abi_variable(&out[k].how, none));
+  p.param_count = m->variables.count - p.first_param;
+  p.noreturn = p.result_count == 0 && is_noreturn(l, c) && lower_may_write_noreturn(l);
+  if (VEC_PUSH(m->arena, &m->prototypes, p))
+    ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_PROTOTYPE,
+                                            .first_mod = m->prototypes.count - 1});
+  return p.name;
+}
+
+static void emit_call(struct lower *l, const struct call *c, const struct passing *result,
+                      struct nvm_str result_name, const struct outgoing *out, uint32_t count,
+                      struct ptx_reg callee) {
+  struct ptx_operand operands[4], *list = arena_alloc(&l->function_arena, count * sizeof *list);
+  if (!list) return;
+  uint32_t n = 0;
+  struct nvm_str prototype = {0};
+  if (!c->is_direct) prototype = add_prototype(l, c, result, out, count);
+  if (result->kind != PASS_NOTHING) {
+    struct ptx_operand one = ptx_symbol(result_name, 0);
+    operands[n++] = ptx_group(l->pf, PTX_OPERAND_LIST, &one, 1);
+  }
+  operands[n++] = c->is_direct ? ptx_symbol(lower_symbol_name(l, c->callee), 0) : ptx_r(callee);
+  for (uint32_t k = 0; k < count; k++) list[k] = ptx_symbol(out[k].name, 0);
+  if (count || !c->is_direct) operands[n++] = ptx_group(l->pf, PTX_OPERAND_LIST, list, count);
+  if (!c->is_direct) operands[n++] = ptx_symbol(prototype, 0);
+  ptx_add(l->pf, PTX_CALL, c->is_direct ? PTX_MODS(PTX_MOD_UNI) : NULL, operands, n);
+}
+
+/* All arguments that travel, in `out`; returns their number. */
+static uint32_t prepare_arguments(struct lower *l, const struct call *c, struct outgoing *out) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < c->fixed; k++) {
+    struct outgoing o = prepare_argument(l, c, k);
+    if (o.how.kind != PASS_NOTHING) out[count++] = o;
+  }
+  if (c->is_variadic) out[count++] = prepare_variables(l, c);
+  for (uint32_t k = 0; k < count; k++) out[k].name = numbered_name(l, "param", k);
+  return count;
+}
+
+static void lower_ordinary_call(struct lower *l, const struct call *c) {
+  struct outgoing *out = arena_alloc(&l->function_arena, (c->fixed + 1) * sizeof *out);
+  if (!out) return;
+  struct passing result = abi_result(l, &c->abi);
+  uint32_t count = prepare_arguments(l, c, out);
+  struct ptx_reg callee = {0};
+  if (!c->is_direct) callee = lower_reg(l, c->callee, 0);
+  ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_SCOPE_BEGIN});
+  for (uint32_t k = 0; k < count; k++) store_argument(l, &out[k]);
+  struct nvm_str result_name = numbered_name(l, "retval", 0);
+  if (result.kind != PASS_NOTHING) ptx_add_variable(l->pf, abi_variable(&result, result_name));
+  emit_call(l, c, &result, result_name, out, count, callee);
+  if (result.kind != PASS_NOTHING && l->f->uses.data[l->inst.index] != 0)
+    abi_load(l, &result, result_name, lower_result(l, l->inst));
+  ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_SCOPE_END});
+}
+
+static bool is_asm(const struct lower *l, struct nvm_value callee) {
+  return value_kind(callee) == VALUE_CONST &&
+         constant_info(&l->module->constants, callee)->kind == CONST_ASM;
+}
+
+void lower_call(struct lower *l, const struct nvm_inst *i) {
+  struct call c = describe_call(l, i);
+  if (is_asm(l, c.callee)) {
+    lower_asm(l, i);
+    return;
+  }
+  if (value_kind(c.callee) == VALUE_FUNCTION) {
+    const struct nvm_function *f = module_function(l->module, c.callee);
+    if (f->intrinsic) {
+      lower_intrinsic(l, i, (enum intrinsic_id)f->intrinsic);
+      return;
+    }
+    if (lower_is_reflect(l, f)) {
+      lower_i_reflect(l, i, 0);
+      return;
+    }
+    if (function_is_kernel(f)) {
+      lower_refuse(l, "a call of a kernel", "kernels are launched, not called");
+      return;
+    }
+  }
+  lower_ordinary_call(l, &c);
+}
+
+/* --- effects ------------------------------------------------------------------------------------ */
+
+enum { EFFECT_READS = 1, EFFECT_WRITES = 2 };
+
+/* What `memory(...)` or the older words allow. */
+static unsigned memory_effects(const struct nvm_module *m, struct nvm_attrset set) {
+  const struct attr_table_data *t = &m->attributes;
+  if (attrset_find(t, set, ATTR_READNONE)) return 0;
+  if (attrset_find(t, set, ATTR_READONLY)) return EFFECT_READS;
+  const struct nvm_attr *memory = attrset_find(t, set, ATTR_MEMORY);
+  if (!memory) return EFFECT_READS | EFFECT_WRITES;
+  struct nvm_text text = module_text(m, memory->str2);
+  return strstr(text.bytes, "write") ? EFFECT_READS | EFFECT_WRITES : EFFECT_READS;
+}
+
+static bool returns(const struct nvm_module *m, struct nvm_attrset set) {
+  const struct attr_table_data *t = &m->attributes;
+  return attrset_find(t, set, ATTR_WILLRETURN) && !attrset_find(t, set, ATTR_NORETURN);
+}
+
+bool lower_call_has_effect(const struct nvm_function *f, const struct nvm_inst *i) {
+  const struct nvm_module *m = f->module;
+  struct nvm_value callee = call_callee(f, i);
+  struct nvm_attrset site =
+      attrlist_info(&m->attributes, call_site_of(f, i)->attributes)->function;
+  if (value_kind(callee) == VALUE_CONST) {
+    const struct constant_info *c = constant_info(&m->constants, callee);
+    if (c->kind == CONST_ASM) return c->flags & CONST_ASM_SIDEEFFECT || i->type.index == TYPE_VOID.index;
+    return true;
+  }
+  if (value_kind(callee) != VALUE_FUNCTION)
+    return (memory_effects(m, site) & EFFECT_WRITES) || !returns(m, site);
+  const struct nvm_function *g = module_function(m, callee);
+  if (g->intrinsic) {
+    uint16_t flags = intrinsic_table[g->intrinsic].flags;
+    return flags & (INTRIN_WRITES | INTRIN_CONVERGENT | INTRIN_NORETURN);
+  }
+  struct nvm_attrset own = attrlist_info(&m->attributes, g->attributes)->function;
+  return (memory_effects(m, site) & memory_effects(m, own) & EFFECT_WRITES) ||
+         !(returns(m, site) || returns(m, own));
+}
+
+/* --- va_arg -------------------------------------------------------------------------------------- */
+
+/* The pointer at operand 0 is aligned for the type, used, and moved behind the value. */
+void lower_va_arg(struct lower *l, const struct nvm_inst *i) {
+  const struct type_table *t = &l->module->types;
+  struct address list = lower_address(l, inst_operand(l->f, i, 0));
+  bool wide = layout_pointer_bits(&l->module->layout, 0) == 64;
+  enum ptx_class c = wide ? PTX_B64 : PTX_B32;
+  uint16_t type = wide ? PTX_MOD_U64 : PTX_MOD_U32;
+  uint16_t mods[3] = {list.space ? list.space : type, list.space ? type : PTX_MOD_NONE, PTX_MOD_NONE};
+  struct ptx_reg at = lower_temp(l, c), next = lower_temp(l, c);
+  int64_t align = layout_align(&l->module->layout, t, i->type);
+  emit2(l, PTX_LD, mods, ptx_r(at), list.at);
+  if (align > 1) {
+    struct ptx_reg up = lower_temp(l, c), down = lower_temp(l, c);
+    emit3(l, PTX_ADD, PTX_MODS(wide ? PTX_MOD_S64 : PTX_MOD_S32), ptx_r(up), ptx_r(at),
+          ptx_i(align - 1));
+    emit3(l, PTX_AND, PTX_MODS(wide ? PTX_MOD_B64 : PTX_MOD_B32), ptx_r(down), ptx_r(up),
+          ptx_i(-align));
+    at = down;
+  }
+  emit3(l, PTX_ADD, PTX_MODS(wide ? PTX_MOD_S64 : PTX_MOD_S32), ptx_r(next), ptx_r(at),
+        ptx_i((int64_t)layout_alloc_size(&l->module->layout, t, i->type)));
+  emit2(l, PTX_ST, mods, list.at, ptx_r(next));
+  lower_load_parts(l, i->type, lower_result(l, l->inst), (struct address){ptx_at(at, 0), 0, 1},
+                   (struct memory_access){0});
+}

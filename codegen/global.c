@@ -1,0 +1,391 @@
+/* Variables: where they live, how they are linked, and what they begin with, in an order in which
+ * none is named before it is declared.
+ *
+ * A scalar becomes a PTX scalar (`.global .align 4 .u32 x = 5;`), anything else bytes. Addresses can
+ * stand in arrays of .u64 only; where the addresses of an initializer are not all whole words in
+ * place, it is written as .u8 elements, with `0xFF00(symbol)` for single bytes of an address.
+ * Initializers that refer to each other in a circle need a declaration first, which PTX only has for
+ * symbols that other modules see. */
+#include "codegen/lower.h"
+
+#include "ptx/print.h"
+
+uint16_t global_space(const struct nvm_global *g) {
+  switch (g->address_space) {
+  case 0: case 1: return PTX_MOD_GLOBAL;
+  case 3: return PTX_MOD_SHARED;
+  case 4: return PTX_MOD_CONST;
+  default: return 0;
+  }
+}
+
+struct variables {
+  struct lower *l;
+  const bool *used;
+  uint8_t *state; /* by global: enum */
+  VEC(struct nvm_value) references; /* of the variables on the stack */
+  bool refused;
+};
+enum { STATE_NEW, STATE_ON_STACK, STATE_DECLARED_ON_STACK, STATE_DONE };
+
+static void refuse(struct variables *v, const struct nvm_global *g, const char *what,
+                   const char *detail) {
+  lower_refuse_symbol(v->l, &g->symbol, what, detail);
+  v->refused = true;
+}
+
+/* --- which variables are written ------------------------------------------------------------------ */
+
+static bool text_is(const struct lower *l, struct nvm_str s, const char *word) {
+  struct nvm_text t = module_text(l->module, s);
+  return strlen(word) == t.length && memcmp(word, t.bytes, t.length) == 0;
+}
+
+static bool is_declaration(const struct nvm_global *g) {
+  return value_is_none(g->initializer) || g->symbol.linkage == LINK_AVAILABLE_EXTERNALLY;
+}
+
+/* Lists for the compiler itself: llvm.used, llvm.global.annotations and such. */
+static bool is_for_compiler(const struct lower *l, const struct nvm_global *g) {
+  struct nvm_text name = module_text(l->module, g->symbol.name);
+  return text_is(l, g->symbol.section, "llvm.metadata") ||
+         (name.length > 5 && memcmp(name.bytes, "llvm.", 5) == 0);
+}
+
+/* Lists of functions to run before and after main: no one would run them. */
+static bool is_constructor_list(const struct lower *l, const struct nvm_global *g) {
+  return (text_is(l, g->symbol.name, "llvm.global_ctors") ||
+          text_is(l, g->symbol.name, "llvm.global_dtors")) &&
+         !value_is_none(g->initializer) && !const_is_zero(l->module, g->initializer);
+}
+
+static bool is_written(const struct variables *v, uint32_t index) {
+  const struct nvm_global *g = &v->l->module->globals.data[index];
+  if (g->is_alias || is_for_compiler(v->l, g)) return false;
+  return !is_declaration(g) || v->used[index];
+}
+
+/* --- the shape of a variable ---------------------------------------------------------------------- */
+
+static uint16_t linkage_of(const struct nvm_global *g) {
+  if (is_declaration(g)) return PTX_MOD_EXTERN;
+  switch ((enum linkage)g->symbol.linkage) {
+  case LINK_PRIVATE: case LINK_INTERNAL: return 0;
+  case LINK_LINKONCE: case LINK_LINKONCE_ODR: case LINK_WEAK: case LINK_WEAK_ODR: return PTX_MOD_WEAK;
+  case LINK_COMMON: return g->address_space <= 1 ? PTX_MOD_COMMON : PTX_MOD_WEAK;
+  case LINK_EXTERNAL: case LINK_AVAILABLE_EXTERNALLY: case LINK_APPENDING: case LINK_EXTERN_WEAK:
+  case LINK_COUNT: break;
+  }
+  return PTX_MOD_VISIBLE;
+}
+
+/* The PTX type of a scalar; 0: it is an array of bytes. */
+static uint16_t scalar_type(const struct lower *l, struct nvm_type type) {
+  const struct type_info *info = type_info(&l->module->types, type);
+  uint32_t bits = info->width;
+  if (info->kind == TY_PTR) bits = layout_pointer_bits(&l->module->layout, info->width);
+  if (info->kind == TY_INT || info->kind == TY_PTR)
+    return bits <= 8    ? PTX_MOD_U8
+           : bits <= 16 ? PTX_MOD_U16
+           : bits <= 32 ? PTX_MOD_U32
+           : bits <= 64 ? PTX_MOD_U64
+                        : 0;
+  if (info->kind == TY_HALF || info->kind == TY_BFLOAT) return PTX_MOD_B16;
+  if (info->kind == TY_FLOAT) return PTX_MOD_F32;
+  return info->kind == TY_DOUBLE ? PTX_MOD_F64 : 0;
+}
+
+static uint32_t type_bytes(uint16_t type) {
+  switch (type) {
+  case PTX_MOD_U16: case PTX_MOD_B16: return 2;
+  case PTX_MOD_U32: case PTX_MOD_F32: return 4;
+  case PTX_MOD_U64: case PTX_MOD_F64: return 8;
+  default: return 1;
+  }
+}
+
+/* Whether all addresses are whole words of `bytes` bytes, each in its place. */
+static bool addresses_are_words(const struct image *image, uint32_t bytes) {
+  for (uint32_t i = 0; i < image->addresses.count; i++) {
+    const struct image_address *a = &image->addresses.data[i];
+    if (a->bytes != bytes || a->offset % bytes != 0) return false;
+  }
+  return true;
+}
+
+static void set_array(struct ptx_variable *out, uint16_t type, uint64_t bytes) {
+  out->type = type;
+  out->is_array = true;
+  out->count = bytes / type_bytes(type);
+}
+
+/* Type and size, as the addresses in the initializer demand. */
+static void set_type(const struct lower *l, const struct nvm_global *g, const struct image *image,
+                     struct ptx_variable *out) {
+  uint64_t bytes = type_is_sized(&l->module->types, g->value_type)
+                       ? layout_alloc_size(&l->module->layout, &l->module->types, g->value_type)
+                       : 0;
+  uint32_t word = l->target->pointer_bits / 8;
+  uint16_t word_type = word == 8 ? PTX_MOD_U64 : PTX_MOD_U32;
+  uint16_t scalar = scalar_type(l, g->value_type);
+  bool words = image->addresses.count > 0 && bytes % word == 0 && addresses_are_words(image, word);
+  if (scalar && (image->addresses.count == 0 || (words && scalar == word_type))) {
+    out->type = scalar;
+    return;
+  }
+  if (image->addresses.count == 0) set_array(out, PTX_MOD_B8, bytes);
+  else set_array(out, words ? word_type : PTX_MOD_U8, bytes);
+  if (bytes > 0) return;
+  out->is_unsized = out->linkage == PTX_MOD_EXTERN;
+  out->count = 1; /* PTX has no variables without bytes */
+}
+
+/* --- initializers --------------------------------------------------------------------------------- */
+
+static struct ptx_init address_init(const struct lower *l, const struct constant_value *v) {
+  return (struct ptx_init){.bits = (uint64_t)v->number, .symbol = lower_symbol_name(l, v->symbol),
+                           .generic = v->generic};
+}
+
+static uint64_t image_number(const struct image *image, uint64_t at, uint32_t bytes) {
+  uint64_t value = 0;
+  for (uint32_t k = 0; k < bytes && at + k < image->bytes.length; k++)
+    value |= (uint64_t)(unsigned char)image->bytes.bytes[at + k] << (k * 8);
+  return value;
+}
+
+/* Elements up to the last that is not zero: PTX sets the rest to zero. */
+static uint64_t significant_elements(const struct image *image, uint32_t each) {
+  uint64_t end = image->bytes.length;
+  if (image->addresses.count > 0) {
+    const struct image_address *last = &image->addresses.data[image->addresses.count - 1];
+    if (last->offset + last->bytes > end) end = last->offset + last->bytes;
+  }
+  return (end + each - 1) / each;
+}
+
+/* Reuses the module's table: a variable is printed before the next one is made. */
+static bool set_inits(struct variables *v, const struct image *image, struct ptx_variable *out) {
+  struct lower *l = v->l;
+  uint32_t each = type_bytes(out->type), next = 0;
+  uint64_t count = significant_elements(image, each);
+  l->ptx.inits.count = 0;
+  out->first_init = 0;
+  if (count == 0) return true;
+  if (!VEC_RESERVE(&l->arena, &l->ptx.inits, count)) return false;
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t at = i * each;
+    struct ptx_init *init = &l->ptx.inits.data[i];
+    const struct image_address *a =
+        next < image->addresses.count ? &image->addresses.data[next] : NULL;
+    if (!a || at < a->offset) {
+      *init = (struct ptx_init){.bits = image_number(image, at, each)};
+      continue;
+    }
+    *init = address_init(l, &a->value);
+    if (each == 1) init->mask_byte = (uint8_t)(1 + at - a->offset);
+    if (at + each == a->offset + a->bytes) next++;
+  }
+  out->init_count = l->ptx.inits.count = (uint32_t)count;
+  return true;
+}
+
+/* PTX can't add to the address of a function, nor take generic() of it. */
+static bool addresses_can_be_written(struct variables *v, const struct nvm_global *g,
+                                     const struct image *image) {
+  for (uint32_t i = 0; i < image->addresses.count; i++) {
+    const struct image_address *a = &image->addresses.data[i];
+    if (value_kind(a->value.symbol) == VALUE_FUNCTION && a->value.number != 0) {
+      refuse(v, g, "its initializer", "PTX has no address inside a function");
+      return false;
+    }
+  }
+  return true;
+}
+
+/* --- special variables ---------------------------------------------------------------------------- */
+
+static bool is_marked(const struct lower *l, uint32_t index, const char *key) {
+  uint64_t value;
+  return lower_annotation(l, value_make(VALUE_GLOBAL, index), key, &value) && value != 0;
+}
+
+/* Textures, surfaces and samplers are references of types of their own. */
+static uint16_t reference_type(const struct lower *l, uint32_t index) {
+  if (!lower_annotations_of(l, value_make(VALUE_GLOBAL, index))) return 0;
+  if (is_marked(l, index, "texture")) return PTX_MOD_TEXREF;
+  if (is_marked(l, index, "surface")) return PTX_MOD_SURFREF;
+  return is_marked(l, index, "sampler") ? PTX_MOD_SAMPLERREF : 0;
+}
+
+static bool check_space(struct variables *v, const struct nvm_global *g) {
+  uint16_t space = global_space(g);
+  if (g->address_space == 5)
+    refuse(v, g, "a variable in local memory", "local variables belong to a function: use alloca");
+  else if (space == 0)
+    refuse(v, g, "a variable in this address space", "variables live in 0, 1, 3 and 4");
+  else if (g->symbol.thread_local != TLS_NONE)
+    refuse(v, g, "a thread_local variable", "use alloca");
+  else return true;
+  return false;
+}
+
+/* Shared memory begins with what was in it. */
+static bool check_shared(struct variables *v, const struct nvm_global *g) {
+  struct nvm_value i = g->initializer;
+  if (g->address_space != 3 || value_is_none(i) || const_is_undef_or_poison(v->l->module, i) ||
+      const_is_zero(v->l->module, i))
+    return true;
+  refuse(v, g, "an initializer in shared memory", "write undef or zeroinitializer");
+  return false;
+}
+
+static uint32_t alignment(const struct lower *l, const struct nvm_global *g) {
+  if (g->align_log2) return UINT32_C(1) << (g->align_log2 - 1);
+  if (!type_is_sized(&l->module->types, g->value_type)) return 1;
+  return layout_align(&l->module->layout, &l->module->types, g->value_type);
+}
+
+/* --- writing -------------------------------------------------------------------------------------- */
+
+static void require_linkage(struct variables *v, uint16_t linkage) {
+  if (linkage == PTX_MOD_COMMON) lower_require(v->l, "sm_20 ptx50", "common linkage");
+  if (linkage == PTX_MOD_WEAK) lower_require(v->l, "sm_20 ptx31", "weak linkage");
+}
+
+static bool write_reference(struct variables *v, uint32_t index, uint16_t type) {
+  struct lower *l = v->l;
+  const struct nvm_global *g = &l->module->globals.data[index];
+  struct ptx_variable out = {.name = l->global_names[index], .space = PTX_MOD_GLOBAL, .type = type,
+                             .linkage = linkage_of(g)};
+  ptx_print_variable(&l->ptx, &out, l->out);
+  return true;
+}
+
+/* Writes one variable, or with `predeclare` only `.extern` with the same type. */
+static bool write_variable(struct variables *v, uint32_t index, bool predeclare) {
+  struct lower *l = v->l;
+  const struct nvm_global *g = &l->module->globals.data[index];
+  uint16_t reference = reference_type(l, index);
+  if (!check_space(v, g) || !check_shared(v, g)) return true;
+  if (reference) return write_reference(v, index, reference);
+  struct image image = {.failure = NULL};
+  textbuf_init(&image.bytes, &l->function_arena);
+  if (!is_declaration(g) && g->address_space != 3) lower_image(l, g->initializer, &image);
+  g = &l->module->globals.data[index];
+  if (image.failure) {
+    refuse(v, g, "its initializer", image.failure);
+    return true;
+  }
+  struct ptx_variable out = {.name = l->global_names[index], .space = global_space(g),
+                             .linkage = predeclare ? PTX_MOD_EXTERN : linkage_of(g),
+                             .align = alignment(l, g)};
+  set_type(l, g, &image, &out);
+  require_linkage(v, out.linkage);
+  if (out.type == PTX_MOD_U8 && out.is_array) lower_require(l, "sm_20 ptx71", "bytes of an address in an initializer");
+  out.managed = is_marked(l, index, "managed") && lower_require(l, "sm_30 ptx40", "managed variables");
+  if (predeclare) out.managed = false;
+  else if (!addresses_can_be_written(v, g, &image)) return true;
+  else if (!set_inits(v, &image, &out)) return false;
+  ptx_print_variable(&l->ptx, &out, l->out);
+  arena_reset(&l->function_arena);
+  return !l->arena.failed;
+}
+
+/* --- order ---------------------------------------------------------------------------------------- */
+
+/* Collects the variables that a constant names. */
+static bool collect(struct variables *v, struct nvm_value constant) {
+  struct nvm_value base = lower_resolve_alias(v->l, constant);
+  if (value_kind(base) == VALUE_GLOBAL) return VEC_PUSH(&v->l->arena, &v->references, base);
+  if (value_kind(base) != VALUE_CONST) return true;
+  const struct constant_info *c = constant_info(&v->l->module->constants, base);
+  if (c->kind != CONST_AGGREGATE && c->kind != CONST_EXPR) return true;
+  for (uint32_t i = 0, count = c->count; i < count; i++) {
+    struct nvm_value operand = const_operand(v->l->module, base, i);
+    if (value_kind(operand) == VALUE_CONST) {
+      uint8_t kind = constant_info(&v->l->module->constants, operand)->kind;
+      if (kind != CONST_AGGREGATE && kind != CONST_EXPR) continue;
+    }
+    if (!collect(v, operand)) return false;
+  }
+  return true;
+}
+
+/* A variable of which the references are being written first. */
+struct visit {
+  uint32_t index;       /* of the global */
+  uint32_t first, next; /* into references */
+};
+
+/* Meets a variable that is being visited: a circle. */
+static bool break_circle(struct variables *v, uint32_t index) {
+  const struct nvm_global *g = &v->l->module->globals.data[index];
+  if (v->state[index] == STATE_DECLARED_ON_STACK) return true;
+  v->state[index] = STATE_DECLARED_ON_STACK;
+  if (linkage_of(g) == 0 || global_space(g) == PTX_MOD_SHARED) {
+    refuse(v, g, "an initializer that refers to itself in a circle",
+           "PTX can declare a variable beforehand only if its linkage is external");
+    return true;
+  }
+  return write_variable(v, index, true);
+}
+
+static bool begin_visit(struct variables *v, uint32_t index, struct visit *out) {
+  const struct nvm_global *g = &v->l->module->globals.data[index];
+  *out = (struct visit){index, v->references.count, v->references.count};
+  v->state[index] = STATE_ON_STACK;
+  return is_declaration(g) || collect(v, g->initializer);
+}
+
+/* Writes a variable after all that it refers to; an explicit stack, for chains may be long. */
+static bool write_with_references(struct variables *v, uint32_t root) {
+  VEC(struct visit) stack = {NULL, 0, 0};
+  struct visit first;
+  if (!begin_visit(v, root, &first) || !VEC_PUSH(&v->l->arena, &stack, first)) return false;
+  while (stack.count > 0) {
+    struct visit *top = &stack.data[stack.count - 1];
+    if (top->next == v->references.count) {
+      if (!write_variable(v, top->index, false)) return false;
+      v->state[top->index] = STATE_DONE;
+      v->references.count = top->first;
+      stack.count--;
+      continue;
+    }
+    uint32_t index = value_index(v->references.data[top->next++]);
+    if (v->state[index] == STATE_DONE || !is_written(v, index)) continue;
+    if (v->state[index] != STATE_NEW) {
+      if (!break_circle(v, index)) return false;
+      continue;
+    }
+    struct visit next;
+    if (!begin_visit(v, index, &next) || !VEC_PUSH(&v->l->arena, &stack, next)) return false;
+  }
+  return true;
+}
+
+/* --- all of them ---------------------------------------------------------------------------------- */
+
+static void check_odd_globals(struct variables *v, const struct nvm_global *g) {
+  if (is_constructor_list(v->l, g))
+    refuse(v, g, "constructors of global objects", "nothing on the device would run them");
+  if (g->is_ifunc) refuse(v, g, "an ifunc", "PTX has no resolvers");
+}
+
+enum nvm_status lower_globals(struct lower *l, const bool *used) {
+  struct variables v = {.l = l, .used = used};
+  uint32_t count = l->module->globals.count;
+  v.state = arena_alloc(&l->arena, count * sizeof *v.state);
+  if (!v.state) return NVM_OUT_OF_MEMORY;
+  size_t before = l->out->length;
+  for (uint32_t i = 0; i < l->module->symbol_order.count; i++) {
+    struct nvm_value symbol = l->module->symbol_order.data[i];
+    if (value_kind(symbol) != VALUE_GLOBAL) continue;
+    uint32_t index = value_index(symbol);
+    check_odd_globals(&v, &l->module->globals.data[index]);
+    if (v.state[index] != STATE_NEW || !is_written(&v, index)) continue;
+    if (!write_with_references(&v, index)) return NVM_OUT_OF_MEMORY;
+  }
+  if (l->out->length != before) textbuf_char(l->out, '\n');
+  return v.refused ? NVM_REFUSED : NVM_OK;
+}

@@ -1,0 +1,390 @@
+/* Constants of initializers: the value of an expression, and the bytes of a whole initializer.
+ *
+ * PTX can initialize with numbers and with `symbol + number` or `generic(symbol) + number`, so that
+ * is what expressions are reduced to. An expression of which the value depends on where a symbol
+ * will lie in any other way is refused. The low bytes of an address (a truncated ptrtoint) are the
+ * same sum with fewer `bits`. */
+#include "codegen/lower.h"
+
+enum { MAX_DEPTH = 2000 }; /* of nested constants; the parser's limit is lower */
+
+struct evaluator {
+  struct lower *l;
+  const char *why;
+  int depth;
+};
+
+static nvm_u128 mask_of(uint32_t bits) {
+  return bits >= 128 ? ~(nvm_u128)0 : ((nvm_u128)1 << bits) - 1;
+}
+
+static nvm_i128 signed_of(nvm_u128 v, uint32_t bits) {
+  if (bits >= 128) return (nvm_i128)v;
+  nvm_u128 sign = (nvm_u128)1 << (bits - 1);
+  return (nvm_i128)(((v & mask_of(bits)) ^ sign) - sign);
+}
+
+static bool refuse(struct evaluator *e, const char *why) {
+  if (!e->why) e->why = why;
+  return false;
+}
+
+/* Bits of an integer, float or pointer. */
+static uint32_t bits_of(const struct evaluator *e, struct nvm_type type) {
+  return (uint32_t)layout_bits(&e->l->module->layout, &e->l->module->types, type);
+}
+
+static uint32_t space_of(const struct evaluator *e, struct nvm_value v) {
+  struct nvm_type type = module_value_type(e->l->module, v);
+  return type_info(&e->l->module->types, type)->width;
+}
+
+static bool evaluate(struct evaluator *e, struct nvm_value v, struct constant_value *out);
+
+/* --- symbols ----------------------------------------------------------------------------------- */
+
+static bool evaluate_symbol(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
+  struct nvm_value base = lower_resolve_alias(e->l, v);
+  if (value_kind(base) == VALUE_CONST) return evaluate(e, base, out);
+  *out = (struct constant_value){.symbol = base, .bits = bits_of(e, module_value_type(e->l->module, v))};
+  if (value_kind(base) != VALUE_GLOBAL) return true;
+  const struct nvm_global *g = module_global(e->l->module, base);
+  out->generic = g->address_space == 0;
+  if (g->address_space == 3) return refuse(e, "the address of a shared variable is not known before launch");
+  if (g->address_space == 5) return refuse(e, "the address of a local variable is not known before launch");
+  return true;
+}
+
+/* --- expressions ------------------------------------------------------------------------------- */
+
+/* Sums: at most one symbol, or a difference in the same one. */
+static bool add(struct evaluator *e, struct constant_value *a, const struct constant_value *b,
+                bool subtract) {
+  if (!value_is_none(b->symbol)) {
+    bool same = value_equal(a->symbol, b->symbol) && a->generic == b->generic;
+    if (subtract ? !same : !value_is_none(a->symbol))
+      return refuse(e, "it adds or subtracts two addresses");
+    a->symbol = subtract ? VALUE_NULL : b->symbol;
+    a->generic = !subtract && b->generic;
+  }
+  a->number = (subtract ? a->number - b->number : a->number + b->number) & mask_of(a->bits);
+  return true;
+}
+
+static bool is_zero_divisor(enum op op, nvm_u128 b) {
+  return b == 0 && (op == OP_UDIV || op == OP_SDIV || op == OP_UREM || op == OP_SREM);
+}
+
+/* Integer arithmetic; what is poison gives 0. */
+static nvm_u128 compute(enum op op, nvm_u128 a, nvm_u128 b, uint32_t bits) {
+  nvm_i128 sa = signed_of(a, bits), sb = signed_of(b, bits);
+  if (is_zero_divisor(op, b)) return 0;
+  if ((op == OP_SHL || op == OP_LSHR || op == OP_ASHR) && b >= bits) return 0;
+  switch ((int)op) {
+  case OP_MUL: return a * b;
+  case OP_UDIV: return a / b;
+  case OP_UREM: return a % b;
+  case OP_SDIV: return sb == -1 ? -a : (nvm_u128)(sa / sb);
+  case OP_SREM: return sb == -1 ? 0 : (nvm_u128)(sa % sb);
+  case OP_SHL: return a << b;
+  case OP_LSHR: return a >> b;
+  case OP_ASHR: return (nvm_u128)(sa >> b);
+  case OP_AND: return a & b;
+  case OP_OR: return a | b;
+  case OP_XOR: return a ^ b;
+  default: return 0;
+  }
+}
+
+static bool binary(struct evaluator *e, enum op op, struct constant_value *a,
+                   const struct constant_value *b) {
+  if (op == OP_ADD || op == OP_SUB) return add(e, a, b, op == OP_SUB);
+  if (!value_is_none(a->symbol) || !value_is_none(b->symbol))
+    return refuse(e, "it computes with an address what is not a sum");
+  a->number = compute(op, a->number, b->number, a->bits) & mask_of(a->bits);
+  return true;
+}
+
+static bool compare(enum icmp_predicate predicate, nvm_u128 a, nvm_u128 b, uint32_t bits) {
+  nvm_i128 sa = signed_of(a, bits), sb = signed_of(b, bits);
+  switch (predicate) {
+  case ICMP_EQ: return a == b;
+  case ICMP_NE: return a != b;
+  case ICMP_UGT: return a > b;
+  case ICMP_UGE: return a >= b;
+  case ICMP_ULT: return a < b;
+  case ICMP_ULE: return a <= b;
+  case ICMP_SGT: return sa > sb;
+  case ICMP_SGE: return sa >= sb;
+  case ICMP_SLT: return sa < sb;
+  case ICMP_SLE: return sa <= sb;
+  case ICMP_COUNT: break;
+  }
+  return false;
+}
+
+static bool icmp(struct evaluator *e, enum icmp_predicate predicate, struct constant_value *a,
+                 const struct constant_value *b) {
+  if (!value_equal(a->symbol, b->symbol) || a->generic != b->generic)
+    return refuse(e, "it compares addresses");
+  a->number = compare(predicate, a->number, b->number, a->bits);
+  a->symbol = VALUE_NULL;
+  a->generic = false;
+  a->bits = 1;
+  return true;
+}
+
+/* From a specific space to generic and back. Global, constant and generic addresses of the same
+ * object differ by what generic() says; shared and local ones are no constants. */
+static bool cast_space(struct evaluator *e, struct nvm_value from, uint32_t to,
+                       struct constant_value *v) {
+  uint32_t space = space_of(e, from);
+  v->bits = layout_pointer_bits(&e->l->module->layout, to);
+  if (space == to) return true;
+  if (value_is_none(v->symbol)) {
+    if ((space <= 1 && to <= 1) || v->number == 0) return true;
+    return refuse(e, "a number becomes an address of another space");
+  }
+  if (value_kind(v->symbol) == VALUE_FUNCTION) return true;
+  v->generic = to == 0;
+  return true;
+}
+
+static bool cast(struct evaluator *e, const struct constant_info *c, struct nvm_value from,
+                 struct constant_value *v) {
+  uint32_t to = bits_of(e, c->type);
+  switch ((int)c->op) {
+  case OP_SEXT:
+    v->number = (nvm_u128)signed_of(v->number, v->bits) & mask_of(to);
+    break;
+  case OP_ZEXT: case OP_PTRTOINT: case OP_INTTOPTR: case OP_TRUNC: case OP_BITCAST: break;
+  case OP_ADDRSPACECAST: return cast_space(e, from, type_info(&e->l->module->types, c->type)->width, v);
+  default: return refuse(e, "it converts between number formats");
+  }
+  if (to > v->bits && !value_is_none(v->symbol)) return refuse(e, "it widens an address");
+  v->bits = to;
+  v->number &= mask_of(to);
+  return true;
+}
+
+/* Steps of a getelementptr, in bytes. */
+static bool offset_of(struct evaluator *e, const struct constant_info *c, struct nvm_value v,
+                      nvm_u128 *sum) {
+  const struct nvm_layout *layout = &e->l->module->layout;
+  const struct type_table *t = &e->l->module->types;
+  struct nvm_type type = {c->aux};
+  for (uint32_t k = 1; k < c->count; k++) {
+    struct constant_value index;
+    if (!evaluate(e, const_operand(e->l->module, v, k), &index)) return false;
+    if (!value_is_none(index.symbol)) return refuse(e, "an index is an address");
+    nvm_i128 i = signed_of(index.number, index.bits);
+    if (k > 1 && type_kind(t, type) == TY_STRUCT) {
+      *sum += layout_member_offset(layout, t, type, (uint32_t)i);
+      type = type_member(t, type, (uint32_t)i);
+      continue;
+    }
+    if (k > 1) type = type_info(t, type)->element;
+    *sum += (nvm_u128)i * layout_alloc_size(layout, t, type);
+  }
+  return true;
+}
+
+static bool evaluate_gep(struct evaluator *e, const struct constant_info *c, struct nvm_value v,
+                         struct constant_value *out) {
+  nvm_u128 sum = 0;
+  if (!evaluate(e, const_operand(e->l->module, v, 0), out) || !offset_of(e, c, v, &sum)) return false;
+  out->number = (out->number + sum) & mask_of(out->bits);
+  return true;
+}
+
+static bool evaluate_select(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
+  struct constant_value condition;
+  if (!evaluate(e, const_operand(e->l->module, v, 0), &condition)) return false;
+  if (!value_is_none(condition.symbol)) return refuse(e, "it depends on an address");
+  return evaluate(e, const_operand(e->l->module, v, condition.number & 1 ? 1 : 2), out);
+}
+
+/* Lane k of a vector constant that is written out. */
+static bool evaluate_lane(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
+  struct constant_value index;
+  if (!evaluate(e, const_operand(e->l->module, v, 1), &index)) return false;
+  struct nvm_value lane = const_element(e->l->module, const_operand(e->l->module, v, 0),
+                                        (uint64_t)index.number);
+  if (value_is_none(lane)) return refuse(e, "it takes a lane of an expression");
+  return evaluate(e, lane, out);
+}
+
+static bool evaluate_expression(struct evaluator *e, struct nvm_value v,
+                                struct constant_value *out) {
+  struct constant_info c = *constant_info(&e->l->module->constants, v);
+  enum op op = (enum op)c.op;
+  if (op == OP_GEP) return evaluate_gep(e, &c, v, out);
+  if (op == OP_SELECT) return evaluate_select(e, v, out);
+  if (op == OP_EXTRACTELEMENT) return evaluate_lane(e, v, out);
+  struct nvm_value first = const_operand(e->l->module, v, 0);
+  if (!op_is_cast(op) && op != OP_ICMP && !(op >= OP_FIRST_INT && op <= OP_LAST_INT))
+    return refuse(e, "there is no such expression in PTX");
+  if (!evaluate(e, first, out)) return false;
+  if (op_is_cast(op)) return cast(e, &c, first, out);
+  struct constant_value second;
+  if (!evaluate(e, const_operand(e->l->module, v, 1), &second)) return false;
+  return op == OP_ICMP ? icmp(e, (enum icmp_predicate)c.aux, out, &second)
+                       : binary(e, op, out, &second);
+}
+
+/* --- values ------------------------------------------------------------------------------------ */
+
+static bool evaluate_constant(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
+  struct constant_info c = *constant_info(&e->l->module->constants, v);
+  const struct type_table *t = &e->l->module->types;
+  if (c.kind == CONST_EXPR && !type_is_vector(t, c.type) && !type_is_aggregate(t, c.type))
+    return evaluate_expression(e, v, out);
+  if (type_is_vector(t, c.type) || type_is_aggregate(t, c.type))
+    return refuse(e, "it computes with vectors or aggregates");
+  *out = (struct constant_value){.bits = bits_of(e, c.type)};
+  switch ((enum constant_kind)c.kind) {
+  case CONST_INT: const_is_int(e->l->module, v, &out->number); return true;
+  case CONST_FLOAT: out->number = c.bits; return true;
+  case CONST_NULL: case CONST_ZERO: case CONST_UNDEF: case CONST_POISON: return true;
+  case CONST_NONE: case CONST_AGGREGATE: case CONST_BYTES: case CONST_EXPR: case CONST_ASM:
+  case CONST_METADATA: case CONST_NONE_TOKEN: break;
+  }
+  return refuse(e, "it is no number and no address");
+}
+
+static bool evaluate(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
+  if (++e->depth > MAX_DEPTH) return refuse(e, "it is nested too deep");
+  bool ok = value_kind(v) == VALUE_CONST ? evaluate_constant(e, v, out)
+            : value_kind(v) == VALUE_GLOBAL || value_kind(v) == VALUE_FUNCTION
+                ? evaluate_symbol(e, v, out)
+                : refuse(e, "it is no constant");
+  e->depth--;
+  return ok;
+}
+
+bool lower_evaluate(struct lower *l, struct nvm_value v, struct constant_value *out,
+                    const char **why) {
+  struct evaluator e = {l, NULL, 0};
+  bool ok = evaluate(&e, v, out);
+  *why = e.why;
+  return ok;
+}
+
+/* --- images ------------------------------------------------------------------------------------ */
+
+struct painter {
+  struct lower *l;
+  struct image *out;
+};
+
+/* Room up to `end`; what was not there is zero. */
+static bool extend(struct painter *p, uint64_t end) {
+  struct textbuf *b = &p->out->bytes;
+  if (end <= b->length) return true;
+  char *room = textbuf_room(b, end - b->length);
+  if (!room) return false;
+  memset(room, 0, end - b->length);
+  b->length = end;
+  return true;
+}
+
+/* Writes the low `bytes` bytes of a number; zeros don't make the image longer. */
+static void paint_number(struct painter *p, nvm_u128 number, uint64_t at, uint64_t bytes) {
+  uint64_t significant = 0;
+  for (uint64_t k = 0; k < bytes && k < 16; k++)
+    if ((unsigned char)(number >> (k * 8))) significant = k + 1;
+  if (significant == 0 || !extend(p, at + significant)) return;
+  for (uint64_t k = 0; k < significant; k++)
+    p->out->bytes.bytes[at + k] = (char)(unsigned char)(number >> (k * 8));
+}
+
+static void paint_scalar(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at) {
+  struct constant_value value;
+  const char *why;
+  if (!lower_evaluate(p->l, v, &value, &why)) {
+    if (!p->out->failure) p->out->failure = why;
+    return;
+  }
+  uint64_t bytes = layout_store_size(&p->l->module->layout, &p->l->module->types, type);
+  if (value_is_none(value.symbol)) {
+    paint_number(p, value.number, at, bytes);
+    return;
+  }
+  if (value.bits % 8 != 0) {
+    p->out->failure = "it is a part of an address that is not whole bytes";
+    return;
+  }
+  struct image_address a = {at, value.bits / 8, value};
+  if (a.bytes > bytes) a.bytes = (uint32_t)bytes;
+  VEC_PUSH(&p->l->function_arena, &p->out->addresses, a);
+}
+
+static void paint(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at);
+
+static uint64_t element_offset(const struct lower *l, struct nvm_type type, uint64_t i) {
+  const struct type_table *t = &l->module->types;
+  if (type_kind(t, type) == TY_STRUCT)
+    return layout_member_offset(&l->module->layout, t, type, (uint32_t)i);
+  struct nvm_type element = type_info(t, type)->element;
+  return i * (type_is_vector(t, type) ? layout_bits(&l->module->layout, t, element) / 8
+                                      : layout_alloc_size(&l->module->layout, t, element));
+}
+
+/* Lanes of i1, i4 and the like lie bit after bit. */
+static void paint_bits(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at) {
+  const struct type_table *t = &p->l->module->types;
+  uint64_t lanes = type_info(t, type)->count, bit = 0;
+  for (uint64_t i = 0; i < lanes; i++) {
+    struct constant_value value;
+    const char *why;
+    if (!lower_evaluate(p->l, const_element(p->l->module, v, i), &value, &why) ||
+        !value_is_none(value.symbol)) {
+      p->out->failure = "a lane is no number";
+      return;
+    }
+    for (uint32_t k = 0; k < value.bits; k++, bit++) {
+      if (!(value.number >> k & 1) || !extend(p, at + bit / 8 + 1)) continue;
+      p->out->bytes.bytes[at + bit / 8] |= (char)(1 << bit % 8);
+    }
+  }
+}
+
+static void paint_elements(struct painter *p, struct nvm_value v, struct nvm_type type,
+                           uint64_t at) {
+  const struct type_table *t = &p->l->module->types;
+  struct nvm_type first = type_element(t, type, 0);
+  if (type_is_vector(t, type) && layout_bits(&p->l->module->layout, t, first) % 8 != 0) {
+    paint_bits(p, v, type, at);
+    return;
+  }
+  uint32_t count = constant_info(&p->l->module->constants, v)->count;
+  for (uint32_t i = 0; i < count && !p->out->bytes.arena->failed; i++)
+    paint(p, const_operand(p->l->module, v, i), type_element(t, type, i),
+          at + element_offset(p->l, type, i));
+}
+
+static void paint_text(struct painter *p, struct nvm_text text, uint64_t at) {
+  size_t length = text.length;
+  while (length > 0 && text.bytes[length - 1] == 0) length--;
+  if (length && extend(p, at + length)) memcpy(p->out->bytes.bytes + at, text.bytes, length);
+}
+
+static void paint(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at) {
+  if (value_kind(v) != VALUE_CONST) {
+    paint_scalar(p, v, type, at);
+    return;
+  }
+  const struct constant_info *c = constant_info(&p->l->module->constants, v);
+  switch ((enum constant_kind)c->kind) {
+  case CONST_NULL: case CONST_ZERO: case CONST_UNDEF: case CONST_POISON: break;
+  case CONST_BYTES: paint_text(p, module_text(p->l->module, c->str), at); break;
+  case CONST_AGGREGATE: paint_elements(p, v, type, at); break;
+  case CONST_NONE: case CONST_INT: case CONST_FLOAT: case CONST_EXPR: case CONST_ASM:
+  case CONST_METADATA: case CONST_NONE_TOKEN: paint_scalar(p, v, type, at); break;
+  }
+}
+
+void lower_image(struct lower *l, struct nvm_value initializer, struct image *out) {
+  struct painter p = {l, out};
+  paint(&p, initializer, module_value_type(l->module, initializer), 0);
+}

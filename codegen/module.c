@@ -1,0 +1,332 @@
+/* A whole module: header, declarations, variables, functions, aliases.
+ *
+ * PTX wants everything declared before it is named. One walk over the module finds out who names
+ * whom, in the order of the text that will be written: functions named before their definition, or
+ * without one, are declared in front. The version in the header is known only when all code has been
+ * made, so the header is put in front at the end. */
+#include "codegen/lower.h"
+
+#include "ptx/check.h"
+#include "ptx/print.h"
+#include "target/datalayout.h"
+
+/* --- diagnostics ---------------------------------------------------------------------------------- */
+
+struct diag_range lower_place(const struct lower *l) {
+  struct diag_range range = {l->options->source, 0, 0};
+  if (!l->f) return range;
+  if (l->inst.index == 0 || l->inst.index >= l->f->positions.count) return l->f->symbol.where;
+  range.begin = l->f->positions.data[l->inst.index];
+  range.end = range.begin + 1;
+  return range;
+}
+
+static void report(struct lower *l, enum diag_id id, struct nvm_text text) {
+  struct diag *d = diag_report(l->sink, id, lower_place(l), &text, 1);
+  if (d && l->f) d->function = module_text(l->module, l->f->symbol.name);
+  l->refused = true;
+}
+
+void lower_refuse_symbol(struct lower *l, const struct symbol *s, const char *what,
+                         const char *detail) {
+  struct nvm_text arguments[3] = {module_text(l->module, s->name), text_of(what), text_of(detail)};
+  diag_report(l->sink, DIAG_CANNOT_LOWER_SYMBOL, s->where, arguments, 3);
+  l->refused = true;
+}
+
+bool lower_require(struct lower *l, const char *requirement, const char *what) {
+  struct tgt_requirement r;
+  if (!tgt_parse_requirement(requirement, &r, NULL)) return false;
+  if (tgt_allows(l->target, &r)) {
+    unsigned ptx = tgt_ptx_needed(l->target, &r);
+    if (ptx > l->ptx_needed) l->ptx_needed = ptx;
+    return true;
+  }
+  char missing[256];
+  struct textbuf b;
+  tgt_describe_missing(l->target, &r, missing, sizeof missing);
+  textbuf_init(&b, &l->arena);
+  textbuf_format(&b, "%s: %s", what, missing);
+  report(l, DIAG_TARGET_LACKS, (struct nvm_text){b.bytes, b.length});
+  return false;
+}
+
+void lower_check_entries(struct lower *l, uint32_t from) {
+  for (uint32_t k = from; k < l->pf->entries.count; k++) {
+    const struct ptx_entry *e = &l->pf->entries.data[k];
+    struct ptx_need need;
+    if (e->kind != PTX_INST) continue;
+    if (ptx_check_entry(l->pf, e, l->target, &need) == NVM_OK) {
+      if (need.ptx > l->ptx_needed) l->ptx_needed = need.ptx;
+      continue;
+    }
+    struct textbuf b;
+    textbuf_init(&b, &l->function_arena);
+    ptx_describe_need(l->pf, e, l->target, &need, &b);
+    report(l, need.fault == PTX_FAULT_TARGET ? DIAG_TARGET_LACKS : DIAG_NOT_PTX,
+           (struct nvm_text){b.bytes, b.length});
+    return; /* one report per IR instruction */
+  }
+}
+
+/* --- who names whom ------------------------------------------------------------------------------- */
+
+struct uses {
+  struct lower *l;
+  bool *seen;              /* by constant: looked at already */
+  bool *global;            /* by global: named somewhere */
+  bool *function_declared; /* by function: to be declared in front */
+  uint32_t *place;         /* by function: its number among the definitions, from 1; 0: none */
+  uint32_t here;           /* the definition being looked at; 0: initializers, which come first */
+};
+
+static bool is_defined(const struct nvm_function *f) {
+  return !function_is_declaration(f) && f->symbol.linkage != LINK_AVAILABLE_EXTERNALLY;
+}
+
+static void name_symbol(struct uses *u, struct nvm_value v);
+
+static void name_constant(struct uses *u, struct nvm_value v) {
+  uint32_t index = value_index(v);
+  if (u->seen[index]) return;
+  u->seen[index] = true;
+  const struct constant_info *c = constant_info(&u->l->module->constants, v);
+  if (c->kind != CONST_AGGREGATE && c->kind != CONST_EXPR) return;
+  for (uint32_t i = 0, count = c->count; i < count; i++)
+    name_symbol(u, const_operand(u->l->module, v, i));
+}
+
+static void name_symbol(struct uses *u, struct nvm_value v) {
+  v = lower_resolve_alias(u->l, v);
+  if (value_kind(v) == VALUE_CONST) name_constant(u, v);
+  else if (value_kind(v) == VALUE_GLOBAL) u->global[value_index(v)] = true;
+  else if (value_kind(v) == VALUE_FUNCTION) {
+    uint32_t place = u->place[value_index(v)];
+    if (place == 0 || place > u->here) u->function_declared[value_index(v)] = true;
+  }
+}
+
+static bool init_uses(struct uses *u, struct lower *l) {
+  const struct nvm_module *m = l->module;
+  *u = (struct uses){.l = l};
+  u->seen = arena_alloc(&l->arena, m->constants.infos.count * sizeof *u->seen);
+  u->global = arena_alloc(&l->arena, m->globals.count * sizeof *u->global);
+  u->function_declared = arena_alloc(&l->arena, m->functions.count * sizeof *u->function_declared);
+  u->place = arena_alloc(&l->arena, m->functions.count * sizeof *u->place);
+  if (l->arena.failed) return false;
+  uint32_t place = 0;
+  for (uint32_t i = 0; i < m->symbol_order.count; i++) {
+    struct nvm_value v = m->symbol_order.data[i];
+    if (value_kind(v) == VALUE_FUNCTION && is_defined(module_function(m, v)))
+      u->place[value_index(v)] = ++place;
+  }
+  return true;
+}
+
+/* Sections like llvm.metadata hold lists for the compiler, which name but do not use. */
+static bool is_program_data(const struct lower *l, const struct nvm_global *g) {
+  struct nvm_text name = module_text(l->module, g->symbol.name);
+  struct nvm_text section = module_text(l->module, g->symbol.section);
+  return !g->is_alias && !value_is_none(g->initializer) &&
+         !(name.length > 5 && memcmp(name.bytes, "llvm.", 5) == 0) &&
+         !(section.length == 13 && memcmp(section.bytes, "llvm.metadata", 13) == 0);
+}
+
+static void name_operands(struct uses *u, const struct nvm_function *f) {
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      for (uint32_t k = 0; k < i->operand_count; k++) {
+        enum value_kind kind = value_kind(inst_operand(f, i, k));
+        if (kind == VALUE_CONST || kind == VALUE_GLOBAL || kind == VALUE_FUNCTION)
+          name_symbol(u, inst_operand(f, i, k));
+      }
+    }
+}
+
+static bool find_uses(struct lower *l, struct uses *u) {
+  const struct nvm_module *m = l->module;
+  if (!init_uses(u, l)) return false;
+  for (uint32_t i = 1; i < m->globals.count; i++)
+    if (is_program_data(l, &m->globals.data[i])) name_symbol(u, m->globals.data[i].initializer);
+  for (uint32_t i = 0; i < m->symbol_order.count; i++) {
+    struct nvm_value v = m->symbol_order.data[i];
+    if (value_kind(v) != VALUE_FUNCTION || u->place[value_index(v)] == 0) continue;
+    u->here = u->place[value_index(v)];
+    name_operands(u, module_function(m, v));
+  }
+  return true;
+}
+
+/* --- the parts ------------------------------------------------------------------------------------- */
+
+bool lower_is_reflect(const struct lower *l, const struct nvm_function *f) {
+  struct nvm_text name = module_text(l->module, f->symbol.name);
+  return function_is_declaration(f) && name.length == 14 &&
+         memcmp(name.bytes, "__nvvm_reflect", 14) == 0;
+}
+
+/* The head of a function as a declaration. `name` replaces its own, for aliases; {0}: its own. */
+static void write_declaration(struct lower *l, struct nvm_value v, struct nvm_str name,
+                              uint8_t flags) {
+  struct ptx_function pf;
+  arena_reset(&l->function_arena);
+  ptx_function_init(&pf, &l->ptx, &l->function_arena);
+  l->f = NULL;
+  l->inst = (struct nvm_inst_id){0};
+  l->symbol = v;
+  lower_signature(l, module_function(l->module, v), &pf);
+  pf.is_declaration = true;
+  if (name.index) {
+    pf.name = name;
+    pf.flags = flags | (pf.flags & PTX_FUNC_NORETURN);
+  }
+  ptx_print_declaration(&pf, l->out);
+}
+
+static void write_declarations(struct lower *l, const struct uses *u) {
+  const struct nvm_module *m = l->module;
+  size_t before = l->out->length;
+  for (uint32_t i = 0; i < m->symbol_order.count; i++) {
+    struct nvm_value v = m->symbol_order.data[i];
+    if (value_kind(v) != VALUE_FUNCTION || !u->function_declared[value_index(v)]) continue;
+    const struct nvm_function *f = module_function(m, v);
+    if (f->intrinsic || lower_is_reflect(l, f)) continue;
+    write_declaration(l, v, (struct nvm_str){0}, 0);
+  }
+  if (l->out->length != before) textbuf_char(l->out, '\n');
+}
+
+static void write_module_asm(struct lower *l) {
+  const struct nvm_module *m = l->module;
+  if (m->module_asm.count == 0) return;
+  textbuf_puts(l->out, "// begin module asm\n");
+  for (uint32_t i = 0; i < m->module_asm.count; i++) {
+    textbuf_text(l->out, module_text(m, m->module_asm.data[i]));
+    textbuf_char(l->out, '\n');
+  }
+  textbuf_puts(l->out, "// end module asm\n\n");
+}
+
+static enum nvm_status write_functions(struct lower *l, const struct uses *u) {
+  struct nvm_module *m = l->module;
+  enum nvm_status worst = NVM_OK;
+  for (uint32_t i = 0; i < m->symbol_order.count && !diag_full(l->sink); i++) {
+    struct nvm_value v = m->symbol_order.data[i];
+    if (value_kind(v) != VALUE_FUNCTION || u->place[value_index(v)] == 0) continue;
+    l->symbol = v;
+    l->ptx.prototypes.count = 0; /* a function's own; nothing reads them after it is printed */
+    l->ptx.variables.count = 0;
+    enum nvm_status status = lower_function(l, module_function(m, v));
+    if (status == NVM_OUT_OF_MEMORY || status == NVM_BUG) return status;
+    if (status != NVM_OK) worst = status;
+    else textbuf_char(l->out, '\n');
+  }
+  l->f = NULL;
+  return worst;
+}
+
+/* --- aliases ---------------------------------------------------------------------------------------- */
+
+/* Uses of an alias name what it stands for; the alias itself is only written for other modules. */
+static void write_alias(struct lower *l, struct nvm_value alias) {
+  const struct nvm_global *g = module_global(l->module, alias);
+  uint8_t linkage = g->symbol.linkage;
+  if (linkage == LINK_PRIVATE || linkage == LINK_INTERNAL) return;
+  struct nvm_value aliasee = lower_resolve_alias(l, alias);
+  const struct nvm_function *f =
+      value_kind(aliasee) == VALUE_FUNCTION ? module_function(l->module, aliasee) : NULL;
+  const char *problem = NULL;
+  if (!f || function_is_kernel(f)) problem = "PTX has aliases of device functions only";
+  else if (!is_defined(f)) problem = "what it stands for must be defined here";
+  else if (linkage != LINK_EXTERNAL) problem = "PTX has no weak aliases";
+  else if (f->symbol.linkage != LINK_EXTERNAL && f->symbol.linkage != LINK_INTERNAL &&
+           f->symbol.linkage != LINK_PRIVATE)
+    problem = "PTX has no aliases of weak functions";
+  if (problem) {
+    lower_refuse_symbol(l, &g->symbol, "an alias that other modules see", problem);
+    return;
+  }
+  if (!lower_require(l, "sm_30 ptx63", "aliases")) return;
+  struct nvm_str name = l->global_names[value_index(alias)];
+  write_declaration(l, aliasee, name, PTX_FUNC_VISIBLE);
+  textbuf_format(l->out, ".alias %t, %t;\n", module_text(l->module, name),
+                 module_text(l->module, lower_symbol_name(l, aliasee)));
+}
+
+static void write_aliases(struct lower *l) {
+  for (uint32_t i = 0; i < l->module->symbol_order.count; i++) {
+    struct nvm_value v = l->module->symbol_order.data[i];
+    if (value_kind(v) == VALUE_GLOBAL && module_global(l->module, v)->is_alias) write_alias(l, v);
+  }
+}
+
+/* --- header ----------------------------------------------------------------------------------------- */
+
+static void describe_origin(const struct lower *l, struct textbuf *b) {
+  textbuf_puts(b, "Generated by nvmini");
+  if (l->options->command.length) textbuf_format(b, "\n%t", l->options->command);
+}
+
+/* Puts the header in front of what was written from `begin` on. */
+static void insert_header(struct lower *l, size_t begin) {
+  struct textbuf header, comment;
+  struct textbuf *out = l->out;
+  textbuf_init(&header, &l->function_arena);
+  textbuf_init(&comment, &l->function_arena);
+  describe_origin(l, &comment);
+  l->ptx.ptx_version = l->target->ptx ? l->target->ptx : l->ptx_needed;
+  l->ptx.target = module_str(l->module, l->target->cpu->name);
+  l->ptx.address_size = l->target->pointer_bits;
+  ptx_print_header(&l->ptx, (struct nvm_text){comment.bytes, comment.length}, &header);
+  ptx_print_files(&l->ptx, &header);
+  if (!textbuf_room(out, header.length)) return;
+  memmove(out->bytes + begin + header.length, out->bytes + begin, out->length - begin);
+  memcpy(out->bytes + begin, header.bytes, header.length);
+  out->length += header.length;
+}
+
+/* --- the module ------------------------------------------------------------------------------------- */
+
+static bool check_layout(struct lower *l) {
+  char why[256];
+  if (datalayout_agrees(&l->module->layout, l->target, why, sizeof why)) return true;
+  report(l, DIAG_LAYOUT_MISMATCH, text_of(why));
+  return false;
+}
+
+static enum nvm_status write_module(struct lower *l) {
+  struct uses uses;
+  size_t begin = l->out->length;
+  if (!check_layout(l)) return NVM_REFUSED;
+  if (!lower_names(l) || !lower_read_annotations(l) || !find_uses(l, &uses))
+    return NVM_OUT_OF_MEMORY;
+  write_module_asm(l);
+  write_declarations(l, &uses);
+  enum nvm_status globals = lower_globals(l, uses.global);
+  if (globals == NVM_OUT_OF_MEMORY) return globals;
+  enum nvm_status functions = write_functions(l, &uses);
+  if (functions != NVM_OK) return functions;
+  write_aliases(l);
+  insert_header(l, begin);
+  return globals;
+}
+
+enum nvm_status codegen_module(struct nvm_module *m, const struct nvm_target *target,
+                               const struct codegen_options *options, struct diag_sink *sink,
+                               struct textbuf *out) {
+  struct lower l = {.module = m, .target = target, .options = options, .sink = sink, .out = out};
+  uint32_t errors = sink->error_count;
+  arena_init(&l.arena, m->arena.allocator);
+  arena_init(&l.function_arena, m->arena.allocator);
+  l.ptx = (struct ptx_module){.arena = &l.arena, .strings = &m->strings};
+  l.ptx_needed = tgt_ptx_for(target->cpu);
+  enum nvm_status status = write_module(&l);
+  bool failed = l.arena.failed || l.function_arena.failed || module_out_of_memory(m) ||
+                out->arena->failed;
+  arena_free(&l.function_arena);
+  arena_free(&l.arena);
+  if (status == NVM_BUG) return status;
+  if (failed) return NVM_OUT_OF_MEMORY;
+  return status == NVM_OK && sink->error_count != errors ? NVM_REFUSED : status;
+}

@@ -1,0 +1,507 @@
+/* Parameters and results: how values travel through .param space, the same way as code of other
+ * compilers has it, since modules are linked with each other.
+ *
+ *   integers up to 32 bits       .b32 in device functions, extended; .u8 .u16 .u32 in kernels
+ *   integers up to 64, pointers  .b64; .u64 in kernels (32-bit pointers: as 32-bit integers)
+ *   float, double                .b32 .b64; .f32 .f64 in kernels
+ *   everything else              .align A .b8 x[N]: half, bfloat, wider integers, vectors, arrays
+ *                                and structs as they lie in memory; what a byval pointer points to
+ *   nothing                      types without bytes
+ *
+ * A byval argument is a pointer to the callee's own copy. It is copied into the frame, unless all
+ * that is done with it is loading: then the loads read .param itself. */
+#include "codegen/lower.h"
+
+/* --- the rules --------------------------------------------------------------------------------- */
+
+static const struct attrlist_info *list_of(const struct lower *l, struct nvm_value function) {
+  return attrlist_info(&l->module->attributes, module_function(l->module, function)->attributes);
+}
+
+struct abi abi_of_function(const struct lower *l, struct nvm_value function) {
+  return (struct abi){function, module_function(l->module, function)->type, list_of(l, function),
+                      {0}};
+}
+
+static struct nvm_attrset set_of(const struct lower *l, const struct attrlist_info *list,
+                                 uint32_t i) {
+  if (i == ABI_RESULT) return list->result;
+  if (i >= list->count) return (struct nvm_attrset){0};
+  return l->module->attributes.parameter_sets.data[list->first + i];
+}
+
+const struct nvm_attr *abi_attr(const struct lower *l, const struct abi *abi, uint32_t i,
+                                enum attr_id id) {
+  const struct attr_table_data *t = &l->module->attributes;
+  const struct nvm_attr *a = attrset_find(t, set_of(l, abi->attributes, i), id);
+  if (a || value_is_none(abi->function)) return a;
+  return attrset_find(t, set_of(l, list_of(l, abi->function), i), id);
+}
+
+/* Alignments by number (0 the result, 1 the first parameter) are written as number << 16 | bytes:
+ * in the function's annotations and in !callalign of a call of which the callee is not known. */
+static bool packed_align(uint64_t packed, uint32_t i, uint32_t *align) {
+  uint32_t number = i == ABI_RESULT ? 0 : i + 1;
+  uint32_t bytes = packed & 0xffff;
+  if (packed >> 16 != number || bytes == 0 || (bytes & (bytes - 1)) != 0) return false;
+  *align = bytes;
+  return true;
+}
+
+static bool annotated_align(const struct lower *l, struct nvm_value function, uint32_t i,
+                            uint32_t *align) {
+  for (const struct annotation *a = lower_annotations_of(l, function); a;
+       a = lower_annotation_next(l, a)) {
+    uint64_t packed;
+    if (lower_annotation_is(l, a, "align") && lower_annotation_number(l, a, &packed) &&
+        packed_align(packed, i, align))
+      return true;
+  }
+  return false;
+}
+
+static bool call_align(const struct lower *l, struct nvm_meta node, uint32_t i, uint32_t *align) {
+  const struct meta_table *t = &l->module->metadata;
+  const struct meta_node *n = meta_as_node(t, node);
+  for (uint32_t k = 0; n && k < n->count; k++) {
+    const struct meta_item *item = meta_item(t, meta_operand(t, n, k));
+    nvm_u128 packed;
+    if (item->kind == META_VALUE && value_kind(item->value) == VALUE_CONST &&
+        const_is_int(l->module, item->value, &packed) &&
+        packed_align((uint64_t)packed, i, align))
+      return true;
+  }
+  return false;
+}
+
+/* The alignment that is asked for beside the type's own; 0: none. */
+static uint32_t written_align(const struct lower *l, const struct abi *abi, uint32_t i) {
+  uint32_t align = 0;
+  const struct nvm_attr *a = abi_attr(l, abi, i, ATTR_ALIGNSTACK);
+  if (a && a->number <= 4096) return (uint32_t)a->number;
+  if (!value_is_none(abi->function) && annotated_align(l, abi->function, i, &align)) return align;
+  call_align(l, abi->call_align, i, &align);
+  return align;
+}
+
+static struct passing pass_bytes(const struct lower *l, struct nvm_type type, uint32_t align) {
+  const struct type_table *t = &l->module->types;
+  uint64_t bytes = layout_alloc_size(&l->module->layout, t, type);
+  if (align == 0) align = layout_align(&l->module->layout, t, type);
+  return (struct passing){bytes ? PASS_BYTES : PASS_NOTHING, bytes, align, false, type};
+}
+
+static struct passing pass_scalar(struct nvm_type type, uint32_t bits) {
+  uint32_t bytes = bits <= 32 ? 4 : 8;
+  return (struct passing){PASS_SCALAR, bytes, bytes, false, type};
+}
+
+static struct passing pass(const struct lower *l, struct nvm_type type, uint32_t align) {
+  const struct type_info *info = type_info(&l->module->types, type);
+  switch ((enum type_kind)info->kind) {
+  case TY_INT: return info->width <= 64 ? pass_scalar(type, info->width) : pass_bytes(l, type, align);
+  case TY_PTR: return pass_scalar(type, layout_pointer_bits(&l->module->layout, info->width));
+  case TY_FLOAT: return pass_scalar(type, 32);
+  case TY_DOUBLE: return pass_scalar(type, 64);
+  case TY_HALF: case TY_BFLOAT: case TY_VECTOR: case TY_ARRAY: case TY_STRUCT:
+    return pass_bytes(l, type, align);
+  case TY_NONE: case TY_VOID: case TY_LABEL: case TY_METADATA: case TY_TOKEN: case TY_FUNCTION:
+  case TY_KIND_COUNT: break;
+  }
+  return (struct passing){PASS_NOTHING, 0, 1, false, type};
+}
+
+struct passing abi_result(struct lower *l, const struct abi *abi) {
+  struct nvm_type result = type_info(&l->module->types, abi->type)->element;
+  return pass(l, result, written_align(l, abi, ABI_RESULT));
+}
+
+/* The type behind a byval pointer; its alignment is written as `align`. */
+static struct passing pass_byval(struct lower *l, const struct abi *abi, uint32_t i,
+                                 struct nvm_type pointee) {
+  if (!type_is_sized(&l->module->types, pointee)) {
+    lower_refuse(l, "a byval parameter without its type", "write byval(TYPE)");
+    return (struct passing){PASS_NOTHING, 0, 1, true, TYPE_I8};
+  }
+  const struct nvm_attr *written = abi_attr(l, abi, i, ATTR_ALIGN);
+  struct passing p = pass_bytes(l, pointee, 0);
+  uint32_t more = written_align(l, abi, i);
+  if (written && written->number > p.align) p.align = (uint32_t)written->number;
+  if (more > p.align) p.align = more;
+  p.is_byval = true;
+  return p;
+}
+
+struct passing abi_param(struct lower *l, const struct abi *abi, uint32_t i) {
+  struct nvm_type type = type_member(&l->module->types, abi->type, i);
+  const struct nvm_attr *byval =
+      type_is_ptr(&l->module->types, type) ? abi_attr(l, abi, i, ATTR_BYVAL) : NULL;
+  if (byval) return pass_byval(l, abi, i, byval->type);
+  return pass(l, type, written_align(l, abi, i));
+}
+
+struct passing abi_variadic_area(const struct lower *l) { return pass(l, TYPE_PTR, 0); }
+
+struct ptx_variable abi_variable(const struct passing *p, struct nvm_str name) {
+  struct ptx_variable v = {.name = name, .space = PTX_MOD_PARAM};
+  if (p->kind == PASS_SCALAR) {
+    v.type = p->bytes == 4 ? PTX_MOD_B32 : PTX_MOD_B64;
+    return v;
+  }
+  v.type = PTX_MOD_B8;
+  v.align = p->align;
+  v.is_array = true;
+  v.count = p->bytes;
+  return v;
+}
+
+/* --- kernels ----------------------------------------------------------------------------------- */
+
+static uint16_t unsigned_type(uint32_t bits) {
+  return bits <= 8 ? PTX_MOD_U8 : bits <= 16 ? PTX_MOD_U16 : bits <= 32 ? PTX_MOD_U32 : PTX_MOD_U64;
+}
+
+/* `.param .u64 .ptr .global .align 4 k_param_0` tells who launches the kernel where it points to. */
+static void describe_pointer(const struct lower *l, const struct abi *abi, uint32_t i,
+                             struct ptx_variable *v) {
+  struct nvm_type type = type_member(&l->module->types, abi->type, i);
+  uint16_t space = space_mod(type_info(&l->module->types, type)->width);
+  const struct nvm_attr *align = abi_attr(l, abi, i, ATTR_ALIGN);
+  if (space != PTX_MOD_GLOBAL && space != PTX_MOD_SHARED && space != PTX_MOD_CONST) return;
+  v->is_ptr = true;
+  v->ptr_space = space;
+  v->ptr_align = align ? (uint32_t)align->number : 1;
+}
+
+static struct ptx_variable kernel_variable(const struct lower *l, const struct abi *abi, uint32_t i,
+                                           const struct passing *p, struct nvm_str name) {
+  struct ptx_variable v = abi_variable(p, name);
+  if (p->kind != PASS_SCALAR) return v;
+  const struct type_info *info = type_info(&l->module->types, p->type);
+  if (info->kind == TY_INT) v.type = unsigned_type(info->width);
+  else if (info->kind == TY_FLOAT) v.type = PTX_MOD_F32;
+  else if (info->kind == TY_DOUBLE) v.type = PTX_MOD_F64;
+  else {
+    v.type = p->bytes == 4 ? PTX_MOD_U32 : PTX_MOD_U64;
+    describe_pointer(l, abi, i, &v);
+  }
+  return v;
+}
+
+/* --- the header of a function ------------------------------------------------------------------ */
+
+static struct nvm_str param_name(struct lower *l, struct nvm_str function, uint32_t i) {
+  struct textbuf b;
+  textbuf_init(&b, &l->function_arena);
+  textbuf_format(&b, "%t_param_%u", module_text(l->module, function), i);
+  textbuf_char(&b, 0);
+  return b.arena->failed ? function : lower_local_name(l, b.bytes);
+}
+
+static struct nvm_str result_name(struct lower *l) { return lower_local_name(l, "func_retval0"); }
+
+static uint8_t linkage_flags(const struct nvm_function *f, bool is_declaration) {
+  switch ((enum linkage)f->symbol.linkage) {
+  case LINK_PRIVATE: case LINK_INTERNAL: return 0;
+  case LINK_LINKONCE: case LINK_LINKONCE_ODR: case LINK_WEAK: case LINK_WEAK_ODR: case LINK_COMMON:
+    return function_is_declaration(f) ? PTX_FUNC_EXTERN : PTX_FUNC_WEAK;
+  case LINK_AVAILABLE_EXTERNALLY: case LINK_EXTERN_WEAK: return PTX_FUNC_EXTERN;
+  case LINK_EXTERNAL: case LINK_APPENDING: case LINK_COUNT: break;
+  }
+  return is_declaration && function_is_declaration(f) ? PTX_FUNC_EXTERN : PTX_FUNC_VISIBLE;
+}
+
+bool lower_may_write_noreturn(const struct lower *l) {
+  unsigned ptx = l->target->ptx ? l->target->ptx : tgt_ptx_for(l->target->cpu);
+  return ptx >= 64 && l->target->sm >= 30;
+}
+
+static void add_param(struct ptx_function *pf, struct ptx_variable v) {
+  VEC_PUSH(pf->arena, &pf->params, v);
+}
+
+static void add_params(struct lower *l, const struct abi *abi, struct ptx_function *pf) {
+  const struct type_info *type = type_info(&l->module->types, abi->type);
+  for (uint32_t i = 0; i < type->count; i++) {
+    struct passing p = abi_param(l, abi, i);
+    if (p.kind == PASS_NOTHING) continue;
+    struct nvm_str name = param_name(l, pf->name, i);
+    add_param(pf, pf->is_entry ? kernel_variable(l, abi, i, &p, name) : abi_variable(&p, name));
+  }
+  if (!(type->flags & TYPE_VARIADIC)) return;
+  struct passing area = abi_variadic_area(l);
+  add_param(pf, abi_variable(&area, param_name(l, pf->name, (uint32_t)type->count)));
+}
+
+void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_function *pf) {
+  struct abi abi = abi_of_function(l, l->symbol);
+  struct passing result = abi_result(l, &abi);
+  bool external = function_is_declaration(f) || f->symbol.linkage == LINK_AVAILABLE_EXTERNALLY;
+  pf->name = lower_symbol_name(l, l->symbol);
+  pf->is_entry = function_is_kernel(f);
+  pf->flags = linkage_flags(f, external);
+  if (result.kind != PASS_NOTHING && pf->is_entry) {
+    lower_refuse_symbol(l, &f->symbol, "a kernel that returns a value", "kernels return void");
+    return;
+  }
+  if (pf->is_entry && type_info(&l->module->types, f->type)->flags & TYPE_VARIADIC) {
+    lower_refuse_symbol(l, &f->symbol, "a variadic kernel", "a launch has fixed arguments");
+    return;
+  }
+  if (result.kind != PASS_NOTHING) {
+    add_param(pf, abi_variable(&result, result_name(l)));
+    pf->result_count = 1;
+  }
+  add_params(l, &abi, pf);
+  bool noreturn = attrset_find(&l->module->attributes, abi.attributes->function, ATTR_NORETURN);
+  if (noreturn && !pf->is_entry && result.kind == PASS_NOTHING && lower_may_write_noreturn(l))
+    pf->flags |= PTX_FUNC_NORETURN;
+  if (pf->is_entry && !external) lower_directives(l, f, pf);
+}
+
+/* --- moving values ------------------------------------------------------------------------------ */
+
+static struct address param_address(const struct passing *p, struct nvm_str name) {
+  return (struct address){ptx_at_symbol(name, 0), PTX_MOD_PARAM, p->align};
+}
+
+static struct memory_access aligned_to(uint32_t align) {
+  unsigned log2 = 0;
+  while (UINT32_C(2) << log2 <= align) log2++;
+  return (struct memory_access){.align_log2 = log2 + 1};
+}
+
+/* The number that a scalar part is in .param: i1 and small integers extended to 32 bits. */
+static struct ptx_operand widened(struct lower *l, const struct part *p, struct ptx_operand v,
+                                  bool is_signed) {
+  uint32_t bits = p->bits <= 32 ? 32 : 64;
+  if (p->kind == PART_I1) {
+    struct ptx_reg r = lower_temp(l, PTX_B32);
+    emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B32), ptx_r(r), ptx_i(is_signed ? -1 : 1), ptx_i(0), v);
+    return ptx_r(r);
+  }
+  if (p->kind != PART_INT) return v;
+  return is_signed ? lower_sext_part(l, v, p, bits) : lower_zext_part(l, v, p, bits);
+}
+
+const struct ptx_operand *abi_operands(struct lower *l, struct nvm_value v) {
+  uint32_t count = lower_type(l, value_type(l->f, v)).count;
+  struct ptx_operand *parts = arena_alloc(&l->function_arena, (count + 1) * sizeof *parts);
+  for (uint32_t k = 0; parts && k < count; k++) parts[k] = lower_operand(l, v, k);
+  return parts;
+}
+
+void abi_store(struct lower *l, const struct passing *p, struct nvm_str name,
+               const struct ptx_operand *value, bool is_signed) {
+  struct address to = param_address(p, name);
+  if (p->kind == PASS_BYTES) lower_store_parts(l, p->type, value, to, aligned_to(p->align));
+  if (p->kind != PASS_SCALAR) return;
+  struct part part = *lower_part(l, lower_type(l, p->type), 0);
+  struct ptx_operand v = widened(l, &part, value[0], is_signed);
+  uint16_t type = part.kind == PART_FLOAT    ? PTX_MOD_F32
+                  : part.kind == PART_DOUBLE ? PTX_MOD_F64
+                  : p->bytes == 4            ? PTX_MOD_B32
+                                             : PTX_MOD_B64;
+  emit2(l, PTX_ST, PTX_MODS(PTX_MOD_PARAM, type), to.at, v);
+}
+
+void abi_load(struct lower *l, const struct passing *p, struct nvm_str name,
+              const struct ptx_reg *to) {
+  struct address from = param_address(p, name);
+  if (p->kind == PASS_BYTES) lower_load_parts(l, p->type, to, from, aligned_to(p->align));
+  if (p->kind != PASS_SCALAR) return;
+  struct part part = *lower_part(l, lower_type(l, p->type), 0);
+  if (part.kind == PART_I1) {
+    struct ptx_reg byte = lower_temp(l, PTX_B16);
+    emit2(l, PTX_LD, PTX_MODS(PTX_MOD_PARAM, PTX_MOD_U8), ptx_r(byte), from.at);
+    lower_copy(l, to[0], ptx_r(lower_int_to_pred(l, ptx_r(byte), 16)));
+    return;
+  }
+  uint16_t type = part.kind == PART_FLOAT    ? PTX_MOD_F32
+                  : part.kind == PART_DOUBLE ? PTX_MOD_F64
+                                             : unsigned_type(part.bits);
+  emit2(l, PTX_LD, PTX_MODS(PTX_MOD_PARAM, type), ptx_r(to[0]), from.at);
+}
+
+/* --- byval parameters that stay where they are --------------------------------------------------- */
+
+/* Which argument a pointer is based on: 1 + its number, 0: none that is looked for. */
+static uint32_t base_argument(const uint32_t *param_of, const bool *candidate,
+                              struct nvm_value pointer) {
+  if (value_kind(pointer) == VALUE_ARG && candidate[value_index(pointer)])
+    return value_index(pointer) + 1;
+  return value_kind(pointer) == VALUE_INST ? param_of[value_index(pointer)] : 0;
+}
+
+static bool is_memcpy_source(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
+  struct nvm_value callee = call_callee(l->f, i);
+  return k == 1 && value_kind(callee) == VALUE_FUNCTION &&
+         module_function(l->module, callee)->intrinsic == INTRINSIC_memcpy;
+}
+
+/* Loads, and offsets that address them: any in kernels, constant ones in device functions, where the
+ * address of .param is no number. */
+static bool reads_in_place(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
+  if (i->op == OP_LOAD) return memory_access_unpack(i->aux).ordering == ORDER_NONE;
+  if (i->op == OP_CALL) return function_is_kernel(l->f) && is_memcpy_source(l, i, k);
+  if (i->op != OP_GEP || k != 0 || type_is_vector(&l->module->types, i->type)) return false;
+  return function_is_kernel(l->f) || lower_gep_is_constant(l, i, NULL);
+}
+
+/* One walk over the function: follows addresses through getelementptr and strikes out arguments that
+ * are used in any other way. True if something new was found. */
+static bool follow_params(struct lower *l, uint32_t *param_of, bool *candidate) {
+  bool changed = false;
+  FOR_EACH_BLOCK(l->f, b)
+    FOR_EACH_INST(l->f, b, id) {
+      const struct nvm_inst *i = function_inst(l->f, id);
+      for (uint32_t k = 0; k < i->operand_count; k++) {
+        uint32_t base = base_argument(param_of, candidate, inst_operand(l->f, i, k));
+        if (base == 0 || !candidate[base - 1]) continue;
+        if (!reads_in_place(l, i, k)) {
+          candidate[base - 1] = false;
+          changed = true;
+        } else if (i->op == OP_GEP && param_of[id.index] != base) {
+          param_of[id.index] = base;
+          changed = true;
+        }
+      }
+    }
+  return changed;
+}
+
+/* Settles l->param_args and l->param_of. */
+static void plan_params(struct lower *l, const struct abi *abi, uint32_t count) {
+  bool any = false;
+  bool *candidate = arena_alloc(&l->function_arena, count * sizeof *candidate);
+  l->param_args = NULL;
+  for (uint32_t a = 0; candidate && a < count; a++) {
+    struct passing p = abi_param(l, abi, a);
+    candidate[a] = p.is_byval && p.kind == PASS_BYTES &&
+                   space_mod(type_info(&l->module->types, function_arg_type(l->f, a))->width) == 0;
+    any |= candidate[a];
+  }
+  if (!any) return;
+  uint32_t *param_of = arena_alloc(&l->function_arena, l->f->insts.count * sizeof *param_of);
+  struct nvm_str *names = arena_alloc(&l->function_arena, count * sizeof *names);
+  if (!param_of || !names) return;
+  while (follow_params(l, param_of, candidate)) {
+  }
+  for (uint32_t a = 0; a < count; a++)
+    if (candidate[a]) names[a] = param_name(l, l->pf->name, a);
+  l->param_args = names;
+  l->param_of = param_of;
+}
+
+bool lower_in_param(const struct lower *l, struct nvm_value pointer, struct nvm_str *name) {
+  if (!l->param_args) return false;
+  if (value_kind(pointer) == VALUE_ARG) {
+    *name = l->param_args[value_index(pointer)];
+    return name->index != 0;
+  }
+  if (value_kind(pointer) != VALUE_INST) return false;
+  uint32_t base = l->param_of[value_index(pointer)];
+  return base != 0 && l->param_args[base - 1].index != 0;
+}
+
+/* --- the entry of a function --------------------------------------------------------------------- */
+
+/* Arguments that some instruction which is kept refers to. */
+static bool *used_arguments(struct lower *l, uint32_t count) {
+  const struct nvm_function *f = l->f;
+  bool *used = arena_alloc(&l->function_arena, (count + 1) * sizeof *used);
+  if (!used) return NULL;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      for (uint32_t k = 0; k < i->operand_count; k++) {
+        struct nvm_value v = inst_operand(f, i, k);
+        if (value_kind(v) == VALUE_ARG) used[value_index(v)] = true;
+      }
+    }
+  return used;
+}
+
+/* From .param into the frame; in device functions .param is only addressed by constants, so that
+ * there is no loop. */
+static void copy_param(struct lower *l, struct address to, struct address from, uint64_t bytes) {
+  enum { PIECE = 64 };
+  if (function_is_kernel(l->f)) {
+    lower_copy_bytes(l, to, from, bytes, false);
+    return;
+  }
+  for (uint64_t at = 0; at < bytes; at += PIECE)
+    lower_copy_bytes(l, address_plus(to, (int64_t)at), address_plus(from, (int64_t)at),
+                     bytes - at < PIECE ? bytes - at : PIECE, false);
+}
+
+/* The pointer of a byval argument: into .param, or to a copy in the frame. */
+static void lower_byval_argument(struct lower *l, uint32_t a, const struct passing *p,
+                                 struct nvm_str name) {
+  struct nvm_type type = function_arg_type(l->f, a);
+  struct ptx_reg to = lower_reg(l, value_of_arg(a), 0);
+  uint16_t pointer = ptx_reg_class(to) == PTX_B64 ? PTX_MOD_U64 : PTX_MOD_U32;
+  uint32_t space = type_info(&l->module->types, type)->width;
+  if (l->param_args && l->param_args[a].index) {
+    if (function_is_kernel(l->f)) emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(to), ptx_symbol(name, 0));
+    return; /* in device functions nothing takes the address */
+  }
+  if (function_is_kernel(l->f) && space_mod(space) == PTX_MOD_PARAM) {
+    emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(to), ptx_symbol(name, 0));
+    return;
+  }
+  if (lower_is_grid_constant(l, l->f, a)) {
+    struct ptx_reg in_param = lower_temp(l, ptx_reg_class(to));
+    emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(in_param), ptx_symbol(name, 0));
+    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_PARAM, pointer), ptx_r(to), ptx_r(in_param));
+    return;
+  }
+  uint64_t offset = lower_depot_reserve(l, p->bytes, p->align);
+  struct address copy = lower_depot_address(l, offset);
+  copy.align = p->align;
+  copy_param(l, copy, param_address(p, name), p->bytes);
+  lower_copy(l, to, ptx_r(lower_depot_pointer(l, offset, space)));
+}
+
+static void load_argument(struct lower *l, uint32_t a, const struct passing *p,
+                          struct nvm_str name) {
+  uint32_t count = lower_type(l, p->type).count;
+  struct ptx_reg *to = arena_alloc(&l->function_arena, (count + 1) * sizeof *to);
+  if (!to) return;
+  for (uint32_t k = 0; k < count; k++) to[k] = lower_reg(l, value_of_arg(a), k);
+  abi_load(l, p, name, to);
+}
+
+void lower_arguments(struct lower *l) {
+  struct abi abi = abi_of_function(l, l->symbol);
+  uint32_t count = function_arg_count(l->f);
+  bool *used = used_arguments(l, count);
+  if (!used) return;
+  plan_params(l, &abi, count);
+  for (uint32_t a = 0; a < count; a++) {
+    if (!used[a]) continue;
+    struct passing p = abi_param(l, &abi, a);
+    struct nvm_str name = param_name(l, l->pf->name, a);
+    if (p.is_byval) lower_byval_argument(l, a, &p, name);
+    else if (p.kind != PASS_NOTHING) load_argument(l, a, &p, name);
+  }
+}
+
+struct ptx_reg lower_variadic_area(struct lower *l) {
+  struct passing area = abi_variadic_area(l);
+  struct ptx_reg r = lower_temp(l, area.bytes == 8 ? PTX_B64 : PTX_B32);
+  abi_load(l, &area, param_name(l, l->pf->name, function_arg_count(l->f)), &r);
+  return r;
+}
+
+void lower_ret(struct lower *l, const struct nvm_inst *i) {
+  struct abi abi = abi_of_function(l, l->symbol);
+  struct passing p = abi_result(l, &abi);
+  if (i->operand_count && p.kind != PASS_NOTHING) {
+    struct nvm_value v = inst_operand(l->f, i, 0);
+    bool is_signed = abi_attr(l, &abi, ABI_RESULT, ATTR_SIGNEXT) != NULL;
+    const struct ptx_operand *parts = abi_operands(l, v);
+    if (parts) abi_store(l, &p, result_name(l), parts, is_signed);
+  }
+  emit0(l, PTX_RET, NULL);
+}
