@@ -1,0 +1,410 @@
+/* Calls of inline assembly.
+ *
+ * The constraint string says, output operands first, in which class of registers each operand is:
+ *
+ *   b predicate   c h 16 bits   r 32   l N 64   q 128   f f32   d f64
+ *   n i s number or symbol      m memory, by its address       C the text of a constant string
+ *   =x output   =&x written early   0 1 … the register of that output   ~{...} clobbered
+ *
+ * Values are moved into such registers before the text and out of them after it; every output has a
+ * register of its own, so that early clobbers need no care. The text is parsed as PTX where the
+ * parser can, so that checker and simulator see its instructions; else it is passed on as it is. */
+#include "codegen/asm_text.h"
+
+#include "ptx/parse.h"
+
+/* One constraint, as read. */
+struct constraint {
+  bool output, indirect, clobber;
+  bool is_tied;
+  uint32_t tied;  /* to this output */
+  char letter;    /* of the class; 0: tied */
+};
+
+struct asm_call {
+  struct lower *l;
+  const struct nvm_inst *inst;
+  const struct constant_info *assembly;
+  struct constraint *constraints; /* this and the next three: in the function arena, `room` each */
+  struct asm_operand *operands;
+  struct nvm_type *types; /* of outputs */
+  uint32_t *first_part;   /* of outputs: in the call's result */
+  uint32_t room;
+  uint32_t count;         /* operands; clobbers are dropped */
+  uint32_t results;       /* outputs that are results */
+};
+
+static bool refuse(const struct asm_call *c, const char *what, const char *word, size_t length) {
+  struct textbuf detail;
+  textbuf_init(&detail, &c->l->function_arena);
+  textbuf_puts(&detail, what);
+  if (word) {
+    textbuf_puts(&detail, " '");
+    textbuf_write(&detail, word, length);
+    textbuf_char(&detail, '\'');
+  }
+  textbuf_write(&detail, "", 1);
+  lower_refuse(c->l, "inline assembly", detail.bytes ? detail.bytes : what);
+  return false;
+}
+
+/* ---- Constraints ----------------------------------------------------------------------------------- */
+
+static bool read_code(struct asm_call *c, const char *word, size_t length, const char *p,
+                      struct constraint *out) {
+  size_t left = length - (size_t)(p - word);
+  if (left > 0 && *p >= '0' && *p <= '9') {
+    out->is_tied = true;
+    for (; p < word + length && *p >= '0' && *p <= '9' && out->tied < ASM_MAX_OPERANDS; p++)
+      out->tied = out->tied * 10 + (uint32_t)(*p - '0');
+    bool good = p == word + length && !out->output && out->tied < c->count &&
+                c->constraints[out->tied].output && !c->constraints[out->tied].indirect;
+    return good || refuse(c, "the constraint is tied to no output:", word, length);
+  }
+  if (left != 1 || !strchr("bchrlNqfdnismC", *p))
+    return refuse(c, "unknown constraint (NVPTX has b c h r l q f d n i s m C and numbers):", word, length);
+  out->letter = *p;
+  if (out->output && strchr("nisC", *p))
+    return refuse(c, "a constant can't be an output:", word, length);
+  if (out->indirect && *p != 'm')
+    return refuse(c, "an indirect operand must be memory (*m), not", word, length);
+  return true;
+}
+
+static bool read_constraint(struct asm_call *c, const char *word, size_t length) {
+  struct constraint out = {0};
+  const char *p = word, *end = word + length;
+  if (p < end && *p == '~') return true;
+  if (p < end && *p == '!') return refuse(c, "asm goto is not part of NVVM IR:", word, length);
+  if (p < end && *p == '=') out.output = true, p++;
+  for (; p < end && (*p == '&' || *p == '*' || *p == '%'); p++) out.indirect |= *p == '*';
+  if (c->count == ASM_MAX_OPERANDS) return refuse(c, "more than 256 operands", NULL, 0);
+  if (!read_code(c, word, length, p, &out)) return false;
+  if (out.output && c->count > 0 && !c->constraints[c->count - 1].output)
+    return refuse(c, "an output after an input:", word, length);
+  c->constraints[c->count++] = out;
+  return true;
+}
+
+/* Tables for as many constraints as there are commas, and one more. */
+static bool make_room(struct asm_call *c, struct nvm_text text) {
+  struct arena *a = &c->l->function_arena;
+  c->room = 1;
+  for (size_t k = 0; k < text.length; k++) c->room += text.bytes[k] == ',';
+  c->constraints = arena_alloc(a, c->room * sizeof *c->constraints);
+  c->operands = arena_alloc(a, c->room * sizeof *c->operands);
+  c->types = arena_alloc(a, c->room * sizeof *c->types);
+  c->first_part = arena_alloc(a, c->room * sizeof *c->first_part);
+  return c->constraints && c->operands && c->types && c->first_part;
+}
+
+/* Splits at commas; those in braces belong to clobbers. */
+static bool read_constraints(struct asm_call *c) {
+  struct nvm_text text = module_text(c->l->module, c->assembly->str2);
+  if (!make_room(c, text)) return false;
+  const char *p = text.bytes, *end = p + text.length;
+  while (p < end) {
+    const char *start = p;
+    for (bool braced = false; p < end && (braced || *p != ','); p++)
+      braced = *p == '{' || (braced && *p != '}');
+    if (!read_constraint(c, start, (size_t)(p - start))) return false;
+    if (p < end) p++;
+  }
+  return true;
+}
+
+static bool class_of_letter(char letter, enum ptx_class *class) {
+  switch (letter) {
+  case 'b': *class = PTX_PRED; return true;
+  case 'c': case 'h': *class = PTX_B16; return true;
+  case 'r': *class = PTX_B32; return true;
+  case 'l': case 'N': *class = PTX_B64; return true;
+  case 'q': *class = PTX_B128; return true;
+  case 'f': *class = PTX_F32; return true;
+  case 'd': *class = PTX_F64; return true;
+  default: return false;
+  }
+}
+
+static uint32_t class_bits(enum ptx_class class) {
+  switch (class) {
+  case PTX_PRED: return 1;
+  case PTX_B8: return 8;
+  case PTX_B16: return 16;
+  case PTX_B32: case PTX_F32: return 32;
+  case PTX_B128: return 128;
+  case PTX_B64: case PTX_F64: case PTX_CLASS_COUNT: break;
+  }
+  return 64;
+}
+
+static uint16_t class_mod(enum ptx_class class) {
+  uint32_t bits = class_bits(class);
+  return bits == 1 ? PTX_MOD_PRED : bits == 16 ? PTX_MOD_B16 : bits == 32 ? PTX_MOD_B32
+       : bits == 64 ? PTX_MOD_B64 : PTX_MOD_B128;
+}
+
+/* ---- Values into and out of registers of a class ---------------------------------------------------- */
+
+/* How the parts of a type fit a register. */
+enum fit {
+  FIT_SAME,   /* one part of that class */
+  FIT_BITS,   /* one part of another class, moved by its bits */
+  FIT_PACKED, /* several parts, as one vector */
+  FIT_NOT,
+};
+
+static struct part part_at(struct lower *l, struct nvm_type type, uint32_t k) {
+  return *lower_part(l, lower_type(l, type), k);
+}
+
+static enum fit fit_of(struct lower *l, struct nvm_type type, enum ptx_class class) {
+  uint32_t count = lower_type(l, type).count, total = 0;
+  if (count == 0) return FIT_NOT;
+  if (count == 1) {
+    struct part p = part_at(l, type, 0);
+    if (part_class(&p) == class) return FIT_SAME;
+    return class == PTX_B128 || p.bits > (class == PTX_PRED ? 1 : class_bits(class)) ? FIT_NOT : FIT_BITS;
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    struct part p = part_at(l, type, k);
+    if (p.kind == PART_I1 || p.container != part_at(l, type, 0).container) return FIT_NOT;
+    total += p.container;
+  }
+  return count <= 4 && total == class_bits(class) ? FIT_PACKED : FIT_NOT;
+}
+
+static bool refuse_fit(const struct asm_call *c, struct nvm_type type, char letter) {
+  struct textbuf detail;
+  textbuf_init(&detail, &c->l->function_arena);
+  textbuf_puts(&detail, "a value of type ");
+  type_print(&c->l->module->types, type, &detail);
+  textbuf_format(&detail, " does not fit constraint '%c'", letter);
+  textbuf_write(&detail, "", 1);
+  lower_refuse(c->l, "inline assembly", detail.bytes ? detail.bytes : "");
+  return false;
+}
+
+/* Copies a value into a register of the class. */
+static void move_in(struct lower *l, struct nvm_value v, struct nvm_type type, enum fit fit,
+                    struct ptx_reg to) {
+  struct part p = part_at(l, type, 0);
+  if (fit == FIT_SAME) {
+    struct ptx_operand x = ptx_r(lower_reg(l, v, 0));
+    if (p.kind == PART_INT) x = lower_zext_part(l, x, &p, p.container);
+    lower_copy(l, to, x);
+  } else if (fit == FIT_BITS) {
+    struct part as_int = {.kind = PART_INT, .bits = (uint8_t)class_bits(ptx_reg_class(to)),
+                          .container = (uint8_t)class_bits(ptx_reg_class(to))};
+    if (ptx_reg_class(to) == PTX_PRED) as_int.kind = PART_I1;
+    struct ptx_reg bits = lower_part_to_bits(l, &p, ptx_r(lower_reg(l, v, 0)));
+    lower_bits_to_part(l, &as_int, to, ptx_r(bits));
+  } else {
+    struct ptx_operand parts[4];
+    uint32_t count = lower_type(l, type).count;
+    for (uint32_t k = 0; k < count && k < 4; k++) parts[k] = ptx_r(lower_reg(l, v, k));
+    emit2(l, PTX_MOV, PTX_MODS(class_mod(ptx_reg_class(to))), ptx_r(to),
+          ptx_group(l->pf, PTX_OPERAND_VECTOR, parts, count));
+  }
+}
+
+/* The register that an input is passed in: its own where it needs no change. */
+static struct ptx_reg input_register(struct lower *l, struct nvm_value v, struct nvm_type type,
+                                     enum fit fit, enum ptx_class class) {
+  struct part p = part_at(l, type, 0);
+  if (fit == FIT_SAME && (p.kind != PART_INT || p.bits == p.container)) return lower_reg(l, v, 0);
+  struct ptx_reg r = lower_temp(l, class);
+  move_in(l, v, type, fit, r);
+  return r;
+}
+
+static void move_out(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
+                     struct ptx_reg from) {
+  enum fit fit = fit_of(l, type, ptx_reg_class(from));
+  if (fit == FIT_SAME) {
+    if (to[0].bits != from.bits) lower_copy(l, to[0], ptx_r(from));
+  } else if (fit == FIT_BITS) {
+    struct part p = part_at(l, type, 0);
+    struct part as_int = {.kind = PART_INT, .bits = (uint8_t)class_bits(ptx_reg_class(from)),
+                          .container = (uint8_t)class_bits(ptx_reg_class(from))};
+    if (ptx_reg_class(from) == PTX_PRED) as_int.kind = PART_I1;
+    if (ptx_reg_class(from) == PTX_F32 || ptx_reg_class(from) == PTX_F64)
+      as_int.kind = ptx_reg_class(from) == PTX_F32 ? PART_FLOAT : PART_DOUBLE;
+    struct ptx_reg bits = lower_part_to_bits(l, &as_int, ptx_r(from));
+    lower_bits_to_part(l, &p, to[0], ptx_r(bits));
+  } else {
+    struct ptx_operand parts[4];
+    uint32_t count = lower_type(l, type).count;
+    for (uint32_t k = 0; k < count && k < 4; k++) parts[k] = ptx_r(to[k]);
+    emit2(l, PTX_MOV, PTX_MODS(class_mod(ptx_reg_class(from))),
+          ptx_group(l->pf, PTX_OPERAND_VECTOR, parts, count), ptx_r(from));
+  }
+}
+
+/* ---- Operands ----------------------------------------------------------------------------------------- */
+
+/* The types of the outputs that are results, from the call's type. */
+static bool assign_results(struct asm_call *c) {
+  const struct type_table *t = &c->l->module->types;
+  uint32_t part = 0, wanted = 0, k = 0;
+  for (uint32_t n = 0; n < c->count; n++)
+    wanted += c->constraints[n].output && !c->constraints[n].indirect;
+  bool is_struct = type_kind(t, c->inst->type) == TY_STRUCT && wanted != 1;
+  uint64_t given = c->inst->type.index == TYPE_VOID.index ? 0
+                   : is_struct ? type_info(t, c->inst->type)->count
+                               : 1;
+  if (given != wanted)
+    return refuse(c, "the result's type has not one member per output", NULL, 0);
+  for (uint32_t n = 0; n < c->count; n++) {
+    if (!c->constraints[n].output || c->constraints[n].indirect) continue;
+    c->types[n] = is_struct ? type_member(t, c->inst->type, k++) : c->inst->type;
+    c->first_part[n] = part;
+    part += lower_type(c->l, c->types[n]).count;
+  }
+  c->results = wanted;
+  return true;
+}
+
+/* A register for every output: the result's own where the class is right. */
+static bool make_outputs(struct asm_call *c) {
+  const struct ptx_reg *result = c->results ? lower_result(c->l, c->l->inst) : NULL;
+  for (uint32_t n = 0; n < c->count; n++) {
+    const struct constraint *k = &c->constraints[n];
+    enum ptx_class class;
+    if (!k->output || k->indirect) continue;
+    if (!class_of_letter(k->letter, &class))
+      return refuse(c, "an output in memory must be indirect (=*m)", NULL, 0);
+    enum fit fit = fit_of(c->l, c->types[n], class);
+    if (fit == FIT_NOT) return refuse_fit(c, c->types[n], k->letter);
+    c->operands[n].operand = ptx_r(fit == FIT_SAME ? result[c->first_part[n]] : lower_temp(c->l, class));
+  }
+  return true;
+}
+
+/* The constant string that a `C` operand points to. */
+static bool string_operand(struct asm_call *c, struct nvm_value v, struct nvm_text *text) {
+  struct lower *l = c->l;
+  while (value_kind(v) == VALUE_INST) {
+    const struct nvm_inst *i = function_inst(l->f, (struct nvm_inst_id){value_index(v)});
+    if (i->op != OP_GEP && !op_is_cast((enum op)i->op)) break;
+    v = inst_operand(l->f, i, 0);
+  }
+  if (value_kind(v) == VALUE_GLOBAL) {
+    struct nvm_value init = module_global(l->module, v)->initializer;
+    if (!value_is_none(init) && value_kind(init) == VALUE_CONST &&
+        constant_info(&l->module->constants, init)->kind == CONST_BYTES) {
+      *text = module_text(l->module, constant_info(&l->module->constants, init)->str);
+      while (text->length > 0 && text->bytes[text->length - 1] == '\0') text->length--;
+      return true;
+    }
+  }
+  return refuse(c, "constraint 'C' needs the address of a constant string", NULL, 0);
+}
+
+static bool constant_input(struct asm_call *c, struct nvm_value v, char letter,
+                           struct ptx_operand *out) {
+  struct lower *l = c->l;
+  nvm_u128 bits;
+  if (value_kind(v) == VALUE_CONST && const_is_int(l->module, v, &bits)) {
+    struct nvm_type type = value_type(l->f, v);
+    bool is_bool = type_info(&l->module->types, type)->width == 1;
+    *out = ptx_i(is_bool ? (int64_t)bits : (int64_t)const_int_signed(l->module, v));
+    return true;
+  }
+  if ((letter == 'i' || letter == 's') &&
+      (value_kind(v) == VALUE_GLOBAL || value_kind(v) == VALUE_FUNCTION)) {
+    *out = ptx_symbol(lower_symbol_name(l, v), 0);
+    return true;
+  }
+  if (value_kind(v) == VALUE_CONST && letter == 'i') {
+    enum constant_kind kind = (enum constant_kind)constant_info(&l->module->constants, v)->kind;
+    if (kind == CONST_FLOAT || kind == CONST_NULL) {
+      *out = lower_operand(l, v, 0);
+      return true;
+    }
+  }
+  return refuse(c, letter == 'n' ? "constraint 'n' needs a constant integer"
+                                 : "constraint 'i' needs a constant", NULL, 0);
+}
+
+/* The input that constraint n takes, argument v. */
+static bool make_input(struct asm_call *c, uint32_t n, struct nvm_value v) {
+  struct lower *l = c->l;
+  const struct constraint *k = &c->constraints[n];
+  struct nvm_type type = value_type(l->f, v);
+  enum ptx_class class;
+  if (k->is_tied) {
+    struct ptx_reg to = c->operands[k->tied].operand.reg;
+    enum fit fit = fit_of(l, type, ptx_reg_class(to));
+    if (fit == FIT_NOT) return refuse_fit(c, type, c->constraints[k->tied].letter);
+    move_in(l, v, type, fit, to);
+    c->operands[n].operand = ptx_r(to);
+    return true;
+  }
+  if (k->letter == 'm') {
+    c->operands[n].operand = ptx_at(lower_reg(l, v, 0), 0);
+    return true;
+  }
+  if (k->letter == 'C') return string_operand(c, v, &c->operands[n].literal);
+  if (!class_of_letter(k->letter, &class))
+    return constant_input(c, v, k->letter, &c->operands[n].operand);
+  enum fit fit = fit_of(l, type, class);
+  if (fit == FIT_NOT) return refuse_fit(c, type, k->letter);
+  c->operands[n].operand = ptx_r(input_register(l, v, type, fit, class));
+  return true;
+}
+
+/* Arguments go to indirect outputs and to inputs, in the order of the constraints. Tied ones are
+ * moved last: a register that one input is passed in must not be overwritten by another. */
+static bool make_inputs(struct asm_call *c) {
+  uint32_t arguments = call_arg_count(c->l->f, c->inst), k = 0;
+  struct nvm_value tied[ASM_MAX_OPERANDS];
+  for (uint32_t n = 0; n < c->count; n++) {
+    const struct constraint *q = &c->constraints[n];
+    if (q->output && !q->indirect) continue;
+    if (k == arguments) break;
+    struct nvm_value v = inst_operand(c->l->f, c->inst, k++);
+    tied[n] = v;
+    if (!q->is_tied && !make_input(c, n, v)) return false;
+  }
+  uint32_t wanted = 0;
+  for (uint32_t n = 0; n < c->count; n++)
+    wanted += !c->constraints[n].output || c->constraints[n].indirect;
+  if (wanted != arguments) return refuse(c, "there is not one argument per input constraint", NULL, 0);
+  for (uint32_t n = 0; n < c->count; n++)
+    if (c->constraints[n].is_tied && !make_input(c, n, tied[n])) return false;
+  return true;
+}
+
+/* ---- The call ------------------------------------------------------------------------------------------ */
+
+static bool is_blank(struct nvm_text text) {
+  for (size_t k = 0; k < text.length; k++)
+    if (!strchr(" \t\r\n;", text.bytes[k]) || text.bytes[k] == '\0') return false;
+  return true;
+}
+
+static void emit_text(struct asm_call *c, struct nvm_text text) {
+  struct lower *l = c->l;
+  struct ptx_operand *operands =
+      arena_alloc(&l->function_arena, (c->count + 1) * sizeof *operands);
+  if (!operands || is_blank(text)) return;
+  for (uint32_t n = 0; n < c->count; n++) operands[n] = c->operands[n].operand;
+  if (ptx_parse_inline(l->pf, text, operands, c->count)) return;
+  ptx_add_text(l->pf, PTX_RAW, asm_substitute(l, text, c->operands, c->count));
+}
+
+void lower_asm(struct lower *l, const struct nvm_inst *i) {
+  struct asm_call call = {.l = l, .inst = i}, *c = &call;
+  struct nvm_text text;
+  c->assembly = constant_info(&l->module->constants, call_callee(l->f, i));
+  if (!read_constraints(c) || !assign_results(c) || !make_outputs(c) || !make_inputs(c)) return;
+  if (!asm_expand(l, module_text(l->module, c->assembly->str), c->operands, c->count, &text)) return;
+  emit_text(c, text);
+  const struct ptx_reg *result = c->results ? lower_result(l, l->inst) : NULL;
+  for (uint32_t n = 0; n < c->count; n++) {
+    const struct constraint *k = &c->constraints[n];
+    if (k->output && !k->indirect)
+      move_out(l, c->types[n], result + c->first_part[n], c->operands[n].operand.reg);
+  }
+}

@@ -1,0 +1,159 @@
+/* LLVM's inline-assembly templates: `$0`, `${0:c}`, `$$`, `$(a$|b$)`, `${:uid}`. Braces and bars
+ * without a dollar sign are PTX's own. */
+#include "codegen/asm_text.h"
+
+#include "ptx/print.h"
+
+struct template_reader {
+  struct lower *l;
+  const char *at, *end;
+  const struct asm_operand *operands;
+  uint32_t count;
+  struct textbuf out;
+};
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool refuse_template(struct template_reader *r, const char *begin) {
+  struct textbuf detail;
+  textbuf_init(&detail, &r->l->function_arena);
+  textbuf_puts(&detail, "'");
+  size_t left = (size_t)(r->end - begin);
+  textbuf_write(&detail, begin, left < 16 ? left : 16);
+  textbuf_puts(&detail, "' names no operand of it, or a modifier that PTX does not have");
+  textbuf_write(&detail, "", 1);
+  lower_refuse(r->l, "inline assembly", detail.bytes ? detail.bytes : "");
+  return false;
+}
+
+/* The number at r->at; false if there is none below the operand count. */
+static bool read_index(struct template_reader *r, uint32_t *index) {
+  if (r->at == r->end || !is_digit(*r->at)) return false;
+  for (*index = 0; r->at < r->end && is_digit(*r->at) && *index < ASM_MAX_OPERANDS; r->at++)
+    *index = *index * 10 + (uint32_t)(*r->at - '0');
+  return *index < r->count;
+}
+
+/* An operand that stays one, or its literal text. */
+static void write_reference(struct template_reader *r, uint32_t index) {
+  const struct asm_operand *o = &r->operands[index];
+  if (o->literal.bytes) textbuf_text(&r->out, o->literal);
+  else textbuf_format(&r->out, r->at < r->end && is_digit(*r->at) ? "${%u}" : "$%u", index);
+}
+
+/* After `${`: `0}`, `0:c}`, `:uid}`. */
+static bool read_braced(struct template_reader *r) {
+  uint32_t index = 0;
+  const char *close = memchr(r->at, '}', (size_t)(r->end - r->at));
+  if (!close) return false;
+  if (*r->at == ':') {
+    bool uid = close - r->at == 4 && memcmp(r->at, ":uid", 4) == 0;
+    if (uid) textbuf_format(&r->out, "%u", r->l->inst.index);
+    r->at = close + 1;
+    return uid;
+  }
+  if (!read_index(r, &index)) return false;
+  char modifier = '\0';
+  if (*r->at == ':' && close - r->at == 2) modifier = r->at[1];
+  else if (r->at != close) return false;
+  r->at = close + 1;
+  const struct ptx_operand *o = &r->operands[index].operand;
+  if (modifier == 'n') {
+    if (o->kind != PTX_OPERAND_INT) return false;
+    textbuf_signed(&r->out, (int64_t)(0 - (uint64_t)o->imm));
+    return true;
+  }
+  if (modifier != '\0' && modifier != 'c' && modifier != 'r') return false;
+  write_reference(r, index);
+  return true;
+}
+
+/* Steps over the second and later variants, to behind `$)`. */
+static void skip_variants(struct template_reader *r) {
+  while (r->end - r->at >= 2 && !(r->at[0] == '$' && r->at[1] == ')'))
+    r->at += r->at[0] == '$' ? 2 : 1;
+  r->at = r->end - r->at >= 2 ? r->at + 2 : r->end;
+}
+
+/* What follows a dollar sign. */
+static bool read_dollar(struct template_reader *r) {
+  uint32_t index;
+  if (r->at == r->end) return false;
+  switch (*r->at) {
+  case '$': r->at++; textbuf_puts(&r->out, "$$"); return true;
+  case '(': case ')': r->at++; return true;
+  case '|': r->at++; skip_variants(r); return true;
+  case '{': r->at++; return read_braced(r);
+  default:
+    if (!read_index(r, &index)) return false;
+    write_reference(r, index);
+    return true;
+  }
+}
+
+bool asm_expand(struct lower *l, struct nvm_text text, const struct asm_operand *operands,
+                uint32_t count, struct nvm_text *out) {
+  struct template_reader r = {.l = l, .at = text.bytes, .end = text.bytes + text.length,
+                              .operands = operands, .count = count};
+  textbuf_init(&r.out, &l->function_arena);
+  while (r.at < r.end) {
+    const char *begin = r.at;
+    if (*r.at++ != '$') textbuf_char(&r.out, *begin);
+    else if (!read_dollar(&r)) return refuse_template(&r, begin);
+  }
+  textbuf_write(&r.out, "", 1);
+  *out = (struct nvm_text){r.out.bytes, r.out.length ? r.out.length - 1 : 0};
+  return r.out.bytes != NULL;
+}
+
+/* ---- Raw text ------------------------------------------------------------------------------------ */
+
+static void write_operand(const struct lower *l, struct textbuf *out, const struct ptx_operand *o) {
+  switch ((enum ptx_operand_kind)o->kind) {
+  case PTX_OPERAND_REG:
+  case PTX_OPERAND_ADDRESS_REG: {
+    bool address = o->kind == PTX_OPERAND_ADDRESS_REG;
+    if (address) textbuf_char(out, '[');
+    textbuf_puts(out, ptx_class_prefix(ptx_reg_class(o->reg)));
+    textbuf_unsigned(out, ptx_reg_number(o->reg));
+    if (address) textbuf_char(out, ']');
+    break;
+  }
+  case PTX_OPERAND_INT: textbuf_signed(out, o->imm); break;
+  case PTX_OPERAND_F32:
+    textbuf_puts(out, "0f");
+    textbuf_hex(out, (uint32_t)o->imm, 8, true);
+    break;
+  case PTX_OPERAND_F64:
+    textbuf_puts(out, "0d");
+    textbuf_hex(out, (uint64_t)o->imm, 16, true);
+    break;
+  case PTX_OPERAND_SYMBOL: textbuf_text(out, module_text(l->module, o->symbol)); break;
+  case PTX_OPERAND_NONE: case PTX_OPERAND_LABEL: case PTX_OPERAND_SPECIAL:
+  case PTX_OPERAND_ADDRESS_SYMBOL: case PTX_OPERAND_ADDRESS_IMM: case PTX_OPERAND_VECTOR:
+  case PTX_OPERAND_TENSOR: case PTX_OPERAND_LIST: case PTX_OPERAND_PAIR:
+    break;
+  }
+}
+
+struct nvm_text asm_substitute(struct lower *l, struct nvm_text text,
+                               const struct asm_operand *operands, uint32_t count) {
+  struct textbuf out;
+  textbuf_init(&out, &l->function_arena);
+  for (const char *at = text.bytes, *end = at + text.length; at < end;) {
+    uint32_t index = 0;
+    if (*at != '$') {
+      textbuf_char(&out, *at++);
+      continue;
+    }
+    if (++at < end && *at == '$') {
+      textbuf_char(&out, *at++);
+      continue;
+    }
+    bool braced = at < end && *at == '{';
+    for (at += braced; at < end && is_digit(*at); at++) index = index * 10 + (uint32_t)(*at - '0');
+    at += braced;
+    if (index < count) write_operand(l, &out, &operands[index].operand);
+  }
+  return (struct nvm_text){out.bytes ? out.bytes : "", out.length};
+}
