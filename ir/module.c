@@ -72,7 +72,8 @@ static uint32_t symbol_place(const struct nvm_module *m, struct nvm_str name) {
 
 /* The hash covers tag, count and fields by content: bundles are compared as what they say. */
 static uint32_t call_site_hash(const struct nvm_module *m, const struct call_site *s) {
-  uint32_t h = hash_mix(s->convention, (uint64_t)s->function_type.index << 32 | s->attributes.index);
+  uint64_t type_and_attributes = (uint64_t)s->function_type.index << 32 | s->attributes.index;
+  uint32_t h = hash_mix(s->convention, type_and_attributes);
   for (uint32_t i = 0; i < s->bundle_count; i++) {
     const struct operand_bundle *b = &m->bundles.data[s->first_bundle + i];
     h = hash_mix(h, (uint64_t)b->tag.index << 32 | b->count);

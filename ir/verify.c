@@ -119,8 +119,8 @@ bool verify_fail_at(struct verifier *v, enum verify_rule rule, struct diag_range
 
 bool verify_same_lanes(const struct type_table *t, struct nvm_type a, struct nvm_type b) {
   const struct type_info *x = type_info(t, a), *y = type_info(t, b);
-  if (x->kind != TY_VECTOR || y->kind != TY_VECTOR) return x->kind != TY_VECTOR && y->kind != TY_VECTOR;
-  return x->count == y->count;
+  if ((x->kind == TY_VECTOR) != (y->kind == TY_VECTOR)) return false;
+  return x->kind != TY_VECTOR || x->count == y->count;
 }
 
 /* A body and what is computed about it. */

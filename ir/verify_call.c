@@ -148,7 +148,8 @@ static void verify_parameters(const struct attr_subject *s, struct nvm_attrlist 
   for (uint32_t i = 0; i < attrlist_info(t, list)->count; i++) {
     struct nvm_attrset set = attrlist_parameter(t, list, i);
     if (set.index == 0) continue;
-    struct nvm_type type = i < function->count ? type_member(s->v->types, s->function, i) : TYPE_NONE;
+    struct nvm_type type = TYPE_NONE; /* of what goes to `...` the list does not tell */
+    if (i < function->count) type = type_member(s->v->types, s->function, i);
     if (i < function->count) verify_set(s, set, type, ON_PARAMETER);
     if (attrset_find(t, set, ATTR_SRET) && (srets++ || i > 1))
       verify_fail(s->v, VERIFY_ATTR_SRET, s->at, "sret on parameter %u", i + 1);

@@ -51,9 +51,11 @@ static void aggregates_of_undef_and_poison(void **state) {
   (void)state;
   struct nvm_module *m = new_module();
   struct nvm_type pair[] = {TYPE_I32, TYPE_I32};
-  struct nvm_type s = type_struct(&m->types, pair, 2, false), v = type_vector(&m->types, TYPE_I32, 2);
+  struct nvm_type s = type_struct(&m->types, pair, 2, false);
+  struct nvm_type v = type_vector(&m->types, TYPE_I32, 2);
   struct nvm_value undef = const_undef(m, TYPE_I32), poison = const_poison(m, TYPE_I32);
-  struct nvm_value undefs[] = {undef, undef}, poisons[] = {poison, poison}, both[] = {undef, poison};
+  struct nvm_value undefs[] = {undef, undef}, poisons[] = {poison, poison};
+  struct nvm_value both[] = {undef, poison};
   assert_true(value_equal(const_aggregate(m, s, undefs, 2), const_undef(m, s)));
   assert_true(value_equal(const_aggregate(m, v, poisons, 2), const_poison(m, v)));
   assert_true(value_equal(const_aggregate(m, s, both, 2), const_undef(m, s)));

@@ -26,7 +26,8 @@ static void types_of_values(void **state) {
   module_destroy(m);
 }
 
-static void expect_order(struct nvm_function *f, struct nvm_block b, const uint32_t *ids, int count) {
+static void expect_order(struct nvm_function *f, struct nvm_block b, const uint32_t *ids,
+                         int count) {
   int n = 0;
   struct nvm_inst_id last = {0};
   FOR_EACH_INST(f, b, i) {
@@ -217,7 +218,8 @@ static void call_sites_are_interned_by_content(void **state) {
   s.convention = CC_FAST;
   assert_int_not_equal(module_call_site(m, s), k);
   struct nvm_function *f = new_body(m);
-  struct nvm_value operands[] = {value_of_arg(0), const_token_none(m), value_make(VALUE_FUNCTION, 1)};
+  struct nvm_value operands[] = {value_of_arg(0), const_token_none(m),
+                                 value_make(VALUE_FUNCTION, 1)};
   struct nvm_inst_id call = emit(f, f->entry, OP_CALL, TYPE_VOID, 3, operands, k);
   assert_int_equal(call_arg_count(f, function_inst(f, call)), 1);
   module_destroy(m);

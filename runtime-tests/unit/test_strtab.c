@@ -21,7 +21,8 @@ static void equal_bytes_equal_handles(void **state) {
 static void bytes_may_be_zero(void **state) {
   (void)state;
   struct nvm_module *m = new_module();
-  struct nvm_str a = strtab_intern(&m->strings, "a\0b", 3), b = strtab_intern(&m->strings, "a\0c", 3);
+  struct nvm_str a = strtab_intern(&m->strings, "a\0b", 3);
+  struct nvm_str b = strtab_intern(&m->strings, "a\0c", 3);
   assert_int_not_equal(a.index, b.index);
   assert_int_equal(strtab_text(&m->strings, a).length, 3);
   assert_int_equal(strtab_intern(&m->strings, "", 0).index, 0);

@@ -161,7 +161,8 @@ static bool type_scenario(struct nvm_allocator allocator) {
   struct nvm_module *m = module_create(allocator, 0);
   if (!m) return false;
   for (uint32_t i = 0; i < 400; i++) {
-    struct nvm_type members[] = {type_int(&m->types, i % 128 + 1), type_array(&m->types, TYPE_I8, i)};
+    struct nvm_type members[] = {type_int(&m->types, i % 128 + 1),
+                                 type_array(&m->types, TYPE_I8, i)};
     struct nvm_str name = strtab_intern(&m->strings, (char *)&i, sizeof i);
     struct nvm_type named = type_named(&m->types, name);
     type_set_body(&m->types, named, members, 2, i & 1);

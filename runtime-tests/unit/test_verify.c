@@ -37,7 +37,8 @@ static struct fixture make(void) {
        (uint32_t)(sizeof((struct nvm_value[]){__VA_ARGS__}) / sizeof(struct nvm_value)),   \
        (struct nvm_value[]){__VA_ARGS__}, (aux))
 
-static struct nvm_inst_id emit_none(struct fixture *x, struct nvm_block b, enum op op, uint32_t aux) {
+static struct nvm_inst_id emit_none(struct fixture *x, struct nvm_block b, enum op op,
+                                    uint32_t aux) {
   struct nvm_value none[1] = {{0}};
   return emit(x->f, b, op, TYPE_VOID, 0, none, aux);
 }
@@ -48,7 +49,9 @@ static struct nvm_block block(struct fixture *x, const char *name) {
   return function_add_block(x->f, module_str(x->m, name));
 }
 
-static struct nvm_value i32_const(struct fixture *x, uint32_t n) { return const_int(x->m, TYPE_I32, n); }
+static struct nvm_value i32_const(struct fixture *x, uint32_t n) {
+  return const_int(x->m, TYPE_I32, n);
+}
 
 static uint32_t access_of(struct memory_access a) { return memory_access_pack(a); }
 
