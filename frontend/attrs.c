@@ -11,6 +11,12 @@ void attrs_flag(struct parser *p, const struct token *t) {
   push(p, (struct nvm_attr){.id = (uint16_t)t->number, .payload = ATTR_FLAG});
 }
 
+uint8_t attrs_log2(uint64_t bytes) {
+  uint8_t log2 = 0;
+  while (log2 < 63 && bytes >> log2 > 1) log2++;
+  return bytes ? log2 + 1 : 0;
+}
+
 bool attrs_alignment(struct parser *p, const struct token *t, uint32_t *log2_plus_1) {
   uint64_t n = t->number;
   if (n == 0 || (n & (n - 1)) != 0 || n > UINT64_C(1) << 32) {
@@ -18,9 +24,7 @@ bool attrs_alignment(struct parser *p, const struct token *t, uint32_t *log2_plu
            report_copy(p, p->text + t->begin, t->length), NULL, NULL);
     return false;
   }
-  uint32_t log2 = 0;
-  while (n >> log2 != 1) log2++;
-  *log2_plus_1 = log2 + 1;
+  *log2_plus_1 = attrs_log2(n);
   return true;
 }
 
@@ -132,7 +136,7 @@ static void merge_group(struct parser *p, uint32_t number) {
     struct attrset_info info = p->m->attributes.sets.data[g->set.index];
     for (uint32_t i = 0; i < info.count; i++) {
       struct nvm_attr a = p->m->attributes.attrs.data[info.first + i];
-      merge(p, &a);
+      if (a.id != ATTR_ALIGN) merge(p, &a);
     }
   }
 }
@@ -143,9 +147,23 @@ static bool has_reference(const struct parser *p, struct attrset_info info) {
   return false;
 }
 
+/* `align=16` in a group is the alignment of the functions that refer to it. */
+static void align_function(struct parser *p, struct nvm_function *f) {
+  const struct attr_table_data *t = &p->m->attributes;
+  struct attrset_info own = t->sets.data[attrlist_info(t, f->attributes)->function.index];
+  for (uint32_t i = 0; i < own.count; i++) {
+    const struct nvm_attr *a = &t->attrs.data[own.first + i];
+    if (a->payload != ATTR_GROUP_REFERENCE) continue;
+    const struct attribute_group *g = find_group(p, (uint32_t)a->number);
+    const struct nvm_attr *align = g ? attrset_find(t, g->set, ATTR_ALIGN) : NULL;
+    if (align) f->align_log2 = attrs_log2(align->number);
+  }
+}
+
 void attrs_finish(struct parser *p) {
   struct attr_table_data *t = &p->m->attributes;
   if (p->groups.count) qsort(p->groups.data, p->groups.count, sizeof *p->groups.data, compare_groups);
+  for (uint32_t i = 1; i < p->m->functions.count; i++) align_function(p, p->m->functions.data[i]);
   uint32_t count = t->sets.count;
   for (uint32_t s = 1; s < count; s++) {
     struct attrset_info info = t->sets.data[s];

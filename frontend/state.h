@@ -372,6 +372,8 @@ void attrs_group(struct parser *p, const struct token *t);
 struct nvm_attrset attrs_close(struct parser *p, struct nvm_type pointee);
 void attrs_define_group(struct parser *p, const struct token *t);
 void attrs_finish(struct parser *p);
+/* log2 + 1 of a power of two, 0 of 0. */
+uint8_t attrs_log2(uint64_t bytes);
 bool attrs_alignment(struct parser *p, const struct token *t, uint32_t *log2_plus_1);
 
 /* nodes.c: metadata. */

@@ -192,8 +192,7 @@ static uint32_t take_alignment(struct parser *p) {
   for (uint32_t i = 0; i < p->attributes.count; i++) {
     struct nvm_attr a = p->attributes.data[i];
     if (a.id == ATTR_ALIGN && a.payload == ATTR_INT) {
-      for (log2 = 0; log2 < 63 && a.number >> log2 > 1; log2++) {}
-      log2 = a.number ? log2 + 1 : 0;
+      log2 = attrs_log2(a.number);
     } else {
       p->attributes.data[kept++] = a;
     }

@@ -253,7 +253,6 @@ static struct nvm_value resolve_zero(struct parser *p, struct nvm_type type,
                                      const struct literal *l) {
   enum type_kind kind = type_kind(&p->m->types, type);
   if (kind < TY_INT || kind == TY_FUNCTION) return bad_constant(p, l, type);
-  if (kind == TY_STRUCT && info_of(p, type)->flags & TYPE_OPAQUE) return bad_constant(p, l, type);
   return const_zero(p->m, type);
 }
 
