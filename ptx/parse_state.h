@@ -1,0 +1,137 @@
+/* What the scanner, the grammar and the actions of the PTX parser share; private to them. */
+#ifndef NVM_PTX_PARSE_STATE_H
+#define NVM_PTX_PARSE_STATE_H
+
+#include "ptx/check.h"
+#include "ptx/ops.h"
+#include "ptx/parse.h"
+
+/* What a name means at the moment. */
+enum name_kind {
+  NAME_UNKNOWN,
+  NAME_REG,     /* value: bits of a struct ptx_reg */
+  NAME_PREFIX,  /* `%r<5>`: value: bits of the register of index 1; count; zero */
+  NAME_LABEL,   /* value: label of the function */
+  NAME_SYMBOL,  /* a variable, parameter, function or prototype */
+  NAME_SPECIAL, /* value: enum ptx_special */
+};
+
+struct ptx_name {
+  uint8_t kind;      /* enum name_kind */
+  uint32_t value;
+  uint32_t count;    /* PREFIX: registers declared */
+  uint32_t zero;     /* PREFIX: bits of the register of index 0, once used */
+  struct nvm_str symbol; /* the name in the module's strings, once used */
+};
+
+/* A name's meaning before a scope changed it. */
+struct ptx_undo {
+  uint32_t name;
+  struct ptx_name before;
+};
+
+struct ptx_scope {
+  uint32_t undo_mark, label_mark;
+  uint32_t entry;     /* of SCOPE_BEGIN */
+  uint32_t variables; /* of the function when it began */
+};
+
+struct ptx_label_state {
+  uint32_t name;   /* index of names */
+  uint32_t scope;  /* depth that it belongs to */
+  uint32_t alias;  /* another label that it is, or 0 */
+  bool defined;
+};
+
+/* A token's or nonterminal's value. */
+union ptx_value {
+  uint32_t number;            /* name, modifier, count */
+  uint64_t integer;
+  struct nvm_text text;
+  struct ptx_operand operand;
+};
+
+struct ptx_parser {
+  /* scanner */
+  const char *start, *cursor, *end, *token;
+  uint32_t line;
+  int first_token;            /* given once, selects the grammar's start; 0 afterwards */
+  bool is_inline;
+  const struct ptx_operand *arguments;
+  uint32_t argument_count;
+  /* where it goes */
+  struct ptx_module *module;
+  struct ptx_function *f;     /* NULL outside a function */
+  struct ptx_parse_error *error; /* or NULL */
+  bool failed;
+  /* names */
+  struct arena scratch;
+  struct strtab names;
+  VEC(struct ptx_name) meaning; /* by index of names */
+  VEC(struct ptx_undo) undo;
+  VEC(struct ptx_scope) scopes;
+  VEC(uint32_t) scope_labels;
+  VEC(struct ptx_label_state) labels; /* by label of the function, from first_label */
+  uint32_t first_label;
+  uint32_t first_operand;     /* of the function, when parsing began */
+  bool has_aliases;
+  /* the instruction being read */
+  uint16_t op;
+  uint32_t op_line;
+  struct ptx_reg guard;
+  bool guard_negated;
+  VEC(uint16_t) mods;
+  VEC(struct ptx_operand) stack;
+  /* the declaration being read */
+  struct ptx_variable variable;
+  uint16_t linkage;
+  struct ptx_performance performance;
+  bool noreturn;
+  VEC(struct ptx_variable) parameters;
+  uint32_t result_count;
+};
+
+int ptxyylex(union ptx_value *value, struct ptx_parser *p);
+
+/* Actions; false: an error was reported. In the order of the grammar. */
+bool ptxp_fail(struct ptx_parser *p, const char *format, const char *bytes, size_t length);
+void ptxp_syntax_error(struct ptx_parser *p);
+bool ptxp_version(struct ptx_parser *p, struct nvm_text text);
+bool ptxp_target(struct ptx_parser *p, uint32_t name, bool first);
+bool ptxp_file(struct ptx_parser *p, uint64_t number, struct nvm_text name);
+void ptxp_variable_begin(struct ptx_parser *p, uint16_t space);
+bool ptxp_variable_word(struct ptx_parser *p, uint16_t mod);
+void ptxp_variable_name(struct ptx_parser *p, uint32_t name);
+void ptxp_variable_dimension(struct ptx_parser *p, bool sized, uint64_t count);
+bool ptxp_triple(struct ptx_parser *p, uint32_t which, uint64_t x, uint64_t y, uint64_t z);
+bool ptxp_decimal(struct ptx_parser *p, struct nvm_text text, bool negative, struct ptx_operand *o);
+bool ptxp_init_number(struct ptx_parser *p, uint64_t bits);
+bool ptxp_init_float(struct ptx_parser *p, struct ptx_operand value);
+bool ptxp_init_symbol(struct ptx_parser *p, uint32_t name, bool generic, int64_t addend);
+bool ptxp_init_mask(struct ptx_parser *p, uint64_t mask);
+bool ptxp_variable_end(struct ptx_parser *p);
+bool ptxp_parameter_end(struct ptx_parser *p);
+bool ptxp_function_begin(struct ptx_parser *p, bool is_entry, uint32_t name);
+bool ptxp_function_end(struct ptx_parser *p, bool has_body);
+bool ptxp_body_begin(struct ptx_parser *p);
+bool ptxp_reg(struct ptx_parser *p, uint16_t type, uint32_t name, bool is_prefix, uint64_t count);
+bool ptxp_scope_begin(struct ptx_parser *p);
+bool ptxp_scope_end(struct ptx_parser *p);
+bool ptxp_label(struct ptx_parser *p, uint32_t name);
+bool ptxp_branch_targets(struct ptx_parser *p, uint32_t name, uint32_t count);
+bool ptxp_prototype(struct ptx_parser *p, uint32_t name);
+bool ptxp_loc(struct ptx_parser *p, const uint64_t place[3], uint32_t function_name,
+              const uint64_t inlined[4]);
+bool ptxp_pragma(struct ptx_parser *p, struct nvm_text text);
+bool ptxp_mnemonic(struct ptx_parser *p, uint32_t name);
+bool ptxp_guard(struct ptx_parser *p, struct ptx_operand o, bool negated);
+bool ptxp_name_operand(struct ptx_parser *p, uint32_t name, struct ptx_operand *o);
+bool ptxp_offset(struct ptx_parser *p, struct ptx_operand *o, int64_t offset);
+bool ptxp_push(struct ptx_parser *p, struct ptx_operand o);
+bool ptxp_group(struct ptx_parser *p, enum ptx_operand_kind kind, uint32_t count,
+                struct ptx_operand *o);
+bool ptxp_address(struct ptx_parser *p, uint32_t count, struct ptx_operand *o);
+bool ptxp_instruction(struct ptx_parser *p, uint32_t operand_count);
+uint32_t ptxp_label_of(struct ptx_parser *p, uint32_t name);
+
+#endif
