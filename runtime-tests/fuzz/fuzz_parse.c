@@ -3,6 +3,7 @@
 #include "nvmini.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,9 +28,15 @@ static void check_round_trip(struct nvmini_context *c, struct nvmini_module *m) 
   if (once == NULL) return;
   struct nvmini_module *again;
   enum nvmini_status status = nvmini_parse(c, once, length, "printed", &again);
-  if (status == NVMINI_REFUSED || status == NVMINI_BUG) abort();
+  if (status == NVMINI_REFUSED || status == NVMINI_BUG) {
+    fprintf(stderr, "the printed text is refused\n%s\n", once);
+    abort();
+  }
   char *twice = again == NULL ? NULL : printed(again, &again_length);
-  if (twice != NULL && (length != again_length || memcmp(once, twice, length) != 0)) abort();
+  if (twice != NULL && (length != again_length || memcmp(once, twice, length) != 0)) {
+    fprintf(stderr, "printing changes the text\n--- once\n%s\n--- twice\n%s\n", once, twice);
+    abort();
+  }
   nvmini_release(again);
   free(once);
   free(twice);
