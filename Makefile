@@ -34,7 +34,7 @@ FLAGS_release := -O2 -DNDEBUG
 FLAGS_checking := -O1 -g -DNVM_HOSTILE -DNVM_CHECKING
 FLAGS_asan := $(SANITIZE) -DNVM_CHECKING -fsanitize=address,undefined
 FLAGS_tsan := $(SANITIZE) -DNVM_CHECKING -fsanitize=thread
-FLAGS_fuzz := $(SANITIZE) -DNVM_CHECKING -fsanitize=address,undefined $(FUZZ_INSTRUMENT)
+FLAGS_fuzz = $(SANITIZE) -DNVM_CHECKING -fsanitize=address,undefined $(FUZZ_INSTRUMENT)
 ifeq ($(filter $(VARIANT),release checking asan tsan fuzz),)
 $(error VARIANT is one of release, checking, asan, tsan, fuzz; not '$(VARIANT)')
 endif
