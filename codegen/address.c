@@ -285,6 +285,10 @@ struct address lower_address(struct lower *l, struct nvm_value pointer) {
     if (!g->is_alias)
       return (struct address){ptx_at_symbol(lower_symbol_name(l, pointer), sum), global_space(g), 1};
   }
+  struct nvm_str param = {0};
+  bool in_param = lower_in_param(l, pointer, &param);
+  if (in_param && param.index && fits_offset(sum))
+    return (struct address){ptx_at_symbol(param, sum), PTX_MOD_PARAM, 1};
   struct ptx_reg base = lower_reg(l, pointer, 0);
   if (!fits_offset(sum)) {
     struct ptx_reg moved = ptx_new_reg(l->pf, ptx_reg_class(base));
@@ -293,5 +297,6 @@ struct address lower_address(struct lower *l, struct nvm_value pointer) {
     base = moved;
     sum = 0;
   }
-  return (struct address){ptx_at(base, sum), space_mod(pointer_space(l, pointer)), 1};
+  uint16_t space = in_param ? PTX_MOD_PARAM : space_mod(pointer_space(l, pointer));
+  return (struct address){ptx_at(base, sum), space, 1};
 }

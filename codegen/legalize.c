@@ -1,4 +1,5 @@
-/* Turns constant expressions in operands into instructions before the walk.
+/* Turns constant expressions in operands into instructions before the walk, and aliases into what
+ * they stand for.
  *
  * Lowering then meets constant expressions nowhere but in initializers of globals. The expansion of
  * an operand stands right before its instruction; a phi's operand is expanded at the end of the
@@ -6,13 +7,27 @@
  * insertelement. Shared subexpressions are expanded again at each use: later passes merge them. */
 #include "codegen/lower.h"
 
-enum { MAX_DEPTH = 64 }; /* of nested constant expressions; deeper ones stay and are refused later */
+enum {
+  MAX_DEPTH = 64, /* of nested constant expressions; deeper ones stay and are refused later */
+  MAX_ALIASES = 1000,
+};
 
 static const struct constant_info *info_of(const struct nvm_function *f, struct nvm_value v) {
   return constant_info(&f->module->constants, v);
 }
 
+static bool is_alias(const struct nvm_function *f, struct nvm_value v) {
+  return value_kind(v) == VALUE_GLOBAL && module_global(f->module, v)->is_alias;
+}
+
+/* What an alias stands for; the verifier refuses circles of them. */
+static struct nvm_value behind_alias(const struct nvm_function *f, struct nvm_value v) {
+  for (int i = 0; i < MAX_ALIASES && is_alias(f, v); i++) v = module_global(f->module, v)->aliasee;
+  return v;
+}
+
 static bool contains_expression(const struct nvm_function *f, struct nvm_value v, int depth) {
+  if (is_alias(f, v)) return true;
   if (value_kind(v) != VALUE_CONST || depth > MAX_DEPTH) return false;
   const struct constant_info *c = info_of(f, v);
   if (c->kind == CONST_EXPR) return true;
@@ -61,6 +76,7 @@ static struct nvm_value expand_aggregate(struct nvm_function *f, struct nvm_valu
 
 static struct nvm_value expand(struct nvm_function *f, struct nvm_value v, struct nvm_inst_id before,
                                int depth) {
+  v = behind_alias(f, v);
   if (depth > MAX_DEPTH || !contains_expression(f, v, depth)) return v;
   return info_of(f, v)->kind == CONST_EXPR ? expand_expr(f, v, before, depth)
                                            : expand_aggregate(f, v, before, depth);
@@ -79,9 +95,8 @@ static void legalize_inst(struct nvm_function *f, struct nvm_inst_id i) {
   uint32_t count = function_inst(f, i)->operand_count;
   for (uint32_t k = 0; k < count; k++) {
     struct nvm_value v = inst_operand(f, function_inst(f, i), k);
-    if (value_kind(v) != VALUE_CONST) continue;
-    uint8_t kind = info_of(f, v)->kind;
-    if ((kind != CONST_EXPR && kind != CONST_AGGREGATE) || !contains_expression(f, v, 0)) continue;
+    if (!is_alias(f, v) && value_kind(v) != VALUE_CONST) continue;
+    if (!contains_expression(f, v, 0)) continue;
     struct nvm_inst_id point = expansion_point(f, i, k);
     if (inst_is_none(point)) continue;
     struct nvm_value expanded = expand(f, v, point, 0);
