@@ -67,16 +67,14 @@ LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),\
 DRIVER_SOURCES := $(wildcard driver/*.c)
 
 # ---- Generators: NAME folder table, then the files they write into build/gen ---------------------
-# X/gen_NAME.c, with the files that LINKED_NAME names if any, becomes build/gen/bin/gen_NAME and runs
-# as `gen_NAME TABLE build/gen`.
+# X/gen_NAME.c, with the reader of requirements ("sm_90 ptx78"), becomes build/gen/bin/gen_NAME and
+# runs as `gen_NAME TABLE build/gen`.
 
 GENERATORS := target intrinsics ptx
 GENERATOR_target := target/gen_target.c target/nvptx.def
 GENERATES_target := nvptx_tables.h nvptx_tables.inc
-LINKED_target := target/requirement.c
 GENERATOR_intrinsics := ir/gen_intrinsics.c ir/intrinsics.def
 GENERATES_intrinsics := intrinsics.h intrinsics.inc
-LINKED_intrinsics := target/requirement.c
 GENERATOR_ptx := ptx/gen_ptx.c ptx/ops.def
 GENERATES_ptx := ptx_ops.h ptx_ops.inc
 
@@ -135,7 +133,7 @@ $G $G/bin:
 GENERATOR_FLAGS := -std=c11 -O1 -D_POSIX_C_SOURCE=200809L -I. -Wall -Wextra
 
 define generator_rules
-$G/bin/gen_$1: $(word 1,$(GENERATOR_$1)) $(LINKED_$1) | $G/bin
+$G/bin/gen_$1: $(word 1,$(GENERATOR_$1)) target/requirement.c | $G/bin
 	@echo '  GEN $$@'
 	$$(Q)$$(CC) $$(GENERATOR_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$(filter %.c,$$^)
 $G/$1.stamp: $G/bin/gen_$1 $(wordlist 2,9,$(GENERATOR_$1))
