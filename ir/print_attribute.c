@@ -52,17 +52,25 @@ static void print_set(struct printer *p, struct nvm_attrset set, bool group) {
 
 void print_attributes(struct printer *p, struct nvm_attrset set) { print_set(p, set, false); }
 
+/* The set's place in group_numbers: its first attribute, since parsing leaves several sets with one
+ * list of attributes where groups are referred to. UINT32_MAX for an empty one. */
+static uint32_t group_key(const struct printer *p, struct nvm_attrset set) {
+  const struct attrset_info *info = &p->m->attributes.sets.data[set.index];
+  return info->count ? info->first : UINT32_MAX;
+}
+
 void print_number_group(struct printer *p, struct nvm_attrset set) {
-  if (!p->numbered_groups || set.index == 0 || p->group_numbers[set.index]) return;
-  if (VEC_PUSH(&p->scratch, &p->groups, set.index))
-    p->group_numbers[set.index] = p->groups.count;
+  uint32_t key = group_key(p, set);
+  if (!p->numbered_groups || key == UINT32_MAX || p->group_numbers[key]) return;
+  if (VEC_PUSH(&p->scratch, &p->groups, set.index)) p->group_numbers[key] = p->groups.count;
 }
 
 void print_group_reference(struct printer *p, struct nvm_attrset set) {
-  if (set.index == 0) return;
+  uint32_t key = group_key(p, set);
+  if (key == UINT32_MAX) return;
   print_number_group(p, set);
   print_word(p, " #");
-  print_number(p, p->numbered_groups ? p->group_numbers[set.index] - 1 : set.index);
+  print_number(p, p->numbered_groups ? p->group_numbers[key] - 1 : set.index);
 }
 
 void print_groups(struct printer *p) {

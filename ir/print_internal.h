@@ -20,7 +20,7 @@ struct printer {
   struct nvm_text *types;      /* by type: its text once it was needed, else bytes is NULL */
   uint32_t *global_numbers;    /* by global; only read for those without a name */
   uint32_t *function_numbers;  /* by function */
-  uint32_t *group_numbers;     /* by attribute set: number + 1, 0: none yet */
+  uint32_t *group_numbers;     /* by a set's first attribute: number + 1, 0: none yet */
   VEC(uint32_t) groups;        /* sets in order of their number */
   bool numbered_groups;        /* false: a dump of one function, where a set's index is its number */
   uint32_t *node_numbers; /* by metadata node: number + 1, 0: not reached; NULL: in a dump of one

@@ -42,7 +42,7 @@ static bool printer_begin(struct printer *p, const struct nvm_module *m, struct 
   p->types = arena_alloc(&p->scratch, (size_t)m->types.infos.count * sizeof *p->types);
   p->global_numbers = new_table(p, m->globals.count);
   p->function_numbers = new_table(p, m->functions.count);
-  p->group_numbers = new_table(p, m->attributes.sets.count);
+  p->group_numbers = new_table(p, m->attributes.attrs.count);
   p->name_owner = new_table(p, m->strings.entries.count);
   if (p->scratch.failed) return false;
   number_symbols(p);
