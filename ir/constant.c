@@ -200,8 +200,8 @@ static enum constant_kind kind_of(const struct nvm_module *m, struct nvm_value v
 }
 
 /* The kind that stands for an aggregate of these elements: CONST_ZERO, CONST_UNDEF, CONST_POISON,
- * CONST_BYTES, or CONST_AGGREGATE. A struct with undef and poison members is undef as a whole, a
- * vector or array keeps the mixture; a string needs numbers only. */
+ * CONST_BYTES, or CONST_AGGREGATE. A mixture of undef and poison is kept; a string needs numbers
+ * only. */
 static enum constant_kind aggregate_kind(const struct nvm_module *m, struct nvm_type type,
                                          const struct nvm_value *elements, uint32_t count) {
   const struct type_info *info = type_info(&m->types, type);
@@ -219,7 +219,6 @@ static enum constant_kind aggregate_kind(const struct nvm_module *m, struct nvm_
   if (zeros == count) return CONST_ZERO;
   if (poisons == count) return CONST_POISON;
   if (undefs == count) return CONST_UNDEF;
-  if (undefs + poisons == count && info->kind == TY_STRUCT) return CONST_UNDEF;
   return bytes && numbers == count ? CONST_BYTES : CONST_AGGREGATE;
 }
 
