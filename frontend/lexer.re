@@ -231,7 +231,8 @@ static int lex_comma(struct parser *p, union nvir_value *value, const char **cur
     const char *end = c;
     c = skip_blank(c);
     if (end == name || *c != '!') return ',';
-    set_token(p, value, name, end, NAME_PLAIN);
+    bool escaped = memchr(name, '\\', (size_t)(end - name)) != NULL;
+    set_token(p, value, name, end, escaped ? NAME_ESCAPED : NAME_PLAIN);
     *cursor = end;
     return T_ATTACH;
   }
