@@ -28,7 +28,8 @@ static void number_symbols(struct printer *p) {
   for (enum symbol_group group = 0; group < GROUP_COUNT; group++) {
     for (uint32_t i = 0; i < p->m->symbol_order.count; i++) {
       struct nvm_value v = p->m->symbol_order.data[i];
-      if (module_symbol(p->m, v)->name.index || group_of(p->m, v) != group) continue;
+      if (value_is_none(v) || module_symbol(p->m, v)->name.index || group_of(p->m, v) != group)
+        continue;
       bool function = value_kind(v) == VALUE_FUNCTION;
       (function ? p->function_numbers : p->global_numbers)[value_index(v)] = number++;
     }
@@ -373,7 +374,7 @@ static void print_symbols(struct printer *p, enum symbol_group group) {
   bool first = true;
   for (uint32_t i = 0; i < p->m->symbol_order.count; i++) {
     struct nvm_value v = p->m->symbol_order.data[i];
-    if (group_of(p->m, v) != group) continue;
+    if (value_is_none(v) || group_of(p->m, v) != group) continue;
     if (first || group == GROUP_FUNCTIONS) print_gap(p);
     first = false;
     if (group == GROUP_FUNCTIONS) print_one_function(p, v);
@@ -388,7 +389,7 @@ static void number_groups(struct printer *p) {
   for (enum symbol_group group = 0; group < GROUP_COUNT; group++) {
     for (uint32_t i = 0; i < p->m->symbol_order.count; i++) {
       struct nvm_value v = p->m->symbol_order.data[i];
-      if (group_of(p->m, v) != group) continue;
+      if (value_is_none(v) || group_of(p->m, v) != group) continue;
       if (group == GROUP_VARIABLES) print_number_group(p, module_global(p->m, v)->attributes);
       if (group != GROUP_FUNCTIONS) continue;
       struct nvm_attrlist list = module_function(p->m, v)->attributes;
