@@ -35,7 +35,7 @@ cd "$work" || exit 1
 for target in "$root"/build/fuzz/fuzz_*; do
   case $target in *.d | *.dSYM) continue ;; esac
   name=$(basename "$target")
-  if "$target" -help=1 < /dev/null 2> /dev/null | grep -q max_total_time; then
+  if "$target" -help=1 < /dev/null 2>&1 | grep -q max_total_time; then
     "$target" -timeout=20 seeds/* > log 2>&1
     result $? "$name on its seeds"
     mkdir -p "corpus_$name"
