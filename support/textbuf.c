@@ -22,8 +22,8 @@ char *textbuf_room(struct textbuf *b, size_t more) {
 }
 
 void textbuf_write(struct textbuf *b, const char *bytes, size_t length) {
-  char *room = textbuf_room(b, length);
-  if (!room || length == 0) return;
+  char *room = length ? textbuf_room(b, length) : NULL;
+  if (!room) return;
   memcpy(room, bytes, length);
   b->length += length;
 }
