@@ -139,12 +139,14 @@ static void lower_condbr(struct lower *l, const struct nvm_inst *i) {
     return;
   }
   struct ptx_reg condition = lower_reg(l, inst_operand(l->f, i, 0), 0);
-  bool negated = false;
-  if (function_block(l->f, from)->next.index == yes.index && !block_has_phis(l, yes)) {
-    struct nvm_block swap = yes; /* fall through to the true side */
+  /* The branch goes to the side whose edge needs no copies, or that does not come next. */
+  bool yes_copies = block_has_phis(l, yes), no_copies = block_has_phis(l, no);
+  bool next_is_yes = function_block(l->f, from)->next.index == yes.index;
+  bool negated = yes_copies != no_copies ? yes_copies : next_is_yes;
+  if (negated) {
+    struct nvm_block swap = yes;
     yes = no;
     no = swap;
-    negated = true;
   }
   bool own;
   uint32_t label = edge_label(l, yes, &own);
@@ -212,17 +214,30 @@ static void lower_inst(struct lower *l, const struct nvm_inst *i) {
   }
 }
 
+/* Values get their registers when they are first met; those an instruction makes beyond its operands
+ * and result are temporaries, of which lower_tidy may get rid. Phis and edges keep theirs. */
+static void lower_one(struct lower *l, struct nvm_inst_id i) {
+  const struct nvm_inst *inst = function_inst(l->f, i);
+  l->inst = i;
+  uint32_t from = l->pf->entries.count, temps[PTX_CLASS_COUNT];
+  bool tidy = !op_is_terminator((enum op)inst->op) && lower_type(l, inst->type).count != 0;
+  if (tidy) {
+    lower_result(l, i);
+    for (uint32_t k = 0; k < inst->operand_count; k++) lower_touch(l, inst_operand(l->f, inst, k));
+  }
+  memcpy(temps, l->pf->reg_count, sizeof temps);
+  lower_inst(l, inst);
+  if (tidy) lower_tidy(l, from, temps);
+  for (uint32_t e = from; e < l->pf->entries.count; e++)
+    if (l->pf->entries.data[e].kind == PTX_INST)
+      l->pf->entries.data[e].line = l->f->positions.data[i.index];
+  lower_check_entries(l, from);
+}
+
 static void lower_block(struct lower *l, struct nvm_block b) {
   if (b.index != l->f->entry.index) ptx_add_label(l->pf, l->block_labels[b.index]);
-  FOR_EACH_INST(l->f, b, i) {
-    if (!l->wanted[i.index]) continue;
-    l->inst = i;
-    uint32_t from = l->pf->entries.count;
-    lower_inst(l, function_inst(l->f, i));
-    for (uint32_t e = from; e < l->pf->entries.count; e++)
-      l->pf->entries.data[e].line = l->f->positions.data[i.index];
-    lower_check_entries(l, from);
-  }
+  FOR_EACH_INST(l->f, b, i)
+    if (l->wanted[i.index]) lower_one(l, i);
 }
 
 /* f32 denormals: the option, or what the function says of itself. */

@@ -43,10 +43,22 @@ static bool evaluate(struct evaluator *e, struct nvm_value v, struct constant_va
 
 /* --- symbols ----------------------------------------------------------------------------------- */
 
+/* Abstract classes have this in their tables of virtual functions. No device runtime defines it, so
+ * that null is the only address which can be linked. */
+static bool is_pure_virtual(const struct lower *l, struct nvm_value v) {
+  if (value_kind(v) != VALUE_FUNCTION) return false;
+  const struct nvm_function *f = module_function(l->module, v);
+  struct nvm_text name = module_text(l->module, f->symbol.name);
+  return function_is_declaration(f) &&
+         ((name.length == 18 && memcmp(name.bytes, "__cxa_pure_virtual", 18) == 0) ||
+          (name.length == 21 && memcmp(name.bytes, "__cxa_deleted_virtual", 21) == 0));
+}
+
 static bool evaluate_symbol(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
   struct nvm_value base = lower_resolve_alias(e->l, v);
   if (value_kind(base) == VALUE_CONST) return evaluate(e, base, out);
   *out = (struct constant_value){.symbol = base, .bits = bits_of(e, module_value_type(e->l->module, v))};
+  if (is_pure_virtual(e->l, base)) out->symbol = VALUE_NULL;
   if (value_kind(base) != VALUE_GLOBAL) return true;
   const struct nvm_global *g = module_global(e->l->module, base);
   out->generic = g->address_space == 0;

@@ -288,8 +288,13 @@ static void insert_header(struct lower *l, size_t begin) {
 
 /* --- the module ------------------------------------------------------------------------------------- */
 
+/* The module says how wide pointers are; short shared pointers are for the options to choose. */
 static bool check_layout(struct lower *l) {
   char why[256];
+  if (l->target->pointer_bits == 32 && l->target->sm >= 90) {
+    report(l, DIAG_LAYOUT_MISMATCH, text_of("sm_90 and later have 64-bit addresses only"));
+    return false;
+  }
   if (datalayout_agrees(&l->module->layout, l->target, why, sizeof why)) return true;
   report(l, DIAG_LAYOUT_MISMATCH, text_of(why));
   return false;
@@ -315,8 +320,10 @@ static enum nvm_status write_module(struct lower *l) {
 enum nvm_status codegen_module(struct nvm_module *m, const struct nvm_target *target,
                                const struct codegen_options *options, struct diag_sink *sink,
                                struct textbuf *out) {
-  struct lower l = {.module = m, .target = target, .options = options, .sink = sink, .out = out};
+  struct nvm_target own = *target;
+  struct lower l = {.module = m, .target = &own, .options = options, .sink = sink, .out = out};
   uint32_t errors = sink->error_count;
+  own.pointer_bits = (uint8_t)layout_pointer_bits(&m->layout, 0);
   arena_init(&l.arena, m->arena.allocator);
   arena_init(&l.function_arena, m->arena.allocator);
   l.ptx = (struct ptx_module){.arena = &l.arena, .strings = &m->strings};

@@ -220,14 +220,26 @@ static void add_param(struct ptx_function *pf, struct ptx_variable v) {
   VEC_PUSH(pf->arena, &pf->params, v);
 }
 
+/* Parameters of a kernel lie in a bank of 4352 bytes, or with later hardware 32764. */
+static void require_bank(struct lower *l, uint64_t bytes) {
+  enum { SMALL_BANK = 4352, LARGE_BANK = 32764 };
+  if (bytes > SMALL_BANK && lower_require(l, "sm_70 ptx81", "more than 4352 bytes of parameters") &&
+      bytes > LARGE_BANK)
+    lower_refuse_symbol(l, &module_function(l->module, l->symbol)->symbol, "its parameters",
+                        "a kernel has at most 32764 bytes of them");
+}
+
 static void add_params(struct lower *l, const struct abi *abi, struct ptx_function *pf) {
   const struct type_info *type = type_info(&l->module->types, abi->type);
+  uint64_t end = 0;
   for (uint32_t i = 0; i < type->count; i++) {
     struct passing p = abi_param(l, abi, i);
     if (p.kind == PASS_NOTHING) continue;
     struct nvm_str name = param_name(l, pf->name, i);
     add_param(pf, pf->is_entry ? kernel_variable(l, abi, i, &p, name) : abi_variable(&p, name));
+    end = (end + p.align - 1) / p.align * p.align + p.bytes;
   }
+  if (pf->is_entry) require_bank(l, end);
   if (!(type->flags & TYPE_VARIADIC)) return;
   struct passing area = abi_variadic_area(l);
   add_param(pf, abi_variable(&area, param_name(l, pf->name, (uint32_t)type->count)));
@@ -446,20 +458,20 @@ static void lower_byval_argument(struct lower *l, uint32_t a, const struct passi
     if (function_is_kernel(l->f)) emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(to), ptx_symbol(name, 0));
     return; /* in device functions nothing takes the address */
   }
-  if (function_is_kernel(l->f) && space_mod(space) == PTX_MOD_PARAM) {
+  if (p->kind == PASS_BYTES && function_is_kernel(l->f) && space_mod(space) == PTX_MOD_PARAM) {
     emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(to), ptx_symbol(name, 0));
     return;
   }
-  if (lower_is_grid_constant(l, l->f, a)) {
+  if (p->kind == PASS_BYTES && lower_is_grid_constant(l, l->f, a)) {
     struct ptx_reg in_param = lower_temp(l, ptx_reg_class(to));
     emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(in_param), ptx_symbol(name, 0));
     emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_PARAM, pointer), ptx_r(to), ptx_r(in_param));
     return;
   }
-  uint64_t offset = lower_depot_reserve(l, p->bytes, p->align);
+  uint64_t offset = lower_depot_reserve(l, p->bytes ? p->bytes : 1, p->align);
   struct address copy = lower_depot_address(l, offset);
   copy.align = p->align;
-  copy_param(l, copy, param_address(p, name), p->bytes);
+  if (p->kind == PASS_BYTES) copy_param(l, copy, param_address(p, name), p->bytes);
   lower_copy(l, to, ptx_r(lower_depot_pointer(l, offset, space)));
 }
 
