@@ -41,6 +41,7 @@ class Row:
     def __init__(self, line, op, pattern, operands, need, op_needs):
         self.line, self.op, self.pattern = line, op, pattern
         self.operands, self.need, self.op_needs = operands, need, op_needs
+        self.special = None  # mov from this special register
 
 
 def expand_range(word):
@@ -48,6 +49,15 @@ def expand_range(word):
     if not m:
         return [word]
     return [m[1] + str(i) + m[5] for i in range(int(m[2]), int(m[3]) + 1, int(m[4] or 1))]
+
+
+def expand_special(name):
+    m = re.match(r"(.*)\{(.*)\}(.*)", name)
+    if not m:
+        return [name]
+    numbers = re.fullmatch(r"(\d+)-(\d+)", m[2])
+    middles = map(str, range(int(numbers[1]), int(numbers[2]) + 1)) if numbers else m[2].split(",")
+    return [m[1] + middle + m[3] for middle in middles]
 
 
 def read_words(table, text):
@@ -91,6 +101,12 @@ def read_table(path):
             for op in ops:
                 table.rows.append(Row(number, op, fields[0], fields[1],
                                       expand_req(table, fields[2]), op_needs))
+        elif word == "special":
+            name, kind, *need = rest.split()
+            for special in expand_special(name):
+                row = Row(number, "mov", "." + kind, "t <- t", expand_req(table, " ".join(need)), {})
+                row.special = "%" + special
+                table.rows.append(row)
         elif word == "type":
             name, bits, kind = rest.split()
             table.types[name[1:]] = (int(bits), kind)
@@ -371,6 +387,8 @@ def instructions(table, row):
                     text = "%rd9"
                 index += max(1, text.count(",") + 1)
                 operands.append(text)
+            if row.special:
+                operands[1] = row.special
             yield words, "%s%s %s;" % (row.op, "".join(words), ", ".join(operands))
 
 
