@@ -104,7 +104,7 @@ DRIVER_OBJECTS := $(DRIVER_SOURCES:%.c=$B/obj/%.o)
 # ---- What one can ask for -----------------------------------------------------------------------
 
 .PHONY: all help setup demo check check-peers bench lint format install uninstall clean \
-  fuzz unit generated
+  fuzz unit generated update-golden
 all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so
 
 help:
@@ -117,6 +117,7 @@ help:
 	@echo 'make lint           layers, writable globals, function lengths, banned calls, prototypes'
 	@echo 'make format         clang-format over the sources that git says are changed'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set; also: uninstall'
+	@echo 'make update-golden  write what commands print now into README.md, and show the difference'
 	@echo 'make clean          remove build/'
 	@echo
 	@echo 'Variables: VARIANT=release|checking|asan|tsan|fuzz (build/, build/VARIANT), CC=gcc|clang,'
@@ -188,9 +189,8 @@ $B/obj/api/%.o $B/obj/driver/%.o: OBJECT_CFLAGS = -DNVMINI_VERSION='"$(VERSION)"
 
 # Every object with every symbol: what the command and the tests link.
 $B/libinternal.a: $(LIBRARY_OBJECTS)
-	@rm -f $@
 	@echo '  AR $@'
-	$(Q)$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@.$$$$ $^ && mv $@.$$$$ $@
 
 $B/nvmini: $(DRIVER_OBJECTS) $B/libinternal.a
 	@echo '  LINK $@'
@@ -198,11 +198,10 @@ $B/nvmini: $(DRIVER_OBJECTS) $B/libinternal.a
 
 # One object in which all but nvmini_* is local, so that a program can link it beside anything.
 $B/libnvmini.a: $(LIBRARY_OBJECTS)
-	@rm -f $@
 	@echo '  AR $@'
 	$(Q)$(CC) -r -nostdlib -o $B/obj/libnvmini.o $^
 	$(Q)$(OBJCOPY) --localize-hidden $B/obj/libnvmini.o
-	$(Q)$(AR) rcs $@ $B/obj/libnvmini.o
+	$(Q)$(AR) rcs $@.$$$$ $B/obj/libnvmini.o && mv $@.$$$$ $@
 
 $B/libnvmini.so: $(LIBRARY_OBJECTS)
 	@echo '  LINK $@'
@@ -267,6 +266,10 @@ lint: all
 
 format:
 	@tools/format.sh
+
+update-golden: all
+	@$(PYTHON) tools/readme.py --update
+	@git --no-pager diff --stat README.md
 
 # ---- Installation -------------------------------------------------------------------------------
 

@@ -130,6 +130,17 @@ def step_lint():
     return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
 
 
+def step_readme():
+    """README.md: its examples print what it shows, its folder map is complete"""
+    if not make("release", "all"):
+        return Count(failed=1)
+    status, output = run_program([sys.executable, "tools/readme.py"], 60)
+    numbers = re.search(r"readme: (\d+) passed, (\d+) failed", output)
+    if status != 0 or not numbers:
+        print(output)
+    return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
+
+
 def tap_count(name, status, output):
     """Counts cmocka's TAP lines; an end that is not theirs is one more failure."""
     passed = len(re.findall(r"^ok\b(?!.*# SKIP)", output, re.M))
@@ -287,7 +298,7 @@ def step_fuzz():
 
 
 STEPS = {
-    "build": step_build, "lint": step_lint, "unit": step_unit, "threads": step_threads,
+    "build": step_build, "lint": step_lint, "readme": step_readme, "unit": step_unit, "threads": step_threads,
     "embed": step_embed, "install": step_install, "check": step_check, "check-checking": step_check_checking,
     "check-asan": step_check_asan, "samples": step_samples, "fuzz": step_fuzz,
 }
