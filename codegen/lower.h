@@ -136,6 +136,8 @@ struct type_parts lower_member_parts(struct lower *l, struct nvm_type type, uint
 
 /* The registers of an instruction's result (or argument), made on first use, `count` parts. */
 const struct ptx_reg *lower_result(struct lower *l, struct nvm_inst_id i);
+/* Gives an instruction's or argument's value its registers if it has none yet. */
+void lower_touch(struct lower *l, struct nvm_value v);
 /* Part k of an operand: a register or, for constants, an immediate where PTX takes one (integers,
  * f32, f64; never for predicates, half, addresses). Valid in instructions that allow immediates. */
 struct ptx_operand lower_operand(struct lower *l, struct nvm_value v, uint32_t k);
@@ -428,6 +430,11 @@ bool lower_require(struct lower *l, const char *requirement, const char *what);
 /* --- debug.c ---------------------------------------------------------------------------------- */
 /* `.loc` before an instruction of which the place differs from the one before; only with -g. */
 void lower_location(struct lower *l, struct nvm_inst_id i);
+
+/* --- tidy.c ----------------------------------------------------------------------------------- */
+/* Removes the copies that the entries since `from` end with; registers numbered above first_temp of
+ * their class are temporaries of these entries. */
+void lower_tidy(struct lower *l, uint32_t from, const uint32_t first_temp[PTX_CLASS_COUNT]);
 
 /* --- intrinsic.c, asm.c ----------------------------------------------------------------------- */
 /* A call whose callee is an intrinsic; a call of inline asm. */

@@ -60,6 +60,15 @@ const struct ptx_reg *lower_result(struct lower *l, struct nvm_inst_id i) {
   return value_regs(l, &l->inst_regs[i.index], function_inst(l->f, i)->type);
 }
 
+void lower_touch(struct lower *l, struct nvm_value v) {
+  uint32_t index = value_index(v);
+  if (value_kind(v) == VALUE_INST) {
+    if (l->wanted[index]) lower_result(l, (struct nvm_inst_id){index});
+  } else if (value_kind(v) == VALUE_ARG) {
+    value_regs(l, &l->arg_regs[index], function_arg_type(l->f, index));
+  }
+}
+
 void lower_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from) {
   uint16_t mod = PTX_MOD_B64;
   switch (ptx_reg_class(to)) {
