@@ -371,11 +371,14 @@ static uint32_t call_site(struct parser *p, struct nvm_type type, uint32_t count
   struct nvm_attrset own = attrs_close(p, TYPE_NONE);
   struct call_site site = {.function_type = type, .convention = p->prefixes.convention};
   site.attributes = symbols_attribute_list(p, own, p->result_set, count);
-  site.first_bundle = p->bundles.count ? p->m->bundles.count : 0;
+  uint32_t first = p->m->bundles.count;
+  site.first_bundle = p->bundles.count ? first : 0;
   site.bundle_count = p->bundles.count;
   for (uint32_t i = 0; i < p->bundles.count; i++)
-    VEC_PUSH(&p->m->arena, &p->m->bundles, p->bundles.data[i]);
-  return module_call_site(p->m, site);
+    if (!VEC_PUSH(&p->m->arena, &p->m->bundles, p->bundles.data[i])) return 0;
+  uint32_t made = module_call_site(p->m, site);
+  if (p->m->call_sites.data[made].first_bundle != first) p->m->bundles.count = first;
+  return made;
 }
 
 void insts_call(struct parser *p, const struct token *op) {

@@ -543,7 +543,7 @@ done:
 }
 
 int nvir_lex(union nvir_value *value, struct parser *p) {
-  if (p->stop) return T_YYEOF;
+  if (p->stop || state_out_of_memory(p)) return T_YYEOF;
   if (p->resync) return lex_resync(p);
   const char *start, *end;
   int token = lex_token(p, value, &start, &end);
