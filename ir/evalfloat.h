@@ -1,0 +1,62 @@
+/* What floating-point operations compute, on bits: constant folding and the simulator call the same
+ * functions. Done in integers, so that the result depends neither on the host's rounding mode nor
+ * on its instructions. Every result is the exact one rounded once.
+ *
+ * A NaN result is the format's canonical one (EVALFLOAT_NAN), whatever the operands' were. */
+#ifndef NVM_IR_EVALFLOAT_H
+#define NVM_IR_EVALFLOAT_H
+
+#include "support/float.h"
+
+enum evalfloat_rounding {
+  EVALFLOAT_NEAREST, /* ties to even */
+  EVALFLOAT_ZERO,
+  EVALFLOAT_DOWN,
+  EVALFLOAT_UP,
+  EVALFLOAT_AWAY, /* nearest, ties away from zero */
+};
+
+/* The canonical NaN: 0x7fff, 0x7fff, 0x7fffffff, 0x7ff8000000000000. */
+uint64_t evalfloat_nan(enum float_format f);
+uint64_t evalfloat_infinity(enum float_format f);
+/* The largest finite number. */
+uint64_t evalfloat_largest(enum float_format f);
+bool evalfloat_is_nan(enum float_format f, uint64_t a);
+bool evalfloat_is_infinite(enum float_format f, uint64_t a);
+bool evalfloat_is_subnormal(enum float_format f, uint64_t a);
+bool evalfloat_is_zero(enum float_format f, uint64_t a);
+/* Subnormals become zero of their sign. */
+uint64_t evalfloat_flush(enum float_format f, uint64_t a);
+
+uint64_t evalfloat_add(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b);
+uint64_t evalfloat_sub(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b);
+uint64_t evalfloat_mul(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b);
+uint64_t evalfloat_div(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b);
+uint64_t evalfloat_sqrt(enum float_format f, enum evalfloat_rounding r, uint64_t a);
+/* a * b + c, rounded once. */
+uint64_t evalfloat_fma(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b,
+                       uint64_t c);
+/* a - truncate(a / b) * b, exact: fmod and frem. */
+uint64_t evalfloat_rem(enum float_format f, uint64_t a, uint64_t b);
+
+/* The operand that is not NaN; -0 < +0. `nan_wins`: a NaN operand makes the result NaN. */
+uint64_t evalfloat_min(enum float_format f, bool nan_wins, uint64_t a, uint64_t b);
+uint64_t evalfloat_max(enum float_format f, bool nan_wins, uint64_t a, uint64_t b);
+
+/* -1, 0, 1; 2: one of them is NaN. */
+int evalfloat_compare(enum float_format f, uint64_t a, uint64_t b);
+
+/* To an integral value of the same format. */
+uint64_t evalfloat_round(enum float_format f, enum evalfloat_rounding r, uint64_t a);
+/* To another format (or the same: NaNs become canonical). */
+uint64_t evalfloat_convert(enum float_format from, enum float_format to, enum evalfloat_rounding r,
+                           uint64_t a);
+/* The low `bits` (1..64) of an integer that stands right-aligned in a. */
+uint64_t evalfloat_from_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,
+                            bool is_signed, uint64_t a);
+/* To an integer of `bits` (1..64), the nearest in range; NaN gives 0. *inexact_range (may be NULL):
+ * it was NaN or out of range. */
+uint64_t evalfloat_to_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,
+                          bool is_signed, uint64_t a, bool *out_of_range);
+
+#endif

@@ -1,0 +1,260 @@
+/* Blocks and the grid: warps of a block take turns, blocks run in order. A block that does not end
+ * within its turn gets company, so that blocks may wait for each other. */
+#include "sim/machine.h"
+
+#include <fenv.h>
+#include <string.h>
+
+enum {
+  WARP_TURN = 200000,  /* warp instructions */
+  BLOCK_TURN = 4000000,
+  RESIDENT_LIMIT = 256, /* blocks at a time */
+};
+
+/* --- barriers -------------------------------------------------------------------------------------- */
+
+static uint64_t reduction(const struct block *b, uint32_t id, uint8_t kind) {
+  uint64_t yes = 0, all = 0;
+  for (uint32_t k = 0; k < b->warp_count; k++)
+    for (uint32_t i = 0; i < b->warps[k].split_count; i++) {
+      const struct split *s = &b->warps[k].splits[i];
+      if (s->state != SPLIT_BARRIER || s->barrier != id) continue;
+      yes += evalint_popcount(32, s->vote);
+      all += evalint_popcount(32, s->mask);
+    }
+  return kind == BARRIER_POPC ? yes : kind == BARRIER_AND ? yes == all : yes != 0;
+}
+
+static void give_result(struct split *s, const struct inst *in, uint64_t result) {
+  if (in->compare == BARRIER_SYNC || in->d == NO_ROW) return;
+  if (in->compare == BARRIER_POPC) {
+    uint64_t *d = s->frame->rows + (size_t)in->d * LANES;
+    FOR_LANES(l, s->mask) d[l] = result;
+  } else {
+    uint32_t *p = &s->frame->preds[in->d];
+    *p = (*p & ~s->mask) | (result ? s->mask : 0);
+  }
+}
+
+/* Lanes of one warp wait at different aligned barriers. */
+static bool is_divergent(struct warp *w, uint32_t id) {
+  const struct split *first = NULL;
+  for (uint32_t i = 0; i < w->split_count; i++) {
+    const struct split *s = &w->splits[i];
+    if (s->state != SPLIT_BARRIER || s->barrier != id) continue;
+    if (first && (first->pc != s->pc || first->frame != s->frame) && s->frame->func->code[s->pc].is_signed) {
+      w->frame = s->frame;
+      w->pc = s->pc;
+      sim_report(w, lane_first(s->mask), SIM_DIVERGENT_BARRIER,
+                 "waits at a barrier while other threads of its warp wait at another one (line %u)",
+                 first->frame->func->code[first->pc].line);
+      return true;
+    }
+    first = s;
+  }
+  return false;
+}
+
+static void release(struct block *b, uint32_t id) {
+  uint64_t results[5] = {0};
+  for (uint8_t kind = BARRIER_POPC; kind <= BARRIER_OR; kind++) results[kind] = reduction(b, id, kind);
+  for (uint32_t k = 0; k < b->warp_count; k++) {
+    struct warp *w = &b->warps[k];
+    if (is_divergent(w, id)) return;
+    for (uint32_t i = 0; i < w->split_count; i++) {
+      struct split *s = &w->splits[i];
+      if (s->state != SPLIT_BARRIER || s->barrier != id) continue;
+      const struct inst *in = &s->frame->func->code[s->pc];
+      give_result(s, in, results[in->compare]);
+      s->state = SPLIT_READY;
+      s->vote = 0;
+      s->pc++;
+    }
+  }
+  b->barriers[id] = (struct barrier){0};
+}
+
+void block_check_barriers(struct block *b) {
+  for (uint32_t id = 0; id < BARRIER_COUNT; id++) {
+    struct barrier *r = &b->barriers[id];
+    uint32_t expected = r->expected ? r->expected : b->live_threads;
+    if (r->arrived && r->arrived >= expected) release(b, id);
+  }
+}
+
+void block_arrive(struct block *b, uint32_t id, uint32_t threads, uint32_t expected) {
+  struct barrier *r = &b->barriers[id];
+  r->arrived += threads;
+  if (expected) r->expected = expected;
+}
+
+/* --- a block ------------------------------------------------------------------------------------------ */
+
+static bool allocate_warp(struct sim *s, struct block *b, uint32_t k) {
+  struct warp *w = &b->warps[k];
+  w->sim = s;
+  w->block = b;
+  w->index = k;
+  w->special = arena_alloc(&s->arena, (size_t)SPECIAL_COUNT * LANES * sizeof *w->special);
+  return w->special != NULL;
+}
+
+static struct block *allocate_block(struct sim *s) {
+  struct block *b = s->free_blocks;
+  if (b) {
+    s->free_blocks = b->next_free;
+    return b;
+  }
+  const uint32_t *size = s->launch->block;
+  b = arena_alloc(&s->arena, sizeof *b);
+  if (!b) return NULL;
+  b->warp_count = (size[0] * size[1] * size[2] + LANES - 1) / LANES;
+  b->warps = arena_alloc(&s->arena, b->warp_count * sizeof *b->warps);
+  b->shared = arena_alloc(&s->arena, s->shared_bytes);
+  b->shared_written = arena_alloc(&s->arena, s->shared_bytes);
+  if (!b->warps || !b->shared || !b->shared_written) return NULL;
+  for (uint32_t k = 0; k < b->warp_count; k++)
+    if (!allocate_warp(s, b, k)) return NULL;
+  return b;
+}
+
+static void set_specials(struct warp *w) {
+  const struct sim_launch *launch = w->sim->launch;
+  for (uint32_t l = 0; l < LANES; l++) {
+    uint64_t *s = w->special + l;
+    uint32_t thread = w->index * LANES + l;
+    uint64_t xyz[3] = {thread % launch->block[0], thread / launch->block[0] % launch->block[1],
+                       thread / launch->block[0] / launch->block[1]};
+    for (int k = 0; k < 3; k++) {
+      s[(SPECIAL_TID + k) * LANES] = xyz[k];
+      s[(SPECIAL_NTID + k) * LANES] = launch->block[k];
+      s[(SPECIAL_CTAID + k) * LANES] = w->block->index[k];
+      s[(SPECIAL_NCTAID + k) * LANES] = launch->grid[k];
+    }
+    uint32_t bit = UINT32_C(1) << l;
+    s[SPECIAL_LANEID * LANES] = l;
+    s[SPECIAL_WARPID * LANES] = w->index;
+    s[SPECIAL_NWARPID * LANES] = w->block->warp_count;
+    s[SPECIAL_MASK_EQ * LANES] = bit;
+    s[SPECIAL_MASK_LT * LANES] = bit - 1;
+    s[SPECIAL_MASK_LE * LANES] = bit | (bit - 1);
+    s[SPECIAL_MASK_GE * LANES] = ~(bit - 1);
+    s[SPECIAL_MASK_GT * LANES] = ~(bit | (bit - 1));
+    s[SPECIAL_DYNAMIC_SMEM * LANES] = launch->shared_bytes;
+    s[SPECIAL_TOTAL_SMEM * LANES] = w->sim->shared_bytes;
+    s[SPECIAL_ONE * LANES] = 1;
+  }
+}
+
+static bool start_block(struct sim *s, struct block *b, uint64_t number) {
+  const uint32_t *grid = s->launch->grid, *size = s->launch->block;
+  b->number = number;
+  b->index[0] = (uint32_t)(number % grid[0]);
+  b->index[1] = (uint32_t)(number / grid[0] % grid[1]);
+  b->index[2] = (uint32_t)(number / grid[0] / grid[1]);
+  b->live_threads = size[0] * size[1] * size[2];
+  memset(b->barriers, 0, sizeof b->barriers);
+  memset(b->shared, 0, s->shared_bytes);
+  memset(b->shared_written, 0, s->shared_bytes);
+  uint32_t left = b->live_threads;
+  for (uint32_t k = 0; k < b->warp_count; k++, left -= LANES) {
+    set_specials(&b->warps[k]);
+    if (!warp_start(&b->warps[k], s->kernel, left >= LANES ? ALL_LANES : (UINT32_C(1) << left) - 1))
+      return false;
+  }
+  return true;
+}
+
+/* Nobody can run: says who waits for what. */
+static void report_deadlock(struct block *b) {
+  for (uint32_t k = 0; k < b->warp_count; k++) {
+    struct warp *w = &b->warps[k];
+    for (uint32_t i = 0; i < w->split_count; i++) {
+      struct split *s = &w->splits[i];
+      w->frame = s->frame;
+      w->pc = s->pc;
+      if (s->state == SPLIT_WARP)
+        sim_report(w, lane_first(s->mask), SIM_MISSING_LANES,
+                   "waits in a warp-level operation for lane %u, which never comes",
+                   lane_first(s->wanted & ~s->mask));
+      else
+        sim_report(w, lane_first(s->mask), SIM_DEADLOCK,
+                   "waits at barrier %u for threads that never come: %u of %u have", (unsigned)s->barrier,
+                   b->barriers[s->barrier].arrived,
+                   b->barriers[s->barrier].expected ? b->barriers[s->barrier].expected : b->live_threads);
+      return;
+    }
+  }
+}
+
+/* A turn of the block; false: a finding was made. */
+static bool run_block(struct sim *s, struct block *b) {
+  uint64_t begin = s->clock;
+  while (b->live_threads && s->clock - begin < BLOCK_TURN) {
+    bool ran = false;
+    for (uint32_t k = 0; k < b->warp_count; k++) {
+      ran |= warp_run(&b->warps[k], WARP_TURN);
+      if (s->finding.kind) return false;
+    }
+    block_check_barriers(b);
+    if (s->finding.kind) return false;
+    if (ran) continue;
+    bool ready = false;
+    for (uint32_t k = 0; k < b->warp_count; k++) ready |= warp_is_ready(&b->warps[k]);
+    if (ready) continue;
+    if (b->live_threads) report_deadlock(b);
+    return b->live_threads == 0;
+  }
+  return true;
+}
+
+/* --- the grid --------------------------------------------------------------------------------------------- */
+
+struct grid {
+  struct block *resident[RESIDENT_LIMIT];
+  uint32_t count, limit; /* how many may be resident now */
+  uint64_t next, total;
+};
+
+static bool fill_grid(struct sim *s, struct grid *g) {
+  while (g->count < g->limit && g->next < g->total) {
+    struct block *b = allocate_block(s);
+    if (!b) {
+      sim_refuse(s, SIM_MEMORY, s->kernel->name, 0, "a block needs more memory than the simulator may take");
+      return false;
+    }
+    if (!start_block(s, b, g->next++)) return false;
+    g->resident[g->count++] = b;
+  }
+  return true;
+}
+
+static bool run_blocks(struct sim *s) {
+  const uint32_t *size = s->launch->grid;
+  struct grid g = {.limit = 1, .total = (uint64_t)size[0] * size[1] * size[2]};
+  while (fill_grid(s, &g) && g.count) {
+    for (uint32_t i = 0; i < g.count;) {
+      struct block *b = g.resident[i];
+      if (!run_block(s, b)) return false;
+      if (b->live_threads) {
+        i++;
+        if (g.limit < RESIDENT_LIMIT) g.limit++;
+        continue;
+      }
+      b->next_free = s->free_blocks;
+      s->free_blocks = b;
+      g.resident[i] = g.resident[--g.count];
+    }
+  }
+  return s->finding.kind == SIM_NOTHING;
+}
+
+/* The caller's rounding mode and the like are put aside meanwhile. */
+enum nvm_status block_run_grid(struct sim *s) {
+  fenv_t caller;
+  fegetenv(&caller);
+  fesetenv(FE_DFL_ENV);
+  bool done = run_blocks(s);
+  fesetenv(&caller);
+  return done ? NVM_OK : NVM_REFUSED;
+}

@@ -1,0 +1,172 @@
+/* Decoding of what touches memory or makes addresses. Scopes and orderings need nothing: threads run
+ * one after the other, so that every access is sequentially consistent. */
+#include "sim/machine.h"
+
+static unsigned window_of_space(uint16_t space) {
+  switch (space) {
+  case PTX_MOD_GLOBAL: return WINDOW_GLOBAL;
+  case PTX_MOD_SHARED: case PTX_MOD_SHARED_CTA: case PTX_MOD_SHARED_CLUSTER: return WINDOW_SHARED;
+  case PTX_MOD_LOCAL: return WINDOW_LOCAL;
+  case PTX_MOD_CONST: return WINDOW_CONST;
+  case PTX_MOD_PARAM: case PTX_MOD_PARAM_ENTRY: case PTX_MOD_PARAM_FUNC: return WINDOW_PARAM;
+  default: return WINDOW_COUNT;
+  }
+}
+
+/* A symbol's address in the space that the instruction names: a generic access to a variable gets
+ * its window. */
+static void add_window(struct decoder *d, const struct ptx_operand *o) {
+  const struct symbol *s = sim_find_symbol(d->sim, o->symbol);
+  if (d->in->window == WINDOW_COUNT && s) d->in->imm += (int64_t)window_base(s->window);
+}
+
+/* Row a and offset imm of an address. */
+void decode_address(struct decoder *d, const struct ptx_operand *o) {
+  struct inst *in = d->in;
+  in->imm = 0;
+  switch (o->kind) {
+  case PTX_OPERAND_ADDRESS_REG:
+    in->a = decode_reg(d, o->reg);
+    in->imm = o->imm;
+    break;
+  case PTX_OPERAND_ADDRESS_IMM: in->a = decode_constant(d, (uint64_t)o->imm); break;
+  case PTX_OPERAND_ADDRESS_SYMBOL: {
+    struct ptx_operand value = *o;
+    value.kind = PTX_OPERAND_SYMBOL;
+    in->a = decode_source(d, &value, 0);
+    const struct scope_variable *v = decode_find_variable(d, o->symbol);
+    if (!v) add_window(d, o);
+    else if (in->window == WINDOW_COUNT) in->imm = (int64_t)window_base(WINDOW_LOCAL);
+    break;
+  }
+  default: decode_unsupported(d, "has an address of a kind that is not known here"); break;
+  }
+}
+
+/* The rows of a value or vector; count in in->count. */
+static void data_rows(struct decoder *d, const struct ptx_operand *o, bool is_dest, uint16_t type) {
+  struct inst *in = d->in;
+  bool vector = o->kind == PTX_OPERAND_VECTOR;
+  in->count = (uint8_t)(vector ? o->count : 1);
+  uint32_t *rows = decode_alloc(d, in->count * sizeof *rows);
+  if (!rows) return;
+  for (uint32_t i = 0; i < in->count; i++) {
+    const struct ptx_operand *e = vector ? &d->f->operands.data[o->first + i] : o;
+    rows[i] = is_dest ? decode_dest(d, e) : decode_source(d, e, type);
+  }
+  in->rows = rows;
+}
+
+static bool is_own_param(struct decoder *d, const struct ptx_operand *o,
+                         const struct scope_variable **v) {
+  if (d->in->window != WINDOW_PARAM || o->kind != PTX_OPERAND_ADDRESS_SYMBOL) return false;
+  *v = decode_find_variable(d, o->symbol);
+  return *v && (*v)->space == PTX_MOD_PARAM;
+}
+
+static bool access_op(struct decoder *d, bool is_store) {
+  struct inst *in = d->in;
+  uint16_t type = d->words.type[0];
+  const struct ptx_operand *address = decode_operand(d, is_store ? 0 : 1);
+  const struct ptx_operand *value = decode_operand(d, is_store ? 1 : 0);
+  const struct scope_variable *v;
+  in->bits = (uint8_t)ptx_mod_row(type)->bits;
+  in->is_signed = ptx_mod_row(type)->kind == 's';
+  in->window = (uint8_t)window_of_space(d->words.space);
+  data_rows(d, value, !is_store, type);
+  if (is_own_param(d, address, &v)) {
+    bool kernel = v->formal && d->func->ptx->is_entry;
+    in->imm = (int64_t)v->offset + address->imm;
+    uint64_t bytes = in->bits / 8u * in->count;
+    if (address->imm < 0 || (uint64_t)address->imm + bytes > v->bytes)
+      return decode_unsupported(d, "accesses a parameter beyond its size");
+    in->run = is_store ? run_store_param : kernel ? run_load_kernel_param : run_load_param;
+    return true;
+  }
+  decode_address(d, address);
+  if (in->kind == INST_BAD) return true;
+  in->kind = INST_MEMORY;
+  in->run = is_store ? run_store : run_load;
+  return true;
+}
+
+/* --- atomics ----------------------------------------------------------------------------------------- */
+
+static bool atomic_op(struct decoder *d, bool is_reduction) {
+  struct inst *in = d->in;
+  uint16_t type = d->words.type[0];
+  uint32_t at = is_reduction ? 0 : 1;
+  const struct ptx_mod_row *row = ptx_mod_row(type);
+  if (d->words.vector || d->words.mode == PTX_MOD_ASYNC) return decode_unsupported(d, "is not simulated yet");
+  in->bits = (uint8_t)row->bits;
+  in->is_signed = row->kind == 's';
+  in->format = (uint8_t)decode_format(type);
+  in->is_signed2 = row->kind == 'f' || row->kind == 'x';          /* a float */
+  in->bits2 = type == PTX_MOD_F16X2 || type == PTX_MOD_BF16X2;    /* halves */
+  in->window = (uint8_t)window_of_space(d->words.space);
+  decode_address(d, decode_operand(d, at));
+  if (in->kind == INST_BAD) return true;
+  in->b = decode_source(d, decode_operand(d, at + 1), type);
+  if (d->words.atom_op == PTX_MOD_CAS) in->c = decode_source(d, decode_operand(d, at + 2), type);
+  in->d = is_reduction ? NO_ROW : decode_dest(d, decode_operand(d, 0));
+  uint32_t *op = decode_alloc(d, sizeof *op);
+  if (!op) return true;
+  *op = d->words.atom_op;
+  in->rows = op;
+  in->kind = INST_MEMORY;
+  in->run = run_atom;
+  return true;
+}
+
+/* --- addresses ----------------------------------------------------------------------------------------- */
+
+static bool cvta_op(struct decoder *d) {
+  struct inst *in = d->in;
+  in->window = (uint8_t)window_of_space(d->words.space);
+  in->bits = (uint8_t)ptx_mod_row(d->words.type[0])->bits;
+  in->d = decode_dest(d, decode_operand(d, 0));
+  in->a = decode_source(d, decode_operand(d, 1), d->words.type[0]);
+  in->run = d->words.to ? run_cvta_to : run_cvta;
+  return true;
+}
+
+static bool isspacep_op(struct decoder *d) {
+  struct inst *in = d->in;
+  in->window = (uint8_t)window_of_space(d->words.space);
+  in->d = decode_dest(d, decode_operand(d, 0));
+  in->a = decode_source(d, decode_operand(d, 1), PTX_MOD_B64);
+  in->run = run_isspacep;
+  return true;
+}
+
+static bool alloca_op(struct decoder *d) {
+  struct inst *in = d->in;
+  in->kind = INST_MEMORY;
+  if (d->e->op == PTX_STACKRESTORE) {
+    in->a = decode_source(d, decode_operand(d, 0), d->words.type[0]);
+    in->run = run_stack_restore;
+    return true;
+  }
+  in->d = decode_dest(d, decode_operand(d, 0));
+  in->run = run_stack_save;
+  if (d->e->op != PTX_ALLOCA) return true;
+  in->a = decode_source(d, decode_operand(d, 1), d->words.type[0]);
+  in->imm = decode_has(d, 2) ? decode_operand(d, 2)->imm : 8;
+  in->run = run_alloca;
+  return true;
+}
+
+bool decode_memory(struct decoder *d) {
+  switch (d->e->op) {
+  case PTX_LD: case PTX_LDU: return access_op(d, false);
+  case PTX_ST:
+    if (d->words.mode == PTX_MOD_ASYNC || d->words.mode == PTX_MOD_BULK) return false;
+    return access_op(d, true);
+  case PTX_ATOM: return atomic_op(d, false);
+  case PTX_RED: return atomic_op(d, true);
+  case PTX_CVTA: return cvta_op(d);
+  case PTX_ISSPACEP: return isspacep_op(d);
+  case PTX_ALLOCA: case PTX_STACKSAVE: case PTX_STACKRESTORE: return alloca_op(d);
+  default: return false;
+  }
+}

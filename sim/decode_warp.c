@@ -1,0 +1,122 @@
+/* Decoding of what lanes and threads do together: shuffles, votes, barriers. */
+#include "sim/machine.h"
+
+/* The member mask of .sync forms (row b … of the instruction) is in d2's place: `rows[0]`. */
+static bool set_members(struct decoder *d, uint32_t operand) {
+  uint32_t *row = decode_alloc(d, 2 * sizeof *row);
+  if (!row) return false;
+  row[0] = decode_source(d, decode_operand(d, operand), PTX_MOD_B32);
+  d->in->rows = row;
+  d->in->kind = INST_WARP_SYNC;
+  return true;
+}
+
+static void targets(struct decoder *d) {
+  const struct ptx_operand *o = decode_operand(d, 0);
+  if (o->kind == PTX_OPERAND_PAIR) {
+    d->in->d = decode_dest(d, &d->f->operands.data[o->first]);
+    d->in->d2 = decode_dest(d, &d->f->operands.data[o->first + 1]);
+  } else {
+    d->in->d = decode_dest(d, o);
+  }
+}
+
+static bool shuffle_op(struct decoder *d) {
+  struct inst *in = d->in;
+  targets(d);
+  in->a = decode_source(d, decode_operand(d, 1), PTX_MOD_B32);
+  in->b = decode_source(d, decode_operand(d, 2), PTX_MOD_B32);
+  in->c = decode_source(d, decode_operand(d, 3), PTX_MOD_B32);
+  in->imm = d->words.mode;
+  in->run = run_shfl;
+  if (d->words.sync) set_members(d, 4);
+  return true;
+}
+
+static bool vote_op(struct decoder *d) {
+  struct inst *in = d->in;
+  bool negated;
+  in->d = decode_dest(d, decode_operand(d, 0));
+  in->a = decode_pred(d, decode_operand(d, 1), &negated);
+  in->flags = negated ? FLAG_NEGATE_PRED : 0;
+  in->imm = d->words.mode;
+  in->run = run_vote;
+  if (d->words.sync) set_members(d, 2);
+  return true;
+}
+
+static bool match_op(struct decoder *d) {
+  struct inst *in = d->in;
+  targets(d);
+  in->a = decode_source(d, decode_operand(d, 1), d->words.type[0]);
+  in->imm = d->words.mode;
+  in->run = run_match;
+  return set_members(d, 2);
+}
+
+static bool redux_op(struct decoder *d) {
+  struct inst *in = d->in;
+  uint16_t type = d->words.type[0];
+  if (type == PTX_MOD_F32) return decode_unsupported(d, "is not simulated yet");
+  in->is_signed = ptx_mod_row(type)->kind == 's';
+  in->d = decode_dest(d, decode_operand(d, 0));
+  in->a = decode_source(d, decode_operand(d, 1), type);
+  in->imm = d->words.atom_op;
+  in->run = run_redux;
+  return set_members(d, 2);
+}
+
+static bool elect_op(struct decoder *d) {
+  targets(d);
+  d->in->run = run_elect;
+  return set_members(d, 1);
+}
+
+/* --- barriers ------------------------------------------------------------------------------------------ */
+
+static bool barrier_op(struct decoder *d) {
+  struct inst *in = d->in;
+  bool red = false, arrive = false, cluster = false, popc = false;
+  for (uint32_t i = 0; i < d->e->mod_count; i++) {
+    uint16_t mod = d->f->mods.data[d->e->first_mod + i];
+    if (mod == PTX_MOD_WARP) {
+      in->run = run_nothing;
+      in->flags = 1; /* may be met at several places */
+      return set_members(d, 0);
+    }
+    if (mod == PTX_MOD_RED) red = true;
+    if (mod == PTX_MOD_ARRIVE) arrive = true;
+    if (mod == PTX_MOD_CLUSTER) cluster = true;
+    if (mod == PTX_MOD_POPC) popc = true;
+  }
+  if (cluster) return decode_unsupported(d, "is not simulated yet");
+  uint32_t at = red ? 1 : 0;
+  in->a = decode_source(d, decode_operand(d, at), PTX_MOD_U32);
+  bool counted = d->e->operand_count > at + 1 + (red ? 1 : 0);
+  in->b = counted ? decode_source(d, decode_operand(d, at + 1), PTX_MOD_U32) : decode_constant(d, 0);
+  in->kind = INST_BARRIER;
+  in->compare = arrive ? BARRIER_ARRIVE : BARRIER_SYNC;
+  if (!red) return true;
+  bool negated;
+  in->c = decode_pred(d, decode_operand(d, d->e->operand_count - 1u), &negated);
+  in->flags = negated ? FLAG_NEGATE_PRED : 0;
+  in->d = decode_dest(d, decode_operand(d, 0));
+  in->compare = popc ? BARRIER_POPC : d->words.bool_op == PTX_MOD_AND ? BARRIER_AND : BARRIER_OR;
+  return true;
+}
+
+bool decode_warp(struct decoder *d) {
+  switch (d->e->op) {
+  case PTX_SHFL: return shuffle_op(d);
+  case PTX_VOTE: return vote_op(d);
+  case PTX_MATCH: return match_op(d);
+  case PTX_REDUX: return redux_op(d);
+  case PTX_ELECT: return elect_op(d);
+  case PTX_ACTIVEMASK:
+    d->in->d = decode_dest(d, decode_operand(d, 0));
+    d->in->run = run_activemask;
+    return true;
+  case PTX_BAR: case PTX_BARRIER: return barrier_op(d);
+  default: return false;
+  }
+}

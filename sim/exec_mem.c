@@ -1,0 +1,205 @@
+/* What a warp does with instructions that touch memory: lane by lane in ascending order, which is
+ * the order in which conflicting writes and atomics of a warp take effect. */
+#include "sim/machine.h"
+
+#include <string.h>
+
+/* --- bytes --------------------------------------------------------------------------------------------
+ * Memory is little-endian whatever the host is. */
+
+static uint64_t read_bytes(const uint8_t *at, unsigned bytes) {
+  uint64_t v = 0;
+  for (unsigned i = 0; i < bytes; i++) v |= (uint64_t)at[i] << (8 * i);
+  return v;
+}
+
+static uint64_t read_value(const uint8_t *at, unsigned bytes) {
+  switch (bytes) {
+  case 1: return at[0];
+  case 2: return read_bytes(at, 2);
+  case 4: return read_bytes(at, 4);
+  default: return read_bytes(at, 8);
+  }
+}
+
+static void write_value(uint8_t *at, uint64_t v, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; i++) at[i] = (uint8_t)(v >> (8 * i));
+}
+
+/* --- loads and stores ------------------------------------------------------------------------------------ */
+
+/* One element of in->bits into lane l of the row; signed ones are extended to the register. */
+static void put_element(struct warp *w, const struct inst *in, uint32_t row, unsigned l,
+                        const uint8_t *at) {
+  if (row == NO_ROW) return;
+  uint64_t *d = row_of(w, row);
+  if (in->bits == 128) {
+    d[l] = read_bytes(at, 8);
+    d[LANES + l] = read_bytes(at + 8, 8);
+    return;
+  }
+  uint64_t v = read_value(at, in->bits / 8);
+  d[l] = in->is_signed ? evalint_zext(in->dest_bits, (uint64_t)evalint_sext(in->bits, v)) : v;
+}
+
+static void get_element(const struct warp *w, const struct inst *in, uint32_t row, unsigned l,
+                        uint8_t *at) {
+  const uint64_t *a = row_of(w, row);
+  write_value(at, a[l], in->bits == 128 ? 8 : in->bits / 8);
+  if (in->bits == 128) write_value(at + 8, a[LANES + l], 8);
+}
+
+void run_load(struct warp *w, const struct inst *in, uint32_t mask) {
+  const uint64_t *a = row_of(w, in->a);
+  unsigned element = in->bits / 8u, bytes = element * in->count;
+  FOR_LANES(l, mask) {
+    struct access at;
+    uint64_t address = a[l] + (uint64_t)in->imm;
+    if (!memory_find(w, l, address, in->window, bytes, bytes, false, &at) ||
+        (at.written && !memory_check_read(w, l, &at, bytes, address)))
+      return;
+    for (unsigned i = 0; i < in->count; i++) put_element(w, in, in->rows[i], l, at.at + i * element);
+  }
+}
+
+void run_store(struct warp *w, const struct inst *in, uint32_t mask) {
+  const uint64_t *a = row_of(w, in->a);
+  unsigned element = in->bits / 8u, bytes = element * in->count;
+  FOR_LANES(l, mask) {
+    struct access at;
+    if (!memory_find(w, l, a[l] + (uint64_t)in->imm, in->window, bytes, bytes, true, &at)) return;
+    for (unsigned i = 0; i < in->count; i++) get_element(w, in, in->rows[i], l, at.at + i * element);
+    if (at.written) memset(at.written, 1, bytes);
+  }
+}
+
+void run_load_kernel_param(struct warp *w, const struct inst *in, uint32_t mask) {
+  const uint8_t *at = w->sim->kernel_params + in->imm;
+  FOR_LANES(l, mask)
+    for (unsigned i = 0; i < in->count; i++) put_element(w, in, in->rows[i], l, at + i * (in->bits / 8u));
+}
+
+void run_load_param(struct warp *w, const struct inst *in, uint32_t mask) {
+  FOR_LANES(l, mask) {
+    const uint8_t *at = w->frame->params + (size_t)l * w->frame->func->param_bytes + in->imm;
+    for (unsigned i = 0; i < in->count; i++) put_element(w, in, in->rows[i], l, at + i * (in->bits / 8u));
+  }
+}
+
+void run_store_param(struct warp *w, const struct inst *in, uint32_t mask) {
+  FOR_LANES(l, mask) {
+    uint8_t *at = w->frame->params + (size_t)l * w->frame->func->param_bytes + in->imm;
+    for (unsigned i = 0; i < in->count; i++) get_element(w, in, in->rows[i], l, at + i * (in->bits / 8u));
+  }
+}
+
+/* --- atomics ------------------------------------------------------------------------------------------------ */
+
+static uint64_t float_sum(const struct inst *in, uint64_t a, uint64_t b) {
+  enum float_format f = (enum float_format)in->format;
+  if (!in->bits2) return evalfloat_add(f, EVALFLOAT_NEAREST, a, b);
+  return evalfloat_add(f, EVALFLOAT_NEAREST, a >> 16 & 0xffff, b >> 16 & 0xffff) << 16 |
+         evalfloat_add(f, EVALFLOAT_NEAREST, a & 0xffff, b & 0xffff);
+}
+
+static uint64_t atomic_result(const struct inst *in, uint64_t old, uint64_t b, uint64_t c) {
+  unsigned bits = in->bits;
+  bool s = in->is_signed;
+  switch (in->rows[0]) {
+  case PTX_MOD_ADD: return in->is_signed2 ? float_sum(in, old, b) : evalint_zext(bits, old + b);
+  case PTX_MOD_AND: return old & b;
+  case PTX_MOD_OR: return old | b;
+  case PTX_MOD_XOR: return old ^ b;
+  case PTX_MOD_EXCH: return b;
+  case PTX_MOD_CAS: return old == b ? c : old;
+  case PTX_MOD_INC: return old >= b ? 0 : old + 1;
+  case PTX_MOD_DEC: return old == 0 || old > b ? b : old - 1;
+  case PTX_MOD_MIN: return s ? evalint_min_s(bits, old, b) : evalint_min_u(bits, old, b);
+  default: return s ? evalint_max_s(bits, old, b) : evalint_max_u(bits, old, b);
+  }
+}
+
+static void atomic_wide(struct warp *w, const struct inst *in, unsigned l, uint8_t *at) {
+  const uint64_t *b = row_of(w, in->b), *c = row_of(w, in->c);
+  uint64_t low = read_bytes(at, 8), high = read_bytes(at + 8, 8);
+  bool same = low == b[l] && high == b[LANES + l];
+  if (in->rows[0] == PTX_MOD_EXCH) write_value(at, b[l], 8), write_value(at + 8, b[LANES + l], 8);
+  else if (same) write_value(at, c[l], 8), write_value(at + 8, c[LANES + l], 8);
+  if (in->d == NO_ROW) return;
+  row_of(w, in->d)[l] = low;
+  row_of(w, in->d)[LANES + l] = high;
+}
+
+void run_atom(struct warp *w, const struct inst *in, uint32_t mask) {
+  const uint64_t *a = row_of(w, in->a), *b = row_of(w, in->b), *c = row_of(w, in->c);
+  unsigned bytes = in->bits / 8u;
+  FOR_LANES(l, mask) {
+    struct access at;
+    uint64_t address = a[l] + (uint64_t)in->imm;
+    if (!memory_find(w, l, address, in->window, bytes, bytes, true, &at)) return;
+    if (in->rows[0] != PTX_MOD_EXCH && at.written && !memory_check_read(w, l, &at, bytes, address)) return;
+    if (at.written) memset(at.written, 1, bytes);
+    if (bytes == 16) {
+      atomic_wide(w, in, l, at.at);
+      continue;
+    }
+    uint64_t old = read_value(at.at, bytes);
+    write_value(at.at, atomic_result(in, old, b[l], c[l]), bytes);
+    if (in->d != NO_ROW) row_of(w, in->d)[l] = old;
+  }
+}
+
+/* --- addresses ------------------------------------------------------------------------------------------------ */
+
+/* Null stays null in neither direction: the hardware adds its window's base too. */
+void run_cvta(struct warp *w, const struct inst *in, uint32_t mask) {
+  uint64_t *d = row_of(w, in->d);
+  const uint64_t *a = row_of(w, in->a);
+  FOR_LANES(l, mask) d[l] = a[l] + window_base((enum window)in->window);
+}
+
+void run_cvta_to(struct warp *w, const struct inst *in, uint32_t mask) {
+  uint64_t *d = row_of(w, in->d);
+  const uint64_t *a = row_of(w, in->a);
+  FOR_LANES(l, mask)
+    d[l] = evalint_zext(in->bits, a[l] - window_base((enum window)in->window));
+}
+
+void run_isspacep(struct warp *w, const struct inst *in, uint32_t mask) {
+  const uint64_t *a = row_of(w, in->a);
+  uint32_t value = 0;
+  FOR_LANES(l, mask) value |= (uint32_t)(window_of(a[l]) == (enum window)in->window) << l;
+  if (in->d != NO_ROW) w->preds[in->d] = (w->preds[in->d] & ~mask) | value;
+}
+
+void run_local_address(struct warp *w, const struct inst *in, uint32_t mask) {
+  uint64_t *d = row_of(w, in->d);
+  FOR_LANES(l, mask) d[l] = w->frame->local_base[l] + (uint64_t)in->imm;
+}
+
+void run_alloca(struct warp *w, const struct inst *in, uint32_t mask) {
+  const uint64_t *a = row_of(w, in->a);
+  uint64_t align = in->imm > 0 ? (uint64_t)in->imm : 8;
+  FOR_LANES(l, mask) {
+    uint64_t base = (w->stack_top[l] + align - 1) / align * align;
+    uint64_t bytes = a[l] > w->sim->stack_bytes ? w->sim->stack_bytes + 1 : a[l];
+    if (!memory_set_stack(w, l, base + bytes)) return;
+    row_of(w, in->d)[l] = base;
+  }
+}
+
+void run_stack_save(struct warp *w, const struct inst *in, uint32_t mask) {
+  uint64_t *d = row_of(w, in->d);
+  FOR_LANES(l, mask) d[l] = w->stack_top[l];
+}
+
+void run_stack_restore(struct warp *w, const struct inst *in, uint32_t mask) {
+  const uint64_t *a = row_of(w, in->a);
+  FOR_LANES(l, mask) {
+    if (a[l] > w->stack_top[l] || a[l] < w->frame->local_base[l]) {
+      sim_report(w, l, SIM_OUT_OF_BOUNDS, "restores a stack pointer that was not saved in this function");
+      return;
+    }
+    w->stack_top[l] = a[l];
+  }
+}

@@ -1,0 +1,127 @@
+/* What lanes of a warp do together. `mask` are the lanes that execute the instruction together; the
+ * .sync forms only come here when all members are among them (warp.c). */
+#include "sim/machine.h"
+
+static void write_pred(struct warp *w, uint32_t pred, uint32_t mask, uint32_t value) {
+  if (pred != NO_ROW) w->preds[pred] = (w->preds[pred] & ~mask) | (value & mask);
+}
+
+/* The lanes that take part for lane l: its members, or who is there. */
+static uint32_t members(const struct warp *w, const struct inst *in, unsigned l, uint32_t mask) {
+  return in->kind == INST_WARP_SYNC ? (uint32_t)row_of(w, in->rows[0])[l] & mask : mask;
+}
+
+/* Which lane lane l reads from; *in_range: it is in its segment. */
+static unsigned shuffle_source(const struct inst *in, unsigned l, uint64_t b, uint64_t c, bool *in_range) {
+  unsigned by = b & 31, clamp = c & 31, segment = c >> 8 & 31;
+  unsigned top = (l & segment) | (clamp & ~segment), bottom = l & segment;
+  unsigned from;
+  switch (in->imm) {
+  case PTX_MOD_UP:
+    from = l - by;
+    *in_range = (int)from >= (int)top;
+    break;
+  case PTX_MOD_DOWN:
+    from = l + by;
+    *in_range = from <= top;
+    break;
+  case PTX_MOD_BFLY:
+    from = l ^ by;
+    *in_range = from <= top;
+    break;
+  default:
+    from = bottom | (by & ~segment);
+    *in_range = from <= top;
+    break;
+  }
+  return *in_range ? from : l;
+}
+
+void run_shfl(struct warp *w, const struct inst *in, uint32_t mask) {
+  const uint64_t *a = row_of(w, in->a), *b = row_of(w, in->b), *c = row_of(w, in->c);
+  uint64_t result[LANES];
+  uint32_t ranges = 0;
+  FOR_LANES(l, mask) {
+    bool in_range;
+    unsigned from = shuffle_source(in, l, b[l], c[l], &in_range);
+    ranges |= (uint32_t)in_range << l;
+    result[l] = a[from & 31];
+  }
+  if (in->d != NO_ROW) {
+    uint64_t *d = row_of(w, in->d);
+    FOR_LANES(l, mask) d[l] = result[l];
+  }
+  write_pred(w, in->d2, mask, ranges);
+}
+
+void run_vote(struct warp *w, const struct inst *in, uint32_t mask) {
+  uint32_t p = w->preds[in->a] ^ (in->flags & FLAG_NEGATE_PRED ? ALL_LANES : 0), value = 0;
+  if (in->d == NO_ROW) return;
+  FOR_LANES(l, mask) {
+    uint32_t m = members(w, in, l, mask);
+    bool all = (p & m) == m, none = (p & m) == 0;
+    if (in->imm == PTX_MOD_BALLOT) row_of(w, in->d)[l] = p & m;
+    else if (in->imm == PTX_MOD_ALL ? all : in->imm == PTX_MOD_ANY ? !none : all || none)
+      value |= UINT32_C(1) << l;
+  }
+  if (in->imm != PTX_MOD_BALLOT) write_pred(w, in->d, mask, value);
+}
+
+void run_match(struct warp *w, const struct inst *in, uint32_t mask) {
+  uint64_t a[LANES];
+  uint32_t value = 0;
+  FOR_LANES(l, mask) a[l] = row_of(w, in->a)[l];
+  FOR_LANES(l, mask) {
+    uint32_t m = members(w, in, l, mask), same = 0;
+    for (uint32_t r = m; r; r &= r - 1)
+      if (a[lane_first(r)] == a[l]) same |= r & (0 - r);
+    if (in->imm == PTX_MOD_ALL && same != m) same = 0;
+    if (same) value |= UINT32_C(1) << l;
+    if (in->d != NO_ROW) row_of(w, in->d)[l] = same;
+  }
+  write_pred(w, in->d2, mask, value);
+}
+
+void run_activemask(struct warp *w, const struct inst *in, uint32_t mask) {
+  if (in->d == NO_ROW) return;
+  FOR_LANES(l, mask) row_of(w, in->d)[l] = mask;
+}
+
+static uint64_t reduce(const struct inst *in, uint64_t x, uint64_t y) {
+  switch (in->imm) {
+  case PTX_MOD_ADD: return (x + y) & 0xffffffff;
+  case PTX_MOD_AND: return x & y;
+  case PTX_MOD_OR: return x | y;
+  case PTX_MOD_XOR: return x ^ y;
+  case PTX_MOD_MIN: return in->is_signed ? evalint_min_s(32, x, y) : evalint_min_u(32, x, y);
+  default: return in->is_signed ? evalint_max_s(32, x, y) : evalint_max_u(32, x, y);
+  }
+}
+
+void run_redux(struct warp *w, const struct inst *in, uint32_t mask) {
+  uint64_t result[LANES];
+  const uint64_t *a = row_of(w, in->a);
+  FOR_LANES(l, mask) {
+    uint32_t m = members(w, in, l, mask);
+    result[l] = a[lane_first(m)];
+    for (uint32_t r = m & (m - 1); r; r &= r - 1) result[l] = reduce(in, result[l], a[lane_first(r)]);
+  }
+  if (in->d == NO_ROW) return;
+  FOR_LANES(l, mask) row_of(w, in->d)[l] = result[l];
+}
+
+void run_elect(struct warp *w, const struct inst *in, uint32_t mask) {
+  uint32_t value = 0;
+  FOR_LANES(l, mask) {
+    unsigned leader = lane_first(members(w, in, l, mask));
+    if (leader == l) value |= UINT32_C(1) << l;
+    if (in->d != NO_ROW) row_of(w, in->d)[l] = leader;
+  }
+  write_pred(w, in->d2, mask, value);
+}
+
+/* Time is instructions executed. */
+void run_clock(struct warp *w, const struct inst *in, uint32_t mask) {
+  uint64_t now = w->sim->clock + w->steps;
+  FOR_LANES(l, mask) row_of(w, in->d)[l] = evalint_zext(in->bits, now >> in->count);
+}

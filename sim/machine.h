@@ -1,0 +1,394 @@
+/* What the files of sim/ share; private to them.
+ *
+ * A warp's registers are *rows* of 32 values, one a lane. A row lies in one of three banks: the
+ * function's frame, the constants of the function (the same value in every lane, so that immediates
+ * cost nothing), the warp's special registers. Predicates are masks of 32 bits in the frame.
+ * Values are zero above their register's width.
+ *
+ * Files: memory.c address spaces and accesses; decode.c, decode_*.c PTX instructions into
+ * struct inst; scalar_*.c what one lane computes; exec_*.c what one warp does; warp.c lanes that
+ * part and meet, calls, barriers; block.c blocks and grids; print.c vprintf; sim.c the interface. */
+#ifndef NVM_SIM_MACHINE_H
+#define NVM_SIM_MACHINE_H
+
+#include "ir/evalfloat.h"
+#include "ir/evalint.h"
+#include "ptx/ops.h"
+#include "sim/sim.h"
+#include "support/vec.h"
+
+enum { LANES = 32 };
+#define ALL_LANES UINT32_C(0xffffffff)
+
+/* --- addresses ---------------------------------------------------------------------------------
+ * A generic address has its window in the top byte. Global and constant objects lie 2^36 bytes apart,
+ * so that an address names its object in bits 36..55 and no small offset leads into another one.
+ * Addresses of the shared, local and param spaces themselves have no window byte. */
+enum window { WINDOW_GLOBAL, WINDOW_SHARED, WINDOW_LOCAL, WINDOW_CONST, WINDOW_PARAM, WINDOW_CODE,
+              WINDOW_COUNT };
+enum { WINDOW_SHIFT = 56, OBJECT_SHIFT = 36, OBJECT_LIMIT = 1 << 20 };
+enum { LOCAL_FIRST = 16 }; /* the first local offset: 0 stays null */
+
+static inline enum window window_of(uint64_t address) {
+  return (enum window)(address >> WINDOW_SHIFT);
+}
+static inline uint64_t in_window(uint64_t address) {
+  return address & ((UINT64_C(1) << WINDOW_SHIFT) - 1);
+}
+static inline uint64_t window_base(enum window w) { return (uint64_t)w << WINDOW_SHIFT; }
+
+/* A global or constant object; index 0 is none. */
+struct object {
+  uint8_t *bytes;
+  uint8_t *written;    /* one a byte; NULL: all of it is */
+  uint64_t size;
+  struct nvm_str name; /* {0}: a buffer */
+  bool freed, heap, read_only;
+};
+
+/* --- decoded code ------------------------------------------------------------------------------ */
+
+struct warp;
+struct inst;
+typedef void inst_run(struct warp *w, const struct inst *in, uint32_t mask);
+/* What one lane computes, on raw bits. */
+typedef uint64_t lane_fn(const struct inst *in, uint64_t a, uint64_t b, uint64_t c);
+
+enum bank { BANK_FRAME, BANK_CONST, BANK_SPECIAL };
+enum { BANK_SHIFT = 30 };
+enum { NO_ROW = UINT32_MAX }; /* a sink */
+
+enum inst_kind {
+  INST_PLAIN,  /* run() and on */
+  INST_MEMORY, /* run(), which may stop the warp */
+  INST_LABEL, INST_BRANCH, INST_BRANCH_TABLE, INST_CALL, INST_RETURN, INST_EXIT, INST_TRAP,
+  INST_BARRIER, INST_WARP_SYNC, INST_BAD,
+};
+
+struct inst {
+  uint8_t kind;      /* enum inst_kind */
+  uint8_t format;    /* enum float_format */
+  uint8_t rounding;  /* enum evalfloat_rounding */
+  uint8_t bits;      /* width of the operation */
+  uint8_t bits2;     /* width of the source of cvt and such */
+  bool is_signed, is_signed2;
+  uint8_t flags;     /* enum inst_flag */
+  uint8_t compare;   /* enum compare; kind of atomic operation; mode of shfl … */
+  uint8_t count;     /* of `rows`; of vector elements */
+  uint8_t dest_bits; /* of the register that is written */
+  uint8_t window;    /* memory: enum window, or WINDOW_COUNT: generic */
+  uint32_t guard;    /* predicate + 1; 0: none */
+  uint32_t flip;     /* ALL_LANES: the guard is negated */
+  uint32_t d, a, b, c; /* rows or predicates */
+  uint32_t d2;         /* second destination: a predicate; NO_ROW: none */
+  uint32_t line;
+  int64_t imm;         /* offset of an address; target of a branch; table of lop3 … */
+  inst_run *run;
+  lane_fn *fn;
+  lane_fn *inner;      /* of the halves of a packed value */
+  const uint32_t *rows; /* `count` rows: vectors, targets of brx */
+  const struct call_info *call;
+};
+
+enum inst_flag {
+  FLAG_FTZ = 1, FLAG_SAT = 2, FLAG_HIGH = 4, FLAG_CARRY_OUT = 8, FLAG_CARRY_IN = 16,
+  FLAG_NAN = 32,      /* min.NaN; a comparison true on unordered */
+  FLAG_RELU = 64, FLAG_XORSIGN = 128,
+};
+/* flags of other instructions use their own bits. */
+enum { FLAG_NEGATE_PRED = 1, FLAG_AND = 2, FLAG_OR = 4, FLAG_XOR = 8 };
+enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_POPC, BARRIER_AND, BARRIER_OR };
+
+enum compare { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_EQU, CMP_NEU, CMP_LTU, CMP_LEU,
+               CMP_GTU, CMP_GEU, CMP_NUM, CMP_NAN };
+
+/* A parameter or result as a call or a function has it. */
+struct slot {
+  bool is_reg;
+  uint32_t row;    /* is_reg; a predicate if bits is 1 */
+  uint32_t bits;
+  uint32_t offset; /* else: into the frame's params */
+  uint32_t bytes;
+};
+
+struct native;
+struct call_info {
+  const struct func *callee;  /* NULL: through row `pointer` */
+  uint32_t pointer;
+  uint32_t argument_count, result_count;
+  const struct slot *arguments, *results;
+};
+
+/* A variable of the function's own: .local in its frame, or a copy of a parameter whose address is
+ * taken. */
+struct func {
+  const struct ptx_function *ptx;
+  struct nvm_str name;
+  struct inst *code;
+  uint32_t code_count;
+  uint32_t rows, preds;        /* of a frame */
+  uint64_t *constants;         /* rows of the constant bank */
+  uint32_t constant_count;
+  uint32_t param_bytes;        /* of a frame and lane: formals and the variables of calls */
+  uint64_t local_bytes;        /* of a frame and lane */
+  uint32_t local_align;
+  uint32_t formal_count, result_count; /* results first in `formals` */
+  struct slot *formals;
+  uint32_t *param_copies;      /* per formal: offset in local memory + 1 if its address is taken */
+  uint64_t kernel_param_bytes;
+  struct frame *free_frames;
+  bool decoded;
+  const struct native *native;
+};
+
+/* --- running ------------------------------------------------------------------------------------ */
+
+/* A call in progress of the lanes `live`. */
+struct frame {
+  struct frame *parent;   /* or next in the free list */
+  const struct func *func;
+  uint32_t return_to;     /* index in the parent's code */
+  uint32_t live;          /* lanes that are in it or in what it called */
+  uint32_t depth;
+  const struct call_info *call;
+  uint64_t *rows;         /* func->rows rows */
+  uint32_t *preds;
+  uint8_t *params;        /* LANES times func->param_bytes */
+  uint64_t local_base[LANES], local_before[LANES];
+};
+
+enum split_state { SPLIT_READY, SPLIT_WARP, SPLIT_BARRIER, SPLIT_YIELDED };
+
+/* Lanes of a warp that run together. */
+struct split {
+  uint32_t mask;
+  uint32_t pc;
+  struct frame *frame;
+  uint8_t state;
+  uint8_t barrier;         /* SPLIT_BARRIER: its number */
+  uint32_t wanted;         /* SPLIT_WARP: lanes that must meet */
+  uint32_t vote;           /* SPLIT_BARRIER: lanes whose predicate holds (bar.red) */
+};
+
+enum { BARRIER_COUNT = 16 };
+struct barrier {
+  uint32_t arrived;   /* threads */
+  uint32_t expected;  /* 0: all live ones */
+};
+
+struct local_stack {
+  uint8_t *bytes, *written;
+  uint64_t capacity;
+};
+
+struct block;
+struct warp {
+  struct sim *sim;
+  struct block *block;
+  uint32_t index;           /* in its block */
+  uint32_t live;            /* lanes that have not exited */
+  uint32_t split_count;
+  struct split splits[LANES + 1];
+  /* the split that runs */
+  struct frame *frame;
+  uint64_t *bank[3];
+  uint32_t *preds;
+  uint32_t mask;            /* its lanes, guard or not */
+  uint32_t pc;
+  bool stopped;             /* a finding was made */
+  uint32_t carry;           /* CC.CF by lane */
+  uint64_t *special;        /* rows by enum special_row */
+  uint64_t stack_top[LANES];/* local memory in use */
+  struct local_stack local[LANES];
+  uint64_t steps;           /* of this turn: warp instructions */
+};
+
+struct block {
+  uint32_t index[3];
+  uint64_t number;
+  uint32_t warp_count, live_threads;
+  struct warp *warps;
+  uint8_t *shared, *shared_written;
+  struct barrier barriers[BARRIER_COUNT];
+  bool finished;
+  struct block *next_free;
+};
+
+struct symbol {
+  enum window window;
+  uint64_t address; /* in its space: object base, shared offset, … */
+  uint64_t size;
+  const struct func *func; /* WINDOW_CODE */
+};
+
+struct sim {
+  struct arena arena;
+  const struct ptx_module *module;
+  VEC(struct object) objects;
+  VEC(struct symbol) symbols;   /* by index in symbol_names */
+  struct strtab symbol_names;
+  VEC(struct func *) funcs;     /* [0]: none; a code address is index * 16 in WINDOW_CODE */
+  uint64_t shared_static;       /* bytes of .shared variables */
+  struct sim_finding finding;
+  struct sim_counts counts;
+  struct textbuf output;
+  /* the launch */
+  const struct sim_launch *launch;
+  const struct func *kernel;
+  uint8_t *kernel_params;
+  uint64_t shared_bytes;        /* static and dynamic */
+  uint64_t stack_bytes;
+  uint64_t step_limit;
+  struct block *free_blocks;
+  uint64_t clock;
+};
+
+enum special_row {
+  SPECIAL_ZERO, SPECIAL_TID, SPECIAL_NTID = SPECIAL_TID + 3, SPECIAL_CTAID = SPECIAL_NTID + 3,
+  SPECIAL_NCTAID = SPECIAL_CTAID + 3, SPECIAL_LANEID = SPECIAL_NCTAID + 3, SPECIAL_WARPID,
+  SPECIAL_NWARPID, SPECIAL_MASK_EQ, SPECIAL_MASK_LE, SPECIAL_MASK_LT, SPECIAL_MASK_GE,
+  SPECIAL_MASK_GT, SPECIAL_DYNAMIC_SMEM, SPECIAL_TOTAL_SMEM, SPECIAL_ONE, SPECIAL_NSMID,
+  SPECIAL_COUNT
+};
+
+static inline uint64_t *row_of(const struct warp *w, uint32_t row) {
+  return w->bank[row >> BANK_SHIFT] + (size_t)(row & ((1u << BANK_SHIFT) - 1)) * LANES;
+}
+static inline unsigned lane_first(uint32_t mask) { return (unsigned)__builtin_ctz(mask); }
+#define FOR_LANES(l, mask) \
+  for (uint32_t rest_ = (mask), l; rest_ && (l = lane_first(rest_), true); rest_ &= rest_ - 1)
+
+/* --- sim.c --------------------------------------------------------------------------------------- */
+/* Records the first finding and stops the warp; `format` as textbuf_format. */
+void sim_report(struct warp *w, unsigned lane, enum sim_finding_kind kind, const char *format, ...);
+/* Without a thread. Returns NVM_REFUSED. */
+enum nvm_status sim_refuse(struct sim *s, enum sim_finding_kind kind, struct nvm_str function,
+                           uint32_t line, const char *format, ...);
+struct nvm_text sim_text(const struct sim *s, struct nvm_str name);
+const struct symbol *sim_find_symbol(const struct sim *s, struct nvm_str name);
+const struct func *sim_code_at(const struct sim *s, uint64_t address);
+
+/* --- memory.c ------------------------------------------------------------------------------------ */
+struct access {
+  uint8_t *at;
+  uint8_t *written; /* NULL: not tracked */
+};
+uint32_t memory_new_object(struct sim *s, uint64_t bytes, bool initialized, struct nvm_str name);
+static inline uint64_t memory_object_address(uint32_t object) {
+  return (uint64_t)object << OBJECT_SHIFT;
+}
+/* Checks an access of `bytes` bytes, aligned to `align`, and finds its memory; `window`
+ * WINDOW_COUNT: the address is generic. False: a finding was made. */
+bool memory_find(struct warp *w, unsigned lane, uint64_t address, unsigned window, uint64_t bytes,
+                 uint64_t align, bool is_write, struct access *at);
+/* The bytes were read: a finding if none of them was ever written. */
+bool memory_check_read(struct warp *w, unsigned lane, const struct access *at, uint64_t bytes,
+                       uint64_t address);
+/* A NUL-terminated text; false: a finding was made. */
+bool memory_text(struct warp *w, unsigned lane, uint64_t address, struct nvm_text *text);
+/* Moves the top of the lane's stack; false: a finding was made. */
+bool memory_set_stack(struct warp *w, unsigned lane, uint64_t top);
+
+/* --- decode.c ------------------------------------------------------------------------------------ */
+/* Decodes a function and what it may call. */
+enum nvm_status decode_function(struct sim *s, struct func *f);
+
+/* What the modifiers of an instruction say. */
+struct words {
+  uint16_t type[4];
+  uint32_t type_count;
+  uint16_t space, vector, compare, bool_op, atom_op, mode; /* enum ptx_mod, 0: not written */
+  uint8_t rounding;  /* enum evalfloat_rounding */
+  bool has_rounding, integral; /* .rn … ; .rni … */
+  bool ftz, sat, satfinite, relu, approx, full, hi, lo, wide, cc, nan_result, xorsign, abs;
+  bool sync, to, uni, shiftamt, clamp, left;
+};
+
+struct decoder {
+  struct sim *sim;
+  struct func *func;
+  const struct ptx_function *f;
+  const struct ptx_entry *e;
+  struct words words;
+  struct inst *in;          /* being filled */
+  VEC(struct inst) code;
+  VEC(uint64_t) constants;  /* values */
+  uint32_t *constant_slots; /* hash of constants */
+  uint32_t constant_slot_count;
+  uint32_t class_first[PTX_CLASS_COUNT]; /* row of a class's register 0 */
+  uint32_t *labels;         /* label → index in code */
+  VEC(struct scope_variable) scope;
+  uint32_t new_preds;
+  bool failed;
+};
+
+struct scope_variable {
+  struct nvm_str name;
+  uint16_t space; /* PTX_MOD_PARAM, LOCAL, REG; 0: a scope's begin */
+  uint64_t offset;
+  uint64_t bytes;
+  struct ptx_reg reg;
+  uint32_t formal; /* index + 1 of a parameter; 0: none */
+};
+
+const struct ptx_operand *decode_operand(const struct decoder *d, uint32_t i);
+bool decode_has(const struct decoder *d, uint32_t i);
+uint32_t decode_reg(const struct decoder *d, struct ptx_reg r);
+unsigned decode_reg_bits(struct ptx_reg r);
+uint32_t decode_constant(struct decoder *d, uint64_t value);
+/* A source: a row. `type` (enum ptx_mod) says how immediates are read. */
+uint32_t decode_source(struct decoder *d, const struct ptx_operand *o, uint16_t type);
+/* A predicate source, possibly negated or constant: a predicate of the frame. */
+uint32_t decode_pred(struct decoder *d, const struct ptx_operand *o, bool *negated);
+/* A destination register's row (NO_ROW for `_`). */
+uint32_t decode_dest(struct decoder *d, const struct ptx_operand *o);
+void decode_address(struct decoder *d, const struct ptx_operand *o);
+bool decode_unsupported(struct decoder *d, const char *why);
+enum float_format decode_format(uint16_t type);
+struct scope_variable *decode_find_variable(struct decoder *d, struct nvm_str name);
+void *decode_alloc(struct decoder *d, size_t bytes);
+
+/* decode_alu.c, decode_mem.c, decode_warp.c: true if the instruction is one of theirs. */
+bool decode_alu(struct decoder *d);
+bool decode_memory(struct decoder *d);
+bool decode_warp(struct decoder *d);
+
+/* --- warp.c, block.c ------------------------------------------------------------------------------ */
+/* Runs the warp until all of its lanes wait or have exited, or `budget` instructions are done.
+ * True if it did something. */
+bool warp_run(struct warp *w, uint64_t budget);
+bool warp_start(struct warp *w, const struct func *kernel, uint32_t mask);
+bool warp_is_ready(const struct warp *w);
+struct frame *warp_new_frame(struct warp *w, const struct func *f, struct frame *parent,
+                             uint32_t mask);
+/* Lanes of this warp arrive; releases whoever waits if all have come. */
+void block_arrive(struct block *b, uint32_t barrier, uint32_t threads, uint32_t expected);
+/* Releases all barriers that are complete. */
+void block_check_barriers(struct block *b);
+enum nvm_status block_run_grid(struct sim *s);
+
+/* --- print.c, native.c ----------------------------------------------------------------------------- */
+const struct native *native_find(struct nvm_text name);
+/* Executes the call for the lanes. */
+void native_call(struct warp *w, const struct native *n, const struct call_info *c, uint32_t mask);
+bool print_formatted(struct warp *w, unsigned lane, uint64_t format, uint64_t arguments,
+                     uint64_t *written);
+
+/* --- scalar_*.c: choose what one lane computes; NULL: not one of theirs -------------------------------- */
+lane_fn *scalar_int(const struct decoder *d, enum ptx_op op);
+lane_fn *scalar_float(const struct decoder *d, enum ptx_op op);
+lane_fn *scalar_compare(const struct decoder *d, uint16_t type);
+lane_fn *scalar_convert(struct decoder *d);
+uint64_t scalar_nothing(const struct inst *in, uint64_t a, uint64_t b, uint64_t c);
+
+/* exec.c */
+inst_run run_lanes, run_lanes_carry, run_compare, run_select, run_pred_logic, run_mov, run_mov_pred,
+    run_pack, run_unpack, run_mov_wide, run_pred_from_value, run_lop3_pred;
+/* exec_mem.c */
+inst_run run_load, run_store, run_load_param, run_store_param, run_load_kernel_param, run_cvta,
+    run_cvta_to, run_isspacep, run_atom, run_local_address, run_param_address, run_alloca,
+    run_stack_save, run_stack_restore;
+/* exec_warp.c */
+inst_run run_shfl, run_vote, run_match, run_activemask, run_redux, run_elect, run_nothing, run_clock;
+
+#endif

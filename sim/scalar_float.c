@@ -1,0 +1,265 @@
+/* What one lane computes: floating point and conversions. Everything goes through ir/evalfloat.h but
+ * the commonest f32 and f64 operations, which the host's arithmetic does (the launch sets its default
+ * environment): the results are the same, as the unit test checks.
+ *
+ * Model of the approximate instructions: the correctly rounded result; sin, cos, lg2, ex2, tanh and
+ * rsqrt by the host's double functions, then rounded. */
+#include "sim/machine.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LANE(name) static uint64_t name(const struct inst *in, uint64_t a, uint64_t b, uint64_t c)
+#define UNUSED_OPERANDS (void)in, (void)a, (void)b, (void)c
+
+static float as_float(uint64_t bits) {
+  uint32_t b = (uint32_t)bits;
+  float f;
+  memcpy(&f, &b, sizeof f);
+  return f;
+}
+static uint64_t float_bits(float f) {
+  uint32_t b;
+  memcpy(&b, &f, sizeof b);
+  return f != f ? 0x7fffffff : b;
+}
+static double as_double(uint64_t bits) {
+  double f;
+  memcpy(&f, &bits, sizeof f);
+  return f;
+}
+static uint64_t double_bits(double f) {
+  uint64_t b;
+  memcpy(&b, &f, sizeof b);
+  return f != f ? UINT64_C(0x7ff8000000000000) : b;
+}
+
+/* --- round to nearest, on the host --------------------------------------------------------------- */
+
+LANE(add_f32) { UNUSED_OPERANDS; return float_bits(as_float(a) + as_float(b)); }
+LANE(sub_f32) { UNUSED_OPERANDS; return float_bits(as_float(a) - as_float(b)); }
+LANE(mul_f32) { UNUSED_OPERANDS; return float_bits(as_float(a) * as_float(b)); }
+LANE(div_f32) { UNUSED_OPERANDS; return float_bits(as_float(a) / as_float(b)); }
+LANE(fma_f32) { UNUSED_OPERANDS; return float_bits(fmaf(as_float(a), as_float(b), as_float(c))); }
+LANE(add_f64) { UNUSED_OPERANDS; return double_bits(as_double(a) + as_double(b)); }
+LANE(sub_f64) { UNUSED_OPERANDS; return double_bits(as_double(a) - as_double(b)); }
+LANE(mul_f64) { UNUSED_OPERANDS; return double_bits(as_double(a) * as_double(b)); }
+LANE(div_f64) { UNUSED_OPERANDS; return double_bits(as_double(a) / as_double(b)); }
+LANE(fma_f64) { UNUSED_OPERANDS; return double_bits(fma(as_double(a), as_double(b), as_double(c))); }
+
+/* --- any format, rounding and modifier ------------------------------------------------------------ */
+
+static enum float_format format_of(const struct inst *in) { return (enum float_format)in->format; }
+static enum evalfloat_rounding rounding_of(const struct inst *in) {
+  return (enum evalfloat_rounding)in->rounding;
+}
+static uint64_t one_of(enum float_format f) {
+  return evalfloat_from_int(f, EVALFLOAT_NEAREST, 32, false, 1);
+}
+static uint64_t sign_of(enum float_format f) { return UINT64_C(1) << (float_shapes[f].bits - 1); }
+
+static uint64_t input(const struct inst *in, uint64_t a) {
+  return in->flags & FLAG_FTZ ? evalfloat_flush(format_of(in), a) : a;
+}
+
+static uint64_t saturate(enum float_format f, uint64_t r) {
+  if (evalfloat_is_nan(f, r) || r & sign_of(f)) return 0;
+  return r > one_of(f) ? one_of(f) : r;
+}
+
+static uint64_t output(const struct inst *in, uint64_t r) {
+  enum float_format f = format_of(in);
+  if (in->flags & FLAG_FTZ) r = evalfloat_flush(f, r);
+  if (in->flags & FLAG_SAT) r = saturate(f, r);
+  if (in->flags & FLAG_RELU && r & sign_of(f) && !evalfloat_is_nan(f, r)) r = 0;
+  return r;
+}
+
+LANE(any_add) {
+  (void)c;
+  return output(in, evalfloat_add(format_of(in), rounding_of(in), input(in, a), input(in, b)));
+}
+LANE(any_sub) {
+  (void)c;
+  return output(in, evalfloat_sub(format_of(in), rounding_of(in), input(in, a), input(in, b)));
+}
+LANE(any_mul) {
+  (void)c;
+  return output(in, evalfloat_mul(format_of(in), rounding_of(in), input(in, a), input(in, b)));
+}
+LANE(any_div) {
+  (void)c;
+  return output(in, evalfloat_div(format_of(in), rounding_of(in), input(in, a), input(in, b)));
+}
+LANE(any_fma) {
+  return output(in, evalfloat_fma(format_of(in), rounding_of(in), input(in, a), input(in, b),
+                                  input(in, c)));
+}
+LANE(any_rcp) {
+  (void)b, (void)c;
+  enum float_format f = format_of(in);
+  return output(in, evalfloat_div(f, rounding_of(in), one_of(f), input(in, a)));
+}
+LANE(any_sqrt) {
+  (void)b, (void)c;
+  return output(in, evalfloat_sqrt(format_of(in), rounding_of(in), input(in, a)));
+}
+LANE(any_neg) { (void)b, (void)c; return input(in, a) ^ sign_of(format_of(in)); }
+LANE(any_abs) { (void)b, (void)c; return input(in, a) & ~sign_of(format_of(in)); }
+LANE(any_copysign) { /* the sign of a, the rest of b */
+  (void)c;
+  uint64_t sign = sign_of(format_of(in));
+  return (a & sign) | (b & ~sign);
+}
+
+static uint64_t extreme(const struct inst *in, bool is_max, uint64_t a, uint64_t b) {
+  enum float_format f = format_of(in);
+  uint64_t sign = (a ^ b) & sign_of(f);
+  if (in->flags & FLAG_XORSIGN) a &= ~sign_of(f), b &= ~sign_of(f);
+  bool nan_wins = in->flags & FLAG_NAN;
+  uint64_t r = is_max ? evalfloat_max(f, nan_wins, a, b) : evalfloat_min(f, nan_wins, a, b);
+  return in->flags & FLAG_XORSIGN && !evalfloat_is_nan(f, r) ? r | sign : r;
+}
+LANE(any_min) { (void)c; return extreme(in, false, input(in, a), input(in, b)); }
+LANE(any_max) { (void)c; return extreme(in, true, input(in, a), input(in, b)); }
+LANE(any_min3) { return extreme(in, false, any_min(in, a, b, 0), input(in, c)); }
+LANE(any_max3) { return extreme(in, true, any_max(in, a, b, 0), input(in, c)); }
+
+/* --- special functions ------------------------------------------------------------------------------ */
+
+static double to_double(const struct inst *in, uint64_t a) {
+  return as_double(evalfloat_convert(format_of(in), FLOAT_DOUBLE, EVALFLOAT_NEAREST, input(in, a)));
+}
+static uint64_t from_double(const struct inst *in, double r) {
+  return output(in, evalfloat_convert(FLOAT_DOUBLE, format_of(in), EVALFLOAT_NEAREST, double_bits(r)));
+}
+LANE(special_sin) { (void)b, (void)c; return from_double(in, sin(to_double(in, a))); }
+LANE(special_cos) { (void)b, (void)c; return from_double(in, cos(to_double(in, a))); }
+LANE(special_lg2) { (void)b, (void)c; return from_double(in, log2(to_double(in, a))); }
+LANE(special_ex2) { (void)b, (void)c; return from_double(in, exp2(to_double(in, a))); }
+LANE(special_tanh) { (void)b, (void)c; return from_double(in, tanh(to_double(in, a))); }
+LANE(special_rsqrt) { (void)b, (void)c; return from_double(in, 1 / sqrt(to_double(in, a))); }
+
+/* --- choice ------------------------------------------------------------------------------------------- */
+
+static bool on_host(const struct inst *in) {
+  return in->flags == 0 && in->rounding == EVALFLOAT_NEAREST && in->format >= FLOAT_SINGLE;
+}
+static lane_fn *host_or(const struct inst *in, lane_fn *f32, lane_fn *f64, lane_fn *any) {
+  if (!on_host(in)) return any;
+  return in->format == FLOAT_SINGLE ? f32 : f64;
+}
+
+lane_fn *scalar_float(const struct decoder *d, enum ptx_op op) {
+  const struct inst *in = d->in;
+  bool three = decode_has(d, 3);
+  switch ((int)op) {
+  case PTX_ADD: return host_or(in, add_f32, add_f64, any_add);
+  case PTX_SUB: return host_or(in, sub_f32, sub_f64, any_sub);
+  case PTX_MUL: return host_or(in, mul_f32, mul_f64, any_mul);
+  case PTX_DIV: return host_or(in, div_f32, div_f64, any_div);
+  case PTX_FMA: case PTX_MAD: return host_or(in, fma_f32, fma_f64, any_fma);
+  case PTX_RCP: return any_rcp;
+  case PTX_SQRT: return any_sqrt;
+  case PTX_RSQRT: return special_rsqrt;
+  case PTX_SIN: return special_sin;
+  case PTX_COS: return special_cos;
+  case PTX_LG2: return special_lg2;
+  case PTX_EX2: return special_ex2;
+  case PTX_TANH: return special_tanh;
+  case PTX_NEG: return any_neg;
+  case PTX_ABS: return any_abs;
+  case PTX_MIN: return three ? any_min3 : any_min;
+  case PTX_MAX: return three ? any_max3 : any_max;
+  case PTX_COPYSIGN: return any_copysign;
+  default: return NULL;
+  }
+}
+
+/* --- conversions ---------------------------------------------------------------------------------------- */
+
+/* An integer of in->bits, as the destination register holds it. */
+static uint64_t widen(const struct inst *in, uint64_t v) {
+  if (in->is_signed) v = (uint64_t)evalint_sext(in->bits, v);
+  else v = evalint_zext(in->bits, v);
+  return evalint_zext(in->dest_bits, v);
+}
+
+LANE(int_to_int) {
+  (void)b, (void)c;
+  evalint_s128 v = in->is_signed2 ? (evalint_s128)evalint_sext(in->bits2, a)
+                                  : (evalint_s128)evalint_zext(in->bits2, a);
+  if (in->flags & FLAG_SAT)
+    return widen(in, in->is_signed ? evalint_clamp_s(in->bits, v) : evalint_clamp_u(in->bits, v));
+  return widen(in, (uint64_t)(evalint_u128)v);
+}
+LANE(int_to_float) {
+  (void)b, (void)c;
+  return output(in, evalfloat_from_int(format_of(in), rounding_of(in), in->bits2, in->is_signed2, a));
+}
+LANE(float_to_int) {
+  (void)b, (void)c;
+  return widen(in, evalfloat_to_int(format_of(in), rounding_of(in), in->bits, in->is_signed,
+                                    input(in, a), NULL));
+}
+/* The source's format is in `compare`. */
+LANE(float_to_float) {
+  (void)b, (void)c;
+  enum float_format from = (enum float_format)in->compare, to = format_of(in);
+  if (in->flags & FLAG_FTZ && from == FLOAT_SINGLE) a = evalfloat_flush(from, a);
+  uint64_t r = evalfloat_convert(from, to, rounding_of(in), a);
+  if (in->flags & FLAG_FTZ && to == FLOAT_SINGLE) r = evalfloat_flush(to, r);
+  if (in->flags & FLAG_HIGH && evalfloat_is_infinite(to, r)) r = (r & sign_of(to)) | evalfloat_largest(to);
+  if (in->flags & FLAG_SAT) r = saturate(to, r);
+  if (in->flags & FLAG_RELU && r & sign_of(to) && !evalfloat_is_nan(to, r)) r = 0;
+  return r;
+}
+LANE(float_same) {
+  (void)b, (void)c;
+  return output(in, input(in, a));
+}
+LANE(float_integral) {
+  (void)b, (void)c;
+  return output(in, evalfloat_round(format_of(in), rounding_of(in), input(in, a)));
+}
+LANE(two_floats) { return float_to_float(in, a, 0, c) << 16 | float_to_float(in, b, 0, c); }
+/* 8 exponent and 10 fraction bits, in the upper bits of 32. */
+LANE(float_to_tf32) {
+  (void)b, (void)c;
+  if (evalfloat_is_nan(FLOAT_SINGLE, a)) return 0x7fffffff;
+  if (evalfloat_is_infinite(FLOAT_SINGLE, a)) return a;
+  uint64_t rest = a & 0x1fff, kept = a & ~UINT64_C(0x1fff);
+  bool up = in->rounding == EVALFLOAT_AWAY ? rest >= 0x1000
+            : in->rounding == EVALFLOAT_NEAREST ? rest > 0x1000 || (rest == 0x1000 && kept & 0x2000)
+                                                : false;
+  return kept + (up ? 0x2000 : 0);
+}
+
+static lane_fn *between_floats(struct decoder *d, uint16_t to, uint16_t from) {
+  struct inst *in = d->in;
+  in->format = (uint8_t)decode_format(to);
+  in->compare = (uint8_t)decode_format(from);
+  if (d->words.satfinite) in->flags |= FLAG_HIGH;
+  if (to == PTX_MOD_TF32) return float_to_tf32;
+  if (ptx_mod_row(to)->kind == 'x')
+    return (to == PTX_MOD_F16X2 || to == PTX_MOD_BF16X2) && from == PTX_MOD_F32 ? two_floats : NULL;
+  if (ptx_mod_row(from)->kind == 'x') return NULL;
+  if (to != from) return float_to_float;
+  return d->words.integral ? float_integral : float_same;
+}
+
+lane_fn *scalar_convert(struct decoder *d) {
+  struct inst *in = d->in;
+  uint16_t to = d->words.type[0], from = d->words.type[1];
+  if (d->words.type_count != 2 || d->words.mode == PTX_MOD_PACK || d->words.mode == PTX_MOD_RS) return NULL;
+  const struct ptx_mod_row *t = ptx_mod_row(to), *f = ptx_mod_row(from);
+  bool to_float = t->kind == 'f' || t->kind == 'x', from_float = f->kind == 'f' || f->kind == 'x';
+  in->bits = (uint8_t)t->bits;
+  in->bits2 = (uint8_t)f->bits;
+  in->is_signed = t->kind == 's';
+  in->is_signed2 = f->kind == 's';
+  if (to_float && from_float) return between_floats(d, to, from);
+  in->format = (uint8_t)decode_format(to_float ? to : from);
+  if (to_float) return int_to_float;
+  return from_float ? float_to_int : int_to_int;
+}

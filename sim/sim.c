@@ -1,0 +1,353 @@
+/* The interface of the simulator: loading a module (its variables get their memory, their
+ * initializers are written), memory for the caller, findings. */
+#include "sim/machine.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* --- findings ------------------------------------------------------------------------------------ */
+
+const char *sim_finding_name(enum sim_finding_kind kind) {
+  static const char *const names[] = {
+      [SIM_NOTHING] = "nothing", [SIM_BAD_PROGRAM] = "bad-program", [SIM_BAD_LAUNCH] = "bad-launch",
+      [SIM_OUT_OF_BOUNDS] = "out-of-bounds", [SIM_MISALIGNED] = "misaligned",
+      [SIM_UNINITIALIZED] = "uninitialized", [SIM_READ_ONLY] = "read-only",
+      [SIM_BAD_CALL] = "bad-call", [SIM_STACK_OVERFLOW] = "stack-overflow",
+      [SIM_DEADLOCK] = "deadlock", [SIM_DIVERGENT_BARRIER] = "divergent-barrier",
+      [SIM_MISSING_LANES] = "missing-lanes", [SIM_TRAP] = "trap", [SIM_ASSERT] = "assert",
+      [SIM_STEP_LIMIT] = "step-limit", [SIM_UNSUPPORTED] = "unsupported", [SIM_MEMORY] = "memory"};
+  return names[kind];
+}
+
+/* %s %t %u %U as textbuf_format, which takes no va_list. */
+static struct nvm_text format_message(struct sim *s, const char *format, va_list arguments) {
+  struct textbuf b;
+  textbuf_init(&b, &s->arena);
+  for (const char *p = format; *p; p++) {
+    if (*p != '%') {
+      textbuf_char(&b, *p);
+      continue;
+    }
+    switch (*++p) {
+    case 's': textbuf_puts(&b, va_arg(arguments, const char *)); break;
+    case 't': textbuf_text(&b, va_arg(arguments, struct nvm_text)); break;
+    case 'u': textbuf_unsigned(&b, va_arg(arguments, unsigned)); break;
+    case 'U': textbuf_unsigned(&b, va_arg(arguments, uint64_t)); break;
+    default: textbuf_char(&b, *p); break;
+    }
+  }
+  return (struct nvm_text){b.bytes ? b.bytes : "", b.length};
+}
+
+void sim_report(struct warp *w, unsigned lane, enum sim_finding_kind kind, const char *format, ...) {
+  w->stopped = true;
+  struct sim *s = w->sim;
+  if (s->finding.kind != SIM_NOTHING) return;
+  va_list arguments;
+  va_start(arguments, format);
+  struct sim_finding f = {.kind = kind, .has_thread = true, .kernel = s->kernel->name};
+  for (int k = 0; k < 3; k++) {
+    f.thread[k] = (uint32_t)w->special[(SPECIAL_TID + k) * LANES + lane];
+    f.block[k] = w->block->index[k];
+  }
+  if (w->frame) {
+    const struct func *code = w->frame->func;
+    f.function = code->name;
+    if (w->pc < code->code_count) f.line = code->code[w->pc].line;
+  }
+  f.message = format_message(s, format, arguments);
+  va_end(arguments);
+  s->finding = f;
+}
+
+enum nvm_status sim_refuse(struct sim *s, enum sim_finding_kind kind, struct nvm_str function,
+                           uint32_t line, const char *format, ...) {
+  if (s->finding.kind != SIM_NOTHING) return NVM_REFUSED;
+  va_list arguments;
+  va_start(arguments, format);
+  s->finding = (struct sim_finding){.kind = kind, .function = function, .line = line};
+  s->finding.message = format_message(s, format, arguments);
+  va_end(arguments);
+  return NVM_REFUSED;
+}
+
+const struct sim_finding *sim_found(const struct sim *s) { return &s->finding; }
+const struct sim_counts *sim_counted(const struct sim *s) { return &s->counts; }
+struct nvm_text sim_output(const struct sim *s) {
+  return (struct nvm_text){s->output.length ? s->output.bytes : "", s->output.length};
+}
+void sim_output_taken(struct sim *s) { s->output.length = 0; }
+
+/* --- creation --------------------------------------------------------------------------------------- */
+
+struct sim *sim_create(struct nvm_allocator allocator, size_t limit_bytes) {
+  struct arena arena;
+  arena_init(&arena, allocator);
+  arena.limit_bytes = limit_bytes;
+  struct sim *s = arena_alloc(&arena, sizeof *s);
+  if (!s) {
+    arena_free(&arena);
+    return NULL;
+  }
+  s->arena = arena;
+  textbuf_init(&s->output, &s->arena);
+  bool ok = strtab_init(&s->symbol_names, &s->arena) &&
+            VEC_PUSH(&s->arena, &s->objects, (struct object){0}) &&
+            VEC_PUSH(&s->arena, &s->symbols, (struct symbol){0}) &&
+            VEC_PUSH(&s->arena, &s->funcs, NULL);
+  if (ok) return s;
+  sim_destroy(s);
+  return NULL;
+}
+
+void sim_destroy(struct sim *s) {
+  if (!s) return;
+  struct arena arena = s->arena;
+  arena_free(&arena);
+}
+
+struct nvm_text sim_text(const struct sim *s, struct nvm_str name) {
+  return strtab_text(s->module->strings, name);
+}
+
+const struct symbol *sim_find_symbol(const struct sim *s, struct nvm_str name) {
+  struct nvm_text text = sim_text(s, name);
+  struct nvm_str found = strtab_find(&s->symbol_names, text.bytes, text.length);
+  return found.index ? &s->symbols.data[found.index] : NULL;
+}
+
+const struct func *sim_code_at(const struct sim *s, uint64_t address) {
+  uint64_t at = in_window(address);
+  if (window_of(address) != WINDOW_CODE || at % 16 != 0 || at / 16 >= s->funcs.count) return NULL;
+  return s->funcs.data[at / 16];
+}
+
+static bool add_symbol(struct sim *s, struct nvm_str name, struct symbol symbol) {
+  struct nvm_text text = sim_text(s, name);
+  struct nvm_str key = strtab_intern(&s->symbol_names, text.bytes, text.length);
+  if (!VEC_RESERVE(&s->arena, &s->symbols, (uint64_t)key.index + 1)) return false;
+  if (key.index >= s->symbols.count) s->symbols.count = key.index + 1;
+  s->symbols.data[key.index] = symbol;
+  return true;
+}
+
+/* --- loading ------------------------------------------------------------------------------------------ */
+
+static uint64_t element_bytes(const struct ptx_variable *v) {
+  uint64_t bits = ptx_mod_row(v->type)->bits;
+  uint64_t lanes = v->vector == PTX_MOD_V2 ? 2 : v->vector == PTX_MOD_V4 ? 4 : 1;
+  return (bits < 8 ? 8 : bits) / 8 * lanes;
+}
+
+static uint64_t variable_bytes(const struct ptx_variable *v) {
+  return element_bytes(v) * (v->is_array && !v->is_unsized ? v->count : v->is_unsized ? 0 : 1);
+}
+
+static uint64_t align_up(uint64_t at, uint64_t align) {
+  return align ? (at + align - 1) / align * align : at;
+}
+
+static bool place_variable(struct sim *s, const struct ptx_variable *v) {
+  uint64_t bytes = variable_bytes(v), align = v->align ? v->align : element_bytes(v);
+  struct symbol symbol = {.size = bytes};
+  if (v->is_unsized && v->init_count) bytes = symbol.size = v->init_count * element_bytes(v);
+  if (v->space == PTX_MOD_SHARED) {
+    symbol.window = WINDOW_SHARED;
+    if (!v->is_unsized) {
+      symbol.address = s->shared_static = align_up(s->shared_static, align);
+      s->shared_static += bytes;
+    }
+  } else {
+    bool constant = v->space == PTX_MOD_CONST;
+    uint32_t object = memory_new_object(s, bytes, true, v->name);
+    if (object == 0) return false;
+    symbol.window = constant ? WINDOW_CONST : WINDOW_GLOBAL;
+    symbol.address = memory_object_address(object);
+  }
+  return add_symbol(s, v->name, symbol);
+}
+
+/* Dynamic shared memory begins behind all static variables. */
+static void place_dynamic_shared(struct sim *s) {
+  const struct ptx_module *m = s->module;
+  s->shared_static = align_up(s->shared_static, 16);
+  for (uint32_t i = 0; i < m->variables.count; i++) {
+    const struct ptx_variable *v = &m->variables.data[i];
+    if (v->space != PTX_MOD_SHARED || !v->is_unsized) continue;
+    struct nvm_text t = sim_text(s, v->name);
+    struct nvm_str key = strtab_find(&s->symbol_names, t.bytes, t.length);
+    if (!key.index) continue;
+    s->shared_static = align_up(s->shared_static, v->align ? v->align : 1);
+  }
+  for (uint32_t i = 0; i < m->variables.count; i++) {
+    const struct ptx_variable *v = &m->variables.data[i];
+    if (v->space != PTX_MOD_SHARED || !v->is_unsized) continue;
+    struct nvm_text t = sim_text(s, v->name);
+    struct nvm_str key = strtab_find(&s->symbol_names, t.bytes, t.length);
+    if (key.index) s->symbols.data[key.index].address = s->shared_static;
+  }
+}
+
+/* The value of one initializer element. */
+static bool init_bits(struct sim *s, const struct ptx_init *init, uint64_t *bits) {
+  *bits = init->bits;
+  if (init->symbol.index) {
+    const struct symbol *target = sim_find_symbol(s, init->symbol);
+    if (!target) {
+      sim_refuse(s, SIM_BAD_PROGRAM, (struct nvm_str){0}, 0, "the initializer names %t, which is not defined",
+                 sim_text(s, init->symbol));
+      return false;
+    }
+    *bits += target->address;
+    bool tagged = init->generic || target->window == WINDOW_CODE;
+    if (tagged) *bits += window_base(target->window);
+  }
+  if (init->mask_byte) *bits = *bits >> (8 * (init->mask_byte - 1)) & 0xff;
+  return true;
+}
+
+static bool initialize(struct sim *s, const struct ptx_variable *v) {
+  if (v->init_count == 0) return true;
+  const struct symbol *symbol = sim_find_symbol(s, v->name);
+  if (!symbol || (symbol->window != WINDOW_GLOBAL && symbol->window != WINDOW_CONST)) return true;
+  struct object *o = &s->objects.data[symbol->address >> OBJECT_SHIFT];
+  uint64_t bytes = ptx_mod_row(v->type)->bits / 8, at = 0;
+  for (uint32_t i = 0; i < v->init_count; i++, at += bytes) {
+    uint64_t bits;
+    if (!init_bits(s, &s->module->inits.data[v->first_init + i], &bits)) return false;
+    if (at + bytes > o->size) break;
+    for (uint64_t k = 0; k < bytes && k < 8; k++) o->bytes[at + k] = (uint8_t)(bits >> (8 * k));
+  }
+  return true;
+}
+
+static bool add_function(struct sim *s, const struct ptx_function *f) {
+  const struct symbol *known = sim_find_symbol(s, f->name);
+  if (known && known->window == WINDOW_CODE) { /* declared before */
+    struct func *func = s->funcs.data[known->address / 16];
+    if (func->ptx->is_declaration) func->ptx = f;
+    return true;
+  }
+  struct func *func = arena_alloc(&s->arena, sizeof *func);
+  if (!func) return false;
+  func->ptx = f;
+  func->name = f->name;
+  func->native = native_find(sim_text(s, f->name));
+  struct symbol symbol = {WINDOW_CODE, (uint64_t)s->funcs.count * 16, 0, func};
+  return VEC_PUSH(&s->arena, &s->funcs, func) && add_symbol(s, f->name, symbol);
+}
+
+static bool is_module_variable(const struct ptx_variable *v) {
+  return v->space == PTX_MOD_GLOBAL || v->space == PTX_MOD_CONST || v->space == PTX_MOD_SHARED;
+}
+
+enum nvm_status sim_load(struct sim *s, const struct ptx_module *m) {
+  s->module = m;
+  bool ok = true;
+  for (uint32_t i = 0; ok && i < m->functions.count; i++) ok = add_function(s, m->functions.data[i]);
+  for (uint32_t i = 0; ok && i < m->variables.count; i++) {
+    const struct ptx_variable *v = &m->variables.data[i];
+    if (is_module_variable(v) && v->name.index && !sim_find_symbol(s, v->name))
+      ok = place_variable(s, v);
+  }
+  place_dynamic_shared(s);
+  for (uint32_t i = 0; ok && i < m->variables.count; i++)
+    if (is_module_variable(&m->variables.data[i])) ok = initialize(s, &m->variables.data[i]);
+  for (uint32_t i = 1; ok && i < s->objects.count; i++)
+    s->objects.data[i].read_only = false;
+  if (s->finding.kind) return NVM_REFUSED;
+  return ok ? NVM_OK : NVM_OUT_OF_MEMORY;
+}
+
+/* --- the caller's memory ------------------------------------------------------------------------------ */
+
+uint64_t sim_allocate(struct sim *s, uint64_t bytes, bool initialized) {
+  return memory_object_address(memory_new_object(s, bytes, initialized, (struct nvm_str){0}));
+}
+
+void *sim_memory(struct sim *s, uint64_t address, uint64_t bytes) {
+  uint64_t number = address >> OBJECT_SHIFT, offset = address & ((UINT64_C(1) << OBJECT_SHIFT) - 1);
+  if (number == 0 || number >= s->objects.count) return NULL;
+  struct object *o = &s->objects.data[number];
+  return offset <= o->size && bytes <= o->size - offset ? o->bytes + offset : NULL;
+}
+
+uint64_t sim_symbol(struct sim *s, struct nvm_text name) {
+  struct nvm_str key = strtab_find(&s->symbol_names, name.bytes, name.length);
+  if (!key.index) return 0;
+  const struct symbol *symbol = &s->symbols.data[key.index];
+  return symbol->window == WINDOW_GLOBAL || symbol->window == WINDOW_CONST ? symbol->address : 0;
+}
+
+static bool is_kernel(const struct ptx_function *f) { return f->is_entry && !f->is_declaration; }
+
+const struct ptx_function *sim_kernel(const struct sim *s, struct nvm_text name) {
+  struct nvm_str key = strtab_find(&s->symbol_names, name.bytes, name.length);
+  const struct func *f = key.index ? s->symbols.data[key.index].func : NULL;
+  return f && is_kernel(f->ptx) ? f->ptx : NULL;
+}
+
+const struct ptx_function *sim_kernel_at(const struct sim *s, uint32_t i) {
+  for (uint32_t k = 1; k < s->funcs.count; k++)
+    if (is_kernel(s->funcs.data[k]->ptx) && i-- == 0) return s->funcs.data[k]->ptx;
+  return NULL;
+}
+
+/* --- launching ------------------------------------------------------------------------------------------ */
+
+static enum nvm_status check_launch(struct sim *s, const struct sim_launch *l) {
+  struct nvm_str none = {0};
+  uint64_t threads = 1;
+  for (int k = 0; k < 3; k++) {
+    if (l->grid[k] == 0 || l->block[k] == 0)
+      return sim_refuse(s, SIM_BAD_LAUNCH, none, 0, "grid and block need at least 1 in each direction");
+    threads *= l->block[k];
+  }
+  if (threads > 1024 || l->block[2] > 64)
+    return sim_refuse(s, SIM_BAD_LAUNCH, none, 0, "a block has at most 1024 threads, 64 of them in z");
+  const struct ptx_function *f = sim_kernel(s, l->kernel);
+  if (!f) return sim_refuse(s, SIM_BAD_LAUNCH, none, 0, "there is no kernel '%t'", l->kernel);
+  if (f->params.count != l->argument_count)
+    return sim_refuse(s, SIM_BAD_LAUNCH, f->name, 0, "kernel %t has %u parameters, but %u arguments were given",
+                      l->kernel, f->params.count, l->argument_count);
+  uint32_t most = f->performance.maxntid[0] ? f->performance.maxntid[0] *
+                                                  f->performance.maxntid[1] * f->performance.maxntid[2]
+                                            : 1024;
+  if (threads > most)
+    return sim_refuse(s, SIM_BAD_LAUNCH, f->name, 0, "kernel %t allows %u threads a block, not %U", l->kernel,
+                      most, threads);
+  return NVM_OK;
+}
+
+static enum nvm_status place_arguments(struct sim *s, const struct sim_launch *l) {
+  const struct func *f = s->kernel;
+  s->kernel_params = arena_alloc(&s->arena, f->kernel_param_bytes + 16);
+  if (!s->kernel_params) return NVM_OUT_OF_MEMORY;
+  for (uint32_t i = 0; i < l->argument_count; i++) {
+    const struct slot *slot = &f->formals[i];
+    if (l->argument_bytes[i] != slot->bytes)
+      return sim_refuse(s, SIM_BAD_LAUNCH, f->name, 0,
+                        "argument %u of kernel %t has %U bytes, but its parameter has %u", i, l->kernel,
+                        l->argument_bytes[i], slot->bytes);
+    memcpy(s->kernel_params + slot->offset, l->arguments[i], slot->bytes);
+  }
+  return NVM_OK;
+}
+
+enum nvm_status sim_launch(struct sim *s, const struct sim_launch *l) {
+  s->finding = (struct sim_finding){0};
+  enum nvm_status status = check_launch(s, l);
+  if (status != NVM_OK) return status;
+  struct nvm_str key = strtab_find(&s->symbol_names, l->kernel.bytes, l->kernel.length);
+  struct func *f = s->funcs.data[s->symbols.data[key.index].address / 16];
+  status = decode_function(s, f);
+  if (status != NVM_OK) return status;
+  s->launch = l;
+  s->kernel = f;
+  s->shared_bytes = s->shared_static + l->shared_bytes;
+  s->stack_bytes = l->stack_bytes ? l->stack_bytes : UINT64_C(512) << 10;
+  s->step_limit = l->step_limit ? l->step_limit : UINT64_MAX;
+  s->free_blocks = NULL;
+  status = place_arguments(s, l);
+  return status == NVM_OK ? block_run_grid(s) : status;
+}

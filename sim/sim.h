@@ -1,0 +1,101 @@
+/* The simulator: a SIMT machine that executes PTX on the CPU.
+ *
+ *   struct sim *s;
+ *   sim_create(&s, allocator, 0);
+ *   sim_load(s, module)                        one parsed module
+ *   x = sim_allocate(s, bytes, initialized)    device memory; sim_memory() reads and writes it
+ *   sim_launch(s, &launch)                     one kernel, to its end or to the first finding
+ *   s->finding, s->output                      what was found; what the kernel printed
+ *   sim_destroy(s)
+ *
+ * Nothing here prints, exits or keeps state outside of the struct. The schedule is deterministic:
+ * blocks in order, warps of a block in turn, lanes of a warp together (warp.c says how they part and
+ * meet). */
+#ifndef NVM_SIM_SIM_H
+#define NVM_SIM_SIM_H
+
+#include "ptx/ptx.h"
+#include "support/textbuf.h"
+
+enum sim_finding_kind {
+  SIM_NOTHING,
+  SIM_BAD_PROGRAM,    /* the module can't be executed; no thread */
+  SIM_BAD_LAUNCH,     /* no such kernel, too many threads, wrong arguments; no thread */
+  SIM_OUT_OF_BOUNDS,
+  SIM_MISALIGNED,
+  SIM_UNINITIALIZED,
+  SIM_READ_ONLY,
+  SIM_BAD_CALL,       /* through a pointer that is no function; a function without body */
+  SIM_STACK_OVERFLOW,
+  SIM_DEADLOCK,
+  SIM_DIVERGENT_BARRIER,
+  SIM_MISSING_LANES,  /* of a warp-level operation */
+  SIM_TRAP,
+  SIM_ASSERT,
+  SIM_STEP_LIMIT,
+  SIM_UNSUPPORTED,    /* an instruction that the simulator does not know was reached */
+  SIM_MEMORY,         /* the host's memory */
+};
+
+struct sim_finding {
+  enum sim_finding_kind kind;
+  bool has_thread;
+  uint32_t thread[3], block[3];
+  struct nvm_str kernel, function; /* of the module's strings */
+  uint32_t line;                   /* of the PTX text; 0: not known */
+  struct nvm_text message;         /* one sentence without a full stop */
+};
+
+/* What the launched kernel did; all per thread but warp_instructions. */
+struct sim_counts {
+  uint64_t instructions;
+  uint64_t warp_instructions;
+};
+
+struct sim_launch {
+  struct nvm_text kernel;
+  uint32_t grid[3], block[3];
+  uint64_t shared_bytes;      /* dynamic shared memory */
+  const void *const *arguments; /* each `argument_bytes[i]` bytes, as the kernel's parameters lie */
+  const uint64_t *argument_bytes;
+  uint32_t argument_count;
+  uint64_t step_limit;        /* instructions of all threads together; 0: none */
+  uint64_t stack_bytes;       /* local memory of a thread; 0: 512 KiB */
+  bool check_uninitialized;
+};
+
+struct sim; /* machine.h */
+
+/* `limit_bytes`: memory for everything, 0: no limit. NULL when out of memory. */
+struct sim *sim_create(struct nvm_allocator allocator, size_t limit_bytes);
+void sim_destroy(struct sim *s);
+
+/* Takes the module in; it must stay valid. NVM_REFUSED: sim_finding says why. */
+enum nvm_status sim_load(struct sim *s, const struct ptx_module *m);
+
+/* Global memory of `bytes` bytes: its device address, 0 when out of memory. Zeroed; `initialized`
+ * false: reading before writing is a finding. */
+uint64_t sim_allocate(struct sim *s, uint64_t bytes, bool initialized);
+/* The bytes behind a device address, NULL if [address, +bytes) is not allocated. */
+void *sim_memory(struct sim *s, uint64_t address, uint64_t bytes);
+/* The device address of a variable of the module; 0: none of this name. */
+uint64_t sim_symbol(struct sim *s, struct nvm_text name);
+
+/* The parameters of a kernel, to know what arguments it wants; NULL: no such kernel. */
+const struct ptx_function *sim_kernel(const struct sim *s, struct nvm_text name);
+/* The module's kernels in order: the i-th, or NULL. */
+const struct ptx_function *sim_kernel_at(const struct sim *s, uint32_t i);
+
+/* NVM_OK: ran to its end. NVM_REFUSED: sim_found() says why. */
+enum nvm_status sim_launch(struct sim *s, const struct sim_launch *launch);
+
+const struct sim_finding *sim_found(const struct sim *s);
+const struct sim_counts *sim_counted(const struct sim *s);
+/* What kernels have printed so far; sim_output_taken() forgets it. */
+struct nvm_text sim_output(const struct sim *s);
+void sim_output_taken(struct sim *s);
+
+/* "out-of-bounds" */
+const char *sim_finding_name(enum sim_finding_kind kind);
+
+#endif

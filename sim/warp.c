@@ -1,0 +1,486 @@
+/* A warp: its lanes run together as long as they stand at the same instruction of the same call.
+ *
+ * Lanes that parted are *splits*, each with a mask, a frame and a place. The split in the deepest
+ * call, there at the lowest place, runs; it stops at the label where another one waits and joins it.
+ * With blocks in the order of their source that is where paths meet again, without any analysis (as
+ * the min-PC scheme of Collange: "Stack-less SIMT Reconvergence at Low Cost", 2011). Because a split
+ * is only preferred, not ordered, lanes make progress independently of each other: after QUANTUM
+ * instructions it yields to the others, so that a lane may wait for a sibling in a loop.
+ *
+ * An instruction with a member mask waits until all its live members stand there. */
+#include "sim/machine.h"
+
+#include <string.h>
+
+enum { QUANTUM = 20000 }; /* instructions of a split before another one gets its turn */
+
+/* --- frames ---------------------------------------------------------------------------------------- */
+
+static struct frame *allocate_frame(struct warp *w, const struct func *f) {
+  struct func *pool = (struct func *)(uintptr_t)f;
+  struct frame *frame = pool->free_frames;
+  if (frame) {
+    pool->free_frames = frame->parent;
+    return frame;
+  }
+  struct arena *a = &w->sim->arena;
+  frame = arena_alloc(a, sizeof *frame);
+  if (!frame) return NULL;
+  frame->rows = arena_alloc(a, ((size_t)f->rows + 1) * LANES * sizeof *frame->rows);
+  frame->preds = arena_alloc(a, f->preds * sizeof *frame->preds);
+  frame->params = arena_alloc(a, (size_t)f->param_bytes * LANES);
+  if (!frame->rows || !frame->preds || !frame->params) return NULL;
+  frame->preds[1] = ALL_LANES;
+  return frame;
+}
+
+static void free_frame(struct frame *frame) {
+  struct func *pool = (struct func *)(uintptr_t)frame->func;
+  frame->parent = pool->free_frames;
+  pool->free_frames = frame;
+}
+
+/* A frame with local memory for the lanes; NULL: a finding was made. */
+struct frame *warp_new_frame(struct warp *w, const struct func *f, struct frame *parent,
+                             uint32_t mask) {
+  struct frame *frame = allocate_frame(w, f);
+  if (!frame) {
+    sim_report(w, lane_first(mask), SIM_MEMORY, "needs more memory than the simulator may take");
+    return NULL;
+  }
+  frame->func = f;
+  frame->parent = parent;
+  frame->live = mask;
+  frame->depth = parent ? parent->depth + 1 : 0;
+  uint64_t align = f->local_align > 16 ? f->local_align : 16;
+  FOR_LANES(l, mask) {
+    uint64_t base = (w->stack_top[l] + align - 1) / align * align;
+    frame->local_before[l] = w->stack_top[l];
+    frame->local_base[l] = base;
+    if (!memory_set_stack(w, l, base + f->local_bytes)) return NULL;
+  }
+  return frame;
+}
+
+static void enter_frame(struct warp *w, struct frame *frame) {
+  w->frame = frame;
+  w->bank[BANK_FRAME] = frame->rows;
+  w->bank[BANK_CONST] = frame->func->constants;
+  w->bank[BANK_SPECIAL] = w->special;
+  w->preds = frame->preds;
+}
+
+/* --- parameters ------------------------------------------------------------------------------------- */
+
+static const uint64_t *slot_row(const struct frame *f, const struct warp *w, uint32_t row) {
+  const uint64_t *banks[3] = {f->rows, f->func->constants, w->special};
+  return banks[row >> BANK_SHIFT] + (size_t)(row & ((1u << BANK_SHIFT) - 1)) * LANES;
+}
+
+static void copy_slot(const struct warp *w, struct frame *to, const struct slot *d,
+                      const struct frame *from, const struct slot *s, unsigned l) {
+  uint8_t bytes[16] = {0};
+  if (!s->is_reg && !d->is_reg) {
+    memcpy(to->params + (size_t)l * to->func->param_bytes + d->offset,
+           from->params + (size_t)l * from->func->param_bytes + s->offset,
+           d->bytes < s->bytes ? d->bytes : s->bytes);
+    return;
+  }
+  uint64_t value;
+  if (s->is_reg) {
+    value = s->bits == 1 ? from->preds[s->row] >> l & 1 : slot_row(from, w, s->row)[l];
+  } else {
+    memcpy(bytes, from->params + (size_t)l * from->func->param_bytes + s->offset,
+           s->bytes < 8 ? s->bytes : 8);
+    value = 0;
+    for (int i = 0; i < 8; i++) value |= (uint64_t)bytes[i] << (8 * i);
+  }
+  if (d->is_reg && d->bits == 1) {
+    to->preds[d->row] = (to->preds[d->row] & ~(UINT32_C(1) << l)) | (uint32_t)(value & 1) << l;
+  } else if (d->is_reg) {
+    ((uint64_t *)(uintptr_t)slot_row(to, w, d->row))[l] = evalint_zext(d->bits > 64 ? 64 : d->bits, value);
+  } else {
+    for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(value >> (8 * i));
+    memcpy(to->params + (size_t)l * to->func->param_bytes + d->offset, bytes, d->bytes < 8 ? d->bytes : 8);
+  }
+}
+
+/* Parameters whose address is taken get their copy in local memory. */
+static void copy_params_to_stack(struct warp *w, struct frame *frame, uint32_t mask) {
+  const struct func *f = frame->func;
+  for (uint32_t i = 0; i < f->formal_count; i++) {
+    if (f->param_copies[i] == 0) continue;
+    FOR_LANES(l, mask) {
+      uint64_t at = frame->local_base[l] + f->param_copies[i] - 1;
+      memcpy(w->local[l].bytes + at, frame->params + (size_t)l * f->param_bytes + f->formals[i].offset,
+             f->formals[i].bytes);
+      memset(w->local[l].written + at, 1, f->formals[i].bytes);
+    }
+  }
+}
+
+/* --- splits -------------------------------------------------------------------------------------------- */
+
+static struct split *add_split(struct warp *w, uint32_t mask, struct frame *frame, uint32_t pc) {
+  struct split *s = &w->splits[w->split_count++];
+  *s = (struct split){.mask = mask, .frame = frame, .pc = pc, .state = SPLIT_READY};
+  return s;
+}
+
+static bool joins(const struct split *a, const struct split *b) {
+  if (a->frame != b->frame || a->pc != b->pc) return false;
+  return (a->state == SPLIT_BARRIER) == (b->state == SPLIT_BARRIER);
+}
+
+/* Puts splits that stand at the same place together; drops empty ones. */
+static void join_splits(struct warp *w) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < w->split_count; i++) {
+    struct split s = w->splits[i];
+    uint32_t k = 0;
+    if (s.mask == 0) continue;
+    while (k < kept && !joins(&w->splits[k], &s)) k++;
+    if (k == kept) {
+      w->splits[kept++] = s;
+      continue;
+    }
+    struct split *into = &w->splits[k];
+    into->mask |= s.mask;
+    into->vote |= s.vote;
+    if (into->state != SPLIT_BARRIER) into->state = SPLIT_READY;
+  }
+  w->split_count = kept;
+}
+
+/* Whether a is to run before b. */
+static bool precedes(const struct split *a, const struct split *b) {
+  if (a->frame->depth != b->frame->depth) return a->frame->depth > b->frame->depth;
+  return a->pc < b->pc;
+}
+
+static struct split *choose_of(struct warp *w, enum split_state state) {
+  struct split *best = NULL;
+  for (uint32_t i = 0; i < w->split_count; i++) {
+    struct split *s = &w->splits[i];
+    if (s->state == state && (!best || precedes(s, best))) best = s;
+  }
+  return best;
+}
+
+/* bar.warp.sync may be met at several places: lets go whoever waits only for others that wait too. */
+static bool release_meeting(struct warp *w) {
+  uint32_t here = 0;
+  bool released = false;
+  for (uint32_t i = 0; i < w->split_count; i++) {
+    const struct split *s = &w->splits[i];
+    if (s->state == SPLIT_WARP && s->frame->func->code[s->pc].flags & 1) here |= s->mask;
+  }
+  for (uint32_t i = 0; i < w->split_count; i++) {
+    struct split *s = &w->splits[i];
+    if (s->state != SPLIT_WARP || !(s->frame->func->code[s->pc].flags & 1)) continue;
+    if (s->wanted & w->live & ~here) continue;
+    s->state = SPLIT_READY;
+    s->pc++;
+    released = true;
+  }
+  return released;
+}
+
+static struct split *choose(struct warp *w) {
+  join_splits(w);
+  struct split *s = choose_of(w, SPLIT_READY);
+  if (s) return s;
+  for (uint32_t i = 0; i < w->split_count; i++)
+    if (w->splits[i].state == SPLIT_YIELDED) w->splits[i].state = SPLIT_READY;
+  s = choose_of(w, SPLIT_READY);
+  if (!s && release_meeting(w)) s = choose_of(w, SPLIT_READY);
+  return s;
+}
+
+bool warp_is_ready(const struct warp *w) {
+  for (uint32_t i = 0; i < w->split_count; i++) {
+    const struct split *s = &w->splits[i];
+    if (s->state == SPLIT_READY || s->state == SPLIT_YIELDED) return true;
+  }
+  return false;
+}
+
+/* The nearest place ahead where another split of this frame waits. */
+static uint32_t meeting_place(const struct warp *w, const struct split *s) {
+  uint32_t place = UINT32_MAX;
+  for (uint32_t i = 0; i < w->split_count; i++) {
+    const struct split *o = &w->splits[i];
+    if (o != s && o->frame == s->frame && o->state != SPLIT_BARRIER && o->pc > s->pc && o->pc < place)
+      place = o->pc;
+  }
+  return place;
+}
+
+/* --- calls ------------------------------------------------------------------------------------------------ */
+
+static void lanes_exit(struct warp *w, struct frame *frame, uint32_t mask) {
+  while (frame) {
+    struct frame *parent = frame->parent;
+    frame->live &= ~mask;
+    if (frame->live == 0) free_frame(frame);
+    frame = parent;
+  }
+  w->live &= ~mask;
+  w->block->live_threads -= (uint32_t)evalint_popcount(32, mask);
+}
+
+static bool check_callee(struct warp *w, const struct func *f, const struct call_info *c, unsigned lane) {
+  if (!f) {
+    sim_report(w, lane, SIM_BAD_CALL, "calls through a pointer that is no function");
+  } else if (f->ptx->is_declaration && !f->native) {
+    sim_report(w, lane, SIM_BAD_CALL, "calls %t, which has no body", sim_text(w->sim, f->name));
+  } else if (!f->native && (c->argument_count + f->result_count != f->formal_count ||
+                            c->result_count > f->result_count)) {
+    sim_report(w, lane, SIM_BAD_CALL, "calls %t with another number of parameters than it has",
+               sim_text(w->sim, f->name));
+  } else {
+    return true;
+  }
+  return false;
+}
+
+/* Lanes `mask` of the current frame enter f; *s is their split from now on. */
+static void enter(struct warp *w, struct split *s, const struct func *f, const struct call_info *c,
+                  uint32_t mask) {
+  if (!check_callee(w, f, c, lane_first(mask))) return;
+  if (f->native && f->ptx->is_declaration) {
+    native_call(w, f->native, c, mask);
+    s->pc++;
+    return;
+  }
+  struct frame *caller = s->frame, *frame = warp_new_frame(w, f, caller, mask);
+  if (!frame) return;
+  frame->call = c;
+  frame->return_to = s->pc + 1;
+  FOR_LANES(l, mask)
+    for (uint32_t i = 0; i < c->argument_count; i++)
+      copy_slot(w, frame, &f->formals[f->result_count + i], caller, &c->arguments[i], l);
+  copy_params_to_stack(w, frame, mask);
+  s->frame = frame;
+  s->pc = 0;
+}
+
+/* s: the lanes that call; the others of the former split are another one already. */
+static void call(struct warp *w, struct split *s, const struct inst *in) {
+  const struct call_info *c = in->call;
+  if (c->callee) {
+    enter(w, s, c->callee, c, s->mask);
+    return;
+  }
+  struct frame *caller = s->frame;
+  uint32_t pc = s->pc;
+  const uint64_t *pointers = row_of(w, c->pointer);
+  uint32_t rest = s->mask;
+  while (rest && !w->stopped) {
+    uint64_t target = pointers[lane_first(rest)];
+    uint32_t same = 0;
+    FOR_LANES(l, rest) if (pointers[l] == target) same |= UINT32_C(1) << l;
+    rest &= ~same;
+    struct split *t = s;
+    if (s->mask != same) {
+      s->mask &= ~same;
+      t = add_split(w, same, caller, pc);
+    }
+    enter(w, t, sim_code_at(w->sim, target), c, same);
+  }
+}
+
+static void leave(struct warp *w, struct split *s) {
+  struct frame *frame = s->frame, *caller = frame->parent;
+  uint32_t mask = s->mask;
+  if (!caller) {
+    lanes_exit(w, frame, mask);
+    s->mask = 0;
+    return;
+  }
+  const struct func *f = frame->func;
+  FOR_LANES(l, mask) {
+    for (uint32_t i = 0; i < frame->call->result_count; i++)
+      copy_slot(w, caller, &frame->call->results[i], frame, &f->formals[i], l);
+    w->stack_top[l] = frame->local_before[l];
+  }
+  s->frame = caller;
+  s->pc = frame->return_to;
+  frame->live &= ~mask;
+  if (frame->live == 0) free_frame(frame);
+}
+
+/* --- the rare instructions ----------------------------------------------------------------------------------- */
+
+static void meet_at_barrier(struct warp *w, struct split *s, const struct inst *in) {
+  unsigned lane = lane_first(s->mask);
+  uint64_t id = row_of(w, in->a)[lane], count = row_of(w, in->b)[lane];
+  if (id >= BARRIER_COUNT) {
+    sim_report(w, lane, SIM_DEADLOCK, "waits at barrier %U; there are %u", id, (unsigned)BARRIER_COUNT);
+    return;
+  }
+  uint32_t threads = (uint32_t)evalint_popcount(32, s->mask);
+  if (count && s->mask == w->live) threads = LANES; /* counted in whole warps */
+  if (in->compare == BARRIER_ARRIVE) {
+    s->pc++;
+  } else {
+    s->state = SPLIT_BARRIER;
+    s->barrier = (uint8_t)id;
+    s->vote = (w->preds[in->c < 2 ? 0 : in->c] ^ (in->flags & FLAG_NEGATE_PRED ? ALL_LANES : 0)) & s->mask;
+    if (in->compare == BARRIER_SYNC) s->vote = 0;
+  }
+  block_arrive(w->block, (uint32_t)id, threads, (uint32_t)count);
+}
+
+static bool members_are_here(struct warp *w, struct split *s, const struct inst *in, uint32_t mask) {
+  const uint64_t *members = row_of(w, in->rows[0]);
+  uint32_t wanted = 0;
+  FOR_LANES(l, mask) {
+    wanted |= (uint32_t)members[l];
+    if (!((uint32_t)members[l] >> l & 1)) {
+      sim_report(w, l, SIM_MISSING_LANES, "executes a warp-level operation whose member mask lacks its own lane");
+      return false;
+    }
+  }
+  wanted &= w->live;
+  if ((wanted & ~mask) == 0) return true;
+  s->wanted = wanted;
+  s->state = SPLIT_WARP;
+  return false;
+}
+
+static void branch_by_table(struct warp *w, struct split *s, const struct inst *in) {
+  const uint64_t *index = row_of(w, in->a);
+  uint32_t rest = s->mask;
+  struct frame *frame = s->frame;
+  while (rest) {
+    uint64_t at = index[lane_first(rest)];
+    uint32_t same = 0;
+    FOR_LANES(l, rest) if (index[l] == at) same |= UINT32_C(1) << l;
+    if (at >= (uint64_t)in->imm) {
+      sim_report(w, lane_first(same), SIM_OUT_OF_BOUNDS, "branches to entry %U of a table of %U", at, (uint64_t)in->imm);
+      return;
+    }
+    rest &= ~same;
+    if (rest) {
+      s->mask &= ~same;
+      add_split(w, same, frame, in->rows[at]);
+    } else {
+      s->pc = in->rows[at];
+    }
+  }
+}
+
+/* Does an instruction that changes the split; `mask`: the lanes whose guard holds. */
+static void do_event(struct warp *w, struct split *s, const struct inst *in, uint32_t mask) {
+  if (mask != s->mask) { /* the others go on */
+    add_split(w, s->mask & ~mask, s->frame, s->pc + 1);
+    s->mask = mask;
+  }
+  switch ((enum inst_kind)in->kind) {
+  case INST_BRANCH: s->pc = (uint32_t)in->imm; break;
+  case INST_BRANCH_TABLE: branch_by_table(w, s, in); break;
+  case INST_CALL: call(w, s, in); break;
+  case INST_RETURN: leave(w, s); break;
+  case INST_EXIT:
+    lanes_exit(w, s->frame, s->mask);
+    s->mask = 0;
+    break;
+  case INST_BARRIER: meet_at_barrier(w, s, in); break;
+  case INST_TRAP: sim_report(w, lane_first(mask), SIM_TRAP, "executes trap"); break;
+  case INST_BAD:
+    sim_report(w, lane_first(mask), SIM_UNSUPPORTED, "reaches an instruction that %s", (const char *)in->call);
+    break;
+  case INST_PLAIN: case INST_MEMORY: case INST_LABEL: case INST_WARP_SYNC: break;
+  }
+}
+
+/* --- the loop --------------------------------------------------------------------------------------------------- */
+
+/* Runs the split until something happens that concerns others. */
+static void run_split(struct warp *w, struct split *s) {
+  enter_frame(w, s->frame);
+  const struct inst *code = s->frame->func->code;
+  uint32_t pc = s->pc, all = s->mask, stop = meeting_place(w, s);
+  uint64_t steps = 0;
+  w->mask = all;
+  for (;; pc++) {
+    const struct inst *in = &code[pc];
+    uint32_t mask = in->guard ? all & (w->preds[in->guard - 1] ^ in->flip) : all;
+    steps++;
+    if (mask == 0) {
+      if (in->kind >= INST_LABEL && pc + 1 >= stop) {
+        pc++;
+        break;
+      }
+      continue;
+    }
+    if (in->kind == INST_PLAIN) {
+      in->run(w, in, mask);
+      continue;
+    }
+    w->pc = pc;
+    if (in->kind == INST_MEMORY) {
+      in->run(w, in, mask);
+      if (w->stopped) break;
+      continue;
+    }
+    if (in->kind == INST_LABEL) {
+      steps--;
+      if (pc < stop && steps < QUANTUM) continue;
+      if (steps >= QUANTUM) s->state = SPLIT_YIELDED;
+      break;
+    }
+    if (in->kind == INST_BRANCH && mask == all) {
+      pc = (uint32_t)in->imm - 1;
+      continue;
+    }
+    s->pc = pc;
+    if (in->kind == INST_WARP_SYNC) {
+      if (members_are_here(w, s, in, mask)) {
+        in->run(w, in, mask);
+        continue;
+      }
+    } else {
+      do_event(w, s, in, mask);
+    }
+    w->steps += steps;
+    w->sim->counts.instructions += steps * evalint_popcount(32, all);
+    return;
+  }
+  s->pc = pc;
+  w->steps += steps;
+  w->sim->counts.instructions += steps * evalint_popcount(32, all);
+}
+
+bool warp_run(struct warp *w, uint64_t budget) {
+  bool ran = false;
+  w->steps = 0;
+  while (!w->stopped && w->steps < budget) {
+    struct split *s = choose(w);
+    if (!s) break;
+    ran = true;
+    run_split(w, s);
+    if (w->sim->counts.instructions > w->sim->step_limit && !w->stopped && w->frame)
+      sim_report(w, s->mask ? lane_first(s->mask) : 0, SIM_STEP_LIMIT,
+                 "is one of the threads that together executed more than %U instructions", w->sim->step_limit);
+  }
+  w->sim->counts.warp_instructions += w->steps;
+  w->sim->clock += w->steps;
+  return ran;
+}
+
+bool warp_start(struct warp *w, const struct func *kernel, uint32_t mask) {
+  w->live = mask;
+  w->split_count = 0;
+  w->stopped = false;
+  w->carry = 0;
+  w->pc = 0;
+  w->frame = NULL;
+  for (unsigned l = 0; l < LANES; l++) w->stack_top[l] = LOCAL_FIRST;
+  struct frame *frame = warp_new_frame(w, kernel, NULL, mask);
+  if (!frame) return false;
+  frame->call = NULL;
+  add_split(w, mask, frame, 0);
+  return true;
+}
