@@ -219,6 +219,7 @@ static void lower_inst(struct lower *l, const struct nvm_inst *i) {
 static void lower_one(struct lower *l, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(l->f, i);
   l->inst = i;
+  lower_location(l, i);
   uint32_t from = l->pf->entries.count, temps[PTX_CLASS_COUNT];
   bool tidy = !op_is_terminator((enum op)inst->op) && lower_type(l, inst->type).count != 0;
   if (tidy) {
@@ -258,6 +259,7 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   l->f = f;
   l->pf = pf;
   l->inst = (struct nvm_inst_id){0};
+  l->location = (struct nvm_meta){0};
   l->regs.data = NULL;
   l->regs.count = l->regs.capacity = 0;
   l->refused = false;

@@ -86,6 +86,7 @@ struct lower {
   struct nvm_str *global_names;
   VEC(bool) taken_names;     /* by string: some symbol has it as its PTX name */
   struct annotations annotations;
+  uint32_t *file_numbers;    /* by metadata node: its .file number; NULL: none yet (debug.c) */
   unsigned ptx_needed;       /* largest version that emitted instructions need */
 
   /* The function being lowered. */
@@ -106,6 +107,7 @@ struct lower {
   struct nvm_str *param_args; /* by argument: name of the byval parameter that is read in place, in
                                  .param, or 0. NULL: there are none */
   uint32_t *param_of;         /* by instruction: 1 + such an argument that its address is based on */
+  struct nvm_meta location;  /* of the last .loc */
   bool *wanted;              /* by instruction: its result is needed in a register */
   bool ftz;                  /* f32 denormals are flushed in this function */
   bool refused;              /* something in this function was reported */
