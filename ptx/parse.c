@@ -24,7 +24,7 @@ static void locate(struct ptx_parser *p, struct ptx_parse_error *e) {
   e->line = p->line;
   e->column = (uint32_t)(token - line) + 1;
   e->begin = (uint64_t)(token - p->start);
-  e->end = (uint64_t)(p->cursor - p->start);
+  e->end = (uint64_t)((p->cursor < p->end ? p->cursor : p->end) - p->start);
 }
 
 /* Reports `format` with the bytes as its %t, at the last token; the first error stays. False. */
@@ -56,7 +56,7 @@ static bool fail_name(struct ptx_parser *p, const char *format, uint32_t name) {
 
 void ptxp_syntax_error(struct ptx_parser *p) {
   size_t length = (size_t)(p->cursor - p->token);
-  if (length == 0) fail(p, "the text ends too early");
+  if (p->token >= p->end) fail(p, "the text ends too early");
   else ptxp_fail(p, "can't read '%t' here", p->token, length < 60 ? length : 60);
 }
 
