@@ -6,9 +6,24 @@
 
 /* ---- What is reachable ---- */
 
+/* Fields that LLVM keeps before the others of a node, whatever the order of the text. Nodes they
+ * name are met, and so numbered, first. */
+static const char *const first_fields[][7] = {
+    {"DICompositeType", "file"},
+    {"DIDerivedType", "file"},
+    {"DILexicalBlock", "file"},
+    {"DILexicalBlockFile", "file"},
+    {"DISubprogram", "file", "scope", "type", "unit", "declaration", "retainedNodes"},
+};
+enum {
+  FIELD_RULES = sizeof first_fields / sizeof first_fields[0],
+  FIELD_COLUMNS = sizeof first_fields[0] / sizeof first_fields[0][0],
+};
+
 struct reach {
   struct printer *p;
   const struct meta_table *t;
+  struct nvm_str fields[FIELD_RULES][FIELD_COLUMNS]; /* first_fields; 0 where the module lacks it */
   bool *seen_inline;     /* by node: visited as part of a line, where it has no number */
   VEC(uint32_t) stack;   /* items still to be visited, the next one last */
 };
@@ -26,15 +41,53 @@ static bool reach_first_visit(struct reach *r, const struct meta_item *item) {
   return true;
 }
 
+static void reach_intern_fields(struct reach *r) {
+  for (int i = 0; i < FIELD_RULES; i++) {
+    for (int k = 0; k < FIELD_COLUMNS && first_fields[i][k]; k++) {
+      const char *word = first_fields[i][k];
+      r->fields[i][k] = strtab_find(&r->p->m->strings, word, strlen(word));
+    }
+  }
+}
+
+/* The fields to visit first, behind the node's name; NULL if there is no such rule. */
+static const struct nvm_str *reach_first_fields(const struct reach *r, const struct meta_node *n) {
+  for (int i = 0; n->name.index && i < FIELD_RULES; i++)
+    if (r->fields[i][0].index == n->name.index) return r->fields[i];
+  return NULL;
+}
+
+static bool reach_is_first_field(const struct nvm_str *first, struct nvm_str key) {
+  for (int k = 1; first && key.index && k < FIELD_COLUMNS; k++)
+    if (first[k].index == key.index) return true;
+  return false;
+}
+
+static void reach_push(struct reach *r, struct nvm_meta m) {
+  uint8_t kind = meta_item(r->t, m)->kind;
+  if (kind == META_NODE || kind == META_INLINE)
+    (void)VEC_PUSH(&r->p->scratch, &r->stack, m.index); /* a failure is seen by printer_end */
+}
+
+/* Puts a node's operands on the stack, the first to visit last. */
+static void reach_operands_of_node(struct reach *r, const struct meta_node *n) {
+  const struct nvm_str *first = reach_first_fields(r, n);
+  for (uint32_t i = n->count; i-- > 0;)
+    if (!reach_is_first_field(first, r->t->keys.data[n->first + i]))
+      reach_push(r, meta_operand(r->t, n, i));
+  for (int k = FIELD_COLUMNS; first && --k > 0;)
+    for (uint32_t i = 0; first[k].index && i < n->count; i++)
+      if (r->t->keys.data[n->first + i].index == first[k].index)
+        reach_push(r, meta_operand(r->t, n, i));
+}
+
 static void reach_item(struct reach *r, struct nvm_meta root) {
-  if (root.index == 0 || !VEC_PUSH(&r->p->scratch, &r->stack, root.index)) return;
+  if (root.index == 0) return;
+  reach_push(r, root);
   while (r->stack.count) {
     struct nvm_meta m = {r->stack.data[--r->stack.count]};
     const struct meta_item *item = meta_item(r->t, m);
-    if (!reach_first_visit(r, item)) continue;
-    const struct meta_node *n = &r->t->nodes.data[item->node];
-    for (uint32_t i = n->count; i-- > 0;)
-      if (!VEC_PUSH(&r->p->scratch, &r->stack, meta_operand(r->t, n, i).index)) return;
+    if (reach_first_visit(r, item)) reach_operands_of_node(r, &r->t->nodes.data[item->node]);
   }
 }
 
@@ -83,6 +136,7 @@ void print_number_nodes(struct printer *p) {
   r.seen_inline = arena_alloc(&p->scratch, r.t->nodes.count * sizeof *r.seen_inline);
   p->node_numbers = arena_alloc(&p->scratch, r.t->nodes.count * sizeof *p->node_numbers);
   if (!r.seen_inline || !p->node_numbers || r.t->nodes.count <= 1) return;
+  reach_intern_fields(&r);
   reach_symbols(&r, VALUE_GLOBAL);
   reach_named(&r);
   reach_symbols(&r, VALUE_FUNCTION);

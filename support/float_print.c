@@ -1,7 +1,7 @@
 /* Decimal text of floating-point numbers.
  *
  * A finite number is m * 2^e. Its digits are generated after Steele and White ("How to print
- * floating-point numbers accurately", 1990) in whole numbers of up to 1280 bits:
+ * floating-point numbers accurately", 1990) in whole numbers of up to 2560 bits:
  *
  *     r / s          what is still to be printed, 0 <= r / s < 10
  *     below / s      half the gap to the next number below, in the same scale
@@ -14,8 +14,8 @@
 
 #include <assert.h>
 
-/* Whole numbers of up to LIMBS * 32 bits; 5e-324 needs 1077 bits and room for a factor of ten. */
-enum { LIMBS = 40 };
+/* Whole numbers of up to LIMBS * 32 bits: 2^53 * 5^1074 fits. */
+enum { LIMBS = 80 };
 
 struct big {
   uint32_t limb[LIMBS]; /* lowest first */
@@ -111,7 +111,6 @@ struct decimal {
   char digits[FLOAT_PRINT_MAX_DIGITS]; /* '0'..'9' */
   int count;
   int exponent;
-  bool reads_back; /* the number nearest to these digits is the one printed */
 };
 
 struct digit_state {
@@ -206,18 +205,13 @@ static struct decimal decimal_fixed(struct float_parts p, int count) {
     if (i > 0) digits_scale(&g);
     d.digits[i] = (char)('0' + digits_next(&g));
   }
-  if (digits_round_up(&g, d.digits[count - 1])) {
-    d.reads_back = digits_high_reads_back(&g);
-    decimal_increment(&d);
-  } else {
-    d.reads_back = digits_low_reads_back(&g);
-  }
+  if (digits_round_up(&g, d.digits[count - 1])) decimal_increment(&d);
   return d;
 }
 
 static struct decimal decimal_shortest(struct float_parts p) {
   struct digit_state g;
-  struct decimal d = {.reads_back = true};
+  struct decimal d = {0};
   d.exponent = digits_begin(&g, p);
   for (;;) {
     d.digits[d.count++] = (char)('0' + digits_next(&g));
@@ -302,12 +296,42 @@ uint64_t float_print_widen(enum float_format format, uint64_t bits) {
   return sign | (uint64_t)(p.exponent + length - 1 + 1023) << 52 | fraction;
 }
 
-enum { CONSTANT_DIGITS = 6, CONSTANT_LIMIT = 1000000 };
+/* ---- Constants of the IR ---- */
 
-/* The digits of a number that is exactly `value` / 10^scale, value < CONSTANT_LIMIT. */
-static struct decimal decimal_of_integer(uint32_t value, int scale) {
-  struct decimal d = {.reads_back = true};
-  char reversed[CONSTANT_DIGITS];
+/* LLVM's text has six digits, rounded half up from seven or eight that are themselves cut off, not
+ * rounded; where the cut leaves but six there is no rounding at all (0.7 is 6.99999e-01, which does
+ * not read back, and comes out as bits). The same digits are made here: the number is
+ * whole / 10^scale, of which all but some 20 bits are dropped. */
+enum { CONSTANT_DIGITS = 6, CONSTANT_LIMIT = 1000000, CONSTANT_BITS = 20 };
+
+static int big_bit_length(const struct big *b) {
+  return b->count == 0 ? 0 : (b->count - 1) * 32 + bit_length(b->limb[b->count - 1]);
+}
+
+static void big_divide(struct big *b, uint32_t divisor) {
+  uint64_t rest = 0;
+  for (int i = b->count; i-- > 0;) {
+    rest = rest << 32 | b->limb[i];
+    b->limb[i] = (uint32_t)(rest / divisor);
+    rest %= divisor;
+  }
+  while (b->count > 0 && b->limb[b->count - 1] == 0) b->count--;
+}
+
+static void big_divide_power_of_ten(struct big *b, int exponent) {
+  for (; exponent >= 9; exponent -= 9) big_divide(b, 1000000000);
+  for (; exponent > 0; exponent--) big_divide(b, 10);
+}
+
+static void big_multiply_power_of_five(struct big *b, int exponent) {
+  for (; exponent >= 13; exponent -= 13) big_multiply(b, 1220703125);
+  for (; exponent > 0; exponent--) big_multiply(b, 5);
+}
+
+/* The digits of `value` / 10^scale. */
+static struct decimal decimal_of_integer(uint64_t value, int scale) {
+  struct decimal d = {0};
+  char reversed[20];
   do reversed[d.count++] = (char)('0' + value % 10);
   while ((value /= 10) != 0);
   for (int i = 0; i < d.count; i++) d.digits[i] = reversed[d.count - 1 - i];
@@ -315,7 +339,25 @@ static struct decimal decimal_of_integer(uint32_t value, int scale) {
   return d;
 }
 
-/* Six digits of numbers that need no more, by small integers; false if this is not seen easily. */
+static struct decimal decimal_of_constant(struct float_parts p) {
+  struct big whole;
+  while ((p.mantissa & 1) == 0) p.mantissa >>= 1, p.exponent++;
+  int scale = p.exponent < 0 ? -p.exponent : 0;
+  big_set(&whole, p.mantissa);
+  if (p.exponent > 0) big_shift_left(&whole, p.exponent);
+  big_multiply_power_of_five(&whole, scale);
+  int excess = big_bit_length(&whole) - CONSTANT_BITS;
+  int dropped = excess > 0 ? excess * 59 / 196 : 0; /* digits */
+  big_divide_power_of_ten(&whole, dropped);
+  assert(whole.count <= 1);
+  uint64_t value = whole.count ? whole.limb[0] : 0;
+  uint64_t unit = 1; /* of the sixth digit */
+  while (value / unit >= CONSTANT_LIMIT) unit *= 10, dropped++;
+  return decimal_of_integer((value + unit / 2) / unit, scale - dropped);
+}
+
+/* The digits of a number that needs no more than six, by small integers; false if this is not seen
+ * easily. */
 static bool decimal_easy(struct float_parts p, struct decimal *d) {
   while ((p.mantissa & 1) == 0) p.mantissa >>= 1, p.exponent++;
   if (p.mantissa >= CONSTANT_LIMIT || p.exponent >= 20 || p.exponent < -8) return false;
@@ -323,8 +365,27 @@ static bool decimal_easy(struct float_parts p, struct decimal *d) {
   for (int i = p.exponent; i < 0; i++) value *= 5;
   if (p.exponent > 0) value <<= p.exponent;
   if (value >= CONSTANT_LIMIT) return false;
-  *d = decimal_of_integer((uint32_t)value, p.exponent < 0 ? -p.exponent : 0);
+  *d = decimal_of_integer(value, p.exponent < 0 ? -p.exponent : 0);
   return true;
+}
+
+/* Writes the number in decimal if that reads back as it; false, and nothing written, if not. */
+static bool write_decimal_constant(struct textbuf *out, uint64_t bits) {
+  struct float_parts p = float_split(FLOAT_DOUBLE, bits);
+  struct decimal d = {.digits = "0", .count = 1};
+  size_t begin = out->length;
+  if (p.special) return false;
+  if (p.negative) textbuf_char(out, '-');
+  bool exact = p.mantissa == 0 || decimal_easy(p, &d);
+  if (!exact) d = decimal_of_constant(p);
+  write_scientific(out, &d, CONSTANT_DIGITS);
+  uint64_t back = 0;
+  if (exact || out->arena->failed) return true;
+  if (float_from_decimal(out->bytes + begin, out->length - begin, FLOAT_DOUBLE, &back, NULL) &&
+      back == bits)
+    return true;
+  out->length = begin;
+  return false;
 }
 
 void float_print_constant(struct textbuf *out, enum float_format format, uint64_t bits) {
@@ -334,15 +395,7 @@ void float_print_constant(struct textbuf *out, enum float_format format, uint64_
     return;
   }
   uint64_t wide = float_print_widen(format, bits);
-  struct float_parts p = float_split(FLOAT_DOUBLE, wide);
-  struct decimal d = {.digits = "0", .count = 1, .reads_back = true};
-  if (p.special) d.reads_back = false;
-  else if (p.mantissa != 0 && !decimal_easy(p, &d)) d = decimal_fixed(p, CONSTANT_DIGITS);
-  if (!d.reads_back) {
-    textbuf_puts(out, "0x");
-    textbuf_hex(out, wide, 16, true);
-    return;
-  }
-  if (p.negative) textbuf_char(out, '-');
-  write_scientific(out, &d, CONSTANT_DIGITS);
+  if (write_decimal_constant(out, wide)) return;
+  textbuf_puts(out, "0x");
+  textbuf_hex(out, wide, (bit_length(wide) + 3) / 4, true);
 }
