@@ -14,7 +14,9 @@
 
 #include "ptx_parser.h"
 
-enum { MAX_SCOPES = 1000 };
+enum { MAX_SCOPES = 1000, MAX_REGISTERS = 1 << 26 };
+_Static_assert(2 * (int64_t)MAX_REGISTERS + 2 < INT64_C(1) << PTX_REG_CLASS_SHIFT,
+               "numbers fit beside the class");
 
 /* ---- errors ------------------------------------------------------------------------------------ */
 
@@ -145,8 +147,8 @@ bool ptxp_reg(struct ptx_parser *p, uint16_t type, uint32_t name, bool is_prefix
   if (!class_of(type, &class))
     return ptxp_fail(p, "no register has the type '%t'", ptx_mod_row(type)->text,
                      ptx_mod_row(type)->length);
-  if (count > UINT32_C(1) << 27) return fail(p, "too many registers");
   uint32_t first = p->f->reg_count[class] + 1;
+  if (count > MAX_REGISTERS || first > MAX_REGISTERS) return fail(p, "too many registers");
   struct ptx_name n = {.kind = is_prefix ? NAME_PREFIX : NAME_REG,
                        .value = ptx_reg_make(class, first).bits,
                        .count = (uint32_t)count};

@@ -326,7 +326,22 @@ static void write_init(const struct printer *pr, const struct ptx_init *init,
   }
 }
 
+static void write_init_bytes(struct textbuf *b, const unsigned char *bytes, uint32_t count) {
+  textbuf_puts(b, " = {");
+  for (uint32_t i = 0; i < count; i++) {
+    char *p = token_room(b);
+    if (!p) return;
+    if (i > 0) p = put_word(p, ", ", 2);
+    token_end(b, put_unsigned(p, bytes[i]));
+  }
+  textbuf_char(b, '}');
+}
+
 static void write_inits(const struct printer *pr, const struct ptx_variable *v) {
+  if (v->bytes) {
+    write_init_bytes(pr->out, v->bytes, v->init_count);
+    return;
+  }
   const struct ptx_mod_row *type = ptx_mod_row(v->type);
   const struct ptx_init *inits = pr->module->inits.data + v->first_init;
   bool braces = v->is_array || v->vector;

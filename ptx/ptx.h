@@ -121,6 +121,8 @@ struct ptx_variable {
   uint32_t ptr_align;  /* `.align` after `.ptr`; bytes */
   struct ptx_reg reg;  /* PTX_MOD_REG parameters of parsed text */
   uint32_t first_init, init_count; /* into module->inits; 0 count: no initializer */
+  const unsigned char *bytes;      /* instead: `init_count` numbers of one byte each; borrowed. Long
+                                      tables would take 24 bytes for each of theirs. NULL: none */
 };
 
 /* One initializer element: a number of the variable's type, or an address. */
