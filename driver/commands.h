@@ -9,6 +9,9 @@ int jobs_compile(const struct options *o);
 int jobs_check(const struct options *o);
 int jobs_print(const struct options *o);
 
+/* run.c: executes a kernel in the simulator. */
+int run_command(const struct options *o);
+
 /* tables.c: what prints the tables that the compiler is made of. */
 int tables_targets(const struct options *o);
 int tables_ops(const struct options *o);

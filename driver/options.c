@@ -178,6 +178,11 @@ static int take_option(struct options *o, int i, const char *value, int argc, ch
     return see_help(command);
   }
   o->values[i] = value == NULL ? "" : value;
+  if (o->given_count == OPTIONS_MOST_GIVEN) {
+    fprintf(stderr, "nvmini: error: more than %d options\n", (int)OPTIONS_MOST_GIVEN);
+    return EXIT_USAGE;
+  }
+  o->given[o->given_count++] = (struct option_given){(enum option_id)i, o->values[i]};
   return EXIT_DONE;
 }
 

@@ -27,11 +27,21 @@ enum option_id {
 /* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_FAULT = 70 };
 
+/* An option of which every occurrence counts, as --arg. */
+struct option_given {
+  enum option_id id;
+  const char *value;
+};
+
+enum { OPTIONS_MOST_GIVEN = 256 };
+
 struct options {
   enum command command;
   const char *values[OPTION_COUNT]; /* as given last; "" for those without value; NULL: not given */
   char **operands;                  /* into argv, which is reordered */
   int operand_count;
+  struct option_given given[OPTIONS_MOST_GIVEN]; /* all options with values, in order */
+  int given_count;
 };
 
 /* Reads the command line. Returns EXIT_DONE, or EXIT_USAGE after saying on standard error what is

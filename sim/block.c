@@ -2,7 +2,6 @@
  * within its turn gets company, so that blocks may wait for each other. */
 #include "sim/machine.h"
 
-#include <fenv.h>
 #include <string.h>
 
 enum {
@@ -249,12 +248,4 @@ static bool run_blocks(struct sim *s) {
   return s->finding.kind == SIM_NOTHING;
 }
 
-/* The caller's rounding mode and the like are put aside meanwhile. */
-enum nvm_status block_run_grid(struct sim *s) {
-  fenv_t caller;
-  fegetenv(&caller);
-  fesetenv(FE_DFL_ENV);
-  bool done = run_blocks(s);
-  fesetenv(&caller);
-  return done ? NVM_OK : NVM_REFUSED;
-}
+enum nvm_status block_run_grid(struct sim *s) { return run_blocks(s) ? NVM_OK : NVM_REFUSED; }

@@ -241,6 +241,7 @@ struct sim {
   uint64_t step_limit;
   struct block *free_blocks;
   uint64_t clock;
+  bool host_is_ieee;            /* host arithmetic rounds to nearest */
 };
 
 enum special_row {

@@ -3,10 +3,11 @@
  * environment): the results are the same, as the unit test checks.
  *
  * Model of the approximate instructions: the correctly rounded result; sin, cos, lg2, ex2, tanh and
- * rsqrt by the host's double functions, then rounded. */
+ * rsqrt in double (special.c), then rounded. */
 #include "sim/machine.h"
 
-#include <math.h>
+#include "sim/special.h"
+
 #include <string.h>
 
 #define LANE(name) static uint64_t name(const struct inst *in, uint64_t a, uint64_t b, uint64_t c)
@@ -40,12 +41,11 @@ LANE(add_f32) { UNUSED_OPERANDS; return float_bits(as_float(a) + as_float(b)); }
 LANE(sub_f32) { UNUSED_OPERANDS; return float_bits(as_float(a) - as_float(b)); }
 LANE(mul_f32) { UNUSED_OPERANDS; return float_bits(as_float(a) * as_float(b)); }
 LANE(div_f32) { UNUSED_OPERANDS; return float_bits(as_float(a) / as_float(b)); }
-LANE(fma_f32) { UNUSED_OPERANDS; return float_bits(fmaf(as_float(a), as_float(b), as_float(c))); }
+LANE(fma_f32) { UNUSED_OPERANDS; return float_bits(special_fmaf(as_float(a), as_float(b), as_float(c))); }
 LANE(add_f64) { UNUSED_OPERANDS; return double_bits(as_double(a) + as_double(b)); }
 LANE(sub_f64) { UNUSED_OPERANDS; return double_bits(as_double(a) - as_double(b)); }
 LANE(mul_f64) { UNUSED_OPERANDS; return double_bits(as_double(a) * as_double(b)); }
 LANE(div_f64) { UNUSED_OPERANDS; return double_bits(as_double(a) / as_double(b)); }
-LANE(fma_f64) { UNUSED_OPERANDS; return double_bits(fma(as_double(a), as_double(b), as_double(c))); }
 
 /* --- any format, rounding and modifier ------------------------------------------------------------ */
 
@@ -133,40 +133,43 @@ static double to_double(const struct inst *in, uint64_t a) {
 static uint64_t from_double(const struct inst *in, double r) {
   return output(in, evalfloat_convert(FLOAT_DOUBLE, format_of(in), EVALFLOAT_NEAREST, double_bits(r)));
 }
-LANE(special_sin) { (void)b, (void)c; return from_double(in, sin(to_double(in, a))); }
-LANE(special_cos) { (void)b, (void)c; return from_double(in, cos(to_double(in, a))); }
-LANE(special_lg2) { (void)b, (void)c; return from_double(in, log2(to_double(in, a))); }
-LANE(special_ex2) { (void)b, (void)c; return from_double(in, exp2(to_double(in, a))); }
-LANE(special_tanh) { (void)b, (void)c; return from_double(in, tanh(to_double(in, a))); }
-LANE(special_rsqrt) { (void)b, (void)c; return from_double(in, 1 / sqrt(to_double(in, a))); }
+LANE(approximate_sin) { (void)b, (void)c; return from_double(in, special_sin(to_double(in, a))); }
+LANE(approximate_cos) { (void)b, (void)c; return from_double(in, special_cos(to_double(in, a))); }
+LANE(approximate_lg2) { (void)b, (void)c; return from_double(in, special_log2(to_double(in, a))); }
+LANE(approximate_ex2) { (void)b, (void)c; return from_double(in, special_exp2(to_double(in, a))); }
+LANE(approximate_tanh) { (void)b, (void)c; return from_double(in, special_tanh(to_double(in, a))); }
+static double reciprocal_root(double x) {
+  return as_double(double_bits(1 / as_double(evalfloat_sqrt(FLOAT_DOUBLE, EVALFLOAT_NEAREST, double_bits(x)))));
+}
+LANE(approximate_rsqrt) { (void)b, (void)c; return from_double(in, reciprocal_root(to_double(in, a))); }
 
 /* --- choice ------------------------------------------------------------------------------------------- */
 
-static bool on_host(const struct inst *in) {
-  return in->flags == 0 && in->rounding == EVALFLOAT_NEAREST && in->format >= FLOAT_SINGLE;
+static bool on_host(const struct decoder *d) {
+  const struct inst *in = d->in;
+  return d->sim->host_is_ieee && in->flags == 0 && in->rounding == EVALFLOAT_NEAREST && in->format >= FLOAT_SINGLE;
 }
-static lane_fn *host_or(const struct inst *in, lane_fn *f32, lane_fn *f64, lane_fn *any) {
-  if (!on_host(in)) return any;
-  return in->format == FLOAT_SINGLE ? f32 : f64;
+static lane_fn *host_or(const struct decoder *d, lane_fn *f32, lane_fn *f64, lane_fn *any) {
+  if (!on_host(d)) return any;
+  return d->in->format == FLOAT_SINGLE ? f32 : f64;
 }
 
 lane_fn *scalar_float(const struct decoder *d, enum ptx_op op) {
-  const struct inst *in = d->in;
   bool three = decode_has(d, 3);
   switch ((int)op) {
-  case PTX_ADD: return host_or(in, add_f32, add_f64, any_add);
-  case PTX_SUB: return host_or(in, sub_f32, sub_f64, any_sub);
-  case PTX_MUL: return host_or(in, mul_f32, mul_f64, any_mul);
-  case PTX_DIV: return host_or(in, div_f32, div_f64, any_div);
-  case PTX_FMA: case PTX_MAD: return host_or(in, fma_f32, fma_f64, any_fma);
+  case PTX_ADD: return host_or(d, add_f32, add_f64, any_add);
+  case PTX_SUB: return host_or(d, sub_f32, sub_f64, any_sub);
+  case PTX_MUL: return host_or(d, mul_f32, mul_f64, any_mul);
+  case PTX_DIV: return host_or(d, div_f32, div_f64, any_div);
+  case PTX_FMA: case PTX_MAD: return host_or(d, fma_f32, any_fma, any_fma);
   case PTX_RCP: return any_rcp;
   case PTX_SQRT: return any_sqrt;
-  case PTX_RSQRT: return special_rsqrt;
-  case PTX_SIN: return special_sin;
-  case PTX_COS: return special_cos;
-  case PTX_LG2: return special_lg2;
-  case PTX_EX2: return special_ex2;
-  case PTX_TANH: return special_tanh;
+  case PTX_RSQRT: return approximate_rsqrt;
+  case PTX_SIN: return approximate_sin;
+  case PTX_COS: return approximate_cos;
+  case PTX_LG2: return approximate_lg2;
+  case PTX_EX2: return approximate_ex2;
+  case PTX_TANH: return approximate_tanh;
   case PTX_NEG: return any_neg;
   case PTX_ABS: return any_abs;
   case PTX_MIN: return three ? any_min3 : any_min;

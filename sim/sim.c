@@ -2,6 +2,8 @@
  * initializers are written), memory for the caller, findings. */
 #include "sim/machine.h"
 
+#include "sim/special.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -91,6 +93,7 @@ struct sim *sim_create(struct nvm_allocator allocator, size_t limit_bytes) {
   }
   s->arena = arena;
   textbuf_init(&s->output, &s->arena);
+  s->host_is_ieee = special_host_is_ieee();
   bool ok = strtab_init(&s->symbol_names, &s->arena) &&
             VEC_PUSH(&s->arena, &s->objects, (struct object){0}) &&
             VEC_PUSH(&s->arena, &s->symbols, (struct symbol){0}) &&

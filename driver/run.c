@@ -1,0 +1,322 @@
+/* nvmini run: executes a kernel in the simulator, on arguments from the command line.
+ *
+ * A FILE of IR is compiled first. Without --kernel, --arg and the like on the command line they are
+ * taken from the first line of FILE that holds `RUN: nvmini run %s`, as the tests' headers have it,
+ * so that `nvmini run FILE` alone does the right thing. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/commands.h"
+#include "driver/files.h"
+#include "driver/render.h"
+#include "driver/run_buffer.h"
+#include "nvmini.h"
+#include "ptx/parse.h"
+#include "sim/sim.h"
+
+enum { MOST_WORDS = 256 };
+
+struct run {
+  const struct options *options;
+  struct arena arena;
+  struct strtab strings;
+  const char *path;
+  struct file_bytes file;
+  struct nvmini_context *context; /* of IR */
+  struct nvmini_module *compiled;
+  struct ptx_module module;
+  struct sim *sim;
+  const struct ptx_function *kernel;
+  struct run_argument arguments[OPTIONS_MOST_GIVEN];
+  uint32_t argument_count;
+  struct sim_launch launch;
+};
+
+static int refuse(const struct run *r, const char *message) {
+  fprintf(stderr, "nvmini: error: %s: %s\n", r->path, message);
+  return EXIT_REFUSED;
+}
+
+/* --- the command in the file --------------------------------------------------------------------- */
+
+static const struct options *own_options(struct run *r, const struct options *o) {
+  static const char mark[] = "RUN: nvmini run %s";
+  const char *line = strstr(r->file.bytes, mark);
+  if (o->values[OPTION_KERNEL] || o->values[OPTION_ARG] || !line) return o;
+  size_t length = strcspn(line + sizeof mark - 1, "|\r\n");
+  char *text = arena_copy(&r->arena, line + sizeof mark - 1, length);
+  char **words = arena_alloc(&r->arena, MOST_WORDS * sizeof *words);
+  struct options *own = arena_alloc(&r->arena, sizeof *own);
+  if (!text || !words || !own) return o;
+  int count = 0;
+  words[count++] = (char *)(uintptr_t)"nvmini";
+  words[count++] = (char *)(uintptr_t)"run";
+  words[count++] = (char *)(uintptr_t)r->path;
+  for (char *word = strtok(text, " \t"); word && count < MOST_WORDS; word = strtok(NULL, " \t"))
+    if (strncmp(word, "2>", 2) != 0) words[count++] = word;
+  return options_parse(own, count, words) == EXIT_DONE ? own : NULL;
+}
+
+/* --- loading --------------------------------------------------------------------------------------- */
+
+static int compile(struct run *r, const struct options *outer, struct nvmini_text *ptx) {
+  struct render render = render_start(false);
+  r->context = nvmini_create(NULL, 0);
+  if (!r->context) return refuse(r, "out of memory");
+  nvmini_on_diagnostic(r->context, render_diagnostic, &render);
+  char text[1024];
+  bool has_cpu = false;
+  for (int i = 0; i < OPTION_COUNT; i++) {
+    const char *option = options_library_text(outer, (enum option_id)i, text, sizeof text);
+    if (!option) option = options_library_text(r->options, (enum option_id)i, text, sizeof text);
+    if (!option) continue;
+    if (i == OPTION_CPU) has_cpu = true;
+    if (nvmini_set_option(r->context, option) != NVMINI_OK) return EXIT_USAGE;
+  }
+  if (!has_cpu) nvmini_set_option(r->context, "--cpu=sm_90a");
+  enum nvmini_status s = nvmini_parse(r->context, r->file.bytes, r->file.length, r->path, &r->compiled);
+  if (s == NVMINI_OK) s = nvmini_compile(r->compiled, ptx);
+  return s == NVMINI_OK ? EXIT_DONE : s == NVMINI_BUG ? EXIT_FAULT : EXIT_REFUSED;
+}
+
+/* PTX has `.version` in front of all else but comments. */
+static bool is_ptx(const struct file_bytes *f) {
+  const char *at = f->bytes;
+  for (;;) {
+    at += strspn(at, " \t\r\n");
+    if (strncmp(at, "//", 2) == 0) at += strcspn(at, "\n");
+    else if (strncmp(at, "/*", 2) == 0) at = strstr(at, "*/") ? strstr(at, "*/") + 2 : at + strlen(at);
+    else return strncmp(at, ".version", 8) == 0;
+  }
+}
+
+static int parse(struct run *r, struct nvm_text text) {
+  struct ptx_parse_error error;
+  memset(&r->module, 0, sizeof r->module);
+  if (!strtab_init(&r->strings, &r->arena)) return refuse(r, "out of memory");
+  r->module.arena = &r->arena;
+  r->module.strings = &r->strings;
+  enum nvm_status s = ptx_parse_module(text, &r->module, &error);
+  if (s == NVM_OK) return EXIT_DONE;
+  if (s != NVM_REFUSED) return refuse(r, "out of memory");
+  fprintf(stderr, "%s:%u:%u: error: %.*s\n", r->path, error.line, error.column, (int)error.message.length,
+          error.message.bytes);
+  return EXIT_REFUSED;
+}
+
+/* --- findings ---------------------------------------------------------------------------------------- */
+
+static int text_length(const struct run *r, struct nvm_str s) { return (int)strtab_text(&r->strings, s).length; }
+static const char *text_bytes(const struct run *r, struct nvm_str s) { return strtab_text(&r->strings, s).bytes; }
+
+static int report(const struct run *r) {
+  const struct sim_finding *f = sim_found(r->sim);
+  fprintf(stderr, "nvmini: %s: ", sim_finding_name(f->kind));
+  if (f->has_thread)
+    fprintf(stderr, "kernel %.*s, block (%u,%u,%u), thread (%u,%u,%u) ", text_length(r, f->kernel),
+            text_bytes(r, f->kernel), f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1],
+            f->thread[2]);
+  fprintf(stderr, "%.*s", (int)f->message.length, f->message.bytes);
+  if (f->line) {
+    fprintf(stderr, ", in %.*s, ", text_length(r, f->function), text_bytes(r, f->function));
+    fprintf(stderr, "%sline %u", r->compiled ? "PTX " : "", f->line);
+  }
+  fputc('\n', stderr);
+  return EXIT_REFUSED;
+}
+
+/* --- the launch ---------------------------------------------------------------------------------------- */
+
+static bool parse_triple(const char *option, const char *text, uint32_t out[3]) {
+  out[0] = out[1] = out[2] = 1;
+  char *end;
+  for (int k = 0; text && k < 3; k++) {
+    unsigned long v = strtoul(text, &end, 10);
+    if (end == text || v == 0 || v > 0x7fffffff) break;
+    out[k] = (uint32_t)v;
+    if (*end == 0) return true;
+    if (*end != ',') break;
+    text = end + 1;
+  }
+  if (!text) return true;
+  fprintf(stderr, "nvmini: error: option '%s' wants one to three numbers from 1: 4 or 4,2,1\n", option);
+  return false;
+}
+
+static bool parse_count(const struct options *o, enum option_id id, const char *name, uint64_t *out) {
+  const char *text = o->values[id];
+  char *end;
+  if (!text) return true;
+  *out = strtoull(text, &end, 10);
+  if (end != text && *end == 0) return true;
+  fprintf(stderr, "nvmini: error: option '%s': '%s' is no number\n", name, text);
+  return false;
+}
+
+static int choose_kernel(struct run *r) {
+  const char *name = r->options->values[OPTION_KERNEL];
+  if (name) {
+    r->kernel = sim_kernel(r->sim, text_of(name));
+    if (r->kernel) return EXIT_DONE;
+    fprintf(stderr, "nvmini: error: %s: there is no kernel '%s'", r->path, name);
+  } else {
+    r->kernel = sim_kernel_at(r->sim, 0);
+    if (r->kernel && !sim_kernel_at(r->sim, 1)) return EXIT_DONE;
+    fprintf(stderr, "nvmini: error: %s: %s", r->path, r->kernel ? "say which kernel with --kernel" : "there is no kernel in it");
+  }
+  const char *separator = "; there are: ";
+  for (uint32_t i = 0; sim_kernel_at(r->sim, i); i++, separator = ", ") {
+    struct nvm_str k = sim_kernel_at(r->sim, i)->name;
+    fprintf(stderr, "%s%.*s", separator, text_length(r, k), text_bytes(r, k));
+  }
+  fputc('\n', stderr);
+  return EXIT_REFUSED;
+}
+
+static int read_arguments(struct run *r) {
+  for (int i = 0; i < r->options->given_count; i++) {
+    if (r->options->given[i].id != OPTION_ARG) continue;
+    struct run_argument *a = &r->arguments[r->argument_count++];
+    if (!run_parse_argument(r->options->given[i].value, &r->arena, a)) return EXIT_REFUSED;
+    if (!a->is_buffer) continue;
+    uint64_t bytes = a->count * a->type.bytes;
+    a->address = sim_allocate(r->sim, bytes, true);
+    if (!a->address) return refuse(r, "out of memory");
+    memcpy(sim_memory(r->sim, a->address, bytes), a->bytes, bytes);
+  }
+  return EXIT_DONE;
+}
+
+static int prepare(struct run *r) {
+  const struct options *o = r->options;
+  struct sim_launch *l = &r->launch;
+  l->step_limit = UINT64_C(10000000000);
+  l->check_uninitialized = !o->values[OPTION_NO_CHECKS];
+  if (!parse_triple("--grid", o->values[OPTION_GRID], l->grid) ||
+      !parse_triple("--block", o->values[OPTION_BLOCK], l->block) ||
+      !parse_count(o, OPTION_SHARED, "--shared", &l->shared_bytes) ||
+      !parse_count(o, OPTION_STACK, "--stack", &l->stack_bytes) ||
+      !parse_count(o, OPTION_STEP_LIMIT, "--step-limit", &l->step_limit))
+    return EXIT_USAGE;
+  int status = choose_kernel(r);
+  if (status == EXIT_DONE) status = read_arguments(r);
+  if (status != EXIT_DONE) return status;
+  const void **values = arena_alloc(&r->arena, (r->argument_count + 1) * sizeof *values);
+  uint64_t *sizes = arena_alloc(&r->arena, (r->argument_count + 1) * sizeof *sizes);
+  uint8_t *addresses = arena_alloc(&r->arena, (r->argument_count + 1) * 8);
+  if (!values || !sizes || !addresses) return refuse(r, "out of memory");
+  for (uint32_t i = 0; i < r->argument_count; i++) {
+    const struct run_argument *a = &r->arguments[i];
+    for (int k = 0; k < 8; k++) addresses[8 * i + k] = (uint8_t)(a->address >> (8 * k));
+    values[i] = a->is_buffer ? addresses + 8 * i : a->bytes;
+    sizes[i] = a->is_buffer ? 8 : a->count * a->type.bytes;
+  }
+  l->kernel = strtab_text(&r->strings, r->kernel->name);
+  l->arguments = values;
+  l->argument_bytes = sizes;
+  l->argument_count = r->argument_count;
+  return EXIT_DONE;
+}
+
+/* --- results ---------------------------------------------------------------------------------------------- */
+
+/* Reads `N` and what follows it; NULL after an error message. */
+static const struct run_argument *buffer_of(const struct run *r, const char *text, const char **rest) {
+  char *end;
+  unsigned long n = strtoul(text, &end, 10);
+  *rest = end;
+  if (end != text && n < r->argument_count && r->arguments[n].is_buffer) return &r->arguments[n];
+  fprintf(stderr, "nvmini: error: '%s' does not begin with the number of a buffer argument (from 0)\n", text);
+  return NULL;
+}
+
+static int print_result(struct run *r, const char *text) {
+  const char *rest;
+  const struct run_argument *a = buffer_of(r, text, &rest);
+  if (!a) return EXIT_USAGE;
+  uint64_t first = 0, last = a->count;
+  char *end = (char *)(uintptr_t)rest;
+  if (*rest == '[') {
+    first = strtoull(rest + 1, &end, 10);
+    last = first + 1;
+    if (*end == ':') last = strtoull(end + 1, &end, 10);
+    if (*end == ']') end++;
+  }
+  if (*end != 0) {
+    fprintf(stderr, "nvmini: error: option '--print': '%s' is not N, N[I] or N[I:J]\n", text);
+    return EXIT_USAGE;
+  }
+  struct textbuf b;
+  textbuf_init(&b, &r->arena);
+  run_print_elements(&b, a, sim_memory(r->sim, a->address, a->count * a->type.bytes), first, last);
+  fwrite(b.bytes, 1, b.length, stdout);
+  return EXIT_DONE;
+}
+
+static int use_result(struct run *r, enum option_id id, const char *text) {
+  const char *rest;
+  if (id == OPTION_PRINT) return print_result(r, text);
+  const struct run_argument *a = buffer_of(r, text, &rest);
+  if (!a) return EXIT_USAGE;
+  if (*rest != ':') {
+    fprintf(stderr, "nvmini: error: '%s' is not N:FILE\n", text);
+    return EXIT_USAGE;
+  }
+  const uint8_t *bytes = sim_memory(r->sim, a->address, a->count * a->type.bytes);
+  const char *tolerance = r->options->values[OPTION_TOLERANCE];
+  bool ok = id == OPTION_SAVE ? run_save(rest + 1, a, bytes)
+                              : run_compare_file(rest + 1, a, bytes, tolerance ? atof(tolerance) : 0, &r->arena);
+  return ok ? EXIT_DONE : EXIT_REFUSED;
+}
+
+static int use_results(struct run *r) {
+  int status = EXIT_DONE;
+  for (int i = 0; i < r->options->given_count; i++) {
+    enum option_id id = r->options->given[i].id;
+    if (id != OPTION_PRINT && id != OPTION_SAVE && id != OPTION_EXPECT) continue;
+    int this = use_result(r, id, r->options->given[i].value);
+    if (this > status) status = this;
+  }
+  return status;
+}
+
+static int execute(struct run *r) {
+  r->sim = sim_create(nvm_default_allocator, 0);
+  if (!r->sim) return refuse(r, "out of memory");
+  enum nvm_status s = sim_load(r->sim, &r->module);
+  if (s != NVM_OK) return s == NVM_REFUSED ? report(r) : refuse(r, "out of memory");
+  int status = prepare(r);
+  if (status != EXIT_DONE) return status;
+  s = sim_launch(r->sim, &r->launch);
+  struct nvm_text printed = sim_output(r->sim);
+  fwrite(printed.bytes, 1, printed.length, stdout);
+  if (s != NVM_OK) return s == NVM_REFUSED ? report(r) : refuse(r, "out of memory");
+  if (r->options->values[OPTION_STATS])
+    printf("instructions %" PRIu64 "\nwarp instructions %" PRIu64 "\n", sim_counted(r->sim)->instructions,
+           sim_counted(r->sim)->warp_instructions);
+  return use_results(r);
+}
+
+int run_command(const struct options *o) {
+  struct run *r = calloc(1, sizeof *r);
+  if (!r) return EXIT_REFUSED;
+  struct file_error error;
+  r->path = o->operands[0];
+  arena_init(&r->arena, nvm_default_allocator);
+  int status = EXIT_DONE;
+  if (!files_read(r->path, &r->file, &error))
+    status = refuse(r, error.number ? strerror(error.number) : "cannot be read");
+  if (status == EXIT_DONE && !(r->options = own_options(r, o))) status = EXIT_USAGE;
+  struct nvmini_text ptx = {r->file.bytes, r->file.length};
+  if (status == EXIT_DONE && !is_ptx(&r->file)) status = compile(r, o, &ptx);
+  if (status == EXIT_DONE) status = parse(r, (struct nvm_text){ptx.bytes, ptx.length});
+  if (status == EXIT_DONE) status = execute(r);
+  sim_destroy(r->sim);
+  nvmini_release(r->compiled);
+  nvmini_destroy(r->context);
+  files_free(&r->file);
+  arena_free(&r->arena);
+  free(r);
+  return status;
+}

@@ -1,0 +1,39 @@
+/* Arguments of `nvmini run` and what is done with them afterwards. */
+#ifndef NVM_DRIVER_RUN_BUFFER_H
+#define NVM_DRIVER_RUN_BUFFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "support/arena.h"
+#include "support/textbuf.h"
+
+/* An element type: `i32` signed, `u32` unsigned, `f16` `bf16` `f32` `f64`. */
+struct run_type {
+  char kind; /* 'i' 'u' 'f' 'b' (bfloat) */
+  uint32_t bytes;
+};
+
+/* One argument: a value, or a buffer of which the kernel gets the address. */
+struct run_argument {
+  bool is_buffer;
+  struct run_type type;
+  uint64_t count;   /* elements */
+  uint8_t *bytes;   /* little-endian elements; owned by the arena */
+  uint64_t address; /* of a buffer, in device memory */
+};
+
+/* Reads an argument's text. False after saying on standard error what is wrong with it. */
+bool run_parse_argument(const char *text, struct arena *arena, struct run_argument *a);
+
+/* Elements [first, last) on one line of `out`. */
+void run_print_elements(struct textbuf *out, const struct run_argument *a, const uint8_t *bytes,
+                        uint64_t first, uint64_t last);
+/* Writes a file; .npy by its name, else raw. Returns false after an error message. */
+bool run_save(const char *path, const struct run_argument *a, const uint8_t *bytes);
+/* Compares with a file. Returns false after saying where they differ. */
+bool run_compare_file(const char *path, const struct run_argument *a, const uint8_t *bytes,
+                      double tolerance, struct arena *arena);
+
+#endif
