@@ -70,6 +70,16 @@ struct part intrinsic_part(struct lower *l, struct nvm_type scalar, uint32_t k) 
   return k < parts.count ? *lower_part(l, parts, k) : intrinsic_i32;
 }
 
+struct ptx_reg intrinsic_pointer(struct lower *l, struct nvm_value pointer) {
+  enum { TENSOR_MEMORY = 6 };
+  const struct type_info *type = type_info(&l->module->types, value_type(l->f, pointer));
+  struct ptx_reg r = lower_reg(l, pointer, 0);
+  if (type->kind != TY_PTR || type->width != TENSOR_MEMORY || ptx_reg_class(r) != PTX_B64) return r;
+  struct ptx_reg narrow = lower_temp(l, PTX_B32);
+  emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, PTX_MOD_U64), ptx_r(narrow), ptx_r(r));
+  return narrow;
+}
+
 uint32_t intrinsic_int_bits(const struct lower *l, struct nvm_type type) {
   return type_info(&l->module->types, type_scalar(&l->module->types, type))->width;
 }
@@ -105,6 +115,7 @@ static struct ptx_reg form_temp(struct form_reader *r, uint16_t word) {
 
 static struct ptx_operand form_arg(struct form_reader *r, uint32_t k, uint32_t part) {
   struct nvm_value v = intrinsic_arg(r->l, r->inst, k);
+  if (type_is_ptr(&r->l->module->types, value_type(r->l->f, v))) return ptx_r(intrinsic_pointer(r->l, v));
   if (r->registers_only) return ptx_r(lower_reg(r->l, v, part));
   return lower_operand(r->l, v, part);
 }
@@ -148,7 +159,7 @@ static struct ptx_operand read_operand(struct form_reader *r, uint16_t word) {
   case FORM_VECTOR: return read_group(r, PTX_OPERAND_VECTOR, payload);
   case FORM_PAIR: return read_group(r, PTX_OPERAND_PAIR, payload);
   case FORM_TENSOR: return read_group(r, PTX_OPERAND_TENSOR, payload);
-  case FORM_ADDRESS: return ptx_at(lower_reg(r->l, intrinsic_arg(r->l, r->inst, payload), 0), 0);
+  case FORM_ADDRESS: return ptx_at(intrinsic_pointer(r->l, intrinsic_arg(r->l, r->inst, payload)), 0);
   case FORM_NOT: {
     struct ptx_operand o = read_operand(r, *r->at++);
     o.negated = true;

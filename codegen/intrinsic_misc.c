@@ -344,7 +344,7 @@ void lower_i_tcgen05_ld(struct lower *l, const struct nvm_inst *i, int argument)
   if (!intrinsic_constant(l, i, 1, &pack)) return;
   uint16_t shape = (uint16_t)(argument >> 16), times = (uint16_t)(argument & 0xffff);
   struct ptx_operand to = all_parts(l, i->type, lower_result(l, l->inst), VALUE_NULL);
-  struct ptx_operand from = ptx_at(lower_reg(l, intrinsic_arg(l, i, 0), 0), 0);
+  struct ptx_operand from = ptx_at(intrinsic_pointer(l, intrinsic_arg(l, i, 0)), 0);
   emit2(l, PTX_TCGEN05,
         pack ? PTX_MODS(PTX_MOD_LD, PTX_MOD_SYNC, PTX_MOD_ALIGNED, shape, times, PTX_MOD_PACK_16B,
                         PTX_MOD_B32)
@@ -358,7 +358,7 @@ void lower_i_tcgen05_st(struct lower *l, const struct nvm_inst *i, int argument)
   uint16_t shape = (uint16_t)(argument >> 16), times = (uint16_t)(argument & 0xffff);
   struct nvm_value v = intrinsic_arg(l, i, 1);
   struct ptx_operand from = all_parts(l, value_type(l->f, v), NULL, v);
-  struct ptx_operand to = ptx_at(lower_reg(l, intrinsic_arg(l, i, 0), 0), 0);
+  struct ptx_operand to = ptx_at(intrinsic_pointer(l, intrinsic_arg(l, i, 0)), 0);
   emit2(l, PTX_TCGEN05,
         unpack ? PTX_MODS(PTX_MOD_ST, PTX_MOD_SYNC, PTX_MOD_ALIGNED, shape, times, PTX_MOD_UNPACK_16B,
                           PTX_MOD_B32)

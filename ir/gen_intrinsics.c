@@ -309,7 +309,8 @@ static bool read_argument(const char **p, struct shape *s) {
   return true;
 }
 
-/* Reads `RESULT (ARGUMENTS)`; reports what is wrong with it. */
+/* Reads `RESULT (ARGUMENTS)`, and alternatives after `;`, of which the first counts; reports what
+ * is wrong with it. */
 static bool read_signature(const char *signature, struct shape *s) {
   const char *p = signature;
   int repeat;
@@ -327,6 +328,12 @@ static bool read_signature(const char *signature, struct shape *s) {
     else if (*p != ')') good = false;
   }
   if (good && p[1] == '\0') return true;
+  if (good && p[1] == ';') {
+    struct shape other;
+    p += 2;
+    skip_blanks(&p);
+    return read_signature(p, &other);
+  }
   fault("the signature '%s' can't be read at '%s'", signature, p);
   return false;
 }
@@ -543,7 +550,9 @@ static void read_instruction(struct form *f, const char *p) {
   code = f->code;
   f->code = (struct text){0};
   skip_blanks(&p);
-  if (*p) {
+  if (strcmp(p, "-") == 0) {
+    count = 0;
+  } else if (*p) {
     count = read_operands(f, &p, '\0'); /* stops at the end */
   } else {
     if (f->shape->has_result) add_code(f, "FORM_RESULT | FORM_ALL"), count++;

@@ -150,9 +150,6 @@ static bool match_scalar(struct matcher *m, struct nvm_type type) {
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (take_word(m, words[i].word)) return is_kind(m, type, words[i].kind);
   if (take_word(m, "h16")) return is_kind(m, type, TY_BFLOAT) || is_int_of(m, type, 16);
-  if (take_word(m, "h32"))
-    return is_int_of(m, type, 32) || is_vector_of(m, type, 2, TY_BFLOAT) ||
-           is_vector_of(m, type, 2, TY_HALF);
   char kind = *m->at++;
   uint32_t number = take_number(m);
   if (kind == 'i') return is_int_of(m, type, number);
@@ -279,6 +276,9 @@ static bool match_type(struct matcher *m, struct nvm_type type) {
   case 'I': case 'F': case 'P': case 'T': case 'S': return match_variable(m, type);
   default: break;
   }
+  if (take_word(m, "h32"))
+    return is_int_of(m, type, 32) || is_vector_of(m, type, 2, TY_BFLOAT) ||
+           is_vector_of(m, type, 2, TY_HALF);
   if (*m->at == 'v' && m->at[1] >= '0' && m->at[1] <= '9') {
     m->at++;
     uint32_t lanes = take_number(m);
@@ -463,9 +463,9 @@ static uint32_t count_arguments(const char *signature, bool *rest) {
   return count;
 }
 
-bool intrinsic_check_type(const struct type_table *t, enum intrinsic_id id, struct nvm_type type,
-                          struct textbuf *why) {
-  const char *signature = intrinsic_table[id].signature;
+/* One of the alternatives of a signature. */
+static bool check_signature(const struct type_table *t, const char *signature, struct nvm_type type,
+                            struct textbuf *why) {
   const struct type_info *info = type_info(t, type);
   struct matcher m = {.types = t, .at = signature, .position = -1};
   struct argument_text a;
@@ -491,6 +491,16 @@ bool intrinsic_check_type(const struct type_table *t, enum intrinsic_id id, stru
   m.position = -1;
   if (!match_type(&m, info->element)) return explain(&m, signature, info->element, why);
   return true;
+}
+
+bool intrinsic_check_type(const struct type_table *t, enum intrinsic_id id, struct nvm_type type,
+                          struct textbuf *why) {
+  const char *signature = intrinsic_table[id].signature;
+  for (const char *other = signature; (other = strchr(other, ';')) != NULL;) {
+    other += strspn(other, "; ");
+    if (check_signature(t, other, type, NULL)) return true;
+  }
+  return check_signature(t, signature, type, why);
 }
 
 bool intrinsic_arg_is_immediate(enum intrinsic_id id, uint32_t index) {

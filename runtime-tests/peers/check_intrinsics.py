@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""Compares every row of ir/intrinsics.def with LLVM's and with the vendor's assembler.
+
+For each intrinsic a module is made that declares and calls it with arguments of the signature.
+  nvmini  must compile it for the CPU that the row asks for
+  ptxas   (where installed) must accept what nvmini wrote
+  llc-19  (where installed) must know the name and signature, and its instructions are compared with
+          ours: mnemonics with modifiers, registers and moves aside
+
+usage: check_intrinsics.py [--nvmini build/nvmini] [--gen build/gen/bin/gen_intrinsics]
+                           [--only REGEX] [--show] [-j N]
+Prints what differs and a table of counts. Exit status 1 if nvmini or ptxas refused a row; different
+instructions are shown for reading, for there is more than one right answer.
+"""
+import argparse, concurrent.futures, os, re, shutil, subprocess, sys, tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROW = re.compile(r'^\{"(llvm[^"]*)", "([^"]*)", "((?:[^"\\]|\\.)*)", [^,]*, (\d+), "([^"]*)"\},')
+SCALARS = {'f16': 'half', 'bf16': 'bfloat', 'f32': 'float', 'f64': 'double', 'h16': 'bfloat',
+           'h32': '<2 x bfloat>', 'void': 'void', 'token': 'token', 'metadata': 'metadata'}
+# What overloads are tried with, where the usual choice does not fit.
+CHOICES = [(r'\.ldg\.global\.f|\.ldu\.global\.f', {'T': 'float', 'P': 'ptr addrspace(1)'}),
+           (r'\.ldg\.global\.p|\.ldu\.global\.p', {'T': 'ptr', 'P': 'ptr addrspace(1)'}),
+           (r'\.ldg\.|\.ldu\.', {'T': 'i32', 'P': 'ptr addrspace(1)'}),
+           (r'ptr\.(global|shared|constant|local|param)\.to\.gen', {'P': 'ptr', 'P1': 'SPACE'}),
+           (r'ptr\.gen\.to\.', {'P': 'SPACE', 'P1': 'ptr'}),
+           (r'bswap|bitreverse|fshl|fshr', {'I': 'i32'}),
+           (r'vector\.reduce\.f', {'F': '<4 x float>'}),
+           (r'vector\.reduce', {'I': '<4 x i32>'}),
+           (r'convert\.(to|from)', {'F': 'float'}),
+           (r'ptrmask', {'I': 'i64'}),
+           (r'(prefetch|applypriority|discard)\.global', {'P': 'ptr addrspace(1)'}),
+           (r'prefetch\.local', {'P': 'ptr addrspace(5)'}),
+           (r'shared\.cluster|shared\.cta', {'P': 'ptr addrspace(3)'}),
+           (r'ldmatrix|stmatrix', {'P': 'ptr addrspace(3)'}),
+           (r'llvm\.pow|sin|cos|tan|exp|log', {'F': 'float'}),
+           (r'tcgen05\.(ld|st)', {'T': 'TCGEN'})]
+SPACES = {'global': 1, 'shared': 3, 'constant': 4, 'local': 5, 'param': 101}
+
+
+def rows(gen):
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([gen, os.path.join(ROOT, 'ir', 'intrinsics.def'), folder], check=True)
+        with open(os.path.join(folder, 'intrinsics.inc')) as f:
+            for line in f:
+                m = ROW.match(line)
+                if m: yield m.groups()
+
+
+def tcgen_type(name):
+    shape, times = re.search(r'\.(16x64b|16x128b|16x256b|32x32b)\.x(\d+)', name).groups()
+    n = {'16x64b': 1, '32x32b': 1, '16x128b': 2, '16x256b': 4}[shape] * int(times)
+    return 'i32' if n == 1 else '<%d x i32>' % n
+
+
+class Signature:
+    """Turns the table's signature into LLVM types; remembers overloads for the suffix."""
+    def __init__(self, name, text):
+        self.name, self.text, self.at, self.bound, self.order = name, text.split(';')[0], 0, {}, []
+        self.choice = {}
+        for pattern, types in CHOICES:
+            if re.search(pattern, name):
+                self.choice = types
+                break
+        self.result = self.type()
+        self.arguments = []
+        self.eat(' ')
+        self.eat('(')
+        while self.peek() != ')':
+            self.argument()
+            self.eat(',')
+            self.eat(' ')
+
+    def peek(self):
+        return self.text[self.at] if self.at < len(self.text) else ')'
+
+    def eat(self, c):
+        while c == ' ' and self.peek() == ' ': self.at += 1
+        if c != ' ' and self.peek() == c: self.at += 1
+
+    def word(self, pattern):
+        m = re.compile(pattern).match(self.text, self.at)
+        if not m: return None
+        self.at = m.end()
+        return m
+
+    def repeat(self):
+        m = self.word(r'\*(\d+)')
+        return int(m.group(1)) if m else 1
+
+    def argument(self):
+        if self.word(r'\.\.\.'): return
+        self.word(r'[a-z]+=')
+        imm = bool(self.word(r'imm '))
+        t = self.type()
+        for _ in range(self.repeat()): self.arguments.append((t, imm))
+
+    def variable(self, v):
+        if v not in self.bound:
+            default = {'I': 'i32', 'F': 'float', 'P': 'ptr', 'T': 'i32', 'S': 'i32'}[v[0]]
+            t = self.choice.get(v, default)
+            if t == 'SPACE':
+                space = next(s for s in SPACES if s in self.name.replace('.gen', ''))
+                t = 'ptr addrspace(%d)' % SPACES[space]
+            if t == 'TCGEN': t = tcgen_type(self.name)
+            self.bound[v] = t
+            self.order.append(v)
+        return self.bound[v]
+
+    def scalar(self):
+        m = self.word(r'(bf16|f16|f32|f64|h16|h32|void|token|metadata|i\d+|p\d+)')
+        w = m.group(1)
+        if w in SCALARS: return SCALARS[w]
+        if w[0] == 'p': return 'ptr' if w == 'p0' else 'ptr addrspace(%s)' % w[1:]
+        return w
+
+    def type(self):
+        c = self.peek()
+        if c in '{[':
+            self.at += 1
+            members = []
+            while self.peek() not in '}]':
+                t = self.type()
+                members += [t] * self.repeat()
+                self.eat(',')
+                self.eat(' ')
+            self.at += 1
+            return members[0] if c == '[' and len(members) == 1 else '{ ' + ', '.join(members) + ' }'
+        if c == '@':
+            v = self.word(r'@([A-Z]\d?)').group(1)
+            vector = self.choice.get(v, '<4 x i32>')
+            return re.sub(r'<\d+ x (.*)>', r'\1', vector)
+        m = self.word(r'[IFPTS]\d?')
+        if m: return self.variable(m.group(0))
+        m = self.word(r'v(\d+)')
+        if m: return '<%s x %s>' % (m.group(1), self.scalar())
+        t = self.scalar()
+        m = self.word(r'@([A-Z]\d?)')
+        if m:
+            lanes = re.match(r'<(\d+) x', self.bound.get(m.group(1), ''))
+            return '<%s x %s>' % (lanes.group(1), t) if lanes else t
+        return t
+
+
+def mangle(t):
+    m = re.match(r'<(\d+) x (.*)>', t)
+    if m: return 'v%s%s' % (m.group(1), mangle(m.group(2)))
+    m = re.match(r'ptr(?: addrspace\((\d+)\))?$', t)
+    if m: return 'p%s' % (m.group(1) or '0')
+    return {'half': 'f16', 'bfloat': 'bf16', 'float': 'f32', 'double': 'f64'}.get(t, t)
+
+
+def overload_order(s):
+    """LLVM mangles result first, then arguments; vector reductions by their vector alone."""
+    return [mangle(s.bound[v]) for v in s.order]
+
+
+CONSTANTS = {'prefetch': ['0', '3', '1'], 'is.fpclass': ['3'], 'setmaxnreg': ['40'], 'discard': ['128'], 'applypriority': ['128'],
+             'tensormap_generic.acquire': ['128']}
+
+
+def module(name, signature):
+    s = Signature(name, signature)
+    full = '.'.join([name] + overload_order(s))
+    values = next((list(v) for k, v in CONSTANTS.items() if k in name), [])
+    params, args = [], []
+    for k, (t, imm) in enumerate(s.arguments):
+        if t == 'metadata': return None
+        if imm or (name in ('llvm.ctlz', 'llvm.cttz', 'llvm.abs') and t == 'i1'):
+            v = values.pop(0) if values else 'false' if t == 'i1' else '4' if 'ld' in name else '0'
+            if t == 'double': v = '1.0'
+            args.append('%s %s' % (t, v))
+        else:
+            params.append('%s %%a%d' % (t, k))
+            args.append('%s %%a%d' % (t, k))
+    if s.result == 'token': return None
+    types = ', '.join(t for t, _ in s.arguments)
+    if name == 'llvm.assume': types, args = 'i1', args[:1]
+    flags = 'afn ' if re.match(r'llvm\.(sin|cos|tan|tanh|exp\d*|log\d*|pow)$', name) else ''
+    call = 'call %s%s @%s(%s)' % (flags, s.result, full, ', '.join(args))
+    body = '  %s\n  ret void' % call if s.result == 'void' else \
+           '  %%r = %s\n  store %s %%r, ptr %%out\n  ret void' % (call, s.result)
+    return ('target triple = "nvptx64-nvidia-cuda"\ndeclare %s @%s(%s)\ndefine void @test(%s) {\n%s\n}\n'
+            % (s.result, full, types, ', '.join(params + ['ptr %out']), body))
+
+
+def cpu_of(needs):
+    for word in needs.split():
+        if word.startswith('sm_'):
+            first = word.split('|')[0]
+            number = int(re.match(r'sm_(\d+)', first).group(1))
+            return 'sm_90' if number < 90 else first
+        if word == 'tmem': return 'sm_100a'
+    return 'sm_90'
+
+
+IGNORED = re.compile(r'^(ld\.param|st\.param|ret|mov\.|st\.(b|u|f|v|global|local|shared)|ld\.param|cvt\.u\d+\.u\d+|cvta\.to\.global|\{|\}|//|\.)')
+
+
+def mnemonics(ptx):
+    found = []
+    for line in ptx.split('\n'):
+        line = re.sub(r'//.*', '', line).strip().rstrip(';')
+        line = re.sub(r'^\{?\s*(\.reg [^;]*;)?\s*', '', line) if 'reg' in line else line
+        if not re.match(r'^[@a-z]', line) or line.endswith(':'): continue
+        word = re.sub(r'^@!?%p\d+\s+', '', line).split()[0].rstrip(';')
+        if not IGNORED.match(word + ' '): found.append(word)
+    return found
+
+
+def run(command, text):
+    p = subprocess.run(command, input=text, capture_output=True, text=True)
+    return p.returncode, p.stdout, p.stderr
+
+
+def check(row, options):
+    name, signature, ptx, _, needs = row
+    if signature == '*' or ptx.startswith('!') or 'APPROX_NONE' in ptx or re.search(r'va_start|reflect|texsurf', name): return name, 'skipped', ''
+    text = module(name, signature)
+    if text is None: return name, 'skipped', ''
+    cpu = cpu_of(needs)
+    # shfl, vote without .sync are gone from sm_70 on.
+    if re.search(r'\.(shfl\.(down|up|bfly|idx)|vote\.(all|any|uni|ballot)$)', name): cpu = 'sm_60'
+    code, ours, errors = run([options.nvmini, 'compile', '-', '-O0', '--cpu', cpu, '-o', '-'], text)
+    if code != 0: return name, 'nvmini refuses', errors.strip().split('\n')[0]
+    if options.ptxas and cpu != 'sm_60':
+        with tempfile.NamedTemporaryFile('w', suffix='.ptx') as f:
+            # Textures with samplers apart are another mode of the whole module.
+            samplers = re.search(r'\.(tex|tld4)\.(?!unified)', name)
+            f.write(re.sub(r'(\.target \w+)', r'\1, texmode_independent', ours) if samplers else ours)
+            f.flush()
+            code, _, errors = run([options.ptxas, '-c', '-arch=' + cpu, f.name, '-o', '/dev/null'], '')
+        if code != 0: return name, 'ptxas refuses', errors.strip().split('\n')[0]
+    if not options.llc: return name, 'compiled', ''
+    code, theirs, errors = run([options.llc, '-O0', '-mcpu=' + cpu, '-mattr=+ptx85', '-o', '-', '-'], text)
+    if code != 0 or re.search(r'\bcall(\.uni)?\b', theirs):
+        return name, 'not in llc', (errors.strip() or 'a call').split('\n')[0]
+    a, b = mnemonics(ours), mnemonics(theirs)
+    if a == b: return name, 'same', ''
+    return name, 'different', 'ours: %s | llc: %s' % (' ; '.join(a), ' ; '.join(b))
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('--nvmini', default=os.path.join(ROOT, 'build', 'nvmini'))
+    p.add_argument('--gen', default=os.path.join(ROOT, 'build', 'gen', 'bin', 'gen_intrinsics'))
+    p.add_argument('--only', default='')
+    p.add_argument('--show', action='store_true', help='print every row, not only the odd ones')
+    p.add_argument('-j', type=int, default=os.cpu_count() or 1)
+    options = p.parse_args()
+    options.llc = shutil.which('llc-19')
+    options.ptxas = shutil.which('ptxas') or shutil.which('/usr/local/cuda/bin/ptxas')
+    for peer in ('llc', 'ptxas'):
+        if not getattr(options, peer): print('%s is not installed: not compared' % peer)
+    table = [r for r in rows(options.gen) if re.search(options.only, r[0])]
+    counts = {}
+    with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
+        for name, what, detail in pool.map(lambda r: check(r, options), table):
+            counts[what] = counts.get(what, 0) + 1
+            if options.show or what in ('nvmini refuses', 'ptxas refuses', 'different', 'not in llc'):
+                print('%-16s %s  %s' % (what, name, detail))
+    print(', '.join('%d %s' % (n, what) for what, n in sorted(counts.items())))
+    return 1 if counts.get('nvmini refuses') or counts.get('ptxas refuses') else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
