@@ -404,7 +404,7 @@ static int lex_resync(struct parser *p) {
   const char *c = p->text + p->token_begin;
   while (c > p->text && (c[-1] == ' ' || c[-1] == '\t')) c--;
   bool first_on_line = c == p->text || c[-1] == '\n';
-  if (!first_on_line || (uint32_t)(c - p->text) <= p->last_resync) {
+  if (!first_on_line || p->at_begin || (uint32_t)(c - p->text) <= p->last_resync) {
     c = next_line(p->text + p->token_end, p->limit);
   }
   int token = 0;
@@ -533,6 +533,7 @@ again:
     }
     DONE(T_BAD_BYTE);
   }
+  [c%@!$]? ["] { DONE(T_BAD_BYTE); }
   * { DONE(T_BAD_BYTE); }
   */
 done:

@@ -181,8 +181,9 @@ struct nvm_value names_local(struct parser *p, const struct literal *l, struct n
 
 static void report_redefined(struct parser *p, const struct token *t, struct nvm_value first) {
   uint32_t begin = names_begin(p, t), first_begin = 0;
-  report_token(p, DIAG_REDEFINED, begin, NULL, NULL);
-  const char *text = report_copy(p, p->text + begin, token_end(p, t) - begin);
+  uint32_t end = token_end(p, t);
+  const char *text = report_copy(p, p->text + begin, end - begin);
+  report(p, DIAG_REDEFINED, begin, end, text, NULL, NULL);
   if (value_kind(first) == VALUE_INST) first_begin = p->f->positions.data[value_index(first)];
   else if (value_kind(first) == VALUE_BLOCK) first_begin = p->blocks.data[value_index(first)].begin;
   else return;

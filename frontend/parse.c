@@ -121,9 +121,8 @@ static void finish(struct parser *p) {
   types_finish(p);
   nodes_finish(p);
   attrs_finish(p);
-  if (p->refused) return;
-  finish_kernels(p);
   finish_intrinsics(p);
+  if (!p->refused) finish_kernels(p);
 }
 
 static enum nvm_status parse(struct parser *p, const char *name) {

@@ -48,14 +48,20 @@ union nvir_value;
 %token <token> BAD_INT_TYPE BAD_NUMBER BAD_BYTE OUTSIDE
 
 /* Words. */
-%token <token> DEFINE DECLARE TARGET SOURCE_FILENAME MODULE ASM TYPE_WORD OPAQUE ATTRIBUTES COMDAT
-%token <token> ALIAS VARIABLE EXTERNALLY_INITIALIZED THREAD_LOCAL TLS_MODEL SECTION PARTITION
-%token <token> CODE_MODEL NO_SANITIZE GC PREFIX PROLOGUE PERSONALITY ADDRSPACE CC_WORD CONVENTION
-%token <token> DISTINCT USELISTORDER USELISTORDER_BB
-%token <token> TRUE FALSE NULL UNDEF POISON ZERO NONE SPLAT INRANGE X TO METADATA LABEL_TYPE
-%token <token> ATOMIC VOLATILE SYNCSCOPE TAIL ASM_FLAG FLAG
-%token <token> LINKAGE VISIBILITY PREEMPTION DLL_STORAGE UNNAMED_ADDR ORDERING RMW PREDICATE
-%token <token> ALIGN ATTR_FLAG ATTR_INT ATTR_TYPE ATTR_TEXT
+%token <token> DEFINE "'define'" DECLARE "'declare'" TARGET "'target'"
+%token <token> SOURCE_FILENAME "'source_filename'" MODULE "'module'" ASM "'asm'" TYPE_WORD "'type'"
+%token <token> OPAQUE "'opaque'" ATTRIBUTES "'attributes'" COMDAT "'comdat'" ALIAS VARIABLE
+%token <token> EXTERNALLY_INITIALIZED "'externally_initialized'" THREAD_LOCAL "'thread_local'"
+%token <token> TLS_MODEL SECTION "'section'" PARTITION "'partition'" CODE_MODEL "'code_model'"
+%token <token> NO_SANITIZE GC "'gc'" PREFIX "'prefix'" PROLOGUE "'prologue'"
+%token <token> PERSONALITY "'personality'" ADDRSPACE "'addrspace'" CC_WORD "'cc'" CONVENTION
+%token <token> DISTINCT "'distinct'" USELISTORDER "'uselistorder'"
+%token <token> USELISTORDER_BB "'uselistorder_bb'" TRUE "'true'" FALSE "'false'" NULL "'null'"
+%token <token> UNDEF "'undef'" POISON "'poison'" ZERO "'zeroinitializer'" NONE "'none'"
+%token <token> SPLAT "'splat'" INRANGE "'inrange'" X "'x'" TO "'to'" METADATA "'metadata'"
+%token <token> LABEL_TYPE "'label'" ATOMIC "'atomic'" VOLATILE "'volatile'" SYNCSCOPE "'syncscope'"
+%token <token> TAIL ASM_FLAG FLAG LINKAGE VISIBILITY PREEMPTION DLL_STORAGE UNNAMED_ADDR ORDERING
+%token <token> RMW PREDICATE ALIGN "'align'" ATTR_FLAG ATTR_INT ATTR_TYPE ATTR_TEXT
 
 /* Ops, by form. */
 %token <token> RET RET_VOID BR SWITCH UNREACHABLE UNARY BINARY ALLOCA LOAD STORE FENCE CMPXCHG ATOMICRMW GEP
@@ -617,6 +623,8 @@ bundle_argument:
 
 /* ---- Errors ---- */
 
+enum { MOST_EXPECTED = 256 };
+
 static bool is_expected(const yysymbol_kind_t *kinds, int count, yysymbol_kind_t kind) {
   for (int i = 0; i < count; i++)
     if (kinds[i] == kind) return true;
@@ -626,7 +634,9 @@ static bool is_expected(const yysymbol_kind_t *kinds, int count, yysymbol_kind_t
 /* What could stand here, in a word or two, from the tokens that the grammar allows. */
 static const char *expectation(const yysymbol_kind_t *kinds, int count) {
   if (is_expected(kinds, count, YYSYMBOL_DEFINE)) return "a definition";
-  if (is_expected(kinds, count, YYSYMBOL_RET)) return "an instruction";
+  if (is_expected(kinds, count, YYSYMBOL_RET))
+    return is_expected(kinds, count, YYSYMBOL_LABEL) ? "an instruction or '}'" : "an instruction";
+  if (is_expected(kinds, count, YYSYMBOL_VARIABLE)) return "'global', 'constant' or 'alias'";
   if (is_expected(kinds, count, YYSYMBOL_CALL) && count < 3) return "'call'";
   if (is_expected(kinds, count, YYSYMBOL_TYPE)) return "a type";
   if (is_expected(kinds, count, YYSYMBOL_UNDEF)) return "a value";
@@ -647,19 +657,27 @@ static bool is_punctuation(yysymbol_kind_t kind) {
   }
 }
 
+/* Any type may go on with these: no news to the reader. */
+static bool continues_type(yysymbol_kind_t kind) {
+  const char *name = yysymbol_name(kind);
+  return kind == YYSYMBOL_ADDRSPACE || strcmp(name, "'*'") == 0 || strcmp(name, "'('") == 0;
+}
+
 /* The tokens themselves where they are few, else expectation(). */
 static const char *describe_expected(struct parser *p, const yypcontext_t *context) {
-  enum { MOST = 256 };
-  yysymbol_kind_t kinds[MOST];
-  int count = yypcontext_expected_tokens(context, kinds, MOST);
+  yysymbol_kind_t kinds[MOST_EXPECTED];
+  int count = yypcontext_expected_tokens(context, kinds, MOST_EXPECTED);
   const char *words = expectation(kinds, count);
+  if (p->at_begin && p->initializer_missing.length) words = "a value";
   if (words) return words;
   if (count <= 0) return NULL;
   struct textbuf b;
   textbuf_init(&b, &p->scratch);
+  bool after_type = is_expected(kinds, count, YYSYMBOL_ADDRSPACE);
   int written = 0;
   for (int i = 0; i < count && written < 4; i++) {
     if (count > 4 && !is_punctuation(kinds[i])) continue;
+    if (after_type && continues_type(kinds[i])) continue;
     const char *name = yysymbol_name(kinds[i]);
     if (kinds[i] == YYSYMBOL_YYerror || kinds[i] == YYSYMBOL_RESYNC) continue;
     if (written++) textbuf_puts(&b, " or ");
@@ -712,7 +730,12 @@ static void report_unexpected(struct parser *p, const yypcontext_t *context, yys
 
 static int yyreport_syntax_error(const yypcontext_t *context, struct parser *p) {
   yysymbol_kind_t kind = yypcontext_token(context);
+  yysymbol_kind_t kinds[MOST_EXPECTED];
+  int count = yypcontext_expected_tokens(context, kinds, MOST_EXPECTED);
+  p->at_begin = is_expected(kinds, count, YYSYMBOL_RET) ||
+                is_expected(kinds, count, YYSYMBOL_DEFINE);
   if (!report_refused_token(p, kind)) report_unexpected(p, context, kind);
+  if (p->at_begin) p->initializer_missing.length = 0; /* this error was the reason */
   p->resync = true;
   return 0;
 }

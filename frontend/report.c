@@ -1,6 +1,8 @@
 /* Diagnostics of the front end: ranges, texts of arguments, hints. */
 #include "frontend/state.h"
 
+enum { LONGEST_TYPE = 120 };
+
 struct diag *report(struct parser *p, enum diag_id id, uint32_t begin, uint32_t end,
                     const char *a0, const char *a1, const char *a2) {
   struct diag_range range = {p->source, begin, end > begin ? end : begin};
@@ -28,7 +30,10 @@ const char *report_type(struct parser *p, struct nvm_type type) {
   struct textbuf b;
   textbuf_init(&b, &p->scratch);
   type_print(&p->m->types, type, &b);
-  return report_copy(p, b.bytes, b.length < 400 ? b.length : 400);
+  if (b.length <= LONGEST_TYPE) return report_copy(p, b.bytes, b.length);
+  b.length = LONGEST_TYPE;
+  textbuf_puts(&b, "...");
+  return report_copy(p, b.bytes, b.length);
 }
 
 const char *report_number(struct parser *p, uint64_t number) {
@@ -49,7 +54,7 @@ void report_hint_word(struct parser *p, struct diag *d, uint32_t begin, uint32_t
 
 void report_bad_byte(struct parser *p, uint32_t begin, uint32_t end) {
   unsigned char byte = (unsigned char)p->text[begin];
-  if (byte == '"' || (end < (uint32_t)(p->limit - p->text) && p->text[end] == '"')) {
+  if (p->text[end - 1] == '"') {
     const char *line = memchr(p->text + begin, '\n', (size_t)(p->limit - p->text) - begin);
     report(p, DIAG_UNTERMINATED_STRING, begin,
            line ? (uint32_t)(line - p->text) : (uint32_t)(p->limit - p->text), NULL, NULL, NULL);

@@ -169,6 +169,7 @@ struct parser {
   const char *text, *cursor, *limit;
   uint32_t token_begin, token_end; /* the token last handed out, sigils and quotes included */
   bool resync;                     /* the next token is a resynchronization */
+  bool at_begin;                   /* the error was at the begin of a statement or definition */
   bool in_body;
   bool stop;                       /* hand out the end of the text */
   bool refused;
@@ -204,6 +205,8 @@ struct parser {
   VEC(struct symbol_use) function_uses, global_uses;
   VEC(struct nvm_type) aliased_types; /* by string: what `%T = type i32` means */
   VEC(uint32_t) type_uses;          /* by string: begin of the first use of a type not yet given */
+  VEC(uint32_t) type_places;        /* by string: begin of the definition + 1 */
+  VEC(uint32_t) type_depths;        /* by type: how deep it nests, 0: not yet known */
   uint32_t next_global;
   bool scanned_fully;
 
@@ -212,6 +215,7 @@ struct parser {
   struct nvm_attrset result_set;
   struct written_type result_type;
   struct token name;
+  struct token initializer_missing; /* a variable that wants one; length 0: none */
   bool variadic;
   struct nvm_str section, partition, gc;
   uint32_t comdat, comdat_begin, align_log2, suffix_space;

@@ -93,12 +93,22 @@ static void fill_symbol(struct parser *p, struct symbol *s, const struct token *
   p->attachments.count = 0;
 }
 
+/* The variable before this had no initializer. Not said at once: if a syntax error follows, then
+ * that was the reason. */
+static void report_missing_initializer(struct parser *p) {
+  if (p->initializer_missing.length == 0) return;
+  uint32_t begin = names_begin(p, &p->initializer_missing);
+  p->initializer_missing.length = 0;
+  report_token(p, DIAG_INITIALIZER_WANTED, begin, NULL, NULL);
+}
+
 /* The record to define; VALUE_NULL after a report. */
 static struct nvm_value symbol_to_define(struct parser *p, const struct token *name,
                                          bool is_function) {
   struct nvm_value v = names_symbol(p, name, is_function);
   if (value_is_none(v)) return v;
   uint32_t begin = names_begin(p, name);
+  report_missing_initializer(p);
   const struct symbol *s = module_symbol(p->m, v);
   if (s->defined) {
     report_token(p, DIAG_REDEFINED, begin, NULL, NULL);
@@ -299,21 +309,22 @@ static void check_initializer(struct parser *p, const struct token *name,
   if (external && initializer)
     report(p, DIAG_INITIALIZER_UNWANTED, initializer->begin, initializer->begin + 1,
            report_copy(p, p->text + begin, name->begin + name->length - begin), NULL, NULL);
-  if (!external && !initializer) report_token(p, DIAG_INITIALIZER_WANTED, begin, NULL, NULL);
+  if (!external && !initializer) p->initializer_missing = *name;
 }
+
 
 void symbols_variable(struct parser *p, const struct token *name, bool is_constant,
                       const struct written_type *type, const struct operand *initializer) {
   symbols_check_prefixes(
       p, PREFIX_LINKAGE | PREFIX_SYMBOL | PREFIX_SPACE | PREFIX_UNNAMED | PREFIX_VARIABLE,
       type->begin);
-  check_initializer(p, name, initializer);
   enum type_kind kind = type_kind(&p->m->types, type->type);
   if (kind == TY_VOID || kind == TY_FUNCTION)
     report(p, DIAG_BAD_TYPE, type->begin, type->end, report_type(p, type->type),
            "the type of a variable", NULL);
   struct nvm_value v = symbol_to_define(p, name, false);
   struct nvm_attrset set = attrs_close(p, TYPE_NONE);
+  check_initializer(p, name, initializer);
   if (value_is_none(v)) return;
   struct nvm_global *g = module_global(p->m, v);
   g->value_type = type->type;
@@ -442,6 +453,7 @@ static void finish_undefined(struct parser *p, struct nvm_value v, uint32_t *hin
 
 void symbols_finish(struct parser *p) {
   uint32_t hints = 0;
+  report_missing_initializer(p);
   for (uint32_t i = 1; i < p->m->globals.count; i++)
     finish_undefined(p, value_make(VALUE_GLOBAL, i), &hints);
   for (uint32_t i = 1; i < p->m->functions.count; i++)

@@ -38,6 +38,24 @@ static bool check_element(struct parser *p, struct nvm_type type, uint32_t begin
   return !bad;
 }
 
+/* How deep the type nests; named types count when the module has been read. */
+static uint32_t depth_of(const struct parser *p, struct nvm_type type) {
+  return type.index < p->type_depths.count ? p->type_depths.data[type.index] : 0;
+}
+
+/* Notes that `type` holds types nested `inner` deep; false after a report. */
+static bool nest(struct parser *p, struct nvm_type type, uint32_t inner, uint32_t begin,
+                 uint32_t end) {
+  if (!VEC_RESERVE(&p->scratch, &p->type_depths, (uint64_t)type.index + 1)) return false;
+  if (p->type_depths.count <= type.index) p->type_depths.count = type.index + 1;
+  p->type_depths.data[type.index] = inner + 1;
+  if (inner < PARSE_MAX_TYPE_NESTING) return true;
+  if (inner == PARSE_MAX_TYPE_NESTING)
+    report(p, DIAG_TYPE_TOO_DEEP, begin, end, report_type(p, type),
+           report_number(p, PARSE_MAX_TYPE_NESTING), NULL);
+  return false;
+}
+
 struct written_type types_sequence(struct parser *p, const struct token *count,
                                    const struct written_type *element, bool vector, uint32_t begin,
                                    uint32_t end) {
@@ -48,8 +66,9 @@ struct written_type types_sequence(struct parser *p, const struct token *count,
                      vector ? "an element of a vector" : "an element of an array"))
     return written(TYPE_I8, begin, end);
   if (!vector) {
-    struct written_type result = written(type_array(t, element->type, number), begin, end);
-    return result;
+    struct nvm_type array = type_array(t, element->type, number);
+    bool ok = nest(p, array, depth_of(p, element->type), begin, end);
+    return written(ok ? array : TYPE_I8, begin, end);
   }
   enum type_kind kind = kind_of(p, element->type);
   if (kind != TY_INT && kind != TY_PTR && (kind < TY_HALF || kind > TY_DOUBLE)) {
@@ -74,12 +93,17 @@ struct written_type types_empty_struct(struct parser *p, bool packed, uint32_t b
 
 struct written_type types_struct(struct parser *p, struct list l, bool packed, uint32_t begin,
                                  uint32_t end) {
-  for (uint32_t i = 0; i < l.count; i++)
-    if (!check_element(p, p->types.data[l.first + i], begin, end, "a member of a struct"))
-      p->types.data[l.first + i] = TYPE_I8;
+  uint32_t deepest = 0;
+  for (uint32_t i = 0; i < l.count; i++) {
+    struct nvm_type *member = &p->types.data[l.first + i];
+    if (!check_element(p, *member, begin, end, "a member of a struct")) *member = TYPE_I8;
+    uint32_t depth = depth_of(p, *member);
+    if (depth > deepest) deepest = depth;
+  }
   p->types.count = l.first;
   const struct nvm_type *members = p->types.data ? p->types.data + l.first : NULL;
-  return written(type_struct(&p->m->types, members, l.count, packed), begin, end);
+  struct nvm_type type = type_struct(&p->m->types, members, l.count, packed);
+  return written(nest(p, type, deepest, begin, end) ? type : TYPE_I8, begin, end);
 }
 
 struct written_type types_function(struct parser *p, const struct written_type *result,
@@ -162,6 +186,9 @@ void types_define(struct parser *p, const struct token *t, const struct written_
     }
   }
   *use = TYPE_DEFINED;
+  if (!VEC_RESERVE(&p->scratch, &p->type_places, (uint64_t)name.index + 1)) return;
+  if (p->type_places.count <= name.index) p->type_places.count = name.index + 1;
+  p->type_places.data[name.index] = begin + 1;
 }
 
 /* ---- The end of the module: all named types exist, none contains itself, none is too deep ---- */
@@ -182,9 +209,10 @@ static bool contains_types(const struct parser *p, struct nvm_type type) {
 
 static void report_named(struct parser *p, enum diag_id id, struct nvm_type type, const char *a1) {
   struct nvm_str name = type_info(&p->m->types, type)->name;
-  uint32_t at = 0;
-  (void)name;
-  report(p, id, at, at, report_type(p, type), a1, NULL);
+  uint32_t at = name.index < p->type_places.count ? p->type_places.data[name.index] : 0;
+  uint32_t begin = at ? at - 1 : 0, end = 0;
+  if (at) end = begin + 1 + (uint32_t)module_text(p->m, name).length;
+  report(p, id, begin, end, report_type(p, type), a1, NULL);
 }
 
 static bool walk_enter(struct walk *w, struct nvm_type type) {
@@ -227,7 +255,8 @@ static bool walk_step(struct walk *w) {
     return walk_enter(w, inner);
   }
   uint32_t depth = w->path.data[top].deepest + 1;
-  if (depth > PARSE_MAX_TYPE_NESTING) {
+  bool named = info->name.index != 0;
+  if (depth > PARSE_MAX_TYPE_NESTING && named) {
     report_named(p, DIAG_TYPE_TOO_DEEP, type, report_number(p, PARSE_MAX_TYPE_NESTING));
     return false;
   }
