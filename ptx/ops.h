@@ -75,9 +75,11 @@ struct ptx_state {
   uint16_t form_count;
 };
 
+/* Rows by enum ptx_op, enum ptx_mod, enum ptx_special; index 0 is an empty row. */
 const struct ptx_op_row *ptx_op_row(uint16_t op);
 const struct ptx_mod_row *ptx_mod_row(uint16_t mod);
 const struct ptx_special_row *ptx_special_row(uint32_t special);
+/* "alu", "mem": as in ops.def. */
 const char *ptx_issue_name(enum ptx_issue issue);
 
 /* By text: of ops "ld", of modifiers ".f32", of special registers "%tid.x". 0 if there is none. */
@@ -88,11 +90,15 @@ enum ptx_special ptx_find_special(const char *text, size_t length);
 /* The state after `mod` in `state`, and the need of that word (0: none); NULL if it may not
  * stand there. */
 const struct ptx_step *ptx_step(uint16_t state, uint16_t mod);
+/* A state by number: ptx_op_row()->state or ptx_step()->state. */
 const struct ptx_state *ptx_state(uint16_t state);
 /* The i-th form that ends in the state. */
 const struct ptx_form *ptx_state_form(const struct ptx_state *state, uint32_t i);
-const struct ptx_form *ptx_form_row(uint32_t form); /* below PTX_FORM_COUNT */
+/* A form by number, below PTX_FORM_COUNT. */
+const struct ptx_form *ptx_form_row(uint32_t form);
+/* The form's shape_count shapes, one an operand. */
 const struct ptx_shape *ptx_form_shapes(const struct ptx_form *form);
+/* A requirement by number; 0 needs nothing. */
 const struct tgt_requirement *ptx_need(uint16_t need);
 
 #endif

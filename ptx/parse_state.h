@@ -91,6 +91,7 @@ struct ptx_parser {
   uint32_t result_count;
 };
 
+/* The next token, 0 at the end. */
 int ptxyylex(union ptx_value *value, struct ptx_parser *p);
 
 /* Actions; false: an error was reported. In the order of the grammar. */

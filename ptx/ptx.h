@@ -189,9 +189,11 @@ struct ptx_module {
 
 /* --- building ------------------------------------------------------------------------------- */
 
+/* An empty function of the module; `arena` is borrowed and owns what is added. */
 void ptx_function_init(struct ptx_function *f, struct ptx_module *m, struct arena *arena);
+/* The next free register of the class. */
 struct ptx_reg ptx_new_reg(struct ptx_function *f, enum ptx_class c);
-/* A new label; its name is printed with the function's `$L_` prefix rules of print.c. */
+/* A new label; how its name is printed says print.h. 0 when out of memory. */
 uint32_t ptx_new_label(struct ptx_function *f, struct nvm_str name);
 void ptx_add_label(struct ptx_function *f, uint32_t label);
 
