@@ -75,8 +75,10 @@ struct attr_table_data {
   uint32_t list_slot_count;
 };
 
+/* An empty table in `arena`; false when out of memory. */
 bool attr_table_init(struct attr_table_data *t, struct arena *arena);
 
+/* The interned set (list) of these attributes; {0} when out of memory. */
 struct nvm_attrset attrset_make(struct attr_table_data *t, const struct nvm_attr *attrs,
                                 uint32_t count);
 struct nvm_attrlist attrlist_make(struct attr_table_data *t, struct nvm_attrset function,

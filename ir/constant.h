@@ -57,6 +57,7 @@ struct constant_table {
 
 struct nvm_module;
 
+/* An empty table in `arena`; false when out of memory. */
 bool constant_table_init(struct constant_table *t, struct arena *arena);
 
 static inline const struct constant_info *constant_info(const struct constant_table *t,

@@ -63,6 +63,7 @@ struct meta_table {
   uint32_t slot_count;
 };
 
+/* An empty graph in `arena`; false when out of memory. */
 bool meta_table_init(struct meta_table *t, struct arena *arena);
 
 /* Interned items; {0} when out of memory. */

@@ -99,6 +99,7 @@ struct type_table {
   uint32_t body_count;         /* struct bodies set so far */
 };
 
+/* The table with the types that have fixed handles; false when out of memory. */
 bool type_table_init(struct type_table *t, struct arena *arena, struct strtab *strings);
 
 static inline const struct type_info *type_info(const struct type_table *t, struct nvm_type ty) {
@@ -139,6 +140,7 @@ struct nvm_type type_scalar(const struct type_table *t, struct nvm_type ty);
 struct nvm_type type_with_lanes_of(struct type_table *t, struct nvm_type scalar,
                                    struct nvm_type like);
 
+/* Whether the type itself is of that kind. */
 bool type_is_int(const struct type_table *t, struct nvm_type ty);
 bool type_is_float(const struct type_table *t, struct nvm_type ty);
 bool type_is_ptr(const struct type_table *t, struct nvm_type ty);

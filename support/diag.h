@@ -42,6 +42,7 @@ struct diag_sink {
   uint32_t error_limit; /* stop storing errors beyond this number; 0: no limit */
 };
 
+/* An empty sink; what is reported is kept in `arena`. error_limit 0: none. */
 void diag_sink_init(struct diag_sink *s, struct arena *arena, uint32_t error_limit);
 
 /* Reports with the arguments that the row's %0, %1 … name. `count` may be 0.

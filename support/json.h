@@ -22,8 +22,10 @@ struct json_writer {
   uint32_t depth;      /* open objects and arrays */
 };
 
+/* A writer that appends to `out`, outside of any object. */
 void json_begin(struct json_writer *w, struct textbuf *out, bool pretty);
 
+/* Begin and end of an object { } or array [ ], as a member of what is open. */
 void json_object(struct json_writer *w);
 void json_object_end(struct json_writer *w);
 void json_array(struct json_writer *w);

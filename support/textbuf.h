@@ -20,6 +20,7 @@ void textbuf_init(struct textbuf *b, struct arena *arena);
 /* Room for `more` bytes at b->bytes + b->length, or NULL. The caller adds to b->length. */
 char *textbuf_room(struct textbuf *b, size_t more);
 
+/* Appends bytes, a text, a C string, a character. */
 void textbuf_write(struct textbuf *b, const char *bytes, size_t length);
 
 static inline void textbuf_text(struct textbuf *b, struct nvm_text t) {
@@ -31,6 +32,7 @@ static inline void textbuf_char(struct textbuf *b, char c) {
   else textbuf_write(b, &c, 1);
 }
 
+/* Appends decimal digits, with `-` before them where needed. */
 void textbuf_unsigned(struct textbuf *b, uint64_t value);
 void textbuf_signed(struct textbuf *b, int64_t value);
 /* Exactly `digits` hexadecimal digits (1..16), upper or lower case. */
