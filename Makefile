@@ -109,7 +109,7 @@ all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so
 
 help:
 	@echo 'make                the command build/nvmini, build/libnvmini.a, build/libnvmini.so'
-	@echo 'make demo           install what is missing, build, and show a kernel become PTX'
+	@echo 'make demo           install what is missing, build, show a kernel become PTX, execute it'
 	@echo 'make check          install what the tests need, build, run them; ends with N passed, N failed'
 	@echo 'make check-peers    compare with other compilers where installed; MODULES=folder of .ll files'
 	@echo 'make bench          speed and memory beside llvm-as and llc; MODULES=folder of .ll files'
