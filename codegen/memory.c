@@ -68,7 +68,17 @@ static bool is_simple(const struct part *p) {
 
 static const struct part byte_part = {.kind = PART_INT, .bits = 8, .container = 16};
 
-/* Pieces of an integer of 3, 5, 6 or 7 bytes: the largest powers of two. */
+/* Whether the part's bytes are no power of two, or lie where one access of their size would trap. */
+static bool needs_pieces(const struct access *a, uint32_t bytes, int64_t offset) {
+  return (bytes & (bytes - 1)) || a->at.align < bytes || (uint64_t)offset % bytes;
+}
+
+/* The integer that holds the part's bits. */
+static struct part bits_part(const struct part *p) {
+  return (struct part){.kind = PART_INT, .bits = p->bits, .container = p->container};
+}
+
+/* Pieces of an integer: the largest powers of two up to 4. */
 static uint32_t piece_bytes(uint32_t left) { return left >= 4 ? 4 : left >= 2 ? 2 : 1; }
 
 static uint32_t aligned_piece(uint32_t left, const struct access *a, int64_t offset) {
@@ -82,12 +92,12 @@ static struct part piece_part(uint32_t bytes) {
                        .container = (uint8_t)(bytes == 4 ? 32 : 16)};
 }
 
-/* An integer whose bytes are no power of two, put together from pieces in a register of `bits`. */
-static void load_odd_int(const struct access *a, const struct part *p, int64_t offset,
-                         struct ptx_reg to) {
+/* An integer put together from pieces in a register of its container. */
+static void load_pieces(const struct access *a, const struct part *p, int64_t offset,
+                        struct ptx_reg to) {
   struct lower *l = a->l;
   uint32_t bytes = part_store_bytes(p), c = p->container;
-  uint16_t type = c == 32 ? PTX_MOD_B32 : PTX_MOD_B64;
+  uint16_t type = part_bits_mod(p);
   struct ptx_operand whole = ptx_i(0);
   for (uint32_t done = 0; done < bytes;) {
     uint32_t n = aligned_piece(bytes - done, a, offset + done);
@@ -108,8 +118,8 @@ static void load_odd_int(const struct access *a, const struct part *p, int64_t o
   lower_copy(l, to, whole);
 }
 
-static void store_odd_int(const struct access *a, const struct part *p, int64_t offset,
-                          struct ptx_operand value) {
+static void store_pieces(const struct access *a, const struct part *p, int64_t offset,
+                         struct ptx_operand value) {
   struct lower *l = a->l;
   uint32_t bytes = part_store_bytes(p), c = p->container;
   value = lower_zext_part(l, value, p, c); /* what lies above the width is stored as zero */
@@ -121,8 +131,7 @@ static void store_odd_int(const struct access *a, const struct part *p, int64_t 
       low = ptx_i((int64_t)((uint64_t)value.imm >> (done * 8) & (UINT64_MAX >> (64 - n * 8))));
     } else if (done) {
       struct ptx_reg down = ptx_new_reg(l->pf, ptx_reg_class(value.reg));
-      emit3(l, PTX_SHR, PTX_MODS(c == 32 ? PTX_MOD_U32 : PTX_MOD_U64), ptx_r(down), value,
-            ptx_i((int64_t)done * 8));
+      emit3(l, PTX_SHR, PTX_MODS(part_unsigned_mod(p)), ptx_r(down), value, ptx_i((int64_t)done * 8));
       low = ptx_r(down);
     }
     emit_access(a, false, offset + done, memory_type(&piece), &low, 1);
@@ -140,8 +149,12 @@ static void load_part(const struct access *a, const struct part *p, int64_t offs
     return;
   }
   uint32_t bytes = part_store_bytes(p);
-  if (bytes & (bytes - 1)) {
-    load_odd_int(a, p, offset, to);
+  if (needs_pieces(a, bytes, offset)) {
+    struct part whole = bits_part(p);
+    bool moved = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
+    struct ptx_reg r = moved ? lower_new_reg(l, &whole) : to;
+    load_pieces(a, &whole, offset, r);
+    if (moved) emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(&whole)), ptx_r(to), ptx_r(r));
     return;
   }
   struct ptx_operand value = ptx_r(to);
@@ -157,8 +170,14 @@ static void store_part(const struct access *a, const struct part *p, int64_t off
     return;
   }
   uint32_t bytes = part_store_bytes(p);
-  if (bytes & (bytes - 1)) {
-    store_odd_int(a, p, offset, value);
+  if (needs_pieces(a, bytes, offset)) {
+    struct part whole = bits_part(p);
+    if (p->kind == PART_FLOAT || p->kind == PART_DOUBLE) {
+      struct ptx_reg r = lower_new_reg(l, &whole);
+      emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(&whole)), ptx_r(r), value);
+      value = ptx_r(r);
+    }
+    store_pieces(a, &whole, offset, value);
     return;
   }
   if (p->bits < bytes * 8) value = lower_zext_part(l, value, p, p->container);
