@@ -165,13 +165,22 @@ static uint64_t significant_elements(const struct image *image, uint32_t each) {
 }
 
 /* Reuses the module's table: a variable is printed before the next one is made. */
-static bool set_inits(struct variables *v, const struct image *image, struct ptx_variable *out) {
+static bool set_inits(struct variables *v, const struct nvm_global *g, const struct image *image,
+                      struct ptx_variable *out) {
   struct lower *l = v->l;
   uint32_t each = type_bytes(out->type), next = 0;
   uint64_t count = significant_elements(image, each);
   l->ptx.inits.count = 0;
   out->first_init = 0;
-  if (count == 0) return true;
+  if (count > UINT32_MAX) {
+    refuse(v, g, "its initializer", "it has more than 2^32 elements");
+    return true;
+  }
+  if (out->type == PTX_MOD_B8) {
+    out->bytes = (const unsigned char *)image->bytes.bytes;
+    out->init_count = (uint32_t)count;
+  }
+  if (count == 0 || out->bytes) return true;
   if (!VEC_RESERVE(&l->arena, &l->ptx.inits, count)) return false;
   for (uint64_t i = 0; i < count; i++) {
     uint64_t at = i * each;
@@ -286,7 +295,7 @@ static bool write_variable(struct variables *v, uint32_t index, bool predeclare)
   out.managed = is_marked(l, index, "managed") && lower_require(l, "sm_30 ptx40", "managed variables");
   if (predeclare) out.managed = false;
   else if (!addresses_can_be_written(v, g, &image)) return true;
-  else if (!set_inits(v, &image, &out)) return false;
+  else if (!set_inits(v, g, &image, &out)) return false;
   ptx_print_variable(&l->ptx, &out, l->out);
   arena_reset(&l->function_arena);
   return !l->arena.failed;

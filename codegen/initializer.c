@@ -6,7 +6,10 @@
  * same sum with fewer `bits`. */
 #include "codegen/lower.h"
 
-enum { MAX_DEPTH = 2000 }; /* of nested constants; the parser's limit is lower */
+enum {
+  MAX_DEPTH = 2000,    /* of nested constants; the parser's limit is lower */
+  MAX_IMAGE = 1 << 28, /* bytes up to the last that is not zero */
+};
 
 struct evaluator {
   struct lower *l;
@@ -293,6 +296,10 @@ struct painter {
 static bool extend(struct painter *p, uint64_t end) {
   struct textbuf *b = &p->out->bytes;
   if (end <= b->length) return true;
+  if (end > MAX_IMAGE) {
+    p->out->failure = "it has more than 256 MiB";
+    return false;
+  }
   char *room = textbuf_room(b, end - b->length);
   if (!room) return false;
   memset(room, 0, end - b->length);

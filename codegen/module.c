@@ -311,8 +311,10 @@ static enum nvm_status write_module(struct lower *l) {
   enum nvm_status globals = lower_globals(l, uses.global);
   if (globals == NVM_OUT_OF_MEMORY) return globals;
   enum nvm_status functions = write_functions(l, &uses);
-  if (functions != NVM_OK) return functions;
+  if (functions == NVM_OUT_OF_MEMORY || functions == NVM_BUG) return functions;
+  l->f = NULL;
   write_aliases(l);
+  if (functions != NVM_OK) return functions;
   insert_header(l, begin);
   return globals;
 }

@@ -324,9 +324,10 @@ void abi_load(struct lower *l, const struct passing *p, struct nvm_str name,
   if (p->kind != PASS_SCALAR) return;
   struct part part = *lower_part(l, lower_type(l, p->type), 0);
   if (part.kind == PART_I1) {
-    struct ptx_reg byte = lower_temp(l, PTX_B16);
+    struct ptx_reg byte = lower_temp(l, PTX_B16), bit = lower_temp(l, PTX_B16);
     emit2(l, PTX_LD, PTX_MODS(PTX_MOD_PARAM, PTX_MOD_U8), ptx_r(byte), from.at);
-    lower_copy(l, to[0], ptx_r(lower_int_to_pred(l, ptx_r(byte), 16)));
+    emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B16), ptx_r(bit), ptx_r(byte), ptx_i(1));
+    emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B16), ptx_r(to[0]), ptx_r(bit), ptx_i(0));
     return;
   }
   uint16_t type = part.kind == PART_FLOAT    ? PTX_MOD_F32
@@ -472,7 +473,11 @@ static void lower_byval_argument(struct lower *l, uint32_t a, const struct passi
   struct address copy = lower_depot_address(l, offset);
   copy.align = p->align;
   if (p->kind == PASS_BYTES) copy_param(l, copy, param_address(p, name), p->bytes);
-  lower_copy(l, to, ptx_r(lower_depot_pointer(l, offset, space)));
+  struct ptx_operand frame = ptx_symbol(l->depot_name, (int64_t)offset);
+  struct ptx_reg local = space_mod(space) == PTX_MOD_LOCAL ? to : lower_temp(l, ptx_reg_class(to));
+  emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(local), frame);
+  if (local.bits != to.bits)
+    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, pointer), ptx_r(to), ptx_r(local));
 }
 
 static void load_argument(struct lower *l, uint32_t a, const struct passing *p,
