@@ -1,0 +1,91 @@
+/* Changes of the control flow graph; see cfg.h. */
+#include "opt/cfg.h"
+
+void cfg_remove_phi_edge(struct nvm_function *f, struct nvm_block to, struct nvm_block from) {
+  for (struct nvm_inst_id i = function_block(f, to)->first; !inst_is_none(i);
+       i = function_inst(f, i)->next) {
+    const struct nvm_inst *phi = function_inst(f, i);
+    if (phi->op != OP_PHI) return;
+    for (uint32_t k = 0; k < phi->operand_count; k += 2)
+      if (value_index(inst_operand(f, phi, k + 1)) == from.index) {
+        inst_remove_operands(f, i, k, 2);
+        break;
+      }
+  }
+}
+
+void cfg_make_jump(struct nvm_function *f, struct nvm_block b, struct nvm_block to) {
+  uint32_t count = block_successor_count(f, b);
+  bool kept = false;
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_block s = block_successor(f, b, k);
+    if (s.index == to.index && !kept) kept = true;
+    else cfg_remove_phi_edge(f, s, b);
+  }
+  struct nvm_inst_id old = block_terminator(f, b);
+  struct nvm_value target = value_of_block(to);
+  struct nvm_inst_id jump = function_add_inst(f, OP_BR, 0, TYPE_VOID, &target, 1, 0);
+  if (inst_is_none(jump)) return;
+  f->locations.data[jump.index] = f->locations.data[old.index];
+  f->positions.data[jump.index] = f->positions.data[old.index];
+  inst_insert_before(f, jump, old);
+  inst_remove(f, old);
+}
+
+struct nvm_block cfg_known_successor(const struct nvm_function *f, struct nvm_block b) {
+  const struct nvm_block none = {0};
+  const struct nvm_inst *t = function_inst(f, block_terminator(f, b));
+  uint32_t count = block_successor_count(f, b);
+  if ((t->op != OP_CONDBR && t->op != OP_SWITCH) || count == 0) return none;
+  struct nvm_block first = block_successor(f, b, 0);
+  bool all_equal = true;
+  for (uint32_t k = 1; k < count && all_equal; k++)
+    all_equal = block_successor(f, b, k).index == first.index;
+  if (all_equal) return first;
+  nvm_u128 value, label;
+  if (!const_is_int(f->module, inst_operand(f, t, 0), &value)) return none;
+  if (t->op == OP_CONDBR) return (struct nvm_block){value_index(inst_operand(f, t, value ? 1 : 2))};
+  for (uint32_t k = 2; k < t->operand_count; k += 2)
+    if (const_is_int(f->module, inst_operand(f, t, k), &label) && label == value)
+      return (struct nvm_block){value_index(inst_operand(f, t, k + 1))};
+  return (struct nvm_block){value_index(inst_operand(f, t, 1))};
+}
+
+static bool mark_reachable(const struct nvm_function *f, bool *reached, uint32_t *stack) {
+  uint32_t depth = 0;
+  stack[depth++] = f->entry.index;
+  reached[f->entry.index] = true;
+  while (depth) {
+    struct nvm_block b = {stack[--depth]};
+    uint32_t count = block_successor_count(f, b);
+    for (uint32_t k = 0; k < count; k++) {
+      struct nvm_block s = block_successor(f, b, k);
+      if (reached[s.index]) continue;
+      reached[s.index] = true;
+      stack[depth++] = s.index;
+    }
+  }
+  return true;
+}
+
+int64_t cfg_remove_unreachable(struct nvm_function *f, struct arena *arena) {
+  bool *reached = arena_alloc(arena, f->blocks.count * sizeof *reached);
+  uint32_t *stack = arena_alloc(arena, f->blocks.count * sizeof *stack);
+  if (!reached || !stack) return -1;
+  mark_reachable(f, reached, stack);
+  int64_t removed = 0;
+  FOR_EACH_BLOCK(f, b) {
+    if (reached[b.index]) continue;
+    removed++;
+    uint32_t count = block_successor_count(f, b);
+    for (uint32_t k = 0; k < count; k++)
+      if (reached[block_successor(f, b, k).index])
+        cfg_remove_phi_edge(f, block_successor(f, b, k), b);
+  }
+  if (removed == 0) return 0;
+  for (struct nvm_block b = f->entry, next; !block_is_none(b); b = next) {
+    next = function_block(f, b)->next;
+    if (!reached[b.index]) function_remove_block(f, b);
+  }
+  return removed;
+}

@@ -1,0 +1,22 @@
+/* Changes of the control flow graph that several passes make. */
+#ifndef NVM_OPT_CFG_H
+#define NVM_OPT_CFG_H
+
+#include "ir/function.h"
+
+/* Forgets one edge from → to in the phis of `to`. The branch itself is the caller's business. */
+void cfg_remove_phi_edge(struct nvm_function *f, struct nvm_block to, struct nvm_block from);
+
+/* Replaces b's terminator by a jump to `to`, which is one of its successors; its other edges are
+ * forgotten in the phis of their targets, one entry an edge. */
+void cfg_make_jump(struct nvm_function *f, struct nvm_block b, struct nvm_block to);
+
+/* The only successor that a terminator with a constant condition (or with equal targets) can take;
+ * {0} if that is not known. */
+struct nvm_block cfg_known_successor(const struct nvm_function *f, struct nvm_block b);
+
+/* Removes the blocks that no path from the entry reaches. Returns how many, or -1 when out of
+ * memory. */
+int64_t cfg_remove_unreachable(struct nvm_function *f, struct arena *arena);
+
+#endif

@@ -1,0 +1,422 @@
+/* mem2reg: variables that are only loaded and stored become SSA values.
+ *
+ * Purpose:   front ends write every variable as an alloca; nothing else can be optimized before
+ *            these are values.
+ * Algorithm: phis at the iterated dominance frontier of the stores (Cytron et al., 1991), found per
+ *            variable by walking up the dominator tree from predecessors, and only where the
+ *            variable is live (pruned SSA: Choi, Cytron, Ferrante, 1991); then one walk over the
+ *            dominator tree that replaces loads by the value that reaches them.
+ * Requires:  nothing.
+ * Preserves: the control flow.
+ * Cost:      per variable linear in the blocks where it is live; the renaming walk is linear.
+ * Omits:     aggregates accessed by parts; accesses of another type than the variable's.
+ * Tests:     check/opt/mem2reg-*. */
+#include "ir/dominance.h"
+#include "opt/passes.h"
+#include "opt/rewrite.h"
+
+enum { NO_VARIABLE = 0 };
+
+struct variable {
+  struct nvm_inst_id alloca;
+  struct nvm_type type; /* of all its loads and stores */
+};
+
+struct promoter {
+  struct nvm_function *f;
+  struct arena *arena;
+  struct dominance dom;
+  struct rewrite rewrite;
+  uint32_t *variable_of;         /* by instruction: index + 1 into variables */
+  VEC(struct variable) variables;
+  struct nvm_inst_id *first_phi; /* by block: phis that this pass made, chained by next_phi */
+  VEC(struct nvm_inst_id) next_phi; /* by number of the phi */
+  VEC(uint32_t) phi_variable;
+  uint32_t first_new;            /* first instruction id made here */
+};
+
+/* --- candidates ------------------------------------------------------------------------------- */
+
+static bool is_plain(const struct nvm_inst *i) {
+  struct memory_access how = memory_access_unpack(i->aux);
+  return !how.is_volatile && how.ordering == ORDER_NONE;
+}
+
+static bool is_candidate(const struct nvm_function *f, const struct nvm_inst *i) {
+  nvm_u128 count = 1;
+  if (i->op != OP_ALLOCA || i->block.index != f->entry.index) return false;
+  if (i->operand_count && !const_is_int(f->module, inst_operand(f, i, 0), &count)) return false;
+  return count == 1;
+}
+
+static struct variable *variable_of(struct promoter *p, struct nvm_value v) {
+  if (value_kind(v) != VALUE_INST || value_index(v) >= p->first_new) return NULL;
+  uint32_t n = p->variable_of[value_index(v)];
+  return n == NO_VARIABLE ? NULL : &p->variables.data[n - 1];
+}
+
+static void give_up(struct promoter *p, struct nvm_value v) {
+  if (value_kind(v) == VALUE_INST) p->variable_of[value_index(v)] = NO_VARIABLE;
+}
+
+/* llvm.lifetime.start and end do not keep a variable in memory; the calls are removed. */
+static bool is_lifetime(const struct nvm_function *f, const struct nvm_inst *i) {
+  struct nvm_value callee = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
+  if (value_kind(callee) != VALUE_FUNCTION) return false;
+  struct nvm_text name =
+      module_text(f->module, module_function(f->module, callee)->symbol.name);
+  return name.length > 14 && memcmp(name.bytes, "llvm.lifetime.", 14) == 0;
+}
+
+/* The type of an access: all must agree. */
+static void check_access(struct promoter *p, struct nvm_value pointer, struct nvm_type type) {
+  struct variable *v = variable_of(p, pointer);
+  if (!v) return;
+  if (v->type.index == 0) v->type = type;
+  else if (!type_equal(v->type, type)) give_up(p, pointer);
+}
+
+static void check_inst(struct promoter *p, const struct nvm_inst *i) {
+  const struct nvm_function *f = p->f;
+  if (is_lifetime(f, i)) return;
+  for (uint32_t k = 0; k < i->operand_count; k++) {
+    struct nvm_value v = inst_operand(f, i, k);
+    if (!variable_of(p, v)) continue;
+    bool load = i->op == OP_LOAD && is_plain(i), store = i->op == OP_STORE && k == 1 && is_plain(i);
+    if (load) check_access(p, v, i->type);
+    else if (store) check_access(p, v, value_type(f, inst_operand(f, i, 0)));
+    else give_up(p, v);
+  }
+}
+
+static bool find_variables(struct promoter *p) {
+  struct nvm_function *f = p->f;
+  p->variable_of = arena_alloc(p->arena, f->insts.count * sizeof(uint32_t));
+  if (!p->variable_of) return false;
+  FOR_EACH_INST(f, f->entry, i) {
+    if (!is_candidate(f, function_inst(f, i))) continue;
+    struct variable v = {.alloca = i};
+    if (!VEC_PUSH(p->arena, &p->variables, v)) return false;
+    p->variable_of[i.index] = p->variables.count;
+  }
+  if (p->variables.count == 0) return true;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i)
+      check_inst(p, function_inst(f, i));
+  return true;
+}
+
+/* --- where phis are needed --------------------------------------------------------------------- */
+
+/* Marks by block, cleared by counting up: mark[b] == stamp says yes. */
+struct marks {
+  uint32_t *at;
+  uint32_t stamp;
+};
+
+static bool marks_test_and_set(struct marks *m, struct nvm_block b) {
+  bool was = m->at[b.index] == m->stamp;
+  m->at[b.index] = m->stamp;
+  return was;
+}
+
+struct accesses {
+  struct nvm_block block;
+  bool reads_first; /* a load comes before any store of the block */
+  bool stores;
+};
+typedef VEC(struct accesses) access_list;
+
+struct placement {
+  struct promoter *p;
+  struct marks live, stored, placed;
+  VEC(struct nvm_block) work;
+};
+
+static bool note_access(struct promoter *p, access_list *list, struct nvm_block b, bool store) {
+  if (list->count == 0 || list->data[list->count - 1].block.index != b.index) {
+    struct accesses a = {b, !store, store};
+    return VEC_PUSH(p->arena, list, a);
+  }
+  if (store) list->data[list->count - 1].stores = true;
+  return true;
+}
+
+/* The accesses of all variables, block by block in layout order. */
+static bool collect_accesses(struct promoter *p, access_list *lists) {
+  FOR_EACH_BLOCK(p->f, b) {
+    if (!dominance_reachable(&p->dom, b)) continue;
+    FOR_EACH_INST(p->f, b, i) {
+      const struct nvm_inst *inst = function_inst(p->f, i);
+      bool store = inst->op == OP_STORE;
+      if (!store && inst->op != OP_LOAD) continue;
+      struct variable *v = variable_of(p, inst_operand(p->f, inst, store ? 1 : 0));
+      if (v && !note_access(p, &lists[v - p->variables.data], b, store)) return false;
+    }
+  }
+  return true;
+}
+
+/* live: blocks that the variable's value enters and where it is then read. */
+static bool mark_live(struct placement *s, const access_list *list) {
+  struct promoter *p = s->p;
+  s->work.count = 0;
+  for (uint32_t k = 0; k < list->count; k++)
+    if (list->data[k].reads_first && !VEC_PUSH(p->arena, &s->work, list->data[k].block))
+      return false;
+  while (s->work.count) {
+    struct nvm_block b = s->work.data[--s->work.count];
+    if (marks_test_and_set(&s->live, b)) continue;
+    for (uint32_t e = p->dom.first_predecessor[b.index];
+         e < p->dom.first_predecessor[b.index + 1]; e++) {
+      struct nvm_block from = p->dom.predecessors[e];
+      if (s->stored.at[from.index] == s->stored.stamp) continue;
+      if (!dominance_reachable(&p->dom, from)) continue;
+      if (!VEC_PUSH(p->arena, &s->work, from)) return false;
+    }
+  }
+  return true;
+}
+
+static bool make_phi(struct promoter *p, struct nvm_block b, uint32_t variable) {
+  struct nvm_type type = p->variables.data[variable].type;
+  struct nvm_inst_id phi = function_add_inst(p->f, OP_PHI, 0, type, NULL, 0, 0);
+  if (inst_is_none(phi)) return false;
+  struct nvm_inst_id first = function_block(p->f, b)->first;
+  if (inst_is_none(first)) inst_append(p->f, phi, b);
+  else inst_insert_before(p->f, phi, first);
+  if (!VEC_PUSH(p->arena, &p->next_phi, p->first_phi[b.index]) ||
+      !VEC_PUSH(p->arena, &p->phi_variable, variable))
+    return false;
+  p->first_phi[b.index] = phi;
+  return true;
+}
+
+/* The iterated dominance frontier of the storing blocks: the joins that a store's value reaches
+ * without being dominated by it. */
+static bool place_from(struct placement *s, struct nvm_block store, uint32_t variable,
+                       const uint32_t *frontier_start, const struct nvm_block *frontier) {
+  for (uint32_t k = frontier_start[store.index]; k < frontier_start[store.index + 1]; k++) {
+    struct nvm_block join = frontier[k];
+    if (s->live.at[join.index] != s->live.stamp || marks_test_and_set(&s->placed, join)) continue;
+    if (!make_phi(s->p, join, variable)) return false;
+    if (s->stored.at[join.index] != s->stored.stamp && !VEC_PUSH(s->p->arena, &s->work, join))
+      return false;
+  }
+  return true;
+}
+
+/* Dominance frontiers of all blocks (Cooper, Harvey, Kennedy, 2001), in two passes: count, fill. */
+static bool compute_frontiers(struct promoter *p, uint32_t **start, struct nvm_block **frontier) {
+  struct nvm_function *f = p->f;
+  const struct dominance *d = &p->dom;
+  uint32_t blocks = f->blocks.count;
+  uint32_t *last = arena_alloc(p->arena, blocks * sizeof *last); /* join seen last, to skip repeats */
+  *start = arena_alloc(p->arena, (blocks + 2) * sizeof **start);
+  if (!last || !*start) return false;
+  for (int pass = 0; pass < 2; pass++) {
+    memset(last, 0, blocks * sizeof *last);
+    FOR_EACH_BLOCK(f, b) {
+      uint32_t first = d->first_predecessor[b.index], end = d->first_predecessor[b.index + 1];
+      if (end - first < 2 || !dominance_reachable(d, b)) continue;
+      for (uint32_t e = first; e < end; e++) {
+        struct nvm_block r = d->predecessors[e];
+        if (!dominance_reachable(d, r)) continue;
+        while (r.index != d->immediate[b.index].index && last[r.index] != b.index) {
+          last[r.index] = b.index;
+          if (pass == 0) (*start)[r.index + 1]++;
+          else (*frontier)[(*start)[r.index]++] = b;
+          r = d->immediate[r.index];
+        }
+      }
+    }
+    if (pass == 1) break;
+    for (uint32_t b = 0; b <= blocks; b++) (*start)[b + 1] += (*start)[b];
+    *frontier = arena_alloc(p->arena, ((*start)[blocks] + 1) * sizeof **frontier);
+    if (!*frontier) return false;
+  }
+  for (uint32_t b = blocks; b > 0; b--) (*start)[b] = (*start)[b - 1];
+  (*start)[0] = 0;
+  return true;
+}
+
+static bool place_variable(struct placement *s, uint32_t variable, const access_list *list,
+                           const uint32_t *frontier_start, const struct nvm_block *frontier) {
+  s->live.stamp = s->stored.stamp = s->placed.stamp = variable + 1;
+  for (uint32_t k = 0; k < list->count; k++)
+    if (list->data[k].stores) marks_test_and_set(&s->stored, list->data[k].block);
+  if (!mark_live(s, list)) return false;
+  s->work.count = 0;
+  for (uint32_t k = 0; k < list->count; k++)
+    if (list->data[k].stores && !VEC_PUSH(s->p->arena, &s->work, list->data[k].block)) return false;
+  while (s->work.count) {
+    struct nvm_block b = s->work.data[--s->work.count];
+    if (!place_from(s, b, variable, frontier_start, frontier)) return false;
+  }
+  return true;
+}
+
+static bool place_phis(struct promoter *p) {
+  uint32_t blocks = p->f->blocks.count;
+  struct placement s = {.p = p};
+  access_list *lists = arena_alloc(p->arena, p->variables.count * sizeof *lists);
+  s.live.at = arena_alloc(p->arena, blocks * sizeof(uint32_t));
+  s.stored.at = arena_alloc(p->arena, blocks * sizeof(uint32_t));
+  s.placed.at = arena_alloc(p->arena, blocks * sizeof(uint32_t));
+  p->first_phi = arena_alloc(p->arena, blocks * sizeof *p->first_phi);
+  uint32_t *frontier_start = NULL;
+  struct nvm_block *frontier = NULL;
+  if (!lists || !s.live.at || !s.stored.at || !s.placed.at || !p->first_phi) return false;
+  if (!collect_accesses(p, lists) || !compute_frontiers(p, &frontier_start, &frontier)) return false;
+  for (uint32_t v = 0; v < p->variables.count; v++)
+    if (p->variable_of[p->variables.data[v].alloca.index] != NO_VARIABLE &&
+        !place_variable(&s, v, &lists[v], frontier_start, frontier))
+      return false;
+  return true;
+}
+
+/* --- renaming --------------------------------------------------------------------------------- */
+
+/* What to restore when the walk leaves a block. */
+struct undo {
+  uint32_t variable;
+  struct nvm_value value;
+};
+
+struct renamer {
+  struct promoter *p;
+  struct nvm_value *current; /* by variable: the value here; VALUE_NULL: none yet (undef) */
+  VEC(struct undo) undo;
+};
+
+static bool set_current(struct renamer *r, uint32_t variable, struct nvm_value v) {
+  struct undo u = {variable, r->current[variable]};
+  r->current[variable] = v;
+  return VEC_PUSH(r->p->arena, &r->undo, u);
+}
+
+static struct nvm_value current(struct renamer *r, uint32_t variable) {
+  struct nvm_value v = r->current[variable];
+  if (!value_is_none(v)) return v;
+  return const_undef(r->p->f->module, r->p->variables.data[variable].type);
+}
+
+static bool rename_block(struct renamer *r, struct nvm_block b) {
+  struct promoter *p = r->p;
+  for (struct nvm_inst_id phi = p->first_phi[b.index]; !inst_is_none(phi);
+       phi = p->next_phi.data[phi.index - p->first_new])
+    if (!set_current(r, p->phi_variable.data[phi.index - p->first_new], value_of_inst(phi)))
+      return false;
+  for (struct nvm_inst_id i = function_block(p->f, b)->first, next; !inst_is_none(i); i = next) {
+    struct nvm_inst *inst = function_inst(p->f, i);
+    next = inst->next;
+    bool store = inst->op == OP_STORE;
+    if (!store && inst->op != OP_LOAD) continue;
+    struct variable *v = variable_of(p, inst_operand(p->f, inst, store ? 1 : 0));
+    if (!v) continue;
+    uint32_t variable = (uint32_t)(v - p->variables.data);
+    if (store) {
+      if (!set_current(r, variable, inst_operand(p->f, inst, 0))) return false;
+      inst_remove(p->f, i);
+    } else {
+      rewrite_set(&p->rewrite, i, current(r, variable));
+    }
+  }
+  return true;
+}
+
+/* The values that the phis of b's successors get along its edges. */
+static bool fill_successors(struct renamer *r, struct nvm_block b) {
+  struct promoter *p = r->p;
+  uint32_t count = block_successor_count(p->f, b);
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_block to = block_successor(p->f, b, k);
+    for (struct nvm_inst_id phi = p->first_phi[to.index]; !inst_is_none(phi);
+         phi = p->next_phi.data[phi.index - p->first_new]) {
+      struct nvm_value v = current(r, p->phi_variable.data[phi.index - p->first_new]);
+      if (!inst_add_operand(p->f, phi, v) || !inst_add_operand(p->f, phi, value_of_block(b)))
+        return false;
+    }
+  }
+  return true;
+}
+
+static void leave_block(struct renamer *r, uint32_t undo_to) {
+  while (r->undo.count > undo_to) {
+    struct undo u = r->undo.data[--r->undo.count];
+    r->current[u.variable] = u.value;
+  }
+}
+
+/* Preorder of the dominator tree; each entry remembers where its changes began. */
+static bool rename_all(struct promoter *p) {
+  struct nvm_function *f = p->f;
+  struct renamer r = {.p = p};
+  uint32_t blocks = f->blocks.count;
+  struct nvm_block *order = arena_alloc(p->arena, (blocks + 1) * sizeof *order);
+  uint32_t *undo_start = arena_alloc(p->arena, (blocks + 2) * sizeof *undo_start);
+  r.current = arena_alloc(p->arena, p->variables.count * sizeof *r.current);
+  if (!order || !undo_start || !r.current) return false;
+  uint32_t count = 0;
+  FOR_EACH_BLOCK(f, b)
+    if (dominance_reachable(&p->dom, b)) {
+      order[p->dom.enter[b.index]] = b;
+      count++;
+    }
+  VEC(struct nvm_block) open = {0}; /* the path from the root */
+  for (uint32_t n = 1; n <= count; n++) {
+    struct nvm_block b = order[n];
+    while (open.count && !dominance_dominates(&p->dom, open.data[open.count - 1], b))
+      leave_block(&r, undo_start[open.data[--open.count].index]);
+    undo_start[b.index] = r.undo.count;
+    if (!VEC_PUSH(p->arena, &open, b) || !rename_block(&r, b) || !fill_successors(&r, b))
+      return false;
+  }
+  return true;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* Unreachable blocks still access the variables, and debug intrinsics speak of them. */
+static void remove_leftovers(struct promoter *p) {
+  struct nvm_function *f = p->f;
+  FOR_EACH_BLOCK(f, b)
+    for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      next = inst->next;
+      bool gone = false;
+      for (uint32_t k = 0; k < inst->operand_count && !gone; k++)
+        gone = variable_of(p, inst_operand(f, inst, k)) != NULL;
+      if (!gone || rewrite_is_set(&p->rewrite, i)) continue;
+      if (inst->op == OP_LOAD)
+        rewrite_set(&p->rewrite, i, const_undef(f->module, inst->type));
+      else
+        inst_remove(f, i); /* stores and lifetime markers */
+    }
+}
+
+enum nvm_status mem2reg_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct promoter p = {.f = f, .arena = env->arena, .first_new = f->insts.count};
+  if (!find_variables(&p)) return NVM_OUT_OF_MEMORY;
+  uint32_t promoted = 0;
+  for (uint32_t v = 0; v < p.variables.count; v++) {
+    uint32_t *slot = &p.variable_of[p.variables.data[v].alloca.index];
+    if (p.variables.data[v].type.index == 0 && *slot != NO_VARIABLE)
+      p.variables.data[v].type = TYPE_I32; /* never accessed: any type will do */
+    promoted += *slot != NO_VARIABLE;
+  }
+  if (promoted == 0) return NVM_OK;
+  if (!dominance_compute(&p.dom, f, env->arena) || !place_phis(&p)) return NVM_OUT_OF_MEMORY;
+  if (!rewrite_init(&p.rewrite, f, env->arena) || !rename_all(&p)) return NVM_OUT_OF_MEMORY;
+  remove_leftovers(&p);
+  for (uint32_t v = 0; v < p.variables.count; v++) {
+    struct nvm_inst_id alloca = p.variables.data[v].alloca;
+    if (p.variable_of[alloca.index] == NO_VARIABLE) continue;
+    /* Debug metadata may still name the variable: it becomes poison, a value of nowhere. */
+    rewrite_set(&p.rewrite, alloca, const_poison(f->module, function_inst(f, alloca)->type));
+  }
+  rewrite_apply(&p.rewrite);
+  *env->statistic += promoted;
+  *changed = true;
+  return NVM_OK;
+}

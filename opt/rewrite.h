@@ -1,0 +1,27 @@
+/* Replacing values: a pass notes "this instruction is that value" as often as it likes, and one
+ * sweep over the function puts it into effect. Chains of replacements are followed. */
+#ifndef NVM_OPT_REWRITE_H
+#define NVM_OPT_REWRITE_H
+
+#include "ir/function.h"
+
+struct rewrite {
+  struct nvm_function *f;
+  struct nvm_value *to; /* by instruction; VALUE_NULL: stays */
+  uint32_t size;        /* of `to`; instructions made later stay */
+  uint32_t count;       /* replacements noted */
+};
+
+/* The table lies in `arena`. False when out of memory. */
+bool rewrite_init(struct rewrite *r, struct nvm_function *f, struct arena *arena);
+/* Notes that i is `to`, which must not (through replacements) be i itself. */
+void rewrite_set(struct rewrite *r, struct nvm_inst_id i, struct nvm_value to);
+/* What v stands for after all replacements noted so far. */
+struct nvm_value rewrite_get(struct rewrite *r, struct nvm_value v);
+static inline bool rewrite_is_set(const struct rewrite *r, struct nvm_inst_id i) {
+  return i.index < r->size && !value_is_none(r->to[i.index]);
+}
+/* Replaces in all operands and metadata operands, then removes the replaced instructions. */
+void rewrite_apply(struct rewrite *r);
+
+#endif
