@@ -193,7 +193,8 @@ static const char *skip_blank(const char *c) {
 /* Whether `=` follows; if so it belongs to the token. */
 static bool joins_assignment(const char **cursor) {
   const char *c = *cursor;
-  while (*c == ' ' || *c == '\t') c++;
+  if (*c == ' ') c++;
+  if (is_space(*c) || *c == ';') c = skip_blank(c);
   if (*c != '=') return false;
   *cursor = c + 1;
   return true;
