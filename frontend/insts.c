@@ -258,6 +258,7 @@ void insts_incoming(struct parser *p, struct list *l, const struct literal *valu
                     const struct token *block) {
   struct operand v = {.value = values_resolve(p, p->phi_type, value), .type = p->phi_type};
   struct operand b = {.value = names_block(p, block), .type = TYPE_LABEL};
+  if (l->count == 0) l->first = p->stack.count; /* what a vector's elements were is gone by now */
   values_push(p, l, &v);
   values_push(p, l, &b);
 }
