@@ -162,7 +162,8 @@ static void align_function(struct parser *p, struct nvm_function *f) {
 
 void attrs_finish(struct parser *p) {
   struct attr_table_data *t = &p->m->attributes;
-  if (p->groups.count) qsort(p->groups.data, p->groups.count, sizeof *p->groups.data, compare_groups);
+  if (p->groups.count)
+    qsort(p->groups.data, p->groups.count, sizeof *p->groups.data, compare_groups);
   for (uint32_t i = 1; i < p->m->functions.count; i++) align_function(p, p->m->functions.data[i]);
   uint32_t count = t->sets.count;
   for (uint32_t s = 1; s < count; s++) {

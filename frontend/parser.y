@@ -283,7 +283,10 @@ alias:
       symbols_alias(p, &$1, $3.number, &$4, NULL, &$6);
     }
   ;
-alias_suffixes: %empty | alias_suffixes ',' PARTITION STRING { p->partition = names_string(p, &$4); } ;
+alias_suffixes:
+    %empty
+  | alias_suffixes ',' PARTITION STRING { p->partition = names_string(p, &$4); }
+  ;
 
 /* ---- Types ---- */
 
@@ -724,7 +727,8 @@ static void report_unexpected(struct parser *p, const yypcontext_t *context, yys
     if (end - begin > 40) textbuf_format(&b, "'%t…'", (struct nvm_text){p->text + begin, 39});
     else textbuf_format(&b, "'%t'", (struct nvm_text){p->text + begin, end - begin});
   }
-  struct diag *d = report(p, DIAG_SYNTAX, begin, end, report_copy(p, b.bytes, b.length), NULL, NULL);
+  const char *words = report_copy(p, b.bytes, b.length);
+  struct diag *d = report(p, DIAG_SYNTAX, begin, end, words, NULL, NULL);
   if (d && kind == YYSYMBOL_WORD) report_hint_word(p, d, begin, end);
 }
 
