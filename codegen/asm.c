@@ -185,6 +185,20 @@ static bool refuse_fit(const struct asm_call *c, struct nvm_type type, char lett
   return false;
 }
 
+static bool is_int_class(enum ptx_class class) {
+  return class == PTX_B16 || class == PTX_B32 || class == PTX_B64;
+}
+
+/* What a register of the class holds when all of it counts. */
+static struct part part_of_class(enum ptx_class class) {
+  uint8_t bits = (uint8_t)class_bits(class);
+  enum part_kind kind = class == PTX_PRED  ? PART_I1
+                        : class == PTX_F32 ? PART_FLOAT
+                        : class == PTX_F64 ? PART_DOUBLE
+                                           : PART_INT;
+  return (struct part){.kind = (uint8_t)kind, .bits = bits, .container = bits};
+}
+
 /* Copies a value into a register of the class. */
 static void move_in(struct lower *l, struct nvm_value v, struct nvm_type type, enum fit fit,
                     struct ptx_reg to) {
@@ -193,10 +207,10 @@ static void move_in(struct lower *l, struct nvm_value v, struct nvm_type type, e
     struct ptx_operand x = ptx_r(lower_reg(l, v, 0));
     if (p.kind == PART_INT) x = lower_zext_part(l, x, &p, p.container);
     lower_copy(l, to, x);
+  } else if (fit == FIT_BITS && p.kind == PART_I1 && is_int_class(ptx_reg_class(to))) {
+    lower_copy(l, to, ptx_r(lower_pred_to_int(l, ptx_r(lower_reg(l, v, 0)), class_bits(ptx_reg_class(to)))));
   } else if (fit == FIT_BITS) {
-    struct part as_int = {.kind = PART_INT, .bits = (uint8_t)class_bits(ptx_reg_class(to)),
-                          .container = (uint8_t)class_bits(ptx_reg_class(to))};
-    if (ptx_reg_class(to) == PTX_PRED) as_int.kind = PART_I1;
+    struct part as_int = part_of_class(ptx_reg_class(to));
     struct ptx_reg bits = lower_part_to_bits(l, &p, ptx_r(lower_reg(l, v, 0)));
     lower_bits_to_part(l, &as_int, to, ptx_r(bits));
   } else {
@@ -225,12 +239,8 @@ static void move_out(struct lower *l, struct nvm_type type, const struct ptx_reg
     if (to[0].bits != from.bits) lower_copy(l, to[0], ptx_r(from));
   } else if (fit == FIT_BITS) {
     struct part p = part_at(l, type, 0);
-    struct part as_int = {.kind = PART_INT, .bits = (uint8_t)class_bits(ptx_reg_class(from)),
-                          .container = (uint8_t)class_bits(ptx_reg_class(from))};
-    if (ptx_reg_class(from) == PTX_PRED) as_int.kind = PART_I1;
-    if (ptx_reg_class(from) == PTX_F32 || ptx_reg_class(from) == PTX_F64)
-      as_int.kind = ptx_reg_class(from) == PTX_F32 ? PART_FLOAT : PART_DOUBLE;
-    struct ptx_reg bits = lower_part_to_bits(l, &as_int, ptx_r(from));
+    struct part source = part_of_class(ptx_reg_class(from));
+    struct ptx_reg bits = lower_part_to_bits(l, &source, ptx_r(from));
     lower_bits_to_part(l, &p, to[0], ptx_r(bits));
   } else {
     struct ptx_operand parts[4];
