@@ -262,7 +262,7 @@ void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_f
   }
   if (result.kind != PASS_NOTHING) {
     add_param(pf, abi_variable(&result, result_name(l)));
-    pf->result_count = 1;
+    pf->result_count = pf->params.count; /* 0 when out of memory */
   }
   add_params(l, &abi, pf);
   bool noreturn = attrset_find(&l->module->attributes, abi.attributes->function, ATTR_NORETURN);
