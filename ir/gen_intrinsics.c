@@ -671,6 +671,7 @@ static void read_row(char *text) {
     if (i == 3 && p) { /* a form may hold a|b: the last bar with blanks around it ends it */
       bar = strstr(p, " | ");
     }
+    if (i == COLUMNS - 1) bar = NULL; /* the rest: sm_100a|sm_120a ptx86 */
     columns[i] = p ? p : "";
     if (bar) *bar = '\0';
     p = bar ? bar + (i == 3 ? 3 : 1) : NULL;

@@ -38,13 +38,19 @@ static bool read_alternative(const char *text, size_t length, struct tgt_require
   return true;
 }
 
-/* A word without blanks: ptxNN or alternatives. Returns the start of what is wrong, or NULL. */
+/* A word without blanks: ptxNN, before_sm_NN or alternatives. Returns the start of what is wrong, or NULL. */
 static const char *read_word(const char *text, size_t length, struct tgt_requirement *r) {
   unsigned version;
   if (length > 3 && memcmp(text, "ptx", 3) == 0) {
     size_t digits = read_number(text + 3, length - 3, &version);
     if (digits < 2 || digits + 3 != length || version > 255 || r->min_ptx) return text;
     r->min_ptx = (uint8_t)version;
+    return NULL;
+  }
+  if (length > 10 && memcmp(text, "before_sm_", 10) == 0) {
+    size_t digits = read_number(text + 10, length - 10, &version);
+    if (digits < 2 || digits + 10 != length || version > 255 || r->before_sm) return text;
+    r->before_sm = (uint8_t)version;
     return NULL;
   }
   if (r->count > 0 || r->tmem) return text; /* a second list of CPUs */
@@ -77,6 +83,10 @@ size_t tgt_requirement_initializer(const struct tgt_requirement *requirement, ch
   writer_text(&w, "{.min_ptx = ");
   writer_unsigned(&w, requirement->min_ptx);
   if (requirement->tmem) writer_text(&w, ", .tmem = true");
+  if (requirement->before_sm) {
+    writer_text(&w, ", .before_sm = ");
+    writer_unsigned(&w, requirement->before_sm);
+  }
   if (requirement->count > 0) {
     writer_text(&w, ", .count = ");
     writer_unsigned(&w, requirement->count);

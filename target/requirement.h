@@ -8,6 +8,7 @@
  *   sm_NNa          exactly that CPU
  *   sm_NNf          sm_NNf or a later f or a CPU of its family; implies ptx88 for them
  *   tmem            any CPU with tensor memory
+ *   before_sm_NN    any SM below: what later ones no longer have
  *   X|Y|...         any one of these CPUs
  * "" needs nothing. "sm_100a|sm_100f|sm_120a ptx88", "tmem ptx86", "sm_90a ptx80". */
 #ifndef NVM_TARGET_REQUIREMENT_H
@@ -29,6 +30,7 @@ struct tgt_requirement {
   uint8_t min_ptx;                       /* major * 10 + minor; 0: any */
   bool tmem;                             /* tensor memory is one of the alternatives */
   uint8_t count;                         /* of any_of; 0 without tmem: any CPU */
+  uint8_t before_sm;                     /* only SMs below this; 0: all */
   uint16_t any_of[TGT_MAX_ALTERNATIVES]; /* full SM versions: 9000 sm_90, 9011 sm_90a */
 };
 

@@ -60,6 +60,7 @@ static unsigned alternative_ptx(const struct tgt_cpu *cpu, unsigned full_sm) {
 static unsigned ptx_needed(const struct tgt_cpu *cpu, bool has_tmem,
                            const struct tgt_requirement *r) {
   unsigned lowest = 0;
+  if (r->before_sm && cpu->sm >= r->before_sm) return 0;
   if ((r->count == 0 && !r->tmem) || (r->tmem && has_tmem)) lowest = cpu->min_ptx;
   for (int i = 0; i < r->count; i++) {
     unsigned ptx = alternative_ptx(cpu, r->any_of[i]);
@@ -114,14 +115,16 @@ static void write_alternative(struct writer *w, unsigned full_sm) {
   else writer_text(w, "a");
 }
 
-/* "sm_100a or sm_120a", "tensor memory". */
+/* "sm_100a or sm_120a", "tensor memory", "sm_30 or later, before sm_70". */
 static void write_cpus(struct writer *w, const struct tgt_requirement *r) {
   for (int i = 0; i < r->count; i++) {
     if (i > 0) writer_text(w, i + 1 < r->count || r->tmem ? ", " : " or ");
     write_alternative(w, r->any_of[i]);
   }
-  if (!r->tmem) return;
-  writer_text(w, r->count > 0 ? " or tensor memory" : "tensor memory");
+  if (r->tmem) writer_text(w, r->count > 0 ? " or tensor memory" : "tensor memory");
+  if (!r->before_sm) return;
+  writer_text(w, r->count > 0 || r->tmem ? ", before sm_" : "a CPU before sm_");
+  writer_unsigned(w, r->before_sm);
 }
 
 static void write_target(struct writer *w, const struct nvm_target *t) {
@@ -137,7 +140,7 @@ size_t tgt_describe_missing(const struct nvm_target *target,
   struct writer w = writer_start(buffer, size);
   const struct tgt_requirement *r = requirement;
   unsigned needed = tgt_ptx_needed(target, r), ptx = needed ? needed : r->min_ptx;
-  bool names_cpus = !needed && (r->count > 0 || r->tmem); /* else only PTX is missing */
+  bool names_cpus = !needed; /* else only PTX is missing */
   writer_text(&w, "needs ");
   if (names_cpus) write_cpus(&w, r);
   if (ptx != 0) {

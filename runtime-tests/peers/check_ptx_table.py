@@ -411,6 +411,8 @@ def arch_has(arch, alternative):
     if alternative == "tmem":
         return any(arch_has(arch, t) for t in TMEM)
     wanted, wanted_suffix = full_sm(alternative)
+    if alternative.startswith("before_"):
+        return number < wanted
     if wanted == 101:
         wanted = 110
     if not wanted_suffix:
