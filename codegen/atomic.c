@@ -497,10 +497,38 @@ static void rmw_local(const struct atomic *a, enum rmw_op op, struct ptx_reg to,
   lower_copy(a->l, to, ptx_r(old));
 }
 
+/* 128 bits are a .b128 register (sm_90), made of two. */
+static struct ptx_reg wide_of(struct lower *l, struct nvm_value v) {
+  struct ptx_reg r = lower_temp(l, PTX_B128);
+  struct ptx_operand halves[2] = {ptx_r(lower_reg(l, v, 0)), ptx_r(lower_reg(l, v, 1))};
+  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B128), ptx_r(r),
+        ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2));
+  return r;
+}
+
+static void wide_to(struct lower *l, const struct ptx_reg *to, struct ptx_reg wide) {
+  struct ptx_operand halves[2] = {ptx_r(to[0]), ptx_r(to[1])};
+  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B128), ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2),
+        ptx_r(wide));
+}
+
+static void xchg_wide(struct lower *l, const struct nvm_inst *i, struct memory_access how) {
+  struct atomic a = {l, lower_address(l, inst_operand(l->f, i, 0)), effective_order(l, how),
+                     how.scope, part_word};
+  struct ptx_reg old = lower_temp(l, PTX_B128), value = wide_of(l, inst_operand(l->f, i, 1));
+  fence_before(&a);
+  emit_atom(&a, PTX_MOD_EXCH, PTX_MOD_B128, old, ptx_r(value), NULL);
+  wide_to(l, lower_result(l, l->inst), old);
+}
+
 void lower_atomicrmw(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   struct nvm_value operand = inst_operand(l->f, i, 1);
   struct nvm_type type = value_type(l->f, operand);
+  if (how.rmw == RMW_XCHG && lower_type(l, type).count == 2) {
+    xchg_wide(l, i, how);
+    return;
+  }
   struct atomic a;
   if (!atomic_init(&a, l, inst_operand(l->f, i, 0), type, how)) return;
   struct ptx_reg to = lower_result(l, l->inst)[0];
@@ -565,26 +593,16 @@ static void cas_local(const struct atomic *a, struct ptx_reg to, struct ptx_oper
   emit_store(a, PTX_MOD_RELAXED, ptx_r(value));
 }
 
-/* 128 bits through .b128 registers (sm_90). */
 static void cmpxchg_wide(struct lower *l, const struct nvm_inst *i, struct memory_access how) {
   struct nvm_value expected = inst_operand(l->f, i, 1), next = inst_operand(l->f, i, 2);
   struct atomic a = {l, lower_address(l, inst_operand(l->f, i, 0)), effective_order(l, how),
                      how.scope, part_word};
   const struct ptx_reg *to = lower_result(l, l->inst);
-  struct ptx_reg r[3];
-  for (int k = 0; k < 3; k++) r[k] = lower_temp(l, PTX_B128);
-  for (int k = 0; k < 2; k++) {
-    struct nvm_value v = k == 0 ? expected : next;
-    struct ptx_operand halves[2] = {ptx_r(lower_reg(l, v, 0)), ptx_r(lower_reg(l, v, 1))};
-    emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B128), ptx_r(r[k]),
-          ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2));
-  }
-  struct ptx_operand n = ptx_r(r[1]);
+  struct ptx_reg old = lower_temp(l, PTX_B128), c = wide_of(l, expected);
+  struct ptx_operand n = ptx_r(wide_of(l, next));
   fence_before(&a);
-  emit_atom(&a, PTX_MOD_CAS, PTX_MOD_B128, r[2], ptx_r(r[0]), &n);
-  struct ptx_operand old[2] = {ptx_r(to[0]), ptx_r(to[1])};
-  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B128), ptx_group(l->pf, PTX_OPERAND_VECTOR, old, 2),
-        ptx_r(r[2]));
+  emit_atom(&a, PTX_MOD_CAS, PTX_MOD_B128, old, ptx_r(c), &n);
+  wide_to(l, to, old);
   struct ptx_reg low = lower_temp(l, PTX_PRED);
   emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_B64), ptx_r(low), ptx_r(to[0]),
         lower_operand(l, expected, 0));

@@ -14,11 +14,10 @@ static bool is_bfloat(const struct part *p) {
 
 enum native { NATIVE_NONE, NATIVE_FMA_ONLY, NATIVE_ALL };
 
-/* Which 16-bit arithmetic the CPU has (PTX ISA, add, sub, mul, fma). */
+/* Which 16-bit arithmetic the CPU has; sm_80 has fma.bf16 and no other. */
 static enum native native_level(const struct lower *l, const struct part *p) {
-  unsigned sm = l->target->sm;
-  if (!is_bfloat(p)) return sm >= 53 ? NATIVE_ALL : NATIVE_NONE;
-  return sm >= 90 ? NATIVE_ALL : sm >= 80 ? NATIVE_FMA_ONLY : NATIVE_NONE;
+  if (lower_is_legal(l, p)) return NATIVE_ALL;
+  return is_bfloat(p) && l->target->sm >= 80 ? NATIVE_FMA_ONLY : NATIVE_NONE;
 }
 
 static enum ptx_op arithmetic_op(enum op op) {
@@ -276,7 +275,7 @@ static void lower_fcmp_part(struct lower *l, enum fcmp_predicate pred, const str
     emit3(l, PTX_SETP, PTX_MODS(mod, PTX_MOD_B32), ptx_r(to), ptx_r(zero), ptx_i(0));
     return;
   }
-  bool promote = p->kind == PART_HALF ? l->target->sm < 53 : p->kind == PART_BFLOAT;
+  bool promote = (p->kind == PART_HALF || p->kind == PART_BFLOAT) && !lower_is_legal(l, p);
   uint16_t type = promote ? PTX_MOD_F32 : part_float_mod(p);
   if (promote) {
     a = ptx_r(lower_to_f32(l, p, a));

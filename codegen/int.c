@@ -93,16 +93,17 @@ static void lower_int_part(struct lower *l, enum op op, const struct part *p, st
 }
 
 static const struct part lane16 = {.kind = PART_INT, .bits = 16, .container = 16};
+static const struct part pair_i16 = {.kind = PART_PAIR_I16, .bits = 32, .container = 32};
 
-/* Two i16 lanes in a 32-bit register: bitwise at once, the rest lane by lane; add.u16x2 exists from
- * sm_90 on. */
+/* Two i16 lanes in a 32-bit register: bitwise at once, the rest lane by lane; where the pair is
+ * legal there is add.s16x2. */
 static void lower_i16_pair(struct lower *l, enum op op, struct ptx_reg to, struct ptx_operand a,
                            struct ptx_operand b) {
   if (op == OP_AND || op == OP_OR || op == OP_XOR) {
     emit3(l, (enum ptx_op)form_of(op).op, PTX_MODS(PTX_MOD_B32), ptx_r(to), a, b);
     return;
   }
-  if (op == OP_ADD && l->target->sm >= 90) {
+  if (op == OP_ADD && lower_is_legal(l, &pair_i16)) {
     emit3(l, PTX_ADD, PTX_MODS(PTX_MOD_S16X2), ptx_r(to), a, b);
     return;
   }

@@ -128,6 +128,9 @@ uint16_t part_bits_mod(const struct part *p);   /* .pred .b16 .b32 .b64 */
 uint16_t part_unsigned_mod(const struct part *p);
 uint16_t part_signed_mod(const struct part *p);
 uint16_t part_float_mod(const struct part *p);  /* .f16 .bf16 .f32 .f64 .f16x2 .bf16x2 */
+/* Does the target compute in this type, scalar or packed pair? The table of types in
+ * target/nvptx.def says so (tgt_type_action), by CPU and PTX version. */
+bool lower_is_legal(const struct lower *l, const struct part *p);
 /* Bytes a part takes in memory: 1, 2, 4, 8 (3 for i24). */
 uint32_t part_store_bytes(const struct part *p);
 /* Range of parts that element `index` of an aggregate or vector type takes; for packed pairs see

@@ -4,6 +4,8 @@
  * where the known alignment allows it (a wider access at a smaller alignment would trap). */
 #include "codegen/lower.h"
 
+#include "target/cost.h"
+
 enum {
   WIDEST_ACCESS = 16,       /* bytes; 32 from sm_100 in .global */
   MAX_VECTOR = 8,
@@ -192,8 +194,8 @@ static uint32_t run_length(const struct access *a, struct type_parts parts, uint
   const struct part *first = lower_part(l, parts, k);
   if (!is_simple(first)) return 1;
   uint32_t bytes = part_store_bytes(first), n = 1;
-  bool wide = l->target->sm >= 100 && a->at.space == PTX_MOD_GLOBAL && bytes >= 4 &&
-              (l->target->ptx == 0 || l->target->ptx >= 88);
+  bool wide = a->at.space == PTX_MOD_GLOBAL && bytes >= 4 &&
+              cost_widest_access_bits(l->target, 1) == 256;
   uint32_t widest = wide ? 32 : WIDEST_ACCESS;
   uint32_t most = widest / bytes < MAX_VECTOR ? widest / bytes : MAX_VECTOR;
   if (!wide && most > 4) most = 4;

@@ -162,4 +162,21 @@ uint16_t part_float_mod(const struct part *p) {
   return PTX_MOD_NONE;
 }
 
+bool lower_is_legal(const struct lower *l, const struct part *p) {
+  bool is_pair = false;
+  enum tgt_scalar scalar = TGT_INTEGER;
+  switch ((enum part_kind)p->kind) {
+  case PART_I1: case PART_INT: break;
+  case PART_HALF: scalar = TGT_HALF; break;
+  case PART_BFLOAT: scalar = TGT_BFLOAT; break;
+  case PART_FLOAT: scalar = TGT_FLOAT; break;
+  case PART_DOUBLE: scalar = TGT_DOUBLE; break;
+  case PART_PAIR_I16: is_pair = true; break;
+  case PART_PAIR_HALF: is_pair = true, scalar = TGT_HALF; break;
+  case PART_PAIR_BFLOAT: is_pair = true, scalar = TGT_BFLOAT; break;
+  }
+  return tgt_type_action(l->target, scalar, is_pair ? 16 : p->container, is_pair ? 2 : 1) ==
+         TGT_LEGAL;
+}
+
 uint32_t part_store_bytes(const struct part *p) { return (p->bits + 7u) / 8u; }
