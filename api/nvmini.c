@@ -10,6 +10,7 @@
 #include "frontend/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "opt/pass.h"
 #include "target/options.h"
 
 enum { DEFAULT_ERROR_LIMIT = 20 };
@@ -20,7 +21,11 @@ struct nvmini_context {
   size_t limit_bytes; /* 0: none */
   nvmini_report *report;
   void *user;
+  nvmini_dump *dump;
+  void *dump_user;
   struct tgt_options target;
+  struct pass_options passes; /* texts in `strings`; no pipeline: the level's */
+  struct arena strings;
   uint32_t error_limit;
 };
 
@@ -64,15 +69,23 @@ struct nvmini_context *nvmini_create(const struct nvmini_allocator *allocator,
                                .peak_bytes = sizeof *c,
                                .limit_bytes = memory_limit,
                                .target = tgt_default_options(),
+                               .passes = {.bisect_limit = -1},
                                .error_limit = DEFAULT_ERROR_LIMIT};
-  c->target.optimization_level = 0; /* the only level there is */
+  arena_init(&c->strings, counted(c));
+  c->target.optimization_level = 0;
   return c;
 }
 
 void nvmini_destroy(struct nvmini_context *context) {
   if (context == NULL) return;
   struct nvm_allocator a = context->allocator;
+  arena_free(&context->strings);
   a.resize(a.state, context, sizeof *context, 0);
+}
+
+void nvmini_on_dump(struct nvmini_context *context, nvmini_dump *dump, void *user) {
+  context->dump = dump;
+  context->dump_user = user;
 }
 
 void nvmini_on_diagnostic(struct nvmini_context *context, nvmini_report *report, void *user) {
@@ -217,7 +230,9 @@ static enum nvmini_status bad_number(struct nvmini_context *c, const char *optio
 
 enum option {
   OPTION_CPU, OPTION_PTX, OPTION_FEATURES, OPTION_FTZ, OPTION_FMA_LEVEL, OPTION_PREC_DIV,
-  OPTION_PREC_SQRT, OPTION_ERROR_LIMIT, OPTION_O0, OPTION_COUNT,
+  OPTION_PREC_SQRT, OPTION_ERROR_LIMIT, OPTION_O0, OPTION_O1, OPTION_PASSES, OPTION_VERIFY_EACH,
+  OPTION_PRINT_BEFORE, OPTION_PRINT_AFTER, OPTION_PRINT_CHANGED, OPTION_ONLY_FUNCTION,
+  OPTION_BISECT, OPTION_COUNT,
 };
 
 /* The long options; libNVVM's spellings are target/options.h's. */
@@ -236,6 +251,14 @@ static const struct {
     [OPTION_PREC_SQRT] = {"--prec-sqrt", true, "prec-sqrtf32", 1},
     [OPTION_ERROR_LIMIT] = {"--error-limit", true, NULL, UINT32_MAX},
     [OPTION_O0] = {"-O0", false, NULL, 0},
+    [OPTION_O1] = {"-O1", false, NULL, 0},
+    [OPTION_PASSES] = {"--passes", true, NULL, 0},
+    [OPTION_VERIFY_EACH] = {"--verify-each", false, NULL, 0},
+    [OPTION_PRINT_BEFORE] = {"--print-before", true, NULL, 0},
+    [OPTION_PRINT_AFTER] = {"--print-after", true, NULL, 0},
+    [OPTION_PRINT_CHANGED] = {"--print-changed", false, NULL, 0},
+    [OPTION_ONLY_FUNCTION] = {"--only-function", true, NULL, 0},
+    [OPTION_BISECT] = {"--opt-bisect-limit", true, NULL, INT32_MAX},
 };
 
 static enum nvmini_status set_target_option(struct nvmini_context *c, enum option o,
@@ -258,6 +281,25 @@ static enum nvmini_status set_group_option(struct nvmini_context *c, enum option
   return target_status(c, tgt_set_group(&c->target, option_table[o].group, level, &error), &error);
 }
 
+/* Options of the pass manager. */
+static enum nvmini_status set_pass_option(struct nvmini_context *c, enum option o,
+                                          const char *value) {
+  uint32_t number;
+  struct nvm_text text = {arena_copy(&c->strings, value, strlen(value)), strlen(value)};
+  if (text.bytes == NULL) return NVMINI_OUT_OF_MEMORY;
+  if (o == OPTION_PASSES) c->passes.pipeline = text;
+  if (o == OPTION_PRINT_BEFORE) c->passes.print_before = text;
+  if (o == OPTION_PRINT_AFTER) c->passes.print_after = text;
+  if (o == OPTION_ONLY_FUNCTION) c->passes.only_function = text;
+  if (o == OPTION_VERIFY_EACH) c->passes.verify_each = true;
+  if (o == OPTION_PRINT_CHANGED) c->passes.print_changed = true;
+  if (o != OPTION_BISECT) return NVMINI_OK;
+  if (!read_number(value, option_table[o].most, &number))
+    return bad_number(c, option_table[o].name, value, option_table[o].most);
+  c->passes.bisect_limit = number;
+  return NVMINI_OK;
+}
+
 static enum nvmini_status set_long_option(struct nvmini_context *c, enum option o,
                                           const char *value) {
   switch (o) {
@@ -266,6 +308,10 @@ static enum nvmini_status set_long_option(struct nvmini_context *c, enum option 
       return set_group_option(c, o, value);
     case OPTION_FTZ: c->target.ftz = true; return NVMINI_OK;
     case OPTION_O0: c->target.optimization_level = 0; return NVMINI_OK;
+    case OPTION_O1: c->target.optimization_level = 1; return NVMINI_OK;
+    case OPTION_PASSES: case OPTION_VERIFY_EACH: case OPTION_PRINT_BEFORE: case OPTION_PRINT_AFTER:
+    case OPTION_PRINT_CHANGED: case OPTION_ONLY_FUNCTION: case OPTION_BISECT:
+      return set_pass_option(c, o, value);
     case OPTION_ERROR_LIMIT:
       if (read_number(value, UINT32_MAX, &c->error_limit)) return NVMINI_OK;
       return bad_number(c, option_table[o].name, value, UINT32_MAX);
@@ -288,8 +334,8 @@ enum nvmini_status nvmini_set_option(struct nvmini_context *context, const char 
   struct tgt_error error;
   enum tgt_status status = tgt_parse_nvvm_option(&changed, option, strlen(option), &error);
   if (status != TGT_OK) return target_status(context, status, &error);
-  if (changed.optimization_level != 0)
-    return bad_option(context, "there is no optimizer yet: only optimization level 0 is accepted");
+  if (changed.optimization_level > 1)
+    return bad_option(context, "the optimizer has levels 0 and 1 so far");
   context->target = changed;
   return NVMINI_OK;
 }
@@ -361,13 +407,45 @@ enum nvmini_status nvmini_print(struct nvmini_module *module, struct nvmini_text
   return finish(module->context, module, &arena, &sink, printed);
 }
 
-/* Verifies, then generates code. */
+static void deliver_dump(void *state, struct nvm_text text) {
+  struct nvmini_context *c = state;
+  if (c->dump) c->dump(c->dump_user, public_text(text));
+}
+
+/* Verifies, then runs the passes that the options name, or else the level's. */
+static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm_target *target,
+                                       struct diag_sink *sink) {
+  static const char levels[][2] = {"0", "1"};
+  enum nvm_status status = verify_module(m->ir, sink, 0);
+  if (status != NVM_OK) return status;
+  struct pass_options options = m->context->passes;
+  struct pass_result result;
+  if (options.pipeline.bytes == NULL)
+    options.pipeline = text_of(pass_pipeline(levels[target->optimization_level & 1]));
+  options.dump = deliver_dump;
+  options.dump_state = m->context;
+  return pass_run_pipeline(m->ir, target, &options, sink, &result);
+}
+
 static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_target *target,
                                       struct diag_sink *sink, struct textbuf *out) {
-  enum nvm_status status = verify_module(m->ir, sink, 0);
+  enum nvm_status status = optimize_module(m, target, sink);
   if (status != NVM_OK) return status;
   struct codegen_options options = {.source = 0};
   return codegen_module(m->ir, target, &options, sink, out);
+}
+
+enum nvmini_status nvmini_optimize(struct nvmini_module *module) {
+  struct nvmini_context *c = module->context;
+  struct nvm_target target;
+  struct tgt_error error;
+  enum nvmini_status ready = target_status(c, tgt_init(&target, &c->target, &error), &error);
+  if (ready != NVMINI_OK) return ready;
+  struct arena arena;
+  struct diag_sink sink;
+  start(c, &arena, &sink);
+  enum nvm_status optimized = optimize_module(module, &target, &sink);
+  return finish(c, module, &arena, &sink, optimized);
 }
 
 enum nvmini_status nvmini_compile(struct nvmini_module *module, struct nvmini_text *ptx) {

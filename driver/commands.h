@@ -15,6 +15,7 @@ int run_command(const struct options *o);
 /* tables.c: what prints the tables that the compiler is made of. */
 int tables_targets(const struct options *o);
 int tables_ops(const struct options *o);
+int tables_passes(const struct options *o);
 int tables_intrinsics(const struct options *o);
 int tables_diagnostics(const struct options *o);
 

@@ -59,6 +59,11 @@ static size_t parse_size(const char *text) {
   return *end == '\0' && n <= SIZE_MAX >> shift ? (size_t)n << shift : 0;
 }
 
+static void write_dump(void *user, struct nvmini_text text) {
+  (void)user;
+  fwrite(text.bytes, 1, text.length, stderr);
+}
+
 static int make_context(struct job *j) {
   const char *limit = j->options->values[OPTION_MEMORY_LIMIT];
   size_t bytes = limit == NULL ? 0 : parse_size(limit);
@@ -73,6 +78,7 @@ static int make_context(struct job *j) {
     return EXIT_REFUSED;
   }
   nvmini_on_diagnostic(j->context, render_diagnostic, &j->render);
+  nvmini_on_dump(j->context, write_dump, NULL);
   return EXIT_DONE;
 }
 
@@ -157,8 +163,10 @@ int jobs_print(const struct options *o) {
   return end(&j, status);
 }
 
+/* Without a CPU there is nothing to optimize for: the module as it was read. */
 static int emit_ir(struct job *j) {
-  int status = exit_status(nvmini_check(j->module));
+  bool optimize = j->options->values[OPTION_CPU] != NULL;
+  int status = exit_status(optimize ? nvmini_optimize(j->module) : nvmini_check(j->module));
   return status == EXIT_DONE ? print_ir(j) : status;
 }
 

@@ -31,6 +31,7 @@ static int dispatch(const struct options *o) {
     case COMMAND_RUN: return run_command(o);
     case COMMAND_TARGETS: return tables_targets(o);
     case COMMAND_OPS: return tables_ops(o);
+    case COMMAND_PASSES: return tables_passes(o);
     case COMMAND_INTRINSICS: return tables_intrinsics(o);
     case COMMAND_DIAGNOSTICS: return tables_diagnostics(o);
     case COMMAND_VERSION: printf("nvmini %s\n", nvmini_version()); return EXIT_DONE;

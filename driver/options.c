@@ -116,7 +116,7 @@ static int unknown_option(enum command c, const char *word) {
   size_t length = strcspn(word, "=");
   snprintf(name, sizeof name, "%.*s", (int)(length < LONGEST_WORD ? length : LONGEST_WORD), word);
   if (c == COMMAND_COMPILE && strncmp(word, "-O", 2) == 0) {
-    fprintf(stderr, "nvmini: error: '%s': there is no optimizer yet; the only level is -O0\n", word);
+    fprintf(stderr, "nvmini: error: '%s': the levels so far are -O0 and -O1\n", word);
     return EXIT_USAGE;
   }
   const char *names[OPTION_COUNT];

@@ -2,6 +2,7 @@
 #include "driver/commands.h"
 #include "ir/intrinsic.h"
 #include "ir/ops.h"
+#include "opt/pass.h"
 #include "support/diag.h"
 #include "target/target.h"
 
@@ -132,6 +133,27 @@ int tables_ops(const struct options *o) {
   if (nearest != NULL) fprintf(stderr, "; did you mean '%s'?", nearest);
   fputc('\n', stderr);
   return EXIT_USAGE;
+}
+
+/* ---- Passes ---- */
+
+static void show_pass(const struct pass_info *p) { printf("%-16s %s\n", p->name, p->meaning); }
+
+/* A level's passes, one a line, in the order in which they run. */
+static int show_level(const char *list) {
+  while (*list != '\0') {
+    size_t length = strcspn(list, ",");
+    show_pass(&pass_table[pass_find(list, length)]);
+    list += length + (list[length] == ',');
+  }
+  return EXIT_DONE;
+}
+
+int tables_passes(const struct options *o) {
+  if (o->values[OPTION_O0] != NULL) return show_level(pass_pipeline("0"));
+  if (o->values[OPTION_O1] != NULL) return show_level(pass_pipeline("1"));
+  for (int p = 1; p < PASS_COUNT; p++) show_pass(&pass_table[p]);
+  return EXIT_DONE;
 }
 
 /* ---- Intrinsics ---- */
