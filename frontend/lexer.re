@@ -468,6 +468,10 @@ again:
   "ptr" blank+ "addrspace" blank* "(" blank* digit+ blank* ")" {
     DONE(lex_pointer_type(p, value, start, cursor));
   }
+  "cc" digit+ { /* llvm-dis writes cc99 for cc 99 */
+    token = lex_numbered(p, value, start + 2, cursor, T_CONVENTION);
+    DONE(value->token.number <= 1023 ? token : T_BAD_NUMBER);
+  }
   [a-zA-Z_] [a-zA-Z0-9_]* { DONE(lex_word(p, value, start, &cursor)); }
 
   name ":" { set_token(p, value, start, cursor - 1, NAME_PLAIN); DONE(T_LABEL); }

@@ -157,7 +157,7 @@ void print_convention(struct printer *p, uint32_t convention) {
   if (name) {
     print_word(p, name);
   } else {
-    print_word(p, "cc ");
+    print_word(p, "cc");
     print_number(p, convention);
   }
   print_char(p, ' ');

@@ -60,7 +60,7 @@ void print_flags(struct printer *p, enum op op, uint16_t flags);
 /* A whole line with its indentation and newline. */
 void print_inst_line(struct printer *p, struct nvm_inst_id id);
 void print_inst_text(struct printer *p, struct nvm_inst_id id);
-/* `ptx_kernel `, `cc 42 `; nothing for the C convention. */
+/* `ptx_kernel `, `cc42 `; nothing for the C convention. */
 void print_convention(struct printer *p, uint32_t convention);
 
 /* ---- print_metadata.c ---- */

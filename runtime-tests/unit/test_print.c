@@ -284,7 +284,7 @@ static void calls_and_groups(void **state) {
   assert_string_equal(
       module_printed(),
       "define ptx_device noundef i32 @f(ptr align 8 %0) #0 {\n"
-      "  %2 = notail call cc 42 noundef i32 @f(ptr align 8 %0) #0 [ \"tag\"(i32 9) ]\n"
+      "  %2 = notail call cc42 noundef i32 @f(ptr align 8 %0) #0 [ \"tag\"(i32 9) ]\n"
       "  ret i32 %2\n"
       "}\n"
       "\n"
