@@ -300,11 +300,21 @@ static bool check_layout(struct lower *l) {
   return false;
 }
 
+/* Types that have no parts (out of memory, or refused) have {0, 0}: a few parts stand there for who
+ * looks at the first ones all the same. */
+static bool init_parts(struct lower *l) {
+  enum { SPARE = 8 };
+  const struct part spare = {.kind = PART_INT, .bits = 32, .container = 32};
+  for (int k = 0; k < SPARE; k++)
+    if (!VEC_PUSH(&l->arena, &l->parts, spare)) return false;
+  return true;
+}
+
 static enum nvm_status write_module(struct lower *l) {
   struct uses uses;
   size_t begin = l->out->length;
   if (!check_layout(l)) return NVM_REFUSED;
-  if (!lower_names(l) || !lower_read_annotations(l) || !find_uses(l, &uses))
+  if (!init_parts(l) || !lower_names(l) || !lower_read_annotations(l) || !find_uses(l, &uses))
     return NVM_OUT_OF_MEMORY;
   write_module_asm(l);
   write_declarations(l, &uses);
