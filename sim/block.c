@@ -164,25 +164,33 @@ static bool start_block(struct sim *s, struct block *b, uint64_t number) {
   return true;
 }
 
+/* The first split in that state, as the place of a finding; NULL: none. */
+static struct split *first_waiting(struct block *b, enum split_state state, struct warp **warp) {
+  for (uint32_t k = 0; k < b->warp_count; k++)
+    for (uint32_t i = 0; i < b->warps[k].split_count; i++) {
+      struct split *s = &b->warps[k].splits[i];
+      if (s->state != state) continue;
+      *warp = &b->warps[k];
+      (*warp)->frame = s->frame;
+      (*warp)->pc = s->pc;
+      return s;
+    }
+  return NULL;
+}
+
 /* Nobody can run: says who waits for what. */
 static void report_deadlock(struct block *b) {
-  for (uint32_t k = 0; k < b->warp_count; k++) {
-    struct warp *w = &b->warps[k];
-    for (uint32_t i = 0; i < w->split_count; i++) {
-      struct split *s = &w->splits[i];
-      w->frame = s->frame;
-      w->pc = s->pc;
-      if (s->state == SPLIT_WARP)
-        sim_report(w, lane_first(s->mask), SIM_MISSING_LANES,
-                   "waits in a warp-level operation for lane %u, which never comes",
-                   lane_first(s->wanted & ~s->mask));
-      else
-        sim_report(w, lane_first(s->mask), SIM_DEADLOCK,
-                   "waits at barrier %u for threads that never come: %u of %u have", (unsigned)s->barrier,
-                   b->barriers[s->barrier].arrived,
-                   b->barriers[s->barrier].expected ? b->barriers[s->barrier].expected : b->live_threads);
-      return;
-    }
+  struct warp *w = NULL;
+  struct split *s = first_waiting(b, SPLIT_WARP, &w);
+  if (s) {
+    sim_report(w, lane_first(s->mask), SIM_MISSING_LANES,
+               "waits in a warp-level operation for lane %u, which never comes",
+               lane_first(s->wanted & ~s->mask));
+  } else if ((s = first_waiting(b, SPLIT_BARRIER, &w)) != NULL) {
+    const struct barrier *r = &b->barriers[s->barrier];
+    sim_report(w, lane_first(s->mask), SIM_DEADLOCK,
+               "waits at barrier %u for threads that never come: %u of %u have", (unsigned)s->barrier,
+               r->arrived, r->expected ? r->expected : b->live_threads);
   }
 }
 

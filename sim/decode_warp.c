@@ -76,7 +76,7 @@ static bool elect_op(struct decoder *d) {
 
 static bool barrier_op(struct decoder *d) {
   struct inst *in = d->in;
-  bool red = false, arrive = false, cluster = false, popc = false;
+  bool red = false, arrive = false, cluster = false, popc = false, aligned = false;
   for (uint32_t i = 0; i < d->e->mod_count; i++) {
     uint16_t mod = d->f->mods.data[d->e->first_mod + i];
     if (mod == PTX_MOD_WARP) {
@@ -88,6 +88,7 @@ static bool barrier_op(struct decoder *d) {
     if (mod == PTX_MOD_ARRIVE) arrive = true;
     if (mod == PTX_MOD_CLUSTER) cluster = true;
     if (mod == PTX_MOD_POPC) popc = true;
+    if (mod == PTX_MOD_ALIGNED) aligned = true;
   }
   if (cluster) return decode_unsupported(d, "is not simulated yet");
   uint32_t at = red ? 1 : 0;
@@ -95,6 +96,7 @@ static bool barrier_op(struct decoder *d) {
   bool counted = d->e->operand_count > at + 1 + (red ? 1 : 0);
   in->b = counted ? decode_source(d, decode_operand(d, at + 1), PTX_MOD_U32) : decode_constant(d, 0);
   in->kind = INST_BARRIER;
+  in->is_signed = d->e->op == PTX_BAR || aligned;
   in->compare = arrive ? BARRIER_ARRIVE : BARRIER_SYNC;
   if (!red) return true;
   bool negated;

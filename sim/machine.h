@@ -71,7 +71,7 @@ struct inst {
   uint8_t rounding;  /* enum evalfloat_rounding */
   uint8_t bits;      /* width of the operation */
   uint8_t bits2;     /* width of the source of cvt and such */
-  bool is_signed, is_signed2;
+  bool is_signed, is_signed2; /* of a barrier is_signed: .aligned */
   uint8_t flags;     /* enum inst_flag */
   uint8_t compare;   /* enum compare; kind of atomic operation; mode of shfl … */
   uint8_t count;     /* of `rows`; of vector elements */

@@ -55,7 +55,7 @@ void sim_report(struct warp *w, unsigned lane, enum sim_finding_kind kind, const
   if (w->frame) {
     const struct func *code = w->frame->func;
     f.function = code->name;
-    if (w->pc < code->code_count) f.line = code->code[w->pc].line;
+    for (uint32_t pc = w->pc; pc < code->code_count && !f.line; pc++) f.line = code->code[pc].line;
   }
   f.message = format_message(s, format, arguments);
   va_end(arguments);

@@ -326,8 +326,9 @@ static void meet_at_barrier(struct warp *w, struct split *s, const struct inst *
   } else {
     s->state = SPLIT_BARRIER;
     s->barrier = (uint8_t)id;
-    s->vote = (w->preds[in->c < 2 ? 0 : in->c] ^ (in->flags & FLAG_NEGATE_PRED ? ALL_LANES : 0)) & s->mask;
-    if (in->compare == BARRIER_SYNC) s->vote = 0;
+    s->vote = 0;
+    if (in->compare != BARRIER_SYNC)
+      s->vote = (w->preds[in->c] ^ (in->flags & FLAG_NEGATE_PRED ? ALL_LANES : 0)) & s->mask;
   }
   block_arrive(w->block, (uint32_t)id, threads, (uint32_t)count);
 }
