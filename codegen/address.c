@@ -188,15 +188,16 @@ static uint32_t log2_of(uint64_t x) {
   return n;
 }
 
-/* index * step as an offset of the pointer's width. */
-static struct ptx_operand scaled_index(struct lower *l, struct ptx_operand index,
-                                       const struct part *p, uint64_t step, bool wide) {
+/* base + index * step, where the offset has the pointer's width. */
+static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struct ptx_operand index,
+                                 const struct part *p, bool is_signed, uint64_t step, bool wide) {
   uint16_t type = wide ? PTX_MOD_S64 : PTX_MOD_S32;
-  struct ptx_reg r = lower_temp(l, wide ? PTX_B64 : PTX_B32);
+  struct ptx_reg sum = lower_temp(l, wide ? PTX_B64 : PTX_B32);
   if (wide && p->container == 32 && step > 1 && step <= INT32_MAX) {
-    index = lower_sext_part(l, index, p, 32);
-    emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_WIDE, PTX_MOD_S32), ptx_r(r), index, ptx_i((int64_t)step));
-    return ptx_r(r);
+    index = is_signed ? lower_sext_part(l, index, p, 32) : lower_zext_part(l, index, p, 32);
+    emit4(l, PTX_MAD, PTX_MODS(PTX_MOD_WIDE, is_signed ? PTX_MOD_S32 : PTX_MOD_U32), ptx_r(sum),
+          index, ptx_i((int64_t)step), base);
+    return sum;
   }
   index = lower_sext_part(l, index, p, wide ? 64 : 32);
   if (!wide && p->container == 64) {
@@ -204,27 +205,59 @@ static struct ptx_operand scaled_index(struct lower *l, struct ptx_operand index
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, PTX_MOD_U64), ptx_r(narrow), index);
     index = ptx_r(narrow);
   }
-  if (step == 1) return index;
-  if (is_power_of_two(step))
-    emit3(l, PTX_SHL, PTX_MODS(wide ? PTX_MOD_B64 : PTX_MOD_B32), ptx_r(r), index,
+  if (step != 1 && is_power_of_two(step)) {
+    struct ptx_reg scaled = lower_temp(l, wide ? PTX_B64 : PTX_B32);
+    emit3(l, PTX_SHL, PTX_MODS(wide ? PTX_MOD_B64 : PTX_MOD_B32), ptx_r(scaled), index,
           ptx_i((int64_t)log2_of(step)));
-  else
-    emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_LO, type), ptx_r(r), index, ptx_i((int64_t)step));
-  return ptx_r(r);
+    index = ptx_r(scaled);
+  } else if (step != 1) {
+    emit4(l, PTX_MAD, PTX_MODS(PTX_MOD_LO, type), ptx_r(sum), index, ptx_i((int64_t)step), base);
+    return sum;
+  }
+  emit3(l, PTX_ADD, PTX_MODS(type), ptx_r(sum), base, index);
+  return sum;
+}
+
+/* An index that is a 32-bit integer extended to 64 bits needs no register of its own: mad.wide
+ * extends. Returns the 32-bit value, or VALUE_NULL. */
+static struct nvm_value narrow_index(const struct lower *l, struct nvm_value index, uint64_t step,
+                                     bool *is_signed) {
+  const struct type_table *t = &l->module->types;
+  const struct nvm_inst *i = inst_of(l, index);
+  if (!i || (i->op != OP_ZEXT && i->op != OP_SEXT) || step <= 1 || step > INT32_MAX)
+    return VALUE_NULL;
+  struct nvm_value from = inst_operand(l->f, i, 0);
+  bool fits = type_equal(i->type, TYPE_I64) && type_equal(value_type(l->f, from), TYPE_I32);
+  *is_signed = i->op == OP_SEXT;
+  return fits && type_scalar_bits(t, i->type) == 64 ? from : VALUE_NULL;
+}
+
+bool lower_gep_index_source(const struct lower *l, const struct nvm_inst *i, uint32_t k,
+                            struct nvm_value *source, bool *is_signed) {
+  *source = inst_operand(l->f, i, k);
+  if (k == 0 || type_is_vector(&l->module->types, i->type)) return false;
+  if (layout_pointer_bits(&l->module->layout, type_info(&l->module->types, i->type)->width) != 64)
+    return false;
+  struct gep_walk w = {{i->aux}, true};
+  bool member = false;
+  uint64_t step = 0;
+  for (uint32_t n = 1; n <= k; n++) step = gep_step(l, &w, inst_operand(l->f, i, n), &member);
+  struct nvm_value narrow = member ? VALUE_NULL : narrow_index(l, *source, step, is_signed);
+  if (value_is_none(narrow)) return false;
+  *source = narrow;
+  return true;
 }
 
 /* One lane: base + the sum of index * step, the constant rest added last. */
 static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const struct lanes *operands,
                            uint32_t lane, struct ptx_reg to) {
   bool wide = ptx_reg_class(to) == PTX_B64;
-  uint16_t type = wide ? PTX_MOD_S64 : PTX_MOD_S32;
   struct gep_walk w = {{i->aux}, true};
   struct ptx_operand address = operands[0].at[operands[0].count == 1 ? 0 : lane];
   uint64_t constant = 0;
   for (uint32_t k = 1; k < i->operand_count; k++) {
-    struct nvm_value v = inst_operand(l->f, i, k);
     bool member;
-    uint64_t step = gep_step(l, &w, v, &member);
+    uint64_t step = gep_step(l, &w, inst_operand(l->f, i, k), &member);
     const struct lanes *o = &operands[k];
     struct ptx_operand index = o->at[(o->count == 1 ? 0 : lane) * o->parts_each];
     if (member || step == 0) {
@@ -235,21 +268,27 @@ static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const stru
       constant += step * (uint64_t)index.imm;
       continue;
     }
+    struct nvm_value source;
+    bool is_signed = true;
+    lower_gep_index_source(l, i, k, &source, &is_signed);
     struct part p = *lower_part(l, lower_type(l, o->scalar), 0);
-    struct ptx_operand offset = scaled_index(l, index, &p, step, wide);
-    struct ptx_reg sum = lower_temp(l, wide ? PTX_B64 : PTX_B32);
-    emit3(l, PTX_ADD, PTX_MODS(type), ptx_r(sum), address, offset);
-    address = ptx_r(sum);
+    address = ptx_r(add_scaled(l, address, index, &p, is_signed, step, wide));
   }
-  if (constant) emit3(l, PTX_ADD, PTX_MODS(type), ptx_r(to), address, ptx_i((int64_t)constant));
+  if (constant)
+    emit3(l, PTX_ADD, PTX_MODS(wide ? PTX_MOD_S64 : PTX_MOD_S32), ptx_r(to), address,
+          ptx_i((int64_t)constant));
   else lower_copy(l, to, address);
 }
 
 void lower_gep(struct lower *l, const struct nvm_inst *i) {
   struct lanes *operands = arena_alloc(&l->function_arena, i->operand_count * sizeof *operands);
   if (!operands) return;
-  for (uint32_t k = 0; k < i->operand_count; k++)
-    operands[k] = lower_split(l, inst_operand(l->f, i, k));
+  for (uint32_t k = 0; k < i->operand_count; k++) {
+    struct nvm_value source;
+    bool is_signed;
+    lower_gep_index_source(l, i, k, &source, &is_signed);
+    operands[k] = lower_split(l, source);
+  }
   const struct ptx_reg *to = lower_result(l, l->inst);
   uint32_t count = lower_type(l, i->type).count;
   for (uint32_t k = 0; k < operands[0].count; k++) /* a null base is an immediate */

@@ -229,7 +229,54 @@ void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct 
   }
 }
 
+/* --- contraction ------------------------------------------------------------------------------ */
+
+/* NVVM contracts by default: a product that only one sum reads is fused with it, rounding once.
+ * Level 1 fuses floats of up to 32 bits, level 2 doubles too; -O0 fuses nothing. */
+int lower_fused_multiply(const struct lower *l, const struct nvm_inst *i) {
+  if ((i->op != OP_FADD && i->op != OP_FSUB) || l->target->optimization_level == 0) return -1;
+  struct nvm_type scalar = type_scalar(&l->module->types, i->type);
+  unsigned needed = type_equal(scalar, TYPE_DOUBLE) ? 2 : 1;
+  bool native = type_equal(scalar, TYPE_DOUBLE) || type_equal(scalar, TYPE_FLOAT);
+  if (!native || l->target->fma_level < needed) return -1;
+  for (int k = 0; k < 2; k++) {
+    struct nvm_value v = inst_operand(l->f, i, (uint32_t)k);
+    if (value_kind(v) != VALUE_INST || l->f->uses.data[value_index(v)] != 1) continue;
+    if (l->f->insts.data[value_index(v)].op == OP_FMUL) return k;
+  }
+  return -1;
+}
+
+/* a * b + c, a * b - c or c - a * b; neg is a modifier of the operand in machine code. */
+static void lower_fused(struct lower *l, const struct nvm_inst *i, int product_operand) {
+  struct nvm_value product = inst_operand(l->f, i, (uint32_t)product_operand);
+  struct nvm_value addend = inst_operand(l->f, i, product_operand == 0 ? 1 : 0);
+  const struct nvm_inst *multiply = &l->f->insts.data[value_index(product)];
+  struct type_parts parts = lower_type(l, i->type);
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  for (uint32_t k = 0; k < parts.count; k++) {
+    uint16_t type = part_float_mod(lower_part(l, parts, k));
+    struct ptx_operand a = ptx_r(lower_reg(l, inst_operand(l->f, multiply, 0), k));
+    struct ptx_operand b = lower_operand(l, inst_operand(l->f, multiply, 1), k);
+    struct ptx_operand c = lower_operand(l, addend, k);
+    if (i->op == OP_FSUB) {
+      struct ptx_operand *negated = product_operand == 0 ? &c : &a;
+      struct ptx_reg minus = lower_new_reg(l, lower_part(l, parts, k));
+      emit2(l, PTX_NEG, PTX_MODS(type), ptx_r(minus), *negated);
+      *negated = ptx_r(minus);
+    }
+    const uint16_t *mods = l->ftz && type == PTX_MOD_F32 ? PTX_MODS(PTX_MOD_RN, PTX_MOD_FTZ, type)
+                                                         : PTX_MODS(PTX_MOD_RN, type);
+    emit4(l, PTX_FMA, mods, ptx_r(to[k]), a, b, c);
+  }
+}
+
 void lower_float_binary(struct lower *l, const struct nvm_inst *i) {
+  int fused = lower_fused_multiply(l, i);
+  if (fused >= 0) {
+    lower_fused(l, i, fused);
+    return;
+  }
   struct type_parts parts = lower_type(l, i->type);
   const struct ptx_reg *to = lower_result(l, l->inst);
   for (uint32_t k = 0; k < parts.count; k++) {

@@ -42,8 +42,16 @@ static void want(struct lower *l, struct nvm_value v, uint32_t *stack, uint32_t 
  * the value that ends them. */
 static void want_operands(struct lower *l, const struct nvm_inst *i, uint32_t *stack,
                           uint32_t *depth) {
+  int fused = lower_fused_multiply(l, i);
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value v = inst_operand(l->f, i, k);
+    bool is_signed;
+    if (i->op == OP_GEP) lower_gep_index_source(l, i, k, &v, &is_signed);
+    if ((int)k == fused) { /* the product is not wanted, its factors are */
+      const struct nvm_inst *product = &l->f->insts.data[value_index(v)];
+      want(l, inst_operand(l->f, product, 0), stack, depth);
+      v = inst_operand(l->f, product, 1);
+    }
     if (is_address_operand(i, k))
       while (value_kind(v) == VALUE_INST &&
              folds_into_address(l, &l->f->insts.data[value_index(v)]))

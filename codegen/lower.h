@@ -221,6 +221,10 @@ void lower_copy_bytes(struct lower *l, struct address to, struct address from, u
 /* Whether all indices of a getelementptr are constants; *offset (may be NULL) is their sum in bytes.
  * Vectors of pointers are not. */
 bool lower_gep_is_constant(const struct lower *l, const struct nvm_inst *i, int64_t *offset);
+/* Operand k of a getelementptr as lowering reads it: an index extended from 32 bits to 64 is read
+ * unextended where mad.wide extends it (true; *is_signed says how). */
+bool lower_gep_index_source(const struct lower *l, const struct nvm_inst *i, uint32_t k,
+                            struct nvm_value *source, bool *is_signed);
 /* Whether an addrspacecast goes from a specific space to generic, so that accesses can look through. */
 bool lower_cast_drops_space(const struct lower *l, const struct nvm_inst *i);
 
@@ -276,6 +280,8 @@ void lower_wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is
                          struct ptx_reg to, const struct ptx_operand v[2]);
 void lower_float_to_wide(struct lower *l, bool is_signed, bool is_double, const struct ptx_reg to[2],
                          struct ptx_operand v);
+/* The operand (0 or 1) of an fadd or fsub that is an fmul to be fused with it; -1: none. */
+int lower_fused_multiply(const struct lower *l, const struct nvm_inst *i);
 /* One lane of a float binary op (float.c), of any op (int.c). */
 void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
                       struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);
