@@ -13,13 +13,14 @@ int jobs_print(const struct options *o);
 int run_command(const struct options *o);
 
 /* tables.c: what prints the tables that the compiler is made of. */
-int tables_targets(const struct options *o);
 int tables_ops(const struct options *o);
 int tables_passes(const struct options *o);
 int tables_intrinsics(const struct options *o);
 int tables_diagnostics(const struct options *o);
 
+/* targets.c: the CPUs. */
+int targets_command(const struct options *o);
 /* The names of all CPUs in ascending order, in lines. */
-void tables_cpu_names(FILE *out);
+void targets_cpu_names(FILE *out);
 
 #endif

@@ -90,7 +90,7 @@ static int set_options(struct job *j) {
     int status = exit_status(nvmini_set_option(j->context, option));
     if (status == EXIT_USAGE && i == OPTION_CPU && !j->render.json) {
       fputs("the CPUs are:\n", stderr);
-      tables_cpu_names(stderr);
+      targets_cpu_names(stderr);
     }
     if (status != EXIT_DONE) return status;
   }

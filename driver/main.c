@@ -29,7 +29,7 @@ static int dispatch(const struct options *o) {
     case COMMAND_CHECK: return jobs_check(o);
     case COMMAND_PRINT: return jobs_print(o);
     case COMMAND_RUN: return run_command(o);
-    case COMMAND_TARGETS: return tables_targets(o);
+    case COMMAND_TARGETS: return targets_command(o);
     case COMMAND_OPS: return tables_ops(o);
     case COMMAND_PASSES: return tables_passes(o);
     case COMMAND_INTRINSICS: return tables_intrinsics(o);

@@ -1,99 +1,12 @@
-/* Prints the tables that the compiler is made of: CPUs, instructions, intrinsics, diagnostics. */
+/* Prints the tables that the compiler is made of: instructions, intrinsics, diagnostics. */
 #include "driver/commands.h"
 #include "ir/intrinsic.h"
 #include "ir/ops.h"
 #include "opt/pass.h"
 #include "support/diag.h"
-#include "target/target.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- CPUs ---- */
-
-static void put_ptx(unsigned version) { printf("%u.%u", version / 10, version % 10); }
-
-static int by_number(const void *a, const void *b) {
-  const struct tgt_cpu *const *x = a, *const *y = b;
-  return (int)(*x)->full_sm - (int)(*y)->full_sm;
-}
-
-/* The table is sorted as text, for its look-ups; people count. */
-static void sorted_cpus(const struct tgt_cpu *cpus[TGT_CPU_COUNT]) {
-  for (unsigned i = 0; i < TGT_CPU_COUNT; i++) cpus[i] = &tgt_cpus()[i];
-  qsort(cpus, TGT_CPU_COUNT, sizeof cpus[0], by_number);
-}
-
-void tables_cpu_names(FILE *out) {
-  const struct tgt_cpu *cpus[TGT_CPU_COUNT];
-  sorted_cpus(cpus);
-  for (unsigned i = 0; i < TGT_CPU_COUNT; i++)
-    fprintf(out, i % 10 == 9 || i == TGT_CPU_COUNT - 1 ? "%s\n" : "%-8s ", cpus[i]->name);
-}
-
-static void list_targets(void) {
-  const struct tgt_cpu *cpus[TGT_CPU_COUNT];
-  sorted_cpus(cpus);
-  puts("CPU       SM    PTX  family        product");
-  for (unsigned i = 0; i < TGT_CPU_COUNT; i++) {
-    const struct tgt_cpu *c = cpus[i];
-    const struct tgt_described *family = tgt_family_of(c->family);
-    printf("%-8s  %-4u  ", c->name, c->sm);
-    put_ptx(c->min_ptx);
-    printf("  %-12s  %s%s\n", family == NULL ? "-" : family->name, c->product,
-           c->placeholder ? " (a name without hardware)" : "");
-  }
-  puts("\nPTX is the lowest version that knows the CPU; `nvmini targets CPU` shows all of one.");
-}
-
-static void show_limits(const struct tgt_cpu *cpu) {
-  const struct tgt_limits *limits = tgt_limits_of(cpu);
-  printf("\nlimits (%s)\n", limits->name);
-  for (unsigned i = 0; i < TGT_LIMIT_COUNT; i++) {
-    const struct tgt_number *n = &limits->number[i];
-    const struct tgt_described *column = tgt_limit_column((enum tgt_limit)i);
-    printf("  %-22s %8u  %s (%s%s)\n", column->name, n->value, column->description,
-           tgt_source_of(n->source)->name, n->unverified ? ", not verified" : "");
-  }
-}
-
-static void show_features(const struct tgt_cpu *cpu) {
-  fputs("\nfeatures\n ", stdout);
-  for (unsigned i = 0; i < TGT_FEATURE_COUNT; i++) {
-    const struct tgt_feature *f = &tgt_features()[i];
-    if (cpu->implies[f->index >> 6] >> (f->index & 63) & 1) printf(" %s", f->key);
-  }
-  putchar('\n');
-}
-
-static void show_target(const struct tgt_cpu *cpu) {
-  const struct tgt_described *family = tgt_family_of(cpu->family);
-  printf("%s: %s%s\n", cpu->name, cpu->product, cpu->placeholder ? " (a name without hardware)" : "");
-  printf("  SM %u, full version %u, __CUDA_ARCH__ %u\n  lowest PTX ", cpu->sm, cpu->full_sm,
-         tgt_cuda_arch(cpu));
-  put_ptx(cpu->min_ptx);
-  printf(" (%s%s)\n", tgt_source_of(cpu->version_source)->name,
-         cpu->version_unverified ? ", not verified" : "");
-  if (family != NULL) printf("  family %s: %s\n", family->name, family->description);
-  show_limits(cpu);
-  show_features(cpu);
-}
-
-int tables_targets(const struct options *o) {
-  if (o->operand_count == 0) {
-    list_targets();
-    return EXIT_DONE;
-  }
-  const char *name = o->operands[0];
-  const struct tgt_cpu *cpu = tgt_find_cpu(name, strlen(name));
-  if (cpu == NULL) {
-    fprintf(stderr, "nvmini: error: there is no CPU '%s'; did you mean '%s'? `nvmini targets` lists all\n",
-            name, tgt_nearest_cpu(name, strlen(name))->name);
-    return EXIT_USAGE;
-  }
-  show_target(cpu);
-  return EXIT_DONE;
-}
 
 /* ---- Instructions ---- */
 

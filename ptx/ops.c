@@ -58,6 +58,10 @@ const struct ptx_step *ptx_step(uint16_t state, uint16_t mod) {
 
 const struct ptx_state *ptx_state(uint16_t state) { return &state_rows[state]; }
 
+const struct ptx_step *ptx_state_step(const struct ptx_state *state, uint32_t i) {
+  return &step_rows[state->first_step + i];
+}
+
 const struct ptx_form *ptx_state_form(const struct ptx_state *state, uint32_t i) {
   return &form_rows[accept_rows[state->first_form + i]];
 }

@@ -92,6 +92,8 @@ enum ptx_special ptx_find_special(const char *text, size_t length);
 const struct ptx_step *ptx_step(uint16_t state, uint16_t mod);
 /* A state by number: ptx_op_row()->state or ptx_step()->state. */
 const struct ptx_state *ptx_state(uint16_t state);
+/* The i-th of its steps, in the order of enum ptx_mod. */
+const struct ptx_step *ptx_state_step(const struct ptx_state *state, uint32_t i);
 /* The i-th form that ends in the state. */
 const struct ptx_form *ptx_state_form(const struct ptx_state *state, uint32_t i);
 /* A form by number, below PTX_FORM_COUNT. */

@@ -1,0 +1,39 @@
+/* Walks an op's automaton along the words that the target has; see gate.h. A state counts if it
+ * leads to a form whose need is met, over steps whose needs are. States are looked at once: the
+ * needs of a path are those of its steps and its end, each on its own. */
+#include "ptx/gate.h"
+
+#include <string.h>
+
+enum { UNSEEN, DEAD, ALIVE };
+
+struct gate_walk {
+  struct gate *gate;
+  const struct nvm_target *target;
+  uint8_t seen[UINT16_MAX + 1]; /* by state */
+};
+
+static bool has(const struct gate_walk *w, uint16_t need) {
+  return need == 0 || tgt_allows(w->target, ptx_need(need));
+}
+
+static bool visit(struct gate_walk *w, uint16_t number) {
+  if (w->seen[number] != UNSEEN) return w->seen[number] == ALIVE;
+  const struct ptx_state *state = ptx_state(number);
+  bool alive = false;
+  for (uint32_t i = 0; i < state->form_count && !alive; i++)
+    alive = has(w, ptx_state_form(state, i)->need);
+  for (uint32_t i = 0; i < state->step_count; i++) {
+    const struct ptx_step *step = ptx_state_step(state, i);
+    if (!has(w, step->need) || !visit(w, step->state)) continue;
+    w->gate->words[step->mod] = alive = true;
+  }
+  w->seen[number] = alive ? ALIVE : DEAD;
+  return alive;
+}
+
+void gate_read(struct gate *gate, enum ptx_op op, const struct nvm_target *target) {
+  struct gate_walk w = {.gate = gate, .target = target};
+  memset(gate, 0, sizeof *gate);
+  gate->any = visit(&w, ptx_op_row((uint16_t)op)->state);
+}
