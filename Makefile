@@ -32,12 +32,11 @@ Q := $(if $(V),,@)
 SANITIZE := -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
 FLAGS_release := -O2 -DNDEBUG
 FLAGS_checking := -O1 -g -DNVM_HOSTILE -DNVM_CHECKING
+# Adding 0 to a null pointer, which clang reports as pointer-overflow, is what empty arrays do;
+# harmless on every machine, and allowed by the next C standard.
 FLAGS_asan := $(SANITIZE) -DNVM_CHECKING -fsanitize=address,undefined -fno-sanitize=pointer-overflow
 FLAGS_tsan := $(SANITIZE) -DNVM_CHECKING -fsanitize=thread
-# Adding 0 to a null pointer, which clang reports under this name, is what empty arrays do; harmless
-# on every machine, and allowed by the next C standard.
-FLAGS_fuzz = $(SANITIZE) -DNVM_CHECKING -fsanitize=address,undefined -fno-sanitize=pointer-overflow \
-  $(FUZZ_INSTRUMENT)
+FLAGS_fuzz = $(FLAGS_asan) $(FUZZ_INSTRUMENT)
 ifeq ($(filter $(VARIANT),release checking asan tsan fuzz),)
 $(error VARIANT is one of release, checking, asan, tsan, fuzz; not '$(VARIANT)')
 endif
