@@ -656,7 +656,7 @@ static void add_row(const char *name, char *const columns[COLUMNS], const struct
   row->need = find_need(texts[4]);
   if (!read_signature(row->signature, &shape)) return;
   row->overloads = shape.variable_count;
-  if (*row->ptx == '@') read_handler(row);
+  if (row->ptx[0] == '@' && isalpha((unsigned char)row->ptx[1])) read_handler(row);
   else if (*row->ptx == '\0') fault("'%s' has neither PTX form nor handler nor refusal", name);
   else if (*row->ptx != '!') read_form(row, &shape);
 }

@@ -53,8 +53,8 @@ enum { NEAREST_MAX_LENGTH = 96, NEAREST_MAX_EDITS = 4 };
 static uint32_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length,
                               uint32_t limit) {
   uint32_t row[NEAREST_MAX_LENGTH + 1];
-  if (b_length > NEAREST_MAX_LENGTH || (a_length > b_length ? a_length - b_length : b_length - a_length) > limit)
-    return limit + 1;
+  size_t apart = a_length > b_length ? a_length - b_length : b_length - a_length;
+  if (b_length > NEAREST_MAX_LENGTH || apart > limit) return limit + 1;
   for (size_t j = 0; j <= b_length; j++) row[j] = (uint32_t)j;
   for (size_t i = 1; i <= a_length; i++) {
     uint32_t diagonal = row[0], best = row[0] = (uint32_t)i;
@@ -72,10 +72,11 @@ static uint32_t edit_distance(const char *a, size_t a_length, const char *b, siz
 
 enum intrinsic_id intrinsic_nearest(const char *name, size_t length) {
   enum intrinsic_id nearest = INTRINSIC_NONE;
-  uint32_t limit = NEAREST_MAX_EDITS;
   if (length > NEAREST_MAX_LENGTH) return INTRINSIC_NONE;
   /* The whole name first, then without its last words, which may be overload suffixes. */
   for (size_t n = length; n > 8 && nearest == INTRINSIC_NONE;) {
+    uint32_t limit = (uint32_t)(n - strlen("llvm.")) / 4;
+    if (limit > NEAREST_MAX_EDITS) limit = NEAREST_MAX_EDITS;
     for (uint32_t i = 1; i < INTRINSIC_COUNT; i++) {
       const char *row = intrinsic_table[i].name;
       uint32_t edits = edit_distance(name, n, row, strlen(row), limit);
@@ -85,7 +86,6 @@ enum intrinsic_id intrinsic_nearest(const char *name, size_t length) {
     }
     while (n > 8 && name[n - 1] != '.') n--;
     n--;
-    if (limit > 2) limit = 2;
   }
   return nearest;
 }

@@ -1,0 +1,74 @@
+#!/bin/sh
+# The generator of the intrinsics refuses wrong rows: it names file and line, exits 1 and writes
+# nothing. Right rows become what they should. Runs from anywhere; needs a C compiler. Ends with
+# "N passed, N failed" and that status.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -I"$root" -o "$work/gen" \
+  "$root/ir/gen_intrinsics.c" "$root/target/requirement.c" || exit 1
+passed=0
+failed=0
+
+# Runs the generator on $work/t.def; sets $status.
+generate() {
+  rm -rf "$work/out"
+  mkdir "$work/out"
+  (cd "$work" && ./gen t.def out) 2> "$work/stderr"
+  status=$?
+}
+
+pass() { passed=$((passed + 1)); }
+fail() {
+  failed=$((failed + 1))
+  printf 'FAILED: %s (status %s)\n' "$1" "$status"
+  sed 's/^/  got: /' "$work/stderr"
+}
+
+# refuse LINE MESSAGE ROWS: ROWS have this first error at LINE, and nothing is written.
+refuse() {
+  printf '%s\n' "$3" > "$work/t.def"
+  generate
+  if [ "$status" = 1 ] && [ "$(head -n 1 "$work/stderr")" = "t.def:$1: error: $2" ] &&
+     [ -z "$(ls "$work/out")" ]; then pass; else fail "expected $1: $2"; fi
+}
+
+# accept TEXT ROWS: ROWS are taken and TEXT is in a file they become.
+accept() {
+  printf '%s\n' "$2" > "$work/t.def"
+  generate
+  if [ "$status" = 0 ] && cat "$work/out"/* | grep -qF -- "$1"; then pass; else fail "expected $1"; fi
+}
+
+refuse 1 'a row is NAME | SIGNATURE | EFFECTS | PTX | NEEDS' 'llvm.x | i32 ()'
+refuse 2 "unknown effect 'pur'" '# a comment
+llvm.x | i32 () | pur | mov.u32 $d, 0'
+refuse 1 "'nvvm.x' is no name of an intrinsic" 'nvvm.x | void () | pure | exit'
+refuse 1 "the signature 'i32 (i32' can't be read at ''" 'llvm.x | i32 (i32 | pure | abs.s32'
+refuse 1 "the signature 'int (i32)' can't be read at 'nt (i32)'" 'llvm.x | int (i32) | pure | abs.s32'
+refuse 1 'there is no argument 1' 'llvm.x | i32 (i32) | pure | add.s32 $d, $0, $1'
+refuse 1 "'\$d' in a form without result" 'llvm.x | void (i32) | pure | mov.u32 $d, $0'
+refuse 1 "'\$y' names nothing" 'llvm.x | i32 (i32) | pure | add.s32 $d, $0, $y'
+refuse 1 "the operand '@' can't be read" 'llvm.x | i32 (i32) | pure | add.s32 $d, @'
+refuse 1 "'}' is missing in 'mov.b64 \$d, {\$0, \$1'" 'llvm.x | i64 (i32, i32) | pure | mov.b64 $d, {$0, $1'
+refuse 1 "'sm_9x' is no requirement" 'llvm.x | i32 () | pure | mov.u32 $d, 0 | sm_9x'
+refuse 1 "a '{' without '}', or more than 12 groups" 'llvm.{x | i32 () | pure | mov.u32 $d, 0'
+refuse 1 "'<2…' names no alternative of the name" 'llvm.{x,y} | i32 () | pure | mov.<2> $d, 0'
+refuse 1 "')' is missing in '@f(1'" 'llvm.x | i32 () | pure | @f(1'
+refuse 2 "'llvm.x' is there already, line 1" 'llvm.x | i32 () | pure | mov.u32 $d, 0
+llvm.x | i64 () | pure | mov.u64 $d, 0'
+
+accept 'INTRINSIC_nvvm_a_b,' 'llvm.nvvm.a.b | void () | const | exit'
+accept 'PTX_SHFL, 3, PTX_MOD_SYNC, PTX_MOD_IDX, PTX_MOD_B32, 2, FORM_RESULT | FORM_ALL, FORM_ARG | 0 << 6 | FORM_ALL, PTX_NONE,' \
+  'llvm.x | i32 (i32) | const | shfl.sync.idx.b32'
+accept '{"llvm.f.b", "f64 (f64)"' 'llvm.f.{a=f32,b=f64} | <1> (<1>) | pure | abs.<1>'
+accept 'FORM_VECTOR | 2, FORM_ARG | 1 << 6 | FORM_ALL, FORM_ARG | 2 << 6 | FORM_ALL,' \
+  'llvm.x | void (p0, v=i32*2) | writes argmem | st.v2.u32 [$0], {$v}'
+accept '1 | FORM_GUARDED, FORM_NOT, FORM_TEMP | 0 << 4 | 1,' \
+  'llvm.x | i32 () | const | @!$p1 mov.u32 $d'
+accept '{lower_i_f, OP_ADD + 1, 0, 1}' 'llvm.x | I (I, I) | pure | @f(OP_ADD + 1) | sm_90 ptx78'
+accept 'INTRIN_READS | INTRIN_CONVERGENT, 2, ' 'llvm.x | I (P, I) | reads convergent | @f'
+
+printf '%s passed, %s failed\n' "$passed" "$failed"
+[ "$failed" = 0 ]
