@@ -6,7 +6,7 @@
 Each function @f<k>(ptr %in, ptr %out) reads its inputs from %in (IN_BYTES), computes, and writes
 what it computed to %out (OUT_BYTES). NaNs are stored as one and the same NaN, since their bits are
 nobody's promise. KINDS are families of steps: int float convert compare vector memory aggregate
-branch loop switch call intrinsic. The text has neither triple nor kernel: who uses it adds them."""
+branch loop switch call intrinsic; `plain` as one of them means common types only. The text has neither triple nor kernel: who uses it adds them."""
 import argparse
 import random
 
@@ -20,6 +20,31 @@ FLOAT_BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
 # largest power of two below which every integer conversion is rounded once by any sane host
 MANTISSA = {"half": 11, "bfloat": 8, "float": 24, "double": 53}
 TOP_EXPONENT = {"half": 15, "bfloat": 127, "float": 127, "double": 1023}
+
+
+VECTOR_ELEMENTS = ["i1", "i8", "i16", "i32", "i64", "i3", "i24", "i33", "i128"]
+VECTOR_COUNTS = [2, 2, 3, 4, 4, 5, 8]
+MEMORY_TYPES = ["i8", "i16", "i24", "i32", "i48", "i64", "i128", "float", "double", "half", "<2 x i32>", "<4 x i8>",
+                "<3 x i16>", "<2 x half>", "<4 x float>", "i33", "i65", "i100"]
+SWAP_TYPES = [("i16", 16), ("i32", 32), ("i64", 64), ("i48", 48), ("i128", 128)]
+PAIRS = [("i32", "float"), ("i64", "double"), ("i16", "half"), ("i16", "bfloat"), ("i64", "<2 x i32>"),
+         ("i64", "<4 x i16>"), ("i32", "<4 x i8>"), ("i128", "<2 x i64>"), ("i32", "<2 x half>"),
+         ("<2 x i32>", "double"), ("<4 x i16>", "<2 x i32>"), ("i8", "<8 x i1>"), ("i32", "<2 x i16>"),
+         ("<8 x i8>", "<4 x i16>"), ("<2 x half>", "<2 x i16>"), ("i128", "<4 x i32>")]
+SMALLER = [("half", "float"), ("half", "double"), ("float", "double"), ("bfloat", "float"), ("bfloat", "double")]
+
+
+def use_plain_types():
+    """Only those that every compiler for GPUs takes."""
+    INTS[:] = [1, 8, 16, 32, 64]
+    FLOATS[:] = ["float", "double", "half"]
+    VECTOR_ELEMENTS[:] = ["i8", "i16", "i32", "i64"]
+    VECTOR_COUNTS[:] = [2, 4]
+    odd = ("i24", "i48", "i128", "i33", "i65", "i100", "<3 x i16>", "i3", "bfloat")
+    MEMORY_TYPES[:] = [t for t in MEMORY_TYPES if t not in odd]
+    SWAP_TYPES[:] = SWAP_TYPES[:3]
+    PAIRS[:] = [p for p in PAIRS if not any(t in ("bfloat", "i128", "<8 x i1>") for t in p)]
+    SMALLER[:] = SMALLER[:3]
 
 
 def is_int(t): return t[0] == "i" and t[1:].isdigit()
@@ -162,8 +187,8 @@ class Function:
 
     def vector_type(self, floats=True):
         r = self.rng
-        e = r.choice(["i1", "i8", "i16", "i32", "i64", "i3", "i24", "i33", "i128"] + (FLOATS * 2 if floats else []))
-        return vec(r.choice([2, 2, 3, 4, 4, 5, 8]), e)
+        e = r.choice(VECTOR_ELEMENTS + (FLOATS * 2 if floats else []))
+        return vec(r.choice(VECTOR_COUNTS), e)
 
     def any_type(self):
         r = self.rng.random()
@@ -200,7 +225,7 @@ class Function:
 
     def step_float(self):
         t = self.rng.choice(FLOATS)
-        if self.rng.random() < 0.25 and "vector" in self.kinds: t = vec(self.rng.choice([2, 3, 4, 5]), t)
+        if self.rng.random() < 0.25 and "vector" in self.kinds: t = vec(self.rng.choice(VECTOR_COUNTS), t)
         op = self.rng.choice(["fadd", "fsub", "fmul", "fdiv", "fneg"])
         if op == "fneg": self.op(t, f"fneg {t} {self.value(t)}")
         else: self.op(t, f"{op} {t} {self.value(t)}, {self.value(t)}")
@@ -232,30 +257,28 @@ class Function:
             a, b = sorted(r.sample(INTS, 2))
             big, small = f"i{b}", f"i{a}"
             if r.random() < 0.2 and "vector" in self.kinds:
-                n = r.choice([2, 3, 4])
+                n = r.choice(VECTOR_COUNTS[:4])
                 big, small = vec(n, big), vec(n, small)
             if kind == "trunc": self.op(small, f"trunc {big} {self.value(big)} to {small}")
             else: self.op(big, f"{kind} {small} {self.value(small)} to {big}")
         elif kind in ("fptrunc", "fpext"):
-            small, big = r.choice([("half", "float"), ("half", "double"), ("float", "double"), ("bfloat", "float"), ("bfloat", "double")])
+            small, big = r.choice(SMALLER)
             if kind == "fpext": self.op(big, f"fpext {small} {self.value(small)} to {big}")
             else: self.op(small, f"fptrunc {big} {self.value(big)} to {small}")
         elif kind in ("fptosi", "fptoui"):
             t, i = r.choice(FLOATS), self.int_type()
+            if i == "i1" and len(INTS) == 5: return # llc-19 takes 0.5 for true
             v = self.in_range(t, self.value(t), width(i), kind == "fptosi")
             self.op(i, f"{kind} {t} {v} to {i}")
         elif kind in ("sitofp", "uitofp"):
             t, i = r.choice(FLOATS), self.int_type()
+            if i == "i1" and len(INTS) == 5: return # and 1.0 for a signed true
             v = self.value(i)
             if t in ("half", "bfloat") and width(i) > 11:
                 v = self.quiet(f"{'ashr' if kind == 'sitofp' else 'lshr'} {i} {v}, {width(i) - 11}")
             self.op(t, f"{kind} {i} {v} to {t}")
         else:
-            pairs = [("i32", "float"), ("i64", "double"), ("i16", "half"), ("i16", "bfloat"), ("i64", "<2 x i32>"),
-                     ("i64", "<4 x i16>"), ("i32", "<4 x i8>"), ("i128", "<2 x i64>"), ("i32", "<2 x half>"),
-                     ("<2 x i32>", "double"), ("<4 x i16>", "<2 x i32>"), ("i8", "<8 x i1>"), ("i32", "<2 x i16>"),
-                     ("<8 x i8>", "<4 x i16>"), ("<2 x half>", "<2 x i16>"), ("i128", "<4 x i32>")]
-            a, b = r.choice(pairs)
+            a, b = r.choice(PAIRS)
             if r.random() < 0.5: a, b = b, a
             v = self.value(a)
             if "half" in a or "float" in a or "double" in a: v = self.clean(a, v)
@@ -295,7 +318,7 @@ class Function:
         if kind == "extract": self.op(e, f"extractelement {t} {v}, i32 {r.randrange(n)}")
         elif kind == "insert": self.op(t, f"insertelement {t} {v}, {e} {self.value(e)}, i64 {r.randrange(n)}")
         elif kind == "shuffle":
-            m = r.choice([2, 3, 4, n])
+            m = r.choice(VECTOR_COUNTS)
             mask = ", ".join(f"i32 {r.randrange(2 * n)}" for _ in range(m))
             self.op(vec(m, e), f"shufflevector {t} {v}, {t} {self.value(t)}, <{m} x i32> <{mask}>")
         else:
@@ -342,9 +365,9 @@ class Function:
             return
         t = self.int_type()
         w = width(t)
-        if kind == "bswap": t, w = r.choice([("i16", 16), ("i32", 32), ("i64", 64), ("i48", 48), ("i128", 128)])
+        if kind == "bswap": t, w = r.choice(SWAP_TYPES)
         if r.random() < 0.15 and "vector" in self.kinds:
-            t = vec(r.choice([2, 3, 4]), t)
+            t = vec(r.choice(VECTOR_COUNTS[:4]), t)
         suffix = t if not is_vec(t) else f"v{vec_parts(t)[0]}{vec_parts(t)[1]}"
         name = f"llvm.{kind}.{suffix}"
         count = {"fshl": 3, "fshr": 3, "ctpop": 1, "ctlz": 1, "cttz": 1, "bswap": 1, "bitreverse": 1, "abs": 1}.get(kind, 2)
@@ -392,7 +415,7 @@ class Function:
                 m.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
                 self.emit(f"call void @llvm.memset.p0.i64(ptr align {align} {p}, i8 {self.value('i8')}, i64 {size}, i1 false)")
         for _ in range(r.randrange(1, 4)):
-            t = r.choice(["i8", "i16", "i24", "i32", "i48", "i64", "i128", "float", "double", "half", "<2 x i32>", "<4 x i8>", "<3 x i16>", "<2 x half>", "<4 x float>", "i33", "i65", "i100"])
+            t = r.choice(MEMORY_TYPES)
             b = (bits_of(t) + 7) // 8
             if b > size: continue
             q, a = at(b)
@@ -409,7 +432,7 @@ class Function:
             if r.random() < 0.5: length = self.quiet(f"urem i64 {self.value('i64')}, {n + 1}")
             self.emit(f"call void @llvm.memmove.p0.p0.i64(ptr {x}, ptr {y}, i64 {length}, i1 false)")
         for _ in range(r.randrange(1, 3)):
-            t = r.choice(["i8", "i16", "i24", "i32", "i48", "i64", "i128", "<2 x i32>", "<4 x i8>", "<3 x i16>"])
+            t = r.choice([x for x in MEMORY_TYPES if bits_of(x) % 8 == 0 and "f" not in x and "d" not in x])
             b = bits_of(t) // 8
             if b > size: continue
             q, a = at(b)
@@ -540,7 +563,7 @@ class Function:
         if self.args is not None: return # helpers do not call
         args = ", ".join(f"{t} {self.value(t)}" for t in h.args)
         text = f"@{h.name}"
-        if r.random() < 0.25: text = self.quiet(f"load ptr, ptr @{h.name}.pointer")
+        if r.random() < 0.25: text = self.quiet(f"load ptr, ptr @{h.name}_pointer")
         v = self.quiet(f"call {h.ret} {text}({args})")
         if h.ret[0] == "{":
             members = h.ret[1:-1].split(", ")
@@ -586,6 +609,9 @@ class Function:
 
 class Module:
     def __init__(self, seed, functions, size, kinds):
+        if "plain" in kinds:
+            use_plain_types()
+            kinds = [k for k in kinds if k != "plain"]
         self.rng = random.Random(seed)
         self.declarations, self.helpers, self.texts = [], [], []
         for k in range(functions):
@@ -616,7 +642,7 @@ class Module:
         h.emit(f"ret {ret} {v}")
         params = ", ".join(f"{t} %x{i}" for i, t in enumerate(args))
         self.texts.append(h.text(f"define {ret} @{h.name}({params}) noinline"))
-        self.texts.append(f"@{h.name}.pointer = global ptr @{h.name}")
+        self.texts.append(f"@{h.name}_pointer = global ptr @{h.name}")
         self.helpers.append(h)
 
     def text(self): return "\n".join(self.texts + self.declarations) + "\n"
