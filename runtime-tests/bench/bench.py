@@ -91,12 +91,13 @@ def rename(name, copy):
     return f'@{name[:-1]}.{copy}"' if name.endswith('"') else f"@{name}.{copy}"
 
 
-def row(what, size, ours, theirs, peer):
+def row(what, size, ours, theirs, peer, one_module=True):
     if ours is None:
         print(f"{what:34} FAILED")
         return
     speed = f"{size / MEGABYTE / ours[0]:8.1f} MB/s" if ours[0] > 0 else "         -    "
-    text = f"{what:34} {ours[0]:8.3f} s {speed}  {ours[1] / MEGABYTE:8.0f} MB ({ours[1] / size:5.1f} x text)"
+    text = f"{what:34} {ours[0]:8.3f} s {speed}  {ours[1] / MEGABYTE:8.0f} MB"
+    text += f" ({ours[1] / size:4.1f} x text)" if one_module else " " * 14
     if theirs is not None:
         text += f"  {peer} {theirs[0]:8.3f} s {theirs[1] / MEGABYTE:7.0f} MB"
         if ours[0] > 0:
@@ -143,7 +144,7 @@ class Bench:
             print(f"{name}: no module passed")
             return
         row(f"{name} ({used} of {len(paths)})", size, (ours, peak),
-            (theirs, peer_peak) if peer_command else None, peer)
+            (theirs, peer_peak) if peer_command else None, peer, one_module=False)
 
     def small(self, paths):
         nvmini, cpu = self.o.nvmini, self.o.cpu
