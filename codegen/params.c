@@ -383,8 +383,10 @@ static bool follow_params(struct lower *l, uint32_t *param_of, bool *candidate) 
   return changed;
 }
 
-/* Settles l->param_args and l->param_of. */
+/* Settles l->param_args and l->param_of. A walk follows all chains of addresses that stand in the
+ * order of their blocks. */
 static void plan_params(struct lower *l, const struct abi *abi, uint32_t count) {
+  enum { MAX_WALKS = 8 };
   bool any = false;
   bool *candidate = arena_alloc(&l->function_arena, count * sizeof *candidate);
   l->param_args = NULL;
@@ -398,8 +400,8 @@ static void plan_params(struct lower *l, const struct abi *abi, uint32_t count) 
   uint32_t *param_of = arena_alloc(&l->function_arena, l->f->insts.count * sizeof *param_of);
   struct nvm_str *names = arena_alloc(&l->function_arena, count * sizeof *names);
   if (!param_of || !names) return;
-  while (follow_params(l, param_of, candidate)) {
-  }
+  for (int walks = 0; follow_params(l, param_of, candidate); walks++)
+    if (walks == MAX_WALKS) return; /* blocks in an odd order: copy */
   for (uint32_t a = 0; a < count; a++)
     if (candidate[a]) names[a] = param_name(l, l->pf->name, a);
   l->param_args = names;
