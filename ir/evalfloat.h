@@ -28,10 +28,15 @@ bool evalfloat_is_zero(enum float_format f, uint64_t a);
 /* Subnormals become zero of their sign. */
 uint64_t evalfloat_flush(enum float_format f, uint64_t a);
 
+/* a + b, rounded as r says. */
 uint64_t evalfloat_add(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b);
+/* a - b, likewise. */
 uint64_t evalfloat_sub(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b);
+/* a * b, likewise. */
 uint64_t evalfloat_mul(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b);
+/* a / b, likewise; by zero: infinity, or NaN for 0 / 0. */
 uint64_t evalfloat_div(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b);
+/* The square root, likewise; NaN below zero. */
 uint64_t evalfloat_sqrt(enum float_format f, enum evalfloat_rounding r, uint64_t a);
 /* a * b + c, rounded once. */
 uint64_t evalfloat_fma(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b,

@@ -41,13 +41,14 @@ HOME_OF = {
 }
 # Memory, strings, arithmetic: nothing that prints, exits, opens, depends on the locale or keeps
 # state. malloc and its kin are only in the default allocator of support/arena.c; qsort is stable on
-# some systems and not on others, so that what it sorts must have no equal keys.
+# some systems and not on others, so that what it sorts must have no equal keys. clock_gettime is
+# --time-passes: nothing else may depend on it.
 ALLOWED_CALLS = set("""
     memcpy memmove memset memcmp memchr strlen strcmp strncmp strchr strrchr strstr strspn strcspn
     strnlen realloc free malloc _GLOBAL_OFFSET_TABLE_ __stack_chk_fail __popcountdi2 __udivti3
-    __umodti3 __divti3 __modti3 __udivmodti4 __memcpy_chk __memmove_chk __memset_chk
+    __umodti3 __divti3 __modti3 __udivmodti4 __divmodti4 __memcpy_chk __memmove_chk __memset_chk
     ldexp frexp fma fmaf sqrt sqrtf
-    qsort
+    qsort clock_gettime
 """.split())
 # What compilers call for 128-bit integers and narrow floats; in their own run-time library.
 COMPILER_CALLS = re.compile(r"__(float|fix|extend|trunc)\w*")
