@@ -6,6 +6,8 @@
  * same sum with fewer `bits`. */
 #include "codegen/lower.h"
 
+#include "ir/eval.h"
+
 enum {
   MAX_DEPTH = 2000,    /* of nested constants; the parser's limit is lower */
   MAX_IMAGE = 1 << 28, /* bytes up to the last that is not zero */
@@ -86,67 +88,29 @@ static bool add(struct evaluator *e, struct constant_value *a, const struct cons
   return true;
 }
 
-static bool is_zero_divisor(enum op op, nvm_u128 b) {
-  return b == 0 && (op == OP_UDIV || op == OP_SDIV || op == OP_UREM || op == OP_SREM);
+/* An op on numbers, by the evaluator; what is poison may be anything: 0. */
+static bool compute(struct evaluator *e, const struct constant_info *c, struct constant_value *a,
+                    const struct constant_value *b) {
+  struct nvm_module *m = e->l->module;
+  struct nvm_type operand = type_int(&m->types, a->bits); /* pointers are numbers here */
+  struct nvm_type result = c->op == OP_ICMP ? TYPE_I1 : operand;
+  const struct eval_lane in[2] = {{a->number, false}, {b->number, false}};
+  struct eval_lane out;
+  if (!eval_lane(m, (enum op)c->op, c->flags, c->aux, result, operand, in, &out))
+    return refuse(e, "its value is undefined");
+  *a = (struct constant_value){.bits = type_info(&m->types, result)->width,
+                               .number = out.poison ? 0 : out.bits};
+  return true;
 }
 
-/* Integer arithmetic; what is poison gives 0. */
-static nvm_u128 compute(enum op op, nvm_u128 a, nvm_u128 b, uint32_t bits) {
-  nvm_i128 sa = signed_of(a, bits), sb = signed_of(b, bits);
-  if (is_zero_divisor(op, b)) return 0;
-  if ((op == OP_SHL || op == OP_LSHR || op == OP_ASHR) && b >= bits) return 0;
-  switch ((int)op) {
-  case OP_MUL: return a * b;
-  case OP_UDIV: return a / b;
-  case OP_UREM: return a % b;
-  case OP_SDIV: return sb == -1 ? -a : (nvm_u128)(sa / sb);
-  case OP_SREM: return sb == -1 ? 0 : (nvm_u128)(sa % sb);
-  case OP_SHL: return a << b;
-  case OP_LSHR: return a >> b;
-  case OP_ASHR: return (nvm_u128)(sa >> b);
-  case OP_AND: return a & b;
-  case OP_OR: return a | b;
-  case OP_XOR: return a ^ b;
-  default: return 0;
-  }
-}
-
-static bool binary(struct evaluator *e, enum op op, struct constant_value *a,
+static bool binary(struct evaluator *e, const struct constant_info *c, struct constant_value *a,
                    const struct constant_value *b) {
-  if (op == OP_ADD || op == OP_SUB) return add(e, a, b, op == OP_SUB);
-  if (!value_is_none(a->symbol) || !value_is_none(b->symbol))
-    return refuse(e, "it computes with an address what is not a sum");
-  a->number = compute(op, a->number, b->number, a->bits) & mask_of(a->bits);
-  return true;
-}
-
-static bool compare(enum icmp_predicate predicate, nvm_u128 a, nvm_u128 b, uint32_t bits) {
-  nvm_i128 sa = signed_of(a, bits), sb = signed_of(b, bits);
-  switch (predicate) {
-  case ICMP_EQ: return a == b;
-  case ICMP_NE: return a != b;
-  case ICMP_UGT: return a > b;
-  case ICMP_UGE: return a >= b;
-  case ICMP_ULT: return a < b;
-  case ICMP_ULE: return a <= b;
-  case ICMP_SGT: return sa > sb;
-  case ICMP_SGE: return sa >= sb;
-  case ICMP_SLT: return sa < sb;
-  case ICMP_SLE: return sa <= sb;
-  case ICMP_COUNT: break;
-  }
-  return false;
-}
-
-static bool icmp(struct evaluator *e, enum icmp_predicate predicate, struct constant_value *a,
-                 const struct constant_value *b) {
-  if (!value_equal(a->symbol, b->symbol) || a->generic != b->generic)
-    return refuse(e, "it compares addresses");
-  a->number = compare(predicate, a->number, b->number, a->bits);
-  a->symbol = VALUE_NULL;
-  a->generic = false;
-  a->bits = 1;
-  return true;
+  bool same = value_equal(a->symbol, b->symbol) && a->generic == b->generic;
+  bool numbers = value_is_none(a->symbol) && value_is_none(b->symbol);
+  if (c->op == OP_ICMP && !same) return refuse(e, "it compares addresses");
+  if (numbers || c->op == OP_ICMP) return compute(e, c, a, b);
+  if (c->op == OP_ADD || c->op == OP_SUB) return add(e, a, b, c->op == OP_SUB);
+  return refuse(e, "it computes with an address what is not a sum");
 }
 
 /* From a specific space to generic and back. Global, constant and generic addresses of the same
@@ -243,8 +207,7 @@ static bool evaluate_expression(struct evaluator *e, struct nvm_value v,
   if (op_is_cast(op)) return cast(e, &c, first, out);
   struct constant_value second;
   if (!evaluate(e, const_operand(e->l->module, v, 1), &second)) return false;
-  return op == OP_ICMP ? icmp(e, (enum icmp_predicate)c.aux, out, &second)
-                       : binary(e, op, out, &second);
+  return binary(e, &c, out, &second);
 }
 
 /* --- values ------------------------------------------------------------------------------------ */
