@@ -17,8 +17,8 @@
 struct constraint {
   bool output, indirect, clobber;
   bool is_tied;
-  uint32_t tied;  /* to this output */
-  char letter;    /* of the class; 0: tied */
+  uint32_t tied; /* to this output */
+  char letter;   /* of the class; 0: tied */
 };
 
 struct asm_call {
@@ -30,8 +30,8 @@ struct asm_call {
   struct nvm_type *types; /* of outputs */
   uint32_t *first_part;   /* of outputs: in the call's result */
   uint32_t room;
-  uint32_t count;         /* operands; clobbers are dropped */
-  uint32_t results;       /* outputs that are results */
+  uint32_t count;   /* operands; clobbers are dropped */
+  uint32_t results; /* outputs that are results */
 };
 
 static bool refuse(const struct asm_call *c, const char *what, const char *word, size_t length) {
@@ -48,7 +48,8 @@ static bool refuse(const struct asm_call *c, const char *what, const char *word,
   return false;
 }
 
-/* ---- Constraints ----------------------------------------------------------------------------------- */
+/* ---- Constraints
+ * ----------------------------------------------------------------------------------- */
 
 static bool read_code(struct asm_call *c, const char *word, size_t length, const char *p,
                       struct constraint *out) {
@@ -62,7 +63,8 @@ static bool read_code(struct asm_call *c, const char *word, size_t length, const
     return good || refuse(c, "the constraint is tied to no output:", word, length);
   }
   if (left != 1 || !strchr("bchrlNqfdnismC", *p))
-    return refuse(c, "unknown constraint (NVPTX has b c h r l q f d n i s m C and numbers):", word, length);
+    return refuse(c, "unknown constraint (NVPTX has b c h r l q f d n i s m C and numbers):", word,
+                  length);
   out->letter = *p;
   if (out->output && strchr("nisC", *p))
     return refuse(c, "a constant can't be an output:", word, length);
@@ -115,36 +117,45 @@ static bool read_constraints(struct asm_call *c) {
 
 static bool class_of_letter(char letter, enum ptx_class *class) {
   switch (letter) {
-  case 'b': *class = PTX_PRED; return true;
-  case 'c': case 'h': *class = PTX_B16; return true;
-  case 'r': *class = PTX_B32; return true;
-  case 'l': case 'N': *class = PTX_B64; return true;
-  case 'q': *class = PTX_B128; return true;
-  case 'f': *class = PTX_F32; return true;
-  case 'd': *class = PTX_F64; return true;
-  default: return false;
+    case 'b': *class = PTX_PRED; return true;
+    case 'c':
+    case 'h': *class = PTX_B16; return true;
+    case 'r': *class = PTX_B32; return true;
+    case 'l':
+    case 'N': *class = PTX_B64; return true;
+    case 'q': *class = PTX_B128; return true;
+    case 'f': *class = PTX_F32; return true;
+    case 'd': *class = PTX_F64; return true;
+    default: return false;
   }
 }
 
 static uint32_t class_bits(enum ptx_class class) {
   switch (class) {
-  case PTX_PRED: return 1;
-  case PTX_B8: return 8;
-  case PTX_B16: return 16;
-  case PTX_B32: case PTX_F32: return 32;
-  case PTX_B128: return 128;
-  case PTX_B64: case PTX_F64: case PTX_CLASS_COUNT: break;
+    case PTX_PRED: return 1;
+    case PTX_B8: return 8;
+    case PTX_B16: return 16;
+    case PTX_B32:
+    case PTX_F32: return 32;
+    case PTX_B128: return 128;
+    case PTX_B64:
+    case PTX_F64:
+    case PTX_CLASS_COUNT: break;
   }
   return 64;
 }
 
 static uint16_t class_mod(enum ptx_class class) {
   uint32_t bits = class_bits(class);
-  return bits == 1 ? PTX_MOD_PRED : bits == 16 ? PTX_MOD_B16 : bits == 32 ? PTX_MOD_B32
-       : bits == 64 ? PTX_MOD_B64 : PTX_MOD_B128;
+  return bits == 1    ? PTX_MOD_PRED
+         : bits == 16 ? PTX_MOD_B16
+         : bits == 32 ? PTX_MOD_B32
+         : bits == 64 ? PTX_MOD_B64
+                      : PTX_MOD_B128;
 }
 
-/* ---- Values into and out of registers of a class ---------------------------------------------------- */
+/* ---- Values into and out of registers of a class
+ * ---------------------------------------------------- */
 
 /* How the parts of a type fit a register. */
 enum fit {
@@ -164,7 +175,8 @@ static enum fit fit_of(struct lower *l, struct nvm_type type, enum ptx_class cla
   if (count == 1) {
     struct part p = part_at(l, type, 0);
     if (part_class(&p) == class) return FIT_SAME;
-    return class == PTX_B128 || p.bits > (class == PTX_PRED ? 1 : class_bits(class)) ? FIT_NOT : FIT_BITS;
+    return class == PTX_B128 || p.bits > (class == PTX_PRED ? 1 : class_bits(class)) ? FIT_NOT
+                                                                                     : FIT_BITS;
   }
   for (uint32_t k = 0; k < count; k++) {
     struct part p = part_at(l, type, k);
@@ -208,7 +220,9 @@ static void move_in(struct lower *l, struct nvm_value v, struct nvm_type type, e
     if (p.kind == PART_INT) x = lower_zext_part(l, x, &p, p.container);
     lower_copy(l, to, x);
   } else if (fit == FIT_BITS && p.kind == PART_I1 && is_int_class(ptx_reg_class(to))) {
-    lower_copy(l, to, ptx_r(lower_pred_to_int(l, ptx_r(lower_reg(l, v, 0)), class_bits(ptx_reg_class(to)))));
+    lower_copy(
+        l, to,
+        ptx_r(lower_pred_to_int(l, ptx_r(lower_reg(l, v, 0)), class_bits(ptx_reg_class(to)))));
   } else if (fit == FIT_BITS) {
     struct part as_int = part_of_class(ptx_reg_class(to));
     struct ptx_reg bits = lower_part_to_bits(l, &p, ptx_r(lower_reg(l, v, 0)));
@@ -251,7 +265,8 @@ static void move_out(struct lower *l, struct nvm_type type, const struct ptx_reg
   }
 }
 
-/* ---- Operands ----------------------------------------------------------------------------------------- */
+/* ---- Operands
+ * ----------------------------------------------------------------------------------------- */
 
 /* The types of the outputs that are results, from the call's type. */
 static bool assign_results(struct asm_call *c) {
@@ -261,10 +276,9 @@ static bool assign_results(struct asm_call *c) {
     wanted += c->constraints[n].output && !c->constraints[n].indirect;
   bool is_struct = type_kind(t, c->inst->type) == TY_STRUCT && wanted != 1;
   uint64_t given = c->inst->type.index == TYPE_VOID.index ? 0
-                   : is_struct ? type_info(t, c->inst->type)->count
-                               : 1;
-  if (given != wanted)
-    return refuse(c, "the result's type has not one member per output", NULL, 0);
+                   : is_struct                            ? type_info(t, c->inst->type)->count
+                                                          : 1;
+  if (given != wanted) return refuse(c, "the result's type has not one member per output", NULL, 0);
   for (uint32_t n = 0; n < c->count; n++) {
     if (!c->constraints[n].output || c->constraints[n].indirect) continue;
     c->types[n] = is_struct ? type_member(t, c->inst->type, k++) : c->inst->type;
@@ -286,7 +300,8 @@ static bool make_outputs(struct asm_call *c) {
       return refuse(c, "an output in memory must be indirect (=*m)", NULL, 0);
     enum fit fit = fit_of(c->l, c->types[n], class);
     if (fit == FIT_NOT) return refuse_fit(c, c->types[n], k->letter);
-    c->operands[n].operand = ptx_r(fit == FIT_SAME ? result[c->first_part[n]] : lower_temp(c->l, class));
+    c->operands[n].operand =
+        ptx_r(fit == FIT_SAME ? result[c->first_part[n]] : lower_temp(c->l, class));
   }
   return true;
 }
@@ -333,8 +348,10 @@ static bool constant_input(struct asm_call *c, struct nvm_value v, char letter,
       return true;
     }
   }
-  return refuse(c, letter == 'n' ? "constraint 'n' needs a constant integer"
-                                 : "constraint 'i' needs a constant", NULL, 0);
+  return refuse(
+      c,
+      letter == 'n' ? "constraint 'n' needs a constant integer" : "constraint 'i' needs a constant",
+      NULL, 0);
 }
 
 /* The input that constraint n takes, argument v. */
@@ -380,13 +397,15 @@ static bool make_inputs(struct asm_call *c) {
   uint32_t wanted = 0;
   for (uint32_t n = 0; n < c->count; n++)
     wanted += !c->constraints[n].output || c->constraints[n].indirect;
-  if (wanted != arguments) return refuse(c, "there is not one argument per input constraint", NULL, 0);
+  if (wanted != arguments)
+    return refuse(c, "there is not one argument per input constraint", NULL, 0);
   for (uint32_t n = 0; n < c->count; n++)
     if (c->constraints[n].is_tied && !make_input(c, n, tied[n])) return false;
   return true;
 }
 
-/* ---- The call ------------------------------------------------------------------------------------------ */
+/* ---- The call
+ * ------------------------------------------------------------------------------------------ */
 
 static bool is_blank(struct nvm_text text) {
   for (size_t k = 0; k < text.length; k++)
@@ -396,8 +415,7 @@ static bool is_blank(struct nvm_text text) {
 
 static void emit_text(struct asm_call *c, struct nvm_text text) {
   struct lower *l = c->l;
-  struct ptx_operand *operands =
-      arena_alloc(&l->function_arena, (c->count + 1) * sizeof *operands);
+  struct ptx_operand *operands = arena_alloc(&l->function_arena, (c->count + 1) * sizeof *operands);
   if (!operands || is_blank(text)) return;
   for (uint32_t n = 0; n < c->count; n++) operands[n] = c->operands[n].operand;
   if (ptx_parse_inline(l->pf, text, operands, c->count)) return;
@@ -409,7 +427,8 @@ void lower_asm(struct lower *l, const struct nvm_inst *i) {
   struct nvm_text text;
   c->assembly = constant_info(&l->module->constants, call_callee(l->f, i));
   if (!read_constraints(c) || !assign_results(c) || !make_outputs(c) || !make_inputs(c)) return;
-  if (!asm_expand(l, module_text(l->module, c->assembly->str), c->operands, c->count, &text)) return;
+  if (!asm_expand(l, module_text(l->module, c->assembly->str), c->operands, c->count, &text))
+    return;
   emit_text(c, text);
   const struct ptx_reg *result = c->results ? lower_result(l, l->inst) : NULL;
   for (uint32_t n = 0; n < c->count; n++) {

@@ -80,21 +80,31 @@ static bool read_dollar(struct template_reader *r) {
   uint32_t index;
   if (r->at == r->end) return false;
   switch (*r->at) {
-  case '$': r->at++; textbuf_puts(&r->out, "$$"); return true;
-  case '(': case ')': r->at++; return true;
-  case '|': r->at++; skip_variants(r); return true;
-  case '{': r->at++; return read_braced(r);
-  default:
-    if (!read_index(r, &index)) return false;
-    write_reference(r, index);
-    return true;
+    case '$':
+      r->at++;
+      textbuf_puts(&r->out, "$$");
+      return true;
+    case '(':
+    case ')': r->at++; return true;
+    case '|':
+      r->at++;
+      skip_variants(r);
+      return true;
+    case '{': r->at++; return read_braced(r);
+    default:
+      if (!read_index(r, &index)) return false;
+      write_reference(r, index);
+      return true;
   }
 }
 
 bool asm_expand(struct lower *l, struct nvm_text text, const struct asm_operand *operands,
                 uint32_t count, struct nvm_text *out) {
-  struct template_reader r = {.l = l, .at = text.bytes, .end = text.bytes + text.length,
-                              .operands = operands, .count = count};
+  struct template_reader r = {.l = l,
+                              .at = text.bytes,
+                              .end = text.bytes + text.length,
+                              .operands = operands,
+                              .count = count};
   textbuf_init(&r.out, &l->function_arena);
   while (r.at < r.end) {
     const char *begin = r.at;
@@ -106,33 +116,39 @@ bool asm_expand(struct lower *l, struct nvm_text text, const struct asm_operand 
   return r.out.bytes != NULL;
 }
 
-/* ---- Raw text ------------------------------------------------------------------------------------ */
+/* ---- Raw text
+ * ------------------------------------------------------------------------------------ */
 
 static void write_operand(const struct lower *l, struct textbuf *out, const struct ptx_operand *o) {
   switch ((enum ptx_operand_kind)o->kind) {
-  case PTX_OPERAND_REG:
-  case PTX_OPERAND_ADDRESS_REG: {
-    bool address = o->kind == PTX_OPERAND_ADDRESS_REG;
-    if (address) textbuf_char(out, '[');
-    textbuf_puts(out, ptx_class_prefix(ptx_reg_class(o->reg)));
-    textbuf_unsigned(out, ptx_reg_number(o->reg));
-    if (address) textbuf_char(out, ']');
-    break;
-  }
-  case PTX_OPERAND_INT: textbuf_signed(out, o->imm); break;
-  case PTX_OPERAND_F32:
-    textbuf_puts(out, "0f");
-    textbuf_hex(out, (uint32_t)o->imm, 8, true);
-    break;
-  case PTX_OPERAND_F64:
-    textbuf_puts(out, "0d");
-    textbuf_hex(out, (uint64_t)o->imm, 16, true);
-    break;
-  case PTX_OPERAND_SYMBOL: textbuf_text(out, module_text(l->module, o->symbol)); break;
-  case PTX_OPERAND_NONE: case PTX_OPERAND_LABEL: case PTX_OPERAND_SPECIAL:
-  case PTX_OPERAND_ADDRESS_SYMBOL: case PTX_OPERAND_ADDRESS_IMM: case PTX_OPERAND_VECTOR:
-  case PTX_OPERAND_TENSOR: case PTX_OPERAND_LIST: case PTX_OPERAND_PAIR:
-    break;
+    case PTX_OPERAND_REG:
+    case PTX_OPERAND_ADDRESS_REG: {
+      bool address = o->kind == PTX_OPERAND_ADDRESS_REG;
+      if (address) textbuf_char(out, '[');
+      textbuf_puts(out, ptx_class_prefix(ptx_reg_class(o->reg)));
+      textbuf_unsigned(out, ptx_reg_number(o->reg));
+      if (address) textbuf_char(out, ']');
+      break;
+    }
+    case PTX_OPERAND_INT: textbuf_signed(out, o->imm); break;
+    case PTX_OPERAND_F32:
+      textbuf_puts(out, "0f");
+      textbuf_hex(out, (uint32_t)o->imm, 8, true);
+      break;
+    case PTX_OPERAND_F64:
+      textbuf_puts(out, "0d");
+      textbuf_hex(out, (uint64_t)o->imm, 16, true);
+      break;
+    case PTX_OPERAND_SYMBOL: textbuf_text(out, module_text(l->module, o->symbol)); break;
+    case PTX_OPERAND_NONE:
+    case PTX_OPERAND_LABEL:
+    case PTX_OPERAND_SPECIAL:
+    case PTX_OPERAND_ADDRESS_SYMBOL:
+    case PTX_OPERAND_ADDRESS_IMM:
+    case PTX_OPERAND_VECTOR:
+    case PTX_OPERAND_TENSOR:
+    case PTX_OPERAND_LIST:
+    case PTX_OPERAND_PAIR: break;
   }
 }
 

@@ -29,7 +29,8 @@ static const struct tgt_requirement needs[] = {
 #undef INTRINSIC_NEEDS
 };
 
-/* ---- Helpers of all handlers -------------------------------------------------------------------- */
+/* ---- Helpers of all handlers --------------------------------------------------------------------
+ */
 
 const struct part intrinsic_i16 = {.kind = PART_INT, .bits = 16, .container = 16};
 const struct part intrinsic_i32 = {.kind = PART_INT, .bits = 32, .container = 32};
@@ -91,7 +92,8 @@ void intrinsic_select(struct lower *l, const struct part *p, struct ptx_reg to,
         ptx_r(condition));
 }
 
-/* ---- The interpreter of forms ------------------------------------------------------------------- */
+/* ---- The interpreter of forms -------------------------------------------------------------------
+ */
 
 enum { TEMP_CLASSES = 6, TEMP_NUMBERS = 16, MAX_GROUP = 160, MAX_OPERANDS = 24, MAX_MODS = 24 };
 
@@ -115,7 +117,8 @@ static struct ptx_reg form_temp(struct form_reader *r, uint16_t word) {
 
 static struct ptx_operand form_arg(struct form_reader *r, uint32_t k, uint32_t part) {
   struct nvm_value v = intrinsic_arg(r->l, r->inst, k);
-  if (type_is_ptr(&r->l->module->types, value_type(r->l->f, v))) return ptx_r(intrinsic_pointer(r->l, v));
+  if (type_is_ptr(&r->l->module->types, value_type(r->l->f, v)))
+    return ptx_r(intrinsic_pointer(r->l, v));
   if (r->registers_only) return ptx_r(lower_reg(r->l, v, part));
   return lower_operand(r->l, v, part);
 }
@@ -153,19 +156,20 @@ static uint32_t read_value(struct form_reader *r, uint16_t word, struct ptx_oper
 static struct ptx_operand read_operand(struct form_reader *r, uint16_t word) {
   uint32_t payload = word & 0xfff;
   switch (word & FORM_KIND) {
-  case FORM_INT: return ptx_i((int16_t)*r->at++);
-  case FORM_SPECIAL: return ptx_special_reg(*r->at++);
-  case FORM_TEMP: return ptx_r(form_temp(r, word));
-  case FORM_VECTOR: return read_group(r, PTX_OPERAND_VECTOR, payload);
-  case FORM_PAIR: return read_group(r, PTX_OPERAND_PAIR, payload);
-  case FORM_TENSOR: return read_group(r, PTX_OPERAND_TENSOR, payload);
-  case FORM_ADDRESS: return ptx_at(intrinsic_pointer(r->l, intrinsic_arg(r->l, r->inst, payload)), 0);
-  case FORM_NOT: {
-    struct ptx_operand o = read_operand(r, *r->at++);
-    o.negated = true;
-    return o;
-  }
-  default: return (struct ptx_operand){.kind = PTX_OPERAND_NONE};
+    case FORM_INT: return ptx_i((int16_t)*r->at++);
+    case FORM_SPECIAL: return ptx_special_reg(*r->at++);
+    case FORM_TEMP: return ptx_r(form_temp(r, word));
+    case FORM_VECTOR: return read_group(r, PTX_OPERAND_VECTOR, payload);
+    case FORM_PAIR: return read_group(r, PTX_OPERAND_PAIR, payload);
+    case FORM_TENSOR: return read_group(r, PTX_OPERAND_TENSOR, payload);
+    case FORM_ADDRESS:
+      return ptx_at(intrinsic_pointer(r->l, intrinsic_arg(r->l, r->inst, payload)), 0);
+    case FORM_NOT: {
+      struct ptx_operand o = read_operand(r, *r->at++);
+      o.negated = true;
+      return o;
+    }
+    default: return (struct ptx_operand){.kind = PTX_OPERAND_NONE};
   }
 }
 
@@ -186,10 +190,10 @@ static uint16_t type_modifier(struct form_reader *r, uint16_t word) {
       k == FORM_TYPE_RESULT ? r->inst->type : value_type(l->f, intrinsic_arg(l, r->inst, k));
   struct part p = intrinsic_part(l, type, 0);
   switch (word >> 8 & 15) {
-  case 0: return part_bits_mod(&p);
-  case 1: return part_unsigned_mod(&p);
-  case 2: return part_signed_mod(&p);
-  default: return part_float_mod(&p);
+    case 0: return part_bits_mod(&p);
+    case 1: return part_unsigned_mod(&p);
+    case 2: return part_signed_mod(&p);
+    default: return part_float_mod(&p);
   }
 }
 
@@ -218,7 +222,7 @@ static bool is_destination(uint16_t word) {
 
 /* One instruction; false at the end of the form. */
 static bool emit_form_instruction(struct form_reader *r) {
-  enum ptx_op op = (enum ptx_op)*r->at++;
+  enum ptx_op op = (enum ptx_op) * r->at++;
   uint16_t mods[MAX_MODS + 1];
   struct ptx_operand operands[MAX_OPERANDS];
   struct ptx_reg guard = {0};
@@ -250,7 +254,8 @@ static void emit_form(struct lower *l, const struct nvm_inst *i, uint32_t form) 
   while (emit_form_instruction(&r)) continue;
 }
 
-/* ---- Dispatch ----------------------------------------------------------------------------------- */
+/* ---- Dispatch -----------------------------------------------------------------------------------
+ */
 
 static bool target_has(struct lower *l, const struct nvm_inst *i,
                        const struct tgt_requirement *need) {

@@ -24,11 +24,11 @@ enum {
   FORM_TENSOR = 0x8000,  /* | number of elements */
   FORM_ADDRESS = 0x9000, /* | argument: [register] */
   FORM_SINK = 0xa000,
-  FORM_NOT = 0xb000,     /* the operand that follows, negated */
-  FORM_KIND = 0xf000,    /* mask of the above */
-  FORM_ALL = 63,         /* every part: in a vector all of them, elsewhere the only one */
+  FORM_NOT = 0xb000,  /* the operand that follows, negated */
+  FORM_KIND = 0xf000, /* mask of the above */
+  FORM_ALL = 63,      /* every part: in a vector all of them, elsewhere the only one */
 
-  FORM_GUARDED = 0x100,  /* in the number of operands */
+  FORM_GUARDED = 0x100, /* in the number of operands */
 
   /* Modifiers that depend on the call. PTX's own are below 0x1000. */
   FORM_MOD_SPACE = 0xc000, /* | argument: the state space it points to; none if generic */
@@ -41,14 +41,33 @@ typedef void intrinsic_function(struct lower *l, const struct nvm_inst *i, int a
 
 /* Arguments of handlers. */
 enum {
-  BITS_POPCOUNT, BITS_LEADING, BITS_TRAILING, BITS_REVERSE, BITS_SWAP,
+  BITS_POPCOUNT,
+  BITS_LEADING,
+  BITS_TRAILING,
+  BITS_REVERSE,
+  BITS_SWAP,
 };
 enum {
-  OVERFLOW_SADD, OVERFLOW_UADD, OVERFLOW_SSUB, OVERFLOW_USUB, OVERFLOW_SMUL, OVERFLOW_UMUL,
+  OVERFLOW_SADD,
+  OVERFLOW_UADD,
+  OVERFLOW_SSUB,
+  OVERFLOW_USUB,
+  OVERFLOW_SMUL,
+  OVERFLOW_UMUL,
 };
 enum {
-  APPROX_NONE, APPROX_SIN, APPROX_COS, APPROX_TAN, APPROX_TANH, APPROX_EXP, APPROX_EXP2,
-  APPROX_EXP10, APPROX_LOG, APPROX_LOG2, APPROX_LOG10, APPROX_POW,
+  APPROX_NONE,
+  APPROX_SIN,
+  APPROX_COS,
+  APPROX_TAN,
+  APPROX_TANH,
+  APPROX_EXP,
+  APPROX_EXP2,
+  APPROX_EXP10,
+  APPROX_LOG,
+  APPROX_LOG2,
+  APPROX_LOG10,
+  APPROX_POW,
 };
 enum { BULK_IM2COL = 8, BULK_DIMENSIONS = 7 }; /* dimensions in the low bits */
 
@@ -56,9 +75,8 @@ enum { BULK_IM2COL = 8, BULK_DIMENSIONS = 7 }; /* dimensions in the low bits */
 intrinsic_function lower_i_nothing, lower_i_undefined, lower_i_forward, lower_i_number,
     lower_i_objectsize, lower_i_is_constant, lower_i_reflect, lower_i_stack_save,
     lower_i_stack_restore, lower_i_prefetch, lower_i_va_start, lower_i_va_copy, lower_i_memcpy,
-    lower_i_memset, lower_i_ptrmask, lower_i_address_cast,
-    lower_i_load_read_only, lower_i_texture_handle, lower_i_dp2a,
-    lower_i_tcgen05_ld, lower_i_tcgen05_st;
+    lower_i_memset, lower_i_ptrmask, lower_i_address_cast, lower_i_load_read_only,
+    lower_i_texture_handle, lower_i_dp2a, lower_i_tcgen05_ld, lower_i_tcgen05_st;
 /* intrinsic_bulk.c */
 intrinsic_function lower_i_bulk_global_to_shared, lower_i_bulk_shared_to_global,
     lower_i_bulk_prefetch, lower_i_bulk_tensor_load, lower_i_bulk_tensor_store,

@@ -63,8 +63,9 @@ static void bulk_emit(struct bulk *b, enum ptx_op op) {
 /* (to, barrier, from, bytes, mask, hint, has mask, has hint) */
 void lower_i_bulk_global_to_shared(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  struct bulk b = bulk_start(l, i, PTX_MODS(PTX_MOD_ASYNC, PTX_MOD_BULK, PTX_MOD_SHARED_CLUSTER,
-                                            PTX_MOD_GLOBAL, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES));
+  struct bulk b = bulk_start(l, i,
+                             PTX_MODS(PTX_MOD_ASYNC, PTX_MOD_BULK, PTX_MOD_SHARED_CLUSTER,
+                                      PTX_MOD_GLOBAL, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES));
   add_address(&b, 0);
   add_address(&b, 2);
   add_value(&b, 3);
@@ -77,8 +78,9 @@ void lower_i_bulk_global_to_shared(struct lower *l, const struct nvm_inst *i, in
 /* (to, from, bytes, hint, has hint) */
 void lower_i_bulk_shared_to_global(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  struct bulk b = bulk_start(l, i, PTX_MODS(PTX_MOD_ASYNC, PTX_MOD_BULK, PTX_MOD_GLOBAL,
-                                            PTX_MOD_SHARED_CTA, PTX_MOD_BULK_GROUP));
+  struct bulk b = bulk_start(l, i,
+                             PTX_MODS(PTX_MOD_ASYNC, PTX_MOD_BULK, PTX_MOD_GLOBAL,
+                                      PTX_MOD_SHARED_CTA, PTX_MOD_BULK_GROUP));
   add_address(&b, 0);
   add_address(&b, 1);
   add_value(&b, 2);
@@ -89,8 +91,8 @@ void lower_i_bulk_shared_to_global(struct lower *l, const struct nvm_inst *i, in
 /* (from, bytes, hint, has hint) */
 void lower_i_bulk_prefetch(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  struct bulk b = bulk_start(l, i, PTX_MODS(PTX_MOD_ASYNC, PTX_MOD_BULK, PTX_MOD_PREFETCH, PTX_MOD_L2,
-                                            PTX_MOD_GLOBAL));
+  struct bulk b = bulk_start(
+      l, i, PTX_MODS(PTX_MOD_ASYNC, PTX_MOD_BULK, PTX_MOD_PREFETCH, PTX_MOD_L2, PTX_MOD_GLOBAL));
   add_address(&b, 0);
   add_value(&b, 1);
   add_optional(&b, 2, 3, PTX_MOD_L2_CACHE_HINT);
@@ -98,8 +100,8 @@ void lower_i_bulk_prefetch(struct lower *l, const struct nvm_inst *i, int argume
 }
 
 static uint16_t dimensions_mod(int argument) {
-  static const uint16_t mods[6] = {PTX_MOD_NONE, PTX_MOD_1D, PTX_MOD_2D, PTX_MOD_3D, PTX_MOD_4D,
-                                   PTX_MOD_5D};
+  static const uint16_t mods[6] = {PTX_MOD_NONE, PTX_MOD_1D, PTX_MOD_2D,
+                                   PTX_MOD_3D,   PTX_MOD_4D, PTX_MOD_5D};
   return mods[argument & BULK_DIMENSIONS];
 }
 
@@ -107,9 +109,10 @@ static uint16_t dimensions_mod(int argument) {
 void lower_i_bulk_tensor_load(struct lower *l, const struct nvm_inst *i, int argument) {
   uint32_t n = (uint32_t)argument & BULK_DIMENSIONS, offsets = argument & BULK_IM2COL ? n - 2 : 0;
   struct bulk b = bulk_start(
-      l, i, PTX_MODS(PTX_MOD_ASYNC, PTX_MOD_BULK, PTX_MOD_TENSOR, dimensions_mod(argument),
-                     PTX_MOD_SHARED_CLUSTER, PTX_MOD_GLOBAL, offsets ? PTX_MOD_IM2COL : PTX_MOD_TILE,
-                     PTX_MOD_MBARRIER_COMPLETE_TX_BYTES));
+      l, i,
+      PTX_MODS(PTX_MOD_ASYNC, PTX_MOD_BULK, PTX_MOD_TENSOR, dimensions_mod(argument),
+               PTX_MOD_SHARED_CLUSTER, PTX_MOD_GLOBAL, offsets ? PTX_MOD_IM2COL : PTX_MOD_TILE,
+               PTX_MOD_MBARRIER_COMPLETE_TX_BYTES));
   add_address(&b, 0);
   add_tensor(&b, 2, 3, n);
   add_address(&b, 1);
@@ -132,18 +135,19 @@ static void tensor_to_global(struct bulk *b, int argument) {
 
 void lower_i_bulk_tensor_store(struct lower *l, const struct nvm_inst *i, int argument) {
   struct bulk b =
-      bulk_start(l, i, PTX_MODS(PTX_MOD_ASYNC, PTX_MOD_BULK, PTX_MOD_TENSOR, dimensions_mod(argument),
-                                PTX_MOD_GLOBAL, PTX_MOD_SHARED_CTA));
+      bulk_start(l, i,
+                 PTX_MODS(PTX_MOD_ASYNC, PTX_MOD_BULK, PTX_MOD_TENSOR, dimensions_mod(argument),
+                          PTX_MOD_GLOBAL, PTX_MOD_SHARED_CTA));
   tensor_to_global(&b, argument);
   bulk_emit(&b, PTX_CP);
 }
 
 /* `argument`: the operation's modifier << 16 as well. */
 void lower_i_bulk_tensor_reduce(struct lower *l, const struct nvm_inst *i, int argument) {
-  struct bulk b = bulk_start(
-      l, i, PTX_MODS(PTX_MOD_REDUCE, PTX_MOD_ASYNC, PTX_MOD_BULK, PTX_MOD_TENSOR,
-                     dimensions_mod(argument), PTX_MOD_GLOBAL, PTX_MOD_SHARED_CTA,
-                     (uint16_t)(argument >> 16)));
+  struct bulk b = bulk_start(l, i,
+                             PTX_MODS(PTX_MOD_REDUCE, PTX_MOD_ASYNC, PTX_MOD_BULK, PTX_MOD_TENSOR,
+                                      dimensions_mod(argument), PTX_MOD_GLOBAL, PTX_MOD_SHARED_CTA,
+                                      (uint16_t)(argument >> 16)));
   tensor_to_global(&b, argument);
   bulk_emit(&b, PTX_CP);
 }
@@ -151,10 +155,10 @@ void lower_i_bulk_tensor_reduce(struct lower *l, const struct nvm_inst *i, int a
 /* (map, coordinates…, [offsets…], hint, has hint) */
 void lower_i_bulk_tensor_prefetch(struct lower *l, const struct nvm_inst *i, int argument) {
   uint32_t n = (uint32_t)argument & BULK_DIMENSIONS, offsets = argument & BULK_IM2COL ? n - 2 : 0;
-  struct bulk b = bulk_start(
-      l, i, PTX_MODS(PTX_MOD_ASYNC, PTX_MOD_BULK, PTX_MOD_PREFETCH, PTX_MOD_TENSOR,
-                     dimensions_mod(argument), PTX_MOD_L2, PTX_MOD_GLOBAL,
-                     offsets ? PTX_MOD_IM2COL : PTX_MOD_TILE));
+  struct bulk b = bulk_start(l, i,
+                             PTX_MODS(PTX_MOD_ASYNC, PTX_MOD_BULK, PTX_MOD_PREFETCH, PTX_MOD_TENSOR,
+                                      dimensions_mod(argument), PTX_MOD_L2, PTX_MOD_GLOBAL,
+                                      offsets ? PTX_MOD_IM2COL : PTX_MOD_TILE));
   add_tensor(&b, 0, 1, n);
   if (offsets) b.operands[b.operand_count++] = vector_of(&b, 1 + n, offsets);
   add_optional(&b, 1 + n + offsets, 2 + n + offsets, PTX_MOD_L2_CACHE_HINT);

@@ -1,15 +1,17 @@
 /* Floating-point intrinsics that PTX can do exactly: absolute value, square root, fused
  * multiplication, rounding, sign, minimum and maximum, classification, saturating conversion.
  *
- * 16-bit formats go through f32 where PTX lacks them on the CPU. Every such step is exact or, as for
- * one square root, rounds as if done once, because f32 has more than twice their precision plus two
- * bits; only fma rounds twice there, as LLVM's does. */
+ * 16-bit formats go through f32 where PTX lacks them on the CPU. Every such step is exact or, as
+ * for one square root, rounds as if done once, because f32 has more than twice their precision plus
+ * two bits; only fma rounds twice there, as LLVM's does. */
 #include "codegen/intrinsic.h"
 
 static const struct part lane_half = {.kind = PART_HALF, .bits = 16, .container = 16};
 static const struct part lane_bfloat = {.kind = PART_BFLOAT, .bits = 16, .container = 16};
 
-static bool is_small(const struct part *p) { return p->kind == PART_HALF || p->kind == PART_BFLOAT; }
+static bool is_small(const struct part *p) {
+  return p->kind == PART_HALF || p->kind == PART_BFLOAT;
+}
 static bool is_pair(const struct part *p) {
   return p->kind == PART_PAIR_HALF || p->kind == PART_PAIR_BFLOAT;
 }
@@ -52,7 +54,8 @@ static struct ptx_operand float_imm(const struct part *p, uint32_t f32, uint64_t
   return p->kind == PART_DOUBLE ? ptx_f64(f64) : ptx_f32(f32);
 }
 
-/* ---- Part by part ---------------------------------------------------------------------------------- */
+/* ---- Part by part
+ * ---------------------------------------------------------------------------------- */
 
 /* Clears the sign, of NaNs too. */
 void lower_i_fabs(struct lower *l, const struct nvm_inst *i, int argument) {
@@ -94,7 +97,8 @@ void lower_i_copysign(struct lower *l, const struct nvm_inst *i, int argument) {
   }
 }
 
-/* ---- Multiplication and addition --------------------------------------------------------------------- */
+/* ---- Multiplication and addition
+ * --------------------------------------------------------------------- */
 
 static bool has_fma(const struct lower *l, const struct part *p) {
   if (p->kind == PART_FLOAT || p->kind == PART_DOUBLE) return true;
@@ -155,15 +159,16 @@ void lower_i_fma(struct lower *l, const struct nvm_inst *i, int argument) {
   }
 }
 
-/* ---- Functions of one operand ------------------------------------------------------------------------ */
+/* ---- Functions of one operand
+ * ------------------------------------------------------------------------ */
 
 static void sqrt_lane(struct lower *l, const struct nvm_inst *i, const struct part *p, bool ftz,
                       struct ptx_reg to, struct ptx_operand v) {
   bool exact = p->kind == PART_DOUBLE || (l->target->prec_sqrt && !(i->flags & INST_AFN));
   uint16_t mode = exact ? PTX_MOD_RN : PTX_MOD_APPROX;
   emit2(l, PTX_SQRT,
-        ftz ? PTX_MODS(mode, PTX_MOD_FTZ, PTX_MOD_F32) : PTX_MODS(mode, part_float_mod(p)), ptx_r(to),
-        v);
+        ftz ? PTX_MODS(mode, PTX_MOD_FTZ, PTX_MOD_F32) : PTX_MODS(mode, part_float_mod(p)),
+        ptx_r(to), v);
 }
 
 void lower_i_sqrt(struct lower *l, const struct nvm_inst *i, int argument) {
@@ -177,7 +182,8 @@ static void canonicalize_lane(struct lower *l, const struct nvm_inst *i, const s
   (void)i;
   struct ptx_operand one = float_imm(p, 0x3f800000, UINT64_C(0x3ff0000000000000));
   emit3(l, PTX_MUL,
-        ftz ? PTX_MODS(PTX_MOD_RN, PTX_MOD_FTZ, PTX_MOD_F32) : PTX_MODS(PTX_MOD_RN, part_float_mod(p)),
+        ftz ? PTX_MODS(PTX_MOD_RN, PTX_MOD_FTZ, PTX_MOD_F32)
+            : PTX_MODS(PTX_MOD_RN, part_float_mod(p)),
         ptx_r(to), v, one);
 }
 
@@ -189,8 +195,8 @@ void lower_i_canonicalize(struct lower *l, const struct nvm_inst *i, int argumen
 static void emit_round(struct lower *l, uint16_t mode, const struct part *p, bool ftz,
                        struct ptx_reg to, struct ptx_operand v) {
   uint16_t type = part_float_mod(p);
-  emit2(l, PTX_CVT,
-        ftz ? PTX_MODS(mode, PTX_MOD_FTZ, type, type) : PTX_MODS(mode, type, type), ptx_r(to), v);
+  emit2(l, PTX_CVT, ftz ? PTX_MODS(mode, PTX_MOD_FTZ, type, type) : PTX_MODS(mode, type, type),
+        ptx_r(to), v);
 }
 
 /* floor, ceil, trunc, rint: `argument` is the rounding modifier. */
@@ -216,14 +222,15 @@ void lower_i_round_to_integral(struct lower *l, const struct nvm_inst *i, int ar
 
 /* Half away from zero: trunc(|x| + 0.5), but 0 below 0.5 (the sum may round up to 1) and |x| itself
  * where every float is whole; with x's sign. */
-static void round_away_lane(struct lower *l, const struct nvm_inst *i, const struct part *p, bool ftz,
-                            struct ptx_reg to, struct ptx_operand v) {
+static void round_away_lane(struct lower *l, const struct nvm_inst *i, const struct part *p,
+                            bool ftz, struct ptx_reg to, struct ptx_operand v) {
   (void)i;
   (void)ftz;
   uint16_t type = part_float_mod(p);
   struct ptx_operand half = float_imm(p, 0x3f000000, UINT64_C(0x3fe0000000000000));
   struct ptx_operand whole = float_imm(p, 0x4b000000, UINT64_C(0x4330000000000000));
-  struct ptx_reg magnitude = lower_new_reg(l, p), sum = lower_new_reg(l, p), r = lower_new_reg(l, p);
+  struct ptx_reg magnitude = lower_new_reg(l, p), sum = lower_new_reg(l, p),
+                 r = lower_new_reg(l, p);
   struct ptx_reg small = lower_temp(l, PTX_PRED), large = lower_temp(l, PTX_PRED);
   struct ptx_reg not_small = lower_new_reg(l, p), chosen = lower_new_reg(l, p);
   emit2(l, PTX_ABS, PTX_MODS(type), ptx_r(magnitude), v);
@@ -265,7 +272,8 @@ void lower_i_float_to_integer(struct lower *l, const struct nvm_inst *i, int arg
   lower_join(l, i->type, result, to);
 }
 
-/* ---- Minimum and maximum ------------------------------------------------------------------------------- */
+/* ---- Minimum and maximum
+ * ------------------------------------------------------------------------------- */
 
 static void emit_minmax(struct lower *l, enum ptx_op op, bool nan, const struct part *p, bool ftz,
                         struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
@@ -338,7 +346,8 @@ void lower_i_float_minmax_nan(struct lower *l, const struct nvm_inst *i, int arg
   float_minmax(l, i, (enum ptx_op)argument, true);
 }
 
-/* ---- Classification -------------------------------------------------------------------------------------- */
+/* ---- Classification
+ * -------------------------------------------------------------------------------------- */
 
 /* A format as an unsigned integer, by magnitude:
  *
@@ -351,7 +360,10 @@ struct float_format {
 };
 
 static struct float_format format_of(const struct part *p) {
-  uint32_t fraction = p->kind == PART_HALF ? 10 : p->kind == PART_BFLOAT ? 7 : p->kind == PART_FLOAT ? 23 : 52;
+  uint32_t fraction = p->kind == PART_HALF     ? 10
+                      : p->kind == PART_BFLOAT ? 7
+                      : p->kind == PART_FLOAT  ? 23
+                                               : 52;
   uint64_t sign = UINT64_C(1) << (p->bits - 1), least = UINT64_C(1) << fraction;
   return (struct float_format){least, sign - least, sign - least / 2, sign};
 }
@@ -425,7 +437,8 @@ void lower_i_is_fpclass(struct lower *l, const struct nvm_inst *i, int argument)
     is_fpclass_lane(l, &p, mask & FPCLASS_ALL, result[k], intrinsic_in_reg(l, v.at[k], &p));
 }
 
-/* ---- Conversions ------------------------------------------------------------------------------------------ */
+/* ---- Conversions
+ * ------------------------------------------------------------------------------------------ */
 
 /* Half as an i16. argument 1: to it. */
 void lower_i_convert_fp16(struct lower *l, const struct nvm_inst *i, int argument) {
@@ -435,7 +448,8 @@ void lower_i_convert_fp16(struct lower *l, const struct nvm_inst *i, int argumen
   struct part p = intrinsic_part(l, wide, 0);
   if (p.kind != PART_FLOAT && p.kind != PART_DOUBLE)
     lower_refuse(l, intrinsic_call_name(l, i), "only float and double are converted");
-  else if (argument) emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_F16, part_float_mod(&p)), to, v);
+  else if (argument)
+    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_F16, part_float_mod(&p)), to, v);
   else emit2(l, PTX_CVT, PTX_MODS(part_float_mod(&p), PTX_MOD_F16), to, v);
 }
 
@@ -453,7 +467,8 @@ static void saturate_narrow(struct lower *l, bool is_signed, uint32_t bits, cons
                             const struct part *to_part, struct ptx_reg to, struct ptx_operand v) {
   const struct part *p = bits <= 32 ? &intrinsic_i32 : &intrinsic_i64;
   uint16_t type = is_signed ? part_signed_mod(p) : part_unsigned_mod(p);
-  struct ptx_reg r = lower_new_reg(l, p), nan = lower_temp(l, PTX_PRED), number = lower_new_reg(l, p);
+  struct ptx_reg r = lower_new_reg(l, p), nan = lower_temp(l, PTX_PRED),
+                 number = lower_new_reg(l, p);
   emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RZI, type, part_float_mod(from)), ptx_r(r), v);
   if (bits < p->bits) {
     struct ptx_reg low = lower_new_reg(l, p), both = lower_new_reg(l, p);
@@ -465,8 +480,7 @@ static void saturate_narrow(struct lower *l, bool is_signed, uint32_t bits, cons
   intrinsic_select(l, p, number, ptx_i(0), ptx_r(r), nan);
   if (to_part->kind == PART_I1)
     emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B32), ptx_r(to), ptx_r(number), ptx_i(0));
-  else if (to_part->container == p->container)
-    lower_copy(l, to, ptx_r(number));
+  else if (to_part->container == p->container) lower_copy(l, to, ptx_r(number));
   else
     emit2(l, PTX_CVT, PTX_MODS(part_unsigned_mod(to_part), part_unsigned_mod(p)), ptx_r(to),
           ptx_r(number));
@@ -486,7 +500,8 @@ static void saturate_wide(struct lower *l, bool is_signed, uint32_t bits, const 
   uint16_t type = part_float_mod(from);
   lower_float_to_wide(l, is_signed, from->kind == PART_DOUBLE, r, v);
   uint32_t value_bits = is_signed ? bits - 1 : bits;
-  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_GE, type), ptx_r(over), v, power_of_two(from, value_bits, false));
+  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_GE, type), ptx_r(over), v,
+        power_of_two(from, value_bits, false));
   /* Below the least number, or NaN, which gives zero: the unsigned least is zero too. */
   emit3(l, PTX_SETP, PTX_MODS(is_signed ? PTX_MOD_LT : PTX_MOD_LTU, type), ptx_r(under), v,
         is_signed ? power_of_two(from, value_bits, true) : float_imm(from, 0, 0));
@@ -497,8 +512,8 @@ static void saturate_wide(struct lower *l, bool is_signed, uint32_t bits, const 
   for (int k = 0; k < 2; k++) {
     struct ptx_reg low = lower_temp(l, PTX_B64), high = lower_temp(l, PTX_B64);
     intrinsic_select(l, &intrinsic_i64, low, ptx_i(least[k]), ptx_r(r[k]), under);
-    intrinsic_select(l, &intrinsic_i64, is_signed ? high : to[k].reg, ptx_i(greatest[k]), ptx_r(low),
-                     over);
+    intrinsic_select(l, &intrinsic_i64, is_signed ? high : to[k].reg, ptx_i(greatest[k]),
+                     ptx_r(low), over);
     if (is_signed) intrinsic_select(l, &intrinsic_i64, to[k].reg, ptx_i(0), ptx_r(high), nan);
   }
 }

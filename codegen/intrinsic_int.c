@@ -16,17 +16,22 @@ static struct part high_part(uint32_t bits) {
   return (struct part){.kind = PART_INT, .bits = (uint8_t)(bits - 64), .container = 64};
 }
 
-/* ---- Comparison ---------------------------------------------------------------------------------- */
+/* ---- Comparison
+ * ---------------------------------------------------------------------------------- */
 
 static uint16_t compare_word(enum icmp_predicate pred, bool strict) {
   switch (pred) {
-  case ICMP_EQ: return PTX_MOD_EQ;
-  case ICMP_NE: return PTX_MOD_NE;
-  case ICMP_UGT: case ICMP_SGT: return PTX_MOD_GT;
-  case ICMP_UGE: case ICMP_SGE: return strict ? PTX_MOD_GT : PTX_MOD_GE;
-  case ICMP_ULT: case ICMP_SLT: return PTX_MOD_LT;
-  case ICMP_ULE: case ICMP_SLE: return strict ? PTX_MOD_LT : PTX_MOD_LE;
-  case ICMP_COUNT: break;
+    case ICMP_EQ: return PTX_MOD_EQ;
+    case ICMP_NE: return PTX_MOD_NE;
+    case ICMP_UGT:
+    case ICMP_SGT: return PTX_MOD_GT;
+    case ICMP_UGE:
+    case ICMP_SGE: return strict ? PTX_MOD_GT : PTX_MOD_GE;
+    case ICMP_ULT:
+    case ICMP_SLT: return PTX_MOD_LT;
+    case ICMP_ULE:
+    case ICMP_SLE: return strict ? PTX_MOD_LT : PTX_MOD_LE;
+    case ICMP_COUNT: break;
   }
   return PTX_MOD_NE;
 }
@@ -65,7 +70,8 @@ struct ptx_reg intrinsic_compare(struct lower *l, enum icmp_predicate pred, uint
   return result;
 }
 
-/* ---- Minimum, maximum, absolute value ------------------------------------------------------------- */
+/* ---- Minimum, maximum, absolute value
+ * ------------------------------------------------------------- */
 
 /* Of i1: true is the greatest unsigned and the least signed number. */
 static void minmax_i1(struct lower *l, enum icmp_predicate keep, struct ptx_reg to,
@@ -81,8 +87,7 @@ void intrinsic_int_minmax_lane(struct lower *l, enum icmp_predicate keep, uint32
     minmax_i1(l, keep, to[0].reg, a[0], b[0]);
   } else if (bits > 64) {
     struct ptx_reg first = intrinsic_compare(l, keep, bits, a, b);
-    for (int k = 0; k < 2; k++)
-      intrinsic_select(l, &intrinsic_i64, to[k].reg, a[k], b[k], first);
+    for (int k = 0; k < 2; k++) intrinsic_select(l, &intrinsic_i64, to[k].reg, a[k], b[k], first);
   } else {
     bool is_signed = is_signed_predicate(keep);
     struct ptx_operand x = extend(l, a[0], p, p->container, is_signed);
@@ -94,7 +99,8 @@ void intrinsic_int_minmax_lane(struct lower *l, enum icmp_predicate keep, uint32
 }
 
 void lower_i_int_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
-  struct lanes a = lower_split(l, intrinsic_arg(l, i, 0)), b = lower_split(l, intrinsic_arg(l, i, 1));
+  struct lanes a = lower_split(l, intrinsic_arg(l, i, 0)),
+               b = lower_split(l, intrinsic_arg(l, i, 1));
   const struct ptx_reg *result = lower_result(l, l->inst);
   struct lanes to = lower_lane_targets(l, i->type, result);
   struct part p = intrinsic_part(l, to.scalar, 0);
@@ -141,7 +147,8 @@ void lower_i_int_abs(struct lower *l, const struct nvm_inst *i, int argument) {
 /* scmp, ucmp: -1, 0 or 1. */
 void lower_i_compare_three_way(struct lower *l, const struct nvm_inst *i, int argument) {
   bool is_signed = argument != 0;
-  struct lanes a = lower_split(l, intrinsic_arg(l, i, 0)), b = lower_split(l, intrinsic_arg(l, i, 1));
+  struct lanes a = lower_split(l, intrinsic_arg(l, i, 0)),
+               b = lower_split(l, intrinsic_arg(l, i, 1));
   const struct ptx_reg *result = lower_result(l, l->inst);
   struct lanes to = lower_lane_targets(l, i->type, result);
   struct part p = intrinsic_part(l, to.scalar, 0);
@@ -159,7 +166,8 @@ void lower_i_compare_three_way(struct lower *l, const struct nvm_inst *i, int ar
   lower_join(l, i->type, result, to);
 }
 
-/* ---- Bits ----------------------------------------------------------------------------------------- */
+/* ---- Bits
+ * ----------------------------------------------------------------------------------------- */
 
 /* The lane in a register of 32 or 64 bits, zeros above. */
 static struct ptx_operand in_word(struct lower *l, struct ptx_operand v, const struct part *p) {
@@ -227,10 +235,10 @@ static struct ptx_reg count_wide(struct lower *l, int what, uint32_t bits,
   }
   bool leading = what == BITS_LEADING;
   struct ptx_operand near = leading ? in_word(l, v[1], &high) : in_word(l, v[0], &intrinsic_i64);
-  struct ptx_reg first = leading ? leading_zeros(l, v[1], &high)
-                                 : trailing_zeros(l, v[0], &intrinsic_i64);
-  struct ptx_reg second = leading ? leading_zeros(l, v[0], &intrinsic_i64)
-                                  : trailing_zeros(l, v[1], &high);
+  struct ptx_reg first =
+      leading ? leading_zeros(l, v[1], &high) : trailing_zeros(l, v[0], &intrinsic_i64);
+  struct ptx_reg second =
+      leading ? leading_zeros(l, v[0], &intrinsic_i64) : trailing_zeros(l, v[1], &high);
   struct ptx_reg beyond = plus(l, second, ptx_i(leading ? bits - 64 : 64));
   struct ptx_reg empty = lower_temp(l, PTX_PRED), r = lower_temp(l, PTX_B32);
   emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_B64), ptx_r(empty), near, ptx_i(0));
@@ -310,16 +318,17 @@ void lower_i_bits(struct lower *l, const struct nvm_inst *i, int argument) {
   for (uint32_t k = 0; k < to.count * n; k += n) {
     if (argument == BITS_REVERSE || argument == BITS_SWAP)
       turn_lane(l, argument, bits, &p, &v.at[k], &to.at[k]);
-    else
-      count_lane(l, argument, bits, &p, &v.at[k], &to.at[k]);
+    else count_lane(l, argument, bits, &p, &v.at[k], &to.at[k]);
   }
   lower_join(l, i->type, result, to);
 }
 
-/* ---- Funnel shifts --------------------------------------------------------------------------------- */
+/* ---- Funnel shifts
+ * --------------------------------------------------------------------------------- */
 
 /* The amount modulo the width, as a 32-bit register or immediate. */
-static struct ptx_operand amount_modulo(struct lower *l, struct ptx_operand v, const struct part *p) {
+static struct ptx_operand amount_modulo(struct lower *l, struct ptx_operand v,
+                                        const struct part *p) {
   bool power = (p->bits & (p->bits - 1)) == 0;
   if (v.kind == PTX_OPERAND_INT) {
     uint64_t mask = p->bits == 64 ? UINT64_MAX : (UINT64_C(1) << p->bits) - 1;
@@ -360,7 +369,8 @@ static void funnel_lane(struct lower *l, bool right, const struct part *p, struc
   struct ptx_operand high = intrinsic_in_reg(l, a, p);
   struct ptx_operand low = intrinsic_in_reg(l, lower_zext_part(l, b, p, p->container), p);
   struct ptx_reg step = lower_new_reg(l, p), left = lower_new_reg(l, p), down = lower_new_reg(l, p);
-  const uint16_t *bits = PTX_MODS(part_bits_mod(p)), *unsigned_type = PTX_MODS(part_unsigned_mod(p));
+  const uint16_t *bits = PTX_MODS(part_bits_mod(p)),
+                 *unsigned_type = PTX_MODS(part_unsigned_mod(p));
   if (right) {
     emit3(l, PTX_SHL, bits, ptx_r(step), high, ptx_i(1));
     emit3(l, PTX_SHL, bits, ptx_r(left), ptx_r(step), rest);
@@ -412,7 +422,8 @@ static void funnel_wide(struct lower *l, bool right, uint32_t bits, const struct
 
 void lower_i_funnel_shift(struct lower *l, const struct nvm_inst *i, int argument) {
   bool right = argument != 0;
-  struct lanes a = lower_split(l, intrinsic_arg(l, i, 0)), b = lower_split(l, intrinsic_arg(l, i, 1));
+  struct lanes a = lower_split(l, intrinsic_arg(l, i, 0)),
+               b = lower_split(l, intrinsic_arg(l, i, 1));
   struct lanes c = lower_split(l, intrinsic_arg(l, i, 2));
   const struct ptx_reg *result = lower_result(l, l->inst);
   struct lanes to = lower_lane_targets(l, i->type, result);
@@ -447,5 +458,6 @@ void lower_i_rotate64(struct lower *l, const struct nvm_inst *i, int argument) {
   emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B32), ptx_r(far), ptx_r(minus), ptx_i(63));
   emit3(l, PTX_SHL, PTX_MODS(PTX_MOD_B64), ptx_r(up), v, ptx_r(argument ? far : near));
   emit3(l, PTX_SHR, PTX_MODS(PTX_MOD_U64), ptx_r(down), v, ptx_r(argument ? near : far));
-  emit3(l, PTX_OR, PTX_MODS(PTX_MOD_B64), ptx_r(lower_result(l, l->inst)[0]), ptx_r(up), ptx_r(down));
+  emit3(l, PTX_OR, PTX_MODS(PTX_MOD_B64), ptx_r(lower_result(l, l->inst)[0]), ptx_r(up),
+        ptx_r(down));
 }

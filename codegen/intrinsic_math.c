@@ -1,12 +1,14 @@
 /* Floating-point functions that take more than one instruction: ldexp, frexp, powi, and those that
  * PTX only approximates (sin, cos, ex2, lg2, tanh and what is made of them).
  *
- * An approximation is taken where the call allows it (`afn`), as LLVM's NVPTX back end does; ex2 and
- * lg2, good to two units in the last place, always. For the rest PTX has nothing, and a call of a
- * libm that no GPU has would only fail later: the error names libdevice's function. */
+ * An approximation is taken where the call allows it (`afn`), as LLVM's NVPTX back end does; ex2
+ * and lg2, good to two units in the last place, always. For the rest PTX has nothing, and a call of
+ * a libm that no GPU has would only fail later: the error names libdevice's function. */
 #include "codegen/intrinsic.h"
 
-static bool is_small(const struct part *p) { return p->kind == PART_HALF || p->kind == PART_BFLOAT; }
+static bool is_small(const struct part *p) {
+  return p->kind == PART_HALF || p->kind == PART_BFLOAT;
+}
 
 /* What this file needs to know of f32 or f64. */
 struct format {
@@ -36,8 +38,8 @@ static struct ptx_operand one(const struct format *f) { return power(f, 0); }
 
 static struct ptx_reg multiply(const struct format *f, struct ptx_operand a, struct ptx_operand b) {
   struct ptx_reg r = lower_new_reg(f->l, &f->part);
-  const uint16_t *mods = f->ftz ? PTX_MODS(PTX_MOD_RN, PTX_MOD_FTZ, f->type)
-                                : PTX_MODS(PTX_MOD_RN, f->type);
+  const uint16_t *mods =
+      f->ftz ? PTX_MODS(PTX_MOD_RN, PTX_MOD_FTZ, f->type) : PTX_MODS(PTX_MOD_RN, f->type);
   emit3(f->l, PTX_MUL, mods, ptx_r(r), intrinsic_in_reg(f->l, a, &f->part), b);
   return r;
 }
@@ -55,7 +57,8 @@ static struct ptx_reg select_s32(struct lower *l, struct ptx_operand a, struct p
   return r;
 }
 
-static struct ptx_reg s32(struct lower *l, enum ptx_op op, struct ptx_operand a, struct ptx_operand b) {
+static struct ptx_reg s32(struct lower *l, enum ptx_op op, struct ptx_operand a,
+                          struct ptx_operand b) {
   struct ptx_reg r = lower_temp(l, PTX_B32);
   emit3(l, op, PTX_MODS(op == PTX_AND || op == PTX_OR || op == PTX_SHL ? PTX_MOD_B32 : PTX_MOD_S32),
         ptx_r(r), a, b);
@@ -87,7 +90,8 @@ static void set_lane(struct lower *l, const struct part *own, struct ptx_reg to,
   else lower_copy(l, to, ptx_r(v));
 }
 
-/* ---- ldexp ------------------------------------------------------------------------------------------ */
+/* ---- ldexp
+ * ------------------------------------------------------------------------------------------ */
 
 /* 2^n for n within the normal exponents. */
 static struct ptx_reg power_register(const struct format *f, struct ptx_reg n) {
@@ -102,7 +106,8 @@ static struct ptx_reg power_register(const struct format *f, struct ptx_reg n) {
   struct ptx_reg zero = lower_temp(l, PTX_B32);
   lower_copy(l, zero, ptx_i(0));
   struct ptx_operand words[2] = {ptx_r(zero), ptx_r(bits)};
-  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B64), ptx_r(r), ptx_group(l->pf, PTX_OPERAND_VECTOR, words, 2));
+  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B64), ptx_r(r),
+        ptx_group(l->pf, PTX_OPERAND_VECTOR, words, 2));
   return r;
 }
 
@@ -115,7 +120,8 @@ static struct ptx_reg emit_ldexp(const struct format *f, struct ptx_operand x, s
   struct ptx_reg y = lower_new_reg(l, &f->part);
   lower_copy(l, y, x);
   for (int round = 0; round < 2; round++) {
-    struct ptx_reg large = compare_s32(l, PTX_MOD_GT, n, top), small = compare_s32(l, PTX_MOD_LT, n, bottom);
+    struct ptx_reg large = compare_s32(l, PTX_MOD_GT, n, top),
+                   small = compare_s32(l, PTX_MOD_LT, n, bottom);
     struct ptx_reg down = lower_new_reg(l, &f->part), factor = lower_new_reg(l, &f->part);
     intrinsic_select(l, &f->part, down, power(f, step), one(f), small);
     intrinsic_select(l, &f->part, factor, power(f, top), ptx_r(down), large);
@@ -131,7 +137,8 @@ static struct ptx_reg emit_ldexp(const struct format *f, struct ptx_operand x, s
 
 void lower_i_ldexp(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  struct lanes v = lower_split(l, intrinsic_arg(l, i, 0)), n = lower_split(l, intrinsic_arg(l, i, 1));
+  struct lanes v = lower_split(l, intrinsic_arg(l, i, 0)),
+               n = lower_split(l, intrinsic_arg(l, i, 1));
   const struct ptx_reg *result = lower_result(l, l->inst);
   struct lanes to = lower_lane_targets(l, i->type, result);
   const struct part own = intrinsic_part(l, v.scalar, 0), exponent = intrinsic_part(l, n.scalar, 0);
@@ -144,7 +151,8 @@ void lower_i_ldexp(struct lower *l, const struct nvm_inst *i, int argument) {
   lower_join(l, i->type, result, to);
 }
 
-/* ---- frexp ------------------------------------------------------------------------------------------- */
+/* ---- frexp
+ * ------------------------------------------------------------------------------------------- */
 
 /* The word that holds sign and exponent; for f64 *low is the other one. */
 static struct ptx_reg high_word(const struct format *f, struct ptx_operand v, struct ptx_reg *low) {
@@ -165,15 +173,16 @@ static struct ptx_reg from_words(const struct format *f, struct ptx_reg low, str
   struct ptx_reg r = lower_new_reg(l, &f->part);
   struct ptx_operand words[2] = {ptx_r(low), ptx_r(high)};
   if (f->is_double)
-    emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B64), ptx_r(r), ptx_group(l->pf, PTX_OPERAND_VECTOR, words, 2));
-  else
-    emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B32), ptx_r(r), ptx_r(high));
+    emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B64), ptx_r(r),
+          ptx_group(l->pf, PTX_OPERAND_VECTOR, words, 2));
+  else emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B32), ptx_r(r), ptx_r(high));
   return r;
 }
 
 /* x = fraction * 2^exponent with 0.5 <= |fraction| < 1. Subnormals are scaled up by 2^64 first;
  * zeros, infinities and NaNs are themselves, with exponent 0. */
-static struct ptx_reg emit_frexp(const struct format *f, struct ptx_operand x, struct ptx_reg *fraction) {
+static struct ptx_reg emit_frexp(const struct format *f, struct ptx_operand x,
+                                 struct ptx_reg *fraction) {
   struct lower *l = f->l;
   uint16_t type = f->type;
   struct ptx_reg magnitude = lower_new_reg(l, &f->part), low = {0};
@@ -189,12 +198,13 @@ static struct ptx_reg emit_frexp(const struct format *f, struct ptx_operand x, s
   emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_RN, type), ptx_r(scaled), x, power(f, 64));
   intrinsic_select(l, &f->part, chosen, ptx_r(scaled), x, small);
   struct ptx_reg high = high_word(f, ptx_r(chosen), &low), biased = lower_temp(l, PTX_B32);
-  emit4(l, PTX_BFE, PTX_MODS(PTX_MOD_U32), ptx_r(biased), ptx_r(high), ptx_i(f->is_double ? 20 : 23),
-        ptx_i(f->is_double ? 11 : 8));
+  emit4(l, PTX_BFE, PTX_MODS(PTX_MOD_U32), ptx_r(biased), ptx_r(high),
+        ptx_i(f->is_double ? 20 : 23), ptx_i(f->is_double ? 11 : 8));
   int bias = f->is_double ? 1022 : 126;
   struct ptx_reg minus = select_s32(l, ptx_i(bias + 64), ptx_i(bias), small);
   struct ptx_reg exponent = s32(l, PTX_SUB, ptx_r(biased), ptx_r(minus));
-  struct ptx_reg rest = s32(l, PTX_AND, ptx_r(high), ptx_i((int32_t)(f->is_double ? 0x800fffffu : 0x807fffffu)));
+  struct ptx_reg rest =
+      s32(l, PTX_AND, ptx_r(high), ptx_i((int32_t)(f->is_double ? 0x800fffffu : 0x807fffffu)));
   struct ptx_reg whole = s32(l, PTX_OR, ptx_r(rest), ptx_i(f->is_double ? 0x3fe00000 : 0x3f000000));
   *fraction = lower_new_reg(l, &f->part);
   intrinsic_select(l, &f->part, *fraction, ptx_r(from_words(f, low, whole)), x, ordinary);
@@ -206,10 +216,12 @@ void lower_i_frexp(struct lower *l, const struct nvm_inst *i, int argument) {
   struct nvm_type first = type_element(&l->module->types, i->type, 0);
   struct nvm_type second = type_element(&l->module->types, i->type, 1);
   struct lanes v = lower_split(l, intrinsic_arg(l, i, 0));
-  const struct ptx_reg *result = lower_result(l, l->inst), *rest = result + lower_type(l, first).count;
+  const struct ptx_reg *result = lower_result(l, l->inst),
+                       *rest = result + lower_type(l, first).count;
   struct lanes fractions = lower_lane_targets(l, first, result);
   struct lanes exponents = lower_lane_targets(l, second, rest);
-  const struct part own = intrinsic_part(l, v.scalar, 0), e = intrinsic_part(l, exponents.scalar, 0);
+  const struct part own = intrinsic_part(l, v.scalar, 0),
+                    e = intrinsic_part(l, exponents.scalar, 0);
   struct format f = format_for(l, &own);
   for (uint32_t k = 0; k < v.count; k++) {
     struct ptx_reg fraction, exponent = emit_frexp(&f, widened(l, &own, v.at[k]), &fraction);
@@ -222,13 +234,15 @@ void lower_i_frexp(struct lower *l, const struct nvm_inst *i, int argument) {
   lower_join(l, second, rest, exponents);
 }
 
-/* ---- powi --------------------------------------------------------------------------------------------- */
+/* ---- powi
+ * --------------------------------------------------------------------------------------------- */
 
 /* Repeated squaring over the bits of |n|, in a loop; the reciprocal where n is negative. */
 static struct ptx_reg emit_powi(const struct format *f, struct ptx_operand x, struct ptx_reg n) {
   struct lower *l = f->l;
   struct ptx_reg result = lower_new_reg(l, &f->part), square = lower_new_reg(l, &f->part);
-  struct ptx_reg rest = lower_temp(l, PTX_B32), odd = lower_temp(l, PTX_PRED), more = lower_temp(l, PTX_PRED);
+  struct ptx_reg rest = lower_temp(l, PTX_B32), odd = lower_temp(l, PTX_PRED),
+                 more = lower_temp(l, PTX_PRED);
   uint32_t loop = ptx_new_label(l->pf, (struct nvm_str){0});
   lower_copy(l, result, one(f));
   lower_copy(l, square, x);
@@ -252,7 +266,8 @@ static struct ptx_reg emit_powi(const struct format *f, struct ptx_operand x, st
 
 void lower_i_powi(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  struct lanes v = lower_split(l, intrinsic_arg(l, i, 0)), n = lower_split(l, intrinsic_arg(l, i, 1));
+  struct lanes v = lower_split(l, intrinsic_arg(l, i, 0)),
+               n = lower_split(l, intrinsic_arg(l, i, 1));
   const struct ptx_reg *result = lower_result(l, l->inst);
   struct lanes to = lower_lane_targets(l, i->type, result);
   const struct part own = intrinsic_part(l, v.scalar, 0), exponent = intrinsic_part(l, n.scalar, 0);
@@ -267,7 +282,8 @@ void lower_i_powi(struct lower *l, const struct nvm_inst *i, int argument) {
   lower_join(l, i->type, result, to);
 }
 
-/* ---- Approximations ------------------------------------------------------------------------------------ */
+/* ---- Approximations
+ * ------------------------------------------------------------------------------------ */
 
 static struct ptx_reg approx(const struct format *f, enum ptx_op op, struct ptx_operand v) {
   struct ptx_reg r = lower_temp(f->l, PTX_F32);
@@ -293,7 +309,8 @@ static struct ptx_reg log2_times(const struct format *f, struct ptx_operand v, u
 }
 
 static struct ptx_reg tangent(const struct format *f, struct ptx_operand v) {
-  struct ptx_reg r = lower_temp(f->l, PTX_F32), sine = approx(f, PTX_SIN, v), cosine = approx(f, PTX_COS, v);
+  struct ptx_reg r = lower_temp(f->l, PTX_F32), sine = approx(f, PTX_SIN, v),
+                 cosine = approx(f, PTX_COS, v);
   const uint16_t *mods = f->ftz ? PTX_MODS(PTX_MOD_APPROX, PTX_MOD_FTZ, PTX_MOD_F32)
                                 : PTX_MODS(PTX_MOD_APPROX, PTX_MOD_F32);
   emit3(f->l, PTX_DIV, mods, ptx_r(r), ptx_r(sine), ptx_r(cosine));
@@ -303,20 +320,20 @@ static struct ptx_reg tangent(const struct format *f, struct ptx_operand v) {
 static struct ptx_reg approximate(const struct format *f, int what, struct ptx_operand x,
                                   struct ptx_operand y) {
   switch (what) {
-  case APPROX_SIN: return approx(f, PTX_SIN, x);
-  case APPROX_COS: return approx(f, PTX_COS, x);
-  case APPROX_TAN: return tangent(f, x);
-  case APPROX_TANH: return approx(f, PTX_TANH, x);
-  case APPROX_EXP: return exp2_of(f, x, F32_LOG2_E);
-  case APPROX_EXP2: return approx(f, PTX_EX2, x);
-  case APPROX_EXP10: return exp2_of(f, x, F32_LOG2_10);
-  case APPROX_LOG: return log2_times(f, x, F32_LN_2);
-  case APPROX_LOG2: return approx(f, PTX_LG2, x);
-  case APPROX_LOG10: return log2_times(f, x, F32_LG_2);
-  default: { /* x^y = 2^(y log2 x) */
-    struct ptx_reg log = approx(f, PTX_LG2, x);
-    return approx(f, PTX_EX2, ptx_r(multiply(f, y, ptx_r(log))));
-  }
+    case APPROX_SIN: return approx(f, PTX_SIN, x);
+    case APPROX_COS: return approx(f, PTX_COS, x);
+    case APPROX_TAN: return tangent(f, x);
+    case APPROX_TANH: return approx(f, PTX_TANH, x);
+    case APPROX_EXP: return exp2_of(f, x, F32_LOG2_E);
+    case APPROX_EXP2: return approx(f, PTX_EX2, x);
+    case APPROX_EXP10: return exp2_of(f, x, F32_LOG2_10);
+    case APPROX_LOG: return log2_times(f, x, F32_LN_2);
+    case APPROX_LOG2: return approx(f, PTX_LG2, x);
+    case APPROX_LOG10: return log2_times(f, x, F32_LG_2);
+    default: { /* x^y = 2^(y log2 x) */
+      struct ptx_reg log = approx(f, PTX_LG2, x);
+      return approx(f, PTX_EX2, ptx_r(multiply(f, y, ptx_r(log))));
+    }
   }
 }
 
@@ -326,7 +343,9 @@ static void refuse_math(struct lower *l, const struct nvm_inst *i, bool is_doubl
   struct textbuf detail;
   textbuf_init(&detail, &l->function_arena);
   if (is_double) textbuf_puts(&detail, "PTX has no such function for double");
-  else textbuf_puts(&detail, "PTX has no such function, or only an approximation (taken for calls marked afn)");
+  else
+    textbuf_puts(&detail,
+                 "PTX has no such function, or only an approximation (taken for calls marked afn)");
   textbuf_puts(&detail, "; link libdevice and call @__nv_");
   textbuf_write(&detail, base, strcspn(base, "."));
   if (!is_double) textbuf_char(&detail, 'f');

@@ -2,7 +2,8 @@
  * memory, pointers, and instructions whose modifiers depend on an argument. */
 #include "codegen/intrinsic.h"
 
-/* ---- Nothing, an argument, a number --------------------------------------------------------------- */
+/* ---- Nothing, an argument, a number
+ * --------------------------------------------------------------- */
 
 void lower_i_nothing(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)l, (void)i, (void)argument;
@@ -17,7 +18,8 @@ void lower_i_forward(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   uint32_t count = lower_type(l, i->type).count;
   const struct ptx_reg *to = lower_result(l, l->inst);
-  for (uint32_t k = 0; k < count; k++) lower_copy(l, to[k], lower_operand(l, intrinsic_arg(l, i, 0), k));
+  for (uint32_t k = 0; k < count; k++)
+    lower_copy(l, to[k], lower_operand(l, intrinsic_arg(l, i, 0), k));
 }
 
 /* An integer or pointer result of that value. */
@@ -27,8 +29,7 @@ static void set_number(struct lower *l, const struct nvm_inst *i, int64_t value)
   for (uint32_t k = 0; k < count; k++) {
     if (ptx_reg_class(to[k]) == PTX_PRED)
       lower_copy(l, to[k], ptx_r(lower_int_to_pred(l, ptx_i(value), 32)));
-    else
-      lower_copy(l, to[k], ptx_i(k == 0 ? value : value < 0 ? -1 : 0));
+    else lower_copy(l, to[k], ptx_i(k == 0 ? value : value < 0 ? -1 : 0));
   }
 }
 
@@ -41,8 +42,10 @@ void lower_i_is_constant(struct lower *l, const struct nvm_inst *i, int argument
   set_number(l, i, value_kind(intrinsic_arg(l, i, 0)) == VALUE_CONST);
 }
 
-/* The bytes of the object that a pointer is the start of, plus *offset into it; false: not known. */
-static bool known_object(struct lower *l, struct nvm_value pointer, uint64_t *bytes, int64_t *offset) {
+/* The bytes of the object that a pointer is the start of, plus *offset into it; false: not known.
+ */
+static bool known_object(struct lower *l, struct nvm_value pointer, uint64_t *bytes,
+                         int64_t *offset) {
   *offset = 0;
   while (value_kind(pointer) == VALUE_INST) {
     const struct nvm_inst *i = function_inst(l->f, (struct nvm_inst_id){value_index(pointer)});
@@ -76,7 +79,8 @@ void lower_i_objectsize(struct lower *l, const struct nvm_inst *i, int argument)
   else set_number(l, i, offset < 0 || (uint64_t)offset > bytes ? 0 : (int64_t)bytes - offset);
 }
 
-/* ---- __nvvm_reflect --------------------------------------------------------------------------------- */
+/* ---- __nvvm_reflect
+ * --------------------------------------------------------------------------------- */
 
 /* The variable at the bottom of casts, zero offsets and address space conversions. */
 static struct nvm_value reflected_string(struct lower *l, struct nvm_value v) {
@@ -130,7 +134,8 @@ void lower_i_reflect(struct lower *l, const struct nvm_inst *i, int argument) {
   else lower_refuse(l, intrinsic_call_name(l, i), "its argument is no constant string");
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------------- */
+/* ---- Memory
+ * ------------------------------------------------------------------------------------------- */
 
 void lower_i_memcpy(struct lower *l, const struct nvm_inst *i, int argument) {
   lower_memcpy(l, i, argument != 0);
@@ -223,7 +228,8 @@ static void emit_read_only(struct lower *l, int nc, struct ptx_reg base, const s
   mods[n++] = type;
   mods[n] = PTX_MOD_NONE;
   for (uint32_t k = 0; k < count; k++) lanes[k] = ptx_r(to[k]);
-  struct ptx_operand value = count == 1 ? lanes[0] : ptx_group(l->pf, PTX_OPERAND_VECTOR, lanes, count);
+  struct ptx_operand value =
+      count == 1 ? lanes[0] : ptx_group(l->pf, PTX_OPERAND_VECTOR, lanes, count);
   emit2(l, nc == PTX_MOD_NONE ? PTX_LDU : PTX_LD, mods, value, ptx_at(base, offset));
 }
 
@@ -253,7 +259,8 @@ void lower_i_load_read_only(struct lower *l, const struct nvm_inst *i, int argum
   }
 }
 
-/* ---- Pointers ------------------------------------------------------------------------------------------- */
+/* ---- Pointers
+ * ------------------------------------------------------------------------------------------- */
 
 void lower_i_ptrmask(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
@@ -272,9 +279,8 @@ static struct ptx_reg pointer_width(struct lower *l, struct ptx_reg v, enum ptx_
   if (ptx_reg_class(v) == to) return v;
   struct ptx_reg r = lower_temp(l, to);
   bool wider = to == PTX_B64;
-  emit2(l, PTX_CVT,
-        wider ? PTX_MODS(PTX_MOD_U64, PTX_MOD_U32) : PTX_MODS(PTX_MOD_U32, PTX_MOD_U64), ptx_r(r),
-        ptx_r(v));
+  emit2(l, PTX_CVT, wider ? PTX_MODS(PTX_MOD_U64, PTX_MOD_U32) : PTX_MODS(PTX_MOD_U32, PTX_MOD_U64),
+        ptx_r(r), ptx_r(v));
   return r;
 }
 
@@ -283,7 +289,8 @@ void lower_i_address_cast(struct lower *l, const struct nvm_inst *i, int argumen
   (void)argument;
   struct nvm_value pointer = intrinsic_arg(l, i, 0);
   uint16_t from = space_mod(space_of(l, pointer));
-  uint16_t to = space_mod(type_info(&l->module->types, type_scalar(&l->module->types, i->type))->width);
+  uint16_t to =
+      space_mod(type_info(&l->module->types, type_scalar(&l->module->types, i->type))->width);
   struct ptx_reg result = lower_result(l, l->inst)[0], v = lower_reg(l, pointer, 0);
   bool wide = layout_pointer_bits(&l->module->layout, 0) == 64;
   enum ptx_class class = wide ? PTX_B64 : PTX_B32;
@@ -312,7 +319,8 @@ void lower_i_texture_handle(struct lower *l, const struct nvm_inst *i, int argum
         ptx_symbol(lower_symbol_name(l, v), 0));
 }
 
-/* ---- Modifiers from arguments ----------------------------------------------------------------------------- */
+/* ---- Modifiers from arguments
+ * ----------------------------------------------------------------------------- */
 
 /* idp2a.x.y(a, b, high, c) */
 void lower_i_dp2a(struct lower *l, const struct nvm_inst *i, int argument) {
@@ -320,17 +328,19 @@ void lower_i_dp2a(struct lower *l, const struct nvm_inst *i, int argument) {
   uint64_t high;
   if (!intrinsic_constant(l, i, 2, &high)) return;
   const char *types = intrinsic_call_name(l, i) + strlen("llvm.nvvm.idp2a.");
-  uint16_t a = types[0] == 's' ? PTX_MOD_S32 : PTX_MOD_U32, b = types[2] == 's' ? PTX_MOD_S32 : PTX_MOD_U32;
-  emit4(l, PTX_DP2A, PTX_MODS(high ? PTX_MOD_HI : PTX_MOD_LO, a, b), ptx_r(lower_result(l, l->inst)[0]),
-        ptx_r(lower_reg(l, intrinsic_arg(l, i, 0), 0)), ptx_r(lower_reg(l, intrinsic_arg(l, i, 1), 0)),
+  uint16_t a = types[0] == 's' ? PTX_MOD_S32 : PTX_MOD_U32,
+           b = types[2] == 's' ? PTX_MOD_S32 : PTX_MOD_U32;
+  emit4(l, PTX_DP2A, PTX_MODS(high ? PTX_MOD_HI : PTX_MOD_LO, a, b),
+        ptx_r(lower_result(l, l->inst)[0]), ptx_r(lower_reg(l, intrinsic_arg(l, i, 0), 0)),
+        ptx_r(lower_reg(l, intrinsic_arg(l, i, 1), 0)),
         ptx_r(lower_reg(l, intrinsic_arg(l, i, 3), 0)));
 }
 
 enum { TCGEN05_MAX = 128 };
 
 /* All parts of a value, or of the result, as one vector operand. */
-static struct ptx_operand all_parts(struct lower *l, struct nvm_type type, const struct ptx_reg *regs,
-                                    struct nvm_value v) {
+static struct ptx_operand all_parts(struct lower *l, struct nvm_type type,
+                                    const struct ptx_reg *regs, struct nvm_value v) {
   struct ptx_operand parts[TCGEN05_MAX];
   uint32_t count = lower_type(l, type).count;
   if (count > TCGEN05_MAX) count = TCGEN05_MAX;
@@ -360,8 +370,8 @@ void lower_i_tcgen05_st(struct lower *l, const struct nvm_inst *i, int argument)
   struct ptx_operand from = all_parts(l, value_type(l->f, v), NULL, v);
   struct ptx_operand to = ptx_at(intrinsic_pointer(l, intrinsic_arg(l, i, 0)), 0);
   emit2(l, PTX_TCGEN05,
-        unpack ? PTX_MODS(PTX_MOD_ST, PTX_MOD_SYNC, PTX_MOD_ALIGNED, shape, times, PTX_MOD_UNPACK_16B,
-                          PTX_MOD_B32)
+        unpack ? PTX_MODS(PTX_MOD_ST, PTX_MOD_SYNC, PTX_MOD_ALIGNED, shape, times,
+                          PTX_MOD_UNPACK_16B, PTX_MOD_B32)
                : PTX_MODS(PTX_MOD_ST, PTX_MOD_SYNC, PTX_MOD_ALIGNED, shape, times, PTX_MOD_B32),
         to, from);
 }

@@ -2,8 +2,8 @@
  * intrinsics, and those that saturate.
  *
  * Where the width leaves room in the register, the operation is done exactly there and has
- * overflowed if extending the low bits again changes it. Where it fills the register, the signs or a
- * comparison tell (Hacker's Delight, 2-13); multiplications are done twice as wide. */
+ * overflowed if extending the low bits again changes it. Where it fills the register, the signs or
+ * a comparison tell (Hacker's Delight, 2-13); multiplications are done twice as wide. */
 #include "codegen/intrinsic.h"
 
 static bool is_signed_kind(int what) {
@@ -18,8 +18,8 @@ static enum op op_of(int what) {
 
 static struct ptx_operand extend(struct lower *l, struct ptx_operand v, const struct part *p,
                                  bool is_signed) {
-  struct ptx_operand x = is_signed ? lower_sext_part(l, v, p, p->container)
-                                   : lower_zext_part(l, v, p, p->container);
+  struct ptx_operand x =
+      is_signed ? lower_sext_part(l, v, p, p->container) : lower_zext_part(l, v, p, p->container);
   return intrinsic_in_reg(l, x, p);
 }
 
@@ -50,7 +50,8 @@ static struct ptx_reg leaves_width(struct lower *l, struct ptx_reg v, const stru
   return compare(l, PTX_MOD_NE, part_bits_mod(p), again, ptx_r(v));
 }
 
-/* ---- One register ---------------------------------------------------------------------------------- */
+/* ---- One register
+ * ---------------------------------------------------------------------------------- */
 
 /* The signs of a and b (sum), or of a and the negated b (difference), are equal and the result's is
  * not. */
@@ -108,8 +109,8 @@ static struct ptx_reg multiply_64(struct lower *l, bool is_signed, const struct 
 }
 
 /* Modulo 2: true is 1 unsigned and -1 signed. */
-static struct ptx_reg overflow_i1(struct lower *l, int what, struct ptx_reg to, struct ptx_operand a,
-                                  struct ptx_operand b) {
+static struct ptx_reg overflow_i1(struct lower *l, int what, struct ptx_reg to,
+                                  struct ptx_operand a, struct ptx_operand b) {
   const uint16_t *pred = PTX_MODS(PTX_MOD_PRED);
   struct ptx_reg over = lower_temp(l, PTX_PRED), other = lower_temp(l, PTX_PRED);
   enum op op = op_of(what);
@@ -125,7 +126,8 @@ static struct ptx_reg overflow_i1(struct lower *l, int what, struct ptx_reg to, 
   return over;
 }
 
-/* ---- Two registers --------------------------------------------------------------------------------- */
+/* ---- Two registers
+ * --------------------------------------------------------------------------------- */
 
 struct pair {
   struct ptx_operand at[2];
@@ -138,7 +140,8 @@ static struct part high_part(uint32_t bits) {
 static struct pair extend_wide(struct lower *l, const struct ptx_operand *v, uint32_t bits,
                                bool is_signed) {
   struct part high = high_part(bits);
-  return (struct pair){{intrinsic_in_reg(l, v[0], &intrinsic_i64), extend(l, v[1], &high, is_signed)}};
+  return (struct pair){
+      {intrinsic_in_reg(l, v[0], &intrinsic_i64), extend(l, v[1], &high, is_signed)}};
 }
 
 static struct pair wide(struct lower *l, enum op op, struct pair a, struct pair b) {
@@ -157,8 +160,7 @@ static struct ptx_reg add_sub_wide(struct lower *l, int what, uint32_t bits, str
   struct part high = high_part(bits);
   *r = wide(l, op_of(what), a, b);
   if (bits < 128) return leaves_width(l, r->at[1].reg, &high, is_signed);
-  if (is_signed)
-    return sign_overflow(l, subtract, &intrinsic_i64, a.at[1], b.at[1], r->at[1].reg);
+  if (is_signed) return sign_overflow(l, subtract, &intrinsic_i64, a.at[1], b.at[1], r->at[1].reg);
   return subtract ? intrinsic_compare(l, ICMP_ULT, 128, a.at, b.at)
                   : intrinsic_compare(l, ICMP_ULT, 128, r->at, a.at);
 }
@@ -208,13 +210,15 @@ static struct ptx_reg sign_of(struct lower *l, struct pair v) {
 static struct ptx_reg multiply_signed_wide(struct lower *l, struct pair a, struct pair b,
                                            struct pair *r) {
   struct ptx_reg sign_a = sign_of(l, a), sign_b = sign_of(l, b);
-  struct ptx_reg sign = binary(l, PTX_XOR, &intrinsic_i64, PTX_MOD_B64, ptx_r(sign_a), ptx_r(sign_b));
+  struct ptx_reg sign =
+      binary(l, PTX_XOR, &intrinsic_i64, PTX_MOD_B64, ptx_r(sign_a), ptx_r(sign_b));
   struct pair magnitude;
-  struct ptx_reg over = multiply_unsigned_wide(l, negated_if(l, a, sign_a), negated_if(l, b, sign_b),
-                                               &magnitude);
+  struct ptx_reg over =
+      multiply_unsigned_wide(l, negated_if(l, a, sign_a), negated_if(l, b, sign_b), &magnitude);
   *r = negated_if(l, magnitude, sign);
   struct ptx_reg wrong = compare(l, PTX_MOD_NE, PTX_MOD_B64, ptx_r(sign_of(l, *r)), ptx_r(sign));
-  struct ptx_reg any = binary(l, PTX_OR, &intrinsic_i64, PTX_MOD_B64, magnitude.at[0], magnitude.at[1]);
+  struct ptx_reg any =
+      binary(l, PTX_OR, &intrinsic_i64, PTX_MOD_B64, magnitude.at[0], magnitude.at[1]);
   struct ptx_reg turned = lower_temp(l, PTX_PRED);
   emit3(l, PTX_AND, PTX_MODS(PTX_MOD_PRED), ptx_r(turned), ptx_r(wrong),
         ptx_r(is_nonzero(l, ptx_r(any))));
@@ -252,7 +256,8 @@ static struct ptx_reg overflow_lane(struct lower *l, int what, uint32_t bits, co
 
 void lower_i_overflow(struct lower *l, const struct nvm_inst *i, int argument) {
   struct nvm_type value = type_element(&l->module->types, i->type, 0);
-  struct lanes a = lower_split(l, intrinsic_arg(l, i, 0)), b = lower_split(l, intrinsic_arg(l, i, 1));
+  struct lanes a = lower_split(l, intrinsic_arg(l, i, 0)),
+               b = lower_split(l, intrinsic_arg(l, i, 1));
   const struct ptx_reg *result = lower_result(l, l->inst);
   const struct ptx_reg *flags = result + lower_type(l, value).count;
   struct lanes to = lower_lane_targets(l, value, result);
@@ -266,7 +271,8 @@ void lower_i_overflow(struct lower *l, const struct nvm_inst *i, int argument) {
   lower_join(l, value, result, to);
 }
 
-/* ---- Saturation ------------------------------------------------------------------------------------ */
+/* ---- Saturation
+ * ------------------------------------------------------------------------------------ */
 
 /* The largest signed number of the width where a is not negative, else the smallest: a's sign,
  * spread, xor the largest. */
@@ -313,7 +319,8 @@ static void saturate_i1(struct lower *l, int what, struct ptx_reg to, struct ptx
 }
 
 void lower_i_saturating(struct lower *l, const struct nvm_inst *i, int argument) {
-  struct lanes a = lower_split(l, intrinsic_arg(l, i, 0)), b = lower_split(l, intrinsic_arg(l, i, 1));
+  struct lanes a = lower_split(l, intrinsic_arg(l, i, 0)),
+               b = lower_split(l, intrinsic_arg(l, i, 1));
   const struct ptx_reg *result = lower_result(l, l->inst);
   struct lanes to = lower_lane_targets(l, i->type, result);
   struct part p = intrinsic_part(l, to.scalar, 0);
@@ -327,7 +334,8 @@ void lower_i_saturating(struct lower *l, const struct nvm_inst *i, int argument)
             intrinsic_in_reg(l, a.at[k], &p), b.at[k]);
     } else {
       struct ptx_operand value[2], limit[2];
-      for (uint32_t j = 0; j < n; j++) value[j] = ptx_r(lower_new_reg(l, n == 2 ? &intrinsic_i64 : &p));
+      for (uint32_t j = 0; j < n; j++)
+        value[j] = ptx_r(lower_new_reg(l, n == 2 ? &intrinsic_i64 : &p));
       struct ptx_reg over = overflow_lane(l, argument, bits, &p, value, &a.at[k], &b.at[k]);
       limits(l, is_signed, subtract, bits, &p, &a.at[k], limit);
       select_limit(l, n, &p, &to.at[k], limit, value, over);
@@ -339,7 +347,8 @@ void lower_i_saturating(struct lower *l, const struct nvm_inst *i, int argument)
 /* A shift has overflowed if shifting back does not give the operand. */
 void lower_i_saturating_shift(struct lower *l, const struct nvm_inst *i, int argument) {
   bool is_signed = argument != 0;
-  struct lanes a = lower_split(l, intrinsic_arg(l, i, 0)), b = lower_split(l, intrinsic_arg(l, i, 1));
+  struct lanes a = lower_split(l, intrinsic_arg(l, i, 0)),
+               b = lower_split(l, intrinsic_arg(l, i, 1));
   const struct ptx_reg *result = lower_result(l, l->inst);
   struct lanes to = lower_lane_targets(l, i->type, result);
   struct part p = intrinsic_part(l, to.scalar, 0);

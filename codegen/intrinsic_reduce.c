@@ -38,8 +38,7 @@ void lower_i_reduce(struct lower *l, const struct nvm_inst *i, int argument) {
     if (v.parts_each == 2)
       lower_wide_binary(l, (enum op)argument, bits,
                         (struct ptx_reg[]){next.at[0].reg, next.at[1].reg}, sum.at, x.at);
-    else
-      lower_binary_part(l, (enum op)argument, 0, &p, next.at[0].reg, sum.at[0], x.at[0]);
+    else lower_binary_part(l, (enum op)argument, 0, &p, next.at[0].reg, sum.at[0], x.at[0]);
     sum = next;
   }
   set_result(l, &v, &sum);
@@ -47,7 +46,8 @@ void lower_i_reduce(struct lower *l, const struct nvm_inst *i, int argument) {
 
 /* fadd, fmul: starts with argument 0 of the call. */
 void lower_i_reduce_float(struct lower *l, const struct nvm_inst *i, int argument) {
-  struct lanes start = lower_split(l, intrinsic_arg(l, i, 0)), v = lower_split(l, intrinsic_arg(l, i, 1));
+  struct lanes start = lower_split(l, intrinsic_arg(l, i, 0)),
+               v = lower_split(l, intrinsic_arg(l, i, 1));
   struct part p = intrinsic_part(l, v.scalar, 0);
   struct running sum = lane(&start, 0);
   for (uint32_t k = 0; k < v.count; k++) {

@@ -9,11 +9,10 @@
  * the build. The language of the table is described at its top.
  *
  * intrinsics.inc has four parts, each chosen by a macro that the reader defines:
- *   INTRINSIC_ROWS   initializers of struct intrinsic_info, in the order of enum intrinsic_id, which
- *                    is the order of strcmp
- *   INTRINSIC_WORDS  the forms, one after the other, as 16-bit words (codegen/intrinsic.h)
- *   INTRINSIC_FORMS  per intrinsic: its handler and argument, or where its form starts
- *   INTRINSIC_NEEDS  the distinct requirements, as initializers of struct tgt_requirement
+ *   INTRINSIC_ROWS   initializers of struct intrinsic_info, in the order of enum intrinsic_id,
+ * which is the order of strcmp INTRINSIC_WORDS  the forms, one after the other, as 16-bit words
+ * (codegen/intrinsic.h) INTRINSIC_FORMS  per intrinsic: its handler and argument, or where its form
+ * starts INTRINSIC_NEEDS  the distinct requirements, as initializers of struct tgt_requirement
  *
  * All faults of a run are printed as `file:line: error: …`; any fault means exit status 1 and no
  * output. Files are written beside their final names and renamed. */
@@ -25,13 +24,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_GROUPS = 12, MAX_VALUES = 5, MAX_LABELS = 8, MAX_NEEDS = 255, COLUMNS = 5, MAX_FAULTS = 30 };
+enum {
+  MAX_GROUPS = 12,
+  MAX_VALUES = 5,
+  MAX_LABELS = 8,
+  MAX_NEEDS = 255,
+  COLUMNS = 5,
+  MAX_FAULTS = 30
+};
 
-static const char *const effect_words[] = {"pure",       "const",    "reads",   "writes", "argmem",
-                                           "convergent", "noreturn", "commutes"};
-static const char *const effect_flags[] = {
-    "INTRIN_SPECULATABLE", "0",          "INTRIN_READS",     "INTRIN_WRITES", "INTRIN_ARGMEM",
-    "INTRIN_CONVERGENT",   "INTRIN_NORETURN", "INTRIN_COMMUTES"};
+static const char *const effect_words[] = {"pure",   "const",      "reads",    "writes",
+                                           "argmem", "convergent", "noreturn", "commutes"};
+static const char *const effect_flags[] = {"INTRIN_SPECULATABLE", "0",
+                                           "INTRIN_READS",        "INTRIN_WRITES",
+                                           "INTRIN_ARGMEM",       "INTRIN_CONVERGENT",
+                                           "INTRIN_NORETURN",     "INTRIN_COMMUTES"};
 enum { EFFECT_COUNT = sizeof effect_words / sizeof *effect_words };
 
 struct text {
@@ -131,7 +138,8 @@ static void add_identifier(struct text *t, const char *name, size_t length, bool
   }
 }
 
-/* ---- Patterns: {a,b=x/y,c} in the name, <1> <1b> elsewhere --------------------------------------- */
+/* ---- Patterns: {a,b=x/y,c} in the name, <1> <1b> elsewhere
+ * --------------------------------------- */
 
 struct group {
   const char *piece;
@@ -211,7 +219,8 @@ static void expand(const struct text *done, const char *rest, char *const column
   free(name.bytes);
 }
 
-/* ---- Signatures ---------------------------------------------------------------------------------- */
+/* ---- Signatures
+ * ---------------------------------------------------------------------------------- */
 
 static void skip_blanks(const char **p) { *p += strspn(*p, " "); }
 
@@ -338,7 +347,8 @@ static bool read_signature(const char *signature, struct shape *s) {
   return false;
 }
 
-/* ---- PTX forms ----------------------------------------------------------------------------------- */
+/* ---- PTX forms
+ * ----------------------------------------------------------------------------------- */
 
 /* The form being written. */
 struct form {
@@ -374,7 +384,8 @@ static int read_reference(struct form *f, const char **p) {
     if (**p != ':') return add_argument(f, k, part), 1;
     (*p)++;
     if (!read_number(p, &last) || last < k) fault("'$%d:' needs a last argument", k);
-    else for (int i = k; i <= last; i++) add_argument(f, i, -1);
+    else
+      for (int i = k; i <= last; i++) add_argument(f, i, -1);
     return last - k + 1;
   }
   if (**p == 'd' && !isalnum((unsigned char)(*p)[1])) {
@@ -447,22 +458,28 @@ static int read_address(struct form *f, const char **p) {
 
 static int read_plain_operand(struct form *f, const char **p, bool inside) {
   switch (**p) {
-  case '$': (*p)++; return read_reference(f, p);
-  case '{': (*p)++; return read_group(f, p, '}', "FORM_VECTOR");
-  case '[': return read_address(f, p);
-  case '!': (*p)++; add_code(f, "FORM_NOT"); return read_operand(f, p, inside);
-  case '_': (*p)++; add_code(f, "FORM_SINK"); return 1;
-  case '%': {
-    size_t n = strspn(*p + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
-    struct text name = {0};
-    add_identifier(&name, *p + 1, n, true);
-    add_code(f, "FORM_SPECIAL");
-    add_code(f, "PTX_SPECIAL_%s", name.bytes);
-    free(name.bytes);
-    *p += n + 1;
-    return 1;
-  }
-  default: break;
+    case '$': (*p)++; return read_reference(f, p);
+    case '{': (*p)++; return read_group(f, p, '}', "FORM_VECTOR");
+    case '[': return read_address(f, p);
+    case '!':
+      (*p)++;
+      add_code(f, "FORM_NOT");
+      return read_operand(f, p, inside);
+    case '_':
+      (*p)++;
+      add_code(f, "FORM_SINK");
+      return 1;
+    case '%': {
+      size_t n = strspn(*p + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+      struct text name = {0};
+      add_identifier(&name, *p + 1, n, true);
+      add_code(f, "FORM_SPECIAL");
+      add_code(f, "PTX_SPECIAL_%s", name.bytes);
+      free(name.bytes);
+      *p += n + 1;
+      return 1;
+    }
+    default: break;
   }
   char *end;
   long value = strtol(*p, &end, 0);
@@ -501,7 +518,8 @@ static void add_type_modifier(struct text *mods, const char *m, size_t length) {
   static const char kinds[] = "busf";
   const char *kind = strchr(kinds, m[0]);
   if (!kind || length > 3) fault("'.%.*s' is no modifier", (int)length, m);
-  else if (length == 2) add(mods, "FORM_MOD_TYPE | %d << 8 | FORM_TYPE_RESULT, ", (int)(kind - kinds));
+  else if (length == 2)
+    add(mods, "FORM_MOD_TYPE | %d << 8 | FORM_TYPE_RESULT, ", (int)(kind - kinds));
   else add(mods, "FORM_MOD_TYPE | %d << 8 | %c, ", (int)(kind - kinds), m[2]);
 }
 
@@ -599,7 +617,8 @@ static void read_handler(struct row *row) {
   else row->argument = copy(open + 1, (size_t)(name + length - 1 - open - 1));
 }
 
-/* ---- Rows ---------------------------------------------------------------------------------------- */
+/* ---- Rows
+ * ---------------------------------------------------------------------------------------- */
 
 static char *read_effects(char *text) {
   struct text flags = {0};
@@ -646,10 +665,11 @@ static void add_row(const char *name, char *const columns[COLUMNS], const struct
     g.rows = allocated(realloc(g.rows, (size_t)g.row_capacity * sizeof *g.rows));
   }
   struct row *row = &g.rows[g.row_count++];
-  *row = (struct row){.name = copy(name, strlen(name)), .signature = texts[1], .ptx = texts[3],
-                      .line = g.line};
-  if (strncmp(name, "llvm.", 5) != 0 || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR"
-                                                     "STUVWXYZ0123456789._") != strlen(name))
+  *row = (struct row){
+      .name = copy(name, strlen(name)), .signature = texts[1], .ptx = texts[3], .line = g.line};
+  if (strncmp(name, "llvm.", 5) != 0 || strspn(name,
+                                               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR"
+                                               "STUVWXYZ0123456789._") != strlen(name))
     fault("'%s' is no name of an intrinsic", name);
   row->flags = read_effects(texts[2]);
   row->needs = texts[4];
@@ -721,7 +741,8 @@ static void sort_rows(void) {
   }
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------- */
+/* ---- Writing
+ * ------------------------------------------------------------------------------------- */
 
 static void add_id(struct text *t, const char *name) {
   add(t, "INTRINSIC_");
@@ -739,8 +760,9 @@ static void add_string(struct text *t, const char *s) {
 
 static struct text write_header(void) {
   struct text t = {0};
-  add(&t, "/* Made by gen_intrinsics from ir/intrinsics.def. */\n#ifndef NVM_INTRINSICS_H\n"
-          "#define NVM_INTRINSICS_H\n\nenum intrinsic_id {\n  INTRINSIC_NONE,\n");
+  add(&t,
+      "/* Made by gen_intrinsics from ir/intrinsics.def. */\n#ifndef NVM_INTRINSICS_H\n"
+      "#define NVM_INTRINSICS_H\n\nenum intrinsic_id {\n  INTRINSIC_NONE,\n");
   for (int i = 0; i < g.row_count; i++) {
     add(&t, "  ");
     add_id(&t, g.rows[i].name);

@@ -12,7 +12,8 @@ const struct intrinsic_info intrinsic_table[INTRINSIC_COUNT] = {
 #undef INTRINSIC_ROWS
 };
 
-/* ---- Names ------------------------------------------------------------------------------------- */
+/* ---- Names -------------------------------------------------------------------------------------
+ */
 
 /* strcmp of a NUL-terminated row name with `length` bytes. */
 static int compare_name(const char *row, const char *name, size_t length) {
@@ -90,18 +91,19 @@ enum intrinsic_id intrinsic_nearest(const char *name, size_t length) {
   return nearest;
 }
 
-/* ---- Types ------------------------------------------------------------------------------------- */
+/* ---- Types -------------------------------------------------------------------------------------
+ */
 
 enum { MAX_VARIABLES = 8 };
 
 /* The interpreter of one signature. */
 struct matcher {
   const struct type_table *types;
-  const char *at;   /* in the signature */
-  int position;     /* -1: the result, else the argument */
+  const char *at;               /* in the signature */
+  int position;                 /* -1: the result, else the argument */
   char names[MAX_VARIABLES][2]; /* variables bound so far */
   struct nvm_type bound[MAX_VARIABLES];
-  int bound_at[MAX_VARIABLES];  /* position */
+  int bound_at[MAX_VARIABLES]; /* position */
   int bound_count;
 };
 
@@ -144,9 +146,8 @@ static bool match_scalar(struct matcher *m, struct nvm_type type) {
   static const struct {
     const char *word;
     enum type_kind kind;
-  } words[] = {{"f16", TY_HALF},   {"bf16", TY_BFLOAT}, {"f32", TY_FLOAT},
-               {"f64", TY_DOUBLE}, {"void", TY_VOID},   {"token", TY_TOKEN},
-               {"metadata", TY_METADATA}};
+  } words[] = {{"f16", TY_HALF},  {"bf16", TY_BFLOAT}, {"f32", TY_FLOAT},        {"f64", TY_DOUBLE},
+               {"void", TY_VOID}, {"token", TY_TOKEN}, {"metadata", TY_METADATA}};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (take_word(m, words[i].word)) return is_kind(m, type, words[i].kind);
   if (take_word(m, "h16")) return is_kind(m, type, TY_BFLOAT) || is_int_of(m, type, 16);
@@ -158,11 +159,11 @@ static bool match_scalar(struct matcher *m, struct nvm_type type) {
 
 static bool is_of_class(const struct matcher *m, struct nvm_type type, char class) {
   switch (class) {
-  case 'I': return type_is_int_or_vector(m->types, type);
-  case 'F': return type_is_float_or_vector(m->types, type);
-  case 'P': return type_is_ptr_or_vector(m->types, type);
-  case 'S': return type_is_int(m->types, type);
-  default: return type_is_first_class(m->types, type);
+    case 'I': return type_is_int_or_vector(m->types, type);
+    case 'F': return type_is_float_or_vector(m->types, type);
+    case 'P': return type_is_ptr_or_vector(m->types, type);
+    case 'S': return type_is_int(m->types, type);
+    default: return type_is_first_class(m->types, type);
   }
 }
 
@@ -226,7 +227,8 @@ static void skip_type(struct matcher *m) {
   int depth = 0;
   for (; *m->at; m->at++) {
     char c = *m->at;
-    if (depth == 0 && (c == ',' || c == ')' || c == ' ' || c == '*' || c == '}' || c == ']')) return;
+    if (depth == 0 && (c == ',' || c == ')' || c == ' ' || c == '*' || c == '}' || c == ']'))
+      return;
     if (c == '{' || c == '[') depth++;
     if ((c == '}' || c == ']') && --depth == 0) {
       m->at++;
@@ -271,10 +273,15 @@ static bool match_members(struct matcher *m, struct nvm_type type) {
 
 static bool match_type(struct matcher *m, struct nvm_type type) {
   switch (*m->at) {
-  case '{': case '[': return match_members(m, type);
-  case '@': return match_element(m, type);
-  case 'I': case 'F': case 'P': case 'T': case 'S': return match_variable(m, type);
-  default: break;
+    case '{':
+    case '[': return match_members(m, type);
+    case '@': return match_element(m, type);
+    case 'I':
+    case 'F':
+    case 'P':
+    case 'T':
+    case 'S': return match_variable(m, type);
+    default: break;
   }
   if (take_word(m, "h32"))
     return is_int_of(m, type, 32) || is_vector_of(m, type, 2, TY_BFLOAT) ||
@@ -288,15 +295,16 @@ static bool match_type(struct matcher *m, struct nvm_type type) {
   return match_with_lanes(m, type);
 }
 
-/* ---- Sentences ----------------------------------------------------------------------------------- */
+/* ---- Sentences
+ * ----------------------------------------------------------------------------------- */
 
 static void describe(struct matcher *m, struct textbuf *out);
 
 static void describe_scalar(struct matcher *m, struct textbuf *out) {
   static const char *const words[][2] = {
-      {"f16", "half"}, {"bf16", "bfloat"}, {"f32", "float"}, {"f64", "double"},
-      {"void", "void"}, {"token", "token"}, {"metadata", "metadata"}, {"h16", "bfloat (or i16)"},
-      {"h32", "<2 x bfloat> (or i32)"}};
+      {"f16", "half"},          {"bf16", "bfloat"},         {"f32", "float"},
+      {"f64", "double"},        {"void", "void"},           {"token", "token"},
+      {"metadata", "metadata"}, {"h16", "bfloat (or i16)"}, {"h32", "<2 x bfloat> (or i32)"}};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (!take_word(m, words[i][0])) continue;
     textbuf_puts(out, words[i][1]);
@@ -325,11 +333,11 @@ static void describe_variable(struct matcher *m, struct textbuf *out) {
     return;
   }
   switch (name[0]) {
-  case 'I': textbuf_puts(out, "an integer or a vector of integers"); break;
-  case 'F': textbuf_puts(out, "a floating-point type or a vector of one"); break;
-  case 'P': textbuf_puts(out, "a pointer or a vector of pointers"); break;
-  case 'S': textbuf_puts(out, "an integer"); break;
-  default: textbuf_puts(out, "a first-class type"); break;
+    case 'I': textbuf_puts(out, "an integer or a vector of integers"); break;
+    case 'F': textbuf_puts(out, "a floating-point type or a vector of one"); break;
+    case 'P': textbuf_puts(out, "a pointer or a vector of pointers"); break;
+    case 'S': textbuf_puts(out, "an integer"); break;
+    default: textbuf_puts(out, "a first-class type"); break;
   }
 }
 
@@ -362,16 +370,21 @@ static void describe_members(struct matcher *m, struct textbuf *out) {
 static void describe(struct matcher *m, struct textbuf *out) {
   char name[2];
   switch (*m->at) {
-  case '{': case '[': describe_members(m, out); return;
-  case 'I': case 'F': case 'P': case 'T': case 'S': describe_variable(m, out); return;
-  case '@': {
-    m->at++;
-    int i = take_variable(m, name);
-    if (i < m->bound_count) type_print(m->types, type_scalar(m->types, m->bound[i]), out);
-    else textbuf_puts(out, "the vector's element type");
-    return;
-  }
-  default: break;
+    case '{':
+    case '[': describe_members(m, out); return;
+    case 'I':
+    case 'F':
+    case 'P':
+    case 'T':
+    case 'S': describe_variable(m, out); return;
+    case '@': {
+      m->at++;
+      int i = take_variable(m, name);
+      if (i < m->bound_count) type_print(m->types, type_scalar(m->types, m->bound[i]), out);
+      else textbuf_puts(out, "the vector's element type");
+      return;
+    }
+    default: break;
   }
   if (*m->at == 'v' && m->at[1] >= '0' && m->at[1] <= '9') {
     m->at++;

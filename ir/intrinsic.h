@@ -8,9 +8,9 @@
                            INTRINSIC_nvvm_activemask, … INTRINSIC_COUNT }, in the order of names */
 
 enum {
-  INTRIN_READS = 1 << 0,        /* may read memory */
-  INTRIN_WRITES = 1 << 1,       /* may write memory */
-  INTRIN_ARGMEM = 1 << 2,       /* touches memory only through its pointer arguments */
+  INTRIN_READS = 1 << 0,  /* may read memory */
+  INTRIN_WRITES = 1 << 1, /* may write memory */
+  INTRIN_ARGMEM = 1 << 2, /* touches memory only through its pointer arguments */
   INTRIN_CONVERGENT = 1 << 3,
   INTRIN_SPECULATABLE = 1 << 4,
   INTRIN_NORETURN = 1 << 5,

@@ -60,12 +60,14 @@ static void right_types_are_taken(void **state) {
   struct nvm_type v4 = type_vector(t, TYPE_I32, 4), flags = type_vector(t, TYPE_I1, 4);
   struct nvm_type members[2] = {v4, flags};
   struct nvm_type overflow = type_struct(t, members, 2, false);
-  assert_string_equal(check(m, INTRINSIC_sadd_with_overflow, overflow, (struct nvm_type[]){v4, v4}, 2), "");
+  assert_string_equal(
+      check(m, INTRINSIC_sadd_with_overflow, overflow, (struct nvm_type[]){v4, v4}, 2), "");
   assert_string_equal(check(m, INTRINSIC_vector_reduce_add, TYPE_I32, &v4, 1), "");
-  assert_string_equal(check(m, INTRINSIC_is_fpclass, TYPE_I1,
-                            (struct nvm_type[]){TYPE_DOUBLE, TYPE_I32}, 2), "");
+  assert_string_equal(
+      check(m, INTRINSIC_is_fpclass, TYPE_I1, (struct nvm_type[]){TYPE_DOUBLE, TYPE_I32}, 2), "");
   /* Their spelling changed: bfloat or i16, a pair or i32; with and without an alignment. */
-  assert_string_equal(check(m, INTRINSIC_nvvm_abs_bf16, TYPE_I16, (struct nvm_type[]){TYPE_I16}, 1), "");
+  assert_string_equal(check(m, INTRINSIC_nvvm_abs_bf16, TYPE_I16, (struct nvm_type[]){TYPE_I16}, 1),
+                      "");
   struct nvm_type pair = type_vector(t, TYPE_BFLOAT, 2);
   assert_string_equal(check(m, INTRINSIC_nvvm_abs_bf16x2, pair, &pair, 1), "");
   struct nvm_type copy[5] = {TYPE_PTR, type_ptr(t, 1), TYPE_I64, TYPE_I1, TYPE_I1};
@@ -74,7 +76,8 @@ static void right_types_are_taken(void **state) {
   assert_string_equal(check(m, INTRINSIC_memcpy, TYPE_VOID, copy, 5), "");
   /* One result alone is no structure. */
   struct nvm_type shared = type_ptr(t, 3);
-  assert_string_equal(check(m, INTRINSIC_nvvm_ldmatrix_sync_aligned_m8n8_x1_b16, TYPE_I32, &shared, 1), "");
+  assert_string_equal(
+      check(m, INTRINSIC_nvvm_ldmatrix_sync_aligned_m8n8_x1_b16, TYPE_I32, &shared, 1), "");
   module_destroy(m);
 }
 
@@ -98,8 +101,9 @@ static void wrong_types_are_explained(void **state) {
   assert_string_equal(check(m, INTRINSIC_nvvm_mbarrier_inval_shared, TYPE_VOID, &generic, 1),
                       "argument 1 must be ptr addrspace(3), not ptr");
   struct nvm_type shared = type_ptr(t, 3);
-  assert_string_equal(check(m, INTRINSIC_nvvm_ldmatrix_sync_aligned_m8n8_x4_b16, TYPE_I32, &shared, 1),
-                      "the result must be { i32, i32, i32, i32 }, not i32");
+  assert_string_equal(
+      check(m, INTRINSIC_nvvm_ldmatrix_sync_aligned_m8n8_x4_b16, TYPE_I32, &shared, 1),
+      "the result must be { i32, i32, i32, i32 }, not i32");
   module_destroy(m);
 }
 
