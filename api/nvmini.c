@@ -24,6 +24,7 @@ struct nvmini_context {
   nvmini_dump *dump;
   void *dump_user;
   struct tgt_options target;
+  struct knobs knobs;
   struct pass_options passes; /* texts in `strings`; no pipeline: the level's */
   struct arena strings;
   uint32_t error_limit;
@@ -69,6 +70,7 @@ struct nvmini_context *nvmini_create(const struct nvmini_allocator *allocator,
                                .peak_bytes = sizeof *c,
                                .limit_bytes = memory_limit,
                                .target = tgt_default_options(),
+                               .knobs = knobs_initial(),
                                .passes = {.bisect_limit = -1},
                                .error_limit = DEFAULT_ERROR_LIMIT};
   arena_init(&c->strings, counted(c));
@@ -232,7 +234,7 @@ enum option {
   OPTION_CPU, OPTION_PTX, OPTION_FEATURES, OPTION_FTZ, OPTION_FMA_LEVEL, OPTION_PREC_DIV,
   OPTION_PREC_SQRT, OPTION_ERROR_LIMIT, OPTION_O0, OPTION_O1, OPTION_PASSES, OPTION_VERIFY_EACH,
   OPTION_PRINT_BEFORE, OPTION_PRINT_AFTER, OPTION_PRINT_CHANGED, OPTION_ONLY_FUNCTION,
-  OPTION_BISECT, OPTION_COUNT,
+  OPTION_BISECT, OPTION_KNOB, OPTION_COUNT,
 };
 
 /* The long options; libNVVM's spellings are target/options.h's. */
@@ -259,6 +261,7 @@ static const struct {
     [OPTION_PRINT_CHANGED] = {"--print-changed", false, NULL, 0},
     [OPTION_ONLY_FUNCTION] = {"--only-function", true, NULL, 0},
     [OPTION_BISECT] = {"--opt-bisect-limit", true, NULL, INT32_MAX},
+    [OPTION_KNOB] = {"--knob", true, NULL, 0},
 };
 
 static enum nvmini_status set_target_option(struct nvmini_context *c, enum option o,
@@ -300,12 +303,29 @@ static enum nvmini_status set_pass_option(struct nvmini_context *c, enum option 
   return NVMINI_OK;
 }
 
+/* NAME=VALUE; what the target reads becomes a feature there. */
+static enum nvmini_status set_knob(struct nvmini_context *c, const char *text) {
+  struct arena arena;
+  struct textbuf b;
+  enum knob knob;
+  arena_init(&arena, counted(c));
+  textbuf_init(&b, &arena);
+  enum nvm_status set = knobs_set(&c->knobs, text, &knob, &b);
+  if (set == NVM_OK) tgt_set_knob(&c->target, knob, c->knobs.value[knob]);
+  textbuf_char(&b, '\0');
+  const char *message = arena.failed ? "wrong knob" : b.bytes;
+  enum nvmini_status status = set == NVM_OK ? NVMINI_OK : bad_option(c, message);
+  arena_free(&arena);
+  return status;
+}
+
 static enum nvmini_status set_long_option(struct nvmini_context *c, enum option o,
                                           const char *value) {
   switch (o) {
     case OPTION_CPU: case OPTION_PTX: case OPTION_FEATURES: return set_target_option(c, o, value);
     case OPTION_FMA_LEVEL: case OPTION_PREC_DIV: case OPTION_PREC_SQRT:
       return set_group_option(c, o, value);
+    case OPTION_KNOB: return set_knob(c, value);
     case OPTION_FTZ: c->target.ftz = true; return NVMINI_OK;
     case OPTION_O0: c->target.optimization_level = 0; return NVMINI_OK;
     case OPTION_O1: c->target.optimization_level = 1; return NVMINI_OK;
@@ -431,7 +451,12 @@ static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_
                                       struct diag_sink *sink, struct textbuf *out) {
   enum nvm_status status = optimize_module(m, target, sink);
   if (status != NVM_OK) return status;
-  struct codegen_options options = {.source = 0};
+  const int32_t *knob = m->context->knobs.value;
+  struct codegen_options options = {
+      .unreachable_is_trap = !knob[KNOB_EXIT_ON_UNREACHABLE],
+      .relaxed_atomics = knob[KNOB_RELAXED_ATOMICS] != 0,
+      .wide_byval_params = knob[KNOB_FORCE_MIN_BYVAL_PARAM_ALIGN] != 0,
+  };
   return codegen_module(m->ir, target, &options, sink, out);
 }
 

@@ -64,13 +64,13 @@ struct outgoing {
   struct nvm_str name;
 };
 
-/* The caller promises that a byval pointer has the alignment that the parameter has. */
+/* The caller promises that a byval pointer has the alignment that its attributes say. */
 static struct outgoing prepare_argument(struct lower *l, const struct call *c, uint32_t k) {
   struct outgoing o = {.how = abi_param(l, &c->abi, k)};
   if (o.how.kind == PASS_NOTHING) return o;
   if (o.how.is_byval) {
     o.object = lower_address(l, argument(l, c, k));
-    if (o.object.align < o.how.align) o.object.align = o.how.align;
+    if (o.object.align < o.how.pointer_align) o.object.align = o.how.pointer_align;
     return o;
   }
   o.parts = abi_operands(l, argument(l, c, k));

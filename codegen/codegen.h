@@ -9,9 +9,10 @@
 struct codegen_options {
   bool verbose;              /* --asm-verbose: comments in the PTX */
   bool unreachable_is_trap;  /* knob nvptx-exit-on-unreachable=0: `trap` instead of `exit` */
-  bool relaxed_atomics;      /* --relaxed-atomics: seq_cst and the system scope of atomicrmw and cmpxchg
+  bool relaxed_atomics;      /* knob nvptx-relaxed-atomics: seq_cst and the system scope of atomicrmw and cmpxchg
                                 are what clang up to 21 writes for CUDA's atomicAdd and kin, which
                                 mean relaxed and this GPU */
+  bool wide_byval_params;    /* knob nvptx-force-min-byval-param-align */
   uint32_t source;           /* number of the main source, for diagnostics */
   struct nvm_text command;   /* shown in the header comment; may be empty */
 };

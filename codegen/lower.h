@@ -322,6 +322,7 @@ struct passing {
   uint32_t align;
   bool is_byval;        /* what travels is what the pointer points to */
   struct nvm_type type; /* of what travels */
+  uint32_t pointer_align; /* byval: of the caller's object, in bytes */
 };
 /* What the ABI depends on: a function, or a call of one. */
 struct abi {

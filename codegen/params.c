@@ -88,12 +88,12 @@ static struct passing pass_bytes(const struct lower *l, struct nvm_type type, ui
   const struct type_table *t = &l->module->types;
   uint64_t bytes = layout_alloc_size(&l->module->layout, t, type);
   if (align == 0) align = layout_align(&l->module->layout, t, type);
-  return (struct passing){bytes ? PASS_BYTES : PASS_NOTHING, bytes, align, false, type};
+  return (struct passing){bytes ? PASS_BYTES : PASS_NOTHING, bytes, align, false, type, 0};
 }
 
 static struct passing pass_scalar(struct nvm_type type, uint32_t bits) {
   uint32_t bytes = bits <= 32 ? 4 : 8;
-  return (struct passing){PASS_SCALAR, bytes, bytes, false, type};
+  return (struct passing){PASS_SCALAR, bytes, bytes, false, type, 0};
 }
 
 static struct passing pass(const struct lower *l, struct nvm_type type, uint32_t align) {
@@ -108,7 +108,7 @@ static struct passing pass(const struct lower *l, struct nvm_type type, uint32_t
   case TY_NONE: case TY_VOID: case TY_LABEL: case TY_METADATA: case TY_TOKEN: case TY_FUNCTION:
   case TY_KIND_COUNT: break;
   }
-  return (struct passing){PASS_NOTHING, 0, 1, false, type};
+  return (struct passing){PASS_NOTHING, 0, 1, false, type, 0};
 }
 
 struct passing abi_result(struct lower *l, const struct abi *abi) {
@@ -116,12 +116,17 @@ struct passing abi_result(struct lower *l, const struct abi *abi) {
   return pass(l, result, written_align(l, abi, ABI_RESULT));
 }
 
+/* The host lays out a kernel's parameters by their own alignment. */
+static bool is_kernel(const struct lower *l, const struct abi *abi) {
+  return !value_is_none(abi->function) && function_is_kernel(module_function(l->module, abi->function));
+}
+
 /* The type behind a byval pointer; its alignment is written as `align`. */
 static struct passing pass_byval(struct lower *l, const struct abi *abi, uint32_t i,
                                  struct nvm_type pointee) {
   if (!type_is_sized(&l->module->types, pointee)) {
     lower_refuse(l, "a byval parameter without its type", "write byval(TYPE)");
-    return (struct passing){PASS_NOTHING, 0, 1, true, TYPE_I8};
+    return (struct passing){PASS_NOTHING, 0, 1, true, TYPE_I8, 1};
   }
   const struct nvm_attr *written = abi_attr(l, abi, i, ATTR_ALIGN);
   struct passing p = pass_bytes(l, pointee, 0);
@@ -129,6 +134,8 @@ static struct passing pass_byval(struct lower *l, const struct abi *abi, uint32_
   if (written && written->number > p.align) p.align = (uint32_t)written->number;
   if (more > p.align) p.align = more;
   p.is_byval = true;
+  p.pointer_align = p.align;
+  if (l->options->wide_byval_params && p.align < 4 && !is_kernel(l, abi)) p.align = 4;
   return p;
 }
 

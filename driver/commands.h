@@ -3,11 +3,14 @@
 #define NVM_DRIVER_COMMANDS_H
 
 #include "driver/options.h"
+#include "nvmini.h"
 
 /* jobs.c: what reads modules. */
 int jobs_compile(const struct options *o);
 int jobs_check(const struct options *o);
 int jobs_print(const struct options *o);
+/* Every --knob of the command line, in order. */
+enum nvmini_status jobs_set_knobs(struct nvmini_context *context, const struct options *o);
 
 /* run.c: executes a kernel in the simulator. */
 int run_command(const struct options *o);
@@ -16,6 +19,7 @@ int run_command(const struct options *o);
 int tables_ops(const struct options *o);
 int tables_passes(const struct options *o);
 int tables_intrinsics(const struct options *o);
+int tables_knobs(const struct options *o);
 int tables_diagnostics(const struct options *o);
 
 /* targets.c: the CPUs. */

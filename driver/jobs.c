@@ -82,6 +82,17 @@ static int make_context(struct job *j) {
   return EXIT_DONE;
 }
 
+enum nvmini_status jobs_set_knobs(struct nvmini_context *context, const struct options *o) {
+  char text[256];
+  enum nvmini_status status = NVMINI_OK;
+  for (int i = 0; i < o->given_count && status == NVMINI_OK; i++) {
+    if (o->given[i].id != OPTION_KNOB) continue;
+    snprintf(text, sizeof text, "--knob=%.200s", o->given[i].value);
+    status = nvmini_set_option(context, text);
+  }
+  return status;
+}
+
 static int set_options(struct job *j) {
   char text[1024];
   for (int i = 0; i < OPTION_COUNT; i++) {
@@ -94,7 +105,7 @@ static int set_options(struct job *j) {
     }
     if (status != EXIT_DONE) return status;
   }
-  return EXIT_DONE;
+  return exit_status(jobs_set_knobs(j->context, j->options));
 }
 
 /* ---- The way of a module ---- */

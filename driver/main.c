@@ -33,6 +33,7 @@ static int dispatch(const struct options *o) {
     case COMMAND_OPS: return tables_ops(o);
     case COMMAND_PASSES: return tables_passes(o);
     case COMMAND_INTRINSICS: return tables_intrinsics(o);
+    case COMMAND_KNOBS: return tables_knobs(o);
     case COMMAND_DIAGNOSTICS: return tables_diagnostics(o);
     case COMMAND_VERSION: printf("nvmini %s\n", nvmini_version()); return EXIT_DONE;
     case COMMAND_HELP: return help(o);

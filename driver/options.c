@@ -1,6 +1,8 @@
 /* Reads the command line by the table options.def, and prints what else is made from it. */
 #include "driver/options.h"
 
+#include "support/nearest.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,32 +60,13 @@ enum command command_find(const char *name) {
 
 enum { LONGEST_WORD = 63 };
 
-/* Number of insertions, deletions and replacements between two words of at most LONGEST_WORD. */
-static size_t edit_distance(const char *a, const char *b) {
-  size_t row[LONGEST_WORD + 1];
-  size_t width = strlen(b);
-  for (size_t j = 0; j <= width; j++) row[j] = j;
-  for (size_t i = 1; a[i - 1] != '\0'; i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= width; j++) {
-      size_t best = diagonal + (a[i - 1] != b[j - 1]);
-      if (row[j] + 1 < best) best = row[j] + 1;
-      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      diagonal = row[j];
-      row[j] = best;
-    }
-  }
-  return row[width];
-}
-
 const char *options_nearest(const char *word, const char *const *names, size_t count) {
   if (strlen(word) > LONGEST_WORD) return NULL;
   const char *best = NULL;
   size_t least = strlen(word) / 3 + 2;
   for (size_t i = 0; i < count; i++) {
     if (strlen(names[i]) > LONGEST_WORD) continue;
-    size_t distance = edit_distance(word, names[i]);
+    size_t distance = nearest_distance(word, strlen(word), names[i], strlen(names[i]));
     if (distance < least) least = distance, best = names[i];
   }
   return best;

@@ -4,6 +4,7 @@
 #include "ir/ops.h"
 #include "opt/pass.h"
 #include "support/diag.h"
+#include "support/knobs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,28 @@ int tables_intrinsics(const struct options *o) {
   }
   if (found) return EXIT_DONE;
   fprintf(stderr, "nvmini: error: no intrinsic's name begins with '%s'\n", prefix);
+  return EXIT_USAGE;
+}
+
+/* ---- Knobs ---- */
+
+int tables_knobs(const struct options *o) {
+  const char *wanted = o->operand_count == 0 ? NULL : o->operands[0];
+  const char *names[KNOB_COUNT];
+  bool found = false;
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    const struct knob_row *k = knobs_row((enum knob)i);
+    names[i] = k->name;
+    if (wanted != NULL && strcmp(wanted, k->name) != 0) continue;
+    found = true;
+    printf("%-34s %d..%d (%d)  %s: %s\n", k->name, (int)k->least, (int)k->most, (int)k->initial,
+           k->reader, k->meaning);
+  }
+  if (found) return EXIT_DONE;
+  const char *nearest = options_nearest(wanted, names, KNOB_COUNT);
+  fprintf(stderr, "nvmini: error: there is no knob '%s'", wanted);
+  if (nearest != NULL) fprintf(stderr, "; did you mean '%s'?", nearest);
+  fputc('\n', stderr);
   return EXIT_USAGE;
 }
 

@@ -98,6 +98,7 @@ NVMINI_API void nvmini_on_dump(struct nvmini_context *context, nvmini_dump *dump
  *   --prec-sqrt=0..1  --error-limit=N (0: none)  -O0  -O1  --passes=LIST  --verify-each
  *   --print-before=PASS  --print-after=PASS (*: all)  --print-changed  --only-function=NAME
  *   --opt-bisect-limit=N
+ *   --knob=NAME=VALUE: `nvmini knobs` lists them; each may be set several times, the last one holds
  *   -arch=compute_90a  -ftz=0|1  -fma=0|1  -prec-div=0|1  -prec-sqrt=0|1  -opt=0|1
  *
  * Returns NVMINI_BAD_OPTION, having changed nothing, for anything else. A CPU must be set before

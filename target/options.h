@@ -7,6 +7,7 @@
 #ifndef NVM_TARGET_OPTIONS_H
 #define NVM_TARGET_OPTIONS_H
 
+#include "support/knobs.h"
 #include "target/target.h"
 
 struct tgt_options {
@@ -53,6 +54,9 @@ enum tgt_status tgt_parse_features(struct tgt_options *options, const char *list
  * libNVVM. Fails with TGT_UNKNOWN_OPTION, TGT_BAD_OPTION_VALUE or TGT_REPEATED_OPTION. */
 enum tgt_status tgt_parse_nvvm_option(struct tgt_options *options, const char *option,
                                       size_t length, struct tgt_error *error);
+
+/* A knob that target/ reads, with a value in its range; others do nothing. */
+void tgt_set_knob(struct tgt_options *options, enum knob knob, int32_t value);
 
 /* Fills *error (if not NULL) and returns its status. For this folder. */
 enum tgt_status tgt_fail(struct tgt_error *error, enum tgt_status status, const char *text,

@@ -2,6 +2,7 @@
  * Questions about compatibility and requirements are answered in unlock.c. */
 #include "target/target.h"
 
+#include "support/nearest.h"
 #include "target/options.h"
 #include "target/writer.h"
 
@@ -85,27 +86,7 @@ const struct tgt_feature *tgt_find_feature(const char *key, size_t length) {
 
 /* ---- what was probably meant ---- */
 
-enum { NEAR_MAX = 32 }; /* longer names are compared by their beginnings */
-
-/* Edits (insert, delete, replace) that turn one text into the other: Wagner and Fischer's table,
- * one row of it at a time. */
-static unsigned edit_distance(const char *a, size_t a_length, const char *b, size_t b_length) {
-  unsigned row[NEAR_MAX + 1];
-  if (a_length > NEAR_MAX) a_length = NEAR_MAX;
-  if (b_length > NEAR_MAX) b_length = NEAR_MAX;
-  for (unsigned j = 0; j <= b_length; j++) row[j] = j;
-  for (unsigned i = 1; i <= a_length; i++) {
-    unsigned diagonal = row[0];
-    row[0] = i;
-    for (unsigned j = 1; j <= b_length; j++) {
-      unsigned replace = diagonal + (a[i - 1] != b[j - 1]);
-      unsigned other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-      diagonal = row[j];
-      row[j] = replace < other ? replace : other;
-    }
-  }
-  return row[b_length];
-}
+enum { NEAR_MAX = 32 }; /* longer names of CPUs are compared by their beginnings */
 
 /* The first number in a text, 0 if there is none. */
 static unsigned first_number(const char *text, size_t length) {
@@ -127,7 +108,7 @@ const struct tgt_cpu *tgt_nearest_cpu(const char *name, size_t length) {
   unsigned best_rank = 0;
   for (int i = 0; i < TGT_CPU_COUNT; i++) {
     const struct tgt_cpu *cpu = &cpu_table[i];
-    unsigned edits = edit_distance(meant, kept + rest, cpu->name, cpu_names[i].length);
+    unsigned edits = nearest_distance(meant, kept + rest, cpu->name, cpu_names[i].length);
     unsigned apart = number > cpu->sm ? number - cpu->sm : cpu->sm - number;
     unsigned rank = edits * 1000 + (apart < 999 ? apart : 999);
     if (cpu->placeholder || (best && rank >= best_rank)) continue;
@@ -142,7 +123,7 @@ const struct tgt_feature *tgt_nearest_feature(const char *key, size_t length) {
   unsigned best_edits = (unsigned)(length / 3) + 2; /* further away is not a slip of the finger */
   for (int i = 0; i < TGT_FEATURE_COUNT; i++) {
     const char *candidate = feature_table[i].key;
-    unsigned edits = edit_distance(key, length, candidate, strlen(candidate));
+    unsigned edits = nearest_distance(key, length, candidate, strlen(candidate));
     if (edits >= best_edits) continue;
     best = &feature_table[i];
     best_edits = edits;

@@ -1,0 +1,36 @@
+/* Knobs of the compiler's parts: the rows of support/knobs.def and their values in one compilation.
+ * Whoever reads a knob is given a `struct knobs` and asks knobs->value[KNOB_X]. */
+#ifndef NVM_SUPPORT_KNOBS_H
+#define NVM_SUPPORT_KNOBS_H
+
+#include "support/status.h"
+#include "support/textbuf.h"
+
+enum knob {
+#define KNOB(id, name, least, most, initial, reader, meaning) KNOB_##id,
+#include "support/knobs.def"
+#undef KNOB
+  KNOB_COUNT,
+};
+
+struct knob_row {
+  const char *name;
+  int32_t least, most, initial;
+  const char *reader; /* "codegen", or the name of a pass */
+  const char *meaning;
+};
+
+struct knobs {
+  int32_t value[KNOB_COUNT];
+};
+
+const struct knob_row *knobs_row(enum knob knob);
+struct knobs knobs_initial(void);
+
+/* Takes "NAME=VALUE" into *knobs and *knob. NVM_REFUSED: nothing is changed, and what is wrong is
+ * written to `message`: "there is no knob 'x'; did you mean 'y'?", "knob 'y': '7' is not a number
+ * from 0 to 2". */
+enum nvm_status knobs_set(struct knobs *knobs, const char *text, enum knob *knob,
+                          struct textbuf *message);
+
+#endif
