@@ -59,17 +59,20 @@ int main(int argc, char **argv) {
   return fclose(f);
 }
 """
-INPUTS = 4  # of each function
+INPUTS = 40  # of each function: one a thread on our side, one call after the other on the host
 
 
-def harness(count, head):
-    lines = [head + " {", "entry:"]
+def harness(count, on_gpu):
+    """A function that calls all of them: for its thread's input, or for all inputs."""
+    lines = ["define void @run_all(ptr %in, ptr %out) {", "entry:"]
+    if on_gpu: lines += ["  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()", "  %n = zext i32 %t to i64"]
+    else: lines += ["  br label %loop", "loop:", "  %n = phi i64 [ 0, %entry ], [ %next, %loop ]"]
+    lines += [f"  %ai = mul i64 %n, {IN_BYTES}", "  %i = getelementptr i8, ptr %in, i64 %ai"]
     for k in range(count):
-        for i in range(INPUTS):
-            n = k * INPUTS + i
-            lines.append(f"  %i{n} = getelementptr i8, ptr %in, i64 {i * IN_BYTES}")
-            lines.append(f"  %o{n} = getelementptr i8, ptr %out, i64 {n * OUT_BYTES}")
-            lines.append(f"  call void @f{k}(ptr %i{n}, ptr %o{n})")
+        lines += [f"  %n{k} = add i64 %n, {k * INPUTS}", f"  %a{k} = mul i64 %n{k}, {OUT_BYTES}",
+                  f"  %o{k} = getelementptr i8, ptr %out, i64 %a{k}", f"  call void @f{k}(ptr %i, ptr %o{k})"]
+    if on_gpu: return "\n".join(lines + ["  ret void", "}", "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()", ""])
+    lines += ["  %next = add i64 %n, 1", f"  %done = icmp eq i64 %next, {INPUTS}", "  br i1 %done, label %end, label %loop", "end:"]
     return "\n".join(lines + ["  ret void", "}", ""])
 
 
@@ -104,8 +107,8 @@ def check(seed, folder, options):
     m = Module(seed, options.functions, options.size, options.only.split(","))
     path = lambda name: os.path.join(folder, name)
     body = m.text()
-    open(path("host.ll"), "w").write(body + harness(m.count, "define void @run_all(ptr %in, ptr %out)"))
-    open(path("kernel.nvir"), "w").write(LAYOUT + body + harness(m.count, "define void @run_all(ptr %in, ptr %out)") + ANNOTATION)
+    open(path("host.ll"), "w").write(body + harness(m.count, False))
+    open(path("kernel.nvir"), "w").write(LAYOUT + body + harness(m.count, True) + ANNOTATION)
     open(path("in.bin"), "wb").write(input_bytes(random.Random(seed)))
     out_bytes = m.count * INPUTS * OUT_BYTES
     wrong = run_on_host(path, "-O0", out_bytes)
@@ -116,7 +119,7 @@ def check(seed, folder, options):
         compile_it = ["llc-19", f"-mcpu={options.cpu}", f"-O{options.llc}", "-o", path("kernel.ptx"), path("kernel.ll")]
     compiled = call(compile_it)
     if compiled.returncode: return f"not compiled: {compiled.stderr[:600]}"
-    ours = call([options.nvmini, "run", path("kernel.ptx"), "--kernel", "run_all", "--arg", f"buf:u8:@{path('in.bin')}",
+    ours = call([options.nvmini, "run", path("kernel.ptx"), "--kernel", "run_all", "--block", str(INPUTS), "--arg", f"buf:u8:@{path('in.bin')}",
                  "--arg", f"buf:u8:{out_bytes}:zero", "--save", f"1:{path('ours.out')}"])
     if ours.returncode: return f"not executed: {ours.stderr[:600]}"
     different = differences(path, out_bytes)
