@@ -291,6 +291,7 @@ void lower_gep(struct lower *l, const struct nvm_inst *i) {
   }
   const struct ptx_reg *to = lower_result(l, l->inst);
   uint32_t count = lower_type(l, i->type).count;
+  if (l->function_arena.failed) return;
   for (uint32_t k = 0; k < operands[0].count; k++) /* a null base is an immediate */
     if (operands[0].at[k].kind != PTX_OPERAND_REG)
       operands[0].at[k] = ptx_r(lower_reg(l, inst_operand(l->f, i, 0), k));

@@ -34,6 +34,10 @@ static void broken(struct parser *p) {
 
 static void add(struct parser *p, enum op op, uint32_t flags, struct nvm_type type,
                 const struct nvm_value *operands, uint32_t count, uint32_t aux, uint32_t begin) {
+  if (p->scratch.failed) { /* operands may be missing; parse_module() reports it */
+    broken(p);
+    return;
+  }
   for (uint32_t i = 0; i < count; i++) {
     if (value_is_none(operands[i])) {
       broken(p);

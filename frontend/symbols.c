@@ -181,6 +181,7 @@ static struct nvm_type parameter_types(struct parser *p) {
   }
   for (uint32_t i = 0; i < count; i++)
     VEC_PUSH(&p->scratch, &p->types, p->arguments.data[i].operand.type);
+  if (p->scratch.failed) return TYPE_NONE; /* some of them are missing */
   const struct nvm_type *types = p->types.data ? p->types.data + first : NULL;
   p->types.count = first;
   return type_function(&p->m->types, result, types, count, p->variadic);

@@ -229,7 +229,7 @@ static struct nvm_value resolve_list(struct parser *p, struct nvm_type type,
     ok = check_elements(p, l, type);
   }
   const struct nvm_value *elements = values_take(p, list);
-  if (!ok) return poison(p, type);
+  if (!ok || p->scratch.failed) return poison(p, type);
   if (list.count == 0) return const_zero(p->m, type);
   return const_aggregate(p->m, type, elements, list.count);
 }
