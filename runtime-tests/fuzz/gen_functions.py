@@ -6,7 +6,8 @@
 Each function @f<k>(ptr %in, ptr %out) reads its inputs from %in (IN_BYTES), computes, and writes
 what it computed to %out (OUT_BYTES). NaNs are stored as one and the same NaN, since their bits are
 nobody's promise. KINDS are families of steps: int float convert compare vector memory aggregate
-branch loop switch call intrinsic; `plain` as one of them means common types only. The text has neither triple nor kernel: who uses it adds them."""
+branch loop switch call intrinsic rounding table
+aggregates_around atomic frem; `plain` as one of them means common types only. The text has neither triple nor kernel: who uses it adds them."""
 import argparse
 import random
 
@@ -75,6 +76,11 @@ def alloc_bytes(t):
     while p < b:
         p *= 2
     return min(p, 16) if p <= 16 else p
+
+
+def split_members(t):
+    """The member types of a literal struct of scalars and vectors."""
+    return t[1:-1].split(", ")
 
 
 class Function:
@@ -226,7 +232,7 @@ class Function:
     def step_float(self):
         t = self.rng.choice(FLOATS)
         if self.rng.random() < 0.25 and "vector" in self.kinds: t = vec(self.rng.choice(VECTOR_COUNTS), t)
-        op = self.rng.choice(["fadd", "fsub", "fmul", "fdiv", "fneg"])
+        op = self.rng.choice(["fadd", "fsub", "fmul", "fdiv", "fneg"] + ["frem"] * ("frem" in self.module.extras))
         if op == "fneg": self.op(t, f"fneg {t} {self.value(t)}")
         else: self.op(t, f"{op} {t} {self.value(t)}, {self.value(t)}")
 
@@ -376,6 +382,118 @@ class Function:
         m.declare(f"declare {t} @{name}({', '.join([t] * count)}{', i1' if flag else ''})")
         args = ", ".join(f"{t} {self.value(t)}" for _ in range(count)) + (", i1 false" if flag else "")
         self.op(t, f"call {t} @{name}({args})")
+
+    def step_rounding(self):
+        r, m = self.rng, self.module
+        t = r.choice(["float", "double", "half"])
+        f = {"float": "f32", "double": "f64", "half": "f16"}[t]
+        kind = r.choice("rint nearbyint round roundeven floor ceil trunc fptosi.sat fptoui.sat is.fpclass minimum maximum canonicalize".split())
+        v = self.value(t)
+        if kind.endswith(".sat"):
+            i = self.int_type()
+            m.declare(f"declare {i} @llvm.{kind}.{i}.{f}({t})")
+            self.op(i, f"call {i} @llvm.{kind}.{i}.{f}({t} {v})")
+        elif kind == "is.fpclass":
+            m.declare(f"declare i1 @llvm.is.fpclass.{f}({t}, i32)")
+            test = r.choice([3, 4, 8, 16, 32, 64, 128, 256, 512, 504, 240, 0x3fc])
+            self.op("i1", f"call i1 @llvm.is.fpclass.{f}({t} {self.clean(t, v)}, i32 {test})")
+        elif kind in ("minimum", "maximum"):
+            m.declare(f"declare {t} @llvm.{kind}.{f}({t}, {t})")
+            self.op(t, f"call {t} @llvm.{kind}.{f}({t} {v}, {t} {self.value(t)})")
+        else:
+            if kind == "canonicalize": return
+            m.declare(f"declare {t} @llvm.{kind}.{f}({t})")
+            self.op(t, f"call {t} @llvm.{kind}.{f}({t} {v})")
+
+    def step_table(self):
+        """Loads from a constant or variable global with an index."""
+        r, m = self.rng, self.module
+        if len(m.tables) < 12 and r.random() < 0.5:
+            n = r.choice([1, 2, 3, 5, 8])
+            e = self.any_type()
+            if r.random() < 0.4: e = "{" + ", ".join(self.any_type() for _ in range(r.randrange(1, 4))) + "}"
+            def element(t):
+                if t[0] == "{": return "{" + ", ".join(f"{x} {self.constant(x)}" for x in split_members(t)) + "}"
+                return self.constant(t)
+            body = "zeroinitializer" if r.random() < 0.1 else "[" + ", ".join(f"{e} {element(e)}" for _ in range(n)) + "]"
+            name = f"@table{len(m.tables)}"
+            space = r.choice(["constant", "global"])
+            m.texts.append(f"{name} = {r.choice(['', 'internal '])}{space} [{n} x {e}] {body}")
+            m.tables.append((name, n, e))
+        if not m.tables: return
+        name, n, e = r.choice(m.tables)
+        i = self.quiet(f"urem i64 {self.value('i64')}, {n}")
+        if e[0] != "{":
+            p = self.quiet(f"getelementptr inbounds [{n} x {e}], ptr {name}, i64 0, i64 {i}")
+            self.op(e, f"load {e}, ptr {p}")
+            return
+        members = split_members(e)
+        k = r.randrange(len(members))
+        if r.random() < 0.5:
+            p = self.quiet(f"getelementptr inbounds [{n} x {e}], ptr {name}, i64 0, i64 {i}, i32 {k}")
+            self.op(members[k], f"load {members[k]}, ptr {p}")
+        else:
+            p = self.quiet(f"getelementptr inbounds {e}, ptr {name}, i64 {i}")
+            v = self.quiet(f"load {e}, ptr {p}")
+            self.op(members[k], f"extractvalue {e} {v}, {k}")
+
+    def step_aggregates_around(self):
+        """Aggregates through phis, selects and arrays in memory."""
+        r = self.rng
+        if self.depth > 2: return
+        members = [self.any_type() for _ in range(r.randrange(1, 4))]
+        t = "{" + ", ".join(members) + "}"
+        def build():
+            v = "undef" if r.random() < 0.1 else "poison"
+            for i, m in enumerate(members): v = self.quiet(f"insertvalue {t} {v}, {m} {self.value(m)}, {i}")
+            return v
+        k = self.new("g")[1:]
+        a, b = build(), build()
+        v = self.quiet(f"select i1 {self.value('i1')}, {t} {a}, {t} {b}")
+        here = self.block
+        self.emit(f"br i1 {self.value('i1')}, label %{k}.other, label %{k}.end")
+        before = self.snapshot()
+        self.label(f"{k}.other")
+        other = build()
+        self.emit(f"br label %{k}.end")
+        last = self.block
+        self.pool = before
+        self.label(f"{k}.end")
+        w = self.quiet(f"phi {t} [ {v}, %{here} ], [ {other}, %{last} ]")
+        n = r.choice([2, 3, 5])
+        p = self.local(f"alloca [{n} x {t}]", None)
+        for j in range(n):
+            q = self.quiet(f"getelementptr [{n} x {t}], ptr {p}, i32 0, i32 {j}")
+            self.emit(f"store {t} {r.choice([a, v, w])}, ptr {q}")
+        x = self.quiet(f"urem i32 {self.value('i32')}, {n}")
+        q = self.quiet(f"getelementptr [{n} x {t}], ptr {p}, i32 0, i32 {x}")
+        y = self.quiet(f"load {t}, ptr {q}")
+        z = self.quiet(f"freeze {t} {y}")
+        i = r.randrange(len(members))
+        self.op(members[i], f"extractvalue {t} {z}, {i}")
+
+    def step_atomic(self):
+        r = self.rng
+        t = r.choice(["i8", "i16", "i32", "i64", "i32", "i64", "float", "double"])
+        p = self.local(f"alloca [4 x {t}], align 8", None)
+        if "space" in self.module.extras and r.random() < 0.7:
+            name = f"@cells{len(self.module.texts)}"
+            return # shared by threads: not for one at a time
+        for j in range(4):
+            q = self.quiet(f"getelementptr [4 x {t}], ptr {p}, i32 0, i32 {j}")
+            self.emit(f"store {t} {self.value(t)}, ptr {q}")
+        q = self.quiet(f"getelementptr [4 x {t}], ptr {p}, i32 0, i32 {r.randrange(4)}")
+        if is_float(t): op = r.choice(["fadd", "fsub", "xchg"])
+        else: op = r.choice("xchg add sub and nand or xor max min umax umin uinc_wrap udec_wrap cmpxchg".split())
+        order = r.choice("monotonic acquire release acq_rel seq_cst".split())
+        if op == "cmpxchg":
+            v = self.quiet(f"cmpxchg ptr {q}, {t} {self.value(t)}, {t} {self.value(t)} {order} {'acquire' if order in ('acquire', 'acq_rel', 'seq_cst') else 'monotonic'}")
+            self.op("i1", f"extractvalue {{{t}, i1}} {v}, 1")
+            self.op(t, f"extractvalue {{{t}, i1}} {v}, 0")
+        else: self.op(t, f"atomicrmw {op} ptr {q}, {t} {self.value(t)} {order}")
+        for j in range(4):
+            q = self.quiet(f"getelementptr [4 x {t}], ptr {p}, i32 0, i32 {j}")
+            self.op(t, f"load {t}, ptr {q}")
 
     def local(self, text, size):
         v = self.new("a")
@@ -613,7 +731,9 @@ class Module:
             use_plain_types()
             kinds = [k for k in kinds if k != "plain"]
         self.rng = random.Random(seed)
-        self.declarations, self.helpers, self.texts = [], [], []
+        self.declarations, self.helpers, self.texts, self.tables = [], [], [], []
+        self.extras = [k for k in kinds if k in ("frem", "space")]
+        kinds = [k for k in kinds if k not in self.extras]
         for k in range(functions):
             f = Function(self.rng, self, f"f{k}", kinds)
             f.steps(size)
@@ -627,7 +747,7 @@ class Module:
 
     def add_helper(self, kinds):
         r = self.rng
-        kinds = [k for k in kinds if k not in ("call", "loop", "memory")] or ["int"]
+        kinds = [k for k in kinds if k not in ("call", "loop", "memory", "table", "aggregates_around", "atomic")] or ["int"]
         probe = Function(r, self, "", kinds, [])
         args = [probe.any_type() for _ in range(r.randrange(0, 6))]
         ret = probe.any_type() if r.random() < 0.6 else "{" + ", ".join(probe.any_type() for _ in range(2)) + "}"
@@ -648,7 +768,7 @@ class Module:
     def text(self): return "\n".join(self.texts + self.declarations) + "\n"
 
 
-KINDS = "int float convert compare vector memory aggregate branch loop switch call intrinsic".split()
+KINDS = "int float convert compare vector memory aggregate branch loop switch call intrinsic rounding table aggregates_around atomic frem".split()
 
 
 def main():
