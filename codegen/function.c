@@ -147,10 +147,12 @@ static void lower_condbr(struct lower *l, const struct nvm_inst *i) {
     return;
   }
   struct ptx_reg condition = lower_reg(l, inst_operand(l->f, i, 0), 0);
-  /* The branch goes to the side whose edge needs no copies, or that does not come next. */
+  /* The branch goes to the side whose edge needs no copies, or that leaves the loop, or that does
+   * not come next. */
   bool yes_copies = block_has_phis(l, yes), no_copies = block_has_phis(l, no);
   bool next_is_yes = function_block(l->f, from)->next.index == yes.index;
-  bool negated = yes_copies != no_copies ? yes_copies : next_is_yes;
+  bool yes_is_backward = l->edges.rank[yes.index] <= l->edges.rank[from.index];
+  bool negated = yes_copies != no_copies ? yes_copies : yes_copies ? yes_is_backward : next_is_yes;
   if (negated) {
     struct nvm_block swap = yes;
     yes = no;
