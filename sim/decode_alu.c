@@ -37,7 +37,9 @@ static void operands(struct decoder *d, uint16_t a, uint16_t b, uint16_t c) {
 }
 
 static bool finish(struct decoder *d, lane_fn *fn) {
-  d->in->run = run_lanes;
+  inst_run *loop = scalar_int_loop(fn);
+  if (!loop) loop = scalar_float_loop(fn);
+  d->in->run = loop && d->in->d != NO_ROW ? loop : run_lanes;
   d->in->fn = fn;
   return fn ? true : decode_unsupported(d, "is not simulated yet");
 }

@@ -332,10 +332,13 @@ struct scope_variable {
   uint32_t formal; /* index + 1 of a parameter; 0: none */
 };
 
+/* Operand i of the instruction; whether it has one. */
 const struct ptx_operand *decode_operand(const struct decoder *d, uint32_t i);
 bool decode_has(const struct decoder *d, uint32_t i);
+/* The row of a register, or its number among the predicates; its width. */
 uint32_t decode_reg(const struct decoder *d, struct ptx_reg r);
 unsigned decode_reg_bits(struct ptx_reg r);
+/* The row of the constant bank that holds the value. */
 uint32_t decode_constant(struct decoder *d, uint64_t value);
 /* A source: a row. `type` (enum ptx_mod) says how immediates are read. */
 uint32_t decode_source(struct decoder *d, const struct ptx_operand *o, uint16_t type);
@@ -343,10 +346,15 @@ uint32_t decode_source(struct decoder *d, const struct ptx_operand *o, uint16_t 
 uint32_t decode_pred(struct decoder *d, const struct ptx_operand *o, bool *negated);
 /* A destination register's row (NO_ROW for `_`). */
 uint32_t decode_dest(struct decoder *d, const struct ptx_operand *o);
+/* Fills in->a and in->imm. */
 void decode_address(struct decoder *d, const struct ptx_operand *o);
+/* The instruction reports `why` when it is reached: "reaches an instruction that WHY". Returns true. */
 bool decode_unsupported(struct decoder *d, const char *why);
+/* Of a floating-point type (enum ptx_mod); others: single. */
 enum float_format decode_format(uint16_t type);
+/* A variable or parameter of the function that is visible here; NULL: none of this name. */
 struct scope_variable *decode_find_variable(struct decoder *d, struct nvm_str name);
+/* Memory of the simulator; NULL when out of memory, which the decoder remembers. */
 void *decode_alloc(struct decoder *d, size_t bytes);
 
 /* decode_alu.c, decode_mem.c, decode_warp.c: true if the instruction is one of theirs. */
@@ -380,7 +388,20 @@ lane_fn *scalar_int(const struct decoder *d, enum ptx_op op);
 lane_fn *scalar_float(const struct decoder *d, enum ptx_op op);
 lane_fn *scalar_compare(const struct decoder *d, uint16_t type);
 lane_fn *scalar_convert(struct decoder *d);
-uint64_t scalar_nothing(const struct inst *in, uint64_t a, uint64_t b, uint64_t c);
+/* A loop over the lanes with the function inside, for the commonest; NULL: none. */
+inst_run *scalar_int_loop(lane_fn *fn);
+inst_run *scalar_float_loop(lane_fn *fn);
+
+/* Defines name_loop, which does name in all lanes of the mask. */
+#define SCALAR_LOOP(name)                                                                          \
+  static void name##_loop(struct warp *w, const struct inst *in, uint32_t mask) {                  \
+    uint64_t *d = row_of(w, in->d);                                                                \
+    const uint64_t *a = row_of(w, in->a), *b = row_of(w, in->b), *c = row_of(w, in->c);            \
+    if (mask == ALL_LANES)                                                                         \
+      for (unsigned l = 0; l < LANES; l++) d[l] = name(in, a[l], b[l], c[l]);                      \
+    else                                                                                           \
+      FOR_LANES(l, mask) d[l] = name(in, a[l], b[l], c[l]);                                        \
+  }
 
 /* exec.c */
 inst_run run_lanes, run_lanes_carry, run_compare, run_select, run_pred_logic, run_mov, run_mov_pred,

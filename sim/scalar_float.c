@@ -266,3 +266,33 @@ lane_fn *scalar_convert(struct decoder *d) {
   if (to_float) return int_to_float;
   return from_float ? float_to_int : int_to_int;
 }
+
+/* --- loops ------------------------------------------------------------------------------------------- */
+
+SCALAR_LOOP(add_f32)
+SCALAR_LOOP(sub_f32)
+SCALAR_LOOP(mul_f32)
+SCALAR_LOOP(fma_f32)
+SCALAR_LOOP(add_f64)
+SCALAR_LOOP(sub_f64)
+SCALAR_LOOP(mul_f64)
+SCALAR_LOOP(int_to_int)
+
+inst_run *scalar_float_loop(lane_fn *fn) {
+  static const struct {
+    lane_fn *fn;
+    inst_run *loop;
+  } loops[] = {
+      {add_f32, add_f32_loop},
+      {sub_f32, sub_f32_loop},
+      {mul_f32, mul_f32_loop},
+      {fma_f32, fma_f32_loop},
+      {add_f64, add_f64_loop},
+      {sub_f64, sub_f64_loop},
+      {mul_f64, mul_f64_loop},
+      {int_to_int, int_to_int_loop},
+  };
+  for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++)
+    if (loops[i].fn == fn) return loops[i].loop;
+  return NULL;
+}

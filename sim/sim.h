@@ -89,6 +89,7 @@ const struct ptx_function *sim_kernel_at(const struct sim *s, uint32_t i);
 /* NVM_OK: ran to its end. NVM_REFUSED: sim_found() says why. */
 enum nvm_status sim_launch(struct sim *s, const struct sim_launch *launch);
 
+/* What the last load or launch found; what all launches did. */
 const struct sim_finding *sim_found(const struct sim *s);
 const struct sim_counts *sim_counted(const struct sim *s);
 /* What kernels have printed so far; sim_output_taken() forgets it. */
