@@ -135,8 +135,8 @@ static void emit_guarded_branch(struct lower *l, struct ptx_reg guard, bool nega
 }
 
 /* A label for the edge from → to: the target itself, or a block of copies to be emitted later. */
-static uint32_t edge_label(struct lower *l, struct nvm_block to, bool *own) {
-  *own = block_has_phis(l, to);
+static uint32_t edge_label(struct lower *l, struct nvm_block from, struct nvm_block to, bool *own) {
+  *own = lower_edge_needs_copies(l, from, to);
   return *own ? ptx_new_label(l->pf, (struct nvm_str){0}) : l->block_labels[to.index];
 }
 
@@ -149,7 +149,8 @@ static void lower_condbr(struct lower *l, const struct nvm_inst *i) {
   struct ptx_reg condition = lower_reg(l, inst_operand(l->f, i, 0), 0);
   /* The branch goes to the side whose edge needs no copies, or that leaves the loop, or that does
    * not come next. */
-  bool yes_copies = block_has_phis(l, yes), no_copies = block_has_phis(l, no);
+  bool yes_copies = lower_edge_needs_copies(l, from, yes);
+  bool no_copies = lower_edge_needs_copies(l, from, no);
   bool next_is_yes = function_block(l->f, from)->next.index == yes.index;
   bool yes_is_backward = l->edges.rank[yes.index] <= l->edges.rank[from.index];
   bool negated = yes_copies != no_copies ? yes_copies : yes_copies ? yes_is_backward : next_is_yes;
@@ -159,7 +160,7 @@ static void lower_condbr(struct lower *l, const struct nvm_inst *i) {
     no = swap;
   }
   bool own;
-  uint32_t label = edge_label(l, yes, &own);
+  uint32_t label = edge_label(l, from, yes, &own);
   emit_guarded_branch(l, condition, negated, label);
   if (!own) {
     emit_jump(l, from, no);
@@ -279,7 +280,8 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   lower_signature(l, f, pf);
   lower_plan_allocas(l);
   lower_plan_wanted(l);
-  return !l->function_arena.failed && plan_registers(l) && plan_labels(l) && lower_plan_edges(l);
+  return !l->function_arena.failed && plan_registers(l) && plan_labels(l) && lower_plan_edges(l) &&
+         (lower_coalesce(l), !l->function_arena.failed);
 }
 
 /* `.local .align 8 .b8 __local_depot[24];` in front, if the function has a frame. */

@@ -299,6 +299,10 @@ bool legalize_function(struct nvm_function *f);
 /* --- phi.c, function.c ------------------------------------------------------------------------ */
 /* Prepares lower_edge_copies for the function. */
 bool lower_plan_edges(struct lower *l);
+/* coalesce.c: shares registers between phis and what their loops bring back. */
+void lower_coalesce(struct lower *l);
+/* Whether the edge from → to needs any copy. */
+bool lower_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_block to);
 /* The copies for the edge from → to, as if done at once. True if any was emitted. */
 bool lower_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block to);
 bool block_has_phis(const struct lower *l, struct nvm_block b);

@@ -168,6 +168,29 @@ static uint32_t first_use(const struct lower *l, struct nvm_block from, struct n
   return low;
 }
 
+static bool is_undefined(const struct lower *l, struct nvm_value v) {
+  return value_kind(v) == VALUE_CONST && const_is_undef_or_poison(l->module, v);
+}
+
+/* Whether v lies in the registers of the phi already (coalesce.c). */
+static bool shares_registers(const struct lower *l, struct nvm_inst_id phi, struct nvm_value v) {
+  return value_kind(v) == VALUE_INST && l->inst_regs[phi.index] != 0 &&
+         l->inst_regs[value_index(v)] == l->inst_regs[phi.index];
+}
+
+bool lower_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_block to) {
+  uint32_t end = l->edges.start[from.index + 1];
+  for (uint32_t u = first_use(l, from, to); u < end; u++) {
+    struct phi_use use = l->edges.uses[u];
+    const struct nvm_inst *phi = function_inst(l->f, use.phi);
+    if (phi->block.index != to.index) break;
+    struct nvm_value v = inst_operand(l->f, phi, use.operand);
+    if (l->wanted[use.phi.index] && !is_undefined(l, v) && !shares_registers(l, use.phi, v))
+      return true;
+  }
+  return false;
+}
+
 bool lower_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block to) {
   VEC(struct ptx_reg) targets = {0};
   VEC(struct ptx_operand) sources = {0};
@@ -180,8 +203,7 @@ bool lower_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block 
     if (use.phi.index == previous.index) continue; /* several edges carry the same value */
     previous = use.phi;
     struct nvm_value v = inst_operand(l->f, phi, use.operand);
-    bool none = !l->wanted[use.phi.index] ||
-                (value_kind(v) == VALUE_CONST && const_is_undef_or_poison(l->module, v));
+    bool none = !l->wanted[use.phi.index] || is_undefined(l, v);
     uint32_t parts = none ? 0 : lower_type(l, phi->type).count;
     for (uint32_t k = 0; k < parts; k++) {
       struct ptx_operand source = lower_operand(l, v, k);

@@ -135,9 +135,10 @@ struct edge_blocks {
   VEC(struct nvm_block) pending;
 };
 
-static uint32_t target_label(struct lower *l, struct edge_blocks *e, struct nvm_block to) {
+static uint32_t target_label(struct lower *l, struct edge_blocks *e, struct nvm_block from,
+                             struct nvm_block to) {
   if (e->label_of[to.index]) return e->label_of[to.index];
-  bool own = block_has_phis(l, to);
+  bool own = lower_edge_needs_copies(l, from, to);
   uint32_t label = own ? ptx_new_label(l->pf, (struct nvm_str){0}) : l->block_labels[to.index];
   e->label_of[to.index] = label;
   if (own) (void)VEC_PUSH(&l->function_arena, &e->pending, to);
@@ -158,10 +159,10 @@ static bool collect_cases(struct switch_lowering *s, const struct nvm_inst *i,
     const_is_int(l->module, inst_operand(l->f, i, 2 + 2 * k), &value);
     struct nvm_block to = {value_index(inst_operand(l->f, i, 3 + 2 * k))};
     s->cases[k] = (struct switch_case){{(uint64_t)value, (uint64_t)(value >> 64)},
-                                       target_label(l, e, to)};
+                                       target_label(l, e, i->block, to)};
   }
   struct nvm_block otherwise = {value_index(inst_operand(l->f, i, 1))};
-  s->default_label = target_label(l, e, otherwise);
+  s->default_label = target_label(l, e, i->block, otherwise);
   if (*count) qsort(s->cases, *count, sizeof *s->cases, compare_cases);
   return true;
 }
