@@ -7,6 +7,7 @@
 #include "nvmini.h"
 
 #include "codegen/codegen.h"
+#include "frontend/link.h"
 #include "frontend/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -186,6 +187,21 @@ static enum nvmini_status finish(struct nvmini_context *c, const struct nvmini_m
     return NVMINI_OUT_OF_MEMORY;
   }
   return errors > 0 || status == NVM_REFUSED ? NVMINI_REFUSED : NVMINI_OK;
+}
+
+/* As finish(), for a call about two modules: each diagnostic goes with the module it speaks of. */
+static enum nvmini_status finish_link(struct nvmini_module *into, const struct nvmini_module *from,
+                                      struct arena *arena, struct diag_sink *sink,
+                                      enum nvm_status status) {
+  struct place place = {0, 1};
+  struct nvmini_context *c = into->context;
+  for (uint32_t i = 0; c->report != NULL && i < sink->list.count; i++) {
+    const struct diag *d = &sink->list.data[i];
+    place = (struct place){0, 1};
+    deliver(c, d->range.source == LINK_SOURCE_FROM ? from : into, &place, d);
+  }
+  sink->list.count = 0;
+  return finish(c, into, arena, sink, status);
 }
 
 /* ---- Options ---- */
@@ -406,6 +422,24 @@ enum nvmini_status nvmini_check(struct nvmini_module *module) {
   start(module->context, &arena, &sink);
   enum nvm_status verified = verify_module(module->ir, &sink, 0);
   return finish(module->context, module, &arena, &sink, verified);
+}
+
+static enum nvmini_status link_two(struct nvmini_module *into, const struct nvmini_module *from,
+                                   bool only_needed) {
+  struct arena arena;
+  struct diag_sink sink;
+  start(into->context, &arena, &sink);
+  enum nvm_status linked = link_modules(into->ir, from->ir, only_needed, &sink);
+  return finish_link(into, from, &arena, &sink, linked);
+}
+
+enum nvmini_status nvmini_link(struct nvmini_module *module, const struct nvmini_module *other) {
+  return link_two(module, other, false);
+}
+
+enum nvmini_status nvmini_link_library(struct nvmini_module *module,
+                                       const struct nvmini_module *library) {
+  return link_two(module, library, true);
 }
 
 /* The buffer's bytes with a NUL behind them; out of memory shows in the arena. */

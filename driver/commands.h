@@ -11,6 +11,12 @@ int jobs_check(const struct options *o);
 int jobs_print(const struct options *o);
 /* Every --knob of the command line, in order. */
 enum nvmini_status jobs_set_knobs(struct nvmini_context *context, const struct options *o);
+int jobs_link(const struct options *o);
+
+/* Links the libraries that --link names into `module`, in that order; what is wrong goes to the
+ * context's callback, or to standard error. Returns the exit status. */
+int jobs_link_libraries(const struct options *o, struct nvmini_context *context,
+                        struct nvmini_module *module);
 
 /* run.c: executes a kernel in the simulator. */
 int run_command(const struct options *o);

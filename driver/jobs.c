@@ -1,4 +1,4 @@
-/* compile, check, print: a client of the public API with files and a terminal. */
+/* compile, check, print, link: a client of the public API with files and a terminal. */
 #include "driver/commands.h"
 #include "driver/files.h"
 #include "driver/render.h"
@@ -33,7 +33,7 @@ static int exit_status(enum nvmini_status status) {
 }
 
 /* Reports a file that could not be read or written. */
-static int file_failed(const struct job *j, const char *shown, struct file_error error) {
+static int file_failed(const struct render *how, const char *shown, struct file_error error) {
   const char *pattern = diag_message(error.id);
   const char *argument = strstr(pattern, "%0");
   const char *reason = error.number == 0 ? "" : strerror(error.number);
@@ -42,7 +42,7 @@ static int file_failed(const struct job *j, const char *shown, struct file_error
   else snprintf(message, sizeof message, "%.*s%s%s", (int)(argument - pattern), pattern, reason, argument + 2);
   struct nvmini_diagnostic d = {.severity = NVMINI_ERROR, .id = diag_name(error.id), .name = shown,
                                 .message = {message, strlen(message)}};
-  struct render render = j->render;
+  struct render render = *how;
   render_diagnostic(&render, &d);
   return EXIT_REFUSED;
 }
@@ -121,7 +121,7 @@ static int load(struct job *j, const char *path) {
   struct file_error error;
   j->path = path;
   j->shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
-  if (!files_read(path, &j->file, &error)) return file_failed(j, j->shown, error);
+  if (!files_read(path, &j->file, &error)) return file_failed(&j->render, j->shown, error);
   return exit_status(nvmini_parse(j->context, j->file.bytes, j->file.length, j->shown, &j->module));
 }
 
@@ -142,7 +142,35 @@ static int save(struct job *j, struct nvmini_text text) {
   struct file_error error;
   if (path == NULL) path = "-";
   if (files_write(path, text.bytes, text.length, &error)) return EXIT_DONE;
-  return file_failed(j, strcmp(path, "-") == 0 ? "<stdout>" : path, error);
+  return file_failed(&j->render, strcmp(path, "-") == 0 ? "<stdout>" : path, error);
+}
+
+/* ---- Linking ---- */
+
+/* Reads one more module and links it, as a library or in full. */
+static int link_file(struct nvmini_context *context, const struct render *render,
+                     struct nvmini_module *into, const char *path, bool library) {
+  struct file_bytes file = {0};
+  struct file_error error;
+  struct nvmini_module *other = NULL;
+  const char *shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
+  if (!files_read(path, &file, &error)) return file_failed(render, shown, error);
+  enum nvmini_status status = nvmini_parse(context, file.bytes, file.length, shown, &other);
+  if (status == NVMINI_OK)
+    status = library ? nvmini_link_library(into, other) : nvmini_link(into, other);
+  nvmini_release(other);
+  files_free(&file);
+  return exit_status(status);
+}
+
+int jobs_link_libraries(const struct options *o, struct nvmini_context *context,
+                        struct nvmini_module *module) {
+  struct render render = render_start(false);
+  int status = EXIT_DONE;
+  for (int i = 0; status == EXIT_DONE && i < o->given_count; i++)
+    if (o->given[i].id == OPTION_LINK)
+      status = link_file(context, &render, module, o->given[i].value, true);
+  return status;
 }
 
 /* ---- The commands ---- */
@@ -174,6 +202,18 @@ int jobs_print(const struct options *o) {
   return end(&j, status);
 }
 
+int jobs_link(const struct options *o) {
+  struct job j;
+  int status = start(&j, o);
+  if (status == EXIT_DONE) status = load(&j, o->operands[0]);
+  for (int i = 1; status == EXIT_DONE && i < o->operand_count; i++)
+    status = link_file(j.context, &j.render, j.module, o->operands[i], false);
+  if (status == EXIT_DONE) status = jobs_link_libraries(o, j.context, j.module);
+  if (status == EXIT_DONE) status = exit_status(nvmini_check(j.module));
+  if (status == EXIT_DONE) status = print_ir(&j);
+  return end(&j, status);
+}
+
 /* Without a CPU there is nothing to optimize for: the module as it was read. */
 static int emit_ir(struct job *j) {
   bool optimize = j->options->values[OPTION_CPU] != NULL;
@@ -198,6 +238,7 @@ int jobs_compile(const struct options *o) {
     status = EXIT_USAGE;
   }
   if (status == EXIT_DONE) status = load(&j, o->operands[0]);
+  if (status == EXIT_DONE) status = jobs_link_libraries(o, j.context, j.module);
   if (status == EXIT_DONE) status = ir ? emit_ir(&j) : emit_ptx(&j);
   return end(&j, status);
 }

@@ -28,6 +28,7 @@ static int dispatch(const struct options *o) {
     case COMMAND_COMPILE: return jobs_compile(o);
     case COMMAND_CHECK: return jobs_check(o);
     case COMMAND_PRINT: return jobs_print(o);
+    case COMMAND_LINK: return jobs_link(o);
     case COMMAND_RUN: return run_command(o);
     case COMMAND_TARGETS: return targets_command(o);
     case COMMAND_OPS: return tables_ops(o);

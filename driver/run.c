@@ -78,7 +78,11 @@ static int compile(struct run *r, const struct options *outer, struct nvmini_tex
   if (jobs_set_knobs(r->context, r->options) != NVMINI_OK) return EXIT_USAGE;
   if (outer != r->options && jobs_set_knobs(r->context, outer) != NVMINI_OK) return EXIT_USAGE;
   enum nvmini_status s = nvmini_parse(r->context, r->file.bytes, r->file.length, r->path, &r->compiled);
-  if (s == NVMINI_OK) s = nvmini_compile(r->compiled, ptx);
+  if (s == NVMINI_OK) {
+    int linked = jobs_link_libraries(outer->values[OPTION_LINK] ? outer : r->options, r->context, r->compiled);
+    if (linked != EXIT_DONE) return linked;
+    s = nvmini_compile(r->compiled, ptx);
+  }
   return s == NVMINI_OK ? EXIT_DONE : s == NVMINI_BUG ? EXIT_FAULT : EXIT_REFUSED;
 }
 

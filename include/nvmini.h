@@ -116,6 +116,17 @@ NVMINI_API enum nvmini_status nvmini_parse(struct nvmini_context *context, const
 /* Frees a module and every text that it returned. NULL is allowed. */
 NVMINI_API void nvmini_release(struct nvmini_module *module);
 
+/* Copies all that `other` defines into `module`, by LLVM's rules of linkage. `other` (of the same
+ * context) stays the caller's, and `module` borrows nothing from it. NVMINI_REFUSED, `module` being
+ * unchanged, if the two don't fit together; after NVMINI_OUT_OF_MEMORY it can only be released. */
+NVMINI_API enum nvmini_status nvmini_link(struct nvmini_module *module,
+                                          const struct nvmini_module *other);
+
+/* The same for a library as libdevice: only what `module` declares and lacks is copied, with what
+ * that needs, and is internal to `module` from then on. */
+NVMINI_API enum nvmini_status nvmini_link_library(struct nvmini_module *module,
+                                                  const struct nvmini_module *library);
+
 /* Verifies a module: reports every broken rule of the IR. */
 NVMINI_API enum nvmini_status nvmini_check(struct nvmini_module *module);
 

@@ -215,6 +215,11 @@ void module_remove_symbol(struct nvm_module *m, struct nvm_value symbol) {
     m->symbol_order.data[place - 1] = VALUE_NULL;
 }
 
+bool module_rename_symbol(struct nvm_module *m, struct nvm_value symbol, struct nvm_str name) {
+  module_remove_symbol(m, symbol);
+  return symbol_enter(m, symbol, name);
+}
+
 struct symbol *module_symbol(const struct nvm_module *m, struct nvm_value v) {
   return value_kind(v) == VALUE_FUNCTION ? &module_function(m, v)->symbol
                                          : &module_global(m, v)->symbol;

@@ -140,6 +140,9 @@ struct nvm_value module_add_global(struct nvm_module *m, struct nvm_str name);
 struct nvm_value module_add_function(struct nvm_module *m, struct nvm_str name);
 /* The global or function of that name, or VALUE_NULL. */
 struct nvm_value module_find_symbol(const struct nvm_module *m, struct nvm_str name);
+/* Gives a symbol a free name; its place in symbol_order is at the end from now on. False when out of
+ * memory. */
+bool module_rename_symbol(struct nvm_module *m, struct nvm_value symbol, struct nvm_str name);
 /* Forgets a symbol and its name (dead declarations and such). Its record stays; its place in
  * symbol_order becomes VALUE_NULL, which readers skip. */
 void module_remove_symbol(struct nvm_module *m, struct nvm_value symbol);
