@@ -12,7 +12,9 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "opt/pass.h"
+#include "target/datalayout.h"
 #include "target/options.h"
+#include "target/triple.h"
 
 enum { DEFAULT_ERROR_LIMIT = 20 };
 
@@ -472,6 +474,9 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   static const char levels[][2] = {"0", "1"};
   enum nvm_status status = verify_module(m->ir, sink, 0);
   if (status != NVM_OK) return status;
+  struct nvm_text triple = module_text(m->ir, m->ir->triple);
+  if (!m->ir->has_layout)
+    datalayout_adopt(&m->ir->layout, triple_pointer_bits(triple.bytes, triple.length), target);
   struct pass_options options = m->context->passes;
   struct pass_result result;
   if (options.pipeline.bytes == NULL)

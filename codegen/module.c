@@ -9,6 +9,7 @@
 #include "ptx/check.h"
 #include "ptx/print.h"
 #include "target/datalayout.h"
+#include "target/triple.h"
 
 /* --- diagnostics ---------------------------------------------------------------------------------- */
 
@@ -288,9 +289,17 @@ static void insert_header(struct lower *l, size_t begin) {
 
 /* --- the module ------------------------------------------------------------------------------------- */
 
-/* The module says how wide pointers are; short shared pointers are for the options to choose. */
+/* The module says how wide pointers are, in its triple and in its layout. */
 static bool check_layout(struct lower *l) {
   char why[256];
+  struct nvm_text triple = module_text(l->module, l->module->triple);
+  unsigned bits = triple_pointer_bits(triple.bytes, triple.length);
+  if (bits != 0 && bits != l->target->pointer_bits) {
+    report(l, DIAG_LAYOUT_MISMATCH,
+           text_of(bits == 32 ? "its pointers have 64 bits, those of the triple nvptx 32"
+                              : "its pointers have 32 bits, those of the triple nvptx64 64"));
+    return false;
+  }
   if (l->target->pointer_bits == 32 && l->target->sm >= 90) {
     report(l, DIAG_LAYOUT_MISMATCH, text_of("sm_90 and later have 64-bit addresses only"));
     return false;
@@ -332,10 +341,9 @@ static enum nvm_status write_module(struct lower *l) {
 enum nvm_status codegen_module(struct nvm_module *m, const struct nvm_target *target,
                                const struct codegen_options *options, struct diag_sink *sink,
                                struct textbuf *out) {
-  struct nvm_target own = *target;
+  struct nvm_target own = datalayout_target(&m->layout, target);
   struct lower l = {.module = m, .target = &own, .options = options, .sink = sink, .out = out};
   uint32_t errors = sink->error_count;
-  own.pointer_bits = (uint8_t)layout_pointer_bits(&m->layout, 0);
   arena_init(&l.arena, m->arena.allocator);
   arena_init(&l.function_arena, m->arena.allocator);
   l.ptx = (struct ptx_module){.arena = &l.arena, .strings = &m->strings};

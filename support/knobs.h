@@ -24,7 +24,9 @@ struct knobs {
   int32_t value[KNOB_COUNT];
 };
 
+/* What the table says of a knob. */
 const struct knob_row *knobs_row(enum knob knob);
+/* Every knob at its initial value. */
 struct knobs knobs_initial(void);
 
 /* Takes "NAME=VALUE" into *knobs and *knob. NVM_REFUSED: nothing is changed, and what is wrong is

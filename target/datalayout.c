@@ -259,6 +259,23 @@ bool datalayout_compatible(const char *a, size_t a_length, const char *b, size_t
   return same_layout(&w, &first, &second);
 }
 
+void datalayout_adopt(struct nvm_layout *layout, unsigned pointer_bits,
+                      const struct nvm_target *target) {
+  for (int i = 0; i < LAYOUT_ADDRESS_SPACES; i++) layout->pointer_bits[i] = pointer_bits == 32 ? 32 : 64;
+  if (target->short_shared_pointers) layout->pointer_bits[3] = 32;
+}
+
+struct nvm_target datalayout_target(const struct nvm_layout *layout,
+                                    const struct nvm_target *target) {
+  struct nvm_target t = *target;
+  t.pointer_bits = layout->pointer_bits[0];
+  if (layout->pointer_bits[3] == 32 && t.pointer_bits == 64 && !t.long_shared_pointers) {
+    t.short_shared_pointers = true;
+    t.bits[TGT_FEATURE_SHAREDMEM32BITPTR >> 6] |= UINT64_C(1) << (TGT_FEATURE_SHAREDMEM32BITPTR & 63);
+  }
+  return t;
+}
+
 bool datalayout_agrees(const struct nvm_layout *layout, const struct nvm_target *target, char *why,
                        size_t size) {
   struct nvm_layout wanted = *layout;

@@ -54,6 +54,16 @@ size_t datalayout_describe(const struct datalayout_error *error, const char *tex
 bool datalayout_compatible(const char *a, size_t a_length, const char *b, size_t b_length,
                            char *why, size_t size);
 
+/* The pointers of a module that says nothing of its layout: 64 or 32 bits by its triple (0: 64),
+ * shared ones as the target has them. */
+void datalayout_adopt(struct nvm_layout *layout, unsigned pointer_bits,
+                      const struct nvm_target *target);
+
+/* The target for a module with this layout: the layout says how wide pointers are, and may ask for
+ * short shared pointers where the options say nothing of them. */
+struct nvm_target datalayout_target(const struct nvm_layout *layout,
+                                    const struct nvm_target *target);
+
 /* Does a layout agree with the target's pointer width and short shared pointers? If not, writes
  * why. */
 bool datalayout_agrees(const struct nvm_layout *layout, const struct nvm_target *target, char *why,

@@ -183,6 +183,8 @@ enum tgt_status tgt_init(struct nvm_target *target, const struct tgt_options *op
   };
   for (int i = 0; i < TGT_FEATURE_WORDS; i++)
     t.bits[i] = (cpu->implies[i] & ~options->removed[i]) | options->added[i];
+  t.long_shared_pointers = (options->removed[TGT_FEATURE_SHAREDMEM32BITPTR >> 6] >>
+                            (TGT_FEATURE_SHAREDMEM32BITPTR & 63) & 1) != 0;
   derive(&t);
   if (t.ptx != 0 && t.ptx < cpu->min_ptx) {
     tgt_fail(error, TGT_PTX_TOO_LOW, cpu->name, strlen(cpu->name), NULL);

@@ -157,6 +157,7 @@ struct nvm_target {
   bool ftz;                   /* f32 denormals are flushed */
   bool has_tmem;              /* bit TGT_FEATURE_TMEM, for hot paths */
   bool short_shared_pointers; /* bit TGT_FEATURE_SHAREDMEM32BITPTR: shared pointers are 32 bits */
+  bool long_shared_pointers;  /* the options say -sharedmem32bitptr */
   bool debug;                 /* -g */
 };
 

@@ -89,3 +89,9 @@ size_t triple_describe(enum triple_status status, enum triple_rule rule, const c
   }
   return w.length;
 }
+
+unsigned triple_pointer_bits(const char *text, size_t length) {
+  struct triple triple;
+  bool read = triple_parse(&triple, TRIPLE_ANY, text, length) == TRIPLE_OK;
+  return read ? triple.pointer_bits : 0;
+}

@@ -44,4 +44,7 @@ const char *triple_name(int i);
 /* "nvptx64-nvidia-cuda" or "nvptx-nvidia-cuda". */
 const char *triple_standard(unsigned pointer_bits);
 
+/* Bits of a pointer on the machine that a triple names: 32 or 64; 0 if it does not say. */
+unsigned triple_pointer_bits(const char *text, size_t length);
+
 #endif
