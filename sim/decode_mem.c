@@ -156,6 +156,46 @@ static bool alloca_op(struct decoder *d) {
   return true;
 }
 
+/* --- asynchronous copies ---------------------------------------------------------------------------- */
+
+static bool has_mod(const struct decoder *d, uint16_t mod) {
+  for (uint32_t i = 0; i < d->e->mod_count; i++)
+    if (d->f->mods.data[d->e->first_mod + i] == mod) return true;
+  return false;
+}
+
+/* cp.async copies at once; so there is nothing to wait for. Operands: to, from, bytes, and perhaps
+ * how many of them come from memory (the rest is zero) or a predicate to ignore the source. */
+static bool copy_op(struct decoder *d) {
+  struct inst *in = d->in;
+  if (has_mod(d, PTX_MOD_BULK) || has_mod(d, PTX_MOD_MBARRIER)) return false;
+  if (has_mod(d, PTX_MOD_COMMIT_GROUP) || has_mod(d, PTX_MOD_WAIT_GROUP) || has_mod(d, PTX_MOD_WAIT_ALL)) {
+    in->run = run_nothing;
+    return true;
+  }
+  in->window = WINDOW_GLOBAL;
+  decode_address(d, decode_operand(d, 1));
+  in->b = in->a;
+  int64_t from = in->imm;
+  in->window = WINDOW_SHARED;
+  decode_address(d, decode_operand(d, 0));
+  in->count = (uint8_t)decode_operand(d, 2)->imm;
+  uint32_t *row = decode_alloc(d, 2 * sizeof *row);
+  if (!row) return true;
+  row[0] = (uint32_t)from; /* offset of the source */
+  in->rows = row;
+  in->c = decode_constant(d, in->count);
+  bool counted = decode_has(d, 3) && decode_operand(d, 3)->kind != PTX_OPERAND_NONE &&
+                 !has_mod(d, PTX_MOD_L2_CACHE_HINT);
+  if (counted && decode_operand(d, 3)->kind == PTX_OPERAND_REG &&
+      ptx_reg_class(decode_operand(d, 3)->reg) == PTX_PRED)
+    return decode_unsupported(d, "is not simulated yet");
+  if (counted) in->c = decode_source(d, decode_operand(d, 3), PTX_MOD_B32);
+  in->kind = INST_MEMORY;
+  in->run = run_copy;
+  return true;
+}
+
 bool decode_memory(struct decoder *d) {
   switch (d->e->op) {
   case PTX_LD: case PTX_LDU: return access_op(d, false);
@@ -164,6 +204,7 @@ bool decode_memory(struct decoder *d) {
     return access_op(d, true);
   case PTX_ATOM: return atomic_op(d, false);
   case PTX_RED: return atomic_op(d, true);
+  case PTX_CP: return copy_op(d);
   case PTX_CVTA: return cvta_op(d);
   case PTX_ISSPACEP: return isspacep_op(d);
   case PTX_ALLOCA: case PTX_STACKSAVE: case PTX_STACKRESTORE: return alloca_op(d);

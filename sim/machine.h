@@ -407,7 +407,7 @@ inst_run *scalar_float_loop(lane_fn *fn);
 inst_run run_lanes, run_lanes_carry, run_compare, run_select, run_pred_logic, run_mov, run_mov_pred,
     run_pack, run_unpack, run_mov_wide, run_pred_from_value, run_lop3_pred;
 /* exec_mem.c */
-inst_run run_load, run_store, run_load_param, run_store_param, run_load_kernel_param, run_cvta,
+inst_run run_load, run_store, run_load_param, run_store_param, run_load_kernel_param, run_copy, run_cvta,
     run_cvta_to, run_isspacep, run_atom, run_local_address, run_param_address, run_alloca,
     run_stack_save, run_stack_restore;
 /* exec_warp.c */
