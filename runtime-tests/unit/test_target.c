@@ -424,6 +424,12 @@ static void both_doors_build_the_same_target(void **state) {
     assert_int_equal(a.ptx, b.ptx);
     assert_int_equal(a.optimization_level, b.optimization_level);
     assert_int_equal(a.pointer_bits, b.pointer_bits);
+    assert_int_equal(a.sm, b.sm);
+    assert_int_equal(a.full_sm, b.full_sm);
+    assert_int_equal(a.has_tmem, b.has_tmem);
+    assert_int_equal(a.short_shared_pointers, b.short_shared_pointers);
+    assert_int_equal(a.long_shared_pointers, b.long_shared_pointers);
+    assert_int_equal(a.debug, b.debug);
   }
 }
 
@@ -452,6 +458,10 @@ static void requirements_are_read(void **state) {
   char text[100];
   tgt_requirement_initializer(&r, text, sizeof text);
   assert_string_equal(text, "{.min_ptx = 88, .count = 3, .any_of = {10011, 10010, 12011}}");
+  r = need("sm_30 before_sm_70 ptx40");
+  assert_int_equal(r.before_sm, 70);
+  tgt_requirement_initializer(&r, text, sizeof text);
+  assert_string_equal(text, "{.min_ptx = 40, .before_sm = 70, .count = 1, .any_of = {3000}}");
 }
 
 static void wrong_requirements_are_refused_where_they_are_wrong(void **state) {
@@ -471,6 +481,9 @@ static void wrong_requirements_are_refused_where_they_are_wrong(void **state) {
       {"sm_90aa", 0},
       {"ptx999", 0},
       {"sm_90||sm_80", 6},
+      {"before_sm_", 0},
+      {"before_sm_9x", 0},
+      {"before_sm_70 before_sm_80", 13},
       {"sm_1|sm_1|sm_1|sm_1|sm_1|sm_1|sm_1|sm_1|sm_1", 0},
   };
   (void)state;
@@ -567,6 +580,11 @@ static void what_is_missing_is_said(void **state) {
   assert_missing("sm_90a", "", "sm_120a|sm_120f ptx87",
                  "needs sm_120a or sm_120f (or later in its family) and PTX 8.7; the target is "
                  "sm_90a; nearest CPU that has it: sm_120a");
+  assert_missing("sm_70", "", "before_sm_70",
+                 "needs a CPU before sm_70; the target is sm_70; nearest CPU that has it: sm_62");
+  assert_missing("sm_20", "", "sm_30 before_sm_70",
+                 "needs sm_30 or later, before sm_70; the target is sm_20; nearest CPU that has it: "
+                 "sm_30");
 }
 
 /* ---- types ---- */
