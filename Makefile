@@ -106,7 +106,7 @@ DRIVER_OBJECTS := $(DRIVER_SOURCES:%.c=$B/obj/%.o)
 # ---- What one can ask for -----------------------------------------------------------------------
 
 .PHONY: all help setup demo check check-peers bench lint format install uninstall clean \
-  fuzz unit generated update-golden
+  fuzz unit generated update-golden docs
 all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so
 
 help:
@@ -119,6 +119,7 @@ help:
 	@echo 'make lint           layers, writable globals, function lengths, banned calls, prototypes'
 	@echo 'make format         clang-format over the sources that git says are changed'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set; also: uninstall'
+	@echo 'make docs           the reference pages that are made from tables, into build/docs'
 	@echo 'make update-golden  write what commands print now into README.md, and show the difference'
 	@echo 'make clean          remove build/'
 	@echo
@@ -253,6 +254,7 @@ check:
 # A folder of .ll modules that other compilers wrote; without one, our own samples.
 MODULES ?=
 check-peers: all
+	@$(PYTHON) runtime-tests/peers/check_gates.py
 	@runtime-tests/peers/check_modules.sh $(or $(MODULES),samples) $(PEERS_ARGUMENTS)
 
 bench: all
@@ -262,6 +264,12 @@ demo:
 	@tools/setup.sh build
 	@$(MAKE) --no-print-directory all
 	@tools/demo.sh
+
+# Written aside first: a page is whole or not there.
+docs: all
+	@mkdir -p build/docs
+	$B/nvmini targets --format markdown > build/docs/targets.md.new
+	@mv build/docs/targets.md.new build/docs/targets.md
 
 lint: all
 	@$(PYTHON) tools/lint.py build
