@@ -84,10 +84,13 @@ static uint32_t written_align(const struct lower *l, const struct abi *abi, uint
   return align;
 }
 
+enum { MOST_PARAM_ALIGN = 128 }; /* bytes; what ptxas takes */
+
 static struct passing pass_bytes(const struct lower *l, struct nvm_type type, uint32_t align) {
   const struct type_table *t = &l->module->types;
   uint64_t bytes = layout_alloc_size(&l->module->layout, t, type);
   if (align == 0) align = layout_align(&l->module->layout, t, type);
+  if (align > MOST_PARAM_ALIGN) align = MOST_PARAM_ALIGN;
   return (struct passing){bytes ? PASS_BYTES : PASS_NOTHING, bytes, align, false, type, 0};
 }
 
