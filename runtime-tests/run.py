@@ -224,7 +224,7 @@ def run_lit(variant):
     # Debian's lit is a Python file or a program.
     command = [sys.executable, lit] if lit.endswith(".py") else [lit]
     status, output = run_program([*command, "-sv", "--no-progress-bar", f"-j{JOBS}", f"--output={results}",
-                                  "runtime-tests/check"], 1800,
+                                  "runtime-tests/check", "runtime-tests/exec"], 1800,
                                  NVMINI_BUILD=folder, NVMINI_VARIANT=variant)
     if status != 0:
         print(output[-20000:])

@@ -472,6 +472,7 @@ static void decode_instruction(struct decoder *d) {
   }
   if (!decode_control(d) && !decode_alu(d) && !decode_memory(d) && !decode_warp(d))
     decode_unsupported(d, "is not simulated yet");
+  undefined_set_flow(&in);
   append(d, &in);
 }
 

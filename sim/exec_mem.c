@@ -55,10 +55,14 @@ void run_load(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) {
     struct access at;
     uint64_t address = a[l] + (uint64_t)in->imm;
-    if (!memory_find(w, l, address, in->window, bytes, bytes, false, &at) ||
-        (at.written && !memory_check_read(w, l, &at, bytes, address)))
+    if (!undefined_check(w, in->a, l, "uses as an address") ||
+        !memory_find(w, l, address, in->window, bytes, bytes, false, &at))
       return;
-    for (unsigned i = 0; i < in->count; i++) put_element(w, in, in->rows[i], l, at.at + i * element);
+    bool undefined = at.written && !memory_is_defined(w, &at, bytes);
+    for (unsigned i = 0; i < in->count; i++) {
+      put_element(w, in, in->rows[i], l, at.at + i * element);
+      if (undefined || w->frame->undefined) undefined_set(w, in->rows[i], l, undefined);
+    }
   }
 }
 
@@ -67,9 +71,15 @@ void run_store(struct warp *w, const struct inst *in, uint32_t mask) {
   unsigned element = in->bits / 8u, bytes = element * in->count;
   FOR_LANES(l, mask) {
     struct access at;
-    if (!memory_find(w, l, a[l] + (uint64_t)in->imm, in->window, bytes, bytes, true, &at)) return;
-    for (unsigned i = 0; i < in->count; i++) get_element(w, in, in->rows[i], l, at.at + i * element);
-    if (at.written) memset(at.written, 1, bytes);
+    if (!undefined_check(w, in->a, l, "uses as an address") ||
+        !memory_find(w, l, a[l] + (uint64_t)in->imm, in->window, bytes, bytes, true, &at))
+      return;
+    for (unsigned i = 0; i < in->count; i++) {
+      get_element(w, in, in->rows[i], l, at.at + i * element);
+      bool undefined = undefined_is(w, in->rows[i], l);
+      if (at.written) memset(at.written + i * element, !undefined, element);
+      else if (undefined && !undefined_check(w, in->rows[i], l, "stores to global memory")) return;
+    }
   }
 }
 
@@ -100,13 +110,11 @@ void run_copy(struct warp *w, const struct inst *in, uint32_t mask) {
     struct access source = {0}, target;
     uint64_t bytes = read[l] < in->count ? read[l] : in->count;
     uint64_t address = from[l] + (uint64_t)(int64_t)(int32_t)in->rows[0];
-    if (bytes && (!memory_find(w, l, address, WINDOW_GLOBAL, bytes, in->count, false, &source) ||
-                  !memory_check_read(w, l, &source, bytes, address)))
-      return;
+    if (bytes && !memory_find(w, l, address, WINDOW_GLOBAL, bytes, in->count, false, &source)) return;
     if (!memory_find(w, l, to[l] + (uint64_t)in->imm, WINDOW_SHARED, in->count, in->count, true, &target)) return;
     memset(target.at, 0, in->count);
     if (bytes) memcpy(target.at, source.at, bytes);
-    if (target.written) memset(target.written, 1, in->count);
+    if (target.written) memset(target.written, memory_is_defined(w, &source, bytes), in->count);
   }
 }
 
@@ -154,7 +162,11 @@ void run_atom(struct warp *w, const struct inst *in, uint32_t mask) {
     struct access at;
     uint64_t address = a[l] + (uint64_t)in->imm;
     if (!memory_find(w, l, address, in->window, bytes, bytes, true, &at)) return;
-    if (in->rows[0] != PTX_MOD_EXCH && at.written && !memory_check_read(w, l, &at, bytes, address)) return;
+    if (in->rows[0] != PTX_MOD_EXCH && !memory_is_defined(w, &at, bytes)) {
+      sim_report(w, l, SIM_UNINITIALIZED, "does an atomic operation on memory that was never written");
+      return;
+    }
+    if (w->frame->undefined) undefined_set(w, in->d, l, false);
     if (at.written) memset(at.written, 1, bytes);
     if (bytes == 16) {
       atomic_wide(w, in, l, at.at);

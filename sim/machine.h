@@ -77,6 +77,7 @@ struct inst {
   uint8_t count;     /* of `rows`; of vector elements */
   uint8_t dest_bits; /* of the register that is written */
   uint8_t window;    /* memory: enum window, or WINDOW_COUNT: generic */
+  uint8_t flow;      /* enum inst_flow */
   uint32_t guard;    /* predicate + 1; 0: none */
   uint32_t flip;     /* ALL_LANES: the guard is negated */
   uint32_t d, a, b, c; /* rows or predicates */
@@ -94,6 +95,13 @@ enum inst_flag {
   FLAG_FTZ = 1, FLAG_SAT = 2, FLAG_HIGH = 4, FLAG_CARRY_OUT = 8, FLAG_CARRY_IN = 16,
   FLAG_NAN = 32,      /* min.NaN; a comparison true on unordered */
   FLAG_RELU = 64, FLAG_XORSIGN = 128,
+};
+/* Which fields are rows that are read or written: how undefined values travel. */
+enum inst_flow {
+  FLOW_A = 1, FLOW_B = 2, FLOW_C = 4, FLOW_ROWS = 8, /* read */
+  FLOW_D = 16, FLOW_TO_ROWS = 32,                    /* written */
+  FLOW_DECIDES = 64,                                 /* a comparison: must not read undefined values */
+  FLOW_CHOOSES = 128,                                /* a or b by predicate c */
 };
 /* flags of other instructions use their own bits. */
 enum { FLAG_NEGATE_PRED = 1, FLAG_AND = 2, FLAG_OR = 4, FLAG_XOR = 8 };
@@ -154,6 +162,7 @@ struct frame {
   uint64_t *rows;         /* func->rows rows */
   uint32_t *preds;
   uint8_t *params;        /* LANES times func->param_bytes */
+  uint32_t *undefined;    /* by row: lanes whose value was never written memory; NULL: none so far */
   uint64_t local_base[LANES], local_before[LANES];
 };
 
@@ -282,9 +291,8 @@ static inline uint64_t memory_object_address(uint32_t object) {
  * WINDOW_COUNT: the address is generic. False: a finding was made. */
 bool memory_find(struct warp *w, unsigned lane, uint64_t address, unsigned window, uint64_t bytes,
                  uint64_t align, bool is_write, struct access *at);
-/* The bytes were read: a finding if none of them was ever written. */
-bool memory_check_read(struct warp *w, unsigned lane, const struct access *at, uint64_t bytes,
-                       uint64_t address);
+/* Whether some of the bytes were written, or nobody asks. */
+bool memory_is_defined(const struct warp *w, const struct access *at, uint64_t bytes);
 /* A NUL-terminated text; false: a finding was made. */
 bool memory_text(struct warp *w, unsigned lane, uint64_t address, struct nvm_text *text);
 /* Moves the top of the lane's stack; false: a finding was made. */
@@ -402,6 +410,19 @@ inst_run *scalar_float_loop(lane_fn *fn);
     else                                                                                           \
       FOR_LANES(l, mask) d[l] = name(in, a[l], b[l], c[l]);                                        \
   }
+
+/* exec_undefined.c */
+/* Which fields the instruction reads and writes; once it is decoded. */
+void undefined_set_flow(struct inst *in);
+/* Before the instruction: where its operands are undefined its results will be. */
+void undefined_flow(struct warp *w, const struct inst *in, uint32_t mask);
+/* A row's value in a lane becomes undefined, or defined. */
+void undefined_set(struct warp *w, uint32_t row, unsigned lane, bool undefined);
+static inline bool undefined_is(const struct warp *w, uint32_t row, unsigned lane) {
+  return w->frame->undefined && row >> BANK_SHIFT == BANK_FRAME && w->frame->undefined[row] >> lane & 1;
+}
+/* A finding if the row, used as `what`, is undefined in the lane. */
+bool undefined_check(struct warp *w, uint32_t row, unsigned lane, const char *what);
 
 /* exec.c */
 inst_run run_lanes, run_lanes_carry, run_compare, run_select, run_pred_logic, run_mov, run_mov_pred,

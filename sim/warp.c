@@ -48,6 +48,7 @@ struct frame *warp_new_frame(struct warp *w, const struct func *f, struct frame 
     sim_report(w, lane_first(mask), SIM_MEMORY, "needs more memory than the simulator may take");
     return NULL;
   }
+  if (frame->undefined) memset(frame->undefined, 0, f->rows * sizeof *frame->undefined);
   frame->func = f;
   frame->parent = parent;
   frame->live = mask;
@@ -416,11 +417,17 @@ static void run_split(struct warp *w, struct split *s) {
       }
       continue;
     }
-    if (in->kind == INST_PLAIN) {
+    if (in->kind == INST_PLAIN && !s->frame->undefined) {
       in->run(w, in, mask);
       continue;
     }
     w->pc = pc;
+    if (in->flow && s->frame->undefined) undefined_flow(w, in, mask);
+    if (w->stopped) break;
+    if (in->kind == INST_PLAIN) {
+      in->run(w, in, mask);
+      continue;
+    }
     if (in->kind == INST_MEMORY) {
       in->run(w, in, mask);
       if (w->stopped) break;
