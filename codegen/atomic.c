@@ -103,9 +103,10 @@ static uint16_t plain_type(const struct part *p) {
   }
 }
 
-static void emit_load(const struct atomic *a, uint16_t order, struct ptx_reg to) {
+/* `.acquire.sys.global.b32`; the own frame has no order to keep. */
+static void plain_mods(const struct atomic *a, uint16_t order, uint16_t mods[6]) {
   struct lower *l = a->l;
-  uint16_t mods[6], n = 0;
+  uint32_t n = 0;
   bool local = a->at.space == PTX_MOD_LOCAL;
   if (!has_orderings(l) && !local) mods[n++] = PTX_MOD_VOLATILE;
   if (has_orderings(l) && !local) {
@@ -116,23 +117,18 @@ static void emit_load(const struct atomic *a, uint16_t order, struct ptx_reg to)
   if (a->at.space) mods[n++] = a->at.space;
   mods[n++] = plain_type(&a->part);
   mods[n] = PTX_MOD_NONE;
-  emit2(l, PTX_LD, mods, ptx_r(to), a->at.at);
+}
+
+static void emit_load(const struct atomic *a, uint16_t order, struct ptx_reg to) {
+  uint16_t mods[6];
+  plain_mods(a, order, mods);
+  emit2(a->l, PTX_LD, mods, ptx_r(to), a->at.at);
 }
 
 static void emit_store(const struct atomic *a, uint16_t order, struct ptx_operand value) {
-  struct lower *l = a->l;
-  uint16_t mods[6], n = 0;
-  bool local = a->at.space == PTX_MOD_LOCAL;
-  if (!has_orderings(l) && !local) mods[n++] = PTX_MOD_VOLATILE;
-  if (has_orderings(l) && !local) {
-    uint16_t scope = scope_mod(l, a->scope);
-    mods[n++] = order;
-    mods[n++] = scope ? scope : PTX_MOD_GPU;
-  }
-  if (a->at.space) mods[n++] = a->at.space;
-  mods[n++] = plain_type(&a->part);
-  mods[n] = PTX_MOD_NONE;
-  emit2(l, PTX_ST, mods, a->at.at, value);
+  uint16_t mods[6];
+  plain_mods(a, order, mods);
+  emit2(a->l, PTX_ST, mods, a->at.at, value);
 }
 
 static bool atomic_init(struct atomic *a, struct lower *l, struct nvm_value pointer,

@@ -331,10 +331,12 @@ static void access_with_bit_vectors(const struct access *a, struct nvm_type type
   }
 }
 
-static void load_with(struct access a, struct nvm_type type, const struct ptx_reg *to) {
+/* All parts of a value. Exactly one of `to` and `from` is not NULL. */
+static void access_value(struct access a, struct nvm_type type, const struct ptx_reg *to,
+                         const struct ptx_operand *from) {
   struct lower *l = a.l;
   if (contains_bit_vector(l, type)) {
-    access_with_bit_vectors(&a, type, 0, to, NULL);
+    access_with_bit_vectors(&a, type, 0, to, from);
     return;
   }
   struct type_parts parts = lower_type(l, type);
@@ -342,45 +344,26 @@ static void load_with(struct access a, struct nvm_type type, const struct ptx_re
     const struct part *p = lower_part(l, parts, k);
     n = run_length(&a, parts, k);
     if (n == 1) {
-      load_part(&a, p, p->offset, to[k]);
+      if (to) load_part(&a, p, p->offset, to[k]);
+      else store_part(&a, p, p->offset, from[k]);
       continue;
     }
     struct ptx_operand run[MAX_VECTOR];
-    for (uint32_t j = 0; j < n; j++) run[j] = ptx_r(to[k + j]);
-    emit_access(&a, true, p->offset, memory_type(p), run, n);
-  }
-}
-
-static void store_with(struct access a, struct nvm_type type, const struct ptx_operand *from) {
-  struct lower *l = a.l;
-  if (contains_bit_vector(l, type)) {
-    access_with_bit_vectors(&a, type, 0, NULL, from);
-    return;
-  }
-  struct type_parts parts = lower_type(l, type);
-  for (uint32_t k = 0, n; k < parts.count; k += n) {
-    const struct part *p = lower_part(l, parts, k);
-    n = run_length(&a, parts, k);
-    if (n == 1) {
-      store_part(&a, p, p->offset, from[k]);
-      continue;
-    }
-    struct ptx_operand run[MAX_VECTOR];
-    for (uint32_t j = 0; j < n; j++) run[j] = from[k + j];
-    emit_access(&a, false, p->offset, memory_type(p), run, n);
+    for (uint32_t j = 0; j < n; j++) run[j] = to ? ptx_r(to[k + j]) : from[k + j];
+    emit_access(&a, to != NULL, p->offset, memory_type(p), run, n);
   }
 }
 
 void lower_load_parts(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
                       struct address from, struct memory_access how) {
   from.align = access_align(l, type, how);
-  load_with((struct access){l, from, how.is_volatile, false}, type, to);
+  access_value((struct access){l, from, how.is_volatile, false}, type, to, NULL);
 }
 
 void lower_store_parts(struct lower *l, struct nvm_type type, const struct ptx_operand *from,
                        struct address to, struct memory_access how) {
   to.align = access_align(l, type, how);
-  store_with((struct access){l, to, how.is_volatile, false}, type, from);
+  access_value((struct access){l, to, how.is_volatile, false}, type, NULL, from);
 }
 
 void lower_load(struct lower *l, const struct nvm_inst *i) {
@@ -395,7 +378,8 @@ void lower_load(struct lower *l, const struct nvm_inst *i) {
   struct nvm_str key = chain ? module_str(l->module, "invariant.load") : (struct nvm_str){0};
   bool invariant = chain && module_attachment(l->module, chain, key).index != 0 &&
                    l->target->sm >= 32;
-  load_with((struct access){l, at, how.is_volatile, invariant}, i->type, lower_result(l, l->inst));
+  access_value((struct access){l, at, how.is_volatile, invariant}, i->type, lower_result(l, l->inst),
+               NULL);
 }
 
 void lower_store(struct lower *l, const struct nvm_inst *i) {
