@@ -1,0 +1,731 @@
+/* inline: calls become the bodies of what they call.
+ *
+ * Purpose:   libdevice and C++ are functions of a few instructions each; a call costs a GPU more
+ *            than most of them, and hides what the arguments say.
+ * Algorithm: bottom-up over the call graph (Tarjan's strongly connected components, 1972, come out
+ *            callees first). A callee is done with before its callers, so its size is final and a
+ *            call is looked at once. The calls of a function are taken from the last to the first:
+ *            the instructions behind a call move to a new block, and then are never moved again.
+ *            A body of one block goes before the call, without a new block.
+ * Inlined:   alwaysinline; internal functions that are called once and not otherwise used; what
+ *            costs at most INLINE_THRESHOLD, where each constant argument is worth CONSTANT_BONUS
+ *            and each use of it in the callee as much again.
+ * Not:       noinline, optnone, recursive functions, those that the linker may replace, variadic
+ *            ones, kernels, dynamic allocas, musttail, noduplicate calls, operand bundles, another
+ *            mode of denormals, another function type than the call's.
+ * Rules:     allocas move to the caller's entry block. A byval argument is copied. `tail` is
+ *            dropped inside. Inlined instructions are located where they were, inlinedAt the call;
+ *            without locations at the call they have none. The callee's debug variables,
+ *            !alias.scope and !noalias are dropped: they would speak of several copies at once.
+ *            Convergent operations stay as conditional as they were, for the call was.
+ * Requires:  nothing.
+ * Preserves: nothing of the callers.
+ * Cost:      linear in the instructions that are there at the end.
+ * Omits:     functions called through pointers; one level of a recursion; profiles.
+ * Tests:     check/opt/inline-*. */
+#include "ir/intrinsic.h"
+#include "opt/passes.h"
+#include "opt/rewrite.h"
+
+enum {
+  INLINE_THRESHOLD = 80,     /* instructions */
+  HINT_THRESHOLD = 240,      /* of functions marked inlinehint */
+  CONSTANT_BONUS = 5,        /* instructions */
+  MOST_CALLER_SIZE = 20000,  /* a caller of this size gets only what must be inlined */
+  MOST_INSTRUCTIONS = 1 << 22, /* and of this many records nothing */
+};
+
+/* What is known of a function, by its number. */
+struct candidate {
+  uint32_t first_call, call_count; /* into calls */
+  uint32_t size;                   /* instructions that cost something */
+  uint32_t uses;                   /* direct calls */
+  uint32_t component;              /* of the call graph, from 1; 0: not visited yet */
+  uint32_t low;                    /* Tarjan's */
+  bool on_stack;
+  bool recursive;
+  bool address_taken;
+  bool unsuitable;                 /* its body can't be copied */
+};
+
+struct call {
+  struct nvm_inst_id inst;
+  uint32_t callee;
+};
+
+struct inliner {
+  struct nvm_module *m;
+  struct pass_env *env;
+  struct candidate *functions;
+  VEC(struct call) calls;
+  struct nvm_function *f; /* the caller in hand */
+  struct rewrite rewrite; /* of its calls that have results */
+  /* Of the call in hand: by instruction and block of the callee. */
+  struct nvm_value *map;
+  struct nvm_block *blocks;
+  uint32_t map_size, blocks_size;
+  struct nvm_meta location;              /* of the call */
+  struct nvm_meta last_location, last_inlined; /* the location translated last */
+};
+
+/* --- facts about functions --------------------------------------------------------------------- */
+
+static const struct nvm_attr *attribute(const struct nvm_function *f, enum attr_id id) {
+  const struct attr_table_data *a = &f->module->attributes;
+  return attrset_find(a, attrlist_info(a, f->attributes)->function, id);
+}
+
+static bool call_says(const struct nvm_function *f, const struct nvm_inst *i, enum attr_id id) {
+  const struct attr_table_data *a = &f->module->attributes;
+  return attrset_find(a, attrlist_info(a, call_site_of(f, i)->attributes)->function, id) != NULL;
+}
+
+static bool is_marker(uint32_t intrinsic) {
+  return intrinsic == INTRINSIC_lifetime_start || intrinsic == INTRINSIC_lifetime_end;
+}
+
+static bool is_debug(uint32_t intrinsic) {
+  return intrinsic == INTRINSIC_dbg_addr || intrinsic == INTRINSIC_dbg_assign ||
+         intrinsic == INTRINSIC_dbg_declare || intrinsic == INTRINSIC_dbg_label ||
+         intrinsic == INTRINSIC_dbg_value;
+}
+
+/* The function called directly, or NULL. */
+static struct nvm_function *called(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (i->op != OP_CALL) return NULL;
+  struct nvm_value v = call_callee(f, i);
+  return value_kind(v) == VALUE_FUNCTION ? module_function(f->module, v) : NULL;
+}
+
+static bool costs(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (i->op == OP_PHI || i->op == OP_ALLOCA || i->op == OP_BR || i->op == OP_RET ||
+      i->op == OP_DBG_RECORD || i->op == OP_BITCAST)
+    return false;
+  const struct nvm_function *callee = called(f, i);
+  return !callee || (!is_marker(callee->intrinsic) && !is_debug(callee->intrinsic));
+}
+
+static bool is_static_alloca(const struct nvm_function *f, const struct nvm_inst *i) {
+  nvm_u128 count;
+  return i->op == OP_ALLOCA && i->block.index == f->entry.index &&
+         const_is_int(f->module, inst_operand(f, i, 0), &count);
+}
+
+static bool prevents_copying(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (i->op == OP_ALLOCA)
+    return !is_static_alloca(f, i) || (i->flags & (ALLOCA_INALLOCA | ALLOCA_SWIFTERROR));
+  if (i->op == OP_VA_ARG) return true;
+  if (i->op != OP_CALL) return false;
+  const struct nvm_function *g = called(f, i);
+  return (i->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL || call_says(f, i, ATTR_NODUPLICATE) ||
+         (g && attribute(g, ATTR_NODUPLICATE));
+}
+
+static bool may_be_replaced(const struct nvm_function *f) {
+  enum linkage k = (enum linkage)f->symbol.linkage;
+  return k == LINK_WEAK || k == LINK_LINKONCE || k == LINK_EXTERN_WEAK || k == LINK_COMMON;
+}
+
+static bool is_suitable(const struct nvm_function *f) {
+  const struct type_info *type = type_info(&f->module->types, f->type);
+  return !function_is_declaration(f) && !function_is_kernel(f) && !may_be_replaced(f) &&
+         !(type->flags & TYPE_VARIADIC) && !attribute(f, ATTR_NAKED) &&
+         !attribute(f, ATTR_RETURNS_TWICE);
+}
+
+static bool note_call(struct inliner *l, uint32_t caller, struct nvm_inst_id i,
+                      struct nvm_value callee) {
+  struct call c = {i, value_index(callee)};
+  l->functions[c.callee].uses++;
+  if (function_is_declaration(l->m->functions.data[c.callee])) return true;
+  l->functions[caller].call_count++;
+  return VEC_PUSH(l->env->arena, &l->calls, c);
+}
+
+static bool survey_inst(struct inliner *l, uint32_t number, struct nvm_inst_id id) {
+  struct nvm_function *f = l->m->functions.data[number];
+  struct candidate *c = &l->functions[number];
+  const struct nvm_inst *i = function_inst(f, id);
+  c->size += costs(f, i);
+  c->unsuitable |= prevents_copying(f, i);
+  bool call = i->op == OP_CALL;
+  for (uint32_t k = 0; k + call < i->operand_count; k++) {
+    struct nvm_value v = inst_operand(f, i, k);
+    if (value_kind(v) == VALUE_FUNCTION) l->functions[value_index(v)].address_taken = true;
+  }
+  struct nvm_value callee = call ? call_callee(f, i) : VALUE_NULL;
+  return value_kind(callee) != VALUE_FUNCTION || note_call(l, number, id, callee);
+}
+
+static void take_address(struct inliner *l, struct nvm_value v) {
+  if (value_kind(v) == VALUE_FUNCTION) l->functions[value_index(v)].address_taken = true;
+}
+
+/* Sizes, calls, and whose address is taken: by constants as well, used or not. */
+static bool survey(struct inliner *l) {
+  const struct nvm_module *m = l->m;
+  for (uint32_t i = 0; i < m->constants.operands.count; i++)
+    take_address(l, m->constants.operands.data[i]);
+  for (uint32_t i = 1; i < m->globals.count; i++) {
+    take_address(l, m->globals.data[i].initializer);
+    take_address(l, m->globals.data[i].aliasee);
+  }
+  for (uint32_t n = 1; n < m->functions.count; n++) {
+    struct nvm_function *f = m->functions.data[n];
+    l->functions[n].first_call = l->calls.count;
+    l->functions[n].unsuitable = !is_suitable(f);
+    take_address(l, f->prefix);
+    take_address(l, f->prologue);
+    take_address(l, f->personality);
+    FOR_EACH_BLOCK(f, b)
+      FOR_EACH_INST(f, b, i)
+        if (!survey_inst(l, n, i)) return false;
+  }
+  return true;
+}
+
+/* --- the order --------------------------------------------------------------------------------- */
+
+struct visit {
+  uint32_t function, next_call;
+};
+
+struct ordering {
+  struct inliner *l;
+  uint32_t *order, order_count; /* functions, callees first */
+  uint32_t *stack, stack_count; /* Tarjan's */
+  uint32_t entered;             /* preorder number given last */
+  struct visit *visits;         /* the path from the root */
+  uint32_t depth;
+};
+
+static void enter(struct ordering *o, uint32_t n) {
+  struct candidate *c = &o->l->functions[n];
+  c->component = c->low = ++o->entered;
+  c->on_stack = true;
+  o->stack[o->stack_count++] = n;
+  o->visits[o->depth++] = (struct visit){n, 0};
+}
+
+/* The component whose first member is n is complete. */
+static void close_component(struct ordering *o, uint32_t n) {
+  uint32_t size = 0, member;
+  do {
+    member = o->stack[--o->stack_count];
+    o->l->functions[member].on_stack = false;
+    o->order[o->order_count++] = member;
+    size++;
+  } while (member != n);
+  for (uint32_t k = 0; size > 1 && k < size; k++)
+    o->l->functions[o->order[o->order_count - 1 - k]].recursive = true;
+}
+
+static void visit_next(struct ordering *o) {
+  struct candidate *all = o->l->functions;
+  struct visit *v = &o->visits[o->depth - 1];
+  struct candidate *c = &all[v->function];
+  if (v->next_call < c->call_count) {
+    uint32_t callee = o->l->calls.data[c->first_call + v->next_call++].callee;
+    if (callee == v->function) c->recursive = true;
+    if (all[callee].component == 0) enter(o, callee);
+    else if (all[callee].on_stack && all[callee].component < c->low) c->low = all[callee].component;
+    return;
+  }
+  if (c->low == c->component) close_component(o, v->function);
+  o->depth--;
+  if (o->depth && c->low < all[o->visits[o->depth - 1].function].low)
+    all[o->visits[o->depth - 1].function].low = c->low;
+}
+
+static bool find_order(struct ordering *o, struct inliner *l) {
+  uint32_t count = l->m->functions.count;
+  *o = (struct ordering){.l = l};
+  o->order = arena_alloc(l->env->arena, count * sizeof *o->order);
+  o->stack = arena_alloc(l->env->arena, count * sizeof *o->stack);
+  o->visits = arena_alloc(l->env->arena, count * sizeof *o->visits);
+  if (!o->order || !o->stack || !o->visits) return false;
+  for (uint32_t n = 1; n < count; n++) {
+    if (l->functions[n].component) continue;
+    enter(o, n);
+    while (o->depth) visit_next(o);
+  }
+  return true;
+}
+
+/* --- which calls ------------------------------------------------------------------------------- */
+
+/* A callee that says how denormals are treated must agree with its caller. */
+static bool same_denormals(const struct nvm_function *f, const struct nvm_function *g) {
+  static const char *const keys[] = {"denormal-fp-math", "denormal-fp-math-f32", "nvptx-f32ftz"};
+  const struct attr_table_data *a = &f->module->attributes;
+  for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+    struct nvm_str key = strtab_find(&f->module->strings, keys[k], strlen(keys[k]));
+    if (key.index == 0) continue;
+    const struct nvm_attr *theirs =
+        attrset_find_string(a, attrlist_info(a, g->attributes)->function, key);
+    const struct nvm_attr *ours =
+        attrset_find_string(a, attrlist_info(a, f->attributes)->function, key);
+    if (theirs && (!ours || ours->str2.index != theirs->str2.index)) return false;
+  }
+  return true;
+}
+
+/* How many operands of g name argument `arg`, up to a few. */
+static uint32_t uses_of_constants(const struct nvm_function *f, const struct nvm_inst *i,
+                                  const struct nvm_function *g) {
+  uint32_t constants = 0, uses = 0, seen = 0;
+  for (uint32_t k = 0; k + 1 < i->operand_count && k < 32; k++)
+    if (value_kind(inst_operand(f, i, k)) == VALUE_CONST) constants |= UINT32_C(1) << k;
+  if (constants == 0) return 0;
+  FOR_EACH_BLOCK(g, b)
+    FOR_EACH_INST(g, b, id) {
+      const struct nvm_inst *inst = function_inst(g, id);
+      if (++seen > HINT_THRESHOLD * 2) return uses;
+      for (uint32_t k = 0; k < inst->operand_count; k++) {
+        struct nvm_value v = inst_operand(g, inst, k);
+        if (value_kind(v) == VALUE_ARG && value_index(v) < 32)
+          uses += constants >> value_index(v) & 1;
+      }
+    }
+  return uses;
+}
+
+static bool is_cheap(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
+  const struct nvm_function *g = l->m->functions.data[callee];
+  uint32_t size = l->functions[callee].size;
+  uint32_t threshold = attribute(g, ATTR_INLINEHINT) ? HINT_THRESHOLD : INLINE_THRESHOLD;
+  if (size <= threshold) return true;
+  if (size > threshold * 2) return false;
+  return size <= threshold + CONSTANT_BONUS * uses_of_constants(l->f, i, g);
+}
+
+static bool is_only_use(const struct inliner *l, uint32_t callee) {
+  const struct nvm_function *g = l->m->functions.data[callee];
+  const struct candidate *c = &l->functions[callee];
+  bool local = g->symbol.linkage == LINK_INTERNAL || g->symbol.linkage == LINK_PRIVATE;
+  return local && c->uses == 1 && !c->address_taken;
+}
+
+static bool can_inline(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
+  const struct nvm_function *g = l->m->functions.data[callee];
+  const struct candidate *c = &l->functions[callee];
+  const struct call_site *site = call_site_of(l->f, i);
+  return !c->unsuitable && !c->recursive && site->bundle_count == 0 &&
+         type_equal(site->function_type, g->type) &&
+         (i->flags & CALL_TAIL_MASK) != CALL_MUSTTAIL && same_denormals(l->f, g) &&
+         l->f->insts.count < MOST_INSTRUCTIONS;
+}
+
+static bool wants_inline(const struct inliner *l, const struct nvm_inst *i, uint32_t callee,
+                         uint32_t caller_size) {
+  const struct nvm_function *g = l->m->functions.data[callee];
+  if (call_says(l->f, i, ATTR_NOINLINE) || attribute(g, ATTR_OPTNONE)) return false;
+  if (attribute(g, ATTR_ALWAYSINLINE) || call_says(l->f, i, ATTR_ALWAYSINLINE)) return true;
+  if (attribute(g, ATTR_NOINLINE) || attribute(l->f, ATTR_OPTNONE)) return false;
+  if (caller_size > MOST_CALLER_SIZE) return false;
+  return is_only_use(l, callee) || is_cheap(l, i, callee);
+}
+
+/* --- locations --------------------------------------------------------------------------------- */
+
+static bool is_location(const struct inliner *l, const struct meta_node *n) {
+  struct nvm_text name = module_text(l->m, n->name);
+  return name.length == 10 && memcmp(name.bytes, "DILocation", 10) == 0;
+}
+
+/* The location with its outermost inlinedAt being the call; none if it is no location. Chains are
+ * as deep as inlining was. */
+static struct nvm_meta inlined_location(struct inliner *l, struct nvm_meta where) {
+  struct meta_table *t = &l->m->metadata;
+  const struct meta_node *found = meta_as_node(t, where);
+  enum { MOST_FIELDS = 8 };
+  if (!found || !is_location(l, found) || found->count >= MOST_FIELDS) return (struct nvm_meta){0};
+  struct meta_node n = *found;
+  struct nvm_str keys[MOST_FIELDS], key = module_str(l->m, "inlinedAt");
+  struct nvm_meta operands[MOST_FIELDS], at = l->location;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < n.count; i++) {
+    struct nvm_meta operand = meta_operand(t, &n, i);
+    if (t->keys.data[n.first + i].index == key.index) {
+      if (operand.index) at = inlined_location(l, operand);
+      continue;
+    }
+    keys[count] = t->keys.data[n.first + i];
+    operands[count++] = operand;
+  }
+  keys[count] = key;
+  operands[count++] = at;
+  uint32_t node = meta_node_new(t);
+  if (!meta_node_define(t, node, n.name, n.distinct, keys, operands, count))
+    return (struct nvm_meta){0};
+  return meta_node(t, node, false);
+}
+
+static struct nvm_meta location_of_copy(struct inliner *l, struct nvm_meta where) {
+  if (l->location.index == 0 || where.index == 0) return (struct nvm_meta){0};
+  if (where.index != l->last_location.index) {
+    l->last_location = where;
+    l->last_inlined = inlined_location(l, where);
+  }
+  return l->last_inlined;
+}
+
+/* --- copying ----------------------------------------------------------------------------------- */
+
+static bool text_is(struct nvm_text t, const char *s) {
+  return t.length == strlen(s) && memcmp(t.bytes, s, t.length) == 0;
+}
+
+static uint32_t copy_attachments(struct inliner *l, uint32_t chain) {
+  uint32_t made = 0;
+  for (; chain; chain = l->m->attachments.data[chain].next) {
+    struct attachment a = l->m->attachments.data[chain];
+    struct nvm_text kind = module_text(l->m, a.kind);
+    if (!text_is(kind, "alias.scope") && !text_is(kind, "noalias"))
+      module_attach(l->m, &made, a.kind, a.node);
+  }
+  return made;
+}
+
+/* What a value of the callee is in the caller; VALUE_NULL: not copied yet. */
+static struct nvm_value mapped(const struct inliner *l, const struct nvm_value *arguments,
+                               struct nvm_value v) {
+  switch (value_kind(v)) {
+  case VALUE_INST: return l->map[value_index(v)];
+  case VALUE_ARG: return arguments[value_index(v)];
+  case VALUE_BLOCK: return value_of_block(l->blocks[value_index(v)]);
+  case VALUE_NONE: case VALUE_CONST: case VALUE_GLOBAL: case VALUE_FUNCTION: case VALUE_FORWARD:
+    break;
+  }
+  return v;
+}
+
+/* An operand that was not known when its user was copied. */
+struct pending {
+  struct nvm_inst_id user;
+  uint32_t operand;
+  uint32_t value; /* instruction of the callee */
+};
+
+struct copy {
+  const struct nvm_function *g;
+  struct nvm_value *arguments;
+  VEC(struct nvm_value) operands; /* of the instruction in hand */
+  VEC(struct pending) pending;
+  VEC(struct nvm_inst_id) returns; /* copies of ret */
+};
+
+/* Debug intrinsics of the callee are left behind. */
+static bool is_left_behind(const struct nvm_function *g, const struct nvm_inst *i) {
+  const struct nvm_function *callee = called(g, i);
+  return i->op == OP_DBG_RECORD || (callee && is_debug(callee->intrinsic));
+}
+
+static struct nvm_inst_id copy_inst(struct inliner *l, struct copy *c, struct nvm_inst_id id) {
+  struct arena *a = l->env->arena;
+  const struct nvm_function *g = c->g;
+  struct nvm_inst i = *function_inst(g, id);
+  struct nvm_inst_id made = {l->f->insts.count};
+  c->operands.count = 0;
+  for (uint32_t k = 0; k < i.operand_count; k++) {
+    struct nvm_value old = inst_operand(g, &i, k), now = mapped(l, c->arguments, old);
+    struct pending p = {made, k, value_index(old)};
+    bool waits = value_is_none(now) && value_kind(old) == VALUE_INST;
+    if (waits && !VEC_PUSH(a, &c->pending, p)) return (struct nvm_inst_id){0};
+    if (!VEC_PUSH(a, &c->operands, now)) return (struct nvm_inst_id){0};
+  }
+  if (i.op == OP_CALL && (i.flags & CALL_TAIL_MASK) == CALL_TAIL)
+    i.flags &= (uint16_t)~CALL_TAIL_MASK;
+  made = function_add_inst(l->f, (enum op)i.op, i.flags, i.type, c->operands.data,
+                           c->operands.count, i.aux);
+  if (inst_is_none(made)) return made;
+  l->f->names.data[made.index] = g->names.data[id.index];
+  l->f->locations.data[made.index] = location_of_copy(l, g->locations.data[id.index]);
+  l->f->attachments.data[made.index] = copy_attachments(l, g->attachments.data[id.index]);
+  l->map[id.index] = value_of_inst(made);
+  return made;
+}
+
+static void put_in_entry(struct nvm_function *f, struct nvm_inst_id i) {
+  struct nvm_inst_id first = function_block(f, f->entry)->first;
+  if (inst_is_none(first)) inst_append(f, i, f->entry);
+  else inst_insert_before(f, i, first);
+}
+
+/* Copies the instructions of block b before `before`, or at the end of `to`; allocas to the
+ * caller's entry block; ret into `returns`, not placed. */
+static bool copy_block(struct inliner *l, struct copy *c, struct nvm_block b, struct nvm_block to,
+                       struct nvm_inst_id before) {
+  FOR_EACH_INST(c->g, b, id) {
+    const struct nvm_inst *i = function_inst(c->g, id);
+    if (is_left_behind(c->g, i)) continue;
+    struct nvm_inst_id made = copy_inst(l, c, id);
+    if (inst_is_none(made)) return false;
+    if (i->op == OP_RET) {
+      if (!VEC_PUSH(l->env->arena, &c->returns, made)) return false;
+      if (inst_is_none(before)) inst_append(l->f, made, to);
+    } else if (i->op == OP_ALLOCA) {
+      put_in_entry(l->f, made);
+    } else if (!inst_is_none(before)) {
+      inst_insert_before(l->f, made, before);
+    } else {
+      inst_append(l->f, made, to);
+    }
+  }
+  return true;
+}
+
+static void settle_pending(struct inliner *l, struct copy *c) {
+  for (uint32_t k = 0; k < c->pending.count; k++) {
+    struct pending p = c->pending.data[k];
+    inst_set_operand(l->f, p.user, p.operand, l->map[p.value]);
+  }
+}
+
+/* Room to translate g's handles; what its instructions are is not known yet. */
+static bool prepare_map(struct inliner *l, const struct nvm_function *g) {
+  struct arena *a = l->env->arena;
+  if (l->map_size < g->insts.count) {
+    l->map_size = g->insts.count * 2;
+    l->map = arena_alloc(a, l->map_size * sizeof *l->map);
+  }
+  if (l->blocks_size < g->blocks.count) {
+    l->blocks_size = g->blocks.count * 2;
+    l->blocks = arena_alloc(a, l->blocks_size * sizeof *l->blocks);
+  }
+  if (!l->map || !l->blocks) return false;
+  FOR_EACH_BLOCK(g, b)
+    FOR_EACH_INST(g, b, i)
+      l->map[i.index] = VALUE_NULL;
+  return true;
+}
+
+/* --- byval arguments ---------------------------------------------------------------------------- */
+
+/* llvm.memcpy for these pointers, declared if it is not yet. */
+static struct nvm_value memcpy_function(struct nvm_module *m, const struct nvm_type *parameters) {
+  struct arena *a = &m->arena;
+  struct textbuf b;
+  textbuf_init(&b, a);
+  textbuf_format(&b, "llvm.memcpy.p%u.p%u.i64", type_info(&m->types, parameters[0])->width,
+                 type_info(&m->types, parameters[1])->width);
+  if (a->failed) return VALUE_NULL;
+  struct nvm_str name = strtab_intern(&m->strings, b.bytes, b.length);
+  struct nvm_value v = module_find_symbol(m, name);
+  if (!value_is_none(v)) return v;
+  v = module_add_function(m, name);
+  if (value_is_none(v)) return v;
+  struct nvm_function *f = module_function(m, v);
+  f->type = type_function(&m->types, TYPE_VOID, parameters, 4, false);
+  f->symbol.declared_only = f->symbol.defined = true;
+  f->intrinsic = INTRINSIC_memcpy;
+  return v;
+}
+
+/* A copy of the object that the caller passes by value, made before the call. */
+static struct nvm_value copy_byval(struct inliner *l, struct nvm_inst_id call, struct nvm_value from,
+                                   struct nvm_type type, uint64_t align) {
+  struct nvm_module *m = l->m;
+  struct nvm_function *f = l->f;
+  uint32_t natural = layout_align(&m->layout, &m->types, type);
+  uint16_t log2 = 0;
+  while ((UINT64_C(1) << log2) < (align > natural ? align : natural)) log2++;
+  struct nvm_value one = const_int(m, TYPE_I32, 1);
+  struct nvm_inst_id object =
+      function_add_inst(f, OP_ALLOCA, log2 + 1, TYPE_PTR, &one, 1, type.index);
+  struct nvm_type parameters[] = {TYPE_PTR, value_type(f, from), TYPE_I64, TYPE_I1};
+  struct nvm_value callee = memcpy_function(m, parameters);
+  if (inst_is_none(object) || value_is_none(callee)) return VALUE_NULL;
+  put_in_entry(f, object);
+  uint64_t size = layout_alloc_size(&m->layout, &m->types, type);
+  struct nvm_value operands[] = {value_of_inst(object), from, const_int(m, TYPE_I64, size),
+                                 const_int(m, TYPE_I1, 0), callee};
+  struct nvm_attr aligned = {.id = ATTR_ALIGN, .payload = ATTR_INT, .number = UINT64_C(1) << log2};
+  struct nvm_attrset set = attrset_make(&m->attributes, &aligned, 1);
+  struct call_site site = {.function_type = module_function(m, callee)->type};
+  site.attributes = attrlist_make(&m->attributes, (struct nvm_attrset){0}, (struct nvm_attrset){0},
+                                  &set, 1);
+  struct nvm_inst_id copy =
+      function_add_inst(f, OP_CALL, 0, TYPE_VOID, operands, 5, module_call_site(m, site));
+  if (inst_is_none(copy)) return VALUE_NULL;
+  f->locations.data[copy.index] = l->location;
+  inst_insert_before(f, copy, call);
+  return operands[0];
+}
+
+static const struct nvm_attr *parameter_attribute(const struct nvm_function *g, uint32_t k,
+                                                  enum attr_id id) {
+  const struct attr_table_data *a = &g->module->attributes;
+  return attrset_find(a, attrlist_parameter(a, g->attributes, k), id);
+}
+
+/* What the callee's arguments are: the call's, or copies. */
+static struct nvm_value *bind_arguments(struct inliner *l, struct nvm_inst_id call,
+                                        const struct nvm_function *g) {
+  uint32_t count = function_arg_count(g);
+  struct nvm_value *arguments = arena_alloc(l->env->arena, (count + 1) * sizeof *arguments);
+  for (uint32_t k = 0; arguments && k < count; k++) {
+    struct nvm_value v = inst_operand(l->f, function_inst(l->f, call), k);
+    const struct nvm_attr *byval = parameter_attribute(g, k, ATTR_BYVAL);
+    const struct nvm_attr *align = parameter_attribute(g, k, ATTR_ALIGN);
+    bool copied = byval && byval->type.index && !attribute(g, ATTR_READONLY) &&
+                  !attribute(g, ATTR_READNONE) && type_equal(value_type(l->f, v), TYPE_PTR);
+    arguments[k] = copied ? copy_byval(l, call, v, byval->type, align ? align->number : 0) : v;
+    if (value_is_none(arguments[k])) return NULL;
+  }
+  return arguments;
+}
+
+/* --- the call ----------------------------------------------------------------------------------- */
+
+/* The instructions behind the call move to a new block after `b`. */
+static struct nvm_block split_after(struct nvm_function *f, struct nvm_inst_id call) {
+  struct nvm_block b = function_inst(f, call)->block;
+  struct nvm_block rest = function_add_block(f, (struct nvm_str){0});
+  if (block_is_none(rest)) return rest;
+  function_move_block(f, rest, function_block(f, b)->next);
+  struct nvm_inst_id next = function_inst(f, call)->next;
+  while (!inst_is_none(next)) {
+    struct nvm_inst_id i = next;
+    next = function_inst(f, i)->next;
+    inst_unlink(f, i);
+    inst_append(f, i, rest);
+  }
+  for (uint32_t k = 0, n = block_successor_count(f, rest); k < n; k++)
+    FOR_EACH_INST(f, block_successor(f, rest, k), i) {
+      uint32_t count = function_inst(f, i)->operand_count;
+      if (function_inst(f, i)->op != OP_PHI) break;
+      for (uint32_t p = 1; p < count; p += 2)
+        if (value_index(inst_operand(f, function_inst(f, i), p)) == b.index)
+          inst_set_operand(f, i, p, value_of_block(rest));
+    }
+  return rest;
+}
+
+static bool jump_to(struct inliner *l, struct nvm_block from, struct nvm_block to) {
+  struct nvm_value target = value_of_block(to);
+  struct nvm_inst_id br = function_add_inst(l->f, OP_BR, 0, TYPE_VOID, &target, 1, 0);
+  if (inst_is_none(br)) return false;
+  l->f->locations.data[br.index] = l->location;
+  inst_append(l->f, br, from);
+  return true;
+}
+
+/* The copies of ret become jumps to `rest`; *result is the value they bring. */
+static bool join_returns(struct inliner *l, struct copy *c, struct nvm_block rest,
+                         struct nvm_type type, struct nvm_value *result) {
+  struct nvm_function *f = l->f;
+  bool has_value = !type_equal(type, TYPE_VOID);
+  struct nvm_inst_id phi = {0};
+  if (has_value && c->returns.count > 1) {
+    phi = function_add_inst(f, OP_PHI, 0, type, NULL, 0, 0);
+    struct nvm_inst_id first = function_block(f, rest)->first;
+    if (inst_is_none(phi)) return false;
+    inst_insert_before(f, phi, first);
+    *result = value_of_inst(phi);
+  }
+  for (uint32_t k = 0; k < c->returns.count; k++) {
+    struct nvm_inst_id ret = c->returns.data[k];
+    struct nvm_block b = function_inst(f, ret)->block;
+    struct nvm_value v = has_value ? inst_operand(f, function_inst(f, ret), 0) : VALUE_NULL;
+    if (inst_is_none(phi)) *result = v;
+    else if (!inst_add_operand(f, phi, v) || !inst_add_operand(f, phi, value_of_block(b)))
+      return false;
+    inst_remove(f, ret);
+    if (!jump_to(l, b, rest)) return false;
+  }
+  return true;
+}
+
+static bool copy_body(struct inliner *l, struct copy *c, struct nvm_inst_id call,
+                      struct nvm_value *result) {
+  struct nvm_function *f = l->f;
+  struct nvm_block b = function_inst(f, call)->block, rest = split_after(f, call);
+  if (block_is_none(rest)) return false;
+  FOR_EACH_BLOCK(c->g, from) {
+    struct nvm_block to = function_add_block(f, function_block(c->g, from)->name);
+    if (block_is_none(to)) return false;
+    function_move_block(f, to, rest);
+    l->blocks[from.index] = to;
+  }
+  FOR_EACH_BLOCK(c->g, from)
+    if (!copy_block(l, c, from, l->blocks[from.index], (struct nvm_inst_id){0})) return false;
+  settle_pending(l, c);
+  struct nvm_type type = function_inst(f, call)->type;
+  return jump_to(l, b, l->blocks[c->g->entry.index]) && join_returns(l, c, rest, type, result);
+}
+
+/* A body of one block that returns goes before the call. */
+static bool copy_simple_body(struct inliner *l, struct copy *c, struct nvm_inst_id call,
+                             struct nvm_value *result) {
+  if (!copy_block(l, c, c->g->entry, (struct nvm_block){0}, call)) return false;
+  settle_pending(l, c);
+  struct nvm_inst_id ret = c->returns.data[0];
+  if (function_inst(l->f, ret)->operand_count)
+    *result = inst_operand(l->f, function_inst(l->f, ret), 0);
+  inst_remove(l->f, ret);
+  return true;
+}
+
+static bool inline_call(struct inliner *l, struct nvm_inst_id call, const struct nvm_function *g) {
+  struct nvm_function *f = l->f;
+  l->location = f->locations.data[call.index];
+  l->last_location = (struct nvm_meta){0};
+  struct copy c = {.g = g, .arguments = bind_arguments(l, call, g)};
+  struct nvm_value result = VALUE_NULL;
+  if (!c.arguments || !prepare_map(l, g)) return false;
+  struct nvm_inst_id last = block_terminator(g, g->entry);
+  bool simple = g->entry.index == g->last_block.index && function_inst(g, last)->op == OP_RET;
+  if (simple ? !copy_simple_body(l, &c, call, &result) : !copy_body(l, &c, call, &result))
+    return false;
+  struct nvm_type type = function_inst(f, call)->type;
+  /* In unreachable code a call may be its own argument, and so come back as its result. */
+  bool known = !value_is_none(result) &&
+               !value_equal(rewrite_get(&l->rewrite, result), value_of_inst(call));
+  if (!type_equal(type, TYPE_VOID))
+    rewrite_set(&l->rewrite, call, known ? result : const_poison(l->m, type));
+  inst_remove(f, call);
+  ++*l->env->statistic;
+  return true;
+}
+
+/* --- the pass ----------------------------------------------------------------------------------- */
+
+static uint32_t size_of(const struct nvm_function *f) {
+  uint32_t size = 0;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i)
+      size += costs(f, function_inst(f, i));
+  return size;
+}
+
+static bool inline_into(struct inliner *l, uint32_t number, bool *changed) {
+  struct candidate *c = &l->functions[number];
+  bool any = false;
+  l->f = l->m->functions.data[number];
+  for (uint32_t k = c->call_count; k-- > 0;) {
+    struct call call = l->calls.data[c->first_call + k];
+    const struct nvm_inst *i = function_inst(l->f, call.inst);
+    if (!can_inline(l, i, call.callee) || !wants_inline(l, i, call.callee, c->size)) continue;
+    if (!any && !rewrite_init(&l->rewrite, l->f, l->env->arena)) return false;
+    any = true;
+    if (!inline_call(l, call.inst, l->m->functions.data[call.callee])) return false;
+    c->size += l->functions[call.callee].size;
+  }
+  if (!any) return true;
+  rewrite_apply(&l->rewrite);
+  c->size = size_of(l->f);
+  *changed = true;
+  return true;
+}
+
+enum nvm_status inline_run(struct nvm_module *m, struct pass_env *env, bool *changed) {
+  struct inliner l = {.m = m, .env = env};
+  struct ordering o;
+  uint32_t count = m->functions.count; /* memcpy may be declared on the way */
+  l.functions = arena_alloc(env->arena, count * sizeof *l.functions);
+  if (!l.functions || !survey(&l) || !find_order(&o, &l)) return NVM_OUT_OF_MEMORY;
+  for (uint32_t k = 0; k < o.order_count; k++)
+    if (!inline_into(&l, o.order[k], changed)) return NVM_OUT_OF_MEMORY;
+  return NVM_OK;
+}
