@@ -1,0 +1,360 @@
+/* combine: replaces instructions by cheaper or more canonical ones, by the rules of combine.rules.
+ *
+ * Purpose:   what front ends and other passes write is longer than it need be; and a canonical form
+ *            lets every later pass and the selection of PTX look for one shape instead of five.
+ * Algorithm: a worklist: every instruction once in the order of the text, and again whenever an
+ *            operand or a user of it changed. At each: dead code goes; operations on constants fold
+ *            (ir/eval.c); a constant operand of a commutative op goes to the right; then the decision
+ *            tree made from combine.rules (all integer rules are proven: `make prove`), then the code
+ *            of combine_code.c for what rules cannot say. Everything that a replacement touches is
+ *            queued. It ends because each rule makes its measure smaller: first the sum of the
+ *            weights of the instructions (prove.py holds and checks them), then the depth of the
+ *            operands; code that cannot be reached may hold cycles without phis, in which even that
+ *            goes on for ever, so a budget ends it.
+ * Requires:  nothing.
+ * Preserves: the control flow.
+ * Cost:      linear in instructions and replacements; known bits cost a bounded walk.
+ * Omits:     what needs new blocks, other blocks' facts, memory.
+ * Tests:     check/opt/combine-*, unit/test_known_bits.c, prove/. */
+#include "opt/combine.h"
+
+#include "ir/eval.h"
+#include "ir/intrinsic.h"
+#include "opt/effects.h"
+#include "opt/passes.h"
+
+/* --- use lists ---------------------------------------------------------------------------------- */
+
+static bool has_list(struct nvm_value v) { return value_kind(v) == VALUE_INST; }
+
+static void link_use(struct combiner *k, uint32_t slot, struct nvm_inst_id user) {
+  struct nvm_value v = k->f->operands.data[slot];
+  k->user.data[slot] = user.index;
+  k->next.data[slot] = k->previous.data[slot] = 0;
+  if (!has_list(v)) return;
+  uint32_t *head = &k->head.data[value_index(v)];
+  k->next.data[slot] = *head;
+  if (*head) k->previous.data[*head - 1] = slot + 1;
+  *head = slot + 1;
+}
+
+static void unlink_use(struct combiner *k, uint32_t slot) {
+  struct nvm_value v = k->f->operands.data[slot];
+  if (!has_list(v)) return;
+  uint32_t next = k->next.data[slot], previous = k->previous.data[slot];
+  if (next) k->previous.data[next - 1] = previous;
+  if (previous) k->next.data[previous - 1] = next;
+  else k->head.data[value_index(v)] = next;
+}
+
+/* Room in all side tables for what the function has now. */
+static bool grow_tables(struct combiner *k) {
+  uint32_t insts = k->f->insts.count, slots = k->f->operands.count;
+  if (!VEC_RESERVE(k->arena, &k->head, insts) || !VEC_RESERVE(k->arena, &k->waiting, insts) ||
+      !VEC_RESERVE(k->arena, &k->fate, insts) || !VEC_RESERVE(k->arena, &k->next, slots) ||
+      !VEC_RESERVE(k->arena, &k->previous, slots) || !VEC_RESERVE(k->arena, &k->user, slots))
+    return false;
+  return true;
+}
+
+static void link_operands(struct combiner *k, struct nvm_inst_id i) {
+  const struct nvm_inst *inst = function_inst(k->f, i);
+  for (uint32_t n = 0; n < inst->operand_count; n++) link_use(k, inst->first_operand + n, i);
+}
+
+void combine_set_operand(struct combiner *k, struct nvm_inst_id i, uint32_t n, struct nvm_value v) {
+  uint32_t slot = function_inst(k->f, i)->first_operand + n;
+  unlink_use(k, slot);
+  inst_set_operand(k->f, i, n, v);
+  link_use(k, slot, i);
+}
+
+/* --- work --------------------------------------------------------------------------------------- */
+
+void combine_queue(struct combiner *k, struct nvm_value v) {
+  if (value_kind(v) != VALUE_INST || k->waiting.data[value_index(v)]) return;
+  k->waiting.data[value_index(v)] = true;
+  (void)VEC_PUSH(k->arena, &k->stack, value_index(v)); /* a failure shows in the arena */
+}
+
+static void queue_users(struct combiner *k, struct nvm_inst_id i) {
+  for (uint32_t slot = k->head.data[i.index]; slot; slot = k->next.data[slot - 1])
+    combine_queue(k, value_of_inst((struct nvm_inst_id){k->user.data[slot - 1]}));
+}
+
+static void remove_inst(struct combiner *k, struct nvm_inst_id i) {
+  const struct nvm_inst *inst = function_inst(k->f, i);
+  for (uint32_t n = 0; n < inst->operand_count; n++) {
+    combine_queue(k, inst_operand(k->f, inst, n));
+    unlink_use(k, inst->first_operand + n);
+  }
+  inst_remove(k->f, i);
+  k->changed = true;
+}
+
+/* Everything that names i names `to` from now on; i goes. */
+static void replace(struct combiner *k, struct nvm_inst_id i, struct nvm_value to) {
+  for (uint32_t slot; (slot = k->head.data[i.index]) != 0;) {
+    struct nvm_inst_id user = {k->user.data[slot - 1]};
+    combine_queue(k, value_of_inst(user));
+    combine_set_operand(k, user, slot - 1 - function_inst(k->f, user)->first_operand, to);
+  }
+  combine_queue(k, to);
+  k->fate.data[i.index] = to;
+  remove_inst(k, i);
+}
+
+/* --- building ----------------------------------------------------------------------------------- */
+
+static struct nvm_value place(struct combiner *k, struct nvm_inst_id root, struct nvm_inst_id i) {
+  if (inst_is_none(i) || !grow_tables(k)) return VALUE_NULL;
+  inst_insert_before(k->f, i, root);
+  k->f->locations.data[i.index] = k->f->locations.data[root.index];
+  link_operands(k, i);
+  combine_queue(k, value_of_inst(i));
+  return value_of_inst(i);
+}
+
+/* The flags that an op can carry. */
+static uint16_t allowed_flags(enum op op) {
+  uint32_t has = op_table[op].flags;
+  return (uint16_t)((has & OPF_WRAP ? INST_NUW | INST_NSW : 0) | (has & OPF_EXACT ? INST_EXACT : 0) |
+                    (has & OPF_DISJOINT ? INST_DISJOINT : 0) | (has & OPF_NNEG ? INST_NNEG : 0) |
+                    (has & OPF_GEPFLAGS ? INST_INBOUNDS | INST_NUSW | INST_NUW : 0) |
+                    (has & OPF_SAMESIGN ? INST_SAMESIGN : 0) | (has & OPF_FAST ? INST_FAST : 0));
+}
+
+static bool is_float_type(const struct combiner *k, struct nvm_type type) {
+  return type_is_float_or_vector(&k->m->types, type);
+}
+
+struct nvm_value build_op(struct combiner *k, struct nvm_inst_id root, enum op op, uint32_t flags,
+                          struct nvm_type type, uint32_t aux, uint32_t count,
+                          const struct nvm_value *operands) {
+  bool constant = true;
+  for (uint32_t n = 0; n < count; n++) {
+    if (value_is_none(operands[n])) return VALUE_NULL;
+    constant &= value_kind(operands[n]) == VALUE_CONST;
+  }
+  flags &= allowed_flags(op);
+  if (op == OP_SELECT && !is_float_type(k, type)) flags = 0;
+  if (constant) {
+    struct nvm_value folded = eval_fold(k->m, op, (uint16_t)flags, aux, type, operands, count);
+    if (!value_is_none(folded)) return folded;
+  }
+  return place(k, root, function_add_inst(k->f, op, (uint16_t)flags, type, operands, count, aux));
+}
+
+/* "i32", "f32", "v4bf16": how a name spells an overload. */
+static void type_suffix(const struct type_table *t, struct nvm_type type, struct textbuf *out) {
+  if (type_is_vector(t, type)) textbuf_format(out, "v%u", (unsigned)type_info(t, type)->count);
+  struct nvm_type scalar = type_scalar(t, type);
+  if (type_kind(t, scalar) == TY_BFLOAT) textbuf_puts(out, "bf16");
+  else
+    textbuf_format(out, "%c%u", type_is_int(t, scalar) ? 'i' : 'f',
+                   (unsigned)type_scalar_bits(t, scalar));
+}
+
+/* The declaration of an intrinsic for that type, made if there is none. */
+static struct nvm_value declare(struct combiner *k, uint32_t intrinsic, struct nvm_type suffix,
+                                struct nvm_type type) {
+  struct textbuf name;
+  textbuf_init(&name, k->arena);
+  textbuf_format(&name, "%s.", intrinsic_table[intrinsic].name);
+  type_suffix(&k->m->types, suffix, &name);
+  struct nvm_str str = strtab_intern(&k->m->strings, name.bytes, name.length);
+  struct nvm_value v = module_find_symbol(k->m, str);
+  if (!value_is_none(v)) {
+    bool same = value_kind(v) == VALUE_FUNCTION && type_equal(module_function(k->m, v)->type, type);
+    return same ? v : VALUE_NULL;
+  }
+  v = module_add_function(k->m, str);
+  if (value_is_none(v)) return v;
+  struct nvm_function *f = module_function(k->m, v);
+  f->type = type;
+  f->intrinsic = intrinsic;
+  f->symbol.defined = f->symbol.declared_only = true;
+  return v;
+}
+
+struct nvm_value build_call(struct combiner *k, struct nvm_inst_id root, uint32_t intrinsic,
+                            uint32_t flags, struct nvm_type type, uint32_t count,
+                            const struct nvm_value *operands) {
+  enum { MOST = 4 };
+  struct nvm_type parameters[MOST];
+  struct nvm_value all[MOST + 1];
+  for (uint32_t n = 0; n < count; n++) {
+    if (value_is_none(operands[n])) return VALUE_NULL;
+    all[n] = operands[n];
+    parameters[n] = value_type(k->f, operands[n]);
+  }
+  struct nvm_type callee = type_function(&k->m->types, type, parameters, count, false);
+  all[count] = declare(k, intrinsic, type, callee);
+  if (value_is_none(all[count])) return VALUE_NULL;
+  uint32_t site = module_call_site(k->m, (struct call_site){.function_type = callee});
+  if (site == 0) return VALUE_NULL;
+  uint16_t fast = is_float_type(k, type) ? (uint16_t)(flags & INST_FAST) : 0;
+  return place(k, root, function_add_inst(k->f, OP_CALL, fast, type, all, count + 1, site));
+}
+
+struct nvm_value make_int(struct combiner *k, struct nvm_type type, uint64_t value) {
+  struct nvm_type scalar = type_scalar(&k->m->types, type);
+  struct nvm_value v = const_int(k->m, scalar, value);
+  if (!type_is_vector(&k->m->types, type)) return v;
+  uint32_t lanes = (uint32_t)type_info(&k->m->types, type)->count;
+  struct nvm_value *all = arena_alloc(k->arena, lanes * sizeof *all);
+  if (!all) return VALUE_NULL;
+  for (uint32_t n = 0; n < lanes; n++) all[n] = v;
+  return const_aggregate(k->m, type, all, lanes);
+}
+
+/* --- one visit ---------------------------------------------------------------------------------- */
+
+static struct nvm_value fold(struct combiner *k, const struct nvm_inst *i) {
+  enum { MOST = 4 };
+  struct nvm_value operands[MOST];
+  if (i->op == OP_CALL || i->op == OP_PHI || i->operand_count == 0 || i->operand_count > MOST)
+    return VALUE_NULL;
+  for (uint32_t n = 0; n < i->operand_count; n++) {
+    operands[n] = inst_operand(k->f, i, n);
+    if (value_kind(operands[n]) != VALUE_CONST && i->op != OP_SELECT) return VALUE_NULL;
+  }
+  return eval_fold(k->m, (enum op)i->op, i->flags, i->aux, i->type, operands, i->operand_count);
+}
+
+static bool is_constant(struct nvm_value v) { return value_kind(v) == VALUE_CONST; }
+
+static uint32_t swapped_predicate(enum op op, uint32_t p) {
+  static const uint8_t swapped[ICMP_COUNT] = {
+      [ICMP_EQ] = ICMP_EQ,   [ICMP_NE] = ICMP_NE,   [ICMP_UGT] = ICMP_ULT, [ICMP_UGE] = ICMP_ULE,
+      [ICMP_ULT] = ICMP_UGT, [ICMP_ULE] = ICMP_UGE, [ICMP_SGT] = ICMP_SLT, [ICMP_SGE] = ICMP_SLE,
+      [ICMP_SLT] = ICMP_SGT, [ICMP_SLE] = ICMP_SGE};
+  if (op == OP_ICMP) return swapped[p];
+  return (p & 9) | (p & 2) << 1 | (p & 4) >> 1; /* the bits "greater" and "less" change places */
+}
+
+static bool call_commutes(const struct nvm_function *f, const struct nvm_inst *i) {
+  struct nvm_value callee = call_callee(f, i);
+  if (i->operand_count < 3 || value_kind(callee) != VALUE_FUNCTION) return false;
+  uint32_t id = module_function(f->module, callee)->intrinsic;
+  return id == INTRINSIC_fma || id == INTRINSIC_fmuladd ||
+         (i->operand_count == 3 && (intrinsic_table[id].flags & INTRIN_COMMUTES));
+}
+
+/* A constant stands on the right. */
+static void order_operands(struct combiner *k, struct nvm_inst_id id) {
+  struct nvm_inst *i = function_inst(k->f, id);
+  bool compares = i->op == OP_ICMP || i->op == OP_FCMP;
+  if (!compares && !(op_table[i->op].flags & OPF_COMMUTES) &&
+      !(i->op == OP_CALL && call_commutes(k->f, i)))
+    return;
+  struct nvm_value a = inst_operand(k->f, i, 0), b = inst_operand(k->f, i, 1);
+  if (!is_constant(a) || is_constant(b)) return;
+  if (i->op == OP_CALL && call_site_of(k->f, i)->attributes.index) return; /* of the parameters */
+  if (compares) i->aux = swapped_predicate((enum op)i->op, i->aux);
+  combine_set_operand(k, id, 0, b);
+  combine_set_operand(k, id, 1, a);
+  k->changed = true;
+}
+
+/* True if the instruction is gone or has changed. */
+static bool visit_once(struct combiner *k, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(k->f, id);
+  if (k->head.data[id.index] == 0 && !effects_must_stay(k->f, i)) {
+    remove_inst(k, id);
+    return true;
+  }
+  struct nvm_value to = fold(k, i);
+  if (value_is_none(to)) {
+    order_operands(k, id);
+    to = combine_try_rules(k, id);
+  }
+  bool touched = false;
+  if (value_is_none(to)) to = combine_try_code(k, id, &touched);
+  if (touched) {
+    k->changed = true;
+    queue_users(k, id);
+    combine_queue(k, value_of_inst(id));
+  }
+  if (value_is_none(to) || value_equal(to, value_of_inst(id))) return touched;
+  if (has_list(to) && k->f->names.data[value_index(to)].index == 0) {
+    k->f->names.data[value_index(to)] = k->f->names.data[id.index];
+    k->f->names.data[id.index].index = 0;
+  }
+  replace(k, id, to);
+  return true;
+}
+
+static void visit(struct combiner *k, struct nvm_inst_id id) {
+  if (k->budget == 0 || block_is_none(function_inst(k->f, id)->block)) return;
+  if (visit_once(k, id)) k->budget--;
+}
+
+static void drain(struct combiner *k) {
+  while (k->stack.count && !k->arena->failed) {
+    uint32_t top = k->stack.data[--k->stack.count];
+    k->waiting.data[top] = false;
+    visit(k, (struct nvm_inst_id){top});
+  }
+}
+
+/* --- debug records -------------------------------------------------------------------------------- */
+
+/* What a local value named by metadata is now. */
+static struct nvm_value settled(struct combiner *k, struct nvm_value v) {
+  while (value_kind(v) == VALUE_INST && !value_is_none(k->fate.data[value_index(v)]))
+    v = k->fate.data[value_index(v)];
+  return v;
+}
+
+static void settle_metadata(struct combiner *k, struct nvm_inst_id i, uint32_t n) {
+  struct nvm_value v = inst_operand(k->f, function_inst(k->f, i), n);
+  if (!is_constant(v) || constant_info(&k->m->constants, v)->kind != CONST_METADATA) return;
+  const struct meta_item *item =
+      meta_item(&k->m->metadata, (struct nvm_meta){constant_info(&k->m->constants, v)->meta});
+  if (item->kind != META_VALUE || value_kind(item->value) != VALUE_INST) return;
+  struct nvm_type type = item->type;
+  struct nvm_value now = settled(k, item->value);
+  if (value_kind(now) == VALUE_INST &&
+      block_is_none(function_inst(k->f, (struct nvm_inst_id){value_index(now)})->block))
+    now = const_poison(k->m, type);
+  if (value_equal(now, item->value)) return;
+  inst_set_operand(k->f, i, n, const_metadata(k->m, meta_value(&k->m->metadata, now, type).index));
+}
+
+static void settle_all_metadata(struct combiner *k) {
+  FOR_EACH_BLOCK(k->f, b)
+    FOR_EACH_INST(k->f, b, i) {
+      uint16_t op = function_inst(k->f, i)->op;
+      if (op != OP_DBG_RECORD && op != OP_CALL) continue;
+      for (uint32_t n = 0; n < function_inst(k->f, i)->operand_count; n++) settle_metadata(k, i, n);
+    }
+}
+
+/* In the order of the text as it was; what comes new is queued when made. */
+static bool visit_all(struct combiner *k) {
+  uint32_t *order = arena_alloc(k->arena, k->f->insts.count * sizeof *order), count = 0;
+  if (!order || !grow_tables(k)) return false;
+  FOR_EACH_BLOCK(k->f, b)
+    FOR_EACH_INST(k->f, b, i) {
+      link_operands(k, i);
+      order[count++] = i.index;
+    }
+  for (uint32_t n = 0; n < count && !k->arena->failed; n++) {
+    visit(k, (struct nvm_inst_id){order[n]});
+    drain(k);
+  }
+  return !k->arena->failed;
+}
+
+enum nvm_status combine_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  enum { BUDGET_FACTOR = 16, BUDGET_LEAST = 1000 };
+  struct combiner k = {.f = f, .m = env->module, .arena = env->arena,
+                       .budget = (uint64_t)f->insts.count * BUDGET_FACTOR + BUDGET_LEAST};
+  uint64_t all = k.budget;
+  if (!visit_all(&k)) return NVM_OUT_OF_MEMORY;
+  *changed = k.changed;
+  *env->statistic += all - k.budget;
+  if (k.changed) settle_all_metadata(&k);
+  return NVM_OK;
+}

@@ -1,0 +1,222 @@
+/* What combine does that rules cannot say: ops with any number of operands, and facts of the machine.
+ *
+ *   phi        all operands one value (or itself): that value
+ *   gep        no step: the base; a constant step from a constant step: one, in bytes
+ *   extractvalue, extractelement of what inserts; shuffles that are one of their operands
+ *   icmp       of two addresses with the same base
+ *   ptrtoint, inttoptr and back, where the widths agree
+ *   br         on a negated condition: the other way round
+ *   call       llvm.expect and such, the warp's size, shifts and sums on constants of other kinds */
+#include "opt/analysis/known_bits.h"
+#include "opt/combine.h"
+#include "ir/intrinsic.h"
+
+static const struct nvm_inst *as_inst(const struct combiner *k, struct nvm_value v, enum op op) {
+  if (value_kind(v) != VALUE_INST) return NULL;
+  const struct nvm_inst *i = &k->f->insts.data[value_index(v)];
+  return i->op == op ? i : NULL;
+}
+
+/* --- phi ------------------------------------------------------------------------------------------ */
+
+/* Undef and poison operands count as different: the one value need not dominate their edges. */
+static struct nvm_value phi_of_one(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  struct nvm_value one = VALUE_NULL, self = value_of_inst(root);
+  for (uint32_t n = 0; n < i->operand_count; n += 2) {
+    struct nvm_value v = inst_operand(k->f, i, n);
+    if (value_equal(v, self) || value_equal(v, one)) continue;
+    if (!value_is_none(one)) return VALUE_NULL;
+    one = v;
+  }
+  return one;
+}
+
+/* --- addresses -------------------------------------------------------------------------------------- */
+
+/* Bytes that constant indices step over; false if one is no constant or the step is too large. */
+static bool gep_constant_step(struct combiner *k, const struct nvm_inst *g, int64_t *step) {
+  enum { MOST_BITS = 40 };
+  const struct type_table *t = &k->m->types;
+  struct nvm_type type = {g->aux};
+  *step = 0;
+  for (uint32_t n = 1; n < g->operand_count; n++) {
+    struct nvm_value v = inst_operand(k->f, g, n);
+    nvm_u128 bits;
+    if (!const_is_int(k->m, v, &bits)) return false;
+    nvm_i128 index = const_int_signed(k->m, v);
+    const struct type_info *info = n > 1 ? type_info(t, type) : NULL;
+    if (index > (nvm_i128)1 << MOST_BITS || index < -((nvm_i128)1 << MOST_BITS)) return false;
+    nvm_i128 bytes;
+    if (info && info->kind == TY_STRUCT) {
+      bytes = (nvm_i128)layout_member_offset(&k->m->layout, t, type, (uint32_t)index);
+      type = type_member(t, type, (uint32_t)index);
+    } else {
+      if (info) type = info->element;
+      bytes = index * (nvm_i128)layout_alloc_size(&k->m->layout, t, type);
+    }
+    if (bytes > (nvm_i128)1 << MOST_BITS || bytes < -((nvm_i128)1 << MOST_BITS)) return false;
+    *step += (int64_t)bytes;
+  }
+  return true;
+}
+
+static struct nvm_value gep_simplify(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *g = function_inst(k->f, root);
+  struct nvm_value base = inst_operand(k->f, g, 0);
+  int64_t outer, inner;
+  if (!type_equal(value_type(k->f, base), g->type) || !type_is_ptr(&k->m->types, g->type) ||
+      !gep_constant_step(k, g, &outer))
+    return VALUE_NULL;
+  if (outer == 0) return base;
+  const struct nvm_inst *b = as_inst(k, base, OP_GEP);
+  if (!b || !type_is_ptr(&k->m->types, value_type(k->f, inst_operand(k->f, b, 0))) ||
+      !gep_constant_step(k, b, &inner))
+    return VALUE_NULL;
+  uint16_t flags = g->flags & b->flags;
+  if ((inner < 0) != (outer < 0)) flags = 0; /* the way back may leave the object first */
+  struct nvm_value from = inst_operand(k->f, b, 0);
+  if (inner + outer == 0) return from;
+  struct nvm_value operands[2] = {from, make_int(k, TYPE_I64, (uint64_t)(inner + outer))};
+  return build_op(k, root, OP_GEP, flags, g->type, TYPE_I8.index, 2, operands);
+}
+
+/* p + i == p + j where only one index differs in kind: both indices, if neither can wrap. */
+static struct nvm_value icmp_of_addresses(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  const struct nvm_inst *a = as_inst(k, inst_operand(k->f, i, 0), OP_GEP);
+  const struct nvm_inst *b = as_inst(k, inst_operand(k->f, i, 1), OP_GEP);
+  if (!a || !b || i->aux > ICMP_NE || a->operand_count != 2 || b->operand_count != 2 ||
+      a->aux != b->aux || !(a->flags & b->flags & INST_INBOUNDS) ||
+      !value_equal(inst_operand(k->f, a, 0), inst_operand(k->f, b, 0)))
+    return VALUE_NULL;
+  struct nvm_value operands[2] = {inst_operand(k->f, a, 1), inst_operand(k->f, b, 1)};
+  struct nvm_type type = value_type(k->f, operands[0]);
+  if (!type_equal(type, value_type(k->f, operands[1])) || !type_is_int(&k->m->types, type) ||
+      layout_alloc_size(&k->m->layout, &k->m->types, (struct nvm_type){a->aux}) == 0 ||
+      type_scalar_bits(&k->m->types, type) >
+          layout_pointer_bits(&k->m->layout, type_info(&k->m->types, a->type)->width))
+    return VALUE_NULL;
+  return build_op(k, root, OP_ICMP, 0, i->type, i->aux, 2, operands);
+}
+
+/* --- casts of pointers ---------------------------------------------------------------------------------- */
+
+/* An integer as wide as the pointer, there and back. (A pointer that went through an integer may have
+ * lost what it points into, so inttoptr of ptrtoint stays.) */
+static struct nvm_value ptrtoint_of_inttoptr(struct combiner *k, const struct nvm_inst *i) {
+  const struct nvm_inst *inner = as_inst(k, inst_operand(k->f, i, 0), OP_INTTOPTR);
+  if (!inner || !type_is_ptr(&k->m->types, inner->type)) return VALUE_NULL;
+  struct nvm_value v = inst_operand(k->f, inner, 0);
+  uint32_t pointer = layout_pointer_bits(&k->m->layout, type_info(&k->m->types, inner->type)->width);
+  bool whole = type_equal(value_type(k->f, v), i->type) &&
+               type_scalar_bits(&k->m->types, i->type) <= pointer;
+  return whole ? v : VALUE_NULL;
+}
+
+/* --- vectors and aggregates --------------------------------------------------------------------------------- */
+
+static bool constant_index(const struct combiner *k, struct nvm_value v, uint64_t *index) {
+  nvm_u128 bits;
+  if (!const_is_int(k->m, v, &bits) || bits > UINT32_MAX) return false;
+  *index = (uint64_t)bits;
+  return true;
+}
+
+/* The element that reaches the extract through a chain of inserts. */
+static struct nvm_value extractelement_of_inserts(struct combiner *k, const struct nvm_inst *i) {
+  enum { MOST_STEPS = 32 };
+  uint64_t wanted, index;
+  struct nvm_value v = inst_operand(k->f, i, 0);
+  if (!constant_index(k, inst_operand(k->f, i, 1), &wanted) ||
+      wanted >= type_info(&k->m->types, value_type(k->f, v))->count)
+    return VALUE_NULL;
+  for (int step = 0; step < MOST_STEPS; step++) {
+    if (value_kind(v) == VALUE_CONST) return const_element(k->m, v, wanted);
+    const struct nvm_inst *insert = as_inst(k, v, OP_INSERTELEMENT);
+    if (!insert || !constant_index(k, inst_operand(k->f, insert, 2), &index)) return VALUE_NULL;
+    if (index == wanted) return inst_operand(k->f, insert, 1);
+    v = inst_operand(k->f, insert, 0);
+  }
+  return VALUE_NULL;
+}
+
+/* The same for aggregates: paths that are equal, or part at some index. */
+static struct nvm_value extractvalue_of_inserts(struct combiner *k, const struct nvm_inst *i) {
+  enum { MOST_STEPS = 32 };
+  struct nvm_value v = inst_operand(k->f, i, 0);
+  uint32_t depth = i->operand_count - 1;
+  for (int step = 0; step < MOST_STEPS; step++) {
+    const struct nvm_inst *insert = as_inst(k, v, OP_INSERTVALUE);
+    if (!insert) return VALUE_NULL;
+    uint32_t inserted = insert->operand_count - 2, common = 0;
+    while (common < depth && common < inserted &&
+           value_equal(inst_operand(k->f, i, 1 + common), inst_operand(k->f, insert, 2 + common)))
+      common++;
+    if (common == depth && common == inserted) return inst_operand(k->f, insert, 1);
+    if (common == depth || common == inserted) return VALUE_NULL; /* one lies in the other */
+    v = inst_operand(k->f, insert, 0);
+  }
+  return VALUE_NULL;
+}
+
+/* A shuffle that copies one operand as it is. */
+static struct nvm_value shuffle_identity(struct combiner *k, const struct nvm_inst *i) {
+  struct nvm_value mask = inst_operand(k->f, i, 2), a = inst_operand(k->f, i, 0);
+  if (!type_equal(value_type(k->f, a), i->type)) return VALUE_NULL;
+  uint64_t lanes = type_info(&k->m->types, i->type)->count;
+  bool first = true, second = true;
+  for (uint64_t n = 0; n < lanes && (first || second); n++) {
+    uint64_t lane;
+    struct nvm_value e = const_element(k->m, mask, n);
+    if (value_is_none(e) || !constant_index(k, e, &lane)) return VALUE_NULL;
+    first &= lane == n, second &= lane == n + lanes;
+  }
+  return first ? a : second ? inst_operand(k->f, i, 1) : VALUE_NULL;
+}
+
+/* --- control and calls ------------------------------------------------------------------------------------------ */
+
+/* br (xor c, true), a, b: br c, b, a. Branch weights would have to follow: such stay. */
+static bool branch_unnegate(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  const struct nvm_inst *not = as_inst(k, inst_operand(k->f, i, 0), OP_XOR);
+  nvm_u128 one;
+  if (!not || k->f->attachments.data[root.index] ||
+      !const_is_int(k->m, inst_operand(k->f, not, 1), &one) || one != 1)
+    return false;
+  struct nvm_value condition = inst_operand(k->f, not, 0);
+  struct nvm_value yes = inst_operand(k->f, i, 1), no = inst_operand(k->f, i, 2);
+  combine_set_operand(k, root, 0, condition);
+  combine_set_operand(k, root, 1, no);
+  combine_set_operand(k, root, 2, yes);
+  return true;
+}
+
+static struct nvm_value call_simplify(struct combiner *k, const struct nvm_inst *i) {
+  enum { WARP_LANES = 32 };
+  struct nvm_value callee = call_callee(k->f, i);
+  if (value_kind(callee) != VALUE_FUNCTION) return VALUE_NULL;
+  switch (module_function(k->m, callee)->intrinsic) {
+  case INTRINSIC_expect: case INTRINSIC_expect_with_probability:
+    return inst_operand(k->f, i, 0);
+  case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return make_int(k, i->type, WARP_LANES);
+  default: return VALUE_NULL;
+  }
+}
+
+struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root, bool *touched) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  switch ((enum op)i->op) {
+  case OP_PHI: return phi_of_one(k, root);
+  case OP_GEP: return gep_simplify(k, root);
+  case OP_ICMP: return icmp_of_addresses(k, root);
+  case OP_PTRTOINT: return ptrtoint_of_inttoptr(k, i);
+  case OP_EXTRACTELEMENT: return extractelement_of_inserts(k, i);
+  case OP_EXTRACTVALUE: return extractvalue_of_inserts(k, i);
+  case OP_SHUFFLEVECTOR: return shuffle_identity(k, i);
+  case OP_CALL: return call_simplify(k, i);
+  case OP_CONDBR: *touched = branch_unnegate(k, root); return VALUE_NULL;
+  default: return VALUE_NULL;
+  }
+}
