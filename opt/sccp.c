@@ -53,7 +53,7 @@ static bool is_varying(struct nvm_value v) { return v.bits == UINT32_MAX; }
 /* --- taken edges ------------------------------------------------------------------------------ */
 
 static uint32_t edge_find(const struct propagator *p, struct nvm_block from, struct nvm_block to) {
-  uint32_t mask = p->edge_slots - 1, i = hash_mix(from.index, to.index) & mask;
+  uint32_t mask = p->edge_slots - 1, i = hash_mix(to.index, (uint64_t)from.index << 32) & mask;
   for (; p->edge_slot[i]; i = (i + 1) & mask) {
     struct edge e = p->edges.data[p->edge_slot[i] - 1];
     if (e.from.index == from.index && e.to.index == to.index) break;
