@@ -115,14 +115,17 @@ static bool same_key(const struct nvm_attr *a, const struct nvm_attr *b) {
          (a->id != ATTR_UNKNOWN || a->payload == b->payload);
 }
 
-/* Adds to p->attributes; a later one of the same key takes the place of an earlier one. */
+/* Adds to p->attributes; a later one of the same key takes the place of an earlier one. Where a key
+ * stands is kept by key; what an earlier set left there is recognized by its key. */
 static void merge(struct parser *p, const struct nvm_attr *a) {
-  for (uint32_t i = 0; i < p->attributes.count; i++) {
-    if (same_key(&p->attributes.data[i], a)) {
-      p->attributes.data[i] = *a;
-      return;
-    }
+  uint64_t key = a->id != ATTR_UNKNOWN ? a->id : (uint64_t)ATTR_ID_COUNT + a->str.index;
+  if (!VEC_RESERVE(&p->scratch, &p->attribute_places, key + 1)) return;
+  uint32_t *place = &p->attribute_places.data[key];
+  if (*place < p->attributes.count && same_key(&p->attributes.data[*place], a)) {
+    p->attributes.data[*place] = *a;
+    return;
   }
+  *place = p->attributes.count;
   push(p, *a);
 }
 

@@ -190,6 +190,7 @@ struct parser {
   VEC(struct pending_attachment) attachments;
   VEC(struct attribute_group) groups;
   VEC(uint32_t) group_uses; /* by number: where `#N` was first used */
+  VEC(uint32_t) attribute_places; /* by key: an index into attributes (attrs.c) */
   VEC(char) bytes;
   VEC(struct nvm_str) keys;
   VEC(struct nvm_meta) metas;
@@ -227,6 +228,7 @@ struct parser {
   /* The function being read. */
   struct nvm_function *f;
   uint32_t function_begin;     /* where its name stands */
+  size_t counted_end;          /* lines of bodies before this place are counted (symbols.c) */
   struct nvm_block block;      /* {0}: none open */
   uint32_t stamp, next_number;
   bool saw_forward;

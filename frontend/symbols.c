@@ -254,11 +254,15 @@ void symbols_declare(struct parser *p) {
 }
 
 /* Room for as many instructions as the body has lines, so that the tables of a function neither
- * move nor stay half empty. */
+ * move nor stay half empty. A body that does not end in column 0 lets the count run over the
+ * functions after it: these get little room, so that no line is counted twice. */
 static void reserve_body(struct parser *p, struct nvm_function *f) {
   uint64_t lines = 2;
   const char *c = p->cursor;
-  while ((c = memchr(c, '\n', (size_t)(p->limit - c))) != NULL && *++c != '}') lines++;
+  if (c >= p->text + p->counted_end) {
+    while ((c = memchr(c, '\n', (size_t)(p->limit - c))) != NULL && *++c != '}') lines++;
+    p->counted_end = (size_t)((c ? c : p->limit) - p->text);
+  }
   struct arena *a = &p->m->arena;
   if (lines > UINT32_MAX / 4) return;
   (void)(VEC_RESERVE(a, &f->insts, lines) && VEC_RESERVE(a, &f->uses, lines) &&

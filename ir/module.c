@@ -242,14 +242,11 @@ uint32_t module_call_site(struct nvm_module *m, struct call_site s) {
 bool module_attach(struct nvm_module *m, uint32_t *chain, struct nvm_str kind,
                    struct nvm_meta node) {
   struct attachment a = {.kind = kind, .node = node};
-  uint32_t k = m->attachments.count, last = *chain;
+  uint32_t k = m->attachments.count;
   if (!VEC_PUSH(&m->arena, &m->attachments, a)) return false;
-  if (last == 0) {
-    *chain = k;
-    return true;
-  }
-  while (m->attachments.data[last].next) last = m->attachments.data[last].next;
-  m->attachments.data[last].next = k;
+  if (*chain == 0) *chain = k;
+  else m->attachments.data[m->attachments.data[*chain].last].next = k;
+  m->attachments.data[*chain].last = k;
   return true;
 }
 

@@ -80,6 +80,7 @@ struct attachment {
   struct nvm_str kind;
   struct nvm_meta node;
   uint32_t next; /* index into attachments, 0: end */
+  uint32_t last; /* of the first of a chain: where the chain ends */
 };
 
 /* What a call site says beside its operands; interned, for most calls of a function are alike. */
