@@ -7,10 +7,7 @@
  * insertelement. Shared subexpressions are expanded again at each use: later passes merge them. */
 #include "codegen/lower.h"
 
-enum {
-  MAX_DEPTH = 64, /* of nested constant expressions; deeper ones stay and are refused later */
-  MAX_ALIASES = 1000,
-};
+enum { MAX_DEPTH = 64 }; /* of nested constant expressions; deeper ones stay and are refused later */
 
 static const struct constant_info *info_of(const struct nvm_function *f, struct nvm_value v) {
   return constant_info(&f->module->constants, v);
@@ -20,10 +17,9 @@ static bool is_alias(const struct nvm_function *f, struct nvm_value v) {
   return value_kind(v) == VALUE_GLOBAL && module_global(f->module, v)->is_alias;
 }
 
-/* What an alias stands for; the verifier refuses circles of them. */
+/* What an alias stands for, once legalize_aliases() has shortened the chains. */
 static struct nvm_value behind_alias(const struct nvm_function *f, struct nvm_value v) {
-  for (int i = 0; i < MAX_ALIASES && is_alias(f, v); i++) v = module_global(f->module, v)->aliasee;
-  return v;
+  return is_alias(f, v) ? module_global(f->module, v)->aliasee : v;
 }
 
 static bool contains_expression(const struct nvm_function *f, struct nvm_value v, int depth) {
@@ -107,6 +103,24 @@ static void legalize_inst(struct nvm_function *f, struct nvm_inst_id i) {
     for (uint32_t j = k + 2; j < count; j += 2)
       if (value_equal(inst_operand(f, function_inst(f, i), j + 1), block))
         inst_set_operand(f, i, j, expanded);
+  }
+}
+
+static struct nvm_global *alias_of(struct nvm_module *m, struct nvm_value v) {
+  struct nvm_global *g = value_kind(v) == VALUE_GLOBAL ? module_global(m, v) : NULL;
+  return g && g->is_alias ? g : NULL;
+}
+
+/* Each chain is walked twice: to its end, then to make all of it point there. The verifier has
+ * refused circles. */
+void legalize_aliases(struct nvm_module *m) {
+  for (uint32_t i = 0; i < m->symbol_order.count; i++) {
+    struct nvm_value end = m->symbol_order.data[i], at = end, next;
+    while (alias_of(m, end)) end = alias_of(m, end)->aliasee;
+    for (; alias_of(m, at); at = next) {
+      next = alias_of(m, at)->aliasee;
+      alias_of(m, at)->aliasee = end;
+    }
   }
 }
 

@@ -295,6 +295,8 @@ void lower_icmp_part(struct lower *l, enum icmp_predicate pred, const struct par
 /* --- legalize.c ------------------------------------------------------------------------------- */
 /* Replaces operands that are, or contain, constant expressions by instructions. */
 bool legalize_function(struct nvm_function *f);
+/* Makes aliases of aliases stand for what these stand for. */
+void legalize_aliases(struct nvm_module *m);
 
 /* --- phi.c, function.c ------------------------------------------------------------------------ */
 /* Prepares lower_edge_copies for the function. */

@@ -323,6 +323,7 @@ static enum nvm_status write_module(struct lower *l) {
   struct uses uses;
   size_t begin = l->out->length;
   if (!check_layout(l)) return NVM_REFUSED;
+  legalize_aliases(l->module);
   if (!init_parts(l) || !lower_names(l) || !lower_read_annotations(l) || !find_uses(l, &uses))
     return NVM_OUT_OF_MEMORY;
   write_module_asm(l);

@@ -147,13 +147,9 @@ bool lower_names(struct lower *l) {
 /* --- looking up -------------------------------------------------------------------------------- */
 
 struct nvm_value lower_resolve_alias(const struct lower *l, struct nvm_value symbol) {
-  enum { MAX_CHAIN = 1000 }; /* the verifier refuses cycles */
-  for (int i = 0; i < MAX_CHAIN && value_kind(symbol) == VALUE_GLOBAL; i++) {
-    const struct nvm_global *g = module_global(l->module, symbol);
-    if (!g->is_alias) break;
-    symbol = g->aliasee;
-  }
-  return symbol;
+  if (value_kind(symbol) != VALUE_GLOBAL) return symbol;
+  const struct nvm_global *g = module_global(l->module, symbol);
+  return g->is_alias ? g->aliasee : symbol;
 }
 
 struct nvm_str lower_symbol_name(const struct lower *l, struct nvm_value global_or_function) {
