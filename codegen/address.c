@@ -28,7 +28,7 @@ static uint32_t pointer_space(const struct lower *l, struct nvm_value pointer) {
 uint64_t lower_depot_reserve(struct lower *l, uint64_t bytes, uint32_t align) {
   if (align > l->depot_align) l->depot_align = align;
   uint64_t at = (l->depot_bytes + align - 1) / align * align;
-  l->depot_bytes = at + bytes;
+  l->depot_bytes = at + (bytes ? bytes : 1); /* every object has an address of its own */
   return at;
 }
 
