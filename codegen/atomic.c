@@ -508,9 +508,45 @@ static void wide_to(struct lower *l, const struct ptx_reg *to, struct ptx_reg wi
         ptx_r(wide));
 }
 
+/* to = both halves of v equal those of expected. */
+static void emit_wide_equal(struct lower *l, struct ptx_reg to, const struct ptx_reg v[2],
+                            struct nvm_value expected) {
+  struct ptx_reg low = lower_temp(l, PTX_PRED);
+  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_B64), ptx_r(low), ptx_r(v[0]),
+        lower_operand(l, expected, 0));
+  emit4(l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_AND, PTX_MOD_B64), ptx_r(to), ptx_r(v[1]),
+        lower_operand(l, expected, 1), ptx_r(low));
+}
+
+/* Exchange, or compare and swap where `expected` is a value, of 128 bits of the thread's frame. The
+ * success is the third part of the result. */
+static void wide_local(const struct atomic *a, const struct nvm_inst *i, struct nvm_value expected,
+                       struct nvm_value next) {
+  struct lower *l = a->l;
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  struct ptx_operand value[2] = {lower_operand(l, next, 0), lower_operand(l, next, 1)};
+  for (int k = 0; k < 2; k++)
+    emit2(l, PTX_LD, PTX_MODS(PTX_MOD_LOCAL, PTX_MOD_B64), ptx_r(to[k]),
+          address_plus(a->at, 8 * k).at);
+  if (i->op == OP_CMPXCHG) {
+    emit_wide_equal(l, to[2], to, expected);
+    for (int k = 0; k < 2; k++) {
+      struct ptx_reg chosen = lower_temp(l, PTX_B64);
+      emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B64), ptx_r(chosen), value[k], ptx_r(to[k]), ptx_r(to[2]));
+      value[k] = ptx_r(chosen);
+    }
+  }
+  for (int k = 0; k < 2; k++)
+    emit2(l, PTX_ST, PTX_MODS(PTX_MOD_LOCAL, PTX_MOD_B64), address_plus(a->at, 8 * k).at, value[k]);
+}
+
 static void xchg_wide(struct lower *l, const struct nvm_inst *i, struct memory_access how) {
   struct atomic a = {l, lower_address(l, inst_operand(l->f, i, 0)), effective_order(l, how),
                      how.scope, part_word};
+  if (a.at.space == PTX_MOD_LOCAL) {
+    wide_local(&a, i, VALUE_NULL, inst_operand(l->f, i, 1));
+    return;
+  }
   struct ptx_reg old = lower_temp(l, PTX_B128), value = wide_of(l, inst_operand(l->f, i, 1));
   fence_before(&a);
   emit_atom(&a, PTX_MOD_EXCH, PTX_MOD_B128, old, ptx_r(value), NULL);
@@ -566,7 +602,8 @@ static void cas_in_word(const struct atomic *a, struct ptx_reg to, struct ptx_op
   struct ptx_reg differs = lower_temp(l, PTX_PRED), retry = lower_temp(l, PTX_PRED);
   uint32_t loop = ptx_new_label(l->pf, (struct nvm_str){0});
   uint32_t end = ptx_new_label(l->pf, (struct nvm_str){0});
-  emit_load(&w.at, PTX_MOD_RELAXED, old);
+  /* Where the object differs at once, this load is all that the failed exchange does. */
+  emit_load(&w.at, acquires(a->order) ? PTX_MOD_ACQUIRE : PTX_MOD_RELAXED, old);
   ptx_add_label(l->pf, loop);
   lower_copy(l, to, ptx_r(word_extract(l, &w, old)));
   lower_icmp_part(l, ICMP_NE, &a->part, differs, ptx_r(to), expected);
@@ -594,16 +631,16 @@ static void cmpxchg_wide(struct lower *l, const struct nvm_inst *i, struct memor
   struct atomic a = {l, lower_address(l, inst_operand(l->f, i, 0)), effective_order(l, how),
                      how.scope, part_word};
   const struct ptx_reg *to = lower_result(l, l->inst);
+  if (a.at.space == PTX_MOD_LOCAL) {
+    wide_local(&a, i, expected, next);
+    return;
+  }
   struct ptx_reg old = lower_temp(l, PTX_B128), c = wide_of(l, expected);
   struct ptx_operand n = ptx_r(wide_of(l, next));
   fence_before(&a);
   emit_atom(&a, PTX_MOD_CAS, PTX_MOD_B128, old, ptx_r(c), &n);
   wide_to(l, to, old);
-  struct ptx_reg low = lower_temp(l, PTX_PRED);
-  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_B64), ptx_r(low), ptx_r(to[0]),
-        lower_operand(l, expected, 0));
-  emit4(l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_AND, PTX_MOD_B64), ptx_r(to[2]), ptx_r(to[1]),
-        lower_operand(l, expected, 1), ptx_r(low));
+  emit_wide_equal(l, to[2], to, expected);
 }
 
 void lower_cmpxchg(struct lower *l, const struct nvm_inst *i) {
