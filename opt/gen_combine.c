@@ -567,7 +567,10 @@ static void check_predicate(struct variant *v, const struct node *n, const struc
     char upper[8] = "";
     for (size_t k = 0; p->name[k] && k < 7; k++) upper[k] = (char)toupper((unsigned char)p->name[k]);
     check(text("i%s->aux == %s_%s", n->path, kind, upper));
-  } else if (seen) check(text("i%s->aux == i%s->aux", n->path, seen->path));
+  } else if (seen && p->modifier[0])
+    check(text("i%s->aux == %s_%s(i%s->aux)", n->path, n->shape->op == OP_ICMP ? "icmp" : "fcmp",
+               p->modifier, seen->path));
+  else if (seen) check(text("i%s->aux == i%s->aux", n->path, seen->path));
   else if (p->class[0]) check(text("predicate_is_%s(i%s->aux)", p->class, n->path));
 }
 
@@ -730,6 +733,18 @@ static void check_casts(struct variant *v, const struct node *n) {
              type_text(v, n->args[0]->type), type_text(v, n->type)));
 }
 
+/* Numbers have 64 bits here: only 0 and 1 can be made for wider types. */
+static void check_numbers(struct variant *v, const struct node *n) {
+  if (n->kind == NODE_OP && !all_constant(n)) {
+    if (n->name[0]) return;
+    for (int k = 0; k < n->shape->arity; k++) check_numbers(v, n->args[k]);
+    return;
+  }
+  if (!all_constant(n) || v->types.is_bool[type_find(&v->types, n->type)]) return;
+  if (strcmp(n->name, "0") != 0 && strcmp(n->name, "1") != 0)
+    check(text("scalar_width(k, %s) <= 64", type_text(v, n->type)));
+}
+
 /* Saves what the pattern's instructions say before building moves them. */
 static void save(const struct node *n) {
   if (n->kind != NODE_OP) return;
@@ -786,6 +801,7 @@ static void emit_leaf(struct variant *v) {
     check(condition_text(v, c));
   }
   check_casts(v, v->result);
+  check_numbers(v, v->result);
   save(v->pattern);
   const char *value = build(v, v->result, true);
   fprintf(out, "k->rule = \"%s\";\nreturn %s;\n} while (0);\n", v->rule->name, value);
