@@ -36,9 +36,9 @@ static const struct {
   const char *passes;
 } pipelines[] = {
     {"0", ""},
-    {"1", "nvvm-reflect,nvvm-reflect-pp,simplifycfg,mem2reg,early-cse,dce,"
+    {"1", "nvvm-reflect,nvvm-reflect-pp,simplifycfg,sroa,mem2reg,early-cse,dce,"
           "inline,globaldce,nvvm-reflect,nvvm-reflect-pp,"
-          "simplifycfg,mem2reg,early-cse,sccp,simplifycfg,dce"},
+          "simplifycfg,sroa,mem2reg,early-cse,sccp,simplifycfg,dce"},
 };
 
 const char *pass_pipeline(const char *level) {

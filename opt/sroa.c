@@ -1,0 +1,893 @@
+/* sroa: variables of struct, array and vector type are split into scalars.
+ *
+ * Purpose:   front ends put dim3, float4 and every struct into one alloca and copy them with
+ *            llvm.memcpy; mem2reg can do nothing with that. GPUs have hundreds of registers and
+ *            slow local memory: most of these variables should never be in memory.
+ * Algorithm: after LLVM's SROA, simplified. All uses of an alloca are followed through addresses
+ *            of constant offset. A load or store is a slice [begin, end) of its bytes that can't
+ *            be cut; memcpy, memmove and memset are slices that can. Uncut slices that overlap
+ *            form a part, each part becomes a variable of its own, and the others are cut at the
+ *            parts' borders:
+ *
+ *                bytes      0       4       8      12      16
+ *                load float |-------|
+ *                store i64                  |---------------|
+ *                memcpy     |---------------------------------|
+ *                parts      | float |  i32  |      i64       |
+ *
+ *            A part's type is that of its accesses. Those that differ in type are cast; an element
+ *            of a vector is extracted and inserted, bytes of an integer shifted and masked. A part
+ *            that fits none of these stays in memory, apart from the others. Bytes that are only
+ *            copied become integers; parts that are never read are dropped.
+ *            Loads and stores of whole structs are first split into their members, and
+ *            extractvalue looks through insertvalue.
+ *            Rounds, until nothing changes: of two variables that are copied into one another one
+ *            is split in a round, so that its types show what the other's are.
+ * Requires:  nothing. mem2reg does the rest.
+ * Preserves: the control flow.
+ * Cost:      n log n in the uses, times the parts of a variable, each round; variables of more than
+ *            MOST_BYTES or MOST_PARTS are left alone.
+ * Omits:     addresses through phi and select; variable indices; lifetime markers of what was split
+ *            are dropped.
+ * Tests:     check/opt/sroa-*. */
+#include <stdlib.h>
+
+#include "ir/intrinsic.h"
+#include "opt/passes.h"
+#include "opt/rewrite.h"
+#include "opt/uses.h"
+
+enum {
+  MOST_BYTES = 1024,  /* of a variable */
+  MOST_MEMBERS = 64,  /* of a struct that is loaded or stored as a whole */
+  MOST_ROUNDS = 16,
+  MOST_PARTS = 128,   /* of a variable */
+  MOST_COPIED = 16,   /* of one that is only copied */
+};
+
+enum slice_kind { SLICE_LOAD, SLICE_STORE, SLICE_COPY_TO, SLICE_COPY_FROM, SLICE_SET };
+
+struct slice {
+  uint32_t begin, end; /* bytes */
+  struct nvm_inst_id inst;
+  enum slice_kind kind;
+  struct nvm_type type; /* of a load or store */
+};
+
+enum part_form { PART_MEMORY, PART_SCALAR, PART_VECTOR, PART_INTEGER, PART_DEAD };
+
+struct part {
+  uint32_t begin, end;
+  enum part_form form;
+  struct nvm_type type;      /* of the new variable, unless in memory */
+  struct nvm_value variable; /* its alloca */
+  uint32_t pad;              /* PART_MEMORY: bytes before `begin` in it, for the alignment */
+  bool read, touched;
+};
+
+typedef VEC(struct slice) slice_list;
+
+struct splitter {
+  struct nvm_function *f;
+  struct nvm_module *m;
+  struct arena *arena;
+  struct uses uses;
+  struct rewrite rewrite;
+  uint32_t *seen; /* by instruction: the alloca that a copy was met from last */
+  uint32_t split;
+  bool failed; /* out of memory */
+  /* The variable in hand. */
+  struct nvm_inst_id alloca;
+  slice_list slices;
+  VEC(struct nvm_inst_id) derived; /* addresses, lifetime markers */
+  VEC(struct part) parts;
+  bool has_accesses;
+};
+
+/* --- facts -------------------------------------------------------------------------------------- */
+
+static uint64_t size_in_memory(const struct splitter *s, struct nvm_type t) {
+  return layout_store_size(&s->m->layout, &s->m->types, t);
+}
+
+/* A value whose bits fill its bytes, and can be cast to another such. */
+static bool is_castable(const struct splitter *s, struct nvm_type t) {
+  const struct type_table *types = &s->m->types;
+  if (type_is_ptr(types, t)) return true;
+  struct nvm_type scalar = type_scalar(types, t);
+  if (!type_is_int(types, scalar) && !type_is_float(types, scalar)) return false;
+  uint32_t bits = type_scalar_bits(types, scalar);
+  return bits % 8 == 0 && layout_bits(&s->m->layout, types, t) == size_in_memory(s, t) * 8;
+}
+
+static uint32_t called_intrinsic(const struct nvm_function *f, const struct nvm_inst *i) {
+  struct nvm_value v = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
+  return value_kind(v) == VALUE_FUNCTION ? module_function(f->module, v)->intrinsic : 0;
+}
+
+static bool is_plain(const struct nvm_inst *i) {
+  struct memory_access how = memory_access_unpack(i->aux);
+  return !how.is_volatile && how.ordering == ORDER_NONE;
+}
+
+static uint64_t alloca_bytes(const struct splitter *s, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  nvm_u128 count;
+  struct nvm_type type = {i->aux};
+  if (!const_is_int(s->m, inst_operand(s->f, i, 0), &count) || count != 1) return 0;
+  return type_is_sized(&s->m->types, type)
+             ? layout_alloc_size(&s->m->layout, &s->m->types, type) : 0;
+}
+
+static uint32_t alloca_align(const struct splitter *s, const struct nvm_inst *i) {
+  uint32_t written = i->flags & ALLOCA_ALIGN_MASK;
+  if (written) return UINT32_C(1) << (written - 1);
+  return layout_align(&s->m->layout, &s->m->types, (struct nvm_type){i->aux});
+}
+
+/* The offset in bytes that a getelementptr of constants adds. */
+static bool gep_offset(const struct splitter *s, const struct nvm_inst *i, int64_t *offset) {
+  const struct type_table *t = &s->m->types;
+  struct nvm_type type = {i->aux};
+  nvm_i128 sum = 0;
+  for (uint32_t k = 1; k < i->operand_count; k++) {
+    struct nvm_value v = inst_operand(s->f, i, k);
+    nvm_u128 ignored;
+    if (!const_is_int(s->m, v, &ignored)) return false;
+    nvm_i128 index = const_int_signed(s->m, v);
+    if (k > 1 && type_kind(t, type) == TY_STRUCT) {
+      sum += layout_member_offset(&s->m->layout, t, type, (uint32_t)index);
+      type = type_member(t, type, (uint32_t)index);
+      continue;
+    }
+    if (k > 1) type = type_element(t, type, 0);
+    if (index > INT32_MAX || index < INT32_MIN || !type_is_sized(t, type)) return false;
+    sum += index * (nvm_i128)layout_alloc_size(&s->m->layout, t, type);
+  }
+  *offset = (int64_t)sum;
+  return sum >= INT32_MIN && sum <= INT32_MAX;
+}
+
+/* --- new instructions ---------------------------------------------------------------------------- */
+
+static struct nvm_value add(struct splitter *s, struct nvm_inst_id before, enum op op,
+                            struct nvm_type type, const struct nvm_value *operands, uint32_t count,
+                            uint32_t aux) {
+  struct nvm_inst_id i = function_add_inst(s->f, op, 0, type, operands, count, aux);
+  if (inst_is_none(i)) {
+    s->failed = true;
+    return const_poison(s->m, type);
+  }
+  s->f->locations.data[i.index] = s->f->locations.data[before.index];
+  inst_insert_before(s->f, i, before);
+  return value_of_inst(i);
+}
+
+static struct nvm_value cast(struct splitter *s, struct nvm_inst_id before, struct nvm_value v,
+                             struct nvm_type to) {
+  struct type_table *t = &s->m->types;
+  struct nvm_type from = value_type(s->f, v);
+  if (type_equal(from, to)) return v;
+  struct nvm_type word = type_int(t, (uint32_t)size_in_memory(s, to) * 8);
+  if (type_is_ptr(t, from)) {
+    v = add(s, before, OP_PTRTOINT, word, &v, 1, 0);
+    return cast(s, before, v, to);
+  }
+  if (type_is_ptr(t, to)) {
+    v = cast(s, before, v, word);
+    return add(s, before, OP_INTTOPTR, to, &v, 1, 0);
+  }
+  return add(s, before, OP_BITCAST, to, &v, 1, 0);
+}
+
+static struct nvm_value offset_pointer(struct splitter *s, struct nvm_inst_id before,
+                                       struct nvm_value base, int64_t offset) {
+  if (offset == 0) return base;
+  struct nvm_value operands[] = {base, const_int(s->m, TYPE_I64, (nvm_u128)(nvm_i128)offset)};
+  return add(s, before, OP_GEP, value_type(s->f, base), operands, 2, TYPE_I8.index);
+}
+
+static uint32_t log2_of(uint64_t n) {
+  uint32_t k = 0;
+  while (k < 31 && n >> (k + 1)) k++;
+  return k;
+}
+
+static uint32_t access_aligned(uint64_t align) {
+  return memory_access_pack((struct memory_access){.align_log2 = (log2_of(align) + 1) & 63});
+}
+
+static struct nvm_value add_load(struct splitter *s, struct nvm_inst_id before, struct nvm_type type,
+                                 struct nvm_value pointer, uint32_t aux) {
+  return add(s, before, OP_LOAD, type, &pointer, 1, aux);
+}
+
+static void add_store(struct splitter *s, struct nvm_inst_id before, struct nvm_value v,
+                      struct nvm_value pointer, uint32_t aux) {
+  struct nvm_value operands[] = {v, pointer};
+  add(s, before, OP_STORE, TYPE_VOID, operands, 2, aux);
+}
+
+/* --- whole structs ------------------------------------------------------------------------------- */
+
+struct member {
+  struct nvm_type type;
+  uint64_t offset;
+  uint32_t path[8], depth;
+};
+typedef struct {
+  struct member list[MOST_MEMBERS];
+  uint32_t count;
+} member_list;
+
+/* The scalars and vectors in a struct or array; false if there are too many. */
+static bool list_members(const struct splitter *s, const struct member *at, member_list *out) {
+  const struct type_table *t = &s->m->types;
+  const struct type_info *info = type_info(t, at->type);
+  if (!type_is_aggregate(t, at->type)) {
+    if (out->count == MOST_MEMBERS) return false;
+    out->list[out->count++] = *at;
+    return true;
+  }
+  if (at->depth == 8 || info->count > MOST_MEMBERS) return false;
+  for (uint32_t i = 0; i < info->count; i++) {
+    struct member m = *at;
+    m.type = type_element(t, at->type, i);
+    m.offset += info->kind == TY_STRUCT
+                    ? layout_member_offset(&s->m->layout, t, at->type, i)
+                    : i * layout_alloc_size(&s->m->layout, t, m.type);
+    m.path[m.depth++] = i;
+    if (!list_members(s, &m, out)) return false;
+  }
+  return true;
+}
+
+/* How an insertvalue's place lies to the path looked for. */
+enum relation { PLACE_APART, PLACE_SAME, PLACE_OTHER };
+
+static enum relation compare_place(const struct splitter *s, const struct nvm_inst *insert,
+                                   const uint32_t *path, uint32_t depth) {
+  uint32_t length = insert->operand_count - 2;
+  for (uint32_t k = 0; k < length && k < depth; k++) {
+    nvm_u128 index = 0;
+    const_is_int(s->m, inst_operand(s->f, insert, k + 2), &index);
+    if (index != path[k]) return PLACE_APART;
+  }
+  return length == depth ? PLACE_SAME : PLACE_OTHER;
+}
+
+/* The member at `path` of v, if insertvalue put it there; else VALUE_NULL, *rest being the value
+ * of which it is still a member. */
+static struct nvm_value find_member(const struct splitter *s, struct nvm_value v,
+                                    const uint32_t *path, uint32_t depth, struct nvm_value *rest) {
+  for (int steps = 0; steps < 2 * MOST_MEMBERS; steps++) {
+    *rest = v;
+    if (value_kind(v) != VALUE_INST) break;
+    const struct nvm_inst *i = &s->f->insts.data[value_index(v)];
+    if (i->op != OP_INSERTVALUE || i->block.index == 0) break;
+    enum relation where = compare_place(s, i, path, depth);
+    if (where == PLACE_SAME) return inst_operand(s->f, i, 1);
+    if (where == PLACE_OTHER) break;
+    v = inst_operand(s->f, i, 0);
+  }
+  return VALUE_NULL;
+}
+
+static struct nvm_value constant_member(struct splitter *s, struct nvm_value v,
+                                        const uint32_t *path, uint32_t depth) {
+  for (uint32_t k = 0; k < depth && !value_is_none(v); k++) v = const_element(s->m, v, path[k]);
+  return v;
+}
+
+static struct nvm_value take_member(struct splitter *s, struct nvm_inst_id before,
+                                    struct nvm_value v, const struct member *m) {
+  struct nvm_value rest, operands[9];
+  struct nvm_value found = find_member(s, v, m->path, m->depth, &rest);
+  if (!value_is_none(found)) return found;
+  if (value_kind(rest) == VALUE_CONST) {
+    found = constant_member(s, rest, m->path, m->depth);
+    if (!value_is_none(found)) return found;
+  }
+  operands[0] = rest;
+  for (uint32_t k = 0; k < m->depth; k++) operands[k + 1] = const_int(s->m, TYPE_I32, m->path[k]);
+  return add(s, before, OP_EXTRACTVALUE, m->type, operands, m->depth + 1, 0);
+}
+
+static uint64_t access_align(const struct splitter *s, const struct nvm_inst *i,
+                             struct nvm_type type) {
+  uint32_t written = memory_access_unpack(i->aux).align_log2;
+  return written ? UINT64_C(1) << (written - 1) : layout_align(&s->m->layout, &s->m->types, type);
+}
+
+static uint64_t align_at(uint64_t align, uint64_t offset) {
+  uint64_t low = offset & (~offset + 1);
+  return low && low < align ? low : align;
+}
+
+static void split_struct_load(struct splitter *s, struct nvm_inst_id id, const member_list *members) {
+  struct nvm_type type = function_inst(s->f, id)->type;
+  struct nvm_value pointer = inst_operand(s->f, function_inst(s->f, id), 0);
+  uint64_t align = access_align(s, function_inst(s->f, id), type);
+  struct nvm_value whole = const_poison(s->m, type), operands[10];
+  for (uint32_t k = 0; k < members->count; k++) {
+    const struct member *m = &members->list[k];
+    struct nvm_value at = offset_pointer(s, id, pointer, (int64_t)m->offset);
+    operands[0] = whole;
+    operands[1] = add_load(s, id, m->type, at, access_aligned(align_at(align, m->offset)));
+    for (uint32_t p = 0; p < m->depth; p++)
+      operands[p + 2] = const_int(s->m, TYPE_I32, m->path[p]);
+    whole = add(s, id, OP_INSERTVALUE, type, operands, m->depth + 2, 0);
+  }
+  rewrite_set(&s->rewrite, id, whole);
+}
+
+static void split_struct_store(struct splitter *s, struct nvm_inst_id id,
+                               const member_list *members) {
+  struct nvm_value value =
+      rewrite_get(&s->rewrite, inst_operand(s->f, function_inst(s->f, id), 0));
+  struct nvm_value pointer = inst_operand(s->f, function_inst(s->f, id), 1);
+  uint64_t align = access_align(s, function_inst(s->f, id), value_type(s->f, value));
+  for (uint32_t k = 0; k < members->count; k++) {
+    const struct member *m = &members->list[k];
+    struct nvm_value v = take_member(s, id, value, m);
+    struct nvm_value at = offset_pointer(s, id, pointer, (int64_t)m->offset);
+    add_store(s, id, v, at, access_aligned(align_at(align, m->offset)));
+  }
+  inst_remove(s->f, id);
+}
+
+/* Whether an address leads to an alloca of this function. */
+static bool is_in_variable(const struct splitter *s, struct nvm_value v) {
+  for (int steps = 0; steps < 16 && value_kind(v) == VALUE_INST; steps++) {
+    const struct nvm_inst *i = &s->f->insts.data[value_index(v)];
+    if (i->op == OP_ALLOCA) return true;
+    if (i->op != OP_GEP && i->op != OP_BITCAST && i->op != OP_ADDRSPACECAST) return false;
+    v = inst_operand(s->f, i, 0);
+  }
+  return false;
+}
+
+static bool split_struct_access(struct splitter *s, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  bool load = i->op == OP_LOAD;
+  struct nvm_type type = load ? i->type : value_type(s->f, inst_operand(s->f, i, 0));
+  if (!type_is_aggregate(&s->m->types, type) || !is_plain(i) ||
+      !is_in_variable(s, inst_operand(s->f, i, load ? 0 : 1)))
+    return false;
+  member_list members = {.count = 0};
+  struct member root = {.type = type};
+  if (!list_members(s, &root, &members) || members.count == 0) return false;
+  if (load) split_struct_load(s, id, &members);
+  else split_struct_store(s, id, &members);
+  return true;
+}
+
+/* extractvalue of what insertvalue put there. */
+static bool look_through(struct splitter *s, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  uint32_t path[8], depth = i->operand_count - 1;
+  if (depth > 8) return false;
+  for (uint32_t k = 0; k < depth; k++) {
+    nvm_u128 index = 0;
+    const_is_int(s->m, inst_operand(s->f, i, k + 1), &index);
+    path[k] = (uint32_t)index;
+  }
+  struct nvm_value rest, whole = rewrite_get(&s->rewrite, inst_operand(s->f, i, 0));
+  struct nvm_value found = find_member(s, whole, path, depth, &rest);
+  if (value_is_none(found)) return false;
+  found = rewrite_get(&s->rewrite, found);
+  if (value_equal(found, value_of_inst(id))) return false;
+  rewrite_set(&s->rewrite, id, found);
+  return true;
+}
+
+/* All whole-struct accesses of variables; new instructions stand before the one replaced. */
+static bool split_structs(struct splitter *s) {
+  bool any = false;
+  if (!rewrite_init(&s->rewrite, s->f, s->arena)) {
+    s->failed = true;
+    return false;
+  }
+  FOR_EACH_BLOCK(s->f, b)
+    for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i); i = next) {
+      next = function_inst(s->f, i)->next;
+      uint16_t op = function_inst(s->f, i)->op;
+      if (op == OP_LOAD || op == OP_STORE) any |= split_struct_access(s, i);
+    }
+  FOR_EACH_BLOCK(s->f, b)
+    FOR_EACH_INST(s->f, b, i)
+      if (function_inst(s->f, i)->op == OP_EXTRACTVALUE && i.index < s->rewrite.size)
+        any |= look_through(s, i);
+  rewrite_apply(&s->rewrite);
+  return any;
+}
+
+/* --- slices -------------------------------------------------------------------------------------- */
+
+static bool add_slice(struct splitter *s, struct nvm_inst_id i, enum slice_kind kind, int64_t begin,
+                      uint64_t bytes, uint64_t size, struct nvm_type type) {
+  if (begin < 0 || bytes > size || (uint64_t)begin > size - bytes) return false;
+  if (bytes == 0) return false;
+  struct slice slice = {(uint32_t)begin, (uint32_t)((uint64_t)begin + bytes), i, kind, type};
+  if (kind == SLICE_LOAD || kind == SLICE_STORE) s->has_accesses = true;
+  return VEC_PUSH(s->arena, &s->slices, slice);
+}
+
+/* memcpy, memmove, memset of constant length, not volatile. */
+static bool add_call(struct splitter *s, struct nvm_inst_id id, struct nvm_value pointer,
+                     int64_t offset, uint64_t size) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  uint32_t what = called_intrinsic(s->f, i);
+  nvm_u128 length, is_volatile;
+  if (what == INTRINSIC_lifetime_start || what == INTRINSIC_lifetime_end)
+    return VEC_PUSH(s->arena, &s->derived, id);
+  bool copy = what == INTRINSIC_memcpy || what == INTRINSIC_memmove;
+  bool same_space = type_equal(value_type(s->f, pointer), function_inst(s->f, s->alloca)->type);
+  if ((!copy && what != INTRINSIC_memset) || !same_space) return false;
+  uint32_t arguments = i->operand_count - 1;
+  if (!const_is_int(s->m, inst_operand(s->f, i, 2), &length) || length > size ||
+      !const_is_int(s->m, inst_operand(s->f, i, arguments - 1), &is_volatile) || is_volatile)
+    return false;
+  bool to = value_equal(inst_operand(s->f, i, 0), pointer);
+  nvm_u128 byte;
+  if (!copy && !const_is_int(s->m, inst_operand(s->f, i, 1), &byte)) return false;
+  if (copy && s->seen[id.index] == s->alloca.index) return false; /* both ends in this variable */
+  s->seen[id.index] = s->alloca.index;
+  enum slice_kind kind = !copy ? SLICE_SET : to ? SLICE_COPY_TO : SLICE_COPY_FROM;
+  return add_slice(s, id, kind, offset, (uint64_t)length, size, TYPE_NONE);
+}
+
+static bool follow(struct splitter *s, struct nvm_value pointer, int64_t offset, uint64_t size,
+                   uint32_t depth);
+
+static bool add_use(struct splitter *s, struct nvm_inst_id id, struct nvm_value pointer,
+                    int64_t offset, uint64_t size, uint32_t depth) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  int64_t more = 0;
+  if (i->block.index == 0) return false; /* split in this round, from the other end */
+  switch ((enum op)i->op) {
+  case OP_LOAD:
+    return is_plain(i) && add_slice(s, id, SLICE_LOAD, offset, size_in_memory(s, i->type), size, i->type);
+  case OP_STORE: {
+    struct nvm_type type = value_type(s->f, inst_operand(s->f, i, 0));
+    return is_plain(i) && !value_equal(inst_operand(s->f, i, 0), pointer) &&
+           add_slice(s, id, SLICE_STORE, offset, size_in_memory(s, type), size, type);
+  }
+  case OP_CALL: return add_call(s, id, pointer, offset, size);
+  case OP_GEP:
+    if (!value_equal(inst_operand(s->f, i, 0), pointer) || !type_is_ptr(&s->m->types, i->type) ||
+        !gep_offset(s, i, &more))
+      return false;
+    break;
+  case OP_BITCAST:
+  case OP_ADDRSPACECAST: break;
+  default: return false;
+  }
+  return VEC_PUSH(s->arena, &s->derived, id) &&
+         follow(s, value_of_inst(id), offset + more, size, depth + 1);
+}
+
+/* All uses of an address; false if one is not understood. */
+static bool follow(struct splitter *s, struct nvm_value pointer, int64_t offset, uint64_t size,
+                   uint32_t depth) {
+  if (depth > 32) return false;
+  uint32_t n = value_index(pointer);
+  for (uint32_t k = s->uses.first[n]; k < s->uses.first[n + 1]; k++)
+    if (!add_use(s, s->uses.users[k], pointer, offset, size, depth)) return false;
+  return true;
+}
+
+/* --- parts --------------------------------------------------------------------------------------- */
+
+static bool is_uncut(const struct slice *c) { return c->kind == SLICE_LOAD || c->kind == SLICE_STORE; }
+
+static int compare_slices(const void *a, const void *b) {
+  const struct slice *x = a, *y = b;
+  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+  if (x->end != y->end) return x->end < y->end ? -1 : 1;
+  return x->inst.index < y->inst.index ? -1 : x->inst.index > y->inst.index;
+}
+
+/* Integers for bytes that are only copied. */
+static bool add_gap(struct splitter *s, uint32_t begin, uint32_t end) {
+  while (begin < end) {
+    uint32_t bytes = 8;
+    while (begin % bytes || begin + bytes > end) bytes /= 2;
+    struct part p = {.begin = begin, .end = begin + bytes, .form = PART_SCALAR,
+                     .type = type_int(&s->m->types, bytes * 8)};
+    if (!VEC_PUSH(s->arena, &s->parts, p)) return false;
+    begin += bytes;
+  }
+  return true;
+}
+
+/* The uncut slices that overlap, and the gaps between them as far as something is copied there. */
+static bool find_parts(struct splitter *s, uint32_t size) {
+  uint32_t covered = 0; /* end of the last part */
+  qsort(s->slices.data, s->slices.count, sizeof *s->slices.data, compare_slices);
+  for (uint32_t k = 0; k < s->slices.count; k++) {
+    const struct slice *c = &s->slices.data[k];
+    if (!is_uncut(c)) continue;
+    if (s->parts.count && c->begin < covered) {
+      struct part *p = &s->parts.data[s->parts.count - 1];
+      if (c->end > p->end) p->end = c->end;
+      covered = p->end;
+      continue;
+    }
+    if (!add_gap(s, covered, c->begin)) return false;
+    struct part p = {.begin = c->begin, .end = c->end};
+    if (!VEC_PUSH(s->arena, &s->parts, p)) return false;
+    covered = c->end;
+  }
+  return add_gap(s, covered, size);
+}
+
+static bool overlaps(const struct slice *c, const struct part *p) {
+  return c->begin < p->end && p->begin < c->end;
+}
+static bool covers(const struct slice *c, const struct part *p) {
+  return c->begin <= p->begin && c->end >= p->end;
+}
+
+/* The type of the part's accesses of its whole width: theirs if it is one, an integer if pointers
+ * are among several, else the first. TYPE_NONE if there is none or they can't be cast. */
+static struct nvm_type whole_type(struct splitter *s, const struct part *p, bool prefer_vector) {
+  struct nvm_type type = TYPE_NONE;
+  bool mixed = false, pointer = false;
+  for (uint32_t k = 0; k < s->slices.count; k++) {
+    const struct slice *c = &s->slices.data[k];
+    if (!is_uncut(c) || c->begin != p->begin || c->end != p->end) continue;
+    bool vector = type_is_vector(&s->m->types, c->type);
+    if (type.index == 0) type = c->type;
+    else if (!type_equal(type, c->type)) mixed = true;
+    if (prefer_vector && vector && !type_is_vector(&s->m->types, type)) type = c->type;
+    pointer |= type_is_ptr(&s->m->types, c->type);
+    if (mixed && (!is_castable(s, c->type) || !is_castable(s, type))) return TYPE_NONE;
+  }
+  if (mixed && pointer && !prefer_vector) return type_int(&s->m->types, (p->end - p->begin) * 8);
+  return type;
+}
+
+/* Whether all other accesses are elements of the vector. */
+static bool fits_vector(const struct splitter *s, const struct part *p, struct nvm_type vector) {
+  if (!type_is_vector(&s->m->types, vector) || !is_castable(s, vector)) return false;
+  uint32_t element = (uint32_t)size_in_memory(s, type_element(&s->m->types, vector, 0));
+  for (uint32_t k = 0; k < s->slices.count; k++) {
+    const struct slice *c = &s->slices.data[k];
+    if (!is_uncut(c) || !overlaps(c, p) || (c->begin == p->begin && c->end == p->end)) continue;
+    if (c->end - c->begin != element || (c->begin - p->begin) % element || !is_castable(s, c->type))
+      return false;
+  }
+  return true;
+}
+
+static bool fits_integer(const struct splitter *s, const struct part *p) {
+  uint32_t bytes = p->end - p->begin;
+  if (bytes > 8 || (bytes & (bytes - 1))) return false;
+  for (uint32_t k = 0; k < s->slices.count; k++)
+    if (is_uncut(&s->slices.data[k]) && overlaps(&s->slices.data[k], p) &&
+        !is_castable(s, s->slices.data[k].type))
+      return false;
+  return true;
+}
+
+static void choose_form(struct splitter *s, struct part *p) {
+  bool partial = false, cut = false, copied = false;
+  for (uint32_t k = 0; k < s->slices.count; k++) {
+    const struct slice *c = &s->slices.data[k];
+    if (!overlaps(c, p)) continue;
+    p->touched = true;
+    p->read |= c->kind == SLICE_LOAD || c->kind == SLICE_COPY_FROM;
+    if (is_uncut(c)) partial |= !covers(c, p);
+    else cut |= !covers(c, p), copied = true;
+  }
+  if (!p->read) {
+    p->form = PART_DEAD;
+    return;
+  }
+  struct nvm_type whole = p->type.index ? p->type : whole_type(s, p, partial);
+  p->form = PART_MEMORY;
+  if (cut || (copied && whole.index && !is_castable(s, whole))) return;
+  p->type = whole;
+  if (!partial && whole.index) {
+    p->form = PART_SCALAR;
+  } else if (partial && fits_vector(s, p, whole)) {
+    p->form = PART_VECTOR;
+  } else if (partial && fits_integer(s, p)) {
+    p->form = PART_INTEGER;
+    p->type = type_int(&s->m->types, (p->end - p->begin) * 8);
+  }
+}
+
+/* A new alloca for the part, in front of the old one. */
+static void make_variable(struct splitter *s, struct part *p) {
+  const struct nvm_inst *old = function_inst(s->f, s->alloca);
+  uint32_t align = alloca_align(s, old);
+  struct nvm_type type = p->type, pointer = old->type;
+  if (p->form == PART_MEMORY) {
+    p->pad = p->begin % align;
+    type = type_array(&s->m->types, TYPE_I8, p->pad + p->end - p->begin);
+  } else {
+    align = layout_align(&s->m->layout, &s->m->types, type);
+  }
+  struct nvm_value one = const_int(s->m, TYPE_I32, 1);
+  p->variable = add(s, s->alloca, OP_ALLOCA, pointer, &one, 1, type.index);
+  if (value_kind(p->variable) == VALUE_INST)
+    s->f->insts.data[value_index(p->variable)].flags = (uint16_t)(log2_of(align) + 1);
+}
+
+/* --- rewriting ------------------------------------------------------------------------------------ */
+
+/* The first part that ends behind `begin`. */
+static struct part *part_at(struct splitter *s, uint32_t begin) {
+  uint32_t low = 0, high = s->parts.count;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (s->parts.data[middle].end <= begin) low = middle + 1;
+    else high = middle;
+  }
+  return &s->parts.data[low];
+}
+
+static struct nvm_value lane(struct splitter *s, const struct slice *c, const struct part *p) {
+  return const_int(s->m, TYPE_I32, (c->begin - p->begin) / (c->end - c->begin));
+}
+
+/* The bytes [c->begin, c->end) of the integer that the part is. */
+static struct nvm_value load_bytes(struct splitter *s, const struct slice *c, const struct part *p) {
+  struct nvm_value v = add_load(s, c->inst, p->type, p->variable, 0);
+  struct nvm_type narrow = type_int(&s->m->types, (c->end - c->begin) * 8);
+  struct nvm_value shift[] = {v, const_int(s->m, p->type, (c->begin - p->begin) * 8)};
+  if (c->begin > p->begin) v = add(s, c->inst, OP_LSHR, p->type, shift, 2, 0);
+  return type_equal(narrow, p->type) ? v : add(s, c->inst, OP_TRUNC, narrow, &v, 1, 0);
+}
+
+static void store_bytes(struct splitter *s, const struct slice *c, const struct part *p,
+                        struct nvm_value v) {
+  uint32_t bits = (c->end - c->begin) * 8, from = (c->begin - p->begin) * 8;
+  v = cast(s, c->inst, v, type_int(&s->m->types, bits));
+  v = add(s, c->inst, OP_ZEXT, p->type, &v, 1, 0);
+  struct nvm_value shift[] = {v, const_int(s->m, p->type, from)};
+  if (from) shift[0] = add(s, c->inst, OP_SHL, p->type, shift, 2, 0);
+  nvm_u128 hole = ~((((nvm_u128)1 << bits) - 1) << from);
+  struct nvm_value old = add_load(s, c->inst, p->type, p->variable, 0);
+  struct nvm_value keep[] = {old, const_int(s->m, p->type, hole)};
+  struct nvm_value both[] = {add(s, c->inst, OP_AND, p->type, keep, 2, 0), shift[0]};
+  add_store(s, c->inst, add(s, c->inst, OP_OR, p->type, both, 2, 0), p->variable, 0);
+}
+
+static void rewrite_load(struct splitter *s, const struct slice *c, const struct part *p) {
+  bool whole = c->begin == p->begin && c->end == p->end;
+  if (p->form == PART_MEMORY || (whole && type_equal(c->type, p->type))) {
+    int64_t delta = p->form == PART_MEMORY ? (int64_t)(c->begin - p->begin + p->pad) : 0;
+    struct nvm_value at = offset_pointer(s, c->inst, p->variable, delta);
+    inst_set_operand(s->f, c->inst, 0, at);
+    if (p->form != PART_MEMORY) function_inst(s->f, c->inst)->aux = 0;
+    return;
+  }
+  struct nvm_value v;
+  if (!whole && p->form == PART_VECTOR) {
+    struct nvm_value pair[] = {add_load(s, c->inst, p->type, p->variable, 0), lane(s, c, p)};
+    v = add(s, c->inst, OP_EXTRACTELEMENT, type_element(&s->m->types, p->type, 0), pair, 2, 0);
+  } else if (!whole) {
+    v = load_bytes(s, c, p);
+  } else {
+    v = add_load(s, c->inst, p->type, p->variable, 0);
+  }
+  rewrite_set(&s->rewrite, c->inst, cast(s, c->inst, v, c->type));
+}
+
+static void rewrite_store(struct splitter *s, const struct slice *c, const struct part *p) {
+  bool whole = c->begin == p->begin && c->end == p->end;
+  struct nvm_value v = inst_operand(s->f, function_inst(s->f, c->inst), 0);
+  if (p->form == PART_MEMORY) {
+    struct nvm_value at =
+        offset_pointer(s, c->inst, p->variable, (int64_t)(c->begin - p->begin + p->pad));
+    inst_set_operand(s->f, c->inst, 1, at);
+    return;
+  }
+  if (p->form == PART_DEAD) {
+    /* nobody reads it */
+  } else if (whole) {
+    add_store(s, c->inst, cast(s, c->inst, v, p->type), p->variable, 0);
+  } else if (p->form == PART_VECTOR) {
+    struct nvm_value element = cast(s, c->inst, v, type_element(&s->m->types, p->type, 0));
+    struct nvm_value operands[] = {add_load(s, c->inst, p->type, p->variable, 0), element,
+                                   lane(s, c, p)};
+    add_store(s, c->inst, add(s, c->inst, OP_INSERTELEMENT, p->type, operands, 3, 0), p->variable, 0);
+  } else {
+    store_bytes(s, c, p, v);
+  }
+  inst_remove(s->f, c->inst);
+}
+
+/* The alignment that a call's argument says it has. */
+static uint64_t argument_align(const struct splitter *s, const struct nvm_inst *i, uint32_t k) {
+  const struct attr_table_data *a = &s->m->attributes;
+  const struct nvm_attr *align =
+      attrset_find(a, attrlist_parameter(a, call_site_of(s->f, i)->attributes, k), ATTR_ALIGN);
+  if (i->operand_count == 6) { /* the older form has it as its fourth argument */
+    nvm_u128 old = 1;
+    const_is_int(s->m, inst_operand(s->f, i, 3), &old);
+    return old ? (uint64_t)old : 1;
+  }
+  return align && align->number ? align->number : 1;
+}
+
+/* A copy of `bytes` bytes between a part in memory and the other side. */
+static void copy_memory(struct splitter *s, const struct slice *c, struct nvm_value mine,
+                        struct nvm_value other, uint64_t bytes) {
+  struct nvm_inst i = *function_inst(s->f, c->inst);
+  struct call_site site = *call_site_of(s->f, &i);
+  site.attributes = (struct nvm_attrlist){0};
+  struct nvm_value operands[6];
+  for (uint32_t k = 0; k < i.operand_count; k++) operands[k] = inst_operand(s->f, &i, k);
+  struct nvm_type length = value_type(s->f, operands[2]);
+  operands[c->kind == SLICE_COPY_FROM ? 1 : 0] = mine;
+  if (c->kind != SLICE_SET) operands[c->kind == SLICE_COPY_FROM ? 0 : 1] = other;
+  operands[2] = const_int(s->m, length, bytes);
+  if (i.operand_count == 6) operands[3] = const_int(s->m, TYPE_I32, 1);
+  add(s, c->inst, OP_CALL, TYPE_VOID, operands, i.operand_count, module_call_site(s->m, site));
+}
+
+/* The constant of the part's type with every byte set. */
+static struct nvm_value filled(struct splitter *s, struct nvm_inst_id before, const struct part *p,
+                               uint8_t byte) {
+  if (byte == 0) return const_zero(s->m, p->type);
+  nvm_u128 bits = 0;
+  uint32_t bytes = p->end - p->begin;
+  if (bytes > 16) return VALUE_NULL;
+  for (uint32_t k = 0; k < bytes; k++) bits = bits << 8 | byte;
+  return cast(s, before, const_int(s->m, type_int(&s->m->types, bytes * 8), bits), p->type);
+}
+
+/* What one cut slice does to one part. */
+static void rewrite_cut(struct splitter *s, const struct slice *c, const struct part *p) {
+  const struct nvm_inst *i = function_inst(s->f, c->inst);
+  uint32_t begin = c->begin > p->begin ? c->begin : p->begin;
+  uint32_t end = c->end < p->end ? c->end : p->end;
+  uint32_t side = c->kind == SLICE_COPY_TO ? 1 : 0;
+  uint64_t align = argument_align(s, i, side);
+  struct nvm_value other = inst_operand(s->f, i, side);
+  bool set = c->kind == SLICE_SET;
+  nvm_u128 byte = 0;
+  if (p->form == PART_DEAD) return;
+  if (set) const_is_int(s->m, inst_operand(s->f, i, 1), &byte);
+  else other = offset_pointer(s, c->inst, other, begin - c->begin);
+  uint32_t how = access_aligned(align_at(align, begin - c->begin));
+  if (p->form == PART_MEMORY) {
+    struct nvm_value mine = offset_pointer(s, c->inst, p->variable, begin - p->begin + p->pad);
+    copy_memory(s, c, mine, other, end - begin);
+  } else if (set) {
+    add_store(s, c->inst, filled(s, c->inst, p, (uint8_t)byte), p->variable, 0);
+  } else if (c->kind == SLICE_COPY_TO) {
+    add_store(s, c->inst, add_load(s, c->inst, p->type, other, how), p->variable, 0);
+  } else {
+    add_store(s, c->inst, add_load(s, c->inst, p->type, p->variable, 0), other, how);
+  }
+}
+
+static void rewrite_slice(struct splitter *s, const struct slice *c) {
+  struct part *p = part_at(s, c->begin);
+  if (c->kind == SLICE_LOAD) {
+    rewrite_load(s, c, p);
+  } else if (c->kind == SLICE_STORE) {
+    rewrite_store(s, c, p);
+  } else {
+    for (; p < s->parts.data + s->parts.count && p->begin < c->end; p++) rewrite_cut(s, c, p);
+    inst_remove(s->f, c->inst);
+  }
+}
+
+/* --- a variable ------------------------------------------------------------------------------------ */
+
+/* Whether splitting gains: some part leaves memory, and it is not yet as it would become. */
+static bool is_worth_it(const struct splitter *s) {
+  bool gain = false;
+  for (uint32_t k = 0; k < s->parts.count; k++)
+    gain |= s->parts.data[k].touched && s->parts.data[k].form != PART_MEMORY;
+  const struct part *p = &s->parts.data[0];
+  if (s->parts.count != 1 || p->form != PART_SCALAR) return gain;
+  /* One scalar: mem2reg takes it as it is, if all access it directly and as one type. */
+  for (uint32_t k = 0; k < s->slices.count; k++)
+    if (!is_uncut(&s->slices.data[k]) || !type_equal(s->slices.data[k].type, p->type)) return true;
+  for (uint32_t k = 0; k < s->derived.count; k++)
+    if (function_inst(s->f, s->derived.data[k])->op != OP_CALL) return true;
+  return false;
+}
+
+/* A memset by something but zero of a part that has no constant for it. */
+static bool can_fill(const struct splitter *s) {
+  for (uint32_t k = 0; k < s->slices.count; k++) {
+    nvm_u128 byte = 0;
+    const struct slice *c = &s->slices.data[k];
+    if (c->kind != SLICE_SET) continue;
+    const_is_int(s->m, inst_operand(s->f, function_inst(s->f, c->inst), 1), &byte);
+    for (uint32_t n = 0; byte && n < s->parts.count; n++)
+      if (s->parts.data[n].end - s->parts.data[n].begin > 16) return false;
+  }
+  return true;
+}
+
+/* A variable that is only copied waits for the one it is copied to or from: that one's accesses
+ * will say what the types are. */
+static bool should_wait(const struct splitter *s) {
+  for (uint32_t k = 0; !s->has_accesses && k < s->slices.count; k++) {
+    const struct slice *c = &s->slices.data[k];
+    const struct nvm_inst *i = function_inst(s->f, c->inst);
+    if (c->kind == SLICE_SET) continue;
+    if (is_in_variable(s, inst_operand(s->f, i, c->kind == SLICE_COPY_TO ? 1 : 0))) return true;
+  }
+  return false;
+}
+
+static void split_variable(struct splitter *s) {
+  for (uint32_t k = 0; k < s->parts.count; k++)
+    if (s->parts.data[k].form != PART_DEAD) make_variable(s, &s->parts.data[k]);
+  for (uint32_t k = 0; k < s->slices.count && !s->failed; k++) rewrite_slice(s, &s->slices.data[k]);
+  for (uint32_t k = s->derived.count; k-- > 0;) {
+    struct nvm_inst_id i = s->derived.data[k];
+    const struct nvm_inst *inst = function_inst(s->f, i);
+    if (inst->op == OP_CALL) inst_remove(s->f, i);
+    else rewrite_set(&s->rewrite, i, const_poison(s->m, inst->type));
+  }
+  struct nvm_type pointer = function_inst(s->f, s->alloca)->type;
+  rewrite_set(&s->rewrite, s->alloca, const_poison(s->m, pointer));
+  s->split++;
+}
+
+/* Splits the alloca if it can; `patient`: not if it should wait. */
+static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool patient) {
+  uint64_t size = alloca_bytes(s, alloca);
+  if (size == 0 || size > MOST_BYTES) return false;
+  s->alloca = alloca;
+  s->slices.count = s->derived.count = s->parts.count = 0;
+  s->has_accesses = false;
+  if (!follow(s, value_of_inst(alloca), 0, size, 0) || s->slices.count == 0) return false;
+  if (patient && should_wait(s)) return false;
+  if (!find_parts(s, (uint32_t)size)) {
+    s->failed = true;
+    return false;
+  }
+  if (s->parts.count > (s->has_accesses ? MOST_PARTS : MOST_COPIED)) return false;
+  for (uint32_t k = 0; k < s->parts.count; k++) choose_form(s, &s->parts.data[k]);
+  if (!is_worth_it(s) || !can_fill(s)) return false;
+  split_variable(s);
+  return true;
+}
+
+/* One round over the allocas of the entry block. */
+static bool run_round(struct splitter *s, bool patient) {
+  bool any = false;
+  s->seen = arena_alloc(s->arena, s->f->insts.count * sizeof *s->seen);
+  if (!s->seen || !uses_build(&s->uses, s->f, s->arena) ||
+      !rewrite_init(&s->rewrite, s->f, s->arena)) {
+    s->failed = true;
+    return false;
+  }
+  uint32_t known = s->f->insts.count;
+  for (struct nvm_inst_id i = function_block(s->f, s->f->entry)->first, next; !inst_is_none(i);
+       i = next) {
+    next = function_inst(s->f, i)->next;
+    if (i.index < known && function_inst(s->f, i)->op == OP_ALLOCA && !s->failed)
+      any |= try_variable(s, i, patient);
+  }
+  rewrite_apply(&s->rewrite);
+  return any;
+}
+
+enum nvm_status sroa_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct splitter s = {.f = f, .m = f->module, .arena = env->arena};
+  bool any_alloca = false;
+  FOR_EACH_INST(f, f->entry, i) any_alloca |= function_inst(f, i)->op == OP_ALLOCA;
+  *changed |= split_structs(&s);
+  bool patient = true;
+  for (int round = 0; any_alloca && round < MOST_ROUNDS && !s.failed; round++) {
+    bool any = run_round(&s, patient);
+    *changed |= any;
+    if (!any && !patient) break;
+    patient = any;
+  }
+  *env->statistic += s.split;
+  return s.failed ? NVM_OUT_OF_MEMORY : NVM_OK;
+}
