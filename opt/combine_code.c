@@ -187,6 +187,7 @@ static bool branch_unnegate(struct combiner *k, struct nvm_inst_id root) {
     return false;
   struct nvm_value condition = inst_operand(k->f, not, 0);
   struct nvm_value yes = inst_operand(k->f, i, 1), no = inst_operand(k->f, i, 2);
+  combine_queue(k, inst_operand(k->f, i, 0)); /* perhaps dead now */
   combine_set_operand(k, root, 0, condition);
   combine_set_operand(k, root, 1, no);
   combine_set_operand(k, root, 2, yes);

@@ -559,32 +559,36 @@ static const char *flags_text(unsigned flags) {
 
 static void check(const char *condition) { fprintf(out, "if (!(%s)) break;\n", condition); }
 
-static void check_predicate(struct variant *v, const struct node *n, const struct node *seen) {
-  (void)v;
+/* The comparison that binds the predicate variable: the first that names it without a modifier. */
+static const struct node *find_predicate(const struct node *n, const char *name) {
+  if (n->kind != NODE_OP) return NULL;
+  if (n->shape->kind == SHAPE_COMPARE && n->predicate.is_variable && !n->predicate.modifier[0] &&
+      strcmp(n->predicate.name, name) == 0)
+    return n;
+  for (int k = 0; k < n->shape->arity; k++) {
+    const struct node *found = find_predicate(n->args[k], name);
+    if (found) return found;
+  }
+  return NULL;
+}
+
+static void check_predicate(struct variant *v, const struct node *n) {
   const struct predicate *p = &n->predicate;
   const char *kind = n->shape->op == OP_ICMP ? "ICMP" : "FCMP";
   if (!p->is_variable) {
     char upper[8] = "";
     for (size_t k = 0; p->name[k] && k < 7; k++) upper[k] = (char)toupper((unsigned char)p->name[k]);
     check(text("i%s->aux == %s_%s", n->path, kind, upper));
-  } else if (seen && p->modifier[0])
-    check(text("i%s->aux == %s_%s(i%s->aux)", n->path, n->shape->op == OP_ICMP ? "icmp" : "fcmp",
-               p->modifier, seen->path));
-  else if (seen) check(text("i%s->aux == i%s->aux", n->path, seen->path));
-  else if (p->class[0]) check(text("predicate_is_%s(i%s->aux)", p->class, n->path));
-}
-
-static const struct node *find_predicate(const struct node *n, const char *name,
-                                         const struct node *before) {
-  if (n == before || n->kind != NODE_OP) return NULL;
-  if (n->shape->kind == SHAPE_COMPARE && n->predicate.is_variable &&
-      strcmp(n->predicate.name, name) == 0)
-    return n;
-  for (int k = 0; k < n->shape->arity; k++) {
-    const struct node *found = find_predicate(n->args[k], name, before);
-    if (found) return found;
+    return;
   }
-  return NULL;
+  const struct node *binding = find_predicate(v->pattern, p->name);
+  if (!binding) fail("predicate `%s` only with a modifier", p->name);
+  if (n == binding) {
+    if (p->class[0]) check(text("predicate_is_%s(i%s->aux)", p->class, n->path));
+  } else if (p->modifier[0])
+    check(text("i%s->aux == %s_%s(i%s->aux)", n->path, n->shape->op == OP_ICMP ? "icmp" : "fcmp",
+               p->modifier, binding->path));
+  else check(text("i%s->aux == i%s->aux", n->path, binding->path));
 }
 
 /* Whatever the classes of the operands did not say. */
@@ -609,9 +613,7 @@ static void check_node(struct variant *v, const struct node *n) {
   case NODE_FLOAT: check(text("float_is(k, v%s, %s)", n->path, n->name)); return;
   case NODE_OP: break;
   }
-  if (n->shape->kind == SHAPE_COMPARE)
-    check_predicate(v, n, n->predicate.is_variable
-                              ? find_predicate(v->pattern, n->predicate.name, n) : NULL);
+  if (n->shape->kind == SHAPE_COMPARE) check_predicate(v, n);
   if (n->flags) check(text("has_flags(i%s, %s)", n->path, flags_text(n->flags)));
   if (n->one_use) check(text("one_use(k, v%s)", n->path));
   for (int k = 0; k < n->shape->arity; k++) check_node(v, n->args[k]);
@@ -655,7 +657,7 @@ static const char *predicate_text(struct variant *v, const struct node *n) {
     for (size_t k = 0; p->name[k] && k < 7; k++) upper[k] = (char)toupper((unsigned char)p->name[k]);
     return text("%s_%s", kind, upper);
   }
-  const struct node *first = find_predicate(v->pattern, p->name, NULL);
+  const struct node *first = find_predicate(v->pattern, p->name);
   if (!first) fail("predicate `%s` does not occur in the pattern", p->name);
   const char *plain = text("p%s", first->path);
   if (!p->modifier[0]) return plain;
