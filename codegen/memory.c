@@ -226,6 +226,7 @@ static bool is_bit_vector(const struct lower *l, struct nvm_type type) {
 static bool contains_bit_vector(const struct lower *l, struct nvm_type type) {
   const struct type_table *t = &l->module->types;
   if (is_bit_vector(l, type)) return true;
+  if (layout_alloc_size(&l->module->layout, t, type) == 0) return false;
   if (type_kind(t, type) == TY_ARRAY) return contains_bit_vector(l, type_info(t, type)->element);
   if (type_kind(t, type) != TY_STRUCT) return false;
   for (uint32_t i = 0; i < type_info(t, type)->count; i++)
@@ -313,6 +314,7 @@ static void access_with_bit_vectors(const struct access *a, struct nvm_type type
     return;
   }
   struct type_parts parts = lower_type(l, type);
+  if (parts.count == 0) return;
   if (!type_is_aggregate(&l->module->types, type)) {
     for (uint32_t k = 0; k < parts.count; k++) {
       const struct part *p = lower_part(l, parts, k);

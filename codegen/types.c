@@ -75,6 +75,7 @@ static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset) {
   case TY_VECTOR: return push_vector(l, type, offset);
   case TY_ARRAY: return push_array(l, type, offset);
   case TY_STRUCT:
+    if (layout_alloc_size(&l->module->layout, t, type) == 0) return true;
     for (uint32_t i = 0; i < info->count; i++) {
       uint64_t at = layout_member_offset(&l->module->layout, t, type, i);
       if (!push_type(l, type_member(t, type, i), offset + at)) return false;
