@@ -21,7 +21,7 @@ struct sweeper {
 };
 
 static bool mark(struct sweeper *s, struct nvm_value v) {
-  bool *at;
+  bool *at = NULL;
   switch (value_kind(v)) {
   case VALUE_CONST: at = &s->constants[value_index(v)]; break;
   case VALUE_GLOBAL: at = &s->globals[value_index(v)]; break;

@@ -6,6 +6,7 @@
 #include "frontend/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "nvmini.h"
 
 static const char user[] =
     "%s = type { i32, i32 }\n"
@@ -84,10 +85,32 @@ static void refused_leaves_whole(void **state) {
   arena_free(&arena);
 }
 
+/* The public way: the other module may be gone before the result is used. */
+static void through_the_api(void **state) {
+  (void)state;
+  struct nvmini_context *c = nvmini_create(NULL, 0);
+  struct nvmini_module *into, *from;
+  struct nvmini_text text;
+  for (int all = 0; all < 2; all++) {
+    assert_int_equal(nvmini_parse(c, user, strlen(user), "user", &into), NVMINI_OK);
+    assert_int_equal(nvmini_parse(c, library, strlen(library), "library", &from), NVMINI_OK);
+    enum nvmini_status s = all ? nvmini_link(into, from) : nvmini_link_library(into, from);
+    assert_int_equal(s, NVMINI_OK);
+    nvmini_release(from);
+    assert_int_equal(nvmini_check(into), NVMINI_OK);
+    assert_int_equal(nvmini_print(into, &text), NVMINI_OK);
+    const char *head = all ? "define float @f(float %x)" : "define internal float @f(float %x)";
+    assert_non_null(strstr(text.bytes, head));
+    nvmini_release(into);
+  }
+  nvmini_destroy(c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(out_of_memory),
       cmocka_unit_test(refused_leaves_whole),
+      cmocka_unit_test(through_the_api),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
