@@ -197,9 +197,11 @@ uint32_t layout_align(const struct nvm_layout *l, const struct type_table *t, st
 
 uint64_t layout_member_offset(const struct nvm_layout *l, const struct type_table *t,
                               struct nvm_type ty, uint32_t i) {
-  uint64_t end = 0, offset = 0;
-  uint8_t align_log2 = 0;
-  for (uint32_t k = 0; k <= i && k < type_info(t, ty)->count; k++)
-    offset = place_member(l, t, ty, k, &end, &align_log2);
-  return offset;
+  uint32_t epoch = layout_epoch(l, t);
+  struct member_cursor *c = &t->layout_key->cursor;
+  if (c->epoch != epoch || c->type.index != ty.index || c->next > i + 1)
+    *c = (struct member_cursor){.type = ty, .epoch = epoch};
+  for (; c->next <= i && c->next < type_info(t, ty)->count; c->next++)
+    c->offset = place_member(l, t, ty, c->next, &c->end, &c->align_log2);
+  return c->offset;
 }

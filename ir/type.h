@@ -78,10 +78,22 @@ struct type_memo {
 };
 enum { TYPE_SIZE_UNKNOWN, TYPE_SIZE_BUSY, TYPE_SIZE_SIZED, TYPE_SIZE_UNSIZED };
 
+/* How far the members of a struct were placed last: those who ask for offsets mostly ask for one
+ * member after the other. */
+struct member_cursor {
+  struct nvm_type type;
+  uint32_t epoch;
+  uint32_t next;   /* members before it are placed */
+  uint64_t offset; /* bytes: of the member before `next` */
+  uint64_t end;    /* bytes: behind that member */
+  uint8_t align_log2;
+};
+
 /* The layout that the memos speak of (a copy of its bytes, see ir/layout.c). */
 struct type_layout_key {
   unsigned char bytes[64];
   uint32_t epoch; /* 0: none yet */
+  struct member_cursor cursor;
 };
 
 struct type_table {
