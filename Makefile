@@ -260,9 +260,10 @@ check-peers: all
 	@$(PYTHON) runtime-tests/peers/check_gates.py
 	@runtime-tests/peers/check_modules.sh $(or $(MODULES),samples) $(PEERS_ARGUMENTS)
 
-# Z3 answers for every integer rule, at several widths; about three minutes on two cores.
-prove:
+# Z3 answers for every integer rule, at several widths; then instances of the rules are compiled.
+prove: all
 	@$(PYTHON) runtime-tests/prove/prove.py $(PROVE_ARGUMENTS)
+	@$(PYTHON) runtime-tests/prove/fire.py
 
 bench: all
 	@$(PYTHON) runtime-tests/bench/bench.py $(if $(MODULES),--modules $(MODULES)) $(BENCH_ARGUMENTS)

@@ -12,6 +12,7 @@ struct known_bits {
   uint32_t width; /* 1..64; 0: not an integer of at most 64 bits, nothing is known */
 };
 
+/* What is known of v in f: an instruction, argument or constant. Costs a walk of bounded depth. */
 struct known_bits known_bits_of(const struct nvm_function *f, struct nvm_value v);
 
 /* The largest value (unsigned) that the known bits allow, and the smallest. */

@@ -9,12 +9,12 @@ No such operands: proven. Beside that:
     the rule must hold then too (asked with quantifiers, at small widths);
   - some operands must match, or the rule is vacuous;
   - the measure must fall, so that the pass ends: see weight().
-Float rules are asked in half precision where they are strict or promise no NaN or infinity; those that
-need more licence (nsz, reassoc, arcp, contract, afn) and freeze are taken from the language reference:
-the section of combine.rules says why; they are counted apart.
+Float rules and freeze are taken from the language reference: the section of combine.rules says why; they
+are counted apart.
 
 Reads the table itself: a second reader of the language is a second opinion about what it means.
-usage: prove.py [--only NAME] [--widths quick|all]      prints `N passed, N failed`, exit status 1 if any failed
+usage: prove.py [--only NAME] [--table FILE] [--widths quick|all]
+Prints `N passed, N failed`, exit status 1 if any failed
 """
 import concurrent.futures
 import itertools
@@ -759,7 +759,8 @@ def main():
             print(f"{table}:{rule.number}: {rule.name}: {wrong}", flush=True)
         passed, failed = passed + (not wrong), failed + bool(wrong)
     if open_questions:
-        print(f"{open_questions} questions of more than 8 bits not decided in {TIMEOUT} ms")
+        print(f"{open_questions} questions not decided in {TIMEOUT} ms, all at more than 8 bits (4 where there is "
+              "a product, quotient or count of bits); those at smaller widths are proven")
     print(f"{by_reference} by the language reference (floats, freeze)")
     print(f"{passed} passed, {failed} failed")
     return failed != 0
