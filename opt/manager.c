@@ -38,7 +38,10 @@ static const struct {
     {"0", ""},
     {"1", "nvvm-reflect,nvvm-reflect-pp,simplifycfg,sroa,mem2reg,early-cse,dce,"
           "inline,globaldce,nvvm-reflect,nvvm-reflect-pp,"
-          "simplifycfg,sroa,mem2reg,early-cse,sccp,simplifycfg,dce"},
+          "simplifycfg,sroa,mem2reg,early-cse,sccp,simplifycfg,dce,"
+          /* Callees are smaller now, and constants have found their way into addresses. */
+          "inline,globaldce,nvvm-reflect,nvvm-reflect-pp,"
+          "sroa,mem2reg,early-cse,sccp,simplifycfg,dce"},
 };
 
 const char *pass_pipeline(const char *level) {
