@@ -112,7 +112,8 @@ static const struct {
   const char *name;
   int arity;
 } functions[] = {{"log2", 1}, {"not", 1}, {"neg", 1}, {"lowmask", 1}, {"lowzeros", 1}};
-/* Conditions: w: on constants, fn_NAME(width, ...); v: on values, known_NAME(k, value, ...). */
+/* Conditions. w: on constants, fn_NAME(width, ...); v: on a value and constants, known_NAME(k, value, ...);
+ * V: on two values; t: on a value's type; f: on a constant and a value's type. */
 static const struct {
   const char *name;
   char how;
@@ -121,8 +122,7 @@ static const struct {
                   {"uge", 'w', 2}, {"slt", 'w', 2}, {"sle", 'w', 2}, {"sgt", 'w', 2}, {"sge", 'w', 2},
                   {"pow2", 'w', 1}, {"zero", 'v', 2}, {"nonneg", 'v', 1}, {"nonzero", 'v', 1},
                   {"defined", 'v', 1}, {"disjoint", 'V', 2}, {"bool", 't', 1}, {"wide", 't', 1},
-                  {"fitsu", 'f', 2}, {"fitss", 'f', 2}, {"const", 'c', 1},
-                  {"mostly", 'm', 2}};
+                  {"fitsu", 'f', 2}, {"fitss", 'f', 2}};
 
 struct predicate {
   bool is_variable;
@@ -462,8 +462,7 @@ static struct node *commuted(const struct node *n, unsigned bits, int *index) {
   struct node *copy = allocate(sizeof *copy);
   *copy = *n;
   if (n->kind != NODE_OP) return copy;
-  bool swap = node_commutes(n) && bits >> (*index)++ & 1;
-  if (!node_commutes(n)) swap = false;
+  bool swap = node_commutes(n) && (bits >> (*index)++ & 1) != 0;
   for (int k = 0; k < n->shape->arity; k++) copy->args[k] = commuted(n->args[k], bits, index);
   if (swap) {
     struct node *first = copy->args[0];
@@ -798,8 +797,7 @@ static void emit_leaf(struct variant *v) {
     struct node *c = v->rule->conditions[k];
     if (strcmp(c->shape->name, "fitsu") == 0 || strcmp(c->shape->name, "fitss") == 0)
       for (int a = 0; a < 2; a++) infer(&v->types, &v->scope, c->args[a], false);
-    else if (strcmp(c->shape->name, "disjoint") == 0 || c->shape->arity == 1 || true)
-      infer(&v->types, &v->scope, c, false);
+    else infer(&v->types, &v->scope, c, false);
     check(condition_text(v, c));
   }
   check_casts(v, v->result);
@@ -938,7 +936,7 @@ static void read_table(void) {
   fclose(in);
 }
 
-static void emit_root(const char *label, struct variant **same, int n) {
+static void emit_root(struct variant **same, int n) {
   const struct shape *s = same[0]->pattern->shape;
   fprintf(out, "static struct nvm_value try_%s(struct combiner *k, struct nvm_inst_id root) {\n",
           s->intrinsic ? text("call_%s", s->name) : op_enums[s->op]);
@@ -947,14 +945,11 @@ static void emit_root(const char *label, struct variant **same, int n) {
     fprintf(out, "struct nvm_value v%d = inst_operand(k->f, i, %d); (void)v%d;\n", a, a, a);
   emit_tree(same, n, 0);
   fprintf(out, "return VALUE_NULL;\n}\n\n");
-  (void)label;
 }
 
 static void emit_all(void) {
   struct variant **same = allocate(sizeof variants);
-  const char *cases = "";
   char *table = allocate(1 << 16);
-  (void)cases;
   for (int a = 0; a < variant_count; a++) {
     const struct shape *s = variants[a]->pattern->shape;
     int n = 0, first = -1;
@@ -964,7 +959,7 @@ static void emit_all(void) {
       same[n++] = variants[b];
     }
     if (first != a) continue;
-    emit_root(s->label, same, n);
+    emit_root(same, n);
     strcat(table, text("case %s: return try_%s(k, root);\n", s->label,
                        s->intrinsic ? text("call_%s", s->name) : op_enums[s->op]));
   }
