@@ -6,31 +6,21 @@
 
 /* --- integers --------------------------------------------------------------------------------- */
 
-static nvm_u128 mask_of(uint32_t bits) {
-  return bits >= 128 ? ~(nvm_u128)0 : ((nvm_u128)1 << bits) - 1;
-}
-
-static nvm_i128 signed_of(nvm_u128 v, uint32_t bits) {
-  nvm_u128 sign = (nvm_u128)1 << (bits - 1);
-  v &= mask_of(bits);
-  return (nvm_i128)((v ^ sign) - sign);
-}
-
 static bool add_overflows(nvm_u128 a, nvm_u128 b, nvm_u128 r, uint32_t bits, uint16_t flags) {
-  bool carried = (r & mask_of(bits)) < a || (bits == 128 && r < a);
-  bool sa = signed_of(a, bits) < 0, sb = signed_of(b, bits) < 0, sr = signed_of(r, bits) < 0;
+  bool carried = (r & eval_mask(bits)) < a || (bits == 128 && r < a);
+  bool sa = eval_signed(a, bits) < 0, sb = eval_signed(b, bits) < 0, sr = eval_signed(r, bits) < 0;
   return ((flags & INST_NUW) && carried) || ((flags & INST_NSW) && sa == sb && sr != sa);
 }
 
 static bool sub_overflows(nvm_u128 a, nvm_u128 b, nvm_u128 r, uint32_t bits, uint16_t flags) {
-  bool sa = signed_of(a, bits) < 0, sb = signed_of(b, bits) < 0, sr = signed_of(r, bits) < 0;
+  bool sa = eval_signed(a, bits) < 0, sb = eval_signed(b, bits) < 0, sr = eval_signed(r, bits) < 0;
   return ((flags & INST_NUW) && a < b) || ((flags & INST_NSW) && sa != sb && sr != sa);
 }
 
 static bool mul_overflows(nvm_u128 a, nvm_u128 b, uint32_t bits, uint16_t flags) {
-  if ((flags & INST_NUW) && a != 0 && b > mask_of(bits) / a) return true;
+  if ((flags & INST_NUW) && a != 0 && b > eval_mask(bits) / a) return true;
   if (!(flags & INST_NSW)) return false;
-  nvm_i128 x = signed_of(a, bits), y = signed_of(b, bits);
+  nvm_i128 x = eval_signed(a, bits), y = eval_signed(b, bits);
   if (x == 0 || y == 0) return false;
   nvm_u128 ux = x < 0 ? 0 - (nvm_u128)x : (nvm_u128)x, uy = y < 0 ? 0 - (nvm_u128)y : (nvm_u128)y;
   nvm_u128 most = ((nvm_u128)1 << (bits - 1)) - ((x < 0) == (y < 0) ? 1 : 0);
@@ -46,7 +36,7 @@ static bool divide(enum op op, uint16_t flags, uint32_t bits, nvm_u128 a, nvm_u1
     out->poison = op == OP_UDIV && (flags & INST_EXACT) && a % b != 0;
     return true;
   }
-  nvm_i128 x = signed_of(a, bits), y = signed_of(b, bits);
+  nvm_i128 x = eval_signed(a, bits), y = eval_signed(b, bits);
   if (y == -1 && a == (nvm_u128)1 << (bits - 1)) return false; /* the quotient has no number */
   out->bits = (nvm_u128)(op == OP_SDIV ? x / y : x % y);
   out->poison = op == OP_SDIV && (flags & INST_EXACT) && x % y != 0;
@@ -60,15 +50,15 @@ static void shift(enum op op, uint16_t flags, uint32_t bits, nvm_u128 a, nvm_u12
     return;
   }
   unsigned n = (unsigned)b;
-  nvm_u128 lost = a & mask_of(n);
+  nvm_u128 lost = a & eval_mask(n);
   if (op == OP_SHL) {
-    out->bits = (a << n) & mask_of(bits);
+    out->bits = (a << n) & eval_mask(bits);
     bool unsigned_lost = out->bits >> n != a;
-    bool signed_lost = (signed_of(out->bits, bits) >> n) != signed_of(a, bits);
+    bool signed_lost = (eval_signed(out->bits, bits) >> n) != eval_signed(a, bits);
     out->poison = ((flags & INST_NUW) && unsigned_lost) || ((flags & INST_NSW) && signed_lost);
     return;
   }
-  out->bits = op == OP_LSHR ? a >> n : (nvm_u128)(signed_of(a, bits) >> n);
+  out->bits = op == OP_LSHR ? a >> n : (nvm_u128)(eval_signed(a, bits) >> n);
   out->poison = (flags & INST_EXACT) && n != 0 && lost != 0;
 }
 
@@ -99,12 +89,12 @@ static bool int_binary(enum op op, uint16_t flags, uint32_t bits, nvm_u128 a, nv
   case OP_XOR: out->bits = a ^ b; break;
   default: return false;
   }
-  out->bits &= mask_of(bits);
+  out->bits &= eval_mask(bits);
   return true;
 }
 
 static bool int_compare(enum icmp_predicate pred, uint32_t bits, nvm_u128 a, nvm_u128 b) {
-  nvm_i128 x = signed_of(a, bits), y = signed_of(b, bits);
+  nvm_i128 x = eval_signed(a, bits), y = eval_signed(b, bits);
   switch (pred) {
   case ICMP_EQ: return a == b;
   case ICMP_NE: return a != b;
@@ -123,15 +113,14 @@ static bool int_compare(enum icmp_predicate pred, uint32_t bits, nvm_u128 a, nvm
 
 /* --- floats ----------------------------------------------------------------------------------- */
 
-static enum float_format format_of(enum type_kind k) {
+enum float_format eval_format(enum type_kind k) {
   return k == TY_HALF     ? FLOAT_HALF
          : k == TY_BFLOAT ? FLOAT_BFLOAT
          : k == TY_FLOAT  ? FLOAT_SINGLE
                           : FLOAT_DOUBLE;
 }
 
-/* What nnan and ninf promise of a value. */
-static bool breaks_promise(enum float_format f, uint16_t flags, uint64_t v) {
+bool eval_breaks_promise(enum float_format f, uint16_t flags, uint64_t v) {
   return ((flags & INST_NNAN) && evalfloat_is_nan(f, v)) ||
          ((flags & INST_NINF) && evalfloat_is_infinite(f, v));
 }
@@ -149,7 +138,7 @@ static bool float_binary(enum op op, uint16_t flags, enum float_format f, uint64
   }
   out->bits = r;
   out->poison =
-      breaks_promise(f, flags, a) || breaks_promise(f, flags, b) || breaks_promise(f, flags, r);
+      eval_breaks_promise(f, flags, a) || eval_breaks_promise(f, flags, b) || eval_breaks_promise(f, flags, r);
   return true;
 }
 
@@ -161,17 +150,18 @@ static bool float_compare(enum fcmp_predicate pred, enum float_format f, uint64_
 
 /* --- casts ------------------------------------------------------------------------------------ */
 
-static bool cast_from_float(enum op op, enum float_format f,
+static bool cast_from_float(enum op op, uint16_t flags, enum float_format f,
                             const struct type_info *to, uint64_t a, struct eval_lane *out) {
-  bool out_of_range = false;
+  enum float_format other = eval_format((enum type_kind)to->kind);
   switch (op) {
   case OP_FPTRUNC: case OP_FPEXT:
-    out->bits = evalfloat_convert(f, format_of((enum type_kind)to->kind), EVALFLOAT_NEAREST, a);
+    out->bits = evalfloat_convert(f, other, EVALFLOAT_NEAREST, a);
+    out->poison = eval_breaks_promise(f, flags, a) ||
+                  eval_breaks_promise(other, flags, (uint64_t)out->bits);
     return true;
   case OP_FPTOUI: case OP_FPTOSI:
-    if (to->width > 64) return false;
-    out->bits = evalfloat_to_int(f, EVALFLOAT_ZERO, to->width, op == OP_FPTOSI, a, &out_of_range);
-    out->poison = out_of_range;
+    out->bits = evalfloat_to_wide_int(f, EVALFLOAT_ZERO, to->width, op == OP_FPTOSI, a,
+                                      &out->poison);
     return true;
   default: return false;
   }
@@ -179,23 +169,22 @@ static bool cast_from_float(enum op op, enum float_format f,
 
 static bool cast_from_int(enum op op, uint16_t flags, uint32_t bits, const struct type_info *to,
                           nvm_u128 a, struct eval_lane *out) {
-  bool negative = signed_of(a, bits) < 0;
+  bool negative = eval_signed(a, bits) < 0;
   switch (op) {
   case OP_TRUNC:
-    out->bits = a & mask_of(to->width);
+    out->bits = a & eval_mask(to->width);
     out->poison =
         ((flags & INST_NUW) && out->bits != a) ||
-        ((flags & INST_NSW) && signed_of(out->bits, to->width) != signed_of(a, bits));
+        ((flags & INST_NSW) && eval_signed(out->bits, to->width) != eval_signed(a, bits));
     return true;
   case OP_ZEXT:
     out->bits = a;
     out->poison = (flags & INST_NNEG) && negative;
     return true;
-  case OP_SEXT: out->bits = (nvm_u128)signed_of(a, bits) & mask_of(to->width); return true;
+  case OP_SEXT: out->bits = (nvm_u128)eval_signed(a, bits) & eval_mask(to->width); return true;
   case OP_UITOFP: case OP_SITOFP:
-    if (bits > 64) return false;
-    out->bits = evalfloat_from_int(format_of((enum type_kind)to->kind), EVALFLOAT_NEAREST, bits,
-                                   op == OP_SITOFP, (uint64_t)a);
+    out->bits = evalfloat_from_wide_int(eval_format((enum type_kind)to->kind), EVALFLOAT_NEAREST,
+                                        bits, op == OP_SITOFP, a);
     out->poison = op == OP_UITOFP && (flags & INST_NNEG) && negative;
     return true;
   default: return false;
@@ -204,7 +193,49 @@ static bool cast_from_int(enum op op, uint16_t flags, uint32_t bits, const struc
 
 /* --- one lane --------------------------------------------------------------------------------- */
 
-static bool is_float_kind(enum type_kind k) { return k >= TY_HALF && k <= TY_DOUBLE; }
+/* The first operand is the condition; the arms have the result's type. */
+static void select_lane(uint16_t flags, enum type_kind kind, const struct eval_lane *in,
+                        struct eval_lane *out) {
+  *out = in[in[0].bits ? 1 : 2];
+  if (in[0].poison || (eval_is_float_kind(kind) &&
+                       eval_breaks_promise(eval_format(kind), flags, (uint64_t)out->bits)))
+    out->poison = true;
+}
+
+static bool float_lane(enum op op, uint16_t flags, uint32_t aux, enum float_format f,
+                       const struct type_info *to, const struct eval_lane *in,
+                       struct eval_lane *out) {
+  uint64_t a = (uint64_t)in[0].bits;
+  if (op_is_cast(op)) return cast_from_float(op, flags, f, to, a, out);
+  if (op == OP_FNEG) {
+    out->bits = a ^ UINT64_C(1) << (float_shapes[f].bits - 1);
+    out->poison = eval_breaks_promise(f, flags, a);
+    return true;
+  }
+  uint64_t b = (uint64_t)in[1].bits;
+  if (op != OP_FCMP) return float_binary(op, flags, f, a, b, out);
+  out->bits = float_compare((enum fcmp_predicate)aux, f, a, b);
+  out->poison = eval_breaks_promise(f, flags, a) || eval_breaks_promise(f, flags, b);
+  return true;
+}
+
+static bool int_lane(enum op op, uint16_t flags, uint32_t aux, uint32_t bits,
+                     const struct type_info *to, const struct eval_lane *in,
+                     struct eval_lane *out) {
+  nvm_u128 a = in[0].bits;
+  if (op_is_cast(op)) return cast_from_int(op, flags, bits, to, a, out);
+  nvm_u128 b = in[1].bits;
+  if (op != OP_ICMP) return int_binary(op, flags, bits, a, b, out);
+  bool same_sign = (eval_signed(a, bits) < 0) == (eval_signed(b, bits) < 0);
+  out->bits = int_compare((enum icmp_predicate)aux, bits, a, b);
+  out->poison = (flags & INST_SAMESIGN) && !same_sign;
+  return true;
+}
+
+static bool is_foldable(enum op op) {
+  return op_is_binary(op) || op == OP_FNEG || op == OP_FREEZE || op == OP_ICMP || op == OP_FCMP ||
+         (op_is_cast(op) && op < OP_PTRTOINT) || op == OP_BITCAST;
+}
 
 bool eval_lane(const struct nvm_module *m, enum op op, uint16_t flags, uint32_t aux,
                struct nvm_type result, struct nvm_type operand, const struct eval_lane *in,
@@ -212,47 +243,34 @@ bool eval_lane(const struct nvm_module *m, enum op op, uint16_t flags, uint32_t 
   const struct type_info *from = type_info(&m->types, operand), *to = type_info(&m->types, result);
   enum type_kind kind = (enum type_kind)from->kind;
   *out = (struct eval_lane){0, false};
-  if (kind != TY_INT && !is_float_kind(kind)) return false;
-  bool is_float = is_float_kind(kind), binary = op_is_binary(op) || op == OP_ICMP || op == OP_FCMP;
+  if ((kind != TY_INT && !eval_is_float_kind(kind)) || (!is_foldable(op) && op != OP_SELECT))
+    return false;
   if (op == OP_FREEZE) { /* any value would do: zero */
     if (!in[0].poison) *out = in[0];
     return true;
   }
-  if (binary && (op == OP_UDIV || op == OP_SDIV || op == OP_UREM || op == OP_SREM) && in[1].poison)
-    return false;
+  if (op == OP_SELECT) {
+    select_lane(flags, (enum type_kind)to->kind, in, out);
+    return true;
+  }
+  bool binary = op_is_binary(op) || op == OP_ICMP || op == OP_FCMP;
+  bool division = op == OP_UDIV || op == OP_SDIV || op == OP_UREM || op == OP_SREM;
+  if (division && (in[1].poison || in[1].bits == 0)) return false;
   if (in[0].poison || (binary && in[1].poison)) {
     out->poison = true;
     return true;
   }
-  uint64_t a = (uint64_t)in[0].bits;
   if (op == OP_BITCAST) {
     out->bits = in[0].bits;
     return type_scalar_bits(&m->types, operand) == type_scalar_bits(&m->types, result);
   }
-  if (is_float) {
-    enum float_format f = format_of(kind);
-    if (op == OP_FNEG) out->bits = a ^ UINT64_C(1) << (type_scalar_bits(&m->types, operand) - 1);
-    else if (op == OP_FCMP)
-      out->bits = float_compare((enum fcmp_predicate)aux, f, a, (uint64_t)in[1].bits);
-    else if (op_is_cast(op)) return cast_from_float(op, f, to, a, out);
-    else return float_binary(op, flags, f, a, (uint64_t)in[1].bits, out);
-    return true;
-  }
-  if (op == OP_ICMP) {
-    bool same_sign = (signed_of(in[0].bits, from->width) < 0) ==
-                     (signed_of(in[1].bits, from->width) < 0);
-    out->bits = int_compare((enum icmp_predicate)aux, from->width, in[0].bits, in[1].bits);
-    out->poison = (flags & INST_SAMESIGN) && !same_sign;
-    return true;
-  }
-  if (op_is_cast(op)) return cast_from_int(op, flags, from->width, to, in[0].bits, out);
-  return int_binary(op, flags, from->width, in[0].bits, in[1].bits, out);
+  if (eval_is_float_kind(kind)) return float_lane(op, flags, aux, eval_format(kind), to, in, out);
+  return int_lane(op, flags, aux, from->width, to, in, out);
 }
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-/* A scalar constant as a lane; false for undef, pointers, expressions. */
-static bool lane_of(const struct nvm_module *m, struct nvm_value v, struct eval_lane *lane) {
+bool eval_lane_of(const struct nvm_module *m, struct nvm_value v, struct eval_lane *lane) {
   *lane = (struct eval_lane){0, false};
   if (value_kind(v) != VALUE_CONST) return false;
   const struct constant_info *c = constant_info(&m->constants, v);
@@ -264,16 +282,11 @@ static bool lane_of(const struct nvm_module *m, struct nvm_value v, struct eval_
   }
 }
 
-static struct nvm_value constant_of(struct nvm_module *m, struct nvm_type type,
-                                    struct eval_lane lane) {
+struct nvm_value eval_constant_of(struct nvm_module *m, struct nvm_type type,
+                                  struct eval_lane lane) {
   if (lane.poison) return const_poison(m, type);
   if (type_is_int(&m->types, type)) return const_int(m, type, lane.bits);
   return const_float(m, type, (uint64_t)lane.bits);
-}
-
-static bool is_foldable(enum op op) {
-  return op_is_binary(op) || op == OP_FNEG || op == OP_FREEZE || op == OP_ICMP || op == OP_FCMP ||
-         (op_is_cast(op) && op < OP_PTRTOINT) || op == OP_BITCAST;
 }
 
 static struct nvm_value fold_scalar(struct nvm_module *m, enum op op, uint16_t flags, uint32_t aux,
@@ -281,21 +294,19 @@ static struct nvm_value fold_scalar(struct nvm_module *m, enum op op, uint16_t f
                                     uint32_t count) {
   struct eval_lane in[2], out;
   for (uint32_t k = 0; k < count; k++)
-    if (!lane_of(m, operands[k], &in[k])) return VALUE_NULL;
+    if (!eval_lane_of(m, operands[k], &in[k])) return VALUE_NULL;
   struct nvm_type from = constant_info(&m->constants, operands[0])->type;
   if (!eval_lane(m, op, flags, aux, type, from, in, &out)) return VALUE_NULL;
-  return constant_of(m, type, out);
+  return eval_constant_of(m, type, out);
 }
-
-enum { MOST_LANES = 64 };
 
 static struct nvm_value fold_vector(struct nvm_module *m, enum op op, uint16_t flags, uint32_t aux,
                                     struct nvm_type type, const struct nvm_value *operands,
                                     uint32_t count) {
   uint64_t lanes = type_info(&m->types, type)->count;
   struct nvm_type from = constant_info(&m->constants, operands[0])->type;
-  struct nvm_value result[MOST_LANES];
-  if (lanes > MOST_LANES || !type_is_vector(&m->types, from) ||
+  struct nvm_value result[EVAL_MOST_LANES];
+  if (lanes > EVAL_MOST_LANES || !type_is_vector(&m->types, from) ||
       type_info(&m->types, from)->count != lanes)
     return VALUE_NULL;
   struct nvm_type scalar = type_scalar(&m->types, type);
@@ -311,31 +322,130 @@ static struct nvm_value fold_vector(struct nvm_module *m, enum op op, uint16_t f
   return const_aggregate(m, type, result, (uint32_t)lanes);
 }
 
-static struct nvm_value fold_extract(struct nvm_module *m, const struct nvm_value *operands,
-                                     uint32_t count) {
+static uint64_t element_count(const struct nvm_module *m, struct nvm_type type) {
+  return type_is_vector(&m->types, type) ? type_info(&m->types, type)->count : 1;
+}
+
+/* Vector element or the scalar itself. */
+static struct nvm_value element_or_self(struct nvm_module *m, struct nvm_value v, uint64_t i) {
+  return type_is_vector(&m->types, constant_info(&m->constants, v)->type) ? const_element(m, v, i)
+                                                                          : v;
+}
+
+/* Between vectors of unlike lengths, or a vector and a scalar: lane 0 is lowest. */
+static struct nvm_value fold_bitcast(struct nvm_module *m, struct nvm_type type,
+                                     struct nvm_value v) {
+  struct nvm_type from = constant_info(&m->constants, v)->type, to = type_scalar(&m->types, type);
+  uint32_t bits = type_scalar_bits(&m->types, type_scalar(&m->types, from));
+  uint32_t to_bits = type_scalar_bits(&m->types, to);
+  uint64_t count = element_count(m, from), to_count = element_count(m, type);
+  struct nvm_value result[128];
+  if (bits == 0 || to_bits == 0 || count > 128 || to_count > 128 || bits * count > 128 ||
+      bits * count != to_bits * to_count)
+    return VALUE_NULL;
+  nvm_u128 all = 0;
+  for (uint64_t i = 0; i < count; i++) {
+    struct eval_lane lane;
+    struct nvm_value e = element_or_self(m, v, i);
+    if (!eval_lane_of(m, e, &lane) || lane.poison) return VALUE_NULL;
+    all |= lane.bits << (i * bits);
+  }
+  for (uint64_t i = 0; i < to_count; i++) {
+    struct eval_lane lane = {all >> (i * to_bits) & eval_mask(to_bits), false};
+    result[i] = eval_constant_of(m, to, lane);
+    if (value_is_none(result[i])) return VALUE_NULL;
+  }
+  return type_equal(to, type) ? result[0] : const_aggregate(m, type, result, (uint32_t)to_count);
+}
+
+static struct nvm_value fold_select(struct nvm_module *m, struct nvm_type type,
+                                    const struct nvm_value *operands) {
+  nvm_u128 condition;
+  struct nvm_value c = operands[0], result[EVAL_MOST_LANES];
+  if (const_is_int(m, c, &condition)) return operands[condition ? 1 : 2];
+  if (value_kind(c) != VALUE_CONST) return VALUE_NULL;
+  if (constant_info(&m->constants, c)->kind == CONST_POISON) return const_poison(m, type);
+  uint64_t lanes = element_count(m, constant_info(&m->constants, c)->type);
+  if (lanes > EVAL_MOST_LANES || !type_is_vector(&m->types, type)) return VALUE_NULL;
+  for (uint64_t i = 0; i < lanes; i++) {
+    struct nvm_value choice = const_element(m, c, i);
+    if (!const_is_int(m, choice, &condition)) return VALUE_NULL;
+    result[i] = const_element(m, operands[condition ? 1 : 2], i);
+    if (value_is_none(result[i])) return VALUE_NULL;
+  }
+  return const_aggregate(m, type, result, (uint32_t)lanes);
+}
+
+/* An index beyond a vector's end makes poison; members are checked by the verifier. */
+static struct nvm_value fold_extract(struct nvm_module *m, struct nvm_type type,
+                                     const struct nvm_value *operands, uint32_t count) {
   struct nvm_value v = operands[0];
   for (uint32_t k = 1; k < count && !value_is_none(v); k++) {
     nvm_u128 index;
-    if (!const_is_int(m, operands[k], &index)) return VALUE_NULL;
-    struct nvm_type type = constant_info(&m->constants, v)->type;
-    if (index >= type_info(&m->types, type)->count) return VALUE_NULL;
+    if (value_kind(v) != VALUE_CONST || !const_is_int(m, operands[k], &index)) return VALUE_NULL;
+    struct nvm_type of = constant_info(&m->constants, v)->type;
+    if (index >= type_info(&m->types, of)->count)
+      return type_is_vector(&m->types, of) ? const_poison(m, type) : VALUE_NULL;
     v = const_element(m, v, (uint64_t)index);
-    if (!value_is_none(v) && value_kind(v) != VALUE_CONST && k + 1 < count) return VALUE_NULL;
   }
   return v;
 }
 
+/* `into` with the element that `count` indices name replaced; aggregates of few elements only. */
+static struct nvm_value insert_at(struct nvm_module *m, struct nvm_value into,
+                                  struct nvm_value element, const struct nvm_value *indices,
+                                  uint32_t count) {
+  nvm_u128 index;
+  struct nvm_value result[EVAL_MOST_LANES];
+  if (count == 0) return element;
+  if (value_kind(into) != VALUE_CONST || !const_is_int(m, indices[0], &index)) return VALUE_NULL;
+  struct nvm_type type = constant_info(&m->constants, into)->type;
+  uint64_t elements = type_info(&m->types, type)->count;
+  if (index >= elements)
+    return type_is_vector(&m->types, type) ? const_poison(m, type) : VALUE_NULL;
+  if (elements > EVAL_MOST_LANES) return VALUE_NULL;
+  for (uint64_t i = 0; i < elements; i++) {
+    result[i] = const_element(m, into, i);
+    if (i == index && !value_is_none(result[i]))
+      result[i] = insert_at(m, result[i], element, indices + 1, count - 1);
+    if (value_is_none(result[i])) return VALUE_NULL;
+  }
+  return const_aggregate(m, type, result, (uint32_t)elements);
+}
+
+static struct nvm_value fold_shuffle(struct nvm_module *m, struct nvm_type type,
+                                     const struct nvm_value *operands) {
+  struct nvm_value result[EVAL_MOST_LANES];
+  uint64_t lanes = type_info(&m->types, type)->count;
+  uint64_t each = element_count(m, constant_info(&m->constants, operands[0])->type);
+  if (lanes > EVAL_MOST_LANES) return VALUE_NULL;
+  for (uint64_t i = 0; i < lanes; i++) {
+    nvm_u128 from;
+    struct nvm_value choice = const_element(m, operands[2], i);
+    if (const_is_int(m, choice, &from))
+      result[i] = const_element(m, operands[from >= each], (uint64_t)(from >= each ? from - each : from));
+    else if (const_is_undef_or_poison(m, choice))
+      result[i] = const_poison(m, type_scalar(&m->types, type));
+    else return VALUE_NULL;
+    if (value_is_none(result[i])) return VALUE_NULL;
+  }
+  return const_aggregate(m, type, result, (uint32_t)lanes);
+}
+
 struct nvm_value eval_fold(struct nvm_module *m, enum op op, uint16_t flags, uint32_t aux,
                            struct nvm_type type, const struct nvm_value *operands, uint32_t count) {
+  if (op == OP_SELECT) return fold_select(m, type, operands);
   for (uint32_t k = 0; k < count; k++)
-    if (value_kind(operands[k]) != VALUE_CONST && op != OP_SELECT) return VALUE_NULL;
-  if (op == OP_SELECT) {
-    nvm_u128 condition;
-    if (!const_is_int(m, operands[0], &condition)) return VALUE_NULL;
-    return operands[condition ? 1 : 2];
-  }
-  if (op == OP_EXTRACTVALUE || op == OP_EXTRACTELEMENT) return fold_extract(m, operands, count);
+    if (value_kind(operands[k]) != VALUE_CONST) return VALUE_NULL;
+  if (op == OP_EXTRACTVALUE || op == OP_EXTRACTELEMENT)
+    return fold_extract(m, type, operands, count);
+  if (op == OP_INSERTELEMENT) return insert_at(m, operands[0], operands[1], operands + 2, 1);
+  if (op == OP_INSERTVALUE) return insert_at(m, operands[0], operands[1], operands + 2, count - 2);
+  if (op == OP_SHUFFLEVECTOR) return fold_shuffle(m, type, operands);
   if (!is_foldable(op) || count == 0 || count > 2) return VALUE_NULL;
+  struct nvm_type from = constant_info(&m->constants, operands[0])->type;
+  if (op == OP_BITCAST && element_count(m, type) != element_count(m, from))
+    return fold_bitcast(m, type, operands[0]);
   if (type_is_vector(&m->types, type)) return fold_vector(m, op, flags, aux, type, operands, count);
   return fold_scalar(m, op, flags, aux, type, operands, count);
 }

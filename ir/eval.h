@@ -7,6 +7,7 @@
 #define NVM_IR_EVAL_H
 
 #include "ir/function.h"
+#include "support/float.h"
 
 /* A scalar of up to 128 bits, zero above its width. */
 struct eval_lane {
@@ -14,12 +15,35 @@ struct eval_lane {
   bool poison;
 };
 
+/* The low `bits` (0..128) set. */
+static inline nvm_u128 eval_mask(uint32_t bits) {
+  return bits >= 128 ? ~(nvm_u128)0 : ((nvm_u128)1 << bits) - 1;
+}
+/* The low `bits` (1..128) of v as a signed number. */
+static inline nvm_i128 eval_signed(nvm_u128 v, uint32_t bits) {
+  nvm_u128 sign = (nvm_u128)1 << (bits - 1);
+  v &= eval_mask(bits);
+  return (nvm_i128)((v ^ sign) - sign);
+}
+/* The float format of a type of TY_HALF..TY_DOUBLE. */
+enum float_format eval_format(enum type_kind k);
+static inline bool eval_is_float_kind(enum type_kind k) { return k >= TY_HALF && k <= TY_DOUBLE; }
+/* Whether a number is what the fast-math flags nnan and ninf promise it is not. */
+bool eval_breaks_promise(enum float_format f, uint16_t flags, uint64_t v);
+
 /* The result of a binary, unary, cast, comparison, select or freeze op on scalars. `result` and
  * `operand` are the scalar types of the result and of the first operand (pointers are refused).
- * False if there is no result: undefined behaviour, or an op that is no pure function of numbers. */
+ * False if there is no result: undefined behaviour, or an op that is no pure function of numbers.
+ * Of arithmetic that is poison because of a flag, out->bits are what it is without the flag. */
 bool eval_lane(const struct nvm_module *m, enum op op, uint16_t flags, uint32_t aux,
                struct nvm_type result, struct nvm_type operand, const struct eval_lane *in,
                struct eval_lane *out);
+
+enum { EVAL_MOST_LANES = 64 }; /* of vectors that are folded */
+
+/* A scalar constant as a lane and back; false for undef, pointers, expressions. */
+bool eval_lane_of(const struct nvm_module *m, struct nvm_value v, struct eval_lane *lane);
+struct nvm_value eval_constant_of(struct nvm_module *m, struct nvm_type type, struct eval_lane lane);
 
 /* The constant that an op on constants is: numbers and vectors of numbers, selects, extracts and
  * inserts of aggregates. VALUE_NULL if it is not known to be one. May add constants. */

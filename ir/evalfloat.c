@@ -50,6 +50,8 @@ uint64_t evalfloat_flush(enum float_format f, uint64_t a) {
   return evalfloat_is_subnormal(f, a) ? a & sign_bit(f) : a;
 }
 
+static u128 wide_mask(unsigned bits) { return ~(u128)0 >> (128 - bits); }
+
 static int length_of(u128 x) {
   uint64_t high = (uint64_t)(x >> 64), low = (uint64_t)x;
   if (high) return 128 - __builtin_clzll(high);
@@ -327,6 +329,13 @@ uint64_t evalfloat_convert(enum float_format from, enum float_format to, enum ev
   return pack(to, r, unpack(from, a));
 }
 
+uint64_t evalfloat_scale(enum float_format f, enum evalfloat_rounding r, uint64_t a, int64_t n) {
+  enum { ENOUGH = 1 << 14 }; /* takes the least number beyond the greatest */
+  struct number x = unpack(f, a);
+  x.exponent += n > ENOUGH ? ENOUGH : n < -ENOUGH ? -ENOUGH : (int)n;
+  return pack(f, r, x);
+}
+
 uint64_t evalfloat_from_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,
                             bool is_signed, uint64_t a) {
   struct number n = {.significand = evalint_zext(bits, a)};
@@ -337,20 +346,29 @@ uint64_t evalfloat_from_int(enum float_format f, enum evalfloat_rounding r, unsi
   return pack(f, r, n);
 }
 
-uint64_t evalfloat_to_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,
-                          bool is_signed, uint64_t a, bool *out_of_range) {
+uint64_t evalfloat_from_wide_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,
+                                 bool is_signed, u128 a) {
+  if (bits <= 64) return evalfloat_from_int(f, r, bits, is_signed, (uint64_t)a);
+  struct number n = {.significand = a & wide_mask(bits)};
+  if (is_signed && a >> (bits - 1) & 1) {
+    n.negative = true;
+    n.significand = (0 - a) & wide_mask(bits);
+  }
+  return pack(f, r, n);
+}
+
+u128 evalfloat_to_wide_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,
+                           bool is_signed, uint64_t a, bool *out_of_range) {
   struct number n = unpack(f, a);
-  bool ignored;
-  if (!out_of_range) out_of_range = &ignored;
   *out_of_range = n.class != NUMBER_FINITE;
   if (n.class == NUMBER_NAN) return 0;
-  uint64_t top = is_signed ? evalint_mask(bits) >> 1 : evalint_mask(bits);
-  uint64_t bottom = is_signed ? top + 1 : 0; /* magnitude of the lowest */
-  uint64_t limit = n.negative ? bottom : top;
-  u128 m;
-  if (n.class == NUMBER_INFINITE || (n.significand != 0 && n.exponent > 64)) {
+  u128 top = is_signed ? wide_mask(bits) >> 1 : wide_mask(bits);
+  u128 bottom = is_signed ? top + 1 : 0; /* magnitude of the lowest */
+  u128 limit = n.negative ? bottom : top, m = limit;
+  /* A significand has at most 53 bits, so 75 more fit; a zero has the least exponent. */
+  if (n.class == NUMBER_INFINITE || n.exponent >= 128 ||
+      (n.exponent > 75 && n.significand >> (128 - n.exponent))) {
     *out_of_range = true;
-    m = limit;
   } else {
     m = n.exponent >= 0 ? n.significand << n.exponent : round_off(&n, r, -n.exponent);
     if (m > limit) {
@@ -358,5 +376,19 @@ uint64_t evalfloat_to_int(enum float_format f, enum evalfloat_rounding r, unsign
       m = limit;
     }
   }
-  return evalint_zext(bits, n.negative ? 0 - (uint64_t)m : (uint64_t)m);
+  return (n.negative ? 0 - m : m) & wide_mask(bits);
+}
+
+uint64_t evalfloat_to_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,
+                          bool is_signed, uint64_t a, bool *out_of_range) {
+  bool ignored;
+  return (uint64_t)evalfloat_to_wide_int(f, r, bits, is_signed, a,
+                                         out_of_range ? out_of_range : &ignored);
+}
+
+uint64_t evalfloat_to_int_ptx(enum float_format f, enum evalfloat_rounding r, unsigned bits,
+                              bool is_signed, uint64_t a) {
+  if (evalfloat_is_nan(f, a))
+    return f == FLOAT_DOUBLE || bits == 64 ? UINT64_C(1) << (bits - 1) : 0;
+  return evalfloat_to_int(f, r, bits, is_signed, a, NULL);
 }

@@ -6,6 +6,7 @@
 #ifndef NVM_IR_EVALFLOAT_H
 #define NVM_IR_EVALFLOAT_H
 
+#include "ir/evalint.h"
 #include "support/float.h"
 
 enum evalfloat_rounding {
@@ -56,12 +57,23 @@ uint64_t evalfloat_round(enum float_format f, enum evalfloat_rounding r, uint64_
 /* To another format (or the same: NaNs become canonical). */
 uint64_t evalfloat_convert(enum float_format from, enum float_format to, enum evalfloat_rounding r,
                            uint64_t a);
+/* a * 2^n, rounded once. */
+uint64_t evalfloat_scale(enum float_format f, enum evalfloat_rounding r, uint64_t a, int64_t n);
 /* The low `bits` (1..64) of an integer that stands right-aligned in a. */
 uint64_t evalfloat_from_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,
                             bool is_signed, uint64_t a);
-/* To an integer of `bits` (1..64), the nearest in range; NaN gives 0. *inexact_range (may be NULL):
+/* To an integer of `bits` (1..64), the nearest in range; NaN gives 0. *out_of_range (may be NULL):
  * it was NaN or out of range. */
 uint64_t evalfloat_to_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,
                           bool is_signed, uint64_t a, bool *out_of_range);
+/* As PTX's cvt: a NaN gives 0, but the lowest signed number's bits where the source is a double or
+ * the integer has 64 bits (PTX ISA 9.0, cvt). */
+uint64_t evalfloat_to_int_ptx(enum float_format f, enum evalfloat_rounding r, unsigned bits,
+                              bool is_signed, uint64_t a);
+/* evalfloat_from_int and evalfloat_to_int for integers of up to 128 bits; out_of_range is needed. */
+uint64_t evalfloat_from_wide_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,
+                                 bool is_signed, evalint_u128 a);
+evalint_u128 evalfloat_to_wide_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,
+                                   bool is_signed, uint64_t a, bool *out_of_range);
 
 #endif

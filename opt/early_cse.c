@@ -10,7 +10,7 @@
  * Omits:     loads; expressions that do not dominate but are available (gvn).
  * Tests:     check/opt/early-cse-*. */
 #include "ir/dominance.h"
-#include "ir/eval.h"
+#include "ir/evalintrinsic.h"
 #include "opt/effects.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
@@ -50,15 +50,15 @@ static bool same_expression(struct merger *g, const struct nvm_inst *a, const st
 }
 
 static struct nvm_value fold(struct merger *g, const struct nvm_inst *i) {
-  enum { MOST = 4 };
+  enum { MOST = 5 };
   struct nvm_value operands[MOST];
-  if (i->op == OP_CALL || i->operand_count == 0 || i->operand_count > MOST) return VALUE_NULL;
+  if (i->operand_count == 0 || i->operand_count > MOST) return VALUE_NULL;
   for (uint32_t k = 0; k < i->operand_count; k++) {
     operands[k] = rewrite_get(&g->rewrite, inst_operand(g->f, i, k));
-    if (value_kind(operands[k]) != VALUE_CONST && i->op != OP_SELECT) return VALUE_NULL;
+    bool callee = i->op == OP_CALL && k + 1 == i->operand_count;
+    if (value_kind(operands[k]) != VALUE_CONST && i->op != OP_SELECT && !callee) return VALUE_NULL;
   }
-  return eval_fold(g->f->module, (enum op)i->op, i->flags, i->aux, i->type, operands,
-                   i->operand_count);
+  return eval_inst(g->f, i, operands);
 }
 
 static bool visit(struct merger *g, struct nvm_inst_id id) {

@@ -18,7 +18,7 @@
  * Cost:      linear in operands and edges: a value moves at most twice.
  * Omits:     ranges; values that pass through memory or between functions.
  * Tests:     check/opt/sccp-*. */
-#include "ir/eval.h"
+#include "ir/evalintrinsic.h"
 #include "opt/cfg.h"
 #include "opt/effects.h"
 #include "opt/passes.h"
@@ -127,15 +127,17 @@ static struct nvm_value visit_select(const struct propagator *p, const struct nv
 static struct nvm_value visit_pure(const struct propagator *p, const struct nvm_inst *i) {
   struct nvm_value operands[MOST_OPERANDS];
   if (i->operand_count == 0 || i->operand_count > MOST_OPERANDS) return VARIES;
+  /* What is put together of parts may well have undefined ones. */
+  bool parts = i->op == OP_INSERTELEMENT || i->op == OP_INSERTVALUE || i->op == OP_SHUFFLEVECTOR;
   bool unknown = false;
   for (uint32_t k = 0; k < i->operand_count; k++) {
-    operands[k] = state_of(p, inst_operand(p->f, i, k));
+    struct nvm_value v = inst_operand(p->f, i, k);
+    operands[k] = parts && value_kind(v) == VALUE_CONST ? v : state_of(p, v);
     if (is_varying(operands[k])) return VARIES;
     unknown |= value_is_none(operands[k]);
   }
   if (unknown) return VALUE_NULL;
-  struct nvm_value v = eval_fold(p->f->module, (enum op)i->op, i->flags, i->aux, i->type, operands,
-                                 i->operand_count);
+  struct nvm_value v = eval_inst(p->f, i, operands);
   if (value_is_none(v)) return VARIES;
   return value_kind(v) == VALUE_CONST && const_is_undef_or_poison(p->f->module, v) ? VARIES : v;
 }
@@ -169,7 +171,7 @@ static bool visit(struct propagator *p, struct nvm_inst_id id) {
   struct nvm_value v = VARIES;
   if (i->op == OP_PHI) v = visit_phi(p, i);
   else if (i->op == OP_SELECT) v = visit_select(p, i);
-  else if (i->op != OP_CALL && i->op != OP_GEP && effects_is_pure(p->f, i)) v = visit_pure(p, i);
+  else if (i->op != OP_GEP && effects_is_pure(p->f, i)) v = visit_pure(p, i);
   return lower_state(p, id, v);
 }
 

@@ -202,8 +202,8 @@ LANE(int_to_float) {
 }
 LANE(float_to_int) {
   (void)b, (void)c;
-  return widen(in, evalfloat_to_int(format_of(in), rounding_of(in), in->bits, in->is_signed,
-                                    input(in, a), NULL));
+  return widen(in, evalfloat_to_int_ptx(format_of(in), rounding_of(in), in->bits, in->is_signed,
+                                        input(in, a)));
 }
 /* The source's format is in `compare`. */
 LANE(float_to_float) {
