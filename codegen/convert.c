@@ -147,7 +147,7 @@ static void cast_float_to_int(struct cast *c, bool is_signed) {
 }
 
 /* 64-bit integer → float towards zero, lowest bit set if inexact (see round_to_odd). */
-static struct ptx_reg int64_to_odd_f32(struct lower *l, struct ptx_operand v, bool is_signed) {
+struct ptx_reg lower_int64_to_odd_f32(struct lower *l, struct ptx_operand v, bool is_signed) {
   uint16_t type = int_type(64, is_signed);
   struct ptx_reg cut = lower_temp(l, PTX_F32), back = lower_temp(l, PTX_B64);
   struct ptx_reg inexact = lower_temp(l, PTX_PRED), bit = lower_temp(l, PTX_B32);
@@ -168,7 +168,7 @@ static void int_to_bfloat(struct cast *c, struct ptx_operand v, uint32_t contain
                           bool is_signed) {
   struct lower *l = c->l;
   if (container == 64) {
-    lower_from_f32(l, c->to, c->target[0], ptx_r(int64_to_odd_f32(l, v, is_signed)));
+    lower_from_f32(l, c->to, c->target[0], ptx_r(lower_int64_to_odd_f32(l, v, is_signed)));
     return;
   }
   struct ptx_reg exact = lower_temp(l, PTX_F64);
@@ -177,16 +177,16 @@ static void int_to_bfloat(struct cast *c, struct ptx_operand v, uint32_t contain
   lower_from_f32(l, c->to, c->target[0], ptx_r(round_to_odd(l, ptx_r(exact))));
 }
 
+/* Halves and bfloats have no double: a float rounded to odd keeps what their rounding must know. */
 static void wide_to_float(struct cast *c, bool is_signed) {
   struct lower *l = c->l;
   if (c->to->kind == PART_FLOAT || c->to->kind == PART_DOUBLE) {
-    lower_wide_to_float(l, c->from_bits, is_signed, c->to->kind == PART_DOUBLE, c->target[0],
+    lower_wide_to_float(l, c->from_bits, is_signed, c->to->kind == PART_DOUBLE, false, c->target[0],
                         c->source);
     return;
   }
-  struct ptx_reg wide = lower_temp(l, PTX_F64);
-  lower_wide_to_float(l, c->from_bits, is_signed, true, wide, c->source);
-  struct ptx_reg odd = round_to_odd(l, ptx_r(wide));
+  struct ptx_reg odd = lower_temp(l, PTX_F32);
+  lower_wide_to_float(l, c->from_bits, is_signed, false, true, odd, c->source);
   lower_from_f32(l, c->to, c->target[0], ptx_r(odd));
 }
 

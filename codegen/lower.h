@@ -276,8 +276,10 @@ void lower_bits_to_part(struct lower *l, const struct part *p, struct ptx_reg to
 /* Helpers that intrinsics need too; `bits` 1..128, operands and results as parts. */
 void lower_wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_reg to[2],
                        const struct ptx_operand a[2], const struct ptx_operand b[2]);
+/* `to_odd` (f32 only): towards zero with the lowest bit set if inexact, to be rounded once more. */
 void lower_wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is_double,
-                         struct ptx_reg to, const struct ptx_operand v[2]);
+                         bool to_odd, struct ptx_reg to, const struct ptx_operand v[2]);
+struct ptx_reg lower_int64_to_odd_f32(struct lower *l, struct ptx_operand v, bool is_signed);
 void lower_float_to_wide(struct lower *l, bool is_signed, bool is_double, const struct ptx_reg to[2],
                          struct ptx_operand v);
 /* The operand (0 or 1) of an fadd or fsub that is an fmul to be fused with it; -1: none. */

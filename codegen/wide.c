@@ -204,7 +204,7 @@ static struct ptx_operand float_imm(bool is_double, uint64_t bits) {
 
 /* Unsigned 128 → float: the value is normalized so that its top 64 bits, with the rest or-ed into
  * the lowest bit, round as the whole would; the power of two is multiplied back exactly. */
-static void emit_unsigned_to_float(struct lower *l, bool is_double, struct ptx_reg to,
+static void emit_unsigned_to_float(struct lower *l, bool is_double, bool to_odd, struct ptx_reg to,
                                    const struct ptx_reg v[2]) {
   uint16_t type = is_double ? PTX_MOD_F64 : PTX_MOD_F32;
   enum ptx_class class = is_double ? PTX_F64 : PTX_F32;
@@ -219,7 +219,8 @@ static void emit_unsigned_to_float(struct lower *l, bool is_double, struct ptx_r
   emit3(l, PTX_OR, PTX_MODS(PTX_MOD_B64), ptx_r(top), ptx_r(shifted[1]), ptx_r(sticky));
   /* The scale 2^(64 - zeros): with 64 leading zeros the low half was moved up whole. */
   struct ptx_reg scaled = lower_temp(l, class), unit = lower_temp(l, class);
-  emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, type, PTX_MOD_U64), ptx_r(scaled), ptx_r(top));
+  if (to_odd) scaled = lower_int64_to_odd_f32(l, ptx_r(top), false);
+  else emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, type, PTX_MOD_U64), ptx_r(scaled), ptx_r(top));
   struct ptx_reg exponent = lower_temp(l, PTX_B32), bits = lower_temp(l, PTX_B32);
   emit3(l, PTX_SUB, PTX_MODS(PTX_MOD_S32), ptx_r(exponent), ptx_i(is_double ? 1023 + 64 : 127 + 64),
         ptx_r(zeros_high));
@@ -237,14 +238,14 @@ static void emit_unsigned_to_float(struct lower *l, bool is_double, struct ptx_r
 }
 
 void lower_wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is_double,
-                         struct ptx_reg to, const struct ptx_operand v[2]) {
+                         bool to_odd, struct ptx_reg to, const struct ptx_operand v[2]) {
   struct part high = high_part(bits);
   struct ptx_reg x[2] = {temp64(l), temp64(l)};
   lower_copy(l, x[0], v[0]);
   lower_copy(l, x[1], is_signed ? lower_sext_part(l, v[1], &high, 64)
                                 : lower_zext_part(l, v[1], &high, 64));
   if (!is_signed) {
-    emit_unsigned_to_float(l, is_double, to, x);
+    emit_unsigned_to_float(l, is_double, to_odd, to, x);
     return;
   }
   struct ptx_reg sign = temp64(l), negative = lower_temp(l, PTX_PRED);
@@ -254,7 +255,7 @@ void lower_wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is
   uint16_t type = is_double ? PTX_MOD_F64 : PTX_MOD_F32;
   enum ptx_class class = is_double ? PTX_F64 : PTX_F32;
   struct ptx_reg magnitude = lower_temp(l, class), minus = lower_temp(l, class);
-  emit_unsigned_to_float(l, is_double, magnitude, x);
+  emit_unsigned_to_float(l, is_double, to_odd, magnitude, x);
   emit2(l, PTX_NEG, PTX_MODS(type), ptx_r(minus), ptx_r(magnitude));
   emit4(l, PTX_SELP, PTX_MODS(type), ptx_r(to), ptx_r(minus), ptx_r(magnitude), ptx_r(negative));
 }

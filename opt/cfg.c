@@ -1,26 +1,41 @@
 /* Changes of the control flow graph; see cfg.h. */
 #include "opt/cfg.h"
 
-void cfg_remove_phi_edge(struct nvm_function *f, struct nvm_block to, struct nvm_block from) {
+/* Keeps the first `keep` entries of `from`, in one walk over the phi. */
+static void remove_entries(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block from,
+                           uint32_t keep) {
+  uint32_t count = function_inst(f, i)->operand_count, to = 0;
+  for (uint32_t k = 0; k < count; k += 2) {
+    struct nvm_value v = inst_operand(f, function_inst(f, i), k);
+    struct nvm_value block = inst_operand(f, function_inst(f, i), k + 1);
+    bool theirs = value_index(block) == from.index;
+    if (theirs && keep == 0) continue;
+    keep -= theirs;
+    if (to != k) {
+      inst_set_operand(f, i, to, v);
+      inst_set_operand(f, i, to + 1, block);
+    }
+    to += 2;
+  }
+  if (to != count) inst_remove_operands(f, i, to, count - to);
+}
+
+void cfg_remove_phi_edges(struct nvm_function *f, struct nvm_block to, struct nvm_block from,
+                          uint32_t keep) {
   for (struct nvm_inst_id i = function_block(f, to)->first; !inst_is_none(i);
        i = function_inst(f, i)->next) {
-    const struct nvm_inst *phi = function_inst(f, i);
-    if (phi->op != OP_PHI) return;
-    for (uint32_t k = 0; k < phi->operand_count; k += 2)
-      if (value_index(inst_operand(f, phi, k + 1)) == from.index) {
-        inst_remove_operands(f, i, k, 2);
-        break;
-      }
+    if (function_inst(f, i)->op != OP_PHI) return;
+    remove_entries(f, i, from, keep);
   }
 }
 
 void cfg_make_jump(struct nvm_function *f, struct nvm_block b, struct nvm_block to) {
   uint32_t count = block_successor_count(f, b);
-  bool kept = false;
+  struct nvm_block previous = {0};
   for (uint32_t k = 0; k < count; k++) {
     struct nvm_block s = block_successor(f, b, k);
-    if (s.index == to.index && !kept) kept = true;
-    else cfg_remove_phi_edge(f, s, b);
+    if (s.index != previous.index) cfg_remove_phi_edges(f, s, b, s.index == to.index);
+    previous = s;
   }
   struct nvm_inst_id old = block_terminator(f, b);
   struct nvm_value target = value_of_block(to);
@@ -80,7 +95,7 @@ int64_t cfg_remove_unreachable(struct nvm_function *f, struct arena *arena) {
     uint32_t count = block_successor_count(f, b);
     for (uint32_t k = 0; k < count; k++)
       if (reached[block_successor(f, b, k).index])
-        cfg_remove_phi_edge(f, block_successor(f, b, k), b);
+        cfg_remove_phi_edges(f, block_successor(f, b, k), b, 0);
   }
   if (removed == 0) return 0;
   for (struct nvm_block b = f->entry, next; !block_is_none(b); b = next) {

@@ -4,8 +4,10 @@
 
 #include "ir/function.h"
 
-/* Forgets one edge from → to in the phis of `to`. The branch itself is the caller's business. */
-void cfg_remove_phi_edge(struct nvm_function *f, struct nvm_block to, struct nvm_block from);
+/* Forgets all but `keep` of the edges from → to in the phis of `to`. The branch itself is the
+ * caller's business. */
+void cfg_remove_phi_edges(struct nvm_function *f, struct nvm_block to, struct nvm_block from,
+                          uint32_t keep);
 
 /* Replaces b's terminator by a jump to `to`, which is one of its successors; its other edges are
  * forgotten in the phis of their targets, one entry an edge. */

@@ -36,12 +36,12 @@ static const struct {
   const char *passes;
 } pipelines[] = {
     {"0", ""},
-    {"1", "nvvm-reflect,nvvm-reflect-pp,simplifycfg,sroa,mem2reg,early-cse,dce,"
+    {"1", "nvvm-reflect,nvvm-reflect-pp,simplifycfg,sroa,mem2reg,early-cse,combine,dce,"
           "inline,globaldce,nvvm-reflect,nvvm-reflect-pp,"
-          "simplifycfg,sroa,mem2reg,early-cse,sccp,simplifycfg,dce,"
+          "simplifycfg,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce,"
           /* Callees are smaller now, and constants have found their way into addresses. */
           "inline,globaldce,nvvm-reflect,nvvm-reflect-pp,"
-          "sroa,mem2reg,early-cse,sccp,simplifycfg,dce"},
+          "sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce"},
 };
 
 const char *pass_pipeline(const char *level) {

@@ -110,8 +110,12 @@ static bool merge_with_successor(struct simplifier *s, struct nvm_block b) {
     inst_unlink(f, i);
     inst_append(f, i, b);
   }
-  for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++)
-    rename_phi_edges(f, block_successor(f, b, k), next, b);
+  struct nvm_block previous = {0}; /* a switch names one target often, mostly in a row */
+  for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++) {
+    struct nvm_block to = block_successor(f, b, k);
+    if (to.index != previous.index) rename_phi_edges(f, to, next, b);
+    previous = to;
+  }
   function_remove_block(f, next);
   return true;
 }
@@ -136,6 +140,18 @@ static bool is_forwarder(const struct simplifier *s, struct nvm_block b, struct 
   return to->index != b.index && loop == 0 && function_inst(f, theirs)->op != OP_PHI;
 }
 
+/* Where `to` leads in the end; the way there is remembered, so that chains are walked once. */
+static struct nvm_block follow(struct nvm_block *target, struct nvm_block to) {
+  struct nvm_block end = to;
+  while (!block_is_none(target[end.index])) end = target[end.index];
+  while (to.index != end.index) {
+    struct nvm_block next = target[to.index];
+    target[to.index] = end;
+    to = next;
+  }
+  return end;
+}
+
 static bool forward_empty_blocks(struct simplifier *s) {
   struct nvm_function *f = s->f;
   struct nvm_block *target = arena_alloc(s->env->arena, f->blocks.count * sizeof *target);
@@ -144,8 +160,8 @@ static bool forward_empty_blocks(struct simplifier *s) {
   FOR_EACH_BLOCK(f, b) {
     struct nvm_block to;
     if (!is_forwarder(s, b, &to)) continue;
-    while (!block_is_none(target[to.index]) && to.index != b.index) to = target[to.index];
-    if (to.index == b.index) continue;
+    to = follow(target, to);
+    if (to.index == b.index) continue; /* a loop of empty blocks */
     target[b.index] = to;
     any = true;
   }
@@ -156,8 +172,7 @@ static bool forward_empty_blocks(struct simplifier *s) {
     for (uint32_t k = 0; k < function_inst(f, t)->operand_count; k++) {
       struct nvm_value v = inst_operand(f, function_inst(f, t), k);
       if (value_kind(v) != VALUE_BLOCK || block_is_none(target[value_index(v)])) continue;
-      struct nvm_block to = target[value_index(v)];
-      while (!block_is_none(target[to.index])) to = target[to.index];
+      struct nvm_block to = follow(target, target[value_index(v)]);
       inst_set_operand(f, t, k, value_of_block(to));
     }
   }

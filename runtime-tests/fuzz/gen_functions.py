@@ -674,7 +674,7 @@ class Function:
         r = self.rng
         m = self.module
         if not m.helpers or r.random() < 0.4:
-            if self.args is not None or len(m.helpers) > 6: 
+            if self.args is not None or len(m.helpers) > 6:
                 if not m.helpers: return
             else: m.add_helper(self.kinds)
         h = r.choice(m.helpers)
