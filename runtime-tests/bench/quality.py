@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""What ptxas makes of our PTX and of clang's from the same IR: code bytes and registers per kernel.
+
+    quality.py FOLDER|FILE... [--nvmini build/nvmini] [--cpu sm_90] [--level O1] [--llvm 19] [--worst 5]
+
+The modules are unoptimized IR with libdevice linked in (peers/README.md says how to make them); clang
+compiles them with -O3. Atomics are compiled as CUDA means them (knob nvptx-relaxed-atomics), for
+clang ignores their orderings. Printed: geometric means of ours / clang's, and the worst kernels."""
+import argparse
+import glob
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def run(command):
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def kernels(ptx, cpu, work):
+    """{kernel: (code bytes, registers)}, or None where ptxas refuses."""
+    cubin = os.path.join(work, "k.cubin")
+    made = run(["ptxas", "-v", f"-arch={cpu}", ptx, "-o", cubin])
+    if made.returncode:
+        return None
+    registers = dict(re.findall(r"Compiling entry function '(\S+)'.*?Used (\d+) registers",
+                                made.stderr, re.S))
+    sections = run(["readelf", "-SW", cubin]).stdout
+    sizes = re.findall(r"\.text\.(\S+)\s+PROGBITS\s+\S+\s+\S+\s+(\S+)", sections)
+    return {name: (int(size, 16), int(registers[name])) for name, size in sizes if name in registers}
+
+
+def mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("inputs", nargs="+")
+    parser.add_argument("--nvmini", default="build/nvmini")
+    parser.add_argument("--cpu", default="sm_90")
+    parser.add_argument("--level", default="O1")
+    parser.add_argument("--llvm", default="19")
+    parser.add_argument("--worst", type=int, default=5)
+    options = parser.parse_args()
+    files = []
+    for path in options.inputs:
+        files += sorted(glob.glob(os.path.join(path, "*.ll"))) if os.path.isdir(path) else [path]
+    rows, left_out = [], 0
+    with tempfile.TemporaryDirectory() as work:
+        ours, theirs = os.path.join(work, "ours.ptx"), os.path.join(work, "theirs.ptx")
+        for path in files:
+            a = run([options.nvmini, "compile", path, f"-{options.level}", "--cpu", options.cpu,
+                     "--knob", "nvptx-relaxed-atomics=1", "-o", ours])
+            b = run([f"clang-{options.llvm}", "-x", "ir", "-O3", "-S", "--target=nvptx64-nvidia-cuda",
+                     "-Xclang", "-target-feature", "-Xclang", "+ptx83", "-Xclang", "-target-cpu",
+                     "-Xclang", options.cpu, path, "-o", theirs])
+            x = kernels(ours, options.cpu, work) if a.returncode == 0 else None
+            y = kernels(theirs, options.cpu, work) if b.returncode == 0 else None
+            if x is None or y is None:
+                left_out += 1
+                continue
+            rows += [(x[k][0] / y[k][0], x[k][1] / y[k][1], k, path) for k in x if k in y and y[k][0]]
+    if not rows:
+        sys.exit("no kernel that both compile")
+    print(f"{len(rows)} kernels of {len(files) - left_out} modules ({left_out} left out: one of the "
+          f"compilers or ptxas refuses); ours / clang -O3: code bytes {mean([r[0] for r in rows]):.3f}, "
+          f"registers {mean([r[1] for r in rows]):.3f}")
+    for ratio, registers, kernel, path in sorted(rows, reverse=True)[:options.worst]:
+        print(f"  code {ratio:.2f} registers {registers:.2f}  {kernel}  {os.path.basename(path)}")
+
+
+if __name__ == "__main__":
+    main()
