@@ -4,10 +4,12 @@
  * Lowering then meets constant expressions nowhere but in initializers of globals. The expansion of
  * an operand stands right before its instruction; a phi's operand is expanded at the end of the
  * block it comes from. An aggregate with an expression inside becomes a chain of insertvalue or
- * insertelement. Shared subexpressions are expanded again at each use: later passes merge them. */
+ * insertelement. Within one operand a shared subexpression is expanded once (a chain of expressions
+ * that each name their predecessor twice would double with every link); in other operands again:
+ * later passes merge them. */
 #include "codegen/lower.h"
 
-enum { MAX_DEPTH = 64 }; /* of nested constant expressions; deeper ones stay and are refused later */
+enum { MAX_DEPTH = 1024 }; /* of nested constant expressions; deeper ones stay and are refused later */
 
 static const struct constant_info *info_of(const struct nvm_function *f, struct nvm_value v) {
   return constant_info(&f->module->constants, v);
@@ -33,49 +35,61 @@ static bool contains_expression(const struct nvm_function *f, struct nvm_value v
   return false;
 }
 
-static struct nvm_value expand(struct nvm_function *f, struct nvm_value v, struct nvm_inst_id before,
-                               int depth);
+enum { REMEMBERED = 256 }; /* expansions of one operand; older ones are forgotten */
 
-static struct nvm_value insert(struct nvm_function *f, struct nvm_inst_id before, enum op op,
-                               uint16_t flags, struct nvm_type type,
+/* The expansion of one operand. */
+struct expansion {
+  struct nvm_function *f;
+  struct nvm_inst_id before;
+  struct nvm_value from[REMEMBERED], to[REMEMBERED]; /* a ring */
+  uint32_t count;
+};
+
+static struct nvm_value expand(struct expansion *x, struct nvm_value v, int depth);
+
+static struct nvm_value insert(struct expansion *x, enum op op, uint16_t flags, struct nvm_type type,
                                const struct nvm_value *operands, uint32_t count, uint32_t aux) {
+  struct nvm_function *f = x->f;
   struct nvm_inst_id id = function_add_inst(f, op, flags, type, operands, count, aux);
   if (inst_is_none(id)) return VALUE_NULL;
-  inst_insert_before(f, id, before);
-  f->positions.data[id.index] = f->positions.data[before.index];
+  inst_insert_before(f, id, x->before);
+  f->positions.data[id.index] = f->positions.data[x->before.index];
   return value_of_inst(id);
 }
 
-static struct nvm_value expand_expr(struct nvm_function *f, struct nvm_value v,
-                                    struct nvm_inst_id before, int depth) {
-  struct constant_info c = *info_of(f, v); /* a copy: adding constants may move the table */
-  struct nvm_value *operands = arena_alloc(&f->module->arena, c.count * sizeof *operands);
+static struct nvm_value expand_expr(struct expansion *x, struct nvm_value v, int depth) {
+  struct nvm_module *m = x->f->module;
+  struct constant_info c = *info_of(x->f, v); /* a copy: adding constants may move the table */
+  struct nvm_value *operands = arena_alloc(&m->arena, c.count * sizeof *operands);
   if (!operands) return v;
   for (uint32_t i = 0; i < c.count; i++)
-    operands[i] = expand(f, const_operand(f->module, v, i), before, depth + 1);
-  return insert(f, before, (enum op)c.op, c.flags, c.type, operands, c.count, c.aux);
+    operands[i] = expand(x, const_operand(m, v, i), depth + 1);
+  return insert(x, (enum op)c.op, c.flags, c.type, operands, c.count, c.aux);
 }
 
-static struct nvm_value expand_aggregate(struct nvm_function *f, struct nvm_value v,
-                                         struct nvm_inst_id before, int depth) {
-  struct constant_info c = *info_of(f, v);
-  bool vector = type_is_vector(&f->module->types, c.type);
-  struct nvm_value whole = const_poison(f->module, c.type);
+static struct nvm_value expand_aggregate(struct expansion *x, struct nvm_value v, int depth) {
+  struct nvm_module *m = x->f->module;
+  struct constant_info c = *info_of(x->f, v);
+  enum op op = type_is_vector(&m->types, c.type) ? OP_INSERTELEMENT : OP_INSERTVALUE;
+  struct nvm_value whole = const_poison(m, c.type);
   for (uint32_t i = 0; i < c.count; i++) {
-    struct nvm_value element = expand(f, const_operand(f->module, v, i), before, depth + 1);
-    struct nvm_value index = const_int(f->module, TYPE_I32, i);
-    const struct nvm_value operands[3] = {whole, element, index};
-    whole = insert(f, before, vector ? OP_INSERTELEMENT : OP_INSERTVALUE, 0, c.type, operands, 3, 0);
+    struct nvm_value element = expand(x, const_operand(m, v, i), depth + 1);
+    const struct nvm_value operands[3] = {whole, element, const_int(m, TYPE_I32, i)};
+    whole = insert(x, op, 0, c.type, operands, 3, 0);
   }
   return whole;
 }
 
-static struct nvm_value expand(struct nvm_function *f, struct nvm_value v, struct nvm_inst_id before,
-                               int depth) {
-  v = behind_alias(f, v);
-  if (depth > MAX_DEPTH || !contains_expression(f, v, depth)) return v;
-  return info_of(f, v)->kind == CONST_EXPR ? expand_expr(f, v, before, depth)
-                                           : expand_aggregate(f, v, before, depth);
+static struct nvm_value expand(struct expansion *x, struct nvm_value v, int depth) {
+  v = behind_alias(x->f, v);
+  if (depth > MAX_DEPTH || !contains_expression(x->f, v, depth)) return v;
+  for (uint32_t k = 0; k < x->count && k < REMEMBERED; k++)
+    if (value_equal(x->from[k], v)) return x->to[k];
+  struct nvm_value made = info_of(x->f, v)->kind == CONST_EXPR ? expand_expr(x, v, depth)
+                                                               : expand_aggregate(x, v, depth);
+  x->from[x->count % REMEMBERED] = v;
+  x->to[x->count++ % REMEMBERED] = made;
+  return made;
 }
 
 /* Where operand k of instruction i has to be computed. */
@@ -95,7 +109,11 @@ static void legalize_inst(struct nvm_function *f, struct nvm_inst_id i) {
     if (!contains_expression(f, v, 0)) continue;
     struct nvm_inst_id point = expansion_point(f, i, k);
     if (inst_is_none(point)) continue;
-    struct nvm_value expanded = expand(f, v, point, 0);
+    struct expansion x;
+    x.f = f;
+    x.before = point;
+    x.count = 0;
+    struct nvm_value expanded = expand(&x, v, 0);
     inst_set_operand(f, i, k, expanded);
     if (function_inst(f, i)->op != OP_PHI) continue;
     /* Further edges from the same block must bring the same value. */

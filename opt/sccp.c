@@ -16,7 +16,7 @@
  * Requires:  nothing.
  * Preserves: SSA form; dead blocks are left to simplifycfg, their branches are folded.
  * Cost:      linear in operands and edges: a value moves at most twice.
- * Omits:     ranges; values that pass through memory or between functions.
+ * Omits:     phis of more than 1,024 edges; ranges; values that pass through memory or between functions.
  * Tests:     check/opt/sccp-*. */
 #include "ir/evalintrinsic.h"
 #include "opt/cfg.h"
@@ -25,7 +25,10 @@
 #include "opt/rewrite.h"
 #include "opt/uses.h"
 
-enum { MOST_OPERANDS = 8 }; /* of an instruction worth folding */
+enum {
+  MOST_OPERANDS = 8,        /* of an instruction worth folding */
+  MOST_PHI_OPERANDS = 2048, /* of a phi worth looking at: each edge into it looks at all of them */
+};
 
 /* By instruction: VALUE_NULL unknown; a VALUE_CONST, VALUE_GLOBAL or VALUE_FUNCTION: that constant;
  * VARIES otherwise. */
@@ -104,7 +107,7 @@ static struct nvm_value meet(struct nvm_value a, struct nvm_value b) {
 }
 
 static struct nvm_value visit_phi(const struct propagator *p, const struct nvm_inst *phi) {
-  struct nvm_value v = VALUE_NULL;
+  struct nvm_value v = phi->operand_count > MOST_PHI_OPERANDS ? VARIES : VALUE_NULL;
   for (uint32_t k = 0; k < phi->operand_count && !is_varying(v); k += 2) {
     struct nvm_block from = {value_index(inst_operand(p->f, phi, k + 1))};
     if (edge_is_taken(p, from, phi->block))
