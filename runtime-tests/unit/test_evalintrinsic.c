@@ -301,7 +301,7 @@ static const struct form_case {
     {"llvm.nvvm.div.rn.ftz.f", 'f', 'f', 0x7f800000, 2, {0x3f800000, 0x00000001}},
     {"llvm.nvvm.sqrt.rn.ftz.f", 'f', 'f', 0, 1, {1}},
     {"llvm.nvvm.fabs.ftz.f", 'f', 'f', 0, 1, {0x80000001}},
-    {"llvm.nvvm.fma.rn.ftz.f16", 'h', 'h', 0x3c00, 3, {1, 0x3c00, 0x3c00}},
+    {"llvm.nvvm.fma.rn.ftz.f16", 'h', 'h', 0, 3, {1, 0x3c00, 0}},
     /* To the interval from 0 to 1; NaN is 0. */
     {"llvm.nvvm.add.rn.sat.f", 'f', 'f', 0x3f800000, 2, {0x40000000, 0x40000000}},
     {"llvm.nvvm.fma.rn.sat.f", 'f', 'f', 0, 3, {0x7fc00000, 0x3f800000, 0x3f800000}},
