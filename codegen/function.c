@@ -234,6 +234,7 @@ static void lower_one(struct lower *l, struct nvm_inst_id i) {
   uint32_t from = l->pf->entries.count, temps[PTX_CLASS_COUNT];
   bool tidy = !op_is_terminator((enum op)inst->op) && lower_type(l, inst->type).count != 0;
   if (tidy) {
+    lower_share_aggregate(l, i);
     lower_result(l, i);
     for (uint32_t k = 0; k < inst->operand_count; k++) lower_touch(l, inst_operand(l->f, inst, k));
   }

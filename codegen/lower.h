@@ -250,6 +250,9 @@ void lower_insertelement(struct lower *l, const struct nvm_inst *i);
 void lower_shufflevector(struct lower *l, const struct nvm_inst *i);
 void lower_extractvalue(struct lower *l, const struct nvm_inst *i);
 void lower_insertvalue(struct lower *l, const struct nvm_inst *i);
+/* Lets an insertvalue into an aggregate that nobody else reads change it in place: a chain of n
+ * inserts then copies n members, not n aggregates. */
+void lower_share_aggregate(struct lower *l, struct nvm_inst_id id);
 /* --- lanes (vector.c): a vector as scalars, packed pairs taken apart. A scalar is one lane. --- */
 struct lanes {
   uint32_t count;      /* lanes */

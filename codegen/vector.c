@@ -137,6 +137,16 @@ void lower_extractvalue(struct lower *l, const struct nvm_inst *i) {
   copy_parts(l, lower_result(l, l->inst), whole, member.first, member.count);
 }
 
+void lower_share_aggregate(struct lower *l, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(l->f, id);
+  struct nvm_value whole = i->op == OP_INSERTVALUE ? inst_operand(l->f, i, 0) : VALUE_NULL;
+  if (value_kind(whole) != VALUE_INST || l->inst_regs[id.index] != 0) return;
+  const struct nvm_inst *before = &l->f->insts.data[value_index(whole)];
+  bool dies = l->f->uses.data[value_index(whole)] == 1 && before->block.index == i->block.index;
+  if (dies && before->op == OP_INSERTVALUE)
+    l->inst_regs[id.index] = l->inst_regs[value_index(whole)];
+}
+
 void lower_insertvalue(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value whole = inst_operand(l->f, i, 0), member = inst_operand(l->f, i, 1);
   struct nvm_type type = i->type;
@@ -144,7 +154,9 @@ void lower_insertvalue(struct lower *l, const struct nvm_inst *i) {
   const struct ptx_reg *to = lower_result(l, l->inst);
   uint32_t count = lower_type(l, i->type).count;
   bool undefined = value_kind(whole) == VALUE_CONST && const_is_undef_or_poison(l->module, whole);
-  for (uint32_t k = 0; k < count && !undefined; k++)
+  bool in_place = value_kind(whole) == VALUE_INST &&
+                  l->inst_regs[value_index(whole)] == l->inst_regs[l->inst.index];
+  for (uint32_t k = 0; k < count && !undefined && !in_place; k++)
     if (k < at.first || k >= at.first + at.count) lower_copy(l, to[k], lower_operand(l, whole, k));
   copy_parts(l, to + at.first, member, 0, at.count);
 }
