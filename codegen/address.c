@@ -309,7 +309,8 @@ struct address address_plus(struct address a, int64_t offset) {
 
 struct address lower_address(struct lower *l, struct nvm_value pointer) {
   int64_t sum = 0;
-  for (const struct nvm_inst *i; (i = inst_of(l, pointer)) != NULL;) {
+  const struct nvm_inst *i;
+  for (int step = 0; step < MAX_ADDRESS_CHAIN && (i = inst_of(l, pointer)) != NULL; step++) {
     int64_t offset = 0;
     if (i->op == OP_ALLOCA) {
       uint32_t at = l->alloca_offsets[value_index(pointer)];

@@ -53,8 +53,9 @@ static void want_operands(struct lower *l, const struct nvm_inst *i, uint32_t *s
       v = inst_operand(l->f, product, 1);
     }
     if (is_address_operand(i, k))
-      while (value_kind(v) == VALUE_INST &&
-             folds_into_address(l, &l->f->insts.data[value_index(v)]))
+      for (int step = 0; step < MAX_ADDRESS_CHAIN && value_kind(v) == VALUE_INST &&
+                         folds_into_address(l, &l->f->insts.data[value_index(v)]);
+           step++)
         v = inst_operand(l->f, &l->f->insts.data[value_index(v)], 0);
     want(l, v, stack, depth);
   }

@@ -190,6 +190,7 @@ struct address {
   uint16_t space;        /* PTX_MOD_GLOBAL, SHARED, LOCAL, CONST, PARAM, or 0: generic */
   uint32_t align;        /* known alignment in bytes, at least 1 */
 };
+enum { MAX_ADDRESS_CHAIN = 64 }; /* looked through; code that nothing reaches may be circular */
 /* The best address for a pointer value: looks through constant offsets, allocas, globals. */
 struct address lower_address(struct lower *l, struct nvm_value pointer);
 struct address address_plus(struct address a, int64_t offset);

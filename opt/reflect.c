@@ -14,6 +14,8 @@
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 
+enum { MOST_STEPS = 64 }; /* from an argument to its string */
+
 static bool text_is(struct nvm_text t, const char *s) {
   return t.length == strlen(s) && memcmp(t.bytes, s, t.length) == 0;
 }
@@ -28,7 +30,7 @@ static bool is_reflect(const struct nvm_module *m, struct nvm_value callee) {
 /* The variable that an address constant names, through casts and offsets of zero. */
 static struct nvm_value base_of(const struct nvm_function *f, struct nvm_value v) {
   const struct nvm_module *m = f->module;
-  for (;;) {
+  for (int step = 0; step < MOST_STEPS; step++) { /* code that nothing reaches may be circular */
     if (value_kind(v) == VALUE_INST) {
       const struct nvm_inst *i = &f->insts.data[value_index(v)];
       if (!op_is_cast((enum op)i->op) && i->op != OP_GEP) return VALUE_NULL;
@@ -46,6 +48,7 @@ static struct nvm_value base_of(const struct nvm_function *f, struct nvm_value v
       return v;
     }
   }
+  return VALUE_NULL;
 }
 
 /* The string a call asks about, without its NUL. */
