@@ -39,7 +39,7 @@ for target in "$root"/build/fuzz/fuzz_*; do
     "$target" -timeout=20 seeds/* > log 2>&1
     result $? "$name on its seeds"
     mkdir -p "corpus_$name"
-    "$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -max_len=65536 -dict=dict \
+    "$target" -seed="${FUZZ_SEED:-1}" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -max_len=65536 -dict=dict \
       -artifact_prefix="$root/build/fuzz/found/$name-" "corpus_$name" seeds > log 2>&1
     result $? "$name for $seconds s"
   else
