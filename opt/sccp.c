@@ -15,8 +15,10 @@
  *            operands moved. What is still unknown at the end is taken to vary.
  * Requires:  nothing.
  * Preserves: SSA form; dead blocks are left to simplifycfg, their branches are folded.
- * Cost:      linear in operands and edges: a value moves at most twice.
- * Omits:     phis of more than 1,024 edges; ranges; values that pass through memory or between functions.
+ * Cost:      linear in operands and edges, for a value moves at most twice; but each edge into a phi
+ *            looks at all of the phi.
+ * Omits:     phis of more than 1,024 edges; ranges; values that pass through memory or between
+ *            functions.
  * Tests:     check/opt/sccp-*. */
 #include "ir/evalintrinsic.h"
 #include "opt/cfg.h"

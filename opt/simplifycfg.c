@@ -10,7 +10,7 @@
  *              forward         b is empty and jumps to s                 → its predecessors go to s
  * Requires:  nothing.
  * Preserves: SSA form.
- * Cost:      linear a sweep; a sweep that changes something makes at least one block or phi vanish,
+ * Cost:      linear a sweep, but for switches that name one target in turns with others; a sweep that changes something makes at least one block or phi vanish,
  *            and few sweeps suffice in practice.
  * Omits:     hoisting, sinking, forming selects, threading: nothing here duplicates an instruction
  *            or makes one conditional, so that convergent operations are safe.
