@@ -12,6 +12,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "opt/pass.h"
+#include "opt/remark.h"
 #include "target/datalayout.h"
 #include "target/options.h"
 #include "target/triple.h"
@@ -26,6 +27,8 @@ struct nvmini_context {
   void *user;
   nvmini_dump *dump;
   void *dump_user;
+  nvmini_remark_report *remark;
+  void *remark_user;
   struct tgt_options target;
   struct knobs knobs;
   struct pass_options passes; /* texts in `strings`; no pipeline: the level's */
@@ -93,6 +96,11 @@ void nvmini_on_dump(struct nvmini_context *context, nvmini_dump *dump, void *use
   context->dump_user = user;
 }
 
+void nvmini_on_remark(struct nvmini_context *context, nvmini_remark_report *remark, void *user) {
+  context->remark = remark;
+  context->remark_user = user;
+}
+
 void nvmini_on_diagnostic(struct nvmini_context *context, nvmini_report *report, void *user) {
   context->report = report;
   context->user = user;
@@ -111,8 +119,9 @@ struct place {
   uint32_t line;
 };
 
-static void locate(struct place *p, const struct nvmini_module *m, struct nvmini_diagnostic *d) {
-  size_t begin = d->begin < m->source.length ? (size_t)d->begin : m->source.length;
+static void locate(struct place *p, const struct nvmini_module *m, uint64_t position,
+                   uint32_t *line, uint32_t *column) {
+  size_t begin = position < m->source.length ? (size_t)position : m->source.length;
   if (begin < p->at) *p = (struct place){0, 1};
   const char *text = m->source.bytes;
   const char *newline;
@@ -120,8 +129,8 @@ static void locate(struct place *p, const struct nvmini_module *m, struct nvmini
     p->at = (size_t)(newline - text) + 1;
     p->line++;
   }
-  d->line = p->line;
-  d->column = (uint32_t)(begin - p->at) + 1;
+  *line = p->line;
+  *column = (uint32_t)(begin - p->at) + 1;
 }
 
 static struct nvmini_text public_text(struct nvm_text t) {
@@ -152,7 +161,7 @@ static void deliver(struct nvmini_context *c, const struct nvmini_module *m, str
     if (d->range.end > d->range.begin || d->range.begin > 0) {
       p.begin = d->range.begin;
       p.end = d->range.end;
-      locate(place, m, &p);
+      locate(place, m, p.begin, &p.line, &p.column);
     }
   }
   c->report(c->user, &p);
@@ -468,6 +477,31 @@ static void deliver_dump(void *state, struct nvm_text text) {
   if (c->dump) c->dump(c->dump_user, public_text(text));
 }
 
+struct remark_route {
+  const struct nvmini_module *module;
+  struct place place;
+};
+
+static void deliver_remark(void *state, const struct remark *r) {
+  enum { MOST_ARGUMENTS = 32 };
+  static const enum nvmini_remark_kind kinds[] = {[REMARK_PASSED] = NVMINI_PASSED,
+                                                  [REMARK_MISSED] = NVMINI_MISSED,
+                                                  [REMARK_ANALYSIS] = NVMINI_ANALYSIS};
+  struct remark_route *to = state;
+  struct nvmini_remark_argument arguments[MOST_ARGUMENTS];
+  struct nvmini_remark p = {.kind = kinds[r->kind], .pass = r->pass, .name = r->name,
+                            .function = public_text(r->function), .file = public_text(r->file),
+                            .line = r->line, .column = r->column, .arguments = arguments};
+  for (; p.count < r->count && p.count < MOST_ARGUMENTS; p.count++)
+    arguments[p.count] = (struct nvmini_remark_argument){
+        public_text(r->arguments[p.count].key), public_text(r->arguments[p.count].value)};
+  if (p.file.length == 0 && r->position) {
+    p.file = public_text(text_of(to->module->name));
+    locate(&to->place, to->module, r->position, &p.line, &p.column);
+  }
+  to->module->context->remark(to->module->context->remark_user, &p);
+}
+
 /* Verifies, then runs the passes that the options name, or else the level's. */
 static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm_target *target,
                                        struct diag_sink *sink) {
@@ -483,6 +517,9 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
     options.pipeline = text_of(pass_pipeline(levels[target->optimization_level & 1]));
   options.dump = deliver_dump;
   options.dump_state = m->context;
+  struct remark_route route = {m, {0, 1}};
+  options.remark = m->context->remark ? deliver_remark : NULL;
+  options.remark_state = &route;
   return pass_run_pipeline(m->ir, target, &options, sink, &result);
 }
 

@@ -2,44 +2,12 @@
  * names in the header. Places come from !dbg: DILocation, whose scope leads to a DIFile. Only with
  * -g; the debugger's sections (types, variables) are not written. */
 #include "codegen/lower.h"
-
-static struct nvm_meta field(const struct lower *l, const struct meta_node *n, const char *key) {
-  struct nvm_str s = strtab_find(&l->module->strings, key, strlen(key));
-  return s.index ? meta_field(&l->module->metadata, n, s) : (struct nvm_meta){0};
-}
-
-static const struct meta_node *node_field(const struct lower *l, const struct meta_node *n,
-                                          const char *key) {
-  return meta_as_node(&l->module->metadata, field(l, n, key));
-}
-
-static uint32_t number_field(const struct lower *l, const struct meta_node *n, const char *key) {
-  const struct meta_item *item = meta_item(&l->module->metadata, field(l, n, key));
-  return item->kind == META_INT && item->number <= INT32_MAX ? (uint32_t)item->number : 0;
-}
-
-static struct nvm_text text_field(const struct lower *l, const struct meta_node *n,
-                                  const char *key) {
-  const struct meta_item *item = meta_item(&l->module->metadata, field(l, n, key));
-  return item->kind == META_STRING ? module_text(l->module, item->str) : (struct nvm_text){"", 0};
-}
-
-/* The file of a location: that of the nearest scope around it that says one. */
-static const struct meta_node *file_of(const struct lower *l, const struct meta_node *location) {
-  enum { MAX_SCOPES = 1000 };
-  const struct meta_node *scope = node_field(l, location, "scope");
-  for (int i = 0; scope && i < MAX_SCOPES; i++) {
-    const struct meta_node *file = node_field(l, scope, "file");
-    if (file) return file;
-    scope = node_field(l, scope, "scope");
-  }
-  return NULL;
-}
+#include "ir/debug.h"
 
 /* "directory/filename", or the name alone where it begins at the root. */
 static struct nvm_str file_name(struct lower *l, const struct meta_node *file) {
-  struct nvm_text name = text_field(l, file, "filename");
-  struct nvm_text directory = text_field(l, file, "directory");
+  struct nvm_text name = debug_text(l->module, file, "filename");
+  struct nvm_text directory = debug_text(l->module, file, "directory");
   struct textbuf b;
   textbuf_init(&b, &l->function_arena);
   if (directory.length && !(name.length && name.bytes[0] == '/')) {
@@ -71,10 +39,10 @@ void lower_location(struct lower *l, struct nvm_inst_id i) {
   if (!l->target->debug || location.index == 0 || location.index == l->location.index) return;
   l->location = location;
   const struct meta_node *n = meta_as_node(&l->module->metadata, location);
-  const struct meta_node *file = n ? file_of(l, n) : NULL;
-  uint32_t line = n ? number_field(l, n, "line") : 0;
+  const struct meta_node *file = n ? debug_file(l->module, n) : NULL;
+  uint32_t line = n ? debug_number(l->module, n, "line") : 0;
   if (!file || line == 0) return;
   const uint32_t number[2] = {file_number(l, file), 0}, at[2] = {line, 0};
-  const uint32_t column[2] = {number_field(l, n, "column"), 0};
+  const uint32_t column[2] = {debug_number(l->module, n, "column"), 0};
   ptx_add_loc(l->pf, (struct nvm_str){0}, number, at, column);
 }

@@ -1,6 +1,7 @@
 /* compile, check, print, link: a client of the public API with files and a terminal. */
 #include "driver/commands.h"
 #include "driver/files.h"
+#include "driver/remarks.h"
 #include "driver/render.h"
 
 #include <inttypes.h>
@@ -137,12 +138,15 @@ static int end(struct job *j, int status) {
   return status;
 }
 
-static int save(struct job *j, struct nvmini_text text) {
-  const char *path = j->options->values[OPTION_OUTPUT];
+static int save_as(struct job *j, const char *path, struct nvmini_text text) {
   struct file_error error;
-  if (path == NULL) path = "-";
   if (files_write(path, text.bytes, text.length, &error)) return EXIT_DONE;
   return file_failed(&j->render, strcmp(path, "-") == 0 ? "<stdout>" : path, error);
+}
+
+static int save(struct job *j, struct nvmini_text text) {
+  const char *path = j->options->values[OPTION_OUTPUT];
+  return save_as(j, path == NULL ? "-" : path, text);
 }
 
 /* ---- Linking ---- */
@@ -227,11 +231,22 @@ static int emit_ptx(struct job *j) {
   return status == EXIT_DONE ? save(j, text) : status;
 }
 
+/* The remarks into the file that wants them, or as the output. */
+static int save_remarks(struct job *j, const struct remarks *r, bool emit) {
+  const char *file = j->options->values[OPTION_REMARKS_FILE];
+  struct nvmini_text text = {r->text.bytes ? r->text.bytes : "", r->text.length};
+  int status = file ? save_as(j, file, text) : EXIT_DONE;
+  return status == EXIT_DONE && emit ? save(j, text) : status;
+}
+
 int jobs_compile(const struct options *o) {
   struct job j;
-  const char *emit = o->values[OPTION_EMIT];
-  bool ir = emit != NULL && strcmp(emit, "ir") == 0;
+  struct remarks remarks;
+  const char *emit = o->values[OPTION_EMIT] == NULL ? "ptx" : o->values[OPTION_EMIT];
+  bool ir = strcmp(emit, "ir") == 0, only_remarks = strcmp(emit, "remarks") == 0;
   int status = start(&j, o);
+  if (status == EXIT_DONE) status = remarks_start(&remarks, o, j.context);
+  else return end(&j, status);
   if (status == EXIT_DONE && !ir && o->values[OPTION_CPU] == NULL) {
     fputs("nvmini: error: `compile` needs --cpu, e.g. --cpu sm_90a; `nvmini targets` lists the CPUs\n",
           stderr);
@@ -239,6 +254,9 @@ int jobs_compile(const struct options *o) {
   }
   if (status == EXIT_DONE) status = load(&j, o->operands[0]);
   if (status == EXIT_DONE) status = jobs_link_libraries(o, j.context, j.module);
-  if (status == EXIT_DONE) status = ir ? emit_ir(&j) : emit_ptx(&j);
+  if (status == EXIT_DONE && only_remarks) status = exit_status(nvmini_optimize(j.module));
+  else if (status == EXIT_DONE) status = ir ? emit_ir(&j) : emit_ptx(&j);
+  if (status == EXIT_DONE) status = save_remarks(&j, &remarks, only_remarks);
+  remarks_end(&remarks);
   return end(&j, status);
 }

@@ -148,7 +148,7 @@ static int take_option(struct options *o, int i, const char *value, int argc, ch
     fprintf(stderr, "nvmini: error: option '%s' takes no value\n", row->name);
     return see_help(command);
   }
-  if (row->value[0] != '\0' && value == NULL) {
+  if (row->value[0] != '\0' && row->value[0] != '[' && value == NULL) {
     if (*at + 1 >= argc) {
       fprintf(stderr, "nvmini: error: option '%s' needs a value: %s\n", row->name, row->value);
       return see_help(command);
@@ -226,7 +226,8 @@ const char *options_library_text(const struct options *o, enum option_id id, cha
 /* ---- Help ---- */
 
 static void option_syntax(char *text, size_t size, const struct option_row *o) {
-  snprintf(text, size, "%s%s%s", o->name, o->value[0] == '\0' ? "" : " ", o->value);
+  const char *space = o->value[0] == '\0' || o->value[0] == '[' ? "" : " ";
+  snprintf(text, size, "%s%s%s", o->name, space, o->value);
 }
 
 static void command_help(FILE *out, enum command c) {

@@ -92,6 +92,27 @@ NVMINI_API void nvmini_on_diagnostic(struct nvmini_context *context, nvmini_repo
 typedef void nvmini_dump(void *user, struct nvmini_text text);
 NVMINI_API void nvmini_on_dump(struct nvmini_context *context, nvmini_dump *dump, void *user);
 
+/* What the optimizer did, did not do and why, or found out: LLVM's optimization remarks. The text is
+ * the values of the arguments in a row; their keys ("String" for plain text) are for programs. */
+enum nvmini_remark_kind { NVMINI_PASSED, NVMINI_MISSED, NVMINI_ANALYSIS };
+struct nvmini_remark_argument {
+  struct nvmini_text key, value;
+};
+struct nvmini_remark {
+  enum nvmini_remark_kind kind;
+  const char *pass, *name;   /* NUL-terminated: "inline", "TooCostly" */
+  struct nvmini_text function;
+  struct nvmini_text file;   /* of the place: the source's, or as given to nvmini_parse */
+  uint32_t line, column;     /* from 1; 0: not known */
+  const struct nvmini_remark_argument *arguments;
+  size_t count;
+};
+/* From now on remarks go to `remark`, called with `user`; the record is valid during the call. NULL:
+ * nowhere, which costs nothing. */
+typedef void nvmini_remark_report(void *user, const struct nvmini_remark *remark);
+NVMINI_API void nvmini_on_remark(struct nvmini_context *context, nvmini_remark_report *remark,
+                                 void *user);
+
 /* Sets one option, spelled as on the command line or as libNVVM spells it:
  *
  *   --cpu=sm_90a  --ptx=8.0  --features=+x,-y  --ftz  --fma-level=0..2  --prec-div=0..3

@@ -25,6 +25,7 @@
  * Tests:     check/opt/inline-*. */
 #include "ir/intrinsic.h"
 #include "opt/passes.h"
+#include "opt/remark.h"
 #include "opt/rewrite.h"
 
 enum {
@@ -290,10 +291,14 @@ static uint32_t uses_of_constants(const struct nvm_function *f, const struct nvm
   return uses;
 }
 
+static uint32_t threshold_of(const struct nvm_function *g) {
+  return attribute(g, ATTR_INLINEHINT) ? HINT_THRESHOLD : INLINE_THRESHOLD;
+}
+
 static bool is_cheap(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
   const struct nvm_function *g = l->m->functions.data[callee];
   uint32_t size = l->functions[callee].size;
-  uint32_t threshold = attribute(g, ATTR_INLINEHINT) ? HINT_THRESHOLD : INLINE_THRESHOLD;
+  uint32_t threshold = threshold_of(g);
   if (size <= threshold) return true;
   if (size > threshold * 2) return false;
   return size <= threshold + CONSTANT_BONUS * uses_of_constants(l->f, i, g);
@@ -306,24 +311,51 @@ static bool is_only_use(const struct inliner *l, uint32_t callee) {
   return local && c->uses == 1 && !c->address_taken;
 }
 
-static bool can_inline(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
+/* Why a call can't be inlined whatever it costs, or must not be; NULL: it can. */
+static const char *why_never(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
   const struct nvm_function *g = l->m->functions.data[callee];
   const struct candidate *c = &l->functions[callee];
-  const struct call_site *site = call_site_of(l->f, i);
-  return !c->unsuitable && !c->recursive && site->bundle_count == 0 &&
-         type_equal(site->function_type, g->type) &&
-         (i->flags & CALL_TAIL_MASK) != CALL_MUSTTAIL && same_denormals(l->f, g) &&
-         l->f->insts.count < MOST_INSTRUCTIONS;
+  bool always = attribute(g, ATTR_ALWAYSINLINE) || call_says(l->f, i, ATTR_ALWAYSINLINE);
+  if (c->unsuitable) return "its body cannot be copied";
+  if (c->recursive) return "it is recursive";
+  if (call_site_of(l->f, i)->bundle_count) return "the call has operand bundles";
+  if (!type_equal(call_site_of(l->f, i)->function_type, g->type)) return "the call has another type";
+  if ((i->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL) return "the call is musttail";
+  if (!same_denormals(l->f, g)) return "it treats denormals in another way";
+  if (l->f->insts.count >= MOST_INSTRUCTIONS) return "the caller is too large";
+  if (call_says(l->f, i, ATTR_NOINLINE) || (attribute(g, ATTR_NOINLINE) && !always))
+    return "it is marked noinline";
+  if (attribute(g, ATTR_OPTNONE) || (attribute(l->f, ATTR_OPTNONE) && !always))
+    return "of optnone";
+  return NULL;
 }
 
 static bool wants_inline(const struct inliner *l, const struct nvm_inst *i, uint32_t callee,
                          uint32_t caller_size) {
   const struct nvm_function *g = l->m->functions.data[callee];
-  if (call_says(l->f, i, ATTR_NOINLINE) || attribute(g, ATTR_OPTNONE)) return false;
   if (attribute(g, ATTR_ALWAYSINLINE) || call_says(l->f, i, ATTR_ALWAYSINLINE)) return true;
-  if (attribute(g, ATTR_NOINLINE) || attribute(l->f, ATTR_OPTNONE)) return false;
-  if (caller_size > MOST_CALLER_SIZE) return false;
-  return is_only_use(l, callee) || is_cheap(l, i, callee);
+  return caller_size <= MOST_CALLER_SIZE && (is_only_use(l, callee) || is_cheap(l, i, callee));
+}
+
+/* Whether to inline a call; tells whoever asks. */
+static bool decide(const struct inliner *l, struct call call, uint32_t caller_size) {
+  const struct nvm_inst *i = function_inst(l->f, call.inst);
+  const struct nvm_function *g = l->m->functions.data[call.callee];
+  const char *never = why_never(l, i, call.callee);
+  bool inlined = !never && wants_inline(l, i, call.callee, caller_size);
+  if (!remark_wanted(l->env)) return inlined;
+  struct nvm_text callee = module_text(l->m, g->symbol.name);
+  struct nvm_text caller = module_text(l->m, l->f->symbol.name);
+  if (never)
+    remark(l->env, REMARK_MISSED, l->f, call.inst, "NeverInline",
+           "'%(Callee)t' not inlined into '%(Caller)t' because %(Reason)s", callee, caller, never);
+  else
+    remark(l->env, inlined ? REMARK_PASSED : REMARK_MISSED, l->f, call.inst,
+           inlined ? "Inlined" : "TooCostly",
+           "'%(Callee)t' %s into '%(Caller)t' with (cost=%(Cost)u, threshold=%(Threshold)u)", callee,
+           inlined ? "inlined" : "not inlined", caller, l->functions[call.callee].size,
+           threshold_of(g));
+  return inlined;
 }
 
 /* --- locations --------------------------------------------------------------------------------- */
@@ -705,8 +737,7 @@ static bool inline_into(struct inliner *l, uint32_t number, bool *changed) {
   l->f = l->m->functions.data[number];
   for (uint32_t k = c->call_count; k-- > 0;) {
     struct call call = l->calls.data[c->first_call + k];
-    const struct nvm_inst *i = function_inst(l->f, call.inst);
-    if (!can_inline(l, i, call.callee) || !wants_inline(l, i, call.callee, c->size)) continue;
+    if (!decide(l, call, c->size)) continue;
     if (!any && !rewrite_init(&l->rewrite, l->f, l->env->arena)) return false;
     any = true;
     if (!inline_call(l, call.inst, l->m->functions.data[call.callee])) return false;

@@ -9,6 +9,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "opt/passes.h"
+#include "opt/remark.h"
 
 #include <time.h>
 
@@ -57,8 +58,9 @@ struct manager {
   const struct pass_options *options;
   struct diag_sink *sink;
   struct pass_result *result;
+  struct remark_sink remarks;
   struct arena scratch; /* of the running pass */
-  struct arena text;    /* of dumps */
+  struct arena text;    /* of dumps and remarks */
 };
 
 static uint64_t processor_nanoseconds(void) {
@@ -114,6 +116,7 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
   uint64_t start = o->time_passes ? processor_nanoseconds() : 0;
   bool changed = false;
   g->env.statistic = &g->result->statistics[p];
+  g->env.pass = pass_table[p].name;
   enum nvm_status s = f ? pass_table[p].on_function(f, &g->env, &changed)
                         : pass_table[p].on_module(g->env.module, &g->env, &changed);
   arena_reset(&g->scratch);
@@ -121,7 +124,8 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
   g->result->runs[p]++;
   g->result->changes[p] += changed;
   if (s != NVM_OK) return s;
-  if (module_out_of_memory(g->env.module) || g->scratch.failed) return NVM_OUT_OF_MEMORY;
+  if (module_out_of_memory(g->env.module) || g->scratch.failed || g->text.failed)
+    return NVM_OUT_OF_MEMORY;
   if (name_matches(o->print_after, pass_table[p].name) || (o->print_changed && changed))
     dump(g, "After", p, f);
   return o->verify_each && changed ? verify_after(g, p, f) : NVM_OK;
@@ -176,14 +180,16 @@ static enum nvm_status run_all(struct manager *g, const enum pass_id *ids, uint3
 enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target *target,
                                   const struct pass_options *options, struct diag_sink *sink,
                                   struct pass_result *result) {
-  struct manager g = {.env = {.module = m, .target = target, .remarks = sink},
-                      .options = options, .sink = sink, .result = result};
+  struct manager g = {.env = {.module = m, .target = target},
+                      .options = options, .sink = sink, .result = result,
+                      .remarks = {options->remark, options->remark_state, &g.text}};
   enum pass_id ids[MOST_PASSES];
   uint32_t count;
   *result = (struct pass_result){.executed = 0};
   arena_init(&g.scratch, m->arena.allocator);
   arena_init(&g.text, m->arena.allocator);
   g.env.arena = &g.scratch;
+  g.env.remarks = options->remark ? &g.remarks : NULL;
   enum nvm_status s = read_pipeline(&g, ids, &count) ? run_all(&g, ids, count) : NVM_REFUSED;
   arena_free(&g.scratch);
   arena_free(&g.text);

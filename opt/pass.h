@@ -9,11 +9,15 @@
 #include "ir/function.h"
 #include "target/target.h"
 
+struct remark; /* opt/remark.h */
+struct remark_sink;
+
 struct pass_env {
   struct nvm_module *module;
   const struct nvm_target *target;
   struct arena *arena;      /* scratch memory, reset after each run of a pass */
-  struct diag_sink *remarks; /* DIAG_REMARK only */
+  const char *pass;         /* the running pass's name */
+  const struct remark_sink *remarks; /* for remark() of opt/remark.h; NULL: nobody asks */
   uint64_t *statistic;      /* what the running pass counts: its row's `counts` */
 };
 
@@ -57,6 +61,9 @@ struct pass_options {
   struct nvm_text only_function; /* dumps of this function only; empty: all */
   int64_t bisect_limit;        /* run only the first N passes; negative: all */
   bool time_passes;            /* measure */
+  /* Receives the remarks; NULL: nobody asks. */
+  void (*remark)(void *state, const struct remark *r);
+  void *remark_state;
   /* Receives the dumps; NULL: none. */
   void (*dump)(void *state, struct nvm_text text);
   void *dump_state;

@@ -8,10 +8,11 @@
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear.
- * Omits:     strings that are computed: such calls stay.
+ * Omits:     strings that are computed: such calls stay, with a remark.
  * Tests:     check/opt/reflect-*. */
 #include "ir/intrinsic.h"
 #include "opt/passes.h"
+#include "opt/remark.h"
 #include "opt/rewrite.h"
 
 enum { MOST_STEPS = 64 }; /* from an argument to its string */
@@ -83,9 +84,12 @@ static bool reflect_function(struct nvm_function *f, struct pass_env *env, bool 
     FOR_EACH_INST(f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
       struct nvm_text query;
-      if (inst->op != OP_CALL || !is_reflect(f->module, call_callee(f, inst)) ||
-          !query_of(f, inst, &query))
+      if (inst->op != OP_CALL || !is_reflect(f->module, call_callee(f, inst))) continue;
+      if (!query_of(f, inst, &query)) {
+        remark(env, REMARK_MISSED, f, i, "NotConstant",
+               "call of __nvvm_reflect is left alone: its argument is not a constant string");
         continue;
+      }
       struct nvm_type type = inst->type;
       rewrite_set(&r, i, const_int(f->module, type, answer(env->target, query)));
     }

@@ -53,29 +53,30 @@ static int hex_digits(uint64_t value) {
   return n;
 }
 
+void textbuf_directive(struct textbuf *b, char letter, va_list *args) {
+  switch (letter) {
+  case 's': textbuf_puts(b, va_arg(*args, const char *)); break;
+  case 't': textbuf_text(b, va_arg(*args, struct nvm_text)); break;
+  case 'u': textbuf_unsigned(b, va_arg(*args, unsigned)); break;
+  case 'd': textbuf_signed(b, va_arg(*args, int)); break;
+  case 'U': textbuf_unsigned(b, va_arg(*args, uint64_t)); break;
+  case 'D': textbuf_signed(b, va_arg(*args, int64_t)); break;
+  case 'x': {
+    unsigned x = va_arg(*args, unsigned);
+    textbuf_hex(b, x, hex_digits(x), false);
+    break;
+  }
+  case 'c': textbuf_char(b, (char)va_arg(*args, int)); break;
+  default: textbuf_char(b, '%'); break;
+  }
+}
+
 void textbuf_format(struct textbuf *b, const char *format, ...) {
   va_list args;
   va_start(args, format);
   for (const char *f = format; *f; f++) {
-    if (*f != '%') {
-      textbuf_char(b, *f);
-      continue;
-    }
-    switch (*++f) {
-    case 's': textbuf_puts(b, va_arg(args, const char *)); break;
-    case 't': textbuf_text(b, va_arg(args, struct nvm_text)); break;
-    case 'u': textbuf_unsigned(b, va_arg(args, unsigned)); break;
-    case 'd': textbuf_signed(b, va_arg(args, int)); break;
-    case 'U': textbuf_unsigned(b, va_arg(args, uint64_t)); break;
-    case 'D': textbuf_signed(b, va_arg(args, int64_t)); break;
-    case 'x': {
-      unsigned x = va_arg(args, unsigned);
-      textbuf_hex(b, x, hex_digits(x), false);
-      break;
-    }
-    case 'c': textbuf_char(b, (char)va_arg(args, int)); break;
-    default: textbuf_char(b, '%'); break;
-    }
+    if (*f == '%') textbuf_directive(b, *++f, &args);
+    else textbuf_char(b, *f);
   }
   va_end(args);
 }

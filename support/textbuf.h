@@ -5,6 +5,7 @@
 
 #include "support/strtab.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 struct textbuf {
@@ -41,5 +42,7 @@ void textbuf_hex(struct textbuf *b, uint64_t value, int digits, bool upper);
 /* printf-like for messages: %s (NUL-terminated), %t (struct nvm_text), %u (unsigned), %d (int),
  * %U (uint64_t), %D (int64_t), %x (unsigned, hexadecimal), %c, %%. Nothing else. */
 void textbuf_format(struct textbuf *b, const char *format, ...);
+/* What one of these letters writes, its argument being the next of `args`. */
+void textbuf_directive(struct textbuf *b, char letter, va_list *args);
 
 #endif

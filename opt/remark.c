@@ -1,0 +1,80 @@
+/* Remarks; see remark.h. The pieces of a text lie in one buffer, and are told apart by where they
+ * begin until it is complete. */
+#include "opt/remark.h"
+
+#include "ir/debug.h"
+
+enum { MOST_ARGUMENTS = 24 };
+
+struct writing {
+  struct textbuf text;
+  size_t begins[MOST_ARGUMENTS + 1];
+  struct nvm_text keys[MOST_ARGUMENTS];
+  uint32_t count;
+};
+
+/* What is written from now on is another piece; an empty one is written over. */
+static void begin_piece(struct writing *w, const char *key, size_t length) {
+  if (w->count && w->begins[w->count - 1] == w->text.length) w->count--;
+  else if (w->count == MOST_ARGUMENTS) return;
+  w->begins[w->count] = w->text.length;
+  w->keys[w->count++] = (struct nvm_text){key, length};
+}
+
+static void write_pieces(struct writing *w, const char *format, va_list *args) {
+  static const char plain[] = "String";
+  begin_piece(w, plain, sizeof plain - 1);
+  for (const char *f = format; *f; f++) {
+    const char *end = *f == '%' && f[1] == '(' ? strchr(f, ')') : NULL;
+    if (end) begin_piece(w, f + 2, (size_t)(end - f) - 2);
+    if (end) f = end;
+    if (*f == '%' || end) textbuf_directive(&w->text, *++f, args);
+    else textbuf_char(&w->text, *f);
+    if (end) begin_piece(w, plain, sizeof plain - 1);
+  }
+  if (w->count > 1 && w->begins[w->count - 1] == w->text.length) w->count--;
+  w->begins[w->count] = w->text.length;
+}
+
+/* The place of an instruction, or else of its function. */
+static void find_place(struct remark *r, const struct nvm_function *f, struct nvm_inst_id at) {
+  const struct nvm_module *m = f->module;
+  struct nvm_meta where = at.index ? f->locations.data[at.index] : (struct nvm_meta){0};
+  struct nvm_str dbg = strtab_find(&m->strings, "dbg", 3);
+  if (where.index == 0 && at.index == 0 && dbg.index)
+    where = module_attachment(m, f->symbol.attachments, dbg);
+  const struct meta_node *n = meta_as_node(&m->metadata, where);
+  const struct meta_node *file = n ? debug_file(m, n) : NULL;
+  r->position = at.index ? f->positions.data[at.index] : f->symbol.where.begin;
+  if (!file) return;
+  r->file = debug_text(m, file, "filename");
+  r->line = debug_number(m, n, "line");
+  r->column = debug_number(m, n, "column");
+}
+
+void remark(const struct pass_env *env, enum remark_kind kind, const struct nvm_function *f,
+            struct nvm_inst_id at, const char *name, const char *format, ...) {
+  if (!remark_wanted(env)) return;
+  struct writing w = {.count = 0};
+  struct remark_argument arguments[MOST_ARGUMENTS];
+  struct remark r = {.kind = kind, .pass = env->pass, .name = name, .arguments = arguments,
+                     .function = module_text(f->module, f->symbol.name)};
+  va_list args;
+  va_start(args, format);
+  textbuf_init(&w.text, env->remarks->arena);
+  write_pieces(&w, format, &args);
+  va_end(args);
+  find_place(&r, f, at);
+  for (; r.count < w.count; r.count++)
+    arguments[r.count] = (struct remark_argument){
+        w.keys[r.count],
+        {w.text.bytes + w.begins[r.count], w.begins[r.count + 1] - w.begins[r.count]}};
+  if (!env->remarks->arena->failed) env->remarks->deliver(env->remarks->state, &r);
+  arena_reset(env->remarks->arena);
+}
+
+struct nvm_inst_id remark_at_block(const struct nvm_function *f, struct nvm_block b) {
+  FOR_EACH_INST(f, b, i)
+    if (f->locations.data[i.index].index) return i;
+  return block_terminator(f, b);
+}
