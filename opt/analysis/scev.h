@@ -1,0 +1,61 @@
+/* Scalar evolution, its affine part: what an integer or pointer is as a sum, and how it moves with the iterations of loops.
+ *
+ *   value  =  base  +  constant  +  Σ coefficient × symbol × iteration(loop)          (modulo 2^width)
+ *
+ * A term's symbol is a value the analysis does not look into (or none: 1), its loop one whose iteration number (0, 1, 2 …)
+ * multiplies it (or 0: none); so a stride may be a constant or an invariant value. Add-recurrences {a,+,b}<L> of LLVM are the
+ * terms with loop L. A symbol narrower than `width` counts sign- or zero-extended, a wider one truncated; extensions of sums are
+ * looked through only where no wrap is proven (nsw/nuw, trip counts, known bits); otherwise the sum is a symbol. Terms are sorted
+ * and unique, so equal forms are equal values. A form is what its value is unless that is poison (a sum that wraps against its
+ * flags): a computation may be replaced by one of its form, but one value by another of the same form only if that is no more
+ * often poison; what scev_expand emits has no flags. */
+#ifndef NVM_OPT_ANALYSIS_SCEV_H
+#define NVM_OPT_ANALYSIS_SCEV_H
+
+#include "opt/analysis/loops.h"
+
+struct scev_term {
+  struct nvm_value symbol; /* none: 1 */
+  bool is_signed;          /* how a narrower symbol is extended; false where that is all the same */
+  uint32_t loop;           /* 0: not multiplied by an iteration number */
+  int64_t coefficient;     /* never 0 */
+};
+
+struct scev {
+  struct nvm_value base;   /* of a pointer: what the offset in bytes is relative to; none for integers */
+  int64_t constant;        /* sign-extended from `width` */
+  const struct scev_term *terms;
+  uint32_t count;
+  uint32_t width;          /* bits, of integers and of offsets; 0: not affine or not an integer or pointer */
+  bool no_signed_wrap, no_unsigned_wrap; /* the sum holds in unbounded integers too, its symbols read so */
+};
+
+/* How often the latch of a loop is taken: "backedge-taken count"; iterations are one more. */
+struct trip_count {
+  bool known;              /* the count is `taken` (valid at the preheader), whenever the loop ends by its exiting block */
+  struct scev taken;       /* in the width of the induction variable; as floor((end) / divisor) with: */
+  uint64_t divisor;        /* 1 mostly: taken = scev / divisor, unsigned */
+  bool guarded;            /* false: the scev is meaningful only if the loop is entered with the bound beyond the start
+                              (count = max(0, …) has to be made by the expander) */
+  uint64_t most;           /* an upper bound, UINT64_MAX if none is known */
+  uint64_t multiple;       /* iterations (taken + 1) is a multiple of this; 1 if nothing is known */
+};
+
+struct scev_env; /* all that is remembered: one per run of a pass; in an arena */
+struct scev_env *scev_init(const struct nvm_function *f, const struct loops *l, const struct dominance *d, struct arena *arena);
+/* The form of v as seen at any place where v is available; remembered. */
+struct scev scev_of(struct scev_env *e, struct nvm_value v);
+struct scev scev_subtract(struct scev_env *e, struct scev a, struct scev b); /* bases must be equal, else width 0 */
+bool scev_equal(struct scev a, struct scev b);
+bool scev_is_constant(struct scev a);
+bool scev_is_invariant(struct scev_env *e, struct scev a, uint32_t loop);
+/* The step per iteration of `loop` if constant: true and *step (0: invariant). */
+bool scev_step(struct scev_env *e, struct scev a, uint32_t loop, int64_t *step);
+struct trip_count scev_trip_count(struct scev_env *e, uint32_t loop);
+/* Emits instructions before `before` that compute a (which must not contain iteration numbers of loops that do not hold
+ * `before`; those of loops around it need their induction variables); none when out of memory or not expressible. */
+struct nvm_value scev_expand(struct scev_env *e, struct nvm_function *f, struct scev a, struct nvm_inst_id before);
+/* The trip count (iterations = taken + 1, or taken itself) as a value of type iWIDTH at `before`. */
+struct nvm_value scev_expand_trip_count(struct scev_env *e, struct nvm_function *f, uint32_t loop, struct nvm_inst_id before);
+
+#endif
