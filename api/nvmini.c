@@ -508,6 +508,7 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   static const char levels[][2] = {"0", "1"};
   enum nvm_status status = verify_module(m->ir, sink, 0);
   if (status != NVM_OK) return status;
+  if (!link_math(m->ir, m->ir)) return NVM_OUT_OF_MEMORY;
   struct nvm_text triple = module_text(m->ir, m->ir->triple);
   if (!m->ir->has_layout)
     datalayout_adopt(&m->ir->layout, triple_pointer_bits(triple.bytes, triple.length), target);

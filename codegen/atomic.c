@@ -294,6 +294,16 @@ static void emit_minmax(struct lower *l, const struct part *p, enum icmp_predica
  * float, which is exact for a choice. */
 static void emit_float_minmax(struct lower *l, const struct part *p, enum rmw_op op,
                               struct ptx_reg to, struct ptx_operand old, struct ptx_operand v) {
+  if (p->kind == PART_PAIR_HALF || p->kind == PART_PAIR_BFLOAT) {
+    struct part lane = {.kind = p->kind == PART_PAIR_HALF ? PART_HALF : PART_BFLOAT, .bits = 16,
+                        .container = 16};
+    struct ptx_reg a[2], b[2], r[2] = {lower_temp(l, PTX_B16), lower_temp(l, PTX_B16)};
+    lower_unpack_pair(l, old, &a[0], &a[1]);
+    lower_unpack_pair(l, v, &b[0], &b[1]);
+    for (int k = 0; k < 2; k++) emit_float_minmax(l, &lane, op, r[k], ptx_r(a[k]), ptx_r(b[k]));
+    lower_copy(l, to, ptx_r(lower_pack_pair(l, ptx_r(r[0]), ptx_r(r[1]))));
+    return;
+  }
   bool small = p->kind == PART_HALF || p->kind == PART_BFLOAT;
   bool max = op == RMW_FMAX || op == RMW_FMAXIMUM;
   bool nan = op == RMW_FMAXIMUM || op == RMW_FMINIMUM;
@@ -494,12 +504,16 @@ static void rmw_local(const struct atomic *a, enum rmw_op op, struct ptx_reg to,
 }
 
 /* 128 bits are a .b128 register (sm_90), made of two. */
-static struct ptx_reg wide_of(struct lower *l, struct nvm_value v) {
+static struct ptx_reg wide_of_regs(struct lower *l, const struct ptx_reg v[2]) {
   struct ptx_reg r = lower_temp(l, PTX_B128);
-  struct ptx_operand halves[2] = {ptx_r(lower_reg(l, v, 0)), ptx_r(lower_reg(l, v, 1))};
+  struct ptx_operand halves[2] = {ptx_r(v[0]), ptx_r(v[1])};
   emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B128), ptx_r(r),
         ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2));
   return r;
+}
+
+static struct ptx_reg wide_of(struct lower *l, struct nvm_value v) {
+  return wide_of_regs(l, (struct ptx_reg[]){lower_reg(l, v, 0), lower_reg(l, v, 1)});
 }
 
 static void wide_to(struct lower *l, const struct ptx_reg *to, struct ptx_reg wide) {
@@ -553,6 +567,107 @@ static void xchg_wide(struct lower *l, const struct nvm_inst *i, struct memory_a
   wide_to(l, lower_result(l, l->inst), old);
 }
 
+/* --- vectors of 64 and 128 bits ----------------------------------------------------------------
+ * PTX's own (atom.v2.f32) are atomic by element only: a loop over the whole object instead. */
+
+enum { MOST_VECTOR_PARTS = 4 };
+
+/* Moves between the registers of the parts and the words of 64 bits that they fill. */
+static void split_words(struct lower *l, const struct part *p, uint32_t count,
+                        const struct ptx_reg *words, const struct ptx_reg *parts) {
+  for (uint32_t k = 0; k < count; k += 64 / p->bits) {
+    struct ptx_operand pair[2] = {ptx_r(parts[k]), ptx_r(parts[p->bits == 64 ? k : k + 1])};
+    emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B64),
+          p->bits == 64 ? pair[0] : ptx_group(l->pf, PTX_OPERAND_VECTOR, pair, 2),
+          ptx_r(words[k * p->bits / 64]));
+  }
+}
+
+static void join_words(struct lower *l, const struct part *p, uint32_t count,
+                       const struct ptx_reg *parts, const struct ptx_reg *words) {
+  for (uint32_t k = 0; k < count; k += 64 / p->bits) {
+    struct ptx_operand pair[2] = {ptx_r(parts[k]), ptx_r(parts[p->bits == 64 ? k : k + 1])};
+    emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B64), ptx_r(words[k * p->bits / 64]),
+          p->bits == 64 ? pair[0] : ptx_group(l->pf, PTX_OPERAND_VECTOR, pair, 2));
+  }
+}
+
+/* seen = cas(at, old, next), of one or two words. */
+static void emit_cas_words(const struct atomic *a, uint32_t words, const struct ptx_reg *seen,
+                           const struct ptx_reg *old, const struct ptx_reg *next) {
+  struct ptx_operand n = ptx_r(next[0]);
+  if (words == 1) {
+    emit_atom(a, PTX_MOD_CAS, PTX_MOD_B64, seen[0], ptx_r(old[0]), &n);
+    return;
+  }
+  struct ptx_reg was = lower_temp(a->l, PTX_B128);
+  n = ptx_r(wide_of_regs(a->l, next));
+  emit_atom(a, PTX_MOD_CAS, PTX_MOD_B128, was, ptx_r(wide_of_regs(a->l, old)), &n);
+  wide_to(a->l, seen, was);
+}
+
+/* As rmw_loop, beginning with the guess that the object is zero: a wrong one costs one round. */
+static void rmw_vector_loop(const struct atomic *a, enum rmw_op op, uint32_t count,
+                            const struct ptx_reg *to, const struct ptx_operand *v) {
+  struct lower *l = a->l;
+  const struct part *p = &a->part;
+  uint32_t words = count * p->bits / 64;
+  struct ptx_reg old[2], seen[2], next[2], value[MOST_VECTOR_PARTS];
+  struct ptx_reg retry = lower_temp(l, PTX_PRED), first = lower_temp(l, PTX_PRED);
+  for (uint32_t k = 0; k < words; k++) {
+    old[k] = lower_temp(l, PTX_B64);
+    seen[k] = lower_temp(l, PTX_B64);
+    next[k] = lower_temp(l, PTX_B64);
+    lower_copy(l, old[k], ptx_i(0));
+  }
+  uint32_t loop = ptx_new_label(l->pf, (struct nvm_str){0});
+  ptx_add_label(l->pf, loop);
+  split_words(l, p, count, old, to);
+  for (uint32_t k = 0; k < count; k++) {
+    value[k] = lower_new_reg(l, p);
+    emit_new_value(l, p, op, value[k], ptx_r(to[k]), v[k]);
+  }
+  join_words(l, p, count, value, next);
+  emit_cas_words(a, words, seen, old, next);
+  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B64), ptx_r(first), ptx_r(seen[0]), ptx_r(old[0]));
+  if (words == 2)
+    emit4(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_OR, PTX_MOD_B64), ptx_r(retry), ptx_r(seen[1]),
+          ptx_r(old[1]), ptx_r(first));
+  for (uint32_t k = 0; k < words; k++) lower_copy(l, old[k], ptx_r(seen[k]));
+  branch_if(l, words == 2 ? retry : first, false, loop);
+}
+
+/* An operation on a vector of floats that fills one or two words; false: it is none. */
+static bool rmw_vector(struct lower *l, const struct nvm_inst *i, struct memory_access how) {
+  struct nvm_value operand = inst_operand(l->f, i, 1);
+  struct nvm_type type = value_type(l->f, operand);
+  struct type_parts parts = lower_type(l, type);
+  if (!type_is_vector(&l->module->types, type) || parts.count < 2) return false;
+  struct atomic a = {l, lower_address(l, inst_operand(l->f, i, 0)), effective_order(l, how),
+                     how.scope, *lower_part(l, parts, 0)};
+  uint32_t bits = parts.count * a.part.bits;
+  if (bits != 64 && bits != 128) {
+    lower_refuse(l, "an atomic access of more than 128 bits", "PTX has none");
+    return true;
+  }
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  struct ptx_operand v[MOST_VECTOR_PARTS], value[MOST_VECTOR_PARTS];
+  for (uint32_t k = 0; k < parts.count; k++) v[k] = lower_operand(l, operand, k);
+  if (a.at.space != PTX_MOD_LOCAL) {
+    fence_before(&a);
+    rmw_vector_loop(&a, (enum rmw_op)how.rmw, parts.count, to, v);
+    fence_after(&a);
+    return true;
+  }
+  lower_load_parts(l, type, to, a.at, (struct memory_access){0});
+  for (uint32_t k = 0; k < parts.count; k++) {
+    value[k] = ptx_r(lower_new_reg(l, &a.part));
+    emit_new_value(l, &a.part, (enum rmw_op)how.rmw, value[k].reg, ptx_r(to[k]), v[k]);
+  }
+  lower_store_parts(l, type, value, a.at, (struct memory_access){0});
+  return true;
+}
+
 void lower_atomicrmw(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   struct nvm_value operand = inst_operand(l->f, i, 1);
@@ -561,6 +676,7 @@ void lower_atomicrmw(struct lower *l, const struct nvm_inst *i) {
     xchg_wide(l, i, how);
     return;
   }
+  if (rmw_vector(l, i, how)) return;
   struct atomic a;
   if (!atomic_init(&a, l, inst_operand(l->f, i, 0), type, how)) return;
   struct ptx_reg to = lower_result(l, l->inst)[0];

@@ -2,8 +2,8 @@
  * PTX only approximates (sin, cos, ex2, lg2, tanh and what is made of them).
  *
  * An approximation is taken where the call allows it (`afn`), as LLVM's NVPTX back end does; ex2
- * and lg2, good to two units in the last place, always. For the rest PTX has nothing, and a call of
- * a libm that no GPU has would only fail later: the error names libdevice's function. */
+ * and lg2, good to two units in the last place, always. For the rest PTX has nothing: where libdevice
+ * is linked, its functions are called (frontend/link_math.c), else the error names them. */
 #include "codegen/intrinsic.h"
 
 static bool is_small(const struct part *p) {
@@ -337,20 +337,19 @@ static struct ptx_reg approximate(const struct format *f, int what, struct ptx_o
   }
 }
 
-/* Refuses, naming libdevice's function: llvm.sin.f32 → __nv_sinf, llvm.pow.f64 → __nv_pow. */
+/* Refuses, naming libdevice's function: llvm.sin.f32 → __nv_sinf, llvm.pow.f64 → __nv_pow. It was not
+ * there, or link_math() would have called it. */
 static void refuse_math(struct lower *l, const struct nvm_inst *i, bool is_double) {
   const char *name = intrinsic_call_name(l, i), *base = name + strlen("llvm.");
-  struct textbuf detail;
-  textbuf_init(&detail, &l->function_arena);
-  if (is_double) textbuf_puts(&detail, "PTX has no such function for double");
-  else
-    textbuf_puts(&detail,
-                 "PTX has no such function, or only an approximation (taken for calls marked afn)");
-  textbuf_puts(&detail, "; link libdevice and call @__nv_");
-  textbuf_write(&detail, base, strcspn(base, "."));
-  if (!is_double) textbuf_char(&detail, 'f');
-  textbuf_write(&detail, "", 1);
-  lower_refuse(l, name, detail.bytes ? detail.bytes : "");
+  struct diag *d = lower_refuse(
+      l, name, is_double ? "PTX has no such function for double"
+                         : "PTX has no such function, or only an approximation (for calls marked afn)");
+  struct textbuf hint;
+  textbuf_init(&hint, l->sink->arena);
+  textbuf_puts(&hint, "--link libdevice.ll (llvm-dis of CUDA's libdevice.10.bc) has it as @__nv_");
+  textbuf_write(&hint, base, strcspn(base, "."));
+  if (!is_double) textbuf_char(&hint, 'f');
+  if (d) d->hint = (struct nvm_text){hint.bytes, hint.length};
 }
 
 void lower_i_approximate(struct lower *l, const struct nvm_inst *i, int argument) {

@@ -179,8 +179,9 @@ void emit3(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_ope
 void emit4(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
            struct ptx_operand a, struct ptx_operand b, struct ptx_operand c);
 
-/* Reports that the current instruction can't be lowered; `what` and `detail` are shown. */
-void lower_refuse(struct lower *l, const char *what, const char *detail);
+/* Reports that the current instruction can't be lowered; `what` and `detail` are shown. Returns what
+ * diag_report() does. */
+struct diag *lower_refuse(struct lower *l, const char *what, const char *detail);
 
 /* --- address.c, memory.c, block.c --------------------------------------------------------------------------------- */
 

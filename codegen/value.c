@@ -23,7 +23,7 @@ void emit4(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_ope
   ptx_add(l->pf, op, mods, PTX_OPS(d, a, b, c));
 }
 
-void lower_refuse(struct lower *l, const char *what, const char *detail) {
+struct diag *lower_refuse(struct lower *l, const char *what, const char *detail) {
   struct diag_range range = {l->options->source, 0, 0};
   if (l->f && l->inst.index < l->f->positions.count && l->inst.index != 0) {
     range.begin = l->f->positions.data[l->inst.index];
@@ -34,6 +34,7 @@ void lower_refuse(struct lower *l, const char *what, const char *detail) {
   struct diag *d = diag_report_s(l->sink, DIAG_CANNOT_LOWER, range, what, detail, NULL);
   if (d && l->f) d->function = module_text(l->module, l->f->symbol.name);
   l->refused = true;
+  return d;
 }
 
 /* --- registers -------------------------------------------------------------------------------- */

@@ -25,4 +25,10 @@ enum { LINK_SOURCE_FROM = 1 };
 enum nvm_status link_modules(struct nvm_module *into, const struct nvm_module *from,
                              bool only_needed, struct diag_sink *sink);
 
+/* Makes calls of mathematical intrinsics that PTX has no instruction for (llvm.sin.f64) calls of
+ * the functions that `library`, or `into` itself, has for them (@__nv_sin); they are declared in
+ * `into` if need be. Those that neither has stay. Both modules may be the same. False when out of
+ * memory. */
+bool link_math(struct nvm_module *into, const struct nvm_module *library);
+
 #endif

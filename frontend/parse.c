@@ -20,19 +20,11 @@ static enum intrinsic_id find_intrinsic(struct nvm_text name) {
 }
 
 static void hint_intrinsic(struct parser *p, struct diag *d, struct nvm_text name) {
-  const char *best = NULL;
-  uint32_t limit = 3;
-  for (uint32_t i = 1; i < INTRINSIC_COUNT; i++) {
-    const char *other = intrinsic_table[i].name;
-    uint32_t distance = report_distance(name.bytes, name.length, other, strlen(other), limit);
-    if (distance > limit || (best && distance == limit)) continue;
-    best = other;
-    limit = distance;
-  }
-  if (!best) return;
+  enum intrinsic_id best = intrinsic_nearest(name.bytes, name.length);
+  if (best == INTRINSIC_NONE) return;
   struct textbuf b;
   textbuf_init(&b, p->sink->arena);
-  textbuf_format(&b, "did you mean '%s'?", best);
+  textbuf_format(&b, "did you mean '%s'?", intrinsic_table[best].name);
   d->hint = (struct nvm_text){b.bytes, b.length};
 }
 
@@ -144,6 +136,10 @@ enum nvm_status parse_module(struct nvm_module *m, const char *text, size_t leng
                      .limit = text + length};
   if (length > PARSE_MAX_BYTES) {
     diag_report(sink, DIAG_SOURCE_TOO_LARGE, (struct diag_range){source, 0, 0}, NULL, 0);
+    return NVM_REFUSED;
+  }
+  if (length >= 4 && (memcmp(text, "BC\xC0\xDE", 4) == 0 || memcmp(text, "\xDE\xC0\x17\x0B", 4) == 0)) {
+    diag_report(sink, DIAG_BITCODE, (struct diag_range){source, 0, 0}, NULL, 0);
     return NVM_REFUSED;
   }
   arena_init(&p.scratch, m->arena.allocator);
