@@ -55,6 +55,10 @@ bool alias_is_constant(struct alias_env *e, struct memory_location l);
 /* Whether the object (an alloca, a byval argument) is seen by this call of the function alone. */
 bool alias_is_private(struct alias_env *e, struct nvm_value object);
 
+/* Whether f is a CUDA kernel: its generic pointer parameters point to global memory, where all that
+ * the host passes lies. */
+bool alias_parameters_are_global(const struct nvm_function *f);
+
 /* The parts of an address; what is too long or too odd becomes a base or a variable of its own. */
 struct alias_address alias_decompose(const struct nvm_function *f, struct nvm_value pointer);
 /* The object a pointer is derived from: alloca, global, argument, call, load, phi, select … The walk
