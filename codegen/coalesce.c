@@ -13,6 +13,8 @@
  * is one pass over the instructions from the last to the first. */
 #include "codegen/lower.h"
 
+#include "ir/intrinsic.h"
+
 /* By instruction: where in its own block it is read last, as a number that grows along the block;
  * `outside`: it is read in another block or by a phi too. */
 struct reads {
@@ -59,20 +61,34 @@ static bool collect_reads(struct coalescer *c) {
   return true;
 }
 
-/* Whether lowering writes the result only after it has read all operands. */
-static bool reads_before_writing(const struct nvm_inst *i) {
-  switch ((enum op)i->op) {
-  case OP_ADD: case OP_SUB: case OP_MUL: case OP_SHL: case OP_LSHR: case OP_ASHR: case OP_AND:
-  case OP_OR: case OP_XOR: case OP_FADD: case OP_FSUB: case OP_FMUL: case OP_SELECT: case OP_GEP:
+/* Intrinsics that are one instruction a lane. */
+static bool is_one_instruction(const struct nvm_function *f, const struct nvm_inst *i) {
+  struct nvm_value callee = call_callee(f, i);
+  if (value_kind(callee) != VALUE_FUNCTION) return false;
+  switch (module_function(f->module, callee)->intrinsic) {
+  case INTRINSIC_fma: case INTRINSIC_fmuladd: case INTRINSIC_smin: case INTRINSIC_smax:
+  case INTRINSIC_umin: case INTRINSIC_umax:
     return true;
   default: return false;
   }
 }
 
-/* One register of one 32- or 64-bit number. */
+/* Whether lowering writes a lane of the result only after it has read that lane of all operands. */
+static bool reads_before_writing(const struct nvm_function *f, const struct nvm_inst *i) {
+  switch ((enum op)i->op) {
+  case OP_ADD: case OP_SUB: case OP_MUL: case OP_SHL: case OP_LSHR: case OP_ASHR: case OP_AND:
+  case OP_OR: case OP_XOR: case OP_FADD: case OP_FSUB: case OP_FMUL: case OP_SELECT: case OP_GEP:
+    return true;
+  case OP_CALL: return is_one_instruction(f, i);
+  default: return false;
+  }
+}
+
+/* Numbers of 32 or 64 bits, each in one register. */
 static bool is_simple_type(struct lower *l, struct nvm_type type) {
   struct type_parts parts = lower_type(l, type);
-  if (parts.count != 1) return false;
+  bool vector = type_is_vector(&l->module->types, type);
+  if (parts.count != (vector ? type_info(&l->module->types, type)->count : 1)) return false;
   const struct part *p = lower_part(l, parts, 0);
   return p->kind <= PART_DOUBLE && p->bits == p->container && p->bits >= 32;
 }
@@ -85,7 +101,7 @@ static bool can_share(const struct coalescer *c, struct nvm_inst_id phi, struct 
   if (value->op == OP_PHI || value->block.index != p->block.index) return false;
   if (l->inst_regs[value_index(v)] != 0 || c->reads[phi.index].outside) return false;
   uint32_t made = c->position[value_index(v)], last = c->reads[phi.index].last;
-  return last < made || (last == made && reads_before_writing(value));
+  return last < made || (last == made && reads_before_writing(l->f, value));
 }
 
 void lower_coalesce(struct lower *l) {

@@ -337,26 +337,74 @@ static void bitcast_by_words(struct lower *l, struct nvm_value v, struct type_pa
   }
 }
 
-/* One register's bits as 2 or 4 smaller registers, or the other way round: PTX's packing mov. */
+/* A word's four bytes, each in a 16-bit register of its own, and back. Both with `prmt` over pairs. */
+void lower_unpack_bytes(struct lower *l, struct ptx_operand word, const struct ptx_reg to[4]) {
+  for (uint32_t half = 0; half < 2; half++) {
+    struct ptx_reg pair = lower_temp(l, PTX_B32);
+    struct ptx_operand two[2] = {ptx_r(to[2 * half]), ptx_r(to[2 * half + 1])};
+    emit4(l, PTX_PRMT, PTX_MODS(PTX_MOD_B32), ptx_r(pair), word, ptx_i(0),
+          ptx_i(half ? 0x4342 : 0x4140));
+    emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B32), ptx_group(l->pf, PTX_OPERAND_VECTOR, two, 2),
+          ptx_r(pair));
+  }
+}
+
+void lower_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_operand bytes[4]) {
+  struct ptx_reg pairs[2];
+  for (uint32_t half = 0; half < 2; half++) {
+    struct ptx_operand two[2];
+    for (uint32_t k = 0; k < 2; k++) {
+      two[k] = bytes[2 * half + k];
+      if (two[k].kind == PTX_OPERAND_REG) continue;
+      struct ptx_reg r = lower_temp(l, PTX_B16);
+      lower_copy(l, r, two[k]);
+      two[k] = ptx_r(r);
+    }
+    pairs[half] = lower_temp(l, PTX_B32);
+    emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B32), ptx_r(pairs[half]),
+          ptx_group(l->pf, PTX_OPERAND_VECTOR, two, 2));
+  }
+  emit4(l, PTX_PRMT, PTX_MODS(PTX_MOD_B32), ptx_r(to), ptx_r(pairs[0]), ptx_r(pairs[1]),
+        ptx_i(0x6420));
+}
+
+static bool all_parts_are(const struct lower *l, struct type_parts t, uint32_t bits) {
+  for (uint32_t k = 0; k < t.count; k++)
+    if (lower_part(l, t, k)->bits != bits || lower_part(l, t, k)->kind == PART_I1) return false;
+  return true;
+}
+
+/* Registers' bits as 2 or 4 times as many smaller registers each, or the other way round: PTX's
+ * packing mov, and permutations for bytes. */
 static bool bitcast_by_mov(struct lower *l, struct nvm_value v, struct type_parts from,
                            struct type_parts to, const struct ptx_reg *target) {
   struct type_parts many = from.count > to.count ? from : to;
-  struct type_parts one = from.count > to.count ? to : from;
-  const struct part *small = lower_part(l, many, 0), *big = lower_part(l, one, 0);
-  if (one.count != 1 || (many.count != 2 && many.count != 4) || small->bits != small->container ||
-      big->bits != big->container || small->container < 16 ||
-      small->container * many.count != big->container)
+  struct type_parts few = from.count > to.count ? to : from;
+  const struct part *small = lower_part(l, many, 0), *big = lower_part(l, few, 0);
+  uint32_t ratio = many.count / few.count;
+  bool bytes = small->bits == 8 && big->bits == 32, join = many.first == from.first;
+  if (ratio * few.count != many.count || (ratio != 2 && ratio != 4) || big->bits != big->container ||
+      (!bytes && small->bits != small->container) || small->bits * ratio != big->bits ||
+      !all_parts_are(l, many, small->bits) || !all_parts_are(l, few, big->bits))
     return false;
-  struct ptx_operand lanes[4], single;
-  for (uint32_t k = 0; k < many.count; k++) {
-    if (lower_part(l, many, k)->bits != small->bits) return false;
-    lanes[k] = many.first == from.first ? ptx_r(lower_reg(l, v, k)) : ptx_r(target[k]);
+  for (uint32_t w = 0; w < few.count; w++) {
+    struct ptx_operand lanes[4];
+    struct ptx_operand single = ptx_r(join ? target[w] : lower_reg(l, v, w));
+    for (uint32_t k = 0; k < ratio; k++)
+      lanes[k] = ptx_r(join ? lower_reg(l, v, w * ratio + k) : target[w * ratio + k]);
+    struct ptx_reg word = lower_temp(l, PTX_B32);
+    uint16_t mod = part_bits_mod(big);
+    if (bytes && join) {
+      lower_pack_bytes(l, word, lanes);
+      emit2(l, PTX_MOV, PTX_MODS(mod), single, ptx_r(word));
+    } else if (bytes) {
+      emit2(l, PTX_MOV, PTX_MODS(mod), ptx_r(word), single);
+      lower_unpack_bytes(l, ptx_r(word), target + w * ratio);
+    } else {
+      struct ptx_operand vector = ptx_group(l->pf, PTX_OPERAND_VECTOR, lanes, ratio);
+      emit2(l, PTX_MOV, PTX_MODS(mod), join ? single : vector, join ? vector : single);
+    }
   }
-  single = one.first == from.first ? ptx_r(lower_reg(l, v, 0)) : ptx_r(target[0]);
-  struct ptx_operand vector = ptx_group(l->pf, PTX_OPERAND_VECTOR, lanes, many.count);
-  uint16_t mod = part_bits_mod(big);
-  if (many.first == from.first) emit2(l, PTX_MOV, PTX_MODS(mod), single, vector);
-  else emit2(l, PTX_MOV, PTX_MODS(mod), vector, single);
   return true;
 }
 

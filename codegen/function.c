@@ -231,6 +231,7 @@ static void lower_inst(struct lower *l, const struct nvm_inst *i) {
 static void lower_one(struct lower *l, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(l->f, i);
   l->inst = i;
+  if (lower_share_lanes(l, i)) return;
   lower_location(l, i);
   uint32_t from = l->pf->entries.count, temps[PTX_CLASS_COUNT];
   bool tidy = !op_is_terminator((enum op)inst->op) && lower_type(l, inst->type).count != 0;

@@ -255,6 +255,13 @@ void lower_insertvalue(struct lower *l, const struct nvm_inst *i);
 /* Lets an insertvalue into an aggregate that nobody else reads change it in place: a chain of n
  * inserts then copies n members, not n aggregates. */
 void lower_share_aggregate(struct lower *l, struct nvm_inst_id id);
+/* The four bytes of a 32-bit register in 16-bit registers of their own (zero above), and back (what
+ * is above 8 bits is ignored). */
+void lower_unpack_bytes(struct lower *l, struct ptx_operand word, const struct ptx_reg to[4]);
+void lower_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_operand bytes[4]);
+/* Gives an extracted, inserted into or shuffled vector the registers in which its lanes are already;
+ * false if something has to be moved. */
+bool lower_share_lanes(struct lower *l, struct nvm_inst_id id);
 /* --- lanes (vector.c): a vector as scalars, packed pairs taken apart. A scalar is one lane. --- */
 struct lanes {
   uint32_t count;      /* lanes */

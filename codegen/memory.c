@@ -211,6 +211,36 @@ static uint32_t run_length(const struct access *a, struct type_parts parts, uint
   return n;
 }
 
+/* How many words of four bytes, from part k on, one access can move: 2 or 4 (8), 0 if none. PTX has
+ * no vectors of more than four bytes, so they travel in 32-bit registers. */
+static uint32_t byte_words(const struct access *a, struct type_parts parts, uint32_t k) {
+  const struct lower *l = a->l;
+  const struct part *first = lower_part(l, parts, k);
+  bool wide = a->at.space == PTX_MOD_GLOBAL && cost_widest_access_bits(l->target, 1) == 256;
+  uint32_t n = 0, most = wide ? MAX_VECTOR : WIDEST_ACCESS / 4;
+  while (k + n < parts.count && n < most * 4) {
+    const struct part *p = lower_part(l, parts, k + n);
+    if (p->kind != PART_INT || p->bits != 8 || p->offset != first->offset + n) break;
+    n++;
+  }
+  uint32_t words = n / 4;
+  while (words & (words - 1)) words &= words - 1;
+  while (words > 1 && (a->at.align < words * 4 || first->offset % (words * 4))) words /= 2;
+  return words > 1 ? words : 0;
+}
+
+static void access_bytes(const struct access *a, const struct part *p, const struct ptx_reg *to,
+                         const struct ptx_operand *from, uint32_t words) {
+  struct ptx_operand run[MAX_VECTOR];
+  for (uint32_t w = 0; w < words; w++) {
+    struct ptx_reg word = lower_temp(a->l, PTX_B32);
+    if (from) lower_pack_bytes(a->l, word, from + 4 * w);
+    run[w] = ptx_r(word);
+  }
+  emit_access(a, to != NULL, p->offset, PTX_MOD_U32, run, words);
+  for (uint32_t w = 0; w < words && to; w++) lower_unpack_bytes(a->l, run[w], to + 4 * w);
+}
+
 static uint32_t access_align(const struct lower *l, struct nvm_type type, struct memory_access how) {
   return how.align_log2 ? UINT32_C(1) << (how.align_log2 - 1)
                         : layout_align(&l->module->layout, &l->module->types, type);
@@ -344,6 +374,12 @@ static void access_value(struct access a, struct nvm_type type, const struct ptx
   struct type_parts parts = lower_type(l, type);
   for (uint32_t k = 0, n; k < parts.count; k += n) {
     const struct part *p = lower_part(l, parts, k);
+    uint32_t words = byte_words(&a, parts, k);
+    if (words) {
+      access_bytes(&a, p, to ? to + k : NULL, from ? from + k : NULL, words);
+      n = words * 4;
+      continue;
+    }
     n = run_length(&a, parts, k);
     if (n == 1) {
       if (to) load_part(&a, p, p->offset, to[k]);

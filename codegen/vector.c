@@ -186,6 +186,61 @@ static void select_lane(struct lower *l, struct lanes v, uint32_t lane, struct p
                 ptx_r(to[j]));
 }
 
+/* The registers that already hold the lanes of v; NULL for constants, packed pairs, values without
+ * registers yet, and phis, whose registers change while others may still look at the lane. */
+static const struct ptx_reg *held_lanes(struct lower *l, struct nvm_value v) {
+  if (value_kind(v) != VALUE_INST || is_packed(l, value_type(l->f, v))) return NULL;
+  uint32_t index = value_index(v), first = l->inst_regs[index];
+  return first && l->f->insts.data[index].op != OP_PHI ? &l->regs.data[first] : NULL;
+}
+
+static bool is_undefined(const struct lower *l, struct nvm_value v) {
+  return value_kind(v) == VALUE_CONST && const_is_undef_or_poison(l->module, v);
+}
+
+/* Where part k of the result of a lane instruction stands already; none if it must be moved. */
+static struct ptx_reg held_part(struct lower *l, const struct nvm_inst *i, uint32_t k,
+                                uint32_t each) {
+  uint64_t lane = k / each, from = 0;
+  struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1), source = a;
+  bool undefined = false;
+  if (i->op == OP_EXTRACTELEMENT) {
+    from = constant_index(l, b, &from) && from < lane_count(l, value_type(l->f, a)) ? from : UINT64_MAX;
+  } else if (i->op == OP_INSERTELEMENT) {
+    if (!constant_index(l, inst_operand(l->f, i, 2), &from)) return (struct ptx_reg){0};
+    undefined = lane != from && is_undefined(l, a); /* any register of the class will do */
+    if (lane == from || undefined) source = b;
+    from = lane == from || undefined ? 0 : lane;
+  } else {
+    uint64_t lanes = lane_count(l, value_type(l->f, a));
+    struct nvm_value at = const_element(l->module, inst_operand(l->f, i, 2), lane);
+    if (!constant_index(l, at, &from)) from = 0;
+    if (from >= lanes) source = b;
+    if (from >= lanes) from -= lanes;
+  }
+  const struct ptx_reg *held = from == UINT64_MAX ? NULL : held_lanes(l, source);
+  return held ? held[from * each + k % each] : (struct ptx_reg){0};
+}
+
+bool lower_share_lanes(struct lower *l, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(l->f, id);
+  if (i->op < OP_EXTRACTELEMENT || i->op > OP_SHUFFLEVECTOR || l->inst_regs[id.index]) return false;
+  struct type_parts parts = lower_type(l, i->type);
+  uint32_t each = lower_type(l, type_scalar(&l->module->types, i->type)).count;
+  uint32_t first = l->regs.count;
+  if (parts.count == 0 || is_packed(l, i->type)) return false;
+  for (uint32_t k = 0; k < parts.count; k++) {
+    struct ptx_reg r = held_part(l, i, k, each);
+    if (ptx_reg_is_none(r) || ptx_reg_class(r) != part_class(lower_part(l, parts, k)) ||
+        !VEC_PUSH(&l->function_arena, &l->regs, r)) {
+      l->regs.count = first;
+      return false;
+    }
+  }
+  l->inst_regs[id.index] = first;
+  return true;
+}
+
 /* An index beyond the lanes is poison: any lane will do. */
 void lower_extractelement(struct lower *l, const struct nvm_inst *i) {
   struct lanes v = lower_split(l, inst_operand(l->f, i, 0));
