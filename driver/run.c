@@ -1,9 +1,8 @@
 /* nvmini run: executes a kernel in the simulator, on arguments from the command line.
  *
- * A FILE of IR is compiled first. Without --kernel, --arg and the like on the command line they are
- * taken from the first line of FILE that holds `RUN: nvmini run %s`, as the tests' headers have it,
- * so that `nvmini run FILE` alone does the right thing. */
-#include <inttypes.h>
+ * A FILE of IR is compiled first. Without --kernel and --arg on the command line the options of the
+ * lines of FILE that hold `nvmini-run:` come before those of the command line, so that `nvmini run
+ * FILE` alone does the right thing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,27 +39,40 @@ static int refuse(const struct run *r, const char *message) {
 
 /* --- the command in the file --------------------------------------------------------------------- */
 
+/* Splits the rest of each line that holds the mark into words, which it appends. */
+static int header_words(struct run *r, char **words, int count) {
+  static const char mark[] = "nvmini-run:";
+  for (const char *line = strstr(r->file.bytes, mark); line; line = strstr(line, mark)) {
+    line += sizeof mark - 1;
+    char *text = arena_copy(&r->arena, line, strcspn(line, "\r\n"));
+    for (char *word = text ? strtok(text, " \t") : NULL; word && count < MOST_WORDS; word = strtok(NULL, " \t"))
+      words[count++] = word;
+  }
+  return count;
+}
+
+/* The options of the file, then those of the command line; NULL after an error message. */
 static const struct options *own_options(struct run *r, const struct options *o) {
-  static const char mark[] = "RUN: nvmini run %s";
-  const char *line = strstr(r->file.bytes, mark);
-  if (o->values[OPTION_KERNEL] || o->values[OPTION_ARG] || !line) return o;
-  size_t length = strcspn(line + sizeof mark - 1, "|\r\n");
-  char *text = arena_copy(&r->arena, line + sizeof mark - 1, length);
+  if (o->values[OPTION_KERNEL] || o->values[OPTION_ARG]) return o;
   char **words = arena_alloc(&r->arena, MOST_WORDS * sizeof *words);
   struct options *own = arena_alloc(&r->arena, sizeof *own);
-  if (!text || !words || !own) return o;
-  int count = 0;
-  words[count++] = (char *)(uintptr_t)"nvmini";
-  words[count++] = (char *)(uintptr_t)"run";
-  words[count++] = (char *)(uintptr_t)r->path;
-  for (char *word = strtok(text, " \t"); word && count < MOST_WORDS; word = strtok(NULL, " \t"))
-    if (strncmp(word, "2>", 2) != 0) words[count++] = word;
-  return options_parse(own, count, words) == EXIT_DONE ? own : NULL;
+  if (!words || !own) return o;
+  words[0] = (char *)(uintptr_t)"nvmini";
+  words[1] = (char *)(uintptr_t)"run";
+  words[2] = (char *)(uintptr_t)r->path;
+  int count = header_words(r, words, 3);
+  if (count == 3) return o;
+  if (options_parse(own, count, words) != EXIT_DONE) return NULL;
+  for (int i = 0; i < o->given_count && own->given_count < OPTIONS_MOST_GIVEN; i++) {
+    own->values[o->given[i].id] = o->given[i].value;
+    own->given[own->given_count++] = o->given[i];
+  }
+  return own;
 }
 
 /* --- loading --------------------------------------------------------------------------------------- */
 
-static int compile(struct run *r, const struct options *outer, struct nvmini_text *ptx) {
+static int compile(struct run *r, struct nvmini_text *ptx) {
   struct render render = render_start(false);
   r->context = nvmini_create(NULL, 0);
   if (!r->context) return refuse(r, "out of memory");
@@ -68,18 +80,16 @@ static int compile(struct run *r, const struct options *outer, struct nvmini_tex
   char text[1024];
   bool has_cpu = false;
   for (int i = 0; i < OPTION_COUNT; i++) {
-    const char *option = options_library_text(outer, (enum option_id)i, text, sizeof text);
-    if (!option) option = options_library_text(r->options, (enum option_id)i, text, sizeof text);
+    const char *option = options_library_text(r->options, (enum option_id)i, text, sizeof text);
     if (!option) continue;
     if (i == OPTION_CPU) has_cpu = true;
     if (nvmini_set_option(r->context, option) != NVMINI_OK) return EXIT_USAGE;
   }
   if (!has_cpu) nvmini_set_option(r->context, "--cpu=sm_90a");
   if (jobs_set_knobs(r->context, r->options) != NVMINI_OK) return EXIT_USAGE;
-  if (outer != r->options && jobs_set_knobs(r->context, outer) != NVMINI_OK) return EXIT_USAGE;
   enum nvmini_status s = nvmini_parse(r->context, r->file.bytes, r->file.length, r->path, &r->compiled);
   if (s == NVMINI_OK) {
-    int linked = jobs_link_libraries(outer->values[OPTION_LINK] ? outer : r->options, r->context, r->compiled);
+    int linked = jobs_link_libraries(r->options, r->context, r->compiled);
     if (linked != EXIT_DONE) return linked;
     s = nvmini_compile(r->compiled, ptx);
   }
@@ -150,14 +160,44 @@ static bool parse_triple(const char *option, const char *text, uint32_t out[3]) 
   return false;
 }
 
+static bool complain_value(const char *name, const char *value, const char *wanted) {
+  fprintf(stderr, "nvmini: error: option '%s': '%s' is not %s\n", name, value, wanted);
+  return false;
+}
+
 static bool parse_count(const struct options *o, enum option_id id, const char *name, uint64_t *out) {
   const char *text = o->values[id];
   char *end;
   if (!text) return true;
   *out = strtoull(text, &end, 10);
   if (end != text && *end == 0) return true;
-  fprintf(stderr, "nvmini: error: option '%s': '%s' is no number\n", name, text);
-  return false;
+  return complain_value(name, text, "a number");
+}
+
+static void print_trace(void *data, struct nvm_text line) {
+  (void)data;
+  fprintf(stderr, "%.*s\n", (int)line.length, line.bytes);
+}
+
+/* --stats, --trace, --schedule. */
+static bool watch(const struct options *o, struct sim_launch *l) {
+  const char *stats = o->values[OPTION_STATS], *trace = o->values[OPTION_TRACE], *schedule = o->values[OPTION_SCHEDULE];
+  char *end;
+  l->count = stats != NULL;
+  if (stats && *stats && strcmp(stats, "text") != 0 && strcmp(stats, "json") != 0)
+    return complain_value("--stats", stats, "text or json");
+  l->trace = trace ? print_trace : NULL;
+  if (trace && *trace) {
+    l->trace_block = strtoull(trace, &end, 10);
+    const char *thread = *end == ',' ? end + 1 : "";
+    l->trace_thread = (uint32_t)strtoul(thread, &end, 10);
+    if (*end || end == thread) return complain_value("--trace", trace, "BLOCK,THREAD, both numbers");
+  }
+  if (!schedule || strcmp(schedule, "fixed") == 0) return true;
+  l->random_schedule = true;
+  const char *seed = strncmp(schedule, "random:", 7) == 0 ? schedule + 7 : "";
+  l->seed = strtoull(seed, &end, 10);
+  return (end != seed && *end == 0) || complain_value("--schedule", schedule, "fixed or random:SEED");
 }
 
 static int choose_kernel(struct run *r) {
@@ -203,7 +243,7 @@ static int prepare(struct run *r) {
       !parse_triple("--block", o->values[OPTION_BLOCK], l->block) ||
       !parse_count(o, OPTION_SHARED, "--shared", &l->shared_bytes) ||
       !parse_count(o, OPTION_STACK, "--stack", &l->stack_bytes) ||
-      !parse_count(o, OPTION_STEP_LIMIT, "--step-limit", &l->step_limit))
+      !parse_count(o, OPTION_STEP_LIMIT, "--step-limit", &l->step_limit) || !watch(o, l))
     return EXIT_USAGE;
   int status = choose_kernel(r);
   if (status == EXIT_DONE) status = read_arguments(r);
@@ -287,6 +327,13 @@ static int use_results(struct run *r) {
   return status;
 }
 
+static void print_counts(struct run *r) {
+  struct textbuf b;
+  textbuf_init(&b, &r->arena);
+  sim_print_counts(sim_counted(r->sim), strcmp(r->options->values[OPTION_STATS], "json") == 0, &b);
+  fwrite(b.bytes, 1, b.length, stdout);
+}
+
 static int execute(struct run *r) {
   r->sim = sim_create(nvm_default_allocator, 0);
   if (!r->sim) return refuse(r, "out of memory");
@@ -298,9 +345,7 @@ static int execute(struct run *r) {
   struct nvm_text printed = sim_output(r->sim);
   fwrite(printed.bytes, 1, printed.length, stdout);
   if (s != NVM_OK) return s == NVM_REFUSED ? report(r) : refuse(r, "out of memory");
-  if (r->options->values[OPTION_STATS])
-    printf("instructions %" PRIu64 "\nwarp instructions %" PRIu64 "\n", sim_counted(r->sim)->instructions,
-           sim_counted(r->sim)->warp_instructions);
+  if (r->options->values[OPTION_STATS]) print_counts(r);
   return use_results(r);
 }
 
@@ -315,7 +360,7 @@ int run_command(const struct options *o) {
     status = refuse(r, error.number ? strerror(error.number) : "cannot be read");
   if (status == EXIT_DONE && !(r->options = own_options(r, o))) status = EXIT_USAGE;
   struct nvmini_text ptx = {r->file.bytes, r->file.length};
-  if (status == EXIT_DONE && !is_ptx(&r->file)) status = compile(r, o, &ptx);
+  if (status == EXIT_DONE && !is_ptx(&r->file)) status = compile(r, &ptx);
   if (status == EXIT_DONE) status = parse(r, (struct nvm_text){ptx.bytes, ptx.length});
   if (status == EXIT_DONE) status = execute(r);
   sim_destroy(r->sim);

@@ -1,5 +1,6 @@
 /* Blocks and the grid: warps of a block take turns, blocks run in order. A block that does not end
- * within its turn gets company, so that blocks may wait for each other. */
+ * within its turn gets company, so that blocks may wait for each other. With a random schedule any
+ * warp of any resident block may be next. */
 #include "sim/machine.h"
 
 #include <string.h>
@@ -8,6 +9,7 @@ enum {
   WARP_TURN = 200000,  /* warp instructions */
   BLOCK_TURN = 4000000,
   RESIDENT_LIMIT = 256, /* blocks at a time */
+  RANDOM_RESIDENT = 8,  /* with a random schedule, at first */
 };
 
 /* --- barriers -------------------------------------------------------------------------------------- */
@@ -256,4 +258,49 @@ static bool run_blocks(struct sim *s) {
   return s->finding.kind == SIM_NOTHING;
 }
 
-enum nvm_status block_run_grid(struct sim *s) { return run_blocks(s) ? NVM_OK : NVM_REFUSED; }
+/* --- a random schedule ------------------------------------------------------------------------------------ */
+
+/* SplitMix64, by Steele, Lea and Flood (2014). */
+uint32_t block_random(struct sim *s, uint32_t n) {
+  uint64_t x = s->random += UINT64_C(0x9E3779B97F4A7C15);
+  x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+  x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+  return (uint32_t)((x ^ x >> 31) >> 32) % n;
+}
+
+/* One turn of a warp of the block; false: none of them can run. */
+static bool run_some_warp(struct sim *s, struct block *b) {
+  uint32_t first = block_random(s, b->warp_count);
+  for (uint32_t k = 0; k < b->warp_count; k++)
+    if (warp_run(&b->warps[(first + k) % b->warp_count], 1)) return true;
+  return false;
+}
+
+static bool run_randomly(struct sim *s) {
+  const uint32_t *size = s->launch->grid;
+  struct grid g = {.limit = RANDOM_RESIDENT, .total = (uint64_t)size[0] * size[1] * size[2]};
+  uint64_t begin = s->clock;
+  while (fill_grid(s, &g) && g.count) {
+    uint32_t first = block_random(s, g.count), k = 0;
+    while (k < g.count && !run_some_warp(s, g.resident[(first + k) % g.count])) k++;
+    uint32_t i = (first + k) % g.count;
+    struct block *b = g.resident[i];
+    if (!s->finding.kind) block_check_barriers(b);
+    if (!s->finding.kind && k == g.count) report_deadlock(b);
+    if (s->finding.kind) return false;
+    if (b->live_threads == 0) {
+      b->next_free = s->free_blocks;
+      s->free_blocks = b;
+      g.resident[i] = g.resident[--g.count];
+      begin = s->clock;
+    } else if (s->clock - begin > BLOCK_TURN && g.limit < RESIDENT_LIMIT) { /* they may wait for others */
+      g.limit++;
+      begin = s->clock;
+    }
+  }
+  return s->finding.kind == SIM_NOTHING;
+}
+
+enum nvm_status block_run_grid(struct sim *s) {
+  return (s->launch->random_schedule ? run_randomly(s) : run_blocks(s)) ? NVM_OK : NVM_REFUSED;
+}

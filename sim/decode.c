@@ -6,6 +6,8 @@
  * hold code that never runs. */
 #include "sim/machine.h"
 
+#include "ptx/check.h"
+
 #include <string.h>
 
 void *decode_alloc(struct decoder *d, size_t bytes) {
@@ -164,7 +166,7 @@ struct scope_variable *decode_find_variable(struct decoder *d, struct nvm_str na
 
 /* A row with the address of a variable of the frame, which each lane has elsewhere. */
 static uint32_t frame_address(struct decoder *d, const struct scope_variable *v, int64_t addend) {
-  struct inst in = {.kind = INST_PLAIN, .line = d->e->line, .imm = addend, .d = new_row(d)};
+  struct inst in = {.kind = INST_HELPER, .line = d->e->line, .imm = addend, .d = new_row(d)};
   if (v->space == PTX_MOD_LOCAL) {
     in.run = run_local_address;
     in.imm += (int64_t)v->offset;
@@ -237,7 +239,7 @@ static uint32_t special_source(struct decoder *d, uint32_t special) {
   case PTX_SPECIAL_TOTAL_SMEM_SIZE: row = SPECIAL_TOTAL_SMEM; break;
   case PTX_SPECIAL_CLOCK: case PTX_SPECIAL_CLOCK64: case PTX_SPECIAL_CLOCK_HI:
   case PTX_SPECIAL_GLOBALTIMER: case PTX_SPECIAL_GLOBALTIMER_LO: case PTX_SPECIAL_GLOBALTIMER_HI: {
-    struct inst in = {.kind = INST_PLAIN, .line = d->e->line, .d = new_row(d), .run = run_clock};
+    struct inst in = {.kind = INST_HELPER, .line = d->e->line, .d = new_row(d), .run = run_clock};
     in.count = special == PTX_SPECIAL_CLOCK_HI || special == PTX_SPECIAL_GLOBALTIMER_HI ? 32 : 0;
     in.bits = special == PTX_SPECIAL_CLOCK64 || special == PTX_SPECIAL_GLOBALTIMER ? 64 : 32;
     append(d, &in);
@@ -463,6 +465,10 @@ static bool decode_control(struct decoder *d) {
 
 static void decode_instruction(struct decoder *d) {
   struct inst in = {.kind = INST_PLAIN, .line = d->e->line, .d = NO_ROW, .d2 = NO_ROW};
+  struct ptx_need need;
+  const struct ptx_form *form = ptx_find_form(d->f, d->e, &need);
+  in.entry = (uint32_t)(d->e - d->f->entries.data);
+  in.issue = form ? form->issue : ptx_op_row(d->e->op)->issue;
   in.a = in.b = in.c = decode_constant(d, 0);
   d->in = &in;
   read_words(d);
@@ -526,7 +532,7 @@ static void assign_rows(struct decoder *d) {
   for (int c = 0; c < PTX_CLASS_COUNT; c++) {
     uint32_t count = d->f->reg_count[c] + 1;
     uint32_t *next = c == PTX_PRED ? &f->preds : &f->rows;
-    d->class_first[c] = *next;
+    d->class_first[c] = f->class_first[c] = *next;
     *next += c == PTX_B128 ? 2 * count : count;
   }
 }
@@ -541,7 +547,7 @@ static bool decode_body(struct decoder *d) {
     d->e = &d->f->entries.data[i];
     decode_entry(d);
   }
-  struct inst end = {.kind = INST_RETURN};
+  struct inst end = {.kind = INST_RETURN, .issue = PTX_ISSUE_CTL};
   append(d, &end);
   patch_branches(d);
   fill_constants(d);

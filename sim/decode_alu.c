@@ -133,7 +133,7 @@ static uint64_t join_field(const struct inst *in, uint64_t a, uint64_t b, uint64
 }
 
 static bool insert_op(struct decoder *d) {
-  struct inst *in = d->in, joined = {.kind = INST_PLAIN, .line = in->line, .run = run_lanes,
+  struct inst *in = d->in, joined = {.kind = INST_HELPER, .line = in->line, .run = run_lanes,
                                      .fn = join_field, .d2 = NO_ROW};
   uint16_t type = d->words.type[0];
   joined.a = decode_source(d, decode_operand(d, 3), PTX_MOD_U32);

@@ -7,7 +7,8 @@
  *
  * Files: memory.c address spaces and accesses; decode.c, decode_*.c PTX instructions into
  * struct inst; scalar_*.c what one lane computes; exec_*.c what one warp does; warp.c lanes that
- * part and meet, calls, barriers; block.c blocks and grids; print.c vprintf; sim.c the interface. */
+ * part and meet, calls, barriers; block.c blocks and grids; count.c, trace.c what can be watched;
+ * print.c vprintf; sim.c the interface. */
 #ifndef NVM_SIM_MACHINE_H
 #define NVM_SIM_MACHINE_H
 
@@ -61,6 +62,7 @@ enum { NO_ROW = UINT32_MAX }; /* a sink */
 enum inst_kind {
   INST_PLAIN,  /* run() and on */
   INST_MEMORY, /* run(), which may stop the warp */
+  INST_HELPER, /* run(); a part of the next one, which the program does not know of */
   INST_LABEL, INST_BRANCH, INST_BRANCH_TABLE, INST_CALL, INST_RETURN, INST_EXIT, INST_TRAP,
   INST_BARRIER, INST_WARP_SYNC, INST_BAD,
 };
@@ -78,11 +80,13 @@ struct inst {
   uint8_t dest_bits; /* of the register that is written */
   uint8_t window;    /* memory: enum window, or WINDOW_COUNT: generic */
   uint8_t flow;      /* enum inst_flow */
+  uint8_t issue;     /* enum ptx_issue */
   uint32_t guard;    /* predicate + 1; 0: none */
   uint32_t flip;     /* ALL_LANES: the guard is negated */
   uint32_t d, a, b, c; /* rows or predicates */
   uint32_t d2;         /* second destination: a predicate; NO_ROW: none */
   uint32_t line;
+  uint32_t entry;      /* what it was made from: number of the PTX entry */
   int64_t imm;         /* offset of an address; target of a branch; table of lop3 … */
   inst_run *run;
   lane_fn *fn;
@@ -120,6 +124,12 @@ struct slot {
 };
 
 struct native;
+struct frame;
+/* Writes an instruction and the values of what it reads in the lane; with `results` instead what it
+ * has written. */
+typedef void func_trace(const struct warp *w, const struct frame *f, const struct inst *in, unsigned lane,
+                        bool results, struct textbuf *out);
+
 struct call_info {
   const struct func *callee;  /* NULL: through row `pointer` */
   uint32_t pointer;
@@ -147,6 +157,8 @@ struct func {
   struct frame *free_frames;
   bool decoded;
   const struct native *native;
+  func_trace *trace;           /* how --trace shows its instructions */
+  uint32_t class_first[PTX_CLASS_COUNT]; /* rows (or predicates) of the registers 0 */
 };
 
 /* --- running ------------------------------------------------------------------------------------ */
@@ -210,6 +222,7 @@ struct warp {
   uint64_t stack_top[LANES];/* local memory in use */
   struct local_stack local[LANES];
   uint64_t steps;           /* of this turn: warp instructions */
+  uint64_t turn;            /* a split that is watched runs no more than this */
 };
 
 struct block {
@@ -251,6 +264,12 @@ struct sim {
   struct block *free_blocks;
   uint64_t clock;
   bool host_is_ieee;            /* host arithmetic rounds to nearest */
+  bool watched;                 /* counts, traces or a random schedule */
+  uint64_t random;              /* state of the random schedule */
+  bool lanes_part;              /* which may part lanes: from sm_70 on */
+  const struct frame *traced_frame; /* whose results are not written yet */
+  const struct inst *traced;
+  struct textbuf trace;
 };
 
 enum special_row {
@@ -383,6 +402,16 @@ void block_arrive(struct block *b, uint32_t barrier, uint32_t threads, uint32_t 
 /* Releases all barriers that are complete. */
 void block_check_barriers(struct block *b);
 enum nvm_status block_run_grid(struct sim *s);
+/* A number below n of the random schedule. */
+uint32_t block_random(struct sim *s, uint32_t n);
+
+/* --- count.c, trace.c: what a launch may watch ------------------------------------------------------ */
+/* Before an instruction of the lanes `all`, of which those in `mask` execute it. */
+void count_instruction(struct warp *w, const struct inst *in, uint32_t mask, uint32_t all);
+void trace_instruction(struct warp *w, const struct inst *in, uint32_t mask, uint32_t all);
+/* Hands out what is left. */
+void trace_end(struct sim *s);
+func_trace trace_ptx;
 
 /* --- print.c, native.c ----------------------------------------------------------------------------- */
 const struct native *native_find(struct nvm_text name);

@@ -93,6 +93,7 @@ struct sim *sim_create(struct nvm_allocator allocator, size_t limit_bytes) {
   }
   s->arena = arena;
   textbuf_init(&s->output, &s->arena);
+  textbuf_init(&s->trace, &s->arena);
   s->host_is_ieee = special_host_is_ieee();
   bool ok = strtab_init(&s->symbol_names, &s->arena) &&
             VEC_PUSH(&s->arena, &s->objects, (struct object){0}) &&
@@ -235,6 +236,7 @@ static bool add_function(struct sim *s, const struct ptx_function *f) {
   if (!func) return false;
   func->ptx = f;
   func->name = f->name;
+  func->trace = trace_ptx;
   func->native = native_find(sim_text(s, f->name));
   struct symbol symbol = {WINDOW_CODE, (uint64_t)s->funcs.count * 16, 0, func};
   return VEC_PUSH(&s->arena, &s->funcs, func) && add_symbol(s, f->name, symbol);
@@ -337,6 +339,14 @@ static enum nvm_status place_arguments(struct sim *s, const struct sim_launch *l
   return NVM_OK;
 }
 
+/* Before sm_70 lanes only part at branches. */
+static bool lanes_may_part(struct nvm_text target) {
+  uint32_t number = 0;
+  for (size_t i = 3; i < target.length && target.bytes[i] >= '0' && target.bytes[i] <= '9'; i++)
+    number = number * 10 + (uint32_t)(target.bytes[i] - '0');
+  return number >= 70;
+}
+
 enum nvm_status sim_launch(struct sim *s, const struct sim_launch *l) {
   s->finding = (struct sim_finding){0};
   enum nvm_status status = check_launch(s, l);
@@ -351,6 +361,11 @@ enum nvm_status sim_launch(struct sim *s, const struct sim_launch *l) {
   s->stack_bytes = l->stack_bytes ? l->stack_bytes : UINT64_C(512) << 10;
   s->step_limit = l->step_limit ? l->step_limit : UINT64_MAX;
   s->free_blocks = NULL;
+  s->watched = l->count || l->trace || l->random_schedule;
+  s->random = l->seed;
+  s->lanes_part = lanes_may_part(sim_text(s, s->module->target));
   status = place_arguments(s, l);
-  return status == NVM_OK ? block_run_grid(s) : status;
+  if (status == NVM_OK) status = block_run_grid(s);
+  trace_end(s);
+  return status;
 }

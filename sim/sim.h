@@ -10,10 +10,11 @@
  *
  * Nothing here prints, exits or keeps state outside of the struct. The schedule is deterministic:
  * blocks in order, warps of a block in turn, lanes of a warp together (warp.c says how they part and
- * meet). */
+ * meet); or, from a seed, any order of everything that may have one. */
 #ifndef NVM_SIM_SIM_H
 #define NVM_SIM_SIM_H
 
+#include "ptx/ops.h"
 #include "ptx/ptx.h"
 #include "support/textbuf.h"
 
@@ -46,10 +47,25 @@ struct sim_finding {
   struct nvm_text message;         /* one sentence without a full stop */
 };
 
-/* What the launched kernel did; all per thread but warp_instructions. */
+enum sim_space { SIM_GLOBAL, SIM_SHARED, SIM_LOCAL, SIM_CONST, SIM_PARAM, SIM_SPACE_COUNT };
+
+/* Accesses to a state space. */
+struct sim_space_counts {
+  uint64_t loads, stores, atomics; /* instructions of warps */
+  uint64_t load_bytes, store_bytes; /* of threads; atomics count as both */
+  uint64_t lines, sectors; /* of 128 and 32 bytes that each access of a warp touches */
+};
+
+/* What the launched kernels did; docs/run.md says what is counted how. Only the first two are
+ * counted without sim_launch.count. */
 struct sim_counts {
-  uint64_t instructions;
+  uint64_t instructions;      /* of threads, guarded off or not */
   uint64_t warp_instructions;
+  uint64_t by_class[PTX_ISSUE_COUNT]; /* of threads */
+  uint64_t branches, diverged; /* of warps; of them those that went both ways */
+  uint64_t barriers;           /* arrivals of warps */
+  uint64_t bank_conflicts;     /* turns of shared memory beyond the first that an access takes */
+  struct sim_space_counts space[SIM_SPACE_COUNT];
 };
 
 struct sim_launch {
@@ -62,6 +78,14 @@ struct sim_launch {
   uint64_t step_limit;        /* instructions of all threads together; 0: none */
   uint64_t stack_bytes;       /* local memory of a thread; 0: 512 KiB */
   bool check_uninitialized;
+  bool count;                 /* all of struct sim_counts */
+  bool random_schedule;       /* from `seed`: which warp runs, how long, with which of its lanes */
+  uint64_t seed;
+  /* NULL: no trace. Gets a line for each instruction of one thread, without its end of line. */
+  void (*trace)(void *trace_data, struct nvm_text line);
+  void *trace_data;
+  uint64_t trace_block;       /* x + y * grid.x + z * grid.x * grid.y */
+  uint32_t trace_thread;      /* x + y * block.x + … */
 };
 
 struct sim; /* machine.h */
@@ -92,6 +116,8 @@ enum nvm_status sim_launch(struct sim *s, const struct sim_launch *launch);
 /* What the last load or launch found; what all launches did. */
 const struct sim_finding *sim_found(const struct sim *s);
 const struct sim_counts *sim_counted(const struct sim *s);
+/* All counts, always all of them and in the same order: `name value` lines, or one JSON object. */
+void sim_print_counts(const struct sim_counts *counts, bool json, struct textbuf *out);
 /* What kernels have printed so far; sim_output_taken() forgets it. */
 struct nvm_text sim_output(const struct sim *s);
 void sim_output_taken(struct sim *s);

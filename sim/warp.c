@@ -7,12 +7,18 @@
  * is only preferred, not ordered, lanes make progress independently of each other: after QUANTUM
  * instructions it yields to the others, so that a lane may wait for a sibling in a loop.
  *
- * An instruction with a member mask waits until all its live members stand there. */
+ * An instruction with a member mask waits until all its live members stand there.
+ *
+ * With a random schedule any split that can run may be next, for some instructions, and groups of
+ * lanes part at any place where the target allows it. */
 #include "sim/machine.h"
 
 #include <string.h>
 
-enum { QUANTUM = 20000 }; /* instructions of a split before another one gets its turn */
+enum {
+  QUANTUM = 20000, /* instructions of a split before another one gets its turn */
+  RANDOM_TURN = 48 /* at most, with a random schedule */
+};
 
 /* --- frames ---------------------------------------------------------------------------------------- */
 
@@ -195,6 +201,27 @@ static struct split *choose(struct warp *w) {
     if (w->splits[i].state == SPLIT_YIELDED) w->splits[i].state = SPLIT_READY;
   s = choose_of(w, SPLIT_READY);
   if (!s && release_meeting(w)) s = choose_of(w, SPLIT_READY);
+  return s;
+}
+
+/* Any split that can run; perhaps only some of its lanes. */
+static struct split *choose_randomly(struct warp *w) {
+  struct sim *sim = w->sim;
+  if (!choose(w)) return NULL;
+  uint32_t ready = 0;
+  for (uint32_t i = 0; i < w->split_count; i++) {
+    if (w->splits[i].state == SPLIT_YIELDED) w->splits[i].state = SPLIT_READY;
+    ready += w->splits[i].state == SPLIT_READY;
+  }
+  uint32_t wanted = block_random(sim, ready), i = 0;
+  while (w->splits[i].state != SPLIT_READY || wanted-- > 0) i++;
+  struct split *s = &w->splits[i];
+  uint32_t some = block_random(sim, 8) == 0 && sim->lanes_part ? s->mask & (block_random(sim, UINT32_MAX) | 1) : 0;
+  if (some != 0 && some != s->mask) {
+    add_split(w, s->mask & ~some, s->frame, s->pc);
+    s->mask = some;
+  }
+  w->turn = 1 + block_random(sim, RANDOM_TURN);
   return s;
 }
 
@@ -393,15 +420,20 @@ static void do_event(struct warp *w, struct split *s, const struct inst *in, uin
   case INST_BAD:
     sim_report(w, lane_first(mask), SIM_UNSUPPORTED, "reaches an instruction that %s", (const char *)in->call);
     break;
-  case INST_PLAIN: case INST_MEMORY: case INST_LABEL: case INST_WARP_SYNC: break;
+  case INST_PLAIN: case INST_MEMORY: case INST_HELPER: case INST_LABEL: case INST_WARP_SYNC: break;
   }
 }
 
 /* --- the loop --------------------------------------------------------------------------------------------------- */
 
-/* Runs the split until something happens that concerns others. */
-static void run_split(struct warp *w, struct split *s) {
-  enter_frame(w, s->frame);
+static void watch(struct warp *w, const struct inst *in, uint32_t mask, uint32_t all) {
+  if (w->sim->launch->count && in->kind != INST_HELPER) count_instruction(w, in, mask, all);
+  if (w->sim->launch->trace) trace_instruction(w, in, mask, all);
+}
+
+/* Runs the split until something happens that concerns others. `watched` is constant where this is
+ * called, so that what nobody watches costs nothing. */
+static inline void run_loop(struct warp *w, struct split *s, bool watched) {
   const struct inst *code = s->frame->func->code;
   uint32_t pc = s->pc, all = s->mask, stop = meeting_place(w, s);
   uint64_t steps = 0;
@@ -409,6 +441,11 @@ static void run_split(struct warp *w, struct split *s) {
   for (;; pc++) {
     const struct inst *in = &code[pc];
     uint32_t mask = in->guard ? all & (w->preds[in->guard - 1] ^ in->flip) : all;
+    if (watched && in->kind != INST_LABEL) {
+      if (steps >= w->turn) break;
+      w->pc = pc;
+      watch(w, in, mask, all);
+    }
     steps++;
     if (mask == 0) {
       if (in->kind >= INST_LABEL && pc + 1 >= stop) {
@@ -424,8 +461,9 @@ static void run_split(struct warp *w, struct split *s) {
     w->pc = pc;
     if (in->flow && s->frame->undefined) undefined_flow(w, in, mask);
     if (w->stopped) break;
-    if (in->kind == INST_PLAIN) {
+    if (in->kind == INST_PLAIN || in->kind == INST_HELPER) {
       in->run(w, in, mask);
+      steps -= in->kind == INST_HELPER;
       continue;
     }
     if (in->kind == INST_MEMORY) {
@@ -461,11 +499,17 @@ static void run_split(struct warp *w, struct split *s) {
   w->sim->counts.instructions += steps * evalint_popcount(32, all);
 }
 
+static void run_split(struct warp *w, struct split *s) {
+  enter_frame(w, s->frame);
+  if (w->sim->watched) run_loop(w, s, true);
+  else run_loop(w, s, false);
+}
+
 bool warp_run(struct warp *w, uint64_t budget) {
-  bool ran = false;
+  bool ran = false, random = w->sim->launch->random_schedule;
   w->steps = 0;
   while (!w->stopped && w->steps < budget) {
-    struct split *s = choose(w);
+    struct split *s = random ? choose_randomly(w) : choose(w);
     if (!s) break;
     ran = true;
     run_split(w, s);
@@ -485,6 +529,7 @@ bool warp_start(struct warp *w, const struct func *kernel, uint32_t mask) {
   w->carry = 0;
   w->pc = 0;
   w->frame = NULL;
+  w->turn = UINT64_MAX;
   for (unsigned l = 0; l < LANES; l++) w->stack_top[l] = LOCAL_FIRST;
   struct frame *frame = warp_new_frame(w, kernel, NULL, mask);
   if (!frame) return false;
