@@ -42,7 +42,7 @@ static const struct {
           "simplifycfg,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce,"
           /* Callees are smaller now, and constants have found their way into addresses. */
           "inline,globaldce,nvvm-reflect,nvvm-reflect-pp,"
-          "sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce"},
+          "sroa,mem2reg,early-cse,sccp,combine,simplifycfg,infer-address-space,early-cse,combine,dce"},
 };
 
 const char *pass_pipeline(const char *level) {
