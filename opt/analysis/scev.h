@@ -32,30 +32,43 @@ struct scev {
 
 /* How often the latch of a loop is taken: "backedge-taken count"; iterations are one more. */
 struct trip_count {
-  bool known;              /* the count is `taken` (valid at the preheader), whenever the loop ends by its exiting block */
-  struct scev taken;       /* in the width of the induction variable; as floor((end) / divisor) with: */
-  uint64_t divisor;        /* 1 mostly: taken = scev / divisor, unsigned */
-  bool guarded;            /* false: the scev is meaningful only if the loop is entered with the bound beyond the start
-                              (count = max(0, …) has to be made by the expander) */
-  uint64_t most;           /* an upper bound, UINT64_MAX if none is known */
-  uint64_t multiple;       /* iterations (taken + 1) is a multiple of this; 1 if nothing is known */
+  bool known;         /* the loop ends by its only exiting block and has then gone back `taken` times */
+  struct scev taken;  /* valid at the preheader, in the width of the induction variable, unsigned; to be divided by: */
+  uint64_t divisor;   /* 1 mostly */
+  bool guarded;       /* false: 0 instead if the first test fails, which scev_expand_trip_count sees to */
+  uint64_t most;      /* an upper bound of the count, of any exit from the latch too; UINT64_MAX if none is known */
+  enum icmp_predicate predicate; /* where not guarded: `first predicate bound` is the first test */
+  struct scev first, bound;
+  uint64_t multiple;  /* iterations (taken + 1) is a multiple of this, unless 2^width wraps to 0; 1 if nothing is known */
 };
 
 struct scev_env; /* all that is remembered: one per run of a pass; in an arena */
+/* NULL when out of memory. */
 struct scev_env *scev_init(const struct nvm_function *f, const struct loops *l, const struct dominance *d, struct arena *arena);
 /* The form of v as seen at any place where v is available; remembered. */
 struct scev scev_of(struct scev_env *e, struct nvm_value v);
-struct scev scev_subtract(struct scev_env *e, struct scev a, struct scev b); /* bases must be equal, else width 0 */
+/* a - b; width 0 if their bases or widths differ or it has too many terms. */
+struct scev scev_subtract(struct scev_env *e, struct scev a, struct scev b);
+/* Whether both are affine and the same. */
 bool scev_equal(struct scev a, struct scev b);
+/* A number: affine, no base, no terms. */
 bool scev_is_constant(struct scev a);
+/* Affine, made of what does not change in `loop`. */
 bool scev_is_invariant(struct scev_env *e, struct scev a, uint32_t loop);
 /* The step per iteration of `loop` if constant: true and *step (0: invariant). */
 bool scev_step(struct scev_env *e, struct scev a, uint32_t loop, int64_t *step);
+/* How often `loop` runs; remembered. */
 struct trip_count scev_trip_count(struct scev_env *e, uint32_t loop);
-/* Emits instructions before `before` that compute a (which must not contain iteration numbers of loops that do not hold
- * `before`; those of loops around it need their induction variables); none when out of memory or not expressible. */
+/* Emits instructions before `before` that compute a. Of loops whose iteration number it contains, `before` must be inside, and
+ * they need an induction variable with step 1 or -1. VALUE_NULL when out of memory or not expressible; then nothing was emitted
+ * but what dead-code elimination removes. */
 struct nvm_value scev_expand(struct scev_env *e, struct nvm_function *f, struct scev a, struct nvm_inst_id before);
-/* The trip count (iterations = taken + 1, or taken itself) as a value of type iWIDTH at `before`. */
+/* `taken`, divided and guarded, as a value of type iWIDTH at `before`; the trip count must be known. */
 struct nvm_value scev_expand_trip_count(struct scev_env *e, struct nvm_function *f, uint32_t loop, struct nvm_inst_id before);
+/* Whether `a predicate b` (integers) holds whenever block `at` is entered, by the branches that lead there. */
+bool scev_holds(struct scev_env *e, struct nvm_block at, enum icmp_predicate predicate, struct scev a, struct scev b);
+/* The predicate with its sides exchanged, and the one that holds where the other does not. */
+enum icmp_predicate icmp_swapped(enum icmp_predicate p);
+enum icmp_predicate icmp_inverse(enum icmp_predicate p);
 
 #endif

@@ -1,0 +1,412 @@
+/* Trip counts, and what branches imply; see scev.h.
+ *
+ * A loop goes back while T predicate B, where T moves by a constant step of magnitude m and B stands still. With s the
+ * value one step before the first T, and D = |B - s|:
+ *   <, >     taken = (D - 1) / m   if s < B
+ *   <=, >=   taken = D / m         if s <= B
+ *   !=       taken = |B - T0| / m  if that comes out even, or T is known not to wrap
+ * where T must not wrap before it is beyond B: by its flags, by its step being 1, or because the loop is known to be finite
+ * and T with a power of two for a step would go round for ever. In a rotated loop T is the next value, s the start, and
+ * `s < B` is what guards the loop; a branch that dominates its header says so. Where only T0 is known to be in front of B,
+ * the same formulas hold for powers of two, which cannot overflow while T does not; where nothing is known, the count is 0
+ * if the first test fails (`guarded` is false). */
+#include "opt/analysis/scev_internal.h"
+
+#include "ir/evalint.h"
+#include "opt/analysis/known_bits.h"
+#include "opt/effects.h"
+
+enum { MOST_BRANCHES = 64, MOST_NESTED_CONDITIONS = 4, MOST_BLOCKS_SEARCHED = 256 };
+
+enum icmp_predicate icmp_swapped(enum icmp_predicate p) {
+  static const uint8_t swapped[ICMP_COUNT] = {ICMP_EQ,  ICMP_NE,  ICMP_ULT, ICMP_ULE, ICMP_UGT,
+                                              ICMP_UGE, ICMP_SLT, ICMP_SLE, ICMP_SGT, ICMP_SGE};
+  return (enum icmp_predicate)swapped[p];
+}
+
+enum icmp_predicate icmp_inverse(enum icmp_predicate p) {
+  static const uint8_t inverse[ICMP_COUNT] = {ICMP_NE,  ICMP_EQ,  ICMP_ULE, ICMP_ULT, ICMP_UGE,
+                                              ICMP_UGT, ICMP_SLE, ICMP_SLT, ICMP_SGE, ICMP_SGT};
+  return (enum icmp_predicate)inverse[p];
+}
+
+static bool is_signed_predicate(enum icmp_predicate p) { return p >= ICMP_SGT; }
+static bool is_less(enum icmp_predicate p) {
+  return p == ICMP_ULT || p == ICMP_ULE || p == ICMP_SLT || p == ICMP_SLE;
+}
+static bool is_strict(enum icmp_predicate p) {
+  return p == ICMP_ULT || p == ICMP_UGT || p == ICMP_SLT || p == ICMP_SGT;
+}
+
+static nvm_i128 least_of(uint32_t width, bool is_signed) { return is_signed ? -((nvm_i128)1 << (width - 1)) : 0; }
+static nvm_i128 most_of(uint32_t width, bool is_signed) {
+  return ((nvm_i128)1 << (is_signed ? width - 1 : width)) - 1;
+}
+static nvm_i128 read_as(uint32_t width, int64_t v, bool is_signed) {
+  return is_signed ? (nvm_i128)evalint_sext(width, (uint64_t)v) : (nvm_i128)evalint_zext(width, (uint64_t)v);
+}
+
+/* --- implied conditions ------------------------------------------------------------------------- */
+
+/* A side of a comparison: a value, or a form. */
+struct side {
+  struct nvm_value value;
+  struct scev form;
+};
+
+struct question {
+  struct scev_env *e; /* NULL: no forms may be asked for */
+  const struct nvm_function *f;
+  enum icmp_predicate predicate;
+  struct side a, b;
+  uint32_t width;
+};
+
+static bool side_is(const struct question *q, const struct side *s, struct nvm_value v) {
+  if (!value_is_none(s->value) && value_equal(s->value, v)) return true;
+  return q->e && s->form.width && scev_equal(s->form, scev_of(q->e, v));
+}
+
+static bool side_number(const struct question *q, const struct side *s, int64_t *number) {
+  nvm_u128 bits;
+  if (!value_is_none(s->value) && const_is_int(q->f->module, s->value, &bits)) {
+    *number = (int64_t)bits;
+    return true;
+  }
+  *number = s->form.constant;
+  return scev_is_constant(s->form);
+}
+
+/* Every way two numbers can compare: equal; less signed and less, greater unsigned; greater and less, greater. */
+static const uint8_t outcomes[ICMP_COUNT] = {
+    [ICMP_EQ] = 1,    [ICMP_NE] = 30,   [ICMP_UGT] = 20, [ICMP_UGE] = 21, [ICMP_ULT] = 10,
+    [ICMP_ULE] = 11,  [ICMP_SGT] = 24,  [ICMP_SGE] = 25, [ICMP_SLT] = 6,  [ICMP_SLE] = 7};
+
+/* Whether each x with `x known c` also has `x wanted d`. */
+static bool range_implies(uint32_t width, enum icmp_predicate known, int64_t c, enum icmp_predicate wanted, int64_t d) {
+  bool is_signed = is_signed_predicate(known);
+  nvm_i128 lo = least_of(width, is_signed), hi = most_of(width, is_signed), at = read_as(width, c, is_signed);
+  if (known == ICMP_NE) return wanted == ICMP_NE && at == read_as(width, d, is_signed);
+  if (known == ICMP_EQ || is_less(known)) hi = at - is_strict(known);
+  if (known == ICMP_EQ || !is_less(known)) lo = at + is_strict(known);
+  bool ordered = wanted != ICMP_EQ && wanted != ICMP_NE;
+  if (ordered && is_signed_predicate(wanted) != is_signed && (lo < 0 || hi > most_of(width, true))) return false;
+  nvm_i128 limit = read_as(width, d, ordered ? is_signed_predicate(wanted) : is_signed);
+  if (!ordered) return wanted == ICMP_EQ ? lo == limit && hi == limit : limit < lo || limit > hi;
+  if (is_less(wanted)) return hi <= limit - is_strict(wanted);
+  return lo >= limit + is_strict(wanted);
+}
+
+static bool compare_implies(const struct question *q, const struct nvm_inst *i, bool truth) {
+  enum icmp_predicate p = (enum icmp_predicate)i->aux;
+  struct nvm_value x = inst_operand(q->f, i, 0), y = inst_operand(q->f, i, 1);
+  if (!truth) p = icmp_inverse(p);
+  struct side ys = {.value = y};
+  int64_t number, theirs;
+  bool number_b = side_number(q, &q->b, &number);
+  for (int turn = 0; turn < 2; turn++) {
+    if (side_is(q, &q->a, x)) {
+      int64_t a;
+      unsigned possible = side_number(q, &q->a, &a) && a == 0 ? 11 : number_b && number == 0 ? 21 : 31;
+      if (side_is(q, &q->b, y) && !(outcomes[p] & possible & ~outcomes[q->predicate])) return true;
+      if (number_b && side_number(q, &ys, &theirs) && range_implies(q->width, p, theirs, q->predicate, number))
+        return true;
+    }
+    struct nvm_value swap = x;
+    x = y;
+    ys.value = y = swap;
+    p = icmp_swapped(p);
+  }
+  return false;
+}
+
+static bool is_one(const struct nvm_function *f, struct nvm_value v) {
+  nvm_u128 bits;
+  return const_is_int(f->module, v, &bits) && bits == 1;
+}
+
+/* Whether the condition being `truth` answers the question. */
+static bool condition_implies(const struct question *q, struct nvm_value condition, bool truth, uint32_t depth) {
+  if (value_kind(condition) != VALUE_INST || depth > MOST_NESTED_CONDITIONS) return false;
+  const struct nvm_inst *i = function_inst(q->f, (struct nvm_inst_id){value_index(condition)});
+  if (i->op == OP_ICMP) return compare_implies(q, i, truth);
+  if (i->op == OP_XOR && is_one(q->f, inst_operand(q->f, i, 1)))
+    return condition_implies(q, inst_operand(q->f, i, 0), !truth, depth + 1);
+  uint32_t first = 0, second = 1; /* of a conjunction of what is true, or of a disjunction of what is false */
+  if (i->op == OP_SELECT && truth && const_is_zero(q->f->module, inst_operand(q->f, i, 2))) second = 1;
+  else if (i->op == OP_SELECT && !truth && is_one(q->f, inst_operand(q->f, i, 1))) second = 2;
+  else if (i->op != (truth ? OP_AND : OP_OR)) return false;
+  return condition_implies(q, inst_operand(q->f, i, first), truth, depth + 1) ||
+         condition_implies(q, inst_operand(q->f, i, second), truth, depth + 1);
+}
+
+static bool swap_sides(struct question *q) {
+  int64_t number;
+  if (!side_number(q, &q->a, &number)) return false;
+  struct side a = q->a;
+  q->a = q->b;
+  q->b = a;
+  q->predicate = icmp_swapped(q->predicate);
+  return true;
+}
+
+/* The only block from which b is entered, back edges apart; none if there are several. */
+static struct nvm_block only_way_in(const struct dominance *d, struct nvm_block b) {
+  struct nvm_block only = {0};
+  for (uint32_t k = d->first_predecessor[b.index]; k < d->first_predecessor[b.index + 1]; k++) {
+    struct nvm_block p = d->predecessors[k];
+    if (dominance_dominates(d, b, p)) continue;
+    if (only.index) return (struct nvm_block){0};
+    only = p;
+  }
+  return only;
+}
+
+static bool answer(const struct dominance *d, struct question *q, struct nvm_block at) {
+  int64_t a, b;
+  if (side_number(q, &q->a, &a) && side_number(q, &q->b, &b))
+    return range_implies(q->width, ICMP_EQ, a, q->predicate, b);
+  swap_sides(q);
+  for (uint32_t steps = 0; steps < MOST_BRANCHES && !block_is_none(at); steps++, at = d->immediate[at.index]) {
+    struct nvm_block from = only_way_in(d, at);
+    const struct nvm_inst *t = function_inst(q->f, block_terminator(q->f, from));
+    if (block_is_none(from) || t->op != OP_CONDBR) continue;
+    bool truth = value_index(inst_operand(q->f, t, 1)) == at.index;
+    if (condition_implies(q, inst_operand(q->f, t, 0), truth, 0)) return true;
+  }
+  return false;
+}
+
+bool scev_holds(struct scev_env *e, struct nvm_block at, enum icmp_predicate predicate, struct scev a, struct scev b) {
+  struct question q = {.e = e, .f = e->f, .predicate = predicate, .a.form = a, .b.form = b, .width = a.width};
+  if (a.width == 0 || a.width != b.width) return false;
+  return answer(e->dominance, &q, at);
+}
+
+/* --- exits -------------------------------------------------------------------------------------- */
+
+/* The comparison on which block x stays in loop n, T standing left: a value that changes. */
+struct exit_test {
+  enum icmp_predicate predicate;
+  struct nvm_value t, bound;
+};
+
+static bool find_test(const struct scev_env *e, uint32_t n, struct nvm_block x, struct exit_test *out) {
+  const struct nvm_function *f = e->f;
+  const struct nvm_inst *t = function_inst(f, block_terminator(f, x));
+  if (t->op != OP_CONDBR || value_kind(inst_operand(f, t, 0)) != VALUE_INST) return false;
+  bool yes = loops_contains(e->loops, n, block_successor(f, x, 0));
+  if (yes == loops_contains(e->loops, n, block_successor(f, x, 1))) return false;
+  const struct nvm_inst *c = function_inst(f, (struct nvm_inst_id){value_index(inst_operand(f, t, 0))});
+  for (; c->op == OP_XOR && is_one(f, inst_operand(f, c, 1)); yes = !yes) {
+    if (value_kind(inst_operand(f, c, 0)) != VALUE_INST) return false;
+    c = function_inst(f, (struct nvm_inst_id){value_index(inst_operand(f, c, 0))});
+  }
+  if (c->op != OP_ICMP) return false;
+  *out = (struct exit_test){(enum icmp_predicate)c->aux, inst_operand(f, c, 0), inst_operand(f, c, 1)};
+  if (!yes) out->predicate = icmp_inverse(out->predicate);
+  if (loops_is_invariant(e->loops, f, n, out->t)) {
+    *out = (struct exit_test){icmp_swapped(out->predicate), out->bound, out->t};
+  }
+  return true;
+}
+
+/* How far the bound can be, in the direction of the step. */
+static nvm_i128 bound_limit(const struct scev_env *e, struct nvm_value bound, bool is_signed, bool up) {
+  struct known_bits k = known_bits_of(e->f, bound);
+  nvm_u128 bits;
+  if (const_is_int(e->f->module, bound, &bits)) return read_as(k.width, (int64_t)bits, is_signed);
+  bool exact = !is_signed || known_bits_nonnegative(k);
+  if (up) return exact ? (nvm_i128)known_bits_most(k) : most_of(k.width, true);
+  return exact ? (nvm_i128)known_bits_least(k) : least_of(k.width, true);
+}
+
+/* Whether `phi predicate bound` before each step keeps the step from wrapping. */
+static bool step_fits(const struct scev_env *e, enum icmp_predicate p, struct nvm_value bound, int64_t step, bool is_signed) {
+  if (p == ICMP_EQ || p == ICMP_NE || is_signed_predicate(p) != is_signed || is_less(p) != (step > 0)) return false;
+  uint32_t width = known_bits_of(e->f, bound).width;
+  nvm_i128 limit = bound_limit(e, bound, is_signed, step > 0) + (is_strict(p) ? (step > 0 ? -1 : 1) : 0) + step;
+  return width && limit >= least_of(width, is_signed) && limit <= most_of(width, is_signed);
+}
+
+static bool no_wrap_by(const struct scev_env *e, struct nvm_value v, const struct recurrence *r, int64_t step,
+                       bool is_signed, struct nvm_block x) {
+  const struct loop *l = &e->loops->data[r->loop];
+  struct exit_test test;
+  if (!dominance_dominates(e->dominance, x, l->latch) || !find_test(e, r->loop, x, &test)) return false;
+  if (!loops_is_invariant(e->loops, e->f, r->loop, test.bound)) return false;
+  bool before = value_equal(test.t, v), behind = value_equal(test.t, r->next);
+  for (uint32_t k = 0; before && k < r->count; k++) {
+    struct nvm_block b = function_inst(e->f, r->steps[k])->block;
+    before = b.index != x.index && dominance_dominates(e->dominance, x, b);
+  }
+  if (!before && !behind) return false;
+  struct question q = {.f = e->f, .predicate = test.predicate, .a.value = r->start, .b.value = test.bound,
+                       .width = known_bits_of(e->f, v).width};
+  if (test.predicate == ICMP_NE && (step == 1 || step == -1)) { /* start < bound, and then towards it by ones */
+    test.predicate = step > 0 ? (is_signed ? ICMP_SLT : ICMP_ULT) : is_signed ? ICMP_SGT : ICMP_UGT;
+    q.predicate = test.predicate;
+    before = false;
+  }
+  return step_fits(e, test.predicate, test.bound, step, is_signed) && (before || answer(e->dominance, &q, l->header));
+}
+
+bool scev_no_wrap(const struct scev_env *e, struct nvm_value v, const struct recurrence *r, int64_t step, bool is_signed) {
+  const struct loop *l = &e->loops->data[r->loop];
+  if (!type_is_int(&e->f->module->types, value_type(e->f, v)) || block_is_none(l->latch) || step == 0) return false;
+  if (no_wrap_by(e, v, r, step, is_signed, l->latch)) return true;
+  if (l->header.index != l->latch.index && no_wrap_by(e, v, r, step, is_signed, l->header)) return true;
+  bool other = l->exiting.index && l->exiting.index != l->header.index && l->exiting.index != l->latch.index;
+  return other && no_wrap_by(e, v, r, step, is_signed, l->exiting);
+}
+
+/* Must end: it has promised progress, and does nothing that would count as such. */
+static bool is_finite(const struct scev_env *e, uint32_t n) {
+  const struct nvm_function *f = e->f;
+  const struct loop *l = &e->loops->data[n];
+  const struct attr_table_data *a = &f->module->attributes;
+  bool promised = loops_hint(f, l, "llvm.loop.mustprogress").given ||
+                  attrset_find(a, attrlist_info(a, f->attributes)->function, ATTR_MUSTPROGRESS);
+  if (!promised || l->block_count > MOST_BLOCKS_SEARCHED) return false;
+  for (uint32_t k = 0; k < l->block_count; k++)
+    FOR_EACH_INST(f, e->loops->blocks[l->first_block + k], i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      struct memory_access how = memory_access_unpack(inst->aux);
+      bool store = inst->op == OP_STORE && !how.is_volatile && how.ordering == ORDER_NONE;
+      if (!store && !op_is_terminator((enum op)inst->op) && inst->op != OP_DBG_RECORD && effects_must_stay(f, inst))
+        return false;
+    }
+  return true;
+}
+
+/* --- counts ------------------------------------------------------------------------------------- */
+
+static bool is_power_of_two(uint64_t m) { return m && !(m & (m - 1)); }
+
+static uint32_t form_trailing_zeros(const struct scev_env *e, struct scev a) {
+  uint32_t zeros = a.constant ? (uint32_t)__builtin_ctzll((uint64_t)a.constant) : a.width;
+  for (uint32_t k = 0; k < a.count; k++) {
+    uint32_t z = (uint32_t)__builtin_ctzll((uint64_t)a.terms[k].coefficient);
+    struct known_bits b = value_is_none(a.terms[k].symbol) ? (struct known_bits){0, 0, 0}
+                                                            : known_bits_of(e->f, a.terms[k].symbol);
+    for (uint32_t bit = 0; bit < b.width && b.zero >> bit & 1; bit++) z++;
+    if (z < zeros) zeros = z;
+  }
+  return zeros < a.width ? zeros : a.width - 1;
+}
+
+struct counting {
+  struct scev_env *e;
+  struct nvm_block header;
+  enum icmp_predicate predicate;
+  struct scev first, bound; /* T0, B */
+  int64_t step;
+  uint64_t magnitude;       /* of the step */
+  bool no_wrap, finite;
+};
+
+static struct trip_count number(uint64_t taken, uint32_t width) {
+  struct scev form = {.constant = evalint_sext(width, taken), .width = width, .no_signed_wrap = true};
+  return (struct trip_count){.known = true, .taken = form, .divisor = 1, .guarded = true, .most = taken,
+                             .multiple = taken + 1 ? taken + 1 : 1};
+}
+
+/* T0 and B are numbers. */
+static bool count_numbers(const struct counting *c, struct trip_count *out) {
+  uint32_t width = c->first.width;
+  bool is_signed = is_signed_predicate(c->predicate);
+  nvm_i128 t = read_as(width, c->first.constant, is_signed), b = read_as(width, c->bound.constant, is_signed);
+  nvm_i128 left = is_less(c->predicate) ? b - t : t - b;
+  if (is_less(c->predicate) != (c->step > 0)) return false;
+  left -= is_strict(c->predicate);
+  nvm_i128 taken = left < 0 ? 0 : left / (nvm_i128)c->magnitude + 1, end = t + taken * c->step;
+  if (end < least_of(width, is_signed) || end > most_of(width, is_signed)) return false;
+  *out = number((uint64_t)taken, width);
+  return true;
+}
+
+static void find_multiple(const struct counting *c, struct trip_count *out, int64_t more) {
+  if (!out->guarded || !is_power_of_two(out->divisor)) return;
+  uint32_t zeros = form_trailing_zeros(c->e, scev_plus(out->taken, more));
+  uint32_t shift = (uint32_t)__builtin_ctzll(out->divisor);
+  if (zeros > shift) out->multiple = UINT64_C(1) << (zeros - shift);
+}
+
+static bool count_unequal(const struct counting *c, struct trip_count *out) {
+  struct scev d = c->step > 0 ? scev_subtract(c->e, c->bound, c->first) : scev_subtract(c->e, c->first, c->bound);
+  if (d.width == 0) return false;
+  uint64_t m = c->magnitude, whole = evalint_zext(d.width, (uint64_t)d.constant);
+  bool even = is_power_of_two(m) ? form_trailing_zeros(c->e, d) >= (uint32_t)__builtin_ctzll(m)
+                                 : scev_is_constant(d) && whole % m == 0;
+  if (scev_is_constant(d) && even) {
+    *out = number(whole / m, d.width);
+    return true;
+  }
+  if (scev_is_constant(d) || (!even && !c->no_wrap && !(c->finite && is_power_of_two(m)))) return false;
+  *out = (struct trip_count){.known = true, .taken = d, .divisor = m, .guarded = true,
+                             .most = evalint_mask(d.width) / m, .multiple = 1};
+  find_multiple(c, out, (int64_t)m);
+  return true;
+}
+
+static bool count_ordered(const struct counting *c, struct trip_count *out) {
+  bool strict = is_strict(c->predicate), is_signed = is_signed_predicate(c->predicate);
+  if (scev_is_constant(c->first) && scev_is_constant(c->bound)) return count_numbers(c, out);
+  if (is_less(c->predicate) != (c->step > 0)) return false;
+  uint32_t width = c->first.width;
+  bool ends = c->no_wrap || (c->magnitude == 1 && strict) || (c->finite && is_power_of_two(c->magnitude));
+  if (!ends && scev_is_constant(c->bound)) {
+    nvm_i128 last = read_as(width, c->bound.constant, is_signed) + c->step + (strict ? (c->step > 0 ? -1 : 1) : 0);
+    ends = last >= least_of(width, is_signed) && last <= most_of(width, is_signed);
+  }
+  if (!ends) return false;
+  struct scev start = scev_plus(c->first, -c->step);
+  struct scev d = c->step > 0 ? scev_subtract(c->e, c->bound, start) : scev_subtract(c->e, start, c->bound);
+  if (d.width == 0) return false;
+  bool by_start = scev_holds(c->e, c->header, c->predicate, start, c->bound);
+  bool by_first = !by_start && scev_holds(c->e, c->header, c->predicate, c->first, c->bound);
+  if (!by_start && !is_power_of_two(c->magnitude)) return false;
+  *out = (struct trip_count){.known = true, .taken = scev_plus(d, -(int64_t)strict), .divisor = c->magnitude,
+                             .guarded = by_start || by_first, .predicate = c->predicate, .first = c->first,
+                             .bound = c->bound, .multiple = 1};
+  nvm_i128 range = most_of(width, is_signed) - least_of(width, is_signed);
+  const struct scev *fixed = scev_is_constant(c->first) ? &start : &c->bound;
+  if (scev_is_constant(*fixed)) {
+    nvm_i128 at = read_as(width, fixed->constant, is_signed);
+    bool low = fixed == &start ? c->step > 0 : c->step < 0; /* the other end is above */
+    range = low ? most_of(width, is_signed) - at : at - least_of(width, is_signed);
+  }
+  range = range / (nvm_i128)c->magnitude + (by_start ? 0 : 1);
+  out->most = range > (nvm_i128)UINT64_MAX ? UINT64_MAX : (uint64_t)range;
+  find_multiple(c, out, strict ? 1 : (int64_t)c->magnitude);
+  return true;
+}
+
+static struct trip_count count_loop(struct scev_env *e, uint32_t n) {
+  const struct loop *l = &e->loops->data[n];
+  struct trip_count out = {.divisor = 1, .most = UINT64_MAX, .multiple = 1};
+  struct nvm_block x = l->exiting.index ? l->exiting : l->latch;
+  struct exit_test test;
+  if (block_is_none(l->latch) || !dominance_dominates(e->dominance, x, l->latch) || !find_test(e, n, x, &test)) return out;
+  struct scev t = scev_of(e, test.t), bound = scev_of(e, test.bound);
+  struct counting c = {.e = e, .header = l->header, .predicate = test.predicate, .bound = bound};
+  if (t.width != bound.width || !scev_is_invariant(e, bound, n) || !scev_step(e, t, n, &c.step) || c.step == 0) return out;
+  c.magnitude = c.step > 0 ? (uint64_t)c.step : 0 - (uint64_t)c.step;
+  c.first = scev_at_start(e, t, n);
+  c.no_wrap = is_signed_predicate(c.predicate) ? t.no_signed_wrap : t.no_unsigned_wrap;
+  if (c.predicate == ICMP_NE) c.no_wrap = t.no_signed_wrap || t.no_unsigned_wrap;
+  c.finite = !c.no_wrap && l->exiting.index && c.magnitude > 1 && is_finite(e, n);
+  bool found = false;
+  if (c.predicate == ICMP_NE) found = count_unequal(&c, &out);
+  else if (c.predicate == ICMP_EQ) out.most = 1;
+  else found = count_ordered(&c, &out);
+  if (!found && c.predicate != ICMP_EQ) out = (struct trip_count){.divisor = 1, .most = UINT64_MAX, .multiple = 1};
+  out.known = found && l->exiting.index;
+  return out;
+}
+
+struct trip_count scev_trip_count(struct scev_env *e, uint32_t loop) {
+  struct remembered_count *r = &e->counts[loop];
+  if (!r->known) *r = (struct remembered_count){true, count_loop(e, loop)};
+  return r->count;
+}
