@@ -95,7 +95,7 @@ void intrinsic_select(struct lower *l, const struct part *p, struct ptx_reg to,
 /* ---- The interpreter of forms -------------------------------------------------------------------
  */
 
-enum { TEMP_CLASSES = 6, TEMP_NUMBERS = 16, MAX_GROUP = 160, MAX_OPERANDS = 24, MAX_MODS = 24 };
+enum { TEMP_CLASSES = 8, TEMP_NUMBERS = 16, MAX_GROUP = 160, MAX_OPERANDS = 24, MAX_MODS = 24 };
 
 struct form_reader {
   struct lower *l;
@@ -109,7 +109,7 @@ struct form_reader {
 
 static struct ptx_reg form_temp(struct form_reader *r, uint16_t word) {
   static const uint8_t classes[TEMP_CLASSES] = {PTX_PRED, PTX_B16, PTX_B32,
-                                                PTX_B64,  PTX_F32, PTX_F64};
+                                                PTX_B64,  PTX_F32, PTX_F64, PTX_B8, PTX_B128};
   struct ptx_reg *slot = &r->temps[word >> 4 & 7][word & 15];
   if (ptx_reg_is_none(*slot)) *slot = lower_temp(r->l, (enum ptx_class)classes[word >> 4 & 7]);
   return *slot;
@@ -173,8 +173,20 @@ static struct ptx_operand read_operand(struct form_reader *r, uint16_t word) {
   }
 }
 
+/* A constant argument that a form's shape depends on; 0 if the call lacks it. */
+static uint64_t form_constant(struct form_reader *r, uint32_t k) {
+  uint64_t value = 0;
+  if (k < call_arg_count(r->l->f, r->inst)) intrinsic_constant(r->l, r->inst, k, &value);
+  return value;
+}
+
 static uint32_t read_operands(struct form_reader *r, struct ptx_operand *to, uint32_t room) {
   uint16_t word = *r->at++;
+  if ((word & FORM_KIND) == FORM_IF) {
+    if (form_constant(r, word & 63)) return read_operands(r, to, room);
+    r->at += word >> 6 & 63;
+    return 0;
+  }
   if ((word & FORM_KIND) == FORM_RESULT || (word & FORM_KIND) == FORM_ARG)
     return read_value(r, word, to, room);
   if (room == 0) return 0;
@@ -197,6 +209,18 @@ static uint16_t type_modifier(struct form_reader *r, uint16_t word) {
   }
 }
 
+/* The word that constant arguments choose; two make a number of base 4. */
+static uint16_t chosen_modifier(struct form_reader *r, uint16_t word) {
+  uint32_t count = word >> 6 & 63, second = *r->at++;
+  uint64_t choice = form_constant(r, word & 63);
+  if (second != FORM_ALL) choice = choice * 4 + form_constant(r, second);
+  const uint16_t *words = r->at;
+  r->at += count;
+  if (choice < count) return words[choice];
+  lower_refuse(r->l, intrinsic_call_name(r->l, r->inst), "a constant argument is out of range");
+  return PTX_MOD_NONE;
+}
+
 static void read_modifiers(struct form_reader *r, uint16_t mods[MAX_MODS + 1]) {
   struct lower *l = r->l;
   uint32_t words = *r->at++, count = 0;
@@ -209,6 +233,8 @@ static void read_modifiers(struct form_reader *r, uint16_t mods[MAX_MODS + 1]) {
       mod = l->ftz ? PTX_MOD_FTZ : PTX_MOD_NONE;
     } else if ((word & FORM_KIND) == FORM_MOD_TYPE) {
       mod = type_modifier(r, word);
+    } else if ((word & FORM_KIND) == FORM_MOD_CHOICE) {
+      mod = chosen_modifier(r, word);
     }
     if (mod != PTX_MOD_NONE) mods[count++] = mod;
   }

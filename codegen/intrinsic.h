@@ -25,6 +25,7 @@ enum {
   FORM_ADDRESS = 0x9000, /* | argument: [register] */
   FORM_SINK = 0xa000,
   FORM_NOT = 0xb000,  /* the operand that follows, negated */
+  FORM_IF = 0xc000,   /* | words << 6 | argument: they are used if this constant is not 0 */
   FORM_KIND = 0xf000, /* mask of the above */
   FORM_ALL = 63,      /* every part: in a vector all of them, elsewhere the only one */
 
@@ -35,6 +36,7 @@ enum {
   FORM_MOD_FTZ = 0xd000,   /* .ftz where the function flushes denormals */
   FORM_MOD_TYPE = 0xe000,  /* | kind << 8 | argument, or FORM_TYPE_RESULT; kinds b u s f */
   FORM_TYPE_RESULT = 0xff,
+  FORM_MOD_CHOICE = 0xf000, /* | number << 6 | argument; another argument or FORM_ALL; the words */
 };
 
 typedef void intrinsic_function(struct lower *l, const struct nvm_inst *i, int argument);
@@ -69,18 +71,13 @@ enum {
   APPROX_LOG10,
   APPROX_POW,
 };
-enum { BULK_IM2COL = 8, BULK_DIMENSIONS = 7 }; /* dimensions in the low bits */
 
 /* intrinsic_misc.c */
 intrinsic_function lower_i_nothing, lower_i_undefined, lower_i_forward, lower_i_number,
     lower_i_objectsize, lower_i_is_constant, lower_i_reflect, lower_i_stack_save,
     lower_i_stack_restore, lower_i_prefetch, lower_i_va_start, lower_i_va_copy, lower_i_memcpy,
     lower_i_memset, lower_i_ptrmask, lower_i_address_cast, lower_i_load_read_only,
-    lower_i_texture_handle, lower_i_dp2a, lower_i_tcgen05_ld, lower_i_tcgen05_st;
-/* intrinsic_bulk.c */
-intrinsic_function lower_i_bulk_global_to_shared, lower_i_bulk_shared_to_global,
-    lower_i_bulk_prefetch, lower_i_bulk_tensor_load, lower_i_bulk_tensor_store,
-    lower_i_bulk_tensor_reduce, lower_i_bulk_tensor_prefetch;
+    lower_i_texture_handle;
 /* intrinsic_int.c */
 intrinsic_function lower_i_int_minmax, lower_i_int_abs, lower_i_compare_three_way, lower_i_bits,
     lower_i_funnel_shift, lower_i_rotate64;

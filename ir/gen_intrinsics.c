@@ -27,7 +27,7 @@
 enum {
   MAX_GROUPS = 12,
   MAX_VALUES = 5,
-  MAX_LABELS = 8,
+  MAX_LABELS = 12,
   MAX_NEEDS = 255,
   COLUMNS = 5,
   MAX_FAULTS = 30
@@ -77,6 +77,10 @@ static struct {
   char *needs[MAX_NEEDS];
   struct tgt_requirement requirements[MAX_NEEDS];
   int need_count;
+  struct {
+    char name[32], text[128];
+  } names[32]; /* of requirements */
+  int name_count;
 } g;
 
 static void fault(const char *format, ...) {
@@ -294,7 +298,7 @@ static bool read_type(const char **p, struct shape *s, int *repeat) {
   }
   if (**p == '*') {
     (*p)++;
-    if (!read_number(p, repeat) || *repeat < 1) return false;
+    if (!read_number(p, repeat)) return false;
   }
   return true;
 }
@@ -375,9 +379,27 @@ static void add_argument(struct form *f, int k, int part) {
   else add_code(f, "FORM_ARG | %d << 6 | FORM_ALL", k);
 }
 
+/* The label that stands at `p`, NULL if none does. */
+static const struct label *find_label(const struct form *f, const char **p) {
+  for (int i = 0; i < f->shape->label_count; i++)
+    if (read_word(p, f->shape->labels[i].name)) return &f->shape->labels[i];
+  return NULL;
+}
+
+/* The argument that `$3` or `$label` means, `p` after the dollar sign. */
+static int read_argument_name(struct form *f, const char **p) {
+  int k = 0;
+  if (read_number(p, &k)) return k;
+  const struct label *label = find_label(f, p);
+  if (label) return label->first;
+  fault("'$%s' names no argument", *p);
+  *p += strlen(*p);
+  return 0;
+}
+
 /* $d $d.1 $3 $3.0 $label $2:5 $p1. Returns how many operands it is. */
 static int read_reference(struct form *f, const char **p) {
-  static const char classes[] = "phrlfe"; /* temporaries: predicate, 16, 32, 64 bits, f32, f64 */
+  static const char classes[] = "phrlfebq"; /* p, 16, 32, 64 bits, f32, f64, 8, 128 bits */
   int k, part = -1, last;
   if (read_number(p, &k)) {
     if (**p == '.' && ((*p)++, !read_number(p, &part))) fault("a part's number is missing");
@@ -403,9 +425,8 @@ static int read_reference(struct form *f, const char **p) {
     add_code(f, "FORM_TEMP | %d << 4 | %d", (int)(class - classes), k);
     return 1;
   }
-  for (int i = 0; i < f->shape->label_count; i++) {
-    const struct label *label = &f->shape->labels[i];
-    if (!read_word(p, label->name)) continue;
+  const struct label *label = find_label(f, p);
+  if (label) {
     for (k = 0; k < label->count; k++) add_argument(f, label->first + k, -1);
     return label->count;
   }
@@ -436,18 +457,21 @@ static int read_group(struct form *f, const char **p, char close, const char *ki
   int count = read_operands(f, p, close);
   struct text inner = f->code;
   f->code = before;
+  if (count == 0) return 0; /* of a label of no arguments */
   add_code(f, "%s | %d", kind, count);
-  add_bytes(&f->code, inner.bytes ? inner.bytes : "", inner.length);
+  add_bytes(&f->code, inner.bytes, inner.length);
   free(inner.bytes);
   return 1;
 }
 
-/* [$0] [$0, {…}] */
+/* [$0] [$label] [$0, {…}]; nothing for a label of no arguments. */
 static int read_address(struct form *f, const char **p) {
-  const char *q = *p + 1;
-  int k;
-  if (*q == '$' && (q++, read_number(&q, &k)) && *q == ']') {
+  const char *q = *p + 2;
+  const struct label *label = (*p)[1] == '$' ? find_label(f, &q) : NULL;
+  int k = label ? label->first : 0;
+  if ((*p)[1] == '$' && (label || read_number(&q, &k)) && *q == ']') {
     *p = q + 1;
+    if (label && label->count == 0) return 0;
     if (k >= f->shape->arguments) fault("there is no argument %d", k);
     add_code(f, "FORM_ADDRESS | %d", k);
     return 1;
@@ -494,13 +518,21 @@ static int read_plain_operand(struct form *f, const char **p, bool inside) {
   return 1;
 }
 
-/* An operand or a pair `a|b`. */
+/* An operand, a pair `a|b`, or `?$6 a` that stands only where constant argument 6 is not 0. */
 static int read_operand(struct form *f, const char **p, bool inside) {
   struct text before = f->code;
+  int words = f->row->words;
   f->code = (struct text){0};
+  int flag = -1;
+  if (**p == '?' && (*p)[1] == '$') {
+    *p += 2;
+    flag = read_argument_name(f, p);
+    skip_blanks(p);
+  }
   int count = read_plain_operand(f, p, inside);
   struct text inner = f->code;
   f->code = before;
+  if (flag >= 0) add_code(f, "FORM_IF | %d << 6 | %d", f->row->words - words, flag);
   if (**p == '|') {
     (*p)++;
     add_code(f, "FORM_PAIR | 2");
@@ -523,6 +555,37 @@ static void add_type_modifier(struct text *mods, const char *m, size_t length) {
   else add(mods, "FORM_MOD_TYPE | %d << 8 | %c, ", (int)(kind - kinds), m[2]);
 }
 
+static void add_word_modifier(struct text *mods, const char *m, size_t length) {
+  if (length == 3 && memcmp(m, "NaN", 3) == 0) {
+    add(mods, "PTX_MOD_NAN_RESULT, ");
+    return;
+  }
+  add(mods, length ? "PTX_MOD_" : "PTX_MOD_NONE");
+  add_identifier(mods, m, length, true);
+  add(mods, ", ");
+}
+
+/* `$3(a|b|)`, `$3:4(…)`: the word that one or two constant arguments choose. Returns the words
+ * that this takes. */
+static int add_choice(struct form *f, struct text *mods, const char *m) {
+  struct text list = {0};
+  int first = read_argument_name(f, &m), second = 63, count = 0;
+  if (*m == ':') {
+    m += 1 + (m[1] == '$');
+    second = read_argument_name(f, &m);
+  }
+  for (; *m == '(' || *m == '|'; count++) {
+    size_t length = strcspn(++m, "|)");
+    add_word_modifier(&list, m, length);
+    m += length;
+  }
+  if (*m != ')' || count > 63) fault("a choice is `$argument(word|word…)`");
+  add(mods, "FORM_MOD_CHOICE | %d << 6 | %d, %d, ", count, first, second);
+  if (list.length) add_bytes(mods, list.bytes, list.length);
+  free(list.bytes);
+  return count + 2;
+}
+
 /* `add.rn.f32`; a modifier `$0` is the state space of argument 0, `ftz?` is .ftz where denormals
  * are flushed. */
 static void read_opcode(struct form *f, const char **p) {
@@ -532,21 +595,18 @@ static void read_opcode(struct form *f, const char **p) {
   add_identifier(&name, *p, at, true);
   for (const char *m = *p + at; m < *p + n; count++) {
     size_t length = strcspn(++m, ". ");
-    if (*m == '$') add(&mods, "FORM_MOD_SPACE | %s, ", copy(m + 1, length - 1));
+    int words = 1;
+    if (memchr(m, '(', length)) words = add_choice(f, &mods, m + 1);
+    else if (*m == '$') add(&mods, "FORM_MOD_SPACE | %.*s, ", (int)length - 1, m + 1);
     else if (length == 4 && memcmp(m, "ftz?", 4) == 0) add(&mods, "FORM_MOD_FTZ, ");
     else if (length > 1 && m[1] == '?') add_type_modifier(&mods, m, length);
-    else if (length == 3 && memcmp(m, "NaN", 3) == 0) add(&mods, "PTX_MOD_NAN_RESULT, ");
-    else {
-      add(&mods, "PTX_MOD_");
-      add_identifier(&mods, m, length, true);
-      add(&mods, ", ");
-    }
+    else add_word_modifier(&mods, m, length);
+    f->row->words += words;
     m += length;
   }
   add_code(f, "PTX_%s", name.bytes);
   add_code(f, "%d", count);
   if (count > 0) add_bytes(&f->code, mods.bytes, mods.length);
-  f->row->words += count;
   free(name.bytes);
   free(mods.bytes);
   *p += n;
@@ -633,6 +693,27 @@ static char *read_effects(char *text) {
   return flags.bytes ? flags.bytes : copy("0", 1);
 }
 
+/* `$NAME` becomes what a `req NAME = …` row says. */
+static char *expand_need(const char *text) {
+  struct text t = {0};
+  add_bytes(&t, "", 0);
+  while (*text) {
+    size_t n = *text == '$' ? strcspn(text + 1, " |") : 0;
+    int i = 0;
+    if (n == 0) {
+      add_bytes(&t, text++, 1);
+      continue;
+    }
+    while (i < g.name_count &&
+           (strlen(g.names[i].name) != n || memcmp(g.names[i].name, text + 1, n) != 0))
+      i++;
+    if (i == g.name_count) fault("unknown requirement '%.*s'", (int)n + 1, text);
+    else add(&t, "%s", g.names[i].text);
+    text += n + 1;
+  }
+  return t.bytes;
+}
+
 static int find_need(const char *text) {
   const char *bad;
   for (int i = 0; i < g.need_count; i++)
@@ -653,27 +734,28 @@ static void add_row(const char *name, char *const columns[COLUMNS], const struct
                     int group_count) {
   char *texts[COLUMNS];
   struct shape shape;
-  for (int i = 1; i < COLUMNS; i++) {
+  for (int i = 0; i < COLUMNS; i++) {
     struct text t = {0};
     add_bytes(&t, "", 0);
-    add_substituted(&t, columns[i], groups, group_count);
+    add_substituted(&t, i == 0 ? name : columns[i], groups, group_count);
     texts[i] = trim(t.bytes);
   }
   if (g.faults > 0) return;
+  name = texts[0];
   if (g.row_count == g.row_capacity) {
     g.row_capacity = g.row_capacity ? g.row_capacity * 2 : 1024;
     g.rows = allocated(realloc(g.rows, (size_t)g.row_capacity * sizeof *g.rows));
   }
   struct row *row = &g.rows[g.row_count++];
   *row = (struct row){
-      .name = copy(name, strlen(name)), .signature = texts[1], .ptx = texts[3], .line = g.line};
+      .name = texts[0], .signature = texts[1], .ptx = texts[3], .line = g.line};
   if (strncmp(name, "llvm.", 5) != 0 || strspn(name,
                                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR"
                                                "STUVWXYZ0123456789._") != strlen(name))
     fault("'%s' is no name of an intrinsic", name);
   row->flags = read_effects(texts[2]);
-  row->needs = texts[4];
-  row->need = find_need(texts[4]);
+  row->needs = expand_need(texts[4]);
+  row->need = find_need(row->needs);
   if (!read_signature(row->signature, &shape)) return;
   row->overloads = shape.variable_count;
   if (row->ptx[0] == '@' && isalpha((unsigned char)row->ptx[1])) read_handler(row);
@@ -683,6 +765,11 @@ static void add_row(const char *name, char *const columns[COLUMNS], const struct
 
 /* A whole row, continuation lines joined. */
 static void read_row(char *text) {
+  if (sscanf(text, "req %31s = %127[^\n]", g.names[g.name_count].name,
+             g.names[g.name_count].text) == 2) {
+    if (++g.name_count == 32) fault("too many names of requirements");
+    return;
+  }
   char *columns[COLUMNS], *p = text;
   struct group groups[MAX_GROUPS];
   struct text none = {0};

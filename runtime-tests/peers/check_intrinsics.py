@@ -31,10 +31,8 @@ CHOICES = [(r'\.ldg\.global\.f|\.ldu\.global\.f', {'T': 'float', 'P': 'ptr addrs
            (r'ptrmask', {'I': 'i64'}),
            (r'(prefetch|applypriority|discard)\.global', {'P': 'ptr addrspace(1)'}),
            (r'prefetch\.local', {'P': 'ptr addrspace(5)'}),
-           (r'shared\.cluster|shared\.cta', {'P': 'ptr addrspace(3)'}),
            (r'ldmatrix|stmatrix', {'P': 'ptr addrspace(3)'}),
-           (r'llvm\.pow|sin|cos|tan|exp|log', {'F': 'float'}),
-           (r'tcgen05\.(ld|st)', {'T': 'TCGEN'})]
+           (r'llvm\.pow|sin|cos|tan|exp|log', {'F': 'float'})]
 SPACES = {'global': 1, 'shared': 3, 'constant': 4, 'local': 5, 'param': 101}
 
 
@@ -45,12 +43,6 @@ def rows(gen):
             for line in f:
                 m = ROW.match(line)
                 if m: yield m.groups()
-
-
-def tcgen_type(name):
-    shape, times = re.search(r'\.(16x64b|16x128b|16x256b|32x32b)\.x(\d+)', name).groups()
-    n = {'16x64b': 1, '32x32b': 1, '16x128b': 2, '16x256b': 4}[shape] * int(times)
-    return 'i32' if n == 1 else '<%d x i32>' % n
 
 
 class Signature:
@@ -90,8 +82,8 @@ class Signature:
 
     def argument(self):
         if self.word(r'\.\.\.'): return
-        self.word(r'[a-z]+=')
-        imm = bool(self.word(r'imm '))
+        label = self.word(r'([a-z]+)=')
+        imm = self.word(r'imm ') and (label.group(1) if label else 'imm')
         t = self.type()
         for _ in range(self.repeat()): self.arguments.append((t, imm))
 
@@ -102,7 +94,6 @@ class Signature:
             if t == 'SPACE':
                 space = next(s for s in SPACES if s in self.name.replace('.gen', ''))
                 t = 'ptr addrspace(%d)' % SPACES[space]
-            if t == 'TCGEN': t = tcgen_type(self.name)
             self.bound[v] = t
             self.order.append(v)
         return self.bound[v]
@@ -156,7 +147,7 @@ def overload_order(s):
 
 
 CONSTANTS = {'prefetch': ['0', '3', '1'], 'is.fpclass': ['3'], 'setmaxnreg': ['40'], 'discard': ['128'], 'applypriority': ['128'],
-             'tensormap_generic.acquire': ['128']}
+             'tensormap_generic.acquire': ['128'], 'global_stride': ['2']}
 
 
 def module(name, signature):
@@ -167,7 +158,7 @@ def module(name, signature):
     for k, (t, imm) in enumerate(s.arguments):
         if t == 'metadata': return None
         if imm or (name in ('llvm.ctlz', 'llvm.cttz', 'llvm.abs') and t == 'i1'):
-            v = values.pop(0) if values else 'false' if t == 'i1' else '4' if 'ld' in name else '0'
+            v = values.pop(0) if values else 'false' if t == 'i1' else '1' if imm == 'g' and 'tcgen05' in name else '4' if 'ld' in name and imm == 'imm' else '0'
             if t == 'double': v = '1.0'
             args.append('%s %s' % (t, v))
         else:
