@@ -1,0 +1,230 @@
+/* infer-alignment: accesses are written with the alignment that their address is known to have.
+ *
+ * Purpose:   wide accesses need proof of alignment; front ends write that of the element type.
+ * Algorithm: optimistic data flow: log2 of the alignment of every pointer, from variables, allocas,
+ *            `align` of parameters and results, and llvm.assume; a getelementptr has at least that of its
+ *            base and of its offset (scales times known trailing zeros), a phi the least of its inputs.
+ *            Loads, stores and atomics then get what is proven, if it is more than is written.
+ * Requires:  nothing.
+ * Preserves: everything but the alignments.
+ * Cost:      linear in operands times the rounds: two or three, at most 16.
+ * Omits:     raising the alignment of variables; block copies; assumptions about integers.
+ * Tests:     check/opt/infer-alignment.nvir. */
+#include "ir/dominance.h"
+#include "ir/intrinsic.h"
+#include "opt/analysis/alias.h"
+#include "opt/analysis/known_bits.h"
+#include "opt/passes.h"
+
+enum {
+  MOST = 31,            /* log2; also "not known yet" */
+  MOST_WRITTEN = 7,     /* log2 of what accesses are given: a line of the cache */
+  MOST_ROUNDS = 16,
+  MOST_ASSUMPTIONS = 64,
+};
+
+struct assumption {
+  struct nvm_value pointer;
+  struct nvm_inst_id at;
+  uint8_t log2;
+};
+
+struct aligner {
+  struct nvm_function *f;
+  struct arena *arena;
+  struct dominance dominance;
+  uint8_t *log2; /* by instruction */
+  VEC(struct assumption) assumptions;
+};
+
+static uint8_t log2_of(uint64_t x) {
+  uint8_t n = 0;
+  while (n < MOST && x > 1) x >>= 1, n++;
+  return n;
+}
+
+static uint8_t trailing_zeros(uint64_t x) {
+  uint8_t n = 0;
+  while (n < MOST && !(x >> n & 1)) n++;
+  return n;
+}
+
+static uint8_t attribute_log2(const struct aligner *g, struct nvm_attrset s) {
+  const struct nvm_attr *a = attrset_find(&g->f->module->attributes, s, ATTR_ALIGN);
+  return a && a->number ? trailing_zeros(a->number) : 0;
+}
+
+static uint8_t type_log2(const struct aligner *g, struct nvm_type type) {
+  const struct nvm_module *m = g->f->module;
+  return type_is_sized(&m->types, type) ? log2_of(layout_align(&m->layout, &m->types, type)) : 0;
+}
+
+static uint8_t object_log2(const struct aligner *g, struct nvm_value v) {
+  const struct nvm_module *m = g->f->module;
+  const struct attr_table_data *t = &m->attributes;
+  if (value_kind(v) == VALUE_ARG) {
+    struct nvm_attrset s = attrlist_parameter(t, g->f->attributes, value_index(v));
+    const struct nvm_attr *byval = attrset_find(t, s, ATTR_BYVAL);
+    uint8_t own = byval && byval->type.index ? type_log2(g, byval->type) : 0;
+    uint8_t written = attribute_log2(g, s);
+    return written > own ? written : own;
+  }
+  if (value_kind(v) == VALUE_GLOBAL) {
+    const struct nvm_global *variable = module_global(m, v);
+    if (variable->is_alias) return 0;
+    return variable->align_log2 ? variable->align_log2 - 1 : type_log2(g, variable->value_type);
+  }
+  return const_is_undef_or_poison(m, v) || const_is_zero(m, v) ? MOST : 0;
+}
+
+static uint8_t of(const struct aligner *g, struct nvm_value v) {
+  if (value_kind(v) == VALUE_INST) return g->log2[value_index(v)];
+  if (value_kind(v) != VALUE_CONST) return object_log2(g, v);
+  struct alias_address a = alias_decompose(g->f, v);
+  uint8_t base = object_log2(g, a.base), offset = a.offset ? trailing_zeros((uint64_t)a.offset) : MOST;
+  return a.term_count ? 0 : base < offset ? base : offset;
+}
+
+static uint8_t address_log2(const struct aligner *g, struct nvm_value v) {
+  struct alias_address a = alias_decompose(g->f, v);
+  if (value_equal(a.base, v)) return 0;
+  uint8_t least = of(g, a.base);
+  if (a.offset && trailing_zeros((uint64_t)a.offset) < least) least = trailing_zeros((uint64_t)a.offset);
+  for (uint32_t k = 0; k < a.term_count; k++) {
+    struct known_bits known = known_bits_of(g->f, a.terms[k].variable);
+    uint32_t zeros = trailing_zeros((uint64_t)a.terms[k].scale);
+    for (uint32_t n = 0; n < known.width && known.zero >> n & 1; n++) zeros++;
+    if (zeros < least) least = (uint8_t)zeros;
+  }
+  return least;
+}
+
+static uint8_t transfer(const struct aligner *g, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(g->f, id);
+  uint8_t least = MOST;
+  switch ((enum op)i->op) {
+  case OP_ALLOCA:
+    return i->flags & ALLOCA_ALIGN_MASK ? (uint8_t)((i->flags & ALLOCA_ALIGN_MASK) - 1)
+                                        : type_log2(g, (struct nvm_type){i->aux});
+  case OP_PHI: case OP_SELECT:
+    for (uint32_t k = i->op == OP_SELECT; k < i->operand_count; k += i->op == OP_PHI ? 2 : 1) {
+      uint8_t n = of(g, inst_operand(g->f, i, k));
+      least = n < least ? n : least;
+    }
+    return least;
+  case OP_CALL:
+    return attribute_log2(g, attrlist_info(&g->f->module->attributes, call_site_of(g->f, i)->attributes)->result);
+  case OP_GEP: case OP_ADDRSPACECAST: case OP_BITCAST: return address_log2(g, value_of_inst(id));
+  default: return 0;
+  }
+}
+
+/* Rounds over all pointers in layout order, where most operands come first; what still moves after
+ * MOST_ROUNDS is in loops of loops of phis, and nothing is claimed. */
+static bool solve(struct aligner *g) {
+  struct nvm_function *f = g->f;
+  bool moved = true;
+  memset(g->log2, MOST, f->insts.count);
+  for (int round = 0; moved && round < MOST_ROUNDS; round++) {
+    moved = false;
+    FOR_EACH_BLOCK(f, b)
+      FOR_EACH_INST(f, b, i) {
+        if (!type_is_ptr(&f->module->types, function_inst(f, i)->type)) continue;
+        uint8_t now = transfer(g, i);
+        moved = moved || now < g->log2[i.index];
+        if (now < g->log2[i.index]) g->log2[i.index] = now;
+      }
+  }
+  return !moved;
+}
+
+/* --- assumptions ------------------------------------------------------------------------------------ */
+
+/* call void @llvm.assume(i1 true) [ "align"(ptr %p, i64 16) ] */
+static bool note_assumptions(struct aligner *g, struct nvm_inst_id id) {
+  const struct nvm_function *f = g->f;
+  const struct nvm_inst *i = function_inst(f, id);
+  struct nvm_value callee = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
+  if (value_kind(callee) != VALUE_FUNCTION) return true;
+  if (module_function(f->module, callee)->intrinsic != INTRINSIC_assume) return true;
+  const struct call_site *site = call_site_of(f, i);
+  uint32_t at = call_arg_count(f, i);
+  for (uint32_t k = 0; k < site->bundle_count; k++) {
+    const struct operand_bundle *bundle = &f->module->bundles.data[site->first_bundle + k];
+    struct nvm_text tag = module_text(f->module, bundle->tag);
+    nvm_u128 bytes = 0;
+    if (tag.length == 5 && memcmp(tag.bytes, "align", 5) == 0 && bundle->count == 2 &&
+        const_is_int(f->module, inst_operand(f, i, at + 1), &bytes) && bytes) {
+      struct assumption a = {inst_operand(f, i, at), id, trailing_zeros((uint64_t)bytes)};
+      if (!VEC_PUSH(g->arena, &g->assumptions, a)) return false;
+    }
+    at += bundle->count;
+  }
+  return true;
+}
+
+static bool comes_before(const struct nvm_function *f, struct nvm_inst_id a, struct nvm_inst_id b) {
+  for (struct nvm_inst_id i = a; !inst_is_none(i); i = function_inst(f, i)->next)
+    if (i.index == b.index) return true;
+  return false;
+}
+
+/* What assumptions that hold at the access say of its pointer. */
+static uint8_t assumed_log2(const struct aligner *g, struct nvm_inst_id access, struct nvm_value pointer) {
+  const struct nvm_function *f = g->f;
+  uint8_t most = 0;
+  for (uint32_t k = 0; k < g->assumptions.count; k++) {
+    struct assumption a = g->assumptions.data[k];
+    if (a.log2 <= most) continue;
+    struct alias_address x = alias_decompose(f, pointer), y = alias_decompose(f, a.pointer);
+    if (!value_equal(x.base, y.base) || x.term_count != y.term_count ||
+        memcmp(x.terms, y.terms, x.term_count * sizeof *x.terms) != 0)
+      continue;
+    uint64_t distance = (uint64_t)x.offset - (uint64_t)y.offset;
+    uint8_t log2 = distance && trailing_zeros(distance) < a.log2 ? trailing_zeros(distance) : a.log2;
+    struct nvm_block from = function_inst(f, a.at)->block, to = function_inst(f, access)->block;
+    bool holds = from.index == to.index ? comes_before(f, a.at, access)
+                                        : dominance_dominates(&g->dominance, from, to);
+    if (holds && log2 > most) most = log2;
+  }
+  return most;
+}
+
+/* --- the change ------------------------------------------------------------------------------------- */
+
+static bool raise(struct aligner *g, struct nvm_inst_id id) {
+  struct nvm_function *f = g->f;
+  struct nvm_inst *i = function_inst(f, id);
+  bool store = i->op == OP_STORE;
+  if (!store && i->op != OP_LOAD && i->op != OP_ATOMICRMW && i->op != OP_CMPXCHG) return false;
+  struct memory_access how = memory_access_unpack(i->aux);
+  struct nvm_value pointer = inst_operand(f, i, store);
+  struct nvm_type type = store ? value_type(f, inst_operand(f, i, 0)) : i->type;
+  uint8_t known = of(g, pointer), assumed = assumed_log2(g, id, pointer);
+  if (assumed > known) known = assumed;
+  if (known > MOST_WRITTEN) known = MOST_WRITTEN;
+  uint8_t now = how.align_log2 ? (uint8_t)(how.align_log2 - 1) : type_log2(g, type);
+  if (known <= now) return false;
+  how.align_log2 = (known + 1) & 63;
+  i->aux = memory_access_pack(how);
+  return true;
+}
+
+enum nvm_status infer_alignment_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct aligner g = {.f = f, .arena = env->arena};
+  g.log2 = arena_alloc(env->arena, f->insts.count);
+  if (!g.log2) return NVM_OUT_OF_MEMORY;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i)
+      if (!note_assumptions(&g, i)) return NVM_OUT_OF_MEMORY;
+  if (g.assumptions.count > MOST_ASSUMPTIONS) g.assumptions.count = MOST_ASSUMPTIONS;
+  if (g.assumptions.count && !dominance_compute(&g.dominance, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  if (!solve(&g)) return NVM_OK;
+  uint64_t raised = 0;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i)
+      raised += raise(&g, i);
+  *env->statistic += raised;
+  *changed = raised != 0;
+  return NVM_OK;
+}
