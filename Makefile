@@ -107,7 +107,7 @@ DRIVER_OBJECTS := $(DRIVER_SOURCES:%.c=$B/obj/%.o)
 
 # ---- What one can ask for -----------------------------------------------------------------------
 
-.PHONY: all help setup demo check check-peers prove bench lint format install uninstall clean \
+.PHONY: all help setup demo check check-peers check-programs prove bench lint format install uninstall clean \
   fuzz unit generated update-golden docs
 all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so
 
@@ -117,6 +117,7 @@ help:
 	@echo 'make check          install what the tests need, build, run them; ends with N passed, N failed'
 	@echo 'make check-peers    compare with other compilers where installed; MODULES=folder of .ll files'
 	@echo 'make prove          prove the peephole rules of opt/combine.rules with Z3'
+	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
 	@echo 'make bench          speed and memory beside llvm-as and llc; MODULES=folder of .ll files'
 	@echo 'make fuzz           fuzz the parser and the compiler; SECONDS_EACH=60'
 	@echo 'make lint           layers, writable globals, function lengths, banned calls, prototypes'
@@ -264,6 +265,11 @@ check-peers: all
 prove: all
 	@$(PYTHON) runtime-tests/prove/prove.py $(PROVE_ARGUMENTS)
 	@$(PYTHON) runtime-tests/prove/fire.py
+
+# Checkouts of public CUDA suites; the head of the script says which.
+SOURCES ?=
+check-programs: all
+	@$(PYTHON) runtime-tests/peers/run_programs.py $(or $(SOURCES),$(error SOURCES=FOLDER with checkouts of the suites))
 
 bench: all
 	@$(PYTHON) runtime-tests/bench/bench.py $(if $(MODULES),--modules $(MODULES)) $(BENCH_ARGUMENTS)

@@ -49,12 +49,19 @@ static void get_element(const struct warp *w, const struct inst *in, uint32_t ro
   if (in->bits == 128) write_value(at + 8, a[LANES + l], 8);
 }
 
+/* Shared and local memory are small: an address that stands in a 32-bit register wraps there. */
+static uint64_t effective_address(const struct inst *in, uint64_t register_value) {
+  uint64_t address = register_value + (uint64_t)in->imm;
+  bool narrow = in->window == WINDOW_SHARED || in->window == WINDOW_LOCAL;
+  return narrow && register_value >> 32 == 0 ? (uint32_t)address : address;
+}
+
 void run_load(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, in->a);
   unsigned element = in->bits / 8u, bytes = element * in->count;
   FOR_LANES(l, mask) {
     struct access at;
-    uint64_t address = a[l] + (uint64_t)in->imm;
+    uint64_t address = effective_address(in, a[l]);
     if (!undefined_check(w, in->a, l, "uses as an address") ||
         !memory_find(w, l, address, in->window, bytes, bytes, false, &at))
       return;
@@ -72,7 +79,7 @@ void run_store(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) {
     struct access at;
     if (!undefined_check(w, in->a, l, "uses as an address") ||
-        !memory_find(w, l, a[l] + (uint64_t)in->imm, in->window, bytes, bytes, true, &at))
+        !memory_find(w, l, effective_address(in, a[l]), in->window, bytes, bytes, true, &at))
       return;
     for (unsigned i = 0; i < in->count; i++) {
       get_element(w, in, in->rows[i], l, at.at + i * element);
@@ -160,7 +167,7 @@ void run_atom(struct warp *w, const struct inst *in, uint32_t mask) {
   unsigned bytes = in->bits / 8u;
   FOR_LANES(l, mask) {
     struct access at;
-    uint64_t address = a[l] + (uint64_t)in->imm;
+    uint64_t address = effective_address(in, a[l]);
     if (!memory_find(w, l, address, in->window, bytes, bytes, true, &at)) return;
     if (in->rows[0] != PTX_MOD_EXCH && !memory_is_defined(w, &at, bytes)) {
       sim_report(w, l, SIM_UNINITIALIZED, "does an atomic operation on memory that was never written");

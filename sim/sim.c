@@ -246,14 +246,21 @@ static bool is_module_variable(const struct ptx_variable *v) {
   return v->space == PTX_MOD_GLOBAL || v->space == PTX_MOD_CONST || v->space == PTX_MOD_SHARED;
 }
 
+static bool place_variables(struct sim *s, const struct ptx_variable *variables, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    const struct ptx_variable *v = &variables[i];
+    if (is_module_variable(v) && v->name.index && !sim_find_symbol(s, v->name) && !place_variable(s, v))
+      return false;
+  }
+  return true;
+}
+
 enum nvm_status sim_load(struct sim *s, const struct ptx_module *m) {
   s->module = m;
-  bool ok = true;
-  for (uint32_t i = 0; ok && i < m->functions.count; i++) ok = add_function(s, m->functions.data[i]);
-  for (uint32_t i = 0; ok && i < m->variables.count; i++) {
-    const struct ptx_variable *v = &m->variables.data[i];
-    if (is_module_variable(v) && v->name.index && !sim_find_symbol(s, v->name))
-      ok = place_variable(s, v);
+  bool ok = place_variables(s, m->variables.data, m->variables.count);
+  for (uint32_t i = 0; ok && i < m->functions.count; i++) {
+    const struct ptx_function *f = m->functions.data[i];
+    ok = add_function(s, f) && place_variables(s, f->variables.data, f->variables.count);
   }
   place_dynamic_shared(s);
   for (uint32_t i = 0; ok && i < m->variables.count; i++)

@@ -19,7 +19,7 @@ resource.setrlimit(resource.RLIMIT_CPU, (120, resource.getrlimit(resource.RLIMIT
 
 config.name = "check-" + variant
 config.test_format = lit.formats.ShTest(execute_external=True)
-config.suffixes = [".nvir", ".ll", ".test"]
+config.suffixes = [".nvir", ".ll", ".ptx", ".test"]
 config.excludes = ["Inputs"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(build, "check")

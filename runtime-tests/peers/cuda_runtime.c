@@ -1,0 +1,343 @@
+/* The CUDA runtime's functions over the simulator, so that whole CUDA programs run, their own checks
+ * against a host reference included, on a machine without a GPU.
+ *
+ * A program's host half is compiled by clang with `--cuda-host-only` and linked with this file and
+ * libinternal.a instead of the vendor's runtime. The PTX comes from the file that NVMINI_PTX names, so
+ * that one program runs with what several compilers made of its device half. Device addresses are the
+ * simulator's; streams and events exist in name only, everything happens at once and in order.
+ * NVMINI_COPIES names a file that receives the bytes of every copy from the device, for comparison;
+ * NVMINI_COUNTS one that receives a line `kernel instructions warp-instructions` per launch.
+ *
+ * Not there: textures, graphs, managed memory, cooperative launches. A finding of the simulator ends
+ * the program with status 99. The signatures are those of the vendor's cuda_runtime_api.h, which is
+ * not read here: handles are void pointers, enums ints. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/ops.h"
+#include "ptx/parse.h"
+#include "sim/sim.h"
+
+enum { SUCCESS = 0, INVALID_CONFIGURATION = 9, MOST_SYMBOLS = 4096, MOST_ARGUMENTS = 256, FINDING = 99 };
+enum copy_kind { HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, BY_ADDRESS };
+
+struct dim3 { unsigned x, y, z; };
+struct symbol { const void *host; const char *name; };
+
+static struct {
+  struct arena arena;
+  struct strtab strings;
+  struct ptx_module module;
+  struct sim *sim;
+  struct symbol functions[MOST_SYMBOLS], variables[MOST_SYMBOLS];
+  unsigned function_count, variable_count;
+  struct { struct dim3 grid, block; size_t shared; void *stream; } call;
+  uint64_t instructions, warp_instructions; /* counted before the last launch */
+} state;
+
+__attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  fflush(stdout);
+  fputs("cuda_runtime: ", stderr);
+  vfprintf(stderr, format, list);
+  fputc('\n', stderr);
+  va_end(list);
+  _Exit(FINDING);
+}
+
+/* --- loading --------------------------------------------------------------------------------------- */
+
+static struct nvm_text read_file(const char *path) {
+  FILE *file = path ? fopen(path, "rb") : NULL;
+  if (!file) fail("NVMINI_PTX names no file that can be read");
+  struct textbuf text;
+  textbuf_init(&text, &state.arena);
+  for (int c; (c = getc(file)) != EOF;) textbuf_char(&text, (char)c);
+  fclose(file);
+  textbuf_char(&text, 0);
+  return (struct nvm_text){text.bytes, text.length - 1};
+}
+
+static void fail_as_found(void) {
+  const struct sim_finding *f = sim_found(state.sim);
+  fail("%s: block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: %.*s", sim_finding_name(f->kind), f->block[0],
+       f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2], f->line, (int)f->message.length,
+       f->message.bytes);
+}
+
+static struct sim *machine(void) {
+  if (state.sim) return state.sim;
+  arena_init(&state.arena, nvm_default_allocator);
+  struct ptx_parse_error error;
+  if (!strtab_init(&state.strings, &state.arena)) fail("out of memory");
+  state.module.arena = &state.arena;
+  state.module.strings = &state.strings;
+  if (ptx_parse_module(read_file(getenv("NVMINI_PTX")), &state.module, &error) != NVM_OK)
+    fail("PTX line %u: %.*s", error.line, (int)error.message.length, error.message.bytes);
+  state.sim = sim_create(nvm_default_allocator, 0);
+  if (!state.sim) fail("out of memory");
+  if (sim_load(state.sim, &state.module) != NVM_OK) fail_as_found();
+  return state.sim;
+}
+
+/* What the compiler's constructor calls before main. One module a program. */
+void **__cudaRegisterFatBinary(void *wrapper);
+void **__cudaRegisterFatBinary(void *wrapper) {
+  static void *handle;
+  if (handle) fail("a program of several modules");
+  handle = wrapper;
+  return &handle;
+}
+void __cudaRegisterFatBinaryEnd(void **handle);
+void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
+void __cudaUnregisterFatBinary(void **handle);
+void __cudaUnregisterFatBinary(void **handle) { (void)handle; }
+
+static void add_symbol(struct symbol *table, unsigned *count, const void *host, const char *name) {
+  if (*count == MOST_SYMBOLS) fail("more than %d symbols", MOST_SYMBOLS);
+  table[(*count)++] = (struct symbol){host, name};
+}
+
+int __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, ...);
+int __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, ...) {
+  (void)handle, (void)device;
+  add_symbol(state.functions, &state.function_count, host, name);
+  return SUCCESS;
+}
+
+void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, ...);
+void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, ...) {
+  (void)handle, (void)device;
+  add_symbol(state.variables, &state.variable_count, host, name);
+}
+
+static const char *symbol_name(const struct symbol *table, unsigned count, const void *host) {
+  for (unsigned i = 0; i < count; i++)
+    if (table[i].host == host) return table[i].name;
+  fail("a symbol that was not registered");
+}
+
+/* --- memory ----------------------------------------------------------------------------------------- */
+
+static void *device_bytes(uint64_t address, size_t bytes) {
+  void *at = bytes ? sim_memory(machine(), address, bytes) : NULL;
+  if (bytes && !at) fail("a copy of %zu bytes at device address 0x%" PRIx64 ", which are not allocated", bytes, address);
+  return at;
+}
+
+static void log_copy(const void *bytes, size_t count) {
+  const char *path = getenv("NVMINI_COPIES");
+  FILE *file = path ? fopen(path, "ab") : NULL;
+  if (!file) return;
+  fwrite(bytes, 1, count, file);
+  fclose(file);
+}
+
+int cudaMalloc(void **out, size_t bytes);
+int cudaMalloc(void **out, size_t bytes) {
+  uint64_t address = sim_allocate(machine(), bytes ? bytes : 1, true);
+  if (!address) fail("out of memory");
+  *out = (void *)(uintptr_t)address;
+  return SUCCESS;
+}
+int cudaFree(void *address);
+int cudaFree(void *address) { (void)address; return SUCCESS; }
+int cudaMallocHost(void **out, size_t bytes);
+int cudaMallocHost(void **out, size_t bytes) { *out = malloc(bytes); return SUCCESS; }
+int cudaHostAlloc(void **out, size_t bytes, unsigned flags);
+int cudaHostAlloc(void **out, size_t bytes, unsigned flags) { (void)flags; *out = malloc(bytes); return SUCCESS; }
+int cudaFreeHost(void *address);
+int cudaFreeHost(void *address) { free(address); return SUCCESS; }
+
+static bool is_device(const void *address) { return sim_memory(machine(), (uintptr_t)address, 0) != NULL; }
+
+int cudaMemcpy(void *to, const void *from, size_t bytes, int kind);
+int cudaMemcpy(void *to, const void *from, size_t bytes, int kind) {
+  bool to_device = kind == BY_ADDRESS ? is_device(to) : kind == HOST_TO_DEVICE || kind == DEVICE_TO_DEVICE;
+  bool from_device = kind == BY_ADDRESS ? is_device(from) : kind == DEVICE_TO_HOST || kind == DEVICE_TO_DEVICE;
+  const void *source = from_device ? device_bytes((uintptr_t)from, bytes) : from;
+  memmove(to_device ? device_bytes((uintptr_t)to, bytes) : to, source, bytes);
+  if (from_device && !to_device) log_copy(to, bytes);
+  return SUCCESS;
+}
+int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *stream);
+int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *stream) {
+  (void)stream;
+  return cudaMemcpy(to, from, bytes, kind);
+}
+int cudaMemset(void *to, int value, size_t bytes);
+int cudaMemset(void *to, int value, size_t bytes) {
+  void *source = malloc(bytes ? bytes : 1);
+  if (!source) fail("out of memory");
+  memset(source, value, bytes);
+  int status = cudaMemcpy(to, source, bytes, HOST_TO_DEVICE);
+  free(source);
+  return status;
+}
+int cudaMemsetAsync(void *to, int value, size_t bytes, void *stream);
+int cudaMemsetAsync(void *to, int value, size_t bytes, void *stream) { (void)stream; return cudaMemset(to, value, bytes); }
+
+static void *variable_address(const void *host) {
+  const char *name = symbol_name(state.variables, state.variable_count, host);
+  uint64_t address = sim_symbol(machine(), (struct nvm_text){name, strlen(name)});
+  return (void *)(uintptr_t)address;
+}
+int cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, int kind);
+int cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, int kind) {
+  char *to = variable_address(symbol);
+  return to ? cudaMemcpy(to + offset, from, bytes, kind) : SUCCESS; /* none: the kernels do not use it */
+}
+int cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset, int kind);
+int cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset, int kind) {
+  char *from = variable_address(symbol);
+  if (!from) fail("a copy from a variable that the PTX lacks");
+  return cudaMemcpy(to, from + offset, bytes, kind);
+}
+int cudaGetSymbolAddress(void **out, const void *symbol);
+int cudaGetSymbolAddress(void **out, const void *symbol) { *out = variable_address(symbol); return SUCCESS; }
+
+/* --- launching --------------------------------------------------------------------------------------- */
+
+unsigned __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared, void *stream);
+unsigned __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared, void *stream) {
+  state.call.grid = grid;
+  state.call.block = block;
+  state.call.shared = shared;
+  state.call.stream = stream;
+  return SUCCESS;
+}
+int __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, size_t *shared, void **stream);
+int __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, size_t *shared, void **stream) {
+  *grid = state.call.grid;
+  *block = state.call.block;
+  *shared = state.call.shared;
+  *stream = state.call.stream;
+  return SUCCESS;
+}
+
+static void log_counts(const char *name) {
+  const struct sim_counts *now = sim_counted(state.sim);
+  const char *path = getenv("NVMINI_COUNTS");
+  FILE *file = path ? fopen(path, "a") : NULL;
+  if (!file) return;
+  fprintf(file, "%s %" PRIu64 " %" PRIu64 "\n", name, now->instructions - state.instructions,
+          now->warp_instructions - state.warp_instructions);
+  fclose(file);
+  state.instructions = now->instructions;
+  state.warp_instructions = now->warp_instructions;
+}
+
+static uint64_t parameter_bytes(const struct ptx_variable *v) {
+  uint64_t bytes = ptx_mod_row(v->type)->bits / 8;
+  return v->is_array ? bytes * v->count : bytes;
+}
+
+int cudaLaunchKernel(const void *host, struct dim3 grid, struct dim3 block, void **arguments, size_t shared, void *stream);
+int cudaLaunchKernel(const void *host, struct dim3 grid, struct dim3 block, void **arguments, size_t shared, void *stream) {
+  (void)stream;
+  const char *name = symbol_name(state.functions, state.function_count, host);
+  struct nvm_text kernel = {name, strlen(name)};
+  if (!(grid.x && grid.y && grid.z && block.x && block.y && block.z)) return INVALID_CONFIGURATION;
+  const struct ptx_function *f = sim_kernel(machine(), kernel);
+  if (!f) fail("the PTX has no kernel %s", name);
+  uint64_t sizes[MOST_ARGUMENTS];
+  if (f->params.count > MOST_ARGUMENTS) fail("kernel %s has %u parameters", name, f->params.count);
+  for (uint32_t i = 0; i < f->params.count; i++) sizes[i] = parameter_bytes(&f->params.data[i]);
+  const struct sim_launch launch = {
+      .kernel = kernel, .grid = {grid.x, grid.y, grid.z}, .block = {block.x, block.y, block.z},
+      .shared_bytes = shared, .arguments = (const void *const *)arguments, .argument_bytes = sizes,
+      .argument_count = f->params.count};
+  enum nvm_status status = sim_launch(state.sim, &launch);
+  struct nvm_text printed = sim_output(state.sim);
+  fwrite(printed.bytes, 1, printed.length, stdout);
+  sim_output_taken(state.sim);
+  if (status == NVM_REFUSED) fail_as_found();
+  if (status != NVM_OK) fail("out of memory");
+  log_counts(name);
+  return SUCCESS;
+}
+
+/* --- what has no meaning here -------------------------------------------------------------------------- */
+
+#define NOTHING(name) \
+  int name(void);     \
+  int name(void) { return SUCCESS; }
+NOTHING(cudaDeviceSynchronize)
+NOTHING(cudaDeviceReset)
+NOTHING(cudaGetLastError)
+NOTHING(cudaPeekAtLastError)
+NOTHING(cudaSetDevice)
+NOTHING(cudaFuncSetCacheConfig)
+NOTHING(cudaFuncSetAttribute)
+NOTHING(cudaDeviceSetCacheConfig)
+NOTHING(cudaDeviceSetLimit)
+NOTHING(cudaStreamSynchronize)
+NOTHING(cudaStreamDestroy)
+NOTHING(cudaStreamWaitEvent)
+NOTHING(cudaStreamQuery)
+NOTHING(cudaEventRecord)
+NOTHING(cudaEventSynchronize)
+NOTHING(cudaEventDestroy)
+NOTHING(cudaEventQuery)
+NOTHING(cudaProfilerStart)
+NOTHING(cudaProfilerStop)
+
+#define HANDLE(name)                         \
+  int name(void **out);                      \
+  int name(void **out) { *out = NULL; return SUCCESS; }
+HANDLE(cudaStreamCreate)
+HANDLE(cudaStreamCreateWithFlags)
+HANDLE(cudaEventCreate)
+HANDLE(cudaEventCreateWithFlags)
+
+int cudaEventElapsedTime(float *milliseconds);
+int cudaEventElapsedTime(float *milliseconds) { *milliseconds = 1; return SUCCESS; }
+int cudaEventElapsedTime_v2(float *milliseconds);
+int cudaEventElapsedTime_v2(float *milliseconds) { *milliseconds = 1; return SUCCESS; }
+int cudaGetDeviceCount(int *out);
+int cudaGetDeviceCount(int *out) { *out = 1; return SUCCESS; }
+int cudaGetDevice(int *out);
+int cudaGetDevice(int *out) { *out = 0; return SUCCESS; }
+int cudaDeviceGetAttribute(int *out);
+int cudaDeviceGetAttribute(int *out) { *out = 1024; return SUCCESS; }
+int cudaMemGetInfo(size_t *left, size_t *total);
+int cudaMemGetInfo(size_t *left, size_t *total) { *left = *total = (size_t)1 << 32; return SUCCESS; }
+const char *cudaGetErrorString(int error);
+const char *cudaGetErrorString(int error) { return error ? "an error" : "no error"; }
+const char *cudaGetErrorName(int error);
+const char *cudaGetErrorName(int error) { return cudaGetErrorString(error); }
+
+/* The same seeds in every run. */
+long time(long *out);
+long time(long *out) {
+  if (out) *out = 1;
+  return 1;
+}
+
+/* The first fields of the vendor's struct cudaDeviceProp; the rest stays as the program left it. */
+struct device_properties {
+  char name[256], uuid[16], luid[8];
+  unsigned node_mask;
+  size_t global_bytes, shared_bytes;
+  int registers, warp_size;
+  size_t pitch;
+  int block_threads, block[3], grid[3];
+  int clock;
+  size_t const_bytes;
+  int major, minor;
+  size_t texture_alignment, texture_pitch;
+  int processors;
+};
+int cudaGetDeviceProperties(struct device_properties *p, int device);
+int cudaGetDeviceProperties(struct device_properties *p, int device) {
+  (void)device;
+  *p = (struct device_properties){.name = "nvmini simulator", .global_bytes = (size_t)1 << 32,
+                                  .shared_bytes = 49152, .registers = 65536, .warp_size = 32,
+                                  .block_threads = 1024, .block = {1024, 1024, 64},
+                                  .grid = {0x7fffffff, 65535, 65535}, .const_bytes = 65536, .major = 9, .processors = 132};
+  return SUCCESS;
+}
