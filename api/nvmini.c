@@ -31,6 +31,7 @@ struct nvmini_context {
   void *remark_user;
   struct tgt_options target;
   struct knobs knobs;
+  const char *level;          /* a row of the pipelines: "0" … "3", "max", "mid", "min" */
   struct pass_options passes; /* texts in `strings`; no pipeline: the level's */
   struct arena strings;
   uint32_t error_limit;
@@ -81,6 +82,7 @@ struct nvmini_context *nvmini_create(const struct nvmini_allocator *allocator,
                                .error_limit = DEFAULT_ERROR_LIMIT};
   arena_init(&c->strings, counted(c));
   c->target.optimization_level = 0;
+  c->level = "0";
   return c;
 }
 
@@ -259,7 +261,8 @@ static enum nvmini_status bad_number(struct nvmini_context *c, const char *optio
 
 enum option {
   OPTION_CPU, OPTION_PTX, OPTION_FEATURES, OPTION_FTZ, OPTION_FMA_LEVEL, OPTION_PREC_DIV,
-  OPTION_PREC_SQRT, OPTION_ERROR_LIMIT, OPTION_O0, OPTION_O1, OPTION_PASSES, OPTION_VERIFY_EACH,
+  OPTION_PREC_SQRT, OPTION_ERROR_LIMIT, OPTION_O0, OPTION_O1, OPTION_O2,
+  OPTION_O3, OPTION_OFC, OPTION_PASSES, OPTION_VERIFY_EACH,
   OPTION_PRINT_BEFORE, OPTION_PRINT_AFTER, OPTION_PRINT_CHANGED, OPTION_ONLY_FUNCTION,
   OPTION_BISECT, OPTION_KNOB, OPTION_COUNT,
 };
@@ -281,6 +284,9 @@ static const struct {
     [OPTION_ERROR_LIMIT] = {"--error-limit", true, NULL, UINT32_MAX},
     [OPTION_O0] = {"-O0", false, NULL, 0},
     [OPTION_O1] = {"-O1", false, NULL, 0},
+    [OPTION_O2] = {"-O2", false, NULL, 0},
+    [OPTION_O3] = {"-O3", false, NULL, 0},
+    [OPTION_OFC] = {"-Ofc", true, NULL, 0},
     [OPTION_PASSES] = {"--passes", true, NULL, 0},
     [OPTION_VERIFY_EACH] = {"--verify-each", false, NULL, 0},
     [OPTION_PRINT_BEFORE] = {"--print-before", true, NULL, 0},
@@ -346,6 +352,13 @@ static enum nvmini_status set_knob(struct nvmini_context *c, const char *text) {
   return status;
 }
 
+/* A row of the pipelines, and how much code generation may do. */
+static enum nvmini_status set_level(struct nvmini_context *c, const char *name, uint8_t level) {
+  c->level = name;
+  c->target.optimization_level = level;
+  return NVMINI_OK;
+}
+
 static enum nvmini_status set_long_option(struct nvmini_context *c, enum option o,
                                           const char *value) {
   switch (o) {
@@ -354,8 +367,13 @@ static enum nvmini_status set_long_option(struct nvmini_context *c, enum option 
       return set_group_option(c, o, value);
     case OPTION_KNOB: return set_knob(c, value);
     case OPTION_FTZ: c->target.ftz = true; return NVMINI_OK;
-    case OPTION_O0: c->target.optimization_level = 0; return NVMINI_OK;
-    case OPTION_O1: c->target.optimization_level = 1; return NVMINI_OK;
+    case OPTION_O0: case OPTION_O1: case OPTION_O2: case OPTION_O3:
+      return set_level(c, option_table[o].name + strlen("-O"), (uint8_t)(o - OPTION_O0));
+    case OPTION_OFC:
+      if (strcmp(value, "max") == 0) return set_level(c, "max", 1);
+      if (strcmp(value, "mid") == 0) return set_level(c, "mid", 1);
+      if (strcmp(value, "min") == 0) return set_level(c, "min", 1);
+      return bad_option(c, "-Ofc is max, mid or min");
     case OPTION_PASSES: case OPTION_VERIFY_EACH: case OPTION_PRINT_BEFORE: case OPTION_PRINT_AFTER:
     case OPTION_PRINT_CHANGED: case OPTION_ONLY_FUNCTION: case OPTION_BISECT:
       return set_pass_option(c, o, value);
@@ -381,8 +399,9 @@ enum nvmini_status nvmini_set_option(struct nvmini_context *context, const char 
   struct tgt_error error;
   enum tgt_status status = tgt_parse_nvvm_option(&changed, option, strlen(option), &error);
   if (status != TGT_OK) return target_status(context, status, &error);
-  if (changed.optimization_level > 1)
-    return bad_option(context, "the optimizer has levels 0 and 1 so far");
+  static const char *const levels[] = {"0", "1", "2", "3"};
+  if (changed.optimization_level != context->target.optimization_level)
+    context->level = levels[changed.optimization_level & 3];
   context->target = changed;
   return NVMINI_OK;
 }
@@ -505,7 +524,6 @@ static void deliver_remark(void *state, const struct remark *r) {
 /* Verifies, then runs the passes that the options name, or else the level's. */
 static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm_target *target,
                                        struct diag_sink *sink) {
-  static const char levels[][2] = {"0", "1"};
   enum nvm_status status = verify_module(m->ir, sink, 0);
   if (status != NVM_OK) return status;
   if (!link_math(m->ir, m->ir)) return NVM_OUT_OF_MEMORY;
@@ -515,7 +533,7 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   struct pass_options options = m->context->passes;
   struct pass_result result;
   if (options.pipeline.bytes == NULL)
-    options.pipeline = text_of(pass_pipeline(levels[target->optimization_level & 1]));
+    options.pipeline = text_of(pass_pipeline(m->context->level));
   options.dump = deliver_dump;
   options.dump_state = m->context;
   struct remark_route route = {m, {0, 1}};

@@ -98,10 +98,6 @@ static int unknown_option(enum command c, const char *word) {
   char name[LONGEST_WORD + 1];
   size_t length = strcspn(word, "=");
   snprintf(name, sizeof name, "%.*s", (int)(length < LONGEST_WORD ? length : LONGEST_WORD), word);
-  if (c == COMMAND_COMPILE && strncmp(word, "-O", 2) == 0) {
-    fprintf(stderr, "nvmini: error: '%s': the levels so far are -O0 and -O1\n", word);
-    return EXIT_USAGE;
-  }
   const char *names[OPTION_COUNT];
   size_t count = 0;
   for (int i = 0; i < OPTION_COUNT; i++)

@@ -64,8 +64,10 @@ static int show_level(const char *list) {
 }
 
 int tables_passes(const struct options *o) {
-  if (o->values[OPTION_O0] != NULL) return show_level(pass_pipeline("0"));
-  if (o->values[OPTION_O1] != NULL) return show_level(pass_pipeline("1"));
+  static const char *const levels[] = {"0", "1", "2", "3"};
+  for (int k = 0; k < 4; k++)
+    if (o->values[OPTION_O0 + k] != NULL) return show_level(pass_pipeline(levels[k]));
+  if (o->values[OPTION_OFC] != NULL) return show_level(pass_pipeline(o->values[OPTION_OFC]));
   for (int p = 1; p < PASS_COUNT; p++) show_pass(&pass_table[p]);
   return EXIT_DONE;
 }
