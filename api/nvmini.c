@@ -35,6 +35,7 @@ struct nvmini_context {
   struct pass_options passes; /* texts in `strings`; no pipeline: the level's */
   struct arena strings;
   uint32_t error_limit;
+  bool verbose; /* --asm-verbose */
 };
 
 struct nvmini_module {
@@ -264,7 +265,7 @@ enum option {
   OPTION_PREC_SQRT, OPTION_ERROR_LIMIT, OPTION_O0, OPTION_O1, OPTION_O2,
   OPTION_O3, OPTION_OFC, OPTION_PASSES, OPTION_VERIFY_EACH,
   OPTION_PRINT_BEFORE, OPTION_PRINT_AFTER, OPTION_PRINT_CHANGED, OPTION_ONLY_FUNCTION,
-  OPTION_BISECT, OPTION_KNOB, OPTION_COUNT,
+  OPTION_BISECT, OPTION_KNOB, OPTION_VERBOSE, OPTION_COUNT,
 };
 
 /* The long options; libNVVM's spellings are target/options.h's. */
@@ -295,6 +296,7 @@ static const struct {
     [OPTION_ONLY_FUNCTION] = {"--only-function", true, NULL, 0},
     [OPTION_BISECT] = {"--opt-bisect-limit", true, NULL, INT32_MAX},
     [OPTION_KNOB] = {"--knob", true, NULL, 0},
+    [OPTION_VERBOSE] = {"--asm-verbose", false, NULL, 0},
 };
 
 static enum nvmini_status set_target_option(struct nvmini_context *c, enum option o,
@@ -366,6 +368,7 @@ static enum nvmini_status set_long_option(struct nvmini_context *c, enum option 
     case OPTION_FMA_LEVEL: case OPTION_PREC_DIV: case OPTION_PREC_SQRT:
       return set_group_option(c, o, value);
     case OPTION_KNOB: return set_knob(c, value);
+    case OPTION_VERBOSE: c->verbose = true; return NVMINI_OK;
     case OPTION_FTZ: c->target.ftz = true; return NVMINI_OK;
     case OPTION_O0: case OPTION_O1: case OPTION_O2: case OPTION_O3:
       return set_level(c, option_table[o].name + strlen("-O"), (uint8_t)(o - OPTION_O0));
@@ -548,6 +551,7 @@ static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_
   if (status != NVM_OK) return status;
   const int32_t *knob = m->context->knobs.value;
   struct codegen_options options = {
+      .verbose = m->context->verbose,
       .unreachable_is_trap = !knob[KNOB_EXIT_ON_UNREACHABLE],
       .relaxed_atomics = knob[KNOB_RELAXED_ATOMICS] != 0,
       .wide_byval_params = knob[KNOB_FORCE_MIN_BYVAL_PARAM_ALIGN] != 0,

@@ -1,6 +1,6 @@
 /* Line information: `.loc FILE LINE COLUMN` where the place in the source changes, and the files'
  * names in the header. Places come from !dbg: DILocation, whose scope leads to a DIFile. Only with
- * -g; the debugger's sections (types, variables) are not written. */
+ * -g; of the debugger's sections only .debug_str is written: the names of inlined functions. */
 #include "codegen/lower.h"
 #include "ir/debug.h"
 
@@ -34,15 +34,75 @@ static uint32_t file_number(struct lower *l, const struct meta_node *file) {
   return *number = l->ptx.files.count;
 }
 
+/* ---- Inlined code: `.loc 1 5 3, function_name $L__inlined0, inlined_at 1 20 7` -------------------- */
+
+enum { MOST_INLINED = 64 }; /* nested calls that are told of */
+
+static void label_name(struct textbuf *b, uint32_t number) {
+  textbuf_format(b, "$L__inlined%u", number);
+}
+
+/* The label in .debug_str of the function that a place is in; {0} if it has no name. */
+static struct nvm_str function_label(struct lower *l, const struct meta_node *place) {
+  const struct meta_node *scope = debug_node(l->module, place, "scope");
+  struct nvm_text name = {0};
+  for (int step = 0; scope && step < MOST_INLINED && !name.length; step++) {
+    name = debug_text(l->module, scope, "linkageName");
+    if (!name.length) name = debug_text(l->module, scope, "name");
+    scope = debug_node(l->module, scope, "scope");
+  }
+  struct nvm_str s = name.length ? strtab_intern(&l->module->strings, name.bytes, name.length)
+                                 : (struct nvm_str){0};
+  if (!s.index || !VEC_RESERVE(&l->arena, &l->inlined_numbers, (uint64_t)s.index + 1))
+    return (struct nvm_str){0};
+  uint32_t *known = &l->inlined_numbers.data[s.index];
+  if (*known == 0 && VEC_PUSH(&l->arena, &l->inlined_names, s)) *known = l->inlined_names.count;
+  struct textbuf b;
+  textbuf_init(&b, &l->function_arena);
+  label_name(&b, *known);
+  return b.arena->failed ? (struct nvm_str){0}
+                         : strtab_intern(&l->module->strings, b.bytes, b.length);
+}
+
+void lower_inlined_names(struct lower *l) {
+  if (l->inlined_names.count == 0) return;
+  textbuf_puts(l->out, ".section .debug_str\n{\n");
+  for (uint32_t i = 0; i < l->inlined_names.count; i++) {
+    struct nvm_text name = module_text(l->module, l->inlined_names.data[i]);
+    label_name(l->out, i + 1);
+    textbuf_puts(l->out, ":\n.b8 ");
+    for (size_t k = 0; k < name.length; k++) textbuf_format(l->out, "%u, ", (unsigned char)name.bytes[k]);
+    textbuf_puts(l->out, "0\n");
+  }
+  textbuf_puts(l->out, "}\n");
+}
+
+/* ---- .loc ----------------------------------------------------------------------------------------- */
+
+/* Writes one place; that of the call it was inlined at, which must stand before it, first. */
+static bool write_place(struct lower *l, const struct meta_node *n, int depth) {
+  const struct meta_node *file = debug_file(l->module, n), *call = debug_node(l->module, n, "inlinedAt");
+  uint32_t line[2] = {debug_number(l->module, n, "line"), 0}, number[2] = {0, 0};
+  if (!file || line[0] == 0) return false;
+  number[0] = file_number(l, file);
+  uint32_t column[2] = {debug_number(l->module, n, "column"), 0};
+  struct nvm_str name = {0};
+  bool known = !l->target->ptx || l->target->ptx >= 72;
+  if (call && known && depth < MOST_INLINED && write_place(l, call, depth + 1)) {
+    name = function_label(l, n);
+    number[1] = file_number(l, debug_file(l->module, call));
+    line[1] = debug_number(l->module, call, "line");
+    column[1] = debug_number(l->module, call, "column");
+    if (l->ptx_needed < 72) l->ptx_needed = 72;
+  }
+  ptx_add_loc(l->pf, name, number, line, column);
+  return true;
+}
+
 void lower_location(struct lower *l, struct nvm_inst_id i) {
   struct nvm_meta location = l->f->locations.data[i.index];
   if (!l->target->debug || location.index == 0 || location.index == l->location.index) return;
   l->location = location;
   const struct meta_node *n = meta_as_node(&l->module->metadata, location);
-  const struct meta_node *file = n ? debug_file(l->module, n) : NULL;
-  uint32_t line = n ? debug_number(l->module, n, "line") : 0;
-  if (!file || line == 0) return;
-  const uint32_t number[2] = {file_number(l, file), 0}, at[2] = {line, 0};
-  const uint32_t column[2] = {debug_number(l->module, n, "column"), 0};
-  ptx_add_loc(l->pf, (struct nvm_str){0}, number, at, column);
+  if (n) write_place(l, n, 0);
 }

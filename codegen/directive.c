@@ -80,9 +80,11 @@ static void read_cluster(const struct directive_reader *r, struct ptx_performanc
   if (p->cluster_dim[0]) p->explicit_cluster = true;
   if (p->cluster_dim[0] || p->maxclusterrank)
     lower_require(l, "sm_90 ptx78", "thread block clusters");
-  if (string_attribute(l, function_set(l, r->f), "nvvm.blocksareclusters"))
+  if (!string_attribute(l, function_set(l, r->f), "nvvm.blocksareclusters")) return;
+  if (p->cluster_dim[0] == 0 || p->reqntid[0] == 0)
     lower_refuse_symbol(l, &r->f->symbol, "nvvm.blocksareclusters",
-                        "grids given in clusters are not supported");
+                        "it needs nvvm.reqntid and nvvm.cluster_dim");
+  p->blocks_are_clusters = lower_require(l, "sm_90 ptx90", "grids given in clusters");
 }
 
 void lower_directives(struct lower *l, const struct nvm_function *f, struct ptx_function *pf) {

@@ -232,6 +232,7 @@ static void lower_one(struct lower *l, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(l->f, i);
   l->inst = i;
   if (lower_share_lanes(l, i)) return;
+  uint32_t comment = lower_comment_inst(l, i);
   lower_location(l, i);
   uint32_t from = l->pf->entries.count, temps[PTX_CLASS_COUNT];
   bool tidy = !op_is_terminator((enum op)inst->op) && lower_type(l, inst->type).count != 0;
@@ -247,10 +248,12 @@ static void lower_one(struct lower *l, struct nvm_inst_id i) {
     if (l->pf->entries.data[e].kind == PTX_INST)
       l->pf->entries.data[e].line = l->f->positions.data[i.index];
   lower_check_entries(l, from);
+  lower_comment_end(l, comment);
 }
 
 static void lower_block(struct lower *l, struct nvm_block b) {
   if (b.index != l->f->entry.index) ptx_add_label(l->pf, l->block_labels[b.index]);
+  lower_comment_block(l, b);
   FOR_EACH_INST(l->f, b, i)
     if (l->wanted[i.index]) lower_one(l, i);
 }
@@ -284,6 +287,7 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   lower_plan_allocas(l);
   lower_plan_wanted(l);
   return !l->function_arena.failed && plan_registers(l) && plan_labels(l) && lower_plan_edges(l) &&
+         lower_plan_comments(l) &&
          (lower_coalesce(l), !l->function_arena.failed);
 }
 

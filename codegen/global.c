@@ -5,7 +5,7 @@
  * stand in arrays of .u64 only; where the addresses of an initializer are not all whole words in
  * place, it is written as .u8 elements, with `0xFF00(symbol)` for single bytes of an address.
  * Initializers that refer to each other in a circle need a declaration first, which PTX only has for
- * symbols that other modules see. */
+ * symbols that other modules see: an internal variable becomes such a one. */
 #include "codegen/lower.h"
 
 #include "ptx/print.h"
@@ -267,6 +267,7 @@ static bool write_reference(struct variables *v, uint32_t index, uint16_t type) 
   const struct nvm_global *g = &l->module->globals.data[index];
   struct ptx_variable out = {.name = l->global_names[index], .space = PTX_MOD_GLOBAL, .type = type,
                              .linkage = linkage_of(g)};
+  if (type == PTX_MOD_SAMPLERREF) l->ptx.texmode_independent = true;
   ptx_print_variable(&l->ptx, &out, l->out);
   return true;
 }
@@ -332,11 +333,11 @@ static bool break_circle(struct variables *v, uint32_t index) {
   const struct nvm_global *g = &v->l->module->globals.data[index];
   if (v->state[index] == STATE_DECLARED_ON_STACK) return true;
   v->state[index] = STATE_DECLARED_ON_STACK;
-  if (linkage_of(g) == 0 || global_space(g) == PTX_MOD_SHARED) {
-    refuse(v, g, "an initializer that refers to itself in a circle",
-           "PTX can declare a variable beforehand only if its linkage is external");
+  if (global_space(g) == PTX_MOD_SHARED) {
+    refuse(v, g, "an initializer that refers to itself in a circle", "shared memory has none");
     return true;
   }
+  if (linkage_of(g) == 0) v->l->module->globals.data[index].symbol.linkage = LINK_EXTERNAL;
   return write_variable(v, index, true);
 }
 

@@ -86,6 +86,8 @@ struct lower {
   struct nvm_str *global_names;
   VEC(bool) taken_names;     /* by string: some symbol has it as its PTX name */
   struct annotations annotations;
+  VEC(uint32_t) inlined_numbers;  /* by string: 1 + its index in inlined_names; 0: none (debug.c) */
+  VEC(struct nvm_str) inlined_names; /* of functions, for .loc */
   uint32_t *file_numbers;    /* by metadata node: its .file number; NULL: none yet (debug.c) */
   unsigned ptx_needed;       /* largest version that emitted instructions need */
 
@@ -108,6 +110,7 @@ struct lower {
                                  .param, or 0. NULL: there are none */
   uint32_t *param_of;         /* by instruction: 1 + such an argument that its address is based on */
   struct nvm_meta location;  /* of the last .loc */
+  struct verbose_notes *notes; /* of --asm-verbose (verbose.c); else NULL */
   bool *wanted;              /* by instruction: its result is needed in a register */
   bool ftz;                  /* f32 denormals are flushed in this function */
   bool refused;              /* something in this function was reported */
@@ -462,6 +465,17 @@ bool lower_require(struct lower *l, const char *requirement, const char *what);
 /* --- debug.c ---------------------------------------------------------------------------------- */
 /* `.loc` before an instruction of which the place differs from the one before; only with -g. */
 void lower_location(struct lower *l, struct nvm_inst_id i);
+/* The names of inlined functions that .loc lines refer to, behind all functions. */
+void lower_inlined_names(struct lower *l);
+
+/* --- verbose.c: comments, only with --asm-verbose ----------------------------------------------- */
+bool lower_plan_comments(struct lower *l);
+/* Which loop a block is in, behind its label. */
+void lower_comment_block(struct lower *l, struct nvm_block b);
+/* The IR instruction, before its PTX; returns where the comment stands, for lower_comment_end(), which
+ * takes it away if nothing followed. */
+uint32_t lower_comment_inst(struct lower *l, struct nvm_inst_id i);
+void lower_comment_end(struct lower *l, uint32_t before);
 
 /* --- tidy.c ----------------------------------------------------------------------------------- */
 /* Removes the copies that the entries since `from` end with; registers numbered above first_temp of

@@ -334,6 +334,7 @@ static enum nvm_status write_module(struct lower *l) {
   if (functions == NVM_OUT_OF_MEMORY || functions == NVM_BUG) return functions;
   l->f = NULL;
   write_aliases(l);
+  lower_inlined_names(l);
   if (functions != NVM_OK) return functions;
   insert_header(l, begin);
   return globals;

@@ -77,6 +77,12 @@ void files_free(struct file_bytes *file) {
   *file = (struct file_bytes){NULL, 0};
 }
 
+bool files_same(const char *a, const char *b) {
+  struct stat x, y;
+  return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+         x.st_ino == y.st_ino;
+}
+
 /* ---- Writing ---- */
 
 static bool write_all(int fd, const char *bytes, size_t length) {

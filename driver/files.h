@@ -26,6 +26,8 @@ void files_open_standard(void);
 /* Reads `path`; "-" is standard input. The caller frees with files_free. */
 bool files_read(const char *path, struct file_bytes *file, struct file_error *error);
 void files_free(struct file_bytes *file);
+/* Whether both name one regular file that is there. */
+bool files_same(const char *a, const char *b);
 
 /* Writes `path`, "-" is standard output. A regular file is replaced only when all was written;
  * on failure it is as it was, and nothing is left beside it. */

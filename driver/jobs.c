@@ -138,8 +138,18 @@ static int end(struct job *j, int status) {
   return status;
 }
 
+/* Whether `path` is a file that the command reads, by whatever name. */
+static bool is_input(const struct options *o, const char *path) {
+  for (int i = 0; i < o->operand_count; i++)
+    if (files_same(path, o->operands[i])) return true;
+  for (int i = 0; i < o->given_count; i++)
+    if (o->given[i].id == OPTION_LINK && files_same(path, o->given[i].value)) return true;
+  return false;
+}
+
 static int save_as(struct job *j, const char *path, struct nvmini_text text) {
-  struct file_error error;
+  struct file_error error = {DIAG_FILE_IS_INPUT, 0};
+  if (strcmp(path, "-") != 0 && is_input(j->options, path)) return file_failed(&j->render, path, error);
   if (files_write(path, text.bytes, text.length, &error)) return EXIT_DONE;
   return file_failed(&j->render, strcmp(path, "-") == 0 ? "<stdout>" : path, error);
 }

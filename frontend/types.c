@@ -169,7 +169,7 @@ void types_define(struct parser *p, const struct token *t, const struct written_
   bool is_struct = body && kind_of(p, body->type) == TY_STRUCT &&
                    type_info(types, body->type)->name.index == 0;
   if (body && !is_struct) {
-    if (*use != 0) report_token(p, DIAG_UNDEFINED_TYPE, *use - 1, NULL, NULL);
+    if (*use != 0) report_token(p, DIAG_TYPE_TOO_EARLY, *use - 1, NULL, NULL);
     struct nvm_type *alias = alias_slot(p, name);
     if (alias) *alias = body->type;
   } else {

@@ -116,7 +116,7 @@ NVMINI_API void nvmini_on_remark(struct nvmini_context *context, nvmini_remark_r
 /* Sets one option, spelled as on the command line or as libNVVM spells it:
  *
  *   --cpu=sm_90a  --ptx=8.0  --features=+x,-y  --ftz  --fma-level=0..2  --prec-div=0..3
- *   --prec-sqrt=0..1  --error-limit=N (0: none)  -O0  -O1  --passes=LIST  --verify-each
+ *   --prec-sqrt=0..1  --error-limit=N (0: none)  -O0  -O1  --asm-verbose  --passes=LIST  --verify-each
  *   --print-before=PASS  --print-after=PASS (*: all)  --print-changed  --only-function=NAME
  *   --opt-bisect-limit=N
  *   --knob=NAME=VALUE: `nvmini knobs` lists them; each may be set several times, the last one holds

@@ -11,6 +11,8 @@ enum nvm_status print_module(const struct nvm_module *m, struct textbuf *out);
 enum nvm_status print_function(const struct nvm_function *f, struct textbuf *out);
 /* One instruction without its indentation and newline; for diagnostics and traces. */
 enum nvm_status print_inst(const struct nvm_function *f, struct nvm_inst_id i, struct textbuf *out);
+/* Every instruction in layout order, each followed by a NUL; end[i] is where the text of i ends. */
+enum nvm_status print_insts(const struct nvm_function *f, struct textbuf *out, uint32_t *end);
 /* An operand with its type: `i32 %x`, `ptr @g`, `float 1.000000e+00`. */
 enum nvm_status print_value(const struct nvm_function *f, struct nvm_value v, struct textbuf *out);
 

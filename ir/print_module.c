@@ -435,6 +435,18 @@ enum nvm_status print_inst(const struct nvm_function *f, struct nvm_inst_id i, s
   return printer_end(&p);
 }
 
+enum nvm_status print_insts(const struct nvm_function *f, struct textbuf *out, uint32_t *end) {
+  struct printer p;
+  if (printer_begin(&p, f->module, out) && print_enter_function(&p, f))
+    FOR_EACH_BLOCK(f, b)
+      FOR_EACH_INST(f, b, i) {
+        print_inst_text(&p, i);
+        end[i.index] = (uint32_t)out->length;
+        textbuf_char(out, '\0');
+      }
+  return printer_end(&p);
+}
+
 enum nvm_status print_value(const struct nvm_function *f, struct nvm_value v, struct textbuf *out) {
   struct printer p;
   if (printer_begin(&p, f->module, out) && print_enter_function(&p, f)) print_typed(&p, v);

@@ -581,6 +581,7 @@ bool ptxp_version(struct ptx_parser *p, struct nvm_text text) {
 bool ptxp_target(struct ptx_parser *p, uint32_t name, bool first) {
   if (first) p->module->target = module_name(p, name);
   else if (is_word(name_text(p, name), "debug")) p->module->debug = true;
+  else if (is_word(name_text(p, name), "texmode_independent")) p->module->texmode_independent = true;
   return true;
 }
 

@@ -440,6 +440,7 @@ static void write_performance(struct textbuf *b, const struct ptx_performance *p
   if (p->explicit_cluster) textbuf_puts(b, ".explicitcluster\n");
   write_triple(b, ".reqnctapercluster", p->cluster_dim);
   write_count(b, ".maxclusterrank", p->maxclusterrank);
+  if (p->blocks_are_clusters) textbuf_puts(b, ".blocksareclusters\n");
 }
 
 /* All up to the body; ends in a line's middle for declarations, else at a line's begin. */
@@ -544,6 +545,7 @@ void ptx_print_header(const struct ptx_module *m, struct nvm_text comment, struc
   write_comment(out, comment);
   textbuf_format(out, ".version %u.%u\n.target ", m->ptx_version / 10, m->ptx_version % 10);
   textbuf_text(out, strtab_text(m->strings, m->target));
+  if (m->texmode_independent) textbuf_puts(out, ", texmode_independent");
   textbuf_puts(out, m->debug ? ", debug\n" : "\n");
   textbuf_format(out, ".address_size %u\n\n", m->address_size);
 }

@@ -139,7 +139,7 @@ enum ptx_linkage_flag { PTX_FUNC_VISIBLE = 1, PTX_FUNC_EXTERN = 2, PTX_FUNC_WEAK
 struct ptx_performance {
   uint32_t maxntid[3], reqntid[3], cluster_dim[3]; /* [0] == 0: not given */
   uint32_t minnctapersm, maxnreg, maxclusterrank;  /* 0: not given */
-  bool explicit_cluster;
+  bool explicit_cluster, blocks_are_clusters;
 };
 
 struct ptx_prototype {
@@ -179,6 +179,7 @@ struct ptx_module {
   uint32_t ptx_version;             /* 90 for 9.0 */
   struct nvm_str target;            /* "sm_90a" */
   bool debug;                       /* `.target sm_90, debug` */
+  bool texmode_independent;         /* likewise: samplers are variables of their own */
   uint32_t address_size;            /* bits */
   VEC(struct ptx_variable) variables;
   VEC(struct ptx_init) inits;

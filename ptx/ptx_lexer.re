@@ -164,6 +164,7 @@ int ptxyylex(union ptx_value *value, struct ptx_parser *p) {
       ".maxclusterrank" { value->number = 2; return T_COUNT; }
       ".maxnctapersm" | ".abi_preserve" | ".abi_preserve_control" { value->number = 3; return T_COUNT; }
       ".explicitcluster" { return T_EXPLICITCLUSTER; }
+      ".blocksareclusters" { return T_BLOCKSARECLUSTERS; }
       ".callprototype" { return T_CALLPROTOTYPE; }
       ".branchtargets" { return T_BRANCHTARGETS; }
       ".visible" | ".extern" | ".weak" | ".common" { return word_token(p, value, T_LINKAGE); }

@@ -26,7 +26,7 @@ static void ptxyyerror(struct ptx_parser *p, const char *message) {
 %token MODULE INLINE BAD
 %token NAME WORD SPECIAL ARGUMENT INTEGER FLOAT DECIMAL STRING
 %token VERSION TARGET ADDRESS_SIZE FILE LOC ENTRY FUNC REG ALIGN PTR ATTRIBUTE NORETURN PRAGMA
-%token TRIPLE COUNT EXPLICITCLUSTER CALLPROTOTYPE BRANCHTARGETS LINKAGE SPACE
+%token TRIPLE COUNT EXPLICITCLUSTER BLOCKSARECLUSTERS CALLPROTOTYPE BRANCHTARGETS LINKAGE SPACE
 
 %%
 
@@ -216,6 +216,7 @@ performance:
     else if ($2.number == 2) p->performance.maxclusterrank = n;
   }
 | performance EXPLICITCLUSTER { p->performance.explicit_cluster = true; }
+| performance BLOCKSARECLUSTERS { p->performance.blocks_are_clusters = true; }
 | performance NORETURN { p->noreturn = true; }
 | performance PRAGMA STRING ';'
 ;
