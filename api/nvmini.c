@@ -6,6 +6,7 @@
  * what a call returns as text lives in the module's output arena until the next call. */
 #include "nvmini.h"
 
+#include "api/module.h"
 #include "codegen/codegen.h"
 #include "frontend/link.h"
 #include "frontend/parse.h"
@@ -440,6 +441,8 @@ enum nvmini_status nvmini_parse(struct nvmini_context *context, const char *text
   else nvmini_release(m);
   return status;
 }
+
+struct nvm_module *module_of_handle(const struct nvmini_module *module) { return module->ir; }
 
 void nvmini_release(struct nvmini_module *module) {
   if (module == NULL) return;

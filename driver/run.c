@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/module.h"
 #include "driver/commands.h"
 #include "driver/files.h"
 #include "driver/render.h"
@@ -24,6 +25,7 @@ struct run {
   struct file_bytes file;
   struct nvmini_context *context; /* of IR */
   struct nvmini_module *compiled;
+  bool is_ir;                     /* that is executed itself */
   struct ptx_module module;
   struct sim *sim;
   const struct ptx_function *kernel;
@@ -72,6 +74,18 @@ static const struct options *own_options(struct run *r, const struct options *o)
 
 /* --- loading --------------------------------------------------------------------------------------- */
 
+static bool runs_ir(const struct run *r) {
+  const char *from = r->options->values[OPTION_FROM];
+  return from && strcmp(from, "ir") == 0;
+}
+
+/* Calls of __nvvm_reflect ask about the target, which only its pass knows. */
+static enum nvmini_status optimize(struct run *r) {
+  if (!r->options->values[OPTION_PASSES] && !r->options->values[OPTION_O1])
+    nvmini_set_option(r->context, "--passes=nvvm-reflect");
+  return nvmini_optimize(r->compiled);
+}
+
 static int compile(struct run *r, struct nvmini_text *ptx) {
   struct render render = render_start(false);
   r->context = nvmini_create(NULL, 0);
@@ -91,7 +105,7 @@ static int compile(struct run *r, struct nvmini_text *ptx) {
   if (s == NVMINI_OK) {
     int linked = jobs_link_libraries(r->options, r->context, r->compiled);
     if (linked != EXIT_DONE) return linked;
-    s = nvmini_compile(r->compiled, ptx);
+    s = runs_ir(r) ? optimize(r) : nvmini_compile(r->compiled, ptx);
   }
   return s == NVMINI_OK ? EXIT_DONE : s == NVMINI_BUG ? EXIT_FAULT : EXIT_REFUSED;
 }
@@ -123,8 +137,8 @@ static int parse(struct run *r, struct nvm_text text) {
 
 /* --- findings ---------------------------------------------------------------------------------------- */
 
-static int text_length(const struct run *r, struct nvm_str s) { return (int)strtab_text(&r->strings, s).length; }
-static const char *text_bytes(const struct run *r, struct nvm_str s) { return strtab_text(&r->strings, s).bytes; }
+static int text_length(const struct run *r, struct nvm_str s) { return (int)sim_text(r->sim, s).length; }
+static const char *text_bytes(const struct run *r, struct nvm_str s) { return sim_text(r->sim, s).bytes; }
 
 static int report(const struct run *r) {
   const struct sim_finding *f = sim_found(r->sim);
@@ -136,7 +150,7 @@ static int report(const struct run *r) {
   fprintf(stderr, "%.*s", (int)f->message.length, f->message.bytes);
   if (f->line) {
     fprintf(stderr, ", in %.*s, ", text_length(r, f->function), text_bytes(r, f->function));
-    fprintf(stderr, "%sline %u", r->compiled ? "PTX " : "", f->line);
+    fprintf(stderr, "%sline %u", r->compiled && !r->is_ir ? "PTX " : "", f->line);
   }
   fputc('\n', stderr);
   return EXIT_REFUSED;
@@ -258,7 +272,7 @@ static int prepare(struct run *r) {
     values[i] = a->is_buffer ? addresses + 8 * i : a->bytes;
     sizes[i] = a->is_buffer ? 8 : a->count * a->type.bytes;
   }
-  l->kernel = strtab_text(&r->strings, r->kernel->name);
+  l->kernel = sim_text(r->sim, r->kernel->name);
   l->arguments = values;
   l->argument_bytes = sizes;
   l->argument_count = r->argument_count;
@@ -337,7 +351,9 @@ static void print_counts(struct run *r) {
 static int execute(struct run *r) {
   r->sim = sim_create(nvm_default_allocator, 0);
   if (!r->sim) return refuse(r, "out of memory");
-  enum nvm_status s = sim_load(r->sim, &r->module);
+  struct nvm_text source = {r->file.bytes, r->file.length};
+  enum nvm_status s = r->is_ir ? sim_load_ir(r->sim, module_of_handle(r->compiled), source)
+                               : sim_load(r->sim, &r->module);
   if (s != NVM_OK) return s == NVM_REFUSED ? report(r) : refuse(r, "out of memory");
   int status = prepare(r);
   if (status != EXIT_DONE) return status;
@@ -360,8 +376,11 @@ int run_command(const struct options *o) {
     status = refuse(r, error.number ? strerror(error.number) : "cannot be read");
   if (status == EXIT_DONE && !(r->options = own_options(r, o))) status = EXIT_USAGE;
   struct nvmini_text ptx = {r->file.bytes, r->file.length};
-  if (status == EXIT_DONE && !is_ptx(&r->file)) status = compile(r, &ptx);
-  if (status == EXIT_DONE) status = parse(r, (struct nvm_text){ptx.bytes, ptx.length});
+  if (status == EXIT_DONE && !is_ptx(&r->file)) {
+    r->is_ir = runs_ir(r);
+    status = compile(r, &ptx);
+  }
+  if (status == EXIT_DONE && !r->is_ir) status = parse(r, (struct nvm_text){ptx.bytes, ptx.length});
   if (status == EXIT_DONE) status = execute(r);
   sim_destroy(r->sim);
   nvmini_release(r->compiled);

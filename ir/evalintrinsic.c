@@ -548,6 +548,12 @@ static enum intrinsic_id reduction_intrinsic(enum intrinsic_id id) {
   }
 }
 
+bool eval_reduction(enum intrinsic_id id, enum op *op, enum intrinsic_id *lane) {
+  *op = reduction_op(id);
+  *lane = reduction_intrinsic(id);
+  return *op != OP_COUNT || *lane != INTRINSIC_NONE;
+}
+
 static struct nvm_value reduce(struct nvm_module *m, enum intrinsic_id id, uint16_t flags,
                                struct nvm_type type, struct nvm_value vector) {
   enum op op = reduction_op(id);

@@ -15,6 +15,10 @@ bool eval_intrinsic_lane(const struct nvm_module *m, enum intrinsic_id id, uint1
                          struct nvm_type result, struct nvm_type operand,
                          const struct eval_lane *in, uint32_t count, struct eval_lane out[2]);
 
+/* What joins the lanes of llvm.vector.reduce.*: an op, or (OP_COUNT) an intrinsic of two arguments.
+ * False if it is another one, fadd and fmul among them, which have a first value. */
+bool eval_reduction(enum intrinsic_id id, enum op *op, enum intrinsic_id *lane);
+
 /* The constant that a call with constant arguments gives, of type `type`: lane by lane for vectors,
  * and reductions of vectors. VALUE_NULL if it is not known to be one. May add constants. */
 struct nvm_value eval_intrinsic(struct nvm_module *m, enum intrinsic_id id, uint16_t flags,

@@ -8,11 +8,13 @@
  * written as C identifiers (PTX_SHFL, PTX_MOD_BFLY, …), so that a word that ptx/ops.def lacks stops
  * the build. The language of the table is described at its top.
  *
- * intrinsics.inc has four parts, each chosen by a macro that the reader defines:
- *   INTRINSIC_ROWS   initializers of struct intrinsic_info, in the order of enum intrinsic_id,
- * which is the order of strcmp INTRINSIC_WORDS  the forms, one after the other, as 16-bit words
- * (codegen/intrinsic.h) INTRINSIC_FORMS  per intrinsic: its handler and argument, or where its form
- * starts INTRINSIC_NEEDS  the distinct requirements, as initializers of struct tgt_requirement
+ * intrinsics.inc has five parts, each chosen by a macro that the reader defines:
+ *   INTRINSIC_ROWS     initializers of struct intrinsic_info, in the order of enum intrinsic_id,
+ *                      which is the order of strcmp
+ *   INTRINSIC_WORDS    the forms, one after the other, as 16-bit words (ptx/form.h)
+ *   INTRINSIC_FORMS    per intrinsic: its handler and argument, or where its form starts
+ *   INTRINSIC_OFFSETS  per intrinsic: where its form starts, 0: it has none
+ *   INTRINSIC_NEEDS    the distinct requirements, as initializers of struct tgt_requirement
  *
  * All faults of a run are printed as `file:line: error: …`; any fault means exit status 1 and no
  * output. Files are written beside their final names and renamed. */
@@ -888,6 +890,9 @@ static void write_forms(struct text *t) {
     add(t, ", %d},\n", r->need);
     at += r->words;
   }
+  add(t, "#endif\n#ifdef INTRINSIC_OFFSETS\n");
+  at = 1;
+  for (int i = 0; i < g.row_count; at += g.rows[i++].words) add(t, "%d,\n", g.rows[i].code ? at : 0);
   add(t, "#endif\n#ifdef INTRINSIC_NEEDS\n");
   for (int i = 0; i < g.need_count; i++) {
     char buffer[256];

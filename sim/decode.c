@@ -4,7 +4,7 @@
  *
  * An instruction that nothing knows is decoded into one that reports when it is reached: a module may
  * hold code that never runs. */
-#include "sim/machine.h"
+#include "sim/ir.h"
 
 #include "ptx/check.h"
 
@@ -153,7 +153,7 @@ uint32_t decode_constant(struct decoder *d, uint64_t value) {
 
 static uint32_t new_row(struct decoder *d) { return d->func->rows++; }
 
-static void append(struct decoder *d, const struct inst *in) {
+void decode_append(struct decoder *d, const struct inst *in) {
   if (!VEC_PUSH(&d->sim->arena, &d->code, *in)) d->failed = true;
 }
 
@@ -185,14 +185,14 @@ static uint32_t frame_address(struct decoder *d, const struct scope_variable *v,
     decode_unsupported(d, "takes the address of a parameter of a call");
     return decode_constant(d, 0);
   }
-  append(d, &in);
+  decode_append(d, &in);
   return in.d;
 }
 
 static uint32_t symbol_address(struct decoder *d, const struct ptx_operand *o) {
   const struct scope_variable *v = decode_find_variable(d, o->symbol);
   if (v) return frame_address(d, v, o->imm);
-  const struct symbol *s = sim_find_symbol(d->sim, o->symbol);
+  const struct sim_symbol *s = sim_find_symbol(d->sim, o->symbol);
   if (!s) {
     sim_refuse(d->sim, SIM_BAD_PROGRAM, d->func->name, d->e->line, "%t is not defined",
                sim_text(d->sim, o->symbol));
@@ -242,7 +242,7 @@ static uint32_t special_source(struct decoder *d, uint32_t special) {
     struct inst in = {.kind = INST_HELPER, .line = d->e->line, .d = new_row(d), .run = run_clock};
     in.count = special == PTX_SPECIAL_CLOCK_HI || special == PTX_SPECIAL_GLOBALTIMER_HI ? 32 : 0;
     in.bits = special == PTX_SPECIAL_CLOCK64 || special == PTX_SPECIAL_GLOBALTIMER ? 64 : 32;
-    append(d, &in);
+    decode_append(d, &in);
     return in.d;
   }
   default: break;
@@ -403,7 +403,7 @@ static bool decode_call(struct decoder *d) {
   const struct ptx_operand *callee = decode_operand(d, i++);
   const struct ptx_variable *formal = NULL;
   if (callee->kind == PTX_OPERAND_SYMBOL) {
-    const struct symbol *s = sim_find_symbol(d->sim, callee->symbol);
+    const struct sim_symbol *s = sim_find_symbol(d->sim, callee->symbol);
     if (!s || s->window != WINDOW_CODE) return decode_unsupported(d, "calls what is no function");
     c->callee = s->func;
     if (decode_has(d, i) && decode_operand(d, i)->kind == PTX_OPERAND_LIST &&
@@ -479,17 +479,17 @@ static void decode_instruction(struct decoder *d) {
   if (!decode_control(d) && !decode_alu(d) && !decode_memory(d) && !decode_warp(d))
     decode_unsupported(d, "is not simulated yet");
   undefined_set_flow(&in);
-  append(d, &in);
+  decode_append(d, &in);
 }
 
-static void decode_entry(struct decoder *d) {
+void decode_entry(struct decoder *d) {
   const struct ptx_entry *e = d->e;
   switch ((enum ptx_entry_kind)e->kind) {
   case PTX_INST: decode_instruction(d); break;
   case PTX_LABEL: {
     d->labels[e->first_mod] = d->code.count;
     struct inst in = {.kind = INST_LABEL, .line = e->line};
-    append(d, &in);
+    decode_append(d, &in);
     break;
   }
   case PTX_SCOPE_BEGIN: push_variable(d, (struct scope_variable){0}); break;
@@ -500,7 +500,7 @@ static void decode_entry(struct decoder *d) {
   case PTX_LOCAL_VAR: local_variable(d, &d->f->variables.data[e->first_mod]); break;
   case PTX_RAW: {
     struct inst in = {.kind = INST_BAD, .line = e->line, .call = (const void *)"is inline assembly that was not understood"};
-    append(d, &in);
+    decode_append(d, &in);
     break;
   }
   case PTX_LOC: case PTX_PROTOTYPE: case PTX_BRANCHTARGETS: case PTX_PRAGMA: case PTX_COMMENT: break;
@@ -526,8 +526,9 @@ static void fill_constants(struct decoder *d) {
   f->constant_count = d->constants.count;
 }
 
-static void assign_rows(struct decoder *d) {
+void decode_assign_rows(struct decoder *d) {
   struct func *f = d->func;
+  d->labels = decode_alloc(d, (d->f->labels.count + 1u) * sizeof *d->labels);
   f->preds = 2; /* the constants */
   for (int c = 0; c < PTX_CLASS_COUNT; c++) {
     uint32_t count = d->f->reg_count[c] + 1;
@@ -537,24 +538,27 @@ static void assign_rows(struct decoder *d) {
   }
 }
 
-static bool decode_body(struct decoder *d) {
+bool decode_finish(struct decoder *d) {
   struct func *f = d->func;
-  assign_rows(d);
-  formals(d);
-  d->labels = decode_alloc(d, (d->f->labels.count + 1u) * sizeof *d->labels);
-  if (d->failed) return false;
-  for (uint32_t i = 0; i < d->f->entries.count && !d->failed; i++) {
-    d->e = &d->f->entries.data[i];
-    decode_entry(d);
-  }
   struct inst end = {.kind = INST_RETURN, .issue = PTX_ISSUE_CTL};
-  append(d, &end);
+  decode_append(d, &end);
   patch_branches(d);
   fill_constants(d);
   f->param_bytes = (f->param_bytes + 15) / 16 * 16;
   f->code = d->code.data;
   f->code_count = d->code.count;
   return !d->failed;
+}
+
+static bool decode_body(struct decoder *d) {
+  decode_assign_rows(d);
+  formals(d);
+  if (d->failed) return false;
+  for (uint32_t i = 0; i < d->f->entries.count && !d->failed; i++) {
+    d->e = &d->f->entries.data[i];
+    decode_entry(d);
+  }
+  return decode_finish(d);
 }
 
 /* Calls are decoded with their callees; a worklist would do as well, but the depth is that of the
@@ -565,6 +569,9 @@ enum nvm_status decode_function(struct sim *s, struct func *kernel) {
     struct func *f = s->funcs.data[i];
     if (f->decoded || f->ptx->is_declaration) continue;
     f->decoded = true;
+    enum nvm_status status = f->ir ? ir_decode_function(s, f) : NVM_OK;
+    if (status != NVM_OK || s->finding.kind) return status == NVM_OK ? NVM_REFUSED : status;
+    if (f->ir) continue;
     struct decoder d = {.sim = s, .func = f, .f = f->ptx};
     if (!decode_body(&d)) return NVM_OUT_OF_MEMORY;
     if (s->finding.kind) return NVM_REFUSED;

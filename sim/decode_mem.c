@@ -16,7 +16,7 @@ static unsigned window_of_space(uint16_t space) {
 /* A symbol's address in the space that the instruction names: a generic access to a variable gets
  * its window. */
 static void add_window(struct decoder *d, const struct ptx_operand *o) {
-  const struct symbol *s = sim_find_symbol(d->sim, o->symbol);
+  const struct sim_symbol *s = sim_find_symbol(d->sim, o->symbol);
   if (d->in->window == WINDOW_COUNT && s) d->in->imm += (int64_t)window_base(s->window);
 }
 

@@ -50,6 +50,7 @@ struct object {
 /* --- decoded code ------------------------------------------------------------------------------ */
 
 struct warp;
+struct decoder;
 struct inst;
 typedef void inst_run(struct warp *w, const struct inst *in, uint32_t mask);
 /* What one lane computes, on raw bits. */
@@ -74,7 +75,7 @@ struct inst {
   uint8_t bits;      /* width of the operation */
   uint8_t bits2;     /* width of the source of cvt and such */
   bool is_signed, is_signed2; /* of a barrier is_signed: .aligned */
-  uint8_t flags;     /* enum inst_flag */
+  uint8_t flags;     /* enum sim_flag */
   uint8_t compare;   /* enum compare; kind of atomic operation; mode of shfl … */
   uint8_t count;     /* of `rows`; of vector elements */
   uint8_t dest_bits; /* of the register that is written */
@@ -93,9 +94,10 @@ struct inst {
   lane_fn *inner;      /* of the halves of a packed value */
   const uint32_t *rows; /* `count` rows: vectors, targets of brx */
   const struct call_info *call;
+  const struct ir_op *ir;  /* of IR: ir.h */
 };
 
-enum inst_flag {
+enum sim_flag {
   FLAG_FTZ = 1, FLAG_SAT = 2, FLAG_HIGH = 4, FLAG_CARRY_OUT = 8, FLAG_CARRY_IN = 16,
   FLAG_NAN = 32,      /* min.NaN; a comparison true on unordered */
   FLAG_RELU = 64, FLAG_XORSIGN = 128,
@@ -159,6 +161,7 @@ struct func {
   const struct native *native;
   func_trace *trace;           /* how --trace shows its instructions */
   uint32_t class_first[PTX_CLASS_COUNT]; /* rows (or predicates) of the registers 0 */
+  const struct nvm_function *ir; /* NULL: the code is PTX */
 };
 
 /* --- running ------------------------------------------------------------------------------------ */
@@ -236,7 +239,7 @@ struct block {
   struct block *next_free;
 };
 
-struct symbol {
+struct sim_symbol {
   enum window window;
   uint64_t address; /* in its space: object base, shared offset, … */
   uint64_t size;
@@ -246,8 +249,9 @@ struct symbol {
 struct sim {
   struct arena arena;
   const struct ptx_module *module;
+  struct ir_program *ir;        /* NULL: the module is PTX */
   VEC(struct object) objects;
-  VEC(struct symbol) symbols;   /* by index in symbol_names */
+  VEC(struct sim_symbol) symbols;   /* by index in symbol_names */
   struct strtab symbol_names;
   VEC(struct func *) funcs;     /* [0]: none; a code address is index * 16 in WINDOW_CODE */
   uint64_t shared_static;       /* bytes of .shared variables */
@@ -293,9 +297,10 @@ void sim_report(struct warp *w, unsigned lane, enum sim_finding_kind kind, const
 /* Without a thread. Returns NVM_REFUSED. */
 enum nvm_status sim_refuse(struct sim *s, enum sim_finding_kind kind, struct nvm_str function,
                            uint32_t line, const char *format, ...);
-struct nvm_text sim_text(const struct sim *s, struct nvm_str name);
-const struct symbol *sim_find_symbol(const struct sim *s, struct nvm_str name);
+const struct sim_symbol *sim_find_symbol(const struct sim *s, struct nvm_str name);
 const struct func *sim_code_at(const struct sim *s, uint64_t address);
+/* Makes a symbol known; false when out of memory. */
+bool sim_add_symbol(struct sim *s, struct nvm_str name, struct sim_symbol symbol);
 
 /* --- memory.c ------------------------------------------------------------------------------------ */
 struct access {
@@ -320,6 +325,13 @@ bool memory_set_stack(struct warp *w, unsigned lane, uint64_t top);
 /* --- decode.c ------------------------------------------------------------------------------------ */
 /* Decodes a function and what it may call. */
 enum nvm_status decode_function(struct sim *s, struct func *f);
+
+/* Its parts, for who fills d->f himself: registers of d->f get rows (behind those there are), entry
+ * d->e becomes code, branches to labels and the constants are filled in. */
+void decode_assign_rows(struct decoder *d);
+void decode_entry(struct decoder *d);
+void decode_append(struct decoder *d, const struct inst *in);
+bool decode_finish(struct decoder *d);
 
 /* What the modifiers of an instruction say. */
 struct words {

@@ -17,7 +17,8 @@ const char *sim_finding_name(enum sim_finding_kind kind) {
       [SIM_BAD_CALL] = "bad-call", [SIM_STACK_OVERFLOW] = "stack-overflow",
       [SIM_DEADLOCK] = "deadlock", [SIM_DIVERGENT_BARRIER] = "divergent-barrier",
       [SIM_MISSING_LANES] = "missing-lanes", [SIM_TRAP] = "trap", [SIM_ASSERT] = "assert",
-      [SIM_STEP_LIMIT] = "step-limit", [SIM_UNSUPPORTED] = "unsupported", [SIM_MEMORY] = "memory"};
+      [SIM_STEP_LIMIT] = "step-limit", [SIM_UNSUPPORTED] = "unsupported", [SIM_MEMORY] = "memory",
+      [SIM_POISON] = "poison", [SIM_UNDEFINED] = "undefined-behavior"};
   return names[kind];
 }
 
@@ -97,7 +98,7 @@ struct sim *sim_create(struct nvm_allocator allocator, size_t limit_bytes) {
   s->host_is_ieee = special_host_is_ieee();
   bool ok = strtab_init(&s->symbol_names, &s->arena) &&
             VEC_PUSH(&s->arena, &s->objects, (struct object){0}) &&
-            VEC_PUSH(&s->arena, &s->symbols, (struct symbol){0}) &&
+            VEC_PUSH(&s->arena, &s->symbols, (struct sim_symbol){0}) &&
             VEC_PUSH(&s->arena, &s->funcs, NULL);
   if (ok) return s;
   sim_destroy(s);
@@ -114,7 +115,7 @@ struct nvm_text sim_text(const struct sim *s, struct nvm_str name) {
   return strtab_text(s->module->strings, name);
 }
 
-const struct symbol *sim_find_symbol(const struct sim *s, struct nvm_str name) {
+const struct sim_symbol *sim_find_symbol(const struct sim *s, struct nvm_str name) {
   struct nvm_text text = sim_text(s, name);
   struct nvm_str found = strtab_find(&s->symbol_names, text.bytes, text.length);
   return found.index ? &s->symbols.data[found.index] : NULL;
@@ -126,7 +127,7 @@ const struct func *sim_code_at(const struct sim *s, uint64_t address) {
   return s->funcs.data[at / 16];
 }
 
-static bool add_symbol(struct sim *s, struct nvm_str name, struct symbol symbol) {
+bool sim_add_symbol(struct sim *s, struct nvm_str name, struct sim_symbol symbol) {
   struct nvm_text text = sim_text(s, name);
   struct nvm_str key = strtab_intern(&s->symbol_names, text.bytes, text.length);
   if (!VEC_RESERVE(&s->arena, &s->symbols, (uint64_t)key.index + 1)) return false;
@@ -153,7 +154,7 @@ static uint64_t align_up(uint64_t at, uint64_t align) {
 
 static bool place_variable(struct sim *s, const struct ptx_variable *v) {
   uint64_t bytes = variable_bytes(v), align = v->align ? v->align : element_bytes(v);
-  struct symbol symbol = {.size = bytes};
+  struct sim_symbol symbol = {.size = bytes};
   if (v->is_unsized && v->init_count) bytes = symbol.size = v->init_count * element_bytes(v);
   if (v->space == PTX_MOD_SHARED) {
     symbol.window = WINDOW_SHARED;
@@ -168,7 +169,7 @@ static bool place_variable(struct sim *s, const struct ptx_variable *v) {
     symbol.window = constant ? WINDOW_CONST : WINDOW_GLOBAL;
     symbol.address = memory_object_address(object);
   }
-  return add_symbol(s, v->name, symbol);
+  return sim_add_symbol(s, v->name, symbol);
 }
 
 /* Dynamic shared memory begins behind all static variables. */
@@ -196,7 +197,7 @@ static void place_dynamic_shared(struct sim *s) {
 static bool init_bits(struct sim *s, const struct ptx_init *init, uint64_t *bits) {
   *bits = init->bits;
   if (init->symbol.index) {
-    const struct symbol *target = sim_find_symbol(s, init->symbol);
+    const struct sim_symbol *target = sim_find_symbol(s, init->symbol);
     if (!target) {
       sim_refuse(s, SIM_BAD_PROGRAM, (struct nvm_str){0}, 0, "the initializer names %t, which is not defined",
                  sim_text(s, init->symbol));
@@ -212,7 +213,7 @@ static bool init_bits(struct sim *s, const struct ptx_init *init, uint64_t *bits
 
 static bool initialize(struct sim *s, const struct ptx_variable *v) {
   if (v->init_count == 0) return true;
-  const struct symbol *symbol = sim_find_symbol(s, v->name);
+  const struct sim_symbol *symbol = sim_find_symbol(s, v->name);
   if (!symbol || (symbol->window != WINDOW_GLOBAL && symbol->window != WINDOW_CONST)) return true;
   struct object *o = &s->objects.data[symbol->address >> OBJECT_SHIFT];
   uint64_t bytes = ptx_mod_row(v->type)->bits / 8, at = 0;
@@ -226,7 +227,7 @@ static bool initialize(struct sim *s, const struct ptx_variable *v) {
 }
 
 static bool add_function(struct sim *s, const struct ptx_function *f) {
-  const struct symbol *known = sim_find_symbol(s, f->name);
+  const struct sim_symbol *known = sim_find_symbol(s, f->name);
   if (known && known->window == WINDOW_CODE) { /* declared before */
     struct func *func = s->funcs.data[known->address / 16];
     if (func->ptx->is_declaration) func->ptx = f;
@@ -238,8 +239,8 @@ static bool add_function(struct sim *s, const struct ptx_function *f) {
   func->name = f->name;
   func->trace = trace_ptx;
   func->native = native_find(sim_text(s, f->name));
-  struct symbol symbol = {WINDOW_CODE, (uint64_t)s->funcs.count * 16, 0, func};
-  return VEC_PUSH(&s->arena, &s->funcs, func) && add_symbol(s, f->name, symbol);
+  struct sim_symbol symbol = {WINDOW_CODE, (uint64_t)s->funcs.count * 16, 0, func};
+  return VEC_PUSH(&s->arena, &s->funcs, func) && sim_add_symbol(s, f->name, symbol);
 }
 
 static bool is_module_variable(const struct ptx_variable *v) {
@@ -287,7 +288,7 @@ void *sim_memory(struct sim *s, uint64_t address, uint64_t bytes) {
 uint64_t sim_symbol(struct sim *s, struct nvm_text name) {
   struct nvm_str key = strtab_find(&s->symbol_names, name.bytes, name.length);
   if (!key.index) return 0;
-  const struct symbol *symbol = &s->symbols.data[key.index];
+  const struct sim_symbol *symbol = &s->symbols.data[key.index];
   return symbol->window == WINDOW_GLOBAL || symbol->window == WINDOW_CONST ? symbol->address : 0;
 }
 

@@ -1,4 +1,4 @@
-/* The simulator: a SIMT machine that executes PTX on the CPU.
+/* The simulator: a SIMT machine that executes PTX and IR on the CPU.
  *
  *   struct sim *s;
  *   sim_create(&s, allocator, 0);
@@ -36,6 +36,8 @@ enum sim_finding_kind {
   SIM_STEP_LIMIT,
   SIM_UNSUPPORTED,    /* an instruction that the simulator does not know was reached */
   SIM_MEMORY,         /* the host's memory */
+  SIM_POISON,         /* IR: poison decides, is an address, is stored to global memory */
+  SIM_UNDEFINED,      /* IR: division by zero, unreachable code */
 };
 
 struct sim_finding {
@@ -43,7 +45,7 @@ struct sim_finding {
   bool has_thread;
   uint32_t thread[3], block[3];
   struct nvm_str kernel, function; /* of the module's strings */
-  uint32_t line;                   /* of the PTX text; 0: not known */
+  uint32_t line;                   /* of the text, PTX or IR; 0: not known */
   struct nvm_text message;         /* one sentence without a full stop */
 };
 
@@ -89,6 +91,7 @@ struct sim_launch {
 };
 
 struct sim; /* machine.h */
+struct nvm_module;
 
 /* `limit_bytes`: memory for everything, 0: no limit. NULL when out of memory. */
 struct sim *sim_create(struct nvm_allocator allocator, size_t limit_bytes);
@@ -96,6 +99,11 @@ void sim_destroy(struct sim *s);
 
 /* Takes the module in; it must stay valid. NVM_REFUSED: sim_finding says why. */
 enum nvm_status sim_load(struct sim *s, const struct ptx_module *m);
+
+/* Takes a module of IR in instead, verified and with its final layout. `source`, if not empty, is its
+ * text, which findings then name lines of. Adds constants to the module, changes nothing else; both
+ * must stay as they are. */
+enum nvm_status sim_load_ir(struct sim *s, struct nvm_module *m, struct nvm_text source);
 
 /* Global memory of `bytes` bytes: its device address, 0 when out of memory. Zeroed; `initialized`
  * false: reading before writing is a finding. */
@@ -112,6 +120,9 @@ const struct ptx_function *sim_kernel_at(const struct sim *s, uint32_t i);
 
 /* NVM_OK: ran to its end. NVM_REFUSED: sim_found() says why. */
 enum nvm_status sim_launch(struct sim *s, const struct sim_launch *launch);
+
+/* The text of a name of the module's. */
+struct nvm_text sim_text(const struct sim *s, struct nvm_str name);
 
 /* What the last load or launch found; what all launches did. */
 const struct sim_finding *sim_found(const struct sim *s);

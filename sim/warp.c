@@ -84,7 +84,17 @@ static const uint64_t *slot_row(const struct frame *f, const struct warp *w, uin
   return banks[row >> BANK_SHIFT] + (size_t)(row & ((1u << BANK_SHIFT) - 1)) * LANES;
 }
 
-static void copy_slot(const struct warp *w, struct frame *to, const struct slot *d,
+/* Undefined values stay so in registers. */
+static void copy_undefined(struct warp *w, struct frame *to, uint32_t d, const struct frame *from, uint32_t s,
+                           unsigned l) {
+  bool undefined = from->undefined && s >> BANK_SHIFT == BANK_FRAME && from->undefined[s] >> l & 1;
+  struct frame *running = w->frame;
+  w->frame = to;
+  undefined_set(w, d, l, undefined);
+  w->frame = running;
+}
+
+static void copy_slot(struct warp *w, struct frame *to, const struct slot *d,
                       const struct frame *from, const struct slot *s, unsigned l) {
   uint8_t bytes[16] = {0};
   if (!s->is_reg && !d->is_reg) {
@@ -106,6 +116,8 @@ static void copy_slot(const struct warp *w, struct frame *to, const struct slot 
     to->preds[d->row] = (to->preds[d->row] & ~(UINT32_C(1) << l)) | (uint32_t)(value & 1) << l;
   } else if (d->is_reg) {
     ((uint64_t *)(uintptr_t)slot_row(to, w, d->row))[l] = evalint_zext(d->bits > 64 ? 64 : d->bits, value);
+    if (s->is_reg && s->bits > 1) copy_undefined(w, to, d->row, from, s->row, l);
+    else if (to->undefined) to->undefined[d->row] &= ~(UINT32_C(1) << l);
   } else {
     for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(value >> (8 * i));
     memcpy(to->params + (size_t)l * to->func->param_bytes + d->offset, bytes, d->bytes < 8 ? d->bytes : 8);

@@ -1,0 +1,633 @@
+/* Calls in IR: of functions, of intrinsics, of inline assembly.
+ *
+ * What ir/evalintrinsic.c can evaluate is evaluated. The rest of the intrinsics are handlers of the
+ * table below, by the `@handler` of their row in intrinsics.def, or the PTX instructions that the row
+ * names: these are built into a scratch function, decoded by decode.c and run on registers that the
+ * arguments are moved to, as is the text of inline assembly. So there is one simulation of what PTX
+ * does, and whatever it learns IR has too. */
+#include "sim/ir.h"
+
+#include <string.h>
+
+#include "ptx/form.h"
+#include "ptx/parse.h"
+
+static const uint16_t form_words[] = {
+#define INTRINSIC_WORDS
+#include "intrinsics.inc"
+#undef INTRINSIC_WORDS
+};
+
+static const uint16_t form_offsets[INTRINSIC_COUNT] = {
+    0,
+#define INTRINSIC_OFFSETS
+#include "intrinsics.inc"
+#undef INTRINSIC_OFFSETS
+};
+
+static enum intrinsic_id intrinsic_of(const struct ir_decoder *d, const struct nvm_inst *i) {
+  struct nvm_value callee = call_callee(d->f, i);
+  return value_kind(callee) == VALUE_FUNCTION ? (enum intrinsic_id)module_function(d->m, callee)->intrinsic
+                                              : INTRINSIC_NONE;
+}
+
+static const struct constant_info *asm_of(const struct ir_decoder *d, const struct nvm_inst *i) {
+  struct nvm_value callee = call_callee(d->f, i);
+  const struct constant_info *c = value_kind(callee) == VALUE_CONST ? constant_info(&d->m->constants, callee) : NULL;
+  return c && c->kind == CONST_ASM ? c : NULL;
+}
+
+/* --- registers of snippets ------------------------------------------------------------------------------ */
+
+static enum ptx_class class_of(const struct ir_decoder *d, struct nvm_type scalar) {
+  enum type_kind kind = type_kind(&d->m->types, scalar);
+  uint32_t bits = type_scalar_bits(&d->m->types, scalar);
+  if (kind == TY_FLOAT) return PTX_F32;
+  if (kind == TY_DOUBLE) return PTX_F64;
+  return bits == 1 ? PTX_PRED : bits <= 16 ? PTX_B16 : bits <= 32 ? PTX_B32 : bits <= 64 ? PTX_B64 : PTX_B128;
+}
+
+/* Scalars that share a register: two of a vector of halves. */
+static uint32_t packed_by(const struct ir_decoder *d, struct nvm_type type) {
+  if (!type_is_vector(&d->m->types, type) || type_info(&d->m->types, type)->count % 2) return 1;
+  enum type_kind kind = type_kind(&d->m->types, type_scalar(&d->m->types, type));
+  return kind == TY_HALF || kind == TY_BFLOAT ? 2 : 1;
+}
+
+static uint32_t parts_of(struct ir_decoder *d, struct nvm_type type) {
+  const struct ir_shape *s = ir_shape_of(d->d.sim, type);
+  if (s && type_kind(&d->m->types, type) == TY_STRUCT && s->count) { /* of vectors of halves */
+    uint32_t parts = 0;
+    for (uint32_t i = 0; i < type_info(&d->m->types, type)->count; i++)
+      parts += parts_of(d, type_member(&d->m->types, type, i));
+    return parts;
+  }
+  return s ? s->count / packed_by(d, type) : 0;
+}
+
+/* New registers for the parts of a type. */
+static uint32_t make_parts(struct ir_decoder *d, struct nvm_type type, struct ptx_reg *regs) {
+  const struct type_info *info = type_info(&d->m->types, type);
+  if (info->kind == TY_STRUCT) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < info->count; i++) n += make_parts(d, type_member(&d->m->types, type, i), regs + n);
+    return n;
+  }
+  const struct ir_shape *s = ir_shape_of(d->d.sim, type);
+  uint32_t by = packed_by(d, type), count = s ? s->count / by : 0;
+  for (uint32_t k = 0; k < count; k++)
+    regs[k] = ptx_new_reg(&d->pf, by == 2 ? PTX_B32 : class_of(d, s->pieces[k].type));
+  return count;
+}
+
+/* --- snippets of intrinsics --------------------------------------------------------------------------------- */
+
+struct form_reader {
+  struct ir_decoder *d;
+  const struct nvm_inst *inst;
+  struct ir_snippet *snippet;
+  const uint32_t *first;     /* register of each argument, in the snippet */
+  const uint16_t *at;
+  struct ptx_reg temps[8][16];
+};
+
+enum { MOST_OPERANDS = 160, MOST_MODS = 24 };
+
+static struct ptx_reg form_temp(struct form_reader *r, uint16_t word) {
+  static const uint8_t classes[] = {PTX_PRED, PTX_B16, PTX_B32, PTX_B64, PTX_F32, PTX_F64, PTX_B8, PTX_B128};
+  struct ptx_reg *slot = &r->temps[word >> 4 & 7][word & 15];
+  if (ptx_reg_is_none(*slot)) *slot = ptx_new_reg(&r->d->pf, (enum ptx_class)classes[word >> 4 & 7]);
+  return *slot;
+}
+
+static uint32_t read_operands(struct form_reader *r, struct ptx_operand *to);
+
+static struct ptx_operand read_group(struct form_reader *r, enum ptx_operand_kind kind, uint32_t words) {
+  struct ptx_operand members[MOST_OPERANDS];
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < words && count < MOST_OPERANDS; k++) count += read_operands(r, members + count);
+  return ptx_group(&r->d->pf, kind, members, count);
+}
+
+static struct ptx_operand argument(const struct form_reader *r, uint32_t k, uint32_t part) {
+  nvm_u128 number;
+  struct nvm_value v = inst_operand(r->d->f, r->inst, k);
+  bool immediate = intrinsic_arg_is_immediate(intrinsic_of(r->d, r->inst), k);
+  if (immediate && value_kind(v) == VALUE_CONST && const_is_int(r->d->m, v, &number)) return ptx_i((int64_t)number);
+  return ptx_r(r->snippet->regs[r->first[k] + part]);
+}
+
+/* A constant argument; 0 if it is none. */
+static uint64_t form_constant(const struct form_reader *r, uint32_t k) {
+  nvm_u128 number = 0;
+  struct nvm_value v = inst_operand(r->d->f, r->inst, k);
+  if (value_kind(v) == VALUE_CONST) const_is_int(r->d->m, v, &number);
+  return (uint64_t)number;
+}
+
+static uint32_t read_operands(struct form_reader *r, struct ptx_operand *to) {
+  uint16_t word = *r->at++;
+  uint32_t payload = word & 0xfff, part = word & 63, k = word >> 6 & 63, count = 0;
+  bool is_result = (word & FORM_KIND) == FORM_RESULT;
+  switch (word & FORM_KIND) {
+  case FORM_RESULT: case FORM_ARG: {
+    uint32_t parts = is_result ? r->snippet->result_count : r->first[k + 1] - r->first[k];
+    uint32_t begin = part == FORM_ALL ? 0 : part, end = part == FORM_ALL ? parts : part + 1;
+    for (uint32_t p = begin; p < end && p < parts; p++)
+      to[count++] = is_result ? ptx_r(r->snippet->regs[p]) : argument(r, k, p);
+    return count;
+  }
+  case FORM_INT: *to = ptx_i((int16_t)*r->at++); break;
+  case FORM_SPECIAL: *to = ptx_special_reg(*r->at++); break;
+  case FORM_TEMP: *to = ptx_r(form_temp(r, word)); break;
+  case FORM_VECTOR: *to = read_group(r, PTX_OPERAND_VECTOR, payload); break;
+  case FORM_PAIR: *to = read_group(r, PTX_OPERAND_PAIR, payload); break;
+  case FORM_TENSOR: *to = read_group(r, PTX_OPERAND_TENSOR, payload); break;
+  case FORM_ADDRESS: *to = ptx_at(argument(r, payload, 0).reg, 0); break;
+  case FORM_IF:
+    if (form_constant(r, part)) return read_operands(r, to);
+    r->at += k;
+    return 0;
+  case FORM_NOT:
+    read_operands(r, to);
+    to->negated = true;
+    break;
+  default: *to = (struct ptx_operand){.kind = PTX_OPERAND_NONE}; break;
+  }
+  return 1;
+}
+
+static uint16_t space_word(uint32_t space) {
+  switch (ir_window(space)) {
+  case WINDOW_GLOBAL: return PTX_MOD_GLOBAL;
+  case WINDOW_SHARED: return PTX_MOD_SHARED;
+  case WINDOW_LOCAL: return PTX_MOD_LOCAL;
+  case WINDOW_CONST: return PTX_MOD_CONST;
+  case WINDOW_PARAM: return PTX_MOD_PARAM;
+  case WINDOW_CODE: case WINDOW_COUNT: break;
+  }
+  return PTX_MOD_NONE;
+}
+
+/* `kind`: b u s f. */
+static uint16_t type_word(struct ir_decoder *d, struct nvm_type type, unsigned kind) {
+  static const uint16_t words[4][4] = {{PTX_MOD_B16, PTX_MOD_U16, PTX_MOD_S16, PTX_MOD_F16},
+                                       {PTX_MOD_B32, PTX_MOD_U32, PTX_MOD_S32, PTX_MOD_F32},
+                                       {PTX_MOD_B64, PTX_MOD_U64, PTX_MOD_S64, PTX_MOD_F64},
+                                       {PTX_MOD_B16, PTX_MOD_U16, PTX_MOD_S16, PTX_MOD_BF16}};
+  const struct ir_shape *s = ir_shape_of(d->d.sim, type);
+  struct nvm_type scalar = s && s->count ? s->pieces[0].type : TYPE_I32;
+  uint32_t bits = type_scalar_bits(&d->m->types, scalar);
+  bool bfloat = type_kind(&d->m->types, scalar) == TY_BFLOAT;
+  return words[bfloat ? 3 : bits <= 16 ? 0 : bits <= 32 ? 1 : 2][kind & 3];
+}
+
+/* The word that constant arguments choose; two make a number of base 4. */
+static uint16_t chosen_word(struct form_reader *r, uint16_t word) {
+  uint32_t count = word >> 6 & 63, second = *r->at++;
+  uint64_t choice = form_constant(r, word & 63);
+  if (second != FORM_ALL) choice = choice * 4 + form_constant(r, second);
+  const uint16_t *words = r->at;
+  r->at += count;
+  return choice < count ? words[choice] : PTX_MOD_NONE;
+}
+
+static uint16_t read_modifier(struct form_reader *r) {
+  uint16_t word = *r->at++;
+  uint32_t k = word & 0xff;
+  switch (word & FORM_KIND) {
+  case FORM_MOD_SPACE: return space_word(ir_space_of(r->d, inst_operand(r->d->f, r->inst, word & 0xfff)));
+  case FORM_MOD_FTZ: return PTX_MOD_NONE;
+  case FORM_MOD_TYPE:
+    return type_word(r->d, k == FORM_TYPE_RESULT ? r->inst->type : value_type(r->d->f, inst_operand(r->d->f, r->inst, k)),
+                     word >> 8 & 15);
+  case FORM_MOD_CHOICE: return chosen_word(r, word);
+  default: return word;
+  }
+}
+
+/* One instruction of the form; false at its end. */
+static bool add_instruction(struct form_reader *r) {
+  uint16_t mods[MOST_MODS + 1];
+  struct ptx_operand operands[MOST_OPERANDS], guard = {0};
+  uint32_t count = 0, mod_count = 0;
+  enum ptx_op op = (enum ptx_op) * r->at++;
+  if (op == PTX_NONE) return false;
+  for (uint32_t n = *r->at++; n-- > 0;) {
+    uint16_t mod = read_modifier(r);
+    if (mod != PTX_MOD_NONE && mod_count < MOST_MODS) mods[mod_count++] = mod;
+  }
+  mods[mod_count] = PTX_MOD_NONE;
+  uint16_t words = *r->at++;
+  if (words & FORM_GUARDED) read_operands(r, &guard);
+  for (uint32_t k = 0; k < (words & 0xffu) && count < MOST_OPERANDS; k++) count += read_operands(r, operands + count);
+  if (words & FORM_GUARDED) ptx_add_guarded(&r->d->pf, guard.reg, guard.negated, op, mods, operands, count);
+  else ptx_add(&r->d->pf, op, mods, operands, count);
+  return true;
+}
+
+static void intrinsic_snippet(struct ir_decoder *d, const struct nvm_inst *i, struct ir_snippet *s) {
+  uint32_t arguments = call_arg_count(d->f, i), parts = parts_of(d, i->type);
+  uint32_t *first = decode_alloc(&d->d, (arguments + 1) * sizeof *first);
+  if (!first) return;
+  s->result_count = parts;
+  for (uint32_t k = 0; k < arguments; k++) {
+    first[k] = parts;
+    parts += parts_of(d, value_type(d->f, inst_operand(d->f, i, k)));
+  }
+  first[arguments] = s->count = parts;
+  s->regs = decode_alloc(&d->d, (parts + 1) * sizeof *s->regs);
+  if (!s->regs) return;
+  make_parts(d, i->type, s->regs);
+  for (uint32_t k = 0; k < arguments; k++) make_parts(d, value_type(d->f, inst_operand(d->f, i, k)), s->regs + first[k]);
+  struct form_reader r = {.d = d, .inst = i, .snippet = s, .first = first};
+  r.at = form_words + form_offsets[intrinsic_of(d, i)];
+  while (add_instruction(&r)) continue;
+}
+
+/* --- snippets of inline assembly ------------------------------------------------------------------------------ */
+
+static bool class_of_letter(char letter, enum ptx_class *c) {
+  static const char letters[] = "bchrlNqfd";
+  static const uint8_t classes[] = {PTX_PRED, PTX_B16, PTX_B16, PTX_B32, PTX_B64, PTX_B64, PTX_B128, PTX_F32, PTX_F64};
+  const char *at = letter ? strchr(letters, letter) : NULL;
+  if (at) *c = (enum ptx_class)classes[at - letters];
+  return at != NULL;
+}
+
+/* One constraint at *p, up to the comma. regs: one an operand, outputs first, a value each. */
+struct asm_reader {
+  struct ir_decoder *d;
+  const struct nvm_inst *inst;
+  struct ir_snippet *s;
+  struct ptx_operand *operands;
+  uint32_t count, argument;
+};
+
+static bool read_constraint(struct asm_reader *r, const char *p, const char *end) {
+  bool output = false, indirect = false;
+  enum ptx_class class;
+  nvm_u128 number;
+  if (p < end && *p == '~') return true;
+  for (; p < end && strchr("=&*%", *p); p++) {
+    output |= *p == '=';
+    indirect |= *p == '*';
+  }
+  if (p == end) return false;
+  if (output && !indirect) {
+    if (end - p != 1 || !class_of_letter(*p, &class)) return false;
+    r->s->regs[r->s->count++] = ptx_new_reg(&r->d->pf, class);
+    r->s->result_count++;
+    r->operands[r->count++] = ptx_r(r->s->regs[r->s->count - 1]);
+    return true;
+  }
+  if (r->argument == call_arg_count(r->d->f, r->inst)) return false;
+  struct nvm_value v = inst_operand(r->d->f, r->inst, r->argument++);
+  struct ptx_reg *reg = &r->s->regs[r->s->count++];
+  if (*p >= '0' && *p <= '9') {
+    uint32_t tied = 0;
+    for (; p < end; p++) tied = tied * 10 + (uint32_t)(*p - '0');
+    if (tied >= r->s->result_count) return false;
+    *reg = r->s->regs[tied];
+  } else if (end - p != 1) {
+    return false;
+  } else if (*p == 'm' || class_of_letter(*p, &class)) {
+    *reg = ptx_new_reg(&r->d->pf, *p == 'm' ? PTX_B64 : class);
+    r->operands[r->count++] = *p == 'm' ? ptx_at(*reg, 0) : ptx_r(*reg);
+    return true;
+  } else if (const_is_int(r->d->m, v, &number)) {
+    r->operands[r->count++] = ptx_i((int64_t)const_int_signed(r->d->m, v));
+    return true;
+  } else {
+    return false;
+  }
+  r->operands[r->count++] = ptx_r(*reg);
+  return true;
+}
+
+static bool is_blank(struct nvm_text text) {
+  for (size_t k = 0; k < text.length; k++)
+    if (!strchr(" \t\r\n;", text.bytes[k])) return false;
+  return true;
+}
+
+static void asm_snippet(struct ir_decoder *d, const struct nvm_inst *i, struct ir_snippet *s) {
+  const struct constant_info *c = asm_of(d, i);
+  struct nvm_text rows = module_text(d->m, c->str2), text = module_text(d->m, c->str);
+  uint32_t room = call_arg_count(d->f, i) + (uint32_t)rows.length + 1;
+  struct asm_reader r = {.d = d, .inst = i, .s = s};
+  s->regs = decode_alloc(&d->d, room * sizeof *s->regs);
+  r.operands = decode_alloc(&d->d, room * sizeof *r.operands);
+  if (d->d.failed) return;
+  bool good = true;
+  for (const char *p = rows.bytes, *end = p + rows.length; good && p < end;) {
+    const char *start = p;
+    for (bool braced = false; p < end && (braced || *p != ','); p++) braced = *p == '{' || (braced && *p != '}');
+    good = read_constraint(&r, start, p);
+    p++;
+  }
+  if (!is_blank(text)) good = good && ptx_parse_inline(&d->pf, text, r.operands, r.count);
+  if (!good) s->regs = NULL;
+}
+
+void ir_find_snippets(struct ir_decoder *d) {
+  FOR_EACH_BLOCK(d->f, b) FOR_EACH_INST(d->f, b, id) {
+    const struct nvm_inst *i = function_inst(d->f, id);
+    struct ir_snippet *s = &d->snippets[id.index];
+    if (i->op != OP_CALL) continue;
+    s->first = d->pf.entries.count;
+    enum intrinsic_id intrinsic = intrinsic_of(d, i);
+    if (intrinsic && form_offsets[intrinsic]) intrinsic_snippet(d, i, s);
+    else if (asm_of(d, i)) asm_snippet(d, i, s);
+    s->end = d->pf.entries.count;
+    for (uint32_t k = s->first; k < s->end; k++)
+      d->pf.entries.data[k].line = ir_line(d->program, d->f->positions.data[id.index]);
+  }
+}
+
+/* --- running snippets ------------------------------------------------------------------------------------------ */
+
+static void emit_register(struct ir_decoder *d, struct ptx_reg r, struct ir_value v, bool in) {
+  struct ir_value *copy = decode_alloc(&d->d, sizeof *copy);
+  if (!copy || ptx_reg_is_none(r)) return;
+  *copy = v;
+  struct ir_op op = in ? (struct ir_op){.in = copy, .count = 1} : (struct ir_op){.d = v};
+  struct inst *inst = ir_emit(d, INST_PLAIN, in ? ir_run_to_reg : ir_run_from_reg, &op);
+  inst->bits = (uint8_t)decode_reg_bits(r);
+  inst->d = inst->a = decode_reg(&d->d, r);
+}
+
+static uint32_t scalars_of(struct ir_decoder *d, struct nvm_type type) {
+  const struct ir_shape *s = ir_shape_of(d->d.sim, type);
+  return s ? s->count : 0;
+}
+
+/* The parts of a value to or from its registers; how many there are. */
+static uint32_t emit_parts(struct ir_decoder *d, struct nvm_type type, struct ir_value v, const struct ptx_reg *regs,
+                           bool in) {
+  const struct type_info *info = type_info(&d->m->types, type);
+  uint32_t n = 0, at = 0;
+  for (uint32_t i = 0; info->kind == TY_STRUCT && i < info->count; i++) {
+    struct nvm_type member = type_member(&d->m->types, type, i);
+    uint32_t scalars = scalars_of(d, member);
+    n += emit_parts(d, member, ir_slice(v, at, scalars), regs + n, in);
+    at += scalars;
+  }
+  if (info->kind == TY_STRUCT) return n;
+  uint32_t by = packed_by(d, type);
+  for (; at < v.count; at += by) emit_register(d, regs[n++], ir_slice(v, at, by), in);
+  return n;
+}
+
+static void emit_entries(struct ir_decoder *d, const struct ir_snippet *s) {
+  for (uint32_t k = s->first; k < s->end; k++) {
+    d->d.e = &d->pf.entries.data[k];
+    decode_entry(&d->d);
+  }
+}
+
+static void emit_intrinsic_snippet(struct ir_decoder *d, const struct ir_snippet *s) {
+  uint32_t at = s->result_count, arguments = call_arg_count(d->f, &d->i);
+  for (uint32_t k = 0; k < arguments; k++)
+    at += emit_parts(d, value_type(d->f, inst_operand(d->f, &d->i, k)), ir_operand(d, k), s->regs + at, true);
+  emit_entries(d, s);
+  if (s->result_count) emit_parts(d, d->i.type, ir_result(d), s->regs, false);
+}
+
+/* Whole values in their registers. */
+static void emit_asm_snippet(struct ir_decoder *d, const struct ir_snippet *s) {
+  for (uint32_t k = s->result_count; k < s->count; k++)
+    emit_register(d, s->regs[k], ir_operand(d, k - s->result_count), true);
+  emit_entries(d, s);
+  bool several = s->result_count > 1;
+  for (uint32_t k = 0, at = 0; k < s->result_count; k++) {
+    uint32_t scalars = scalars_of(d, several ? type_member(&d->m->types, d->i.type, k) : d->i.type);
+    emit_register(d, s->regs[k], ir_slice(ir_result(d), at, scalars), false);
+    at += scalars;
+  }
+}
+
+/* --- functions ---------------------------------------------------------------------------------------------------- */
+
+struct slots {
+  struct slot *data;
+  uint32_t count, room;
+};
+
+static void add_slots(struct ir_decoder *d, struct slots *s, struct ir_value v) {
+  struct slot *grown = arena_grow(&d->d.sim->arena, s->data, s->room * sizeof *grown, (s->room + 2 * v.count) * sizeof *grown);
+  if (!grown) d->d.failed = true;
+  if (!grown) return;
+  s->data = grown;
+  s->room += 2 * v.count;
+  for (uint32_t i = 0; i < v.count; i++) {
+    s->data[s->count++] = (struct slot){.is_reg = true, .row = v.scalars[i].low, .bits = 64};
+    if (v.scalars[i].high != NO_ROW) s->data[s->count++] = (struct slot){.is_reg = true, .row = v.scalars[i].high, .bits = 64};
+  }
+}
+
+/* Arguments from `fixed` on, as one structure in local memory: a scalar that holds its address. */
+static struct ir_value emit_variadic(struct ir_decoder *d, uint32_t fixed, uint32_t count) {
+  VEC(struct ir_scalar) all = {0};
+  VEC(struct ir_piece) pieces = {0};
+  struct arena *a = &d->d.sim->arena;
+  struct ir_op op = {.count = 1, .align = 8};
+  for (uint32_t k = fixed; k < count; k++) {
+    struct nvm_type type = value_type(d->f, inst_operand(d->f, &d->i, k));
+    struct ir_value v = ir_operand(d, k);
+    const struct ir_shape *shape = ir_shape_of(d->d.sim, type);
+    uint64_t align = layout_align(&d->m->layout, &d->m->types, type);
+    if (align > op.align) op.align = align;
+    op.bytes = (op.bytes + align - 1) / align * align;
+    for (uint32_t i = 0; shape && i < v.count; i++) {
+      struct ir_piece p = shape->pieces[i];
+      p.bit += 8 * op.bytes;
+      if (!VEC_PUSH(a, &all, v.scalars[i]) || !VEC_PUSH(a, &pieces, p)) d->d.failed = true;
+    }
+    op.bytes += layout_alloc_size(&d->m->layout, &d->m->types, type);
+  }
+  struct ir_value *in = decode_alloc(&d->d, sizeof *in), area = ir_new_value(d, TYPE_I64);
+  if (d->d.failed) return area;
+  *in = (struct ir_value){all.data, all.count};
+  op.in = in;
+  op.pieces = pieces.data;
+  ir_emit(d, INST_MEMORY, ir_run_variadic, &op)->d = area.scalars[0].low;
+  return area;
+}
+
+static void decode_function_call(struct ir_decoder *d) {
+  struct call_info *c = decode_alloc(&d->d, sizeof *c);
+  struct slots arguments = {0}, results = {0};
+  struct nvm_value callee = call_callee(d->f, &d->i);
+  struct nvm_type type = call_site_of(d->f, &d->i)->function_type;
+  uint32_t count = call_arg_count(d->f, &d->i), fixed = (uint32_t)type_info(&d->m->types, type)->count;
+  bool variadic = type_info(&d->m->types, type)->flags & TYPE_VARIADIC;
+  uint32_t saved = variadic ? d->d.func->rows++ : 0;
+  if (!c) return;
+  if (variadic) ir_emit(d, INST_PLAIN, run_stack_save, NULL)->d = saved;
+  for (uint32_t k = 0; k < count && (!variadic || k < fixed); k++) add_slots(d, &arguments, ir_operand(d, k));
+  if (variadic) add_slots(d, &arguments, emit_variadic(d, fixed, count));
+  if (d->i.type.index != TYPE_VOID.index) add_slots(d, &results, ir_result(d));
+  c->arguments = arguments.data;
+  c->argument_count = arguments.count;
+  c->results = results.data;
+  c->result_count = results.count;
+  if (value_kind(callee) == VALUE_FUNCTION) c->callee = d->d.sim->funcs.data[d->program->code[value_index(callee)]];
+  else c->pointer = ir_value_of(d, callee).scalars[0].low;
+  ir_emit(d, INST_CALL, NULL, NULL)->call = c;
+  if (variadic) ir_emit(d, INST_MEMORY, run_stack_restore, NULL)->a = saved;
+}
+
+/* --- handlers ------------------------------------------------------------------------------------------------------- */
+
+static void do_nothing(struct ir_decoder *d) { (void)d; }
+static void do_forward(struct ir_decoder *d) { ir_emit_moves(d, ir_result(d), ir_operand(d, 0)); }
+static void do_undefined(struct ir_decoder *d) { ir_emit_moves(d, ir_result(d), ir_number(d, d->i.type, 0)); }
+
+/* "@number(1)" */
+static void do_number(struct ir_decoder *d) {
+  const char *text = intrinsic_table[intrinsic_of(d, &d->i)].ptx;
+  ir_emit_moves(d, ir_result(d), ir_number(d, d->i.type, text[8] == '1'));
+}
+
+static void do_objectsize(struct ir_decoder *d) {
+  nvm_u128 least = 0;
+  const_is_int(d->m, inst_operand(d->f, &d->i, 1), &least);
+  uint32_t bits = type_scalar_bits(&d->m->types, d->i.type);
+  ir_emit_moves(d, ir_result(d), ir_number(d, d->i.type, least ? 0 : eval_mask(bits)));
+}
+
+static void do_is_constant(struct ir_decoder *d) {
+  ir_emit_moves(d, ir_result(d), ir_number(d, TYPE_I1, value_kind(inst_operand(d->f, &d->i, 0)) == VALUE_CONST));
+}
+
+static void do_cast_space(struct ir_decoder *d) { ir_emit_cast_space(d, inst_operand(d->f, &d->i, 0), d->i.type); }
+
+static void do_ptrmask(struct ir_decoder *d) {
+  struct ir_op op = {.op = OP_AND, .d = ir_result(d), .count = 2};
+  ir_emit(d, INST_PLAIN, ir_run_eval, &op);
+}
+
+static uint8_t window_of_operand(const struct ir_decoder *d, uint32_t k) {
+  return (uint8_t)ir_window(ir_space_of(d, inst_operand(d->f, &d->i, k)));
+}
+
+static void do_copy(struct ir_decoder *d) {
+  struct inst *in = ir_emit(d, INST_MEMORY, ir_run_copy, &(struct ir_op){.count = 3});
+  in->window = window_of_operand(d, 0);
+  in->dest_bits = window_of_operand(d, 1);
+}
+
+static void do_set(struct ir_decoder *d) {
+  ir_emit(d, INST_MEMORY, ir_run_set, &(struct ir_op){.count = 3})->window = window_of_operand(d, 0);
+}
+
+static void do_load(struct ir_decoder *d) {
+  nvm_u128 align = 0;
+  struct ir_op op = {.d = ir_result(d), .count = 1};
+  const_is_int(d->m, inst_operand(d->f, &d->i, 1), &align);
+  if (ir_set_access(d, &op, d->i.type, (uint64_t)align))
+    ir_emit(d, INST_MEMORY, ir_run_load, &op)->window = window_of_operand(d, 0);
+}
+
+static void do_stack_save(struct ir_decoder *d) {
+  ir_emit(d, INST_PLAIN, run_stack_save, NULL)->d = ir_result(d).scalars[0].low;
+}
+static void do_stack_restore(struct ir_decoder *d) {
+  ir_emit(d, INST_MEMORY, run_stack_restore, NULL)->a = ir_operand(d, 0).scalars[0].low;
+}
+
+/* A list is the address of the next argument. */
+static void do_va_start(struct ir_decoder *d) {
+  struct ir_value *in = decode_alloc(&d->d, 2 * sizeof *in);
+  struct ir_scalar *area = decode_alloc(&d->d, sizeof *area);
+  struct ir_op op = {.count = 2};
+  if (d->d.failed || !ir_set_access(d, &op, TYPE_I64, 8)) return;
+  *area = (struct ir_scalar){d->list_row, NO_ROW, TYPE_I64};
+  in[0] = (struct ir_value){area, 1};
+  in[1] = ir_operand(d, 0);
+  op.in = in;
+  ir_emit(d, INST_MEMORY, ir_run_store, &op)->window = window_of_operand(d, 0);
+}
+
+static void do_va_copy(struct ir_decoder *d) {
+  struct ir_value *in = decode_alloc(&d->d, 3 * sizeof *in);
+  if (!in) return;
+  in[0] = ir_operand(d, 0);
+  in[1] = ir_operand(d, 1);
+  in[2] = ir_number(d, TYPE_I64, 8);
+  struct inst *inst = ir_emit(d, INST_MEMORY, ir_run_copy, &(struct ir_op){.in = in, .count = 3});
+  inst->window = window_of_operand(d, 0);
+  inst->dest_bits = window_of_operand(d, 1);
+}
+
+static void do_reduce(struct ir_decoder *d) {
+  struct ir_op op = {.op = OP_COUNT, .flags = d->i.flags & INST_FAST, .d = ir_result(d), .count = call_arg_count(d->f, &d->i)};
+  enum intrinsic_id id = intrinsic_of(d, &d->i);
+  if (id == INTRINSIC_vector_reduce_fadd) op.op = OP_FADD;
+  else if (id == INTRINSIC_vector_reduce_fmul) op.op = OP_FMUL;
+  else eval_reduction(id, &op.op, &op.intrinsic);
+  ir_emit(d, INST_PLAIN, ir_run_reduce, &op);
+}
+
+static void do_approximate(struct ir_decoder *d) {
+  struct ir_op op = {.intrinsic = intrinsic_of(d, &d->i), .d = ir_result(d), .count = call_arg_count(d->f, &d->i)};
+  bool is_double = op.d.count && type_equal(op.d.scalars[0].type, TYPE_DOUBLE);
+  bool known = strcmp(intrinsic_table[op.intrinsic].ptx, "@approximate(APPROX_NONE)") != 0;
+  if (is_double || !known) d->bad = "calls a function that GPUs have no instruction for";
+  else ir_emit(d, INST_PLAIN, ir_run_approximate, &op);
+}
+
+static const struct handler {
+  const char *name; /* with what follows it, up to its length */
+  void (*decode)(struct ir_decoder *d);
+} handlers[] = {
+    {"@nothing", do_nothing},         {"@prefetch", do_nothing},
+    {"@undefined", do_undefined},     {"@forward", do_forward},
+    {"@number", do_number},           {"@objectsize", do_objectsize},
+    {"@is_constant", do_is_constant}, {"@reflect", do_undefined},
+    {"@address_cast", do_cast_space}, {"@ptrmask", do_ptrmask},
+    {"@memcpy", do_copy},             {"@memset", do_set},
+    {"@load_read_only", do_load},     {"@stack_save", do_stack_save},
+    {"@va_start", do_va_start},       {"@va_copy", do_va_copy},
+    {"@stack_restore", do_stack_restore}, {"@reduce", do_reduce},
+    {"@approximate", do_approximate}, {"@tanh_approx", do_approximate},
+};
+
+static const struct handler *find_handler(enum intrinsic_id id) {
+  const char *text = intrinsic_table[id].ptx;
+  for (size_t k = 0; k < sizeof handlers / sizeof *handlers; k++)
+    if (strncmp(text, handlers[k].name, strlen(handlers[k].name)) == 0) return &handlers[k];
+  return NULL;
+}
+
+/* Whether eval_intrinsic_lane() knows it, as zeros show; then it is emitted. */
+static bool emit_evaluated(struct ir_decoder *d, enum intrinsic_id id) {
+  enum { MOST = 8 };
+  struct eval_lane zeros[MOST] = {{0, false}}, out[2];
+  uint32_t count = call_arg_count(d->f, &d->i);
+  if (d->i.type.index == TYPE_VOID.index || count == 0 || count > MOST) return false;
+  struct ir_value to = ir_result(d), from = ir_operand(d, 0);
+  if (d->bad || to.count == 0 || from.count == 0) return false;
+  struct ir_op op = {.intrinsic = id, .flags = d->i.flags & INST_FAST, .d = to, .count = count, .aux = to.count};
+  if (id == INTRINSIC_nvvm_sqrt_f) op.intrinsic = INTRINSIC_sqrt;
+  if (type_kind(&d->m->types, d->i.type) == TY_STRUCT) op.aux = to.count / 2;
+  if (from.count != op.aux || !eval_intrinsic_lane(d->m, op.intrinsic, op.flags, to.scalars[0].type,
+                                                   from.scalars[0].type, zeros, count, out))
+    return false;
+  ir_emit(d, INST_PLAIN, ir_run_eval_intrinsic, &op);
+  return true;
+}
+
+void ir_decode_call(struct ir_decoder *d) {
+  const struct ir_snippet *s = &d->snippets[d->id.index];
+  enum intrinsic_id id = intrinsic_of(d, &d->i);
+  const struct handler *h = id ? find_handler(id) : NULL;
+  if (h) h->decode(d);
+  else if (id && emit_evaluated(d, id)) return;
+  else if (id && form_offsets[id]) emit_intrinsic_snippet(d, s);
+  else if (id) d->bad = "calls an intrinsic that is not executed";
+  else if (!asm_of(d, &d->i)) decode_function_call(d);
+  else if (s->regs) emit_asm_snippet(d, s);
+  else d->bad = "is inline assembly that was not understood";
+}

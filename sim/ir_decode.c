@@ -1,0 +1,573 @@
+/* Functions of IR into the machine's code.
+ *
+ * Blocks stand in the order of ir_order.c. A phi has rows of its own; what comes over an edge is
+ * copied into them by one instruction before the branch, under the branch's condition, so that no
+ * block has to be put on the edge (a switch gets such blocks behind it). An instruction that nothing
+ * knows becomes one that reports when it is reached, as for PTX. Calls are in ir_call.c. */
+#include "sim/ir.h"
+
+#include <string.h>
+
+/* --- values ----------------------------------------------------------------------------------------- */
+
+static struct ir_value no_value(struct ir_decoder *d, const char *why) {
+  static const struct ir_scalar none = {0, NO_ROW, {0}};
+  d->bad = why;
+  return (struct ir_value){&none, 1};
+}
+
+static const char too_large[] = "has a value of too many scalars";
+
+static struct ir_scalar *new_scalars(struct ir_decoder *d, struct nvm_type type, uint32_t *count) {
+  const struct ir_shape *shape = ir_shape_of(d->d.sim, type);
+  struct ir_scalar *s = shape ? decode_alloc(&d->d, (shape->count + 1) * sizeof *s) : NULL;
+  for (uint32_t i = 0; s && i < shape->count; i++) s[i] = (struct ir_scalar){0, NO_ROW, shape->pieces[i].type};
+  if (s) *count = shape->count;
+  return s;
+}
+
+struct ir_value ir_new_value(struct ir_decoder *d, struct nvm_type type) {
+  uint32_t count;
+  struct ir_scalar *s = new_scalars(d, type, &count);
+  if (!s) return no_value(d, too_large);
+  for (uint32_t i = 0; i < count; i++) {
+    s[i].low = d->d.func->rows++;
+    if (type_scalar_bits(&d->m->types, s[i].type) > 64) s[i].high = d->d.func->rows++;
+  }
+  return (struct ir_value){s, count};
+}
+
+static struct ir_scalar constant_scalar(struct ir_decoder *d, struct nvm_type type, struct eval_lane v) {
+  struct ir_scalar s = {decode_constant(&d->d, (uint64_t)v.bits), NO_ROW, type};
+  if (type_scalar_bits(&d->m->types, type) > 64) s.high = decode_constant(&d->d, (uint64_t)(v.bits >> 64));
+  if (!v.poison) return s;
+  d->uses_poison = true;
+  s.low = d->poison_row;
+  return s;
+}
+
+static struct ir_value constant_value(struct ir_decoder *d, struct nvm_value v) {
+  uint32_t count;
+  struct ir_scalar *s = new_scalars(d, value_type(d->f, v), &count);
+  struct eval_lane *lanes = s ? decode_alloc(&d->d, (count + 1) * sizeof *lanes) : NULL;
+  if (!lanes) return no_value(d, too_large);
+  if (!ir_constant(d->d.sim, v, lanes, count)) return no_value(d, "has a constant whose value is not known");
+  for (uint32_t i = 0; i < count; i++) s[i] = constant_scalar(d, s[i].type, lanes[i]);
+  return (struct ir_value){s, count};
+}
+
+struct ir_value ir_number(struct ir_decoder *d, struct nvm_type type, nvm_u128 number) {
+  struct ir_scalar *s = decode_alloc(&d->d, sizeof *s);
+  if (!s) return no_value(d, too_large);
+  *s = constant_scalar(d, ir_number_type(d->m, type), (struct eval_lane){number, false});
+  return (struct ir_value){s, 1};
+}
+
+static struct ir_value remembered(struct ir_decoder *d, struct ir_value *at, struct nvm_type type) {
+  if (!at->scalars) {
+    struct ir_value v = ir_new_value(d, type);
+    if (d->bad) return v;
+    *at = v;
+  }
+  return *at;
+}
+
+struct ir_value ir_value_of(struct ir_decoder *d, struct nvm_value v) {
+  uint32_t i = value_index(v);
+  if (value_kind(v) == VALUE_INST) return remembered(d, &d->values[i], d->f->insts.data[i].type);
+  if (value_kind(v) == VALUE_ARG) return remembered(d, &d->arguments[i], function_arg_type(d->f, i));
+  return constant_value(d, v);
+}
+
+struct ir_value ir_operand(struct ir_decoder *d, uint32_t k) {
+  return ir_value_of(d, inst_operand(d->f, &d->i, k));
+}
+struct ir_value ir_result(struct ir_decoder *d) { return ir_value_of(d, value_of_inst(d->id)); }
+struct ir_value ir_slice(struct ir_value v, uint32_t first, uint32_t count) {
+  return (struct ir_value){v.scalars + first, count};
+}
+
+static struct nvm_type operand_type(const struct ir_decoder *d, uint32_t k) {
+  return value_type(d->f, inst_operand(d->f, &d->i, k));
+}
+
+/* --- emitting --------------------------------------------------------------------------------------- */
+
+static const struct ir_value *operands(struct ir_decoder *d, uint32_t count) {
+  struct ir_value *in = decode_alloc(&d->d, (count + 1) * sizeof *in);
+  for (uint32_t k = 0; in && k < count; k++) in[k] = ir_operand(d, k);
+  return in;
+}
+
+struct inst *ir_emit(struct ir_decoder *d, enum inst_kind kind, inst_run *run, const struct ir_op *ir) {
+  struct inst in = {.kind = (uint8_t)kind, .run = run, .d = NO_ROW, .d2 = NO_ROW, .guard = d->guard, .flip = d->flip};
+  in.line = ir_line(d->program, d->id.index ? d->f->positions.data[d->id.index] : 0);
+  in.a = in.b = in.c = decode_constant(&d->d, 0);
+  in.window = WINDOW_COUNT;
+  if (ir) {
+    struct ir_op *op = decode_alloc(&d->d, sizeof *op);
+    if (!op) return &d->nowhere;
+    *op = *ir;
+    if (!op->in && op->count) op->in = operands(d, op->count);
+    in.ir = op;
+  }
+  decode_append(&d->d, &in);
+  return d->d.failed ? &d->nowhere : &d->d.code.data[d->d.code.count - 1];
+}
+
+static bool overlaps(struct ir_value to, struct ir_value from) {
+  for (uint32_t i = 0; i < to.count; i++)
+    for (uint32_t k = i + 1; k < from.count; k++)
+      if (to.scalars[i].low == from.scalars[k].low) return true;
+  return false;
+}
+
+static void emit_moves(struct ir_decoder *d, struct ir_value to, struct ir_value from) {
+  struct ir_value *in = decode_alloc(&d->d, sizeof *in);
+  if (!in) return;
+  *in = from;
+  ir_emit(d, INST_PLAIN, ir_run_moves, &(struct ir_op){.d = to, .in = in, .count = 1});
+}
+
+void ir_emit_moves(struct ir_decoder *d, struct ir_value to, struct ir_value from) {
+  if (to.count == 0 || d->bad) return;
+  if (overlaps(to, from)) {
+    struct ir_scalar *s = decode_alloc(&d->d, to.count * sizeof *s);
+    if (!s) return;
+    for (uint32_t i = 0; i < to.count; i++) {
+      s[i] = (struct ir_scalar){d->d.func->rows++, NO_ROW, to.scalars[i].type};
+      if (to.scalars[i].high != NO_ROW) s[i].high = d->d.func->rows++;
+    }
+    emit_moves(d, (struct ir_value){s, to.count}, from);
+    from.scalars = s;
+  }
+  emit_moves(d, to, from);
+}
+
+/* --- control flow ------------------------------------------------------------------------------------ */
+
+/* What the phis of `to` get from block `from`. */
+static struct nvm_value phi_value(const struct nvm_function *f, const struct nvm_inst *phi,
+                                  struct nvm_block from, uint32_t *guess) {
+  for (uint32_t n = 0; n < phi->operand_count; n += 2) {
+    uint32_t k = (*guess + n) % phi->operand_count;
+    if (!value_equal(inst_operand(f, phi, k + 1), value_of_block(from))) continue;
+    *guess = k;
+    return inst_operand(f, phi, k);
+  }
+  return VALUE_NULL;
+}
+
+static bool has_phis(const struct nvm_function *f, struct nvm_block b) {
+  struct nvm_inst_id first = function_block(f, b)->first;
+  return !inst_is_none(first) && function_inst(f, first)->op == OP_PHI;
+}
+
+static void emit_edge(struct ir_decoder *d, struct nvm_block to) {
+  VEC(struct ir_scalar) targets = {0}, sources = {0};
+  uint32_t guess = 0;
+  struct arena *a = &d->d.sim->arena;
+  FOR_EACH_INST(d->f, to, id) {
+    const struct nvm_inst *phi = function_inst(d->f, id);
+    if (phi->op == OP_DBG_RECORD) continue;
+    if (phi->op != OP_PHI) break;
+    struct ir_value v = ir_value_of(d, value_of_inst(id));
+    struct nvm_value source = phi_value(d->f, phi, d->i.block, &guess);
+    if (value_is_none(source)) return;
+    struct ir_value from = ir_value_of(d, source);
+    if (d->bad) return;
+    for (uint32_t i = 0; i < v.count; i++)
+      if (!VEC_PUSH(a, &targets, v.scalars[i]) || !VEC_PUSH(a, &sources, from.scalars[i])) d->d.failed = true;
+  }
+  if (!d->d.failed)
+    ir_emit_moves(d, (struct ir_value){targets.data, targets.count}, (struct ir_value){sources.data, sources.count});
+}
+
+static void emit_jump(struct ir_decoder *d, uint32_t label) { ir_emit(d, INST_BRANCH, NULL, NULL)->imm = label; }
+
+static void decode_conditional(struct ir_decoder *d, struct nvm_block next) {
+  uint32_t pred = d->d.func->preds++;
+  struct nvm_block to[2] = {block_successor(d->f, d->i.block, 0), block_successor(d->f, d->i.block, 1)};
+  ir_emit(d, INST_MEMORY, ir_run_test, &(struct ir_op){.count = 1})->d = pred;
+  d->guard = pred + 1;
+  for (int k = 0; k < 2; k++) {
+    d->flip = k ? ALL_LANES : 0;
+    emit_edge(d, to[k]);
+  }
+  bool swap = to[0].index == next.index;
+  d->flip = swap ? ALL_LANES : 0;
+  emit_jump(d, d->labels[to[swap].index]);
+  d->guard = d->flip = 0;
+  if (to[!swap].index != next.index) emit_jump(d, d->labels[to[!swap].index]);
+}
+
+static void emit_label(struct ir_decoder *d, uint32_t label) {
+  d->d.labels[label] = d->d.code.count;
+  ir_emit(d, INST_LABEL, NULL, NULL);
+}
+
+/* The default is the last entry of the table. */
+static void decode_switch(struct ir_decoder *d) {
+  uint32_t count = block_successor_count(d->f, d->i.block), first = d->stubs[d->id.index];
+  nvm_u128 *cases = decode_alloc(&d->d, count * sizeof *cases);
+  uint32_t *targets = decode_alloc(&d->d, count * sizeof *targets), row = d->d.func->rows++;
+  if (!cases || !targets) return;
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_block to = block_successor(d->f, d->i.block, k);
+    targets[k ? k - 1 : count - 1] = has_phis(d->f, to) ? first + k : d->labels[to.index];
+    if (k) const_is_int(d->m, inst_operand(d->f, &d->i, 2 * k), &cases[k - 1]);
+  }
+  struct ir_op op = {.count = 1, .cases = cases, .aux = count - 1};
+  ir_emit(d, INST_MEMORY, ir_run_switch, &op)->d = row;
+  struct inst *branch = ir_emit(d, INST_BRANCH_TABLE, NULL, NULL);
+  branch->a = row;
+  branch->rows = targets;
+  branch->imm = count;
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_block to = block_successor(d->f, d->i.block, k);
+    if (!has_phis(d->f, to)) continue;
+    emit_label(d, first + k);
+    emit_edge(d, to);
+    emit_jump(d, d->labels[to.index]);
+  }
+}
+
+static void decode_terminator(struct ir_decoder *d, struct nvm_block next) {
+  switch ((enum op)d->i.op) {
+  case OP_BR:
+    emit_edge(d, block_successor(d->f, d->i.block, 0));
+    if (block_successor(d->f, d->i.block, 0).index != next.index)
+      emit_jump(d, d->labels[block_successor(d->f, d->i.block, 0).index]);
+    break;
+  case OP_CONDBR: decode_conditional(d, next); break;
+  case OP_SWITCH: decode_switch(d); break;
+  case OP_RET:
+    if (d->i.operand_count) ir_emit_moves(d, d->results, ir_operand(d, 0));
+    ir_emit(d, INST_RETURN, NULL, NULL);
+    break;
+  default: ir_emit(d, INST_MEMORY, ir_run_unreachable, NULL); break;
+  }
+}
+
+/* --- instructions -------------------------------------------------------------------------------------- */
+
+static void decode_eval(struct ir_decoder *d, enum op op, uint16_t flags) {
+  bool may_fail = op == OP_UDIV || op == OP_SDIV || op == OP_UREM || op == OP_SREM;
+  struct ir_op ir = {.op = op, .flags = flags, .aux = d->i.aux, .d = ir_result(d), .count = d->i.operand_count};
+  ir_emit(d, may_fail ? INST_MEMORY : INST_PLAIN, ir_run_eval, &ir);
+}
+
+static uint32_t scalar_bits(const struct ir_decoder *d, const struct ir_value *v) {
+  return type_scalar_bits(&d->m->types, v->scalars[0].type);
+}
+
+static void decode_cast(struct ir_decoder *d) {
+  enum op op = (enum op)d->i.op;
+  struct ir_value to = ir_result(d), from = ir_operand(d, 0);
+  uint32_t to_bits = scalar_bits(d, &to), from_bits = scalar_bits(d, &from);
+  if (op == OP_PTRTOINT || op == OP_INTTOPTR)
+    decode_eval(d, to_bits > from_bits ? OP_ZEXT : to_bits < from_bits ? OP_TRUNC : OP_BITCAST, 0);
+  else if (op == OP_BITCAST && (to.count != from.count || to_bits != from_bits))
+    ir_emit(d, INST_PLAIN, ir_run_bitcast, &(struct ir_op){.d = to, .count = 1});
+  else if (op == OP_ADDRSPACECAST)
+    ir_emit_cast_space(d, inst_operand(d->f, &d->i, 0), d->i.type);
+  else decode_eval(d, op, d->i.flags);
+}
+
+static uint64_t space_base(uint32_t space) {
+  enum window w = ir_window(space);
+  return w == WINDOW_COUNT ? 0 : window_base(w);
+}
+
+static uint32_t space_of_type(const struct ir_decoder *d, struct nvm_type type) {
+  return type_info(&d->m->types, type_scalar(&d->m->types, type))->width;
+}
+uint32_t ir_space_of(const struct ir_decoder *d, struct nvm_value pointer) {
+  return space_of_type(d, value_type(d->f, pointer));
+}
+
+void ir_emit_cast_space(struct ir_decoder *d, struct nvm_value from, struct nvm_type to) {
+  struct ir_value *in = decode_alloc(&d->d, sizeof *in);
+  if (!in) return;
+  *in = ir_value_of(d, from);
+  struct ir_op op = {.d = ir_result(d), .in = in, .count = 1};
+  uint64_t by = space_base(ir_space_of(d, from)) - space_base(space_of_type(d, to));
+  ir_emit(d, INST_PLAIN, ir_run_cast_space, &op)->imm = (int64_t)by;
+}
+
+static void decode_gep(struct ir_decoder *d) {
+  uint32_t count = d->i.operand_count;
+  struct nvm_type type = {d->i.aux};
+  int64_t *scales = decode_alloc(&d->d, count * sizeof *scales);
+  if (!scales) return;
+  for (uint32_t k = 1; k < count; k++) {
+    if (k > 1 && type_kind(&d->m->types, type) == TY_STRUCT) {
+      nvm_u128 index = 0; /* of a vector all the same */
+      struct nvm_value v = inst_operand(d->f, &d->i, k);
+      if (type_is_vector(&d->m->types, value_type(d->f, v))) v = const_element(d->m, v, 0);
+      const_is_int(d->m, v, &index);
+      scales[k] = -1 - (int64_t)layout_member_offset(&d->m->layout, &d->m->types, type, (uint32_t)index);
+      type = type_member(&d->m->types, type, (uint32_t)index);
+      continue;
+    }
+    if (k > 1) type = type_info(&d->m->types, type)->element;
+    scales[k] = (int64_t)layout_alloc_size(&d->m->layout, &d->m->types, type);
+  }
+  struct ir_op op = {.flags = d->i.flags, .d = ir_result(d), .count = count, .scales = scales};
+  ir_emit(d, INST_PLAIN, ir_run_gep, &op);
+}
+
+/* The number of the scalar that `count` constant indices name in an aggregate. */
+static uint32_t member_scalar(struct ir_decoder *d, struct nvm_type type, uint32_t first, uint32_t count) {
+  uint32_t at = 0;
+  for (uint32_t k = first; k < first + count; k++) {
+    nvm_u128 index = 0;
+    const_is_int(d->m, inst_operand(d->f, &d->i, k), &index);
+    for (uint32_t i = 0; i < index; i++) {
+      const struct ir_shape *s = ir_shape_of(d->d.sim, type_element(&d->m->types, type, i));
+      if (s) at += s->count;
+    }
+    type = type_element(&d->m->types, type, (uint64_t)index);
+  }
+  return at;
+}
+
+static void emit_replaced(struct ir_decoder *d, struct ir_value whole, struct ir_value part, uint32_t at) {
+  struct ir_scalar *s = decode_alloc(&d->d, (whole.count + 1) * sizeof *s);
+  if (!s || d->bad) return;
+  memcpy(s, whole.scalars, whole.count * sizeof *s);
+  memcpy(s + at, part.scalars, part.count * sizeof *s);
+  ir_emit_moves(d, ir_result(d), (struct ir_value){s, whole.count});
+}
+
+static void decode_element(struct ir_decoder *d) {
+  bool insert = d->i.op == OP_INSERTELEMENT;
+  struct ir_value vector = ir_operand(d, 0);
+  nvm_u128 index;
+  if (d->bad) return;
+  if (!const_is_int(d->m, inst_operand(d->f, &d->i, insert ? 2 : 1), &index) || index >= vector.count) {
+    struct ir_op op = {.d = ir_result(d), .count = d->i.operand_count};
+    ir_emit(d, INST_PLAIN, insert ? ir_run_insert : ir_run_extract, &op);
+  } else if (insert) {
+    emit_replaced(d, vector, ir_operand(d, 1), (uint32_t)index);
+  } else {
+    ir_emit_moves(d, ir_result(d), ir_slice(vector, (uint32_t)index, 1));
+  }
+}
+
+static void decode_shuffle(struct ir_decoder *d) {
+  struct ir_value a = ir_operand(d, 0), b = ir_operand(d, 1), to = ir_result(d);
+  struct ir_scalar *s = decode_alloc(&d->d, (to.count + 1) * sizeof *s);
+  if (!s || d->bad) return;
+  for (uint32_t i = 0; i < to.count; i++) {
+    nvm_u128 from;
+    if (const_is_int(d->m, const_element(d->m, inst_operand(d->f, &d->i, 2), i), &from))
+      s[i] = from < a.count ? a.scalars[from] : b.scalars[from - a.count];
+    else s[i] = constant_scalar(d, to.scalars[i].type, (struct eval_lane){0, true});
+  }
+  ir_emit_moves(d, to, (struct ir_value){s, to.count});
+}
+
+/* --- memory ---------------------------------------------------------------------------------------------- */
+
+bool ir_set_access(struct ir_decoder *d, struct ir_op *op, struct nvm_type type, uint64_t align) {
+  const struct ir_shape *shape = ir_shape_of(d->d.sim, type);
+  if (!shape) d->bad = too_large;
+  if (!shape) return false;
+  op->pieces = shape->pieces;
+  op->bytes = layout_store_size(&d->m->layout, &d->m->types, type);
+  op->align = align ? align : layout_align(&d->m->layout, &d->m->types, type);
+  return true;
+}
+
+static uint64_t access_align(const struct ir_decoder *d) {
+  unsigned log2 = memory_access_unpack(d->i.aux).align_log2;
+  return log2 ? UINT64_C(1) << (log2 - 1) : 0;
+}
+
+/* `pointer` and `value`: operands; -1: the result is the value. */
+static void decode_access(struct ir_decoder *d, inst_run *run, uint32_t pointer, int value) {
+  struct ir_op op = {.aux = d->i.aux, .count = d->i.operand_count};
+  struct nvm_type type = value < 0 ? d->i.type : operand_type(d, (uint32_t)value);
+  if (!ir_set_access(d, &op, type, access_align(d))) return;
+  if (d->i.type.index != TYPE_VOID.index) op.d = ir_result(d);
+  struct inst *in = ir_emit(d, INST_MEMORY, run, &op);
+  in->window = (uint8_t)ir_window(ir_space_of(d, inst_operand(d->f, &d->i, pointer)));
+}
+
+static void decode_alloca(struct ir_decoder *d) {
+  struct nvm_type type = {d->i.aux};
+  struct ir_op op = {.d = ir_result(d), .count = 1};
+  unsigned log2 = d->i.flags & ALLOCA_ALIGN_MASK;
+  op.bytes = layout_alloc_size(&d->m->layout, &d->m->types, type);
+  op.align = log2 ? UINT64_C(1) << (log2 - 1) : layout_align(&d->m->layout, &d->m->types, type);
+  struct inst *in = ir_emit(d, INST_MEMORY, ir_run_alloca, &op);
+  in->imm = space_of_type(d, d->i.type) == 0 ? (int64_t)window_base(WINDOW_LOCAL) : 0;
+}
+
+static void decode_other(struct ir_decoder *d) {
+  switch ((enum op)d->i.op) {
+  case OP_ALLOCA: decode_alloca(d); break;
+  case OP_LOAD: decode_access(d, ir_run_load, 0, -1); break;
+  case OP_STORE: decode_access(d, ir_run_store, 1, 0); break;
+  case OP_CMPXCHG: decode_access(d, ir_run_cmpxchg, 0, 1); break;
+  case OP_ATOMICRMW: decode_access(d, ir_run_atomicrmw, 0, 1); break;
+  case OP_VA_ARG: decode_access(d, ir_run_va_arg, 0, -1); break;
+  case OP_GEP: decode_gep(d); break;
+  case OP_CALL: ir_decode_call(d); break;
+  case OP_EXTRACTELEMENT: case OP_INSERTELEMENT: decode_element(d); break;
+  case OP_SHUFFLEVECTOR: decode_shuffle(d); break;
+  case OP_EXTRACTVALUE: {
+    uint32_t at = member_scalar(d, operand_type(d, 0), 1, d->i.operand_count - 1);
+    struct ir_value to = ir_result(d);
+    ir_emit_moves(d, to, ir_slice(ir_operand(d, 0), at, to.count));
+    break;
+  }
+  case OP_INSERTVALUE:
+    emit_replaced(d, ir_operand(d, 0), ir_operand(d, 1), member_scalar(d, d->i.type, 2, d->i.operand_count - 2));
+    break;
+  case OP_PHI: case OP_FENCE: case OP_DBG_RECORD: break;
+  default: d->bad = "is not executed"; break;
+  }
+}
+
+static void decode_instruction(struct ir_decoder *d, struct nvm_inst_id id, struct nvm_block next) {
+  uint32_t before = d->d.code.count;
+  d->id = id;
+  d->i = *function_inst(d->f, id);
+  d->bad = NULL;
+  enum op op = (enum op)d->i.op;
+  if (op_is_terminator(op)) decode_terminator(d, next);
+  else if (op_is_cast(op)) decode_cast(d);
+  else if (op_is_binary(op) || op == OP_FNEG || op == OP_ICMP || op == OP_FCMP || op == OP_SELECT || op == OP_FREEZE)
+    decode_eval(d, op, d->i.flags);
+  else decode_other(d);
+  d->guard = d->flip = 0;
+  if (!d->bad) return;
+  d->d.code.count = before;
+  ir_emit(d, INST_BAD, NULL, NULL)->call = (const void *)d->bad;
+}
+
+/* --- functions --------------------------------------------------------------------------------------------- */
+
+static bool add_formal(struct ir_decoder *d, struct slot s) {
+  struct func *f = d->d.func;
+  if (f->formal_count % 16 == 0)
+    f->formals = arena_grow(&d->d.sim->arena, f->formals, f->formal_count * sizeof s, (f->formal_count + 16) * sizeof s);
+  if (!f->formals) d->d.failed = true;
+  else f->formals[f->formal_count++] = s;
+  return f->formals != NULL;
+}
+
+static void add_formals(struct ir_decoder *d, struct ir_value v) {
+  for (uint32_t i = 0; i < v.count; i++) {
+    add_formal(d, (struct slot){.is_reg = true, .row = v.scalars[i].low, .bits = 64});
+    if (v.scalars[i].high != NO_ROW) add_formal(d, (struct slot){.is_reg = true, .row = v.scalars[i].high, .bits = 64});
+  }
+}
+
+static const struct nvm_attr *byval_of(const struct ir_decoder *d, uint32_t i) {
+  return attrset_find(&d->m->attributes, attrlist_parameter(&d->m->attributes, d->f->attributes, i), ATTR_BYVAL);
+}
+
+/* A kernel's parameters lie one behind the other, each by its own alignment. */
+static void kernel_parameter(struct ir_decoder *d, uint32_t i) {
+  struct func *f = d->d.func;
+  const struct nvm_attr *byval = byval_of(d, i);
+  struct nvm_type type = byval ? byval->type : function_arg_type(d->f, i);
+  const struct nvm_attr *written =
+      attrset_find(&d->m->attributes, attrlist_parameter(&d->m->attributes, d->f->attributes, i), ATTR_ALIGN);
+  uint64_t align = byval && written ? written->number : layout_align(&d->m->layout, &d->m->types, type);
+  uint64_t at = (f->kernel_param_bytes + align - 1) / align * align;
+  uint64_t bytes = layout_alloc_size(&d->m->layout, &d->m->types, type);
+  f->kernel_param_bytes = at + bytes;
+  add_formal(d, (struct slot){.offset = (uint32_t)at, .bytes = (uint32_t)bytes});
+  if (byval && ir_window(space_of_type(d, function_arg_type(d->f, i))) == WINDOW_PARAM) {
+    ir_emit_moves(d, ir_value_of(d, value_of_arg(i)), ir_number(d, TYPE_I64, at));
+    return;
+  }
+  struct ir_op op = {.d = ir_value_of(d, value_of_arg(i))};
+  if (!byval && !ir_set_access(d, &op, type, 0)) return;
+  if (byval) op.bytes = bytes, op.align = align;
+  struct inst *in = ir_emit(d, INST_MEMORY, byval ? ir_run_byval : ir_run_kernel_argument, &op);
+  in->imm = (int64_t)at;
+  in->is_signed = true; /* the kernel's own parameters are the source */
+}
+
+static void device_parameter(struct ir_decoder *d, uint32_t i) {
+  const struct nvm_attr *byval = byval_of(d, i);
+  struct ir_value v = ir_value_of(d, value_of_arg(i));
+  add_formals(d, v);
+  if (!byval) return;
+  struct ir_op op = {.d = v, .align = layout_align(&d->m->layout, &d->m->types, byval->type)};
+  op.bytes = layout_alloc_size(&d->m->layout, &d->m->types, byval->type);
+  ir_emit(d, INST_MEMORY, ir_run_byval, &op)->window = (uint8_t)ir_window(space_of_type(d, function_arg_type(d->f, i)));
+}
+
+static void decode_parameters(struct ir_decoder *d) {
+  struct func *f = d->d.func;
+  bool kernel = function_is_kernel(d->f);
+  d->results = ir_new_value(d, function_result_type(d->f));
+  add_formals(d, d->results);
+  f->result_count = f->formal_count;
+  for (uint32_t i = 0; i < function_arg_count(d->f) && !d->d.failed; i++) {
+    if (kernel) kernel_parameter(d, i);
+    else device_parameter(d, i);
+  }
+  if (type_info(&d->m->types, d->f->type)->flags & TYPE_VARIADIC) {
+    d->list_row = f->rows++;
+    add_formal(d, (struct slot){.is_reg = true, .row = d->list_row, .bits = 64});
+  }
+  f->param_copies = decode_alloc(&d->d, (f->formal_count + 1) * sizeof *f->param_copies);
+}
+
+/* Labels of the blocks and of the edges of switches. */
+static void make_labels(struct ir_decoder *d, const struct nvm_block *order, uint32_t count) {
+  for (uint32_t k = 0; k < count; k++) d->labels[order[k].index] = ptx_new_label(&d->pf, (struct nvm_str){0});
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_inst_id last = block_terminator(d->f, order[k]);
+    if (function_inst(d->f, last)->op != OP_SWITCH) continue;
+    for (uint32_t n = block_successor_count(d->f, order[k]); n-- > 0;) {
+      uint32_t label = ptx_new_label(&d->pf, (struct nvm_str){0});
+      if (!d->stubs[last.index]) d->stubs[last.index] = label;
+    }
+  }
+}
+
+static bool prepare(struct ir_decoder *d, const struct nvm_block *order, uint32_t count) {
+  d->values = decode_alloc(&d->d, d->f->insts.count * sizeof *d->values);
+  d->arguments = decode_alloc(&d->d, (function_arg_count(d->f) + 1) * sizeof *d->arguments);
+  d->labels = decode_alloc(&d->d, d->f->blocks.count * sizeof *d->labels);
+  d->stubs = decode_alloc(&d->d, d->f->insts.count * sizeof *d->stubs);
+  d->snippets = decode_alloc(&d->d, d->f->insts.count * sizeof *d->snippets);
+  if (d->d.failed) return false;
+  make_labels(d, order, count);
+  ir_find_snippets(d);
+  decode_assign_rows(&d->d);
+  d->poison_row = d->d.func->rows++;
+  return !d->d.failed;
+}
+
+enum nvm_status ir_decode_function(struct sim *s, struct func *func) {
+  struct ir_decoder d = {.d = {.sim = s, .func = func}, .f = func->ir, .m = s->ir->module, .program = s->ir};
+  uint32_t count;
+  ptx_function_init(&d.pf, &s->ir->names, &s->arena);
+  d.d.f = &d.pf;
+  const struct nvm_block *order = ir_order_blocks(d.f, &s->arena, &count);
+  if (!order || !prepare(&d, order, count)) return NVM_OUT_OF_MEMORY;
+  ir_emit(&d, INST_PLAIN, run_nothing, NULL);
+  decode_parameters(&d);
+  if (d.bad)
+    return sim_refuse(s, SIM_UNSUPPORTED, func->name, 0, "a parameter of the function %s", d.bad);
+  for (uint32_t k = 0; k < count && !d.d.failed; k++) {
+    struct nvm_block next = {k + 1 < count ? order[k + 1].index : 0};
+    d.id = (struct nvm_inst_id){0};
+    emit_label(&d, d.labels[order[k].index]);
+    FOR_EACH_INST(d.f, order[k], id) decode_instruction(&d, id, next);
+  }
+  if (d.uses_poison && d.d.code.count) {
+    d.d.code.data[0].run = ir_run_poison;
+    d.d.code.data[0].d = d.poison_row;
+  }
+  return decode_finish(&d.d) ? NVM_OK : NVM_OUT_OF_MEMORY;
+}

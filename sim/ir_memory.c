@@ -1,0 +1,325 @@
+/* What a warp does with instructions of IR that touch memory, lane by lane as exec_mem.c does.
+ *
+ * Values lie in memory as the layout says, lanes of vectors bit by bit. Bytes that nobody wrote read as
+ * zero: undef has a value here. Poison that is stored marks its bytes; a value that is poison as a
+ * whole is not to be stored where others may look, which is what global memory is. */
+#include "sim/ir.h"
+
+#include <string.h>
+
+enum { GENERIC = WINDOW_COUNT };
+
+/* --- bytes ---------------------------------------------------------------------------------------------- */
+
+static struct eval_lane read_piece(const uint8_t *from, const uint8_t *shadow, const struct ir_piece *p) {
+  struct eval_lane v = {0, false};
+  uint64_t first = p->bit / 8, last = (p->bit + p->bits - 1) / 8;
+  uint32_t shift = p->bit % 8;
+  for (uint64_t i = last + 1; i-- > first;) {
+    uint8_t byte = shadow && !shadow[i] ? 0 : from[i];
+    if (shadow && shadow[i] == SHADOW_POISON) v.poison = true;
+    if (i == first && shift) v.bits = (v.bits << (8 - shift)) | byte >> shift;
+    else v.bits = v.bits << 8 | byte;
+  }
+  v.bits &= eval_mask(p->bits);
+  return v;
+}
+
+void ir_write_piece(uint8_t *to, uint8_t *shadow, const struct ir_piece *p, struct eval_lane v) {
+  uint64_t first = p->bit / 8, last = (p->bit + p->bits - 1) / 8;
+  uint32_t shift = p->bit % 8;
+  if (v.poison) v.bits = 0;
+  for (uint64_t i = first; i <= last; i++) {
+    bool joins = i == first && shift; /* the lane before has written the byte */
+    to[i] = (uint8_t)(joins ? (to[i] & ((1u << shift) - 1)) | (unsigned)(v.bits << shift) : (unsigned)v.bits);
+    v.bits = v.bits >> (joins ? 8 - shift : 8);
+    if (shadow && v.poison) shadow[i] = SHADOW_POISON;
+    else if (shadow && !joins) shadow[i] = SHADOW_WRITTEN;
+  }
+}
+
+/* The address in the scalar; false: a finding was made. */
+static bool address_of(struct warp *w, const struct ir_value *v, unsigned lane, uint64_t *address) {
+  struct eval_lane p = ir_get(w, &v->scalars[0], lane);
+  *address = (uint64_t)p.bits;
+  if (p.poison) sim_report(w, lane, SIM_POISON, "uses poison as an address");
+  return !p.poison;
+}
+
+static bool find(struct warp *w, const struct inst *in, const struct ir_value *pointer, unsigned lane,
+                 bool is_write, struct access *at) {
+  uint64_t address;
+  return address_of(w, pointer, lane, &address) &&
+         memory_find(w, lane, address, in->window, in->ir->bytes, in->ir->align, is_write, at);
+}
+
+/* Gives global memory a shadow, once poison is put into a part of a value there. */
+static void add_shadow(struct warp *w, struct access *at) {
+  struct sim *s = w->sim;
+  for (uint32_t i = 1; i < s->objects.count; i++) {
+    struct object *o = &s->objects.data[i];
+    if (o->written || at->at < o->bytes || at->at >= o->bytes + o->size) continue;
+    o->written = arena_alloc(&s->arena, o->size);
+    if (!o->written) return;
+    memset(o->written, SHADOW_WRITTEN, o->size);
+    at->written = o->written + (at->at - o->bytes);
+  }
+}
+
+/* --- loads and stores --------------------------------------------------------------------------------------- */
+
+static void load_pieces(struct warp *w, const struct ir_op *o, unsigned lane, const struct access *at) {
+  for (uint32_t i = 0; i < o->d.count; i++)
+    ir_put(w, &o->d.scalars[i], lane, read_piece(at->at, at->written, &o->pieces[i]));
+}
+
+static bool store_pieces(struct warp *w, const struct ir_value *v, const struct ir_piece *pieces, unsigned lane,
+                         struct access *at) {
+  uint32_t poison = 0;
+  for (uint32_t i = 0; w->frame->undefined && i < v->count; i++)
+    poison += ir_poisoned(w, v->scalars[i].low) >> lane & 1;
+  if (poison && poison == v->count && !at->written) {
+    sim_report(w, lane, SIM_POISON, "stores poison to global memory");
+    return false;
+  }
+  if (poison && !at->written) add_shadow(w, at);
+  for (uint32_t i = 0; i < v->count; i++)
+    ir_write_piece(at->at, at->written, &pieces[i], ir_get(w, &v->scalars[i], lane));
+  return true;
+}
+
+void ir_run_load(struct warp *w, const struct inst *in, uint32_t mask) {
+  FOR_LANES(l, mask) {
+    struct access at;
+    if (!find(w, in, &in->ir->in[0], l, false, &at)) return;
+    load_pieces(w, in->ir, l, &at);
+  }
+}
+
+void ir_run_store(struct warp *w, const struct inst *in, uint32_t mask) {
+  FOR_LANES(l, mask) {
+    struct access at;
+    if (!find(w, in, &in->ir->in[1], l, true, &at)) return;
+    if (!store_pieces(w, &in->ir->in[0], in->ir->pieces, l, &at)) return;
+  }
+}
+
+/* A kernel's parameter at offset imm. */
+void ir_run_kernel_argument(struct warp *w, const struct inst *in, uint32_t mask) {
+  struct access at = {w->sim->kernel_params + in->imm, NULL};
+  FOR_LANES(l, mask) load_pieces(w, in->ir, l, &at);
+}
+
+/* --- local memory ---------------------------------------------------------------------------------------------- */
+
+/* `bytes` more of the lane's stack: its offset, 0 after a finding. */
+static uint64_t push_stack(struct warp *w, unsigned lane, uint64_t bytes, uint64_t align) {
+  uint64_t base = (w->stack_top[lane] + align - 1) / align * align;
+  if (bytes > w->sim->stack_bytes) bytes = w->sim->stack_bytes + 1;
+  return memory_set_stack(w, lane, base + bytes) ? base : 0;
+}
+
+/* imm: the window's base, if the address is generic. */
+void ir_run_alloca(struct warp *w, const struct inst *in, uint32_t mask) {
+  const struct ir_op *o = in->ir;
+  FOR_LANES(l, mask) {
+    struct eval_lane count = ir_get(w, &o->in[0].scalars[0], l);
+    if (count.poison) {
+      sim_report(w, l, SIM_POISON, "allocates poison many objects");
+      return;
+    }
+    nvm_u128 bytes = (count.bits & UINT64_MAX) * (nvm_u128)o->bytes;
+    uint64_t base = push_stack(w, l, bytes > UINT32_MAX ? UINT32_MAX : (uint64_t)bytes, o->align);
+    if (!base) return;
+    ir_put(w, &o->d.scalars[0], l, (struct eval_lane){base + (uint64_t)in->imm, false});
+  }
+}
+
+/* The function's own copy of what a byval pointer points to; of a kernel (is_signed) a parameter. */
+void ir_run_byval(struct warp *w, const struct inst *in, uint32_t mask) {
+  const struct ir_op *o = in->ir;
+  FOR_LANES(l, mask) {
+    struct access from = {w->sim->kernel_params + in->imm, NULL};
+    uint64_t address = 0;
+    if (!in->is_signed && (!address_of(w, &o->d, l, &address) ||
+                           !memory_find(w, l, address, in->window, o->bytes, 1, false, &from)))
+      return;
+    uint64_t base = push_stack(w, l, o->bytes, o->align);
+    if (!base) return;
+    if (window_of(address) == WINDOW_LOCAL) /* the stack may have moved */
+      memory_find(w, l, address, in->window, o->bytes, 1, false, &from);
+    memcpy(w->local[l].bytes + base, from.at, o->bytes);
+    if (from.written) memcpy(w->local[l].written + base, from.written, o->bytes);
+    else memset(w->local[l].written + base, SHADOW_WRITTEN, o->bytes);
+    bool is_local = in->window == WINDOW_LOCAL && !in->is_signed;
+    ir_put(w, &o->d.scalars[0], l, (struct eval_lane){base + (is_local ? 0 : window_base(WINDOW_LOCAL)), false});
+  }
+}
+
+/* Variable arguments, which lie one after the other in an area of o->bytes bytes: in[0]; its address: d. */
+void ir_run_variadic(struct warp *w, const struct inst *in, uint32_t mask) {
+  const struct ir_op *o = in->ir;
+  FOR_LANES(l, mask) {
+    uint64_t base = push_stack(w, l, o->bytes, o->align);
+    if (!base) return;
+    struct access at = {w->local[l].bytes + base, w->local[l].written + base};
+    store_pieces(w, &o->in[0], o->pieces, l, &at);
+    row_of(w, in->d)[l] = base + window_base(WINDOW_LOCAL);
+  }
+}
+
+void ir_run_va_arg(struct warp *w, const struct inst *in, uint32_t mask) {
+  const struct ir_op *o = in->ir;
+  const struct ir_piece pointer = {TYPE_I64, 0, 64};
+  FOR_LANES(l, mask) {
+    struct access list, at;
+    uint64_t address;
+    if (!address_of(w, &o->in[0], l, &address) || !memory_find(w, l, address, in->window, 8, 8, true, &list)) return;
+    address = ((uint64_t)read_piece(list.at, list.written, &pointer).bits + o->align - 1) / o->align * o->align;
+    if (!memory_find(w, l, address, GENERIC, o->bytes, o->align, false, &at)) return;
+    load_pieces(w, o, l, &at);
+    uint64_t size = (o->bytes + o->align - 1) / o->align * o->align;
+    ir_write_piece(list.at, list.written, &pointer, (struct eval_lane){address + size, false});
+  }
+}
+
+/* --- atomics ------------------------------------------------------------------------------------------------------ */
+
+static struct eval_lane choose(bool first, struct eval_lane a, struct eval_lane b) {
+  struct eval_lane r = first ? a : b;
+  r.poison = a.poison || b.poison;
+  return r;
+}
+
+static struct eval_lane evaluated(const struct nvm_module *m, enum op op, struct nvm_type type,
+                                  const struct eval_lane *x) {
+  struct eval_lane r = {0, false};
+  eval_lane(m, op, 0, 0, type, type, x, &r);
+  return r;
+}
+
+static struct eval_lane evaluated_by(const struct nvm_module *m, enum intrinsic_id id, struct nvm_type type,
+                                     const struct eval_lane *x) {
+  struct eval_lane r[2] = {{0, false}};
+  eval_intrinsic_lane(m, id, 0, type, type, x, 2, r);
+  return r[0];
+}
+
+/* What atomicrmw stores. */
+static struct eval_lane updated(const struct nvm_module *m, enum rmw_op op, struct nvm_type type,
+                                struct eval_lane old, struct eval_lane v) {
+  const struct eval_lane x[2] = {old, v}, ones = {eval_mask(type_scalar_bits(&m->types, type)), false};
+  const struct eval_lane one = {1, false}, zero = {0, false};
+  switch (op) {
+  case RMW_XCHG: return v;
+  case RMW_ADD: return evaluated(m, OP_ADD, type, x);
+  case RMW_SUB: return evaluated(m, OP_SUB, type, x);
+  case RMW_AND: return evaluated(m, OP_AND, type, x);
+  case RMW_OR: return evaluated(m, OP_OR, type, x);
+  case RMW_XOR: return evaluated(m, OP_XOR, type, x);
+  case RMW_NAND: return evaluated(m, OP_XOR, type, (struct eval_lane[]){evaluated(m, OP_AND, type, x), ones});
+  case RMW_MAX: return evaluated_by(m, INTRINSIC_smax, type, x);
+  case RMW_MIN: return evaluated_by(m, INTRINSIC_smin, type, x);
+  case RMW_UMAX: return evaluated_by(m, INTRINSIC_umax, type, x);
+  case RMW_UMIN: return evaluated_by(m, INTRINSIC_umin, type, x);
+  case RMW_FADD: return evaluated(m, OP_FADD, type, x);
+  case RMW_FSUB: return evaluated(m, OP_FSUB, type, x);
+  case RMW_FMAX: return evaluated_by(m, INTRINSIC_maxnum, type, x);
+  case RMW_FMIN: return evaluated_by(m, INTRINSIC_minnum, type, x);
+  case RMW_FMAXIMUM: return evaluated_by(m, INTRINSIC_maximum, type, x);
+  case RMW_FMINIMUM: return evaluated_by(m, INTRINSIC_minimum, type, x);
+  case RMW_UINC_WRAP:
+    return choose(old.bits >= v.bits, zero, evaluated(m, OP_ADD, type, (struct eval_lane[]){old, one}));
+  case RMW_UDEC_WRAP:
+    return choose(old.bits == 0 || old.bits > v.bits, v, evaluated(m, OP_SUB, type, (struct eval_lane[]){old, one}));
+  case RMW_USUB_COND: return choose(old.bits >= v.bits, evaluated(m, OP_SUB, type, x), old);
+  case RMW_USUB_SAT: return evaluated_by(m, INTRINSIC_usub_sat, type, x);
+  case RMW_COUNT: break;
+  }
+  return v;
+}
+
+void ir_run_atomicrmw(struct warp *w, const struct inst *in, uint32_t mask) {
+  const struct ir_op *o = in->ir;
+  enum rmw_op op = (enum rmw_op)memory_access_unpack(o->aux).rmw;
+  FOR_LANES(l, mask) {
+    struct access at;
+    if (!find(w, in, &o->in[0], l, true, &at)) return;
+    for (uint32_t i = 0; i < o->d.count; i++) {
+      struct eval_lane v = ir_get(w, &o->in[1].scalars[i], l), old = read_piece(at.at, at.written, &o->pieces[i]);
+      struct eval_lane new = updated(w->sim->ir->module, op, o->pieces[i].type, old, v);
+      if (new.poison && !at.written) {
+        sim_report(w, l, SIM_POISON, "stores poison to global memory");
+        return;
+      }
+      ir_write_piece(at.at, at.written, &o->pieces[i], new);
+      ir_put(w, &o->d.scalars[i], l, old);
+    }
+  }
+}
+
+void ir_run_cmpxchg(struct warp *w, const struct inst *in, uint32_t mask) {
+  const struct ir_op *o = in->ir;
+  FOR_LANES(l, mask) {
+    struct access at;
+    if (!find(w, in, &o->in[0], l, true, &at)) return;
+    struct eval_lane wanted = ir_get(w, &o->in[1].scalars[0], l), new = ir_get(w, &o->in[2].scalars[0], l);
+    struct eval_lane old = read_piece(at.at, at.written, &o->pieces[0]);
+    if (wanted.poison || old.poison || new.poison) {
+      sim_report(w, l, SIM_POISON, "compares or exchanges poison");
+      return;
+    }
+    bool same = old.bits == wanted.bits;
+    if (same) ir_write_piece(at.at, at.written, &o->pieces[0], new);
+    ir_put(w, &o->d.scalars[0], l, old);
+    ir_put(w, &o->d.scalars[1], l, (struct eval_lane){same, false});
+  }
+}
+
+/* --- blocks of bytes ------------------------------------------------------------------------------------------------ */
+
+/* The number of bytes in in[2], and the memory they are written to; *bytes 0: nothing to do. */
+static bool block_target(struct warp *w, const struct inst *in, unsigned lane, uint64_t *bytes, struct access *to) {
+  const struct ir_op *o = in->ir;
+  struct eval_lane count = ir_get(w, &o->in[2].scalars[0], lane);
+  uint64_t address;
+  *bytes = (uint64_t)count.bits;
+  if (count.poison) {
+    sim_report(w, lane, SIM_POISON, "copies poison many bytes");
+    return false;
+  }
+  if (*bytes == 0) return true;
+  return address_of(w, &o->in[0], lane, &address) && memory_find(w, lane, address, in->window, *bytes, 1, true, to);
+}
+
+/* memcpy, memmove; in->dest_bits: the window of the source. */
+void ir_run_copy(struct warp *w, const struct inst *in, uint32_t mask) {
+  FOR_LANES(l, mask) {
+    struct access to = {0}, from;
+    uint64_t bytes, address;
+    if (!block_target(w, in, l, &bytes, &to)) return;
+    if (bytes == 0) continue;
+    if (!address_of(w, &in->ir->in[1], l, &address) ||
+        !memory_find(w, l, address, in->dest_bits, bytes, 1, false, &from))
+      return;
+    if (from.written && !to.written && memchr(from.written, SHADOW_POISON, bytes)) add_shadow(w, &to);
+    memmove(to.at, from.at, bytes);
+    for (uint64_t i = 0; from.written && i < bytes; i++)
+      if (!from.written[i]) to.at[i] = 0;
+    if (to.written && from.written) memmove(to.written, from.written, bytes);
+    else if (to.written) memset(to.written, SHADOW_WRITTEN, bytes);
+  }
+}
+
+void ir_run_set(struct warp *w, const struct inst *in, uint32_t mask) {
+  FOR_LANES(l, mask) {
+    struct access to = {0};
+    uint64_t bytes;
+    struct eval_lane v = ir_get(w, &in->ir->in[1].scalars[0], l);
+    if (!block_target(w, in, l, &bytes, &to)) return;
+    if (bytes == 0) continue;
+    if (v.poison && !to.written) add_shadow(w, &to);
+    memset(to.at, (int)(v.poison ? 0 : (unsigned)v.bits), bytes);
+    if (to.written) memset(to.written, v.poison ? SHADOW_POISON : SHADOW_WRITTEN, bytes);
+  }
+}
