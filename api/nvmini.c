@@ -18,7 +18,11 @@
 #include "target/options.h"
 #include "target/triple.h"
 
+#include <time.h>
+
 enum { DEFAULT_ERROR_LIMIT = 20 };
+
+enum phase { PHASE_PARSE, PHASE_VERIFY, PHASE_PASSES, PHASE_CODEGEN, PHASE_COUNT };
 
 struct nvmini_context {
   struct nvm_allocator allocator; /* the caller's */
@@ -34,6 +38,8 @@ struct nvmini_context {
   struct knobs knobs;
   const char *level;          /* a row of the pipelines: "0" … "3", "max", "mid", "min" */
   struct pass_options passes; /* texts in `strings`; no pipeline: the level's */
+  bool statistics;
+  uint64_t nanoseconds[PHASE_COUNT]; /* processor time; with passes.time_passes */
   struct arena strings;
   uint32_t error_limit;
   bool verbose; /* --asm-verbose */
@@ -263,8 +269,8 @@ static enum nvmini_status bad_number(struct nvmini_context *c, const char *optio
 
 enum option {
   OPTION_CPU, OPTION_PTX, OPTION_FEATURES, OPTION_FTZ, OPTION_FMA_LEVEL, OPTION_PREC_DIV,
-  OPTION_PREC_SQRT, OPTION_ERROR_LIMIT, OPTION_O0, OPTION_O1, OPTION_O2,
-  OPTION_O3, OPTION_OFC, OPTION_PASSES, OPTION_VERIFY_EACH,
+  OPTION_PREC_SQRT, OPTION_ERROR_LIMIT, OPTION_O0, OPTION_O1, OPTION_O2, OPTION_O3, OPTION_OFC,
+  OPTION_PASSES, OPTION_VERIFY_EACH, OPTION_TIME_PASSES, OPTION_STATS,
   OPTION_PRINT_BEFORE, OPTION_PRINT_AFTER, OPTION_PRINT_CHANGED, OPTION_ONLY_FUNCTION,
   OPTION_BISECT, OPTION_KNOB, OPTION_VERBOSE, OPTION_COUNT,
 };
@@ -289,6 +295,8 @@ static const struct {
     [OPTION_O2] = {"-O2", false, NULL, 0},
     [OPTION_O3] = {"-O3", false, NULL, 0},
     [OPTION_OFC] = {"-Ofc", true, NULL, 0},
+    [OPTION_TIME_PASSES] = {"--time-passes", false, NULL, 0},
+    [OPTION_STATS] = {"--stats", false, NULL, 0},
     [OPTION_PASSES] = {"--passes", true, NULL, 0},
     [OPTION_VERIFY_EACH] = {"--verify-each", false, NULL, 0},
     [OPTION_PRINT_BEFORE] = {"--print-before", true, NULL, 0},
@@ -378,6 +386,8 @@ static enum nvmini_status set_long_option(struct nvmini_context *c, enum option 
       if (strcmp(value, "mid") == 0) return set_level(c, "mid", 1);
       if (strcmp(value, "min") == 0) return set_level(c, "min", 1);
       return bad_option(c, "-Ofc is max, mid or min");
+    case OPTION_TIME_PASSES: c->passes.time_passes = true; return NVMINI_OK;
+    case OPTION_STATS: c->statistics = true; return NVMINI_OK;
     case OPTION_PASSES: case OPTION_VERIFY_EACH: case OPTION_PRINT_BEFORE: case OPTION_PRINT_AFTER:
     case OPTION_PRINT_CHANGED: case OPTION_ONLY_FUNCTION: case OPTION_BISECT:
       return set_pass_option(c, o, value);
@@ -410,6 +420,37 @@ enum nvmini_status nvmini_set_option(struct nvmini_context *context, const char 
   return NVMINI_OK;
 }
 
+/* ---- Time ---- */
+
+/* This thread's processor time, in nanoseconds; 0 if nobody asked for times. */
+static uint64_t clock_of(const struct nvmini_context *c) {
+  struct timespec t = {0, 0};
+  if (c->passes.time_passes) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void add_time(struct nvmini_context *c, enum phase phase, uint64_t begin) {
+  c->nanoseconds[phase] += clock_of(c) - begin;
+}
+
+/* The tables of --time-passes and --stats, to whoever gets the dumps. */
+static enum nvm_status report_run(struct nvmini_context *c, const struct pass_result *result) {
+  static const char *const phases[PHASE_COUNT] = {"parse", "verify", "passes", "codegen and print"};
+  struct arena arena;
+  struct textbuf b;
+  if (c->dump == NULL || !(c->passes.time_passes || c->statistics)) return NVM_OK;
+  arena_init(&arena, counted(c));
+  textbuf_init(&b, &arena);
+  for (int p = 0; c->passes.time_passes && p < PHASE_COUNT; p++)
+    textbuf_format(&b, "%U us %s\n", c->nanoseconds[p] / 1000, phases[p]);
+  if (c->passes.time_passes) pass_report_times(result, &b);
+  if (c->statistics) pass_report_statistics(result, &b);
+  enum nvm_status status = arena.failed ? NVM_OUT_OF_MEMORY : NVM_OK;
+  if (status == NVM_OK) c->dump(c->dump_user, (struct nvmini_text){b.bytes, b.length});
+  arena_free(&arena);
+  return status;
+}
+
 /* ---- Modules ---- */
 
 /* An arena and a sink in it for the diagnostics of one call. */
@@ -435,7 +476,9 @@ enum nvmini_status nvmini_parse(struct nvmini_context *context, const char *text
   struct arena arena;
   struct diag_sink sink;
   start(context, &arena, &sink);
+  uint64_t begin = clock_of(context);
   enum nvm_status parsed = parse_module(m->ir, text, length, name, 0, &sink);
+  add_time(context, PHASE_PARSE, begin);
   enum nvmini_status status = finish(context, m, &arena, &sink, parsed);
   if (status == NVMINI_OK) *module = m;
   else nvmini_release(m);
@@ -484,17 +527,41 @@ static struct nvmini_text finished_text(struct textbuf *b) {
   return (struct nvmini_text){b->bytes, b->length == 0 ? 0 : b->length - 1};
 }
 
-enum nvmini_status nvmini_print(struct nvmini_module *module, struct nvmini_text *text) {
+/* Every definition's graph, or that of --only-function. */
+static enum nvm_status print_graphs(const struct nvmini_module *m, struct textbuf *out) {
+  const struct nvm_text only = m->context->passes.only_function;
+  enum nvm_status status = NVM_OK;
+  for (uint32_t n = 1; n < m->ir->functions.count && status == NVM_OK; n++) {
+    const struct nvm_function *f = m->ir->functions.data[n];
+    struct nvm_text name = module_text(m->ir, f->symbol.name);
+    if (function_is_declaration(f)) continue;
+    if (only.length && (name.length != only.length || memcmp(name.bytes, only.bytes, only.length)))
+      continue;
+    status = print_cfg(f, out);
+  }
+  return status;
+}
+
+static enum nvmini_status print_into(struct nvmini_module *module, struct nvmini_text *text,
+                                     bool graphs) {
   struct arena arena;
   struct diag_sink sink;
   start(module->context, &arena, &sink);
   arena_free(&module->output);
   struct textbuf out;
   textbuf_init(&out, &module->output);
-  enum nvm_status printed = print_module(module->ir, &out);
+  enum nvm_status printed = graphs ? print_graphs(module, &out) : print_module(module->ir, &out);
   *text = finished_text(&out);
   if (module->output.failed) printed = NVM_OUT_OF_MEMORY;
   return finish(module->context, module, &arena, &sink, printed);
+}
+
+enum nvmini_status nvmini_print(struct nvmini_module *module, struct nvmini_text *text) {
+  return print_into(module, text, false);
+}
+
+enum nvmini_status nvmini_print_graphs(struct nvmini_module *module, struct nvmini_text *text) {
+  return print_into(module, text, true);
 }
 
 static void deliver_dump(void *state, struct nvm_text text) {
@@ -529,28 +596,34 @@ static void deliver_remark(void *state, const struct remark *r) {
 
 /* Verifies, then runs the passes that the options name, or else the level's. */
 static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm_target *target,
-                                       struct diag_sink *sink) {
+                                       struct diag_sink *sink, struct pass_result *result) {
+  struct nvmini_context *c = m->context;
+  uint64_t begin = clock_of(c);
   enum nvm_status status = verify_module(m->ir, sink, 0);
+  add_time(c, PHASE_VERIFY, begin);
   if (status != NVM_OK) return status;
   if (!link_math(m->ir, m->ir)) return NVM_OUT_OF_MEMORY;
   struct nvm_text triple = module_text(m->ir, m->ir->triple);
   if (!m->ir->has_layout)
     datalayout_adopt(&m->ir->layout, triple_pointer_bits(triple.bytes, triple.length), target);
-  struct pass_options options = m->context->passes;
-  struct pass_result result;
-  if (options.pipeline.bytes == NULL)
-    options.pipeline = text_of(pass_pipeline(m->context->level));
-  options.dump = deliver_dump;
-  options.dump_state = m->context;
   struct remark_route route = {m, {0, 1}};
-  options.remark = m->context->remark ? deliver_remark : NULL;
+  struct pass_options options = c->passes;
+  if (options.pipeline.bytes == NULL) options.pipeline = text_of(pass_pipeline(c->level));
+  options.knobs = &c->knobs;
+  options.dump = deliver_dump;
+  options.dump_state = c;
+  options.remark = c->remark ? deliver_remark : NULL;
   options.remark_state = &route;
-  return pass_run_pipeline(m->ir, target, &options, sink, &result);
+  begin = clock_of(c);
+  status = pass_run_pipeline(m->ir, target, &options, sink, result);
+  add_time(c, PHASE_PASSES, begin);
+  return status;
 }
 
 static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_target *target,
                                       struct diag_sink *sink, struct textbuf *out) {
-  enum nvm_status status = optimize_module(m, target, sink);
+  struct pass_result result;
+  enum nvm_status status = optimize_module(m, target, sink, &result);
   if (status != NVM_OK) return status;
   const int32_t *knob = m->context->knobs.value;
   struct codegen_options options = {
@@ -559,7 +632,10 @@ static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_
       .relaxed_atomics = knob[KNOB_RELAXED_ATOMICS] != 0,
       .wide_byval_params = knob[KNOB_FORCE_MIN_BYVAL_PARAM_ALIGN] != 0,
   };
-  return codegen_module(m->ir, target, &options, sink, out);
+  uint64_t begin = clock_of(m->context);
+  status = codegen_module(m->ir, target, &options, sink, out);
+  add_time(m->context, PHASE_CODEGEN, begin);
+  return status == NVM_OK ? report_run(m->context, &result) : status;
 }
 
 enum nvmini_status nvmini_optimize(struct nvmini_module *module) {
@@ -571,7 +647,9 @@ enum nvmini_status nvmini_optimize(struct nvmini_module *module) {
   struct arena arena;
   struct diag_sink sink;
   start(c, &arena, &sink);
-  enum nvm_status optimized = optimize_module(module, &target, &sink);
+  struct pass_result result;
+  enum nvm_status optimized = optimize_module(module, &target, &sink, &result);
+  if (optimized == NVM_OK) optimized = report_run(c, &result);
   return finish(c, module, &arena, &sink, optimized);
 }
 

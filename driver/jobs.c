@@ -201,10 +201,11 @@ int jobs_check(const struct options *o) {
   return end(&j, status);
 }
 
-/* Prints the module that was loaded, as IR. */
-static int print_ir(struct job *j) {
+/* Prints the module that was loaded: as IR, or its graphs. */
+static int print_module_as(struct job *j, bool graphs) {
   struct nvmini_text text;
-  int status = exit_status(nvmini_print(j->module, &text));
+  int status =
+      exit_status(graphs ? nvmini_print_graphs(j->module, &text) : nvmini_print(j->module, &text));
   return status == EXIT_DONE ? save(j, text) : status;
 }
 
@@ -212,7 +213,7 @@ int jobs_print(const struct options *o) {
   struct job j;
   int status = start(&j, o);
   if (status == EXIT_DONE) status = load(&j, o->operands[0]);
-  if (status == EXIT_DONE) status = print_ir(&j);
+  if (status == EXIT_DONE) status = print_module_as(&j, false);
   return end(&j, status);
 }
 
@@ -224,15 +225,15 @@ int jobs_link(const struct options *o) {
     status = link_file(j.context, &j.render, j.module, o->operands[i], false);
   if (status == EXIT_DONE) status = jobs_link_libraries(o, j.context, j.module);
   if (status == EXIT_DONE) status = exit_status(nvmini_check(j.module));
-  if (status == EXIT_DONE) status = print_ir(&j);
+  if (status == EXIT_DONE) status = print_module_as(&j, false);
   return end(&j, status);
 }
 
 /* Without a CPU there is nothing to optimize for: the module as it was read. */
-static int emit_ir(struct job *j) {
+static int emit_ir(struct job *j, bool graphs) {
   bool optimize = j->options->values[OPTION_CPU] != NULL;
   int status = exit_status(optimize ? nvmini_optimize(j->module) : nvmini_check(j->module));
-  return status == EXIT_DONE ? print_ir(j) : status;
+  return status == EXIT_DONE ? print_module_as(j, graphs) : status;
 }
 
 static int emit_ptx(struct job *j) {
@@ -253,7 +254,8 @@ int jobs_compile(const struct options *o) {
   struct job j;
   struct remarks remarks;
   const char *emit = o->values[OPTION_EMIT] == NULL ? "ptx" : o->values[OPTION_EMIT];
-  bool ir = strcmp(emit, "ir") == 0, only_remarks = strcmp(emit, "remarks") == 0;
+  bool graphs = strcmp(emit, "cfg") == 0, only_remarks = strcmp(emit, "remarks") == 0;
+  bool ir = graphs || strcmp(emit, "ir") == 0;
   int status = start(&j, o);
   if (status == EXIT_DONE) status = remarks_start(&remarks, o, j.context);
   else return end(&j, status);
@@ -265,7 +267,7 @@ int jobs_compile(const struct options *o) {
   if (status == EXIT_DONE) status = load(&j, o->operands[0]);
   if (status == EXIT_DONE) status = jobs_link_libraries(o, j.context, j.module);
   if (status == EXIT_DONE && only_remarks) status = exit_status(nvmini_optimize(j.module));
-  else if (status == EXIT_DONE) status = ir ? emit_ir(&j) : emit_ptx(&j);
+  else if (status == EXIT_DONE) status = ir ? emit_ir(&j, graphs) : emit_ptx(&j);
   if (status == EXIT_DONE) status = save_remarks(&j, &remarks, only_remarks);
   remarks_end(&remarks);
   return end(&j, status);

@@ -51,24 +51,31 @@ int tables_ops(const struct options *o) {
 
 /* ---- Passes ---- */
 
-static void show_pass(const struct pass_info *p) { printf("%-16s %s\n", p->name, p->meaning); }
-
-/* A level's passes, one a line, in the order in which they run. */
-static int show_level(const char *list) {
-  while (*list != '\0') {
-    size_t length = strcspn(list, ",");
-    show_pass(&pass_table[pass_find(list, length)]);
-    list += length + (list[length] == ',');
+/* A level's passes in the order in which they run. What stands between two module passes runs
+ * function by function. */
+static int show_level(const char *level) {
+  enum pass_id ids[PASS_MOST];
+  struct nvm_text unknown;
+  int count = pass_read_pipeline(text_of(pass_pipeline(level)), ids, &unknown);
+  for (int i = 0; i < count; i++) {
+    bool module = pass_table[ids[i]].on_module != NULL;
+    bool follows = i > 0 && pass_table[ids[i - 1]].on_module == NULL;
+    if (!module && !follows) puts("for each function");
+    if (!module) fputs("  ", stdout);
+    printf("%-*s %s\n", module ? 18 : 16, pass_table[ids[i]].name, pass_table[ids[i]].meaning);
   }
   return EXIT_DONE;
 }
 
 int tables_passes(const struct options *o) {
-  static const char *const levels[] = {"0", "1", "2", "3"};
-  for (int k = 0; k < 4; k++)
-    if (o->values[OPTION_O0 + k] != NULL) return show_level(pass_pipeline(levels[k]));
-  if (o->values[OPTION_OFC] != NULL) return show_level(pass_pipeline(o->values[OPTION_OFC]));
-  for (int p = 1; p < PASS_COUNT; p++) show_pass(&pass_table[p]);
+  char level[16] = "";
+  for (int i = OPTION_O0; i <= OPTION_O3; i++)
+    if (o->values[i] != NULL) snprintf(level, sizeof level, "%d", i - OPTION_O0);
+  if (o->values[OPTION_OFC] != NULL)
+    snprintf(level, sizeof level, "%s", o->values[OPTION_OFC]);
+  if (level[0] != '\0') return show_level(level);
+  for (int p = 1; p < PASS_COUNT; p++)
+    printf("%-18s %s\n", pass_table[p].name, pass_table[p].meaning);
   return EXIT_DONE;
 }
 

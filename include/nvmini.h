@@ -87,8 +87,8 @@ NVMINI_API void nvmini_destroy(struct nvmini_context *context);
 NVMINI_API void nvmini_on_diagnostic(struct nvmini_context *context, nvmini_report *report,
                                      void *user);
 
-/* From now on the IR dumps that --print-before, --print-after and --print-changed ask for go to
- * `dump`, called with `user`; the text is valid during the call. NULL: nowhere. */
+/* From now on the IR dumps that --print-before, --print-after and --print-changed ask for, and the
+ * tables of --time-passes and --stats, go to `dump`, called with `user`; the text is valid during the call. NULL: nowhere. */
 typedef void nvmini_dump(void *user, struct nvmini_text text);
 NVMINI_API void nvmini_on_dump(struct nvmini_context *context, nvmini_dump *dump, void *user);
 
@@ -116,11 +116,13 @@ NVMINI_API void nvmini_on_remark(struct nvmini_context *context, nvmini_remark_r
 /* Sets one option, spelled as on the command line or as libNVVM spells it:
  *
  *   --cpu=sm_90a  --ptx=8.0  --features=+x,-y  --ftz  --fma-level=0..2  --prec-div=0..3
- *   --prec-sqrt=0..1  --error-limit=N (0: none)  -O0  -O1  --asm-verbose  --passes=LIST  --verify-each
+ *   --prec-sqrt=0..1  --error-limit=N (0: none)  -O0 … -O3  -Ofc=max|mid|min (fast
+ *   compilation)  --passes=LIST  --verify-each  --time-passes  --stats
+ *   --asm-verbose
  *   --print-before=PASS  --print-after=PASS (*: all)  --print-changed  --only-function=NAME
  *   --opt-bisect-limit=N
  *   --knob=NAME=VALUE: `nvmini knobs` lists them; each may be set several times, the last one holds
- *   -arch=compute_90a  -ftz=0|1  -fma=0|1  -prec-div=0|1  -prec-sqrt=0|1  -opt=0|1
+ *   -arch=compute_90a  -ftz=0|1  -fma=0|1  -prec-div=0|1  -prec-sqrt=0|1  -opt=0..3
  *
  * Returns NVMINI_BAD_OPTION, having changed nothing, for anything else. A CPU must be set before
  * the first nvmini_compile; there is no default. */
@@ -154,6 +156,10 @@ NVMINI_API enum nvmini_status nvmini_check(struct nvmini_module *module);
 /* The module's canonical text, which parses to the same module again. Valid until the next call
  * that takes this module; a NUL follows it. */
 NVMINI_API enum nvmini_status nvmini_print(struct nvmini_module *module, struct nvmini_text *text);
+
+/* The same for the control flow graphs of its functions (of --only-function), for Graphviz. */
+NVMINI_API enum nvmini_status nvmini_print_graphs(struct nvmini_module *module,
+                                                  struct nvmini_text *text);
 
 /* Verifies the module and runs the passes of the context's options over it. A CPU must be set. */
 NVMINI_API enum nvmini_status nvmini_optimize(struct nvmini_module *module);

@@ -9,6 +9,8 @@
 enum nvm_status print_module(const struct nvm_module *m, struct textbuf *out);
 /* One function as `define … { … }` or `declare …`, for dumps; unnamed metadata by number. */
 enum nvm_status print_function(const struct nvm_function *f, struct textbuf *out);
+/* Its control flow as a graph in Graphviz's language: a box a block, an arrow a way out. */
+enum nvm_status print_cfg(const struct nvm_function *f, struct textbuf *out);
 /* One instruction without its indentation and newline; for diagnostics and traces. */
 enum nvm_status print_inst(const struct nvm_function *f, struct nvm_inst_id i, struct textbuf *out);
 /* Every instruction in layout order, each followed by a NUL; end[i] is where the text of i ends. */

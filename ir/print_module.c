@@ -452,3 +452,57 @@ enum nvm_status print_value(const struct nvm_function *f, struct nvm_value v, st
   if (printer_begin(&p, f->module, out) && print_enter_function(&p, f)) print_typed(&p, v);
   return printer_end(&p);
 }
+
+/* ---- The control flow graph ---- */
+
+/* What the printer wrote goes into a quoted label, every line flush left. */
+static void take_label(struct printer *p, struct textbuf *out) {
+  for (size_t i = 0; i < p->out->length; i++) {
+    char c = p->out->bytes[i];
+    if (c == '"' || c == '\\') textbuf_char(out, '\\');
+    if (c == '\n') textbuf_puts(out, "\\l");
+    else textbuf_char(out, c);
+  }
+  textbuf_puts(out, "\\l");
+  p->out->length = 0;
+}
+
+/* What decides for way k out of b: true and false, a switch's labels. */
+static void print_edge(struct printer *p, struct nvm_block b, uint32_t k, struct textbuf *out) {
+  const struct nvm_inst *t = function_inst(p->f, block_terminator(p->f, b));
+  textbuf_format(out, "  b%u -> b%u", b.index, block_successor(p->f, b, k).index);
+  if (t->op == OP_CONDBR) textbuf_puts(out, k == 0 ? " [label=true]" : " [label=false]");
+  if (t->op == OP_SWITCH && k == 0) textbuf_puts(out, " [label=default]");
+  if (t->op == OP_SWITCH && k > 0) {
+    print_operand(p, inst_operand(p->f, t, 2 * k));
+    textbuf_format(out, " [label=\"%t\"]", (struct nvm_text){p->out->bytes, p->out->length});
+    p->out->length = 0;
+  }
+  textbuf_puts(out, ";\n");
+}
+
+enum nvm_status print_cfg(const struct nvm_function *f, struct textbuf *out) {
+  struct printer p;
+  struct textbuf text;
+  textbuf_init(&text, out->arena);
+  if (!printer_begin(&p, f->module, &text) || !print_enter_function(&p, f)) return printer_end(&p);
+  print_escaped(&p, module_text(f->module, f->symbol.name));
+  textbuf_format(out, "digraph \"%t\" {\n  node [shape=box, fontname=monospace];\n",
+                 (struct nvm_text){text.bytes, text.length});
+  text.length = 0;
+  FOR_EACH_BLOCK(f, b) {
+    textbuf_format(out, "  b%u [label=\"", b.index);
+    print_operand(&p, value_of_block(b));
+    print_char(&p, ':');
+    take_label(&p, out);
+    FOR_EACH_INST(f, b, i) {
+      print_word(&p, "  ");
+      print_inst_text(&p, i);
+      take_label(&p, out);
+    }
+    textbuf_puts(out, "\"];\n");
+    for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++) print_edge(&p, b, k, out);
+  }
+  textbuf_puts(out, "}\n");
+  return printer_end(&p);
+}

@@ -10,15 +10,16 @@
 #include "ir/verify.h"
 #include "opt/passes.h"
 #include "opt/remark.h"
+#include "support/nearest.h"
 
 #include <time.h>
 
 const struct pass_info pass_table[PASS_COUNT] = {
-    [PASS_NONE] = {"", "", "", NULL, NULL},
-#define FUNCTION_PASS(ENUM, name, run, counts, meaning) \
-  [PASS_##ENUM] = {name, meaning, counts, run, NULL},
-#define MODULE_PASS(ENUM, name, run, counts, meaning) \
-  [PASS_##ENUM] = {name, meaning, counts, NULL, run},
+    [PASS_NONE] = {"", "", "", NULL, NULL, 0, 0},
+#define FUNCTION_PASS(ENUM, name, run, needs, keeps, counts, meaning) \
+  [PASS_##ENUM] = {name, meaning, counts, run, NULL, needs, keeps},
+#define MODULE_PASS(ENUM, name, run, needs, keeps, counts, meaning) \
+  [PASS_##ENUM] = {name, meaning, counts, NULL, run, needs, keeps},
 #include "opt/passes.def"
 #undef FUNCTION_PASS
 #undef MODULE_PASS
@@ -55,10 +56,71 @@ static const struct {
 };
 
 const char *pass_pipeline(const char *level) {
-  for (size_t i = 0; i < sizeof pipelines / sizeof *pipelines; i++)
-    if (strcmp(pipelines[i].level, level) == 0) return pipelines[i].passes;
-  return NULL;
+  size_t i = 0, last = sizeof pipelines / sizeof *pipelines - 1;
+  while (i < last && strcmp(pipelines[i].level, level) != 0) i++;
+  return pipelines[i].passes;
 }
+
+/* --- reading a pipeline ------------------------------------------------------------------------ */
+
+struct reading {
+  enum pass_id *ids;
+  int count;
+  unsigned holds; /* FORM_ bits */
+};
+
+static bool add_pass(struct reading *r, enum pass_id p) {
+  static const struct {
+    enum pass_form form;
+    const char *maker;
+  } forms[] = {{FORM_LOOP_SIMPLIFY, "loop-simplify"}, {FORM_LCSSA, "lcssa"}};
+  unsigned made = 0;
+  for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+    enum pass_id maker = pass_find(forms[k].maker, strlen(forms[k].maker));
+    bool missing = pass_table[p].needs & forms[k].form & ~r->holds;
+    if (missing && maker != p && !add_pass(r, maker)) return false;
+    if (maker == p) made = forms[k].form;
+  }
+  if (r->count == PASS_MOST) return false;
+  r->ids[r->count++] = p;
+  r->holds = (r->holds & pass_table[p].keeps) | made;
+  return true;
+}
+
+int pass_read_pipeline(struct nvm_text list, enum pass_id *ids, struct nvm_text *unknown) {
+  struct reading r = {.ids = ids};
+  for (size_t at = 0; at < list.length;) {
+    const char *comma = memchr(list.bytes + at, ',', list.length - at);
+    size_t length = comma ? (size_t)(comma - (list.bytes + at)) : list.length - at;
+    *unknown = (struct nvm_text){list.bytes + at, length};
+    enum pass_id p = pass_find(list.bytes + at, length);
+    if (p == PASS_NONE || !add_pass(&r, p)) return -1;
+    at += length + 1;
+  }
+  return r.count;
+}
+
+#ifdef NVM_CHECKING
+enum { always_check = true };
+
+enum nvm_status test_hide_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  (void)changed;
+  struct nvm_value one = const_int(env->module, TYPE_I32, 1), operands[] = {one, one};
+  struct nvm_inst_id i = function_add_inst(f, OP_ADD, 0, TYPE_I32, operands, 2, 0);
+  inst_insert_before(f, i, block_terminator(f, f->entry));
+  return NVM_OK;
+}
+
+enum nvm_status test_flow_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct nvm_block b = function_add_block(f, module_str(env->module, "new"));
+  struct nvm_value self = value_of_block(b);
+  inst_append(f, function_add_inst(f, OP_BR, 0, TYPE_VOID, &self, 1, 0), b);
+  *changed = true;
+  return NVM_OK;
+}
+#else
+enum { always_check = false };
+#endif
 
 /* --- one run ---------------------------------------------------------------------------------- */
 
@@ -106,13 +168,60 @@ static void dump(struct manager *g, const char *when, enum pass_id p, const stru
   arena_reset(&g->text);
 }
 
-static enum nvm_status verify_after(struct manager *g, enum pass_id p, struct nvm_function *f) {
-  uint32_t before = g->sink->error_count;
+/* --- checks ------------------------------------------------------------------------------------ */
+
+/* What a pass started from, to see whether it tells the truth. */
+struct fingerprint {
+  uint64_t text, flow; /* of the function or module; of the blocks and who follows whom */
+};
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length) {
+  const unsigned char *p = bytes;
+  for (size_t i = 0; i < length; i++) hash = (hash ^ p[i]) * UINT64_C(0x100000001B3);
+  return hash;
+}
+
+/* The edges in any order: a branch may be turned around. */
+static uint64_t hash_flow(const struct nvm_function *f) {
+  uint64_t sum = 0;
+  FOR_EACH_BLOCK(f, b) {
+    sum += hash_bytes(1, &b, sizeof b);
+    for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++) {
+      struct nvm_block edge[] = {b, block_successor(f, b, k)};
+      sum += hash_bytes(2, edge, sizeof edge);
+    }
+  }
+  return sum;
+}
+
+static struct fingerprint take_fingerprint(struct manager *g, const struct nvm_function *f) {
+  struct fingerprint print = {0, 0};
+  struct textbuf b;
+  textbuf_init(&b, &g->text);
+  if (f) print_function(f, &b);
+  else print_module(g->env.module, &b);
+  print.text = hash_bytes(0, b.bytes, b.length);
+  arena_reset(&g->text);
+  if (f) print.flow = hash_flow(f);
+  return print;
+}
+
+static enum nvm_status check_after(struct manager *g, enum pass_id p, struct nvm_function *f,
+                                   struct fingerprint before, bool changed) {
+  struct nvm_text arguments[] = {text_of(pass_table[p].name), text_of("the module")};
+  struct fingerprint after = take_fingerprint(g, f);
+  enum diag_id fault = DIAG_COUNT;
+  uint32_t errors = g->sink->error_count;
+  if (f) arguments[1] = module_text(g->env.module, f->symbol.name);
+  if (!changed && after.text != before.text) fault = DIAG_PASS_HID_CHANGE;
+  else if ((pass_table[p].keeps & FORM_CFG) && after.flow != before.flow && f)
+    fault = DIAG_PASS_BROKE_PROMISE;
+  else if (!changed) return NVM_OK;
   enum nvm_status s =
       f ? verify_function(f, g->sink, 0) : verify_module(g->env.module, g->sink, 0);
-  if (s != NVM_REFUSED && g->sink->error_count == before) return s;
-  diag_report_s(g->sink, DIAG_PASS_BROKE_IR, (struct diag_range){0, 0, 0}, pass_table[p].name, NULL,
-                NULL);
+  if (s == NVM_REFUSED || g->sink->error_count != errors) fault = DIAG_PASS_BROKE_IR;
+  if (fault == DIAG_COUNT) return s;
+  diag_report(g->sink, fault, (struct diag_range){0, 0, 0}, arguments, 2);
   return NVM_BUG;
 }
 
@@ -122,8 +231,10 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
   if (o->bisect_limit >= 0 && g->result->executed >= (uint64_t)o->bisect_limit) return NVM_OK;
   g->result->executed++;
   if (name_matches(o->print_before, pass_table[p].name)) dump(g, "Before", p, f);
+  bool changed = false, check = o->verify_each || always_check;
+  struct fingerprint before = {0, 0};
+  if (check) before = take_fingerprint(g, f);
   uint64_t start = o->time_passes ? processor_nanoseconds() : 0;
-  bool changed = false;
   g->env.statistic = &g->result->statistics[p];
   g->env.pass = pass_table[p].name;
   enum nvm_status s = f ? pass_table[p].on_function(f, &g->env, &changed)
@@ -137,7 +248,7 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
     return NVM_OUT_OF_MEMORY;
   if (name_matches(o->print_after, pass_table[p].name) || (o->print_changed && changed))
     dump(g, "After", p, f);
-  return o->verify_each && changed ? verify_after(g, p, f) : NVM_OK;
+  return check ? check_after(g, p, f, before, changed) : NVM_OK;
 }
 
 /* Function passes ids[0..count-1] over every definition. */
@@ -154,25 +265,22 @@ static enum nvm_status run_group(struct manager *g, const enum pass_id *ids, uin
   return NVM_OK;
 }
 
-enum { MOST_PASSES = 256 }; /* in one pipeline */
-
-/* Reads the names; false if one is unknown or there are too many. */
-static bool read_pipeline(struct manager *g, enum pass_id *ids, uint32_t *count) {
-  struct nvm_text t = g->options->pipeline;
-  *count = 0;
-  for (size_t at = 0; at < t.length;) {
-    const char *comma = memchr(t.bytes + at, ',', t.length - at);
-    size_t length = comma ? (size_t)(comma - (t.bytes + at)) : t.length - at;
-    struct nvm_text name = {t.bytes + at, length};
-    enum pass_id p = pass_find(name.bytes, length);
-    if (p == PASS_NONE || *count == MOST_PASSES) {
-      diag_report(g->sink, DIAG_UNKNOWN_PASS, (struct diag_range){0, 0, 0}, &name, 1);
-      return false;
-    }
-    ids[(*count)++] = p;
-    at += length + 1;
+/* Reports the name and, if it may be a slip, what was probably meant. */
+static enum nvm_status unknown_pass(struct diag_sink *sink, struct nvm_text name) {
+  struct diag *d = diag_report(sink, DIAG_UNKNOWN_PASS, (struct diag_range){0, 0, 0}, &name, 1);
+  unsigned least = (unsigned)(name.length / 2) + 2;
+  struct textbuf hint;
+  textbuf_init(&hint, sink->arena);
+  for (int p = 1; d && p < PASS_COUNT; p++) {
+    const char *known = pass_table[p].name;
+    unsigned distance = nearest_distance(name.bytes, name.length, known, strlen(known));
+    if (distance >= least) continue;
+    least = distance;
+    hint.length = 0;
+    textbuf_format(&hint, "did you mean '%s'?", known);
   }
-  return true;
+  if (d) d->hint = (struct nvm_text){hint.bytes, hint.length};
+  return NVM_REFUSED;
 }
 
 static enum nvm_status run_all(struct manager *g, const enum pass_id *ids, uint32_t count) {
@@ -186,20 +294,56 @@ static enum nvm_status run_all(struct manager *g, const enum pass_id *ids, uint3
   return NVM_OK;
 }
 
+/* --- reports ------------------------------------------------------------------------------------ */
+
+/* A number in a column of that width. */
+static void put_column(struct textbuf *out, uint64_t n, int width) {
+  for (uint64_t rest = n; rest >= 10; rest /= 10) width--;
+  while (--width > 0) textbuf_char(out, ' ');
+  textbuf_unsigned(out, n);
+}
+
+void pass_report_times(const struct pass_result *r, struct textbuf *out) {
+  uint64_t total = 0;
+  for (int p = 1; p < PASS_COUNT; p++) total += r->nanoseconds[p];
+  textbuf_puts(out, "      us     %     runs  changes  pass\n");
+  for (int p = 1; p < PASS_COUNT; p++) {
+    if (r->runs[p] == 0) continue;
+    put_column(out, r->nanoseconds[p] / 1000, 8);
+    put_column(out, total ? r->nanoseconds[p] * 100 / total : 0, 6);
+    put_column(out, r->runs[p], 9);
+    put_column(out, r->changes[p], 9);
+    textbuf_format(out, "  %s\n", pass_table[p].name);
+  }
+}
+
+void pass_report_statistics(const struct pass_result *r, struct textbuf *out) {
+  put_column(out, r->executed, 8);
+  textbuf_puts(out, " passes run\n");
+  for (int p = 1; p < PASS_COUNT; p++) {
+    if (r->statistics[p] == 0) continue;
+    put_column(out, r->statistics[p], 8);
+    textbuf_format(out, " %s: %s\n", pass_table[p].name, pass_table[p].counts);
+  }
+}
+
+/* --- all together ------------------------------------------------------------------------------- */
+
 enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target *target,
                                   const struct pass_options *options, struct diag_sink *sink,
                                   struct pass_result *result) {
-  struct manager g = {.env = {.module = m, .target = target},
+  struct manager g = {.env = {.module = m, .target = target, .knobs = options->knobs},
                       .options = options, .sink = sink, .result = result,
                       .remarks = {options->remark, options->remark_state, &g.text}};
-  enum pass_id ids[MOST_PASSES];
-  uint32_t count;
+  enum pass_id ids[PASS_MOST];
+  struct nvm_text unknown;
   *result = (struct pass_result){.executed = 0};
   arena_init(&g.scratch, m->arena.allocator);
   arena_init(&g.text, m->arena.allocator);
   g.env.arena = &g.scratch;
   g.env.remarks = options->remark ? &g.remarks : NULL;
-  enum nvm_status s = read_pipeline(&g, ids, &count) ? run_all(&g, ids, count) : NVM_REFUSED;
+  int count = pass_read_pipeline(options->pipeline, ids, &unknown);
+  enum nvm_status s = count < 0 ? unknown_pass(sink, unknown) : run_all(&g, ids, (uint32_t)count);
   arena_free(&g.scratch);
   arena_free(&g.text);
   return s;

@@ -7,6 +7,7 @@
 #define NVM_OPT_PASS_H
 
 #include "ir/function.h"
+#include "support/knobs.h"
 #include "target/target.h"
 
 struct remark; /* opt/remark.h */
@@ -17,6 +18,7 @@ struct pass_env {
   const struct nvm_target *target;
   struct arena *arena;      /* scratch memory, reset after each run of a pass */
   const char *pass;         /* the running pass's name */
+  const struct knobs *knobs;
   const struct remark_sink *remarks; /* for remark() of opt/remark.h; NULL: nobody asks */
   uint64_t *statistic;      /* what the running pass counts: its row's `counts` */
 };
@@ -28,13 +30,18 @@ typedef enum nvm_status pass_on_module(struct nvm_module *m, struct pass_env *en
 
 enum pass_id {
   PASS_NONE,
-#define FUNCTION_PASS(ENUM, name, run, counts, meaning) PASS_##ENUM,
-#define MODULE_PASS(ENUM, name, run, counts, meaning) PASS_##ENUM,
+#define FUNCTION_PASS(ENUM, name, run, needs, keeps, counts, meaning) PASS_##ENUM,
+#define MODULE_PASS(ENUM, name, run, needs, keeps, counts, meaning) PASS_##ENUM,
 #include "opt/passes.def"
 #undef FUNCTION_PASS
 #undef MODULE_PASS
   PASS_COUNT,
 };
+
+/* What a function can be in. Each form but FORM_CFG, which is the control flow as it was, is made by
+ * the pass of its name. */
+enum pass_form { FORM_CFG = 1, FORM_LOOP_SIMPLIFY = 2, FORM_LCSSA = 4 };
+enum { KEEPS_NOTHING = 0, KEEPS_CFG = FORM_CFG | FORM_LOOP_SIMPLIFY, KEEPS_ALL = KEEPS_CFG | FORM_LCSSA };
 
 struct pass_info {
   const char *name;
@@ -42,20 +49,29 @@ struct pass_info {
   const char *counts;          /* what the pass counts: "instructions removed" */
   pass_on_function *on_function; /* one of the two */
   pass_on_module *on_module;
+  uint8_t needs, keeps;        /* enum pass_form */
 };
 extern const struct pass_info pass_table[PASS_COUNT];
 
 /* The pass of that name, PASS_NONE if there is none. */
 enum pass_id pass_find(const char *name, size_t length);
 
-/* A level's pipeline as names separated by commas: "mem2reg,sccp,…". Levels: "0" … "3". NULL for
- * an unknown level. */
+/* A level's pipeline as names separated by commas: "mem2reg,sccp,…". Levels: "0" … "3", "max",
+ * "mid", "min" (of -Ofc). A level without a row has the last row's. */
 const char *pass_pipeline(const char *level);
+
+enum { PASS_MOST = 256 }; /* in one pipeline */
+/* Reads a pipeline, adding what makes the forms that its passes need. Returns the number of passes
+ * in ids[PASS_MOST], or -1, *unknown being the name that no pass has (or that is one too many). */
+int pass_read_pipeline(struct nvm_text list, enum pass_id *ids, struct nvm_text *unknown);
 
 /* What the manager does beside running. Zero: nothing. */
 struct pass_options {
   struct nvm_text pipeline;    /* names, separated by commas */
-  bool verify_each;            /* verify the module's function after each pass that changed it */
+  const struct knobs *knobs;
+  /* After each pass: verify what it changed, and that it told the truth about changing anything and
+   * about what it keeps. Always so in a checking build. */
+  bool verify_each;
   bool print_changed;          /* dump after each pass that changed something */
   struct nvm_text print_before, print_after; /* a pass's name, "*": all, empty: none */
   struct nvm_text only_function; /* dumps of this function only; empty: all */
@@ -75,6 +91,10 @@ struct pass_result {
   uint64_t nanoseconds[PASS_COUNT]; /* processor time, with time_passes */
   uint64_t executed;                /* passes run over functions, as bisection counts them */
 };
+
+/* Appends tables for people: where the time went; what was counted. */
+void pass_report_times(const struct pass_result *r, struct textbuf *out);
+void pass_report_statistics(const struct pass_result *r, struct textbuf *out);
 
 /* Runs the pipeline over the module. Reports an unknown pass name or what the verifier finds to
  * `sink`: NVM_REFUSED for the former, NVM_BUG for the latter (the message names the pass). */

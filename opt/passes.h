@@ -4,9 +4,9 @@
 
 #include "opt/pass.h"
 
-#define FUNCTION_PASS(ENUM, name, run, counts, meaning) \
+#define FUNCTION_PASS(ENUM, name, run, needs, keeps, counts, meaning) \
   enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool *changed);
-#define MODULE_PASS(ENUM, name, run, counts, meaning) \
+#define MODULE_PASS(ENUM, name, run, needs, keeps, counts, meaning) \
   enum nvm_status run(struct nvm_module *m, struct pass_env *env, bool *changed);
 #include "opt/passes.def"
 #undef FUNCTION_PASS
