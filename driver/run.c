@@ -100,6 +100,7 @@ static int compile(struct run *r, struct nvmini_text *ptx) {
     if (nvmini_set_option(r->context, option) != NVMINI_OK) return EXIT_USAGE;
   }
   if (!has_cpu) nvmini_set_option(r->context, "--cpu=sm_90a");
+  nvmini_set_option(r->context, "-g"); /* for the findings' source lines */
   if (jobs_set_knobs(r->context, r->options) != NVMINI_OK) return EXIT_USAGE;
   enum nvmini_status s = nvmini_parse(r->context, r->file.bytes, r->file.length, r->path, &r->compiled);
   if (s == NVMINI_OK) {
@@ -151,6 +152,8 @@ static int report(const struct run *r) {
   if (f->line) {
     fprintf(stderr, ", in %.*s, ", text_length(r, f->function), text_bytes(r, f->function));
     fprintf(stderr, "%sline %u", r->compiled && !r->is_ir ? "PTX " : "", f->line);
+    if (f->source_line)
+      fprintf(stderr, ", %.*s:%u", text_length(r, f->source), text_bytes(r, f->source), f->source_line);
   }
   fputc('\n', stderr);
   return EXIT_REFUSED;
@@ -252,7 +255,7 @@ static int prepare(struct run *r) {
   const struct options *o = r->options;
   struct sim_launch *l = &r->launch;
   l->step_limit = UINT64_C(10000000000);
-  l->check_uninitialized = !o->values[OPTION_NO_CHECKS];
+  l->check_uninitialized = l->check_races = l->check_division = !o->values[OPTION_NO_CHECKS];
   if (!parse_triple("--grid", o->values[OPTION_GRID], l->grid) ||
       !parse_triple("--block", o->values[OPTION_BLOCK], l->block) ||
       !parse_count(o, OPTION_SHARED, "--shared", &l->shared_bytes) ||

@@ -59,6 +59,7 @@ static bool is_divergent(struct warp *w, uint32_t id) {
 static void release(struct block *b, uint32_t id) {
   uint64_t results[5] = {0};
   for (uint8_t kind = BARRIER_POPC; kind <= BARRIER_OR; kind++) results[kind] = reduction(b, id, kind);
+  uint32_t waiting = 0;
   for (uint32_t k = 0; k < b->warp_count; k++) {
     struct warp *w = &b->warps[k];
     if (is_divergent(w, id)) return;
@@ -70,8 +71,10 @@ static void release(struct block *b, uint32_t id) {
       s->state = SPLIT_READY;
       s->vote = 0;
       s->pc++;
+      waiting |= UINT32_C(1) << k;
     }
   }
+  if (b->warps[0].sim->races) race_sync_warps(b, id, waiting);
   b->barriers[id] = (struct barrier){0};
 }
 
@@ -163,7 +166,7 @@ static bool start_block(struct sim *s, struct block *b, uint64_t number) {
     if (!warp_start(&b->warps[k], s->kernel, left >= LANES ? ALL_LANES : (UINT32_C(1) << left) - 1))
       return false;
   }
-  return true;
+  return race_begin_block(b);
 }
 
 /* The first split in that state, as the place of a finding; NULL: none. */

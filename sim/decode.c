@@ -452,8 +452,7 @@ static bool decode_control(struct decoder *d) {
   case PTX_RET: in->kind = INST_RETURN; return true;
   case PTX_EXIT: in->kind = INST_EXIT; return true;
   case PTX_TRAP: in->kind = INST_TRAP; return true;
-  case PTX_BRKPT: case PTX_PMEVENT: case PTX_NANOSLEEP: case PTX_MEMBAR: case PTX_FENCE:
-  case PTX_PREFETCH: case PTX_PREFETCHU: case PTX_APPLYPRIORITY: case PTX_DISCARD:
+  case PTX_BRKPT: case PTX_PMEVENT: case PTX_NANOSLEEP: case PTX_PREFETCH: case PTX_PREFETCHU: case PTX_APPLYPRIORITY: case PTX_DISCARD:
   case PTX_GRIDDEPCONTROL: case PTX_SETMAXNREG:
     in->run = run_nothing;
     return true;

@@ -100,7 +100,12 @@ static bool int_op(struct decoder *d) {
     in->inner = scalar_int(d, op);
     fn = in_halves;
   }
-  return finish(d, fn);
+  bool finished = finish(d, fn);
+  if (op == PTX_DIV || op == PTX_REM) {
+    in->run = run_divide;
+    in->kind = INST_MEMORY;
+  }
+  return finished;
 }
 
 static bool float_op(struct decoder *d) {

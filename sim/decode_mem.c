@@ -57,6 +57,26 @@ static void data_rows(struct decoder *d, const struct ptx_operand *o, bool is_de
   in->rows = rows;
 }
 
+static bool has_mod(const struct decoder *d, uint16_t mod) {
+  for (uint32_t i = 0; i < d->e->mod_count; i++)
+    if (d->f->mods.data[d->e->first_mod + i] == mod) return true;
+  return false;
+}
+
+/* Which threads an access or a fence is strong for. */
+static void set_strength(struct decoder *d, bool is_strong) {
+  static const uint16_t strong[] = {PTX_MOD_VOLATILE, PTX_MOD_RELAXED, PTX_MOD_ACQUIRE, PTX_MOD_RELEASE, PTX_MOD_MMIO};
+  for (size_t i = 0; i < sizeof strong / sizeof strong[0]; i++) is_strong |= has_mod(d, strong[i]);
+  if (is_strong) d->in->strength = has_mod(d, PTX_MOD_CTA) ? RACE_BLOCK : RACE_DEVICE;
+  d->in->releases = has_mod(d, PTX_MOD_RELEASE) || has_mod(d, PTX_MOD_ACQ_REL);
+}
+
+static bool fence_op(struct decoder *d) {
+  set_strength(d, true);
+  d->in->run = run_fence;
+  return true;
+}
+
 static bool is_own_param(struct decoder *d, const struct ptx_operand *o,
                          const struct scope_variable **v) {
   if (d->in->window != WINDOW_PARAM || o->kind != PTX_OPERAND_ADDRESS_SYMBOL) return false;
@@ -87,6 +107,7 @@ static bool access_op(struct decoder *d, bool is_store) {
   if (in->kind == INST_BAD) return true;
   in->kind = INST_MEMORY;
   in->run = is_store ? run_store : run_load;
+  set_strength(d, false);
   return true;
 }
 
@@ -115,6 +136,7 @@ static bool atomic_op(struct decoder *d, bool is_reduction) {
   in->rows = op;
   in->kind = INST_MEMORY;
   in->run = run_atom;
+  set_strength(d, true);
   return true;
 }
 
@@ -158,12 +180,6 @@ static bool alloca_op(struct decoder *d) {
 
 /* --- asynchronous copies ---------------------------------------------------------------------------- */
 
-static bool has_mod(const struct decoder *d, uint16_t mod) {
-  for (uint32_t i = 0; i < d->e->mod_count; i++)
-    if (d->f->mods.data[d->e->first_mod + i] == mod) return true;
-  return false;
-}
-
 /* cp.async copies at once; so there is nothing to wait for. Operands: to, from, bytes, and perhaps
  * how many of them come from memory (the rest is zero) or a predicate to ignore the source. */
 static bool copy_op(struct decoder *d) {
@@ -202,6 +218,7 @@ bool decode_memory(struct decoder *d) {
   case PTX_ST:
     if (d->words.mode == PTX_MOD_ASYNC || d->words.mode == PTX_MOD_BULK) return false;
     return access_op(d, true);
+  case PTX_MEMBAR: case PTX_FENCE: return fence_op(d);
   case PTX_ATOM: return atomic_op(d, false);
   case PTX_RED: return atomic_op(d, true);
   case PTX_CP: return copy_op(d);

@@ -14,6 +14,18 @@ void run_lanes(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) d[l] = fn(in, a[l], b[l], c[l]);
 }
 
+/* Integer division, whose result by zero PTX leaves open. */
+void run_divide(struct warp *w, const struct inst *in, uint32_t mask) {
+  const uint64_t *b = row_of(w, in->b);
+  if (w->sim->launch->check_division)
+    FOR_LANES(l, mask)
+      if (evalint_zext(in->bits, b[l]) == 0) {
+        sim_report(w, l, SIM_DIVISION, "divides by zero");
+        return;
+      }
+  run_lanes(w, in, mask);
+}
+
 /* Sum or difference with the carry flag of the lane; products first. */
 void run_lanes_carry(struct warp *w, const struct inst *in, uint32_t mask) {
   uint64_t *d = in->d == NO_ROW ? NULL : row_of(w, in->d);

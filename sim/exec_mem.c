@@ -56,33 +56,73 @@ static uint64_t effective_address(const struct inst *in, uint64_t register_value
   return narrow && register_value >> 32 == 0 ? (uint32_t)address : address;
 }
 
+/* The common case of memory_find: an aligned access within a global object. */
+static inline bool find(struct warp *w, unsigned l, uint64_t base, const struct inst *in, unsigned bytes,
+                        bool is_write, struct access *at) {
+  const struct sim *s = w->sim;
+  uint64_t address = base + (uint64_t)in->imm;
+  uint64_t number = address >> OBJECT_SHIFT, offset = address & ((UINT64_C(1) << OBJECT_SHIFT) - 1);
+  if (number - 1 < s->objects.count - 1 && (in->window == WINDOW_GLOBAL || in->window == WINDOW_COUNT)) {
+    struct object *o = &s->objects.data[number];
+    if (offset + bytes <= o->size && (offset & (bytes - 1)) == 0 && !o->freed && !(is_write && o->read_only)) {
+      at->at = o->bytes + offset;
+      at->written = o->written ? o->written + offset : NULL;
+      at->shadow = &o->shadow;
+      at->offset = offset;
+      at->size = o->size;
+      return true;
+    }
+  }
+  return memory_find(w, l, effective_address(in, base), in->window, bytes, bytes, is_write, at);
+}
+
+static bool read_is_no_race(struct warp *w, unsigned l, const struct inst *in, const struct access *at, unsigned bytes) {
+  return !w->sim->races || !at->shadow || race_access(w, l, in, at, bytes, (enum race_strength)in->strength, NULL);
+}
+
 void run_load(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, in->a);
   unsigned element = in->bits / 8u, bytes = element * in->count;
+  bool undefined_rows = w->frame->undefined != NULL;
+  if (in->strength && w->sim->races) race_acquire(w);
   FOR_LANES(l, mask) {
     struct access at;
-    uint64_t address = effective_address(in, a[l]);
-    if (!undefined_check(w, in->a, l, "uses as an address") ||
-        !memory_find(w, l, address, in->window, bytes, bytes, false, &at))
+    if ((undefined_rows && !undefined_check(w, in->a, l, "uses as an address")) ||
+        !find(w, l, a[l], in, bytes, false, &at) || !read_is_no_race(w, l, in, &at, bytes))
       return;
     bool undefined = at.written && !memory_is_defined(w, &at, bytes);
     for (unsigned i = 0; i < in->count; i++) {
       put_element(w, in, in->rows[i], l, at.at + i * element);
-      if (undefined || w->frame->undefined) undefined_set(w, in->rows[i], l, undefined);
+      if (undefined || undefined_rows) undefined_set(w, in->rows[i], l, undefined);
     }
+    undefined_rows = undefined_rows || undefined;
   }
+}
+
+/* A fence that the instruction brings along; what it publishes. */
+static void before_strong(struct warp *w, const struct inst *in) {
+  if (in->releases) race_fence(w, (enum race_strength)in->strength);
+  race_publish(w, (enum race_strength)in->strength);
 }
 
 void run_store(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, in->a);
   unsigned element = in->bits / 8u, bytes = element * in->count;
+  bool undefined_rows = w->frame->undefined != NULL;
+  if (in->strength && w->sim->races) before_strong(w, in);
   FOR_LANES(l, mask) {
     struct access at;
-    if (!undefined_check(w, in->a, l, "uses as an address") ||
-        !memory_find(w, l, effective_address(in, a[l]), in->window, bytes, bytes, true, &at))
+    uint8_t value[32];
+    if ((undefined_rows && !undefined_check(w, in->a, l, "uses as an address")) ||
+        !find(w, l, a[l], in, bytes, true, &at))
       return;
+    for (unsigned i = 0; i < in->count; i++) get_element(w, in, in->rows[i], l, value + i * element);
+    if (w->sim->races && at.shadow &&
+        !race_access(w, l, in, &at, bytes, (enum race_strength)in->strength, value))
+      return;
+    memcpy(at.at, value, bytes);
+    if (!undefined_rows && !at.written) continue;
     for (unsigned i = 0; i < in->count; i++) {
-      get_element(w, in, in->rows[i], l, at.at + i * element);
       bool undefined = undefined_is(w, in->rows[i], l);
       if (at.written) memset(at.written + i * element, !undefined, element);
       else if (undefined && !undefined_check(w, in->rows[i], l, "stores to global memory")) return;
@@ -117,10 +157,14 @@ void run_copy(struct warp *w, const struct inst *in, uint32_t mask) {
     struct access source = {0}, target;
     uint64_t bytes = read[l] < in->count ? read[l] : in->count;
     uint64_t address = from[l] + (uint64_t)(int64_t)(int32_t)in->rows[0];
-    if (bytes && !memory_find(w, l, address, WINDOW_GLOBAL, bytes, in->count, false, &source)) return;
+    uint8_t value[16] = {0};
+    if (bytes && (!memory_find(w, l, address, WINDOW_GLOBAL, bytes, in->count, false, &source) ||
+                  !read_is_no_race(w, l, in, &source, (unsigned)bytes)))
+      return;
     if (!memory_find(w, l, to[l] + (uint64_t)in->imm, WINDOW_SHARED, in->count, in->count, true, &target)) return;
-    memset(target.at, 0, in->count);
-    if (bytes) memcpy(target.at, source.at, bytes);
+    if (bytes) memcpy(value, source.at, bytes);
+    if (w->sim->races && !race_access(w, l, in, &target, in->count, RACE_WEAK, value)) return;
+    memcpy(target.at, value, in->count);
     if (target.written) memset(target.written, memory_is_defined(w, &source, bytes), in->count);
   }
 }
@@ -165,10 +209,15 @@ static void atomic_wide(struct warp *w, const struct inst *in, unsigned l, uint8
 void run_atom(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, in->a), *b = row_of(w, in->b), *c = row_of(w, in->c);
   unsigned bytes = in->bits / 8u;
+  if (w->sim->races) {
+    before_strong(w, in);
+    race_acquire(w);
+  }
   FOR_LANES(l, mask) {
     struct access at;
-    uint64_t address = effective_address(in, a[l]);
-    if (!memory_find(w, l, address, in->window, bytes, bytes, true, &at)) return;
+    if (!find(w, l, a[l], in, bytes, true, &at)) return;
+    static const uint8_t some[16] = {0};
+    if (w->sim->races && at.shadow && !race_access(w, l, in, &at, bytes, (enum race_strength)in->strength, some)) return;
     if (in->rows[0] != PTX_MOD_EXCH && !memory_is_defined(w, &at, bytes)) {
       sim_report(w, l, SIM_UNINITIALIZED, "does an atomic operation on memory that was never written");
       return;

@@ -21,7 +21,7 @@ void undefined_set_flow(struct inst *in) {
   else if (in->run == run_redux || in->run == run_match || in->run == run_activemask ||
            in->run == run_alloca || in->run == run_stack_save)
     in->flow = FLOW_D;
-  else if (in->kind == INST_PLAIN || in->kind == INST_HELPER) set_compute_flow(in);
+  else if (in->kind == INST_PLAIN || in->kind == INST_HELPER || in->run == run_divide) set_compute_flow(in);
 }
 
 static uint32_t mask_of(const struct warp *w, uint32_t row) {

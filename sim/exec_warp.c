@@ -120,6 +120,11 @@ void run_elect(struct warp *w, const struct inst *in, uint32_t mask) {
   write_pred(w, in->d2, mask, value);
 }
 
+void run_fence(struct warp *w, const struct inst *in, uint32_t mask) {
+  (void)mask;
+  if (w->sim->races) race_fence(w, (enum race_strength)in->strength);
+}
+
 /* Time is instructions executed. */
 void run_clock(struct warp *w, const struct inst *in, uint32_t mask) {
   uint64_t now = w->sim->clock + w->steps;

@@ -7,7 +7,7 @@
  *
  * Files: memory.c address spaces and accesses; decode.c, decode_*.c PTX instructions into
  * struct inst; scalar_*.c what one lane computes; exec_*.c what one warp does; warp.c lanes that
- * part and meet, calls, barriers; block.c blocks and grids; count.c, trace.c what can be watched;
+ * part and meet, calls, barriers; block.c blocks and grids; race.c races; count.c, trace.c what can be watched;
  * print.c vprintf; sim.c the interface. */
 #ifndef NVM_SIM_MACHINE_H
 #define NVM_SIM_MACHINE_H
@@ -38,6 +38,12 @@ static inline uint64_t in_window(uint64_t address) {
 }
 static inline uint64_t window_base(enum window w) { return (uint64_t)w << WINDOW_SHIFT; }
 
+/* Who accessed which bytes when, as race.c keeps it: pages of cells, made when they are needed. */
+struct shadow {
+  struct race_cell **pages;
+  uint32_t since; /* marks before that time are of former users */
+};
+
 /* A global or constant object; index 0 is none. */
 struct object {
   uint8_t *bytes;
@@ -45,6 +51,7 @@ struct object {
   uint64_t size;
   struct nvm_str name; /* {0}: a buffer */
   bool freed, heap, read_only;
+  struct shadow shadow;
 };
 
 /* --- decoded code ------------------------------------------------------------------------------ */
@@ -82,6 +89,8 @@ struct inst {
   uint8_t window;    /* memory: enum window, or WINDOW_COUNT: generic */
   uint8_t flow;      /* enum inst_flow */
   uint8_t issue;     /* enum ptx_issue */
+  uint8_t strength;  /* of an access or fence: enum race_strength */
+  bool releases;     /* of an access: a fence of its own comes before it */
   uint32_t guard;    /* predicate + 1; 0: none */
   uint32_t flip;     /* ALL_LANES: the guard is negated */
   uint32_t d, a, b, c; /* rows or predicates */
@@ -222,6 +231,8 @@ struct warp {
   bool stopped;             /* a finding was made */
   uint32_t carry;           /* CC.CF by lane */
   uint64_t *special;        /* rows by enum special_row */
+  uint32_t synced;          /* race.c: everything of this warp before that time is ordered */
+  uint32_t *lanes_synced;   /* [lane][other]: the same for two lanes; NULL: nothing beyond `synced` */
   uint64_t stack_top[LANES];/* local memory in use */
   struct local_stack local[LANES];
   uint64_t steps;           /* of this turn: warp instructions */
@@ -235,7 +246,8 @@ struct block {
   struct warp *warps;
   uint8_t *shared, *shared_written;
   struct barrier barriers[BARRIER_COUNT];
-  bool finished;
+  struct shadow shadow; /* of shared memory */
+  struct race_block *race;
   struct block *next_free;
 };
 
@@ -274,6 +286,10 @@ struct sim {
   const struct frame *traced_frame; /* whose results are not written yet */
   const struct inst *traced;
   struct textbuf trace;
+  bool races;                   /* they are looked for */
+  uint32_t time;                /* of race.c: counts what orders accesses */
+  uint32_t launch_time;
+  struct race_published **published; /* by block number / RACE_PAGE */
 };
 
 enum special_row {
@@ -306,6 +322,8 @@ bool sim_add_symbol(struct sim *s, struct nvm_str name, struct sim_symbol symbol
 struct access {
   uint8_t *at;
   uint8_t *written; /* NULL: not tracked */
+  struct shadow *shadow; /* NULL: no memory that threads share */
+  uint64_t offset, size; /* in the object, or in shared memory; its bytes */
 };
 uint32_t memory_new_object(struct sim *s, uint64_t bytes, bool initialized, struct nvm_str name);
 static inline uint64_t memory_object_address(uint32_t object) {
@@ -321,6 +339,26 @@ bool memory_is_defined(const struct warp *w, const struct access *at, uint64_t b
 bool memory_text(struct warp *w, unsigned lane, uint64_t address, struct nvm_text *text);
 /* Moves the top of the lane's stack; false: a finding was made. */
 bool memory_set_stack(struct warp *w, unsigned lane, uint64_t top);
+
+/* --- race.c ---------------------------------------------------------------------------------------- */
+enum race_strength { RACE_WEAK, RACE_BLOCK, RACE_DEVICE }; /* strong: at which scope, at least */
+/* An access that is about to happen; `bytes` of `at` become those of `value` (NULL: it reads). False: a
+ * finding was made. */
+bool race_access(struct warp *w, unsigned lane, const struct inst *in, const struct access *at, uint64_t bytes,
+                 enum race_strength strength, const uint8_t *value);
+/* Begins a launch, a block. False: out of memory. */
+bool race_begin(struct sim *s);
+bool race_begin_block(struct block *b);
+/* Lanes of the warp have met. */
+void race_sync_lanes(struct warp *w, uint32_t mask);
+/* The warp arrives at a barrier; `waiting` warps and those that have arrived are synchronized. */
+void race_arrive(struct warp *w, uint32_t barrier);
+void race_sync_warps(struct block *b, uint32_t barrier, uint32_t waiting);
+/* A fence; a strong write or atomic operation, which publishes what was before the last fence; a strong
+ * read that may see what others published. */
+void race_fence(struct warp *w, enum race_strength scope);
+void race_publish(struct warp *w, enum race_strength scope);
+void race_acquire(struct warp *w);
 
 /* --- decode.c ------------------------------------------------------------------------------------ */
 /* Decodes a function and what it may call. */
@@ -466,13 +504,13 @@ static inline bool undefined_is(const struct warp *w, uint32_t row, unsigned lan
 bool undefined_check(struct warp *w, uint32_t row, unsigned lane, const char *what);
 
 /* exec.c */
-inst_run run_lanes, run_lanes_carry, run_compare, run_select, run_pred_logic, run_mov, run_mov_pred,
+inst_run run_divide, run_lanes, run_lanes_carry, run_compare, run_select, run_pred_logic, run_mov, run_mov_pred,
     run_pack, run_unpack, run_mov_wide, run_pred_from_value, run_lop3_pred;
 /* exec_mem.c */
 inst_run run_load, run_store, run_load_param, run_store_param, run_load_kernel_param, run_copy, run_cvta,
     run_cvta_to, run_isspacep, run_atom, run_local_address, run_param_address, run_alloca,
     run_stack_save, run_stack_restore;
 /* exec_warp.c */
-inst_run run_shfl, run_vote, run_match, run_activemask, run_redux, run_elect, run_nothing, run_clock;
+inst_run run_fence, run_shfl, run_vote, run_match, run_activemask, run_redux, run_elect, run_nothing, run_clock;
 
 #endif

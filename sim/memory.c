@@ -65,8 +65,7 @@ static bool find_object(struct warp *w, uint64_t address, uint64_t bytes, struct
     sim_report(w, lane, SIM_READ_ONLY, "writes to constant memory");
     return false;
   }
-  at->at = o->bytes + offset;
-  at->written = o->written ? o->written + offset : NULL;
+  *at = (struct access){o->bytes + offset, o->written ? o->written + offset : NULL, &o->shadow, offset, o->size};
   return true;
 }
 
@@ -103,8 +102,7 @@ bool memory_set_stack(struct warp *w, unsigned lane, uint64_t top) {
 static bool find_in(uint8_t *bytes, uint8_t *written, uint64_t size, uint64_t first, uint64_t offset,
                     uint64_t count, struct access *at) {
   if (offset < first || offset > size || count > size - offset) return false;
-  at->at = bytes + offset;
-  at->written = written ? written + offset : NULL;
+  *at = (struct access){.at = bytes + offset, .written = written ? written + offset : NULL};
   return true;
 }
 
@@ -125,6 +123,9 @@ bool memory_find(struct warp *w, unsigned lane, uint64_t address, unsigned windo
   case WINDOW_SHARED:
     found = find_in(w->block->shared, w->block->shared_written, w->sim->shared_bytes, 0, offset,
                     bytes, at);
+    at->shadow = &w->block->shadow;
+    at->offset = offset;
+    at->size = w->sim->shared_bytes;
     break;
   case WINDOW_LOCAL:
     found = find_in(w->local[lane].bytes, w->local[lane].written, w->stack_top[lane], LOCAL_FIRST,

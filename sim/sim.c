@@ -16,6 +16,7 @@ const char *sim_finding_name(enum sim_finding_kind kind) {
       [SIM_UNINITIALIZED] = "uninitialized", [SIM_READ_ONLY] = "read-only",
       [SIM_BAD_CALL] = "bad-call", [SIM_STACK_OVERFLOW] = "stack-overflow",
       [SIM_DEADLOCK] = "deadlock", [SIM_DIVERGENT_BARRIER] = "divergent-barrier",
+      [SIM_RACE] = "race", [SIM_DIVISION] = "division-by-zero",
       [SIM_MISSING_LANES] = "missing-lanes", [SIM_TRAP] = "trap", [SIM_ASSERT] = "assert",
       [SIM_STEP_LIMIT] = "step-limit", [SIM_UNSUPPORTED] = "unsupported", [SIM_MEMORY] = "memory",
       [SIM_POISON] = "poison", [SIM_UNDEFINED] = "undefined-behavior"};
@@ -42,6 +43,20 @@ static struct nvm_text format_message(struct sim *s, const char *format, va_list
   return (struct nvm_text){b.bytes ? b.bytes : "", b.length};
 }
 
+/* The line of the PTX text, and of the source by the nearest `.loc` above it. */
+static void set_place(const struct sim *s, struct sim_finding *f, const struct func *code, uint32_t pc) {
+  f->function = code->name;
+  while (pc + 1 < code->code_count && code->code[pc].line == 0) pc++;
+  f->line = code->code[pc].line;
+  for (uint32_t i = code->ptx ? code->code[pc].entry : 0; i-- > 0;) {
+    const struct ptx_entry *e = &code->ptx->entries.data[i];
+    if (e->kind != PTX_LOC) continue;
+    if (e->first_mod - 1 < s->module->files.count) f->source = s->module->files.data[e->first_mod - 1];
+    f->source_line = (uint32_t)code->ptx->operands.data[e->first_operand].imm;
+    return;
+  }
+}
+
 void sim_report(struct warp *w, unsigned lane, enum sim_finding_kind kind, const char *format, ...) {
   w->stopped = true;
   struct sim *s = w->sim;
@@ -53,11 +68,7 @@ void sim_report(struct warp *w, unsigned lane, enum sim_finding_kind kind, const
     f.thread[k] = (uint32_t)w->special[(SPECIAL_TID + k) * LANES + lane];
     f.block[k] = w->block->index[k];
   }
-  if (w->frame) {
-    const struct func *code = w->frame->func;
-    f.function = code->name;
-    for (uint32_t pc = w->pc; pc < code->code_count && !f.line; pc++) f.line = code->code[pc].line;
-  }
+  if (w->frame) set_place(s, &f, w->frame->func, w->pc);
   f.message = format_message(s, format, arguments);
   va_end(arguments);
   s->finding = f;
@@ -373,6 +384,7 @@ enum nvm_status sim_launch(struct sim *s, const struct sim_launch *l) {
   s->random = l->seed;
   s->lanes_part = lanes_may_part(sim_text(s, s->module->target));
   status = place_arguments(s, l);
+  if (status == NVM_OK && !race_begin(s)) status = NVM_OUT_OF_MEMORY;
   if (status == NVM_OK) status = block_run_grid(s);
   trace_end(s);
   return status;

@@ -30,6 +30,8 @@ enum sim_finding_kind {
   SIM_STACK_OVERFLOW,
   SIM_DEADLOCK,
   SIM_DIVERGENT_BARRIER,
+  SIM_RACE,
+  SIM_DIVISION,       /* of an integer by zero */
   SIM_MISSING_LANES,  /* of a warp-level operation */
   SIM_TRAP,
   SIM_ASSERT,
@@ -46,6 +48,8 @@ struct sim_finding {
   uint32_t thread[3], block[3];
   struct nvm_str kernel, function; /* of the module's strings */
   uint32_t line;                   /* of the text, PTX or IR; 0: not known */
+  struct nvm_str source;           /* where .loc says that it comes from; {0}: nowhere */
+  uint32_t source_line;
   struct nvm_text message;         /* one sentence without a full stop */
 };
 
@@ -79,7 +83,7 @@ struct sim_launch {
   uint32_t argument_count;
   uint64_t step_limit;        /* instructions of all threads together; 0: none */
   uint64_t stack_bytes;       /* local memory of a thread; 0: 512 KiB */
-  bool check_uninitialized;
+  bool check_uninitialized, check_races, check_division;
   bool count;                 /* all of struct sim_counts */
   bool random_schedule;       /* from `seed`: which warp runs, how long, with which of its lanes */
   uint64_t seed;

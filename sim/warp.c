@@ -188,8 +188,7 @@ static struct split *choose_of(struct warp *w, enum split_state state) {
 
 /* bar.warp.sync may be met at several places: lets go whoever waits only for others that wait too. */
 static bool release_meeting(struct warp *w) {
-  uint32_t here = 0;
-  bool released = false;
+  uint32_t here = 0, released = 0;
   for (uint32_t i = 0; i < w->split_count; i++) {
     const struct split *s = &w->splits[i];
     if (s->state == SPLIT_WARP && s->frame->func->code[s->pc].flags & 1) here |= s->mask;
@@ -200,9 +199,10 @@ static bool release_meeting(struct warp *w) {
     if (s->wanted & w->live & ~here) continue;
     s->state = SPLIT_READY;
     s->pc++;
-    released = true;
+    released |= s->mask;
   }
-  return released;
+  if (released && w->sim->races) race_sync_lanes(w, released);
+  return released != 0;
 }
 
 static struct split *choose(struct warp *w) {
@@ -363,6 +363,7 @@ static void meet_at_barrier(struct warp *w, struct split *s, const struct inst *
   if (count && s->mask == w->live) threads = LANES; /* counted in whole warps */
   if (in->compare == BARRIER_ARRIVE) {
     s->pc++;
+    if (w->sim->races) race_arrive(w, (uint32_t)id);
   } else {
     s->state = SPLIT_BARRIER;
     s->barrier = (uint8_t)id;
@@ -497,6 +498,7 @@ static inline void run_loop(struct warp *w, struct split *s, bool watched) {
     if (in->kind == INST_WARP_SYNC) {
       if (members_are_here(w, s, in, mask)) {
         in->run(w, in, mask);
+        if (w->sim->races) race_sync_lanes(w, mask);
         continue;
       }
     } else {
