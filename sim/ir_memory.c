@@ -106,7 +106,7 @@ void ir_run_store(struct warp *w, const struct inst *in, uint32_t mask) {
 
 /* A kernel's parameter at offset imm. */
 void ir_run_kernel_argument(struct warp *w, const struct inst *in, uint32_t mask) {
-  struct access at = {w->sim->kernel_params + in->imm, NULL};
+  struct access at = {.at = w->sim->kernel_params + in->imm};
   FOR_LANES(l, mask) load_pieces(w, in->ir, l, &at);
 }
 
@@ -139,7 +139,7 @@ void ir_run_alloca(struct warp *w, const struct inst *in, uint32_t mask) {
 void ir_run_byval(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   FOR_LANES(l, mask) {
-    struct access from = {w->sim->kernel_params + in->imm, NULL};
+    struct access from = {.at = w->sim->kernel_params + in->imm};
     uint64_t address = 0;
     if (!in->is_signed && (!address_of(w, &o->d, l, &address) ||
                            !memory_find(w, l, address, in->window, o->bytes, 1, false, &from)))
@@ -162,7 +162,7 @@ void ir_run_variadic(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) {
     uint64_t base = push_stack(w, l, o->bytes, o->align);
     if (!base) return;
-    struct access at = {w->local[l].bytes + base, w->local[l].written + base};
+    struct access at = {.at = w->local[l].bytes + base, .written = w->local[l].written + base};
     store_pieces(w, &o->in[0], o->pieces, l, &at);
     row_of(w, in->d)[l] = base + window_base(WINDOW_LOCAL);
   }
