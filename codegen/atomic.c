@@ -10,7 +10,9 @@
 
 /* --- orderings and scopes --------------------------------------------------------------------- */
 
-static bool has_orderings(const struct lower *l) { return l->target->sm >= 70; }
+static bool has_orderings(const struct lower *l) {
+  return lower_has(l, PTX_FENCE, PTX_MODS(PTX_MOD_SC, PTX_MOD_SYS));
+}
 
 static bool scope_is(const struct lower *l, unsigned scope, const char *name) {
   struct nvm_text t = module_text(l->module, l->module->sync_scopes.data[scope]);
@@ -19,7 +21,8 @@ static bool scope_is(const struct lower *l, unsigned scope, const char *name) {
 
 /* The scope modifier; 0 where the CPU has none or, for a single thread, none is needed. */
 static uint16_t scope_mod(struct lower *l, unsigned scope) {
-  if (l->target->sm < 60 || (scope == 0 && l->options->relaxed_atomics)) return 0;
+  if (scope == 0 && l->options->relaxed_atomics) return 0;
+  if (!lower_has(l, PTX_ATOM, PTX_MODS(PTX_MOD_SYS, PTX_MOD_ADD, PTX_MOD_U32))) return 0;
   if (scope == 0) return PTX_MOD_SYS;
   if (scope_is(l, scope, "block") || scope_is(l, scope, "workgroup") ||
       scope_is(l, scope, "singlethread"))
@@ -222,19 +225,12 @@ struct native_atom {
 };
 
 static struct native_atom native_float(const struct lower *l, const struct part *p, enum rmw_op op) {
-  const struct native_atom none = {0, 0};
-  unsigned sm = l->target->sm;
-  if (op != RMW_FADD && op != RMW_FSUB) return none;
-  switch ((enum part_kind)p->kind) {
-  case PART_FLOAT: return (struct native_atom){PTX_MOD_ADD, PTX_MOD_F32};
-  case PART_DOUBLE: return sm >= 60 ? (struct native_atom){PTX_MOD_ADD, PTX_MOD_F64} : none;
-  case PART_HALF: return sm >= 70 ? (struct native_atom){PTX_MOD_ADD, PTX_MOD_F16} : none;
-  case PART_BFLOAT: return sm >= 90 ? (struct native_atom){PTX_MOD_ADD, PTX_MOD_BF16} : none;
-  case PART_PAIR_HALF: return sm >= 60 ? (struct native_atom){PTX_MOD_ADD, PTX_MOD_F16X2} : none;
-  case PART_PAIR_BFLOAT: return sm >= 90 ? (struct native_atom){PTX_MOD_ADD, PTX_MOD_BF16X2} : none;
-  case PART_I1: case PART_INT: case PART_PAIR_I16: break;
-  }
-  return none;
+  uint16_t type = part_float_mod(p);
+  bool full = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
+  const uint16_t *mods = full ? PTX_MODS(PTX_MOD_ADD, type)
+                              : PTX_MODS(PTX_MOD_ADD, PTX_MOD_NOFTZ, type);
+  bool native = (op == RMW_FADD || op == RMW_FSUB) && lower_has(l, PTX_ATOM, mods);
+  return native ? (struct native_atom){PTX_MOD_ADD, type} : (struct native_atom){0, 0};
 }
 
 static struct native_atom native_atom(const struct lower *l, const struct part *p, enum rmw_op op) {
@@ -311,11 +307,11 @@ static void emit_float_minmax(struct lower *l, const struct part *p, enum rmw_op
   struct ptx_operand x = small ? ptx_r(lower_to_f32(l, p, old)) : old;
   struct ptx_operand y = small ? ptx_r(lower_to_f32(l, p, v)) : v;
   struct ptx_reg r = small ? lower_temp(l, PTX_F32) : to;
-  if (nan && (type == PTX_MOD_F64 || l->target->sm < 80)) {
+  const uint16_t *mods = nan ? PTX_MODS(PTX_MOD_NAN_RESULT, type) : PTX_MODS(type);
+  if (!lower_has(l, PTX_MAX, mods)) {
     lower_refuse(l, "an atomic fmaximum or fminimum", "float from sm_80 only");
     return;
   }
-  const uint16_t *mods = nan ? PTX_MODS(PTX_MOD_NAN_RESULT, type) : PTX_MODS(type);
   emit3(l, max ? PTX_MAX : PTX_MIN, mods, ptx_r(r), x, y);
   if (small) lower_from_f32(l, p, to, ptx_r(r));
 }
@@ -490,7 +486,8 @@ static void rmw_loop(const struct atomic *a, const struct atomic *object, const 
 }
 
 static bool needs_word(const struct lower *l, const struct part *p) {
-  return p->bits <= 8 || (p->container == 16 && l->target->sm < 70);
+  return p->bits <= 8 || (p->container == 16 &&
+                          !lower_has(l, PTX_ATOM, PTX_MODS(PTX_MOD_CAS, PTX_MOD_B16)));
 }
 
 /* The frame of one thread: nobody interferes. */

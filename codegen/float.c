@@ -17,7 +17,8 @@ enum native { NATIVE_NONE, NATIVE_FMA_ONLY, NATIVE_ALL };
 /* Which 16-bit arithmetic the CPU has; sm_80 has fma.bf16 and no other. */
 static enum native native_level(const struct lower *l, const struct part *p) {
   if (lower_is_legal(l, p)) return NATIVE_ALL;
-  return is_bfloat(p) && l->target->sm >= 80 ? NATIVE_FMA_ONLY : NATIVE_NONE;
+  bool has_fma = lower_has(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, part_float_mod(p)));
+  return is_bfloat(p) && has_fma ? NATIVE_FMA_ONLY : NATIVE_NONE;
 }
 
 static enum ptx_op arithmetic_op(enum op op) {
@@ -154,7 +155,7 @@ static void emit_bfloat_rounding(struct lower *l, struct ptx_reg to, struct ptx_
 void lower_from_f32(struct lower *l, const struct part *p, struct ptx_reg to, struct ptx_operand v) {
   if (p->kind == PART_HALF)
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_F16, PTX_MOD_F32), ptx_r(to), v);
-  else if (l->target->sm >= 80)
+  else if (lower_has(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_BF16, PTX_MOD_F32)))
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_BF16, PTX_MOD_F32), ptx_r(to), v);
   else
     emit_bfloat_rounding(l, to, v);

@@ -101,8 +101,7 @@ void lower_i_copysign(struct lower *l, const struct nvm_inst *i, int argument) {
  * --------------------------------------------------------------------- */
 
 static bool has_fma(const struct lower *l, const struct part *p) {
-  if (p->kind == PART_FLOAT || p->kind == PART_DOUBLE) return true;
-  return l->target->sm >= (is_bfloat(p) ? 80 : 53);
+  return lower_has(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, part_float_mod(p)));
 }
 
 static void emit_fma(struct lower *l, const struct part *p, bool ftz, struct ptx_reg to,
@@ -286,10 +285,15 @@ static void emit_minmax(struct lower *l, enum ptx_op op, bool nan, const struct 
   emit3(l, op, mods, ptx_r(to), intrinsic_in_reg(l, a, p), b);
 }
 
+static bool has_minmax(const struct lower *l, enum ptx_op op, bool nan, const struct part *p) {
+  uint16_t type = part_float_mod(p);
+  return lower_has(l, op, nan ? PTX_MODS(PTX_MOD_NAN_RESULT, type) : PTX_MODS(type));
+}
+
 /* f32 and f64; where PTX has no .NaN form, a comparison replaces it. */
 static void full_minmax(struct lower *l, enum ptx_op op, bool nan, const struct part *p, bool ftz,
                         struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
-  if (!nan || (p->kind == PART_FLOAT && l->target->sm >= 80)) {
+  if (has_minmax(l, op, nan, p)) {
     emit_minmax(l, op, nan, p, ftz, to, a, b);
     return;
   }
@@ -305,7 +309,7 @@ void intrinsic_float_minmax_lane(struct lower *l, enum ptx_op op, bool nan, cons
                                  struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
   if (!is_small(p)) {
     full_minmax(l, op, nan, p, intrinsic_ftz(l, p), to, a, b);
-  } else if (l->target->sm >= 80) {
+  } else if (has_minmax(l, op, nan, p)) {
     emit_minmax(l, op, nan, p, false, to, a, b);
   } else {
     struct ptx_reg r = lower_temp(l, PTX_F32);
@@ -322,7 +326,7 @@ static void float_minmax(struct lower *l, const struct nvm_inst *i, enum ptx_op 
     struct part p = intrinsic_part(l, i->type, k);
     struct ptx_operand a = lower_operand(l, intrinsic_arg(l, i, 0), k);
     struct ptx_operand b = lower_operand(l, intrinsic_arg(l, i, 1), k);
-    if (!is_pair(&p) || l->target->sm >= 80) {
+    if (!is_pair(&p) || has_minmax(l, op, nan, &p)) {
       if (is_pair(&p)) emit_minmax(l, op, nan, &p, false, to[k], a, b);
       else intrinsic_float_minmax_lane(l, op, nan, &p, to[k], a, b);
       continue;

@@ -429,14 +429,14 @@ void lower_i_funnel_shift(struct lower *l, const struct nvm_inst *i, int argumen
   struct lanes to = lower_lane_targets(l, i->type, result);
   struct part p = intrinsic_part(l, to.scalar, 0);
   uint32_t bits = intrinsic_int_bits(l, i->type), n = to.parts_each;
+  const uint16_t *mods = PTX_MODS(right ? PTX_MOD_R : PTX_MOD_L, PTX_MOD_WRAP, PTX_MOD_B32);
   for (uint32_t k = 0; k < to.count * n; k += n) {
     if (p.kind == PART_I1) {
       funnel_i1(l, right, to.at[k].reg, a.at[k], b.at[k]);
     } else if (n == 2) {
       const struct ptx_reg target[2] = {to.at[k].reg, to.at[k + 1].reg};
       funnel_wide(l, right, bits, target, &a.at[k], &b.at[k], &c.at[k]);
-    } else if (bits == 32 && l->target->sm >= 32) {
-      const uint16_t *mods = PTX_MODS(right ? PTX_MOD_R : PTX_MOD_L, PTX_MOD_WRAP, PTX_MOD_B32);
+    } else if (bits == 32 && lower_has(l, PTX_SHF, mods)) {
       emit4(l, PTX_SHF, mods, to.at[k], intrinsic_in_reg(l, b.at[k], &p),
             intrinsic_in_reg(l, a.at[k], &p), c.at[k]);
     } else {

@@ -359,7 +359,8 @@ void lower_i_approximate(struct lower *l, const struct nvm_inst *i, int argument
   const struct part own = intrinsic_part(l, to.scalar, 0);
   struct format f = format_for(l, &own);
   bool allowed = i->flags & INST_AFN || argument == APPROX_EXP2 || argument == APPROX_LOG2;
-  bool has = argument != APPROX_NONE && (argument != APPROX_TANH || l->target->sm >= 75);
+  bool has_tanh = lower_has(l, PTX_TANH, PTX_MODS(PTX_MOD_APPROX, PTX_MOD_F32));
+  bool has = argument != APPROX_NONE && (argument != APPROX_TANH || has_tanh);
   if (f.is_double || !allowed || !has) {
     refuse_math(l, i, f.is_double);
     return;

@@ -223,7 +223,8 @@ static void emit_read_only(struct lower *l, int nc, struct ptx_reg base, const s
   struct ptx_operand lanes[4];
   int n = 0;
   mods[n++] = PTX_MOD_GLOBAL;
-  if (nc != PTX_MOD_NONE && l->target->sm >= 32) mods[n++] = (uint16_t)nc;
+  if (nc != PTX_MOD_NONE && lower_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32)))
+    mods[n++] = (uint16_t)nc;
   if (count > 1) mods[n++] = count == 2 ? PTX_MOD_V2 : PTX_MOD_V4;
   mods[n++] = type;
   mods[n] = PTX_MOD_NONE;

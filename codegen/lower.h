@@ -23,6 +23,7 @@
 
 #include "codegen/codegen.h"
 #include "ir/intrinsic.h"
+#include "ptx/gate.h"
 #include "ptx/ptx.h"
 
 /* Machine value types: what one part holds. */
@@ -134,6 +135,10 @@ uint16_t part_float_mod(const struct part *p);  /* .f16 .bf16 .f32 .f64 .f16x2 .
 /* Does the target compute in this type, scalar or packed pair? The table of types in
  * target/nvptx.def says so (tgt_type_action), by CPU and PTX version. */
 bool lower_is_legal(const struct lower *l, const struct part *p);
+/* Does the target have the op with exactly these modifiers? */
+static inline bool lower_has(const struct lower *l, enum ptx_op op, const uint16_t *mods) {
+  return gate_has(l->target, op, mods);
+}
 /* Bytes a part takes in memory: 1, 2, 4, 8 (3 for i24). */
 uint32_t part_store_bytes(const struct part *p);
 /* Range of parts that element `index` of an aggregate or vector type takes; for packed pairs see

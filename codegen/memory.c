@@ -415,7 +415,7 @@ void lower_load(struct lower *l, const struct nvm_inst *i) {
   uint32_t chain = l->f->attachments.data[l->inst.index];
   struct nvm_str key = chain ? module_str(l->module, "invariant.load") : (struct nvm_str){0};
   bool invariant = chain && module_attachment(l->module, chain, key).index != 0 &&
-                   l->target->sm >= 32;
+                   lower_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
   access_value((struct access){l, at, how.is_volatile, invariant}, i->type, lower_result(l, l->inst),
                NULL);
 }

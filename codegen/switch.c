@@ -75,7 +75,8 @@ static void branch(struct lower *l, uint32_t label) {
 }
 
 static bool is_dense(const struct switch_lowering *s, uint32_t first, uint32_t count) {
-  if (count < TABLE_CASES || s->wide || s->l->target->sm < 30) return false;
+  if (count < TABLE_CASES || s->wide || !lower_has(s->l, PTX_BRX, PTX_MODS(PTX_MOD_IDX)))
+    return false;
   uint64_t span = s->cases[first + count - 1].value[0] - s->cases[first].value[0];
   return span < TABLE_MOST && span < (uint64_t)count * TABLE_DENSITY;
 }

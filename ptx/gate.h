@@ -17,4 +17,8 @@ struct gate {
 /* Fills *gate. Linear in the op's part of the automaton. */
 void gate_read(struct gate *gate, enum ptx_op op, const struct nvm_target *target);
 
+/* Does the target have some form of the op with exactly these modifiers, which end with
+ * PTX_MOD_NONE? A PTX version that is automatic counts as the highest. */
+bool gate_has(const struct nvm_target *target, enum ptx_op op, const uint16_t *mods);
+
 #endif
