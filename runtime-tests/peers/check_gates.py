@@ -32,6 +32,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 FAMILIES = [
     ("tcgen05 alloc", r"^tcgen05\.(alloc|dealloc|relinq)"), ("tcgen05 ld st", r"^tcgen05\.(ld|st|wait)"),
     ("tcgen05 cp shift", r"^tcgen05\.(cp|shift)"), ("tcgen05 commit fence", r"^tcgen05\.(commit|fence)"),
+    ("tcgen05 mma ws", r"^tcgen05\.mma\.ws"), ("tcgen05 mma sparse", r"^tcgen05\.mma\.sp"),
     ("tcgen05 mma scaled", r"^tcgen05\.mma.*block_scale"), ("tcgen05 mma i8", r"^tcgen05\.mma.*kind::i8"),
     ("tcgen05 mma", r"^tcgen05\.mma"),
     ("mma block scale", r"^mma.*block_scale"), ("mma f8f6f4", r"^mma.*kind::f8f6f4"),
@@ -53,7 +54,7 @@ FAMILIES = [
     ("f32x2", r"f32x2"), ("mixed f32 f16", r"^(add|sub|fma)\..*f32\.b?f16"), ("bf16 arithmetic", r"^(add|sub|mul|fma|neg|abs|min|max|set|setp|ex2|tanh)\..*bf16"),
     ("f16 arithmetic", r"^(add|sub|mul|fma|neg|abs|min|max|set|setp|ex2|tanh)\..*f16"), ("16x2 integers", r"^(add|min|max)\..*16x2"),
     ("min max of three", r"^(min|max)\..*\.f32 \S+ \S+ \S+ \S+"), ("min max NaN xorsign", r"^(min|max)\..*(NaN|xorsign)"),
-    ("cvt f4 f6 f8", r"^cvt.*e[2345]m[123]|^cvt.*ue8m0"), ("cvt stochastic", r"^cvt\.rs"), ("cvt bf16 tf32", r"^cvt.*(bf16|tf32)"),
+    ("cvt stochastic", r"^cvt.*\.rs\b"), ("cvt f4 f6 f8", r"^cvt.*e[2345]m[123]|^cvt.*ue8m0"), ("cvt bf16 tf32", r"^cvt.*(bf16|tf32)"),
     ("ldmatrix b8", r"^ldmatrix.*b8"), ("ldmatrix", r"^ldmatrix"), ("stmatrix b8", r"^stmatrix.*b8"), ("stmatrix", r"^stmatrix"),
     ("fence proxy", r"^fence\.proxy"), ("fence", r"^(fence|membar)"), ("vote shfl match", r"^(vote|shfl|match|activemask)"),
     ("dynamic alloca", r"^(alloca|stacksave|stackrestore)"), ("textures", r"^(tex|tld4|txq|suld|sust|sured|suq|istypep)"),
@@ -154,7 +155,9 @@ def intrinsic_kernels(nvmini):
 def intrinsic_family(name):
     if name.startswith("read.ptx.sreg"):
         return "cluster registers" if "cluster" in name else "special registers"
-    text = name.replace("test.wait", "test_wait").replace("relinq.alloc", "relinq_alloc")
+    text = re.sub(r"(test|try)\.wait|(relinq)\.alloc|(expect|complete)\.tx|(block)\.scale|(kind)\.f8",
+                  lambda m: m[0].replace(".", "::" if m[5] else "_"), name)
+    text = re.sub(r"^[sz]ext\.", "szext.", re.sub(r"^(?=\w+\.to\.|ff2|f2\w+\.r)", "cvt.", text))
     text = re.sub(r"^f(min|max)\.", r"\1.f.", text)
     return family_of(text)
 
