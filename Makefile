@@ -259,6 +259,7 @@ check:
 MODULES ?=
 check-peers: all
 	@$(PYTHON) runtime-tests/peers/check_gates.py
+	@$(PYTHON) runtime-tests/peers/check_reflect.py
 	@runtime-tests/peers/check_modules.sh $(or $(MODULES),samples) $(PEERS_ARGUMENTS)
 
 # Z3 answers for every integer rule, at several widths; then instances of the rules are compiled.

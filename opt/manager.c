@@ -228,6 +228,7 @@ static enum nvm_status check_after(struct manager *g, enum pass_id p, struct nvm
 /* Runs pass p on f, or on the module if f is NULL. */
 static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_function *f) {
   const struct pass_options *o = g->options;
+  if (p == PASS_REFLECT && o->knobs->value[KNOB_DISABLE_REFLECT]) return NVM_OK;
   if (o->bisect_limit >= 0 && g->result->executed >= (uint64_t)o->bisect_limit) return NVM_OK;
   g->result->executed++;
   if (name_matches(o->print_before, pass_table[p].name)) dump(g, "Before", p, f);

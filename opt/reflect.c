@@ -4,7 +4,10 @@
  *            "__CUDA_FTZ"); the answer decides which code is left.
  * Algorithm: for every call of __nvvm_reflect or llvm.nvvm.reflect, the string is found through
  *            casts and addresses of the first element; __CUDA_ARCH is answered by the target,
- *            __CUDA_FTZ, __CUDA_PREC_DIV and __CUDA_PREC_SQRT by its options, all else by 0.
+ *            __CUDA_FTZ, __CUDA_PREC_DIV and __CUDA_PREC_SQRT by its options, all else by 0. It
+ *            runs again after each round of inlining and after unrolling, for questions stand in
+ *            callees. Two switches, as in seed 4: the knob nvvm-reflect-enable makes it do
+ *            nothing, disable-nvvm-reflect takes it out of the pipeline.
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear.
@@ -28,14 +31,22 @@ static bool is_reflect(const struct nvm_module *m, struct nvm_value callee) {
          (name.length >= 17 && memcmp(name.bytes, "llvm.nvvm.reflect", 17) == 0);
 }
 
+/* llvm.nvvm.ptr.constant.to.gen and its like, which older front ends write for a cast. */
+static bool is_cast_call(const struct nvm_function *f, const struct nvm_inst *i) {
+  struct nvm_value callee = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
+  if (value_kind(callee) != VALUE_FUNCTION) return false;
+  uint32_t id = module_function(f->module, callee)->intrinsic;
+  return id >= INTRINSIC_nvvm_ptr_constant_to_gen && id <= INTRINSIC_nvvm_ptr_shared_to_gen;
+}
+
 /* The variable that an address constant names, through casts and offsets of zero. */
 static struct nvm_value base_of(const struct nvm_function *f, struct nvm_value v) {
   const struct nvm_module *m = f->module;
   for (int step = 0; step < MOST_STEPS; step++) { /* code that nothing reaches may be circular */
     if (value_kind(v) == VALUE_INST) {
       const struct nvm_inst *i = &f->insts.data[value_index(v)];
-      if (!op_is_cast((enum op)i->op) && i->op != OP_GEP) return VALUE_NULL;
-      for (uint32_t k = 1; k < i->operand_count; k++)
+      if (!op_is_cast((enum op)i->op) && i->op != OP_GEP && !is_cast_call(f, i)) return VALUE_NULL;
+      for (uint32_t k = 1; k < i->operand_count && i->op != OP_CALL; k++)
         if (!const_is_zero(m, inst_operand(f, i, k))) return VALUE_NULL;
       v = inst_operand(f, i, 0);
     } else if (value_kind(v) == VALUE_CONST) {
@@ -61,7 +72,7 @@ static bool query_of(const struct nvm_function *f, const struct nvm_inst *i, str
   struct nvm_value init = module_global(m, base)->initializer;
   /* A constant may stand in another variable (seed 4: @".str" behind a pointer). */
   if (value_kind(init) == VALUE_GLOBAL) init = module_global(m, init)->initializer;
-  if (value_kind(init) != VALUE_CONST) return false;
+  if (value_kind(init) != VALUE_CONST || !module_global(m, base)->is_constant) return false;
   const struct constant_info *c = constant_info(&m->constants, init);
   if (c->kind != CONST_BYTES) return false;
   *query = module_text(m, c->str);
@@ -100,6 +111,7 @@ static bool reflect_function(struct nvm_function *f, struct pass_env *env, bool 
 }
 
 enum nvm_status reflect_run(struct nvm_module *m, struct pass_env *env, bool *changed) {
+  if (!env->knobs->value[KNOB_REFLECT_ENABLE]) return NVM_OK;
   for (uint32_t n = 1; n < m->functions.count; n++) {
     struct nvm_function *f = m->functions.data[n];
     if (!function_is_declaration(f) && !reflect_function(f, env, changed)) return NVM_OUT_OF_MEMORY;

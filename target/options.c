@@ -47,16 +47,11 @@ enum tgt_status tgt_set_group(struct tgt_options *options, const char *group, un
 }
 
 void tgt_set_knob(struct tgt_options *options, enum knob knob, int32_t value) {
-  switch (knob) {
-  case KNOB_FMA_LEVEL: tgt_set_group(options, "fma-level", (unsigned)value, NULL); break;
-  case KNOB_PREC_DIVF32: tgt_set_group(options, "prec-divf32", (unsigned)value, NULL); break;
-  case KNOB_PREC_SQRTF32: tgt_set_group(options, "prec-sqrtf32", (unsigned)value, NULL); break;
-  case KNOB_SHARED_32_BIT:
+  if (knob == KNOB_FMA_LEVEL) tgt_set_group(options, "fma-level", (unsigned)value, NULL);
+  if (knob == KNOB_PREC_DIVF32) tgt_set_group(options, "prec-divf32", (unsigned)value, NULL);
+  if (knob == KNOB_PREC_SQRTF32) tgt_set_group(options, "prec-sqrtf32", (unsigned)value, NULL);
+  if (knob == KNOB_SHARED_32_BIT)
     set_feature(options, tgt_find_feature("sharedmem32bitptr", 17), value != 0);
-    break;
-  case KNOB_EXIT_ON_UNREACHABLE: case KNOB_FORCE_MIN_BYVAL_PARAM_ALIGN: case KNOB_RELAXED_ATOMICS:
-  case KNOB_COUNT: break;
-  }
 }
 
 static enum tgt_status parse_feature(struct tgt_options *o, const char *word, size_t length,
