@@ -50,10 +50,16 @@ bool lower_read_annotations(struct lower *l) {
   const struct named_metadata *named =
       meta_find_named(&m->metadata, module_str(m, "nvvm.annotations"));
   if (!named) return true;
-  for (uint32_t i = named->count; i-- > 0;)
-    if (!chain_node(l, meta_as_node(&m->metadata, m->metadata.operands.data[named->first + i])))
-      return false;
-  return true;
+  bool *done = arena_alloc(&l->arena, m->metadata.nodes.count * sizeof *done);
+  for (uint32_t i = named->count; done && i-- > 0;) {
+    const struct meta_node *n =
+        meta_as_node(&m->metadata, m->metadata.operands.data[named->first + i]);
+    bool *seen = n ? &done[n - m->metadata.nodes.data] : NULL;
+    if (!seen || *seen) continue; /* listed again: the same again */
+    *seen = true;
+    if (!chain_node(l, n)) return false;
+  }
+  return done != NULL;
 }
 
 const struct annotation *lower_annotations_of(const struct lower *l, struct nvm_value symbol) {

@@ -10,7 +10,8 @@
 
 enum {
   MAX_DEPTH = 2000,    /* of nested constants; the parser's limit is lower */
-  MAX_IMAGE = 1 << 28, /* bytes up to the last that is not zero */
+  MAX_IMAGE = 1 << 30,  /* bytes up to the last that is not zero */
+  MAX_IMPLIED = 1 << 23, /* of these, bytes that no constant of the text stands for */
 };
 
 struct evaluator {
@@ -253,16 +254,21 @@ bool lower_evaluate(struct lower *l, struct nvm_value v, struct constant_value *
 struct painter {
   struct lower *l;
   struct image *out;
+  uint64_t written; /* bytes that stand in the text, zeros too */
 };
+
+/* PTX has no short form for zeros that are not the last bytes: a short text could ask for gigabytes. */
+static bool fits(struct painter *p, uint64_t end) {
+  if (end <= MAX_IMAGE && end <= p->written + MAX_IMPLIED) return true;
+  p->out->failure = "it has more than 8 MiB of zeroinitializer before other values";
+  return false;
+}
 
 /* Room up to `end`; what was not there is zero. */
 static bool extend(struct painter *p, uint64_t end) {
   struct textbuf *b = &p->out->bytes;
   if (end <= b->length) return true;
-  if (end > MAX_IMAGE) {
-    p->out->failure = "it has more than 256 MiB";
-    return false;
-  }
+  if (!fits(p, end)) return false;
   char *room = textbuf_room(b, end - b->length);
   if (!room) return false;
   memset(room, 0, end - b->length);
@@ -288,6 +294,7 @@ static void paint_scalar(struct painter *p, struct nvm_value v, struct nvm_type 
     return;
   }
   uint64_t bytes = layout_store_size(&p->l->module->layout, &p->l->module->types, type);
+  p->written += bytes;
   if (value_is_none(value.symbol)) {
     paint_number(p, value.number, at, bytes);
     return;
@@ -296,6 +303,7 @@ static void paint_scalar(struct painter *p, struct nvm_value v, struct nvm_type 
     p->out->failure = "it is a part of an address that is not whole bytes";
     return;
   }
+  if (!fits(p, at + bytes)) return;
   struct image_address a = {at, value.bits / 8, value};
   if (a.bytes > bytes) a.bytes = (uint32_t)bytes;
   VEC_PUSH(&p->l->function_arena, &p->out->addresses, a);
@@ -347,6 +355,7 @@ static void paint_elements(struct painter *p, struct nvm_value v, struct nvm_typ
 
 static void paint_text(struct painter *p, struct nvm_text text, uint64_t at) {
   size_t length = text.length;
+  p->written += length;
   while (length > 0 && text.bytes[length - 1] == 0) length--;
   if (length && extend(p, at + length)) memcpy(p->out->bytes.bytes + at, text.bytes, length);
 }
@@ -367,6 +376,6 @@ static void paint(struct painter *p, struct nvm_value v, struct nvm_type type, u
 }
 
 void lower_image(struct lower *l, struct nvm_value initializer, struct image *out) {
-  struct painter p = {l, out};
+  struct painter p = {l, out, 0};
   paint(&p, initializer, module_value_type(l->module, initializer), 0);
 }

@@ -169,6 +169,7 @@ void attrs_finish(struct parser *p) {
     qsort(p->groups.data, p->groups.count, sizeof *p->groups.data, compare_groups);
   for (uint32_t i = 1; i < p->m->functions.count; i++) align_function(p, p->m->functions.data[i]);
   uint32_t count = t->sets.count;
+  uint64_t expanded = 0; /* attributes that references became */
   for (uint32_t s = 1; s < count; s++) {
     struct attrset_info info = t->sets.data[s];
     if (!has_reference(p, info)) continue;
@@ -177,6 +178,11 @@ void attrs_finish(struct parser *p) {
       struct nvm_attr a = t->attrs.data[info.first + i];
       if (a.payload == ATTR_GROUP_REFERENCE) merge_group(p, (uint32_t)a.number);
       else merge(p, &a);
+    }
+    expanded += p->attributes.count;
+    if (expanded > PARSE_MAX_EXPANDED) {
+      report(p, DIAG_ATTRIBUTES_TOO_MANY, 0, 0, report_number(p, PARSE_MAX_EXPANDED), NULL, NULL);
+      break;
     }
     struct nvm_attrset made = attrset_make(t, p->attributes.data, p->attributes.count);
     t->sets.data[s] = t->sets.data[made.index];

@@ -87,10 +87,13 @@ static void finish_kernels(struct parser *p) {
   struct nvm_str name = strtab_find(&p->m->strings, "nvvm.annotations", strlen("nvvm.annotations"));
   const struct named_metadata *named =
       name.index ? meta_find_named(&p->m->metadata, name) : NULL;
-  for (uint32_t i = 0; named && i < named->count; i++) {
+  bool *done = named ? arena_alloc(&p->scratch, p->m->metadata.nodes.count * sizeof *done) : NULL;
+  for (uint32_t i = 0; done && i < named->count; i++) {
     const struct meta_node *n =
         meta_as_node(&p->m->metadata, p->m->metadata.operands.data[named->first + i]);
-    if (n && n->count >= 3) read_annotation(p, n);
+    if (!n || n->count < 3 || done[n - p->m->metadata.nodes.data]) continue;
+    done[n - p->m->metadata.nodes.data] = true;
+    read_annotation(p, n);
   }
 }
 

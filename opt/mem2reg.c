@@ -8,14 +8,24 @@
  *            dominator tree that replaces loads by the value that reaches them.
  * Requires:  nothing.
  * Preserves: the control flow.
- * Cost:      per variable linear in the blocks where it is live; the renaming walk is linear.
- * Omits:     aggregates accessed by parts; accesses of another type than the variable's.
+ * Cost:      per variable linear in the blocks where it is live, the renaming walk linear; no more
+ *            than a bounded number of steps and phis for each instruction and block (BUDGET).
+ * Omits:     aggregates accessed by parts; accesses of another type than the variable's; variables
+ *            for which the budget is spent, which stay in memory.
  * Tests:     check/opt/mem2reg-*. */
 #include "ir/dominance.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 
-enum { NO_VARIABLE = 0 };
+enum {
+  NO_VARIABLE = 0,
+  /* Thousands of variables that live through thousands of joins need millions of phis. For each
+   * instruction and block of the function so many edges may be walked; the phis may have as many
+   * operands as there are instructions, and a few for small functions. */
+  BUDGET = 32,
+  BUDGET_FLOOR = 1 << 18,
+  OPERANDS_FLOOR = 1 << 16,
+};
 
 struct variable {
   struct nvm_inst_id alloca;
@@ -130,7 +140,9 @@ typedef VEC(struct accesses) access_list;
 struct placement {
   struct promoter *p;
   struct marks live, stored, placed;
-  VEC(struct nvm_block) work;
+  VEC(struct nvm_block) work, joins; /* joins: where the variable at hand needs phis */
+  uint64_t budget, operands; /* steps, operands of phis left */
+  bool spent;      /* the variable at hand needs more */
 };
 
 static bool note_access(struct promoter *p, access_list *list, struct nvm_block b, bool store) {
@@ -167,6 +179,10 @@ static bool mark_live(struct placement *s, const access_list *list) {
   while (s->work.count) {
     struct nvm_block b = s->work.data[--s->work.count];
     if (marks_test_and_set(&s->live, b)) continue;
+    uint32_t edges = p->dom.first_predecessor[b.index + 1] - p->dom.first_predecessor[b.index] + 1;
+    s->spent = s->budget < edges;
+    if (s->spent) return true;
+    s->budget -= edges;
     for (uint32_t e = p->dom.first_predecessor[b.index];
          e < p->dom.first_predecessor[b.index + 1]; e++) {
       struct nvm_block from = p->dom.predecessors[e];
@@ -194,20 +210,27 @@ static bool make_phi(struct promoter *p, struct nvm_block b, uint32_t variable) 
 
 /* The iterated dominance frontier of the storing blocks: the joins that a store's value reaches
  * without being dominated by it. */
-static bool place_from(struct placement *s, struct nvm_block store, uint32_t variable,
-                       const uint32_t *frontier_start, const struct nvm_block *frontier) {
+static bool place_from(struct placement *s, struct nvm_block store, const uint32_t *frontier_start,
+                       const struct nvm_block *frontier) {
   for (uint32_t k = frontier_start[store.index]; k < frontier_start[store.index + 1]; k++) {
     struct nvm_block join = frontier[k];
     if (s->live.at[join.index] != s->live.stamp || marks_test_and_set(&s->placed, join)) continue;
-    if (!make_phi(s->p, join, variable)) return false;
+    uint32_t edges = s->p->dom.first_predecessor[join.index + 1] -
+                     s->p->dom.first_predecessor[join.index];
+    if (s->operands < edges) return s->spent = true;
+    s->operands -= edges;
+    if (!VEC_PUSH(s->p->arena, &s->joins, join)) return false;
     if (s->stored.at[join.index] != s->stored.stamp && !VEC_PUSH(s->p->arena, &s->work, join))
       return false;
   }
   return true;
 }
 
-/* Dominance frontiers of all blocks (Cooper, Harvey, Kennedy, 2001), in two passes: count, fill. */
-static bool compute_frontiers(struct promoter *p, uint32_t **start, struct nvm_block **frontier) {
+/* Dominance frontiers of all blocks (Cooper, Harvey, Kennedy, 2001), in two passes: count, fill.
+ * Where they are larger than the budget (it takes thousands of loops in each other), there are none,
+ * and nothing is left of the budget. */
+static bool compute_frontiers(struct promoter *p, uint64_t *budget, uint32_t **start,
+                              struct nvm_block **frontier) {
   struct nvm_function *f = p->f;
   const struct dominance *d = &p->dom;
   uint32_t blocks = f->blocks.count;
@@ -224,6 +247,7 @@ static bool compute_frontiers(struct promoter *p, uint32_t **start, struct nvm_b
         if (!dominance_reachable(d, r)) continue;
         while (r.index != d->immediate[b.index].index && last[r.index] != b.index) {
           last[r.index] = b.index;
+          if (pass == 0 && (*budget)-- == 0) return *budget = 0, true;
           if (pass == 0) (*start)[r.index + 1]++;
           else (*frontier)[(*start)[r.index]++] = b;
           r = d->immediate[r.index];
@@ -245,20 +269,27 @@ static bool place_variable(struct placement *s, uint32_t variable, const access_
   s->live.stamp = s->stored.stamp = s->placed.stamp = variable + 1;
   for (uint32_t k = 0; k < list->count; k++)
     if (list->data[k].stores) marks_test_and_set(&s->stored, list->data[k].block);
+  s->spent = false;
   if (!mark_live(s, list)) return false;
-  s->work.count = 0;
-  for (uint32_t k = 0; k < list->count; k++)
+  s->work.count = s->joins.count = 0;
+  for (uint32_t k = 0; frontier && !s->spent && k < list->count; k++)
     if (list->data[k].stores && !VEC_PUSH(s->p->arena, &s->work, list->data[k].block)) return false;
-  while (s->work.count) {
+  while (s->work.count && !s->spent) {
     struct nvm_block b = s->work.data[--s->work.count];
-    if (!place_from(s, b, variable, frontier_start, frontier)) return false;
+    if (!place_from(s, b, frontier_start, frontier)) return false;
   }
+  if (s->spent) s->p->variable_of[s->p->variables.data[variable].alloca.index] = NO_VARIABLE;
+  for (uint32_t k = 0; !s->spent && k < s->joins.count; k++)
+    if (!make_phi(s->p, s->joins.data[k], variable)) return false;
   return true;
 }
 
 static bool place_phis(struct promoter *p) {
   uint32_t blocks = p->f->blocks.count;
   struct placement s = {.p = p};
+  s.budget = ((uint64_t)p->f->insts.count + blocks) * BUDGET;
+  if (s.budget < BUDGET_FLOOR) s.budget = BUDGET_FLOOR;
+  s.operands = p->f->insts.count + (uint64_t)OPERANDS_FLOOR;
   access_list *lists = arena_alloc(p->arena, p->variables.count * sizeof *lists);
   s.live.at = arena_alloc(p->arena, blocks * sizeof(uint32_t));
   s.stored.at = arena_alloc(p->arena, blocks * sizeof(uint32_t));
@@ -267,7 +298,8 @@ static bool place_phis(struct promoter *p) {
   uint32_t *frontier_start = NULL;
   struct nvm_block *frontier = NULL;
   if (!lists || !s.live.at || !s.stored.at || !s.placed.at || !p->first_phi) return false;
-  if (!collect_accesses(p, lists) || !compute_frontiers(p, &frontier_start, &frontier)) return false;
+  if (!collect_accesses(p, lists) || !compute_frontiers(p, &s.budget, &frontier_start, &frontier))
+    return false;
   for (uint32_t v = 0; v < p->variables.count; v++)
     if (p->variable_of[p->variables.data[v].alloca.index] != NO_VARIABLE &&
         !place_variable(&s, v, &lists[v], frontier_start, frontier))

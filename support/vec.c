@@ -14,7 +14,8 @@ void *vec_grow(struct arena *a, void *data, uint32_t *capacity, uint64_t wanted,
     a->failed = true;
     return data;
   }
-  uint64_t doubled = *capacity ? (uint64_t)*capacity * 2 : FIRST_CAPACITY;
+  /* Who reserves before the first element knows how many there will be. */
+  uint64_t doubled = *capacity ? (uint64_t)*capacity * 2 : wanted > 1 ? wanted : FIRST_CAPACITY;
   if (doubled < wanted) doubled = wanted;
   if (doubled > most) doubled = most;
   void *grown = arena_grow(a, data, *capacity * element_bytes, (size_t)doubled * element_bytes);
