@@ -1,0 +1,250 @@
+/* What loop passes share; see loop_tools.h. */
+#include "opt/loop_tools.h"
+
+#include "ir/intrinsic.h"
+#include "opt/effects.h"
+
+bool loop_nest_compute(struct loop_nest *n, const struct nvm_function *f, struct arena *arena) {
+  *n = (struct loop_nest){.arena = arena};
+  return dominance_compute(&n->d, f, arena) && loops_compute(&n->loops, f, &n->d, arena);
+}
+
+/* --- edges -------------------------------------------------------------------------------------- */
+
+static bool is_among(struct nvm_value block, const struct nvm_block *from, uint32_t count) {
+  for (uint32_t k = 0; k < count; k++)
+    if (from[k].index == value_index(block)) return true;
+  return false;
+}
+
+/* The entries of phi i for `from` become one for `to`: their common value, or a phi there. */
+static void move_entries(struct nvm_function *f, struct nvm_inst_id i, const struct nvm_block *from, uint32_t count,
+                         struct nvm_block to, struct nvm_inst_id before) {
+  struct nvm_value common = VALUE_NULL;
+  struct nvm_inst_id phi = {0};
+  for (int turn = 0; turn < 2; turn++)
+    for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k += 2) {
+      struct nvm_value v = inst_operand(f, function_inst(f, i), k), b = inst_operand(f, function_inst(f, i), k + 1);
+      if (!is_among(b, from, count)) continue;
+      if (turn == 0 && value_is_none(common)) common = v;
+      if (turn == 0 && !value_equal(common, v) && inst_is_none(phi)) {
+        phi = function_add_inst(f, OP_PHI, function_inst(f, i)->flags, function_inst(f, i)->type, NULL, 0, 0);
+        inst_insert_before(f, phi, before);
+      }
+      if (turn == 0) continue;
+      if (!inst_is_none(phi)) (void)(inst_add_operand(f, phi, v) && inst_add_operand(f, phi, b));
+      inst_remove_operands(f, i, k, 2);
+      k -= 2;
+    }
+  if (value_is_none(common)) return;
+  struct nvm_value v = inst_is_none(phi) ? common : value_of_inst(phi);
+  (void)(inst_add_operand(f, i, v) && inst_add_operand(f, i, value_of_block(to)));
+}
+
+struct nvm_block loop_split_predecessors(struct nvm_function *f, struct nvm_block b, const struct nvm_block *from,
+                                         uint32_t count) {
+  struct nvm_block made = function_add_block(f, (struct nvm_str){0});
+  struct nvm_value target = value_of_block(b);
+  struct nvm_inst_id jump = function_add_inst(f, OP_BR, 0, TYPE_VOID, &target, 1, 0);
+  if (block_is_none(made) || inst_is_none(jump)) return (struct nvm_block){0};
+  inst_append(f, jump, made);
+  function_move_block(f, made, b);
+  FOR_EACH_INST(f, b, i) {
+    if (function_inst(f, i)->op != OP_PHI) break;
+    move_entries(f, i, from, count, made, jump);
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_inst_id t = block_terminator(f, from[k]);
+    for (uint32_t n = 0; n < function_inst(f, t)->operand_count; n++)
+      if (value_equal(inst_operand(f, function_inst(f, t), n), target)) inst_set_operand(f, t, n, value_of_block(made));
+  }
+  return made;
+}
+
+/* --- copies ------------------------------------------------------------------------------------- */
+
+bool loop_copy_init(struct loop_copy *c, const struct nvm_function *f, struct arena *arena) {
+  *c = (struct loop_copy){.value_count = f->insts.count, .block_count = f->blocks.count};
+  c->values = arena_alloc(arena, c->value_count * sizeof *c->values);
+  c->blocks = arena_alloc(arena, c->block_count * sizeof *c->blocks);
+  return c->values && c->blocks;
+}
+
+struct nvm_value loop_copy_of(const struct loop_copy *c, struct nvm_value v) {
+  uint32_t k = value_index(v);
+  if (value_kind(v) == VALUE_BLOCK && k < c->block_count && c->blocks[k].index) return value_of_block(c->blocks[k]);
+  if (value_kind(v) == VALUE_INST && k < c->value_count && !value_is_none(c->values[k])) return c->values[k];
+  return v;
+}
+
+struct nvm_inst_id loop_copy_inst(struct loop_copy *c, struct nvm_function *f, struct nvm_inst_id id) {
+  struct nvm_inst i = *function_inst(f, id);
+  struct nvm_inst_id made = function_add_inst(f, (enum op)i.op, i.flags, i.type, f->operands.data + i.first_operand,
+                                              i.operand_count, i.aux);
+  if (inst_is_none(made)) return made;
+  f->locations.data[made.index] = f->locations.data[id.index];
+  f->positions.data[made.index] = f->positions.data[id.index];
+  if (!op_is_terminator((enum op)i.op)) f->attachments.data[made.index] = f->attachments.data[id.index];
+  for (uint32_t k = 0; k < i.operand_count; k++) {
+    struct nvm_value v = inst_operand(f, function_inst(f, made), k), now = loop_copy_of(c, v);
+    if (!value_equal(v, now)) inst_set_operand(f, made, k, now);
+  }
+  if (id.index < c->value_count) c->values[id.index] = value_of_inst(made);
+  return made;
+}
+
+bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct nvm_block *blocks, uint32_t count,
+                      struct nvm_block before) {
+  uint32_t first = f->insts.count;
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_block made = function_add_block(f, (struct nvm_str){0});
+    if (block_is_none(made)) return false;
+    function_move_block(f, made, before);
+    c->blocks[blocks[k].index] = made;
+  }
+  for (uint32_t k = 0; k < count; k++)
+    FOR_EACH_INST(f, blocks[k], i) {
+      if (function_inst(f, i)->op == OP_DBG_RECORD) continue;
+      struct nvm_inst_id made = loop_copy_inst(c, f, i);
+      if (inst_is_none(made)) return false;
+      inst_append(f, made, c->blocks[blocks[k].index]);
+    }
+  for (uint32_t n = first; n < f->insts.count; n++) /* what was not copied yet when it was named */
+    for (uint32_t k = 0; k < f->insts.data[n].operand_count; k++) {
+      struct nvm_value v = inst_operand(f, &f->insts.data[n], k), now = loop_copy_of(c, v);
+      if (!value_equal(v, now)) inst_set_operand(f, (struct nvm_inst_id){n}, k, now);
+    }
+  return true;
+}
+
+/* --- what a loop is like ------------------------------------------------------------------------ */
+
+static bool is_noduplicate(const struct nvm_function *f, const struct nvm_inst *i) {
+  const struct attr_table_data *a = &f->module->attributes;
+  struct nvm_value callee = call_callee(f, i);
+  if (attrset_find(a, attrlist_info(a, call_site_of(f, i)->attributes)->function, ATTR_NODUPLICATE)) return true;
+  if (value_kind(callee) != VALUE_FUNCTION) return false;
+  const struct nvm_function *g = module_function(f->module, callee);
+  return g->intrinsic == INTRINSIC_experimental_noalias_scope_decl ||
+         attrset_find(a, attrlist_info(a, g->attributes)->function, ATTR_NODUPLICATE);
+}
+
+bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint32_t n, bool *convergent, uint32_t *size) {
+  const struct loop *p = &l->data[n];
+  *convergent = false;
+  *size = 0;
+  for (uint32_t k = 0; k < p->block_count; k++)
+    FOR_EACH_INST(f, l->blocks[p->first_block + k], i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (inst->op == OP_ALLOCA || inst->op == OP_VA_ARG) return false;
+      if (inst->op == OP_CALL && is_noduplicate(f, inst)) return false;
+      *convergent |= effects_is_convergent(f, inst);
+      *size += inst->op != OP_PHI && inst->op != OP_BR && inst->op != OP_DBG_RECORD && inst->op != OP_BITCAST;
+    }
+  return true;
+}
+
+static bool has_dedicated_exits(const struct loop_nest *nest, const struct nvm_function *f, uint32_t n) {
+  const struct loop *p = &nest->loops.data[n];
+  for (uint32_t k = 0; k < p->block_count; k++) {
+    struct nvm_block b = nest->loops.blocks[p->first_block + k];
+    for (uint32_t s = 0, count = block_successor_count(f, b); s < count; s++) {
+      struct nvm_block to = block_successor(f, b, s);
+      if (loops_contains(&nest->loops, n, to)) continue;
+      for (uint32_t e = nest->d.first_predecessor[to.index]; e < nest->d.first_predecessor[to.index + 1]; e++)
+        if (!loops_contains(&nest->loops, n, nest->d.predecessors[e])) return false;
+    }
+  }
+  return true;
+}
+
+/* Counts (or takes back) what block b uses; in phis of exits only what comes from the loop. */
+static void count_uses(struct loop_nest *nest, const struct nvm_function *f, uint32_t n, struct nvm_block b, bool back) {
+  bool inside = loops_contains(&nest->loops, n, b);
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    if (!inside && inst->op != OP_PHI) return;
+    for (uint32_t k = 0; k < inst->operand_count; k++) {
+      struct nvm_value v = inst_operand(f, inst, k);
+      if (value_kind(v) != VALUE_INST) continue;
+      nest->counts.data[value_index(v)] = back ? 0 : nest->counts.data[value_index(v)] + 1;
+    }
+  }
+}
+
+static void count_all_uses(struct loop_nest *nest, const struct nvm_function *f, uint32_t n, bool back) {
+  const struct loop *p = &nest->loops.data[n];
+  for (uint32_t k = 0; k < p->block_count; k++) {
+    struct nvm_block b = nest->loops.blocks[p->first_block + k];
+    count_uses(nest, f, n, b, back);
+    for (uint32_t s = 0, count = block_successor_count(f, b); s < count; s++) {
+      struct nvm_block to = block_successor(f, b, s);
+      bool first = !loops_contains(&nest->loops, n, to) &&
+                   nest->d.predecessors[nest->d.first_predecessor[to.index]].index == b.index;
+      for (uint32_t earlier = 0; earlier < s && first; earlier++)
+        first = block_successor(f, b, earlier).index != to.index;
+      if (first) count_uses(nest, f, n, to, back); /* each exit once: by its first predecessor */
+    }
+  }
+}
+
+bool loop_is_closed(struct loop_nest *nest, const struct nvm_function *f, uint32_t n) {
+  const struct loop *p = &nest->loops.data[n];
+  if (block_is_none(p->preheader) || block_is_none(p->latch) || !has_dedicated_exits(nest, f, n)) return false;
+  if (!VEC_RESERVE(nest->arena, &nest->counts, f->insts.count)) return false;
+  count_all_uses(nest, f, n, false);
+  bool closed = true;
+  for (uint32_t k = 0; k < p->block_count; k++)
+    FOR_EACH_INST(f, nest->loops.blocks[p->first_block + k], i)
+      closed &= nest->counts.data[i.index] == f->uses.data[i.index];
+  count_all_uses(nest, f, n, true);
+  return closed;
+}
+
+/* --- hints -------------------------------------------------------------------------------------- */
+
+bool loop_attach(struct nvm_function *f, struct nvm_inst_id branch, struct nvm_meta loop) {
+  struct nvm_module *m = f->module;
+  struct nvm_str kind = module_str(m, "llvm.loop");
+  uint32_t made = 0;
+  for (uint32_t chain = f->attachments.data[branch.index]; chain; chain = m->attachments.data[chain].next) {
+    struct attachment a = m->attachments.data[chain];
+    if (a.kind.index != kind.index && !module_attach(m, &made, a.kind, a.node)) return false;
+  }
+  if (loop.index && !module_attach(m, &made, kind, loop)) return false;
+  f->attachments.data[branch.index] = made;
+  return true;
+}
+
+/* Whether a hint's name begins so. */
+static bool hint_begins(const struct nvm_module *m, struct nvm_meta hint, const char *prefix) {
+  const struct meta_node *node = meta_as_node(&m->metadata, hint);
+  if (!node || node->count == 0) return false;
+  const struct meta_item *name = meta_item(&m->metadata, meta_operand(&m->metadata, node, 0));
+  if (name->kind != META_STRING) return false;
+  struct nvm_text t = module_text(m, name->str);
+  return t.length >= strlen(prefix) && memcmp(t.bytes, prefix, strlen(prefix)) == 0;
+}
+
+bool loop_set_hint(struct nvm_function *f, struct nvm_block latch, struct nvm_meta old, const char *without,
+                   const char *hint) {
+  struct nvm_module *m = f->module;
+  VEC(struct nvm_meta) operands = {0};
+  uint32_t made = meta_node_new(&m->metadata);
+  const struct meta_node *before = old.index ? meta_as_node(&m->metadata, old) : NULL;
+  struct nvm_meta self = meta_node(&m->metadata, made, false);
+  if (!made || !VEC_PUSH(&m->arena, &operands, self)) return false;
+  for (uint32_t k = 1; before && k < before->count; k++) {
+    struct nvm_meta o = meta_operand(&m->metadata, before, k);
+    if (!hint_begins(m, o, without) && !VEC_PUSH(&m->arena, &operands, o)) return false;
+  }
+  if (hint) {
+    uint32_t node = meta_node_new(&m->metadata);
+    struct nvm_meta text = meta_string(&m->metadata, module_str(m, hint));
+    if (!node || !meta_node_define(&m->metadata, node, (struct nvm_str){0}, false, NULL, &text, 1)) return false;
+    struct nvm_meta o = meta_node(&m->metadata, node, false);
+    if (!VEC_PUSH(&m->arena, &operands, o)) return false;
+  }
+  if (!meta_node_define(&m->metadata, made, (struct nvm_str){0}, true, NULL, operands.data, operands.count)) return false;
+  return loop_attach(f, block_terminator(f, latch), self);
+}
