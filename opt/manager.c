@@ -41,6 +41,9 @@ enum pass_id pass_find(const char *name, size_t length) {
   SCALARS "combine,dce," INLINED "simplifycfg,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce," \
           INLINED "sroa,mem2reg,early-cse,sccp,combine,simplifycfg,infer-address-space,early-cse,combine,dce"
 
+/* Loops in the order in which they help each other. */
+#define LOOPS "loop-rotate,licm,mem2reg,simplifycfg,early-cse,combine,dce"
+
 /* One row a level; read from left to right. max, mid, min: how much faster the compiler shall be. */
 static const struct {
   const char *level;
@@ -51,8 +54,8 @@ static const struct {
     {"mid", SCALARS "combine,dce," INLINED "simplifycfg,sroa,mem2reg,early-cse,combine,dce"},
     {"min", ROUNDS},
     {"1", ROUNDS},
-    {"2", ROUNDS},
-    {"3", ROUNDS},
+    {"2", ROUNDS "," LOOPS},
+    {"3", ROUNDS "," LOOPS},
 };
 
 const char *pass_pipeline(const char *level) {
