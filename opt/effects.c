@@ -110,3 +110,16 @@ void effects_drop_dead_metadata(struct nvm_function *f, const bool *live) {
         inst_set_operand(f, i, k, const_metadata(m, poison.index));
       }
 }
+
+void effects_copy_access_metadata(struct nvm_function *f, struct nvm_inst_id to,
+                                  struct nvm_inst_id from) {
+  static const char *const kept[] = {"tbaa", "alias.scope", "noalias", "invariant.load", "nontemporal"};
+  struct nvm_module *m = f->module;
+  uint32_t chain = 0, old = f->attachments.data[from.index];
+  for (size_t k = 0; old && k < sizeof kept / sizeof *kept; k++) {
+    struct nvm_str kind = module_str(m, kept[k]);
+    struct nvm_meta node = module_attachment(m, old, kind);
+    if (node.index) module_attach(m, &chain, kind, node);
+  }
+  f->attachments.data[to.index] = chain;
+}

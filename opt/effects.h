@@ -19,4 +19,9 @@ bool effects_is_convergent(const struct nvm_function *f, const struct nvm_inst *
  * nothing (poison) from now on. */
 void effects_drop_dead_metadata(struct nvm_function *f, const bool *live);
 
+/* Gives `to` those attachments of `from` that speak of the access to memory (tbaa, scopes, invariant,
+ * nontemporal), not those that promise something of the result. They may be one instruction. */
+void effects_copy_access_metadata(struct nvm_function *f, struct nvm_inst_id to,
+                                  struct nvm_inst_id from);
+
 #endif

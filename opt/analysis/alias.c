@@ -257,6 +257,36 @@ struct alias_address alias_decompose(const struct nvm_function *f, struct nvm_va
   return a;
 }
 
+/* What v, at the start of `to`, is at the end of `from`; none if that is not known. */
+static struct nvm_value translate_value(const struct nvm_function *f, struct nvm_value v,
+                                        struct nvm_block to, struct nvm_block from) {
+  const struct nvm_inst *i = inst_of(f, v);
+  if (!i || i->block.index != to.index) return v;
+  for (uint32_t k = 0; k < i->operand_count && i->op == OP_PHI; k += 2)
+    if (value_index(inst_operand(f, i, k + 1)) == from.index) return inst_operand(f, i, k);
+  return VALUE_NULL;
+}
+
+bool alias_translate(const struct nvm_function *f, struct alias_address *a, struct nvm_block to,
+                     struct nvm_block from) {
+  struct alias_address old = *a;
+  struct decomposer d = {f, a, layout_pointer_bits(&f->module->layout, space_of_type(f, a->base))};
+  struct nvm_value base = translate_value(f, a->base, to, from);
+  if (value_is_none(base)) return false;
+  if (value_equal(base, a->base)) {
+    a->term_count = 0;
+  } else {
+    *a = alias_decompose(f, base);
+    a->offset = (int64_t)((uint64_t)a->offset + (uint64_t)old.offset);
+  }
+  for (uint32_t k = 0; k < old.term_count; k++) {
+    struct nvm_value v = translate_value(f, old.terms[k].variable, to, from);
+    if (value_is_none(v) || !add_scaled(&d, v, old.terms[k].scale, old.terms[k].sign_extended, 0))
+      return false;
+  }
+  return true;
+}
+
 static const struct alias_address *address_of(struct alias_env *e, struct nvm_value pointer,
                                               struct alias_address *room) {
   uint32_t n = value_index(pointer);
@@ -357,6 +387,11 @@ static const struct objects *objects_of(struct alias_env *e, struct nvm_value po
   *room = collect_objects(e, pointer);
   if (kept && (e->objects[n] = arena_alloc(e->arena, sizeof *room)) != NULL) *e->objects[n] = *room;
   return room;
+}
+
+static const struct objects *location_objects(struct alias_env *e, struct memory_location l,
+                                              struct objects *room) {
+  return objects_of(e, l.address ? l.address->base : l.pointer, room);
 }
 
 /* --- capture -------------------------------------------------------------------------------------- */
@@ -685,11 +720,11 @@ enum alias alias_query(struct alias_env *e, struct memory_location a, struct mem
   struct objects objects_a, objects_b;
   if (scopes_apart(e, a.access, b.access) || scopes_apart(e, b.access, a.access)) return ALIAS_NO;
   if (tbaa_apart(e, a.access, b.access)) return ALIAS_NO;
-  const struct alias_address *x = address_of(e, a.pointer, &room_a);
-  const struct alias_address *y = address_of(e, b.pointer, &room_b);
+  const struct alias_address *x = a.address ? a.address : address_of(e, a.pointer, &room_a);
+  const struct alias_address *y = b.address ? b.address : address_of(e, b.pointer, &room_b);
   if (value_equal(x->base, y->base)) return compare_addresses(e, x, y, a.bytes, b.bytes);
-  const struct objects *oa = objects_of(e, a.pointer, &objects_a);
-  const struct objects *ob = objects_of(e, b.pointer, &objects_b);
+  const struct objects *oa = location_objects(e, a, &objects_a);
+  const struct objects *ob = location_objects(e, b, &objects_b);
   if (!(oa->spaces & ob->spaces)) return ALIAS_NO;
   return all_distinct(e, oa, ob) ? ALIAS_NO : ALIAS_MAY;
 }
@@ -709,7 +744,7 @@ bool alias_is_constant(struct alias_env *e, struct memory_location l) {
   bool constant;
   if (attached(e, l.access, e->invariant)) return true;
   if (read_tag(e, l.access, &place, &constant) && constant) return true;
-  const struct objects *o = objects_of(e, l.pointer, &room);
+  const struct objects *o = location_objects(e, l, &room);
   if (o->spaces == space_bit(SPACE_CONST)) return true;
   for (uint32_t k = 0; k < o->count; k++)
     if (!is_constant_object(e, o->at[k])) return false;
@@ -879,7 +914,7 @@ static uint32_t call_mod_ref(struct alias_env *e, struct nvm_inst_id id, struct 
     struct nvm_value v = inst_operand(f, i, k);
     if (!type_is_ptr_or_vector(&f->module->types, value_type(f, v))) continue;
     bool block = is_block_operation(called_intrinsic(f, i));
-    struct memory_location theirs = {v, block ? length_of(f, i) : ALIAS_ANY_BYTES, id};
+    struct memory_location theirs = {v, block ? length_of(f, i) : ALIAS_ANY_BYTES, id, NULL};
     uint32_t done = argument_effect(f, i, k, does.arguments);
     if ((done & ~result) && alias_query(e, theirs, l) != ALIAS_NO) result |= done;
   }
@@ -917,7 +952,7 @@ uint32_t alias_mod_ref(struct alias_env *e, struct nvm_inst_id id, struct memory
   bool fence = i->op == OP_FENCE || i->op == OP_VA_ARG;
   if (alias_is_constant(e, l)) does &= ALIAS_READS;
   if (does == 0) return 0;
-  const struct objects *o = objects_of(e, l.pointer, &room);
+  const struct objects *o = location_objects(e, l, &room);
   bool is_private = o->count != 0;
   for (uint32_t k = 0; k < o->count && is_private; k++) is_private = alias_is_private(e, o->at[k]);
   if (i->op == OP_CALL) return call_mod_ref(e, id, l, is_private) & does;

@@ -12,10 +12,12 @@
 
 enum alias { ALIAS_NO, ALIAS_MAY, ALIAS_PARTIAL, ALIAS_MUST };
 
+struct alias_address;
 struct memory_location {
   struct nvm_value pointer;
   uint64_t bytes;            /* ALIAS_ANY_BYTES: unknown, before the pointer and behind it */
   struct nvm_inst_id access; /* whose metadata speaks (tbaa, scopes, invariant); {0}: nobody's */
+  const struct alias_address *address; /* what counts instead of `pointer`; NULL: that of `pointer` */
 };
 #define ALIAS_ANY_BYTES UINT64_MAX
 
@@ -61,6 +63,10 @@ bool alias_parameters_are_global(const struct nvm_function *f);
 
 /* The parts of an address; what is too long or too odd becomes a base or a variable of its own. */
 struct alias_address alias_decompose(const struct nvm_function *f, struct nvm_value pointer);
+/* The address as it is at the end of block `from`, given what it is at the start of its successor `to`:
+ * phis of `to` become what they get from there. False: it is not known before `to`. */
+bool alias_translate(const struct nvm_function *f, struct alias_address *a, struct nvm_block to,
+                     struct nvm_block from);
 /* The object a pointer is derived from: alloca, global, argument, call, load, phi, select … The walk
  * is bounded. */
 struct nvm_value alias_underlying_object(const struct nvm_function *f, struct nvm_value pointer);

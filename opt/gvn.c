@@ -1,0 +1,440 @@
+/* gvn: values that are already known are not computed or loaded again.
+ *
+ * Purpose:   a load is a trip of hundreds of cycles; what was stored or loaded on the way is in a register.
+ * Algorithm: the walk of early-cse, with loads: each looks back over the accesses before it, through its
+ *            block and all predecessors, for the value that its address holds (the address follows phis on
+ *            the way: alias_translate). Found on all ways: phis join it. Found on all but one, and that
+ *            one ends in a jump: the load is made there too (partial redundancy elimination as Chow et
+ *            al., 1997, but one load at a time). Loads from constant initializers are folded, stores of
+ *            what is there already go.
+ * Requires:  nothing.
+ * Preserves: the control flow.
+ * Cost:      linear in operands; each load looks at MAX_STEPS accesses in MAX_NODES blocks.
+ * Omits:     values of another size than what was stored; block copies as sources; partially redundant
+ *            arithmetic.
+ * Tests:     check/opt/gvn-*. */
+#include "opt/analysis/alias.h"
+#include "opt/effects.h"
+#include "opt/numbering.h"
+#include "opt/passes.h"
+
+enum { MAX_NODES = 48, MAX_STEPS = 192, MAX_ANTICIPATION = 64 };
+
+enum fate { VALUE_HERE, NOT_KNOWN, PASSES };
+
+/* A block that the value is looked for in, from its end up. */
+struct node {
+  struct nvm_block block;
+  enum fate fate;
+  struct alias_address address; /* at its end; PASSES: at its start too */
+  struct nvm_value value;       /* VALUE_HERE; of the load's type or as wide */
+  struct nvm_inst_id source;    /* the access that has it; none: undef */
+  struct nvm_value phi;         /* PASSES, several predecessors: what joins them */
+};
+
+struct numberer {
+  struct nvm_function *f;
+  struct arena *arena;
+  struct alias_env *alias;
+  struct dominance dominance;
+  struct numbering numbering;
+  struct nvm_inst_id *before; /* by instruction: the access before it in its block */
+  struct nvm_inst_id *last;   /* by block: its last access */
+  uint32_t size;              /* of `before` */
+  uint32_t *node_of;          /* by block: index + 1 into nodes */
+  struct node nodes[MAX_NODES];
+  uint32_t node_count, steps;
+  struct nvm_inst_id load;    /* that is being looked for; its type: */
+  struct nvm_type type;
+  VEC(struct nvm_inst_id) dead;
+};
+
+static bool is_plain(const struct nvm_inst *i) {
+  struct memory_access how = memory_access_unpack(i->aux);
+  return (i->op == OP_LOAD || i->op == OP_STORE) && !how.is_volatile && how.ordering == ORDER_NONE;
+}
+
+/* Chains the plain loads and all that may write. */
+static bool chain_accesses(struct numberer *g) {
+  struct nvm_function *f = g->f;
+  g->before = arena_alloc(g->arena, f->insts.count * sizeof *g->before);
+  g->last = arena_alloc(g->arena, f->blocks.count * sizeof *g->last);
+  g->node_of = arena_alloc(g->arena, f->blocks.count * sizeof *g->node_of);
+  g->size = f->insts.count;
+  if (!g->before || !g->last || !g->node_of) return false;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i) {
+      g->before[i.index] = g->last[b.index];
+      if (is_plain(function_inst(f, i)) || (alias_effects(f, i) & ALIAS_WRITES)) g->last[b.index] = i;
+    }
+  return true;
+}
+
+/* --- looking back --------------------------------------------------------------------------------- */
+
+/* Whether a value of type `have` can be taken for one of type `want`: the same bits. */
+static bool same_bits(const struct numberer *g, struct nvm_type have, struct nvm_type want) {
+  const struct nvm_module *m = g->f->module;
+  const struct type_table *t = &m->types;
+  if (type_equal(have, want)) return true;
+  if (type_is_aggregate(t, have) || type_is_aggregate(t, want) || type_is_ptr_or_vector(t, have) ||
+      type_is_ptr_or_vector(t, want))
+    return false;
+  uint64_t bits = layout_bits(&m->layout, t, want);
+  return bits == layout_bits(&m->layout, t, have) && bits == 8 * layout_store_size(&m->layout, t, want) &&
+         bits == 8 * layout_store_size(&m->layout, t, have);
+}
+
+/* Looks at the accesses from `from` up in one block. */
+static void look_back(struct numberer *g, struct nvm_inst_id from, struct memory_location l,
+                      struct node *n) {
+  const struct nvm_function *f = g->f;
+  n->fate = NOT_KNOWN;
+  for (struct nvm_inst_id i = from; !inst_is_none(i); i = g->before[i.index]) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    struct memory_location theirs;
+    if (g->steps++ == MAX_STEPS) return;
+    if (!is_plain(inst)) {
+      if (alias_mod_ref(g->alias, i, l) & ALIAS_WRITES) return;
+      continue;
+    }
+    bool store = inst->op == OP_STORE;
+    alias_location_of(f, i, &theirs);
+    enum alias answer = alias_query(g->alias, theirs, l);
+    if (answer == ALIAS_NO) continue;
+    struct nvm_value v = store ? inst_operand(f, inst, 0) : value_of_inst(i);
+    if (answer == ALIAS_MUST && same_bits(g, value_type(f, v), g->type)) {
+      n->value = rewrite_get(&g->numbering.rewrite, v);
+      n->source = i;
+      n->fate = VALUE_HERE;
+      return;
+    }
+    if (store && !alias_is_constant(g->alias, l)) return;
+  }
+  n->fate = PASSES;
+}
+
+static bool same_address(const struct alias_address *a, const struct alias_address *b) {
+  if (!value_equal(a->base, b->base) || a->offset != b->offset || a->term_count != b->term_count)
+    return false;
+  for (uint32_t k = 0; k < a->term_count; k++)
+    if (!value_equal(a->terms[k].variable, b->terms[k].variable) ||
+        a->terms[k].scale != b->terms[k].scale || a->terms[k].sign_extended != b->terms[k].sign_extended)
+      return false;
+  return true;
+}
+
+/* Adds the predecessors of `to`, at whose start the address is `address`. False: too many, or one block
+ * would have two addresses. */
+static bool add_predecessors(struct numberer *g, struct nvm_block to,
+                             const struct alias_address *address, uint64_t bytes) {
+  const struct dominance *d = &g->dominance;
+  for (uint32_t e = d->first_predecessor[to.index]; e < d->first_predecessor[to.index + 1]; e++) {
+    struct nvm_block from = d->predecessors[e];
+    struct alias_address a = *address;
+    bool known = alias_translate(g->f, &a, to, from);
+    uint32_t seen = g->node_of[from.index];
+    if (seen) {
+      const struct node *n = &g->nodes[seen - 1];
+      if (!known || !same_address(&n->address, &a)) return false;
+      continue;
+    }
+    if (g->node_count == MAX_NODES) return false;
+    struct node *n = &g->nodes[g->node_count++];
+    *n = (struct node){.block = from, .address = a, .fate = NOT_KNOWN};
+    g->node_of[from.index] = g->node_count;
+    struct memory_location l = {a.base, bytes, g->load, &n->address};
+    if (known) look_back(g, g->last[from.index], l, n);
+    else n->address.base = VALUE_NULL; /* like no other */
+    if (!dominance_reachable(d, from)) { /* whatever it has */
+      n->fate = VALUE_HERE;
+      n->source = (struct nvm_inst_id){0};
+      n->value = const_undef(g->f->module, g->type);
+    } else if (n->fate == PASSES && from.index == g->f->entry.index) {
+      n->fate = alias_is_private(g->alias, a.base) && value_kind(a.base) == VALUE_INST ? VALUE_HERE : NOT_KNOWN;
+      n->value = const_undef(g->f->module, g->type);
+    }
+  }
+  return true;
+}
+
+/* Visits all blocks before the load; *missing counts those that do not have the value, of which
+ * *without is one. */
+static bool search(struct numberer *g, struct memory_location l, const struct alias_address *address,
+                   uint32_t *missing, struct node **without, bool *found) {
+  struct nvm_block home = function_inst(g->f, g->load)->block;
+  *missing = 0;
+  *found = false;
+  if (!add_predecessors(g, home, address, l.bytes)) return false;
+  for (uint32_t k = 0; k < g->node_count; k++) {
+    struct node *n = &g->nodes[k];
+    *found |= n->fate == VALUE_HERE;
+    if (n->fate == NOT_KNOWN) {
+      *without = n;
+      if (++*missing > 1) return false;
+    }
+    if (n->fate != PASSES) continue;
+    if (n->block.index == home.index && !same_address(&n->address, address)) return false;
+    if (!add_predecessors(g, n->block, &n->address, l.bytes)) return false;
+  }
+  return g->node_count > 0;
+}
+
+/* --- making the value ----------------------------------------------------------------------------- */
+
+/* v with the type of the load, made where it comes from. */
+static struct nvm_value adapt(struct numberer *g, struct nvm_value v, struct nvm_inst_id source) {
+  struct nvm_function *f = g->f;
+  if (type_equal(value_type(f, v), g->type)) return v;
+  struct nvm_inst_id cast = function_add_inst(f, OP_BITCAST, 0, g->type, &v, 1, 0);
+  if (inst_is_none(cast)) return v;
+  inst_insert_before(f, cast, function_inst(f, source)->next);
+  return value_of_inst(cast);
+}
+
+/* A load whose result now serves others too promises nothing of it. */
+static void release_promises(struct numberer *g, struct nvm_inst_id source) {
+  if (!inst_is_none(source) && function_inst(g->f, source)->op == OP_LOAD)
+    effects_copy_access_metadata(g->f, source, source);
+}
+
+static struct nvm_value value_at_end(struct numberer *g, struct nvm_block b) {
+  for (uint32_t k = 0; k <= g->node_count; k++) {
+    struct node *n = &g->nodes[g->node_of[b.index] - 1];
+    if (n->fate != PASSES) return n->value;
+    if (!value_is_none(n->phi)) return n->phi;
+    b = g->dominance.predecessors[g->dominance.first_predecessor[b.index]];
+  }
+  return const_undef(g->f->module, g->type); /* a ring of blocks that nothing enters */
+}
+
+static struct nvm_value make_phi(struct numberer *g, struct nvm_block b) {
+  struct nvm_inst_id phi = function_add_inst(g->f, OP_PHI, 0, g->type, NULL, 0, 0);
+  if (inst_is_none(phi)) return VALUE_NULL;
+  g->f->locations.data[phi.index] = g->f->locations.data[g->load.index];
+  inst_insert_before(g->f, phi, function_block(g->f, b)->first);
+  return value_of_inst(phi);
+}
+
+static bool fill_phi(struct numberer *g, struct nvm_value phi, struct nvm_block b) {
+  const struct dominance *d = &g->dominance;
+  for (uint32_t e = d->first_predecessor[b.index]; e < d->first_predecessor[b.index + 1]; e++) {
+    struct nvm_value v = value_at_end(g, d->predecessors[e]);
+    struct nvm_inst_id i = {value_index(phi)};
+    if (!inst_add_operand(g->f, i, v) || !inst_add_operand(g->f, i, value_of_block(d->predecessors[e])))
+      return false;
+  }
+  return true;
+}
+
+static uint32_t predecessor_count(const struct numberer *g, struct nvm_block b) {
+  return g->dominance.first_predecessor[b.index + 1] - g->dominance.first_predecessor[b.index];
+}
+
+/* The one value that all have; none if there are several. */
+static struct nvm_value common_value(const struct numberer *g) {
+  struct nvm_value one = VALUE_NULL;
+  for (uint32_t k = 0; k < g->node_count; k++) {
+    const struct node *n = &g->nodes[k];
+    if (n->fate == PASSES || value_equal(n->value, one)) continue;
+    if (!value_is_none(one) || !type_equal(value_type(g->f, n->value), g->type)) return VALUE_NULL;
+    one = n->value;
+  }
+  if (value_kind(one) != VALUE_INST) return one;
+  struct nvm_block made = g->f->insts.data[value_index(one)].block;
+  struct nvm_block home = function_inst(g->f, g->load)->block;
+  return value_index(one) != g->load.index && dominance_dominates(&g->dominance, made, home) ? one : VALUE_NULL;
+}
+
+/* Every node has the value or passes it on: what the load gives. */
+static struct nvm_value join(struct numberer *g) {
+  struct nvm_block home = function_inst(g->f, g->load)->block;
+  for (uint32_t k = 0; k < g->node_count; k++) release_promises(g, g->nodes[k].source);
+  struct nvm_value one = common_value(g), result = VALUE_NULL;
+  if (!value_is_none(one)) return one;
+  for (uint32_t k = 0; k < g->node_count; k++) {
+    struct node *n = &g->nodes[k];
+    if (n->fate == VALUE_HERE && !inst_is_none(n->source)) n->value = adapt(g, n->value, n->source);
+    if (n->fate == PASSES && predecessor_count(g, n->block) > 1) n->phi = make_phi(g, n->block);
+    if (n->block.index == home.index) result = n->phi;
+  }
+  bool own = value_is_none(result);
+  if (own && predecessor_count(g, home) == 1)
+    result = value_at_end(g, g->dominance.predecessors[g->dominance.first_predecessor[home.index]]);
+  else if (own) {
+    result = make_phi(g, home);
+    if (value_is_none(result) || !fill_phi(g, result, home)) return VALUE_NULL;
+  }
+  for (uint32_t k = 0; k < g->node_count; k++)
+    if (!value_is_none(g->nodes[k].phi) && !fill_phi(g, g->nodes[k].phi, g->nodes[k].block))
+      return VALUE_NULL;
+  return result;
+}
+
+/* --- the load that is missing on one way ---------------------------------------------------------- */
+
+/* Whether the load is reached from the start of its block in any case. */
+static bool is_anticipated(const struct numberer *g) {
+  const struct nvm_function *f = g->f;
+  struct nvm_inst_id i = function_block(f, function_inst(f, g->load)->block)->first;
+  for (uint32_t n = 0; n < MAX_ANTICIPATION; n++, i = function_inst(f, i)->next) {
+    if (i.index == g->load.index) return true;
+    const struct nvm_inst *inst = function_inst(f, i);
+    if (inst->op == OP_CALL && !effects_is_pure(f, inst)) return false;
+  }
+  return false;
+}
+
+/* v as `from` has it, where v is used in its successor `home`; what computes
+ * it is made again. */
+static struct nvm_value available_at(struct numberer *g, struct nvm_value v, struct nvm_block home,
+                                     struct nvm_block from, int depth) {
+  struct nvm_function *f = g->f;
+  if (value_kind(v) != VALUE_INST) return v;
+  struct nvm_inst_id id = {value_index(v)};
+  const struct nvm_inst *i = function_inst(f, id);
+  enum { MOST = 6 };
+  struct nvm_value operands[MOST];
+  if (i->block.index != home.index) return v;
+  for (uint32_t k = 0; i->op == OP_PHI && k < i->operand_count; k += 2)
+    if (value_index(inst_operand(f, i, k + 1)) == from.index) return inst_operand(f, i, k);
+  if (i->op == OP_CALL || !effects_is_speculatable(f, i) || i->operand_count > MOST || depth == 3)
+    return VALUE_NULL;
+  for (uint32_t k = 0; k < i->operand_count; k++) {
+    operands[k] = available_at(g, inst_operand(f, i, k), home, from, depth + 1);
+    if (value_is_none(operands[k])) return VALUE_NULL;
+    i = function_inst(f, id);
+  }
+  struct nvm_inst_id made = function_add_inst(f, (enum op)i->op, i->flags, i->type, operands,
+                                              i->operand_count, i->aux);
+  if (inst_is_none(made)) return VALUE_NULL;
+  f->locations.data[made.index] = f->locations.data[id.index];
+  inst_insert_before(f, made, block_terminator(f, from));
+  return value_of_inst(made);
+}
+
+static bool load_in(struct numberer *g, struct node *n) {
+  struct nvm_function *f = g->f;
+  struct nvm_block home = function_inst(f, g->load)->block;
+  if (block_successor_count(f, n->block) != 1 || block_successor(f, n->block, 0).index != home.index)
+    return false;
+  if (dominance_dominates(&g->dominance, home, n->block)) return false; /* a loop: nothing is won */
+  if (!is_anticipated(g)) return false;
+  struct nvm_value pointer = inst_operand(f, function_inst(f, g->load), 0);
+  pointer = available_at(g, pointer, home, n->block, 0);
+  if (value_is_none(pointer)) return false;
+  const struct nvm_inst *old = function_inst(f, g->load);
+  struct nvm_inst_id made = function_add_inst(f, OP_LOAD, old->flags, g->type, &pointer, 1, old->aux);
+  if (inst_is_none(made)) return false;
+  effects_copy_access_metadata(f, made, g->load);
+  f->locations.data[made.index] = f->locations.data[g->load.index];
+  inst_insert_before(f, made, block_terminator(f, n->block));
+  n->value = value_of_inst(made);
+  n->fate = VALUE_HERE;
+  return true;
+}
+
+/* --- visits --------------------------------------------------------------------------------------- */
+
+/* The element of that type at a byte offset in a constant. */
+static struct nvm_value constant_at(struct nvm_module *m, struct nvm_value v, uint64_t offset,
+                                    struct nvm_type want) {
+  const struct type_table *t = &m->types;
+  for (;;) {
+    struct nvm_type type = module_value_type(m, v);
+    if (offset == 0 && type_equal(type, want)) return v;
+    const struct type_info *info = type_info(t, type);
+    if (info->kind != TY_STRUCT && info->kind != TY_ARRAY && info->kind != TY_VECTOR) return VALUE_NULL;
+    uint64_t k = 0;
+    if (info->kind == TY_STRUCT) {
+      while (k + 1 < info->count && layout_member_offset(&m->layout, t, type, (uint32_t)k + 1) <= offset) k++;
+      if (info->count == 0) return VALUE_NULL;
+      offset -= layout_member_offset(&m->layout, t, type, (uint32_t)k);
+    } else {
+      uint64_t each = layout_alloc_size(&m->layout, t, info->element);
+      if (each == 0 || offset / each >= info->count) return VALUE_NULL;
+      if (info->kind == TY_VECTOR && layout_bits(&m->layout, t, info->element) != 8 * each) return VALUE_NULL;
+      k = offset / each;
+      offset %= each;
+    }
+    v = const_element(m, v, k);
+    if (value_kind(v) != VALUE_CONST && !(offset == 0 && !value_is_none(v))) return VALUE_NULL;
+    if (value_kind(v) != VALUE_CONST) return type_equal(module_value_type(m, v), want) ? v : VALUE_NULL;
+  }
+}
+
+static struct nvm_value fold_constant_load(struct numberer *g, const struct alias_address *a) {
+  struct nvm_module *m = g->f->module;
+  if (value_kind(a->base) != VALUE_GLOBAL || a->term_count || a->offset < 0) return VALUE_NULL;
+  const struct nvm_global *v = module_global(m, a->base);
+  bool replaced = v->symbol.linkage != LINK_INTERNAL && v->symbol.linkage != LINK_PRIVATE &&
+                  v->symbol.linkage != LINK_EXTERNAL && v->symbol.linkage != LINK_LINKONCE_ODR &&
+                  v->symbol.linkage != LINK_WEAK_ODR;
+  if (!v->is_constant || v->is_alias || v->externally_initialized || replaced ||
+      value_is_none(v->initializer))
+    return VALUE_NULL;
+  return constant_at(m, v->initializer, (uint64_t)a->offset, g->type);
+}
+
+static struct nvm_value find_value(struct numberer *g, struct nvm_inst_id id) {
+  struct memory_location l;
+  struct nvm_block home = function_inst(g->f, id)->block;
+  alias_location_of(g->f, id, &l);
+  struct alias_address address = alias_decompose(g->f, l.pointer);
+  struct nvm_value constant = fold_constant_load(g, &address);
+  if (!value_is_none(constant)) return constant;
+  struct node local = {.block = home};
+  g->steps = 0;
+  look_back(g, g->before[id.index], l, &local);
+  if (local.fate == VALUE_HERE) {
+    release_promises(g, local.source);
+    return adapt(g, local.value, local.source);
+  }
+  if (local.fate == NOT_KNOWN || home.index == g->f->entry.index) return VALUE_NULL;
+  uint32_t missing;
+  bool found;
+  struct node *without = NULL;
+  struct nvm_value result = VALUE_NULL;
+  g->node_count = 0;
+  if (search(g, l, &address, &missing, &without, &found) && found &&
+      (missing == 0 || load_in(g, without)))
+    result = join(g);
+  for (uint32_t k = 0; k < g->node_count; k++) g->node_of[g->nodes[k].block.index] = 0;
+  return result;
+}
+
+static bool visit(void *state, struct nvm_inst_id id) {
+  struct numberer *g = state;
+  const struct nvm_inst *i = function_inst(g->f, id);
+  if (id.index >= g->size || !is_plain(i)) return true;
+  g->load = id;
+  if (i->op == OP_LOAD) {
+    g->type = i->type;
+    struct nvm_value v = find_value(g, id);
+    if (!value_is_none(v)) rewrite_set(&g->numbering.rewrite, id, v);
+    return true;
+  }
+  struct memory_location l;
+  struct node n = {.fate = NOT_KNOWN};
+  g->type = value_type(g->f, inst_operand(g->f, i, 0));
+  g->steps = 0;
+  alias_location_of(g->f, id, &l);
+  look_back(g, g->before[id.index], l, &n);
+  bool same = n.fate == VALUE_HERE && value_equal(n.value, inst_operand(g->f, i, 0));
+  return !same || VEC_PUSH(g->arena, &g->dead, id);
+}
+
+enum nvm_status gvn_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct numberer g = {.f = f, .arena = env->arena};
+  g.alias = alias_init(f, env->arena);
+  if (!g.alias || !chain_accesses(&g) || !dominance_compute(&g.dominance, f, env->arena) ||
+      !numbering_init(&g.numbering, f, env->arena) ||
+      !numbering_walk(&g.numbering, &g.dominance, visit, &g))
+    return NVM_OUT_OF_MEMORY;
+  uint64_t changes = g.numbering.rewrite.count + g.dead.count;
+  rewrite_apply(&g.numbering.rewrite);
+  for (uint32_t k = 0; k < g.dead.count; k++) inst_remove(f, g.dead.data[k]);
+  *env->statistic += changes;
+  *changed = changes != 0;
+  return NVM_OK;
+}
