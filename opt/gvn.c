@@ -115,13 +115,7 @@ static void look_back(struct numberer *g, struct nvm_inst_id from, struct memory
 }
 
 static bool same_address(const struct alias_address *a, const struct alias_address *b) {
-  if (!value_equal(a->base, b->base) || a->offset != b->offset || a->term_count != b->term_count)
-    return false;
-  for (uint32_t k = 0; k < a->term_count; k++)
-    if (!value_equal(a->terms[k].variable, b->terms[k].variable) ||
-        a->terms[k].scale != b->terms[k].scale || a->terms[k].sign_extended != b->terms[k].sign_extended)
-      return false;
-  return true;
+  return a->offset == b->offset && alias_same_shape(a, b);
 }
 
 /* Adds the predecessors of `to`, at whose start the address is `address`. False: too many, or one block

@@ -13,7 +13,6 @@
 #include "ir/dominance.h"
 #include "ir/intrinsic.h"
 #include "opt/analysis/alias.h"
-#include "opt/analysis/known_bits.h"
 #include "opt/passes.h"
 
 enum {
@@ -89,13 +88,8 @@ static uint8_t address_log2(const struct aligner *g, struct nvm_value v) {
   struct alias_address a = alias_decompose(g->f, v);
   if (value_equal(a.base, v)) return 0;
   uint8_t least = of(g, a.base);
-  if (a.offset && trailing_zeros((uint64_t)a.offset) < least) least = trailing_zeros((uint64_t)a.offset);
-  for (uint32_t k = 0; k < a.term_count; k++) {
-    struct known_bits known = known_bits_of(g->f, a.terms[k].variable);
-    uint32_t zeros = trailing_zeros((uint64_t)a.terms[k].scale);
-    for (uint32_t n = 0; n < known.width && known.zero >> n & 1; n++) zeros++;
-    if (zeros < least) least = (uint8_t)zeros;
-  }
+  uint32_t zeros = alias_offset_zeros(g->f, &a);
+  if (zeros < least) least = (uint8_t)zeros;
   return least;
 }
 
@@ -177,9 +171,7 @@ static uint8_t assumed_log2(const struct aligner *g, struct nvm_inst_id access, 
     struct assumption a = g->assumptions.data[k];
     if (a.log2 <= most) continue;
     struct alias_address x = alias_decompose(f, pointer), y = alias_decompose(f, a.pointer);
-    if (!value_equal(x.base, y.base) || x.term_count != y.term_count ||
-        memcmp(x.terms, y.terms, x.term_count * sizeof *x.terms) != 0)
-      continue;
+    if (!alias_same_shape(&x, &y)) continue;
     uint64_t distance = (uint64_t)x.offset - (uint64_t)y.offset;
     uint8_t log2 = distance && trailing_zeros(distance) < a.log2 ? trailing_zeros(distance) : a.log2;
     struct nvm_block from = function_inst(f, a.at)->block, to = function_inst(f, access)->block;

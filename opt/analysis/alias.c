@@ -160,6 +160,17 @@ static bool add_term(struct alias_address *a, struct nvm_value v, int64_t scale,
   return true;
 }
 
+/* Whether x + y, y a constant, keeps within the type by what is known of x. */
+static bool sum_fits(const struct nvm_function *f, struct nvm_value x, struct nvm_value y,
+                     bool is_signed) {
+  nvm_u128 c;
+  if (!const_is_int(f->module, y, &c)) return false;
+  struct known_bits k = known_bits_of(f, x);
+  if (k.width == 0 || k.width > 63) return false;
+  uint64_t most = known_bits_mask(k.width) >> is_signed;
+  return c <= most && known_bits_most(k) <= most - (uint64_t)c;
+}
+
 /* Adds scale × v, where a v narrower than the pointer is extended by its sign or by zeros. Sums and
  * products in a narrower type come apart only where they do not wrap. */
 static bool add_scaled(struct decomposer *d, struct nvm_value v, int64_t scale, bool is_signed,
@@ -186,7 +197,7 @@ static bool add_scaled(struct decomposer *d, struct nvm_value v, int64_t scale, 
     break;
   case OP_ZEXT: return add_scaled(d, x, scale, false, depth + 1);
   case OP_OR: case OP_ADD:
-    if (i->op == OP_OR ? !(i->flags & INST_DISJOINT) : !unwrapped) break;
+    if (i->op == OP_OR ? !(i->flags & INST_DISJOINT) : !unwrapped && !sum_fits(f, x, y, is_signed)) break;
     return add_scaled(d, x, scale, is_signed, depth + 1) &&
            add_scaled(d, y, scale, is_signed, depth + 1);
   case OP_SUB:
@@ -284,6 +295,16 @@ bool alias_translate(const struct nvm_function *f, struct alias_address *a, stru
     if (value_is_none(v) || !add_scaled(&d, v, old.terms[k].scale, old.terms[k].sign_extended, 0))
       return false;
   }
+  return true;
+}
+
+bool alias_same_shape(const struct alias_address *a, const struct alias_address *b) {
+  if (!value_equal(a->base, b->base) || a->term_count != b->term_count) return false;
+  for (uint32_t k = 0; k < a->term_count; k++)
+    if (!value_equal(a->terms[k].variable, b->terms[k].variable) ||
+        a->terms[k].scale != b->terms[k].scale ||
+        a->terms[k].sign_extended != b->terms[k].sign_extended)
+      return false;
   return true;
 }
 
@@ -540,12 +561,26 @@ static bool term_range(const struct alias_env *e, const struct alias_term *t, nv
   return true;
 }
 
-static uint32_t term_zeros(const struct alias_env *e, const struct alias_term *t) {
-  struct known_bits k = known_bits_of(e->f, t->variable);
+static uint32_t offset_zeros(int64_t offset) {
   uint32_t n = 0;
-  while (n < 63 && !((uint64_t)t->scale >> n & 1)) n++;
+  while (n < 63 && !((uint64_t)offset >> n & 1)) n++;
+  return n;
+}
+
+static uint32_t term_zeros(const struct nvm_function *f, const struct alias_term *t) {
+  struct known_bits k = known_bits_of(f, t->variable);
+  uint32_t n = offset_zeros(t->scale);
   for (uint32_t z = 0; z < k.width && k.zero >> z & 1 && n < 63; z++) n++;
   return n;
+}
+
+uint32_t alias_offset_zeros(const struct nvm_function *f, const struct alias_address *a) {
+  uint32_t least = offset_zeros(a->offset);
+  for (uint32_t k = 0; k < a->term_count; k++) {
+    uint32_t n = term_zeros(f, &a->terms[k]);
+    least = n < least ? n : least;
+  }
+  return least;
 }
 
 /* b begins at a + d.offset + its terms; do they overlap? Sizes are known. */
@@ -560,7 +595,7 @@ static enum alias compare_bytes(const struct alias_env *e, const struct alias_ad
   uint32_t zeros = 63;
   bool ranged = true;
   for (uint32_t k = 0; k < d->term_count; k++) {
-    uint32_t z = term_zeros(e, &d->terms[k]);
+    uint32_t z = term_zeros(e->f, &d->terms[k]);
     zeros = z < zeros ? z : zeros;
     ranged = ranged && term_range(e, &d->terms[k], &least, &most);
   }
