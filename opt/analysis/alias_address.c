@@ -1,0 +1,242 @@
+/* The addresses of alias analysis: base + constant + terms.
+ *
+ * The walk goes through getelementptrs and casts; indices come apart into sums and products with constants,
+ * where these do not wrap (in the pointer's width wrapping does not matter). */
+#include "opt/analysis/alias_internal.h"
+#include "opt/analysis/known_bits.h"
+
+enum { MAX_DEPTH = 6 /* of the expression of an index */ };
+
+/* --- the walk to the base ------------------------------------------------------------------------- */
+
+struct nvm_value alias_step_to_base(const struct nvm_function *f, struct nvm_value v, bool *gep) {
+  const struct nvm_module *m = f->module;
+  uint32_t op;
+  struct nvm_value from;
+  const struct nvm_inst *i = inst_of(f, v);
+  *gep = false;
+  if (i && i->op == OP_CALL) {
+    switch (called_intrinsic(f, i)) {
+    case INTRINSIC_ssa_copy: case INTRINSIC_launder_invariant_group:
+    case INTRINSIC_strip_invariant_group: case INTRINSIC_preserve_static_offset:
+    case INTRINSIC_threadlocal_address: case INTRINSIC_ptr_annotation: return inst_operand(f, i, 0);
+    default: return VALUE_NULL;
+    }
+  }
+  if (i) {
+    if (type_is_vector(&m->types, i->type) || i->operand_count == 0) return VALUE_NULL;
+    op = i->op;
+    from = inst_operand(f, i, 0);
+  } else {
+    if (value_kind(v) != VALUE_CONST) return VALUE_NULL;
+    const struct constant_info *c = constant_info(&m->constants, v);
+    if (c->kind != CONST_EXPR) return VALUE_NULL;
+    op = c->op;
+    from = const_operand(m, v, 0);
+  }
+  *gep = op == OP_GEP;
+  bool cast = op == OP_ADDRSPACECAST || op == OP_BITCAST;
+  return (*gep || cast) && type_is_ptr(&m->types, value_type(f, from)) ? from : VALUE_NULL;
+}
+
+struct nvm_value alias_underlying_object(const struct nvm_function *f, struct nvm_value pointer) {
+  bool gep;
+  for (int n = 0; n < ALIAS_MAX_STEPS; n++) {
+    struct nvm_value from = alias_step_to_base(f, pointer, &gep);
+    if (value_is_none(from)) break;
+    pointer = from;
+  }
+  return pointer;
+}
+
+/* --- addresses ------------------------------------------------------------------------------------ */
+
+struct decomposer {
+  const struct nvm_function *f;
+  struct alias_address *a;
+  uint32_t width; /* bits of the pointer */
+};
+
+bool alias_add_term(struct alias_address *a, struct nvm_value v, int64_t scale, bool is_signed) {
+  for (uint32_t k = 0; k < a->term_count; k++) {
+    struct alias_term *t = &a->terms[k];
+    if (!value_equal(t->variable, v) || t->sign_extended != is_signed) continue;
+    t->scale = (int64_t)((uint64_t)t->scale + (uint64_t)scale);
+    if (t->scale == 0) *t = a->terms[--a->term_count];
+    return true;
+  }
+  if (scale == 0) return true;
+  if (a->term_count == ALIAS_MAX_TERMS) return false;
+  a->terms[a->term_count++] = (struct alias_term){v, scale, is_signed};
+  return true;
+}
+
+/* Whether x + y, y a constant, keeps within the type by what is known of x. */
+static bool sum_fits(const struct nvm_function *f, struct nvm_value x, struct nvm_value y,
+                     bool is_signed) {
+  nvm_u128 c;
+  if (!const_is_int(f->module, y, &c)) return false;
+  struct known_bits k = known_bits_of(f, x);
+  if (k.width == 0 || k.width > 63) return false;
+  uint64_t most = known_bits_mask(k.width) >> is_signed;
+  return c <= most && known_bits_most(k) <= most - (uint64_t)c;
+}
+
+/* Adds scale × v, where a v narrower than the pointer is extended by its sign or by zeros. Sums and
+ * products in a narrower type come apart only where they do not wrap. */
+static bool add_scaled(struct decomposer *d, struct nvm_value v, int64_t scale, bool is_signed,
+                       int depth) {
+  const struct nvm_function *f = d->f;
+  const struct type_table *t = &f->module->types;
+  uint32_t bits = type_scalar_bits(t, value_type(f, v));
+  nvm_u128 c;
+  if (const_is_int(f->module, v, &c)) {
+    nvm_i128 number = is_signed || bits >= d->width ? const_int_signed(f->module, v) : (nvm_i128)c;
+    d->a->offset = (int64_t)((uint64_t)d->a->offset + (uint64_t)scale * (uint64_t)number);
+    return true;
+  }
+  const struct nvm_inst *i = inst_of(f, v);
+  bool full = bits >= d->width;
+  if (full) is_signed = true; /* makes no difference: one form for equal terms */
+  bool unwrapped = i && (full || (i->flags & (is_signed ? INST_NSW : INST_NUW)));
+  if (!i || depth == MAX_DEPTH) return alias_add_term(d->a, v, scale, is_signed);
+  struct nvm_value x = i->operand_count ? inst_operand(f, i, 0) : VALUE_NULL;
+  struct nvm_value y = i->operand_count > 1 ? inst_operand(f, i, 1) : VALUE_NULL;
+  switch ((enum op)i->op) {
+  case OP_SEXT:
+    if (is_signed) return add_scaled(d, x, scale, true, depth + 1);
+    break;
+  case OP_ZEXT: return add_scaled(d, x, scale, false, depth + 1);
+  case OP_OR: case OP_ADD:
+    if (i->op == OP_OR ? !(i->flags & INST_DISJOINT) : !unwrapped && !sum_fits(f, x, y, is_signed)) break;
+    return add_scaled(d, x, scale, is_signed, depth + 1) &&
+           add_scaled(d, y, scale, is_signed, depth + 1);
+  case OP_SUB:
+    if (!unwrapped) break;
+    return add_scaled(d, x, scale, is_signed, depth + 1) &&
+           add_scaled(d, y, (int64_t)(0 - (uint64_t)scale), is_signed, depth + 1);
+  case OP_MUL: case OP_SHL: {
+    if (!unwrapped || !const_is_int(f->module, y, &c) || bits > 64) break;
+    uint64_t factor = (uint64_t)const_int_signed(f->module, y);
+    if (i->op == OP_MUL && !is_signed) factor = (uint64_t)c;
+    if (i->op == OP_SHL) {
+      if (c + 1 >= bits) break;
+      factor = UINT64_C(1) << (uint64_t)c;
+    }
+    return add_scaled(d, x, (int64_t)((uint64_t)scale * factor), is_signed, depth + 1);
+  }
+  default: break;
+  }
+  return alias_add_term(d->a, v, scale, is_signed);
+}
+
+/* The bytes that index k of a getelementptr steps over in *type, which it steps into; a member's
+ * offset goes to *offset, and the step is 0. */
+static uint64_t gep_step(const struct nvm_module *m, struct nvm_type *type, uint32_t k,
+                         struct nvm_value index, int64_t *offset) {
+  const struct type_table *t = &m->types;
+  if (k == 1) return layout_alloc_size(&m->layout, t, *type);
+  if (type_kind(t, *type) == TY_STRUCT) {
+    nvm_u128 n = 0;
+    const_is_int(m, index, &n);
+    *offset += (int64_t)layout_member_offset(&m->layout, t, *type, (uint32_t)n);
+    *type = type_member(t, *type, (uint32_t)n);
+    return 0;
+  }
+  bool vector = type_is_vector(t, *type);
+  *type = type_info(t, *type)->element;
+  return vector ? (layout_bits(&m->layout, t, *type) + 7) / 8 : layout_alloc_size(&m->layout, t, *type);
+}
+
+static bool add_gep(struct decomposer *d, struct nvm_value v) {
+  const struct nvm_module *m = d->f->module;
+  const struct nvm_inst *i = inst_of(d->f, v);
+  const struct constant_info *c = i ? NULL : constant_info(&m->constants, v);
+  struct nvm_type type = {i ? i->aux : c->aux};
+  uint32_t count = i ? i->operand_count : c->count;
+  for (uint32_t k = 1; k < count; k++) {
+    struct nvm_value index = i ? inst_operand(d->f, i, k) : const_operand(m, v, k);
+    uint64_t step = gep_step(m, &type, k, index, &d->a->offset);
+    if (step != 0 && !add_scaled(d, index, (int64_t)step, true, 0)) return false;
+  }
+  return true;
+}
+
+struct alias_address alias_decompose(const struct nvm_function *f, struct nvm_value pointer) {
+  struct alias_address a = {.base = pointer};
+  uint32_t width = layout_pointer_bits(&f->module->layout, space_of_type(f, pointer));
+  bool gep;
+  for (int n = 0; n < ALIAS_MAX_STEPS; n++) {
+    struct nvm_value from = alias_step_to_base(f, a.base, &gep);
+    if (value_is_none(from)) break;
+    struct alias_address next = a;
+    struct decomposer d = {f, &next, width};
+    if (gep && !add_gep(&d, a.base)) break;
+    a = next;
+    a.base = from;
+  }
+  if (width < 64) a.offset = (int64_t)((uint64_t)a.offset << (64 - width)) >> (64 - width);
+  return a;
+}
+
+/* What v, at the start of `to`, is at the end of `from`; none if that is not known. */
+static struct nvm_value translate_value(const struct nvm_function *f, struct nvm_value v,
+                                        struct nvm_block to, struct nvm_block from) {
+  const struct nvm_inst *i = inst_of(f, v);
+  if (!i || i->block.index != to.index) return v;
+  for (uint32_t k = 0; k < i->operand_count && i->op == OP_PHI; k += 2)
+    if (value_index(inst_operand(f, i, k + 1)) == from.index) return inst_operand(f, i, k);
+  return VALUE_NULL;
+}
+
+bool alias_translate(const struct nvm_function *f, struct alias_address *a, struct nvm_block to,
+                     struct nvm_block from) {
+  struct alias_address old = *a;
+  struct decomposer d = {f, a, layout_pointer_bits(&f->module->layout, space_of_type(f, a->base))};
+  struct nvm_value base = translate_value(f, a->base, to, from);
+  if (value_is_none(base)) return false;
+  if (value_equal(base, a->base)) {
+    a->term_count = 0;
+  } else {
+    *a = alias_decompose(f, base);
+    a->offset = (int64_t)((uint64_t)a->offset + (uint64_t)old.offset);
+  }
+  for (uint32_t k = 0; k < old.term_count; k++) {
+    struct nvm_value v = translate_value(f, old.terms[k].variable, to, from);
+    if (value_is_none(v) || !add_scaled(&d, v, old.terms[k].scale, old.terms[k].sign_extended, 0))
+      return false;
+  }
+  return true;
+}
+
+bool alias_same_shape(const struct alias_address *a, const struct alias_address *b) {
+  if (!value_equal(a->base, b->base) || a->term_count != b->term_count) return false;
+  for (uint32_t k = 0; k < a->term_count; k++)
+    if (!value_equal(a->terms[k].variable, b->terms[k].variable) ||
+        a->terms[k].scale != b->terms[k].scale ||
+        a->terms[k].sign_extended != b->terms[k].sign_extended)
+      return false;
+  return true;
+}
+
+static uint32_t offset_zeros(int64_t offset) {
+  uint32_t n = 0;
+  while (n < 63 && !((uint64_t)offset >> n & 1)) n++;
+  return n;
+}
+
+uint32_t alias_term_zeros(const struct nvm_function *f, const struct alias_term *t) {
+  struct known_bits k = known_bits_of(f, t->variable);
+  uint32_t n = offset_zeros(t->scale);
+  for (uint32_t z = 0; z < k.width && k.zero >> z & 1 && n < 63; z++) n++;
+  return n;
+}
+
+uint32_t alias_offset_zeros(const struct nvm_function *f, const struct alias_address *a) {
+  uint32_t least = offset_zeros(a->offset);
+  for (uint32_t k = 0; k < a->term_count; k++) {
+    uint32_t n = alias_term_zeros(f, &a->terms[k]);
+    least = n < least ? n : least;
+  }
+  return least;
+}

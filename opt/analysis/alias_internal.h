@@ -1,0 +1,69 @@
+/* What the parts of alias analysis share. */
+#ifndef NVM_OPT_ANALYSIS_ALIAS_INTERNAL_H
+#define NVM_OPT_ANALYSIS_ALIAS_INTERNAL_H
+
+#include "ir/intrinsic.h"
+#include "opt/analysis/alias.h"
+#include "opt/uses.h"
+
+enum {
+  ALIAS_MAX_STEPS = 32,  /* getelementptrs and casts walked for one address */
+  ALIAS_MAX_OBJECTS = 8, /* behind phis and selects */
+};
+
+struct objects {
+  uint32_t count;  /* 0: not known */
+  uint32_t spaces; /* one bit a space, the highest for those from 8 on */
+  struct nvm_value at[ALIAS_MAX_OBJECTS];
+};
+
+enum { CAPTURE_UNKNOWN, CAPTURE_NO, CAPTURE_YES };
+
+struct alias_env {
+  const struct nvm_function *f;
+  struct arena *arena;
+  struct nvm_str tbaa, scope, noalias, invariant;
+  bool cuda_kernel;
+  uint32_t size;                   /* of the tables by instruction */
+  struct alias_address **addresses;
+  struct objects **objects;
+  uint8_t *captured;               /* by instruction; then by argument */
+  struct uses uses;
+  uint32_t *arg_first;             /* users of arguments, as in struct uses */
+  struct nvm_inst_id *arg_users;
+  uint32_t *seen;                  /* by instruction: stamp of the capture walk */
+  uint32_t stamp;
+};
+
+static inline const struct nvm_inst *inst_of(const struct nvm_function *f, struct nvm_value v) {
+  return value_kind(v) == VALUE_INST ? &f->insts.data[value_index(v)] : NULL;
+}
+
+static inline uint32_t space_of_type(const struct nvm_function *f, struct nvm_value v) {
+  const struct type_table *t = &f->module->types;
+  return type_info(t, type_scalar(t, value_type(f, v)))->width;
+}
+
+static inline uint32_t called_intrinsic(const struct nvm_function *f, const struct nvm_inst *i) {
+  struct nvm_value v = call_callee(f, i);
+  return value_kind(v) == VALUE_FUNCTION ? module_function(f->module, v)->intrinsic : 0;
+}
+
+/* The pointer that an instruction or constant expression passes on, moved by a getelementptr (*gep); none if
+ * it makes one. */
+struct nvm_value alias_step_to_base(const struct nvm_function *f, struct nvm_value v, bool *gep);
+/* Adds scale times v to an address; false: it has too many terms. */
+bool alias_add_term(struct alias_address *a, struct nvm_value v, int64_t scale, bool is_signed);
+/* Log2 of what one term is a multiple of. */
+uint32_t alias_term_zeros(const struct nvm_function *f, const struct alias_term *t);
+/* Whether the metadata of two accesses says that they are apart. */
+bool alias_metadata_apart(const struct alias_env *e, struct nvm_inst_id a, struct nvm_inst_id b);
+/* Whether that of one says that nobody writes what it reads. */
+bool alias_metadata_constant(const struct alias_env *e, struct nvm_inst_id access);
+/* The attribute of argument `arg` of a call, at the call or in its callee. */
+const struct nvm_attr *alias_call_attr(const struct nvm_function *f, const struct nvm_inst *i,
+                                       uint32_t arg, enum attr_id id);
+/* Whether all the location may lie in is private to this call of the function. */
+bool alias_location_is_private(struct alias_env *e, struct memory_location l);
+
+#endif
