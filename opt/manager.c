@@ -39,7 +39,7 @@ enum pass_id pass_find(const char *name, size_t length) {
 /* Callees are smaller after the first round, and constants have found their way into addresses. */
 #define ROUNDS                                                                  \
   SCALARS "combine,dce," INLINED "simplifycfg,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce," \
-          INLINED "sroa,mem2reg,early-cse,sccp,combine,simplifycfg,infer-address-space,gvn,dse,combine,simplifycfg,infer-alignment,load-store-vectorizer,combine,dce"
+          INLINED "sroa,mem2reg,early-cse,sccp,combine,simplifycfg,infer-address-space,gvn,dse,combine,simplifycfg,infer-invariant,infer-alignment,load-store-vectorizer,combine,dce"
 
 /* Loops in the order in which they help each other. */
 #define LOOPS "loop-rotate,licm,mem2reg,simplifycfg,early-cse,combine,dce"

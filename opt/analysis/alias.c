@@ -141,42 +141,45 @@ static bool argument_uses(struct alias_env *e) {
   return true;
 }
 
-enum use { USE_HARMLESS, USE_DERIVES, USE_CAPTURES };
+enum use { USE_READS, USE_WRITES, USE_DERIVES, USE_CAPTURES };
 
 static enum use judge_call_use(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
   uint32_t id = called_intrinsic(f, i);
-  if (k >= call_arg_count(f, i)) return USE_CAPTURES;
-  if (id == INTRINSIC_assume) return USE_HARMLESS;
+  if (k >= call_arg_count(f, i)) return id == INTRINSIC_assume ? USE_READS : USE_CAPTURES;
+  bool source = (id == INTRINSIC_memcpy || id == INTRINSIC_memcpy_inline || id == INTRINSIC_memmove) && k == 1;
+  bool reads = source || alias_call_attr(f, i, k, ATTR_READONLY) || alias_call_attr(f, i, k, ATTR_READNONE);
+  if (id == INTRINSIC_assume || id == INTRINSIC_prefetch) return USE_READS;
   if (id && (intrinsic_table[id].flags & INTRIN_ARGMEM) && type_equal(i->type, TYPE_VOID))
-    return USE_HARMLESS;
-  if (alias_call_attr(f, i, k, ATTR_NOCAPTURE)) return USE_HARMLESS;
+    return reads ? USE_READS : USE_WRITES;
   const struct nvm_attr *a = alias_call_attr(f, i, k, ATTR_CAPTURES);
   bool none = a && strcmp(module_text(f->module, a->str2).bytes, "none") == 0;
-  return none ? USE_HARMLESS : USE_CAPTURES;
+  if (!none && !alias_call_attr(f, i, k, ATTR_NOCAPTURE)) return USE_CAPTURES;
+  return reads ? USE_READS : USE_WRITES;
 }
 
 static enum use judge_use(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
   switch ((enum op)i->op) {
-  case OP_LOAD: return USE_HARMLESS;
-  case OP_STORE: return k == 1 ? USE_HARMLESS : USE_CAPTURES;
-  case OP_ATOMICRMW: case OP_CMPXCHG: return k == 0 ? USE_HARMLESS : USE_CAPTURES;
+  case OP_LOAD: return memory_access_unpack(i->aux).is_volatile ? USE_WRITES : USE_READS;
+  case OP_STORE: return k == 1 ? USE_WRITES : USE_CAPTURES;
+  case OP_ATOMICRMW: case OP_CMPXCHG: return k == 0 ? USE_WRITES : USE_CAPTURES;
   case OP_GEP: case OP_ADDRSPACECAST: case OP_BITCAST: case OP_PHI: case OP_SELECT:
     return USE_DERIVES;
-  case OP_ICMP: return const_is_zero(f->module, inst_operand(f, i, 1 - k)) ? USE_HARMLESS : USE_CAPTURES;
+  case OP_ICMP: return const_is_zero(f->module, inst_operand(f, i, 1 - k)) ? USE_READS : USE_CAPTURES;
   case OP_CALL: return judge_call_use(f, i, k);
   default: return USE_CAPTURES;
   }
 }
 
-/* Looks at one user of v: false if it captures. */
+/* Looks at one user of v: false if it captures; notes in *written if it may write. */
 static bool check_user(struct alias_env *e, struct nvm_value v, struct nvm_inst_id user,
-                       struct nvm_inst_id *stack, uint32_t *depth) {
+                       struct nvm_inst_id *stack, uint32_t *depth, bool *written) {
   const struct nvm_inst *i = function_inst(e->f, user);
   for (uint32_t k = 0; k < i->operand_count; k++) {
     if (!value_equal(inst_operand(e->f, i, k), v)) continue;
     enum use use = judge_use(e->f, i, k);
     if (use == USE_CAPTURES) return false;
-    if (use == USE_HARMLESS || e->seen[user.index] == e->stamp) continue;
+    *written |= use == USE_WRITES;
+    if (use != USE_DERIVES || e->seen[user.index] == e->stamp) continue;
     if (*depth == MAX_CAPTURE) return false;
     e->seen[user.index] = e->stamp;
     stack[(*depth)++] = user;
@@ -184,14 +187,15 @@ static bool check_user(struct alias_env *e, struct nvm_value v, struct nvm_inst_
   return true;
 }
 
-static bool is_captured(struct alias_env *e, struct nvm_value object) {
+static uint8_t find_capture(struct alias_env *e, struct nvm_value object) {
   struct nvm_inst_id stack[MAX_CAPTURE];
   uint32_t depth = 0, budget = MAX_CAPTURE;
+  bool written = false;
   if (!e->seen) {
     e->seen = arena_alloc(e->arena, e->f->insts.count * sizeof *e->seen);
     if (!e->seen || !uses_build(&e->uses, e->f, e->arena) || !argument_uses(e)) {
       e->seen = NULL;
-      return true;
+      return CAPTURE_YES;
     }
   }
   e->stamp++;
@@ -200,20 +204,23 @@ static bool is_captured(struct alias_env *e, struct nvm_value object) {
     const uint32_t *first = arg ? e->arg_first : e->uses.first;
     const struct nvm_inst_id *users = arg ? e->arg_users : e->uses.users;
     for (uint32_t n = first[value_index(v)]; n < first[value_index(v) + 1]; n++)
-      if (budget-- == 0 || !check_user(e, v, users[n], stack, &depth)) return true;
-    if (depth == 0) return false;
+      if (budget-- == 0 || !check_user(e, v, users[n], stack, &depth, &written)) return CAPTURE_YES;
+    if (depth == 0) return written ? CAPTURE_NO : CAPTURE_NO_ONLY_READ;
   }
 }
 
-/* Whether nobody but the function itself can reach the object through other pointers than those
- * derived from it here. Only asked of allocas and of noalias and byval arguments. */
-static bool is_uncaptured(struct alias_env *e, struct nvm_value object) {
+/* Whether others than the function itself can reach the object through other pointers than those derived
+ * from it here. Only asked of allocas and of noalias and byval arguments. */
+static uint8_t capture_of(struct alias_env *e, struct nvm_value object) {
   uint32_t at = value_index(object);
   if (value_kind(object) == VALUE_ARG) at += e->size;
-  else if (value_kind(object) != VALUE_INST || at >= e->size) return false;
-  if (e->captured[at] == CAPTURE_UNKNOWN)
-    e->captured[at] = is_captured(e, object) ? CAPTURE_YES : CAPTURE_NO;
-  return e->captured[at] == CAPTURE_NO;
+  else if (value_kind(object) != VALUE_INST || at >= e->size) return CAPTURE_YES;
+  if (e->captured[at] == CAPTURE_UNKNOWN) e->captured[at] = find_capture(e, object);
+  return e->captured[at];
+}
+
+static bool is_uncaptured(struct alias_env *e, struct nvm_value object) {
+  return capture_of(e, object) != CAPTURE_YES;
 }
 
 bool alias_is_private(struct alias_env *e, struct nvm_value object) {
@@ -348,13 +355,13 @@ enum alias alias_query(struct alias_env *e, struct memory_location a, struct mem
   return all_distinct(e, oa, ob) ? ALIAS_NO : ALIAS_MAY;
 }
 
-static bool is_constant_object(const struct alias_env *e, struct nvm_value v) {
+/* What a kernel gets as noalias and only reads, nobody writes while it runs. */
+static bool is_constant_object(struct alias_env *e, struct nvm_value v) {
   if (value_kind(v) == VALUE_FUNCTION) return true;
   if (value_kind(v) == VALUE_GLOBAL) return module_global(e->f->module, v)->is_constant;
-  /* What a kernel gets as noalias and only reads, nobody writes while it runs. */
-  return value_kind(v) == VALUE_ARG && function_is_kernel(e->f) &&
-         parameter_attr(e->f, value_index(v), ATTR_NOALIAS) &&
-         parameter_attr(e->f, value_index(v), ATTR_READONLY);
+  if (value_kind(v) != VALUE_ARG || !function_is_kernel(e->f)) return false;
+  if (!parameter_attr(e->f, value_index(v), ATTR_NOALIAS)) return false;
+  return parameter_attr(e->f, value_index(v), ATTR_READONLY) || capture_of(e, v) == CAPTURE_NO_ONLY_READ;
 }
 
 bool alias_is_constant(struct alias_env *e, struct memory_location l) {

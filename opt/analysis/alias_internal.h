@@ -17,7 +17,7 @@ struct objects {
   struct nvm_value at[ALIAS_MAX_OBJECTS];
 };
 
-enum { CAPTURE_UNKNOWN, CAPTURE_NO, CAPTURE_YES };
+enum { CAPTURE_UNKNOWN, CAPTURE_NO_ONLY_READ, CAPTURE_NO, CAPTURE_YES };
 
 struct alias_env {
   const struct nvm_function *f;

@@ -185,6 +185,10 @@ static void effects(void **state) {
   assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p", BARRIER)), BOTH);
   assert_int_equal(does(DEVICE("") "  %a = alloca i32\n" THEN("ptr %a", BARRIER)), 0);
   assert_int_equal(does(DEVICE("ptr noalias %a") THEN("ptr %a", BARRIER)), BOTH);
+  assert_int_equal(does(KERNEL("ptr noalias %a") THEN("ptr %a", BARRIER)), ALIAS_READS);
+  assert_int_equal(does(KERNEL("ptr noalias %a")
+                   THEN("ptr %a", BARRIER "\n  store i32 0, ptr %a")), BOTH);
+  assert_int_equal(does(KERNEL("ptr %a") THEN("ptr %a", BARRIER)), BOTH);
   assert_int_equal(does(KERNEL("ptr noalias readonly %a") THEN("ptr %a", BARRIER)), ALIAS_READS);
   assert_int_equal(does(DEVICE("") THEN("ptr addrspace(4) @c", BARRIER)), ALIAS_READS);
   assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p, !invariant.load !30", BARRIER)), ALIAS_READS);
