@@ -91,6 +91,7 @@ struct lower {
   VEC(struct nvm_str) inlined_names; /* of functions, for .loc */
   uint32_t *file_numbers;    /* by metadata node: its .file number; NULL: none yet (debug.c) */
   unsigned ptx_needed;       /* largest version that emitted instructions need */
+  unsigned ptx_before;       /* smallest that some of them end with; 0: none does */
 
   /* The function being lowered. */
   struct nvm_value symbol; /* of which the signature is asked for: f, or a declaration */

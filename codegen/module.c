@@ -59,6 +59,8 @@ void lower_check_entries(struct lower *l, uint32_t from) {
     if (e->kind != PTX_INST) continue;
     if (ptx_check_entry(l->pf, e, l->target, &need) == NVM_OK) {
       if (need.ptx > l->ptx_needed) l->ptx_needed = need.ptx;
+      unsigned before = need.before_ptx;
+      if (before && (!l->ptx_before || before < l->ptx_before)) l->ptx_before = before;
       continue;
     }
     struct textbuf b;
@@ -269,6 +271,17 @@ static void describe_origin(const struct lower *l, struct textbuf *b) {
   if (l->options->command.length) textbuf_format(b, "\n%t", l->options->command);
 }
 
+/* Instructions that one version ended beside others that a later one brought. */
+static void check_version(struct lower *l) {
+  struct textbuf b;
+  unsigned last = l->ptx_before, ptx = l->ptx.ptx_version;
+  if (last == 0 || ptx < last) return;
+  textbuf_init(&b, &l->arena);
+  textbuf_format(&b, "some instructions need a PTX version before %u.%u, others %u.%u", last / 10,
+                 last % 10, ptx / 10, ptx % 10);
+  report(l, DIAG_TARGET_LACKS, (struct nvm_text){b.bytes, b.length});
+}
+
 /* Puts the header in front of what was written from `begin` on. */
 static void insert_header(struct lower *l, size_t begin) {
   struct textbuf header, comment;
@@ -277,6 +290,7 @@ static void insert_header(struct lower *l, size_t begin) {
   textbuf_init(&comment, &l->function_arena);
   describe_origin(l, &comment);
   l->ptx.ptx_version = l->target->ptx ? l->target->ptx : l->ptx_needed;
+  check_version(l);
   l->ptx.target = module_str(l->module, l->target->cpu->name);
   l->ptx.address_size = l->target->pointer_bits;
   ptx_print_header(&l->ptx, (struct nvm_text){comment.bytes, comment.length}, &header);

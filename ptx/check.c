@@ -289,14 +289,15 @@ enum nvm_status ptx_check_entry(const struct ptx_function *f, const struct ptx_e
   note_specials(f, e, &w);
   for (uint32_t i = 0; i < w.need_count; i++) {
     const struct tgt_requirement *r = ptx_need(w.needs[i].need);
-    unsigned ptx = tgt_ptx_needed(target, r);
-    if (ptx == 0 || (target->ptx != 0 && ptx > target->ptx)) {
+    if (!tgt_allows(target, r)) {
       need->fault = PTX_FAULT_TARGET;
       need->missing = r;
       need->mod = w.needs[i].mod;
       return NVM_REFUSED;
     }
+    unsigned ptx = tgt_ptx_needed(target, r);
     if (ptx > need->ptx) need->ptx = (uint8_t)ptx;
+    if (r->before_ptx) need->before_ptx = r->before_ptx;
   }
   return NVM_OK;
 }

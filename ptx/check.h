@@ -24,6 +24,7 @@ enum ptx_fault {
 struct ptx_need {
   uint8_t fault;                         /* enum ptx_fault */
   uint8_t ptx;                           /* lowest .version for it on this target: 78 */
+  uint8_t before_ptx;                    /* .version must be below; 0: may be any */
   uint8_t operand;                       /* index */
   uint16_t mod;                          /* enum ptx_mod: of MODIFIER; of TARGET, if one word needs it */
   const struct tgt_requirement *missing; /* of TARGET */

@@ -38,7 +38,8 @@ static bool read_alternative(const char *text, size_t length, struct tgt_require
   return true;
 }
 
-/* A word without blanks: ptxNN, before_sm_NN or alternatives. Returns the start of what is wrong, or NULL. */
+/* A word without blanks: ptxNN, before_… or alternatives. Returns the start of what is wrong,
+ * or NULL. */
 static const char *read_word(const char *text, size_t length, struct tgt_requirement *r) {
   unsigned version;
   if (length > 3 && memcmp(text, "ptx", 3) == 0) {
@@ -47,10 +48,11 @@ static const char *read_word(const char *text, size_t length, struct tgt_require
     r->min_ptx = (uint8_t)version;
     return NULL;
   }
-  if (length > 10 && memcmp(text, "before_sm_", 10) == 0) {
+  if (length > 10 && (memcmp(text, "before_sm_", 10) == 0 || memcmp(text, "before_ptx", 10) == 0)) {
+    uint8_t *before = text[7] == 's' ? &r->before_sm : &r->before_ptx;
     size_t digits = read_number(text + 10, length - 10, &version);
-    if (digits < 2 || digits + 10 != length || version > 255 || r->before_sm) return text;
-    r->before_sm = (uint8_t)version;
+    if (digits < 2 || digits + 10 != length || version > 255 || *before) return text;
+    *before = (uint8_t)version;
     return NULL;
   }
   if (r->count > 0 || r->tmem) return text; /* a second list of CPUs */
@@ -86,6 +88,10 @@ size_t tgt_requirement_initializer(const struct tgt_requirement *requirement, ch
   if (requirement->before_sm) {
     writer_text(&w, ", .before_sm = ");
     writer_unsigned(&w, requirement->before_sm);
+  }
+  if (requirement->before_ptx) {
+    writer_text(&w, ", .before_ptx = ");
+    writer_unsigned(&w, requirement->before_ptx);
   }
   if (requirement->count > 0) {
     writer_text(&w, ", .count = ");

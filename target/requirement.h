@@ -9,6 +9,7 @@
  *   sm_NNf          sm_NNf or a later f or a CPU of its family; implies ptx88 for them
  *   tmem            any CPU with tensor memory
  *   before_sm_NN    any SM below: what later ones no longer have
+ *   before_ptxNN    any .version below: what later ones no longer take
  *   X|Y|...         any one of these CPUs
  * "" needs nothing. "sm_100a|sm_100f|sm_120a ptx88", "tmem ptx86", "sm_90a ptx80". */
 #ifndef NVM_TARGET_REQUIREMENT_H
@@ -31,6 +32,7 @@ struct tgt_requirement {
   bool tmem;                             /* tensor memory is one of the alternatives */
   uint8_t count;                         /* of any_of; 0 without tmem: any CPU */
   uint8_t before_sm;                     /* only SMs below this; 0: all */
+  uint8_t before_ptx;                    /* only PTX versions below this; 0: all */
   uint16_t any_of[TGT_MAX_ALTERNATIVES]; /* full SM versions: 9000 sm_90, 9011 sm_90a */
 };
 

@@ -66,7 +66,8 @@ static unsigned ptx_needed(const struct tgt_cpu *cpu, bool has_tmem,
     unsigned ptx = alternative_ptx(cpu, r->any_of[i]);
     if (ptx != 0 && (lowest == 0 || ptx < lowest)) lowest = ptx;
   }
-  return lowest != 0 && lowest < r->min_ptx ? r->min_ptx : lowest;
+  if (lowest != 0 && lowest < r->min_ptx) lowest = r->min_ptx;
+  return r->before_ptx && lowest >= r->before_ptx ? 0 : lowest;
 }
 
 unsigned tgt_ptx_needed(const struct nvm_target *target,
@@ -77,11 +78,13 @@ unsigned tgt_ptx_needed(const struct nvm_target *target,
 bool tgt_satisfies(const struct nvm_target *target, unsigned ptx,
                    const struct tgt_requirement *requirement) {
   unsigned needed = tgt_ptx_needed(target, requirement);
-  return needed != 0 && needed <= ptx;
+  bool late = requirement->before_ptx && ptx >= requirement->before_ptx;
+  return needed != 0 && needed <= ptx && !late;
 }
 
 bool tgt_allows(const struct nvm_target *target, const struct tgt_requirement *requirement) {
-  return tgt_satisfies(target, target->ptx ? target->ptx : TGT_PTX_HIGHEST, requirement);
+  if (target->ptx) return tgt_satisfies(target, target->ptx, requirement);
+  return tgt_ptx_needed(target, requirement) != 0;
 }
 
 static bool cpu_has_tmem(const struct tgt_cpu *cpu) {
@@ -127,6 +130,15 @@ static void write_cpus(struct writer *w, const struct tgt_requirement *r) {
   writer_unsigned(w, r->before_sm);
 }
 
+/* "PTX 6.3", "PTX 6.3 to before 6.5". */
+static void write_versions(struct writer *w, unsigned ptx, unsigned before) {
+  writer_text(w, "PTX ");
+  if (ptx != 0) writer_ptx(w, ptx);
+  if (before == 0) return;
+  writer_text(w, ptx != 0 ? " to before " : "before ");
+  writer_ptx(w, before);
+}
+
 static void write_target(struct writer *w, const struct nvm_target *t) {
   writer_text(w, "; the target is ");
   writer_text(w, t->cpu->name);
@@ -143,9 +155,9 @@ size_t tgt_describe_missing(const struct nvm_target *target,
   bool names_cpus = !needed; /* else only PTX is missing */
   writer_text(&w, "needs ");
   if (names_cpus) write_cpus(&w, r);
-  if (ptx != 0) {
-    writer_text(&w, names_cpus ? " and PTX " : "PTX ");
-    writer_ptx(&w, ptx);
+  if (ptx != 0 || r->before_ptx) {
+    if (names_cpus) writer_text(&w, " and ");
+    write_versions(&w, ptx, r->before_ptx);
   }
   write_target(&w, target);
   const struct tgt_cpu *near = needed ? NULL : tgt_nearest_with(target->cpu, r);

@@ -411,6 +411,8 @@ def arch_has(arch, alternative):
     if alternative == "tmem":
         return any(arch_has(arch, t) for t in TMEM)
     wanted, wanted_suffix = full_sm(alternative)
+    if alternative.startswith("before_ptx"):  # of the archs that ptxas has, sm_75 takes PTX below 7.0
+        return wanted > (63 if number == 75 else 70)
     if alternative.startswith("before_"):
         return number < wanted
     if wanted == 101:

@@ -482,6 +482,8 @@ static void wrong_requirements_are_refused_where_they_are_wrong(void **state) {
       {"ptx999", 0},
       {"sm_90||sm_80", 6},
       {"before_sm_", 0},
+      {"before_ptx6", 0},
+      {"before_ptx65 before_ptx70", 13},
       {"before_sm_9x", 0},
       {"before_sm_70 before_sm_80", 13},
       {"sm_1|sm_1|sm_1|sm_1|sm_1|sm_1|sm_1|sm_1|sm_1", 0},
@@ -580,6 +582,10 @@ static void what_is_missing_is_said(void **state) {
   assert_missing("sm_90a", "", "sm_120a|sm_120f ptx87",
                  "needs sm_120a or sm_120f (or later in its family) and PTX 8.7; the target is "
                  "sm_90a; nearest CPU that has it: sm_120a");
+  assert_missing("sm_80", "", "sm_70 before_ptx65 ptx63",
+                 "needs sm_70 or later and PTX 6.3 to before 6.5; the target is sm_80; nearest CPU that has it: sm_75");
+  assert_missing("sm_75", "+ptx70", "sm_70 before_ptx65 ptx63",
+                 "needs PTX 6.3 to before 6.5; the target is sm_75 with PTX 7.0");
   assert_missing("sm_70", "", "before_sm_70",
                  "needs a CPU before sm_70; the target is sm_70; nearest CPU that has it: sm_62");
   assert_missing("sm_20", "", "sm_30 before_sm_70",
