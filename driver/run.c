@@ -258,6 +258,7 @@ static int prepare(struct run *r) {
   l->check_uninitialized = l->check_races = l->check_division = !o->values[OPTION_NO_CHECKS];
   if (!parse_triple("--grid", o->values[OPTION_GRID], l->grid) ||
       !parse_triple("--block", o->values[OPTION_BLOCK], l->block) ||
+      (o->values[OPTION_CLUSTER] && !parse_triple("--cluster", o->values[OPTION_CLUSTER], l->cluster)) ||
       !parse_count(o, OPTION_SHARED, "--shared", &l->shared_bytes) ||
       !parse_count(o, OPTION_STACK, "--stack", &l->stack_bytes) ||
       !parse_count(o, OPTION_STEP_LIMIT, "--step-limit", &l->step_limit) || !watch(o, l))

@@ -10,6 +10,7 @@ enum {
   BLOCK_TURN = 4000000,
   RESIDENT_LIMIT = 256, /* blocks at a time */
   RANDOM_RESIDENT = 8,  /* with a random schedule, at first */
+  MOST_IDLE = 20000,
 };
 
 /* --- barriers -------------------------------------------------------------------------------------- */
@@ -135,6 +136,15 @@ static void set_specials(struct warp *w) {
       s[(SPECIAL_CTAID + k) * LANES] = w->block->index[k];
       s[(SPECIAL_NCTAID + k) * LANES] = launch->grid[k];
     }
+    for (int k = 0; k < 3; k++) {
+      uint32_t dim = w->sim->cluster_dim[k];
+      s[(SPECIAL_CLUSTERID + k) * LANES] = w->block->index[k] / dim;
+      s[(SPECIAL_NCLUSTERID + k) * LANES] = launch->grid[k] / dim;
+      s[(SPECIAL_CLUSTER_CTAID + k) * LANES] = w->block->index[k] % dim;
+      s[(SPECIAL_CLUSTER_NCTAID + k) * LANES] = dim;
+    }
+    s[SPECIAL_CLUSTER_RANK * LANES] = w->block->rank;
+    s[SPECIAL_CLUSTER_SIZE * LANES] = w->block->cluster->count;
     uint32_t bit = UINT32_C(1) << l;
     s[SPECIAL_LANEID * LANES] = l;
     s[SPECIAL_WARPID * LANES] = w->index;
@@ -150,13 +160,35 @@ static void set_specials(struct warp *w) {
   }
 }
 
+static uint32_t cluster_size(const struct sim *s) { return s->cluster_dim[0] * s->cluster_dim[1] * s->cluster_dim[2]; }
+
+/* The n-th block to start: clusters in order, in them blocks in order. */
+static bool place_block(struct sim *s, struct block *b, uint64_t n) {
+  const uint32_t *grid = s->launch->grid, size = cluster_size(s);
+  uint64_t cluster = n / size, rank = n % size;
+  if (rank == 0) {
+    s->cluster = s->free_clusters ? s->free_clusters : arena_alloc(&s->arena, sizeof *s->cluster);
+    if (!s->cluster) return false;
+    s->free_clusters = s->cluster->next_free;
+    *s->cluster = (struct cluster){.count = size, .live = size * b->live_threads};
+  }
+  b->cluster = s->cluster;
+  b->rank = (uint32_t)rank;
+  b->cluster->blocks[rank] = b;
+  for (int k = 0; k < 3; k++) {
+    uint32_t across = grid[k] / s->cluster_dim[k];
+    b->index[k] = (uint32_t)(cluster % across * s->cluster_dim[k] + rank % s->cluster_dim[k]);
+    cluster /= across;
+    rank /= s->cluster_dim[k];
+  }
+  b->number = b->index[0] + grid[0] * (b->index[1] + (uint64_t)grid[1] * b->index[2]);
+  return true;
+}
+
 static bool start_block(struct sim *s, struct block *b, uint64_t number) {
-  const uint32_t *grid = s->launch->grid, *size = s->launch->block;
-  b->number = number;
-  b->index[0] = (uint32_t)(number % grid[0]);
-  b->index[1] = (uint32_t)(number / grid[0] % grid[1]);
-  b->index[2] = (uint32_t)(number / grid[0] / grid[1]);
+  const uint32_t *size = s->launch->block;
   b->live_threads = size[0] * size[1] * size[2];
+  if (!place_block(s, b, number)) return false;
   memset(b->barriers, 0, sizeof b->barriers);
   memset(b->shared, 0, s->shared_bytes);
   memset(b->shared_written, 0, s->shared_bytes);
@@ -202,12 +234,16 @@ static void report_deadlock(struct block *b) {
 /* A turn of the block; false: a finding was made. */
 static bool run_block(struct sim *s, struct block *b) {
   uint64_t begin = s->clock;
-  while (b->live_threads && s->clock - begin < BLOCK_TURN) {
-    bool ran = false;
+  b->waits = false;
+  while (b->live_threads && !b->waits && s->clock - begin < BLOCK_TURN) {
+    bool ran = false, progress = false;
     for (uint32_t k = 0; k < b->warp_count; k++) {
-      ran |= warp_run(&b->warps[k], WARP_TURN);
+      bool this = warp_run(&b->warps[k], WARP_TURN);
+      ran |= this;
+      progress |= this && !b->warps[k].waited;
       if (s->finding.kind) return false;
     }
+    b->waits = ran && !progress;
     block_check_barriers(b);
     if (s->finding.kind) return false;
     if (ran) continue;
@@ -223,13 +259,14 @@ static bool run_block(struct sim *s, struct block *b) {
 /* --- the grid --------------------------------------------------------------------------------------------- */
 
 struct grid {
-  struct block *resident[RESIDENT_LIMIT];
+  struct block *resident[RESIDENT_LIMIT + CLUSTER_LIMIT];
   uint32_t count, limit; /* how many may be resident now */
   uint64_t next, total;
+  uint32_t idle; /* rounds in which everybody only waited */
 };
 
 static bool fill_grid(struct sim *s, struct grid *g) {
-  while (g->count < g->limit && g->next < g->total) {
+  while ((g->count < g->limit || g->next % cluster_size(s) != 0) && g->next < g->total) {
     struct block *b = allocate_block(s);
     if (!b) {
       sim_refuse(s, SIM_MEMORY, s->kernel->name, 0, "a block needs more memory than the simulator may take");
@@ -239,6 +276,35 @@ static bool fill_grid(struct sim *s, struct grid *g) {
     g->resident[g->count++] = b;
   }
   return true;
+}
+
+static void retire(struct sim *s, struct grid *g, uint32_t i) {
+  struct block *b = g->resident[i];
+  struct cluster *c = b->cluster;
+  c->blocks[b->rank] = NULL;
+  if (++c->ended == c->count) {
+    c->next_free = s->free_clusters;
+    s->free_clusters = c;
+  }
+  b->next_free = s->free_blocks;
+  s->free_blocks = b;
+  g->resident[i] = g->resident[--g->count];
+}
+
+/* Whether all that can run has only asked, many times, whether a barrier is done. */
+static bool is_stuck(const struct sim *s, struct grid *g) {
+  bool waits = g->next == g->total || g->limit == RESIDENT_LIMIT;
+  (void)s;
+  for (uint32_t i = 0; i < g->count && waits; i++) waits = g->resident[i]->waits;
+  g->idle = waits && g->count ? g->idle + 1 : 0;
+  return g->idle > MOST_IDLE;
+}
+
+static void report_stuck(struct grid *g) {
+  struct warp *w = NULL;
+  struct split *s = NULL;
+  for (uint32_t i = 0; i < g->count && !s; i++) s = first_waiting(g->resident[i], SPLIT_YIELDED, &w);
+  if (s) sim_report(w, lane_first(s->mask), SIM_DEADLOCK, "waits for an mbarrier or its cluster, where nobody else can come");
 }
 
 static bool run_blocks(struct sim *s) {
@@ -253,10 +319,11 @@ static bool run_blocks(struct sim *s) {
         if (g.limit < RESIDENT_LIMIT) g.limit++;
         continue;
       }
-      b->next_free = s->free_blocks;
-      s->free_blocks = b;
-      g.resident[i] = g.resident[--g.count];
+      retire(s, &g, i);
     }
+    if (!is_stuck(s, &g)) continue;
+    report_stuck(&g);
+    return false;
   }
   return s->finding.kind == SIM_NOTHING;
 }
@@ -292,9 +359,7 @@ static bool run_randomly(struct sim *s) {
     if (!s->finding.kind && k == g.count) report_deadlock(b);
     if (s->finding.kind) return false;
     if (b->live_threads == 0) {
-      b->next_free = s->free_blocks;
-      s->free_blocks = b;
-      g.resident[i] = g.resident[--g.count];
+      retire(s, &g, i);
       begin = s->clock;
     } else if (s->clock - begin > BLOCK_TURN && g.limit < RESIDENT_LIMIT) { /* they may wait for others */
       g.limit++;

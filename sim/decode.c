@@ -95,6 +95,12 @@ static void read_words(struct decoder *d) {
   }
 }
 
+bool decode_has_mod(const struct decoder *d, uint16_t mod) {
+  for (uint32_t i = 0; i < d->e->mod_count; i++)
+    if (d->f->mods.data[d->e->first_mod + i] == mod) return true;
+  return false;
+}
+
 enum float_format decode_format(uint16_t type) {
   switch (type) {
   case PTX_MOD_F16: case PTX_MOD_F16X2: return FLOAT_HALF;
@@ -218,14 +224,20 @@ static uint32_t special_source(struct decoder *d, uint32_t special) {
   case PTX_SPECIAL_NTID_X: row = SPECIAL_NTID; break;
   case PTX_SPECIAL_NTID_Y: row = SPECIAL_NTID + 1; break;
   case PTX_SPECIAL_NTID_Z: row = SPECIAL_NTID + 2; break;
-  case PTX_SPECIAL_CTAID_X: case PTX_SPECIAL_CLUSTERID_X: row = SPECIAL_CTAID; break;
-  case PTX_SPECIAL_CTAID_Y: case PTX_SPECIAL_CLUSTERID_Y: row = SPECIAL_CTAID + 1; break;
-  case PTX_SPECIAL_CTAID_Z: case PTX_SPECIAL_CLUSTERID_Z: row = SPECIAL_CTAID + 2; break;
-  case PTX_SPECIAL_NCTAID_X: case PTX_SPECIAL_NCLUSTERID_X: row = SPECIAL_NCTAID; break;
-  case PTX_SPECIAL_NCTAID_Y: case PTX_SPECIAL_NCLUSTERID_Y: row = SPECIAL_NCTAID + 1; break;
-  case PTX_SPECIAL_NCTAID_Z: case PTX_SPECIAL_NCLUSTERID_Z: row = SPECIAL_NCTAID + 2; break;
-  case PTX_SPECIAL_CLUSTER_NCTAID_X: case PTX_SPECIAL_CLUSTER_NCTAID_Y:
-  case PTX_SPECIAL_CLUSTER_NCTAID_Z: case PTX_SPECIAL_CLUSTER_NCTARANK: row = SPECIAL_ONE; break;
+  case PTX_SPECIAL_CTAID_X: row = SPECIAL_CTAID; break;
+  case PTX_SPECIAL_CTAID_Y: row = SPECIAL_CTAID + 1; break;
+  case PTX_SPECIAL_CTAID_Z: row = SPECIAL_CTAID + 2; break;
+  case PTX_SPECIAL_NCTAID_X: row = SPECIAL_NCTAID; break;
+  case PTX_SPECIAL_NCTAID_Y: row = SPECIAL_NCTAID + 1; break;
+  case PTX_SPECIAL_NCTAID_Z: row = SPECIAL_NCTAID + 2; break;
+  case PTX_SPECIAL_CLUSTERID_X: case PTX_SPECIAL_CLUSTERID_Y: case PTX_SPECIAL_CLUSTERID_Z:
+  case PTX_SPECIAL_NCLUSTERID_X: case PTX_SPECIAL_NCLUSTERID_Y: case PTX_SPECIAL_NCLUSTERID_Z:
+  case PTX_SPECIAL_CLUSTER_CTAID_X: case PTX_SPECIAL_CLUSTER_CTAID_Y: case PTX_SPECIAL_CLUSTER_CTAID_Z:
+  case PTX_SPECIAL_CLUSTER_NCTAID_X: case PTX_SPECIAL_CLUSTER_NCTAID_Y: case PTX_SPECIAL_CLUSTER_NCTAID_Z:
+    row = SPECIAL_CLUSTERID + (special - PTX_SPECIAL_CLUSTERID_X); /* in the same order */
+    break;
+  case PTX_SPECIAL_CLUSTER_CTARANK: row = SPECIAL_CLUSTER_RANK; break;
+  case PTX_SPECIAL_CLUSTER_NCTARANK: row = SPECIAL_CLUSTER_SIZE; break;
   case PTX_SPECIAL_LANEID: row = SPECIAL_LANEID; break;
   case PTX_SPECIAL_WARPID: row = SPECIAL_WARPID; break;
   case PTX_SPECIAL_NWARPID: row = SPECIAL_NWARPID; break;
@@ -452,7 +464,11 @@ static bool decode_control(struct decoder *d) {
   case PTX_RET: in->kind = INST_RETURN; return true;
   case PTX_EXIT: in->kind = INST_EXIT; return true;
   case PTX_TRAP: in->kind = INST_TRAP; return true;
-  case PTX_BRKPT: case PTX_PMEVENT: case PTX_NANOSLEEP: case PTX_PREFETCH: case PTX_PREFETCHU: case PTX_APPLYPRIORITY: case PTX_DISCARD:
+  case PTX_NANOSLEEP:
+    in->run = run_sleep;
+    in->kind = INST_MEMORY;
+    return true;
+  case PTX_BRKPT: case PTX_PMEVENT: case PTX_PREFETCH: case PTX_PREFETCHU: case PTX_APPLYPRIORITY: case PTX_DISCARD:
   case PTX_GRIDDEPCONTROL: case PTX_SETMAXNREG:
     in->run = run_nothing;
     return true;
@@ -475,7 +491,8 @@ static void decode_instruction(struct decoder *d) {
     in.guard = decode_reg(d, d->e->guard) + 1;
     in.flip = d->e->guard_negated ? ALL_LANES : 0;
   }
-  if (!decode_control(d) && !decode_alu(d) && !decode_memory(d) && !decode_warp(d))
+  if (!decode_control(d) && !decode_alu(d) && !decode_async(d) && !decode_memory(d) && !decode_warp(d) &&
+      !decode_matrix(d))
     decode_unsupported(d, "is not simulated yet");
   undefined_set_flow(&in);
   decode_append(d, &in);

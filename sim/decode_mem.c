@@ -2,7 +2,7 @@
  * one after the other, so that every access is sequentially consistent. */
 #include "sim/machine.h"
 
-static unsigned window_of_space(uint16_t space) {
+uint8_t decode_window(uint16_t space) {
   switch (space) {
   case PTX_MOD_GLOBAL: return WINDOW_GLOBAL;
   case PTX_MOD_SHARED: case PTX_MOD_SHARED_CTA: case PTX_MOD_SHARED_CLUSTER: return WINDOW_SHARED;
@@ -57,18 +57,12 @@ static void data_rows(struct decoder *d, const struct ptx_operand *o, bool is_de
   in->rows = rows;
 }
 
-static bool has_mod(const struct decoder *d, uint16_t mod) {
-  for (uint32_t i = 0; i < d->e->mod_count; i++)
-    if (d->f->mods.data[d->e->first_mod + i] == mod) return true;
-  return false;
-}
-
 /* Which threads an access or a fence is strong for. */
 static void set_strength(struct decoder *d, bool is_strong) {
   static const uint16_t strong[] = {PTX_MOD_VOLATILE, PTX_MOD_RELAXED, PTX_MOD_ACQUIRE, PTX_MOD_RELEASE, PTX_MOD_MMIO};
-  for (size_t i = 0; i < sizeof strong / sizeof strong[0]; i++) is_strong |= has_mod(d, strong[i]);
-  if (is_strong) d->in->strength = has_mod(d, PTX_MOD_CTA) ? RACE_BLOCK : RACE_DEVICE;
-  d->in->releases = has_mod(d, PTX_MOD_RELEASE) || has_mod(d, PTX_MOD_ACQ_REL);
+  for (size_t i = 0; i < sizeof strong / sizeof strong[0]; i++) is_strong |= decode_has_mod(d, strong[i]);
+  if (is_strong) d->in->strength = decode_has_mod(d, PTX_MOD_CTA) ? RACE_BLOCK : RACE_DEVICE;
+  d->in->releases = decode_has_mod(d, PTX_MOD_RELEASE) || decode_has_mod(d, PTX_MOD_ACQ_REL);
 }
 
 static bool fence_op(struct decoder *d) {
@@ -92,7 +86,7 @@ static bool access_op(struct decoder *d, bool is_store) {
   const struct scope_variable *v;
   in->bits = (uint8_t)ptx_mod_row(type)->bits;
   in->is_signed = ptx_mod_row(type)->kind == 's';
-  in->window = (uint8_t)window_of_space(d->words.space);
+  in->window = decode_window(d->words.space);
   data_rows(d, value, !is_store, type);
   if (is_own_param(d, address, &v)) {
     bool kernel = v->formal && d->func->ptx->is_entry;
@@ -124,7 +118,7 @@ static bool atomic_op(struct decoder *d, bool is_reduction) {
   in->format = (uint8_t)decode_format(type);
   in->is_signed2 = row->kind == 'f' || row->kind == 'x';          /* a float */
   in->bits2 = type == PTX_MOD_F16X2 || type == PTX_MOD_BF16X2;    /* halves */
-  in->window = (uint8_t)window_of_space(d->words.space);
+  in->window = decode_window(d->words.space);
   decode_address(d, decode_operand(d, at));
   if (in->kind == INST_BAD) return true;
   in->b = decode_source(d, decode_operand(d, at + 1), type);
@@ -144,7 +138,7 @@ static bool atomic_op(struct decoder *d, bool is_reduction) {
 
 static bool cvta_op(struct decoder *d) {
   struct inst *in = d->in;
-  in->window = (uint8_t)window_of_space(d->words.space);
+  in->window = decode_window(d->words.space);
   in->bits = (uint8_t)ptx_mod_row(d->words.type[0])->bits;
   in->d = decode_dest(d, decode_operand(d, 0));
   in->a = decode_source(d, decode_operand(d, 1), d->words.type[0]);
@@ -154,7 +148,7 @@ static bool cvta_op(struct decoder *d) {
 
 static bool isspacep_op(struct decoder *d) {
   struct inst *in = d->in;
-  in->window = (uint8_t)window_of_space(d->words.space);
+  in->window = decode_window(d->words.space);
   in->d = decode_dest(d, decode_operand(d, 0));
   in->a = decode_source(d, decode_operand(d, 1), PTX_MOD_B64);
   in->run = run_isspacep;
@@ -184,8 +178,8 @@ static bool alloca_op(struct decoder *d) {
  * how many of them come from memory (the rest is zero) or a predicate to ignore the source. */
 static bool copy_op(struct decoder *d) {
   struct inst *in = d->in;
-  if (has_mod(d, PTX_MOD_BULK) || has_mod(d, PTX_MOD_MBARRIER)) return false;
-  if (has_mod(d, PTX_MOD_COMMIT_GROUP) || has_mod(d, PTX_MOD_WAIT_GROUP) || has_mod(d, PTX_MOD_WAIT_ALL)) {
+  if (decode_has_mod(d, PTX_MOD_BULK) || decode_has_mod(d, PTX_MOD_MBARRIER)) return false;
+  if (decode_has_mod(d, PTX_MOD_COMMIT_GROUP) || decode_has_mod(d, PTX_MOD_WAIT_GROUP) || decode_has_mod(d, PTX_MOD_WAIT_ALL)) {
     in->run = run_nothing;
     return true;
   }
@@ -202,7 +196,7 @@ static bool copy_op(struct decoder *d) {
   in->rows = row;
   in->c = decode_constant(d, in->count);
   bool counted = decode_has(d, 3) && decode_operand(d, 3)->kind != PTX_OPERAND_NONE &&
-                 !has_mod(d, PTX_MOD_L2_CACHE_HINT);
+                 !decode_has_mod(d, PTX_MOD_L2_CACHE_HINT);
   if (counted && decode_operand(d, 3)->kind == PTX_OPERAND_REG &&
       ptx_reg_class(decode_operand(d, 3)->reg) == PTX_PRED)
     return decode_unsupported(d, "is not simulated yet");

@@ -90,7 +90,7 @@ static bool barrier_op(struct decoder *d) {
     if (mod == PTX_MOD_POPC) popc = true;
     if (mod == PTX_MOD_ALIGNED) aligned = true;
   }
-  if (cluster) return decode_unsupported(d, "is not simulated yet");
+  if (cluster) return decode_cluster_barrier(d);
   uint32_t at = red ? 1 : 0;
   in->a = decode_source(d, decode_operand(d, at), PTX_MOD_U32);
   bool counted = d->e->operand_count > at + 1 + (red ? 1 : 0);

@@ -120,6 +120,12 @@ void run_elect(struct warp *w, const struct inst *in, uint32_t mask) {
   write_pred(w, in->d2, mask, value);
 }
 
+/* Lets others run. */
+void run_sleep(struct warp *w, const struct inst *in, uint32_t mask) {
+  (void)in, (void)mask;
+  w->yields = YIELD_ON;
+}
+
 void run_fence(struct warp *w, const struct inst *in, uint32_t mask) {
   (void)mask;
   if (w->sim->races) race_fence(w, (enum race_strength)in->strength);

@@ -7,7 +7,8 @@
  *
  * Files: memory.c address spaces and accesses; decode.c, decode_*.c PTX instructions into
  * struct inst; scalar_*.c what one lane computes; exec_*.c what one warp does; warp.c lanes that
- * part and meet, calls, barriers; block.c blocks and grids; race.c races; count.c, trace.c what can be watched;
+ * part and meet, calls, barriers; block.c blocks and grids; race.c races;
+ * async.c mbarriers, bulk copies, clusters; matrix.c matrix instructions; count.c, trace.c what can be watched;
  * print.c vprintf; sim.c the interface. */
 #ifndef NVM_SIM_MACHINE_H
 #define NVM_SIM_MACHINE_H
@@ -214,6 +215,8 @@ struct local_stack {
   uint64_t capacity;
 };
 
+enum yield { YIELD_NOT, YIELD_ON /* others first */, YIELD_WAITS /* for others */, YIELD_AGAIN /* at the same place */ };
+
 struct block;
 struct warp {
   struct sim *sim;
@@ -236,10 +239,25 @@ struct warp {
   uint64_t stack_top[LANES];/* local memory in use */
   struct local_stack local[LANES];
   uint64_t steps;           /* of this turn: warp instructions */
+  uint8_t yields;           /* enum yield, after an instruction */
+  bool waited;              /* the last turn ended with waiting, and did little before */
+  uint32_t cluster_phase;   /* lanes whose last arrival was in phase 1 */
   uint64_t turn;            /* a split that is watched runs no more than this */
 };
 
+/* Blocks that can reach each other's shared memory; without clusters each block is one. */
+enum { CLUSTER_LIMIT = 16, CLUSTER_SHIFT = 24 };
+struct cluster {
+  struct block *blocks[CLUSTER_LIMIT]; /* by rank; NULL: has ended */
+  uint32_t count, live, arrived;       /* blocks; threads */
+  uint32_t ended;                      /* blocks */
+  struct cluster *next_free;
+  bool phase;
+};
+
 struct block {
+  struct cluster *cluster;
+  uint32_t rank;
   uint32_t index[3];
   uint64_t number;
   uint32_t warp_count, live_threads;
@@ -248,6 +266,7 @@ struct block {
   struct barrier barriers[BARRIER_COUNT];
   struct shadow shadow; /* of shared memory */
   struct race_block *race;
+  bool waits;           /* its last turn ended with everybody waiting */
   struct block *next_free;
 };
 
@@ -278,6 +297,8 @@ struct sim {
   uint64_t stack_bytes;
   uint64_t step_limit;
   struct block *free_blocks;
+  struct cluster *cluster, *free_clusters; /* that is being started */
+  uint32_t cluster_dim[3];
   uint64_t clock;
   bool host_is_ieee;            /* host arithmetic rounds to nearest */
   bool watched;                 /* counts, traces or a random schedule */
@@ -297,6 +318,9 @@ enum special_row {
   SPECIAL_NCTAID = SPECIAL_CTAID + 3, SPECIAL_LANEID = SPECIAL_NCTAID + 3, SPECIAL_WARPID,
   SPECIAL_NWARPID, SPECIAL_MASK_EQ, SPECIAL_MASK_LE, SPECIAL_MASK_LT, SPECIAL_MASK_GE,
   SPECIAL_MASK_GT, SPECIAL_DYNAMIC_SMEM, SPECIAL_TOTAL_SMEM, SPECIAL_ONE, SPECIAL_NSMID,
+  SPECIAL_CLUSTERID, SPECIAL_NCLUSTERID = SPECIAL_CLUSTERID + 3, SPECIAL_CLUSTER_CTAID = SPECIAL_NCLUSTERID + 3,
+  SPECIAL_CLUSTER_NCTAID = SPECIAL_CLUSTER_CTAID + 3, SPECIAL_CLUSTER_RANK = SPECIAL_CLUSTER_NCTAID + 3,
+  SPECIAL_CLUSTER_SIZE,
   SPECIAL_COUNT
 };
 
@@ -438,6 +462,15 @@ void *decode_alloc(struct decoder *d, size_t bytes);
 bool decode_alu(struct decoder *d);
 bool decode_memory(struct decoder *d);
 bool decode_warp(struct decoder *d);
+bool decode_async(struct decoder *d);
+bool decode_matrix(struct decoder *d);
+bool decode_cluster_barrier(struct decoder *d);
+/* Whether the instruction has the modifier (enum ptx_mod). */
+bool decode_has_mod(const struct decoder *d, uint16_t mod);
+/* The window of a state space (enum ptx_mod); WINDOW_COUNT: generic. */
+uint8_t decode_window(uint16_t space);
+/* Ends the phase of the cluster's barrier if all live threads have arrived. */
+void async_cluster_check(struct cluster *c);
 
 /* --- warp.c, block.c ------------------------------------------------------------------------------ */
 /* Runs the warp until all of its lanes wait or have exited, or `budget` instructions are done.
@@ -511,6 +544,6 @@ inst_run run_load, run_store, run_load_param, run_store_param, run_load_kernel_p
     run_cvta_to, run_isspacep, run_atom, run_local_address, run_param_address, run_alloca,
     run_stack_save, run_stack_restore;
 /* exec_warp.c */
-inst_run run_fence, run_shfl, run_vote, run_match, run_activemask, run_redux, run_elect, run_nothing, run_clock;
+inst_run run_sleep, run_fence, run_shfl, run_vote, run_match, run_activemask, run_redux, run_elect, run_nothing, run_clock;
 
 #endif

@@ -106,6 +106,20 @@ static bool find_in(uint8_t *bytes, uint8_t *written, uint64_t size, uint64_t fi
   return true;
 }
 
+/* Shared memory of the block, or of another one of its cluster (async.c). */
+static bool find_shared(struct warp *w, uint64_t offset, uint64_t bytes, struct access *at) {
+  struct block *b = w->block;
+  uint64_t place = offset >> CLUSTER_SHIFT;
+  if (place > b->cluster->count) return false;
+  if (place) b = b->cluster->blocks[place - 1];
+  offset &= (UINT64_C(1) << CLUSTER_SHIFT) - 1;
+  if (!b || !find_in(b->shared, b->shared_written, w->sim->shared_bytes, 0, offset, bytes, at)) return false;
+  at->shadow = &b->shadow;
+  at->offset = offset;
+  at->size = w->sim->shared_bytes;
+  return true;
+}
+
 bool memory_find(struct warp *w, unsigned lane, uint64_t address, unsigned window, uint64_t bytes,
                  uint64_t align, bool is_write, struct access *at) {
   uint64_t offset = address;
@@ -121,11 +135,7 @@ bool memory_find(struct warp *w, unsigned lane, uint64_t address, unsigned windo
     found = find_object(w, offset, bytes, at, is_write, lane);
     break;
   case WINDOW_SHARED:
-    found = find_in(w->block->shared, w->block->shared_written, w->sim->shared_bytes, 0, offset,
-                    bytes, at);
-    at->shadow = &w->block->shadow;
-    at->offset = offset;
-    at->size = w->sim->shared_bytes;
+    found = find_shared(w, offset, bytes, at);
     break;
   case WINDOW_LOCAL:
     found = find_in(w->local[lane].bytes, w->local[lane].written, w->stack_top[lane], LOCAL_FIRST,

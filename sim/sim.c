@@ -358,6 +358,23 @@ static enum nvm_status place_arguments(struct sim *s, const struct sim_launch *l
   return NVM_OK;
 }
 
+/* The kernel's clusters, or the launch's. */
+static bool choose_cluster(struct sim *s, const struct sim_launch *l) {
+  const uint32_t *given = l->cluster[0] ? l->cluster : s->kernel->ptx ? s->kernel->ptx->performance.cluster_dim : l->cluster;
+  uint32_t size = 1;
+  bool whole = true;
+  for (int k = 0; k < 3; k++) {
+    s->cluster_dim[k] = given[0] && given[k] ? given[k] : 1;
+    size = size <= CLUSTER_LIMIT && s->cluster_dim[k] <= CLUSTER_LIMIT ? size * s->cluster_dim[k] : CLUSTER_LIMIT + 1;
+    whole = whole && l->grid[k] % s->cluster_dim[k] == 0;
+  }
+  if (size <= CLUSTER_LIMIT && whole) return true;
+  sim_refuse(s, SIM_BAD_LAUNCH, s->kernel->name, 0,
+             whole ? "a cluster has at most 16 blocks" : "the grid is no multiple of the cluster of %u by %u by %u blocks",
+             s->cluster_dim[0], s->cluster_dim[1], s->cluster_dim[2]);
+  return false;
+}
+
 /* Before sm_70 lanes only part at branches. */
 static bool lanes_may_part(struct nvm_text target) {
   uint32_t number = 0;
@@ -380,6 +397,8 @@ enum nvm_status sim_launch(struct sim *s, const struct sim_launch *l) {
   s->stack_bytes = l->stack_bytes ? l->stack_bytes : UINT64_C(512) << 10;
   s->step_limit = l->step_limit ? l->step_limit : UINT64_MAX;
   s->free_blocks = NULL;
+  s->free_clusters = NULL;
+  if (!choose_cluster(s, l)) return NVM_REFUSED;
   s->watched = l->count || l->trace || l->random_schedule;
   s->random = l->seed;
   s->lanes_part = lanes_may_part(sim_text(s, s->module->target));

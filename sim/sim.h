@@ -76,7 +76,8 @@ struct sim_counts {
 
 struct sim_launch {
   struct nvm_text kernel;
-  uint32_t grid[3], block[3];
+  uint32_t grid[3], block[3]; /* the grid counts blocks, also where they are in clusters */
+  uint32_t cluster[3];        /* [0] 0: as the kernel says */
   uint64_t shared_bytes;      /* dynamic shared memory */
   const void *const *arguments; /* each `argument_bytes[i]` bytes, as the kernel's parameters lie */
   const uint64_t *argument_bytes;

@@ -17,6 +17,7 @@
 
 enum {
   QUANTUM = 20000, /* instructions of a split before another one gets its turn */
+  WAITING_TURN = 256, /* instructions around a question whether a barrier is done */
   RANDOM_TURN = 48 /* at most, with a random schedule */
 };
 
@@ -266,6 +267,8 @@ static void lanes_exit(struct warp *w, struct frame *frame, uint32_t mask) {
     frame = parent;
   }
   w->live &= ~mask;
+  w->block->cluster->live -= (uint32_t)evalint_popcount(32, mask);
+  async_cluster_check(w->block->cluster);
   w->block->live_threads -= (uint32_t)evalint_popcount(32, mask);
 }
 
@@ -481,8 +484,11 @@ static inline void run_loop(struct warp *w, struct split *s, bool watched) {
     }
     if (in->kind == INST_MEMORY) {
       in->run(w, in, mask);
+      if (!w->stopped && !w->yields) continue;
       if (w->stopped) break;
-      continue;
+      s->state = SPLIT_YIELDED;
+      pc += w->yields != YIELD_AGAIN;
+      break;
     }
     if (in->kind == INST_LABEL) {
       steps--;
@@ -498,6 +504,7 @@ static inline void run_loop(struct warp *w, struct split *s, bool watched) {
     if (in->kind == INST_WARP_SYNC) {
       if (members_are_here(w, s, in, mask)) {
         in->run(w, in, mask);
+        if (w->stopped) break;
         if (w->sim->races) race_sync_lanes(w, mask);
         continue;
       }
@@ -530,7 +537,10 @@ bool warp_run(struct warp *w, uint64_t budget) {
     if (w->sim->counts.instructions > w->sim->step_limit && !w->stopped && w->frame)
       sim_report(w, s->mask ? lane_first(s->mask) : 0, SIM_STEP_LIMIT,
                  "is one of the threads that together executed more than %U instructions", w->sim->step_limit);
+    if (w->yields) break;
   }
+  w->waited = w->yields > YIELD_ON && w->steps < WAITING_TURN;
+  w->yields = YIELD_NOT;
   w->sim->counts.warp_instructions += w->steps;
   w->sim->clock += w->steps;
   return ran;

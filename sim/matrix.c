@@ -1,0 +1,360 @@
+/* Matrix instructions of a warp: ldmatrix, stmatrix, movmatrix, mma, wmma. Decoding and execution.
+ *
+ * Which lane holds which element is as the PTX manual says for mma (rows of A and C and columns of B
+ * over groups of four lanes). For wmma it leaves that open: here element i of a matrix in row order
+ * lies in lane i / (elements / 32); registers beyond hold copies.
+ *
+ * Model of the sums, which PTX leaves open too: integers exactly, then wrapped or clamped; f64 by fused
+ * multiply-add in the order of k, in the instruction's rounding; all other floats in double, c + a0*b0 +
+ * a1*b1 … in the order of k (the products are exact there), rounded to nearest at the end, once. */
+#include "sim/machine.h"
+
+#include <string.h>
+
+enum operand { MATRIX_A, MATRIX_B, MATRIX_C, MATRIX_D, MATRIX_COUNT };
+enum { MOST_ELEMENTS = 32 * 256 };
+
+struct part {
+  uint16_t type;
+  uint8_t bits;         /* of an element */
+  uint32_t rows, cols;
+  const uint32_t *regs; /* rows of the machine */
+  uint32_t count;
+};
+
+struct matrix {
+  uint32_t m, n, k;
+  struct part part[MATRIX_COUNT];
+  bool wmma, satfinite, is_and;
+};
+
+static const struct matrix *matrix_of(const struct inst *in) { return (const void *)in->call; }
+
+/* --- where elements are ---------------------------------------------------------------------------------- */
+
+/* The lane and the number in it of element (i, j). */
+static void place(const struct matrix *x, enum operand which, uint32_t i, uint32_t j, unsigned *lane, unsigned *index) {
+  const struct part *p = &x->part[which];
+  if (x->wmma) {
+    uint32_t each = p->rows * p->cols / LANES, linear = i * p->cols + j;
+    *lane = linear / each;
+    *index = linear % each;
+    return;
+  }
+  if (which >= MATRIX_C) {
+    *lane = i % 8 * 4 + j / 2;
+    *index = i / 8 * 2 + j % 2;
+    return;
+  }
+  uint32_t per = p->bits < 32 ? 32u / p->bits : 1, along = which == MATRIX_A ? j : i, across = which == MATRIX_A ? i : j;
+  uint32_t halves = which == MATRIX_A ? x->m / 8 : 1;
+  *lane = across % 8 * 4 + along / per % 4;
+  *index = (along / (4 * per) * halves + across / 8) * per + along % per;
+}
+
+static uint64_t get_bits(const struct warp *w, const struct part *p, unsigned lane, unsigned index) {
+  unsigned size = p->bits == 64 ? 64 : 32, at = index * p->bits;
+  return evalint_zext(p->bits, row_of(w, p->regs[at / size])[lane] >> at % size);
+}
+
+static void put_bits(struct warp *w, const struct part *p, unsigned lane, unsigned index, uint64_t v) {
+  unsigned size = p->bits == 64 ? 64 : 32, at = index * p->bits;
+  if (p->regs[at / size] == NO_ROW) return;
+  uint64_t *r = &row_of(w, p->regs[at / size])[lane];
+  *r = (*r & ~(evalint_mask(p->bits) << at % size)) | evalint_zext(p->bits, v) << at % size;
+}
+
+/* --- sums --------------------------------------------------------------------------------------------------- */
+
+/* 8-bit floats: sign, exponent with `bias`, `fraction` bits; e4m3 has no infinity. */
+static uint64_t small_to_double(uint16_t type, uint64_t v) {
+  unsigned fraction = type == PTX_MOD_E4M3 ? 3 : 2;
+  int bias = type == PTX_MOD_E4M3 ? 7 : 15;
+  if (type == PTX_MOD_E5M2) return evalfloat_convert(FLOAT_HALF, FLOAT_DOUBLE, EVALFLOAT_NEAREST, v << 8);
+  uint64_t low = v & ((1u << fraction) - 1), exponent = v >> fraction & 15;
+  if ((v & 0x7f) == 0x7f) return UINT64_C(0x7ff8000000000000);
+  double x = exponent ? (double)(low | 1u << fraction) : (double)low;
+  for (int e = (int)(exponent ? exponent : 1) - bias - (int)fraction; e != 0; e += e < 0 ? 1 : -1) x = e < 0 ? x / 2 : x * 2;
+  uint64_t bits;
+  x = v & 0x80 ? -x : x;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+static double as_double(uint16_t type, uint64_t v) {
+  if (type == PTX_MOD_TF32) v &= ~UINT64_C(0x1fff);
+  uint64_t bits = type == PTX_MOD_E4M3 || type == PTX_MOD_E5M2
+                      ? small_to_double(type, v) : evalfloat_convert(decode_format(type), FLOAT_DOUBLE, EVALFLOAT_NEAREST, v);
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static int64_t as_integer(uint16_t type, unsigned bits, uint64_t v) {
+  return ptx_mod_row(type)->kind == 's' ? evalint_sext(bits, v) : (int64_t)v;
+}
+
+struct tile {
+  uint64_t a[MOST_ELEMENTS], b[MOST_ELEMENTS]; /* b by columns */
+};
+
+static void gather(const struct warp *w, const struct matrix *x, struct tile *t) {
+  unsigned lane, index;
+  for (uint32_t i = 0; i < x->m; i++)
+    for (uint32_t k = 0; k < x->k; k++) {
+      place(x, MATRIX_A, i, k, &lane, &index);
+      t->a[i * x->k + k] = get_bits(w, &x->part[MATRIX_A], lane, index);
+    }
+  for (uint32_t j = 0; j < x->n; j++)
+    for (uint32_t k = 0; k < x->k; k++) {
+      place(x, MATRIX_B, k, j, &lane, &index);
+      t->b[j * x->k + k] = get_bits(w, &x->part[MATRIX_B], lane, index);
+    }
+}
+
+static uint64_t sum_integers(const struct matrix *x, const uint64_t *a, const uint64_t *b, uint64_t c) {
+  const struct part *p = &x->part[MATRIX_A], *q = &x->part[MATRIX_B];
+  int64_t sum = evalint_sext(32, c);
+  for (uint32_t k = 0; k < x->k; k++)
+    if (p->bits == 1) sum += (int64_t)(x->is_and ? a[k] & b[k] : a[k] ^ b[k]);
+    else sum += as_integer(p->type, p->bits, a[k]) * as_integer(q->type, q->bits, b[k]);
+  return x->satfinite ? evalint_clamp_s(32, sum) : evalint_zext(32, (uint64_t)sum);
+}
+
+static uint64_t sum_floats(const struct matrix *x, const uint64_t *a, const uint64_t *b, uint64_t c) {
+  double sum = as_double(x->part[MATRIX_C].type, c);
+  for (uint32_t k = 0; k < x->k; k++) sum += as_double(x->part[MATRIX_A].type, a[k]) * as_double(x->part[MATRIX_B].type, b[k]);
+  uint64_t bits;
+  memcpy(&bits, &sum, sizeof bits);
+  return evalfloat_convert(FLOAT_DOUBLE, decode_format(x->part[MATRIX_D].type), EVALFLOAT_NEAREST, bits);
+}
+
+static uint64_t sum_of(const struct inst *in, const struct matrix *x, const uint64_t *a, const uint64_t *b, uint64_t c) {
+  uint16_t type = x->part[MATRIX_D].type;
+  if (type == PTX_MOD_S32) return sum_integers(x, a, b, c);
+  if (type != PTX_MOD_F64) return sum_floats(x, a, b, c);
+  for (uint32_t k = 0; k < x->k; k++)
+    c = evalfloat_fma(FLOAT_DOUBLE, (enum evalfloat_rounding)in->rounding, a[k], b[k], c);
+  return c;
+}
+
+static bool whole_warp(struct warp *w, uint32_t mask) {
+  if (mask == ALL_LANES) return true;
+  sim_report(w, lane_first(mask), SIM_MISSING_LANES, "executes a matrix instruction without all lanes of its warp");
+  return false;
+}
+
+static void run_mma(struct warp *w, const struct inst *in, uint32_t mask) {
+  const struct matrix *x = matrix_of(in);
+  struct tile t;
+  uint64_t d[32 * 32];
+  unsigned lane, index;
+  if (!whole_warp(w, mask)) return;
+  gather(w, x, &t);
+  for (uint32_t i = 0; i < x->m; i++)
+    for (uint32_t j = 0; j < x->n; j++) {
+      place(x, MATRIX_C, i, j, &lane, &index);
+      d[i * x->n + j] = sum_of(in, x, t.a + (size_t)i * x->k, t.b + (size_t)j * x->k, get_bits(w, &x->part[MATRIX_C], lane, index));
+    }
+  for (uint32_t i = 0; i < x->m; i++)
+    for (uint32_t j = 0; j < x->n; j++) {
+      place(x, MATRIX_D, i, j, &lane, &index);
+      put_bits(w, &x->part[MATRIX_D], lane, index, d[i * x->n + j]);
+    }
+}
+
+/* --- memory --------------------------------------------------------------------------------------------------- */
+
+static bool touch(struct warp *w, const struct inst *in, unsigned l, uint64_t address, unsigned bytes, uint8_t *value, bool is_write) {
+  struct access at;
+  if (!memory_find(w, l, address, in->window, bytes, bytes, is_write, &at)) return false;
+  if (w->sim->races && at.shadow && !race_access(w, l, in, &at, bytes, RACE_WEAK, is_write ? value : NULL)) return false;
+  memcpy(is_write ? at.at : value, is_write ? value : at.at, bytes);
+  if (is_write && at.written) memset(at.written, 1, bytes);
+  if (is_write || memory_is_defined(w, &at, bytes)) return true;
+  sim_report(w, l, SIM_UNINITIALIZED, "loads a matrix from memory that was never written");
+  return false;
+}
+
+/* wmma.load, wmma.store: part 3. in->imm: the address's offset; in->is_signed: by columns. */
+static void run_fragment(struct warp *w, const struct inst *in, uint32_t mask) {
+  const struct matrix *x = matrix_of(in);
+  const struct part *p = &x->part[MATRIX_D];
+  const uint64_t *a = row_of(w, in->a), *stride = row_of(w, in->b);
+  unsigned bytes = p->bits / 8u, size = p->bits == 64 ? 64 : 32;
+  uint32_t each = p->rows * p->cols / LANES, held = p->count * size / p->bits;
+  bool is_store = in->flags;
+  if (!whole_warp(w, mask)) return;
+  FOR_LANES(l, mask)
+    for (uint32_t e = 0; e < (is_store ? each : held); e++) {
+      uint32_t linear = l * each + e % each, i = linear / p->cols, j = linear % p->cols;
+      uint64_t step = in->b != in->c ? stride[l] & UINT32_MAX : in->is_signed ? p->rows : p->cols, v = 0;
+      uint64_t offset = (in->is_signed ? j * step + i : i * step + j) * bytes;
+      uint8_t value[8];
+      if (is_store) v = get_bits(w, p, l, e);
+      for (unsigned k = 0; k < bytes; k++) value[k] = (uint8_t)(v >> (8 * k));
+      if (!touch(w, in, l, a[l] + (uint64_t)in->imm + offset, bytes, value, is_store)) return;
+      if (is_store) continue;
+      for (unsigned k = 0; k < bytes; k++) v |= (uint64_t)value[k] << (8 * k);
+      put_bits(w, p, l, e, v);
+    }
+}
+
+/* ldmatrix, stmatrix: in->count matrices of 8 rows of 8 elements of 16 bits; lane 8 * q + r has the
+ * address of row r of matrix q. */
+static void run_rows(struct warp *w, const struct inst *in, uint32_t mask) {
+  const uint64_t *a = row_of(w, in->a);
+  bool is_store = in->flags, transposed = in->is_signed;
+  if (!whole_warp(w, mask)) return;
+  for (unsigned q = 0; q < in->count; q++) {
+    uint8_t rows[8][16];
+    for (unsigned l = 0; l < LANES; l++)
+      for (unsigned e = 0; e < 2; e++) {
+        unsigned r = transposed ? l % 4 * 2 + e : l / 4, c = transposed ? l / 4 : l % 4 * 2 + e;
+        if (!is_store) continue;
+        uint64_t v = row_of(w, in->rows[1 + q])[l] >> (16 * e);
+        rows[r][2 * c] = (uint8_t)v;
+        rows[r][2 * c + 1] = (uint8_t)(v >> 8);
+      }
+    for (unsigned r = 0; r < 8; r++)
+      if (!touch(w, in, q * 8 + r, a[q * 8 + r] + (uint64_t)in->imm, 16, rows[r], is_store)) return;
+    for (unsigned l = 0; l < LANES && !is_store && in->rows[1 + q] != NO_ROW; l++) {
+      uint64_t v = 0;
+      for (unsigned e = 0; e < 2; e++) {
+        unsigned r = transposed ? l % 4 * 2 + e : l / 4, c = transposed ? l / 4 : l % 4 * 2 + e;
+        v |= (uint64_t)(rows[r][2 * c] | rows[r][2 * c + 1] << 8) << (16 * e);
+      }
+      row_of(w, in->rows[1 + q])[l] = v;
+    }
+  }
+}
+
+static void run_transpose(struct warp *w, const struct inst *in, uint32_t mask) {
+  uint64_t a[LANES];
+  if (!whole_warp(w, mask)) return;
+  memcpy(a, row_of(w, in->a), sizeof a);
+  for (unsigned l = 0; l < LANES; l++) {
+    uint64_t v = 0;
+    for (unsigned e = 0; e < 2; e++) {
+      unsigned r = l % 4 * 2 + e, c = l / 4;
+      v |= (a[r * 4 + c / 2] >> (16 * (c % 2)) & 0xffff) << (16 * e);
+    }
+    if (in->d != NO_ROW) row_of(w, in->d)[l] = v;
+  }
+}
+
+/* --- decoding ---------------------------------------------------------------------------------------------------- */
+
+/* Registers of an operand; the first word is the member mask, as of all .sync instructions. */
+static uint32_t *registers(struct decoder *d, const struct ptx_operand *o, bool is_dest, uint16_t type, uint32_t *count) {
+  bool vector = o->kind == PTX_OPERAND_VECTOR;
+  *count = vector ? o->count : 1;
+  uint32_t *rows = decode_alloc(d, (*count + 1) * sizeof *rows);
+  if (!rows) return NULL;
+  rows[0] = decode_constant(d, ALL_LANES);
+  for (uint32_t i = 0; i < *count; i++) {
+    const struct ptx_operand *e = vector ? &d->f->operands.data[o->first + i] : o;
+    rows[1 + i] = is_dest ? decode_dest(d, e) : decode_source(d, e, type);
+  }
+  return rows;
+}
+
+static bool set_part(struct decoder *d, struct matrix *x, enum operand which, const struct ptx_operand *o, uint16_t type) {
+  struct part *p = &x->part[which];
+  uint32_t *rows = registers(d, o, which == MATRIX_D && !d->in->flags, PTX_MOD_B64, &p->count);
+  if (!rows) return false;
+  p->regs = rows + 1;
+  if (!d->in->rows) d->in->rows = rows;
+  p->type = type;
+  p->bits = type == PTX_MOD_TF32 ? 32 : (uint8_t)ptx_mod_row(type)->bits;
+  return true;
+}
+
+static void read_shape(struct decoder *d, struct matrix *x) {
+  for (uint32_t i = 0; i < d->e->mod_count; i++) {
+    const char *t = ptx_mod_row(d->f->mods.data[d->e->first_mod + i])->text;
+    uint32_t *const numbers[3] = {&x->m, &x->n, &x->k};
+    if (t[0] != '.' || t[1] != 'm' || t[2] < '0' || t[2] > '9') continue;
+    for (int k = 0; k < 3 && *t; k++) {
+      while (*t && (*t < '0' || *t > '9')) t++;
+      for (*numbers[k] = 0; *t >= '0' && *t <= '9'; t++) *numbers[k] = *numbers[k] * 10 + (uint32_t)(*t - '0');
+    }
+  }
+  const uint32_t sizes[MATRIX_COUNT][2] = {{x->m, x->k}, {x->k, x->n}, {x->m, x->n}, {x->m, x->n}};
+  for (int i = 0; i < MATRIX_COUNT; i++) x->part[i].rows = sizes[i][0], x->part[i].cols = sizes[i][1];
+}
+
+static bool decode_mma(struct decoder *d, struct matrix *x) {
+  static const uint16_t other[] = {PTX_MOD_SP, PTX_MOD_SP_ORDERED_METADATA, PTX_MOD_KIND_F8F6F4, PTX_MOD_BLOCK_SCALE};
+  const uint16_t *t = d->words.type;
+  uint16_t types[MATRIX_COUNT] = {t[1], t[2], t[3], t[0]};
+  for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
+    if (decode_has_mod(d, other[i])) return false;
+  if (x->wmma && d->words.type_count == 2) /* f16: .d .c */
+    types[MATRIX_A] = types[MATRIX_B] = PTX_MOD_F16, types[MATRIX_C] = t[1];
+  bool old = x->m == 8 && x->k == 4 && t[1] != PTX_MOD_F64;
+  if (old || (x->wmma && ptx_mod_row(types[MATRIX_A])->bits < 8)) return false;
+  static const uint8_t operands[MATRIX_COUNT] = {1, 2, 3, 0};
+  for (int i = 0; i < MATRIX_COUNT; i++)
+    if (!set_part(d, x, (enum operand)i, decode_operand(d, operands[i]), types[i])) return true;
+  x->satfinite = d->words.satfinite;
+  x->is_and = d->words.bool_op == PTX_MOD_AND;
+  d->in->rounding = d->words.rounding;
+  d->in->run = run_mma;
+  return true;
+}
+
+static bool decode_fragment(struct decoder *d, struct matrix *x, bool is_store) {
+  struct inst *in = d->in;
+  struct part *p = &x->part[MATRIX_D];
+  if (ptx_mod_row(d->words.type[0])->bits < 8) return false;
+  in->flags = is_store;
+  if (decode_has_mod(d, PTX_MOD_A)) p->cols = x->k;
+  if (decode_has_mod(d, PTX_MOD_B)) p->rows = x->k;
+  if (!set_part(d, x, MATRIX_D, decode_operand(d, is_store), d->words.type[0])) return true;
+  in->window = decode_window(d->words.space);
+  decode_address(d, decode_operand(d, !is_store));
+  if (decode_has(d, 2)) in->b = decode_source(d, decode_operand(d, 2), PTX_MOD_B32);
+  in->is_signed = decode_has_mod(d, PTX_MOD_COL);
+  in->run = run_fragment;
+  return true;
+}
+
+static bool decode_rows(struct decoder *d, bool is_store) {
+  struct inst *in = d->in;
+  uint32_t count;
+  if (!decode_has_mod(d, PTX_MOD_M8N8)) return false;
+  in->flags = is_store;
+  in->is_signed = decode_has_mod(d, PTX_MOD_TRANS);
+  in->window = decode_window(d->words.space);
+  decode_address(d, decode_operand(d, !is_store));
+  in->rows = registers(d, decode_operand(d, is_store), !is_store, PTX_MOD_B32, &count);
+  in->count = (uint8_t)count;
+  in->bits = 16;
+  in->run = run_rows;
+  return true;
+}
+
+bool decode_matrix(struct decoder *d) {
+  struct inst *in = d->in;
+  struct matrix *x = decode_alloc(d, sizeof *x);
+  bool known = false;
+  if (!x) return true;
+  x->wmma = d->e->op == PTX_WMMA;
+  read_shape(d, x);
+  if (d->e->op == PTX_MMA || (x->wmma && decode_has_mod(d, PTX_MOD_MMA))) known = decode_mma(d, x);
+  else if (x->wmma) known = decode_fragment(d, x, decode_has_mod(d, PTX_MOD_STORE));
+  else if (d->e->op == PTX_LDMATRIX || d->e->op == PTX_STMATRIX) known = decode_rows(d, d->e->op == PTX_STMATRIX);
+  if (d->e->op == PTX_MOVMATRIX) {
+    uint32_t count;
+    in->d = decode_dest(d, decode_operand(d, 0));
+    in->a = decode_source(d, decode_operand(d, 1), PTX_MOD_B32);
+    in->rows = registers(d, decode_operand(d, 1), false, PTX_MOD_B32, &count);
+    in->run = run_transpose;
+    known = true;
+  }
+  if (!known || in->kind == INST_BAD) return known;
+  in->kind = INST_WARP_SYNC;
+  in->call = (const void *)x;
+  return true;
+}
