@@ -29,6 +29,14 @@ static bool is_plain_asm(const struct nvm_function *f, struct nvm_value callee) 
   return c->kind == CONST_ASM && !(c->flags & CONST_ASM_SIDEEFFECT);
 }
 
+bool effects_is_debug(const struct nvm_function *f, const struct nvm_inst *i) {
+  struct nvm_value callee = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
+  if (value_kind(callee) != VALUE_FUNCTION) return i->op == OP_DBG_RECORD;
+  uint32_t id = module_function(f->module, callee)->intrinsic;
+  return id == INTRINSIC_dbg_addr || id == INTRINSIC_dbg_assign || id == INTRINSIC_dbg_declare ||
+         id == INTRINSIC_dbg_label || id == INTRINSIC_dbg_value;
+}
+
 bool effects_is_convergent(const struct nvm_function *f, const struct nvm_inst *i) {
   if (i->op != OP_CALL) return false;
   const struct intrinsic_info *in = call_intrinsic(f, i);

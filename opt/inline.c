@@ -24,6 +24,7 @@
  * Omits:     functions called through pointers; one level of a recursion; profiles.
  * Tests:     check/opt/inline-*. */
 #include "ir/intrinsic.h"
+#include "opt/effects.h"
 #include "opt/passes.h"
 #include "opt/remark.h"
 #include "opt/rewrite.h"
@@ -85,12 +86,6 @@ static bool is_marker(uint32_t intrinsic) {
   return intrinsic == INTRINSIC_lifetime_start || intrinsic == INTRINSIC_lifetime_end;
 }
 
-static bool is_debug(uint32_t intrinsic) {
-  return intrinsic == INTRINSIC_dbg_addr || intrinsic == INTRINSIC_dbg_assign ||
-         intrinsic == INTRINSIC_dbg_declare || intrinsic == INTRINSIC_dbg_label ||
-         intrinsic == INTRINSIC_dbg_value;
-}
-
 /* The function called directly, or NULL. */
 static struct nvm_function *called(const struct nvm_function *f, const struct nvm_inst *i) {
   if (i->op != OP_CALL) return NULL;
@@ -103,7 +98,7 @@ static bool costs(const struct nvm_function *f, const struct nvm_inst *i) {
       i->op == OP_DBG_RECORD || i->op == OP_BITCAST)
     return false;
   const struct nvm_function *callee = called(f, i);
-  return !callee || (!is_marker(callee->intrinsic) && !is_debug(callee->intrinsic));
+  return !callee || !(is_marker(callee->intrinsic) || effects_is_debug(f, i));
 }
 
 static bool is_static_alloca(const struct nvm_function *f, const struct nvm_inst *i) {
@@ -447,12 +442,6 @@ struct copy {
   VEC(struct nvm_inst_id) returns; /* copies of ret */
 };
 
-/* Debug intrinsics of the callee are left behind. */
-static bool is_left_behind(const struct nvm_function *g, const struct nvm_inst *i) {
-  const struct nvm_function *callee = called(g, i);
-  return i->op == OP_DBG_RECORD || (callee && is_debug(callee->intrinsic));
-}
-
 static struct nvm_inst_id copy_inst(struct inliner *l, struct copy *c, struct nvm_inst_id id) {
   struct arena *a = l->env->arena;
   const struct nvm_function *g = c->g;
@@ -490,7 +479,7 @@ static bool copy_block(struct inliner *l, struct copy *c, struct nvm_block b, st
                        struct nvm_inst_id before) {
   FOR_EACH_INST(c->g, b, id) {
     const struct nvm_inst *i = function_inst(c->g, id);
-    if (is_left_behind(c->g, i)) continue;
+    if (effects_is_debug(c->g, i)) continue; /* the callee's variables are left behind */
     struct nvm_inst_id made = copy_inst(l, c, id);
     if (inst_is_none(made)) return false;
     if (i->op == OP_RET) {

@@ -8,16 +8,33 @@
  *              trivial-phi     a phi whose values are all the same       → that value
  *              merge           b jumps to s, s has no other predecessor  → one block
  *              forward         b is empty and jumps to s                 → its predecessors go to s
+ *              switch          cases that go where the default goes      → dropped; one case left
+ *                                                                          → a comparison
+ *              hoist           both ways of a branch begin alike         → done once before it
+ *              sink            both ways end with a store to one place   → done once behind them
+ *              select          ways of few cheap instructions that meet  → done both, with selects
+ *            Of a warp whose threads part, both ways are executed one after the other, between a
+ *            barrier's set-up and its wait: up to MOST_SPECULATED instructions cost less than that
+ *            even where only one way would have been taken.
+ * Locations: a jump that was a branch keeps the branch's; what two instructions become keeps theirs
+ *            if it is the same; what is executed although the source would not have got there has
+ *            none; selects have the branch's.
  * Requires:  nothing.
  * Preserves: SSA form.
  * Cost:      linear a sweep, but for switches that name one target in turns with others; a sweep that changes something makes at least one block or phi vanish,
  *            and few sweeps suffice in practice.
- * Omits:     hoisting, sinking, forming selects, threading: nothing here duplicates an instruction
- *            or makes one conditional, so that convergent operations are safe.
+ * Omits:     threading of jumps: nothing is duplicated. Convergent operations, atomics, volatile
+ *            accesses and calls with effects are never moved, merged or made unconditional.
  * Tests:     check/opt/simplifycfg-*. */
 #include "opt/cfg.h"
+#include "opt/effects.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
+
+enum {
+  MOST_SPECULATED = 8,   /* cost of what a select's ways compute, selects included */
+  MOST_PHI_OPERANDS = 64 /* of phis that are made selects */
+};
 
 struct simplifier {
   struct nvm_function *f;
@@ -183,6 +200,319 @@ static bool forward_empty_blocks(struct simplifier *s) {
   return true;
 }
 
+/* A loop's hints (!llvm.loop) stand at its branch and must not be lost with it. */
+static bool has_hints(const struct nvm_function *f, struct nvm_inst_id t) {
+  if (f->attachments.data[t.index] == 0) return false;
+  struct nvm_str kind = strtab_find(&f->module->strings, "llvm.loop", strlen("llvm.loop"));
+  return module_attachment(f->module, f->attachments.data[t.index], kind).index != 0;
+}
+
+/* --- switches ----------------------------------------------------------------------------------- */
+
+/* Drops the cases that lead where the default leads. Returns how many are left. */
+static uint32_t drop_default_cases(struct simplifier *s, struct nvm_block b, struct nvm_inst_id t) {
+  struct nvm_function *f = s->f;
+  uint32_t count = function_inst(f, t)->operand_count, to = 2;
+  struct nvm_value otherwise = inst_operand(f, function_inst(f, t), 1);
+  for (uint32_t k = 2; k < count; k += 2) {
+    struct nvm_value label = inst_operand(f, function_inst(f, t), k);
+    struct nvm_value target = inst_operand(f, function_inst(f, t), k + 1);
+    if (value_equal(target, otherwise)) continue;
+    if (to != k) inst_set_operand(f, t, to, label), inst_set_operand(f, t, to + 1, target);
+    to += 2;
+  }
+  if (to == count) return (count - 2) / 2;
+  inst_remove_operands(f, t, to, count - to);
+  cfg_remove_phi_edges(f, (struct nvm_block){value_index(otherwise)}, b, 1);
+  s->changed = true;
+  return (to - 2) / 2;
+}
+
+/* Replaces the terminator t of its block by an instruction of these operands. */
+static bool replace_terminator(struct nvm_function *f, struct nvm_inst_id t, enum op op,
+                               const struct nvm_value *operands, uint32_t count) {
+  struct nvm_inst_id made = function_add_inst(f, op, 0, TYPE_VOID, operands, count, 0);
+  if (inst_is_none(made)) return false;
+  f->locations.data[made.index] = f->locations.data[t.index];
+  f->positions.data[made.index] = f->positions.data[t.index];
+  inst_insert_before(f, made, t);
+  inst_remove(f, t);
+  return true;
+}
+
+/* A value computed before t, located where t is. */
+static struct nvm_value add_before(struct nvm_function *f, struct nvm_inst_id t, enum op op,
+                                   struct nvm_type type, const struct nvm_value *operands,
+                                   uint32_t count, uint32_t aux) {
+  struct nvm_inst_id i = function_add_inst(f, op, 0, type, operands, count, aux);
+  if (inst_is_none(i)) return VALUE_NULL;
+  f->locations.data[i.index] = f->locations.data[t.index];
+  inst_insert_before(f, i, t);
+  return value_of_inst(i);
+}
+
+static bool simplify_switches(struct simplifier *s) {
+  struct nvm_function *f = s->f;
+  FOR_EACH_BLOCK(f, b) {
+    struct nvm_inst_id t = block_terminator(f, b);
+    if (function_inst(f, t)->op != OP_SWITCH || has_hints(f, t)) continue;
+    if (drop_default_cases(s, b, t) != 1) continue;
+    const struct nvm_inst *i = function_inst(f, t);
+    struct nvm_value pair[] = {inst_operand(f, i, 0), inst_operand(f, i, 2)};
+    struct nvm_value ways[] = {VALUE_NULL, inst_operand(f, i, 3), inst_operand(f, i, 1)};
+    ways[0] = add_before(f, t, OP_ICMP, TYPE_I1, pair, 2, ICMP_EQ);
+    if (value_is_none(ways[0]) || !replace_terminator(f, t, OP_CONDBR, ways, 3)) return false;
+    s->changed = true;
+  }
+  return true;
+}
+
+/* --- what both ways do -------------------------------------------------------------------------- */
+
+/* Neither convergent nor with an effect beyond reading and writing memory as programs do alone. */
+static bool is_movable(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (op_is_terminator((enum op)i->op) || i->op == OP_PHI || i->op == OP_ALLOCA ||
+      effects_is_debug(f, i) || effects_is_convergent(f, i))
+    return false;
+  struct memory_access how = memory_access_unpack(i->aux);
+  if (i->op == OP_STORE) return !how.is_volatile && how.ordering == ORDER_NONE;
+  return !effects_must_stay(f, i);
+}
+
+static bool are_alike(struct rewrite *r, const struct nvm_inst *a, const struct nvm_inst *b) {
+  const struct nvm_function *f = r->f;
+  if (a->op != b->op || a->aux != b->aux || a->operand_count != b->operand_count ||
+      !type_equal(a->type, b->type) || (a->op == OP_CALL && a->flags != b->flags))
+    return false;
+  for (uint32_t k = 0; k < a->operand_count; k++)
+    if (!value_equal(rewrite_get(r, inst_operand(f, a, k)), rewrite_get(r, inst_operand(f, b, k))))
+      return false;
+  return true;
+}
+
+static void keep_common_facts(struct nvm_function *f, struct nvm_inst_id a, struct nvm_inst_id b) {
+  function_inst(f, a)->flags &= function_inst(f, b)->flags;
+  if (f->locations.data[a.index].index != f->locations.data[b.index].index)
+    f->locations.data[a.index].index = 0;
+  if (f->attachments.data[a.index] != f->attachments.data[b.index]) f->attachments.data[a.index] = 0;
+}
+
+/* What both successors of b begin with moves to the end of b. */
+static bool hoist_common(struct simplifier *s) {
+  struct nvm_function *f = s->f;
+  struct rewrite r;
+  if (!rewrite_init(&r, f, s->env->arena)) return false;
+  FOR_EACH_BLOCK(f, b) {
+    struct nvm_inst_id t = block_terminator(f, b);
+    if (function_inst(f, t)->op != OP_CONDBR) continue;
+    struct nvm_block yes = block_successor(f, b, 0), no = block_successor(f, b, 1);
+    if (yes.index == no.index || s->predecessors[yes.index] != 1 || s->predecessors[no.index] != 1)
+      continue;
+    struct nvm_inst_id i = function_block(f, yes)->first, k = function_block(f, no)->first;
+    while (is_movable(f, function_inst(f, i)) &&
+           are_alike(&r, function_inst(f, i), function_inst(f, k))) {
+      struct nvm_inst_id next_i = function_inst(f, i)->next, next_k = function_inst(f, k)->next;
+      keep_common_facts(f, i, k);
+      inst_unlink(f, i);
+      inst_insert_before(f, i, t);
+      if (type_equal(function_inst(f, k)->type, TYPE_VOID)) inst_remove(f, k);
+      else rewrite_set(&r, k, value_of_inst(i));
+      s->changed = true;
+      i = next_i, k = next_k;
+    }
+  }
+  rewrite_apply(&r);
+  return true;
+}
+
+/* The last instruction of b before its jump, debug markers apart; {0} if there is none. */
+static struct nvm_inst_id last_of(const struct nvm_function *f, struct nvm_block b) {
+  struct nvm_inst_id i = function_inst(f, block_terminator(f, b))->previous;
+  while (!inst_is_none(i) && effects_is_debug(f, function_inst(f, i)))
+    i = function_inst(f, i)->previous;
+  return i;
+}
+
+/* Two ways, from blocks ways[0] and ways[1], that meet in `join`. Both are entered from b alone, or
+ * one is b itself. */
+struct meeting {
+  struct nvm_block b, ways[2], join;
+};
+
+static bool is_way(const struct simplifier *s, struct nvm_block side) {
+  const struct nvm_function *f = s->f;
+  struct nvm_inst_id t = block_terminator(f, side);
+  return s->predecessors[side.index] == 1 && function_inst(f, t)->op == OP_BR &&
+         f->attachments.data[t.index] == 0;
+}
+
+static bool find_meeting(const struct simplifier *s, struct nvm_block b, struct meeting *m) {
+  const struct nvm_function *f = s->f;
+  struct nvm_inst_id t = block_terminator(f, b);
+  if (function_inst(f, t)->op != OP_CONDBR || has_hints(f, t)) return false;
+  struct nvm_block yes = block_successor(f, b, 0), no = block_successor(f, b, 1);
+  struct nvm_block after_yes = {0}, after_no = {0};
+  if (yes.index == no.index) return false;
+  if (is_way(s, yes)) after_yes = block_successor(f, yes, 0);
+  if (is_way(s, no)) after_no = block_successor(f, no, 0);
+  *m = (struct meeting){b, {yes, no}, after_yes};
+  if (after_yes.index == no.index) m->ways[1] = b;
+  else if (after_no.index == yes.index) m->ways[0] = b, m->join = yes;
+  else if (after_yes.index != after_no.index) return false;
+  return !block_is_none(m->join) && m->join.index != b.index;
+}
+
+/* Stores to one place that end both ways move to where they meet. */
+static bool sink_stores(struct simplifier *s, const struct meeting *m) {
+  struct nvm_function *f = s->f;
+  if (m->ways[0].index == m->b.index || m->ways[1].index == m->b.index ||
+      s->predecessors[m->join.index] != 2)
+    return true;
+  for (;;) {
+    struct nvm_inst_id i = last_of(f, m->ways[0]), k = last_of(f, m->ways[1]);
+    if (inst_is_none(i) || inst_is_none(k)) return true;
+    const struct nvm_inst *a = function_inst(f, i), *c = function_inst(f, k);
+    if (a->op != OP_STORE || c->op != OP_STORE || a->aux != c->aux || !is_movable(f, a)) return true;
+    struct nvm_value v[] = {inst_operand(f, a, 0), value_of_block(m->ways[0]),
+                            inst_operand(f, c, 0), value_of_block(m->ways[1])};
+    if (!value_equal(inst_operand(f, a, 1), inst_operand(f, c, 1)) ||
+        !type_equal(value_type(f, v[0]), value_type(f, v[2])))
+      return true;
+    struct nvm_inst_id first = function_block(f, m->join)->first;
+    if (!value_equal(v[0], v[2])) {
+      struct nvm_inst_id phi = function_add_inst(f, OP_PHI, 0, value_type(f, v[0]), v, 4, 0);
+      if (inst_is_none(phi)) return false;
+      inst_insert_before(f, phi, first);
+      inst_set_operand(f, i, 0, value_of_inst(phi));
+    }
+    keep_common_facts(f, i, k);
+    while (function_inst(f, first)->op == OP_PHI) first = function_inst(f, first)->next;
+    inst_unlink(f, i);
+    inst_insert_before(f, i, first);
+    inst_remove(f, k);
+    s->changed = true;
+  }
+}
+
+/* --- selects ------------------------------------------------------------------------------------ */
+
+/* In instructions of a 32-bit unit, roughly; beyond MOST_SPECULATED: not at all. */
+static uint32_t cost_of(const struct nvm_function *f, const struct nvm_inst *i) {
+  const struct type_table *t = &f->module->types;
+  if (!effects_is_speculatable(f, i)) return MOST_SPECULATED + 1;
+  struct nvm_type scalar = type_scalar(t, i->type);
+  bool wide = type_kind(t, scalar) == TY_DOUBLE;
+  switch ((enum op)i->op) {
+  case OP_UDIV: case OP_SDIV: case OP_UREM: case OP_SREM: case OP_FDIV: case OP_FREM:
+    return MOST_SPECULATED + 1;
+  case OP_CALL: {
+    const struct attr_table_data *a = &f->module->attributes;
+    const struct attrlist_info *list = attrlist_info(a, call_site_of(f, i)->attributes);
+    bool promises = list->result.index || list->count; /* noundef and such: undefined if broken */
+    return promises ? MOST_SPECULATED + 1 : 4;
+  }
+  case OP_BITCAST: case OP_FREEZE: case OP_TRUNC: return 0;
+  default: break;
+  }
+  if (type_kind(t, i->type) == TY_VECTOR || type_is_aggregate(t, i->type)) return 4;
+  return wide ? 4 : 1;
+}
+
+static uint32_t cost_of_way(const struct nvm_function *f, struct nvm_block way) {
+  uint32_t cost = 0;
+  FOR_EACH_INST(f, way, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    if (!op_is_terminator((enum op)inst->op) && !effects_is_debug(f, inst)) cost += cost_of(f, inst);
+    if (cost > MOST_SPECULATED) break;
+  }
+  return cost;
+}
+
+/* The operand of a phi that names its entry for `from`. */
+static uint32_t phi_entry(const struct nvm_function *f, const struct nvm_inst *phi,
+                          struct nvm_block from) {
+  uint32_t k = 0;
+  while (value_index(inst_operand(f, phi, k + 1)) != from.index) k += 2;
+  return k;
+}
+
+static uint32_t cost_of_selects(const struct nvm_function *f, const struct meeting *m) {
+  const struct type_table *t = &f->module->types;
+  uint32_t cost = 0;
+  FOR_EACH_INST(f, m->join, i) {
+    const struct nvm_inst *phi = function_inst(f, i);
+    if (phi->op != OP_PHI) return cost;
+    bool simple = type_is_int(t, phi->type) ? type_scalar_bits(t, phi->type) <= 64
+                                            : type_is_float(t, phi->type) || type_is_ptr(t, phi->type);
+    if (!simple || phi->operand_count > MOST_PHI_OPERANDS) return MOST_SPECULATED + 1;
+    cost += !value_equal(inst_operand(f, phi, phi_entry(f, phi, m->ways[0])),
+                         inst_operand(f, phi, phi_entry(f, phi, m->ways[1])));
+  }
+  return cost;
+}
+
+/* Both ways are computed at the end of b, and what they bring to `join` is selected there. */
+static bool form_selects(struct simplifier *s, const struct meeting *m) {
+  struct nvm_function *f = s->f;
+  struct nvm_inst_id t = block_terminator(f, m->b);
+  for (int w = 0; w < 2; w++) {
+    if (m->ways[w].index == m->b.index) continue;
+    struct nvm_inst_id last = block_terminator(f, m->ways[w]);
+    for (struct nvm_inst_id i = function_block(f, m->ways[w])->first, next; i.index != last.index;
+         i = next) {
+      next = function_inst(f, i)->next;
+      if (effects_is_debug(f, function_inst(f, i))) {
+        inst_remove(f, i);
+        continue;
+      }
+      f->locations.data[i.index].index = 0;
+      f->attachments.data[i.index] = 0;
+      inst_unlink(f, i);
+      inst_insert_before(f, i, t);
+    }
+  }
+  struct nvm_value condition = inst_operand(f, function_inst(f, t), 0);
+  FOR_EACH_INST(f, m->join, i) {
+    if (function_inst(f, i)->op != OP_PHI) break;
+    struct nvm_type type = function_inst(f, i)->type;
+    uint32_t k = phi_entry(f, function_inst(f, i), m->ways[0]);
+    uint32_t n = phi_entry(f, function_inst(f, i), m->ways[1]);
+    struct nvm_value arms[] = {condition, inst_operand(f, function_inst(f, i), k),
+                               inst_operand(f, function_inst(f, i), n)};
+    struct nvm_value v = arms[1];
+    if (!value_equal(arms[1], arms[2])) v = add_before(f, t, OP_SELECT, type, arms, 3, 0);
+    if (value_is_none(v)) return false;
+    inst_set_operand(f, i, k, v);
+    inst_set_operand(f, i, k + 1, value_of_block(m->b));
+    inst_remove_operands(f, i, n, 2);
+  }
+  struct nvm_value to = value_of_block(m->join);
+  s->predecessors[m->join.index]--;
+  for (int w = 0; w < 2; w++) {
+    if (m->ways[w].index == m->b.index) continue;
+    function_remove_block(f, m->ways[w]);
+    ++*s->env->statistic;
+  }
+  s->changed = true;
+  return replace_terminator(f, t, OP_BR, &to, 1);
+}
+
+static bool join_ways(struct simplifier *s) {
+  for (struct nvm_block b = s->f->entry, next; !block_is_none(b); b = next) {
+    struct meeting m;
+    next = function_block(s->f, b)->next;
+    if (!find_meeting(s, b, &m)) continue;
+    if (!sink_stores(s, &m)) return false;
+    uint32_t cost = cost_of_selects(s->f, &m);
+    for (int w = 0; w < 2 && cost <= MOST_SPECULATED; w++)
+      if (m.ways[w].index != b.index) cost += cost_of_way(s->f, m.ways[w]);
+    if (cost > MOST_SPECULATED) continue;
+    if (!form_selects(s, &m)) return false;
+    next = function_block(s->f, b)->next; /* a way may have stood there */
+  }
+  return true;
+}
+
 enum nvm_status simplifycfg_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct simplifier s = {.f = f, .env = env};
   do {
@@ -190,7 +520,9 @@ enum nvm_status simplifycfg_run(struct nvm_function *f, struct pass_env *env, bo
     if (!fold_known_branches(&s) || !remove_trivial_phis(&s) || !count_predecessors(&s))
       return NVM_OUT_OF_MEMORY;
     merge_blocks(&s);
-    if (!forward_empty_blocks(&s)) return NVM_OUT_OF_MEMORY;
+    if (!forward_empty_blocks(&s) || !simplify_switches(&s) || !count_predecessors(&s) ||
+        !hoist_common(&s) || !join_ways(&s))
+      return NVM_OUT_OF_MEMORY;
     *changed |= s.changed;
   } while (s.changed);
   return NVM_OK;
