@@ -8,20 +8,20 @@
  * Cost:      linear.
  * Omits:     conditions that are constant for less obvious reasons: sccp.
  * Tests:     check/opt/reflect-*. */
-#include "ir/eval.h"
+#include "ir/evalintrinsic.h"
 #include "opt/cfg.h"
+#include "opt/effects.h"
 #include "opt/passes.h"
 
 /* Puts a constant in the place of a condition that is an op on constants. */
-static void fold_condition(struct nvm_function *f, struct nvm_inst_id t) {
+static bool fold_condition(struct nvm_function *f, struct nvm_inst_id t) {
   struct nvm_value v = inst_operand(f, function_inst(f, t), 0);
-  if (value_kind(v) != VALUE_INST) return;
-  struct nvm_inst c = *function_inst(f, (struct nvm_inst_id){value_index(v)});
-  if (op_is_terminator((enum op)c.op) || c.op == OP_PHI || c.op == OP_CALL) return;
-  struct nvm_value folded =
-      eval_fold(f->module, (enum op)c.op, c.flags, c.aux, c.type,
-                &f->operands.data[c.first_operand], c.operand_count);
+  if (value_kind(v) != VALUE_INST) return false;
+  const struct nvm_inst *c = function_inst(f, (struct nvm_inst_id){value_index(v)});
+  if (c->op == OP_PHI || !effects_is_pure(f, c)) return false;
+  struct nvm_value folded = eval_inst(f, c, &f->operands.data[c->first_operand]);
   if (!value_is_none(folded)) inst_set_operand(f, t, 0, folded);
+  return !value_is_none(folded);
 }
 
 enum nvm_status constant_conditionals_run(struct nvm_function *f, struct pass_env *env,
@@ -30,7 +30,7 @@ enum nvm_status constant_conditionals_run(struct nvm_function *f, struct pass_en
     struct nvm_inst_id t = block_terminator(f, b);
     uint16_t op = function_inst(f, t)->op;
     if (op != OP_CONDBR && op != OP_SWITCH) continue;
-    fold_condition(f, t);
+    *changed |= fold_condition(f, t);
     nvm_u128 value;
     if (!const_is_int(f->module, inst_operand(f, function_inst(f, t), 0), &value)) continue;
     cfg_make_jump(f, b, cfg_known_successor(f, b));

@@ -4,6 +4,7 @@
  *            way, and phis of one value.
  * Algorithm: rules, applied to every block in layout order until none applies:
  *              known-branch    a branch that can only go one way         → a jump
+ *              undefined       a way that begins with `unreachable`      → not taken
  *              unreachable     a block that no path reaches              → removed
  *              trivial-phi     a phi whose values are all the same       → that value
  *              merge           b jumps to s, s has no other predecessor  → one block
@@ -53,10 +54,51 @@ static bool count_predecessors(struct simplifier *s) {
   return true;
 }
 
+/* Drops the cases that lead where the default leads. Returns how many are left. */
+static uint32_t drop_default_cases(struct simplifier *s, struct nvm_block b, struct nvm_inst_id t) {
+  struct nvm_function *f = s->f;
+  uint32_t count = function_inst(f, t)->operand_count, to = 2;
+  struct nvm_value otherwise = inst_operand(f, function_inst(f, t), 1);
+  for (uint32_t k = 2; k < count; k += 2) {
+    struct nvm_value label = inst_operand(f, function_inst(f, t), k);
+    struct nvm_value target = inst_operand(f, function_inst(f, t), k + 1);
+    if (value_equal(target, otherwise)) continue;
+    if (to != k) inst_set_operand(f, t, to, label), inst_set_operand(f, t, to + 1, target);
+    to += 2;
+  }
+  if (to == count) return (count - 2) / 2;
+  inst_remove_operands(f, t, to, count - to);
+  cfg_remove_phi_edges(f, (struct nvm_block){value_index(otherwise)}, b, 1);
+  s->changed = true;
+  return (to - 2) / 2;
+}
+
+static bool is_unreachable(const struct nvm_function *f, struct nvm_block b) {
+  return function_inst(f, function_block(f, b)->first)->op == OP_UNREACHABLE;
+}
+
+/* The only way out of b that does not lead to undefined behaviour at once, {0} if there are several;
+ * a switch gets such a way for its default. */
+static struct nvm_block defined_successor(struct simplifier *s, struct nvm_block b) {
+  struct nvm_function *f = s->f;
+  struct nvm_inst_id t = block_terminator(f, b);
+  const struct nvm_inst *i = function_inst(f, t);
+  if (i->op == OP_CONDBR && is_unreachable(f, block_successor(f, b, 0)))
+    return block_successor(f, b, 1);
+  if (i->op == OP_CONDBR && is_unreachable(f, block_successor(f, b, 1)))
+    return block_successor(f, b, 0);
+  if (i->op == OP_SWITCH && i->operand_count > 2 && is_unreachable(f, block_successor(f, b, 0))) {
+    inst_set_operand(f, t, 1, inst_operand(f, i, 3));
+    drop_default_cases(s, b, t);
+  }
+  return (struct nvm_block){0};
+}
+
 static bool fold_known_branches(struct simplifier *s) {
   bool any = false;
   FOR_EACH_BLOCK(s->f, b) {
     struct nvm_block to = cfg_known_successor(s->f, b);
+    if (block_is_none(to)) to = defined_successor(s, b);
     if (block_is_none(to)) continue;
     cfg_make_jump(s->f, b, to);
     any = true;
@@ -208,25 +250,6 @@ static bool has_hints(const struct nvm_function *f, struct nvm_inst_id t) {
 }
 
 /* --- switches ----------------------------------------------------------------------------------- */
-
-/* Drops the cases that lead where the default leads. Returns how many are left. */
-static uint32_t drop_default_cases(struct simplifier *s, struct nvm_block b, struct nvm_inst_id t) {
-  struct nvm_function *f = s->f;
-  uint32_t count = function_inst(f, t)->operand_count, to = 2;
-  struct nvm_value otherwise = inst_operand(f, function_inst(f, t), 1);
-  for (uint32_t k = 2; k < count; k += 2) {
-    struct nvm_value label = inst_operand(f, function_inst(f, t), k);
-    struct nvm_value target = inst_operand(f, function_inst(f, t), k + 1);
-    if (value_equal(target, otherwise)) continue;
-    if (to != k) inst_set_operand(f, t, to, label), inst_set_operand(f, t, to + 1, target);
-    to += 2;
-  }
-  if (to == count) return (count - 2) / 2;
-  inst_remove_operands(f, t, to, count - to);
-  cfg_remove_phi_edges(f, (struct nvm_block){value_index(otherwise)}, b, 1);
-  s->changed = true;
-  return (to - 2) / 2;
-}
 
 /* Replaces the terminator t of its block by an instruction of these operands. */
 static bool replace_terminator(struct nvm_function *f, struct nvm_inst_id t, enum op op,
