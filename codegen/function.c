@@ -251,8 +251,43 @@ static void lower_one(struct lower *l, struct nvm_inst_id i) {
   lower_comment_end(l, comment);
 }
 
+/* Whether the branch's !llvm.loop has the hint llvm.loop.unroll.disable. */
+static bool forbids_unrolling(const struct lower *l, struct nvm_inst_id branch) {
+  const struct meta_table *t = &l->module->metadata;
+  uint32_t chain = l->f->attachments.data[branch.index];
+  struct nvm_str kind = strtab_find(&l->module->strings, "llvm.loop", 9);
+  struct nvm_str disable = strtab_find(&l->module->strings, "llvm.loop.unroll.disable", 24);
+  if (!chain || !kind.index || !disable.index) return false;
+  const struct meta_node *loop = meta_as_node(t, module_attachment(l->module, chain, kind));
+  for (uint32_t k = 1; loop && k < loop->count; k++) {
+    const struct meta_node *hint = meta_as_node(t, meta_operand(t, loop, k));
+    if (!hint || hint->count == 0) continue;
+    const struct meta_item *name = meta_item(t, meta_operand(t, hint, 0));
+    if (name->kind == META_STRING && name->str.index == disable.index) return true;
+  }
+  return false;
+}
+
+/* Marks the headers of loops that ptxas shall not unroll: where their branch back goes, a block that stands before it. */
+static bool plan_pragmas(struct lower *l) {
+  l->keeps_rolled = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->keeps_rolled);
+  bool *seen = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *seen);
+  if (!l->keeps_rolled || !seen) return false;
+  FOR_EACH_BLOCK(l->f, b) {
+    seen[b.index] = true;
+    if (!forbids_unrolling(l, block_terminator(l->f, b))) continue;
+    for (uint32_t k = 0, count = block_successor_count(l->f, b); k < count; k++) {
+      struct nvm_block to = block_successor(l->f, b, k);
+      l->keeps_rolled[to.index] |= seen[to.index];
+    }
+  }
+  return true;
+}
+
 static void lower_block(struct lower *l, struct nvm_block b) {
   if (b.index != l->f->entry.index) ptx_add_label(l->pf, l->block_labels[b.index]);
+  if (l->keeps_rolled[b.index])
+    ptx_add_text(l->pf, PTX_PRAGMA, (struct nvm_text){"nounroll", strlen("nounroll")});
   lower_comment_block(l, b);
   FOR_EACH_INST(l->f, b, i)
     if (l->wanted[i.index]) lower_one(l, i);
@@ -286,7 +321,7 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   lower_signature(l, f, pf);
   lower_plan_allocas(l);
   lower_plan_wanted(l);
-  return !l->function_arena.failed && plan_registers(l) && plan_labels(l) && lower_plan_edges(l) &&
+  return !l->function_arena.failed && plan_registers(l) && plan_labels(l) && plan_pragmas(l) && lower_plan_edges(l) &&
          lower_plan_comments(l) &&
          (lower_coalesce(l), !l->function_arena.failed);
 }

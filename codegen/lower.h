@@ -102,6 +102,7 @@ struct lower {
   uint32_t *arg_regs;        /* by argument */
   VEC(struct ptx_reg) regs;
   uint32_t *block_labels;    /* by block */
+  bool *keeps_rolled;        /* by block: header of a loop that is not to be unrolled */
   struct edge_uses edges;
   uint32_t *edge_labels;     /* by block: scratch of switch.c, all 0 between switches */
   uint32_t *alloca_offsets;  /* by instruction: offset + 1 in the local depot for fixed allocas */

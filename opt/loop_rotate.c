@@ -58,14 +58,6 @@ static bool is_wanted(struct rotation *r, uint32_t n) {
          loop_is_copyable(f, &r->nest.loops, n, &convergent, &size);
 }
 
-/* The value of a header's phi on the edge from block b, or from any other. */
-static struct nvm_value incoming(const struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block b) {
-  const struct nvm_inst *i = function_inst(f, phi);
-  for (uint32_t k = 0; k < i->operand_count; k += 2)
-    if (value_index(inst_operand(f, i, k + 1)) == b.index) return inst_operand(f, i, k);
-  return VALUE_NULL;
-}
-
 /* Copies the header into the preheader, in place of its jump. */
 static bool make_guard(struct rotation *r) {
   struct nvm_function *f = r->f;
@@ -74,7 +66,7 @@ static bool make_guard(struct rotation *r) {
     const struct nvm_inst *inst = function_inst(f, i);
     if (inst->op == OP_DBG_RECORD) continue;
     if (inst->op == OP_PHI) {
-      r->copy.values[i.index] = incoming(f, i, r->loop->preheader);
+      r->copy.values[i.index] = loop_incoming(f, i, r->loop->preheader);
       continue;
     }
     struct nvm_inst_id made = loop_copy_inst(&r->copy, f, i);
@@ -120,7 +112,7 @@ static struct nvm_value joined_value(const struct rotation *r, struct nvm_value 
   if (inst_is_none(phi) || function_inst(r->f, i)->block.index != r->header.index) return v;
   if (!behind) return value_of_inst(phi);
   if (function_inst(r->f, i)->op != OP_PHI) return v; /* computed there */
-  return joined_value(r, incoming(r->f, i, r->loop->latch), false);
+  return joined_value(r, loop_incoming(r->f, i, r->loop->latch), false);
 }
 
 /* Renames in block b, inside the loop or an exit; of a phi, what comes from the old header is behind the latch. */
@@ -144,7 +136,7 @@ static bool add_guard_entries(struct rotation *r, struct nvm_block to) {
   struct nvm_function *f = r->f;
   FOR_EACH_INST(f, to, i) {
     if (function_inst(f, i)->op != OP_PHI) break;
-    struct nvm_value v = loop_copy_of(&r->copy, incoming(f, i, r->header));
+    struct nvm_value v = loop_copy_of(&r->copy, loop_incoming(f, i, r->header));
     if (!inst_add_operand(f, i, v) || !inst_add_operand(f, i, value_of_block(r->loop->preheader))) return false;
   }
   return true;

@@ -70,6 +70,21 @@ bool loop_copy_init(struct loop_copy *c, const struct nvm_function *f, struct ar
   return c->values && c->blocks;
 }
 
+bool loop_copy_grow(struct loop_copy *c, const struct nvm_function *f, struct arena *arena) {
+  c->values = arena_grow(arena, c->values, c->value_count * sizeof *c->values, f->insts.count * sizeof *c->values);
+  c->blocks = arena_grow(arena, c->blocks, c->block_count * sizeof *c->blocks, f->blocks.count * sizeof *c->blocks);
+  c->value_count = f->insts.count;
+  c->block_count = f->blocks.count;
+  return c->values && c->blocks;
+}
+
+void loop_copy_forget(struct loop_copy *c, const struct nvm_function *f, const struct nvm_block *blocks, uint32_t count) {
+  for (uint32_t k = 0; k < count; k++) {
+    c->blocks[blocks[k].index].index = 0;
+    FOR_EACH_INST(f, blocks[k], i) if (i.index < c->value_count) c->values[i.index] = VALUE_NULL;
+  }
+}
+
 struct nvm_value loop_copy_of(const struct loop_copy *c, struct nvm_value v) {
   uint32_t k = value_index(v);
   if (value_kind(v) == VALUE_BLOCK && k < c->block_count && c->blocks[k].index) return value_of_block(c->blocks[k]);
@@ -95,7 +110,6 @@ struct nvm_inst_id loop_copy_inst(struct loop_copy *c, struct nvm_function *f, s
 
 bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct nvm_block *blocks, uint32_t count,
                       struct nvm_block before) {
-  uint32_t first = f->insts.count;
   for (uint32_t k = 0; k < count; k++) {
     struct nvm_block made = function_add_block(f, (struct nvm_str){0});
     if (block_is_none(made)) return false;
@@ -104,17 +118,30 @@ bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct 
   }
   for (uint32_t k = 0; k < count; k++)
     FOR_EACH_INST(f, blocks[k], i) {
-      if (function_inst(f, i)->op == OP_DBG_RECORD) continue;
+      bool given = function_inst(f, i)->op == OP_PHI && blocks[k].index == c->header.index;
+      if (given || function_inst(f, i)->op == OP_DBG_RECORD) continue;
       struct nvm_inst_id made = loop_copy_inst(c, f, i);
       if (inst_is_none(made)) return false;
       inst_append(f, made, c->blocks[blocks[k].index]);
     }
-  for (uint32_t n = first; n < f->insts.count; n++) /* what was not copied yet when it was named */
-    for (uint32_t k = 0; k < f->insts.data[n].operand_count; k++) {
-      struct nvm_value v = inst_operand(f, &f->insts.data[n], k), now = loop_copy_of(c, v);
-      if (!value_equal(v, now)) inst_set_operand(f, (struct nvm_inst_id){n}, k, now);
+  for (uint32_t k = 0; k < count; k++) /* once more: what was not copied yet when it was named */
+    FOR_EACH_INST(f, blocks[k], i) {
+      bool given = function_inst(f, i)->op == OP_PHI && blocks[k].index == c->header.index;
+      if (given || function_inst(f, i)->op == OP_DBG_RECORD) continue;
+      struct nvm_inst_id made = {value_index(c->values[i.index])};
+      for (uint32_t o = 0; o < function_inst(f, i)->operand_count; o++) {
+        struct nvm_value now = loop_copy_of(c, inst_operand(f, function_inst(f, i), o));
+        if (!value_equal(now, inst_operand(f, function_inst(f, made), o))) inst_set_operand(f, made, o, now);
+      }
     }
   return true;
+}
+
+struct nvm_value loop_incoming(const struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block b) {
+  const struct nvm_inst *i = function_inst(f, phi);
+  for (uint32_t k = 0; k < i->operand_count; k += 2)
+    if (value_index(inst_operand(f, i, k + 1)) == b.index) return inst_operand(f, i, k);
+  return VALUE_NULL;
 }
 
 /* --- what a loop is like ------------------------------------------------------------------------ */

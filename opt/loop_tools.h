@@ -25,9 +25,13 @@ struct loop_copy {
   struct nvm_value *values; /* by instruction id of the function when the copy was made: the copy; VALUE_NULL: itself */
   struct nvm_block *blocks; /* by block: likewise */
   uint32_t value_count, block_count;
+  struct nvm_block header; /* phis of this block are not copied: `values` holds what they are */
 };
-/* Empty maps; false when out of memory. */
+/* Empty maps, or maps with room for what has been made since; false when out of memory. */
 bool loop_copy_init(struct loop_copy *c, const struct nvm_function *f, struct arena *arena);
+bool loop_copy_grow(struct loop_copy *c, const struct nvm_function *f, struct arena *arena);
+/* Forgets what these blocks were copied to. */
+void loop_copy_forget(struct loop_copy *c, const struct nvm_function *f, const struct nvm_block *blocks, uint32_t count);
 /* What v is in the copy. */
 struct nvm_value loop_copy_of(const struct loop_copy *c, struct nvm_value v);
 /* Copies an instruction, its operands as the maps say so far, and notes it. {0} when out of memory. */
@@ -36,6 +40,9 @@ struct nvm_inst_id loop_copy_inst(struct loop_copy *c, struct nvm_function *f, s
  * the copies, and phis outside are the caller's business. What the maps hold on entry for values stays. */
 bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct nvm_block *blocks, uint32_t count,
                       struct nvm_block before);
+
+/* The value of a phi on the edge from block b; VALUE_NULL if there is none. */
+struct nvm_value loop_incoming(const struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block b);
 
 /* May a loop's blocks be copied at all: no scope declarations, no calls that must not be duplicated. *convergent: has some
  * operation that must not become conditional on anything new. *size: instructions that cost something. */

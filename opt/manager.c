@@ -45,7 +45,9 @@ enum pass_id pass_find(const char *name, size_t length) {
 /* When no pass makes accesses any more. */
 #define WIDE ",infer-alignment,load-store-vectorizer,combine,dce"
 /* Loops in the order in which they help each other. */
-#define LOOPS "loop-rotate,licm,mem2reg,simplifycfg,early-cse,combine,dce"
+#define LOOPS                                                  \
+  "loop-rotate,licm,mem2reg,simplifycfg,early-cse,combine,"    \
+  "loop-unroll," REFLECT "simplifycfg,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce"
 
 /* One row a level; read from left to right. max, mid, min: how much faster the compiler shall be. */
 static const struct {

@@ -207,7 +207,7 @@ static void find_exits(struct loops *l, const struct nvm_function *f, bool *any)
 bool loops_compute(struct loops *l, const struct nvm_function *f, const struct dominance *d,
                    struct arena *arena) {
   struct finder s = {.f = f, .d = d};
-  *l = (struct loops){.count = 0};
+  *l = (struct loops){.known_blocks = f->blocks.count};
   if (!allocate(&s, l, arena)) return false;
   if (!block_is_none(f->entry)) l->count = find_loops(&s);
   bool *any = arena_alloc(arena, (l->count + 1) * sizeof *any);
@@ -222,7 +222,7 @@ bool loops_compute(struct loops *l, const struct nvm_function *f, const struct d
 }
 
 bool loops_contains(const struct loops *l, uint32_t n, struct nvm_block b) {
-  uint32_t inner = l->innermost[b.index];
+  uint32_t inner = b.index < l->known_blocks ? l->innermost[b.index] : 0;
   return n == 0 || (inner >= n && inner < l->data[n].end);
 }
 

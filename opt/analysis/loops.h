@@ -26,6 +26,7 @@ struct loops {
   uint32_t count;          /* loops 1 … count */
   uint32_t *innermost;     /* by block: the innermost loop it is in, 0: none */
   struct nvm_block *blocks;
+  uint32_t known_blocks;   /* blocks made later are in no loop */
 };
 
 /* In `arena`; false when out of memory. Cost: close to linear in blocks and edges. */

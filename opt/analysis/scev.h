@@ -37,8 +37,10 @@ struct trip_count {
   uint64_t divisor;   /* 1 mostly */
   bool guarded;       /* false: 0 instead if the first test fails, which scev_expand_trip_count sees to */
   uint64_t most;      /* an upper bound of the count, of any exit from the latch too; UINT64_MAX if none is known */
-  enum icmp_predicate predicate; /* where not guarded: `first predicate bound` is the first test */
+  enum icmp_predicate predicate; /* the exit's test: the loop goes on while `tested predicate bound`; tested moves by */
+  struct nvm_value tested;       /* `step` from `first`. Valid where `known` */
   struct scev first, bound;
+  int64_t step;
   uint64_t multiple;  /* iterations (taken + 1) is a multiple of this, unless 2^width wraps to 0; 1 if nothing is known */
 };
 

@@ -367,8 +367,7 @@ static bool count_ordered(const struct counting *c, struct trip_count *out) {
   bool by_first = !by_start && scev_holds(c->e, c->header, c->predicate, c->first, c->bound);
   if (!by_start && !is_power_of_two(c->magnitude)) return false;
   *out = (struct trip_count){.known = true, .taken = scev_plus(d, -(int64_t)strict), .divisor = c->magnitude,
-                             .guarded = by_start || by_first, .predicate = c->predicate, .first = c->first,
-                             .bound = c->bound, .multiple = 1};
+                             .guarded = by_start || by_first, .multiple = 1};
   nvm_i128 range = most_of(width, is_signed) - least_of(width, is_signed);
   const struct scev *fixed = scev_is_constant(c->first) ? &start : &c->bound;
   if (scev_is_constant(*fixed)) {
@@ -402,6 +401,11 @@ static struct trip_count count_loop(struct scev_env *e, uint32_t n) {
   else found = count_ordered(&c, &out);
   if (!found && c.predicate != ICMP_EQ) out = (struct trip_count){.divisor = 1, .most = UINT64_MAX, .multiple = 1};
   out.known = found && l->exiting.index;
+  out.predicate = c.predicate;
+  out.tested = test.t;
+  out.first = c.first;
+  out.bound = bound;
+  out.step = c.step;
   return out;
 }
 
