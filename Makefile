@@ -143,7 +143,7 @@ $G $G/bin:
 GENERATOR_FLAGS := -std=c11 -O1 -D_POSIX_C_SOURCE=200809L -I. -Wall -Wextra
 
 define generator_rules
-$G/bin/gen_$1: $(word 1,$(GENERATOR_$1)) target/requirement.c | $G/bin
+$G/bin/gen_$1: $(word 1,$(GENERATOR_$1)) target/requirement.c target/gen_table.c | $G/bin
 	@echo '  GEN $$@'
 	$$(Q)$$(CC) $$(GENERATOR_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$(filter %.c,$$^)
 $G/$1.stamp: $G/bin/gen_$1 $(wordlist 2,9,$(GENERATOR_$1))

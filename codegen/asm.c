@@ -48,8 +48,7 @@ static bool refuse(const struct asm_call *c, const char *what, const char *word,
   return false;
 }
 
-/* ---- Constraints
- * ----------------------------------------------------------------------------------- */
+/* ---- Constraints ---- */
 
 static bool read_code(struct asm_call *c, const char *word, size_t length, const char *p,
                       struct constraint *out) {
@@ -154,8 +153,7 @@ static uint16_t class_mod(enum ptx_class class) {
                       : PTX_MOD_B128;
 }
 
-/* ---- Values into and out of registers of a class
- * ---------------------------------------------------- */
+/* ---- Values into and out of registers of a class ---- */
 
 /* How the parts of a type fit a register. */
 enum fit {
@@ -265,8 +263,7 @@ static void move_out(struct lower *l, struct nvm_type type, const struct ptx_reg
   }
 }
 
-/* ---- Operands
- * ----------------------------------------------------------------------------------------- */
+/* ---- Operands ---- */
 
 /* The types of the outputs that are results, from the call's type. */
 static bool assign_results(struct asm_call *c) {
@@ -404,8 +401,7 @@ static bool make_inputs(struct asm_call *c) {
   return true;
 }
 
-/* ---- The call
- * ------------------------------------------------------------------------------------------ */
+/* ---- The call ---- */
 
 static bool is_blank(struct nvm_text text) {
   for (size_t k = 0; k < text.length; k++)

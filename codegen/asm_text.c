@@ -116,8 +116,7 @@ bool asm_expand(struct lower *l, struct nvm_text text, const struct asm_operand 
   return r.out.bytes != NULL;
 }
 
-/* ---- Raw text
- * ------------------------------------------------------------------------------------ */
+/* ---- Raw text ---- */
 
 static void write_operand(const struct lower *l, struct textbuf *out, const struct ptx_operand *o) {
   switch ((enum ptx_operand_kind)o->kind) {

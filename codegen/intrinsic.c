@@ -13,7 +13,7 @@ struct intrinsic_form {
   intrinsic_function *lower;
   int argument;
   uint32_t form;
-  uint8_t need; /* into needs */
+  uint16_t need; /* into needs */
 };
 
 static const struct intrinsic_form forms[INTRINSIC_COUNT] = {
@@ -29,8 +29,7 @@ static const struct tgt_requirement needs[] = {
 #undef INTRINSIC_NEEDS
 };
 
-/* ---- Helpers of all handlers --------------------------------------------------------------------
- */
+/* ---- Helpers of all handlers ---- */
 
 const struct part intrinsic_i16 = {.kind = PART_INT, .bits = 16, .container = 16};
 const struct part intrinsic_i32 = {.kind = PART_INT, .bits = 32, .container = 32};
@@ -92,8 +91,7 @@ void intrinsic_select(struct lower *l, const struct part *p, struct ptx_reg to,
         ptx_r(condition));
 }
 
-/* ---- The interpreter of forms -------------------------------------------------------------------
- */
+/* ---- The interpreter of forms ---- */
 
 enum { TEMP_CLASSES = 8, TEMP_NUMBERS = 16, MAX_GROUP = 160, MAX_OPERANDS = 24, MAX_MODS = 24 };
 
@@ -280,8 +278,7 @@ static void emit_form(struct lower *l, const struct nvm_inst *i, uint32_t form) 
   while (emit_form_instruction(&r)) continue;
 }
 
-/* ---- Dispatch -----------------------------------------------------------------------------------
- */
+/* ---- Dispatch ---- */
 
 static bool target_has(struct lower *l, const struct nvm_inst *i,
                        const struct tgt_requirement *need) {

@@ -54,8 +54,7 @@ static struct ptx_operand float_imm(const struct part *p, uint32_t f32, uint64_t
   return p->kind == PART_DOUBLE ? ptx_f64(f64) : ptx_f32(f32);
 }
 
-/* ---- Part by part
- * ---------------------------------------------------------------------------------- */
+/* ---- Part by part ---- */
 
 /* Clears the sign, of NaNs too. */
 void lower_i_fabs(struct lower *l, const struct nvm_inst *i, int argument) {
@@ -97,8 +96,7 @@ void lower_i_copysign(struct lower *l, const struct nvm_inst *i, int argument) {
   }
 }
 
-/* ---- Multiplication and addition
- * --------------------------------------------------------------------- */
+/* ---- Multiplication and addition ---- */
 
 static bool has_fma(const struct lower *l, const struct part *p) {
   return lower_has(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, part_float_mod(p)));
@@ -158,8 +156,7 @@ void lower_i_fma(struct lower *l, const struct nvm_inst *i, int argument) {
   }
 }
 
-/* ---- Functions of one operand
- * ------------------------------------------------------------------------ */
+/* ---- Functions of one operand ---- */
 
 static void sqrt_lane(struct lower *l, const struct nvm_inst *i, const struct part *p, bool ftz,
                       struct ptx_reg to, struct ptx_operand v) {
@@ -271,8 +268,7 @@ void lower_i_float_to_integer(struct lower *l, const struct nvm_inst *i, int arg
   lower_join(l, i->type, result, to);
 }
 
-/* ---- Minimum and maximum
- * ------------------------------------------------------------------------------- */
+/* ---- Minimum and maximum ---- */
 
 static void emit_minmax(struct lower *l, enum ptx_op op, bool nan, const struct part *p, bool ftz,
                         struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
@@ -350,8 +346,7 @@ void lower_i_float_minmax_nan(struct lower *l, const struct nvm_inst *i, int arg
   float_minmax(l, i, (enum ptx_op)argument, true);
 }
 
-/* ---- Classification
- * -------------------------------------------------------------------------------------- */
+/* ---- Classification ---- */
 
 /* A format as an unsigned integer, by magnitude:
  *
@@ -441,8 +436,7 @@ void lower_i_is_fpclass(struct lower *l, const struct nvm_inst *i, int argument)
     is_fpclass_lane(l, &p, mask & FPCLASS_ALL, result[k], intrinsic_in_reg(l, v.at[k], &p));
 }
 
-/* ---- Conversions
- * ------------------------------------------------------------------------------------------ */
+/* ---- Conversions ---- */
 
 /* Half as an i16. argument 1: to it. */
 void lower_i_convert_fp16(struct lower *l, const struct nvm_inst *i, int argument) {

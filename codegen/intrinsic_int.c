@@ -16,8 +16,7 @@ static struct part high_part(uint32_t bits) {
   return (struct part){.kind = PART_INT, .bits = (uint8_t)(bits - 64), .container = 64};
 }
 
-/* ---- Comparison
- * ---------------------------------------------------------------------------------- */
+/* ---- Comparison ---- */
 
 static uint16_t compare_word(enum icmp_predicate pred, bool strict) {
   switch (pred) {
@@ -70,8 +69,7 @@ struct ptx_reg intrinsic_compare(struct lower *l, enum icmp_predicate pred, uint
   return result;
 }
 
-/* ---- Minimum, maximum, absolute value
- * ------------------------------------------------------------- */
+/* ---- Minimum, maximum, absolute value ---- */
 
 /* Of i1: true is the greatest unsigned and the least signed number. */
 static void minmax_i1(struct lower *l, enum icmp_predicate keep, struct ptx_reg to,
@@ -166,8 +164,7 @@ void lower_i_compare_three_way(struct lower *l, const struct nvm_inst *i, int ar
   lower_join(l, i->type, result, to);
 }
 
-/* ---- Bits
- * ----------------------------------------------------------------------------------------- */
+/* ---- Bits ---- */
 
 /* The lane in a register of 32 or 64 bits, zeros above. */
 static struct ptx_operand in_word(struct lower *l, struct ptx_operand v, const struct part *p) {
@@ -323,8 +320,7 @@ void lower_i_bits(struct lower *l, const struct nvm_inst *i, int argument) {
   lower_join(l, i->type, result, to);
 }
 
-/* ---- Funnel shifts
- * --------------------------------------------------------------------------------- */
+/* ---- Funnel shifts ---- */
 
 /* The amount modulo the width, as a 32-bit register or immediate. */
 static struct ptx_operand amount_modulo(struct lower *l, struct ptx_operand v,

@@ -90,8 +90,7 @@ static void set_lane(struct lower *l, const struct part *own, struct ptx_reg to,
   else lower_copy(l, to, ptx_r(v));
 }
 
-/* ---- ldexp
- * ------------------------------------------------------------------------------------------ */
+/* ---- ldexp ---- */
 
 /* 2^n for n within the normal exponents. */
 static struct ptx_reg power_register(const struct format *f, struct ptx_reg n) {
@@ -151,8 +150,7 @@ void lower_i_ldexp(struct lower *l, const struct nvm_inst *i, int argument) {
   lower_join(l, i->type, result, to);
 }
 
-/* ---- frexp
- * ------------------------------------------------------------------------------------------- */
+/* ---- frexp ---- */
 
 /* The word that holds sign and exponent; for f64 *low is the other one. */
 static struct ptx_reg high_word(const struct format *f, struct ptx_operand v, struct ptx_reg *low) {
@@ -234,8 +232,7 @@ void lower_i_frexp(struct lower *l, const struct nvm_inst *i, int argument) {
   lower_join(l, second, rest, exponents);
 }
 
-/* ---- powi
- * --------------------------------------------------------------------------------------------- */
+/* ---- powi ---- */
 
 /* Repeated squaring over the bits of |n|, in a loop; the reciprocal where n is negative. */
 static struct ptx_reg emit_powi(const struct format *f, struct ptx_operand x, struct ptx_reg n) {
@@ -282,8 +279,7 @@ void lower_i_powi(struct lower *l, const struct nvm_inst *i, int argument) {
   lower_join(l, i->type, result, to);
 }
 
-/* ---- Approximations
- * ------------------------------------------------------------------------------------ */
+/* ---- Approximations ---- */
 
 static struct ptx_reg approx(const struct format *f, enum ptx_op op, struct ptx_operand v) {
   struct ptx_reg r = lower_temp(f->l, PTX_F32);

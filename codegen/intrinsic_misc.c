@@ -2,8 +2,7 @@
  * memory, pointers, and instructions whose modifiers depend on an argument. */
 #include "codegen/intrinsic.h"
 
-/* ---- Nothing, an argument, a number
- * --------------------------------------------------------------- */
+/* ---- Nothing, an argument, a number ---- */
 
 void lower_i_nothing(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)l, (void)i, (void)argument;
@@ -79,8 +78,7 @@ void lower_i_objectsize(struct lower *l, const struct nvm_inst *i, int argument)
   else set_number(l, i, offset < 0 || (uint64_t)offset > bytes ? 0 : (int64_t)bytes - offset);
 }
 
-/* ---- __nvvm_reflect
- * --------------------------------------------------------------------------------- */
+/* ---- __nvvm_reflect ---- */
 
 /* The variable at the bottom of casts, zero offsets and address space conversions. */
 static struct nvm_value reflected_string(struct lower *l, struct nvm_value v) {
@@ -134,8 +132,7 @@ void lower_i_reflect(struct lower *l, const struct nvm_inst *i, int argument) {
   else lower_refuse(l, intrinsic_call_name(l, i), "its argument is no constant string");
 }
 
-/* ---- Memory
- * ------------------------------------------------------------------------------------------- */
+/* ---- Memory ---- */
 
 void lower_i_memcpy(struct lower *l, const struct nvm_inst *i, int argument) {
   lower_memcpy(l, i, argument != 0);
@@ -260,8 +257,7 @@ void lower_i_load_read_only(struct lower *l, const struct nvm_inst *i, int argum
   }
 }
 
-/* ---- Pointers
- * ------------------------------------------------------------------------------------------- */
+/* ---- Pointers ---- */
 
 void lower_i_ptrmask(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;

@@ -50,8 +50,7 @@ static struct ptx_reg leaves_width(struct lower *l, struct ptx_reg v, const stru
   return compare(l, PTX_MOD_NE, part_bits_mod(p), again, ptx_r(v));
 }
 
-/* ---- One register
- * ---------------------------------------------------------------------------------- */
+/* ---- One register ---- */
 
 /* The signs of a and b (sum), or of a and the negated b (difference), are equal and the result's is
  * not. */
@@ -126,8 +125,7 @@ static struct ptx_reg overflow_i1(struct lower *l, int what, struct ptx_reg to,
   return over;
 }
 
-/* ---- Two registers
- * --------------------------------------------------------------------------------- */
+/* ---- Two registers ---- */
 
 struct pair {
   struct ptx_operand at[2];
@@ -271,8 +269,7 @@ void lower_i_overflow(struct lower *l, const struct nvm_inst *i, int argument) {
   lower_join(l, value, result, to);
 }
 
-/* ---- Saturation
- * ------------------------------------------------------------------------------------ */
+/* ---- Saturation ---- */
 
 /* The largest signed number of the width where a is not negative, else the smallest: a's sign,
  * spread, xor the largest. */

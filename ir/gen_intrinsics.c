@@ -18,7 +18,7 @@
  *
  * All faults of a run are printed as `file:line: error: …`; any fault means exit status 1 and no
  * output. Files are written beside their final names and renamed. */
-#include "target/requirement.h"
+#include "target/gen_table.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -30,9 +30,7 @@ enum {
   MAX_GROUPS = 12,
   MAX_VALUES = 5,
   MAX_LABELS = 12,
-  MAX_NEEDS = 255,
   COLUMNS = 5,
-  MAX_FAULTS = 30
 };
 
 static const char *const effect_words[] = {"pure",   "const",      "reads",    "writes",
@@ -43,14 +41,10 @@ static const char *const effect_flags[] = {"INTRIN_SPECULATABLE", "0",
                                            "INTRIN_NORETURN",     "INTRIN_COMMUTES"};
 enum { EFFECT_COUNT = sizeof effect_words / sizeof *effect_words };
 
-struct text {
-  char *bytes;
-  size_t length, capacity;
-};
-
 /* One intrinsic. */
 struct row {
-  char *name, *signature, *ptx, *flags, *needs;
+  char *name, *signature, *ptx, *flags;
+  const char *needs;
   char *handler, *argument; /* of `@handler(argument)`, or NULL */
   int need, line, overloads;
   int words;  /* of its form */
@@ -72,80 +66,22 @@ struct shape {
 };
 
 static struct {
-  const char *path;
-  int line, faults;
   struct row *rows;
   int row_count, row_capacity;
-  char *needs[MAX_NEEDS];
-  struct tgt_requirement requirements[MAX_NEEDS];
-  int need_count;
-  struct {
-    char name[32], text[128];
-  } names[32]; /* of requirements */
-  int name_count;
 } g;
 
-static void fault(const char *format, ...) {
-  va_list list;
-  if (++g.faults > MAX_FAULTS) return;
-  fprintf(stderr, "%s:%d: error: ", g.path, g.line);
-  va_start(list, format);
-  vfprintf(stderr, format, list);
-  va_end(list);
-  fputc('\n', stderr);
-}
-
-static void *allocated(void *memory) {
-  if (memory) return memory;
-  fputs("gen_intrinsics: out of memory\n", stderr);
-  exit(1);
-}
-
-static void add_bytes(struct text *t, const char *bytes, size_t length) {
-  if (t->length + length + 1 > t->capacity) {
-    t->capacity = (t->length + length + 1) * 2;
-    t->bytes = allocated(realloc(t->bytes, t->capacity));
-  }
-  memcpy(t->bytes + t->length, bytes, length);
-  t->length += length;
-  t->bytes[t->length] = '\0';
-}
-
-static void add(struct text *t, const char *format, ...) {
-  char buffer[512];
-  va_list list;
-  va_start(list, format);
-  int length = vsnprintf(buffer, sizeof buffer, format, list);
-  va_end(list);
-  add_bytes(t, buffer, length < (int)sizeof buffer ? (size_t)length : sizeof buffer - 1);
-}
-
-static char *copy(const char *bytes, size_t length) {
-  struct text t = {0};
-  add_bytes(&t, bytes, length);
-  return t.bytes;
-}
-
-static char *trim(char *s) {
-  s += strspn(s, " \t");
-  size_t n = strlen(s);
-  while (n > 0 && isspace((unsigned char)s[n - 1])) s[--n] = '\0';
-  return s;
-}
-
 /* `llvm.nvvm.shfl.sync` → nvvm_shfl_sync; upper case for parts of PTX words. */
-static void add_identifier(struct text *t, const char *name, size_t length, bool upper) {
+static void add_identifier(struct gen_text *t, const char *name, size_t length, bool upper) {
   char last = '_';
   for (size_t i = 0; i < length; i++) {
     char c = isalnum((unsigned char)name[i]) ? name[i] : '_';
     if (upper) c = (char)toupper((unsigned char)c);
-    if (c != '_' || last != '_' || !upper) add_bytes(t, &c, 1);
+    if (c != '_' || last != '_' || !upper) gen_add_bytes(t, &c, 1);
     last = c;
   }
 }
 
-/* ---- Patterns: {a,b=x/y,c} in the name, <1> <1b> elsewhere
- * --------------------------------------- */
+/* ---- Patterns: {a,b=x/y,c} in the name, <1> <1b> elsewhere ---- */
 
 struct group {
   const char *piece;
@@ -174,15 +110,15 @@ static const char *read_alternative(const char *p, struct group *group) {
     if (!equals || v >= end) return end;
     v++;
   }
-  fault("more than %d values in an alternative", MAX_VALUES);
+  gen_fault("more than %d values in an alternative", MAX_VALUES);
   return end;
 }
 
-static void add_substituted(struct text *out, const char *p, const struct group *groups,
+static void add_substituted(struct gen_text *out, const char *p, const struct group *groups,
                             int group_count) {
   for (; *p; p++) {
     if (*p != '<' || !isdigit((unsigned char)p[1])) {
-      add_bytes(out, p, 1);
+      gen_add_bytes(out, p, 1);
       continue;
     }
     int k = (int)strtol(p + 1, (char **)&p, 10) - 1, v = 0;
@@ -190,11 +126,11 @@ static void add_substituted(struct text *out, const char *p, const struct group 
     if (*p >= 'b' && *p <= 'f') v = *p++ - 'a';
     else if (piece) p++;
     if (*p != '>' || k < 0 || k >= group_count || (!piece && v >= groups[k].value_count)) {
-      fault("'<%d…' names no alternative of the name", k + 1);
+      gen_fault("'<%d…' names no alternative of the name", k + 1);
       return;
     }
-    if (piece) add_bytes(out, groups[k].piece, groups[k].piece_length);
-    else add_bytes(out, groups[k].value[v], groups[k].value_length[v]);
+    if (piece) gen_add_bytes(out, groups[k].piece, groups[k].piece_length);
+    else gen_add_bytes(out, groups[k].value[v], groups[k].value_length[v]);
   }
 }
 
@@ -202,31 +138,30 @@ static void add_row(const char *name, char *const columns[COLUMNS], const struct
                     int group_count);
 
 /* Expands the groups of `rest`, the name before it being `done`. */
-static void expand(const struct text *done, const char *rest, char *const columns[COLUMNS],
+static void expand(const struct gen_text *done, const char *rest, char *const columns[COLUMNS],
                    struct group *groups, int group_count) {
-  struct text name = {0};
+  struct gen_text name = {0};
   const char *brace = strchr(rest, '{');
-  add_bytes(&name, done->bytes ? done->bytes : "", done->length);
-  add_bytes(&name, rest, brace ? (size_t)(brace - rest) : strlen(rest));
+  gen_add_bytes(&name, done->bytes ? done->bytes : "", done->length);
+  gen_add_bytes(&name, rest, brace ? (size_t)(brace - rest) : strlen(rest));
   if (!brace) {
     add_row(name.bytes, columns, groups, group_count);
   } else if (!strchr(brace, '}') || group_count == MAX_GROUPS) {
-    fault("a '{' without '}', or more than %d groups", MAX_GROUPS);
+    gen_fault("a '{' without '}', or more than %d groups", MAX_GROUPS);
   } else {
     const char *after = strchr(brace, '}') + 1;
     size_t before = name.length;
     for (const char *p = brace; *p != '}';) {
       p = read_alternative(p + 1, &groups[group_count]);
       name.length = before;
-      add_bytes(&name, groups[group_count].piece, groups[group_count].piece_length);
+      gen_add_bytes(&name, groups[group_count].piece, groups[group_count].piece_length);
       expand(&name, after, columns, groups, group_count + 1);
     }
   }
   free(name.bytes);
 }
 
-/* ---- Signatures
- * ---------------------------------------------------------------------------------- */
+/* ---- Signatures ---- */
 
 static void skip_blanks(const char **p) { *p += strspn(*p, " "); }
 
@@ -349,18 +284,17 @@ static bool read_signature(const char *signature, struct shape *s) {
     skip_blanks(&p);
     return read_signature(p, &other);
   }
-  fault("the signature '%s' can't be read at '%s'", signature, p);
+  gen_fault("the signature '%s' can't be read at '%s'", signature, p);
   return false;
 }
 
-/* ---- PTX forms
- * ----------------------------------------------------------------------------------- */
+/* ---- PTX forms ---- */
 
 /* The form being written. */
 struct form {
   struct row *row;
   const struct shape *shape;
-  struct text code;
+  struct gen_text code;
 };
 
 static void add_code(struct form *f, const char *format, ...) {
@@ -369,14 +303,14 @@ static void add_code(struct form *f, const char *format, ...) {
   va_start(list, format);
   vsnprintf(buffer, sizeof buffer, format, list);
   va_end(list);
-  add(&f->code, "%s, ", buffer);
+  gen_add(&f->code, "%s, ", buffer);
   f->row->words++;
 }
 
 static int read_operand(struct form *f, const char **p, bool inside);
 
 static void add_argument(struct form *f, int k, int part) {
-  if (k >= f->shape->arguments && !f->shape->variadic) fault("there is no argument %d", k);
+  if (k >= f->shape->arguments && !f->shape->variadic) gen_fault("there is no argument %d", k);
   if (part >= 0) add_code(f, "FORM_ARG | %d << 6 | %d", k, part);
   else add_code(f, "FORM_ARG | %d << 6 | FORM_ALL", k);
 }
@@ -394,7 +328,7 @@ static int read_argument_name(struct form *f, const char **p) {
   if (read_number(p, &k)) return k;
   const struct label *label = find_label(f, p);
   if (label) return label->first;
-  fault("'$%s' names no argument", *p);
+  gen_fault("'$%s' names no argument", *p);
   *p += strlen(*p);
   return 0;
 }
@@ -404,18 +338,18 @@ static int read_reference(struct form *f, const char **p) {
   static const char classes[] = "phrlfebq"; /* p, 16, 32, 64 bits, f32, f64, 8, 128 bits */
   int k, part = -1, last;
   if (read_number(p, &k)) {
-    if (**p == '.' && ((*p)++, !read_number(p, &part))) fault("a part's number is missing");
+    if (**p == '.' && ((*p)++, !read_number(p, &part))) gen_fault("a part's number is missing");
     if (**p != ':') return add_argument(f, k, part), 1;
     (*p)++;
-    if (!read_number(p, &last) || last < k) fault("'$%d:' needs a last argument", k);
+    if (!read_number(p, &last) || last < k) gen_fault("'$%d:' needs a last argument", k);
     else
       for (int i = k; i <= last; i++) add_argument(f, i, -1);
     return last - k + 1;
   }
   if (**p == 'd' && !isalnum((unsigned char)(*p)[1])) {
     (*p)++;
-    if (**p == '.' && ((*p)++, !read_number(p, &part))) fault("a part's number is missing");
-    if (!f->shape->has_result) fault("'$d' in a form without result");
+    if (**p == '.' && ((*p)++, !read_number(p, &part))) gen_fault("a part's number is missing");
+    if (!f->shape->has_result) gen_fault("'$d' in a form without result");
     if (part >= 0) add_code(f, "FORM_RESULT | %d", part);
     else add_code(f, "FORM_RESULT | FORM_ALL");
     return 1;
@@ -432,7 +366,7 @@ static int read_reference(struct form *f, const char **p) {
     for (k = 0; k < label->count; k++) add_argument(f, label->first + k, -1);
     return label->count;
   }
-  fault("'$%s' names nothing", *p);
+  gen_fault("'$%s' names nothing", *p);
   *p += strlen(*p);
   return 0;
 }
@@ -447,21 +381,21 @@ static int read_operands(struct form *f, const char **p, char close) {
     else if (**p != close) break;
     skip_blanks(p);
   }
-  if (**p != close) fault("'%c' is missing in '%s'", close, f->row->ptx);
+  if (**p != close) gen_fault("'%c' is missing in '%s'", close, f->row->ptx);
   else (*p)++;
   return count;
 }
 
 /* Writes a group's head before its operands, whose number is known only after them. */
 static int read_group(struct form *f, const char **p, char close, const char *kind) {
-  struct text before = f->code;
-  f->code = (struct text){0};
+  struct gen_text before = f->code;
+  f->code = (struct gen_text){0};
   int count = read_operands(f, p, close);
-  struct text inner = f->code;
+  struct gen_text inner = f->code;
   f->code = before;
   if (count == 0) return 0; /* of a label of no arguments */
   add_code(f, "%s | %d", kind, count);
-  add_bytes(&f->code, inner.bytes, inner.length);
+  gen_add_bytes(&f->code, inner.bytes, inner.length);
   free(inner.bytes);
   return 1;
 }
@@ -474,7 +408,7 @@ static int read_address(struct form *f, const char **p) {
   if ((*p)[1] == '$' && (label || read_number(&q, &k)) && *q == ']') {
     *p = q + 1;
     if (label && label->count == 0) return 0;
-    if (k >= f->shape->arguments) fault("there is no argument %d", k);
+    if (k >= f->shape->arguments) gen_fault("there is no argument %d", k);
     add_code(f, "FORM_ADDRESS | %d", k);
     return 1;
   }
@@ -497,7 +431,7 @@ static int read_plain_operand(struct form *f, const char **p, bool inside) {
       return 1;
     case '%': {
       size_t n = strspn(*p + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
-      struct text name = {0};
+      struct gen_text name = {0};
       add_identifier(&name, *p + 1, n, true);
       add_code(f, "FORM_SPECIAL");
       add_code(f, "PTX_SPECIAL_%s", name.bytes);
@@ -510,7 +444,7 @@ static int read_plain_operand(struct form *f, const char **p, bool inside) {
   char *end;
   long value = strtol(*p, &end, 0);
   if (end == *p || value < -32768 || value > 32767) {
-    fault("the operand '%s' can't be read", *p);
+    gen_fault("the operand '%s' can't be read", *p);
     *p += strlen(*p);
     return 0;
   }
@@ -522,9 +456,9 @@ static int read_plain_operand(struct form *f, const char **p, bool inside) {
 
 /* An operand, a pair `a|b`, or `?$6 a` that stands only where constant argument 6 is not 0. */
 static int read_operand(struct form *f, const char **p, bool inside) {
-  struct text before = f->code;
+  struct gen_text before = f->code;
   int words = f->row->words;
-  f->code = (struct text){0};
+  f->code = (struct gen_text){0};
   int flag = -1;
   if (**p == '?' && (*p)[1] == '$') {
     *p += 2;
@@ -532,45 +466,45 @@ static int read_operand(struct form *f, const char **p, bool inside) {
     skip_blanks(p);
   }
   int count = read_plain_operand(f, p, inside);
-  struct text inner = f->code;
+  struct gen_text inner = f->code;
   f->code = before;
   if (flag >= 0) add_code(f, "FORM_IF | %d << 6 | %d", f->row->words - words, flag);
   if (**p == '|') {
     (*p)++;
     add_code(f, "FORM_PAIR | 2");
-    add_bytes(&f->code, inner.bytes, inner.length);
+    gen_add_bytes(&f->code, inner.bytes, inner.length);
     read_plain_operand(f, p, inside);
   } else {
-    add_bytes(&f->code, inner.bytes ? inner.bytes : "", inner.length);
+    gen_add_bytes(&f->code, inner.bytes ? inner.bytes : "", inner.length);
   }
   free(inner.bytes);
   return count;
 }
 
 /* .u? the result's unsigned type, .s?0 that of argument 0. */
-static void add_type_modifier(struct text *mods, const char *m, size_t length) {
+static void add_type_modifier(struct gen_text *mods, const char *m, size_t length) {
   static const char kinds[] = "busf";
   const char *kind = strchr(kinds, m[0]);
-  if (!kind || length > 3) fault("'.%.*s' is no modifier", (int)length, m);
+  if (!kind || length > 3) gen_fault("'.%.*s' is no modifier", (int)length, m);
   else if (length == 2)
-    add(mods, "FORM_MOD_TYPE | %d << 8 | FORM_TYPE_RESULT, ", (int)(kind - kinds));
-  else add(mods, "FORM_MOD_TYPE | %d << 8 | %c, ", (int)(kind - kinds), m[2]);
+    gen_add(mods, "FORM_MOD_TYPE | %d << 8 | FORM_TYPE_RESULT, ", (int)(kind - kinds));
+  else gen_add(mods, "FORM_MOD_TYPE | %d << 8 | %c, ", (int)(kind - kinds), m[2]);
 }
 
-static void add_word_modifier(struct text *mods, const char *m, size_t length) {
+static void add_word_modifier(struct gen_text *mods, const char *m, size_t length) {
   if (length == 3 && memcmp(m, "NaN", 3) == 0) {
-    add(mods, "PTX_MOD_NAN_RESULT, ");
+    gen_add(mods, "PTX_MOD_NAN_RESULT, ");
     return;
   }
-  add(mods, length ? "PTX_MOD_" : "PTX_MOD_NONE");
+  gen_add(mods, length ? "PTX_MOD_" : "PTX_MOD_NONE");
   add_identifier(mods, m, length, true);
-  add(mods, ", ");
+  gen_add(mods, ", ");
 }
 
 /* `$3(a|b|)`, `$3:4(…)`: the word that one or two constant arguments choose. Returns the words
  * that this takes. */
-static int add_choice(struct form *f, struct text *mods, const char *m) {
-  struct text list = {0};
+static int add_choice(struct form *f, struct gen_text *mods, const char *m) {
+  struct gen_text list = {0};
   int first = read_argument_name(f, &m), second = 63, count = 0;
   if (*m == ':') {
     m += 1 + (m[1] == '$');
@@ -581,9 +515,9 @@ static int add_choice(struct form *f, struct text *mods, const char *m) {
     add_word_modifier(&list, m, length);
     m += length;
   }
-  if (*m != ')' || count > 63) fault("a choice is `$argument(word|word…)`");
-  add(mods, "FORM_MOD_CHOICE | %d << 6 | %d, %d, ", count, first, second);
-  if (list.length) add_bytes(mods, list.bytes, list.length);
+  if (*m != ')' || count > 63) gen_fault("a choice is `$argument(word|word…)`");
+  gen_add(mods, "FORM_MOD_CHOICE | %d << 6 | %d, %d, ", count, first, second);
+  if (list.length) gen_add_bytes(mods, list.bytes, list.length);
   free(list.bytes);
   return count + 2;
 }
@@ -592,15 +526,15 @@ static int add_choice(struct form *f, struct text *mods, const char *m) {
  * are flushed. */
 static void read_opcode(struct form *f, const char **p) {
   size_t n = strcspn(*p, " "), at = strcspn(*p, ". ");
-  struct text name = {0}, mods = {0};
+  struct gen_text name = {0}, mods = {0};
   int count = 0;
   add_identifier(&name, *p, at, true);
   for (const char *m = *p + at; m < *p + n; count++) {
     size_t length = strcspn(++m, ". ");
     int words = 1;
     if (memchr(m, '(', length)) words = add_choice(f, &mods, m + 1);
-    else if (*m == '$') add(&mods, "FORM_MOD_SPACE | %.*s, ", (int)length - 1, m + 1);
-    else if (length == 4 && memcmp(m, "ftz?", 4) == 0) add(&mods, "FORM_MOD_FTZ, ");
+    else if (*m == '$') gen_add(&mods, "FORM_MOD_SPACE | %.*s, ", (int)length - 1, m + 1);
+    else if (length == 4 && memcmp(m, "ftz?", 4) == 0) gen_add(&mods, "FORM_MOD_FTZ, ");
     else if (length > 1 && m[1] == '?') add_type_modifier(&mods, m, length);
     else add_word_modifier(&mods, m, length);
     f->row->words += words;
@@ -608,7 +542,7 @@ static void read_opcode(struct form *f, const char **p) {
   }
   add_code(f, "PTX_%s", name.bytes);
   add_code(f, "%d", count);
-  if (count > 0) add_bytes(&f->code, mods.bytes, mods.length);
+  if (count > 0) gen_add_bytes(&f->code, mods.bytes, mods.length);
   free(name.bytes);
   free(mods.bytes);
   *p += n;
@@ -616,7 +550,7 @@ static void read_opcode(struct form *f, const char **p) {
 
 /* One instruction of a form, NUL-terminated. */
 static void read_instruction(struct form *f, const char *p) {
-  struct text operands, code;
+  struct gen_text operands, code;
   int guard = 0, count = 0;
   if (*p == '@') {
     p += 1;
@@ -624,11 +558,11 @@ static void read_instruction(struct form *f, const char *p) {
     read_operand(f, &p, false);
     skip_blanks(&p);
   }
-  struct text guard_code = f->code;
-  f->code = (struct text){0};
+  struct gen_text guard_code = f->code;
+  f->code = (struct gen_text){0};
   read_opcode(f, &p);
   code = f->code;
-  f->code = (struct text){0};
+  f->code = (struct gen_text){0};
   skip_blanks(&p);
   if (strcmp(p, "-") == 0) {
     count = 0;
@@ -639,12 +573,12 @@ static void read_instruction(struct form *f, const char *p) {
     for (int i = 0; i < f->shape->arguments; i++) add_argument(f, i, -1), count++;
   }
   operands = f->code;
-  f->code = (struct text){0};
-  add_bytes(&f->code, code.bytes, code.length);
-  add(&f->code, "%d%s, ", count, guard ? " | FORM_GUARDED" : "");
+  f->code = (struct gen_text){0};
+  gen_add_bytes(&f->code, code.bytes, code.length);
+  gen_add(&f->code, "%d%s, ", count, guard ? " | FORM_GUARDED" : "");
   f->row->words++;
-  if (guard) add_bytes(&f->code, guard_code.bytes, guard_code.length);
-  if (operands.bytes) add_bytes(&f->code, operands.bytes, operands.length);
+  if (guard) gen_add_bytes(&f->code, guard_code.bytes, guard_code.length);
+  if (operands.bytes) gen_add_bytes(&f->code, operands.bytes, operands.length);
   free(code.bytes);
   free(operands.bytes);
   free(guard_code.bytes);
@@ -652,18 +586,18 @@ static void read_instruction(struct form *f, const char *p) {
 
 static void read_form(struct row *row, const struct shape *shape) {
   struct form f = {.row = row, .shape = shape};
-  struct text all = {0};
-  char *text = copy(row->ptx, strlen(row->ptx));
+  struct gen_text all = {0};
+  char *text = gen_copy(row->ptx, strlen(row->ptx));
   for (char *p = text; p;) {
     char *semicolon = strchr(p, ';');
     if (semicolon) *semicolon = '\0';
-    f.code = (struct text){0};
-    read_instruction(&f, trim(p));
-    add_bytes(&all, f.code.bytes, f.code.length);
+    f.code = (struct gen_text){0};
+    read_instruction(&f, gen_trim(p));
+    gen_add_bytes(&all, f.code.bytes, f.code.length);
     free(f.code.bytes);
     p = semicolon ? semicolon + 1 : NULL;
   }
-  add(&all, "PTX_NONE,");
+  gen_add(&all, "PTX_NONE,");
   row->words++;
   row->code = all.bytes;
   free(text);
@@ -673,63 +607,25 @@ static void read_form(struct row *row, const struct shape *shape) {
 static void read_handler(struct row *row) {
   const char *name = row->ptx + 1, *open = strchr(name, '(');
   size_t length = strlen(name);
-  row->handler = copy(name, open ? (size_t)(open - name) : length);
-  if (!open) row->argument = copy("0", 1);
-  else if (name[length - 1] != ')') fault("')' is missing in '%s'", row->ptx);
-  else row->argument = copy(open + 1, (size_t)(name + length - 1 - open - 1));
+  row->handler = gen_copy(name, open ? (size_t)(open - name) : length);
+  if (!open) row->argument = gen_copy("0", 1);
+  else if (name[length - 1] != ')') gen_fault("')' is missing in '%s'", row->ptx);
+  else row->argument = gen_copy(open + 1, (size_t)(name + length - 1 - open - 1));
 }
 
-/* ---- Rows
- * ---------------------------------------------------------------------------------------- */
+/* ---- Rows ---- */
 
 static char *read_effects(char *text) {
-  struct text flags = {0};
+  struct gen_text flags = {0};
   char *save = NULL;
   for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
     int i = 0;
     while (i < EFFECT_COUNT && strcmp(effect_words[i], w) != 0) i++;
-    if (i == EFFECT_COUNT) fault("unknown effect '%s'", w);
-    else add(&flags, "%s%s", flags.length ? " | " : "", effect_flags[i]);
+    if (i == EFFECT_COUNT) gen_fault("unknown effect '%s'", w);
+    else gen_add(&flags, "%s%s", flags.length ? " | " : "", effect_flags[i]);
   }
-  if (!flags.length) fault("the effects are missing: pure, const, reads, writes …");
-  return flags.bytes ? flags.bytes : copy("0", 1);
-}
-
-/* `$NAME` becomes what a `req NAME = …` row says. */
-static char *expand_need(const char *text) {
-  struct text t = {0};
-  add_bytes(&t, "", 0);
-  while (*text) {
-    size_t n = *text == '$' ? strcspn(text + 1, " |") : 0;
-    int i = 0;
-    if (n == 0) {
-      add_bytes(&t, text++, 1);
-      continue;
-    }
-    while (i < g.name_count &&
-           (strlen(g.names[i].name) != n || memcmp(g.names[i].name, text + 1, n) != 0))
-      i++;
-    if (i == g.name_count) fault("unknown requirement '%.*s'", (int)n + 1, text);
-    else add(&t, "%s", g.names[i].text);
-    text += n + 1;
-  }
-  return t.bytes;
-}
-
-static int find_need(const char *text) {
-  const char *bad;
-  for (int i = 0; i < g.need_count; i++)
-    if (strcmp(g.needs[i], text) == 0) return i;
-  if (g.need_count == MAX_NEEDS) {
-    fault("more than %d different requirements", MAX_NEEDS);
-    return 0;
-  }
-  if (!tgt_parse_requirement(text, &g.requirements[g.need_count], &bad)) {
-    fault("'%s' is no requirement", bad);
-    return 0;
-  }
-  g.needs[g.need_count] = copy(text, strlen(text));
-  return g.need_count++;
+  if (!flags.length) gen_fault("the effects are missing: pure, const, reads, writes …");
+  return flags.bytes ? flags.bytes : gen_copy("0", 1);
 }
 
 static void add_row(const char *name, char *const columns[COLUMNS], const struct group *groups,
@@ -737,44 +633,43 @@ static void add_row(const char *name, char *const columns[COLUMNS], const struct
   char *texts[COLUMNS];
   struct shape shape;
   for (int i = 0; i < COLUMNS; i++) {
-    struct text t = {0};
-    add_bytes(&t, "", 0);
+    struct gen_text t = {0};
+    gen_add_bytes(&t, "", 0);
     add_substituted(&t, i == 0 ? name : columns[i], groups, group_count);
-    texts[i] = trim(t.bytes);
+    texts[i] = gen_trim(t.bytes);
   }
-  if (g.faults > 0) return;
+  if (gen_table.faults > 0) return;
   name = texts[0];
   if (g.row_count == g.row_capacity) {
     g.row_capacity = g.row_capacity ? g.row_capacity * 2 : 1024;
-    g.rows = allocated(realloc(g.rows, (size_t)g.row_capacity * sizeof *g.rows));
+    g.rows = gen_allocated(realloc(g.rows, (size_t)g.row_capacity * sizeof *g.rows));
   }
   struct row *row = &g.rows[g.row_count++];
   *row = (struct row){
-      .name = texts[0], .signature = texts[1], .ptx = texts[3], .line = g.line};
+      .name = texts[0], .signature = texts[1], .ptx = texts[3], .line = gen_table.line};
   if (strncmp(name, "llvm.", 5) != 0 || strspn(name,
                                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR"
                                                "STUVWXYZ0123456789._") != strlen(name))
-    fault("'%s' is no name of an intrinsic", name);
+    gen_fault("'%s' is no name of an intrinsic", name);
   row->flags = read_effects(texts[2]);
-  row->needs = expand_need(texts[4]);
-  row->need = find_need(row->needs);
+  row->need = gen_find_need(texts[4]);
+  row->needs = row->need ? gen_table.needs[row->need].text : "";
   if (!read_signature(row->signature, &shape)) return;
   row->overloads = shape.variable_count;
   if (row->ptx[0] == '@' && isalpha((unsigned char)row->ptx[1])) read_handler(row);
-  else if (*row->ptx == '\0') fault("'%s' has neither PTX form nor handler nor refusal", name);
+  else if (*row->ptx == '\0') gen_fault("'%s' has neither PTX form nor handler nor refusal", name);
   else if (*row->ptx != '!') read_form(row, &shape);
 }
 
 /* A whole row, continuation lines joined. */
 static void read_row(char *text) {
-  if (sscanf(text, "req %31s = %127[^\n]", g.names[g.name_count].name,
-             g.names[g.name_count].text) == 2) {
-    if (++g.name_count == 32) fault("too many names of requirements");
+  if (strncmp(text, "req ", 4) == 0) {
+    gen_read_name(text + 4);
     return;
   }
   char *columns[COLUMNS], *p = text;
   struct group groups[MAX_GROUPS];
-  struct text none = {0};
+  struct gen_text none = {0};
   for (int i = 0; i < COLUMNS; i++) {
     char *bar = p ? strchr(p, '|') : NULL;
     if (i == 3 && p) { /* a form may hold a|b: the last bar with blanks around it ends it */
@@ -784,36 +679,13 @@ static void read_row(char *text) {
     columns[i] = p ? p : "";
     if (bar) *bar = '\0';
     p = bar ? bar + (i == 3 ? 3 : 1) : NULL;
-    if (*columns[i]) columns[i] = trim(columns[i]);
+    if (*columns[i]) columns[i] = gen_trim(columns[i]);
     if (!*columns[i] && i < 4) {
-      fault("a row is NAME | SIGNATURE | EFFECTS | PTX | NEEDS");
+      gen_fault("a row is NAME | SIGNATURE | EFFECTS | PTX | NEEDS");
       return;
     }
   }
   expand(&none, columns[0], columns, groups, 0);
-}
-
-static void read_table(FILE *file) {
-  char line[4096];
-  struct text row = {0};
-  int number = 0;
-  while (fgets(line, sizeof line, file)) {
-    number++;
-    char *comment = strchr(line, '#');
-    if (comment) *comment = '\0';
-    bool continued = line[0] == ' ' || line[0] == '\t';
-    char *text = trim(line);
-    if (!*text) continue;
-    if (!continued) {
-      if (row.length) read_row(row.bytes);
-      row.length = 0;
-      g.line = number;
-    }
-    add(&row, "%s", continued ? " " : "");
-    add_bytes(&row, text, strlen(text));
-  }
-  if (row.length) read_row(row.bytes);
-  free(row.bytes);
 }
 
 static int by_name(const void *a, const void *b) {
@@ -824,127 +696,103 @@ static int by_name(const void *a, const void *b) {
 static void sort_rows(void) {
   qsort(g.rows, (size_t)g.row_count, sizeof *g.rows, by_name);
   for (int i = 1; i < g.row_count; i++) {
-    g.line = g.rows[i].line;
+    gen_table.line = g.rows[i].line;
     if (strcmp(g.rows[i].name, g.rows[i - 1].name) == 0)
-      fault("'%s' is there already, line %d", g.rows[i].name, g.rows[i - 1].line);
+      gen_fault("'%s' is there already, line %d", g.rows[i].name, g.rows[i - 1].line);
   }
 }
 
-/* ---- Writing
- * ------------------------------------------------------------------------------------- */
+/* ---- Writing ---- */
 
-static void add_id(struct text *t, const char *name) {
-  add(t, "INTRINSIC_");
+static void add_id(struct gen_text *t, const char *name) {
+  gen_add(t, "INTRINSIC_");
   add_identifier(t, name + 5, strlen(name + 5), false);
 }
 
-static void add_string(struct text *t, const char *s) {
-  add(t, "\"");
+static void add_string(struct gen_text *t, const char *s) {
+  gen_add(t, "\"");
   for (; *s; s++) {
-    if (*s == '"' || *s == '\\') add(t, "\\");
-    add_bytes(t, s, 1);
+    if (*s == '"' || *s == '\\') gen_add(t, "\\");
+    gen_add_bytes(t, s, 1);
   }
-  add(t, "\"");
+  gen_add(t, "\"");
 }
 
-static struct text write_header(void) {
-  struct text t = {0};
-  add(&t,
+static void write_header(FILE *out) {
+  struct gen_text t = {0};
+  gen_add(&t,
       "/* Made by gen_intrinsics from ir/intrinsics.def. */\n#ifndef NVM_INTRINSICS_H\n"
       "#define NVM_INTRINSICS_H\n\nenum intrinsic_id {\n  INTRINSIC_NONE,\n");
   for (int i = 0; i < g.row_count; i++) {
-    add(&t, "  ");
+    gen_add(&t, "  ");
     add_id(&t, g.rows[i].name);
-    add(&t, ",\n");
+    gen_add(&t, ",\n");
   }
-  add(&t, "  INTRINSIC_COUNT\n};\n\n#endif\n");
-  return t;
+  gen_add(&t, "  INTRINSIC_COUNT\n};\n\n#endif\n");
+  fputs(t.bytes, out);
 }
 
-static void write_rows(struct text *t) {
-  add(t, "#ifdef INTRINSIC_ROWS\n");
+static void write_rows(struct gen_text *t) {
+  gen_add(t, "#ifdef INTRINSIC_ROWS\n");
   for (int i = 0; i < g.row_count; i++) {
     const struct row *r = &g.rows[i];
-    add(t, "{\"%s\", \"%s\", ", r->name, r->signature);
+    gen_add(t, "{\"%s\", \"%s\", ", r->name, r->signature);
     add_string(t, r->ptx);
-    add(t, ", %s, %d, \"%s\"},\n", r->flags, r->overloads, r->needs);
+    gen_add(t, ", %s, %d, \"%s\"},\n", r->flags, r->overloads, r->needs);
   }
-  add(t, "#endif\n");
+  gen_add(t, "#endif\n");
 }
 
-static void write_forms(struct text *t) {
+static void write_forms(struct gen_text *t) {
   int at = 1;
-  add(t, "#ifdef INTRINSIC_WORDS\nPTX_NONE,\n");
+  gen_add(t, "#ifdef INTRINSIC_WORDS\nPTX_NONE,\n");
   for (int i = 0; i < g.row_count; i++) {
     if (!g.rows[i].code) continue;
-    add(t, "/* %s */ ", g.rows[i].name);
-    add_bytes(t, g.rows[i].code, strlen(g.rows[i].code));
-    add(t, "\n");
+    gen_add(t, "/* %s */ ", g.rows[i].name);
+    gen_add_bytes(t, g.rows[i].code, strlen(g.rows[i].code));
+    gen_add(t, "\n");
   }
-  add(t, "#endif\n#ifdef INTRINSIC_FORMS\n");
+  gen_add(t, "#endif\n#ifdef INTRINSIC_FORMS\n");
   for (int i = 0; i < g.row_count; i++) {
     const struct row *r = &g.rows[i];
-    add(t, "{");
-    if (r->handler) add(t, "lower_i_%s, %s, 0", r->handler, r->argument);
-    else add(t, "0, 0, %d", r->code ? at : 0);
-    add(t, ", %d},\n", r->need);
+    gen_add(t, "{");
+    if (r->handler) gen_add(t, "lower_i_%s, %s, 0", r->handler, r->argument);
+    else gen_add(t, "0, 0, %d", r->code ? at : 0);
+    gen_add(t, ", %d},\n", r->need);
     at += r->words;
   }
-  add(t, "#endif\n#ifdef INTRINSIC_OFFSETS\n");
+  gen_add(t, "#endif\n#ifdef INTRINSIC_OFFSETS\n");
   at = 1;
-  for (int i = 0; i < g.row_count; at += g.rows[i++].words) add(t, "%d,\n", g.rows[i].code ? at : 0);
-  add(t, "#endif\n#ifdef INTRINSIC_NEEDS\n");
-  for (int i = 0; i < g.need_count; i++) {
+  for (int i = 0; i < g.row_count; at += g.rows[i++].words) gen_add(t, "%d,\n", g.rows[i].code ? at : 0);
+  gen_add(t, "#endif\n#ifdef INTRINSIC_NEEDS\n");
+  for (int i = 0; i < gen_table.need_count; i++) {
     char buffer[256];
-    tgt_requirement_initializer(&g.requirements[i], buffer, sizeof buffer);
-    add(t, "%s,\n", buffer);
+    tgt_requirement_initializer(&gen_table.needs[i].value, buffer, sizeof buffer);
+    gen_add(t, "%s,\n", buffer);
   }
-  add(t, "#endif\n");
+  gen_add(t, "#endif\n");
 }
 
-static struct text write_tables(void) {
-  struct text t = {0};
-  add(&t, "/* Made by gen_intrinsics from ir/intrinsics.def. */\n");
+static void write_tables(FILE *out) {
+  struct gen_text t = {0};
+  gen_add(&t, "/* Made by gen_intrinsics from ir/intrinsics.def. */\n");
   write_rows(&t);
   write_forms(&t);
-  return t;
-}
-
-static bool write_file(const char *folder, const char *name, struct text text) {
-  struct text path = {0}, temporary = {0};
-  add(&path, "%s/%s", folder, name);
-  add(&temporary, "%s/%s.tmp", folder, name);
-  FILE *file = fopen(temporary.bytes, "wb");
-  bool good = file && fwrite(text.bytes, 1, text.length, file) == text.length;
-  if (file) good = fclose(file) == 0 && good;
-  good = good && rename(temporary.bytes, path.bytes) == 0;
-  if (!good) {
-    fprintf(stderr, "gen_intrinsics: can't write %s\n", path.bytes);
-    remove(temporary.bytes);
-  }
-  free(path.bytes);
-  free(temporary.bytes);
-  return good;
+  fputs(t.bytes, out);
 }
 
 int main(int argc, char **argv) {
+  static const char *const names[] = {"intrinsics.h", "intrinsics.inc"};
   if (argc != 3) {
     fputs("usage: gen_intrinsics TABLE OUTDIR\n", stderr);
     return 2;
   }
-  g.path = argv[1];
-  FILE *file = fopen(argv[1], "rb");
-  if (!file) {
+  gen_table.path = argv[1];
+  if (!gen_read(true, read_row)) {
     fprintf(stderr, "gen_intrinsics: can't read %s\n", argv[1]);
     return 1;
   }
-  find_need("");
-  read_table(file);
-  fclose(file);
-  if (g.faults == 0) sort_rows();
-  if (g.faults > 0) return 1;
-  return write_file(argv[2], "intrinsics.h", write_header()) &&
-                 write_file(argv[2], "intrinsics.inc", write_tables())
-             ? 0
-             : 1;
+  if (gen_table.faults == 0) sort_rows();
+  if (gen_table.faults > 0) return 1;
+  return gen_write(argv[2], names, (void (*const[])(FILE *)){write_header, write_tables});
 }

@@ -12,8 +12,7 @@ const struct intrinsic_info intrinsic_table[INTRINSIC_COUNT] = {
 #undef INTRINSIC_ROWS
 };
 
-/* ---- Names -------------------------------------------------------------------------------------
- */
+/* ---- Names ---- */
 
 /* strcmp of a NUL-terminated row name with `length` bytes. */
 static int compare_name(const char *row, const char *name, size_t length) {
@@ -91,8 +90,7 @@ enum intrinsic_id intrinsic_nearest(const char *name, size_t length) {
   return nearest;
 }
 
-/* ---- Types -------------------------------------------------------------------------------------
- */
+/* ---- Types ---- */
 
 enum { MAX_VARIABLES = 8 };
 
@@ -295,8 +293,7 @@ static bool match_type(struct matcher *m, struct nvm_type type) {
   return match_with_lanes(m, type);
 }
 
-/* ---- Sentences
- * ----------------------------------------------------------------------------------- */
+/* ---- Sentences ---- */
 
 static void describe(struct matcher *m, struct textbuf *out);
 

@@ -16,22 +16,19 @@
  * A wrong row is reported as `file:line: error: ...`, the exit status is 1 and nothing is written;
  * good output goes to temporary files that are renamed at the end. */
 #include "ptx/word_hash.h"
-#include "target/requirement.h"
+#include "target/gen_table.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-  MAX_FAULTS = 20,
   MAX_MODS = 4000,
   MAX_OPS = 1000,
   MAX_SETS = 400,
   MAX_SPECIALS = 500,
   MAX_CLASSES = 32,
-  MAX_NEEDS = 1000,
   MAX_FORMS = 8000,
   MAX_SHAPES = 20000,
   MAX_NODES = 200000,
@@ -39,7 +36,6 @@ enum {
   MAX_STATES = 60000,
   MAX_STEPS = 60000,
   MAX_MEMO = 60000,
-  LINE_BYTES = 8192,
 };
 
 struct word {
@@ -101,8 +97,6 @@ struct op {
 
 /* The generator's whole state. */
 static struct gen {
-  const char *path;
-  int line, faults;
   struct word mods[MAX_MODS];
   int mod_count;
   struct word specials[MAX_SPECIALS];
@@ -114,16 +108,6 @@ static struct gen {
     char text[128];
   } classes[MAX_CLASSES];
   int class_count;
-  struct {
-    char text[128];
-    struct tgt_requirement value;
-  } needs[MAX_NEEDS];
-  int need_count;
-  struct {
-    char name[32];
-    char text[128];
-  } macros[MAX_CLASSES];
-  int macro_count;
   struct op ops[MAX_OPS];
   int op_count;
   struct form forms[MAX_FORMS];
@@ -150,21 +134,10 @@ static struct gen {
   int group_start;              /* nondeterministic start state, -1: none yet */
 } g;
 
-static void fault_at(int line, const char *format, ...) {
-  va_list args;
-  if (++g.faults > MAX_FAULTS) return;
-  va_start(args, format);
-  fprintf(stderr, "%s:%d: error: ", g.path, line);
-  vfprintf(stderr, format, args);
-  fputc('\n', stderr);
-  va_end(args);
-}
-#define fault(...) fault_at(g.line, __VA_ARGS__)
-
 /* Ends the run where a table of this program is too small. */
 static int take(int *count, int limit, const char *what) {
   if (*count >= limit) {
-    fault("more than %d %s", limit, what);
+    gen_fault("more than %d %s", limit, what);
     exit(1);
   }
   return (*count)++;
@@ -190,7 +163,7 @@ static bool good_word(const char *s, size_t n) {
 /* The modifier `.text`, added if new; -1 if it is no word. `s` starts after the dot. */
 static int find_mod(const char *s, size_t n) {
   if (!good_word(s, n)) {
-    fault("'.%.*s' is no modifier word", (int)n, s);
+    gen_fault("'.%.*s' is no modifier word", (int)n, s);
     return -1;
   }
   for (int i = 1; i < g.mod_count; i++)
@@ -200,10 +173,10 @@ static int find_mod(const char *s, size_t n) {
   memcpy(w->text + 1, s, n);
   w->id[0] = '_';
   make_id(w->id + 1, w->text + 1);
-  w->line = g.line;
+  w->line = gen_table.line;
   for (int i = 1; i < g.mod_count - 1; i++)
     if (strcmp(g.mods[i].id, w->id) == 0)
-      fault("modifiers '%s' and '%s' have the same name in C", g.mods[i].text, w->text);
+      gen_fault("modifiers '%s' and '%s' have the same name in C", g.mods[i].text, w->text);
   return g.mod_count - 1;
 }
 
@@ -216,55 +189,8 @@ static int find_set(const char *s, size_t n) {
 static int find_class(const char *name) {
   for (int i = 0; i < g.class_count; i++)
     if (strcmp(g.classes[i].name, name) == 0) return i;
-  fault("unknown class '%s'", name);
+  gen_fault("unknown class '%s'", name);
   return 0;
-}
-
-/* `$NAME` words of a requirement become what the `req` row says. */
-static bool expand_need(const char *text, char *out, size_t size) {
-  size_t n = 0;
-  while (*text) {
-    const char *from = text;
-    size_t length = *text == '$' ? 1 + strcspn(text + 1, " |") : 1;
-    text += length;
-    if (*from == '$') {
-      int i = 0;
-      while (i < g.macro_count && (strlen(g.macros[i].name) != length - 1 ||
-                                   memcmp(g.macros[i].name, from + 1, length - 1) != 0))
-        i++;
-      if (i == g.macro_count) {
-        fault("unknown requirement '%.*s'", (int)length, from);
-        return false;
-      }
-      from = g.macros[i].text;
-      length = strlen(from);
-    }
-    if (n + length >= size) {
-      fault("requirement too long");
-      return false;
-    }
-    memcpy(out + n, from, length);
-    n += length;
-  }
-  out[n] = 0;
-  return true;
-}
-
-static int find_need(const char *words) {
-  const char *bad;
-  struct tgt_requirement r;
-  char text[sizeof g.needs[0].text];
-  if (!*words || !expand_need(words, text, sizeof text)) return 0;
-  for (int i = 1; i < g.need_count; i++)
-    if (strcmp(g.needs[i].text, text) == 0) return i;
-  if (!tgt_parse_requirement(text, &r, &bad)) {
-    fault("'%s' is no requirement", bad);
-    return 0;
-  }
-  int i = take(&g.need_count, MAX_NEEDS, "requirements");
-  strcpy(g.needs[i].text, text);
-  g.needs[i].value = r;
-  return i;
 }
 
 /* ---- patterns ------------------------------------------------------------------------------- */
@@ -295,7 +221,7 @@ static int parse_atom(const char **p) {
   } else if (c == '$') {
     int set = find_set(*p + 1, n);
     if (set < 0) {
-      fault("unknown set '%.*s'", (int)n + 1, *p);
+      gen_fault("unknown set '%.*s'", (int)n + 1, *p);
       return -1;
     }
     node = new_node(ANY, set, -1);
@@ -305,12 +231,12 @@ static int parse_atom(const char **p) {
     node = parse_alternatives(p);
     if (node < 0) return -1;
     if (**p != ')') {
-      fault("missing ')'");
+      gen_fault("missing ')'");
       return -1;
     }
     ++*p;
   } else {
-    fault("can't read the pattern at '%s'", *p);
+    gen_fault("can't read the pattern at '%s'", *p);
     return -1;
   }
   if (**p == '?') {
@@ -432,7 +358,7 @@ static void check_distinct(const struct list *forms) {
     for (int j = i + 1; j < forms->count; j++) {
       const struct form *a = &g.forms[forms->data[i]], *b = &g.forms[forms->data[j]];
       if (same_shapes(a, b))
-        fault_at(b->line, "some instruction of this form is one of line %d too", a->line);
+        gen_fault_at(b->line, "some instruction of this form is one of line %d too", a->line);
     }
 }
 
@@ -534,8 +460,8 @@ static int determinize(struct list *set) {
 static void finish_group(void) {
   if (g.group_count == 0) return;
   int line = g.ops[g.group_first].line;
-  if (g.group_start < 0) fault_at(line, "op '%s' has no form", g.ops[g.group_first].text);
-  else if (g.faults == 0) {
+  if (g.group_start < 0) gen_fault_at(line, "op '%s' has no form", g.ops[g.group_first].text);
+  else if (gen_table.faults == 0) {
     struct list set = {0};
     g.stamp++;
     add_closure(&set, g.group_start);
@@ -647,8 +573,8 @@ static void parse_operands(char *text, struct form *f) {
     }
     struct shape *s = &g.shapes[take(&g.shape_count, MAX_SHAPES, "operands")];
     memset(s, 0, sizeof *s);
-    if (!parse_shape(w, s)) fault("'%s' is no operand", w);
-    if (seen_optional && !s->optional) fault("an operand that must stand follows an optional one");
+    if (!parse_shape(w, s)) gen_fault("'%s' is no operand", w);
+    if (seen_optional && !s->optional) gen_fault("an operand that must stand follows an optional one");
     seen_optional |= s->optional;
     if (!s->optional) f->min_count++;
     f->shape_count++;
@@ -666,34 +592,28 @@ static char *cut(char *text) {
   return colon + 3;
 }
 
-static char *trim(char *s) {
-  s += strspn(s, " \t");
-  for (size_t n = strlen(s); n && isspace((unsigned char)s[n - 1]);) s[--n] = 0;
-  return s;
-}
-
 static void read_form(char *row) {
   if (g.group_count == 0) {
-    fault("a form outside an op");
+    gen_fault("a form outside an op");
     return;
   }
   char *operands = cut(row);
   char *need = operands ? cut(operands) : NULL;
   if (!operands) {
-    fault("a form is `pattern : operands [: requirement]`");
+    gen_fault("a form is `pattern : operands [: requirement]`");
     return;
   }
-  row = trim(row);
+  row = gen_trim(row);
   const char *p = strcmp(row, "-") == 0 ? "" : row;
   int node = parse_alternatives(&p);
   if (node < 0) return;
   if (*p) {
-    fault("can't read the pattern at '%s'", p);
+    gen_fault("can't read the pattern at '%s'", p);
     return;
   }
-  struct form f = {.line = g.line, .class = g.ops[g.group_first].class};
+  struct form f = {.line = gen_table.line, .class = g.ops[g.group_first].class};
   parse_operands(operands, &f);
-  f.need = need ? find_need(trim(need)) : 0;
+  f.need = need ? gen_find_need(gen_trim(need)) : 0;
   int i = take(&g.form_count, MAX_FORMS, "forms");
   g.forms[i] = f;
   int start = compile(node, new_nfa(-2, i, -1));
@@ -706,7 +626,7 @@ static void read_range(struct list *l, const char *word, const char *brace) {
   char buffer[128];
   if ((sscanf(brace, "{%d-%d/%d}%n", &from, &to, &by, &used) != 3 || used == 0) &&
       (sscanf(brace, "{%d-%d}%n", &from, &to, &used) != 2 || used == 0)) {
-    fault("a range is {from-to/by}");
+    gen_fault("a range is {from-to/by}");
     return;
   }
   for (int i = from; i <= to && by > 0; i += by) {
@@ -728,24 +648,24 @@ static struct list read_words(char *text) {
       if (mod >= 0) push(&l, mod);
     } else if (w[0] == '$') {
       int set = find_set(w + 1, strlen(w + 1));
-      if (set < 0) fault("unknown set '%s'", w);
+      if (set < 0) gen_fault("unknown set '%s'", w);
       else
         for (int i = 0; i < g.sets[set].count; i++) push(&l, g.sets[set].mods[i]);
     } else {
-      fault("'%s' is neither a modifier nor a set", w);
+      gen_fault("'%s' is neither a modifier nor a set", w);
     }
   }
-  if (l.count == 0) fault("no modifiers");
+  if (l.count == 0) gen_fault("no modifiers");
   return l;
 }
 
 static void read_need(char *row, bool inside_op) {
   char *text = cut(row);
   if (!text) {
-    fault("a need is `need .word ... : requirement`");
+    gen_fault("a need is `need .word ... : requirement`");
     return;
   }
-  int need = find_need(trim(text));
+  int need = gen_find_need(gen_trim(text));
   struct list l = read_words(row);
   for (int i = 0; i < l.count; i++) {
     if (inside_op) g.mods[l.data[i]].op_need = need;
@@ -757,14 +677,14 @@ static void read_need(char *row, bool inside_op) {
 static void read_set(char *row) {
   char *equals = strstr(row, "=");
   if (!equals) {
-    fault("a set is `set NAME = .word ...`");
+    gen_fault("a set is `set NAME = .word ...`");
     return;
   }
   *equals = 0;
-  char *name = trim(row);
-  if (find_set(name, strlen(name)) >= 0) fault("set '%s' is there already", name);
+  char *name = gen_trim(row);
+  if (find_set(name, strlen(name)) >= 0) gen_fault("set '%s' is there already", name);
   if (!good_word(name, strlen(name)) || strlen(name) > 31) {
-    fault("'%s' is no name of a set", name);
+    gen_fault("'%s' is no name of a set", name);
     return;
   }
   struct list l = read_words(equals + 1);
@@ -778,18 +698,18 @@ static void read_set(char *row) {
 static void read_name(char *row) {
   char word[62], id[62];
   if (sscanf(row, " .%60s %60s", word, id) != 2) {
-    fault("a name is `name .word ID`");
+    gen_fault("a name is `name .word ID`");
     return;
   }
   for (int i = 1; i < g.mod_count; i++)
     if (strcmp(g.mods[i].text + 1, word) == 0) {
-      fault("'.%s' has a name already; move this row up", word);
+      gen_fault("'.%s' has a name already; move this row up", word);
       return;
     }
   struct word *w = &g.mods[take(&g.mod_count, MAX_MODS, "modifiers")];
   snprintf(w->text, sizeof w->text, ".%s", word);
   snprintf(w->id, sizeof w->id, "_%s", id);
-  w->line = g.line;
+  w->line = gen_table.line;
 }
 
 static void read_type(char *row) {
@@ -798,21 +718,21 @@ static void read_type(char *row) {
   char kind;
   if (sscanf(row, " .%62s %d %c", word, &bits, &kind) != 3 || bits <= 0 ||
       !strchr("usbfxp", kind)) {
-    fault("a type is `type .word BITS u|s|b|f|x|p`");
+    gen_fault("a type is `type .word BITS u|s|b|f|x|p`");
     return;
   }
   int mod = find_mod(word, strlen(word));
   if (mod < 0) return;
-  if (g.mods[mod].bits) fault("type '.%s' is there already", word);
+  if (g.mods[mod].bits) gen_fault("type '.%s' is there already", word);
   g.mods[mod].bits = bits;
   g.mods[mod].kind = kind;
 }
 
 static void add_special(const char *name, int type, int need) {
   for (int i = 1; i < g.special_count; i++)
-    if (strcmp(g.specials[i].text + 1, name) == 0) fault("special '%s' is there already", name);
+    if (strcmp(g.specials[i].text + 1, name) == 0) gen_fault("special '%s' is there already", name);
   if (strlen(name) > 60) {
-    fault("name too long");
+    gen_fault("name too long");
     return;
   }
   struct word *w = &g.specials[take(&g.special_count, MAX_SPECIALS, "special registers")];
@@ -820,7 +740,7 @@ static void add_special(const char *name, int type, int need) {
   strcpy(w->text + 1, name);
   w->id[0] = '_';
   make_id(w->id + 1, name);
-  w->line = g.line;
+  w->line = gen_table.line;
   w->type = type;
   w->need = need;
 }
@@ -831,10 +751,10 @@ static void read_special(char *row) {
   char *name = strtok_r(row, " \t", &save), *type_name = strtok_r(NULL, " \t", &save);
   int type;
   if (!name || !type_name || !parse_type(type_name, &type) || type < 0) {
-    fault("a special register is `special NAME TYPE [requirement]`");
+    gen_fault("a special register is `special NAME TYPE [requirement]`");
     return;
   }
-  int need = find_need(trim(save)), from, to;
+  int need = gen_find_need(gen_trim(save)), from, to;
   char buffer[128], *brace = strchr(name, '{'), *after = brace ? strchr(brace, '}') : NULL;
   if (!brace || !after) {
     add_special(name, type, need);
@@ -856,7 +776,7 @@ static void read_special(char *row) {
 static void read_class(char *row) {
   char name[32], text[128];
   if (sscanf(row, " %31s \"%127[^\"]\"", name, text) != 2) {
-    fault("a class is `class NAME \"text\"`");
+    gen_fault("a class is `class NAME \"text\"`");
     return;
   }
   int i = take(&g.class_count, MAX_CLASSES, "classes");
@@ -864,39 +784,26 @@ static void read_class(char *row) {
   strcpy(g.classes[i].text, text);
 }
 
-/* `req NAME = REQUIREMENT`. */
-static void read_req(char *row) {
-  char name[32], text[128];
-  if (sscanf(row, " %31s = %127[^\n]", name, text) != 2) {
-    fault("a requirement's name is `req NAME = text`");
-    return;
-  }
-  int i = take(&g.macro_count, MAX_CLASSES, "names of requirements");
-  strcpy(g.macros[i].name, name);
-  strcpy(g.macros[i].text, trim(text));
-  find_need(g.macros[i].text);
-}
-
 /* `op NAME ... : CLASS`: starts a group of ops with the same forms. */
 static void read_op(char *row) {
   finish_group();
   char *class_name = cut(row), *save = NULL;
   if (!class_name) {
-    fault("an op is `op NAME ... : CLASS`");
+    gen_fault("an op is `op NAME ... : CLASS`");
     return;
   }
-  int class = find_class(trim(class_name));
+  int class = find_class(gen_trim(class_name));
   g.group_first = g.op_count;
   for (char *w = strtok_r(row, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
-    if (!good_word(w, strlen(w))) fault("'%s' is no op", w);
+    if (!good_word(w, strlen(w))) gen_fault("'%s' is no op", w);
     for (int i = 1; i < g.op_count; i++)
       if (strcmp(g.ops[i].text, w) == 0)
-        fault("op '%s' is there already, line %d", w, g.ops[i].line);
+        gen_fault("op '%s' is there already, line %d", w, g.ops[i].line);
     struct op *o = &g.ops[take(&g.op_count, MAX_OPS, "ops")];
     snprintf(o->text, sizeof o->text, "%s", w);
     o->id[0] = '_';
     make_id(o->id + 1, o->text);
-    o->line = g.line;
+    o->line = gen_table.line;
     o->class = class;
     o->state = -1;
   }
@@ -909,11 +816,9 @@ static void read_row(char *row) {
     void (*read)(char *);
   } kinds[] = {{"set", read_set},         {"type", read_type}, {"special", read_special},
                {"class", read_class},     {"op", read_op},     {"name", read_name},
-               {"req", read_req}};
-  char *comment = strchr(row, '#');
-  if (comment) *comment = 0;
+               {"req", gen_read_name}};
   bool indented = row[0] == ' ' || row[0] == '\t';
-  row = trim(row);
+  row = gen_trim(row);
   if (!*row) return;
   size_t n = strcspn(row, " \t");
   char *rest = row[n] ? row + n + 1 : row + n;
@@ -930,27 +835,8 @@ static void read_row(char *row) {
         kinds[i].read(rest);
         return;
       }
-    fault("unknown row '%.*s'", (int)n, row);
+    gen_fault("unknown row '%.*s'", (int)n, row);
   }
-}
-
-static bool read_table(FILE *in) {
-  static char line[LINE_BYTES];
-  size_t length = 0;
-  while (fgets(line + length, (int)(sizeof line - length), in)) {
-    g.line++;
-    length = strlen(line);
-    if (length + 2 >= sizeof line) fault("line too long");
-    while (length && (line[length - 1] == '\n' || line[length - 1] == '\r')) line[--length] = 0;
-    if (length && line[length - 1] == '\\') { /* a row may go on in the next line */
-      line[length - 1] = ' ';
-      continue;
-    }
-    read_row(line);
-    length = 0;
-  }
-  finish_group();
-  return !ferror(in);
 }
 
 /* ---- output --------------------------------------------------------------------------------- */
@@ -977,7 +863,7 @@ static void write_header(FILE *out) {
         "enum ptx_shape_kind {\n", out);
   for (int i = 0; i < S_COUNT; i++) fprintf(out, "  PTX_SHAPE_%s,\n", shape_names[i]);
   fprintf(out, "};\n\nenum {\n  PTX_NEED_COUNT = %d,\n  PTX_FORM_COUNT = %d,\n};\n\n#endif\n",
-          g.need_count, g.form_count);
+          gen_table.need_count, g.form_count);
 }
 
 static void write_slots(FILE *out, const char *name, const char *(*text)(int), int count) {
@@ -1027,9 +913,9 @@ static void write_names(FILE *out) {
 static void write_needs(FILE *out) {
   char text[512];
   fputs("static const struct tgt_requirement need_rows[PTX_NEED_COUNT] = {\n  {0},\n", out);
-  for (int i = 1; i < g.need_count; i++) {
-    tgt_requirement_initializer(&g.needs[i].value, text, sizeof text);
-    fprintf(out, "  %s, /* %s */\n", text, g.needs[i].text);
+  for (int i = 1; i < gen_table.need_count; i++) {
+    tgt_requirement_initializer(&gen_table.needs[i].value, text, sizeof text);
+    fprintf(out, "  %s, /* %s */\n", text, gen_table.needs[i].text);
   }
   fputs("};\n\n", out);
 }
@@ -1070,44 +956,21 @@ static void write_tables(FILE *out) {
   fputs("\n};\n", out);
 }
 
-static bool write_file(const char *path, void (*write)(FILE *)) {
-  FILE *out = fopen(path, "wb");
-  if (!out) return false;
-  write(out);
-  bool good = !ferror(out);
-  return fclose(out) == 0 && good;
-}
-
-static int write_outputs(const char *directory) {
-  char header[1024], tables[1024], header_new[1040], tables_new[1040];
-  snprintf(header, sizeof header, "%s/ptx_ops.h", directory);
-  snprintf(tables, sizeof tables, "%s/ptx_ops.inc", directory);
-  snprintf(header_new, sizeof header_new, "%s.new", header);
-  snprintf(tables_new, sizeof tables_new, "%s.new", tables);
-  if (write_file(header_new, write_header) && write_file(tables_new, write_tables) &&
-      rename(header_new, header) == 0 && rename(tables_new, tables) == 0)
-    return 0;
-  fprintf(stderr, "gen_ptx: can't write to '%s'\n", directory);
-  remove(header_new);
-  remove(tables_new);
-  return 1;
-}
-
 int main(int argc, char **argv) {
+  static const char *const names[] = {"ptx_ops.h", "ptx_ops.inc"};
   if (argc != 3) {
     fprintf(stderr, "usage: gen_ptx TABLE OUTDIR\n");
     return 2;
   }
-  FILE *in = fopen(argv[1], "rb");
-  g.path = argv[1];
-  g.mod_count = g.op_count = g.special_count = g.need_count = 1;
+  gen_table.path = argv[1];
+  g.mod_count = g.op_count = g.special_count = 1;
   g.group_start = -1;
-  bool read = in && read_table(in);
-  if (in) fclose(in);
-  if (!read) {
+  if (!gen_read(false, read_row)) {
     fprintf(stderr, "gen_ptx: can't read '%s'\n", argv[1]);
     return 1;
   }
-  if (g.faults == 0 && g.form_count == 0) fault("no op");
-  return g.faults ? 1 : write_outputs(argv[2]);
+  finish_group();
+  if (gen_table.faults == 0 && g.form_count == 0) gen_fault("no op");
+  if (gen_table.faults) return 1;
+  return gen_write(argv[2], names, (void (*const[])(FILE *)){write_header, write_tables});
 }

@@ -8,7 +8,7 @@
  * The language of the table is described at its top.
  *
  * Stages, in this order below: reading (text to rows), checking (rows to facts), writing. */
-#include "target/requirement.h"
+#include "target/gen_table.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -107,24 +107,12 @@ struct number {
 };
 
 struct gen {
-  const char *path;
-  int faults;
   struct row rows[MAX_ROWS];
   int row_count;
   struct feature features[MAX_FEATURES];
   int feature_count;
   struct number numbers[MAX_ROWS][MAX_COLUMNS]; /* of rows with columns, by row index */
 };
-
-static void fault(struct gen *g, int line, const char *format, ...) {
-  va_list arguments;
-  fprintf(stderr, "%s:%d: error: ", g->path, line);
-  va_start(arguments, format);
-  vfprintf(stderr, format, arguments);
-  va_end(arguments);
-  fputc('\n', stderr);
-  g->faults++;
-}
 
 /* ---- reading ---- */
 
@@ -157,7 +145,7 @@ static int read_source(struct gen *g, char *name, bool *unverified, int line) {
   *unverified = length > 3 && strcmp(name + length - 3, "[U]") == 0;
   if (*unverified) name[length - 3] = '\0';
   int source = find_row(g, K_SOURCE, name);
-  if (source < 0) fault(g, line, "unknown source '@%s'", name);
+  if (source < 0) gen_fault_at(line, "unknown source '@%s'", name);
   return source;
 }
 
@@ -166,11 +154,11 @@ static void start_row(struct gen *g, char *kind, char *name, int line) {
   while (k < K_COUNT && strcmp(kinds[k].name, kind) != 0) k++;
   struct row *row = &g->rows[g->row_count];
   *row = (struct row){.kind = (enum kind)k, .name = name, .text = "", .source = -1, .line = line};
-  if (k == K_COUNT) fault(g, line, "unknown kind of row '%s'", kind);
-  else if (!name) fault(g, line, "a '%s' row needs a name", kind);
-  else if (g->row_count + 1 == MAX_ROWS) fault(g, line, "more than %d rows", MAX_ROWS);
+  if (k == K_COUNT) gen_fault_at(line, "unknown kind of row '%s'", kind);
+  else if (!name) gen_fault_at(line, "a '%s' row needs a name", kind);
+  else if (g->row_count + 1 == MAX_ROWS) gen_fault_at(line, "more than %d rows", MAX_ROWS);
   else if (find_row(g, row->kind, name) >= 0)
-    fault(g, line, "duplicate %s '%s', first in line %d", kind, name,
+    gen_fault_at(line, "duplicate %s '%s', first in line %d", kind, name,
           g->rows[find_row(g, row->kind, name)].line);
   else g->row_count++;
 }
@@ -185,7 +173,7 @@ static void add_word(struct gen *g, struct row *row, char *text, int *source, bo
     return;
   }
   if (row->word_count == MAX_WORDS) {
-    fault(g, line, "more than %d words in a row", MAX_WORDS);
+    gen_fault_at(line, "more than %d words in a row", MAX_WORDS);
     return;
   }
   struct word *word = &row->words[row->word_count++];
@@ -231,8 +219,8 @@ static void read_line(struct gen *g, struct reader *r, char *text, int line) {
     r->source = -1;
     r->unverified = false;
     word = next_word(&cursor, &quoted);
-  } else if (!r->row && g->faults == 0) {
-    fault(g, line, "a continued line with nothing to continue");
+  } else if (!r->row && gen_table.faults == 0) {
+    gen_fault_at(line, "a continued line with nothing to continue");
   }
   for (; word && r->row; word = next_word(&cursor, &quoted)) {
     if (quoted) r->row->text = word;
@@ -260,22 +248,22 @@ static const struct word *find_word(const struct row *row, const char *key) {
 }
 
 /* Reads a word's number; a fault if it is none or has no source. */
-static struct number number_of(struct gen *g, const struct word *word) {
+static struct number number_of(const struct word *word) {
   struct number n = {.source = word->source, .unverified = word->unverified, .set = true};
   char *end = NULL;
   if (word->value && isdigit((unsigned char)word->value[0]))
     n.value = strtoul(word->value, &end, 0);
   if (end && *end == 'K') n.value *= 1024, end++;
-  if (!end || *end) fault(g, word->line, "'%s' needs a number", word->key);
-  else if (word->source < 0) fault(g, word->line, "'%s' has no source", word->key);
+  if (!end || *end) gen_fault_at(word->line, "'%s' needs a number", word->key);
+  else if (word->source < 0) gen_fault_at(word->line, "'%s' has no source", word->key);
   return n;
 }
 
 /* The row's number under `key`, which must be there. */
-static unsigned long need_number(struct gen *g, const struct row *row, const char *key) {
+static unsigned long need_number(const struct row *row, const char *key) {
   const struct word *word = find_word(row, key);
-  if (word) return number_of(g, word).value;
-  fault(g, row->line, "%s '%s' lacks '%s='", kinds[row->kind].name, row->name, key);
+  if (word) return number_of(word).value;
+  gen_fault_at(row->line, "%s '%s' lacks '%s='", kinds[row->kind].name, row->name, key);
   return 0;
 }
 
@@ -291,12 +279,12 @@ static void check_words(struct gen *g, const struct row *row) {
   for (int i = 0; i < row->word_count; i++) {
     const struct word *word = &row->words[i];
     if (!word_allowed(g, row->kind, word->key))
-      fault(g, word->line, "unknown word '%s' in a %s row", word->key, kinds[row->kind].name);
+      gen_fault_at(word->line, "unknown word '%s' in a %s row", word->key, kinds[row->kind].name);
     if (find_word(row, word->key) != word)
-      fault(g, word->line, "'%s' given twice in one row", word->key);
+      gen_fault_at(word->line, "'%s' given twice in one row", word->key);
   }
   if (kinds[row->kind].described && row->source < 0)
-    fault(g, row->line, "%s '%s' has no source", kinds[row->kind].name, row->name);
+    gen_fault_at(row->line, "%s '%s' has no source", kinds[row->kind].name, row->name);
 }
 
 /* The n-th row of a kind, or NULL. */
@@ -316,7 +304,7 @@ static int count_rows(const struct gen *g, enum kind kind) {
 static void take_over(struct gen *g, int index, const struct word *like) {
   const char *kind = kinds[g->rows[index].kind].name, *name = like->value ? like->value : "";
   int base = find_row(g, g->rows[index].kind, name);
-  if (base < 0 || base >= index) fault(g, like->line, "no %s '%s' above this row", kind, name);
+  if (base < 0 || base >= index) gen_fault_at(like->line, "no %s '%s' above this row", kind, name);
   else memcpy(g->numbers[index], g->numbers[base], sizeof g->numbers[base]);
 }
 
@@ -328,18 +316,18 @@ static void check_columns(struct gen *g, int index) {
   if (like) take_over(g, index, like);
   for (int c = 0; c < MAX_COLUMNS && (column = nth_row(g, kinds[row->kind].columns, c)); c++) {
     const struct word *word = find_word(row, column->name);
-    if (word) mine[c] = number_of(g, word);
+    if (word) mine[c] = number_of(word);
     else if (!mine[c].set && !like && row->kind != K_OPERATION)
-      fault(g, row->line, "%s '%s' lacks '%s='", kinds[row->kind].name, row->name, column->name);
+      gen_fault_at(row->line, "%s '%s' lacks '%s='", kinds[row->kind].name, row->name, column->name);
   }
 }
 
 /* The row's word `key` must name a row of `kind`. */
 static void need_reference(struct gen *g, const struct row *row, const char *key, enum kind kind) {
   const struct word *word = find_word(row, key);
-  if (!word) fault(g, row->line, "%s '%s' lacks '%s='", kinds[row->kind].name, row->name, key);
+  if (!word) gen_fault_at(row->line, "%s '%s' lacks '%s='", kinds[row->kind].name, row->name, key);
   else if (!word->value || find_row(g, kind, word->value) < 0)
-    fault(g, word->line, "unknown %s '%s'", kinds[kind].name, word->value ? word->value : "");
+    gen_fault_at(word->line, "unknown %s '%s'", kinds[kind].name, word->value ? word->value : "");
 }
 
 /* Every generation has a throughput and a latency row, in the same order. */
@@ -348,10 +336,10 @@ static void check_generations(struct gen *g) {
   for (int i = 0; (latency = nth_row(g, K_LATENCY, i)); i++) {
     throughput = nth_row(g, K_THROUGHPUT, i);
     if (!throughput || strcmp(throughput->name, latency->name) != 0)
-      fault(g, latency->line, "latency '%s' is not throughput row %d", latency->name, i + 1);
+      gen_fault_at(latency->line, "latency '%s' is not throughput row %d", latency->name, i + 1);
   }
   if ((throughput = nth_row(g, K_THROUGHPUT, count_rows(g, K_LATENCY))))
-    fault(g, throughput->line, "throughput '%s' has no latency row", throughput->name);
+    gen_fault_at(throughput->line, "throughput '%s' has no latency row", throughput->name);
 }
 
 /* v2bf16: 2 lanes of the scalar TGT_BFLOAT, 16 bits wide. */
@@ -387,17 +375,17 @@ static int action_of(const struct row *row, const char *key) {
   return -1;
 }
 
-static void check_legal(struct gen *g, const struct row *row) {
+static void check_legal(const struct row *row) {
   struct machine_type type;
   struct tgt_requirement need;
   const char *bad;
   if (!split_type_name(row->name, &type))
-    fault(g, row->line, "'%s' is not a type: iN, f16, bf16, f32, f64, or vN before one", row->name);
+    gen_fault_at(row->line, "'%s' is not a type: iN, f16, bf16, f32, f64, or vN before one", row->name);
   if (!tgt_parse_requirement(row->text, &need, &bad))
-    fault(g, row->line, "can't read the requirement at '%s'", bad);
-  if (action_of(row, "with") < 0) fault(g, row->line, "legal '%s' has no action with=", row->name);
+    gen_fault_at(row->line, "can't read the requirement at '%s'", bad);
+  if (action_of(row, "with") < 0) gen_fault_at(row->line, "legal '%s' has no action with=", row->name);
   if (row->text[0] && action_of(row, "without") < 0)
-    fault(g, row->line, "legal '%s' has no action without=", row->name);
+    gen_fault_at(row->line, "legal '%s' has no action without=", row->name);
 }
 
 /* sm_103f: 103 and 'f'. */
@@ -413,18 +401,18 @@ static void check_cpu(struct gen *g, const struct row *row) {
   unsigned sm;
   char suffix;
   if (!split_cpu_name(row->name, &sm, &suffix))
-    fault(g, row->line, "'%s' is not a CPU name: sm_NN, sm_NNa or sm_NNf", row->name);
-  unsigned long code = need_number(g, row, "code");
-  if (code < 5 || code > 7) fault(g, row->line, "PTX code %lu is not 5, 6 or 7", code);
-  need_number(g, row, "elf");
+    gen_fault_at(row->line, "'%s' is not a CPU name: sm_NN, sm_NNa or sm_NNf", row->name);
+  unsigned long code = need_number(row, "code");
+  if (code < 5 || code > 7) gen_fault_at(row->line, "PTX code %lu is not 5, 6 or 7", code);
+  need_number(row, "elf");
   char version[24];
-  snprintf(version, sizeof version, "%lu", need_number(g, row, "version"));
-  if (find_row(g, K_PTX, version) < 0) fault(g, row->line, "unknown PTX version '%s'", version);
+  snprintf(version, sizeof version, "%lu", need_number(row, "version"));
+  if (find_row(g, K_PTX, version) < 0) gen_fault_at(row->line, "unknown PTX version '%s'", version);
   const struct word *family = find_word(row, "family");
   if (family && (!family->value || find_row(g, K_FAMILY, family->value) < 0))
-    fault(g, family->line, "unknown family '%s'", family->value ? family->value : "");
+    gen_fault_at(family->line, "unknown family '%s'", family->value ? family->value : "");
   if (!family && suffix == 'f')
-    fault(g, row->line, "cpu '%s' needs a family: it has the suffix f", row->name);
+    gen_fault_at(row->line, "cpu '%s' needs a family: it has the suffix f", row->name);
   need_reference(g, row, "limits", K_LIMITS);
   need_reference(g, row, "timing", K_THROUGHPUT);
 }
@@ -463,15 +451,15 @@ static void check_features(struct gen *g) {
   for (int i = 0; i < g->row_count; i++) {
     const struct row *row = &g->rows[i];
     if (row->kind != K_PTX && row->kind != K_FEATURE && row->kind != K_CPU) continue;
-    long index = (long)need_number(g, row, "index");
+    long index = (long)need_number(row, "index");
     count++;
     if (index >= MAX_FEATURES)
-      fault(g, row->line, "index %ld is not below %d", index, MAX_FEATURES);
+      gen_fault_at(row->line, "index %ld is not below %d", index, MAX_FEATURES);
     else if (g->features[index].row)
-      fault(g, row->line, "index %ld is taken by '%s' in line %d", index,
+      gen_fault_at(row->line, "index %ld is taken by '%s' in line %d", index,
             g->features[index].row->name, g->features[index].row->line);
     else if (index <= last[row->kind])
-      fault(g, row->line, "index %ld is not above %ld, that of the row before", index,
+      gen_fault_at(row->line, "index %ld is not above %ld, that of the row before", index,
             last[row->kind]);
     else {
       g->features[index].row = row;
@@ -484,7 +472,7 @@ static void check_features(struct gen *g) {
   while (gap < count && g->features[gap].row) gap++;
   for (above = gap; above < MAX_FEATURES && !g->features[above].row;) above++;
   if (gap < count && above < MAX_FEATURES)
-    fault(g, g->features[above].row->line, "index %d leaves a gap: no row has %d", above, gap);
+    gen_fault_at(g->features[above].row->line, "index %d leaves a gap: no row has %d", above, gap);
 }
 
 static int find_feature(const struct gen *g, const char *key) {
@@ -499,16 +487,16 @@ static void check_all(struct gen *g) {
     check_words(g, row);
     if (kinds[row->kind].columns < K_COUNT) check_columns(g, i);
     if (row->kind == K_OPERATION) need_reference(g, row, "class", K_CLASS);
-    if (row->kind == K_LEGAL) check_legal(g, row);
+    if (row->kind == K_LEGAL) check_legal(row);
     if (row->kind == K_CPU) check_cpu(g, row);
-    if (find_word(row, "cpus")) need_number(g, row, "cpus");
+    if (find_word(row, "cpus")) need_number(row, "cpus");
   }
   check_generations(g);
   check_features(g);
-  for (int i = 0; i < g->row_count && g->faults == 0; i++) {
+  for (int i = 0; i < g->row_count && gen_table.faults == 0; i++) {
     const struct word *implies = find_word(&g->rows[i], "implies");
     if (implies && (!implies->value || find_feature(g, implies->value) < 0))
-      fault(g, implies->line, "unknown feature '%s'", implies->value ? implies->value : "");
+      gen_fault_at(implies->line, "unknown feature '%s'", implies->value ? implies->value : "");
   }
 }
 
@@ -812,29 +800,9 @@ static void write_tables(FILE *out, const struct gen *g) {
   write_asserts(out, g);
 }
 
-static bool write_file(const struct gen *g, const char *path,
-                       void (*write)(FILE *, const struct gen *)) {
-  FILE *out = fopen(path, "wb");
-  if (!out) return false;
-  write(out, g);
-  bool good = !ferror(out);
-  return fclose(out) == 0 && good;
-}
-
-static int write_outputs(const struct gen *g, const char *directory) {
-  char header[1024], tables[1024], header_new[1040], tables_new[1040];
-  snprintf(header, sizeof header, "%s/nvptx_tables.h", directory);
-  snprintf(tables, sizeof tables, "%s/nvptx_tables.inc", directory);
-  snprintf(header_new, sizeof header_new, "%s.new", header);
-  snprintf(tables_new, sizeof tables_new, "%s.new", tables);
-  if (write_file(g, header_new, write_header) && write_file(g, tables_new, write_tables) &&
-      rename(header_new, header) == 0 && rename(tables_new, tables) == 0)
-    return 0;
-  fprintf(stderr, "gen_target: can't write to '%s'\n", directory);
-  remove(header_new);
-  remove(tables_new);
-  return 1;
-}
+static const struct gen *written;
+static void write_new_header(FILE *out) { write_header(out, written); }
+static void write_new_tables(FILE *out) { write_tables(out, written); }
 
 int main(int argc, char **argv) {
   if (argc != 3) {
@@ -847,11 +815,14 @@ int main(int argc, char **argv) {
     fprintf(stderr, "gen_target: can't read '%s'\n", argv[1]);
     return 1;
   }
-  g->path = argv[1];
+  gen_table.path = argv[1];
   read_rows(g, text);
-  if (g->faults == 0) check_all(g);
-  if (g->faults == 0 && count_rows(g, K_PTX) == 0) fault(g, 1, "no row of kind 'ptx'");
-  int status = g->faults ? 1 : write_outputs(g, argv[2]);
+  if (gen_table.faults == 0) check_all(g);
+  if (gen_table.faults == 0 && count_rows(g, K_PTX) == 0) gen_fault_at(1, "no row of kind 'ptx'");
+  static const char *const names[] = {"nvptx_tables.h", "nvptx_tables.inc"};
+  static void (*const write[])(FILE *) = {write_new_header, write_new_tables};
+  written = g;
+  int status = gen_table.faults ? 1 : gen_write(argv[2], names, write);
   free(g);
   free(text);
   return status;

@@ -75,7 +75,7 @@ def run(*command):
 
 def is_generator_need(path, name):
     """Generators are no part of the library; all may read the text form of what is required."""
-    return os.path.basename(path).startswith("gen_") and name.startswith("target/requirement.")
+    return os.path.basename(path).startswith("gen_") and name.startswith(("target/requirement.", "target/gen_table."))
 
 
 def check_layers(_build):

@@ -91,7 +91,7 @@ class Kernel:
     def __init__(self, family, text, source, ptx, before=""):
         self.family, self.text = family, text  # text: for people
         self.source, self.before = source, before  # @NAME is exchanged
-        self.ptx = ptx  # version that the row names
+        self.ptx = ptx  # version that the row names; a half below where it ends the instruction
 
 
 def family_of(text):
@@ -130,7 +130,7 @@ def asm_kernels(each):
             if re.search(r"callee|LABEL|TARGETS|PROTO|param0|funcparam", text):
                 continue
             if choices or ptx > 32:
-                gated.append((ptx, text))
+                gated.append((ptx - 0.5 * any("before_ptx" in c[0] for c in choices), text))
         for ptx, text in spread(gated, each):
             yield asm_kernel(text, ptx)
 
@@ -147,9 +147,9 @@ def intrinsic_kernels(nvmini):
         parts = re.match(r"(target[^\n]*\n)(declare[^\n]*\n)(define .*)", text, re.S)
         body = parts[3].replace("define void @test", "define ptx_kernel void @NAME").replace(
             ") {", ') "nvvm.maxntid"="128" {', 1)
-        ptx = re.search(r"ptx(\d+)", m[3])
+        ptx = re.search(r"\bptx(\d+)", m[3])
         name = m[1].replace("llvm.nvvm.", "")
-        yield Kernel(intrinsic_family(name), m[1], body, int(ptx[1]) if ptx else 32, parts[2])
+        yield Kernel(intrinsic_family(name), m[1], body, int(ptx[1]) - 0.5 * ("before_ptx" in m[3]) if ptx else 32, parts[2])
 
 
 def intrinsic_family(name):
@@ -275,7 +275,7 @@ def check_cpu(options, cpu, known, kernels, groups, forced, folder, result):
     refused_by_us = []
     for ptx, numbers in groups.items():
         functions, version, refused = compile_kernels(options, cpu, kernels, numbers)
-        bad = assemble(arch, cpu, version, functions, folder, "%s-%d" % (cpu, ptx)) if functions else {}
+        bad = assemble(arch, cpu, version, functions, folder, "%s-%g" % (cpu, ptx)) if functions else {}
         for n in functions:
             result.ours[cpu][n], result.peer[cpu][n] = True, n not in bad
             result.why[cpu][n] = "%s (.version %d.%d)" % (bad.get(n, ""), version // 10, version % 10)
@@ -289,9 +289,9 @@ def check_cpu(options, cpu, known, kernels, groups, forced, folder, result):
         result.why[cpu][n] = bad.get(n, "")
 
 
-def force(options, cpus, kernels):
+def force(options, cpus, kernels, numbers):
     """PTX of every kernel, for the first CPU that nvmini compiles it for."""
-    forced, left = {}, list(range(len(kernels)))
+    forced, left = {}, numbers
     for cpu in sorted(cpus, key=lambda c: (c not in ("sm_90a", "sm_100a", "sm_120a", "sm_103a"), cpus.index(c))):
         functions, _, _ = compile_kernels(options, cpu, kernels, left)
         forced.update(functions)
@@ -352,10 +352,14 @@ def main():
     kernels = list(asm_kernels(10 ** 6 if options.all else options.each)) + list(intrinsic_kernels(options.nvmini)) + list(plain_kernels())
     kernels = [k for k in kernels if re.search(options.only, k.family) or re.search(options.only, k.text)]
     cpus, known = find_cpus(options.nvmini)
-    forced, homeless = force(options, cpus, kernels)
     groups = collections.defaultdict(list)
     for n, k in enumerate(kernels):
         groups[k.ptx].append(n)
+    forced, homeless = {}, []
+    for numbers in groups.values():
+        found, left = force(options, cpus, kernels, numbers)
+        forced.update(found)
+        homeless += left
     chosen = options.cpus.split(",") if options.cpus else cpus
     result = Result()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.j) as pool:

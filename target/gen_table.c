@@ -1,0 +1,174 @@
+/* Tables in, tables out; see gen_table.h. Files are written beside their final names and renamed, so
+ * that a build never sees half of one. */
+#include "target/gen_table.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gen_table gen_table = {.need_count = 1};
+
+static void report(int line, const char *format, va_list list) {
+  if (++gen_table.faults > GEN_MAX_FAULTS) return;
+  fprintf(stderr, "%s:%d: error: ", gen_table.path, line);
+  vfprintf(stderr, format, list);
+  fputc('\n', stderr);
+}
+
+void gen_fault(const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  report(gen_table.line, format, list);
+  va_end(list);
+}
+
+void gen_fault_at(int line, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  report(line, format, list);
+  va_end(list);
+}
+
+void *gen_allocated(void *memory) {
+  if (memory) return memory;
+  fputs("generator: out of memory\n", stderr);
+  exit(1);
+}
+
+void gen_add_bytes(struct gen_text *t, const char *bytes, size_t length) {
+  if (t->length + length + 1 > t->capacity) {
+    t->capacity = (t->length + length + 1) * 2;
+    t->bytes = gen_allocated(realloc(t->bytes, t->capacity));
+  }
+  memcpy(t->bytes + t->length, bytes, length);
+  t->length += length;
+  t->bytes[t->length] = '\0';
+}
+
+void gen_add(struct gen_text *t, const char *format, ...) {
+  char buffer[512];
+  va_list list;
+  va_start(list, format);
+  int length = vsnprintf(buffer, sizeof buffer, format, list);
+  va_end(list);
+  gen_add_bytes(t, buffer, length < (int)sizeof buffer ? (size_t)length : sizeof buffer - 1);
+}
+
+char *gen_copy(const char *bytes, size_t length) {
+  struct gen_text t = {0};
+  gen_add_bytes(&t, bytes, length);
+  return t.bytes;
+}
+
+char *gen_trim(char *s) {
+  s += strspn(s, " \t");
+  for (size_t n = strlen(s); n > 0 && isspace((unsigned char)s[n - 1]);) s[--n] = '\0';
+  return s;
+}
+
+static void end_row(struct gen_text *row, void (*read)(char *)) {
+  if (row->length && *gen_trim(row->bytes)) read(row->bytes);
+  row->length = 0;
+}
+
+bool gen_read(bool indented, void (*read)(char *text)) {
+  char line[8192];
+  struct gen_text row = {0};
+  FILE *file = fopen(gen_table.path, "rb");
+  bool open = false; /* a `\` ended the line before */
+  int number = 0;
+  if (!file) return false;
+  while (fgets(line, sizeof line, file)) {
+    number++;
+    if (strlen(line) + 1 == sizeof line) gen_fault_at(number, "line too long");
+    line[strcspn(line, "#\r\n")] = '\0';
+    if (!*line) continue;
+    bool goes_on = open || (indented && (line[0] == ' ' || line[0] == '\t'));
+    if (!goes_on) {
+      end_row(&row, read);
+      gen_table.line = number;
+    }
+    size_t n = strlen(line);
+    open = line[n - 1] == '\\';
+    gen_add(&row, "%s", goes_on ? " " : "");
+    const char *from = goes_on ? gen_trim(line) : line;
+    gen_add_bytes(&row, from, strlen(from) - open);
+  }
+  end_row(&row, read);
+  bool good = !ferror(file);
+  free(row.bytes);
+  return fclose(file) == 0 && good;
+}
+
+void gen_read_name(char *row) {
+  int i = gen_table.name_count;
+  if (i == GEN_MAX_NAMES) gen_fault("more than %d names of requirements", i);
+  else if (sscanf(row, " %31s = %127[^\n]", gen_table.names[i].name, gen_table.names[i].text) != 2)
+    gen_fault("a requirement's name is `req NAME = text`");
+  else {
+    gen_table.name_count++;
+    gen_find_need(gen_trim(gen_table.names[i].text));
+  }
+}
+
+/* `$NAME` becomes what it stands for. */
+static char *expand_names(const char *text) {
+  struct gen_text t = {0};
+  gen_add_bytes(&t, "", 0);
+  while (*text) {
+    size_t n = *text == '$' ? strcspn(text + 1, " |") : 0;
+    int i = 0;
+    if (n == 0) {
+      gen_add_bytes(&t, text++, 1);
+      continue;
+    }
+    while (i < gen_table.name_count && (strlen(gen_table.names[i].name) != n ||
+                                        memcmp(gen_table.names[i].name, text + 1, n) != 0))
+      i++;
+    if (i == gen_table.name_count) gen_fault("unknown requirement '%.*s'", (int)n + 1, text);
+    else gen_add(&t, "%s", gen_table.names[i].text);
+    text += n + 1;
+  }
+  return t.bytes;
+}
+
+int gen_find_need(const char *words) {
+  const char *bad;
+  char *text = expand_names(words);
+  int i = 1;
+  if (!*text) return 0;
+  while (i < gen_table.need_count && strcmp(gen_table.needs[i].text, text) != 0) i++;
+  if (i < gen_table.need_count) return i;
+  if (i == GEN_MAX_NEEDS) gen_fault("more than %d different requirements", i);
+  else if (!tgt_parse_requirement(text, &gen_table.needs[i].value, &bad))
+    gen_fault("'%s' is no requirement", bad);
+  else {
+    gen_table.needs[i].text = text;
+    return gen_table.need_count++;
+  }
+  return 0;
+}
+
+static bool write_file(const char *path, void (*write)(FILE *)) {
+  FILE *out = fopen(path, "wb");
+  if (!out) return false;
+  write(out);
+  bool good = !ferror(out);
+  return fclose(out) == 0 && good;
+}
+
+int gen_write(const char *folder, const char *const names[2], void (*const write[2])(FILE *)) {
+  char path[2][1024], new_path[2][1040];
+  bool good = true;
+  for (int i = 0; i < 2; i++) {
+    snprintf(path[i], sizeof path[i], "%s/%s", folder, names[i]);
+    snprintf(new_path[i], sizeof new_path[i], "%s.new", path[i]);
+    good = good && write_file(new_path[i], write[i]);
+  }
+  for (int i = 0; i < 2; i++) good = good && rename(new_path[i], path[i]) == 0;
+  if (good) return 0;
+  fprintf(stderr, "can't write %s and %s\n", path[0], path[1]);
+  for (int i = 0; i < 2; i++) remove(new_path[i]);
+  return 1;
+}
