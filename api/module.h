@@ -3,10 +3,14 @@
 #define NVM_API_MODULE_H
 
 #include "nvmini.h"
-
-struct nvm_module;
+#include "opt/pass.h"
 
 /* The module itself, in the form of ir/module.h; the handle owns it. */
 struct nvm_module *module_of_handle(const struct nvmini_module *module);
+
+/* The pass manager's on_change (opt/pass.h) in all that the context optimizes. Where it refuses it has
+ * said why itself. */
+typedef enum nvm_status module_change(void *state, struct nvm_module *m, const char *pass, const struct nvm_function *f);
+void module_on_change(struct nvmini_context *context, module_change *on_change, void *state);
 
 #endif

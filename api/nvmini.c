@@ -339,6 +339,8 @@ static enum nvmini_status set_pass_option(struct nvmini_context *c, enum option 
   if (o == OPTION_PRINT_AFTER) c->passes.print_after = text;
   if (o == OPTION_ONLY_FUNCTION) c->passes.only_function = text;
   if (o == OPTION_VERIFY_EACH) c->passes.verify_each = true;
+  if (o == OPTION_VERIFY_EACH && *value && (strcmp(value, "run") != 0 || !c->passes.on_change))
+    return bad_option(c, "only `nvmini run` takes a value here, --verify-each=run");
   if (o == OPTION_PRINT_CHANGED) c->passes.print_changed = true;
   if (o != OPTION_BISECT) return NVMINI_OK;
   if (!read_number(value, option_table[o].most, &number))
@@ -405,7 +407,7 @@ enum nvmini_status nvmini_set_option(struct nvmini_context *context, const char 
     if (strncmp(option, option_table[o].name, name) != 0 || option_table[o].name[name] != '\0')
       continue;
     bool has_value = option[name] == '=';
-    if (has_value != option_table[o].has_value)
+    if (has_value != option_table[o].has_value && o != OPTION_VERIFY_EACH)
       return bad_option(context, has_value ? "this option takes no value" : "this option needs a value");
     return set_long_option(context, (enum option)o, has_value ? option + name + 1 : "");
   }
@@ -483,6 +485,11 @@ enum nvmini_status nvmini_parse(struct nvmini_context *context, const char *text
   if (status == NVMINI_OK) *module = m;
   else nvmini_release(m);
   return status;
+}
+
+void module_on_change(struct nvmini_context *context, module_change *on_change, void *state) {
+  context->passes.on_change = on_change;
+  context->passes.change_state = state;
 }
 
 struct nvm_module *module_of_handle(const struct nvmini_module *module) { return module->ir; }

@@ -73,9 +73,7 @@ static void cast_extend(struct cast *c, bool is_signed) {
 
 /* --- float to float --------------------------------------------------------------------------- */
 
-/* double → float towards zero with the lowest bit set if inexact: rounding that once more, to a
- * format narrower by two bits or more, gives what rounding the double would. */
-static struct ptx_reg round_to_odd(struct lower *l, struct ptx_operand v) {
+struct ptx_reg lower_round_to_odd(struct lower *l, struct ptx_operand v) {
   struct ptx_reg cut = lower_temp(l, PTX_F32), back = lower_temp(l, PTX_F64);
   struct ptx_reg inexact = lower_temp(l, PTX_PRED), bit = lower_temp(l, PTX_B32);
   struct ptx_reg bits = lower_temp(l, PTX_B32), odd = lower_temp(l, PTX_B32);
@@ -101,7 +99,7 @@ static void cast_fptrunc(struct cast *c) {
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_F16, PTX_MOD_F64), ptx_r(c->target[0]),
           c->source[0]);
   } else {
-    struct ptx_operand v = is_double ? ptx_r(round_to_odd(l, c->source[0])) : c->source[0];
+    struct ptx_operand v = is_double ? ptx_r(lower_round_to_odd(l, c->source[0])) : c->source[0];
     lower_from_f32(l, c->to, c->target[0], v);
   }
 }
@@ -146,7 +144,7 @@ static void cast_float_to_int(struct cast *c, bool is_signed) {
     emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B32), ptx_r(c->target[0]), ptx_r(r), ptx_i(0));
 }
 
-/* 64-bit integer → float towards zero, lowest bit set if inexact (see round_to_odd). */
+/* 64-bit integer → float towards zero, lowest bit set if inexact (see lower_round_to_odd). */
 struct ptx_reg lower_int64_to_odd_f32(struct lower *l, struct ptx_operand v, bool is_signed) {
   uint16_t type = int_type(64, is_signed);
   struct ptx_reg cut = lower_temp(l, PTX_F32), back = lower_temp(l, PTX_B64);
@@ -174,7 +172,7 @@ static void int_to_bfloat(struct cast *c, struct ptx_operand v, uint32_t contain
   struct ptx_reg exact = lower_temp(l, PTX_F64);
   emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_F64, int_type(container, is_signed)), ptx_r(exact),
         v);
-  lower_from_f32(l, c->to, c->target[0], ptx_r(round_to_odd(l, ptx_r(exact))));
+  lower_from_f32(l, c->to, c->target[0], ptx_r(lower_round_to_odd(l, ptx_r(exact))));
 }
 
 /* Halves and bfloats have no double: a float rounded to odd keeps what their rounding must know. */

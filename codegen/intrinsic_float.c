@@ -3,7 +3,8 @@
  *
  * 16-bit formats go through f32 where PTX lacks them on the CPU. Every such step is exact or, as
  * for one square root, rounds as if done once, because f32 has more than twice their precision plus
- * two bits; only fma rounds twice there, as LLVM's does. */
+ * two bits. fma has no such luck: it is done in doubles rounded to odd (Boldo, Melquiond: "Emulation of
+ * FMA and Correctly Rounded Sums", 2008), which LLVM's is not. */
 #include "codegen/intrinsic.h"
 
 static const struct part lane_half = {.kind = PART_HALF, .bits = 16, .container = 16};
@@ -109,6 +110,27 @@ static void emit_fma(struct lower *l, const struct part *p, bool ftz, struct ptx
   emit4(l, PTX_FMA, mods, ptx_r(to), intrinsic_in_reg(l, v[0], p), v[1], v[2]);
 }
 
+/* The sum as a double: of the numbers below and above it, which are the same or neighbours, the one
+ * whose last bit is set. */
+static struct ptx_reg fma_to_odd(struct lower *l, const struct part *p, const struct ptx_operand v[3]) {
+  struct ptx_reg x[3], r[2], bits = lower_temp(l, PTX_B64), last = lower_temp(l, PTX_B64);
+  struct ptx_reg is_odd = lower_temp(l, PTX_PRED), odd = lower_temp(l, PTX_F64);
+  for (int k = 0; k < 3; k++) {
+    x[k] = lower_temp(l, PTX_F64);
+    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_F64, PTX_MOD_F32), ptx_r(x[k]), ptx_r(lower_to_f32(l, p, v[k])));
+  }
+  for (int k = 0; k < 2; k++) {
+    r[k] = lower_temp(l, PTX_F64);
+    emit4(l, PTX_FMA, PTX_MODS(k ? PTX_MOD_RP : PTX_MOD_RM, PTX_MOD_F64), ptx_r(r[k]), ptx_r(x[0]), ptx_r(x[1]),
+          ptx_r(x[2]));
+  }
+  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B64), ptx_r(bits), ptx_r(r[0]));
+  emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B64), ptx_r(last), ptx_r(bits), ptx_i(1));
+  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B64), ptx_r(is_odd), ptx_r(last), ptx_i(0));
+  emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_F64), ptx_r(odd), ptx_r(r[0]), ptx_r(r[1]), ptx_r(is_odd));
+  return odd;
+}
+
 /* One scalar lane, fused. */
 static void fma_lane(struct lower *l, const struct part *p, struct ptx_reg to,
                      const struct ptx_operand v[3]) {
@@ -116,11 +138,7 @@ static void fma_lane(struct lower *l, const struct part *p, struct ptx_reg to,
     emit_fma(l, p, intrinsic_ftz(l, p), to, v);
     return;
   }
-  struct ptx_operand wide[3];
-  for (int k = 0; k < 3; k++) wide[k] = ptx_r(lower_to_f32(l, p, v[k]));
-  struct ptx_reg r = lower_temp(l, PTX_F32);
-  emit_fma(l, &intrinsic_f32, false, r, wide);
-  lower_from_f32(l, p, to, ptx_r(r));
+  lower_from_f32(l, p, to, ptx_r(lower_round_to_odd(l, ptx_r(fma_to_odd(l, p, v)))));
 }
 
 static void fma_pair(struct lower *l, const struct part *p, struct ptx_reg to,

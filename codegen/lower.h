@@ -249,9 +249,6 @@ void lower_atomic_load(struct lower *l, const struct nvm_inst *i);
 void lower_atomic_store(struct lower *l, const struct nvm_inst *i);
 
 /* --- int.c, wide.c, float.c, convert.c, vector.c: one instruction each -------------------------- */
-/* a op divisor, extended as the op's signedness says, without dividing; false: nothing was emitted. */
-bool lower_divide_by_constant(struct lower *l, enum op op, const struct part *p, struct ptx_reg to,
-                              struct ptx_operand a, int64_t divisor);
 void lower_int_binary(struct lower *l, const struct nvm_inst *i);
 void lower_float_binary(struct lower *l, const struct nvm_inst *i);
 void lower_fneg(struct lower *l, const struct nvm_inst *i);
@@ -301,6 +298,9 @@ void lower_bits_to_part(struct lower *l, const struct part *p, struct ptx_reg to
 /* Helpers that intrinsics need too; `bits` 1..128, operands and results as parts. */
 void lower_wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_reg to[2],
                        const struct ptx_operand a[2], const struct ptx_operand b[2]);
+/* double → float towards zero with the lowest bit set if inexact: rounding that once more, to a
+ * format narrower by two bits or more, gives what rounding the double would. */
+struct ptx_reg lower_round_to_odd(struct lower *l, struct ptx_operand v);
 /* `to_odd` (f32 only): towards zero with the lowest bit set if inexact, to be rounded once more. */
 void lower_wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is_double,
                          bool to_odd, struct ptx_reg to, const struct ptx_operand v[2]);

@@ -21,6 +21,9 @@ int jobs_link_libraries(const struct options *o, struct nvmini_context *context,
 /* run.c: executes a kernel in the simulator. */
 int run_command(const struct options *o);
 
+/* reduce.c: makes a module smaller. */
+int reduce_command(const struct options *o);
+
 /* tables.c: what prints the tables that the compiler is made of. */
 int tables_ops(const struct options *o);
 int tables_passes(const struct options *o);

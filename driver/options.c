@@ -214,8 +214,9 @@ const char *options_library_text(const struct options *o, enum option_id id, cha
                                  size_t size) {
   const struct option_row *row = &options[id];
   if (row->kind != OPTION_LIBRARY || o->values[id] == NULL) return NULL;
-  int length = row->value[0] == '\0' ? snprintf(buffer, size, "%s", row->name)
-                                     : snprintf(buffer, size, "%s=%s", row->name, o->values[id]);
+  bool alone = row->value[0] == '\0' || (row->value[0] == '[' && *o->values[id] == '\0');
+  int length = alone ? snprintf(buffer, size, "%s", row->name)
+                     : snprintf(buffer, size, "%s=%s", row->name, o->values[id]);
   return length >= 0 && (size_t)length < size ? buffer : NULL;
 }
 

@@ -13,7 +13,7 @@
 #include "driver/run_buffer.h"
 #include "nvmini.h"
 #include "ptx/parse.h"
-#include "sim/sim.h"
+#include "sim/outcome.h"
 
 enum { MOST_WORDS = 256 };
 
@@ -32,7 +32,11 @@ struct run {
   struct run_argument arguments[OPTIONS_MOST_GIVEN];
   uint32_t argument_count;
   struct sim_launch launch;
+  struct sim_outcome *outcomes;   /* of --verify-each=run: one a kernel */
+  uint32_t outcome_count;
 };
+
+static enum nvm_status check_change(void *state, struct nvm_module *m, const char *pass, const struct nvm_function *f);
 
 static int refuse(const struct run *r, const char *message) {
   fprintf(stderr, "nvmini: error: %s: %s\n", r->path, message);
@@ -81,9 +85,15 @@ static bool runs_ir(const struct run *r) {
 
 /* Calls of __nvvm_reflect ask about the target, which only its pass knows. */
 static enum nvmini_status optimize(struct run *r) {
-  if (!r->options->values[OPTION_PASSES] && !r->options->values[OPTION_O1])
+  const char *const *given = r->options->values;
+  if (!given[OPTION_PASSES] && !given[OPTION_O1] && !given[OPTION_O2] && !given[OPTION_O3] && !given[OPTION_OFC])
     nvmini_set_option(r->context, "--passes=nvvm-reflect");
   return nvmini_optimize(r->compiled);
+}
+
+static bool verifies_by_running(const struct run *r) {
+  const char *how = r->options->values[OPTION_VERIFY_EACH];
+  return how && strcmp(how, "run") == 0;
 }
 
 static int compile(struct run *r, struct nvmini_text *ptx) {
@@ -91,6 +101,7 @@ static int compile(struct run *r, struct nvmini_text *ptx) {
   r->context = nvmini_create(NULL, 0);
   if (!r->context) return refuse(r, "out of memory");
   nvmini_on_diagnostic(r->context, render_diagnostic, &render);
+  if (verifies_by_running(r)) module_on_change(r->context, check_change, r);
   char text[1024];
   bool has_cpu = false;
   for (int i = 0; i < OPTION_COUNT; i++) {
@@ -251,20 +262,23 @@ static int read_arguments(struct run *r) {
   return EXIT_DONE;
 }
 
-static int prepare(struct run *r) {
+static bool read_launch(struct run *r) {
   const struct options *o = r->options;
   struct sim_launch *l = &r->launch;
   l->step_limit = UINT64_C(10000000000);
   l->check_uninitialized = l->check_races = l->check_division = !o->values[OPTION_NO_CHECKS];
-  if (!parse_triple("--grid", o->values[OPTION_GRID], l->grid) ||
-      !parse_triple("--block", o->values[OPTION_BLOCK], l->block) ||
-      (o->values[OPTION_CLUSTER] && !parse_triple("--cluster", o->values[OPTION_CLUSTER], l->cluster)) ||
-      !parse_count(o, OPTION_SHARED, "--shared", &l->shared_bytes) ||
-      !parse_count(o, OPTION_STACK, "--stack", &l->stack_bytes) ||
-      !parse_count(o, OPTION_STEP_LIMIT, "--step-limit", &l->step_limit) || !watch(o, l))
-    return EXIT_USAGE;
-  int status = choose_kernel(r);
-  if (status == EXIT_DONE) status = read_arguments(r);
+  return parse_triple("--grid", o->values[OPTION_GRID], l->grid) &&
+         parse_triple("--block", o->values[OPTION_BLOCK], l->block) &&
+         (!o->values[OPTION_CLUSTER] || parse_triple("--cluster", o->values[OPTION_CLUSTER], l->cluster)) &&
+         parse_count(o, OPTION_SHARED, "--shared", &l->shared_bytes) &&
+         parse_count(o, OPTION_STACK, "--stack", &l->stack_bytes) &&
+         parse_count(o, OPTION_STEP_LIMIT, "--step-limit", &l->step_limit) && watch(o, l);
+}
+
+static int prepare(struct run *r) {
+  struct sim_launch *l = &r->launch;
+  if (!read_launch(r)) return EXIT_USAGE;
+  int status = read_arguments(r);
   if (status != EXIT_DONE) return status;
   const void **values = arena_alloc(&r->arena, (r->argument_count + 1) * sizeof *values);
   uint64_t *sizes = arena_alloc(&r->arena, (r->argument_count + 1) * sizeof *sizes);
@@ -352,6 +366,66 @@ static void print_counts(struct run *r) {
   fwrite(b.bytes, 1, b.length, stdout);
 }
 
+/* --- --verify-each=run ------------------------------------------------------------------------------------ */
+
+static bool add_outcome(struct run *r, const struct nvm_function *f) {
+  struct sim_outcome *o = &r->outcomes[r->outcome_count++];
+  struct sim_argument *arguments = arena_alloc(&r->arena, OPTIONS_MOST_GIVEN * sizeof *arguments);
+  *o = (struct sim_outcome){.arena = &r->arena, .launch = r->launch, .arguments = arguments};
+  o->launch.kernel = module_text(f->module, f->symbol.name);
+  for (int i = 0; arguments && i < r->options->given_count; i++) {
+    struct run_argument a = {0};
+    if (r->options->given[i].id != OPTION_ARG) continue;
+    if (!run_parse_argument(r->options->given[i].value, &r->arena, &a)) return false;
+    arguments[o->count++] = (struct sim_argument){a.bytes, a.count * a.type.bytes, a.is_buffer};
+  }
+  return arguments != NULL;
+}
+
+/* Before the first pass: the kernels that are asked for. */
+static bool add_outcomes(struct run *r, struct nvm_module *m) {
+  const char *name = r->options->values[OPTION_KERNEL];
+  r->outcomes = arena_alloc(&r->arena, m->functions.count * sizeof *r->outcomes);
+  if (!r->outcomes || !read_launch(r)) return false;
+  for (uint32_t i = 1; i < m->functions.count; i++) {
+    const struct nvm_function *f = m->functions.data[i];
+    bool asked = !name || strcmp(name, "*") == 0 || strcmp(name, module_text(m, f->symbol.name).bytes) == 0;
+    if (function_is_kernel(f) && !function_is_declaration(f) && asked && !add_outcome(r, f)) return false;
+  }
+  return true;
+}
+
+/* Executes the kernels and compares with what they did before the first pass. */
+static enum nvm_status check_change(void *state, struct nvm_module *m, const char *pass, const struct nvm_function *f) {
+  struct run *r = state;
+  if (!pass && !add_outcomes(r, m)) return NVM_REFUSED;
+  for (uint32_t i = 0; i < r->outcome_count; i++) {
+    struct sim_outcome *o = &r->outcomes[i];
+    enum nvm_status s = outcome_check(o, m);
+    if (s == NVM_OK) continue;
+    fprintf(stderr, "nvmini: error: %s: kernel %.*s ", r->path, (int)o->launch.kernel.length, o->launch.kernel.bytes);
+    if (pass) fprintf(stderr, "after pass %s on %s ", pass, f ? module_text(m, f->symbol.name).bytes : "the module");
+    fprintf(stderr, "%.*s\n", (int)o->message.length, o->message.bytes);
+    return NVM_REFUSED;
+  }
+  return NVM_OK;
+}
+
+/* Runs r->kernel on arguments of its own. */
+static int launch(struct run *r) {
+  r->argument_count = 0;
+  int status = prepare(r);
+  if (status != EXIT_DONE) return status;
+  enum nvm_status s = sim_launch(r->sim, &r->launch);
+  struct nvm_text printed = sim_output(r->sim);
+  fwrite(printed.bytes, 1, printed.length, stdout);
+  sim_output_taken(r->sim);
+  if (s != NVM_OK) return s == NVM_REFUSED ? report(r) : refuse(r, "out of memory");
+  if (r->options->values[OPTION_STATS]) print_counts(r);
+  return use_results(r);
+}
+
+/* The kernel that is asked for, or with `*` one after the other, each under a line with its name. */
 static int execute(struct run *r) {
   r->sim = sim_create(nvm_default_allocator, 0);
   if (!r->sim) return refuse(r, "out of memory");
@@ -359,14 +433,19 @@ static int execute(struct run *r) {
   enum nvm_status s = r->is_ir ? sim_load_ir(r->sim, module_of_handle(r->compiled), source)
                                : sim_load(r->sim, &r->module);
   if (s != NVM_OK) return s == NVM_REFUSED ? report(r) : refuse(r, "out of memory");
-  int status = prepare(r);
-  if (status != EXIT_DONE) return status;
-  s = sim_launch(r->sim, &r->launch);
-  struct nvm_text printed = sim_output(r->sim);
-  fwrite(printed.bytes, 1, printed.length, stdout);
-  if (s != NVM_OK) return s == NVM_REFUSED ? report(r) : refuse(r, "out of memory");
-  if (r->options->values[OPTION_STATS]) print_counts(r);
-  return use_results(r);
+  const char *name = r->options->values[OPTION_KERNEL];
+  if (!name || strcmp(name, "*") != 0) {
+    int status = choose_kernel(r);
+    return status == EXIT_DONE ? launch(r) : status;
+  }
+  int status = EXIT_DONE;
+  for (uint32_t i = 0; (r->kernel = sim_kernel_at(r->sim, i)) != NULL; i++) {
+    printf("%.*s:\n", text_length(r, r->kernel->name), text_bytes(r, r->kernel->name));
+    int this = launch(r);
+    fflush(stdout);
+    if (this > status) status = this;
+  }
+  return status;
 }
 
 int run_command(const struct options *o) {

@@ -39,11 +39,8 @@ enum pass_id pass_find(const char *name, size_t length) {
 /* Callees are smaller after the first round, and constants have found their way into addresses. */
 #define ROUNDS                                                                  \
   SCALARS "combine,dce," INLINED "simplifycfg,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce," \
-          INLINED "sroa,mem2reg,early-cse,sccp,combine,simplifycfg," \
-          "infer-address-space,infer-invariant,gvn,dse,combine,simplifycfg,dce"
+          INLINED "sroa,mem2reg,early-cse,sccp,combine,simplifycfg,infer-address-space,gvn,dse,combine,simplifycfg,infer-invariant,infer-alignment,load-store-vectorizer,combine,dce"
 
-/* When no pass makes accesses any more. */
-#define WIDE ",infer-alignment,load-store-vectorizer,combine,dce"
 /* Loops in the order in which they help each other. */
 #define LOOPS                                                  \
   "loop-rotate,licm,mem2reg,simplifycfg,early-cse,combine,"    \
@@ -57,10 +54,10 @@ static const struct {
     {"0", ""},
     {"max", REFLECT "simplifycfg,sroa,mem2reg"},
     {"mid", SCALARS "combine,dce," INLINED "simplifycfg,sroa,mem2reg,early-cse,combine,dce"},
-    {"min", ROUNDS WIDE},
-    {"1", ROUNDS WIDE},
-    {"2", ROUNDS "," LOOPS WIDE},
-    {"3", ROUNDS "," LOOPS WIDE},
+    {"min", ROUNDS},
+    {"1", ROUNDS},
+    {"2", ROUNDS "," LOOPS},
+    {"3", ROUNDS "," LOOPS},
 };
 
 const char *pass_pipeline(const char *level) {
@@ -257,7 +254,9 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
     return NVM_OUT_OF_MEMORY;
   if (name_matches(o->print_after, pass_table[p].name) || (o->print_changed && changed))
     dump(g, "After", p, f);
-  return check ? check_after(g, p, f, before, changed) : NVM_OK;
+  if (check) s = check_after(g, p, f, before, changed);
+  if (s == NVM_OK && changed && o->on_change) s = o->on_change(o->change_state, g->env.module, pass_table[p].name, f);
+  return s;
 }
 
 /* Function passes ids[0..count-1] over every definition. */
@@ -352,7 +351,9 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
   g.env.arena = &g.scratch;
   g.env.remarks = options->remark ? &g.remarks : NULL;
   int count = pass_read_pipeline(options->pipeline, ids, &unknown);
-  enum nvm_status s = count < 0 ? unknown_pass(sink, unknown) : run_all(&g, ids, (uint32_t)count);
+  enum nvm_status s = count < 0 ? unknown_pass(sink, unknown) : NVM_OK;
+  if (s == NVM_OK && options->on_change) s = options->on_change(options->change_state, m, NULL, NULL);
+  if (s == NVM_OK) s = run_all(&g, ids, (uint32_t)count);
   arena_free(&g.scratch);
   arena_free(&g.text);
   return s;

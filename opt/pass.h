@@ -80,6 +80,10 @@ struct pass_options {
   /* Receives the remarks; NULL: nobody asks. */
   void (*remark)(void *state, const struct remark *r);
   void *remark_state;
+  /* Called before the first pass, then with `pass` NULL, and after each that changed something (f NULL:
+   * the module). Anything but NVM_OK ends the run and is its status. NULL: nobody asks. */
+  enum nvm_status (*on_change)(void *state, struct nvm_module *m, const char *pass, const struct nvm_function *f);
+  void *change_state;
   /* Receives the dumps; NULL: none. */
   void (*dump)(void *state, struct nvm_text text);
   void *dump_state;

@@ -215,7 +215,7 @@ def link_test_tools():
     return lit
 
 
-def run_lit(variant):
+def run_lit(variant, *folders, **env):
     lit = link_test_tools()
     if not make(variant, "all"):
         return Count(failed=1)
@@ -224,8 +224,8 @@ def run_lit(variant):
     # Debian's lit is a Python file or a program.
     command = [sys.executable, lit] if lit.endswith(".py") else [lit]
     status, output = run_program([*command, "-sv", "--no-progress-bar", f"-j{JOBS}", f"--output={results}",
-                                  "runtime-tests/check", "runtime-tests/exec"], 1800,
-                                 NVMINI_BUILD=folder, NVMINI_VARIANT=variant)
+                                  *(folders or ("runtime-tests/check", "runtime-tests/exec"))], 1800,
+                                 NVMINI_BUILD=folder, NVMINI_VARIANT=variant, **env)
     if status != 0:
         print(output[-20000:])
     count = Count()
@@ -248,6 +248,11 @@ def run_lit(variant):
 def step_check():
     """lit and FileCheck: every stage's text, release build"""
     return run_lit("release")
+
+
+def step_everyway():
+    """kernels executed as IR and PTX of every level, for three CPUs, under three schedules"""
+    return run_lit("release", "runtime-tests/exec/algorithms", "runtime-tests/exec/ops", EVERYWAY="1")
 
 
 def step_check_checking():
@@ -297,10 +302,23 @@ def step_fuzz():
     return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
 
 
+def step_fuzz_diff():
+    """random kernels executed as IR and as PTX of every level: 500 in CI, 100 else"""
+    if not make("release", "all"):
+        return Count(failed=1)
+    kernels = "500" if os.environ.get("CI") else "100"
+    status, output = run_program([sys.executable, "runtime-tests/fuzz/diff.py", "--count", kernels, "--no-reduce"], 900)
+    numbers = re.search(r"(\d+) kernels, \d+ executions, (\d+) differ", output)
+    if status != 0 or not numbers:
+        print(output[-6000:])
+    return Count(int(numbers[1]) - int(numbers[2]), int(numbers[2])) if numbers else Count(failed=1)
+
+
 STEPS = {
     "build": step_build, "lint": step_lint, "readme": step_readme, "unit": step_unit, "threads": step_threads,
-    "embed": step_embed, "install": step_install, "check": step_check, "check-checking": step_check_checking,
+    "embed": step_embed, "install": step_install, "check": step_check, "everyway": step_everyway, "check-checking": step_check_checking,
     "check-asan": step_check_asan, "samples": step_samples, "fuzz": step_fuzz,
+    "fuzz-diff": step_fuzz_diff,
 }
 
 

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Executes random kernels (gen_kernels.py) in many ways and compares the results.
+
+    diff.py [--count N] [--seed S] [--nvmini PATH] [--keep FOLDER] [--favour WHAT]... [--size S] [--no-reduce]
+
+The IR as written is what the others are held against: the IR after each level's passes, and the PTX of
+each level for sm_75, sm_90a and sm_100a, some under a random schedule; every 20th module is also
+executed after each pass. The levels are those that `nvmini passes` knows. A module holds ten kernels,
+so that a start of the command is shared by ten; the seed of a module is S, S+1, ….
+A kernel that differs is kept as FOLDER/seed-N-kM.nvir with a test script, and reduced by `nvmini
+reduce`. Ends with a line `N kernels, N executions, N differ`; exit status 1 if some do.
+"""
+import argparse
+import concurrent.futures
+import os
+import subprocess
+import sys
+import tempfile
+
+import gen_kernels
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PER_MODULE = 10
+LEVELS = ["-O0", "-O1", "-O2", "-O3", "-Ofc=max", "-Ofc=mid", "-Ofc=min"]
+CPUS = ["sm_75", "sm_90a", "sm_100a"]
+
+
+def levels(nvmini):
+    def known(level):
+        return subprocess.run([nvmini, "passes", level], capture_output=True, check=False).returncode == 0
+    return [level for level in LEVELS if known(level)]
+
+
+def execute(nvmini, path, ways):
+    """{kernel: its output}, the whole text under '' where the command fails as such."""
+    command = [nvmini, "run", path, "--fma-level", "0", "--step-limit", "50000000", *ways]
+    try:
+        p = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    except subprocess.TimeoutExpired:
+        return {"": "does not end"}
+    results, name = {}, ""
+    for line in p.stdout.splitlines():
+        if line.endswith(":"):
+            name = line[:-1]
+        else:
+            results[name] = results.get(name, "") + line + "\n"
+    for line in p.stderr.splitlines():
+        kernel = line.split(" kernel ", 1)[1].split(",", 1)[0] if " kernel " in line else ""
+        results[kernel] = results.get(kernel, "") + line.split(" kernel ")[0] + "\n"
+    if p.returncode not in (0, 1):
+        results[""] = results.get("", "") + f"exit status {p.returncode}\n"
+    return results
+
+
+def all_ways(seed, known_levels):
+    ways = []
+    for k, level in enumerate(known_levels):
+        if level != "-O0":
+            ways.append(["--from", "ir", level])
+        for j, cpu in enumerate(CPUS):
+            schedule = ["--schedule", f"random:{seed}"] if (seed + k + j) % 4 == 0 else []
+            ways.append([level, "--cpu", cpu, *schedule])
+    if seed % 20 == 0:
+        ways.append(["--from", "ir", known_levels[-1], "--verify-each=run"])
+    return ways
+
+
+def compare(nvmini, seed, options, known_levels, folder):
+    """[(kernel, way, what was expected, what came)], and how many executions there were."""
+    text = gen_kernels.generate(seed, PER_MODULE, options.size, options.favour)
+    path = f"{folder}/{seed}.nvir"
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    right = execute(nvmini, path, ["--from", "ir"])
+    found, executions = [], len(right)
+    for kernel, output in right.items():
+        if "step-limit" in output:
+            continue
+        if kernel == "" or not output[:1].isdigit() and output[:1] != "-":
+            found.append((kernel, ["--from", "ir"], "a kernel without findings", output))
+    for way in all_ways(seed, known_levels):
+        here = execute(nvmini, path, way)
+        executions += len(here)
+        for kernel in sorted(set(right) | set(here)):
+            a, b = right.get(kernel, ""), here.get(kernel, "")
+            if a != b and "step-limit" not in a and "step-limit" not in b:
+                found.append((kernel, way, a, b))
+    os.unlink(path)
+    return text, found, executions
+
+
+def keep(nvmini, seed, text, kernel, way, found, folder, reduce):
+    """Saves the module with a script that fails as it did, and reduces it."""
+    os.makedirs(folder, exist_ok=True)
+    base = f"{folder}/seed-{seed}-{kernel or 'all'}"
+    with open(f"{base}.nvir", "w", encoding="utf-8") as f:
+        f.write(text.replace("--kernel *", f"--kernel {kernel}") if kernel else text)
+    words = " ".join(way)
+    values = "|| exit 1" if found[:1].isdigit() or found[:1] == "-" else ""  # both run to their ends
+    with open(f"{base}.sh", "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\n# Succeeds where the results still differ.\n"
+                f"nvmini={nvmini}\n"
+                'a=$(timeout 20 $nvmini run "$1" --from ir --step-limit 10000000 2>/dev/null) || exit 1\n'
+                f'b=$(timeout 20 $nvmini run "$1" {words} --step-limit 10000000 2>&1) {values}\n'
+                '[ -n "$a" ] && [ "$a" != "$b" ]\n')
+    os.chmod(f"{base}.sh", 0o755)
+    if reduce and kernel and way != ["--from", "ir"]:
+        subprocess.run([nvmini, "reduce", f"{base}.nvir", "--test", f"{base}.sh", "-o", f"{base}.reduced.nvir"],
+                       check=False, timeout=1800)
+    return f"{base}.nvir"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=500, help="kernels")
+    parser.add_argument("--seed", type=int, default=0, help="of the first module")
+    parser.add_argument("--nvmini", default=f"{ROOT}/build/nvmini")
+    parser.add_argument("--keep", default=f"{ROOT}/build/fuzz-kernels")
+    parser.add_argument("--favour", action="append", default=[])
+    parser.add_argument("--size", type=int, default=25)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--no-reduce", action="store_true")
+    options = parser.parse_args()
+    nvmini = os.path.abspath(options.nvmini)
+    known = levels(nvmini)
+    modules = (options.count + PER_MODULE - 1) // PER_MODULE
+    executions = differ = 0
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        seeds = range(options.seed, options.seed + modules)
+        for seed, (text, found, n) in zip(seeds, pool.map(lambda s: compare(nvmini, s, options, known, folder), seeds)):
+            executions += n
+            kept = set()
+            for kernel, way, a, b in found:
+                if kernel in kept:
+                    continue
+                kept.add(kernel)
+                path = keep(nvmini, seed, text, kernel, way, b, options.keep, not options.no_reduce)
+                print(f"seed {seed} {kernel}: {' '.join(way)}: {path}\n  expected {a[:200].strip()}\n  found    {b[:200].strip()}",
+                      flush=True)
+            differ += len(kept)
+            if sys.stderr.isatty():
+                print(f"\r{seed - options.seed + 1}/{modules} modules", end="", file=sys.stderr)
+    print(f"{modules * PER_MODULE} kernels, {executions} executions, {differ} differ")
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
