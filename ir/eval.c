@@ -268,6 +268,46 @@ bool eval_lane(const struct nvm_module *m, enum op op, uint16_t flags, uint32_t 
   return int_lane(op, flags, aux, from->width, to, in, out);
 }
 
+/* --- many lanes ------------------------------------------------------------------------------- */
+
+bool eval_row(enum op op, uint32_t aux, uint32_t bits, uint32_t to_bits, const uint64_t *a, const uint64_t *b,
+              uint64_t *d, uint32_t count) {
+  uint64_t mask = (uint64_t)eval_mask(to_bits), sign = UINT64_C(1) << (bits - 1);
+#define ROW(expression) \
+  for (uint32_t i = 0; i < count; i++) d[i] = (uint64_t)(expression) & mask; \
+  return true
+#define SIGNED(x) ((int64_t)(((x) ^ sign) - sign))
+  if (op == OP_ICMP) {
+    switch ((enum icmp_predicate)aux) {
+    case ICMP_EQ: ROW(a[i] == b[i]);
+    case ICMP_NE: ROW(a[i] != b[i]);
+    case ICMP_UGT: ROW(a[i] > b[i]);
+    case ICMP_UGE: ROW(a[i] >= b[i]);
+    case ICMP_ULT: ROW(a[i] < b[i]);
+    case ICMP_ULE: ROW(a[i] <= b[i]);
+    case ICMP_SGT: ROW(SIGNED(a[i]) > SIGNED(b[i]));
+    case ICMP_SGE: ROW(SIGNED(a[i]) >= SIGNED(b[i]));
+    case ICMP_SLT: ROW(SIGNED(a[i]) < SIGNED(b[i]));
+    case ICMP_SLE: ROW(SIGNED(a[i]) <= SIGNED(b[i]));
+    case ICMP_COUNT: break;
+    }
+    return false;
+  }
+  switch (op) {
+  case OP_ADD: ROW(a[i] + b[i]);
+  case OP_SUB: ROW(a[i] - b[i]);
+  case OP_MUL: ROW(a[i] * b[i]);
+  case OP_AND: ROW(a[i] & b[i]);
+  case OP_OR: ROW(a[i] | b[i]);
+  case OP_XOR: ROW(a[i] ^ b[i]);
+  case OP_TRUNC: case OP_ZEXT: ROW(a[i]);
+  case OP_SEXT: ROW(SIGNED(a[i]));
+  default: return false;
+  }
+#undef ROW
+#undef SIGNED
+}
+
 /* --- constants -------------------------------------------------------------------------------- */
 
 bool eval_lane_of(const struct nvm_module *m, struct nvm_value v, struct eval_lane *lane) {

@@ -23,12 +23,22 @@ static void report_undefined(struct warp *w, unsigned lane, const struct eval_la
   else sim_report(w, lane, SIM_UNDEFINED, "divides the smallest number by -1");
 }
 
+/* All lanes at once, where nothing can be poison. */
+static bool evaluate_row(struct warp *w, const struct ir_op *o, const struct ir_scalar *d, const struct ir_scalar **s,
+                         uint32_t mask) {
+  uint32_t from = type_scalar_bits(&module_of(w)->types, s[0]->type), to = type_scalar_bits(&module_of(w)->types, d->type);
+  if (mask != ALL_LANES || w->frame->undefined || o->flags || from > 64 || to > 64) return false;
+  if (type_kind(&module_of(w)->types, s[0]->type) != TY_INT) return false;
+  return eval_row(o->op, o->aux, from, to, row_of(w, s[0]->low), row_of(w, s[o->count - 1]->low), row_of(w, d->low), LANES);
+}
+
 void ir_run_eval(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   const struct nvm_module *m = module_of(w);
   for (uint32_t i = 0; i < o->d.count; i++) {
     const struct ir_scalar *d = &o->d.scalars[i], *s[3];
     for (uint32_t k = 0; k < o->count; k++) s[k] = ir_lane(&o->in[k], i);
+    if (evaluate_row(w, o, d, s, mask)) continue;
     FOR_LANES(l, mask) {
       struct eval_lane x[3], r;
       for (uint32_t k = 0; k < o->count; k++) x[k] = ir_get(w, s[k], l);

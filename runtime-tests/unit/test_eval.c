@@ -612,10 +612,47 @@ static void what_is_no_number_is_left(void **unused) {
   module_destroy(m);
 }
 
+/* --- many lanes at once ------------------------------------------------------------------------- */
+
+enum { ROW_EDGES = 8 };
+
+/* eval_row() computes what eval_lane() does, or nothing. Returns whether it did. */
+static bool row_agrees(struct nvm_module *m, enum op op, uint32_t aux, uint32_t bits, uint32_t to_bits) {
+  uint64_t mask = (uint64_t)eval_mask(bits), a[ROW_EDGES * ROW_EDGES], b[ROW_EDGES * ROW_EDGES], d[ROW_EDGES * ROW_EDGES];
+  const uint64_t edges[ROW_EDGES] = {0, 1, mask, mask >> 1, (mask >> 1) + 1, 0x5a5a5a5a5a5a5a5a & mask, 3 & mask, mask - (bits > 1)};
+  struct nvm_type from = type_int(&m->types, bits), to = type_int(&m->types, to_bits);
+  for (int i = 0; i < ROW_EDGES * ROW_EDGES; i++) a[i] = edges[i / ROW_EDGES], b[i] = edges[i % ROW_EDGES];
+  if (!eval_row(op, aux, bits, to_bits, a, b, d, ROW_EDGES * ROW_EDGES)) return false;
+  for (int i = 0; i < ROW_EDGES * ROW_EDGES; i++) {
+    struct eval_lane in[2] = {{a[i], false}, {b[i], false}}, out;
+    assert_true(eval_lane(m, op, 0, aux, to, from, in, &out));
+    assert_int_equal(d[i], (uint64_t)out.bits);
+  }
+  return true;
+}
+
+static void rows_of_lanes(void **state) {
+  (void)state;
+  static const uint32_t widths[] = {1, 7, 8, 13, 32, 33, 63, 64};
+  struct nvm_module *m = new_module();
+  int done = 0;
+  for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+    for (int op = OP_FIRST_INT; op <= OP_LAST_INT; op++) done += row_agrees(m, (enum op)op, 0, widths[w], widths[w]);
+    for (uint32_t p = 0; p < ICMP_COUNT; p++) done += row_agrees(m, OP_ICMP, p, widths[w], 1);
+    for (size_t v = 0; v < w; v++) {
+      done += row_agrees(m, OP_TRUNC, 0, widths[w], widths[v]);
+      done += row_agrees(m, OP_ZEXT, 0, widths[v], widths[w]) + row_agrees(m, OP_SEXT, 0, widths[v], widths[w]);
+    }
+  }
+  assert_int_equal(done, 8 * (6 + 10) + 28 * 3);
+  module_destroy(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(small_integers_exhaustively),
       cmocka_unit_test(wide_integers),
+      cmocka_unit_test(rows_of_lanes),
       cmocka_unit_test(integer_casts),
       cmocka_unit_test(casts_between_numbers),
       cmocka_unit_test(casts_between_formats),
