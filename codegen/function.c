@@ -2,6 +2,8 @@
  * instruction, in layout order. No look-ahead but what the planning passes collected. */
 #include "codegen/lower.h"
 
+#include "ir/dominance.h"
+
 #include "ptx/print.h"
 
 /* --- planning --------------------------------------------------------------------------------- */
@@ -268,17 +270,17 @@ static bool forbids_unrolling(const struct lower *l, struct nvm_inst_id branch) 
   return false;
 }
 
-/* Marks the headers of loops that ptxas shall not unroll: where their branch back goes, a block that stands before it. */
+/* Marks the headers of loops that ptxas shall not unroll. */
 static bool plan_pragmas(struct lower *l) {
+  struct dominance d = {.enter = NULL};
   l->keeps_rolled = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->keeps_rolled);
-  bool *seen = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *seen);
-  if (!l->keeps_rolled || !seen) return false;
+  if (!l->keeps_rolled) return false;
   FOR_EACH_BLOCK(l->f, b) {
-    seen[b.index] = true;
     if (!forbids_unrolling(l, block_terminator(l->f, b))) continue;
+    if (!d.enter && !dominance_compute(&d, l->f, &l->function_arena)) return false;
     for (uint32_t k = 0, count = block_successor_count(l->f, b); k < count; k++) {
       struct nvm_block to = block_successor(l->f, b, k);
-      l->keeps_rolled[to.index] |= seen[to.index];
+      l->keeps_rolled[to.index] |= dominance_dominates(&d, to, b);
     }
   }
   return true;

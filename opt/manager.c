@@ -42,9 +42,12 @@ enum pass_id pass_find(const char *name, size_t length) {
           INLINED "sroa,mem2reg,early-cse,sccp,combine,simplifycfg,infer-address-space,gvn,dse,combine,simplifycfg,infer-invariant,infer-alignment,load-store-vectorizer,combine,dce"
 
 /* Loops in the order in which they help each other. */
-#define LOOPS                                                  \
-  "loop-rotate,licm,mem2reg,simplifycfg,early-cse,combine,"    \
-  "loop-unroll," REFLECT "simplifycfg,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce"
+#define CLEAN "simplifycfg,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce"
+#define LOOPS                                                                           \
+  "loop-rotate,licm,mem2reg,simplifycfg,early-cse,combine,"                             \
+  "loop-unroll-full," REFLECT CLEAN ",licm,"                                            \
+  /* Unrolled copies of a pointer that moves are offsets from it. */                    \
+  "lsr,dce,loop-unroll," CLEAN
 
 /* One row a level; read from left to right. max, mid, min: how much faster the compiler shall be. */
 static const struct {

@@ -39,7 +39,7 @@ struct unroller {
   const struct nvm_block *blocks; /* of the loop */
   struct nvm_block last_latch;    /* of the newest copy, and what `tested` is in it */
   struct nvm_value tested, last_tested;
-  bool changed;
+  bool changed, only_full;
 };
 
 enum unroll_kind { UNROLL_NOT, UNROLL_FULL, UNROLL_EXACT, UNROLL_RUNTIME };
@@ -81,6 +81,7 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   uint64_t limit = wanted ? MOST_BY_PRAGMA : indexes_frame(u, n) ? MOST_FULL_FRAME : MOST_FULL;
   bool fits = iterations <= limit && iterations * work <= limit && (number || !convergent) && (number || iterations <= 8);
   if (fits && (!count.given || (uint64_t)count.value >= iterations)) return (struct plan){UNROLL_FULL, (uint32_t)iterations, number};
+  if (u->only_full) return not;
   bool bottom = c.known && u->loop->exiting.index == u->loop->latch.index;
   bool innermost = u->loop->end == n + 1;
   if (full || !bottom || !innermost || iterations == 1) return not;
@@ -406,8 +407,8 @@ static bool one_round(struct unroller *u, bool *again) {
   return true;
 }
 
-enum nvm_status unroll_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
-  struct unroller u = {.f = f, .env = env};
+static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool only_full, bool *changed) {
+  struct unroller u = {.f = f, .env = env, .only_full = only_full};
   if (!loop_copy_init(&u.copy, f, env->arena)) return NVM_OUT_OF_MEMORY;
   bool again = true;
   for (uint32_t round = 0; again && round < MOST_ROUNDS; round++) {
@@ -416,4 +417,12 @@ enum nvm_status unroll_run(struct nvm_function *f, struct pass_env *env, bool *c
   }
   *changed = u.changed;
   return NVM_OK;
+}
+
+enum nvm_status unroll_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  return run(f, env, false, changed);
+}
+
+enum nvm_status unroll_full_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  return run(f, env, true, changed);
 }
