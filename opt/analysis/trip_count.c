@@ -62,9 +62,15 @@ struct question {
   uint32_t width;
 };
 
-static bool side_is(const struct question *q, const struct side *s, struct nvm_value v) {
+/* Whether the side is v plus a constant, *more. */
+static bool side_is(const struct question *q, const struct side *s, struct nvm_value v, int64_t *more) {
+  *more = 0;
   if (!value_is_none(s->value) && value_equal(s->value, v)) return true;
-  return q->e && s->form.width && scev_equal(s->form, scev_of(q->e, v));
+  if (!q->e || !s->form.width) return false;
+  struct scev form = scev_of(q->e, v);
+  *more = evalint_sext(s->form.width, (uint64_t)s->form.constant - (uint64_t)form.constant);
+  form.constant = s->form.constant;
+  return scev_equal(s->form, form);
 }
 
 static bool side_number(const struct question *q, const struct side *s, int64_t *number) {
@@ -82,13 +88,17 @@ static const uint8_t outcomes[ICMP_COUNT] = {
     [ICMP_EQ] = 1,    [ICMP_NE] = 30,   [ICMP_UGT] = 20, [ICMP_UGE] = 21, [ICMP_ULT] = 10,
     [ICMP_ULE] = 11,  [ICMP_SGT] = 24,  [ICMP_SGE] = 25, [ICMP_SLT] = 6,  [ICMP_SLE] = 7};
 
-/* Whether each x with `x known c` also has `x wanted d`. */
-static bool range_implies(uint32_t width, enum icmp_predicate known, int64_t c, enum icmp_predicate wanted, int64_t d) {
+/* Whether for each x with `x known c` x + more does not wrap and has `x + more wanted d`. */
+static bool range_implies(uint32_t width, enum icmp_predicate known, int64_t c, int64_t more, enum icmp_predicate wanted,
+                          int64_t d) {
   bool is_signed = is_signed_predicate(known);
   nvm_i128 lo = least_of(width, is_signed), hi = most_of(width, is_signed), at = read_as(width, c, is_signed);
-  if (known == ICMP_NE) return wanted == ICMP_NE && at == read_as(width, d, is_signed);
+  if (known == ICMP_NE) return wanted == ICMP_NE && at == read_as(width, d, is_signed) && more == 0;
   if (known == ICMP_EQ || is_less(known)) hi = at - is_strict(known);
   if (known == ICMP_EQ || !is_less(known)) lo = at + is_strict(known);
+  lo += more;
+  hi += more;
+  if (lo < least_of(width, is_signed) || hi > most_of(width, is_signed)) return false;
   bool ordered = wanted != ICMP_EQ && wanted != ICMP_NE;
   if (ordered && is_signed_predicate(wanted) != is_signed && (lo < 0 || hi > most_of(width, true))) return false;
   nvm_i128 limit = read_as(width, d, ordered ? is_signed_predicate(wanted) : is_signed);
@@ -102,14 +112,14 @@ static bool compare_implies(const struct question *q, const struct nvm_inst *i, 
   struct nvm_value x = inst_operand(q->f, i, 0), y = inst_operand(q->f, i, 1);
   if (!truth) p = icmp_inverse(p);
   struct side ys = {.value = y};
-  int64_t number, theirs;
+  int64_t number, theirs, more, same;
   bool number_b = side_number(q, &q->b, &number);
   for (int turn = 0; turn < 2; turn++) {
-    if (side_is(q, &q->a, x)) {
+    if (side_is(q, &q->a, x, &more)) {
       int64_t a;
       unsigned possible = side_number(q, &q->a, &a) && a == 0 ? 11 : number_b && number == 0 ? 21 : 31;
-      if (side_is(q, &q->b, y) && !(outcomes[p] & possible & ~outcomes[q->predicate])) return true;
-      if (number_b && side_number(q, &ys, &theirs) && range_implies(q->width, p, theirs, q->predicate, number))
+      if (more == 0 && side_is(q, &q->b, y, &same) && same == 0 && !(outcomes[p] & possible & ~outcomes[q->predicate])) return true;
+      if (number_b && side_number(q, &ys, &theirs) && range_implies(q->width, p, theirs, more, q->predicate, number))
         return true;
     }
     struct nvm_value swap = x;
@@ -165,7 +175,7 @@ static struct nvm_block only_way_in(const struct dominance *d, struct nvm_block 
 static bool answer(const struct dominance *d, struct question *q, struct nvm_block at) {
   int64_t a, b;
   if (side_number(q, &q->a, &a) && side_number(q, &q->b, &b))
-    return range_implies(q->width, ICMP_EQ, a, q->predicate, b);
+    return range_implies(q->width, ICMP_EQ, a, 0, q->predicate, b);
   swap_sides(q);
   for (uint32_t steps = 0; steps < MOST_BRANCHES && !block_is_none(at); steps++, at = d->immediate[at.index]) {
     struct nvm_block from = only_way_in(d, at);

@@ -235,6 +235,14 @@ static void implications(void **state) {
           bool told = scev_holds(s.scev, yes, (enum icmp_predicate)wanted, scev_of(s.scev, named(&s, "x")), number);
           assert_true(truth || !told);
           proven += told;
+          for (int more = -8; more < 8; more++) { /* x + more, which may wrap */
+            struct scev sum = scev_of(s.scev, named(&s, "x"));
+            sum.constant = more;
+            truth = true;
+            for (int x = -8; x < 8; x++)
+              truth &= !compares(known, x, c) || compares(wanted, ((x + more + 40) & 15) - 8, d);
+            assert_true(truth || !scev_holds(s.scev, yes, (enum icmp_predicate)wanted, sum, number));
+          }
         }
       module_destroy(s.m);
     }
