@@ -107,7 +107,7 @@ DRIVER_OBJECTS := $(DRIVER_SOURCES:%.c=$B/obj/%.o)
 
 # ---- What one can ask for -----------------------------------------------------------------------
 
-.PHONY: all help setup demo check check-peers check-programs prove bench lint format install uninstall clean \
+.PHONY: all help setup demo check check-peers check-programs prove bench bench-compile lint format install uninstall clean \
   fuzz unit generated update-golden docs
 all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so
 
@@ -119,6 +119,7 @@ help:
 	@echo 'make prove          prove the peephole rules of opt/combine.rules with Z3'
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
 	@echo 'make bench          speed and memory beside llvm-as and llc; MODULES=folder of .ll files'
+	@echo 'make bench-compile  IR to PTX beside clang -O3, and how time grows with size; MODULES=folder'
 	@echo 'make fuzz-diff      execute random kernels in many ways and compare; N=500 SEED=0'
 	@echo 'make fuzz           fuzz the parser and the compiler; SECONDS_EACH=60'
 	@echo 'make lint           layers, writable globals, function lengths, banned calls, prototypes'
@@ -278,6 +279,10 @@ prove: all
 SOURCES ?=
 check-programs: all
 	@$(PYTHON) runtime-tests/peers/run_programs.py $(or $(SOURCES),$(error SOURCES=FOLDER with checkouts of the suites))
+
+bench-compile: all
+	@$(PYTHON) runtime-tests/bench/bench_compile.py $(if $(MODULES),--modules $(MODULES)) $(BENCH_ARGUMENTS)
+	@$(PYTHON) runtime-tests/bench/bench_compile.py --growth $(BENCH_ARGUMENTS)
 
 bench: all
 	@$(PYTHON) runtime-tests/bench/bench.py $(if $(MODULES),--modules $(MODULES)) $(BENCH_ARGUMENTS)

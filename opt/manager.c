@@ -35,7 +35,7 @@ enum pass_id pass_find(const char *name, size_t length) {
 /* What several levels share. Reflection is asked again after each round of inlining, which brings new questions. */
 #define REFLECT "nvvm-reflect,nvvm-reflect-pp,"
 #define SCALARS REFLECT "simplifycfg,sroa,mem2reg,early-cse,"
-#define INLINED "inline,globaldce," REFLECT
+#define INLINED "inline,globaldce,ipsccp," REFLECT
 /* Callees are smaller after the first round, and constants have found their way into addresses. */
 #define ROUNDS                                                                  \
   SCALARS "combine,dce," INLINED "simplifycfg,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce," \
