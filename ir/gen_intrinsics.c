@@ -288,6 +288,26 @@ static bool read_signature(const char *signature, struct shape *s) {
   return false;
 }
 
+/* The signature without labels, arguments of which there are none, and `*1`. */
+static char *plain_signature(const char *p) {
+  struct gen_text t = {0};
+  size_t start = 0; /* of the argument, with the comma before it */
+  for (; *p; p++) {
+    bool separates = *p == ',' || *p == '(';
+    bool ends = (*p == ',' || *p == ')') && t.length > start + 1;
+    if (ends && memcmp(t.bytes + t.length - 2, "*0", 2) == 0) t.length = start;
+    else if (ends && memcmp(t.bytes + t.length - 2, "*1", 2) == 0) t.length -= 2;
+    if (separates) start = t.length + (*p == '(');
+    gen_add_bytes(&t, p, 1);
+    if (!separates) continue;
+    size_t blank = p[1] == ' ', n = strspn(p + 1 + blank, "abcdefghijklmnopqrstuvwxyz");
+    if (n == 0 || p[1 + blank + n] != '=') continue;
+    gen_add_bytes(&t, " ", blank);
+    p += blank + n + 1;
+  }
+  return t.bytes;
+}
+
 /* ---- PTX forms ---- */
 
 /* The form being written. */
@@ -655,6 +675,7 @@ static void add_row(const char *name, char *const columns[COLUMNS], const struct
   row->need = gen_find_need(texts[4]);
   row->needs = row->need ? gen_table.needs[row->need].text : "";
   if (!read_signature(row->signature, &shape)) return;
+  row->signature = plain_signature(row->signature);
   row->overloads = shape.variable_count;
   if (row->ptx[0] == '@' && isalpha((unsigned char)row->ptx[1])) read_handler(row);
   else if (*row->ptx == '\0') gen_fault("'%s' has neither PTX form nor handler nor refusal", name);

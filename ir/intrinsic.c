@@ -417,16 +417,6 @@ static bool explain_count(struct textbuf *why, uint32_t expected, uint64_t found
   return false;
 }
 
-/* Steps over `name=` and `imm`. Returns whether imm was there. */
-static bool skip_argument_words(struct matcher *m) {
-  const char *p = m->at;
-  while (*p >= 'a' && *p <= 'z') p++;
-  if (*p == '=') m->at = p + 1;
-  bool immediate = take_word(m, "imm");
-  skip_blanks(m);
-  return immediate;
-}
-
 /* One argument's type and repetition, at a time: its start, and m->at after it. */
 struct argument_text {
   const char *type;
@@ -444,7 +434,8 @@ static bool next_argument(struct matcher *m, struct argument_text *a) {
     m->at += 3;
     return true;
   }
-  a->immediate = skip_argument_words(m);
+  a->immediate = take_word(m, "imm");
+  skip_blanks(m);
   a->type = m->at;
   skip_type(m);
   a->repeat = take_repeat(m);

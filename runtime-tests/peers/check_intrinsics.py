@@ -82,8 +82,7 @@ class Signature:
 
     def argument(self):
         if self.word(r'\.\.\.'): return
-        label = self.word(r'([a-z]+)=')
-        imm = self.word(r'imm ') and (label.group(1) if label else 'imm')
+        imm = bool(self.word(r'imm '))
         t = self.type()
         for _ in range(self.repeat()): self.arguments.append((t, imm))
 
@@ -158,7 +157,7 @@ def module(name, signature):
     for k, (t, imm) in enumerate(s.arguments):
         if t == 'metadata': return None
         if imm or (name in ('llvm.ctlz', 'llvm.cttz', 'llvm.abs') and t == 'i1'):
-            v = values.pop(0) if values else 'false' if t == 'i1' else '1' if imm == 'g' and 'tcgen05' in name else '4' if 'ld' in name and imm == 'imm' else '0'
+            v = values.pop(0) if values else 'false' if t == 'i1' else '1' if 'tcgen05.mma' in name else '4' if 'ld' in name else '0'
             if t == 'double': v = '1.0'
             args.append('%s %s' % (t, v))
         else:
