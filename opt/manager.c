@@ -44,7 +44,7 @@ enum pass_id pass_find(const char *name, size_t length) {
 /* Loops in the order in which they help each other. */
 #define CLEAN "simplifycfg,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce"
 #define LOOPS                                                                           \
-  "loop-rotate,licm,mem2reg,simplifycfg,early-cse,combine,"                             \
+  "loop-rotate,licm,mem2reg,simplifycfg,early-cse,combine,dce,loop-deletion,"           \
   "loop-unroll-full," REFLECT CLEAN ",licm,"                                            \
   /* Unrolled copies of a pointer that moves are offsets from it. */                    \
   "lsr,dce,loop-unroll," CLEAN

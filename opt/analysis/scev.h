@@ -51,6 +51,8 @@ struct scev_env *scev_init(const struct nvm_function *f, const struct loops *l, 
 struct scev scev_of(struct scev_env *e, struct nvm_value v);
 /* a - b; width 0 if their bases or widths differ or it has too many terms. */
 struct scev scev_subtract(struct scev_env *e, struct scev a, struct scev b);
+/* a in the first iteration of `loop`. */
+struct scev scev_at_start(struct scev_env *e, struct scev a, uint32_t loop);
 /* Whether both are affine and the same. */
 bool scev_equal(struct scev a, struct scev b);
 /* A number: affine, no base, no terms. */

@@ -47,9 +47,8 @@ bool scev_recurrence(const struct scev_env *e, struct nvm_value v, struct recurr
 struct scev scev_form(struct scev_env *e, struct nvm_value v, enum scev_mode mode);
 /* Known not to be negative; remembered. */
 bool scev_nonnegative(const struct scev_env *e, struct nvm_value v);
-/* a + constant, and a in the first iteration of `loop`. */
+/* a + constant. */
 struct scev scev_plus(struct scev a, int64_t constant);
-struct scev scev_at_start(struct scev_env *e, struct scev a, uint32_t loop);
 /* Whether by the loop's exit conditions the recurrence of phi v with that step leaves its range, signed or unsigned,
  * in no iteration that is executed. Asks for no forms. */
 bool scev_no_wrap(const struct scev_env *e, struct nvm_value v, const struct recurrence *r, int64_t step, bool is_signed);

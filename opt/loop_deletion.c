@@ -1,0 +1,125 @@
+/* loop-deletion: loops that leave nothing behind are not run.
+ *
+ * Purpose:   what other passes emptied, and loops that only count.
+ * Algorithm: a loop without effects whose trip count is known ends; where each value that leaves it is either the same in every
+ *            iteration or affine in them, the preheader computes it ("exit-value replacement", with the trip count for the
+ *            iteration number) and goes to the exit at once.
+ * Requires:  loop-simplify, lcssa.
+ * Preserves: nothing of the loop; everything else.
+ * Cost:      linear in instructions times the depth of the nest.
+ * Omits:     loops that are finite only by promise (mustprogress); exit values of loops that stay.
+ * Tests:     check/opt/loop-deletion. */
+#include "opt/analysis/scev.h"
+#include "opt/cfg.h"
+#include "opt/effects.h"
+#include "opt/loop_tools.h"
+#include "opt/passes.h"
+
+struct deleter {
+  struct nvm_function *f;
+  struct loop_nest nest;
+  struct scev_env *scev;
+  uint32_t n;
+  const struct loop *loop;
+};
+
+static bool has_effects(const struct deleter *d) {
+  for (uint32_t k = 0; k < d->loop->block_count; k++)
+    FOR_EACH_INST(d->f, d->nest.loops.blocks[d->loop->first_block + k], i) {
+      const struct nvm_inst *inst = function_inst(d->f, i);
+      if (inst->op == OP_UNREACHABLE || inst->op == OP_RET) return true;
+      if (op_is_terminator((enum op)inst->op) || inst->op == OP_DBG_RECORD) continue;
+      if (effects_must_stay(d->f, inst) || effects_is_convergent(d->f, inst)) return true;
+    }
+  return false;
+}
+
+/* An integer that moves evenly: what it is in the last iteration can be computed. */
+static bool is_computable(struct deleter *d, struct nvm_value v, int64_t *step) {
+  struct scev form = scev_of(d->scev, v);
+  return type_is_int(&d->f->module->types, value_type(d->f, v)) && form.width && scev_step(d->scev, form, d->n, step);
+}
+
+static bool is_deletable(struct deleter *d) {
+  const struct loop *l = d->loop;
+  struct trip_count c = scev_trip_count(d->scev, d->n);
+  int64_t step;
+  if (!c.known || (c.divisor & (c.divisor - 1)) || block_is_none(l->exit)) return false;
+  if (has_effects(d) || !loop_is_closed(&d->nest, d->f, d->n)) return false;
+  for (uint32_t k = l->first_block; k < l->first_block + l->block_count; k++) { /* inner loops must end too */
+    uint32_t inner = d->nest.loops.innermost[d->nest.loops.blocks[k].index];
+    if (inner != d->n && !scev_trip_count(d->scev, inner).known) return false;
+  }
+  FOR_EACH_INST(d->f, l->exit, i) {
+    if (function_inst(d->f, i)->op != OP_PHI) break;
+    struct nvm_value v = loop_incoming(d->f, i, l->exiting);
+    if (value_is_none(v) || function_inst(d->f, i)->operand_count != 2) return false;
+    if (!loops_is_invariant(&d->nest.loops, d->f, d->n, v) && !is_computable(d, v, &step)) return false;
+  }
+  return true;
+}
+
+static struct nvm_value emit(struct deleter *d, enum op op, struct nvm_type type, struct nvm_value a, struct nvm_value b,
+                             struct nvm_inst_id at) {
+  struct nvm_value operands[2] = {a, b};
+  struct nvm_inst_id i = function_add_inst(d->f, op, 0, type, operands, value_is_none(b) ? 1 : 2, 0);
+  inst_insert_before(d->f, i, at);
+  return value_of_inst(i);
+}
+
+/* v in the last iteration, computed before `at`; VALUE_NULL if that is not expressible. */
+static struct nvm_value last_value(struct deleter *d, struct nvm_value v, struct nvm_value taken, struct nvm_inst_id at) {
+  int64_t step;
+  struct nvm_module *m = d->f->module;
+  if (loops_is_invariant(&d->nest.loops, d->f, d->n, v)) return v;
+  if (!is_computable(d, v, &step)) return VALUE_NULL;
+  struct scev form = scev_of(d->scev, v);
+  struct nvm_type type = type_int(&m->types, form.width);
+  struct nvm_value start = scev_expand(d->scev, d->f, scev_at_start(d->scev, form, d->n), at);
+  if (value_is_none(start) || step == 0) return start;
+  uint32_t width = type_scalar_bits(&m->types, value_type(d->f, taken));
+  if (width != form.width) taken = emit(d, width < form.width ? OP_ZEXT : OP_TRUNC, type, taken, VALUE_NULL, at);
+  uint64_t bits = (uint64_t)step & (form.width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << form.width) - 1);
+  return emit(d, OP_ADD, type, start, emit(d, OP_MUL, type, taken, const_int(m, type, bits), at), at);
+}
+
+/* The preheader goes to the exit. False where a value cannot be computed; then only dead code was added. */
+static bool delete_loop(struct deleter *d) {
+  struct nvm_function *f = d->f;
+  struct nvm_block pre = d->loop->preheader, exit = d->loop->exit;
+  struct nvm_inst_id at = block_terminator(f, pre);
+  struct nvm_value taken = scev_expand_trip_count(d->scev, f, d->n, at);
+  if (value_is_none(taken)) return false;
+  FOR_EACH_INST(f, exit, i) {
+    if (function_inst(f, i)->op != OP_PHI) break;
+    struct nvm_value v = last_value(d, loop_incoming(f, i, d->loop->exiting), taken, at);
+    if (value_is_none(v) || !inst_add_operand(f, i, v) || !inst_add_operand(f, i, value_of_block(pre))) {
+      cfg_remove_phi_edges(f, exit, pre, 0);
+      return false;
+    }
+  }
+  cfg_remove_phi_edges(f, d->loop->header, pre, 0);
+  inst_set_operand(f, at, 0, value_of_block(exit));
+  return true;
+}
+
+enum nvm_status loop_deletion_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct deleter d = {.f = f};
+  if (!loop_nest_compute(&d.nest, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  if (d.nest.loops.count == 0) return NVM_OK;
+  d.scev = scev_init(f, &d.nest.loops, &d.nest.d, env->arena);
+  if (!d.scev) return NVM_OUT_OF_MEMORY;
+  uint64_t deleted = 0;
+  for (uint32_t n = 1; n <= d.nest.loops.count; n++) { /* a loop takes those within it along */
+    d.n = n;
+    d.loop = &d.nest.loops.data[n];
+    if (!is_deletable(&d)) continue;
+    *changed = true;
+    if (!delete_loop(&d)) continue;
+    deleted++;
+    n = d.loop->end - 1;
+  }
+  *env->statistic += deleted;
+  if (module_out_of_memory(f->module) || (deleted && cfg_remove_unreachable(f, env->arena) < 0)) return NVM_OUT_OF_MEMORY;
+  return NVM_OK;
+}
