@@ -307,6 +307,11 @@ struct address address_plus(struct address a, int64_t offset) {
   return a;
 }
 
+/* A variable in no space of its own, cast to where it lies: its name says that too. */
+static bool casts_variable(const struct nvm_inst *i, struct nvm_value from) {
+  return i->op == OP_ADDRSPACECAST && value_kind(from) == VALUE_GLOBAL;
+}
+
 struct address lower_address(struct lower *l, struct nvm_value pointer) {
   int64_t sum = 0;
   const struct nvm_inst *i;
@@ -318,7 +323,7 @@ struct address lower_address(struct lower *l, struct nvm_value pointer) {
       return lower_depot_address(l, (uint64_t)(sum + at - 1));
     }
     if (i->op == OP_GEP && lower_gep_is_constant(l, i, &offset)) sum += offset;
-    else if (!lower_cast_drops_space(l, i)) break;
+    else if (!lower_cast_drops_space(l, i) && !casts_variable(i, inst_operand(l->f, i, 0))) break;
     pointer = inst_operand(l->f, i, 0);
   }
   if (value_kind(pointer) == VALUE_GLOBAL && fits_offset(sum)) {

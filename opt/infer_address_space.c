@@ -96,6 +96,11 @@ static bool find_written(struct inferrer *g) {
   return true;
 }
 
+/* A variable that the front end put nowhere in particular lies in global memory. */
+static uint32_t variable_space(const struct inferrer *g, struct nvm_value v) {
+  return value_kind(v) == VALUE_GLOBAL && !module_global(g->f->module, v)->is_alias ? GLOBAL : GENERIC;
+}
+
 static uint32_t constant_space(const struct inferrer *g, struct nvm_value v) {
   const struct nvm_module *m = g->f->module;
   if (const_is_undef_or_poison(m, v)) return UNKNOWN;
@@ -106,7 +111,7 @@ static uint32_t constant_space(const struct inferrer *g, struct nvm_value v) {
     v = const_operand(m, v, 0);
     uint32_t space = type_space(g, type_scalar(&m->types, module_value_type(m, v)));
     if (space != GENERIC) return space;
-    if (value_kind(v) != VALUE_CONST) return GENERIC;
+    if (value_kind(v) != VALUE_CONST) return variable_space(g, v);
   }
   return GENERIC;
 }
@@ -120,7 +125,7 @@ static uint32_t space_of(const struct inferrer *g, struct nvm_value v) {
   if (i) return is_passed_pointer(g, i) ? GLOBAL : GENERIC;
   if (value_kind(v) == VALUE_ARG)
     return g->parameters_global && !is_byval(g, value_index(v)) ? GLOBAL : GENERIC;
-  return value_kind(v) == VALUE_CONST ? constant_space(g, v) : GENERIC;
+  return value_kind(v) == VALUE_CONST ? constant_space(g, v) : variable_space(g, v);
 }
 
 /* --- the data flow -------------------------------------------------------------------------------- */
@@ -225,6 +230,7 @@ static struct nvm_value cast_to(struct inferrer *g, struct nvm_value v, struct n
 
 static struct nvm_value constant_in_space(struct inferrer *g, struct nvm_value v, struct nvm_type type) {
   struct nvm_module *m = g->f->module;
+  if (value_kind(v) == VALUE_GLOBAL) return const_expr(m, OP_ADDRSPACECAST, 0, type, &v, 1, 0);
   const struct constant_info c = *constant_info(&m->constants, v);
   if (const_is_undef_or_poison(m, v)) return const_poison(m, type);
   if (const_is_zero(m, v)) return const_null(m, type);
@@ -243,7 +249,7 @@ static struct nvm_value in_space(struct inferrer *g, struct nvm_value v, uint32_
   if (is_changed(g, v) || type_equal(value_type(g->f, v), type)) return v;
   const struct nvm_inst *i = inst_of(g, v);
   if (i && i->op == OP_ADDRSPACECAST) return in_space(g, inst_operand(g->f, i, 0), space);
-  if (value_kind(v) == VALUE_CONST) return constant_in_space(g, v, type);
+  if (value_kind(v) == VALUE_CONST || value_kind(v) == VALUE_GLOBAL) return constant_in_space(g, v, type);
   return cast_to(g, v, type);
 }
 
@@ -291,6 +297,7 @@ static void change(struct inferrer *g) {
       for (uint32_t k = 0; k < count; k++) {
         struct nvm_value v = inst_operand(f, function_inst(f, i), k);
         bool pointer = changed && k >= first && k < end && (k - first) % step == 0;
+        if (k == access && value_kind(v) == VALUE_GLOBAL) continue; /* lowering sees where it lies */
         uint32_t space = k == access ? space_of(g, v) : pointer ? g->space[i.index] : compared;
         if (space != GENERIC && space != UNKNOWN) set_operand(g, i, k, in_space(g, v, space));
         else if (is_changed(g, v)) set_operand(g, i, k, cast_to(g, v, TYPE_PTR));

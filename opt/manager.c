@@ -36,10 +36,13 @@ enum pass_id pass_find(const char *name, size_t length) {
 #define REFLECT "nvvm-reflect,nvvm-reflect-pp,"
 #define SCALARS REFLECT "simplifycfg,sroa,mem2reg,early-cse,"
 #define INLINED "inline,globaldce,ipsccp," REFLECT
+/* When no pass makes accesses any more. */
+#define WIDE ",infer-alignment,load-store-vectorizer,combine,dce"
 /* Callees are smaller after the first round, and constants have found their way into addresses. */
 #define ROUNDS                                                                  \
-  SCALARS "combine,dce," INLINED "simplifycfg,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce," \
-          INLINED "sroa,mem2reg,early-cse,sccp,combine,simplifycfg,infer-address-space,gvn,dse,combine,simplifycfg,infer-invariant,infer-alignment,load-store-vectorizer,combine,dce"
+  SCALARS "combine,dce," INLINED "simplifycfg,copied-constants,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce," \
+          INLINED "copied-constants,sroa,mem2reg,early-cse,sccp,combine,simplifycfg," \
+          "infer-address-space,infer-invariant,gvn,dse,combine,simplifycfg,dce"
 
 /* Loops in the order in which they help each other. */
 #define CLEAN "simplifycfg,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce"
@@ -57,10 +60,10 @@ static const struct {
     {"0", ""},
     {"max", REFLECT "simplifycfg,sroa,mem2reg"},
     {"mid", SCALARS "combine,dce," INLINED "simplifycfg,sroa,mem2reg,early-cse,combine,dce"},
-    {"min", ROUNDS},
-    {"1", ROUNDS},
-    {"2", ROUNDS "," LOOPS},
-    {"3", ROUNDS "," LOOPS},
+    {"min", ROUNDS WIDE},
+    {"1", ROUNDS WIDE},
+    {"2", ROUNDS "," LOOPS WIDE},
+    {"3", ROUNDS "," LOOPS WIDE},
 };
 
 const char *pass_pipeline(const char *level) {
