@@ -107,7 +107,7 @@ DRIVER_OBJECTS := $(DRIVER_SOURCES:%.c=$B/obj/%.o)
 
 # ---- What one can ask for -----------------------------------------------------------------------
 
-.PHONY: all help setup demo check check-peers check-programs prove bench bench-compile lint format install uninstall clean \
+.PHONY: all help setup demo check check-gpu check-peers check-programs prove bench bench-compile lint format install uninstall clean \
   fuzz unit generated update-golden docs
 all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so
 
@@ -115,6 +115,7 @@ help:
 	@echo 'make                the command build/nvmini, build/libnvmini.a, build/libnvmini.so'
 	@echo 'make demo           install what is missing, build, show a kernel become PTX, execute it'
 	@echo 'make check          install what the tests need, build, run them; ends with N passed, N failed'
+	@echo 'make check-gpu      run the executed tests on a GPU too, and compare'
 	@echo 'make check-peers    compare with other compilers where installed; MODULES=folder of .ll files'
 	@echo 'make prove          prove the peephole rules of opt/combine.rules with Z3'
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
@@ -265,6 +266,9 @@ check:
 
 # A folder of .ll modules that other compilers wrote; without one, our own samples.
 MODULES ?=
+check-gpu: all
+	$(Q)python3 runtime-tests/exec/gpu.py $B/nvmini
+
 check-peers: all
 	@$(PYTHON) runtime-tests/peers/check_gates.py
 	@$(PYTHON) runtime-tests/peers/check_reflect.py

@@ -11,6 +11,7 @@
 #include "driver/files.h"
 #include "driver/render.h"
 #include "driver/run_buffer.h"
+#include "driver/run_gpu.h"
 #include "nvmini.h"
 #include "ptx/parse.h"
 #include "sim/outcome.h"
@@ -21,7 +22,7 @@ struct run {
   const struct options *options;
   struct arena arena;
   struct strtab strings;
-  const char *path;
+  const char *path, *ptx;
   struct file_bytes file;
   struct nvmini_context *context; /* of IR */
   struct nvmini_module *compiled;
@@ -411,6 +412,23 @@ static enum nvm_status check_change(void *state, struct nvm_module *m, const cha
   return NVM_OK;
 }
 
+static bool on_gpu(const struct run *r) {
+  const char *on = r->options->values[OPTION_ON];
+  return on && strcmp(on, "gpu") == 0;
+}
+
+static int compare_with_gpu(struct run *r) {
+  const uint8_t **results = arena_alloc(&r->arena, (r->argument_count + 1) * sizeof *results);
+  const char *tolerance = r->options->values[OPTION_TOLERANCE];
+  if (!results) return refuse(r, "out of memory");
+  for (uint32_t i = 0; i < r->argument_count; i++) {
+    const struct run_argument *a = &r->arguments[i];
+    if (a->is_buffer) results[i] = sim_memory(r->sim, a->address, a->count * a->type.bytes);
+  }
+  bool same = gpu_compare(r->ptx, &r->launch, r->arguments, results, tolerance ? atof(tolerance) : 0, &r->arena);
+  return same ? EXIT_DONE : EXIT_REFUSED;
+}
+
 /* Runs r->kernel on arguments of its own. */
 static int launch(struct run *r) {
   r->argument_count = 0;
@@ -422,11 +440,15 @@ static int launch(struct run *r) {
   sim_output_taken(r->sim);
   if (s != NVM_OK) return s == NVM_REFUSED ? report(r) : refuse(r, "out of memory");
   if (r->options->values[OPTION_STATS]) print_counts(r);
-  return use_results(r);
+  int used = use_results(r);
+  return used == EXIT_DONE && on_gpu(r) ? compare_with_gpu(r) : used;
 }
 
 /* The kernel that is asked for, or with `*` one after the other, each under a line with its name. */
 static int execute(struct run *r) {
+  if (on_gpu(r) && r->is_ir) return refuse(r, "a GPU runs PTX, not IR: --on gpu does not go with --from ir");
+  if (on_gpu(r) && r->options->values[OPTION_CLUSTER]) return refuse(r, "--on gpu takes clusters from the kernel alone, not from --cluster");
+  if (on_gpu(r) && !gpu_open()) return EXIT_REFUSED;
   r->sim = sim_create(nvm_default_allocator, 0);
   if (!r->sim) return refuse(r, "out of memory");
   struct nvm_text source = {r->file.bytes, r->file.length};
@@ -463,6 +485,7 @@ int run_command(const struct options *o) {
     r->is_ir = runs_ir(r);
     status = compile(r, &ptx);
   }
+  r->ptx = ptx.bytes;
   if (status == EXIT_DONE && !r->is_ir) status = parse(r, (struct nvm_text){ptx.bytes, ptx.length});
   if (status == EXIT_DONE) status = execute(r);
   sim_destroy(r->sim);

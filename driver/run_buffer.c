@@ -270,28 +270,32 @@ static bool same(struct run_type t, uint64_t x, uint64_t y, double tolerance) {
   return difference <= tolerance * (larger > 1 ? larger : 1);
 }
 
-bool run_compare_file(const char *path, const struct run_argument *a, const uint8_t *bytes,
-                      double tolerance, struct arena *arena) {
-  struct run_argument wanted = {.is_buffer = true, .type = a->type};
-  if (!load(path, arena, &wanted, true)) return false;
-  if (wanted.count != a->count || wanted.type.bytes != a->type.bytes) {
-    fprintf(stderr, "nvmini: error: %s has %" PRIu64 " elements of %u bytes, the argument %" PRIu64 " of %u\n",
-            path, wanted.count, (unsigned)wanted.type.bytes, a->count, (unsigned)a->type.bytes);
-    return false;
-  }
+bool run_compare_elements(const char *what, const struct run_argument *a, const uint8_t *bytes, const uint8_t *wanted,
+                 double tolerance, struct arena *arena) {
   uint64_t differences = 0, first = 0;
+  uint32_t size = a->type.bytes;
   for (uint64_t i = 0; i < a->count; i++)
-    if (!same(a->type, get(bytes + i * a->type.bytes, a->type.bytes),
-              get(wanted.bytes + i * a->type.bytes, a->type.bytes), tolerance) && differences++ == 0)
+    if (!same(a->type, get(bytes + i * size, size), get(wanted + i * size, size), tolerance) && differences++ == 0)
       first = i;
   if (differences == 0) return true;
   struct textbuf b;
   textbuf_init(&b, arena);
   textbuf_format(&b, "nvmini: error: %U of %U elements differ from %s; the first is %U: expected ", differences,
-                 a->count, path, first);
-  print_element(&b, a->type, get(wanted.bytes + first * a->type.bytes, a->type.bytes));
+                 a->count, what, first);
+  print_element(&b, a->type, get(wanted + first * size, size));
   textbuf_puts(&b, ", got ");
-  print_element(&b, a->type, get(bytes + first * a->type.bytes, a->type.bytes));
+  print_element(&b, a->type, get(bytes + first * size, size));
   fprintf(stderr, "%.*s\n", (int)b.length, b.bytes);
+  return false;
+}
+
+bool run_compare_file(const char *path, const struct run_argument *a, const uint8_t *bytes,
+                      double tolerance, struct arena *arena) {
+  struct run_argument wanted = {.is_buffer = true, .type = a->type};
+  if (!load(path, arena, &wanted, true)) return false;
+  if (wanted.count == a->count && wanted.type.bytes == a->type.bytes)
+    return run_compare_elements(path, a, bytes, wanted.bytes, tolerance, arena);
+  fprintf(stderr, "nvmini: error: %s has %" PRIu64 " elements of %u bytes, the argument %" PRIu64 " of %u\n",
+          path, wanted.count, (unsigned)wanted.type.bytes, a->count, (unsigned)a->type.bytes);
   return false;
 }
