@@ -27,6 +27,11 @@ static uint64_t in_halves(const struct inst *in, uint64_t a, uint64_t b, uint64_
   return (high & 0xffff) << 16 | (low & 0xffff);
 }
 
+/* The two floats of .f32x2. */
+static uint64_t in_pair(const struct inst *in, uint64_t a, uint64_t b, uint64_t c) {
+  return in->inner(in, a >> 32, b >> 32, c >> 32) << 32 | (uint32_t)in->inner(in, (uint32_t)a, (uint32_t)b, (uint32_t)c);
+}
+
 /* Destination and up to three sources of the given types. */
 static void operands(struct decoder *d, uint16_t a, uint16_t b, uint16_t c) {
   struct inst *in = d->in;
@@ -113,12 +118,12 @@ static bool float_op(struct decoder *d) {
   uint16_t type = d->words.type[0];
   set_type(in, type);
   set_flags(d);
-  if (d->words.type_count > 1 || type == PTX_MOD_F32X2) return decode_unsupported(d, "is not simulated yet");
+  if (d->words.type_count > 1) return decode_unsupported(d, "is not simulated yet");
   operands(d, type, type, type);
   lane_fn *fn = scalar_float(d, (enum ptx_op)d->e->op);
-  if (fn && (type == PTX_MOD_F16X2 || type == PTX_MOD_BF16X2)) {
+  if (fn && ptx_mod_row(type)->kind == 'x') {
     in->inner = fn;
-    fn = in_halves;
+    fn = type == PTX_MOD_F32X2 ? in_pair : in_halves;
   }
   return finish(d, fn);
 }

@@ -57,7 +57,9 @@ static bool match_op(struct decoder *d) {
 static bool redux_op(struct decoder *d) {
   struct inst *in = d->in;
   uint16_t type = d->words.type[0];
-  if (type == PTX_MOD_F32) return decode_unsupported(d, "is not simulated yet");
+  in->is_signed2 = type == PTX_MOD_F32;
+  in->flags = d->words.nan_result ? FLAG_NAN : 0;
+  in->count = d->words.abs;
   in->is_signed = ptx_mod_row(type)->kind == 's';
   in->d = decode_dest(d, decode_operand(d, 0));
   in->a = decode_source(d, decode_operand(d, 1), type);

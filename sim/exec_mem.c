@@ -7,29 +7,39 @@
 /* --- bytes --------------------------------------------------------------------------------------------
  * Memory is little-endian whatever the host is. */
 
-static uint64_t read_bytes(const uint8_t *at, unsigned bytes) {
+static inline uint64_t read_bytes(const uint8_t *at, unsigned bytes) {
   uint64_t v = 0;
   for (unsigned i = 0; i < bytes; i++) v |= (uint64_t)at[i] << (8 * i);
   return v;
 }
 
-static uint64_t read_value(const uint8_t *at, unsigned bytes) {
-  switch (bytes) {
-  case 1: return at[0];
-  case 2: return read_bytes(at, 2);
-  case 4: return read_bytes(at, 4);
-  default: return read_bytes(at, 8);
-  }
+/* Written out where the compiler is to make one access of it. */
+static inline uint32_t read_4(const uint8_t *at) {
+  return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+static inline void write_4(uint8_t *at, uint32_t v) {
+  at[0] = (uint8_t)v;
+  at[1] = (uint8_t)(v >> 8);
+  at[2] = (uint8_t)(v >> 16);
+  at[3] = (uint8_t)(v >> 24);
 }
 
-static void write_value(uint8_t *at, uint64_t v, unsigned bytes) {
-  for (unsigned i = 0; i < bytes; i++) at[i] = (uint8_t)(v >> (8 * i));
+static inline uint64_t read_value(const uint8_t *at, unsigned bytes) {
+  if (bytes == 4) return read_4(at);
+  if (bytes == 8) return read_4(at) | (uint64_t)read_4(at + 4) << 32;
+  return bytes == 1 ? at[0] : read_bytes(at, bytes);
+}
+
+static inline void write_value(uint8_t *at, uint64_t v, unsigned bytes) {
+  if (bytes >= 4) write_4(at, (uint32_t)v);
+  if (bytes == 8) write_4(at + 4, (uint32_t)(v >> 32));
+  for (unsigned i = 0; bytes < 4 && i < bytes; i++) at[i] = (uint8_t)(v >> (8 * i));
 }
 
 /* --- loads and stores ------------------------------------------------------------------------------------ */
 
 /* One element of in->bits into lane l of the row; signed ones are extended to the register. */
-static void put_element(struct warp *w, const struct inst *in, uint32_t row, unsigned l,
+static inline void put_element(struct warp *w, const struct inst *in, uint32_t row, unsigned l,
                         const uint8_t *at) {
   if (row == NO_ROW) return;
   uint64_t *d = row_of(w, row);
@@ -42,7 +52,7 @@ static void put_element(struct warp *w, const struct inst *in, uint32_t row, uns
   d[l] = in->is_signed ? evalint_zext(in->dest_bits, (uint64_t)evalint_sext(in->bits, v)) : v;
 }
 
-static void get_element(const struct warp *w, const struct inst *in, uint32_t row, unsigned l,
+static inline void get_element(const struct warp *w, const struct inst *in, uint32_t row, unsigned l,
                         uint8_t *at) {
   const uint64_t *a = row_of(w, row);
   write_value(at, a[l], in->bits == 128 ? 8 : in->bits / 8);

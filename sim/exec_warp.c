@@ -88,6 +88,10 @@ void run_activemask(struct warp *w, const struct inst *in, uint32_t mask) {
 }
 
 static uint64_t reduce(const struct inst *in, uint64_t x, uint64_t y) {
+  if (in->is_signed2) {
+    bool nan = in->flags & FLAG_NAN;
+    return in->imm == PTX_MOD_MIN ? evalfloat_min(FLOAT_SINGLE, nan, x, y) : evalfloat_max(FLOAT_SINGLE, nan, x, y);
+  }
   switch (in->imm) {
   case PTX_MOD_ADD: return (x + y) & 0xffffffff;
   case PTX_MOD_AND: return x & y;
@@ -100,7 +104,8 @@ static uint64_t reduce(const struct inst *in, uint64_t x, uint64_t y) {
 
 void run_redux(struct warp *w, const struct inst *in, uint32_t mask) {
   uint64_t result[LANES];
-  const uint64_t *a = row_of(w, in->a);
+  uint64_t a[LANES];
+  FOR_LANES(l, mask) a[l] = row_of(w, in->a)[l] & (in->count ? 0x7fffffff : UINT64_MAX); /* .abs */
   FOR_LANES(l, mask) {
     uint32_t m = members(w, in, l, mask);
     result[l] = a[lane_first(m)];

@@ -265,6 +265,7 @@ struct block {
   uint8_t *shared, *shared_written;
   struct barrier barriers[BARRIER_COUNT];
   struct shadow shadow; /* of shared memory */
+  uint32_t first_thread; /* of race.c: number of its first thread in the launch, from 1 */
   struct race_block *race;
   bool waits;           /* its last turn ended with everybody waiting */
   struct block *next_free;
@@ -508,6 +509,8 @@ lane_fn *scalar_int(const struct decoder *d, enum ptx_op op);
 lane_fn *scalar_float(const struct decoder *d, enum ptx_op op);
 lane_fn *scalar_compare(const struct decoder *d, uint16_t type);
 lane_fn *scalar_convert(struct decoder *d);
+/* An 8-bit float, e4m3 or e5m2 (enum ptx_mod), as the bits of a double. */
+uint64_t scalar_small_to_double(uint16_t type, uint64_t v);
 /* A loop over the lanes with the function inside, for the commonest; NULL: none. */
 inst_run *scalar_int_loop(lane_fn *fn);
 inst_run *scalar_float_loop(lane_fn *fn);

@@ -66,25 +66,10 @@ static void put_bits(struct warp *w, const struct part *p, unsigned lane, unsign
 
 /* --- sums --------------------------------------------------------------------------------------------------- */
 
-/* 8-bit floats: sign, exponent with `bias`, `fraction` bits; e4m3 has no infinity. */
-static uint64_t small_to_double(uint16_t type, uint64_t v) {
-  unsigned fraction = type == PTX_MOD_E4M3 ? 3 : 2;
-  int bias = type == PTX_MOD_E4M3 ? 7 : 15;
-  if (type == PTX_MOD_E5M2) return evalfloat_convert(FLOAT_HALF, FLOAT_DOUBLE, EVALFLOAT_NEAREST, v << 8);
-  uint64_t low = v & ((1u << fraction) - 1), exponent = v >> fraction & 15;
-  if ((v & 0x7f) == 0x7f) return UINT64_C(0x7ff8000000000000);
-  double x = exponent ? (double)(low | 1u << fraction) : (double)low;
-  for (int e = (int)(exponent ? exponent : 1) - bias - (int)fraction; e != 0; e += e < 0 ? 1 : -1) x = e < 0 ? x / 2 : x * 2;
-  uint64_t bits;
-  x = v & 0x80 ? -x : x;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
 static double as_double(uint16_t type, uint64_t v) {
   if (type == PTX_MOD_TF32) v &= ~UINT64_C(0x1fff);
   uint64_t bits = type == PTX_MOD_E4M3 || type == PTX_MOD_E5M2
-                      ? small_to_double(type, v) : evalfloat_convert(decode_format(type), FLOAT_DOUBLE, EVALFLOAT_NEAREST, v);
+                      ? scalar_small_to_double(type, v) : evalfloat_convert(decode_format(type), FLOAT_DOUBLE, EVALFLOAT_NEAREST, v);
   double x;
   memcpy(&x, &bits, sizeof x);
   return x;

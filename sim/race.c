@@ -23,7 +23,7 @@
 
 #include <string.h>
 
-enum { CELL_SHIFT = 2, PAGE_CELLS = 1024, MOST_WARPS = 32, PUBLICATIONS = 4, NUMBER_PAGE = 1024 };
+enum { CELL_SHIFT = 2, PAGE_SHIFT = 10, PAGE_CELLS = 1 << PAGE_SHIFT, MOST_WARPS = 32, PUBLICATIONS = 4, NUMBER_PAGE = 1024 };
 
 struct mark {
   uint32_t thread; /* of the launch, from 1; 0: nobody */
@@ -81,6 +81,7 @@ bool race_begin_block(struct block *b) {
   if (!b->race) return false;
   memset(b->race, 0, sizeof *b->race);
   b->shadow.since = tick(s);
+  b->first_thread = (uint32_t)b->number * threads_of_block(s) + 1;
   for (uint32_t k = 0; k < b->warp_count; k++) {
     b->warps[k].synced = b->shadow.since;
     if (b->warps[k].lanes_synced) memset(b->warps[k].lanes_synced, 0, LANES * LANES * sizeof(uint32_t));
@@ -177,7 +178,7 @@ static bool is_ordered(const struct warp *w, unsigned lane, const struct mark *m
 
 /* --- accesses ---------------------------------------------------------------------------------------------- */
 
-static struct race_cell *cell_of(struct sim *s, struct shadow *shadow, uint64_t offset, uint64_t size) {
+static inline struct race_cell *cell_of(struct sim *s, struct shadow *shadow, uint64_t offset, uint64_t size) {
   uint64_t cell = offset >> CELL_SHIFT, pages = (size >> CELL_SHIFT) / PAGE_CELLS + 1;
   if (!shadow->pages) shadow->pages = arena_alloc(&s->arena, pages * sizeof *shadow->pages);
   if (!shadow->pages) return NULL;
@@ -225,12 +226,26 @@ static void note_write(struct race_cell *cell, const struct mark *now) {
   if (cell->write.bytes == 15) cell->reads[0].thread = cell->reads[1].thread = 0;
 }
 
+/* One word that only this thread has touched so far, or nobody: most accesses. */
+static inline bool is_own(struct race_cell *cell, const struct mark *now, bool writes) {
+  uint32_t me = now->thread;
+  if (cell->write.thread != me && cell->write.thread != 0) return false;
+  if (!writes && cell->reads[0].thread != me) return false;
+  if (writes && ((cell->reads[0].thread != me && cell->reads[0].thread != 0) || cell->reads[1].thread != 0)) return false;
+  if (writes) cell->write = *now;
+  else cell->reads[0] = *now;
+  return true;
+}
+
 bool race_access(struct warp *w, unsigned lane, const struct inst *in, const struct access *at, uint64_t bytes,
                  enum race_strength strength, const uint8_t *value) {
   struct sim *s = w->sim;
   uint64_t first = at->offset, end = first + bytes;
-  struct mark now = {.thread = (uint32_t)w->block->number * threads_of_block(s) + w->index * LANES + lane + 1,
-                     .time = s->time, .line = in->line, .strength = (uint8_t)strength};
+  struct mark now = {.thread = w->block->first_thread + w->index * LANES + lane, .time = s->time, .line = in->line,
+                     .strength = (uint8_t)strength, .bytes = 15};
+  if (bytes == 4 && at->shadow->pages && at->shadow->pages[first >> CELL_SHIFT >> PAGE_SHIFT] &&
+      is_own(&at->shadow->pages[first >> CELL_SHIFT >> PAGE_SHIFT][(first >> CELL_SHIFT) % PAGE_CELLS], &now, value != NULL))
+    return true;
   uint32_t since = later(s->launch_time, at->shadow->since);
   for (uint64_t word = first & ~UINT64_C(3); word < end; word += 4) {
     struct race_cell *cell = cell_of(s, at->shadow, word, at->size);

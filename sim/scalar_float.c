@@ -238,12 +238,56 @@ LANE(float_to_tf32) {
   return kept + (up ? 0x2000 : 0);
 }
 
+/* 8-bit floats: 4 exponent bits with bias 7 and 3 fraction bits (no infinity), or the upper half of an f16. */
+uint64_t scalar_small_to_double(uint16_t type, uint64_t v) {
+  if (type == PTX_MOD_E5M2) return evalfloat_convert(FLOAT_HALF, FLOAT_DOUBLE, EVALFLOAT_NEAREST, v << 8);
+  if ((v & 0x7f) == 0x7f) return UINT64_C(0x7ff8000000000000);
+  unsigned exponent = v >> 3 & 15;
+  double x = exponent ? (double)((v & 7) | 8) : (double)(v & 7);
+  x *= as_double((uint64_t)(1023 + (exponent ? (int)exponent : 1) - 10) << 52);
+  return double_bits(v & 0x80 ? -x : x);
+}
+
+/* The nearest, to even; beyond the largest: the largest. The value in quanta of its binade is an integer
+ * after rounding, to which the binade's number is added: what carries goes to the next binade. */
+static uint64_t double_to_small(bool e4m3, double x) {
+  int fraction = e4m3 ? 3 : 2, least = e4m3 ? -6 : -14; /* exponent of the smallest normal number */
+  uint64_t bits = double_bits(x), sign = bits >> 63 << 7, most = e4m3 ? 0x7e : 0x7b;
+  int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+  if (x != x) return 0x7f;
+  if (exponent > 15) return sign | most;
+  if (exponent < least) exponent = least;
+  double quanta = (x < 0 ? -x : x) * as_double((uint64_t)(1023 - exponent + fraction) << 52);
+  uint64_t code = (uint64_t)((quanta + 0x1p52) - 0x1p52) + ((uint64_t)(exponent - least) << fraction);
+  return sign | (code > most ? most : code);
+}
+
+/* Two values into bytes; the sources' format is in `compare`, is_signed: e4m3. */
+static uint64_t small_of(const struct inst *in, uint64_t v) {
+  double x = as_double(evalfloat_convert((enum float_format)in->compare, FLOAT_DOUBLE, EVALFLOAT_NEAREST, v));
+  return double_to_small(in->is_signed, in->flags & FLAG_RELU && x < 0 ? 0 : x);
+}
+LANE(two_floats_to_small) { (void)c; return small_of(in, a) << 8 | small_of(in, b); }
+LANE(halves_to_small) { (void)b, (void)c; return small_of(in, a >> 16 & 0xffff) << 8 | small_of(in, a & 0xffff); }
+static uint64_t half_of(const struct inst *in, uint64_t v) {
+  uint64_t bits = scalar_small_to_double(in->is_signed ? PTX_MOD_E4M3 : PTX_MOD_E5M2, v);
+  uint64_t r = evalfloat_convert(FLOAT_DOUBLE, FLOAT_HALF, EVALFLOAT_NEAREST, bits);
+  return in->flags & FLAG_RELU && r & 0x8000 && !evalfloat_is_nan(FLOAT_HALF, r) ? 0 : r;
+}
+LANE(small_to_halves) { (void)b, (void)c; return half_of(in, a >> 8 & 0xff) << 16 | half_of(in, a & 0xff); }
+
+static bool is_small(uint16_t type) { return type == PTX_MOD_E4M3X2 || type == PTX_MOD_E5M2X2; }
+
 static lane_fn *between_floats(struct decoder *d, uint16_t to, uint16_t from) {
   struct inst *in = d->in;
   in->format = (uint8_t)decode_format(to);
   in->compare = (uint8_t)decode_format(from);
   if (d->words.satfinite) in->flags |= FLAG_HIGH;
   if (to == PTX_MOD_TF32) return float_to_tf32;
+  in->is_signed = to == PTX_MOD_E4M3X2 || from == PTX_MOD_E4M3X2;
+  if (is_small(to) && from == PTX_MOD_F32) return two_floats_to_small;
+  if (is_small(to)) return from == PTX_MOD_F16X2 ? halves_to_small : NULL;
+  if (is_small(from)) return to == PTX_MOD_F16X2 ? small_to_halves : NULL;
   if (ptx_mod_row(to)->kind == 'x')
     return (to == PTX_MOD_F16X2 || to == PTX_MOD_BF16X2) && from == PTX_MOD_F32 ? two_floats : NULL;
   if (ptx_mod_row(from)->kind == 'x') return NULL;
