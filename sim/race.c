@@ -232,9 +232,16 @@ static inline bool is_own(struct race_cell *cell, const struct mark *now, bool w
   if (cell->write.thread != me && cell->write.thread != 0) return false;
   if (!writes && cell->reads[0].thread != me) return false;
   if (writes && ((cell->reads[0].thread != me && cell->reads[0].thread != 0) || cell->reads[1].thread != 0)) return false;
-  if (writes) cell->write = *now;
-  else cell->reads[0] = *now;
+  struct mark *m = writes ? &cell->write : &cell->reads[0];
+  if (m->time != now->time || m->thread != me || m->strength != now->strength || m->bytes != 15) *m = *now;
   return true;
+}
+
+/* The cell of an aligned word, if it has one. */
+static inline struct race_cell *known_cell(const struct access *at, uint64_t bytes) {
+  uint64_t cell = at->offset >> CELL_SHIFT;
+  if (bytes != 4 || !at->shadow->pages || !at->shadow->pages[cell >> PAGE_SHIFT]) return NULL;
+  return &at->shadow->pages[cell >> PAGE_SHIFT][cell % PAGE_CELLS];
 }
 
 bool race_access(struct warp *w, unsigned lane, const struct inst *in, const struct access *at, uint64_t bytes,
@@ -243,9 +250,8 @@ bool race_access(struct warp *w, unsigned lane, const struct inst *in, const str
   uint64_t first = at->offset, end = first + bytes;
   struct mark now = {.thread = w->block->first_thread + w->index * LANES + lane, .time = s->time, .line = in->line,
                      .strength = (uint8_t)strength, .bytes = 15};
-  if (bytes == 4 && at->shadow->pages && at->shadow->pages[first >> CELL_SHIFT >> PAGE_SHIFT] &&
-      is_own(&at->shadow->pages[first >> CELL_SHIFT >> PAGE_SHIFT][(first >> CELL_SHIFT) % PAGE_CELLS], &now, value != NULL))
-    return true;
+  struct race_cell *known = known_cell(at, bytes);
+  if (known && is_own(known, &now, value != NULL)) return true;
   uint32_t since = later(s->launch_time, at->shadow->since);
   for (uint64_t word = first & ~UINT64_C(3); word < end; word += 4) {
     struct race_cell *cell = cell_of(s, at->shadow, word, at->size);
