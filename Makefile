@@ -122,6 +122,7 @@ help:
 	@echo 'make bench          speed and memory beside llvm-as and llc; MODULES=folder of .ll files'
 	@echo 'make bench-compile  IR to PTX beside clang -O3, and how time grows with size; MODULES=folder'
 	@echo 'make fuzz-diff      execute random kernels in many ways and compare; N=500 SEED=0'
+	@echo 'make bench-vectorize  serial loops beside clang and nvcc, executed in the simulator'
 	@echo 'make fuzz           fuzz the parser and the compiler; SECONDS_EACH=60'
 	@echo 'make lint           layers, writable globals, function lengths, banned calls, prototypes'
 	@echo 'make format         clang-format over the sources that git says are changed'
@@ -292,6 +293,9 @@ bench-compile: all
 
 bench: all
 	@$(PYTHON) runtime-tests/bench/bench.py $(if $(MODULES),--modules $(MODULES)) $(BENCH_ARGUMENTS)
+
+bench-vectorize: all
+	@$(PYTHON) runtime-tests/bench/vectorize.py $(BENCH_ARGUMENTS)
 
 demo:
 	@tools/setup.sh build

@@ -32,6 +32,9 @@ struct nvmini_context {
   void *user;
   nvmini_dump *dump;
   void *dump_user;
+  nvmini_dump *plan;
+  void *plan_user;
+  int plan_graphs;
   nvmini_remark_report *remark;
   void *remark_user;
   struct tgt_options target;
@@ -104,6 +107,12 @@ void nvmini_destroy(struct nvmini_context *context) {
 void nvmini_on_dump(struct nvmini_context *context, nvmini_dump *dump, void *user) {
   context->dump = dump;
   context->dump_user = user;
+}
+
+void nvmini_on_plan(struct nvmini_context *context, nvmini_dump *plan, void *user, int graphs) {
+  context->plan = plan;
+  context->plan_user = user;
+  context->plan_graphs = graphs;
 }
 
 void nvmini_on_remark(struct nvmini_context *context, nvmini_remark_report *remark, void *user) {
@@ -576,6 +585,11 @@ static void deliver_dump(void *state, struct nvm_text text) {
   if (c->dump) c->dump(c->dump_user, public_text(text));
 }
 
+static void deliver_plan(void *state, struct nvm_text text) {
+  struct nvmini_context *c = state;
+  c->plan(c->plan_user, public_text(text));
+}
+
 struct remark_route {
   const struct nvmini_module *module;
   struct place place;
@@ -619,6 +633,9 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   options.knobs = &c->knobs;
   options.dump = deliver_dump;
   options.dump_state = c;
+  options.draw = c->plan ? deliver_plan : NULL;
+  options.draw_state = c;
+  options.draw_graphs = c->plan_graphs != 0;
   options.remark = c->remark ? deliver_remark : NULL;
   options.remark_state = &route;
   begin = clock_of(c);

@@ -466,7 +466,10 @@ void lower_cast(struct lower *l, const struct nvm_inst *i) {
     c.source = &from.at[k * from.parts_each];
     for (uint32_t j = 0; j < to.parts_each && j < 2; j++)
       c.target[j] = to.at[k * to.parts_each + j].reg;
+    uint32_t begin = l->pf->entries.count, temps[PTX_CLASS_COUNT];
+    memcpy(temps, l->pf->reg_count, sizeof temps);
     lower_cast_lane(&c, space_of(l, from.scalar), space_of(l, to.scalar));
+    lower_tidy(l, begin, temps); /* later lanes would hide its copy from the caller */
   }
   lower_join(l, i->type, result, to);
 }

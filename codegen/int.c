@@ -107,12 +107,23 @@ static void lower_i16_pair(struct lower *l, enum op op, struct ptx_reg to, struc
     emit3(l, PTX_ADD, PTX_MODS(PTX_MOD_S16X2), ptx_r(to), a, b);
     return;
   }
+  bool constant = b.kind == PTX_OPERAND_INT;
+  uint32_t low = (uint32_t)b.imm & 0xffff, high = (uint32_t)((uint64_t)b.imm >> 16) & 0xffff;
+  if (constant && low == high && low < 16 && (op == OP_SHL || op == OP_LSHR)) { /* both at once, what strays cut off */
+    struct ptx_reg both = lower_temp(l, PTX_B32);
+    uint32_t kept = op == OP_SHL ? 0xffffu << low & 0xffff : 0xffffu >> low;
+    emit3(l, op == OP_SHL ? PTX_SHL : PTX_SHR, PTX_MODS(op == OP_SHL ? PTX_MOD_B32 : PTX_MOD_U32), ptx_r(both),
+          in_register(l, a, &pair_i16), ptx_i(low));
+    emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B32), ptx_r(to), ptx_r(both), ptx_i((int32_t)(kept << 16 | kept)));
+    return;
+  }
   struct ptx_reg x[2], y[2], z[2];
   lower_unpack_pair(l, a, &x[0], &x[1]);
-  lower_unpack_pair(l, b, &y[0], &y[1]);
+  if (!constant) lower_unpack_pair(l, b, &y[0], &y[1]);
   for (int k = 0; k < 2; k++) {
     z[k] = lower_temp(l, PTX_B16);
-    lower_int_part(l, op, &lane16, z[k], ptx_r(x[k]), ptx_r(y[k]));
+    struct ptx_operand right = constant ? ptx_i((int16_t)(k ? high : low)) : ptx_r(y[k]);
+    lower_int_part(l, op, &lane16, z[k], ptx_r(x[k]), right);
   }
   lower_copy(l, to, ptx_r(lower_pack_pair(l, ptx_r(z[0]), ptx_r(z[1]))));
 }
@@ -143,7 +154,13 @@ void lower_int_binary(struct lower *l, const struct nvm_inst *i) {
       const struct ptx_operand y[2] = {lower_operand(l, b, k), lower_operand(l, b, k + 1)};
       lower_wide_binary(l, (enum op)i->op, bits, to + k, x, y);
     } else {
-      struct ptx_operand x = lower_operand(l, a, k), y = lower_operand(l, b, k);
+      nvm_u128 low, high;
+      bool shift = is_shift((enum op)i->op) && lower_part(l, parts, k)->kind == PART_PAIR_I16 &&
+                   value_kind(b) == VALUE_CONST &&
+                   const_is_int(l->module, const_element(l->module, b, 2 * (uint64_t)k), &low) &&
+                   const_is_int(l->module, const_element(l->module, b, 2 * (uint64_t)k + 1), &high);
+      struct ptx_operand x = lower_operand(l, a, k);
+      struct ptx_operand y = shift ? ptx_i((int64_t)(high << 16 | low)) : lower_operand(l, b, k);
       lower_binary_part(l, (enum op)i->op, i->flags, lower_part(l, parts, k), to[k], x, y);
     }
   }

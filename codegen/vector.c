@@ -32,7 +32,9 @@ struct lanes lower_split(struct lower *l, struct nvm_value v) {
     for (uint32_t k = 0; k < r.count * r.parts_each; k++) r.at[k] = lower_operand(l, v, k);
     return r;
   }
-  for (uint32_t k = 0; k + 1 < r.count; k += 2) {
+  for (uint32_t k = 0; k < r.count && value_kind(v) == VALUE_CONST; k++)
+    r.at[k] = lower_operand(l, const_element(l->module, v, k), 0);
+  for (uint32_t k = 0; k + 1 < r.count && value_kind(v) != VALUE_CONST; k += 2) {
     struct ptx_reg low, high;
     lower_unpack_pair(l, lower_operand(l, v, k / 2), &low, &high);
     r.at[k] = ptx_r(low);

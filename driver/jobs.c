@@ -250,6 +250,28 @@ static int save_remarks(struct job *j, const struct remarks *r, bool emit) {
   return status == EXIT_DONE && emit ? save(j, text) : status;
 }
 
+/* What the vectorizer plans, one plan after the other. */
+struct plans { char *bytes; size_t length; bool failed; };
+
+static void collect_plan(void *user, struct nvmini_text text) {
+  struct plans *p = user;
+  char *grown = realloc(p->bytes, p->length + text.length);
+  p->failed |= grown == NULL;
+  if (grown == NULL) return;
+  memcpy(grown + p->length, text.bytes, text.length);
+  p->bytes = grown;
+  p->length += text.length;
+}
+
+static int emit_plans(struct job *j, bool graphs) {
+  struct plans p = {NULL, 0, false};
+  nvmini_on_plan(j->context, collect_plan, &p, graphs);
+  int status = exit_status(nvmini_optimize(j->module));
+  if (status == EXIT_DONE) status = p.failed ? EXIT_REFUSED : save(j, (struct nvmini_text){p.bytes ? p.bytes : "", p.length});
+  free(p.bytes);
+  return status;
+}
+
 int jobs_compile(const struct options *o) {
   struct job j;
   struct remarks remarks;
@@ -267,6 +289,7 @@ int jobs_compile(const struct options *o) {
   if (status == EXIT_DONE) status = load(&j, o->operands[0]);
   if (status == EXIT_DONE) status = jobs_link_libraries(o, j.context, j.module);
   if (status == EXIT_DONE && only_remarks) status = exit_status(nvmini_optimize(j.module));
+  else if (status == EXIT_DONE && strncmp(emit, "vplan", 5) == 0) status = emit_plans(&j, emit[5] != 0);
   else if (status == EXIT_DONE) status = ir ? emit_ir(&j, graphs) : emit_ptx(&j);
   if (status == EXIT_DONE) status = save_remarks(&j, &remarks, only_remarks);
   remarks_end(&remarks);

@@ -92,6 +92,9 @@ NVMINI_API void nvmini_on_diagnostic(struct nvmini_context *context, nvmini_repo
 typedef void nvmini_dump(void *user, struct nvmini_text text);
 NVMINI_API void nvmini_on_dump(struct nvmini_context *context, nvmini_dump *dump, void *user);
 
+/* From now on the loop vectorizer's plans go to `plan`, as text or, if `graphs` is not 0, for Graphviz. */
+NVMINI_API void nvmini_on_plan(struct nvmini_context *context, nvmini_dump *plan, void *user, int graphs);
+
 /* What the optimizer did, did not do and why, or found out: LLVM's optimization remarks. The text is
  * the values of the arguments in a row; their keys ("String" for plain text) are for programs. */
 enum nvmini_remark_kind { NVMINI_PASSED, NVMINI_MISSED, NVMINI_ANALYSIS };

@@ -20,6 +20,9 @@ struct pass_env {
   const char *pass;         /* the running pass's name */
   const struct knobs *knobs;
   const struct remark_sink *remarks; /* for remark() of opt/remark.h; NULL: nobody asks */
+  void (*draw)(void *state, struct nvm_text text); /* takes vectorization plans; NULL: nobody asks */
+  void *draw_state;
+  bool draw_graphs;         /* for Graphviz */
   uint64_t *statistic;      /* what the running pass counts: its row's `counts` */
 };
 
@@ -69,6 +72,9 @@ int pass_read_pipeline(struct nvm_text list, enum pass_id *ids, struct nvm_text 
 struct pass_options {
   struct nvm_text pipeline;    /* names, separated by commas */
   const struct knobs *knobs;
+  void (*draw)(void *state, struct nvm_text text); /* as in struct pass_env */
+  void *draw_state;
+  bool draw_graphs;
   /* After each pass: verify what it changed, and that it told the truth about changing anything and
    * about what it keeps. Always so in a checking build. */
   bool verify_each;

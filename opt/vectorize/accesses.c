@@ -1,0 +1,347 @@
+/* Memory: what the loop accesses, which accesses make groups, and what must hold so that several iterations can be
+ * carried out at a time.
+ *
+ * An access whose address moves by a constant belongs to a group: those of its kind whose addresses differ from its
+ * own by constants (neighbours of a stencil, members of a struct). A group's bytes, over all lanes, are accessed by
+ * as few and as wide instructions as alignment allows, each byte once (accesses_pieces). Elements between accessed
+ * ones may be loaded too, never stored.
+ *
+ * Order: with n iterations at a time, an access that stands later in the body is carried out after the earlier ones
+ * of the n - 1 iterations behind. That is wrong only if Y, the later, touches in iteration i what X, the earlier,
+ * touches in iteration i + d, 0 < d < n:
+ *
+ *   both move by s:  Y - X in (s·d - bytes of Y, s·d + bytes of X)      a distance: known, or checked at run time
+ *   else:            the ranges they cover in the whole loop meet       checked at run time
+ *
+ * so that a buffer worked on in place, or shifted down, is no obstacle. */
+#include "opt/vectorize/vectorize.h"
+
+#include "target/cost.h"
+
+/* --- accesses ----------------------------------------------------------------------------------- */
+
+static uint32_t low_bit(uint64_t x, uint32_t most) {
+  uint64_t low = x & (0 - x);
+  return x == 0 || low > most ? most : (uint32_t)low;
+}
+
+static uint32_t base_align(const struct vector_loop *v, struct nvm_value base) {
+  struct nvm_function *f = v->f;
+  if (value_kind(base) == VALUE_ARG) {
+    const struct attr_table_data *a = &f->module->attributes;
+    const struct nvm_attr *align = attrset_find(a, attrlist_parameter(a, f->attributes, value_index(base)), ATTR_ALIGN);
+    return align && align->number ? (uint32_t)align->number : 1;
+  }
+  uint32_t log2 = 0;
+  if (value_kind(base) == VALUE_GLOBAL) log2 = module_global(f->module, base)->align_log2;
+  if (value_kind(base) == VALUE_INST && f->insts.data[value_index(base)].op == OP_ALLOCA)
+    log2 = f->insts.data[value_index(base)].flags & ALLOCA_ALIGN_MASK;
+  return log2 ? UINT32_C(1) << (log2 - 1) : 1;
+}
+
+/* Alignment, up to 32, that address + offset is known to have in iteration 0. */
+static uint32_t known_align(const struct vector_loop *v, struct scev address, int64_t offset) {
+  uint32_t align = value_is_none(address.base) ? 32 : base_align(v, address.base);
+  align = low_bit((uint64_t)(address.constant + offset), align < 32 ? align : 32);
+  for (uint32_t k = 0; k < address.count; k++)
+    if (address.terms[k].loop != v->index) align = low_bit((uint64_t)address.terms[k].coefficient, align);
+  return align;
+}
+
+static bool add_access(struct vector_loop *v, uint32_t at) {
+  const struct nvm_inst *i = vl_inst(v, v->body[at]);
+  bool store = i->op == OP_STORE;
+  struct nvm_value pointer = inst_operand(v->f, i, store ? 1 : 0);
+  struct nvm_type type = store ? value_type(v->f, inst_operand(v->f, i, 0)) : i->type;
+  const struct nvm_layout *layout = &v->f->module->layout;
+  struct vector_access a = {.inst = v->body[at], .is_store = store, .type = type, .order = at, .group = VP_NO_GROUP};
+  uint32_t log2 = memory_access_unpack(i->aux).align_log2;
+  a.bytes = (uint32_t)layout_store_size(layout, vl_types(v), type);
+  a.align = log2 ? UINT32_C(1) << (log2 - 1) : layout_align(layout, vl_types(v), type);
+  a.space = type_info(vl_types(v), value_type(v->f, pointer))->width;
+  a.address = scev_of(v->scev, pointer);
+  a.affine = a.address.width != 0 && scev_step(v->scev, a.address, v->index, &a.step);
+  a.conditional = !dominance_dominates(v->dominance, i->block, v->loop->latch);
+  if (!VEC_PUSH(v->env->arena, &v->accesses, a)) return false;
+  v->access_of[a.inst.index] = v->accesses.count;
+  return true;
+}
+
+/* --- groups ------------------------------------------------------------------------------------- */
+
+enum { MOST_GROUP_BYTES = 128 };
+
+/* Whether types of that size travel in vectors: whole bytes, powers of two up to 8. */
+static bool is_vector_element(const struct vector_loop *v, const struct vector_access *a) {
+  const struct type_info *t = type_info(vl_types(v), a->type);
+  bool kind = t->kind == TY_INT || (t->kind >= TY_HALF && t->kind <= TY_PTR);
+  bool whole = t->kind != TY_INT || t->width == a->bytes * 8;
+  return kind && whole && a->bytes <= 8 && (a->bytes & (a->bytes - 1)) == 0;
+}
+
+static struct memory_location location(const struct vector_loop *v, const struct vector_access *a) {
+  const struct nvm_inst *i = vl_inst(v, a->inst);
+  return (struct memory_location){.pointer = inst_operand(v->f, i, a->is_store ? 1 : 0), .bytes = ALIAS_ANY_BYTES,
+                                  .access = a->inst};
+}
+
+/* Whether the objects are different ones. */
+static bool never_meet(const struct vector_loop *v, const struct vector_access *a, const struct vector_access *b) {
+  return alias_query(v->alias, location(v, a), location(v, b)) == ALIAS_NO;
+}
+
+static bool joins(const struct vector_loop *v, struct access_group *g, const struct vector_access *a,
+                  int64_t *offset) {
+  if (g->is_store != a->is_store || g->step != a->step || g->bytes != a->bytes || g->space != a->space) return false;
+  if (!type_equal(g->type, a->type)) return false;
+  struct scev d = scev_subtract(v->scev, a->address, g->address);
+  if (!scev_is_constant(d)) return false;
+  int64_t low = d.constant < g->low ? d.constant : g->low;
+  int64_t high = d.constant + a->bytes > g->high ? d.constant + a->bytes : g->high;
+  int64_t reach = g->step < 0 ? -g->step : g->step;
+  /* Neighbours within what a few iterations cover: farther ones share nothing. */
+  if (high - low > MOST_GROUP_BYTES || high - low > 8 * reach || d.constant % a->bytes) return false;
+  *offset = d.constant;
+  return true;
+}
+
+static bool new_group(struct vector_loop *v, uint32_t at) {
+  struct vector_access *a = &v->accesses.data[at];
+  struct access_group g = {.address = a->address, .first = at, .last = at, .count = 1, .step = a->step,
+                           .high = a->bytes, .bytes = a->bytes, .space = a->space, .type = a->type,
+                           .is_store = a->is_store, .aligned_elements = a->align >= a->bytes};
+  a->group = v->groups.count;
+  return VEC_PUSH(v->env->arena, &v->groups, g);
+}
+
+/* The open group that access `at` can join without passing an access that might touch the same bytes: loads move up
+ * to the group's first, the group's stores down to its last. */
+static bool place_access(struct vector_loop *v, uint32_t at) {
+  struct vector_access *a = &v->accesses.data[at];
+  for (uint32_t n = v->groups.count; n-- > 0;) {
+    struct access_group *g = &v->groups.data[n];
+    int64_t offset;
+    if (!joins(v, g, a, &offset)) continue;
+    bool blocked = false;
+    const struct vector_access *moved = a->is_store ? &v->accesses.data[g->first] : a;
+    for (uint32_t k = g->first + 1; k < at && !blocked; k++) {
+      const struct vector_access *between = &v->accesses.data[k];
+      if (between->group == n || (!a->is_store && !between->is_store)) continue;
+      blocked = !never_meet(v, between, moved);
+    }
+    if (blocked) continue;
+    a->group = n, a->offset = offset;
+    g->last = at, g->count++;
+    g->low = offset < g->low ? offset : g->low;
+    g->high = offset + a->bytes > g->high ? offset + a->bytes : g->high;
+    g->aligned_elements &= a->align >= a->bytes;
+    return true;
+  }
+  return new_group(v, at);
+}
+
+/* --- order -------------------------------------------------------------------------------------- */
+
+/* The least distance d > 0 at which `later` touches what `earlier` touches d iterations on; UINT64_MAX: none.
+ * Both move by s; D = later - earlier. */
+static uint64_t least_conflict(int64_t distance, int64_t s, uint32_t earlier, uint32_t later) {
+  for (uint64_t d = 1; d <= VECTORIZE_MOST_LANES; d++) {
+    int64_t x = distance - s * (int64_t)d;
+    if (x > -(int64_t)later && x < (int64_t)earlier) return d;
+  }
+  return UINT64_MAX;
+}
+
+static void extent(const struct vector_loop *v, const struct vector_access *a, int64_t *low, int64_t *high) {
+  if (a->group != VP_NO_GROUP) {
+    *low = v->groups.data[a->group].low - a->offset;
+    *high = v->groups.data[a->group].high - a->offset;
+  } else {
+    *low = 0, *high = a->bytes;
+  }
+}
+
+/* An invariant address, at the loop's entry. */
+static bool is_boundable(const struct vector_loop *v, const struct vector_access *a) {
+  if (!a->affine) return false;
+  for (uint32_t k = 0; k < a->address.count; k++)
+    if (a->address.terms[k].loop > v->index && a->address.terms[k].loop < v->loop->end) return false;
+  return true;
+}
+
+/* Whether both begin within a constant of each other. */
+static bool start_is_near(const struct vector_loop *v, const struct vector_access *a, const struct vector_access *b) {
+  uint32_t i = 0, k = 0;
+  if (!value_equal(a->address.base, b->address.base)) return false;
+  for (;; i++, k++) {
+    while (i < a->address.count && a->address.terms[i].loop == v->index) i++;
+    while (k < b->address.count && b->address.terms[k].loop == v->index) k++;
+    if (i == a->address.count || k == b->address.count) return i == a->address.count && k == b->address.count;
+    const struct scev_term *x = &a->address.terms[i], *y = &b->address.terms[k];
+    if (x->loop != y->loop || !value_equal(x->symbol, y->symbol) || x->coefficient != y->coefficient) return false;
+  }
+}
+
+static bool same_check(const struct vector_loop *v, const struct overlap_check *c, const struct vector_access *a,
+                       const struct vector_access *b) {
+  const struct vector_access *x = &v->accesses.data[c->earlier], *y = &v->accesses.data[c->later];
+  return x->group != VP_NO_GROUP && y->group != VP_NO_GROUP && x->group == a->group && y->group == b->group;
+}
+
+/* Two accesses that may meet, one a store, `a` the earlier: they are in order, bounded, or to be checked. */
+static enum vector_refusal order_pair(struct vector_loop *v, uint32_t at, uint32_t bt, bool *ok) {
+  const struct vector_access *a = &v->accesses.data[at], *b = &v->accesses.data[bt];
+  if (never_meet(v, a, b)) return VECTOR_OK;
+  v->culprit = b->inst;
+  if (!is_boundable(v, a) || !is_boundable(v, b) || a->space != b->space) return VECTOR_REORDER_MEMORY;
+  struct scev d = scev_subtract(v->scev, b->address, a->address);
+  if (a->step == b->step && a->step != 0) {
+    if (scev_is_constant(d)) {
+      uint64_t least = least_conflict(d.constant, a->step, a->bytes, b->bytes);
+      if (least < v->most_lanes) v->most_lanes = least;
+      return v->most_lanes > 1 ? VECTOR_OK : VECTOR_REORDER_MEMORY;
+    }
+  }
+  bool near = a->step == b->step && a->step != 0;
+  if (!near && start_is_near(v, a, b)) return VECTOR_REORDER_MEMORY; /* the check is sure to fail */
+  for (uint32_t k = 0; k < v->checks.count; k++)
+    if (same_check(v, &v->checks.data[k], a, b)) return VECTOR_OK;
+  struct overlap_check c = {.earlier = at, .later = bt, .near = near};
+  extent(v, a, &c.earlier_low, &c.earlier_high);
+  extent(v, b, &c.later_low, &c.later_high);
+  *ok &= VEC_PUSH(v->env->arena, &v->checks, c);
+  if ((int32_t)v->checks.count > vl_knob(v, KNOB_VECTORIZER_CHECK_THRESHOLD)) return VECTOR_REORDER_MEMORY;
+  return VECTOR_OK;
+}
+
+static enum vector_refusal order_all(struct vector_loop *v, bool *ok) {
+  for (uint32_t b = 0; b < v->accesses.count; b++) {
+    const struct vector_access *y = &v->accesses.data[b];
+    if (y->is_store && (!y->affine || y->step == 0)) {
+      v->culprit = y->inst;
+      v->histogram = !y->affine;
+      return VECTOR_REORDER_MEMORY;
+    }
+    for (uint32_t a = 0; a < b; a++) {
+      const struct vector_access *x = &v->accesses.data[a];
+      if (!x->is_store && !y->is_store) continue;
+      enum vector_refusal r = order_pair(v, a, b, ok);
+      if (r != VECTOR_OK) return r;
+    }
+    /* A store that overlaps itself some iterations on. */
+    int64_t step = y->step < 0 ? -y->step : y->step;
+    if (y->is_store && step < y->bytes) return VECTOR_REORDER_MEMORY;
+  }
+  return VECTOR_OK;
+}
+
+/* --- alignment ---------------------------------------------------------------------------------- */
+
+/* Which group wide accesses are aligned for: the first that stores, else the first. */
+static uint32_t reference_group(const struct vector_loop *v) {
+  uint32_t best = VP_NO_GROUP;
+  for (uint32_t n = 0; n < v->groups.count; n++) {
+    const struct access_group *g = &v->groups.data[n];
+    if (!g->wide) continue;
+    if (best == VP_NO_GROUP || (g->is_store && !v->groups.data[best].is_store)) best = n;
+  }
+  return best;
+}
+
+/* Where wide accesses begin. Buffers are taken to be aligned alike, so that groups of one iteration are in step if
+ * their anchors differ by as much as their addresses do (checked when it matters). */
+static void set_anchors(struct vector_loop *v) {
+  uint32_t reference = reference_group(v);
+  if (reference == VP_NO_GROUP) return;
+  const struct access_group *r = &v->groups.data[reference];
+  int64_t from = r->step < 0 ? r->high : r->low;
+  if (r->step > 0 && !r->is_store && (r->high - r->low) / r->bytes % 2) /* a stencil's middle */
+    from = r->low + (r->high - r->low) / r->bytes / 2 * r->bytes;
+  if (r->high - r->low == (r->step < 0 ? -r->step : r->step)) from = r->step < 0 ? r->high : r->low;
+  for (uint32_t n = 0; n < v->groups.count; n++) {
+    struct access_group *g = &v->groups.data[n];
+    enum { WIDEST = 32 };
+    int64_t apart = g->address.constant - r->address.constant;
+    int64_t anchor = from - apart, floor = g->step < 0 ? g->high : g->low;
+    /* The same residue, not below the group's first element. */
+    anchor = floor + (((anchor - floor) % WIDEST) + WIDEST) % WIDEST;
+    g->anchor = (g->step < 0) == (r->step < 0) && g->step == r->step ? anchor : floor;
+    if ((g->anchor - g->low) % g->bytes) g->anchor = floor;
+    g->known_align = known_align(v, g->address, g->anchor);
+  }
+}
+
+enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *status) {
+  bool ok = true;
+  for (uint32_t k = 0; k < v->body_count && ok; k++) {
+    uint16_t op = vl_inst(v, v->body[k])->op;
+    if (op == OP_LOAD || op == OP_STORE) ok = add_access(v, k);
+  }
+  for (uint32_t k = 0; k < v->accesses.count && ok; k++) {
+    const struct vector_access *a = &v->accesses.data[k];
+    if (a->affine && a->step != 0 && !a->conditional && is_vector_element(v, a)) ok = place_access(v, k);
+  }
+  for (uint32_t n = 0; n < v->groups.count; n++) {
+    struct access_group *g = &v->groups.data[n];
+    int64_t reach = g->step < 0 ? -g->step : g->step;
+    g->wide = g->aligned_elements && reach % g->bytes == 0 && (g->count > 1 || reach <= 2 * (int64_t)g->bytes) &&
+              (!g->is_store || g->high - g->low >= reach);
+  }
+  set_anchors(v);
+  enum vector_refusal r = ok ? order_all(v, &ok) : VECTOR_OK;
+  if (!ok) *status = NVM_OUT_OF_MEMORY;
+  return r;
+}
+
+/* --- pieces ------------------------------------------------------------------------------------- */
+
+uint32_t accesses_width(const struct vector_loop *v, const struct access_group *g, uint32_t lanes) {
+  uint32_t widest = cost_widest_access_bits(v->env->target, g->space) / 8;
+  uint64_t reach = (uint64_t)(g->step < 0 ? -g->step : g->step);
+  if (!g->wide || lanes == 1) return g->bytes;
+  if (v->widest && widest > v->widest) widest = v->widest;
+  while (widest > g->bytes && lanes * reach % widest) widest /= 2;
+  return widest;
+}
+
+/* Marks the elements (from `low` on) that members access in `lanes` iterations. */
+static void mark_elements(const struct vector_loop *v, uint32_t group, uint32_t lanes, int64_t low, bool *used) {
+  const struct access_group *g = &v->groups.data[group];
+  for (uint32_t k = g->first; k <= g->last; k++) {
+    const struct vector_access *a = &v->accesses.data[k];
+    if (a->group != group || (!a->is_store && !v->needed[a->inst.index])) continue;
+    for (uint32_t l = 0; l < lanes; l++) used[(a->offset + (int64_t)l * g->step - low) / g->bytes] = true;
+  }
+}
+
+uint32_t accesses_pieces(const struct vector_loop *v, uint32_t group, uint32_t lanes, uint32_t width,
+                         struct access_piece pieces[MOST_PIECES]) {
+  const struct access_group *g = &v->groups.data[group];
+  enum { MOST_ELEMENTS = MOST_PIECES + MOST_GROUP_BYTES };
+  bool used[MOST_ELEMENTS] = {false};
+  int64_t low = g->low + (g->step < 0 ? (int64_t)(lanes - 1) * g->step : 0);
+  int64_t span = (g->high - g->low + (int64_t)(lanes - 1) * (g->step < 0 ? -g->step : g->step)) / g->bytes;
+  uint32_t count = 0;
+  if (span > MOST_ELEMENTS) return 0;
+  mark_elements(v, group, lanes, low, used);
+  for (int64_t e = 0; e < span;) {
+    if (!used[e] && (g->is_store || width <= g->bytes)) {
+      e++;
+      continue;
+    }
+    int64_t n = width / g->bytes;
+    for (; n > 1; n /= 2) {
+      int64_t at = low + e * g->bytes - g->anchor, hits = 0;
+      if (at % (n * g->bytes) || e + n > span) continue;
+      for (int64_t k = 0; k < n; k++) hits += used[e + k];
+      if (hits == n || (!g->is_store && hits > 1)) break;
+    }
+    if (n <= 1) n = 1;
+    if (n > 1 || used[e]) {
+      if (count == MOST_PIECES) return 0;
+      pieces[count++] = (struct access_piece){low + e * g->bytes, (uint32_t)n};
+    }
+    e += n;
+  }
+  return count;
+}

@@ -1,0 +1,708 @@
+/* Carrying out a plan's recipes: instructions for all lanes, in the order of the plan.
+ *
+ * A value exists as a vector, as lanes, or both; each form is made from the other when first asked for. On this
+ * machine lanes of 32 bits and more are registers of their own, so that taking a vector apart costs nothing. All
+ * parts of a recipe (interleave count many) are emitted before the next recipe's, which is the order that
+ * accesses.c has proven right. */
+#include "opt/vectorize/execute.h"
+
+#include "ir/eval.h"
+#include "ir/intrinsic.h"
+
+/* --- single instructions ------------------------------------------------------------------------ */
+
+struct nvm_value x_emit(struct executor *x, enum op op, uint16_t flags, struct nvm_type type,
+                        const struct nvm_value *operands, uint32_t count, uint32_t aux) {
+  bool constant = op != OP_PHI && op != OP_LOAD && op != OP_CALL && count > 0;
+  for (uint32_t k = 0; k < count && !x->failed; k++) {
+    x->failed |= value_is_none(operands[k]);
+    constant &= value_kind(operands[k]) == VALUE_CONST;
+  }
+  if (x->failed) return VALUE_NULL;
+  if (constant && count <= 4) {
+    struct nvm_value folded = eval_fold(x->v->f->module, op, flags, aux, type, operands, count);
+    if (!value_is_none(folded)) return folded;
+  }
+  struct nvm_inst_id i = function_add_inst(x->v->f, op, flags, type, operands, count, aux);
+  x->failed |= inst_is_none(i);
+  if (x->failed) return VALUE_NULL;
+  inst_append(x->v->f, i, x->block);
+  if (x->origin.index) x->v->f->locations.data[i.index] = x->v->f->locations.data[x->origin.index];
+  return value_of_inst(i);
+}
+
+struct nvm_value x_binary(struct executor *x, enum op op, struct nvm_value a, struct nvm_value b) {
+  struct nvm_module *m = x->v->f->module;
+  if ((op == OP_ADD || op == OP_OR || op == OP_SUB) && const_is_zero(m, b)) return a;
+  if ((op == OP_ADD || op == OP_OR) && const_is_zero(m, a)) return b;
+  struct nvm_value operands[2] = {a, b};
+  return value_is_none(a) ? a : x_emit(x, op, 0, value_type(x->v->f, a), operands, 2, 0);
+}
+
+struct nvm_value x_compare(struct executor *x, enum icmp_predicate p, struct nvm_value a, struct nvm_value b) {
+  struct nvm_value operands[2] = {a, b};
+  return x_emit(x, OP_ICMP, 0, TYPE_I1, operands, 2, p);
+}
+
+struct nvm_value x_number(struct executor *x, struct nvm_type type, int64_t value) {
+  uint32_t bits = type_info(vl_types(x->v), type)->width;
+  return const_int(x->v->f->module, type, (nvm_u128)(nvm_i128)value & eval_mask(bits));
+}
+
+struct nvm_value x_resize(struct executor *x, struct nvm_value a, struct nvm_type type) {
+  if (value_is_none(a)) return a;
+  uint32_t from = type_info(vl_types(x->v), value_type(x->v->f, a))->width, to = type_info(vl_types(x->v), type)->width;
+  return from == to ? a : x_emit(x, from < to ? OP_ZEXT : OP_TRUNC, 0, type, &a, 1, 0);
+}
+
+struct nvm_value x_advance(struct executor *x, struct nvm_value pointer, struct nvm_value bytes) {
+  if (x->failed || const_is_zero(x->v->f->module, bytes)) return pointer;
+  struct nvm_value operands[2] = {pointer, bytes};
+  return x_emit(x, OP_GEP, 0, value_type(x->v->f, pointer), operands, 2, TYPE_I8.index);
+}
+
+struct nvm_block x_block(struct executor *x, const char *name) {
+  struct nvm_function *f = x->v->f;
+  struct nvm_block b = function_add_block(f, module_str(f->module, name));
+  x->failed |= block_is_none(b);
+  if (!x->failed) function_move_block(f, b, x->v->loop->header);
+  return b;
+}
+
+void x_jump(struct executor *x, struct nvm_block to) {
+  struct nvm_value target = value_of_block(to);
+  x_emit(x, OP_BR, 0, TYPE_VOID, &target, 1, 0);
+}
+
+void x_branch(struct executor *x, struct nvm_value condition, struct nvm_block yes, struct nvm_block no) {
+  struct nvm_value operands[3] = {condition, value_of_block(yes), value_of_block(no)};
+  x_emit(x, OP_CONDBR, 0, TYPE_VOID, operands, 3, 0);
+}
+
+/* --- vectors and lanes -------------------------------------------------------------------------- */
+
+static struct nvm_type wide(const struct executor *x, struct nvm_type scalar) {
+  return x->factor == 1 ? scalar : type_vector(&x->v->f->module->types, scalar, x->factor);
+}
+
+static struct nvm_value lane_number(struct executor *x, uint32_t lane) { return x_number(x, TYPE_I32, lane); }
+
+static struct nvm_value insert(struct executor *x, struct nvm_value vector, struct nvm_value lane, uint32_t at) {
+  struct nvm_value operands[3] = {vector, lane, lane_number(x, at)};
+  return x_emit(x, OP_INSERTELEMENT, 0, value_type(x->v->f, vector), operands, 3, 0);
+}
+
+static struct nvm_value extract(struct executor *x, struct nvm_value vector, uint32_t at) {
+  struct nvm_value operands[2] = {vector, lane_number(x, at)};
+  struct nvm_type type = type_scalar(vl_types(x->v), value_type(x->v->f, vector));
+  return x_emit(x, OP_EXTRACTELEMENT, 0, type, operands, 2, 0);
+}
+
+static struct nvm_value splat(struct executor *x, struct nvm_value lane) {
+  if (x->factor == 1 || x->failed) return lane;
+  struct nvm_module *m = x->v->f->module;
+  struct nvm_type type = wide(x, value_type(x->v->f, lane));
+  if (value_kind(lane) == VALUE_CONST) {
+    struct nvm_value all[VECTORIZE_MOST_LANES];
+    for (uint32_t k = 0; k < x->factor; k++) all[k] = lane;
+    return const_aggregate(m, type, all, x->factor);
+  }
+  struct nvm_value operands[3] = {insert(x, const_poison(m, type), lane, 0), const_poison(m, type),
+                                  const_zero(m, wide(x, TYPE_I32))};
+  return x_emit(x, OP_SHUFFLEVECTOR, 0, type, operands, 3, 0);
+}
+
+static struct nvm_value *vector_slot(struct executor *x, uint32_t r, uint32_t part) {
+  return &x->vectors[r * x->count + part];
+}
+static struct nvm_value *lane_slot(struct executor *x, uint32_t r, uint32_t part, uint32_t lane) {
+  return &x->lanes[(r * x->count + part) * x->factor + lane];
+}
+
+/* Lane `lane` of part `part` of what recipe r computes. */
+static struct nvm_value get_lane(struct executor *x, uint32_t r, uint32_t part, uint32_t lane) {
+  const struct vp_recipe *from = vplan_recipe(x->p, r);
+  if (from->kind == VP_LIVE_IN) return from->value;
+  if (from->uniform) part = lane = 0;
+  struct nvm_value *slot = lane_slot(x, r, part, lane);
+  if (value_is_none(*slot)) {
+    struct nvm_value whole = *vector_slot(x, r, part);
+    x->failed |= value_is_none(whole);
+    *slot = x->failed || x->factor == 1 ? whole : extract(x, whole, lane);
+  }
+  return *slot;
+}
+
+static struct nvm_value get_vector(struct executor *x, uint32_t r, uint32_t part) {
+  const struct vp_recipe *from = vplan_recipe(x->p, r);
+  if (x->factor == 1) return get_lane(x, r, part, 0);
+  if (from->kind == VP_LIVE_IN && value_kind(from->value) == VALUE_CONST) return splat(x, from->value);
+  if (from->kind == VP_LIVE_IN || from->uniform) part = 0;
+  struct nvm_value *slot = vector_slot(x, r, part);
+  if (!value_is_none(*slot) || x->failed) return *slot;
+  if (from->kind == VP_LIVE_IN || from->uniform) return *slot = splat(x, get_lane(x, r, 0, 0));
+  struct nvm_value v = const_poison(x->v->f->module, wide(x, from->type));
+  for (uint32_t l = 0; l < x->factor; l++) v = insert(x, v, get_lane(x, r, part, l), l);
+  return *slot = v;
+}
+
+/* --- plain recipes ------------------------------------------------------------------------------ */
+
+/* The declaration of the intrinsic that `callee` is for another type; intrinsics with one overload only. */
+static struct nvm_value widened_callee(struct executor *x, const struct nvm_inst *call, struct nvm_type function) {
+  struct nvm_module *m = x->v->f->module;
+  const struct nvm_function *old = module_function(m, call_callee(x->v->f, call));
+  const struct type_table *t = &m->types;
+  struct nvm_type scalar = call->type;
+  struct textbuf name;
+  textbuf_init(&name, x->v->env->arena);
+  textbuf_format(&name, "%s.v%u", intrinsic_table[old->intrinsic].name, (unsigned)x->factor);
+  if (type_kind(t, scalar) == TY_BFLOAT) textbuf_puts(&name, "bf16");
+  else textbuf_format(&name, "%c%u", type_is_int(t, scalar) ? 'i' : 'f', (unsigned)type_scalar_bits(t, scalar));
+  struct nvm_str str = strtab_intern(&m->strings, name.bytes, name.length);
+  struct nvm_value v = module_find_symbol(m, str);
+  if (!value_is_none(v)) return v;
+  uint32_t intrinsic = old->intrinsic;
+  v = module_add_function(m, str);
+  if (value_is_none(v)) return v;
+  struct nvm_function *made = module_function(m, v);
+  made->type = function, made->intrinsic = intrinsic;
+  made->symbol.defined = made->symbol.declared_only = true;
+  return v;
+}
+
+static struct nvm_value emit_call(struct executor *x, const struct nvm_inst *old, struct nvm_value *operands,
+                                  uint32_t count) {
+  struct nvm_module *m = x->v->f->module;
+  struct nvm_type parameters[8], result = wide(x, old->type);
+  if (count >= 8) return VALUE_NULL;
+  for (uint32_t k = 0; k < count; k++) parameters[k] = value_type(x->v->f, operands[k]);
+  struct nvm_type type = type_function(&m->types, result, parameters, count, false);
+  operands[count] = widened_callee(x, old, type);
+  uint32_t site = module_call_site(m, (struct call_site){.function_type = type});
+  return x_emit(x, OP_CALL, old->flags, result, operands, count + 1, site);
+}
+
+/* Flags that still hold: sums in another order, or in a narrower type, wrap elsewhere. */
+static uint16_t kept_flags(const struct executor *x, const struct vp_recipe *r) {
+  struct nvm_inst_id i = r->inst;
+  uint16_t flags = vl_inst(x->v, i)->flags;
+  if (r->narrowed) return type_is_float(vl_types(x->v), r->type) ? flags : 0;
+  if (vl_inst(x->v, i)->op == OP_CALL || !x->v->reduced[i.index]) return flags;
+  return flags & (uint16_t)~(INST_NUW | INST_NSW | INST_EXACT | INST_DISJOINT);
+}
+
+enum { MOST_OPERANDS = 68 };
+
+static struct nvm_value widen_one(struct executor *x, const struct vp_recipe *r, uint32_t part) {
+  struct nvm_value operands[MOST_OPERANDS];
+  for (uint32_t k = 0; k < r->operand_count; k++) operands[k] = get_vector(x, vplan_operand(x->p, r, k), part);
+  if (r->mask && !x->failed) { /* a division where the mask is false divides by 1 */
+    struct nvm_value one = x_number(x, r->type, 1);
+    struct nvm_value choice[3] = {get_vector(x, r->mask, part), operands[1], splat(x, one)};
+    operands[1] = x_emit(x, OP_SELECT, 0, wide(x, r->type), choice, 3, 0);
+  }
+  struct nvm_inst old = *vl_inst(x->v, r->inst);
+  if (old.op == OP_CALL && x->factor > 1) return emit_call(x, &old, operands, r->operand_count);
+  if (old.op == OP_CALL) operands[r->operand_count] = call_callee(x->v->f, &old);
+  uint32_t count = r->operand_count + (old.op == OP_CALL);
+  struct nvm_type type = r->narrowed ? r->type : old.type;
+  return x_emit(x, (enum op)old.op, kept_flags(x, r), wide(x, type), operands, count, old.aux);
+}
+
+static struct nvm_value replicate_one(struct executor *x, const struct vp_recipe *r, uint32_t part, uint32_t lane) {
+  struct nvm_value operands[MOST_OPERANDS];
+  for (uint32_t k = 0; k < r->operand_count; k++) operands[k] = get_lane(x, vplan_operand(x->p, r, k), part, lane);
+  struct nvm_inst old = *vl_inst(x->v, r->inst);
+  uint32_t count = r->operand_count;
+  if (old.op == OP_CALL) operands[count++] = call_callee(x->v->f, &old);
+  return x_emit(x, (enum op)old.op, kept_flags(x, r), r->narrowed ? r->type : old.type, operands, count, old.aux);
+}
+
+static void do_blend(struct executor *x, uint32_t n) {
+  const struct vp_recipe *r = vplan_recipe(x->p, n);
+  for (uint32_t part = 0; part < x->count; part++) {
+    struct nvm_value result = get_vector(x, vplan_operand(x->p, r, 0), part);
+    for (uint32_t k = 1; k + 1 < r->operand_count; k += 2) {
+      struct nvm_value operands[3] = {get_vector(x, vplan_operand(x->p, r, k), part),
+                                      get_vector(x, vplan_operand(x->p, r, k + 1), part), result};
+      result = x_emit(x, OP_SELECT, 0, wide(x, r->type), operands, 3, 0);
+    }
+    *vector_slot(x, n, part) = result;
+  }
+}
+
+static void do_mask(struct executor *x, uint32_t n) {
+  const struct vp_recipe *r = vplan_recipe(x->p, n);
+  for (uint32_t part = 0; part < x->count; part++) {
+    struct nvm_value a = get_vector(x, vplan_operand(x->p, r, 0), part);
+    struct nvm_value b = r->kind == VP_NOT ? splat(x, x_number(x, TYPE_I1, -1))
+                                           : get_vector(x, vplan_operand(x->p, r, 1), part);
+    /* Where one condition is false the other was never asked, and may be poison. */
+    if (r->kind == VP_AND) b = x_emit(x, OP_FREEZE, 0, wide(x, TYPE_I1), &b, 1, 0);
+    *vector_slot(x, n, part) =
+        x_binary(x, r->kind == VP_NOT ? OP_XOR : r->kind == VP_AND ? OP_AND : OP_OR, a, b);
+  }
+}
+
+/* The members of the chain, lane after lane: a lane's phi is what the lane before brought back. */
+static void do_chain(struct executor *x) {
+  for (uint32_t part = 0; part < x->count; part++)
+    for (uint32_t lane = 0; lane < x->factor; lane++)
+      for (uint32_t n = 1; n <= x->p->chain_end; n++) {
+        const struct vp_recipe *r = vplan_recipe(x->p, n);
+        bool first = part == 0 && lane == 0;
+        if (r->kind == VP_SERIAL && !first) {
+          uint32_t before = part * x->factor + lane - 1;
+          *lane_slot(x, n, part, lane) =
+              get_lane(x, vplan_operand(x->p, r, 1), before / x->factor, before % x->factor);
+        } else if (r->in_chain) {
+          x->origin = r->inst;
+          *lane_slot(x, n, part, lane) = replicate_one(x, r, part, lane);
+        }
+      }
+}
+
+/* --- memory ------------------------------------------------------------------------------------- */
+
+/* Metadata that is true of a wide access if it is of the elements. */
+static void copy_metadata(struct executor *x, struct nvm_inst_id from, struct nvm_value to) {
+  static const char *const kinds[] = {"tbaa", "alias.scope", "noalias", "invariant.load", "nontemporal"};
+  struct nvm_function *f = x->v->f;
+  struct nvm_module *m = f->module;
+  uint32_t chain = f->attachments.data[from.index];
+  for (uint32_t k = 0; chain && !x->failed && k < sizeof kinds / sizeof *kinds; k++) {
+    struct nvm_str kind = module_str(m, kinds[k]);
+    struct nvm_meta node = module_attachment(m, chain, kind);
+    if (node.index) x->failed |= !module_attach(m, &f->attachments.data[value_index(to)], kind, node);
+  }
+}
+
+static uint32_t access_word(uint32_t bytes) {
+  uint32_t log2 = 0;
+  while (UINT32_C(1) << log2 < bytes) log2++;
+  return memory_access_pack((struct memory_access){.align_log2 = (log2 + 1) & 63});
+}
+
+/* An access alone: at the moving pointer, or at an address of its own. */
+static struct nvm_value access_address(struct executor *x, const struct vp_recipe *r, uint32_t part, uint32_t lane) {
+  const struct vector_access *a = &x->v->accesses.data[r->access];
+  uint32_t pointer = vplan_operand(x->p, r, r->operand_count - 1);
+  if (!a->affine) return get_lane(x, pointer, part, lane);
+  int64_t offset = r->offset + (int64_t)(part * x->factor + lane) * a->step;
+  return x_advance(x, *lane_slot(x, pointer, 0, 0), x_number(x, TYPE_I64, offset));
+}
+
+static void access_one(struct executor *x, uint32_t n, uint32_t part, uint32_t lane) {
+  const struct vp_recipe *r = vplan_recipe(x->p, n);
+  struct nvm_inst old = *vl_inst(x->v, r->inst);
+  struct nvm_value operands[2], *slot = lane_slot(x, n, part, lane);
+  uint32_t count = 0;
+  if (r->kind == VP_STORE) operands[count++] = get_lane(x, vplan_operand(x->p, r, 0), part, lane);
+  operands[count++] = access_address(x, r, part, lane);
+  struct nvm_value made = x_emit(x, (enum op)old.op, old.flags, old.type, operands, count, old.aux);
+  if (!x->failed) copy_metadata(x, r->inst, made);
+  if (r->kind == VP_LOAD) *slot = made;
+}
+
+/* The access in a block of its own, gone to where the mask is true. */
+static void access_masked(struct executor *x, uint32_t n, uint32_t part, uint32_t lane) {
+  const struct vp_recipe *r = vplan_recipe(x->p, n);
+  bool store = r->kind == VP_STORE;
+  struct nvm_value mask = get_lane(x, r->mask, part, lane);
+  if (store) get_lane(x, vplan_operand(x->p, r, 0), part, lane);
+  struct nvm_block from = x->block;
+  struct nvm_block then = x_block(x, store ? "pred.store.if" : "pred.load.if");
+  struct nvm_block after = x_block(x, store ? "pred.store.continue" : "pred.load.continue");
+  if (x->failed) return;
+  x_branch(x, mask, then, after);
+  x->block = then;
+  access_one(x, n, part, lane);
+  x_jump(x, after);
+  x->block = after;
+  if (store || x->failed) return;
+  struct nvm_value *slot = lane_slot(x, n, part, lane);
+  struct nvm_value operands[4] = {*slot, value_of_block(then), const_poison(x->v->f->module, r->type),
+                                  value_of_block(from)};
+  *slot = x_emit(x, OP_PHI, 0, r->type, operands, 4, 0);
+}
+
+static void do_access_alone(struct executor *x, uint32_t n) {
+  const struct vp_recipe *r = vplan_recipe(x->p, n);
+  uint32_t parts = r->uniform && !r->mask ? 1 : x->count, lanes = r->uniform && !r->mask ? 1 : x->factor;
+  for (uint32_t part = 0; part < parts; part++)
+    for (uint32_t lane = 0; lane < lanes; lane++)
+      if (r->mask) access_masked(x, n, part, lane);
+      else access_one(x, n, part, lane);
+}
+
+/* The recipe of a member of the group that has the element at `offset`: recipe, lane over all parts. */
+static bool find_member(const struct executor *x, uint32_t group, int64_t offset, uint32_t *recipe, uint32_t *lane,
+                        uint32_t from) {
+  const struct access_group *g = &x->v->groups.data[group];
+  for (uint32_t n = from; n < x->p->recipes.count; n++) {
+    const struct vp_recipe *r = vplan_recipe(x->p, n);
+    if ((r->kind != VP_LOAD && r->kind != VP_STORE) || r->group != group) continue;
+    int64_t apart = offset - x->v->accesses.data[r->access].offset;
+    if (apart % g->step || apart / g->step < 0 || apart / g->step >= (int64_t)(x->factor * x->count)) continue;
+    *recipe = n, *lane = (uint32_t)(apart / g->step);
+    return true;
+  }
+  return false;
+}
+
+static struct nvm_type piece_type(const struct executor *x, const struct access_group *g, uint32_t elements) {
+  return elements == 1 ? g->type : type_vector(&x->v->f->module->types, g->type, elements);
+}
+
+/* Whether the piece is exactly one part of one member. */
+static bool is_whole_part(const struct executor *x, uint32_t group, struct access_piece piece, uint32_t *recipe,
+                          uint32_t *part) {
+  const struct access_group *g = &x->v->groups.data[group];
+  uint32_t lane;
+  if (piece.elements != x->factor || g->step != (int64_t)g->bytes) return false;
+  for (uint32_t from = 1; find_member(x, group, piece.offset, recipe, &lane, from); from = *recipe + 1) {
+    *part = lane / x->factor;
+    if (lane % x->factor == 0) return true;
+  }
+  return false;
+}
+
+static void load_piece(struct executor *x, uint32_t group, struct access_piece piece, struct nvm_value address) {
+  const struct access_group *g = &x->v->groups.data[group];
+  uint32_t align = piece.elements > 1 ? piece.elements * g->bytes : g->aligned_elements ? g->bytes : 1;
+  struct nvm_value whole =
+      x_emit(x, OP_LOAD, 0, piece_type(x, g, piece.elements), &address, 1, access_word(align));
+  if (x->failed) return;
+  if (g->count == 1) copy_metadata(x, x->v->accesses.data[g->first].inst, whole);
+  uint32_t recipe, lane, part;
+  if (x->factor > 1 && is_whole_part(x, group, piece, &recipe, &part)) *vector_slot(x, recipe, part) = whole;
+  for (uint32_t k = 0; k < piece.elements; k++)
+    for (uint32_t from = 1; find_member(x, group, piece.offset + (int64_t)k * g->bytes, &recipe, &lane, from);
+         from = recipe + 1) {
+      bool has_vector = x->factor > 1 && !value_is_none(*vector_slot(x, recipe, lane / x->factor));
+      struct nvm_value *slot = lane_slot(x, recipe, lane / x->factor, lane % x->factor);
+      if (!has_vector) *slot = piece.elements == 1 ? whole : extract(x, whole, k);
+    }
+}
+
+static void store_piece(struct executor *x, uint32_t group, struct access_piece piece, struct nvm_value address) {
+  const struct access_group *g = &x->v->groups.data[group];
+  uint32_t align = piece.elements > 1 ? piece.elements * g->bytes : g->aligned_elements ? g->bytes : 1;
+  struct nvm_type type = piece_type(x, g, piece.elements);
+  struct nvm_value whole = const_poison(x->v->f->module, type);
+  uint32_t recipe, lane, part;
+  if (x->factor > 1 && is_whole_part(x, group, piece, &recipe, &part)) {
+    whole = get_vector(x, vplan_operand(x->p, vplan_recipe(x->p, recipe), 0), part);
+  } else {
+    for (uint32_t k = 0; k < piece.elements; k++) {
+      /* Of two members that store to one place the later one counts. */
+      uint32_t found = 0, found_lane = 0;
+      for (uint32_t from = 1; find_member(x, group, piece.offset + (int64_t)k * g->bytes, &recipe, &lane, from);
+           from = recipe + 1)
+        if (!found || lane >= found_lane) found = recipe, found_lane = lane;
+      x->failed |= !found;
+      if (x->failed) return;
+      struct nvm_value element = get_lane(x, vplan_operand(x->p, vplan_recipe(x->p, found), 0),
+                                          found_lane / x->factor, found_lane % x->factor);
+      whole = piece.elements == 1 ? element : insert(x, whole, element, k);
+    }
+  }
+  struct nvm_value operands[2] = {whole, address};
+  struct nvm_value made = x_emit(x, OP_STORE, 0, TYPE_VOID, operands, 2, access_word(align));
+  if (!x->failed && g->count == 1) copy_metadata(x, x->v->accesses.data[g->first].inst, made);
+}
+
+/* A group goes where its first load, or its last store stands. */
+static void do_group(struct executor *x, uint32_t n) {
+  const struct vp_recipe *r = vplan_recipe(x->p, n);
+  const struct access_group *g = &x->v->groups.data[r->group];
+  for (uint32_t k = 1; k < x->p->recipes.count; k++) {
+    const struct vp_recipe *other = vplan_recipe(x->p, k);
+    bool member = (other->kind == VP_LOAD || other->kind == VP_STORE) && other->group == r->group;
+    if (member && (g->is_store ? k > n : k < n)) return;
+  }
+  struct access_piece pieces[MOST_PIECES];
+  uint32_t width = accesses_width(x->v, g, x->factor * x->count);
+  if (width > x->width) width = x->width > g->bytes ? x->width : g->bytes;
+  uint32_t count = accesses_pieces(x->v, r->group, x->factor * x->count, width, pieces);
+  int64_t from_pointer = r->offset - x->v->accesses.data[r->access].offset; /* of the group's offset 0 */
+  struct nvm_value pointer = *lane_slot(x, vplan_operand(x->p, r, r->operand_count - 1), 0, 0);
+  for (uint32_t k = 0; k < count && !x->failed; k++) {
+    struct nvm_value bytes = x_number(x, TYPE_I64, pieces[k].offset + from_pointer);
+    struct nvm_value address = x_advance(x, pointer, bytes);
+    if (g->is_store) store_piece(x, r->group, pieces[k], address);
+    else load_piece(x, r->group, pieces[k], address);
+  }
+}
+
+/* --- the loop ----------------------------------------------------------------------------------- */
+
+static void do_recipe(struct executor *x, uint32_t n) {
+  const struct vp_recipe *r = vplan_recipe(x->p, n);
+  x->origin = r->inst;
+  if (r->in_chain) {
+    if (n == x->p->chain_end) do_chain(x);
+    return;
+  }
+  switch ((enum vp_kind)r->kind) {
+  case VP_WIDEN:
+    for (uint32_t part = 0; part < (r->uniform ? 1 : x->count); part++) {
+      if (r->uniform) *lane_slot(x, n, 0, 0) = replicate_one(x, r, 0, 0);
+      else *vector_slot(x, n, part) = widen_one(x, r, part);
+    }
+    break;
+  case VP_REPLICATE:
+    for (uint32_t part = 0; part < (r->uniform ? 1 : x->count); part++)
+      for (uint32_t lane = 0; lane < (r->uniform ? 1 : x->factor); lane++)
+        *lane_slot(x, n, part, lane) = replicate_one(x, r, part, lane);
+    break;
+  case VP_LOAD: case VP_STORE:
+    if (r->group == VP_NO_GROUP || r->mask) do_access_alone(x, n);
+    else do_group(x, n);
+    break;
+  case VP_BLEND: do_blend(x, n); break;
+  case VP_AND: case VP_OR: case VP_NOT: do_mask(x, n); break;
+  case VP_NONE: case VP_LIVE_IN: case VP_POINTER: case VP_INDUCTION: case VP_REDUCTION: case VP_RECURRENCE:
+  case VP_SERIAL: case VP_KIND_COUNT: break;
+  }
+}
+
+/* A phi at the head of the block with its value from before; the other is added at the end. */
+static struct nvm_value new_phi(struct executor *x, struct nvm_value start, struct nvm_block from) {
+  struct nvm_value operands[2] = {start, value_of_block(from)};
+  return x->failed ? VALUE_NULL : x_emit(x, OP_PHI, 0, value_type(x->v->f, start), operands, 2, 0);
+}
+
+static void close_phi(struct executor *x, struct nvm_value phi, struct nvm_value back) {
+  if (x->failed || value_is_none(phi) || value_is_none(back)) {
+    x->failed = true;
+    return;
+  }
+  struct nvm_inst_id i = {value_index(phi)};
+  x->failed |= !inst_add_operand(x->v->f, i, back) || !inst_add_operand(x->v->f, i, value_of_block(x->block));
+}
+
+/* --- reductions --------------------------------------------------------------------------------- */
+
+/* What changes nothing, or VALUE_NULL: every lane may begin with the start. */
+static struct nvm_value identity(struct executor *x, const struct header_phi *p) {
+  struct nvm_type type = vl_inst(x->v, p->inst)->type;
+  struct nvm_module *m = x->v->f->module;
+  uint32_t bits = type_scalar_bits(&m->types, type);
+  bool bf16 = type_kind(&m->types, type) == TY_BFLOAT;
+  uint64_t one = bits == 64 ? UINT64_C(0x3ff0000000000000) : bits == 32 ? 0x3f800000 : bf16 ? 0x3f80 : 0x3c00;
+  switch (p->reduction) {
+  case REDUCE_ADD: case REDUCE_XOR: return const_zero(m, type);
+  case REDUCE_MUL: return x_number(x, type, 1);
+  case REDUCE_FADD: return const_float(m, type, UINT64_C(1) << (bits - 1)); /* -0 */
+  case REDUCE_FMUL: return const_float(m, type, one);
+  case REDUCE_NONE: case REDUCE_AND: case REDUCE_OR: case REDUCE_SMIN: case REDUCE_SMAX: case REDUCE_UMIN:
+  case REDUCE_UMAX: case REDUCE_FMIN: case REDUCE_FMAX: case REDUCE_COUNT: break;
+  }
+  return VALUE_NULL;
+}
+
+static struct nvm_value emit_minmax(struct executor *x, const struct header_phi *p, struct nvm_value a,
+                                    struct nvm_value b) {
+  struct nvm_inst old = *vl_inst(x->v, p->combine);
+  struct nvm_value operands[4] = {a, b};
+  if (old.op == OP_CALL) {
+    bool vector = type_is_vector(vl_types(x->v), value_type(x->v->f, a));
+    if (vector) return emit_call(x, &old, operands, 2);
+    operands[2] = call_callee(x->v->f, &old);
+    return x_emit(x, OP_CALL, old.flags, old.type, operands, 3, old.aux);
+  }
+  static const uint8_t predicates[REDUCE_COUNT] = {
+      [REDUCE_SMIN] = ICMP_SLT, [REDUCE_SMAX] = ICMP_SGT, [REDUCE_UMIN] = ICMP_ULT, [REDUCE_UMAX] = ICMP_UGT,
+      [REDUCE_FMIN] = FCMP_OLT, [REDUCE_FMAX] = FCMP_OGT};
+  bool is_float = p->reduction == REDUCE_FMIN || p->reduction == REDUCE_FMAX;
+  struct nvm_type type = x->failed ? TYPE_I32 : value_type(x->v->f, a);
+  struct nvm_type condition = type_with_lanes_of(&x->v->f->module->types, TYPE_I1, type);
+  struct nvm_value c = x_emit(x, is_float ? OP_FCMP : OP_ICMP, is_float ? INST_NNAN | INST_NSZ : 0, condition,
+                              operands, 2, predicates[p->reduction]);
+  struct nvm_value choice[3] = {c, a, b};
+  return x_emit(x, OP_SELECT, 0, type, choice, 3, 0);
+}
+
+static struct nvm_value combine(struct executor *x, const struct header_phi *p, struct nvm_value a,
+                                struct nvm_value b) {
+  static const uint16_t ops[REDUCE_COUNT] = {
+      [REDUCE_ADD] = OP_ADD, [REDUCE_MUL] = OP_MUL, [REDUCE_AND] = OP_AND, [REDUCE_OR] = OP_OR,
+      [REDUCE_XOR] = OP_XOR, [REDUCE_FADD] = OP_FADD, [REDUCE_FMUL] = OP_FMUL};
+  if (ops[p->reduction] == 0) return emit_minmax(x, p, a, b);
+  struct nvm_value operands[2] = {a, b};
+  bool is_float = p->reduction == REDUCE_FADD || p->reduction == REDUCE_FMUL;
+  if (x->failed) return VALUE_NULL;
+  return x_emit(x, (enum op)ops[p->reduction], is_float ? p->flags & INST_FAST : 0, value_type(x->v->f, a), operands,
+                2, 0);
+}
+
+/* All parts and lanes become one, as a tree. */
+static struct nvm_value reduce(struct executor *x, const struct header_phi *p, uint32_t back) {
+  struct nvm_value part[VECTORIZE_MOST_LANES];
+  for (uint32_t k = 0; k < x->count; k++) part[k] = get_vector(x, back, k);
+  for (uint32_t n = x->count; n > 1; n /= 2)
+    for (uint32_t k = 0; k < n / 2; k++) part[k] = combine(x, p, part[k], part[k + n / 2]);
+  if (x->factor == 1 || x->failed) return part[0];
+  struct nvm_value lane[VECTORIZE_MOST_LANES];
+  for (uint32_t k = 0; k < x->factor; k++) lane[k] = extract(x, part[0], k);
+  for (uint32_t n = x->factor; n > 1; n /= 2)
+    for (uint32_t k = 0; k < n / 2; k++) lane[k] = combine(x, p, lane[k], lane[k + n / 2]);
+  return lane[0];
+}
+
+/* --- a stage ------------------------------------------------------------------------------------ */
+
+/* start + step × iterations, for inductions. */
+static struct nvm_value induction_at(struct executor *x, const struct header_phi *p, struct nvm_value iterations) {
+  struct nvm_type type = vl_inst(x->v, p->inst)->type;
+  bool pointer = type_is_ptr(vl_types(x->v), type);
+  struct nvm_type number = pointer ? TYPE_I64 : type;
+  struct nvm_value n = x_resize(x, iterations, number);
+  if (p->step != 1) n = x->failed ? n : x_binary(x, OP_MUL, n, x_number(x, number, p->step));
+  return pointer ? x_advance(x, p->start, n) : x_binary(x, OP_ADD, p->start, n);
+}
+
+struct heads { /* by recipe: the phi of a moving pointer, induction, recurrence; parts of reductions in vectors */
+  struct nvm_value index;
+  struct nvm_value *phi;
+};
+
+/* Values that stand in front of the loop: addresses, splats, partial results' beginnings. */
+static void emit_preheader(struct executor *x, struct heads *h) {
+  for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
+    const struct vp_recipe *r = vplan_recipe(x->p, n);
+    const struct header_phi *p = vplan_is_phi((enum vp_kind)r->kind) ? &x->v->phis.data[r->reduction] : NULL;
+    if (r->kind == VP_LIVE_IN && x->factor > 1 && !type_is_ptr(vl_types(x->v), r->type)) get_vector(x, n, 0);
+    if (r->kind == VP_POINTER) {
+      struct nvm_value iterations = x_resize(x, x->begin, TYPE_I64);
+      h->phi[n] = x_advance(x, x->starts[n], x_binary(x, OP_MUL, iterations, x_number(x, TYPE_I64, r->step)));
+    } else if (p) {
+      h->phi[n] = x->entry[r->reduction];
+    }
+    if (r->kind != VP_REDUCTION) continue;
+    struct nvm_value none = identity(x, p), all = splat(x, value_is_none(none) ? h->phi[n] : none);
+    for (uint32_t part = 0; part < x->count; part++) *vector_slot(x, n, part) = all;
+    if (!value_is_none(none)) *vector_slot(x, n, 0) = x->factor == 1 ? h->phi[n] : insert(x, all, h->phi[n], 0);
+  }
+}
+
+static void emit_phis(struct executor *x, struct heads *h, struct nvm_block from) {
+  h->index = new_phi(x, x->begin, from);
+  for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
+    const struct vp_recipe *r = vplan_recipe(x->p, n);
+    bool moves = r->kind == VP_POINTER && r->step != 0;
+    x->origin = r->inst;
+    if (r->kind == VP_REDUCTION)
+      for (uint32_t part = 0; part < x->count; part++)
+        *vector_slot(x, n, part) = new_phi(x, *vector_slot(x, n, part), from);
+    else if (vplan_is_phi((enum vp_kind)r->kind) || moves) h->phi[n] = new_phi(x, h->phi[n], from);
+    if (r->kind == VP_POINTER || r->kind == VP_SERIAL) *lane_slot(x, n, 0, 0) = h->phi[n];
+  }
+}
+
+/* Lanes of an induction: the scalar and its steps. */
+static void emit_steps(struct executor *x, uint32_t n, struct nvm_value scalar) {
+  const struct vp_recipe *r = vplan_recipe(x->p, n);
+  bool pointer = type_is_ptr(vl_types(x->v), r->type);
+  for (uint32_t part = 0; part < x->count; part++) {
+    struct nvm_value steps[VECTORIZE_MOST_LANES];
+    for (uint32_t l = 0; l < x->factor; l++) {
+      struct nvm_value by = x_number(x, pointer ? TYPE_I64 : r->type, r->step * (int64_t)(part * x->factor + l));
+      steps[l] = by;
+      if (pointer) *lane_slot(x, n, part, l) = x_advance(x, scalar, by);
+    }
+    if (pointer || x->failed) continue;
+    struct nvm_value by = x->factor == 1 ? steps[0]
+                                         : const_aggregate(x->v->f->module, wide(x, r->type), steps, x->factor);
+    *vector_slot(x, n, part) = x_binary(x, OP_ADD, splat(x, scalar), by);
+    if (part == 0) *lane_slot(x, n, 0, 0) = scalar;
+  }
+}
+
+/* What a recurrence is for each lane: the lane before of its value. Carried out once that value is there. */
+static void emit_splice(struct executor *x, uint32_t n, struct nvm_value phi) {
+  uint32_t back = vplan_operand(x->p, vplan_recipe(x->p, n), 1);
+  for (uint32_t k = 0; k < x->factor * x->count; k++)
+    *lane_slot(x, n, k / x->factor, k % x->factor) =
+        k == 0 ? phi : get_lane(x, back, (k - 1) / x->factor, (k - 1) % x->factor);
+}
+
+/* Inductions, and recurrences of what comes from outside, when the body begins; other recurrences once recipe
+ * `done` has given their value. */
+static void emit_due(struct executor *x, const struct heads *h, uint32_t done) {
+  uint32_t heads = 2 * x->v->phis.count + 1; /* phis and their starts stand first */
+  for (uint32_t n = 1; n < x->p->recipes.count && n <= heads && !x->failed; n++) {
+    const struct vp_recipe *r = vplan_recipe(x->p, n);
+    x->origin = r->inst;
+    if (r->kind == VP_INDUCTION && !done) emit_steps(x, n, h->phi[n]);
+    if (r->kind != VP_RECURRENCE) continue;
+    uint32_t back = vplan_operand(x->p, r, 1);
+    bool outside = vplan_recipe(x->p, back)->kind == VP_LIVE_IN;
+    if (done ? back == done && !outside : outside) emit_splice(x, n, h->phi[n]);
+  }
+}
+
+static void emit_body(struct executor *x, const struct heads *h) {
+  emit_due(x, h, 0);
+  for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
+    do_recipe(x, n);
+    emit_due(x, h, n);
+  }
+}
+
+static void emit_latch(struct executor *x, struct heads *h, struct nvm_value end, struct nvm_block body,
+                       struct nvm_block middle) {
+  uint32_t last = x->factor * x->count - 1;
+  struct nvm_value step = x_number(x, x->counter, (int64_t)last + 1);
+  x->origin = (struct nvm_inst_id){0};
+  for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
+    const struct vp_recipe *r = vplan_recipe(x->p, n);
+    bool moves = r->kind == VP_INDUCTION || (r->kind == VP_POINTER && r->step != 0);
+    if (moves) {
+      bool pointer = type_is_ptr(vl_types(x->v), r->type);
+      struct nvm_value by = x_number(x, pointer ? TYPE_I64 : r->type, r->step * (int64_t)(last + 1));
+      close_phi(x, h->phi[n], pointer ? x_advance(x, h->phi[n], by) : x_binary(x, OP_ADD, h->phi[n], by));
+    } else if (r->kind == VP_RECURRENCE || r->kind == VP_SERIAL) {
+      struct nvm_value back = get_lane(x, vplan_operand(x->p, r, 1), last / x->factor, last % x->factor);
+      x->leave[r->reduction] = back;
+      close_phi(x, h->phi[n], back);
+    } else if (r->kind == VP_REDUCTION) {
+      for (uint32_t part = 0; part < x->count; part++)
+        close_phi(x, *vector_slot(x, n, part), get_vector(x, vplan_operand(x->p, r, 1), part));
+    }
+  }
+  struct nvm_value next = x_binary(x, OP_ADD, h->index, step);
+  close_phi(x, h->index, next);
+  x_branch(x, x_compare(x, ICMP_EQ, next, end), middle, body);
+}
+
+void stage_emit(struct executor *x, struct nvm_value end, const char *ph, const char *body, const char *middle) {
+  struct arena *arena = x->v->env->arena;
+  uint32_t recipes = x->p->recipes.count;
+  struct heads h = {.phi = arena_alloc(arena, recipes * sizeof *h.phi)};
+  x->vectors = arena_alloc(arena, recipes * x->count * sizeof *x->vectors);
+  x->lanes = arena_alloc(arena, recipes * x->count * x->factor * sizeof *x->lanes);
+  x->failed |= !h.phi || !x->vectors || !x->lanes;
+  struct nvm_block ph_block = x_block(x, ph), body_block = x_block(x, body), middle_block = x_block(x, middle);
+  if (x->failed) return;
+  x_jump(x, ph_block);
+  x->block = ph_block;
+  emit_preheader(x, &h);
+  x_jump(x, body_block);
+  x->block = body_block;
+  emit_phis(x, &h, ph_block);
+  emit_body(x, &h);
+  emit_latch(x, &h, end, body_block, middle_block);
+  x->latch = x->block;
+  if (!x->failed) function_move_block(x->v->f, middle_block, x->v->loop->header);
+  x->block = middle_block;
+  for (uint32_t k = 0; k < x->v->phis.count && !x->failed; k++)
+    if (x->v->phis.data[k].kind == PHI_INDUCTION) x->leave[k] = induction_at(x, &x->v->phis.data[k], end);
+  for (uint32_t n = 1; n < recipes && !x->failed; n++) {
+    const struct vp_recipe *r = vplan_recipe(x->p, n);
+    if (r->kind == VP_REDUCTION)
+      x->leave[r->reduction] = reduce(x, &x->v->phis.data[r->reduction], vplan_operand(x->p, r, 1));
+  }
+}

@@ -1,0 +1,45 @@
+/* What carrying out a plan shares: recipes (execute.c) and the blocks around them (skeleton.c). */
+#ifndef NVM_OPT_VECTORIZE_EXECUTE_H
+#define NVM_OPT_VECTORIZE_EXECUTE_H
+
+#include "opt/vectorize/vectorize.h"
+
+struct executor {
+  struct vector_loop *v;
+  const struct vplan *p;
+  uint32_t factor, count;    /* lanes of a vector, vectors of an iteration */
+  struct nvm_block block;    /* where instructions are appended */
+  struct nvm_block latch;    /* of the stage emitted last */
+  struct nvm_inst_id origin; /* whose place (!dbg) new instructions get */
+  struct nvm_value *vectors; /* by recipe × count: the value as a vector (a scalar for factor 1) */
+  struct nvm_value *lanes;   /* by recipe × count × factor */
+  struct nvm_value *starts;  /* by recipe: POINTER: the address in iteration 0 */
+  struct nvm_value *entry;   /* by header phi: its value when the stage begins */
+  struct nvm_value *leave;   /* by header phi: its value when the stage has ended */
+  struct nvm_value begin;    /* iterations done before the stage */
+  struct nvm_type counter;   /* the type that counts iterations */
+  uint32_t width;            /* bytes of the widest access */
+  bool failed;
+};
+
+/* A new instruction at the end of x->block, or the constant it is. */
+struct nvm_value x_emit(struct executor *x, enum op op, uint16_t flags, struct nvm_type type,
+                        const struct nvm_value *operands, uint32_t count, uint32_t aux);
+struct nvm_value x_binary(struct executor *x, enum op op, struct nvm_value a, struct nvm_value b);
+struct nvm_value x_compare(struct executor *x, enum icmp_predicate p, struct nvm_value a, struct nvm_value b);
+struct nvm_value x_number(struct executor *x, struct nvm_type type, int64_t value);
+/* An integer as another integer type, zero-extended or cut off. */
+struct nvm_value x_resize(struct executor *x, struct nvm_value a, struct nvm_type type);
+/* pointer + bytes; bytes any integer. */
+struct nvm_value x_advance(struct executor *x, struct nvm_value pointer, struct nvm_value bytes);
+/* A block, its name with a number where taken; and ways to go on. */
+struct nvm_block x_block(struct executor *x, const char *name);
+void x_jump(struct executor *x, struct nvm_block to);
+void x_branch(struct executor *x, struct nvm_value condition, struct nvm_block yes, struct nvm_block no);
+
+/* Emits one stage: the loop's body for `factor` lanes × `count` while full ones remain of `total` iterations.
+ * On entry x->block ends before the stage, x->begin and x->entry hold; on return x->block is the block behind it,
+ * x->begin and x->leave the state there. `prefix` begins the blocks' names. */
+void stage_emit(struct executor *x, struct nvm_value end, const char *ph, const char *body, const char *middle);
+
+#endif

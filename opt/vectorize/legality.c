@@ -1,0 +1,275 @@
+/* Legality: may the loop's iterations be carried out several at a time?
+ *
+ * The shape is checked first (one latch that is the only exit, a known number of iterations), then each
+ * instruction, then the phis of the header:
+ *
+ *   induction     start + constant × iteration, by scalar evolution
+ *   reduction     combined by an operation whose order does not matter            (reductions.c)
+ *   recurrence    what another value was one iteration before
+ *   serial        anything else that is plain arithmetic: kept in order, lane after lane
+ *
+ * and last memory (accesses.c). Barriers and whatever speaks to other threads refuse: they must happen as often
+ * as the source says. After LLVM's LoopVectorizationLegality; serial chains are an addition: on a GPU a loop that
+ * sums in order still wins by its wide loads, and so do inductions of floats. */
+#include "opt/vectorize/vectorize.h"
+
+#include "ir/intrinsic.h"
+#include "opt/effects.h"
+
+const char *const vector_refusal_tags[VECTOR_REFUSAL_COUNT] = {
+    [VECTOR_OK] = "",
+#define REFUSAL(ID, tag, message) [VECTOR_##ID] = tag,
+#include "opt/vectorize/diagnostics.def"
+#undef REFUSAL
+};
+const char *const vector_refusal_messages[VECTOR_REFUSAL_COUNT] = {
+    [VECTOR_OK] = "",
+#define REFUSAL(ID, tag, message) [VECTOR_##ID] = message,
+#include "opt/vectorize/diagnostics.def"
+#undef REFUSAL
+};
+
+/* --- shape -------------------------------------------------------------------------------------- */
+
+/* Whether only the loop leads to its exit. */
+static bool exit_is_dedicated(const struct vector_loop *v) {
+  const struct dominance *d = v->dominance;
+  uint32_t exit = v->loop->exit.index;
+  for (uint32_t k = d->first_predecessor[exit]; k < d->first_predecessor[exit + 1]; k++)
+    if (!loops_contains(v->loops, v->index, d->predecessors[k])) return false;
+  return true;
+}
+
+enum vector_refusal legality_check_shape(struct vector_loop *v) {
+  const struct loop *l = v->loop;
+  v->culprit = block_terminator(v->f, l->header);
+  if (block_is_none(l->preheader) || block_is_none(l->latch)) return VECTOR_SHAPE;
+  v->trips = scev_trip_count(v->scev, v->index);
+  if (block_is_none(l->exiting)) /* several exits: one of them cannot be counted */
+    return vl_knob(v, KNOB_ENABLE_EARLY_EXIT_VECTORIZATION) ? VECTOR_EARLY_EXIT : VECTOR_EARLY_EXIT_DISABLED;
+  if (l->exiting.index != l->latch.index || block_is_none(l->exit) || !exit_is_dedicated(v)) return VECTOR_SHAPE;
+  if (!v->trips.known || v->trips.taken.width == 0) return VECTOR_TRIP_COUNT;
+  if (v->trips.guarded && scev_is_constant(v->trips.taken)) {
+    uint64_t mask = v->trips.taken.width >= 64 ? UINT64_MAX : (UINT64_C(1) << v->trips.taken.width) - 1;
+    v->exact_trips = ((uint64_t)v->trips.taken.constant & mask) / (v->trips.divisor ? v->trips.divisor : 1) + 1;
+  }
+  return VECTOR_OK;
+}
+
+/* --- instructions ------------------------------------------------------------------------------- */
+
+static bool is_annotation(uint32_t intrinsic) {
+  return intrinsic == INTRINSIC_assume || intrinsic == INTRINSIC_lifetime_start ||
+         intrinsic == INTRINSIC_lifetime_end || intrinsic == INTRINSIC_experimental_noalias_scope_decl ||
+         intrinsic == INTRINSIC_dbg_value || intrinsic == INTRINSIC_dbg_declare;
+}
+
+static enum vector_refusal check_call(const struct vector_loop *v, const struct nvm_inst *i) {
+  struct nvm_value callee = call_callee(v->f, i);
+  if (effects_is_convergent(v->f, i)) return VECTOR_CONVERGENT;
+  if (value_kind(callee) != VALUE_FUNCTION) return VECTOR_CALL;
+  uint32_t intrinsic = module_function(v->f->module, callee)->intrinsic;
+  if (is_annotation(intrinsic)) return VECTOR_OK;
+  if (intrinsic == 0 || call_site_of(v->f, i)->bundle_count) return VECTOR_CALL;
+  return effects_is_pure(v->f, i) && effects_is_speculatable(v->f, i) ? VECTOR_OK : VECTOR_CALL;
+}
+
+static bool is_scalar_type(const struct vector_loop *v, struct nvm_type type) {
+  const struct type_info *t = type_info(vl_types(v), type);
+  return (t->kind == TY_INT && t->width <= 64) || (t->kind >= TY_HALF && t->kind <= TY_PTR) || t->kind == TY_VOID;
+}
+
+static enum vector_refusal check_instruction(const struct vector_loop *v, const struct nvm_inst *i) {
+  enum op op = (enum op)i->op;
+  if (op == OP_CALL) return check_call(v, i);
+  if (op == OP_BR || op == OP_CONDBR || op == OP_DBG_RECORD) return VECTOR_OK;
+  if (op == OP_SWITCH) return VECTOR_SHAPE;
+  if (op == OP_FENCE || op == OP_CMPXCHG || op == OP_ATOMICRMW) return VECTOR_ORDERED_MEMORY;
+  if (!is_scalar_type(v, i->type)) return VECTOR_INSTRUCTION;
+  if (op == OP_LOAD || op == OP_STORE) {
+    struct memory_access how = memory_access_unpack(i->aux);
+    bool store = op == OP_STORE;
+    if (how.is_volatile || how.ordering != ORDER_NONE) return VECTOR_ORDERED_MEMORY;
+    return !store || is_scalar_type(v, value_type(v->f, inst_operand(v->f, i, 0))) ? VECTOR_OK : VECTOR_INSTRUCTION;
+  }
+  for (uint32_t k = 0; k < i->operand_count; k++) {
+    struct nvm_value x = inst_operand(v->f, i, k);
+    if (value_kind(x) != VALUE_BLOCK && !is_scalar_type(v, value_type(v->f, x))) return VECTOR_INSTRUCTION;
+  }
+  bool known = op_is_binary(op) || op_is_cast(op) || op == OP_FNEG || op == OP_GEP || op == OP_ICMP ||
+               op == OP_FCMP || op == OP_PHI || op == OP_SELECT || op == OP_FREEZE;
+  return known ? VECTOR_OK : VECTOR_INSTRUCTION;
+}
+
+/* Lists the body in linear order and looks at each instruction. */
+static enum vector_refusal collect_body(struct vector_loop *v, bool *ok) {
+  const struct loop *l = v->loop;
+  uint32_t count = 0;
+  struct arena *arena = v->env->arena;
+  *ok = false;
+  for (uint32_t b = 0; b < l->block_count; b++)
+    FOR_EACH_INST(v->f, v->loops->blocks[l->first_block + b], i) count++;
+  v->body = arena_alloc(arena, (count + 1) * sizeof *v->body);
+  v->position = arena_alloc(arena, v->f->insts.count * sizeof *v->position);
+  v->needed = arena_alloc(arena, v->f->insts.count * sizeof *v->needed);
+  v->chained = arena_alloc(arena, v->f->insts.count * sizeof *v->chained);
+  v->access_of = arena_alloc(arena, v->f->insts.count * sizeof *v->access_of);
+  v->reduced = arena_alloc(arena, v->f->insts.count * sizeof *v->reduced);
+  if (!v->body || !v->position || !v->needed || !v->chained || !v->reduced || !v->access_of) return VECTOR_OK;
+  *ok = true;
+  for (uint32_t b = 0; b < l->block_count; b++)
+    FOR_EACH_INST(v->f, v->loops->blocks[l->first_block + b], i) {
+      v->body[v->body_count] = i;
+      v->position[i.index] = ++v->body_count;
+    }
+  for (uint32_t k = 0; k < v->body_count; k++) {
+    enum vector_refusal r = check_instruction(v, vl_inst(v, v->body[k]));
+    v->culprit = v->body[k];
+    if (r != VECTOR_OK) return r;
+  }
+  return VECTOR_OK;
+}
+
+/* --- phis --------------------------------------------------------------------------------------- */
+
+/* Users of i inside the loop all come later than position `after`. */
+static bool users_follow(const struct vector_loop *v, struct nvm_inst_id i, uint32_t after) {
+  for (uint32_t u = v->uses.first[i.index]; u < v->uses.first[i.index + 1]; u++) {
+    uint32_t at = v->position[v->uses.users[u].index];
+    if (at && at <= after && vl_inst(v, v->uses.users[u])->block.index != 0) return false;
+  }
+  return true;
+}
+
+static bool is_recurrence(const struct vector_loop *v, const struct header_phi *p) {
+  if (!vl_inside(v, p->back)) return true;
+  struct nvm_inst_id back = {value_index(p->back)};
+  bool is_header_phi = vl_inst(v, back)->op == OP_PHI && vl_inst(v, back)->block.index == v->loop->header.index;
+  return !is_header_phi && users_follow(v, p->inst, v->position[back.index]);
+}
+
+static enum vector_refusal classify_phi(struct vector_loop *v, struct header_phi *p) {
+  struct scev s = scev_of(v->scev, value_of_inst(p->inst));
+  p->kind = PHI_INDUCTION;
+  if (s.width && scev_step(v->scev, s, v->index, &p->step) && p->step != 0) return VECTOR_OK;
+  p->kind = PHI_REDUCTION;
+  if (reduction_recognize(v, p)) return VECTOR_OK;
+  bool is_float = type_is_float(vl_types(v), vl_inst(v, p->inst)->type);
+  p->kind = PHI_SERIAL;
+  if (serial_recognize(v, p)) return VECTOR_OK;
+  p->kind = PHI_RECURRENCE;
+  if (is_recurrence(v, p)) return VECTOR_OK;
+  return is_float ? VECTOR_REORDER_FP : VECTOR_PHI;
+}
+
+static enum vector_refusal collect_phis(struct vector_loop *v, bool *ok) {
+  struct nvm_function *f = v->f;
+  FOR_EACH_INST(f, v->loop->header, i) {
+    const struct nvm_inst *phi = vl_inst(v, i);
+    if (phi->op != OP_PHI) break;
+    if (phi->operand_count != 4) return VECTOR_SHAPE;
+    bool swapped = value_index(inst_operand(f, phi, 1)) == v->loop->latch.index;
+    struct header_phi p = {.inst = i, .start = inst_operand(f, phi, swapped ? 2 : 0),
+                           .back = inst_operand(f, phi, swapped ? 0 : 2)};
+    v->culprit = i;
+    enum vector_refusal r = classify_phi(v, &p);
+    if (r != VECTOR_OK) return r;
+    if (!VEC_PUSH(v->env->arena, &v->phis, p)) *ok = false;
+  }
+  return VECTOR_OK;
+}
+
+/* Members of serial chains are carried out together where the last of them stands: who looks at one of them from
+ * outside the chain must come later. */
+static bool chain_is_whole(const struct vector_loop *v) {
+  uint32_t last = 0;
+  for (uint32_t k = 0; k < v->body_count; k++)
+    if (v->chained[v->body[k].index]) last = k + 1;
+  for (uint32_t k = 0; k < last; k++) {
+    bool phi = vl_inst(v, v->body[k])->op == OP_PHI;
+    if (!v->chained[v->body[k].index] && !phi) continue;
+    for (uint32_t u = v->uses.first[v->body[k].index]; u < v->uses.first[v->body[k].index + 1]; u++) {
+      struct nvm_inst_id user = v->uses.users[u];
+      bool early = v->position[user.index] && v->position[user.index] <= last && !v->chained[user.index];
+      if (!early || vl_inst(v, user)->op == OP_PHI) continue;
+      if (v->chained[v->body[k].index]) return false;
+      for (uint32_t p = 0; p < v->phis.count; p++) /* a serial phi itself, read by others too soon */
+        if (v->phis.data[p].inst.index == v->body[k].index && v->phis.data[p].kind == PHI_SERIAL) return false;
+    }
+  }
+  return true;
+}
+
+/* --- what is needed ----------------------------------------------------------------------------- */
+
+static const struct header_phi *phi_of(const struct vector_loop *v, struct nvm_inst_id i) {
+  for (uint32_t p = 0; p < v->phis.count; p++)
+    if (v->phis.data[p].inst.index == i.index) return &v->phis.data[p];
+  return NULL;
+}
+
+struct needs {
+  struct vector_loop *v;
+  VEC(struct nvm_inst_id) open;
+};
+
+static void need(struct needs *n, struct nvm_value x) {
+  if (!vl_inside(n->v, x) || n->v->needed[value_index(x)]) return;
+  struct nvm_inst_id i = {value_index(x)};
+  if (VEC_PUSH(n->v->env->arena, &n->open, i)) n->v->needed[i.index] = true;
+}
+
+static void need_operands(struct needs *n, struct nvm_inst_id i) {
+  struct vector_loop *v = n->v;
+  const struct nvm_inst *inst = vl_inst(v, i);
+  uint32_t access = v->access_of[i.index];
+  bool affine = access && v->accesses.data[access - 1].affine;
+  const struct header_phi *p = inst->op == OP_PHI ? phi_of(v, i) : NULL;
+  if (p && p->kind != PHI_INDUCTION) need(n, p->back);
+  if (p) return;
+  uint32_t skip = !affine ? UINT32_MAX : inst->op == OP_STORE ? 1 : 0;
+  for (uint32_t k = 0; k < inst->operand_count; k++)
+    if (k != skip) need(n, inst_operand(v->f, inst, k));
+}
+
+/* Values that recipes must compute: what is stored, conditions, what phis bring back and somebody uses. A value
+ * that is used after the loop and is not what a phi brings back is left to the old loop's last iteration. */
+static enum vector_refusal find_needed(struct vector_loop *v) {
+  struct needs n = {.v = v};
+  for (uint32_t k = 0; k < v->body_count; k++) {
+    struct nvm_inst_id i = v->body[k];
+    const struct nvm_inst *inst = vl_inst(v, i);
+    if (inst->op == OP_STORE) need(&n, value_of_inst(i));
+    if (inst->op == OP_CONDBR && inst->block.index != v->loop->latch.index) need(&n, inst_operand(v->f, inst, 0));
+    for (uint32_t u = v->uses.first[i.index]; u < v->uses.first[i.index + 1]; u++) {
+      struct nvm_inst_id user = v->uses.users[u];
+      if (v->position[user.index] || block_is_none(vl_inst(v, user)->block)) continue;
+      if (vl_inst(v, user)->op != OP_PHI || vl_inst(v, user)->block.index != v->loop->exit.index) return VECTOR_PHI;
+      bool brought = false;
+      for (uint32_t p = 0; p < v->phis.count; p++)
+        if (value_equal(v->phis.data[p].back, value_of_inst(i))) {
+          brought = true;
+          if (v->phis.data[p].kind != PHI_INDUCTION) need(&n, value_of_inst(v->phis.data[p].inst));
+        }
+      if (!brought) v->scalar_epilogue = true;
+    }
+  }
+  /* The remainder goes on with every phi. */
+  for (uint32_t p = 0; p < v->phis.count; p++)
+    if (v->phis.data[p].kind != PHI_INDUCTION) need(&n, value_of_inst(v->phis.data[p].inst));
+  while (n.open.count) need_operands(&n, n.open.data[--n.open.count]);
+  for (uint32_t p = 0; p < v->phis.count; p++) v->phis.data[p].needed = v->needed[v->phis.data[p].inst.index];
+  return VECTOR_OK;
+}
+
+enum vector_refusal legality_check(struct vector_loop *v, enum nvm_status *status) {
+  bool ok = true;
+  v->most_lanes = VECTORIZE_MOST_LANES;
+  enum vector_refusal r = collect_body(v, &ok);
+  if (ok && r == VECTOR_OK) r = collect_phis(v, &ok);
+  if (ok && r == VECTOR_OK && !chain_is_whole(v)) r = VECTOR_REORDER_FP;
+  if (ok && r == VECTOR_OK) r = accesses_analyze(v, status);
+  if (ok && r == VECTOR_OK) r = find_needed(v);
+  if (!ok) *status = NVM_OUT_OF_MEMORY;
+  return r;
+}

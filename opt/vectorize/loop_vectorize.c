@@ -1,0 +1,228 @@
+/* loop-vectorize: several iterations of a loop at a time.
+ *
+ * Purpose:   a thread's serial loop over memory becomes wide accesses (ld.v2, v4, v8), fewer instructions around
+ *            them, packed arithmetic on narrow types, partial sums that do not wait for each other.
+ * Algorithm: seed 3's eight phases, a function each below: legality (shape, then in full), outer or inner, trip
+ *            count and safety, the plan and the factor, the cost model, profit and interleaving, carrying out with
+ *            epilogue, metadata and remarks. Plans are built and priced before anything is changed; what is only
+ *            known at run time (overlap, alignment, trip count) is checked there, and the old loop is kept for when
+ *            a check fails and for what remains.
+ * Requires:  innermost loops in simplified, rotated, loop-closed form; others are left alone.
+ * Preserves: SSA form, not the control flow.
+ * Cost:      analyses once per vectorized loop and function (at most MOST_LOOPS a function), otherwise about
+ *            linear in the body's accesses squared (pairs that may overlap).
+ * Omits:     outer loops (the knob takes their path and says why not), early exits, scatters to computed
+ *            addresses, scalable vectors; predicated last iterations.
+ * Tests:     check/vectorize/, exec/vectorize-*, unit/test_vplan.c, bench/vectorize.py. */
+#include "opt/effects.h"
+#include "opt/passes.h"
+#include "opt/remark.h"
+#include "opt/vectorize/vectorize.h"
+
+#include "target/cost.h"
+
+enum { MOST_LOOPS = 64, MOST_BODY = 1024 };
+
+struct vectorizer {
+  struct nvm_function *f;
+  struct pass_env *env;
+  struct loops loops;
+  struct dominance dominance;
+  struct scev_env *scev;
+  struct alias_env *alias;
+  struct uses uses;
+  bool *told; /* by block: its loop was refused already */
+  uint32_t told_count;
+};
+
+static bool analyze(struct vectorizer *z) {
+  struct arena *a = z->env->arena;
+  return dominance_compute(&z->dominance, z->f, a) && loops_compute(&z->loops, z->f, &z->dominance, a) &&
+         (z->scev = scev_init(z->f, &z->loops, &z->dominance, a)) != NULL &&
+         (z->alias = alias_init(z->f, a)) != NULL && uses_build(&z->uses, z->f, a);
+}
+
+/* --- remarks ------------------------------------------------------------------------------------ */
+
+static void tell(const struct vector_loop *v, enum remark_kind kind, const char *name, const char *message) {
+  remark(v->env, kind, v->f, remark_at_block(v->f, v->loop->header), name, "%s", message);
+}
+
+static void refuse(const struct vector_loop *v, enum vector_refusal r) {
+  if (v->histogram) tell(v, REMARK_ANALYSIS, vector_refusal_tags[VECTOR_HISTOGRAM], vector_refusal_messages[VECTOR_HISTOGRAM]);
+  tell(v, REMARK_ANALYSIS, vector_refusal_tags[r], vector_refusal_messages[r]);
+  if (v->hints.force == FORCE_ENABLED || r == VECTOR_NOT_BENEFICIAL || r == VECTOR_DISABLED)
+    tell(v, REMARK_MISSED, r == VECTOR_DISABLED ? "MissedExplicitlyDisabled" : "MissedDetails", "loop not vectorized");
+}
+
+static void tell_success(const struct vector_loop *v) {
+  struct nvm_inst_id at = remark_at_block(v->f, v->loop->header);
+  if (v->factor == 1)
+    remark(v->env, REMARK_PASSED, v->f, at, "Interleaved", "interleaved loop (interleaved count: %(InterleaveCount)u)",
+           (unsigned)v->interleave);
+  else
+    remark(v->env, REMARK_PASSED, v->f, at, "Vectorized",
+           "vectorized loop (vectorization width: %(VectorizationFactor)u, interleaved count: %(InterleaveCount)u)",
+           (unsigned)v->factor, (unsigned)v->interleave);
+  if (v->epilogue_factor)
+    remark(v->env, REMARK_ANALYSIS, v->f, at, "EpilogueVectorized", "epilogue of width %(EpilogueFactor)u",
+           (unsigned)v->epilogue_factor);
+}
+
+/* --- hints -------------------------------------------------------------------------------------- */
+
+static struct loop_hint hint(const struct vector_loop *v, const char *name) {
+  return loops_hint(v->f, v->loop, name);
+}
+
+static void read_hints(struct vector_loop *v) {
+  struct vector_hints *h = &v->hints;
+  struct loop_hint enable = hint(v, "llvm.loop.vectorize.enable"), width = hint(v, "llvm.loop.vectorize.width");
+  struct loop_hint interleave = hint(v, "llvm.loop.interleave.count");
+  struct loop_hint scalable = hint(v, "llvm.loop.vectorize.scalable.enable");
+  struct loop_hint predicate = hint(v, "llvm.loop.vectorize.predicate.enable");
+  if (enable.given) h->force = enable.value & 1 ? FORCE_ENABLED : FORCE_DISABLED;
+  if (width.given) h->width = width.value;
+  if (interleave.given) h->interleave = interleave.value;
+  if (h->width == 1 && h->interleave == 1) h->force = FORCE_DISABLED;
+  h->scalable = scalable.given && (scalable.value & 1);
+  if (predicate.given) h->predicate = predicate.value & 1 ? FORCE_ENABLED : FORCE_DISABLED;
+  h->is_vectorized = hint(v, "llvm.loop.isvectorized").given;
+}
+
+static bool function_has(const struct nvm_function *f, enum attr_id id) {
+  const struct attr_table_data *a = &f->module->attributes;
+  return attrset_find(a, attrlist_info(a, f->attributes)->function, id) != NULL;
+}
+
+/* --- the phases --------------------------------------------------------------------------------- */
+
+/* 1: is it a loop that we can think about, and may it be changed at all? */
+static enum vector_refusal phase_legality(struct vector_loop *v, enum nvm_status *status) {
+  enum vector_refusal r = legality_check_shape(v);
+  return r == VECTOR_OK ? legality_check(v, status) : r;
+}
+
+/* 2: innermost loops go on; outer ones only if asked for, and then no further than here. */
+static bool phase_dispatch(struct vector_loop *v) {
+  bool innermost = v->loop->end == v->index + 1;
+  if (innermost || !(vl_knob(v, KNOB_FORCE_VECTOR_WIDTH_OUTER) || v->hints.force == FORCE_ENABLED)) return innermost;
+  unsigned registers = cost_register_bit_width(true) / 32;
+  remark(v->env, REMARK_ANALYSIS, v->f, remark_at_block(v->f, v->loop->header), "OuterLoop",
+         "outer loop not vectorized: its inner loop would run for %(VectorizationFactor)u lanes at once",
+         registers <= 1 && vl_knob(v, KNOB_FORCE_VECTOR_WIDTH_OUTER) ? 4u : registers);
+  return false;
+}
+
+/* 3: is it long enough, and do attributes allow it? */
+static enum vector_refusal phase_safety(const struct vector_loop *v) {
+  int64_t wanted = vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) ? vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) : v->hints.width;
+  bool forced = v->hints.force == FORCE_ENABLED || (wanted > 1 && v->exact_trips >= (uint64_t)wanted);
+  uint64_t most = v->exact_trips ? v->exact_trips : v->trips.most < UINT64_MAX ? v->trips.most + 1 : UINT64_MAX;
+  if (most < (uint64_t)vl_knob(v, KNOB_VECTORIZER_MIN_TRIP_COUNT) && !forced) return VECTOR_LOW_TRIP_COUNT;
+  if (function_has(v->f, ATTR_NOIMPLICITFLOAT)) return VECTOR_NO_IMPLICIT_FLOAT;
+  if (function_has(v->f, ATTR_STRICTFP)) return VECTOR_UNSAFE_FP;
+  return VECTOR_OK;
+}
+
+/* 4 and 5: the plan of all factors; pricing it is the cost model's (vcost.c). */
+static enum vector_refusal phase_plan(struct vector_loop *v, struct vplan *p, enum nvm_status *status) {
+  uint32_t at;
+  if (!plan_build(v, 1, 16, p)) {
+    *status = NVM_OUT_OF_MEMORY;
+    return VECTOR_OK;
+  }
+  const char *wrong = vplan_verify(p, v->f, &at);
+  if (wrong) *status = NVM_BUG;
+  return VECTOR_OK;
+}
+
+/* 6: the choice, and what the user said. */
+static enum vector_refusal phase_profit(struct vector_loop *v, const struct vplan *p) {
+  if (v->hints.scalable)
+    tell(v, REMARK_ANALYSIS, "ScalableVFUnfeasible",
+         "Scalable vectorization requested but not supported by the target");
+  enum vector_refusal r = price_choose(v, p);
+  bool asked = v->hints.interleave > 1 || vl_knob(v, KNOB_FORCE_VECTOR_INTERLEAVE) > 1;
+  if (v->interleave == 1 && asked)
+    tell(v, REMARK_ANALYSIS, "InterleavingAvoided", "Ignoring UserIC, because interleaving was avoided up front");
+  else if (v->interleave == 1 && v->hints.interleave == 1)
+    tell(v, REMARK_ANALYSIS, "InterleavingNotBeneficialAndDisabled",
+         "the cost-model indicates that interleaving is not beneficial and is explicitly disabled or interleave "
+         "count is set to 1");
+  else if (v->interleave == 1)
+    tell(v, REMARK_ANALYSIS, "InterleavingNotBeneficial",
+         "the cost-model indicates that interleaving is not beneficial");
+  return r;
+}
+
+/* 7: the change. 8 (metadata) is done with it, loop by loop; the remark is told here. */
+static enum nvm_status phase_execute(struct vector_loop *v, struct vplan *p, bool *changed) {
+  tell_success(v);
+  enum plan_result done = plan_execute(v, p);
+  if (done == PLAN_OUT_OF_MEMORY) return NVM_OUT_OF_MEMORY;
+  if (done == PLAN_DONE) *changed = true;
+  return NVM_OK;
+}
+
+static void show_plan(const struct vector_loop *v, const struct vplan *p) {
+  if (!v->env->draw) return;
+  struct textbuf text;
+  textbuf_init(&text, v->env->arena);
+  if (v->env->draw_graphs) vplan_print_dot(p, v->f, &text);
+  else vplan_print(p, v->f, &text);
+  v->env->draw(v->env->draw_state, (struct nvm_text){text.bytes, text.length});
+}
+
+static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed) {
+  struct vector_loop v = {.f = z->f, .env = z->env, .loops = &z->loops, .dominance = &z->dominance, .scev = z->scev,
+                          .alias = z->alias, .uses = z->uses, .index = index, .loop = &z->loops.data[index]};
+  enum nvm_status status = NVM_OK;
+  struct vplan p;
+  read_hints(&v);
+  if (v.hints.is_vectorized) return NVM_OK;
+  if (v.hints.force == FORCE_DISABLED) {
+    refuse(&v, VECTOR_DISABLED);
+    return NVM_OK;
+  }
+  if (!phase_dispatch(&v)) return NVM_OK;
+  enum vector_refusal r = phase_legality(&v, &status);
+  if (status == NVM_OK && r == VECTOR_OK && v.body_count > MOST_BODY) r = VECTOR_NOT_BENEFICIAL;
+  if (status == NVM_OK && r == VECTOR_OK) r = phase_safety(&v);
+  if (status == NVM_OK && r == VECTOR_OK) r = phase_plan(&v, &p, &status);
+  if (status == NVM_OK && r == VECTOR_OK) {
+    show_plan(&v, &p);
+    r = phase_profit(&v, &p);
+  }
+  if (status == NVM_OK && r == VECTOR_OK) status = phase_execute(&v, &p, changed);
+  else if (status == NVM_OK) refuse(&v, r);
+  return status;
+}
+
+/* The next innermost loop not looked at; 0: none. */
+static uint32_t next_loop(struct vectorizer *z) {
+  for (uint32_t n = 1; n <= z->loops.count; n++) {
+    uint32_t header = z->loops.data[n].header.index;
+    if (header < z->told_count && !z->told[header]) return n;
+  }
+  return 0;
+}
+
+enum nvm_status loop_vectorize_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct vectorizer z = {.f = f, .env = env, .told_count = f->blocks.count};
+  if (!env->knobs->value[KNOB_VECTORIZE_LOOPS] || function_has(f, ATTR_OPTNONE)) return NVM_OK;
+  z.told = arena_alloc(env->arena, z.told_count * sizeof *z.told);
+  if (!z.told || !analyze(&z)) return NVM_OUT_OF_MEMORY;
+  for (uint32_t n, done = 0; done < MOST_LOOPS && (n = next_loop(&z)) != 0;) {
+    bool vectorized = false;
+    z.told[z.loops.data[n].header.index] = true;
+    enum nvm_status status = visit(&z, n, &vectorized);
+    if (status != NVM_OK) return status;
+    if (!vectorized) continue;
+    *changed = true;
+    ++*env->statistic;
+    done++;
+    if (!analyze(&z)) return NVM_OUT_OF_MEMORY;
+  }
+  return NVM_OK;
+}

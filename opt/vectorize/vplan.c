@@ -1,0 +1,94 @@
+/* Plans: making, copying, checking them. */
+#include "opt/vectorize/vplan.h"
+
+bool vplan_init(struct vplan *p, uint32_t least, uint32_t most, struct arena *arena) {
+  *p = (struct vplan){.least_factor = least, .most_factor = most, .arena = arena};
+  p->name = text_of("Initial VPlan");
+  return VEC_PUSH(arena, &p->recipes, (struct vp_recipe){.kind = VP_NONE});
+}
+
+uint32_t vplan_add(struct vplan *p, struct vp_recipe r, const uint32_t *operands, uint32_t count) {
+  r.first_operand = p->operands.count;
+  r.operand_count = count;
+  for (uint32_t k = 0; k < count; k++)
+    if (!VEC_PUSH(p->arena, &p->operands, operands[k])) return 0;
+  return VEC_PUSH(p->arena, &p->recipes, r) ? p->recipes.count - 1 : 0;
+}
+
+bool vplan_is_phi(enum vp_kind k) {
+  return k == VP_INDUCTION || k == VP_REDUCTION || k == VP_RECURRENCE || k == VP_SERIAL;
+}
+
+bool vplan_clone(struct vplan *to, const struct vplan *p, uint32_t least, uint32_t most) {
+  *to = *p;
+  to->least_factor = least, to->most_factor = most;
+  to->recipes.data = arena_alloc(p->arena, p->recipes.count * sizeof *p->recipes.data);
+  to->operands.data = arena_alloc(p->arena, (p->operands.count + 1) * sizeof *p->operands.data);
+  to->recipes.capacity = to->recipes.count, to->operands.capacity = to->operands.count + 1;
+  if (!to->recipes.data || !to->operands.data) return false;
+  memcpy(to->recipes.data, p->recipes.data, p->recipes.count * sizeof *p->recipes.data);
+  if (p->operands.count) memcpy(to->operands.data, p->operands.data, p->operands.count * sizeof *p->operands.data);
+  return true;
+}
+
+/* --- the verifier ------------------------------------------------------------------------------- */
+
+/* How many operands a kind takes: least, most; 0 for most: any number. */
+static const struct { uint8_t least, most; } arity[VP_KIND_COUNT] = {
+    [VP_POINTER] = {0, 0}, [VP_INDUCTION] = {1, 1}, [VP_REDUCTION] = {2, 2}, [VP_RECURRENCE] = {2, 2},
+    [VP_SERIAL] = {2, 2}, [VP_WIDEN] = {1, 0}, [VP_REPLICATE] = {0, 0}, [VP_LOAD] = {1, 1}, [VP_STORE] = {2, 2},
+    [VP_BLEND] = {1, 0}, [VP_AND] = {2, 2}, [VP_OR] = {2, 2}, [VP_NOT] = {1, 1}};
+
+static const char *check_operand(const struct vplan *p, uint32_t n, uint32_t k) {
+  const struct vp_recipe *r = vplan_recipe(p, n);
+  uint32_t o = vplan_operand(p, r, k);
+  bool back = vplan_is_phi((enum vp_kind)r->kind) && k == 1;
+  if (o == 0 || o >= p->recipes.count) return "an operand is no recipe";
+  const struct vp_recipe *from = vplan_recipe(p, o);
+  if (o >= n && !back && from->kind != VP_LIVE_IN) return "an operand comes after its user";
+  if (from->kind == VP_STORE) return "an operand has no value";
+  bool mask = r->kind == VP_AND || r->kind == VP_OR || r->kind == VP_NOT || (r->kind == VP_BLEND && k % 2 == 1);
+  if (mask && !type_equal(from->type, TYPE_I1)) return "a mask is no condition";
+  bool same = back || (r->kind == VP_BLEND && k % 2 == 0);
+  if (same && !type_equal(from->type, r->type)) return "the types of a phi and its values differ";
+  return NULL;
+}
+
+static const char *check_recipe(const struct vplan *p, const struct nvm_function *f, uint32_t n) {
+  const struct vp_recipe *r = vplan_recipe(p, n);
+  if (r->kind == VP_NONE || r->kind >= VP_KIND_COUNT) return "a recipe is of no kind";
+  if (r->operand_count < arity[r->kind].least || (arity[r->kind].most && r->operand_count > arity[r->kind].most))
+    return "a recipe has a wrong number of operands";
+  if (r->kind == VP_LIVE_IN && value_is_none(r->value)) return "a value from outside is missing";
+  if (r->inst.index && r->inst.index >= f->insts.count) return "a recipe stands for no instruction";
+  bool needs_inst = r->kind == VP_WIDEN || r->kind == VP_REPLICATE || r->kind == VP_LOAD || r->kind == VP_STORE;
+  if (needs_inst && !r->inst.index) return "a recipe stands for no instruction";
+  if (r->mask && (r->mask >= n || !type_equal(vplan_recipe(p, r->mask)->type, TYPE_I1)))
+    return "a mask is no condition";
+  if (r->in_chain && n > p->chain_end) return "a chain goes on after its end";
+  for (uint32_t k = 0; k < r->operand_count; k++) {
+    const char *wrong = check_operand(p, n, k);
+    if (wrong) return wrong;
+  }
+  return NULL;
+}
+
+const char *vplan_verify(const struct vplan *p, const struct nvm_function *f, uint32_t *at) {
+  bool body = false;
+  uint32_t least = p->least_factor, most = p->most_factor;
+  *at = 0;
+  if (least == 0 || (least & (least - 1)) || (most & (most - 1)) || most < least) return "the range is none";
+  for (uint32_t n = 1; n < p->recipes.count; n++) {
+    const struct vp_recipe *r = vplan_recipe(p, n);
+    *at = n;
+    const char *wrong = check_recipe(p, f, n);
+    if (wrong) return wrong;
+    bool head = vplan_is_phi((enum vp_kind)r->kind) || r->kind == VP_LIVE_IN || r->kind == VP_POINTER;
+    if (body && vplan_is_phi((enum vp_kind)r->kind)) return "a phi stands in the body";
+    body |= !head;
+  }
+  *at = p->chain_end;
+  if (p->chain_end && (p->chain_end >= p->recipes.count || !vplan_recipe(p, p->chain_end)->in_chain))
+    return "the chain's end is no member";
+  return NULL;
+}

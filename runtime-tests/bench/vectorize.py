@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Serial loops of one thread, as nvmini, clang and nvcc compile them, executed in our simulator from their PTX.
+
+    vectorize.py [--cpus sm_80,sm_90,sm_100] [--trips 1000] [--loops scale,sum,...] [--nvmini build/nvmini]
+
+For each loop and compiler: the widest access to global memory in bits, memory instructions and executed
+instructions per element. The sources are compiled by clang (-O3, and unoptimized for nvmini -O3) and nvcc (-O3);
+clang does not know sm_100 and gets sm_90 there. Buffers are aligned to 256 bytes and do not overlap, which only the
+loops marked `restrict` say; alignment is said by none but the last rows."""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+HEAD = """
+#ifdef __CUDACC_VER_MAJOR__
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+typedef __half half_t; typedef __nv_bfloat16 bf16_t;
+#define TWICE(x) __hadd(x, x)
+#else
+#define __global__ __attribute__((global))
+typedef _Float16 half_t; typedef __bf16 bf16_t;
+#define TWICE(x) ((x) + (x))
+#endif
+typedef signed char i8_t; typedef short i16_t; typedef long long i64_t;
+struct f3 { float x, y, z; };
+extern "C" __global__ void k(%s) { %s }
+"""
+TYPES = {"i8": "i8_t", "i16": "i16_t", "half": "half_t", "bfloat": "bf16_t", "i32": "int", "float": "float",
+         "i64": "i64_t", "double": "double"}
+SIZES = {"i8": 1, "i16": 2, "half": 2, "bfloat": 2, "i32": 4, "float": 4, "i64": 8, "double": 8}
+
+
+def scale(kind, restrict, body=""):
+    r = "__restrict__ " if restrict else ""
+    value = "TWICE(a[i])" if kind in ("half", "bfloat") else "2 * a[i]"
+    return f"const {TYPES[kind]} *{r}a, {TYPES[kind]} *{r}b, int n", f"{body} for (int i = 0; i < n; i++) b[i] = {value};"
+
+
+def loops():
+    """Name, (parameters, body), buffers."""
+    for kind in TYPES:
+        yield f"scale {kind}", scale(kind, False), 2
+    for kind in ("i8", "half", "float", "double"):
+        yield f"scale {kind} restrict", scale(kind, True), 2
+    yield "scale float aligned", scale("float", True, "a = (const float *)__builtin_assume_aligned(a, 32); b = (float *)__builtin_assume_aligned(b, 32);"), 2
+    r = "__restrict__"
+    one = f"const float *{r} a, float *{r} b, int n"
+    yield "sum float", (one, "float s = 0; for (int i = 0; i < n; i++) s += a[i]; *b = s;"), 2
+    yield "sum i32", (f"const int *{r} a, int *{r} b, int n", "int s = 0; for (int i = 0; i < n; i++) s += a[i]; *b = s;"), 2
+    yield "dot float", (f"const float *{r} a, const float *{r} c, float *{r} b, int n",
+                        "float s = 0; for (int i = 0; i < n; i++) s += a[i] * c[i]; *b = s;"), 3
+    yield "max i32", (f"const int *{r} a, int *{r} b, int n",
+                      "int s = a[0]; for (int i = 0; i < n; i++) s = a[i] > s ? a[i] : s; *b = s;"), 2
+    yield "axpy float", ("const float *a, float *b, int n", "for (int i = 0; i < n; i++) b[i] += 3.0f * a[i];"), 2
+    yield "stencil float", ("const float *a, float *b, int n",
+                            "for (int i = 2; i < n + 2; i++) b[i] = a[i-2] + a[i-1] + a[i] + a[i+1] + a[i+2];"), 2
+    yield "float3 to arrays", ("const f3 *a, float *b, float *c, float *d, int n",
+                               "for (int i = 0; i < n; i++) { b[i] = a[i].x; c[i] = a[i].y; d[i] = a[i].z; }"), 4
+    yield "reverse float", ("const float *a, float *b, int n", "for (int i = 0; i < n; i++) b[i] = a[n - 1 - i];"), 2
+    yield "conditional i32", ("const int *a, int *b, int n", "for (int i = 0; i < n; i++) if (a[i] >= 0) b[i] = a[i];"), 2
+    yield "histogram i32", (f"const int *{r} a, int *{r} b, int n", "for (int i = 0; i < n; i++) b[a[i] & 15]++;"), 2
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class Compilers:
+    """Each method: source file and CPU to PTX file, or None."""
+
+    def __init__(self, options, work):
+        self.options, self.work = options, work
+
+    def clang_flags(self, cpu):
+        return ["-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib",
+                f"--cuda-gpu-arch={'sm_90' if cpu == 'sm_100' else cpu}", "-Xclang", "-target-feature", "-Xclang", "+ptx83"]
+
+    def clang(self, source, cpu):
+        out = f"{self.work}/clang.ptx"
+        return None if run(self.options.clang, *self.clang_flags(cpu), "-O3", "-S", source, "-o", out).returncode else out
+
+    def nvcc(self, source, cpu):
+        out = f"{self.work}/nvcc.ptx"
+        return None if run(self.options.nvcc, "-O3", "-ptx", f"-arch={cpu}", source, "-o", out).returncode else out
+
+    def nvmini(self, source, cpu):
+        ir, out = f"{self.work}/ours.ll", f"{self.work}/ours.ptx"
+        made = run(self.options.clang, *self.clang_flags(cpu), "-O3", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm",
+                   source, "-o", ir)
+        if made.returncode:
+            return None
+        return None if run(self.options.nvmini, "compile", ir, "-O3", "--cpu", cpu, "-o", out).returncode else out
+
+
+def widest(ptx):
+    with open(ptx, encoding="utf-8") as file:
+        text = file.read()
+    bits = [0]
+    for vector, size in re.findall(r"\b(?:ld|st)\.global(?:\.\w+)*?(?:\.v(\d))?\.[busf](\d+)\s", text):
+        bits.append(int(vector or 1) * int(size))
+    return max(bits)
+
+
+def measure(options, ptx, buffers, trips):
+    """(memory instructions, instructions) per element, None if it does not run."""
+    arguments = []
+    for _ in range(buffers):
+        arguments += ["--arg", f"buf:u8:{trips * 12 + 256}:zero"]
+    done = run(options.nvmini, "run", ptx, *arguments, "--arg", f"i32:{trips}", "--stats")
+    counts = dict(re.findall(r"^(\S+) (\d+)$", done.stdout + done.stderr, re.M))
+    if done.returncode or "instructions" not in counts:
+        return None
+    memory = int(counts["global.loads"]) + int(counts["global.stores"])
+    return memory / trips, int(counts["instructions"]) / trips
+
+
+def cell(options, ptx, buffers):
+    if ptx is None:
+        return "does not compile"
+    got = measure(options, ptx, buffers, options.trips)
+    return f"{widest(ptx)}, {got[0]:.2f}, {got[1]:.2f}" if got else f"{widest(ptx)}, does not run"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--cpus", default="sm_80,sm_90,sm_100")
+    parser.add_argument("--trips", type=int, default=1000)
+    parser.add_argument("--loops", default="")
+    parser.add_argument("--nvmini", default="build/nvmini")
+    parser.add_argument("--clang", default="clang-19")
+    parser.add_argument("--nvcc", default=shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
+    options = parser.parse_args()
+    wanted = [w for w in options.loops.split(",") if w]
+    print(f"{options.trips} iterations; each cell: widest access in bits, memory instructions and executed instructions "
+          "per element\n")
+    for cpu in options.cpus.split(","):
+        print(f"| {cpu} | nvmini -O3 | clang -O3 | nvcc -O3 |\n|---|---|---|---|")
+        for name, (parameters, body), buffers in loops():
+            if wanted and not any(w in name for w in wanted):
+                continue
+            with tempfile.TemporaryDirectory() as work:
+                source = os.path.join(work, "k.cu")
+                with open(source, "w", encoding="utf-8") as file:
+                    file.write(HEAD % (parameters, body))
+                make = Compilers(options, work)
+                cells = [cell(options, compiler(source, cpu), buffers) for compiler in (make.nvmini, make.clang, make.nvcc)]
+            print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+        print()
+
+
+if __name__ == "__main__":
+    main()
