@@ -46,11 +46,13 @@ enum pass_id pass_find(const char *name, size_t length) {
 
 /* Loops in the order in which they help each other. */
 #define CLEAN "simplifycfg,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce"
+/* Vectorized before they are unrolled, rotated again: other passes changed them. */
+#define VECTORS "loop-rotate,loop-vectorize,simplifycfg,early-cse,combine,sccp,simplifycfg,dce,"
 #define LOOPS                                                                           \
   "loop-rotate,licm,mem2reg,simplifycfg,early-cse,combine,dce,loop-deletion,"           \
   "loop-unroll-full," REFLECT CLEAN ",licm,"                                            \
   /* Unrolled copies of a pointer that moves are offsets from it. */                    \
-  "lsr,dce,loop-unroll," CLEAN
+  VECTORS "lsr,dce,loop-unroll," CLEAN
 
 /* One row a level; read from left to right. max, mid, min: how much faster the compiler shall be. */
 static const struct {
@@ -346,7 +348,8 @@ void pass_report_statistics(const struct pass_result *r, struct textbuf *out) {
 enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target *target,
                                   const struct pass_options *options, struct diag_sink *sink,
                                   struct pass_result *result) {
-  struct manager g = {.env = {.module = m, .target = target, .knobs = options->knobs},
+  struct manager g = {.env = {.module = m, .target = target, .knobs = options->knobs, .draw = options->draw,
+                              .draw_state = options->draw_state, .draw_graphs = options->draw_graphs},
                       .options = options, .sink = sink, .result = result,
                       .remarks = {options->remark, options->remark_state, &g.text}};
   enum pass_id ids[PASS_MOST];
