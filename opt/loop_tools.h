@@ -41,6 +41,9 @@ struct nvm_inst_id loop_copy_inst(struct loop_copy *c, struct nvm_function *f, s
 bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct nvm_block *blocks, uint32_t count,
                       struct nvm_block before);
 
+/* Phis outside, of blocks that the copied ones go to, get entries for the copies. False when out of memory. */
+bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f, const struct nvm_block *blocks, uint32_t block_count);
+
 /* The value of a phi on the edge from block b; VALUE_NULL if there is none. */
 struct nvm_value loop_incoming(const struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block b);
 

@@ -48,8 +48,9 @@ enum pass_id pass_find(const char *name, size_t length) {
 #define CLEAN "simplifycfg,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce"
 /* Vectorized before they are unrolled, rotated again: other passes changed them. */
 #define VECTORS "loop-rotate,loop-vectorize,simplifycfg,early-cse,combine,sccp,simplifycfg,dce,"
-#define LOOPS                                                                           \
-  "loop-rotate,licm,mem2reg,simplifycfg,early-cse,combine,dce,loop-deletion,"           \
+#define FIRST_LOOPS "loop-rotate,licm,mem2reg,simplifycfg,early-cse,combine,dce,loop-deletion,"
+#define UNSWITCHED "loop-unswitch,simplifycfg,"
+#define LAST_LOOPS                                                                      \
   "loop-unroll-full," REFLECT CLEAN ",licm,"                                            \
   /* Unrolled copies of a pointer that moves are offsets from it. */                    \
   VECTORS "lsr,dce,loop-unroll," CLEAN
@@ -64,8 +65,8 @@ static const struct {
     {"mid", SCALARS "combine,dce," INLINED "simplifycfg,sroa,mem2reg,early-cse,combine,dce"},
     {"min", ROUNDS WIDE},
     {"1", ROUNDS WIDE},
-    {"2", ROUNDS "," LOOPS WIDE},
-    {"3", ROUNDS "," LOOPS WIDE},
+    {"2", ROUNDS "," FIRST_LOOPS LAST_LOOPS WIDE},
+    {"3", ROUNDS "," FIRST_LOOPS UNSWITCHED LAST_LOOPS WIDE},
 };
 
 const char *pass_pipeline(const char *level) {

@@ -99,29 +99,6 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
 
 /* --- copying ------------------------------------------------------------------------------------ */
 
-/* Exits' phis learn of the copies. */
-static bool add_exit_entries(struct unroller *u) {
-  struct nvm_function *f = u->f;
-  for (uint32_t k = 0; k < u->loop->block_count; k++) {
-    struct nvm_block b = u->blocks[k], previous = {0};
-    for (uint32_t s = 0, count = block_successor_count(f, b); s < count; s++) {
-      struct nvm_block to = block_successor(f, b, s);
-      bool inside = to.index < u->copy.block_count && u->copy.blocks[to.index].index;
-      if (inside || to.index == previous.index) continue;
-      previous = to;
-      FOR_EACH_INST(f, to, i) {
-        if (function_inst(f, i)->op != OP_PHI) break;
-        for (uint32_t o = 0, operands = function_inst(f, i)->operand_count; o < operands; o += 2) {
-          if (value_index(inst_operand(f, function_inst(f, i), o + 1)) != b.index) continue;
-          struct nvm_value v = loop_copy_of(&u->copy, inst_operand(f, function_inst(f, i), o));
-          if (!inst_add_operand(f, i, v) || !inst_add_operand(f, i, value_of_block(u->copy.blocks[b.index]))) return false;
-        }
-      }
-    }
-  }
-  return true;
-}
-
 /* The branches in b that go to `from` go to `to`. */
 static void redirect(struct nvm_function *f, struct nvm_block b, struct nvm_block from, struct nvm_block to) {
   struct nvm_inst_id t = block_terminator(f, b);
@@ -177,7 +154,7 @@ static bool make_copies(struct unroller *u, uint32_t n, uint32_t factor, struct 
   u->copy.header = l->header;
   for (uint32_t k = 1; k < factor; k++) {
     advance_phis(u, next);
-    if (!loop_copy_blocks(&u->copy, f, u->blocks, l->block_count, behind) || !add_exit_entries(u)) return false;
+    if (!loop_copy_blocks(&u->copy, f, u->blocks, l->block_count, behind) || !loop_copy_exits(&u->copy, f, u->blocks, l->block_count)) return false;
     const struct nvm_block *now = u->copy.blocks;
     places[k] = (struct copy_place){now[l->header.index], now[l->latch.index], now[l->exiting.index], now[inside.index]};
   }
