@@ -87,6 +87,8 @@ static void lower_int_part(struct lower *l, enum op op, const struct part *p, st
   a = extend(l, &form, a, p);
   b = is_shift(op) ? shift_amount(l, b, p) : extend(l, &form, b, p);
   if (b.kind != PTX_OPERAND_REG) a = in_register(l, a, p);
+  bool division = op == OP_UDIV || op == OP_SDIV || op == OP_UREM || op == OP_SREM;
+  if (division && b.kind != PTX_OPERAND_REG && lower_divide_by_constant(l, op, p, to, a, b.imm)) return;
   uint16_t type = type_mod(&form, p);
   const uint16_t *mods = op == OP_MUL ? PTX_MODS(PTX_MOD_LO, type) : PTX_MODS(type);
   emit3(l, (enum ptx_op)form.op, mods, ptx_r(to), a, b);

@@ -249,6 +249,9 @@ void lower_atomic_load(struct lower *l, const struct nvm_inst *i);
 void lower_atomic_store(struct lower *l, const struct nvm_inst *i);
 
 /* --- int.c, wide.c, float.c, convert.c, vector.c: one instruction each -------------------------- */
+/* a op divisor, extended as the op's signedness says, without dividing; false: nothing was emitted. */
+bool lower_divide_by_constant(struct lower *l, enum op op, const struct part *p, struct ptx_reg to,
+                              struct ptx_operand a, int64_t divisor);
 void lower_int_binary(struct lower *l, const struct nvm_inst *i);
 void lower_float_binary(struct lower *l, const struct nvm_inst *i);
 void lower_fneg(struct lower *l, const struct nvm_inst *i);
