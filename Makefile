@@ -31,6 +31,8 @@ Q := $(if $(V),,@)
 
 SANITIZE := -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
 FLAGS_release := -O2 -DNDEBUG
+# The command starts in half the time without the 15,000 relocations of its tables.
+LINK_release := -no-pie
 FLAGS_checking := -O1 -g -DNVM_HOSTILE -DNVM_CHECKING
 # Adding 0 to a null pointer, which clang reports as pointer-overflow, is what empty arrays do;
 # harmless on every machine, and allowed by the next C standard.
@@ -207,7 +209,7 @@ $B/libinternal.a: $(LIBRARY_OBJECTS)
 
 $B/nvmini: $(DRIVER_OBJECTS) $B/libinternal.a
 	@echo '  LINK $@'
-	$(Q)$(CC) $(NVM_CFLAGS) -o $@ $^ $(LDFLAGS) -Wl,--gc-sections
+	$(Q)$(CC) $(NVM_CFLAGS) $(LINK_$(VARIANT)) -o $@ $^ $(LDFLAGS) -Wl,--gc-sections
 
 # One object in which all but nvmini_* is local, so that a program can link it beside anything.
 $B/libnvmini.a: $(LIBRARY_OBJECTS)
