@@ -233,17 +233,21 @@ void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct 
 /* --- contraction ------------------------------------------------------------------------------ */
 
 /* NVVM contracts by default: a product that only one sum reads is fused with it, rounding once.
- * Level 1 fuses floats of up to 32 bits, level 2 doubles too; -O0 fuses nothing. */
+ * Level 1 fuses floats of up to 32 bits, level 2 doubles too; -O0 fuses nothing. Products of integers
+ * only where they are made: one that was moved out of a loop stays there. */
 int lower_fused_multiply(const struct lower *l, const struct nvm_inst *i) {
-  if ((i->op != OP_FADD && i->op != OP_FSUB) || l->target->optimization_level == 0) return -1;
+  bool integer = i->op == OP_ADD;
+  if ((i->op != OP_FADD && i->op != OP_FSUB && !integer) || l->target->optimization_level == 0) return -1;
   struct nvm_type scalar = type_scalar(&l->module->types, i->type);
   unsigned needed = type_equal(scalar, TYPE_DOUBLE) ? 2 : 1;
-  bool native = type_equal(scalar, TYPE_DOUBLE) || type_equal(scalar, TYPE_FLOAT);
-  if (!native || l->target->fma_level < needed) return -1;
+  bool native = integer ? type_equal(scalar, TYPE_I32) || type_equal(scalar, TYPE_I64)
+                        : type_equal(scalar, TYPE_DOUBLE) || type_equal(scalar, TYPE_FLOAT);
+  if (!native || (!integer && l->target->fma_level < needed)) return -1;
   for (int k = 0; k < 2; k++) {
     struct nvm_value v = inst_operand(l->f, i, (uint32_t)k);
     if (value_kind(v) != VALUE_INST || l->f->uses.data[value_index(v)] != 1) continue;
-    if (l->f->insts.data[value_index(v)].op == OP_FMUL) return k;
+    const struct nvm_inst *product = &l->f->insts.data[value_index(v)];
+    if (product->op == (integer ? OP_MUL : OP_FMUL) && (!integer || product->block.index == i->block.index)) return k;
   }
   return -1;
 }

@@ -143,7 +143,27 @@ void lower_binary_part(struct lower *l, enum op op, uint16_t flags, const struct
   }
 }
 
+/* The sum of a product and something: mad.lo. */
+static void lower_int_fused(struct lower *l, const struct nvm_inst *i, int product_operand) {
+  struct nvm_value product = inst_operand(l->f, i, (uint32_t)product_operand);
+  const struct nvm_inst *multiply = &l->f->insts.data[value_index(product)];
+  struct type_parts parts = lower_type(l, i->type);
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  for (uint32_t k = 0; k < parts.count; k++) {
+    const struct part *p = lower_part(l, parts, k);
+    struct ptx_operand a = in_register(l, lower_operand(l, inst_operand(l->f, multiply, 0), k), p);
+    struct ptx_operand b = lower_operand(l, inst_operand(l->f, multiply, 1), k);
+    struct ptx_operand c = lower_operand(l, inst_operand(l->f, i, product_operand == 0), k);
+    emit4(l, PTX_MAD, PTX_MODS(PTX_MOD_LO, part_signed_mod(p)), ptx_r(to[k]), a, b, c);
+  }
+}
+
 void lower_int_binary(struct lower *l, const struct nvm_inst *i) {
+  int fused = lower_fused_multiply(l, i);
+  if (fused >= 0) {
+    lower_int_fused(l, i, fused);
+    return;
+  }
   struct type_parts parts = lower_type(l, i->type);
   const struct ptx_reg *to = lower_result(l, l->inst);
   struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1);

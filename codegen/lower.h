@@ -310,7 +310,7 @@ void lower_wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is
 struct ptx_reg lower_int64_to_odd_f32(struct lower *l, struct ptx_operand v, bool is_signed);
 void lower_float_to_wide(struct lower *l, bool is_signed, bool is_double, const struct ptx_reg to[2],
                          struct ptx_operand v);
-/* The operand (0 or 1) of an fadd or fsub that is an fmul to be fused with it; -1: none. */
+/* The operand (0 or 1) of an fadd, fsub or add that is a product to be fused with it; -1: none. */
 int lower_fused_multiply(const struct lower *l, const struct nvm_inst *i);
 /* One lane of a float binary op (float.c), of any op (int.c). */
 void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
