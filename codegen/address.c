@@ -313,10 +313,12 @@ static bool casts_variable(const struct nvm_inst *i, struct nvm_value from) {
 }
 
 struct address lower_address(struct lower *l, struct nvm_value pointer) {
-  int64_t sum = 0;
+  int64_t sum = 0, own_sum = 0;
   const struct nvm_inst *i;
+  struct nvm_value own = VALUE_NULL; /* the first on the way that has a register of its own */
   for (int step = 0; step < MAX_ADDRESS_CHAIN && (i = inst_of(l, pointer)) != NULL; step++) {
     int64_t offset = 0;
+    if (value_is_none(own) && l->wanted[value_index(pointer)]) own = pointer, own_sum = sum;
     if (i->op == OP_ALLOCA) {
       uint32_t at = l->alloca_offsets[value_index(pointer)];
       if (at == 0 || !fits_offset(sum + at)) break;
@@ -326,6 +328,7 @@ struct address lower_address(struct lower *l, struct nvm_value pointer) {
     else if (!lower_cast_drops_space(l, i) && !casts_variable(i, inst_operand(l->f, i, 0))) break;
     pointer = inst_operand(l->f, i, 0);
   }
+  if (value_kind(pointer) == VALUE_INST && l->overwritten[value_index(pointer)]) pointer = own, sum = own_sum;
   if (value_kind(pointer) == VALUE_GLOBAL && fits_offset(sum)) {
     const struct nvm_global *g = module_global(l->module, pointer);
     if (!g->is_alias)

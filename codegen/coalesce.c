@@ -10,7 +10,8 @@
  *
  * Only loops of one block are looked at: there the phi must not be read after the value is made,
  * nor anywhere outside, nor by another phi (the copies of an edge read after everything else). That
- * is one pass over the instructions from the last to the first. */
+ * is one pass over the instructions from the last to the first. Addresses are not folded through
+ * sums that have registers down to such a phi (address.c). */
 #include "codegen/lower.h"
 
 #include "ir/intrinsic.h"
@@ -55,7 +56,13 @@ static bool collect_reads(struct coalescer *c) {
     for (struct nvm_inst_id i = function_block(f, b)->last; !inst_is_none(i);
          i = function_inst(f, i)->previous) {
       const struct nvm_inst *inst = function_inst(f, i);
-      for (uint32_t k = 0; k < inst->operand_count; k++) note_read(c, inst, i, inst_operand(f, inst, k));
+      for (uint32_t k = 0; k < inst->operand_count; k++) {
+        struct nvm_value source;
+        bool is_signed;
+        note_read(c, inst, i, inst_operand(f, inst, k));
+        if (inst->op == OP_GEP && lower_gep_index_source(c->l, inst, k, &source, &is_signed))
+          note_read(c, inst, i, source);
+      }
     }
   }
   return true;
@@ -122,6 +129,7 @@ void lower_coalesce(struct lower *l) {
         if (value_index(inst_operand(f, phi, k + 1)) != b.index || !can_share(&c, i, v)) continue;
         lower_result(l, i);
         l->inst_regs[value_index(v)] = l->inst_regs[i.index];
+        l->overwritten[i.index] = true;
         break;
       }
     }

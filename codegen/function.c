@@ -67,8 +67,9 @@ static void want_operands(struct lower *l, const struct nvm_inst *i, uint32_t *s
 void lower_plan_wanted(struct lower *l) {
   const struct nvm_function *f = l->f;
   l->wanted = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->wanted);
+  l->overwritten = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->overwritten);
   uint32_t *stack = arena_alloc(&l->function_arena, f->insts.count * sizeof *stack);
-  if (!l->wanted || !stack) return;
+  if (!l->wanted || !l->overwritten || !stack) return;
   uint32_t depth = 0;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {

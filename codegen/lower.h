@@ -115,6 +115,7 @@ struct lower {
   struct nvm_meta location;  /* of the last .loc */
   struct verbose_notes *notes; /* of --asm-verbose (verbose.c); else NULL */
   bool *wanted;              /* by instruction: its result is needed in a register */
+  bool *overwritten;         /* by instruction: a phi whose register changes within its block (coalesce.c) */
   bool ftz;                  /* f32 denormals are flushed in this function */
   bool refused;              /* something in this function was reported */
 };

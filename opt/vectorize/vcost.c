@@ -298,6 +298,15 @@ static uint64_t least_iterations(const struct vector_loop *v, const struct vecto
   return even;
 }
 
+/* Whether anything of the group is accessed: dead loads are not. */
+static bool group_is_needed(const struct vector_loop *v, uint32_t group) {
+  for (uint32_t k = v->groups.data[group].first; k <= v->groups.data[group].last; k++) {
+    const struct vector_access *a = &v->accesses.data[k];
+    if (a->group == group && (a->is_store || v->needed[a->inst.index])) return true;
+  }
+  return false;
+}
+
 /* Peeling aligns the group that stores, or the first, if its elements are neighbours. */
 static void choose_peeling(struct vector_loop *v) {
   uint32_t lanes = v->factor * v->interleave;
@@ -306,7 +315,7 @@ static void choose_peeling(struct vector_loop *v) {
     const struct access_group *g = &v->groups.data[n];
     uint32_t width = accesses_width(v, g, lanes);
     int64_t reach = g->step < 0 ? -g->step : g->step;
-    if (width <= g->bytes || reach != g->bytes) continue;
+    if (width <= g->bytes || reach != g->bytes || !group_is_needed(v, n)) continue;
     if (v->peel && (v->groups.data[v->peel_group].is_store || !g->is_store)) continue;
     v->peel = true, v->peel_group = n;
   }
