@@ -136,6 +136,7 @@ static void hoist(struct mover *m) {
       next = function_inst(m->f, i)->next;
       uint32_t out = how_far_out(m, i);
       if (out == 0) continue;
+      if (!is_certain(m, out, b)) m->f->locations.data[i.index].index = 0; /* docs/locations.md, rule 4 */
       inst_unlink(m->f, i);
       inst_insert_before(m->f, i, block_terminator(m->f, l->data[out].preheader));
       ++*m->env->statistic;

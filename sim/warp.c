@@ -47,6 +47,20 @@ static void free_frame(struct frame *frame) {
   pool->free_frames = frame;
 }
 
+/* Gives the lanes local memory in the frame; false: a finding was made. */
+static bool add_lanes(struct warp *w, struct frame *frame, uint32_t mask) {
+  const struct func *f = frame->func;
+  uint64_t align = f->local_align > 16 ? f->local_align : 16;
+  frame->live |= mask;
+  FOR_LANES(l, mask) {
+    uint64_t base = (w->stack_top[l] + align - 1) / align * align;
+    frame->local_before[l] = w->stack_top[l];
+    frame->local_base[l] = base;
+    if (!memory_set_stack(w, l, base + f->local_bytes)) return false;
+  }
+  return true;
+}
+
 /* A frame with local memory for the lanes; NULL: a finding was made. */
 struct frame *warp_new_frame(struct warp *w, const struct func *f, struct frame *parent,
                              uint32_t mask) {
@@ -58,16 +72,20 @@ struct frame *warp_new_frame(struct warp *w, const struct func *f, struct frame 
   if (frame->undefined) memset(frame->undefined, 0, f->rows * sizeof *frame->undefined);
   frame->func = f;
   frame->parent = parent;
-  frame->live = mask;
+  frame->live = 0;
   frame->depth = parent ? parent->depth + 1 : 0;
-  uint64_t align = f->local_align > 16 ? f->local_align : 16;
-  FOR_LANES(l, mask) {
-    uint64_t base = (w->stack_top[l] + align - 1) / align * align;
-    frame->local_before[l] = w->stack_top[l];
-    frame->local_base[l] = base;
-    if (!memory_set_stack(w, l, base + f->local_bytes)) return NULL;
+  return add_lanes(w, frame, mask) ? frame : NULL;
+}
+
+/* The frame of other lanes that made the same call and have not returned; NULL: none. Lanes that come there one
+ * after the other share it, so that they can meet in the function. */
+static struct frame *frame_of_call(const struct warp *w, const struct frame *caller, const struct func *f, uint32_t return_to) {
+  for (uint32_t i = 0; i < w->split_count; i++) {
+    if (w->splits[i].mask == 0) continue;
+    for (struct frame *frame = w->splits[i].frame; frame && frame->depth > caller->depth; frame = frame->parent)
+      if (frame->parent == caller && frame->func == f && frame->return_to == return_to) return frame;
   }
-  return frame;
+  return NULL;
 }
 
 static void enter_frame(struct warp *w, struct frame *frame) {
@@ -296,8 +314,13 @@ static void enter(struct warp *w, struct split *s, const struct func *f, const s
     s->pc++;
     return;
   }
-  struct frame *caller = s->frame, *frame = warp_new_frame(w, f, caller, mask);
-  if (!frame) return;
+  struct frame *caller = s->frame, *frame = frame_of_call(w, caller, f, s->pc + 1);
+  if (frame) {
+    for (uint32_t i = 0; frame->undefined && i < f->rows; i++) frame->undefined[i] &= ~mask;
+    if (!add_lanes(w, frame, mask)) return;
+  } else if ((frame = warp_new_frame(w, f, caller, mask)) == NULL) {
+    return;
+  }
   frame->call = c;
   frame->return_to = s->pc + 1;
   FOR_LANES(l, mask)
