@@ -123,11 +123,12 @@ static bool place_access(struct vector_loop *v, uint32_t at) {
     int64_t offset;
     if (!joins(v, g, a, &offset)) continue;
     bool blocked = false;
-    const struct vector_access *moved = a->is_store ? &v->accesses.data[g->first] : a;
     for (uint32_t k = g->first + 1; k < at && !blocked; k++) {
       const struct vector_access *between = &v->accesses.data[k];
       if (between->group == n || (!a->is_store && !between->is_store)) continue;
-      blocked = !never_meet(v, between, moved);
+      blocked = !a->is_store && !never_meet(v, between, a);
+      for (uint32_t m = g->first; m < k && a->is_store && !blocked; m++)
+        blocked = v->accesses.data[m].group == n && !never_meet(v, between, &v->accesses.data[m]);
     }
     if (blocked) continue;
     a->group = n, a->offset = offset;

@@ -391,20 +391,23 @@ static void store_piece(struct executor *x, uint32_t group, struct access_piece 
   uint32_t align = piece.elements > 1 ? piece.elements * g->bytes : g->aligned_elements ? g->bytes : 1;
   struct nvm_type type = piece_type(x, g, piece.elements);
   struct nvm_value whole = const_poison(x->v->f->module, type);
-  uint32_t recipe, lane, part;
-  if (x->factor > 1 && is_whole_part(x, group, piece, &recipe, &part)) {
-    whole = get_vector(x, vplan_operand(x->p, vplan_recipe(x->p, recipe), 0), part);
+  uint32_t from[VECTORIZE_MOST_LANES], lane_of[VECTORIZE_MOST_LANES], recipe, lane;
+  bool whole_part = x->factor > 1 && piece.elements == x->factor;
+  for (uint32_t k = 0; k < piece.elements && !x->failed; k++) {
+    from[k] = lane_of[k] = 0;
+    /* Of two members that store to one place the later one counts. */
+    for (uint32_t n = 1; find_member(x, group, piece.offset + (int64_t)k * g->bytes, &recipe, &lane, n); n = recipe + 1)
+      if (!from[k] || lane >= lane_of[k]) from[k] = recipe, lane_of[k] = lane;
+    x->failed |= !from[k];
+    whole_part &= from[k] == from[0] && lane_of[k] == lane_of[0] + k && lane_of[0] % x->factor == 0;
+  }
+  if (x->failed) return;
+  if (whole_part) {
+    whole = get_vector(x, vplan_operand(x->p, vplan_recipe(x->p, from[0]), 0), lane_of[0] / x->factor);
   } else {
     for (uint32_t k = 0; k < piece.elements; k++) {
-      /* Of two members that store to one place the later one counts. */
-      uint32_t found = 0, found_lane = 0;
-      for (uint32_t from = 1; find_member(x, group, piece.offset + (int64_t)k * g->bytes, &recipe, &lane, from);
-           from = recipe + 1)
-        if (!found || lane >= found_lane) found = recipe, found_lane = lane;
-      x->failed |= !found;
-      if (x->failed) return;
-      struct nvm_value element = get_lane(x, vplan_operand(x->p, vplan_recipe(x->p, found), 0),
-                                          found_lane / x->factor, found_lane % x->factor);
+      struct nvm_value element = get_lane(x, vplan_operand(x->p, vplan_recipe(x->p, from[k]), 0),
+                                          lane_of[k] / x->factor, lane_of[k] % x->factor);
       whole = piece.elements == 1 ? element : insert(x, whole, element, k);
     }
   }

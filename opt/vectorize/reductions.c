@@ -176,14 +176,25 @@ static bool is_closed(const struct links *s, struct nvm_inst_id i) {
   const struct uses *u = &s->v->uses;
   for (uint32_t k = u->first[i.index]; k < u->first[i.index + 1]; k++) {
     struct nvm_inst_id user = u->users[k];
-    /* A branch on the comparison of a minimum only chooses the phi that is a member. */
-    bool chooses = vl_inst(s->v, user)->op == OP_CONDBR && s->phi->combine.index &&
-                   vl_inst(s->v, s->phi->combine)->op == OP_PHI &&
-                   s->v->dominance->immediate[vl_inst(s->v, s->phi->combine)->block.index].index ==
+    /* A branch on the comparison of a minimum only chooses the phi that is a member, if it is alone. */
+    struct nvm_inst_id combine = s->phi->combine, next = combine;
+    if (combine.index) next = vl_inst(s->v, combine)->next;
+    bool chooses = vl_inst(s->v, user)->op == OP_CONDBR && combine.index &&
+                   vl_inst(s->v, combine)->op == OP_PHI && inst_is_none(vl_inst(s->v, combine)->previous) &&
+                   vl_inst(s->v, next)->op != OP_PHI &&
+                   s->v->dominance->immediate[vl_inst(s->v, combine)->block.index].index ==
                        vl_inst(s->v, user)->block.index;
     if (s->v->position[user.index] && !chooses && !is_member(s, value_of_inst(user))) return false;
   }
   return true;
+}
+
+/* A link takes the result once: s + s, or a product whose factor knows s, is none of the operation's steps. */
+static bool links_once(const struct links *s, const struct nvm_inst *i) {
+  if (i->op == OP_SELECT || i->op == OP_PHI || i->op == OP_ICMP || i->op == OP_FCMP) return true;
+  uint32_t members = 0;
+  for (uint32_t k = 0; k < i->operand_count; k++) members += is_member(s, inst_operand(s->v->f, i, k));
+  return members == 1;
 }
 
 bool reduction_recognize(struct vector_loop *v, struct header_phi *p) {
@@ -194,7 +205,7 @@ bool reduction_recognize(struct vector_loop *v, struct header_phi *p) {
   p->flags = INST_FAST;
   for (uint32_t k = 0; k < s.count; k++) {
     const struct nvm_inst *i = vl_inst(v, s.members[k]);
-    if (!is_closed(&s, s.members[k])) return false;
+    if (!is_closed(&s, s.members[k]) || !links_once(&s, i)) return false;
     if (i->op != OP_SELECT && i->op != OP_PHI && i->op != OP_ICMP && i->op != OP_FCMP) p->flags &= i->flags;
   }
   int32_t override = vl_knob(v, KNOB_FORCE_CAN_REORDER_FP);
