@@ -266,9 +266,14 @@ static const struct alias_address *address_of(struct alias_env *e, struct nvm_va
   return e->addresses[n];
 }
 
-static bool term_range(const struct alias_env *e, const struct alias_term *t, nvm_i128 *least,
-                       nvm_i128 *most) {
-  struct known_bits k = known_bits_of(e->f, t->variable);
+/* What is known of v, remembered for the values asked for last. */
+static struct known_bits known_of(struct alias_env *e, struct nvm_value v) {
+  struct alias_known *place = &e->known[value_index(v) % ALIAS_KNOWN];
+  if (!value_equal(place->value, v)) *place = (struct alias_known){v, known_bits_of(e->f, v)};
+  return place->bits;
+}
+
+static bool term_range(const struct alias_term *t, struct known_bits k, nvm_i128 *least, nvm_i128 *most) {
   if (k.width == 0 || t->scale > INT32_MAX || t->scale < INT32_MIN) return false;
   nvm_i128 low = known_bits_least(k), high = known_bits_most(k);
   if (t->sign_extended && !known_bits_nonnegative(k)) {
@@ -282,7 +287,7 @@ static bool term_range(const struct alias_env *e, const struct alias_term *t, nv
 }
 
 /* b begins at a + d.offset + its terms; do they overlap? Sizes are known. */
-static enum alias compare_bytes(const struct alias_env *e, const struct alias_address *d,
+static enum alias compare_bytes(struct alias_env *e, const struct alias_address *d,
                                 uint64_t bytes_a, uint64_t bytes_b) {
   if (d->term_count == 0) {
     if (d->offset == 0) return ALIAS_MUST;
@@ -293,9 +298,10 @@ static enum alias compare_bytes(const struct alias_env *e, const struct alias_ad
   uint32_t zeros = 63;
   bool ranged = true;
   for (uint32_t k = 0; k < d->term_count; k++) {
-    uint32_t z = alias_term_zeros(e->f, &d->terms[k]);
+    struct known_bits known = known_of(e, d->terms[k].variable);
+    uint32_t z = alias_term_zeros(&d->terms[k], known);
     zeros = z < zeros ? z : zeros;
-    ranged = ranged && term_range(e, &d->terms[k], &least, &most);
+    ranged = ranged && term_range(&d->terms[k], known, &least, &most);
   }
   uint64_t period = UINT64_C(1) << zeros, at = (uint64_t)d->offset & (period - 1);
   if (at >= bytes_a && bytes_b <= period && at <= period - bytes_b) return ALIAS_NO;
@@ -304,7 +310,7 @@ static enum alias compare_bytes(const struct alias_env *e, const struct alias_ad
   return least >= (nvm_i128)bytes_a || most + (nvm_i128)bytes_b <= 0 ? ALIAS_NO : ALIAS_MAY;
 }
 
-static enum alias compare_addresses(const struct alias_env *e, const struct alias_address *a,
+static enum alias compare_addresses(struct alias_env *e, const struct alias_address *a,
                                     const struct alias_address *b, uint64_t bytes_a,
                                     uint64_t bytes_b) {
   if (bytes_a == ALIAS_ANY_BYTES || bytes_b == ALIAS_ANY_BYTES) return ALIAS_MAY;

@@ -220,22 +220,20 @@ bool alias_same_shape(const struct alias_address *a, const struct alias_address 
 }
 
 static uint32_t offset_zeros(int64_t offset) {
-  uint32_t n = 0;
-  while (n < 63 && !((uint64_t)offset >> n & 1)) n++;
-  return n;
+  return offset ? (uint32_t)__builtin_ctzll((uint64_t)offset) : 63;
 }
 
-uint32_t alias_term_zeros(const struct nvm_function *f, const struct alias_term *t) {
-  struct known_bits k = known_bits_of(f, t->variable);
+uint32_t alias_term_zeros(const struct alias_term *t, struct known_bits k) {
+  uint64_t rest = ~k.zero & known_bits_mask(k.width);
   uint32_t n = offset_zeros(t->scale);
-  for (uint32_t z = 0; z < k.width && k.zero >> z & 1 && n < 63; z++) n++;
-  return n;
+  if (k.width) n += rest ? (uint32_t)__builtin_ctzll(rest) : k.width;
+  return n < 63 ? n : 63;
 }
 
 uint32_t alias_offset_zeros(const struct nvm_function *f, const struct alias_address *a) {
   uint32_t least = offset_zeros(a->offset);
   for (uint32_t k = 0; k < a->term_count; k++) {
-    uint32_t n = alias_term_zeros(f, &a->terms[k]);
+    uint32_t n = alias_term_zeros(&a->terms[k], known_bits_of(f, a->terms[k].variable));
     least = n < least ? n : least;
   }
   return least;

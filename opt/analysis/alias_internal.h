@@ -4,11 +4,13 @@
 
 #include "ir/intrinsic.h"
 #include "opt/analysis/alias.h"
+#include "opt/analysis/known_bits.h"
 #include "opt/uses.h"
 
 enum {
   ALIAS_MAX_STEPS = 32,  /* getelementptrs and casts walked for one address */
   ALIAS_MAX_OBJECTS = 8, /* behind phis and selects */
+  ALIAS_KNOWN = 256,     /* known bits remembered */
 };
 
 struct objects {
@@ -33,6 +35,7 @@ struct alias_env {
   struct nvm_inst_id *arg_users;
   uint32_t *seen;                  /* by instruction: stamp of the capture walk */
   uint32_t stamp;
+  struct alias_known { struct nvm_value value; struct known_bits bits; } known[ALIAS_KNOWN];
 };
 
 static inline const struct nvm_inst *inst_of(const struct nvm_function *f, struct nvm_value v) {
@@ -55,7 +58,7 @@ struct nvm_value alias_step_to_base(const struct nvm_function *f, struct nvm_val
 /* Adds scale times v to an address; false: it has too many terms. */
 bool alias_add_term(struct alias_address *a, struct nvm_value v, int64_t scale, bool is_signed);
 /* Log2 of what one term is a multiple of. */
-uint32_t alias_term_zeros(const struct nvm_function *f, const struct alias_term *t);
+uint32_t alias_term_zeros(const struct alias_term *t, struct known_bits variable);
 /* Whether the metadata of two accesses says that they are apart. */
 bool alias_metadata_apart(const struct alias_env *e, struct nvm_inst_id a, struct nvm_inst_id b);
 /* Whether that of one says that nobody writes what it reads. */

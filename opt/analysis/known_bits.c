@@ -51,14 +51,12 @@ static struct known_bits known_not(struct known_bits a) {
 }
 
 static uint32_t trailing_zeros(struct known_bits a) {
-  uint32_t n = 0;
-  while (n < a.width && a.zero >> n & 1) n++;
-  return n;
+  uint64_t rest = ~a.zero & known_bits_mask(a.width);
+  return rest ? (uint32_t)__builtin_ctzll(rest) : a.width;
 }
 static uint32_t leading_zeros(struct known_bits a) {
-  uint32_t n = 0;
-  while (n < a.width && a.zero >> (a.width - 1 - n) & 1) n++;
-  return n;
+  uint64_t rest = ~a.zero & known_bits_mask(a.width);
+  return rest ? (uint32_t)__builtin_clzll(rest) - (64 - a.width) : a.width;
 }
 
 /* `low` low and `high` high bits are zero. */
@@ -146,8 +144,7 @@ static struct known_bits known_cast(const struct nvm_inst *i, struct known_bits 
 /* --- calls -------------------------------------------------------------------------------------- */
 
 static struct known_bits below(uint32_t width, uint64_t most) {
-  uint32_t bits = 0;
-  while (bits < 64 && most >> bits) bits++;
+  uint32_t bits = most ? 64 - (uint32_t)__builtin_clzll(most) : 0;
   return known_ends(width, 0, width > bits ? width - bits : 0);
 }
 
