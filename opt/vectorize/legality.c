@@ -191,7 +191,8 @@ static bool chain_is_whole(const struct vector_loop *v) {
     for (uint32_t u = v->uses.first[v->body[k].index]; u < v->uses.first[v->body[k].index + 1]; u++) {
       struct nvm_inst_id user = v->uses.users[u];
       bool early = v->position[user.index] && v->position[user.index] <= last && !v->chained[user.index];
-      if (!early || vl_inst(v, user)->op == OP_PHI) continue;
+      bool next_round = vl_inst(v, user)->op == OP_PHI && vl_inst(v, user)->block.index == v->loop->header.index;
+      if (!early || next_round) continue;
       if (v->chained[v->body[k].index]) return false;
       for (uint32_t p = 0; p < v->phis.count; p++) /* a serial phi itself, read by others too soon */
         if (v->phis.data[p].inst.index == v->body[k].index && v->phis.data[p].kind == PHI_SERIAL) return false;
