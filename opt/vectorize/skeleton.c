@@ -359,7 +359,10 @@ static void extend_exit_phis(struct skeleton *s, struct nvm_block from) {
     for (uint32_t k = 0; k < phi->operand_count; k += 2)
       if (value_index(inst_operand(v->f, phi, k + 1)) == v->loop->latch.index) value = inst_operand(v->f, phi, k);
     for (uint32_t k = 0; k < v->phis.count; k++)
-      if (vl_inside(v, value) && value_equal(v->phis.data[k].back, value)) value = x->entry[k];
+      if (vl_inside(v, value) && value_equal(v->phis.data[k].back, value)) {
+        value = x->entry[k];
+        break;
+      }
     x->failed |= value_is_none(value) || !inst_add_operand(v->f, i, value) ||
                  !inst_add_operand(v->f, i, value_of_block(from));
     if (x->failed) return;
