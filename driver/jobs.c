@@ -4,7 +4,6 @@
 #include "driver/remarks.h"
 #include "driver/render.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@ struct job {
   const char *path, *shown; /* shown: how messages call it */
   struct file_bytes file;
   struct nvmini_module *module;
+  const struct remarks *remarks; /* of `compile` */
 };
 
 /* ---- Reporting ---- */
@@ -52,12 +52,11 @@ static int file_failed(const struct render *how, const char *shown, struct file_
 
 /* "64M" in bytes; 0 if it is no size. */
 static size_t parse_size(const char *text) {
-  char *end;
-  if (*text < '0' || *text > '9') return 0;
-  uintmax_t n = strtoumax(text, &end, 10);
-  unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-  if (shift != 0) end++;
-  return *end == '\0' && n <= SIZE_MAX >> shift ? (size_t)n << shift : 0;
+  uint64_t n;
+  if (!options_number(&text, SIZE_MAX, &n)) return 0;
+  unsigned shift = *text == 'K' ? 10 : *text == 'M' ? 20 : *text == 'G' ? 30 : 0;
+  if (shift != 0) text++;
+  return *text == '\0' && n <= SIZE_MAX >> shift ? (size_t)n << shift : 0;
 }
 
 static void write_dump(void *user, struct nvmini_text text) {
@@ -95,11 +94,8 @@ enum nvmini_status jobs_set_knobs(struct nvmini_context *context, const struct o
 }
 
 static int set_options(struct job *j) {
-  char text[1024];
   for (int i = 0; i < OPTION_COUNT; i++) {
-    const char *option = options_library_text(j->options, (enum option_id)i, text, sizeof text);
-    if (option == NULL) continue;
-    int status = exit_status(nvmini_set_option(j->context, option));
+    int status = exit_status(options_set_library(j->options, (enum option_id)i, j->context));
     if (status == EXIT_USAGE && i == OPTION_CPU && !j->render.json) {
       fputs("the CPUs are:\n", stderr);
       targets_cpu_names(stderr);
@@ -154,9 +150,15 @@ static int save_as(struct job *j, const char *path, struct nvmini_text text) {
   return file_failed(&j->render, strcmp(path, "-") == 0 ? "<stdout>" : path, error);
 }
 
+static struct nvmini_text remarks_text(const struct remarks *r) {
+  return (struct nvmini_text){r->text.bytes ? r->text.bytes : "", r->text.length};
+}
+
+/* The output, after the remarks: where these cannot be written there is none. */
 static int save(struct job *j, struct nvmini_text text) {
-  const char *path = j->options->values[OPTION_OUTPUT];
-  return save_as(j, path == NULL ? "-" : path, text);
+  const char *path = j->options->values[OPTION_OUTPUT], *file = j->options->values[OPTION_REMARKS_FILE];
+  int status = file ? save_as(j, file, remarks_text(j->remarks)) : EXIT_DONE;
+  return status == EXIT_DONE ? save_as(j, path == NULL ? "-" : path, text) : status;
 }
 
 /* ---- Linking ---- */
@@ -242,14 +244,6 @@ static int emit_ptx(struct job *j) {
   return status == EXIT_DONE ? save(j, text) : status;
 }
 
-/* The remarks into the file that wants them, or as the output. */
-static int save_remarks(struct job *j, const struct remarks *r, bool emit) {
-  const char *file = j->options->values[OPTION_REMARKS_FILE];
-  struct nvmini_text text = {r->text.bytes ? r->text.bytes : "", r->text.length};
-  int status = file ? save_as(j, file, text) : EXIT_DONE;
-  return status == EXIT_DONE && emit ? save(j, text) : status;
-}
-
 /* What the vectorizer plans, one plan after the other. */
 struct plans { char *bytes; size_t length; bool failed; };
 
@@ -281,6 +275,7 @@ int jobs_compile(const struct options *o) {
   int status = start(&j, o);
   if (status == EXIT_DONE) status = remarks_start(&remarks, o, j.context);
   else return end(&j, status);
+  j.remarks = &remarks;
   if (status == EXIT_DONE && !ir && o->values[OPTION_CPU] == NULL) {
     fputs("nvmini: error: `compile` needs --cpu, e.g. --cpu sm_90a; `nvmini targets` lists the CPUs\n",
           stderr);
@@ -291,7 +286,7 @@ int jobs_compile(const struct options *o) {
   if (status == EXIT_DONE && only_remarks) status = exit_status(nvmini_optimize(j.module));
   else if (status == EXIT_DONE && strncmp(emit, "vplan", 5) == 0) status = emit_plans(&j, emit[5] != 0);
   else if (status == EXIT_DONE) status = ir ? emit_ir(&j, graphs) : emit_ptx(&j);
-  if (status == EXIT_DONE) status = save_remarks(&j, &remarks, only_remarks);
+  if (status == EXIT_DONE && only_remarks) status = save(&j, remarks_text(&remarks));
   remarks_end(&remarks);
   return end(&j, status);
 }

@@ -210,14 +210,30 @@ int options_parse(struct options *o, int argc, char **argv) {
   return check_operands(o);
 }
 
-const char *options_library_text(const struct options *o, enum option_id id, char *buffer,
-                                 size_t size) {
+enum nvmini_status options_set_library(const struct options *o, enum option_id id,
+                                       struct nvmini_context *context) {
   const struct option_row *row = &options[id];
-  if (row->kind != OPTION_LIBRARY || o->values[id] == NULL) return NULL;
-  bool alone = row->value[0] == '\0' || (row->value[0] == '[' && *o->values[id] == '\0');
-  int length = alone ? snprintf(buffer, size, "%s", row->name)
-                     : snprintf(buffer, size, "%s=%s", row->name, o->values[id]);
-  return length >= 0 && (size_t)length < size ? buffer : NULL;
+  const char *value = o->values[id];
+  if (row->kind != OPTION_LIBRARY || value == NULL) return NVMINI_OK;
+  bool alone = row->value[0] == '\0' || (row->value[0] == '[' && *value == '\0');
+  size_t size = strlen(row->name) + strlen(value) + sizeof "=";
+  char *text = malloc(size);
+  if (text == NULL) return NVMINI_OUT_OF_MEMORY;
+  snprintf(text, size, "%s%s%s", row->name, alone ? "" : "=", value);
+  enum nvmini_status status = nvmini_set_option(context, text);
+  free(text);
+  return status;
+}
+
+bool options_number(const char **text, uint64_t most, uint64_t *number) {
+  const char *digits = *text;
+  *number = 0;
+  for (; **text >= '0' && **text <= '9'; ++*text) {
+    uint64_t digit = (uint64_t)(**text - '0');
+    if (digit > most || *number > (most - digit) / 10) return false;
+    *number = *number * 10 + digit;
+  }
+  return *text != digits;
 }
 
 /* ---- Help ---- */

@@ -4,7 +4,10 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+
+#include "nvmini.h"
 
 enum command {
 #define COMMAND(id, name, operands, least, most, help) COMMAND_##id,
@@ -48,10 +51,13 @@ struct options {
  * wrong and what was probably meant. */
 int options_parse(struct options *o, int argc, char **argv);
 
-/* "--cpu=sm_90a" for a library option that was given, into `buffer`; NULL if it was not given, is
- * not the library's, or does not fit. */
-const char *options_library_text(const struct options *o, enum option_id id, char *buffer,
-                                 size_t size);
+/* Sets a library option that was given, as "--cpu=sm_90a"; others are no error. */
+enum nvmini_status options_set_library(const struct options *o, enum option_id id,
+                                       struct nvmini_context *context);
+
+/* Moves *text behind the decimal digits it begins with and stores their number; false if there are
+ * none or the number is larger than `most`. */
+bool options_number(const char **text, uint64_t most, uint64_t *number);
 
 /* "compile" */
 const char *command_name(enum command c);

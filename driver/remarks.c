@@ -108,6 +108,10 @@ int remarks_start(struct remarks *r, const struct options *o, struct nvmini_cont
   arena_init(&r->arena, nvm_default_allocator);
   textbuf_init(&r->text, &r->arena);
   textbuf_init(&r->line, &r->arena);
+  if (file && o->values[OPTION_OUTPUT] && strcmp(file, o->values[OPTION_OUTPUT]) == 0) {
+    fprintf(stderr, "nvmini: error: options '-o' and '--remarks-file' name the same file, '%s'\n", file);
+    return EXIT_USAGE;
+  }
   if (pattern && *pattern) {
     char message[128];
     int wrong = regcomp(&r->filter, pattern, REG_EXTENDED | REG_NOSUB);

@@ -32,6 +32,7 @@ struct run {
   const struct ptx_function *kernel;
   struct run_argument arguments[OPTIONS_MOST_GIVEN];
   uint32_t argument_count;
+  double tolerance;
   struct sim_launch launch;
   struct sim_outcome *outcomes;   /* of --verify-each=run: one a kernel */
   uint32_t outcome_count;
@@ -103,15 +104,9 @@ static int compile(struct run *r, struct nvmini_text *ptx) {
   if (!r->context) return refuse(r, "out of memory");
   nvmini_on_diagnostic(r->context, render_diagnostic, &render);
   if (verifies_by_running(r)) module_on_change(r->context, check_change, r);
-  char text[1024];
-  bool has_cpu = false;
-  for (int i = 0; i < OPTION_COUNT; i++) {
-    const char *option = options_library_text(r->options, (enum option_id)i, text, sizeof text);
-    if (!option) continue;
-    if (i == OPTION_CPU) has_cpu = true;
-    if (nvmini_set_option(r->context, option) != NVMINI_OK) return EXIT_USAGE;
-  }
-  if (!has_cpu) nvmini_set_option(r->context, "--cpu=sm_90a");
+  for (int i = 0; i < OPTION_COUNT; i++)
+    if (options_set_library(r->options, (enum option_id)i, r->context) != NVMINI_OK) return EXIT_USAGE;
+  if (!r->options->values[OPTION_CPU]) nvmini_set_option(r->context, "--cpu=sm_90a");
   nvmini_set_option(r->context, "-g"); /* for the findings' source lines */
   if (jobs_set_knobs(r->context, r->options) != NVMINI_OK) return EXIT_USAGE;
   enum nvmini_status s = nvmini_parse(r->context, r->file.bytes, r->file.length, r->path, &r->compiled);
@@ -175,16 +170,13 @@ static int report(const struct run *r) {
 
 static bool parse_triple(const char *option, const char *text, uint32_t out[3]) {
   out[0] = out[1] = out[2] = 1;
-  char *end;
-  for (int k = 0; text && k < 3; k++) {
-    unsigned long v = strtoul(text, &end, 10);
-    if (end == text || v == 0 || v > 0x7fffffff) break;
-    out[k] = (uint32_t)v;
-    if (*end == 0) return true;
-    if (*end != ',') break;
-    text = end + 1;
-  }
   if (!text) return true;
+  uint64_t v;
+  for (int k = 0; k < 3 && options_number(&text, 0x7fffffff, &v) && v != 0; k++) {
+    out[k] = (uint32_t)v;
+    if (*text == 0) return true;
+    if (*text++ != ',') break;
+  }
   fprintf(stderr, "nvmini: error: option '%s' wants one to three numbers from 1: 4 or 4,2,1\n", option);
   return false;
 }
@@ -196,11 +188,8 @@ static bool complain_value(const char *name, const char *value, const char *want
 
 static bool parse_count(const struct options *o, enum option_id id, const char *name, uint64_t *out) {
   const char *text = o->values[id];
-  char *end;
-  if (!text) return true;
-  *out = strtoull(text, &end, 10);
-  if (end != text && *end == 0) return true;
-  return complain_value(name, text, "a number");
+  if (!text || (options_number(&text, UINT64_MAX, out) && *text == 0)) return true;
+  return complain_value(name, o->values[id], "a number");
 }
 
 static void print_trace(void *data, struct nvm_text line) {
@@ -211,22 +200,22 @@ static void print_trace(void *data, struct nvm_text line) {
 /* --stats, --trace, --schedule. */
 static bool watch(const struct options *o, struct sim_launch *l) {
   const char *stats = o->values[OPTION_STATS], *trace = o->values[OPTION_TRACE], *schedule = o->values[OPTION_SCHEDULE];
-  char *end;
+  uint64_t thread = 0;
   l->count = stats != NULL;
   if (stats && *stats && strcmp(stats, "text") != 0 && strcmp(stats, "json") != 0)
     return complain_value("--stats", stats, "text or json");
   l->trace = trace ? print_trace : NULL;
-  if (trace && *trace) {
-    l->trace_block = strtoull(trace, &end, 10);
-    const char *thread = *end == ',' ? end + 1 : "";
-    l->trace_thread = (uint32_t)strtoul(thread, &end, 10);
-    if (*end || end == thread) return complain_value("--trace", trace, "BLOCK,THREAD, both numbers");
-  }
+  const char *at = trace;
+  if (trace && *trace &&
+      !(options_number(&at, UINT64_MAX, &l->trace_block) && *at++ == ',' &&
+        options_number(&at, UINT32_MAX, &thread) && *at == 0))
+    return complain_value("--trace", trace, "BLOCK,THREAD, both numbers");
+  l->trace_thread = (uint32_t)thread;
   if (!schedule || strcmp(schedule, "fixed") == 0) return true;
   l->random_schedule = true;
   const char *seed = strncmp(schedule, "random:", 7) == 0 ? schedule + 7 : "";
-  l->seed = strtoull(seed, &end, 10);
-  return (end != seed && *end == 0) || complain_value("--schedule", schedule, "fixed or random:SEED");
+  return (options_number(&seed, UINT64_MAX, &l->seed) && *seed == 0) ||
+         complain_value("--schedule", schedule, "fixed or random:SEED");
 }
 
 static int choose_kernel(struct run *r) {
@@ -266,6 +255,11 @@ static int read_arguments(struct run *r) {
 static bool read_launch(struct run *r) {
   const struct options *o = r->options;
   struct sim_launch *l = &r->launch;
+  const char *tolerance = o->values[OPTION_TOLERANCE];
+  char *end = NULL;
+  r->tolerance = tolerance ? strtod(tolerance, &end) : 0;
+  if (tolerance && (end == tolerance || *end || !(r->tolerance >= 0)))
+    return complain_value("--tolerance", tolerance, "a number from 0");
   l->step_limit = UINT64_C(10000000000);
   l->check_uninitialized = l->check_races = l->check_division = !o->values[OPTION_NO_CHECKS];
   return parse_triple("--grid", o->values[OPTION_GRID], l->grid) &&
@@ -302,10 +296,9 @@ static int prepare(struct run *r) {
 
 /* Reads `N` and what follows it; NULL after an error message. */
 static const struct run_argument *buffer_of(const struct run *r, const char *text, const char **rest) {
-  char *end;
-  unsigned long n = strtoul(text, &end, 10);
-  *rest = end;
-  if (end != text && n < r->argument_count && r->arguments[n].is_buffer) return &r->arguments[n];
+  uint64_t n;
+  *rest = text;
+  if (options_number(rest, UINT64_MAX, &n) && n < r->argument_count && r->arguments[n].is_buffer) return &r->arguments[n];
   fprintf(stderr, "nvmini: error: '%s' does not begin with the number of a buffer argument (from 0)\n", text);
   return NULL;
 }
@@ -315,14 +308,14 @@ static int print_result(struct run *r, const char *text) {
   const struct run_argument *a = buffer_of(r, text, &rest);
   if (!a) return EXIT_USAGE;
   uint64_t first = 0, last = a->count;
-  char *end = (char *)(uintptr_t)rest;
-  if (*rest == '[') {
-    first = strtoull(rest + 1, &end, 10);
+  bool right = *rest == 0;
+  if (*rest++ == '[') {
+    right = options_number(&rest, UINT64_MAX - 1, &first);
     last = first + 1;
-    if (*end == ':') last = strtoull(end + 1, &end, 10);
-    if (*end == ']') end++;
+    if (right && *rest == ':') rest++, right = options_number(&rest, UINT64_MAX, &last);
+    right = right && strcmp(rest, "]") == 0 && first <= last;
   }
-  if (*end != 0) {
+  if (!right) {
     fprintf(stderr, "nvmini: error: option '--print': '%s' is not N, N[I] or N[I:J]\n", text);
     return EXIT_USAGE;
   }
@@ -343,9 +336,8 @@ static int use_result(struct run *r, enum option_id id, const char *text) {
     return EXIT_USAGE;
   }
   const uint8_t *bytes = sim_memory(r->sim, a->address, a->count * a->type.bytes);
-  const char *tolerance = r->options->values[OPTION_TOLERANCE];
   bool ok = id == OPTION_SAVE ? run_save(rest + 1, a, bytes)
-                              : run_compare_file(rest + 1, a, bytes, tolerance ? atof(tolerance) : 0, &r->arena);
+                              : run_compare_file(rest + 1, a, bytes, r->tolerance, &r->arena);
   return ok ? EXIT_DONE : EXIT_REFUSED;
 }
 
@@ -419,13 +411,12 @@ static bool on_gpu(const struct run *r) {
 
 static int compare_with_gpu(struct run *r) {
   const uint8_t **results = arena_alloc(&r->arena, (r->argument_count + 1) * sizeof *results);
-  const char *tolerance = r->options->values[OPTION_TOLERANCE];
   if (!results) return refuse(r, "out of memory");
   for (uint32_t i = 0; i < r->argument_count; i++) {
     const struct run_argument *a = &r->arguments[i];
     if (a->is_buffer) results[i] = sim_memory(r->sim, a->address, a->count * a->type.bytes);
   }
-  bool same = gpu_compare(r->ptx, &r->launch, r->arguments, results, tolerance ? atof(tolerance) : 0, &r->arena);
+  bool same = gpu_compare(r->ptx, &r->launch, r->arguments, results, r->tolerance, &r->arena);
   return same ? EXIT_DONE : EXIT_REFUSED;
 }
 
@@ -478,7 +469,7 @@ int run_command(const struct options *o) {
   arena_init(&r->arena, nvm_default_allocator);
   int status = EXIT_DONE;
   if (!files_read(r->path, &r->file, &error))
-    status = refuse(r, error.number ? strerror(error.number) : "cannot be read");
+    status = refuse(r, error.number ? strerror(error.number) : diag_message(error.id));
   if (status == EXIT_DONE && !(r->options = own_options(r, o))) status = EXIT_USAGE;
   struct nvmini_text ptx = {r->file.bytes, r->file.length};
   if (status == EXIT_DONE && !is_ptx(&r->file)) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "driver/files.h"
+#include "driver/options.h"
 #include "support/float.h"
 #include "support/float_print.h"
 
@@ -101,9 +102,10 @@ static bool fill(const char *text, const char *how, struct run_argument *a) {
   uint64_t value = 0, state = 0;
   bool iota = strcmp(how, "iota") == 0, random = strncmp(how, "random:", 7) == 0;
   if (strcmp(how, "zero") == 0) return true;
-  if (random) state = strtoull(how + 7, NULL, 10);
-  else if (!iota && (strncmp(how, "fill:", 5) != 0 ||
-                     !parse_value(how + 5, strlen(how + 5), a->type, &value)))
+  const char *seed = how + 7;
+  if (random ? !options_number(&seed, UINT64_MAX, &state) || *seed
+             : !iota && (strncmp(how, "fill:", 5) != 0 ||
+                         !parse_value(how + 5, strlen(how + 5), a->type, &value)))
     return complain(text, "how to fill it is zero, iota, random:SEED or fill:VALUE");
   for (uint64_t i = 0; i < a->count; i++)
     put(a->bytes + i * a->type.bytes,
@@ -117,7 +119,7 @@ static bool read_file(const char *path, struct arena *arena, const uint8_t **byt
   struct file_bytes file;
   struct file_error error;
   if (!files_read(path, &file, &error)) {
-    fprintf(stderr, "nvmini: error: %s: %s\n", path, error.number ? strerror(error.number) : "cannot be read");
+    fprintf(stderr, "nvmini: error: %s: %s\n", path, error.number ? strerror(error.number) : diag_message(error.id));
     return false;
   }
   *bytes = (const uint8_t *)arena_copy(arena, file.bytes, file.length);
@@ -196,25 +198,24 @@ static bool parse_buffer(const char *text, struct arena *arena, struct run_argum
     return complain(text, "a buffer is buf:TYPE:COUNT:HOW or buf:TYPE:@FILE; TYPE is i8 … i64, u8 … u64, f16, bf16, f32, f64");
   rest += length + 1;
   if (*rest == '@') return load(rest + 1, arena, a, true);
-  char *end;
-  a->count = strtoull(rest, &end, 10);
-  if (end == rest || (*end != ':' && *end != 0) || a->count > UINT64_C(1) << 32)
+  if (!options_number(&rest, UINT64_C(1) << 32, &a->count) || (*rest != ':' && *rest != 0))
     return complain(text, "the number of elements is no number, or too large");
   a->bytes = arena_alloc(arena, a->count * a->type.bytes);
   if (!a->bytes) return complain(text, "out of memory");
-  return *end == 0 || fill(text, end + 1, a);
+  return *rest == 0 || fill(text, rest + 1, a);
 }
 
 /* bytes:00ff…: a structure passed by value. */
 static bool parse_bytes(const char *text, struct arena *arena, struct run_argument *a) {
   const char *digits = text + 6;
+  size_t length = strspn(digits, "0123456789abcdefABCDEF");
+  if (digits[length] || length % 2) return complain(text, "these are no pairs of hexadecimal digits");
   a->type = (struct run_type){'u', 1};
-  a->count = strlen(digits) / 2;
+  a->count = length / 2;
   a->bytes = arena_alloc(arena, a->count + 1);
   for (uint64_t i = 0; a->bytes && i < a->count; i++) {
-    unsigned byte;
-    if (sscanf(digits + 2 * i, "%2x", &byte) != 1) return complain(text, "these are no hexadecimal digits");
-    a->bytes[i] = (uint8_t)byte;
+    char pair[3] = {digits[2 * i], digits[2 * i + 1], 0};
+    a->bytes[i] = (uint8_t)strtoul(pair, NULL, 16);
   }
   return a->bytes != NULL;
 }

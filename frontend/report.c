@@ -5,6 +5,10 @@ enum { LONGEST_TYPE = 120 };
 
 struct diag *report(struct parser *p, enum diag_id id, uint32_t begin, uint32_t end,
                     const char *a0, const char *a1, const char *a2) {
+  if (state_out_of_memory(p)) { /* the fault of dummies, not of the text */
+    p->refused = p->stop = true;
+    return NULL;
+  }
   struct diag_range range = {p->source, begin, end > begin ? end : begin};
   struct diag *d = diag_report_s(p->sink, id, range, a0, a1, a2);
   if (d && p->f) d->function = module_text(p->m, p->f->symbol.name);

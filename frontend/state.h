@@ -250,7 +250,7 @@ struct parser {
 
 /* Whether the tables hold what was put in; the parser runs on with dummies otherwise. */
 static inline bool state_out_of_memory(const struct parser *p) {
-  return p->m->arena.failed || p->scratch.failed;
+  return p->m->arena.failed || p->scratch.failed || p->sink->arena->failed;
 }
 static inline const char *state_text(const struct parser *p, uint32_t begin) {
   return p->text + begin;

@@ -282,9 +282,12 @@ static enum nvm_status run_group(struct manager *g, const enum pass_id *ids, uin
   return NVM_OK;
 }
 
-/* Reports the name and, if it may be a slip, what was probably meant. */
+/* Reports a name that no pass has, with what was probably meant, or a pass that is one too many. */
 static enum nvm_status unknown_pass(struct diag_sink *sink, struct nvm_text name) {
-  struct diag *d = diag_report(sink, DIAG_UNKNOWN_PASS, (struct diag_range){0, 0, 0}, &name, 1);
+  bool known = pass_find(name.bytes, name.length) != PASS_NONE;
+  struct diag *d = diag_report(sink, known ? DIAG_TOO_MANY_PASSES : DIAG_UNKNOWN_PASS,
+                               (struct diag_range){0, 0, 0}, &name, 1);
+  if (known) return NVM_REFUSED;
   unsigned least = (unsigned)(name.length / 2) + 2;
   struct textbuf hint;
   textbuf_init(&hint, sink->arena);
@@ -298,6 +301,13 @@ static enum nvm_status unknown_pass(struct diag_sink *sink, struct nvm_text name
   }
   if (d) d->hint = (struct nvm_text){hint.bytes, hint.length};
   return NVM_REFUSED;
+}
+
+/* Whether --print-before or -after names a pass, or nothing. */
+static enum nvm_status known_pass(struct diag_sink *sink, struct nvm_text name) {
+  for (int p = 1; p < PASS_COUNT; p++)
+    if (name.length == 0 || name_matches(name, pass_table[p].name)) return NVM_OK;
+  return unknown_pass(sink, name);
 }
 
 static enum nvm_status run_all(struct manager *g, const enum pass_id *ids, uint32_t count) {
@@ -362,6 +372,8 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
   g.env.remarks = options->remark ? &g.remarks : NULL;
   int count = pass_read_pipeline(options->pipeline, ids, &unknown);
   enum nvm_status s = count < 0 ? unknown_pass(sink, unknown) : NVM_OK;
+  if (s == NVM_OK) s = known_pass(sink, options->print_before);
+  if (s == NVM_OK) s = known_pass(sink, options->print_after);
   if (s == NVM_OK && options->on_change) s = options->on_change(options->change_state, m, NULL, NULL);
   if (s == NVM_OK) s = run_all(&g, ids, (uint32_t)count);
   arena_free(&g.scratch);
