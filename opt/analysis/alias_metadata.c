@@ -107,8 +107,8 @@ static bool tbaa_apart(const struct alias_env *e, struct nvm_inst_id a, struct n
   bool constant, odd_x, odd_y;
   struct nvm_meta root_x, root_y;
   if (!read_tag(e, a, &x, &constant) || !read_tag(e, b, &y, &constant)) return false;
-  bool met = tbaa_reaches(m, x, y, &root_x, &odd_x) | tbaa_reaches(m, y, x, &root_y, &odd_y);
-  return !met && !odd_x && !odd_y && root_x.index == root_y.index;
+  if (tbaa_reaches(m, x, y, &root_x, &odd_x) || tbaa_reaches(m, y, x, &root_y, &odd_y)) return false;
+  return !odd_x && !odd_y && root_x.index == root_y.index;
 }
 
 bool alias_metadata_apart(const struct alias_env *e, struct nvm_inst_id a, struct nvm_inst_id b) {
