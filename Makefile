@@ -287,7 +287,7 @@ prove: all
 # Checkouts of public CUDA suites; the head of the script says which.
 SOURCES ?=
 check-programs: all
-	@$(PYTHON) runtime-tests/peers/run_programs.py $(or $(SOURCES),$(error SOURCES=FOLDER with checkouts of the suites))
+	@$(PYTHON) runtime-tests/peers/run_programs.py $(or $(SOURCES),$(error SOURCES=FOLDER with checkouts of the suites)) $(PROGRAMS_ARGUMENTS)
 
 bench-compile: all
 	@$(PYTHON) runtime-tests/bench/bench_compile.py $(if $(MODULES),--modules $(MODULES)) $(BENCH_ARGUMENTS)
