@@ -1,4 +1,4 @@
-/* Plans: making, copying, checking them. */
+/* Plans: making and checking them. */
 #include "opt/vectorize/vplan.h"
 
 bool vplan_init(struct vplan *p, uint32_t least, uint32_t most, struct arena *arena) {
@@ -17,18 +17,6 @@ uint32_t vplan_add(struct vplan *p, struct vp_recipe r, const uint32_t *operands
 
 bool vplan_is_phi(enum vp_kind k) {
   return k == VP_INDUCTION || k == VP_REDUCTION || k == VP_RECURRENCE || k == VP_SERIAL;
-}
-
-bool vplan_clone(struct vplan *to, const struct vplan *p, uint32_t least, uint32_t most) {
-  *to = *p;
-  to->least_factor = least, to->most_factor = most;
-  to->recipes.data = arena_alloc(p->arena, p->recipes.count * sizeof *p->recipes.data);
-  to->operands.data = arena_alloc(p->arena, (p->operands.count + 1) * sizeof *p->operands.data);
-  to->recipes.capacity = to->recipes.count, to->operands.capacity = to->operands.count + 1;
-  if (!to->recipes.data || !to->operands.data) return false;
-  memcpy(to->recipes.data, p->recipes.data, p->recipes.count * sizeof *p->recipes.data);
-  if (p->operands.count) memcpy(to->operands.data, p->operands.data, p->operands.count * sizeof *p->operands.data);
-  return true;
 }
 
 /* --- the verifier ------------------------------------------------------------------------------- */

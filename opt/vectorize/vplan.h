@@ -67,12 +67,6 @@ static inline uint32_t vplan_operand(const struct vplan *p, const struct vp_reci
 }
 /* Whether the kind stands at the head of the loop and carries a value around. */
 bool vplan_is_phi(enum vp_kind k);
-/* A copy of p in its arena, for another range; false when out of memory. The copy may be changed. */
-bool vplan_clone(struct vplan *to, const struct vplan *p, uint32_t least, uint32_t most);
-/* Whether the plan serves that factor. */
-static inline bool vplan_serves(const struct vplan *p, uint32_t factor) {
-  return p->least_factor <= factor && factor <= p->most_factor;
-}
 
 /* Checks the plan's shape: operands before users (but what phis get back), masks are masks, types agree, one
  * chain. NULL if all is well, else what is wrong; *at the recipe. */
