@@ -40,11 +40,21 @@ static void want(struct lower *l, struct nvm_value v, uint32_t *stack, uint32_t 
   stack[(*depth)++] = value_index(v);
 }
 
+/* Scalars of up to 64 bits only: one register. */
+static void note_extension(struct lower *l, const struct nvm_inst *i) {
+  if (i->op != OP_ZEXT && i->op != OP_SEXT) return;
+  struct nvm_value v = inst_operand(l->f, i, 0);
+  const struct nvm_inst *from = value_kind(v) == VALUE_INST ? &l->f->insts.data[value_index(v)] : NULL;
+  if (from && from->op == OP_LOAD && l->f->uses.data[value_index(v)] == 1 && lower_type(l, i->type).count == 1)
+    l->extension[value_index(v)] = (uint32_t)(i - l->f->insts.data);
+}
+
 /* Marks what the operands of one needed instruction need in turn; address chains are followed to
  * the value that ends them. */
 static void want_operands(struct lower *l, const struct nvm_inst *i, uint32_t *stack,
                           uint32_t *depth) {
   int fused = lower_fused_multiply(l, i);
+  note_extension(l, i);
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value v = inst_operand(l->f, i, k);
     bool is_signed;
@@ -68,8 +78,9 @@ void lower_plan_wanted(struct lower *l) {
   const struct nvm_function *f = l->f;
   l->wanted = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->wanted);
   l->overwritten = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->overwritten);
+  l->extension = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->extension);
   uint32_t *stack = arena_alloc(&l->function_arena, f->insts.count * sizeof *stack);
-  if (!l->wanted || !l->overwritten || !stack) return;
+  if (!l->wanted || !l->overwritten || !l->extension || !stack) return;
   uint32_t depth = 0;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
@@ -234,7 +245,8 @@ static void lower_inst(struct lower *l, const struct nvm_inst *i) {
 static void lower_one(struct lower *l, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(l->f, i);
   l->inst = i;
-  if (lower_share_lanes(l, i)) return;
+  if (lower_share_lanes(l, i) || lower_is_loaded_extended(l, i)) return;
+  lower_share_load(l, i);
   uint32_t comment = lower_comment_inst(l, i);
   lower_location(l, i);
   uint32_t from = l->pf->entries.count, temps[PTX_CLASS_COUNT];
@@ -317,6 +329,8 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   l->location = (struct nvm_meta){0};
   l->regs.data = NULL;
   l->regs.count = l->regs.capacity = 0;
+  l->zero_above.data = NULL;
+  l->zero_above.count = l->zero_above.capacity = 0;
   l->refused = false;
   l->edge_labels = NULL;
   l->ftz = flushes_denormals(l);

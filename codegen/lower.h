@@ -115,6 +115,8 @@ struct lower {
   struct nvm_meta location;  /* of the last .loc */
   struct verbose_notes *notes; /* of --asm-verbose (verbose.c); else NULL */
   bool *wanted;              /* by instruction: its result is needed in a register */
+  uint32_t *extension;       /* by instruction: the zext or sext that alone reads a narrow load, or 0 */
+  VEC(bool) zero_above;      /* by number of a 16-bit register: it holds a loaded byte, zeros above */
   bool *overwritten;         /* by instruction: a phi whose register changes within its block (coalesce.c) */
   bool ftz;                  /* f32 denormals are flushed in this function */
   bool refused;              /* something in this function was reported */
@@ -224,6 +226,11 @@ void lower_gep(struct lower *l, const struct nvm_inst *i);
  * somebody needs in a register; addresses that only loads and stores fold are not. */
 void lower_plan_allocas(struct lower *l);
 void lower_plan_wanted(struct lower *l);
+/* A load of 8 or 16 bits that only a zext or sext reads is made in the registers of that one, by an
+ * access that extends; of a byte that others read too, it is known what lies above. */
+void lower_share_load(struct lower *l, struct nvm_inst_id id);
+/* Whether such a load has made the result of this zext or sext already. */
+bool lower_is_loaded_extended(const struct lower *l, struct nvm_inst_id id);
 /* llvm.memcpy, memmove, memset (also .inline, element-atomic refused). */
 void lower_memcpy(struct lower *l, const struct nvm_inst *i, bool may_overlap);
 void lower_memset(struct lower *l, const struct nvm_inst *i);

@@ -35,6 +35,7 @@ struct access {
   struct address at;
   bool is_volatile;
   bool invariant; /* ld.global.nc */
+  bool is_signed; /* a load that extends by the sign */
 };
 
 /* `.volatile.global.v4.f32`; volatile means nothing where no other thread can look. */
@@ -141,6 +142,11 @@ static void store_pieces(const struct access *a, const struct part *p, int64_t o
   }
 }
 
+static uint16_t extending_type(const struct access *a, const struct part *p) {
+  if (!a->is_signed) return memory_type(p);
+  return part_store_bytes(p) == 1 ? PTX_MOD_S8 : PTX_MOD_S16;
+}
+
 static void load_part(const struct access *a, const struct part *p, int64_t offset,
                       struct ptx_reg to) {
   struct lower *l = a->l;
@@ -160,7 +166,7 @@ static void load_part(const struct access *a, const struct part *p, int64_t offs
     return;
   }
   struct ptx_operand value = ptx_r(to);
-  emit_access(a, true, offset, memory_type(p), &value, 1);
+  emit_access(a, true, offset, extending_type(a, p), &value, 1);
 }
 
 static void store_part(const struct access *a, const struct part *p, int64_t offset,
@@ -395,13 +401,42 @@ static void access_value(struct access a, struct nvm_type type, const struct ptx
 void lower_load_parts(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
                       struct address from, struct memory_access how) {
   from.align = access_align(l, type, how);
-  access_value((struct access){l, from, how.is_volatile, false}, type, to, NULL);
+  access_value((struct access){l, from, how.is_volatile, false, false}, type, to, NULL);
 }
 
 void lower_store_parts(struct lower *l, struct nvm_type type, const struct ptx_operand *from,
                        struct address to, struct memory_access how) {
   to.align = access_align(l, type, how);
-  access_value((struct access){l, to, how.is_volatile, false}, type, NULL, from);
+  access_value((struct access){l, to, how.is_volatile, false, false}, type, NULL, from);
+}
+
+bool lower_is_loaded_extended(const struct lower *l, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(l->f, id);
+  if (i->op != OP_ZEXT && i->op != OP_SEXT) return false;
+  struct nvm_value v = inst_operand(l->f, i, 0);
+  uint32_t regs = l->inst_regs[id.index];
+  return value_kind(v) == VALUE_INST && regs && l->inst_regs[value_index(v)] == regs;
+}
+
+void lower_share_load(struct lower *l, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(l->f, id);
+  if (i->op != OP_LOAD || l->inst_regs[id.index]) return; /* those of a phi change */
+  struct memory_access how = memory_access_unpack(i->aux);
+  struct type_parts parts = lower_type(l, i->type);
+  const struct part *p = parts.count == 1 ? lower_part(l, parts, 0) : NULL;
+  if (!p || p->kind != PART_INT || (p->bits != 8 && p->bits != 16) || how.ordering != ORDER_NONE ||
+      access_align(l, i->type, how) < p->bits / 8u)
+    return;
+  struct nvm_inst_id extension = {l->extension[id.index]};
+  if (!inst_is_none(extension) && !l->inst_regs[extension.index]) {
+    lower_result(l, extension);
+    l->inst_regs[id.index] = l->inst_regs[extension.index];
+  } else if (p->bits == 8) {
+    uint32_t number = ptx_reg_number(lower_result(l, id)[0]);
+    if (!VEC_RESERVE(&l->function_arena, &l->zero_above, number + 1)) return;
+    while (l->zero_above.count <= number) l->zero_above.data[l->zero_above.count++] = false;
+    l->zero_above.data[number] = true;
+  }
 }
 
 void lower_load(struct lower *l, const struct nvm_inst *i) {
@@ -416,8 +451,11 @@ void lower_load(struct lower *l, const struct nvm_inst *i) {
   struct nvm_str key = chain ? module_str(l->module, "invariant.load") : (struct nvm_str){0};
   bool invariant = chain && module_attachment(l->module, chain, key).index != 0 &&
                    lower_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
-  access_value((struct access){l, at, how.is_volatile, invariant}, i->type, lower_result(l, l->inst),
-               NULL);
+  uint32_t extension = l->extension[l->inst.index];
+  bool is_signed = extension && l->f->insts.data[extension].op == OP_SEXT &&
+                   lower_is_loaded_extended(l, (struct nvm_inst_id){extension});
+  access_value((struct access){l, at, how.is_volatile, invariant, is_signed}, i->type,
+               lower_result(l, l->inst), NULL);
 }
 
 void lower_store(struct lower *l, const struct nvm_inst *i) {

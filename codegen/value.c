@@ -245,11 +245,16 @@ static struct ptx_operand extend_immediate(int64_t value, uint32_t bits, bool is
   return ptx_i(is_signed ? sign_extend(low, bits) : (int64_t)low);
 }
 
+static bool has_zero_above(const struct lower *l, struct ptx_reg r) {
+  uint32_t number = ptx_reg_number(r);
+  return ptx_reg_class(r) == PTX_B16 && number < l->zero_above.count && l->zero_above.data[number];
+}
+
 struct ptx_operand lower_zext_part(struct lower *l, struct ptx_operand v, const struct part *p,
                                    uint32_t bits) {
   if (v.kind == PTX_OPERAND_INT) return extend_immediate(v.imm, p->bits, false);
   uint32_t from = p->container;
-  if (p->bits < from) {
+  if (p->bits < from && !(p->bits == 8 && has_zero_above(l, v.reg))) {
     struct ptx_reg masked = lower_temp(l, class_of(from));
     emit3(l, PTX_AND, PTX_MODS(bits_of(from)), ptx_r(masked), v, ptx_i((int64_t)low_mask(p->bits)));
     v = ptx_r(masked);
