@@ -63,6 +63,7 @@ static bool collect_reads(struct coalescer *c) {
         if (inst->op == OP_GEP && lower_gep_index_source(c->l, inst, k, &source, &is_signed))
           note_read(c, inst, i, source);
       }
+      if (inst->op == OP_STORE) note_read(c, inst, i, lower_stored_value(c->l, inst));
     }
   }
   return true;

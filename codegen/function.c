@@ -56,7 +56,7 @@ static void want_operands(struct lower *l, const struct nvm_inst *i, uint32_t *s
   int fused = lower_fused_multiply(l, i);
   note_extension(l, i);
   for (uint32_t k = 0; k < i->operand_count; k++) {
-    struct nvm_value v = inst_operand(l->f, i, k);
+    struct nvm_value v = i->op == OP_STORE && k == 0 ? lower_stored_value(l, i) : inst_operand(l->f, i, k);
     bool is_signed;
     if (i->op == OP_GEP) lower_gep_index_source(l, i, k, &v, &is_signed);
     if ((int)k == fused) { /* the product is not wanted, its factors are */

@@ -229,6 +229,8 @@ void lower_plan_wanted(struct lower *l);
 /* A load of 8 or 16 bits that only a zext or sext reads is made in the registers of that one, by an
  * access that extends; of a byte that others read too, it is known what lies above. */
 void lower_share_load(struct lower *l, struct nvm_inst_id id);
+/* The register value that a store reads: the access itself cuts an integer to 8, 16 or 32 bits. */
+struct nvm_value lower_stored_value(const struct lower *l, const struct nvm_inst *store);
 /* Whether such a load has made the result of this zext or sext already. */
 bool lower_is_loaded_extended(const struct lower *l, struct nvm_inst_id id);
 /* llvm.memcpy, memmove, memset (also .inline, element-atomic refused). */

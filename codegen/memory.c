@@ -458,14 +458,27 @@ void lower_load(struct lower *l, const struct nvm_inst *i) {
                lower_result(l, l->inst), NULL);
 }
 
+struct nvm_value lower_stored_value(const struct lower *l, const struct nvm_inst *store) {
+  const struct type_table *t = &l->module->types;
+  struct nvm_value v = inst_operand(l->f, store, 0);
+  const struct nvm_inst *cut = value_kind(v) == VALUE_INST ? &l->f->insts.data[value_index(v)] : NULL;
+  struct memory_access how = memory_access_unpack(store->aux);
+  if (!cut || cut->op != OP_TRUNC || how.ordering != ORDER_NONE || type_is_vector(t, cut->type)) return v;
+  struct nvm_value whole = inst_operand(l->f, cut, 0);
+  uint64_t to = layout_bits(&l->module->layout, t, cut->type);
+  uint64_t from = layout_bits(&l->module->layout, t, value_type(l->f, whole));
+  bool fits = (to == 8 || to == 16 || to == 32) && from <= 64 && access_align(l, cut->type, how) * 8 >= to;
+  return fits && value_kind(whole) != VALUE_CONST ? whole : v;
+}
+
 void lower_store(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   if (how.ordering != ORDER_NONE) {
     lower_atomic_store(l, i);
     return;
   }
-  struct nvm_value v = inst_operand(l->f, i, 0);
-  struct nvm_type type = value_type(l->f, v);
+  struct nvm_value v = lower_stored_value(l, i);
+  struct nvm_type type = value_type(l->f, inst_operand(l->f, i, 0));
   struct address at = lower_address(l, inst_operand(l->f, i, 1));
   if (at.space == PTX_MOD_CONST || at.space == PTX_MOD_PARAM) {
     lower_refuse(l, "a store to constant or parameter memory", "these are read-only");
