@@ -308,19 +308,6 @@ static void lower_block(struct lower *l, struct nvm_block b) {
     if (l->wanted[i.index]) lower_one(l, i);
 }
 
-/* f32 denormals: the option, or what the function says of itself. */
-static bool flushes_denormals(const struct lower *l) {
-  if (l->target->ftz) return true;
-  const struct attr_table_data *a = &l->module->attributes;
-  struct nvm_attrset set = attrlist_info(a, l->f->attributes)->function;
-  struct nvm_str keys[2] = {strtab_find(&l->module->strings, "denormal-fp-math-f32", 20),
-                            strtab_find(&l->module->strings, "nvptx-f32ftz", 12)};
-  const struct nvm_attr *mode = keys[0].index ? attrset_find_string(a, set, keys[0]) : NULL;
-  if (mode) return strncmp(module_text(l->module, mode->str2).bytes, "preserve-sign", 13) == 0;
-  const struct nvm_attr *old = keys[1].index ? attrset_find_string(a, set, keys[1]) : NULL;
-  return old && strcmp(module_text(l->module, old->str2).bytes, "true") == 0;
-}
-
 static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_function *pf) {
   arena_reset(&l->function_arena);
   l->f = f;
@@ -333,7 +320,7 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   l->zero_above.count = l->zero_above.capacity = 0;
   l->refused = false;
   l->edge_labels = NULL;
-  l->ftz = flushes_denormals(l);
+  l->ftz = l->target->ftz || function_flushes_f32(f);
   ptx_function_init(pf, &l->ptx, &l->function_arena);
   lower_signature(l, f, pf);
   lower_plan_allocas(l);

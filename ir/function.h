@@ -65,6 +65,8 @@ static inline bool function_is_declaration(const struct nvm_function *f) {
 static inline bool function_is_kernel(const struct nvm_function *f) {
   return f->convention == CC_PTX_KERNEL || f->convention == CC_SPIR_KERNEL;
 }
+/* Whether the function says that floats which are denormal count as zero. */
+bool function_flushes_f32(const struct nvm_function *f);
 
 static inline struct nvm_inst *function_inst(const struct nvm_function *f, struct nvm_inst_id i) {
   return &f->insts.data[i.index];

@@ -12,7 +12,7 @@
  *   INTRINSIC_ROWS     initializers of struct intrinsic_info, in the order of enum intrinsic_id,
  *                      which is the order of strcmp
  *   INTRINSIC_WORDS    the forms, one after the other, as 16-bit words (ptx/form.h)
- *   INTRINSIC_FORMS    per intrinsic: its handler and argument, or where its form starts
+ *   INTRINSIC_FORMS    per intrinsic: its handler, if it has one, the handler's argument, its requirement
  *   INTRINSIC_OFFSETS  per intrinsic: where its form starts, 0: it has none
  *   INTRINSIC_NEEDS    the distinct requirements, as initializers of struct tgt_requirement
  *
@@ -776,14 +776,10 @@ static void write_forms(struct gen_text *t) {
   gen_add(t, "#endif\n#ifdef INTRINSIC_FORMS\n");
   for (int i = 0; i < g.row_count; i++) {
     const struct row *r = &g.rows[i];
-    gen_add(t, "{");
-    if (r->handler) gen_add(t, "lower_i_%s, %s, 0", r->handler, r->argument);
-    else gen_add(t, "0, 0, %d", r->code ? at : 0);
-    gen_add(t, ", %d},\n", r->need);
-    at += r->words;
+    if (r->handler) gen_add(t, "{lower_i_%s, %s, %d},\n", r->handler, r->argument, r->need);
+    else gen_add(t, "{0, 0, %d},\n", r->need);
   }
   gen_add(t, "#endif\n#ifdef INTRINSIC_OFFSETS\n");
-  at = 1;
   for (int i = 0; i < g.row_count; at += g.rows[i++].words) gen_add(t, "%d,\n", g.rows[i].code ? at : 0);
   gen_add(t, "#endif\n#ifdef INTRINSIC_NEEDS\n");
   for (int i = 0; i < gen_table.need_count; i++) {

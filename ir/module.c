@@ -283,3 +283,13 @@ struct nvm_type module_value_type(const struct nvm_module *m, struct nvm_value v
   }
   return TYPE_NONE;
 }
+
+bool function_flushes_f32(const struct nvm_function *f) {
+  const struct nvm_module *m = f->module;
+  struct nvm_attrset set = attrlist_info(&m->attributes, f->attributes)->function;
+  struct nvm_str keys[2] = {strtab_find(&m->strings, "denormal-fp-math-f32", 20), strtab_find(&m->strings, "nvptx-f32ftz", 12)};
+  const struct nvm_attr *mode = keys[0].index ? attrset_find_string(&m->attributes, set, keys[0]) : NULL;
+  if (mode) return strncmp(module_text(m, mode->str2).bytes, "preserve-sign", 13) == 0;
+  const struct nvm_attr *old = keys[1].index ? attrset_find_string(&m->attributes, set, keys[1]) : NULL;
+  return old && strcmp(module_text(m, old->str2).bytes, "true") == 0;
+}

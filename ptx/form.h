@@ -8,6 +8,8 @@
 #ifndef NVM_PTX_FORM_H
 #define NVM_PTX_FORM_H
 
+#include "ptx/ptx.h"
+
 enum {
   FORM_RESULT = 0x1000,  /* | part, or FORM_ALL */
   FORM_ARG = 0x2000,     /* | argument << 6 | part, or FORM_ALL */
@@ -30,8 +32,34 @@ enum {
   FORM_MOD_SPACE = 0xc000, /* | argument: the state space it points to; none if generic */
   FORM_MOD_FTZ = 0xd000,   /* .ftz where the function flushes denormals */
   FORM_MOD_TYPE = 0xe000,  /* | kind << 8 | argument, or FORM_TYPE_RESULT; kinds b u s f */
-  FORM_TYPE_RESULT = 0xff,
+  FORM_TYPE_RESULT = 0xff, /* as the number of an argument everywhere: the result */
   FORM_MOD_CHOICE = 0xf000, /* | number << 6 | argument; another argument or FORM_ALL; the words */
 };
+
+/* A call of an intrinsic that becomes instructions; who knows the call fills in the functions. */
+struct form_reader {
+  struct ptx_function *f; /* gets the instructions */
+  void *call;             /* the caller's own */
+  bool ftz;
+  /* The number of parts of an argument, or of the result. */
+  uint32_t (*parts)(struct form_reader *r, uint32_t k);
+  /* A part of it; with `in_register` no immediate. */
+  struct ptx_operand (*value)(struct form_reader *r, uint32_t k, uint32_t part, bool in_register);
+  /* A constant argument; 0, and the caller's complaint, if it is none. */
+  uint64_t (*constant)(struct form_reader *r, uint32_t k);
+  /* The modifiers (enum ptx_mod) of what a pointer points to; of a value's first part, kind 0..3: b u s f. */
+  uint16_t (*space)(struct form_reader *r, uint32_t k);
+  uint16_t (*type)(struct form_reader *r, uint32_t k, unsigned kind);
+  void (*refuse)(struct form_reader *r, const char *why);
+  /* the walk's */
+  const uint16_t *at;
+  bool registers_only;    /* in vectors, and as the first source */
+  struct ptx_reg temps[8][16];
+};
+
+/* The form of an intrinsic (its enum intrinsic_id); NULL: it has none. */
+const uint16_t *form_of(uint32_t intrinsic);
+/* Appends the instructions of a form. */
+void form_emit(struct form_reader *r, const uint16_t *form);
 
 #endif

@@ -12,19 +12,6 @@
 #include "ptx/form.h"
 #include "ptx/parse.h"
 
-static const uint16_t form_words[] = {
-#define INTRINSIC_WORDS
-#include "intrinsics.inc"
-#undef INTRINSIC_WORDS
-};
-
-static const uint16_t form_offsets[INTRINSIC_COUNT] = {
-    0,
-#define INTRINSIC_OFFSETS
-#include "intrinsics.inc"
-#undef INTRINSIC_OFFSETS
-};
-
 static enum intrinsic_id intrinsic_of(const struct ir_decoder *d, const struct nvm_inst *i) {
   struct nvm_value callee = call_callee(d->f, i);
   return value_kind(callee) == VALUE_FUNCTION ? (enum intrinsic_id)module_function(d->m, callee)->intrinsic
@@ -82,148 +69,63 @@ static uint32_t make_parts(struct ir_decoder *d, struct nvm_type type, struct pt
 
 /* --- snippets of intrinsics --------------------------------------------------------------------------------- */
 
-struct form_reader {
+struct form_call {
   struct ir_decoder *d;
   const struct nvm_inst *inst;
-  struct ir_snippet *snippet;
-  const uint32_t *first;     /* register of each argument, in the snippet */
-  const uint16_t *at;
-  struct ptx_reg temps[8][16];
+  const struct ir_snippet *snippet;
+  const uint32_t *first; /* register of each argument, in the snippet */
+  bool refused;
 };
 
-enum { MOST_OPERANDS = 160, MOST_MODS = 24 };
-
-static struct ptx_reg form_temp(struct form_reader *r, uint16_t word) {
-  static const uint8_t classes[] = {PTX_PRED, PTX_B16, PTX_B32, PTX_B64, PTX_F32, PTX_F64, PTX_B8, PTX_B128};
-  struct ptx_reg *slot = &r->temps[word >> 4 & 7][word & 15];
-  if (ptx_reg_is_none(*slot)) *slot = ptx_new_reg(&r->d->pf, (enum ptx_class)classes[word >> 4 & 7]);
-  return *slot;
+static uint32_t form_parts(struct form_reader *r, uint32_t k) {
+  const struct form_call *c = r->call;
+  return k == FORM_TYPE_RESULT ? c->snippet->result_count : c->first[k + 1] - c->first[k];
 }
 
-static uint32_t read_operands(struct form_reader *r, struct ptx_operand *to);
-
-static struct ptx_operand read_group(struct form_reader *r, enum ptx_operand_kind kind, uint32_t words) {
-  struct ptx_operand members[MOST_OPERANDS];
-  uint32_t count = 0;
-  for (uint32_t k = 0; k < words && count < MOST_OPERANDS; k++) count += read_operands(r, members + count);
-  return ptx_group(&r->d->pf, kind, members, count);
-}
-
-static struct ptx_operand argument(const struct form_reader *r, uint32_t k, uint32_t part) {
+static struct ptx_operand form_value(struct form_reader *r, uint32_t k, uint32_t part, bool in_register) {
+  const struct form_call *c = r->call;
   nvm_u128 number;
-  struct nvm_value v = inst_operand(r->d->f, r->inst, k);
-  bool immediate = intrinsic_arg_is_immediate(intrinsic_of(r->d, r->inst), k);
-  if (immediate && value_kind(v) == VALUE_CONST && const_is_int(r->d->m, v, &number)) return ptx_i((int64_t)number);
-  return ptx_r(r->snippet->regs[r->first[k] + part]);
+  (void)in_register;
+  if (k == FORM_TYPE_RESULT) return ptx_r(c->snippet->regs[part]);
+  struct nvm_value v = inst_operand(c->d->f, c->inst, k);
+  bool immediate = intrinsic_arg_is_immediate(intrinsic_of(c->d, c->inst), k);
+  if (immediate && value_kind(v) == VALUE_CONST && const_is_int(c->d->m, v, &number)) return ptx_i((int64_t)number);
+  return ptx_r(c->snippet->regs[c->first[k] + part]);
 }
 
-/* A constant argument; 0 if it is none. */
-static uint64_t form_constant(const struct form_reader *r, uint32_t k) {
+static uint64_t form_constant(struct form_reader *r, uint32_t k) {
+  const struct form_call *c = r->call;
   nvm_u128 number = 0;
-  struct nvm_value v = inst_operand(r->d->f, r->inst, k);
-  if (value_kind(v) == VALUE_CONST) const_is_int(r->d->m, v, &number);
+  struct nvm_value v = k < call_arg_count(c->d->f, c->inst) ? inst_operand(c->d->f, c->inst, k) : VALUE_NULL;
+  if (value_kind(v) == VALUE_CONST) const_is_int(c->d->m, v, &number);
   return (uint64_t)number;
 }
 
-static uint32_t read_operands(struct form_reader *r, struct ptx_operand *to) {
-  uint16_t word = *r->at++;
-  uint32_t payload = word & 0xfff, part = word & 63, k = word >> 6 & 63, count = 0;
-  bool is_result = (word & FORM_KIND) == FORM_RESULT;
-  switch (word & FORM_KIND) {
-  case FORM_RESULT: case FORM_ARG: {
-    uint32_t parts = is_result ? r->snippet->result_count : r->first[k + 1] - r->first[k];
-    uint32_t begin = part == FORM_ALL ? 0 : part, end = part == FORM_ALL ? parts : part + 1;
-    for (uint32_t p = begin; p < end && p < parts; p++)
-      to[count++] = is_result ? ptx_r(r->snippet->regs[p]) : argument(r, k, p);
-    return count;
-  }
-  case FORM_INT: *to = ptx_i((int16_t)*r->at++); break;
-  case FORM_SPECIAL: *to = ptx_special_reg(*r->at++); break;
-  case FORM_TEMP: *to = ptx_r(form_temp(r, word)); break;
-  case FORM_VECTOR: *to = read_group(r, PTX_OPERAND_VECTOR, payload); break;
-  case FORM_PAIR: *to = read_group(r, PTX_OPERAND_PAIR, payload); break;
-  case FORM_TENSOR: *to = read_group(r, PTX_OPERAND_TENSOR, payload); break;
-  case FORM_ADDRESS: *to = ptx_at(argument(r, payload, 0).reg, 0); break;
-  case FORM_IF:
-    if (form_constant(r, part)) return read_operands(r, to);
-    r->at += k;
-    return 0;
-  case FORM_NOT:
-    read_operands(r, to);
-    to->negated = true;
-    break;
-  default: *to = (struct ptx_operand){.kind = PTX_OPERAND_NONE}; break;
-  }
-  return 1;
+static uint16_t form_space(struct form_reader *r, uint32_t k) {
+  const struct form_call *c = r->call;
+  static const uint16_t words[] = {PTX_MOD_GLOBAL, PTX_MOD_SHARED, PTX_MOD_LOCAL, PTX_MOD_CONST, PTX_MOD_PARAM};
+  enum window w = ir_window(ir_space_of(c->d, inst_operand(c->d->f, c->inst, k)));
+  return w <= WINDOW_PARAM ? words[w] : PTX_MOD_NONE;
 }
 
-static uint16_t space_word(uint32_t space) {
-  switch (ir_window(space)) {
-  case WINDOW_GLOBAL: return PTX_MOD_GLOBAL;
-  case WINDOW_SHARED: return PTX_MOD_SHARED;
-  case WINDOW_LOCAL: return PTX_MOD_LOCAL;
-  case WINDOW_CONST: return PTX_MOD_CONST;
-  case WINDOW_PARAM: return PTX_MOD_PARAM;
-  case WINDOW_CODE: case WINDOW_COUNT: break;
-  }
-  return PTX_MOD_NONE;
-}
-
-/* `kind`: b u s f. */
-static uint16_t type_word(struct ir_decoder *d, struct nvm_type type, unsigned kind) {
+static uint16_t form_type(struct form_reader *r, uint32_t k, unsigned kind) {
   static const uint16_t words[4][4] = {{PTX_MOD_B16, PTX_MOD_U16, PTX_MOD_S16, PTX_MOD_F16},
                                        {PTX_MOD_B32, PTX_MOD_U32, PTX_MOD_S32, PTX_MOD_F32},
                                        {PTX_MOD_B64, PTX_MOD_U64, PTX_MOD_S64, PTX_MOD_F64},
                                        {PTX_MOD_B16, PTX_MOD_U16, PTX_MOD_S16, PTX_MOD_BF16}};
-  const struct ir_shape *s = ir_shape_of(d->d.sim, type);
+  const struct form_call *c = r->call;
+  struct nvm_type type = k == FORM_TYPE_RESULT ? c->inst->type : value_type(c->d->f, inst_operand(c->d->f, c->inst, k));
+  const struct ir_shape *s = ir_shape_of(c->d->d.sim, type);
   struct nvm_type scalar = s && s->count ? s->pieces[0].type : TYPE_I32;
-  uint32_t bits = type_scalar_bits(&d->m->types, scalar);
-  bool bfloat = type_kind(&d->m->types, scalar) == TY_BFLOAT;
-  return words[bfloat ? 3 : bits <= 16 ? 0 : bits <= 32 ? 1 : 2][kind & 3];
+  uint32_t bits = type_scalar_bits(&c->d->m->types, scalar);
+  bool bfloat = type_kind(&c->d->m->types, scalar) == TY_BFLOAT;
+  return words[bfloat ? 3 : bits <= 16 ? 0 : bits <= 32 ? 1 : 2][kind];
 }
 
-/* The word that constant arguments choose; two make a number of base 4. */
-static uint16_t chosen_word(struct form_reader *r, uint16_t word) {
-  uint32_t count = word >> 6 & 63, second = *r->at++;
-  uint64_t choice = form_constant(r, word & 63);
-  if (second != FORM_ALL) choice = choice * 4 + form_constant(r, second);
-  const uint16_t *words = r->at;
-  r->at += count;
-  return choice < count ? words[choice] : PTX_MOD_NONE;
-}
-
-static uint16_t read_modifier(struct form_reader *r) {
-  uint16_t word = *r->at++;
-  uint32_t k = word & 0xff;
-  switch (word & FORM_KIND) {
-  case FORM_MOD_SPACE: return space_word(ir_space_of(r->d, inst_operand(r->d->f, r->inst, word & 0xfff)));
-  case FORM_MOD_FTZ: return PTX_MOD_NONE;
-  case FORM_MOD_TYPE:
-    return type_word(r->d, k == FORM_TYPE_RESULT ? r->inst->type : value_type(r->d->f, inst_operand(r->d->f, r->inst, k)),
-                     word >> 8 & 15);
-  case FORM_MOD_CHOICE: return chosen_word(r, word);
-  default: return word;
-  }
-}
-
-/* One instruction of the form; false at its end. */
-static bool add_instruction(struct form_reader *r) {
-  uint16_t mods[MOST_MODS + 1];
-  struct ptx_operand operands[MOST_OPERANDS], guard = {0};
-  uint32_t count = 0, mod_count = 0;
-  enum ptx_op op = (enum ptx_op) * r->at++;
-  if (op == PTX_NONE) return false;
-  for (uint32_t n = *r->at++; n-- > 0;) {
-    uint16_t mod = read_modifier(r);
-    if (mod != PTX_MOD_NONE && mod_count < MOST_MODS) mods[mod_count++] = mod;
-  }
-  mods[mod_count] = PTX_MOD_NONE;
-  uint16_t words = *r->at++;
-  if (words & FORM_GUARDED) read_operands(r, &guard);
-  for (uint32_t k = 0; k < (words & 0xffu) && count < MOST_OPERANDS; k++) count += read_operands(r, operands + count);
-  if (words & FORM_GUARDED) ptx_add_guarded(&r->d->pf, guard.reg, guard.negated, op, mods, operands, count);
-  else ptx_add(&r->d->pf, op, mods, operands, count);
-  return true;
+static void form_refuse(struct form_reader *r, const char *why) {
+  struct form_call *c = r->call;
+  (void)why;
+  c->refused = true;
 }
 
 static void intrinsic_snippet(struct ir_decoder *d, const struct nvm_inst *i, struct ir_snippet *s) {
@@ -240,9 +142,11 @@ static void intrinsic_snippet(struct ir_decoder *d, const struct nvm_inst *i, st
   if (!s->regs) return;
   make_parts(d, i->type, s->regs);
   for (uint32_t k = 0; k < arguments; k++) make_parts(d, value_type(d->f, inst_operand(d->f, i, k)), s->regs + first[k]);
-  struct form_reader r = {.d = d, .inst = i, .snippet = s, .first = first};
-  r.at = form_words + form_offsets[intrinsic_of(d, i)];
-  while (add_instruction(&r)) continue;
+  struct form_call call = {d, i, s, first, false};
+  struct form_reader r = {.f = &d->pf, .call = &call, .ftz = function_flushes_f32(d->f), .parts = form_parts, .value = form_value,
+                          .constant = form_constant, .space = form_space, .type = form_type, .refuse = form_refuse};
+  form_emit(&r, form_of(intrinsic_of(d, i)));
+  if (call.refused) s->regs = NULL;
 }
 
 /* --- snippets of inline assembly ------------------------------------------------------------------------------ */
@@ -337,7 +241,7 @@ void ir_find_snippets(struct ir_decoder *d) {
     if (i->op != OP_CALL) continue;
     s->first = d->pf.entries.count;
     enum intrinsic_id intrinsic = intrinsic_of(d, i);
-    if (intrinsic && form_offsets[intrinsic]) intrinsic_snippet(d, i, s);
+    if (intrinsic && form_of(intrinsic)) intrinsic_snippet(d, i, s);
     else if (asm_of(d, i)) asm_snippet(d, i, s);
     s->end = d->pf.entries.count;
     for (uint32_t k = s->first; k < s->end; k++)
@@ -625,7 +529,7 @@ void ir_decode_call(struct ir_decoder *d) {
   const struct handler *h = id ? find_handler(id) : NULL;
   if (h) h->decode(d);
   else if (id && emit_evaluated(d, id)) return;
-  else if (id && form_offsets[id]) emit_intrinsic_snippet(d, s);
+  else if (id && form_of(id) && s->regs) emit_intrinsic_snippet(d, s);
   else if (id) d->bad = "calls an intrinsic that is not executed";
   else if (!asm_of(d, &d->i)) decode_function_call(d);
   else if (s->regs) emit_asm_snippet(d, s);

@@ -36,7 +36,8 @@ LIBRARY = [folder for folder in LAYERS if folder not in ("include", "driver")]
 HOME_OF = {
     "nvmini.h": "include", "parser.h": "frontend",
     "nvptx_tables.h": "target", "nvptx_tables.inc": "target",
-    "intrinsics.h": "ir", "intrinsics.inc": "ir", "combine.inc": "opt",
+    "intrinsics.h": "ir", "intrinsics.inc": "support",  # has parts for ir, ptx and codegen
+    "combine.inc": "opt",
     "ptx_ops.h": "ptx", "ptx_ops.inc": "ptx", "ptx_parser.h": "ptx",
 }
 # Memory, strings, arithmetic: nothing that prints, exits, opens, depends on the locale or keeps
