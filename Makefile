@@ -71,21 +71,21 @@ LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),\
 DRIVER_SOURCES := $(wildcard driver/*.c)
 
 # ---- Generators: NAME folder table, then the files they write into build/gen ---------------------
-# X/gen_NAME.c, with the reader of requirements ("sm_90 ptx78"), becomes build/gen/bin/gen_NAME and
-# runs as `gen_NAME TABLE build/gen`.
+# X/gen_NAME.c, with what generators share, becomes build/gen/bin/gen_NAME and runs as
+# `gen_NAME TABLE build/gen`, or, where it knows requirements by name, `gen_NAME TABLE NAMES build/gen`.
 
 GENERATORS := target intrinsics ptx combine
 GENERATOR_target := target/gen_target.c target/nvptx.def
 GENERATES_target := nvptx_tables.h nvptx_tables.inc
-GENERATOR_intrinsics := ir/gen_intrinsics.c ir/intrinsics.def
+GENERATOR_intrinsics := ir/gen_intrinsics.c ir/intrinsics.def target/nvptx.def
 GENERATES_intrinsics := intrinsics.h intrinsics.inc
-GENERATOR_ptx := ptx/gen_ptx.c ptx/ops.def
+GENERATOR_ptx := ptx/gen_ptx.c ptx/ops.def target/nvptx.def
 GENERATES_ptx := ptx_ops.h ptx_ops.inc
 GENERATOR_combine := opt/gen_combine.c opt/combine.rules
 GENERATES_combine := combine.inc
 
 # A generator without its source or table is left out.
-present = $(if $(filter 2,$(words $(wildcard $(GENERATOR_$1)))),$1)
+present = $(if $(word 2,$(wildcard $(GENERATOR_$1))),$1)
 PRESENT_GENERATORS := $(foreach g,$(GENERATORS),$(call present,$g))
 GENERATED_HEADERS := $(foreach g,$(PRESENT_GENERATORS),$(addprefix $G/,$(GENERATES_$g)))
 GENERATED_SOURCES :=

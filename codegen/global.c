@@ -258,8 +258,7 @@ static uint32_t alignment(const struct lower *l, const struct nvm_global *g) {
 /* --- writing -------------------------------------------------------------------------------------- */
 
 static void require_linkage(struct variables *v, uint16_t linkage) {
-  if (linkage == PTX_MOD_COMMON) lower_require(v->l, "sm_20 ptx50", "common linkage");
-  if (linkage == PTX_MOD_WEAK) lower_require(v->l, "sm_20 ptx31", "weak linkage");
+  if (linkage == PTX_MOD_COMMON) lower_require(v->l, TGT_NEED_COMMON, "common linkage");
 }
 
 static bool write_reference(struct variables *v, uint32_t index, uint16_t type) {
@@ -292,8 +291,8 @@ static bool write_variable(struct variables *v, uint32_t index, bool predeclare)
                              .align = alignment(l, g)};
   set_type(l, g, &image, &out);
   require_linkage(v, out.linkage);
-  if (out.type == PTX_MOD_U8 && out.is_array) lower_require(l, "sm_20 ptx71", "bytes of an address in an initializer");
-  out.managed = is_marked(l, index, "managed") && lower_require(l, "sm_30 ptx40", "managed variables");
+  if (out.type == PTX_MOD_U8 && out.is_array) lower_require(l, TGT_NEED_ADDRESS_BYTES, "bytes of an address in an initializer");
+  out.managed = is_marked(l, index, "managed") && lower_require(l, TGT_NEED_MANAGED, "managed variables");
   if (predeclare) out.managed = false;
   else if (!addresses_can_be_written(v, g, &image)) return true;
   else if (!set_inits(v, g, &image, &out)) return false;

@@ -483,7 +483,7 @@ bool lower_is_reflect(const struct lower *l, const struct nvm_function *f);
 void lower_refuse_symbol(struct lower *l, const struct symbol *s, const char *what,
                          const char *detail);
 /* Reports if the target lacks what `what` requires; else raises l->ptx_needed. */
-bool lower_require(struct lower *l, const char *requirement, const char *what);
+bool lower_require(struct lower *l, enum tgt_need need, const char *what);
 
 /* --- debug.c ---------------------------------------------------------------------------------- */
 /* `.loc` before an instruction of which the place differs from the one before; only with -g. */

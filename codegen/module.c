@@ -35,17 +35,16 @@ void lower_refuse_symbol(struct lower *l, const struct symbol *s, const char *wh
   l->refused = true;
 }
 
-bool lower_require(struct lower *l, const char *requirement, const char *what) {
-  struct tgt_requirement r;
-  if (!tgt_parse_requirement(requirement, &r, NULL)) return false;
-  if (tgt_allows(l->target, &r)) {
-    unsigned ptx = tgt_ptx_needed(l->target, &r);
+bool lower_require(struct lower *l, enum tgt_need need, const char *what) {
+  const struct tgt_requirement *r = tgt_need_of(need);
+  if (tgt_allows(l->target, r)) {
+    unsigned ptx = tgt_ptx_needed(l->target, r);
     if (ptx > l->ptx_needed) l->ptx_needed = ptx;
     return true;
   }
   char missing[256];
   struct textbuf b;
-  tgt_describe_missing(l->target, &r, missing, sizeof missing);
+  tgt_describe_missing(l->target, r, missing, sizeof missing);
   textbuf_init(&b, &l->arena);
   textbuf_format(&b, "%s: %s", what, missing);
   report(l, DIAG_TARGET_LACKS, (struct nvm_text){b.bytes, b.length});
@@ -250,7 +249,7 @@ static void write_alias(struct lower *l, struct nvm_value alias) {
     lower_refuse_symbol(l, &g->symbol, "an alias that other modules see", problem);
     return;
   }
-  if (!lower_require(l, "sm_30 ptx63", "aliases")) return;
+  if (!lower_require(l, TGT_NEED_ALIAS, "aliases")) return;
   struct nvm_str name = l->global_names[value_index(alias)];
   write_declaration(l, aliasee, name, PTX_FUNC_VISIBLE);
   textbuf_format(l->out, ".alias %t, %t;\n", module_text(l->module, name),
@@ -314,7 +313,7 @@ static bool check_layout(struct lower *l) {
                               : "its pointers have 32 bits, those of the triple nvptx64 64"));
     return false;
   }
-  if (l->target->pointer_bits == 32 && l->target->sm >= 90) {
+  if (l->target->pointer_bits == 32 && !tgt_has(l->target, TGT_NEED_ADDRESS32)) {
     report(l, DIAG_LAYOUT_MISMATCH, text_of("sm_90 and later have 64-bit addresses only"));
     return false;
   }

@@ -223,7 +223,7 @@ static uint8_t linkage_flags(const struct nvm_function *f, bool is_declaration) 
 
 bool lower_may_write_noreturn(const struct lower *l) {
   unsigned ptx = l->target->ptx ? l->target->ptx : tgt_ptx_for(l->target->cpu);
-  return ptx >= 64 && l->target->sm >= 30;
+  return tgt_satisfies(l->target, ptx, tgt_need_of(TGT_NEED_NORETURN));
 }
 
 static void add_param(struct ptx_function *pf, struct ptx_variable v) {
@@ -233,7 +233,7 @@ static void add_param(struct ptx_function *pf, struct ptx_variable v) {
 /* Parameters of a kernel lie in a bank of 4352 bytes, or with later hardware 32764. */
 static void require_bank(struct lower *l, uint64_t bytes) {
   enum { SMALL_BANK = 4352, LARGE_BANK = 32764 };
-  if (bytes > SMALL_BANK && lower_require(l, "sm_70 ptx81", "more than 4352 bytes of parameters") &&
+  if (bytes > SMALL_BANK && lower_require(l, TGT_NEED_LARGE_PARAMETERS, "more than 4352 bytes of parameters") &&
       bytes > LARGE_BANK)
     lower_refuse_symbol(l, &module_function(l->module, l->symbol)->symbol, "its parameters",
                         "a kernel has at most 32764 bytes of them");

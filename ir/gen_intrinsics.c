@@ -1,5 +1,5 @@
 /* gen_intrinsics: turns ir/intrinsics.def into intrinsics.h (enum intrinsic_id) and intrinsics.inc
- * (table rows; forms for codegen). Run at build: gen_intrinsics TABLE OUTDIR.
+ * (table rows; forms for codegen). Run at build: gen_intrinsics TABLE NAMES OUTDIR.
  *
  * Problem: some thousand intrinsics differ in a word or two, and each must be known by name, have
  * its type checked, and become its PTX instruction.
@@ -17,7 +17,7 @@
  *   INTRINSIC_NEEDS    the distinct requirements, as initializers of struct tgt_requirement
  *
  * All faults of a run are printed as `file:line: error: …`; any fault means exit status 1 and no
- * output. Files are written beside their final names and renamed. */
+ * output. */
 #include "target/gen_table.h"
 
 #include <ctype.h>
@@ -684,10 +684,6 @@ static void add_row(const char *name, char *const columns[COLUMNS], const struct
 
 /* A whole row, continuation lines joined. */
 static void read_row(char *text) {
-  if (strncmp(text, "req ", 4) == 0) {
-    gen_read_name(text + 4);
-    return;
-  }
   char *columns[COLUMNS], *p = text;
   struct group groups[MAX_GROUPS];
   struct gen_text none = {0};
@@ -799,17 +795,7 @@ static void write_tables(FILE *out) {
 }
 
 int main(int argc, char **argv) {
-  static const char *const names[] = {"intrinsics.h", "intrinsics.inc"};
-  if (argc != 3) {
-    fputs("usage: gen_intrinsics TABLE OUTDIR\n", stderr);
-    return 2;
-  }
-  gen_table.path = argv[1];
-  if (!gen_read(true, read_row)) {
-    fprintf(stderr, "gen_intrinsics: can't read %s\n", argv[1]);
-    return 1;
-  }
-  if (gen_table.faults == 0) sort_rows();
-  if (gen_table.faults > 0) return 1;
-  return gen_write(argv[2], names, (void (*const[])(FILE *)){write_header, write_tables});
+  return gen_main(argc, argv, &(struct generator){true, read_row, sort_rows,
+                                                  {{"intrinsics.h", write_header},
+                                                   {"intrinsics.inc", write_tables}}});
 }

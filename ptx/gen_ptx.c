@@ -1,5 +1,5 @@
 /* gen_ptx: turns ptx/ops.def into ptx_ops.h (enums) and ptx_ops.inc (tables).
- * Run at build: gen_ptx TABLE OUTDIR.
+ * Run at build: gen_ptx TABLE NAMES OUTDIR.
  *
  * Problem: PTX has some hundred instruction names but ten thousands of legal modifier sequences,
  * and each sequence has its own operands and its own lowest target.
@@ -13,8 +13,7 @@
  *          |  -.rn--> (2) -.f32-> (1')    binary search a word; the state reached names the forms
  *          |  -.f32-> (1')                whose operands may follow
  *
- * A wrong row is reported as `file:line: error: ...`, the exit status is 1 and nothing is written;
- * good output goes to temporary files that are renamed at the end. */
+ * A wrong row is reported as `file:line: error: ...`, the exit status is 1 and nothing is written. */
 #include "ptx/word_hash.h"
 #include "target/gen_table.h"
 
@@ -815,8 +814,7 @@ static void read_row(char *row) {
     const char *word;
     void (*read)(char *);
   } kinds[] = {{"set", read_set},         {"type", read_type}, {"special", read_special},
-               {"class", read_class},     {"op", read_op},     {"name", read_name},
-               {"req", gen_read_name}};
+               {"class", read_class},     {"op", read_op},     {"name", read_name}};
   bool indented = row[0] == ' ' || row[0] == '\t';
   row = gen_trim(row);
   if (!*row) return;
@@ -956,21 +954,15 @@ static void write_tables(FILE *out) {
   fputs("\n};\n", out);
 }
 
-int main(int argc, char **argv) {
-  static const char *const names[] = {"ptx_ops.h", "ptx_ops.inc"};
-  if (argc != 3) {
-    fprintf(stderr, "usage: gen_ptx TABLE OUTDIR\n");
-    return 2;
-  }
-  gen_table.path = argv[1];
-  g.mod_count = g.op_count = g.special_count = 1;
-  g.group_start = -1;
-  if (!gen_read(false, read_row)) {
-    fprintf(stderr, "gen_ptx: can't read '%s'\n", argv[1]);
-    return 1;
-  }
+static void finish(void) {
   finish_group();
   if (gen_table.faults == 0 && g.form_count == 0) gen_fault("no op");
-  if (gen_table.faults) return 1;
-  return gen_write(argv[2], names, (void (*const[])(FILE *)){write_header, write_tables});
+}
+
+int main(int argc, char **argv) {
+  g.mod_count = g.op_count = g.special_count = 1;
+  g.group_start = -1;
+  return gen_main(argc, argv, &(struct generator){false, read_row, finish,
+                                                  {{"ptx_ops.h", write_header},
+                                                   {"ptx_ops.inc", write_tables}}});
 }

@@ -29,24 +29,13 @@ unsigned cost_register_bit_width(bool vector) {
 
 bool cost_supports_scalable_vectors(void) { return false; }
 
-/* May the code use what needs this PTX version? With a version left automatic, yes. */
-static bool ptx_allows(const struct nvm_target *target, unsigned version) {
-  return target->ptx == 0 || target->ptx >= version;
-}
-
 bool cost_has_packed_pair(const struct nvm_target *target, enum tgt_scalar scalar) {
-  switch (scalar) {
-    case TGT_HALF: return target->sm >= 53 && ptx_allows(target, 42);
-    case TGT_BFLOAT: return target->sm >= 90 && ptx_allows(target, 78);
-    case TGT_FLOAT: return (target->sm == 100 || target->sm == 103) && ptx_allows(target, 86);
-    case TGT_INTEGER:
-    case TGT_DOUBLE: return false;
-  }
-  return false;
+  if (scalar == TGT_INTEGER) return false; /* 16x2: no measurement says that it gains */
+  return tgt_pairs(target, scalar, scalar == TGT_FLOAT ? 32 : scalar == TGT_DOUBLE ? 64 : 16);
 }
 
 unsigned cost_widest_access_bits(const struct nvm_target *target, unsigned address_space) {
-  return address_space == 1 && target->sm >= 100 && ptx_allows(target, 88) ? 256 : 128;
+  return address_space == 1 && tgt_has(target, TGT_NEED_WIDE_ACCESS) ? 256 : 128;
 }
 
 unsigned cost_cache_line_bytes(void) { return 128; }
@@ -138,8 +127,8 @@ static bool packs(const struct nvm_target *target, enum tgt_operation_index oper
                   enum tgt_scalar scalar) {
   bool arithmetic = operation == TGT_OPERATION_ADD || operation == TGT_OPERATION_MULTIPLY ||
                     operation == TGT_OPERATION_FMA;
-  bool minimum = operation == TGT_OPERATION_MINIMUM && target->sm >= 80;
-  if (minimum && (scalar == TGT_HALF || scalar == TGT_BFLOAT)) return true;
+  if (operation == TGT_OPERATION_MINIMUM && (scalar == TGT_HALF || scalar == TGT_BFLOAT))
+    return tgt_has(target, TGT_NEED_PAIR_MINIMUM);
   return arithmetic && cost_has_packed_pair(target, scalar);
 }
 

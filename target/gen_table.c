@@ -1,5 +1,4 @@
-/* Tables in, tables out; see gen_table.h. Files are written beside their final names and renamed, so
- * that a build never sees half of one. */
+/* Tables in, tables out; see gen_table.h. */
 #include "target/gen_table.h"
 
 #include <ctype.h>
@@ -55,6 +54,15 @@ void gen_add(struct gen_text *t, const char *format, ...) {
   gen_add_bytes(t, buffer, length < (int)sizeof buffer ? (size_t)length : sizeof buffer - 1);
 }
 
+void gen_add_identifier(struct gen_text *t, const char *name, size_t length) {
+  char last = '_';
+  for (size_t i = 0; i < length; i++) {
+    char c = isalnum((unsigned char)name[i]) ? (char)toupper((unsigned char)name[i]) : '_';
+    if (c != '_' || last != '_') gen_add_bytes(t, &c, 1);
+    last = c;
+  }
+}
+
 char *gen_copy(const char *bytes, size_t length) {
   struct gen_text t = {0};
   gen_add_bytes(&t, bytes, length);
@@ -72,7 +80,8 @@ static void end_row(struct gen_text *row, void (*read)(char *)) {
   row->length = 0;
 }
 
-bool gen_read(bool indented, void (*read)(char *text)) {
+/* Calls `read` for each row of gen_table.path; false if the file can't be read. */
+static bool read_rows(bool indented, void (*read)(char *text)) {
   char line[8192];
   struct gen_text row = {0};
   FILE *file = fopen(gen_table.path, "rb");
@@ -84,7 +93,7 @@ bool gen_read(bool indented, void (*read)(char *text)) {
     if (strlen(line) + 1 == sizeof line) gen_fault_at(number, "line too long");
     line[strcspn(line, "#\r\n")] = '\0';
     if (!*line) continue;
-    bool goes_on = open || (indented && (line[0] == ' ' || line[0] == '\t'));
+    bool goes_on = row.length && (open || (indented && (line[0] == ' ' || line[0] == '\t')));
     if (!goes_on) {
       end_row(&row, read);
       gen_table.line = number;
@@ -97,19 +106,23 @@ bool gen_read(bool indented, void (*read)(char *text)) {
   }
   end_row(&row, read);
   bool good = !ferror(file);
-  free(row.bytes);
   return fclose(file) == 0 && good;
 }
 
-void gen_read_name(char *row) {
-  int i = gen_table.name_count;
-  if (i == GEN_MAX_NAMES) gen_fault("more than %d names of requirements", i);
-  else if (sscanf(row, " %31s = %127[^\n]", gen_table.names[i].name, gen_table.names[i].text) != 2)
-    gen_fault("a requirement's name is `req NAME = text`");
-  else {
-    gen_table.name_count++;
-    gen_find_need(gen_trim(gen_table.names[i].text));
-  }
+/* ---- requirements ---- */
+
+static struct {
+  char name[32], text[128];
+} names[GEN_MAX_NAMES];
+static int name_count;
+
+/* `req NAME @source "REQUIREMENT"`, checked by gen_target; other rows are not of interest here. */
+static void read_name(char *row) {
+  if (strncmp(row, "req ", 4) != 0) return;
+  if (name_count == GEN_MAX_NAMES) gen_fault("more than %d names of requirements", name_count);
+  else if (sscanf(row, "req %31s %*[^\"]\"%127[^\"]\"", names[name_count].name,
+                  names[name_count].text) == 2)
+    name_count++;
 }
 
 /* `$NAME` becomes what it stands for. */
@@ -123,11 +136,11 @@ static char *expand_names(const char *text) {
       gen_add_bytes(&t, text++, 1);
       continue;
     }
-    while (i < gen_table.name_count && (strlen(gen_table.names[i].name) != n ||
-                                        memcmp(gen_table.names[i].name, text + 1, n) != 0))
+    while (i < name_count &&
+           (strlen(names[i].name) != n || memcmp(names[i].name, text + 1, n) != 0))
       i++;
-    if (i == gen_table.name_count) gen_fault("unknown requirement '%.*s'", (int)n + 1, text);
-    else gen_add(&t, "%s", gen_table.names[i].text);
+    if (i == name_count) gen_fault("unknown requirement '%.*s'", (int)n + 1, text);
+    else gen_add(&t, "%s", names[i].text);
     text += n + 1;
   }
   return t.bytes;
@@ -150,6 +163,8 @@ int gen_find_need(const char *words) {
   return 0;
 }
 
+/* ---- output ---- */
+
 static bool write_file(const char *path, void (*write)(FILE *)) {
   FILE *out = fopen(path, "wb");
   if (!out) return false;
@@ -158,17 +173,38 @@ static bool write_file(const char *path, void (*write)(FILE *)) {
   return fclose(out) == 0 && good;
 }
 
-int gen_write(const char *folder, const char *const names[2], void (*const write[2])(FILE *)) {
-  char path[2][1024], new_path[2][1040];
+/* Files are written beside their final names and renamed. */
+static int write_files(const char *folder, const struct generator *g) {
+  char path[2][1024], new_path[2][1100];
+  int count = g->files[1].name ? 2 : 1;
   bool good = true;
-  for (int i = 0; i < 2; i++) {
-    snprintf(path[i], sizeof path[i], "%s/%s", folder, names[i]);
-    snprintf(new_path[i], sizeof new_path[i], "%s.new", path[i]);
-    good = good && write_file(new_path[i], write[i]);
+  for (int i = 0; i < count; i++) {
+    snprintf(path[i], sizeof path[i], "%s/%s", folder, g->files[i].name);
+    snprintf(new_path[i], sizeof new_path[i], "%.1023s.new", path[i]);
+    good = good && write_file(new_path[i], g->files[i].write) && gen_table.faults == 0;
   }
-  for (int i = 0; i < 2; i++) good = good && rename(new_path[i], path[i]) == 0;
+  for (int i = 0; i < count; i++) good = good && rename(new_path[i], path[i]) == 0;
   if (good) return 0;
-  fprintf(stderr, "can't write %s and %s\n", path[0], path[1]);
-  for (int i = 0; i < 2; i++) remove(new_path[i]);
+  if (gen_table.faults == 0) fprintf(stderr, "can't write to %s\n", folder);
+  for (int i = 0; i < count; i++) remove(new_path[i]);
   return 1;
+}
+
+int gen_main(int argc, char **argv, const struct generator *g) {
+  if (argc != 3 && argc != 4) {
+    fprintf(stderr, "usage: %s TABLE [NAMES] OUTDIR\n", argv[0]);
+    return 2;
+  }
+  bool good = true;
+  if (argc == 4) {
+    gen_table.path = argv[2];
+    good = read_rows(true, read_name);
+  }
+  gen_table.path = argc == 4 && !good ? argv[2] : argv[1];
+  if (!good || !read_rows(g->indented, g->row)) {
+    fprintf(stderr, "%s: can't read %s\n", argv[0], gen_table.path);
+    return 1;
+  }
+  if (gen_table.faults == 0 && g->finish) g->finish();
+  return gen_table.faults ? 1 : write_files(argv[argc - 1], g);
 }

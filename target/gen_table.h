@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { GEN_MAX_NEEDS = 1000, GEN_MAX_NAMES = 32, GEN_MAX_FAULTS = 20 };
+enum { GEN_MAX_NEEDS = 1000, GEN_MAX_NAMES = 64, GEN_MAX_FAULTS = 20 };
 
 struct gen_text {
   char *bytes; /* NUL-terminated; NULL while empty */
@@ -25,11 +25,23 @@ extern struct gen_table {
   int line, faults; /* line: of the row being read */
   struct gen_need needs[GEN_MAX_NEEDS];
   int need_count; /* 0 needs nothing */
-  struct {
-    char name[32], text[128];
-  } names[GEN_MAX_NAMES];
-  int name_count;
 } gen_table;
+
+/* A generator: how it reads its table and what it writes. */
+struct generator {
+  bool indented;           /* a line that begins with a blank continues the row before it */
+  void (*row)(char *text); /* takes a row, comments cut off, without a newline; may cut it up */
+  void (*finish)(void);    /* after the last row, where all were right; may find faults */
+  struct {
+    const char *name;
+    void (*write)(FILE *out);
+  } files[2]; /* the second may be missing */
+};
+
+/* The whole of a generator: `gen_X TABLE [NAMES] OUTDIR` reads the table, with the `req` rows of
+ * NAMES as names of requirements, and writes the files, all or none. A row goes on in the next line
+ * behind a `\` at its end too. Returns the exit status: 1 if anything was wrong, 2 for wrong use. */
+int gen_main(int argc, char **argv, const struct generator *generator);
 
 /* `file:line: error: …` on standard error, the first GEN_MAX_FAULTS of them. */
 void gen_fault(const char *format, ...);
@@ -40,23 +52,15 @@ void *gen_allocated(void *memory);
 /* Appends bytes, or as printf does (at most 511 bytes). */
 void gen_add_bytes(struct gen_text *t, const char *bytes, size_t length);
 void gen_add(struct gen_text *t, const char *format, ...);
+/* Appends what may stand in a C identifier: in upper case, all else as one `_`. */
+void gen_add_identifier(struct gen_text *t, const char *name, size_t length);
 /* A copy with a NUL. */
 char *gen_copy(const char *bytes, size_t length);
 /* `s` without blanks at both ends; cuts it in place. */
 char *gen_trim(char *s);
 
-/* Reads gen_table.path and calls `row` for each row, comments cut off. A row goes on in the next
- * line behind a `\` at its end, or, where `indented`, in lines that begin with a blank; else such a
- * row keeps its blank. False if the file can't be read. */
-bool gen_read(bool indented, void (*row)(char *text));
-
-/* `NAME = REQUIREMENT`: what $NAME stands for from now on. */
-void gen_read_name(char *row);
-/* The number of a requirement, entered if new; 0 for "" and for one with a fault. */
+/* The number of a requirement, entered if new; $NAME stands for what NAME says. 0 for "" and for
+ * one with a fault. */
 int gen_find_need(const char *text);
-
-/* Writes two files into a folder, both or none: `write[i]` fills `names[i]`. The exit status; says
- * on standard error what failed. */
-int gen_write(const char *folder, const char *const names[2], void (*const write[2])(FILE *));
 
 #endif

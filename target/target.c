@@ -48,6 +48,7 @@ const struct tgt_described *tgt_family_of(enum tgt_family family) {
 
 const struct tgt_described *tgt_differences(void) { return differs_table; }
 const struct tgt_legality *tgt_legalities(void) { return legality_table; }
+const struct tgt_requirement *tgt_need_of(enum tgt_need need) { return &need_table[need]; }
 
 bool tgt_is_ptx_version(unsigned version) {
   for (int i = 0; i < TGT_PTX_COUNT; i++)

@@ -110,6 +110,7 @@ struct tgt_legality {
   uint16_t lanes;
   enum tgt_action with;
   enum tgt_action without;
+  enum tgt_family gains; /* the only family that is faster for it; none: all that have it are */
   struct tgt_requirement need;
 };
 
@@ -239,6 +240,10 @@ bool tgt_satisfies(const struct nvm_target *target, unsigned ptx,
 /* The same with the version asked for, or, if it is automatic, with the highest there is. */
 bool tgt_allows(const struct nvm_target *target, const struct tgt_requirement *requirement);
 
+/* A `req` row, and whether the target allows it. */
+const struct tgt_requirement *tgt_need_of(enum tgt_need need);
+bool tgt_has(const struct nvm_target *target, enum tgt_need need);
+
 /* Lowest PTX version with which the target satisfies the requirement (at least the CPU's own);
  * 0 if none does. */
 unsigned tgt_ptx_needed(const struct nvm_target *target, const struct tgt_requirement *requirement);
@@ -260,5 +265,8 @@ size_t tgt_describe_missing(const struct nvm_target *target,
  * legal in pairs are split, other vectors scalarized, integers above 128 bits expanded. */
 enum tgt_action tgt_type_action(const struct nvm_target *target, enum tgt_scalar scalar,
                                 unsigned bits, unsigned lanes);
+
+/* Does one instruction do the arithmetic of two such lanes, and is that faster than two? */
+bool tgt_pairs(const struct nvm_target *target, enum tgt_scalar scalar, unsigned bits);
 
 #endif

@@ -87,6 +87,10 @@ bool tgt_allows(const struct nvm_target *target, const struct tgt_requirement *r
   return tgt_ptx_needed(target, requirement) != 0;
 }
 
+bool tgt_has(const struct nvm_target *target, enum tgt_need need) {
+  return tgt_allows(target, tgt_need_of(need));
+}
+
 static bool cpu_has_tmem(const struct tgt_cpu *cpu) {
   return (cpu->implies[TGT_FEATURE_TMEM >> 6] >> (TGT_FEATURE_TMEM & 63) & 1) != 0;
 }
@@ -189,4 +193,10 @@ enum tgt_action tgt_type_action(const struct nvm_target *target, enum tgt_scalar
     if (pairs || (uint64_t)bits * lanes > 128) return TGT_SPLIT;
   }
   return TGT_SCALARIZE;
+}
+
+bool tgt_pairs(const struct nvm_target *target, enum tgt_scalar scalar, unsigned bits) {
+  const struct tgt_legality *row = legality_of(scalar, bits, 2);
+  return row && (row->gains == TGT_FAMILY_NONE || row->gains == target->cpu->family) &&
+         tgt_type_action(target, scalar, bits, 2) == TGT_LEGAL;
 }

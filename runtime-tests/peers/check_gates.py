@@ -8,7 +8,7 @@ ptxas can assemble for, nvmini compiles each kernel. Where it accepts, ptxas mus
 wrote, with the .version it chose; where it refuses, ptxas must refuse the PTX that nvmini writes for
 a CPU that has it, with .target exchanged and the highest .version.
 
-usage: check_gates.py [--nvmini build/nvmini] [--only REGEX] [--cpus sm_90,sm_90a] [--each N | --all]
+usage: check_gates.py [--nvmini build/nvmini] [--only REGEX] [--cpus sm_90,sm_90a] [--each N | --all] [--part 1/8]
 Prints the matrix of families and CPUs, then the disagreements. Ends with `N passed, N failed`; exit
 status 1 if anything disagrees, 0 without ptxas.
 """
@@ -343,6 +343,7 @@ def main():
     p.add_argument("--cpus", default="", help="only these")
     p.add_argument("--each", type=int, default=6, help="kernels of each row of ptx/ops.def")
     p.add_argument("--all", action="store_true", help="every kernel of each row")
+    p.add_argument("--part", default="1/1", help="I/N: the I-th of N parts of the kernels, for long runs")
     p.add_argument("--show", type=int, default=220, help="length of messages")
     p.add_argument("-j", type=int, default=os.cpu_count() or 1)
     options = p.parse_args()
@@ -351,6 +352,8 @@ def main():
         return 0
     kernels = list(asm_kernels(10 ** 6 if options.all else options.each)) + list(intrinsic_kernels(options.nvmini)) + list(plain_kernels())
     kernels = [k for k in kernels if re.search(options.only, k.family) or re.search(options.only, k.text)]
+    part, parts = map(int, options.part.split("/"))
+    kernels = kernels[part - 1::parts]
     cpus, known = find_cpus(options.nvmini)
     groups = collections.defaultdict(list)
     for n, k in enumerate(kernels):

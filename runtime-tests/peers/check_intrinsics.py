@@ -38,7 +38,8 @@ SPACES = {'global': 1, 'shared': 3, 'constant': 4, 'local': 5, 'param': 101}
 
 def rows(gen):
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([gen, os.path.join(ROOT, 'ir', 'intrinsics.def'), folder], check=True)
+        subprocess.run([gen, os.path.join(ROOT, 'ir', 'intrinsics.def'), os.path.join(ROOT, 'target', 'nvptx.def'), folder],
+                       check=True)
         with open(os.path.join(folder, 'intrinsics.inc')) as f:
             for line in f:
                 m = ROW.match(line)

@@ -29,10 +29,11 @@ BATCH = 400
 
 
 class Table:
-    def __init__(self):
+    def __init__(self, path):
         self.types = {}
         self.sets = {}
-        self.reqs = {}
+        with open(os.path.join(os.path.dirname(path), "..", "target", "nvptx.def")) as names:
+            self.reqs = dict(re.findall(r'^req (\S+) [^"]*"([^"]*)"', names.read(), re.M))
         self.needs = {}
         self.rows = []
 
@@ -84,7 +85,7 @@ def logical_lines(path):
 
 
 def read_table(path):
-    table = Table()
+    table = Table(path)
     ops, op_needs = [], {}
     for number, line in logical_lines(path):
         if not line:
@@ -113,9 +114,6 @@ def read_table(path):
         elif word == "set":
             name, _, words = rest.partition("=")
             table.sets[name.strip()] = read_words(table, words)
-        elif word == "req":
-            name, _, text = rest.partition("=")
-            table.reqs[name.strip()] = text.strip()
         elif word == "op":
             ops, op_needs = rest.partition(" : ")[0].split(), {}
     return table

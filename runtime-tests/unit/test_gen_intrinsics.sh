@@ -15,7 +15,7 @@ failed=0
 generate() {
   rm -rf "$work/out"
   mkdir "$work/out"
-  (cd "$work" && ./gen t.def out) 2> "$work/stderr"
+  (cd "$work" && ./gen t.def "$root/target/nvptx.def" out) 2> "$work/stderr"
   status=$?
 }
 
@@ -41,6 +41,7 @@ accept() {
   if [ "$status" = 0 ] && cat "$work/out"/* | grep -qF -- "$1"; then pass; else fail "expected $1"; fi
 }
 
+refuse 1 "unknown requirement '\$new'" 'llvm.x | i32 () | pure | mov.u32 $d, 0 | $new'
 refuse 1 'a row is NAME | SIGNATURE | EFFECTS | PTX | NEEDS' 'llvm.x | i32 ()'
 refuse 2 "unknown effect 'pur'" '# a comment
 llvm.x | i32 () | pur | mov.u32 $d, 0'
@@ -68,6 +69,7 @@ accept 'FORM_VECTOR | 2, FORM_ARG | 1 << 6 | FORM_ALL, FORM_ARG | 2 << 6 | FORM_
 accept '1 | FORM_GUARDED, FORM_NOT, FORM_TEMP | 0 << 4 | 1,' \
   'llvm.x | i32 () | const | @!$p1 mov.u32 $d'
 accept '{lower_i_f, OP_ADD + 1, 0, 1}' 'llvm.x | I (I, I) | pure | @f(OP_ADD + 1) | sm_90 ptx78'
+accept '0, "sm_120a|sm_120f ptx87"}' 'llvm.x | i32 () | pure | mov.u32 $d, 0 | $consumer ptx87'
 accept 'INTRIN_READS | INTRIN_CONVERGENT, 2, ' 'llvm.x | I (P, I) | reads convergent | @f'
 
 printf '%s passed, %s failed\n' "$passed" "$failed"

@@ -107,11 +107,17 @@ change 'descending index' 's/^ptx 82 @seed5 index=26/ptx 82 @seed5 index=87/' '^
   'index 27 is not above 87, that of the row before'
 change 'moved index' 's/^\(ptx 32 @seed5 index=\)3/\187/' '^ptx 40' \
   'index 4 is not above 87, that of the row before'
-change 'limit column removed' '/^limit shared_unit/d' 'shared_unit=' \
+append 'requirement that cannot be read' 'req new @memory "sm_90 ptx"' "can't read the requirement at 'ptx'"
+append 'requirement without a source' 'req new "sm_90"' "req 'new' has no source"
+append 'gains of no family' 'legal v4f16 with=legal gains=sm_13x @memory' "unknown family 'sm_13x'"
+append 'feature that implies another' 'feature warp64 @memory index=87 implies=tmem' \
+  "unknown word 'implies' in a feature row"
+
+change 'limit column removed' '/^limit shared_unit/d' '^limits' \
   "unknown word 'shared_unit' in a limits row"
 printf '  index=3\n' > "$work/t.def"
 refuse 'continued line at the start' \
-  't.def:1: error: a continued line with nothing to continue'
+  "t.def:1: error: unknown kind of row 'index=3'"
 : > "$work/t.def"
 refuse 'empty table' "t.def:1: error: no row of kind 'ptx'"
 
