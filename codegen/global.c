@@ -261,12 +261,46 @@ static void require_linkage(struct variables *v, uint16_t linkage) {
   if (linkage == PTX_MOD_COMMON) lower_require(v->l, TGT_NEED_COMMON, "common linkage");
 }
 
+static bool add_property(struct lower *l, const char *name, const char *word, uint64_t number) {
+  struct ptx_init pair[2] = {{.is_property = true}, {.bits = number}};
+  pair[0].symbol = strtab_intern(&l->module->strings, name, strlen(name));
+  if (word) pair[1].symbol = strtab_intern(&l->module->strings, word, strlen(word));
+  return VEC_PUSH(&l->arena, &l->ptx.inits, pair[0]) && VEC_PUSH(&l->arena, &l->ptx.inits, pair[1]);
+}
+
+/* A sampler is initialized as OpenCL numbers them: addressing in bits 0 to 2, 8 for normalized
+ * coordinates, 16 for a linear filter. */
+static bool set_properties(struct variables *v, const struct nvm_global *g, struct ptx_variable *out) {
+  static const char *const modes[8] = {"wrap", "clamp_to_border", "clamp_to_edge", "wrap", "mirror"};
+  static const char *const axes[] = {"addr_mode_0", "addr_mode_1", "addr_mode_2"};
+  struct lower *l = v->l;
+  struct image image = {.failure = NULL};
+  if (is_declaration(g) || const_is_undef_or_poison(l->module, g->initializer)) return true;
+  textbuf_init(&image.bytes, &l->function_arena);
+  lower_image(l, g->initializer, &image);
+  uint64_t bits = image_number(&image, 0, 8);
+  if (image.failure || image.addresses.count || bits > 31 || !modes[bits & 7]) {
+    refuse(v, g, "its initializer", "a sampler's is 0 to 31: addressing (0 to 4), 8 normalized, 16 linear");
+    return true;
+  }
+  l->ptx.inits.count = 0;
+  for (int i = 0; i < 3; i++)
+    if (!add_property(l, axes[i], modes[bits & 7], 0)) return false;
+  if (!add_property(l, "filter_mode", bits & 16 ? "linear" : "nearest", 0)) return false;
+  if (!(bits & 8) && !add_property(l, "force_unnormalized_coords", NULL, 1)) return false;
+  out->init_count = l->ptx.inits.count;
+  return true;
+}
+
 static bool write_reference(struct variables *v, uint32_t index, uint16_t type) {
   struct lower *l = v->l;
   const struct nvm_global *g = &l->module->globals.data[index];
   struct ptx_variable out = {.name = l->global_names[index], .space = PTX_MOD_GLOBAL, .type = type,
                              .linkage = linkage_of(g)};
-  if (type == PTX_MOD_SAMPLERREF) l->ptx.texmode_independent = true;
+  if (type == PTX_MOD_SAMPLERREF) {
+    l->ptx.texmode_independent = true;
+    if (!set_properties(v, g, &out)) return false;
+  }
   ptx_print_variable(&l->ptx, &out, l->out);
   return true;
 }

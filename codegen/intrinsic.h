@@ -41,6 +41,9 @@ enum {
   APPROX_POW,
 };
 
+/* lower_i_float_pair */
+enum float_pair { PAIR_NONE, PAIR_FREXP, PAIR_MODF, PAIR_SINCOS };
+
 /* intrinsic_misc.c */
 intrinsic_function lower_i_nothing, lower_i_undefined, lower_i_forward, lower_i_number,
     lower_i_objectsize, lower_i_is_constant, lower_i_reflect, lower_i_stack_save,
@@ -58,7 +61,7 @@ intrinsic_function lower_i_fabs, lower_i_sqrt, lower_i_fma, lower_i_round_to_int
     lower_i_float_minmax_nan, lower_i_canonicalize, lower_i_is_fpclass, lower_i_convert_fp16,
     lower_i_float_to_int_saturated;
 /* intrinsic_math.c */
-intrinsic_function lower_i_ldexp, lower_i_frexp, lower_i_powi, lower_i_approximate,
+intrinsic_function lower_i_ldexp, lower_i_float_pair, lower_i_powi, lower_i_approximate,
     lower_i_tanh_approx;
 /* intrinsic_reduce.c */
 intrinsic_function lower_i_reduce, lower_i_reduce_float, lower_i_reduce_minmax,

@@ -1,5 +1,5 @@
-/* Floating-point functions that take more than one instruction: ldexp, frexp, powi, and those that
- * PTX only approximates (sin, cos, ex2, lg2, tanh and what is made of them).
+/* Floating-point functions that take more than one instruction: ldexp, frexp, modf, powi, and those
+ * that PTX only approximates (sin, cos, ex2, lg2, tanh and what is made of them).
  *
  * An approximation is taken where the call allows it (`afn`), as LLVM's NVPTX back end does; ex2
  * and lg2, good to two units in the last place, always. For the rest PTX has nothing: where libdevice
@@ -65,6 +65,16 @@ static struct ptx_reg s32(struct lower *l, enum ptx_op op, struct ptx_operand a,
   return r;
 }
 
+static bool exponent_fits(struct lower *l, const struct nvm_inst *i, const struct lanes *exponents) {
+  if (exponents->parts_each == 1) return true;
+  lower_refuse(l, intrinsic_call_name(l, i), "the exponent has more than 64 bits");
+  return false;
+}
+
+static struct ptx_operand extended_s64(struct lower *l, struct ptx_operand v, const struct part *p) {
+  return intrinsic_in_reg(l, lower_sext_part(l, v, p, 64), &intrinsic_i64);
+}
+
 /* An integer lane of any width as an s32, clamped to it. */
 static struct ptx_reg clamped_s32(struct lower *l, struct ptx_operand v, const struct part *p) {
   struct ptx_reg r = lower_temp(l, PTX_B32);
@@ -72,7 +82,7 @@ static struct ptx_reg clamped_s32(struct lower *l, struct ptx_operand v, const s
     lower_copy(l, r, lower_sext_part(l, v, p, 32));
     return r;
   }
-  struct ptx_operand x = intrinsic_in_reg(l, lower_sext_part(l, v, p, 64), &intrinsic_i64);
+  struct ptx_operand x = extended_s64(l, v, p);
   struct ptx_reg low = lower_temp(l, PTX_B64), both = lower_temp(l, PTX_B64);
   emit3(l, PTX_MIN, PTX_MODS(PTX_MOD_S64), ptx_r(low), x, ptx_i(0x7fff));
   emit3(l, PTX_MAX, PTX_MODS(PTX_MOD_S64), ptx_r(both), ptx_r(low), ptx_i(-0x7fff));
@@ -142,6 +152,7 @@ void lower_i_ldexp(struct lower *l, const struct nvm_inst *i, int argument) {
   struct lanes to = lower_lane_targets(l, i->type, result);
   const struct part own = intrinsic_part(l, v.scalar, 0), exponent = intrinsic_part(l, n.scalar, 0);
   struct format f = format_for(l, &own);
+  if (!exponent_fits(l, i, &n)) return;
   for (uint32_t k = 0; k < to.count; k++) {
     uint32_t lane = n.count == 1 ? 0 : k; /* the exponent may be one for all */
     struct ptx_reg e = clamped_s32(l, n.at[lane * n.parts_each], &exponent);
@@ -209,55 +220,51 @@ static struct ptx_reg emit_frexp(const struct format *f, struct ptx_operand x,
   return select_s32(l, ptx_r(exponent), ptx_i(0), ordinary);
 }
 
-void lower_i_frexp(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
-  struct nvm_type first = type_element(&l->module->types, i->type, 0);
-  struct nvm_type second = type_element(&l->module->types, i->type, 1);
-  struct lanes v = lower_split(l, intrinsic_arg(l, i, 0));
-  const struct ptx_reg *result = lower_result(l, l->inst),
-                       *rest = result + lower_type(l, first).count;
-  struct lanes fractions = lower_lane_targets(l, first, result);
-  struct lanes exponents = lower_lane_targets(l, second, rest);
-  const struct part own = intrinsic_part(l, v.scalar, 0),
-                    e = intrinsic_part(l, exponents.scalar, 0);
-  struct format f = format_for(l, &own);
-  for (uint32_t k = 0; k < v.count; k++) {
-    struct ptx_reg fraction, exponent = emit_frexp(&f, widened(l, &own, v.at[k]), &fraction);
-    set_lane(l, &own, fractions.at[k].reg, fraction);
-    struct ptx_operand to = exponents.at[k * exponents.parts_each];
-    if (e.container == 32) lower_copy(l, to.reg, ptx_r(exponent));
-    else emit2(l, PTX_CVT, PTX_MODS(part_signed_mod(&e), PTX_MOD_S32), to, ptx_r(exponent));
-  }
-  lower_join(l, first, result, fractions);
-  lower_join(l, second, rest, exponents);
+/* x = fraction + whole, both with the sign of x; the fraction of an infinity is 0. */
+static struct ptx_reg emit_modf(const struct format *f, struct ptx_operand x,
+                                struct ptx_reg *fraction) {
+  struct lower *l = f->l;
+  struct ptx_reg whole = lower_new_reg(l, &f->part), rest = lower_new_reg(l, &f->part);
+  struct ptx_reg infinite = lower_temp(l, PTX_PRED), chosen = lower_new_reg(l, &f->part);
+  emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RZI, f->type, f->type), ptx_r(whole), x);
+  emit3(l, PTX_SUB, PTX_MODS(PTX_MOD_RN, f->type), ptx_r(rest), x, ptx_r(whole));
+  emit2(l, PTX_TESTP, PTX_MODS(PTX_MOD_INFINITE, f->type), ptx_r(infinite), x);
+  intrinsic_select(l, &f->part, chosen, imm(f, 0, 0), ptx_r(rest), infinite);
+  *fraction = lower_new_reg(l, &f->part);
+  emit3(l, PTX_COPYSIGN, PTX_MODS(f->type), ptx_r(*fraction), x, ptx_r(chosen));
+  return whole;
 }
 
 /* ---- powi ---- */
 
-/* Repeated squaring over the bits of |n|, in a loop; the reciprocal where n is negative. */
+/* Repeated squaring over the bits of |n|, in a loop; the reciprocal where n, of 32 or 64 bits, is
+ * negative. */
 static struct ptx_reg emit_powi(const struct format *f, struct ptx_operand x, struct ptx_reg n) {
   struct lower *l = f->l;
+  enum ptx_class c = ptx_reg_class(n);
+  uint16_t bits = c == PTX_B64 ? PTX_MOD_B64 : PTX_MOD_B32;
+  uint16_t s = c == PTX_B64 ? PTX_MOD_S64 : PTX_MOD_S32, u = c == PTX_B64 ? PTX_MOD_U64 : PTX_MOD_U32;
   struct ptx_reg result = lower_new_reg(l, &f->part), square = lower_new_reg(l, &f->part);
-  struct ptx_reg rest = lower_temp(l, PTX_B32), odd = lower_temp(l, PTX_PRED),
-                 more = lower_temp(l, PTX_PRED);
+  struct ptx_reg rest = lower_temp(l, c), bit = lower_temp(l, c), odd = lower_temp(l, PTX_PRED),
+                 more = lower_temp(l, PTX_PRED), negative = lower_temp(l, PTX_PRED);
   uint32_t loop = ptx_new_label(l->pf, (struct nvm_str){0});
   lower_copy(l, result, one(f));
   lower_copy(l, square, x);
-  emit2(l, PTX_ABS, PTX_MODS(PTX_MOD_S32), ptx_r(rest), ptx_r(n));
+  emit2(l, PTX_ABS, PTX_MODS(s), ptx_r(rest), ptx_r(n));
   ptx_add_label(l->pf, loop);
-  struct ptx_reg bit = s32(l, PTX_AND, ptx_r(rest), ptx_i(1));
-  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_S32), ptx_r(odd), ptx_r(bit), ptx_i(0));
+  emit3(l, PTX_AND, PTX_MODS(bits), ptx_r(bit), ptx_r(rest), ptx_i(1));
+  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, s), ptx_r(odd), ptx_r(bit), ptx_i(0));
   struct ptx_reg product = multiply(f, ptx_r(result), ptx_r(square));
   intrinsic_select(l, &f->part, result, ptx_r(product), ptx_r(result), odd);
   lower_copy(l, square, ptx_r(multiply(f, ptx_r(square), ptx_r(square))));
-  emit3(l, PTX_SHR, PTX_MODS(PTX_MOD_U32), ptx_r(rest), ptx_r(rest), ptx_i(1));
-  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_S32), ptx_r(more), ptx_r(rest), ptx_i(0));
+  emit3(l, PTX_SHR, PTX_MODS(u), ptx_r(rest), ptx_r(rest), ptx_i(1));
+  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, s), ptx_r(more), ptx_r(rest), ptx_i(0));
   struct ptx_operand target = ptx_label(loop);
   ptx_add_guarded(l->pf, more, false, PTX_BRA, NULL, &target, 1);
   struct ptx_reg inverse = lower_new_reg(l, &f->part), final = lower_new_reg(l, &f->part);
   emit2(l, PTX_RCP, PTX_MODS(PTX_MOD_RN, f->type), ptx_r(inverse), ptx_r(result));
-  intrinsic_select(l, &f->part, final, ptx_r(inverse), ptx_r(result),
-                   compare_s32(l, PTX_MOD_LT, n, 0));
+  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_LT, s), ptx_r(negative), ptx_r(n), ptx_i(0));
+  intrinsic_select(l, &f->part, final, ptx_r(inverse), ptx_r(result), negative);
   return final;
 }
 
@@ -269,11 +276,9 @@ void lower_i_powi(struct lower *l, const struct nvm_inst *i, int argument) {
   struct lanes to = lower_lane_targets(l, i->type, result);
   const struct part own = intrinsic_part(l, v.scalar, 0), exponent = intrinsic_part(l, n.scalar, 0);
   struct format f = format_for(l, &own);
-  if (exponent.container == 64) {
-    lower_refuse(l, intrinsic_call_name(l, i), "the exponent has more than 32 bits");
-    return;
-  }
-  struct ptx_reg e = clamped_s32(l, n.at[0], &exponent);
+  if (!exponent_fits(l, i, &n)) return;
+  struct ptx_reg e = exponent.container == 64 ? extended_s64(l, n.at[0], &exponent).reg
+                                              : clamped_s32(l, n.at[0], &exponent);
   for (uint32_t k = 0; k < to.count; k++)
     set_lane(l, &own, to.at[k].reg, emit_powi(&f, widened(l, &own, v.at[k]), e));
   lower_join(l, i->type, result, to);
@@ -368,6 +373,42 @@ void lower_i_approximate(struct lower *l, const struct nvm_inst *i, int argument
     set_lane(l, &own, to.at[k].reg, approximate(&f, argument, v, w));
   }
   lower_join(l, i->type, result, to);
+}
+
+/* What gives two results: frexp, modf, and sine and cosine, which PTX can only approximate. */
+void lower_i_float_pair(struct lower *l, const struct nvm_inst *i, int argument) {
+  struct nvm_type first = type_element(&l->module->types, i->type, 0);
+  struct nvm_type second = type_element(&l->module->types, i->type, 1);
+  struct lanes v = lower_split(l, intrinsic_arg(l, i, 0));
+  const struct ptx_reg *result = lower_result(l, l->inst),
+                       *rest = result + lower_type(l, first).count;
+  struct lanes firsts = lower_lane_targets(l, first, result);
+  struct lanes seconds = lower_lane_targets(l, second, rest);
+  const struct part own = intrinsic_part(l, v.scalar, 0),
+                    e = intrinsic_part(l, seconds.scalar, 0);
+  struct format f = format_for(l, &own);
+  if (argument == PAIR_NONE ||
+      (argument == PAIR_SINCOS && (f.is_double || !(i->flags & INST_AFN)))) {
+    refuse_math(l, i, f.is_double);
+    return;
+  }
+  for (uint32_t k = 0; k < v.count; k++) {
+    struct ptx_operand x = widened(l, &own, v.at[k]), to = seconds.at[k * seconds.parts_each];
+    struct ptx_reg one;
+    if (argument == PAIR_FREXP) {
+      struct ptx_reg exponent = emit_frexp(&f, x, &one);
+      if (e.container == 32) lower_copy(l, to.reg, ptx_r(exponent));
+      else emit2(l, PTX_CVT, PTX_MODS(part_signed_mod(&e), PTX_MOD_S32), to, ptx_r(exponent));
+    } else if (argument == PAIR_MODF) {
+      set_lane(l, &own, to.reg, emit_modf(&f, x, &one));
+    } else {
+      one = approx(&f, PTX_SIN, x);
+      set_lane(l, &own, to.reg, approx(&f, PTX_COS, x));
+    }
+    set_lane(l, &own, firsts.at[k].reg, one);
+  }
+  lower_join(l, first, result, firsts);
+  lower_join(l, second, rest, seconds);
 }
 
 /* llvm.nvvm.tanh.approx of f32, half or bfloat, packed ones too. */

@@ -16,13 +16,19 @@ enum exactness { NEVER, IF_ALLOWED, ALWAYS }; /* when PTX's own instruction will
 static const struct math_row {
   uint16_t intrinsic;
   uint8_t approximated; /* enum exactness */
+  const char *names[2]; /* without __nv_; the second: that of its second result */
 } math_rows[] = {
-    {INTRINSIC_sin, IF_ALLOWED},   {INTRINSIC_cos, IF_ALLOWED},   {INTRINSIC_tan, IF_ALLOWED},
-    {INTRINSIC_tanh, IF_ALLOWED},  {INTRINSIC_exp, IF_ALLOWED},   {INTRINSIC_exp10, IF_ALLOWED},
-    {INTRINSIC_log, IF_ALLOWED},   {INTRINSIC_log10, IF_ALLOWED}, {INTRINSIC_pow, IF_ALLOWED},
-    {INTRINSIC_exp2, ALWAYS},      {INTRINSIC_log2, ALWAYS},      {INTRINSIC_asin, NEVER},
-    {INTRINSIC_acos, NEVER},       {INTRINSIC_atan, NEVER},       {INTRINSIC_sinh, NEVER},
-    {INTRINSIC_cosh, NEVER},       {INTRINSIC_atan2, NEVER},
+    {INTRINSIC_sin, IF_ALLOWED, {"sin"}},    {INTRINSIC_cos, IF_ALLOWED, {"cos"}},
+    {INTRINSIC_tan, IF_ALLOWED, {"tan"}},    {INTRINSIC_tanh, IF_ALLOWED, {"tanh"}},
+    {INTRINSIC_exp, IF_ALLOWED, {"exp"}},    {INTRINSIC_exp10, IF_ALLOWED, {"exp10"}},
+    {INTRINSIC_log, IF_ALLOWED, {"log"}},    {INTRINSIC_log10, IF_ALLOWED, {"log10"}},
+    {INTRINSIC_pow, IF_ALLOWED, {"pow"}},    {INTRINSIC_exp2, ALWAYS, {"exp2"}},
+    {INTRINSIC_log2, ALWAYS, {"log2"}},      {INTRINSIC_asin, NEVER, {"asin"}},
+    {INTRINSIC_acos, NEVER, {"acos"}},       {INTRINSIC_atan, NEVER, {"atan"}},
+    {INTRINSIC_sinh, NEVER, {"sinh"}},       {INTRINSIC_cosh, NEVER, {"cosh"}},
+    {INTRINSIC_atan2, NEVER, {"atan2"}},
+    {INTRINSIC_sincos, IF_ALLOWED, {"sin", "cos"}},
+    {INTRINSIC_sincospi, NEVER, {"sinpi", "cospi"}},
 };
 
 static const struct math_row *row_of(uint32_t intrinsic) {
@@ -49,11 +55,10 @@ static struct nvm_value find(const struct nvm_module *m, struct nvm_text name) {
   return s.index ? module_find_symbol(m, s) : VALUE_NULL;
 }
 
-/* The function of `m` that computes the intrinsic on scalars, declared if only the library has it;
+/* The function __nv_BASE of `m` that computes on scalars, declared if only the library has it;
  * VALUE_NULL if neither has. */
 static struct nvm_value math_function(struct nvm_module *m, const struct nvm_module *library,
-                                      uint32_t intrinsic, struct nvm_type scalar, uint32_t count) {
-  const char *base = intrinsic_table[intrinsic].name + strlen("llvm.");
+                                      const char *base, struct nvm_type scalar, uint32_t count) {
   enum type_kind kind = type_kind(&m->types, scalar);
   char bytes[32] = "__nv_";
   struct nvm_text name = {bytes, strlen(bytes)};
@@ -140,16 +145,42 @@ static void replace_lanes(const struct math_call *c, struct nvm_type type) {
   }
 }
 
+/* Makes the call at c->at one of c->callee, or of it for each lane. */
+static void call_library(struct math_call *c) {
+  struct nvm_type type = function_inst(c->f, c->at)->type;
+  if (c->is_vector || !type_equal(c->lane, c->computed)) replace_lanes(c, type);
+  else inst_set_operand(c->f, c->at, function_inst(c->f, c->at)->operand_count - 1, c->callee);
+}
+
+/* The same for a call with two results, of a function for each. */
+static void call_for_each(struct math_call *c, const struct nvm_value callees[2]) {
+  struct nvm_inst_id call = c->at;
+  struct nvm_type pair = function_inst(c->f, call)->type;
+  struct nvm_type type = type_element(&c->f->module->types, pair, 0);
+  struct nvm_value whole = const_poison(c->f->module, pair);
+  for (uint32_t k = 0; k < 2; k++) {
+    struct nvm_value one = before(c->f, call, OP_CALL, type,
+                                  (struct nvm_value[]){c->arguments[0], callees[k]}, 2, c->site);
+    if (value_is_none(one)) return;
+    c->at.index = value_index(one);
+    c->callee = callees[k];
+    call_library(c);
+    struct nvm_value insert[3] = {whole, one, const_int(c->f->module, TYPE_I32, k)};
+    if (k == 0) whole = before(c->f, call, OP_INSERTVALUE, pair, insert, 3, 0);
+    else become(c->f, call, OP_INSERTVALUE, insert, 3);
+  }
+}
+
 static void link_call(struct nvm_function *f, struct nvm_inst_id i, const struct nvm_module *library) {
   struct nvm_module *m = f->module;
   const struct nvm_inst *inst = function_inst(f, i);
-  struct nvm_value callee = call_callee(f, inst);
+  struct nvm_value callee = call_callee(f, inst), functions[2];
   if (value_kind(callee) != VALUE_FUNCTION) return;
   uint32_t intrinsic = module_function(m, callee)->intrinsic;
   const struct math_row *row = intrinsic ? row_of(intrinsic) : NULL;
   if (!row || !type_equal(call_site_of(f, inst)->function_type, module_function(m, callee)->type))
     return;
-  struct nvm_type type = inst->type, lane = type_scalar(&m->types, type);
+  struct nvm_type type = value_type(f, inst_operand(f, inst, 0)), lane = type_scalar(&m->types, type);
   bool is_double = type_kind(&m->types, lane) == TY_DOUBLE;
   if (!is_double && (row->approximated == ALWAYS ||
                      (row->approximated == IF_ALLOWED && inst->flags & INST_AFN)))
@@ -158,14 +189,15 @@ static void link_call(struct nvm_function *f, struct nvm_inst_id i, const struct
   c.is_vector = type_is_vector(&m->types, type);
   c.computed = is_double ? lane : TYPE_FLOAT;
   for (uint32_t k = 0; k < c.count && k < 2; k++) c.arguments[k] = inst_operand(f, inst, k);
-  c.callee = math_function(m, library, intrinsic, c.computed, c.count);
-  if (value_is_none(c.callee) || module_function(m, c.callee) == f) return;
-  if (!c.is_vector && type_equal(lane, c.computed)) {
-    inst_set_operand(f, i, function_inst(f, i)->operand_count - 1, c.callee);
-    return;
+  for (uint32_t k = 0; k < 2 && row->names[k]; k++) {
+    functions[k] = math_function(m, library, row->names[k], c.computed, c.count);
+    if (value_is_none(functions[k]) || module_function(m, functions[k]) == f) return;
   }
+  c.callee = functions[0];
   c.site = module_call_site(m, (struct call_site){.function_type = module_function(m, c.callee)->type});
-  if (c.site) replace_lanes(&c, type);
+  if (!c.site) return;
+  if (row->names[1]) call_for_each(&c, functions);
+  else call_library(&c);
 }
 
 bool link_math(struct nvm_module *into, const struct nvm_module *library) {

@@ -537,6 +537,10 @@ bool ptxp_init_symbol(struct ptx_parser *p, uint32_t name, bool generic, int64_t
                                        .generic = generic});
 }
 
+bool ptxp_init_property(struct ptx_parser *p, uint32_t name) {
+  return add_init(p, (struct ptx_init){.symbol = module_name(p, name), .is_property = true});
+}
+
 /* `0xFF00(symbol)`: the mask of the last initializer. */
 bool ptxp_init_mask(struct ptx_parser *p, uint64_t mask) {
   for (uint8_t byte = 0; byte < 8; byte++)

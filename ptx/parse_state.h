@@ -109,6 +109,7 @@ bool ptxp_decimal(struct ptx_parser *p, struct nvm_text text, bool negative, str
 bool ptxp_init_number(struct ptx_parser *p, uint64_t bits);
 bool ptxp_init_float(struct ptx_parser *p, struct ptx_operand value);
 bool ptxp_init_symbol(struct ptx_parser *p, uint32_t name, bool generic, int64_t addend);
+bool ptxp_init_property(struct ptx_parser *p, uint32_t name);
 bool ptxp_init_mask(struct ptx_parser *p, uint64_t mask);
 bool ptxp_variable_end(struct ptx_parser *p);
 bool ptxp_parameter_end(struct ptx_parser *p);

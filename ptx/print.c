@@ -344,10 +344,10 @@ static void write_inits(const struct printer *pr, const struct ptx_variable *v) 
   }
   const struct ptx_mod_row *type = ptx_mod_row(v->type);
   const struct ptx_init *inits = pr->module->inits.data + v->first_init;
-  bool braces = v->is_array || v->vector;
+  bool braces = v->is_array || v->vector || inits->is_property;
   textbuf_puts(pr->out, braces ? " = {" : " = ");
   for (uint32_t i = 0; i < v->init_count; i++) {
-    if (i > 0) textbuf_write(pr->out, ", ", 2);
+    if (i > 0) textbuf_puts(pr->out, inits[i - 1].is_property ? " = " : ", ");
     write_init(pr, &inits[i], type);
   }
   if (braces) textbuf_char(pr->out, '}');

@@ -125,10 +125,12 @@ struct ptx_variable {
                                       tables would take 24 bytes for each of theirs. NULL: none */
 };
 
-/* One initializer element: a number of the variable's type, or an address. */
+/* One initializer element: a number of the variable's type, or an address; of samplers two for each
+ * property, `addr_mode_0 = wrap`. */
 struct ptx_init {
   uint64_t bits;       /* number, or addend */
   struct nvm_str symbol; /* 0: a number */
+  bool is_property;    /* `symbol =`, and the next element is its value */
   bool generic;        /* generic(symbol) */
   uint8_t mask_byte;   /* 0xFF(symbol)-style: 1 + index of the byte taken; 0: whole */
 };

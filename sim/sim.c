@@ -223,7 +223,7 @@ static bool init_bits(struct sim *s, const struct ptx_init *init, uint64_t *bits
 }
 
 static bool initialize(struct sim *s, const struct ptx_variable *v) {
-  if (v->init_count == 0) return true;
+  if (v->init_count == 0 || v->type == PTX_MOD_SAMPLERREF) return true;
   const struct sim_symbol *symbol = sim_find_symbol(s, v->name);
   if (!symbol || (symbol->window != WINDOW_GLOBAL && symbol->window != WINDOW_CONST)) return true;
   struct object *o = &s->objects.data[symbol->address >> OBJECT_SHIFT];

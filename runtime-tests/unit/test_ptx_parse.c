@@ -25,6 +25,7 @@ static void our_own_text_is_a_fixpoint(void **state) {
       ".extern .func (.param .b32 func_retval0) vprintf(\n\t.param .b64 p0,\n\t.param .b64 p1\n);\n"
       ".visible .global .align 4 .u32 g[3] = {1, 2, 3};\n"
       ".extern .shared .align 16 .b8 s[];\n"
+      ".global .samplerref t = {addr_mode_0 = wrap, filter_mode = linear, force_unnormalized_coords = 1};\n"
       "\n.visible .entry k(\n\t.param .u64 .ptr .global .align 4 k_param_0,\n"
       "\t.param .align 4 .b8 k_param_1[8]\n)\n.reqntid 32, 1, 1\n"
       "{\n\t.reg .pred \t%p<2>;\n\t.reg .b32 \t%r<4>;\n\t.reg .b64 \t%rd<3>;\n\t.reg .f32 \t%f<2>;\n\n"
@@ -121,6 +122,7 @@ static void damaged_text(void **state) {
   (void)state;
   static const char text[] =
       ".version 8.0 .target sm_90 .address_size 64 .global .b8 g[2] = {0xFF(generic(g)+4), -1};"
+      ".global .samplerref s = { addr_mode_0 = wrap, force_unnormalized_coords = 1 };"
       ".entry k(.param .u64 .ptr .global .align 4 a) .maxntid 1, 2, 3 { .reg .b32 %r<5>, q; { .param .b32 x;"
       " @!%p1 bra L; L: ld.global.v2.u32 {%r1, _}, [%r2+-4]; t: .branchtargets L; brx.idx %r1, t; } }";
   char copy[sizeof text];
