@@ -85,22 +85,18 @@ static struct nvm_value plus(struct executor *x, struct nvm_value a, int64_t b) 
   return x_binary(x, OP_ADD, a, x_number(x, TYPE_I64, b));
 }
 
-/* The recipe that accesses, 0: dropped. */
-static uint32_t recipe_of_access(const struct skeleton *s, uint32_t access) {
+/* The address of an access in iteration 0, as a number, from whichever member of its group has a recipe; VALUE_NULL:
+ * nobody needs the access, nor its group. */
+static struct nvm_value access_start(struct skeleton *s, uint32_t access) {
+  const struct vector_access *a = &s->x.v->accesses.data[access];
   for (uint32_t n = 1; n < s->x.p->recipes.count; n++) {
     const struct vp_recipe *r = vplan_recipe(s->x.p, n);
-    if ((r->kind == VP_LOAD || r->kind == VP_STORE) && r->access == access) return n;
+    if ((r->kind != VP_LOAD && r->kind != VP_STORE) || (r->access != access && (a->group == VP_NO_GROUP || r->group != a->group)))
+      continue;
+    struct nvm_value start = s->x.starts[vplan_operand(s->x.p, r, r->operand_count - 1)];
+    return plus(&s->x, as_number(&s->x, start), r->offset + a->offset - s->x.v->accesses.data[r->access].offset);
   }
-  return 0;
-}
-
-/* The address of an access in iteration 0, as a number; VALUE_NULL: nobody needs the access. */
-static struct nvm_value access_start(struct skeleton *s, uint32_t access) {
-  uint32_t n = recipe_of_access(s, access);
-  if (!n) return VALUE_NULL;
-  const struct vp_recipe *r = vplan_recipe(s->x.p, n);
-  struct nvm_value start = s->x.starts[vplan_operand(s->x.p, r, r->operand_count - 1)];
-  return plus(&s->x, as_number(&s->x, start), r->offset);
+  return VALUE_NULL;
 }
 
 /* Both move by s: the later must not be where the earlier gets within the next iterations of a vector. */
@@ -151,13 +147,8 @@ static uint32_t width_of(const struct skeleton *s, uint32_t group) {
 /* Where the group's wide accesses begin, in iteration 0; VALUE_NULL: nobody needs it. */
 static struct nvm_value anchor_of(struct skeleton *s, uint32_t group) {
   const struct access_group *g = &s->x.v->groups.data[group];
-  for (uint32_t k = g->first; k <= g->last; k++) {
-    const struct vector_access *a = &s->x.v->accesses.data[k];
-    if (a->group != group) continue;
-    struct nvm_value start = access_start(s, k);
-    if (!value_is_none(start)) return plus(&s->x, start, g->anchor - a->offset);
-  }
-  return VALUE_NULL;
+  struct nvm_value start = access_start(s, g->first);
+  return value_is_none(start) ? start : plus(&s->x, start, g->anchor - s->x.v->accesses.data[g->first].offset);
 }
 
 /* Iterations until the group is aligned: its elements are next to each other. */

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Executes random kernels (gen_kernels.py) in many ways and compares the results.
 
-    diff.py [--count N] [--seed S] [--nvmini PATH] [--keep FOLDER] [--favour WHAT]... [--size S] [--no-reduce]
+    diff.py [--count N] [--seed S] [--nvmini PATH] [--keep FOLDER] [--favour WHAT]... [--size S] [--serial] [--no-reduce]
 
 The IR as written is what the others are held against: the IR after each level's passes, and the PTX of
 each level for sm_75, sm_90a and sm_100a, some under a random schedule; every 20th module is also
 executed after each pass. The levels are those that `nvmini passes` knows. A module holds ten kernels,
 so that a start of the command is shared by ten; the seed of a module is S, S+1, ….
+With --serial: loops for the vectorizer (gen_loops.py), forty a module, each in three ways: at -O2 or -O3, and
+by the vectorizer alone, told widths and interleave counts.
 A kernel that differs is kept as FOLDER/seed-N-kM.nvir with a test script, and reduced by `nvmini
 reduce`. Ends with a line `N kernels, N executions, N differ`; exit status 1 if some do.
 """
@@ -18,10 +20,11 @@ import sys
 import tempfile
 
 import gen_kernels
+import gen_loops
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-PER_MODULE = 10
+PER_MODULE, LOOPS_PER_MODULE = 10, 40
 LEVELS = ["-O0", "-O1", "-O2", "-O3", "-Ofc=max", "-Ofc=mid", "-Ofc=min"]
 CPUS = ["sm_75", "sm_90a", "sm_100a"]
 
@@ -66,9 +69,19 @@ def all_ways(seed, known_levels):
     return ways
 
 
+def loop_ways(seed):
+    width, interleave = 2 << seed % 4, 1 << seed // 4 % 3
+    forced = ["--knob", f"force-vector-width={width}", "--knob", f"force-vector-interleave={interleave}"]
+    alone = ["--passes", "loop-vectorize,simplifycfg,combine,dce"]
+    ways = [["-O3", "--cpu", "sm_80"], ["-O3", "--cpu", "sm_100a"], ["-O2", "--cpu", "sm_90"], ["--from", "ir", "-O3", *forced],
+            [*alone, *forced, "--cpu", "sm_100"], ["--from", "ir", *alone, "--knob", "vectorizer-min-trip-count=2"]]
+    return ways[seed % 2::2]
+
+
 def compare(nvmini, seed, options, known_levels, folder):
     """[(kernel, way, what was expected, what came)], and how many executions there were."""
-    text = gen_kernels.generate(seed, PER_MODULE, options.size, options.favour)
+    text = (gen_loops.generate(seed, LOOPS_PER_MODULE) if options.serial
+            else gen_kernels.generate(seed, PER_MODULE, options.size, options.favour))
     path = f"{folder}/{seed}.nvir"
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
@@ -79,7 +92,7 @@ def compare(nvmini, seed, options, known_levels, folder):
             continue
         if kernel == "" or not output[:1].isdigit() and output[:1] != "-":
             found.append((kernel, ["--from", "ir"], "a kernel without findings", output))
-    for way in all_ways(seed, known_levels):
+    for way in loop_ways(seed) if options.serial else all_ways(seed, known_levels):
         here = execute(nvmini, path, way)
         executions += len(here)
         for kernel in sorted(set(right) | set(here)):
@@ -119,12 +132,14 @@ def main():
     parser.add_argument("--keep", default=f"{ROOT}/build/fuzz-kernels")
     parser.add_argument("--favour", action="append", default=[])
     parser.add_argument("--size", type=int, default=25)
+    parser.add_argument("--serial", action="store_true", help="loops for the vectorizer")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--no-reduce", action="store_true")
     options = parser.parse_args()
     nvmini = os.path.abspath(options.nvmini)
     known = levels(nvmini)
-    modules = (options.count + PER_MODULE - 1) // PER_MODULE
+    per_module = LOOPS_PER_MODULE if options.serial else PER_MODULE
+    modules = (options.count + per_module - 1) // per_module
     executions = differ = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         seeds = range(options.seed, options.seed + modules)
@@ -141,7 +156,7 @@ def main():
             differ += len(kept)
             if sys.stderr.isatty():
                 print(f"\r{seed - options.seed + 1}/{modules} modules", end="", file=sys.stderr)
-    print(f"{modules * PER_MODULE} kernels, {executions} executions, {differ} differ")
+    print(f"{modules * per_module} kernels, {executions} executions, {differ} differ")
     return 1 if differ else 0
 
 

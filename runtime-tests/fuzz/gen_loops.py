@@ -1,0 +1,475 @@
+#!/usr/bin/env python3
+"""Random serial loops of one thread over memory, for the loop vectorizer: kernels as gen_kernels.py makes them (valid,
+terminating, race-free), each one loop.
+
+    gen_loops.py SEED [--count N]
+
+Every thread of a kernel runs the loop in a constellation of its own: trip count 0 to 70, two buffers that lie -17 to
+17 elements apart in the same memory (or are the same, or parts of one), 0 to 15 elements behind an aligned place. What
+loops are made of: all element types, mixed; strides, struct members, reversed walks, neighbours; reductions, partly of
+floats under `reassoc` on numbers that any order sums exactly; recurrences, serial chains, conditional accesses, early
+exits, values used after the loop, hints. At the end a thread folds its memory, NaNs made one, into its results."""
+import argparse
+import random
+
+from gen_kernels import FLOATS, NAN, Function, bits, is_float, is_int, mangle, memory_bytes
+
+THREADS = 71
+ELEMENTS = 128        # of a thread's part of a buffer
+MEMORY = ["i8", "i16", "i32", "i64", "half", "bfloat", "float", "double"]
+SUMS = ["add", "mul", "and", "or", "xor", "smin", "smax", "umin", "umax"]
+
+
+class Array:
+    """A view of one of the memories: elements of type t; only memories 0 and 1 are written."""
+
+    def __init__(self, pointer, t, memory, align):
+        self.pointer, self.t, self.memory, self.align = pointer, t, memory, align
+        self.writable = memory < 2
+
+
+class Loop(Function):
+    def __init__(self, module, name):
+        super().__init__(module, name, True)
+        self.types = []
+        self.phis = []          # (type, name, start, next)
+        self.exits = []         # (block, [value of each phi there])
+        self.results = []       # (type, name) after the loop
+        self.space = module.space
+        self.branches = 0
+        self.written = set()    # memories
+
+    def any_type(self):
+        return self.r.choice(self.types)
+
+    # ---- the constellation
+    def mixed(self, below):
+        """A number below `below` that differs from thread to thread."""
+        r = self.r
+        a, b, c = self.new("h"), self.new("h"), self.new("h")
+        self.emit(f"{a} = mul i32 %tid, {r.randrange(1, 2000, 2)}")
+        self.emit(f"{b} = add i32 {a}, {r.randrange(1000)}")
+        self.emit(f"{c} = urem i32 {b}, {below}")
+        return c
+
+    def hidden(self, t, v):
+        """The same value, of which the compiler knows nothing."""
+        slot, name = self.new("slot"), self.new("h")
+        self.allocas.append(f"  {slot} = alloca {t}")
+        self.emit(f"store volatile {t} {v}, ptr {slot}")
+        self.emit(f"{name} = load volatile {t}, ptr {slot}")
+        return name
+
+    def make_arrays(self):
+        r, m = self.r, self.m
+        self.arrays = []
+        near = self.mixed(16)
+        self.bases = []
+        for k, memory in enumerate(m.memory):
+            base = self.new("base")
+            self.emit(f"{base} = getelementptr [{m.bytes} x i8], ptr{self.space} %m{k}, i64 %tid64")
+            self.bases.append(base)
+        offset = r.choice(["0", str(r.randrange(16)), near, near, near])
+        for k in [0, 0] + [x for x in (1, 2) if r.random() < 0.6]:
+            t = r.choice(MEMORY[:4]) if m.memory[k] == "int" else m.memory[k]
+            at = self.new("at")
+            if k == 0 and self.arrays:
+                kind = r.random()
+                if m.memory[0] == "int" and r.random() < 0.7:
+                    t = self.arrays[0].t
+                distance = self.new("d")
+                apart = self.mixed(35) if kind < 0.75 else str(r.choice([17, 17, r.randrange(35)]))
+                self.emit(f"{distance} = sub i32 {apart}, 17")
+                self.emit(f"{at} = add i32 {offset}, {distance}")
+            else:
+                self.emit(f"{at} = add i32 {offset if r.random() < 0.8 else 0}, 0")
+            place = self.new("at")
+            self.emit(f"{place} = add i32 {at}, 24")
+            wide = self.new("at")
+            self.emit(f"{wide} = sext i32 {place} to i64")
+            p = self.new("p")
+            if r.random() < 0.25:
+                wide = self.hidden("i64", wide)
+            odd = m.memory[k] == "int" and r.random() < 0.04
+            base = self.bases[k]
+            if odd:
+                q = self.new("p")
+                self.emit(f"{q} = getelementptr i8, ptr{self.space} {base}, i64 1")
+                base = q
+            self.emit(f"{p} = getelementptr {t}, ptr{self.space} {base}, i64 {wide}")
+            self.arrays.append(Array(p, t, k, 1 if odd else memory_bytes(t)))
+        self.types = sorted({a.t for a in self.arrays})
+
+    # ---- the body
+    def place(self, array, constant=None):
+        """The address of an element that this iteration accesses."""
+        r = self.r
+        c = r.choice([0, 0, 0, 1, -1, 2, -2]) if constant is None else constant
+        if self.stride > 1:
+            c = r.randrange(self.stride) if constant is None else constant
+        p, q = self.new("p"), self.new("p")
+        index = self.index_name
+        if c and r.random() < 0.5:
+            moved = self.new("x")
+            self.emit(f"{moved} = add nsw i64 {index}, {c}")
+            index, c = moved, 0
+        self.emit(f"{p} = getelementptr{r.choice([' inbounds', ''])} {array.t}, ptr{self.space} {array.pointer}, i64 {index}")
+        if not c:
+            return p
+        self.emit(f"{q} = getelementptr {array.t}, ptr{self.space} {p}, i64 {c}")
+        return q
+
+    def load(self, array=None, constant=None):
+        a = array or self.r.choice(self.arrays)
+        return self.set(a.t, f"load {a.t}, ptr{self.space} {self.place(a, constant)}, align {a.align}", "x")
+
+    def store(self, array=None, constant=None):
+        a = array or self.r.choice([a for a in self.arrays if a.writable])
+        v = self.value(a.t, 0.03)
+        self.written.add(a.memory)
+        self.emit(f"store {a.t} {v}, ptr{self.space} {self.place(a, constant)}, align {a.align}")
+
+    def members(self):
+        """All members of a struct, or some neighbours."""
+        a, stores = self.r.choice(self.arrays), self.r.random() < 0.5
+        for c in range(self.stride) if self.stride > 1 else (-1, 0, 1):
+            if a.writable and stores and a.t in self.pool:
+                self.store(a, c)
+            else:
+                self.load(a, c)
+
+    def histogram(self):
+        """An update at an address that was loaded."""
+        r = self.r
+        a = r.choice([a for a in self.arrays if a.writable])
+        t = r.choice(["i32", "i64"])
+        masked = self.masked(t, self.value(t, 0), 15)
+        self.written.add(a.memory)
+        p = self.new("p")
+        self.emit(f"{p} = getelementptr {a.t}, ptr{self.space} {a.pointer}, {t} {masked}")
+        old = self.set(a.t, f"load {a.t}, ptr{self.space} {p}, align {a.align}")
+        new = self.new("u")
+        self.emit(f"{new} = {'fadd' if is_float(a.t) else 'add'} {a.t} {old}, {self.value(a.t)}")
+        self.emit(f"store {a.t} {new}, ptr{self.space} {p}, align {a.align}")
+
+    def condition_on(self):
+        """A condition on what was loaded."""
+        t = self.any_type()
+        a = self.pick(self.pool, t)
+        if is_float(t):
+            return self.set("i1", f"fcmp {self.r.choice(['olt', 'ogt', 'une', 'uge'])} {t} {a}, {self.r.choice(['0.5', '0.25', '0.0', self.value(t)])}")
+        return self.set("i1", f"icmp {self.r.choice(['slt', 'sgt', 'ult', 'uge', 'ne'])} {t} {a}, {self.value(t, 0.6)}")
+
+    def branch(self):
+        r = self.r
+        if self.branches > 2:
+            return
+        self.branches += 1
+        k = self.count = self.count + 1
+        c = self.condition_on()
+        two = r.random() < 0.4
+        t = self.any_type()
+        top, other = self.block, self.pick(self.pool, t)
+        self.emit(f"br i1 {c}, label %then{k}, label %{'else' if two else 'join'}{k}")
+        arms = []
+        for arm in ["then", "else"][:1 + two]:
+            self.label(f"{arm}{k}")
+            outer, self.pool = self.pool, self.scope()
+            for _ in range(r.randint(1, 3)):
+                self.simple()
+            arms.append((self.block, self.pick(self.pool, t)))
+            self.pool = outer
+            self.emit(f"br label %join{k}")
+        if not two:
+            arms.append((top, other))
+        self.label(f"join{k}")
+        self.set(t, f"phi {t} " + ", ".join(f"[ {v}, %{b} ]" for b, v in arms), "phi")
+
+    def simple(self):
+        r = self.r
+        kind = r.random()
+        if kind < 0.3:
+            self.load()
+        elif kind < 0.45:
+            self.store()
+        elif kind < 0.46:
+            self.histogram()
+        elif kind < 0.6:
+            self.members()
+        else:
+            self.arithmetic()
+
+    # ---- what goes around
+    def add_phi(self, t, start, name=None):
+        name = name or self.new("phi")
+        self.phis.append([t, name, start, None])
+        return self.phis[-1]
+
+    def reduction(self):
+        """(phi, what makes its next value)"""
+        r = self.r
+        t = self.any_type()
+        if is_float(t) and r.random() < 0.4:
+            phi = self.add_phi(t, r.choice(["0.0", "1.0", "-0.0", "2.0"]))
+
+            def exact(phi=phi):
+                small = self.value("i32", 0)
+                whole = self.masked("i32", small, 1)
+                x = self.set(t, f"uitofp i32 {whole} to {t}")
+                phi[3] = self.set(t, f"fadd {r.choice(['reassoc', 'fast', 'reassoc nsz'])} {t} {phi[1]}, {x}", "s")
+            return exact
+        phi = self.add_phi(t, self.constant(t))
+        kind = r.random()
+
+        def sum_up():
+            v = self.pick(self.pool, t)
+            if is_float(t):
+                op = r.choice(["fadd", "fmul", "fsub", "minnum", "maxnum"])
+            else:
+                op = r.choice(SUMS)
+            if op[-3:] in ("min", "max") or op[:3] in ("min", "max"):
+                self.m.declare(f"declare {t} @llvm.{op}.{mangle(t)}({t}, {t})")
+                if is_int(t) and r.random() < 0.5:
+                    c = self.new("c")
+                    predicate = {"smin": "slt", "smax": "sgt", "umin": "ult", "umax": "ugt"}[op]
+                    self.emit(f"{c} = icmp {predicate} {t} {v}, {phi[1]}")
+                    phi[3] = self.set(t, f"select i1 {c}, {t} {v}, {t} {phi[1]}", "s")
+                else:
+                    phi[3] = self.set(t, f"call {t} @llvm.{op}.{mangle(t)}({t} {phi[1]}, {t} {v})", "s")
+                return
+            new = self.set(t, f"{op} {t} {phi[1]}, {v}", "s")
+            if r.random() < 0.2:
+                new = self.set(t, f"select i1 {self.condition_on()}, {t} {new}, {t} {phi[1]}", "s")
+            phi[3] = new
+
+        def recurrence():
+            phi[3] = self.pick(self.pool, t)
+
+        if kind < 0.65:
+            return sum_up
+        self.add(t, phi[1])
+        return recurrence
+
+    # ---- the whole
+    def count_trips(self):
+        r = self.r
+        self.stride = r.choice([1, 1, 1, 1, 1, 2, 3, 4])
+        most = 70 // self.stride
+        if r.random() < 0.15:
+            trips = str(r.choice([1, 2, 3, 4, 7, 8, 12, 15, 16, 17, 31, 32, 33, 64, 69, 70]) % (most + 1) or most)
+        else:
+            trips = self.mixed(most + 1)
+            if r.random() < 0.6:
+                trips = self.hidden("i32", trips)
+        self.trips32 = trips
+        self.emit(f"%trips64 = zext i32 {trips} to i64")
+
+    def hints(self):
+        r = self.r
+        if r.random() > 0.2:
+            return ""
+        hint = r.choice([("vectorize.width", f"i32 {r.choice([1, 2, 4, 8, 16])}"), ("interleave.count", f"i32 {r.choice([1, 2, 4])}"),
+                         ("vectorize.enable", f"i1 {r.choice(['true', 'false'])}"), ("vectorize.predicate.enable", "i1 true"),
+                         ("unroll.count", f"i32 {r.choice([2, 3, 4])}"), ("unroll.disable", None)])
+        return ", !llvm.loop " + self.m.loop_metadata(f'!{{!"llvm.loop.{hint[0]}"{", " + hint[1] if hint[1] else ""}}}')
+
+    def write(self):
+        r = self.r
+        self.count_trips()
+        self.make_arrays()
+        wide = r.random() < 0.5
+        it, limit = ("i64", "%trips64") if wide else ("i32", self.trips32)
+        reverse = r.random() < 0.15
+        rotated = r.random() < 0.75
+        flags = r.choice([" nuw nsw", " nsw", " nuw nsw", ""])
+        if rotated:
+            self.emit(f"%some = icmp sgt i32 {self.trips32}, 0")
+            self.emit("br i1 %some, label %ph, label %after")
+            guard = self.block
+            self.label("ph")
+        else:
+            self.emit("br label %ph")
+            self.label("ph")
+        self.emit("br label %loop")
+        self.label("loop")
+        head = len(self.lines)
+        # ---- the body
+        around = [self.reduction() for _ in range(r.choice([0, 0, 1, 1, 2, 3]))]
+        if not rotated:
+            self.emit(f"%go = icmp ult {it} %i, {limit}")
+            self.exits.append((self.block, None))
+            self.emit("br i1 %go, label %body, label %exit")
+            self.label("body")
+        index = "%i"
+        if not wide:
+            self.emit(f"%i64 = {r.choice(['zext nneg', 'zext', 'sext'])} i32 %i to i64")
+            index = "%i64"
+        if reverse:
+            self.emit(f"%back = xor i64 {index}, -1")
+            self.emit("%from_end = add i64 %back, %trips64")
+            index = "%from_end"
+        if self.stride > 1:
+            self.emit(f"%scaled = mul nuw nsw i64 {index}, {self.stride}")
+            index = "%scaled"
+        self.index_name = index
+        if r.random() < 0.15:
+            self.add(it, "%i")
+        self.load()
+        for _ in range(r.choice([1, 1, 2, 2, 3, 4, 6])):
+            if r.random() < 0.13:
+                self.branch()
+            else:
+                self.simple()
+        last = [(a[0], a[1]) for a in [(t, v[-1]) for t, v in self.pool.items() if v] if a[0] in self.types]
+        for step in around:
+            step()
+        if r.random() < 0.85:
+            self.store()
+        if r.random() < 0.06:
+            c = self.condition_on()
+            k = self.count = self.count + 1
+            self.exits.append((self.block, None))
+            self.emit(f"br i1 {c}, label %exit, label %on{k}")
+            self.label(f"on{k}")
+        # ---- the latch
+        self.emit(f"%j = add{flags} {it} %i, 1")
+        latch = self.block
+        if rotated:
+            self.emit(f"%more = icmp {r.choice(['ult', 'slt', 'ne'])} {it} %j, {limit}")
+            self.exits.append((latch, "next"))
+            self.emit(f"br i1 %more, label %loop, label %exit{self.hints()}")
+        else:
+            self.emit(f"br label %loop{self.hints()}")
+        heads = [f"  %i = phi {it} [ 0, %ph ], [ %j, %{latch} ]"]
+        heads += [f"  {p} = phi {t} [ {s}, %ph ], [ {n}, %{latch} ]" for t, p, s, n in self.phis]
+        self.lines[head:head] = heads
+        # ---- behind it
+        self.label("exit")
+        results = []
+        for t, p, s, n in [[it, "%i", "0", "%j"]] + self.phis:
+            name = self.new("r")
+            self.emit(f"{name} = phi {t} " + ", ".join(f"[ {n if how == 'next' else p}, %{b} ]" for b, how in self.exits))
+            results.append((t, name, s))
+        if len(self.exits) == 1 and rotated and r.random() < 0.2 and last:
+            t, v = r.choice(last)
+            name = self.new("r")
+            self.emit(f"{name} = phi {t} [ {v}, %{latch} ]")
+            results.append((t, name, self.constant(t)))
+        self.emit("br label %after")
+        end = self.block
+        self.label("after")
+        if rotated:
+            merged = []
+            for t, v, s in results:
+                name = self.new("r")
+                self.emit(f"{name} = phi {t} [ {v}, %{end} ], [ {s}, %{guard} ]")
+                merged.append((t, name, s))
+            results = merged
+        self.fold(results)
+
+    def fold(self, results):
+        """What the loop left, in one number."""
+        whole = "i32 1"
+        for k, memory in enumerate(self.m.memory[:2]):
+            if k not in self.written:
+                continue
+            h = self.new("hash")
+            self.emit(f"{h} = call i32 @hash.{memory}(ptr{self.space} {self.bases[k]}, {whole})")
+            whole = f"i32 {h}"
+        for t, v, _ in results:
+            word = self.as_i32(t, v)
+            m, x = self.new("m"), self.new("m")
+            self.emit(f"{m} = mul {whole}, 1000003")
+            self.emit(f"{x} = xor i32 {m}, {word}")
+            whole = f"i32 {x}"
+        self.emit("%slot = getelementptr i32, ptr %out, i64 %tid64")
+        self.emit(f"store {whole}, ptr %slot")
+        self.emit("ret void")
+
+
+class Module:
+    """Kernels over the same three memories: two written, one only read."""
+
+    def __init__(self, seed, count):
+        self.r = random.Random(f"loops {seed}")
+        self.favour, self.count = (), count
+        self.declarations, self.bodies, self.metadata = [], [], []
+        self.space = self.r.choice(["", " addrspace(1)", " addrspace(1)"])
+        self.memory = [self.r.choice(["int", "int", *FLOATS]) for _ in range(3)]
+        self.bytes = ELEMENTS * 8 + 32
+
+    def declare(self, text):
+        if text not in self.declarations:
+            self.declarations.append(text)
+
+    def loop_metadata(self, hint):
+        k = len(self.metadata)
+        self.metadata += [f"!{k} = distinct !{{!{k}, !{k + 1}}}", f"!{k + 1} = {hint}"]
+        return f"!{k}"
+
+    def hash(self, memory):
+        """A function that folds a thread's memory, four words at a time; volatile, so that nobody else widens it."""
+        t = "i64" if memory == "int" else memory
+        integer, word = f"i{bits(t)}", "i64" if bits(t) == 64 else "i32"
+        lines = [f"define internal i32 @hash.{memory}(ptr{self.space} %p, i32 %start) noinline {{", "entry:",
+                 f"  %first = {'zext' if word == 'i64' else 'xor'} i32 %start{' to i64' if word == 'i64' else ', 0'}", "  br label %loop", "loop:",
+                 "  %i = phi i64 [ 0, %entry ], [ %j, %loop ]", f"  %h0 = phi {word} [ %first, %entry ], [ %h4, %loop ]",
+                 f"  %q0 = getelementptr {t}, ptr{self.space} %p, i64 %i"]
+        for k in range(4):
+            lines += [f"  %q{k} = getelementptr {t}, ptr{self.space} %q0, i64 {k}"] if k else []
+            lines.append(f"  %x{k} = load volatile {t}, ptr{self.space} %q{k}")
+            y = f"%x{k}"
+            if memory != "int":
+                lines += [f"  %nan{k} = fcmp uno {t} {y}, {y}", f"  %z{k} = select i1 %nan{k}, {t} {NAN[t]}, {t} {y}",
+                          f"  %y{k} = bitcast {t} %z{k} to {integer}"]
+                y = f"%y{k}"
+            if integer == "i16":
+                lines.append(f"  %w{k} = zext i16 {y} to i32")
+                y = f"%w{k}"
+            lines += [f"  %m{k} = mul {word} %h{k}, 1000003", f"  %h{k + 1} = add {word} %m{k}, {y}"]
+        count = self.bytes // 8 if memory == "int" else ELEMENTS + 4
+        lines += ["  %j = add i64 %i, 4", f"  %c = icmp ult i64 %j, {count}", "  br i1 %c, label %loop, label %end", "end:"]
+        if word == "i64":
+            lines += ["  %high = lshr i64 %h4, 32", "  %mixed = xor i64 %h4, %high", "  %last = trunc i64 %mixed to i32"]
+        return "\n".join([*lines, f"  ret i32 {'%last' if word == 'i64' else '%h4'}", "}"])
+
+    def make_kernel(self, k):
+        f = Loop(self, f"k{k}")
+        self.declare("declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
+        f.emit("%tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
+        f.emit("%tid64 = zext i32 %tid to i64")
+        f.add("i32", "%tid")
+        f.write()
+        said = [" noalias" if self.r.random() < 0.5 else "" for _ in range(3)]
+        parameters = ", ".join(f"ptr{self.space}{said[n]} align {self.r.choice([8, 32])} %m{n}" for n in range(3))
+        self.bodies.append(f"define ptx_kernel void @k{k}({parameters}, ptr noalias %out) {{\n" +
+                           "\n".join(["entry:"] + f.allocas + f.lines) + "\n}")
+
+    def text(self):
+        for k in range(self.count):
+            self.make_kernel(k)
+        hashes = [self.hash(m) for m in sorted(set(self.memory[:2]))]
+        arguments = []
+        for m in self.memory:
+            t, size = ("u8", 1) if m == "int" else ({"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}[m], bits(m) // 8)
+            arguments.append(f"--arg buf:{t}:{THREADS * self.bytes // size}:random:{self.r.randrange(1 << 30)}")
+        head = [f"; nvmini-run: --kernel * --grid 1 --block {THREADS} {' '.join(arguments)} --arg buf:i32:{THREADS}:zero --print 3",
+                'target triple = "nvptx64-nvidia-cuda"', ""]
+        return "\n".join(head + self.declarations + [""] + hashes + self.bodies + self.metadata) + "\n"
+
+
+def generate(seed, count=1):
+    """The text of a module."""
+    return Module(seed, count).text()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("seed", type=int)
+    parser.add_argument("--count", type=int, default=1, help="kernels in the module")
+    options = parser.parse_args()
+    print(generate(options.seed, options.count), end="")
+
+
+if __name__ == "__main__":
+    main()
