@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Serial loops of one thread, as nvmini, clang and nvcc compile them, executed in our simulator from their PTX.
+"""Serial loops of one thread, as nvmini, clang, libNVVM and nvcc compile them, executed in our simulator from their PTX.
 
     vectorize.py [--cpus sm_80,sm_90,sm_100] [--trips 1000] [--loops scale,sum,...] [--nvmini build/nvmini]
 
 For each loop and compiler: the widest access to global memory in bits, memory instructions and executed
-instructions per element. The sources are compiled by clang (-O3, and unoptimized for nvmini -O3) and nvcc (-O3);
-clang does not know sm_100 and gets sm_90 there. Buffers are aligned to 256 bytes and do not overlap, which only the
+instructions per element. The sources are compiled by nvcc (-O3) and clang (-O3, and unoptimized as the input of
+nvmini -O3, with and without its vectorizer, and of libNVVM -opt=3: typed pointers, which clang 14 writes, up to
+compute_90, the newer dialect from compute_100 on); clang does not know sm_100 and gets sm_90 there. Buffers are aligned to 256 bytes and do not overlap, which only the
 loops marked `restrict` say; alignment is said by none but the last rows."""
 import argparse
+import ctypes
+import glob
 import os
 import re
 import shutil
@@ -69,6 +72,20 @@ def run(*command):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+def compile_with_libnvvm(path, text, arch):
+    """PTX through the library's C API, or None where it refuses."""
+    library = ctypes.CDLL(path)
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    library.nvvmCreateProgram(ctypes.byref(program))
+    library.nvvmAddModuleToProgram(program, text, ctypes.c_size_t(len(text)), b"k")
+    if library.nvvmCompileProgram(program, 2, (ctypes.c_char_p * 2)(arch.encode(), b"-opt=3")):
+        return None
+    library.nvvmGetCompiledResultSize(program, ctypes.byref(size))
+    ptx = ctypes.create_string_buffer(size.value)
+    library.nvvmGetCompiledResult(program, ptx)
+    return ptx.value
+
+
 class Compilers:
     """Each method: source file and CPU to PTX file, or None."""
 
@@ -87,13 +104,40 @@ class Compilers:
         out = f"{self.work}/nvcc.ptx"
         return None if run(self.options.nvcc, "-O3", "-ptx", f"-arch={cpu}", source, "-o", out).returncode else out
 
-    def nvmini(self, source, cpu):
-        ir, out = f"{self.work}/ours.ll", f"{self.work}/ours.ptx"
-        made = run(self.options.clang, *self.clang_flags(cpu), "-O3", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm",
-                   source, "-o", ir)
-        if made.returncode:
+    def unoptimized(self, clang, flags, source):
+        """The IR that clang's front end makes."""
+        ir = f"{self.work}/{os.path.basename(clang)}.ll"
+        made = run(clang, *flags, "-O3", "-Xclang", "-disable-llvm-passes", "-fno-discard-value-names", "-S", "-emit-llvm", source,
+                   "-o", ir)
+        return None if made.returncode else ir
+
+    def nvmini(self, source, cpu, *more):
+        ir, out = self.unoptimized(self.options.clang, self.clang_flags(cpu), source), f"{self.work}/ours{len(more)}.ptx"
+        if ir is None or run(self.options.nvmini, "compile", ir, "-O3", "--cpu", cpu, "-o", out, *more).returncode:
             return None
-        return None if run(self.options.nvmini, "compile", ir, "-O3", "--cpu", cpu, "-o", out).returncode else out
+        return out
+
+    def scalar(self, source, cpu):
+        return self.nvmini(source, cpu, "--knob", "vectorize-loops=0")
+
+    def libnvvm(self, source, cpu):
+        newer = int(cpu[3:]) >= 100
+        flags = self.clang_flags(cpu) if newer else [*self.clang_flags("sm_80")[:6], "-Xclang", "-target-feature", "-Xclang", "+ptx72"]
+        ir = self.unoptimized(self.options.clang if newer else self.options.clang14, flags, source)
+        if ir is None:
+            return None
+        with open(ir, encoding="utf-8") as file:
+            text = file.read()
+        # Words that the dialect does not have.
+        text = re.sub(r"^(attributes|!llvm.module.flags|!llvm.ident) .*$", "", text, flags=re.M)
+        text = re.sub(r" #\d+|\b(noundef|mustprogress|dso_local) | immarg|, !llvm.loop !\d+", "", text)
+        text += "\n!nvvmir.version = !{!9000}\n!9000 = !{i32 2, i32 0}\n"
+        ptx, out = compile_with_libnvvm(self.options.libnvvm, text.encode(), f"-arch=compute_{cpu[3:]}"), f"{self.work}/libnvvm.ptx"
+        if ptx is None:
+            return None
+        with open(out, "wb") as file:
+            file.write(ptx)
+        return out
 
 
 def widest(ptx):
@@ -133,12 +177,23 @@ def main():
     parser.add_argument("--nvmini", default="build/nvmini")
     parser.add_argument("--clang", default="clang-19")
     parser.add_argument("--nvcc", default=shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
+    parser.add_argument("--clang14", default="clang-14", help="writes typed pointers, for libNVVM")
+    found = sorted(glob.glob("/usr/local/cuda*/nvvm/lib64/libnvvm.so*") + glob.glob("/usr/local/cuda*/lib/libnvvm.so*"))
+    parser.add_argument("--libnvvm", default=found[-1] if found else "")
     options = parser.parse_args()
+    columns = ["nvmini", "scalar", "clang"]
+    for name, there in {"libnvvm": options.libnvvm, "nvcc": shutil.which(options.nvcc)}.items():
+        if there:
+            columns.append(name)
+        else:
+            print(f"{name} is not installed: no column")
+    titles = {"nvmini": "nvmini -O3", "scalar": "nvmini, vectorize-loops=0", "clang": "clang -O3", "libnvvm": "libNVVM -opt=3",
+              "nvcc": "nvcc -O3"}
     wanted = [w for w in options.loops.split(",") if w]
     print(f"{options.trips} iterations; each cell: widest access in bits, memory instructions and executed instructions "
           "per element\n")
     for cpu in options.cpus.split(","):
-        print(f"| {cpu} | nvmini -O3 | clang -O3 | nvcc -O3 |\n|---|---|---|---|")
+        print(f"| {cpu} | " + " | ".join(titles[c] for c in columns) + " |\n|---" + "|---" * len(columns) + "|")
         for name, (parameters, body), buffers in loops():
             if wanted and not any(w in name for w in wanted):
                 continue
@@ -147,7 +202,7 @@ def main():
                 with open(source, "w", encoding="utf-8") as file:
                     file.write(HEAD % (parameters, body))
                 make = Compilers(options, work)
-                cells = [cell(options, compiler(source, cpu), buffers) for compiler in (make.nvmini, make.clang, make.nvcc)]
+                cells = [cell(options, getattr(make, c)(source, cpu), buffers) for c in columns]
             print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
         print()
 
