@@ -194,6 +194,7 @@ void inst_unlink(struct nvm_function *f, struct nvm_inst_id i) {
 
 void inst_remove(struct nvm_function *f, struct nvm_inst_id i) {
   inst_unlink(f, i);
+  f->removed++;
   inst_remove_operands(f, i, 0, function_inst(f, i)->operand_count);
 }
 

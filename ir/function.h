@@ -1,8 +1,8 @@
 /* Functions: blocks and instructions, all in flat tables indexed by handle.
  *
  * Blocks and the instructions of a block are doubly linked through their records, so that passes
- * insert and remove in constant time; ids never change and are never reused. Removed instructions
- * keep their slot with block 0. Parallel tables hold what only some readers want. */
+ * insert and remove in constant time; ids never change and are never reused while a pass runs. Removed
+ * instructions keep their slot with block 0 (until rewrite_compact() of opt/). Parallel tables hold what only some readers want. */
 #ifndef NVM_IR_FUNCTION_H
 #define NVM_IR_FUNCTION_H
 
@@ -44,6 +44,7 @@ struct nvm_function {
   VEC(struct nvm_value) operands;
   VEC(struct nvm_block_info) blocks; /* [0]: dummy */
   struct nvm_block entry, last_block;
+  uint32_t removed;                  /* instructions that are in the tables yet */
   struct nvm_str *arg_names;         /* one per parameter, or NULL */
   /* Parallel to insts, same capacity rule: grown together by function_add_inst. */
   VEC(uint32_t) uses;                /* how many operands name the instruction */

@@ -67,8 +67,7 @@ static enum verdict look_ahead(struct eliminator *g, struct nvm_inst_id from, st
     if (end || is_plain_store(inst)) {
       alias_location_of(g->f, i, &theirs);
       if (end) theirs = (struct memory_location){.pointer = inst_operand(g->f, inst, 1), .bytes = l.bytes};
-      enum alias answer = alias_query(g->alias, theirs, l);
-      if (answer == ALIAS_MUST && theirs.bytes >= l.bytes) return GONE;
+      if (theirs.bytes >= l.bytes && alias_must(g->alias, theirs, l)) return GONE;
       continue;
     }
     if (alias_mod_ref(g->alias, i, l) & ALIAS_READS) return READ;

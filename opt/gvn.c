@@ -99,9 +99,14 @@ static void look_back(struct numberer *g, struct nvm_inst_id from, struct memory
       continue;
     }
     bool store = inst->op == OP_STORE;
-    alias_location_of(f, i, &theirs);
-    enum alias answer = alias_query(g->alias, theirs, l);
-    if (answer == ALIAS_NO) continue;
+    enum alias answer = ALIAS_MUST;
+    if (store) {
+      alias_location_of(f, i, &theirs);
+      answer = alias_query(g->alias, theirs, l);
+    } else {
+      theirs = (struct memory_location){.pointer = inst_operand(f, inst, 0), .access = i};
+    }
+    if (answer == ALIAS_NO || (!store && !alias_must(g->alias, theirs, l))) continue;
     struct nvm_value v = store ? inst_operand(f, inst, 0) : value_of_inst(i);
     if (answer == ALIAS_MUST && same_bits(g, value_type(f, v), g->type)) {
       n->value = rewrite_get(&g->numbering.rewrite, v);

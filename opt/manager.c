@@ -10,6 +10,7 @@
 #include "ir/verify.h"
 #include "opt/passes.h"
 #include "opt/remark.h"
+#include "opt/rewrite.h"
 #include "support/nearest.h"
 
 #include <time.h>
@@ -146,7 +147,10 @@ struct manager {
   struct remark_sink remarks;
   struct arena scratch; /* of the running pass */
   struct arena text;    /* of dumps and remarks */
+  uint64_t *settled;    /* by function, a bit a pass: it changed nothing, and nothing changed since */
+  uint32_t function_count; /* without those that passes declare */
 };
+_Static_assert(PASS_COUNT <= 64, "a bit a pass");
 
 static uint64_t processor_nanoseconds(void) {
   struct timespec t;
@@ -240,46 +244,57 @@ static enum nvm_status check_after(struct manager *g, enum pass_id p, struct nvm
 }
 
 /* Runs pass p on f, or on the module if f is NULL. */
-static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_function *f) {
+static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_function *f, bool *changed) {
   const struct pass_options *o = g->options;
   if (p == PASS_REFLECT && o->knobs->value[KNOB_DISABLE_REFLECT]) return NVM_OK;
   if (o->bisect_limit >= 0 && g->result->executed >= (uint64_t)o->bisect_limit) return NVM_OK;
   g->result->executed++;
   if (name_matches(o->print_before, pass_table[p].name)) dump(g, "Before", p, f);
-  bool changed = false, check = o->verify_each || always_check;
+  bool check = o->verify_each || always_check;
   struct fingerprint before = {0, 0};
   if (check) before = take_fingerprint(g, f);
   uint64_t start = o->time_passes ? processor_nanoseconds() : 0;
   g->env.statistic = &g->result->statistics[p];
   g->env.pass = pass_table[p].name;
-  enum nvm_status s = f ? pass_table[p].on_function(f, &g->env, &changed)
-                        : pass_table[p].on_module(g->env.module, &g->env, &changed);
+  enum nvm_status s = f ? pass_table[p].on_function(f, &g->env, changed)
+                        : pass_table[p].on_module(g->env.module, &g->env, changed);
   arena_reset(&g->scratch);
+  if (f && *changed && !rewrite_compact(f, &g->scratch)) s = NVM_OUT_OF_MEMORY;
   if (o->time_passes) g->result->nanoseconds[p] += processor_nanoseconds() - start;
   g->result->runs[p]++;
-  g->result->changes[p] += changed;
+  g->result->changes[p] += *changed;
   if (s != NVM_OK) return s;
   if (module_out_of_memory(g->env.module) || g->scratch.failed || g->text.failed)
     return NVM_OUT_OF_MEMORY;
-  if (name_matches(o->print_after, pass_table[p].name) || (o->print_changed && changed))
+  if (name_matches(o->print_after, pass_table[p].name) || (o->print_changed && *changed))
     dump(g, "After", p, f);
-  if (check) s = check_after(g, p, f, before, changed);
-  if (s == NVM_OK && changed && o->on_change) s = o->on_change(o->change_state, g->env.module, pass_table[p].name, f);
+  if (check) s = check_after(g, p, f, before, *changed);
+  if (s == NVM_OK && *changed && o->on_change) s = o->on_change(o->change_state, g->env.module, pass_table[p].name, f);
   return s;
 }
 
-/* Function passes ids[0..count-1] over every definition. */
+/* Function passes ids[0..count-1] over every definition, but those that would find nothing. */
 static enum nvm_status run_group(struct manager *g, const enum pass_id *ids, uint32_t count) {
   struct nvm_module *m = g->env.module;
-  for (uint32_t n = 1; n < m->functions.count; n++) {
+  for (uint32_t n = 1; n < g->function_count; n++) {
     struct nvm_function *f = m->functions.data[n];
     if (function_is_declaration(f)) continue;
     for (uint32_t k = 0; k < count; k++) {
-      enum nvm_status s = run_one(g, ids[k], f);
+      bool changed = false;
+      if (g->settled[n] >> ids[k] & 1) continue;
+      enum nvm_status s = run_one(g, ids[k], f, &changed);
       if (s != NVM_OK) return s;
+      g->settled[n] = changed ? 0 : g->settled[n] | UINT64_C(1) << ids[k];
     }
   }
   return NVM_OK;
+}
+
+static enum nvm_status run_on_module(struct manager *g, enum pass_id p) {
+  bool changed = false;
+  enum nvm_status s = run_one(g, p, NULL, &changed);
+  if (changed) memset(g->settled, 0, g->function_count * sizeof *g->settled);
+  return s;
 }
 
 /* Reports a name that no pass has, with what was probably meant, or a pass that is one too many. */
@@ -314,7 +329,7 @@ static enum nvm_status run_all(struct manager *g, const enum pass_id *ids, uint3
   for (uint32_t k = 0; k < count;) {
     uint32_t n = 0;
     while (k + n < count && pass_table[ids[k + n]].on_function) n++;
-    enum nvm_status s = n ? run_group(g, ids + k, n) : run_one(g, ids[k], NULL);
+    enum nvm_status s = n ? run_group(g, ids + k, n) : run_on_module(g, ids[k]);
     if (s != NVM_OK) return s;
     k += n ? n : 1;
   }
@@ -361,7 +376,7 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
                                   struct pass_result *result) {
   struct manager g = {.env = {.module = m, .target = target, .knobs = options->knobs, .draw = options->draw,
                               .draw_state = options->draw_state, .draw_graphs = options->draw_graphs},
-                      .options = options, .sink = sink, .result = result,
+                      .options = options, .sink = sink, .result = result, .function_count = m->functions.count,
                       .remarks = {options->remark, options->remark_state, &g.text}};
   enum pass_id ids[PASS_MOST];
   struct nvm_text unknown;
@@ -369,9 +384,11 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
   arena_init(&g.scratch, m->arena.allocator);
   arena_init(&g.text, m->arena.allocator);
   g.env.arena = &g.scratch;
+  g.settled = arena_alloc(&m->arena, m->functions.count * sizeof *g.settled);
   g.env.remarks = options->remark ? &g.remarks : NULL;
   int count = pass_read_pipeline(options->pipeline, ids, &unknown);
   enum nvm_status s = count < 0 ? unknown_pass(sink, unknown) : NVM_OK;
+  if (!g.settled) s = NVM_OUT_OF_MEMORY;
   if (s == NVM_OK) s = known_pass(sink, options->print_before);
   if (s == NVM_OK) s = known_pass(sink, options->print_after);
   if (s == NVM_OK && options->on_change) s = options->on_change(options->change_state, m, NULL, NULL);

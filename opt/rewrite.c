@@ -1,4 +1,4 @@
-/* Replacing values; see rewrite.h. Linear in the function's operands. */
+/* Replacing values and renumbering them; see rewrite.h. Linear in the function's operands. */
 #include "opt/rewrite.h"
 
 bool rewrite_init(struct rewrite *r, struct nvm_function *f, struct arena *arena) {
@@ -25,17 +25,28 @@ struct nvm_value rewrite_get(struct rewrite *r, struct nvm_value v) {
   return root;
 }
 
+/* What metadata operand v speaks of, NULL if v is none. */
+static const struct meta_item *spoken_of(const struct nvm_module *m, struct nvm_value v) {
+  if (value_kind(v) != VALUE_CONST) return NULL;
+  const struct constant_info *c = constant_info(&m->constants, v);
+  return c->kind == CONST_METADATA ? meta_item(&m->metadata, (struct nvm_meta){c->meta}) : NULL;
+}
+
+static bool is_local(const struct meta_item *item) {
+  return item && item->kind == META_VALUE && value_kind(item->value) == VALUE_INST;
+}
+
+/* The metadata operand for a local value that is now another. */
+static struct nvm_value speak_of(struct nvm_module *m, struct nvm_value now, struct nvm_type type) {
+  return const_metadata(m, meta_value(&m->metadata, now, type).index);
+}
+
 /* The metadata operand for a replaced local value: debug records follow the value. */
 static struct nvm_value rewrite_metadata(struct rewrite *r, struct nvm_value v) {
-  struct nvm_module *m = r->f->module;
-  if (value_kind(v) != VALUE_CONST || constant_info(&m->constants, v)->kind != CONST_METADATA)
-    return v;
-  const struct meta_item *item =
-      meta_item(&m->metadata, (struct nvm_meta){constant_info(&m->constants, v)->meta});
-  if (item->kind != META_VALUE || value_kind(item->value) != VALUE_INST) return v;
+  const struct meta_item *item = spoken_of(r->f->module, v);
+  if (!is_local(item)) return v;
   struct nvm_value now = rewrite_get(r, item->value);
-  if (value_equal(now, item->value)) return v;
-  return const_metadata(m, meta_value(&m->metadata, now, item->type).index);
+  return value_equal(now, item->value) ? v : speak_of(r->f->module, now, item->type);
 }
 
 void rewrite_apply(struct rewrite *r) {
@@ -55,4 +66,78 @@ void rewrite_apply(struct rewrite *r) {
       next = function_inst(f, i)->next;
       if (rewrite_is_set(r, i)) inst_remove(f, i);
     }
+}
+
+/* --- renumbering ---------------------------------------------------------------------------------- */
+
+/* Numbers what is alive, in the order of the old numbers; 0 for the dead. *operands: how many they have.
+ * False: lists of debug information name values, which cannot be renumbered. */
+static bool number_alive(const struct nvm_function *f, uint32_t *now, uint32_t *operands) {
+  uint32_t count = 0;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      now[i.index] = 1;
+      *operands += inst->operand_count;
+      for (uint32_t k = 0; k < inst->operand_count; k++) {
+        const struct meta_item *item = spoken_of(f->module, inst_operand(f, inst, k));
+        if (item && item->kind == META_INLINE) return false;
+      }
+    }
+  for (uint32_t k = 1; k < f->insts.count; k++)
+    if (now[k]) now[k] = ++count;
+  return true;
+}
+
+static struct nvm_value renumbered(struct nvm_module *m, const uint32_t *now, struct nvm_value v) {
+  if (value_kind(v) == VALUE_INST) return value_make(VALUE_INST, now[value_index(v)]);
+  const struct meta_item *item = spoken_of(m, v);
+  if (!is_local(item)) return v;
+  return speak_of(m, value_make(VALUE_INST, now[value_index(item->value)]), item->type);
+}
+
+/* Moves instruction `from` to its new number, its operands to the end of `operands`. */
+static void move_inst(struct nvm_function *f, const uint32_t *now, uint32_t from,
+                      struct nvm_value *operands, uint32_t *count) {
+  uint32_t to = now[from];
+  struct nvm_inst *i = &f->insts.data[to];
+  *i = f->insts.data[from];
+  i->previous.index = now[i->previous.index];
+  i->next.index = now[i->next.index];
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    operands[*count + k] = renumbered(f->module, now, inst_operand(f, i, k));
+  i->first_operand = *count;
+  *count += i->operand_count;
+  f->uses.data[to] = f->uses.data[from];
+  f->names.data[to] = f->names.data[from];
+  f->locations.data[to] = f->locations.data[from];
+  f->attachments.data[to] = f->attachments.data[from];
+  f->positions.data[to] = f->positions.data[from];
+}
+
+bool rewrite_compact(struct nvm_function *f, struct arena *scratch) {
+  enum { FEW = 32 };
+  if (f->insts.count < FEW || f->removed < f->insts.count / 2) return true;
+  uint32_t *now = arena_alloc(scratch, f->insts.count * sizeof *now), count = 0, alive = 1;
+  f->removed = 0;
+  if (!now) return false;
+  if (!number_alive(f, now, &count)) return true;
+  struct nvm_value *operands = arena_alloc(scratch, (count + 1) * sizeof *operands);
+  if (!operands) return false;
+  count = 0;
+  for (uint32_t k = 1; k < f->insts.count; k++) {
+    if (!now[k]) continue;
+    move_inst(f, now, k, operands, &count);
+    alive++;
+  }
+  memcpy(f->operands.data, operands, count * sizeof *operands);
+  f->operands.count = count;
+  f->insts.count = f->uses.count = f->names.count = alive;
+  f->locations.count = f->attachments.count = f->positions.count = alive;
+  FOR_EACH_BLOCK(f, b) {
+    struct nvm_block_info *info = function_block(f, b);
+    info->first.index = now[info->first.index];
+    info->last.index = now[info->last.index];
+  }
+  return true;
 }

@@ -24,4 +24,8 @@ static inline bool rewrite_is_set(const struct rewrite *r, struct nvm_inst_id i)
 /* Replaces in all operands and metadata operands, then removes the replaced instructions. */
 void rewrite_apply(struct rewrite *r);
 
+/* Renumbers the instructions of f, in their order, where half of the numbers belong to dead ones: tables
+ * of analyses are as long as there are numbers. False when out of memory. */
+bool rewrite_compact(struct nvm_function *f, struct arena *scratch);
+
 #endif

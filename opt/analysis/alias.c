@@ -1,12 +1,12 @@
 /* Alias analysis; see alias.h.
  *
  * Four questions, the cheap ones first, any of which may answer NO:
- *   metadata   scoped noalias lists; struct-path TBAA (the access tags of LLVM's LangRef: one access
- *              must be to a member on the path into the other's type)
  *   space      the sets of state spaces the objects may lie in: from the pointer's type, through casts,
  *              and of a CUDA kernel's generic pointer parameters, which the driver fills: global
  *   object     two different identified objects; one that has not been captured and one from elsewhere
  *   bytes      the same base: the difference of the offsets as a range and modulo a power of two
+ *   metadata   scoped noalias lists; struct-path TBAA (the access tags of LLVM's LangRef: one access
+ *              must be to a member on the path into the other's type)
  *
  * Differs from LLVM's BasicAA: shared arrays declared without size all start at the same byte, so they
  * may alias each other; the objects behind a phi are collected first, so that no answer depends on
@@ -266,6 +266,11 @@ static const struct alias_address *address_of(struct alias_env *e, struct nvm_va
   return e->addresses[n];
 }
 
+static const struct alias_address *location_address(struct alias_env *e, struct memory_location l,
+                                                    struct alias_address *room) {
+  return l.address ? l.address : address_of(e, l.pointer, room);
+}
+
 /* What is known of v, remembered for the values asked for last. */
 static struct known_bits known_of(struct alias_env *e, struct nvm_value v) {
   struct alias_known *place = &e->known[value_index(v) % ALIAS_KNOWN];
@@ -348,17 +353,27 @@ struct alias_env *alias_init(const struct nvm_function *f, struct arena *arena) 
   return e->addresses && e->objects && e->captured ? e : NULL;
 }
 
-enum alias alias_query(struct alias_env *e, struct memory_location a, struct memory_location b) {
+static enum alias compare_places(struct alias_env *e, struct memory_location a, struct memory_location b) {
   struct alias_address room_a, room_b;
   struct objects objects_a, objects_b;
-  if (alias_metadata_apart(e, a.access, b.access)) return ALIAS_NO;
-  const struct alias_address *x = a.address ? a.address : address_of(e, a.pointer, &room_a);
-  const struct alias_address *y = b.address ? b.address : address_of(e, b.pointer, &room_b);
+  const struct alias_address *x = location_address(e, a, &room_a), *y = location_address(e, b, &room_b);
   if (value_equal(x->base, y->base)) return compare_addresses(e, x, y, a.bytes, b.bytes);
   const struct objects *oa = location_objects(e, a, &objects_a);
   const struct objects *ob = location_objects(e, b, &objects_b);
   if (!(oa->spaces & ob->spaces)) return ALIAS_NO;
   return all_distinct(e, oa, ob) ? ALIAS_NO : ALIAS_MAY;
+}
+
+enum alias alias_query(struct alias_env *e, struct memory_location a, struct memory_location b) {
+  enum alias answer = compare_places(e, a, b);
+  return answer != ALIAS_NO && alias_metadata_apart(e, a.access, b.access) ? ALIAS_NO : answer;
+}
+
+bool alias_must(struct alias_env *e, struct memory_location a, struct memory_location b) {
+  struct alias_address room_a, room_b;
+  const struct alias_address *x = location_address(e, a, &room_a), *y = location_address(e, b, &room_b);
+  if (!value_equal(x->base, y->base) || x->offset != y->offset || x->term_count != y->term_count) return false;
+  return compare_addresses(e, x, y, 1, 1) == ALIAS_MUST && !alias_metadata_apart(e, a.access, b.access);
 }
 
 /* What a kernel gets as noalias and only reads, nobody writes while it runs. */
