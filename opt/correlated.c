@@ -1,0 +1,409 @@
+/* correlated: what branches and number ranges say of values is used where it holds.
+ *
+ * Purpose:   `if (i < n)` tells everything behind it about i; a thread's number is below 1,024, a block's
+ *            not negative. Comparisons repeated in other words (bounds checks of inlined helpers) go,
+ *            divisions and extensions become the cheaper unsigned ones, those of 64 bits narrow ones;
+ *            sums learn that they do not wrap, on which loop passes and addressing build.
+ * Algorithm: a walk over the dominator tree, siblings in reverse postorder, with a scoped table of the
+ *            range of each integer (opt/analysis/ranges.h). A block with one way in adds what its branch
+ *            or switch implies, llvm.assume what it says; leaving the subtree takes it back. Phis of
+ *            loops start at their first value and move one way: their step says which, the latch's test
+ *            how far.
+ *              operand with one possible value   → that constant
+ *              icmp, min, max decided            → constant, operand
+ *              sdiv, srem, ashr, sext, abs of what is not negative → udiv, urem, lshr, zext nneg, itself
+ *              x udiv y, x urem y with x < y     → 0, x;  x and mask that has all of x → x
+ *              64-bit udiv, urem of 32-bit values → 32 bits and zext
+ *              add, sub, mul, shl in range       → nuw, nsw
+ *              case that cannot be               → dropped
+ * Requires:  nothing.
+ * Preserves: the blocks; edges of impossible cases go.
+ * Cost:      linear in instructions and in facts; a condition is looked into MOST_DEPTH levels deep.
+ * Omits:     relations between two variables; vectors; facts that hold on an edge into a join.
+ * Tests:     check/opt/correlated*.nvir, unit/test_ranges.c. */
+#include "ir/dominance.h"
+#include "ir/intrinsic.h"
+#include "opt/analysis/ranges.h"
+#include "opt/analysis/scev.h"
+#include "opt/cfg.h"
+#include "opt/effects.h"
+#include "opt/passes.h"
+#include "opt/rewrite.h"
+
+enum { MOST_DEPTH = 4 };
+
+struct fact {
+  uint32_t slot;
+  struct range before;
+};
+
+struct walker {
+  struct nvm_function *f;
+  struct pass_env *env;
+  struct dominance dominance;
+  struct rewrite rewrite;
+  uint32_t insts;        /* slots of `known`: instructions, then arguments */
+  struct range *known;   /* width 0: nothing yet */
+  VEC(struct fact) undo;
+  struct nvm_block *child, *sibling; /* of the dominator tree, in reverse postorder */
+  bool changed;
+};
+
+/* --- ranges ------------------------------------------------------------------------------------- */
+
+static uint32_t slot_of(const struct walker *w, struct nvm_value v) {
+  if (value_kind(v) == VALUE_ARG) return w->insts + value_index(v);
+  return value_kind(v) == VALUE_INST && value_index(v) < w->insts ? value_index(v) : 0;
+}
+
+static struct range range_here(void *state, struct nvm_value v) {
+  const struct walker *w = state;
+  uint32_t slot = slot_of(w, v);
+  return slot && w->known[slot].width ? w->known[slot] : range_of_value(w->f, v);
+}
+
+static bool narrow(struct walker *w, struct nvm_value v, struct range to, int depth);
+
+/* What a range of the result says of the operand. */
+static bool narrow_operand(struct walker *w, const struct nvm_inst *i, struct range r, int depth) {
+  struct nvm_value x = i->operand_count ? inst_operand(w->f, i, 0) : VALUE_NULL;
+  if (depth == MOST_DEPTH) return true;
+  if (i->op == OP_ZEXT || i->op == OP_SEXT) {
+    struct range all = range_of_value(w->f, x), to = range_all(all.width);
+    if (all.width == 0) return true;
+    if (i->op == OP_ZEXT && r.low <= to.high && r.high <= to.high)
+      return narrow(w, x, range_unsigned(all.width, r.low, r.high), depth + 1);
+    if (i->op == OP_SEXT && r.least >= to.least && r.most <= to.most)
+      return narrow(w, x, range_signed(all.width, r.least, r.most), depth + 1);
+  }
+  if (i->op == OP_ADD && (i->flags & (INST_NSW | INST_NUW))) {
+    struct range c = range_of_value(w->f, inst_operand(w->f, i, 1)), to = range_all(r.width);
+    if (c.low != c.high) return true;
+    if ((i->flags & INST_NUW) && r.low >= c.low)
+      to = range_both(to, range_unsigned(r.width, r.low - c.low, r.high - c.low));
+    int64_t least, most;
+    if ((i->flags & INST_NSW) && !__builtin_sub_overflow(r.least, c.least, &least) &&
+        !__builtin_sub_overflow(r.most, c.least, &most) && least >= to.least && most <= to.most)
+      to = range_both(to, range_signed(r.width, least, most));
+    return narrow(w, x, to, depth + 1);
+  }
+  return true;
+}
+
+/* Notes that v is in `to` from here on, until the scope is left. */
+static bool narrow(struct walker *w, struct nvm_value v, struct range to, int depth) {
+  uint32_t slot = slot_of(w, v);
+  if (slot == 0 || to.width == 0) return true;
+  struct range before = range_here(w, v), now = range_both(before, to);
+  struct fact undo = {slot, w->known[slot]};
+  if (range_equal(before, now)) return true;
+  w->known[slot] = now;
+  if (!VEC_PUSH(w->env->arena, &w->undo, undo)) return false;
+  if (value_kind(v) != VALUE_INST || range_is_empty(now)) return true;
+  return narrow_operand(w, function_inst(w->f, (struct nvm_inst_id){value_index(v)}), now, depth);
+}
+
+/* Notes what follows from the condition being `truth`. */
+static bool learn(struct walker *w, struct nvm_value condition, bool truth, int depth) {
+  const struct nvm_function *f = w->f;
+  if (!narrow(w, condition, range_unsigned(1, truth, truth), MOST_DEPTH)) return false;
+  if (value_kind(condition) != VALUE_INST || depth == MOST_DEPTH) return true;
+  const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(condition)});
+  struct nvm_value a = i->operand_count > 1 ? inst_operand(f, i, 0) : VALUE_NULL;
+  struct nvm_value b = i->operand_count > 1 ? inst_operand(f, i, 1) : VALUE_NULL;
+  nvm_u128 bits;
+  switch ((enum op)i->op) {
+  case OP_ICMP: {
+    enum icmp_predicate p = (enum icmp_predicate)i->aux;
+    if (!truth) p = icmp_inverse(p);
+    return narrow(w, a, range_where(p, range_here(w, b)), 0) &&
+           narrow(w, b, range_where(icmp_swapped(p), range_here(w, a)), 0);
+  }
+  case OP_AND: case OP_OR:
+    if (truth != (i->op == OP_AND)) return true;
+    return learn(w, a, truth, depth + 1) && learn(w, b, truth, depth + 1);
+  case OP_SELECT: { /* a and b, a or b */
+    struct nvm_value other = inst_operand(f, i, truth ? 2 : 1), both = inst_operand(f, i, truth ? 1 : 2);
+    if (!const_is_int(f->module, other, &bits) || bits == truth) return true;
+    return learn(w, a, truth, depth + 1) && learn(w, both, truth, depth + 1);
+  }
+  case OP_XOR: return !const_is_int(f->module, b, &bits) || bits == 0 || learn(w, a, !truth, depth + 1);
+  default: return true;
+  }
+}
+
+/* What the only way into b says. */
+static bool learn_edge(struct walker *w, struct nvm_block b) {
+  const struct dominance *d = &w->dominance;
+  if (d->first_predecessor[b.index + 1] - d->first_predecessor[b.index] != 1) return true;
+  struct nvm_block from = d->predecessors[d->first_predecessor[b.index]];
+  const struct nvm_inst *t = function_inst(w->f, block_terminator(w->f, from));
+  if (t->op == OP_CONDBR) return learn(w, inst_operand(w->f, t, 0), value_index(inst_operand(w->f, t, 1)) == b.index, 0);
+  if (t->op != OP_SWITCH || value_index(inst_operand(w->f, t, 1)) == b.index) return true;
+  for (uint32_t k = 2; k < t->operand_count; k += 2)
+    if (value_index(inst_operand(w->f, t, k + 1)) == b.index)
+      return narrow(w, inst_operand(w->f, t, 0), range_of_value(w->f, inst_operand(w->f, t, k)), 0);
+  return true;
+}
+
+/* What v can be where it comes round from `latch`, not yet seen: phi and a step, below the latch's bound. */
+static struct range range_next(struct walker *w, struct nvm_inst_id phi, struct range first, struct nvm_value v,
+                               struct nvm_block latch) {
+  const struct nvm_function *f = w->f;
+  struct range r = range_of_value(f, v), all = r;
+  const struct nvm_inst *t = function_inst(f, block_terminator(f, latch));
+  struct nvm_value c = t->op == OP_CONDBR ? inst_operand(f, t, 0) : VALUE_NULL;
+  if (value_equal(v, value_of_inst(phi))) return first;
+  if (value_kind(c) == VALUE_INST && !value_equal(inst_operand(f, t, 1), inst_operand(f, t, 2))) {
+    const struct nvm_inst *test = function_inst(f, (struct nvm_inst_id){value_index(c)});
+    bool truth = value_index(inst_operand(f, t, 1)) == function_inst(f, phi)->block.index;
+    enum icmp_predicate p = (enum icmp_predicate)test->aux;
+    if (test->op == OP_ICMP && value_equal(inst_operand(f, test, 0), v))
+      r = range_where(truth ? p : icmp_inverse(p), range_here(w, inst_operand(f, test, 1)));
+  }
+  if (value_kind(v) != VALUE_INST) return r;
+  const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
+  if (i->operand_count < 2 || !value_equal(inst_operand(f, i, 0), value_of_inst(phi)) || first.width == 0) return r;
+  struct range step = range_here(w, inst_operand(f, i, 1));
+  if (i->op == OP_ADD) {
+    if (i->flags & INST_NUW) all.low = first.low;
+    if ((i->flags & INST_NSW) && step.least >= 0) all.least = first.least;
+    if ((i->flags & INST_NSW) && step.most <= 0) all.most = first.most;
+  }
+  if (i->op == OP_LSHR || i->op == OP_UDIV || i->op == OP_AND) all.high = first.high;
+  return range_both(range_both(r, range_unsigned(r.width, all.low, all.high)),
+                    range_signed(r.width, all.least, all.most));
+}
+
+static struct range range_of_phi(struct walker *w, struct nvm_inst_id id) {
+  const struct nvm_inst *phi = function_inst(w->f, id);
+  struct range r = {0, 0, 0, 0, 0};
+  for (int turn = 0; turn < 2; turn++) /* what is known, then what comes round */
+    for (uint32_t k = 0; k < phi->operand_count; k += 2) {
+      struct nvm_value v = inst_operand(w->f, phi, k);
+      uint32_t slot = slot_of(w, v);
+      bool later = slot && slot < w->insts && w->known[slot].width == 0;
+      if (later != (turn == 1)) continue;
+      struct range next = later ? range_next(w, id, r, v, (struct nvm_block){value_index(inst_operand(w->f, phi, k + 1))})
+                                : range_here(w, v);
+      r = r.width ? range_either(r, next) : next;
+    }
+  return range_is_empty(r) ? range_of_value(w->f, value_of_inst(id)) : r;
+}
+
+/* --- what becomes cheaper ----------------------------------------------------------------------- */
+
+static void use(struct walker *w, struct nvm_inst_id i, struct nvm_value v) {
+  rewrite_set(&w->rewrite, i, v);
+  w->changed = true;
+}
+
+static void become(struct walker *w, struct nvm_inst_id i, enum op op, uint16_t flags) {
+  struct nvm_inst *inst = function_inst(w->f, i);
+  inst->op = (uint16_t)op;
+  inst->flags = flags;
+  ++*w->env->statistic;
+  w->changed = true;
+}
+
+static struct nvm_value add_before(struct walker *w, struct nvm_inst_id at, enum op op, struct nvm_type type,
+                                   const struct nvm_value *operands, uint32_t count) {
+  struct nvm_inst_id i = function_add_inst(w->f, op, 0, type, operands, count, 0);
+  if (inst_is_none(i)) return VALUE_NULL;
+  w->f->locations.data[i.index] = w->f->locations.data[at.index];
+  inst_insert_before(w->f, i, at);
+  return value_of_inst(i);
+}
+
+/* A division of 64 bits takes tens of instructions, one of 32 bits a handful. */
+static bool narrow_division(struct walker *w, struct nvm_inst_id id) {
+  struct nvm_value v[2], wide;
+  for (uint32_t k = 0; k < 2; k++) {
+    struct nvm_value from = inst_operand(w->f, function_inst(w->f, id), k);
+    v[k] = add_before(w, id, OP_TRUNC, TYPE_I32, &from, 1);
+    if (value_is_none(v[k])) return false;
+  }
+  wide = add_before(w, id, (enum op)function_inst(w->f, id)->op, TYPE_I32, v, 2);
+  if (!value_is_none(wide)) wide = add_before(w, id, OP_ZEXT, TYPE_I64, &wide, 1);
+  if (value_is_none(wide)) return false;
+  use(w, id, wide);
+  return true;
+}
+
+static bool simplify_division(struct walker *w, struct nvm_inst_id id, struct range a, struct range b) {
+  struct nvm_inst *i = function_inst(w->f, id);
+  bool quotient = i->op == OP_SDIV || i->op == OP_UDIV;
+  if (i->op == OP_SDIV || i->op == OP_SREM) {
+    if (a.least < 0 || b.least < 0) return true;
+    become(w, id, quotient ? OP_UDIV : OP_UREM, i->flags);
+  }
+  if (a.high < b.low) use(w, id, quotient ? const_int(w->f->module, i->type, 0) : inst_operand(w->f, i, 0));
+  else if (a.width == 64 && a.high <= UINT32_MAX && b.high <= UINT32_MAX) return narrow_division(w, id);
+  return true;
+}
+
+/* min, max, abs. */
+static void simplify_call(struct walker *w, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(w->f, id);
+  struct nvm_value callee = call_callee(w->f, i);
+  uint32_t intrinsic = value_kind(callee) == VALUE_FUNCTION ? module_function(w->f->module, callee)->intrinsic : 0;
+  enum icmp_predicate first; /* where it holds, the first operand is the result */
+  switch (intrinsic) {
+  case INTRINSIC_smin: first = ICMP_SLE; break;
+  case INTRINSIC_smax: first = ICMP_SGE; break;
+  case INTRINSIC_umin: first = ICMP_ULE; break;
+  case INTRINSIC_umax: first = ICMP_UGE; break;
+  case INTRINSIC_abs:
+    if (range_here(w, inst_operand(w->f, i, 0)).width && range_here(w, inst_operand(w->f, i, 0)).least >= 0)
+      use(w, id, inst_operand(w->f, i, 0));
+    return;
+  default: return;
+  }
+  struct range a = range_here(w, inst_operand(w->f, i, 0)), b = range_here(w, inst_operand(w->f, i, 1));
+  int truth = range_compare(first, a, b);
+  if (truth < 0 && range_compare(first, b, a) == 1) truth = 0;
+  if (truth >= 0) use(w, id, inst_operand(w->f, i, truth ? 0 : 1));
+}
+
+static void drop_cases(struct walker *w, struct nvm_inst_id t) {
+  struct nvm_function *f = w->f;
+  struct range r = range_here(w, inst_operand(f, function_inst(f, t), 0));
+  for (uint32_t k = 2; k < function_inst(f, t)->operand_count;) {
+    struct nvm_value target = inst_operand(f, function_inst(f, t), k + 1);
+    struct range label = range_of_value(f, inst_operand(f, function_inst(f, t), k));
+    if (range_compare(ICMP_EQ, r, label) != 0) {
+      k += 2;
+      continue;
+    }
+    inst_remove_operands(f, t, k, 2);
+    uint32_t left = 0;
+    struct nvm_block b = function_inst(f, t)->block;
+    for (uint32_t n = 0, count = block_successor_count(f, b); n < count; n++)
+      left += block_successor(f, b, n).index == value_index(target);
+    cfg_remove_phi_edges(f, (struct nvm_block){value_index(target)}, b, left);
+    w->changed = true;
+  }
+}
+
+static bool simplify(struct walker *w, struct nvm_inst_id id) {
+  struct nvm_inst *i = function_inst(w->f, id);
+  enum op op = (enum op)i->op;
+  if (op == OP_CALL) simplify_call(w, id);
+  if (op == OP_SWITCH && i->operand_count > 2) drop_cases(w, id);
+  if ((op < OP_FIRST_INT || op > OP_LAST_INT) && op != OP_SEXT) return true;
+  struct range a = range_here(w, inst_operand(w->f, i, 0));
+  struct range b = range_here(w, inst_operand(w->f, i, op == OP_SEXT ? 0 : 1));
+  if (a.width == 0 || range_is_empty(a) || range_is_empty(b)) return true;
+  switch (op) {
+  case OP_SEXT: if (a.least >= 0) become(w, id, OP_ZEXT, INST_NNEG); break;
+  case OP_ASHR: if (a.least >= 0) become(w, id, OP_LSHR, i->flags); break;
+  case OP_SDIV: case OP_SREM: case OP_UDIV: case OP_UREM: return simplify_division(w, id, a, b);
+  case OP_AND:
+    if (b.low == b.high && (b.low & (b.low + 1)) == 0 && a.high <= b.low) use(w, id, inst_operand(w->f, i, 0));
+    break;
+  default: {
+    uint16_t flags = i->flags | range_no_wrap(op, a, b);
+    if (flags != i->flags) become(w, id, op, flags);
+  }
+  }
+  return true;
+}
+
+/* --- the walk ----------------------------------------------------------------------------------- */
+
+static void put_constants(struct walker *w, struct nvm_inst_id i) {
+  for (uint32_t k = 0; k < function_inst(w->f, i)->operand_count; k++) {
+    struct nvm_value v = inst_operand(w->f, function_inst(w->f, i), k);
+    if (slot_of(w, v) == 0) continue;
+    struct range r = range_here(w, v);
+    if (r.width == 0 || r.low != r.high || range_is_empty(r)) continue;
+    inst_set_operand(w->f, i, k, const_int(w->f->module, value_type(w->f, v), r.low));
+    ++*w->env->statistic;
+    w->changed = true;
+  }
+}
+
+static bool visit_block(struct walker *w, struct nvm_block b) {
+  if (!learn_edge(w, b)) return false;
+  FOR_EACH_INST(w->f, b, i) {
+    put_constants(w, i);
+    if (!simplify(w, i)) return false;
+    const struct nvm_inst *inst = function_inst(w->f, i);
+    w->known[i.index] = inst->op == OP_PHI ? range_of_phi(w, i) : range_of_inst(w->f, inst, range_here, w);
+    struct nvm_value callee = inst->op == OP_CALL ? call_callee(w->f, inst) : VALUE_NULL;
+    bool assume = value_kind(callee) == VALUE_FUNCTION &&
+                  module_function(w->f->module, callee)->intrinsic == INTRINSIC_assume;
+    if (assume && !learn(w, inst_operand(w->f, inst, 0), true, 0)) return false;
+  }
+  return true;
+}
+
+static void leave(struct walker *w, uint32_t to) {
+  while (w->undo.count > to) {
+    struct fact *u = &w->undo.data[--w->undo.count];
+    w->known[u->slot] = u->before;
+  }
+}
+
+/* Reverse postorder of the control flow; NULL when out of memory. */
+static struct nvm_block *order_blocks(const struct nvm_function *f, struct arena *arena, uint32_t *first) {
+  uint32_t blocks = f->blocks.count, depth = 0, at = blocks;
+  struct nvm_block *order = arena_alloc(arena, blocks * sizeof *order), *stack = arena_alloc(arena, blocks * sizeof *stack);
+  uint32_t *next = arena_alloc(arena, blocks * sizeof *next); /* successor to look at, plus 1; 0: not seen */
+  if (!order || !stack || !next) return NULL;
+  stack[depth++] = f->entry;
+  next[f->entry.index] = 1;
+  while (depth) {
+    struct nvm_block b = stack[depth - 1];
+    if (next[b.index] > block_successor_count(f, b)) {
+      order[--at] = b;
+      depth--;
+      continue;
+    }
+    struct nvm_block to = block_successor(f, b, next[b.index]++ - 1);
+    if (next[to.index]) continue;
+    next[to.index] = 1;
+    stack[depth++] = to;
+  }
+  *first = at;
+  return order;
+}
+
+static bool walk(struct walker *w) {
+  uint32_t blocks = w->f->blocks.count, first, depth = 0;
+  struct nvm_block *order = order_blocks(w->f, w->env->arena, &first);
+  struct nvm_block *open = arena_alloc(w->env->arena, blocks * sizeof *open);
+  uint32_t *scope = arena_alloc(w->env->arena, blocks * sizeof *scope);
+  if (!order || !open || !scope) return false;
+  for (uint32_t k = blocks; k-- > first + 1;) {
+    struct nvm_block above = w->dominance.immediate[order[k].index];
+    w->sibling[order[k].index] = w->child[above.index];
+    w->child[above.index] = order[k];
+  }
+  for (struct nvm_block b = w->f->entry; !block_is_none(b);) {
+    scope[b.index] = w->undo.count;
+    open[depth++] = b;
+    if (!visit_block(w, b)) return false;
+    b = w->child[b.index];
+    while (block_is_none(b) && depth) {
+      b = open[--depth];
+      leave(w, scope[b.index]);
+      b = w->sibling[b.index];
+    }
+  }
+  return true;
+}
+
+enum nvm_status correlated_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct walker w = {.f = f, .env = env, .insts = f->insts.count};
+  w.known = arena_alloc(env->arena, (f->insts.count + function_arg_count(f) + 1) * sizeof *w.known);
+  w.child = arena_alloc(env->arena, f->blocks.count * sizeof *w.child);
+  w.sibling = arena_alloc(env->arena, f->blocks.count * sizeof *w.sibling);
+  if (!w.known || !w.child || !w.sibling || !dominance_compute(&w.dominance, f, env->arena) ||
+      !rewrite_init(&w.rewrite, f, env->arena) || !walk(&w))
+    return NVM_OUT_OF_MEMORY;
+  *env->statistic += w.rewrite.count;
+  rewrite_apply(&w.rewrite);
+  *changed = w.changed;
+  return NVM_OK;
+}
