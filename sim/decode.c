@@ -577,20 +577,12 @@ static bool decode_body(struct decoder *d) {
   return decode_finish(d);
 }
 
-/* Calls are decoded with their callees; a worklist would do as well, but the depth is that of the
- * call graph. Functions whose address is taken are decoded with the rest of the module. */
-enum nvm_status decode_function(struct sim *s, struct func *kernel) {
-  (void)kernel;
-  for (uint32_t i = 1; i < s->funcs.count; i++) {
-    struct func *f = s->funcs.data[i];
-    if (f->decoded || f->ptx->is_declaration) continue;
-    f->decoded = true;
-    enum nvm_status status = f->ir ? ir_decode_function(s, f) : NVM_OK;
-    if (status != NVM_OK || s->finding.kind) return status == NVM_OK ? NVM_REFUSED : status;
-    if (f->ir) continue;
-    struct decoder d = {.sim = s, .func = f, .f = f->ptx};
-    if (!decode_body(&d)) return NVM_OUT_OF_MEMORY;
-    if (s->finding.kind) return NVM_REFUSED;
-  }
-  return NVM_OK;
+enum nvm_status decode_function(struct sim *s, struct func *f) {
+  enum nvm_status status = NVM_OK;
+  if (f->decoded || f->ptx->is_declaration) return NVM_OK;
+  f->decoded = true;
+  struct decoder d = {.sim = s, .func = f, .f = f->ptx};
+  if (f->ir) status = ir_decode_function(s, f);
+  else if (!decode_body(&d)) status = NVM_OUT_OF_MEMORY;
+  return status == NVM_OK && s->finding.kind ? NVM_REFUSED : status;
 }

@@ -109,17 +109,11 @@ void run_load(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-/* A fence that the instruction brings along; what it publishes. */
-static void before_strong(struct warp *w, const struct inst *in) {
-  if (in->releases) race_fence(w, (enum race_strength)in->strength);
-  race_publish(w, (enum race_strength)in->strength);
-}
-
 void run_store(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, in->a);
   unsigned element = in->bits / 8u, bytes = element * in->count;
   bool undefined_rows = w->frame->undefined != NULL;
-  if (in->strength && w->sim->races) before_strong(w, in);
+  if (in->strength && w->sim->races) race_release(w, in);
   FOR_LANES(l, mask) {
     struct access at;
     uint8_t value[32];
@@ -220,14 +214,13 @@ void run_atom(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, in->a), *b = row_of(w, in->b), *c = row_of(w, in->c);
   unsigned bytes = in->bits / 8u;
   if (w->sim->races) {
-    before_strong(w, in);
+    race_release(w, in);
     race_acquire(w);
   }
   FOR_LANES(l, mask) {
     struct access at;
     if (!find(w, l, a[l], in, bytes, true, &at)) return;
-    static const uint8_t some[16] = {0};
-    if (w->sim->races && at.shadow && !race_access(w, l, in, &at, bytes, (enum race_strength)in->strength, some)) return;
+    if (w->sim->races && !race_atomic(w, l, in, &at, bytes)) return;
     if (in->rows[0] != PTX_MOD_EXCH && !memory_is_defined(w, &at, bytes)) {
       sim_report(w, l, SIM_UNINITIALIZED, "does an atomic operation on memory that was never written");
       return;

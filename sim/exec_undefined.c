@@ -4,7 +4,7 @@
  *
  * Each row of a frame has a mask of lanes. There is none until the first such load, so that programs
  * without any pay nothing. Predicates and parameters of calls count as defined. */
-#include "sim/machine.h"
+#include "sim/ir.h"
 
 static void set_compute_flow(struct inst *in) {
   if (in->run == run_compare) in->flow = FLOW_A | FLOW_B | FLOW_DECIDES;
@@ -24,39 +24,66 @@ void undefined_set_flow(struct inst *in) {
   else if (in->kind == INST_PLAIN || in->kind == INST_HELPER || in->run == run_divide) set_compute_flow(in);
 }
 
-static uint32_t mask_of(const struct warp *w, uint32_t row) {
-  return row >> BANK_SHIFT == BANK_FRAME ? w->frame->undefined[row] : 0;
-}
+static uint32_t mask_of(const uint32_t *masks, uint32_t row) { return row >> BANK_SHIFT == BANK_FRAME ? masks[row] : 0; }
 
-static void write_mask(struct warp *w, uint32_t row, uint32_t lanes, uint32_t value) {
-  if (row == NO_ROW) return;
-  uint32_t *m = &w->frame->undefined[row];
-  *m = (*m & ~lanes) | (value & lanes);
+static void write_mask(uint32_t *masks, uint32_t row, uint32_t lanes, uint32_t value) {
+  if (row != NO_ROW) masks[row] = (masks[row] & ~lanes) | (value & lanes);
 }
 
 void undefined_set(struct warp *w, uint32_t row, unsigned lane, bool undefined) {
   struct frame *f = w->frame;
   if (row == NO_ROW || (!undefined && !f->undefined)) return;
-  if (!f->undefined) f->undefined = arena_alloc(&w->sim->arena, (f->func->rows + 1) * sizeof *f->undefined);
-  if (f->undefined) write_mask(w, row, UINT32_C(1) << lane, undefined ? ALL_LANES : 0);
+  size_t rows = f->func->rows + 1u, tables = f->func->ir ? 2 : 1;
+  if (!f->undefined) {
+    f->undefined = arena_alloc(&w->sim->arena, tables * rows * sizeof *f->undefined);
+    f->unwritten = f->undefined && tables == 2 ? f->undefined + rows : NULL;
+  }
+  if (f->undefined) write_mask(f->undefined, row, UINT32_C(1) << lane, undefined ? ALL_LANES : 0);
 }
 
-static bool report(struct warp *w, unsigned lane, const char *what) {
-  sim_report(w, lane, SIM_UNINITIALIZED, "%s a value that comes from memory that was never written", what);
+void undefined_set_unwritten(struct warp *w, uint32_t row, unsigned lane) {
+  undefined_set(w, row, lane, true);
+  if (w->frame->unwritten) w->frame->unwritten[row] |= UINT32_C(1) << lane;
+}
+
+static bool report(struct warp *w, unsigned lane, bool unwritten, const char *what) {
+  if (unwritten) sim_report(w, lane, SIM_UNINITIALIZED, "%s a value that comes from memory that was never written", what);
+  else sim_report(w, lane, SIM_POISON, "%s poison", what);
   return false;
 }
 
 bool undefined_check(struct warp *w, uint32_t row, unsigned lane, const char *what) {
-  return !undefined_is(w, row, lane) || report(w, lane, what);
+  return !undefined_is(w, row, lane) || report(w, lane, undefined_is_unwritten(w, row, lane), what);
+}
+
+/* What an instruction of PTX does to the masks; the lanes in which it reads some. */
+static uint32_t flow(struct warp *w, uint32_t *masks, const struct inst *in, uint32_t mask) {
+  uint32_t a = in->flow & FLOW_A ? mask_of(masks, in->a) : 0, b = in->flow & FLOW_B ? mask_of(masks, in->b) : 0;
+  uint32_t any = a | b;
+  if (in->flow & FLOW_CHOOSES) any = (a & w->preds[in->c]) | (b & ~w->preds[in->c]);
+  if (in->flow & FLOW_C) any |= mask_of(masks, in->c);
+  for (unsigned i = 0; in->flow & FLOW_ROWS && i < in->count; i++) any |= mask_of(masks, in->rows[i]);
+  if (in->flow & FLOW_D) write_mask(masks, in->d, mask, any);
+  for (unsigned i = 0; in->flow & FLOW_TO_ROWS && i < in->count; i++) write_mask(masks, in->rows[i], mask, any);
+  return any & mask;
+}
+
+/* The same of one of IR. Its own poison is what eval.c says; here only where it comes from is noted. */
+static void flow_ir(uint32_t *masks, const struct inst *in, uint32_t mask) {
+  const struct ir_op *o = in->ir;
+  uint32_t any = mask_of(masks, in->a);
+  for (uint32_t k = 0; k < o->count; k++)
+    for (uint32_t i = 0; i < o->in[k].count; i++) any |= mask_of(masks, o->in[k].scalars[i].low);
+  for (uint32_t i = 0; i < o->d.count; i++) write_mask(masks, o->d.scalars[i].low, mask, any);
+  if (in->run == ir_run_to_reg && in->bits > 1) write_mask(masks, in->d, mask, any);
 }
 
 void undefined_flow(struct warp *w, const struct inst *in, uint32_t mask) {
-  uint32_t a = in->flow & FLOW_A ? mask_of(w, in->a) : 0, b = in->flow & FLOW_B ? mask_of(w, in->b) : 0;
-  uint32_t any = a | b;
-  if (in->flow & FLOW_CHOOSES) any = (a & w->preds[in->c]) | (b & ~w->preds[in->c]);
-  if (in->flow & FLOW_C) any |= mask_of(w, in->c);
-  for (unsigned i = 0; in->flow & FLOW_ROWS && i < in->count; i++) any |= mask_of(w, in->rows[i]);
-  if (in->flow & FLOW_DECIDES && any & mask) report(w, lane_first(any & mask), "compares");
-  if (in->flow & FLOW_D) write_mask(w, in->d, mask, any);
-  for (unsigned i = 0; in->flow & FLOW_TO_ROWS && i < in->count; i++) write_mask(w, in->rows[i], mask, any);
+  const struct frame *f = w->frame;
+  if (in->ir) {
+    flow_ir(f->unwritten, in, mask);
+    return;
+  }
+  uint32_t unwritten = f->unwritten ? flow(w, f->unwritten, in, mask) : ALL_LANES, any = flow(w, f->undefined, in, mask);
+  if (in->flow & FLOW_DECIDES && any) report(w, lane_first(any), unwritten >> lane_first(any) & 1, "compares");
 }

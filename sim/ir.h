@@ -54,6 +54,8 @@ struct ir_op {
   uint64_t bytes, align;
   struct nvm_type scalar;      /* reductions: of a lane */
   const int64_t *scales;       /* GEP: bytes by which index k counts */
+  nvm_i128 *terms;             /* GEP: room for what it adds */
+  bool flushes;                /* f32 that is denormal counts as zero */
   const nvm_u128 *cases;       /* SWITCH: values, of the i-th entry of the table */
 };
 

@@ -284,10 +284,12 @@ static uint32_t emit_parts(struct ir_decoder *d, struct nvm_type type, struct ir
 }
 
 static void emit_entries(struct ir_decoder *d, const struct ir_snippet *s) {
+  uint32_t before = d->d.code.count;
   for (uint32_t k = s->first; k < s->end; k++) {
     d->d.e = &d->pf.entries.data[k];
     decode_entry(&d->d);
   }
+  for (uint32_t k = before; k < d->d.code.count; k++) d->d.code.data[k].entry = d->id.index;
 }
 
 static void emit_intrinsic_snippet(struct ir_decoder *d, const struct ir_snippet *s) {

@@ -101,6 +101,7 @@ static const struct ir_value *operands(struct ir_decoder *d, uint32_t count) {
 
 struct inst *ir_emit(struct ir_decoder *d, enum inst_kind kind, inst_run *run, const struct ir_op *ir) {
   struct inst in = {.kind = (uint8_t)kind, .run = run, .d = NO_ROW, .d2 = NO_ROW, .guard = d->guard, .flip = d->flip};
+  in.entry = d->id.index;
   in.line = ir_line(d->program, d->id.index ? d->f->positions.data[d->id.index] : 0);
   in.a = in.b = in.c = decode_constant(&d->d, 0);
   in.window = WINDOW_COUNT;
@@ -254,6 +255,8 @@ static void decode_terminator(struct ir_decoder *d, struct nvm_block next) {
 static void decode_eval(struct ir_decoder *d, enum op op, uint16_t flags) {
   bool may_fail = op == OP_UDIV || op == OP_SDIV || op == OP_UREM || op == OP_SREM;
   struct ir_op ir = {.op = op, .flags = flags, .aux = d->i.aux, .d = ir_result(d), .count = d->i.operand_count};
+  bool computes = op_is_binary(op) || op == OP_FCMP || op == OP_FPEXT || op == OP_FPTRUNC;
+  ir.flushes = computes && type_equal(type_scalar(&d->m->types, operand_type(d, 0)), TYPE_FLOAT) && function_flushes_f32(d->f);
   ir_emit(d, may_fail ? INST_MEMORY : INST_PLAIN, ir_run_eval, &ir);
 }
 
@@ -299,7 +302,8 @@ static void decode_gep(struct ir_decoder *d) {
   uint32_t count = d->i.operand_count;
   struct nvm_type type = {d->i.aux};
   int64_t *scales = decode_alloc(&d->d, count * sizeof *scales);
-  if (!scales) return;
+  nvm_i128 *terms = decode_alloc(&d->d, count * sizeof *terms);
+  if (!scales || !terms) return;
   for (uint32_t k = 1; k < count; k++) {
     if (k > 1 && type_kind(&d->m->types, type) == TY_STRUCT) {
       nvm_u128 index = 0; /* of a vector all the same */
@@ -313,7 +317,7 @@ static void decode_gep(struct ir_decoder *d) {
     if (k > 1) type = type_info(&d->m->types, type)->element;
     scales[k] = (int64_t)layout_alloc_size(&d->m->layout, &d->m->types, type);
   }
-  struct ir_op op = {.flags = d->i.flags, .d = ir_result(d), .count = count, .scales = scales};
+  struct ir_op op = {.flags = d->i.flags, .d = ir_result(d), .count = count, .scales = scales, .terms = terms};
   ir_emit(d, INST_PLAIN, ir_run_gep, &op);
 }
 
@@ -385,6 +389,17 @@ static uint64_t access_align(const struct ir_decoder *d) {
   return log2 ? UINT64_C(1) << (log2 - 1) : 0;
 }
 
+/* Which threads an access or a fence is strong for. */
+static void set_strength(const struct ir_decoder *d, struct inst *in) {
+  static const char *const narrow[] = {"block", "workgroup", "singlethread"};
+  struct memory_access how = memory_access_unpack(d->i.aux);
+  struct nvm_text scope = module_text(d->m, d->m->sync_scopes.data[how.scope]);
+  if (how.ordering || how.is_volatile) in->strength = RACE_DEVICE;
+  for (size_t k = 0; in->strength && k < sizeof narrow / sizeof *narrow; k++)
+    if (strcmp(scope.bytes, narrow[k]) == 0) in->strength = RACE_BLOCK;
+  in->releases = how.ordering >= ORDER_RELEASE;
+}
+
 /* `pointer` and `value`: operands; -1: the result is the value. */
 static void decode_access(struct ir_decoder *d, inst_run *run, uint32_t pointer, int value) {
   struct ir_op op = {.aux = d->i.aux, .count = d->i.operand_count};
@@ -393,6 +408,7 @@ static void decode_access(struct ir_decoder *d, inst_run *run, uint32_t pointer,
   if (d->i.type.index != TYPE_VOID.index) op.d = ir_result(d);
   struct inst *in = ir_emit(d, INST_MEMORY, run, &op);
   in->window = (uint8_t)ir_window(ir_space_of(d, inst_operand(d->f, &d->i, pointer)));
+  set_strength(d, in);
 }
 
 static void decode_alloca(struct ir_decoder *d) {
@@ -426,7 +442,8 @@ static void decode_other(struct ir_decoder *d) {
   case OP_INSERTVALUE:
     emit_replaced(d, ir_operand(d, 0), ir_operand(d, 1), member_scalar(d, d->i.type, 2, d->i.operand_count - 2));
     break;
-  case OP_PHI: case OP_FENCE: case OP_DBG_RECORD: break;
+  case OP_FENCE: set_strength(d, ir_emit(d, INST_PLAIN, run_fence, NULL)); break;
+  case OP_PHI: case OP_DBG_RECORD: break;
   default: d->bad = "is not executed"; break;
   }
 }
@@ -545,6 +562,8 @@ static bool prepare(struct ir_decoder *d, const struct nvm_block *order, uint32_
   ir_find_snippets(d);
   decode_assign_rows(&d->d);
   d->poison_row = d->d.func->rows++;
+  d->d.func->values = d->values;
+  d->d.func->arguments = d->arguments;
   return !d->d.failed;
 }
 

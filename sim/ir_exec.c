@@ -8,18 +8,11 @@
 
 static const struct nvm_module *module_of(const struct warp *w) { return w->sim->ir->module; }
 
-/* Whether the value is poison; then `what` ("branches on") was reported. */
-static bool finds_poison(struct warp *w, const struct ir_scalar *s, unsigned lane, const char *what) {
-  if (!(ir_poisoned(w, s->low) >> lane & 1)) return false;
-  sim_report(w, lane, SIM_POISON, "%s poison", what);
-  return true;
-}
-
 /* --- arithmetic --------------------------------------------------------------------------------------- */
 
-static void report_undefined(struct warp *w, unsigned lane, const struct eval_lane *divisor) {
-  if (divisor->poison) sim_report(w, lane, SIM_POISON, "divides by poison");
-  else if (divisor->bits == 0) sim_report(w, lane, SIM_UNDEFINED, "divides by zero");
+static void report_undefined(struct warp *w, unsigned lane, const struct ir_scalar *divisor) {
+  if (!undefined_check(w, divisor->low, lane, "divides by")) return;
+  if (ir_get(w, divisor, lane).bits == 0) sim_report(w, lane, SIM_UNDEFINED, "divides by zero");
   else sim_report(w, lane, SIM_UNDEFINED, "divides the smallest number by -1");
 }
 
@@ -41,11 +34,15 @@ void ir_run_eval(struct warp *w, const struct inst *in, uint32_t mask) {
     if (evaluate_row(w, o, d, s, mask)) continue;
     FOR_LANES(l, mask) {
       struct eval_lane x[3], r;
-      for (uint32_t k = 0; k < o->count; k++) x[k] = ir_get(w, s[k], l);
+      for (uint32_t k = 0; k < o->count; k++) {
+        x[k] = ir_get(w, s[k], l);
+        if (o->flushes) x[k].bits = evalfloat_flush(FLOAT_SINGLE, (uint64_t)x[k].bits);
+      }
       if (!eval_lane(m, o->op, o->flags, o->aux, d->type, s[0]->type, x, &r)) {
-        report_undefined(w, l, &x[1]);
+        report_undefined(w, l, s[1]);
         return;
       }
+      if (o->flushes && type_equal(d->type, TYPE_FLOAT)) r.bits = evalfloat_flush(FLOAT_SINGLE, (uint64_t)r.bits);
       ir_put(w, d, l, r);
     }
   }
@@ -245,21 +242,19 @@ void ir_run_insert(struct warp *w, const struct inst *in, uint32_t mask) {
 /* --- addresses ------------------------------------------------------------------------------------------ */
 
 void ir_run_gep(struct warp *w, const struct inst *in, uint32_t mask) {
-  enum { MOST_INDICES = 64 };
   const struct ir_op *o = in->ir;
-  uint32_t terms = o->count - 1 < MOST_INDICES ? o->count - 1 : MOST_INDICES;
+  uint32_t terms = o->count - 1;
   for (uint32_t i = 0; i < o->d.count; i++)
     FOR_LANES(l, mask) {
-      nvm_i128 by[MOST_INDICES];
       struct eval_lane p = ir_get(w, ir_lane(&o->in[0], i), l), r = {0, p.poison};
       for (uint32_t k = 0; k < terms; k++) {
         const struct ir_scalar *s = ir_lane(&o->in[k + 1], i);
         struct eval_lane index = ir_get(w, s, l);
         int64_t scale = o->scales[k + 1];
-        by[k] = scale < 0 ? -1 - scale : eval_signed(index.bits, bits_of(w, s)) * scale;
+        o->terms[k] = scale < 0 ? -1 - scale : eval_signed(index.bits, bits_of(w, s)) * scale;
         r.poison |= index.poison;
       }
-      r.bits = ir_offset(o->flags, bits_of(w, &o->d.scalars[i]), (uint64_t)p.bits, by, terms, &r.poison);
+      r.bits = ir_offset(o->flags, bits_of(w, &o->d.scalars[i]), (uint64_t)p.bits, o->terms, terms, &r.poison);
       ir_put(w, &o->d.scalars[i], l, r);
     }
 }
@@ -281,10 +276,8 @@ void ir_run_test(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_scalar *s = &in->ir->in[0].scalars[0];
   const uint64_t *a = row_of(w, s->low);
   uint32_t value = 0;
-  if (ir_poisoned(w, s->low) & mask) {
-    finds_poison(w, s, lane_first(ir_poisoned(w, s->low) & mask), "branches on");
-    return;
-  }
+  uint32_t poison = ir_poisoned(w, s->low) & mask;
+  if (poison && !undefined_check(w, s->low, lane_first(poison), "branches on")) return;
   FOR_LANES(l, mask) value |= (uint32_t)(a[l] & 1) << l;
   w->preds[in->d] = (w->preds[in->d] & ~mask) | value;
 }
@@ -293,7 +286,7 @@ void ir_run_switch(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   const struct ir_scalar *s = &o->in[0].scalars[0];
   FOR_LANES(l, mask) {
-    if (finds_poison(w, s, l, "switches on")) return;
+    if (!undefined_check(w, s->low, l, "switches on")) return;
     nvm_u128 v = ir_get(w, s, l).bits;
     uint32_t k = 0;
     while (k < o->aux && o->cases[k] != v) k++;

@@ -119,12 +119,11 @@ static struct nvm_type type_of(const struct nvm_module *m, struct nvm_value v) {
 
 static bool constant_gep(struct sim *s, const struct constant_info *c, struct nvm_value v,
                          struct eval_lane *out, int depth) {
-  enum { MOST_INDICES = 32 };
   struct nvm_module *m = s->ir->module;
-  nvm_i128 terms[MOST_INDICES];
+  nvm_i128 *terms = arena_alloc(&s->arena, c->count * sizeof *terms);
   struct eval_lane p, index;
   struct nvm_type type = {c->aux};
-  if (c->count > MOST_INDICES || !constant_at(s, const_operand(m, v, 0), &p, 1, depth)) return false;
+  if (!terms || !constant_at(s, const_operand(m, v, 0), &p, 1, depth)) return false;
   for (uint32_t k = 1; k < c->count; k++) {
     struct nvm_value iv = const_operand(m, v, k);
     if (!constant_at(s, iv, &index, 1, depth)) return false;
@@ -299,6 +298,7 @@ static bool add_functions(struct sim *s) {
     if (f->intrinsic) continue;
     func->name = func->ptx->name;
     func->ir = f;
+    func->trace = trace_ir;
     if (func->ptx->is_declaration) func->native = native_find(sim_text(s, func->name));
     p->code[i] = s->funcs.count;
     struct sim_symbol symbol = {WINDOW_CODE, (uint64_t)p->code[i] * 16, 0, func};
@@ -335,6 +335,7 @@ enum nvm_status sim_load_ir(struct sim *s, struct nvm_module *m, struct nvm_text
   p->module = m;
   p->names.arena = &s->arena;
   p->names.strings = &p->strings;
+  p->names.target = strtab_intern(&p->strings, "sm_70", 5); /* lanes may part anywhere */
   p->addresses = arena_alloc(&s->arena, m->globals.count * sizeof *p->addresses);
   p->code = arena_alloc(&s->arena, m->functions.count * sizeof *p->code);
   s->ir = p;

@@ -1,8 +1,9 @@
 /* What a warp does with instructions of IR that touch memory, lane by lane as exec_mem.c does.
  *
  * Values lie in memory as the layout says, lanes of vectors bit by bit. Bytes that nobody wrote read as
- * zero: undef has a value here. Poison that is stored marks its bytes; a value that is poison as a
- * whole is not to be stored where others may look, which is what global memory is. */
+ * zero; a scalar all of whose bytes are such is followed like poison, as PTX's undefined values are
+ * (exec_undefined.c). Poison that is stored marks its bytes; a value that is poison as a whole is not
+ * to be stored where others may look, which is what global memory is. */
 #include "sim/ir.h"
 
 #include <string.h>
@@ -42,8 +43,7 @@ void ir_write_piece(uint8_t *to, uint8_t *shadow, const struct ir_piece *p, stru
 static bool address_of(struct warp *w, const struct ir_value *v, unsigned lane, uint64_t *address) {
   struct eval_lane p = ir_get(w, &v->scalars[0], lane);
   *address = (uint64_t)p.bits;
-  if (p.poison) sim_report(w, lane, SIM_POISON, "uses poison as an address");
-  return !p.poison;
+  return undefined_check(w, v->scalars[0].low, lane, "uses as an address");
 }
 
 static bool find(struct warp *w, const struct inst *in, const struct ir_value *pointer, unsigned lane,
@@ -58,19 +58,46 @@ static void add_shadow(struct warp *w, struct access *at) {
   struct sim *s = w->sim;
   for (uint32_t i = 1; i < s->objects.count; i++) {
     struct object *o = &s->objects.data[i];
-    if (o->written || at->at < o->bytes || at->at >= o->bytes + o->size) continue;
+    if (o->written || at->shadow != &o->shadow) continue;
     o->written = arena_alloc(&s->arena, o->size);
     if (!o->written) return;
     memset(o->written, SHADOW_WRITTEN, o->size);
-    at->written = o->written + (at->at - o->bytes);
+    at->written = o->written + at->offset;
   }
+}
+
+static bool has_races(const struct warp *w, const struct access *at) { return w->sim->races && at->shadow; }
+
+static bool may_read(struct warp *w, unsigned lane, const struct inst *in, const struct access *at, uint64_t bytes) {
+  return !has_races(w, at) || race_access(w, lane, in, at, bytes, (enum race_strength)in->strength, NULL);
+}
+
+/* Where `bytes` bytes of *at are put together: in place, or aside if races are looked for. NULL: no memory. */
+static uint8_t *begin_write(struct warp *w, const struct access *at, uint64_t bytes) {
+  struct sim *s = w->sim;
+  if (!has_races(w, at)) return at->at;
+  if (VEC_RESERVE(&s->arena, &s->scratch, bytes)) return memcpy(s->scratch.data, at->at, bytes);
+  sim_report(w, 0, SIM_MEMORY, "writes more than the simulator has memory for");
+  return NULL;
+}
+
+static bool end_write(struct warp *w, unsigned lane, const struct inst *in, const struct access *at, uint64_t bytes,
+                      const uint8_t *value) {
+  if (value == at->at) return true;
+  if (!value || !race_access(w, lane, in, at, bytes, (enum race_strength)in->strength, value)) return false;
+  memcpy(at->at, value, bytes);
+  return true;
 }
 
 /* --- loads and stores --------------------------------------------------------------------------------------- */
 
 static void load_pieces(struct warp *w, const struct ir_op *o, unsigned lane, const struct access *at) {
-  for (uint32_t i = 0; i < o->d.count; i++)
-    ir_put(w, &o->d.scalars[i], lane, read_piece(at->at, at->written, &o->pieces[i]));
+  for (uint32_t i = 0; i < o->d.count; i++) {
+    const struct ir_piece *p = &o->pieces[i];
+    ir_put(w, &o->d.scalars[i], lane, read_piece(at->at, at->written, p));
+    struct access part = {.written = at->written ? at->written + p->bit / 8 : NULL};
+    if (!memory_is_defined(w, &part, (p->bit % 8 + p->bits + 7) / 8)) undefined_set_unwritten(w, o->d.scalars[i].low, lane);
+  }
 }
 
 static bool store_pieces(struct warp *w, const struct ir_value *v, const struct ir_piece *pieces, unsigned lane,
@@ -78,29 +105,38 @@ static bool store_pieces(struct warp *w, const struct ir_value *v, const struct 
   uint32_t poison = 0;
   for (uint32_t i = 0; w->frame->undefined && i < v->count; i++)
     poison += ir_poisoned(w, v->scalars[i].low) >> lane & 1;
-  if (poison && poison == v->count && !at->written) {
-    sim_report(w, lane, SIM_POISON, "stores poison to global memory");
-    return false;
-  }
+  if (poison && poison == v->count && !at->written)
+    return undefined_check(w, v->scalars[0].low, lane, "stores to global memory");
   if (poison && !at->written) add_shadow(w, at);
-  for (uint32_t i = 0; i < v->count; i++)
-    ir_write_piece(at->at, at->written, &pieces[i], ir_get(w, &v->scalars[i], lane));
+  for (uint32_t i = 0; i < v->count; i++) {
+    const struct ir_piece *p = &pieces[i];
+    ir_write_piece(at->at, at->written, p, ir_get(w, &v->scalars[i], lane));
+    if (poison && at->written && p->bits >= 8 && undefined_is_unwritten(w, v->scalars[i].low, lane))
+      memset(at->written + p->bit / 8, 0, p->bits / 8);
+  }
   return true;
 }
 
 void ir_run_load(struct warp *w, const struct inst *in, uint32_t mask) {
+  if (in->strength && w->sim->races) race_acquire(w);
   FOR_LANES(l, mask) {
     struct access at;
-    if (!find(w, in, &in->ir->in[0], l, false, &at)) return;
+    if (!find(w, in, &in->ir->in[0], l, false, &at) || !may_read(w, l, in, &at, in->ir->bytes)) return;
     load_pieces(w, in->ir, l, &at);
   }
 }
 
 void ir_run_store(struct warp *w, const struct inst *in, uint32_t mask) {
+  uint64_t bytes = in->ir->bytes;
+  if (in->strength && w->sim->races) race_release(w, in);
   FOR_LANES(l, mask) {
     struct access at;
     if (!find(w, in, &in->ir->in[1], l, true, &at)) return;
-    if (!store_pieces(w, &in->ir->in[0], in->ir->pieces, l, &at)) return;
+    struct access aside = at;
+    aside.at = begin_write(w, &at, bytes);
+    if (!aside.at || !store_pieces(w, &in->ir->in[0], in->ir->pieces, l, &aside) ||
+        !end_write(w, l, in, &at, bytes, aside.at))
+      return;
   }
 }
 
@@ -124,10 +160,7 @@ void ir_run_alloca(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   FOR_LANES(l, mask) {
     struct eval_lane count = ir_get(w, &o->in[0].scalars[0], l);
-    if (count.poison) {
-      sim_report(w, l, SIM_POISON, "allocates poison many objects");
-      return;
-    }
+    if (!undefined_check(w, o->in[0].scalars[0].low, l, "allocates as many objects as")) return;
     nvm_u128 bytes = (count.bits & UINT64_MAX) * (nvm_u128)o->bytes;
     uint64_t base = push_stack(w, l, bytes > UINT32_MAX ? UINT32_MAX : (uint64_t)bytes, o->align);
     if (!base) return;
@@ -239,17 +272,31 @@ static struct eval_lane updated(const struct nvm_module *m, enum rmw_op op, stru
   return v;
 }
 
+/* Memory for an atomic operation, which reads it unless it only exchanges. */
+static bool find_atomic(struct warp *w, const struct inst *in, unsigned lane, bool writes_only, struct access *at) {
+  if (!find(w, in, &in->ir->in[0], lane, true, at)) return false;
+  if (w->sim->races) {
+    race_release(w, in);
+    race_acquire(w);
+    if (!race_atomic(w, lane, in, at, in->ir->bytes)) return false;
+  }
+  if (writes_only || memory_is_defined(w, at, in->ir->bytes)) return true;
+  sim_report(w, lane, SIM_UNINITIALIZED, "does an atomic operation on memory that was never written");
+  return false;
+}
+
 void ir_run_atomicrmw(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   enum rmw_op op = (enum rmw_op)memory_access_unpack(o->aux).rmw;
   FOR_LANES(l, mask) {
     struct access at;
-    if (!find(w, in, &o->in[0], l, true, &at)) return;
+    if (!find_atomic(w, in, l, op == RMW_XCHG, &at)) return;
     for (uint32_t i = 0; i < o->d.count; i++) {
       struct eval_lane v = ir_get(w, &o->in[1].scalars[i], l), old = read_piece(at.at, at.written, &o->pieces[i]);
       struct eval_lane new = updated(w->sim->ir->module, op, o->pieces[i].type, old, v);
       if (new.poison && !at.written) {
-        sim_report(w, l, SIM_POISON, "stores poison to global memory");
+        undefined_check(w, o->in[1].scalars[i].low, l, "stores to global memory");
+        if (!w->stopped) sim_report(w, l, SIM_POISON, "adds to poison in global memory");
         return;
       }
       ir_write_piece(at.at, at.written, &o->pieces[i], new);
@@ -262,7 +309,7 @@ void ir_run_cmpxchg(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   FOR_LANES(l, mask) {
     struct access at;
-    if (!find(w, in, &o->in[0], l, true, &at)) return;
+    if (!find_atomic(w, in, l, false, &at)) return;
     struct eval_lane wanted = ir_get(w, &o->in[1].scalars[0], l), new = ir_get(w, &o->in[2].scalars[0], l);
     struct eval_lane old = read_piece(at.at, at.written, &o->pieces[0]);
     if (wanted.poison || old.poison || new.poison) {
@@ -284,10 +331,7 @@ static bool block_target(struct warp *w, const struct inst *in, unsigned lane, u
   struct eval_lane count = ir_get(w, &o->in[2].scalars[0], lane);
   uint64_t address;
   *bytes = (uint64_t)count.bits;
-  if (count.poison) {
-    sim_report(w, lane, SIM_POISON, "copies poison many bytes");
-    return false;
-  }
+  if (!undefined_check(w, o->in[2].scalars[0].low, lane, "copies as many bytes as")) return false;
   if (*bytes == 0) return true;
   return address_of(w, &o->in[0], lane, &address) && memory_find(w, lane, address, in->window, *bytes, 1, true, to);
 }
@@ -300,7 +344,8 @@ void ir_run_copy(struct warp *w, const struct inst *in, uint32_t mask) {
     if (!block_target(w, in, l, &bytes, &to)) return;
     if (bytes == 0) continue;
     if (!address_of(w, &in->ir->in[1], l, &address) ||
-        !memory_find(w, l, address, in->dest_bits, bytes, 1, false, &from))
+        !memory_find(w, l, address, in->dest_bits, bytes, 1, false, &from) || !may_read(w, l, in, &from, bytes) ||
+        (has_races(w, &to) && !race_access(w, l, in, &to, bytes, RACE_WEAK, from.at)))
       return;
     if (from.written && !to.written && memchr(from.written, SHADOW_POISON, bytes)) add_shadow(w, &to);
     memmove(to.at, from.at, bytes);
@@ -319,7 +364,9 @@ void ir_run_set(struct warp *w, const struct inst *in, uint32_t mask) {
     if (!block_target(w, in, l, &bytes, &to)) return;
     if (bytes == 0) continue;
     if (v.poison && !to.written) add_shadow(w, &to);
-    memset(to.at, (int)(v.poison ? 0 : (unsigned)v.bits), bytes);
+    uint8_t *value = begin_write(w, &to, bytes);
+    if (value) memset(value, (int)(v.poison ? 0 : (unsigned)v.bits), bytes);
+    if (!end_write(w, l, in, &to, bytes, value)) return;
     if (to.written) memset(to.written, v.poison ? SHADOW_POISON : SHADOW_WRITTEN, bytes);
   }
 }

@@ -97,7 +97,7 @@ struct inst {
   uint32_t d, a, b, c; /* rows or predicates */
   uint32_t d2;         /* second destination: a predicate; NO_ROW: none */
   uint32_t line;
-  uint32_t entry;      /* what it was made from: number of the PTX entry */
+  uint32_t entry;      /* what it was made from: number of the PTX entry, or of the IR's instruction */
   int64_t imm;         /* offset of an address; target of a branch; table of lop3 … */
   inst_run *run;
   lane_fn *fn;
@@ -137,6 +137,7 @@ struct slot {
 
 struct native;
 struct frame;
+struct ir_value;
 /* Writes an instruction and the values of what it reads in the lane; with `results` instead what it
  * has written. */
 typedef void func_trace(const struct warp *w, const struct frame *f, const struct inst *in, unsigned lane,
@@ -170,6 +171,7 @@ struct func {
   bool decoded;
   const struct native *native;
   func_trace *trace;           /* how --trace shows its instructions */
+  const struct ir_value *values, *arguments; /* of IR: its instructions' and parameters', for it */
   uint32_t class_first[PTX_CLASS_COUNT]; /* rows (or predicates) of the registers 0 */
   const struct nvm_function *ir; /* NULL: the code is PTX */
 };
@@ -187,7 +189,8 @@ struct frame {
   uint64_t *rows;         /* func->rows rows */
   uint32_t *preds;
   uint8_t *params;        /* LANES times func->param_bytes */
-  uint32_t *undefined;    /* by row: lanes whose value was never written memory; NULL: none so far */
+  uint32_t *undefined;    /* by row: lanes whose value was never written memory, or poison; NULL: none so far */
+  uint32_t *unwritten;    /* of IR: which of them are not poison */
   uint64_t local_base[LANES], local_before[LANES];
 };
 
@@ -308,6 +311,7 @@ struct sim {
   const struct frame *traced_frame; /* whose results are not written yet */
   const struct inst *traced;
   struct textbuf trace;
+  VEC(uint8_t) scratch;         /* what a store is about to write */
   bool races;                   /* they are looked for */
   uint32_t time;                /* of race.c: counts what orders accesses */
   uint32_t launch_time;
@@ -384,9 +388,13 @@ void race_sync_warps(struct block *b, uint32_t barrier, uint32_t waiting);
 void race_fence(struct warp *w, enum race_strength scope);
 void race_publish(struct warp *w, enum race_strength scope);
 void race_acquire(struct warp *w);
+/* A strong write is about to happen: a fence that the instruction brings along, then race_publish(). */
+void race_release(struct warp *w, const struct inst *in);
+/* race_access() of an atomic operation. */
+bool race_atomic(struct warp *w, unsigned lane, const struct inst *in, const struct access *at, uint64_t bytes);
 
 /* --- decode.c ------------------------------------------------------------------------------------ */
-/* Decodes a function and what it may call. */
+/* Decodes a function if it is not; when it is launched or called first. */
 enum nvm_status decode_function(struct sim *s, struct func *f);
 
 /* Its parts, for who fills d->f himself: registers of d->f get rows (behind those there are), entry
@@ -495,7 +503,7 @@ void count_instruction(struct warp *w, const struct inst *in, uint32_t mask, uin
 void trace_instruction(struct warp *w, const struct inst *in, uint32_t mask, uint32_t all);
 /* Hands out what is left. */
 void trace_end(struct sim *s);
-func_trace trace_ptx;
+func_trace trace_ptx, trace_ir;
 
 /* --- print.c, native.c ----------------------------------------------------------------------------- */
 const struct native *native_find(struct nvm_text name);
@@ -535,6 +543,11 @@ void undefined_flow(struct warp *w, const struct inst *in, uint32_t mask);
 void undefined_set(struct warp *w, uint32_t row, unsigned lane, bool undefined);
 static inline bool undefined_is(const struct warp *w, uint32_t row, unsigned lane) {
   return w->frame->undefined && row >> BANK_SHIFT == BANK_FRAME && w->frame->undefined[row] >> lane & 1;
+}
+/* It comes from memory that was never written. */
+void undefined_set_unwritten(struct warp *w, uint32_t row, unsigned lane);
+static inline bool undefined_is_unwritten(const struct warp *w, uint32_t row, unsigned lane) {
+  return undefined_is(w, row, lane) && (!w->frame->unwritten || w->frame->unwritten[row] >> lane & 1);
 }
 /* A finding if the row, used as `what`, is undefined in the lane. */
 bool undefined_check(struct warp *w, uint32_t row, unsigned lane, const char *what);

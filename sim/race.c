@@ -150,6 +150,11 @@ void race_publish(struct warp *w, enum race_strength scope) {
   }
 }
 
+void race_release(struct warp *w, const struct inst *in) {
+  if (in->releases) race_fence(w, (enum race_strength)in->strength);
+  race_publish(w, (enum race_strength)in->strength);
+}
+
 void race_acquire(struct warp *w) { w->block->race->acquired = w->sim->time; }
 
 static bool is_published(struct sim *s, const struct mark *m, uint64_t block, const struct block *reader) {
@@ -266,4 +271,11 @@ bool race_access(struct warp *w, unsigned lane, const struct inst *in, const str
     else note_read(cell, &now);
   }
   return true;
+}
+
+/* Other bytes than there are: what it writes counts as something new. */
+bool race_atomic(struct warp *w, unsigned lane, const struct inst *in, const struct access *at, uint64_t bytes) {
+  uint8_t other[16];
+  for (uint64_t k = 0; k < bytes && k < sizeof other; k++) other[k] = (uint8_t)~at->at[k];
+  return !at->shadow || race_access(w, lane, in, at, bytes, (enum race_strength)in->strength, other);
 }

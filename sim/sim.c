@@ -1,6 +1,7 @@
 /* The interface of the simulator: loading a module (its variables get their memory, their
  * initializers are written), memory for the caller, findings. */
-#include "sim/machine.h"
+#include "ir/debug.h"
+#include "sim/ir.h"
 
 #include "sim/special.h"
 
@@ -23,32 +24,38 @@ const char *sim_finding_name(enum sim_finding_kind kind) {
   return names[kind];
 }
 
-/* %s %t %u %U as textbuf_format, which takes no va_list. */
-static struct nvm_text format_message(struct sim *s, const char *format, va_list arguments) {
+/* As textbuf_format, which takes no va_list. */
+static struct nvm_text format_message(struct sim *s, const char *format, va_list *arguments) {
   struct textbuf b;
   textbuf_init(&b, &s->arena);
   for (const char *p = format; *p; p++) {
-    if (*p != '%') {
-      textbuf_char(&b, *p);
-      continue;
-    }
-    switch (*++p) {
-    case 's': textbuf_puts(&b, va_arg(arguments, const char *)); break;
-    case 't': textbuf_text(&b, va_arg(arguments, struct nvm_text)); break;
-    case 'u': textbuf_unsigned(&b, va_arg(arguments, unsigned)); break;
-    case 'U': textbuf_unsigned(&b, va_arg(arguments, uint64_t)); break;
-    default: textbuf_char(&b, *p); break;
-    }
+    if (*p == '%') textbuf_directive(&b, *++p, arguments);
+    else textbuf_char(&b, *p);
   }
   return (struct nvm_text){b.bytes ? b.bytes : "", b.length};
 }
 
-/* The line of the PTX text, and of the source by the nearest `.loc` above it. */
-static void set_place(const struct sim *s, struct sim_finding *f, const struct func *code, uint32_t pc) {
+/* The source that `!dbg` names. */
+static void set_source(struct sim *s, struct sim_finding *f, const struct func *code, uint32_t instruction) {
+  const struct nvm_module *m = s->ir->module;
+  const struct meta_node *place = meta_as_node(&m->metadata, code->ir->locations.data[instruction]);
+  const struct meta_node *file = place ? debug_file(m, place) : NULL;
+  if (!file) return;
+  struct nvm_text name = debug_text(m, file, "filename");
+  f->source = strtab_intern(&s->ir->strings, name.bytes, name.length);
+  f->source_line = debug_number(m, place, "line");
+}
+
+/* The line of the text, and of the source: for PTX by the nearest `.loc` above it. */
+static void set_place(struct sim *s, struct sim_finding *f, const struct func *code, uint32_t pc) {
   f->function = code->name;
   while (pc + 1 < code->code_count && code->code[pc].line == 0) pc++;
   f->line = code->code[pc].line;
-  for (uint32_t i = code->ptx ? code->code[pc].entry : 0; i-- > 0;) {
+  if (code->ir) {
+    set_source(s, f, code, code->code[pc].entry);
+    return;
+  }
+  for (uint32_t i = code->code[pc].entry; i-- > 0;) {
     const struct ptx_entry *e = &code->ptx->entries.data[i];
     if (e->kind != PTX_LOC) continue;
     if (e->first_mod - 1 < s->module->files.count) f->source = s->module->files.data[e->first_mod - 1];
@@ -69,7 +76,7 @@ void sim_report(struct warp *w, unsigned lane, enum sim_finding_kind kind, const
     f.block[k] = w->block->index[k];
   }
   if (w->frame) set_place(s, &f, w->frame->func, w->pc);
-  f.message = format_message(s, format, arguments);
+  f.message = format_message(s, format, &arguments);
   va_end(arguments);
   s->finding = f;
 }
@@ -80,7 +87,7 @@ enum nvm_status sim_refuse(struct sim *s, enum sim_finding_kind kind, struct nvm
   va_list arguments;
   va_start(arguments, format);
   s->finding = (struct sim_finding){.kind = kind, .function = function, .line = line};
-  s->finding.message = format_message(s, format, arguments);
+  s->finding.message = format_message(s, format, &arguments);
   va_end(arguments);
   return NVM_REFUSED;
 }

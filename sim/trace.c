@@ -3,7 +3,8 @@
  * What an instruction wrote is read when the thread comes to its next one, because calls and barriers
  * end elsewhere than they began. Registers of a frame that was left stay readable until another call
  * takes it, which can't be before then. */
-#include "sim/machine.h"
+#include "ir/print.h"
+#include "sim/ir.h"
 
 #include "ptx/check.h"
 #include "ptx/print.h"
@@ -38,9 +39,11 @@ void trace_instruction(struct warp *w, const struct inst *in, uint32_t mask, uin
   struct sim *s = w->sim;
   unsigned lane = s->launch->trace_thread % LANES;
   const struct func *f = w->frame->func;
+  bool goes_on = s->traced && s->traced_frame == w->frame && in > s->traced && in->entry == s->traced->entry;
+  if (f->ir && goes_on) return; /* of the same instruction */
   write_results(s, w);
-  if (in->kind == INST_HELPER || !f->trace || in->line == 0) return;
-  textbuf_format(&s->trace, "%t:%u", sim_text(s, f->name), in->line);
+  if (in->kind == INST_HELPER || (f->ir ? in->entry : in->line) == 0) return;
+  textbuf_format(&s->trace, in->line ? "%t:%u" : "%t", sim_text(s, f->name), in->line);
   do textbuf_char(&s->trace, ' ');
   while (s->trace.length < 16);
   f->trace(w, w->frame, in, lane, false, &s->trace);
@@ -152,5 +155,54 @@ void trace_ptx(const struct warp *w, const struct frame *frame, const struct ins
     bool wide;
     if ((i < form->dest_count) == results)
       write_operand(&t, &f->operands.data[e->first_operand + i], ptx_shape_type(f, e, shape, &wide));
+  }
+}
+
+/* --- IR ---------------------------------------------------------------------------------------------- */
+
+static void write_scalar(const struct frame *frame, const struct type_table *types, const struct ir_scalar *s, unsigned lane,
+                         struct textbuf *out) {
+  static const uint16_t floats[] = {PTX_MOD_F16, PTX_MOD_BF16, PTX_MOD_F32, PTX_MOD_F64};
+  enum type_kind kind = type_kind(types, s->type);
+  unsigned bits = type_scalar_bits(types, s->type);
+  uint64_t v = frame->rows[(size_t)s->low * LANES + lane];
+  if (frame->undefined && frame->undefined[s->low] >> lane & 1) {
+    textbuf_puts(out, frame->unwritten[s->low] >> lane & 1 ? "undef" : "poison");
+  } else if (s->high != NO_ROW) {
+    write_hex(out, frame->rows[(size_t)s->high * LANES + lane]);
+    textbuf_format(out, ":");
+    write_hex(out, v);
+  } else if (eval_is_float_kind(kind)) {
+    write_value(out, v, bits, floats[kind - TY_HALF], PTX_B64);
+  } else {
+    write_value(out, v, bits, bits == 1 ? PTX_MOD_U8 : bits <= 32 ? PTX_MOD_S32 : PTX_MOD_S64, PTX_B64);
+  }
+}
+
+void trace_ir(const struct warp *w, const struct frame *frame, const struct inst *in, unsigned lane, bool results,
+              struct textbuf *out) {
+  enum { MOST_SCALARS = 16 };
+  const struct nvm_function *f = frame->func->ir;
+  const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){in->entry});
+  size_t begin = out->length;
+  const char *separator = results ? " -> " : " ";
+  (void)w;
+  if (!results) {
+    print_inst(f, (struct nvm_inst_id){in->entry}, out);
+    while (out->length < begin + 60) textbuf_char(out, ' ');
+    textbuf_puts(out, " //");
+  }
+  for (uint32_t k = 0; k < (results ? 1 : i->operand_count); k++) {
+    struct nvm_value v = results ? value_of_inst((struct nvm_inst_id){in->entry}) : inst_operand(f, i, k);
+    const struct ir_value *known = value_kind(v) == VALUE_INST  ? &frame->func->values[value_index(v)]
+                                   : value_kind(v) == VALUE_ARG ? &frame->func->arguments[value_index(v)] : NULL;
+    if (!known || !known->scalars) continue;
+    textbuf_puts(out, separator);
+    separator = " ";
+    print_value(f, v, out);
+    for (uint32_t s = 0; s < known->count && s < MOST_SCALARS; s++) {
+      textbuf_char(out, s ? ',' : '=');
+      write_scalar(frame, &f->module->types, &known->scalars[s], lane, out);
+    }
   }
 }

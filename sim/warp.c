@@ -110,6 +110,8 @@ static void copy_undefined(struct warp *w, struct frame *to, uint32_t d, const s
   struct frame *running = w->frame;
   w->frame = to;
   undefined_set(w, d, l, undefined);
+  if (undefined && from->unwritten && from->unwritten[s] >> l & 1) undefined_set_unwritten(w, d, l);
+  else if (to->unwritten) to->unwritten[d] &= ~(UINT32_C(1) << l);
   w->frame = running;
 }
 
@@ -295,6 +297,8 @@ static bool check_callee(struct warp *w, const struct func *f, const struct call
     sim_report(w, lane, SIM_BAD_CALL, "calls through a pointer that is no function");
   } else if (f->ptx->is_declaration && !f->native) {
     sim_report(w, lane, SIM_BAD_CALL, "calls %t, which has no body", sim_text(w->sim, f->name));
+  } else if (!f->native && decode_function(w->sim, (struct func *)(uintptr_t)f) != NVM_OK) {
+    sim_report(w, lane, SIM_MEMORY, "calls %t, whose code needs more memory than the simulator may take", sim_text(w->sim, f->name));
   } else if (!f->native && (c->argument_count + f->result_count != f->formal_count ||
                             c->result_count > f->result_count)) {
     sim_report(w, lane, SIM_BAD_CALL, "calls %t with another number of parameters than it has",
@@ -498,7 +502,7 @@ static inline void run_loop(struct warp *w, struct split *s, bool watched) {
       continue;
     }
     w->pc = pc;
-    if (in->flow && s->frame->undefined) undefined_flow(w, in, mask);
+    if ((in->flow || in->ir) && s->frame->undefined) undefined_flow(w, in, mask);
     if (w->stopped) break;
     if (in->kind == INST_PLAIN || in->kind == INST_HELPER) {
       in->run(w, in, mask);
