@@ -1,8 +1,9 @@
 /* mbarriers, bulk copies, clusters: how blocks and the copy engine wait for each other. Decoding and
  * execution.
  *
- * Copies are done at once, which is one of the times at which a GPU may do them; what follows them
- * (the mbarrier's transactions) is done with them. An mbarrier is 64 bits whose layout PTX leaves open:
+ * Copies are done as late as may be, so that who does not wait for them finds nothing there: those in
+ * groups when their thread waits for the group, those that an mbarrier counts when somebody asks for
+ * its phase, the rest when the block ends. An mbarrier is 64 bits whose layout PTX leaves open:
  *
  *   bits 0..19 arrivals pending | 20..39 arrivals expected | 40..61 bytes pending + 2^21 | 62 phase | 63 set
  *
@@ -27,7 +28,9 @@ static uint64_t pack(const struct mbarrier *m) {
          (uint64_t)m->phase << 62 | (uint64_t)m->set << 63;
 }
 
-static struct mbarrier unpack(uint64_t v) {
+static struct mbarrier get_mbarrier(const uint8_t *at) {
+  uint64_t v = 0;
+  for (int i = 0; i < 8; i++) v |= (uint64_t)at[i] << (8 * i);
   return (struct mbarrier){v & COUNT_MASK, v >> 20 & COUNT_MASK, (int32_t)(v >> 40 & (2 * TX_ZERO - 1)) - TX_ZERO,
                            v >> 62 & 1, v >> 63};
 }
@@ -37,9 +40,7 @@ static uint8_t *find_mbarrier(struct warp *w, unsigned l, uint64_t address, unsi
                               struct mbarrier *m) {
   struct access at;
   if (!memory_find(w, l, address, window, 8, 8, true, &at)) return NULL;
-  uint64_t v = 0;
-  for (int i = 0; i < 8; i++) v |= (uint64_t)at.at[i] << (8 * i);
-  *m = unpack(v);
+  *m = get_mbarrier(at.at);
   if (is_init && at.written) memset(at.written, 1, 8);
   if (m->set || is_init) return at.at;
   sim_report(w, l, SIM_UNINITIALIZED, "uses an mbarrier that was not initialized");
@@ -61,6 +62,150 @@ static void publish(struct warp *w) {
   race_fence(w, RACE_DEVICE);
   race_publish(w, RACE_DEVICE);
 }
+
+/* --- copies that come later ------------------------------------------------------------------------------ */
+
+struct copy {
+  struct warp *w;
+  const struct inst *in;
+  unsigned lane;
+  bool bulk;
+  uint32_t group;
+  struct access source, target;
+  uint64_t read, bytes; /* of the target's bytes come from the source; the rest is zero */
+  uint8_t *barrier;     /* of 64 bits; NULL: it is in a group */
+};
+
+/* Of the copies in groups the thread that waits is the one that copies, in the eyes of race.c. */
+static bool is_no_race(const struct copy *c) {
+  uint8_t value[16] = {0};
+  if (!c->w->sim->races || c->barrier || !c->w->live) return true;
+  if (c->read < c->bytes && c->read) memcpy(value, c->source.at, c->read);
+  return (!c->source.shadow || race_access(c->w, c->lane, c->in, &c->source, c->read, RACE_WEAK, NULL)) &&
+         race_access(c->w, c->lane, c->in, &c->target, c->bytes, RACE_WEAK, c->read < c->bytes ? value : c->source.at);
+}
+
+static bool land(const struct copy *c) {
+  if (!is_no_race(c)) return false;
+  bool defined = memory_is_defined(c->w, &c->source, c->read);
+  if (c->read) memmove(c->target.at, c->source.at, c->read);
+  memset(c->target.at + c->read, 0, c->bytes - c->read);
+  if (c->target.written) memset(c->target.written, defined, c->bytes);
+  if (!c->barrier) return true;
+  struct mbarrier m = get_mbarrier(c->barrier);
+  m.bytes -= (int32_t)c->bytes;
+  put_mbarrier(c->barrier, &m);
+  return true;
+}
+
+/* Does the copies that touch shared memory [first, end): an mbarrier, or all that a block has. */
+static void land_at(struct sim *s, const uint8_t *first, const uint8_t *end) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < s->copies.count; i++) {
+    const struct copy *c = &s->copies.data[i];
+    const uint8_t *const places[3] = {c->barrier, c->target.at, c->source.at};
+    bool touches = false;
+    for (int k = 0; k < 3; k++) touches |= places[k] >= first && places[k] < end;
+    if (touches) land(c);
+    else s->copies.data[kept++] = *c;
+  }
+  s->copies.count = kept;
+}
+
+/* Does the lanes' copies up to that group, of cp.async or of bulk copies. */
+static bool land_groups(struct warp *w, uint32_t mask, bool bulk, uint32_t still_going, bool all) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < w->copies.count && !w->stopped; i++) {
+    const struct copy *c = &w->copies.data[i];
+    bool is_done = all || c->group + still_going < w->groups[bulk][c->lane];
+    if (c->bulk == bulk && mask >> c->lane & 1 && is_done) land(c);
+    else w->copies.data[kept++] = *c;
+  }
+  w->copies.count = kept;
+  return !w->stopped;
+}
+
+void async_end_block(struct block *b) {
+  struct sim *s = b->warps[0].sim;
+  for (uint32_t k = 0; k < b->warp_count; k++) {
+    struct warp *w = &b->warps[k];
+    for (uint32_t i = 0; i < w->copies.count; i++) land(&w->copies.data[i]);
+    w->copies.count = 0;
+    memset(w->groups, 0, sizeof w->groups);
+  }
+  land_at(s, b->shared, b->shared + s->shared_bytes);
+}
+
+static bool begin_copy(struct copy c) {
+  struct arena *a = &c.w->sim->arena;
+  c.group = c.w->groups[c.bulk][c.lane];
+  if (c.barrier ? VEC_PUSH(a, &c.w->sim->copies, c) : VEC_PUSH(a, &c.w->copies, c)) return true;
+  sim_report(c.w, c.lane, SIM_MEMORY, "copies more than the simulator has memory for");
+  return false;
+}
+
+/* .commit_group, .wait_group (imm: how many may still be going), .wait_all; is_signed: of bulk copies. */
+static void run_commit(struct warp *w, const struct inst *in, uint32_t mask) {
+  FOR_LANES(l, mask) w->groups[in->is_signed][l]++;
+}
+static void run_wait_group(struct warp *w, const struct inst *in, uint32_t mask) {
+  land_groups(w, mask, in->is_signed, (uint32_t)in->imm, in->flags);
+}
+
+/* True if it is one of these. */
+static bool decode_group(struct decoder *d) {
+  struct inst *in = d->in;
+  in->is_signed = decode_has_mod(d, PTX_MOD_BULK);
+  in->flags = decode_has_mod(d, PTX_MOD_WAIT_ALL);
+  bool waits = in->flags || decode_has_mod(d, PTX_MOD_WAIT_GROUP);
+  if (waits && decode_has(d, 0)) in->imm = decode_operand(d, 0)->imm;
+  in->run = waits ? run_wait_group : run_commit;
+  if (!waits && !decode_has_mod(d, PTX_MOD_COMMIT_GROUP)) return false;
+  if (in->kind != INST_BAD) in->kind = INST_MEMORY;
+  return true;
+}
+
+/* cp.async: `count` bytes from global to shared memory, of which the first c are read. */
+void run_copy(struct warp *w, const struct inst *in, uint32_t mask) {
+  const uint64_t *to = row_of(w, in->a), *from = row_of(w, in->b), *read = row_of(w, in->c);
+  FOR_LANES(l, mask) {
+    struct copy c = {.w = w, .in = in, .lane = l, .bytes = in->count, .read = read[l] < in->count ? read[l] : in->count};
+    uint64_t address = from[l] + (uint64_t)(int64_t)(int32_t)in->rows[0];
+    if ((c.read && !memory_find(w, l, address, WINDOW_GLOBAL, c.read, in->count, false, &c.source)) ||
+        !memory_find(w, l, to[l] + (uint64_t)in->imm, WINDOW_SHARED, in->count, in->count, true, &c.target) ||
+        !begin_copy(c))
+      return;
+  }
+}
+
+/* Operands: to, from, bytes, and perhaps how many of them come from memory (the rest is zero) or a
+ * predicate to ignore the source. */
+static bool decode_copy(struct decoder *d) {
+  struct inst *in = d->in;
+  in->window = WINDOW_GLOBAL;
+  decode_address(d, decode_operand(d, 1));
+  in->b = in->a;
+  int64_t from = in->imm;
+  in->window = WINDOW_SHARED;
+  decode_address(d, decode_operand(d, 0));
+  in->count = (uint8_t)decode_operand(d, 2)->imm;
+  uint32_t *row = decode_alloc(d, 2 * sizeof *row);
+  if (!row) return true;
+  row[0] = (uint32_t)from; /* offset of the source */
+  in->rows = row;
+  in->c = decode_constant(d, in->count);
+  bool counted = decode_has(d, 3) && decode_operand(d, 3)->kind != PTX_OPERAND_NONE &&
+                 !decode_has_mod(d, PTX_MOD_L2_CACHE_HINT);
+  if (counted && decode_operand(d, 3)->kind == PTX_OPERAND_REG &&
+      ptx_reg_class(decode_operand(d, 3)->reg) == PTX_PRED)
+    return decode_unsupported(d, "is not simulated yet");
+  if (counted) in->c = decode_source(d, decode_operand(d, 3), PTX_MOD_B32);
+  if (in->kind != INST_BAD) in->kind = INST_MEMORY;
+  in->run = run_copy;
+  return true;
+}
+
+/* --- mbarriers ------------------------------------------------------------------------------------------- */
 
 static bool update(struct warp *w, const struct inst *in, unsigned l, uint64_t b, uint64_t c) {
   struct mbarrier m;
@@ -86,8 +231,10 @@ static bool update(struct warp *w, const struct inst *in, unsigned l, uint64_t b
   return true;
 }
 
+/* flags: of cp.async.mbarrier.arrive, which comes behind the lanes' copies. */
 static void run_mbarrier(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *b = row_of(w, in->b), *c = row_of(w, in->c);
+  if (in->flags && !land_groups(w, mask, false, 0, true)) return;
   publish(w);
   FOR_LANES(l, mask) if (!update(w, in, l, b[l], c[l])) return;
 }
@@ -98,7 +245,10 @@ static void run_mbarrier_wait(struct warp *w, const struct inst *in, uint32_t ma
   uint32_t done = 0;
   FOR_LANES(l, mask) {
     struct mbarrier m;
-    if (!find_mbarrier(w, l, row_of(w, in->a)[l] + (uint64_t)in->imm, in->window, false, &m)) return;
+    uint8_t *at = find_mbarrier(w, l, row_of(w, in->a)[l] + (uint64_t)in->imm, in->window, false, &m);
+    if (!at) return;
+    if (w->sim->copies.count) land_at(w->sim, at, at + 8);
+    m = get_mbarrier(at);
     bool phase = in->is_signed ? b[l] & 1 : b[l] >> 62 & 1;
     done |= (uint32_t)(m.phase != phase) << l;
   }
@@ -156,29 +306,21 @@ static uint64_t bulk_address(const struct warp *w, const struct inst *in, unsign
 }
 
 static bool copy_bulk(struct warp *w, const struct inst *in, unsigned l, uint64_t to, uint64_t barrier) {
-  struct access source, target;
-  uint64_t bytes = row_of(w, in->rows[BULK_BYTES])[l] & UINT32_MAX;
-  if (bytes % 16 != 0) {
-    sim_report(w, l, SIM_MISALIGNED, "copies %U bytes in bulk, which is no multiple of 16", bytes);
+  struct copy c = {.w = w, .in = in, .lane = l, .bulk = true};
+  struct mbarrier m;
+  c.read = c.bytes = row_of(w, in->rows[BULK_BYTES])[l] & UINT32_MAX;
+  if (c.bytes % 16 != 0) {
+    sim_report(w, l, SIM_MISALIGNED, "copies %U bytes in bulk, which is no multiple of 16", c.bytes);
     return false;
   }
-  if (bytes == 0) return true;
-  if (!memory_find(w, l, bulk_address(w, in, BULK_FROM, l), in->window, bytes, 16, false, &source) ||
-      !memory_find(w, l, to, in->dest_bits, bytes, 16, true, &target))
+  if (c.bytes == 0) return true;
+  if (!memory_find(w, l, bulk_address(w, in, BULK_FROM, l), in->window, c.bytes, 16, false, &c.source) ||
+      !memory_find(w, l, to, in->dest_bits, c.bytes, 16, true, &c.target))
     return false;
-  if (w->sim->races && (!race_access(w, l, in, &source, bytes, RACE_WEAK, NULL) ||
-                        !race_access(w, l, in, &target, bytes, RACE_WEAK, source.at)))
-    return false;
-  memmove(target.at, source.at, bytes);
-  if (target.written) memset(target.written, 1, bytes);
-  if (!in->is_signed) return true;
-  struct mbarrier m;
-  uint8_t *at = find_mbarrier(w, l, barrier, WINDOW_SHARED, false, &m);
-  if (!at) return false;
-  publish(w);
-  m.bytes -= (int32_t)bytes;
-  put_mbarrier(at, &m);
-  return true;
+  if (in->is_signed && !is_no_race(&c)) return false; /* as if it were done now */
+  if (in->is_signed && !(c.barrier = find_mbarrier(w, l, barrier, WINDOW_SHARED, false, &m))) return false;
+  if (in->is_signed) publish(w);
+  return begin_copy(c);
 }
 
 static void run_bulk(struct warp *w, const struct inst *in, uint32_t mask) {
@@ -204,7 +346,7 @@ static void bulk_operand(struct decoder *d, uint32_t *rows, unsigned at, uint32_
 
 static bool decode_bulk(struct decoder *d) {
   struct inst *in = d->in;
-  if (decode_has_mod(d, PTX_MOD_COMMIT_GROUP) || decode_has_mod(d, PTX_MOD_WAIT_GROUP) || decode_has_mod(d, PTX_MOD_PREFETCH)) {
+  if (decode_has_mod(d, PTX_MOD_PREFETCH)) {
     in->run = run_nothing;
     return true;
   }
@@ -227,13 +369,14 @@ static bool decode_bulk(struct decoder *d) {
   return true;
 }
 
-/* cp.async.mbarrier.arrive: the copies are done, so that it arrives at once; without .noinc it counts
- * itself before, which makes no difference then. */
+/* cp.async.mbarrier.arrive: the copies are done now, so that it arrives at once; without .noinc it
+ * counts itself before, which makes no difference then. */
 static bool decode_copy_arrive(struct decoder *d) {
   struct inst *in = d->in;
   in->window = decode_window(d->words.space);
   decode_address(d, decode_operand(d, 0));
   in->compare = MB_ARRIVE;
+  in->flags = true;
   in->c = decode_constant(d, decode_has_mod(d, PTX_MOD_NOINC));
   if (in->kind != INST_BAD) in->kind = INST_MEMORY;
   in->run = run_mbarrier;
@@ -297,8 +440,9 @@ bool decode_async(struct decoder *d) {
   case PTX_MBARRIER: return decode_mbarrier(d);
   case PTX_CP:
     if (decode_has_mod(d, PTX_MOD_REDUCE)) return false;
+    if (decode_group(d)) return true;
     if (decode_has_mod(d, PTX_MOD_BULK)) return decode_bulk(d);
-    return decode_has_mod(d, PTX_MOD_MBARRIER) && decode_copy_arrive(d);
+    return decode_has_mod(d, PTX_MOD_MBARRIER) ? decode_copy_arrive(d) : decode_copy(d);
   case PTX_MAPA: case PTX_GETCTARANK:
     in->d = decode_dest(d, decode_operand(d, 0));
     in->a = decode_source(d, decode_operand(d, 1), d->words.type[0]);

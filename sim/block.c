@@ -281,6 +281,7 @@ static bool fill_grid(struct sim *s, struct grid *g) {
 static void retire(struct sim *s, struct grid *g, uint32_t i) {
   struct block *b = g->resident[i];
   struct cluster *c = b->cluster;
+  async_end_block(b);
   c->blocks[b->rank] = NULL;
   if (++c->ended == c->count) {
     c->next_free = s->free_clusters;

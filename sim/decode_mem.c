@@ -172,40 +172,6 @@ static bool alloca_op(struct decoder *d) {
   return true;
 }
 
-/* --- asynchronous copies ---------------------------------------------------------------------------- */
-
-/* cp.async copies at once; so there is nothing to wait for. Operands: to, from, bytes, and perhaps
- * how many of them come from memory (the rest is zero) or a predicate to ignore the source. */
-static bool copy_op(struct decoder *d) {
-  struct inst *in = d->in;
-  if (decode_has_mod(d, PTX_MOD_BULK) || decode_has_mod(d, PTX_MOD_MBARRIER)) return false;
-  if (decode_has_mod(d, PTX_MOD_COMMIT_GROUP) || decode_has_mod(d, PTX_MOD_WAIT_GROUP) || decode_has_mod(d, PTX_MOD_WAIT_ALL)) {
-    in->run = run_nothing;
-    return true;
-  }
-  in->window = WINDOW_GLOBAL;
-  decode_address(d, decode_operand(d, 1));
-  in->b = in->a;
-  int64_t from = in->imm;
-  in->window = WINDOW_SHARED;
-  decode_address(d, decode_operand(d, 0));
-  in->count = (uint8_t)decode_operand(d, 2)->imm;
-  uint32_t *row = decode_alloc(d, 2 * sizeof *row);
-  if (!row) return true;
-  row[0] = (uint32_t)from; /* offset of the source */
-  in->rows = row;
-  in->c = decode_constant(d, in->count);
-  bool counted = decode_has(d, 3) && decode_operand(d, 3)->kind != PTX_OPERAND_NONE &&
-                 !decode_has_mod(d, PTX_MOD_L2_CACHE_HINT);
-  if (counted && decode_operand(d, 3)->kind == PTX_OPERAND_REG &&
-      ptx_reg_class(decode_operand(d, 3)->reg) == PTX_PRED)
-    return decode_unsupported(d, "is not simulated yet");
-  if (counted) in->c = decode_source(d, decode_operand(d, 3), PTX_MOD_B32);
-  in->kind = INST_MEMORY;
-  in->run = run_copy;
-  return true;
-}
-
 bool decode_memory(struct decoder *d) {
   switch (d->e->op) {
   case PTX_LD: case PTX_LDU: return access_op(d, false);
@@ -215,7 +181,6 @@ bool decode_memory(struct decoder *d) {
   case PTX_MEMBAR: case PTX_FENCE: return fence_op(d);
   case PTX_ATOM: return atomic_op(d, false);
   case PTX_RED: return atomic_op(d, true);
-  case PTX_CP: return copy_op(d);
   case PTX_CVTA: return cvta_op(d);
   case PTX_ISSPACEP: return isspacep_op(d);
   case PTX_ALLOCA: case PTX_STACKSAVE: case PTX_STACKRESTORE: return alloca_op(d);

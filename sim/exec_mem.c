@@ -154,25 +154,6 @@ void run_store_param(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-/* cp.async: `count` bytes from global to shared memory, of which the first c are read. */
-void run_copy(struct warp *w, const struct inst *in, uint32_t mask) {
-  const uint64_t *to = row_of(w, in->a), *from = row_of(w, in->b), *read = row_of(w, in->c);
-  FOR_LANES(l, mask) {
-    struct access source = {0}, target;
-    uint64_t bytes = read[l] < in->count ? read[l] : in->count;
-    uint64_t address = from[l] + (uint64_t)(int64_t)(int32_t)in->rows[0];
-    uint8_t value[16] = {0};
-    if (bytes && (!memory_find(w, l, address, WINDOW_GLOBAL, bytes, in->count, false, &source) ||
-                  !read_is_no_race(w, l, in, &source, (unsigned)bytes)))
-      return;
-    if (!memory_find(w, l, to[l] + (uint64_t)in->imm, WINDOW_SHARED, in->count, in->count, true, &target)) return;
-    if (bytes) memcpy(value, source.at, bytes);
-    if (w->sim->races && !race_access(w, l, in, &target, in->count, RACE_WEAK, value)) return;
-    memcpy(target.at, value, in->count);
-    if (target.written) memset(target.written, memory_is_defined(w, &source, bytes), in->count);
-  }
-}
-
 /* --- atomics ------------------------------------------------------------------------------------------------ */
 
 static uint64_t float_sum(const struct inst *in, uint64_t a, uint64_t b) {

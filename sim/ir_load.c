@@ -232,6 +232,7 @@ static bool place_variable(struct sim *s, uint32_t index, bool dynamic) {
     uint32_t object = memory_new_object(s, bytes, true, name_of(p, &g->symbol));
     if (object == 0) return false;
     if (g->address_space == 4) at.window = WINDOW_CONST;
+    s->objects.data[object].read_only = g->address_space == 4;
     at.address = memory_object_address(object);
   }
   p->addresses[index] = at.address + (g->address_space == 0 ? window_base(at.window) : 0);

@@ -221,6 +221,7 @@ struct local_stack {
 enum yield { YIELD_NOT, YIELD_ON /* others first */, YIELD_WAITS /* for others */, YIELD_AGAIN /* at the same place */ };
 
 struct block;
+struct copy;
 struct warp {
   struct sim *sim;
   struct block *block;
@@ -246,6 +247,8 @@ struct warp {
   bool waited;              /* the last turn ended with waiting, and did little before */
   uint32_t cluster_phase;   /* lanes whose last arrival was in phase 1 */
   uint64_t turn;            /* a split that is watched runs no more than this */
+  VEC(struct copy) copies;  /* of async.c: asked for, not done */
+  uint32_t groups[2][LANES];/* committed so far: of cp.async, of bulk copies */
 };
 
 /* Blocks that can reach each other's shared memory; without clusters each block is one. */
@@ -311,6 +314,7 @@ struct sim {
   const struct frame *traced_frame; /* whose results are not written yet */
   const struct inst *traced;
   struct textbuf trace;
+  VEC(struct copy) copies;      /* of async.c: those that end with an mbarrier's phase */
   VEC(uint8_t) scratch;         /* what a store is about to write */
   bool races;                   /* they are looked for */
   uint32_t time;                /* of race.c: counts what orders accesses */
@@ -478,6 +482,8 @@ bool decode_cluster_barrier(struct decoder *d);
 bool decode_has_mod(const struct decoder *d, uint16_t mod);
 /* The window of a state space (enum ptx_mod); WINDOW_COUNT: generic. */
 uint8_t decode_window(uint16_t space);
+/* The copies that have to do with the block are done, as it ends. */
+void async_end_block(struct block *b);
 /* Ends the phase of the cluster's barrier if all live threads have arrived. */
 void async_cluster_check(struct cluster *c);
 
@@ -555,7 +561,7 @@ bool undefined_check(struct warp *w, uint32_t row, unsigned lane, const char *wh
 /* exec.c */
 inst_run run_divide, run_lanes, run_lanes_carry, run_compare, run_select, run_pred_logic, run_mov, run_mov_pred,
     run_pack, run_unpack, run_mov_wide, run_pred_from_value, run_lop3_pred;
-/* exec_mem.c */
+/* exec_mem.c, async.c */
 inst_run run_load, run_store, run_load_param, run_store_param, run_load_kernel_param, run_copy, run_cvta,
     run_cvta_to, run_isspacep, run_atom, run_local_address, run_param_address, run_alloca,
     run_stack_save, run_stack_restore;

@@ -184,6 +184,7 @@ static bool place_variable(struct sim *s, const struct ptx_variable *v) {
     bool constant = v->space == PTX_MOD_CONST;
     uint32_t object = memory_new_object(s, bytes, true, v->name);
     if (object == 0) return false;
+    s->objects.data[object].read_only = constant;
     symbol.window = constant ? WINDOW_CONST : WINDOW_GLOBAL;
     symbol.address = memory_object_address(object);
   }
@@ -284,8 +285,6 @@ enum nvm_status sim_load(struct sim *s, const struct ptx_module *m) {
   place_dynamic_shared(s);
   for (uint32_t i = 0; ok && i < m->variables.count; i++)
     if (is_module_variable(&m->variables.data[i])) ok = initialize(s, &m->variables.data[i]);
-  for (uint32_t i = 1; ok && i < s->objects.count; i++)
-    s->objects.data[i].read_only = false;
   if (s->finding.kind) return NVM_REFUSED;
   return ok ? NVM_OK : NVM_OUT_OF_MEMORY;
 }
@@ -405,6 +404,7 @@ enum nvm_status sim_launch(struct sim *s, const struct sim_launch *l) {
   s->step_limit = l->step_limit ? l->step_limit : UINT64_MAX;
   s->free_blocks = NULL;
   s->free_clusters = NULL;
+  s->copies.count = 0;
   if (!choose_cluster(s, l)) return NVM_REFUSED;
   s->watched = l->count || l->trace || l->random_schedule;
   s->random = l->seed;
