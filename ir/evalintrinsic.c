@@ -52,6 +52,35 @@ static uint64_t scaled(const struct call *c, enum float_format f) {
   return evalfloat_scale(f, EVALFLOAT_NEAREST, argument(c, 0), n);
 }
 
+/* By squaring, in the order in which codegen/intrinsic_math.c multiplies. */
+static uint64_t power(enum float_format f, uint64_t a, int64_t n) {
+  uint64_t one = evalfloat_from_int(f, EVALFLOAT_NEAREST, 32, false, 1), r = one;
+  for (uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n; rest; rest >>= 1) {
+    if (rest & 1) r = evalfloat_mul(f, EVALFLOAT_NEAREST, r, a);
+    a = evalfloat_mul(f, EVALFLOAT_NEAREST, a, a);
+  }
+  return n < 0 ? evalfloat_div(f, EVALFLOAT_NEAREST, one, r) : r;
+}
+
+/* frexp and modf: two results. The exponent is 0 where there is none. */
+static uint64_t split(const struct call *c, enum float_format f, uint64_t a, struct eval_lane *second) {
+  bool ordinary = !evalfloat_is_nan(f, a) && !evalfloat_is_infinite(f, a) && !evalfloat_is_zero(f, a);
+  if (c->id == INTRINSIC_frexp) {
+    uint64_t half = evalfloat_scale(f, EVALFLOAT_NEAREST, evalfloat_from_int(f, EVALFLOAT_NEAREST, 32, false, 1), -1);
+    int n = 0;
+    for (uint64_t top = float_shapes[f].fraction_bits; ordinary && evalfloat_is_subnormal(f, a); n -= (int)top)
+      a = evalfloat_scale(f, EVALFLOAT_NEAREST, a, (int64_t)top);
+    uint64_t exponents = evalfloat_infinity(f);
+    if (ordinary) n += (int)((a & exponents) >> float_shapes[f].fraction_bits) - (int)(half >> float_shapes[f].fraction_bits);
+    second->bits = (nvm_u128)n;
+    return ordinary ? (a & ~exponents) | half : a;
+  }
+  uint64_t whole = evalfloat_round(f, EVALFLOAT_ZERO, a);
+  second->bits = whole;
+  uint64_t rest = evalfloat_is_infinite(f, a) ? 0 : evalfloat_sub(f, EVALFLOAT_NEAREST, a, whole);
+  return (rest & ~sign_of(f)) | (a & sign_of(f));
+}
+
 static bool float_call(const struct call *c, enum float_format f, struct eval_lane *out) {
   uint64_t a = argument(c, 0), b = c->count > 1 ? argument(c, 1) : 0, r;
   switch (c->id) {
@@ -74,6 +103,13 @@ static bool float_call(const struct call *c, enum float_format f, struct eval_la
   case INTRINSIC_maximum: r = evalfloat_max(f, true, a, b); break;
   case INTRINSIC_canonicalize: r = evalfloat_convert(f, f, EVALFLOAT_NEAREST, a); break;
   case INTRINSIC_ldexp: r = scaled(c, f); break;
+  case INTRINSIC_powi: {
+    enum float_format in = f < FLOAT_SINGLE ? FLOAT_SINGLE : f;
+    r = power(in, evalfloat_convert(f, in, EVALFLOAT_NEAREST, a), evalint_sext(32, b));
+    r = evalfloat_convert(in, f, EVALFLOAT_NEAREST, r);
+    break;
+  }
+  case INTRINSIC_frexp: case INTRINSIC_modf: r = split(c, f, a, &out[1]); break;
   case INTRINSIC_is_fpclass: r = (class_of(f, a) & b) != 0; break;
   case INTRINSIC_convert_to_fp16: r = evalfloat_convert(f, FLOAT_HALF, EVALFLOAT_NEAREST, a); break;
   case INTRINSIC_lrint: case INTRINSIC_llrint: return to_integer(c, f, EVALFLOAT_NEAREST, out);
@@ -489,7 +525,7 @@ static bool is_number(const struct type_info *t) {
 static bool breaks_promise(const struct call *c, uint16_t flags, uint64_t result) {
   enum type_kind from = (enum type_kind)c->from->kind, to = (enum type_kind)c->to->kind;
   if (eval_is_float_kind(to) && eval_breaks_promise(eval_format(to), flags, result)) return true;
-  if (from != to || !eval_is_float_kind(from) || c->id == INTRINSIC_ldexp) return false;
+  if (from != to || !eval_is_float_kind(from) || c->id == INTRINSIC_ldexp || c->id == INTRINSIC_powi) return false;
   for (uint32_t k = 0; k < c->count; k++)
     if (eval_breaks_promise(eval_format(from), flags, argument(c, k))) return true;
   return false;
@@ -621,7 +657,7 @@ struct nvm_value eval_intrinsic(struct nvm_module *m, enum intrinsic_id id, uint
   if (is_text(intrinsic_table[id].ptx, "@forward")) return args[0];
   for (uint32_t k = 0; k < count; k++)
     if (value_kind(args[k]) != VALUE_CONST) return VALUE_NULL;
-  if (id == INTRINSIC_ldexp && !is_i32(m, args[count - 1])) return VALUE_NULL;
+  if ((id == INTRINSIC_ldexp || id == INTRINSIC_powi) && !is_i32(m, args[count - 1])) return VALUE_NULL;
   if (reduction_op(id) != OP_COUNT || reduction_intrinsic(id) != INTRINSIC_NONE)
     return reduce(m, id, flags, type, args[0]);
   struct nvm_type part[2] = {type, type};

@@ -8,8 +8,9 @@
 #include "ir/intrinsic.h"
 
 /* One lane. `result` and `operand` are the scalar types of the result and of the first argument;
- * (the exponent of llvm.ldexp is taken to be an i32); `flags` the call's fast-math flags; `in` the `count` arguments. out[0] is the result; those of
- * llvm.*.with.overflow (whose `result` is the number's type) put the overflow into out[1].
+ * (the exponents of llvm.ldexp and powi are taken to be i32); `flags` the call's fast-math flags; `in` the
+ * `count` arguments. out[0] is the result; what has two (whose `result` is the first one's type) puts the
+ * other into out[1]: the overflow, or of frexp and modf the exponent, sign-extended, and the whole part.
  * False if nothing is known. */
 bool eval_intrinsic_lane(const struct nvm_module *m, enum intrinsic_id id, uint16_t flags,
                          struct nvm_type result, struct nvm_type operand,

@@ -48,7 +48,7 @@ void undefined_set_unwritten(struct warp *w, uint32_t row, unsigned lane) {
 
 static bool report(struct warp *w, unsigned lane, bool unwritten, const char *what) {
   if (unwritten) sim_report(w, lane, SIM_UNINITIALIZED, "%s a value that comes from memory that was never written", what);
-  else sim_report(w, lane, SIM_POISON, "%s poison", what);
+  else sim_report(w, lane, SIM_POISON, "%s a value that is poison", what);
   return false;
 }
 

@@ -498,6 +498,7 @@ static const struct handler {
     {"@va_start", do_va_start},       {"@va_copy", do_va_copy},
     {"@stack_restore", do_stack_restore}, {"@reduce", do_reduce},
     {"@approximate", do_approximate}, {"@tanh_approx", do_approximate},
+    {"@float_pair(PAIR_SINCOS", do_approximate},
 };
 
 static const struct handler *find_handler(enum intrinsic_id id) {
@@ -515,6 +516,11 @@ static bool emit_evaluated(struct ir_decoder *d, enum intrinsic_id id) {
   if (d->i.type.index == TYPE_VOID.index || count == 0 || count > MOST) return false;
   struct ir_value to = ir_result(d), from = ir_operand(d, 0);
   if (d->bad || to.count == 0 || from.count == 0) return false;
+  bool scales = id == INTRINSIC_ldexp || id == INTRINSIC_powi;
+  if (scales && type_scalar_bits(&d->m->types, ir_operand(d, 1).scalars[0].type) != 32) {
+    d->bad = "has an exponent that is no i32";
+    return true;
+  }
   struct ir_op op = {.intrinsic = id, .flags = d->i.flags & INST_FAST, .d = to, .count = count, .aux = to.count};
   if (id == INTRINSIC_nvvm_sqrt_f) op.intrinsic = INTRINSIC_sqrt;
   if (type_kind(&d->m->types, d->i.type) == TY_STRUCT) op.aux = to.count / 2;

@@ -48,7 +48,11 @@ void ir_run_eval(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-/* aux: scalars of the (first) result; what llvm.*.with.overflow gives second stands behind them. A
+static uint32_t bits_of(const struct warp *w, const struct ir_scalar *s) {
+  return type_scalar_bits(&module_of(w)->types, s->type);
+}
+
+/* aux: scalars of the (first) result; what some give second, as an overflow, stands behind them. A
  * result that may be anything is zero. */
 void ir_run_eval_intrinsic(struct warp *w, const struct inst *in, uint32_t mask) {
   enum { MOST = 8 };
@@ -63,7 +67,9 @@ void ir_run_eval_intrinsic(struct warp *w, const struct inst *in, uint32_t mask)
       if (!eval_intrinsic_lane(m, o->intrinsic, o->flags, d->type, s[0]->type, x, o->count, r))
         r[0] = r[1] = (struct eval_lane){0, false};
       ir_put(w, d, l, r[0]);
-      if (o->d.count > o->aux) ir_put(w, &o->d.scalars[o->aux + i], l, r[1]);
+      if (o->d.count == o->aux) continue;
+      r[1].bits &= eval_mask(bits_of(w, &o->d.scalars[o->aux + i]));
+      ir_put(w, &o->d.scalars[o->aux + i], l, r[1]);
     }
   }
 }
@@ -90,7 +96,7 @@ void ir_run_reduce(struct warp *w, const struct inst *in, uint32_t mask) {
 static double approximate(enum intrinsic_id id, double x, double y) {
   static const double log2_e = 0x1.71547652b82fep+0, log2_10 = 0x1.a934f0979a371p+1;
   switch (id) {
-  case INTRINSIC_sin: return special_sin(x);
+  case INTRINSIC_sin: case INTRINSIC_sincos: return special_sin(x);
   case INTRINSIC_cos: return special_cos(x);
   case INTRINSIC_tan: return special_sin(x) / special_cos(x);
   case INTRINSIC_tanh: case INTRINSIC_nvvm_tanh_approx: return special_tanh(x);
@@ -113,12 +119,14 @@ static double as_double(enum float_format f, nvm_u128 bits) {
 
 void ir_run_approximate(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
+  uint32_t lanes = o->intrinsic == INTRINSIC_sincos ? o->d.count / 2 : o->d.count;
   for (uint32_t i = 0; i < o->d.count; i++) {
     const struct ir_scalar *d = &o->d.scalars[i];
+    enum intrinsic_id id = i < lanes ? o->intrinsic : INTRINSIC_cos;
     enum float_format f = eval_format(type_kind(&module_of(w)->types, d->type));
     FOR_LANES(l, mask) {
-      struct eval_lane x = ir_get(w, ir_lane(&o->in[0], i), l), y = ir_get(w, ir_lane(&o->in[o->count - 1], i), l);
-      double r = approximate(o->intrinsic, as_double(f, x.bits), as_double(f, y.bits));
+      struct eval_lane x = ir_get(w, ir_lane(&o->in[0], i % lanes), l), y = ir_get(w, ir_lane(&o->in[o->count - 1], i % lanes), l);
+      double r = approximate(id, as_double(f, x.bits), as_double(f, y.bits));
       uint64_t bits;
       memcpy(&bits, &r, sizeof bits);
       bits = evalfloat_convert(FLOAT_DOUBLE, f, EVALFLOAT_NEAREST, bits);
@@ -152,10 +160,6 @@ void ir_run_poison(struct warp *w, const struct inst *in, uint32_t mask) {
     row_of(w, in->d)[l] = 0;
     undefined_set(w, in->d, l, true);
   }
-}
-
-static uint32_t bits_of(const struct warp *w, const struct ir_scalar *s) {
-  return type_scalar_bits(&module_of(w)->types, s->type);
 }
 
 /* Bits [at, at + count) of a value whose scalars lie one behind the other; poison if one is that gives
