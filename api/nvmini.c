@@ -92,8 +92,7 @@ struct nvmini_context *nvmini_create(const struct nvmini_allocator *allocator,
                                .passes = {.bisect_limit = -1},
                                .error_limit = DEFAULT_ERROR_LIMIT};
   arena_init(&c->strings, counted(c));
-  c->target.optimization_level = 0;
-  c->level = "0";
+  c->level = "3"; /* what the target's options begin with */
   return c;
 }
 

@@ -104,6 +104,7 @@ static int compile(struct run *r, struct nvmini_text *ptx) {
   if (!r->context) return refuse(r, "out of memory");
   nvmini_on_diagnostic(r->context, render_diagnostic, &render);
   if (verifies_by_running(r)) module_on_change(r->context, check_change, r);
+  nvmini_set_option(r->context, "-O0"); /* the kernel as it is written, unless a level is given */
   for (int i = 0; i < OPTION_COUNT; i++)
     if (options_set_library(r->options, (enum option_id)i, r->context) != NVMINI_OK) return EXIT_USAGE;
   if (!r->options->values[OPTION_CPU]) nvmini_set_option(r->context, "--cpu=sm_90a");

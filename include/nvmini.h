@@ -119,8 +119,8 @@ NVMINI_API void nvmini_on_remark(struct nvmini_context *context, nvmini_remark_r
 /* Sets one option, spelled as on the command line or as libNVVM spells it:
  *
  *   --cpu=sm_90a  --ptx=8.0  --features=+x,-y  --ftz  --fma-level=0..2  --prec-div=0..3
- *   --prec-sqrt=0..1  --error-limit=N (0: none)  -O0 … -O3  -Ofc=max|mid|min (fast
- *   compilation)  --passes=LIST  --verify-each  --time-passes  --stats
+ *   --prec-sqrt=0..1  --error-limit=N (0: none)  -O0 … -O3 (-O3 unless set)
+ *   -Ofc=max|mid|min (fast compilation)  --passes=LIST  --verify-each  --time-passes  --stats
  *   --asm-verbose
  *   --print-before=PASS  --print-after=PASS (*: all)  --print-changed  --only-function=NAME
  *   --opt-bisect-limit=N

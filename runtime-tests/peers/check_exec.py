@@ -114,7 +114,7 @@ def check(seed, folder, options):
     out_bytes = m.count * INPUTS * OUT_BYTES
     wrong = run_on_host(path, "-O0", out_bytes)
     if wrong: return wrong
-    compile_it = [options.nvmini, "compile", path("kernel.nvir"), "--cpu", options.cpu, "-o", path("kernel.ptx")]
+    compile_it = [options.nvmini, "compile", "-" + options.level, path("kernel.nvir"), "--cpu", options.cpu, "-o", path("kernel.ptx")]
     if options.llc: # another compiler's PTX: checks the simulator
         os.link(path("kernel.nvir"), path("kernel.ll")) if not os.path.exists(path("kernel.ll")) else None
         compile_it = ["llc-19", f"-mcpu={options.cpu}", f"-O{options.llc}", "-o", path("kernel.ptx"), path("kernel.ll")]
@@ -157,6 +157,7 @@ def main():
     p.add_argument("--size", type=int, default=30)
     p.add_argument("--only", default=",".join(KINDS))
     p.add_argument("--cpu", default="sm_90a")
+    p.add_argument("--level", default="O0", help="of optimization")
     p.add_argument("--llc", default="", help="let llc-19 compile, at this level")
     p.add_argument("--nvmini", default=os.path.join(ROOT, "build", "nvmini"))
     p.add_argument("--keep", default="")

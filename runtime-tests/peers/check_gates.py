@@ -183,7 +183,7 @@ def compile_kernels(options, cpu, kernels, numbers):
         before = sorted({kernels[n].before for n in wanted})
         text = 'target triple = "nvptx64-nvidia-cuda"\n' + "".join(before) + "".join(
             kernels[n].source.replace("@NAME", "@k%d" % n) for n in wanted)
-        run = subprocess.run([options.nvmini, "compile", "-", "--cpu", cpu, "--error-limit", "0",
+        run = subprocess.run([options.nvmini, "compile", "-O0", "-", "--cpu", cpu, "--error-limit", "0",
                               "--diagnostics", "json"], input=text, capture_output=True, text=True)
         if run.returncode == 0:
             break
