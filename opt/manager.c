@@ -212,22 +212,22 @@ static uint64_t hash_flow(const struct nvm_function *f) {
   return sum;
 }
 
-static struct fingerprint take_fingerprint(struct manager *g, const struct nvm_function *f) {
-  struct fingerprint print = {0, 0};
+static enum nvm_status take_fingerprint(struct manager *g, const struct nvm_function *f,
+                                        struct fingerprint *print) {
   struct textbuf b;
   textbuf_init(&b, &g->text);
-  if (f) print_function(f, &b);
-  else print_module(g->env.module, &b);
-  print.text = hash_bytes(0, b.bytes, b.length);
+  enum nvm_status s = f ? print_function(f, &b) : print_module(g->env.module, &b);
+  print->text = hash_bytes(0, b.bytes, b.length);
   arena_reset(&g->text);
-  if (f) print.flow = hash_flow(f);
-  return print;
+  print->flow = f ? hash_flow(f) : 0;
+  return s;
 }
 
 static enum nvm_status check_after(struct manager *g, enum pass_id p, struct nvm_function *f,
                                    struct fingerprint before, bool changed) {
   struct nvm_text arguments[] = {text_of(pass_table[p].name), text_of("the module")};
-  struct fingerprint after = take_fingerprint(g, f);
+  struct fingerprint after;
+  if (take_fingerprint(g, f, &after) != NVM_OK) return NVM_OUT_OF_MEMORY;
   enum diag_id fault = DIAG_COUNT;
   uint32_t errors = g->sink->error_count;
   if (f) arguments[1] = module_text(g->env.module, f->symbol.name);
@@ -252,7 +252,7 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
   if (name_matches(o->print_before, pass_table[p].name)) dump(g, "Before", p, f);
   bool check = o->verify_each || always_check;
   struct fingerprint before = {0, 0};
-  if (check) before = take_fingerprint(g, f);
+  if (check && take_fingerprint(g, f, &before) != NVM_OK) return NVM_OUT_OF_MEMORY;
   uint64_t start = o->time_passes ? processor_nanoseconds() : 0;
   g->env.statistic = &g->result->statistics[p];
   g->env.pass = pass_table[p].name;
