@@ -81,8 +81,9 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   uint64_t limit = wanted ? MOST_BY_PRAGMA : indexes_frame(u, n) ? MOST_FULL_FRAME : MOST_FULL;
   bool fits = iterations <= limit && iterations * work <= limit && (number || !convergent) && (number || iterations <= 8);
   if (fits && (!count.given || (uint64_t)count.value >= iterations)) return (struct plan){UNROLL_FULL, (uint32_t)iterations, number};
-  /* The vectorizer has chosen how much of a loop is done at once, and its other loops run a few times. */
-  if (u->only_full || loops_hint(u->f, u->loop, "llvm.loop.isvectorized").given) return not;
+  /* The vectorizer says so of its loops: it has chosen how much is done at once. Not of the old loop, which is what
+   * runs where there are few iterations, or a check has failed. */
+  if (u->only_full || loops_hint(u->f, u->loop, "llvm.loop.unroll.runtime.disable").given) return not;
   bool bottom = c.known && u->loop->exiting.index == u->loop->latch.index;
   bool innermost = u->loop->end == n + 1;
   if (full || !bottom || !innermost || iterations == 1) return not;

@@ -557,8 +557,7 @@ static struct nvm_value reduce(struct executor *x, const struct header_phi *p, u
 
 /* --- a stage ------------------------------------------------------------------------------------ */
 
-/* start + step × iterations, for inductions. */
-static struct nvm_value induction_at(struct executor *x, const struct header_phi *p, struct nvm_value iterations) {
+struct nvm_value induction_at(struct executor *x, const struct header_phi *p, struct nvm_value iterations) {
   struct nvm_type type = vl_inst(x->v, p->inst)->type;
   bool pointer = type_is_ptr(vl_types(x->v), type);
   struct nvm_type number = pointer ? TYPE_I64 : type;
@@ -582,7 +581,7 @@ static void emit_preheader(struct executor *x, struct heads *h) {
       struct nvm_value iterations = x_resize(x, x->begin, TYPE_I64);
       h->phi[n] = x_advance(x, x->starts[n], x_binary(x, OP_MUL, iterations, x_number(x, TYPE_I64, r->step)));
     } else if (p) {
-      h->phi[n] = x->entry[r->reduction];
+      h->phi[n] = p->kind == PHI_INDUCTION ? induction_at(x, p, x->begin) : x->entry[r->reduction];
     }
     if (r->kind != VP_REDUCTION) continue;
     struct nvm_value none = identity(x, p), all = splat(x, value_is_none(none) ? h->phi[n] : none);
@@ -643,7 +642,8 @@ static void emit_due(struct executor *x, const struct heads *h, uint32_t done) {
     if (r->kind != VP_RECURRENCE) continue;
     uint32_t back = vplan_operand(x->p, r, 1);
     bool outside = vplan_recipe(x->p, back)->kind == VP_LIVE_IN;
-    if (done ? back == done && !outside : outside) emit_splice(x, n, h->phi[n]);
+    uint32_t due = vplan_recipe(x->p, back)->in_chain ? x->p->chain_end : back;
+    if (done ? due == done && !outside : outside) emit_splice(x, n, h->phi[n]);
   }
 }
 
@@ -701,8 +701,6 @@ void stage_emit(struct executor *x, struct nvm_value end, const char *ph, const 
   x->latch = x->block;
   if (!x->failed) function_move_block(x->v->f, middle_block, x->v->loop->header);
   x->block = middle_block;
-  for (uint32_t k = 0; k < x->v->phis.count && !x->failed; k++)
-    if (x->v->phis.data[k].kind == PHI_INDUCTION) x->leave[k] = induction_at(x, &x->v->phis.data[k], end);
   for (uint32_t n = 1; n < recipes && !x->failed; n++) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);
     if (r->kind == VP_REDUCTION)

@@ -14,8 +14,8 @@ struct executor {
   struct nvm_value *vectors; /* by recipe × count: the value as a vector (a scalar for factor 1) */
   struct nvm_value *lanes;   /* by recipe × count × factor */
   struct nvm_value *starts;  /* by recipe: POINTER: the address in iteration 0 */
-  struct nvm_value *entry;   /* by header phi: its value when the stage begins */
-  struct nvm_value *leave;   /* by header phi: its value when the stage has ended */
+  struct nvm_value *entry;   /* by header phi that is no induction: its value when the stage begins */
+  struct nvm_value *leave;   /* the same: its value when the stage has ended */
   struct nvm_value begin;    /* iterations done before the stage */
   struct nvm_type counter;   /* the type that counts iterations */
   uint32_t width;            /* bytes of the widest access */
@@ -32,6 +32,8 @@ struct nvm_value x_number(struct executor *x, struct nvm_type type, int64_t valu
 struct nvm_value x_resize(struct executor *x, struct nvm_value a, struct nvm_type type);
 /* pointer + bytes; bytes any integer. */
 struct nvm_value x_advance(struct executor *x, struct nvm_value pointer, struct nvm_value bytes);
+/* What an induction is after so many iterations: start + step × iterations. */
+struct nvm_value induction_at(struct executor *x, const struct header_phi *p, struct nvm_value iterations);
 /* A block, its name with a number where taken; and ways to go on. */
 struct nvm_block x_block(struct executor *x, const char *name);
 void x_jump(struct executor *x, struct nvm_block to);

@@ -179,6 +179,18 @@ static enum vector_refusal collect_phis(struct vector_loop *v, bool *ok) {
   return VECTOR_OK;
 }
 
+/* Whether the phi of the header has its lanes only once the chain has been carried out: it is a chain's, or what a
+ * member was one iteration before. */
+static bool waits_for_chain(const struct vector_loop *v, struct nvm_inst_id i, bool *recurrence) {
+  for (uint32_t p = 0; p < v->phis.count; p++) {
+    const struct header_phi *h = &v->phis.data[p];
+    if (h->inst.index != i.index) continue;
+    *recurrence = h->kind == PHI_RECURRENCE && vl_inside(v, h->back) && v->chained[value_index(h->back)];
+    return *recurrence || h->kind == PHI_SERIAL;
+  }
+  return false;
+}
+
 /* Members of serial chains are carried out together where the last of them stands: who looks at one of them from
  * outside the chain must come later. */
 static bool chain_is_whole(const struct vector_loop *v) {
@@ -186,16 +198,13 @@ static bool chain_is_whole(const struct vector_loop *v) {
   for (uint32_t k = 0; k < v->body_count; k++)
     if (v->chained[v->body[k].index]) last = k + 1;
   for (uint32_t k = 0; k < last; k++) {
-    bool phi = vl_inst(v, v->body[k])->op == OP_PHI;
-    if (!v->chained[v->body[k].index] && !phi) continue;
+    bool recurrence = false;
+    if (!v->chained[v->body[k].index] && !waits_for_chain(v, v->body[k], &recurrence)) continue;
     for (uint32_t u = v->uses.first[v->body[k].index]; u < v->uses.first[v->body[k].index + 1]; u++) {
       struct nvm_inst_id user = v->uses.users[u];
-      bool early = v->position[user.index] && v->position[user.index] <= last && !v->chained[user.index];
       bool next_round = vl_inst(v, user)->op == OP_PHI && vl_inst(v, user)->block.index == v->loop->header.index;
-      if (!early || next_round) continue;
-      if (v->chained[v->body[k].index]) return false;
-      for (uint32_t p = 0; p < v->phis.count; p++) /* a serial phi itself, read by others too soon */
-        if (v->phis.data[p].inst.index == v->body[k].index && v->phis.data[p].kind == PHI_SERIAL) return false;
+      bool early = v->position[user.index] && v->position[user.index] <= last && (recurrence || !v->chained[user.index]);
+      if (early && !next_round) return false;
     }
   }
   return true;

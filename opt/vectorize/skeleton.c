@@ -10,12 +10,14 @@
  *       │                                                          │
  *   vec.epilog.* : the plan with a smaller factor                  │
  *       │                                                          │
- *   all done? ── no ── scalar.ph ◄─────────────────────────────────┘
- *       │                  │
- *     exit ◄──────── the old loop
+ *   remainder.* : the last iterations one by one                   │
+ *       │                              scalar.ph ◄─────────────────┘
+ *     exit ◄──────────────────────── the old loop
  *
- * Peeling, the main loop and the epilogue are stages of one plan: what a stage leaves (iterations done, the values of
- * the header's phis) is what the next begins with. The old loop goes on wherever the stages stopped. */
+ * Peeling, the main loop, the epilogue and the remainder are stages of one plan: what a stage leaves (iterations done,
+ * the values of the header's phis) is what the next begins with. The old loop is left as it was, and unrolled as if
+ * nobody had vectorized it. Where its last iteration computes what is used after the loop, or it is long, there is no
+ * stage for the remainder: the old loop goes on where the stages stopped. */
 #include "opt/vectorize/execute.h"
 
 enum { MOST_WAYS = 6 };
@@ -67,7 +69,7 @@ static void enter(struct skeleton *s, struct nvm_block block, const struct way *
   x->begin = merge_value(x, ways, count, UINT32_MAX);
   for (uint32_t k = 0; k < x->v->phis.count; k++) {
     x->origin = x->v->phis.data[k].inst;
-    x->entry[k] = merge_value(x, ways, count, k);
+    if (x->v->phis.data[k].kind != PHI_INDUCTION) x->entry[k] = merge_value(x, ways, count, k);
   }
 }
 
@@ -211,19 +213,29 @@ static bool take_followup(struct nvm_module *m, const struct meta_node *old, con
   return found;
 }
 
+/* A hint without operands or, with `value`, with 1. */
+static struct nvm_meta new_hint(struct skeleton *s, const char *name, bool value) {
+  struct nvm_module *m = s->x.v->f->module;
+  struct nvm_meta operands[2] = {meta_string(&m->metadata, module_str(m, name)),
+                                 meta_value(&m->metadata, const_int(m, TYPE_I32, 1), TYPE_I32)};
+  uint32_t node = meta_node_new(&m->metadata);
+  s->x.failed |= !meta_node_define(&m->metadata, node, (struct nvm_str){0}, false, NULL, operands, 1 + value);
+  return meta_node(&m->metadata, node, false);
+}
+
 /* Gives the loop that ends with `latch` its hints: those the old ones name as follow-ups, else the old ones without
- * those of the vectorizer, and the mark that it was vectorized. */
-static void mark_loop(struct skeleton *s, struct nvm_inst_id latch, const char *followup) {
+ * those of the vectorizer, the mark that it was vectorized, and for a stage that its bodies are enough in a row. */
+static void mark_loop(struct skeleton *s, struct nvm_inst_id latch, const char *followup, bool is_stage) {
   enum { MOST = 32 };
   struct nvm_function *f = s->x.v->f;
   struct nvm_module *m = f->module;
-  struct nvm_meta operands[MOST], old_hints = s->x.v->loop->hints;
+  struct nvm_meta operands[MOST + 2], old_hints = s->x.v->loop->hints;
   uint32_t node = meta_node_new(&m->metadata), count = 1;
   const struct meta_node *old = meta_as_node(&m->metadata, old_hints);
   operands[0] = meta_node(&m->metadata, node, false);
   bool followed = take_followup(m, old, followup, operands, &count, MOST);
   followed |= take_followup(m, old, "llvm.loop.vectorize.followup_all", operands, &count, MOST);
-  for (uint32_t k = 1; old && !followed && k < old->count && count < MOST - 1; k++) {
+  for (uint32_t k = 1; old && !followed && k < old->count && count < MOST; k++) {
     struct nvm_meta h = meta_operand(&m->metadata, old, k);
     const struct meta_node *hint = meta_as_node(&m->metadata, h);
     const struct meta_item *name = hint && hint->count ? meta_item(&m->metadata, meta_operand(&m->metadata, hint, 0)) : NULL;
@@ -232,11 +244,8 @@ static void mark_loop(struct skeleton *s, struct nvm_inst_id latch, const char *
                  begins_with(module_text(m, name->str), "llvm.loop.interleave."));
     if (!ours) operands[count++] = h;
   }
-  struct nvm_meta done[2] = {meta_string(&m->metadata, module_str(m, "llvm.loop.isvectorized")),
-                             meta_value(&m->metadata, const_int(m, TYPE_I32, 1), TYPE_I32)};
-  uint32_t mark = meta_node_new(&m->metadata);
-  s->x.failed |= !meta_node_define(&m->metadata, mark, (struct nvm_str){0}, false, NULL, done, 2);
-  if (count < MOST) operands[count++] = meta_node(&m->metadata, mark, false);
+  operands[count++] = new_hint(s, "llvm.loop.isvectorized", true);
+  if (is_stage) operands[count++] = new_hint(s, "llvm.loop.unroll.runtime.disable", false);
   s->x.failed |= !meta_node_define(&m->metadata, node, (struct nvm_str){0}, true, NULL, operands, count);
   struct nvm_str key = module_str(m, "llvm.loop");
   for (uint32_t c = f->attachments.data[latch.index]; c; c = m->attachments.data[c].next)
@@ -253,6 +262,8 @@ struct stage_names { const char *ph, *body, *middle, *followup; };
 static const struct stage_names peel_names = {"peel.ph", "peel.body", "peel.middle", "llvm.loop.vectorize.followup_epilogue"};
 static const struct stage_names main_names = {"vector.ph", "vector.body", "middle.block",
                                               "llvm.loop.vectorize.followup_vectorized"};
+static const struct stage_names remainder_names = {"remainder.ph", "remainder.body", "remainder.middle",
+                                                   "llvm.loop.vectorize.followup_epilogue"};
 static const struct stage_names epilogue_names = {"vec.epilog.ph", "vec.epilog.vector.body", "vec.epilog.middle.block",
                                                   "llvm.loop.vectorize.followup_epilogue"};
 
@@ -264,7 +275,7 @@ static struct way run_stage(struct skeleton *s, uint32_t factor, uint32_t count,
   x->width = factor * count == 1 ? 1 : 32;
   x->origin = (struct nvm_inst_id){0};
   stage_emit(x, end, names->ph, names->body, names->middle);
-  if (!x->failed) mark_loop(s, block_terminator(x->v->f, x->latch), names->followup);
+  if (!x->failed) mark_loop(s, block_terminator(x->v->f, x->latch), names->followup, true);
   for (uint32_t k = 0; k < x->v->phis.count; k++)
     if (value_is_none(x->leave[k])) x->leave[k] = x->entry[k];
   return way_here(s, x->leave, end);
@@ -273,6 +284,7 @@ static struct way run_stage(struct skeleton *s, uint32_t factor, uint32_t count,
 /* The iteration up to which full chunks go, from x->begin on. */
 static struct nvm_value full_end(struct skeleton *s, uint32_t chunk) {
   struct executor *x = &s->x;
+  if (chunk == 1) return s->total;
   struct nvm_value left = x_binary(x, OP_SUB, s->total, x->begin);
   return x_binary(x, OP_ADD, x->begin, x_binary(x, OP_AND, left, x_number(x, x->counter, -(int64_t)chunk)));
 }
@@ -320,11 +332,12 @@ static void emit_vector(struct skeleton *s, uint32_t factor, uint32_t count, con
   uint32_t chunk = factor * count, ways_count = 0;
   struct way ways[2];
   if (!sure) {
-    struct nvm_block enough = x_block(x, "vector.enough");
-    struct nvm_value left = x_binary(x, OP_SUB, s->total, x->begin);
+    struct nvm_block enough = x_block(x, chunk == 1 ? "remainder.some" : "vector.enough");
+    struct nvm_value few = chunk == 1 ? x_compare(x, ICMP_EQ, x->begin, s->total)
+                                      : x_compare(x, ICMP_ULT, x_binary(x, OP_SUB, s->total, x->begin), x_number(x, x->counter, chunk));
     ways[ways_count++] = way_here(s, x->entry, x->begin);
     struct nvm_block skip = x_block(x, next_name);
-    x_branch(x, x_compare(x, ICMP_ULT, left, x_number(x, x->counter, chunk)), skip, enough);
+    x_branch(x, few, skip, enough);
     x->block = enough;
     ways[ways_count++] = run_stage(s, factor, count, full_end(s, chunk), names);
     x_jump(x, skip);
@@ -339,6 +352,13 @@ static void emit_vector(struct skeleton *s, uint32_t factor, uint32_t count, con
 
 /* --- the ends ----------------------------------------------------------------------------------- */
 
+/* What a phi of the header is in front of x->block's end. */
+static struct nvm_value phi_here(struct skeleton *s, uint32_t k) {
+  const struct header_phi *p = &s->x.v->phis.data[k];
+  s->x.origin = p->inst;
+  return p->kind == PHI_INDUCTION ? induction_at(&s->x, p, s->x.begin) : s->x.entry[k];
+}
+
 /* Values used after the loop: what phis have at last. */
 static void extend_exit_phis(struct skeleton *s, struct nvm_block from) {
   struct executor *x = &s->x;
@@ -351,7 +371,7 @@ static void extend_exit_phis(struct skeleton *s, struct nvm_block from) {
       if (value_index(inst_operand(v->f, phi, k + 1)) == v->loop->latch.index) value = inst_operand(v->f, phi, k);
     for (uint32_t k = 0; k < v->phis.count; k++)
       if (vl_inside(v, value) && value_equal(v->phis.data[k].back, value)) {
-        value = x->entry[k];
+        value = phi_here(s, k);
         break;
       }
     x->failed |= value_is_none(value) || !inst_add_operand(v->f, i, value) ||
@@ -364,15 +384,16 @@ static void enter_old_loop(struct skeleton *s) {
   struct executor *x = &s->x;
   struct vector_loop *v = x->v;
   enter(s, s->scalar_ph, s->to_scalar, s->to_scalar_count);
-  x_jump(x, v->loop->header);
   for (uint32_t p = 0; p < v->phis.count && !x->failed; p++) {
     struct nvm_inst_id i = v->phis.data[p].inst;
-    for (uint32_t k = 0; k < 4; k += 2) {
+    struct nvm_value first = phi_here(s, p);
+    for (uint32_t k = 0; k < 4 && !x->failed; k += 2) {
       if (value_index(inst_operand(v->f, vl_inst(v, i), k + 1)) != v->loop->preheader.index) continue;
-      inst_set_operand(v->f, i, k, x->entry[p]);
+      inst_set_operand(v->f, i, k, first);
       inst_set_operand(v->f, i, k + 1, value_of_block(s->scalar_ph));
     }
   }
+  x_jump(x, v->loop->header);
 }
 
 /* What the loop needs from outside, computed in front of it. */
@@ -426,7 +447,11 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
   emit_vector(&s, v->factor, v->interleave, &main_names,
               v->epilogue_factor ? "vec.epilog.iter.check" : "vector.done", sure);
   if (v->epilogue_factor) emit_vector(&s, v->epilogue_factor, 1, &epilogue_names, "vec.epilog.done", false);
-  if (!v->scalar_epilogue) {
+  if (v->own_remainder) {
+    emit_vector(&s, 1, 1, &remainder_names, "vector.all.done", false);
+    extend_exit_phis(&s, x->block);
+    x_jump(x, v->loop->exit);
+  } else if (!v->scalar_epilogue) {
     extend_exit_phis(&s, x->block);
     struct nvm_value all = x_compare(x, ICMP_EQ, x->begin, s.total);
     s.to_scalar[s.to_scalar_count++] = way_here(&s, x->entry, x->begin);
@@ -437,6 +462,6 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
   }
   if (!x->failed) function_move_block(v->f, s.scalar_ph, v->loop->header);
   enter_old_loop(&s);
-  if (!x->failed) mark_loop(&s, block_terminator(v->f, v->loop->latch), "llvm.loop.vectorize.followup_epilogue");
+  if (!x->failed) mark_loop(&s, block_terminator(v->f, v->loop->latch), "llvm.loop.vectorize.followup_epilogue", false);
   return x->failed ? PLAN_OUT_OF_MEMORY : PLAN_DONE;
 }

@@ -18,6 +18,7 @@ enum {
   BASE_REGISTERS = 12, /* of a thread for what is no part of the loop */
   ASSUMED_THREADS = 256, /* of a block without launch bounds */
   SCHEDULERS = 4,
+  MOST_REMAINDER = 64, /* instructions of a loop that is copied once more for its last iterations */
 };
 
 /* --- recipes ------------------------------------------------------------------------------------ */
@@ -71,7 +72,7 @@ static cost access_cost(const struct vector_loop *v, const struct vector_access 
 
 /* All lanes of a group, priced with its first recipe. */
 static cost group_cost(const struct vector_loop *v, const struct vplan *p, uint32_t n, uint32_t lanes,
-                       uint32_t *accesses) {
+                       struct vector_price *price) {
   const struct vp_recipe *r = vplan_recipe(p, n);
   for (uint32_t k = 1; k < n; k++) {
     const struct vp_recipe *other = vplan_recipe(p, k);
@@ -83,12 +84,12 @@ static cost group_cost(const struct vector_loop *v, const struct vplan *p, uint3
   cost sum = 0;
   for (uint32_t k = 0; k < count; k++)
     sum = cost_add(sum, access_cost(v, &v->accesses.data[r->access], pieces[k].elements));
-  *accesses += count;
+  price->accesses += count;
   return sum;
 }
 
 static cost recipe_cost(const struct vector_loop *v, const struct vplan *p, uint32_t n, uint32_t factor,
-                        uint32_t count, uint32_t *accesses) {
+                        uint32_t count, struct vector_price *price) {
   const struct vp_recipe *r = vplan_recipe(p, n);
   uint32_t lanes = factor * count;
   uint32_t times = r->uniform && !r->mask ? 1 : lanes;
@@ -100,8 +101,8 @@ static cost recipe_cost(const struct vector_loop *v, const struct vplan *p, uint
     return cost_times(plain_cost(v, r, factor), count);
   case VP_REPLICATE: return cost_times(plain_cost(v, r, 1), times);
   case VP_LOAD: case VP_STORE:
-    if (r->group != VP_NO_GROUP && !r->mask) return group_cost(v, p, n, lanes, accesses);
-    *accesses += times;
+    if (r->group != VP_NO_GROUP && !r->mask) return group_cost(v, p, n, lanes, price);
+    price->accesses += times;
     return cost_times(cost_add(access_cost(v, &v->accesses.data[r->access], 1),
                                r->mask ? cost_branch(v->env->target, true, COST_THROUGHPUT) : 0), times);
   case VP_BLEND: return cost_times(r->operand_count / 2, lanes);
@@ -199,8 +200,12 @@ static cost elapsed(const struct vector_loop *v, cost body, uint32_t warps, bool
 
 struct vector_price price_plan(const struct vector_loop *v, const struct vplan *p, uint32_t factor, uint32_t count) {
   struct vector_price price = {.body = 3}; /* count, compare, branch */
-  for (uint32_t n = 1; n < p->recipes.count; n++)
-    price.body = cost_add(price.body, recipe_cost(v, p, n, factor, count, &price.accesses));
+  for (uint32_t n = 1; n < p->recipes.count; n++) {
+    enum vp_kind kind = (enum vp_kind)vplan_recipe(p, n)->kind;
+    cost each = recipe_cost(v, p, n, factor, count, &price);
+    price.body = cost_add(price.body, each);
+    if (kind != VP_LOAD && kind != VP_STORE) price.computing = cost_add(price.computing, each);
+  }
   price.registers = BASE_REGISTERS + live_registers(v, p, factor * count);
   struct occupancy o;
   struct occupancy_use use = use_of(v, price.registers);
@@ -234,6 +239,10 @@ static bool has_reductions(const struct vector_loop *v) {
   return false;
 }
 
+static uint64_t most_iterations(const struct vector_loop *v) {
+  return v->exact_trips ? v->exact_trips : v->trips.most < UINT32_MAX ? v->trips.most + 1 : UINT32_MAX;
+}
+
 /* Seed 3's formula. `latency`: cycles of an addition that the other warps do not hide. Partial sums of a reduction
  * are chains of their own, which is what hides it. */
 static uint32_t interleave_count(const struct vector_loop *v, const struct vplan *p, uint32_t factor) {
@@ -244,8 +253,7 @@ static uint32_t interleave_count(const struct vector_loop *v, const struct vplan
   int32_t forced = vl_knob(v, vector ? KNOB_FORCE_TARGET_MAX_VECTOR_INTERLEAVE : KNOB_FORCE_TARGET_MAX_SCALAR_INTERLEAVE);
   if (forced) most = bit_floor((uint64_t)forced);
   while (most > 1 && most * factor > v->most_lanes) most /= 2;
-  uint64_t trips = v->exact_trips ? v->exact_trips : v->trips.most < UINT32_MAX ? v->trips.most + 1 : UINT32_MAX;
-  uint64_t count = bit_floor(trips / (factor * 2));
+  uint64_t count = bit_floor(most_iterations(v) / (factor * 2));
   count = count < most ? count : most;
   if (one.body < vl_knob(v, KNOB_SMALL_LOOP_COST)) {
     uint64_t small = bit_floor((uint64_t)(vl_knob(v, KNOB_SMALL_LOOP_COST) / (one.body ? one.body : 1)));
@@ -285,17 +293,30 @@ static void tell_price(const struct vector_loop *v, const struct vector_price *p
          (unsigned)p->warps, (int64_t)all);
 }
 
-/* Fewer iterations are not worth the checks. */
+/* Instructions in front of and behind the stages of vectors: checks, and what reductions begin and end with. */
+static cost entry_cost(const struct vector_loop *v) {
+  cost sum = checks_cost(v);
+  for (uint32_t k = 0; k < v->phis.count; k++)
+    if (v->phis.data[k].kind == PHI_REDUCTION) sum += 2 * (v->factor * v->interleave + v->epilogue_factor);
+  return sum;
+}
+
+/* Fewer iterations are not worth what stands around the vectors: counted in instructions, an access for two, beside
+ * the old loop unrolled. Nor are fewer at run time than the knob demands of what is known while compiling. */
 static uint64_t least_iterations(const struct vector_loop *v, const struct vector_price *vector,
                                  const struct vector_price *scalar) {
-  uint64_t chunk = (uint64_t)v->factor * (v->epilogue_factor ? 1 : v->interleave);
-  cost vector_each = vector->body * 1000 / (v->factor * v->interleave);
-  cost saved = scalar->body * 1000 - vector_each;
-  uint64_t even = saved > 0 ? (uint64_t)((checks_cost(v) + 10) * 1000 / saved) + 1 : chunk;
+  enum { LOOP = 3, UNROLLED = 8 };
+  uint64_t lanes = (uint64_t)v->factor * v->interleave, chunk = v->epilogue_factor ? v->epilogue_factor : lanes;
+  cost vector_each = (vector->computing + 2 * (cost)vector->accesses + LOOP) * 1000 / (cost)lanes;
+  cost scalar_each = (scalar->computing + 2 * (cost)scalar->accesses) * 1000 + LOOP * 1000 / UNROLLED;
+  cost saved = scalar_each - vector_each;
+  uint64_t even = saved > 0 ? (uint64_t)(entry_cost(v) * 1000 / saved) + 1 : chunk;
   uint64_t reference = v->peel ? accesses_width(v, &v->groups.data[v->peel_group], v->factor * v->interleave) /
                                      v->groups.data[v->peel_group].bytes - 1 : 0;
-  if (chunk + reference > even) even = chunk + reference;
-  return even;
+  uint64_t least = (uint64_t)vl_knob(v, KNOB_VECTORIZER_MIN_TRIP_COUNT), most = most_iterations(v);
+  if (least > most) least = most;
+  if (least < even) least = even;
+  return chunk + reference > least ? chunk + reference : least;
 }
 
 /* Whether anything of the group is accessed: dead loads are not. */
@@ -381,6 +402,7 @@ enum vector_refusal price_choose(struct vector_loop *v, const struct vplan *p) {
   }
   choose_peeling(v);
   choose_epilogue(v);
+  v->own_remainder = !v->scalar_epilogue && v->body_count <= MOST_REMAINDER;
   v->least_iterations = least_iterations(v, &c.price, &c.scalar);
   return v->factor * v->interleave == 1 ? VECTOR_NOT_BENEFICIAL : VECTOR_OK;
 }

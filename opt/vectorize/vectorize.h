@@ -118,6 +118,7 @@ struct vector_loop {
 
   /* The choice. */
   uint32_t factor, interleave, epilogue_factor;
+  bool own_remainder;          /* the last iterations are a stage of their own, not the old loop's */
   bool peel;                   /* iterations until peel_group's accesses are aligned */
   uint32_t peel_group;
   uint64_t least_iterations;   /* fewer are left to the old loop */
@@ -166,6 +167,7 @@ bool plan_build(struct vector_loop *v, uint32_t least, uint32_t most, struct vpl
 
 struct vector_price {
   int64_t body;         /* issue slots of one vector iteration */
+  int64_t computing;    /* those that no access takes, without the loop's own */
   uint32_t registers;   /* 32-bit registers alive at once */
   uint32_t warps;       /* resident per SM then */
   uint32_t accesses;    /* memory instructions of one vector iteration */

@@ -25,7 +25,10 @@ typedef __half half_t; typedef __nv_bfloat16 bf16_t;
 #define TWICE(x) __hadd(x, x)
 #else
 #define __global__ __attribute__((global))
-typedef _Float16 half_t; typedef __bf16 bf16_t;
+typedef _Float16 half_t;
+#if __clang_major__ >= 15
+typedef __bf16 bf16_t;
+#endif
 #define TWICE(x) ((x) + (x))
 #endif
 typedef signed char i8_t; typedef short i16_t; typedef long long i64_t;
