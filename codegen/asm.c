@@ -220,11 +220,11 @@ static void move_in(struct lower *l, struct nvm_value v, struct nvm_type type, e
   } else if (fit == FIT_BITS && p.kind == PART_I1 && is_int_class(ptx_reg_class(to))) {
     lower_copy(
         l, to,
-        ptx_r(lower_pred_to_int(l, ptx_r(lower_reg(l, v, 0)), class_bits(ptx_reg_class(to)))));
+        lower_pred_to_int(l, ptx_r(lower_reg(l, v, 0)), class_bits(ptx_reg_class(to))));
   } else if (fit == FIT_BITS) {
     struct part as_int = part_of_class(ptx_reg_class(to));
-    struct ptx_reg bits = lower_part_to_bits(l, &p, ptx_r(lower_reg(l, v, 0)));
-    lower_bits_to_part(l, &as_int, to, ptx_r(bits));
+    struct ptx_operand bits = lower_part_to_bits(l, &p, ptx_r(lower_reg(l, v, 0)));
+    lower_bits_to_part(l, &as_int, to, bits);
   } else {
     struct ptx_operand parts[4];
     uint32_t count = lower_type(l, type).count;
@@ -252,8 +252,8 @@ static void move_out(struct lower *l, struct nvm_type type, const struct ptx_reg
   } else if (fit == FIT_BITS) {
     struct part p = part_at(l, type, 0);
     struct part source = part_of_class(ptx_reg_class(from));
-    struct ptx_reg bits = lower_part_to_bits(l, &source, ptx_r(from));
-    lower_bits_to_part(l, &p, to[0], ptx_r(bits));
+    struct ptx_operand bits = lower_part_to_bits(l, &source, ptx_r(from));
+    lower_bits_to_part(l, &p, to[0], bits);
   } else {
     struct ptx_operand parts[4];
     uint32_t count = lower_type(l, type).count;

@@ -6,7 +6,7 @@
  * What PTX has no instruction for is a compare-and-swap loop: over the object itself where it is
  * 16, 32, 64 or 128 bits long, else over the 32-bit word around it. The thread's own frame can't be
  * seen by anybody else, and atom has no form for it: there the plain sequence is used. */
-#include "codegen/lower.h"
+#include "codegen/intrinsic.h"
 
 /* --- orderings and scopes --------------------------------------------------------------------- */
 
@@ -95,43 +95,18 @@ static void fence_after(const struct atomic *a) {
 
 /* --- loads and stores ------------------------------------------------------------------------- */
 
-static uint16_t plain_type(const struct part *p) {
-  if (p->kind == PART_FLOAT) return PTX_MOD_F32;
-  if (p->kind == PART_DOUBLE) return PTX_MOD_F64;
-  switch (part_store_bytes(p)) {
-  case 1: return PTX_MOD_U8;
-  case 2: return PTX_MOD_B16;
-  case 4: return PTX_MOD_B32;
-  default: return PTX_MOD_B64;
-  }
-}
-
-/* `.acquire.sys.global.b32`; the own frame has no order to keep. */
-static void plain_mods(const struct atomic *a, uint16_t order, uint16_t mods[6]) {
+/* `ld.acquire.sys.global.b32 to, [at]`, st; the own frame has no order to keep. */
+static void emit_plain(const struct atomic *a, bool load, uint16_t order, struct ptx_operand value) {
   struct lower *l = a->l;
-  uint32_t n = 0;
-  bool local = a->at.space == PTX_MOD_LOCAL;
-  if (!has_orderings(l) && !local) mods[n++] = PTX_MOD_VOLATILE;
-  if (has_orderings(l) && !local) {
-    uint16_t scope = scope_mod(l, a->scope);
-    mods[n++] = order;
-    mods[n++] = scope ? scope : PTX_MOD_GPU;
-  }
-  if (a->at.space) mods[n++] = a->at.space;
-  mods[n++] = plain_type(&a->part);
-  mods[n] = PTX_MOD_NONE;
-}
-
-static void emit_load(const struct atomic *a, uint16_t order, struct ptx_reg to) {
-  uint16_t mods[6];
-  plain_mods(a, order, mods);
-  emit2(a->l, PTX_LD, mods, ptx_r(to), a->at.at);
-}
-
-static void emit_store(const struct atomic *a, uint16_t order, struct ptx_operand value) {
-  uint16_t mods[6];
-  plain_mods(a, order, mods);
-  emit2(a->l, PTX_ST, mods, a->at.at, value);
+  bool ordered = has_orderings(l);
+  uint16_t scope = ordered ? scope_mod(l, a->scope) : PTX_MOD_NONE;
+  uint16_t type = part_store_bytes(&a->part) == 1 ? PTX_MOD_U8 : part_move_mod(&a->part);
+  struct mod_list mods = given_mods(
+      PTX_MODS(ordered ? order : PTX_MOD_VOLATILE,
+               ordered && scope == PTX_MOD_NONE ? PTX_MOD_GPU : scope, a->at.space, type), 4);
+  if (a->at.space == PTX_MOD_LOCAL) mods = given_mods(PTX_MODS(a->at.space, type), 2);
+  if (load) emit2(l, PTX_LD, mods.words, value, a->at.at);
+  else emit2(l, PTX_ST, mods.words, a->at.at, value);
 }
 
 static bool atomic_init(struct atomic *a, struct lower *l, struct nvm_value pointer,
@@ -152,11 +127,11 @@ void lower_atomic_load(struct lower *l, const struct nvm_inst *i) {
   if (!atomic_init(&a, l, inst_operand(l->f, i, 0), i->type, memory_access_unpack(i->aux))) return;
   struct ptx_reg to = lower_result(l, l->inst)[0];
   bool is_bool = a.part.kind == PART_I1;
-  struct ptx_reg byte = is_bool ? lower_temp(l, PTX_B16) : to;
+  struct ptx_operand byte = ptx_r(is_bool ? lower_temp(l, PTX_B16) : to);
   fence_before(&a);
-  emit_load(&a, acquires(a.order) ? PTX_MOD_ACQUIRE : PTX_MOD_RELAXED, byte);
+  emit_plain(&a, true, acquires(a.order) ? PTX_MOD_ACQUIRE : PTX_MOD_RELAXED, byte);
   fence_after(&a);
-  if (is_bool) lower_copy(l, to, ptx_r(lower_int_to_pred(l, ptx_r(byte), 16)));
+  if (is_bool) lower_copy(l, to, lower_int_to_pred(l, byte, 16));
 }
 
 void lower_atomic_store(struct lower *l, const struct nvm_inst *i) {
@@ -165,56 +140,45 @@ void lower_atomic_store(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   if (!atomic_init(&a, l, inst_operand(l->f, i, 1), value_type(l->f, v), how)) return;
   struct ptx_operand value = lower_operand(l, v, 0);
-  if (a.part.kind == PART_I1) value = ptx_r(lower_pred_to_int(l, value, 16));
+  if (a.part.kind == PART_I1) value = lower_pred_to_int(l, value, 16);
   else if (a.part.kind == PART_INT) value = lower_zext_part(l, value, &a.part, a.part.container);
   fence_before(&a);
-  emit_store(&a, a.order == ORDER_RELEASE || a.order == ORDER_ACQ_REL ? PTX_MOD_RELEASE
-                                                                      : PTX_MOD_RELAXED, value);
+  bool release = a.order == ORDER_RELEASE || a.order == ORDER_ACQ_REL;
+  emit_plain(&a, false, release ? PTX_MOD_RELEASE : PTX_MOD_RELAXED, value);
   fence_after(&a);
 }
 
 /* --- atom ------------------------------------------------------------------------------------- */
 
 /* `atom.acquire.sys.global.OP[.noftz].TYPE to, [at], b[, c]`; c may be NULL. */
-static void emit_atom(const struct atomic *a, uint16_t op, uint16_t type, struct ptx_reg to,
+static void emit_atom(const struct atomic *a, uint16_t op, uint16_t type, struct ptx_operand to,
                       struct ptx_operand b, const struct ptx_operand *c) {
   struct lower *l = a->l;
-  uint16_t mods[8], n = 0, scope = scope_mod(l, a->scope);
-  uint16_t order = order_mod(a->order);
+  uint16_t scope = scope_mod(l, a->scope), order = order_mod(a->order);
   /* Without a word atom is relaxed, and its scope is the GPU. */
-  if (has_orderings(l) && (order != PTX_MOD_RELAXED || (scope && scope != PTX_MOD_GPU)))
-    mods[n++] = order;
-  if (scope && scope != PTX_MOD_GPU) mods[n++] = scope;
-  else if (n) mods[n++] = PTX_MOD_GPU;
-  if (a->at.space) mods[n++] = a->at.space;
-  mods[n++] = op;
+  bool far = scope && scope != PTX_MOD_GPU, ordered = has_orderings(l) && (order != PTX_MOD_RELAXED || far);
   bool small_float = type == PTX_MOD_F16 || type == PTX_MOD_F16X2 || type == PTX_MOD_BF16 ||
                      type == PTX_MOD_BF16X2;
-  if (small_float) mods[n++] = PTX_MOD_NOFTZ;
-  mods[n++] = type;
-  mods[n] = PTX_MOD_NONE;
-  if (c) emit4(l, PTX_ATOM, mods, ptx_r(to), a->at.at, b, *c);
-  else emit3(l, PTX_ATOM, mods, ptx_r(to), a->at.at, b);
+  struct mod_list mods = given_mods(
+      PTX_MODS(ordered ? order : PTX_MOD_NONE, far ? scope : ordered ? PTX_MOD_GPU : PTX_MOD_NONE,
+               a->at.space, op, small_float ? PTX_MOD_NOFTZ : PTX_MOD_NONE, type), 6);
+  if (c) emit4(l, PTX_ATOM, mods.words, to, a->at.at, b, *c);
+  else emit3(l, PTX_ATOM, mods.words, to, a->at.at, b);
 }
 
-static uint16_t bits_type(uint32_t bits) {
-  return bits == 16 ? PTX_MOD_B16 : bits == 32 ? PTX_MOD_B32 : PTX_MOD_B64;
-}
-static enum ptx_class bits_class(uint32_t bits) {
-  return bits == 16 ? PTX_B16 : bits == 32 ? PTX_B32 : PTX_B64;
-}
-
-/* The part's bits in an integer register of its size, and back. */
-static struct ptx_operand as_bits(struct lower *l, const struct part *p, struct ptx_operand v) {
-  if (p->kind != PART_FLOAT && p->kind != PART_DOUBLE) return v;
-  struct ptx_reg r = lower_temp(l, bits_class(p->bits));
-  emit2(l, PTX_MOV, PTX_MODS(bits_type(p->bits)), ptx_r(r), v);
-  return ptx_r(r);
+/* The parts' bits in integer registers of `bits` each, one or two parts in one, and back. */
+static struct ptx_operand gathered(struct lower *l, const struct part *p, uint32_t bits,
+                                   const struct ptx_operand *parts) {
+  if (p->bits < bits && p->bits >= 32) return emit_group(l, mod_bits(bits), parts[0], parts[1]);
+  bool is_float = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
+  return is_float ? emit_unary(l, PTX_MOV, mod_bits(bits), parts[0]) : parts[0];
 }
 
-static void from_bits(struct lower *l, const struct part *p, struct ptx_reg to, struct ptx_reg bits) {
-  if (to.bits == bits.bits) return;
-  emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(p)), ptx_r(to), ptx_r(bits));
+static void scatter(struct lower *l, const struct part *p, uint32_t bits, struct ptx_operand word,
+                    const struct ptx_operand *parts) {
+  if (p->bits < bits && p->bits >= 32) emit_ungroup(l, mod_bits(bits), word, parts[0], parts[1]);
+  else if (parts[0].reg.bits != word.reg.bits)
+    emit2(l, PTX_MOV, PTX_MODS(mod_bits(bits)), parts[0], word);
 }
 
 /* --- which operations PTX has ------------------------------------------------------------------ */
@@ -227,9 +191,8 @@ struct native_atom {
 static struct native_atom native_float(const struct lower *l, const struct part *p, enum rmw_op op) {
   uint16_t type = part_float_mod(p);
   bool full = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
-  const uint16_t *mods = full ? PTX_MODS(PTX_MOD_ADD, type)
-                              : PTX_MODS(PTX_MOD_ADD, PTX_MOD_NOFTZ, type);
-  bool native = (op == RMW_FADD || op == RMW_FSUB) && lower_has(l, PTX_ATOM, mods);
+  bool native = (op == RMW_FADD || op == RMW_FSUB) &&
+                lower_has(l, PTX_ATOM, GIVEN_MODS(PTX_MOD_ADD, full ? PTX_MOD_NONE : PTX_MOD_NOFTZ, type));
   return native ? (struct native_atom){PTX_MOD_ADD, type} : (struct native_atom){0, 0};
 }
 
@@ -238,7 +201,7 @@ static struct native_atom native_atom(const struct lower *l, const struct part *
   if (op >= RMW_FADD && op <= RMW_FMIN) return native_float(l, p, op);
   if (p->bits != 32 && p->bits != 64) return none;
   uint16_t u = p->bits == 32 ? PTX_MOD_U32 : PTX_MOD_U64;
-  uint16_t s = p->bits == 32 ? PTX_MOD_S32 : PTX_MOD_S64, b = bits_type(p->bits);
+  uint16_t s = p->bits == 32 ? PTX_MOD_S32 : PTX_MOD_S64, b = mod_bits(p->bits);
   switch (op) {
   case RMW_XCHG: return (struct native_atom){PTX_MOD_EXCH, b};
   case RMW_ADD: case RMW_SUB: return (struct native_atom){PTX_MOD_ADD, u};
@@ -258,111 +221,69 @@ static struct native_atom native_atom(const struct lower *l, const struct part *
 /* The operand of the native instruction: sub adds the negative. */
 static struct ptx_operand native_operand(struct lower *l, const struct part *p, enum rmw_op op,
                                          struct ptx_operand v) {
-  if (op == RMW_XCHG) return as_bits(l, p, v);
+  bool is_float = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
+  if (op == RMW_XCHG) return gathered(l, p, p->container, &v);
   if (op != RMW_SUB && op != RMW_FSUB) return v;
   if (op == RMW_SUB && v.kind == PTX_OPERAND_INT) return ptx_i((int64_t)(0 - (uint64_t)v.imm));
-  struct ptx_reg r = lower_new_reg(l, p);
-  if (op == RMW_SUB || p->kind == PART_FLOAT || p->kind == PART_DOUBLE)
-    emit2(l, PTX_NEG, PTX_MODS(op == RMW_SUB ? part_signed_mod(p) : part_float_mod(p)), ptx_r(r), v);
-  else
-    emit3(l, PTX_XOR, PTX_MODS(part_bits_mod(p)), ptx_r(r), v,
-          ptx_i(p->container == 16 ? -0x8000 : (int64_t)(int32_t)0x80008000u));
-  return ptx_r(r);
+  if (op == RMW_SUB) return emit_unary(l, PTX_NEG, part_signed_mod(p), v);
+  return is_float ? emit_unary(l, PTX_NEG, part_float_mod(p), v)
+                  : emit_binary(l, PTX_XOR, part_bits_mod(p), v, lower_sign_bits(p));
 }
 
 /* --- the new value of a loop ------------------------------------------------------------------ */
 
 static void emit_choice(struct lower *l, const struct part *p, struct ptx_reg to,
-                        struct ptx_operand a, struct ptx_operand b, struct ptx_reg when) {
-  bool is_float = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
-  emit4(l, PTX_SELP, PTX_MODS(is_float ? part_float_mod(p) : part_bits_mod(p)), ptx_r(to), a, b,
-        ptx_r(when));
+                        struct ptx_operand a, struct ptx_operand b, struct ptx_operand when) {
+  emit4(l, PTX_SELP, PTX_MODS(part_move_mod(p)), ptx_r(to), a, b, when);
 }
 
-static void emit_minmax(struct lower *l, const struct part *p, enum icmp_predicate keep,
-                        struct ptx_reg to, struct ptx_operand old, struct ptx_operand v) {
-  struct ptx_reg p1 = lower_temp(l, PTX_PRED);
-  lower_icmp_part(l, keep, p, p1, old, v);
-  emit_choice(l, p, to, old, v, p1);
-}
-
-/* fmax and fmin as llvm.maxnum and minnum: a NaN loses; the *IMUM ones let it win. Halves through
- * float, which is exact for a choice. */
-static void emit_float_minmax(struct lower *l, const struct part *p, enum rmw_op op,
-                              struct ptx_reg to, struct ptx_operand old, struct ptx_operand v) {
-  if (p->kind == PART_PAIR_HALF || p->kind == PART_PAIR_BFLOAT) {
-    struct part lane = {.kind = p->kind == PART_PAIR_HALF ? PART_HALF : PART_BFLOAT, .bits = 16,
-                        .container = 16};
-    struct ptx_reg a[2], b[2], r[2] = {lower_temp(l, PTX_B16), lower_temp(l, PTX_B16)};
-    lower_unpack_pair(l, old, &a[0], &a[1]);
-    lower_unpack_pair(l, v, &b[0], &b[1]);
-    for (int k = 0; k < 2; k++) emit_float_minmax(l, &lane, op, r[k], ptx_r(a[k]), ptx_r(b[k]));
-    lower_copy(l, to, ptx_r(lower_pack_pair(l, ptx_r(r[0]), ptx_r(r[1]))));
-    return;
-  }
-  bool small = p->kind == PART_HALF || p->kind == PART_BFLOAT;
-  bool max = op == RMW_FMAX || op == RMW_FMAXIMUM;
-  bool nan = op == RMW_FMAXIMUM || op == RMW_FMINIMUM;
-  uint16_t type = p->kind == PART_DOUBLE ? PTX_MOD_F64 : PTX_MOD_F32;
-  struct ptx_operand x = small ? ptx_r(lower_to_f32(l, p, old)) : old;
-  struct ptx_operand y = small ? ptx_r(lower_to_f32(l, p, v)) : v;
-  struct ptx_reg r = small ? lower_temp(l, PTX_F32) : to;
-  const uint16_t *mods = nan ? PTX_MODS(PTX_MOD_NAN_RESULT, type) : PTX_MODS(type);
-  if (!lower_has(l, PTX_MAX, mods)) {
-    lower_refuse(l, "an atomic fmaximum or fminimum", "float from sm_80 only");
-    return;
-  }
-  emit3(l, max ? PTX_MAX : PTX_MIN, mods, ptx_r(r), x, y);
-  if (small) lower_from_f32(l, p, to, ptx_r(r));
+static struct ptx_operand sum_of(struct lower *l, const struct part *p, enum op op,
+                                 struct ptx_operand a, struct ptx_operand b) {
+  struct ptx_reg r = lower_new_reg(l, p);
+  lower_binary_part(l, op, 0, p, r, a, b);
+  return ptx_r(r);
 }
 
 /* uinc_wrap: old >= v ? 0 : old + 1. udec_wrap: old == 0 || old > v ? v : old - 1. usub_cond:
  * old >= v ? old - v : old. usub_sat: old >= v ? old - v : 0. */
 static void emit_wrapping(struct lower *l, const struct part *p, enum rmw_op op, struct ptx_reg to,
                           struct ptx_operand old, struct ptx_operand v) {
-  struct ptx_reg t = lower_new_reg(l, p), when = lower_temp(l, PTX_PRED);
-  if (op == RMW_UDEC_WRAP) {
-    struct ptx_reg zero = lower_temp(l, PTX_PRED), both = lower_temp(l, PTX_PRED);
-    lower_icmp_part(l, ICMP_UGT, p, when, old, v);
-    lower_icmp_part(l, ICMP_EQ, p, zero, old, ptx_i(0));
-    emit3(l, PTX_OR, PTX_MODS(PTX_MOD_PRED), ptx_r(both), ptx_r(when), ptx_r(zero));
-    lower_binary_part(l, OP_ADD, 0, p, t, old, ptx_i(-1));
-    emit_choice(l, p, to, v, ptx_r(t), both);
-    return;
-  }
-  lower_icmp_part(l, ICMP_UGE, p, when, old, v);
-  if (op == RMW_UINC_WRAP) {
-    lower_binary_part(l, OP_ADD, 0, p, t, old, ptx_i(1));
-    emit_choice(l, p, to, ptx_i(0), ptx_r(t), when);
+  const struct ptx_operand zero = ptx_i(0);
+  bool down = op == RMW_UDEC_WRAP;
+  struct ptx_operand when = lower_compare(l, down ? ICMP_UGT : ICMP_UGE, p->bits, p, &old, &v);
+  if (down) {
+    when = emit_binary(l, PTX_OR, PTX_MOD_PRED, when, lower_compare(l, ICMP_EQ, p->bits, p, &old, &zero));
+    emit_choice(l, p, to, v, sum_of(l, p, OP_ADD, old, ptx_i(-1)), when);
+  } else if (op == RMW_UINC_WRAP) {
+    emit_choice(l, p, to, zero, sum_of(l, p, OP_ADD, old, ptx_i(1)), when);
   } else {
-    lower_binary_part(l, OP_SUB, 0, p, t, old, v);
-    emit_choice(l, p, to, ptx_r(t), op == RMW_USUB_SAT ? ptx_i(0) : old, when);
+    emit_choice(l, p, to, sum_of(l, p, OP_SUB, old, v), op == RMW_USUB_SAT ? zero : old, when);
   }
 }
 
 static void emit_new_value(struct lower *l, const struct part *p, enum rmw_op op,
                            struct ptx_reg to, struct ptx_operand old, struct ptx_operand v) {
+  static const enum op ops[RMW_COUNT] = {
+      [RMW_ADD] = OP_ADD, [RMW_SUB] = OP_SUB, [RMW_AND] = OP_AND,   [RMW_NAND] = OP_AND,
+      [RMW_OR] = OP_OR,   [RMW_XOR] = OP_XOR, [RMW_FADD] = OP_FADD, [RMW_FSUB] = OP_FSUB};
+  static const enum icmp_predicate keep[RMW_COUNT] = {
+      [RMW_MAX] = ICMP_SGT, [RMW_MIN] = ICMP_SLT, [RMW_UMAX] = ICMP_UGT, [RMW_UMIN] = ICMP_ULT};
+  const struct float_minmax choice = {op == RMW_FMAX || op == RMW_FMAXIMUM ? PTX_MAX : PTX_MIN,
+                                      op == RMW_FMAXIMUM || op == RMW_FMINIMUM};
+  const struct ptx_operand result = ptx_r(to), both[3] = {old, v};
   switch (op) {
   case RMW_XCHG: lower_copy(l, to, v); return;
-  case RMW_ADD: lower_binary_part(l, OP_ADD, 0, p, to, old, v); return;
-  case RMW_SUB: lower_binary_part(l, OP_SUB, 0, p, to, old, v); return;
-  case RMW_AND: lower_binary_part(l, OP_AND, 0, p, to, old, v); return;
-  case RMW_OR: lower_binary_part(l, OP_OR, 0, p, to, old, v); return;
-  case RMW_XOR: lower_binary_part(l, OP_XOR, 0, p, to, old, v); return;
-  case RMW_NAND: {
-    struct ptx_reg both = lower_new_reg(l, p);
-    lower_binary_part(l, OP_AND, 0, p, both, old, v);
-    emit2(l, PTX_NOT, PTX_MODS(part_bits_mod(p)), ptx_r(to), ptx_r(both));
+  case RMW_ADD: case RMW_SUB: case RMW_AND: case RMW_OR: case RMW_XOR: case RMW_FADD: case RMW_FSUB:
+    lower_binary_part(l, ops[op], 0, p, to, old, v);
     return;
-  }
-  case RMW_MAX: emit_minmax(l, p, ICMP_SGT, to, old, v); return;
-  case RMW_MIN: emit_minmax(l, p, ICMP_SLE, to, old, v); return;
-  case RMW_UMAX: emit_minmax(l, p, ICMP_UGT, to, old, v); return;
-  case RMW_UMIN: emit_minmax(l, p, ICMP_ULE, to, old, v); return;
-  case RMW_FADD: lower_float_part(l, OP_FADD, 0, p, to, old, v); return;
-  case RMW_FSUB: lower_float_part(l, OP_FSUB, 0, p, to, old, v); return;
+  case RMW_NAND:
+    emit2(l, PTX_NOT, PTX_MODS(part_bits_mod(p)), result, sum_of(l, p, OP_AND, old, v));
+    return;
+  case RMW_MAX: case RMW_MIN: case RMW_UMAX: case RMW_UMIN:
+    intrinsic_int_minmax(l, keep[op], p->bits, p, &old, &v, &result);
+    return;
   case RMW_FMAX: case RMW_FMIN: case RMW_FMAXIMUM: case RMW_FMINIMUM:
-    emit_float_minmax(l, p, op, to, old, v);
+    intrinsic_float_minmax(l, p, to, both, &choice);
     return;
   case RMW_UINC_WRAP: case RMW_UDEC_WRAP: case RMW_USUB_COND: case RMW_USUB_SAT:
     emit_wrapping(l, p, op, to, old, v);
@@ -375,114 +296,115 @@ static void emit_new_value(struct lower *l, const struct part *p, enum rmw_op op
 
 /* The aligned 32-bit word that holds an 8- or 16-bit object, and where in it. */
 struct word {
-  struct atomic at;     /* the word as an atomic object */
-  struct ptx_reg shift; /* bits */
-  struct ptx_reg mask;  /* the object's bits in the word */
-  struct ptx_reg outside;
+  struct atomic at;         /* the word as an atomic object */
+  struct ptx_operand shift; /* bits */
+  struct ptx_operand mask;  /* the object's bits in the word */
+  struct ptx_operand outside;
 };
 
-static const struct part part_word = {.kind = PART_INT, .bits = 32, .container = 32};
-
-/* The address of an access in a register of its width. */
-static struct ptx_reg address_register(struct lower *l, struct address a) {
+struct ptx_reg lower_address_register(struct lower *l, struct address a) {
   bool wide = a.at.kind == PTX_OPERAND_ADDRESS_SYMBOL ? l->target->pointer_bits == 64
                                                       : ptx_reg_class(a.at.reg) == PTX_B64;
-  struct ptx_reg r = lower_temp(l, wide ? PTX_B64 : PTX_B32);
-  if (a.at.kind == PTX_OPERAND_ADDRESS_SYMBOL)
-    emit2(l, PTX_MOV, PTX_MODS(wide ? PTX_MOD_U64 : PTX_MOD_U32), ptx_r(r),
-          ptx_symbol(a.at.symbol, a.at.imm));
-  else
-    emit3(l, PTX_ADD, PTX_MODS(wide ? PTX_MOD_S64 : PTX_MOD_S32), ptx_r(r), ptx_r(a.at.reg),
-          ptx_i(a.at.imm));
-  return r;
+  return a.at.kind == PTX_OPERAND_ADDRESS_SYMBOL
+             ? emit_unary(l, PTX_MOV, wide ? PTX_MOD_U64 : PTX_MOD_U32,
+                          ptx_symbol(a.at.symbol, a.at.imm)).reg
+             : emit_binary(l, PTX_ADD, wide ? PTX_MOD_S64 : PTX_MOD_S32, ptx_r(a.at.reg),
+                           ptx_i(a.at.imm)).reg;
 }
 
 static struct word word_around(const struct atomic *a) {
   struct lower *l = a->l;
   struct word w = {.at = *a};
-  struct ptx_reg byte = address_register(l, a->at);
-  bool wide = ptx_reg_class(byte) == PTX_B64;
-  struct ptx_reg base = lower_temp(l, wide ? PTX_B64 : PTX_B32), low = byte;
-  emit3(l, PTX_AND, PTX_MODS(wide ? PTX_MOD_B64 : PTX_MOD_B32), ptx_r(base), ptx_r(byte), ptx_i(-4));
-  if (wide) {
-    low = lower_temp(l, PTX_B32);
-    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, PTX_MOD_U64), ptx_r(low), ptx_r(byte));
-  }
-  struct ptx_reg in_word = lower_temp(l, PTX_B32), ones = lower_temp(l, PTX_B32);
-  w.shift = lower_temp(l, PTX_B32);
-  w.mask = lower_temp(l, PTX_B32);
-  w.outside = lower_temp(l, PTX_B32);
-  emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B32), ptx_r(in_word), ptx_r(low), ptx_i(3));
-  emit3(l, PTX_SHL, PTX_MODS(PTX_MOD_B32), ptx_r(w.shift), ptx_r(in_word), ptx_i(3));
-  lower_copy(l, ones, ptx_i(a->part.bits <= 8 ? 0xff : 0xffff));
-  emit3(l, PTX_SHL, PTX_MODS(PTX_MOD_B32), ptx_r(w.mask), ptx_r(ones), ptx_r(w.shift));
-  emit2(l, PTX_NOT, PTX_MODS(PTX_MOD_B32), ptx_r(w.outside), ptx_r(w.mask));
-  w.at.at.at = ptx_at(base, 0);
-  w.at.part = part_word;
+  struct ptx_operand byte = ptx_r(lower_address_register(l, a->at));
+  uint32_t bits = ptx_reg_class(byte.reg) == PTX_B64 ? 64 : 32;
+  struct ptx_operand base = emit_binary(l, PTX_AND, mod_bits(bits), byte, ptx_i(-4));
+  struct ptx_operand low = lower_narrow(l, byte, bits, 32);
+  low = emit_binary(l, PTX_AND, PTX_MOD_B32, low, ptx_i(3));
+  w.shift = emit_binary(l, PTX_SHL, PTX_MOD_B32, low, ptx_i(3));
+  struct ptx_operand ones = lower_in_reg(l, ptx_i(a->part.bits <= 8 ? 0xff : 0xffff), &part_i32);
+  w.mask = emit_binary(l, PTX_SHL, PTX_MOD_B32, ones, w.shift);
+  w.outside = emit_unary(l, PTX_NOT, PTX_MOD_B32, w.mask);
+  w.at.at.at = ptx_at(base.reg, 0);
+  w.at.part = part_i32;
   return w;
 }
 
-static struct ptx_reg word_extract(struct lower *l, const struct word *w, struct ptx_reg word) {
-  struct ptx_reg down = lower_temp(l, PTX_B32), small = lower_temp(l, PTX_B16);
-  emit3(l, PTX_SHR, PTX_MODS(PTX_MOD_U32), ptx_r(down), ptx_r(word), ptx_r(w->shift));
-  emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U16, PTX_MOD_U32), ptx_r(small), ptx_r(down));
-  return small;
+static struct ptx_operand word_extract(struct lower *l, const struct word *w, struct ptx_operand word) {
+  return lower_narrow(l, emit_binary(l, PTX_SHR, PTX_MOD_U32, word, w->shift), 32, 16);
 }
 
-static struct ptx_reg word_insert(struct lower *l, const struct word *w, struct ptx_reg word,
-                                  struct ptx_operand small) {
-  struct ptx_reg wide = lower_temp(l, PTX_B32), up = lower_temp(l, PTX_B32);
-  struct ptx_reg cut = lower_temp(l, PTX_B32), rest = lower_temp(l, PTX_B32);
-  struct ptx_reg joined = lower_temp(l, PTX_B32);
-  if (small.kind == PTX_OPERAND_REG)
-    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, PTX_MOD_U16), ptx_r(wide), small);
-  else
-    lower_copy(l, wide, small);
-  emit3(l, PTX_SHL, PTX_MODS(PTX_MOD_B32), ptx_r(up), ptx_r(wide), ptx_r(w->shift));
-  emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B32), ptx_r(cut), ptx_r(up), ptx_r(w->mask));
-  emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B32), ptx_r(rest), ptx_r(word), ptx_r(w->outside));
-  emit3(l, PTX_OR, PTX_MODS(PTX_MOD_B32), ptx_r(joined), ptx_r(rest), ptx_r(cut));
-  return joined;
+static struct ptx_operand word_insert(struct lower *l, const struct word *w, struct ptx_operand word,
+                                      struct ptx_operand small) {
+  struct ptx_operand v = small.kind == PTX_OPERAND_REG
+                             ? emit_convert(l, PTX_MOD_U32, PTX_MOD_U16, small)
+                             : lower_in_reg(l, small, &part_i32);
+  v = emit_binary(l, PTX_SHL, PTX_MOD_B32, v, w->shift);
+  v = emit_binary(l, PTX_AND, PTX_MOD_B32, v, w->mask);
+  return emit_binary(l, PTX_OR, PTX_MOD_B32, emit_binary(l, PTX_AND, PTX_MOD_B32, word, w->outside), v);
 }
 
 /* --- loops ------------------------------------------------------------------------------------ */
 
-static void branch_if(struct lower *l, struct ptx_reg p, bool negated, uint32_t label) {
-  struct ptx_operand target = ptx_label(label);
-  ptx_add_guarded(l->pf, p, negated, PTX_BRA, NULL, &target, 1);
+/* seen = cas(at, old, next), of one or two registers; two are a .b128 (sm_90). */
+static void emit_cas(const struct atomic *a, uint32_t bits, uint32_t words,
+                     const struct ptx_operand *seen, const struct ptx_operand *old,
+                     const struct ptx_operand *next) {
+  struct lower *l = a->l;
+  if (words == 1) {
+    emit_atom(a, PTX_MOD_CAS, mod_bits(bits), seen[0], old[0], next);
+    return;
+  }
+  struct ptx_operand was = ptx_r(lower_temp(l, PTX_B128));
+  struct ptx_operand c = emit_group(l, PTX_MOD_B128, old[0], old[1]);
+  struct ptx_operand n = emit_group(l, PTX_MOD_B128, next[0], next[1]);
+  emit_atom(a, PTX_MOD_CAS, PTX_MOD_B128, was, c, &n);
+  emit_ungroup(l, PTX_MOD_B128, was, seen[0], seen[1]);
 }
 
-/* do { seen = cas(at, old, new(old)) } while (seen != old); the result is what was replaced. The
- * object of the loop is `bits` wide; `w` is not NULL where it is the word around a small one. */
-static void rmw_loop(const struct atomic *a, const struct atomic *object, const struct word *w,
-                     enum rmw_op op, struct ptx_reg to, struct ptx_operand v) {
+/* One operation: on one part, or on the parts of a vector that fills one or two words of 64 bits.
+ * PTX's own vectors (atom.v2.f32) are atomic by element only. */
+struct update {
+  enum rmw_op op;
+  uint32_t count;                     /* parts */
+  const struct ptx_operand *to, *v;   /* by part: registers of the result, the operand */
+};
+
+enum { MOST_PARTS = 4 };
+
+/* do { seen = cas(at, old, new(old)) } while (seen != old); the result is what was replaced. `w` is not
+ * NULL where the object of the loop is the word around a small one. Vectors begin with the guess that
+ * the object is zero: a wrong one costs one round. */
+static void rmw_loop(const struct atomic *a, const struct word *w, const struct update *u) {
   struct lower *l = a->l;
-  uint32_t bits = object->part.container;
-  enum ptx_class class = bits_class(bits);
-  struct ptx_reg old = lower_temp(l, class), seen = lower_temp(l, class);
-  struct ptx_reg retry = lower_temp(l, PTX_PRED), value = lower_new_reg(l, &a->part);
-  struct part raw = {.kind = PART_INT, .bits = (uint8_t)bits, .container = (uint8_t)bits};
-  struct atomic first = *object;
-  first.part = raw;
-  emit_load(&first, PTX_MOD_RELAXED, old);
-  uint32_t loop = ptx_new_label(l->pf, (struct nvm_str){0});
-  ptx_add_label(l->pf, loop);
-  struct ptx_reg current = lower_new_reg(l, &a->part), next;
-  if (w) {
-    lower_copy(l, current, ptx_r(word_extract(l, w, old)));
-    emit_new_value(l, &a->part, op, value, ptx_r(current), v);
-    next = word_insert(l, w, old, ptx_r(value));
-  } else {
-    from_bits(l, &a->part, current, old);
-    emit_new_value(l, &a->part, op, value, ptx_r(current), v);
-    next = as_bits(l, &a->part, ptx_r(value)).reg;
+  const struct atomic *object = w ? &w->at : a;
+  uint32_t bits = u->count > 1 ? 64 : object->part.container;
+  uint32_t words = u->count > 1 ? u->count * a->part.bits / 64 : 1, each = u->count / words;
+  struct ptx_operand old[2], seen[2], next[2], value[MOST_PARTS];
+  for (uint32_t k = 0; k < words; k++) {
+    old[k] = ptx_r(lower_temp(l, mod_class(mod_bits(bits))));
+    seen[k] = ptx_r(lower_temp(l, mod_class(mod_bits(bits))));
+    if (u->count > 1) lower_copy(l, old[k].reg, ptx_i(0));
   }
-  struct ptx_operand n = ptx_r(next);
-  emit_atom(object, PTX_MOD_CAS, bits_type(bits), seen, ptx_r(old), &n);
-  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, bits_type(bits)), ptx_r(retry), ptx_r(seen), ptx_r(old));
-  lower_copy(l, old, ptx_r(seen));
-  branch_if(l, retry, false, loop);
-  lower_copy(l, to, ptx_r(current));
+  struct atomic raw = *object;
+  raw.part = (struct part){.kind = PART_INT, .bits = (uint8_t)bits, .container = (uint8_t)bits};
+  if (u->count == 1) emit_plain(&raw, true, PTX_MOD_RELAXED, old[0]);
+  uint32_t loop = emit_new_label(l);
+  ptx_add_label(l->pf, loop);
+  if (w) lower_copy(l, u->to[0].reg, word_extract(l, w, old[0]));
+  for (uint32_t k = 0; k < words && !w; k++) scatter(l, &a->part, bits, old[k], u->to + k * each);
+  for (uint32_t k = 0; k < u->count; k++) {
+    value[k] = ptx_r(lower_new_reg(l, &a->part));
+    emit_new_value(l, &a->part, u->op, value[k].reg, u->to[k], u->v[k]);
+  }
+  if (w) next[0] = word_insert(l, w, old[0], value[0]);
+  for (uint32_t k = 0; k < words && !w; k++) next[k] = gathered(l, &a->part, bits, value + k * each);
+  emit_cas(object, bits, words, seen, old, next);
+  struct ptx_operand retry = emit_compare(l, PTX_MOD_NE, mod_bits(bits), seen[0], old[0]);
+  if (words == 2)
+    retry = emit_value(l, PTX_MOD_PRED, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_OR, PTX_MOD_B64),
+                       PTX_OPS(seen[1], old[1], retry));
+  for (uint32_t k = 0; k < words; k++) lower_copy(l, old[k].reg, seen[k]);
+  emit_branch_if(l, retry, false, loop);
 }
 
 static bool needs_word(const struct lower *l, const struct part *p) {
@@ -490,215 +412,71 @@ static bool needs_word(const struct lower *l, const struct part *p) {
                           !lower_has(l, PTX_ATOM, PTX_MODS(PTX_MOD_CAS, PTX_MOD_B16)));
 }
 
-/* The frame of one thread: nobody interferes. */
-static void rmw_local(const struct atomic *a, enum rmw_op op, struct ptx_reg to,
-                      struct ptx_operand v) {
-  struct ptx_reg value = lower_new_reg(a->l, &a->part), old = lower_new_reg(a->l, &a->part);
-  emit_load(a, PTX_MOD_RELAXED, old);
-  emit_new_value(a->l, &a->part, op, value, ptx_r(old), v);
-  emit_store(a, PTX_MOD_RELAXED, ptx_r(value));
-  lower_copy(a->l, to, ptx_r(old));
-}
-
-/* 128 bits are a .b128 register (sm_90), made of two. */
-static struct ptx_reg wide_of_regs(struct lower *l, const struct ptx_reg v[2]) {
-  struct ptx_reg r = lower_temp(l, PTX_B128);
-  struct ptx_operand halves[2] = {ptx_r(v[0]), ptx_r(v[1])};
-  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B128), ptx_r(r),
-        ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2));
-  return r;
-}
-
-static struct ptx_reg wide_of(struct lower *l, struct nvm_value v) {
-  return wide_of_regs(l, (struct ptx_reg[]){lower_reg(l, v, 0), lower_reg(l, v, 1)});
-}
-
-static void wide_to(struct lower *l, const struct ptx_reg *to, struct ptx_reg wide) {
-  struct ptx_operand halves[2] = {ptx_r(to[0]), ptx_r(to[1])};
-  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B128), ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2),
-        ptx_r(wide));
-}
-
-/* to = both halves of v equal those of expected. */
-static void emit_wide_equal(struct lower *l, struct ptx_reg to, const struct ptx_reg v[2],
-                            struct nvm_value expected) {
-  struct ptx_reg low = lower_temp(l, PTX_PRED);
-  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_B64), ptx_r(low), ptx_r(v[0]),
-        lower_operand(l, expected, 0));
-  emit4(l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_AND, PTX_MOD_B64), ptx_r(to), ptx_r(v[1]),
-        lower_operand(l, expected, 1), ptx_r(low));
-}
-
-/* Exchange, or compare and swap where `expected` is a value, of 128 bits of the thread's frame. The
- * success is the third part of the result. */
-static void wide_local(const struct atomic *a, const struct nvm_inst *i, struct nvm_value expected,
-                       struct nvm_value next) {
+/* The frame of one thread: nobody interferes. `expected` NULL: no compare. */
+static void update_local(const struct atomic *a, struct nvm_type type, const struct update *u,
+                         const struct ptx_operand *expected) {
   struct lower *l = a->l;
-  const struct ptx_reg *to = lower_result(l, l->inst);
-  struct ptx_operand value[2] = {lower_operand(l, next, 0), lower_operand(l, next, 1)};
-  for (int k = 0; k < 2; k++)
-    emit2(l, PTX_LD, PTX_MODS(PTX_MOD_LOCAL, PTX_MOD_B64), ptx_r(to[k]),
-          address_plus(a->at, 8 * k).at);
-  if (i->op == OP_CMPXCHG) {
-    emit_wide_equal(l, to[2], to, expected);
-    for (int k = 0; k < 2; k++) {
-      struct ptx_reg chosen = lower_temp(l, PTX_B64);
-      emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B64), ptx_r(chosen), value[k], ptx_r(to[k]), ptx_r(to[2]));
-      value[k] = ptx_r(chosen);
-    }
+  struct ptx_operand value[MOST_PARTS], same = {0};
+  uint32_t bits = type_scalar_bits(&l->module->types, type);
+  lower_load_parts(l, type, lower_result(l, l->inst), a->at, (struct memory_access){0});
+  if (expected) same = lower_compare(l, ICMP_EQ, bits, &a->part, u->to, expected);
+  for (uint32_t k = 0; k < u->count; k++) {
+    value[k] = ptx_r(lower_new_reg(l, &a->part));
+    if (expected) emit_choice(l, &a->part, value[k].reg, u->v[k], u->to[k], same);
+    else emit_new_value(l, &a->part, u->op, value[k].reg, u->to[k], u->v[k]);
   }
-  for (int k = 0; k < 2; k++)
-    emit2(l, PTX_ST, PTX_MODS(PTX_MOD_LOCAL, PTX_MOD_B64), address_plus(a->at, 8 * k).at, value[k]);
+  lower_store_parts(l, type, value, a->at, (struct memory_access){0});
+  if (expected) lower_copy(l, u->to[u->count].reg, same);
 }
 
-static void xchg_wide(struct lower *l, const struct nvm_inst *i, struct memory_access how) {
-  struct atomic a = {l, lower_address(l, inst_operand(l->f, i, 0)), effective_order(l, how),
-                     how.scope, part_word};
-  if (a.at.space == PTX_MOD_LOCAL) {
-    wide_local(&a, i, VALUE_NULL, inst_operand(l->f, i, 1));
-    return;
-  }
-  struct ptx_reg old = lower_temp(l, PTX_B128), value = wide_of(l, inst_operand(l->f, i, 1));
-  fence_before(&a);
-  emit_atom(&a, PTX_MOD_EXCH, PTX_MOD_B128, old, ptx_r(value), NULL);
-  wide_to(l, lower_result(l, l->inst), old);
-}
-
-/* --- vectors of 64 and 128 bits ----------------------------------------------------------------
- * PTX's own (atom.v2.f32) are atomic by element only: a loop over the whole object instead. */
-
-enum { MOST_VECTOR_PARTS = 4 };
-
-/* Moves between the registers of the parts and the words of 64 bits that they fill. */
-static void split_words(struct lower *l, const struct part *p, uint32_t count,
-                        const struct ptx_reg *words, const struct ptx_reg *parts) {
-  for (uint32_t k = 0; k < count; k += 64 / p->bits) {
-    struct ptx_operand pair[2] = {ptx_r(parts[k]), ptx_r(parts[p->bits == 64 ? k : k + 1])};
-    emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B64),
-          p->bits == 64 ? pair[0] : ptx_group(l->pf, PTX_OPERAND_VECTOR, pair, 2),
-          ptx_r(words[k * p->bits / 64]));
-  }
-}
-
-static void join_words(struct lower *l, const struct part *p, uint32_t count,
-                       const struct ptx_reg *parts, const struct ptx_reg *words) {
-  for (uint32_t k = 0; k < count; k += 64 / p->bits) {
-    struct ptx_operand pair[2] = {ptx_r(parts[k]), ptx_r(parts[p->bits == 64 ? k : k + 1])};
-    emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B64), ptx_r(words[k * p->bits / 64]),
-          p->bits == 64 ? pair[0] : ptx_group(l->pf, PTX_OPERAND_VECTOR, pair, 2));
-  }
-}
-
-/* seen = cas(at, old, next), of one or two words. */
-static void emit_cas_words(const struct atomic *a, uint32_t words, const struct ptx_reg *seen,
-                           const struct ptx_reg *old, const struct ptx_reg *next) {
-  struct ptx_operand n = ptx_r(next[0]);
-  if (words == 1) {
-    emit_atom(a, PTX_MOD_CAS, PTX_MOD_B64, seen[0], ptx_r(old[0]), &n);
-    return;
-  }
-  struct ptx_reg was = lower_temp(a->l, PTX_B128);
-  n = ptx_r(wide_of_regs(a->l, next));
-  emit_atom(a, PTX_MOD_CAS, PTX_MOD_B128, was, ptx_r(wide_of_regs(a->l, old)), &n);
-  wide_to(a->l, seen, was);
-}
-
-/* As rmw_loop, beginning with the guess that the object is zero: a wrong one costs one round. */
-static void rmw_vector_loop(const struct atomic *a, enum rmw_op op, uint32_t count,
-                            const struct ptx_reg *to, const struct ptx_operand *v) {
-  struct lower *l = a->l;
-  const struct part *p = &a->part;
-  uint32_t words = count * p->bits / 64;
-  struct ptx_reg old[2], seen[2], next[2], value[MOST_VECTOR_PARTS];
-  struct ptx_reg retry = lower_temp(l, PTX_PRED), first = lower_temp(l, PTX_PRED);
-  for (uint32_t k = 0; k < words; k++) {
-    old[k] = lower_temp(l, PTX_B64);
-    seen[k] = lower_temp(l, PTX_B64);
-    next[k] = lower_temp(l, PTX_B64);
-    lower_copy(l, old[k], ptx_i(0));
-  }
-  uint32_t loop = ptx_new_label(l->pf, (struct nvm_str){0});
-  ptx_add_label(l->pf, loop);
-  split_words(l, p, count, old, to);
-  for (uint32_t k = 0; k < count; k++) {
-    value[k] = lower_new_reg(l, p);
-    emit_new_value(l, p, op, value[k], ptx_r(to[k]), v[k]);
-  }
-  join_words(l, p, count, value, next);
-  emit_cas_words(a, words, seen, old, next);
-  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B64), ptx_r(first), ptx_r(seen[0]), ptx_r(old[0]));
-  if (words == 2)
-    emit4(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_OR, PTX_MOD_B64), ptx_r(retry), ptx_r(seen[1]),
-          ptx_r(old[1]), ptx_r(first));
-  for (uint32_t k = 0; k < words; k++) lower_copy(l, old[k], ptx_r(seen[k]));
-  branch_if(l, words == 2 ? retry : first, false, loop);
-}
-
-/* An operation on a vector of floats that fills one or two words; false: it is none. */
-static bool rmw_vector(struct lower *l, const struct nvm_inst *i, struct memory_access how) {
-  struct nvm_value operand = inst_operand(l->f, i, 1);
-  struct nvm_type type = value_type(l->f, operand);
+/* An instruction's update, of operand `k`; false: nothing is to be done, or it was refused. */
+static bool describe(struct lower *l, const struct nvm_inst *i, uint32_t k, struct atomic *a,
+                     struct update *u) {
+  struct memory_access how = memory_access_unpack(i->aux);
+  struct nvm_type type = value_type(l->f, inst_operand(l->f, i, k));
   struct type_parts parts = lower_type(l, type);
-  if (!type_is_vector(&l->module->types, type) || parts.count < 2) return false;
-  struct atomic a = {l, lower_address(l, inst_operand(l->f, i, 0)), effective_order(l, how),
-                     how.scope, *lower_part(l, parts, 0)};
-  uint32_t bits = parts.count * a.part.bits;
-  if (bits != 64 && bits != 128) {
-    lower_refuse(l, "an atomic access of more than 128 bits", "PTX has none");
-    return true;
-  }
-  const struct ptx_reg *to = lower_result(l, l->inst);
-  struct ptx_operand v[MOST_VECTOR_PARTS], value[MOST_VECTOR_PARTS];
-  for (uint32_t k = 0; k < parts.count; k++) v[k] = lower_operand(l, operand, k);
-  if (a.at.space != PTX_MOD_LOCAL) {
-    fence_before(&a);
-    rmw_vector_loop(&a, (enum rmw_op)how.rmw, parts.count, to, v);
-    fence_after(&a);
-    return true;
-  }
-  lower_load_parts(l, type, to, a.at, (struct memory_access){0});
-  for (uint32_t k = 0; k < parts.count; k++) {
-    value[k] = ptx_r(lower_new_reg(l, &a.part));
-    emit_new_value(l, &a.part, (enum rmw_op)how.rmw, value[k].reg, ptx_r(to[k]), v[k]);
-  }
-  lower_store_parts(l, type, value, a.at, (struct memory_access){0});
-  return true;
+  struct ptx_operand *to = arena_alloc(&l->function_arena, (parts.count + 1) * sizeof *to);
+  *u = (struct update){(enum rmw_op)how.rmw, parts.count, to, abi_operands(l, inst_operand(l->f, i, k))};
+  *a = (struct atomic){l, lower_address(l, inst_operand(l->f, i, 0)), effective_order(l, how),
+                       how.scope, {0}};
+  if (parts.count == 0 || !to || !u->v) return false;
+  a->part = *lower_part(l, parts, 0);
+  uint32_t bits = parts.count * a->part.bits;
+  for (uint32_t n = 0; n < lower_type(l, i->type).count; n++)
+    to[n] = ptx_r(lower_result(l, l->inst)[n]);
+  if (a->part.kind == PART_I1) lower_refuse(l, "an atomicrmw on i1", "use i8");
+  else if (parts.count == 1 || bits == 64 || bits == 128) return true;
+  else lower_refuse(l, "an atomic access of more than 128 bits", "PTX has none");
+  return false;
 }
 
 void lower_atomicrmw(struct lower *l, const struct nvm_inst *i) {
-  struct memory_access how = memory_access_unpack(i->aux);
-  struct nvm_value operand = inst_operand(l->f, i, 1);
-  struct nvm_type type = value_type(l->f, operand);
-  if (how.rmw == RMW_XCHG && lower_type(l, type).count == 2) {
-    xchg_wide(l, i, how);
-    return;
-  }
-  if (rmw_vector(l, i, how)) return;
   struct atomic a;
-  if (!atomic_init(&a, l, inst_operand(l->f, i, 0), type, how)) return;
-  struct ptx_reg to = lower_result(l, l->inst)[0];
-  enum rmw_op op = (enum rmw_op)how.rmw;
-  struct ptx_operand v = lower_operand(l, operand, 0);
-  struct native_atom native = native_atom(l, &a.part, op);
-  if (a.part.kind == PART_I1) {
-    lower_refuse(l, "an atomicrmw on i1", "use i8");
-    return;
-  }
+  struct update u;
+  if (!describe(l, i, 1, &a, &u)) return;
   if (a.at.space == PTX_MOD_LOCAL) {
-    rmw_local(&a, op, to, v);
+    update_local(&a, i->type, &u, NULL);
     return;
   }
+  struct native_atom native = native_atom(l, &a.part, u.op);
   fence_before(&a);
-  if (native.op) {
-    v = native_operand(l, &a.part, op, v);
-    struct ptx_reg r = op == RMW_XCHG ? lower_temp(l, bits_class(a.part.bits)) : to;
+  if (u.op == RMW_XCHG && u.count == 2) {
+    struct ptx_operand old = ptx_r(lower_temp(l, PTX_B128));
+    struct ptx_operand low = lower_in_reg(l, u.v[0], &part_i64);
+    struct ptx_operand high = lower_in_reg(l, u.v[1], &part_i64);
+    emit_atom(&a, PTX_MOD_EXCH, PTX_MOD_B128, old, emit_group(l, PTX_MOD_B128, low, high), NULL);
+    emit_ungroup(l, PTX_MOD_B128, old, u.to[0], u.to[1]);
+  } else if (native.op && u.count == 1) {
+    struct ptx_operand v = native_operand(l, &a.part, u.op, u.v[0]);
+    bool bits = u.op == RMW_XCHG && (a.part.kind == PART_FLOAT || a.part.kind == PART_DOUBLE);
+    struct ptx_operand r = bits ? ptx_r(lower_temp(l, mod_class(native.type))) : u.to[0];
     emit_atom(&a, native.op, native.type, r, v, NULL);
-    from_bits(l, &a.part, to, r);
-  } else if (needs_word(l, &a.part)) {
+    scatter(l, &a.part, a.part.container, r, u.to);
+  } else if (u.count == 1 && needs_word(l, &a.part)) {
     struct word w = word_around(&a);
-    rmw_loop(&a, &w.at, &w, op, to, v);
+    rmw_loop(&a, &w, &u);
   } else {
-    rmw_loop(&a, &a, NULL, op, to, v);
+    rmw_loop(&a, NULL, &u);
   }
   fence_after(&a);
 }
@@ -711,70 +489,42 @@ static void cas_in_word(const struct atomic *a, struct ptx_reg to, struct ptx_op
                         struct ptx_operand next) {
   struct lower *l = a->l;
   struct word w = word_around(a);
-  struct ptx_reg old = lower_temp(l, PTX_B32), seen = lower_temp(l, PTX_B32);
-  struct ptx_reg differs = lower_temp(l, PTX_PRED), retry = lower_temp(l, PTX_PRED);
-  uint32_t loop = ptx_new_label(l->pf, (struct nvm_str){0});
-  uint32_t end = ptx_new_label(l->pf, (struct nvm_str){0});
+  struct ptx_operand old = ptx_r(lower_temp(l, PTX_B32)), seen = ptx_r(lower_temp(l, PTX_B32));
+  const struct ptx_operand found = ptx_r(to);
+  uint32_t loop = emit_new_label(l), end = emit_new_label(l);
   /* Where the object differs at once, this load is all that the failed exchange does. */
-  emit_load(&w.at, acquires(a->order) ? PTX_MOD_ACQUIRE : PTX_MOD_RELAXED, old);
+  emit_plain(&w.at, true, acquires(a->order) ? PTX_MOD_ACQUIRE : PTX_MOD_RELAXED, old);
   ptx_add_label(l->pf, loop);
-  lower_copy(l, to, ptx_r(word_extract(l, &w, old)));
-  lower_icmp_part(l, ICMP_NE, &a->part, differs, ptx_r(to), expected);
-  branch_if(l, differs, false, end);
-  struct ptx_operand n = ptx_r(word_insert(l, &w, old, next));
-  emit_atom(&w.at, PTX_MOD_CAS, PTX_MOD_B32, seen, ptx_r(old), &n);
-  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B32), ptx_r(retry), ptx_r(seen), ptx_r(old));
-  lower_copy(l, old, ptx_r(seen));
-  branch_if(l, retry, false, loop);
+  lower_copy(l, to, word_extract(l, &w, old));
+  emit_branch_if(l, lower_compare(l, ICMP_NE, a->part.bits, &a->part, &found, &expected), false, end);
+  struct ptx_operand n = word_insert(l, &w, old, next);
+  emit_atom(&w.at, PTX_MOD_CAS, PTX_MOD_B32, seen, old, &n);
+  struct ptx_operand retry = emit_compare(l, PTX_MOD_NE, PTX_MOD_B32, seen, old);
+  lower_copy(l, old.reg, seen);
+  emit_branch_if(l, retry, false, loop);
   ptx_add_label(l->pf, end);
 }
 
-static void cas_local(const struct atomic *a, struct ptx_reg to, struct ptx_operand expected,
-                      struct ptx_operand next) {
-  struct lower *l = a->l;
-  struct ptx_reg same = lower_temp(l, PTX_PRED), value = lower_new_reg(l, &a->part);
-  emit_load(a, PTX_MOD_RELAXED, to);
-  lower_icmp_part(l, ICMP_EQ, &a->part, same, ptx_r(to), expected);
-  emit_choice(l, &a->part, value, next, ptx_r(to), same);
-  emit_store(a, PTX_MOD_RELAXED, ptx_r(value));
-}
-
-static void cmpxchg_wide(struct lower *l, const struct nvm_inst *i, struct memory_access how) {
-  struct nvm_value expected = inst_operand(l->f, i, 1), next = inst_operand(l->f, i, 2);
-  struct atomic a = {l, lower_address(l, inst_operand(l->f, i, 0)), effective_order(l, how),
-                     how.scope, part_word};
-  const struct ptx_reg *to = lower_result(l, l->inst);
-  if (a.at.space == PTX_MOD_LOCAL) {
-    wide_local(&a, i, expected, next);
-    return;
-  }
-  struct ptx_reg old = lower_temp(l, PTX_B128), c = wide_of(l, expected);
-  struct ptx_operand n = ptx_r(wide_of(l, next));
-  fence_before(&a);
-  emit_atom(&a, PTX_MOD_CAS, PTX_MOD_B128, old, ptx_r(c), &n);
-  wide_to(l, to, old);
-  emit_wide_equal(l, to[2], to, expected);
-}
-
 void lower_cmpxchg(struct lower *l, const struct nvm_inst *i) {
-  struct memory_access how = memory_access_unpack(i->aux);
-  struct nvm_value c = inst_operand(l->f, i, 1), v = inst_operand(l->f, i, 2);
-  struct nvm_type type = value_type(l->f, c);
-  if (lower_type(l, type).count == 2) {
-    cmpxchg_wide(l, i, how);
+  struct nvm_value c = inst_operand(l->f, i, 1);
+  struct atomic a;
+  struct update u;
+  if (!describe(l, i, 2, &a, &u)) return;
+  struct ptx_operand expected[2] = {lower_operand(l, c, 0)};
+  if (u.count == 2) expected[1] = lower_operand(l, c, 1);
+  if (a.at.space == PTX_MOD_LOCAL) {
+    update_local(&a, value_type(l->f, c), &u, expected);
     return;
   }
-  struct atomic a;
-  if (!atomic_init(&a, l, inst_operand(l->f, i, 0), type, how)) return;
-  const struct ptx_reg *to = lower_result(l, l->inst);
-  struct ptx_operand expected = lower_operand(l, c, 0), next = lower_operand(l, v, 0);
-  if (a.at.space == PTX_MOD_LOCAL) {
-    cas_local(&a, to[0], expected, next);
-  } else {
-    fence_before(&a);
-    if (needs_word(l, &a.part)) cas_in_word(&a, to[0], expected, next);
-    else emit_atom(&a, PTX_MOD_CAS, bits_type(a.part.container), to[0], expected, &next);
-    fence_after(&a);
+  struct ptx_operand next[2] = {u.v[0], u.v[u.count - 1]};
+  for (uint32_t k = 0; k < u.count && u.count == 2; k++) {
+    expected[k] = lower_in_reg(l, expected[k], &part_i64);
+    next[k] = lower_in_reg(l, next[k], &part_i64);
   }
-  lower_icmp_part(l, ICMP_EQ, &a.part, to[1], ptx_r(to[0]), expected);
+  fence_before(&a);
+  if (needs_word(l, &a.part)) cas_in_word(&a, u.to[0].reg, expected[0], next[0]);
+  else emit_cas(&a, a.part.container, u.count, u.to, expected, next);
+  fence_after(&a);
+  uint32_t bits = u.count == 2 ? 128 : a.part.bits;
+  lower_copy(l, u.to[u.count].reg, lower_compare(l, ICMP_EQ, bits, &a.part, u.to, expected));
 }

@@ -6,8 +6,6 @@
  * precision plus two bits. */
 #include "codegen/lower.h"
 
-static const struct part part_f32 = {.kind = PART_FLOAT, .bits = 32, .container = 32};
-
 static bool is_bfloat(const struct part *p) {
   return p->kind == PART_BFLOAT || p->kind == PART_PAIR_BFLOAT;
 }
@@ -25,16 +23,11 @@ static enum ptx_op arithmetic_op(enum op op) {
   return op == OP_FADD ? PTX_ADD : op == OP_FSUB ? PTX_SUB : PTX_MUL;
 }
 
-static void emit_rn(struct lower *l, enum ptx_op op, uint16_t type, struct ptx_reg to,
+static void emit_rn(struct lower *l, enum ptx_op op, const struct part *p, struct ptx_reg to,
                     struct ptx_operand a, struct ptx_operand b) {
-  if (a.kind != PTX_OPERAND_REG && b.kind != PTX_OPERAND_REG) {
-    struct ptx_reg r = ptx_new_reg(l->pf, ptx_reg_class(to));
-    lower_copy(l, r, a);
-    a = ptx_r(r);
-  }
-  const uint16_t *mods = l->ftz && type == PTX_MOD_F32 ? PTX_MODS(PTX_MOD_RN, PTX_MOD_FTZ, type)
-                                                       : PTX_MODS(PTX_MOD_RN, type);
-  emit3(l, op, mods, ptx_r(to), a, b);
+  uint16_t type = part_float_mod(p);
+  if (b.kind != PTX_OPERAND_REG) a = lower_in_reg(l, a, p);
+  emit3(l, op, GIVEN_MODS(PTX_MOD_RN, lower_ftz(l, type), type), ptx_r(to), a, b);
 }
 
 /* --- division --------------------------------------------------------------------------------- */
@@ -43,10 +36,8 @@ static void emit_div_f32(struct lower *l, uint16_t flags, struct ptx_reg to, str
                          struct ptx_operand b) {
   unsigned level = flags & INST_AFN ? 0 : l->target->prec_div;
   uint16_t mode = level == 0 ? PTX_MOD_APPROX : level == 1 ? PTX_MOD_FULL : PTX_MOD_RN;
-  bool ftz = l->ftz && level != 3;
-  const uint16_t *mods =
-      ftz ? PTX_MODS(mode, PTX_MOD_FTZ, PTX_MOD_F32) : PTX_MODS(mode, PTX_MOD_F32);
-  emit3(l, PTX_DIV, mods, ptx_r(to), a, b);
+  uint16_t ftz = level != 3 ? lower_ftz(l, PTX_MOD_F32) : PTX_MOD_NONE;
+  emit3(l, PTX_DIV, GIVEN_MODS(mode, ftz, PTX_MOD_F32), ptx_r(to), a, b);
 }
 
 /* --- remainder -------------------------------------------------------------------------------- */
@@ -54,7 +45,6 @@ static void emit_div_f32(struct lower *l, uint16_t flags, struct ptx_reg to, str
 struct remainder {
   struct lower *l;
   uint16_t type;
-  enum ptx_class class;
   bool is_double;
 };
 
@@ -62,115 +52,90 @@ static struct ptx_operand remainder_imm(const struct remainder *r, uint64_t f64,
   return r->is_double ? ptx_f64(f64) : ptx_f32(f32);
 }
 
-static void remainder_branch(struct remainder *r, uint16_t compare, struct ptx_reg a,
+static void remainder_branch(struct remainder *r, uint16_t compare, struct ptx_operand a,
                              struct ptx_operand b, bool if_not, uint32_t label) {
-  struct ptx_reg p = lower_temp(r->l, PTX_PRED);
-  struct ptx_operand target = ptx_label(label);
-  emit3(r->l, PTX_SETP, PTX_MODS(compare, r->type), ptx_r(p), ptx_r(a), b);
-  ptx_add_guarded(r->l->pf, p, if_not, PTX_BRA, NULL, &target, 1);
+  emit_branch_if(r->l, emit_compare(r->l, compare, r->type, a, b), if_not, label);
 }
 
 /* |x| mod |y| exactly, in place of a: y is doubled until it passes a, then halved again, subtracted
  * wherever it fits. Every step is exact. Both loops are bounded by the exponent range. */
-static void emit_remainder_loops(struct remainder *r, struct ptx_reg a, struct ptx_reg b) {
+static void emit_remainder_loops(struct remainder *r, struct ptx_operand a, struct ptx_operand b) {
   struct lower *l = r->l;
-  uint32_t up = ptx_new_label(l->pf, (struct nvm_str){0});
-  uint32_t down = ptx_new_label(l->pf, (struct nvm_str){0});
-  uint32_t skip = ptx_new_label(l->pf, (struct nvm_str){0});
-  uint32_t done = ptx_new_label(l->pf, (struct nvm_str){0});
-  struct ptx_reg t = lower_temp(l, r->class), rest = lower_temp(l, r->class);
-  lower_copy(l, t, ptx_r(b));
+  const uint16_t *rn = PTX_MODS(PTX_MOD_RN, r->type);
+  uint32_t up = emit_new_label(l), down = emit_new_label(l);
+  uint32_t skip = emit_new_label(l), done = emit_new_label(l);
+  struct ptx_operand t = emit_unary(l, PTX_MOV, r->type, b);
   ptx_add_label(l->pf, up);
-  emit3(l, PTX_SUB, PTX_MODS(PTX_MOD_RN, r->type), ptx_r(rest), ptx_r(a), ptx_r(t));
-  remainder_branch(r, PTX_MOD_GT, t, ptx_r(rest), false, down);
-  emit3(l, PTX_ADD, PTX_MODS(PTX_MOD_RN, r->type), ptx_r(t), ptx_r(t), ptx_r(t));
+  struct ptx_operand rest = emit_value(l, r->type, PTX_SUB, rn, PTX_OPS(a, t));
+  remainder_branch(r, PTX_MOD_GT, t, rest, false, down);
+  emit3(l, PTX_ADD, rn, t, t, t);
   emit1(l, PTX_BRA, NULL, ptx_label(up));
   ptx_add_label(l->pf, down);
-  remainder_branch(r, PTX_MOD_LT, a, ptx_r(t), false, skip);
-  emit3(l, PTX_SUB, PTX_MODS(PTX_MOD_RN, r->type), ptx_r(a), ptx_r(a), ptx_r(t));
+  remainder_branch(r, PTX_MOD_LT, a, t, false, skip);
+  emit3(l, PTX_SUB, rn, a, a, t);
   ptx_add_label(l->pf, skip);
-  remainder_branch(r, PTX_MOD_EQ, t, ptx_r(b), false, done);
-  emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_RN, r->type), ptx_r(t), ptx_r(t),
-        remainder_imm(r, UINT64_C(0x3FE0000000000000), 0x3F000000));
+  remainder_branch(r, PTX_MOD_EQ, t, b, false, done);
+  emit3(l, PTX_MUL, rn, t, t, lower_power_of_two(r->type, -1));
   emit1(l, PTX_BRA, NULL, ptx_label(down));
   ptx_add_label(l->pf, done);
 }
 
 static void emit_remainder(struct lower *l, bool is_double, struct ptx_reg to,
                            struct ptx_operand x, struct ptx_operand y) {
-  struct remainder r = {l, is_double ? PTX_MOD_F64 : PTX_MOD_F32, is_double ? PTX_F64 : PTX_F32,
-                        is_double};
-  struct ptx_reg a = lower_temp(l, r.class), b = lower_temp(l, r.class);
-  struct ptx_reg magnitude = lower_temp(l, r.class), dividend = lower_temp(l, r.class);
-  uint32_t end = ptx_new_label(l->pf, (struct nvm_str){0});
-  lower_copy(l, dividend, x);
-  emit2(l, PTX_ABS, PTX_MODS(r.type), ptx_r(a), ptx_r(dividend));
-  lower_copy(l, magnitude, y);
-  emit2(l, PTX_ABS, PTX_MODS(r.type), ptx_r(b), ptx_r(magnitude));
+  struct remainder r = {l, is_double ? PTX_MOD_F64 : PTX_MOD_F32, is_double};
+  uint32_t end = emit_new_label(l);
+  struct ptx_operand dividend = emit_unary(l, PTX_MOV, r.type, x);
+  struct ptx_operand a = emit_unary(l, PTX_ABS, r.type, dividend);
+  struct ptx_operand b = emit_unary(l, PTX_ABS, r.type, emit_unary(l, PTX_MOV, r.type, y));
   lower_copy(l, to, remainder_imm(&r, UINT64_C(0x7FF8000000000000), 0x7FFFFFFF));
   /* NaN unless |x| is finite and |y| above zero; unordered compares leave as well. */
   remainder_branch(&r, PTX_MOD_LT, a, remainder_imm(&r, UINT64_C(0x7FF0000000000000), 0x7F800000),
                    true, end);
   remainder_branch(&r, PTX_MOD_GT, b, remainder_imm(&r, 0, 0), true, end);
   emit_remainder_loops(&r, a, b);
-  emit3(l, PTX_COPYSIGN, PTX_MODS(r.type), ptx_r(to), ptx_r(dividend), ptx_r(a));
+  emit3(l, PTX_COPYSIGN, PTX_MODS(r.type), ptx_r(to), dividend, a);
   ptx_add_label(l->pf, end);
 }
 
 /* --- 16-bit formats --------------------------------------------------------------------------- */
 
-struct ptx_reg lower_to_f32(struct lower *l, const struct part *p, struct ptx_operand v) {
-  struct ptx_reg r = lower_temp(l, PTX_F32);
-  if (p->kind == PART_HALF) {
-    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_F32, PTX_MOD_F16), ptx_r(r), v);
-    return r;
-  }
-  struct ptx_reg zero = lower_temp(l, PTX_B16); /* a bfloat is the upper half of a float */
-  lower_copy(l, zero, ptx_i(0));
-  struct ptx_operand halves[2] = {ptx_r(zero), v};
-  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B32), ptx_r(r),
-        ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2));
-  return r;
+/* A bfloat is the upper half of a float. */
+struct ptx_operand lower_to_f32(struct lower *l, const struct part *p, struct ptx_operand v) {
+  if (p->kind == PART_HALF) return emit_convert(l, PTX_MOD_F32, PTX_MOD_F16, v);
+  struct ptx_operand halves[2] = {lower_in_reg(l, ptx_i(0), &part_i16), v};
+  struct ptx_operand vector = ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2);
+  return emit_value(l, PTX_MOD_F32, PTX_MOV, PTX_MODS(PTX_MOD_B32), &vector, 1);
 }
 
 /* float → bfloat below sm_80: add what rounds to nearest even, take the upper half; NaNs become
  * the quiet NaN. */
 static void emit_bfloat_rounding(struct lower *l, struct ptx_reg to, struct ptx_operand v) {
-  struct ptx_reg bits = lower_temp(l, PTX_B32), odd = lower_temp(l, PTX_B32);
-  struct ptx_reg bias = lower_temp(l, PTX_B32), sum = lower_temp(l, PTX_B32);
-  struct ptx_reg chosen = lower_temp(l, PTX_B32), nan = lower_temp(l, PTX_PRED);
-  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B32), ptx_r(bits), v);
-  emit4(l, PTX_BFE, PTX_MODS(PTX_MOD_U32), ptx_r(odd), ptx_r(bits), ptx_i(16), ptx_i(1));
-  emit3(l, PTX_ADD, PTX_MODS(PTX_MOD_S32), ptx_r(bias), ptx_r(odd), ptx_i(0x7fff));
-  emit3(l, PTX_ADD, PTX_MODS(PTX_MOD_S32), ptx_r(sum), ptx_r(bits), ptx_r(bias));
-  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NAN, PTX_MOD_F32), ptx_r(nan), v, v);
-  emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B32), ptx_r(chosen), ptx_i(0x7fff0000), ptx_r(sum),
-        ptx_r(nan));
-  struct ptx_reg low = lower_temp(l, PTX_B16);
-  struct ptx_operand halves[2] = {ptx_r(low), ptx_r(to)};
-  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B32), ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2),
-        ptx_r(chosen));
+  struct ptx_operand bits = emit_unary(l, PTX_MOV, PTX_MOD_B32, v);
+  struct ptx_operand odd = emit_value(l, PTX_MOD_U32, PTX_BFE, PTX_MODS(PTX_MOD_U32),
+                                      PTX_OPS(bits, ptx_i(16), ptx_i(1)));
+  struct ptx_operand bias = emit_binary(l, PTX_ADD, PTX_MOD_S32, odd, ptx_i(0x7fff));
+  struct ptx_operand sum = emit_binary(l, PTX_ADD, PTX_MOD_S32, bits, bias);
+  struct ptx_operand nan = emit_compare(l, PTX_MOD_NAN, PTX_MOD_F32, v, v);
+  struct ptx_operand chosen = emit_select(l, PTX_MOD_B32, ptx_i(0x7fff0000), sum, nan);
+  emit_ungroup(l, PTX_MOD_B32, chosen, ptx_r(lower_temp(l, PTX_B16)), ptx_r(to));
 }
 
 void lower_from_f32(struct lower *l, const struct part *p, struct ptx_reg to, struct ptx_operand v) {
-  if (p->kind == PART_HALF)
-    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_F16, PTX_MOD_F32), ptx_r(to), v);
-  else if (lower_has(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_BF16, PTX_MOD_F32)))
-    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_BF16, PTX_MOD_F32), ptx_r(to), v);
-  else
-    emit_bfloat_rounding(l, to, v);
+  const uint16_t *mods = PTX_MODS(PTX_MOD_RN, part_float_mod(p), PTX_MOD_F32);
+  if (p->kind == PART_HALF || lower_has(l, PTX_CVT, mods)) emit2(l, PTX_CVT, mods, ptx_r(to), v);
+  else emit_bfloat_rounding(l, to, v);
 }
 
 static void lower_promoted(struct lower *l, enum op op, uint16_t flags, const struct part *p,
                            struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
-  struct ptx_reg x = lower_to_f32(l, p, a), y = lower_to_f32(l, p, b);
-  struct ptx_reg wide = lower_temp(l, PTX_F32);
+  struct ptx_operand x = lower_to_f32(l, p, a);
+  struct ptx_operand y = lower_to_f32(l, p, b), wide = ptx_r(lower_temp(l, PTX_F32));
   /* Half subnormals are normal floats: flushing floats must not touch them. */
   bool ftz = l->ftz;
   l->ftz = false;
-  lower_float_part(l, op, flags & ~INST_AFN, &part_f32, wide, ptx_r(x), ptx_r(y));
+  lower_float_part(l, op, flags & ~INST_AFN, &part_f32, wide.reg, x, y);
   l->ftz = ftz;
-  lower_from_f32(l, p, to, ptx_r(wide));
+  lower_from_f32(l, p, to, wide);
 }
 
 /* bfloat on sm_80 has fma only: a + b = a * 1 + b, a - b = b * -1 + a, a * b = a * b + -0. */
@@ -178,56 +143,43 @@ static void lower_by_fma(struct lower *l, enum op op, const struct part *p, stru
                          struct ptx_operand a, struct ptx_operand b) {
   uint32_t constant = op == OP_FADD ? 0x3f80 : op == OP_FSUB ? 0xbf80 : 0x8000;
   bool pair = p->kind == PART_PAIR_BFLOAT;
-  struct ptx_reg k = ptx_new_reg(l->pf, ptx_reg_class(to));
-  lower_copy(l, k, ptx_i(pair ? (int64_t)(int32_t)(constant << 16 | constant) : constant));
-  const uint16_t *mods = PTX_MODS(PTX_MOD_RN, part_float_mod(p));
-  if (op == OP_FADD) emit4(l, PTX_FMA, mods, ptx_r(to), a, ptx_r(k), b);
-  else if (op == OP_FSUB) emit4(l, PTX_FMA, mods, ptx_r(to), b, ptx_r(k), a);
-  else emit4(l, PTX_FMA, mods, ptx_r(to), a, b, ptx_r(k));
+  struct ptx_operand k = lower_in_reg(
+      l, ptx_i(pair ? (int64_t)(int32_t)(constant << 16 | constant) : constant), p);
+  struct ptx_operand x = op == OP_FSUB ? b : a, z = op == OP_FADD ? b : op == OP_FSUB ? a : k;
+  emit4(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, part_float_mod(p)), ptx_r(to), x, op == OP_FMUL ? b : k, z);
 }
 
-static const struct part lane_half = {.kind = PART_HALF, .bits = 16, .container = 16};
-static const struct part lane_bfloat = {.kind = PART_BFLOAT, .bits = 16, .container = 16};
+struct float_op {
+  enum op op;
+  uint16_t flags;
+};
 
-static void lower_pair_by_lanes(struct lower *l, enum op op, uint16_t flags, const struct part *p,
-                                struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
-  const struct part *lane = is_bfloat(p) ? &lane_bfloat : &lane_half;
-  struct ptx_reg x[2], y[2], z[2];
-  lower_unpack_pair(l, a, &x[0], &x[1]);
-  lower_unpack_pair(l, b, &y[0], &y[1]);
-  for (int k = 0; k < 2; k++) {
-    z[k] = lower_temp(l, PTX_B16);
-    lower_float_part(l, op, flags, lane, z[k], ptx_r(x[k]), ptx_r(y[k]));
-  }
-  lower_copy(l, to, ptx_r(lower_pack_pair(l, ptx_r(z[0]), ptx_r(z[1]))));
+static void float_lane(struct lower *l, const struct part *p, struct ptx_reg to,
+                       const struct ptx_operand v[3], const void *how) {
+  const struct float_op *o = how;
+  lower_float_part(l, o->op, o->flags, p, to, v[0], v[1]);
 }
 
 static void lower_small_float(struct lower *l, enum op op, uint16_t flags, const struct part *p,
                               struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
-  bool pair = p->kind == PART_PAIR_HALF || p->kind == PART_PAIR_BFLOAT;
+  bool pair = part_is_pair(p);
   enum native native = op == OP_FDIV || op == OP_FREM ? NATIVE_NONE : native_level(l, p);
-  if (native == NATIVE_ALL) emit_rn(l, arithmetic_op(op), part_float_mod(p), to, a, b);
+  const struct float_op how = {op, flags};
+  if (native == NATIVE_ALL) emit_rn(l, arithmetic_op(op), p, to, a, b);
   else if (native == NATIVE_FMA_ONLY) lower_by_fma(l, op, p, to, a, b);
-  else if (pair) lower_pair_by_lanes(l, op, flags, p, to, a, b);
+  else if (pair)
+    lower_pair_by_lanes(l, p, to, (struct ptx_operand[]){a, b}, 2, float_lane, &how);
   else lower_promoted(l, op, flags, p, to, a, b);
 }
 
 void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
                       struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
-  if (p->kind != PART_FLOAT && p->kind != PART_DOUBLE) {
-    lower_small_float(l, op, flags, p, to, a, b);
-    return;
-  }
   bool is_double = p->kind == PART_DOUBLE;
-  if (op == OP_FREM) {
-    emit_remainder(l, is_double, to, a, b);
-  } else if (op != OP_FDIV) {
-    emit_rn(l, arithmetic_op(op), part_float_mod(p), to, a, b);
-  } else if (is_double) {
-    emit_rn(l, PTX_DIV, PTX_MOD_F64, to, a, b);
-  } else {
-    emit_div_f32(l, flags, to, a, b);
-  }
+  if (!is_double && p->kind != PART_FLOAT) lower_small_float(l, op, flags, p, to, a, b);
+  else if (op == OP_FREM) emit_remainder(l, is_double, to, a, b);
+  else if (op != OP_FDIV) emit_rn(l, arithmetic_op(op), p, to, a, b);
+  else if (is_double) emit_rn(l, PTX_DIV, p, to, a, b);
+  else emit_div_f32(l, flags, to, a, b);
 }
 
 /* --- contraction ------------------------------------------------------------------------------ */
@@ -266,13 +218,9 @@ static void lower_fused(struct lower *l, const struct nvm_inst *i, int product_o
     struct ptx_operand c = lower_operand(l, addend, k);
     if (i->op == OP_FSUB) {
       struct ptx_operand *negated = product_operand == 0 ? &c : &a;
-      struct ptx_reg minus = lower_new_reg(l, lower_part(l, parts, k));
-      emit2(l, PTX_NEG, PTX_MODS(type), ptx_r(minus), *negated);
-      *negated = ptx_r(minus);
+      *negated = emit_unary(l, PTX_NEG, type, *negated);
     }
-    const uint16_t *mods = l->ftz && type == PTX_MOD_F32 ? PTX_MODS(PTX_MOD_RN, PTX_MOD_FTZ, type)
-                                                         : PTX_MODS(PTX_MOD_RN, type);
-    emit4(l, PTX_FMA, mods, ptx_r(to[k]), a, b, c);
+    emit4(l, PTX_FMA, GIVEN_MODS(PTX_MOD_RN, lower_ftz(l, type), type), ptx_r(to[k]), a, b, c);
   }
 }
 
@@ -300,11 +248,7 @@ void lower_fneg(struct lower *l, const struct nvm_inst *i) {
     struct ptx_operand v = lower_operand(l, inst_operand(l->f, i, 0), k);
     if (p->kind == PART_FLOAT || p->kind == PART_DOUBLE)
       emit2(l, PTX_NEG, PTX_MODS(part_float_mod(p)), ptx_r(to[k]), v);
-    else if (p->container == 16)
-      emit3(l, PTX_XOR, PTX_MODS(PTX_MOD_B16), ptx_r(to[k]), v, ptx_i(-0x8000));
-    else
-      emit3(l, PTX_XOR, PTX_MODS(PTX_MOD_B32), ptx_r(to[k]), v,
-            ptx_i((int64_t)(int32_t)0x80008000u));
+    else emit3(l, PTX_XOR, PTX_MODS(part_bits_mod(p)), ptx_r(to[k]), v, lower_sign_bits(p));
   }
 }
 
@@ -322,21 +266,18 @@ static void lower_fcmp_part(struct lower *l, enum fcmp_predicate pred, const str
                             struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
   if (pred == FCMP_FALSE || pred == FCMP_TRUE) {
     uint16_t mod = pred == FCMP_TRUE ? PTX_MOD_EQ : PTX_MOD_NE;
-    struct ptx_reg zero = lower_temp(l, PTX_B32);
-    lower_copy(l, zero, ptx_i(0));
-    emit3(l, PTX_SETP, PTX_MODS(mod, PTX_MOD_B32), ptx_r(to), ptx_r(zero), ptx_i(0));
+    struct ptx_operand zero = lower_in_reg(l, ptx_i(0), &part_i32);
+    emit3(l, PTX_SETP, PTX_MODS(mod, PTX_MOD_B32), ptx_r(to), zero, ptx_i(0));
     return;
   }
-  bool promote = (p->kind == PART_HALF || p->kind == PART_BFLOAT) && !lower_is_legal(l, p);
+  bool promote = part_is_small(p) && !lower_is_legal(l, p);
   uint16_t type = promote ? PTX_MOD_F32 : part_float_mod(p);
   if (promote) {
-    a = ptx_r(lower_to_f32(l, p, a));
-    b = ptx_r(lower_to_f32(l, p, b));
+    a = lower_to_f32(l, p, a);
+    b = lower_to_f32(l, p, b);
   }
-  bool ftz = l->ftz && type == PTX_MOD_F32 && !promote;
-  const uint16_t *mods = ftz ? PTX_MODS(fcmp_mods[pred], PTX_MOD_FTZ, type)
-                             : PTX_MODS(fcmp_mods[pred], type);
-  emit3(l, PTX_SETP, mods, ptx_r(to), a, b);
+  uint16_t ftz = promote ? PTX_MOD_NONE : lower_ftz(l, type);
+  emit3(l, PTX_SETP, GIVEN_MODS(fcmp_mods[pred], ftz, type), ptx_r(to), a, b);
 }
 
 void lower_fcmp(struct lower *l, const struct nvm_inst *i) {

@@ -133,26 +133,16 @@ static struct nvm_block block_of(const struct lower *l, const struct nvm_inst *i
   return (struct nvm_block){value_index(inst_operand(l->f, i, k))};
 }
 
-static void emit_branch(struct lower *l, struct nvm_block to) {
-  emit1(l, PTX_BRA, PTX_MODS(PTX_MOD_UNI), ptx_label(l->block_labels[to.index]));
-}
-
 /* A jump at the end of `from`, left out where the target comes next anyway. */
 static void emit_jump(struct lower *l, struct nvm_block from, struct nvm_block to) {
   lower_edge_copies(l, from, to);
-  if (function_block(l->f, from)->next.index != to.index) emit_branch(l, to);
-}
-
-static void emit_guarded_branch(struct lower *l, struct ptx_reg guard, bool negated,
-                                uint32_t label) {
-  struct ptx_operand target = ptx_label(label);
-  ptx_add_guarded(l->pf, guard, negated, PTX_BRA, NULL, &target, 1);
+  if (function_block(l->f, from)->next.index != to.index) emit_branch(l, l->block_labels[to.index]);
 }
 
 /* A label for the edge from → to: the target itself, or a block of copies to be emitted later. */
 static uint32_t edge_label(struct lower *l, struct nvm_block from, struct nvm_block to, bool *own) {
   *own = lower_edge_needs_copies(l, from, to);
-  return *own ? ptx_new_label(l->pf, (struct nvm_str){0}) : l->block_labels[to.index];
+  return *own ? emit_new_label(l) : l->block_labels[to.index];
 }
 
 static void lower_condbr(struct lower *l, const struct nvm_inst *i) {
@@ -161,7 +151,7 @@ static void lower_condbr(struct lower *l, const struct nvm_inst *i) {
     emit_jump(l, from, yes);
     return;
   }
-  struct ptx_reg condition = lower_reg(l, inst_operand(l->f, i, 0), 0);
+  struct ptx_operand condition = ptx_r(lower_reg(l, inst_operand(l->f, i, 0), 0));
   /* The branch goes to the side whose edge needs no copies, or that leaves the loop, or that does
    * not come next. */
   bool yes_copies = lower_edge_needs_copies(l, from, yes);
@@ -176,13 +166,13 @@ static void lower_condbr(struct lower *l, const struct nvm_inst *i) {
   }
   bool own;
   uint32_t label = edge_label(l, from, yes, &own);
-  emit_guarded_branch(l, condition, negated, label);
+  emit_branch_if(l, condition, negated, label);
   if (!own) {
     emit_jump(l, from, no);
     return;
   }
   lower_edge_copies(l, from, no);
-  emit_branch(l, no);
+  emit_branch(l, l->block_labels[no.index]);
   ptx_add_label(l->pf, label);
   emit_jump(l, from, yes);
 }

@@ -2,44 +2,19 @@
 #include "codegen/lower.h"
 
 /* How an op is spelled and what it demands of its operands' upper bits. */
-struct int_form {
-  uint16_t op;       /* enum ptx_op */
-  uint8_t type;      /* which type modifier */
-  uint8_t extension; /* what operands need */
+static const struct int_form {
+  uint16_t op;      /* enum ptx_op */
+  char type;        /* 's', 'u', or 'b' for bits */
+  bool extends;     /* operands, as the type says */
+} forms[OP_LAST_INT - OP_FIRST_INT + 1] = {
+    [OP_ADD - OP_FIRST_INT] = {PTX_ADD, 's', false},  [OP_SUB - OP_FIRST_INT] = {PTX_SUB, 's', false},
+    [OP_MUL - OP_FIRST_INT] = {PTX_MUL, 's', false},  [OP_UDIV - OP_FIRST_INT] = {PTX_DIV, 'u', true},
+    [OP_SDIV - OP_FIRST_INT] = {PTX_DIV, 's', true},  [OP_UREM - OP_FIRST_INT] = {PTX_REM, 'u', true},
+    [OP_SREM - OP_FIRST_INT] = {PTX_REM, 's', true},  [OP_SHL - OP_FIRST_INT] = {PTX_SHL, 'b', false},
+    [OP_LSHR - OP_FIRST_INT] = {PTX_SHR, 'u', true},  [OP_ASHR - OP_FIRST_INT] = {PTX_SHR, 's', true},
+    [OP_AND - OP_FIRST_INT] = {PTX_AND, 'b', false},  [OP_OR - OP_FIRST_INT] = {PTX_OR, 'b', false},
+    [OP_XOR - OP_FIRST_INT] = {PTX_XOR, 'b', false},
 };
-enum { TYPE_SIGNED, TYPE_UNSIGNED, TYPE_BITS };
-enum { EXTEND_NONE, EXTEND_ZERO, EXTEND_SIGN };
-
-static struct int_form form_of(enum op op) {
-  switch (op) {
-  case OP_ADD: return (struct int_form){PTX_ADD, TYPE_SIGNED, EXTEND_NONE};
-  case OP_SUB: return (struct int_form){PTX_SUB, TYPE_SIGNED, EXTEND_NONE};
-  case OP_MUL: return (struct int_form){PTX_MUL, TYPE_SIGNED, EXTEND_NONE};
-  case OP_UDIV: return (struct int_form){PTX_DIV, TYPE_UNSIGNED, EXTEND_ZERO};
-  case OP_SDIV: return (struct int_form){PTX_DIV, TYPE_SIGNED, EXTEND_SIGN};
-  case OP_UREM: return (struct int_form){PTX_REM, TYPE_UNSIGNED, EXTEND_ZERO};
-  case OP_SREM: return (struct int_form){PTX_REM, TYPE_SIGNED, EXTEND_SIGN};
-  case OP_SHL: return (struct int_form){PTX_SHL, TYPE_BITS, EXTEND_NONE};
-  case OP_LSHR: return (struct int_form){PTX_SHR, TYPE_UNSIGNED, EXTEND_ZERO};
-  case OP_ASHR: return (struct int_form){PTX_SHR, TYPE_SIGNED, EXTEND_SIGN};
-  case OP_AND: return (struct int_form){PTX_AND, TYPE_BITS, EXTEND_NONE};
-  case OP_OR: return (struct int_form){PTX_OR, TYPE_BITS, EXTEND_NONE};
-  default: return (struct int_form){PTX_XOR, TYPE_BITS, EXTEND_NONE};
-  }
-}
-
-static uint16_t type_mod(const struct int_form *form, const struct part *p) {
-  return form->type == TYPE_SIGNED     ? part_signed_mod(p)
-         : form->type == TYPE_UNSIGNED ? part_unsigned_mod(p)
-                                       : part_bits_mod(p);
-}
-
-static struct ptx_operand extend(struct lower *l, const struct int_form *form,
-                                 struct ptx_operand v, const struct part *p) {
-  if (form->extension == EXTEND_ZERO) return lower_zext_part(l, v, p, p->container);
-  if (form->extension == EXTEND_SIGN) return lower_sext_part(l, v, p, p->container);
-  return v;
-}
 
 static bool is_shift(enum op op) { return op == OP_SHL || op == OP_LSHR || op == OP_ASHR; }
 
@@ -47,87 +22,81 @@ static bool is_shift(enum op op) { return op == OP_SHL || op == OP_LSHR || op ==
 static struct ptx_operand shift_amount(struct lower *l, struct ptx_operand v,
                                        const struct part *p) {
   v = lower_zext_part(l, v, p, 32);
-  if (v.kind != PTX_OPERAND_REG || ptx_reg_class(v.reg) == PTX_B32) return v;
-  struct ptx_reg narrow = lower_temp(l, PTX_B32);
-  emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, PTX_MOD_U64), ptx_r(narrow), v);
-  return ptx_r(narrow);
+  return v.kind == PTX_OPERAND_REG ? lower_narrow(l, v, p->container, 32) : v;
 }
 
 /* Arithmetic modulo 2. Division by 0, overflow and shifts by 1 are undefined or poison, which
  * leaves only the harmless operand values. */
 static void lower_i1(struct lower *l, enum op op, struct ptx_reg to, struct ptx_operand a,
                      struct ptx_operand b) {
+  enum ptx_op bitwise = PTX_XOR;
   switch (op) {
-  case OP_ADD: case OP_SUB: case OP_XOR:
-    emit3(l, PTX_XOR, PTX_MODS(PTX_MOD_PRED), ptx_r(to), a, b);
-    break;
-  case OP_MUL: case OP_AND:
-    emit3(l, PTX_AND, PTX_MODS(PTX_MOD_PRED), ptx_r(to), a, b);
-    break;
-  case OP_OR: emit3(l, PTX_OR, PTX_MODS(PTX_MOD_PRED), ptx_r(to), a, b); break;
-  case OP_UREM: case OP_SREM:
-    emit3(l, PTX_XOR, PTX_MODS(PTX_MOD_PRED), ptx_r(to), a, a);
-    break;
-  default: lower_copy(l, to, a); break;
+  case OP_ADD: case OP_SUB: case OP_XOR: break;
+  case OP_MUL: case OP_AND: bitwise = PTX_AND; break;
+  case OP_OR: bitwise = PTX_OR; break;
+  case OP_UREM: case OP_SREM: b = a; break;
+  default: lower_copy(l, to, a); return;
   }
-}
-
-/* The first source must be a register: PTX has no form with two immediates for some ops, and
- * ptxas folds nothing. */
-static struct ptx_operand in_register(struct lower *l, struct ptx_operand v, const struct part *p) {
-  if (v.kind == PTX_OPERAND_REG) return v;
-  struct ptx_reg r = lower_new_reg(l, p);
-  lower_copy(l, r, v);
-  return ptx_r(r);
+  emit3(l, bitwise, PTX_MODS(PTX_MOD_PRED), ptx_r(to), a, b);
 }
 
 static void lower_int_part(struct lower *l, enum op op, const struct part *p, struct ptx_reg to,
                            struct ptx_operand a, struct ptx_operand b) {
-  struct int_form form = form_of(op);
-  a = extend(l, &form, a, p);
-  b = is_shift(op) ? shift_amount(l, b, p) : extend(l, &form, b, p);
-  if (b.kind != PTX_OPERAND_REG) a = in_register(l, a, p);
-  bool division = op == OP_UDIV || op == OP_SDIV || op == OP_UREM || op == OP_SREM;
+  struct int_form form = forms[op - OP_FIRST_INT];
+  bool is_signed = form.type == 's';
+  if (form.extends) a = lower_extend(l, a, p, p->container, is_signed);
+  if (is_shift(op)) b = shift_amount(l, b, p);
+  else if (form.extends) b = lower_extend(l, b, p, p->container, is_signed);
+  if (b.kind != PTX_OPERAND_REG) a = lower_in_reg(l, a, p);
+  bool division = form.op == PTX_DIV || form.op == PTX_REM;
   if (division && b.kind != PTX_OPERAND_REG && lower_divide_by_constant(l, op, p, to, a, b.imm)) return;
-  uint16_t type = type_mod(&form, p);
-  const uint16_t *mods = op == OP_MUL ? PTX_MODS(PTX_MOD_LO, type) : PTX_MODS(type);
-  emit3(l, (enum ptx_op)form.op, mods, ptx_r(to), a, b);
+  uint16_t type = is_signed          ? part_signed_mod(p)
+                  : form.type == 'u' ? part_unsigned_mod(p)
+                                     : part_bits_mod(p);
+  emit3(l, (enum ptx_op)form.op, GIVEN_MODS(op == OP_MUL ? PTX_MOD_LO : PTX_MOD_NONE, type),
+        ptx_r(to), a, b);
 }
 
-static const struct part lane16 = {.kind = PART_INT, .bits = 16, .container = 16};
 static const struct part pair_i16 = {.kind = PART_PAIR_I16, .bits = 32, .container = 32};
+
+static void int_lane(struct lower *l, const struct part *p, struct ptx_reg to,
+                     const struct ptx_operand v[3], const void *how) {
+  lower_int_part(l, *(const enum op *)how, p, to, v[0], v[1]);
+}
+
+/* Both lanes shifted at once by a constant, what strays cut off. */
+static void shift_pair(struct lower *l, bool left, struct ptx_reg to, struct ptx_operand a,
+                       uint32_t by) {
+  uint32_t kept = left ? 0xffffu << by & 0xffff : 0xffffu >> by;
+  a = lower_in_reg(l, a, &pair_i16);
+  struct ptx_operand both =
+      emit_binary(l, left ? PTX_SHL : PTX_SHR, left ? PTX_MOD_B32 : PTX_MOD_U32, a, ptx_i(by));
+  emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B32), ptx_r(to), both, ptx_i((int32_t)(kept << 16 | kept)));
+}
 
 /* Two i16 lanes in a 32-bit register: bitwise at once, the rest lane by lane; where the pair is
  * legal there is add.s16x2. */
 static void lower_i16_pair(struct lower *l, enum op op, struct ptx_reg to, struct ptx_operand a,
                            struct ptx_operand b) {
-  if (op == OP_AND || op == OP_OR || op == OP_XOR) {
-    emit3(l, (enum ptx_op)form_of(op).op, PTX_MODS(PTX_MOD_B32), ptx_r(to), a, b);
-    return;
-  }
-  if (op == OP_ADD && lower_is_legal(l, &pair_i16)) {
-    emit3(l, PTX_ADD, PTX_MODS(PTX_MOD_S16X2), ptx_r(to), a, b);
-    return;
-  }
-  bool constant = b.kind == PTX_OPERAND_INT;
   uint32_t low = (uint32_t)b.imm & 0xffff, high = (uint32_t)((uint64_t)b.imm >> 16) & 0xffff;
-  if (constant && low == high && low < 16 && (op == OP_SHL || op == OP_LSHR)) { /* both at once, what strays cut off */
-    struct ptx_reg both = lower_temp(l, PTX_B32);
-    uint32_t kept = op == OP_SHL ? 0xffffu << low & 0xffff : 0xffffu >> low;
-    emit3(l, op == OP_SHL ? PTX_SHL : PTX_SHR, PTX_MODS(op == OP_SHL ? PTX_MOD_B32 : PTX_MOD_U32), ptx_r(both),
-          in_register(l, a, &pair_i16), ptx_i(low));
-    emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B32), ptx_r(to), ptx_r(both), ptx_i((int32_t)(kept << 16 | kept)));
-    return;
+  bool constant = b.kind == PTX_OPERAND_INT;
+  if (forms[op - OP_FIRST_INT].type == 'b' && op != OP_SHL) {
+    emit3(l, (enum ptx_op)forms[op - OP_FIRST_INT].op, PTX_MODS(PTX_MOD_B32), ptx_r(to), a, b);
+  } else if (op == OP_ADD && lower_is_legal(l, &pair_i16)) {
+    emit3(l, PTX_ADD, PTX_MODS(PTX_MOD_S16X2), ptx_r(to), a, b);
+  } else if (constant && low == high && low < 16 && (op == OP_SHL || op == OP_LSHR)) {
+    shift_pair(l, op == OP_SHL, to, a, low);
+  } else if (constant) {
+    struct ptx_operand x[2], z[2];
+    lower_unpack_pair(l, a, x);
+    for (int k = 0; k < 2; k++) {
+      z[k] = ptx_r(lower_temp(l, PTX_B16));
+      lower_int_part(l, op, &part_i16, z[k].reg, x[k], ptx_i((int16_t)(k ? high : low)));
+    }
+    lower_copy(l, to, lower_pack_pair(l, z[0], z[1]));
+  } else {
+    lower_pair_by_lanes(l, &pair_i16, to, (struct ptx_operand[]){a, b}, 2, int_lane, &op);
   }
-  struct ptx_reg x[2], y[2], z[2];
-  lower_unpack_pair(l, a, &x[0], &x[1]);
-  if (!constant) lower_unpack_pair(l, b, &y[0], &y[1]);
-  for (int k = 0; k < 2; k++) {
-    z[k] = lower_temp(l, PTX_B16);
-    struct ptx_operand right = constant ? ptx_i((int16_t)(k ? high : low)) : ptx_r(y[k]);
-    lower_int_part(l, op, &lane16, z[k], ptx_r(x[k]), right);
-  }
-  lower_copy(l, to, ptx_r(lower_pack_pair(l, ptx_r(z[0]), ptx_r(z[1]))));
 }
 
 void lower_binary_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
@@ -143,6 +112,13 @@ void lower_binary_part(struct lower *l, enum op op, uint16_t flags, const struct
   }
 }
 
+void lower_binary_bits(struct lower *l, enum op op, uint32_t bits, const struct part *p,
+                       const struct ptx_operand *to, const struct ptx_operand *a,
+                       const struct ptx_operand *b) {
+  if (bits > 64) lower_wide_binary(l, op, bits, to, a, b);
+  else lower_binary_part(l, op, 0, p, to[0].reg, a[0], b[0]);
+}
+
 /* The sum of a product and something: mad.lo. */
 static void lower_int_fused(struct lower *l, const struct nvm_inst *i, int product_operand) {
   struct nvm_value product = inst_operand(l->f, i, (uint32_t)product_operand);
@@ -151,11 +127,23 @@ static void lower_int_fused(struct lower *l, const struct nvm_inst *i, int produ
   const struct ptx_reg *to = lower_result(l, l->inst);
   for (uint32_t k = 0; k < parts.count; k++) {
     const struct part *p = lower_part(l, parts, k);
-    struct ptx_operand a = in_register(l, lower_operand(l, inst_operand(l->f, multiply, 0), k), p);
+    struct ptx_operand a = lower_in_reg(l, lower_operand(l, inst_operand(l->f, multiply, 0), k), p);
     struct ptx_operand b = lower_operand(l, inst_operand(l->f, multiply, 1), k);
     struct ptx_operand c = lower_operand(l, inst_operand(l->f, i, product_operand == 0), k);
     emit4(l, PTX_MAD, PTX_MODS(PTX_MOD_LO, part_signed_mod(p)), ptx_r(to[k]), a, b, c);
   }
+}
+
+/* Part k of a constant pair to shift by; false if v is none. */
+static bool constant_amounts(struct lower *l, struct nvm_value v, uint64_t k,
+                             struct ptx_operand *amounts) {
+  nvm_u128 low, high;
+  if (value_kind(v) != VALUE_CONST ||
+      !const_is_int(l->module, const_element(l->module, v, 2 * k), &low) ||
+      !const_is_int(l->module, const_element(l->module, v, 2 * k + 1), &high))
+    return false;
+  *amounts = ptx_i((int64_t)(high << 16 | low));
+  return true;
 }
 
 void lower_int_binary(struct lower *l, const struct nvm_inst *i) {
@@ -167,71 +155,58 @@ void lower_int_binary(struct lower *l, const struct nvm_inst *i) {
   struct type_parts parts = lower_type(l, i->type);
   const struct ptx_reg *to = lower_result(l, l->inst);
   struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1);
-  struct nvm_type scalar = type_scalar(&l->module->types, i->type);
-  uint32_t bits = type_info(&l->module->types, scalar)->width;
-  uint32_t step = bits > 64 ? 2 : 1;
-  for (uint32_t k = 0; k < parts.count; k += step) {
-    if (step == 2) {
-      const struct ptx_operand x[2] = {lower_operand(l, a, k), lower_operand(l, a, k + 1)};
-      const struct ptx_operand y[2] = {lower_operand(l, b, k), lower_operand(l, b, k + 1)};
-      lower_wide_binary(l, (enum op)i->op, bits, to + k, x, y);
-    } else {
-      nvm_u128 low, high;
-      bool shift = is_shift((enum op)i->op) && lower_part(l, parts, k)->kind == PART_PAIR_I16 &&
-                   value_kind(b) == VALUE_CONST &&
-                   const_is_int(l->module, const_element(l->module, b, 2 * (uint64_t)k), &low) &&
-                   const_is_int(l->module, const_element(l->module, b, 2 * (uint64_t)k + 1), &high);
-      struct ptx_operand x = lower_operand(l, a, k);
-      struct ptx_operand y = shift ? ptx_i((int64_t)(high << 16 | low)) : lower_operand(l, b, k);
-      lower_binary_part(l, (enum op)i->op, i->flags, lower_part(l, parts, k), to[k], x, y);
+  uint32_t bits = type_scalar_bits(&l->module->types, type_scalar(&l->module->types, i->type));
+  for (uint32_t k = 0; k < parts.count; k++) {
+    struct ptx_operand x[2] = {lower_operand(l, a, k)}, y[2];
+    if (bits > 64) {
+      struct ptx_operand result[2] = {ptx_r(to[k]), ptx_r(to[k + 1])};
+      x[1] = lower_operand(l, a, k + 1);
+      for (uint32_t j = 0; j < 2; j++) y[j] = lower_operand(l, b, k + j);
+      lower_wide_binary(l, (enum op)i->op, bits, result, x, y);
+      k++;
+      continue;
     }
+    const struct part *p = lower_part(l, parts, k);
+    bool shifted_pair = p->kind == PART_PAIR_I16 && is_shift((enum op)i->op);
+    if (!shifted_pair || !constant_amounts(l, b, k, y)) y[0] = lower_operand(l, b, k);
+    lower_binary_part(l, (enum op)i->op, i->flags, p, to[k], x[0], y[0]);
   }
 }
 
 /* --- comparison ------------------------------------------------------------------------------- */
 
-static uint16_t compare_mod(enum icmp_predicate pred) {
-  switch (pred) {
-  case ICMP_EQ: return PTX_MOD_EQ;
-  case ICMP_NE: return PTX_MOD_NE;
-  case ICMP_UGT: case ICMP_SGT: return PTX_MOD_GT;
-  case ICMP_UGE: case ICMP_SGE: return PTX_MOD_GE;
-  case ICMP_ULT: case ICMP_SLT: return PTX_MOD_LT;
-  case ICMP_ULE: case ICMP_SLE: return PTX_MOD_LE;
-  case ICMP_COUNT: break;
-  }
-  return PTX_MOD_NE;
-}
+static const uint16_t compare_mods[ICMP_COUNT] = {
+    [ICMP_EQ] = PTX_MOD_EQ,  [ICMP_NE] = PTX_MOD_NE,  [ICMP_UGT] = PTX_MOD_GT,
+    [ICMP_UGE] = PTX_MOD_GE, [ICMP_ULT] = PTX_MOD_LT, [ICMP_ULE] = PTX_MOD_LE,
+    [ICMP_SGT] = PTX_MOD_GT, [ICMP_SGE] = PTX_MOD_GE, [ICMP_SLT] = PTX_MOD_LT,
+    [ICMP_SLE] = PTX_MOD_LE};
 
 static bool is_signed_predicate(enum icmp_predicate pred) { return pred >= ICMP_SGT; }
+static bool is_greater(enum icmp_predicate pred) {
+  return compare_mods[pred] == PTX_MOD_GT || compare_mods[pred] == PTX_MOD_GE;
+}
+static bool or_equal(enum icmp_predicate pred) {
+  return compare_mods[pred] == PTX_MOD_GE || compare_mods[pred] == PTX_MOD_LE;
+}
+
+static uint16_t compare_type(enum icmp_predicate pred, const struct part *p) {
+  return is_signed_predicate(pred) ? part_signed_mod(p)
+         : pred <= ICMP_NE         ? part_bits_mod(p)
+                                   : part_unsigned_mod(p);
+}
 
 /* Predicates as numbers: unsigned true is 1, signed true is -1. a > b unsigned is a & !b. */
 static void lower_icmp_i1(struct lower *l, enum icmp_predicate pred, struct ptx_reg to,
                           struct ptx_operand a, struct ptx_operand b) {
-  struct ptx_reg t = lower_temp(l, PTX_PRED);
   const uint16_t *m = PTX_MODS(PTX_MOD_PRED);
-  switch (pred) {
-  case ICMP_NE: emit3(l, PTX_XOR, m, ptx_r(to), a, b); return;
-  case ICMP_EQ:
-    emit3(l, PTX_XOR, m, ptx_r(t), a, b);
-    emit2(l, PTX_NOT, m, ptx_r(to), ptx_r(t));
-    return;
-  case ICMP_UGT: case ICMP_SLT:
-    emit2(l, PTX_NOT, m, ptx_r(t), b);
-    emit3(l, PTX_AND, m, ptx_r(to), a, ptx_r(t));
-    return;
-  case ICMP_ULT: case ICMP_SGT:
-    emit2(l, PTX_NOT, m, ptx_r(t), a);
-    emit3(l, PTX_AND, m, ptx_r(to), b, ptx_r(t));
-    return;
-  case ICMP_UGE: case ICMP_SLE:
-    emit2(l, PTX_NOT, m, ptx_r(t), b);
-    emit3(l, PTX_OR, m, ptx_r(to), a, ptx_r(t));
-    return;
-  case ICMP_ULE: case ICMP_SGE: case ICMP_COUNT:
-    emit2(l, PTX_NOT, m, ptx_r(t), a);
-    emit3(l, PTX_OR, m, ptx_r(to), b, ptx_r(t));
-    return;
+  bool greater = is_greater(pred) != is_signed_predicate(pred);
+  if (pred == ICMP_NE) {
+    emit3(l, PTX_XOR, m, ptx_r(to), a, b);
+  } else if (pred == ICMP_EQ) {
+    emit2(l, PTX_NOT, m, ptx_r(to), emit_binary(l, PTX_XOR, PTX_MOD_PRED, a, b));
+  } else {
+    struct ptx_operand other = emit_unary(l, PTX_NOT, PTX_MOD_PRED, greater ? b : a);
+    emit3(l, or_equal(pred) ? PTX_OR : PTX_AND, m, ptx_r(to), greater ? a : b, other);
   }
 }
 
@@ -242,47 +217,49 @@ void lower_icmp_part(struct lower *l, enum icmp_predicate pred, const struct par
     return;
   }
   bool is_signed = is_signed_predicate(pred);
-  a = is_signed ? lower_sext_part(l, a, p, p->container) : lower_zext_part(l, a, p, p->container);
-  b = is_signed ? lower_sext_part(l, b, p, p->container) : lower_zext_part(l, b, p, p->container);
-  a = in_register(l, a, p);
-  uint16_t type = is_signed            ? part_signed_mod(p)
-                  : pred <= ICMP_NE    ? part_bits_mod(p)
-                                       : part_unsigned_mod(p);
-  emit3(l, PTX_SETP, PTX_MODS(compare_mod(pred), type), ptx_r(to), a, b);
+  a = lower_extend(l, a, p, p->container, is_signed);
+  b = lower_extend(l, b, p, p->container, is_signed);
+  a = lower_in_reg(l, a, p);
+  emit3(l, PTX_SETP, PTX_MODS(compare_mods[pred], compare_type(pred, p)), ptx_r(to), a, b);
 }
 
 /* Two parts: the high parts decide unless they are equal. */
-static void lower_icmp_wide(struct lower *l, enum icmp_predicate pred, const struct part *high,
+static void lower_icmp_wide(struct lower *l, enum icmp_predicate pred, uint32_t bits,
                             struct ptx_reg to, const struct ptx_operand a[2],
                             const struct ptx_operand b[2]) {
   bool is_signed = is_signed_predicate(pred);
-  struct ptx_operand x = is_signed ? lower_sext_part(l, a[1], high, 64)
-                                   : lower_zext_part(l, a[1], high, 64);
-  struct ptx_operand y = is_signed ? lower_sext_part(l, b[1], high, 64)
-                                   : lower_zext_part(l, b[1], high, 64);
-  x = in_register(l, x, high);
-  struct ptx_operand low = in_register(l, a[0], high);
-  struct ptx_reg p = lower_temp(l, PTX_PRED), q = lower_temp(l, PTX_PRED);
-  if (pred == ICMP_EQ || pred == ICMP_NE) {
-    emit3(l, PTX_SETP, PTX_MODS(compare_mod(pred), PTX_MOD_B64), ptx_r(p), low, b[0]);
+  uint16_t how = compare_mods[pred], low_type = pred <= ICMP_NE ? PTX_MOD_B64 : PTX_MOD_U64;
+  struct part high = high_part(bits);
+  struct ptx_operand x = lower_extend(l, a[1], &high, 64, is_signed);
+  struct ptx_operand y = lower_extend(l, b[1], &high, 64, is_signed);
+  x = lower_in_reg(l, x, &part_i64);
+  struct ptx_operand p = emit_compare(l, how, low_type, lower_in_reg(l, a[0], &part_i64), b[0]);
+  if (pred <= ICMP_NE) {
     uint16_t join = pred == ICMP_EQ ? PTX_MOD_AND : PTX_MOD_OR;
-    emit4(l, PTX_SETP, PTX_MODS(compare_mod(pred), join, PTX_MOD_B64), ptx_r(to), x, y, ptx_r(p));
+    emit4(l, PTX_SETP, PTX_MODS(how, join, PTX_MOD_B64), ptx_r(to), x, y, p);
     return;
   }
-  bool greater = compare_mod(pred) == PTX_MOD_GT || compare_mod(pred) == PTX_MOD_GE;
-  uint16_t strict = greater ? PTX_MOD_GT : PTX_MOD_LT;
-  uint16_t type = is_signed ? PTX_MOD_S64 : PTX_MOD_U64;
-  emit3(l, PTX_SETP, PTX_MODS(compare_mod(pred), PTX_MOD_U64), ptx_r(p), low, b[0]);
-  emit4(l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_AND, PTX_MOD_B64), ptx_r(q), x, y, ptx_r(p));
-  emit4(l, PTX_SETP, PTX_MODS(strict, PTX_MOD_OR, type), ptx_r(to), x, y, ptx_r(q));
+  p = emit_value(l, PTX_MOD_PRED, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_AND, PTX_MOD_B64),
+                 PTX_OPS(x, y, p));
+  emit4(l, PTX_SETP, PTX_MODS(is_greater(pred) ? PTX_MOD_GT : PTX_MOD_LT, PTX_MOD_OR,
+                              compare_type(pred, &part_i64)), ptx_r(to), x, y, p);
+}
+
+struct ptx_operand lower_compare(struct lower *l, enum icmp_predicate pred, uint32_t bits,
+                                 const struct part *p, const struct ptx_operand *a,
+                                 const struct ptx_operand *b) {
+  struct ptx_reg result = lower_temp(l, PTX_PRED);
+  if (bits > 64) lower_icmp_wide(l, pred, bits, result, a, b);
+  else lower_icmp_part(l, pred, p, result, a[0], b[0]);
+  return ptx_r(result);
 }
 
 static void lower_icmp_pair(struct lower *l, enum icmp_predicate pred, const struct ptx_reg *to,
                             struct ptx_operand a, struct ptx_operand b) {
-  struct ptx_reg x[2], y[2];
-  lower_unpack_pair(l, a, &x[0], &x[1]);
-  lower_unpack_pair(l, b, &y[0], &y[1]);
-  for (int k = 0; k < 2; k++) lower_icmp_part(l, pred, &lane16, to[k], ptx_r(x[k]), ptx_r(y[k]));
+  struct ptx_operand x[2], y[2];
+  lower_unpack_pair(l, a, x);
+  lower_unpack_pair(l, b, y);
+  for (int k = 0; k < 2; k++) lower_icmp_part(l, pred, &part_i16, to[k], x[k], y[k]);
 }
 
 void lower_icmp(struct lower *l, const struct nvm_inst *i) {
@@ -295,16 +272,17 @@ void lower_icmp(struct lower *l, const struct nvm_inst *i) {
   bool wide = lower_type(l, scalar).count == 2;
   for (uint32_t k = 0, lane = 0; k < parts.count; k++) {
     const struct part *p = lower_part(l, parts, k);
+    struct ptx_operand x[2] = {lower_operand(l, a, k)}, y[2];
+    if (wide) x[1] = lower_operand(l, a, k + 1);
+    y[0] = lower_operand(l, b, k);
     if (wide) {
-      const struct ptx_operand x[2] = {lower_operand(l, a, k), lower_operand(l, a, k + 1)};
-      const struct ptx_operand y[2] = {lower_operand(l, b, k), lower_operand(l, b, k + 1)};
-      lower_icmp_wide(l, pred, lower_part(l, parts, ++k), to[lane++], x, y);
+      y[1] = lower_operand(l, b, ++k);
+      lower_icmp_wide(l, pred, type_scalar_bits(&l->module->types, scalar), to[lane++], x, y);
     } else if (p->kind == PART_PAIR_I16) {
-      lower_icmp_pair(l, pred, to + lane, lower_operand(l, a, k), lower_operand(l, b, k));
+      lower_icmp_pair(l, pred, to + lane, x[0], y[0]);
       lane += 2;
     } else {
-      struct ptx_operand x = lower_operand(l, a, k), y = lower_operand(l, b, k);
-      lower_icmp_part(l, pred, p, to[lane++], x, y);
+      lower_icmp_part(l, pred, p, to[lane++], x[0], y[0]);
     }
   }
 }

@@ -23,11 +23,6 @@ static const struct tgt_requirement needs[] = {
 
 /* ---- Helpers of all handlers ---- */
 
-const struct part intrinsic_i16 = {.kind = PART_INT, .bits = 16, .container = 16};
-const struct part intrinsic_i32 = {.kind = PART_INT, .bits = 32, .container = 32};
-const struct part intrinsic_i64 = {.kind = PART_INT, .bits = 64, .container = 64};
-const struct part intrinsic_f32 = {.kind = PART_FLOAT, .bits = 32, .container = 32};
-
 const char *intrinsic_call_name(const struct lower *l, const struct nvm_inst *i) {
   const struct nvm_function *callee = module_function(l->module, call_callee(l->f, i));
   return module_text(l->module, callee->symbol.name).bytes;
@@ -50,16 +45,9 @@ bool intrinsic_constant(struct lower *l, const struct nvm_inst *i, uint32_t k, u
   return false;
 }
 
-struct ptx_operand intrinsic_in_reg(struct lower *l, struct ptx_operand v, const struct part *p) {
-  if (v.kind == PTX_OPERAND_REG) return v;
-  struct ptx_reg r = lower_new_reg(l, p);
-  lower_copy(l, r, v);
-  return ptx_r(r);
-}
-
 struct part intrinsic_part(struct lower *l, struct nvm_type scalar, uint32_t k) {
   struct type_parts parts = lower_type(l, scalar);
-  return k < parts.count ? *lower_part(l, parts, k) : intrinsic_i32;
+  return k < parts.count ? *lower_part(l, parts, k) : part_i32;
 }
 
 struct ptx_reg intrinsic_pointer(struct lower *l, struct nvm_value pointer) {
@@ -67,20 +55,83 @@ struct ptx_reg intrinsic_pointer(struct lower *l, struct nvm_value pointer) {
   const struct type_info *type = type_info(&l->module->types, value_type(l->f, pointer));
   struct ptx_reg r = lower_reg(l, pointer, 0);
   if (type->kind != TY_PTR || type->width != TENSOR_MEMORY || ptx_reg_class(r) != PTX_B64) return r;
-  struct ptx_reg narrow = lower_temp(l, PTX_B32);
-  emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, PTX_MOD_U64), ptx_r(narrow), ptx_r(r));
-  return narrow;
+  return lower_narrow(l, ptx_r(r), 64, 32).reg;
 }
 
 uint32_t intrinsic_int_bits(const struct lower *l, struct nvm_type type) {
   return type_info(&l->module->types, type_scalar(&l->module->types, type))->width;
 }
 
-void intrinsic_select(struct lower *l, const struct part *p, struct ptx_reg to,
-                      struct ptx_operand a, struct ptx_operand b, struct ptx_reg condition) {
-  bool full_float = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
-  emit4(l, PTX_SELP, PTX_MODS(full_float ? part_float_mod(p) : part_bits_mod(p)), ptx_r(to), a, b,
-        ptx_r(condition));
+void intrinsic_set_number(struct lower *l, const struct nvm_inst *i, int64_t value) {
+  uint32_t count = lower_type(l, i->type).count;
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  for (uint32_t k = 0; k < count; k++) {
+    bool is_bool = ptx_reg_class(to[k]) == PTX_PRED;
+    lower_copy(l, to[k], is_bool ? lower_int_to_pred(l, ptx_i(value), 32)
+                                 : ptx_i(k == 0 ? value : value < 0 ? -1 : 0));
+  }
+}
+
+/* ---- Lanes ---- */
+
+/* Lanes are tidied one by one: later ones would hide their copies from the caller. */
+void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, uint32_t arguments,
+                     lane_lowering *lane) {
+  const struct type_table *t = &l->module->types;
+  bool two = type_kind(t, i->type) == TY_STRUCT;
+  struct nvm_type types[2] = {two ? type_element(t, i->type, 0) : i->type};
+  const struct ptx_reg *results[2] = {lower_result(l, l->inst)};
+  struct lanes in[3] = {{0}}, to[2] = {{0}};
+  for (uint32_t k = 0; k < arguments; k++) {
+    in[k] = lower_split(l, intrinsic_arg(l, i, k));
+    if (in[k].count == 0) return;
+  }
+  if (two) types[1] = type_element(t, i->type, 1);
+  results[1] = results[0] + lower_type(l, types[0]).count;
+  for (int j = 0; j <= two; j++) to[j] = lower_lane_targets(l, types[j], results[j]);
+  struct lane x = {.l = l, .inst = i, .argument = argument, .part = intrinsic_part(l, to[0].scalar, 0),
+                   .source = intrinsic_part(l, in[0].scalar, 0),
+                   .bits = intrinsic_int_bits(l, types[0]),
+                   .source_bits = intrinsic_int_bits(l, in[0].scalar)};
+  const struct ptx_operand **from[3] = {&x.a, &x.b, &x.c};
+  for (uint32_t k = 0; k < to[0].count && k < to[two].count; k++) {
+    uint32_t begin = l->pf->entries.count, temps[PTX_CLASS_COUNT];
+    for (uint32_t j = 0; j < arguments; j++)
+      *from[j] = &in[j].at[(in[j].count == 1 ? 0 : k) * in[j].parts_each];
+    x.to = &to[0].at[k * to[0].parts_each];
+    x.second = two ? &to[1].at[k * to[1].parts_each] : NULL;
+    memcpy(temps, l->pf->reg_count, sizeof temps);
+    lane(&x);
+    lower_tidy(l, begin, temps);
+  }
+  for (int j = 0; j <= two; j++) lower_join(l, types[j], results[j], to[j]);
+}
+
+void intrinsic_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments,
+                     lane_function *lower, const void *how) {
+  uint32_t count = lower_type(l, i->type).count;
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  for (uint32_t k = 0; k < count; k++) {
+    struct part p = intrinsic_part(l, i->type, k);
+    struct ptx_operand v[3] = {{0}};
+    for (uint32_t j = 0; j < arguments; j++) v[j] = lower_operand(l, intrinsic_arg(l, i, j), k);
+    lower(l, &p, to[k], v, how);
+  }
+}
+
+struct working intrinsic_working(const struct lane *x, const struct ptx_operand *argument) {
+  bool small = part_is_small(&x->source);
+  struct working w = {.part = small ? part_f32 : x->source};
+  w.type = part_float_mod(&w.part);
+  w.ftz = small ? PTX_MOD_NONE : lower_ftz(x->l, w.type);
+  w.v = small ? lower_to_f32(x->l, &x->source, argument[0])
+              : lower_in_reg(x->l, argument[0], &x->source);
+  return w;
+}
+
+void intrinsic_finish(const struct lane *x, struct ptx_operand result) {
+  if (part_is_small(&x->part)) lower_from_f32(x->l, &x->part, x->to[0].reg, result);
+  else lower_copy(x->l, x->to[0].reg, result);
 }
 
 /* ---- Forms ---- */

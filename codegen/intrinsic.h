@@ -78,8 +78,6 @@ static inline struct nvm_value intrinsic_arg(const struct lower *l, const struct
 const char *intrinsic_call_name(const struct lower *l, const struct nvm_inst *i);
 /* The value of a constant integer argument; refuses the call otherwise and returns false. */
 bool intrinsic_constant(struct lower *l, const struct nvm_inst *i, uint32_t k, uint64_t *value);
-/* Part p of a value in a new register of its class, unless it is one already. */
-struct ptx_operand intrinsic_in_reg(struct lower *l, struct ptx_operand v, const struct part *p);
 /* The part of a scalar type, by value: tables may move while an instruction is lowered. */
 struct part intrinsic_part(struct lower *l, struct nvm_type scalar, uint32_t k);
 /* The register of a pointer as instructions want it: addresses in tensor memory (space 6) have 32
@@ -87,25 +85,51 @@ struct part intrinsic_part(struct lower *l, struct nvm_type scalar, uint32_t k);
 struct ptx_reg intrinsic_pointer(struct lower *l, struct nvm_value pointer);
 /* The width in bits of an integer type or of its lanes. */
 uint32_t intrinsic_int_bits(const struct lower *l, struct nvm_type type);
-/* Parts of integers with all bits of their register, and of f32. */
-extern const struct part intrinsic_i16, intrinsic_i32, intrinsic_i64, intrinsic_f32;
-/* Whether the call, for f32 under ftz, flushes: l->ftz && p is float. */
-static inline bool intrinsic_ftz(const struct lower *l, const struct part *p) {
-  return l->ftz && p->kind == PART_FLOAT;
+/* Sets an integer or pointer result to that value. */
+void intrinsic_set_number(struct lower *l, const struct nvm_inst *i, int64_t value);
+
+/* One lane of an intrinsic that treats them alike. */
+struct lane {
+  struct lower *l;
+  const struct nvm_inst *inst;
+  int argument;               /* of the table's row */
+  struct part part, source;   /* the first part of a lane of the result, of argument 0 of the call */
+  uint32_t bits, source_bits; /* their widths, if they are integers */
+  const struct ptx_operand *a, *b, *c;   /* the lane's parts of the call's arguments */
+  const struct ptx_operand *to, *second; /* where its result goes; of a struct, both members */
+};
+typedef void lane_lowering(const struct lane *x);
+/* Calls `lane` for all lanes. The call has `arguments` that are looked at; scalars among them stand for
+ * all lanes. */
+void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, uint32_t arguments,
+                     lane_lowering *lane);
+/* The same part by part: packed pairs are not taken apart. */
+void intrinsic_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments,
+                     lane_function *lower, const void *how);
+
+/* A floating-point lane's argument where PTX computes: in f32 for the 16-bit formats. */
+struct working {
+  struct part part;
+  uint16_t type, ftz; /* modifiers: of the part; PTX_MOD_FTZ or none */
+  struct ptx_operand v;
+};
+struct working intrinsic_working(const struct lane *x, const struct ptx_operand *argument);
+/* Rounds the result to the lane's own format. */
+void intrinsic_finish(const struct lane *x, struct ptx_operand result);
+/* A number of f32 or f64. */
+static inline struct ptx_operand working_imm(const struct working *w, uint32_t f32, uint64_t f64) {
+  return w->type == PTX_MOD_F64 ? ptx_f64(f64) : ptx_f32(f32);
 }
-/* selp of the part's type: to = condition ? a : b. */
-void intrinsic_select(struct lower *l, const struct part *p, struct ptx_reg to,
-                      struct ptx_operand a, struct ptx_operand b, struct ptx_reg condition);
 
 /* One lane of min or max of integers: `keep` is the predicate for which a is the result. */
-void intrinsic_int_minmax_lane(struct lower *l, enum icmp_predicate keep, uint32_t bits,
-                               const struct part *p, const struct ptx_operand *a,
-                               const struct ptx_operand *b, const struct ptx_operand *to);
-/* a <pred> b for integers of `bits` 1..128 given as parts. */
-struct ptx_reg intrinsic_compare(struct lower *l, enum icmp_predicate pred, uint32_t bits,
-                                 const struct ptx_operand *a, const struct ptx_operand *b);
-/* One lane of min/max of floats (PTX_MIN, PTX_MAX); nan: NaN if either is NaN. */
-void intrinsic_float_minmax_lane(struct lower *l, enum ptx_op op, bool nan, const struct part *p,
-                                 struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);
+void intrinsic_int_minmax(struct lower *l, enum icmp_predicate keep, uint32_t bits,
+                          const struct part *p, const struct ptx_operand *a,
+                          const struct ptx_operand *b, const struct ptx_operand *to);
+/* One part of min/max of floats; pairs too. */
+struct float_minmax {
+  enum ptx_op op; /* PTX_MIN, PTX_MAX */
+  bool nan;       /* NaN if either is NaN */
+};
+lane_function intrinsic_float_minmax;
 
 #endif

@@ -21,24 +21,13 @@ void lower_i_forward(struct lower *l, const struct nvm_inst *i, int argument) {
     lower_copy(l, to[k], lower_operand(l, intrinsic_arg(l, i, 0), k));
 }
 
-/* An integer or pointer result of that value. */
-static void set_number(struct lower *l, const struct nvm_inst *i, int64_t value) {
-  uint32_t count = lower_type(l, i->type).count;
-  const struct ptx_reg *to = lower_result(l, l->inst);
-  for (uint32_t k = 0; k < count; k++) {
-    if (ptx_reg_class(to[k]) == PTX_PRED)
-      lower_copy(l, to[k], ptx_r(lower_int_to_pred(l, ptx_i(value), 32)));
-    else lower_copy(l, to[k], ptx_i(k == 0 ? value : value < 0 ? -1 : 0));
-  }
-}
-
 void lower_i_number(struct lower *l, const struct nvm_inst *i, int argument) {
-  set_number(l, i, argument);
+  intrinsic_set_number(l, i, argument);
 }
 
 void lower_i_is_constant(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  set_number(l, i, value_kind(intrinsic_arg(l, i, 0)) == VALUE_CONST);
+  intrinsic_set_number(l, i, value_kind(intrinsic_arg(l, i, 0)) == VALUE_CONST);
 }
 
 /* The bytes of the object that a pointer is the start of, plus *offset into it; false: not known.
@@ -74,8 +63,8 @@ void lower_i_objectsize(struct lower *l, const struct nvm_inst *i, int argument)
   uint64_t least = 0, bytes = 0;
   int64_t offset = 0;
   if (call_arg_count(l->f, i) < 2 || !intrinsic_constant(l, i, 1, &least)) return;
-  if (!known_object(l, intrinsic_arg(l, i, 0), &bytes, &offset)) set_number(l, i, least ? 0 : -1);
-  else set_number(l, i, offset < 0 || (uint64_t)offset > bytes ? 0 : (int64_t)bytes - offset);
+  if (!known_object(l, intrinsic_arg(l, i, 0), &bytes, &offset)) intrinsic_set_number(l, i, least ? 0 : -1);
+  else intrinsic_set_number(l, i, offset < 0 || (uint64_t)offset > bytes ? 0 : (int64_t)bytes - offset);
 }
 
 /* ---- __nvvm_reflect ---- */
@@ -128,7 +117,7 @@ static int64_t reflect(const struct lower *l, struct nvm_text key) {
 void lower_i_reflect(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   struct nvm_text key = string_of(l, reflected_string(l, intrinsic_arg(l, i, 0)));
-  if (key.bytes) set_number(l, i, reflect(l, key));
+  if (key.bytes) intrinsic_set_number(l, i, reflect(l, key));
   else lower_refuse(l, intrinsic_call_name(l, i), "its argument is no constant string");
 }
 
@@ -148,30 +137,32 @@ static uint32_t space_of(struct lower *l, struct nvm_value pointer) {
   return type_info(&l->module->types, scalar)->width;
 }
 
+static uint16_t pointer_type(struct ptx_reg r) {
+  return ptx_reg_class(r) == PTX_B32 ? PTX_MOD_U32 : PTX_MOD_U64;
+}
+
 void lower_i_stack_save(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  const struct ptx_reg *to = lower_result(l, l->inst);
-  struct part p = intrinsic_part(l, i->type, 0);
-  uint16_t type = part_unsigned_mod(&p);
-  struct ptx_reg local = lower_new_reg(l, &p);
+  struct ptx_reg to = lower_result(l, l->inst)[0], local = ptx_new_reg(l->pf, ptx_reg_class(to));
+  uint16_t type = pointer_type(to);
   emit1(l, PTX_STACKSAVE, PTX_MODS(type), ptx_r(local));
   if (type_info(&l->module->types, i->type)->width == 0)
-    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, type), ptx_r(to[0]), ptx_r(local));
-  else lower_copy(l, to[0], ptx_r(local));
+    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, type), ptx_r(to), ptx_r(local));
+  else lower_copy(l, to, ptx_r(local));
+}
+
+/* A pointer as one of the space, if it is generic. */
+static struct ptx_operand in_space(struct lower *l, struct nvm_value pointer, uint16_t space) {
+  struct ptx_operand v = ptx_r(lower_reg(l, pointer, 0));
+  uint16_t type = pointer_type(v.reg);
+  if (space_of(l, pointer) != 0) return v;
+  return emit_value(l, type, PTX_CVTA, PTX_MODS(PTX_MOD_TO, space, type), &v, 1);
 }
 
 void lower_i_stack_restore(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  struct nvm_value pointer = intrinsic_arg(l, i, 0);
-  struct part p = intrinsic_part(l, value_type(l->f, pointer), 0);
-  uint16_t type = part_unsigned_mod(&p);
-  struct ptx_reg local = lower_reg(l, pointer, 0);
-  if (space_of(l, pointer) == 0) {
-    struct ptx_reg generic = local;
-    local = lower_new_reg(l, &p);
-    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_TO, PTX_MOD_LOCAL, type), ptx_r(local), ptx_r(generic));
-  }
-  emit1(l, PTX_STACKRESTORE, PTX_MODS(type), ptx_r(local));
+  struct ptx_operand local = in_space(l, intrinsic_arg(l, i, 0), PTX_MOD_LOCAL);
+  emit1(l, PTX_STACKRESTORE, PTX_MODS(pointer_type(local.reg)), local);
 }
 
 /* A hint: dropped where PTX cannot say it (instruction caches, shared and constant memory). */
@@ -182,53 +173,40 @@ void lower_i_prefetch(struct lower *l, const struct nvm_inst *i, int argument) {
   struct nvm_value pointer = intrinsic_arg(l, i, 0);
   uint16_t space = space_mod(space_of(l, pointer)), level = locality == 3 ? PTX_MOD_L1 : PTX_MOD_L2;
   if (data != 1 || (space != 0 && space != PTX_MOD_GLOBAL && space != PTX_MOD_LOCAL)) return;
-  emit1(l, PTX_PREFETCH, space ? PTX_MODS(space, level) : PTX_MODS(level),
-        ptx_at(lower_reg(l, pointer, 0), 0));
-}
-
-static void emit_access(struct lower *l, enum ptx_op op, struct address a, uint16_t type,
-                        struct ptx_operand value) {
-  const uint16_t *mods = a.space ? PTX_MODS(a.space, type) : PTX_MODS(type);
-  if (op == PTX_LD) emit2(l, op, mods, value, a.at);
-  else emit2(l, op, mods, a.at, value);
+  emit1(l, PTX_PREFETCH, GIVEN_MODS(space, level), ptx_at(lower_reg(l, pointer, 0), 0));
 }
 
 /* A va_list is the address of the next argument. */
 void lower_i_va_start(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   struct ptx_reg area = lower_variadic_area(l);
+  struct address to = lower_address(l, intrinsic_arg(l, i, 0));
   uint16_t type = ptx_reg_class(area) == PTX_B32 ? PTX_MOD_B32 : PTX_MOD_B64;
-  emit_access(l, PTX_ST, lower_address(l, intrinsic_arg(l, i, 0)), type, ptx_r(area));
+  emit2(l, PTX_ST, GIVEN_MODS(to.space, type), to.at, ptx_r(area));
 }
 
 void lower_i_va_copy(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  bool wide = layout_pointer_bits(&l->module->layout, 0) == 64;
-  struct ptx_reg r = lower_temp(l, wide ? PTX_B64 : PTX_B32);
-  uint16_t type = wide ? PTX_MOD_B64 : PTX_MOD_B32;
-  emit_access(l, PTX_LD, lower_address(l, intrinsic_arg(l, i, 1)), type, ptx_r(r));
-  emit_access(l, PTX_ST, lower_address(l, intrinsic_arg(l, i, 0)), type, ptx_r(r));
+  uint16_t type = mod_bits(layout_pointer_bits(&l->module->layout, 0));
+  struct ptx_operand r = ptx_r(lower_temp(l, mod_class(type)));
+  struct address from = lower_address(l, intrinsic_arg(l, i, 1));
+  emit2(l, PTX_LD, GIVEN_MODS(from.space, type), r, from.at);
+  struct address to = lower_address(l, intrinsic_arg(l, i, 0));
+  emit2(l, PTX_ST, GIVEN_MODS(to.space, type), to.at, r);
 }
 
 /* One access of ldg or ldu: the registers of parts first..first+count-1 at an offset. */
 static void emit_read_only(struct lower *l, int nc, struct ptx_reg base, const struct ptx_reg *to,
                            const struct part *p, uint32_t count, uint32_t offset) {
-  uint32_t bytes = part_store_bytes(p);
-  bool full_float = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
-  uint16_t type = full_float ? part_float_mod(p) : bytes == 1 ? PTX_MOD_B8 : part_bits_mod(p);
-  uint16_t mods[5];
+  uint16_t type = part_store_bytes(p) == 1 ? PTX_MOD_B8 : part_move_mod(p);
+  bool has_nc = lower_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
   struct ptx_operand lanes[4];
-  int n = 0;
-  mods[n++] = PTX_MOD_GLOBAL;
-  if (nc != PTX_MOD_NONE && lower_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32)))
-    mods[n++] = (uint16_t)nc;
-  if (count > 1) mods[n++] = count == 2 ? PTX_MOD_V2 : PTX_MOD_V4;
-  mods[n++] = type;
-  mods[n] = PTX_MOD_NONE;
   for (uint32_t k = 0; k < count; k++) lanes[k] = ptx_r(to[k]);
   struct ptx_operand value =
       count == 1 ? lanes[0] : ptx_group(l->pf, PTX_OPERAND_VECTOR, lanes, count);
-  emit2(l, nc == PTX_MOD_NONE ? PTX_LDU : PTX_LD, mods, value, ptx_at(base, offset));
+  emit2(l, nc == PTX_MOD_NONE ? PTX_LDU : PTX_LD,
+        GIVEN_MODS(PTX_MOD_GLOBAL, has_nc ? (uint16_t)nc : PTX_MOD_NONE, vector_mod(count), type), value,
+        ptx_at(base, offset));
 }
 
 /* llvm.nvvm.ldg (ld.global.nc) and ldu: in as few accesses as alignment and equal parts allow. */
@@ -236,13 +214,7 @@ void lower_i_load_read_only(struct lower *l, const struct nvm_inst *i, int argum
   uint64_t align;
   if (!intrinsic_constant(l, i, 1, &align)) return;
   struct nvm_value pointer = intrinsic_arg(l, i, 0);
-  struct ptx_reg base = lower_reg(l, pointer, 0);
-  if (space_of(l, pointer) == 0) {
-    struct ptx_reg generic = base;
-    uint16_t type = ptx_reg_class(base) == PTX_B32 ? PTX_MOD_U32 : PTX_MOD_U64;
-    base = ptx_new_reg(l->pf, ptx_reg_class(generic));
-    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_TO, PTX_MOD_GLOBAL, type), ptx_r(base), ptx_r(generic));
-  }
+  struct ptx_reg base = in_space(l, pointer, PTX_MOD_GLOBAL).reg;
   uint32_t count = lower_type(l, i->type).count;
   const struct ptx_reg *to = lower_result(l, l->inst);
   for (uint32_t k = 0; k < count;) {
@@ -272,37 +244,13 @@ void lower_i_ptrmask(struct lower *l, const struct nvm_inst *i, int argument) {
   }
 }
 
-static struct ptx_reg pointer_width(struct lower *l, struct ptx_reg v, enum ptx_class to) {
-  if (ptx_reg_class(v) == to) return v;
-  struct ptx_reg r = lower_temp(l, to);
-  bool wider = to == PTX_B64;
-  emit2(l, PTX_CVT, wider ? PTX_MODS(PTX_MOD_U64, PTX_MOD_U32) : PTX_MODS(PTX_MOD_U32, PTX_MOD_U64),
-        ptx_r(r), ptx_r(v));
-  return r;
-}
-
 /* llvm.nvvm.ptr.*: between a specific space and the generic one, as the types say. */
 void lower_i_address_cast(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   struct nvm_value pointer = intrinsic_arg(l, i, 0);
-  uint16_t from = space_mod(space_of(l, pointer));
-  uint16_t to =
-      space_mod(type_info(&l->module->types, type_scalar(&l->module->types, i->type))->width);
-  struct ptx_reg result = lower_result(l, l->inst)[0], v = lower_reg(l, pointer, 0);
-  bool wide = layout_pointer_bits(&l->module->layout, 0) == 64;
-  enum ptx_class class = wide ? PTX_B64 : PTX_B32;
-  uint16_t type = wide ? PTX_MOD_U64 : PTX_MOD_U32;
-  if (from != to && from != 0) {
-    struct ptx_reg generic = lower_temp(l, class);
-    emit2(l, PTX_CVTA, PTX_MODS(from, type), ptx_r(generic), ptx_r(pointer_width(l, v, class)));
-    v = generic;
-  }
-  if (from != to && to != 0) {
-    struct ptx_reg specific = lower_temp(l, class);
-    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_TO, to, type), ptx_r(specific), ptx_r(v));
-    v = specific;
-  }
-  lower_copy(l, result, ptx_r(pointer_width(l, v, ptx_reg_class(result))));
+  uint32_t to = type_info(&l->module->types, type_scalar(&l->module->types, i->type))->width;
+  struct ptx_reg result = lower_result(l, l->inst)[0];
+  lower_cast_space(l, space_of(l, pointer), to, result, ptx_r(lower_reg(l, pointer, 0)));
 }
 
 /* The handle of a texture, surface or sampler variable is its address. */

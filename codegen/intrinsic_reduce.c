@@ -2,86 +2,64 @@
  * form of the floating-point ones demands. */
 #include "codegen/intrinsic.h"
 
-/* A running value of one scalar type: one or two registers. */
-struct running {
-  struct ptx_operand at[2];
-};
-
-static struct running fresh(struct lower *l, const struct lanes *v) {
-  struct running r = {{{0}}};
-  for (uint32_t j = 0; j < v->parts_each && j < 2; j++) {
-    struct part p = intrinsic_part(l, v->scalar, j);
-    r.at[j] = ptx_r(lower_new_reg(l, &p));
+/* Over the lanes of the call's last argument; a first one is where it starts. `join` joins what there is
+ * so far and the next lane. */
+static void reduce(struct lower *l, const struct nvm_inst *i, int argument, lane_lowering *join) {
+  uint32_t last = call_arg_count(l->f, i) - 1;
+  struct lanes start = lower_split(l, intrinsic_arg(l, i, 0)), v = start;
+  if (last) v = lower_split(l, intrinsic_arg(l, i, last));
+  struct lane x = {.l = l, .inst = i, .argument = argument, .part = intrinsic_part(l, v.scalar, 0),
+                   .bits = intrinsic_int_bits(l, v.scalar), .a = start.at};
+  struct ptx_operand sum[2], next[2] = {{0}};
+  for (uint32_t k = last ? 0 : 1; k < v.count; k++) {
+    for (uint32_t j = 0; j < v.parts_each; j++) {
+      struct part p = intrinsic_part(l, v.scalar, j);
+      next[j] = ptx_r(lower_new_reg(l, &p));
+    }
+    x.b = &v.at[k * v.parts_each];
+    x.to = next;
+    join(&x);
+    memcpy(sum, next, sizeof sum);
+    x.a = sum;
   }
-  return r;
-}
-
-static struct running lane(const struct lanes *v, uint32_t k) {
-  struct running r = {{{0}}};
-  for (uint32_t j = 0; j < v->parts_each && j < 2; j++) r.at[j] = v->at[k * v->parts_each + j];
-  return r;
-}
-
-static void set_result(struct lower *l, const struct lanes *v, const struct running *r) {
   const struct ptx_reg *to = lower_result(l, l->inst);
-  for (uint32_t j = 0; j < v->parts_each && j < 2; j++) lower_copy(l, to[j], r->at[j]);
+  for (uint32_t j = 0; j < v.parts_each && x.a; j++) lower_copy(l, to[j], x.a[j]);
 }
 
 /* add, mul, and, or, xor: `argument` is the op. */
+static void join_integers(const struct lane *x) {
+  lower_binary_bits(x->l, (enum op)x->argument, x->bits, &x->part, x->to, x->a, x->b);
+}
+
 void lower_i_reduce(struct lower *l, const struct nvm_inst *i, int argument) {
-  struct lanes v = lower_split(l, intrinsic_arg(l, i, 0));
-  struct part p = intrinsic_part(l, v.scalar, 0);
-  uint32_t bits = intrinsic_int_bits(l, v.scalar);
-  struct running sum = lane(&v, 0);
-  for (uint32_t k = 1; k < v.count; k++) {
-    struct running next = fresh(l, &v), x = lane(&v, k);
-    if (v.parts_each == 2)
-      lower_wide_binary(l, (enum op)argument, bits,
-                        (struct ptx_reg[]){next.at[0].reg, next.at[1].reg}, sum.at, x.at);
-    else lower_binary_part(l, (enum op)argument, 0, &p, next.at[0].reg, sum.at[0], x.at[0]);
-    sum = next;
-  }
-  set_result(l, &v, &sum);
+  reduce(l, i, argument, join_integers);
 }
 
 /* fadd, fmul: starts with argument 0 of the call. */
+static void join_floats(const struct lane *x) {
+  lower_float_part(x->l, (enum op)x->argument, x->inst->flags, &x->part, x->to[0].reg, x->a[0], x->b[0]);
+}
+
 void lower_i_reduce_float(struct lower *l, const struct nvm_inst *i, int argument) {
-  struct lanes start = lower_split(l, intrinsic_arg(l, i, 0)),
-               v = lower_split(l, intrinsic_arg(l, i, 1));
-  struct part p = intrinsic_part(l, v.scalar, 0);
-  struct running sum = lane(&start, 0);
-  for (uint32_t k = 0; k < v.count; k++) {
-    struct running next = fresh(l, &v);
-    lower_float_part(l, (enum op)argument, i->flags, &p, next.at[0].reg, sum.at[0], v.at[k]);
-    sum = next;
-  }
-  set_result(l, &v, &sum);
+  reduce(l, i, argument, join_floats);
 }
 
 /* smin, smax, umin, umax: `argument` is the predicate under which the first operand is kept. */
+static void least_integer(const struct lane *x) {
+  intrinsic_int_minmax(x->l, (enum icmp_predicate)x->argument, x->bits, &x->part, x->a, x->b, x->to);
+}
+
 void lower_i_reduce_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
-  struct lanes v = lower_split(l, intrinsic_arg(l, i, 0));
-  struct part p = intrinsic_part(l, v.scalar, 0);
-  uint32_t bits = intrinsic_int_bits(l, v.scalar);
-  struct running best = lane(&v, 0);
-  for (uint32_t k = 1; k < v.count; k++) {
-    struct running next = fresh(l, &v), x = lane(&v, k);
-    intrinsic_int_minmax_lane(l, (enum icmp_predicate)argument, bits, &p, best.at, x.at, next.at);
-    best = next;
-  }
-  set_result(l, &v, &best);
+  reduce(l, i, argument, least_integer);
 }
 
 /* fmin, fmax, fminimum, fmaximum: 0 to 3. */
+static void least_float(const struct lane *x) {
+  const struct float_minmax how = {x->argument & 1 ? PTX_MAX : PTX_MIN, x->argument >= 2};
+  const struct ptx_operand v[3] = {x->a[0], x->b[0]};
+  intrinsic_float_minmax(x->l, &x->part, x->to[0].reg, v, &how);
+}
+
 void lower_i_reduce_float_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
-  struct lanes v = lower_split(l, intrinsic_arg(l, i, 0));
-  struct part p = intrinsic_part(l, v.scalar, 0);
-  struct running best = lane(&v, 0);
-  for (uint32_t k = 1; k < v.count; k++) {
-    struct running next = fresh(l, &v);
-    intrinsic_float_minmax_lane(l, argument & 1 ? PTX_MAX : PTX_MIN, argument >= 2, &p,
-                                next.at[0].reg, best.at[0], v.at[k]);
-    best = next;
-  }
-  set_result(l, &v, &best);
+  reduce(l, i, argument, least_float);
 }

@@ -14,7 +14,7 @@
  * expands them first.
  *
  * Files: legalize.c; types.c parts of types; function.c the walk, registers, blocks; phi.c edge copies;
- * value.c operands and constants; int.c, wide.c, float.c, convert.c, vector.c arithmetic;
+ * value.c operands and constants; emit.c instructions and short sequences; int.c, wide.c, float.c, convert.c, vector.c arithmetic;
  * address.c addresses, frame, getelementptr; memory.c loads and stores; block.c memcpy and kin; atomic.c; call.c parameters, calls,
  * returns; global.c variables and initializers; names.c legal names; module.c the order of it all;
  * intrinsic.c and asm.c what their names say. */
@@ -41,6 +41,8 @@ struct part {
   bool is_pointer;
   uint32_t offset;   /* bytes from the start of the value in memory */
 };
+
+extern const struct part part_i16, part_i32, part_i64, part_f32; /* with all bits of their register */
 
 /* The parts of a type; `first` indexes lower->parts. */
 struct type_parts {
@@ -130,13 +132,23 @@ static inline const struct part *lower_part(const struct lower *l, struct type_p
                                             uint32_t i) {
   return &l->parts.data[t.first + i];
 }
-/* The register class that holds a part, and the type modifiers for it: `.b32` (bits), `.u32`,
- * `.s32`, `.f16` ….  */
+/* Type modifiers by width: `.b32` (.pred for 1, .b128), `.u32`, `.s32`; odd widths: of what holds them.
+ * The class of registers that hold a type. */
+uint16_t mod_bits(uint32_t bits);
+uint16_t mod_unsigned(uint32_t bits);
+uint16_t mod_signed(uint32_t bits);
+enum ptx_class mod_class(uint16_t type);
+/* Those of a part's register; `move`: as mov and selp have it, .f32 and .f64 for floats. */
 enum ptx_class part_class(const struct part *p);
-uint16_t part_bits_mod(const struct part *p);   /* .pred .b16 .b32 .b64 */
-uint16_t part_unsigned_mod(const struct part *p);
-uint16_t part_signed_mod(const struct part *p);
+uint16_t part_move_mod(const struct part *p);
+static inline uint16_t part_bits_mod(const struct part *p) { return mod_bits(p->container); }
+static inline uint16_t part_unsigned_mod(const struct part *p) { return mod_unsigned(p->container); }
+static inline uint16_t part_signed_mod(const struct part *p) { return mod_signed(p->container); }
 uint16_t part_float_mod(const struct part *p);  /* .f16 .bf16 .f32 .f64 .f16x2 .bf16x2 */
+static inline bool part_is_small(const struct part *p) { /* a 16-bit float */
+  return p->kind == PART_HALF || p->kind == PART_BFLOAT;
+}
+static inline bool part_is_pair(const struct part *p) { return p->kind >= PART_PAIR_I16; }
 /* Does the target compute in this type, scalar or packed pair? The table of types in
  * target/nvptx.def says so (tgt_type_action), by CPU and PTX version. */
 bool lower_is_legal(const struct lower *l, const struct part *p);
@@ -161,28 +173,19 @@ void lower_touch(struct lower *l, struct nvm_value v);
 struct ptx_operand lower_operand(struct lower *l, struct nvm_value v, uint32_t k);
 /* The same, always in a register (constants are moved into a new one). */
 struct ptx_reg lower_reg(struct lower *l, struct nvm_value v, uint32_t k);
-/* Copies an operand into a given register (mov of the right class). */
-void lower_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from);
 /* A new register that holds part p. */
 struct ptx_reg lower_new_reg(struct lower *l, const struct part *p);
-/* Integer part with defined upper bits: extended to its container (at least `bits` wide: 16, 32,
- * 64). Returns the operand itself where nothing is to be done. */
-struct ptx_operand lower_zext_part(struct lower *l, struct ptx_operand v, const struct part *p,
-                                   uint32_t bits);
-struct ptx_operand lower_sext_part(struct lower *l, struct ptx_operand v, const struct part *p,
-                                   uint32_t bits);
-/* i1 → integer register of 0/1 (16, 32, 64 bits) and back (low bit). */
-struct ptx_reg lower_pred_to_int(struct lower *l, struct ptx_operand pred, uint32_t bits);
-struct ptx_reg lower_int_to_pred(struct lower *l, struct ptx_operand value, uint32_t bits);
-/* Packs two 16-bit registers into a pair and takes it apart. */
-struct ptx_reg lower_pack_pair(struct lower *l, struct ptx_operand low, struct ptx_operand high);
-void lower_unpack_pair(struct lower *l, struct ptx_operand pair, struct ptx_reg *low,
-                       struct ptx_reg *high);
-
-/* A register of the class, shortcuts to append an instruction to the current function. */
 static inline struct ptx_reg lower_temp(struct lower *l, enum ptx_class c) {
   return ptx_new_reg(l->pf, c);
 }
+
+/* Reports that the current instruction can't be lowered; `what` and `detail` are shown. Returns what
+ * diag_report() does. */
+struct diag *lower_refuse(struct lower *l, const char *what, const char *detail);
+
+/* --- emit.c ----------------------------------------------------------------------------------- */
+
+/* Append an instruction to the current function; d: where its result goes. */
 void emit0(struct lower *l, enum ptx_op op, const uint16_t *mods);
 void emit1(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand a);
 void emit2(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
@@ -191,10 +194,69 @@ void emit3(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_ope
            struct ptx_operand a, struct ptx_operand b);
 void emit4(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
            struct ptx_operand a, struct ptx_operand b, struct ptx_operand c);
+/* A list of modifiers without those that are PTX_MOD_NONE; at most seven. */
+struct mod_list {
+  uint16_t words[8];
+};
+struct mod_list given_mods(const uint16_t *words, size_t count);
+#define GIVEN_MODS(...)                           \
+  (given_mods((const uint16_t[]){__VA_ARGS__},    \
+              sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t)).words)
 
-/* Reports that the current instruction can't be lowered; `what` and `detail` are shown. Returns what
- * diag_report() does. */
-struct diag *lower_refuse(struct lower *l, const char *what, const char *detail);
+/* The same with a new register for the result, of the class that holds `type`, which is also the only
+ * modifier where no others are given: op.type, setp.how.type, selp.type, cvt.to.from. */
+struct ptx_operand emit_value(struct lower *l, uint16_t type, enum ptx_op op, const uint16_t *mods,
+                              const struct ptx_operand *from, uint32_t count);
+struct ptx_operand emit_unary(struct lower *l, enum ptx_op op, uint16_t type, struct ptx_operand a);
+struct ptx_operand emit_binary(struct lower *l, enum ptx_op op, uint16_t type,
+                               struct ptx_operand a, struct ptx_operand b);
+struct ptx_operand emit_compare(struct lower *l, uint16_t how, uint16_t type,
+                                struct ptx_operand a, struct ptx_operand b);
+struct ptx_operand emit_select(struct lower *l, uint16_t type, struct ptx_operand a,
+                               struct ptx_operand b, struct ptx_operand when);
+struct ptx_operand emit_convert(struct lower *l, uint16_t to, uint16_t from, struct ptx_operand v);
+/* Two registers as one of twice the size, and back. */
+struct ptx_operand emit_group(struct lower *l, uint16_t type, struct ptx_operand low,
+                              struct ptx_operand high);
+void emit_ungroup(struct lower *l, uint16_t type, struct ptx_operand from, struct ptx_operand low,
+                  struct ptx_operand high);
+void emit_branch(struct lower *l, uint32_t label);
+void emit_branch_if(struct lower *l, struct ptx_operand condition, bool negated, uint32_t label);
+uint32_t emit_new_label(struct lower *l); /* without a name */
+
+/* Copies an operand into a given register (mov of the right class). */
+void lower_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from);
+/* An immediate in a new register; registers as they are. PTX has no form with two immediates for some
+ * ops, and ptxas folds nothing. */
+struct ptx_operand lower_in_reg(struct lower *l, struct ptx_operand v, const struct part *p);
+/* Integer part with defined upper bits: extended to its container (at least `bits` wide: 16, 32,
+ * 64). Returns the operand itself where nothing is to be done. */
+struct ptx_operand lower_extend(struct lower *l, struct ptx_operand v, const struct part *p,
+                                uint32_t bits, bool is_signed);
+static inline struct ptx_operand lower_zext_part(struct lower *l, struct ptx_operand v,
+                                                 const struct part *p, uint32_t bits) {
+  return lower_extend(l, v, p, bits, false);
+}
+static inline struct ptx_operand lower_sext_part(struct lower *l, struct ptx_operand v,
+                                                 const struct part *p, uint32_t bits) {
+  return lower_extend(l, v, p, bits, true);
+}
+/* The low `to` bits of a register of `from` bits; itself where that is no less. */
+struct ptx_operand lower_narrow(struct lower *l, struct ptx_operand v, uint32_t from, uint32_t to);
+int64_t lower_sign_extend(uint64_t bits, uint32_t width);
+/* i1 → integer register of 0/1 (16, 32, 64 bits) and back (low bit). */
+struct ptx_operand lower_pred_to_int(struct lower *l, struct ptx_operand pred, uint32_t bits);
+struct ptx_operand lower_int_to_pred(struct lower *l, struct ptx_operand value, uint32_t bits);
+/* Packs two 16-bit registers into a pair and takes it apart. */
+struct ptx_operand lower_pack_pair(struct lower *l, struct ptx_operand low, struct ptx_operand high);
+void lower_unpack_pair(struct lower *l, struct ptx_operand pair, struct ptx_operand lanes[2]);
+/* What computes one lane of up to three operands; `how` is the caller's. */
+typedef void lane_function(struct lower *l, const struct part *p, struct ptx_reg to,
+                           const struct ptx_operand v[3], const void *how);
+/* A packed pair's lanes one by one. */
+void lower_pair_by_lanes(struct lower *l, const struct part *p, struct ptx_reg to,
+                         const struct ptx_operand *v, uint32_t count, lane_function *lane,
+                         const void *how);
 
 /* --- address.c, memory.c, block.c --------------------------------------------------------------------------------- */
 
@@ -208,7 +270,10 @@ enum { MAX_ADDRESS_CHAIN = 64 }; /* looked through; code that nothing reaches ma
 /* The best address for a pointer value: looks through constant offsets, allocas, globals. */
 struct address lower_address(struct lower *l, struct nvm_value pointer);
 struct address address_plus(struct address a, int64_t offset);
+/* The address in a register of its own, as wide as it is (atomic.c). */
+struct ptx_reg lower_address_register(struct lower *l, struct address a);
 uint16_t space_mod(uint32_t address_space); /* 1 → PTX_MOD_GLOBAL …, 0 for generic */
+uint16_t vector_mod(uint32_t count);        /* 2 → PTX_MOD_V2 …, 0 for 1 */
 /* Loads and stores all parts of a type at an address, as wide as the alignment allows. */
 void lower_load_parts(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
                       struct address from, struct memory_access how);
@@ -280,7 +345,7 @@ void lower_insertvalue(struct lower *l, const struct nvm_inst *i);
 void lower_share_aggregate(struct lower *l, struct nvm_inst_id id);
 /* The four bytes of a 32-bit register in 16-bit registers of their own (zero above), and back (what
  * is above 8 bits is ignored). */
-void lower_unpack_bytes(struct lower *l, struct ptx_operand word, const struct ptx_reg to[4]);
+void lower_unpack_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4]);
 void lower_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_operand bytes[4]);
 /* Gives an extracted, inserted into or shuffled vector the registers in which its lanes are already;
  * false if something has to be moved. */
@@ -299,27 +364,47 @@ struct lanes lower_split(struct lower *l, struct nvm_value v);
 struct lanes lower_lane_targets(struct lower *l, struct nvm_type type, const struct ptx_reg *to);
 void lower_join(struct lower *l, struct nvm_type type, const struct ptx_reg *to, struct lanes from);
 
+/* `.ftz`, or PTX_MOD_NONE, as the function wants it of the type. */
+static inline uint16_t lower_ftz(const struct lower *l, uint16_t type) {
+  return l->ftz && type == PTX_MOD_F32 ? PTX_MOD_FTZ : PTX_MOD_NONE;
+}
+/* The sign bit or bits of a 16-bit float, or packed pair, as an immediate. */
+static inline struct ptx_operand lower_sign_bits(const struct part *p) {
+  return ptx_i(p->container == 16 ? -0x8000 : (int64_t)(int32_t)0x80008000u);
+}
 /* 16-bit float ↔ f32 (float.c). */
-struct ptx_reg lower_to_f32(struct lower *l, const struct part *p, struct ptx_operand v);
+struct ptx_operand lower_to_f32(struct lower *l, const struct part *p, struct ptx_operand v);
 void lower_from_f32(struct lower *l, const struct part *p, struct ptx_reg to, struct ptx_operand v);
+/* The pointer v of one address space as one of another (convert.c). */
+void lower_cast_space(struct lower *l, uint32_t from_space, uint32_t to_space, struct ptx_reg target,
+                      struct ptx_operand v);
 /* Any part as a 64-bit integer of its bits, zeros above; and back into a register of the part
  * (convert.c). */
-struct ptx_reg lower_part_to_bits(struct lower *l, const struct part *p, struct ptx_operand v);
+struct ptx_operand lower_part_to_bits(struct lower *l, const struct part *p, struct ptx_operand v);
 void lower_bits_to_part(struct lower *l, const struct part *p, struct ptx_reg to,
                         struct ptx_operand bits);
+/* word |= bits << by, or >> -by, of 64 bits. */
+void lower_or_shifted(struct lower *l, struct ptx_operand word, struct ptx_operand bits, int by);
 
-/* Helpers that intrinsics need too; `bits` 1..128, operands and results as parts. */
-void lower_wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_reg to[2],
+/* Helpers that intrinsics need too; `bits` 1..128, operands and results as parts, low first. */
+static inline struct part high_part(uint32_t bits) {
+  return (struct part){.kind = PART_INT, .bits = (uint8_t)(bits - 64), .container = 64};
+}
+void lower_wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_operand to[2],
                        const struct ptx_operand a[2], const struct ptx_operand b[2]);
 /* double → float towards zero with the lowest bit set if inexact: rounding that once more, to a
  * format narrower by two bits or more, gives what rounding the double would. */
-struct ptx_reg lower_round_to_odd(struct lower *l, struct ptx_operand v);
+struct ptx_operand lower_round_to_odd(struct lower *l, struct ptx_operand v);
+struct ptx_operand lower_int64_to_odd_f32(struct lower *l, struct ptx_operand v, bool is_signed);
 /* `to_odd` (f32 only): towards zero with the lowest bit set if inexact, to be rounded once more. */
 void lower_wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is_double,
                          bool to_odd, struct ptx_reg to, const struct ptx_operand v[2]);
-struct ptx_reg lower_int64_to_odd_f32(struct lower *l, struct ptx_operand v, bool is_signed);
-void lower_float_to_wide(struct lower *l, bool is_signed, bool is_double, const struct ptx_reg to[2],
-                         struct ptx_operand v);
+void lower_float_to_wide(struct lower *l, bool is_signed, bool is_double,
+                         const struct ptx_operand to[2], struct ptx_operand v);
+/* 2^exponent of .f32 or .f64; the number of which `high` is the word with sign and exponent, the rest
+ * of it zero. */
+struct ptx_operand lower_power_of_two(uint16_t type, int exponent);
+struct ptx_operand lower_float_of_word(struct lower *l, uint16_t type, struct ptx_operand high);
 /* The operand (0 or 1) of an fadd, fsub or add that is a product to be fused with it; -1: none. */
 int lower_fused_multiply(const struct lower *l, const struct nvm_inst *i);
 /* One lane of a float binary op (float.c), of any op (int.c). */
@@ -328,6 +413,13 @@ void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct 
 /* One lane of a binary op on scalars of part p (int or float), into `to`. */
 void lower_binary_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
                        struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);
+/* The same for integers of `bits`, in one or two parts; p: the first. */
+void lower_binary_bits(struct lower *l, enum op op, uint32_t bits, const struct part *p,
+                       const struct ptx_operand *to, const struct ptx_operand *a,
+                       const struct ptx_operand *b);
+struct ptx_operand lower_compare(struct lower *l, enum icmp_predicate pred, uint32_t bits,
+                                 const struct part *p, const struct ptx_operand *a,
+                                 const struct ptx_operand *b);
 /* Integer comparison of one part, giving a predicate. */
 void lower_icmp_part(struct lower *l, enum icmp_predicate pred, const struct part *p,
                      struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);

@@ -1,4 +1,4 @@
-/* Loads and stores of values of any type, and the block operations memcpy, memmove and memset.
+/* Loads and stores of values of any type.
  *
  * A value is accessed part by part; runs of neighbouring parts of one size become one vector access
  * where the known alignment allows it (a wider access at a smaller alignment would trap). */
@@ -26,40 +26,40 @@ static uint16_t memory_type(const struct part *p) {
   }
 }
 
-static uint16_t vector_mod(uint32_t count) {
-  return count == 2 ? PTX_MOD_V2 : count == 4 ? PTX_MOD_V4 : PTX_MOD_V8;
+uint16_t vector_mod(uint32_t count) {
+  return count == 1 ? PTX_MOD_NONE : count == 2 ? PTX_MOD_V2 : count == 4 ? PTX_MOD_V4 : PTX_MOD_V8;
 }
 
+/* A load or a store, of values in registers (a store's may be immediates). */
 struct access {
   struct lower *l;
   struct address at;
-  bool is_volatile;
-  bool invariant; /* ld.global.nc */
-  bool is_signed; /* a load that extends by the sign */
+  bool load;
+  bool is_volatile; /* means nothing where no other thread can look */
+  bool invariant;   /* ld.global.nc */
+  bool is_signed;   /* a load that extends by the sign */
 };
 
-/* `.volatile.global.v4.f32`; volatile means nothing where no other thread can look. */
-static void access_mods(const struct access *a, uint32_t count, uint16_t type, uint16_t mods[6]) {
-  uint32_t n = 0;
+/* `.volatile.global.v4.f32` */
+static void emit_access(const struct access *a, int64_t offset, uint16_t type,
+                        const struct ptx_operand *values, uint32_t count) {
   uint16_t space = a->at.space;
   bool observable = space == 0 || space == PTX_MOD_GLOBAL || space == PTX_MOD_SHARED;
-  if (a->is_volatile && observable) mods[n++] = PTX_MOD_VOLATILE;
-  if (space) mods[n++] = space;
-  if (a->invariant && space == PTX_MOD_GLOBAL && !a->is_volatile) mods[n++] = PTX_MOD_NC;
-  if (count > 1) mods[n++] = vector_mod(count);
-  mods[n++] = type;
-  mods[n] = PTX_MOD_NONE;
-}
-
-static void emit_access(const struct access *a, bool load, int64_t offset, uint16_t type,
-                        struct ptx_operand *values, uint32_t count) {
-  uint16_t mods[6];
-  access_mods(a, count, type, mods);
+  bool nc = a->invariant && space == PTX_MOD_GLOBAL && !a->is_volatile;
+  struct mod_list mods = given_mods(
+      PTX_MODS(a->is_volatile && observable ? PTX_MOD_VOLATILE : PTX_MOD_NONE, space,
+               nc ? PTX_MOD_NC : PTX_MOD_NONE, vector_mod(count), type), 5);
   struct ptx_operand address = address_plus(a->at, offset).at;
   struct ptx_operand value =
       count == 1 ? values[0] : ptx_group(a->l->pf, PTX_OPERAND_VECTOR, values, count);
-  if (load) emit2(a->l, PTX_LD, mods, value, address);
-  else emit2(a->l, PTX_ST, mods, address, value);
+  if (a->load) emit2(a->l, PTX_LD, mods.words, value, address);
+  else emit2(a->l, PTX_ST, mods.words, address, value);
+}
+
+static struct ptx_operand load_new(const struct access *a, int64_t offset, uint32_t bits) {
+  struct ptx_operand r = ptx_r(lower_temp(a->l, mod_class(mod_bits(bits))));
+  emit_access(a, offset, mod_unsigned(bits), &r, 1);
+  return r;
 }
 
 /* --- single parts ----------------------------------------------------------------------------- */
@@ -76,135 +76,108 @@ static bool needs_pieces(const struct access *a, uint32_t bytes, int64_t offset)
   return (bytes & (bytes - 1)) || a->at.align < bytes || (uint64_t)offset % bytes;
 }
 
-/* The integer that holds the part's bits. */
-static struct part bits_part(const struct part *p) {
-  return (struct part){.kind = PART_INT, .bits = p->bits, .container = p->container};
-}
-
-/* Pieces of an integer: the largest powers of two up to 4. */
-static uint32_t piece_bytes(uint32_t left) { return left >= 4 ? 4 : left >= 2 ? 2 : 1; }
-
-static uint32_t aligned_piece(uint32_t left, const struct access *a, int64_t offset) {
-  uint32_t n = piece_bytes(left);
+/* Pieces of an integer: the largest powers of two up to 4 that are aligned. */
+static uint32_t piece_bytes(const struct access *a, uint32_t left, int64_t offset) {
+  uint32_t n = left >= 4 ? 4 : left >= 2 ? 2 : 1;
   while (n > 1 && (a->at.align < n || (uint64_t)offset % n)) n /= 2;
   return n;
 }
 
-static struct part piece_part(uint32_t bytes) {
-  return (struct part){.kind = PART_INT, .bits = (uint8_t)(bytes * 8),
-                       .container = (uint8_t)(bytes == 4 ? 32 : 16)};
-}
-
 /* An integer put together from pieces in a register of its container. */
-static void load_pieces(const struct access *a, const struct part *p, int64_t offset,
-                        struct ptx_reg to) {
-  struct lower *l = a->l;
-  uint32_t bytes = part_store_bytes(p), c = p->container;
-  uint16_t type = part_bits_mod(p);
-  struct ptx_operand whole = ptx_i(0);
-  for (uint32_t done = 0; done < bytes;) {
-    uint32_t n = aligned_piece(bytes - done, a, offset + done);
-    struct part piece = piece_part(n);
-    struct ptx_reg r = lower_new_reg(l, &piece), joined = ptx_new_reg(l->pf, ptx_reg_class(to));
-    struct ptx_operand value = ptx_r(r);
-    emit_access(a, true, offset + done, memory_type(&piece), &value, 1);
-    value = lower_zext_part(l, value, &piece, c);
+static struct ptx_operand load_pieces(const struct access *a, const struct part *p, int64_t offset) {
+  uint32_t bytes = part_store_bytes(p);
+  struct ptx_operand whole = {0};
+  for (uint32_t done = 0, n; done < bytes; done += n) {
+    n = piece_bytes(a, bytes - done, offset + done);
+    const struct part piece = {.kind = PART_INT, .bits = (uint8_t)(n * 8),
+                               .container = n == 4 ? 32 : 16};
+    struct ptx_operand value = load_new(a, offset + done, n * 8);
+    value = lower_zext_part(a->l, value, &piece, p->container);
     if (done) {
-      struct ptx_reg up = ptx_new_reg(l->pf, ptx_reg_class(to));
-      emit3(l, PTX_SHL, PTX_MODS(type), ptx_r(up), value, ptx_i((int64_t)done * 8));
-      emit3(l, PTX_OR, PTX_MODS(type), ptx_r(joined), ptx_r(up), whole);
-      value = ptx_r(joined);
+      value = emit_binary(a->l, PTX_SHL, part_bits_mod(p), value, ptx_i((int64_t)done * 8));
+      value = emit_binary(a->l, PTX_OR, part_bits_mod(p), value, whole);
     }
     whole = value;
-    done += n;
   }
-  lower_copy(l, to, whole);
+  return whole;
 }
 
+/* What lies above the width is stored as zero. */
 static void store_pieces(const struct access *a, const struct part *p, int64_t offset,
                          struct ptx_operand value) {
-  struct lower *l = a->l;
-  uint32_t bytes = part_store_bytes(p), c = p->container;
-  value = lower_zext_part(l, value, p, c); /* what lies above the width is stored as zero */
-  for (uint32_t done = 0; done < bytes;) {
-    uint32_t n = aligned_piece(bytes - done, a, offset + done);
-    struct part piece = piece_part(n);
+  uint32_t bytes = part_store_bytes(p);
+  value = lower_zext_part(a->l, value, p, p->container);
+  for (uint32_t done = 0, n; done < bytes; done += n) {
+    n = piece_bytes(a, bytes - done, offset + done);
     struct ptx_operand low = value;
-    if (value.kind != PTX_OPERAND_REG) {
+    if (value.kind != PTX_OPERAND_REG)
       low = ptx_i((int64_t)((uint64_t)value.imm >> (done * 8) & (UINT64_MAX >> (64 - n * 8))));
-    } else if (done) {
-      struct ptx_reg down = ptx_new_reg(l->pf, ptx_reg_class(value.reg));
-      emit3(l, PTX_SHR, PTX_MODS(part_unsigned_mod(p)), ptx_r(down), value, ptx_i((int64_t)done * 8));
-      low = ptx_r(down);
-    }
-    emit_access(a, false, offset + done, memory_type(&piece), &low, 1);
-    done += n;
+    else if (done)
+      low = emit_binary(a->l, PTX_SHR, part_unsigned_mod(p), value, ptx_i((int64_t)done * 8));
+    emit_access(a, offset + done, mod_unsigned(n * 8), &low, 1);
   }
-}
-
-static uint16_t extending_type(const struct access *a, const struct part *p) {
-  if (!a->is_signed) return memory_type(p);
-  return part_store_bytes(p) == 1 ? PTX_MOD_S8 : PTX_MOD_S16;
 }
 
 static void load_part(const struct access *a, const struct part *p, int64_t offset,
-                      struct ptx_reg to) {
+                      struct ptx_operand to) {
   struct lower *l = a->l;
   if (p->kind == PART_I1) {
-    struct ptx_operand byte = ptx_r(lower_new_reg(l, &byte_part));
-    emit_access(a, true, offset, PTX_MOD_U8, &byte, 1);
-    lower_copy(l, to, ptx_r(lower_int_to_pred(l, byte, 16)));
-    return;
+    lower_copy(l, to.reg, lower_int_to_pred(l, load_new(a, offset, 8), 16));
+  } else if (needs_pieces(a, part_store_bytes(p), offset)) {
+    struct ptx_operand whole = load_pieces(a, p, offset);
+    if (p->kind != PART_FLOAT && p->kind != PART_DOUBLE) lower_copy(l, to.reg, whole);
+    else emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(p)), to, whole);
+  } else {
+    uint16_t type = a->is_signed ? mod_signed(part_store_bytes(p) * 8) : memory_type(p);
+    emit_access(a, offset, type, &to, 1);
   }
-  uint32_t bytes = part_store_bytes(p);
-  if (needs_pieces(a, bytes, offset)) {
-    struct part whole = bits_part(p);
-    bool moved = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
-    struct ptx_reg r = moved ? lower_new_reg(l, &whole) : to;
-    load_pieces(a, &whole, offset, r);
-    if (moved) emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(&whole)), ptx_r(to), ptx_r(r));
-    return;
-  }
-  struct ptx_operand value = ptx_r(to);
-  emit_access(a, true, offset, extending_type(a, p), &value, 1);
 }
 
 static void store_part(const struct access *a, const struct part *p, int64_t offset,
                        struct ptx_operand value) {
   struct lower *l = a->l;
-  if (p->kind == PART_I1) {
-    value = ptx_r(lower_pred_to_int(l, value, 16));
-    emit_access(a, false, offset, PTX_MOD_U8, &value, 1);
-    return;
-  }
   uint32_t bytes = part_store_bytes(p);
-  if (needs_pieces(a, bytes, offset)) {
-    struct part whole = bits_part(p);
-    if (p->kind == PART_FLOAT || p->kind == PART_DOUBLE) {
-      struct ptx_reg r = lower_new_reg(l, &whole);
-      emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(&whole)), ptx_r(r), value);
-      value = ptx_r(r);
-    }
-    store_pieces(a, &whole, offset, value);
-    return;
+  if (p->kind == PART_I1) {
+    value = lower_pred_to_int(l, value, 16);
+    emit_access(a, offset, PTX_MOD_U8, &value, 1);
+  } else if (needs_pieces(a, bytes, offset)) {
+    bool moved = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
+    if (moved) value = emit_unary(l, PTX_MOV, part_bits_mod(p), value);
+    store_pieces(a, p, offset, value);
+  } else {
+    if (p->bits < bytes * 8) value = lower_zext_part(l, value, p, p->container);
+    emit_access(a, offset, memory_type(p), &value, 1);
   }
-  if (p->bits < bytes * 8) value = lower_zext_part(l, value, p, p->container);
-  emit_access(a, false, offset, memory_type(p), &value, 1);
+}
+
+static void access_part(const struct access *a, const struct part *p, int64_t offset,
+                        struct ptx_operand value) {
+  if (a->load) load_part(a, p, offset, value);
+  else store_part(a, p, offset, value);
 }
 
 /* --- parts of a type -------------------------------------------------------------------------- */
 
-/* How many parts from k on can be one access: 1, 2, 4 or 8. */
-static uint32_t run_length(const struct access *a, struct type_parts parts, uint32_t k) {
+/* The largest power of two of at most n units of `bytes` that is aligned. */
+static uint32_t aligned_count(const struct access *a, uint32_t n, uint32_t bytes, uint32_t offset) {
+  while (n & (n - 1)) n &= n - 1;
+  while (n > 1 && (a->at.align < n * bytes || offset % (n * bytes))) n /= 2;
+  return n;
+}
+
+/* How many parts from k on can be one access: 1, 2, 4 or 8. PTX has no vectors of more than four
+ * bytes: more of them travel as *words of 32 bits (0: not). */
+static uint32_t run_length(const struct access *a, struct type_parts parts, uint32_t k,
+                           uint32_t *words) {
   const struct lower *l = a->l;
   const struct part *first = lower_part(l, parts, k);
+  *words = 0;
   if (!is_simple(first)) return 1;
   uint32_t bytes = part_store_bytes(first), n = 1;
-  bool wide = a->at.space == PTX_MOD_GLOBAL && bytes >= 4 &&
-              cost_widest_access_bits(l->target, 1) == 256;
-  uint32_t widest = wide ? 32 : WIDEST_ACCESS;
-  uint32_t most = widest / bytes < MAX_VECTOR ? widest / bytes : MAX_VECTOR;
-  if (!wide && most > 4) most = 4;
+  bool wide = a->at.space == PTX_MOD_GLOBAL && cost_widest_access_bits(l->target, 1) == 256;
+  uint32_t most = wide ? 2 * WIDEST_ACCESS : WIDEST_ACCESS;
+  if (bytes > 1) most = most / bytes < MAX_VECTOR ? most / bytes : MAX_VECTOR;
+  if (bytes > 1 && (bytes < 4 || !wide) && most > 4) most = 4;
   while (n < most && k + n < parts.count) {
     const struct part *p = lower_part(l, parts, k + n);
     if (!is_simple(p) || part_store_bytes(p) != bytes || part_class(p) != part_class(first) ||
@@ -212,39 +185,24 @@ static uint32_t run_length(const struct access *a, struct type_parts parts, uint
       break;
     n++;
   }
-  while (n & (n - 1)) n &= n - 1;
-  while (n > 1 && (a->at.align < n * bytes || first->offset % (n * bytes))) n /= 2;
-  return n;
-}
-
-/* How many words of four bytes, from part k on, one access can move: 2 or 4 (8), 0 if none. PTX has
- * no vectors of more than four bytes, so they travel in 32-bit registers. */
-static uint32_t byte_words(const struct access *a, struct type_parts parts, uint32_t k) {
-  const struct lower *l = a->l;
-  const struct part *first = lower_part(l, parts, k);
-  bool wide = a->at.space == PTX_MOD_GLOBAL && cost_widest_access_bits(l->target, 1) == 256;
-  uint32_t n = 0, most = wide ? MAX_VECTOR : WIDEST_ACCESS / 4;
-  while (k + n < parts.count && n < most * 4) {
-    const struct part *p = lower_part(l, parts, k + n);
-    if (p->kind != PART_INT || p->bits != 8 || p->offset != first->offset + n) break;
-    n++;
+  if (bytes == 1) {
+    uint32_t count = aligned_count(a, n / 4, 4, first->offset);
+    if (count > 1) *words = count;
+    if (count > 1) return 4 * count;
+    if (n > 4) n = 4;
   }
-  uint32_t words = n / 4;
-  while (words & (words - 1)) words &= words - 1;
-  while (words > 1 && (a->at.align < words * 4 || first->offset % (words * 4))) words /= 2;
-  return words > 1 ? words : 0;
+  return aligned_count(a, n, bytes, first->offset);
 }
 
-static void access_bytes(const struct access *a, const struct part *p, const struct ptx_reg *to,
-                         const struct ptx_operand *from, uint32_t words) {
+static void access_words(const struct access *a, int64_t offset, const struct ptx_operand *values,
+                         uint32_t words) {
   struct ptx_operand run[MAX_VECTOR];
   for (uint32_t w = 0; w < words; w++) {
-    struct ptx_reg word = lower_temp(a->l, PTX_B32);
-    if (from) lower_pack_bytes(a->l, word, from + 4 * w);
-    run[w] = ptx_r(word);
+    run[w] = ptx_r(lower_temp(a->l, PTX_B32));
+    if (!a->load) lower_pack_bytes(a->l, run[w].reg, values + 4 * w);
   }
-  emit_access(a, to != NULL, p->offset, PTX_MOD_U32, run, words);
-  for (uint32_t w = 0; w < words && to; w++) lower_unpack_bytes(a->l, run[w], to + 4 * w);
+  emit_access(a, offset, PTX_MOD_U32, run, words);
+  for (uint32_t w = 0; w < words && a->load; w++) lower_unpack_bytes(a->l, run[w], values + 4 * w);
 }
 
 static uint32_t access_align(const struct lower *l, struct nvm_type type, struct memory_access how) {
@@ -278,136 +236,105 @@ static uint64_t member_offset(const struct lower *l, struct nvm_type type, uint6
 }
 
 /* The bytes of a bit vector are loaded one by one and its lanes cut out of them. */
-static void load_bit_vector(const struct access *a, struct nvm_type type, int64_t offset,
-                            const struct ptx_reg *to) {
+static void load_bit_vector(const struct access *a, struct type_parts parts, int64_t bytes,
+                            int64_t offset, const struct ptx_operand *to) {
   struct lower *l = a->l;
-  struct type_parts parts = lower_type(l, type);
-  uint64_t bytes = layout_store_size(&l->module->layout, &l->module->types, type);
-  struct ptx_reg *loaded = arena_alloc(&l->function_arena, bytes * sizeof *loaded);
+  struct ptx_operand *loaded = arena_alloc(&l->function_arena, (size_t)bytes * sizeof *loaded);
   if (!loaded) return;
-  for (uint64_t b = 0; b < bytes; b++) {
-    struct ptx_operand byte = ptx_r(lower_new_reg(l, &byte_part));
-    emit_access(a, true, offset + (int64_t)b, PTX_MOD_U8, &byte, 1);
-    loaded[b] = lower_part_to_bits(l, &byte_part, byte);
-  }
-  uint64_t at = 0;
+  for (int64_t b = 0; b < bytes; b++)
+    loaded[b] = lower_part_to_bits(l, &byte_part, load_new(a, offset + b, 8));
+  int64_t at = 0;
   for (uint32_t k = 0; k < parts.count; k++) {
     const struct part *p = lower_part(l, parts, k);
-    struct ptx_reg sum = lower_temp(l, PTX_B64);
-    lower_copy(l, sum, ptx_i(0));
-    for (uint64_t b = at / 8; b <= (at + p->bits - 1) / 8; b++) {
-      int64_t shift = (int64_t)(b * 8) - (int64_t)at;
-      if (shift >= 64) break;
-      struct ptx_reg moved = lower_temp(l, PTX_B64);
-      enum ptx_op op = shift < 0 ? PTX_SHR : PTX_SHL;
-      emit3(l, op, PTX_MODS(shift < 0 ? PTX_MOD_U64 : PTX_MOD_B64), ptx_r(moved), ptx_r(loaded[b]),
-            ptx_i(shift < 0 ? -shift : shift));
-      emit3(l, PTX_OR, PTX_MODS(PTX_MOD_B64), ptx_r(sum), ptx_r(sum), ptx_r(moved));
-    }
-    lower_bits_to_part(l, p, to[k], ptx_r(sum));
+    struct ptx_operand sum = lower_in_reg(l, ptx_i(0), &part_i64);
+    for (int64_t b = at / 8; b * 8 < at + p->bits && b * 8 - at < 64; b++)
+      lower_or_shifted(l, sum, loaded[b], (int)(b * 8 - at));
+    lower_bits_to_part(l, p, to[k].reg, sum);
     at += p->bits;
   }
 }
 
-static void store_bit_vector(const struct access *a, struct nvm_type type, int64_t offset,
-                             const struct ptx_operand *from) {
+static void store_bit_vector(const struct access *a, struct type_parts parts, int64_t bytes,
+                             int64_t offset, const struct ptx_operand *from) {
   struct lower *l = a->l;
-  struct type_parts parts = lower_type(l, type);
-  uint64_t bytes = layout_store_size(&l->module->layout, &l->module->types, type);
-  struct ptx_reg *lanes = arena_alloc(&l->function_arena, parts.count * sizeof *lanes);
+  struct ptx_operand *lanes = arena_alloc(&l->function_arena, parts.count * sizeof *lanes);
   if (!lanes) return;
   for (uint32_t k = 0; k < parts.count; k++)
     lanes[k] = lower_part_to_bits(l, lower_part(l, parts, k), from[k]);
   uint32_t k = 0;
-  uint64_t at = 0; /* bit where lane k begins */
-  for (uint64_t b = 0; b < bytes; b++) {
-    struct ptx_reg sum = lower_temp(l, PTX_B64), byte = lower_temp(l, PTX_B16);
-    lower_copy(l, sum, ptx_i(0));
+  int64_t at = 0; /* bit where lane k begins */
+  for (int64_t b = 0; b < bytes; b++) {
+    struct ptx_operand sum = lower_in_reg(l, ptx_i(0), &part_i64);
     while (k < parts.count && at < (b + 1) * 8) {
-      int64_t shift = (int64_t)at - (int64_t)(b * 8);
-      uint32_t width = lower_part(l, parts, k)->bits;
-      struct ptx_reg moved = lower_temp(l, PTX_B64);
-      emit3(l, shift < 0 ? PTX_SHR : PTX_SHL, PTX_MODS(shift < 0 ? PTX_MOD_U64 : PTX_MOD_B64),
-            ptx_r(moved), ptx_r(lanes[k]), ptx_i(shift < 0 ? -shift : shift));
-      emit3(l, PTX_OR, PTX_MODS(PTX_MOD_B64), ptx_r(sum), ptx_r(sum), ptx_r(moved));
-      if (at + width > (b + 1) * 8) break; /* the next byte has the rest */
-      at += width;
-      k++;
+      lower_or_shifted(l, sum, lanes[k], (int)(at - b * 8));
+      if (at + lower_part(l, parts, k)->bits > (b + 1) * 8) break; /* the next byte has the rest */
+      at += lower_part(l, parts, k++)->bits;
     }
-    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U16, PTX_MOD_U64), ptx_r(byte), ptx_r(sum));
-    struct ptx_operand value = ptx_r(byte);
-    emit_access(a, false, offset + (int64_t)b, PTX_MOD_U8, &value, 1);
+    struct ptx_operand byte = lower_narrow(l, sum, 64, 16);
+    emit_access(a, offset + b, PTX_MOD_U8, &byte, 1);
   }
 }
 
-/* Member by member, down to the bit vectors. Exactly one of `to` and `from` is not NULL. */
+/* Member by member, down to the bit vectors. */
 static void access_with_bit_vectors(const struct access *a, struct nvm_type type, int64_t offset,
-                                    const struct ptx_reg *to, const struct ptx_operand *from) {
+                                    const struct ptx_operand *values) {
   struct lower *l = a->l;
-  if (is_bit_vector(l, type)) {
-    if (to) load_bit_vector(a, type, offset, to);
-    else store_bit_vector(a, type, offset, from);
-    return;
-  }
+  const struct type_table *t = &l->module->types;
   struct type_parts parts = lower_type(l, type);
-  if (parts.count == 0) return;
-  if (!type_is_aggregate(&l->module->types, type)) {
+  if (is_bit_vector(l, type)) {
+    int64_t bytes = (int64_t)layout_store_size(&l->module->layout, t, type);
+    (a->load ? load_bit_vector : store_bit_vector)(a, parts, bytes, offset, values);
+  } else if (type_is_aggregate(t, type) && parts.count != 0) {
+    for (uint64_t i = 0; i < type_info(&l->module->types, type)->count; i++)
+      access_with_bit_vectors(a, type_element(t, type, i), offset + (int64_t)member_offset(l, type, i),
+                              values + (lower_member_parts(l, type, i).first - parts.first));
+  } else {
     for (uint32_t k = 0; k < parts.count; k++) {
       const struct part *p = lower_part(l, parts, k);
-      if (to) load_part(a, p, offset + p->offset, to[k]);
-      else store_part(a, p, offset + p->offset, from[k]);
+      access_part(a, p, offset + p->offset, values[k]);
     }
-    return;
-  }
-  uint64_t members = type_info(&l->module->types, type)->count;
-  for (uint64_t i = 0; i < members; i++) {
-    struct type_parts m = lower_member_parts(l, type, i);
-    uint32_t first = m.first - parts.first;
-    access_with_bit_vectors(a, type_element(&l->module->types, type, i),
-                            offset + (int64_t)member_offset(l, type, i), to ? to + first : NULL,
-                            from ? from + first : NULL);
   }
 }
 
-/* All parts of a value. Exactly one of `to` and `from` is not NULL. */
-static void access_value(struct access a, struct nvm_type type, const struct ptx_reg *to,
-                         const struct ptx_operand *from) {
+/* All parts of a value. */
+static void access_value(struct access a, struct nvm_type type, const struct ptx_operand *values) {
   struct lower *l = a.l;
   if (contains_bit_vector(l, type)) {
-    access_with_bit_vectors(&a, type, 0, to, from);
+    access_with_bit_vectors(&a, type, 0, values);
     return;
   }
   struct type_parts parts = lower_type(l, type);
   for (uint32_t k = 0, n; k < parts.count; k += n) {
     const struct part *p = lower_part(l, parts, k);
-    uint32_t words = byte_words(&a, parts, k);
-    if (words) {
-      access_bytes(&a, p, to ? to + k : NULL, from ? from + k : NULL, words);
-      n = words * 4;
-      continue;
-    }
-    n = run_length(&a, parts, k);
-    if (n == 1) {
-      if (to) load_part(&a, p, p->offset, to[k]);
-      else store_part(&a, p, p->offset, from[k]);
-      continue;
-    }
-    struct ptx_operand run[MAX_VECTOR];
-    for (uint32_t j = 0; j < n; j++) run[j] = to ? ptx_r(to[k + j]) : from[k + j];
-    emit_access(&a, to != NULL, p->offset, memory_type(p), run, n);
+    uint32_t words;
+    n = run_length(&a, parts, k, &words);
+    if (words) access_words(&a, p->offset, values + k, words);
+    else if (n == 1) access_part(&a, p, p->offset, values[k]);
+    else emit_access(&a, p->offset, memory_type(p), values + k, n);
   }
+}
+
+static void load_value(struct access a, struct nvm_type type, const struct ptx_reg *to) {
+  enum { FEW = 16 };
+  struct ptx_operand few[FEW], *values = few;
+  uint32_t count = lower_type(a.l, type).count;
+  a.load = true;
+  if (count > FEW) values = arena_alloc(&a.l->function_arena, count * sizeof *values);
+  if (!values) return;
+  for (uint32_t k = 0; k < count; k++) values[k] = ptx_r(to[k]);
+  access_value(a, type, values);
 }
 
 void lower_load_parts(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
                       struct address from, struct memory_access how) {
   from.align = access_align(l, type, how);
-  access_value((struct access){l, from, how.is_volatile, false, false}, type, to, NULL);
+  load_value((struct access){.l = l, .at = from, .is_volatile = how.is_volatile}, type, to);
 }
 
 void lower_store_parts(struct lower *l, struct nvm_type type, const struct ptx_operand *from,
                        struct address to, struct memory_access how) {
   to.align = access_align(l, type, how);
-  access_value((struct access){l, to, how.is_volatile, false, false}, type, NULL, from);
+  access_value((struct access){.l = l, .at = to, .is_volatile = how.is_volatile}, type, from);
 }
 
 bool lower_is_loaded_extended(const struct lower *l, struct nvm_inst_id id) {
@@ -445,17 +372,17 @@ void lower_load(struct lower *l, const struct nvm_inst *i) {
     lower_atomic_load(l, i);
     return;
   }
-  struct address at = lower_address(l, inst_operand(l->f, i, 0));
-  at.align = access_align(l, i->type, how);
+  struct access a = {.l = l, .at = lower_address(l, inst_operand(l->f, i, 0)),
+                     .is_volatile = how.is_volatile};
+  a.at.align = access_align(l, i->type, how);
   uint32_t chain = l->f->attachments.data[l->inst.index];
   struct nvm_str key = chain ? module_str(l->module, "invariant.load") : (struct nvm_str){0};
-  bool invariant = chain && module_attachment(l->module, chain, key).index != 0 &&
-                   lower_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
+  a.invariant = chain && module_attachment(l->module, chain, key).index != 0 &&
+                lower_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
   uint32_t extension = l->extension[l->inst.index];
-  bool is_signed = extension && l->f->insts.data[extension].op == OP_SEXT &&
-                   lower_is_loaded_extended(l, (struct nvm_inst_id){extension});
-  access_value((struct access){l, at, how.is_volatile, invariant, is_signed}, i->type,
-               lower_result(l, l->inst), NULL);
+  a.is_signed = extension && l->f->insts.data[extension].op == OP_SEXT &&
+                lower_is_loaded_extended(l, (struct nvm_inst_id){extension});
+  load_value(a, i->type, lower_result(l, l->inst));
 }
 
 struct nvm_value lower_stored_value(const struct lower *l, const struct nvm_inst *store) {
@@ -477,16 +404,11 @@ void lower_store(struct lower *l, const struct nvm_inst *i) {
     lower_atomic_store(l, i);
     return;
   }
-  struct nvm_value v = lower_stored_value(l, i);
-  struct nvm_type type = value_type(l->f, inst_operand(l->f, i, 0));
   struct address at = lower_address(l, inst_operand(l->f, i, 1));
   if (at.space == PTX_MOD_CONST || at.space == PTX_MOD_PARAM) {
     lower_refuse(l, "a store to constant or parameter memory", "these are read-only");
     return;
   }
-  uint32_t count = lower_type(l, type).count;
-  struct ptx_operand *parts = arena_alloc(&l->function_arena, (count + 1) * sizeof *parts);
-  if (!parts) return;
-  for (uint32_t k = 0; k < count; k++) parts[k] = lower_operand(l, v, k);
-  lower_store_parts(l, type, parts, at, how);
+  const struct ptx_operand *parts = abi_operands(l, lower_stored_value(l, i));
+  if (parts) lower_store_parts(l, value_type(l->f, inst_operand(l->f, i, 0)), parts, at, how);
 }

@@ -175,7 +175,7 @@ static void prepare_value(struct switch_lowering *s, struct nvm_value v) {
   s->wide = parts.count == 2;
   s->part = *lower_part(l, parts, 0);
   if (s->part.kind == PART_I1) {
-    s->value[0] = ptx_r(lower_pred_to_int(l, ptx_r(lower_reg(l, v, 0)), 16));
+    s->value[0] = lower_pred_to_int(l, ptx_r(lower_reg(l, v, 0)), 16);
     s->part = (struct part){.kind = PART_INT, .bits = 16, .container = 16};
     return;
   }

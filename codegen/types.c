@@ -2,6 +2,11 @@
  * module and kept by type index. */
 #include "codegen/lower.h"
 
+const struct part part_i16 = {.kind = PART_INT, .bits = 16, .container = 16};
+const struct part part_i32 = {.kind = PART_INT, .bits = 32, .container = 32};
+const struct part part_i64 = {.kind = PART_INT, .bits = 64, .container = 64};
+const struct part part_f32 = {.kind = PART_FLOAT, .bits = 32, .container = 32};
+
 static bool is_pair_element(const struct type_table *t, struct nvm_type e) {
   enum type_kind k = type_kind(t, e);
   return k == TY_HALF || k == TY_BFLOAT || (k == TY_INT && type_info(t, e)->width == 16);
@@ -121,33 +126,43 @@ struct type_parts lower_member_parts(struct lower *l, struct nvm_type type, uint
                              lower_type(l, type_member(t, type, (uint32_t)index)).count};
 }
 
-enum ptx_class part_class(const struct part *p) {
-  switch ((enum part_kind)p->kind) {
-  case PART_I1: return PTX_PRED;
-  case PART_HALF: case PART_BFLOAT: return PTX_B16;
-  case PART_FLOAT: return PTX_F32;
-  case PART_DOUBLE: return PTX_F64;
-  case PART_PAIR_I16: case PART_PAIR_HALF: case PART_PAIR_BFLOAT: return PTX_B32;
-  case PART_INT: break;
+/* Of the least width of 8, 16, 32, 64 that holds `bits`. */
+static uint16_t mod_of(uint32_t bits, const uint16_t words[4]) {
+  return words[bits <= 8 ? 0 : bits <= 16 ? 1 : bits <= 32 ? 2 : 3];
+}
+
+uint16_t mod_bits(uint32_t bits) {
+  static const uint16_t words[4] = {PTX_MOD_B8, PTX_MOD_B16, PTX_MOD_B32, PTX_MOD_B64};
+  return bits == 1 ? PTX_MOD_PRED : bits == 128 ? PTX_MOD_B128 : mod_of(bits, words);
+}
+
+uint16_t mod_unsigned(uint32_t bits) {
+  static const uint16_t words[4] = {PTX_MOD_U8, PTX_MOD_U16, PTX_MOD_U32, PTX_MOD_U64};
+  return mod_of(bits, words);
+}
+
+uint16_t mod_signed(uint32_t bits) {
+  static const uint16_t words[4] = {PTX_MOD_S8, PTX_MOD_S16, PTX_MOD_S32, PTX_MOD_S64};
+  return mod_of(bits, words);
+}
+
+enum ptx_class mod_class(uint16_t type) {
+  switch (type) {
+  case PTX_MOD_PRED: return PTX_PRED;
+  case PTX_MOD_B64: case PTX_MOD_U64: case PTX_MOD_S64: return PTX_B64;
+  case PTX_MOD_F32: return PTX_F32;
+  case PTX_MOD_F64: return PTX_F64;
+  case PTX_MOD_B128: return PTX_B128;
+  case PTX_MOD_B32: case PTX_MOD_U32: case PTX_MOD_S32: case PTX_MOD_F16X2: case PTX_MOD_BF16X2:
+    return PTX_B32;
+  default: return PTX_B16;
   }
-  return p->container == 16 ? PTX_B16 : p->container == 32 ? PTX_B32 : PTX_B64;
 }
 
-uint16_t part_bits_mod(const struct part *p) {
-  switch (p->container) {
-  case 1: return PTX_MOD_PRED;
-  case 16: return PTX_MOD_B16;
-  case 32: return PTX_MOD_B32;
-  default: return PTX_MOD_B64;
-  }
-}
+enum ptx_class part_class(const struct part *p) { return mod_class(part_move_mod(p)); }
 
-uint16_t part_unsigned_mod(const struct part *p) {
-  return p->container == 16 ? PTX_MOD_U16 : p->container == 32 ? PTX_MOD_U32 : PTX_MOD_U64;
-}
-
-uint16_t part_signed_mod(const struct part *p) {
-  return p->container == 16 ? PTX_MOD_S16 : p->container == 32 ? PTX_MOD_S32 : PTX_MOD_S64;
+uint16_t part_move_mod(const struct part *p) {
+  return p->kind == PART_FLOAT || p->kind == PART_DOUBLE ? part_float_mod(p) : part_bits_mod(p);
 }
 
 uint16_t part_float_mod(const struct part *p) {

@@ -1,27 +1,5 @@
-/* Operands: registers of results and arguments, immediates of constants, and the small conversions
- * between register shapes that every other file needs. */
+/* Operands: registers of results and arguments, immediates of constants. */
 #include "codegen/lower.h"
-
-/* --- emitting --------------------------------------------------------------------------------- */
-
-void emit0(struct lower *l, enum ptx_op op, const uint16_t *mods) {
-  ptx_add(l->pf, op, mods, NULL, 0);
-}
-void emit1(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand a) {
-  ptx_add(l->pf, op, mods, &a, 1);
-}
-void emit2(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
-           struct ptx_operand a) {
-  ptx_add(l->pf, op, mods, PTX_OPS(d, a));
-}
-void emit3(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
-           struct ptx_operand a, struct ptx_operand b) {
-  ptx_add(l->pf, op, mods, PTX_OPS(d, a, b));
-}
-void emit4(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
-           struct ptx_operand a, struct ptx_operand b, struct ptx_operand c) {
-  ptx_add(l->pf, op, mods, PTX_OPS(d, a, b, c));
-}
 
 struct diag *lower_refuse(struct lower *l, const char *what, const char *detail) {
   struct diag_range range = {l->options->source, 0, 0};
@@ -68,20 +46,6 @@ void lower_touch(struct lower *l, struct nvm_value v) {
   } else if (value_kind(v) == VALUE_ARG) {
     value_regs(l, &l->arg_regs[index], function_arg_type(l->f, index));
   }
-}
-
-void lower_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from) {
-  uint16_t mod = PTX_MOD_B64;
-  switch (ptx_reg_class(to)) {
-  case PTX_PRED: mod = PTX_MOD_PRED; break;
-  case PTX_B16: mod = PTX_MOD_B16; break;
-  case PTX_B32: mod = PTX_MOD_B32; break;
-  case PTX_F32: mod = PTX_MOD_F32; break;
-  case PTX_F64: mod = PTX_MOD_F64; break;
-  case PTX_B128: mod = PTX_MOD_B128; break;
-  case PTX_B64: case PTX_B8: case PTX_CLASS_COUNT: break;
-  }
-  emit2(l, PTX_MOV, PTX_MODS(mod), ptx_r(to), from);
 }
 
 /* --- constants -------------------------------------------------------------------------------- */
@@ -147,10 +111,6 @@ static struct constant_part constant_part(struct lower *l, struct nvm_value v, s
   return (struct constant_part){0, VALUE_NULL};
 }
 
-static int64_t sign_extend(uint64_t bits, uint32_t width) {
-  return width >= 64 ? (int64_t)bits : (int64_t)(bits << (64 - width)) >> (64 - width);
-}
-
 /* The address of a symbol as its pointer type has it: variables of address space 0 are placed in
  * .global, so that their generic address is made by cvta. */
 static struct ptx_reg symbol_address(struct lower *l, struct nvm_value symbol) {
@@ -178,12 +138,12 @@ static struct ptx_operand constant_operand(struct lower *l, struct nvm_value v, 
   switch ((enum part_kind)p->kind) {
   case PART_FLOAT: return ptx_f32((uint32_t)c.bits);
   case PART_DOUBLE: return ptx_f64(c.bits);
-  case PART_INT: return ptx_i(sign_extend(c.bits, p->bits));
+  case PART_INT: return ptx_i(lower_sign_extend(c.bits, p->bits));
   case PART_I1: return ptx_i(c.bits & 1);
   case PART_HALF: case PART_BFLOAT: return ptx_i((int64_t)(c.bits & 0xffff));
   case PART_PAIR_I16: case PART_PAIR_HALF: case PART_PAIR_BFLOAT: break;
   }
-  return ptx_i(sign_extend(c.bits, 32));
+  return ptx_i(lower_sign_extend(c.bits, 32));
 }
 
 static bool is_local_value(struct nvm_value v) {
@@ -221,112 +181,4 @@ struct ptx_operand lower_operand(struct lower *l, struct nvm_value v, uint32_t k
       return constant_operand(l, v, k);
   }
   return ptx_r(lower_reg(l, v, k));
-}
-
-/* --- extension and packing -------------------------------------------------------------------- */
-
-static uint16_t unsigned_of(uint32_t bits) {
-  return bits == 16 ? PTX_MOD_U16 : bits == 32 ? PTX_MOD_U32 : PTX_MOD_U64;
-}
-static uint16_t signed_of(uint32_t bits) {
-  return bits == 16 ? PTX_MOD_S16 : bits == 32 ? PTX_MOD_S32 : PTX_MOD_S64;
-}
-static uint16_t bits_of(uint32_t bits) {
-  return bits == 16 ? PTX_MOD_B16 : bits == 32 ? PTX_MOD_B32 : PTX_MOD_B64;
-}
-static enum ptx_class class_of(uint32_t bits) {
-  return bits == 16 ? PTX_B16 : bits == 32 ? PTX_B32 : PTX_B64;
-}
-
-static uint64_t low_mask(uint32_t bits) { return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1; }
-
-static struct ptx_operand extend_immediate(int64_t value, uint32_t bits, bool is_signed) {
-  uint64_t low = (uint64_t)value & low_mask(bits);
-  return ptx_i(is_signed ? sign_extend(low, bits) : (int64_t)low);
-}
-
-static bool has_zero_above(const struct lower *l, struct ptx_reg r) {
-  uint32_t number = ptx_reg_number(r);
-  return ptx_reg_class(r) == PTX_B16 && number < l->zero_above.count && l->zero_above.data[number];
-}
-
-struct ptx_operand lower_zext_part(struct lower *l, struct ptx_operand v, const struct part *p,
-                                   uint32_t bits) {
-  if (v.kind == PTX_OPERAND_INT) return extend_immediate(v.imm, p->bits, false);
-  uint32_t from = p->container;
-  if (p->bits < from && !(p->bits == 8 && has_zero_above(l, v.reg))) {
-    struct ptx_reg masked = lower_temp(l, class_of(from));
-    emit3(l, PTX_AND, PTX_MODS(bits_of(from)), ptx_r(masked), v, ptx_i((int64_t)low_mask(p->bits)));
-    v = ptx_r(masked);
-  }
-  if (bits <= from) return v;
-  struct ptx_reg wide = lower_temp(l, class_of(bits));
-  emit2(l, PTX_CVT, PTX_MODS(unsigned_of(bits), unsigned_of(from)), ptx_r(wide), v);
-  return ptx_r(wide);
-}
-
-/* Sign-extends within the container: cvt has .s8 and .s16; other widths shift up and down. */
-static struct ptx_operand sext_in_container(struct lower *l, struct ptx_operand v,
-                                            const struct part *p) {
-  uint32_t c = p->container;
-  struct ptx_reg r = lower_temp(l, class_of(c));
-  if (p->bits == 8) {
-    emit2(l, PTX_CVT, PTX_MODS(signed_of(c), PTX_MOD_S8), ptx_r(r), v);
-    return ptx_r(r);
-  }
-  struct ptx_reg up = lower_temp(l, class_of(c));
-  struct ptx_operand distance = ptx_i((int64_t)(c - p->bits));
-  emit3(l, PTX_SHL, PTX_MODS(bits_of(c)), ptx_r(up), v, distance);
-  emit3(l, PTX_SHR, PTX_MODS(signed_of(c)), ptx_r(r), ptx_r(up), distance);
-  return ptx_r(r);
-}
-
-struct ptx_operand lower_sext_part(struct lower *l, struct ptx_operand v, const struct part *p,
-                                   uint32_t bits) {
-  if (v.kind == PTX_OPERAND_INT) return extend_immediate(v.imm, p->bits, true);
-  uint32_t from = p->container;
-  if (p->bits < from) v = sext_in_container(l, v, p);
-  if (bits <= from) return v;
-  struct ptx_reg wide = lower_temp(l, class_of(bits));
-  emit2(l, PTX_CVT, PTX_MODS(signed_of(bits), signed_of(from)), ptx_r(wide), v);
-  return ptx_r(wide);
-}
-
-struct ptx_reg lower_pred_to_int(struct lower *l, struct ptx_operand pred, uint32_t bits) {
-  struct ptx_reg r = lower_temp(l, class_of(bits));
-  emit4(l, PTX_SELP, PTX_MODS(unsigned_of(bits)), ptx_r(r), ptx_i(1), ptx_i(0), pred);
-  return r;
-}
-
-struct ptx_reg lower_int_to_pred(struct lower *l, struct ptx_operand value, uint32_t bits) {
-  struct ptx_reg p = lower_temp(l, PTX_PRED);
-  if (value.kind == PTX_OPERAND_INT) {
-    emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_S32), ptx_r(p), ptx_i(value.imm & 1), ptx_i(0));
-    return p;
-  }
-  struct ptx_reg low = lower_temp(l, class_of(bits));
-  emit3(l, PTX_AND, PTX_MODS(bits_of(bits)), ptx_r(low), value, ptx_i(1));
-  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, bits_of(bits)), ptx_r(p), ptx_r(low), ptx_i(0));
-  return p;
-}
-
-struct ptx_reg lower_pack_pair(struct lower *l, struct ptx_operand low, struct ptx_operand high) {
-  struct ptx_reg r = lower_temp(l, PTX_B32);
-  struct ptx_operand lanes[2] = {low, high};
-  for (int k = 0; k < 2; k++) { /* the elements of a packing mov must be registers */
-    if (lanes[k].kind == PTX_OPERAND_REG) continue;
-    struct ptx_reg lane = lower_temp(l, PTX_B16);
-    lower_copy(l, lane, lanes[k]);
-    lanes[k] = ptx_r(lane);
-  }
-  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B32), ptx_r(r), ptx_group(l->pf, PTX_OPERAND_VECTOR, lanes, 2));
-  return r;
-}
-
-void lower_unpack_pair(struct lower *l, struct ptx_operand pair, struct ptx_reg *low,
-                       struct ptx_reg *high) {
-  *low = lower_temp(l, PTX_B16);
-  *high = lower_temp(l, PTX_B16);
-  struct ptx_operand lanes[2] = {ptx_r(*low), ptx_r(*high)};
-  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B32), ptx_group(l->pf, PTX_OPERAND_VECTOR, lanes, 2), pair);
 }

@@ -1,8 +1,6 @@
 /* Vectors and aggregates: their lanes and members as registers. Nothing here computes; it moves. */
 #include "codegen/lower.h"
 
-static bool is_pair(const struct part *p) { return p->kind >= PART_PAIR_I16; }
-
 static uint64_t lane_count(struct lower *l, struct nvm_type type) {
   const struct type_table *t = &l->module->types;
   return type_is_vector(t, type) ? type_info(t, type)->count : 1;
@@ -22,7 +20,7 @@ static struct lanes lanes_of(struct lower *l, struct nvm_type type) {
 static bool is_packed(struct lower *l, struct nvm_type type) {
   struct type_parts parts = lower_type(l, type);
   return parts.count != 0 && type_is_vector(&l->module->types, type) &&
-         is_pair(lower_part(l, parts, 0));
+         part_is_pair(lower_part(l, parts, 0));
 }
 
 struct lanes lower_split(struct lower *l, struct nvm_value v) {
@@ -34,12 +32,8 @@ struct lanes lower_split(struct lower *l, struct nvm_value v) {
   }
   for (uint32_t k = 0; k < r.count && value_kind(v) == VALUE_CONST; k++)
     r.at[k] = lower_operand(l, const_element(l->module, v, k), 0);
-  for (uint32_t k = 0; k + 1 < r.count && value_kind(v) != VALUE_CONST; k += 2) {
-    struct ptx_reg low, high;
-    lower_unpack_pair(l, lower_operand(l, v, k / 2), &low, &high);
-    r.at[k] = ptx_r(low);
-    r.at[k + 1] = ptx_r(high);
-  }
+  for (uint32_t k = 0; k + 1 < r.count && value_kind(v) != VALUE_CONST; k += 2)
+    lower_unpack_pair(l, lower_operand(l, v, k / 2), &r.at[k]);
   return r;
 }
 
@@ -55,7 +49,7 @@ void lower_join(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
                 struct lanes from) {
   if (is_packed(l, type)) {
     for (uint32_t k = 0; k + 1 < from.count; k += 2)
-      lower_copy(l, to[k / 2], ptx_r(lower_pack_pair(l, from.at[k], from.at[k + 1])));
+      lower_copy(l, to[k / 2], lower_pack_pair(l, from.at[k], from.at[k + 1]));
     return;
   }
   for (uint32_t k = 0; k < from.count * from.parts_each; k++) {
@@ -74,15 +68,12 @@ static void copy_parts(struct lower *l, const struct ptx_reg *to, struct nvm_val
 static void select_part(struct lower *l, const struct part *p, struct ptx_reg to,
                         struct ptx_operand condition, struct ptx_operand a, struct ptx_operand b) {
   if (p->kind == PART_I1) { /* selp has no .pred */
-    struct ptx_reg x = lower_pred_to_int(l, a, 32), y = lower_pred_to_int(l, b, 32);
-    struct ptx_reg r = lower_temp(l, PTX_B32);
-    emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B32), ptx_r(r), ptx_r(x), ptx_r(y), condition);
-    emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B32), ptx_r(to), ptx_r(r), ptx_i(0));
+    struct ptx_operand x = lower_pred_to_int(l, a, 32), y = lower_pred_to_int(l, b, 32);
+    struct ptx_operand r = emit_select(l, PTX_MOD_B32, x, y, condition);
+    emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B32), ptx_r(to), r, ptx_i(0));
     return;
   }
-  bool full_float = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
-  uint16_t type = full_float ? part_float_mod(p) : part_bits_mod(p);
-  emit4(l, PTX_SELP, PTX_MODS(type), ptx_r(to), a, b, condition);
+  emit4(l, PTX_SELP, PTX_MODS(part_move_mod(p)), ptx_r(to), a, b, condition);
 }
 
 /* A vector condition chooses lane by lane, a scalar one the whole value. */

@@ -1,0 +1,186 @@
+/* Instructions, and the short sequences that every other file needs: copies, extensions, packed
+ * pairs. What gives a value returns it in a new register of the class that its type asks for. */
+#include "codegen/lower.h"
+
+void emit0(struct lower *l, enum ptx_op op, const uint16_t *mods) {
+  ptx_add(l->pf, op, mods, NULL, 0);
+}
+void emit1(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand a) {
+  ptx_add(l->pf, op, mods, &a, 1);
+}
+void emit2(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
+           struct ptx_operand a) {
+  ptx_add(l->pf, op, mods, PTX_OPS(d, a));
+}
+void emit3(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
+           struct ptx_operand a, struct ptx_operand b) {
+  ptx_add(l->pf, op, mods, PTX_OPS(d, a, b));
+}
+void emit4(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
+           struct ptx_operand a, struct ptx_operand b, struct ptx_operand c) {
+  ptx_add(l->pf, op, mods, PTX_OPS(d, a, b, c));
+}
+
+struct mod_list given_mods(const uint16_t *words, size_t count) {
+  struct mod_list list = {{PTX_MOD_NONE}};
+  size_t n = 0;
+  for (size_t k = 0; k < count; k++)
+    if (words[k] != PTX_MOD_NONE) list.words[n++] = words[k];
+  return list;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+struct ptx_operand emit_value(struct lower *l, uint16_t type, enum ptx_op op, const uint16_t *mods,
+                              const struct ptx_operand *from, uint32_t count) {
+  struct ptx_operand operands[5] = {ptx_r(lower_temp(l, mod_class(type)))};
+  for (uint32_t k = 0; k < count; k++) operands[k + 1] = from[k];
+  ptx_add(l->pf, op, mods, operands, count + 1);
+  return operands[0];
+}
+
+struct ptx_operand emit_unary(struct lower *l, enum ptx_op op, uint16_t type,
+                              struct ptx_operand a) {
+  return emit_value(l, type, op, PTX_MODS(type), &a, 1);
+}
+
+struct ptx_operand emit_binary(struct lower *l, enum ptx_op op, uint16_t type,
+                               struct ptx_operand a, struct ptx_operand b) {
+  return emit_value(l, type, op, PTX_MODS(type), PTX_OPS(a, b));
+}
+
+struct ptx_operand emit_compare(struct lower *l, uint16_t how, uint16_t type,
+                                struct ptx_operand a, struct ptx_operand b) {
+  return emit_value(l, PTX_MOD_PRED, PTX_SETP, PTX_MODS(how, type), PTX_OPS(a, b));
+}
+
+struct ptx_operand emit_select(struct lower *l, uint16_t type, struct ptx_operand a,
+                               struct ptx_operand b, struct ptx_operand when) {
+  return emit_value(l, type, PTX_SELP, PTX_MODS(type), PTX_OPS(a, b, when));
+}
+
+struct ptx_operand emit_convert(struct lower *l, uint16_t to, uint16_t from,
+                                struct ptx_operand v) {
+  return emit_value(l, to, PTX_CVT, PTX_MODS(to, from), &v, 1);
+}
+
+void lower_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from) {
+  static const uint16_t mods[PTX_CLASS_COUNT] = {
+      [PTX_PRED] = PTX_MOD_PRED, [PTX_B16] = PTX_MOD_B16, [PTX_B32] = PTX_MOD_B32,
+      [PTX_B64] = PTX_MOD_B64,   [PTX_F32] = PTX_MOD_F32, [PTX_F64] = PTX_MOD_F64,
+      [PTX_B128] = PTX_MOD_B128, [PTX_B8] = PTX_MOD_B64};
+  emit2(l, PTX_MOV, PTX_MODS(mods[ptx_reg_class(to)]), ptx_r(to), from);
+}
+
+struct ptx_operand lower_in_reg(struct lower *l, struct ptx_operand v, const struct part *p) {
+  if (v.kind == PTX_OPERAND_REG) return v;
+  struct ptx_reg r = lower_new_reg(l, p);
+  lower_copy(l, r, v);
+  return ptx_r(r);
+}
+
+void emit_branch(struct lower *l, uint32_t label) {
+  emit1(l, PTX_BRA, PTX_MODS(PTX_MOD_UNI), ptx_label(label));
+}
+
+void emit_branch_if(struct lower *l, struct ptx_operand condition, bool negated, uint32_t label) {
+  struct ptx_operand target = ptx_label(label);
+  ptx_add_guarded(l->pf, condition.reg, negated, PTX_BRA, NULL, &target, 1);
+}
+
+uint32_t emit_new_label(struct lower *l) { return ptx_new_label(l->pf, (struct nvm_str){0}); }
+
+/* --- extension -------------------------------------------------------------------------------- */
+
+int64_t lower_sign_extend(uint64_t bits, uint32_t width) {
+  return width >= 64 ? (int64_t)bits : (int64_t)(bits << (64 - width)) >> (64 - width);
+}
+
+static uint64_t low_mask(uint32_t bits) { return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1; }
+
+/* Sign-extends within the container: cvt has .s8 and .s16; other widths shift up and down. */
+static struct ptx_operand sext_in_container(struct lower *l, struct ptx_operand v,
+                                            const struct part *p) {
+  if (p->bits == 8) return emit_convert(l, part_signed_mod(p), PTX_MOD_S8, v);
+  struct ptx_operand distance = ptx_i((int64_t)(p->container - p->bits));
+  v = emit_binary(l, PTX_SHL, part_bits_mod(p), v, distance);
+  return emit_binary(l, PTX_SHR, part_signed_mod(p), v, distance);
+}
+
+static bool has_zero_above(const struct lower *l, struct ptx_reg r) {
+  uint32_t number = ptx_reg_number(r);
+  return ptx_reg_class(r) == PTX_B16 && number < l->zero_above.count && l->zero_above.data[number];
+}
+
+struct ptx_operand lower_extend(struct lower *l, struct ptx_operand v, const struct part *p,
+                                uint32_t bits, bool is_signed) {
+  uint64_t mask = low_mask(p->bits);
+  if (v.kind == PTX_OPERAND_INT)
+    return ptx_i(is_signed ? lower_sign_extend((uint64_t)v.imm & mask, p->bits)
+                           : (int64_t)((uint64_t)v.imm & mask));
+  bool extended = !is_signed && p->bits == 8 && has_zero_above(l, v.reg);
+  if (p->bits < p->container && !extended)
+    v = is_signed ? sext_in_container(l, v, p)
+                  : emit_binary(l, PTX_AND, part_bits_mod(p), v, ptx_i((int64_t)mask));
+  if (bits <= p->container) return v;
+  return is_signed ? emit_convert(l, mod_signed(bits), part_signed_mod(p), v)
+                   : emit_convert(l, mod_unsigned(bits), part_unsigned_mod(p), v);
+}
+
+struct ptx_operand lower_narrow(struct lower *l, struct ptx_operand v, uint32_t from,
+                                uint32_t to) {
+  return from <= to ? v : emit_convert(l, mod_unsigned(to), mod_unsigned(from), v);
+}
+
+struct ptx_operand lower_pred_to_int(struct lower *l, struct ptx_operand pred, uint32_t bits) {
+  return emit_select(l, mod_unsigned(bits), ptx_i(1), ptx_i(0), pred);
+}
+
+struct ptx_operand lower_int_to_pred(struct lower *l, struct ptx_operand value, uint32_t bits) {
+  if (value.kind == PTX_OPERAND_INT)
+    return emit_compare(l, PTX_MOD_NE, PTX_MOD_S32, ptx_i(value.imm & 1), ptx_i(0));
+  struct ptx_operand low = emit_binary(l, PTX_AND, mod_bits(bits), value, ptx_i(1));
+  return emit_compare(l, PTX_MOD_NE, mod_bits(bits), low, ptx_i(0));
+}
+
+/* --- packing ---------------------------------------------------------------------------------- */
+
+struct ptx_operand emit_group(struct lower *l, uint16_t type, struct ptx_operand a,
+                              struct ptx_operand b) {
+  struct ptx_operand vector = ptx_group(l->pf, PTX_OPERAND_VECTOR, (struct ptx_operand[]){a, b}, 2);
+  return emit_unary(l, PTX_MOV, type, vector);
+}
+
+void emit_ungroup(struct lower *l, uint16_t type, struct ptx_operand from, struct ptx_operand a,
+                  struct ptx_operand b) {
+  emit2(l, PTX_MOV, PTX_MODS(type),
+        ptx_group(l->pf, PTX_OPERAND_VECTOR, (struct ptx_operand[]){a, b}, 2), from);
+}
+
+/* The elements of a packing mov must be registers. */
+struct ptx_operand lower_pack_pair(struct lower *l, struct ptx_operand low, struct ptx_operand high) {
+  static const struct part lane = {.kind = PART_INT, .bits = 16, .container = 16};
+  low = lower_in_reg(l, low, &lane);
+  high = lower_in_reg(l, high, &lane);
+  return emit_group(l, PTX_MOD_B32, low, high);
+}
+
+void lower_unpack_pair(struct lower *l, struct ptx_operand pair, struct ptx_operand lanes[2]) {
+  for (int k = 0; k < 2; k++) lanes[k] = ptx_r(lower_temp(l, PTX_B16));
+  emit_ungroup(l, PTX_MOD_B32, pair, lanes[0], lanes[1]);
+}
+
+void lower_pair_by_lanes(struct lower *l, const struct part *p, struct ptx_reg to,
+                         const struct ptx_operand *v, uint32_t count, lane_function *lane,
+                         const void *how) {
+  struct part scalar = {.kind = PART_INT, .bits = 16, .container = 16};
+  struct ptx_operand in[3][2], result[2];
+  if (p->kind != PART_PAIR_I16) scalar.kind = p->kind == PART_PAIR_HALF ? PART_HALF : PART_BFLOAT;
+  for (uint32_t j = 0; j < count; j++) lower_unpack_pair(l, v[j], in[j]);
+  for (int k = 0; k < 2; k++) {
+    struct ptx_operand each[3] = {in[0][k], in[count > 1][k], in[count - 1][k]};
+    result[k] = ptx_r(lower_temp(l, PTX_B16));
+    lane(l, &scalar, result[k].reg, each, how);
+  }
+  lower_copy(l, to, lower_pack_pair(l, result[0], result[1]));
+}
