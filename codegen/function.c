@@ -294,6 +294,7 @@ static void lower_block(struct lower *l, struct nvm_block b) {
   if (l->keeps_rolled[b.index])
     ptx_add_text(l->pf, PTX_PRAGMA, (struct nvm_text){"nounroll", strlen("nounroll")});
   lower_comment_block(l, b);
+  lower_arguments(l, b);
   FOR_EACH_INST(l->f, b, i)
     if (l->wanted[i.index]) lower_one(l, i);
 }
@@ -316,7 +317,7 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   lower_plan_allocas(l);
   lower_plan_wanted(l);
   return !l->function_arena.failed && plan_registers(l) && plan_labels(l) && plan_pragmas(l) && lower_plan_edges(l) &&
-         lower_plan_comments(l) &&
+         lower_plan_comments(l) && lower_plan_arguments(l) &&
          (lower_coalesce(l), !l->function_arena.failed);
 }
 
@@ -336,8 +337,6 @@ static void add_depot(struct lower *l, struct ptx_function *pf, uint32_t entry) 
 enum nvm_status lower_function(struct lower *l, struct nvm_function *f) {
   struct ptx_function pf;
   if (!legalize_function(f) || !begin_function(l, f, &pf)) return NVM_OUT_OF_MEMORY;
-  lower_arguments(l);
-  lower_check_entries(l, 0);
   FOR_EACH_BLOCK(f, b) lower_block(l, b);
   add_depot(l, &pf, 0);
   if (l->refused) return NVM_REFUSED;

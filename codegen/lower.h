@@ -102,6 +102,7 @@ struct lower {
   struct nvm_inst_id inst;   /* being lowered; for diagnostics */
   uint32_t *inst_regs;       /* by instruction: index of its first part in `regs`, 0: none yet */
   uint32_t *arg_regs;        /* by argument */
+  uint32_t *first_argument, *next_argument; /* by block, by argument: 1 + the (next) argument read there; 0: none */
   VEC(struct ptx_reg) regs;
   uint32_t *block_labels;    /* by block */
   bool *keeps_rolled;        /* by block: header of a loop that is not to be unrolled */
@@ -493,8 +494,10 @@ bool lower_may_write_noreturn(const struct lower *l);
 /* The PTX header of a function, that of l->symbol: parameters, results, performance directives; for
  * definitions and declarations alike. */
 void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_function *pf);
-/* Entry block: parameters into registers (or their copies into local memory). */
-void lower_arguments(struct lower *l);
+/* Chooses the block in which each argument that is used is read; false when out of memory. */
+bool lower_plan_arguments(struct lower *l);
+/* Those of block b, into registers (or copies of them into local memory). */
+void lower_arguments(struct lower *l, struct nvm_block b);
 void lower_ret(struct lower *l, const struct nvm_inst *i);
 /* What llvm.va_start stores: the address of the further arguments. */
 struct ptx_reg lower_variadic_area(struct lower *l);

@@ -12,6 +12,8 @@
  * that is done with it is loading: then the loads read .param itself. */
 #include "codegen/lower.h"
 
+#include "ir/dominance.h"
+
 /* --- the rules --------------------------------------------------------------------------------- */
 
 static const struct attrlist_info *list_of(const struct lower *l, struct nvm_value function) {
@@ -429,22 +431,53 @@ bool lower_in_param(const struct lower *l, struct nvm_value pointer, struct nvm_
   return base != 0 && l->param_args[base - 1].index != 0;
 }
 
-/* --- the entry of a function --------------------------------------------------------------------- */
+/* --- where arguments are read -------------------------------------------------------------------- */
 
-/* Arguments that some instruction which is kept refers to. */
-static bool *used_arguments(struct lower *l, uint32_t count) {
+/* Blocks of natural loops, outer loops first: what a block of a loop is reached from, up to the header. */
+static bool *mark_loops(struct lower *l, const struct dominance *d) {
+  uint32_t count = l->f->blocks.count, depth = 0;
+  bool *in_loop = arena_alloc(&l->function_arena, count * sizeof *in_loop);
+  struct nvm_block *preorder = arena_alloc(&l->function_arena, (count + 1) * sizeof *preorder);
+  struct nvm_block *stack = arena_alloc(&l->function_arena, count * sizeof *stack);
+  if (!in_loop || !preorder || !stack) return NULL;
+  FOR_EACH_BLOCK(l->f, b)
+    if (dominance_reachable(d, b)) preorder[d->enter[b.index]] = b;
+  for (uint32_t k = 1; k <= count && preorder[k].index; k++) {
+    struct nvm_block header = preorder[k];
+    for (struct nvm_block b = header; b.index; b = depth ? stack[--depth] : (struct nvm_block){0})
+      for (uint32_t p = d->first_predecessor[b.index]; p < d->first_predecessor[b.index + 1]; p++) {
+        struct nvm_block from = d->predecessors[p];
+        if (in_loop[from.index] || !dominance_reachable(d, from) || !dominance_dominates(d, header, from)) continue;
+        in_loop[from.index] = true;
+        stack[depth++] = from;
+      }
+  }
+  return in_loop;
+}
+
+/* By argument, the block that reads it if some instruction does: in kernels, where threads may leave before they need it, the
+ * nearest one that dominates all uses and is in no loop; else the entry. */
+static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
   const struct nvm_function *f = l->f;
-  bool *used = arena_alloc(&l->function_arena, (count + 1) * sizeof *used);
-  if (!used) return NULL;
+  struct dominance d;
+  struct nvm_block *place = arena_alloc(&l->function_arena, (count + 1) * sizeof *place);
+  bool choose = function_is_kernel(f) && f->entry.index != f->last_block.index;
+  if (!place || (choose && !dominance_compute(&d, f, &l->function_arena))) return NULL;
+  const bool *in_loop = choose ? mark_loops(l, &d) : NULL;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, id) {
       const struct nvm_inst *i = function_inst(f, id);
       for (uint32_t k = 0; k < i->operand_count; k++) {
         struct nvm_value v = inst_operand(f, i, k);
-        if (value_kind(v) == VALUE_ARG) used[value_index(v)] = true;
+        if (value_kind(v) != VALUE_ARG) continue;
+        struct nvm_block *at = &place[value_index(v)];
+        struct nvm_block use = i->op == OP_PHI ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
+        if (!in_loop || !dominance_reachable(&d, use)) use = f->entry;
+        if (at->index == 0) *at = use;
+        while (in_loop && (in_loop[at->index] || !dominance_dominates(&d, *at, use))) *at = d.immediate[at->index];
       }
     }
-  return used;
+  return place;
 }
 
 /* From .param into the frame; in device functions .param is only addressed by constants, so that
@@ -492,28 +525,43 @@ static void lower_byval_argument(struct lower *l, uint32_t a, const struct passi
     emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, pointer), ptx_r(to), ptx_r(local));
 }
 
-static void load_argument(struct lower *l, uint32_t a, const struct passing *p,
-                          struct nvm_str name) {
-  uint32_t count = lower_type(l, p->type).count;
+static void read_argument(struct lower *l, const struct abi *abi, uint32_t a) {
+  struct passing p = abi_param(l, abi, a);
+  struct nvm_str name = param_name(l, l->pf->name, a);
+  if (p.is_byval || p.kind == PASS_NOTHING) {
+    if (p.is_byval) lower_byval_argument(l, a, &p, name);
+    return;
+  }
+  uint32_t count = lower_type(l, p.type).count;
   struct ptx_reg *to = arena_alloc(&l->function_arena, (count + 1) * sizeof *to);
   if (!to) return;
   for (uint32_t k = 0; k < count; k++) to[k] = lower_reg(l, value_of_arg(a), k);
-  abi_load(l, p, name, to);
+  abi_load(l, &p, name, to);
 }
 
-void lower_arguments(struct lower *l) {
+bool lower_plan_arguments(struct lower *l) {
   struct abi abi = abi_of_function(l, l->symbol);
   uint32_t count = function_arg_count(l->f);
-  bool *used = used_arguments(l, count);
-  if (!used) return;
-  plan_params(l, &abi, count);
-  for (uint32_t a = 0; a < count; a++) {
-    if (!used[a]) continue;
-    struct passing p = abi_param(l, &abi, a);
-    struct nvm_str name = param_name(l, l->pf->name, a);
-    if (p.is_byval) lower_byval_argument(l, a, &p, name);
-    else if (p.kind != PASS_NOTHING) load_argument(l, a, &p, name);
+  struct nvm_block *place = place_arguments(l, count);
+  l->first_argument = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->first_argument);
+  l->next_argument = arena_alloc(&l->function_arena, (count + 1) * sizeof *l->next_argument);
+  if (!place || !l->first_argument || !l->next_argument) return false;
+  for (uint32_t a = count; a-- > 0;) {
+    if (place[a].index == 0) continue;
+    if (abi_param(l, &abi, a).is_byval) place[a] = l->f->entry;
+    l->next_argument[a] = l->first_argument[place[a].index];
+    l->first_argument[place[a].index] = a + 1;
   }
+  plan_params(l, &abi, count);
+  return !l->function_arena.failed;
+}
+
+void lower_arguments(struct lower *l, struct nvm_block b) {
+  if (l->first_argument[b.index] == 0) return;
+  struct abi abi = abi_of_function(l, l->symbol);
+  uint32_t from = l->pf->entries.count;
+  for (uint32_t a = l->first_argument[b.index]; a; a = l->next_argument[a - 1]) read_argument(l, &abi, a - 1);
+  lower_check_entries(l, from);
 }
 
 struct ptx_reg lower_variadic_area(struct lower *l) {
