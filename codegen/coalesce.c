@@ -1,5 +1,4 @@
-/* Gives a phi and the value that its own loop brings back one register, where both never hold
- * different values at once.
+/* Gives a phi and the values that it takes one register, where no two of them are alive at once.
  *
  *     $L_loop:                                  $L_loop:
  *       add.s32 %r5, %r2, %r3;                    add.s32 %r2, %r2, %r3;
@@ -8,66 +7,58 @@
  *       mov.b32 %r2, %r5;
  *       bra.uni $L_loop;
  *
- * Only loops of one block are looked at: there the phi must not be read after the value is made,
- * nor anywhere outside, nor by another phi (the copies of an edge read after everything else). That
- * is one pass over the instructions from the last to the first. Addresses are not folded through
- * sums that have registers down to such a phi (address.c). */
+ * After Boissinot et al., "Revisiting Out-of-SSA Translation" (2009): congruence classes of phis and their operands grow
+ * greedily, operands of back edges first, and two classes become one if no member of the one is alive where a member of
+ * the other is made. Copies stand on edges (phi.c), so a phi is made at the start of its block and an operand is read at
+ * the end of the block it comes from. Departs from it in how it knows who is alive: only the values in question are
+ * followed, from their reads back to their definitions, and what would take more than a number of steps that is linear in
+ * the function is left as it was.
+ *
+ * Reads are those of the code that is emitted: who gets no register of its own is computed where its readers are, lanes may
+ * be read where their vectors lie (vector.c), and addresses are not folded through sums that have registers down to a value
+ * that shares its own (address.c). */
 #include "codegen/lower.h"
 
 #include "ir/intrinsic.h"
 
-/* By instruction: where in its own block it is read last, as a number that grows along the block;
- * `outside`: it is read in another block or by a phi too. */
-struct reads {
-  uint32_t last;
-  bool outside;
+#include <stdlib.h>
+
+enum { MOST_MEMBERS = 32, MOST_DEPTH = 100 };
+#define AT_EDGE (UINT32_MAX - 1) /* positions behind all instructions of a block */
+#define LIVE_OUT UINT32_MAX
+
+/* In this block the value is read last at `position`, a number that grows along the block. */
+struct live {
+  uint32_t block, position;
+};
+
+struct read {
+  struct live at;
+  uint32_t next; /* of the same candidate; 0: none */
+};
+
+/* A phi or what one takes; its class is a list that begins with `leader`. */
+struct candidate {
+  struct nvm_inst_id value;
+  uint32_t reads;            /* first in coalescer->reads */
+  uint32_t live, live_count; /* in coalescer->live, sorted by block */
+  uint32_t leader, next, members; /* next: 0 ends the class; members: of a leader */
+  bool unknown;              /* where it is alive would take too long to find out */
 };
 
 struct coalescer {
   struct lower *l;
-  uint32_t *position; /* by instruction, from 1 */
-  struct reads *reads;
+  uint32_t *position; /* by instruction; phis 0 */
+  uint32_t *number;   /* by instruction: candidate, 0: none */
+  uint32_t *entered, *touched, *slot; /* by block: the candidate that is alive at its start, that has a place in `live`; which */
+  VEC(struct candidate) candidates; /* [0]: dummy */
+  VEC(struct read) reads;           /* [0]: dummy */
+  VEC(struct live) live;
+  VEC(uint32_t) stack;
+  uint64_t steps_left;
 };
 
-static void note_read(struct coalescer *c, const struct nvm_inst *user, struct nvm_inst_id id,
-                      struct nvm_value v) {
-  if (value_kind(v) != VALUE_INST) return;
-  struct reads *r = &c->reads[value_index(v)];
-  const struct nvm_inst *read = &c->l->f->insts.data[value_index(v)];
-  if (user->op == OP_PHI || user->block.index != read->block.index) {
-    r->outside = true;
-    return;
-  }
-  /* Who gets no register of its own is computed where its own readers are. */
-  bool folded = !c->l->wanted[id.index];
-  uint32_t at = folded ? c->reads[id.index].last : c->position[id.index];
-  r->outside |= folded && c->reads[id.index].outside;
-  if (at > r->last) r->last = at;
-}
-
-static bool collect_reads(struct coalescer *c) {
-  const struct nvm_function *f = c->l->f;
-  c->position = arena_alloc(&c->l->function_arena, f->insts.count * sizeof *c->position);
-  c->reads = arena_alloc(&c->l->function_arena, f->insts.count * sizeof *c->reads);
-  if (!c->position || !c->reads) return false;
-  FOR_EACH_BLOCK(f, b) {
-    uint32_t n = 0;
-    FOR_EACH_INST(f, b, i) c->position[i.index] = ++n;
-    for (struct nvm_inst_id i = function_block(f, b)->last; !inst_is_none(i);
-         i = function_inst(f, i)->previous) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      for (uint32_t k = 0; k < inst->operand_count; k++) {
-        struct nvm_value source;
-        bool is_signed;
-        note_read(c, inst, i, inst_operand(f, inst, k));
-        if (inst->op == OP_GEP && lower_gep_index_source(c->l, inst, k, &source, &is_signed))
-          note_read(c, inst, i, source);
-      }
-      if (inst->op == OP_STORE) note_read(c, inst, i, lower_stored_value(c->l, inst));
-    }
-  }
-  return true;
-}
+/* --- who may share --------------------------------------------------------------------------- */
 
 /* Intrinsics that are one instruction a lane. */
 static bool is_one_instruction(const struct nvm_function *f, const struct nvm_inst *i) {
@@ -81,57 +72,210 @@ static bool is_one_instruction(const struct nvm_function *f, const struct nvm_in
   }
 }
 
-/* Whether lowering writes a lane of the result only after it has read that lane of all operands. */
-static bool reads_before_writing(const struct nvm_function *f, const struct nvm_inst *i) {
+/* Each lane one part. */
+static bool is_candidate_type(struct lower *l, struct nvm_type type) {
+  const struct type_table *t = &l->module->types;
+  uint32_t count = lower_type(l, type).count;
+  return !type_is_aggregate(t, type) && count == (type_is_vector(t, type) ? type_info(t, type)->count : 1);
+}
+
+/* Whether lowering writes a lane of the result only after it has read that lane of all operands: numbers of 32 or 64 bits. */
+static bool reads_before_writing(struct lower *l, const struct nvm_inst *i) {
+  const struct part *p = lower_part(l, lower_type(l, i->type), 0);
+  if (p->kind > PART_DOUBLE || p->bits != p->container || p->bits < 32) return false;
   switch ((enum op)i->op) {
   case OP_ADD: case OP_SUB: case OP_MUL: case OP_SHL: case OP_LSHR: case OP_ASHR: case OP_AND:
   case OP_OR: case OP_XOR: case OP_FADD: case OP_FSUB: case OP_FMUL: case OP_SELECT: case OP_GEP:
     return true;
-  case OP_CALL: return is_one_instruction(f, i);
+  case OP_CALL: return is_one_instruction(l->f, i);
   default: return false;
   }
 }
 
-/* Numbers of 32 or 64 bits, each in one register. */
-static bool is_simple_type(struct lower *l, struct nvm_type type) {
-  struct type_parts parts = lower_type(l, type);
-  bool vector = type_is_vector(&l->module->types, type);
-  if (parts.count != (vector ? type_info(&l->module->types, type)->count : 1)) return false;
-  const struct part *p = lower_part(l, parts, 0);
-  return p->kind <= PART_DOUBLE && p->bits == p->container && p->bits >= 32;
+static uint32_t number_of(const struct coalescer *c, struct nvm_value v) {
+  return value_kind(v) == VALUE_INST ? c->number[value_index(v)] : 0;
 }
 
-static bool can_share(const struct coalescer *c, struct nvm_inst_id phi, struct nvm_value v) {
+static void add_candidate(struct coalescer *c, struct nvm_value v) {
+  struct lower *l = c->l;
+  if (value_kind(v) != VALUE_INST || number_of(c, v) || !l->wanted[value_index(v)]) return;
+  struct nvm_inst_id id = {value_index(v)};
+  uint32_t n = c->candidates.count;
+  if (!is_candidate_type(l, function_inst(l->f, id)->type)) return;
+  struct candidate made = {.value = id, .leader = n, .members = 1};
+  if (VEC_PUSH(&l->function_arena, &c->candidates, made)) c->number[id.index] = n;
+}
+
+/* --- where they are read --------------------------------------------------------------------- */
+
+static void add_read(struct coalescer *c, struct nvm_value v, struct live at, uint32_t depth) {
+  struct lower *l = c->l;
+  if (value_kind(v) != VALUE_INST || c->steps_left == 0) return;
+  c->steps_left = depth > MOST_DEPTH ? 0 : c->steps_left - 1;
+  const struct nvm_inst *i = &l->f->insts.data[value_index(v)];
+  uint32_t n = c->number[value_index(v)];
+  if (n) {
+    struct read r = {at, c->candidates.data[n].reads};
+    c->candidates.data[n].reads = c->reads.count;
+    if (!VEC_PUSH(&l->function_arena, &c->reads, r)) return;
+  }
+  bool lanes = i->op >= OP_EXTRACTELEMENT && i->op <= OP_SHUFFLEVECTOR;
+  if (l->wanted[value_index(v)] && !lanes) return;
+  for (uint32_t k = 0; k < i->operand_count && i->op != OP_PHI; k++) {
+    struct nvm_value source;
+    bool is_signed;
+    if (i->op == OP_GEP && lower_gep_index_source(l, i, k, &source, &is_signed)) add_read(c, source, at, depth + 1);
+    add_read(c, inst_operand(l->f, i, k), at, depth + 1);
+  }
+}
+
+static void collect_reads(struct coalescer *c, struct nvm_block b) {
+  struct lower *l = c->l;
+  uint32_t n = 0;
+  FOR_EACH_INST(l->f, b, id) {
+    const struct nvm_inst *i = function_inst(l->f, id);
+    c->position[id.index] = i->op == OP_PHI ? 0 : ++n;
+    for (uint32_t k = 0; k < i->operand_count && l->wanted[id.index]; k++) {
+      struct live at = {b.index, n};
+      struct nvm_value source;
+      bool is_signed;
+      if (i->op == OP_PHI && k % 2) continue;
+      if (i->op == OP_PHI) at = (struct live){value_index(inst_operand(l->f, i, k + 1)), AT_EDGE};
+      if (i->op == OP_GEP && lower_gep_index_source(l, i, k, &source, &is_signed)) add_read(c, source, at, 0);
+      add_read(c, i->op == OP_STORE && k == 0 ? lower_stored_value(l, i) : inst_operand(l->f, i, k), at, 0);
+    }
+  }
+}
+
+/* --- where they are alive -------------------------------------------------------------------- */
+
+static void touch(struct coalescer *c, uint32_t n, struct live at) {
+  if (c->touched[at.block] == n) {
+    struct live *known = &c->live.data[c->slot[at.block]];
+    if (known->position < at.position) known->position = at.position;
+    return;
+  }
+  c->touched[at.block] = n;
+  c->slot[at.block] = c->live.count;
+  VEC_PUSH(&c->l->function_arena, &c->live, at);
+  c->steps_left -= c->steps_left != 0;
+}
+
+static void enter(struct coalescer *c, uint32_t n, uint32_t b) {
+  uint32_t home = function_inst(c->l->f, c->candidates.data[n].value)->block.index;
+  if (b == home || c->entered[b] == n) return;
+  c->entered[b] = n;
+  VEC_PUSH(&c->l->function_arena, &c->stack, b);
+}
+
+static int by_block(const void *a, const void *b) {
+  uint32_t x = ((const struct live *)a)->block, y = ((const struct live *)b)->block;
+  return x < y ? -1 : x > y;
+}
+
+static void find_live(struct coalescer *c, uint32_t n) {
+  struct candidate *v = &c->candidates.data[n];
+  const struct dominance *d = &c->l->dominance;
+  v->live = c->live.count;
+  for (uint32_t r = v->reads; r; r = c->reads.data[r].next) {
+    touch(c, n, c->reads.data[r].at);
+    enter(c, n, c->reads.data[r].at.block);
+  }
+  while (c->stack.count && c->steps_left) {
+    uint32_t b = c->stack.data[--c->stack.count];
+    for (uint32_t p = d->first_predecessor[b]; p < d->first_predecessor[b + 1]; p++) {
+      touch(c, n, (struct live){d->predecessors[p].index, LIVE_OUT});
+      enter(c, n, d->predecessors[p].index);
+    }
+  }
+  v->unknown = c->steps_left == 0;
+  v->live_count = c->live.count - v->live;
+  if (v->live_count > 1) qsort(&c->live.data[v->live], v->live_count, sizeof(struct live), by_block);
+}
+
+/* Whether a is alive behind the place where b is made, or read by what makes it. */
+static bool is_alive_at(const struct coalescer *c, const struct candidate *a, const struct candidate *b) {
+  struct lower *l = c->l;
+  const struct nvm_inst *maker = function_inst(l->f, b->value);
+  struct live key = {maker->block.index, c->position[b->value.index]};
+  bool same = function_inst(l->f, a->value)->block.index == key.block;
+  if (same && c->position[a->value.index] > key.position) return false;
+  if (same && c->position[a->value.index] == key.position) return true; /* two phis */
+  const struct live *at = a->live_count == 0 ? NULL
+      : bsearch(&key, &c->live.data[a->live], a->live_count, sizeof key, by_block);
+  if (!at || at->position < key.position) return false;
+  return at->position > key.position || !reads_before_writing(l, maker);
+}
+
+static void join(struct coalescer *c, uint32_t a, uint32_t b) {
+  struct candidate *all = c->candidates.data;
+  a = all[a].leader;
+  b = all[b].leader;
+  if (a == b || all[a].members + all[b].members > MOST_MEMBERS) return;
+  uint32_t last = a;
+  for (uint32_t x = a; x; x = all[x].next) {
+    for (uint32_t y = b; y; y = all[y].next)
+      if (all[x].unknown || all[y].unknown || is_alive_at(c, &all[x], &all[y]) || is_alive_at(c, &all[y], &all[x])) return;
+    last = x;
+  }
+  all[last].next = b;
+  all[a].members += all[b].members;
+  for (uint32_t y = b; y; y = all[y].next) all[y].leader = a;
+}
+
+/* --- all together ---------------------------------------------------------------------------- */
+
+static void join_operands(struct coalescer *c, bool backward) {
   const struct lower *l = c->l;
-  if (value_kind(v) != VALUE_INST || !l->wanted[value_index(v)]) return false;
-  const struct nvm_inst *value = &l->f->insts.data[value_index(v)];
-  const struct nvm_inst *p = function_inst(l->f, phi);
-  if (value->op == OP_PHI || value->block.index != p->block.index) return false;
-  if (l->inst_regs[value_index(v)] != 0 || c->reads[phi.index].outside) return false;
-  uint32_t made = c->position[value_index(v)], last = c->reads[phi.index].last;
-  return last < made || (last == made && reads_before_writing(l->f, value));
+  for (uint32_t n = 1; n < c->candidates.count; n++) {
+    const struct nvm_inst *phi = function_inst(l->f, c->candidates.data[n].value);
+    for (uint32_t k = 0; phi->op == OP_PHI && k < phi->operand_count; k += 2) {
+      uint32_t from = value_index(inst_operand(l->f, phi, k + 1)), v = number_of(c, inst_operand(l->f, phi, k));
+      if (v && (l->edges.rank[from] >= l->edges.rank[phi->block.index]) == backward) join(c, n, v);
+    }
+  }
+}
+
+static void share_registers(struct coalescer *c) {
+  struct lower *l = c->l;
+  for (uint32_t n = 1; n < c->candidates.count; n++) {
+    struct nvm_inst_id v = c->candidates.data[n].value, leader = c->candidates.data[c->candidates.data[n].leader].value;
+    if (c->candidates.data[c->candidates.data[n].leader].members == 1) continue;
+    lower_result(l, leader);
+    l->inst_regs[v.index] = l->inst_regs[leader.index];
+    l->overwritten[v.index] = true;
+  }
 }
 
 void lower_coalesce(struct lower *l) {
   const struct nvm_function *f = l->f;
-  struct coalescer c = {.l = l};
+  struct arena *arena = &l->function_arena;
+  struct coalescer c = {.l = l, .steps_left = 64 * ((uint64_t)f->insts.count + f->blocks.count)};
+  uint32_t insts = f->insts.count, blocks = f->blocks.count;
   bool any = false;
-  FOR_EACH_BLOCK(f, b)
-    for (uint32_t k = 0, n = block_successor_count(f, b); k < n && !any; k++)
-      any = block_successor(f, b, k).index == b.index && block_has_phis(l, b);
-  if (!any || !collect_reads(&c)) return;
+  FOR_EACH_BLOCK(f, b) any |= block_has_phis(l, b);
+  if (!any) return;
+  c.position = arena_alloc(arena, insts * sizeof *c.position);
+  c.number = arena_alloc(arena, insts * sizeof *c.number);
+  c.entered = arena_alloc(arena, blocks * sizeof *c.entered);
+  c.touched = arena_alloc(arena, blocks * sizeof *c.touched);
+  c.slot = arena_alloc(arena, blocks * sizeof *c.slot);
+  if (arena->failed || !VEC_PUSH(arena, &c.candidates, (struct candidate){.members = 1}) ||
+      !VEC_PUSH(arena, &c.reads, (struct read){.next = 0}))
+    return;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       const struct nvm_inst *phi = function_inst(f, i);
       if (phi->op != OP_PHI) break;
-      if (!l->wanted[i.index] || !is_simple_type(l, phi->type)) continue;
-      for (uint32_t k = 0; k < phi->operand_count; k += 2) {
-        struct nvm_value v = inst_operand(f, phi, k);
-        if (value_index(inst_operand(f, phi, k + 1)) != b.index || !can_share(&c, i, v)) continue;
-        lower_result(l, i);
-        l->inst_regs[value_index(v)] = l->inst_regs[i.index];
-        l->overwritten[i.index] = true;
-        break;
-      }
+      if (!l->wanted[i.index]) continue;
+      add_candidate(&c, value_of_inst(i));
+      for (uint32_t k = 0; k < phi->operand_count; k += 2) add_candidate(&c, inst_operand(f, phi, k));
     }
+  FOR_EACH_BLOCK(f, b) collect_reads(&c, b);
+  if (c.steps_left == 0 || arena->failed) return; /* some reads are not known */
+  for (uint32_t n = 1; n < c.candidates.count && !arena->failed; n++) find_live(&c, n);
+  if (arena->failed) return;
+  join_operands(&c, true);
+  join_operands(&c, false);
+  share_registers(&c);
 }

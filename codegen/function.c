@@ -2,8 +2,6 @@
  * instruction, in layout order. No look-ahead but what the planning passes collected. */
 #include "codegen/lower.h"
 
-#include "ir/dominance.h"
-
 #include "ptx/print.h"
 
 /* --- planning --------------------------------------------------------------------------------- */
@@ -275,15 +273,13 @@ static bool forbids_unrolling(const struct lower *l, struct nvm_inst_id branch) 
 
 /* Marks the headers of loops that ptxas shall not unroll. */
 static bool plan_pragmas(struct lower *l) {
-  struct dominance d = {.enter = NULL};
   l->keeps_rolled = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->keeps_rolled);
   if (!l->keeps_rolled) return false;
   FOR_EACH_BLOCK(l->f, b) {
     if (!forbids_unrolling(l, block_terminator(l->f, b))) continue;
-    if (!d.enter && !dominance_compute(&d, l->f, &l->function_arena)) return false;
     for (uint32_t k = 0, count = block_successor_count(l->f, b); k < count; k++) {
       struct nvm_block to = block_successor(l->f, b, k);
-      l->keeps_rolled[to.index] |= dominance_dominates(&d, to, b);
+      l->keeps_rolled[to.index] |= dominance_dominates(&l->dominance, to, b);
     }
   }
   return true;
@@ -316,7 +312,8 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   lower_signature(l, f, pf);
   lower_plan_allocas(l);
   lower_plan_wanted(l);
-  return !l->function_arena.failed && plan_registers(l) && plan_labels(l) && plan_pragmas(l) && lower_plan_edges(l) &&
+  return !l->function_arena.failed && dominance_compute(&l->dominance, f, &l->function_arena) &&
+         plan_registers(l) && plan_labels(l) && plan_pragmas(l) && lower_plan_edges(l) &&
          lower_plan_comments(l) && lower_plan_arguments(l) &&
          (lower_coalesce(l), !l->function_arena.failed);
 }

@@ -22,6 +22,7 @@
 #define NVM_CODEGEN_LOWER_H
 
 #include "codegen/codegen.h"
+#include "ir/dominance.h"
 #include "ir/intrinsic.h"
 #include "ptx/gate.h"
 #include "ptx/ptx.h"
@@ -104,6 +105,7 @@ struct lower {
   uint32_t *arg_regs;        /* by argument */
   uint32_t *first_argument, *next_argument; /* by block, by argument: 1 + the (next) argument read there; 0: none */
   VEC(struct ptx_reg) regs;
+  struct dominance dominance;
   uint32_t *block_labels;    /* by block */
   bool *keeps_rolled;        /* by block: header of a loop that is not to be unrolled */
   struct edge_uses edges;
@@ -120,7 +122,7 @@ struct lower {
   bool *wanted;              /* by instruction: its result is needed in a register */
   uint32_t *extension;       /* by instruction: the zext or sext that alone reads a narrow load, or 0 */
   VEC(bool) zero_above;      /* by number of a 16-bit register: it holds a loaded byte, zeros above */
-  bool *overwritten;         /* by instruction: a phi whose register changes within its block (coalesce.c) */
+  bool *overwritten;         /* by instruction: its register is others' too (coalesce.c) */
   bool ftz;                  /* f32 denormals are flushed in this function */
   bool refused;              /* something in this function was reported */
 };
@@ -434,7 +436,7 @@ void legalize_aliases(struct nvm_module *m);
 /* --- phi.c, function.c ------------------------------------------------------------------------ */
 /* Prepares lower_edge_copies for the function. */
 bool lower_plan_edges(struct lower *l);
-/* coalesce.c: shares registers between phis and what their loops bring back. */
+/* coalesce.c: shares registers between phis and what they take. */
 void lower_coalesce(struct lower *l);
 /* Whether the edge from → to needs any copy. */
 bool lower_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_block to);

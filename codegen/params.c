@@ -12,8 +12,6 @@
  * that is done with it is loading: then the loads read .param itself. */
 #include "codegen/lower.h"
 
-#include "ir/dominance.h"
-
 /* --- the rules --------------------------------------------------------------------------------- */
 
 static const struct attrlist_info *list_of(const struct lower *l, struct nvm_value function) {
@@ -434,7 +432,8 @@ bool lower_in_param(const struct lower *l, struct nvm_value pointer, struct nvm_
 /* --- where arguments are read -------------------------------------------------------------------- */
 
 /* Blocks of natural loops, outer loops first: what a block of a loop is reached from, up to the header. */
-static bool *mark_loops(struct lower *l, const struct dominance *d) {
+static bool *mark_loops(struct lower *l) {
+  const struct dominance *d = &l->dominance;
   uint32_t count = l->f->blocks.count, depth = 0;
   bool *in_loop = arena_alloc(&l->function_arena, count * sizeof *in_loop);
   struct nvm_block *preorder = arena_alloc(&l->function_arena, (count + 1) * sizeof *preorder);
@@ -459,11 +458,11 @@ static bool *mark_loops(struct lower *l, const struct dominance *d) {
  * nearest one that dominates all uses and is in no loop; else the entry. */
 static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
   const struct nvm_function *f = l->f;
-  struct dominance d;
+  const struct dominance *d = &l->dominance;
   struct nvm_block *place = arena_alloc(&l->function_arena, (count + 1) * sizeof *place);
   bool choose = function_is_kernel(f) && f->entry.index != f->last_block.index;
-  if (!place || (choose && !dominance_compute(&d, f, &l->function_arena))) return NULL;
-  const bool *in_loop = choose ? mark_loops(l, &d) : NULL;
+  const bool *in_loop = choose ? mark_loops(l) : NULL;
+  if (!place || l->function_arena.failed) return NULL;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, id) {
       const struct nvm_inst *i = function_inst(f, id);
@@ -472,9 +471,9 @@ static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
         if (value_kind(v) != VALUE_ARG) continue;
         struct nvm_block *at = &place[value_index(v)];
         struct nvm_block use = i->op == OP_PHI ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
-        if (!in_loop || !dominance_reachable(&d, use)) use = f->entry;
+        if (!in_loop || !dominance_reachable(d, use)) use = f->entry;
         if (at->index == 0) *at = use;
-        while (in_loop && (in_loop[at->index] || !dominance_dominates(&d, *at, use))) *at = d.immediate[at->index];
+        while (in_loop && (in_loop[at->index] || !dominance_dominates(d, *at, use))) *at = d->immediate[at->index];
       }
     }
   return place;
