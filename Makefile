@@ -227,12 +227,15 @@ $B/libnvmini.so: $(LIBRARY_OBJECTS)
 UNIT_SOURCES := $(wildcard runtime-tests/unit/test_*.c)
 UNIT_PROGRAMS := $(UNIT_SOURCES:runtime-tests/unit/%.c=$B/unit/%)
 UNIT_HELPERS := $(filter-out $(UNIT_SOURCES),$(wildcard runtime-tests/unit/*.c))
+# What test_mpfr needs where MPFR is installed.
+MPFR = $(shell printf '\043include <mpfr.h>\nint main(void) { return mpfr_get_version() == 0; }' | \
+  $(CC) -x c - -lmpfr -lgmp -o /dev/null 2>/dev/null && echo -DHAVE_MPFR -lmpfr -lgmp)
 unit: $(UNIT_PROGRAMS)
 $B/unit/%: runtime-tests/unit/%.c $(UNIT_HELPERS) $B/libinternal.a
 	@mkdir -p $(@D)
 	@echo '  UNIT $@'
 	$(Q)$(CC) $(NVM_CFLAGS) -UNDEBUG -Wno-switch-enum -MMD -MP -MF $@.d -MT $@ -o $@ $< $(UNIT_HELPERS) \
-	  $B/libinternal.a $(LDFLAGS) -lcmocka -lpthread -lm
+	  $B/libinternal.a $(LDFLAGS) $(if $(findstring mpfr,$*),$(MPFR)) -lcmocka -lpthread -lm
 
 # The example of the embedding chapter, against each public library alone.
 EMBED_PROGRAMS := $B/embed-static $B/embed-shared
