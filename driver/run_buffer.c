@@ -67,7 +67,7 @@ static bool parse_value(const char *text, size_t length, struct run_type t, uint
   return true;
 }
 
-static void put(uint8_t *at, uint64_t bits, uint32_t bytes) {
+static inline void put(uint8_t *at, uint64_t bits, uint32_t bytes) {
   for (uint32_t k = 0; k < bytes; k++) at[k] = (uint8_t)(bits >> (8 * k));
 }
 static uint64_t get(const uint8_t *at, uint32_t bytes) {
@@ -76,13 +76,19 @@ static uint64_t get(const uint8_t *at, uint32_t bytes) {
   return v;
 }
 
+/* A number as a value of the type; float, of which buffers may have many millions, by the host. */
+static uint64_t float_bits(double d, struct run_type t) {
+  float f = (float)d;
+  uint32_t single;
+  uint64_t bits;
+  memcpy(&single, &f, sizeof single);
+  memcpy(&bits, &d, sizeof bits);
+  return format_of(t) == FLOAT_SINGLE ? single : float_convert_bits(bits, FLOAT_DOUBLE, format_of(t), NULL);
+}
+
 /* Number i as a value of the type. */
 static uint64_t from_number(uint64_t i, struct run_type t) {
-  if (!is_float(t)) return i;
-  double d = (double)i;
-  uint64_t bits;
-  memcpy(&bits, &d, sizeof bits);
-  return float_convert_bits(bits, FLOAT_DOUBLE, format_of(t), NULL);
+  return is_float(t) ? float_bits((double)i, t) : i;
 }
 
 /* Floats in [0, 1), integers over their whole range. */
@@ -92,10 +98,7 @@ static uint64_t random_value(uint64_t *state, struct run_type t) {
   x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
   x ^= x >> 31;
   if (!is_float(t)) return x;
-  double d = (double)(x >> 40) * 0x1p-24;
-  uint64_t bits;
-  memcpy(&bits, &d, sizeof bits);
-  return float_convert_bits(bits, FLOAT_DOUBLE, format_of(t), NULL);
+  return float_bits((double)(x >> 40) * 0x1p-24, t);
 }
 
 static bool fill(const char *text, const char *how, struct run_argument *a) {
