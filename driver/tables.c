@@ -122,8 +122,8 @@ int tables_knobs(const struct options *o) {
     names[i] = k->name;
     if (wanted != NULL && strcmp(wanted, k->name) != 0) continue;
     found = true;
-    printf("%-34s %d..%d (%d)  %s: %s\n", k->name, (int)k->least, (int)k->most, (int)k->initial,
-           k->reader, k->meaning);
+    printf("%-36s %-6s %d..%d (%d)  %s: %s\n", k->name, k->least == 0 && k->most == 1 ? "switch" : "number",
+           (int)k->least, (int)k->most, (int)k->initial, k->reader, k->meaning);
   }
   if (found) return EXIT_DONE;
   const char *nearest = options_nearest(wanted, names, KNOB_COUNT);

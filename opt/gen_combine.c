@@ -10,46 +10,14 @@
  *           demands and the pattern does not promise becomes a check at the leaf.
  * The language is described at the head of combine.rules. What is wrong with the table is reported
  * as file:line: error, with exit status 1 and nothing written. */
+#include "ir/ops.h"
+#include "target/gen_table.h"
+
 #include <ctype.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/ops.h"
-
-static const char *table_path;
-static int line_number;
-
-__attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  fprintf(stderr, "%s:%d: error: ", table_path, line_number);
-  vfprintf(stderr, format, args);
-  fputc('\n', stderr);
-  va_end(args);
-  exit(1);
-}
-
-static void *allocate(size_t bytes) {
-  void *p = calloc(1, bytes);
-  if (!p) fail("out of memory");
-  return p;
-}
-
-__attribute__((format(printf, 1, 2))) static char *text(const char *format, ...) {
-  va_list args;
-  char buffer[4096];
-  va_start(args, format);
-  int n = vsnprintf(buffer, sizeof buffer, format, args);
-  va_end(args);
-  if (n < 0 || (size_t)n >= sizeof buffer) fail("rule too long");
-  char *copy = allocate((size_t)n + 1);
-  memcpy(copy, buffer, (size_t)n);
-  return copy;
-}
+static void *allocate(size_t bytes) { return gen_allocated(calloc(1, bytes)); }
 
 /* --- what stands in a pattern ------------------------------------------------------------------ */
 
@@ -107,22 +75,19 @@ static const struct shape intrinsics[] = {
 #undef FLOATING
 };
 
-/* Functions of constants: only in conditions and results, computed by fn_NAME of combine.c. */
-static const struct {
-  const char *name;
-  int arity;
-} functions[] = {{"log2", 1}, {"not", 1}, {"neg", 1}, {"lowmask", 1}, {"lowzeros", 1}};
-/* Conditions. w: on constants, fn_NAME(width, ...); v: on a value and constants, known_NAME(k, value, ...);
- * V: on two values; t: on a value's type; f: on a constant and a value's type. */
+/* Functions: 0: of constants, in conditions and results, computed by fn_NAME of combine.c. Others are
+ * conditions. w: on constants, fn_NAME(width, ...); v: on a value and constants, known_NAME(k, value,
+ * ...); V: on two values; t: on a value's type; f: on a constant and a value's type. */
 static const struct {
   const char *name;
   char how;
   int arity;
-} conditions[] = {{"eq", 'w', 2},  {"ne", 'w', 2},  {"ult", 'w', 2}, {"ule", 'w', 2}, {"ugt", 'w', 2},
-                  {"uge", 'w', 2}, {"slt", 'w', 2}, {"sle", 'w', 2}, {"sgt", 'w', 2}, {"sge", 'w', 2},
-                  {"pow2", 'w', 1}, {"zero", 'v', 2}, {"nonneg", 'v', 1}, {"nonzero", 'v', 1},
-                  {"defined", 'v', 1}, {"disjoint", 'V', 2}, {"bool", 't', 1}, {"wide", 't', 1},
-                  {"fitsu", 'f', 2}, {"fitss", 'f', 2}};
+} functions[] = {{"log2", 0, 1},  {"not", 0, 1},   {"neg", 0, 1},   {"lowmask", 0, 1}, {"lowzeros", 0, 1},
+                 {"eq", 'w', 2},  {"ne", 'w', 2},  {"ult", 'w', 2}, {"ule", 'w', 2},   {"ugt", 'w', 2},
+                 {"uge", 'w', 2}, {"slt", 'w', 2}, {"sle", 'w', 2}, {"sgt", 'w', 2},   {"sge", 'w', 2},
+                 {"pow2", 'w', 1}, {"zero", 'v', 2}, {"nonneg", 'v', 1}, {"nonzero", 'v', 1},
+                 {"defined", 'v', 1}, {"disjoint", 'V', 2}, {"bool", 't', 1}, {"wide", 't', 1},
+                 {"fitsu", 'f', 2}, {"fitss", 'f', 2}};
 
 struct predicate {
   bool is_variable;
@@ -149,45 +114,38 @@ struct node {
 
 /* --- shapes ------------------------------------------------------------------------------------- */
 
+static const struct shape *copy_shape(struct shape s) {
+  struct shape *copy = allocate(sizeof *copy);
+  *copy = s;
+  return copy;
+}
+
 static const struct shape *shape_of_op(enum op op) {
-  struct shape s = {ops[op].keyword, text("OP_%s", op_enums[op]), SHAPE_INT, 2, false, false, op};
+  struct shape s = {ops[op].keyword, gen_format("OP_%s", op_enums[op]), SHAPE_INT, 2, false, false, op};
   switch (ops[op].form) {
   case FORM_BINARY: s.kind = ops[op].flags & OPF_INT ? SHAPE_INT : SHAPE_FLOAT; break;
   case FORM_UNARY: s.kind = op == OP_FREEZE ? SHAPE_ANY : SHAPE_FLOAT, s.arity = 1; break;
   case FORM_CAST: s.kind = SHAPE_CAST, s.arity = 1; break;
   case FORM_CMP: s.kind = SHAPE_COMPARE; break;
   case FORM_SELECT: s.kind = SHAPE_SELECT, s.arity = 3; break;
-  default: fail("`%s` cannot stand in a rule", ops[op].keyword);
+  default: gen_fail("`%s` cannot stand in a rule", ops[op].keyword);
   }
   s.commutes = (ops[op].flags & OPF_COMMUTES) != 0;
-  struct shape *copy = allocate(sizeof *copy);
-  *copy = s;
-  return copy;
+  return copy_shape(s);
 }
 
 /* `ftrunc` is the intrinsic, `trunc` the cast. */
 static const struct shape *find_shape(const char *name) {
   for (int op = 0; op < OP_COUNT; op++)
     if (strcmp(ops[op].keyword, name) == 0) return shape_of_op((enum op)op);
-  for (size_t i = 0; i < sizeof intrinsics / sizeof *intrinsics; i++) {
-    const char *wanted = strcmp(name, "ftrunc") == 0 ? "trunc" : name;
-    if (strcmp(intrinsics[i].name, wanted) == 0) return &intrinsics[i];
-  }
+  for (size_t i = 0; i < sizeof intrinsics / sizeof *intrinsics; i++)
+    if (strcmp(intrinsics[i].name, strcmp(name, "ftrunc") == 0 ? "trunc" : name) == 0)
+      return &intrinsics[i];
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-    if (strcmp(functions[i].name, name) == 0) {
-      struct shape *s = allocate(sizeof *s);
-      *s = (struct shape){functions[i].name, NULL, SHAPE_FUNCTION, functions[i].arity, false, false,
-                          OP_COUNT};
-      return s;
-    }
-  for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++)
-    if (strcmp(conditions[i].name, name) == 0) {
-      struct shape *s = allocate(sizeof *s);
-      *s = (struct shape){conditions[i].name, NULL, SHAPE_FUNCTION, conditions[i].arity, false, false,
-                          OP_COUNT};
-      return s;
-    }
-  fail("unknown op `%s`", name);
+    if (strcmp(functions[i].name, name) == 0)
+      return copy_shape((struct shape){functions[i].name, NULL, SHAPE_FUNCTION, functions[i].arity,
+                                       false, false, OP_COUNT});
+  gen_fail("unknown op `%s`", name);
 }
 
 static const struct {
@@ -218,8 +176,8 @@ static bool take(const char *word) {
 static char *word(void) {
   skip_blanks();
   size_t n = strcspn(at, " ()=");
-  if (n == 0) fail("a name or number expected at `%s`", at);
-  char *w = text("%.*s", (int)n, at);
+  if (n == 0) gen_fail("a name or number expected at `%s`", at);
+  char *w = gen_format("%.*s", (int)n, at);
   at += n;
   return w;
 }
@@ -234,7 +192,7 @@ static void read_flags(struct node *n, char *name) {
     bool optional = flag[length - 1] == '?';
     if (optional) flag[length - 1] = 0;
     while (k < sizeof flag_names / sizeof *flag_names && strcmp(flag_names[k].name, flag) != 0) k++;
-    if (k == sizeof flag_names / sizeof *flag_names) fail("unknown flag `%s`", flag);
+    if (k == sizeof flag_names / sizeof *flag_names) gen_fail("unknown flag `%s`", flag);
     if (optional) n->optional_flags |= flag_names[k].bit;
     else n->flags |= flag_names[k].bit;
   }
@@ -270,14 +228,14 @@ static struct node *read_op(void) {
   n->shape = find_shape(name);
   if (n->shape->kind == SHAPE_COMPARE) read_predicate(&n->predicate);
   for (int k = 0; k < n->shape->arity; k++) n->args[k] = read_node();
-  if (!take(")")) fail("`)` expected after the operands of `%s`, at `%s`", name, at);
+  if (!take(")")) gen_fail("`)` expected after the operands of `%s`, at `%s`", name, at);
   return n;
 }
 
 static struct node *read_leaf(void) {
   struct node *n = allocate(sizeof *n);
   char *w = word();
-  if (strlen(w) >= sizeof n->name) fail("`%s` is too long", w);
+  if (strlen(w) >= sizeof n->name) gen_fail("`%s` is too long", w);
   snprintf(n->name, sizeof n->name, "%s", w);
   if (strchr(w, '.') || strcmp(w, "nan") == 0 || strcmp(w, "inf") == 0) n->kind = NODE_FLOAT;
   else if (is_literal(w)) n->kind = NODE_LITERAL;
@@ -298,7 +256,7 @@ static struct node *read_node(void) {
   struct node *n;
   if (take("(")) n = read_op();
   else n = read_leaf();
-  if (one_use && n->kind != NODE_OP) fail("`@` before what is no instruction");
+  if (one_use && n->kind != NODE_OP) gen_fail("`@` before what is no instruction");
   n->one_use = one_use;
   if (name[0]) memcpy(n->name, name, sizeof name);
   return n;
@@ -313,22 +271,22 @@ struct rule {
 };
 
 static struct rule read_rule(const char *line) {
-  struct rule r = {.line = line_number};
+  struct rule r = {.line = gen_table.line};
   const char *colon = strstr(line, ": ");
-  if (!colon) fail("`name: pattern -> result` expected");
-  r.name = text("%.*s", (int)(colon - line), line);
+  if (!colon) gen_fail("`name: pattern -> result` expected");
+  r.name = gen_format("%.*s", (int)(colon - line), line);
   at = colon + 2;
   r.pattern = read_node();
-  if (r.pattern->kind != NODE_OP) fail("the pattern is no instruction");
+  if (r.pattern->kind != NODE_OP) gen_fail("the pattern is no instruction");
   if (take("if "))
     while (take("(")) {
-      if (r.condition_count == 8) fail("too many conditions");
+      if (r.condition_count == 8) gen_fail("too many conditions");
       r.conditions[r.condition_count++] = read_op();
     }
-  if (!take("->")) fail("`->` expected at `%s`", at);
+  if (!take("->")) gen_fail("`->` expected at `%s`", at);
   r.result = read_node();
   skip_blanks();
-  if (*at) fail("`%s` after the end of the rule", at);
+  if (*at) gen_fail("`%s` after the end of the rule", at);
   return r;
 }
 
@@ -343,7 +301,7 @@ struct types {
 };
 
 static int type_new(struct types *t) {
-  if (t->count == MOST_TYPES) fail("too many types in a rule");
+  if (t->count == MOST_TYPES) gen_fail("too many types in a rule");
   t->parent[t->count] = t->count;
   t->bool_of[t->count] = -1;
   return t->count++;
@@ -376,7 +334,7 @@ static struct node *scope_find(const struct scope *s, const char *name) {
   return NULL;
 }
 static void scope_add(struct scope *s, struct node *n) {
-  if (s->count == 32) fail("too many variables");
+  if (s->count == 32) gen_fail("too many variables");
   s->nodes[s->count++] = n;
 }
 
@@ -428,7 +386,7 @@ static void infer(struct types *t, struct scope *s, struct node *n, bool defines
   struct node *first = scope_find(s, n->name);
   if (first) type_unify(t, first->type, n->type);
   else if (defines) scope_add(s, n);
-  else fail("`%s` does not occur in the pattern", n->name);
+  else gen_fail("`%s` does not occur in the pattern", n->name);
 }
 
 /* --- paths and commuted variants ---------------------------------------------------------------- */
@@ -436,7 +394,7 @@ static void infer(struct types *t, struct scope *s, struct node *n, bool defines
 static void set_paths(struct node *n, const char *path) {
   n->path = path;
   if (n->kind != NODE_OP) return;
-  for (int k = 0; k < n->shape->arity; k++) set_paths(n->args[k], text("%s%d", path, k));
+  for (int k = 0; k < n->shape->arity; k++) set_paths(n->args[k], gen_format("%s%d", path, k));
 }
 
 static bool is_constant(const struct node *n) {
@@ -489,27 +447,27 @@ struct variant {
 
 static const char *type_text(struct variant *v, int type) {
   int a = type_find(&v->types, type);
-  if (v->types.witness[a]) return text("t%d", a);
-  if (v->types.bool_of[a] >= 0) return text("bool_like(k, %s)", type_text(v, v->types.bool_of[a]));
+  if (v->types.witness[a]) return gen_format("t%d", a);
+  if (v->types.bool_of[a] >= 0) return gen_format("bool_like(k, %s)", type_text(v, v->types.bool_of[a]));
   if (v->types.is_bool[a]) return "TYPE_I1"; /* the immediate of abs, ctlz, cttz */
-  fail("the type of a part of the result is not determined");
+  gen_fail("the type of a part of the result is not determined");
 }
 
 static const char *width_text(struct variant *v, int type) {
   int a = type_find(&v->types, type);
   if (v->types.is_bool[a]) return "1";
-  return text("scalar_width(k, %s)", type_text(v, type));
+  return gen_format("scalar_width(k, %s)", type_text(v, type));
 }
 
 static const char *literal_text(const char *name, const char *width) {
   if (strcmp(name, "true") == 0) return "1";
   if (strcmp(name, "false") == 0) return "0";
-  if (strcmp(name, "MIN") == 0) return text("fn_min(%s)", width);
-  if (strcmp(name, "MAX") == 0) return text("fn_max(%s)", width);
-  if (strcmp(name, "WIDTH") == 0) return text("(uint64_t)%s", width);
-  if (name[0] == '-') return text("fn_cut(%s, (uint64_t)INT64_C(%s))", width, name);
+  if (strcmp(name, "MIN") == 0) return gen_format("fn_min(%s)", width);
+  if (strcmp(name, "MAX") == 0) return gen_format("fn_max(%s)", width);
+  if (strcmp(name, "WIDTH") == 0) return gen_format("(uint64_t)%s", width);
+  if (name[0] == '-') return gen_format("fn_cut(%s, (uint64_t)INT64_C(%s))", width, name);
   if (strcmp(name, "0") == 0 || strcmp(name, "1") == 0) return name;
-  return text("fn_cut(%s, UINT64_C(%s))", width, name);
+  return gen_format("fn_cut(%s, UINT64_C(%s))", width, name);
 }
 
 static const char *number_text(struct variant *v, const struct node *n);
@@ -525,11 +483,11 @@ static const char *function_text(struct variant *v, const struct node *n) {
   const char *width = width_text(v, n->shape->kind == SHAPE_CAST ? n->type : n->args[0]->type);
   const char *a = number_text(v, n->args[0]);
   if (n->shape->op == OP_SEXT)
-    return text("fn_sext(%s, %s, %s)", width_text(v, n->args[0]->type), width, a);
-  if (n->shape->op == OP_ZEXT || n->shape->op == OP_TRUNC) return text("fn_cut(%s, %s)", width, a);
-  if (n->shape->arity == 1) return text("fn_%s(%s, %s)", n->shape->name, width, a);
-  if (n->shape->arity != 2) fail("`%s` of constants", n->shape->name);
-  return text("fn_%s(%s, %s, %s)", n->shape->name, width, a, number_text(v, n->args[1]));
+    return gen_format("fn_sext(%s, %s, %s)", width_text(v, n->args[0]->type), width, a);
+  if (n->shape->op == OP_ZEXT || n->shape->op == OP_TRUNC) return gen_format("fn_cut(%s, %s)", width, a);
+  if (n->shape->arity == 1) return gen_format("fn_%s(%s, %s)", n->shape->name, width, a);
+  if (n->shape->arity != 2) gen_fail("`%s` of constants", n->shape->name);
+  return gen_format("fn_%s(%s, %s, %s)", n->shape->name, width, a, number_text(v, n->args[1]));
 }
 
 /* A constant expression as uint64_t. */
@@ -537,20 +495,20 @@ static const char *number_text(struct variant *v, const struct node *n) {
   switch (n->kind) {
   case NODE_INT: {
     const struct node *first = scope_find(&v->scope, n->name);
-    return text("n%s", first->path);
+    return gen_format("n%s", first->path);
   }
   case NODE_LITERAL: return literal_text(n->name, width_text(v, n->type));
   case NODE_OP: return function_text(v, n);
   case NODE_VALUE: case NODE_FLOAT: break;
   }
-  fail("`%s` is no integer constant", n->name);
+  gen_fail("`%s` is no integer constant", n->name);
 }
 
 static const char *flags_text(unsigned flags) {
   const char *s = "0";
   for (size_t k = 0; k < sizeof flag_names / sizeof *flag_names; k++)
     if (flags & flag_names[k].bit)
-      s = s[0] == '0' ? flag_names[k].text : text("%s | %s", s, flag_names[k].text);
+      s = s[0] == '0' ? flag_names[k].text : gen_format("%s | %s", s, flag_names[k].text);
   return s;
 }
 
@@ -577,17 +535,17 @@ static void check_predicate(struct variant *v, const struct node *n) {
   if (!p->is_variable) {
     char upper[8] = "";
     for (size_t k = 0; p->name[k] && k < 7; k++) upper[k] = (char)toupper((unsigned char)p->name[k]);
-    check(text("i%s->aux == %s_%s", n->path, kind, upper));
+    check(gen_format("i%s->aux == %s_%s", n->path, kind, upper));
     return;
   }
   const struct node *binding = find_predicate(v->pattern, p->name);
-  if (!binding) fail("predicate `%s` only with a modifier", p->name);
+  if (!binding) gen_fail("predicate `%s` only with a modifier", p->name);
   if (n == binding) {
-    if (p->class[0]) check(text("predicate_is_%s(i%s->aux)", p->class, n->path));
+    if (p->class[0]) check(gen_format("predicate_is_%s(i%s->aux)", p->class, n->path));
   } else if (p->modifier[0])
-    check(text("i%s->aux == %s_%s(i%s->aux)", n->path, n->shape->op == OP_ICMP ? "icmp" : "fcmp",
+    check(gen_format("i%s->aux == %s_%s(i%s->aux)", n->path, n->shape->op == OP_ICMP ? "icmp" : "fcmp",
                p->modifier, binding->path));
-  else check(text("i%s->aux == i%s->aux", n->path, binding->path));
+  else check(gen_format("i%s->aux == i%s->aux", n->path, binding->path));
 }
 
 /* Whatever the classes of the operands did not say. */
@@ -596,54 +554,54 @@ static void check_node(struct variant *v, const struct node *n) {
   switch (n->kind) {
   case NODE_VALUE:
     first = scope_find(&v->scope, n->name);
-    if (first != n) check(text("value_equal(v%s, v%s)", n->path, first->path));
+    if (first != n) check(gen_format("value_equal(v%s, v%s)", n->path, first->path));
     return;
   case NODE_INT:
     first = scope_find(&v->scope, n->name);
-    if (first != n) check(text("n%s == n%s", n->path, first->path));
+    if (first != n) check(gen_format("n%s == n%s", n->path, first->path));
     return;
   case NODE_LITERAL:
     if (n->name[0] == 't' || n->name[0] == 'f')
-      check(text("n%s == %d && int_width(k, v%s) == 1", n->path, n->name[0] == 't', n->path));
+      check(gen_format("n%s == %d && int_width(k, v%s) == 1", n->path, n->name[0] == 't', n->path));
     else if (isdigit((unsigned char)n->name[0]))
-      check(text("n%s == %s", n->path, n->name));
-    else check(text("n%s == %s", n->path, literal_text(n->name, text("int_width(k, v%s)", n->path))));
+      check(gen_format("n%s == %s", n->path, n->name));
+    else check(gen_format("n%s == %s", n->path, literal_text(n->name, gen_format("int_width(k, v%s)", n->path))));
     return;
-  case NODE_FLOAT: check(text("float_is(k, v%s, %s)", n->path, n->name)); return;
+  case NODE_FLOAT: check(gen_format("float_is(k, v%s, %s)", n->path, n->name)); return;
   case NODE_OP: break;
   }
   if (n->shape->kind == SHAPE_COMPARE) check_predicate(v, n);
-  if (n->flags) check(text("has_flags(i%s, %s)", n->path, flags_text(n->flags)));
-  if (n->one_use) check(text("one_use(k, v%s)", n->path));
+  if (n->flags) check(gen_format("has_flags(i%s, %s)", n->path, flags_text(n->flags)));
+  if (n->one_use) check(gen_format("one_use(k, v%s)", n->path));
   for (int k = 0; k < n->shape->arity; k++) check_node(v, n->args[k]);
 }
 
 static const char *condition_text(struct variant *v, const struct node *n) {
-  if (n->shape->kind != SHAPE_FUNCTION) fail("`%s` is no condition", n->shape->name);
+  if (n->shape->kind != SHAPE_FUNCTION) gen_fail("`%s` is no condition", n->shape->name);
   const char *name = n->shape->name;
   char how = 0;
-  for (size_t k = 0; k < sizeof conditions / sizeof *conditions; k++)
-    if (strcmp(conditions[k].name, name) == 0) how = conditions[k].how;
+  for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
+    if (strcmp(functions[k].name, name) == 0) how = functions[k].how;
   const struct node *a = n->args[0];
   const char *value =
       a->kind == NODE_VALUE || (a->kind == NODE_OP && a->name[0])
-          ? text("v%s", scope_find(&v->scope, a->name)->path) : NULL;
+          ? gen_format("v%s", scope_find(&v->scope, a->name)->path) : NULL;
   switch (how) {
   case 'w': return function_text(v, n);
-  case 't': return text("type_is_%s(k, %s)", name, type_text(v, a->type));
+  case 't': return gen_format("type_is_%s(k, %s)", name, type_text(v, a->type));
   case 'f':
-    return text("fn_%s(%s, %s, %s)", name, width_text(v, a->type), width_text(v, n->args[1]->type),
+    return gen_format("fn_%s(%s, %s, %s)", name, width_text(v, a->type), width_text(v, n->args[1]->type),
                 number_text(v, a));
   default: break;
   }
-  if (!value) fail("`%s` of what is no variable", name);
+  if (!value) gen_fail("`%s` of what is no variable", name);
   if (how == 'V') {
     const struct node *b = scope_find(&v->scope, n->args[1]->name);
-    return text("known_%s(k, %s, v%s)", name, value, b->path);
+    return gen_format("known_%s(k, %s, v%s)", name, value, b->path);
   }
   if (n->shape->arity == 2)
-    return text("known_%s(k, %s, %s)", name, value, number_text(v, n->args[1]));
-  return text("known_%s(k, %s)", name, value);
+    return gen_format("known_%s(k, %s, %s)", name, value, number_text(v, n->args[1]));
+  return gen_format("known_%s(k, %s)", name, value);
 }
 
 /* --- a leaf: building the result ------------------------------------------------------------------ */
@@ -654,13 +612,13 @@ static const char *predicate_text(struct variant *v, const struct node *n) {
   if (!p->is_variable) {
     char upper[8] = "";
     for (size_t k = 0; p->name[k] && k < 7; k++) upper[k] = (char)toupper((unsigned char)p->name[k]);
-    return text("%s_%s", kind, upper);
+    return gen_format("%s_%s", kind, upper);
   }
   const struct node *first = find_predicate(v->pattern, p->name);
-  if (!first) fail("predicate `%s` does not occur in the pattern", p->name);
-  const char *plain = text("p%s", first->path);
+  if (!first) gen_fail("predicate `%s` does not occur in the pattern", p->name);
+  const char *plain = gen_format("p%s", first->path);
   if (!p->modifier[0]) return plain;
-  return text("%s_%s(%s)", n->shape->op == OP_ICMP ? "icmp" : "fcmp", p->modifier, plain);
+  return gen_format("%s_%s(%s)", n->shape->op == OP_ICMP ? "icmp" : "fcmp", p->modifier, plain);
 }
 
 static void gather_float_flags(const struct node *n, const char **expression) {
@@ -668,14 +626,14 @@ static void gather_float_flags(const struct node *n, const char **expression) {
   bool fast = n->shape->kind == SHAPE_FLOAT || n->shape->op == OP_FCMP ||
               (n->shape->op != OP_CALL && n->shape->op < OP_COUNT && (ops[n->shape->op].flags & OPF_FAST) &&
                n->shape->kind != SHAPE_SELECT);
-  if (fast) *expression = text("%s & f%s", *expression, n->path);
+  if (fast) *expression = gen_format("%s & f%s", *expression, n->path);
   for (int k = 0; k < n->shape->arity; k++) gather_float_flags(n->args[k], expression);
 }
 
 static void gather_optional(const struct node *n, unsigned bit, const char **expression) {
   if (n->kind != NODE_OP) return;
-  if (n->optional_flags & bit) *expression = *expression ? text("%s & f%s", *expression, n->path)
-                                                         : text("f%s", n->path);
+  if (n->optional_flags & bit) *expression = *expression ? gen_format("%s & f%s", *expression, n->path)
+                                                         : gen_format("f%s", n->path);
   for (int k = 0; k < n->shape->arity; k++) gather_optional(n->args[k], bit, expression);
 }
 
@@ -685,14 +643,14 @@ static const char *result_flags(struct variant *v, const struct node *n, bool is
       n->shape->op == OP_FPEXT) {
     const char *fast = "INST_FAST";
     gather_float_flags(v->pattern, &fast);
-    flags = text("%s | (%s%s)", flags, fast, is_root ? "" : " & ~(INST_NNAN | INST_NINF)");
+    flags = gen_format("%s | (%s%s)", flags, fast, is_root ? "" : " & ~(INST_NNAN | INST_NINF)");
   }
   for (size_t k = 0; k < sizeof flag_names / sizeof *flag_names; k++) {
     if (!(n->optional_flags & flag_names[k].bit)) continue;
     const char *all = NULL;
     gather_optional(v->pattern, flag_names[k].bit, &all);
-    if (!all) fail("flag `%s?` does not occur in the pattern", flag_names[k].name);
-    flags = text("%s | (%s & %s)", flags, all, flag_names[k].text);
+    if (!all) gen_fail("flag `%s?` does not occur in the pattern", flag_names[k].name);
+    flags = gen_format("%s | (%s & %s)", flags, all, flag_names[k].text);
   }
   return flags;
 }
@@ -702,14 +660,14 @@ static int temporary;
 /* Writes the code that makes n; returns the C expression of its value. */
 static const char *build(struct variant *v, const struct node *n, bool is_root) {
   if (n->kind == NODE_VALUE || (n->kind == NODE_OP && n->name[0] && scope_find(&v->scope, n->name)))
-    return text("v%s", scope_find(&v->scope, n->name)->path);
-  if (n->kind == NODE_INT) return text("make_int(k, %s, %s)", type_text(v, n->type), number_text(v, n));
-  if (n->kind == NODE_FLOAT) return text("make_float(k, %s, %s)", type_text(v, n->type), n->name);
+    return gen_format("v%s", scope_find(&v->scope, n->name)->path);
+  if (n->kind == NODE_INT) return gen_format("make_int(k, %s, %s)", type_text(v, n->type), number_text(v, n));
+  if (n->kind == NODE_FLOAT) return gen_format("make_float(k, %s, %s)", type_text(v, n->type), n->name);
   if (all_constant(n) && !(n->kind == NODE_OP && n->shape->kind == SHAPE_COMPARE))
-    return text("make_int(k, %s, %s)", type_text(v, n->type), number_text(v, n));
+    return gen_format("make_int(k, %s, %s)", type_text(v, n->type), number_text(v, n));
   const char *args = "";
   for (int a = 0; a < n->shape->arity; a++)
-    args = text("%s%s%s", args, a ? ", " : "", build(v, n->args[a], false));
+    args = gen_format("%s%s%s", args, a ? ", " : "", build(v, n->args[a], false));
   const char *flags = result_flags(v, n, is_root);
   int id = temporary++;
   const char *type = type_text(v, n->type);
@@ -722,7 +680,7 @@ static const char *build(struct variant *v, const struct node *n, bool is_root) 
                  "(const struct nvm_value[]){%s});\n",
             id, op_enums[n->shape->op], flags, type,
             n->shape->kind == SHAPE_COMPARE ? predicate_text(v, n) : "0", n->shape->arity, args);
-  return text("r%d", id);
+  return gen_format("r%d", id);
 }
 
 /* Casts of the result must be casts: to a wider or narrower type with as many lanes. */
@@ -730,7 +688,7 @@ static void check_casts(struct variant *v, const struct node *n) {
   if (n->kind != NODE_OP || n->name[0]) return;
   for (int k = 0; k < n->shape->arity; k++) check_casts(v, n->args[k]);
   if (n->shape->kind != SHAPE_CAST || n->shape->op > OP_SEXT || all_constant(n)) return;
-  check(text("can_%s(k, %s, %s)", n->shape->op == OP_TRUNC ? "narrow" : "widen",
+  check(gen_format("can_%s(k, %s, %s)", n->shape->op == OP_TRUNC ? "narrow" : "widen",
              type_text(v, n->args[0]->type), type_text(v, n->type)));
 }
 
@@ -743,7 +701,7 @@ static void check_numbers(struct variant *v, const struct node *n) {
   }
   if (!all_constant(n) || v->types.is_bool[type_find(&v->types, n->type)]) return;
   if (strcmp(n->name, "0") != 0 && strcmp(n->name, "1") != 0)
-    check(text("scalar_width(k, %s) <= 64", type_text(v, n->type)));
+    check(gen_format("scalar_width(k, %s) <= 64", type_text(v, n->type)));
 }
 
 /* Saves what the pattern's instructions say before building moves them. */
@@ -756,8 +714,8 @@ static void save(const struct node *n) {
 }
 
 static void witness(struct types *t, const struct node *n) {
-  const char *expression = n->kind == NODE_OP ? text("i%s->type", n->path)
-                                              : text("value_type(k->f, v%s)", n->path);
+  const char *expression = n->kind == NODE_OP ? gen_format("i%s->type", n->path)
+                                              : gen_format("value_type(k->f, v%s)", n->path);
   int a = type_find(t, n->type);
   if (!t->witness[a] || n->kind == NODE_OP) t->witness[a] = expression;
   for (int k = 0; n->kind == NODE_OP && k < n->shape->arity; k++) witness(t, n->args[k]);
@@ -771,19 +729,19 @@ static void check_types(struct variant *v, const struct types *before) {
     int now = type_find(&v->types, a);
     for (int b = 0; b < a; b++)
       if (type_find(before, b) == b && before->witness[b] && type_find(&v->types, b) == now) {
-        check(text("type_equal(t%d, t%d)", a, b));
+        check(gen_format("type_equal(t%d, t%d)", a, b));
         break;
       }
     if (v->types.is_int[now] && !before->is_int[a])
-      check(text("type_is_int_or_vector(&k->m->types, t%d)", a));
+      check(gen_format("type_is_int_or_vector(&k->m->types, t%d)", a));
     if (v->types.is_float[now] && !before->is_float[a])
-      check(text("type_is_float_or_vector(&k->m->types, t%d)", a));
-    if (v->types.is_bool[now] && !before->is_bool[a]) check(text("type_is_bool(k, t%d)", a));
+      check(gen_format("type_is_float_or_vector(&k->m->types, t%d)", a));
+    if (v->types.is_bool[now] && !before->is_bool[a]) check(gen_format("type_is_bool(k, t%d)", a));
   }
 }
 
 static void emit_leaf(struct variant *v) {
-  line_number = v->rule->line;
+  gen_table.line = v->rule->line;
   fprintf(out, "do { /* %s */\n", v->rule->name);
   check_node(v, v->pattern);
   struct types before = v->types;
@@ -818,7 +776,7 @@ static void add_tests(struct variant *v, const struct node *n) {
   case NODE_OP: label = n->shape->label; break;
   }
   if (n->path[0]) {
-    if (v->test_count == 24) fail("pattern too large");
+    if (v->test_count == 24) gen_fail("pattern too large");
     v->tests[v->test_count++] =
         (struct test){n->path, label, n->kind == NODE_OP ? n->shape->arity : 0};
   }
@@ -885,9 +843,9 @@ static int rule_count;
 
 static void add_variants(struct rule *r) {
   int commuting = count_commuting(r->pattern);
-  if (commuting > 4) fail("too many commutative ops");
+  if (commuting > 4) gen_fail("too many commutative ops");
   for (unsigned bits = 0; bits < 1u << commuting; bits++) {
-    if (variant_count == 4096) fail("too many rules");
+    if (variant_count == 4096) gen_fail("too many rules");
     struct variant *v = allocate(sizeof *v);
     int index = 0;
     v->rule = r;
@@ -902,44 +860,19 @@ static void add_variants(struct rule *r) {
   }
 }
 
-static void read_table(void) {
-  FILE *in = fopen(table_path, "r");
-  if (!in) fail("cannot open");
-  char line[1024], joined[4096] = "";
-  int number = 0;
-  bool more = true;
-  while (more) {
-    more = fgets(line, sizeof line, in) != NULL;
-    if (more) {
-      number++;
-      line[strcspn(line, "\n")] = 0;
-      char *comment = strchr(line, '#');
-      if (comment) *comment = 0;
-      for (size_t n = strlen(line); n && line[n - 1] == ' '; n--) line[n - 1] = 0;
-      if (line[0] == ' ' || line[0] == 0) {
-        if (strlen(joined) + strlen(line) + 1 > sizeof joined) fail("rule too long");
-        if (line[0]) strcat(joined, line);
-        continue;
-      }
-    }
-    if (joined[0]) {
-      struct rule *r = allocate(sizeof *r);
-      *r = read_rule(joined);
-      for (int k = 0; k < variant_count; k++)
-        if (strcmp(variants[k]->rule->name, r->name) == 0) fail("rule `%s` exists", r->name);
-      add_variants(r);
-      rule_count++;
-    }
-    line_number = number;
-    if (more) snprintf(joined, sizeof joined, "%s", line);
-  }
-  fclose(in);
+static void read_row(char *text) {
+  struct rule *r = allocate(sizeof *r);
+  *r = read_rule(text);
+  for (int k = 0; k < variant_count; k++)
+    if (strcmp(variants[k]->rule->name, r->name) == 0) gen_fail("rule `%s` exists", r->name);
+  add_variants(r);
+  rule_count++;
 }
 
 static void emit_root(struct variant **same, int n) {
   const struct shape *s = same[0]->pattern->shape;
   fprintf(out, "static struct nvm_value try_%s(struct combiner *k, struct nvm_inst_id root) {\n",
-          s->intrinsic ? text("call_%s", s->name) : op_enums[s->op]);
+          s->intrinsic ? gen_format("call_%s", s->name) : op_enums[s->op]);
   fprintf(out, "const struct nvm_inst *i = function_inst(k->f, root); (void)i;\n");
   for (int a = 0; a < s->arity; a++)
     fprintf(out, "struct nvm_value v%d = inst_operand(k->f, i, %d); (void)v%d;\n", a, a, a);
@@ -960,8 +893,8 @@ static void emit_all(void) {
     }
     if (first != a) continue;
     emit_root(same, n);
-    strcat(table, text("case %s: return try_%s(k, root);\n", s->label,
-                       s->intrinsic ? text("call_%s", s->name) : op_enums[s->op]));
+    strcat(table, gen_format("case %s: return try_%s(k, root);\n", s->label,
+                       s->intrinsic ? gen_format("call_%s", s->name) : op_enums[s->op]));
   }
   fprintf(out, "static struct nvm_value try_rules(struct combiner *k, struct nvm_inst_id root) {\n"
                "switch (class_of(k, value_of_inst(root))) {\n%sdefault: return VALUE_NULL;\n}\n}\n",
@@ -969,19 +902,20 @@ static void emit_all(void) {
   fprintf(out, "enum { COMBINE_RULE_COUNT = %d };\n", rule_count);
 }
 
-int main(int argc, char **argv) {
-  if (argc != 3) {
-    fprintf(stderr, "usage: gen_combine combine.rules FOLDER\n");
-    return 2;
-  }
-  table_path = argv[1];
-  read_table();
-  char *path = text("%s/combine.inc", argv[2]), *partial = text("%s.part", path);
-  out = fopen(partial, "w");
-  if (!out) fail("cannot write %s", partial);
+/* Emitting finds faults too, so it goes to memory first. */
+static char *emitted;
+
+static void emit(void) {
+  size_t size;
+  out = gen_allocated(open_memstream(&emitted, &size));
   fprintf(out, "/* Made by gen_combine from opt/combine.rules. */\n");
   emit_all();
-  if (ferror(out) || fclose(out) != 0) fail("cannot write %s", partial);
-  if (rename(partial, path) != 0) fail("cannot write %s", path);
-  return 0;
+  if (fclose(out) != 0) gen_fail("out of memory");
+}
+
+static void write_tree(FILE *to) { fputs(emitted, to); }
+
+int main(int argc, char **argv) {
+  return gen_main(argc, argv,
+                  &(struct generator){true, read_row, emit, {{"combine.inc", write_tree}}});
 }

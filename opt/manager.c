@@ -243,10 +243,18 @@ static enum nvm_status check_after(struct manager *g, enum pass_id p, struct nvm
   return NVM_BUG;
 }
 
+/* Do knobs take the pass out of every pipeline? */
+static bool is_taken_out(enum pass_id p, const int32_t *knob) {
+  return (p == PASS_REFLECT && knob[KNOB_DISABLE_REFLECT]) ||
+         (p == PASS_LOAD_STORE_VECTORIZER && knob[KNOB_DISABLE_LOAD_STORE_VECTORIZER]) ||
+         (p == PASS_COMBINE && !knob[KNOB_ENABLE_PEEPHOLE]) ||
+         (p == PASS_INFER_INVARIANT && !knob[KNOB_LDG]);
+}
+
 /* Runs pass p on f, or on the module if f is NULL. */
 static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_function *f, bool *changed) {
   const struct pass_options *o = g->options;
-  if (p == PASS_REFLECT && o->knobs->value[KNOB_DISABLE_REFLECT]) return NVM_OK;
+  if (is_taken_out(p, o->knobs->value)) return NVM_OK;
   if (o->bisect_limit >= 0 && g->result->executed >= (uint64_t)o->bisect_limit) return NVM_OK;
   g->result->executed++;
   if (name_matches(o->print_before, pass_table[p].name)) dump(g, "Before", p, f);

@@ -35,11 +35,9 @@ bool cost_has_packed_pair(const struct nvm_target *target, enum tgt_scalar scala
 }
 
 unsigned cost_widest_access_bits(const struct nvm_target *target, unsigned address_space) {
-  return address_space == 1 && tgt_has(target, TGT_NEED_WIDE_ACCESS) ? 256 : 128;
+  bool wide = address_space == 1 && !target->narrow_accesses;
+  return wide && tgt_has(target, TGT_NEED_WIDE_ACCESS) ? 256 : 128;
 }
-
-unsigned cost_cache_line_bytes(void) { return 128; }
-unsigned cost_sector_bytes(void) { return 32; }
 
 unsigned cost_issue_width(const struct nvm_target *target) {
   return tgt_limit(target->cpu, TGT_LIMIT_ISSUE_PER_SM);
@@ -217,12 +215,6 @@ cost cost_of_cast(const struct nvm_target *target, enum cost_cast cast, struct c
     case COST_CONVERT: return cost_times(convert(target, from, to, measure), times);
   }
   return COST_MAX;
-}
-
-cost cost_vector_element(const struct nvm_target *target, struct cost_type type,
-                         enum cost_measure measure) {
-  if (type.bits >= REGISTER_BITS || type.lanes == 1) return 0;
-  return instructions(target, TGT_CLASS_LOGIC, TGT_WAIT_INTEGER, 1, measure);
 }
 
 cost cost_shuffle(const struct nvm_target *target, struct cost_type type,

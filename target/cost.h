@@ -49,10 +49,6 @@ bool cost_has_packed_pair(const struct nvm_target *target, enum tgt_scalar scala
  * 128. */
 unsigned cost_widest_access_bits(const struct nvm_target *target, unsigned address_space);
 
-/* Bytes of a line of the cache and of the sector that memory moves. */
-unsigned cost_cache_line_bytes(void);
-unsigned cost_sector_bytes(void);
-
 /* Warp instructions that an SM can issue in a cycle. */
 unsigned cost_issue_width(const struct nvm_target *target);
 
@@ -84,10 +80,6 @@ unsigned cost_memory_accesses(const struct nvm_target *target, struct cost_type 
 enum cost_cast { COST_TRUNCATE, COST_ZERO_EXTEND, COST_SIGN_EXTEND, COST_CONVERT, COST_BITCAST };
 cost cost_of_cast(const struct nvm_target *target, enum cost_cast cast, struct cost_type from,
                   struct cost_type to, enum cost_measure measure);
-
-/* Reading or writing one lane: free where lanes are whole registers, else one instruction. */
-cost cost_vector_element(const struct nvm_target *target, struct cost_type type,
-                         enum cost_measure measure);
 
 /* Any rearrangement of lanes: one `prmt` for each register of a result whose lanes are narrower
  * than a register, nothing for wider lanes. */

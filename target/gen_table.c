@@ -29,6 +29,14 @@ void gen_fault_at(int line, const char *format, ...) {
   va_end(list);
 }
 
+_Noreturn void gen_fail(const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  report(gen_table.line, format, list);
+  va_end(list);
+  exit(1);
+}
+
 void *gen_allocated(void *memory) {
   if (memory) return memory;
   fputs("generator: out of memory\n", stderr);
@@ -54,6 +62,16 @@ void gen_add(struct gen_text *t, const char *format, ...) {
   gen_add_bytes(t, buffer, length < (int)sizeof buffer ? (size_t)length : sizeof buffer - 1);
 }
 
+char *gen_format(const char *format, ...) {
+  char buffer[4096];
+  va_list list;
+  va_start(list, format);
+  int n = vsnprintf(buffer, sizeof buffer, format, list);
+  va_end(list);
+  if (n < 0 || (size_t)n >= sizeof buffer) gen_fail("too long");
+  return gen_copy(buffer, (size_t)n);
+}
+
 void gen_add_identifier(struct gen_text *t, const char *name, size_t length) {
   char last = '_';
   for (size_t i = 0; i < length; i++) {
@@ -64,9 +82,10 @@ void gen_add_identifier(struct gen_text *t, const char *name, size_t length) {
 }
 
 char *gen_copy(const char *bytes, size_t length) {
-  struct gen_text t = {0};
-  gen_add_bytes(&t, bytes, length);
-  return t.bytes;
+  char *copy = gen_allocated(malloc(length + 1));
+  memcpy(copy, bytes, length);
+  copy[length] = '\0';
+  return copy;
 }
 
 char *gen_trim(char *s) {

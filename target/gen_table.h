@@ -46,6 +46,8 @@ int gen_main(int argc, char **argv, const struct generator *generator);
 /* `file:line: error: …` on standard error, the first GEN_MAX_FAULTS of them. */
 void gen_fault(const char *format, ...);
 void gen_fault_at(int line, const char *format, ...);
+/* The same, and ends the program. */
+_Noreturn void gen_fail(const char *format, ...);
 /* `memory`; ends the program if it is NULL. */
 void *gen_allocated(void *memory);
 
@@ -54,6 +56,8 @@ void gen_add_bytes(struct gen_text *t, const char *bytes, size_t length);
 void gen_add(struct gen_text *t, const char *format, ...);
 /* Appends what may stand in a C identifier: in upper case, all else as one `_`. */
 void gen_add_identifier(struct gen_text *t, const char *name, size_t length);
+/* What printf prints, at most 4095 bytes. */
+char *gen_format(const char *format, ...);
 /* A copy with a NUL. */
 char *gen_copy(const char *bytes, size_t length);
 /* `s` without blanks at both ends; cuts it in place. */

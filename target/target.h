@@ -160,6 +160,7 @@ struct nvm_target {
   bool short_shared_pointers; /* bit TGT_FEATURE_SHAREDMEM32BITPTR: shared pointers are 32 bits */
   bool long_shared_pointers;  /* the options say -sharedmem32bitptr */
   bool debug;                 /* -g */
+  bool narrow_accesses;       /* none of 256 bits, by a knob */
 };
 
 struct tgt_options; /* target/options.h */

@@ -139,7 +139,7 @@ static enum vector_refusal phase_plan(struct vector_loop *v, struct vplan *p, en
 
 /* 6: the choice, and what the user said. */
 static enum vector_refusal phase_profit(struct vector_loop *v, const struct vplan *p) {
-  if (v->hints.scalable)
+  if (v->hints.scalable && !cost_supports_scalable_vectors())
     tell(v, REMARK_ANALYSIS, "ScalableVFUnfeasible",
          "Scalable vectorization requested but not supported by the target");
   enum vector_refusal r = price_choose(v, p);

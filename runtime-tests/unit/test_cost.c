@@ -170,8 +170,6 @@ static void casts_lanes_and_shuffles(void **state) {
   assert_int_equal(cost_of_cast(&t, COST_BITCAST, i32, f32, COST_THROUGHPUT), 0);
   assert_int_equal(cost_of_cast(&t, COST_CONVERT, i32, f32, COST_THROUGHPUT), 2);
   assert_int_equal(cost_of_cast(&t, COST_CONVERT, i32, f64, COST_THROUGHPUT), 8);
-  assert_int_equal(cost_vector_element(&t, vector(f32, 4), COST_SIZE), 0);
-  assert_int_equal(cost_vector_element(&t, vector(f16, 4), COST_SIZE), 1);
   assert_int_equal(cost_shuffle(&t, vector(f32, 4), COST_SIZE), 0);
   assert_int_equal(cost_shuffle(&t, vector(i8, 16), COST_SIZE), 4);
 }
