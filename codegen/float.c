@@ -182,6 +182,39 @@ void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct 
   else emit_div_f32(l, flags, to, a, b);
 }
 
+/* --- pairs of float ----------------------------------------------------------------------------- */
+
+static struct ptx_operand pack_floats(struct lower *l, struct nvm_value v, uint32_t k, bool negate) {
+  struct ptx_operand lanes[2], both = ptx_r(lower_temp(l, PTX_B64));
+  for (uint32_t lane = 0; lane < 2; lane++) {
+    lanes[lane] = lower_operand(l, v, k + lane);
+    if (negate) lanes[lane] = emit_unary(l, PTX_NEG, PTX_MOD_F32, lanes[lane]);
+    else if (lanes[lane].kind != PTX_OPERAND_REG)
+      lanes[lane] = emit_unary(l, PTX_MOV, PTX_MOD_F32, lanes[lane]);
+  }
+  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B64), both, ptx_group(l->pf, PTX_OPERAND_VECTOR, lanes, 2));
+  return both;
+}
+
+uint32_t lower_float_pairs(struct lower *l, enum ptx_op op, struct nvm_type type,
+                           const struct nvm_value *v, int count, int negated) {
+  const struct type_table *t = &l->module->types;
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  uint32_t k = 0, lanes = lower_type(l, type).count;
+  if (!type_is_vector(t, type) || !type_equal(type_scalar(t, type), TYPE_FLOAT) ||
+      tgt_type_action(l->target, TGT_FLOAT, 32, 2) != TGT_LEGAL)
+    return 0;
+  for (; k + 1 < lanes; k += 2) {
+    struct ptx_operand o[4] = {ptx_r(lower_temp(l, PTX_B64))};
+    struct ptx_operand result[2] = {ptx_r(to[k]), ptx_r(to[k + 1])};
+    for (int n = 0; n < count; n++) o[1 + n] = pack_floats(l, v[n], k, n == negated);
+    ptx_add(l->pf, op,
+            GIVEN_MODS(PTX_MOD_RN, lower_ftz(l, PTX_MOD_F32), PTX_MOD_F32X2), o, 1 + (uint32_t)count);
+    emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B64), ptx_group(l->pf, PTX_OPERAND_VECTOR, result, 2), o[0]);
+  }
+  return k;
+}
+
 /* --- contraction ------------------------------------------------------------------------------ */
 
 /* NVVM contracts by default: a product that only one sum reads is fused with it, rounding once.
@@ -211,16 +244,14 @@ static void lower_fused(struct lower *l, const struct nvm_inst *i, int product_o
   const struct nvm_inst *multiply = &l->f->insts.data[value_index(product)];
   struct type_parts parts = lower_type(l, i->type);
   const struct ptx_reg *to = lower_result(l, l->inst);
-  for (uint32_t k = 0; k < parts.count; k++) {
+  const struct nvm_value v[3] = {inst_operand(l->f, multiply, 0), inst_operand(l->f, multiply, 1), addend};
+  int negates = i->op != OP_FSUB ? -1 : product_operand == 0 ? 2 : 0;
+  for (uint32_t k = lower_float_pairs(l, PTX_FMA, i->type, v, 3, negates); k < parts.count; k++) {
     uint16_t type = part_float_mod(lower_part(l, parts, k));
-    struct ptx_operand a = ptx_r(lower_reg(l, inst_operand(l->f, multiply, 0), k));
-    struct ptx_operand b = lower_operand(l, inst_operand(l->f, multiply, 1), k);
-    struct ptx_operand c = lower_operand(l, addend, k);
-    if (i->op == OP_FSUB) {
-      struct ptx_operand *negated = product_operand == 0 ? &c : &a;
-      *negated = emit_unary(l, PTX_NEG, type, *negated);
-    }
-    emit4(l, PTX_FMA, GIVEN_MODS(PTX_MOD_RN, lower_ftz(l, type), type), ptx_r(to[k]), a, b, c);
+    struct ptx_operand o[3] = {ptx_r(lower_reg(l, v[0], k)), lower_operand(l, v[1], k),
+                               lower_operand(l, v[2], k)};
+    if (negates >= 0) o[negates] = emit_unary(l, PTX_NEG, type, o[negates]);
+    emit4(l, PTX_FMA, GIVEN_MODS(PTX_MOD_RN, lower_ftz(l, type), type), ptx_r(to[k]), o[0], o[1], o[2]);
   }
 }
 
@@ -232,9 +263,11 @@ void lower_float_binary(struct lower *l, const struct nvm_inst *i) {
   }
   struct type_parts parts = lower_type(l, i->type);
   const struct ptx_reg *to = lower_result(l, l->inst);
-  for (uint32_t k = 0; k < parts.count; k++) {
-    struct ptx_operand a = lower_operand(l, inst_operand(l->f, i, 0), k);
-    struct ptx_operand b = lower_operand(l, inst_operand(l->f, i, 1), k);
+  const struct nvm_value v[2] = {inst_operand(l->f, i, 0), inst_operand(l->f, i, 1)};
+  uint32_t k = i->op == OP_FDIV || i->op == OP_FREM
+                   ? 0 : lower_float_pairs(l, arithmetic_op((enum op)i->op), i->type, v, 2, -1);
+  for (; k < parts.count; k++) {
+    struct ptx_operand a = lower_operand(l, v[0], k), b = lower_operand(l, v[1], k);
     lower_float_part(l, (enum op)i->op, i->flags, lower_part(l, parts, k), to[k], a, b);
   }
 }

@@ -95,6 +95,9 @@ static void fma_part(struct lower *l, const struct part *p, struct ptx_reg to,
 }
 
 void lower_i_fma(struct lower *l, const struct nvm_inst *i, int argument) {
+  const struct nvm_value v[3] = {intrinsic_arg(l, i, 0), intrinsic_arg(l, i, 1), intrinsic_arg(l, i, 2)};
+  bool fused = !argument || l->target->fma_level > 0, even = lower_type(l, i->type).count % 2 == 0;
+  if (fused && even && lower_float_pairs(l, PTX_FMA, i->type, v, 3, -1) > 0) return;
   intrinsic_parts(l, i, 3, fma_part, argument ? &argument : NULL);
 }
 

@@ -410,6 +410,11 @@ struct ptx_operand lower_power_of_two(uint16_t type, int exponent);
 struct ptx_operand lower_float_of_word(struct lower *l, uint16_t type, struct ptx_operand high);
 /* The operand (0 or 1) of an fadd, fsub or add that is a product to be fused with it; -1: none. */
 int lower_fused_multiply(const struct lower *l, const struct nvm_inst *i);
+/* The running instruction as op.rn.f32x2 on `count` values, of which the one numbered `negated` (-1:
+ * none) changes its sign. Returns how many lanes are done: an even number, 0 where the target has no
+ * such pairs of this type. */
+uint32_t lower_float_pairs(struct lower *l, enum ptx_op op, struct nvm_type type,
+                           const struct nvm_value *v, int count, int negated);
 /* One lane of a float binary op (float.c), of any op (int.c). */
 void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
                       struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);

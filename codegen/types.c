@@ -20,17 +20,19 @@ static enum part_kind pair_kind(enum type_kind element) {
 
 static bool push_part(struct lower *l, struct part p) { return VEC_PUSH(&l->arena, &l->parts, p); }
 
-static uint8_t int_container(uint32_t bits) {
-  return (uint8_t)(bits <= 16 ? 16 : bits <= 32 ? 32 : 64);
-}
-
+/* An integer in the register that the target's table promotes it to, or in two halves. */
 static bool push_int(struct lower *l, uint32_t bits, bool is_pointer, uint64_t offset) {
-  uint32_t at = (uint32_t)offset;
-  if (bits == 1) return push_part(l, (struct part){PART_I1, 1, 1, false, at});
-  if (bits <= 64)
-    return push_part(l, (struct part){PART_INT, (uint8_t)bits, int_container(bits), is_pointer, at});
-  return push_part(l, (struct part){PART_INT, 64, 64, false, at}) &&
-         push_part(l, (struct part){PART_INT, (uint8_t)(bits - 64), 64, false, at + 8});
+  uint32_t at = (uint32_t)offset, container = bits;
+  enum tgt_action action;
+  while ((action = tgt_type_action(l->target, TGT_INTEGER, container, 1)) == TGT_PROMOTE)
+    for (container++; (container & (container - 1)) != 0;) container++; /* to the next power of two */
+  if (action == TGT_LEGAL)
+    return push_part(l, (struct part){bits == 1 ? PART_I1 : PART_INT, (uint8_t)bits,
+                                      (uint8_t)container, is_pointer, at});
+  container /= 2;
+  return push_part(l, (struct part){PART_INT, (uint8_t)container, (uint8_t)container, false, at}) &&
+         push_part(l, (struct part){PART_INT, (uint8_t)(bits - container), (uint8_t)container, false,
+                                    at + container / 8});
 }
 
 static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset);

@@ -31,7 +31,8 @@ bool cost_supports_scalable_vectors(void) { return false; }
 
 bool cost_has_packed_pair(const struct nvm_target *target, enum tgt_scalar scalar) {
   if (scalar == TGT_INTEGER) return false; /* 16x2: no measurement says that it gains */
-  return tgt_pairs(target, scalar, scalar == TGT_FLOAT ? 32 : scalar == TGT_DOUBLE ? 64 : 16);
+  unsigned bits = scalar == TGT_FLOAT ? 32 : scalar == TGT_DOUBLE ? 64 : 16;
+  return tgt_type_action(target, scalar, bits, 2) == TGT_LEGAL;
 }
 
 unsigned cost_widest_access_bits(const struct nvm_target *target, unsigned address_space) {

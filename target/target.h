@@ -110,7 +110,7 @@ struct tgt_legality {
   uint16_t lanes;
   enum tgt_action with;
   enum tgt_action without;
-  enum tgt_family gains; /* the only family that is faster for it; none: all that have it are */
+  enum tgt_family gains; /* `with` in this family only: elsewhere it is no faster; none: everywhere */
   struct tgt_requirement need;
 };
 
@@ -266,8 +266,5 @@ size_t tgt_describe_missing(const struct nvm_target *target,
  * legal in pairs are split, other vectors scalarized, integers above 128 bits expanded. */
 enum tgt_action tgt_type_action(const struct nvm_target *target, enum tgt_scalar scalar,
                                 unsigned bits, unsigned lanes);
-
-/* Does one instruction do the arithmetic of two such lanes, and is that faster than two? */
-bool tgt_pairs(const struct nvm_target *target, enum tgt_scalar scalar, unsigned bits);
 
 #endif

@@ -185,7 +185,10 @@ static const struct tgt_legality *legality_of(enum tgt_scalar scalar, unsigned b
 enum tgt_action tgt_type_action(const struct nvm_target *target, enum tgt_scalar scalar,
                                 unsigned bits, unsigned lanes) {
   const struct tgt_legality *row = legality_of(scalar, bits, lanes);
-  if (row) return tgt_allows(target, &row->need) ? row->with : row->without;
+  if (row) {
+    bool gains = row->gains == TGT_FAMILY_NONE || row->gains == target->cpu->family;
+    return gains && tgt_allows(target, &row->need) ? row->with : row->without;
+  }
   if (lanes == 1) return bits > 128 ? TGT_EXPAND : TGT_PROMOTE;
   if (lanes > 2 && lanes % 2 == 0) {
     bool pairs =
@@ -193,10 +196,4 @@ enum tgt_action tgt_type_action(const struct nvm_target *target, enum tgt_scalar
     if (pairs || (uint64_t)bits * lanes > 128) return TGT_SPLIT;
   }
   return TGT_SCALARIZE;
-}
-
-bool tgt_pairs(const struct nvm_target *target, enum tgt_scalar scalar, unsigned bits) {
-  const struct tgt_legality *row = legality_of(scalar, bits, 2);
-  return row && (row->gains == TGT_FAMILY_NONE || row->gains == target->cpu->family) &&
-         tgt_type_action(target, scalar, bits, 2) == TGT_LEGAL;
 }

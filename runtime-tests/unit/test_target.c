@@ -91,48 +91,68 @@ static void exactly_eight_cpus_imply_tmem(void **state) {
   for (int i = 0; i < 8; i++) assert_true(target_of(with[i], "").has_tmem);
 }
 
+/* Seed 5's 81 keys in the order of their indices, then what was appended. */
 static void feature_indices_are_those_of_seed_5(void **state) {
-  static const struct {
-    const char *key;
-    int index;
-  } rows[] = {
-      {"fma-level=0", 0},
-      {"fma-level=2", 2},
-      {"ptx32", 3},
-      {"ptx60", 9},
-      {"ptx78", 23},
-      {"ptx80", 24},
-      {"ptx88", 32},
-      {"prec-divf32=0", 33},
-      {"prec-divf32=3", 36},
-      {"prec-sqrtf32=0", 37},
-      {"prec-sqrtf32=1", 38},
-      {"sm_20", 39},
-      {"sm_52", 46},
-      {"sm_73", 53},
-      {"sm_82", 56},
-      {"sm_90", 59},
-      {"sm_90a", 60},
-      {"sm_100", 61},
-      {"sm_100a", 62},
-      {"sm_103f", 69},
-      {"sm_110f", 72},
-      {"sm_121f", 78},
-      {"sharedmem32bitptr", 79},
-      {"tmem", 80},
-      {"sm_87", 81},
-      {"sm_88", 82},
-      {"ptx90", 83},
+  static const char *const keys[] = {
+      "fma-level=0", "fma-level=1", "fma-level=2", "ptx32", "ptx40", "ptx41", "ptx42", "ptx43",
+      "ptx50", "ptx60", "ptx61", "ptx62", "ptx63", "ptx64", "ptx65", "ptx70", "ptx71", "ptx72",
+      "ptx73", "ptx74", "ptx75", "ptx76", "ptx77", "ptx78", "ptx80", "ptx81", "ptx82", "ptx83",
+      "ptx84", "ptx85", "ptx86", "ptx87", "ptx88", "prec-divf32=0", "prec-divf32=1",
+      "prec-divf32=2", "prec-divf32=3", "prec-sqrtf32=0", "prec-sqrtf32=1", "sm_20", "sm_21",
+      "sm_30", "sm_32", "sm_35", "sm_37", "sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62",
+      "sm_70", "sm_72", "sm_73", "sm_75", "sm_80", "sm_82", "sm_86", "sm_89", "sm_90", "sm_90a",
+      "sm_100", "sm_100a", "sm_100f", "sm_101", "sm_101a", "sm_101f", "sm_103", "sm_103a",
+      "sm_103f", "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121",
+      "sm_121a", "sm_121f", "sharedmem32bitptr", "tmem", "sm_87", "sm_88", "ptx90", "sm_102",
+      "sm_102a", "sm_102f",
   };
   (void)state;
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    const struct tgt_feature *f = tgt_find_feature(rows[i].key, strlen(rows[i].key));
+  assert_int_equal(TGT_FEATURE_COUNT, sizeof keys / sizeof keys[0]);
+  for (int i = 0; i < TGT_FEATURE_COUNT; i++) {
+    const struct tgt_feature *f = tgt_find_feature(keys[i], strlen(keys[i]));
     assert_non_null(f);
-    assert_int_equal(f->index, rows[i].index);
+    assert_int_equal(f->index, i);
     assert_int_equal(bit_count(f->implies), 0);
   }
   for (int i = 1; i < TGT_FEATURE_COUNT; i++)
     assert_true(strcmp(tgt_features()[i - 1].key, tgt_features()[i].key) < 0);
+}
+
+/* Seed 5's 40 rows in its order; sm_87 and sm_88 have no row there, sm_102 and its suffixes none but
+ * in libNVVM's list of 45. ELF bytes are seed 5's, 0 where it has a gap. */
+static void cpu_rows_are_those_of_seed_5(void **state) {
+  static const struct {
+    const char *name;
+    unsigned elf;
+  } rows[] = {
+      {"sm_100", 0x64}, {"sm_100a", 0}, {"sm_100f", 0}, {"sm_101", 0}, {"sm_101a", 0},
+      {"sm_101f", 0}, {"sm_103", 0}, {"sm_103a", 0}, {"sm_103f", 0}, {"sm_110", 0},
+      {"sm_110a", 0}, {"sm_110f", 0}, {"sm_120", 0x78}, {"sm_120a", 0}, {"sm_120f", 0},
+      {"sm_121", 0}, {"sm_121a", 0}, {"sm_121f", 0}, {"sm_20", 0x14}, {"sm_21", 0x15},
+      {"sm_30", 0x1E}, {"sm_32", 0x20}, {"sm_35", 0x23}, {"sm_37", 0x25}, {"sm_50", 0x32},
+      {"sm_52", 0x34}, {"sm_53", 0x35}, {"sm_60", 0x3C}, {"sm_61", 0x3D}, {"sm_62", 0x3E},
+      {"sm_70", 0x46}, {"sm_72", 0x48}, {"sm_73", 0}, {"sm_75", 0x4B}, {"sm_80", 0x50},
+      {"sm_82", 0}, {"sm_86", 0x56}, {"sm_89", 0x59}, {"sm_90", 0x5A}, {"sm_90a", 0x85A},
+  };
+  (void)state;
+  int n = 0;
+  for (int i = 0; i < TGT_CPU_COUNT; i++) {
+    const struct tgt_cpu *c = &tgt_cpus()[i];
+    if (c->sm == 87 || c->sm == 88 || c->sm == 102) continue;
+    assert_string_equal(c->name, rows[n].name);
+    assert_int_equal(c->elf_byte, rows[n++].elf);
+  }
+  assert_int_equal(n, 40);
+}
+
+/* Seed 1: 45 processors; code 5 up to sm_90, 6 for sm_90a and base Blackwell, 7 with a suffix. */
+static void ptx_codes_are_those_of_seed_1(void **state) {
+  (void)state;
+  assert_int_equal(TGT_CPU_COUNT, 45);
+  for (int i = 0; i < TGT_CPU_COUNT; i++) {
+    const struct tgt_cpu *c = &tgt_cpus()[i];
+    assert_int_equal(c->ptx_code, 5 + (c->full_sm > 9000) + (c->sm >= 100 && c->suffix));
+  }
 }
 
 static void unknown_names_are_not_found(void **state) {
@@ -628,6 +648,8 @@ static void types_are_legal_by_cpu(void **state) {
       {"sm_90", "", TGT_FLOAT, 32, 8, TGT_SPLIT},
       {"sm_100", "", TGT_FLOAT, 32, 2, TGT_LEGAL},
       {"sm_100", "", TGT_FLOAT, 32, 4, TGT_SPLIT},
+      {"sm_103a", "", TGT_FLOAT, 32, 2, TGT_LEGAL},
+      {"sm_120", "", TGT_FLOAT, 32, 2, TGT_SCALARIZE}, /* takes .f32x2, and gains nothing */
       {"sm_90", "", TGT_DOUBLE, 64, 2, TGT_SCALARIZE},
       {"sm_90", "", TGT_INTEGER, 1, 32, TGT_SCALARIZE},
       {"sm_90", "", TGT_INTEGER, 8, 128, TGT_SPLIT},
@@ -671,6 +693,8 @@ int main(void) {
       cmocka_unit_test(cpu_rows_are_sorted_and_imply_themselves),
       cmocka_unit_test(exactly_eight_cpus_imply_tmem),
       cmocka_unit_test(feature_indices_are_those_of_seed_5),
+      cmocka_unit_test(cpu_rows_are_those_of_seed_5),
+      cmocka_unit_test(ptx_codes_are_those_of_seed_1),
       cmocka_unit_test(unknown_names_are_not_found),
       cmocka_unit_test(the_nearest_name_is_what_was_meant),
       cmocka_unit_test(numbers_of_versions),
