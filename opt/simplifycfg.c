@@ -16,7 +16,8 @@
  *              select          ways of few cheap instructions that meet  → done both, with selects
  *            Of a warp whose threads part, both ways are executed one after the other, between a
  *            barrier's set-up and its wait: up to MOST_SPECULATED instructions cost less than that
- *            even where only one way would have been taken.
+ *            even where only one way would have been taken. Where all threads go the same way
+ *            (opt/analysis/divergence.h), up to MOST_UNIFORM.
  * Locations: a jump that was a branch keeps the branch's; what two instructions become keeps theirs
  *            if it is the same; what is executed although the source would not have got there has
  *            none; selects have the branch's.
@@ -27,6 +28,7 @@
  * Omits:     threading of jumps: nothing is duplicated. Convergent operations, atomics, volatile
  *            accesses and calls with effects are never moved, merged or made unconditional.
  * Tests:     check/opt/simplifycfg-*. */
+#include "opt/analysis/divergence.h"
 #include "opt/cfg.h"
 #include "opt/effects.h"
 #include "opt/passes.h"
@@ -34,6 +36,7 @@
 
 enum {
   MOST_SPECULATED = 8,   /* cost of what a select's ways compute, selects included */
+  MOST_UNIFORM = 2,      /* the same behind a branch that all threads of a warp take the same way */
   MOST_PHI_OPERANDS = 64 /* of phis that are made selects */
 };
 
@@ -41,6 +44,7 @@ struct simplifier {
   struct nvm_function *f;
   struct pass_env *env;
   uint32_t *predecessors; /* by block: edges that enter it */
+  struct divergence *divergence; /* NULL: not asked for yet in this sweep */
   bool changed;
 };
 
@@ -520,6 +524,22 @@ static bool form_selects(struct simplifier *s, const struct meeting *m) {
   return replace_terminator(f, t, OP_BR, &to, 1);
 }
 
+/* What ways behind the branch of b may cost: more than MOST_UNIFORM only if it parts threads. */
+static uint32_t most_speculated(struct simplifier *s, struct nvm_block b, uint32_t cost) {
+  struct arena *a = s->env->arena;
+  if (cost <= MOST_UNIFORM || cost > MOST_SPECULATED) return MOST_SPECULATED;
+  if (!s->divergence) {
+    struct dominance d;
+    struct loops l;
+    s->divergence = arena_alloc(a, sizeof *s->divergence);
+    if (!s->divergence || !dominance_compute(&d, s->f, a) || !loops_compute(&l, s->f, &d, a) ||
+        !divergence_compute(s->divergence, s->f, &d, &l, a))
+      return 0;
+  }
+  struct nvm_value condition = inst_operand(s->f, function_inst(s->f, block_terminator(s->f, b)), 0);
+  return divergence_of(s->divergence, condition) ? MOST_SPECULATED : MOST_UNIFORM;
+}
+
 static bool join_ways(struct simplifier *s) {
   for (struct nvm_block b = s->f->entry, next; !block_is_none(b); b = next) {
     struct meeting m;
@@ -529,7 +549,7 @@ static bool join_ways(struct simplifier *s) {
     uint32_t cost = cost_of_selects(s->f, &m);
     for (int w = 0; w < 2 && cost <= MOST_SPECULATED; w++)
       if (m.ways[w].index != b.index) cost += cost_of_way(s->f, m.ways[w]);
-    if (cost > MOST_SPECULATED) continue;
+    if (cost > most_speculated(s, b, cost)) continue;
     if (!form_selects(s, &m)) return false;
     next = function_block(s->f, b)->next; /* a way may have stood there */
   }
@@ -540,6 +560,7 @@ enum nvm_status simplifycfg_run(struct nvm_function *f, struct pass_env *env, bo
   struct simplifier s = {.f = f, .env = env};
   do {
     s.changed = false;
+    s.divergence = NULL;
     if (!fold_known_branches(&s) || !remove_trivial_phis(&s) || !count_predecessors(&s))
       return NVM_OUT_OF_MEMORY;
     merge_blocks(&s);
