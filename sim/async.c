@@ -198,7 +198,7 @@ static bool decode_copy(struct decoder *d) {
                  !decode_has_mod(d, PTX_MOD_L2_CACHE_HINT);
   if (counted && decode_operand(d, 3)->kind == PTX_OPERAND_REG &&
       ptx_reg_class(decode_operand(d, 3)->reg) == PTX_PRED)
-    return decode_unsupported(d, "is not simulated yet");
+    return decode_unsupported(d, NULL);
   if (counted) in->c = decode_source(d, decode_operand(d, 3), PTX_MOD_B32);
   if (in->kind != INST_BAD) in->kind = INST_MEMORY;
   in->run = run_copy;

@@ -296,7 +296,18 @@ uint32_t decode_dest(struct decoder *d, const struct ptx_operand *o) {
   return decode_reg(d, o->reg);
 }
 
+/* "is not simulated: tex.2d.v4.f32.s32" */
+static const char *not_simulated(struct decoder *d) {
+  struct textbuf b;
+  textbuf_init(&b, &d->sim->arena);
+  textbuf_format(&b, "is not simulated: %s", ptx_op_row(d->e->op)->text);
+  for (uint32_t i = 0; i < d->e->mod_count; i++) textbuf_puts(&b, ptx_mod_row(d->f->mods.data[d->e->first_mod + i])->text);
+  textbuf_char(&b, 0);
+  return b.bytes ? b.bytes : "is not simulated";
+}
+
 bool decode_unsupported(struct decoder *d, const char *why) {
+  if (!why) why = not_simulated(d);
   d->in->kind = INST_BAD;
   d->in->call = (const void *)why;
   return true;
@@ -493,7 +504,7 @@ static void decode_instruction(struct decoder *d) {
   }
   if (!decode_control(d) && !decode_alu(d) && !decode_async(d) && !decode_memory(d) && !decode_warp(d) &&
       !decode_matrix(d))
-    decode_unsupported(d, "is not simulated yet");
+    decode_unsupported(d, NULL);
   undefined_set_flow(&in);
   decode_append(d, &in);
 }

@@ -46,7 +46,7 @@ static bool finish(struct decoder *d, lane_fn *fn) {
   if (!loop) loop = scalar_float_loop(fn);
   d->in->run = loop && d->in->d != NO_ROW ? loop : run_lanes;
   d->in->fn = fn;
-  return fn ? true : decode_unsupported(d, "is not simulated yet");
+  return fn ? true : decode_unsupported(d, NULL);
 }
 
 /* --- carries --------------------------------------------------------------------------------------- */
@@ -92,6 +92,8 @@ static bool int_op(struct decoder *d) {
   if (d->words.hi || d->words.shiftamt) in->flags |= FLAG_HIGH;
   if (d->words.clamp) in->flags |= FLAG_SAT;
   if (op == PTX_SUB && d->words.sat) in->flags |= FLAG_HIGH;
+  in->imm = op;
+  if (d->words.atom_op == PTX_MOD_ADD) in->flags |= FLAG_CARRY_OUT;
   if (op == PTX_PRMT) in->compare = permute_mode(d->words.mode);
   if (d->words.type_count > 1) in->is_signed2 = ptx_mod_row(d->words.type[1])->kind == 's';
   if (is_shift(op) || op == PTX_BFE) second = third = PTX_MOD_U32;
@@ -118,7 +120,7 @@ static bool float_op(struct decoder *d) {
   uint16_t type = d->words.type[0];
   set_type(in, type);
   set_flags(d);
-  if (d->words.type_count > 1) return decode_unsupported(d, "is not simulated yet");
+  if (d->words.type_count > 1) return decode_unsupported(d, NULL);
   operands(d, type, type, type);
   lane_fn *fn = scalar_float(d, (enum ptx_op)d->e->op);
   if (fn && ptx_mod_row(type)->kind == 'x') {
@@ -202,7 +204,7 @@ static bool compare_op(struct decoder *d) {
     in->imm = as_float ? (int64_t)evalfloat_from_int(decode_format(result), EVALFLOAT_NEAREST, 32, false, 1)
                        : (int64_t)evalint_mask(bits);
   }
-  return in->fn ? true : decode_unsupported(d, "is not simulated yet");
+  return in->fn ? true : decode_unsupported(d, NULL);
 }
 
 static uint64_t test_number(const struct inst *in, uint64_t a, uint64_t b, uint64_t c) {
@@ -373,6 +375,7 @@ bool decode_alu(struct decoder *d) {
   case PTX_LOP3: return d->words.bool_op ? lop3_with_pred(d) : int_op(d);
   case PTX_MUL24: case PTX_MAD24: case PTX_SAD: case PTX_REM: case PTX_POPC: case PTX_CLZ:
   case PTX_BFIND: case PTX_BREV: case PTX_BFE: case PTX_SZEXT: case PTX_BMSK: case PTX_DP4A:
+  case PTX_VADD4: case PTX_VSUB4: case PTX_VAVRG4: case PTX_VABSDIFF4: case PTX_VMIN4: case PTX_VMAX4:
   case PTX_DP2A: case PTX_CNOT: case PTX_SHF: case PTX_SHL: case PTX_SHR: case PTX_PRMT:
     return int_op(d);
   case PTX_BFI: return insert_op(d);

@@ -112,7 +112,7 @@ static bool atomic_op(struct decoder *d, bool is_reduction) {
   uint16_t type = d->words.type[0];
   uint32_t at = is_reduction ? 0 : 1;
   const struct ptx_mod_row *row = ptx_mod_row(type);
-  if (d->words.vector || d->words.mode == PTX_MOD_ASYNC) return decode_unsupported(d, "is not simulated yet");
+  if (d->words.vector || d->words.mode == PTX_MOD_ASYNC) return decode_unsupported(d, NULL);
   in->bits = (uint8_t)row->bits;
   in->is_signed = row->kind == 's';
   in->format = (uint8_t)decode_format(type);

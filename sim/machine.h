@@ -462,7 +462,8 @@ uint32_t decode_pred(struct decoder *d, const struct ptx_operand *o, bool *negat
 uint32_t decode_dest(struct decoder *d, const struct ptx_operand *o);
 /* Fills in->a and in->imm. */
 void decode_address(struct decoder *d, const struct ptx_operand *o);
-/* The instruction reports `why` when it is reached: "reaches an instruction that WHY". Returns true. */
+/* The instruction reports `why` when it is reached: "reaches an instruction that WHY"; NULL: that it is not
+ * simulated. Returns true. */
 bool decode_unsupported(struct decoder *d, const char *why);
 /* Of a floating-point type (enum ptx_mod); others: single. */
 enum float_format decode_format(uint16_t type);

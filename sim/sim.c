@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+enum { MOST_SHARED = 227 << 10 };
+
 /* --- findings ------------------------------------------------------------------------------------ */
 
 const char *sim_finding_name(enum sim_finding_kind kind) {
@@ -400,6 +402,9 @@ enum nvm_status sim_launch(struct sim *s, const struct sim_launch *l) {
   s->launch = l;
   s->kernel = f;
   s->shared_bytes = s->shared_static + l->shared_bytes;
+  if (s->shared_bytes > MOST_SHARED)
+    return sim_refuse(s, SIM_BAD_LAUNCH, f->name, 0, "kernel %t needs %U bytes of shared memory; no GPU has more than %u for a block",
+                      l->kernel, s->shared_bytes, (unsigned)MOST_SHARED);
   s->stack_bytes = l->stack_bytes ? l->stack_bytes : UINT64_C(512) << 10;
   s->step_limit = l->step_limit ? l->step_limit : UINT64_MAX;
   s->free_blocks = NULL;

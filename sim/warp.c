@@ -226,6 +226,52 @@ static bool release_meeting(struct warp *w) {
   return released != 0;
 }
 
+/* Exchanges what two frames of a function hold for the lanes. */
+static void swap_lanes(struct frame *a, struct frame *b, uint32_t mask) {
+  for (uint32_t i = 0; i < a->func->rows; i++)
+    FOR_LANES(l, mask) {
+      uint64_t *x = &a->rows[(size_t)i * LANES + l], *y = &b->rows[(size_t)i * LANES + l], kept = *x;
+      *x = *y;
+      *y = kept;
+    }
+  for (uint32_t i = 0; i < a->func->preds; i++) {
+    uint32_t differ = (a->preds[i] ^ b->preds[i]) & mask;
+    a->preds[i] ^= differ;
+    b->preds[i] ^= differ;
+  }
+}
+
+static bool waits_at(const struct split *t, const struct split *s) {
+  return t->state == SPLIT_WARP && t->frame->func == s->frame->func && t->pc == s->pc;
+}
+
+/* Lanes that came to the same instruction through different calls: it is done in the frame of the first ones. */
+static bool meet_across_calls(struct warp *w) {
+  for (uint32_t i = 0; i < w->split_count; i++) {
+    struct split *s = &w->splits[i], *t;
+    uint32_t here = 0, pc = s->pc;
+    for (t = w->splits; t < w->splits + w->split_count; t++) here |= waits_at(t, s) ? t->mask : 0;
+    if (s->state != SPLIT_WARP || here == s->mask || (s->wanted & w->live & ~here)) continue;
+    const struct inst *in = &s->frame->func->code[pc];
+    for (t = w->splits; t < w->splits + w->split_count; t++)
+      if (t != s && waits_at(t, s)) swap_lanes(s->frame, t->frame, t->mask);
+    enter_frame(w, s->frame);
+    w->pc = pc;
+    in->run(w, in, here);
+    for (t = w->splits; t < w->splits + w->split_count; t++) {
+      if (t == s || !waits_at(t, s)) continue;
+      swap_lanes(s->frame, t->frame, t->mask);
+      t->state = SPLIT_READY;
+      t->pc++;
+    }
+    s->state = SPLIT_READY;
+    s->pc++;
+    if (w->sim->races) race_sync_lanes(w, here);
+    return true;
+  }
+  return false;
+}
+
 static struct split *choose(struct warp *w) {
   join_splits(w);
   struct split *s = choose_of(w, SPLIT_READY);
@@ -233,7 +279,7 @@ static struct split *choose(struct warp *w) {
   for (uint32_t i = 0; i < w->split_count; i++)
     if (w->splits[i].state == SPLIT_YIELDED) w->splits[i].state = SPLIT_READY;
   s = choose_of(w, SPLIT_READY);
-  if (!s && release_meeting(w)) s = choose_of(w, SPLIT_READY);
+  if (!s && (release_meeting(w) || meet_across_calls(w))) s = choose_of(w, SPLIT_READY);
   return s;
 }
 
