@@ -252,7 +252,7 @@ static void run_mbarrier_wait(struct warp *w, const struct inst *in, uint32_t ma
     bool phase = in->is_signed ? b[l] & 1 : b[l] >> 62 & 1;
     done |= (uint32_t)(m.phase != phase) << l;
   }
-  if (in->d != NO_ROW) w->preds[in->d] = (w->preds[in->d] & ~mask) | done;
+  write_pred(w, in->d, mask, done);
   if (w->sim->races && done) race_acquire(w);
   if (done != mask) w->yields = YIELD_WAITS;
 }

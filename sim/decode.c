@@ -18,66 +18,46 @@ void *decode_alloc(struct decoder *d, size_t bytes) {
 
 /* --- modifiers ----------------------------------------------------------------------------------- */
 
-static bool read_rounding(struct words *w, uint16_t mod) {
-  switch (mod) {
-  case PTX_MOD_RN: case PTX_MOD_RNI: w->rounding = EVALFLOAT_NEAREST; break;
-  case PTX_MOD_RZ: case PTX_MOD_RZI: w->rounding = EVALFLOAT_ZERO; break;
-  case PTX_MOD_RM: case PTX_MOD_RMI: w->rounding = EVALFLOAT_DOWN; break;
-  case PTX_MOD_RP: case PTX_MOD_RPI: w->rounding = EVALFLOAT_UP; break;
-  case PTX_MOD_RNA: w->rounding = EVALFLOAT_AWAY; break;
-  default: return false;
-  }
-  w->has_rounding = true;
-  w->integral = mod == PTX_MOD_RNI || mod == PTX_MOD_RZI || mod == PTX_MOD_RMI || mod == PTX_MOD_RPI;
-  return true;
+static void round_by(struct words *w, enum evalfloat_rounding rounding, bool integral) {
+  w->rounding = (uint8_t)rounding;
+  w->integral = integral;
 }
 
-static bool read_flag(struct words *w, uint16_t mod) {
+/* A modifier that is no type. */
+static void read_word(struct words *w, uint16_t mod) {
   switch (mod) {
-  case PTX_MOD_FTZ: w->ftz = true; return true;
-  case PTX_MOD_SAT: w->sat = true; return true;
-  case PTX_MOD_SATFINITE: w->satfinite = true; return true;
-  case PTX_MOD_RELU: w->relu = true; return true;
-  case PTX_MOD_APPROX: w->approx = true; return true;
-  case PTX_MOD_FULL: w->full = true; return true;
-  case PTX_MOD_LO: w->lo = true; w->compare = mod; return true;
-  case PTX_MOD_HI: w->hi = true; w->compare = mod; return true;
-  case PTX_MOD_WIDE: w->wide = true; return true;
-  case PTX_MOD_CC: w->cc = true; return true;
-  case PTX_MOD_NAN_RESULT: w->nan_result = true; return true;
-  case PTX_MOD_XORSIGN: w->xorsign = true; return true;
-  case PTX_MOD_ABS: w->abs = true; return true;
-  case PTX_MOD_SYNC: w->sync = true; return true;
-  case PTX_MOD_TO: w->to = true; return true;
-  case PTX_MOD_SHIFTAMT: w->shiftamt = true; return true;
-  case PTX_MOD_CLAMP: w->clamp = true; return true;
-  case PTX_MOD_L: w->left = true; return true;
-  default: return false;
-  }
-}
-
-static bool read_choice(struct words *w, uint16_t mod) {
-  switch (mod) {
-  case PTX_MOD_GLOBAL: case PTX_MOD_SHARED: case PTX_MOD_SHARED_CTA: case PTX_MOD_SHARED_CLUSTER:
-  case PTX_MOD_LOCAL: case PTX_MOD_CONST: case PTX_MOD_PARAM: case PTX_MOD_PARAM_ENTRY:
-  case PTX_MOD_PARAM_FUNC:
-    w->space = mod;
-    return true;
-  case PTX_MOD_V2: case PTX_MOD_V4: case PTX_MOD_V8: w->vector = mod; return true;
-  case PTX_MOD_EQ: case PTX_MOD_NE: case PTX_MOD_LT: case PTX_MOD_LE: case PTX_MOD_GT:
-  case PTX_MOD_GE: case PTX_MOD_LS: case PTX_MOD_HS: case PTX_MOD_EQU: case PTX_MOD_NEU:
-  case PTX_MOD_LTU: case PTX_MOD_LEU: case PTX_MOD_GTU: case PTX_MOD_GEU: case PTX_MOD_NUM:
-  case PTX_MOD_NAN:
-    w->compare = mod;
-    return true;
-  case PTX_MOD_AND: case PTX_MOD_OR: case PTX_MOD_XOR:
-    w->bool_op = w->atom_op = mod;
-    return true;
-  case PTX_MOD_ADD: case PTX_MOD_MIN: case PTX_MOD_MAX: case PTX_MOD_INC: case PTX_MOD_DEC:
-  case PTX_MOD_EXCH: case PTX_MOD_CAS:
-    w->atom_op = mod;
-    return true;
-  default: return false;
+  case PTX_MOD_RN: case PTX_MOD_RNI: round_by(w, EVALFLOAT_NEAREST, mod == PTX_MOD_RNI); break;
+  case PTX_MOD_RZ: case PTX_MOD_RZI: round_by(w, EVALFLOAT_ZERO, mod == PTX_MOD_RZI); break;
+  case PTX_MOD_RM: case PTX_MOD_RMI: round_by(w, EVALFLOAT_DOWN, mod == PTX_MOD_RMI); break;
+  case PTX_MOD_RP: case PTX_MOD_RPI: round_by(w, EVALFLOAT_UP, mod == PTX_MOD_RPI); break;
+  case PTX_MOD_RNA: round_by(w, EVALFLOAT_AWAY, false); break;
+  case PTX_MOD_FTZ: w->ftz = true; break;
+  case PTX_MOD_SAT: w->sat = true; break;
+  case PTX_MOD_SATFINITE: w->satfinite = true; break;
+  case PTX_MOD_RELU: w->relu = true; break;
+  case PTX_MOD_APPROX: case PTX_MOD_FULL: break;
+  case PTX_MOD_LO: w->compare = mod; break;
+  case PTX_MOD_HI: w->hi = true; w->compare = mod; break;
+  case PTX_MOD_WIDE: w->wide = true; break;
+  case PTX_MOD_CC: w->cc = true; break;
+  case PTX_MOD_NAN_RESULT: w->nan_result = true; break;
+  case PTX_MOD_XORSIGN: w->xorsign = true; break;
+  case PTX_MOD_ABS: w->abs = true; break;
+  case PTX_MOD_SYNC: w->sync = true; break;
+  case PTX_MOD_TO: w->to = true; break;
+  case PTX_MOD_SHIFTAMT: w->shiftamt = true; break;
+  case PTX_MOD_CLAMP: w->clamp = true; break;
+  case PTX_MOD_L: w->left = true; break;
+  case PTX_MOD_GLOBAL: case PTX_MOD_SHARED: case PTX_MOD_SHARED_CTA: case PTX_MOD_SHARED_CLUSTER: case PTX_MOD_LOCAL:
+  case PTX_MOD_CONST: case PTX_MOD_PARAM: case PTX_MOD_PARAM_ENTRY: case PTX_MOD_PARAM_FUNC: w->space = mod; break;
+  case PTX_MOD_V2: case PTX_MOD_V4: case PTX_MOD_V8: w->vector = mod; break;
+  case PTX_MOD_EQ: case PTX_MOD_NE: case PTX_MOD_LT: case PTX_MOD_LE: case PTX_MOD_GT: case PTX_MOD_GE: case PTX_MOD_LS:
+  case PTX_MOD_HS: case PTX_MOD_EQU: case PTX_MOD_NEU: case PTX_MOD_LTU: case PTX_MOD_LEU: case PTX_MOD_GTU:
+  case PTX_MOD_GEU: case PTX_MOD_NUM: case PTX_MOD_NAN: w->compare = mod; break;
+  case PTX_MOD_AND: case PTX_MOD_OR: case PTX_MOD_XOR: w->bool_op = w->atom_op = mod; break;
+  case PTX_MOD_ADD: case PTX_MOD_MIN: case PTX_MOD_MAX: case PTX_MOD_INC: case PTX_MOD_DEC: case PTX_MOD_EXCH:
+  case PTX_MOD_CAS: w->atom_op = mod; break;
+  default: if (!w->mode) w->mode = mod;
   }
 }
 
@@ -87,11 +67,8 @@ static void read_words(struct decoder *d) {
   for (uint32_t i = 0; i < d->e->mod_count; i++) {
     uint16_t mod = d->f->mods.data[d->e->first_mod + i];
     const struct ptx_mod_row *row = ptx_mod_row(mod);
-    if (row->bits != 0) {
-      if (w->type_count < 4) w->type[w->type_count++] = mod;
-    } else if (!read_rounding(w, mod) && !read_flag(w, mod) && !read_choice(w, mod) && !w->mode) {
-      w->mode = mod;
-    }
+    if (row->bits == 0) read_word(w, mod);
+    else if (w->type_count < 4) w->type[w->type_count++] = mod;
   }
 }
 
@@ -216,50 +193,22 @@ static uint64_t float_immediate(const struct ptx_operand *o, uint16_t type) {
 }
 
 static uint32_t special_source(struct decoder *d, uint32_t special) {
+  static const struct {
+    uint16_t first, last, row; /* in the same order on both sides */
+  } ranges[] = {{PTX_SPECIAL_TID_X, PTX_SPECIAL_NWARPID, SPECIAL_TID},
+                {PTX_SPECIAL_CLUSTERID_X, PTX_SPECIAL_CLUSTER_NCTARANK, SPECIAL_CLUSTERID},
+                {PTX_SPECIAL_LANEMASK_EQ, PTX_SPECIAL_LANEMASK_GT, SPECIAL_MASK_EQ},
+                {PTX_SPECIAL_NSMID, PTX_SPECIAL_NSMID, SPECIAL_ONE},
+                {PTX_SPECIAL_DYNAMIC_SMEM_SIZE, PTX_SPECIAL_TOTAL_SMEM_SIZE, SPECIAL_DYNAMIC_SMEM}};
   uint32_t row = SPECIAL_ZERO;
-  switch (special) {
-  case PTX_SPECIAL_TID_X: row = SPECIAL_TID; break;
-  case PTX_SPECIAL_TID_Y: row = SPECIAL_TID + 1; break;
-  case PTX_SPECIAL_TID_Z: row = SPECIAL_TID + 2; break;
-  case PTX_SPECIAL_NTID_X: row = SPECIAL_NTID; break;
-  case PTX_SPECIAL_NTID_Y: row = SPECIAL_NTID + 1; break;
-  case PTX_SPECIAL_NTID_Z: row = SPECIAL_NTID + 2; break;
-  case PTX_SPECIAL_CTAID_X: row = SPECIAL_CTAID; break;
-  case PTX_SPECIAL_CTAID_Y: row = SPECIAL_CTAID + 1; break;
-  case PTX_SPECIAL_CTAID_Z: row = SPECIAL_CTAID + 2; break;
-  case PTX_SPECIAL_NCTAID_X: row = SPECIAL_NCTAID; break;
-  case PTX_SPECIAL_NCTAID_Y: row = SPECIAL_NCTAID + 1; break;
-  case PTX_SPECIAL_NCTAID_Z: row = SPECIAL_NCTAID + 2; break;
-  case PTX_SPECIAL_CLUSTERID_X: case PTX_SPECIAL_CLUSTERID_Y: case PTX_SPECIAL_CLUSTERID_Z:
-  case PTX_SPECIAL_NCLUSTERID_X: case PTX_SPECIAL_NCLUSTERID_Y: case PTX_SPECIAL_NCLUSTERID_Z:
-  case PTX_SPECIAL_CLUSTER_CTAID_X: case PTX_SPECIAL_CLUSTER_CTAID_Y: case PTX_SPECIAL_CLUSTER_CTAID_Z:
-  case PTX_SPECIAL_CLUSTER_NCTAID_X: case PTX_SPECIAL_CLUSTER_NCTAID_Y: case PTX_SPECIAL_CLUSTER_NCTAID_Z:
-    row = SPECIAL_CLUSTERID + (special - PTX_SPECIAL_CLUSTERID_X); /* in the same order */
-    break;
-  case PTX_SPECIAL_CLUSTER_CTARANK: row = SPECIAL_CLUSTER_RANK; break;
-  case PTX_SPECIAL_CLUSTER_NCTARANK: row = SPECIAL_CLUSTER_SIZE; break;
-  case PTX_SPECIAL_LANEID: row = SPECIAL_LANEID; break;
-  case PTX_SPECIAL_WARPID: row = SPECIAL_WARPID; break;
-  case PTX_SPECIAL_NWARPID: row = SPECIAL_NWARPID; break;
-  case PTX_SPECIAL_NSMID: row = SPECIAL_ONE; break;
-  case PTX_SPECIAL_LANEMASK_EQ: row = SPECIAL_MASK_EQ; break;
-  case PTX_SPECIAL_LANEMASK_LE: row = SPECIAL_MASK_LE; break;
-  case PTX_SPECIAL_LANEMASK_LT: row = SPECIAL_MASK_LT; break;
-  case PTX_SPECIAL_LANEMASK_GE: row = SPECIAL_MASK_GE; break;
-  case PTX_SPECIAL_LANEMASK_GT: row = SPECIAL_MASK_GT; break;
-  case PTX_SPECIAL_DYNAMIC_SMEM_SIZE: row = SPECIAL_DYNAMIC_SMEM; break;
-  case PTX_SPECIAL_TOTAL_SMEM_SIZE: row = SPECIAL_TOTAL_SMEM; break;
-  case PTX_SPECIAL_CLOCK: case PTX_SPECIAL_CLOCK64: case PTX_SPECIAL_CLOCK_HI:
-  case PTX_SPECIAL_GLOBALTIMER: case PTX_SPECIAL_GLOBALTIMER_LO: case PTX_SPECIAL_GLOBALTIMER_HI: {
-    struct inst in = {.kind = INST_HELPER, .line = d->e->line, .d = new_row(d), .run = run_clock};
-    in.count = special == PTX_SPECIAL_CLOCK_HI || special == PTX_SPECIAL_GLOBALTIMER_HI ? 32 : 0;
-    in.bits = special == PTX_SPECIAL_CLOCK64 || special == PTX_SPECIAL_GLOBALTIMER ? 64 : 32;
-    decode_append(d, &in);
-    return in.d;
-  }
-  default: break;
-  }
-  return (uint32_t)BANK_SPECIAL << BANK_SHIFT | row;
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+    if (special >= ranges[i].first && special <= ranges[i].last) row = ranges[i].row + (special - ranges[i].first);
+  if (special < PTX_SPECIAL_CLOCK || special > PTX_SPECIAL_GLOBALTIMER_HI) return (uint32_t)BANK_SPECIAL << BANK_SHIFT | row;
+  struct inst in = {.kind = INST_HELPER, .line = d->e->line, .d = new_row(d), .run = run_clock};
+  in.count = special == PTX_SPECIAL_CLOCK_HI || special == PTX_SPECIAL_GLOBALTIMER_HI ? 32 : 0;
+  in.bits = special == PTX_SPECIAL_CLOCK64 || special == PTX_SPECIAL_GLOBALTIMER ? 64 : 32;
+  decode_append(d, &in);
+  return in.d;
 }
 
 uint32_t decode_source(struct decoder *d, const struct ptx_operand *o, uint16_t type) {
@@ -306,6 +255,25 @@ static const char *not_simulated(struct decoder *d) {
   return b.bytes ? b.bytes : "is not simulated";
 }
 
+uint32_t *decode_rows(struct decoder *d, const struct ptx_operand *o, bool is_dest, uint16_t type, uint32_t room,
+                      uint32_t *count) {
+  bool vector = o->kind == PTX_OPERAND_VECTOR;
+  *count = vector ? o->count : 1;
+  uint32_t *rows = decode_alloc(d, (*count + room) * sizeof *rows);
+  for (uint32_t i = 0; rows && i < *count; i++) {
+    const struct ptx_operand *e = vector ? &d->f->operands.data[o->first + i] : o;
+    rows[room + i] = is_dest ? decode_dest(d, e) : decode_source(d, e, type);
+  }
+  return rows;
+}
+
+void decode_targets(struct decoder *d) {
+  const struct ptx_operand *o = decode_operand(d, 0);
+  bool pair = o->kind == PTX_OPERAND_PAIR;
+  d->in->d = decode_dest(d, pair ? &d->f->operands.data[o->first] : o);
+  if (pair) d->in->d2 = decode_dest(d, &d->f->operands.data[o->first + 1]);
+}
+
 bool decode_unsupported(struct decoder *d, const char *why) {
   if (!why) why = not_simulated(d);
   d->in->kind = INST_BAD;
@@ -315,20 +283,18 @@ bool decode_unsupported(struct decoder *d, const char *why) {
 
 /* --- variables ---------------------------------------------------------------------------------------- */
 
-static uint64_t variable_bytes(const struct ptx_variable *v) {
+static uint64_t element_bytes(const struct ptx_variable *v) {
   uint64_t bits = ptx_mod_row(v->type)->bits, lanes = v->vector == PTX_MOD_V2 ? 2 : v->vector == PTX_MOD_V4 ? 4 : 1;
-  uint64_t bytes = (bits < 8 ? 8 : bits) / 8 * lanes;
-  return v->is_array ? bytes * (v->is_unsized ? 0 : v->count) : bytes;
+  return (bits < 8 ? 8 : bits) / 8 * lanes;
 }
 
-static uint64_t variable_align(const struct ptx_variable *v) {
-  if (v->align) return v->align;
-  uint64_t bits = ptx_mod_row(v->type)->bits;
-  return bits < 8 ? 1 : bits / 8;
+uint64_t decode_variable(const struct ptx_variable *v, uint64_t *align) {
+  *align = v->align ? v->align : element_bytes(v);
+  return element_bytes(v) * (v->is_unsized ? v->init_count : v->is_array ? v->count : 1);
 }
 
 static uint64_t reserve(uint64_t *end, uint64_t bytes, uint64_t align) {
-  uint64_t at = (*end + align - 1) / align * align;
+  uint64_t at = align_up(*end, align);
   *end = at + bytes;
   return at;
 }
@@ -349,10 +315,10 @@ static uint64_t param_end(const struct decoder *d) {
 
 static void add_param(struct decoder *d, const struct ptx_variable *v, uint32_t formal,
                       struct slot *slot) {
-  struct scope_variable s = {.name = v->name, .space = PTX_MOD_PARAM, .bytes = variable_bytes(v),
-                             .formal = formal};
-  uint64_t end = param_end(d);
-  s.offset = reserve(&end, s.bytes, variable_align(v));
+  struct scope_variable s = {.name = v->name, .space = PTX_MOD_PARAM, .formal = formal};
+  uint64_t end = param_end(d), align;
+  s.bytes = decode_variable(v, &align);
+  s.offset = reserve(&end, s.bytes, align);
   if (end > d->func->param_bytes) d->func->param_bytes = (uint32_t)end;
   push_variable(d, s);
   if (slot) *slot = (struct slot){.offset = (uint32_t)s.offset, .bytes = (uint32_t)s.bytes};
@@ -362,9 +328,11 @@ static void local_variable(struct decoder *d, const struct ptx_variable *v) {
   if (v->space == PTX_MOD_PARAM) {
     add_param(d, v, 0, NULL);
   } else if (v->space == PTX_MOD_LOCAL) {
-    struct scope_variable s = {.name = v->name, .space = PTX_MOD_LOCAL, .bytes = variable_bytes(v)};
-    s.offset = reserve(&d->func->local_bytes, s.bytes, variable_align(v));
-    if (variable_align(v) > d->func->local_align) d->func->local_align = (uint32_t)variable_align(v);
+    struct scope_variable s = {.name = v->name, .space = PTX_MOD_LOCAL};
+    uint64_t align;
+    s.bytes = decode_variable(v, &align);
+    s.offset = reserve(&d->func->local_bytes, s.bytes, align);
+    if (align > d->func->local_align) d->func->local_align = (uint32_t)align;
     push_variable(d, s);
   } /* others are the module's by now */
 }

@@ -163,17 +163,6 @@ static bool insert_op(struct decoder *d) {
 
 /* --- predicates ---------------------------------------------------------------------------------------- */
 
-/* d or d|q. */
-static void pred_targets(struct decoder *d) {
-  const struct ptx_operand *o = decode_operand(d, 0);
-  if (o->kind == PTX_OPERAND_PAIR) {
-    d->in->d = decode_dest(d, &d->f->operands.data[o->first]);
-    d->in->d2 = decode_dest(d, &d->f->operands.data[o->first + 1]);
-  } else {
-    d->in->d = decode_dest(d, o);
-  }
-}
-
 static void combine(struct decoder *d) {
   if (!d->words.bool_op || !decode_has(d, 3)) return;
   bool negated;
@@ -188,7 +177,7 @@ static bool compare_op(struct decoder *d) {
   bool is_set = d->e->op == PTX_SET;
   uint16_t type = d->words.type[is_set ? 1 : 0];
   set_flags(d);
-  pred_targets(d);
+  decode_targets(d);
   in->a = decode_source(d, decode_operand(d, 1), type);
   in->b = decode_source(d, decode_operand(d, 2), type);
   in->c = 0;
@@ -225,7 +214,7 @@ static uint64_t test_number(const struct inst *in, uint64_t a, uint64_t b, uint6
 static bool test_op(struct decoder *d) {
   struct inst *in = d->in;
   set_type(in, d->words.type[0]);
-  pred_targets(d);
+  decode_targets(d);
   in->a = decode_source(d, decode_operand(d, 1), d->words.type[0]);
   in->c = 0;
   in->imm = d->words.mode;
@@ -281,10 +270,8 @@ static bool logic_of_preds(struct decoder *d) {
 
 static bool lop3_with_pred(struct decoder *d) {
   struct inst *in = d->in;
-  const struct ptx_operand *pair = decode_operand(d, 0);
   bool negated;
-  in->d = decode_dest(d, &d->f->operands.data[pair->first]);
-  in->d2 = decode_dest(d, &d->f->operands.data[pair->first + 1]);
+  decode_targets(d);
   in->a = decode_source(d, decode_operand(d, 1), PTX_MOD_B32);
   in->b = decode_source(d, decode_operand(d, 2), PTX_MOD_B32);
   in->c = decode_source(d, decode_operand(d, 3), PTX_MOD_B32);
@@ -301,17 +288,6 @@ static bool lop3_with_pred(struct decoder *d) {
 
 /* --- moves ------------------------------------------------------------------------------------------------ */
 
-static const uint32_t *vector_rows(struct decoder *d, const struct ptx_operand *v, bool is_dest,
-                                   uint16_t type) {
-  uint32_t *rows = decode_alloc(d, v->count * sizeof *rows);
-  if (!rows) return NULL;
-  for (uint32_t i = 0; i < v->count; i++) {
-    const struct ptx_operand *o = &d->f->operands.data[v->first + i];
-    rows[i] = is_dest ? decode_dest(d, o) : decode_source(d, o, type);
-  }
-  return rows;
-}
-
 static uint16_t bits_type(unsigned bits) {
   return bits == 8 ? PTX_MOD_B8 : bits == 16 ? PTX_MOD_B16 : bits == 32 ? PTX_MOD_B32 : PTX_MOD_B64;
 }
@@ -320,6 +296,7 @@ static bool mov_op(struct decoder *d) {
   struct inst *in = d->in;
   uint16_t type = d->words.type[0];
   const struct ptx_operand *to = decode_operand(d, 0), *from = decode_operand(d, 1);
+  uint32_t count;
   in->bits = (uint8_t)ptx_mod_row(type)->bits;
   if (type == PTX_MOD_PRED) {
     bool negated;
@@ -333,7 +310,7 @@ static bool mov_op(struct decoder *d) {
   if (from->kind == PTX_OPERAND_VECTOR) {
     in->count = (uint8_t)from->count;
     in->bits2 = (uint8_t)(in->bits / from->count);
-    in->rows = vector_rows(d, from, false, bits_type(in->bits2));
+    in->rows = decode_rows(d, from, false, bits_type(in->bits2), 0, &count);
     in->d = decode_dest(d, to);
     in->run = run_pack;
     return true;
@@ -342,7 +319,7 @@ static bool mov_op(struct decoder *d) {
     in->count = (uint8_t)to->count;
     in->bits2 = (uint8_t)(in->bits / to->count);
     in->a = decode_source(d, from, type);
-    in->rows = vector_rows(d, to, true, type);
+    in->rows = decode_rows(d, to, true, type, 0, &count);
     in->run = run_unpack;
     return true;
   }

@@ -43,20 +43,6 @@ void decode_address(struct decoder *d, const struct ptx_operand *o) {
   }
 }
 
-/* The rows of a value or vector; count in in->count. */
-static void data_rows(struct decoder *d, const struct ptx_operand *o, bool is_dest, uint16_t type) {
-  struct inst *in = d->in;
-  bool vector = o->kind == PTX_OPERAND_VECTOR;
-  in->count = (uint8_t)(vector ? o->count : 1);
-  uint32_t *rows = decode_alloc(d, in->count * sizeof *rows);
-  if (!rows) return;
-  for (uint32_t i = 0; i < in->count; i++) {
-    const struct ptx_operand *e = vector ? &d->f->operands.data[o->first + i] : o;
-    rows[i] = is_dest ? decode_dest(d, e) : decode_source(d, e, type);
-  }
-  in->rows = rows;
-}
-
 /* Which threads an access or a fence is strong for. */
 static void set_strength(struct decoder *d, bool is_strong) {
   static const uint16_t strong[] = {PTX_MOD_VOLATILE, PTX_MOD_RELAXED, PTX_MOD_ACQUIRE, PTX_MOD_RELEASE, PTX_MOD_MMIO};
@@ -87,7 +73,9 @@ static bool access_op(struct decoder *d, bool is_store) {
   in->bits = (uint8_t)ptx_mod_row(type)->bits;
   in->is_signed = ptx_mod_row(type)->kind == 's';
   in->window = decode_window(d->words.space);
-  data_rows(d, value, !is_store, type);
+  uint32_t count = 0;
+  in->rows = decode_rows(d, value, !is_store, type, 0, &count);
+  in->count = (uint8_t)count;
   if (is_own_param(d, address, &v)) {
     bool kernel = v->formal && d->func->ptx->is_entry;
     in->imm = (int64_t)v->offset + address->imm;

@@ -11,19 +11,9 @@ static bool set_members(struct decoder *d, uint32_t operand) {
   return true;
 }
 
-static void targets(struct decoder *d) {
-  const struct ptx_operand *o = decode_operand(d, 0);
-  if (o->kind == PTX_OPERAND_PAIR) {
-    d->in->d = decode_dest(d, &d->f->operands.data[o->first]);
-    d->in->d2 = decode_dest(d, &d->f->operands.data[o->first + 1]);
-  } else {
-    d->in->d = decode_dest(d, o);
-  }
-}
-
 static bool shuffle_op(struct decoder *d) {
   struct inst *in = d->in;
-  targets(d);
+  decode_targets(d);
   in->a = decode_source(d, decode_operand(d, 1), PTX_MOD_B32);
   in->b = decode_source(d, decode_operand(d, 2), PTX_MOD_B32);
   in->c = decode_source(d, decode_operand(d, 3), PTX_MOD_B32);
@@ -47,7 +37,7 @@ static bool vote_op(struct decoder *d) {
 
 static bool match_op(struct decoder *d) {
   struct inst *in = d->in;
-  targets(d);
+  decode_targets(d);
   in->a = decode_source(d, decode_operand(d, 1), d->words.type[0]);
   in->imm = d->words.mode;
   in->run = run_match;
@@ -69,7 +59,7 @@ static bool redux_op(struct decoder *d) {
 }
 
 static bool elect_op(struct decoder *d) {
-  targets(d);
+  decode_targets(d);
   d->in->run = run_elect;
   return set_members(d, 1);
 }

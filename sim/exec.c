@@ -49,10 +49,6 @@ void run_lanes_carry(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-static void write_pred(struct warp *w, uint32_t pred, uint32_t mask, uint32_t value) {
-  if (pred != NO_ROW) w->preds[pred] = (w->preds[pred] & ~mask) | (value & mask);
-}
-
 static uint32_t combined(const struct warp *w, const struct inst *in, uint32_t value, uint32_t pred) {
   uint32_t q = w->preds[pred] ^ (in->count & FLAG_NEGATE_PRED ? ALL_LANES : 0);
   if (in->count & FLAG_AND) return value & q;

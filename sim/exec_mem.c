@@ -238,7 +238,7 @@ void run_isspacep(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, in->a);
   uint32_t value = 0;
   FOR_LANES(l, mask) value |= (uint32_t)(window_of(a[l]) == (enum window)in->window) << l;
-  if (in->d != NO_ROW) w->preds[in->d] = (w->preds[in->d] & ~mask) | value;
+  write_pred(w, in->d, mask, value);
 }
 
 void run_local_address(struct warp *w, const struct inst *in, uint32_t mask) {

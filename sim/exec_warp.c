@@ -2,10 +2,6 @@
  * .sync forms only come here when all members are among them (warp.c). */
 #include "sim/machine.h"
 
-static void write_pred(struct warp *w, uint32_t pred, uint32_t mask, uint32_t value) {
-  if (pred != NO_ROW) w->preds[pred] = (w->preds[pred] & ~mask) | (value & mask);
-}
-
 /* The lanes that take part for lane l: its members, or who is there. */
 static uint32_t members(const struct warp *w, const struct inst *in, unsigned l, uint32_t mask) {
   return in->kind == INST_WARP_SYNC ? (uint32_t)row_of(w, in->rows[0])[l] & mask : mask;

@@ -92,6 +92,10 @@ uint32_t ir_line(const struct ir_program *p, uint32_t position);
 const struct nvm_block *ir_order_blocks(const struct nvm_function *f, struct arena *a, uint32_t *count);
 
 /* --- ir_decode.c ------------------------------------------------------------------------------------ */
+struct ir_slots {
+  struct slot *data;
+  uint32_t count, capacity;
+};
 struct ir_decoder {
   struct decoder d;          /* first: helpers of decode.c take it */
   struct ptx_function pf;    /* PTX in the function, and its labels */
@@ -103,6 +107,7 @@ struct ir_decoder {
   const char *bad;           /* why it can't be */
   struct ir_value *values, *arguments; /* by instruction, parameter; made when they are first met */
   struct ir_value results;   /* of the function */
+  struct ir_slots formals;
   uint32_t *labels;          /* of blocks; of a switch's edges from stubs[instruction] on */
   uint32_t *stubs;
   uint32_t poison_row;
@@ -143,6 +148,9 @@ struct ir_snippet {
 /* Before registers get rows: makes the snippets of the function's calls. */
 void ir_find_snippets(struct ir_decoder *d);
 void ir_decode_call(struct ir_decoder *d);
+/* Appends a slot, or those of a value's rows. */
+void ir_add_slot(struct ir_decoder *d, struct ir_slots *s, struct slot slot);
+void ir_add_slots(struct ir_decoder *d, struct ir_slots *s, struct ir_value v);
 
 /* --- ir_exec.c, ir_memory.c ---------------------------------------------------------------------------- */
 inst_run ir_run_eval, ir_run_eval_intrinsic, ir_run_moves, ir_run_bitcast, ir_run_test, ir_run_switch,

@@ -41,30 +41,15 @@ static uint32_t packed_by(const struct ir_decoder *d, struct nvm_type type) {
   return kind == TY_HALF || kind == TY_BFLOAT ? 2 : 1;
 }
 
-static uint32_t parts_of(struct ir_decoder *d, struct nvm_type type) {
-  const struct ir_shape *s = ir_shape_of(d->d.sim, type);
-  if (s && type_kind(&d->m->types, type) == TY_STRUCT && s->count) { /* of vectors of halves */
-    uint32_t parts = 0;
-    for (uint32_t i = 0; i < type_info(&d->m->types, type)->count; i++)
-      parts += parts_of(d, type_member(&d->m->types, type, i));
-    return parts;
-  }
-  return s ? s->count / packed_by(d, type) : 0;
-}
-
-/* New registers for the parts of a type. */
+/* How many registers the parts of a type need; new ones, if `regs` is not NULL. */
 static uint32_t make_parts(struct ir_decoder *d, struct nvm_type type, struct ptx_reg *regs) {
-  const struct type_info *info = type_info(&d->m->types, type);
-  if (info->kind == TY_STRUCT) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < info->count; i++) n += make_parts(d, type_member(&d->m->types, type, i), regs + n);
-    return n;
-  }
   const struct ir_shape *s = ir_shape_of(d->d.sim, type);
-  uint32_t by = packed_by(d, type), count = s ? s->count / by : 0;
-  for (uint32_t k = 0; k < count; k++)
+  uint32_t n = 0, members = type_kind(&d->m->types, type) == TY_STRUCT ? (uint32_t)type_info(&d->m->types, type)->count : 0;
+  for (uint32_t i = 0; i < members; i++) n += make_parts(d, type_member(&d->m->types, type, i), regs ? regs + n : NULL);
+  uint32_t by = packed_by(d, type), count = s && !members ? s->count / by : 0;
+  for (uint32_t k = 0; regs && k < count; k++)
     regs[k] = ptx_new_reg(&d->pf, by == 2 ? PTX_B32 : class_of(d, s->pieces[k].type));
-  return count;
+  return n + count;
 }
 
 /* --- snippets of intrinsics --------------------------------------------------------------------------------- */
@@ -129,13 +114,13 @@ static void form_refuse(struct form_reader *r, const char *why) {
 }
 
 static void intrinsic_snippet(struct ir_decoder *d, const struct nvm_inst *i, struct ir_snippet *s) {
-  uint32_t arguments = call_arg_count(d->f, i), parts = parts_of(d, i->type);
+  uint32_t arguments = call_arg_count(d->f, i), parts = make_parts(d, i->type, NULL);
   uint32_t *first = decode_alloc(&d->d, (arguments + 1) * sizeof *first);
   if (!first) return;
   s->result_count = parts;
   for (uint32_t k = 0; k < arguments; k++) {
     first[k] = parts;
-    parts += parts_of(d, value_type(d->f, inst_operand(d->f, i, k)));
+    parts += make_parts(d, value_type(d->f, inst_operand(d->f, i, k)), NULL);
   }
   first[arguments] = s->count = parts;
   s->regs = decode_alloc(&d->d, (parts + 1) * sizeof *s->regs);
@@ -315,20 +300,14 @@ static void emit_asm_snippet(struct ir_decoder *d, const struct ir_snippet *s) {
 
 /* --- functions ---------------------------------------------------------------------------------------------------- */
 
-struct slots {
-  struct slot *data;
-  uint32_t count, room;
-};
+void ir_add_slot(struct ir_decoder *d, struct ir_slots *s, struct slot slot) {
+  if (!VEC_PUSH(&d->d.sim->arena, s, slot)) d->d.failed = true;
+}
 
-static void add_slots(struct ir_decoder *d, struct slots *s, struct ir_value v) {
-  struct slot *grown = arena_grow(&d->d.sim->arena, s->data, s->room * sizeof *grown, (s->room + 2 * v.count) * sizeof *grown);
-  if (!grown) d->d.failed = true;
-  if (!grown) return;
-  s->data = grown;
-  s->room += 2 * v.count;
+void ir_add_slots(struct ir_decoder *d, struct ir_slots *s, struct ir_value v) {
   for (uint32_t i = 0; i < v.count; i++) {
-    s->data[s->count++] = (struct slot){.is_reg = true, .row = v.scalars[i].low, .bits = 64};
-    if (v.scalars[i].high != NO_ROW) s->data[s->count++] = (struct slot){.is_reg = true, .row = v.scalars[i].high, .bits = 64};
+    ir_add_slot(d, s, (struct slot){.is_reg = true, .row = v.scalars[i].low, .bits = 64});
+    if (v.scalars[i].high != NO_ROW) ir_add_slot(d, s, (struct slot){.is_reg = true, .row = v.scalars[i].high, .bits = 64});
   }
 }
 
@@ -363,7 +342,7 @@ static struct ir_value emit_variadic(struct ir_decoder *d, uint32_t fixed, uint3
 
 static void decode_function_call(struct ir_decoder *d) {
   struct call_info *c = decode_alloc(&d->d, sizeof *c);
-  struct slots arguments = {0}, results = {0};
+  struct ir_slots arguments = {0}, results = {0};
   struct nvm_value callee = call_callee(d->f, &d->i);
   struct nvm_type type = call_site_of(d->f, &d->i)->function_type;
   uint32_t count = call_arg_count(d->f, &d->i), fixed = (uint32_t)type_info(&d->m->types, type)->count;
@@ -371,9 +350,9 @@ static void decode_function_call(struct ir_decoder *d) {
   uint32_t saved = variadic ? d->d.func->rows++ : 0;
   if (!c) return;
   if (variadic) ir_emit(d, INST_PLAIN, run_stack_save, NULL)->d = saved;
-  for (uint32_t k = 0; k < count && (!variadic || k < fixed); k++) add_slots(d, &arguments, ir_operand(d, k));
-  if (variadic) add_slots(d, &arguments, emit_variadic(d, fixed, count));
-  if (d->i.type.index != TYPE_VOID.index) add_slots(d, &results, ir_result(d));
+  for (uint32_t k = 0; k < count && (!variadic || k < fixed); k++) ir_add_slots(d, &arguments, ir_operand(d, k));
+  if (variadic) ir_add_slots(d, &arguments, emit_variadic(d, fixed, count));
+  if (d->i.type.index != TYPE_VOID.index) ir_add_slots(d, &results, ir_result(d));
   c->arguments = arguments.data;
   c->argument_count = arguments.count;
   c->results = results.data;
@@ -388,23 +367,20 @@ static void decode_function_call(struct ir_decoder *d) {
 
 static void do_nothing(struct ir_decoder *d) { (void)d; }
 static void do_forward(struct ir_decoder *d) { ir_emit_moves(d, ir_result(d), ir_operand(d, 0)); }
-static void do_undefined(struct ir_decoder *d) { ir_emit_moves(d, ir_result(d), ir_number(d, d->i.type, 0)); }
+static void give_number(struct ir_decoder *d, nvm_u128 number) { ir_emit_moves(d, ir_result(d), ir_number(d, d->i.type, number)); }
+static void do_undefined(struct ir_decoder *d) { give_number(d, 0); }
 
 /* "@number(1)" */
-static void do_number(struct ir_decoder *d) {
-  const char *text = intrinsic_table[intrinsic_of(d, &d->i)].ptx;
-  ir_emit_moves(d, ir_result(d), ir_number(d, d->i.type, text[8] == '1'));
-}
+static void do_number(struct ir_decoder *d) { give_number(d, intrinsic_table[intrinsic_of(d, &d->i)].ptx[8] == '1'); }
 
 static void do_objectsize(struct ir_decoder *d) {
   nvm_u128 least = 0;
   const_is_int(d->m, inst_operand(d->f, &d->i, 1), &least);
-  uint32_t bits = type_scalar_bits(&d->m->types, d->i.type);
-  ir_emit_moves(d, ir_result(d), ir_number(d, d->i.type, least ? 0 : eval_mask(bits)));
+  give_number(d, least ? 0 : eval_mask(type_scalar_bits(&d->m->types, d->i.type)));
 }
 
 static void do_is_constant(struct ir_decoder *d) {
-  ir_emit_moves(d, ir_result(d), ir_number(d, TYPE_I1, value_kind(inst_operand(d->f, &d->i, 0)) == VALUE_CONST));
+  give_number(d, value_kind(inst_operand(d->f, &d->i, 0)) == VALUE_CONST);
 }
 
 static void do_cast_space(struct ir_decoder *d) { ir_emit_cast_space(d, inst_operand(d->f, &d->i, 0), d->i.type); }
@@ -418,11 +394,14 @@ static uint8_t window_of_operand(const struct ir_decoder *d, uint32_t k) {
   return (uint8_t)ir_window(ir_space_of(d, inst_operand(d->f, &d->i, k)));
 }
 
-static void do_copy(struct ir_decoder *d) {
-  struct inst *in = ir_emit(d, INST_MEMORY, ir_run_copy, &(struct ir_op){.count = 3});
+/* in: to, from, bytes; NULL: the operands. */
+static void emit_copy(struct ir_decoder *d, const struct ir_value *operands) {
+  struct inst *in = ir_emit(d, INST_MEMORY, ir_run_copy, &(struct ir_op){.in = operands, .count = 3});
   in->window = window_of_operand(d, 0);
   in->dest_bits = window_of_operand(d, 1);
 }
+
+static void do_copy(struct ir_decoder *d) { emit_copy(d, NULL); }
 
 static void do_set(struct ir_decoder *d) {
   ir_emit(d, INST_MEMORY, ir_run_set, &(struct ir_op){.count = 3})->window = window_of_operand(d, 0);
@@ -462,9 +441,7 @@ static void do_va_copy(struct ir_decoder *d) {
   in[0] = ir_operand(d, 0);
   in[1] = ir_operand(d, 1);
   in[2] = ir_number(d, TYPE_I64, 8);
-  struct inst *inst = ir_emit(d, INST_MEMORY, ir_run_copy, &(struct ir_op){.in = in, .count = 3});
-  inst->window = window_of_operand(d, 0);
-  inst->dest_bits = window_of_operand(d, 1);
+  emit_copy(d, in);
 }
 
 static void do_reduce(struct ir_decoder *d) {

@@ -467,22 +467,6 @@ static void decode_instruction(struct ir_decoder *d, struct nvm_inst_id id, stru
 
 /* --- functions --------------------------------------------------------------------------------------------- */
 
-static bool add_formal(struct ir_decoder *d, struct slot s) {
-  struct func *f = d->d.func;
-  if (f->formal_count % 16 == 0)
-    f->formals = arena_grow(&d->d.sim->arena, f->formals, f->formal_count * sizeof s, (f->formal_count + 16) * sizeof s);
-  if (!f->formals) d->d.failed = true;
-  else f->formals[f->formal_count++] = s;
-  return f->formals != NULL;
-}
-
-static void add_formals(struct ir_decoder *d, struct ir_value v) {
-  for (uint32_t i = 0; i < v.count; i++) {
-    add_formal(d, (struct slot){.is_reg = true, .row = v.scalars[i].low, .bits = 64});
-    if (v.scalars[i].high != NO_ROW) add_formal(d, (struct slot){.is_reg = true, .row = v.scalars[i].high, .bits = 64});
-  }
-}
-
 static const struct nvm_attr *byval_of(const struct ir_decoder *d, uint32_t i) {
   return attrset_find(&d->m->attributes, attrlist_parameter(&d->m->attributes, d->f->attributes, i), ATTR_BYVAL);
 }
@@ -498,7 +482,7 @@ static void kernel_parameter(struct ir_decoder *d, uint32_t i) {
   uint64_t at = (f->kernel_param_bytes + align - 1) / align * align;
   uint64_t bytes = layout_alloc_size(&d->m->layout, &d->m->types, type);
   f->kernel_param_bytes = at + bytes;
-  add_formal(d, (struct slot){.offset = (uint32_t)at, .bytes = (uint32_t)bytes});
+  ir_add_slot(d, &d->formals, (struct slot){.offset = (uint32_t)at, .bytes = (uint32_t)bytes});
   if (byval && ir_window(space_of_type(d, function_arg_type(d->f, i))) == WINDOW_PARAM) {
     ir_emit_moves(d, ir_value_of(d, value_of_arg(i)), ir_number(d, TYPE_I64, at));
     return;
@@ -514,7 +498,7 @@ static void kernel_parameter(struct ir_decoder *d, uint32_t i) {
 static void device_parameter(struct ir_decoder *d, uint32_t i) {
   const struct nvm_attr *byval = byval_of(d, i);
   struct ir_value v = ir_value_of(d, value_of_arg(i));
-  add_formals(d, v);
+  ir_add_slots(d, &d->formals, v);
   if (!byval) return;
   struct ir_op op = {.d = v, .align = layout_align(&d->m->layout, &d->m->types, byval->type)};
   op.bytes = layout_alloc_size(&d->m->layout, &d->m->types, byval->type);
@@ -525,16 +509,18 @@ static void decode_parameters(struct ir_decoder *d) {
   struct func *f = d->d.func;
   bool kernel = function_is_kernel(d->f);
   d->results = ir_new_value(d, function_result_type(d->f));
-  add_formals(d, d->results);
-  f->result_count = f->formal_count;
+  ir_add_slots(d, &d->formals, d->results);
+  f->result_count = d->formals.count;
   for (uint32_t i = 0; i < function_arg_count(d->f) && !d->d.failed; i++) {
     if (kernel) kernel_parameter(d, i);
     else device_parameter(d, i);
   }
   if (type_info(&d->m->types, d->f->type)->flags & TYPE_VARIADIC) {
     d->list_row = f->rows++;
-    add_formal(d, (struct slot){.is_reg = true, .row = d->list_row, .bits = 64});
+    ir_add_slot(d, &d->formals, (struct slot){.is_reg = true, .row = d->list_row, .bits = 64});
   }
+  f->formals = d->formals.data;
+  f->formal_count = d->formals.count;
   f->param_copies = decode_alloc(&d->d, (f->formal_count + 1) * sizeof *f->param_copies);
 }
 

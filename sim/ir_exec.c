@@ -111,10 +111,7 @@ static double approximate(enum intrinsic_id id, double x, double y) {
 }
 
 static double as_double(enum float_format f, nvm_u128 bits) {
-  uint64_t b = evalfloat_convert(f, FLOAT_DOUBLE, EVALFLOAT_NEAREST, (uint64_t)bits);
-  double x;
-  memcpy(&x, &b, sizeof x);
-  return x;
+  return special_double(evalfloat_convert(f, FLOAT_DOUBLE, EVALFLOAT_NEAREST, (uint64_t)bits));
 }
 
 void ir_run_approximate(struct warp *w, const struct inst *in, uint32_t mask) {
@@ -127,9 +124,7 @@ void ir_run_approximate(struct warp *w, const struct inst *in, uint32_t mask) {
     FOR_LANES(l, mask) {
       struct eval_lane x = ir_get(w, ir_lane(&o->in[0], i % lanes), l), y = ir_get(w, ir_lane(&o->in[o->count - 1], i % lanes), l);
       double r = approximate(id, as_double(f, x.bits), as_double(f, y.bits));
-      uint64_t bits;
-      memcpy(&bits, &r, sizeof bits);
-      bits = evalfloat_convert(FLOAT_DOUBLE, f, EVALFLOAT_NEAREST, bits);
+      uint64_t bits = evalfloat_convert(FLOAT_DOUBLE, f, EVALFLOAT_NEAREST, special_bits(r));
       ir_put(w, d, l, (struct eval_lane){bits, x.poison || y.poison});
     }
   }

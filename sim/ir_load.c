@@ -212,8 +212,6 @@ static struct nvm_str name_of(struct ir_program *p, const struct symbol *symbol)
   return strtab_intern(&p->strings, text.bytes, text.length);
 }
 
-static uint64_t align_up(uint64_t at, uint64_t align) { return (at + align - 1) / align * align; }
-
 static bool place_variable(struct sim *s, uint32_t index, bool dynamic) {
   struct ir_program *p = s->ir;
   const struct nvm_global *g = &p->module->globals.data[index];
@@ -223,20 +221,11 @@ static bool place_variable(struct sim *s, uint32_t index, bool dynamic) {
   uint64_t bytes = layout_alloc_size(&p->module->layout, t, g->value_type);
   uint64_t align = layout_align(&p->module->layout, t, g->value_type);
   if (g->align_log2 && UINT64_C(1) << (g->align_log2 - 1) > align) align = UINT64_C(1) << (g->align_log2 - 1);
-  struct sim_symbol at = {.window = WINDOW_GLOBAL, .size = bytes};
-  if (shared) {
-    at.window = WINDOW_SHARED;
-    at.address = s->shared_static = align_up(s->shared_static, align);
-    if (!dynamic) s->shared_static += bytes;
-  } else {
-    uint32_t object = memory_new_object(s, bytes, true, name_of(p, &g->symbol));
-    if (object == 0) return false;
-    if (g->address_space == 4) at.window = WINDOW_CONST;
-    s->objects.data[object].read_only = g->address_space == 4;
-    at.address = memory_object_address(object);
-  }
-  p->addresses[index] = at.address + (g->address_space == 0 ? window_base(at.window) : 0);
-  return sim_add_symbol(s, name_of(p, &g->symbol), at);
+  enum window window = shared ? WINDOW_SHARED : g->address_space == 4 ? WINDOW_CONST : WINDOW_GLOBAL;
+  struct sim_symbol at;
+  if (!sim_place_variable(s, name_of(p, &g->symbol), window, bytes, align, dynamic, &at)) return false;
+  p->addresses[index] = at.address + (g->address_space == 0 ? window_base(window) : 0);
+  return true;
 }
 
 static bool initialize(struct sim *s, const struct nvm_global *g, uint64_t address) {
@@ -264,9 +253,9 @@ static bool initialize(struct sim *s, const struct nvm_global *g, uint64_t addre
 
 static bool place_variables(struct sim *s) {
   struct nvm_module *m = s->ir->module;
-  for (int dynamic = 0; dynamic < 2; dynamic++) {
+  for (int round = 0; round < 3; round++) {
     for (uint32_t i = 1; i < m->globals.count; i++)
-      if (!place_variable(s, i, dynamic)) return false;
+      if (!place_variable(s, i, round > 0)) return false;
     s->shared_static = align_up(s->shared_static, 16);
   }
   for (uint32_t i = 1; i < m->globals.count; i++)

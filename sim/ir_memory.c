@@ -224,52 +224,30 @@ static struct eval_lane choose(bool first, struct eval_lane a, struct eval_lane 
   return r;
 }
 
-static struct eval_lane evaluated(const struct nvm_module *m, enum op op, struct nvm_type type,
-                                  const struct eval_lane *x) {
-  struct eval_lane r = {0, false};
-  eval_lane(m, op, 0, 0, type, type, x, &r);
-  return r;
-}
-
-static struct eval_lane evaluated_by(const struct nvm_module *m, enum intrinsic_id id, struct nvm_type type,
-                                     const struct eval_lane *x) {
-  struct eval_lane r[2] = {{0, false}};
-  eval_intrinsic_lane(m, id, 0, type, type, x, 2, r);
-  return r[0];
-}
-
 /* What atomicrmw stores. */
 static struct eval_lane updated(const struct nvm_module *m, enum rmw_op op, struct nvm_type type,
                                 struct eval_lane old, struct eval_lane v) {
-  const struct eval_lane x[2] = {old, v}, ones = {eval_mask(type_scalar_bits(&m->types, type)), false};
-  const struct eval_lane one = {1, false}, zero = {0, false};
-  switch (op) {
-  case RMW_XCHG: return v;
-  case RMW_ADD: return evaluated(m, OP_ADD, type, x);
-  case RMW_SUB: return evaluated(m, OP_SUB, type, x);
-  case RMW_AND: return evaluated(m, OP_AND, type, x);
-  case RMW_OR: return evaluated(m, OP_OR, type, x);
-  case RMW_XOR: return evaluated(m, OP_XOR, type, x);
-  case RMW_NAND: return evaluated(m, OP_XOR, type, (struct eval_lane[]){evaluated(m, OP_AND, type, x), ones});
-  case RMW_MAX: return evaluated_by(m, INTRINSIC_smax, type, x);
-  case RMW_MIN: return evaluated_by(m, INTRINSIC_smin, type, x);
-  case RMW_UMAX: return evaluated_by(m, INTRINSIC_umax, type, x);
-  case RMW_UMIN: return evaluated_by(m, INTRINSIC_umin, type, x);
-  case RMW_FADD: return evaluated(m, OP_FADD, type, x);
-  case RMW_FSUB: return evaluated(m, OP_FSUB, type, x);
-  case RMW_FMAX: return evaluated_by(m, INTRINSIC_maxnum, type, x);
-  case RMW_FMIN: return evaluated_by(m, INTRINSIC_minnum, type, x);
-  case RMW_FMAXIMUM: return evaluated_by(m, INTRINSIC_maximum, type, x);
-  case RMW_FMINIMUM: return evaluated_by(m, INTRINSIC_minimum, type, x);
-  case RMW_UINC_WRAP:
-    return choose(old.bits >= v.bits, zero, evaluated(m, OP_ADD, type, (struct eval_lane[]){old, one}));
-  case RMW_UDEC_WRAP:
-    return choose(old.bits == 0 || old.bits > v.bits, v, evaluated(m, OP_SUB, type, (struct eval_lane[]){old, one}));
-  case RMW_USUB_COND: return choose(old.bits >= v.bits, evaluated(m, OP_SUB, type, x), old);
-  case RMW_USUB_SAT: return evaluated_by(m, INTRINSIC_usub_sat, type, x);
-  case RMW_COUNT: break;
-  }
-  return v;
+  static const struct {
+    uint8_t op;           /* enum op, or */
+    uint16_t intrinsic;   /* of two numbers */
+  } by[RMW_COUNT] = {
+      [RMW_ADD] = {OP_ADD, 0},   [RMW_SUB] = {OP_SUB, 0},   [RMW_AND] = {OP_AND, 0},   [RMW_NAND] = {OP_AND, 0},
+      [RMW_OR] = {OP_OR, 0},     [RMW_XOR] = {OP_XOR, 0},   [RMW_FADD] = {OP_FADD, 0}, [RMW_FSUB] = {OP_FSUB, 0},
+      [RMW_UINC_WRAP] = {OP_ADD, 0}, [RMW_UDEC_WRAP] = {OP_SUB, 0}, [RMW_USUB_COND] = {OP_SUB, 0},
+      [RMW_MAX] = {0, INTRINSIC_smax},    [RMW_MIN] = {0, INTRINSIC_smin},
+      [RMW_UMAX] = {0, INTRINSIC_umax},   [RMW_UMIN] = {0, INTRINSIC_umin},
+      [RMW_FMAX] = {0, INTRINSIC_maxnum}, [RMW_FMIN] = {0, INTRINSIC_minnum},
+      [RMW_FMAXIMUM] = {0, INTRINSIC_maximum}, [RMW_FMINIMUM] = {0, INTRINSIC_minimum},
+      [RMW_USUB_SAT] = {0, INTRINSIC_usub_sat}};
+  bool by_one = op == RMW_UINC_WRAP || op == RMW_UDEC_WRAP;
+  const struct eval_lane x[2] = {old, by_one ? (struct eval_lane){1, false} : v}, zero = {0, false};
+  struct eval_lane r[2] = {v, {0, false}};
+  if (by[op].intrinsic) eval_intrinsic_lane(m, (enum intrinsic_id)by[op].intrinsic, 0, type, type, x, 2, r);
+  else if (by[op].op) eval_lane(m, (enum op)by[op].op, 0, 0, type, type, x, r);
+  if (op == RMW_NAND) r->bits ^= eval_mask(type_scalar_bits(&m->types, type));
+  if (op == RMW_UINC_WRAP) return choose(old.bits >= v.bits, zero, r[0]);
+  if (op == RMW_UDEC_WRAP) return choose(old.bits == 0 || old.bits > v.bits, v, r[0]);
+  return op == RMW_USUB_COND ? choose(old.bits >= v.bits, r[0], old) : r[0];
 }
 
 /* Memory for an atomic operation, which reads it unless it only exchanges. */

@@ -326,7 +326,7 @@ enum special_row {
   SPECIAL_ZERO, SPECIAL_TID, SPECIAL_NTID = SPECIAL_TID + 3, SPECIAL_CTAID = SPECIAL_NTID + 3,
   SPECIAL_NCTAID = SPECIAL_CTAID + 3, SPECIAL_LANEID = SPECIAL_NCTAID + 3, SPECIAL_WARPID,
   SPECIAL_NWARPID, SPECIAL_MASK_EQ, SPECIAL_MASK_LE, SPECIAL_MASK_LT, SPECIAL_MASK_GE,
-  SPECIAL_MASK_GT, SPECIAL_DYNAMIC_SMEM, SPECIAL_TOTAL_SMEM, SPECIAL_ONE, SPECIAL_NSMID,
+  SPECIAL_MASK_GT, SPECIAL_DYNAMIC_SMEM, SPECIAL_TOTAL_SMEM, SPECIAL_ONE,
   SPECIAL_CLUSTERID, SPECIAL_NCLUSTERID = SPECIAL_CLUSTERID + 3, SPECIAL_CLUSTER_CTAID = SPECIAL_NCLUSTERID + 3,
   SPECIAL_CLUSTER_NCTAID = SPECIAL_CLUSTER_CTAID + 3, SPECIAL_CLUSTER_RANK = SPECIAL_CLUSTER_NCTAID + 3,
   SPECIAL_CLUSTER_SIZE,
@@ -337,8 +337,13 @@ static inline uint64_t *row_of(const struct warp *w, uint32_t row) {
   return w->bank[row >> BANK_SHIFT] + (size_t)(row & ((1u << BANK_SHIFT) - 1)) * LANES;
 }
 static inline unsigned lane_first(uint32_t mask) { return (unsigned)__builtin_ctz(mask); }
+static inline uint64_t align_up(uint64_t at, uint64_t align) { return align ? (at + align - 1) / align * align : at; }
 #define FOR_LANES(l, mask) \
   for (uint32_t rest_ = (mask), l; rest_ && (l = lane_first(rest_), true); rest_ &= rest_ - 1)
+
+static inline void write_pred(struct warp *w, uint32_t pred, uint32_t mask, uint32_t value) {
+  if (pred != NO_ROW) w->preds[pred] = (w->preds[pred] & ~mask) | (value & mask);
+}
 
 /* --- sim.c --------------------------------------------------------------------------------------- */
 /* Records the first finding and stops the warp; `format` as textbuf_format. */
@@ -350,6 +355,10 @@ const struct sim_symbol *sim_find_symbol(const struct sim *s, struct nvm_str nam
 const struct func *sim_code_at(const struct sim *s, uint64_t address);
 /* Makes a symbol known; false when out of memory. */
 bool sim_add_symbol(struct sim *s, struct nvm_str name, struct sim_symbol symbol);
+/* Gives a variable its place, in *symbol, and makes it known. Those of `dynamic` shared memory all begin behind
+ * the others, at an address that suits all: they are placed twice. False when out of memory. */
+bool sim_place_variable(struct sim *s, struct nvm_str name, enum window window, uint64_t bytes, uint64_t align, bool dynamic,
+                        struct sim_symbol *symbol);
 
 /* --- memory.c ------------------------------------------------------------------------------------ */
 struct access {
@@ -398,6 +407,8 @@ void race_release(struct warp *w, const struct inst *in);
 bool race_atomic(struct warp *w, unsigned lane, const struct inst *in, const struct access *at, uint64_t bytes);
 
 /* --- decode.c ------------------------------------------------------------------------------------ */
+/* The bytes of a variable; its alignment. */
+uint64_t decode_variable(const struct ptx_variable *v, uint64_t *align);
 /* Decodes a function if it is not; when it is launched or called first. */
 enum nvm_status decode_function(struct sim *s, struct func *f);
 
@@ -414,9 +425,8 @@ struct words {
   uint32_t type_count;
   uint16_t space, vector, compare, bool_op, atom_op, mode; /* enum ptx_mod, 0: not written */
   uint8_t rounding;  /* enum evalfloat_rounding */
-  bool has_rounding, integral; /* .rn … ; .rni … */
-  bool ftz, sat, satfinite, relu, approx, full, hi, lo, wide, cc, nan_result, xorsign, abs;
-  bool sync, to, uni, shiftamt, clamp, left;
+  bool integral;     /* .rni … */
+  bool ftz, sat, satfinite, relu, hi, wide, cc, nan_result, xorsign, abs, sync, to, shiftamt, clamp, left;
 };
 
 struct decoder {
@@ -460,6 +470,11 @@ uint32_t decode_source(struct decoder *d, const struct ptx_operand *o, uint16_t 
 uint32_t decode_pred(struct decoder *d, const struct ptx_operand *o, bool *negated);
 /* A destination register's row (NO_ROW for `_`). */
 uint32_t decode_dest(struct decoder *d, const struct ptx_operand *o);
+/* The rows of a value or of a vector's elements, `*count` of them, behind `room` free words. NULL: no memory. */
+uint32_t *decode_rows(struct decoder *d, const struct ptx_operand *o, bool is_dest, uint16_t type, uint32_t room,
+                      uint32_t *count);
+/* Fills in->d, and of a pair `d|q` in->d2. */
+void decode_targets(struct decoder *d);
 /* Fills in->a and in->imm. */
 void decode_address(struct decoder *d, const struct ptx_operand *o);
 /* The instruction reports `why` when it is reached: "reaches an instruction that WHY"; NULL: that it is not
@@ -494,8 +509,6 @@ void async_cluster_check(struct cluster *c);
 bool warp_run(struct warp *w, uint64_t budget);
 bool warp_start(struct warp *w, const struct func *kernel, uint32_t mask);
 bool warp_is_ready(const struct warp *w);
-struct frame *warp_new_frame(struct warp *w, const struct func *f, struct frame *parent,
-                             uint32_t mask);
 /* Lanes of this warp arrive; releases whoever waits if all have come. */
 void block_arrive(struct block *b, uint32_t barrier, uint32_t threads, uint32_t expected);
 /* Releases all barriers that are complete. */
@@ -540,6 +553,7 @@ inst_run *scalar_float_loop(lane_fn *fn);
     else                                                                                           \
       FOR_LANES(l, mask) d[l] = name(in, a[l], b[l], c[l]);                                        \
   }
+#define SCALAR_LOOP_ROW(name) {name, name##_loop},
 
 /* exec_undefined.c */
 /* Which fields the instruction reads and writes; once it is decoded. */
@@ -560,11 +574,11 @@ static inline bool undefined_is_unwritten(const struct warp *w, uint32_t row, un
 bool undefined_check(struct warp *w, uint32_t row, unsigned lane, const char *what);
 
 /* exec.c */
-inst_run run_divide, run_lanes, run_lanes_carry, run_compare, run_select, run_pred_logic, run_mov, run_mov_pred,
-    run_pack, run_unpack, run_mov_wide, run_pred_from_value, run_lop3_pred;
+inst_run run_divide, run_lanes, run_lanes_carry, run_compare, run_select, run_pred_logic, run_mov,
+    run_pack, run_unpack, run_mov_wide, run_lop3_pred;
 /* exec_mem.c, async.c */
 inst_run run_load, run_store, run_load_param, run_store_param, run_load_kernel_param, run_copy, run_cvta,
-    run_cvta_to, run_isspacep, run_atom, run_local_address, run_param_address, run_alloca,
+    run_cvta_to, run_isspacep, run_atom, run_local_address, run_alloca,
     run_stack_save, run_stack_restore;
 /* exec_warp.c */
 inst_run run_sleep, run_fence, run_shfl, run_vote, run_match, run_activemask, run_redux, run_elect, run_nothing, run_clock;

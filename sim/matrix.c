@@ -8,6 +8,7 @@
  * multiply-add in the order of k, in the instruction's rounding; all other floats in double, c + a0*b0 +
  * a1*b1 … in the order of k (the products are exact there), rounded to nearest at the end, once. */
 #include "sim/machine.h"
+#include "sim/special.h"
 
 #include <string.h>
 
@@ -68,11 +69,9 @@ static void put_bits(struct warp *w, const struct part *p, unsigned lane, unsign
 
 static double as_double(uint16_t type, uint64_t v) {
   if (type == PTX_MOD_TF32) v &= ~UINT64_C(0x1fff);
-  uint64_t bits = type == PTX_MOD_E4M3 || type == PTX_MOD_E5M2
-                      ? scalar_small_to_double(type, v) : evalfloat_convert(decode_format(type), FLOAT_DOUBLE, EVALFLOAT_NEAREST, v);
-  double x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
+  bool small = type == PTX_MOD_E4M3 || type == PTX_MOD_E5M2;
+  return special_double(small ? scalar_small_to_double(type, v)
+                              : evalfloat_convert(decode_format(type), FLOAT_DOUBLE, EVALFLOAT_NEAREST, v));
 }
 
 static int64_t as_integer(uint16_t type, unsigned bits, uint64_t v) {
@@ -109,9 +108,7 @@ static uint64_t sum_integers(const struct matrix *x, const uint64_t *a, const ui
 static uint64_t sum_floats(const struct matrix *x, const uint64_t *a, const uint64_t *b, uint64_t c) {
   double sum = as_double(x->part[MATRIX_C].type, c);
   for (uint32_t k = 0; k < x->k; k++) sum += as_double(x->part[MATRIX_A].type, a[k]) * as_double(x->part[MATRIX_B].type, b[k]);
-  uint64_t bits;
-  memcpy(&bits, &sum, sizeof bits);
-  return evalfloat_convert(FLOAT_DOUBLE, decode_format(x->part[MATRIX_D].type), EVALFLOAT_NEAREST, bits);
+  return evalfloat_convert(FLOAT_DOUBLE, decode_format(x->part[MATRIX_D].type), EVALFLOAT_NEAREST, special_bits(sum));
 }
 
 static uint64_t sum_of(const struct inst *in, const struct matrix *x, const uint64_t *a, const uint64_t *b, uint64_t c) {
@@ -232,15 +229,8 @@ static void run_transpose(struct warp *w, const struct inst *in, uint32_t mask) 
 
 /* Registers of an operand; the first word is the member mask, as of all .sync instructions. */
 static uint32_t *registers(struct decoder *d, const struct ptx_operand *o, bool is_dest, uint16_t type, uint32_t *count) {
-  bool vector = o->kind == PTX_OPERAND_VECTOR;
-  *count = vector ? o->count : 1;
-  uint32_t *rows = decode_alloc(d, (*count + 1) * sizeof *rows);
-  if (!rows) return NULL;
-  rows[0] = decode_constant(d, ALL_LANES);
-  for (uint32_t i = 0; i < *count; i++) {
-    const struct ptx_operand *e = vector ? &d->f->operands.data[o->first + i] : o;
-    rows[1 + i] = is_dest ? decode_dest(d, e) : decode_source(d, e, type);
-  }
+  uint32_t *rows = decode_rows(d, o, is_dest, type, 1, count);
+  if (rows) rows[0] = decode_constant(d, ALL_LANES);
   return rows;
 }
 
@@ -305,7 +295,7 @@ static bool decode_fragment(struct decoder *d, struct matrix *x, bool is_store) 
   return true;
 }
 
-static bool decode_rows(struct decoder *d, bool is_store) {
+static bool decode_matrix_rows(struct decoder *d, bool is_store) {
   struct inst *in = d->in;
   uint32_t count;
   if (!decode_has_mod(d, PTX_MOD_M8N8)) return false;
@@ -329,7 +319,7 @@ bool decode_matrix(struct decoder *d) {
   read_shape(d, x);
   if (d->e->op == PTX_MMA || (x->wmma && decode_has_mod(d, PTX_MOD_MMA))) known = decode_mma(d, x);
   else if (x->wmma) known = decode_fragment(d, x, decode_has_mod(d, PTX_MOD_STORE));
-  else if (d->e->op == PTX_LDMATRIX || d->e->op == PTX_STMATRIX) known = decode_rows(d, d->e->op == PTX_STMATRIX);
+  else if (d->e->op == PTX_LDMATRIX || d->e->op == PTX_STMATRIX) known = decode_matrix_rows(d, d->e->op == PTX_STMATRIX);
   if (d->e->op == PTX_MOVMATRIX) {
     uint32_t count;
     in->d = decode_dest(d, decode_operand(d, 0));

@@ -8,8 +8,6 @@
 
 #include "sim/special.h"
 
-#include <string.h>
-
 #define LANE(name) static uint64_t name(const struct inst *in, uint64_t a, uint64_t b, uint64_t c)
 #define UNUSED_OPERANDS (void)in, (void)a, (void)b, (void)c
 
@@ -24,16 +22,7 @@ static uint64_t float_bits(float f) {
   memcpy(&b, &f, sizeof b);
   return f != f ? 0x7fffffff : b;
 }
-static double as_double(uint64_t bits) {
-  double f;
-  memcpy(&f, &bits, sizeof f);
-  return f;
-}
-static uint64_t double_bits(double f) {
-  uint64_t b;
-  memcpy(&b, &f, sizeof b);
-  return f != f ? UINT64_C(0x7ff8000000000000) : b;
-}
+static uint64_t double_bits(double f) { return f != f ? UINT64_C(0x7ff8000000000000) : special_bits(f); }
 
 /* --- round to nearest, on the host --------------------------------------------------------------- */
 
@@ -42,10 +31,10 @@ LANE(sub_f32) { UNUSED_OPERANDS; return float_bits(as_float(a) - as_float(b)); }
 LANE(mul_f32) { UNUSED_OPERANDS; return float_bits(as_float(a) * as_float(b)); }
 LANE(div_f32) { UNUSED_OPERANDS; return float_bits(as_float(a) / as_float(b)); }
 LANE(fma_f32) { UNUSED_OPERANDS; return float_bits(special_fmaf(as_float(a), as_float(b), as_float(c))); }
-LANE(add_f64) { UNUSED_OPERANDS; return double_bits(as_double(a) + as_double(b)); }
-LANE(sub_f64) { UNUSED_OPERANDS; return double_bits(as_double(a) - as_double(b)); }
-LANE(mul_f64) { UNUSED_OPERANDS; return double_bits(as_double(a) * as_double(b)); }
-LANE(div_f64) { UNUSED_OPERANDS; return double_bits(as_double(a) / as_double(b)); }
+LANE(add_f64) { UNUSED_OPERANDS; return double_bits(special_double(a) + special_double(b)); }
+LANE(sub_f64) { UNUSED_OPERANDS; return double_bits(special_double(a) - special_double(b)); }
+LANE(mul_f64) { UNUSED_OPERANDS; return double_bits(special_double(a) * special_double(b)); }
+LANE(div_f64) { UNUSED_OPERANDS; return double_bits(special_double(a) / special_double(b)); }
 
 /* --- any format, rounding and modifier ------------------------------------------------------------ */
 
@@ -75,22 +64,12 @@ static uint64_t output(const struct inst *in, uint64_t r) {
   return r;
 }
 
-LANE(any_add) {
-  (void)c;
-  return output(in, evalfloat_add(format_of(in), rounding_of(in), input(in, a), input(in, b)));
-}
-LANE(any_sub) {
-  (void)c;
-  return output(in, evalfloat_sub(format_of(in), rounding_of(in), input(in, a), input(in, b)));
-}
-LANE(any_mul) {
-  (void)c;
-  return output(in, evalfloat_mul(format_of(in), rounding_of(in), input(in, a), input(in, b)));
-}
-LANE(any_div) {
-  (void)c;
-  return output(in, evalfloat_div(format_of(in), rounding_of(in), input(in, a), input(in, b)));
-}
+#define ANY(name)                                                                                       \
+  LANE(any_##name) {                                                                                    \
+    (void)c;                                                                                            \
+    return output(in, evalfloat_##name(format_of(in), rounding_of(in), input(in, a), input(in, b)));    \
+  }
+ANY(add) ANY(sub) ANY(mul) ANY(div)
 LANE(any_fma) {
   return output(in, evalfloat_fma(format_of(in), rounding_of(in), input(in, a), input(in, b),
                                   input(in, c)));
@@ -128,7 +107,7 @@ LANE(any_max3) { return extreme(in, true, any_max(in, a, b, 0), input(in, c)); }
 /* --- special functions ------------------------------------------------------------------------------ */
 
 static double to_double(const struct inst *in, uint64_t a) {
-  return as_double(evalfloat_convert(format_of(in), FLOAT_DOUBLE, EVALFLOAT_NEAREST, input(in, a)));
+  return special_double(evalfloat_convert(format_of(in), FLOAT_DOUBLE, EVALFLOAT_NEAREST, input(in, a)));
 }
 static uint64_t from_double(const struct inst *in, double r) {
   return output(in, evalfloat_convert(FLOAT_DOUBLE, format_of(in), EVALFLOAT_NEAREST, double_bits(r)));
@@ -139,7 +118,7 @@ LANE(approximate_lg2) { (void)b, (void)c; return from_double(in, special_log2(to
 LANE(approximate_ex2) { (void)b, (void)c; return from_double(in, special_exp2(to_double(in, a))); }
 LANE(approximate_tanh) { (void)b, (void)c; return from_double(in, special_tanh(to_double(in, a))); }
 static double reciprocal_root(double x) {
-  return as_double(double_bits(1 / as_double(evalfloat_sqrt(FLOAT_DOUBLE, EVALFLOAT_NEAREST, double_bits(x)))));
+  return special_double(double_bits(1 / special_double(evalfloat_sqrt(FLOAT_DOUBLE, EVALFLOAT_NEAREST, double_bits(x)))));
 }
 LANE(approximate_rsqrt) { (void)b, (void)c; return from_double(in, reciprocal_root(to_double(in, a))); }
 
@@ -244,7 +223,7 @@ uint64_t scalar_small_to_double(uint16_t type, uint64_t v) {
   if ((v & 0x7f) == 0x7f) return UINT64_C(0x7ff8000000000000);
   unsigned exponent = v >> 3 & 15;
   double x = exponent ? (double)((v & 7) | 8) : (double)(v & 7);
-  x *= as_double((uint64_t)(1023 + (exponent ? (int)exponent : 1) - 10) << 52);
+  x *= special_double((uint64_t)(1023 + (exponent ? (int)exponent : 1) - 10) << 52);
   return double_bits(v & 0x80 ? -x : x);
 }
 
@@ -257,14 +236,14 @@ static uint64_t double_to_small(bool e4m3, double x) {
   if (x != x) return 0x7f;
   if (exponent > 15) return sign | most;
   if (exponent < least) exponent = least;
-  double quanta = (x < 0 ? -x : x) * as_double((uint64_t)(1023 - exponent + fraction) << 52);
+  double quanta = (x < 0 ? -x : x) * special_double((uint64_t)(1023 - exponent + fraction) << 52);
   uint64_t code = (uint64_t)((quanta + 0x1p52) - 0x1p52) + ((uint64_t)(exponent - least) << fraction);
   return sign | (code > most ? most : code);
 }
 
 /* Two values into bytes; the sources' format is in `compare`, is_signed: e4m3. */
 static uint64_t small_of(const struct inst *in, uint64_t v) {
-  double x = as_double(evalfloat_convert((enum float_format)in->compare, FLOAT_DOUBLE, EVALFLOAT_NEAREST, v));
+  double x = special_double(evalfloat_convert((enum float_format)in->compare, FLOAT_DOUBLE, EVALFLOAT_NEAREST, v));
   return double_to_small(in->is_signed, in->flags & FLAG_RELU && x < 0 ? 0 : x);
 }
 LANE(two_floats_to_small) { (void)c; return small_of(in, a) << 8 | small_of(in, b); }
@@ -313,29 +292,15 @@ lane_fn *scalar_convert(struct decoder *d) {
 
 /* --- loops ------------------------------------------------------------------------------------------- */
 
-SCALAR_LOOP(add_f32)
-SCALAR_LOOP(sub_f32)
-SCALAR_LOOP(mul_f32)
-SCALAR_LOOP(fma_f32)
-SCALAR_LOOP(add_f64)
-SCALAR_LOOP(sub_f64)
-SCALAR_LOOP(mul_f64)
-SCALAR_LOOP(int_to_int)
+#define COMMON(F) \
+  F(add_f32) F(sub_f32) F(mul_f32) F(fma_f32) F(add_f64) F(sub_f64) F(mul_f64) F(int_to_int)
+COMMON(SCALAR_LOOP)
 
 inst_run *scalar_float_loop(lane_fn *fn) {
   static const struct {
     lane_fn *fn;
     inst_run *loop;
-  } loops[] = {
-      {add_f32, add_f32_loop},
-      {sub_f32, sub_f32_loop},
-      {mul_f32, mul_f32_loop},
-      {fma_f32, fma_f32_loop},
-      {add_f64, add_f64_loop},
-      {sub_f64, sub_f64_loop},
-      {mul_f64, mul_f64_loop},
-      {int_to_int, int_to_int_loop},
-  };
+  } loops[] = {COMMON(SCALAR_LOOP_ROW)};
   for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++)
     if (loops[i].fn == fn) return loops[i].loop;
   return NULL;

@@ -220,51 +220,17 @@ lane_fn *scalar_int(const struct decoder *d, enum ptx_op op) {
 
 /* --- loops ---------------------------------------------------------------------------------------- */
 
-SCALAR_LOOP(add_32)
-SCALAR_LOOP(add_64)
-SCALAR_LOOP(sub_32)
-SCALAR_LOOP(sub_64)
-SCALAR_LOOP(mul_low_32)
-SCALAR_LOOP(mul_low_64)
-SCALAR_LOOP(mad_low_32)
-SCALAR_LOOP(and_bits_32)
-SCALAR_LOOP(and_bits_64)
-SCALAR_LOOP(or_bits_32)
-SCALAR_LOOP(or_bits_64)
-SCALAR_LOOP(xor_bits_32)
-SCALAR_LOOP(xor_bits_64)
-SCALAR_LOOP(shift_left_32)
-SCALAR_LOOP(shift_left_64)
-SCALAR_LOOP(shift_right_u_32)
-SCALAR_LOOP(shift_right_u_64)
-SCALAR_LOOP(shift_right_s_32)
-SCALAR_LOOP(mul_wide)
+#define COMMON(F) \
+  F(add_32) F(add_64) F(sub_32) F(sub_64) F(mul_low_32) F(mul_low_64) F(mad_low_32) F(and_bits_32) \
+  F(and_bits_64) F(or_bits_32) F(or_bits_64) F(xor_bits_32) F(xor_bits_64) F(shift_left_32) \
+  F(shift_left_64) F(shift_right_u_32) F(shift_right_u_64) F(shift_right_s_32) F(mul_wide)
+COMMON(SCALAR_LOOP)
 
 inst_run *scalar_int_loop(lane_fn *fn) {
   static const struct {
     lane_fn *fn;
     inst_run *loop;
-  } loops[] = {
-      {add_32, add_32_loop},
-      {add_64, add_64_loop},
-      {sub_32, sub_32_loop},
-      {sub_64, sub_64_loop},
-      {mul_low_32, mul_low_32_loop},
-      {mul_low_64, mul_low_64_loop},
-      {mad_low_32, mad_low_32_loop},
-      {and_bits_32, and_bits_32_loop},
-      {and_bits_64, and_bits_64_loop},
-      {or_bits_32, or_bits_32_loop},
-      {or_bits_64, or_bits_64_loop},
-      {xor_bits_32, xor_bits_32_loop},
-      {xor_bits_64, xor_bits_64_loop},
-      {shift_left_32, shift_left_32_loop},
-      {shift_left_64, shift_left_64_loop},
-      {shift_right_u_32, shift_right_u_32_loop},
-      {shift_right_u_64, shift_right_u_64_loop},
-      {shift_right_s_32, shift_right_s_32_loop},
-      {mul_wide, mul_wide_loop},
-  };
+  } loops[] = {COMMON(SCALAR_LOOP_ROW)};
   for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++)
     if (loops[i].fn == fn) return loops[i].loop;
   return NULL;

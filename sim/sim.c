@@ -158,60 +158,19 @@ bool sim_add_symbol(struct sim *s, struct nvm_str name, struct sim_symbol symbol
 
 /* --- loading ------------------------------------------------------------------------------------------ */
 
-static uint64_t element_bytes(const struct ptx_variable *v) {
-  uint64_t bits = ptx_mod_row(v->type)->bits;
-  uint64_t lanes = v->vector == PTX_MOD_V2 ? 2 : v->vector == PTX_MOD_V4 ? 4 : 1;
-  return (bits < 8 ? 8 : bits) / 8 * lanes;
-}
-
-static uint64_t variable_bytes(const struct ptx_variable *v) {
-  return element_bytes(v) * (v->is_array && !v->is_unsized ? v->count : v->is_unsized ? 0 : 1);
-}
-
-static uint64_t align_up(uint64_t at, uint64_t align) {
-  return align ? (at + align - 1) / align * align : at;
-}
-
-static bool place_variable(struct sim *s, const struct ptx_variable *v) {
-  uint64_t bytes = variable_bytes(v), align = v->align ? v->align : element_bytes(v);
-  struct sim_symbol symbol = {.size = bytes};
-  if (v->is_unsized && v->init_count) bytes = symbol.size = v->init_count * element_bytes(v);
-  if (v->space == PTX_MOD_SHARED) {
-    symbol.window = WINDOW_SHARED;
-    if (!v->is_unsized) {
-      symbol.address = s->shared_static = align_up(s->shared_static, align);
-      s->shared_static += bytes;
-    }
+bool sim_place_variable(struct sim *s, struct nvm_str name, enum window window, uint64_t bytes, uint64_t align, bool dynamic,
+                        struct sim_symbol *symbol) {
+  *symbol = (struct sim_symbol){.window = window, .size = bytes};
+  if (window == WINDOW_SHARED) {
+    symbol->address = s->shared_static = align_up(s->shared_static, align);
+    if (!dynamic) s->shared_static += bytes;
   } else {
-    bool constant = v->space == PTX_MOD_CONST;
-    uint32_t object = memory_new_object(s, bytes, true, v->name);
+    uint32_t object = memory_new_object(s, bytes, true, name);
     if (object == 0) return false;
-    s->objects.data[object].read_only = constant;
-    symbol.window = constant ? WINDOW_CONST : WINDOW_GLOBAL;
-    symbol.address = memory_object_address(object);
+    s->objects.data[object].read_only = window == WINDOW_CONST;
+    symbol->address = memory_object_address(object);
   }
-  return sim_add_symbol(s, v->name, symbol);
-}
-
-/* Dynamic shared memory begins behind all static variables. */
-static void place_dynamic_shared(struct sim *s) {
-  const struct ptx_module *m = s->module;
-  s->shared_static = align_up(s->shared_static, 16);
-  for (uint32_t i = 0; i < m->variables.count; i++) {
-    const struct ptx_variable *v = &m->variables.data[i];
-    if (v->space != PTX_MOD_SHARED || !v->is_unsized) continue;
-    struct nvm_text t = sim_text(s, v->name);
-    struct nvm_str key = strtab_find(&s->symbol_names, t.bytes, t.length);
-    if (!key.index) continue;
-    s->shared_static = align_up(s->shared_static, v->align ? v->align : 1);
-  }
-  for (uint32_t i = 0; i < m->variables.count; i++) {
-    const struct ptx_variable *v = &m->variables.data[i];
-    if (v->space != PTX_MOD_SHARED || !v->is_unsized) continue;
-    struct nvm_text t = sim_text(s, v->name);
-    struct nvm_str key = strtab_find(&s->symbol_names, t.bytes, t.length);
-    if (key.index) s->symbols.data[key.index].address = s->shared_static;
-  }
+  return sim_add_symbol(s, name, *symbol);
 }
 
 /* The value of one initializer element. */
@@ -268,23 +227,30 @@ static bool is_module_variable(const struct ptx_variable *v) {
   return v->space == PTX_MOD_GLOBAL || v->space == PTX_MOD_CONST || v->space == PTX_MOD_SHARED;
 }
 
-static bool place_variables(struct sim *s, const struct ptx_variable *variables, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
+static bool place_variables(struct sim *s, const struct ptx_variable *variables, uint32_t count, bool dynamic) {
+  bool ok = true;
+  for (uint32_t i = 0; i < count && ok; i++) {
     const struct ptx_variable *v = &variables[i];
-    if (is_module_variable(v) && v->name.index && !sim_find_symbol(s, v->name) && !place_variable(s, v))
-      return false;
+    struct sim_symbol symbol;
+    uint64_t align, bytes = decode_variable(v, &align);
+    bool shared = v->space == PTX_MOD_SHARED, wanted = (shared && v->is_unsized) == dynamic && is_module_variable(v);
+    if (wanted && v->name.index && (dynamic || !sim_find_symbol(s, v->name)))
+      ok = sim_place_variable(s, v->name, (enum window)decode_window(v->space), bytes, align, dynamic, &symbol);
   }
-  return true;
+  return ok;
 }
 
 enum nvm_status sim_load(struct sim *s, const struct ptx_module *m) {
   s->module = m;
-  bool ok = place_variables(s, m->variables.data, m->variables.count);
-  for (uint32_t i = 0; ok && i < m->functions.count; i++) {
-    const struct ptx_function *f = m->functions.data[i];
-    ok = add_function(s, f) && place_variables(s, f->variables.data, f->variables.count);
+  bool ok = true;
+  for (int round = 0; ok && round < 3; round++) {
+    ok = place_variables(s, m->variables.data, m->variables.count, round > 0);
+    for (uint32_t i = 0; ok && i < m->functions.count; i++) {
+      const struct ptx_function *f = m->functions.data[i];
+      ok = (round > 0 || add_function(s, f)) && place_variables(s, f->variables.data, f->variables.count, round > 0);
+    }
+    s->shared_static = align_up(s->shared_static, 16);
   }
-  place_dynamic_shared(s);
   for (uint32_t i = 0; ok && i < m->variables.count; i++)
     if (is_module_variable(&m->variables.data[i])) ok = initialize(s, &m->variables.data[i]);
   if (s->finding.kind) return NVM_REFUSED;

@@ -3,31 +3,18 @@
  * left modulo 4 (Payne and Hanek, 1983), so that huge arguments are as exact as small ones. */
 #include "sim/special.h"
 
-#include <stdint.h>
-#include <string.h>
-
 __extension__ typedef unsigned __int128 u128;
 __extension__ typedef __int128 s128;
 
 static const double ln2 = 0x1.62e42fefa39efp-1, log2_e = 0x1.71547652b82fep+0,
                     half_pi = 0x1.921fb54442d18p+0;
 
-static uint64_t to_bits(double x) {
-  uint64_t b;
-  memcpy(&b, &x, sizeof b);
-  return b;
-}
-static double from_bits(uint64_t b) {
-  double x;
-  memcpy(&x, &b, sizeof x);
-  return x;
-}
-static double infinity(void) { return from_bits(UINT64_C(0x7ff0000000000000)); }
-static double not_a_number(void) { return from_bits(UINT64_C(0x7ff8000000000000)); }
+static double infinity(void) { return special_double(UINT64_C(0x7ff0000000000000)); }
+static double not_a_number(void) { return special_double(UINT64_C(0x7ff8000000000000)); }
 static bool is_finite(double x) { return x - x == 0; }
 
 /* 2^n for -1022 <= n <= 1023. */
-static double power_of_2(int n) { return from_bits((uint64_t)(n + 1023) << 52); }
+static double power_of_2(int n) { return special_double((uint64_t)(n + 1023) << 52); }
 
 /* y + y^2/2! + y^3/3! … */
 static double exponential_less_1(double y) {
@@ -48,9 +35,9 @@ double special_log2(double x) {
   if (x != x || x < 0) return not_a_number();
   if (x == 0) return -infinity();
   if (!is_finite(x)) return x;
-  uint64_t bits = to_bits(x);
+  uint64_t bits = special_bits(x);
   int exponent = (int)(bits >> 52) - 1023;
-  double m = from_bits((bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1023) << 52);
+  double m = special_double((bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1023) << 52);
   if (m > 1.4142135623730951) m /= 2, exponent++;
   double t = (m - 1) / (m + 1), t2 = t * t, sum = 0;
   for (int k = 25; k >= 1; k -= 2) sum = sum * t2 + 1.0 / k;
@@ -74,7 +61,7 @@ static double reduce(double x, unsigned *quadrant) {
       UINT64_C(0xfc2757d1f534ddc0), UINT64_C(0xa2f9836e4e441529)};
   *quadrant = 0;
   if (x < 0.78 && x > -0.78) return x;
-  uint64_t bits = to_bits(x);
+  uint64_t bits = special_bits(x);
   int exponent = (int)(bits >> 52 & 0x7ff) - 1023 - 23; /* of the 24-bit significand */
   uint64_t significand = (bits >> 29 & 0x7fffff) | 0x800000;
   uint64_t product[7] = {0};
@@ -140,9 +127,9 @@ float special_fmaf(float a, float b, float c) {
   double p = (double)a * b, s = p + c;
   if (!is_finite(s)) return (float)s;
   double back = s - p, error = (p - (s - back)) + (c - back);
-  if (error != 0 && (to_bits(s) & 1) == 0) {
-    uint64_t bits = to_bits(s);
-    s = from_bits((error > 0) == (s > 0) ? bits + 1 : bits - 1);
+  if (error != 0 && (special_bits(s) & 1) == 0) {
+    uint64_t bits = special_bits(s);
+    s = special_double((error > 0) == (s > 0) ? bits + 1 : bits - 1);
   }
   return (float)s;
 }

@@ -5,6 +5,19 @@
 #define NVM_SIM_SPECIAL_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline double special_double(uint64_t bits) {
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+static inline uint64_t special_bits(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
 
 /* The argument must be exact in a float. */
 double special_sin(double x);

@@ -62,8 +62,7 @@ static bool add_lanes(struct warp *w, struct frame *frame, uint32_t mask) {
 }
 
 /* A frame with local memory for the lanes; NULL: a finding was made. */
-struct frame *warp_new_frame(struct warp *w, const struct func *f, struct frame *parent,
-                             uint32_t mask) {
+static struct frame *new_frame(struct warp *w, const struct func *f, struct frame *parent, uint32_t mask) {
   struct frame *frame = allocate_frame(w, f);
   if (!frame) {
     sim_report(w, lane_first(mask), SIM_MEMORY, "needs more memory than the simulator may take");
@@ -368,7 +367,7 @@ static void enter(struct warp *w, struct split *s, const struct func *f, const s
   if (frame) {
     for (uint32_t i = 0; frame->undefined && i < f->rows; i++) frame->undefined[i] &= ~mask;
     if (!add_lanes(w, frame, mask)) return;
-  } else if ((frame = warp_new_frame(w, f, caller, mask)) == NULL) {
+  } else if ((frame = new_frame(w, f, caller, mask)) == NULL) {
     return;
   }
   frame->call = c;
@@ -628,7 +627,7 @@ bool warp_start(struct warp *w, const struct func *kernel, uint32_t mask) {
   w->frame = NULL;
   w->turn = UINT64_MAX;
   for (unsigned l = 0; l < LANES; l++) w->stack_top[l] = LOCAL_FIRST;
-  struct frame *frame = warp_new_frame(w, kernel, NULL, mask);
+  struct frame *frame = new_frame(w, kernel, NULL, mask);
   if (!frame) return false;
   frame->call = NULL;
   add_split(w, mask, frame, 0);
