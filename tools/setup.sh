@@ -47,7 +47,7 @@ find_missing() {
 #include <setjmp.h>
 #include <cmocka.h>' | ${CC:-cc} -E - > /dev/null 2>&1; then
     missing="$missing cmocka"
-    packages="$packages libcmocka-dev"
+    packages="$packages libcmocka-dev libmpfr-dev"
   fi
 }
 
