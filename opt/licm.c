@@ -46,15 +46,12 @@ static bool may_not_return(const struct nvm_function *f, const struct nvm_inst *
 }
 
 static void find_pivot(struct mover *m, uint32_t n) {
-  const struct loop *l = &m->nest.loops.data[n];
-  struct nvm_block pivot = l->latch;
-  for (uint32_t k = 0; k < l->block_count; k++) {
-    struct nvm_block b = m->nest.loops.blocks[l->first_block + k];
-    for (uint32_t s = 0, count = block_successor_count(m->f, b); s < count; s++)
-      if (!loops_contains(&m->nest.loops, n, block_successor(m->f, b, s)))
-        while (pivot.index && !dominance_dominates(&m->nest.d, pivot, b)) pivot = m->nest.d.immediate[pivot.index];
-  }
-  m->facts[n].pivot = pivot;
+  uint32_t count;
+  struct nvm_block pivot = m->nest.loops.data[n].latch;
+  const struct loop_exit *exits = loops_exits(&m->nest.loops, n, &count);
+  for (uint32_t k = 0; k < count; k++)
+    while (pivot.index && !dominance_dominates(&m->nest.d, pivot, exits[k].from)) pivot = m->nest.d.immediate[pivot.index];
+  m->facts[n].pivot = exits ? pivot : (struct nvm_block){0};
 }
 
 /* Lists the accesses, in one piece for every loop. */
@@ -181,19 +178,16 @@ static struct nvm_inst_id emit(struct mover *m, enum op op, struct nvm_type type
 }
 
 /* The blocks outside that loop n goes to; how many, or MOST_EXITS + 1. */
-static uint32_t find_exits(const struct mover *m, uint32_t n, struct nvm_block *exits) {
-  const struct loop *l = &m->nest.loops.data[n];
-  uint32_t count = 0;
-  for (uint32_t k = 0; k < l->block_count; k++) {
-    struct nvm_block b = m->nest.loops.blocks[l->first_block + k];
-    for (uint32_t s = 0, successors = block_successor_count(m->f, b); s < successors; s++) {
-      struct nvm_block to = block_successor(m->f, b, s);
-      uint32_t seen = 0;
-      while (seen < count && exits[seen].index != to.index) seen++;
-      if (seen < count || loops_contains(&m->nest.loops, n, to)) continue;
-      if (count == MOST_EXITS) return MOST_EXITS + 1;
-      exits[count++] = to;
-    }
+static uint32_t find_exits(const struct mover *m, uint32_t n, struct nvm_block *blocks) {
+  uint32_t count = 0, edges;
+  const struct loop_exit *exits = loops_exits(&m->nest.loops, n, &edges);
+  if (!exits) return MOST_EXITS + 1;
+  for (uint32_t k = 0; k < edges; k++) {
+    uint32_t seen = 0;
+    while (seen < count && blocks[seen].index != exits[k].to.index) seen++;
+    if (seen < count) continue;
+    if (count == MOST_EXITS) return MOST_EXITS + 1;
+    blocks[count++] = exits[k].to;
   }
   return count;
 }

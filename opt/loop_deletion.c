@@ -6,7 +6,7 @@
  *            iteration number) and goes to the exit at once.
  * Requires:  loop-simplify, lcssa.
  * Preserves: nothing of the loop; everything else.
- * Cost:      linear in instructions times the depth of the nest.
+ * Cost:      linear.
  * Omits:     loops that are finite only by promise (mustprogress); exit values of loops that stay.
  * Tests:     check/opt/loop-deletion. */
 #include "opt/analysis/scev.h"
@@ -19,19 +19,29 @@ struct deleter {
   struct nvm_function *f;
   struct loop_nest nest;
   struct scev_env *scev;
+  bool *kept; /* by loop: must run */
   uint32_t n;
   const struct loop *loop;
 };
 
-static bool has_effects(const struct deleter *d) {
-  for (uint32_t k = 0; k < d->loop->block_count; k++)
-    FOR_EACH_INST(d->f, d->nest.loops.blocks[d->loop->first_block + k], i) {
+/* Marks the loops that do more than compute, or might not end; whatever holds an inner one is marked too. */
+static bool find_kept(struct deleter *d, struct arena *arena) {
+  const struct loops *l = &d->nest.loops;
+  d->kept = arena_alloc(arena, (l->count + 1) * sizeof *d->kept);
+  if (!d->kept) return false;
+  for (uint32_t k = 0; k < l->data[0].block_count; k++)
+    FOR_EACH_INST(d->f, l->blocks[k], i) {
       const struct nvm_inst *inst = function_inst(d->f, i);
-      if (inst->op == OP_UNREACHABLE || inst->op == OP_RET) return true;
+      bool *kept = &d->kept[l->innermost[l->blocks[k].index]];
+      if (inst->op == OP_UNREACHABLE || inst->op == OP_RET) *kept = true;
       if (op_is_terminator((enum op)inst->op) || inst->op == OP_DBG_RECORD) continue;
-      if (effects_must_stay(d->f, inst) || effects_is_convergent(d->f, inst)) return true;
+      *kept |= effects_must_stay(d->f, inst) || effects_is_convergent(d->f, inst);
     }
-  return false;
+  for (uint32_t n = l->count; n >= 1; n--) {
+    d->kept[n] = d->kept[n] || !scev_trip_count(d->scev, n).known;
+    d->kept[l->data[n].parent] |= d->kept[n];
+  }
+  return true;
 }
 
 /* An integer that moves evenly: what it is in the last iteration can be computed. */
@@ -44,12 +54,8 @@ static bool is_deletable(struct deleter *d) {
   const struct loop *l = d->loop;
   struct trip_count c = scev_trip_count(d->scev, d->n);
   int64_t step;
-  if (!c.known || (c.divisor & (c.divisor - 1)) || block_is_none(l->exit)) return false;
-  if (has_effects(d) || !loop_is_closed(&d->nest, d->f, d->n)) return false;
-  for (uint32_t k = l->first_block; k < l->first_block + l->block_count; k++) { /* inner loops must end too */
-    uint32_t inner = d->nest.loops.innermost[d->nest.loops.blocks[k].index];
-    if (inner != d->n && !scev_trip_count(d->scev, inner).known) return false;
-  }
+  if (d->kept[d->n] || (c.divisor & (c.divisor - 1)) || block_is_none(l->exit)) return false;
+  if (!loop_is_closed(&d->nest, d->f, d->n)) return false;
   FOR_EACH_INST(d->f, l->exit, i) {
     if (function_inst(d->f, i)->op != OP_PHI) break;
     struct nvm_value v = loop_incoming(d->f, i, l->exiting);
@@ -108,7 +114,7 @@ enum nvm_status loop_deletion_run(struct nvm_function *f, struct pass_env *env, 
   if (!loop_nest_compute(&d.nest, f, env->arena)) return NVM_OUT_OF_MEMORY;
   if (d.nest.loops.count == 0) return NVM_OK;
   d.scev = scev_init(f, &d.nest.loops, &d.nest.d, env->arena);
-  if (!d.scev) return NVM_OUT_OF_MEMORY;
+  if (!d.scev || !find_kept(&d, env->arena)) return NVM_OUT_OF_MEMORY;
   uint64_t deleted = 0;
   for (uint32_t n = 1; n <= d.nest.loops.count; n++) { /* a loop takes those within it along */
     d.n = n;

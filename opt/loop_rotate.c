@@ -55,7 +55,7 @@ static bool is_wanted(struct rotation *r, uint32_t n) {
   bool convergent;
   uint32_t size;
   return is_small_header(f, l->header) && loop_is_closed(&r->nest, f, n) &&
-         loop_is_copyable(f, &r->nest.loops, n, &convergent, &size);
+         loop_is_copyable(f, &r->nest.loops, n, UINT32_MAX, &convergent, &size);
 }
 
 /* Copies the header into the preheader, in place of its jump. */

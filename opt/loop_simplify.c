@@ -62,9 +62,11 @@ static bool make_entry_and_latch(struct simplifier *s, uint32_t n) {
 
 /* The exits of loop n that others reach too. One that was split before waits for the next round. */
 static bool dedicate_exits(struct simplifier *s, uint32_t n, uint32_t known, bool *touched, bool *again) {
-  const struct loop *l = &s->nest.loops.data[n];
-  for (uint32_t k = 0; k < l->block_count; k++) {
-    struct nvm_block b = s->nest.loops.blocks[l->first_block + k], made;
+  uint32_t count;
+  const struct loop_exit *exits = loops_exits(&s->nest.loops, n, &count);
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_block b = exits[k].from, made;
+    if (k && exits[k - 1].from.index == b.index) continue;
     for (uint32_t e = 0; e < block_successor_count(s->f, b); e++) {
       struct nvm_block to = block_successor(s->f, b, e);
       if (to.index >= known || loops_contains(&s->nest.loops, n, to)) continue;

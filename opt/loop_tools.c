@@ -177,76 +177,61 @@ static bool is_noduplicate(const struct nvm_function *f, const struct nvm_inst *
          attrset_find(a, attrlist_info(a, g->attributes)->function, ATTR_NODUPLICATE);
 }
 
-bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint32_t n, bool *convergent, uint32_t *size) {
+bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint32_t n, uint32_t most, bool *convergent,
+                      uint32_t *size) {
   const struct loop *p = &l->data[n];
   *convergent = false;
   *size = 0;
+  if (p->block_count / 4 > most) return false;
   for (uint32_t k = 0; k < p->block_count; k++)
     FOR_EACH_INST(f, l->blocks[p->first_block + k], i) {
       const struct nvm_inst *inst = function_inst(f, i);
-      if (inst->op == OP_ALLOCA || inst->op == OP_VA_ARG) return false;
+      if (inst->op == OP_ALLOCA || inst->op == OP_VA_ARG || *size > most) return false;
       if (inst->op == OP_CALL && is_noduplicate(f, inst)) return false;
       *convergent |= effects_is_convergent(f, inst);
       *size += inst->op != OP_PHI && inst->op != OP_BR && inst->op != OP_DBG_RECORD && inst->op != OP_BITCAST;
     }
+  return *size <= most;
+}
+
+/* Whether each block that the loop's exits go to is reached from the loop only. */
+static bool has_dedicated_exits(const struct loop_nest *nest, uint32_t n) {
+  const struct dominance *d = &nest->d;
+  uint32_t count;
+  const struct loop_exit *exits = loops_exits(&nest->loops, n, &count);
+  for (uint32_t k = 0; k < count; k++) {
+    uint32_t first = d->first_predecessor[exits[k].to.index], end = d->first_predecessor[exits[k].to.index + 1];
+    bool once = d->predecessors[first].index == exits[k].from.index; /* each block once: by its first predecessor */
+    for (uint32_t e = first; e < (once ? end : first + 1); e++)
+      if (!loops_contains(&nest->loops, n, d->predecessors[e])) return false;
+  }
+  return exits != NULL;
+}
+
+/* Marks the loops with a value that is used outside, but by a phi on an edge that leaves; for all at once. */
+static bool find_open_loops(struct loop_nest *nest, const struct nvm_function *f) {
+  const struct loops *l = &nest->loops;
+  nest->open = arena_alloc(nest->arena, (l->count + 1) * sizeof *nest->open);
+  if (!nest->open) return false;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      for (uint32_t k = 0; k < inst->operand_count; k++) {
+        struct nvm_value v = inst_operand(f, inst, k);
+        if (value_kind(v) != VALUE_INST) continue;
+        struct nvm_block from = f->insts.data[value_index(v)].block, at = b;
+        if (inst->op == OP_PHI) at.index = value_index(inst_operand(f, inst, k + 1));
+        uint32_t n = from.index < l->known_blocks ? l->innermost[from.index] : 0;
+        for (; n && !loops_contains(l, n, at); n = l->data[n].parent) nest->open[n] = true;
+      }
+    }
   return true;
-}
-
-static bool has_dedicated_exits(const struct loop_nest *nest, const struct nvm_function *f, uint32_t n) {
-  const struct loop *p = &nest->loops.data[n];
-  for (uint32_t k = 0; k < p->block_count; k++) {
-    struct nvm_block b = nest->loops.blocks[p->first_block + k];
-    for (uint32_t s = 0, count = block_successor_count(f, b); s < count; s++) {
-      struct nvm_block to = block_successor(f, b, s);
-      if (loops_contains(&nest->loops, n, to)) continue;
-      for (uint32_t e = nest->d.first_predecessor[to.index]; e < nest->d.first_predecessor[to.index + 1]; e++)
-        if (!loops_contains(&nest->loops, n, nest->d.predecessors[e])) return false;
-    }
-  }
-  return true;
-}
-
-/* Counts (or takes back) what block b uses; in phis of exits only what comes from the loop. */
-static void count_uses(struct loop_nest *nest, const struct nvm_function *f, uint32_t n, struct nvm_block b, bool back) {
-  bool inside = loops_contains(&nest->loops, n, b);
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    if (!inside && inst->op != OP_PHI) return;
-    for (uint32_t k = 0; k < inst->operand_count; k++) {
-      struct nvm_value v = inst_operand(f, inst, k);
-      if (value_kind(v) != VALUE_INST) continue;
-      nest->counts.data[value_index(v)] = back ? 0 : nest->counts.data[value_index(v)] + 1;
-    }
-  }
-}
-
-static void count_all_uses(struct loop_nest *nest, const struct nvm_function *f, uint32_t n, bool back) {
-  const struct loop *p = &nest->loops.data[n];
-  for (uint32_t k = 0; k < p->block_count; k++) {
-    struct nvm_block b = nest->loops.blocks[p->first_block + k];
-    count_uses(nest, f, n, b, back);
-    for (uint32_t s = 0, count = block_successor_count(f, b); s < count; s++) {
-      struct nvm_block to = block_successor(f, b, s);
-      bool first = !loops_contains(&nest->loops, n, to) &&
-                   nest->d.predecessors[nest->d.first_predecessor[to.index]].index == b.index;
-      for (uint32_t earlier = 0; earlier < s && first; earlier++)
-        first = block_successor(f, b, earlier).index != to.index;
-      if (first) count_uses(nest, f, n, to, back); /* each exit once: by its first predecessor */
-    }
-  }
 }
 
 bool loop_is_closed(struct loop_nest *nest, const struct nvm_function *f, uint32_t n) {
   const struct loop *p = &nest->loops.data[n];
-  if (block_is_none(p->preheader) || block_is_none(p->latch) || !has_dedicated_exits(nest, f, n)) return false;
-  if (!VEC_RESERVE(nest->arena, &nest->counts, f->insts.count)) return false;
-  count_all_uses(nest, f, n, false);
-  bool closed = true;
-  for (uint32_t k = 0; k < p->block_count; k++)
-    FOR_EACH_INST(f, nest->loops.blocks[p->first_block + k], i)
-      closed &= nest->counts.data[i.index] == f->uses.data[i.index];
-  count_all_uses(nest, f, n, true);
-  return closed;
+  if (block_is_none(p->preheader) || block_is_none(p->latch) || !has_dedicated_exits(nest, n)) return false;
+  return (nest->open || find_open_loops(nest, f)) && !nest->open[n];
 }
 
 /* --- hints -------------------------------------------------------------------------------------- */

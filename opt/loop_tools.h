@@ -10,7 +10,7 @@ struct loop_nest {
   struct dominance d;
   struct loops loops;
   struct arena *arena;
-  VEC(uint32_t) counts; /* scratch, by instruction; all 0 between uses */
+  bool *open; /* by loop, of loop_is_closed; NULL: not asked yet */
 };
 /* False when out of memory. */
 bool loop_nest_compute(struct loop_nest *n, const struct nvm_function *f, struct arena *arena);
@@ -47,10 +47,12 @@ bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f, const st
 /* The value of a phi on the edge from block b; VALUE_NULL if there is none. */
 struct nvm_value loop_incoming(const struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block b);
 
-/* May a loop's blocks be copied at all: no scope declarations, no calls that must not be duplicated. *convergent: has some
- * operation that must not become conditional on anything new. *size: instructions that cost something. */
-bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint32_t n, bool *convergent, uint32_t *size);
-/* Whether loop n has a preheader, a latch, dedicated exits, and values that are used outside only by phis of these (LCSSA). */
+/* May a loop's blocks be copied at all: no scope declarations, no calls that must not be duplicated, no more than `most`
+ * instructions that cost something (*size). *convergent: has some operation that must not become conditional on anything new. */
+bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint32_t n, uint32_t most, bool *convergent,
+                      uint32_t *size);
+/* Whether loop n has a preheader, a latch, dedicated exits, and values that are used outside only by phis of these (LCSSA).
+ * All loops' values are looked at when first asked; a pass that changes loops keeps the others closed. */
 bool loop_is_closed(struct loop_nest *nest, const struct nvm_function *f, uint32_t n);
 
 /* The latch's !llvm.loop without hints that begin with `without`, and with `hint` (NULL: none). False when out of memory. */

@@ -113,9 +113,13 @@ static uint32_t find_group(struct reducer *r, struct scev form) {
 static bool collect(struct reducer *r) {
   const struct loops *l = &r->nest.loops;
   r->group_count = r->accesses.count = 0;
-  for (uint32_t k = 0; k < r->loop->block_count; k++) {
-    struct nvm_block b = l->blocks[r->loop->first_block + k];
-    if (l->innermost[b.index] != r->n) continue;
+  for (uint32_t k = r->loop->first_block, end = k + r->loop->block_count; k < end; k++) {
+    struct nvm_block b = l->blocks[k];
+    const struct loop *inner = &l->data[l->innermost[b.index]];
+    if (inner != r->loop) { /* one piece, not to be looked into */
+      k = inner->first_block + inner->block_count - 1;
+      continue;
+    }
     FOR_EACH_INST(r->f, b, i) {
       const struct nvm_inst *inst = function_inst(r->f, i);
       uint32_t operand = address_operand(inst);

@@ -74,7 +74,8 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   bool convergent;
   uint32_t size;
   if (disable.given || (count.given && count.value <= 1)) return not;
-  if (!loop_is_copyable(u->f, &u->nest.loops, n, &convergent, &size)) return not;
+  uint32_t largest = wanted ? MOST_BY_PRAGMA : MOST_FULL_FRAME;
+  if (!loop_is_copyable(u->f, &u->nest.loops, n, largest + 2, &convergent, &size)) return not;
   struct trip_count c = scev_trip_count(u->scev, n);
   uint64_t work = size > 2 ? size - 2 : 1, iterations = c.most == UINT64_MAX ? UINT64_MAX : c.most + 1;
   bool number = c.known && scev_is_constant(c.taken) && c.divisor == 1;

@@ -69,8 +69,8 @@ enum nvm_status unswitch_run(struct nvm_function *f, struct pass_env *env, bool 
     u.loop = &u.nest.loops.data[n];
     u.blocks = u.nest.loops.blocks + u.loop->first_block;
     struct nvm_block b = u.loop->end == n + 1 ? find_branch(&u, n) : (struct nvm_block){0};
-    if (block_is_none(b) || !loop_is_copyable(f, &u.nest.loops, n, &convergent, &size)) continue;
-    if (convergent || size > MOST_SIZE || !loop_is_closed(&u.nest, f, n)) continue;
+    if (block_is_none(b) || !loop_is_copyable(f, &u.nest.loops, n, MOST_SIZE, &convergent, &size)) continue;
+    if (convergent || !loop_is_closed(&u.nest, f, n)) continue;
     if (!unswitch(&u, b, env->arena)) return NVM_OUT_OF_MEMORY;
     ++*env->statistic;
     *changed = true;

@@ -189,19 +189,40 @@ static void find_entries(struct loops *l, uint32_t n, const struct nvm_function 
   if (p->preheader.index && block_successor_count(f, p->preheader) != 1) p->preheader.index = 0;
 }
 
-/* Each edge out of a loop is one out of all inner loops that it leaves: climb until it stays inside. */
-static void find_exits(struct loops *l, const struct nvm_function *f, bool *any) {
+/* Each edge out of a loop is one out of all inner loops that it leaves: climb until it stays inside. Counts them, then fills
+ * the lists. */
+static void find_exits(struct loops *l, const struct nvm_function *f, bool fill) {
   for (uint32_t k = 0; k < l->data[0].block_count; k++) {
-    struct nvm_block b = l->blocks[k];
+    struct nvm_block b = l->blocks[k], previous = {0};
     for (uint32_t s = 0, count = block_successor_count(f, b); s < count; s++) {
       struct nvm_block to = block_successor(f, b, s);
+      if (to.index == previous.index) continue; /* cases of a switch */
+      previous = to;
       for (uint32_t n = l->innermost[b.index]; n && !loops_contains(l, n, to); n = l->data[n].parent) {
-        bool seen = any[n];
-        note_only(&l->data[n].exiting, &any[n], b);
-        note_only(&l->data[n].exit, &seen, to);
+        struct loop *p = &l->data[n];
+        bool any = p->exit_count != 0, seen = any;
+        if (fill && p->exit_count < LOOP_MOST_EXITS) l->exits[p->first_exit + p->exit_count] = (struct loop_exit){b, to};
+        note_only(&p->exiting, &any, b);
+        note_only(&p->exit, &seen, to);
+        p->exit_count++;
       }
     }
   }
+}
+
+static bool list_exits(struct loops *l, const struct nvm_function *f, struct arena *arena) {
+  uint64_t total = 0;
+  find_exits(l, f, false);
+  for (uint32_t n = 1; n <= l->count; n++) {
+    struct loop *p = &l->data[n];
+    p->first_exit = (uint32_t)total;
+    total += p->exit_count <= LOOP_MOST_EXITS ? p->exit_count : LOOP_MOST_EXITS;
+    p->exit_count = 0;
+  }
+  l->exits = arena_alloc(arena, (total + 1) * sizeof *l->exits);
+  if (!l->exits) return false;
+  find_exits(l, f, true);
+  return true;
 }
 
 bool loops_compute(struct loops *l, const struct nvm_function *f, const struct dominance *d,
@@ -210,15 +231,19 @@ bool loops_compute(struct loops *l, const struct nvm_function *f, const struct d
   *l = (struct loops){.known_blocks = f->blocks.count};
   if (!allocate(&s, l, arena)) return false;
   if (!block_is_none(f->entry)) l->count = find_loops(&s);
-  bool *any = arena_alloc(arena, (l->count + 1) * sizeof *any);
   l->data = arena_alloc(arena, (l->count + 1) * sizeof *l->data);
-  if (!any || !l->data) return false;
+  if (!l->data) return false;
   if (block_is_none(f->entry)) return true;
   lay_out(&s, l, postorder(&s));
   if (!renumber(l, &s, arena)) return false;
   for (uint32_t n = 1; n <= l->count; n++) find_entries(l, n, f, d);
-  find_exits(l, f, any);
-  return true;
+  return list_exits(l, f, arena);
+}
+
+const struct loop_exit *loops_exits(const struct loops *l, uint32_t n, uint32_t *count) {
+  bool listed = l->data[n].exit_count <= LOOP_MOST_EXITS;
+  *count = listed ? l->data[n].exit_count : 0;
+  return listed ? l->exits + l->data[n].first_exit : NULL;
 }
 
 bool loops_contains(const struct loops *l, uint32_t n, struct nvm_block b) {

@@ -19,18 +19,30 @@ struct loop {
   uint32_t end;               /* this loop and those within it: this one's index … end - 1 */
   uint32_t first_block, block_count; /* loops->blocks[first_block …], inner loops' blocks included, header first,
                                         in a reverse postorder in which every loop is contiguous */
+  uint32_t first_exit, exit_count;     /* loops->exits[first_exit …] in the order of their blocks; more than LOOP_MOST_EXITS
+                                          are not listed */
 };
+
+/* An edge out of a loop. */
+struct loop_exit {
+  struct nvm_block from, to;
+};
+
+enum { LOOP_MOST_EXITS = 1024 };
 
 struct loops {
   struct loop *data;       /* in preorder of the nest; [0]: the whole function, its reachable blocks */
   uint32_t count;          /* loops 1 … count */
   uint32_t *innermost;     /* by block: the innermost loop it is in, 0: none */
   struct nvm_block *blocks;
+  struct loop_exit *exits;
   uint32_t known_blocks;   /* blocks made later are in no loop */
 };
 
 /* In `arena`; false when out of memory. Cost: close to linear in blocks and edges. */
 bool loops_compute(struct loops *l, const struct nvm_function *f, const struct dominance *d, struct arena *arena);
+/* The edges out of loop n, *count of them; NULL and 0 where they are too many to be listed. */
+const struct loop_exit *loops_exits(const struct loops *l, uint32_t n, uint32_t *count);
 /* Whether block b is in loop n (or a loop within it). */
 bool loops_contains(const struct loops *l, uint32_t n, struct nvm_block b);
 /* Whether v is the same in every iteration of loop n: a constant, an argument, or made outside. */
