@@ -6,7 +6,8 @@
  *            casts): unknown, one space, generic. The sources are casts from a space, variables, and what
  *            the host passes to a CUDA kernel: its pointer parameters, and pointers loaded from byval
  *            parameters that are only read, are global. Expressions that lead to an access change their
- *            type in place; who needs the generic pointer still gets a cast back.
+ *            type in place; who needs the generic pointer still gets a cast back. As infer-local variables of
+ *            the frame are sources too, and become .local themselves: when sroa is done with them.
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in operands: a value moves at most twice.
@@ -16,7 +17,7 @@
 #include "opt/passes.h"
 #include "opt/uses.h"
 
-enum { GENERIC = 0, GLOBAL = 1, UNKNOWN = UINT32_MAX };
+enum { GENERIC = 0, GLOBAL = 1, LOCAL = 5, UNKNOWN = UINT32_MAX };
 
 struct inferrer {
   struct nvm_function *f;
@@ -27,6 +28,7 @@ struct inferrer {
   bool *wanted;           /* by instruction: an access depends on it */
   bool *written;          /* by argument: byval and perhaps stored to */
   bool parameters_global;
+  bool locals;            /* allocas are expressions of space LOCAL */
   struct nvm_value *cast_of; /* by instruction, then by argument: the cast made for it */
   VEC(struct nvm_inst_id) work;
   uint64_t changes;
@@ -50,6 +52,7 @@ static bool is_expression(const struct inferrer *g, const struct nvm_inst *i) {
   switch ((enum op)i->op) {
   case OP_GEP: case OP_BITCAST: case OP_PHI: case OP_SELECT: return true;
   case OP_ADDRSPACECAST: return true;
+  case OP_ALLOCA: return g->locals && value_kind(inst_operand(g->f, i, 0)) == VALUE_CONST;
   default: return false;
   }
 }
@@ -58,7 +61,7 @@ static bool is_expression(const struct inferrer *g, const struct nvm_inst *i) {
 static void pointer_operands(const struct nvm_inst *i, uint32_t *first, uint32_t *step, uint32_t *end) {
   *first = i->op == OP_SELECT;
   *step = i->op == OP_PHI ? 2 : 1;
-  *end = i->op == OP_PHI || i->op == OP_SELECT ? i->operand_count : 1;
+  *end = i->op == OP_PHI || i->op == OP_SELECT ? i->operand_count : i->op != OP_ALLOCA;
 }
 
 /* --- sources -------------------------------------------------------------------------------------- */
@@ -140,6 +143,7 @@ static bool infer(struct inferrer *g) {
     uint32_t id = g->work.data[n].index, first, step, end, space = UNKNOWN;
     const struct nvm_inst *i = &f->insts.data[id];
     pointer_operands(i, &first, &step, &end);
+    if (i->op == OP_ALLOCA) space = LOCAL;
     for (uint32_t k = first; k < end; k += step) {
       uint32_t s = space_of(g, inst_operand(f, i, k));
       if (s != UNKNOWN) space = space == UNKNOWN || space == s ? s : GENERIC;
@@ -306,8 +310,10 @@ static void change(struct inferrer *g) {
     }
 }
 
-enum nvm_status infer_address_space_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool locals, bool *changed) {
+  const struct nvm_layout *l = &f->module->layout;
   struct inferrer g = {.f = f, .arena = env->arena, .size = f->insts.count,
+                       .locals = locals && layout_pointer_bits(l, LOCAL) == layout_pointer_bits(l, GENERIC),
                        .parameters_global = alias_parameters_are_global(f)};
   g.space = arena_alloc(env->arena, g.size * sizeof *g.space);
   g.wanted = arena_alloc(env->arena, g.size * sizeof *g.wanted);
@@ -319,4 +325,12 @@ enum nvm_status infer_address_space_run(struct nvm_function *f, struct pass_env 
   *env->statistic += g.changes;
   *changed = g.changes != 0;
   return NVM_OK;
+}
+
+enum nvm_status infer_address_space_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  return run(f, env, false, changed);
+}
+
+enum nvm_status infer_local_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  return run(f, env, true, changed);
 }
