@@ -287,8 +287,10 @@ static struct nvm_value retyped_metadata(struct inferrer *g, struct nvm_value v)
 static void change(struct inferrer *g) {
   struct nvm_function *f = g->f;
   for (uint32_t n = 1; n < g->size; n++)
-    if (is_changed(g, value_make(VALUE_INST, n)))
+    if (is_changed(g, value_make(VALUE_INST, n))) {
       f->insts.data[n].type = type_ptr(&f->module->types, g->space[n]);
+      g->changes++;
+    }
   FOR_EACH_BLOCK(f, b)
     for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
       next = function_inst(f, i)->next;

@@ -1,13 +1,14 @@
-/* loop-deletion: loops that leave nothing behind are not run.
+/* loop-deletion: loops that leave nothing behind are not run, and what others leave is known before them.
  *
- * Purpose:   what other passes emptied, and loops that only count.
+ * Purpose:   what other passes emptied, loops that only count, and counters that are used behind their loops.
  * Algorithm: a loop without effects whose trip count is known ends; where each value that leaves it is either the same in every
  *            iteration or affine in them, the preheader computes it ("exit-value replacement", with the trip count for the
- *            iteration number) and goes to the exit at once.
+ *            iteration number) and goes to the exit at once. Where the loop stays, integers whose last value is a number, or
+ *            one invariant value and a number, are that.
  * Requires:  loop-simplify, lcssa.
  * Preserves: nothing of the loop; everything else.
  * Cost:      linear.
- * Omits:     loops that are finite only by promise (mustprogress); exit values of loops that stay.
+ * Omits:     loops that are finite only by promise (mustprogress); dearer exit values of loops that stay.
  * Tests:     check/opt/loop-deletion. */
 #include "opt/analysis/scev.h"
 #include "opt/cfg.h"
@@ -109,6 +110,27 @@ static bool delete_loop(struct deleter *d) {
   return true;
 }
 
+/* What leaves a loop that stays need not be computed there. */
+static void settle_exit_values(struct deleter *d, bool *changed) {
+  struct nvm_function *f = d->f;
+  struct nvm_block exit = d->loop->exit;
+  if (block_is_none(exit) || !scev_trip_count(d->scev, d->n).known || !loop_is_closed(&d->nest, f, d->n)) return;
+  FOR_EACH_INST(f, exit, i) {
+    const struct nvm_inst *phi = function_inst(f, i);
+    if (phi->op != OP_PHI) break;
+    struct nvm_value v = inst_operand(f, phi, 0);
+    if (phi->operand_count != 2 || !type_is_int(&f->module->types, phi->type)) continue;
+    if (loops_is_invariant(&d->nest.loops, f, d->n, v)) continue;
+    struct scev last = scev_at_end(d->scev, scev_of(d->scev, v), d->n);
+    bool cheap = last.count == 0 || (last.count == 1 && last.terms[0].loop == 0 && last.terms[0].coefficient == 1);
+    if (!cheap || !scev_is_invariant(d->scev, last, d->n)) continue;
+    v = scev_expand(d->scev, f, last, block_terminator(f, d->loop->preheader));
+    if (value_is_none(v)) continue;
+    inst_set_operand(f, i, 0, v);
+    *changed = true;
+  }
+}
+
 enum nvm_status loop_deletion_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct deleter d = {.f = f};
   if (!loop_nest_compute(&d.nest, f, env->arena)) return NVM_OUT_OF_MEMORY;
@@ -119,7 +141,10 @@ enum nvm_status loop_deletion_run(struct nvm_function *f, struct pass_env *env, 
   for (uint32_t n = 1; n <= d.nest.loops.count; n++) { /* a loop takes those within it along */
     d.n = n;
     d.loop = &d.nest.loops.data[n];
-    if (!is_deletable(&d)) continue;
+    if (!is_deletable(&d)) {
+      settle_exit_values(&d, changed);
+      continue;
+    }
     *changed = true;
     if (!delete_loop(&d)) continue;
     deleted++;

@@ -440,6 +440,20 @@ struct scev scev_at_start(struct scev_env *e, struct scev a, uint32_t loop) {
   return finish(e, &s);
 }
 
+struct scev scev_at_end(struct scev_env *e, struct scev a, uint32_t loop) {
+  struct trip_count c = scev_trip_count(e, loop);
+  struct scev start = scev_at_start(e, a, loop), taken = c.taken, none = {.width = 0};
+  int64_t step;
+  bool fits = scev_is_constant(taken) || a.width <= taken.width; /* else it would have to be extended */
+  if (a.width == 0 || !c.known || c.divisor != 1 || !c.guarded || !fits || !scev_step(e, a, loop, &step)) return none;
+  if (scev_is_constant(taken)) return scev_plus(start, (int64_t)((uint64_t)step * evalint_zext(taken.width, (uint64_t)taken.constant)));
+  struct sum s = new_sum(a.width);
+  add_form(e, &s, start, 1);
+  add_form(e, &s, truncated(e, taken, a.width), step);
+  s.form.no_signed_wrap = s.form.no_unsigned_wrap = false;
+  return finish(e, &s);
+}
+
 bool scev_equal(struct scev a, struct scev b) {
   if (a.width == 0 || a.width != b.width || !value_equal(a.base, b.base) || a.constant != b.constant || a.count != b.count)
     return false;

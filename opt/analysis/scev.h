@@ -53,6 +53,8 @@ struct scev scev_of(struct scev_env *e, struct nvm_value v);
 struct scev scev_subtract(struct scev_env *e, struct scev a, struct scev b);
 /* a in the first iteration of `loop`. */
 struct scev scev_at_start(struct scev_env *e, struct scev a, uint32_t loop);
+/* a in the last iteration of `loop`; width 0 if its steps or the trip count are not simple enough. */
+struct scev scev_at_end(struct scev_env *e, struct scev a, uint32_t loop);
 /* Whether both are affine and the same. */
 bool scev_equal(struct scev a, struct scev b);
 /* A number: affine, no base, no terms. */

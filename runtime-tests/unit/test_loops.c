@@ -39,6 +39,16 @@ static void nests(void **state) {
   assert_true(loops_contains(&s.loops, 1, body));
   assert_false(loops_contains(&s.loops, 2, body));
   assert_true(loops_contains(&s.loops, 3, body));
+  uint32_t count;
+  const struct loop_exit *exits = loops_exits(&s.loops, 1, &count);
+  assert_int_equal(count, 2); /* in the order of their blocks */
+  assert_string_equal(block_name(&s, exits[0].from), "body");
+  assert_string_equal(block_name(&s, exits[1].from), "tail");
+  assert_string_equal(block_name(&s, exits[1].to), "out");
+  exits = loops_exits(&s.loops, 3, &count);
+  assert_int_equal(count, 2);
+  assert_string_equal(block_name(&s, exits[0].to), "tail");
+  assert_string_equal(block_name(&s, exits[1].to), "out");
   module_destroy(s.m);
 }
 
