@@ -255,7 +255,7 @@ void lower_insertelement(struct lower *l, const struct nvm_inst *i) {
   struct type_parts each = lower_type(l, v.scalar);
   uint64_t lane = 0;
   bool known = constant_index(l, index, &lane);
-  for (uint32_t k = 0; k < v.count; k++) {
+  for (uint32_t k = 0; k < v.count && e.count; k++) {
     if (known && k != lane) continue;
     struct ptx_reg hit = {0};
     if (!known) hit = lane_is(l, index, k);

@@ -43,24 +43,26 @@ static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) & ~(size_t
 
 /* Whether `more` bytes may still be asked for; counts them if so. */
 static bool arena_charge(struct arena *a, size_t more) {
-  if (a->limit_bytes != 0 && (more > a->limit_bytes || a->total_bytes > a->limit_bytes - more)) {
-    a->failed = true;
-    return false;
-  }
+  if (a->limit_bytes != 0 && (more > a->limit_bytes || a->total_bytes > a->limit_bytes - more)) return false;
   a->total_bytes += more;
   return true;
 }
 
+/* After a failure nothing is given out any more, however small. */
+static void fail(struct arena *a) {
+  a->failed = true;
+  a->free = a->limit = NULL;
+}
+
 static struct arena_chunk *chunk_add(struct arena *a, size_t payload, bool dedicated) {
   size_t bytes = HEADER + payload;
-  if (bytes < payload || !arena_charge(a, bytes)) {
-    a->failed = true;
-    return NULL;
+  struct arena_chunk *c = NULL;
+  if (!a->failed && bytes >= payload && arena_charge(a, bytes)) {
+    c = a->allocator.resize(a->allocator.state, NULL, 0, bytes);
+    if (!c) a->total_bytes -= bytes;
   }
-  struct arena_chunk *c = a->allocator.resize(a->allocator.state, NULL, 0, bytes);
   if (!c) {
-    a->total_bytes -= bytes;
-    a->failed = true;
+    fail(a);
     return NULL;
   }
   *c = (struct arena_chunk){.next = a->chunks, .bytes = bytes, .dedicated = dedicated};
@@ -73,7 +75,7 @@ static unsigned char *chunk_payload(struct arena_chunk *c) { return (unsigned ch
 
 void *arena_alloc(struct arena *a, size_t bytes) {
   if (bytes > SIZE_MAX / 2) {
-    a->failed = true;
+    fail(a);
     return NULL;
   }
   bytes = bytes ? round_up(bytes) : ALIGNMENT;
@@ -100,11 +102,13 @@ static void *chunk_grow(struct arena *a, void *memory, size_t old_bytes, size_t 
   struct arena_chunk *c = (struct arena_chunk *)((unsigned char *)memory - HEADER);
   size_t old_size = c->bytes, new_size = HEADER + round_up(new_bytes);
   if (new_size <= old_size) return memory;
-  if (!arena_charge(a, new_size - old_size)) return NULL;
-  struct arena_chunk *moved = a->allocator.resize(a->allocator.state, c, old_size, new_size);
+  struct arena_chunk *moved = NULL;
+  if (!a->failed && arena_charge(a, new_size - old_size)) {
+    moved = a->allocator.resize(a->allocator.state, c, old_size, new_size);
+    if (!moved) a->total_bytes -= new_size - old_size;
+  }
   if (!moved) {
-    a->total_bytes -= new_size - old_size;
-    a->failed = true;
+    fail(a);
     return NULL;
   }
   moved->bytes = new_size;
@@ -119,7 +123,7 @@ void *arena_grow(struct arena *a, void *memory, size_t old_bytes, size_t new_byt
   if (!memory || old_bytes == 0) return arena_alloc(a, new_bytes);
   if (new_bytes <= old_bytes) return memory;
   if (new_bytes > SIZE_MAX / 2) {
-    a->failed = true;
+    fail(a);
     return NULL;
   }
   /* An object has a dedicated chunk exactly if its rounded size has reached LARGE_OBJECT. */
@@ -162,6 +166,7 @@ void arena_reset(struct arena *a) {
   a->free = a->limit = NULL;
   if (!keep) return;
   keep->previous = keep->next = NULL;
+  if (a->failed) return;
   a->free = chunk_payload(keep);
   a->limit = (unsigned char *)keep + keep->bytes;
 }

@@ -5,7 +5,8 @@
  * allocator, so that an embedder can bound memory and tests can make the n-th request fail.
  *
  * Running out of memory is a status, not a crash: arena_alloc() returns NULL and sets `failed`,
- * which stays set. Code that appends to tables returns the null handle (index 0, always a valid
+ * which stays set: from then on every request is refused, however small, so that of two arrays the
+ * later is there only if the earlier is. Code that appends to tables returns the null handle (index 0, always a valid
  * dummy record), so that a phase may run on to its end and report NVM_OUT_OF_MEMORY there. */
 #ifndef NVM_SUPPORT_ARENA_H
 #define NVM_SUPPORT_ARENA_H
