@@ -244,6 +244,7 @@ static void lower_one(struct lower *l, struct nvm_inst_id i) {
     lower_result(l, i);
     for (uint32_t k = 0; k < inst->operand_count; k++) lower_touch(l, inst_operand(l->f, inst, k));
   }
+  if (l->arena.failed || l->function_arena.failed) return; /* registers may be missing */
   memcpy(temps, l->pf->reg_count, sizeof temps);
   lower_inst(l, inst);
   if (tidy) lower_tidy(l, from, temps);

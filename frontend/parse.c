@@ -121,7 +121,7 @@ static void finish(struct parser *p) {
 }
 
 static enum nvm_status parse(struct parser *p, const char *name) {
-  if (!lexer_init(p) || !scan_lines(p)) return NVM_OUT_OF_MEMORY;
+  if (!lexer_init(p) || !scan_lines(p) || !VEC_RESERVE(&p->scratch, &p->stack, 4)) return NVM_OUT_OF_MEMORY;
   read_module_id(p);
   int result = nvir_parse(p);
   if (state_out_of_memory(p)) return NVM_OUT_OF_MEMORY;

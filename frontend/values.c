@@ -13,6 +13,7 @@ static const struct type_info *info_of(const struct parser *p, struct nvm_type t
 
 void values_push(struct parser *p, struct list *l, const struct operand *o) {
   if (VEC_PUSH(&p->scratch, &p->stack, *o)) l->count++;
+  else *l = (struct list){0}; /* what is read of it is any operand: nothing is made of it any more */
 }
 
 const struct nvm_value *values_take(struct parser *p, struct list l) {

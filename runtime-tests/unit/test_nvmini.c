@@ -217,13 +217,13 @@ static void *failing_resize(void *state, void *memory, size_t old_bytes, size_t 
 }
 
 /* Compiles with the allocator; whether that went to the end. */
-static bool compile_with(const struct nvmini_allocator *a) {
+static bool compile_with(const struct nvmini_allocator *a, const char *text) {
   struct nvmini_context *c = nvmini_create(a, 0);
   if (c == NULL) return false;
   struct nvmini_module *m = NULL;
   struct nvmini_text ptx;
   enum nvmini_status status = nvmini_set_option(c, "--cpu=sm_80");
-  if (status == NVMINI_OK) status = nvmini_parse(c, good, strlen(good), "t", &m);
+  if (status == NVMINI_OK) status = nvmini_parse(c, text, strlen(text), "t", &m);
   if (status == NVMINI_OK) status = nvmini_compile(m, &ptx);
   if (status != NVMINI_OK) assert_int_equal(status, NVMINI_OUT_OF_MEMORY);
   nvmini_release(m);
@@ -231,16 +231,58 @@ static bool compile_with(const struct nvmini_allocator *a) {
   return status == NVMINI_OK;
 }
 
-static void test_failing_allocator(void **state) {
-  (void)state;
+/* Something for every part: globals, calls, a loop to vectorize, vectors, intrinsics, metadata. */
+static const char rich[] =
+    "target triple = \"nvptx64-nvidia-cuda\"\n"
+    "@table = internal addrspace(4) constant [4 x float] [float 1.0, float 2.0, float 4.0, float 8.0]\n"
+    "@at = global ptr getelementptr (i8, ptr addrspacecast (ptr addrspace(4) @table to ptr), i64 4)\n"
+    "define internal float @of(i32 %k) {\n"
+    "  %i = and i32 %k, 3\n"
+    "  %p = getelementptr [4 x float], ptr addrspace(4) @table, i32 0, i32 %i\n"
+    "  %v = load float, ptr addrspace(4) %p\n"
+    "  ret float %v\n"
+    "}\n"
+    "define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %b, i32 %n) {\n"
+    "entry:\n"
+    "  %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()\n"
+    "  %f = call float @of(i32 %lane)\n"
+    "  switch i32 %lane, label %loop [ i32 0, label %done i32 5, label %done ]\n"
+    "loop:\n"
+    "  %i = phi i32 [ 0, %entry ], [ %next, %loop ]\n"
+    "  %pa = getelementptr inbounds float, ptr addrspace(1) %a, i32 %i\n"
+    "  %pb = getelementptr inbounds float, ptr addrspace(1) %b, i32 %i\n"
+    "  %v = load float, ptr addrspace(1) %pa\n"
+    "  %w = fmul float %v, %f\n"
+    "  store float %w, ptr addrspace(1) %pb\n"
+    "  %next = add nuw nsw i32 %i, 1\n"
+    "  %more = icmp slt i32 %next, %n\n"
+    "  br i1 %more, label %loop, label %done, !llvm.loop !0\n"
+    "done:\n"
+    "  %x = load <4 x i16>, ptr addrspace(1) %a\n"
+    "  %y = insertelement <4 x i16> %x, i16 7, i32 %lane\n"
+    "  %z = shufflevector <4 x i16> %y, <4 x i16> poison, <4 x i32> <i32 3, i32 2, i32 1, i32 0>\n"
+    "  store <4 x i16> %z, ptr addrspace(1) %b\n"
+    "  ret void\n"
+    "}\n"
+    "declare i32 @llvm.nvvm.read.ptx.sreg.laneid()\n"
+    "!0 = distinct !{!0, !1}\n"
+    "!1 = !{!\"llvm.loop.vectorize.enable\", i1 true}\n";
+
+static void fail_everywhere(const char *text) {
   bool done = false;
   for (long n = 0; !done; n++) {
     struct failing f = {n, 0};
     struct nvmini_allocator a = {failing_resize, &f};
-    done = compile_with(&a);
+    done = compile_with(&a, text);
     assert_int_equal(f.held, 0);
     assert_true(n < 100000);
   }
+}
+
+static void test_failing_allocator(void **state) {
+  (void)state;
+  fail_everywhere(good);
+  fail_everywhere(rich);
 }
 
 int main(void) {
