@@ -71,7 +71,7 @@ LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),\
 DRIVER_SOURCES := $(wildcard driver/*.c)
 
 # ---- Generators: NAME folder table, then the files they write into build/gen ---------------------
-# X/gen_NAME.c, with what generators share, becomes build/gen/bin/gen_NAME and runs as
+# X/gen_NAME*.c, with what generators share, become build/gen/bin/gen_NAME and runs as
 # `gen_NAME TABLE build/gen`, or, where it knows requirements by name, `gen_NAME TABLE NAMES build/gen`.
 
 GENERATORS := target intrinsics ptx combine
@@ -147,7 +147,7 @@ $G $G/bin:
 GENERATOR_FLAGS := -std=c11 -O1 -D_POSIX_C_SOURCE=200809L -I. -Wall -Wextra
 
 define generator_rules
-$G/bin/gen_$1: $(word 1,$(GENERATOR_$1)) target/requirement.c target/gen_table.c | $G/bin
+$G/bin/gen_$1: $(wildcard $(patsubst %.c,%*.c,$(word 1,$(GENERATOR_$1)))) target/requirement.c target/gen_table.c | $G/bin
 	@echo '  GEN $$@'
 	$$(Q)$$(CC) $$(GENERATOR_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$(filter %.c,$$^)
 $G/$1.stamp: $G/bin/gen_$1 $(wordlist 2,9,$(GENERATOR_$1))

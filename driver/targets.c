@@ -370,6 +370,7 @@ static void page_types(void) {
     printf("| %s | ", t->name);
     if (t->need.count) printf("`sm_%u`", t->need.any_of[0] / 100u);
     if (t->need.min_ptx) printf(", PTX %u.%u", t->need.min_ptx / 10u, t->need.min_ptx % 10u);
+    if (t->gains != TGT_FAMILY_NONE) printf(", family %s only", tgt_family_of(t->gains)->name);
     printf(" | %s | %s |\n", action_name(t->with), t->need.count ? action_name(t->without) : "");
   }
 }

@@ -70,17 +70,6 @@ static struct {
   int row_count, row_capacity;
 } g;
 
-/* `llvm.nvvm.shfl.sync` → nvvm_shfl_sync; upper case for parts of PTX words. */
-static void add_identifier(struct gen_text *t, const char *name, size_t length, bool upper) {
-  char last = '_';
-  for (size_t i = 0; i < length; i++) {
-    char c = isalnum((unsigned char)name[i]) ? name[i] : '_';
-    if (upper) c = (char)toupper((unsigned char)c);
-    if (c != '_' || last != '_' || !upper) gen_add_bytes(t, &c, 1);
-    last = c;
-  }
-}
-
 /* ---- Patterns: {a,b=x/y,c} in the name, <1> <1b> elsewhere ---- */
 
 struct group {
@@ -317,17 +306,33 @@ struct form {
   struct gen_text code;
 };
 
-static void add_code(struct form *f, const char *format, ...) {
-  char buffer[256];
+/* A word of the form, before what stands from `at` on. */
+static void insert_code(struct form *f, size_t at, const char *format, ...) {
+  char word[256];
   va_list list;
   va_start(list, format);
-  vsnprintf(buffer, sizeof buffer, format, list);
+  vsnprintf(word, sizeof word, format, list);
   va_end(list);
-  gen_add(&f->code, "%s, ", buffer);
+  struct gen_text t = {0};
+  gen_add_bytes(&t, f->code.bytes ? f->code.bytes : "", at);
+  gen_add(&t, "%s, ", word);
+  if (f->code.length > at) gen_add_bytes(&t, f->code.bytes + at, f->code.length - at);
+  free(f->code.bytes);
+  f->code = t;
   f->row->words++;
 }
 
-static int read_operand(struct form *f, const char **p, bool inside);
+/* A word at the form's end. */
+static void add_code(struct form *f, const char *format, ...) {
+  char word[256];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(word, sizeof word, format, list);
+  va_end(list);
+  insert_code(f, f->code.length, "%s", word);
+}
+
+static int read_operand(struct form *f, const char **p);
 
 static void add_argument(struct form *f, int k, int part) {
   if (k >= f->shape->arguments && !f->shape->variadic) gen_fault("there is no argument %d", k);
@@ -395,7 +400,7 @@ static int read_reference(struct form *f, const char **p) {
 static int read_operands(struct form *f, const char **p, char close) {
   int count = 0;
   while (**p && **p != close) {
-    count += read_operand(f, p, true);
+    count += read_operand(f, p);
     skip_blanks(p);
     if (**p == ',') (*p)++;
     else if (**p != close) break;
@@ -406,18 +411,12 @@ static int read_operands(struct form *f, const char **p, char close) {
   return count;
 }
 
-/* Writes a group's head before its operands, whose number is known only after them. */
+/* A group's head says how many operands follow; one of a label of no arguments is nothing. */
 static int read_group(struct form *f, const char **p, char close, const char *kind) {
-  struct gen_text before = f->code;
-  f->code = (struct gen_text){0};
+  size_t at = f->code.length;
   int count = read_operands(f, p, close);
-  struct gen_text inner = f->code;
-  f->code = before;
-  if (count == 0) return 0; /* of a label of no arguments */
-  add_code(f, "%s | %d", kind, count);
-  gen_add_bytes(&f->code, inner.bytes, inner.length);
-  free(inner.bytes);
-  return 1;
+  if (count > 0) insert_code(f, at, "%s | %d", kind, count);
+  return count > 0;
 }
 
 /* [$0] [$label] [$0, {…}]; nothing for a label of no arguments. */
@@ -436,7 +435,7 @@ static int read_address(struct form *f, const char **p) {
   return read_group(f, p, ']', "FORM_TENSOR");
 }
 
-static int read_plain_operand(struct form *f, const char **p, bool inside) {
+static int read_plain_operand(struct form *f, const char **p) {
   switch (**p) {
     case '$': (*p)++; return read_reference(f, p);
     case '{': (*p)++; return read_group(f, p, '}', "FORM_VECTOR");
@@ -444,18 +443,15 @@ static int read_plain_operand(struct form *f, const char **p, bool inside) {
     case '!':
       (*p)++;
       add_code(f, "FORM_NOT");
-      return read_operand(f, p, inside);
+      return read_operand(f, p);
     case '_':
       (*p)++;
       add_code(f, "FORM_SINK");
       return 1;
     case '%': {
       size_t n = strspn(*p + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
-      struct gen_text name = {0};
-      add_identifier(&name, *p + 1, n, true);
       add_code(f, "FORM_SPECIAL");
-      add_code(f, "PTX_SPECIAL_%s", name.bytes);
-      free(name.bytes);
+      add_code(f, "PTX_SPECIAL_%s", gen_name(*p + 1, n));
       *p += n + 1;
       return 1;
     }
@@ -475,56 +471,42 @@ static int read_plain_operand(struct form *f, const char **p, bool inside) {
 }
 
 /* An operand, a pair `a|b`, or `?$6 a` that stands only where constant argument 6 is not 0. */
-static int read_operand(struct form *f, const char **p, bool inside) {
-  struct gen_text before = f->code;
-  int words = f->row->words;
-  f->code = (struct gen_text){0};
-  int flag = -1;
+static int read_operand(struct form *f, const char **p) {
+  size_t at = f->code.length;
+  int words = f->row->words, flag = -1;
   if (**p == '?' && (*p)[1] == '$') {
     *p += 2;
     flag = read_argument_name(f, p);
     skip_blanks(p);
   }
-  int count = read_plain_operand(f, p, inside);
-  struct gen_text inner = f->code;
-  f->code = before;
-  if (flag >= 0) add_code(f, "FORM_IF | %d << 6 | %d", f->row->words - words, flag);
+  int count = read_plain_operand(f, p);
+  words = f->row->words - words;
   if (**p == '|') {
     (*p)++;
-    add_code(f, "FORM_PAIR | 2");
-    gen_add_bytes(&f->code, inner.bytes, inner.length);
-    read_plain_operand(f, p, inside);
-  } else {
-    gen_add_bytes(&f->code, inner.bytes ? inner.bytes : "", inner.length);
+    insert_code(f, at, "FORM_PAIR | 2");
+    read_plain_operand(f, p);
   }
-  free(inner.bytes);
+  if (flag >= 0) insert_code(f, at, "FORM_IF | %d << 6 | %d", words, flag);
   return count;
 }
 
 /* .u? the result's unsigned type, .s?0 that of argument 0. */
-static void add_type_modifier(struct gen_text *mods, const char *m, size_t length) {
+static void add_type_modifier(struct form *f, const char *m, size_t length) {
   static const char kinds[] = "busf";
   const char *kind = strchr(kinds, m[0]);
   if (!kind || length > 3) gen_fault("'.%.*s' is no modifier", (int)length, m);
-  else if (length == 2)
-    gen_add(mods, "FORM_MOD_TYPE | %d << 8 | FORM_TYPE_RESULT, ", (int)(kind - kinds));
-  else gen_add(mods, "FORM_MOD_TYPE | %d << 8 | %c, ", (int)(kind - kinds), m[2]);
+  else if (length == 2) add_code(f, "FORM_MOD_TYPE | %d << 8 | FORM_TYPE_RESULT", (int)(kind - kinds));
+  else add_code(f, "FORM_MOD_TYPE | %d << 8 | %c", (int)(kind - kinds), m[2]);
 }
 
-static void add_word_modifier(struct gen_text *mods, const char *m, size_t length) {
-  if (length == 3 && memcmp(m, "NaN", 3) == 0) {
-    gen_add(mods, "PTX_MOD_NAN_RESULT, ");
-    return;
-  }
-  gen_add(mods, length ? "PTX_MOD_" : "PTX_MOD_NONE");
-  add_identifier(mods, m, length, true);
-  gen_add(mods, ", ");
+static void add_word_modifier(struct form *f, const char *m, size_t length) {
+  bool nan = length == 3 && memcmp(m, "NaN", 3) == 0;
+  add_code(f, "PTX_MOD_%s", nan ? "NAN_RESULT" : length ? gen_name(m, length) : "NONE");
 }
 
-/* `$3(a|b|)`, `$3:4(…)`: the word that one or two constant arguments choose. Returns the words
- * that this takes. */
-static int add_choice(struct form *f, struct gen_text *mods, const char *m) {
-  struct gen_text list = {0};
+/* `$3(a|b|)`, `$3:4(…)`: the word that one or two constant arguments choose. */
+static void add_choice(struct form *f, const char *m) {
+  size_t at = f->code.length;
   int first = read_argument_name(f, &m), second = 63, count = 0;
   if (*m == ':') {
     m += 1 + (m[1] == '$');
@@ -532,95 +514,61 @@ static int add_choice(struct form *f, struct gen_text *mods, const char *m) {
   }
   for (; *m == '(' || *m == '|'; count++) {
     size_t length = strcspn(++m, "|)");
-    add_word_modifier(&list, m, length);
+    add_word_modifier(f, m, length);
     m += length;
   }
   if (*m != ')' || count > 63) gen_fault("a choice is `$argument(word|word…)`");
-  gen_add(mods, "FORM_MOD_CHOICE | %d << 6 | %d, %d, ", count, first, second);
-  if (list.length) gen_add_bytes(mods, list.bytes, list.length);
-  free(list.bytes);
-  return count + 2;
+  insert_code(f, at, "%d", second);
+  insert_code(f, at, "FORM_MOD_CHOICE | %d << 6 | %d", count, first);
 }
 
 /* `add.rn.f32`; a modifier `$0` is the state space of argument 0, `ftz?` is .ftz where denormals
  * are flushed. */
 static void read_opcode(struct form *f, const char **p) {
-  size_t n = strcspn(*p, " "), at = strcspn(*p, ". ");
-  struct gen_text name = {0}, mods = {0};
+  size_t n = strcspn(*p, " "), op = strcspn(*p, ". ");
   int count = 0;
-  add_identifier(&name, *p, at, true);
-  for (const char *m = *p + at; m < *p + n; count++) {
+  add_code(f, "PTX_%s", gen_name(*p, op));
+  size_t at = f->code.length;
+  for (const char *m = *p + op; m < *p + n; count++) {
     size_t length = strcspn(++m, ". ");
-    int words = 1;
-    if (memchr(m, '(', length)) words = add_choice(f, &mods, m + 1);
-    else if (*m == '$') gen_add(&mods, "FORM_MOD_SPACE | %.*s, ", (int)length - 1, m + 1);
-    else if (length == 4 && memcmp(m, "ftz?", 4) == 0) gen_add(&mods, "FORM_MOD_FTZ, ");
-    else if (length > 1 && m[1] == '?') add_type_modifier(&mods, m, length);
-    else add_word_modifier(&mods, m, length);
-    f->row->words += words;
+    if (memchr(m, '(', length)) add_choice(f, m + 1);
+    else if (*m == '$') add_code(f, "FORM_MOD_SPACE | %.*s", (int)length - 1, m + 1);
+    else if (length == 4 && memcmp(m, "ftz?", 4) == 0) add_code(f, "FORM_MOD_FTZ");
+    else if (length > 1 && m[1] == '?') add_type_modifier(f, m, length);
+    else add_word_modifier(f, m, length);
     m += length;
   }
-  add_code(f, "PTX_%s", name.bytes);
-  add_code(f, "%d", count);
-  if (count > 0) gen_add_bytes(&f->code, mods.bytes, mods.length);
-  free(name.bytes);
-  free(mods.bytes);
+  insert_code(f, at, "%d", count);
   *p += n;
 }
 
 /* One instruction of a form, NUL-terminated. */
 static void read_instruction(struct form *f, const char *p) {
-  struct gen_text operands, code;
-  int guard = 0, count = 0;
-  if (*p == '@') {
-    p += 1;
-    guard = 1;
-    read_operand(f, &p, false);
-    skip_blanks(&p);
-  }
-  struct gen_text guard_code = f->code;
-  f->code = (struct gen_text){0};
-  read_opcode(f, &p);
-  code = f->code;
-  f->code = (struct gen_text){0};
+  const char *guard = *p == '@' ? p + 1 : NULL;
+  int count = 0;
+  if (guard) p += strcspn(p, " ");
   skip_blanks(&p);
-  if (strcmp(p, "-") == 0) {
-    count = 0;
-  } else if (*p) {
+  read_opcode(f, &p);
+  skip_blanks(&p);
+  size_t at = f->code.length;
+  if (guard) read_operand(f, &guard);
+  if (*p && strcmp(p, "-") != 0) {
     count = read_operands(f, &p, '\0'); /* stops at the end */
-  } else {
+  } else if (!*p) {
     if (f->shape->has_result) add_code(f, "FORM_RESULT | FORM_ALL"), count++;
     for (int i = 0; i < f->shape->arguments; i++) add_argument(f, i, -1), count++;
   }
-  operands = f->code;
-  f->code = (struct gen_text){0};
-  gen_add_bytes(&f->code, code.bytes, code.length);
-  gen_add(&f->code, "%d%s, ", count, guard ? " | FORM_GUARDED" : "");
-  f->row->words++;
-  if (guard) gen_add_bytes(&f->code, guard_code.bytes, guard_code.length);
-  if (operands.bytes) gen_add_bytes(&f->code, operands.bytes, operands.length);
-  free(code.bytes);
-  free(operands.bytes);
-  free(guard_code.bytes);
+  insert_code(f, at, "%d%s", count, guard ? " | FORM_GUARDED" : "");
 }
 
 static void read_form(struct row *row, const struct shape *shape) {
   struct form f = {.row = row, .shape = shape};
-  struct gen_text all = {0};
-  char *text = gen_copy(row->ptx, strlen(row->ptx));
-  for (char *p = text; p;) {
-    char *semicolon = strchr(p, ';');
-    if (semicolon) *semicolon = '\0';
-    f.code = (struct gen_text){0};
+  char *text = gen_copy(row->ptx, strlen(row->ptx)), *save = NULL;
+  for (char *p = strtok_r(text, ";", &save); p; p = strtok_r(NULL, ";", &save))
     read_instruction(&f, gen_trim(p));
-    gen_add_bytes(&all, f.code.bytes, f.code.length);
-    free(f.code.bytes);
-    p = semicolon ? semicolon + 1 : NULL;
-  }
-  gen_add(&all, "PTX_NONE,");
+  gen_add(&f.code, "PTX_NONE,");
   row->words++;
-  row->code = all.bytes;
-  free(text);
+  row->code = f.code.bytes;
 }
 
 /* `@handler` or `@handler(argument)`. */
@@ -721,9 +669,10 @@ static void sort_rows(void) {
 
 /* ---- Writing ---- */
 
+/* `llvm.nvvm.shfl.sync` → INTRINSIC_nvvm_shfl_sync. */
 static void add_id(struct gen_text *t, const char *name) {
   gen_add(t, "INTRINSIC_");
-  add_identifier(t, name + 5, strlen(name + 5), false);
+  for (name += 5; *name; name++) gen_add(t, "%c", isalnum((unsigned char)*name) ? *name : '_');
 }
 
 static void add_string(struct gen_text *t, const char *s) {

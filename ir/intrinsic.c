@@ -5,6 +5,8 @@
  * where they first stand; the messages say to what. */
 #include "ir/intrinsic.h"
 
+#include "support/nearest.h"
+
 const struct intrinsic_info intrinsic_table[INTRINSIC_COUNT] = {
     {"", "", "", 0, 0, ""},
 #define INTRINSIC_ROWS
@@ -47,28 +49,7 @@ enum intrinsic_id intrinsic_find(const char *name, size_t length) {
   return INTRINSIC_NONE;
 }
 
-enum { NEAREST_MAX_LENGTH = 96, NEAREST_MAX_EDITS = 4 };
-
-/* Levenshtein distance, given up above `limit`. */
-static uint32_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length,
-                              uint32_t limit) {
-  uint32_t row[NEAREST_MAX_LENGTH + 1];
-  size_t apart = a_length > b_length ? a_length - b_length : b_length - a_length;
-  if (b_length > NEAREST_MAX_LENGTH || apart > limit) return limit + 1;
-  for (size_t j = 0; j <= b_length; j++) row[j] = (uint32_t)j;
-  for (size_t i = 1; i <= a_length; i++) {
-    uint32_t diagonal = row[0], best = row[0] = (uint32_t)i;
-    for (size_t j = 1; j <= b_length; j++) {
-      uint32_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      uint32_t step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-      row[j] = change < step ? change : step;
-      if (row[j] < best) best = row[j];
-    }
-    if (best > limit) return limit + 1;
-  }
-  return row[b_length];
-}
+enum { NEAREST_MAX_LENGTH = 95, NEAREST_MAX_EDITS = 4 };
 
 enum intrinsic_id intrinsic_nearest(const char *name, size_t length) {
   enum intrinsic_id nearest = INTRINSIC_NONE;
@@ -79,7 +60,8 @@ enum intrinsic_id intrinsic_nearest(const char *name, size_t length) {
     if (limit > NEAREST_MAX_EDITS) limit = NEAREST_MAX_EDITS;
     for (uint32_t i = 1; i < INTRINSIC_COUNT; i++) {
       const char *row = intrinsic_table[i].name;
-      uint32_t edits = edit_distance(name, n, row, strlen(row), limit);
+      size_t row_length = strlen(row), apart = n > row_length ? n - row_length : row_length - n;
+      uint32_t edits = apart > limit ? limit + 1 : nearest_distance(name, n, row, row_length);
       if (edits > limit || (edits == limit && nearest != INTRINSIC_NONE)) continue;
       nearest = (enum intrinsic_id)i;
       limit = edits;

@@ -14,127 +14,17 @@
  *          |  -.f32-> (1')                whose operands may follow
  *
  * A wrong row is reported as `file:line: error: ...`, the exit status is 1 and nothing is written. */
+#include "ptx/gen_ptx.h"
+
 #include "ptx/word_hash.h"
-#include "target/gen_table.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  MAX_MODS = 4000,
-  MAX_OPS = 1000,
-  MAX_SETS = 400,
-  MAX_SPECIALS = 500,
-  MAX_CLASSES = 32,
-  MAX_FORMS = 8000,
-  MAX_SHAPES = 20000,
-  MAX_NODES = 200000,
-  MAX_NFA = 400000,
-  MAX_STATES = 60000,
-  MAX_STEPS = 60000,
-  MAX_MEMO = 60000,
-};
+struct gen g;
 
-struct word {
-  char text[64];
-  char id[72]; /* as part of a C identifier */
-  int line;
-  int need;       /* modifiers: index of a requirement that it always has; specials too */
-  int bits;       /* types: width; 0: not a type */
-  char kind;      /* types: 'u' 's' 'b' 'f' 'x' (packed) 'p' */
-  int op_need;    /* modifiers: requirement inside the op that is being read */
-  int type;       /* specials: modifier index of their type */
-};
-
-struct set {
-  char name[32];
-  int *mods;
-  int count;
-};
-
-enum node_kind { WORD, ANY, SEQ, ALT, OPT };
-struct node {
-  enum node_kind kind;
-  int value;       /* WORD: modifier, ANY: set */
-  int first, next; /* children of SEQ, ALT, OPT; sibling */
-};
-
-/* A nondeterministic state: a word to read, a split, or a form accepted. */
-struct nfa {
-  int mod; /* >= 0: reads it and goes to a; -1: split to a and b; -2: accepts form a */
-  int a, b;
-};
-
-struct shape {
-  int kind, type, count;
-  bool dest, optional, relaxed;
-};
-
-struct form {
-  int line, first_shape, shape_count, dest_count, min_count, need, class;
-};
-
-struct step {
-  int mod, next, need;
-};
-struct state {
-  int first_step, step_count, first_form, form_count;
-};
-
-struct memo {
-  int *set;
-  int count, state;
-};
-
-struct op {
-  char text[64];
-  char id[72];
-  int line, class, state;
-};
-
-/* The generator's whole state. */
-static struct gen {
-  struct word mods[MAX_MODS];
-  int mod_count;
-  struct word specials[MAX_SPECIALS];
-  int special_count;
-  struct set sets[MAX_SETS];
-  int set_count;
-  struct {
-    char name[32];
-    char text[128];
-  } classes[MAX_CLASSES];
-  int class_count;
-  struct op ops[MAX_OPS];
-  int op_count;
-  struct form forms[MAX_FORMS];
-  int form_count;
-  struct shape shapes[MAX_SHAPES];
-  int shape_count;
-  struct node nodes[MAX_NODES];
-  int node_count;
-  struct nfa nfa[MAX_NFA];
-  int nfa_count;
-  int stamps[MAX_NFA];
-  int stamp;
-  struct state states[MAX_STATES];
-  int state_count;
-  struct step steps[MAX_STEPS];
-  int step_count;
-  int accepts[MAX_STEPS];
-  int accept_count;
-  struct memo memos[MAX_MEMO];
-  int memo_count;
-  int state_slots[1 << 17];
-  int memo_slots[1 << 17];
-  int group_first, group_count; /* ops of the group that is being read */
-  int group_start;              /* nondeterministic start state, -1: none yet */
-} g;
-
-/* Ends the run where a table of this program is too small. */
-static int take(int *count, int limit, const char *what) {
+int take(int *count, int limit, const char *what) {
   if (*count >= limit) {
     gen_fault("more than %d %s", limit, what);
     exit(1);
@@ -144,14 +34,6 @@ static int take(int *count, int limit, const char *what) {
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-static void make_id(char *id, const char *text) {
-  for (; *text; text++) {
-    if (isalnum((unsigned char)*text)) *id++ = (char)toupper((unsigned char)*text);
-    else if (id[-1] != '_') *id++ = '_';
-  }
-  *id = 0;
-}
-
 static bool good_word(const char *s, size_t n) {
   if (n == 0 || n > 60) return false;
   for (size_t i = 0; i < n; i++)
@@ -159,8 +41,7 @@ static bool good_word(const char *s, size_t n) {
   return true;
 }
 
-/* The modifier `.text`, added if new; -1 if it is no word. `s` starts after the dot. */
-static int find_mod(const char *s, size_t n) {
+int find_mod(const char *s, size_t n) {
   if (!good_word(s, n)) {
     gen_fault("'.%.*s' is no modifier word", (int)n, s);
     return -1;
@@ -170,8 +51,7 @@ static int find_mod(const char *s, size_t n) {
   struct word *w = &g.mods[take(&g.mod_count, MAX_MODS, "modifiers")];
   w->text[0] = '.';
   memcpy(w->text + 1, s, n);
-  w->id[0] = '_';
-  make_id(w->id + 1, w->text + 1);
+  w->id = gen_name(s, n);
   w->line = gen_table.line;
   for (int i = 1; i < g.mod_count - 1; i++)
     if (strcmp(g.mods[i].id, w->id) == 0)
@@ -179,7 +59,7 @@ static int find_mod(const char *s, size_t n) {
   return g.mod_count - 1;
 }
 
-static int find_set(const char *s, size_t n) {
+int find_set(const char *s, size_t n) {
   for (int i = 0; i < g.set_count; i++)
     if (strlen(g.sets[i].name) == n && memcmp(g.sets[i].name, s, n) == 0) return i;
   return -1;
@@ -191,280 +71,13 @@ static int find_class(const char *name) {
   gen_fault("unknown class '%s'", name);
   return 0;
 }
-
-/* ---- patterns ------------------------------------------------------------------------------- */
-
-static int new_node(enum node_kind kind, int value, int first) {
-  int i = take(&g.node_count, MAX_NODES, "pattern items");
-  g.nodes[i] = (struct node){kind, value, first, -1};
-  return i;
-}
-
-static size_t word_length(const char *p) {
-  size_t n = 0;
-  while (isalnum((unsigned char)p[n]) || p[n] == '_' || p[n] == ':') n++;
-  return n;
-}
-
-static int parse_alternatives(const char **p);
-
-static int parse_atom(const char **p) {
-  char c = **p;
-  size_t n = c == '.' || c == '$' ? word_length(*p + 1) : 0;
-  int node = -1;
-  if (c == '.') {
-    int mod = find_mod(*p + 1, n);
-    if (mod < 0) return -1;
-    node = new_node(WORD, mod, -1);
-    *p += n + 1;
-  } else if (c == '$') {
-    int set = find_set(*p + 1, n);
-    if (set < 0) {
-      gen_fault("unknown set '%.*s'", (int)n + 1, *p);
-      return -1;
-    }
-    node = new_node(ANY, set, -1);
-    *p += n + 1;
-  } else if (c == '(') {
-    ++*p;
-    node = parse_alternatives(p);
-    if (node < 0) return -1;
-    if (**p != ')') {
-      gen_fault("missing ')'");
-      return -1;
-    }
-    ++*p;
-  } else {
-    gen_fault("can't read the pattern at '%s'", *p);
-    return -1;
-  }
-  if (**p == '?') {
-    ++*p;
-    node = new_node(OPT, 0, node);
-  }
-  return node;
-}
-
-static void skip_blanks(const char **p) { *p += strspn(*p, " \t"); }
-
-static int parse_sequence(const char **p) {
-  int seq = new_node(SEQ, 0, -1), last = -1;
-  for (skip_blanks(p); **p && **p != ')' && **p != '|'; skip_blanks(p)) {
-    int node = parse_atom(p);
-    if (node < 0) return -1;
-    if (last < 0) g.nodes[seq].first = node;
-    else g.nodes[last].next = node;
-    last = node;
-  }
-  return seq;
-}
-
-static int parse_alternatives(const char **p) {
-  int first = parse_sequence(p), last = first;
-  if (first < 0 || **p != '|') return first;
-  while (**p == '|') {
-    ++*p;
-    int node = parse_sequence(p);
-    if (node < 0) return -1;
-    g.nodes[last].next = node;
-    last = node;
-  }
-  return new_node(ALT, 0, first);
-}
-
-/* ---- nondeterministic automaton, built from its end backwards --------------------------------- */
-
-static int new_nfa(int mod, int a, int b) {
-  int i = take(&g.nfa_count, MAX_NFA, "automaton states");
-  g.nfa[i] = (struct nfa){mod, a, b};
-  return i;
-}
-
-static int compile(int node, int next);
-
-static int compile_sequence(int child, int next) {
-  if (child < 0) return next;
-  return compile(child, compile_sequence(g.nodes[child].next, next));
-}
-
-static int compile(int node, int next) {
-  const struct node *n = &g.nodes[node];
-  int start = -1;
-  switch (n->kind) {
-  case WORD: return new_nfa(n->value, next, -1);
-  case ANY:
-    for (int i = 0; i < g.sets[n->value].count; i++) {
-      int s = new_nfa(g.sets[n->value].mods[i], next, -1);
-      start = start < 0 ? s : new_nfa(-1, start, s);
-    }
-    return start;
-  case SEQ: return compile_sequence(n->first, next);
-  case ALT:
-    for (int c = n->first; c >= 0; c = g.nodes[c].next) {
-      int s = compile(c, next);
-      start = start < 0 ? s : new_nfa(-1, start, s);
-    }
-    return start;
-  case OPT: return new_nfa(-1, compile(n->first, next), next);
-  }
-  return -1;
-}
-
-/* ---- deterministic automaton ------------------------------------------------------------------ */
-
-static int compare_ints(const void *a, const void *b) {
-  return *(const int *)a < *(const int *)b ? -1 : *(const int *)a > *(const int *)b;
-}
-
-struct list {
-  int *data;
-  int count, capacity;
-};
-
-static void push(struct list *l, int value) {
-  if (l->count == l->capacity) {
-    l->capacity = l->capacity ? l->capacity * 2 : 16;
-    l->data = realloc(l->data, (size_t)l->capacity * sizeof(int));
-    if (!l->data) exit(1);
-  }
-  l->data[l->count++] = value;
-}
-
-/* Adds what is reached from `s` without reading; each state once per stamp. */
-static void add_closure(struct list *l, int s) {
-  if (g.stamps[s] == g.stamp) return;
-  g.stamps[s] = g.stamp;
-  if (g.nfa[s].mod != -1) {
-    push(l, s);
-    return;
-  }
-  add_closure(l, g.nfa[s].a);
-  add_closure(l, g.nfa[s].b);
-}
-
-static uint32_t hash_ints(const int *data, int count) {
-  return ptx_word_hash((const char *)data, (size_t)count * sizeof(int));
-}
-
-static bool same_shapes(const struct form *a, const struct form *b) {
-  if (a->shape_count != b->shape_count || a->dest_count != b->dest_count) return false;
-  return a->first_shape == b->first_shape;
-}
-
-/* Two forms that no operand tells apart are a mistake in the table. */
-static void check_distinct(const struct list *forms) {
-  for (int i = 0; i < forms->count; i++)
-    for (int j = i + 1; j < forms->count; j++) {
-      const struct form *a = &g.forms[forms->data[i]], *b = &g.forms[forms->data[j]];
-      if (same_shapes(a, b))
-        gen_fault_at(b->line, "some instruction of this form is one of line %d too", a->line);
-    }
-}
-
-/* The state with these steps and forms, new or known. Both are at the ends of their tables. */
-static int intern_state(int first_step, int first_form) {
-  struct state n = {first_step, g.step_count - first_step, first_form, g.accept_count - first_form};
-  uint32_t h = 0;
-  for (int i = 0; i < n.step_count; i++) {
-    const struct step *s = &g.steps[first_step + i];
-    int key[3] = {s->mod, s->next, s->need};
-    h = h * 31 + hash_ints(key, 3);
-  }
-  h = h * 31 + hash_ints(g.accepts + first_form, n.form_count);
-  uint32_t mask = (1u << 17) - 1;
-  uint32_t slot = h & mask;
-  for (; g.state_slots[slot]; slot = (slot + 1) & mask) {
-    const struct state *o = &g.states[g.state_slots[slot] - 1];
-    if (o->step_count != n.step_count || o->form_count != n.form_count) continue;
-    if (memcmp(&g.steps[o->first_step], &g.steps[first_step],
-               (size_t)n.step_count * sizeof(struct step)) != 0)
-      continue;
-    if (memcmp(&g.accepts[o->first_form], &g.accepts[first_form],
-               (size_t)n.form_count * sizeof(int)) != 0)
-      continue;
-    g.step_count = first_step;
-    g.accept_count = first_form;
-    return g.state_slots[slot] - 1;
-  }
-  int i = take(&g.state_count, MAX_STATES, "states");
-  g.states[i] = n;
-  g.state_slots[slot] = i + 1;
-  return i;
-}
-
-static int determinize(struct list *set);
-
-/* All words that can be read in the set, sorted, each once. */
-static struct list words_of(const struct list *set) {
-  struct list words = {0};
-  for (int i = 0; i < set->count; i++)
-    if (g.nfa[set->data[i]].mod >= 0) push(&words, g.nfa[set->data[i]].mod);
-  if (words.count) qsort(words.data, (size_t)words.count, sizeof(int), compare_ints);
-  int n = 0;
-  for (int i = 0; i < words.count; i++)
-    if (n == 0 || words.data[n - 1] != words.data[i]) words.data[n++] = words.data[i];
-  words.count = n;
-  return words;
-}
-
-static int make_state(const struct list *set) {
-  struct list words = words_of(set), targets = {0}, forms = {0};
-  for (int w = 0; w < words.count; w++) {
-    struct list after = {0};
-    g.stamp++;
-    for (int i = 0; i < set->count; i++)
-      if (g.nfa[set->data[i]].mod == words.data[w]) add_closure(&after, g.nfa[set->data[i]].a);
-    push(&targets, determinize(&after));
-  }
-  for (int i = 0; i < set->count; i++)
-    if (g.nfa[set->data[i]].mod == -2) push(&forms, g.nfa[set->data[i]].a);
-  if (forms.count) qsort(forms.data, (size_t)forms.count, sizeof(int), compare_ints);
-  check_distinct(&forms);
-  int first_step = g.step_count, first_form = g.accept_count;
-  for (int w = 0; w < words.count; w++) {
-    const struct word *m = &g.mods[words.data[w]];
-    g.steps[take(&g.step_count, MAX_STEPS, "steps")] =
-        (struct step){words.data[w], targets.data[w], m->op_need ? m->op_need : m->need};
-  }
-  for (int i = 0; i < forms.count; i++)
-    g.accepts[take(&g.accept_count, MAX_STEPS, "accepted forms")] = forms.data[i];
-  free(words.data);
-  free(targets.data);
-  free(forms.data);
-  return intern_state(first_step, first_form);
-}
-
-/* The deterministic state of a set of nondeterministic ones; takes the set over. */
-static int determinize(struct list *set) {
-  if (set->count) qsort(set->data, (size_t)set->count, sizeof(int), compare_ints);
-  uint32_t mask = (1u << 17) - 1;
-  uint32_t slot = hash_ints(set->data, set->count) & mask;
-  for (; g.memo_slots[slot]; slot = (slot + 1) & mask) {
-    const struct memo *m = &g.memos[g.memo_slots[slot] - 1];
-    if (m->count == set->count &&
-        memcmp(m->set, set->data, (size_t)set->count * sizeof(int)) == 0) {
-      free(set->data);
-      return m->state;
-    }
-  }
-  int state = make_state(set);
-  for (slot = hash_ints(set->data, set->count) & mask; g.memo_slots[slot];) slot = (slot + 1) & mask;
-  int i = take(&g.memo_count, MAX_MEMO, "sets of states");
-  g.memos[i] = (struct memo){set->data, set->count, state};
-  g.memo_slots[slot] = i + 1;
-  return state;
-}
-
 /* Closes the group of ops that is being read. */
 static void finish_group(void) {
   if (g.group_count == 0) return;
   int line = g.ops[g.group_first].line;
   if (g.group_start < 0) gen_fault_at(line, "op '%s' has no form", g.ops[g.group_first].text);
   else if (gen_table.faults == 0) {
-    struct list set = {0};
-    g.stamp++;
-    add_closure(&set, g.group_start);
-    int state = determinize(&set);
+    int state = automaton_state(g.group_start);
     for (int i = 0; i < g.group_count; i++) g.ops[g.group_first + i].state = state;
   }
   for (int i = 0; i < g.mod_count; i++) g.mods[i].op_need = 0;
@@ -603,36 +216,34 @@ static void read_form(char *row) {
     return;
   }
   row = gen_trim(row);
-  const char *p = strcmp(row, "-") == 0 ? "" : row;
-  int node = parse_alternatives(&p);
-  if (node < 0) return;
-  if (*p) {
-    gen_fault("can't read the pattern at '%s'", p);
-    return;
-  }
   struct form f = {.line = gen_table.line, .class = g.ops[g.group_first].class};
   parse_operands(operands, &f);
   f.need = need ? gen_find_need(gen_trim(need)) : 0;
   int i = take(&g.form_count, MAX_FORMS, "forms");
   g.forms[i] = f;
-  int start = compile(node, new_nfa(-2, i, -1));
-  g.group_start = g.group_start < 0 ? start : new_nfa(-1, g.group_start, start);
+  int start = automaton_add(strcmp(row, "-") == 0 ? "" : row, i, g.group_start);
+  if (start >= 0) g.group_start = start;
 }
 
-/* `.a{8-64/8}b`: one word for each number. */
-static void read_range(struct list *l, const char *word, const char *brace) {
-  int from, to, by = 1, used = 0;
-  char buffer[128];
-  if ((sscanf(brace, "{%d-%d/%d}%n", &from, &to, &by, &used) != 3 || used == 0) &&
-      (sscanf(brace, "{%d-%d}%n", &from, &to, &used) != 2 || used == 0)) {
-    gen_fault("a range is {from-to/by}");
-    return;
+enum { MAX_BRACES = 64 };
+
+/* The words that `a{x,y}b`, `a{0-31}` or `a{8-64/8}` stands for; returns how many. */
+static int expand_braces(const char *word, char texts[MAX_BRACES][128]) {
+  const char *open = strchr(word, '{'), *close = open ? strchr(open, '}') : NULL;
+  int from, to, by = 1, head = open ? (int)(open - word) : 0, count = 0;
+  if (!close) {
+    snprintf(texts[count++], 128, "%s", word);
+  } else if (sscanf(open, "{%d-%d/%d}", &from, &to, &by) >= 2) {
+    for (int i = from; i <= to && by > 0 && count < MAX_BRACES; i += by)
+      snprintf(texts[count++], 128, "%.*s%d%s", head, word, i, close + 1);
+  } else {
+    for (const char *p = open; p < close && count < MAX_BRACES;) {
+      int n = (int)strcspn(++p, ",}");
+      snprintf(texts[count++], 128, "%.*s%.*s%s", head, word, n, p, close + 1);
+      p += n;
+    }
   }
-  for (int i = from; i <= to && by > 0; i += by) {
-    snprintf(buffer, sizeof buffer, "%.*s%d%s", (int)(brace - word), word, i, brace + used);
-    int mod = find_mod(buffer + 1, strlen(buffer + 1));
-    if (mod >= 0) push(l, mod);
-  }
+  return count;
 }
 
 /* `.a $set ...` into a list of modifiers. */
@@ -640,11 +251,13 @@ static struct list read_words(char *text) {
   struct list l = {0};
   char *save = NULL;
   for (char *w = strtok_r(text, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
-    if (w[0] == '.' && strchr(w, '{')) {
-      read_range(&l, w, strchr(w, '{'));
-    } else if (w[0] == '.') {
-      int mod = find_mod(w + 1, strlen(w + 1));
-      if (mod >= 0) push(&l, mod);
+    if (w[0] == '.') {
+      char texts[MAX_BRACES][128];
+      int count = expand_braces(w + 1, texts);
+      for (int i = 0; i < count; i++) {
+        int mod = find_mod(texts[i], strlen(texts[i]));
+        if (mod >= 0) push(&l, mod);
+      }
     } else if (w[0] == '$') {
       int set = find_set(w + 1, strlen(w + 1));
       if (set < 0) gen_fault("unknown set '%s'", w);
@@ -707,7 +320,7 @@ static void read_name(char *row) {
     }
   struct word *w = &g.mods[take(&g.mod_count, MAX_MODS, "modifiers")];
   snprintf(w->text, sizeof w->text, ".%s", word);
-  snprintf(w->id, sizeof w->id, "_%s", id);
+  w->id = gen_copy(id, strlen(id));
   w->line = gen_table.line;
 }
 
@@ -737,8 +350,7 @@ static void add_special(const char *name, int type, int need) {
   struct word *w = &g.specials[take(&g.special_count, MAX_SPECIALS, "special registers")];
   w->text[0] = '%';
   strcpy(w->text + 1, name);
-  w->id[0] = '_';
-  make_id(w->id + 1, name);
+  w->id = gen_name(name, strlen(name));
   w->line = gen_table.line;
   w->type = type;
   w->need = need;
@@ -753,23 +365,10 @@ static void read_special(char *row) {
     gen_fault("a special register is `special NAME TYPE [requirement]`");
     return;
   }
-  int need = gen_find_need(gen_trim(save)), from, to;
-  char buffer[128], *brace = strchr(name, '{'), *after = brace ? strchr(brace, '}') : NULL;
-  if (!brace || !after) {
-    add_special(name, type, need);
-  } else if (sscanf(brace, "{%d-%d}", &from, &to) == 2) {
-    for (int i = from; i <= to; i++) {
-      snprintf(buffer, sizeof buffer, "%.*s%d%s", (int)(brace - name), name, i, after + 1);
-      add_special(buffer, type, need);
-    }
-  } else {
-    char *inner = NULL;
-    *after++ = 0;
-    for (char *w = strtok_r(brace + 1, ",", &inner); w; w = strtok_r(NULL, ",", &inner)) {
-      snprintf(buffer, sizeof buffer, "%.*s%s%s", (int)(brace - name), name, w, after);
-      add_special(buffer, type, need);
-    }
-  }
+  int need = gen_find_need(gen_trim(save));
+  char texts[MAX_BRACES][128];
+  int count = expand_braces(name, texts);
+  for (int i = 0; i < count; i++) add_special(texts[i], type, need);
 }
 
 static void read_class(char *row) {
@@ -800,8 +399,7 @@ static void read_op(char *row) {
         gen_fault("op '%s' is there already, line %d", w, g.ops[i].line);
     struct op *o = &g.ops[take(&g.op_count, MAX_OPS, "ops")];
     snprintf(o->text, sizeof o->text, "%s", w);
-    o->id[0] = '_';
-    make_id(o->id + 1, o->text);
+    o->id = gen_name(w, strlen(w));
     o->line = gen_table.line;
     o->class = class;
     o->state = -1;
@@ -843,20 +441,18 @@ static void write_header(FILE *out) {
   fputs("/* Made by gen_ptx from ptx/ops.def; do not edit. */\n"
         "#ifndef NVM_PTX_OPS_GENERATED_H\n#define NVM_PTX_OPS_GENERATED_H\n\n"
         "enum ptx_op {\n  PTX_NONE,\n", out);
-  for (int i = 1; i < g.op_count; i++) fprintf(out, "  PTX%s,\n", g.ops[i].id);
+  for (int i = 1; i < g.op_count; i++) fprintf(out, "  PTX_%s,\n", g.ops[i].id);
   fputs("  PTX_OP_COUNT,\n};\n\nenum ptx_mod {\n  PTX_MOD_NONE,\n", out);
   for (int i = 1; i < g.mod_count; i++)
-    fprintf(out, "  PTX_MOD%s, /* %s */\n", g.mods[i].id, g.mods[i].text);
+    fprintf(out, "  PTX_MOD_%s, /* %s */\n", g.mods[i].id, g.mods[i].text);
   fputs("  PTX_MOD_COUNT,\n};\n\nenum ptx_special {\n  PTX_SPECIAL_NONE,\n", out);
   for (int i = 1; i < g.special_count; i++)
-    fprintf(out, "  PTX_SPECIAL%s,\n", g.specials[i].id);
+    fprintf(out, "  PTX_SPECIAL_%s,\n", g.specials[i].id);
   fputs("  PTX_SPECIAL_COUNT,\n};\n\n/* Which unit an instruction is issued to. */\n"
         "enum ptx_issue {\n", out);
-  for (int i = 0; i < g.class_count; i++) {
-    char id[40] = "_";
-    make_id(id + 1, g.classes[i].name);
-    fprintf(out, "  PTX_ISSUE%s, /* %s */\n", id, g.classes[i].text);
-  }
+  for (int i = 0; i < g.class_count; i++)
+    fprintf(out, "  PTX_ISSUE_%s, /* %s */\n", gen_name(g.classes[i].name, strlen(g.classes[i].name)),
+            g.classes[i].text);
   fputs("  PTX_ISSUE_COUNT,\n};\n\n/* What an operand may be; see the head of ops.def. */\n"
         "enum ptx_shape_kind {\n", out);
   for (int i = 0; i < S_COUNT; i++) fprintf(out, "  PTX_SHAPE_%s,\n", shape_names[i]);
@@ -897,7 +493,7 @@ static void write_names(FILE *out) {
   fputs("};\n\nstatic const struct ptx_special_row special_rows[PTX_SPECIAL_COUNT] = {\n"
         "  {\"\", 0, 0, 0},\n", out);
   for (int i = 1; i < g.special_count; i++)
-    fprintf(out, "  {\"%s\", %zu, PTX_MOD%s, %d},\n", g.specials[i].text,
+    fprintf(out, "  {\"%s\", %zu, PTX_MOD_%s, %d},\n", g.specials[i].text,
             strlen(g.specials[i].text), g.mods[g.specials[i].type].id, g.specials[i].need);
   fputs("};\n\n", out);
   fputs("static const char *const issue_names[PTX_ISSUE_COUNT] = {", out);
@@ -923,7 +519,7 @@ static void write_shape(FILE *out, const struct shape *s) {
           s->relaxed);
   if (s->type < 0) fprintf(out, "%d},\n", s->type);
   else if (s->type == 0) fputs("0},\n", out);
-  else fprintf(out, "PTX_MOD%s},\n", g.mods[s->type].id);
+  else fprintf(out, "PTX_MOD_%s},\n", g.mods[s->type].id);
 }
 
 static void write_tables(FILE *out) {

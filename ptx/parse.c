@@ -582,10 +582,13 @@ bool ptxp_version(struct ptx_parser *p, struct nvm_text text) {
   return true;
 }
 
+/* What is recognized here is what can be selected with --cpu: seed 5's lesson of sm_87. */
 bool ptxp_target(struct ptx_parser *p, uint32_t name, bool first) {
+  struct nvm_text t = name_text(p, name);
+  if (first && !tgt_find_cpu(t.bytes, t.length)) return fail_name(p, "there is no target '%t'", name);
   if (first) p->module->target = module_name(p, name);
-  else if (is_word(name_text(p, name), "debug")) p->module->debug = true;
-  else if (is_word(name_text(p, name), "texmode_independent")) p->module->texmode_independent = true;
+  else if (is_word(t, "debug")) p->module->debug = true;
+  else if (is_word(t, "texmode_independent")) p->module->texmode_independent = true;
   return true;
 }
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* Insertions, deletions and replacements that turn one text into the other (Wagner and Fischer's
- * table, one row of it at a time). Of longer texts the first 63 bytes count. */
+ * table, one row of it at a time). Of longer texts the first 95 bytes count. */
 unsigned nearest_distance(const char *a, size_t a_length, const char *b, size_t b_length);
 
 #endif

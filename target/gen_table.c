@@ -72,13 +72,13 @@ char *gen_format(const char *format, ...) {
   return gen_copy(buffer, (size_t)n);
 }
 
-void gen_add_identifier(struct gen_text *t, const char *name, size_t length) {
-  char last = '_';
-  for (size_t i = 0; i < length; i++) {
-    char c = isalnum((unsigned char)name[i]) ? (char)toupper((unsigned char)name[i]) : '_';
-    if (c != '_' || last != '_') gen_add_bytes(t, &c, 1);
-    last = c;
-  }
+char *gen_name(const char *text, size_t length) {
+  char *name = gen_allocated(malloc(length + 1)), *end = name, last = '_';
+  for (size_t i = 0; i < length; last = text[i++])
+    if (isalnum((unsigned char)text[i])) *end++ = (char)toupper((unsigned char)text[i]);
+    else if (isalnum((unsigned char)last)) *end++ = '_';
+  *end = '\0';
+  return name;
 }
 
 char *gen_copy(const char *bytes, size_t length) {

@@ -54,8 +54,8 @@ void *gen_allocated(void *memory);
 /* Appends bytes, or as printf does (at most 511 bytes). */
 void gen_add_bytes(struct gen_text *t, const char *bytes, size_t length);
 void gen_add(struct gen_text *t, const char *format, ...);
-/* Appends what may stand in a C identifier: in upper case, all else as one `_`. */
-void gen_add_identifier(struct gen_text *t, const char *name, size_t length);
+/* The bytes as part of a C name: letters in upper case, runs of what can't stand in one as `_`. */
+char *gen_name(const char *text, size_t length);
 /* What printf prints, at most 4095 bytes. */
 char *gen_format(const char *format, ...);
 /* A copy with a NUL. */

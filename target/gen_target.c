@@ -453,11 +453,7 @@ static void check_all(void) {
 /* ---- writing ---- */
 
 /* "fma-level=1" as part of a C name: FMA_LEVEL_1. */
-static const char *c_name(const char *text) {
-  struct gen_text t = {0};
-  gen_add_identifier(&t, text, strlen(text));
-  return t.bytes;
-}
+static const char *c_name(const char *text) { return gen_name(text, strlen(text)); }
 
 static const struct {
   enum kind kind;

@@ -68,7 +68,7 @@ accept 'FORM_VECTOR | 2, FORM_ARG | 1 << 6 | FORM_ALL, FORM_ARG | 2 << 6 | FORM_
   'llvm.x | void (p0, v=i32*2) | writes argmem | st.v2.u32 [$0], {$v}'
 accept '1 | FORM_GUARDED, FORM_NOT, FORM_TEMP | 0 << 4 | 1,' \
   'llvm.x | i32 () | const | @!$p1 mov.u32 $d'
-accept '{lower_i_f, OP_ADD + 1, 0, 1}' 'llvm.x | I (I, I) | pure | @f(OP_ADD + 1) | sm_90 ptx78'
+accept '{lower_i_f, OP_ADD + 1, 1}' 'llvm.x | I (I, I) | pure | @f(OP_ADD + 1) | sm_90 ptx78'
 accept '0, "sm_120a|sm_120f ptx87"}' 'llvm.x | i32 () | pure | mov.u32 $d, 0 | $consumer ptx87'
 accept 'INTRIN_READS | INTRIN_CONVERGENT, 2, ' 'llvm.x | I (P, I) | reads convergent | @f'
 

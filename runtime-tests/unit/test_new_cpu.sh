@@ -1,6 +1,7 @@
 #!/bin/sh
 # A CPU is one row: with a row for an imaginary sm_130a in a copy of the table, and no other edit,
-# the compiler builds, compiles samples/saxpy.nvir for it, and treats it as what the row says.
+# the compiler builds, compiles samples/saxpy.nvir for it, optimizes, vectorizes and executes, and
+# treats it as what the row says.
 # Needs make, a C compiler, re2c and bison, as building does. Ends with "N passed, N failed".
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -32,5 +33,12 @@ check 'runs code for base CPUs' sh -c \
   "'$nvmini' targets --format json sm_130a | tr -d ' \\n' | grep -q '\"sm_121\",\"sm_130a\"\]'"
 check 'keeps what is only for another' sh -c \
   "! '$nvmini' compile '$root/runtime-tests/check/target/Inputs/tcgen05.nvir' --cpu sm_130a"
+check 'optimizes and executes for it' sh -c \
+  "'$nvmini' run '$root/samples/sum.nvir' --cpu sm_130a -O3 | grep -q 499500"
+check 'vectorizes for it' sh -c \
+  "'$nvmini' compile '$root/samples/sum.nvir' --cpu sm_130a -O3 | grep -q 'ld.global.v[48]'"
+check 'has what came before it' sh -c \
+  "printf '.version 9.0\n.target sm_130a\n.address_size 64\n.visible .entry k() { fence.proxy.async; ret; }\n' \
+   > '$work/k.ptx' && '$nvmini' run '$work/k.ptx'"
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" = 0 ]
