@@ -517,7 +517,7 @@ static bool add_init(struct ptx_parser *p, struct ptx_init init) {
 bool ptxp_init_number(struct ptx_parser *p, uint64_t bits) {
   const struct ptx_mod_row *type = ptx_mod_row(p->variable.type);
   if (type->kind == 'f' && bits != 0) return fail(p, "this is no floating-point number");
-  if (type->bits < 64) bits &= (UINT64_C(1) << type->bits) - 1;
+  if (type->bits != 0 && type->bits < 64) bits &= (UINT64_C(1) << type->bits) - 1; /* 0: a property */
   return add_init(p, (struct ptx_init){.bits = bits});
 }
 
