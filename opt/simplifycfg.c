@@ -11,6 +11,8 @@
  *              forward         b is empty and jumps to s                 → its predecessors go to s
  *              switch          cases that go where the default goes      → dropped; one case left
  *                                                                          → a comparison
+ *              chain           x == 1, else x == 2, else x == 3 …        → a switch
+ *              tails           two blocks do and end the same            → one block
  *              hoist           both ways of a branch begin alike         → done once before it
  *              sink            both ways end with a store to one place   → done once behind them
  *              select          ways of few cheap instructions that meet  → done both, with selects
@@ -37,7 +39,9 @@
 enum {
   MOST_SPECULATED = 8,   /* cost of what a select's ways compute, selects included */
   MOST_UNIFORM = 2,      /* the same behind a branch that all threads of a warp take the same way */
-  MOST_PHI_OPERANDS = 64 /* of phis that are made selects */
+  MOST_PHI_OPERANDS = 64, /* of phis that are made selects */
+  LEAST_CASES = 4, MOST_CASES = 64, /* of a chain of comparisons that is made a switch */
+  MOST_ALIKE = 16        /* instructions of a block that is merged with another */
 };
 
 struct simplifier {
@@ -215,6 +219,21 @@ static struct nvm_block follow(struct nvm_block *target, struct nvm_block to) {
   return end;
 }
 
+/* Leads branches to the blocks that `target` has for theirs. */
+static void redirect(struct simplifier *s, struct nvm_block *target) {
+  struct nvm_function *f = s->f;
+  FOR_EACH_BLOCK(f, b) {
+    struct nvm_inst_id t = block_terminator(f, b);
+    if (!block_is_none(target[b.index])) continue;
+    for (uint32_t k = 0; k < function_inst(f, t)->operand_count; k++) {
+      struct nvm_value v = inst_operand(f, function_inst(f, t), k);
+      if (value_kind(v) != VALUE_BLOCK || block_is_none(target[value_index(v)])) continue;
+      struct nvm_block to = follow(target, target[value_index(v)]);
+      inst_set_operand(f, t, k, value_of_block(to));
+    }
+  }
+}
+
 static bool forward_empty_blocks(struct simplifier *s) {
   struct nvm_function *f = s->f;
   struct nvm_block *target = arena_alloc(s->env->arena, f->blocks.count * sizeof *target);
@@ -229,16 +248,7 @@ static bool forward_empty_blocks(struct simplifier *s) {
     any = true;
   }
   if (!any) return true;
-  FOR_EACH_BLOCK(f, b) {
-    struct nvm_inst_id t = block_terminator(f, b);
-    if (!block_is_none(target[b.index])) continue;
-    for (uint32_t k = 0; k < function_inst(f, t)->operand_count; k++) {
-      struct nvm_value v = inst_operand(f, function_inst(f, t), k);
-      if (value_kind(v) != VALUE_BLOCK || block_is_none(target[value_index(v)])) continue;
-      struct nvm_block to = follow(target, target[value_index(v)]);
-      inst_set_operand(f, t, k, value_of_block(to));
-    }
-  }
+  redirect(s, target);
   int64_t removed = cfg_remove_unreachable(f, s->env->arena);
   if (removed < 0) return false;
   *s->env->statistic += (uint64_t)removed;
@@ -294,6 +304,73 @@ static bool simplify_switches(struct simplifier *s) {
   return true;
 }
 
+/* --- chains of comparisons ------------------------------------------------------------------------ */
+
+struct chain {
+  struct nvm_value x, operands[2 + 2 * MOST_CASES]; /* of the switch */
+  struct nvm_block blocks[MOST_CASES];              /* where each comparison is */
+  uint32_t count;                                   /* comparisons */
+};
+
+/* Whether `to` can be entered from the chain's head: phis need one value for all edges. */
+static bool is_new_target(const struct nvm_function *f, const struct chain *c, struct nvm_value to) {
+  const struct nvm_block b = {value_index(to)};
+  if (function_inst(f, function_block(f, b)->first)->op != OP_PHI) return true;
+  for (uint32_t k = 0; k < c->count; k++)
+    if (value_equal(c->operands[2 * k + 3], to)) return false;
+  return true;
+}
+
+/* Adds the comparison that b ends with; false: it ends the chain. */
+static bool add_comparison(const struct simplifier *s, struct chain *c, struct nvm_block b) {
+  const struct nvm_function *f = s->f;
+  struct nvm_inst_id t = block_terminator(f, b);
+  if (function_inst(f, t)->op != OP_CONDBR || has_hints(f, t) || c->count == MOST_CASES) return false;
+  struct nvm_value condition = inst_operand(f, function_inst(f, t), 0);
+  if (value_kind(condition) != VALUE_INST || f->uses.data[value_index(condition)] != 1) return false;
+  struct nvm_inst_id id = {value_index(condition)};
+  const struct nvm_inst *i = function_inst(f, id);
+  nvm_u128 label, other;
+  if (i->op != OP_ICMP || i->aux > ICMP_NE || i->block.index != b.index ||
+      !const_is_int(f->module, inst_operand(f, i, 1), &label) ||
+      (c->count && (!value_equal(c->x, inst_operand(f, i, 0)) || s->predecessors[b.index] != 1)))
+    return false;
+  for (struct nvm_inst_id k = function_block(f, b)->first; c->count && k.index != t.index; k = function_inst(f, k)->next)
+    if (k.index != id.index && !effects_is_debug(f, function_inst(f, k))) return false;
+  for (uint32_t k = 0; k < c->count; k++)
+    if (const_is_int(f->module, c->operands[2 * k + 2], &other) && other == label) return false;
+  struct nvm_value equal = inst_operand(f, function_inst(f, t), i->aux == ICMP_EQ ? 1 : 2);
+  struct nvm_value unequal = inst_operand(f, function_inst(f, t), i->aux == ICMP_EQ ? 2 : 1);
+  if (value_equal(equal, unequal) || !is_new_target(f, c, equal)) return false;
+  c->x = inst_operand(f, i, 0);
+  c->operands[1] = unequal;
+  c->operands[2 * c->count + 2] = inst_operand(f, i, 1);
+  c->operands[2 * c->count + 3] = equal;
+  c->blocks[c->count++] = b;
+  return true;
+}
+
+static bool find_chains(struct simplifier *s) {
+  struct nvm_function *f = s->f;
+  bool any = false;
+  struct chain *c = arena_alloc(s->env->arena, sizeof *c);
+  if (!c) return false;
+  FOR_EACH_BLOCK(f, b) {
+    c->count = 0;
+    for (struct nvm_block at = b; add_comparison(s, c, at);) at.index = value_index(c->operands[1]);
+    while (c->count && !is_new_target(f, c, c->operands[1])) /* the default is where the last one leads */
+      c->operands[1] = value_of_block(c->blocks[--c->count]);
+    if (c->count < LEAST_CASES) continue;
+    c->operands[0] = c->x;
+    for (uint32_t k = 1; k < c->count; k++)
+      rename_phi_edges(f, (struct nvm_block){value_index(c->operands[2 * k + 3])}, c->blocks[k], b);
+    rename_phi_edges(f, (struct nvm_block){value_index(c->operands[1])}, c->blocks[c->count - 1], b);
+    if (!replace_terminator(f, block_terminator(f, b), OP_SWITCH, c->operands, 2 + 2 * c->count)) return false;
+    any = s->changed = true;
+  }
+  return !any || (cfg_remove_unreachable(f, s->env->arena) >= 0 && count_predecessors(s));
+}
+
 /* --- what both ways do -------------------------------------------------------------------------- */
 
 /* Neither convergent nor with an effect beyond reading and writing memory as programs do alone. */
@@ -322,6 +399,89 @@ static void keep_common_facts(struct nvm_function *f, struct nvm_inst_id a, stru
   if (f->locations.data[a.index].index != f->locations.data[b.index].index)
     f->locations.data[a.index].index = 0;
   if (f->attachments.data[a.index] != f->attachments.data[b.index]) f->attachments.data[a.index] = 0;
+}
+
+/* The operand of a phi that names its entry for `from`. */
+static uint32_t phi_entry(const struct nvm_function *f, const struct nvm_inst *phi,
+                          struct nvm_block from) {
+  uint32_t k = 0;
+  while (value_index(inst_operand(f, phi, k + 1)) != from.index) k += 2;
+  return k;
+}
+
+/* Whether nothing that b computes is used elsewhere. */
+static bool is_closed(const struct nvm_function *f, struct nvm_block b) {
+  FOR_EACH_INST(f, b, i) {
+    uint32_t found = 0;
+    for (struct nvm_inst_id k = function_inst(f, i)->next; !inst_is_none(k); k = function_inst(f, k)->next)
+      for (uint32_t n = 0; n < function_inst(f, k)->operand_count; n++)
+        found += value_equal(inst_operand(f, function_inst(f, k), n), value_of_inst(i));
+    if (found != f->uses.data[i.index]) return false;
+  }
+  return true;
+}
+
+/* Whether b does what a does and ends as a ends, with the same values for the phis there. */
+static bool are_same(struct rewrite *r, struct nvm_block a, struct nvm_block b) {
+  const struct nvm_function *f = r->f;
+  struct nvm_inst_id i = function_block(f, a)->first, k = function_block(f, b)->first;
+  bool same = true;
+  for (uint32_t n = 0; same && !inst_is_none(i) && !inst_is_none(k); n++) {
+    const struct nvm_inst *x = function_inst(f, i), *y = function_inst(f, k);
+    bool end = op_is_terminator((enum op)x->op);
+    same = n < MOST_ALIKE && are_alike(r, x, y) && x->flags == y->flags && (end || is_movable(f, x)) &&
+           f->attachments.data[i.index] == f->attachments.data[k.index];
+    if (same && !end) r->to[k.index] = value_of_inst(i);
+    i = x->next, k = y->next;
+  }
+  same = same && inst_is_none(i) && inst_is_none(k);
+  for (k = function_block(f, b)->first; !inst_is_none(k); k = function_inst(f, k)->next) r->to[k.index] = VALUE_NULL;
+  for (uint32_t n = 0; same && n < block_successor_count(f, a); n++)
+    FOR_EACH_INST(f, block_successor(f, a, n), phi) {
+      const struct nvm_inst *inst = function_inst(f, phi);
+      if (inst->op != OP_PHI) break;
+      same &= value_equal(inst_operand(f, inst, phi_entry(f, inst, a)), inst_operand(f, inst, phi_entry(f, inst, b)));
+    }
+  return same && is_closed(f, a) && is_closed(f, b);
+}
+
+/* Whether b is the header of a loop: of two ways to it one may come from within, and must stay apart. */
+static bool is_header(const struct simplifier *s, struct dominance *d, struct nvm_block b) {
+  if (block_is_none(b)) return false;
+  if (!d->enter && !dominance_compute(d, s->f, s->env->arena)) return true;
+  for (uint32_t e = d->first_predecessor[b.index]; e < d->first_predecessor[b.index + 1]; e++)
+    if (dominance_dominates(d, b, d->predecessors[e])) return true;
+  return false;
+}
+
+/* Blocks that do and end the same become one. */
+static bool merge_tails(struct simplifier *s) {
+  enum { SLOTS = 64 };
+  struct nvm_function *f = s->f;
+  struct nvm_block seen[SLOTS] = {{0}}, *to = arena_alloc(s->env->arena, f->blocks.count * sizeof *to);
+  struct rewrite r;
+  struct dominance d = {.enter = NULL};
+  bool any = false;
+  if (!to || !rewrite_init(&r, f, s->env->arena)) return false;
+  FOR_EACH_BLOCK(f, b) {
+    const struct nvm_inst *t = function_inst(f, block_terminator(f, b)), *first = function_inst(f, function_block(f, b)->first);
+    bool ends = t->op == OP_RET || t->op == OP_UNREACHABLE || t->op == OP_BR;
+    if (b.index == f->entry.index || !ends || first == t || first->op == OP_PHI) continue;
+    uint32_t target = t->op == OP_BR ? value_index(inst_operand(f, t, 0)) : 0;
+    struct nvm_block *slot = &seen[(target * 64 + t->op * 7u + first->op) % SLOTS];
+    if (block_is_none(*slot) || !are_same(&r, *slot, b) || is_header(s, &d, (struct nvm_block){target})) *slot = b;
+    else to[b.index] = *slot, any = true;
+  }
+  if (!any) return true;
+  FOR_EACH_BLOCK(f, b) {
+    if (block_is_none(to[b.index])) continue;
+    for (struct nvm_inst_id i = function_block(f, to[b.index])->first, k = function_block(f, b)->first; !inst_is_none(i);
+         i = function_inst(f, i)->next, k = function_inst(f, k)->next)
+      keep_common_facts(f, i, k);
+  }
+  redirect(s, to);
+  s->changed = true;
+  return cfg_remove_unreachable(f, s->env->arena) >= 0 && count_predecessors(s);
 }
 
 /* What both successors of b begin with moves to the end of b. */
@@ -455,14 +615,6 @@ static uint32_t cost_of_way(const struct nvm_function *f, struct nvm_block way) 
   return cost;
 }
 
-/* The operand of a phi that names its entry for `from`. */
-static uint32_t phi_entry(const struct nvm_function *f, const struct nvm_inst *phi,
-                          struct nvm_block from) {
-  uint32_t k = 0;
-  while (value_index(inst_operand(f, phi, k + 1)) != from.index) k += 2;
-  return k;
-}
-
 static uint32_t cost_of_selects(const struct nvm_function *f, const struct meeting *m) {
   const struct type_table *t = &f->module->types;
   uint32_t cost = 0;
@@ -564,8 +716,8 @@ enum nvm_status simplifycfg_run(struct nvm_function *f, struct pass_env *env, bo
     if (!fold_known_branches(&s) || !remove_trivial_phis(&s) || !count_predecessors(&s))
       return NVM_OUT_OF_MEMORY;
     merge_blocks(&s);
-    if (!forward_empty_blocks(&s) || !simplify_switches(&s) || !count_predecessors(&s) ||
-        !hoist_common(&s) || !join_ways(&s))
+    if (!forward_empty_blocks(&s) || !simplify_switches(&s) || !count_predecessors(&s) || !find_chains(&s) ||
+        !merge_tails(&s) || !hoist_common(&s) || !join_ways(&s))
       return NVM_OUT_OF_MEMORY;
     *changed |= s.changed;
   } while (s.changed);
