@@ -79,6 +79,8 @@ bool ir_constant(struct sim *s, struct nvm_value v, struct eval_lane *out, uint3
 /* Pointers as integers of their width; other types as they are. */
 struct nvm_type ir_number_type(const struct nvm_module *m, struct nvm_type type);
 enum window ir_window(uint32_t address_space);
+/* What a pointer of the type lacks to be generic. */
+uint64_t ir_space_base(const struct nvm_module *m, struct nvm_type pointer);
 /* The address `bytes` behind p by the rules of getelementptr; *poison is set where its flags are
  * violated. `bits`: of the pointer. */
 uint64_t ir_offset(uint16_t flags, uint32_t bits, uint64_t p, const nvm_i128 *terms, uint32_t count,

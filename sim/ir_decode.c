@@ -277,11 +277,6 @@ static void decode_cast(struct ir_decoder *d) {
   else decode_eval(d, op, d->i.flags);
 }
 
-static uint64_t space_base(uint32_t space) {
-  enum window w = ir_window(space);
-  return w == WINDOW_COUNT ? 0 : window_base(w);
-}
-
 static uint32_t space_of_type(const struct ir_decoder *d, struct nvm_type type) {
   return type_info(&d->m->types, type_scalar(&d->m->types, type))->width;
 }
@@ -294,7 +289,7 @@ void ir_emit_cast_space(struct ir_decoder *d, struct nvm_value from, struct nvm_
   if (!in) return;
   *in = ir_value_of(d, from);
   struct ir_op op = {.d = ir_result(d), .in = in, .count = 1};
-  uint64_t by = space_base(ir_space_of(d, from)) - space_base(space_of_type(d, to));
+  uint64_t by = ir_space_base(d->m, value_type(d->f, from)) - ir_space_base(d->m, to);
   ir_emit(d, INST_PLAIN, ir_run_cast_space, &op)->imm = (int64_t)by;
 }
 

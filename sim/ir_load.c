@@ -144,7 +144,7 @@ static bool constant_gep(struct sim *s, const struct constant_info *c, struct nv
   return true;
 }
 
-static uint64_t space_base(const struct nvm_module *m, struct nvm_type pointer) {
+uint64_t ir_space_base(const struct nvm_module *m, struct nvm_type pointer) {
   enum window w = ir_window(type_info(&m->types, type_scalar(&m->types, pointer))->width);
   return w == WINDOW_COUNT ? 0 : window_base(w);
 }
@@ -161,7 +161,7 @@ static bool constant_expression(struct sim *s, struct nvm_value v, struct eval_l
   struct nvm_type from = ir_number_type(m, operand), to = ir_number_type(m, c.type);
   if (c.op == OP_ADDRSPACECAST) {
     *out = in[0];
-    out->bits += space_base(m, operand) - space_base(m, c.type);
+    out->bits += ir_space_base(m, operand) - ir_space_base(m, c.type);
     out->bits &= eval_mask(type_scalar_bits(&m->types, to));
     return true;
   }

@@ -543,6 +543,8 @@ uint64_t scalar_small_to_double(uint16_t type, uint64_t v);
 inst_run *scalar_int_loop(lane_fn *fn);
 inst_run *scalar_float_loop(lane_fn *fn);
 
+#define LANE(name) static uint64_t name(const struct inst *in, uint64_t a, uint64_t b, uint64_t c)
+#define UNUSED_OPERANDS (void)in, (void)a, (void)b, (void)c
 /* Defines name_loop, which does name in all lanes of the mask. */
 #define SCALAR_LOOP(name)                                                                          \
   static void name##_loop(struct warp *w, const struct inst *in, uint32_t mask) {                  \

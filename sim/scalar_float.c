@@ -8,9 +8,6 @@
 
 #include "sim/special.h"
 
-#define LANE(name) static uint64_t name(const struct inst *in, uint64_t a, uint64_t b, uint64_t c)
-#define UNUSED_OPERANDS (void)in, (void)a, (void)b, (void)c
-
 static float as_float(uint64_t bits) {
   uint32_t b = (uint32_t)bits;
   float f;

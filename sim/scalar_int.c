@@ -2,9 +2,6 @@
  * the others read the width from the instruction. */
 #include "sim/machine.h"
 
-#define LANE(name) static uint64_t name(const struct inst *in, uint64_t a, uint64_t b, uint64_t c)
-#define UNUSED_OPERANDS (void)in, (void)a, (void)b, (void)c
-
 /* For 16, 32 and 64 bits, with `bits` a constant. */
 #define LANE_WIDTHS(name, result)                                            \
   LANE(name##_16) { enum { bits = 16 }; UNUSED_OPERANDS; return (uint16_t)(result); } \
@@ -292,14 +289,10 @@ lane_fn *scalar_compare(const struct decoder *d, uint16_t type) {
   switch (d->words.compare) {
   case PTX_MOD_EQ: return int_eq;
   case PTX_MOD_NE: return int_ne;
-  case PTX_MOD_LT: return s ? int_lt_s : int_lt_u;
-  case PTX_MOD_LE: return s ? int_le_s : int_le_u;
-  case PTX_MOD_GT: return s ? int_gt_s : int_gt_u;
-  case PTX_MOD_GE: return s ? int_ge_s : int_ge_u;
-  case PTX_MOD_LO: return int_lt_u;
-  case PTX_MOD_LS: return int_le_u;
-  case PTX_MOD_HI: return int_gt_u;
-  case PTX_MOD_HS: return int_ge_u;
+  case PTX_MOD_LT: case PTX_MOD_LO: return s ? int_lt_s : int_lt_u;
+  case PTX_MOD_LE: case PTX_MOD_LS: return s ? int_le_s : int_le_u;
+  case PTX_MOD_GT: case PTX_MOD_HI: return s ? int_gt_s : int_gt_u;
+  case PTX_MOD_GE: case PTX_MOD_HS: return s ? int_ge_s : int_ge_u;
   default: return NULL;
   }
 }
