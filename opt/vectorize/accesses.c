@@ -13,9 +13,12 @@
  *   both move by s:  Y - X in (s·d - bytes of Y, s·d + bytes of X)      a distance: known, or checked at run time
  *   else:            the ranges they cover in the whole loop meet       checked at run time
  *
- * so that a buffer worked on in place, or shifted down, is no obstacle. */
+ * so that a buffer worked on in place, or shifted down, is no obstacle. Members of a group that pass others on their way
+ * to it must not meet those in the same iteration either (d = 0). Stores to computed addresses, as a histogram's, and
+ * what may meet them stay in order, lane after lane, with what is computed between them. */
 #include "opt/vectorize/vectorize.h"
 
+#include "opt/effects.h"
 #include "target/cost.h"
 
 /* --- accesses ----------------------------------------------------------------------------------- */
@@ -90,6 +93,51 @@ static bool never_meet(const struct vector_loop *v, const struct vector_access *
   return alias_query(v->alias, location(v, a), location(v, b)) == ALIAS_NO;
 }
 
+/* The least distance d > 0 at which `later` touches what `earlier` touches d iterations on; UINT64_MAX: none.
+ * Both move by s; D = later - earlier. */
+static uint64_t least_conflict(int64_t distance, int64_t s, uint32_t earlier, uint32_t later) {
+  for (uint64_t d = 1; d <= VECTORIZE_MOST_LANES; d++) {
+    int64_t x = distance - s * (int64_t)d;
+    if (x > -(int64_t)later && x < (int64_t)earlier) return d;
+  }
+  return UINT64_MAX;
+}
+
+/* An invariant address, at the loop's entry. */
+static bool is_boundable(const struct vector_loop *v, const struct vector_access *a) {
+  if (!a->affine) return false;
+  for (uint32_t k = 0; k < a->address.count; k++)
+    if (a->address.terms[k].loop > v->index && a->address.terms[k].loop < v->loop->end) return false;
+  return true;
+}
+
+/* Whether both begin within a constant of each other. */
+static bool start_is_near(const struct vector_loop *v, const struct vector_access *a, const struct vector_access *b) {
+  uint32_t i = 0, k = 0;
+  if (!value_equal(a->address.base, b->address.base)) return false;
+  for (;; i++, k++) {
+    while (i < a->address.count && a->address.terms[i].loop == v->index) i++;
+    while (k < b->address.count && b->address.terms[k].loop == v->index) k++;
+    if (i == a->address.count || k == b->address.count) return i == a->address.count && k == b->address.count;
+    const struct scev_term *x = &a->address.terms[i], *y = &b->address.terms[k];
+    if (x->loop != y->loop || !value_equal(x->symbol, y->symbol) || x->coefficient != y->coefficient) return false;
+  }
+}
+
+/* Whether the later of two accesses may be carried out before the earlier one: they never meet, or run-time checks can
+ * tell (order_pair makes them; *same_iteration: of one iteration too). */
+static bool may_swap(const struct vector_loop *v, const struct vector_access *earlier, const struct vector_access *later,
+                     bool *same_iteration) {
+  if (never_meet(v, earlier, later)) return true;
+  if (!is_boundable(v, earlier) || !is_boundable(v, later) || earlier->space != later->space) return false;
+  if (earlier->step != later->step) return !start_is_near(v, earlier, later);
+  struct scev d = scev_subtract(v->scev, later->address, earlier->address);
+  if (earlier->step == 0) return false;
+  if (!scev_is_constant(d)) return *same_iteration = true;
+  bool meets = d.constant > -(int64_t)later->bytes && d.constant < (int64_t)earlier->bytes;
+  return !meets && least_conflict(d.constant, -earlier->step, earlier->bytes, later->bytes) == UINT64_MAX;
+}
+
 static bool joins(const struct vector_loop *v, struct access_group *g, const struct vector_access *a,
                   int64_t *offset) {
   if (g->is_store != a->is_store || g->step != a->step || g->bytes != a->bytes || g->space != a->space) return false;
@@ -114,21 +162,21 @@ static bool new_group(struct vector_loop *v, uint32_t at) {
   return VEC_PUSH(v->env->arena, &v->groups, g);
 }
 
-/* The open group that access `at` can join without passing an access that might touch the same bytes: loads move up
- * to the group's first, the group's stores down to its last. */
+/* The open group that access `at` can join without passing an access that touches the same bytes: loads move up to the
+ * group's first, the group's stores down to its last. */
 static bool place_access(struct vector_loop *v, uint32_t at) {
   struct vector_access *a = &v->accesses.data[at];
   for (uint32_t n = v->groups.count; n-- > 0;) {
     struct access_group *g = &v->groups.data[n];
     int64_t offset;
     if (!joins(v, g, a, &offset)) continue;
-    bool blocked = false;
+    bool blocked = false, crosses = false;
     for (uint32_t k = g->first + 1; k < at && !blocked; k++) {
       const struct vector_access *between = &v->accesses.data[k];
       if (between->group == n || (!a->is_store && !between->is_store)) continue;
-      blocked = !a->is_store && !never_meet(v, between, a);
+      blocked = !a->is_store && !may_swap(v, between, a, &crosses);
       for (uint32_t m = g->first; m < k && a->is_store && !blocked; m++)
-        blocked = v->accesses.data[m].group == n && !never_meet(v, between, &v->accesses.data[m]);
+        blocked = v->accesses.data[m].group == n && !may_swap(v, &v->accesses.data[m], between, &crosses);
     }
     if (blocked) continue;
     a->group = n, a->offset = offset;
@@ -136,6 +184,7 @@ static bool place_access(struct vector_loop *v, uint32_t at) {
     g->low = offset < g->low ? offset : g->low;
     g->high = offset + a->bytes > g->high ? offset + a->bytes : g->high;
     g->aligned_elements &= a->align >= a->bytes;
+    g->crosses |= crosses;
     return true;
   }
   return new_group(v, at);
@@ -143,43 +192,12 @@ static bool place_access(struct vector_loop *v, uint32_t at) {
 
 /* --- order -------------------------------------------------------------------------------------- */
 
-/* The least distance d > 0 at which `later` touches what `earlier` touches d iterations on; UINT64_MAX: none.
- * Both move by s; D = later - earlier. */
-static uint64_t least_conflict(int64_t distance, int64_t s, uint32_t earlier, uint32_t later) {
-  for (uint64_t d = 1; d <= VECTORIZE_MOST_LANES; d++) {
-    int64_t x = distance - s * (int64_t)d;
-    if (x > -(int64_t)later && x < (int64_t)earlier) return d;
-  }
-  return UINT64_MAX;
-}
-
 static void extent(const struct vector_loop *v, const struct vector_access *a, int64_t *low, int64_t *high) {
   if (a->group != VP_NO_GROUP) {
     *low = v->groups.data[a->group].low - a->offset;
     *high = v->groups.data[a->group].high - a->offset;
   } else {
     *low = 0, *high = a->bytes;
-  }
-}
-
-/* An invariant address, at the loop's entry. */
-static bool is_boundable(const struct vector_loop *v, const struct vector_access *a) {
-  if (!a->affine) return false;
-  for (uint32_t k = 0; k < a->address.count; k++)
-    if (a->address.terms[k].loop > v->index && a->address.terms[k].loop < v->loop->end) return false;
-  return true;
-}
-
-/* Whether both begin within a constant of each other. */
-static bool start_is_near(const struct vector_loop *v, const struct vector_access *a, const struct vector_access *b) {
-  uint32_t i = 0, k = 0;
-  if (!value_equal(a->address.base, b->address.base)) return false;
-  for (;; i++, k++) {
-    while (i < a->address.count && a->address.terms[i].loop == v->index) i++;
-    while (k < b->address.count && b->address.terms[k].loop == v->index) k++;
-    if (i == a->address.count || k == b->address.count) return i == a->address.count && k == b->address.count;
-    const struct scev_term *x = &a->address.terms[i], *y = &b->address.terms[k];
-    if (x->loop != y->loop || !value_equal(x->symbol, y->symbol) || x->coefficient != y->coefficient) return false;
   }
 }
 
@@ -207,7 +225,9 @@ static enum vector_refusal order_pair(struct vector_loop *v, uint32_t at, uint32
   if (!near && start_is_near(v, a, b)) return VECTOR_REORDER_MEMORY; /* the check is sure to fail */
   for (uint32_t k = 0; k < v->checks.count; k++)
     if (same_check(v, &v->checks.data[k], a, b)) return VECTOR_OK;
-  struct overlap_check c = {.earlier = at, .later = bt, .near = near};
+  bool crosses = (a->group != VP_NO_GROUP && v->groups.data[a->group].crosses) ||
+                 (b->group != VP_NO_GROUP && v->groups.data[b->group].crosses);
+  struct overlap_check c = {.earlier = at, .later = bt, .near = near, .same_iteration = crosses};
   extent(v, a, &c.earlier_low, &c.earlier_high);
   extent(v, b, &c.later_low, &c.later_high);
   *ok &= VEC_PUSH(v->env->arena, &v->checks, c);
@@ -215,23 +235,70 @@ static enum vector_refusal order_pair(struct vector_loop *v, uint32_t at, uint32
   return VECTOR_OK;
 }
 
+/* Whether iterations of the store meet each other: at an address that is computed, stays, or moves by less than it
+ * stores. */
+static bool meets_itself(const struct vector_access *a) {
+  return a->is_store && (!a->affine || (a->step < 0 ? -a->step : a->step) < (int64_t)a->bytes);
+}
+
+static bool can_be_chained(const struct vector_access *a) { return !a->conditional && a->group == VP_NO_GROUP; }
+
+/* What a chained access's value comes from and is computed for joins the chain: all between a load and a store of it. */
+static enum vector_refusal chain_between(struct vector_loop *v, bool *ok) {
+  bool *reaches = arena_alloc(v->env->arena, v->f->insts.count * sizeof *reaches);
+  bool *depends = arena_alloc(v->env->arena, v->f->insts.count * sizeof *depends);
+  if (!reaches || !depends) return *ok = false, VECTOR_OK;
+  for (uint32_t n = v->body_count; n-- > 0;) {
+    const struct nvm_inst *i = vl_inst(v, v->body[n]);
+    uint32_t access = v->access_of[v->body[n].index];
+    bool store = access && v->accesses.data[access - 1].is_store && v->chained[v->body[n].index];
+    for (uint32_t k = 0; k < i->operand_count && (store || reaches[v->body[n].index]); k++)
+      if (vl_inside(v, inst_operand(v->f, i, k))) reaches[value_index(inst_operand(v->f, i, k))] = true;
+  }
+  for (uint32_t n = 0; n < v->body_count; n++) {
+    struct nvm_inst_id id = v->body[n];
+    const struct nvm_inst *i = vl_inst(v, id);
+    uint32_t access = v->access_of[id.index];
+    depends[id.index] = access && v->chained[id.index];
+    for (uint32_t k = 0; k < i->operand_count; k++)
+      depends[id.index] |= vl_inside(v, inst_operand(v->f, i, k)) && depends[value_index(inst_operand(v->f, i, k))];
+    if (!depends[id.index] || !reaches[id.index] || v->chained[id.index]) continue;
+    bool plain = access ? can_be_chained(&v->accesses.data[access - 1]) : effects_is_speculatable(v->f, i);
+    if (i->op == OP_PHI || !plain || !dominance_dominates(v->dominance, i->block, v->loop->latch)) return VECTOR_REORDER_MEMORY;
+    v->chained[id.index] = true;
+  }
+  return VECTOR_OK;
+}
+
+/* Stores that meet themselves (a histogram's), and the loads that may meet those, stay in order, lane after lane. */
+static enum vector_refusal chain_stores(struct vector_loop *v, bool *ok) {
+  bool some = false;
+  for (uint32_t b = 0; b < v->accesses.count; b++) {
+    const struct vector_access *y = &v->accesses.data[b];
+    if (!meets_itself(y)) continue;
+    v->culprit = y->inst;
+    v->histogram |= !y->affine;
+    v->chained[y->inst.index] = some = true;
+    if (!can_be_chained(y)) return VECTOR_REORDER_MEMORY;
+    for (uint32_t a = 0; a < v->accesses.count; a++) {
+      const struct vector_access *x = &v->accesses.data[a];
+      if (a == b || never_meet(v, x, y)) continue;
+      if (!can_be_chained(x)) return VECTOR_REORDER_MEMORY;
+      v->chained[x->inst.index] = true;
+    }
+  }
+  return some ? chain_between(v, ok) : VECTOR_OK;
+}
+
 static enum vector_refusal order_all(struct vector_loop *v, bool *ok) {
   for (uint32_t b = 0; b < v->accesses.count; b++) {
     const struct vector_access *y = &v->accesses.data[b];
-    if (y->is_store && (!y->affine || y->step == 0)) {
-      v->culprit = y->inst;
-      v->histogram = !y->affine;
-      return VECTOR_REORDER_MEMORY;
-    }
     for (uint32_t a = 0; a < b; a++) {
       const struct vector_access *x = &v->accesses.data[a];
-      if (!x->is_store && !y->is_store) continue;
+      if ((!x->is_store && !y->is_store) || (v->chained[x->inst.index] && v->chained[y->inst.index])) continue;
       enum vector_refusal r = order_pair(v, a, b, ok);
       if (r != VECTOR_OK) return r;
     }
-    /* A store that overlaps itself some iterations on. */
-    int64_t step = y->step < 0 ? -y->step : y->step;
-    if (y->is_store && step < y->bytes) return VECTOR_REORDER_MEMORY;
   }
   return VECTOR_OK;
 }
@@ -280,7 +347,7 @@ enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *sta
   }
   for (uint32_t k = 0; k < v->accesses.count && ok; k++) {
     const struct vector_access *a = &v->accesses.data[k];
-    if (a->affine && a->step != 0 && !a->conditional && is_vector_element(v, a)) ok = place_access(v, k);
+    if (a->affine && a->step != 0 && !a->conditional && !meets_itself(a) && is_vector_element(v, a)) ok = place_access(v, k);
   }
   for (uint32_t n = 0; n < v->groups.count; n++) {
     struct access_group *g = &v->groups.data[n];
@@ -289,7 +356,8 @@ enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *sta
               (!g->is_store || g->high - g->low >= reach);
   }
   set_anchors(v);
-  enum vector_refusal r = ok ? order_all(v, &ok) : VECTOR_OK;
+  enum vector_refusal r = ok ? chain_stores(v, &ok) : VECTOR_OK;
+  if (ok && r == VECTOR_OK) r = order_all(v, &ok);
   if (!ok) *status = NVM_OUT_OF_MEMORY;
   return r;
 }

@@ -142,7 +142,8 @@ static void build_access(struct builder *b, struct nvm_inst_id id) {
   const struct nvm_inst *i = vl_inst(v, id);
   struct vp_recipe r = {.kind = a->is_store ? VP_STORE : VP_LOAD, .inst = id, .access = at, .group = a->group,
                         .type = a->is_store ? TYPE_VOID : a->type};
-  r.uniform = a->affine && a->step == 0;
+  r.in_chain = v->chained[id.index];
+  r.uniform = a->affine && a->step == 0 && !r.in_chain;
   if (a->conditional) r.mask = block_mask(b, i->block);
   if (a->group != VP_NO_GROUP) {
     const struct access_group *g = &v->groups.data[a->group];
@@ -153,6 +154,7 @@ static void build_access(struct builder *b, struct nvm_inst_id id) {
   if (a->is_store) operands[n++] = recipe_for(b, inst_operand(v->f, i, 0));
   operands[n++] = a->affine ? pointer_for(b, at, &r.offset) : recipe_for(b, inst_operand(v->f, i, a->is_store));
   b->recipe_of[id.index] = add(b, r, operands, n);
+  if (r.in_chain) b->p->chain_end = b->recipe_of[id.index];
 }
 
 static void build_blend(struct builder *b, struct nvm_inst_id id) {
@@ -220,6 +222,15 @@ static bool build_narrow(struct builder *b, struct nvm_inst_id id) {
   return true;
 }
 
+/* An index made wide for addresses alone: lane by lane, the address takes it with its own multiplication. */
+static bool extends_indices(const struct vector_loop *v, struct nvm_inst_id id) {
+  const struct nvm_inst *i = vl_inst(v, id);
+  bool extends = i->op == OP_SEXT || i->op == OP_ZEXT;
+  for (uint32_t u = v->uses.first[id.index]; u < v->uses.first[id.index + 1] && extends; u++)
+    extends = vl_inst(v, v->uses.users[u])->op == OP_GEP;
+  return extends;
+}
+
 static void build_plain(struct builder *b, struct nvm_inst_id id) {
   struct vector_loop *v = b->v;
   const struct nvm_inst *i = vl_inst(v, id);
@@ -232,7 +243,8 @@ static void build_plain(struct builder *b, struct nvm_inst_id id) {
   }
   for (uint32_t k = 0; k < count; k++) operands[k] = recipe_for(b, inst_operand(v->f, i, k));
   struct vp_recipe r = {.kind = VP_WIDEN, .inst = id, .type = i->type, .in_chain = v->chained[id.index]};
-  if (touches_pointers(v, i) || (i->op == OP_CALL && !widens_call(v, i)) || count == 0) r.kind = VP_REPLICATE;
+  if (touches_pointers(v, i) || (i->op == OP_CALL && !widens_call(v, i)) || count == 0 || extends_indices(v, id))
+    r.kind = VP_REPLICATE;
   bool traps = !effects_is_speculatable(v->f, i) && i->op != OP_FREEZE;
   if (traps && !dominance_dominates(v->dominance, i->block, v->loop->latch)) r.mask = block_mask(b, i->block);
   r.uniform = !b->failed && !r.in_chain && !r.mask && i->op != OP_FREEZE && all_uniform(b, operands, count);

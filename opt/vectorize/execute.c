@@ -245,24 +245,6 @@ static void do_mask(struct executor *x, uint32_t n) {
   }
 }
 
-/* The members of the chain, lane after lane: a lane's phi is what the lane before brought back. */
-static void do_chain(struct executor *x) {
-  for (uint32_t part = 0; part < x->count; part++)
-    for (uint32_t lane = 0; lane < x->factor; lane++)
-      for (uint32_t n = 1; n <= x->p->chain_end; n++) {
-        const struct vp_recipe *r = vplan_recipe(x->p, n);
-        bool first = part == 0 && lane == 0;
-        if (r->kind == VP_SERIAL && !first) {
-          uint32_t before = part * x->factor + lane - 1;
-          *lane_slot(x, n, part, lane) =
-              get_lane(x, vplan_operand(x->p, r, 1), before / x->factor, before % x->factor);
-        } else if (r->in_chain) {
-          x->origin = r->inst;
-          *lane_slot(x, n, part, lane) = replicate_one(x, r, part, lane);
-        }
-      }
-}
-
 /* --- memory ------------------------------------------------------------------------------------- */
 
 /* Metadata that is true of a wide access if it is of the elements. */
@@ -303,6 +285,25 @@ static void access_one(struct executor *x, uint32_t n, uint32_t part, uint32_t l
   struct nvm_value made = x_emit(x, (enum op)old.op, old.flags, old.type, operands, count, old.aux);
   if (!x->failed) copy_metadata(x, r->inst, made);
   if (r->kind == VP_LOAD) *slot = made;
+}
+
+/* The members of the chain, lane after lane: a lane's phi is what the lane before brought back. */
+static void do_chain(struct executor *x) {
+  for (uint32_t part = 0; part < x->count; part++)
+    for (uint32_t lane = 0; lane < x->factor; lane++)
+      for (uint32_t n = 1; n <= x->p->chain_end; n++) {
+        const struct vp_recipe *r = vplan_recipe(x->p, n);
+        bool first = part == 0 && lane == 0;
+        if (r->kind == VP_SERIAL && !first) {
+          uint32_t before = part * x->factor + lane - 1;
+          *lane_slot(x, n, part, lane) =
+              get_lane(x, vplan_operand(x->p, r, 1), before / x->factor, before % x->factor);
+        } else if (r->in_chain) {
+          x->origin = r->inst;
+          if (r->kind == VP_LOAD || r->kind == VP_STORE) access_one(x, n, part, lane);
+          else *lane_slot(x, n, part, lane) = replicate_one(x, r, part, lane);
+        }
+      }
 }
 
 /* The access in a block of its own, gone to where the mask is true. */

@@ -277,8 +277,8 @@ enum vector_refusal legality_check(struct vector_loop *v, enum nvm_status *statu
   v->most_lanes = VECTORIZE_MOST_LANES;
   enum vector_refusal r = collect_body(v, &ok);
   if (ok && r == VECTOR_OK) r = collect_phis(v, &ok);
-  if (ok && r == VECTOR_OK && !chain_is_whole(v)) r = VECTOR_REORDER_FP;
   if (ok && r == VECTOR_OK) r = accesses_analyze(v, status);
+  if (ok && r == VECTOR_OK && !chain_is_whole(v)) r = VECTOR_REORDER_FP;
   if (ok && r == VECTOR_OK) r = find_needed(v);
   if (!ok) *status = NVM_OUT_OF_MEMORY;
   return r;

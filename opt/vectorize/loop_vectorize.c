@@ -11,8 +11,8 @@
  * Preserves: SSA form, not the control flow.
  * Cost:      analyses once per vectorized loop and function (at most MOST_LOOPS a function), otherwise about
  *            linear in the body's accesses squared (pairs that may overlap).
- * Omits:     outer loops (the knob takes their path and says why not), early exits, scatters to computed
- *            addresses, scalable vectors; predicated last iterations.
+ * Omits:     outer loops (the knob takes their path and says why not), early exits, scatters under conditions,
+ *            scalable vectors; predicated last iterations.
  * Tests:     check/vectorize/, exec/vectorize-*, unit/test_vplan.c, bench/vectorize.py. */
 #include "opt/effects.h"
 #include "opt/passes.h"
@@ -64,6 +64,8 @@ static void tell_success(const struct vector_loop *v) {
     remark(v->env, REMARK_PASSED, v->f, at, "Vectorized",
            "vectorized loop (vectorization width: %(VectorizationFactor)u, interleaved count: %(InterleaveCount)u)",
            (unsigned)v->factor, (unsigned)v->interleave);
+  if (v->histogram)
+    remark(v->env, REMARK_ANALYSIS, v->f, at, "Histogram", "updates at computed addresses stay in order");
   if (v->epilogue_factor)
     remark(v->env, REMARK_ANALYSIS, v->f, at, "EpilogueVectorized", "epilogue of width %(EpilogueFactor)u",
            (unsigned)v->epilogue_factor);
@@ -128,7 +130,7 @@ static enum vector_refusal phase_safety(const struct vector_loop *v) {
 /* 4 and 5: the plan of all factors; pricing it is the cost model's (vcost.c). */
 static enum vector_refusal phase_plan(struct vector_loop *v, struct vplan *p, enum nvm_status *status) {
   uint32_t at;
-  if (!plan_build(v, 1, 16, p)) {
+  if (!plan_build(v, 1, MOST_FACTOR, p)) {
     *status = NVM_OUT_OF_MEMORY;
     return VECTOR_OK;
   }
@@ -143,9 +145,14 @@ static enum vector_refusal phase_profit(struct vector_loop *v, const struct vpla
     tell(v, REMARK_ANALYSIS, "ScalableVFUnfeasible",
          "Scalable vectorization requested but not supported by the target");
   enum vector_refusal r = price_choose(v, p);
+  if (r == VECTOR_OK && v->histogram && v->factor == 1) r = VECTOR_NOT_BENEFICIAL; /* refuse() says why */
   bool asked = v->hints.interleave > 1 || vl_knob(v, KNOB_FORCE_VECTOR_INTERLEAVE) > 1;
   if (v->interleave == 1 && asked)
     tell(v, REMARK_ANALYSIS, "InterleavingAvoided", "Ignoring UserIC, because interleaving was avoided up front");
+  else if (v->interleave == 1 && v->interleave_refused)
+    tell(v, REMARK_ANALYSIS, "InterleavingBeneficialButDisabled",
+         "the cost-model indicates that interleaving is beneficial but is explicitly disabled or interleave count is "
+         "set to 1");
   else if (v->interleave == 1 && v->hints.interleave == 1)
     tell(v, REMARK_ANALYSIS, "InterleavingNotBeneficialAndDisabled",
          "the cost-model indicates that interleaving is not beneficial and is explicitly disabled or interleave "

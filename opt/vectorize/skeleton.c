@@ -106,8 +106,9 @@ static void check_near(struct skeleton *s, const struct overlap_check *c, struct
   struct executor *x = &s->x;
   int64_t step = x->v->accesses.data[c->earlier].step;
   int64_t last = step * (int64_t)(x->v->factor * x->v->interleave - 1);
-  int64_t low = (step < 0 ? last : step) + c->earlier_low - c->later_high;
-  int64_t high = (step < 0 ? step : last) + c->earlier_high - c->later_low;
+  int64_t first = c->same_iteration ? 0 : step;
+  int64_t low = (step < 0 ? last : first) + c->earlier_low - c->later_high;
+  int64_t high = (step < 0 ? first : last) + c->earlier_high - c->later_low;
   struct nvm_value distance = x_binary(x, OP_SUB, b, a);
   fail_if(s, x_compare(x, ICMP_ULT, plus(x, distance, -(low + 1)), x_number(x, TYPE_I64, high - low - 1)));
 }

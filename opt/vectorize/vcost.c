@@ -279,7 +279,7 @@ static uint32_t most_factor(const struct vector_loop *v) {
     uint32_t fits = cost_widest_access_bits(v->env->target, g->space) / 8 / g->bytes;
     if (g->wide && fits > most) most = fits;
   }
-  if (most > 16) most = 16;
+  if (most > MOST_FACTOR) most = MOST_FACTOR;
   while (most > v->most_lanes || (v->exact_trips && most > v->exact_trips)) most /= 2;
   return most ? most : 1;
 }
@@ -365,6 +365,7 @@ static void try_factor(struct vector_loop *v, const struct vplan *p, uint32_t fa
   uint32_t old_factor = v->factor, old_count = v->interleave;
   uint32_t count = interleave_count(v, p, factor);
   int64_t user = vl_knob(v, KNOB_FORCE_VECTOR_INTERLEAVE) ? vl_knob(v, KNOB_FORCE_VECTOR_INTERLEAVE) : v->hints.interleave;
+  if (user == 1) v->interleave_refused = count > 1;
   if (user > 0) count = (uint32_t)bit_floor((uint64_t)(user > 16 ? 16 : user));
   while (count > 1 && (uint64_t)count * factor > v->most_lanes) count /= 2;
   int32_t scalar_most = vl_knob(v, KNOB_FORCE_TARGET_MAX_SCALAR_INTERLEAVE);
@@ -390,7 +391,7 @@ enum vector_refusal price_choose(struct vector_loop *v, const struct vplan *p) {
   c.best = c.scalar.per_iteration, c.price = c.scalar;
   tell_price(v, &c.scalar, 1, 1, c.best);
   if (wanted > 0) {
-    uint64_t factor = bit_floor((uint64_t)(wanted > 16 ? 16 : wanted));
+    uint64_t factor = bit_floor((uint64_t)(wanted > MOST_FACTOR ? MOST_FACTOR : wanted));
     while (factor > v->most_lanes) factor /= 2;
     try_factor(v, p, (uint32_t)factor, true, &c);
   } else {

@@ -9,7 +9,7 @@
 #include "opt/uses.h"
 #include "opt/vectorize/vplan.h"
 
-enum { VECTORIZE_MOST_LANES = 64 }; /* factor × interleave count */
+enum { VECTORIZE_MOST_LANES = 64, MOST_FACTOR = 32 }; /* factor × interleave count; 32 bytes are one access */
 
 /* A load or store of the loop. */
 struct vector_access {
@@ -35,6 +35,7 @@ struct access_group {
   uint32_t bytes, space;
   struct nvm_type type;
   bool is_store, aligned_elements; /* every element at a multiple of its size */
+  bool crosses;           /* members passed accesses that move alike, and perhaps touch the same bytes */
   bool wide;              /* some access of it can be wider than an element */
   int64_t anchor;         /* offset that a wide access may begin at, once aligned */
   uint32_t known_align;   /* of address + anchor in iteration 0 */
@@ -45,7 +46,7 @@ struct access_group {
 struct overlap_check {
   uint32_t earlier, later; /* accesses standing for their groups */
   int64_t earlier_low, earlier_high, later_low, later_high; /* bytes covered in an iteration */
-  bool near;
+  bool near, same_iteration; /* near: not in one iteration either */
 };
 
 enum reduction_kind {
@@ -118,6 +119,7 @@ struct vector_loop {
 
   /* The choice. */
   uint32_t factor, interleave, epilogue_factor;
+  bool interleave_refused;     /* the user wants 1, the cost model more */
   bool own_remainder;          /* the last iterations are a stage of their own, not the old loop's */
   bool peel;                   /* iterations until peel_group's accesses are aligned */
   uint32_t peel_group;

@@ -210,7 +210,7 @@ class Loop(Function):
         r = self.r
         t = self.any_type()
         if is_float(t) and r.random() < 0.4:
-            phi = self.add_phi(t, r.choice(["0.0", "1.0", "-0.0", "2.0"]))
+            phi = self.add_phi(t, r.choice(["0.0", "1.0", "2.0"]))
 
             def exact(phi=phi):
                 small = self.value("i32", 0)
