@@ -360,7 +360,17 @@ static void choose_epilogue(struct vector_loop *v) {
 
 struct choice { struct vector_price price, scalar; cost best; };
 
-/* Tries one factor; keeps it if it is the best so far. */
+/* Warps that registers alone leave room for. */
+static uint32_t register_warps(const struct vector_loop *v, uint32_t registers) {
+  struct occupancy_use use = use_of(v, registers);
+  struct occupancy o;
+  use.shared_bytes = 0;
+  occupancy_compute(v->env->target->cpu, &use, &o);
+  return o.warps;
+}
+
+/* Tries one factor; keeps it if it is the best so far, and saves a quarter where it costs a step of occupancy: half
+ * of the warps is what prices assume, but not what every launch has. */
 static void try_factor(struct vector_loop *v, const struct vplan *p, uint32_t factor, bool forced, struct choice *c) {
   uint32_t old_factor = v->factor, old_count = v->interleave;
   uint32_t count = interleave_count(v, p, factor);
@@ -376,11 +386,22 @@ static void try_factor(struct vector_loop *v, const struct vplan *p, uint32_t fa
   struct vector_price price = price_plan(v, p, factor, count);
   cost all = factor * count == 1 ? price.per_iteration : overall(v, &price, &c->scalar, factor * count);
   tell_price(v, &price, factor, count, all);
-  if (all < c->best || (all == c->best && factor > old_factor) || forced) {
+  bool steps_down = register_warps(v, price.registers) < register_warps(v, c->scalar.registers);
+  bool pays = !steps_down || all < c->scalar.per_iteration / 4 * 3;
+  if ((pays && (all < c->best || (all == c->best && factor > old_factor))) || forced) {
     c->best = all, c->price = price;
   } else {
     v->factor = old_factor, v->interleave = old_count;
   }
+}
+
+static void tell_occupancy(const struct vector_loop *v, const struct choice *c) {
+  uint32_t before = register_warps(v, c->scalar.registers), after = register_warps(v, c->price.registers);
+  if (after >= before) return;
+  remark(v->env, REMARK_ANALYSIS, v->f, remark_at_block(v->f, v->loop->header), "OccupancyStep",
+         "registers leave room for %(Warps)u warps instead of %(ScalarWarps)u: paid by %(Cost)D instead of "
+         "%(ScalarCost)D/1000 slots per iteration",
+         (unsigned)after, (unsigned)before, (int64_t)c->best, (int64_t)c->scalar.per_iteration);
 }
 
 enum vector_refusal price_choose(struct vector_loop *v, const struct vplan *p) {
@@ -401,6 +422,7 @@ enum vector_refusal price_choose(struct vector_loop *v, const struct vplan *p) {
       forced = false;
     }
   }
+  tell_occupancy(v, &c);
   choose_peeling(v);
   choose_epilogue(v);
   v->own_remainder = !v->scalar_epilogue && v->body_count <= MOST_REMAINDER;
