@@ -130,7 +130,7 @@ help:
 	@echo 'make format         clang-format over the sources that git says are changed'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set; also: uninstall'
 	@echo 'make docs           the reference pages that are made from tables, into build/docs'
-	@echo 'make update-golden  write what commands print now into README.md, and show the difference'
+	@echo 'make update-golden  write what commands print now into README.md and docs/vectorizer.md'
 	@echo 'make clean          remove build/'
 	@echo
 	@echo 'Variables: VARIANT=release|checking|asan|tsan|fuzz (build/, build/VARIANT), CC=gcc|clang,'
@@ -321,7 +321,8 @@ format:
 
 update-golden: all
 	@$(PYTHON) tools/readme.py --update
-	@git --no-pager diff --stat README.md
+	@$(PYTHON) runtime-tests/document.py --update
+	@git --no-pager diff --stat README.md docs/vectorizer.md
 
 # ---- Installation -------------------------------------------------------------------------------
 

@@ -1,14 +1,17 @@
 """Whether the dumps in docs/vectorizer.md are what the commands print of its sample; --update makes them so.
 
-    document.py FILE.md [--update]
+    document.py [--update]
 
 The first fenced block is the sample. Each other block is a part of one output, which its first line names: the plan,
 the remarks, a block of the IR or of the PTX."""
+import os
 import re
 import subprocess
 import sys
 import tempfile
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PAGE = f"{ROOT}/docs/vectorizer.md"
 OPTIONS = ["--cpu", "sm_90", "--passes", "loop-vectorize,simplifycfg,combine,dce"]
 
 
@@ -18,7 +21,7 @@ def outputs(sample):
         file.flush()
 
         def run(*more):
-            return subprocess.run(["nvmini", "compile", file.name, *OPTIONS, *more], capture_output=True, text=True, check=True)
+            return subprocess.run([f"{ROOT}/build/nvmini", "compile", file.name, *OPTIONS, *more], capture_output=True, text=True, check=True)
         remarks = re.findall(r"remark: (.*) \[-Rpass", run("--remarks", "-o", "/dev/null").stderr)
         return run("--emit", "vplan").stdout, "\n".join(remarks), run("--emit", "ir", "-o", "-").stdout, run("-o", "-").stdout
 
@@ -35,7 +38,7 @@ def now(block, plan, remarks, ir, ptx):
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
+    with open(PAGE, encoding="utf-8") as file:
         text = file.read()
     parts = re.split(r"^(```\w*\n)(.*?)\n(```$)", text, flags=re.M | re.S)  # text, fence, block, fence, text …
     made = outputs(parts[2])
@@ -43,10 +46,10 @@ def main():
         parts[k] = now(parts[k], *made)
     new = "".join(p + "\n" if k % 4 == 2 else p for k, p in enumerate(parts))
     if "--update" in sys.argv:
-        with open(sys.argv[1], "w", encoding="utf-8") as file:
+        with open(PAGE, "w", encoding="utf-8") as file:
             file.write(new)
     elif new != text:
-        sys.exit(f"{sys.argv[1]} is not what the commands print; {sys.argv[0]} {sys.argv[1]} --update makes it so")
+        sys.exit("docs/vectorizer.md is not what the commands print; `make update-golden` makes it so")
 
 
 main()
