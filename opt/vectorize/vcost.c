@@ -370,7 +370,7 @@ static uint32_t register_warps(const struct vector_loop *v, uint32_t registers) 
 }
 
 /* Tries one factor; keeps it if it is the best so far, and saves a quarter where it costs a step of occupancy: half
- * of the warps is what prices assume, but not what every launch has. */
+ * of the warps is what prices assume, but not what every launch has. If it saves less: with a lower count. */
 static void try_factor(struct vector_loop *v, const struct vplan *p, uint32_t factor, bool forced, struct choice *c) {
   uint32_t old_factor = v->factor, old_count = v->interleave;
   uint32_t count = interleave_count(v, p, factor);
@@ -381,13 +381,19 @@ static void try_factor(struct vector_loop *v, const struct vplan *p, uint32_t fa
   int32_t scalar_most = vl_knob(v, KNOB_FORCE_TARGET_MAX_SCALAR_INTERLEAVE);
   if (factor == 1 && (user <= 1 || (scalar_most && scalar_most < (int32_t)count)))
     count = user <= 1 ? 1 : (uint32_t)bit_floor((uint64_t)scalar_most);
-  v->factor = factor, v->interleave = count;
-  choose_peeling(v);
-  struct vector_price price = price_plan(v, p, factor, count);
-  cost all = factor * count == 1 ? price.per_iteration : overall(v, &price, &c->scalar, factor * count);
-  tell_price(v, &price, factor, count, all);
-  bool steps_down = register_warps(v, price.registers) < register_warps(v, c->scalar.registers);
-  bool pays = !steps_down || all < c->scalar.per_iteration / 4 * 3;
+  struct vector_price price;
+  cost all = 0;
+  bool pays = false;
+  for (bool again = true; again; count /= again ? 2 : 1) {
+    v->factor = factor, v->interleave = count;
+    choose_peeling(v);
+    price = price_plan(v, p, factor, count);
+    all = factor * count == 1 ? price.per_iteration : overall(v, &price, &c->scalar, factor * count);
+    tell_price(v, &price, factor, count, all);
+    bool steps_down = register_warps(v, price.registers) < register_warps(v, c->scalar.registers);
+    pays = !steps_down || all < c->scalar.per_iteration / 4 * 3;
+    again = !pays && count > 1 && user <= 0;
+  }
   if ((pays && (all < c->best || (all == c->best && factor > old_factor))) || forced) {
     c->best = all, c->price = price;
   } else {
