@@ -542,17 +542,28 @@ static struct nvmini_text finished_text(struct textbuf *b) {
   return (struct nvmini_text){b->bytes, b->length == 0 ? 0 : b->length - 1};
 }
 
+/* The function that --only-function names, NULL without it; false, and reported, if there is none. */
+static bool find_only_function(const struct nvmini_module *m, struct diag_sink *sink,
+                               const struct nvm_function **only) {
+  const struct nvm_text name = m->context->passes.only_function;
+  *only = NULL;
+  if (name.bytes == NULL) return true;
+  struct nvm_str s = strtab_find(&m->ir->strings, name.bytes, name.length);
+  struct nvm_value v = s.index ? module_find_symbol(m->ir, s) : VALUE_NULL;
+  if (value_kind(v) == VALUE_FUNCTION) *only = module_function(m->ir, v);
+  if (*only && !function_is_declaration(*only)) return true;
+  diag_report(sink, DIAG_UNKNOWN_FUNCTION, (struct diag_range){0, 0, 0}, &name, 1);
+  return false;
+}
+
 /* Every definition's graph, or that of --only-function. */
-static enum nvm_status print_graphs(const struct nvmini_module *m, struct textbuf *out) {
-  const struct nvm_text only = m->context->passes.only_function;
-  enum nvm_status status = NVM_OK;
+static enum nvm_status print_graphs(const struct nvmini_module *m, struct diag_sink *sink,
+                                    struct textbuf *out) {
+  const struct nvm_function *only;
+  enum nvm_status status = find_only_function(m, sink, &only) ? NVM_OK : NVM_REFUSED;
   for (uint32_t n = 1; n < m->ir->functions.count && status == NVM_OK; n++) {
     const struct nvm_function *f = m->ir->functions.data[n];
-    struct nvm_text name = module_text(m->ir, f->symbol.name);
-    if (function_is_declaration(f)) continue;
-    if (only.length && (name.length != only.length || memcmp(name.bytes, only.bytes, only.length)))
-      continue;
-    status = print_cfg(f, out);
+    if (!function_is_declaration(f) && (!only || f == only)) status = print_cfg(f, out);
   }
   return status;
 }
@@ -565,7 +576,7 @@ static enum nvmini_status print_into(struct nvmini_module *module, struct nvmini
   arena_free(&module->output);
   struct textbuf out;
   textbuf_init(&out, &module->output);
-  enum nvm_status printed = graphs ? print_graphs(module, &out) : print_module(module->ir, &out);
+  enum nvm_status printed = graphs ? print_graphs(module, &sink, &out) : print_module(module->ir, &out);
   *text = finished_text(&out);
   if (module->output.failed) printed = NVM_OUT_OF_MEMORY;
   return finish(module->context, module, &arena, &sink, printed);
@@ -621,7 +632,9 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   uint64_t begin = clock_of(c);
   enum nvm_status status = verify_module(m->ir, sink, 0);
   add_time(c, PHASE_VERIFY, begin);
+  const struct nvm_function *only;
   if (status != NVM_OK) return status;
+  if (!find_only_function(m, sink, &only)) return NVM_REFUSED;
   if (!link_math(m->ir, m->ir)) return NVM_OUT_OF_MEMORY;
   struct nvm_text triple = module_text(m->ir, m->ir->triple);
   if (!m->ir->has_layout)

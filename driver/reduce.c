@@ -191,21 +191,27 @@ static uint32_t clear_words(struct nvm_module *m, uint32_t first, uint32_t count
   return p.at;
 }
 
+/* Runs the first passes of the list; limit -1: all. */
+static enum nvm_status run_passes(struct nvm_module *m, const char *list, int64_t limit, struct diag_sink *sink) {
+  struct tgt_options options = tgt_default_options();
+  struct nvm_target target;
+  struct pass_result result;
+  struct pass_options o = {.pipeline = text_of(list), .bisect_limit = limit};
+  if (tgt_set_cpu(&options, "sm_90", strlen("sm_90"), NULL) != TGT_OK || tgt_init(&target, &options, NULL) != TGT_OK)
+    return NVM_BUG;
+  return pass_run_pipeline(m, &target, &o, sink, &result);
+}
+
 /* Passes that only tidy up; functions that are no kernels become internal, so that globaldce sees
  * those that nobody calls. */
 static uint32_t tidy(struct nvm_module *m, uint32_t first, uint32_t count) {
   static const char *const passes[] = {"globaldce", "dce", "simplifycfg"};
   enum { PASSES = sizeof passes / sizeof *passes };
-  struct tgt_options options = tgt_default_options();
-  struct nvm_target target;
-  struct pass_result result;
   struct diag_sink sink;
   diag_sink_init(&sink, &m->arena, 0);
-  if (tgt_set_cpu(&options, "sm_90", strlen("sm_90"), NULL) != TGT_OK || tgt_init(&target, &options, NULL) != TGT_OK) return 0;
   for (uint32_t k = first; k < PASSES && k - first < count; k++) {
     FOR_EACH_DEFINITION(m, f) if (k == 0 && !function_is_kernel(f)) f->symbol.linkage = LINK_INTERNAL;
-    struct pass_options o = {.pipeline = text_of(passes[k]), .bisect_limit = -1};
-    pass_run_pipeline(m, &target, &o, &sink, &result);
+    run_passes(m, passes[k], -1, &sink);
   }
   return PASSES;
 }
@@ -381,9 +387,17 @@ static int fail(const char *path, const char *message) {
 static int begin(struct reduction *r, const char *path, const struct file_bytes *file) {
   struct nvm_module *m = module_from(file->bytes, file->length);
   struct textbuf out;
+  struct diag_sink sink;
   if (!m) return fail(path, "it has errors: `nvmini check` shows them");
   textbuf_init(&out, &m->arena);
   bool ok = print_module(m, &out) == NVM_OK;
+  diag_sink_init(&sink, &m->arena, 1);
+  if (r->passes && run_passes(m, r->passes, 0, &sink) != NVM_OK && sink.list.count) {
+    const struct diag *d = &sink.list.data[0];
+    fprintf(stderr, "nvmini: error: %.*s\n", (int)d->message.length, d->message.bytes);
+    module_destroy(m);
+    return EXIT_USAGE;
+  }
   if (ok) keep(r, out.bytes, out.length);
   module_destroy(m);
   if (!ok) return fail(path, "out of memory");
@@ -409,11 +423,13 @@ int reduce_command(const struct options *o) {
   struct reduction r = {.command = o->values[OPTION_TEST]};
   struct file_bytes file;
   struct file_error error;
-  char name[] = "/tmp/nvmini-reduce-XXXXXX";
-  if (!r.command) {
+  const char *folder = getenv("TMPDIR");
+  char name[4096];
+  if (!r.command || !*r.command) {
     fputs("nvmini: error: `reduce` needs --test COMMAND\n", stderr);
     return EXIT_USAGE;
   }
+  snprintf(name, sizeof name, "%s/nvmini-reduce-XXXXXX", folder && *folder ? folder : "/tmp");
   if (!files_read(path, &file, &error)) return fail(path, "cannot be read");
   int descriptor = mkstemp(name);
   int status = descriptor < 0 ? fail(path, "no temporary file can be made") : EXIT_DONE;

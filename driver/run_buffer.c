@@ -55,7 +55,9 @@ static bool parse_value(const char *text, size_t length, struct run_type t, uint
       return true;
     }
     bool exact;
-    return float_from_decimal(copy, length, format_of(t), bits, &exact);
+    if (!float_from_decimal(copy, length, format_of(t), bits, &exact)) return false;
+    uint64_t wide = float_convert_bits(*bits, format_of(t), FLOAT_DOUBLE, NULL);
+    return wide << 1 != UINT64_C(0xffe0000000000000); /* infinite: too large */
   }
   errno = 0;
   if (copy[0] == '-') *bits = (uint64_t)strtoll(copy, &end, 0);
@@ -155,6 +157,7 @@ static bool load(const char *path, struct arena *arena, struct run_argument *a, 
   } else if (!typed) {
     return complain(path, "no .npy file; say its element type: buf:f32:@FILE");
   }
+  if ((length - header) % a->type.bytes) return complain(path, "its length is no multiple of an element's");
   a->count = (length - header) / a->type.bytes;
   a->bytes = (uint8_t *)arena_copy(arena, bytes + header, a->count * a->type.bytes);
   return a->bytes != NULL;

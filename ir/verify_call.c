@@ -16,6 +16,7 @@ static const uint8_t attr_places[ATTR_ID_COUNT] = {
     [ATTR_BYREF] = ON_PARAMETER,
     [ATTR_BYVAL] = ON_PARAMETER,
     [ATTR_CAPTURES] = ON_PARAMETER,
+    [ATTR_DEAD_ON_RETURN] = ON_PARAMETER,
     [ATTR_DEAD_ON_UNWIND] = ON_PARAMETER,
     [ATTR_DEREFERENCEABLE] = ON_VALUE,
     [ATTR_DEREFERENCEABLE_OR_NULL] = ON_VALUE,
@@ -61,7 +62,7 @@ struct attr_subject {
 static bool needs_pointer(enum attr_id id) {
   return id == ATTR_BYREF || id == ATTR_BYVAL || id == ATTR_SRET || id == ATTR_DEREFERENCEABLE ||
          id == ATTR_DEREFERENCEABLE_OR_NULL || id == ATTR_NEST || id == ATTR_WRITABLE ||
-         id == ATTR_INITIALIZES || id == ATTR_ELEMENTTYPE || id == ATTR_DEAD_ON_UNWIND ||
+         id == ATTR_INITIALIZES || id == ATTR_ELEMENTTYPE || id == ATTR_DEAD_ON_UNWIND || id == ATTR_DEAD_ON_RETURN ||
          id == ATTR_INALLOCA || id == ATTR_PREALLOCATED || id == ATTR_SWIFTERROR;
 }
 

@@ -111,7 +111,8 @@ const struct tgt_cpu *tgt_nearest_cpu(const char *name, size_t length) {
     const struct tgt_cpu *cpu = &cpu_table[i];
     unsigned edits = nearest_distance(meant, kept + rest, cpu->name, cpu_names[i].length);
     unsigned apart = number > cpu->sm ? number - cpu->sm : cpu->sm - number;
-    unsigned rank = edits * 1000 + (apart < 999 ? apart : 999);
+    bool begun = strncmp(meant, cpu->name, kept + rest) == 0; /* sm_9: sm_90, not sm_89 */
+    unsigned rank = edits * 1000 + (begun ? 0 : apart < 999 ? apart : 999);
     if (cpu->placeholder || (best && rank >= best_rank)) continue;
     best = cpu;
     best_rank = rank;

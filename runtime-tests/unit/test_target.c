@@ -171,6 +171,7 @@ static void the_nearest_name_is_what_was_meant(void **state) {
   static const char *const rows[][2] = {
       {"sm_95", "sm_90"},   {"sm90", "sm_90"},    {"compute_90a", "sm_90a"}, {"sm_84", "sm_86"},
       {"gfx90a", "sm_90a"}, {"sm_104", "sm_103"}, {"SM_120a", "sm_120a"},    {"sm_122f", "sm_121f"},
+      {"sm_9", "sm_90"},
   };
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
