@@ -12,7 +12,7 @@ static struct nvm_str file_name(struct lower *l, const struct meta_node *file) {
   textbuf_init(&b, &l->function_arena);
   if (directory.length && !(name.length && name.bytes[0] == '/')) {
     textbuf_text(&b, directory);
-    textbuf_char(&b, '/');
+    if (directory.bytes[directory.length - 1] != '/') textbuf_char(&b, '/');
   }
   for (size_t i = 0; i < name.length; i++) /* the text between quotes has no escapes */
     textbuf_char(&b, name.bytes[i] == '"' || name.bytes[i] == '\n' ? '_' : name.bytes[i]);
