@@ -656,6 +656,7 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   return status;
 }
 
+/* Optimizes, and generates code unless `out` is NULL. */
 static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_target *target,
                                       struct diag_sink *sink, struct textbuf *out) {
   struct pass_result result;
@@ -670,12 +671,13 @@ static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_
       .wide_byval_params = knob[KNOB_FORCE_MIN_BYVAL_PARAM_ALIGN] != 0,
   };
   uint64_t begin = clock_of(m->context);
-  status = codegen_module(m->ir, target, &options, sink, out);
+  if (out) status = codegen_module(m->ir, target, &options, sink, out);
   add_time(m->context, PHASE_CODEGEN, begin);
   return status == NVM_OK ? report_run(m->context, &result) : status;
 }
 
-enum nvmini_status nvmini_optimize(struct nvmini_module *module) {
+/* nvmini_compile(); without `ptx`, nvmini_optimize(). */
+static enum nvmini_status compile(struct nvmini_module *module, struct nvmini_text *ptx) {
   struct nvmini_context *c = module->context;
   struct nvm_target target;
   struct tgt_error error;
@@ -683,28 +685,19 @@ enum nvmini_status nvmini_optimize(struct nvmini_module *module) {
   if (ready != NVMINI_OK) return ready;
   struct arena arena;
   struct diag_sink sink;
-  start(c, &arena, &sink);
-  struct pass_result result;
-  enum nvm_status optimized = optimize_module(module, &target, &sink, &result);
-  if (optimized == NVM_OK) optimized = report_run(c, &result);
-  return finish(c, module, &arena, &sink, optimized);
-}
-
-enum nvmini_status nvmini_compile(struct nvmini_module *module, struct nvmini_text *ptx) {
-  struct nvmini_context *c = module->context;
-  struct nvm_target target;
-  struct tgt_error error;
-  *ptx = (struct nvmini_text){NULL, 0};
-  enum nvmini_status ready = target_status(c, tgt_init(&target, &c->target, &error), &error);
-  if (ready != NVMINI_OK) return ready;
-  struct arena arena;
-  struct diag_sink sink;
+  struct textbuf out;
   start(c, &arena, &sink);
   arena_free(&module->output);
-  struct textbuf out;
   textbuf_init(&out, &module->output);
-  enum nvm_status compiled = compile_module(module, &target, &sink, &out);
-  if (compiled == NVM_OK) *ptx = finished_text(&out);
+  enum nvm_status compiled = compile_module(module, &target, &sink, ptx ? &out : NULL);
+  if (ptx && compiled == NVM_OK) *ptx = finished_text(&out);
   if (module->output.failed) compiled = NVM_OUT_OF_MEMORY;
   return finish(c, module, &arena, &sink, compiled);
+}
+
+enum nvmini_status nvmini_optimize(struct nvmini_module *module) { return compile(module, NULL); }
+
+enum nvmini_status nvmini_compile(struct nvmini_module *module, struct nvmini_text *ptx) {
+  *ptx = (struct nvmini_text){NULL, 0};
+  return compile(module, ptx);
 }

@@ -72,6 +72,14 @@ const char *options_nearest(const char *word, const char *const *names, size_t c
   return best;
 }
 
+int options_unknown(const char *what, const char *word, const char *const *names, size_t count) {
+  const char *nearest = options_nearest(word, names, count);
+  fprintf(stderr, "nvmini: error: %s '%s'", what, word);
+  if (nearest != NULL) fprintf(stderr, "; did you mean '%s'?", nearest);
+  fputc('\n', stderr);
+  return EXIT_USAGE;
+}
+
 /* ---- Parsing ---- */
 
 /* Ends a usage message: where to look. */
@@ -102,10 +110,9 @@ static int unknown_option(enum command c, const char *word) {
   size_t count = 0;
   for (int i = 0; i < OPTION_COUNT; i++)
     if (options[i].commands >> c & 1) names[count++] = options[i].name;
-  const char *nearest = options_nearest(name, names, count);
-  fprintf(stderr, "nvmini: error: `%s` has no option '%s'", commands[c].name, name);
-  if (nearest != NULL) fprintf(stderr, "; did you mean '%s'?", nearest);
-  fputc('\n', stderr);
+  char what[LONGEST_WORD + 1];
+  snprintf(what, sizeof what, "`%s` has no option", commands[c].name);
+  options_unknown(what, name, names, count);
   return see_help(commands[c].name);
 }
 

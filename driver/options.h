@@ -73,4 +73,7 @@ void options_bash_completion(FILE *out);
  * meant, else NULL. */
 const char *options_nearest(const char *word, const char *const *names, size_t count);
 
+/* Says `WHAT 'WORD'`, an error, with the nearest of the names; EXIT_USAGE. */
+int options_unknown(const char *what, const char *word, const char *const *names, size_t count);
+
 #endif

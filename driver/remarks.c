@@ -56,20 +56,20 @@ static void put_json(struct textbuf *b, const struct nvmini_remark *m) {
   struct json_writer w;
   json_begin(&w, b, false);
   json_object(&w);
-  json_key(&w, "kind"), json_puts(&w, kinds[m->kind].tag);
-  json_key(&w, "pass"), json_puts(&w, m->pass);
-  json_key(&w, "name"), json_puts(&w, m->name);
-  json_key(&w, "function"), json_string(&w, text_from(m->function));
+  json_member(&w, "kind", text_of(kinds[m->kind].tag));
+  json_member(&w, "pass", text_of(m->pass));
+  json_member(&w, "name", text_of(m->name));
+  json_member(&w, "function", text_from(m->function));
   if (m->file.length) {
-    json_key(&w, "file"), json_string(&w, text_from(m->file));
-    json_key(&w, "line"), json_unsigned(&w, m->line);
-    json_key(&w, "column"), json_unsigned(&w, m->column);
+    json_member(&w, "file", text_from(m->file));
+    json_number(&w, "line", m->line);
+    json_number(&w, "column", m->column);
   }
   json_key(&w, "args"), json_array(&w);
   for (size_t i = 0; i < m->count; i++) {
     json_object(&w);
-    json_key(&w, "key"), json_string(&w, text_from(m->arguments[i].key));
-    json_key(&w, "value"), json_string(&w, text_from(m->arguments[i].value));
+    json_member(&w, "key", text_from(m->arguments[i].key));
+    json_member(&w, "value", text_from(m->arguments[i].value));
     json_object_end(&w);
   }
   json_array_end(&w);

@@ -187,19 +187,7 @@ static void render_text(const struct render *r, const struct nvmini_diagnostic *
 
 /* ---- JSON ---- */
 
-static void json_member(struct json_writer *w, const char *key, struct nvmini_text value) {
-  json_key(w, key);
-  json_string(w, (struct nvm_text){value.bytes, value.length});
-}
-
-static void json_number(struct json_writer *w, const char *key, uint64_t value) {
-  json_key(w, key);
-  json_unsigned(w, value);
-}
-
-static struct nvmini_text text_from(const char *s) {
-  return (struct nvmini_text){s, strlen(s)};
-}
+static struct nvm_text text_from(struct nvmini_text t) { return (struct nvm_text){t.bytes, t.length}; }
 
 static void render_json(const struct render *r, const struct nvmini_diagnostic *d) {
   struct arena arena;
@@ -209,18 +197,18 @@ static void render_json(const struct render *r, const struct nvmini_diagnostic *
   textbuf_init(&out, &arena);
   json_begin(&w, &out, false);
   json_object(&w);
-  json_member(&w, "severity", text_from(severity_name(d->severity)));
-  json_member(&w, "id", text_from(d->id));
-  json_member(&w, "message", d->message);
-  if (d->name != NULL) json_member(&w, "file", text_from(d->name));
+  json_member(&w, "severity", text_of(severity_name(d->severity)));
+  json_member(&w, "id", text_of(d->id));
+  json_member(&w, "message", text_from(d->message));
+  if (d->name != NULL) json_member(&w, "file", text_of(d->name));
   if (d->line != 0) {
     json_number(&w, "line", d->line);
     json_number(&w, "column", d->column);
     json_number(&w, "begin", d->begin);
     json_number(&w, "end", d->end);
   }
-  if (d->function.length > 0) json_member(&w, "function", d->function);
-  if (d->hint.length > 0) json_member(&w, "hint", d->hint);
+  if (d->function.length > 0) json_member(&w, "function", text_from(d->function));
+  if (d->hint.length > 0) json_member(&w, "hint", text_from(d->hint));
   json_object_end(&w);
   textbuf_char(&out, '\n');
   fwrite(out.bytes, 1, out.length, r->out);

@@ -41,12 +41,7 @@ int tables_ops(const struct options *o) {
     show_op_flags(op_table[i].flags);
     putchar('\n');
   }
-  if (found) return EXIT_DONE;
-  const char *nearest = options_nearest(wanted, names, OP_COUNT);
-  fprintf(stderr, "nvmini: error: there is no instruction '%s'", wanted);
-  if (nearest != NULL) fprintf(stderr, "; did you mean '%s'?", nearest);
-  fputc('\n', stderr);
-  return EXIT_USAGE;
+  return found ? EXIT_DONE : options_unknown("there is no instruction", wanted, names, OP_COUNT);
 }
 
 /* ---- Passes ---- */
@@ -125,12 +120,7 @@ int tables_knobs(const struct options *o) {
     printf("%-36s %-6s %d..%d (%d)  %s: %s\n", k->name, k->least == 0 && k->most == 1 ? "switch" : "number",
            (int)k->least, (int)k->most, (int)k->initial, k->reader, k->meaning);
   }
-  if (found) return EXIT_DONE;
-  const char *nearest = options_nearest(wanted, names, KNOB_COUNT);
-  fprintf(stderr, "nvmini: error: there is no knob '%s'", wanted);
-  if (nearest != NULL) fprintf(stderr, "; did you mean '%s'?", nearest);
-  fputc('\n', stderr);
-  return EXIT_USAGE;
+  return found ? EXIT_DONE : options_unknown("there is no knob", wanted, names, KNOB_COUNT);
 }
 
 /* ---- Diagnostics ---- */
@@ -157,10 +147,5 @@ int tables_diagnostics(const struct options *o) {
            diag_meaning(id));
     return EXIT_DONE;
   }
-  if (wanted == NULL) return EXIT_DONE;
-  const char *nearest = options_nearest(wanted, names, DIAG_COUNT);
-  fprintf(stderr, "nvmini: error: there is no diagnostic '%s'", wanted);
-  if (nearest != NULL) fprintf(stderr, "; did you mean '%s'?", nearest);
-  fputc('\n', stderr);
-  return EXIT_USAGE;
+  return wanted == NULL ? EXIT_DONE : options_unknown("there is no diagnostic", wanted, names, DIAG_COUNT);
 }

@@ -202,26 +202,16 @@ static void show_text(const struct tgt_cpu *cpu) {
 
 /* ---- JSON ---- */
 
-static void json_text(struct json_writer *w, const char *key, const char *value) {
-  json_key(w, key);
-  json_puts(w, value);
-}
-
-static void json_number(struct json_writer *w, const char *key, uint64_t value) {
-  json_key(w, key);
-  json_unsigned(w, value);
-}
-
 static void json_facts(struct json_writer *w, const struct tgt_cpu *c) {
   char ptx[8];
   snprintf(ptx, sizeof ptx, "%u.%u", c->min_ptx / 10u, c->min_ptx % 10u);
-  json_text(w, "name", c->name);
-  json_text(w, "product", c->product);
+  json_member(w, "name", text_of(c->name));
+  json_member(w, "product", text_of(c->product));
   json_number(w, "sm", c->sm);
   json_number(w, "full_sm", c->full_sm);
   json_number(w, "cuda_arch", tgt_cuda_arch(c));
-  json_text(w, "ptx", ptx);
-  if (c->family != TGT_FAMILY_NONE) json_text(w, "family", family_name(c));
+  json_member(w, "ptx", text_of(ptx));
+  if (c->family != TGT_FAMILY_NONE) json_member(w, "family", text_of(family_name(c)));
   json_key(w, "hardware");
   json_bool(w, !c->placeholder);
   json_key(w, "features");
@@ -252,8 +242,8 @@ static void json_gains(struct json_writer *w, const char *key, const struct tgt_
   struct nvm_target with = target_of(cpu), without = target_of(other);
   json_key(w, key);
   json_object(w);
-  json_text(w, "cpu", cpu->name);
-  json_text(w, "beyond", other->name);
+  json_member(w, "cpu", text_of(cpu->name));
+  json_member(w, "beyond", text_of(other->name));
   json_number(w, "intrinsics", gained_intrinsics(&with, &without));
   json_key(w, "instructions");
   json_array(w);
@@ -261,7 +251,7 @@ static void json_gains(struct json_writer *w, const char *key, const struct tgt_
     struct gain gain;
     if (!read_gain(&gain, op, &with, &without)) continue;
     json_object(w);
-    json_text(w, "op", ptx_op_row(op)->text);
+    json_member(w, "op", text_of(ptx_op_row(op)->text));
     json_key(w, "whole");
     json_bool(w, gain.whole);
     json_key(w, "words");

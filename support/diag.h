@@ -65,8 +65,4 @@ static inline bool diag_full(const struct diag_sink *s) {
   return s->error_limit != 0 && s->error_count >= s->error_limit;
 }
 
-static inline struct nvm_text text_of(const char *s) {
-  return (struct nvm_text){s, strlen(s)};
-}
-
 #endif

@@ -2,7 +2,6 @@
  * a begin or a key. */
 #include "support/json.h"
 
-#include "support/float_print.h"
 
 void json_begin(struct json_writer *w, struct textbuf *out, bool pretty) {
   *w = (struct json_writer){.out = out, .pretty = pretty};
@@ -89,11 +88,9 @@ static void write_string(struct textbuf *out, struct nvm_text text) {
   textbuf_char(out, '"');
 }
 
-static struct nvm_text text_from(const char *s) { return (struct nvm_text){s, strlen(s)}; }
-
 void json_key(struct json_writer *w, const char *key) {
   separate(w);
-  write_string(w->out, text_from(key));
+  write_string(w->out, text_of(key));
   textbuf_puts(w->out, w->pretty ? ": " : ":");
   w->after_key = true;
 }
@@ -104,7 +101,7 @@ void json_string(struct json_writer *w, struct nvm_text text) {
   w->comma = true;
 }
 
-void json_puts(struct json_writer *w, const char *text) { json_string(w, text_from(text)); }
+void json_puts(struct json_writer *w, const char *text) { json_string(w, text_of(text)); }
 
 void json_unsigned(struct json_writer *w, uint64_t value) {
   separate(w);
@@ -112,27 +109,18 @@ void json_unsigned(struct json_writer *w, uint64_t value) {
   w->comma = true;
 }
 
-void json_signed(struct json_writer *w, int64_t value) {
+void json_bool(struct json_writer *w, bool value) {
   separate(w);
-  textbuf_signed(w->out, value);
+  textbuf_puts(w->out, value ? "true" : "false");
   w->comma = true;
 }
 
-static void write_word(struct json_writer *w, const char *word) {
-  separate(w);
-  textbuf_puts(w->out, word);
-  w->comma = true;
+void json_member(struct json_writer *w, const char *key, struct nvm_text value) {
+  json_key(w, key);
+  json_string(w, value);
 }
 
-void json_double(struct json_writer *w, uint64_t bits) {
-  if ((bits >> 52 & 0x7FF) == 0x7FF) {
-    json_null(w);
-    return;
-  }
-  separate(w);
-  float_print_shortest(w->out, FLOAT_DOUBLE, bits);
-  w->comma = true;
+void json_number(struct json_writer *w, const char *key, uint64_t value) {
+  json_key(w, key);
+  json_unsigned(w, value);
 }
-
-void json_bool(struct json_writer *w, bool value) { write_word(w, value ? "true" : "false"); }
-void json_null(struct json_writer *w) { write_word(w, "null"); }

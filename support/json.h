@@ -38,10 +38,10 @@ void json_key(struct json_writer *w, const char *key);
 void json_string(struct json_writer *w, struct nvm_text text);
 void json_puts(struct json_writer *w, const char *text);
 void json_unsigned(struct json_writer *w, uint64_t value);
-void json_signed(struct json_writer *w, int64_t value);
-/* The bits of a double, as its shortest text; null for infinities and NaNs, which JSON lacks. */
-void json_double(struct json_writer *w, uint64_t bits);
 void json_bool(struct json_writer *w, bool value);
-void json_null(struct json_writer *w);
+
+/* A key and its value. */
+void json_member(struct json_writer *w, const char *key, struct nvm_text value);
+void json_number(struct json_writer *w, const char *key, uint64_t value);
 
 #endif

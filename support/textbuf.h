@@ -15,6 +15,10 @@ struct textbuf {
   size_t capacity;
 };
 
+static inline struct nvm_text text_of(const char *s) {
+  return (struct nvm_text){s, strlen(s)};
+}
+
 /* An empty buffer; after a failed request (arena->failed) writes are dropped. */
 void textbuf_init(struct textbuf *b, struct arena *arena);
 
