@@ -81,6 +81,7 @@ static cost group_cost(const struct vector_loop *v, const struct vplan *p, uint3
   struct access_piece pieces[MOST_PIECES];
   uint32_t width = accesses_width(v, &v->groups.data[r->group], lanes);
   uint32_t count = accesses_pieces(v, r->group, lanes, width, pieces);
+  if (count == 0) return COST_MAX; /* too far apart */
   cost sum = 0;
   for (uint32_t k = 0; k < count; k++)
     sum = cost_add(sum, access_cost(v, &v->accesses.data[r->access], pieces[k].elements));
