@@ -109,13 +109,14 @@ struct nvm_attrset attrset_make(struct attr_table_data *t, const struct nvm_attr
   for (uint32_t i = hash & mask; t->slots[i]; i = (i + 1) & mask)
     if (set_matches(t, t->slots[i], attrs, count)) return (struct nvm_attrset){t->slots[i]};
   uint32_t k = t->sets.count;
-  struct attrset_info set = {t->attrs.count, count};
+  struct attrset_info set = {.first = t->attrs.count, .count = count};
   size_t offset = pool_offset(attrs, t->attrs.data, t->attrs.count * sizeof *attrs);
   if (!intern_room(t->arena, &t->slots, &t->slot_count, 1, k, set_hash_record, t) ||
       !VEC_RESERVE(t->arena, &t->attrs, (uint64_t)t->attrs.count + count) ||
       !VEC_PUSH(t->arena, &t->sets, set))
     return none;
   attrs = pool_rebase(attrs, offset, t->attrs.data);
+  for (uint32_t i = 0; i < count; i++) t->sets.data[k].has[attrs[i].id / 64] |= UINT64_C(1) << attrs[i].id % 64;
   for (uint32_t i = 0; i < count; i++) t->attrs.data[t->attrs.count++] = attrs[i];
   intern_enter(t->slots, t->slot_count, hash, k);
   return (struct nvm_attrset){k};
@@ -155,6 +156,7 @@ struct nvm_attrlist attrlist_make(struct attr_table_data *t, struct nvm_attrset 
 const struct nvm_attr *attrset_find(const struct attr_table_data *t, struct nvm_attrset s,
                                     enum attr_id id) {
   const struct attrset_info *set = &t->sets.data[s.index];
+  if (!(set->has[id / 64] >> id % 64 & 1)) return NULL;
   for (uint32_t i = 0; i < set->count; i++)
     if (t->attrs.data[set->first + i].id == id) return &t->attrs.data[set->first + i];
   return NULL;

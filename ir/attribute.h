@@ -49,7 +49,9 @@ struct nvm_attrset {
 
 struct attrset_info {
   uint32_t first, count; /* into `attrs` */
+  uint64_t has[2];       /* a bit an id */
 };
+_Static_assert(ATTR_ID_COUNT <= 128, "a bit an id");
 
 /* The attributes of a function or call: of the function itself, of its result, of its parameters.
  * Interned too; list 0 is all empty. */

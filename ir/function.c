@@ -30,7 +30,7 @@ struct nvm_type function_result_type(const struct nvm_function *f) {
   return function_type_info(f)->element;
 }
 
-struct nvm_type value_type(const struct nvm_function *f, struct nvm_value v) {
+struct nvm_type function_type_of(const struct nvm_function *f, struct nvm_value v) {
   switch (value_kind(v)) {
   case VALUE_INST: return f->insts.data[value_index(v)].type;
   case VALUE_ARG: return function_arg_type(f, value_index(v));
@@ -106,14 +106,16 @@ void function_remove_block(struct nvm_function *f, struct nvm_block b) {
  * after a failure some have room to spare. */
 static bool grow_insts(struct nvm_function *f) {
   struct arena *a = &f->module->arena;
+  enum { LARGE = 1 << 13 };
   uint64_t wanted = f->insts.capacity ? (uint64_t)f->insts.capacity * 2 : 16;
+  if (f->insts.capacity > LARGE) wanted -= f->insts.capacity / 2; /* what vec_grow gives, for all of them */
   if (wanted > UINT32_C(1) << VALUE_INDEX_BITS) {
     a->failed = true;
     return false;
   }
-  return VEC_RESERVE(a, &f->uses, wanted) && VEC_RESERVE(a, &f->names, wanted) &&
-         VEC_RESERVE(a, &f->locations, wanted) && VEC_RESERVE(a, &f->attachments, wanted) &&
-         VEC_RESERVE(a, &f->positions, wanted) && VEC_RESERVE(a, &f->insts, wanted);
+  return VEC_ROOM(a, &f->uses, wanted) && VEC_ROOM(a, &f->names, wanted) &&
+         VEC_ROOM(a, &f->locations, wanted) && VEC_ROOM(a, &f->attachments, wanted) &&
+         VEC_ROOM(a, &f->positions, wanted) && VEC_ROOM(a, &f->insts, wanted);
 }
 
 /* Places at the end of the pool for `count` operands, the first `used` copied from `operands`. */
@@ -122,7 +124,7 @@ static bool pool_append(struct nvm_function *f, const struct nvm_value *operands
   if (f->operands.count + count > f->operands.capacity) {
     size_t pool_bytes = f->operands.capacity ? f->operands.count * sizeof *operands : 0;
     size_t offset = pool_offset(operands, f->operands.data, pool_bytes);
-    if (!VEC_RESERVE(&f->module->arena, &f->operands, f->operands.count + count)) return false;
+    if (!VEC_ROOM(&f->module->arena, &f->operands, f->operands.count + count)) return false;
     operands = pool_rebase(operands, offset, f->operands.data);
   }
   *first = f->operands.count;

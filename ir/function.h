@@ -84,7 +84,10 @@ static inline bool block_is_none(struct nvm_block b) { return b.index == 0; }
 static inline bool inst_is_none(struct nvm_inst_id i) { return i.index == 0; }
 
 /* The type of any value as an operand in f. */
-struct nvm_type value_type(const struct nvm_function *f, struct nvm_value v);
+struct nvm_type function_type_of(const struct nvm_function *f, struct nvm_value v);
+static inline struct nvm_type value_type(const struct nvm_function *f, struct nvm_value v) {
+  return value_kind(v) == VALUE_INST ? f->insts.data[value_index(v)].type : function_type_of(f, v);
+}
 
 /* A new block at the end of the layout. {0} when out of memory. */
 struct nvm_block function_add_block(struct nvm_function *f, struct nvm_str name);

@@ -210,11 +210,6 @@ struct nvm_type type_element(const struct type_table *t, struct nvm_type ty, uin
   return TYPE_NONE;
 }
 
-struct nvm_type type_scalar(const struct type_table *t, struct nvm_type ty) {
-  const struct type_info *info = type_info(t, ty);
-  return info->kind == TY_VECTOR ? info->element : ty;
-}
-
 struct nvm_type type_with_lanes_of(struct type_table *t, struct nvm_type scalar,
                                    struct nvm_type like) {
   const struct type_info *info = type_info(t, like);
@@ -227,12 +222,6 @@ bool type_is_int(const struct type_table *t, struct nvm_type ty) {
 bool type_is_float(const struct type_table *t, struct nvm_type ty) {
   enum type_kind kind = type_kind(t, ty);
   return kind >= TY_HALF && kind <= TY_DOUBLE;
-}
-bool type_is_ptr(const struct type_table *t, struct nvm_type ty) {
-  return type_kind(t, ty) == TY_PTR;
-}
-bool type_is_vector(const struct type_table *t, struct nvm_type ty) {
-  return type_kind(t, ty) == TY_VECTOR;
 }
 bool type_is_aggregate(const struct type_table *t, struct nvm_type ty) {
   enum type_kind kind = type_kind(t, ty);

@@ -147,7 +147,10 @@ static inline struct nvm_type type_member(const struct type_table *t, struct nvm
  * members of a struct. Vectors and arrays answer for any i. */
 struct nvm_type type_element(const struct type_table *t, struct nvm_type ty, uint64_t i);
 /* The element type of a vector, else the type itself. */
-struct nvm_type type_scalar(const struct type_table *t, struct nvm_type ty);
+static inline struct nvm_type type_scalar(const struct type_table *t, struct nvm_type ty) {
+  const struct type_info *info = type_info(t, ty);
+  return info->kind == TY_VECTOR ? info->element : ty;
+}
 /* A vector of `like`'s length with these elements, or the scalar if `like` is none. */
 struct nvm_type type_with_lanes_of(struct type_table *t, struct nvm_type scalar,
                                    struct nvm_type like);
@@ -155,8 +158,12 @@ struct nvm_type type_with_lanes_of(struct type_table *t, struct nvm_type scalar,
 /* Whether the type itself is of that kind. */
 bool type_is_int(const struct type_table *t, struct nvm_type ty);
 bool type_is_float(const struct type_table *t, struct nvm_type ty);
-bool type_is_ptr(const struct type_table *t, struct nvm_type ty);
-bool type_is_vector(const struct type_table *t, struct nvm_type ty);
+static inline bool type_is_ptr(const struct type_table *t, struct nvm_type ty) {
+  return type_info(t, ty)->kind == TY_PTR;
+}
+static inline bool type_is_vector(const struct type_table *t, struct nvm_type ty) {
+  return type_info(t, ty)->kind == TY_VECTOR;
+}
 bool type_is_aggregate(const struct type_table *t, struct nvm_type ty); /* array or struct */
 /* Whether the type is or contains, as a vector, integers (floats, pointers). */
 bool type_is_int_or_vector(const struct type_table *t, struct nvm_type ty);

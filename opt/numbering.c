@@ -56,8 +56,9 @@ static bool visit(struct numbering *g, struct nvm_inst_id id) {
 }
 
 static void replace_operands(struct numbering *g, struct nvm_inst_id i) {
-  for (uint32_t k = 0; k < function_inst(g->f, i)->operand_count; k++) {
-    struct nvm_value v = inst_operand(g->f, function_inst(g->f, i), k), now = rewrite_get(&g->rewrite, v);
+  const struct nvm_inst *inst = function_inst(g->f, i);
+  for (uint32_t k = 0; k < inst->operand_count; k++) {
+    struct nvm_value v = inst_operand(g->f, inst, k), now = rewrite_get(&g->rewrite, v);
     if (!value_equal(v, now)) inst_set_operand(g->f, i, k, now);
   }
 }

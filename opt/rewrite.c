@@ -12,7 +12,7 @@ void rewrite_set(struct rewrite *r, struct nvm_inst_id i, struct nvm_value to) {
   r->count++;
 }
 
-struct nvm_value rewrite_get(struct rewrite *r, struct nvm_value v) {
+struct nvm_value rewrite_follow(struct rewrite *r, struct nvm_value v) {
   struct nvm_value root = v;
   while (value_kind(root) == VALUE_INST && value_index(root) < r->size &&
          !value_is_none(r->to[value_index(root)]))
@@ -54,10 +54,10 @@ void rewrite_apply(struct rewrite *r) {
   struct nvm_function *f = r->f;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
-      uint32_t n = function_inst(f, i)->operand_count;
-      for (uint32_t k = 0; k < n; k++) {
-        struct nvm_value v = inst_operand(f, function_inst(f, i), k);
-        struct nvm_value now = rewrite_metadata(r, rewrite_get(r, v));
+      const struct nvm_inst *inst = function_inst(f, i);
+      for (uint32_t k = 0; k < inst->operand_count; k++) {
+        struct nvm_value v = inst_operand(f, inst, k), now = rewrite_get(r, v);
+        if (value_kind(now) == VALUE_CONST) now = rewrite_metadata(r, now);
         if (!value_equal(v, now)) inst_set_operand(f, i, k, now);
       }
     }
@@ -117,7 +117,7 @@ static void move_inst(struct nvm_function *f, const uint32_t *now, uint32_t from
 
 bool rewrite_compact(struct nvm_function *f, struct arena *scratch) {
   enum { FEW = 32 };
-  if (f->insts.count < FEW || f->removed < f->insts.count / 2) return true;
+  if (f->insts.count < FEW || f->removed < f->insts.count / 4) return true;
   uint32_t *now = arena_alloc(scratch, f->insts.count * sizeof *now), count = 0, alive = 1;
   f->removed = 0;
   if (!now) return false;
@@ -134,6 +134,9 @@ bool rewrite_compact(struct nvm_function *f, struct arena *scratch) {
   f->operands.count = count;
   f->insts.count = f->uses.count = f->names.count = alive;
   f->locations.count = f->attachments.count = f->positions.count = alive;
+  struct arena *a = &f->module->arena;
+  VEC_SHRINK(a, &f->operands), VEC_SHRINK(a, &f->insts), VEC_SHRINK(a, &f->uses), VEC_SHRINK(a, &f->names);
+  VEC_SHRINK(a, &f->locations), VEC_SHRINK(a, &f->attachments), VEC_SHRINK(a, &f->positions);
   FOR_EACH_BLOCK(f, b) {
     struct nvm_block_info *info = function_block(f, b);
     info->first.index = now[info->first.index];

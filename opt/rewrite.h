@@ -17,14 +17,18 @@ bool rewrite_init(struct rewrite *r, struct nvm_function *f, struct arena *arena
 /* Notes that i is `to`, which must not (through replacements) be i itself. */
 void rewrite_set(struct rewrite *r, struct nvm_inst_id i, struct nvm_value to);
 /* What v stands for after all replacements noted so far. */
-struct nvm_value rewrite_get(struct rewrite *r, struct nvm_value v);
+struct nvm_value rewrite_follow(struct rewrite *r, struct nvm_value v);
+static inline struct nvm_value rewrite_get(struct rewrite *r, struct nvm_value v) {
+  bool stays = value_kind(v) != VALUE_INST || value_index(v) >= r->size || value_is_none(r->to[value_index(v)]);
+  return stays ? v : rewrite_follow(r, v);
+}
 static inline bool rewrite_is_set(const struct rewrite *r, struct nvm_inst_id i) {
   return i.index < r->size && !value_is_none(r->to[i.index]);
 }
 /* Replaces in all operands and metadata operands, then removes the replaced instructions. */
 void rewrite_apply(struct rewrite *r);
 
-/* Renumbers the instructions of f, in their order, where half of the numbers belong to dead ones: tables
+/* Renumbers the instructions of f, in their order, where a quarter of the numbers belongs to dead ones: tables
  * of analyses are as long as there are numbers. False when out of memory. */
 bool rewrite_compact(struct nvm_function *f, struct arena *scratch);
 

@@ -1,5 +1,5 @@
 /* Arenas, after the usual bump-pointer scheme. Small objects share chunks that double up to
- * LARGEST_CHUNK; an object of LARGE_OBJECT bytes or more gets a chunk of its own, which
+ * LARGEST_CHUNK; an object of ARENA_LARGE_OBJECT bytes or more gets a chunk of its own, which
  * arena_grow() resizes through the allocator, so that a vector that grows to gigabytes never
  * leaves copies of itself behind. */
 #include "support/arena.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, LARGE_OBJECT = 64 * 1024, LARGEST_CHUNK = 1024 * 1024 };
+enum { ALIGNMENT = 16, LARGEST_CHUNK = 1024 * 1024 };
 #ifdef NVM_HOSTILE /* the checking build: smallest possible chunks, so that every edge is met */
 enum { FIRST_CHUNK = 64 };
 #else
@@ -73,20 +73,20 @@ static struct arena_chunk *chunk_add(struct arena *a, size_t payload, bool dedic
 
 static unsigned char *chunk_payload(struct arena_chunk *c) { return (unsigned char *)c + HEADER; }
 
-void *arena_alloc(struct arena *a, size_t bytes) {
+static void *alloc_raw(struct arena *a, size_t bytes) {
   if (bytes > SIZE_MAX / 2) {
     fail(a);
     return NULL;
   }
   bytes = bytes ? round_up(bytes) : ALIGNMENT;
-  if (bytes >= LARGE_OBJECT) {
+  if (bytes >= ARENA_LARGE_OBJECT) {
     struct arena_chunk *c = chunk_add(a, bytes, true);
-    return c ? memset(chunk_payload(c), 0, bytes) : NULL;
+    return c ? chunk_payload(c) : NULL;
   }
   if (bytes <= (size_t)(a->limit - a->free)) {
     void *result = a->free;
     a->free += bytes;
-    return memset(result, 0, bytes);
+    return result;
   }
   size_t payload = a->chunk_bytes > bytes ? a->chunk_bytes : bytes;
   struct arena_chunk *c = chunk_add(a, payload, false);
@@ -94,56 +94,81 @@ void *arena_alloc(struct arena *a, size_t bytes) {
   if (a->chunk_bytes < LARGEST_CHUNK) a->chunk_bytes *= 2;
   a->free = chunk_payload(c) + bytes;
   a->limit = chunk_payload(c) + payload;
-  return memset(chunk_payload(c), 0, bytes);
+  return chunk_payload(c);
 }
 
-/* Resizes the dedicated chunk that holds `memory`. */
-static void *chunk_grow(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes) {
-  struct arena_chunk *c = (struct arena_chunk *)((unsigned char *)memory - HEADER);
-  size_t old_size = c->bytes, new_size = HEADER + round_up(new_bytes);
-  if (new_size <= old_size) return memory;
-  struct arena_chunk *moved = NULL;
-  if (!a->failed && arena_charge(a, new_size - old_size)) {
-    moved = a->allocator.resize(a->allocator.state, c, old_size, new_size);
-    if (!moved) a->total_bytes -= new_size - old_size;
-  }
-  if (!moved) {
-    fail(a);
-    return NULL;
-  }
-  moved->bytes = new_size;
+void *arena_alloc(struct arena *a, size_t bytes) {
+  void *memory = alloc_raw(a, bytes);
+  return memory ? memset(memory, 0, bytes) : NULL;
+}
+
+static struct arena_chunk *chunk_of(void *memory) {
+  return (struct arena_chunk *)((unsigned char *)memory - HEADER);
+}
+
+/* A dedicated chunk in another size; NULL: it stays as it was. */
+static void *chunk_resize(struct arena *a, struct arena_chunk *c, size_t size) {
+  struct arena_chunk *moved = a->allocator.resize(a->allocator.state, c, c->bytes, size);
+  if (!moved) return NULL;
+  moved->bytes = size;
   if (moved->previous) moved->previous->next = moved;
   else a->chunks = moved;
   if (moved->next) moved->next->previous = moved;
-  memset(chunk_payload(moved) + old_bytes, 0, new_size - HEADER - old_bytes);
   return chunk_payload(moved);
 }
 
+/* Grows the dedicated chunk that holds `memory`. */
+static void *chunk_grow(struct arena *a, void *memory, size_t new_bytes) {
+  size_t old_size = chunk_of(memory)->bytes, new_size = HEADER + round_up(new_bytes);
+  if (new_size <= old_size) return memory;
+  void *moved = NULL;
+  if (!a->failed && arena_charge(a, new_size - old_size)) {
+    moved = chunk_resize(a, chunk_of(memory), new_size);
+    if (!moved) a->total_bytes -= new_size - old_size;
+  }
+  if (!moved) fail(a);
+  return moved;
+}
+
+void *arena_shrink(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes) {
+  if (round_up(old_bytes) < ARENA_LARGE_OBJECT || new_bytes < ARENA_LARGE_OBJECT) return memory;
+  size_t old_size = chunk_of(memory)->bytes, new_size = HEADER + round_up(new_bytes);
+  void *moved = new_size < old_size ? chunk_resize(a, chunk_of(memory), new_size) : NULL;
+  if (moved) a->total_bytes -= old_size - new_size;
+  return moved ? moved : memory;
+}
+
 void *arena_grow(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes) {
-  if (!memory || old_bytes == 0) return arena_alloc(a, new_bytes);
+  void *grown = arena_grow_raw(a, memory, old_bytes, new_bytes);
+  if (grown && new_bytes > old_bytes) memset((unsigned char *)grown + old_bytes, 0, new_bytes - old_bytes);
+  return grown;
+}
+
+void *arena_grow_raw(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes) {
+  if (!memory || old_bytes == 0) return alloc_raw(a, new_bytes);
   if (new_bytes <= old_bytes) return memory;
   if (new_bytes > SIZE_MAX / 2) {
     fail(a);
     return NULL;
   }
-  /* An object has a dedicated chunk exactly if its rounded size has reached LARGE_OBJECT. */
+  /* An object has a dedicated chunk exactly if its rounded size has reached ARENA_LARGE_OBJECT. */
   size_t old_rounded = round_up(old_bytes), new_rounded = round_up(new_bytes);
-  if (old_rounded >= LARGE_OBJECT) return chunk_grow(a, memory, old_bytes, new_bytes);
+  if (old_rounded >= ARENA_LARGE_OBJECT) return chunk_grow(a, memory, new_bytes);
   if (new_rounded <= old_rounded) return memory;
   unsigned char *end = (unsigned char *)memory + old_rounded;
-  if (end == a->free && new_rounded < LARGE_OBJECT &&
+  if (end == a->free && new_rounded < ARENA_LARGE_OBJECT &&
       new_rounded - old_rounded <= (size_t)(a->limit - a->free)) {
     a->free += new_rounded - old_rounded;
-    memset(end, 0, new_rounded - old_rounded);
     return memory;
   }
-  void *result = arena_alloc(a, new_bytes);
+  void *result = alloc_raw(a, new_bytes);
   return result ? memcpy(result, memory, old_bytes) : NULL;
 }
 
 char *arena_copy(struct arena *a, const void *data, size_t bytes) {
-  char *result = arena_alloc(a, bytes + 1);
+  char *result = alloc_raw(a, bytes + 1);
   if (result && bytes) memcpy(result, data, bytes);
+  if (result) result[bytes] = '\0';
   return result;
 }
 

@@ -26,6 +26,8 @@ struct nvm_allocator {
 /* realloc() and free() of the C library. */
 extern const struct nvm_allocator nvm_default_allocator;
 
+enum { ARENA_LARGE_OBJECT = 64 * 1024 }; /* bytes: objects from here on have chunks of their own */
+
 struct arena_chunk;
 
 struct arena {
@@ -49,6 +51,12 @@ void *arena_alloc(struct arena *a, size_t bytes);
 /* Grows memory got from this arena; the new part is zeroed. In place where it can. Returns the
  * (perhaps moved) memory, or NULL when out of memory (the old memory stays valid). */
 void *arena_grow(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes);
+
+/* The same, the new part holding anything. */
+void *arena_grow_raw(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes);
+
+/* Gives back what lies behind the first new_bytes of a large object, if it stays one; it may move. */
+void *arena_shrink(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes);
 
 /* A copy of `bytes` bytes, followed by a NUL; NULL when out of memory. */
 char *arena_copy(struct arena *a, const void *data, size_t bytes);

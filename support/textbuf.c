@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 
-enum { FIRST_BYTES = 256 };
+enum { FIRST_BYTES = 256, LARGE = 1 << 20 };
 
 void textbuf_init(struct textbuf *b, struct arena *arena) {
   *b = (struct textbuf){.arena = arena};
@@ -13,8 +13,9 @@ char *textbuf_room(struct textbuf *b, size_t more) {
   if (more <= b->capacity - b->length) return b->bytes + b->length;
   size_t wanted = b->length + more;
   size_t capacity = b->capacity ? b->capacity * 2 : FIRST_BYTES;
+  if (capacity > LARGE) capacity -= b->capacity / 2;
   if (capacity < wanted) capacity = wanted;
-  char *bytes = arena_grow(b->arena, b->bytes, b->capacity, capacity);
+  char *bytes = arena_grow_raw(b->arena, b->bytes, b->capacity, capacity);
   if (!bytes) return NULL;
   b->bytes = bytes;
   b->capacity = capacity;

@@ -8,7 +8,7 @@ enum { FIRST_CAPACITY = 8 };
 #endif
 
 void *vec_grow(struct arena *a, void *data, uint32_t *capacity, uint64_t wanted,
-               size_t element_bytes) {
+               size_t element_bytes, bool zero) {
   const uint64_t most = UINT32_C(1) << 31;
   if (wanted > most) {
     a->failed = true;
@@ -16,10 +16,21 @@ void *vec_grow(struct arena *a, void *data, uint32_t *capacity, uint64_t wanted,
   }
   /* Who reserves before the first element knows how many there will be. */
   uint64_t doubled = *capacity ? (uint64_t)*capacity * 2 : wanted > 1 ? wanted : FIRST_CAPACITY;
+  if (doubled * element_bytes > 4 * ARENA_LARGE_OBJECT) doubled -= *capacity / 2;
   if (doubled < wanted) doubled = wanted;
   if (doubled > most) doubled = most;
-  void *grown = arena_grow(a, data, *capacity * element_bytes, (size_t)doubled * element_bytes);
+  size_t old_bytes = *capacity * element_bytes, bytes = (size_t)doubled * element_bytes;
+  void *grown = zero ? arena_grow(a, data, old_bytes, bytes) : arena_grow_raw(a, data, old_bytes, bytes);
   if (!grown) return data;
   *capacity = (uint32_t)doubled;
   return grown;
+}
+
+void *vec_shrink(struct arena *a, void *data, uint32_t *capacity, uint32_t count, size_t element_bytes) {
+  size_t least = ARENA_LARGE_OBJECT / element_bytes + 1;
+  uint32_t fewer = count > least ? count : (uint32_t)least;
+  if (fewer >= *capacity) return data;
+  void *moved = arena_shrink(a, data, *capacity * element_bytes, fewer * element_bytes);
+  *capacity = fewer;
+  return moved;
 }

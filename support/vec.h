@@ -13,21 +13,30 @@
     uint32_t capacity;       \
   }
 
-/* Grows `data` to hold at least `wanted` elements of `element_bytes` each (doubling) and updates
- * *capacity; new elements are zero. Returns the data, moved or not; unchanged when out of memory
- * or when 2^31 elements would be exceeded. */
+/* Grows `data` to hold at least `wanted` elements of `element_bytes` each (doubling, then by half) and
+ * updates *capacity; new elements are zero, or anything. Returns the data, moved or not; unchanged when
+ * out of memory or when 2^31 elements would be exceeded. */
 void *vec_grow(struct arena *a, void *data, uint32_t *capacity, uint64_t wanted,
-               size_t element_bytes);
+               size_t element_bytes, bool zero);
 
-/* Ensures room for `n` elements in all; false when out of memory. */
-#define VEC_RESERVE(arena, v, n)                                                              \
+#define VEC_GROW_(arena, v, n, zero)                                                          \
   ((n) <= (v)->capacity ||                                                                    \
-   ((v)->data = vec_grow((arena), (v)->data, &(v)->capacity, (n), sizeof *(v)->data),         \
+   ((v)->data = vec_grow((arena), (v)->data, &(v)->capacity, (n), sizeof *(v)->data, (zero)), \
     (n) <= (v)->capacity))
+
+/* Ensures room for `n` elements in all, the new ones zero; false when out of memory. */
+#define VEC_RESERVE(arena, v, n) VEC_GROW_(arena, v, n, true)
+/* The same where elements are written before they are read. */
+#define VEC_ROOM(arena, v, n) VEC_GROW_(arena, v, n, false)
+
+/* Gives back room behind the last element of a large vector. */
+#define VEC_SHRINK(arena, v) \
+  ((v)->data = vec_shrink((arena), (v)->data, &(v)->capacity, (v)->count, sizeof *(v)->data))
+void *vec_shrink(struct arena *a, void *data, uint32_t *capacity, uint32_t count, size_t element_bytes);
 
 /* Appends one element; false when out of memory. */
 #define VEC_PUSH(arena, v, ...)                                        \
-  (VEC_RESERVE((arena), (v), (uint64_t)(v)->count + 1)                 \
+  (VEC_ROOM((arena), (v), (uint64_t)(v)->count + 1)                 \
        ? ((v)->data[(v)->count++] = (__VA_ARGS__), true)               \
        : false)
 

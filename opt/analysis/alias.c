@@ -372,8 +372,7 @@ enum alias alias_query(struct alias_env *e, struct memory_location a, struct mem
 bool alias_must(struct alias_env *e, struct memory_location a, struct memory_location b) {
   struct alias_address room_a, room_b;
   const struct alias_address *x = location_address(e, a, &room_a), *y = location_address(e, b, &room_b);
-  if (!value_equal(x->base, y->base) || x->offset != y->offset || x->term_count != y->term_count) return false;
-  return compare_addresses(e, x, y, 1, 1) == ALIAS_MUST && !alias_metadata_apart(e, a.access, b.access);
+  return x->offset == y->offset && alias_same_shape(x, y) && !alias_metadata_apart(e, a.access, b.access);
 }
 
 /* What a kernel gets as noalias and only reads, nobody writes while it runs. */

@@ -67,7 +67,7 @@ bool alias_parameters_are_global(const struct nvm_function *f);
 struct alias_address alias_decompose(const struct nvm_function *f, struct nvm_value pointer);
 /* Log2 of what offset and terms are known to be a multiple of; 63 if they are nothing. */
 uint32_t alias_offset_zeros(const struct nvm_function *f, const struct alias_address *a);
-/* Whether two addresses have the same base and the same terms: they are a constant distance apart. */
+/* Whether two addresses have the same base and the same terms, in any order: they are a constant distance apart. */
 bool alias_same_shape(const struct alias_address *a, const struct alias_address *b);
 /* The address as it is at the end of block `from`, given what it is at the start of its successor `to`:
  * phis of `to` become what they get from there. False: it is not known before `to`. */

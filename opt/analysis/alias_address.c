@@ -211,11 +211,14 @@ bool alias_translate(const struct nvm_function *f, struct alias_address *a, stru
 
 bool alias_same_shape(const struct alias_address *a, const struct alias_address *b) {
   if (!value_equal(a->base, b->base) || a->term_count != b->term_count) return false;
-  for (uint32_t k = 0; k < a->term_count; k++)
-    if (!value_equal(a->terms[k].variable, b->terms[k].variable) ||
-        a->terms[k].scale != b->terms[k].scale ||
-        a->terms[k].sign_extended != b->terms[k].sign_extended)
-      return false;
+  for (uint32_t k = 0, n; k < a->term_count; k++) {
+    const struct alias_term *t = &a->terms[k];
+    for (n = 0; n < b->term_count; n++)
+      if (value_equal(t->variable, b->terms[n].variable) && t->scale == b->terms[n].scale &&
+          t->sign_extended == b->terms[n].sign_extended)
+        break;
+    if (n == b->term_count) return false;
+  }
   return true;
 }
 
