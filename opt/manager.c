@@ -281,7 +281,30 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
   return s;
 }
 
-/* Function passes ids[0..count-1] over every definition, but those that would find nothing. */
+/* Whether no branch goes back to a block that is laid out before it: there is no loop. */
+static bool has_no_loop(struct manager *g, const struct nvm_function *f) {
+  bool *seen = arena_alloc(&g->scratch, f->blocks.count * sizeof *seen), any = !seen;
+  FOR_EACH_BLOCK(f, b) {
+    if (any) break;
+    seen[b.index] = true;
+    for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++) any |= seen[block_successor(f, b, k).index];
+  }
+  arena_reset(&g->scratch);
+  return !any;
+}
+
+static bool is_for_loops(int p) { return p == PASS_LOOP_SIMPLIFY || (pass_table[p].needs & FORM_LOOP_SIMPLIFY); }
+
+/* Whether p would find nothing in function n: it did not, and nothing changed since; or it wants loops. */
+static bool is_vain(struct manager *g, enum pass_id p, uint32_t n) {
+  if (g->settled[n] >> p & 1) return true;
+  if (!is_for_loops(p) || !has_no_loop(g, g->env.module->functions.data[n])) return false;
+  for (int k = 1; k < PASS_COUNT; k++)
+    if (is_for_loops(k)) g->settled[n] |= UINT64_C(1) << k;
+  return true;
+}
+
+/* Function passes ids[0..count-1] over every definition, but in vain. */
 static enum nvm_status run_group(struct manager *g, const enum pass_id *ids, uint32_t count) {
   struct nvm_module *m = g->env.module;
   for (uint32_t n = 1; n < g->function_count; n++) {
@@ -289,7 +312,7 @@ static enum nvm_status run_group(struct manager *g, const enum pass_id *ids, uin
     if (function_is_declaration(f)) continue;
     for (uint32_t k = 0; k < count; k++) {
       bool changed = false;
-      if (g->settled[n] >> ids[k] & 1) continue;
+      if (is_vain(g, ids[k], n)) continue;
       enum nvm_status s = run_one(g, ids[k], f, &changed);
       if (s != NVM_OK) return s;
       g->settled[n] = changed ? 0 : g->settled[n] | UINT64_C(1) << ids[k];

@@ -26,7 +26,7 @@
 #include "opt/passes.h"
 
 /* Instructions; LLVM's numbers for this target: a quarter for loops that stay loops. */
-enum { MOST_FULL = 300, MOST_FULL_FRAME = 1200, MOST_PARTIAL = 75, MOST_BY_PRAGMA = 16384, RUNTIME_FACTOR = 8, MOST_ROUNDS = 4 };
+enum { MOST_FULL = 300, MOST_FULL_FRAME = 1200, MOST_PARTIAL = 75, MOST_BY_PRAGMA = 16384, RUNTIME_FACTOR = 8, MOST_ROUNDS = 4, MOST_BLOCKS = 1024 };
 
 struct unroller {
   struct nvm_function *f;
@@ -378,7 +378,7 @@ static bool one_round(struct unroller *u, bool *again) {
       *again = true;
       continue;
     }
-    if (!loop_is_closed(&u->nest, f, n)) continue;
+    if (u->loop->block_count > MOST_BLOCKS || !loop_is_closed(&u->nest, f, n)) continue;
     struct plan p = plan_loop(u, n);
     if (p.kind == UNROLL_NOT) continue;
     u->inner_changed[u->loop->parent] = true;
