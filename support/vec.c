@@ -20,7 +20,8 @@ void *vec_grow(struct arena *a, void *data, uint32_t *capacity, uint64_t wanted,
   if (doubled < wanted) doubled = wanted;
   if (doubled > most) doubled = most;
   size_t old_bytes = *capacity * element_bytes, bytes = (size_t)doubled * element_bytes;
-  void *grown = zero ? arena_grow(a, data, old_bytes, bytes) : arena_grow_raw(a, data, old_bytes, bytes);
+  /* The first elements are zero in any case: tables have a dummy there. */
+  void *grown = zero || *capacity == 0 ? arena_grow(a, data, old_bytes, bytes) : arena_grow_raw(a, data, old_bytes, bytes);
   if (!grown) return data;
   *capacity = (uint32_t)doubled;
   return grown;
