@@ -46,6 +46,7 @@ struct walker {
   struct range *known;   /* width 0: nothing yet */
   VEC(struct fact) undo;
   struct nvm_block *child, *sibling; /* of the dominator tree, in reverse postorder */
+  uint32_t *case_of;     /* by block: the operand of the switch that leads there, 0: none */
   bool changed;
 };
 
@@ -139,11 +140,8 @@ static bool learn_edge(struct walker *w, struct nvm_block b) {
   struct nvm_block from = d->predecessors[d->first_predecessor[b.index]];
   const struct nvm_inst *t = function_inst(w->f, block_terminator(w->f, from));
   if (t->op == OP_CONDBR) return learn(w, inst_operand(w->f, t, 0), value_index(inst_operand(w->f, t, 1)) == b.index, 0);
-  if (t->op != OP_SWITCH || value_index(inst_operand(w->f, t, 1)) == b.index) return true;
-  for (uint32_t k = 2; k < t->operand_count; k += 2)
-    if (value_index(inst_operand(w->f, t, k + 1)) == b.index)
-      return narrow(w, inst_operand(w->f, t, 0), range_of_value(w->f, inst_operand(w->f, t, k)), 0);
-  return true;
+  if (t->op != OP_SWITCH || value_index(inst_operand(w->f, t, 1)) == b.index || !w->case_of[b.index]) return true;
+  return narrow(w, inst_operand(w->f, t, 0), range_of_value(w->f, inst_operand(w->f, t, w->case_of[b.index])), 0);
 }
 
 /* What v can be where it comes round from `latch`, not yet seen: phi and a step, below the latch's bound. */
@@ -283,6 +281,8 @@ static void drop_cases(struct walker *w, struct nvm_inst_id t) {
     cfg_remove_phi_edges(f, (struct nvm_block){value_index(target)}, b, left);
     w->changed = true;
   }
+  const struct nvm_inst *i = function_inst(f, t);
+  for (uint32_t k = 2; k < i->operand_count; k += 2) w->case_of[value_index(inst_operand(f, i, k + 1))] = k;
 }
 
 static bool simplify(struct walker *w, struct nvm_inst_id id) {
@@ -399,7 +399,8 @@ enum nvm_status correlated_run(struct nvm_function *f, struct pass_env *env, boo
   w.known = arena_alloc(env->arena, (f->insts.count + function_arg_count(f) + 1) * sizeof *w.known);
   w.child = arena_alloc(env->arena, f->blocks.count * sizeof *w.child);
   w.sibling = arena_alloc(env->arena, f->blocks.count * sizeof *w.sibling);
-  if (!w.known || !w.child || !w.sibling || !dominance_compute(&w.dominance, f, env->arena) ||
+  w.case_of = arena_alloc(env->arena, f->blocks.count * sizeof *w.case_of);
+  if (!w.known || !w.child || !w.sibling || !w.case_of || !dominance_compute(&w.dominance, f, env->arena) ||
       !rewrite_init(&w.rewrite, f, env->arena) || !walk(&w))
     return NVM_OUT_OF_MEMORY;
   *env->statistic += w.rewrite.count;
