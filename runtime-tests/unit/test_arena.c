@@ -17,7 +17,7 @@ static void objects_are_zeroed_aligned_and_apart(void **state) {
   arena_free(&a);
 }
 
-/* From a small object into chunks of its own and on, keeping content, zeroing the rest. */
+/* From a small object into chunks of its own and on, keeping content, zeroing the rest; half of it given back, and grown again. */
 static void growing_keeps_content(void **state) {
   (void)state;
   struct arena a;
@@ -35,6 +35,11 @@ static void growing_keeps_content(void **state) {
     memset(p, 1, more);
     bytes = more;
   }
+  size_t before = a.total_bytes, fewer = bytes / 2;
+  p = arena_shrink(&a, p, bytes, fewer);
+  assert_true(a.total_bytes <= before - bytes / 2);
+  p = arena_grow(&a, p, fewer, bytes);
+  for (size_t k = 0; k < bytes; k += 997) assert_int_equal(p[k], k < fewer);
   arena_free(&a);
 }
 
