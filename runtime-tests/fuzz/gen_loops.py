@@ -216,7 +216,7 @@ class Loop(Function):
                 small = self.value("i32", 0)
                 whole = self.masked("i32", small, 1)
                 x = self.set(t, f"uitofp i32 {whole} to {t}")
-                phi[3] = self.set(t, f"fadd {r.choice(['reassoc', 'fast', 'reassoc nsz'])} {t} {phi[1]}, {x}", "s")
+                phi[3] = self.set(t, f"fadd {r.choice(['reassoc', 'reassoc nnan', 'reassoc nnan ninf'])} {t} {phi[1]}, {x}", "s")
             return exact
         phi = self.add_phi(t, self.constant(t))
         kind = r.random()
