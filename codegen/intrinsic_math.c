@@ -256,11 +256,11 @@ static void pair_lane(const struct lane *x) {
   if (x->argument == PAIR_FREXP) {
     enum ptx_class class = ptx_reg_class(x->second[0].reg);
     second = emit_frexp(l, &w, &first);
-    intrinsic_finish(x, first);
     if (class == PTX_B32) lower_copy(l, x->second[0].reg, second);
     else
       emit2(l, PTX_CVT, PTX_MODS(class == PTX_B64 ? PTX_MOD_S64 : PTX_MOD_S16, PTX_MOD_S32),
             x->second[0], second);
+    intrinsic_finish(x, first);
     return;
   }
   if (x->argument == PAIR_MODF) {

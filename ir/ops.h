@@ -91,6 +91,9 @@ enum inst_flag {
   ALLOCA_SWIFTERROR = 1 << 7,
 };
 
+/* The INST_ flags that an op may carry, as ops.def says. */
+uint16_t op_flags(enum op op);
+
 /* Predicates, in the aux word of icmp and fcmp. */
 enum icmp_predicate {
   ICMP_EQ, ICMP_NE, ICMP_UGT, ICMP_UGE, ICMP_ULT, ICMP_ULE, ICMP_SGT, ICMP_SGE, ICMP_SLT, ICMP_SLE,

@@ -3,6 +3,8 @@
 
 #include "support/float_print.h"
 
+#include <stdarg.h>
+
 static bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
 static bool is_name_char(unsigned char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '.' ||
@@ -23,20 +25,40 @@ void print_escaped(struct printer *p, struct nvm_text text) {
   textbuf_write(p->out, text.bytes + plain, text.length - plain);
 }
 
-void print_quoted(struct printer *p, const char *word, struct nvm_str text) {
-  print_word(p, word);
+static void print_quoted(struct printer *p, struct nvm_str text) {
   print_char(p, '"');
   print_escaped(p, module_text(p->m, text));
   print_char(p, '"');
 }
 
-void print_name(struct printer *p, struct nvm_str name) {
+static void print_name(struct printer *p, struct nvm_str name) {
   struct nvm_text text = module_text(p->m, name);
   bool plain = text.length > 0 && !is_digit((unsigned char)text.bytes[0]);
   for (size_t i = 0; plain && i < text.length; i++)
     plain = is_name_char((unsigned char)text.bytes[i]);
   if (plain) textbuf_text(p->out, text);
-  else print_quoted(p, "", name);
+  else print_quoted(p, name);
+}
+
+void print_format(struct printer *p, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  for (const char *f = format; *f; f++) {
+    if (*f != '%') {
+      print_char(p, *f);
+      continue;
+    }
+    switch (*++f) {
+    case 'T': print_type(p, va_arg(args, struct nvm_type)); break;
+    case 'O': print_operand(p, va_arg(args, struct nvm_value)); break;
+    case 'V': print_typed(p, va_arg(args, struct nvm_value)); break;
+    case 'N': print_name(p, va_arg(args, struct nvm_str)); break;
+    case 'Q': print_quoted(p, va_arg(args, struct nvm_str)); break;
+    case 'M': print_meta(p, va_arg(args, struct nvm_meta)); break;
+    default: textbuf_directive(p->out, *f, &args); break;
+    }
+  }
+  va_end(args);
 }
 
 void print_type(struct printer *p, struct nvm_type ty) {
@@ -54,17 +76,7 @@ void print_type(struct printer *p, struct nvm_type ty) {
 }
 
 struct nvm_type print_type_of(const struct printer *p, struct nvm_value v) {
-  switch (value_kind(v)) {
-  case VALUE_INST: return p->f->insts.data[value_index(v)].type;
-  case VALUE_ARG: return function_arg_type(p->f, value_index(v));
-  case VALUE_BLOCK: return TYPE_LABEL;
-  case VALUE_CONST: return constant_info(&p->m->constants, v)->type;
-  case VALUE_GLOBAL:
-  case VALUE_FUNCTION: return module_value_type(p->m, v);
-  case VALUE_NONE:
-  case VALUE_FORWARD: break;
-  }
-  return TYPE_NONE;
+  return p->f ? value_type(p->f, v) : module_value_type(p->m, v);
 }
 
 void print_symbol(struct printer *p, struct nvm_value v) {
@@ -102,6 +114,14 @@ static void print_arg_name(struct printer *p, uint32_t i) {
 
 /* ---- Constants ---- */
 
+struct flag_word {
+  uint16_t flag;
+  const char *word;
+};
+
+static void print_flag_words(struct printer *p, const struct flag_word *words, size_t count,
+                             uint32_t flags);
+
 static void print_u128(struct printer *p, nvm_u128 value) {
   const uint64_t block = UINT64_C(1000000000000000000); /* 10^18 */
   if (value < block) {
@@ -133,53 +153,43 @@ static void print_float(struct printer *p, const struct constant_info *c) {
 }
 
 static void print_typed_list(struct printer *p, struct nvm_value v, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-    if (i) print_word(p, ", ");
-    print_typed(p, const_operand(p->m, v, i));
-  }
+  for (uint32_t i = 0; i < count; i++)
+    print_format(p, i ? ", %V" : "%V", const_operand(p->m, v, i));
 }
 
 static void print_aggregate(struct printer *p, struct nvm_value v, const struct constant_info *c) {
   const struct type_info *ty = type_info(&p->m->types, c->type);
-  bool is_struct = ty->kind == TY_STRUCT, packed = is_struct && ty->flags & TYPE_PACKED;
-  if (packed || ty->kind == TY_VECTOR) print_char(p, '<');
-  if (ty->kind == TY_ARRAY) print_char(p, '[');
-  if (is_struct) print_word(p, c->count ? "{ " : "{");
+  bool packed = ty->flags & TYPE_PACKED, empty = c->count == 0;
+  const char *brackets[2] = {empty ? "{" : "{ ", empty ? "}" : " }"};
+  if (ty->kind == TY_VECTOR) brackets[0] = "<", brackets[1] = ">";
+  if (ty->kind == TY_ARRAY) brackets[0] = "[", brackets[1] = "]";
+  if (ty->kind == TY_STRUCT && packed) print_char(p, '<');
+  print_word(p, brackets[0]);
   print_typed_list(p, v, c->count);
-  if (is_struct) print_word(p, c->count ? " }" : "}");
-  if (ty->kind == TY_ARRAY) print_char(p, ']');
-  if (packed || ty->kind == TY_VECTOR) print_char(p, '>');
+  print_word(p, brackets[1]);
+  if (ty->kind == TY_STRUCT && packed) print_char(p, '>');
 }
 
 static void print_expression(struct printer *p, struct nvm_value v, const struct constant_info *c) {
   enum op op = (enum op)c->op;
   print_word(p, op_table[op].keyword);
   print_flags(p, op, c->flags);
-  if (op == OP_ICMP || op == OP_FCMP) {
-    print_char(p, ' ');
-    print_word(p, op == OP_ICMP ? icmp_names[c->aux] : fcmp_names[c->aux]);
-  }
+  print_predicate(p, op, c->aux);
   print_word(p, " (");
-  if (op == OP_GEP) {
-    print_type(p, (struct nvm_type){c->aux});
-    print_word(p, ", ");
-  }
+  if (op == OP_GEP) print_format(p, "%T, ", (struct nvm_type){c->aux});
   print_typed_list(p, v, c->count);
-  if (op_is_cast(op)) {
-    print_word(p, " to ");
-    print_type(p, c->type);
-  }
+  if (op_is_cast(op)) print_format(p, " to %T", c->type);
   print_char(p, ')');
 }
 
 static void print_asm(struct printer *p, const struct constant_info *c) {
-  print_word(p, "asm ");
-  if (c->flags & CONST_ASM_SIDEEFFECT) print_word(p, "sideeffect ");
-  if (c->flags & CONST_ASM_ALIGNSTACK) print_word(p, "alignstack ");
-  if (c->flags & CONST_ASM_INTEL) print_word(p, "inteldialect ");
-  if (c->flags & CONST_ASM_UNWIND) print_word(p, "unwind ");
-  print_quoted(p, "", c->str);
-  print_quoted(p, ", ", c->str2);
+  static const struct flag_word words[] = {{CONST_ASM_SIDEEFFECT, " sideeffect"},
+                                           {CONST_ASM_ALIGNSTACK, " alignstack"},
+                                           {CONST_ASM_INTEL, " inteldialect"},
+                                           {CONST_ASM_UNWIND, " unwind"}};
+  print_word(p, "asm");
+  print_flag_words(p, words, sizeof words / sizeof *words, c->flags);
+  print_format(p, " %Q, %Q", c->str, c->str2);
 }
 
 static void print_constant(struct printer *p, struct nvm_value v) {
@@ -193,7 +203,7 @@ static void print_constant(struct printer *p, struct nvm_value v) {
   case CONST_UNDEF: print_word(p, "undef"); break;
   case CONST_POISON: print_word(p, "poison"); break;
   case CONST_AGGREGATE: print_aggregate(p, v, c); break;
-  case CONST_BYTES: print_quoted(p, "c", c->str); break;
+  case CONST_BYTES: print_format(p, "c%Q", c->str); break;
   case CONST_EXPR: print_expression(p, v, c); break;
   case CONST_ASM: print_asm(p, c); break;
   case CONST_METADATA: print_meta(p, (struct nvm_meta){c->meta}); break;
@@ -216,38 +226,34 @@ void print_operand(struct printer *p, struct nvm_value v) {
 }
 
 void print_typed(struct printer *p, struct nvm_value v) {
-  print_type(p, print_type_of(p, v));
-  print_char(p, ' ');
-  print_operand(p, v);
+  print_format(p, "%T %O", print_type_of(p, v), v);
 }
 
 /* ---- Flags ---- */
 
-static void print_fast_math(struct printer *p, uint16_t flags) {
-  static const struct {
-    uint16_t flag;
-    const char *word;
-  } words[] = {{INST_REASSOC, " reassoc"}, {INST_NNAN, " nnan"}, {INST_NINF, " ninf"},
-               {INST_NSZ, " nsz"},         {INST_ARCP, " arcp"}, {INST_CONTRACT, " contract"},
-               {INST_AFN, " afn"}};
-  if ((flags & INST_FAST) == INST_FAST) {
-    print_word(p, " fast");
-    return;
-  }
-  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+static void print_flag_words(struct printer *p, const struct flag_word *words, size_t count,
+                             uint32_t flags) {
+  for (size_t i = 0; i < count; i++)
     if (flags & words[i].flag) print_word(p, words[i].word);
 }
 
 void print_flags(struct printer *p, enum op op, uint16_t flags) {
-  uint32_t may = op_table[op].flags;
+  static const struct flag_word fast[] = {
+      {INST_REASSOC, " reassoc"}, {INST_NNAN, " nnan"}, {INST_NINF, " ninf"}, {INST_NSZ, " nsz"},
+      {INST_ARCP, " arcp"},       {INST_CONTRACT, " contract"},               {INST_AFN, " afn"}};
+  static const struct flag_word other[] = {
+      {INST_INBOUNDS, " inbounds"}, {INST_NUSW, " nusw"},         {INST_NUW, " nuw"},
+      {INST_NSW, " nsw"},           {INST_EXACT, " exact"},       {INST_DISJOINT, " disjoint"},
+      {INST_NNEG, " nneg"},         {INST_SAMESIGN, " samesign"}};
+  flags &= op_flags(op);
   if (flags == 0) return;
-  if (may & OPF_FAST) print_fast_math(p, flags);
-  if (may & OPF_GEPFLAGS && flags & INST_INBOUNDS) print_word(p, " inbounds");
-  else if (may & OPF_GEPFLAGS && flags & INST_NUSW) print_word(p, " nusw");
-  if (may & (OPF_WRAP | OPF_GEPFLAGS) && flags & INST_NUW) print_word(p, " nuw");
-  if (may & OPF_WRAP && flags & INST_NSW) print_word(p, " nsw");
-  if (may & OPF_EXACT && flags & INST_EXACT) print_word(p, " exact");
-  if (may & OPF_DISJOINT && flags & INST_DISJOINT) print_word(p, " disjoint");
-  if (may & OPF_NNEG && flags & INST_NNEG) print_word(p, " nneg");
-  if (may & OPF_SAMESIGN && flags & INST_SAMESIGN) print_word(p, " samesign");
+  if ((flags & INST_FAST) == INST_FAST) print_word(p, " fast");
+  else print_flag_words(p, fast, sizeof fast / sizeof *fast, flags);
+  if (flags & INST_INBOUNDS) flags &= (uint16_t)~INST_NUSW;
+  print_flag_words(p, other, sizeof other / sizeof *other, flags);
+}
+
+void print_predicate(struct printer *p, enum op op, uint32_t predicate) {
+  if (op == OP_ICMP) print_format(p, " %s", icmp_names[predicate]);
+  if (op == OP_FCMP) print_format(p, " %s", fcmp_names[predicate]);
 }

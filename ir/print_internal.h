@@ -40,10 +40,12 @@ bool print_enter_function(struct printer *p, const struct nvm_function *f);
 
 /* ---- print_constant.c ---- */
 
+/* textbuf_format() with more letters: %T a type, %O an operand, %V one with its type, %N a name as it
+ * stands behind @, % or $ (struct nvm_str), %Q a string with its quotes (struct nvm_str), %M metadata. */
+void print_format(struct printer *p, const char *format, ...);
+
 /* Bytes between quotes, without the quotes: `\\` and \XX for odd ones. */
 void print_escaped(struct printer *p, struct nvm_text text);
-/* A name as it stands behind @, % or $: quoted where it must be. */
-void print_name(struct printer *p, struct nvm_str name);
 void print_type(struct printer *p, struct nvm_type ty);
 /* The type of any operand, f's own values too. */
 struct nvm_type print_type_of(const struct printer *p, struct nvm_value v);
@@ -54,6 +56,8 @@ void print_typed(struct printer *p, struct nvm_value v);
 void print_symbol(struct printer *p, struct nvm_value v);
 /* The flags an op may carry, each with a space before it. */
 void print_flags(struct printer *p, enum op op, uint16_t flags);
+/* ` ult` of an icmp or fcmp; nothing for other ops. */
+void print_predicate(struct printer *p, enum op op, uint32_t predicate);
 
 /* ---- print_inst.c ---- */
 
@@ -77,8 +81,9 @@ void print_numbered_metadata(struct printer *p);
 
 /* ---- print_attribute.c ---- */
 
-/* The attributes of a set where they apply, separated by spaces. */
-void print_attributes(struct printer *p, struct nvm_attrset set);
+/* The attributes of a set where they apply, separated by spaces, between `before` and `after`; nothing
+ * for the empty set. */
+void print_attributes(struct printer *p, const char *before, struct nvm_attrset set, const char *after);
 /* ` #N`, or nothing for the empty set. */
 void print_group_reference(struct printer *p, struct nvm_attrset set);
 /* Numbers a set in order of first use; the empty one has no number. */
@@ -92,7 +97,5 @@ static inline void print_number(struct printer *p, uint64_t n) { textbuf_unsigne
 static inline void print_gap(struct printer *p) {
   if (p->out->length > p->begin) print_char(p, '\n');
 }
-/* `word"text"` with the text escaped. */
-void print_quoted(struct printer *p, const char *word, struct nvm_str text);
 
 #endif

@@ -162,24 +162,17 @@ static void print_meta_name(struct printer *p, struct nvm_str name) {
 }
 
 static void print_node_reference(struct printer *p, uint32_t node) {
-  print_char(p, '!');
-  print_number(p, (p->node_numbers ? p->node_numbers[node] : node) - 1);
+  print_format(p, "!%u", (p->node_numbers ? p->node_numbers[node] : node) - 1);
 }
 
 /* A value; one of a removed instruction (only debug records may keep it) is poison. */
 static void print_meta_value(struct printer *p, const struct meta_item *item) {
   enum value_kind kind = value_kind(item->value);
   bool local = kind == VALUE_INST || kind == VALUE_ARG;
-  if (!local) {
-    print_typed(p, item->value);
-    return;
-  }
-  print_type(p, item->type);
-  print_char(p, ' ');
-  bool gone = !p->f || (kind == VALUE_INST &&
-                        p->f->insts.data[value_index(item->value)].block.index == 0);
-  if (gone) print_word(p, "poison");
-  else print_operand(p, item->value);
+  bool gone = local && (!p->f || (kind == VALUE_INST &&
+                                  p->f->insts.data[value_index(item->value)].block.index == 0));
+  if (gone) print_format(p, "%T poison", item->type);
+  else print_format(p, "%T %O", local ? item->type : print_type_of(p, item->value), item->value);
 }
 
 /* `"s"` in most fields of specialized nodes, `!"s"` where any metadata may stand. */
@@ -194,11 +187,8 @@ static void print_field(struct printer *p, const struct meta_node *n, uint32_t i
   struct nvm_str key = t->keys.data[n->first + i];
   struct nvm_meta value = meta_operand(t, n, i);
   const struct meta_item *item = meta_item(t, value);
-  if (key.index) {
-    textbuf_text(p->out, module_text(p->m, key));
-    print_word(p, ": ");
-  }
-  if (item->kind == META_STRING && field_is_plain_string(p, n, key)) print_quoted(p, "", item->str);
+  if (key.index) print_format(p, "%t: ", module_text(p->m, key));
+  if (item->kind == META_STRING && field_is_plain_string(p, n, key)) print_format(p, "%Q", item->str);
   else print_meta(p, value);
 }
 
@@ -220,7 +210,7 @@ void print_meta(struct printer *p, struct nvm_meta m) {
   const struct meta_item *item = meta_item(&p->m->metadata, m);
   switch ((enum meta_kind)item->kind) {
   case META_NULL: print_word(p, "null"); break;
-  case META_STRING: print_quoted(p, "!", item->str); break;
+  case META_STRING: print_format(p, "!%Q", item->str); break;
   case META_NODE: print_node_reference(p, item->node); break;
   case META_VALUE: print_meta_value(p, item); break;
   case META_INT: textbuf_signed(p->out, (int64_t)item->number); break;
@@ -232,16 +222,11 @@ void print_meta(struct printer *p, struct nvm_meta m) {
 
 void print_attachments(struct printer *p, const char *separator, struct nvm_meta location,
                        uint32_t chain) {
-  if (location.index) {
-    print_word(p, separator);
-    print_word(p, "!dbg ");
-    print_meta(p, location);
-  }
+  if (location.index) print_format(p, "%s!dbg %M", separator, location);
   for (; chain; chain = p->m->attachments.data[chain].next) {
     print_word(p, separator);
     print_meta_name(p, p->m->attachments.data[chain].kind);
-    print_char(p, ' ');
-    print_meta(p, p->m->attachments.data[chain].node);
+    print_format(p, " %M", p->m->attachments.data[chain].node);
   }
 }
 
@@ -252,10 +237,8 @@ void print_named_metadata(struct printer *p) {
     const struct named_metadata *n = &t->named.data[i];
     print_meta_name(p, n->name);
     print_word(p, " = !{");
-    for (uint32_t k = 0; k < n->count; k++) {
-      if (k) print_word(p, ", ");
-      print_meta(p, t->operands.data[n->first + k]);
-    }
+    for (uint32_t k = 0; k < n->count; k++)
+      print_format(p, k ? ", %M" : "%M", t->operands.data[n->first + k]);
     print_word(p, "}\n");
   }
 }
@@ -265,9 +248,7 @@ void print_numbered_metadata(struct printer *p) {
   for (uint32_t i = 0; i < p->nodes.count; i++) {
     const struct meta_node *n = &p->m->metadata.nodes.data[p->nodes.data[i]];
     if (!n->defined) continue;
-    print_char(p, '!');
-    print_number(p, i);
-    print_word(p, " = ");
+    print_format(p, "!%u = ", i);
     print_node(p, n);
     print_char(p, '\n');
   }

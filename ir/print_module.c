@@ -98,9 +98,7 @@ bool print_enter_function(struct printer *p, const struct nvm_function *f) {
 /* ---- Words that symbols share ---- */
 
 static void print_word_if(struct printer *p, const char *word) {
-  if (word[0] == '\0') return;
-  print_word(p, word);
-  print_char(p, ' ');
+  if (word[0] != '\0') print_format(p, "%s ", word);
 }
 
 static void print_symbol_words(struct printer *p, const struct symbol *s) {
@@ -110,85 +108,59 @@ static void print_symbol_words(struct printer *p, const struct symbol *s) {
   print_word_if(p, dll_storage_names[s->dll_storage]);
 }
 
+static void print_text_if(struct printer *p, const char *format, struct nvm_str text) {
+  if (text.index) print_format(p, format, text);
+}
+
 static void print_comdat_reference(struct printer *p, const char *separator,
                                    const struct symbol *s) {
   if (s->comdat == 0) return;
   struct nvm_str name = p->m->comdats.data[s->comdat - 1].name;
-  print_word(p, separator);
-  print_word(p, "comdat");
-  if (name.index == s->name.index) return;
-  print_word(p, "($");
-  print_name(p, name);
-  print_char(p, ')');
-}
-
-static void print_address_space(struct printer *p, uint32_t space) {
-  print_word(p, "addrspace(");
-  print_number(p, space);
-  print_char(p, ')');
+  print_format(p, name.index == s->name.index ? "%scomdat" : "%scomdat($%N)", separator, name);
 }
 
 static void print_symbol_align(struct printer *p, const char *separator, uint8_t log2_plus_one) {
-  if (log2_plus_one == 0) return;
-  print_word(p, separator);
-  print_word(p, "align ");
-  print_number(p, UINT64_C(1) << (log2_plus_one - 1));
+  if (log2_plus_one) print_format(p, "%salign %U", separator, UINT64_C(1) << (log2_plus_one - 1));
 }
 
 /* ---- Variables and aliases ---- */
 
-static void print_variable_tail(struct printer *p, const struct nvm_global *g) {
-  if (g->symbol.section.index) print_quoted(p, ", section ", g->symbol.section);
-  if (g->symbol.partition.index) print_quoted(p, ", partition ", g->symbol.partition);
+static void print_thread_and_address(struct printer *p, const struct symbol *s) {
+  print_symbol_words(p, s);
+  print_word_if(p, thread_local_names[s->thread_local]);
+  print_word_if(p, unnamed_addr_names[s->unnamed_addr]);
+}
+
+static void print_variable(struct printer *p, const struct nvm_global *g) {
+  bool declared = value_is_none(g->initializer);
+  if (declared && g->symbol.linkage == LINK_EXTERNAL) print_word(p, "external ");
+  print_thread_and_address(p, &g->symbol);
+  if (g->address_space) print_format(p, "addrspace(%u) ", g->address_space);
+  if (g->externally_initialized) print_word(p, "externally_initialized ");
+  print_format(p, g->is_constant ? "constant %T" : "global %T", g->value_type);
+  if (!declared) print_format(p, " %O", g->initializer);
+  print_text_if(p, ", section %Q", g->symbol.section);
+  print_text_if(p, ", partition %Q", g->symbol.partition);
   print_comdat_reference(p, ", ", &g->symbol);
   print_symbol_align(p, ", ", g->align_log2);
   print_attachments(p, ", ", (struct nvm_meta){0}, g->symbol.attachments);
   print_group_reference(p, g->attributes);
 }
 
-static void print_variable(struct printer *p, const struct nvm_global *g) {
-  bool declared = value_is_none(g->initializer);
-  if (declared && g->symbol.linkage == LINK_EXTERNAL) print_word(p, "external ");
-  print_symbol_words(p, &g->symbol);
-  print_word_if(p, thread_local_names[g->symbol.thread_local]);
-  print_word_if(p, unnamed_addr_names[g->symbol.unnamed_addr]);
-  if (g->address_space) {
-    print_address_space(p, g->address_space);
-    print_char(p, ' ');
-  }
-  if (g->externally_initialized) print_word(p, "externally_initialized ");
-  print_word(p, g->is_constant ? "constant " : "global ");
-  print_type(p, g->value_type);
-  if (!declared) {
-    print_char(p, ' ');
-    print_operand(p, g->initializer);
-  }
-  print_variable_tail(p, g);
-}
-
 /* What an alias stands for has its type before it unless it is an expression. */
-static void print_aliasee(struct printer *p, struct nvm_value v) {
+static void print_alias(struct printer *p, const struct nvm_global *g) {
+  struct nvm_value v = g->aliasee;
   bool expression = value_kind(v) == VALUE_CONST &&
                     constant_info(&p->m->constants, v)->kind == CONST_EXPR;
-  if (expression) print_operand(p, v);
-  else print_typed(p, v);
-}
-
-static void print_alias(struct printer *p, const struct nvm_global *g) {
-  print_symbol_words(p, &g->symbol);
-  print_word_if(p, thread_local_names[g->symbol.thread_local]);
-  print_word_if(p, unnamed_addr_names[g->symbol.unnamed_addr]);
-  print_word(p, g->is_ifunc ? "ifunc " : "alias ");
-  print_type(p, g->value_type);
-  print_word(p, ", ");
-  print_aliasee(p, g->aliasee);
-  if (g->symbol.partition.index) print_quoted(p, ", partition ", g->symbol.partition);
+  print_thread_and_address(p, &g->symbol);
+  print_format(p, g->is_ifunc ? "ifunc %T, " : "alias %T, ", g->value_type);
+  print_format(p, expression ? "%O" : "%V", v);
+  print_text_if(p, ", partition %Q", g->symbol.partition);
 }
 
 static void print_global(struct printer *p, struct nvm_value v) {
   const struct nvm_global *g = module_global(p->m, v);
-  print_symbol(p, v);
-  print_word(p, " = ");
+  print_format(p, "%O = ", v);
   if (g->is_alias || g->is_ifunc) print_alias(p, g);
   else print_variable(p, g);
   print_char(p, '\n');
@@ -200,59 +172,37 @@ static void print_global(struct printer *p, struct nvm_value v) {
 static void print_parameters(struct printer *p, const struct nvm_function *f) {
   uint32_t count = function_arg_count(f);
   for (uint32_t i = 0; i < count; i++) {
-    if (i) print_word(p, ", ");
-    print_type(p, function_arg_type(f, i));
-    struct nvm_attrset set = attrlist_parameter(&p->m->attributes, f->attributes, i);
-    if (set.index) {
-      print_char(p, ' ');
-      print_attributes(p, set);
-    }
-    if (function_is_declaration(f)) continue;
-    print_char(p, ' ');
-    print_operand(p, value_of_arg(i));
+    print_format(p, i ? ", %T" : "%T", function_arg_type(f, i));
+    print_attributes(p, " ", attrlist_parameter(&p->m->attributes, f->attributes, i), "");
+    if (!function_is_declaration(f)) print_format(p, " %O", value_of_arg(i));
   }
   if (type_info(&p->m->types, f->type)->flags & TYPE_VARIADIC) print_word(p, count ? ", ..." : "...");
 }
 
-static void print_function_data(struct printer *p, const char *word, struct nvm_value v) {
-  if (value_is_none(v)) return;
-  print_word(p, word);
-  print_typed(p, v);
+static void print_function_data(struct printer *p, const char *format, struct nvm_value v) {
+  if (!value_is_none(v)) print_format(p, format, v);
 }
 
 /* What stands between the parameters and the body. */
 static void print_header_tail(struct printer *p, const struct nvm_function *f) {
-  if (f->symbol.unnamed_addr) {
-    print_char(p, ' ');
-    print_word(p, unnamed_addr_names[f->symbol.unnamed_addr]);
-  }
-  if (f->address_space) {
-    print_char(p, ' ');
-    print_address_space(p, f->address_space);
-  }
+  if (f->symbol.unnamed_addr) print_format(p, " %s", unnamed_addr_names[f->symbol.unnamed_addr]);
+  if (f->address_space) print_format(p, " addrspace(%u)", f->address_space);
   print_group_reference(p, attrlist_info(&p->m->attributes, f->attributes)->function);
-  if (f->symbol.section.index) print_quoted(p, " section ", f->symbol.section);
-  if (f->symbol.partition.index) print_quoted(p, " partition ", f->symbol.partition);
+  print_text_if(p, " section %Q", f->symbol.section);
+  print_text_if(p, " partition %Q", f->symbol.partition);
   print_comdat_reference(p, " ", &f->symbol);
   print_symbol_align(p, " ", f->align_log2);
-  if (f->gc.index) print_quoted(p, " gc ", f->gc);
-  print_function_data(p, " prefix ", f->prefix);
-  print_function_data(p, " prologue ", f->prologue);
-  print_function_data(p, " personality ", f->personality);
+  print_text_if(p, " gc %Q", f->gc);
+  print_function_data(p, " prefix %V", f->prefix);
+  print_function_data(p, " prologue %V", f->prologue);
+  print_function_data(p, " personality %V", f->personality);
 }
 
 static void print_header(struct printer *p, const struct nvm_function *f, struct nvm_value symbol) {
-  struct nvm_attrset result = attrlist_info(&p->m->attributes, f->attributes)->result;
   print_symbol_words(p, &f->symbol);
   print_convention(p, f->convention);
-  if (result.index) {
-    print_attributes(p, result);
-    print_char(p, ' ');
-  }
-  print_type(p, function_result_type(f));
-  print_char(p, ' ');
-  print_symbol(p, symbol);
-  print_char(p, '(');
+  print_attributes(p, "", attrlist_info(&p->m->attributes, f->attributes)->result, " ");
+  print_format(p, "%T %O(", function_result_type(f), symbol);
   print_parameters(p, f);
   print_char(p, ')');
   print_header_tail(p, f);
@@ -261,47 +211,31 @@ static void print_header(struct printer *p, const struct nvm_function *f, struct
 /* The entry block needs no label where it has no name. */
 static void print_label(struct printer *p, const struct nvm_function *f, struct nvm_block b) {
   uint32_t number = p->block_numbers.data[b.index];
-  if (number == 0) {
-    print_char(p, '\n');
-    print_name(p, function_block(f, b)->name);
-    print_char(p, ':');
-  } else if (b.index != f->entry.index) {
-    print_char(p, '\n');
-    print_number(p, number - 1);
-    print_char(p, ':');
-  }
-  print_char(p, '\n');
-}
-
-static void print_definition(struct printer *p, const struct nvm_function *f,
-                             struct nvm_value symbol) {
-  struct nvm_meta none = {0};
-  print_word(p, "define ");
-  print_header(p, f, symbol);
-  print_attachments(p, " ", none, f->symbol.attachments);
-  print_word(p, " {");
-  FOR_EACH_BLOCK(f, b) {
-    print_label(p, f, b);
-    FOR_EACH_INST(f, b, i) print_inst_line(p, i);
-  }
-  print_word(p, "}\n");
-}
-
-static void print_declaration(struct printer *p, const struct nvm_function *f,
-                              struct nvm_value symbol) {
-  struct nvm_meta none = {0};
-  print_word(p, "declare");
-  print_attachments(p, " ", none, f->symbol.attachments);
-  print_char(p, ' ');
-  print_header(p, f, symbol);
+  if (number == 0) print_format(p, "\n%N:", function_block(f, b)->name);
+  else if (b.index != f->entry.index) print_format(p, "\n%u:", number - 1);
   print_char(p, '\n');
 }
 
 static void print_one_function(struct printer *p, struct nvm_value symbol) {
   const struct nvm_function *f = module_function(p->m, symbol);
+  bool declared = function_is_declaration(f);
   if (!print_enter_function(p, f)) return;
-  if (function_is_declaration(f)) print_declaration(p, f, symbol);
-  else print_definition(p, f, symbol);
+  print_word(p, declared ? "declare" : "define ");
+  if (declared) {
+    print_attachments(p, " ", (struct nvm_meta){0}, f->symbol.attachments);
+    print_char(p, ' ');
+  }
+  print_header(p, f, symbol);
+  if (!declared) {
+    print_attachments(p, " ", (struct nvm_meta){0}, f->symbol.attachments);
+    print_word(p, " {");
+    FOR_EACH_BLOCK(f, b) {
+      print_label(p, f, b);
+      FOR_EACH_INST(f, b, i) print_inst_line(p, i);
+    }
+    print_char(p, '}');
+  }
+  print_char(p, '\n');
   p->f = NULL;
 }
 
@@ -309,52 +243,22 @@ static void print_one_function(struct printer *p, struct nvm_value symbol) {
 
 static void print_heading(struct printer *p) {
   const struct nvm_module *m = p->m;
-  if (m->module_id.index) {
-    print_word(p, "; ModuleID = '");
-    textbuf_text(p->out, module_text(m, m->module_id));
-    print_word(p, "'\n");
-  }
-  struct { const char *word; struct nvm_str text; bool written; } lines[] = {
-      {"source_filename = ", m->source_filename, m->source_filename.index != 0},
-      {"target datalayout = ", m->layout_text, m->has_layout},
-      {"target triple = ", m->triple, m->has_triple},
-  };
-  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-    if (!lines[i].written) continue;
-    print_quoted(p, lines[i].word, lines[i].text);
-    print_char(p, '\n');
-  }
-  for (uint32_t i = 0; i < m->module_asm.count; i++) {
-    if (i == 0) print_gap(p);
-    print_quoted(p, "module asm ", m->module_asm.data[i]);
-    print_char(p, '\n');
-  }
-}
-
-/* The body of a named struct; type_print writes the name alone. */
-static void print_struct_body(struct printer *p, struct nvm_type ty) {
-  const struct type_info *info = type_info(&p->m->types, ty);
-  bool packed = info->flags & TYPE_PACKED;
-  if (info->flags & TYPE_OPAQUE) {
-    print_word(p, "opaque");
-    return;
-  }
-  print_word(p, packed ? "<{" : "{");
-  for (uint32_t i = 0; i < info->count; i++) {
-    print_word(p, i ? ", " : " ");
-    print_type(p, type_member(&p->m->types, ty, i));
-  }
-  if (info->count) print_char(p, ' ');
-  print_word(p, packed ? "}>" : "}");
+  if (m->module_id.index) print_format(p, "; ModuleID = '%t'\n", module_text(m, m->module_id));
+  print_text_if(p, "source_filename = %Q\n", m->source_filename);
+  if (m->has_layout) print_format(p, "target datalayout = %Q\n", m->layout_text);
+  if (m->has_triple) print_format(p, "target triple = %Q\n", m->triple);
+  if (m->module_asm.count) print_gap(p);
+  for (uint32_t i = 0; i < m->module_asm.count; i++)
+    print_format(p, "module asm %Q\n", m->module_asm.data[i]);
 }
 
 static void print_named_types(struct printer *p) {
+  if (p->m->types.named.count) print_gap(p);
   for (uint32_t i = 0; i < p->m->types.named.count; i++) {
     struct nvm_type ty = p->m->types.named.data[i];
-    if (i == 0) print_gap(p);
-    print_type(p, ty);
-    print_word(p, " = type ");
-    print_struct_body(p, ty);
+    print_format(p, "%T = type ", ty);
+    if (type_info(&p->m->types, ty)->flags & TYPE_OPAQUE) print_word(p, "opaque");
+    else type_print_body(&p->m->types, ty, p->out);
     print_char(p, '\n');
   }
 }
@@ -362,11 +266,8 @@ static void print_named_types(struct printer *p) {
 static void print_comdats(struct printer *p) {
   for (uint32_t i = 0; i < p->m->comdats.count; i++) {
     print_gap(p);
-    print_char(p, '$');
-    print_name(p, p->m->comdats.data[i].name);
-    print_word(p, " = comdat ");
-    textbuf_text(p->out, module_text(p->m, p->m->comdats.data[i].kind));
-    print_char(p, '\n');
+    print_format(p, "$%N = comdat %t\n", p->m->comdats.data[i].name,
+                 module_text(p->m, p->m->comdats.data[i].kind));
   }
 }
 

@@ -216,47 +216,33 @@ struct nvm_type type_with_lanes_of(struct type_table *t, struct nvm_type scalar,
   return info->kind == TY_VECTOR ? type_vector(t, scalar, info->count) : scalar;
 }
 
-bool type_is_int(const struct type_table *t, struct nvm_type ty) {
-  return type_kind(t, ty) == TY_INT;
-}
-bool type_is_float(const struct type_table *t, struct nvm_type ty) {
-  enum type_kind kind = type_kind(t, ty);
-  return kind >= TY_HALF && kind <= TY_DOUBLE;
-}
-bool type_is_aggregate(const struct type_table *t, struct nvm_type ty) {
-  enum type_kind kind = type_kind(t, ty);
-  return kind == TY_ARRAY || kind == TY_STRUCT;
-}
-bool type_is_int_or_vector(const struct type_table *t, struct nvm_type ty) {
-  return type_is_int(t, type_scalar(t, ty));
-}
-bool type_is_float_or_vector(const struct type_table *t, struct nvm_type ty) {
-  return type_is_float(t, type_scalar(t, ty));
-}
-bool type_is_ptr_or_vector(const struct type_table *t, struct nvm_type ty) {
-  return type_is_ptr(t, type_scalar(t, ty));
-}
+/* What the kinds are. */
+static const struct kind_info {
+  const char *word;      /* the whole text of a simple type */
+  uint8_t bits;          /* of floats */
+  bool first_class;      /* a value may have it */
+  bool scalar_in_memory; /* has a size of its own */
+} kinds[TY_KIND_COUNT + 1] = {
+    [TY_NONE] = {"<no type>", 0, false, false},
+    [TY_VOID] = {"void", 0, false, false},
+    [TY_LABEL] = {"label", 0, false, false},
+    [TY_METADATA] = {"metadata", 0, true, false},
+    [TY_TOKEN] = {"token", 0, true, false},
+    [TY_INT] = {"i", 0, true, true},
+    [TY_HALF] = {"half", 16, true, true},
+    [TY_BFLOAT] = {"bfloat", 16, true, true},
+    [TY_FLOAT] = {"float", 32, true, true},
+    [TY_DOUBLE] = {"double", 64, true, true},
+    [TY_PTR] = {"ptr", 0, true, true},
+    [TY_VECTOR] = {"<", 0, true, false},
+    [TY_ARRAY] = {"[", 0, true, false},
+    [TY_STRUCT] = {"{", 0, true, false},
+    [TY_FUNCTION] = {"", 0, false, false},
+};
 
 bool type_is_first_class(const struct type_table *t, struct nvm_type ty) {
-  switch (type_kind(t, ty)) {
-  case TY_NONE:
-  case TY_VOID:
-  case TY_LABEL:
-  case TY_FUNCTION:
-  case TY_KIND_COUNT: return false;
-  case TY_STRUCT: return !(type_info(t, ty)->flags & TYPE_OPAQUE);
-  case TY_METADATA:
-  case TY_TOKEN:
-  case TY_INT:
-  case TY_HALF:
-  case TY_BFLOAT:
-  case TY_FLOAT:
-  case TY_DOUBLE:
-  case TY_PTR:
-  case TY_VECTOR:
-  case TY_ARRAY: return true;
-  }
-  return false;
+  const struct type_info *info = type_info(t, ty);
+  return kinds[info->kind].first_class && !(info->kind == TY_STRUCT && info->flags & TYPE_OPAQUE);
 }
 
 /* The levels of a sized type, 0 for one without a size, TYPE_MAX_DEPTH + 1 for one too deep.
@@ -298,25 +284,9 @@ static uint32_t type_depth_memo(const struct type_table *t, struct nvm_type ty, 
 }
 
 static uint32_t type_depth(const struct type_table *t, struct nvm_type ty, uint32_t level) {
-  switch (type_kind(t, ty)) {
-  case TY_INT:
-  case TY_HALF:
-  case TY_BFLOAT:
-  case TY_FLOAT:
-  case TY_DOUBLE:
-  case TY_PTR: return 1;
-  case TY_VECTOR:
-  case TY_ARRAY:
-  case TY_STRUCT: return type_depth_memo(t, ty, level);
-  case TY_NONE:
-  case TY_VOID:
-  case TY_LABEL:
-  case TY_METADATA:
-  case TY_TOKEN:
-  case TY_FUNCTION:
-  case TY_KIND_COUNT: return 0;
-  }
-  return 0;
+  enum type_kind kind = type_kind(t, ty);
+  bool composite = kind == TY_VECTOR || kind == TY_ARRAY || kind == TY_STRUCT;
+  return composite ? type_depth_memo(t, ty, level) : kinds[kind].scalar_in_memory;
 }
 
 bool type_is_sized(const struct type_table *t, struct nvm_type ty) {
@@ -326,25 +296,7 @@ bool type_is_sized(const struct type_table *t, struct nvm_type ty) {
 
 uint32_t type_scalar_bits(const struct type_table *t, struct nvm_type ty) {
   const struct type_info *info = type_info(t, ty);
-  switch ((enum type_kind)info->kind) {
-  case TY_INT: return info->width;
-  case TY_HALF:
-  case TY_BFLOAT: return 16;
-  case TY_FLOAT: return 32;
-  case TY_DOUBLE: return 64;
-  case TY_NONE:
-  case TY_VOID:
-  case TY_LABEL:
-  case TY_METADATA:
-  case TY_TOKEN:
-  case TY_PTR:
-  case TY_VECTOR:
-  case TY_ARRAY:
-  case TY_STRUCT:
-  case TY_FUNCTION:
-  case TY_KIND_COUNT: return 0;
-  }
-  return 0;
+  return info->kind == TY_INT ? info->width : kinds[info->kind].bits;
 }
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -389,12 +341,8 @@ static void print_members(const struct type_table *t, struct nvm_type ty, struct
   }
 }
 
-static void print_struct(const struct type_table *t, struct nvm_type ty, struct textbuf *out) {
+void type_print_body(const struct type_table *t, struct nvm_type ty, struct textbuf *out) {
   const struct type_info *info = type_info(t, ty);
-  if (info->name.index) {
-    print_struct_name(strtab_text(t->strings, info->name), out);
-    return;
-  }
   bool packed = info->flags & TYPE_PACKED;
   textbuf_puts(out, packed ? "<{" : "{");
   if (info->count) {
@@ -425,25 +373,18 @@ static void print_function_type(const struct type_table *t, struct nvm_type ty,
 
 void type_print(const struct type_table *t, struct nvm_type ty, struct textbuf *out) {
   const struct type_info *info = type_info(t, ty);
-  switch ((enum type_kind)info->kind) {
-  case TY_NONE:
-  case TY_KIND_COUNT: textbuf_puts(out, "<no type>"); break;
-  case TY_VOID: textbuf_puts(out, "void"); break;
-  case TY_LABEL: textbuf_puts(out, "label"); break;
-  case TY_METADATA: textbuf_puts(out, "metadata"); break;
-  case TY_TOKEN: textbuf_puts(out, "token"); break;
+  switch ((int)info->kind) {
   case TY_INT: textbuf_format(out, "i%u", info->width); break;
-  case TY_HALF: textbuf_puts(out, "half"); break;
-  case TY_BFLOAT: textbuf_puts(out, "bfloat"); break;
-  case TY_FLOAT: textbuf_puts(out, "float"); break;
-  case TY_DOUBLE: textbuf_puts(out, "double"); break;
   case TY_PTR:
     textbuf_puts(out, "ptr");
     if (info->width) textbuf_format(out, " addrspace(%u)", info->width);
     break;
-  case TY_VECTOR:
-  case TY_ARRAY: print_sequence(t, ty, out); break;
-  case TY_STRUCT: print_struct(t, ty, out); break;
+  case TY_VECTOR: case TY_ARRAY: print_sequence(t, ty, out); break;
+  case TY_STRUCT:
+    if (info->name.index) print_struct_name(strtab_text(t->strings, info->name), out);
+    else type_print_body(t, ty, out);
+    break;
   case TY_FUNCTION: print_function_type(t, ty, out); break;
+  default: textbuf_puts(out, kinds[info->kind].word); break;
   }
 }

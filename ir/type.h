@@ -148,27 +148,38 @@ static inline struct nvm_type type_member(const struct type_table *t, struct nvm
 struct nvm_type type_element(const struct type_table *t, struct nvm_type ty, uint64_t i);
 /* The element type of a vector, else the type itself. */
 static inline struct nvm_type type_scalar(const struct type_table *t, struct nvm_type ty) {
-  const struct type_info *info = type_info(t, ty);
-  return info->kind == TY_VECTOR ? info->element : ty;
+  return type_kind(t, ty) == TY_VECTOR ? type_info(t, ty)->element : ty;
 }
 /* A vector of `like`'s length with these elements, or the scalar if `like` is none. */
 struct nvm_type type_with_lanes_of(struct type_table *t, struct nvm_type scalar,
                                    struct nvm_type like);
 
-/* Whether the type itself is of that kind. */
-bool type_is_int(const struct type_table *t, struct nvm_type ty);
-bool type_is_float(const struct type_table *t, struct nvm_type ty);
+/* Whether the type itself is of that kind; an aggregate is an array or struct. */
+static inline bool type_is_int(const struct type_table *t, struct nvm_type ty) {
+  return type_kind(t, ty) == TY_INT;
+}
+static inline bool type_is_float(const struct type_table *t, struct nvm_type ty) {
+  return type_kind(t, ty) >= TY_HALF && type_kind(t, ty) <= TY_DOUBLE;
+}
 static inline bool type_is_ptr(const struct type_table *t, struct nvm_type ty) {
-  return type_info(t, ty)->kind == TY_PTR;
+  return type_kind(t, ty) == TY_PTR;
 }
 static inline bool type_is_vector(const struct type_table *t, struct nvm_type ty) {
-  return type_info(t, ty)->kind == TY_VECTOR;
+  return type_kind(t, ty) == TY_VECTOR;
 }
-bool type_is_aggregate(const struct type_table *t, struct nvm_type ty); /* array or struct */
+static inline bool type_is_aggregate(const struct type_table *t, struct nvm_type ty) {
+  return type_kind(t, ty) == TY_ARRAY || type_kind(t, ty) == TY_STRUCT;
+}
 /* Whether the type is or contains, as a vector, integers (floats, pointers). */
-bool type_is_int_or_vector(const struct type_table *t, struct nvm_type ty);
-bool type_is_float_or_vector(const struct type_table *t, struct nvm_type ty);
-bool type_is_ptr_or_vector(const struct type_table *t, struct nvm_type ty);
+static inline bool type_is_int_or_vector(const struct type_table *t, struct nvm_type ty) {
+  return type_is_int(t, type_scalar(t, ty));
+}
+static inline bool type_is_float_or_vector(const struct type_table *t, struct nvm_type ty) {
+  return type_is_float(t, type_scalar(t, ty));
+}
+static inline bool type_is_ptr_or_vector(const struct type_table *t, struct nvm_type ty) {
+  return type_is_ptr(t, type_scalar(t, ty));
+}
 /* May be the type of an instruction's result or operand (not void, label, function, opaque). */
 bool type_is_first_class(const struct type_table *t, struct nvm_type ty);
 /* Has a size (no function, void, opaque struct, nor anything that contains one, or itself). */
@@ -178,5 +189,7 @@ uint32_t type_scalar_bits(const struct type_table *t, struct nvm_type ty);
 
 /* Writes the type as the text has it: `{ i32, ptr addrspace(1) }`, `%struct.foo`. */
 void type_print(const struct type_table *t, struct nvm_type ty, struct textbuf *out);
+/* The members of a struct, where type_print() writes the name of a named one. */
+void type_print_body(const struct type_table *t, struct nvm_type ty, struct textbuf *out);
 
 #endif

@@ -317,16 +317,7 @@ static void check_dominance(struct body *y, struct nvm_inst_id id) {
 /* Instructions one by one. */
 
 static uint16_t allowed_flags(const struct nvm_inst *i, const struct type_table *types) {
-  static const struct {
-    uint32_t op_flag;
-    uint16_t inst_flags;
-  } rows[] = {
-      {OPF_WRAP, INST_NUW | INST_NSW},   {OPF_EXACT, INST_EXACT}, {OPF_DISJOINT, INST_DISJOINT},
-      {OPF_NNEG, INST_NNEG},             {OPF_SAMESIGN, INST_SAMESIGN}, {OPF_FAST, INST_FAST},
-      {OPF_GEPFLAGS, INST_INBOUNDS | INST_NUSW | INST_NUW}};
-  uint16_t allowed = 0;
-  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-    if (op_table[i->op].flags & rows[k].op_flag) allowed |= rows[k].inst_flags;
+  uint16_t allowed = op_flags((enum op)i->op);
   struct nvm_type type = i->type;
   while (type_kind(types, type) == TY_ARRAY) type = type_info(types, type)->element;
   bool maybe_float = i->op == OP_PHI || i->op == OP_SELECT || i->op == OP_CALL;
