@@ -134,12 +134,9 @@ static uint32_t class_bits(enum ptx_class class) {
     case PTX_PRED: return 1;
     case PTX_B8: return 8;
     case PTX_B16: return 16;
-    case PTX_B32:
-    case PTX_F32: return 32;
+    case PTX_B32: case PTX_F32: return 32;
     case PTX_B128: return 128;
-    case PTX_B64:
-    case PTX_F64:
-    case PTX_CLASS_COUNT: break;
+    case PTX_B64: case PTX_F64: case PTX_CLASS_COUNT: break;
   }
   return 64;
 }

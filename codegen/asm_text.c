@@ -120,8 +120,7 @@ bool asm_expand(struct lower *l, struct nvm_text text, const struct asm_operand 
 
 static void write_operand(const struct lower *l, struct textbuf *out, const struct ptx_operand *o) {
   switch ((enum ptx_operand_kind)o->kind) {
-    case PTX_OPERAND_REG:
-    case PTX_OPERAND_ADDRESS_REG: {
+    case PTX_OPERAND_REG: case PTX_OPERAND_ADDRESS_REG: {
       bool address = o->kind == PTX_OPERAND_ADDRESS_REG;
       if (address) textbuf_char(out, '[');
       textbuf_puts(out, ptx_class_prefix(ptx_reg_class(o->reg)));
@@ -139,15 +138,9 @@ static void write_operand(const struct lower *l, struct textbuf *out, const stru
       textbuf_hex(out, (uint64_t)o->imm, 16, true);
       break;
     case PTX_OPERAND_SYMBOL: textbuf_text(out, module_text(l->module, o->symbol)); break;
-    case PTX_OPERAND_NONE:
-    case PTX_OPERAND_LABEL:
-    case PTX_OPERAND_SPECIAL:
-    case PTX_OPERAND_ADDRESS_SYMBOL:
-    case PTX_OPERAND_ADDRESS_IMM:
-    case PTX_OPERAND_VECTOR:
-    case PTX_OPERAND_TENSOR:
-    case PTX_OPERAND_LIST:
-    case PTX_OPERAND_PAIR: break;
+    case PTX_OPERAND_NONE: case PTX_OPERAND_LABEL: case PTX_OPERAND_SPECIAL:
+    case PTX_OPERAND_ADDRESS_SYMBOL: case PTX_OPERAND_ADDRESS_IMM: case PTX_OPERAND_VECTOR:
+    case PTX_OPERAND_TENSOR: case PTX_OPERAND_LIST: case PTX_OPERAND_PAIR: break;
   }
 }
 

@@ -8,8 +8,9 @@
 #include "ir/intern.h"
 
 const struct attr_info attr_table[ATTR_ID_COUNT] = {
-    [ATTR_UNKNOWN] = {"", "a string attribute", ATTR_STRING},
-#define ATTRIBUTE(ENUM, keyword, payload, meaning) [ATTR_##ENUM] = {keyword, meaning, payload},
+    [ATTR_UNKNOWN] = {"", "a string attribute", ATTR_STRING, ON_FUNCTION | ON_VALUE},
+#define ATTRIBUTE(ENUM, keyword, payload, places, meaning) \
+  [ATTR_##ENUM] = {keyword, meaning, payload, places},
 #include "ir/attributes.def"
 #undef ATTRIBUTE
 };

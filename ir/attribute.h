@@ -18,16 +18,28 @@ enum attr_payload {
 
 enum attr_id {
   ATTR_UNKNOWN,
-#define ATTRIBUTE(ENUM, keyword, payload, meaning) ATTR_##ENUM,
+#define ATTRIBUTE(ENUM, keyword, payload, places, meaning) ATTR_##ENUM,
 #include "ir/attributes.def"
 #undef ATTRIBUTE
   ATTR_ID_COUNT,
+};
+
+/* Where an attribute may stand, and on values of which type. */
+enum attr_places {
+  ON_FUNCTION = 1,
+  ON_PARAMETER = 2,
+  ON_RESULT = 4,
+  ON_VALUE = ON_PARAMETER | ON_RESULT,
+  IS_POINTER = 8,
+  IS_POINTERS = 16, /* or a vector of them */
+  IS_INT = 32,
 };
 
 struct attr_info {
   const char *keyword;
   const char *meaning;
   enum attr_payload payload;
+  uint8_t places; /* enum attr_places */
 };
 extern const struct attr_info attr_table[ATTR_ID_COUNT];
 

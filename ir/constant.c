@@ -175,21 +175,11 @@ struct nvm_value const_token_none(struct nvm_module *m) {
 struct nvm_value const_zero(struct nvm_module *m, struct nvm_type type) {
   switch (type_kind(&m->types, type)) {
   case TY_INT: return const_int(m, type, 0);
-  case TY_HALF:
-  case TY_BFLOAT:
-  case TY_FLOAT:
-  case TY_DOUBLE: return const_float(m, type, 0);
+  case TY_HALF: case TY_BFLOAT: case TY_FLOAT: case TY_DOUBLE: return const_float(m, type, 0);
   case TY_PTR: return const_null(m, type);
   case TY_TOKEN: return const_token_none(m);
-  case TY_NONE:
-  case TY_VOID:
-  case TY_LABEL:
-  case TY_METADATA:
-  case TY_VECTOR:
-  case TY_ARRAY:
-  case TY_STRUCT:
-  case TY_FUNCTION:
-  case TY_KIND_COUNT: break;
+  case TY_NONE: case TY_VOID: case TY_LABEL: case TY_METADATA: case TY_VECTOR: case TY_ARRAY:
+  case TY_STRUCT: case TY_FUNCTION: case TY_KIND_COUNT: break;
   }
   return intern_bits(m, CONST_ZERO, type, 0);
 }
@@ -303,24 +293,15 @@ bool const_is_undef_or_poison(const struct nvm_module *m, struct nvm_value v) {
 
 bool const_is_zero(const struct nvm_module *m, struct nvm_value v) {
   switch (kind_of(m, v)) {
-  case CONST_INT:
-  case CONST_FLOAT: {
+  case CONST_INT: case CONST_FLOAT: {
     const struct constant_info *info = constant_info(&m->constants, v);
     if (constant_content(info) == CONTENT_BITS) return info->bits == 0;
     const uint64_t *wide = m->constants.wide.data + info->first;
     return (wide[0] | wide[1]) == 0;
   }
-  case CONST_NULL:
-  case CONST_ZERO: return true;
-  case CONST_NONE:
-  case CONST_UNDEF:
-  case CONST_POISON:
-  case CONST_AGGREGATE:
-  case CONST_BYTES:
-  case CONST_EXPR:
-  case CONST_ASM:
-  case CONST_METADATA:
-  case CONST_NONE_TOKEN: return false;
+  case CONST_NULL: case CONST_ZERO: return true;
+  case CONST_NONE: case CONST_UNDEF: case CONST_POISON: case CONST_AGGREGATE: case CONST_BYTES:
+  case CONST_EXPR: case CONST_ASM: case CONST_METADATA: case CONST_NONE_TOKEN: return false;
   }
   return false;
 }
@@ -344,14 +325,8 @@ struct nvm_value const_element(struct nvm_module *m, struct nvm_value v, uint64_
   case CONST_ZERO: return const_zero(m, element);
   case CONST_UNDEF: return const_undef(m, element);
   case CONST_POISON: return const_poison(m, element);
-  case CONST_NONE:
-  case CONST_INT:
-  case CONST_FLOAT:
-  case CONST_NULL:
-  case CONST_EXPR:
-  case CONST_ASM:
-  case CONST_METADATA:
-  case CONST_NONE_TOKEN: return VALUE_NULL;
+  case CONST_NONE: case CONST_INT: case CONST_FLOAT: case CONST_NULL: case CONST_EXPR:
+  case CONST_ASM: case CONST_METADATA: case CONST_NONE_TOKEN: return VALUE_NULL;
   }
   return VALUE_NULL;
 }

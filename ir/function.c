@@ -36,10 +36,8 @@ struct nvm_type function_type_of(const struct nvm_function *f, struct nvm_value 
   case VALUE_ARG: return function_arg_type(f, value_index(v));
   case VALUE_CONST: return constant_info(&f->module->constants, v)->type;
   case VALUE_BLOCK: return TYPE_LABEL;
-  case VALUE_GLOBAL:
-  case VALUE_FUNCTION: return module_value_type(f->module, v);
-  case VALUE_NONE:
-  case VALUE_FORWARD: break;
+  case VALUE_GLOBAL: case VALUE_FUNCTION: return module_value_type(f->module, v);
+  case VALUE_NONE: case VALUE_FORWARD: break;
   }
   return TYPE_NONE;
 }

@@ -69,20 +69,11 @@ static struct extent type_extent(const struct nvm_layout *l, const struct type_t
   uint64_t bits = scalar_bits(l, t, ty);
   switch (type_kind(t, ty)) {
   case TY_INT: return extent_of_bits(bits, l->int_align_log2[least(ceil_log2(bits), 7)]);
-  case TY_HALF:
-  case TY_BFLOAT:
-  case TY_FLOAT:
-  case TY_DOUBLE: return extent_of_bits(bits, l->float_align_log2[ceil_log2(bits)]);
+  case TY_HALF: case TY_BFLOAT: case TY_FLOAT: case TY_DOUBLE:
+    return extent_of_bits(bits, l->float_align_log2[ceil_log2(bits)]);
   case TY_PTR: return extent_of_bits(bits, ceil_log2(bits / 8));
-  case TY_VECTOR:
-  case TY_ARRAY:
-  case TY_STRUCT: return composite_extent(l, t, ty);
-  case TY_NONE:
-  case TY_VOID:
-  case TY_LABEL:
-  case TY_METADATA:
-  case TY_TOKEN:
-  case TY_FUNCTION:
+  case TY_VECTOR: case TY_ARRAY: case TY_STRUCT: return composite_extent(l, t, ty);
+  case TY_NONE: case TY_VOID: case TY_LABEL: case TY_METADATA: case TY_TOKEN: case TY_FUNCTION:
   case TY_KIND_COUNT: break;
   }
   return (struct extent){0, 0};
@@ -160,20 +151,9 @@ static struct extent composite_extent(const struct nvm_layout *l, const struct t
 uint64_t layout_bits(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty) {
   switch (type_kind(t, ty)) {
   case TY_VECTOR: return vector_bits(l, t, ty);
-  case TY_ARRAY:
-  case TY_STRUCT: return product(type_extent(l, t, ty).bytes, 8);
-  case TY_NONE:
-  case TY_VOID:
-  case TY_LABEL:
-  case TY_METADATA:
-  case TY_TOKEN:
-  case TY_INT:
-  case TY_HALF:
-  case TY_BFLOAT:
-  case TY_FLOAT:
-  case TY_DOUBLE:
-  case TY_PTR:
-  case TY_FUNCTION:
+  case TY_ARRAY: case TY_STRUCT: return product(type_extent(l, t, ty).bytes, 8);
+  case TY_NONE: case TY_VOID: case TY_LABEL: case TY_METADATA: case TY_TOKEN: case TY_INT:
+  case TY_HALF: case TY_BFLOAT: case TY_FLOAT: case TY_DOUBLE: case TY_PTR: case TY_FUNCTION:
   case TY_KIND_COUNT: break;
   }
   return scalar_bits(l, t, ty);

@@ -8,13 +8,9 @@
 
 static uint32_t item_payload(const struct meta_item *item) {
   switch ((enum meta_kind)item->kind) {
-  case META_NULL:
-  case META_INT:
-  case META_UNSIGNED: return 0;
-  case META_STRING:
-  case META_WORD: return item->str.index;
-  case META_NODE:
-  case META_INLINE: return item->node;
+  case META_NULL: case META_INT: case META_UNSIGNED: return 0;
+  case META_STRING: case META_WORD: return item->str.index;
+  case META_NODE: case META_INLINE: return item->node;
   case META_VALUE: return item->value.bits;
   }
   return 0;

@@ -276,10 +276,7 @@ struct nvm_type module_value_type(const struct nvm_module *m, struct nvm_value v
   case VALUE_GLOBAL: return pointer_to(m, module_global(m, v)->address_space);
   case VALUE_FUNCTION: return pointer_to(m, module_function(m, v)->address_space);
   case VALUE_BLOCK: return TYPE_LABEL;
-  case VALUE_NONE:
-  case VALUE_INST:
-  case VALUE_ARG:
-  case VALUE_FORWARD: break;
+  case VALUE_NONE: case VALUE_INST: case VALUE_ARG: case VALUE_FORWARD: break;
   }
   return TYPE_NONE;
 }

@@ -219,8 +219,7 @@ void print_operand(struct printer *p, struct nvm_value v) {
   case VALUE_ARG: print_arg_name(p, index); break;
   case VALUE_BLOCK: print_block_name(p, index); break;
   case VALUE_CONST: print_constant(p, v); break;
-  case VALUE_GLOBAL:
-  case VALUE_FUNCTION: print_symbol(p, v); break;
+  case VALUE_GLOBAL: case VALUE_FUNCTION: print_symbol(p, v); break;
   case VALUE_FORWARD: print_word(p, "<forward>"); break;
   }
 }

@@ -28,14 +28,11 @@ static void write_value(const struct verifier *v, struct nvm_value value, struct
     if (v->f && value_index(value) < v->f->blocks.count)
       name = v->f->blocks.data[value_index(value)].name;
     break;
-  case VALUE_GLOBAL:
-  case VALUE_FUNCTION:
+  case VALUE_GLOBAL: case VALUE_FUNCTION:
     sigil = '@';
     name = module_symbol(v->m, value)->name;
     break;
-  case VALUE_NONE:
-  case VALUE_CONST:
-  case VALUE_FORWARD: break;
+  case VALUE_NONE: case VALUE_CONST: case VALUE_FORWARD: break;
   }
   static const char *const nameless[] = {
       [VALUE_NONE] = "no value",          [VALUE_INST] = "an unnamed value",
@@ -57,10 +54,7 @@ static void write_found(const struct verifier *v, struct textbuf *out, const cha
     case 'T': type_print(v->types, va_arg(*args, struct nvm_type), out); break;
     case 'V': write_value(v, va_arg(*args, struct nvm_value), out); break;
     case 'S': textbuf_text(out, module_text(v->m, va_arg(*args, struct nvm_str))); break;
-    case 's': textbuf_puts(out, va_arg(*args, const char *)); break;
-    case 'u': textbuf_unsigned(out, va_arg(*args, unsigned)); break;
-    case 'U': textbuf_unsigned(out, va_arg(*args, uint64_t)); break;
-    default: textbuf_char(out, *p); break;
+    default: textbuf_directive(out, *p, args); break;
     }
   }
 }
@@ -239,8 +233,7 @@ static bool operand_exists(const struct body *y, struct nvm_value value) {
   case VALUE_CONST: return index != 0 && index < y->v->m->constants.infos.count;
   case VALUE_GLOBAL: return index != 0 && index < y->v->m->globals.count;
   case VALUE_FUNCTION: return index != 0 && index < y->v->m->functions.count;
-  case VALUE_NONE:
-  case VALUE_FORWARD: return false;
+  case VALUE_NONE: case VALUE_FORWARD: return false;
   }
   return false;
 }
@@ -249,23 +242,12 @@ static bool operand_exists(const struct body *y, struct nvm_value value) {
 static bool kind_is_allowed(const struct body *y, const struct nvm_inst *i, uint32_t k,
                             struct nvm_value value) {
   bool call = i->op == OP_CALL, callee = call && k == i->operand_count - 1;
-  switch (type_kind(y->v->types, value_type(y->f, value))) {
+  switch ((int)type_kind(y->v->types, value_type(y->f, value))) {
   case TY_LABEL: return i->op == OP_PHI || op_is_terminator((enum op)i->op);
   case TY_METADATA: return (call && !callee) || i->op == OP_DBG_RECORD;
   case TY_TOKEN: return call && !callee;
-  case TY_NONE:
-  case TY_VOID:
-  case TY_FUNCTION:
-  case TY_KIND_COUNT: return false;
-  case TY_INT:
-  case TY_HALF:
-  case TY_BFLOAT:
-  case TY_FLOAT:
-  case TY_DOUBLE:
-  case TY_PTR:
-  case TY_VECTOR:
-  case TY_ARRAY:
-  case TY_STRUCT: break;
+  case TY_NONE: case TY_VOID: case TY_FUNCTION: return false;
+  default: break;
   }
   bool is_asm = value_kind(value) == VALUE_CONST &&
                 constant_info(&y->v->m->constants, value)->kind == CONST_ASM;

@@ -4,54 +4,6 @@
  * undefined, not malformed), but for intrinsics, which have no other meaning than their own. */
 #include "ir/verify_internal.h"
 
-/* Where each keyword attribute may stand. Those not listed stand on functions only. */
-enum { ON_FUNCTION = 1, ON_PARAMETER = 2, ON_RESULT = 4, ON_VALUE = ON_PARAMETER | ON_RESULT };
-
-static const uint8_t attr_places[ATTR_ID_COUNT] = {
-    [ATTR_UNKNOWN] = ON_FUNCTION | ON_VALUE,
-    [ATTR_ALIGN] = ON_VALUE,
-    [ATTR_ALIGNSTACK] = ON_FUNCTION | ON_PARAMETER,
-    [ATTR_ALLOCALIGN] = ON_PARAMETER,
-    [ATTR_ALLOCPTR] = ON_PARAMETER,
-    [ATTR_BYREF] = ON_PARAMETER,
-    [ATTR_BYVAL] = ON_PARAMETER,
-    [ATTR_CAPTURES] = ON_PARAMETER,
-    [ATTR_DEAD_ON_RETURN] = ON_PARAMETER,
-    [ATTR_DEAD_ON_UNWIND] = ON_PARAMETER,
-    [ATTR_DEREFERENCEABLE] = ON_VALUE,
-    [ATTR_DEREFERENCEABLE_OR_NULL] = ON_VALUE,
-    [ATTR_ELEMENTTYPE] = ON_PARAMETER,
-    [ATTR_IMMARG] = ON_PARAMETER,
-    [ATTR_INALLOCA] = ON_PARAMETER,
-    [ATTR_INITIALIZES] = ON_PARAMETER,
-    [ATTR_INREG] = ON_VALUE,
-    [ATTR_NEST] = ON_PARAMETER,
-    [ATTR_NOALIAS] = ON_VALUE,
-    [ATTR_NOCAPTURE] = ON_PARAMETER,
-    [ATTR_NOEXT] = ON_VALUE,
-    [ATTR_NOFPCLASS] = ON_VALUE,
-    [ATTR_NOFREE] = ON_FUNCTION | ON_PARAMETER,
-    [ATTR_NONNULL] = ON_VALUE,
-    [ATTR_NOUNDEF] = ON_VALUE,
-    [ATTR_PREALLOCATED] = ON_FUNCTION | ON_PARAMETER,
-    [ATTR_RANGE] = ON_VALUE,
-    [ATTR_READNONE] = ON_FUNCTION | ON_PARAMETER,
-    [ATTR_READONLY] = ON_FUNCTION | ON_PARAMETER,
-    [ATTR_RETURNED] = ON_PARAMETER,
-    [ATTR_SIGNEXT] = ON_VALUE,
-    [ATTR_SRET] = ON_PARAMETER,
-    [ATTR_SWIFTASYNC] = ON_PARAMETER,
-    [ATTR_SWIFTERROR] = ON_PARAMETER,
-    [ATTR_SWIFTSELF] = ON_PARAMETER,
-    [ATTR_WRITABLE] = ON_PARAMETER,
-    [ATTR_WRITEONLY] = ON_FUNCTION | ON_PARAMETER,
-    [ATTR_ZEROEXT] = ON_VALUE,
-};
-
-static uint32_t places_of(enum attr_id id) {
-  return attr_places[id] ? attr_places[id] : ON_FUNCTION;
-}
-
 /* Attributes in hand: whose, of which type, at which place. */
 struct attr_subject {
   struct verifier *v;
@@ -59,34 +11,21 @@ struct attr_subject {
   struct nvm_type function;
 };
 
-static bool needs_pointer(enum attr_id id) {
-  return id == ATTR_BYREF || id == ATTR_BYVAL || id == ATTR_SRET || id == ATTR_DEREFERENCEABLE ||
-         id == ATTR_DEREFERENCEABLE_OR_NULL || id == ATTR_NEST || id == ATTR_WRITABLE ||
-         id == ATTR_INITIALIZES || id == ATTR_ELEMENTTYPE || id == ATTR_DEAD_ON_UNWIND || id == ATTR_DEAD_ON_RETURN ||
-         id == ATTR_INALLOCA || id == ATTR_PREALLOCATED || id == ATTR_SWIFTERROR;
-}
-
-static bool needs_pointers(enum attr_id id) {
-  return id == ATTR_ALIGN || id == ATTR_NONNULL || id == ATTR_NOALIAS || id == ATTR_NOCAPTURE ||
-         id == ATTR_CAPTURES || id == ATTR_READNONE || id == ATTR_READONLY ||
-         id == ATTR_WRITEONLY || id == ATTR_NOFREE;
-}
-
-static bool attr_fits_type(const struct type_table *t, enum attr_id id, struct nvm_type type) {
-  if (needs_pointers(id)) return type_is_ptr_or_vector(t, type);
-  if (needs_pointer(id)) return type_is_ptr(t, type);
-  if (id == ATTR_ZEROEXT || id == ATTR_SIGNEXT || id == ATTR_NOEXT) return type_is_int(t, type);
-  return true;
+static bool attr_fits_type(const struct type_table *t, uint8_t places, struct nvm_type type) {
+  return (!(places & IS_POINTERS) || type_is_ptr_or_vector(t, type)) &&
+         (!(places & IS_POINTER) || type_is_ptr(t, type)) &&
+         (!(places & IS_INT) || type_is_int(t, type));
 }
 
 static void verify_attr(const struct attr_subject *s, const struct nvm_attr *a,
                         struct nvm_type type, uint32_t place) {
   const char *keyword = attr_table[a->id].keyword;
+  uint8_t places = attr_table[a->id].places;
   bool sized_type = a->id == ATTR_BYVAL || a->id == ATTR_SRET || a->id == ATTR_BYREF;
-  if (!(places_of((enum attr_id)a->id) & place)) {
+  if (!(places & place)) {
     verify_fail(s->v, VERIFY_ATTR_PLACE, s->at, "%s on a %s", keyword,
                 place == ON_FUNCTION ? "function" : place == ON_RESULT ? "result" : "parameter");
-  } else if (place != ON_FUNCTION && !attr_fits_type(s->v->types, (enum attr_id)a->id, type)) {
+  } else if (place != ON_FUNCTION && !attr_fits_type(s->v->types, places, type)) {
     verify_fail(s->v, VERIFY_ATTR_TYPE, s->at, "%s on %T", keyword, type);
   } else if (a->id == ATTR_ALIGN && ((a->number & (a->number - 1)) != 0 || a->number == 0 ||
                                      a->number > UINT64_C(1) << 32)) {
@@ -194,11 +133,6 @@ static bool verify_call_site(const struct subject *s) {
   return true;
 }
 
-static bool verify_call_result(const struct subject *s, struct nvm_type type) {
-  if (type_equal(s->type, type)) return true;
-  return verify_fail(s->v, VERIFY_RESULT_TYPE, s->id, "%T instead of %T", s->type, type);
-}
-
 static bool verify_arguments(const struct subject *s, const struct call_site *site) {
   const struct type_table *t = s->v->types;
   const struct type_info *type = type_info(t, site->function_type);
@@ -215,7 +149,7 @@ static bool verify_arguments(const struct subject *s, const struct call_site *si
       return verify_fail(s->v, VERIFY_CALL_ARGUMENT, s->id, "%T as argument %u of %T", found,
                          k + 1, site->function_type);
   }
-  return verify_call_result(s, type->element);
+  return verify_result(s, type->element);
 }
 
 static bool verify_immargs(const struct subject *s, const struct nvm_function *callee) {
@@ -280,8 +214,6 @@ static void verify_site_attributes(const struct subject *s, const struct call_si
 }
 
 bool verify_call(const struct subject *s) {
-  if (s->count == 0)
-    return verify_fail(s->v, VERIFY_OPERAND_COUNT, s->id, "a call without a callee");
   if (!verify_call_site(s)) return false;
   const struct call_site *site = &s->v->m->call_sites.data[s->aux];
   if (!verify_callee(s, site) || !verify_arguments(s, site)) return false;

@@ -2,19 +2,7 @@
  * instruction and a constant expression. Each returns at the first broken rule of its subject. */
 #include "ir/verify_internal.h"
 
-static bool expect_count(const struct subject *s, uint32_t count) {
-  if (s->count == count) return true;
-  return verify_fail(s->v, VERIFY_OPERAND_COUNT, s->id, "%u operands instead of %u", s->count,
-                     count);
-}
-
-static bool expect_least(const struct subject *s, uint32_t count) {
-  if (s->count >= count) return true;
-  return verify_fail(s->v, VERIFY_OPERAND_COUNT, s->id, "%u operands, fewer than %u", s->count,
-                     count);
-}
-
-static bool expect_result(const struct subject *s, struct nvm_type type) {
+bool verify_result(const struct subject *s, struct nvm_type type) {
   if (type_equal(s->type, type)) return true;
   return verify_fail(s->v, VERIFY_RESULT_TYPE, s->id, "%T instead of %T", s->type, type);
 }
@@ -63,19 +51,16 @@ static bool index_number(const struct subject *s, uint32_t k, uint64_t *number) 
 static bool verify_ret(const struct subject *s) {
   struct nvm_type wanted = function_result_type(s->v->f);
   bool is_void = type_equal(wanted, TYPE_VOID);
-  if (s->count > 1) return expect_count(s, 1);
-  if (s->count == 0 && is_void) return expect_result(s, TYPE_VOID);
+  if (s->count == 0 && is_void) return true;
   struct nvm_type found = s->count ? subject_type(s, 0) : TYPE_VOID;
   if (is_void || !type_equal(found, wanted))
     return verify_fail(s->v, VERIFY_RET_TYPE, s->id, "%T in a function that returns %T", found,
                        wanted);
-  return expect_result(s, TYPE_VOID);
+  return true;
 }
 
 static bool verify_condbr(const struct subject *s) {
-  if (!expect_count(s, 3)) return false;
-  if (!type_equal(subject_type(s, 0), TYPE_I1)) return fail_type(s, VERIFY_BRANCH_CONDITION, 0);
-  return expect_result(s, TYPE_VOID);
+  return type_equal(subject_type(s, 0), TYPE_I1) || fail_type(s, VERIFY_BRANCH_CONDITION, 0);
 }
 
 /* Cases in a small table of their own, so that a switch of n costs n. */
@@ -102,7 +87,7 @@ static bool verify_switch(const struct subject *s) {
     if (!const_is_int(s->v->m, s->operands[k], &value) || !type_equal(subject_type(s, k), type))
       return fail_type(s, VERIFY_SWITCH_TYPE, k);
   }
-  return cases_differ(s) && expect_result(s, TYPE_VOID);
+  return cases_differ(s);
 }
 
 static bool verify_phi(const struct subject *s) {
@@ -120,26 +105,23 @@ static bool verify_phi(const struct subject *s) {
 /* Arithmetic. */
 
 static bool verify_unary(const struct subject *s) {
-  if (!expect_count(s, 1)) return false;
   struct nvm_type type = subject_type(s, 0);
   bool fits = s->op == OP_FREEZE ? is_value_type(s->v->types, type)
                                  : type_is_float_or_vector(s->v->types, type);
   if (!fits) return fail_type(s, VERIFY_UNARY_TYPE, 0);
-  return expect_result(s, type);
+  return verify_result(s, type);
 }
 
 static bool verify_binary(const struct subject *s) {
-  if (!expect_count(s, 2)) return false;
   struct nvm_type type = subject_type(s, 0);
   bool fits = op_table[s->op].flags & OPF_INT ? type_is_int_or_vector(s->v->types, type)
                                               : type_is_float_or_vector(s->v->types, type);
   if (!fits || !type_equal(type, subject_type(s, 1)))
     return verify_fail(s->v, VERIFY_BINARY_TYPE, s->id, "%T and %T", type, subject_type(s, 1));
-  return expect_result(s, type);
+  return verify_result(s, type);
 }
 
 static bool verify_cmp(const struct subject *s) {
-  if (!expect_count(s, 2)) return false;
   const struct type_table *t = s->v->types;
   struct nvm_type type = subject_type(s, 0);
   bool icmp = s->op == OP_ICMP;
@@ -153,7 +135,6 @@ static bool verify_cmp(const struct subject *s) {
 }
 
 static bool verify_select(const struct subject *s) {
-  if (!expect_count(s, 3)) return false;
   const struct type_table *t = s->v->types;
   struct nvm_type condition = subject_type(s, 0), type = subject_type(s, 1);
   bool condition_fits = type_equal(condition, TYPE_I1) ||
@@ -162,7 +143,7 @@ static bool verify_select(const struct subject *s) {
   if (!condition_fits || !type_equal(type, subject_type(s, 2)) || !is_value_type(t, type))
     return verify_fail(s->v, VERIFY_SELECT_TYPE, s->id, "%T, %T and %T", condition, type,
                        subject_type(s, 2));
-  return expect_result(s, type);
+  return verify_result(s, type);
 }
 
 /* Casts: the kind of scalar that each takes and gives, and how their sizes compare. */
@@ -227,7 +208,6 @@ static bool verify_bitcast(const struct subject *s) {
 }
 
 static bool verify_cast(const struct subject *s) {
-  if (!expect_count(s, 1)) return false;
   if (s->op == OP_BITCAST) return verify_bitcast(s);
   const struct type_table *t = s->v->types;
   const struct cast_rule *rule = &cast_rules[s->op - OP_FIRST_CAST];
@@ -254,7 +234,6 @@ static bool verify_align(const struct subject *s, uint32_t align_log2_plus_1) {
 }
 
 static bool verify_alloca(const struct subject *s) {
-  if (!expect_count(s, 1)) return false;
   const struct type_table *t = s->v->types;
   struct nvm_type object = {s->aux};
   if (s->aux >= t->infos.count || !type_is_sized(t, object))
@@ -315,21 +294,20 @@ static bool verify_accessed(const struct subject *s, struct nvm_type type,
 
 static bool verify_load(const struct subject *s) {
   struct memory_access access = memory_access_unpack(s->aux);
-  return expect_count(s, 1) && verify_pointer(s, 0) &&
+  return verify_pointer(s, 0) &&
          verify_ordering(s, access.ordering, ALLOW_LOAD) && verify_accessed(s, s->type, access);
 }
 
 static bool verify_store(const struct subject *s) {
   struct memory_access access = memory_access_unpack(s->aux);
-  return expect_count(s, 2) && verify_pointer(s, 1) &&
+  return verify_pointer(s, 1) &&
          verify_ordering(s, access.ordering, ALLOW_STORE) &&
-         verify_accessed(s, subject_type(s, 0), access) && expect_result(s, TYPE_VOID);
+         verify_accessed(s, subject_type(s, 0), access);
 }
 
 static bool verify_fence(const struct subject *s) {
   struct memory_access access = memory_access_unpack(s->aux);
-  return expect_count(s, 0) && verify_ordering(s, access.ordering, ALLOW_FENCE) &&
-         verify_scope(s, access) && expect_result(s, TYPE_VOID);
+  return verify_ordering(s, access.ordering, ALLOW_FENCE) && verify_scope(s, access);
 }
 
 static bool is_pair_with_flag(const struct type_table *t, struct nvm_type type,
@@ -342,7 +320,7 @@ static bool is_pair_with_flag(const struct type_table *t, struct nvm_type type,
 static bool verify_cmpxchg(const struct subject *s) {
   struct memory_access access = memory_access_unpack(s->aux);
   const struct type_table *t = s->v->types;
-  if (!expect_count(s, 3) || !verify_pointer(s, 0)) return false;
+  if (!verify_pointer(s, 0)) return false;
   struct nvm_type type = subject_type(s, 1);
   if ((!type_is_int(t, type) && !type_is_ptr(t, type)) || !type_equal(type, subject_type(s, 2)))
     return verify_fail(s->v, VERIFY_ATOMIC_TYPE, s->id, "%T and %T", type, subject_type(s, 2));
@@ -355,42 +333,20 @@ static bool verify_cmpxchg(const struct subject *s) {
 }
 
 static bool rmw_takes(const struct type_table *t, uint32_t op, struct nvm_type type) {
-  switch ((enum rmw_op)op) {
-  case RMW_XCHG: return type_is_int(t, type) || type_is_float(t, type) || type_is_ptr(t, type);
-  case RMW_FADD:
-  case RMW_FSUB:
-  case RMW_FMAX:
-  case RMW_FMIN:
-  case RMW_FMAXIMUM:
-  case RMW_FMINIMUM: return type_is_float_or_vector(t, type);
-  case RMW_ADD:
-  case RMW_SUB:
-  case RMW_AND:
-  case RMW_NAND:
-  case RMW_OR:
-  case RMW_XOR:
-  case RMW_MAX:
-  case RMW_MIN:
-  case RMW_UMAX:
-  case RMW_UMIN:
-  case RMW_UINC_WRAP:
-  case RMW_UDEC_WRAP:
-  case RMW_USUB_COND:
-  case RMW_USUB_SAT: return type_is_int(t, type);
-  case RMW_COUNT: return false;
-  }
-  return false;
+  if (op == RMW_XCHG) return type_is_int(t, type) || type_is_float(t, type) || type_is_ptr(t, type);
+  bool is_float = (op >= RMW_FADD && op <= RMW_FMIN) || op == RMW_FMAXIMUM || op == RMW_FMINIMUM;
+  return is_float ? type_is_float_or_vector(t, type) : op < RMW_COUNT && type_is_int(t, type);
 }
 
 static bool verify_atomicrmw(const struct subject *s) {
   struct memory_access access = memory_access_unpack(s->aux);
-  if (!expect_count(s, 2) || !verify_pointer(s, 0)) return false;
+  if (!verify_pointer(s, 0)) return false;
   struct nvm_type type = subject_type(s, 1);
   if (!rmw_takes(s->v->types, access.rmw, type))
     return verify_fail(s->v, VERIFY_ATOMIC_TYPE, s->id, "%s of %T",
                        access.rmw < RMW_COUNT ? rmw_names[access.rmw] : "an unknown op", type);
   return verify_ordering(s, access.ordering, ALLOW_UPDATE) && verify_accessed(s, type, access) &&
-         expect_result(s, type);
+         verify_result(s, type);
 }
 
 /* Addresses. */
@@ -430,7 +386,6 @@ static bool gep_lanes(const struct subject *s, struct nvm_type *lanes) {
 
 static bool verify_gep(const struct subject *s) {
   const struct type_table *t = s->v->types;
-  if (!expect_least(s, 1)) return false;
   if (!type_is_ptr_or_vector(t, subject_type(s, 0))) return fail_type(s, VERIFY_GEP_BASE, 0);
   struct nvm_type type = {s->aux}, lanes;
   if (s->aux >= t->infos.count || !type_is_sized(t, type))
@@ -449,24 +404,22 @@ static bool verify_gep(const struct subject *s) {
 
 static bool verify_extractelement(const struct subject *s) {
   const struct type_table *t = s->v->types;
-  if (!expect_count(s, 2)) return false;
   for (uint32_t k = 0; k < 2; k++) {
     struct nvm_type type = subject_type(s, k);
     if (!(k == 0 ? type_is_vector(t, type) : type_is_int(t, type)))
       return fail_type(s, VERIFY_VECTOR_ELEMENT, k);
   }
-  return expect_result(s, type_scalar(t, subject_type(s, 0)));
+  return verify_result(s, type_scalar(t, subject_type(s, 0)));
 }
 
 static bool verify_insertelement(const struct subject *s) {
   const struct type_table *t = s->v->types;
-  if (!expect_count(s, 3)) return false;
   struct nvm_type vector = subject_type(s, 0);
   if (!type_is_vector(t, vector)) return fail_type(s, VERIFY_VECTOR_ELEMENT, 0);
   if (!type_equal(subject_type(s, 1), type_scalar(t, vector)))
     return fail_type(s, VERIFY_VECTOR_ELEMENT, 1);
   if (!type_is_int(t, subject_type(s, 2))) return fail_type(s, VERIFY_VECTOR_ELEMENT, 2);
-  return expect_result(s, vector);
+  return verify_result(s, vector);
 }
 
 static bool mask_lane_fits(const struct subject *s, struct nvm_value lane, uint64_t lanes) {
@@ -495,7 +448,6 @@ static bool verify_mask(const struct subject *s, uint64_t lanes) {
 
 static bool verify_shufflevector(const struct subject *s) {
   const struct type_table *t = s->v->types;
-  if (!expect_count(s, 3)) return false;
   struct nvm_type type = subject_type(s, 0);
   if (!type_is_vector(t, type) || !type_equal(type, subject_type(s, 1)))
     return verify_fail(s->v, VERIFY_SHUFFLE_TYPE, s->id, "%T and %T", type, subject_type(s, 1));
@@ -522,20 +474,19 @@ static bool walk_path(const struct subject *s, uint32_t first, struct nvm_type *
 
 static bool verify_extractvalue(const struct subject *s) {
   struct nvm_type member;
-  return expect_least(s, 2) && walk_path(s, 1, &member) && expect_result(s, member);
+  return walk_path(s, 1, &member) && verify_result(s, member);
 }
 
 static bool verify_insertvalue(const struct subject *s) {
   struct nvm_type member;
-  if (!expect_least(s, 3) || !walk_path(s, 2, &member)) return false;
+  if (!walk_path(s, 2, &member)) return false;
   if (!type_equal(subject_type(s, 1), member))
     return verify_fail(s->v, VERIFY_AGGREGATE_TYPE, s->id, "%T instead of %T", subject_type(s, 1),
                        member);
-  return expect_result(s, subject_type(s, 0));
+  return verify_result(s, subject_type(s, 0));
 }
 
 static bool verify_va_arg(const struct subject *s) {
-  if (!expect_count(s, 1)) return false;
   if (type_is_ptr(s->v->types, subject_type(s, 0)) && is_value_type(s->v->types, s->type))
     return true;
   return verify_fail(s->v, VERIFY_VA_ARG, s->id, "%T from %T", s->type, subject_type(s, 0));
@@ -546,37 +497,51 @@ static bool verify_dbg_record(const struct subject *s) {
     return verify_fail(s->v, VERIFY_DBG_RECORD, s->id, "kind %u", s->aux);
   for (uint32_t k = 0; k < s->count; k++)
     if (!type_equal(subject_type(s, k), TYPE_METADATA)) return fail_type(s, VERIFY_DBG_RECORD, k);
-  return expect_result(s, TYPE_VOID);
+  return true;
 }
 
+enum { MANY = UINT8_MAX };
+
+static const struct form_rule {
+  uint8_t least, most; /* operands; MANY: any number */
+  bool is_void;        /* there is no result */
+  bool (*check)(const struct subject *s); /* what else there is; NULL: nothing */
+} form_rules[] = {
+    [FORM_NONE] = {0, 0, true, NULL},
+    [FORM_RET] = {0, 1, true, verify_ret},
+    [FORM_BR] = {1, 1, true, NULL},
+    [FORM_CONDBR] = {3, 3, true, verify_condbr},
+    [FORM_SWITCH] = {2, MANY, true, verify_switch},
+    [FORM_UNARY] = {1, 1, false, verify_unary},
+    [FORM_BINARY] = {2, 2, false, verify_binary},
+    [FORM_ALLOCA] = {1, 1, false, verify_alloca},
+    [FORM_LOAD] = {1, 1, false, verify_load},
+    [FORM_STORE] = {2, 2, true, verify_store},
+    [FORM_FENCE] = {0, 0, true, verify_fence},
+    [FORM_CMPXCHG] = {3, 3, false, verify_cmpxchg},
+    [FORM_ATOMICRMW] = {2, 2, false, verify_atomicrmw},
+    [FORM_GEP] = {1, MANY, false, verify_gep},
+    [FORM_CAST] = {1, 1, false, verify_cast},
+    [FORM_CMP] = {2, 2, false, verify_cmp},
+    [FORM_PHI] = {0, MANY, false, verify_phi},
+    [FORM_SELECT] = {3, 3, false, verify_select},
+    [FORM_CALL] = {1, MANY, false, verify_call},
+    [FORM_EXTRACTELEMENT] = {2, 2, false, verify_extractelement},
+    [FORM_INSERTELEMENT] = {3, 3, false, verify_insertelement},
+    [FORM_SHUFFLEVECTOR] = {3, 3, false, verify_shufflevector},
+    [FORM_EXTRACTVALUE] = {2, MANY, false, verify_extractvalue},
+    [FORM_INSERTVALUE] = {3, MANY, false, verify_insertvalue},
+    [FORM_VA_ARG] = {1, 1, false, verify_va_arg},
+    [FORM_DBG_RECORD] = {0, MANY, true, verify_dbg_record},
+};
+
 bool verify_op(const struct subject *s) {
-  switch (op_table[s->op].form) {
-  case FORM_NONE: return expect_count(s, 0) && expect_result(s, TYPE_VOID);
-  case FORM_RET: return verify_ret(s);
-  case FORM_BR: return expect_count(s, 1) && expect_result(s, TYPE_VOID);
-  case FORM_CONDBR: return verify_condbr(s);
-  case FORM_SWITCH: return expect_least(s, 2) && verify_switch(s);
-  case FORM_UNARY: return verify_unary(s);
-  case FORM_BINARY: return verify_binary(s);
-  case FORM_ALLOCA: return verify_alloca(s);
-  case FORM_LOAD: return verify_load(s);
-  case FORM_STORE: return verify_store(s);
-  case FORM_FENCE: return verify_fence(s);
-  case FORM_CMPXCHG: return verify_cmpxchg(s);
-  case FORM_ATOMICRMW: return verify_atomicrmw(s);
-  case FORM_GEP: return verify_gep(s);
-  case FORM_CAST: return verify_cast(s);
-  case FORM_CMP: return verify_cmp(s);
-  case FORM_PHI: return verify_phi(s);
-  case FORM_SELECT: return verify_select(s);
-  case FORM_CALL: return verify_call(s);
-  case FORM_EXTRACTELEMENT: return verify_extractelement(s);
-  case FORM_INSERTELEMENT: return verify_insertelement(s);
-  case FORM_SHUFFLEVECTOR: return verify_shufflevector(s);
-  case FORM_EXTRACTVALUE: return verify_extractvalue(s);
-  case FORM_INSERTVALUE: return verify_insertvalue(s);
-  case FORM_VA_ARG: return verify_va_arg(s);
-  case FORM_DBG_RECORD: return verify_dbg_record(s);
-  }
-  return true;
+  const struct form_rule *rule = &form_rules[op_table[s->op].form];
+  if (s->count < rule->least && rule->most == MANY)
+    return verify_fail(s->v, VERIFY_OPERAND_COUNT, s->id, "%u operands, fewer than %u", s->count,
+                       (unsigned)rule->least);
+  if (s->count < rule->least || (s->count > rule->most && rule->most != MANY))
+    return verify_fail(s->v, VERIFY_OPERAND_COUNT, s->id, "%u operands instead of %u", s->count,
+                       (unsigned)rule->most);
+  return (!rule->check || rule->check(s)) && (!rule->is_void || verify_result(s, TYPE_VOID));
 }

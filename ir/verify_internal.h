@@ -52,6 +52,8 @@ bool verify_same_lanes(const struct type_table *t, struct nvm_type a, struct nvm
 /* The rules of the op, once operands are known to be sound. False when one is broken. */
 bool verify_op(const struct subject *s);
 bool verify_call(const struct subject *s);
+/* The subject's result has this type. */
+bool verify_result(const struct subject *s, struct nvm_type type);
 /* The attributes of a function or call site of function type `type`. */
 void verify_attributes(struct verifier *v, struct nvm_attrlist list, struct nvm_type type,
                        struct nvm_inst_id at);

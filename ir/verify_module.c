@@ -117,12 +117,10 @@ static bool constant_fits(const struct verifier *v, const struct constant_info *
   case CONST_INT: return kind == TY_INT;
   case CONST_FLOAT: return type_is_float(t, c->type);
   case CONST_NULL: return kind == TY_PTR;
-  case CONST_ZERO:
-  case CONST_AGGREGATE:
+  case CONST_ZERO: case CONST_AGGREGATE:
     return kind == TY_VECTOR || kind == TY_ARRAY ||
            (kind == TY_STRUCT && !(info->flags & TYPE_OPAQUE));
-  case CONST_UNDEF:
-  case CONST_POISON:
+  case CONST_UNDEF: case CONST_POISON:
     return type_is_first_class(t, c->type) && kind != TY_TOKEN && kind != TY_METADATA;
   case CONST_BYTES:
     return kind == TY_ARRAY && type_equal(info->element, TYPE_I8) &&
