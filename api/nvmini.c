@@ -600,10 +600,36 @@ static void deliver_plan(void *state, struct nvm_text text) {
   c->plan(c->plan_user, public_text(text));
 }
 
+/* Remarks jump to and fro in the text, between callers and what was inlined into them: where its
+ * lines begin is listed once, when the first remark comes. */
 struct remark_route {
   const struct nvmini_module *module;
-  struct place place;
+  struct arena arena;
+  VEC(uint32_t) lines; /* offset of the start of line k + 1 */
 };
+
+static void list_lines(struct remark_route *to) {
+  const struct nvmini_text text = to->module->source;
+  const char *at = text.bytes, *end = text.bytes + text.length;
+  while (at && VEC_PUSH(&to->arena, &to->lines, (uint32_t)(at - text.bytes))) {
+    at = memchr(at, '\n', (size_t)(end - at));
+    if (at) at++;
+  }
+}
+
+/* Line and column stay 0 when there is no memory for the list. */
+static void locate_remark(struct remark_route *to, uint64_t position, uint32_t *line, uint32_t *column) {
+  if (to->lines.count == 0) list_lines(to);
+  if (to->arena.failed) return;
+  uint32_t first = 0, last = to->lines.count;
+  while (last - first > 1) {
+    uint32_t middle = first + (last - first) / 2;
+    if (to->lines.data[middle] <= position) first = middle;
+    else last = middle;
+  }
+  *line = first + 1;
+  *column = (uint32_t)position - to->lines.data[first] + 1;
+}
 
 static void deliver_remark(void *state, const struct remark *r) {
   enum { MOST_ARGUMENTS = 32 };
@@ -620,7 +646,7 @@ static void deliver_remark(void *state, const struct remark *r) {
         public_text(r->arguments[p.count].key), public_text(r->arguments[p.count].value)};
   if (p.file.length == 0 && r->position) {
     p.file = public_text(text_of(to->module->name));
-    locate(&to->place, to->module, r->position, &p.line, &p.column);
+    locate_remark(to, r->position, &p.line, &p.column);
   }
   to->module->context->remark(to->module->context->remark_user, &p);
 }
@@ -639,7 +665,8 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   struct nvm_text triple = module_text(m->ir, m->ir->triple);
   if (!m->ir->has_layout)
     datalayout_adopt(&m->ir->layout, triple_pointer_bits(triple.bytes, triple.length), target);
-  struct remark_route route = {m, {0, 1}};
+  struct remark_route route = {.module = m};
+  arena_init(&route.arena, counted(c));
   struct pass_options options = c->passes;
   if (options.pipeline.bytes == NULL) options.pipeline = text_of(pass_pipeline(c->level));
   options.knobs = &c->knobs;
@@ -652,6 +679,7 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   options.remark_state = &route;
   begin = clock_of(c);
   status = pass_run_pipeline(m->ir, target, &options, sink, result);
+  arena_free(&route.arena);
   add_time(c, PHASE_PASSES, begin);
   return status;
 }
