@@ -514,6 +514,9 @@ static void write_bits(FILE *out, const uint64_t bits[FEATURE_WORDS]) {
   fputc('}', out);
 }
 
+/* What every feature implies as a feature, and every CPU for tuning (seed 5): asserted. */
+static const uint64_t no_bits[FEATURE_WORDS];
+
 /* What a feature's row implies: a CPU its own bit and that of implies=, others nothing. */
 static void implied_bits(const struct feature *f, uint64_t bits[FEATURE_WORDS]) {
   const struct word *implies = find_word(f->row, "implies");
@@ -543,7 +546,9 @@ static void write_cpu(FILE *out, const struct feature *f) {
   fprintf(out, "   .version_source = TGT_SOURCE_%s, .version_unverified = %s,\n   .implies = ",
           c_name(g.rows[version->source].name), version->unverified ? "true" : "false");
   write_bits(out, bits);
-  fputs(", .tune_implies = {0}},\n", out);
+  fputs(", .tune_implies = ", out);
+  write_bits(out, no_bits);
+  fputs("},\n", out);
 }
 
 static void write_cpus(FILE *out) {
@@ -567,12 +572,15 @@ static void write_features(FILE *out) {
       "/* Sorted by key; `index` is the bit. */\n"
       "static const struct tgt_feature feature_table[] = {\n",
       out);
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < n; i++) {
     fprintf(out,
             "  {.key = \"%s\", .description = \"%s\", .group = \"%s\", .index = %d, "
-            ".value = %u, .implies = {0}},\n",
+            ".value = %u, .implies = ",
             list[i]->key, list[i]->description, list[i]->group, (int)(list[i] - g.features),
             list[i]->value);
+    write_bits(out, no_bits);
+    fputs("},\n", out);
+  }
   fputs("};\n\n", out);
 }
 
@@ -686,8 +694,13 @@ static void write_self_assert(FILE *out, const struct feature *f) {
   fprintf(out, ", \"%s: one self bit\");\n", f->key);
 }
 
-/* What must hold of the tables, proved by the compiler. That no CPU has tuning bits is the form of
- * write_cpu(). */
+static void write_zero_assert(FILE *out, const char *key, const char *what) {
+  fputs("_Static_assert((0", out);
+  for (int i = 0; i < FEATURE_WORDS; i++) fprintf(out, " | 0x%llxu", (unsigned long long)no_bits[i]);
+  fprintf(out, ") == 0, \"%s %s\");\n", key, what);
+}
+
+/* What must hold of the tables, proved by the compiler. */
 static void write_asserts(FILE *out) {
   const struct feature *list[MAX_FEATURES];
   fputs(
@@ -704,7 +717,10 @@ static void write_asserts(FILE *out) {
   for (int i = 0; i < n; i++) {
     const struct word *cpus = find_word(list[i]->row, "cpus");
     if (cpus) write_count_assert(out, list[i], cpus->value);
-    if (list[i]->row->kind == K_CPU) write_self_assert(out, list[i]);
+    write_zero_assert(out, list[i]->key, "implies no feature");
+    if (list[i]->row->kind != K_CPU) continue;
+    write_self_assert(out, list[i]);
+    write_zero_assert(out, list[i]->key, "has no tuning bits");
   }
 }
 
