@@ -53,7 +53,8 @@ static enum nvm_status run(struct planted *p, struct nvm_module *m) {
   struct nvm_target target;
   assert_int_equal(tgt_set_cpu(&options, "sm_90", 5, NULL), TGT_OK);
   assert_int_equal(tgt_init(&target, &options, NULL), TGT_OK);
-  struct pass_options passes = {.pipeline = text_of("mem2reg,dce"), .bisect_limit = -1,
+  const struct knobs knobs = knobs_initial();
+  struct pass_options passes = {.knobs = &knobs, .pipeline = text_of("mem2reg,dce"), .bisect_limit = -1,
                                 .on_change = on_change, .change_state = p};
   struct pass_result result;
   return pass_run_pipeline(m, &target, &passes, &sink, &result);
