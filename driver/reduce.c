@@ -196,7 +196,8 @@ static enum nvm_status run_passes(struct nvm_module *m, const char *list, int64_
   struct tgt_options options = tgt_default_options();
   struct nvm_target target;
   struct pass_result result;
-  struct pass_options o = {.pipeline = text_of(list), .bisect_limit = limit};
+  const struct knobs knobs = knobs_initial();
+  struct pass_options o = {.pipeline = text_of(list), .bisect_limit = limit, .knobs = &knobs};
   if (tgt_set_cpu(&options, "sm_90", strlen("sm_90"), NULL) != TGT_OK || tgt_init(&target, &options, NULL) != TGT_OK)
     return NVM_BUG;
   return pass_run_pipeline(m, &target, &o, sink, &result);

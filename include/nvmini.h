@@ -164,10 +164,12 @@ NVMINI_API enum nvmini_status nvmini_print(struct nvmini_module *module, struct 
 NVMINI_API enum nvmini_status nvmini_print_graphs(struct nvmini_module *module,
                                                   struct nvmini_text *text);
 
-/* Verifies the module and runs the passes of the context's options over it. A CPU must be set. */
+/* Verifies the module and runs the passes of the context's options over it. A CPU must be set. The
+ * passes change the module: what they folded for this CPU stays folded, so that for another CPU the
+ * text is parsed again. */
 NVMINI_API enum nvmini_status nvmini_optimize(struct nvmini_module *module);
 
-/* Verifies the module, runs the passes of the options and compiles it to PTX. Valid until the next call
+/* The same, and compiles what comes out to PTX. Valid until the next call
  * that takes this module; a NUL follows it. */
 NVMINI_API enum nvmini_status nvmini_compile(struct nvmini_module *module,
                                              struct nvmini_text *ptx);

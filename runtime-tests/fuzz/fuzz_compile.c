@@ -17,6 +17,23 @@ static const char *const choices[][3] = {
     {"--cpu=sm_52", "--fma-level=1", "--features=+sharedmem32bitptr"},
 };
 
+/* The PTX, which the caller frees; NULL if the input was refused. */
+static char *compile(struct nvmini_context *c, const char *text, size_t size) {
+  struct nvmini_module *m;
+  struct nvmini_text ptx;
+  char *copy = NULL;
+  if (nvmini_parse(c, text, size, "fuzz", &m) == NVMINI_BUG) abort();
+  enum nvmini_status status = m == NULL ? NVMINI_REFUSED : nvmini_compile(m, &ptx);
+  if (status == NVMINI_BUG) abort();
+  if (status == NVMINI_OK) {
+    copy = malloc(ptx.length + 1);
+    if (copy == NULL) abort();
+    memcpy(copy, ptx.bytes, ptx.length + 1);
+  }
+  nvmini_release(m);
+  return copy;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *text = malloc(size + 1);
   struct nvmini_context *c = nvmini_create(NULL, MEMORY_LIMIT);
@@ -25,19 +42,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   text[size] = '\0';
   for (int i = 0; i < 3; i++)
     if (nvmini_set_option(c, choices[size % 4][i]) != NVMINI_OK) abort();
-  struct nvmini_module *m;
-  struct nvmini_text first, second;
-  if (nvmini_parse(c, text, size, "fuzz", &m) == NVMINI_BUG) abort();
-  enum nvmini_status status = m == NULL ? NVMINI_REFUSED : nvmini_compile(m, &first);
-  if (status == NVMINI_BUG) abort();
-  if (status == NVMINI_OK) {
-    char *copy = malloc(first.length + 1);
-    if (copy == NULL) abort();
-    memcpy(copy, first.bytes, first.length + 1);
-    if (nvmini_compile(m, &second) != NVMINI_OK || strcmp(copy, second.bytes) != 0) abort();
-    free(copy);
-  }
-  nvmini_release(m);
+  char *first = compile(c, text, size), *second = compile(c, text, size);
+  if ((first == NULL) != (second == NULL) || (first && strcmp(first, second) != 0)) abort();
+  free(first);
+  free(second);
   nvmini_destroy(c);
   free(text);
   return 0;
