@@ -144,6 +144,12 @@ static bool is_listed(const char *list, const char *value) {
 }
 
 /* Takes option number i; `value` was given with it or is NULL. Advances *at past a separate one. */
+void options_set(struct options *o, enum option_id id, const char *value) {
+  if (id >= OPTION_O0 && id <= OPTION_OFC)
+    for (int level = OPTION_O0; level <= OPTION_OFC; level++) o->values[level] = NULL;
+  o->values[id] = value;
+}
+
 static int take_option(struct options *o, int i, const char *value, int argc, char **argv, int *at) {
   const struct option_row *row = &options[i];
   const char *command = commands[o->command].name;
@@ -163,7 +169,7 @@ static int take_option(struct options *o, int i, const char *value, int argc, ch
             row->value);
     return see_help(command);
   }
-  o->values[i] = value == NULL ? "" : value;
+  options_set(o, (enum option_id)i, value == NULL ? "" : value);
   if (o->given_count == OPTIONS_MOST_GIVEN) {
     fprintf(stderr, "nvmini: error: more than %d options\n", (int)OPTIONS_MOST_GIVEN);
     return EXIT_USAGE;

@@ -51,6 +51,9 @@ struct options {
  * wrong and what was probably meant. */
 int options_parse(struct options *o, int argc, char **argv);
 
+/* Gives an option its value, borrowed from the command line; of several levels the last one counts. */
+void options_set(struct options *o, enum option_id id, const char *value);
+
 /* Sets a library option that was given, as "--cpu=sm_90a"; others are no error. */
 enum nvmini_status options_set_library(const struct options *o, enum option_id id,
                                        struct nvmini_context *context);

@@ -72,7 +72,7 @@ static const struct options *own_options(struct run *r, const struct options *o)
   if (count == 3) return o;
   if (options_parse(own, count, words) != EXIT_DONE) return NULL;
   for (int i = 0; i < o->given_count && own->given_count < OPTIONS_MOST_GIVEN; i++) {
-    own->values[o->given[i].id] = o->given[i].value;
+    options_set(own, o->given[i].id, o->given[i].value);
     own->given[own->given_count++] = o->given[i];
   }
   return own;
