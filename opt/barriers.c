@@ -42,7 +42,7 @@ static bool is_redundant(const struct nvm_function *f, struct nvm_inst_id id, st
   if (intrinsic == INTRINSIC_nvvm_barrier0) {
     if (o->barrier) return true;
     o->barrier = true;
-    if (o->fence < CTA_FENCE) o->fence = CTA_FENCE;
+    o->fence = CTA_FENCE; /* a wider one before it did not order what others did until here */
     return false;
   }
   bool convergent = effects_is_convergent(f, i);

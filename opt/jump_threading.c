@@ -9,12 +9,15 @@
  * Requires:  nothing; needs no loop form and destroys it.
  * Preserves: SSA form.
  * Cost:      linear in edges into such blocks times MOST_INSTS.
- * Omits:     blocks that would have to be copied; loop headers. Threads that met in the block part earlier
+ * Omits:     blocks that would have to be copied; loop headers, as blocks and as targets, and ways out of a
+ *            loop: what stands before such a way would leave the loop with it, and a lane that holds a lock
+ *            would wait behind those that spin for it. Threads that met in the block part earlier
  *            now and meet later: not where a convergent operation may follow (LLVM does not thread for
  *            GPUs at all).
  * Tests:     check/opt/jump-threading.nvir. */
 #include "ir/dominance.h"
 #include "ir/eval.h"
+#include "opt/analysis/loops.h"
 #include "opt/cfg.h"
 #include "opt/effects.h"
 #include "opt/passes.h"
@@ -25,6 +28,7 @@ struct threader {
   struct nvm_function *f;
   struct pass_env *env;
   struct dominance dominance; /* as it was before the pass */
+  struct loops loops;         /* likewise */
   bool *convergent;           /* by block: a convergent operation may follow */
   bool *touched;              /* by block: its ways in are others now */
   /* The block in hand: its instructions, what they are on the edge in hand. */
@@ -172,6 +176,8 @@ static bool can_go(const struct threader *t, struct nvm_block from, struct nvm_b
   const struct nvm_function *f = t->f;
   uint32_t edges = 0;
   if (block_is_none(to) || to.index == t->block.index || t->convergent[to.index]) return false;
+  if (t->loops.innermost[to.index] != t->loops.innermost[t->block.index] || dominance_dominates(&t->dominance, to, t->block))
+    return false;
   for (uint32_t k = 0, n = block_successor_count(f, from); k < n; k++) {
     if (block_successor(f, from, k).index == to.index) return false;
     edges += block_successor(f, from, k).index == t->block.index;
@@ -203,7 +209,9 @@ enum nvm_status jump_threading_run(struct nvm_function *f, struct pass_env *env,
   struct threader t = {.f = f, .env = env, .touched = arena_alloc(env->arena, f->blocks.count * sizeof(bool))};
   uint64_t before = *env->statistic;
   if (f->entry.index == f->last_block.index) return NVM_OK;
-  if (!t.touched || !dominance_compute(&t.dominance, f, env->arena) || !find_convergent(&t)) return NVM_OUT_OF_MEMORY;
+  if (!t.touched || !dominance_compute(&t.dominance, f, env->arena) ||
+      !loops_compute(&t.loops, f, &t.dominance, env->arena) || !find_convergent(&t))
+    return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b) {
     if (t.touched[b.index] || !dominance_reachable(&t.dominance, b) || !take_block(&t, b)) continue;
     for (uint32_t e = t.dominance.first_predecessor[b.index]; e < t.dominance.first_predecessor[b.index + 1]; e++) {

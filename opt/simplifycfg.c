@@ -468,7 +468,7 @@ static bool merge_tails(struct simplifier *s) {
     bool ends = t->op == OP_RET || t->op == OP_UNREACHABLE || t->op == OP_BR;
     if (b.index == f->entry.index || !ends || first == t || first->op == OP_PHI) continue;
     uint32_t target = t->op == OP_BR ? value_index(inst_operand(f, t, 0)) : 0;
-    struct nvm_block *slot = &seen[(target * 64 + t->op * 7u + first->op) % SLOTS];
+    struct nvm_block *slot = &seen[(target * 31 + t->op * 7u + first->op) % SLOTS];
     if (block_is_none(*slot) || !are_same(&r, *slot, b) || is_header(s, &d, (struct nvm_block){target})) *slot = b;
     else to[b.index] = *slot, any = true;
   }
