@@ -25,7 +25,8 @@ struct finder {
   struct uses uses;
   struct nvm_block *meet;  /* by block: immediate post-dominator; {0}: none */
   uint32_t *number;        /* by block: in postorder of the reversed graph, from 1; 0: reaches no end */
-  uint32_t *seen, stamp;   /* by block: the branch whose region it was seen in last */
+  uint64_t *seen;          /* by block: where the region that it was seen in last ends, and the loop of its branch */
+  bool *left;              /* by loop: leave_loop() has been there */
   VEC(uint32_t) work;      /* instructions that differ */
 };
 
@@ -137,6 +138,8 @@ static bool phis_differ(struct finder *s, struct nvm_block b) {
 /* What loop n makes and is used outside differs there. */
 static bool leave_loop(struct finder *s, uint32_t n) {
   const struct loop *l = &s->loops->data[n];
+  if (s->left[n]) return true;
+  s->left[n] = true;
   for (uint32_t k = 0; k < l->block_count; k++)
     FOR_EACH_INST(s->f, s->loops->blocks[l->first_block + k], i)
       for (uint32_t u = s->uses.first[i.index]; u < s->uses.first[i.index + 1]; u++) {
@@ -146,18 +149,19 @@ static bool leave_loop(struct finder *s, uint32_t n) {
   return true;
 }
 
-/* The branch at the end of b parts threads: everything up to where its ways meet. */
+/* The branch at the end of b parts threads: everything up to where its ways meet. What was reached on the
+ * way to the same place, out of the same loop, has been seen with all that follows. */
 static bool part(struct finder *s, struct nvm_block b) {
   if (s->d->branches[b.index]) return true;
   s->d->branches[b.index] = true;
   VEC(struct nvm_block) open = {0};
-  s->stamp++;
+  uint64_t here = (uint64_t)s->meet[b.index].index << 32 | (s->loops->innermost[b.index] + 1);
   for (uint32_t k = 0, n = block_successor_count(s->f, b); k < n; k++)
     if (!VEC_PUSH(s->arena, &open, block_successor(s->f, b, k))) return false;
   while (open.count) {
     struct nvm_block at = open.data[--open.count];
-    if (s->seen[at.index] == s->stamp) continue;
-    s->seen[at.index] = s->stamp;
+    if (s->seen[at.index] == here) continue;
+    s->seen[at.index] = here;
     if (!phis_differ(s, at)) return false;
     for (uint32_t n = s->loops->innermost[b.index]; n && !loops_contains(s->loops, n, at); n = s->loops->data[n].parent)
       if (!leave_loop(s, n)) return false;
@@ -195,7 +199,8 @@ bool divergence_compute(struct divergence *d, const struct nvm_function *f, cons
   s.meet = arena_alloc(arena, f->blocks.count * sizeof *s.meet);
   s.number = arena_alloc(arena, f->blocks.count * sizeof *s.number);
   s.seen = arena_alloc(arena, f->blocks.count * sizeof *s.seen);
-  if (!d->values || !d->branches || !s.meet || !s.number || !s.seen || !uses_build(&s.uses, f, arena) ||
+  s.left = arena_alloc(arena, (loops->count + 1) * sizeof *s.left);
+  if (!d->values || !d->branches || !s.meet || !s.number || !s.seen || !s.left || !uses_build(&s.uses, f, arena) ||
       !find_meets(&s) || !begin(&s))
     return false;
   while (s.work.count) {
