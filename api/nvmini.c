@@ -14,6 +14,7 @@
 #include "ir/verify.h"
 #include "opt/pass.h"
 #include "opt/remark.h"
+#include "support/lines.h"
 #include "target/datalayout.h"
 #include "target/options.h"
 #include "target/triple.h"
@@ -605,30 +606,14 @@ static void deliver_plan(void *state, struct nvm_text text) {
 struct remark_route {
   const struct nvmini_module *module;
   struct arena arena;
-  VEC(uint32_t) lines; /* offset of the start of line k + 1 */
+  struct line_list lines;
 };
 
-static void list_lines(struct remark_route *to) {
-  const struct nvmini_text text = to->module->source;
-  const char *at = text.bytes, *end = text.bytes + text.length;
-  while (at && VEC_PUSH(&to->arena, &to->lines, (uint32_t)(at - text.bytes))) {
-    at = memchr(at, '\n', (size_t)(end - at));
-    if (at) at++;
-  }
-}
-
 /* Line and column stay 0 when there is no memory for the list. */
-static void locate_remark(struct remark_route *to, uint64_t position, uint32_t *line, uint32_t *column) {
-  if (to->lines.count == 0) list_lines(to);
-  if (to->arena.failed) return;
-  uint32_t first = 0, last = to->lines.count;
-  while (last - first > 1) {
-    uint32_t middle = first + (last - first) / 2;
-    if (to->lines.data[middle] <= position) first = middle;
-    else last = middle;
-  }
-  *line = first + 1;
-  *column = (uint32_t)position - to->lines.data[first] + 1;
+static void locate_remark(struct remark_route *to, uint32_t position, uint32_t *line, uint32_t *column) {
+  const struct nvmini_text source = to->module->source;
+  if (to->lines.starts.count == 0) lines_list(&to->lines, (struct nvm_text){source.bytes, source.length}, &to->arena);
+  if (!to->arena.failed) *line = lines_find(&to->lines, position, column);
 }
 
 static void deliver_remark(void *state, const struct remark *r) {
@@ -646,7 +631,7 @@ static void deliver_remark(void *state, const struct remark *r) {
         public_text(r->arguments[p.count].key), public_text(r->arguments[p.count].value)};
   if (p.file.length == 0 && r->position) {
     p.file = public_text(text_of(to->module->name));
-    locate_remark(to, r->position, &p.line, &p.column);
+    locate_remark(to, (uint32_t)r->position, &p.line, &p.column);
   }
   to->module->context->remark(to->module->context->remark_user, &p);
 }

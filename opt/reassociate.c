@@ -161,7 +161,11 @@ static bool visit(struct reassociation *s, struct nvm_inst_id id, const uint32_t
   struct tree t = {.root = id};
   if (!may_reorder(i) || (s->f->uses.data[id.index] == 1 && user_op[id.index] == i->op) || !flatten(s, &t)) return true;
   bool paired = drop_pairs(&t, (enum op)i->op, const_zero(s->f->module, i->type));
-  if (t.count < 2) t.depth[t.count] = UINT32_MAX, t.leaves[t.count++] = i->op == OP_AND ? t.leaves[0] : const_zero(s->f->module, i->type);
+  if (t.count < 2) { /* x and x; the others of x and 0 */
+    t.leaves[1] = i->op == OP_AND ? t.leaves[0] : const_zero(s->f->module, i->type);
+    t.depth[1] = i->op == OP_AND ? t.depth[0] : UINT32_MAX;
+    t.count = 2;
+  }
   return (!sort_leaves(&t) && !paired) || rebuild(s, &t);
 }
 

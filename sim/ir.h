@@ -14,6 +14,7 @@
 
 #include "ir/evalintrinsic.h"
 #include "sim/machine.h"
+#include "support/lines.h"
 
 enum { SHADOW_WRITTEN = 1, SHADOW_POISON = 2 };
 enum { IR_MOST_SCALARS = 1 << 16 }; /* of one value */
@@ -68,7 +69,7 @@ struct ir_program {
   uint64_t *addresses;         /* of globals, as their pointers have them */
   uint32_t *code;              /* functions: index into sim->funcs */
   VEC(struct ir_shape) shapes; /* by type */
-  VEC(uint32_t) lines;         /* where they begin in the source */
+  struct line_list lines;      /* of the source */
 };
 
 /* --- ir_load.c ----------------------------------------------------------------------------------- */

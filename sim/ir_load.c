@@ -300,23 +300,7 @@ static bool add_functions(struct sim *s) {
 /* --- the interface ------------------------------------------------------------------------------------ */
 
 uint32_t ir_line(const struct ir_program *p, uint32_t position) {
-  if (position == 0 || p->lines.count == 0) return 0;
-  uint32_t low = 0, high = p->lines.count;
-  while (high - low > 1) {
-    uint32_t middle = low + (high - low) / 2;
-    if (p->lines.data[middle] <= position) low = middle;
-    else high = middle;
-  }
-  return low + 1;
-}
-
-static bool find_lines(struct sim *s, struct nvm_text source) {
-  struct ir_program *p = s->ir;
-  if (source.length == 0 || source.length > UINT32_MAX) return true;
-  if (!VEC_PUSH(&s->arena, &p->lines, 0)) return false;
-  for (uint32_t i = 0; i < source.length; i++)
-    if (source.bytes[i] == '\n' && !VEC_PUSH(&s->arena, &p->lines, i + 1)) return false;
-  return true;
+  return position == 0 || p->lines.starts.count == 0 ? 0 : lines_find(&p->lines, position, NULL);
 }
 
 enum nvm_status sim_load_ir(struct sim *s, struct nvm_module *m, struct nvm_text source) {
@@ -330,7 +314,8 @@ enum nvm_status sim_load_ir(struct sim *s, struct nvm_module *m, struct nvm_text
   p->code = arena_alloc(&s->arena, m->functions.count * sizeof *p->code);
   s->ir = p;
   s->module = &p->names;
-  bool ok = p->addresses && p->code && find_lines(s, source) && add_functions(s) && place_variables(s);
+  bool known = source.length == 0 || source.length > UINT32_MAX || lines_list(&p->lines, source, &s->arena);
+  bool ok = p->addresses && p->code && known && add_functions(s) && place_variables(s);
   if (s->finding.kind) return NVM_REFUSED;
   return ok ? NVM_OK : NVM_OUT_OF_MEMORY;
 }
