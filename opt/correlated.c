@@ -263,33 +263,52 @@ static void simplify_call(struct walker *w, struct nvm_inst_id id) {
   if (truth >= 0) use(w, id, inst_operand(w->f, i, truth ? 0 : 1));
 }
 
-static void drop_cases(struct walker *w, struct nvm_inst_id t) {
+/* Gathers the cases that can be in front, in their order; returns the operand behind them. */
+static uint32_t gather_cases(struct walker *w, struct nvm_inst_id t) {
   struct nvm_function *f = w->f;
   struct range r = range_here(w, inst_operand(f, function_inst(f, t), 0));
-  for (uint32_t k = 2; k < function_inst(f, t)->operand_count;) {
-    struct nvm_value target = inst_operand(f, function_inst(f, t), k + 1);
-    struct range label = range_of_value(f, inst_operand(f, function_inst(f, t), k));
-    if (range_compare(ICMP_EQ, r, label) != 0) {
-      k += 2;
-      continue;
+  uint32_t to = 2;
+  for (uint32_t k = 2; k < function_inst(f, t)->operand_count; k += 2) {
+    if (range_compare(ICMP_EQ, r, range_of_value(f, inst_operand(f, function_inst(f, t), k))) == 0) continue;
+    for (uint32_t n = 0; n < 2 && to != k; n++) {
+      struct nvm_value swap = inst_operand(f, function_inst(f, t), to + n);
+      inst_set_operand(f, t, to + n, inst_operand(f, function_inst(f, t), k + n));
+      inst_set_operand(f, t, k + n, swap);
     }
-    inst_remove_operands(f, t, k, 2);
-    uint32_t left = 0;
-    struct nvm_block b = function_inst(f, t)->block;
-    for (uint32_t n = 0, count = block_successor_count(f, b); n < count; n++)
-      left += block_successor(f, b, n).index == value_index(target);
-    cfg_remove_phi_edges(f, (struct nvm_block){value_index(target)}, b, left);
+    to += 2;
+  }
+  return to;
+}
+
+/* Phis of a target keep as many entries as cases still lead there. */
+static bool drop_cases(struct walker *w, struct nvm_inst_id t) {
+  struct nvm_function *f = w->f;
+  struct nvm_block b = function_inst(f, t)->block;
+  uint32_t kept = gather_cases(w, t), count = function_inst(f, t)->operand_count, dropped = (count - kept) / 2;
+  if (dropped) {
+    uint32_t *edges = arena_alloc(w->env->arena, f->blocks.count * sizeof *edges);
+    struct nvm_block *targets = arena_alloc(w->env->arena, dropped * sizeof *targets);
+    if (!edges || !targets) return false;
+    for (uint32_t k = 0; k < dropped; k++)
+      targets[k].index = value_index(inst_operand(f, function_inst(f, t), kept + 2 * k + 1));
+    inst_remove_operands(f, t, kept, count - kept);
+    for (uint32_t n = 0, left = block_successor_count(f, b); n < left; n++) edges[block_successor(f, b, n).index]++;
+    for (uint32_t k = 0; k < dropped; k++) {
+      uint32_t *left = &edges[targets[k].index];
+      if (*left != UINT32_MAX) cfg_remove_phi_edges(f, targets[k], b, *left);
+      *left = UINT32_MAX;
+    }
     w->changed = true;
   }
-  const struct nvm_inst *i = function_inst(f, t);
-  for (uint32_t k = 2; k < i->operand_count; k += 2) w->case_of[value_index(inst_operand(f, i, k + 1))] = k;
+  for (uint32_t k = 2; k < kept; k += 2) w->case_of[value_index(inst_operand(f, function_inst(f, t), k + 1))] = k;
+  return true;
 }
 
 static bool simplify(struct walker *w, struct nvm_inst_id id) {
   struct nvm_inst *i = function_inst(w->f, id);
   enum op op = (enum op)i->op;
   if (op == OP_CALL) simplify_call(w, id);
-  if (op == OP_SWITCH && i->operand_count > 2) drop_cases(w, id);
+  if (op == OP_SWITCH && i->operand_count > 2) return drop_cases(w, id);
   if ((op < OP_FIRST_INT || op > OP_LAST_INT) && op != OP_SEXT) return true;
   struct range a = range_here(w, inst_operand(w->f, i, 0));
   struct range b = range_here(w, inst_operand(w->f, i, op == OP_SEXT ? 0 : 1));
