@@ -603,25 +603,33 @@ static void emit_root(struct variant **same, int n) {
   fprintf(out, "return VALUE_NULL;\n}\n\n");
 }
 
+/* The variants of the shape that variant a has, if a is the first of them; else 0. */
+static int variants_like(int a, struct variant **same) {
+  const char *label = variants[a]->pattern->shape->label;
+  int n = 0;
+  for (int b = 0; b < variant_count; b++) {
+    if (strcmp(variants[b]->pattern->shape->label, label) != 0) continue;
+    if (b < a) return 0;
+    same[n++] = variants[b];
+  }
+  return n;
+}
+
 static void emit_all(void) {
   struct variant **same = allocate(sizeof variants);
-  char *table = allocate(1 << 16);
   for (int a = 0; a < variant_count; a++) {
-    const struct shape *s = variants[a]->pattern->shape;
-    int n = 0, first = -1;
-    for (int b = 0; b < variant_count; b++) {
-      if (strcmp(variants[b]->pattern->shape->label, s->label) != 0) continue;
-      if (first < 0) first = b;
-      same[n++] = variants[b];
-    }
-    if (first != a) continue;
-    emit_root(same, n);
-    strcat(table, gen_format("case %s: return try_%s(k, root);\n", s->label,
-                       s->intrinsic ? gen_format("call_%s", s->name) : op_enums[s->op]));
+    int n = variants_like(a, same);
+    if (n) emit_root(same, n);
   }
   fprintf(out, "static struct nvm_value try_rules(struct combiner *k, struct nvm_inst_id root) {\n"
-               "switch (class_of(k, value_of_inst(root))) {\n%sdefault: return VALUE_NULL;\n}\n}\n",
-          table);
+               "switch (class_of(k, value_of_inst(root))) {\n");
+  for (int a = 0; a < variant_count; a++) {
+    const struct shape *s = variants[a]->pattern->shape;
+    if (!variants_like(a, same)) continue;
+    fprintf(out, "case %s: return try_%s(k, root);\n", s->label,
+            s->intrinsic ? gen_format("call_%s", s->name) : op_enums[s->op]);
+  }
+  fprintf(out, "default: return VALUE_NULL;\n}\n}\n");
   fprintf(out, "enum { COMBINE_RULE_COUNT = %d };\n", rule_count);
 }
 
