@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Executes random kernels (gen_kernels.py) in many ways and compares the results.
 
-    diff.py [--count N] [--seed S] [--nvmini PATH] [--keep FOLDER] [--favour WHAT]... [--size S] [--serial] [--no-reduce]
+    diff.py [--count N] [--seed S] [--nvmini PATH] [--keep FOLDER] [--favour WHAT]... [--size S] [--rotate] [--serial] [--no-reduce]
 
 The IR as written is what the others are held against: the IR after each level's passes, and the PTX of
 each level for sm_75, sm_90a and sm_100a, some under a random schedule; every 20th module is also
 executed after each pass. The levels are those that `nvmini passes` knows. A module holds ten kernels,
 so that a start of the command is shared by ten; the seed of a module is S, S+1, ….
+With --rotate each level is executed once, as IR or for one of the CPUs in turn with the seed: for large counts.
 With --serial: loops for the vectorizer (gen_loops.py), forty a module, each in three ways: at -O2 or -O3, and
 by the vectorizer alone, told widths and interleave counts.
 A kernel that differs is kept as FOLDER/seed-N-kM.nvir with a test script, and reduced by `nvmini
@@ -56,14 +57,14 @@ def execute(nvmini, path, ways):
     return results
 
 
-def all_ways(seed, known_levels):
+def all_ways(seed, known_levels, rotate):
     ways = []
     for k, level in enumerate(known_levels):
-        if level != "-O0":
-            ways.append(["--from", "ir", level])
+        here = [["--from", "ir", level]] if level != "-O0" else []
         for j, cpu in enumerate(CPUS):
             schedule = ["--schedule", f"random:{seed}"] if (seed + k + j) % 4 == 0 else []
-            ways.append([level, "--cpu", cpu, *schedule])
+            here.append([level, "--cpu", cpu, *schedule])
+        ways += [here[(seed + k) % len(here)]] if rotate else here
     if seed % 20 == 0:
         ways.append(["--from", "ir", known_levels[-1], "--verify-each=run"])
     return ways
@@ -92,7 +93,7 @@ def compare(nvmini, seed, options, known_levels, folder):
             continue
         if kernel == "" or not output[:1].isdigit() and output[:1] != "-":
             found.append((kernel, ["--from", "ir"], "a kernel without findings", output))
-    for way in loop_ways(seed) if options.serial else all_ways(seed, known_levels):
+    for way in loop_ways(seed) if options.serial else all_ways(seed, known_levels, options.rotate):
         here = execute(nvmini, path, way)
         executions += len(here)
         for kernel in sorted(set(right) | set(here)):
@@ -132,6 +133,7 @@ def main():
     parser.add_argument("--keep", default=f"{ROOT}/build/fuzz-kernels")
     parser.add_argument("--favour", action="append", default=[])
     parser.add_argument("--size", type=int, default=25)
+    parser.add_argument("--rotate", action="store_true", help="each level once")
     parser.add_argument("--serial", action="store_true", help="loops for the vectorizer")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--no-reduce", action="store_true")
