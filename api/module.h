@@ -1,4 +1,4 @@
-/* What the command may ask of a module beside the public API. */
+/* What the command and tests may ask beside the public API. */
 #ifndef NVM_API_MODULE_H
 #define NVM_API_MODULE_H
 
@@ -7,6 +7,10 @@
 
 /* The module itself, in the form of ir/module.h; the handle owns it. */
 struct nvm_module *module_of_handle(const struct nvmini_module *module);
+
+/* The target that the context's options describe so far, for which nvmini_compile() would compile. Where they
+ * describe none it says why itself. */
+enum nvmini_status module_target(struct nvmini_context *context, struct nvm_target *target);
 
 /* The pass manager's on_change (opt/pass.h) in all that the context optimizes. Where it refuses it has
  * said why itself. */

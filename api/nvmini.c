@@ -425,7 +425,7 @@ enum nvmini_status nvmini_set_option(struct nvmini_context *context, const char 
   enum tgt_status status = tgt_parse_nvvm_option(&changed, option, strlen(option), &error);
   if (status != TGT_OK) return target_status(context, status, &error);
   static const char *const levels[] = {"0", "1", "2", "3"};
-  if (changed.optimization_level != context->target.optimization_level)
+  if (strncmp(option, "-opt=", strlen("-opt=")) == 0)
     context->level = levels[changed.optimization_level & 3];
   context->target = changed;
   return NVMINI_OK;
@@ -689,12 +689,16 @@ static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_
   return status == NVM_OK ? report_run(m->context, &result) : status;
 }
 
+enum nvmini_status module_target(struct nvmini_context *context, struct nvm_target *target) {
+  struct tgt_error error;
+  return target_status(context, tgt_init(target, &context->target, &error), &error);
+}
+
 /* nvmini_compile(); without `ptx`, nvmini_optimize(). */
 static enum nvmini_status compile(struct nvmini_module *module, struct nvmini_text *ptx) {
   struct nvmini_context *c = module->context;
   struct nvm_target target;
-  struct tgt_error error;
-  enum nvmini_status ready = target_status(c, tgt_init(&target, &c->target, &error), &error);
+  enum nvmini_status ready = module_target(c, &target);
   if (ready != NVMINI_OK) return ready;
   struct arena arena;
   struct diag_sink sink;

@@ -7,15 +7,16 @@ const struct part part_i32 = {.kind = PART_INT, .bits = 32, .container = 32};
 const struct part part_i64 = {.kind = PART_INT, .bits = 64, .container = 64};
 const struct part part_f32 = {.kind = PART_FLOAT, .bits = 32, .container = 32};
 
-static bool is_pair_element(const struct type_table *t, struct nvm_type e) {
-  enum type_kind k = type_kind(t, e);
-  return k == TY_HALF || k == TY_BFLOAT || (k == TY_INT && type_info(t, e)->width == 16);
-}
-
-static enum part_kind pair_kind(enum type_kind element) {
-  return element == TY_HALF     ? PART_PAIR_HALF
-         : element == TY_BFLOAT ? PART_PAIR_BFLOAT
-                                : PART_PAIR_I16;
+/* Do two of these share a register? Then *kind is what they are together. */
+static bool is_pair_element(const struct type_table *t, struct nvm_type e, enum part_kind *kind) {
+  switch (type_kind(t, e)) {
+  case TY_HALF: *kind = PART_PAIR_HALF; return tgt_pair_fills_register(TGT_HALF, 16);
+  case TY_BFLOAT: *kind = PART_PAIR_BFLOAT; return tgt_pair_fills_register(TGT_BFLOAT, 16);
+  case TY_INT:
+    *kind = PART_PAIR_I16;
+    return tgt_pair_fills_register(TGT_INTEGER, type_info(t, e)->width);
+  default: return false;
+  }
 }
 
 static bool push_part(struct lower *l, struct part p) { return VEC_PUSH(&l->arena, &l->parts, p); }
@@ -41,8 +42,8 @@ static bool push_vector(struct lower *l, struct nvm_type type, uint64_t offset) 
   const struct type_table *t = &l->module->types;
   struct nvm_type element = type_info(t, type)->element;
   uint64_t lanes = type_info(t, type)->count;
-  if (lanes % 2 == 0 && is_pair_element(t, element)) {
-    enum part_kind kind = pair_kind(type_kind(t, element));
+  enum part_kind kind;
+  if (lanes % 2 == 0 && is_pair_element(t, element, &kind)) {
     for (uint64_t i = 0; i < lanes; i += 2)
       if (!push_part(l, (struct part){(uint8_t)kind, 32, 32, false, (uint32_t)(offset + i * 2)}))
         return false;

@@ -267,4 +267,8 @@ size_t tgt_describe_missing(const struct nvm_target *target,
 enum tgt_action tgt_type_action(const struct nvm_target *target, enum tgt_scalar scalar,
                                 unsigned bits, unsigned lanes);
 
+/* Do two such lanes share a 32-bit register? Where a row has the pair, on every CPU: those that compute lane by
+ * lane still load, move and pass the pair as one. */
+bool tgt_pair_fills_register(enum tgt_scalar scalar, unsigned bits);
+
 #endif

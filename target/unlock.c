@@ -182,6 +182,10 @@ static const struct tgt_legality *legality_of(enum tgt_scalar scalar, unsigned b
   return NULL;
 }
 
+bool tgt_pair_fills_register(enum tgt_scalar scalar, unsigned bits) {
+  return bits == 16 && legality_of(scalar, bits, 2) != NULL;
+}
+
 enum tgt_action tgt_type_action(const struct nvm_target *target, enum tgt_scalar scalar,
                                 unsigned bits, unsigned lanes) {
   const struct tgt_legality *row = legality_of(scalar, bits, lanes);

@@ -1,6 +1,6 @@
-/* Both ways to say options to the library, the command's and libNVVM's, give the same PTX for every
- * CPU. */
-#include "nvmini.h"
+/* Both ways to say options to the library, the command's and libNVVM's, build the same target, field by
+ * field, and give the same PTX for every CPU. */
+#include "api/module.h"
 #include "target/target.h"
 
 #include <setjmp.h>
@@ -22,7 +22,13 @@ static const char source[] =
     "  %d = call double @llvm.fmuladd.f64(double %x, double %x, double %x)\n"
     "  %next = getelementptr i8, ptr addrspace(1) %p, i64 8\n"
     "  store double %d, ptr addrspace(1) %next\n"
+    "  %less = call float @less(float %f)\n"
+    "  store float %less, ptr addrspace(1) %p\n"
     "  ret void\n"
+    "}\n"
+    "define internal float @less(float %f) {\n"
+    "  %less = fadd float %f, -1.0\n"
+    "  ret float %less\n"
     "}\n"
     "declare float @llvm.sqrt.f32(float)\n"
     "declare float @llvm.fmuladd.f32(float, float, float)\n"
@@ -68,6 +74,78 @@ static void spellings_give_the_same_code(void **state) {
   }
 }
 
+static struct nvm_target target_of(const char *const *options) {
+  struct nvmini_context *c = nvmini_create(NULL, 0);
+  struct nvm_target target;
+  assert_non_null(c);
+  for (; *options; options++) assert_int_equal(nvmini_set_option(c, *options), NVMINI_OK);
+  assert_int_equal(module_target(c, &target), NVMINI_OK);
+  nvmini_destroy(c);
+  return target;
+}
+
+static void assert_same_target(const char *const *command, const char *const *library) {
+  struct nvm_target a = target_of(command), b = target_of(library);
+  assert_ptr_equal(a.cpu, b.cpu);
+  assert_memory_equal(a.bits, b.bits, sizeof a.bits);
+  assert_int_equal(a.sm, b.sm);
+  assert_int_equal(a.full_sm, b.full_sm);
+  assert_int_equal(a.ptx, b.ptx);
+  assert_int_equal(a.fma_level, b.fma_level);
+  assert_int_equal(a.prec_div, b.prec_div);
+  assert_int_equal(a.prec_sqrt, b.prec_sqrt);
+  assert_int_equal(a.pointer_bits, b.pointer_bits);
+  assert_int_equal(a.optimization_level, b.optimization_level);
+  assert_int_equal(a.ftz, b.ftz);
+  assert_int_equal(a.has_tmem, b.has_tmem);
+  assert_int_equal(a.short_shared_pointers, b.short_shared_pointers);
+  assert_int_equal(a.long_shared_pointers, b.long_shared_pointers);
+  assert_int_equal(a.debug, b.debug);
+  assert_int_equal(a.narrow_accesses, b.narrow_accesses);
+}
+
+static void spellings_build_the_same_target(void **state) {
+  (void)state;
+  for (int i = 0; i < TGT_CPU_COUNT; i++) {
+    char cpu[32], arch[32];
+    snprintf(cpu, sizeof cpu, "--cpu=%s", tgt_cpus()[i].name);
+    snprintf(arch, sizeof arch, "-arch=compute_%s", tgt_cpus()[i].name + 3);
+    assert_same_target((const char *const[]){cpu, NULL}, (const char *const[]){arch, NULL});
+    assert_same_target((const char *const[]){cpu, "-g", "-O0", NULL}, (const char *const[]){arch, "-g", "-opt=0", NULL});
+    assert_same_target((const char *const[]){cpu, "--ftz", "--fma-level=0", "--prec-div=1", "--prec-sqrt=0", "-O2", NULL},
+                       (const char *const[]){arch, "-ftz=1", "-fma=0", "-prec-div=0", "-prec-sqrt=0", "-opt=2", NULL});
+    assert_same_target((const char *const[]){cpu, "--fma-level=2", "--prec-div=2", "--prec-sqrt=1", "-O1", NULL},
+                       (const char *const[]){arch, "-ftz=0", "-fma=1", "-prec-div=1", "-prec-sqrt=1", "-opt=1", NULL});
+  }
+}
+
+/* Each option shows in the target, so that the comparison above compares something. */
+static void options_show_in_the_target(void **state) {
+  (void)state;
+  struct nvm_target plain = target_of((const char *const[]){"--cpu=sm_103a", NULL});
+  struct nvm_target other = target_of(
+      (const char *const[]){"--cpu=sm_103a", "-g", "--ftz", "-O1", "--fma-level=0", "--prec-div=1", "--prec-sqrt=0", NULL});
+  assert_true(!plain.debug && other.debug);
+  assert_true(!plain.ftz && other.ftz);
+  assert_true(plain.optimization_level == 3 && other.optimization_level == 1);
+  assert_true(plain.fma_level == 2 && other.fma_level == 0);
+  assert_true(plain.prec_div == 2 && other.prec_div == 1);
+  assert_true(plain.prec_sqrt == 1 && other.prec_sqrt == 0);
+}
+
+/* -opt=1 is -O1 whatever level stood before it. */
+static void the_last_level_counts(void **state) {
+  (void)state;
+  char *a = compile((const char *const[]){"-arch=compute_90", "-Ofc=max", "-opt=1", NULL});
+  char *b = compile((const char *const[]){"-arch=compute_90", "-opt=1", NULL});
+  char *c = compile((const char *const[]){"-arch=compute_90", "-Ofc=max", NULL});
+  assert_string_equal(a, b);
+  assert_string_not_equal(b, c);
+  free(a);
+  free(b);
+  free(c);
+}
+
 static void options_matter(void **state) {
   (void)state;
   char *a = compile((const char *const[]){"-arch=compute_90a", NULL});
@@ -83,6 +161,9 @@ static void options_matter(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(spellings_give_the_same_code),
+      cmocka_unit_test(spellings_build_the_same_target),
+      cmocka_unit_test(options_show_in_the_target),
+      cmocka_unit_test(the_last_level_counts),
       cmocka_unit_test(options_matter),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
