@@ -466,6 +466,13 @@ static const struct nvm_attr *byval_of(const struct ir_decoder *d, uint32_t i) {
   return attrset_find(&d->m->attributes, attrlist_parameter(&d->m->attributes, d->f->attributes, i), ATTR_BYVAL);
 }
 
+static bool is_grid_constant(const struct ir_decoder *d, uint32_t i) {
+  struct nvm_text word = text_of("nvvm.grid_constant");
+  struct nvm_str key = strtab_find(&d->m->strings, word.bytes, word.length);
+  struct nvm_attrset set = attrlist_parameter(&d->m->attributes, d->f->attributes, i);
+  return key.index && attrset_find_string(&d->m->attributes, set, key);
+}
+
 /* A kernel's parameters lie one behind the other, each by its own alignment. */
 static void kernel_parameter(struct ir_decoder *d, uint32_t i) {
   struct func *f = d->d.func;
@@ -478,8 +485,9 @@ static void kernel_parameter(struct ir_decoder *d, uint32_t i) {
   uint64_t bytes = layout_alloc_size(&d->m->layout, &d->m->types, type);
   f->kernel_param_bytes = at + bytes;
   ir_add_slot(d, &d->formals, (struct slot){.offset = (uint32_t)at, .bytes = (uint32_t)bytes});
-  if (byval && ir_window(space_of_type(d, function_arg_type(d->f, i))) == WINDOW_PARAM) {
-    ir_emit_moves(d, ir_value_of(d, value_of_arg(i)), ir_number(d, TYPE_I64, at));
+  bool in_place = byval && ir_window(space_of_type(d, function_arg_type(d->f, i))) == WINDOW_PARAM;
+  if (in_place || (byval && is_grid_constant(d, i))) {
+    ir_emit_moves(d, ir_value_of(d, value_of_arg(i)), ir_number(d, TYPE_I64, at + (in_place ? 0 : window_base(WINDOW_PARAM))));
     return;
   }
   struct ir_op op = {.d = ir_value_of(d, value_of_arg(i))};
