@@ -100,7 +100,10 @@ static void emit_plain(const struct atomic *a, bool load, uint16_t order, struct
   struct lower *l = a->l;
   bool ordered = has_orderings(l);
   uint16_t scope = ordered ? scope_mod(l, a->scope) : PTX_MOD_NONE;
-  uint16_t type = part_store_bytes(&a->part) == 1 ? PTX_MOD_U8 : part_move_mod(&a->part);
+  bool wide = value.kind == PTX_OPERAND_REG && ptx_reg_class(value.reg) == PTX_B128;
+  uint16_t type = wide                               ? PTX_MOD_B128
+                  : part_store_bytes(&a->part) == 1 ? PTX_MOD_U8
+                                                     : part_move_mod(&a->part);
   struct mod_list mods = given_mods(
       PTX_MODS(ordered ? order : PTX_MOD_VOLATILE,
                ordered && scope == PTX_MOD_NONE ? PTX_MOD_GPU : scope, a->at.space, type), 4);
@@ -115,23 +118,26 @@ static bool atomic_init(struct atomic *a, struct lower *l, struct nvm_value poin
   *a = (struct atomic){l, lower_address(l, pointer), effective_order(l, how), how.scope, {0}};
   if (parts.count == 0) return false;
   a->part = *lower_part(l, parts, 0);
-  if (parts.count > 1) {
-    lower_refuse(l, "an atomic access of more than 64 bits", "PTX has exchange and compare only");
-    return false;
-  }
-  return true;
+  if (parts.count == 1 || (parts.count == 2 && a->part.kind == PART_INT)) return true;
+  lower_refuse(l, "an atomic access of more than 128 bits", "PTX has none");
+  return false;
+}
+
+static bool is_wide(const struct lower *l, struct nvm_type type) {
+  return type_scalar_bits(&l->module->types, type) > 64;
 }
 
 void lower_atomic_load(struct lower *l, const struct nvm_inst *i) {
   struct atomic a;
   if (!atomic_init(&a, l, inst_operand(l->f, i, 0), i->type, memory_access_unpack(i->aux))) return;
-  struct ptx_reg to = lower_result(l, l->inst)[0];
-  bool is_bool = a.part.kind == PART_I1;
-  struct ptx_operand byte = ptx_r(is_bool ? lower_temp(l, PTX_B16) : to);
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  bool is_bool = a.part.kind == PART_I1, wide = is_wide(l, i->type);
+  struct ptx_operand raw = ptx_r(is_bool ? lower_temp(l, PTX_B16) : wide ? lower_temp(l, PTX_B128) : to[0]);
   fence_before(&a);
-  emit_plain(&a, true, acquires(a.order) ? PTX_MOD_ACQUIRE : PTX_MOD_RELAXED, byte);
+  emit_plain(&a, true, acquires(a.order) ? PTX_MOD_ACQUIRE : PTX_MOD_RELAXED, raw);
   fence_after(&a);
-  if (is_bool) lower_copy(l, to, lower_int_to_pred(l, byte, 16));
+  if (is_bool) lower_copy(l, to[0], lower_int_to_pred(l, raw, 16));
+  if (wide) emit_ungroup(l, PTX_MOD_B128, raw, ptx_r(to[0]), ptx_r(to[1]));
 }
 
 void lower_atomic_store(struct lower *l, const struct nvm_inst *i) {
@@ -140,7 +146,10 @@ void lower_atomic_store(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   if (!atomic_init(&a, l, inst_operand(l->f, i, 1), value_type(l->f, v), how)) return;
   struct ptx_operand value = lower_operand(l, v, 0);
-  if (a.part.kind == PART_I1) value = lower_pred_to_int(l, value, 16);
+  if (is_wide(l, value_type(l->f, v)))
+    value = emit_group(l, PTX_MOD_B128, lower_in_reg(l, value, &part_i64),
+                       lower_in_reg(l, lower_operand(l, v, 1), &part_i64));
+  else if (a.part.kind == PART_I1) value = lower_pred_to_int(l, value, 16);
   else if (a.part.kind == PART_INT) value = lower_zext_part(l, value, &a.part, a.part.container);
   fence_before(&a);
   bool release = a.order == ORDER_RELEASE || a.order == ORDER_ACQ_REL;
@@ -232,37 +241,37 @@ static struct ptx_operand native_operand(struct lower *l, const struct part *p, 
 
 /* --- the new value of a loop ------------------------------------------------------------------ */
 
-static void emit_choice(struct lower *l, const struct part *p, struct ptx_reg to,
-                        struct ptx_operand a, struct ptx_operand b, struct ptx_operand when) {
-  emit4(l, PTX_SELP, PTX_MODS(part_move_mod(p)), ptx_r(to), a, b, when);
-}
+/* An object's type; wider than 64 bits it has two parts, low first. */
+struct object {
+  const struct part *part;
+  uint32_t bits; /* of an integer lane */
+};
 
-static struct ptx_operand sum_of(struct lower *l, const struct part *p, enum op op,
-                                 struct ptx_operand a, struct ptx_operand b) {
-  struct ptx_reg r = lower_new_reg(l, p);
-  lower_binary_part(l, op, 0, p, r, a, b);
-  return ptx_r(r);
+static uint32_t object_parts(const struct object *o) { return o->bits > 64 ? 2 : 1; }
+
+static void emit_choice(struct lower *l, const struct object *o, const struct ptx_operand *to,
+                        const struct ptx_operand *a, const struct ptx_operand *b, struct ptx_operand when) {
+  for (uint32_t k = 0; k < object_parts(o); k++)
+    emit4(l, PTX_SELP, PTX_MODS(part_move_mod(o->part)), to[k], a[k], b[k], when);
 }
 
 /* uinc_wrap: old >= v ? 0 : old + 1. udec_wrap: old == 0 || old > v ? v : old - 1. usub_cond:
  * old >= v ? old - v : old. usub_sat: old >= v ? old - v : 0. */
-static void emit_wrapping(struct lower *l, const struct part *p, enum rmw_op op, struct ptx_reg to,
-                          struct ptx_operand old, struct ptx_operand v) {
-  const struct ptx_operand zero = ptx_i(0);
-  bool down = op == RMW_UDEC_WRAP;
-  struct ptx_operand when = lower_compare(l, down ? ICMP_UGT : ICMP_UGE, p->bits, p, &old, &v);
-  if (down) {
-    when = emit_binary(l, PTX_OR, PTX_MOD_PRED, when, lower_compare(l, ICMP_EQ, p->bits, p, &old, &zero));
-    emit_choice(l, p, to, v, sum_of(l, p, OP_ADD, old, ptx_i(-1)), when);
-  } else if (op == RMW_UINC_WRAP) {
-    emit_choice(l, p, to, zero, sum_of(l, p, OP_ADD, old, ptx_i(1)), when);
-  } else {
-    emit_choice(l, p, to, sum_of(l, p, OP_SUB, old, v), op == RMW_USUB_SAT ? zero : old, when);
-  }
+static void emit_wrapping(struct lower *l, const struct object *o, enum rmw_op op, const struct ptx_operand *to,
+                          const struct ptx_operand *old, const struct ptx_operand *v) {
+  const struct ptx_operand zero[2] = {ptx_i(0), ptx_i(0)}, one[2] = {ptx_i(1), ptx_i(0)};
+  bool steps = op == RMW_UINC_WRAP || op == RMW_UDEC_WRAP, down = op == RMW_UDEC_WRAP;
+  struct ptx_operand when = lower_compare(l, down ? ICMP_UGT : ICMP_UGE, o->bits, o->part, old, v), next[2];
+  for (uint32_t k = 0; k < object_parts(o); k++) next[k] = ptx_r(lower_new_reg(l, o->part));
+  lower_binary_bits(l, op == RMW_UINC_WRAP ? OP_ADD : OP_SUB, o->bits, o->part, next, old, steps ? one : v);
+  if (down)
+    when = emit_binary(l, PTX_OR, PTX_MOD_PRED, when, lower_compare(l, ICMP_EQ, o->bits, o->part, old, zero));
+  if (steps) emit_choice(l, o, to, down ? v : zero, next, when);
+  else emit_choice(l, o, to, next, op == RMW_USUB_SAT ? zero : old, when);
 }
 
-static void emit_new_value(struct lower *l, const struct part *p, enum rmw_op op,
-                           struct ptx_reg to, struct ptx_operand old, struct ptx_operand v) {
+static void emit_new_value(struct lower *l, const struct object *o, enum rmw_op op, const struct ptx_operand *to,
+                           const struct ptx_operand *old, const struct ptx_operand *v) {
   static const enum op ops[RMW_COUNT] = {
       [RMW_ADD] = OP_ADD, [RMW_SUB] = OP_SUB, [RMW_AND] = OP_AND,   [RMW_NAND] = OP_AND,
       [RMW_OR] = OP_OR,   [RMW_XOR] = OP_XOR, [RMW_FADD] = OP_FADD, [RMW_FSUB] = OP_FSUB};
@@ -270,23 +279,25 @@ static void emit_new_value(struct lower *l, const struct part *p, enum rmw_op op
       [RMW_MAX] = ICMP_SGT, [RMW_MIN] = ICMP_SLT, [RMW_UMAX] = ICMP_UGT, [RMW_UMIN] = ICMP_ULT};
   const struct float_minmax choice = {op == RMW_FMAX || op == RMW_FMAXIMUM ? PTX_MAX : PTX_MIN,
                                       op == RMW_FMAXIMUM || op == RMW_FMINIMUM};
-  const struct ptx_operand result = ptx_r(to), both[3] = {old, v};
+  const struct ptx_operand both[3] = {old[0], v[0]};
   switch (op) {
-  case RMW_XCHG: lower_copy(l, to, v); return;
-  case RMW_ADD: case RMW_SUB: case RMW_AND: case RMW_OR: case RMW_XOR: case RMW_FADD: case RMW_FSUB:
-    lower_binary_part(l, ops[op], 0, p, to, old, v);
+  case RMW_XCHG:
+    for (uint32_t k = 0; k < object_parts(o); k++) lower_copy(l, to[k].reg, v[k]);
     return;
+  case RMW_ADD: case RMW_SUB: case RMW_AND: case RMW_OR: case RMW_XOR: case RMW_FADD: case RMW_FSUB:
   case RMW_NAND:
-    emit2(l, PTX_NOT, PTX_MODS(part_bits_mod(p)), result, sum_of(l, p, OP_AND, old, v));
+    lower_binary_bits(l, ops[op], o->bits, o->part, to, old, v);
+    for (uint32_t k = 0; k < object_parts(o) && op == RMW_NAND; k++)
+      emit2(l, PTX_NOT, PTX_MODS(part_bits_mod(o->part)), to[k], to[k]);
     return;
   case RMW_MAX: case RMW_MIN: case RMW_UMAX: case RMW_UMIN:
-    intrinsic_int_minmax(l, keep[op], p->bits, p, &old, &v, &result);
+    intrinsic_int_minmax(l, keep[op], o->bits, o->part, old, v, to);
     return;
   case RMW_FMAX: case RMW_FMIN: case RMW_FMAXIMUM: case RMW_FMINIMUM:
-    intrinsic_float_minmax(l, p, to, both, &choice);
+    intrinsic_float_minmax(l, o->part, to[0].reg, both, &choice);
     return;
   case RMW_UINC_WRAP: case RMW_UDEC_WRAP: case RMW_USUB_COND: case RMW_USUB_SAT:
-    emit_wrapping(l, p, op, to, old, v);
+    emit_wrapping(l, o, op, to, old, v);
     return;
   case RMW_COUNT: return;
   }
@@ -366,10 +377,19 @@ static void emit_cas(const struct atomic *a, uint32_t bits, uint32_t words,
 struct update {
   enum rmw_op op;
   uint32_t count;                     /* parts */
+  uint32_t bits;                      /* of a lane; above 64 both parts are one integer */
   const struct ptx_operand *to, *v;   /* by part: registers of the result, the operand */
 };
 
 enum { MOST_PARTS = 4 };
+
+/* value[k] = new(old[k], v[k]) for all lanes, in new registers. */
+static void emit_new_values(const struct atomic *a, const struct update *u, struct ptx_operand *value) {
+  const struct object lane = {&a->part, u->bits};
+  for (uint32_t k = 0; k < u->count; k++) value[k] = ptx_r(lower_new_reg(a->l, &a->part));
+  for (uint32_t k = 0; k < u->count; k += object_parts(&lane))
+    emit_new_value(a->l, &lane, u->op, value + k, u->to + k, u->v + k);
+}
 
 /* do { seen = cas(at, old, new(old)) } while (seen != old); the result is what was replaced. `w` is not
  * NULL where the object of the loop is the word around a small one. Vectors begin with the guess that
@@ -392,10 +412,7 @@ static void rmw_loop(const struct atomic *a, const struct word *w, const struct 
   ptx_add_label(l->pf, loop);
   if (w) lower_copy(l, u->to[0].reg, word_extract(l, w, old[0]));
   for (uint32_t k = 0; k < words && !w; k++) scatter(l, &a->part, bits, old[k], u->to + k * each);
-  for (uint32_t k = 0; k < u->count; k++) {
-    value[k] = ptx_r(lower_new_reg(l, &a->part));
-    emit_new_value(l, &a->part, u->op, value[k].reg, u->to[k], u->v[k]);
-  }
+  emit_new_values(a, u, value);
   if (w) next[0] = word_insert(l, w, old[0], value[0]);
   for (uint32_t k = 0; k < words && !w; k++) next[k] = gathered(l, &a->part, bits, value + k * each);
   emit_cas(object, bits, words, seen, old, next);
@@ -416,14 +433,15 @@ static bool needs_word(const struct lower *l, const struct part *p) {
 static void update_local(const struct atomic *a, struct nvm_type type, const struct update *u,
                          const struct ptx_operand *expected) {
   struct lower *l = a->l;
+  const struct object lane = {&a->part, u->bits};
   struct ptx_operand value[MOST_PARTS], same = {0};
-  uint32_t bits = type_scalar_bits(&l->module->types, type);
   lower_load_parts(l, type, lower_result(l, l->inst), a->at, (struct memory_access){0});
-  if (expected) same = lower_compare(l, ICMP_EQ, bits, &a->part, u->to, expected);
-  for (uint32_t k = 0; k < u->count; k++) {
-    value[k] = ptx_r(lower_new_reg(l, &a->part));
-    if (expected) emit_choice(l, &a->part, value[k].reg, u->v[k], u->to[k], same);
-    else emit_new_value(l, &a->part, u->op, value[k].reg, u->to[k], u->v[k]);
+  if (expected) {
+    same = lower_compare(l, ICMP_EQ, u->bits, &a->part, u->to, expected);
+    for (uint32_t k = 0; k < u->count; k++) value[k] = ptx_r(lower_new_reg(l, &a->part));
+    emit_choice(l, &lane, value, u->v, u->to, same);
+  } else {
+    emit_new_values(a, u, value);
   }
   lower_store_parts(l, type, value, a->at, (struct memory_access){0});
   if (expected) lower_copy(l, u->to[u->count].reg, same);
@@ -436,12 +454,13 @@ static bool describe(struct lower *l, const struct nvm_inst *i, uint32_t k, stru
   struct nvm_type type = value_type(l->f, inst_operand(l->f, i, k));
   struct type_parts parts = lower_type(l, type);
   struct ptx_operand *to = arena_alloc(&l->function_arena, (parts.count + 1) * sizeof *to);
-  *u = (struct update){(enum rmw_op)how.rmw, parts.count, to, abi_operands(l, inst_operand(l->f, i, k))};
+  *u = (struct update){(enum rmw_op)how.rmw, parts.count, 0, to, abi_operands(l, inst_operand(l->f, i, k))};
   *a = (struct atomic){l, lower_address(l, inst_operand(l->f, i, 0)), effective_order(l, how),
                        how.scope, {0}};
   if (parts.count == 0 || !to || !u->v) return false;
   a->part = *lower_part(l, parts, 0);
   uint32_t bits = parts.count * a->part.bits;
+  u->bits = type_is_vector(&l->module->types, type) ? a->part.bits : bits;
   for (uint32_t n = 0; n < lower_type(l, i->type).count; n++)
     to[n] = ptx_r(lower_result(l, l->inst)[n]);
   if (a->part.kind == PART_I1) lower_refuse(l, "an atomicrmw on i1", "use i8");
@@ -525,6 +544,5 @@ void lower_cmpxchg(struct lower *l, const struct nvm_inst *i) {
   if (needs_word(l, &a.part)) cas_in_word(&a, u.to[0].reg, expected[0], next[0]);
   else emit_cas(&a, a.part.container, u.count, u.to, expected, next);
   fence_after(&a);
-  uint32_t bits = u.count == 2 ? 128 : a.part.bits;
-  lower_copy(l, u.to[u.count].reg, lower_compare(l, ICMP_EQ, bits, &a.part, u.to, expected));
+  lower_copy(l, u.to[u.count].reg, lower_compare(l, ICMP_EQ, u.bits, &a.part, u.to, expected));
 }
