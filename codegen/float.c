@@ -185,9 +185,14 @@ void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct 
 /* --- pairs of float ----------------------------------------------------------------------------- */
 
 static struct ptx_operand pack_floats(struct lower *l, struct nvm_value v, uint32_t k, bool negate) {
-  struct ptx_operand lanes[2], both = ptx_r(lower_temp(l, PTX_B64));
+  struct ptx_operand lanes[2] = {lower_operand(l, v, k), lower_operand(l, v, k + 1)};
+  struct ptx_operand both = ptx_r(lower_temp(l, PTX_B64));
+  if (lanes[0].kind == PTX_OPERAND_F32 && lanes[1].kind == PTX_OPERAND_F32) {
+    uint64_t bits = (uint64_t)lanes[1].imm << 32 | (uint32_t)lanes[0].imm;
+    lower_copy(l, both.reg, ptx_i((int64_t)(negate ? bits ^ UINT64_C(0x8000000080000000) : bits)));
+    return both;
+  }
   for (uint32_t lane = 0; lane < 2; lane++) {
-    lanes[lane] = lower_operand(l, v, k + lane);
     if (negate) lanes[lane] = emit_unary(l, PTX_NEG, PTX_MOD_F32, lanes[lane]);
     else if (lanes[lane].kind != PTX_OPERAND_REG)
       lanes[lane] = emit_unary(l, PTX_MOV, PTX_MOD_F32, lanes[lane]);

@@ -336,6 +336,7 @@ enum nvm_status lower_function(struct lower *l, struct nvm_function *f) {
   struct ptx_function pf;
   if (!legalize_function(f) || !begin_function(l, f, &pf)) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b) lower_block(l, b);
+  lower_pair_registers(l);
   add_depot(l, &pf, 0);
   if (l->refused) return NVM_REFUSED;
   ptx_print_function(&pf, l->out);

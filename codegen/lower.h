@@ -607,6 +607,10 @@ void lower_comment_end(struct lower *l, uint32_t before);
  * their class are temporaries of these entries. */
 void lower_tidy(struct lower *l, uint32_t from, const uint32_t first_temp[PTX_CLASS_COUNT]);
 
+/* --- pairs.c ---------------------------------------------------------------------------------- */
+/* Lanes of float that .f32x2 takes two at a time get registers of 64 bits, where that saves movs. */
+void lower_pair_registers(struct lower *l);
+
 /* --- intrinsic.c, asm.c ----------------------------------------------------------------------- */
 /* A call whose callee is an intrinsic; a call of inline asm. */
 void lower_intrinsic(struct lower *l, const struct nvm_inst *i, enum intrinsic_id id);

@@ -231,6 +231,15 @@ static bool extends_indices(const struct vector_loop *v, struct nvm_inst_id id) 
   return extends;
 }
 
+/* A product that only a member of the chain adds: lane by lane, so that both become one instruction. */
+static bool multiplies_for_chain(const struct vector_loop *v, struct nvm_inst_id id) {
+  uint32_t user = v->uses.first[id.index];
+  if (vl_inst(v, id)->op != OP_FMUL || v->uses.first[id.index + 1] != user + 1) return false;
+  if (type_scalar_bits(vl_types(v), vl_inst(v, id)->type) < 32) return false; /* products of pairs */
+  const struct nvm_inst *sum = vl_inst(v, v->uses.users[user]);
+  return v->chained[v->uses.users[user].index] && (sum->op == OP_FADD || sum->op == OP_FSUB);
+}
+
 static void build_plain(struct builder *b, struct nvm_inst_id id) {
   struct vector_loop *v = b->v;
   const struct nvm_inst *i = vl_inst(v, id);
@@ -243,7 +252,8 @@ static void build_plain(struct builder *b, struct nvm_inst_id id) {
   }
   for (uint32_t k = 0; k < count; k++) operands[k] = recipe_for(b, inst_operand(v->f, i, k));
   struct vp_recipe r = {.kind = VP_WIDEN, .inst = id, .type = i->type, .in_chain = v->chained[id.index]};
-  if (touches_pointers(v, i) || (i->op == OP_CALL && !widens_call(v, i)) || count == 0 || extends_indices(v, id))
+  if (touches_pointers(v, i) || (i->op == OP_CALL && !widens_call(v, i)) || count == 0 || extends_indices(v, id) ||
+      multiplies_for_chain(v, id))
     r.kind = VP_REPLICATE;
   bool traps = !effects_is_speculatable(v->f, i) && i->op != OP_FREEZE;
   if (traps && !dominance_dominates(v->dominance, i->block, v->loop->latch)) r.mask = block_mask(b, i->block);
