@@ -155,7 +155,7 @@ static void set_specials(struct warp *w) {
     s[SPECIAL_MASK_GE * LANES] = ~(bit - 1);
     s[SPECIAL_MASK_GT * LANES] = ~(bit | (bit - 1));
     s[SPECIAL_DYNAMIC_SMEM * LANES] = launch->shared_bytes;
-    s[SPECIAL_TOTAL_SMEM * LANES] = w->sim->shared_bytes;
+    s[SPECIAL_TOTAL_SMEM * LANES] = w->sim->shared_bytes - sim_gaps(w->sim);
     s[SPECIAL_ONE * LANES] = 1;
   }
 }
@@ -192,6 +192,10 @@ static bool start_block(struct sim *s, struct block *b, uint64_t number) {
   memset(b->barriers, 0, sizeof b->barriers);
   memset(b->shared, 0, s->shared_bytes);
   memset(b->shared_written, 0, s->shared_bytes);
+  for (uint32_t i = 0; i < s->shared_variables.count; i++) {
+    const struct shared_variable *v = &s->shared_variables.data[i];
+    memset(b->shared_written + v->address + v->size, SHADOW_GAP, SHARED_GAP);
+  }
   uint32_t left = b->live_threads;
   for (uint32_t k = 0; k < b->warp_count; k++, left -= LANES) {
     set_specials(&b->warps[k]);

@@ -16,7 +16,6 @@
 #include "sim/machine.h"
 #include "support/lines.h"
 
-enum { SHADOW_WRITTEN = 1, SHADOW_POISON = 2 };
 enum { IR_MOST_SCALARS = 1 << 16 }; /* of one value */
 
 /* A scalar of a type: where it lies in memory. Pointers are integers of their width. */

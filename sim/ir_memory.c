@@ -148,11 +148,13 @@ void ir_run_kernel_argument(struct warp *w, const struct inst *in, uint32_t mask
 
 /* --- local memory ---------------------------------------------------------------------------------------------- */
 
-/* `bytes` more of the lane's stack: its offset, 0 after a finding. */
+/* `bytes` more of the lane's stack, behind a gap: its offset, 0 after a finding. */
 static uint64_t push_stack(struct warp *w, unsigned lane, uint64_t bytes, uint64_t align) {
-  uint64_t base = (w->stack_top[lane] + align - 1) / align * align;
+  uint64_t end = w->stack_top[lane], base = align_up(end + LOCAL_GAP, align);
   if (bytes > w->sim->stack_bytes) bytes = w->sim->stack_bytes + 1;
-  return memory_set_stack(w, lane, base + bytes) ? base : 0;
+  if (!memory_set_stack(w, lane, base + bytes)) return 0;
+  memset(w->local[lane].written + end, SHADOW_GAP, base - end);
+  return base;
 }
 
 /* imm: the window's base, if the address is generic. */

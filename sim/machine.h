@@ -30,6 +30,10 @@ enum window { WINDOW_GLOBAL, WINDOW_SHARED, WINDOW_LOCAL, WINDOW_CONST, WINDOW_P
               WINDOW_COUNT };
 enum { WINDOW_SHIFT = 56, OBJECT_SHIFT = 36, OBJECT_LIMIT = 1 << 20 };
 enum { LOCAL_FIRST = 16 }; /* the first local offset: 0 stays null */
+/* What is kept of a byte that is tracked; 0: nobody wrote it. GAP: it lies between two variables, of shared
+ * memory so many bytes, which leave it to the same banks and lines, of a thread of IR LOCAL_GAP. */
+enum { SHADOW_WRITTEN = 1, SHADOW_POISON, SHADOW_GAP };
+enum { SHARED_GAP = 128, LOCAL_GAP = 16 };
 
 static inline enum window window_of(uint64_t address) {
   return (enum window)(address >> WINDOW_SHIFT);
@@ -277,6 +281,12 @@ struct block {
   struct block *next_free;
 };
 
+/* A variable of shared memory, behind which there is a gap. */
+struct shared_variable {
+  struct nvm_str name;
+  uint64_t address, size;
+};
+
 struct sim_symbol {
   enum window window;
   uint64_t address; /* in its space: object base, shared offset, … */
@@ -292,7 +302,8 @@ struct sim {
   VEC(struct sim_symbol) symbols;   /* by index in symbol_names */
   struct strtab symbol_names;
   VEC(struct func *) funcs;     /* [0]: none; a code address is index * 16 in WINDOW_CODE */
-  uint64_t shared_static;       /* bytes of .shared variables */
+  uint64_t shared_static;       /* bytes of .shared variables and their gaps */
+  VEC(struct shared_variable) shared_variables;
   struct sim_finding finding;
   struct sim_counts counts;
   struct textbuf output;
@@ -351,6 +362,8 @@ void sim_report(struct warp *w, unsigned lane, enum sim_finding_kind kind, const
 /* Without a thread. Returns NVM_REFUSED. */
 enum nvm_status sim_refuse(struct sim *s, enum sim_finding_kind kind, struct nvm_str function,
                            uint32_t line, const char *format, ...);
+/* Bytes of shared memory that a GPU would not need. */
+static inline uint64_t sim_gaps(const struct sim *s) { return (uint64_t)s->shared_variables.count * SHARED_GAP; }
 const struct sim_symbol *sim_find_symbol(const struct sim *s, struct nvm_str name);
 const struct func *sim_code_at(const struct sim *s, uint64_t address);
 /* Makes a symbol known; false when out of memory. */

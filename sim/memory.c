@@ -23,6 +23,15 @@ static const char *window_name(unsigned window) {
   return window < WINDOW_COUNT ? names[window] : "unknown";
 }
 
+/* The variable of shared memory whose gap the offset lies in, or NULL. */
+static const struct shared_variable *overrun(const struct sim *s, uint64_t offset, uint64_t bytes) {
+  for (uint32_t i = 0; i < s->shared_variables.count; i++) {
+    const struct shared_variable *v = &s->shared_variables.data[i];
+    if (offset + bytes > v->address + v->size && offset < v->address + v->size + SHARED_GAP) return v;
+  }
+  return NULL;
+}
+
 static bool out_of_bounds(struct warp *w, unsigned lane, uint64_t address, unsigned window,
                           uint64_t bytes, bool is_write) {
   const char *verb = is_write ? "writes" : "reads";
@@ -33,23 +42,21 @@ static bool out_of_bounds(struct warp *w, unsigned lane, uint64_t address, unsig
   static const char digits[] = "0123456789abcdef";
   for (int i = 0; i < 16; i++) hex[i] = digits[address >> (60 - 4 * i) & 15];
   hex[16] = 0;
-  bool in_object = (window == WINDOW_GLOBAL || window == WINDOW_CONST) && number != 0 &&
-                   number < s->objects.count;
-  if (in_object && s->objects.data[number].freed)
-    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at offset %U of memory that was freed", verb,
-               bytes, offset);
-  else if (in_object)
-    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at offset %U of %t, which has %U bytes", verb,
-               bytes, offset,
-               s->objects.data[number].name.index ? sim_text(s, s->objects.data[number].name)
-                                                  : text_of("a buffer"),
-               s->objects.data[number].size);
-  else if (in_window(address) < 4096 && window != WINDOW_SHARED)
-    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at address 0x%s, a null pointer", verb, bytes,
-               hex);
+  const struct shared_variable *shared = window == WINDOW_SHARED ? overrun(s, offset, bytes) : NULL;
+  bool in_object = (window == WINDOW_GLOBAL || window == WINDOW_CONST) && number != 0 && number < s->objects.count;
+  const struct object *o = in_object ? &s->objects.data[number] : NULL;
+  struct nvm_str name = shared ? shared->name : o ? o->name : (struct nvm_str){0};
+  if (o && o->freed)
+    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at offset %U of memory that was freed", verb, bytes, offset);
+  else if (o || shared)
+    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at offset %U of %t, which has %U bytes", verb, bytes,
+               offset - (shared ? shared->address : 0), name.index ? sim_text(s, name) : text_of("a buffer"),
+               shared ? shared->size : o->size);
+  else if (in_window(address) < (window == WINDOW_LOCAL ? LOCAL_FIRST : 4096) && window != WINDOW_SHARED)
+    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at address 0x%s, a null pointer", verb, bytes, hex);
   else
-    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at address 0x%s, which is no %s memory", verb,
-               bytes, hex, window_name(window));
+    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at address 0x%s, which is no %s memory", verb, bytes, hex,
+               window_name(window));
   return false;
 }
 
@@ -120,6 +127,12 @@ static bool find_shared(struct warp *w, uint64_t offset, uint64_t bytes, struct 
   return true;
 }
 
+/* Whether some of the bytes lie between variables. */
+static bool in_gap(const uint8_t *written, uint64_t bytes) {
+  if (bytes > 16) return memchr(written, SHADOW_GAP, bytes) != NULL;
+  return bytes && (written[0] == SHADOW_GAP || written[bytes - 1] == SHADOW_GAP);
+}
+
 bool memory_find(struct warp *w, unsigned lane, uint64_t address, unsigned window, uint64_t bytes,
                  uint64_t align, bool is_write, struct access *at) {
   uint64_t offset = address;
@@ -148,7 +161,7 @@ bool memory_find(struct warp *w, unsigned lane, uint64_t address, unsigned windo
   default: break;
   }
   if (w->stopped) return false;
-  if (!found) return out_of_bounds(w, lane, address, window, bytes, is_write);
+  if (!found || (at->written && in_gap(at->written, bytes))) return out_of_bounds(w, lane, address, window, bytes, is_write);
   if (offset & (align - 1)) {
     sim_report(w, lane, SIM_MISALIGNED, "%s %U bytes at an address that is no multiple of %U (%s + %U)",
                is_write ? "writes" : "reads", bytes, align, window_name(window),

@@ -163,7 +163,9 @@ bool sim_place_variable(struct sim *s, struct nvm_str name, enum window window, 
   *symbol = (struct sim_symbol){.window = window, .size = bytes};
   if (window == WINDOW_SHARED) {
     symbol->address = s->shared_static = align_up(s->shared_static, align);
-    if (!dynamic) s->shared_static += bytes;
+    if (!dynamic) s->shared_static += bytes + SHARED_GAP;
+    if (!dynamic && !VEC_PUSH(&s->arena, &s->shared_variables, (struct shared_variable){name, symbol->address, bytes}))
+      return false;
   } else {
     uint32_t object = memory_new_object(s, bytes, true, name);
     if (object == 0) return false;
@@ -368,9 +370,9 @@ enum nvm_status sim_launch(struct sim *s, const struct sim_launch *l) {
   s->launch = l;
   s->kernel = f;
   s->shared_bytes = s->shared_static + l->shared_bytes;
-  if (s->shared_bytes > MOST_SHARED)
+  if (s->shared_bytes - sim_gaps(s) > MOST_SHARED)
     return sim_refuse(s, SIM_BAD_LAUNCH, f->name, 0, "kernel %t needs %U bytes of shared memory; no GPU has more than %u for a block",
-                      l->kernel, s->shared_bytes, (unsigned)MOST_SHARED);
+                      l->kernel, s->shared_bytes - sim_gaps(s), (unsigned)MOST_SHARED);
   s->stack_bytes = l->stack_bytes ? l->stack_bytes : UINT64_C(512) << 10;
   s->step_limit = l->step_limit ? l->step_limit : UINT64_MAX;
   s->free_blocks = NULL;
