@@ -1,19 +1,38 @@
 /* Use lists; see uses.h. The counts are known: the lists are filled from their ends, backwards. */
 #include "opt/uses.h"
 
-bool uses_build(struct uses *u, const struct nvm_function *f, struct arena *arena) {
-  uint32_t insts = f->insts.count, total = 0;
-  u->first = arena_alloc(arena, (insts + 1) * sizeof *u->first);
+static bool build(struct uses *u, const struct nvm_function *f, const uint32_t *argument_counts, struct arena *arena) {
+  uint32_t arguments = argument_counts ? function_arg_count(f) : 0, total = 0;
+  u->insts = f->insts.count;
+  u->first = arena_alloc(arena, (u->insts + arguments + 1) * sizeof *u->first);
   if (!u->first) return false;
-  for (uint32_t i = 0; i < insts; i++) u->first[i] = total += f->uses.data[i];
-  u->first[insts] = total;
+  for (uint32_t i = 0; i < u->insts; i++) u->first[i] = total += f->uses.data[i];
+  for (uint32_t k = 0; k < arguments; k++) u->first[u->insts + k] = total += argument_counts[k];
+  u->first[u->insts + arguments] = total;
   u->users = arena_alloc(arena, (total + 1) * sizeof *u->users);
   if (!u->users) return false;
   for (struct nvm_block b = f->last_block; !block_is_none(b); b = function_block(f, b)->previous)
     for (struct nvm_inst_id i = function_block(f, b)->last; !inst_is_none(i); i = function_inst(f, i)->previous) {
       const struct nvm_value *operands = f->operands.data + function_inst(f, i)->first_operand;
       for (uint32_t k = function_inst(f, i)->operand_count; k-- > 0;)
-        if (value_kind(operands[k]) == VALUE_INST) u->users[--u->first[value_index(operands[k])]] = i;
+        if (value_kind(operands[k]) == VALUE_INST || (arguments && value_kind(operands[k]) == VALUE_ARG))
+          u->users[--u->first[uses_slot(u, operands[k])]] = i;
     }
   return true;
+}
+
+bool uses_build(struct uses *u, const struct nvm_function *f, struct arena *arena) {
+  return build(u, f, NULL, arena);
+}
+
+bool uses_build_with_arguments(struct uses *u, const struct nvm_function *f, struct arena *arena) {
+  uint32_t *counts = arena_alloc(arena, (function_arg_count(f) + 1) * sizeof *counts);
+  if (!counts) return false;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i)
+      for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++) {
+        struct nvm_value v = inst_operand(f, function_inst(f, i), k);
+        if (value_kind(v) == VALUE_ARG) counts[value_index(v)]++;
+      }
+  return build(u, f, counts, arena);
 }

@@ -117,30 +117,6 @@ static const struct objects *location_objects(struct alias_env *e, struct memory
 /* --- capture -------------------------------------------------------------------------------------- */
 
 /* Use lists of the arguments, by counting and filling. */
-static bool argument_uses(struct alias_env *e) {
-  const struct nvm_function *f = e->f;
-  uint32_t count = function_arg_count(f);
-  e->arg_first = arena_alloc(e->arena, (count + 2) * sizeof *e->arg_first);
-  if (!e->arg_first) return false;
-  for (int pass = 0; pass < 2; pass++) {
-    FOR_EACH_BLOCK(f, b)
-      FOR_EACH_INST(f, b, i)
-        for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++) {
-          struct nvm_value v = inst_operand(f, function_inst(f, i), k);
-          if (value_kind(v) != VALUE_ARG) continue;
-          if (pass == 0) e->arg_first[value_index(v) + 1]++;
-          else e->arg_users[e->arg_first[value_index(v)]++] = i;
-        }
-    for (uint32_t n = 0; n <= count && pass == 0; n++) e->arg_first[n + 1] += e->arg_first[n];
-    if (pass == 0 && !(e->arg_users = arena_alloc(e->arena, (e->arg_first[count] + 1) *
-                                                                sizeof *e->arg_users)))
-      return false;
-  }
-  memmove(e->arg_first + 1, e->arg_first, count * sizeof *e->arg_first);
-  e->arg_first[0] = 0;
-  return true;
-}
-
 enum use { USE_READS, USE_WRITES, USE_DERIVES, USE_CAPTURES };
 
 static enum use judge_call_use(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
@@ -193,18 +169,16 @@ static uint8_t find_capture(struct alias_env *e, struct nvm_value object) {
   bool written = false;
   if (!e->seen) {
     e->seen = arena_alloc(e->arena, e->f->insts.count * sizeof *e->seen);
-    if (!e->seen || !uses_build(&e->uses, e->f, e->arena) || !argument_uses(e)) {
+    if (!e->seen || !uses_build_with_arguments(&e->uses, e->f, e->arena)) {
       e->seen = NULL;
       return CAPTURE_YES;
     }
   }
   e->stamp++;
   for (struct nvm_value v = object;; v = value_of_inst(stack[--depth])) {
-    bool arg = value_kind(v) == VALUE_ARG;
-    const uint32_t *first = arg ? e->arg_first : e->uses.first;
-    const struct nvm_inst_id *users = arg ? e->arg_users : e->uses.users;
-    for (uint32_t n = first[value_index(v)]; n < first[value_index(v) + 1]; n++)
-      if (budget-- == 0 || !check_user(e, v, users[n], stack, &depth, &written)) return CAPTURE_YES;
+    uint32_t slot = uses_slot(&e->uses, v);
+    for (uint32_t n = e->uses.first[slot]; n < e->uses.first[slot + 1]; n++)
+      if (budget-- == 0 || !check_user(e, v, e->uses.users[n], stack, &depth, &written)) return CAPTURE_YES;
     if (depth == 0) return written ? CAPTURE_NO : CAPTURE_NO_ONLY_READ;
   }
 }

@@ -31,8 +31,6 @@ struct alias_env {
   struct objects **objects;
   uint8_t *captured;               /* by instruction; then by argument */
   struct uses uses;
-  uint32_t *arg_first;             /* users of arguments, as in struct uses */
-  struct nvm_inst_id *arg_users;
   uint32_t *seen;                  /* by instruction: stamp of the capture walk */
   uint32_t stamp;
   struct alias_known { struct nvm_value value; struct known_bits bits; } known[ALIAS_KNOWN];
