@@ -1,8 +1,7 @@
-/* Reading requirements from table rows and writing them as C; see requirement.h. Linked into the
- * library and into generators, so it includes no generated file. */
+/* Reading requirements from their text form; see requirement.h. gen_table.py reads it too. */
 #include "target/requirement.h"
 
-#include "target/writer.h"
+#include <string.h>
 
 static bool digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -77,32 +76,4 @@ bool tgt_parse_requirement(const char *text, struct tgt_requirement *requirement
   if (bad) *bad = wrong;
   if (!wrong) *requirement = r;
   return !wrong;
-}
-
-size_t tgt_requirement_initializer(const struct tgt_requirement *requirement, char *buffer,
-                                   size_t size) {
-  struct writer w = writer_start(buffer, size);
-  writer_text(&w, "{.min_ptx = ");
-  writer_unsigned(&w, requirement->min_ptx);
-  if (requirement->tmem) writer_text(&w, ", .tmem = true");
-  if (requirement->before_sm) {
-    writer_text(&w, ", .before_sm = ");
-    writer_unsigned(&w, requirement->before_sm);
-  }
-  if (requirement->before_ptx) {
-    writer_text(&w, ", .before_ptx = ");
-    writer_unsigned(&w, requirement->before_ptx);
-  }
-  if (requirement->count > 0) {
-    writer_text(&w, ", .count = ");
-    writer_unsigned(&w, requirement->count);
-    writer_text(&w, ", .any_of = {");
-    for (int i = 0; i < requirement->count; i++) {
-      if (i > 0) writer_text(&w, ", ");
-      writer_unsigned(&w, requirement->any_of[i]);
-    }
-    writer_text(&w, "}");
-  }
-  writer_text(&w, "}");
-  return w.length;
 }

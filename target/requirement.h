@@ -1,6 +1,6 @@
 /* What an instruction needs of a target, as data: a row of ptx/ops.def or ir/intrinsics.def says
- * "sm_90 ptx78", a generator turns that into this struct, and target.h answers whether a target
- * has it. This file knows no table, so that generators can be linked with requirement.c alone.
+ * "sm_90 ptx78", a generator (target/gen_table.py) turns that into this struct, and target.h answers
+ * whether a target has it.
  *
  * Text form: words in any order.
  *   ptxNN           lowest PTX version, ptx78 is 7.8
@@ -42,10 +42,5 @@ uint16_t tgt_parse_full_sm(const char *text, size_t length);
 /* Reads the text form. On failure returns false and, when `bad` is not NULL, points *bad at the
  * first character that could not be read. */
 bool tgt_parse_requirement(const char *text, struct tgt_requirement *requirement, const char **bad);
-
-/* Writes the requirement as a C initializer, `{.min_ptx = 80, .count = 1, .any_of = {9011}}`, with
- * a NUL. Returns the length it has without the NUL; if that is not below `size`, it was cut. */
-size_t tgt_requirement_initializer(const struct tgt_requirement *requirement, char *buffer,
-                                   size_t size);
 
 #endif

@@ -1,13 +1,12 @@
 #!/bin/sh
 # The generator of the intrinsics refuses wrong rows: it names file and line, exits 1 and writes
-# nothing. Right rows become what they should. Runs from anywhere; needs a C compiler. Ends with
+# nothing. Right rows become what they should. Runs from anywhere; needs Python. Ends with
 # "N passed, N failed" and that status.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -I"$root" -o "$work/gen" \
-  "$root/ir/gen_intrinsics.c" "$root/target/requirement.c" "$root/target/gen_table.c" || exit 1
+gen() { python3 -B "$root/ir/gen_intrinsics.py" "$@"; }
 passed=0
 failed=0
 
@@ -15,7 +14,7 @@ failed=0
 generate() {
   rm -rf "$work/out"
   mkdir "$work/out"
-  (cd "$work" && ./gen t.def "$root/target/nvptx.def" out) 2> "$work/stderr"
+  (cd "$work" && gen t.def "$root/target/nvptx.def" out) 2> "$work/stderr"
   status=$?
 }
 
@@ -54,6 +53,14 @@ refuse 1 "'\$y' names nothing" 'llvm.x | i32 (i32) | pure | add.s32 $d, $0, $y'
 refuse 1 "the operand '@' can't be read" 'llvm.x | i32 (i32) | pure | add.s32 $d, @'
 refuse 1 "'}' is missing in 'mov.b64 \$d, {\$0, \$1'" 'llvm.x | i64 (i32, i32) | pure | mov.b64 $d, {$0, $1'
 refuse 1 "'sm_9x' is no requirement" 'llvm.x | i32 () | pure | mov.u32 $d, 0 | sm_9x'
+refuse 1 "'ptx' is no requirement" 'llvm.x | i32 () | pure | mov.u32 $d, 0 | sm_90 ptx'
+refuse 1 "'sm_100' is no requirement" 'llvm.x | i32 () | pure | mov.u32 $d, 0 | sm_90 sm_100'
+refuse 1 "'foo' is no requirement" 'llvm.x | i32 () | pure | mov.u32 $d, 0 | sm_90a|foo'
+refuse 1 "'ptx81' is no requirement" 'llvm.x | i32 () | pure | mov.u32 $d, 0 | ptx80 ptx81'
+refuse 1 "'ptx8' is no requirement" 'llvm.x | i32 () | pure | mov.u32 $d, 0 | ptx8'
+refuse 1 "'sm_090' is no requirement" 'llvm.x | i32 () | pure | mov.u32 $d, 0 | sm_090'
+refuse 1 "'|sm_80' is no requirement" 'llvm.x | i32 () | pure | mov.u32 $d, 0 | sm_90||sm_80'
+refuse 1 "'before_sm_80' is no requirement" 'llvm.x | i32 () | pure | mov.u32 $d, 0 | before_sm_70 before_sm_80'
 refuse 1 "a '{' without '}', or more than 12 groups" 'llvm.{x | i32 () | pure | mov.u32 $d, 0'
 refuse 1 "'<2…' names no alternative of the name" 'llvm.{x,y} | i32 () | pure | mov.<2> $d, 0'
 refuse 1 "')' is missing in '@f(1'" 'llvm.x | i32 () | pure | @f(1'
@@ -70,6 +77,11 @@ accept '1 | FORM_GUARDED, FORM_NOT, FORM_TEMP | 0 << 4 | 1,' \
   'llvm.x | i32 () | const | @!$p1 mov.u32 $d'
 accept '{lower_i_f, OP_ADD + 1, 1}' 'llvm.x | I (I, I) | pure | @f(OP_ADD + 1) | sm_90 ptx78'
 accept '0, "sm_120a|sm_120f ptx87"}' 'llvm.x | i32 () | pure | mov.u32 $d, 0 | $consumer ptx87'
+accept '{.min_ptx = 88, .count = 3, .any_of = {10011, 10010, 12011}}' \
+  'llvm.x | void () | pure | exit | sm_100a|sm_100f|sm_120a ptx88'
+accept '{.min_ptx = 40, .before_sm = 70, .count = 1, .any_of = {3000}}' \
+  'llvm.x | void () | pure | exit | sm_30 before_sm_70 ptx40'
+accept '{.min_ptx = 86, .tmem = true}' 'llvm.x | void () | pure | exit | ptx86 tmem'
 accept 'INTRIN_READS | INTRIN_CONVERGENT, 2, ' 'llvm.x | I (P, I) | reads convergent | @f'
 
 printf '%s passed, %s failed\n' "$passed" "$failed"
