@@ -214,45 +214,90 @@ LANE(float_to_tf32) {
   return kept + (up ? 0x2000 : 0);
 }
 
-/* 8-bit floats: 4 exponent bits with bias 7 and 3 fraction bits (no infinity), or the upper half of an f16. */
-uint64_t scalar_small_to_double(uint16_t type, uint64_t v) {
-  if (type == PTX_MOD_E5M2) return evalfloat_convert(FLOAT_HALF, FLOAT_DOUBLE, EVALFLOAT_NEAREST, v << 8);
-  if ((v & 0x7f) == 0x7f) return UINT64_C(0x7ff8000000000000);
-  unsigned exponent = v >> 3 & 15;
-  double x = exponent ? (double)((v & 7) | 8) : (double)(v & 7);
-  x *= special_double((uint64_t)(1023 + (exponent ? (int)exponent : 1) - 10) << 52);
-  return double_bits(v & 0x80 ? -x : x);
+/* Floats of 8, 6 and 4 bits. The exponent of the smallest normal number; the largest code, which what is beyond
+ * becomes; what NaNs become (without a NaN: the largest). e5m2 is the upper half of an f16. */
+static const struct small {
+  uint16_t type, pair;
+  uint8_t bits, fraction;
+  int8_t least;
+  uint8_t most, nan;
+} smalls[] = {{PTX_MOD_E4M3, PTX_MOD_E4M3X2, 8, 3, -6, 0x7e, 0x7f}, {PTX_MOD_E5M2, PTX_MOD_E5M2X2, 8, 2, -14, 0x7b, 0x7f},
+              {PTX_MOD_E2M3, PTX_MOD_E2M3X2, 6, 3, 0, 0x1f, 0x1f},  {PTX_MOD_E3M2, PTX_MOD_E3M2X2, 6, 2, -2, 0x1f, 0x1f},
+              {PTX_MOD_E2M1, PTX_MOD_E2M1X2, 4, 1, 0, 0x07, 0x07}};
+
+static const struct small *small_named(uint16_t type) {
+  for (size_t i = 0; i < sizeof smalls / sizeof *smalls; i++)
+    if (smalls[i].type == type || smalls[i].pair == type) return &smalls[i];
+  return NULL;
 }
 
-/* The nearest, to even; beyond the largest: the largest. The value in quanta of its binade is an integer
- * after rounding, to which the binade's number is added: what carries goes to the next binade. */
-static uint64_t double_to_small(bool e4m3, double x) {
-  int fraction = e4m3 ? 3 : 2, least = e4m3 ? -6 : -14; /* exponent of the smallest normal number */
-  uint64_t bits = double_bits(x), sign = bits >> 63 << 7, most = e4m3 ? 0x7e : 0x7b;
+static double power_of_2(int n) { return special_double((uint64_t)(1023 + n) << 52); }
+
+static uint64_t from_small(const struct small *s, uint64_t v) {
+  if (s->type == PTX_MOD_E5M2) return evalfloat_convert(FLOAT_HALF, FLOAT_DOUBLE, EVALFLOAT_NEAREST, v << 8);
+  uint64_t sign = v >> (s->bits - 1) & 1, rest = v & evalint_mask(s->bits - 1u), exponent = rest >> s->fraction;
+  if (rest > s->most) return UINT64_C(0x7ff8000000000000);
+  uint64_t fraction = rest & evalint_mask(s->fraction);
+  double x = (double)(exponent ? fraction | UINT64_C(1) << s->fraction : fraction);
+  x *= power_of_2(s->least - s->fraction + (exponent ? (int)exponent - 1 : 0));
+  return double_bits(sign ? -x : x);
+}
+
+uint64_t scalar_small_to_double(uint16_t type, uint64_t v) { return from_small(small_named(type), v); }
+
+/* The nearest, to even. The value in quanta of its binade is an integer after rounding, to which the binade's number
+ * is added: what carries goes to the next binade. */
+static uint64_t to_small(const struct small *s, double x) {
+  uint64_t bits = double_bits(x), sign = bits >> 63 << (s->bits - 1);
   int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
-  if (x != x) return 0x7f;
-  if (exponent > 15) return sign | most;
-  if (exponent < least) exponent = least;
-  double quanta = (x < 0 ? -x : x) * special_double((uint64_t)(1023 - exponent + fraction) << 52);
-  uint64_t code = (uint64_t)((quanta + 0x1p52) - 0x1p52) + ((uint64_t)(exponent - least) << fraction);
-  return sign | (code > most ? most : code);
+  if (x != x) return s->nan;
+  if (exponent > 15) return sign | s->most;
+  if (exponent < s->least) exponent = s->least;
+  double quanta = (x < 0 ? -x : x) * power_of_2(s->fraction - exponent);
+  uint64_t code = (uint64_t)((quanta + 0x1p52) - 0x1p52) + ((uint64_t)(exponent - s->least) << s->fraction);
+  return sign | (code > s->most ? s->most : code);
 }
 
-/* Two values into bytes; the sources' format is in `compare`, is_signed: e4m3. */
+/* ue8m0: 2^(code - 127), of the magnitude, up or down; 255: NaN and, but with .satfinite, what is too large. */
+static uint64_t to_exponent(const struct inst *in, double x) {
+  uint64_t bits = double_bits(x) & INT64_MAX, most = in->flags & FLAG_HIGH ? 254 : 255;
+  if (x != x) return 255;
+  bool up = in->rounding == EVALFLOAT_UP && bits << 12;
+  int64_t code = (int64_t)(bits >> 52) - 1023 + 127 + up;
+  return code < 0 ? 0 : code > 254 ? most : (uint64_t)code;
+}
+
+/* Pairs; in->imm: the row of smalls, or beyond them ue8m0. The other format is in `compare`. */
+enum { EXPONENT_ONLY = sizeof smalls / sizeof *smalls };
 static uint64_t small_of(const struct inst *in, uint64_t v) {
   double x = special_double(evalfloat_convert((enum float_format)in->compare, FLOAT_DOUBLE, EVALFLOAT_NEAREST, v));
-  return double_to_small(in->is_signed, in->flags & FLAG_RELU && x < 0 ? 0 : x);
+  if (in->imm == EXPONENT_ONLY) return to_exponent(in, x);
+  return to_small(&smalls[in->imm], in->flags & FLAG_RELU && x < 0 ? 0 : x);
 }
-LANE(two_floats_to_small) { (void)c; return small_of(in, a) << 8 | small_of(in, b); }
-LANE(halves_to_small) { (void)b, (void)c; return small_of(in, a >> 16 & 0xffff) << 8 | small_of(in, a & 0xffff); }
+static unsigned small_width(const struct inst *in) { return in->imm != EXPONENT_ONLY && smalls[in->imm].bits == 4 ? 4 : 8; }
+LANE(two_floats_to_small) { (void)c; return small_of(in, a) << small_width(in) | small_of(in, b); }
+LANE(halves_to_small) { return two_floats_to_small(in, a >> 16 & 0xffff, a & 0xffff, b + c); }
 static uint64_t half_of(const struct inst *in, uint64_t v) {
-  uint64_t bits = scalar_small_to_double(in->is_signed ? PTX_MOD_E4M3 : PTX_MOD_E5M2, v);
-  uint64_t r = evalfloat_convert(FLOAT_DOUBLE, FLOAT_HALF, EVALFLOAT_NEAREST, bits);
-  return in->flags & FLAG_RELU && r & 0x8000 && !evalfloat_is_nan(FLOAT_HALF, r) ? 0 : r;
+  enum float_format f = format_of(in);
+  uint64_t x = in->imm != EXPONENT_ONLY ? from_small(&smalls[in->imm], v)
+               : v == 255               ? UINT64_C(0x7ff8000000000000)
+                                        : (uint64_t)(1023 - 127 + v) << 52;
+  uint64_t r = evalfloat_convert(FLOAT_DOUBLE, f, EVALFLOAT_NEAREST, x);
+  return in->flags & FLAG_RELU && r & sign_of(f) && !evalfloat_is_nan(f, r) ? 0 : r;
 }
-LANE(small_to_halves) { (void)b, (void)c; return half_of(in, a >> 8 & 0xff) << 16 | half_of(in, a & 0xff); }
+LANE(small_to_halves) {
+  (void)b, (void)c;
+  uint64_t mask = evalint_mask(small_width(in));
+  return half_of(in, a >> small_width(in) & mask) << 16 | half_of(in, a & mask);
+}
 
-static bool is_small(uint16_t type) { return type == PTX_MOD_E4M3X2 || type == PTX_MOD_E5M2X2; }
+/* Whether the type is such a pair; then in->imm is set. */
+static bool is_small(struct inst *in, uint16_t type) {
+  const struct small *s = small_named(type);
+  if (!s && type != PTX_MOD_UE8M0X2) return false;
+  in->imm = s ? s - smalls : EXPONENT_ONLY;
+  return true;
+}
 
 static lane_fn *between_floats(struct decoder *d, uint16_t to, uint16_t from) {
   struct inst *in = d->in;
@@ -260,10 +305,8 @@ static lane_fn *between_floats(struct decoder *d, uint16_t to, uint16_t from) {
   in->compare = (uint8_t)decode_format(from);
   if (d->words.satfinite) in->flags |= FLAG_HIGH;
   if (to == PTX_MOD_TF32) return float_to_tf32;
-  in->is_signed = to == PTX_MOD_E4M3X2 || from == PTX_MOD_E4M3X2;
-  if (is_small(to) && from == PTX_MOD_F32) return two_floats_to_small;
-  if (is_small(to)) return from == PTX_MOD_F16X2 ? halves_to_small : NULL;
-  if (is_small(from)) return to == PTX_MOD_F16X2 ? small_to_halves : NULL;
+  if (is_small(in, to)) return from == PTX_MOD_F32 ? two_floats_to_small : halves_to_small;
+  if (is_small(in, from)) return small_to_halves;
   if (ptx_mod_row(to)->kind == 'x')
     return (to == PTX_MOD_F16X2 || to == PTX_MOD_BF16X2) && from == PTX_MOD_F32 ? two_floats : NULL;
   if (ptx_mod_row(from)->kind == 'x') return NULL;

@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "peers"))
 import check_intrinsics  # noqa: E402  its reader of signatures
 
 UNSIMULATED = [
-    (r"e2m|e3m|ue8m0|\.rs(\.|$)", "small floats"),
+    (r"\.rs(\.|$)", "stochastic rounding: which random bits go where is only drawn in the manual"),
     (r"mma\.sp|f8f6f4|mma\.m8n8k4\.(row|col).*f(16|32)$|wmma\.(m8n8k32|m8n8k128)\.(load\.[ab]|mma)", "matrices"),
     (r"(ld|st)matrix.*(m16|n16)", "matrices"),
     (r"\.fns$|explicit_cluster|st\.bulk|bytemask", "rest"),
