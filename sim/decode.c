@@ -231,6 +231,11 @@ uint32_t decode_pred(struct decoder *d, const struct ptx_operand *o, bool *negat
   *negated = o->negated;
   if (o->kind == PTX_OPERAND_INT) return o->imm != 0;
   if (o->kind == PTX_OPERAND_REG && ptx_reg_class(o->reg) == PTX_PRED) return decode_reg(d, o->reg);
+  if (o->kind == PTX_OPERAND_SPECIAL && o->special == PTX_SPECIAL_IS_EXPLICIT_CLUSTER) {
+    struct inst in = {.kind = INST_HELPER, .line = d->e->line, .d = d->func->preds++, .run = run_is_clustered};
+    decode_append(d, &in);
+    return in.d;
+  }
   decode_unsupported(d, "has an operand that is no predicate");
   return 0;
 }

@@ -351,7 +351,7 @@ bool decode_alu(struct decoder *d) {
     return type == PTX_MOD_PRED ? logic_of_preds(d) : int_op(d);
   case PTX_LOP3: return d->words.bool_op ? lop3_with_pred(d) : int_op(d);
   case PTX_MUL24: case PTX_MAD24: case PTX_SAD: case PTX_REM: case PTX_POPC: case PTX_CLZ:
-  case PTX_BFIND: case PTX_BREV: case PTX_BFE: case PTX_SZEXT: case PTX_BMSK: case PTX_DP4A:
+  case PTX_BFIND: case PTX_BREV: case PTX_BFE: case PTX_SZEXT: case PTX_BMSK: case PTX_FNS: case PTX_DP4A:
   case PTX_VADD4: case PTX_VSUB4: case PTX_VAVRG4: case PTX_VABSDIFF4: case PTX_VMIN4: case PTX_VMAX4:
   case PTX_DP2A: case PTX_CNOT: case PTX_SHF: case PTX_SHL: case PTX_SHR: case PTX_PRMT:
     return int_op(d);

@@ -51,6 +51,15 @@ static void set_strength(struct decoder *d, bool is_strong) {
   d->in->releases = decode_has_mod(d, PTX_MOD_RELEASE) || decode_has_mod(d, PTX_MOD_ACQ_REL);
 }
 
+static bool store_bulk(struct decoder *d) {
+  d->in->window = decode_window(d->words.space);
+  decode_address(d, decode_operand(d, 0));
+  d->in->b = decode_source(d, decode_operand(d, 1), PTX_MOD_B64);
+  d->in->kind = INST_MEMORY;
+  d->in->run = run_store_bulk;
+  return true;
+}
+
 static bool fence_op(struct decoder *d) {
   set_strength(d, true);
   d->in->run = run_fence;
@@ -164,7 +173,8 @@ bool decode_memory(struct decoder *d) {
   switch (d->e->op) {
   case PTX_LD: case PTX_LDU: return access_op(d, false);
   case PTX_ST:
-    if (d->words.mode == PTX_MOD_ASYNC || d->words.mode == PTX_MOD_BULK) return false;
+    if (d->words.mode == PTX_MOD_ASYNC) return false;
+    if (d->words.mode == PTX_MOD_BULK) return store_bulk(d);
     return access_op(d, true);
   case PTX_MEMBAR: case PTX_FENCE: return fence_op(d);
   case PTX_ATOM: return atomic_op(d, false);

@@ -134,6 +134,21 @@ void run_store(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
+/* st.bulk: `b` zero bytes. */
+void run_store_bulk(struct warp *w, const struct inst *in, uint32_t mask) {
+  static const uint8_t zeros[8];
+  FOR_LANES(l, mask) {
+    uint64_t bytes = row_of(w, in->b)[l];
+    struct access at;
+    if (!memory_find(w, l, effective_address(in, row_of(w, in->a)[l]), in->window, bytes, 8, true, &at)) return;
+    for (uint64_t done = 0; done < bytes; done += 8, at.at += 8, at.offset += 8) {
+      if (w->sim->races && at.shadow && !race_access(w, l, in, &at, 8, RACE_WEAK, zeros)) return;
+      memset(at.at, 0, 8);
+      if (at.written) memset(at.written + done, SHADOW_WRITTEN, 8);
+    }
+  }
+}
+
 void run_load_kernel_param(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint8_t *at = w->sim->kernel_params + in->imm;
   FOR_LANES(l, mask)

@@ -132,6 +132,10 @@ void run_fence(struct warp *w, const struct inst *in, uint32_t mask) {
   if (w->sim->races) race_fence(w, (enum race_strength)in->strength);
 }
 
+void run_is_clustered(struct warp *w, const struct inst *in, uint32_t mask) {
+  write_pred(w, in->d, mask, w->sim->clusters_given ? ALL_LANES : 0);
+}
+
 /* Time is instructions executed. */
 void run_clock(struct warp *w, const struct inst *in, uint32_t mask) {
   uint64_t now = w->sim->clock + w->steps;

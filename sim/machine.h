@@ -317,6 +317,7 @@ struct sim {
   struct block *free_blocks;
   struct cluster *cluster, *free_clusters; /* that is being started */
   uint32_t cluster_dim[3];
+  bool clusters_given;
   uint64_t clock;
   bool host_is_ieee;            /* host arithmetic rounds to nearest */
   bool watched;                 /* counts, traces or a random schedule */
@@ -592,10 +593,10 @@ bool undefined_check(struct warp *w, uint32_t row, unsigned lane, const char *wh
 inst_run run_divide, run_lanes, run_lanes_carry, run_compare, run_select, run_pred_logic, run_mov,
     run_pack, run_unpack, run_mov_wide, run_lop3_pred;
 /* exec_mem.c, async.c */
-inst_run run_load, run_store, run_load_param, run_store_param, run_load_kernel_param, run_copy, run_cvta,
+inst_run run_load, run_store, run_store_bulk, run_load_param, run_store_param, run_load_kernel_param, run_copy, run_cvta,
     run_cvta_to, run_isspacep, run_atom, run_local_address, run_alloca,
     run_stack_save, run_stack_restore;
 /* exec_warp.c */
-inst_run run_sleep, run_fence, run_shfl, run_vote, run_match, run_activemask, run_redux, run_elect, run_nothing, run_clock;
+inst_run run_sleep, run_fence, run_shfl, run_vote, run_match, run_activemask, run_redux, run_elect, run_nothing, run_clock, run_is_clustered;
 
 #endif

@@ -27,17 +27,35 @@ struct matrix {
   uint32_t m, n, k;
   struct part part[MATRIX_COUNT];
   bool wmma, satfinite, is_and;
+  bool quads, a_by_columns, b_by_rows; /* m8n8k4 of f16: four products, of the lanes 4q … 4q + 3 and 16 more each */
+  uint32_t quad;
 };
 
 static const struct matrix *matrix_of(const struct inst *in) { return (const void *)in->call; }
 
 /* --- where elements are ---------------------------------------------------------------------------------- */
 
+static void place_in_quad(const struct matrix *x, enum operand which, uint32_t i, uint32_t j, unsigned *lane, unsigned *index) {
+  bool high = (which == MATRIX_B ? j : i) >= 4, along = which == MATRIX_A ? x->a_by_columns : which == MATRIX_B && !x->b_by_rows;
+  *lane = along ? j % 4 : i % 4;
+  *index = which >= MATRIX_C ? j : along ? i % 4 : j % 4;
+  if (which >= MATRIX_C && x->part[which].bits == 32) {
+    *lane = (i & 1) | (j & 2);
+    *index = (i & 2) | (j & 5);
+  }
+  *lane += 4 * x->quad + (high ? 16 : 0);
+}
+
 /* The lane and the number in it of element (i, j). */
 static void place(const struct matrix *x, enum operand which, uint32_t i, uint32_t j, unsigned *lane, unsigned *index) {
   const struct part *p = &x->part[which];
+  if (x->quads) {
+    place_in_quad(x, which, i, j, lane, index);
+    return;
+  }
   if (x->wmma) {
     uint32_t each = p->rows * p->cols / LANES, linear = i * p->cols + j;
+    if (which == MATRIX_B && p->bits < 8) linear = (i / each * p->cols + j) * each + i % each; /* a word is of a column */
     *lane = linear / each;
     *index = linear % each;
     return;
@@ -69,7 +87,9 @@ static void put_bits(struct warp *w, const struct part *p, unsigned lane, unsign
 
 static double as_double(uint16_t type, uint64_t v) {
   if (type == PTX_MOD_TF32) v &= ~UINT64_C(0x1fff);
-  bool small = type == PTX_MOD_E4M3 || type == PTX_MOD_E5M2;
+  bool small = ptx_mod_row(type)->bits <= 8;
+  if (type == PTX_MOD_E2M1) v = v >> 2 & 15; /* in the middle of its byte */
+  if (type == PTX_MOD_E2M3 || type == PTX_MOD_E3M2) v &= 63;
   return special_double(small ? scalar_small_to_double(type, v)
                               : evalfloat_convert(decode_format(type), FLOAT_DOUBLE, EVALFLOAT_NEAREST, v));
 }
@@ -126,12 +146,10 @@ static bool whole_warp(struct warp *w, uint32_t mask) {
   return false;
 }
 
-static void run_mma(struct warp *w, const struct inst *in, uint32_t mask) {
-  const struct matrix *x = matrix_of(in);
+static void multiply(struct warp *w, const struct inst *in, const struct matrix *x) {
   struct tile t;
   uint64_t d[32 * 32];
   unsigned lane, index;
-  if (!whole_warp(w, mask)) return;
   gather(w, x, &t);
   for (uint32_t i = 0; i < x->m; i++)
     for (uint32_t j = 0; j < x->n; j++) {
@@ -143,6 +161,12 @@ static void run_mma(struct warp *w, const struct inst *in, uint32_t mask) {
       place(x, MATRIX_D, i, j, &lane, &index);
       put_bits(w, &x->part[MATRIX_D], lane, index, d[i * x->n + j]);
     }
+}
+
+static void run_mma(struct warp *w, const struct inst *in, uint32_t mask) {
+  struct matrix x = *matrix_of(in);
+  if (!whole_warp(w, mask)) return;
+  for (x.quad = 0; x.quad < (x.quads ? 4 : 1); x.quad++) multiply(w, in, &x);
 }
 
 /* --- memory --------------------------------------------------------------------------------------------------- */
@@ -158,7 +182,8 @@ static bool touch(struct warp *w, const struct inst *in, unsigned l, uint64_t ad
   return false;
 }
 
-/* wmma.load, wmma.store: part 3. in->imm: the address's offset; in->is_signed: by columns. */
+/* wmma.load, wmma.store: part 3. in->imm: the address's offset; in->is_signed: by columns; in->bits2: so many elements
+ * are one of the part, if they are smaller than a byte. */
 static void run_fragment(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct matrix *x = matrix_of(in);
   const struct part *p = &x->part[MATRIX_D];
@@ -170,7 +195,7 @@ static void run_fragment(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask)
     for (uint32_t e = 0; e < (is_store ? each : held); e++) {
       uint32_t linear = l * each + e % each, i = linear / p->cols, j = linear % p->cols;
-      uint64_t step = in->b != in->c ? stride[l] & UINT32_MAX : in->is_signed ? p->rows : p->cols, v = 0;
+      uint64_t step = in->b != in->c ? (stride[l] & UINT32_MAX) / in->bits2 : in->is_signed ? p->rows : p->cols, v = 0;
       uint64_t offset = (in->is_signed ? j * step + i : i * step + j) * bytes;
       uint8_t value[8];
       if (is_store) v = get_bits(w, p, l, e);
@@ -241,7 +266,8 @@ static bool set_part(struct decoder *d, struct matrix *x, enum operand which, co
   p->regs = rows + 1;
   if (!d->in->rows) d->in->rows = rows;
   p->type = type;
-  p->bits = type == PTX_MOD_TF32 ? 32 : (uint8_t)ptx_mod_row(type)->bits;
+  bool in_byte = type == PTX_MOD_E2M3 || type == PTX_MOD_E3M2 || type == PTX_MOD_E2M1;
+  p->bits = in_byte ? 8 : type == PTX_MOD_TF32 ? 32 : (uint8_t)ptx_mod_row(type)->bits;
   return true;
 }
 
@@ -259,16 +285,27 @@ static void read_shape(struct decoder *d, struct matrix *x) {
   for (int i = 0; i < MATRIX_COUNT; i++) x->part[i].rows = sizes[i][0], x->part[i].cols = sizes[i][1];
 }
 
+/* ".row.col": of a, of b. */
+static void read_layouts(struct decoder *d, struct matrix *x) {
+  uint16_t found[2] = {0};
+  for (uint32_t i = 0, n = 0; i < d->e->mod_count && n < 2; i++) {
+    uint16_t mod = d->f->mods.data[d->e->first_mod + i];
+    if (mod == PTX_MOD_ROW || mod == PTX_MOD_COL) found[n++] = mod;
+  }
+  x->a_by_columns = found[0] == PTX_MOD_COL;
+  x->b_by_rows = found[1] == PTX_MOD_ROW;
+}
+
 static bool decode_mma(struct decoder *d, struct matrix *x) {
-  static const uint16_t other[] = {PTX_MOD_SP, PTX_MOD_SP_ORDERED_METADATA, PTX_MOD_KIND_F8F6F4, PTX_MOD_BLOCK_SCALE};
+  static const uint16_t other[] = {PTX_MOD_SP, PTX_MOD_SP_ORDERED_METADATA, PTX_MOD_BLOCK_SCALE};
   const uint16_t *t = d->words.type;
   uint16_t types[MATRIX_COUNT] = {t[1], t[2], t[3], t[0]};
   for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
     if (decode_has_mod(d, other[i])) return false;
   if (x->wmma && d->words.type_count == 2) /* f16: .d .c */
     types[MATRIX_A] = types[MATRIX_B] = PTX_MOD_F16, types[MATRIX_C] = t[1];
-  bool old = x->m == 8 && x->k == 4 && t[1] != PTX_MOD_F64;
-  if (old || (x->wmma && ptx_mod_row(types[MATRIX_A])->bits < 8)) return false;
+  x->quads = x->m == 8 && x->k == 4 && types[MATRIX_A] == PTX_MOD_F16;
+  read_layouts(d, x);
   static const uint8_t operands[MATRIX_COUNT] = {1, 2, 3, 0};
   for (int i = 0; i < MATRIX_COUNT; i++)
     if (!set_part(d, x, (enum operand)i, decode_operand(d, operands[i]), types[i])) return true;
@@ -282,11 +319,16 @@ static bool decode_mma(struct decoder *d, struct matrix *x) {
 static bool decode_fragment(struct decoder *d, struct matrix *x, bool is_store) {
   struct inst *in = d->in;
   struct part *p = &x->part[MATRIX_D];
-  if (ptx_mod_row(d->words.type[0])->bits < 8) return false;
+  unsigned bits = ptx_mod_row(d->words.type[0])->bits;
   in->flags = is_store;
+  in->bits2 = (uint8_t)(bits < 8 ? 32 / bits : 1);
   if (decode_has_mod(d, PTX_MOD_A)) p->cols = x->k;
   if (decode_has_mod(d, PTX_MOD_B)) p->rows = x->k;
   if (!set_part(d, x, MATRIX_D, decode_operand(d, is_store), d->words.type[0])) return true;
+  if (bits < 8) {
+    *(decode_has_mod(d, PTX_MOD_A) ? &p->cols : &p->rows) /= in->bits2;
+    p->bits = 32;
+  }
   in->window = decode_window(d->words.space);
   decode_address(d, decode_operand(d, !is_store));
   if (decode_has(d, 2)) in->b = decode_source(d, decode_operand(d, 2), PTX_MOD_B32);

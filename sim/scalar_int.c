@@ -119,6 +119,15 @@ LANE(bit_mask) { /* bmsk */
   uint64_t at = clamp ? (a > 32 ? 32 : a) : a & 31, n = clamp ? (b > 32 ? 32 : b) : b & 31;
   return evalint_zext(32, evalint_mask((unsigned)n) << at) * (n != 0);
 }
+/* fns: the c-th set bit of a from bit b on, up or down; all ones: there is none. */
+LANE(find_nth_set) {
+  (void)in;
+  int64_t n = evalint_sext(32, c), step = n < 0 ? -1 : 1, left = n < 0 ? -n : n;
+  if (n == 0) return b < 32 && a >> b & 1 ? b : UINT32_MAX;
+  for (int64_t at = evalint_sext(32, b); at >= 0 && at < 32; at += step)
+    if (a >> at & 1 && --left == 0) return (uint64_t)at;
+  return UINT32_MAX;
+}
 /* dp4a, dp2a: products of bytes (or half-words of a with bytes of b) added to c. */
 LANE(dot_bytes) {
   uint64_t sum = c;
@@ -198,6 +207,7 @@ lane_fn *scalar_int(const struct decoder *d, enum ptx_op op) {
   case PTX_BFE: return extract;
   case PTX_SZEXT: return extend_field;
   case PTX_BMSK: return bit_mask;
+  case PTX_FNS: return find_nth_set;
   case PTX_DP4A: return dot_bytes;
   case PTX_DP2A: return dot_halves;
   case PTX_VADD4: case PTX_VSUB4: case PTX_VABSDIFF4: case PTX_VMIN4: case PTX_VMAX4: return four_bytes;

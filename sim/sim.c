@@ -339,6 +339,7 @@ static bool choose_cluster(struct sim *s, const struct sim_launch *l) {
   const uint32_t *given = l->cluster[0] ? l->cluster : s->kernel->ptx ? s->kernel->ptx->performance.cluster_dim : l->cluster;
   uint32_t size = 1;
   bool whole = true;
+  s->clusters_given = given[0] != 0;
   for (int k = 0; k < 3; k++) {
     s->cluster_dim[k] = given[0] && given[k] ? given[k] : 1;
     size = size <= CLUSTER_LIMIT && s->cluster_dim[k] <= CLUSTER_LIMIT ? size * s->cluster_dim[k] : CLUSTER_LIMIT + 1;

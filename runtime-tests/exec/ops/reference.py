@@ -89,3 +89,15 @@ def floats(fmt, a64, b64, c64):
 for _f in FORMATS:
     globals()[f"float_{_f}"] = lambda a, b, c, f=_f: floats(f, a, b, c)
     globals()[f"float_{_f}"].outputs = 2
+
+
+def wmma_bits(x, y):
+    """Products of 8 by 32 numbers of 4 bits, and the differing bits of 8 by 128."""
+    def nibbles(words, i):
+        return [((words[4 * i + k // 8] >> 4 * (k % 8) & 15) ^ 8) - 8 for k in range(32)]
+
+    def bits(words, i):
+        return sum(words[4 * i + k] << 32 * k for k in range(4))
+
+    products = [1 + sum(a * b for a, b in zip(nibbles(x, i), nibbles(y, j))) for i in range(8) for j in range(8)]
+    return products + [2 + bin(bits(x, i) ^ bits(y, j)).count("1") for i in range(8) for j in range(8)]
