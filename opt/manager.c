@@ -36,7 +36,7 @@ enum pass_id pass_find(const char *name, size_t length) {
 /* What several levels share. Reflection is asked again after each round of inlining, which brings new questions. */
 #define REFLECT "nvvm-reflect,nvvm-reflect-pp,"
 #define SCALARS REFLECT "simplifycfg,sroa,mem2reg,early-cse,"
-#define INLINED "inline,globaldce,ipsccp," REFLECT
+#define INLINED "inline,globaldce,ipsccp,argument-promotion," REFLECT
 /* When no pass makes accesses any more. */
 #define WIDE ",infer-local,infer-alignment,share-addresses,load-store-vectorizer,combine,dce,sink"
 /* Callees are smaller after the first round, and constants have found their way into addresses. */
