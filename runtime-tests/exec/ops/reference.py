@@ -101,3 +101,26 @@ def wmma_bits(x, y):
 
     products = [1 + sum(a * b for a, b in zip(nibbles(x, i), nibbles(y, j))) for i in range(8) for j in range(8)]
     return products + [2 + bin(bits(x, i) ^ bits(y, j)).count("1") for i in range(8) for j in range(8)]
+
+
+def conventions(x64):
+    """What the functions of conventions.nvir return."""
+    out = []
+    for x in (v & 2**64 - 1 for v in x64):
+        row = [1 - (x & 1), signed(8, x + 1), x + 1 & 0xffff, x * 3 & 2**13 - 1, x * 3 & 2**33 - 1, (x * 3 & 2**65 - 1) >> 1, x * x >> 64,
+               (x & 1023) + 1, (x & 127) + 1, (x & 65535) + 1, (x & 2**32 - 1) + 1, x, (x ^ 4) & 2**32 - 1, (x & 1023) + 3, (x & 127) + 2,
+               x + 2 & 2**13 - 1, x + 1 & 2**32 - 1, x & 0xffff, x + 7 & 2**32 - 1, 2 * (x & 2**32 - 1), x ^ 12345, 35, 77]
+        out += [signed(64, v) for v in row]
+    return out
+
+
+def types(x64):
+    out = []
+    for x in (v & 2**64 - 1 for v in x64):
+        lanes = [signed(16, x >> 16 * k) for k in range(4)]
+        chosen = [max(a, signed(16, a * f)) & 0xffff for a, f in zip(lanes, (3, -5, 7, -9))]
+        row = [sum((v >> k + 1) << 16 * k for k, v in enumerate(chosen)), (x + 1) ** 2 ^ (x - 1) ** 2,
+               (lanes[2] & 15) * 4 + (lanes[3] & 15) * 5, signed(33, x + 2**32), x ^ x & 3,
+               (lanes[1] & 0xffff) + (x & 2**24 - 1) ^ x, 3, -1]
+        out += [signed(64, v) for v in row]
+    return out
