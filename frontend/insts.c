@@ -57,49 +57,50 @@ static void add(struct parser *p, enum op op, uint32_t flags, struct nvm_type ty
   if (op_is_terminator(op)) p->block = (struct nvm_block){0};
 }
 
-static bool check_flags(struct parser *p, const struct token *op, uint32_t flags) {
-  return flags == 0 || values_check_flags(p, (enum op)op->number, op, flags);
+/* Adds the op with the flags written behind it. */
+static void add_written(struct parser *p, const struct token *op, struct nvm_type type,
+                        const struct nvm_value *operands, uint32_t count, uint32_t aux) {
+  uint16_t flags = token_flags(op);
+  if (!values_check_flags(p, token_op(op), op, flags)) {
+    broken(p);
+    return;
+  }
+  if (flags & INST_INBOUNDS) flags &= (uint16_t)~INST_NUSW; /* implied */
+  add(p, token_op(op), flags, type, operands, count, aux, op->begin);
 }
 
-void insts_plain(struct parser *p, const struct token *op, uint32_t flags, struct nvm_type type,
-                 const struct operand *operands, uint32_t count, uint32_t aux) {
+void insts_plain(struct parser *p, const struct token *op, struct nvm_type type,
+                 const struct operand *operands, uint32_t count) {
   struct nvm_value values[3];
   for (uint32_t i = 0; i < count; i++) values[i] = operands[i].value;
-  if (!check_flags(p, op, flags)) broken(p);
-  else add(p, (enum op)op->number, flags, type, values, count, aux, op->begin);
+  add_written(p, op, type, values, count, 0);
 }
 
-void insts_list(struct parser *p, const struct token *op, uint32_t flags, struct list l) {
-  enum op o = (enum op)op->number;
+void insts_list(struct parser *p, const struct token *op, struct list l) {
+  enum op o = token_op(op);
   struct nvm_type type = TYPE_VOID;
   if (o != OP_SWITCH) type = values_op_type(p, o, op, p->stack.data + l.first, l.count);
-  bool ok = type.index != 0 && check_flags(p, op, flags);
   const struct nvm_value *operands = values_take(p, l);
-  if (ok) add(p, o, flags, type, operands, l.count, 0, op->begin);
+  if (type.index != 0) add_written(p, op, type, operands, l.count, 0);
   else broken(p);
 }
 
-void insts_binary(struct parser *p, const struct token *op, uint32_t flags, const struct operand *a,
+void insts_binary(struct parser *p, const struct token *op, const struct operand *a,
                   const struct literal *b) {
   struct nvm_value values[2] = {a->value, values_resolve(p, a->type, b)};
-  if (!check_flags(p, op, flags)) broken(p);
-  else add(p, (enum op)op->number, flags, a->type, values, 2, 0, op->begin);
+  add_written(p, op, a->type, values, 2, 0);
 }
 
-void insts_compare(struct parser *p, const struct token *op, uint32_t flags,
-                   const struct token *predicate, const struct operand *a,
-                   const struct literal *b) {
-  enum op o = (enum op)op->number;
+void insts_compare(struct parser *p, const struct token *op, const struct token *predicate,
+                   const struct operand *a, const struct literal *b) {
   struct nvm_value values[2] = {a->value, values_resolve(p, a->type, b)};
   struct nvm_type type = TYPE_I1;
   if (info_of(p, a->type)->kind == TY_VECTOR)
     type = type_with_lanes_of(&p->m->types, TYPE_I1, a->type);
-  uint32_t number = values_predicate(p, o, predicate);
-  if (!check_flags(p, op, flags)) broken(p);
-  else add(p, o, flags, type, values, 2, number, op->begin);
+  add_written(p, op, type, values, 2, values_predicate(p, token_op(op), predicate));
 }
 
-void insts_cast(struct parser *p, const struct token *op, uint32_t flags, const struct operand *o,
+void insts_cast(struct parser *p, const struct token *op, const struct operand *o,
                 const struct written_type *to) {
   if (!type_is_first_class(&p->m->types, to->type)) {
     report(p, DIAG_BAD_TYPE, to->begin, to->end, report_type(p, to->type), "the type of a value",
@@ -107,7 +108,7 @@ void insts_cast(struct parser *p, const struct token *op, uint32_t flags, const 
     broken(p);
     return;
   }
-  insts_plain(p, op, flags, to->type, o, 1, 0);
+  insts_plain(p, op, to->type, o, 1);
 }
 
 /* ---- Memory ---- */
@@ -145,15 +146,23 @@ void insts_alloca_space(struct parser *p, const struct token *space) {
   function_inst(p->f, p->last)->type = type_ptr(&p->m->types, (uint32_t)number);
 }
 
+void insts_access_align(struct parser *p, const struct token *t) {
+  uint32_t log2 = 0;
+  attrs_alignment(p, t, &log2);
+  p->access.align_log2 = log2 & 63;
+}
+
 void insts_scope(struct parser *p, const struct token *name) {
   uint32_t scope = module_sync_scope(p->m, names_string(p, name));
   p->access.scope = scope & 255;
 }
 
-/* The word `atomic` and an ordering go together. */
+/* The word `atomic` and an ordering go together; atomicrmw and fence do without the word. */
 static bool check_atomic(struct parser *p, const struct token *op) {
   bool ordered = p->access.ordering != ORDER_NONE;
-  if (ordered == p->is_atomic) return true;
+  bool atomic = token_flags(op) & ACCESS_ATOMIC;
+  p->access.is_volatile = (token_flags(op) & ACCESS_VOLATILE) != 0;
+  if (ordered == atomic) return true;
   report(p, DIAG_NOT_ATOMIC, op->begin, op->begin + op->length,
          ordered ? "an access with an ordering needs the word 'atomic'"
                  : "an atomic access needs an ordering",
@@ -178,8 +187,9 @@ void insts_store(struct parser *p, const struct token *op, const struct operand 
 }
 
 void insts_fence(struct parser *p, const struct token *op) {
-  p->is_atomic = true;
-  if (check_atomic(p, op))
+  struct token atomic = *op;
+  atomic.number |= ACCESS_ATOMIC << 16;
+  if (check_atomic(p, &atomic))
     add(p, OP_FENCE, 0, TYPE_VOID, NULL, 0, memory_access_pack(p->access), op->begin);
 }
 
@@ -199,6 +209,8 @@ void insts_cmpxchg(struct parser *p, const struct token *op, const struct operan
     return;
   }
   struct nvm_type type = type_struct(&p->m->types, members, 2, false);
+  p->access.is_volatile = (token_flags(op) & ACCESS_VOLATILE) != 0;
+  p->access.is_weak = (token_flags(op) & ACCESS_WEAK) != 0;
   add(p, OP_CMPXCHG, 0, type, values, 3, memory_access_pack(p->access), op->begin);
 }
 
@@ -213,8 +225,9 @@ void insts_atomicrmw(struct parser *p, const struct token *op, const struct toke
     broken(p);
     return;
   }
-  p->is_atomic = true;
-  if (!check_atomic(p, op)) return;
+  struct token atomic = *op;
+  atomic.number |= ACCESS_ATOMIC << 16;
+  if (!check_atomic(p, &atomic)) return;
   if (!values_check_pointee(p, &operands[0], operands[1].type, operands[1].begin)) {
     broken(p);
     return;
@@ -224,38 +237,34 @@ void insts_atomicrmw(struct parser *p, const struct token *op, const struct toke
   add(p, OP_ATOMICRMW, 0, operands[1].type, values, 2, memory_access_pack(p->access), op->begin);
 }
 
-void insts_gep(struct parser *p, const struct token *op, uint32_t flags,
-               const struct written_type *element, struct list l) {
+void insts_gep(struct parser *p, const struct token *op, const struct written_type *element,
+               struct list l) {
   const struct operand *operands = p->stack.data + l.first;
   struct nvm_type type = TYPE_NONE;
-  if (check_flags(p, op, flags) && check_object(p, element) &&
+  if (check_object(p, element) &&
       values_check_pointee(p, &operands[0], element->type, element->begin))
     type = values_gep_type(p, operands, l.count);
   const struct nvm_value *values = values_take(p, l);
-  if (type.index == 0) {
-    broken(p);
-    return;
-  }
-  if (flags & INST_INBOUNDS) flags &= ~(uint32_t)INST_NUSW; /* implied */
-  add(p, OP_GEP, flags, type, values, l.count, element->type.index, op->begin);
+  if (type.index == 0) broken(p);
+  else add_written(p, op, type, values, l.count, element->type.index);
 }
 
 /* ---- The rest ---- */
 
 void insts_member(struct parser *p, const struct token *op, struct list l) {
   const struct operand *operands = p->stack.data + l.first;
-  uint32_t given = op->number == OP_INSERTVALUE ? 2 : 1, written = 0;
+  uint32_t given = token_op(op) == OP_INSERTVALUE ? 2 : 1, written = 0;
   struct nvm_type type = operands[0].type, member = TYPE_NONE;
   while (written < l.count && !state_is_index(&operands[written])) written++;
   if (written != given)
     report(p, DIAG_OPERAND_COUNT, op->begin, op->begin + op->length,
-           op_table[op->number].keyword, report_number(p, given), NULL);
+           op_table[token_op(op)].keyword, report_number(p, given), NULL);
   else
     member = values_member_type(p, type, operands + given, l.count - given);
   if (member.index && given == 2 && !same_type(p, &operands[1], member)) member = TYPE_NONE;
   const struct nvm_value *values = values_take(p, l);
   if (member.index == 0) broken(p);
-  else add(p, (enum op)op->number, 0, given == 2 ? type : member, values, l.count, 0, op->begin);
+  else add(p, token_op(op), 0, given == 2 ? type : member, values, l.count, 0, op->begin);
 }
 
 void insts_incoming(struct parser *p, struct list *l, const struct literal *value,
@@ -267,10 +276,9 @@ void insts_incoming(struct parser *p, struct list *l, const struct literal *valu
   values_push(p, l, &b);
 }
 
-void insts_phi(struct parser *p, const struct token *op, uint32_t flags, struct list l) {
+void insts_phi(struct parser *p, const struct token *op, struct list l) {
   const struct nvm_value *values = values_take(p, l);
-  if (!check_flags(p, op, flags)) broken(p);
-  else add(p, OP_PHI, flags, p->phi_type, values, l.count, 0, op->begin);
+  add_written(p, op, p->phi_type, values, l.count, 0);
 }
 
 struct operand insts_label(struct parser *p, const struct token *t) {
@@ -389,10 +397,8 @@ static uint32_t call_site(struct parser *p, struct nvm_type type, uint32_t count
 void insts_call(struct parser *p, const struct token *op) {
   uint32_t count = p->argument_count == UINT32_MAX ? p->arguments.count : p->argument_count;
   struct nvm_type type = call_function_type(p, count);
-  struct token at = *op;
-  at.number = OP_CALL;
   uint32_t site = call_site(p, type, count);
-  if (type.index == 0 || !check_flags(p, &at, p->prefixes.flags) ||
+  if (type.index == 0 || !values_check_flags(p, OP_CALL, op, p->prefixes.flags) ||
       !check_arguments(p, op, type, count)) {
     broken(p);
     return;
@@ -408,6 +414,7 @@ void insts_call(struct parser *p, const struct token *op) {
 
 void insts_finish(struct parser *p, const struct token *name) {
   p->has_assigned = false;
+  p->access = (struct memory_access){0};
   if (p->last.index == 0) {
     if (name) names_mark_broken(p, name);
     return;
@@ -432,8 +439,8 @@ void insts_attach(struct parser *p, const struct token *kind, struct nvm_meta no
 void insts_broken(struct parser *p) {
   broken(p);
   if (p->f && p->has_assigned) names_mark_broken(p, &p->assigned);
-  p->has_assigned = false;
-  p->saw_forward = false;
+  p->has_assigned = p->saw_forward = false;
+  p->access = (struct memory_access){0};
   p->stack.count = p->types.count = p->entries.count = 0;
   p->attributes.count = p->arguments.count = p->attachments.count = 0;
 }

@@ -6,42 +6,47 @@
  *
  * To keep the grammar free of conflicts and of small reductions, the scanner joins what LLVM's
  * parser tells apart by looking two tokens ahead: `%x =`, `@x =`, `!5 =`, `!name =` (assignments),
- * `, align N`, `, addrspace`, `, !kind` (the tails of instructions), `ptr addrspace(N)`, and the
- * parenthesized payload of attributes that are kept as text. */
+ * `, align N`, `, addrspace`, `, !kind` (the tails of instructions), `ptr addrspace(N)`, an op and
+ * the flags behind it, and the parenthesized payload of attributes that are kept as text. */
 #include "frontend/state.h"
 
 #include "parser.h"
 
 /* ---- Words ---- */
 
-static uint32_t word_hash(const char *s, size_t length) {
-  uint32_t a = 0, b = 0;
-  if (length >= 4) {
-    memcpy(&a, s, 4);
-    memcpy(&b, s + length - 4, 4);
-  } else {
-    memcpy(&a, s, length);
+/* The word's slot, or the empty one where it would go. */
+static struct word *word_slot(const struct parser *p, const char *s, size_t length, uint64_t key) {
+  uint64_t h = (key ^ length << 29) * UINT64_C(0x9E3779B97F4A7C15);
+  for (uint32_t i = (uint32_t)(h >> 40);; i++) {
+    struct word *w = &p->words[i % WORD_SLOTS];
+    if (!w->text || (w->key == key && w->length == length &&
+                     (length <= 8 || memcmp(w->text, s, length) == 0)))
+      return w;
   }
-  uint32_t h = (a * UINT32_C(0x9E3779B1)) ^ (b * UINT32_C(0x85EBCA77)) ^ (uint32_t)length << 20;
-  return (h ^ h >> 15) * UINT32_C(0x2C1B3C6D) >> 21;
 }
-_Static_assert(WORD_SLOTS == 1 << (32 - 21), "word_hash gives 11 bits");
 
 static const struct word *word_find(const struct parser *p, const char *s, size_t length) {
-  for (uint32_t i = word_hash(s, length);; i = (i + 1) % WORD_SLOTS) {
-    const struct word *w = &p->words[i];
-    if (!w->text) return NULL;
-    if (w->length == length && memcmp(w->text, s, length) == 0) return w;
+  const struct word *w = word_slot(p, s, length, strtab_short_key(s, length));
+  return w->text ? w : NULL;
+}
+
+/* The words that may follow an op and become part of its token. */
+static enum joined joined_words(int token) {
+  switch (token) {
+  case T_BINARY: case T_UNARY: case T_CAST: case T_ICMP: case T_FCMP: case T_PHI: case T_MULTI:
+  case T_GEP: return JOIN_FLAGS;
+  case T_LOAD: case T_STORE: case T_CMPXCHG: case T_ATOMICRMW: return JOIN_ACCESS;
+  default: return JOIN_NONE;
   }
 }
 
 /* The first entry of a word stays; later ones of the same text are dropped. */
 static void word_add(struct parser *p, const char *text, int token, uint32_t value) {
   size_t length = strlen(text);
-  if (length == 0 || word_find(p, text, length)) return;
-  uint32_t i = word_hash(text, length);
-  while (p->words[i].text) i = (i + 1) % WORD_SLOTS;
-  p->words[i] = (struct word){text, (uint8_t)length, (int16_t)token, value};
+  uint64_t key = strtab_short_key(text, length);
+  struct word *w = word_slot(p, text, length, key);
+  if (length == 0 || w->text) return;
+  *w = (struct word){text, key, value, (int16_t)token, (uint8_t)length, joined_words(token)};
 }
 
 static int token_of_form(enum op op) {
@@ -179,7 +184,7 @@ static bool is_name_char(char c) {
          c == '$' || c == '-';
 }
 
-static const char *skip_blank(const char *c) {
+static const char *skip_blanks(const char *c) {
   for (;; c++) {
     if (*c == ';') {
       while (*c != '\n' && *c != '\0') c++;
@@ -190,23 +195,25 @@ static const char *skip_blank(const char *c) {
   }
 }
 
+/* Mostly one blank or none. */
+static const char *skip_blank(const char *c) {
+  if (*c == ' ') c++;
+  return is_space(*c) || *c == ';' ? skip_blanks(c) : c;
+}
+
 /* Whether `=` follows; if so it belongs to the token. */
 static bool joins_assignment(const char **cursor) {
-  const char *c = *cursor;
-  if (*c == ' ') c++;
-  if (is_space(*c) || *c == ';') c = skip_blank(c);
+  const char *c = skip_blank(*cursor);
   if (*c != '=') return false;
   *cursor = c + 1;
   return true;
 }
 
 static const char *skip_digits(const char *c, uint64_t *number) {
+  const char *begin = c;
   uint64_t n = 0;
-  for (; is_digit(*c); c++) {
-    if (n > (UINT64_MAX - 9) / 10) n = UINT64_MAX / 10 - 1; /* saturates; longer texts are re-read */
-    else n = n * 10 + (uint64_t)(*c - '0');
-  }
-  *number = n;
+  for (; is_digit(*c); c++) n = n * 10 + (uint64_t)(*c - '0');
+  *number = c - begin < 20 ? n : UINT64_MAX; /* saturates; longer texts are re-read */
   return c;
 }
 
@@ -219,12 +226,7 @@ static void set_token(struct parser *p, union nvir_value *value, const char *beg
 
 /* After a comma: joins `align N`, `addrspace` and `!kind` to it. */
 static int lex_comma(struct parser *p, union nvir_value *value, const char **cursor) {
-  const char *c = *cursor;
-  if (*c == ' ') c++;
-  if (*c != 'a' && *c != '!') {
-    if (!is_space(*c) && *c != ';') return ',';
-    c = skip_blank(c);
-  }
+  const char *c = skip_blank(*cursor);
   if (*c == '!') {
     const char *name = ++c;
     if (is_digit(*c)) return ',';
@@ -237,6 +239,7 @@ static int lex_comma(struct parser *p, union nvir_value *value, const char **cur
     *cursor = end;
     return T_ATTACH;
   }
+  if (*c != 'a') return ',';
   if (strncmp(c, "align", 5) == 0 && !is_name_char(c[5])) {
     const char *digits = skip_blank(c + 5), *end;
     uint64_t number;
@@ -311,9 +314,34 @@ static int lex_return(const char **cursor) {
   return T_RET_VOID;
 }
 
+/* Joins the words behind an op that say more about it. */
+static void join_words(struct parser *p, const struct word *op, union nvir_value *value,
+                       const char **cursor) {
+  for (;;) {
+    const char *c = skip_blank(*cursor), *end = c;
+    while (*end >= 'a' && *end <= 'z') end++;
+    if (end < c + 2) return; /* i32 and such, mostly */
+    const struct word *w = word_find(p, c, (size_t)(end - c));
+    if (!w) return;
+    uint32_t bits = w->value;
+    if (op->token == T_CMPXCHG && w->token == T_LINKAGE && w->value == LINK_WEAK) {
+      bits = ACCESS_WEAK;
+    } else if (w->token != (op->joins == JOIN_FLAGS ? T_FLAG : T_ACCESS)) {
+      p->ahead = c;
+      p->ahead_word = w;
+      return;
+    }
+    value->token.number |= (uint64_t)bits << 16;
+    *cursor = end;
+  }
+}
+
 static int lex_word(struct parser *p, union nvir_value *value, const char *begin,
                     const char **cursor) {
-  const struct word *w = word_find(p, begin, (size_t)(*cursor - begin));
+  size_t length = (size_t)(*cursor - begin);
+  const struct word *w = begin == p->ahead && p->ahead_word->length == length
+                             ? p->ahead_word
+                             : word_find(p, begin, length);
   if (!w) {
     set_token(p, value, begin, *cursor, 0);
     return T_WORD;
@@ -325,10 +353,10 @@ static int lex_word(struct parser *p, union nvir_value *value, const char *begin
     return T_TYPE;
   }
   set_token(p, value, begin, *cursor, w->value);
-  if (w->token == T_RET) return lex_return(cursor);
-  if (w->token == T_ATTR_TEXT || w->token == T_INRANGE) {
-    *cursor = lex_payload(p, *cursor, value);
-  }
+  if (w->joins) join_words(p, w, value, cursor);
+  else if (w->token == T_RET) return lex_return(cursor);
+  else if (w->token == T_ATTR_TEXT || w->token == T_INRANGE) *cursor = lex_payload(p, *cursor, value);
+  else if (w->token == T_OUTSIDE) p->outside = w->value;
   return w->token;
 }
 
@@ -369,20 +397,15 @@ static bool begins_definition(int token) {
   }
 }
 
-static int first_word(const struct parser *p, const char *c, const char **end) {
-  const char *begin = c;
-  while (is_name_char(*c)) c++;
-  *end = c;
-  const struct word *w = c > begin ? word_find(p, begin, (size_t)(c - begin)) : NULL;
-  return w ? w->token : T_WORD;
-}
-
 /* What the line at `c` begins: T_RESYNC a statement or definition that can follow where parsing
  * is, T_RESYNC_TOP a definition inside of a body, 0 neither. */
 static int line_begins(const struct parser *p, const char *line) {
-  const char *c = line, *end;
+  const char *c = line;
   while (*c == ' ' || *c == '\t') c++;
-  int word = first_word(p, c, &end);
+  const char *end = c;
+  while (is_name_char(*end)) end++;
+  const struct word *first = word_find(p, c, (size_t)(end - c));
+  int word = first ? first->token : T_WORD;
   bool top = (c == line && strchr("@!$", *c) && *c) || begins_definition(word);
   if (!p->in_body) return top || (c == line && *c == '%') ? T_RESYNC : 0;
   if (top) return T_RESYNC_TOP;
@@ -400,7 +423,7 @@ static const char *next_line(const char *c, const char *limit) {
   return c ? c + 1 : limit;
 }
 
-static int lex_resync(struct parser *p) {
+int lexer_resync(struct parser *p) {
   p->resync = false;
   const char *c = p->text + p->token_begin;
   while (c > p->text && (c[-1] == ' ' || c[-1] == '\t')) c--;
@@ -419,22 +442,18 @@ static int lex_resync(struct parser *p) {
 uint32_t lexer_token_end(struct parser *p, uint32_t begin) {
   const char *cursor = p->cursor;
   uint32_t token_begin = p->token_begin, token_end = p->token_end;
-  bool resync = p->resync, stop = p->stop;
   union nvir_value ignored;
-  p->resync = p->stop = false;
   p->cursor = p->text + begin;
-  nvir_lex(&ignored, p);
+  lexer_token(&ignored, p);
   uint32_t end = p->token_end;
   p->cursor = cursor;
-  p->resync = resync, p->stop = stop;
   p->token_begin = token_begin, p->token_end = token_end;
   return end;
 }
 
 /* ---- The automaton ---- */
 
-static int lex_token(struct parser *p, union nvir_value *value, const char **start_out,
-                     const char **end_out) {
+int lexer_token(union nvir_value *value, struct parser *p) {
   const char *cursor = p->cursor, *marker, *start;
   int token;
 #define DONE(t) do { token = (t); goto done; } while (0)
@@ -543,19 +562,8 @@ again:
   */
 done:
 #undef DONE
-  *start_out = start;
-  *end_out = cursor;
-  return token;
-}
-
-int nvir_lex(union nvir_value *value, struct parser *p) {
-  if (p->stop || state_out_of_memory(p)) return T_YYEOF;
-  if (p->resync) return lex_resync(p);
-  const char *start, *end;
-  int token = lex_token(p, value, &start, &end);
-  p->cursor = end;
-  if (token == T_OUTSIDE) p->outside = (uint32_t)value->token.number;
+  p->cursor = cursor;
   p->token_begin = (uint32_t)(start - p->text);
-  p->token_end = (uint32_t)(end - p->text);
+  p->token_end = (uint32_t)(cursor - p->text);
   return token;
 }

@@ -12,8 +12,9 @@
 uint32_t names_begin(const struct parser *p, const struct token *t) {
   uint32_t begin = t->begin;
   if (begin > 0 && p->text[begin - 1] == '"') begin--;
-  if (begin > 0 && strchr("%@$!#", p->text[begin - 1])) begin--;
-  return begin;
+  char sigil = begin > 0 ? p->text[begin - 1] : '\0';
+  bool named = sigil == '%' || sigil == '@' || sigil == '$' || sigil == '!' || sigil == '#';
+  return begin - named;
 }
 
 static uint32_t token_end(const struct parser *p, const struct token *t) {
@@ -98,14 +99,13 @@ uint32_t *names_numbered(struct parser *p, char sigil, uint64_t n) {
 }
 
 static struct local_slot *number_slot(struct parser *p, uint64_t n) {
+  if (n < p->numbers.count) return &p->numbers.data[n];
   if (!is_dense(p, n)) {
     struct name_slot *s = sparse_slot(p, '%', n);
     return s ? &s->local : NULL;
   }
-  if (n >= p->numbers.count) {
-    if (!VEC_RESERVE(&p->scratch, &p->numbers, n + 1)) return NULL;
-    p->numbers.count = p->numbers.capacity;
-  }
+  if (!VEC_RESERVE(&p->scratch, &p->numbers, n + 1)) return NULL;
+  p->numbers.count = p->numbers.capacity;
   return &p->numbers.data[n];
 }
 

@@ -1,20 +1,14 @@
 /* Metadata: nodes by number, in any order of definition and use. */
 #include "frontend/state.h"
 
-void nodes_add(struct parser *p, uint64_t number) {
+uint32_t nodes_number(struct parser *p, uint64_t number) {
   uint32_t *entry = names_numbered(p, '!', number);
   if (entry && *entry == 0) *entry = meta_node_new(&p->m->metadata);
-}
-
-/* The node of that number, made if it is not known. 0 when out of memory. */
-static uint32_t node_of(struct parser *p, const struct token *t) {
-  nodes_add(p, t->number);
-  uint32_t *entry = names_numbered(p, '!', t->number);
   return entry ? *entry : 0;
 }
 
 struct nvm_meta nodes_reference(struct parser *p, const struct token *t) {
-  uint32_t node = node_of(p, t);
+  uint32_t node = nodes_number(p, t->number);
   if (node >= p->node_uses.count) {
     if (!VEC_RESERVE(&p->scratch, &p->node_uses, (uint64_t)node + 1)) return (struct nvm_meta){0};
     p->node_uses.count = p->node_uses.capacity;
@@ -114,7 +108,7 @@ struct nvm_meta nodes_inline(struct parser *p, const struct token *name, uint32_
 
 void nodes_define(struct parser *p, const struct token *t, const struct token *name, bool distinct,
                   uint32_t first) {
-  uint32_t node = node_of(p, t);
+  uint32_t node = nodes_number(p, t->number);
   if (node == 0) return;
   if (p->m->metadata.nodes.data[node].defined) {
     report_token(p, DIAG_REDEFINED, t->begin - 1, NULL, NULL);

@@ -26,6 +26,11 @@ static void *stack_alloc(struct parser *p, size_t bytes) { return arena_alloc(&p
 #define YYINITDEPTH 256
 
 static void nvir_error(struct parser *p, const char *message);
+
+static int nvir_lex(union nvir_value *value, struct parser *p) {
+  if (p->stop || state_out_of_memory(p)) return T_YYEOF;
+  return p->resync ? lexer_resync(p) : lexer_token(value, p);
+}
 }
 
 %code requires {
@@ -59,7 +64,7 @@ union nvir_value;
 %token <token> USELISTORDER_BB "'uselistorder_bb'" TRUE "'true'" FALSE "'false'" NULL "'null'"
 %token <token> UNDEF "'undef'" POISON "'poison'" ZERO "'zeroinitializer'" NONE "'none'"
 %token <token> SPLAT "'splat'" INRANGE "'inrange'" X "'x'" TO "'to'" METADATA "'metadata'"
-%token <token> LABEL_TYPE "'label'" ATOMIC "'atomic'" VOLATILE "'volatile'" SYNCSCOPE "'syncscope'"
+%token <token> LABEL_TYPE "'label'" ACCESS SYNCSCOPE "'syncscope'"
 %token <token> TAIL ASM_FLAG FLAG LINKAGE VISIBILITY PREEMPTION DLL_STORAGE UNNAMED_ADDR ORDERING
 %token <token> RMW PREDICATE ALIGN "'align'" ATTR_FLAG ATTR_INT ATTR_TYPE ATTR_TEXT
 
@@ -67,10 +72,14 @@ union nvir_value;
 %token <token> RET RET_VOID BR SWITCH UNREACHABLE UNARY BINARY ALLOCA LOAD STORE FENCE CMPXCHG ATOMICRMW GEP
 %token <token> CAST ICMP FCMP PHI CALL MULTI EXTRACTVALUE INSERTVALUE VA_ARG DBG
 
-%type <number> flags asm_flags alloca_flags gep_flags
+%type <number> asm_flags alloca_flags
 %type <type> type type_or_metadata
-%type <literal> value constant_value expr
+%type <literal> value expr
 %type <operand> typed label
+
+/* A type before a local name is a typed value. */
+%precedence TYPE
+%precedence LOCAL
 %type <list> types type_list typed_list gep_list indices switch_open cases phi_list
 %type <list> index_list dbg_list
 %type <meta> node inline_node element field_value metadata_operand
@@ -330,21 +339,18 @@ type_or_metadata:
 
 /* ---- Values ---- */
 
-typed: type value { $$ = values_typed(p, &$1, &$2); } ;
+typed:
+    type value { $$ = values_typed(p, &$1, &$2); }
+  | TYPE LOCAL {
+      struct literal l = state_name(LIT_LOCAL, &$2);
+      $$ = values_typed(p, &$1, &l);
+    }
+  ;
 
 value:
-    LOCAL {
-      $$ = (struct literal){.begin = $1.begin, .kind = LIT_LOCAL};
-      $$.length = $1.length, $$.id = (uint32_t)$1.number;
-    }
-  | constant_value
+    LOCAL { $$ = state_name(LIT_LOCAL, &$1); }
   | expr
-  ;
-constant_value:
-    GLOBAL {
-      $$ = (struct literal){.begin = $1.begin, .kind = LIT_GLOBAL};
-      $$.length = $1.length, $$.id = (uint32_t)$1.number;
-    }
+  | GLOBAL { $$ = state_name(LIT_GLOBAL, &$1); }
   | INT { $$ = (struct literal){.begin = $1.begin, .kind = LIT_INT, .number = $1.number}; }
   | FLOAT {
       $$ = (struct literal){.begin = $1.begin, .kind = LIT_FLOAT};
@@ -382,21 +388,17 @@ typed_list:
   ;
 
 expr:
-    CAST flags '(' typed TO type ')' { $$ = values_cast(p, &$1, $2, &$4, &$6); }
-  | GEP gep_flags '(' type ',' gep_list ')' { $$ = values_gep(p, &$1, $2, &$4, $6); }
-  | BINARY flags '(' typed_list ')' { $$ = values_expr(p, &$1, $2, $4); }
-  | UNARY flags '(' typed_list ')' { $$ = values_expr(p, &$1, $2, $4); }
-  | MULTI flags '(' typed_list ')' { $$ = values_expr(p, &$1, $2, $4); }
-  | ICMP flags predicate '(' typed ',' typed ')' { $$ = values_compare(p, &$1, $2, &$3, &$5, &$7); }
-  | FCMP flags predicate '(' typed ',' typed ')' { $$ = values_compare(p, &$1, $2, &$3, &$5, &$7); }
+    CAST '(' typed TO type ')' { $$ = values_cast(p, &$1, &$3, &$5); }
+  | GEP inrange '(' type ',' gep_list ')' { $$ = values_gep(p, &$1, &$4, $6); }
+  | BINARY '(' typed_list ')' { $$ = values_expr(p, &$1, $3); }
+  | UNARY '(' typed_list ')' { $$ = values_expr(p, &$1, $3); }
+  | MULTI '(' typed_list ')' { $$ = values_expr(p, &$1, $3); }
+  | ICMP predicate '(' typed ',' typed ')' { $$ = values_compare(p, &$1, &$2, &$4, &$6); }
+  | FCMP predicate '(' typed ',' typed ')' { $$ = values_compare(p, &$1, &$2, &$4, &$6); }
   | EXTRACTVALUE '(' index_list ')' { $$ = values_member(p, &$1, $3); }
   | INSERTVALUE '(' index_list ')' { $$ = values_member(p, &$1, $3); }
   ;
-gep_flags:
-    %empty { $$ = 0; }
-  | gep_flags FLAG { $$ = $1 | (uint32_t)$2.number; }
-  | gep_flags INRANGE { $$ = $1; }
-  ;
+inrange: %empty | INRANGE ;
 gep_list:
     typed { $$ = (struct list){p->stack.count, 0}; values_push(p, &$$, &$1); }
   | gep_list ',' typed { $$ = $1; values_push(p, &$$, &$3); }
@@ -408,7 +410,6 @@ index_list: typed_list ',' INT { $$ = $1; values_push_index(p, &$$, &$3); }
   ;
 indices: index_list ;
 
-flags: %empty { $$ = 0; } | flags FLAG { $$ = $1 | (uint32_t)$2.number; } ;
 predicate: PREDICATE | TRUE { $$ = $1; $$.number = (FCMP_TRUE + 1) << 8; }
   | FALSE { $$ = $1; $$.number = (FCMP_FALSE + 1) << 8; }
   ;
@@ -460,17 +461,16 @@ metadata_operand:
 
 /* ---- Statements ---- */
 
-statements: %empty | statements statement ;
-statement:
-    LABEL { names_define_block(p, &$1); }
-  | instruction attachments { insts_finish(p, NULL); }
-  | assign instruction attachments { insts_finish(p, &p->assigned); }
-  | DBG '(' dbg_list ')' { insts_dbg(p, &$1, $3); }
-  | use_order
-  | error RESYNC { yyerrok; insts_broken(p); }
+statements:
+    %empty
+  | statements LABEL { names_define_block(p, &$2); }
+  | statements instruction { insts_finish(p, NULL); }
+  | statements assign instruction { insts_finish(p, &p->assigned); }
+  | statements DBG '(' dbg_list ')' { insts_dbg(p, &$2, $4); }
+  | statements use_order
+  | statements error RESYNC { yyerrok; insts_broken(p); }
   ;
 assign: LOCAL_ASSIGN { p->assigned = $1; p->has_assigned = true; } ;
-attachments: %empty | attachments ATTACH node { insts_attach(p, &$2, $3); } ;
 
 dbg_list:
     metadata_operand {
@@ -488,43 +488,46 @@ dbg_list:
 label: LABEL_TYPE LOCAL { $$ = insts_label(p, &$2); } ;
 
 instruction:
-    RET_VOID { insts_plain(p, &$1, 0, TYPE_VOID, NULL, 0, 0); }
-  | RET typed { insts_plain(p, &$1, 0, TYPE_VOID, &$2, 1, 0); }
-  | BR label { insts_plain(p, &$1, 0, TYPE_VOID, &$2, 1, 0); }
+    RET_VOID { insts_plain(p, &$1, TYPE_VOID, NULL, 0); }
+  | RET typed { insts_plain(p, &$1, TYPE_VOID, &$2, 1); }
+  | BR label { insts_plain(p, &$1, TYPE_VOID, &$2, 1); }
   | BR typed ',' label ',' label {
       struct operand operands[3] = {$2, $4, $6};
       struct token op = $1;
       op.number = OP_CONDBR;
-      insts_plain(p, &op, 0, TYPE_VOID, operands, 3, 0);
+      insts_plain(p, &op, TYPE_VOID, operands, 3);
     }
-  | SWITCH switch_open '[' cases ']' { insts_list(p, &$1, 0, $4); }
-  | UNREACHABLE { insts_plain(p, &$1, 0, TYPE_VOID, NULL, 0, 0); }
-  | BINARY flags typed ',' value { insts_binary(p, &$1, $2, &$3, &$5); }
-  | UNARY flags typed { insts_plain(p, &$1, $2, $3.type, &$3, 1, 0); }
-  | ICMP flags predicate typed ',' value { insts_compare(p, &$1, $2, &$3, &$4, &$6); }
-  | FCMP flags predicate typed ',' value { insts_compare(p, &$1, $2, &$3, &$4, &$6); }
-  | CAST flags typed TO type { insts_cast(p, &$1, $2, &$3, &$5); }
-  | MULTI flags typed_list { insts_list(p, &$1, $2, $3); }
-  | PHI flags phi_type phi_list { insts_phi(p, &$1, $2, $4); }
+  | SWITCH switch_open '[' cases ']' { insts_list(p, &$1, $4); }
+  | UNREACHABLE { insts_plain(p, &$1, TYPE_VOID, NULL, 0); }
+  | BINARY typed ',' value { insts_binary(p, &$1, &$2, &$4); }
+  | UNARY typed { insts_plain(p, &$1, $2.type, &$2, 1); }
+  | ICMP predicate typed ',' value { insts_compare(p, &$1, &$2, &$3, &$5); }
+  | FCMP predicate typed ',' value { insts_compare(p, &$1, &$2, &$3, &$5); }
+  | CAST typed TO type { insts_cast(p, &$1, &$2, &$4); }
+  | MULTI typed_list { insts_list(p, &$1, $2); }
+  | PHI phi_type phi_list { insts_phi(p, &$1, $3); }
   | allocation
-  | LOAD access type ',' typed ordering alignment { insts_load(p, &$1, &$3, &$5); }
-  | STORE access typed ',' typed ordering alignment { insts_store(p, &$1, &$3, &$5); }
-  | FENCE clear_access ordering { insts_fence(p, &$1); }
-  | CMPXCHG access typed ',' typed ',' typed scope ORDERING ORDERING alignment {
-      struct operand operands[3] = {$3, $5, $7};
-      p->access.ordering = $9.number & 7;
-      p->access.failure_ordering = $10.number & 7;
+  | LOAD type ',' typed access { insts_load(p, &$1, &$2, &$4); }
+  | STORE typed ',' typed access { insts_store(p, &$1, &$2, &$4); }
+  | FENCE { insts_fence(p, &$1); }
+  | FENCE ordering { insts_fence(p, &$1); }
+  | CMPXCHG typed ',' typed ',' typed scope ORDERING ORDERING alignment {
+      struct operand operands[3] = {$2, $4, $6};
+      p->access.ordering = $8.number & 7;
+      p->access.failure_ordering = $9.number & 7;
       insts_cmpxchg(p, &$1, operands);
     }
-  | ATOMICRMW access rmw_op typed ',' typed ordering alignment {
-      struct operand operands[2] = {$4, $6};
-      insts_atomicrmw(p, &$1, &$3, operands);
+  | ATOMICRMW rmw_op typed ',' typed access {
+      struct operand operands[2] = {$3, $5};
+      insts_atomicrmw(p, &$1, &$2, operands);
     }
-  | GEP gep_flags type ',' gep_list { insts_gep(p, &$1, $2, &$3, $5); }
+  | GEP type ',' gep_list { insts_gep(p, &$1, &$2, $4); }
   | EXTRACTVALUE indices { insts_member(p, &$1, $2); }
   | INSERTVALUE indices { insts_member(p, &$1, $2); }
-  | VA_ARG typed ',' type { insts_plain(p, &$1, 0, $4.type, &$2, 1, 0); }
+  | VA_ARG typed ',' type { insts_plain(p, &$1, $4.type, &$2, 1); }
   | call
+  | instruction ATTACH META_ID { insts_attach(p, &$2, nodes_reference(p, &$3)); }
+  | instruction ATTACH inline_node { insts_attach(p, &$2, $3); }
   ;
 
 switch_open: typed ',' label {
@@ -558,30 +561,22 @@ alloca_flags:
   | alloca_flags ATTR_FLAG { $$ = $1 | ALLOCA_SWIFTERROR; }
   ;
 
-clear_access: %empty { p->access = (struct memory_access){0}; p->is_atomic = false; } ;
+/* The tail of an access to memory. */
 access:
-    clear_access
-  | access ATOMIC { p->is_atomic = true; }
-  | access VOLATILE { p->access.is_volatile = 1; }
-  | access LINKAGE { p->access.is_weak = $2.number == LINK_WEAK; }
+    %empty
+  | COMMA_ALIGN { insts_access_align(p, &$1); }
+  | ordering
+  | ordering COMMA_ALIGN { insts_access_align(p, &$2); }
   ;
 ordering:
-    %empty
-  | ORDERING { p->access.ordering = $1.number & 7; }
+    ORDERING { p->access.ordering = $1.number & 7; }
   | SYNCSCOPE '(' STRING ')' ORDERING {
       insts_scope(p, &$3);
       p->access.ordering = $5.number & 7;
     }
   ;
 scope: %empty | SYNCSCOPE '(' STRING ')' { insts_scope(p, &$3); } ;
-alignment:
-    %empty
-  | COMMA_ALIGN {
-      uint32_t log2 = 0;
-      attrs_alignment(p, &$1, &log2);
-      p->access.align_log2 = log2 & 63;
-    }
-  ;
+alignment: %empty | COMMA_ALIGN { insts_access_align(p, &$1); } ;
 rmw_op: RMW | BINARY ;
 
 call: call_open '(' arguments ')' call_suffixes {

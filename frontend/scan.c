@@ -121,7 +121,7 @@ bool scan_lines(struct parser *p) {
   }
   if (!numbers.ascending)
     qsort(numbers.list.data, numbers.list.count, sizeof *numbers.list.data, compare_numbers);
-  for (uint32_t i = 0; i < numbers.list.count; i++) nodes_add(p, numbers.list.data[i]);
+  for (uint32_t i = 0; i < numbers.list.count; i++) nodes_number(p, numbers.list.data[i]);
   return !state_out_of_memory(p);
 }
 
@@ -130,11 +130,10 @@ void scan_tokens(struct parser *p) {
   p->scanned_fully = true;
   const char *cursor = p->cursor;
   uint32_t begin = p->token_begin, end = p->token_end, outside = p->outside;
-  bool resync = p->resync, stop = p->stop, header = false;
-  p->resync = p->stop = false;
+  bool header = false;
   p->cursor = p->text;
   union nvir_value value;
-  for (int token; (token = nvir_lex(&value, p)) != T_YYEOF;) {
+  for (int token; !state_out_of_memory(p) && (token = lexer_token(&value, p)) != T_YYEOF;) {
     if (token == T_DEFINE || token == T_DECLARE) header = true;
     if (token == T_GLOBAL_ASSIGN) names_scanned_symbol(p, &value.token, false);
     if (token == T_GLOBAL && header) {
@@ -144,5 +143,4 @@ void scan_tokens(struct parser *p) {
   }
   p->cursor = cursor;
   p->token_begin = begin, p->token_end = end, p->outside = outside;
-  p->resync = resync, p->stop = stop;
 }

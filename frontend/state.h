@@ -17,6 +17,11 @@ struct token {
 #define NAME_PLAIN UINT64_C(0xffffffff)   /* the payload is the name */
 #define NAME_ESCAPED UINT64_C(0xfffffffe) /* it was quoted and holds \xx */
 
+/* The token of an op holds the words that follow it too: enum op | (INST_ or ACCESS_) << 16. */
+enum { ACCESS_VOLATILE = 1, ACCESS_ATOMIC = 2, ACCESS_WEAK = 4 };
+static inline enum op token_op(const struct token *t) { return (enum op)(t->number & 0xffff); }
+static inline uint16_t token_flags(const struct token *t) { return (uint16_t)(t->number >> 16); }
+
 /* A type as written. `pointee`: of a typed pointer, which is erased to ptr otherwise. */
 struct written_type {
   struct nvm_type type;
@@ -55,6 +60,11 @@ struct literal {
     };
   };
 };
+
+static inline struct literal state_name(enum literal_kind kind, const struct token *t) {
+  return (struct literal){.begin = t->begin, .kind = kind, .length = t->length,
+                          .id = (uint32_t)t->number};
+}
 
 /* A value with its type. */
 struct operand {
@@ -154,11 +164,14 @@ enum { ATTR_GROUP_REFERENCE = 0xff };
 
 struct word {
   const char *text;
-  uint8_t length;
-  int16_t token;
+  uint64_t key; /* strtab_short_key() of the text */
   uint32_t value;
+  int16_t token;
+  uint8_t length;
+  uint8_t joins; /* enum joined: words that may follow and become part of its token */
 };
-enum { WORD_SLOTS = 2048 };
+enum joined { JOIN_NONE, JOIN_FLAGS, JOIN_ACCESS };
+enum { WORD_SLOTS = 1024 };
 
 struct parser {
   struct nvm_module *m;
@@ -177,6 +190,8 @@ struct parser {
   uint32_t outside;                /* of the last T_OUTSIDE token */
   struct nvm_type int_types[TYPE_MAX_INT_BITS + 1];
   struct word *words; /* WORD_SLOTS of them */
+  const char *ahead;  /* the word behind the last op, which was looked up already */
+  const struct word *ahead_word;
 
   struct arena scratch;
   VEC(struct operand) stack;
@@ -237,8 +252,7 @@ struct parser {
   VEC(struct fixup) fixups;
   VEC(struct block_use) blocks;
   struct nvm_inst_id last;     /* the instruction just made; {0}: it had an error */
-  struct memory_access access;
-  bool is_atomic;
+  struct memory_access access; /* of the statement being read; zero before it */
   struct nvm_type phi_type;
   struct written_type call_type;
   struct literal callee;
@@ -258,7 +272,10 @@ static inline const char *state_text(const struct parser *p, uint32_t begin) {
 
 /* lexer.re. False: out of memory. */
 bool lexer_init(struct parser *p);
-int nvir_lex(union nvir_value *value, struct parser *p);
+/* The next token, and its value where it has one. */
+int lexer_token(union nvir_value *value, struct parser *p);
+/* After an error: T_RESYNC or T_RESYNC_TOP, and the cursor at what can follow. */
+int lexer_resync(struct parser *p);
 /* Why a T_OUTSIDE token is outside the subset; `index`: its number. */
 const char *lexer_outside_reason(uint64_t index);
 /* The end of the token that begins at `begin`. */
@@ -325,14 +342,14 @@ struct literal values_asm(struct parser *p, uint32_t begin, uint32_t flags, cons
                           const struct token *constraints);
 struct literal values_list(uint32_t begin, enum literal_kind kind, struct list l);
 struct literal values_splat(struct parser *p, uint32_t begin, const struct operand *o);
-struct literal values_cast(struct parser *p, const struct token *op, uint32_t flags,
-                           const struct operand *o, const struct written_type *to);
-struct literal values_gep(struct parser *p, const struct token *op, uint32_t flags,
+struct literal values_cast(struct parser *p, const struct token *op, const struct operand *o,
+                           const struct written_type *to);
+struct literal values_gep(struct parser *p, const struct token *op,
                           const struct written_type *element, struct list l);
-struct literal values_compare(struct parser *p, const struct token *op, uint32_t flags,
+struct literal values_compare(struct parser *p, const struct token *op,
                               const struct token *predicate, const struct operand *a,
                               const struct operand *b);
-struct literal values_expr(struct parser *p, const struct token *op, uint32_t flags, struct list l);
+struct literal values_expr(struct parser *p, const struct token *op, struct list l);
 struct literal values_member(struct parser *p, const struct token *op, struct list l);
 /* The operands of a list as values in p->values; the list is popped. */
 const struct nvm_value *values_take(struct parser *p, struct list l);
@@ -394,7 +411,8 @@ void nodes_define(struct parser *p, const struct token *t, const struct token *n
                   uint32_t first);
 void nodes_define_named(struct parser *p, const struct token *t, uint32_t first);
 struct operand nodes_operand(struct parser *p, struct nvm_meta meta, uint32_t begin);
-void nodes_add(struct parser *p, uint64_t number);
+/* The node of that number, made if it is not known. 0 when out of memory. */
+uint32_t nodes_number(struct parser *p, uint64_t number);
 void nodes_finish(struct parser *p);
 
 /* symbols.c: functions, variables, aliases, comdats and the module's own lines. */
@@ -421,14 +439,14 @@ void symbols_target(struct parser *p, const struct token *what, const struct tok
 void symbols_finish(struct parser *p);
 
 /* insts.c */
-void insts_plain(struct parser *p, const struct token *op, uint32_t flags, struct nvm_type type,
-                 const struct operand *operands, uint32_t count, uint32_t aux);
-void insts_list(struct parser *p, const struct token *op, uint32_t flags, struct list l);
-void insts_binary(struct parser *p, const struct token *op, uint32_t flags, const struct operand *a,
+void insts_plain(struct parser *p, const struct token *op, struct nvm_type type,
+                 const struct operand *operands, uint32_t count);
+void insts_list(struct parser *p, const struct token *op, struct list l);
+void insts_binary(struct parser *p, const struct token *op, const struct operand *a,
                   const struct literal *b);
-void insts_compare(struct parser *p, const struct token *op, uint32_t flags,
-                   const struct token *predicate, const struct operand *a, const struct literal *b);
-void insts_cast(struct parser *p, const struct token *op, uint32_t flags, const struct operand *o,
+void insts_compare(struct parser *p, const struct token *op, const struct token *predicate,
+                   const struct operand *a, const struct literal *b);
+void insts_cast(struct parser *p, const struct token *op, const struct operand *o,
                 const struct written_type *to);
 void insts_alloca(struct parser *p, const struct token *op, uint32_t flags,
                   const struct written_type *type, const struct operand *count);
@@ -442,11 +460,12 @@ void insts_fence(struct parser *p, const struct token *op);
 void insts_cmpxchg(struct parser *p, const struct token *op, const struct operand *operands);
 void insts_atomicrmw(struct parser *p, const struct token *op, const struct token *rmw,
                      const struct operand *operands);
+void insts_access_align(struct parser *p, const struct token *t);
 void insts_scope(struct parser *p, const struct token *name);
-void insts_gep(struct parser *p, const struct token *op, uint32_t flags,
-               const struct written_type *element, struct list l);
+void insts_gep(struct parser *p, const struct token *op, const struct written_type *element,
+               struct list l);
 void insts_member(struct parser *p, const struct token *op, struct list l);
-void insts_phi(struct parser *p, const struct token *op, uint32_t flags, struct list l);
+void insts_phi(struct parser *p, const struct token *op, struct list l);
 void insts_incoming(struct parser *p, struct list *l, const struct literal *value,
                     const struct token *block);
 void insts_open_call(struct parser *p, const struct written_type *type,

@@ -265,10 +265,10 @@ static void reserve_body(struct parser *p, struct nvm_function *f) {
   }
   struct arena *a = &p->m->arena;
   if (lines > UINT32_MAX / 4) return;
-  (void)(VEC_RESERVE(a, &f->insts, lines) && VEC_RESERVE(a, &f->uses, lines) &&
-         VEC_RESERVE(a, &f->names, lines) && VEC_RESERVE(a, &f->locations, lines) &&
-         VEC_RESERVE(a, &f->attachments, lines) && VEC_RESERVE(a, &f->positions, lines) &&
-         VEC_RESERVE(a, &f->operands, lines * 2));
+  (void)(VEC_ROOM(a, &f->insts, lines) && VEC_ROOM(a, &f->uses, lines) &&
+         VEC_ROOM(a, &f->names, lines) && VEC_ROOM(a, &f->locations, lines) &&
+         VEC_ROOM(a, &f->attachments, lines) && VEC_ROOM(a, &f->positions, lines) &&
+         VEC_ROOM(a, &f->operands, lines * 2));
 }
 
 void symbols_begin_function(struct parser *p) {

@@ -66,10 +66,10 @@ static uint32_t digit_value(char c) {
 
 /* The magnitude of [c, end) in the base; false if it needs more than 128 bits. */
 static bool read_wide(const char *c, const char *end, uint32_t base, nvm_u128 *value) {
-  nvm_u128 v = 0, most = ~(nvm_u128)0;
+  nvm_u128 v = 0, most = ~(nvm_u128)0, limit = base == 16 ? most / 16 : most / 10;
   for (; c < end; c++) {
     uint32_t d = digit_value(*c);
-    if (v > (most - d) / base) return false;
+    if (v > limit || v * base > most - d) return false;
     v = v * base + d;
   }
   *value = v;
@@ -341,16 +341,7 @@ struct literal values_splat(struct parser *p, uint32_t begin, const struct opera
 /* ---- What ops make of their operands' types: for instructions and expressions ---- */
 
 bool values_check_flags(struct parser *p, enum op op, const struct token *at, uint32_t flags) {
-  uint32_t may = op_table[op].flags, allowed = 0;
-  if (flags == 0) return true;
-  if (may & OPF_WRAP) allowed |= INST_NUW | INST_NSW;
-  if (may & OPF_EXACT) allowed |= INST_EXACT;
-  if (may & OPF_DISJOINT) allowed |= INST_DISJOINT;
-  if (may & OPF_NNEG) allowed |= INST_NNEG;
-  if (may & OPF_GEPFLAGS) allowed |= INST_INBOUNDS | INST_NUSW | INST_NUW;
-  if (may & OPF_SAMESIGN) allowed |= INST_SAMESIGN;
-  if (may & OPF_FAST) allowed |= INST_FAST;
-  if ((flags & ~allowed) == 0) return true;
+  if (flags == 0 || (flags & ~(uint32_t)op_flags(op)) == 0) return true;
   report(p, DIAG_FLAG_MISPLACED, at->begin, at->begin + at->length, op_table[op].keyword, NULL,
          NULL);
   return false;
@@ -486,15 +477,20 @@ static struct literal no_expression(struct parser *p, uint32_t begin, struct nvm
   return expression(begin, poison(p, type), type);
 }
 
-struct literal values_cast(struct parser *p, const struct token *op, uint32_t flags,
-                           const struct operand *o, const struct written_type *to) {
+/* Whether the op may carry the flags written behind it. */
+static bool check_op(struct parser *p, const struct token *op) {
+  return values_check_flags(p, token_op(op), op, token_flags(op));
+}
+
+struct literal values_cast(struct parser *p, const struct token *op, const struct operand *o,
+                           const struct written_type *to) {
   struct operand operand = *o;
-  if (!check_constant(p, &operand) || !values_check_flags(p, (enum op)op->number, op, flags))
+  if (!check_constant(p, &operand) || !check_op(p, op))
     return no_expression(p, op->begin, to->type);
-  if (op->number == OP_BITCAST && type_equal(o->type, to->type))
+  if (token_op(op) == OP_BITCAST && type_equal(o->type, to->type))
     return expression(op->begin, o->value, to->type);
-  struct nvm_value v = const_expr(p->m, (enum op)op->number, (uint16_t)flags, to->type,
-                                  &operand.value, 1, 0);
+  struct nvm_value v =
+      const_expr(p->m, token_op(op), token_flags(op), to->type, &operand.value, 1, 0);
   return expression(op->begin, v, to->type);
 }
 
@@ -504,60 +500,59 @@ static bool all_constant(struct parser *p, struct list l) {
   return ok;
 }
 
-struct literal values_gep(struct parser *p, const struct token *op, uint32_t flags,
+struct literal values_gep(struct parser *p, const struct token *op,
                           const struct written_type *element, struct list l) {
+  uint16_t flags = token_flags(op);
   struct nvm_type type = TYPE_NONE;
-  if (all_constant(p, l) && values_check_flags(p, OP_GEP, op, flags) &&
+  if (all_constant(p, l) && check_op(p, op) &&
       values_check_pointee(p, &p->stack.data[l.first], element->type, element->begin))
     type = values_gep_type(p, p->stack.data + l.first, l.count);
   const struct nvm_value *operands = values_take(p, l);
   if (type.index == 0) return no_expression(p, op->begin, TYPE_PTR);
-  if (flags & INST_INBOUNDS) flags &= ~(uint32_t)INST_NUSW;
-  struct nvm_value v = const_expr(p->m, OP_GEP, (uint16_t)flags, type, operands, l.count,
-                                  element->type.index);
+  if (flags & INST_INBOUNDS) flags &= (uint16_t)~INST_NUSW;
+  struct nvm_value v =
+      const_expr(p->m, OP_GEP, flags, type, operands, l.count, element->type.index);
   return expression(op->begin, v, type);
 }
 
-struct literal values_compare(struct parser *p, const struct token *op, uint32_t flags,
+struct literal values_compare(struct parser *p, const struct token *op,
                               const struct token *predicate, const struct operand *a,
                               const struct operand *b) {
   struct operand operands[2] = {*a, *b};
-  enum op o = (enum op)op->number;
-  if (!check_constant(p, &operands[0]) || !check_constant(p, &operands[1]) ||
-      !values_check_flags(p, o, op, flags))
+  enum op o = token_op(op);
+  if (!check_constant(p, &operands[0]) || !check_constant(p, &operands[1]) || !check_op(p, op))
     return no_expression(p, op->begin, TYPE_I1);
   struct nvm_type type = values_op_type(p, o, op, operands, 2);
   if (type.index == 0) return no_expression(p, op->begin, TYPE_I1);
   struct nvm_value values[2] = {a->value, b->value};
   uint32_t number = values_predicate(p, o, predicate);
-  return expression(op->begin, const_expr(p->m, o, (uint16_t)flags, type, values, 2, number), type);
+  return expression(op->begin, const_expr(p->m, o, token_flags(op), type, values, 2, number), type);
 }
 
-struct literal values_expr(struct parser *p, const struct token *op, uint32_t flags,
-                           struct list l) {
-  enum op o = (enum op)op->number;
+struct literal values_expr(struct parser *p, const struct token *op, struct list l) {
+  enum op o = token_op(op);
   struct nvm_type type = TYPE_NONE, first = p->stack.data[l.first].type;
-  if (all_constant(p, l) && values_check_flags(p, o, op, flags))
+  if (all_constant(p, l) && check_op(p, op))
     type = values_op_type(p, o, op, p->stack.data + l.first, l.count);
   const struct nvm_value *operands = values_take(p, l);
   if (type.index == 0) return no_expression(p, op->begin, first);
-  return expression(op->begin, const_expr(p->m, o, (uint16_t)flags, type, operands, l.count, 0),
+  return expression(op->begin, const_expr(p->m, o, token_flags(op), type, operands, l.count, 0),
                     type);
 }
 
 struct literal values_member(struct parser *p, const struct token *op, struct list l) {
-  bool insert = op->number == OP_INSERTVALUE;
+  bool insert = token_op(op) == OP_INSERTVALUE;
   uint32_t given = insert ? 2 : 1;
   struct nvm_type type = p->stack.data[l.first].type, member = TYPE_NONE;
   uint32_t written = 0;
   while (written < l.count && !state_is_index(&p->stack.data[l.first + written])) written++;
   if (written != given)
-    has_count(p, (enum op)op->number, op, written, given);
+    has_count(p, token_op(op), op, written, given);
   else if (all_constant(p, l))
     member = values_member_type(p, type, p->stack.data + l.first + given, l.count - given);
   const struct nvm_value *operands = values_take(p, l);
   if (member.index == 0) return no_expression(p, op->begin, type);
   if (!insert) type = member;
-  struct nvm_value v = const_expr(p->m, (enum op)op->number, 0, type, operands, l.count, 0);
+  struct nvm_value v = const_expr(p->m, token_op(op), 0, type, operands, l.count, 0);
   return expression(op->begin, v, type);
 }

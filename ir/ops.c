@@ -3,8 +3,15 @@
 
 #include <stddef.h>
 
+#define INST_FLAGS(flags)                                                                       \
+  (((flags) & OPF_WRAP ? INST_NUW | INST_NSW : 0) | ((flags) & OPF_EXACT ? INST_EXACT : 0) |     \
+   ((flags) & OPF_DISJOINT ? INST_DISJOINT : 0) | ((flags) & OPF_NNEG ? INST_NNEG : 0) |         \
+   ((flags) & OPF_SAMESIGN ? INST_SAMESIGN : 0) | ((flags) & OPF_FAST ? INST_FAST : 0) |         \
+   ((flags) & OPF_GEPFLAGS ? INST_INBOUNDS | INST_NUSW | INST_NUW : 0))
+
 const struct op_info op_table[OP_COUNT] = {
-#define OP(ENUM, keyword, form, flags, meaning) [OP_##ENUM] = {keyword, meaning, form, flags},
+#define OP(ENUM, keyword, form, flags, meaning) \
+  [OP_##ENUM] = {keyword, meaning, form, INST_FLAGS(flags), flags},
 #include "ir/ops.def"
 #undef OP
 };
@@ -26,20 +33,6 @@ const struct op_info op_table[OP_COUNT] = {
                  keyword " is out of the casts' group");
 #include "ir/ops.def"
 #undef OP
-
-uint16_t op_flags(enum op op) {
-  static const struct {
-    uint32_t op_flag;
-    uint16_t inst_flags;
-  } rows[] = {
-      {OPF_WRAP, INST_NUW | INST_NSW},   {OPF_EXACT, INST_EXACT}, {OPF_DISJOINT, INST_DISJOINT},
-      {OPF_NNEG, INST_NNEG},             {OPF_SAMESIGN, INST_SAMESIGN}, {OPF_FAST, INST_FAST},
-      {OPF_GEPFLAGS, INST_INBOUNDS | INST_NUSW | INST_NUW}};
-  uint16_t flags = 0;
-  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-    if (op_table[op].flags & rows[k].op_flag) flags |= rows[k].inst_flags;
-  return flags;
-}
 
 const char *const icmp_names[ICMP_COUNT] = {
     [ICMP_EQ] = "eq",   [ICMP_NE] = "ne",   [ICMP_UGT] = "ugt", [ICMP_UGE] = "uge",

@@ -48,7 +48,8 @@ struct op_info {
   const char *keyword;
   const char *meaning;
   enum op_form form;
-  uint32_t flags; /* OPF_ */
+  uint16_t inst_flags; /* INST_ flags that it may carry */
+  uint32_t flags;      /* OPF_ */
 };
 
 extern const struct op_info op_table[OP_COUNT];
@@ -92,7 +93,7 @@ enum inst_flag {
 };
 
 /* The INST_ flags that an op may carry, as ops.def says. */
-uint16_t op_flags(enum op op);
+static inline uint16_t op_flags(enum op op) { return op_table[op].inst_flags; }
 
 /* Predicates, in the aux word of icmp and fcmp. */
 enum icmp_predicate {

@@ -12,18 +12,17 @@ bool strtab_init(struct strtab *t, struct arena *arena) {
   return t->slots && VEC_PUSH(arena, &t->entries, (struct strtab_entry){"", 0, 0});
 }
 
-static uint64_t read_word(const char *p, size_t length) {
-  uint64_t w = 0;
-  memcpy(&w, p, length < 8 ? length : 8);
-  return w;
-}
-
 uint32_t strtab_hash(const char *bytes, size_t length) {
-  uint64_t h = length * UINT64_C(0x9E3779B97F4A7C15);
-  for (size_t i = 0; i < length; i += 8) {
-    h = (h ^ read_word(bytes + i, length - i)) * UINT64_C(0xD6E8FEB86659FD93);
+  uint64_t h = length * UINT64_C(0x9E3779B97F4A7C15), word;
+  for (size_t i = 0; i + 8 < length; i += 8) {
+    memcpy(&word, bytes + i, 8);
+    h = (h ^ word) * UINT64_C(0xD6E8FEB86659FD93);
     h ^= h >> 32;
   }
+  if (length >= 8) memcpy(&word, bytes + length - 8, 8); /* may overlap what was read */
+  else word = strtab_short_key(bytes, length);
+  h = (h ^ word) * UINT64_C(0xD6E8FEB86659FD93);
+  h ^= h >> 32;
   return (uint32_t)(h ^ (h >> 29));
 }
 

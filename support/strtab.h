@@ -3,6 +3,8 @@
 #ifndef NVM_SUPPORT_STRTAB_H
 #define NVM_SUPPORT_STRTAB_H
 
+#include <string.h>
+
 #include "support/vec.h"
 
 struct nvm_str {
@@ -42,8 +44,21 @@ static inline struct nvm_text strtab_text(const struct strtab *t, struct nvm_str
   return (struct nvm_text){e->bytes, e->length};
 }
 
-/* The project's one hash function for bytes: the same on every machine and in every run. */
+/* The project's one hash function for bytes: the same in every run. */
 uint32_t strtab_hash(const char *bytes, size_t length);
+
+/* The first and last four bytes: with the length, the whole of a string of at most eight. */
+static inline uint64_t strtab_short_key(const char *bytes, size_t length) {
+  uint32_t a = 0, b = 0;
+  if (length >= 4) {
+    memcpy(&a, bytes, 4);
+    memcpy(&b, bytes + length - 4, 4);
+  } else if (length) {
+    a = (unsigned char)bytes[0] | (uint32_t)(unsigned char)bytes[length / 2] << 8 |
+        (uint32_t)(unsigned char)bytes[length - 1] << 16;
+  }
+  return a | (uint64_t)b << 32;
+}
 
 /* Mixes integers into a running hash; for interning of records. */
 static inline uint32_t hash_mix(uint32_t hash, uint64_t value) {

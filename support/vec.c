@@ -1,6 +1,8 @@
 /* Growing arrays: the one place where a capacity is computed. */
 #include "support/vec.h"
 
+#include <string.h>
+
 #ifdef NVM_HOSTILE
 enum { FIRST_CAPACITY = 1 };
 #else
@@ -20,9 +22,9 @@ void *vec_grow(struct arena *a, void *data, uint32_t *capacity, uint64_t wanted,
   if (doubled < wanted) doubled = wanted;
   if (doubled > most) doubled = most;
   size_t old_bytes = *capacity * element_bytes, bytes = (size_t)doubled * element_bytes;
-  /* The first elements are zero in any case: tables have a dummy there. */
-  void *grown = zero || *capacity == 0 ? arena_grow(a, data, old_bytes, bytes) : arena_grow_raw(a, data, old_bytes, bytes);
+  void *grown = zero ? arena_grow(a, data, old_bytes, bytes) : arena_grow_raw(a, data, old_bytes, bytes);
   if (!grown) return data;
+  if (*capacity == 0) memset(grown, 0, element_bytes); /* the dummy of tables that have one */
   *capacity = (uint32_t)doubled;
   return grown;
 }

@@ -34,8 +34,8 @@ static void bytes_may_be_zero(void **state) {
 static void hash_is_the_same_everywhere(void **state) {
   (void)state;
   /* Written down once: a change of the function or a dependence on the machine shows here. */
-  assert_int_equal(strtab_hash("nvmini", 6), 0x443247a3);
-  assert_int_equal(strtab_hash("a longer name.123", 17), 0x898e1d89);
+  assert_int_equal(strtab_hash("nvmini", 6), 0x046aad8f);
+  assert_int_equal(strtab_hash("a longer name.123", 17), 0xf52cb421);
   char text[] = "..nvmini..";
   for (int offset = 0; offset < 3; offset++)
     assert_int_equal(strtab_hash(text + 2, 6), strtab_hash("nvmini", 6));
