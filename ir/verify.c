@@ -1,6 +1,7 @@
 /* The verifier's frame: reports, and what holds for whole bodies: links, terminators, use counts,
  * dominance, phi edges. Every step is linear in the size of the function, with side arrays by
- * block or instruction in an arena of its own; dominance is one tree and two comparisons a use. */
+ * block or instruction in an arena of its own; dominance is one tree and two comparisons a use, of
+ * values from other blocks: within a block the order of instructions tells. */
 #include "ir/verify_internal.h"
 
 #include <stdarg.h>
@@ -122,6 +123,9 @@ struct body {
   struct verifier *v;
   const struct nvm_function *f;
   uint32_t *order; /* by instruction: its number in layout order; 0: in no block */
+  uint32_t *uses;  /* by instruction: operands that name it */
+  struct nvm_inst_id *far; /* instructions that use what other blocks compute, in layout order */
+  uint32_t far_count;
   struct dominance dominance;
   uint32_t *edge_count;         /* by block: edges from there into the block in hand */
   uint32_t *seen;               /* by block: how many of them the phi in hand has */
@@ -328,15 +332,42 @@ static void check_flags(struct body *y, struct nvm_inst_id id) {
   if (extra) verify_fail(y->v, VERIFY_FLAGS, id, "flag bits %u", extra);
 }
 
-static void check_inst(struct body *y, struct nvm_inst_id id) {
-  const struct nvm_inst *i = function_inst(y->f, id);
-  bool sound = true;
-  bool targets_checked = op_is_terminator((enum op)i->op);
+static void count_uses(struct body *y, const struct nvm_inst *i) {
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value value = inst_operand(y->f, i, k);
-    if (targets_checked && value_kind(value) == VALUE_BLOCK) continue;
+    if (value_kind(value) == VALUE_INST && value_index(value) < y->f->insts.count)
+      y->uses[value_index(value)]++;
+  }
+}
+
+/* Whether operand k is an ordinary value that its own block computes before: most are, and that
+ * says all that there is to check. */
+static bool is_near(const struct body *y, struct nvm_inst_id id, const struct nvm_inst *i,
+                    struct nvm_value value) {
+  uint32_t index = value_index(value);
+  if (value_kind(value) != VALUE_INST || !inst_is_live(y, index)) return false;
+  const struct nvm_inst *def = &y->f->insts.data[index];
+  enum type_kind kind = type_kind(y->v->types, def->type);
+  return def->block.index == i->block.index && y->order[index] < y->order[id.index] &&
+         kind >= TY_INT && kind < TY_FUNCTION && i->op != OP_PHI && i->op != OP_DBG_RECORD;
+}
+
+static bool check_operands(struct body *y, struct nvm_inst_id id, const struct nvm_inst *i) {
+  bool sound = true, far = false, targets_checked = op_is_terminator((enum op)i->op);
+  count_uses(y, i);
+  for (uint32_t k = 0; k < i->operand_count; k++) {
+    struct nvm_value value = inst_operand(y->f, i, k);
+    if (is_near(y, id, i, value) || (targets_checked && value_kind(value) == VALUE_BLOCK)) continue;
+    far |= value_kind(value) == VALUE_INST;
     sound &= check_operand(y, id, k);
   }
+  if (far) y->far[y->far_count++] = id;
+  return sound;
+}
+
+static void check_inst(struct body *y, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(y->f, id);
+  bool sound = check_operands(y, id, i);
   if (i->op == OP_PHI && i->operand_count % 2)
     sound = verify_fail(y->v, VERIFY_OPERAND_COUNT, id, "%u operands", i->operand_count);
   check_flags(y, id);
@@ -352,20 +383,12 @@ static void check_inst(struct body *y, struct nvm_inst_id id) {
 
 static void check_use_counts(struct body *y) {
   const struct nvm_function *f = y->f;
-  uint32_t *uses = arena_alloc(&y->v->function_arena, (size_t)f->insts.count * sizeof *uses);
-  if (!uses) return;
-  for (uint32_t n = 1; n < f->insts.count; n++) {
-    const struct nvm_inst *i = &f->insts.data[n];
-    for (uint32_t k = 0; k < i->operand_count; k++) {
-      struct nvm_value value = inst_operand(f, i, k);
-      if (value_kind(value) == VALUE_INST && value_index(value) < f->insts.count)
-        uses[value_index(value)]++;
-    }
-  }
   for (uint32_t n = 1; n < f->insts.count; n++)
-    if (uses[n] != f->uses.data[n])
+    if (y->order[n] == 0) count_uses(y, &f->insts.data[n]); /* in no block */
+  for (uint32_t n = 1; n < f->insts.count; n++)
+    if (y->uses[n] != f->uses.data[n])
       verify_fail(y->v, VERIFY_USE_COUNT, (struct nvm_inst_id){n}, "%u, counted %u",
-                  f->uses.data[n], uses[n]);
+                  f->uses.data[n], y->uses[n]);
 }
 
 /* Phis against edges. All phis of a block are compared with the counts of its incoming edges; the
@@ -446,18 +469,22 @@ static bool body_allocate(struct body *y) {
 }
 
 static void check_flow(struct body *y) {
+  uint32_t n = 0;
   if (!body_allocate(y)) return;
   FOR_EACH_BLOCK(y->f, b) {
     check_phis(y, b);
-    FOR_EACH_INST(y->f, b, i)
-      if (can_follow(y, function_inst(y->f, i))) check_dominance(y, i);
+    for (; n < y->far_count && function_inst(y->f, y->far[n])->block.index == b.index; n++)
+      if (can_follow(y, function_inst(y->f, y->far[n]))) check_dominance(y, y->far[n]);
   }
 }
 
 static void check_body(struct verifier *v) {
   struct body y = {.v = v, .f = v->f};
-  y.order = arena_alloc(&v->function_arena, (size_t)v->f->insts.count * sizeof *y.order);
-  if (!y.order || !check_links(&y)) return;
+  size_t count = v->f->insts.count;
+  y.order = arena_alloc(&v->function_arena, count * sizeof *y.order);
+  y.uses = arena_alloc(&v->function_arena, count * sizeof *y.uses);
+  y.far = arena_alloc(&v->function_arena, count * sizeof *y.far);
+  if (!y.far || !check_links(&y)) return;
   bool sound = true;
   FOR_EACH_BLOCK(v->f, b) sound &= check_block_shape(&y, b);
   FOR_EACH_BLOCK(v->f, b)
