@@ -107,7 +107,9 @@ struct nvm_value scev_expand_trip_count(struct scev_env *e, struct nvm_function 
   if (c.guarded) return v;
   struct nvm_value first = scev_expand(e, f, c.first, before), bound = scev_expand(e, f, c.bound, before);
   if (value_is_none(first) || value_is_none(bound)) return VALUE_NULL;
-  struct nvm_value test = emit(&x, OP_ICMP, TYPE_I1, first, bound, c.predicate);
+  bool swaps = value_kind(first) == VALUE_CONST; /* as combine writes it, that it may be found */
+  struct nvm_value test = emit(&x, OP_ICMP, TYPE_I1, swaps ? bound : first, swaps ? first : bound,
+                               swaps ? icmp_swapped(c.predicate) : c.predicate);
   struct nvm_value operands[3] = {test, v, integer(&x, 0)};
   struct nvm_inst_id i = function_add_inst(f, OP_SELECT, 0, x.type, operands, 3, 0);
   inst_insert_before(f, i, before);

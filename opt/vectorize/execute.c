@@ -656,6 +656,13 @@ static void emit_body(struct executor *x, const struct heads *h) {
   }
 }
 
+/* A moving pointer or an induction so many iterations on. */
+static struct nvm_value step_by(struct executor *x, const struct vp_recipe *r, struct nvm_value from, uint32_t iterations) {
+  bool pointer = type_is_ptr(vl_types(x->v), r->type);
+  struct nvm_value by = x_number(x, pointer ? TYPE_I64 : r->type, r->step * (int64_t)iterations);
+  return pointer ? x_advance(x, from, by) : x_binary(x, OP_ADD, from, by);
+}
+
 static void emit_latch(struct executor *x, struct heads *h, struct nvm_value end, struct nvm_block body,
                        struct nvm_block middle) {
   uint32_t last = x->factor * x->count - 1;
@@ -665,9 +672,7 @@ static void emit_latch(struct executor *x, struct heads *h, struct nvm_value end
     const struct vp_recipe *r = vplan_recipe(x->p, n);
     bool moves = r->kind == VP_INDUCTION || (r->kind == VP_POINTER && r->step != 0);
     if (moves) {
-      bool pointer = type_is_ptr(vl_types(x->v), r->type);
-      struct nvm_value by = x_number(x, pointer ? TYPE_I64 : r->type, r->step * (int64_t)(last + 1));
-      close_phi(x, h->phi[n], pointer ? x_advance(x, h->phi[n], by) : x_binary(x, OP_ADD, h->phi[n], by));
+      close_phi(x, h->phi[n], step_by(x, r, h->phi[n], last + 1));
     } else if (r->kind == VP_RECURRENCE || r->kind == VP_SERIAL) {
       struct nvm_value back = get_lane(x, vplan_operand(x->p, r, 1), last / x->factor, last % x->factor);
       x->leave[r->reduction] = back;
@@ -682,13 +687,40 @@ static void emit_latch(struct executor *x, struct heads *h, struct nvm_value end
   x_branch(x, x_compare(x, ICMP_EQ, next, end), middle, body);
 }
 
+static bool allocate_values(struct executor *x) {
+  size_t values = (size_t)x->p->recipes.count * x->count;
+  x->vectors = arena_alloc(x->v->env->arena, values * sizeof *x->vectors);
+  x->lanes = arena_alloc(x->v->env->arena, values * x->factor * sizeof *x->lanes);
+  x->failed |= !x->vectors || !x->lanes;
+  return !x->failed;
+}
+
+void straight_emit(struct executor *x, uint32_t copy, struct nvm_value *heads) {
+  struct heads h = {.phi = heads};
+  x->factor = x->count = x->width = 1;
+  if (!allocate_values(x)) return;
+  if (copy == 0) emit_preheader(x, &h);
+  h.phi = arena_alloc(x->v->env->arena, x->p->recipes.count * sizeof *h.phi);
+  x->failed |= !h.phi;
+  for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
+    const struct vp_recipe *r = vplan_recipe(x->p, n);
+    if (r->kind == VP_POINTER || r->kind == VP_INDUCTION) h.phi[n] = step_by(x, r, heads[n], copy);
+    else if (vplan_is_phi((enum vp_kind)r->kind)) h.phi[n] = x->entry[r->reduction];
+    if (r->kind == VP_POINTER || r->kind == VP_SERIAL || r->kind == VP_REDUCTION) *lane_slot(x, n, 0, 0) = h.phi[n];
+  }
+  emit_body(x, &h);
+  for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
+    const struct vp_recipe *r = vplan_recipe(x->p, n);
+    if (r->kind == VP_REDUCTION || r->kind == VP_SERIAL || r->kind == VP_RECURRENCE)
+      x->leave[r->reduction] = get_lane(x, vplan_operand(x->p, r, 1), 0, 0);
+  }
+}
+
 void stage_emit(struct executor *x, struct nvm_value end, const char *ph, const char *body, const char *middle) {
   struct arena *arena = x->v->env->arena;
   uint32_t recipes = x->p->recipes.count;
   struct heads h = {.phi = arena_alloc(arena, recipes * sizeof *h.phi)};
-  x->vectors = arena_alloc(arena, recipes * x->count * sizeof *x->vectors);
-  x->lanes = arena_alloc(arena, recipes * x->count * x->factor * sizeof *x->lanes);
-  x->failed |= !h.phi || !x->vectors || !x->lanes;
+  x->failed |= !h.phi || !allocate_values(x);
   struct nvm_block ph_block = x_block(x, ph), body_block = x_block(x, body), middle_block = x_block(x, middle);
   if (x->failed) return;
   x_jump(x, ph_block);

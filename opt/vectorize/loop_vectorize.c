@@ -12,7 +12,7 @@
  * Cost:      analyses once per vectorized loop and function (at most MOST_LOOPS a function), otherwise about
  *            linear in the body's accesses squared (pairs that may overlap).
  * Omits:     outer loops (the knob takes their path and says why not), early exits, scatters under conditions,
- *            scalable vectors; predicated last iterations.
+ *            scalable vectors.
  * Tests:     check/vectorize/, exec/vectorize-*, unit/test_vplan.c, bench/vectorize.py. */
 #include "opt/effects.h"
 #include "opt/passes.h"
@@ -69,6 +69,11 @@ static void tell_success(const struct vector_loop *v) {
   if (v->epilogue_factor)
     remark(v->env, REMARK_ANALYSIS, v->f, at, "EpilogueVectorized", "epilogue of width %(EpilogueFactor)u",
            (unsigned)v->epilogue_factor);
+  if (v->predicated)
+    remark(v->env, REMARK_ANALYSIS, v->f, at, "PredicatedEpilogue", "last iterations predicated: up to %(Predicated)u in a row",
+           (unsigned)v->predicated);
+  else if (v->hints.predicate == FORCE_ENABLED || vl_knob(v, KNOB_PREFER_PREDICATE_OVER_EPILOGUE) == 1)
+    tell(v, REMARK_ANALYSIS, "PredicationAvoided", "last iterations not predicated: the old loop has to do them");
 }
 
 /* --- hints -------------------------------------------------------------------------------------- */

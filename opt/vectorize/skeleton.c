@@ -10,7 +10,8 @@
  *       │                                                          │
  *   vec.epilog.* : the plan with a smaller factor                  │
  *       │                                                          │
- *   remainder.* : the last iterations one by one                   │
+ *   remainder.* or vec.epilog.predicated* : the last iterations    │
+ *       │    one by one, in a loop or in a row under conditions     │
  *       │                              scalar.ph ◄─────────────────┘
  *     exit ◄──────────────────────── the old loop
  *
@@ -20,7 +21,7 @@
  * stage for the remainder: the old loop goes on where the stages stopped. */
 #include "opt/vectorize/execute.h"
 
-enum { MOST_WAYS = 6 };
+enum { MOST_WAYS = VECTORIZE_MOST_LANES + 1 };
 
 /* The state on one way into a block. */
 struct way {
@@ -282,6 +283,32 @@ static struct way run_stage(struct skeleton *s, uint32_t factor, uint32_t count,
   return way_here(s, x->leave, end);
 }
 
+/* The next iterations, at most `most` and until `end`, in a row, each only if there is one more; behind them x->block,
+ * which is `next`. */
+static void emit_row(struct skeleton *s, struct nvm_value end, uint32_t most, const char *name, struct nvm_block next) {
+  struct executor *x = &s->x;
+  struct arena *arena = x->v->env->arena;
+  struct nvm_value *heads = arena_alloc(arena, x->p->recipes.count * sizeof *heads);
+  struct way *ways = arena_alloc(arena, (most + 1) * sizeof *ways);
+  struct nvm_value left = x_binary(x, OP_SUB, end, x->begin);
+  x->failed |= !heads || !ways;
+  for (uint32_t k = 0; k < most && !x->failed; k++) {
+    struct nvm_block body = x_block(x, name);
+    x->origin = (struct nvm_inst_id){0};
+    ways[k] = way_here(s, x->entry, end);
+    x_branch(x, x_compare(x, ICMP_EQ, left, x_number(x, x->counter, k)), next, body);
+    x->block = body;
+    straight_emit(x, k, heads);
+    for (uint32_t p = 0; p < x->v->phis.count; p++)
+      if (!value_is_none(x->leave[p])) x->entry[p] = x->leave[p];
+  }
+  if (x->failed) return;
+  ways[most] = way_here(s, x->entry, end);
+  x_jump(x, next);
+  function_move_block(x->v->f, next, x->v->loop->header);
+  enter(s, next, ways, most + 1);
+}
+
 /* The iteration up to which full chunks go, from x->begin on. */
 static struct nvm_value full_end(struct skeleton *s, uint32_t chunk) {
   struct executor *x = &s->x;
@@ -315,7 +342,12 @@ static void emit_checks(struct skeleton *s) {
 
 static void emit_peel(struct skeleton *s) {
   struct executor *x = &s->x;
-  struct nvm_block peel = x_block(x, "peel.check"), next = x_block(x, "vector.main.loop.iter.check");
+  struct nvm_block next = x_block(x, "vector.main.loop.iter.check");
+  if (x->v->peel_in_row) {
+    emit_row(s, s->peeled, x->v->peel_most, "peel.row", next);
+    return;
+  }
+  struct nvm_block peel = x_block(x, "peel.check");
   struct nvm_value none = x_compare(x, ICMP_EQ, s->peeled, x_number(x, x->counter, 0));
   struct way ways[2] = {way_here(s, x->entry, x->begin)};
   x_branch(x, none, next, peel);
@@ -444,12 +476,13 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
   s.scalar_ph = x_block(x, v->epilogue_factor ? "vec.epilog.scalar.ph" : "scalar.ph");
   emit_checks(&s);
   if (!value_is_none(s.peeled)) emit_peel(&s);
-  bool sure = value_is_none(s.peeled) && v->least_iterations >= v->factor * v->interleave;
+  bool sure = v->least_iterations >= v->factor * v->interleave + v->peel_most;
   emit_vector(&s, v->factor, v->interleave, &main_names,
               v->epilogue_factor ? "vec.epilog.iter.check" : "vector.done", sure);
   if (v->epilogue_factor) emit_vector(&s, v->epilogue_factor, 1, &epilogue_names, "vec.epilog.done", false);
   if (v->own_remainder) {
-    emit_vector(&s, 1, 1, &remainder_names, "vector.all.done", false);
+    if (v->predicated) emit_row(&s, s.total, v->predicated, "vec.epilog.predicated", x_block(x, "vector.all.done"));
+    else emit_vector(&s, 1, 1, &remainder_names, "vector.all.done", false);
     extend_exit_phis(&s, x->block);
     x_jump(x, v->loop->exit);
   } else if (!v->scalar_epilogue) {

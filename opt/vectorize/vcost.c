@@ -18,6 +18,7 @@ enum {
   BASE_REGISTERS = 12, /* of a thread for what is no part of the loop */
   ASSUMED_THREADS = 256, /* of a block without launch bounds */
   SCHEDULERS = 4,
+  BYTES_PARTED = 2, /* moves for each two bytes: out of or into a word, and into or out of a pair */
   MOST_REMAINDER = 64, /* instructions of a loop that is copied once more for its last iterations */
 };
 
@@ -57,10 +58,19 @@ static enum tgt_operation_index operation_of(enum op op) {
   }
 }
 
+static const uint8_t reduced_by[REDUCE_COUNT] = {
+    [REDUCE_ADD] = TGT_OPERATION_ADD, [REDUCE_FADD] = TGT_OPERATION_ADD, [REDUCE_MUL] = TGT_OPERATION_MULTIPLY,
+    [REDUCE_FMUL] = TGT_OPERATION_MULTIPLY, [REDUCE_AND] = TGT_OPERATION_LOGIC, [REDUCE_OR] = TGT_OPERATION_LOGIC,
+    [REDUCE_XOR] = TGT_OPERATION_LOGIC, [REDUCE_SMIN] = TGT_OPERATION_MINIMUM, [REDUCE_SMAX] = TGT_OPERATION_MINIMUM,
+    [REDUCE_UMIN] = TGT_OPERATION_MINIMUM, [REDUCE_UMAX] = TGT_OPERATION_MINIMUM,
+    [REDUCE_FMIN] = TGT_OPERATION_MINIMUM, [REDUCE_FMAX] = TGT_OPERATION_MINIMUM};
+
 static cost plain_cost(const struct vector_loop *v, const struct vp_recipe *r, uint32_t lanes) {
   const struct nvm_inst *i = vl_inst(v, r->inst);
   if (op_is_cast((enum op)i->op)) return cast_cost(v, i, lanes);
   if (i->op == OP_FREEZE) return 0;
+  if (i->op == OP_CALL && r->kind == VP_REPLICATE) /* not known better */
+    return cost_call(v->env->target, i->operand_count, COST_THROUGHPUT);
   bool compare = i->op == OP_ICMP || i->op == OP_FCMP;
   struct nvm_type type = compare ? value_type(v->f, inst_operand(v->f, i, 0)) : r->type;
   return cost_arithmetic(v->env->target, operation_of((enum op)i->op), cost_type_of(v, type, lanes), COST_THROUGHPUT);
@@ -82,7 +92,10 @@ static cost group_cost(const struct vector_loop *v, const struct vplan *p, uint3
   uint32_t width = accesses_width(v, &v->groups.data[r->group], lanes);
   uint32_t count = accesses_pieces(v, r->group, lanes, width, pieces);
   if (count == 0) return COST_MAX; /* too far apart */
-  cost sum = 0;
+  /* Bytes are parted and joined, two a register. */
+  struct cost_type halves = {TGT_INTEGER, 16, v->groups.data[r->group].bytes == 1 && lanes > 1 ? lanes : 1};
+  cost sum = cost_times(cost_shuffle(v->env->target, halves, COST_THROUGHPUT), BYTES_PARTED);
+  price->computing = cost_add(price->computing, sum);
   for (uint32_t k = 0; k < count; k++)
     sum = cost_add(sum, access_cost(v, &v->accesses.data[r->access], pieces[k].elements));
   price->accesses += count;
@@ -95,7 +108,7 @@ static cost recipe_cost(const struct vector_loop *v, const struct vplan *p, uint
   uint32_t lanes = factor * count;
   uint32_t times = r->uniform && !r->mask ? 1 : lanes;
   switch ((enum vp_kind)r->kind) {
-  case VP_POINTER: return r->step ? 2 : 0;
+  case VP_POINTER: price->pointers += r->step != 0; return r->step ? 2 : 0;
   case VP_INDUCTION: return cost_add(1, cost_times(1, lanes > 1 ? lanes : 0));
   case VP_WIDEN:
     if (r->uniform || r->in_chain) return cost_times(plain_cost(v, r, 1), times);
@@ -297,27 +310,59 @@ static void tell_price(const struct vector_loop *v, const struct vector_price *p
 /* Instructions in front of and behind the stages of vectors: checks, and what reductions begin and end with. */
 static cost entry_cost(const struct vector_loop *v) {
   cost sum = checks_cost(v);
-  for (uint32_t k = 0; k < v->phis.count; k++)
-    if (v->phis.data[k].kind == PHI_REDUCTION) sum += 2 * (v->factor * v->interleave + v->epilogue_factor);
+  for (uint32_t k = 0; k < v->phis.count; k++) {
+    const struct header_phi *h = &v->phis.data[k];
+    if (h->kind != PHI_REDUCTION) continue;
+    for (uint32_t n = 0, lanes = v->factor * v->interleave; n < 2; n++, lanes = v->epilogue_factor) {
+      struct cost_type all = cost_type_of(v, vl_inst(v, h->inst)->type, lanes);
+      cost tree = cost_reduction(v->env->target, reduced_by[h->reduction], all, false, COST_THROUGHPUT);
+      sum = cost_add(sum, cost_add(2 * (cost)lanes, tree)); /* set, and moved where stages meet */
+    }
+  }
   return sum;
 }
 
-/* Fewer iterations are not worth what stands around the vectors: counted in instructions, an access for two, beside
- * the old loop unrolled. Nor are fewer at run time than the knob demands of what is known while compiling. */
+/* How a stage's iterations stand: in a loop, or in a row, each under a condition and at addresses known from the first. */
+enum stage_form { STAGE_LOOP, STAGE_ROW };
+enum { LOOP = 3, CONDITION = 2, STAGE_ENTRY = 6, UNROLLED = 4, MOST_ROW = 8 };
+
+/* Instructions of one vector iteration, an access counted twice. */
+static cost stage_cost(const struct vector_price *p, enum stage_form form) {
+  cost around = form == STAGE_ROW ? CONDITION - 2 * (cost)p->pointers : LOOP;
+  return cost_add(p->computing, around + 2 * (cost)p->accesses);
+}
+
+/* What `count` iterations cost in the main loop, the epilogue and what follows, all prices given. */
+static cost vector_cost(const struct vector_loop *v, const struct vector_price *vector, const struct vector_price *epilogue,
+                        const struct vector_price *scalar, uint64_t count) {
+  uint32_t chunk = v->factor * v->interleave, peeled = v->peel_most / 2;
+  cost rest = stage_cost(scalar, v->predicated ? STAGE_ROW : STAGE_LOOP);
+  cost sum = cost_times(stage_cost(scalar, v->peel_in_row ? STAGE_ROW : STAGE_LOOP), peeled);
+  count -= count < peeled ? count : peeled;
+  sum = cost_add(sum, cost_times(stage_cost(vector, STAGE_LOOP), count / chunk));
+  count %= chunk;
+  if (v->epilogue_factor && count >= v->epilogue_factor) {
+    sum = cost_add(sum, STAGE_ENTRY + cost_times(stage_cost(epilogue, STAGE_LOOP), count / v->epilogue_factor));
+    count %= v->epilogue_factor;
+  }
+  return cost_add(sum, (count && !v->predicated ? STAGE_ENTRY : 0) + cost_times(rest, count));
+}
+
+/* The least number of iterations from which on the whole is worth what stands around the vectors, beside the old loop
+ * unrolled. At run time no fewer are demanded than the knob demands of what is known while compiling. */
 static uint64_t least_iterations(const struct vector_loop *v, const struct vector_price *vector,
-                                 const struct vector_price *scalar) {
-  enum { LOOP = 3, UNROLLED = 8 };
-  uint64_t lanes = (uint64_t)v->factor * v->interleave, chunk = v->epilogue_factor ? v->epilogue_factor : lanes;
-  cost vector_each = (vector->computing + 2 * (cost)vector->accesses + LOOP) * 1000 / (cost)lanes;
-  cost scalar_each = (scalar->computing + 2 * (cost)scalar->accesses) * 1000 + LOOP * 1000 / UNROLLED;
-  cost saved = scalar_each - vector_each;
-  uint64_t even = saved > 0 ? (uint64_t)(entry_cost(v) * 1000 / saved) + 1 : chunk;
-  uint64_t reference = v->peel ? accesses_width(v, &v->groups.data[v->peel_group], v->factor * v->interleave) /
-                                     v->groups.data[v->peel_group].bytes - 1 : 0;
-  uint64_t least = (uint64_t)vl_knob(v, KNOB_VECTORIZER_MIN_TRIP_COUNT), most = most_iterations(v);
+                                 const struct vector_price *epilogue, const struct vector_price *scalar) {
+  enum { MOST_LEAST = 256 };
+  uint64_t least = (uint64_t)vl_knob(v, KNOB_VECTORIZER_MIN_TRIP_COUNT), most = most_iterations(v), n = MOST_LEAST;
+  uint64_t chunk = (v->epilogue_factor ? v->epilogue_factor : v->factor * v->interleave) + v->peel_most;
   if (least > most) least = most;
-  if (least < even) least = even;
-  return chunk + reference > least ? chunk + reference : least;
+  if (least < chunk) least = chunk;
+  for (; n > least; n--) {
+    cost old = cost_add(cost_times(stage_cost(scalar, STAGE_LOOP) - LOOP - scalar->pointers, n - 1),
+                        cost_times(LOOP + scalar->pointers, (n - 1) / UNROLLED + (n - 1) % UNROLLED));
+    if (cost_add(entry_cost(v), vector_cost(v, vector, epilogue, scalar, n - 1)) > old) break;
+  }
+  return n < least ? least : n;
 }
 
 /* Whether anything of the group is accessed: dead loads are not. */
@@ -332,7 +377,7 @@ static bool group_is_needed(const struct vector_loop *v, uint32_t group) {
 /* Peeling aligns the group that stores, or the first, if its elements are neighbours. */
 static void choose_peeling(struct vector_loop *v) {
   uint32_t lanes = v->factor * v->interleave;
-  v->peel = false;
+  v->peel = false, v->peel_most = 0;
   for (uint32_t n = 0; n < v->groups.count; n++) {
     const struct access_group *g = &v->groups.data[n];
     uint32_t width = accesses_width(v, g, lanes);
@@ -344,19 +389,42 @@ static void choose_peeling(struct vector_loop *v) {
   if (v->peel) {
     const struct access_group *g = &v->groups.data[v->peel_group];
     v->peel = g->known_align < accesses_width(v, g, lanes);
+    v->peel_most = v->peel ? accesses_width(v, g, lanes) / g->bytes - 1 : 0;
   }
 }
 
-static void choose_epilogue(struct vector_loop *v) {
-  uint32_t chunk = v->factor * v->interleave;
-  int32_t forced = vl_knob(v, KNOB_EPILOGUE_VECTORIZATION_FORCE_VF);
-  v->epilogue_factor = 0;
-  if (!vl_knob(v, KNOB_ENABLE_EPILOGUE_VECTORIZATION) || vl_knob(v, KNOB_FORCE_SCALAR_EPILOGUE) == 1) return;
-  uint32_t factor = forced ? (uint32_t)bit_floor((uint64_t)forced) : v->interleave > 1 ? v->factor : v->factor / 2;
-  if (!forced && factor > 4 && v->interleave > 1) factor = v->factor / 2;
-  if (factor < 2 || factor >= chunk || (!forced && chunk < 8)) return;
-  if (v->exact_trips && !v->peel && v->exact_trips % chunk < factor) return;
-  v->epilogue_factor = factor;
+/* `iterations` if they shall stand in a row, else 0; the user may want more than pays. */
+static uint32_t row_of(const struct vector_loop *v, uint32_t iterations) {
+  int64_t wish = vl_knob(v, KNOB_PREFER_PREDICATE_OVER_EPILOGUE);
+  if (wish < 0 && v->hints.predicate != FORCE_UNDEFINED) wish = v->hints.predicate == FORCE_ENABLED;
+  bool fits = iterations < MOST_ROW && iterations * v->body_count <= MOST_REMAINDER;
+  return v->own_remainder && (wish > 0 || (wish < 0 && fits)) ? iterations : 0;
+}
+
+/* The stages behind the main loop: an epilogue of the factor whose plan leaves the least to do, on the average of all
+ * remainders, and what is left by then in a row or in a loop. *best: the epilogue's price. */
+static void choose_epilogue(struct vector_loop *v, const struct vplan *p, const struct vector_price *scalar,
+                            struct vector_price *best) {
+  uint32_t chunk = v->factor * v->interleave, first = 0, last = chunk - 1;
+  int32_t forced = vl_knob(v, KNOB_EPILOGUE_VECTORIZATION_FORCE_VF), old = vl_knob(v, KNOB_FORCE_SCALAR_EPILOGUE);
+  v->own_remainder = !v->scalar_epilogue && v->body_count <= MOST_REMAINDER && old != 1;
+  bool none = !vl_knob(v, KNOB_ENABLE_EPILOGUE_VECTORIZATION) || old == 1 || row_of(v, MOST_ROW);
+  if (v->exact_trips && !v->peel) first = last = (uint32_t)(v->exact_trips % chunk);
+  cost least = COST_MAX;
+  for (uint32_t factor = 1; factor == 1 || (factor < chunk && factor <= MOST_FACTOR && !none); factor *= 2) {
+    struct vector_loop with = *v;
+    with.peel_most = 0;
+    with.epilogue_factor = factor > 1 ? factor : 0;
+    with.predicated = row_of(v, (factor > 1 ? factor : chunk) - 1);
+    struct vector_price price = price_plan(v, p, factor, 1);
+    bool wanted = forced && factor == bit_floor((uint64_t)forced);
+    cost sum = 0;
+    for (uint32_t k = first; k <= last; k++) sum = cost_add(sum, vector_cost(&with, &price, &price, scalar, k));
+    if (!wanted && (sum >= least || (forced && factor > 1))) continue;
+    least = sum, *best = price;
+    v->epilogue_factor = with.epilogue_factor, v->predicated = with.predicated;
+  }
+  v->peel_in_row = v->peel && row_of(v, v->peel_most);
 }
 
 struct choice { struct vector_price price, scalar; cost best; };
@@ -430,9 +498,9 @@ enum vector_refusal price_choose(struct vector_loop *v, const struct vplan *p) {
     }
   }
   tell_occupancy(v, &c);
+  struct vector_price epilogue = c.scalar;
   choose_peeling(v);
-  choose_epilogue(v);
-  v->own_remainder = !v->scalar_epilogue && v->body_count <= MOST_REMAINDER;
-  v->least_iterations = least_iterations(v, &c.price, &c.scalar);
+  choose_epilogue(v, p, &c.scalar, &epilogue);
+  v->least_iterations = least_iterations(v, &c.price, &epilogue, &c.scalar);
   return v->factor * v->interleave == 1 ? VECTOR_NOT_BENEFICIAL : VECTOR_OK;
 }

@@ -121,8 +121,10 @@ struct vector_loop {
   uint32_t factor, interleave, epilogue_factor;
   bool interleave_refused;     /* the user wants 1, the cost model more */
   bool own_remainder;          /* the last iterations are a stage of their own, not the old loop's */
+  uint32_t predicated;         /* those last iterations stand in a row, each under a condition; 0: they are a loop */
   bool peel;                   /* iterations until peel_group's accesses are aligned */
-  uint32_t peel_group;
+  bool peel_in_row;            /* they stand in a row too */
+  uint32_t peel_group, peel_most; /* iterations at most */
   uint64_t least_iterations;   /* fewer are left to the old loop */
   uint32_t widest;             /* bytes of the widest access */
 };
@@ -173,6 +175,7 @@ struct vector_price {
   uint32_t registers;   /* 32-bit registers alive at once */
   uint32_t warps;       /* resident per SM then */
   uint32_t accesses;    /* memory instructions of one vector iteration */
+  uint32_t pointers;    /* that move from one iteration to the next */
   int64_t per_iteration;/* 1000 × issue slots per original iteration, all told */
 };
 /* What the plan costs with that factor and interleave count; factor 1, count 1: the loop as it is. */
