@@ -38,7 +38,7 @@ enum pass_id pass_find(const char *name, size_t length) {
 #define SCALARS REFLECT "simplifycfg,sroa,mem2reg,early-cse,"
 #define INLINED "inline,globaldce,ipsccp,argument-promotion," REFLECT
 /* When no pass makes accesses any more. */
-#define WIDE ",infer-local,infer-alignment,share-addresses,load-store-vectorizer,combine,dce,sink"
+#define WIDE ",infer-local,infer-alignment,share-addresses,load-store-vectorizer,slp-vectorizer,combine,dce,sink"
 /* Callees are smaller after the first round, and constants have found their way into addresses. */
 #define ROUNDS                                                                  \
   SCALARS "combine,dce," INLINED "simplifycfg,copied-constants,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce," \

@@ -123,7 +123,11 @@ static enum tgt_operation_index precise(const struct nvm_target *target,
 
 /* Operations that exist for pairs: those of one instruction. Division never does. */
 static bool packs(const struct nvm_target *target, enum tgt_operation_index operation,
-                  enum tgt_scalar scalar) {
+                  struct cost_type type) {
+  enum tgt_scalar scalar = type.scalar;
+  if (scalar == TGT_INTEGER && type.bits == 16) /* bits of both at once on every CPU */
+    return operation == TGT_OPERATION_LOGIC ||
+           (operation == TGT_OPERATION_ADD && tgt_type_action(target, scalar, 16, 2) == TGT_LEGAL);
   bool arithmetic = operation == TGT_OPERATION_ADD || operation == TGT_OPERATION_MULTIPLY ||
                     operation == TGT_OPERATION_FMA;
   if (operation == TGT_OPERATION_MINIMUM && (scalar == TGT_HALF || scalar == TGT_BFLOAT))
@@ -138,7 +142,7 @@ cost cost_arithmetic(const struct nvm_target *target, enum tgt_operation_index o
   cost each = row->number[table_type(type)].value;
   uint64_t times = type.lanes;
   if (each == 0) return COST_MAX;
-  if (packs(target, exact, type.scalar)) times = times / 2 + times % 2;
+  if (packs(target, exact, type)) times = times / 2 + times % 2;
   if (measure == COST_LATENCY) times = times > 0; /* the lanes run side by side */
   cost one =
       instructions(target, class_of(row, type.scalar), wait_of(row, type.scalar), each, measure);

@@ -42,10 +42,10 @@ void x_branch(struct executor *x, struct nvm_value condition, struct nvm_block y
 /* Emits one stage: the loop's body for `factor` lanes × `count` while full ones remain of `total` iterations.
  * On entry x->block ends before the stage, x->begin and x->entry hold; on return x->block is the block behind it,
  * x->begin and x->leave the state there. `prefix` begins the blocks' names. */
+void stage_emit(struct executor *x, struct nvm_value end, const char *ph, const char *body, const char *middle);
+
 /* Emits one iteration where x->block ends, `copy` iterations after x->begin; `heads`, by recipe, lasts from copy 0 to
  * the others. On return x->leave is the state behind it. */
 void straight_emit(struct executor *x, uint32_t copy, struct nvm_value *heads);
-
-void stage_emit(struct executor *x, struct nvm_value end, const char *ph, const char *body, const char *middle);
 
 #endif

@@ -11,8 +11,6 @@
 #include "opt/remark.h"
 #include "opt/vectorize/vectorize.h"
 
-#include "target/cost.h"
-
 enum {
   ASSUMED_TRIPS = 256, /* of loops whose trip count is not known */
   BASE_REGISTERS = 12, /* of a thread for what is no part of the loop */
@@ -24,12 +22,16 @@ enum {
 
 /* --- recipes ------------------------------------------------------------------------------------ */
 
-static struct cost_type cost_type_of(const struct vector_loop *v, struct nvm_type type, uint32_t lanes) {
+struct cost_type price_type(const struct nvm_module *m, struct nvm_type type, uint32_t lanes) {
   static const uint8_t scalars[TY_KIND_COUNT] = {
       [TY_HALF] = TGT_HALF, [TY_BFLOAT] = TGT_BFLOAT, [TY_FLOAT] = TGT_FLOAT, [TY_DOUBLE] = TGT_DOUBLE};
-  const struct type_info *t = type_info(vl_types(v), type);
-  uint32_t bits = (uint32_t)layout_bits(&v->f->module->layout, vl_types(v), type);
+  const struct type_info *t = type_info(&m->types, type);
+  uint32_t bits = (uint32_t)layout_bits(&m->layout, &m->types, type);
   return (struct cost_type){(enum tgt_scalar)scalars[t->kind], (uint16_t)(bits ? bits : 1), lanes};
+}
+
+static struct cost_type cost_type_of(const struct vector_loop *v, struct nvm_type type, uint32_t lanes) {
+  return price_type(v->f->module, type, lanes);
 }
 
 static cost cast_cost(const struct vector_loop *v, const struct nvm_inst *i, uint32_t lanes) {
@@ -41,7 +43,7 @@ static cost cast_cost(const struct vector_loop *v, const struct nvm_inst *i, uin
   return cost_of_cast(v->env->target, cast, from, to, COST_THROUGHPUT);
 }
 
-static enum tgt_operation_index operation_of(enum op op) {
+enum tgt_operation_index price_operation(enum op op) {
   switch (op) {
   case OP_MUL: case OP_FMUL: return TGT_OPERATION_MULTIPLY;
   case OP_UDIV: case OP_FDIV: return TGT_OPERATION_DIVIDE;
@@ -73,7 +75,7 @@ static cost plain_cost(const struct vector_loop *v, const struct vp_recipe *r, u
     return cost_call(v->env->target, i->operand_count, COST_THROUGHPUT);
   bool compare = i->op == OP_ICMP || i->op == OP_FCMP;
   struct nvm_type type = compare ? value_type(v->f, inst_operand(v->f, i, 0)) : r->type;
-  return cost_arithmetic(v->env->target, operation_of((enum op)i->op), cost_type_of(v, type, lanes), COST_THROUGHPUT);
+  return cost_arithmetic(v->env->target, price_operation((enum op)i->op), cost_type_of(v, type, lanes), COST_THROUGHPUT);
 }
 
 static cost access_cost(const struct vector_loop *v, const struct vector_access *a, uint32_t elements) {

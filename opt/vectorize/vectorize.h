@@ -8,6 +8,7 @@
 #include "opt/pass.h"
 #include "opt/uses.h"
 #include "opt/vectorize/vplan.h"
+#include "target/cost.h"
 
 enum { VECTORIZE_MOST_LANES = 64, MOST_FACTOR = 32 }; /* factor × interleave count; 32 bytes are one access */
 
@@ -180,6 +181,10 @@ struct vector_price {
 };
 /* What the plan costs with that factor and interleave count; factor 1, count 1: the loop as it is. */
 struct vector_price price_plan(const struct vector_loop *v, const struct vplan *p, uint32_t factor, uint32_t count);
+
+/* What target/cost.h is asked: a type of so many lanes, and the row of an op. */
+struct cost_type price_type(const struct nvm_module *m, struct nvm_type type, uint32_t lanes);
+enum tgt_operation_index price_operation(enum op op);
 
 /* Phases 4 to 6: chooses factor, interleave count and epilogue among the plans; tells why by remarks. */
 enum vector_refusal price_choose(struct vector_loop *v, const struct vplan *p);
