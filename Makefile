@@ -115,7 +115,7 @@ help:
 	@echo 'make                the command build/nvmini, build/libnvmini.a, build/libnvmini.so'
 	@echo 'make demo           install what is missing, build, show a kernel become PTX, execute it'
 	@echo 'make check          install what the tests need, build, run them; ends with N passed, N failed'
-	@echo 'make check-gpu      run the executed tests on a GPU too, and compare'
+	@echo 'make check-gpu      run the executed tests on a GPU too, and compare; CPU=sm_80'
 	@echo 'make check-peers    compare with other compilers where installed; MODULES=folder of .ll files'
 	@echo 'make prove          prove the peephole rules of opt/combine.rules with Z3'
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
@@ -269,7 +269,7 @@ check:
 # A folder of .ll modules that other compilers wrote; without one, our own samples.
 MODULES ?=
 check-gpu: all
-	$(Q)python3 runtime-tests/exec/gpu.py $B/nvmini
+	$(Q)python3 runtime-tests/exec/gpu.py $B/nvmini $(CPU)
 
 check-peers: all
 	@$(PYTHON) runtime-tests/peers/check_gates.py

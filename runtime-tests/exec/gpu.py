@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The executed suite on a GPU: gpu.py [NVMINI]
+"""The executed suite on a GPU: gpu.py [NVMINI [CPU]]
 
-Every sample and every run in a test of this folder that is expected to succeed is done with `--on gpu`,
-which compares what the GPU leaves in the buffers with the simulator's. Prints which differ, closes with
-`N passed, N failed`; without a GPU it says so and fails."""
+Every sample, every kernel that is executed in every way and every other run in a test of this folder that is expected
+to succeed is done with `--on gpu`, which compares what the GPU leaves in the buffers with the simulator's. CPU: the
+GPU's, if it is not sm_90. Left out are runs that depend on an order. Prints which differ, closes with `N passed,
+N failed`; without a GPU it says so and fails."""
 import glob
 import os
 import re
@@ -14,15 +15,19 @@ import sys
 here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.dirname(os.path.dirname(here))
 nvmini = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(root, "build", "nvmini"))
+cpu = ["--cpu", sys.argv[2]] if len(sys.argv) > 2 else []
 
 
 def commands():
     for sample in sorted(glob.glob(os.path.join(root, "samples", "*.nvir"))):
         yield sample, [sample]
-    for test in sorted(glob.glob(os.path.join(here, "*.nvir")) + glob.glob(os.path.join(here, "*.test"))):
+    for test in sorted(glob.glob(os.path.join(here, "**", "*.nvir"), recursive=True) + glob.glob(os.path.join(here, "*.test"))):
         for line in open(test, encoding="utf-8"):
+            everyway = re.match(r"^; RUN: everyway %s (?:--skip \S+ )*(--tolerance \S+ )?", line)
+            if everyway:
+                yield test, [test, *(everyway[1] or "").split(), "--fma-level", "0"]
             found = re.match(r"^(?:;|//) RUN: nvmini run (%s [^|>&;]*)", line)
-            if found and not re.search(r"--(trace|save|expect|from|cluster)|%t", found[1]):
+            if found and not re.search(r"--(trace|save|expect|from|cluster|schedule)|%t", found[1]):
                 yield test, [test if word == "%s" else word for word in shlex.split(found[1])]
 
 
@@ -34,7 +39,7 @@ def main():
         return 1
     passed = failed = 0
     for test, words in commands():
-        result = subprocess.run([nvmini, "run"] + words + ["--on", "gpu"], capture_output=True, text=True, check=False)
+        result = subprocess.run([nvmini, "run"] + words + cpu + ["--on", "gpu"], capture_output=True, text=True, check=False)
         if result.returncode == 0:
             passed += 1
             continue
