@@ -1,5 +1,4 @@
-/* Addresses: the best base + offset for a pointer, getelementptr, and the thread's frame of fixed
- * allocas (the "depot", one .local array). */
+/* Addresses: the best base + offset for a pointer, getelementptr, and places in the thread's frame (frame.c). */
 #include "codegen/lower.h"
 
 uint16_t space_mod(uint32_t address_space) {
@@ -25,55 +24,8 @@ static uint32_t pointer_space(const struct lower *l, struct nvm_value pointer) {
 
 /* --- the frame -------------------------------------------------------------------------------- */
 
-uint64_t lower_depot_reserve(struct lower *l, uint64_t bytes, uint32_t align) {
-  if (align > l->depot_align) l->depot_align = align;
-  uint64_t at = (l->depot_bytes + align - 1) / align * align;
-  l->depot_bytes = at + (bytes ? bytes : 1); /* every object has an address of its own */
-  return at;
-}
-
 struct address lower_depot_address(struct lower *l, uint64_t offset) {
   return (struct address){ptx_at_symbol(l->depot_name, (int64_t)offset), PTX_MOD_LOCAL, 1};
-}
-
-static uint32_t alloca_align(const struct lower *l, const struct nvm_inst *i) {
-  uint32_t written = i->flags & ALLOCA_ALIGN_MASK;
-  struct nvm_type type = {i->aux};
-  return written ? UINT32_C(1) << (written - 1)
-                 : layout_align(&l->module->layout, &l->module->types, type);
-}
-
-/* An alloca of constant size in the entry block has a fixed place. */
-static bool is_fixed_alloca(const struct lower *l, const struct nvm_inst *i, uint64_t *bytes) {
-  nvm_u128 count = 1;
-  if (i->block.index != l->f->entry.index) return false;
-  if (i->operand_count && !const_is_int(l->module, inst_operand(l->f, i, 0), &count)) return false;
-  uint64_t each =
-      layout_alloc_size(&l->module->layout, &l->module->types, (struct nvm_type){i->aux});
-  if (count > UINT32_MAX || each > UINT32_MAX) return false;
-  *bytes = each * (uint64_t)count;
-  return *bytes <= UINT32_MAX;
-}
-
-void lower_plan_allocas(struct lower *l) {
-  const struct nvm_function *f = l->f;
-  l->depot_bytes = 0;
-  l->depot_align = 1;
-  l->depot_name = module_str(l->module, "__local_depot");
-  l->alloca_offsets = arena_alloc(&l->function_arena, f->insts.count * sizeof(uint32_t));
-  if (!l->alloca_offsets) return;
-  FOR_EACH_INST(f, f->entry, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    uint64_t bytes;
-    if (inst->op != OP_ALLOCA || !is_fixed_alloca(l, inst, &bytes)) continue;
-    uint64_t at = lower_depot_reserve(l, bytes, alloca_align(l, inst));
-    if (at >= UINT32_MAX) {
-      l->inst = i;
-      lower_refuse(l, "a stack frame of 4 GiB or more", "use global memory");
-      return;
-    }
-    l->alloca_offsets[i.index] = (uint32_t)at + 1;
-  }
 }
 
 /* The address of a place in the frame as a pointer of the given address space. */
@@ -94,7 +46,7 @@ struct ptx_reg lower_depot_pointer(struct lower *l, uint64_t offset, uint32_t ad
 static void lower_dynamic_alloca(struct lower *l, const struct nvm_inst *i, struct ptx_reg to) {
   struct nvm_type type = {i->aux};
   uint64_t each = layout_alloc_size(&l->module->layout, &l->module->types, type);
-  uint32_t align = alloca_align(l, i);
+  uint32_t align = lower_alloca_align(l, i);
   struct ptx_operand bytes = ptx_i((int64_t)each);
   if (i->operand_count) {
     struct nvm_value count = inst_operand(l->f, i, 0);

@@ -311,10 +311,10 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   l->ftz = l->target->ftz || function_flushes_f32(f);
   ptx_function_init(pf, &l->ptx, &l->function_arena);
   lower_signature(l, f, pf);
+  if (!dominance_compute(&l->dominance, f, &l->function_arena)) return false;
   lower_plan_allocas(l);
   lower_plan_wanted(l);
-  return !l->function_arena.failed && dominance_compute(&l->dominance, f, &l->function_arena) &&
-         plan_registers(l) && plan_labels(l) && plan_pragmas(l) && lower_plan_edges(l) &&
+  return !l->function_arena.failed && plan_registers(l) && plan_labels(l) && plan_pragmas(l) && lower_plan_edges(l) &&
          lower_plan_comments(l) && lower_plan_arguments(l) &&
          (lower_coalesce(l), !l->function_arena.failed);
 }

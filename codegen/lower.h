@@ -15,7 +15,7 @@
  *
  * Files: legalize.c; types.c parts of types; function.c the walk, registers, blocks; phi.c edge copies;
  * value.c operands and constants; emit.c instructions and short sequences; int.c, wide.c, float.c, convert.c, vector.c arithmetic;
- * address.c addresses, frame, getelementptr; memory.c loads and stores; block.c memcpy and kin; atomic.c; call.c parameters, calls,
+ * address.c addresses, getelementptr; frame.c the frame; memory.c loads and stores; block.c memcpy and kin; atomic.c; call.c parameters, calls,
  * returns; global.c variables and initializers; names.c legal names; module.c the order of it all;
  * intrinsic.c and asm.c what their names say. */
 #ifndef NVM_CODEGEN_LOWER_H
@@ -282,7 +282,9 @@ void lower_load_parts(struct lower *l, struct nvm_type type, const struct ptx_re
                       struct address from, struct memory_access how);
 void lower_store_parts(struct lower *l, struct nvm_type type, const struct ptx_operand *from,
                        struct address to, struct memory_access how);
-/* Room in the thread's frame (.local __local_depot): its offset, address, and pointer value. */
+/* Room in the thread's frame (.local __local_depot): its offset, address, and pointer value; of an alloca the
+ * alignment in bytes. */
+uint32_t lower_alloca_align(const struct lower *l, const struct nvm_inst *i);
 uint64_t lower_depot_reserve(struct lower *l, uint64_t bytes, uint32_t align);
 struct address lower_depot_address(struct lower *l, uint64_t offset);
 struct ptx_reg lower_depot_pointer(struct lower *l, uint64_t offset, uint32_t address_space);

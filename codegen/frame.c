@@ -1,0 +1,285 @@
+/* The thread's frame: one .local array, the "depot", in which allocas of constant size have fixed places.
+ *
+ * Variables that never hold something at once lie over each other, as in LLVM's stack coloring: two inlined copies of a
+ * function have one array between them. A variable holds something from an access on, until its lifetime ends (or
+ * starts) by a marker, and what it holds is wanted where an access may follow: two bit sets, a bit a variable, one
+ * propagated along the edges and one against them. An access to a variable while another holds what is wanted keeps the two
+ * apart; nothing else needs to. Only variables that are accessed by name take part: whose address is not stored,
+ * compared or passed, but to memcpy and its kin. The others, and those beyond the first MOST_SHARED, have places of their
+ * own, as have all in functions marked optnone, where people look at variables in a debugger.
+ * Cost: linear in operands and edges times MOST_SHARED at worst. */
+#include "codegen/lower.h"
+
+enum { MOST_SHARED = 64, MOST_ROUNDS = 8 /* for addresses that go around */ };
+
+struct variable {
+  struct nvm_inst_id inst;
+  uint64_t bytes;
+  uint32_t align;     /* bytes */
+  uint64_t apart;     /* those that it, and what lies over it, can't share the place with */
+  uint32_t over;      /* the variable in whose place it is; its own number mostly */
+};
+
+/* What an instruction does with variables. */
+struct event {
+  uint64_t variables;
+  uint64_t wanted;    /* behind it */
+  bool marker;        /* begins or ends the lifetime; else an access */
+};
+
+struct frame {
+  struct lower *l;
+  const struct nvm_function *f;
+  VEC(struct variable) variables;
+  VEC(struct event) events;
+  uint32_t *first_event, *end_event; /* by block */
+  uint64_t *base;        /* by instruction: the variables it may be an address in */
+  uint64_t shared;       /* the variables that take part */
+  uint64_t *held, *wanted; /* by block: at its end, at its start */
+};
+
+uint64_t lower_depot_reserve(struct lower *l, uint64_t bytes, uint32_t align) {
+  if (align > l->depot_align) l->depot_align = align;
+  uint64_t at = (l->depot_bytes + align - 1) / align * align;
+  l->depot_bytes = at + (bytes ? bytes : 1); /* every object has an address of its own */
+  return at;
+}
+
+uint32_t lower_alloca_align(const struct lower *l, const struct nvm_inst *i) {
+  uint32_t written = i->flags & ALLOCA_ALIGN_MASK;
+  struct nvm_type type = {i->aux};
+  return written ? UINT32_C(1) << (written - 1)
+                 : layout_align(&l->module->layout, &l->module->types, type);
+}
+
+/* An alloca of constant size in the entry block has a fixed place. */
+static bool is_fixed_alloca(const struct lower *l, const struct nvm_inst *i, uint64_t *bytes) {
+  nvm_u128 count = 1;
+  if (i->op != OP_ALLOCA || i->block.index != l->f->entry.index) return false;
+  if (i->operand_count && !const_is_int(l->module, inst_operand(l->f, i, 0), &count)) return false;
+  uint64_t each =
+      layout_alloc_size(&l->module->layout, &l->module->types, (struct nvm_type){i->aux});
+  if (count > UINT32_MAX || each > UINT32_MAX) return false;
+  *bytes = each * (uint64_t)count;
+  return *bytes <= UINT32_MAX;
+}
+
+/* --- accesses ----------------------------------------------------------------------------------- */
+
+static bool is_address(const struct nvm_function *f, const struct nvm_inst *i) {
+  bool passes = i->op == OP_GEP || i->op == OP_BITCAST || i->op == OP_ADDRSPACECAST || i->op == OP_PHI || i->op == OP_SELECT;
+  return passes && type_is_ptr(&f->module->types, i->type);
+}
+
+static uint64_t base_of(const struct frame *w, struct nvm_value v) {
+  return value_kind(v) == VALUE_INST ? w->base[value_index(v)] : 0;
+}
+
+/* Which variables addresses are in: until nothing is new, or too often for that. */
+static bool find_bases(struct frame *w) {
+  VEC(struct nvm_inst_id) addresses = {0};
+  bool changed = true;
+  FOR_EACH_BLOCK(w->f, b)
+    FOR_EACH_INST(w->f, b, i)
+      if (is_address(w->f, function_inst(w->f, i)) && !VEC_PUSH(&w->l->function_arena, &addresses, i)) return false;
+  for (int round = 0; changed; round++) {
+    changed = false;
+    for (uint32_t n = 0; n < addresses.count; n++) {
+      const struct nvm_inst *i = function_inst(w->f, addresses.data[n]);
+      uint64_t base = 0;
+      for (uint32_t k = 0; k < i->operand_count; k++) base |= base_of(w, inst_operand(w->f, i, k));
+      changed |= base != w->base[addresses.data[n].index];
+      w->base[addresses.data[n].index] = base;
+    }
+    if (round == MOST_ROUNDS) w->shared = 0, changed = false;
+  }
+  return true;
+}
+
+enum use { USE_ADDRESS, USE_ACCESS, USE_MARKER, USE_ESCAPE };
+
+static enum use judge_use(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
+  if (is_address(f, i)) return USE_ADDRESS;
+  switch ((enum op)i->op) {
+  case OP_LOAD: return USE_ACCESS;
+  case OP_STORE: return k == 1 ? USE_ACCESS : USE_ESCAPE;
+  case OP_ATOMICRMW: case OP_CMPXCHG: return k == 0 ? USE_ACCESS : USE_ESCAPE;
+  case OP_CALL: break;
+  default: return USE_ESCAPE;
+  }
+  struct nvm_value callee = call_callee(f, i);
+  switch (value_kind(callee) == VALUE_FUNCTION ? module_function(f->module, callee)->intrinsic : 0) {
+  case INTRINSIC_lifetime_start: case INTRINSIC_lifetime_end: return USE_MARKER;
+  case INTRINSIC_memcpy: case INTRINSIC_memcpy_inline: case INTRINSIC_memmove: case INTRINSIC_memset:
+  case INTRINSIC_memset_inline: return USE_ACCESS;
+  default: return USE_ESCAPE;
+  }
+}
+
+static bool note_events(struct frame *w) {
+  FOR_EACH_BLOCK(w->f, b) {
+    w->first_event[b.index] = w->events.count;
+    FOR_EACH_INST(w->f, b, id) {
+      const struct nvm_inst *i = function_inst(w->f, id);
+      struct event e = {.variables = 0};
+      for (uint32_t k = 0; k < i->operand_count; k++) {
+        uint64_t base = base_of(w, inst_operand(w->f, i, k));
+        enum use use = base ? judge_use(w->f, i, k) : USE_ADDRESS;
+        if (use == USE_ESCAPE) w->shared &= ~base;
+        else if (use != USE_ADDRESS) e.variables |= base;
+        e.marker |= use == USE_MARKER && !(base & (base - 1));
+      }
+      if (e.variables && !VEC_PUSH(&w->l->function_arena, &w->events, e)) return false;
+    }
+    w->end_event[b.index] = w->events.count;
+  }
+  return true;
+}
+
+/* --- what holds something and is wanted ------------------------------------------------------------ */
+
+static uint64_t behind(const struct frame *w, uint32_t block, uint64_t held) {
+  for (uint32_t k = w->first_event[block]; k < w->end_event[block]; k++) {
+    const struct event *e = &w->events.data[k];
+    held = e->marker ? held & ~e->variables : held | e->variables;
+  }
+  return held & w->shared;
+}
+
+static uint64_t before(struct frame *w, uint32_t block, uint64_t wanted) {
+  for (uint32_t k = w->end_event[block]; k-- > w->first_event[block];) {
+    struct event *e = &w->events.data[k];
+    e->wanted = wanted;
+    wanted = e->marker ? wanted & ~e->variables : wanted | e->variables;
+  }
+  return wanted & w->shared;
+}
+
+static uint64_t neighbours(const struct frame *w, bool forwards, struct nvm_block b) {
+  const struct dominance *d = &w->l->dominance;
+  uint64_t all = 0;
+  if (forwards)
+    for (uint32_t k = d->first_predecessor[b.index]; k < d->first_predecessor[b.index + 1]; k++)
+      all |= w->held[d->predecessors[k].index];
+  else
+    for (uint32_t k = 0, n = block_successor_count(w->f, b); k < n; k++)
+      all |= w->wanted[block_successor(w->f, b, k).index];
+  return all;
+}
+
+/* Blocks whose neighbours changed are looked at again, each at most once for each variable. */
+static bool spread(struct frame *w, bool forwards) {
+  const struct dominance *d = &w->l->dominance;
+  VEC(struct nvm_block) work = {0};
+  struct arena *arena = &w->l->function_arena;
+  bool *queued = arena_alloc(arena, w->f->blocks.count * sizeof *queued);
+  uint64_t *state = forwards ? w->held : w->wanted;
+  if (!queued) return false;
+  for (struct nvm_block b = forwards ? w->f->last_block : w->f->entry; b.index;
+       b = forwards ? function_block(w->f, b)->previous : function_block(w->f, b)->next) {
+    if (!VEC_PUSH(arena, &work, b)) return false;
+    queued[b.index] = true;
+  }
+  while (work.count) {
+    struct nvm_block b = work.data[--work.count];
+    uint64_t in = neighbours(w, forwards, b), out = forwards ? behind(w, b.index, in) : before(w, b.index, in);
+    queued[b.index] = false;
+    if (out == state[b.index]) continue;
+    state[b.index] = out;
+    uint32_t first = forwards ? 0 : d->first_predecessor[b.index];
+    uint32_t end = forwards ? block_successor_count(w->f, b) : d->first_predecessor[b.index + 1];
+    for (uint32_t k = first; k < end; k++) {
+      struct nvm_block next = forwards ? block_successor(w->f, b, k) : d->predecessors[k];
+      if (queued[next.index]) continue;
+      if (!VEC_PUSH(arena, &work, next)) return false;
+      queued[next.index] = true;
+    }
+  }
+  return true;
+}
+
+static void keep_apart(struct frame *w, uint64_t some, uint64_t others) {
+  for (; some; some &= some - 1) w->variables.data[__builtin_ctzll(some)].apart |= others;
+}
+
+static void find_conflicts(struct frame *w) {
+  FOR_EACH_BLOCK(w->f, b) {
+    uint64_t held = neighbours(w, true, b);
+    for (uint32_t k = w->first_event[b.index]; k < w->end_event[b.index]; k++) {
+      const struct event *e = &w->events.data[k];
+      uint64_t live = e->variables | (held & e->wanted);
+      if (!e->marker && live & (live - 1)) {
+        keep_apart(w, e->variables, live);
+        keep_apart(w, live, e->variables);
+      }
+      held = e->marker ? held & ~e->variables : held | e->variables;
+    }
+  }
+}
+
+/* --- places ------------------------------------------------------------------------------------- */
+
+/* Lays variables over the first before them that neither they nor what lies there are to be apart from. */
+static void lay_over(struct frame *w) {
+  for (uint32_t v = 0; v < w->variables.count && v < MOST_SHARED; v++) {
+    struct variable *variable = &w->variables.data[v];
+    for (uint32_t k = 0; k < v && w->shared >> v & 1 && variable->over == v; k++) {
+      struct variable *other = &w->variables.data[k];
+      if (!(w->shared >> k & 1) || other->over != k || other->apart >> v & 1) continue;
+      variable->over = k;
+      other->apart |= variable->apart;
+      other->bytes = variable->bytes > other->bytes ? variable->bytes : other->bytes;
+      other->align = variable->align > other->align ? variable->align : other->align;
+    }
+  }
+}
+
+static bool share_places(struct frame *w) {
+  const struct nvm_function *f = w->f;
+  const struct attr_table_data *a = &f->module->attributes;
+  struct arena *arena = &w->l->function_arena;
+  uint32_t count = w->variables.count < MOST_SHARED ? w->variables.count : MOST_SHARED;
+  if (count < 2 || attrset_find(a, attrlist_info(a, f->attributes)->function, ATTR_OPTNONE)) return true;
+  w->shared = ~UINT64_C(0) >> (MOST_SHARED - count);
+  w->base = arena_alloc(arena, f->insts.count * sizeof *w->base);
+  w->first_event = arena_alloc(arena, f->blocks.count * sizeof *w->first_event);
+  w->end_event = arena_alloc(arena, f->blocks.count * sizeof *w->end_event);
+  w->held = arena_alloc(arena, f->blocks.count * sizeof *w->held);
+  w->wanted = arena_alloc(arena, f->blocks.count * sizeof *w->wanted);
+  if (!w->base || !w->first_event || !w->end_event || !w->held || !w->wanted) return false;
+  for (uint32_t v = 0; v < count; v++) w->base[w->variables.data[v].inst.index] = UINT64_C(1) << v;
+  if (!find_bases(w) || !note_events(w)) return false;
+  if (!(w->shared & (w->shared - 1))) return true;
+  if (!spread(w, true) || !spread(w, false)) return false;
+  find_conflicts(w);
+  lay_over(w);
+  return true;
+}
+
+void lower_plan_allocas(struct lower *l) {
+  const struct nvm_function *f = l->f;
+  struct frame w = {.l = l, .f = f};
+  l->depot_bytes = 0;
+  l->depot_align = 1;
+  l->depot_name = module_str(l->module, "__local_depot");
+  l->alloca_offsets = arena_alloc(&l->function_arena, f->insts.count * sizeof(uint32_t));
+  if (!l->alloca_offsets) return;
+  FOR_EACH_INST(f, f->entry, i) {
+    struct variable v = {.inst = i, .over = w.variables.count};
+    if (!is_fixed_alloca(l, function_inst(f, i), &v.bytes)) continue;
+    v.align = lower_alloca_align(l, function_inst(f, i));
+    if (!VEC_PUSH(&l->function_arena, &w.variables, v)) return;
+  }
+  if (!share_places(&w)) return;
+  for (uint32_t k = 0; k < w.variables.count; k++) {
+    const struct variable *v = &w.variables.data[k];
+    uint64_t at = v->over != k ? l->alloca_offsets[w.variables.data[v->over].inst.index] - 1
+                               : lower_depot_reserve(l, v->bytes, v->align);
+    if (at >= UINT32_MAX) {
+      l->inst = v->inst;
+      lower_refuse(l, "a stack frame of 4 GiB or more", "use global memory");
+      return;
+    }
+    l->alloca_offsets[v->inst.index] = (uint32_t)at + 1;
+  }
+}
