@@ -14,8 +14,8 @@
  *            ones, kernels, dynamic allocas, musttail, noduplicate calls, operand bundles, another
  *            mode of denormals, another function type than the call's.
  * Rules:     allocas move to the caller's entry block. A byval argument is copied. `tail` is
- *            dropped inside. Inlined instructions are located where they were, inlinedAt the call;
- *            without locations at the call they have none. The callee's debug variables,
+ *            dropped inside. Inlined instructions are located where they were, inlinedAt the call, those of
+ *            functions without a subprogram at the call; without a location at the call they have none. The callee's debug variables,
  *            !alias.scope and !noalias are dropped: they would speak of several copies at once.
  *            Convergent operations stay as conditional as they were, for the call was.
  * Requires:  nothing.
@@ -67,6 +67,7 @@ struct inliner {
   struct nvm_block *blocks;
   uint32_t map_size, blocks_size;
   struct nvm_meta location;              /* of the call */
+  struct nvm_meta unlocated;             /* what instructions without a location get */
   struct nvm_meta last_location, last_inlined; /* the location translated last */
 };
 
@@ -389,7 +390,7 @@ static struct nvm_meta inlined_location(struct inliner *l, struct nvm_meta where
 }
 
 static struct nvm_meta location_of_copy(struct inliner *l, struct nvm_meta where) {
-  if (l->location.index == 0 || where.index == 0) return (struct nvm_meta){0};
+  if (l->location.index == 0 || where.index == 0) return l->unlocated;
   if (where.index != l->last_location.index) {
     l->last_location = where;
     l->last_inlined = inlined_location(l, where);
@@ -691,7 +692,8 @@ static bool copy_simple_body(struct inliner *l, struct copy *c, struct nvm_inst_
 static bool inline_call(struct inliner *l, struct nvm_inst_id call, const struct nvm_function *g) {
   struct nvm_function *f = l->f;
   l->location = f->locations.data[call.index];
-  l->last_location = (struct nvm_meta){0};
+  l->last_location = l->unlocated = (struct nvm_meta){0};
+  if (!module_attachment(l->m, g->symbol.attachments, module_str(l->m, "dbg")).index) l->unlocated = l->location;
   struct copy c = {.g = g, .arguments = bind_arguments(l, call, g)};
   struct nvm_value result = VALUE_NULL;
   if (!c.arguments || !prepare_map(l, g)) return false;
