@@ -193,8 +193,6 @@ $B/obj/gen/%.o: $G/%.c $B/flags | $(GENERATED_HEADERS)
 # Only these read what bison writes.
 $(filter $B/obj/frontend/% $B/obj/ptx/% $B/obj/gen/%,$(LIBRARY_OBJECTS)): | $(GRAMMAR_HEADERS)
 $B/obj/api/%.o $B/obj/driver/%.o: OBJECT_CFLAGS = -DNVMINI_VERSION='"$(VERSION)"'
-# 760 rules in a few functions: -O2 takes half of the whole build, and gains nothing that was measured.
-$B/obj/opt/combine_rules.o: OBJECT_CFLAGS = $(if $(filter release,$(VARIANT)),-O1)
 
 # Every object with every symbol: what the command and the tests link.
 $B/libinternal.a: $(LIBRARY_OBJECTS)

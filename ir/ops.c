@@ -34,6 +34,27 @@ const struct op_info op_table[OP_COUNT] = {
 #include "ir/ops.def"
 #undef OP
 
+enum icmp_predicate icmp_swapped(enum icmp_predicate p) {
+  static const uint8_t swapped[ICMP_COUNT] = {ICMP_EQ,  ICMP_NE,  ICMP_ULT, ICMP_ULE, ICMP_UGT,
+                                              ICMP_UGE, ICMP_SLT, ICMP_SLE, ICMP_SGT, ICMP_SGE};
+  return (enum icmp_predicate)swapped[p];
+}
+
+enum icmp_predicate icmp_inverse(enum icmp_predicate p) {
+  static const uint8_t inverse[ICMP_COUNT] = {ICMP_NE,  ICMP_EQ,  ICMP_ULE, ICMP_ULT, ICMP_UGE,
+                                              ICMP_UGT, ICMP_SLE, ICMP_SLT, ICMP_SGE, ICMP_SGT};
+  return (enum icmp_predicate)inverse[p];
+}
+
+uint32_t predicate_swapped(enum op op, uint32_t p) {
+  if (op == OP_ICMP) return icmp_swapped((enum icmp_predicate)p);
+  return (p & 9) | (p & 2) << 1 | (p & 4) >> 1; /* the bits "greater" and "less" change places */
+}
+
+uint32_t predicate_inverse(enum op op, uint32_t p) {
+  return op == OP_ICMP ? (uint32_t)icmp_inverse((enum icmp_predicate)p) : p ^ 15;
+}
+
 const char *const icmp_names[ICMP_COUNT] = {
     [ICMP_EQ] = "eq",   [ICMP_NE] = "ne",   [ICMP_UGT] = "ugt", [ICMP_UGE] = "uge",
     [ICMP_ULT] = "ult", [ICMP_ULE] = "ule", [ICMP_SGT] = "sgt", [ICMP_SGE] = "sge",

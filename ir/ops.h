@@ -108,6 +108,13 @@ enum fcmp_predicate {
   FCMP_COUNT,
 };
 
+/* The predicate that says the same of exchanged operands; the one that says the opposite. */
+enum icmp_predicate icmp_swapped(enum icmp_predicate p);
+enum icmp_predicate icmp_inverse(enum icmp_predicate p);
+/* The same of the predicates of OP_ICMP or OP_FCMP. */
+uint32_t predicate_swapped(enum op op, uint32_t p);
+uint32_t predicate_inverse(enum op op, uint32_t p);
+
 extern const char *const icmp_names[ICMP_COUNT];
 extern const char *const fcmp_names[FCMP_COUNT];
 

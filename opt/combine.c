@@ -4,8 +4,8 @@
  *            lets every later pass and the selection of PTX look for one shape instead of five.
  * Algorithm: a worklist: every instruction once in the order of the text, and again whenever an
  *            operand or a user of it changed. At each: dead code goes; operations on constants fold
- *            (ir/eval.c); a constant operand of a commutative op goes to the right; then the decision
- *            tree made from combine.rules (all integer rules are proven: `make prove`), then the code
+ *            (ir/eval.c); a constant operand of a commutative op goes to the right; then the
+ * decision tree made from combine.rules (all integer rules are proven: `make prove`), then the code
  *            of combine_code.c for what rules cannot say. Everything that a replacement touches is
  *            queued. It ends because each rule makes its measure smaller: first the sum of the
  *            weights of the instructions (prove.py holds and checks them), then the depth of the
@@ -23,7 +23,7 @@
 #include "opt/effects.h"
 #include "opt/passes.h"
 
-/* --- use lists ---------------------------------------------------------------------------------- */
+/* --- use lists -------------------------------------------------------------------------------- */
 
 static bool has_list(struct nvm_value v) { return value_kind(v) == VALUE_INST; }
 
@@ -69,7 +69,7 @@ void combine_set_operand(struct combiner *k, struct nvm_inst_id i, uint32_t n, s
   link_use(k, slot, i);
 }
 
-/* --- work --------------------------------------------------------------------------------------- */
+/* --- work ------------------------------------------------------------------------------------- */
 
 void combine_queue(struct combiner *k, struct nvm_value v) {
   if (value_kind(v) != VALUE_INST || k->waiting.data[value_index(v)]) return;
@@ -104,7 +104,7 @@ static void replace(struct combiner *k, struct nvm_inst_id i, struct nvm_value t
   remove_inst(k, i);
 }
 
-/* --- building ----------------------------------------------------------------------------------- */
+/* --- building --------------------------------------------------------------------------------- */
 
 static struct nvm_value place(struct combiner *k, struct nvm_inst_id root, struct nvm_inst_id i) {
   if (inst_is_none(i) || !grow_tables(k)) return VALUE_NULL;
@@ -113,15 +113,6 @@ static struct nvm_value place(struct combiner *k, struct nvm_inst_id root, struc
   link_operands(k, i);
   combine_queue(k, value_of_inst(i));
   return value_of_inst(i);
-}
-
-/* The flags that an op can carry. */
-static uint16_t allowed_flags(enum op op) {
-  uint32_t has = op_table[op].flags;
-  return (uint16_t)((has & OPF_WRAP ? INST_NUW | INST_NSW : 0) | (has & OPF_EXACT ? INST_EXACT : 0) |
-                    (has & OPF_DISJOINT ? INST_DISJOINT : 0) | (has & OPF_NNEG ? INST_NNEG : 0) |
-                    (has & OPF_GEPFLAGS ? INST_INBOUNDS | INST_NUSW | INST_NUW : 0) |
-                    (has & OPF_SAMESIGN ? INST_SAMESIGN : 0) | (has & OPF_FAST ? INST_FAST : 0));
 }
 
 static bool is_float_type(const struct combiner *k, struct nvm_type type) {
@@ -136,7 +127,7 @@ struct nvm_value build_op(struct combiner *k, struct nvm_inst_id root, enum op o
     if (value_is_none(operands[n])) return VALUE_NULL;
     constant &= value_kind(operands[n]) == VALUE_CONST;
   }
-  flags &= allowed_flags(op);
+  flags &= op_flags(op);
   if (op == OP_SELECT && !is_float_type(k, type)) flags = 0;
   if (constant) {
     struct nvm_value folded = eval_fold(k->m, op, (uint16_t)flags, aux, type, operands, count);
@@ -197,18 +188,20 @@ struct nvm_value build_call(struct combiner *k, struct nvm_inst_id root, uint32_
   return place(k, root, function_add_inst(k->f, OP_CALL, fast, type, all, count + 1, site));
 }
 
-struct nvm_value make_int(struct combiner *k, struct nvm_type type, uint64_t value) {
-  struct nvm_type scalar = type_scalar(&k->m->types, type);
-  struct nvm_value v = const_int(k->m, scalar, value);
-  if (!type_is_vector(&k->m->types, type)) return v;
+struct nvm_value make_splat(struct combiner *k, struct nvm_type type, struct nvm_value scalar) {
+  if (!type_is_vector(&k->m->types, type)) return scalar;
   uint32_t lanes = (uint32_t)type_info(&k->m->types, type)->count;
   struct nvm_value *all = arena_alloc(k->arena, lanes * sizeof *all);
   if (!all) return VALUE_NULL;
-  for (uint32_t n = 0; n < lanes; n++) all[n] = v;
+  for (uint32_t n = 0; n < lanes; n++) all[n] = scalar;
   return const_aggregate(k->m, type, all, lanes);
 }
 
-/* --- one visit ---------------------------------------------------------------------------------- */
+struct nvm_value make_int(struct combiner *k, struct nvm_type type, uint64_t value) {
+  return make_splat(k, type, const_int(k->m, type_scalar(&k->m->types, type), value));
+}
+
+/* --- one visit -------------------------------------------------------------------------------- */
 
 static struct nvm_value fold(struct combiner *k, const struct nvm_inst *i) {
   enum { MOST = 4 };
@@ -223,15 +216,6 @@ static struct nvm_value fold(struct combiner *k, const struct nvm_inst *i) {
 }
 
 static bool is_constant(struct nvm_value v) { return value_kind(v) == VALUE_CONST; }
-
-static uint32_t swapped_predicate(enum op op, uint32_t p) {
-  static const uint8_t swapped[ICMP_COUNT] = {
-      [ICMP_EQ] = ICMP_EQ,   [ICMP_NE] = ICMP_NE,   [ICMP_UGT] = ICMP_ULT, [ICMP_UGE] = ICMP_ULE,
-      [ICMP_ULT] = ICMP_UGT, [ICMP_ULE] = ICMP_UGE, [ICMP_SGT] = ICMP_SLT, [ICMP_SGE] = ICMP_SLE,
-      [ICMP_SLT] = ICMP_SGT, [ICMP_SLE] = ICMP_SGE};
-  if (op == OP_ICMP) return swapped[p];
-  return (p & 9) | (p & 2) << 1 | (p & 4) >> 1; /* the bits "greater" and "less" change places */
-}
 
 static bool call_commutes(const struct nvm_function *f, const struct nvm_inst *i) {
   struct nvm_value callee = call_callee(f, i);
@@ -251,7 +235,7 @@ static void order_operands(struct combiner *k, struct nvm_inst_id id) {
   struct nvm_value a = inst_operand(k->f, i, 0), b = inst_operand(k->f, i, 1);
   if (!is_constant(a) || is_constant(b)) return;
   if (i->op == OP_CALL && call_site_of(k->f, i)->attributes.index) return; /* of the parameters */
-  if (compares) i->aux = swapped_predicate((enum op)i->op, i->aux);
+  if (compares) i->aux = predicate_swapped((enum op)i->op, i->aux);
   combine_set_operand(k, id, 0, b);
   combine_set_operand(k, id, 1, a);
   k->changed = true;
@@ -298,7 +282,7 @@ static void drain(struct combiner *k) {
   }
 }
 
-/* --- debug records -------------------------------------------------------------------------------- */
+/* --- debug records ---------------------------------------------------------------------------- */
 
 /* What a local value named by metadata is now. */
 static struct nvm_value settled(struct combiner *k, struct nvm_value v) {

@@ -9,7 +9,6 @@ struct combiner {
   struct nvm_function *f;
   struct nvm_module *m;
   struct arena *arena;
-  const char *rule;     /* the rule that fired last */
   bool changed;
   /* Use lists: by operand slot of the function, doubly linked, 0 ends (slot + 1 is stored). */
   VEC(uint32_t) head;   /* by instruction */
@@ -21,8 +20,9 @@ struct combiner {
   uint64_t budget;      /* replacements still allowed */
 };
 
-/* A new instruction before `root`, with its location, its uses noted and itself queued; folded if its
- * operands are constants. VALUE_NULL when out of memory. `flags` that the op cannot carry are cut. */
+/* A new instruction before `root`, with its location, its uses noted and itself queued; folded if
+ * its operands are constants. VALUE_NULL when out of memory. `flags` that the op cannot carry are
+ * cut. */
 struct nvm_value build_op(struct combiner *k, struct nvm_inst_id root, enum op op, uint32_t flags,
                           struct nvm_type type, uint32_t aux, uint32_t count,
                           const struct nvm_value *operands);
@@ -32,6 +32,8 @@ struct nvm_value build_call(struct combiner *k, struct nvm_inst_id root, uint32_
                             const struct nvm_value *operands);
 /* An integer of that type, or a vector of it in all lanes. */
 struct nvm_value make_int(struct combiner *k, struct nvm_type type, uint64_t value);
+/* `scalar`, or a vector of that type with it in all lanes. VALUE_NULL when out of memory. */
+struct nvm_value make_splat(struct combiner *k, struct nvm_type type, struct nvm_value scalar);
 /* Puts v in place of operand n of i, keeping the use lists. */
 void combine_set_operand(struct combiner *k, struct nvm_inst_id i, uint32_t n, struct nvm_value v);
 /* Looks at that value (again) later. */

@@ -1,4 +1,5 @@
-/* What combine does that rules cannot say: ops with any number of operands, and facts of the machine.
+/* What combine does that rules cannot say: ops with any number of operands, and facts of the
+ * machine.
  *
  *   phi        all operands one value (or itself): that value
  *   gep        no step: the base; a constant step from a constant step: one, in bytes
@@ -6,7 +7,7 @@
  *   icmp       of two addresses with the same base
  *   ptrtoint, inttoptr and back, where the widths agree
  *   br         on a negated condition: the other way round
- *   call       llvm.expect and such, the warp's size, shifts and sums on constants of other kinds */
+ *   call       llvm.expect and such, the size of a warp, sums on constants of other kinds */
 #include "opt/analysis/known_bits.h"
 #include "opt/combine.h"
 #include "ir/intrinsic.h"
@@ -17,7 +18,7 @@ static const struct nvm_inst *as_inst(const struct combiner *k, struct nvm_value
   return i->op == op ? i : NULL;
 }
 
-/* --- phi ------------------------------------------------------------------------------------------ */
+/* --- phi -------------------------------------------------------------------------------------- */
 
 /* Undef and poison operands count as different: the one value need not dominate their edges. */
 static struct nvm_value phi_of_one(struct combiner *k, struct nvm_inst_id root) {
@@ -32,7 +33,7 @@ static struct nvm_value phi_of_one(struct combiner *k, struct nvm_inst_id root) 
   return one;
 }
 
-/* --- addresses -------------------------------------------------------------------------------------- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 /* Bytes that constant indices step over; false if one is no constant or the step is too large. */
 static bool gep_constant_step(struct combiner *k, const struct nvm_inst *g, int64_t *step) {
@@ -100,21 +101,22 @@ static struct nvm_value icmp_of_addresses(struct combiner *k, struct nvm_inst_id
   return build_op(k, root, OP_ICMP, 0, i->type, i->aux, 2, operands);
 }
 
-/* --- casts of pointers ---------------------------------------------------------------------------------- */
+/* --- casts of pointers ------------------------------------------------------------------------ */
 
-/* An integer as wide as the pointer, there and back. (A pointer that went through an integer may have
- * lost what it points into, so inttoptr of ptrtoint stays.) */
+/* An integer as wide as the pointer, there and back. (A pointer that went through an integer may
+ * have lost what it points into, so inttoptr of ptrtoint stays.) */
 static struct nvm_value ptrtoint_of_inttoptr(struct combiner *k, const struct nvm_inst *i) {
   const struct nvm_inst *inner = as_inst(k, inst_operand(k->f, i, 0), OP_INTTOPTR);
   if (!inner || !type_is_ptr(&k->m->types, inner->type)) return VALUE_NULL;
   struct nvm_value v = inst_operand(k->f, inner, 0);
-  uint32_t pointer = layout_pointer_bits(&k->m->layout, type_info(&k->m->types, inner->type)->width);
+  uint32_t pointer =
+      layout_pointer_bits(&k->m->layout, type_info(&k->m->types, inner->type)->width);
   bool whole = type_equal(value_type(k->f, v), i->type) &&
                type_scalar_bits(&k->m->types, i->type) <= pointer;
   return whole ? v : VALUE_NULL;
 }
 
-/* --- vectors and aggregates --------------------------------------------------------------------------------- */
+/* --- vectors and aggregates ------------------------------------------------------------------- */
 
 static bool constant_index(const struct combiner *k, struct nvm_value v, uint64_t *index) {
   nvm_u128 bits;
@@ -175,7 +177,7 @@ static struct nvm_value shuffle_identity(struct combiner *k, const struct nvm_in
   return first ? a : second ? inst_operand(k->f, i, 1) : VALUE_NULL;
 }
 
-/* --- control and calls ------------------------------------------------------------------------------------------ */
+/* --- control and calls ------------------------------------------------------------------------ */
 
 /* br (xor c, true), a, b: br c, b, a. Branch weights would have to follow: such stay. */
 static bool branch_unnegate(struct combiner *k, struct nvm_inst_id root) {

@@ -1,333 +1,356 @@
-/* The rules of combine.rules as code: what the decision trees of the generated combine.inc call.
+/* The rules of combine.rules at work: an interpreter of what gen_combine makes of them, which
+ * combine_program.h describes. It walks the tree of the root's class, class by class of operand,
+ * and runs the programs of the leaves that it comes to, until one of them does not fail.
  *
  * Numbers: integer constants of up to 64 bits, scalars or the same in all lanes of a vector, held
- * as uint64_t, zero above their width. fn_X(width, ...) computes on them; shifts by too much give 0
- * and divisions by zero all ones, as in SMT-LIB, so that prove.py means the same. */
+ * as uint64_t, zero above their width. Shifts by too much give 0 and divisions by zero all ones, as
+ * in SMT-LIB, so that prove.py means the same. */
 #include "opt/analysis/known_bits.h"
 #include "opt/combine.h"
+#include "opt/combine_program.h"
+#include "ir/eval.h"
 #include "ir/evalfloat.h"
 #include "ir/intrinsic.h"
 
-/* --- classes of operands ------------------------------------------------------------------------- */
+#include "combine.inc"
 
-enum {
-  CLASS_INT = OP_COUNT, /* an integer constant, or a splat of one */
-  CLASS_FLOAT,
-  CLASS_OTHER,
-  CLASS_CALL, /* + enum intrinsic_id; CLASS_CALL itself: any other call */
+struct matcher {
+  struct combiner *k;
+  struct nvm_inst_id root;
+  uint32_t predicate; /* of the root, if it is a comparison */
+  struct nvm_value slots[RULE_MOST_SLOTS];
+  uint8_t classes[RULE_MOST_SLOTS]; /* of the slots, once asked for */
+  const uint16_t *registers;        /* of the program: slots */
+  uint64_t numbers[RULE_MOST_STACK];
+  struct nvm_value made[RULE_MOST_STACK];
+  uint32_t number_count, made_count;
+  uint32_t flags; /* of the next op */
 };
 
-static uint32_t class_of_splat(const struct constant_table *t, const struct constant_info *c,
-                               const struct type_table *types);
+/* --- classes of operands ---------------------------------------------------------------------- */
 
-static uint32_t class_of_constant(const struct combiner *k, const struct constant_info *c) {
+/* Of a vector of equal numbers. */
+static enum rule_class class_of_splat(const struct nvm_module *m, const struct constant_info *c) {
+  if (!type_is_vector(&m->types, c->type)) return CLASS_OTHER;
+  const struct type_info *element = type_info(&m->types, type_scalar(&m->types, c->type));
+  enum rule_class class = element->kind == TY_INT && element->width <= 64          ? CLASS_INT
+                          : eval_is_float_kind((enum type_kind)element->kind) ? CLASS_FLOAT
+                                                                                : CLASS_OTHER;
+  if (c->kind == CONST_ZERO) return class;
+  const struct nvm_value *lanes = m->constants.operands.data + c->first;
+  for (uint32_t n = 0; n < c->count; n++)
+    if (!value_equal(lanes[n], lanes[0])) return CLASS_OTHER;
+  if (value_kind(lanes[0]) != VALUE_CONST) return CLASS_OTHER;
+  uint8_t kind = constant_info(&m->constants, lanes[0])->kind;
+  return kind == CONST_INT || kind == CONST_FLOAT ? class : CLASS_OTHER;
+}
+
+static enum rule_class class_of_constant(const struct nvm_module *m, struct nvm_value v) {
+  const struct constant_info *c = constant_info(&m->constants, v);
   switch ((enum constant_kind)c->kind) {
-  case CONST_INT: return type_info(&k->m->types, c->type)->width <= 64 ? CLASS_INT : CLASS_OTHER;
+  case CONST_INT: return type_info(&m->types, c->type)->width <= 64 ? CLASS_INT : CLASS_OTHER;
   case CONST_FLOAT: return CLASS_FLOAT;
-  case CONST_ZERO: case CONST_AGGREGATE:
-    return class_of_splat(&k->m->constants, c, &k->m->types);
+  case CONST_ZERO: case CONST_AGGREGATE: return class_of_splat(m, c);
   default: return CLASS_OTHER;
   }
 }
 
-/* A vector of equal numbers. */
-static uint32_t class_of_splat(const struct constant_table *t, const struct constant_info *c,
-                               const struct type_table *types) {
-  if (!type_is_vector(types, c->type)) return CLASS_OTHER;
-  const struct type_info *element = type_info(types, type_scalar(types, c->type));
-  uint32_t class = element->kind == TY_INT && element->width <= 64           ? CLASS_INT
-                   : element->kind >= TY_HALF && element->kind <= TY_DOUBLE ? CLASS_FLOAT
-                                                                            : CLASS_OTHER;
-  if (c->kind == CONST_ZERO) return class;
-  struct nvm_value first = t->operands.data[c->first];
-  for (uint32_t n = 0; n < c->count; n++)
-    if (!value_equal(t->operands.data[c->first + n], first)) return CLASS_OTHER;
-  if (value_kind(first) != VALUE_CONST) return CLASS_OTHER;
-  uint8_t kind = constant_info(t, first)->kind;
-  return kind == CONST_INT || kind == CONST_FLOAT ? class : CLASS_OTHER;
-}
-
-static uint32_t class_of_call(const struct combiner *k, const struct nvm_inst *i) {
+static uint32_t class_of(const struct combiner *k, struct nvm_value v) {
+  if (value_kind(v) == VALUE_CONST) return class_of_constant(k->m, v);
+  if (value_kind(v) != VALUE_INST) return CLASS_OTHER;
+  const struct nvm_inst *i = &k->f->insts.data[value_index(v)];
+  if (i->op != OP_CALL) return i->op;
   struct nvm_value callee = call_callee(k->f, i);
-  if (value_kind(callee) != VALUE_FUNCTION) return CLASS_CALL;
-  return CLASS_CALL + module_function(k->m, callee)->intrinsic;
+  uint32_t intrinsic =
+      value_kind(callee) == VALUE_FUNCTION ? module_function(k->m, callee)->intrinsic : 0;
+  return CLASS_CALL + rule_of_intrinsic[intrinsic];
 }
 
-static inline uint32_t class_of(const struct combiner *k, struct nvm_value v) {
-  if (value_kind(v) == VALUE_INST) {
-    const struct nvm_inst *i = &k->f->insts.data[value_index(v)];
-    return i->op == OP_CALL ? class_of_call(k, i) : i->op;
+/* --- registers and types ---------------------------------------------------------------------- */
+
+static struct nvm_value value_of(const struct matcher *m, uint32_t reg) {
+  return m->slots[m->registers[reg]];
+}
+static const struct nvm_inst *inst_of(const struct matcher *m, uint32_t reg) {
+  return &m->k->f->insts.data[value_index(value_of(m, reg))];
+}
+
+static struct nvm_type type_of(const struct matcher *m, uint32_t type) {
+  if (type == RULE_TYPE_BOOL) return TYPE_I1;
+  struct nvm_type like = value_type(m->k->f, value_of(m, type & ~(uint32_t)RULE_BOOL_LIKE));
+  return type & RULE_BOOL_LIKE ? type_with_lanes_of(&m->k->m->types, TYPE_I1, like) : like;
+}
+static struct nvm_type scalar_of(const struct matcher *m, uint32_t type) {
+  return type_scalar(&m->k->m->types, type_of(m, type));
+}
+static uint32_t width_of(const struct matcher *m, uint32_t type) {
+  return type_scalar_bits(&m->k->m->types, scalar_of(m, type));
+}
+
+static bool widens(const struct matcher *m, uint32_t from, uint32_t to) {
+  const struct type_table *t = &m->k->m->types;
+  const struct type_info *a = type_info(t, type_of(m, from)), *b = type_info(t, type_of(m, to));
+  bool vectors = a->kind == TY_VECTOR;
+  return vectors == (b->kind == TY_VECTOR) && (!vectors || a->count == b->count) &&
+         width_of(m, from) < width_of(m, to);
+}
+
+static bool type_is(const struct matcher *m, uint32_t type, enum rule_type_class class) {
+  switch (class) {
+  case TYPE_IS_INT: return type_is_int(&m->k->m->types, scalar_of(m, type));
+  case TYPE_IS_FLOAT: return type_is_float(&m->k->m->types, scalar_of(m, type));
+  case TYPE_IS_BOOL: return type_equal(scalar_of(m, type), TYPE_I1);
+  case TYPE_IS_WIDE: return width_of(m, type) > 1;
+  case TYPE_FITS_64_BITS: return width_of(m, type) <= 64;
   }
-  if (value_kind(v) == VALUE_CONST)
-    return class_of_constant(k, constant_info(&k->m->constants, v));
-  return CLASS_OTHER;
+  return false;
 }
 
-static inline const struct nvm_inst *inst_of(const struct combiner *k, struct nvm_value v) {
-  return &k->f->insts.data[value_index(v)];
-}
-static inline bool has_flags(const struct nvm_inst *i, unsigned flags) {
-  return (i->flags & flags) == flags;
-}
-static inline bool one_use(const struct combiner *k, struct nvm_value v) {
-  return k->f->uses.data[value_index(v)] == 1;
-}
+/* --- numbers ---------------------------------------------------------------------------------- */
 
-/* The scalar constant of a number or splat. */
-static const struct constant_info *number_of(const struct combiner *k, struct nvm_value v) {
-  const struct constant_info *c = constant_info(&k->m->constants, v);
-  if (c->kind == CONST_AGGREGATE)
-    c = constant_info(&k->m->constants, k->m->constants.operands.data[c->first]);
-  return c;
-}
-static inline uint64_t int_bits(const struct combiner *k, struct nvm_value v) {
-  const struct constant_info *c = number_of(k, v);
+/* The bits of a number or splat. */
+static uint64_t number_of(const struct matcher *m, uint32_t reg) {
+  const struct constant_table *t = &m->k->m->constants;
+  const struct constant_info *c = constant_info(t, value_of(m, reg));
+  if (c->kind == CONST_AGGREGATE) c = constant_info(t, t->operands.data[c->first]);
   return c->kind == CONST_ZERO ? 0 : c->bits;
 }
-static inline uint32_t int_width(const struct combiner *k, struct nvm_value v) {
-  const struct type_table *t = &k->m->types;
-  return type_scalar_bits(t, type_scalar(t, constant_info(&k->m->constants, v)->type));
+
+/* -1 is all bits of any width. */
+static bool number_is(const struct matcher *m, uint32_t reg, int16_t n) {
+  return number_of(m, reg) == (n < 0 ? evalint_zext(width_of(m, reg), (uint64_t)n) : (uint64_t)n);
 }
 
-/* --- floats --------------------------------------------------------------------------------------- */
+/* A float of the table in that type, which is of floats. */
+static uint64_t float_of(const struct matcher *m, uint32_t index, uint32_t type) {
+  uint64_t bits;
+  memcpy(&bits, &rule_floats[index], sizeof bits);
+  enum float_format format = eval_format(type_kind(&m->k->m->types, scalar_of(m, type)));
+  return evalfloat_convert(FLOAT_DOUBLE, format, EVALFLOAT_NEAREST, bits);
+}
 
-static bool format_of(const struct combiner *k, struct nvm_type type, enum float_format *format) {
-  switch (type_kind(&k->m->types, type_scalar(&k->m->types, type))) {
-  case TY_HALF: *format = FLOAT_HALF; return true;
-  case TY_BFLOAT: *format = FLOAT_BFLOAT; return true;
-  case TY_FLOAT: *format = FLOAT_SINGLE; return true;
-  case TY_DOUBLE: *format = FLOAT_DOUBLE; return true;
+/* `what` of numbers `from` bits wide; the result has `to` bits. */
+static uint64_t compute(uint32_t what, uint32_t from, uint32_t to, uint64_t a, uint64_t b) {
+  uint64_t r;
+  if (what >= RULE_COMPARE ? eval_row(OP_ICMP, what - RULE_COMPARE, from, 1, &a, &b, &r, 1)
+                           : eval_row((enum op)what, 0, from, to, &a, &b, &r, 1))
+    return r;
+  switch (what) {
+  case OP_SHL: return evalint_shl(from, a, b);
+  case OP_LSHR: return evalint_shr_u(from, a, b);
+  case OP_ASHR: return evalint_shr_s(from, a, b);
+  case OP_UDIV: return evalint_div_u(from, a, b);
+  case OP_SDIV: return evalint_div_s(from, a, b);
+  case OP_SREM: return evalint_rem_s(from, a, b);
+  case OP_UREM: return evalint_rem_u(from, a, b);
+  case FUNCTION_smin: return evalint_min_s(from, a, b);
+  case FUNCTION_smax: return evalint_max_s(from, a, b);
+  case FUNCTION_umin: return evalint_min_u(from, a, b);
+  case FUNCTION_umax: return evalint_max_u(from, a, b);
+  case FUNCTION_ctpop: return evalint_popcount(from, a);
+  case FUNCTION_bswap: return evalint_byte_swap(from, a);
+  case FUNCTION_bitreverse: return evalint_reverse(from, a);
+  case FUNCTION_log2: return a ? evalint_find_bit(64, false, a) : 0;
+  case FUNCTION_not: return evalint_zext(from, ~a);
+  case FUNCTION_neg: return evalint_zext(from, 0 - a);
+  case FUNCTION_lowmask: return evalint_mask(a < from ? (uint32_t)a : from);
+  case FUNCTION_lowzeros: return evalint_trailing_zeros(from, a);
+  case FUNCTION_pow2: return a != 0 && (a & (a - 1)) == 0;
+  /* Whether a number survives the way to the other width and back. */
+  case FUNCTION_fitsu: return evalint_zext(to, a) == a;
+  case FUNCTION_fitss: return to >= from || evalint_zext(from, (uint64_t)evalint_sext(to, a)) == a;
+  case FUNCTION_MIN: return UINT64_C(1) << (from - 1);
+  case FUNCTION_MAX: return evalint_mask(from - 1);
+  case FUNCTION_WIDTH: return from;
+  default: return 0; /* gen_combine makes no others */
+  }
+}
+
+static void compute_number(struct matcher *m, enum rule_word word, const uint16_t *a) {
+  uint64_t *top = m->numbers + m->number_count, r;
+  if (word == RULE_NUMBER) r = number_of(m, a[0]);
+  else if (word == RULE_LITERAL) r = evalint_zext(width_of(m, a[1]), (uint64_t)(int16_t)a[0]);
+  else {
+    uint32_t from = width_of(m, a[1]), to = width_of(m, a[2]), count = word == RULE_BINARY ? 2 : 1;
+    top -= count;
+    r = compute(a[0], from, to, top[0], count == 2 ? top[1] : 0);
+  }
+  *top = r;
+  m->number_count = (uint32_t)(top - m->numbers) + 1;
+}
+
+/* --- predicates ------------------------------------------------------------------------------- */
+
+static uint32_t find_predicate(const struct matcher *m, enum rule_predicate how, uint32_t of) {
+  if (how == PREDICATE_LITERAL) return of;
+  const struct nvm_inst *i = inst_of(m, of);
+  uint32_t p = i->aux;
+  switch (how) {
+  case PREDICATE_INV: return predicate_inverse((enum op)i->op, p);
+  case PREDICATE_SWAP: return predicate_swapped((enum op)i->op, p);
+  case PREDICATE_U: return p >= ICMP_SGT ? p - ICMP_SGT + ICMP_UGT : p;
+  case PREDICATE_S: return RULE_UREL >> p & 1 ? p - ICMP_UGT + ICMP_SGT : p;
+  case PREDICATE_LITERAL: case PREDICATE_PLAIN: break;
+  }
+  return p;
+}
+
+/* --- what is known of values ------------------------------------------------------------------ */
+
+static bool is_disjoint(const struct nvm_function *f, struct nvm_value a, struct nvm_value b) {
+  struct known_bits x = known_bits_of(f, a), y = known_bits_of(f, b);
+  return x.width && (~x.zero & ~y.zero & known_bits_mask(x.width)) == 0;
+}
+static bool is_zero_under(const struct nvm_function *f, struct nvm_value v, uint64_t mask) {
+  struct known_bits b = known_bits_of(f, v);
+  return b.width && (mask & ~b.zero) == 0;
+}
+
+/* Neither undef nor poison: what has one value in all its uses. */
+static bool is_defined(const struct combiner *k, struct nvm_value v, uint32_t depth) {
+  enum { MOST_DEPTH = 3 };
+  if (value_kind(v) == VALUE_CONST) {
+    enum rule_class class = class_of_constant(k->m, v);
+    return class == CLASS_INT || class == CLASS_FLOAT;
+  }
+  if (value_kind(v) != VALUE_INST) return false;
+  const struct nvm_inst *i = &k->f->insts.data[value_index(v)];
+  switch ((enum op)i->op) {
+  case OP_FREEZE: return true;
+  case OP_CALL: {
+    struct nvm_value callee = call_callee(k->f, i);
+    return value_kind(callee) == VALUE_FUNCTION && i->operand_count == 1 &&
+           !(intrinsic_table[module_function(k->m, callee)->intrinsic].flags &
+             (INTRIN_READS | INTRIN_WRITES));
+  }
+  case OP_ICMP: case OP_AND: case OP_OR: case OP_XOR: case OP_ADD: case OP_SUB: case OP_MUL:
+  case OP_ZEXT: case OP_SEXT: case OP_TRUNC: break;
+  default: return false;
+  }
+  if (i->flags || depth >= MOST_DEPTH) return false;
+  for (uint32_t n = 0; n < i->operand_count; n++)
+    if (!is_defined(k, inst_operand(k->f, i, n), depth + 1)) return false;
+  return true;
+}
+
+/* --- programs --------------------------------------------------------------------------------- */
+
+static bool check(struct matcher *m, enum rule_word word, const uint16_t *a) {
+  const struct nvm_function *f = m->k->f;
+  switch (word) {
+  case RULE_SAME: return value_equal(value_of(m, a[0]), value_of(m, a[1]));
+  case RULE_NUMBER_IS: return number_is(m, a[0], (int16_t)a[1]);
+  case RULE_FLOAT_IS: return number_of(m, a[0]) == float_of(m, a[1], a[0]);
+  case RULE_PREDICATE_IS:
+    return inst_of(m, a[0])->aux == find_predicate(m, (enum rule_predicate)a[1], a[2]);
+  case RULE_PREDICATE_IN: return a[1] >> inst_of(m, a[0])->aux & 1;
+  case RULE_HAS_FLAGS: return (inst_of(m, a[0])->flags & a[1]) == a[1];
+  case RULE_ONE_USE: return f->uses.data[value_index(value_of(m, a[0]))] == 1;
+  case RULE_SAME_TYPE: return type_equal(type_of(m, a[0]), type_of(m, a[1]));
+  case RULE_TYPE_IS: return type_is(m, a[0], (enum rule_type_class)a[1]);
+  case RULE_WIDENS: return widens(m, a[0], a[1]);
+  case RULE_ZERO: return is_zero_under(f, value_of(m, a[0]), m->numbers[--m->number_count]);
+  case RULE_NONNEG: return known_bits_nonnegative(known_bits_of(f, value_of(m, a[0])));
+  case RULE_NONZERO: return known_bits_of(f, value_of(m, a[0])).one != 0;
+  case RULE_DEFINED: return is_defined(m->k, value_of(m, a[0]), 0);
+  case RULE_DISJOINT: return is_disjoint(f, value_of(m, a[0]), value_of(m, a[1]));
+  case RULE_REQUIRE: return m->numbers[--m->number_count] != 0;
   default: return false;
   }
 }
 
-static uint64_t float_bits_of(enum float_format format, double value) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return evalfloat_convert(FLOAT_DOUBLE, format, EVALFLOAT_NEAREST, bits);
+static uint32_t common_flags(const struct matcher *m, uint32_t flags, uint32_t registers) {
+  for (uint32_t reg = 0; registers; reg++, registers >>= 1)
+    if (registers & 1) flags &= inst_of(m, reg)->flags;
+  return flags;
 }
 
-static bool float_is(const struct combiner *k, struct nvm_value v, double value) {
-  const struct constant_info *c = number_of(k, v);
-  enum float_format format;
-  if (!format_of(k, c->type, &format)) return false;
-  return (c->kind == CONST_ZERO ? 0 : c->bits) == float_bits_of(format, value);
-}
-
-static struct nvm_value make_float(struct combiner *k, struct nvm_type type, double value) {
-  enum float_format format;
-  if (!format_of(k, type, &format)) return VALUE_NULL;
-  struct nvm_type scalar = type_scalar(&k->m->types, type);
-  struct nvm_value v = const_float(k->m, scalar, float_bits_of(format, value));
-  if (!type_is_vector(&k->m->types, type)) return v;
-  uint32_t lanes = (uint32_t)type_info(&k->m->types, type)->count;
-  struct nvm_value *all = arena_alloc(k->arena, lanes * sizeof *all);
-  if (!all) return VALUE_NULL;
-  for (uint32_t n = 0; n < lanes; n++) all[n] = v;
-  return const_aggregate(k->m, type, all, lanes);
-}
-
-/* --- types ---------------------------------------------------------------------------------------- */
-
-static bool type_is_bool(const struct combiner *k, struct nvm_type type) {
-  return type_equal(type_scalar(&k->m->types, type), TYPE_I1);
-}
-/* A number of more than one bit. */
-static bool type_is_wide(const struct combiner *k, struct nvm_type type) {
-  return type_scalar_bits(&k->m->types, type_scalar(&k->m->types, type)) > 1;
-}
-static struct nvm_type bool_like(struct combiner *k, struct nvm_type like) {
-  return type_is_vector(&k->m->types, like) ? type_with_lanes_of(&k->m->types, TYPE_I1, like)
-                                            : TYPE_I1;
-}
-static uint32_t scalar_width(const struct combiner *k, struct nvm_type type) {
-  return type_scalar_bits(&k->m->types, type_scalar(&k->m->types, type));
-}
-static bool can_widen(const struct combiner *k, struct nvm_type from, struct nvm_type to) {
-  const struct type_info *a = type_info(&k->m->types, from), *b = type_info(&k->m->types, to);
-  bool lanes = a->kind == TY_VECTOR ? b->kind == TY_VECTOR && a->count == b->count
-                                    : b->kind != TY_VECTOR;
-  return lanes && scalar_width(k, from) < scalar_width(k, to);
-}
-__attribute__((unused)) static bool can_narrow(const struct combiner *k, struct nvm_type from, struct nvm_type to) {
-  return can_widen(k, to, from);
-}
-
-/* --- functions of numbers -------------------------------------------------------------------------- */
-
-static inline uint64_t fn_cut(uint32_t w, uint64_t a) { return a & known_bits_mask(w); }
-static inline int64_t fn_signed(uint32_t w, uint64_t a) {
-  uint64_t sign = UINT64_C(1) << (w - 1);
-  return (int64_t)((fn_cut(w, a) ^ sign) - sign);
-}
-static inline uint64_t fn_sext(uint32_t from, uint32_t to, uint64_t a) {
-  return fn_cut(to, (uint64_t)fn_signed(from, a));
-}
-static inline uint64_t fn_min(uint32_t w) { return UINT64_C(1) << (w - 1); }
-static inline uint64_t fn_max(uint32_t w) { return fn_min(w) - 1; }
-#define FN(name, expression) \
-  __attribute__((unused)) static inline uint64_t fn_##name(uint32_t w, uint64_t a, uint64_t b) { \
-    return fn_cut(w, expression);                                                                 \
+static struct nvm_value make(struct matcher *m, enum rule_word word, const uint16_t *a) {
+  switch (word) {
+  case RULE_VALUE: return value_of(m, a[0]);
+  case RULE_MAKE_INT: return make_int(m->k, type_of(m, a[0]), m->numbers[--m->number_count]);
+  case RULE_MAKE_FLOAT:
+    return make_splat(m->k, type_of(m, a[0]),
+                      const_float(m->k->m, scalar_of(m, a[0]), float_of(m, a[1], a[0])));
+  case RULE_OP:
+    m->made_count -= a[4];
+    return build_op(m->k, m->root, (enum op)a[0], m->flags, type_of(m, a[1]),
+                    find_predicate(m, (enum rule_predicate)a[2], a[3]), a[4],
+                    m->made + m->made_count);
+  case RULE_CALL:
+    m->made_count -= a[2];
+    return build_call(m->k, m->root, rule_intrinsics[a[0]], m->flags, type_of(m, a[1]), a[2],
+                      m->made + m->made_count);
+  default: return VALUE_NULL;
   }
-FN(add, a + b)
-FN(sub, a - b)
-FN(mul, a * b)
-FN(and, a & b)
-FN(or, a | b)
-FN(xor, a ^ b)
-FN(shl, b < w ? a << b : 0)
-FN(lshr, b < w ? a >> b : 0)
-FN(ashr, (uint64_t)(fn_signed(w, a) >> (b < w ? b : w - 1)))
-FN(udiv, b ? a / b : ~UINT64_C(0))
-FN(urem, b ? a % b : a)
-FN(umin, a < b ? a : b)
-FN(umax, a > b ? a : b)
-FN(smin, fn_signed(w, a) < fn_signed(w, b) ? a : b)
-FN(smax, fn_signed(w, a) > fn_signed(w, b) ? a : b)
-#undef FN
-#define FN(name, expression) \
-  __attribute__((unused)) static inline bool fn_##name(uint32_t w, uint64_t a, uint64_t b) { \
-    (void)w;                                                                                  \
-    return expression;                                                                        \
+}
+
+/* What the program makes of the root; VALUE_NULL if the rule does not apply. */
+static struct nvm_value run(struct matcher *m, const uint16_t *at) {
+  static const uint8_t operands[] = {
+#define W(name, operands) [RULE_##name] = operands,
+      RULE_WORDS(W)
+#undef W
+  };
+  m->number_count = m->made_count = m->flags = 0;
+  for (;;) {
+    enum rule_word word = (enum rule_word)*at++;
+    if (word <= RULE_REQUIRE) {
+      if (!check(m, word, at)) return VALUE_NULL;
+    } else if (word <= RULE_BINARY) compute_number(m, word, at);
+    else if (word == RULE_FLAGS) m->flags |= common_flags(m, at[0], at[1]);
+    else if (word == RULE_DONE) return m->made[0];
+    else {
+      struct nvm_value v = make(m, word, at);
+      m->made[m->made_count++] = v;
+      if (word >= RULE_OP) m->flags = 0;
+    }
+    at += operands[word];
   }
-FN(eq, a == b)
-FN(ne, a != b)
-FN(ult, a < b)
-FN(ule, a <= b)
-FN(ugt, a > b)
-FN(uge, a >= b)
-FN(slt, fn_signed(w, a) < fn_signed(w, b))
-FN(sle, fn_signed(w, a) <= fn_signed(w, b))
-FN(sgt, fn_signed(w, a) > fn_signed(w, b))
-FN(sge, fn_signed(w, a) >= fn_signed(w, b))
-#undef FN
-#define FN(name, result, expression) \
-  __attribute__((unused)) static inline result fn_##name(uint32_t w, uint64_t a) { \
-    (void)w;                                                                        \
-    return expression;                                                              \
+}
+
+/* --- trees ------------------------------------------------------------------------------------ */
+
+/* Gives the operands of an instruction the slots from `top`; returns the next free one. */
+static uint32_t open(struct matcher *m, struct nvm_value v, uint32_t top) {
+  const struct nvm_inst *i = &m->k->f->insts.data[value_index(v)];
+  uint32_t count = i->operand_count - (i->op == OP_CALL);
+  for (uint32_t n = 0; n < count; n++, top++) {
+    m->slots[top] = inst_operand(m->k->f, i, n);
+    m->classes[top] = CLASS_UNKNOWN;
   }
-FN(pow2, bool, a != 0 && (a & (a - 1)) == 0)
-FN(not, uint64_t, fn_cut(w, ~a))
-FN(neg, uint64_t, fn_cut(w, 0 - a))
-/* As many ones at the low end as the number says. */
-FN(lowmask, uint64_t, a >= w ? known_bits_mask(w) : known_bits_mask((uint32_t)a))
-#undef FN
-static inline uint64_t fn_log2(uint32_t w, uint64_t a) {
-  (void)w;
-  uint64_t n = 0;
-  while (n < 63 && a >> n > 1) n++;
-  return n;
-}
-/* The number of zeros at the low end. */
-__attribute__((unused)) static inline uint64_t fn_lowzeros(uint32_t w, uint64_t a) {
-  uint64_t n = 0;
-  while (n < w && !(a >> n & 1)) n++;
-  return n;
-}
-__attribute__((unused)) static inline uint64_t fn_ctpop(uint32_t w, uint64_t a) {
-  uint64_t n = 0;
-  for (uint32_t b = 0; b < w; b++) n += a >> b & 1;
-  return n;
-}
-__attribute__((unused)) static inline uint64_t fn_bitreverse(uint32_t w, uint64_t a) {
-  uint64_t r = 0;
-  for (uint32_t b = 0; b < w; b++) r |= (a >> b & 1) << (w - 1 - b);
-  return r;
-}
-__attribute__((unused)) static inline uint64_t fn_bswap(uint32_t w, uint64_t a) {
-  uint64_t r = 0;
-  for (uint32_t b = 0; b < w; b += 8) r |= (a >> b & 255) << (w - 8 - b);
-  return r;
-}
-/* Whether a number of width `from` survives the way to width `to` and back. */
-__attribute__((unused)) static inline bool fn_fitsu(uint32_t from, uint32_t to, uint64_t a) {
-  return to >= from || a <= known_bits_mask(to);
-}
-__attribute__((unused)) static inline bool fn_fitss(uint32_t from, uint32_t to, uint64_t a) {
-  return to >= from || fn_sext(to, from, fn_cut(to, a)) == a;
+  return top;
 }
 
-/* --- predicates -------------------------------------------------------------------------------------- */
-
-static inline bool predicate_is_eqne(uint32_t p) { return p <= ICMP_NE; }
-static inline bool predicate_is_rel(uint32_t p) { return p > ICMP_NE; }
-__attribute__((unused)) static inline bool predicate_is_urel(uint32_t p) {
-  return p >= ICMP_UGT && p <= ICMP_ULE;
-}
-__attribute__((unused)) static inline bool predicate_is_srel(uint32_t p) { return p >= ICMP_SGT; }
-__attribute__((unused)) static inline uint32_t icmp_inv(uint32_t p) {
-  static const uint8_t inverse[ICMP_COUNT] = {
-      [ICMP_EQ] = ICMP_NE,   [ICMP_NE] = ICMP_EQ,   [ICMP_UGT] = ICMP_ULE, [ICMP_UGE] = ICMP_ULT,
-      [ICMP_ULT] = ICMP_UGE, [ICMP_ULE] = ICMP_UGT, [ICMP_SGT] = ICMP_SLE, [ICMP_SGE] = ICMP_SLT,
-      [ICMP_SLT] = ICMP_SGE, [ICMP_SLE] = ICMP_SGT};
-  return inverse[p];
-}
-__attribute__((unused)) static inline uint32_t icmp_swap(uint32_t p) {
-  static const uint8_t swapped[ICMP_COUNT] = {
-      [ICMP_EQ] = ICMP_EQ,   [ICMP_NE] = ICMP_NE,   [ICMP_UGT] = ICMP_ULT, [ICMP_UGE] = ICMP_ULE,
-      [ICMP_ULT] = ICMP_UGT, [ICMP_ULE] = ICMP_UGE, [ICMP_SGT] = ICMP_SLT, [ICMP_SGE] = ICMP_SLE,
-      [ICMP_SLT] = ICMP_SGT, [ICMP_SLE] = ICMP_SGE};
-  return swapped[p];
-}
-__attribute__((unused)) static inline uint32_t icmp_u(uint32_t p) {
-  return p >= ICMP_SGT ? p - ICMP_SGT + ICMP_UGT : p;
-}
-__attribute__((unused)) static inline uint32_t icmp_s(uint32_t p) {
-  return predicate_is_urel(p) ? p - ICMP_UGT + ICMP_SGT : p;
-}
-__attribute__((unused)) static inline uint32_t fcmp_inv(uint32_t p) { return p ^ 15; }
-__attribute__((unused)) static inline uint32_t fcmp_swap(uint32_t p) {
-  return (p & 9) | (p & 2) << 1 | (p & 4) >> 1;
-}
-
-/* --- what is known of values ---------------------------------------------------------------------------- */
-
-static bool known_zero(const struct combiner *k, struct nvm_value v, uint64_t mask) {
-  struct known_bits b = known_bits_of(k->f, v);
-  return b.width && (mask & ~b.zero) == 0;
-}
-static bool known_nonneg(const struct combiner *k, struct nvm_value v) {
-  return known_bits_nonnegative(known_bits_of(k->f, v));
-}
-__attribute__((unused)) static bool known_nonzero(const struct combiner *k, struct nvm_value v) {
-  return known_bits_of(k->f, v).one != 0;
-}
-__attribute__((unused)) static bool known_disjoint(const struct combiner *k, struct nvm_value a,
-                                                   struct nvm_value b) {
-  struct known_bits x = known_bits_of(k->f, a), y = known_bits_of(k->f, b);
-  return x.width && (~x.zero & ~y.zero & known_bits_mask(x.width)) == 0;
-}
-/* Neither undef nor poison: what has one value in all its uses. */
-static bool known_defined_to(const struct combiner *k, struct nvm_value v, uint32_t depth) {
-  enum { MOST_DEPTH = 3 };
-  if (value_kind(v) == VALUE_CONST) {
-    uint32_t class = class_of(k, v);
-    return class == CLASS_INT || class == CLASS_FLOAT;
+static struct nvm_value try_tree(struct matcher *m, uint32_t tree, uint32_t top) {
+  const uint16_t *at = rule_words + tree;
+  for (uint32_t groups = *at++; groups; groups--) {
+    uint32_t slot = at[0], count = at[2];
+    if (m->classes[slot] == CLASS_UNKNOWN)
+      m->classes[slot] = (uint8_t)class_of(m->k, m->slots[slot]);
+    uint32_t class = m->classes[slot] - (uint32_t)at[1], next = class < count ? at[3 + class] : 0;
+    if (next) {
+      bool is_inst = value_kind(m->slots[slot]) == VALUE_INST;
+      struct nvm_value v = try_tree(m, next, is_inst ? open(m, m->slots[slot], top) : top);
+      if (!value_is_none(v)) return v;
+    }
+    at += 3 + count;
   }
-  if (value_kind(v) != VALUE_INST) return false;
-  const struct nvm_inst *i = inst_of(k, v);
-  if (i->op == OP_FREEZE) return true;
-  if (i->op == OP_CALL) {
-    uint32_t c = class_of(k, v);
-    return c != CLASS_CALL && i->operand_count == 1 &&
-           !(intrinsic_table[c - CLASS_CALL].flags & (INTRIN_READS | INTRIN_WRITES));
+  for (uint32_t leaves = *at++; leaves; leaves--) {
+    const uint16_t *program = rule_words + at[0];
+    m->registers = at + 2;
+    struct nvm_value v = at[1] >> m->predicate & 1 ? run(m, program + 1) : VALUE_NULL;
+    if (!value_is_none(v)) return v;
+    at += 2 + *program;
   }
-  bool total = i->op == OP_ICMP || i->op == OP_AND || i->op == OP_OR || i->op == OP_XOR ||
-               i->op == OP_ADD || i->op == OP_SUB || i->op == OP_MUL || i->op == OP_ZEXT ||
-               i->op == OP_SEXT || i->op == OP_TRUNC;
-  if (!total || i->flags || depth >= MOST_DEPTH) return false;
-  for (uint32_t n = 0; n < i->operand_count; n++)
-    if (!known_defined_to(k, inst_operand(k->f, i, n), depth + 1)) return false;
-  return true;
+  return VALUE_NULL;
 }
-__attribute__((unused)) static bool known_defined(const struct combiner *k, struct nvm_value v) {
-  return known_defined_to(k, v, 0);
-}
-
-/* --- the rules --------------------------------------------------------------------------------------------- */
-
-#include "combine.inc"
 
 struct nvm_value combine_try_rules(struct combiner *k, struct nvm_inst_id root) {
-  return try_rules(k, root);
+  const struct nvm_inst *i = function_inst(k->f, root);
+  struct matcher m; /* large: only what is needed is set */
+  m.k = k, m.root = root, m.slots[0] = value_of_inst(root);
+  m.predicate = i->op == OP_ICMP || i->op == OP_FCMP ? i->aux : 0;
+  uint32_t tree = rule_roots[class_of(k, m.slots[0])];
+  return tree ? try_tree(&m, tree, open(&m, m.slots[0], 1)) : VALUE_NULL;
 }

@@ -1,15 +1,15 @@
-"""gen_combine: turns combine.rules, the peephole rules, into C: one decision tree per op.
+"""gen_combine: turns combine.rules, the peephole rules, into words: one decision tree per op, one program per rule.
 Run at build: gen_combine.py TABLE OUTDIR; it reads ir/ops.def too.
 
 Problem:  some hundreds of patterns must be tried at every instruction, cheaply.
 Solution: every pattern is a list of tests in the order of a walk over it: "operand 0 is an add", "operand 1
           of that is a constant". Patterns that begin with the same tests share them: the lists form a trie,
-          each inner node of which becomes a `switch` over the class of one operand, each leaf the rest of
-          the conditions and the code that builds the result. More specific patterns are tried first, equally
-          specific ones in the order of the file.
+          whose leaves name the program that makes the rest of the checks and builds the result. More
+          specific patterns are tried first, equally specific ones in the order of the file.
           Types are inferred by unification, as in any typed expression language: what the result demands and
-          the pattern does not promise becomes a check at the leaf.
-The language is described at the head of combine.rules. The first fault ends the run."""
+          the pattern does not promise becomes a check of the program.
+The language is described at the head of combine.rules, what is written in combine_program.h. The first fault
+ends the run."""
 import copy
 import os
 import re
@@ -24,17 +24,16 @@ from gen_table import fail
 
 
 class Shape:
-    """label: the case of the switch; op: its name in C; how: of a function, see FUNCTIONS. The kinds:
+    """class_: the number of what has this shape; op: its name in C; how: of a function, see FUNCTIONS. The kinds:
       int       T, T, ... -> T, integers          compare   predicate, T, T -> bool
       int-imm   T, i1 constant -> T               select    bool, T, T -> T
       float     T, T, ... -> T, floats            cast      A -> B
       any       T -> T                            function  of constants alone: T, T, ... -> T"""
 
-    def __init__(self, name, label, kind, arity, commutes=False, op=None, fast=False, how=""):
-        self.name, self.label, self.kind, self.arity, self.commutes = name, label, kind, arity, commutes
-        self.op, self.fast, self.how = op, fast, how
-        self.intrinsic = op is None and kind != "function"
-        self.c = f"call_{name}" if self.intrinsic else op
+    def __init__(self, name, class_, kind, arity, commutes=False, op=None, how=""):
+        self.name, self.class_, self.kind, self.arity, self.commutes = name, class_, kind, arity, commutes
+        self.op, self.how = op, how
+        self.fast = kind == "float" or op in ("FCMP", "FPTRUNC", "FPEXT")
 
 
 def read_ops():
@@ -42,14 +41,13 @@ def read_ops():
     with open(os.path.join(ROOT, "ir", "ops.def"), encoding="utf-8") as file:
         found = re.findall(r'^OP\((\w+), "([^"]+)", FORM_(\w+), ([^,"]+),', file.read(), re.MULTILINE)
     ops = {}
-    for op, keyword, form, flags in found:
+    for number, (op, keyword, form, flags) in enumerate(found):
         binary = ("int" if "OPF_INT" in flags else "float", 2)
         unary = ("any" if op == "FREEZE" else "float", 1)
         shape = {"BINARY": binary, "UNARY": unary, "CAST": ("cast", 1), "CMP": ("compare", 2),
                  "SELECT": ("select", 3)}.get(form)
-        ops.setdefault(keyword, shape and Shape(keyword, f"OP_{op}", *shape, "OPF_COMMUTES" in flags, op,
-                                                "OPF_FAST" in flags))
-    return ops
+        ops.setdefault(keyword, shape and Shape(keyword, number, *shape, "OPF_COMMUTES" in flags, op))
+    return ops, len(found)
 
 
 # Intrinsics by the name after "llvm.": how many operands; a + behind it: it commutes.
@@ -59,14 +57,20 @@ INTRINSICS = {
     "int-imm": "abs:2 ctlz:2 cttz:2",
     "float": "fabs:1 fma:3+ fmuladd:3+ sqrt:1 copysign:2 minnum:2+ maxnum:2+ minimum:2+ maximum:2+ floor:1 ceil:1 "
              "trunc:1 rint:1 nearbyint:1 roundeven:1 round:1 canonicalize:1 cos:1 sin:1 pow:2 exp2:1"}
-# Functions: of constants, in conditions and results, computed by fn_NAME of combine.c. Others are
-# conditions. w: on constants, fn_NAME(width, ...); v: on a value and constants, known_NAME(k, value, ...);
-# V: on two values; t: on a value's type; f: on a constant and a value's type.
+ICMP = "eq ne ugt uge ult ule sgt sge slt sle".split()
+FCMP = "false oeq ogt oge olt ole one ord uno ueq ugt uge ult ule une true".split()
+# Functions by what they are good for: a part of numbers, in conditions and results; the rest are conditions, of
+# numbers, of a number and another type, of values, of a value's type.
 FUNCTIONS = {
-    "": "log2:1 not:1 neg:1 lowmask:1 lowzeros:1",
-    "w": "eq:2 ne:2 ult:2 ule:2 ugt:2 uge:2 slt:2 sle:2 sgt:2 sge:2 pow2:1",
-    "v": "zero:2 nonneg:1 nonzero:1 defined:1", "V": "disjoint:2", "t": "bool:1 wide:1", "f": "fitsu:2 fitss:2"}
+    "": "log2:1 not:1 neg:1 lowmask:1 lowzeros:1", "numbers": "pow2:1 " + " ".join(p + ":2" for p in ICMP),
+    "fits": "fitsu:2 fitss:2", "value": "zero:2 nonneg:1 nonzero:1 defined:1 disjoint:2", "type": "bool:1 wide:1"}
+COMPUTED = "smin smax umin umax ctpop bswap bitreverse".split()  # intrinsics of numbers, beside all integer ops
 FLAGS = "nuw nsw exact disjoint nneg nnan ninf nsz arcp contract afn reassoc".split()
+INT_CASTS = ("TRUNC", "ZEXT", "SEXT")
+OPS, OP_COUNT = read_ops()
+CLASS_INT, CLASS_FLOAT, CLASS_CALL, CLASS_UNKNOWN = OP_COUNT, OP_COUNT + 1, OP_COUNT + 3, 255
+MOST_SLOTS, MOST_REGISTERS = 32, 16  # RULE_MOST_
+intrinsics = []  # their names, in the order of their classes
 
 
 def all_shapes():
@@ -76,10 +80,10 @@ def all_shapes():
             shapes[name] = Shape(name, None, "function", int(arity), how=how)
     for kind, names in INTRINSICS.items():
         for name, arity in (w.split(":") for w in names.split()):
+            intrinsics.append(name)
             shapes["ftrunc" if name == "trunc" else name] = Shape(
-                name, "CLASS_CALL + INTRINSIC_" + name, kind, int(arity[0]), arity.endswith("+"))
-    shapes.update(read_ops())
-    return shapes
+                name, CLASS_CALL + len(intrinsics), kind, int(arity[0]), arity.endswith("+"))
+    return shapes | OPS
 
 
 SHAPES = all_shapes()
@@ -89,19 +93,21 @@ SHAPES = all_shapes()
 
 class Node:
     """kind: op, value, int, literal or float. name: of the variable; of an op: bound name or ""; literals:
-    their text. path: "0", "01": the way from the root, in patterns. predicate: of a comparison, its name or
+    their text. register: in patterns, its number. predicate: of a comparison, its name or
     variable, the modifier ("", "inv", "swap", "u", "s") and class ("", "eqne", ...) of a variable."""
 
     def __init__(self, kind, name=""):
-        self.kind, self.name, self.path, self.shape, self.args, self.predicate = kind, name, "", None, [], None
+        self.kind, self.name, self.register, self.shape, self.args, self.predicate = kind, name, 0, None, [], None
         self.flags, self.optional_flags, self.one_use, self.type = set(), set(), False, None
 
     def ops(self):
         """The ops in it, each before its operands."""
-        if self.kind == "op":
-            yield self
-            for a in self.args:
-                yield from a.ops()
+        return (n for n in self.nodes() if n.kind == "op")
+
+    def nodes(self):
+        yield self
+        for a in self.args:
+            yield from a.nodes()
 
 
 class Reader:
@@ -167,7 +173,7 @@ class Reader:
 class Rule:
     def __init__(self, text):
         self.name, colon, rest = text.partition(": ")
-        self.line, r = gen_table.line, Reader(rest)
+        self.line, self.registers, self.program, r = gen_table.line, 0, 0, Reader(rest)
         if not colon:
             fail("`name: pattern -> result` expected")
         self.pattern, self.conditions = r.node(), []
@@ -186,7 +192,7 @@ class Rule:
 # --- types: unification -------------------------------------------------------------------------------------
 
 class Types:
-    """Facts are by root. same_lanes: the type that this is the comparison of; witness: C that has the type."""
+    """Facts are by root. same_lanes: the type that this is the comparison of; witness: a register of the type."""
 
     def __init__(self):
         self.parent, self.is_int, self.is_float, self.is_bool, self.same_lanes, self.witness = ([] for _ in range(6))
@@ -207,10 +213,8 @@ class Types:
         if a == b:
             return
         self.parent[b] = a
-        for facts in (self.is_int, self.is_float, self.is_bool, self.witness):
-            facts[a] = facts[a] or facts[b]
-        if self.same_lanes[a] is None:
-            self.same_lanes[a] = self.same_lanes[b]
+        for facts in (self.is_int, self.is_float, self.is_bool, self.same_lanes, self.witness):
+            facts[a] = facts[b] if facts[a] is None else facts[a]
 
     def mark(self, facts, *types):
         for a in types:
@@ -266,15 +270,13 @@ class Types:
             fail(f"`{n.name}` does not occur in the pattern")
 
 
-INT_CASTS = ("TRUNC", "ZEXT", "SEXT")
+# --- programs -----------------------------------------------------------------------------------------------
 
-# --- paths and commuted variants ------------------------------------------------------------------------------
+words, floats = ["0"], []  # C that says each; no tree begins at 0
 
 
-def set_paths(n, path):
-    n.path = path
-    for k, a in enumerate(n.args):
-        set_paths(a, f"{path}{k}")
+def put(*what):
+    words.extend(map(str, what))
 
 
 def is_constant(n):
@@ -282,8 +284,233 @@ def is_constant(n):
 
 
 def all_constant(n):
-    return all(map(all_constant, n.args)) if n.kind == "op" else n.kind in ("int", "literal")
+    return all(map(all_constant, n.args)) and not n.predicate if n.kind == "op" else n.kind in ("int", "literal")
 
+
+def float_index(text):
+    floats.append(text)
+    return len(floats) - 1
+
+
+def literal_value(name):
+    value = {"true": 1, "false": 0}.get(name) if name[0] in "tf" else int(name)
+    if not -2**15 <= value < 2**15:
+        fail(f"`{name}` has more than 16 bits")
+    return value & 0xffff
+
+
+def bits(registers):
+    return sum(1 << n.register for n in registers)
+
+
+def flags_text(flags):
+    return " | ".join("INST_" + f.upper() for f in FLAGS if f in flags)
+
+
+def predicate_mask(n):
+    """The predicates that the comparison allows, whatever the others say; C of their bits, None: all."""
+    name, _, class_ = n.predicate or ("P", "", "")
+    if name[0].isupper():
+        return f"RULE_{class_.upper()}" if class_ else None
+    return f"1 << {n.shape.op}_{name.upper()}"
+
+
+class Program:
+    """Writes the program of a rule. scope: the pattern's variables by name."""
+
+    def __init__(self, rule):
+        self.rule, self.pattern, self.types, self.scope = rule, rule.pattern, Types(), {}
+        gen_table.line = rule.line
+        put(rule.registers)
+        self.types.infer(self.scope, self.pattern, True)
+        for n in reversed(list(self.pattern.nodes())):
+            self.types.witness[self.types.find(n.type)] = n.register
+        self.check_node(self.pattern)
+        before = copy.deepcopy(self.types)
+        self.types.infer(self.scope, rule.result, False)
+        self.types.unify(self.pattern.type, rule.result.type)
+        self.check_types(before)
+        for c in rule.conditions:
+            for n in c.args if c.shape.how == "fits" else [c]:
+                self.types.infer(self.scope, n, False)
+            self.check_condition(c)
+        self.check_result(rule.result)
+        self.build(rule.result, True)
+        put("RULE_DONE")
+
+    def type(self, type_):
+        a = self.types.find(type_)
+        if self.types.witness[a] is not None:
+            return self.types.witness[a]
+        if self.types.same_lanes[a] is not None:
+            return f"{self.type(self.types.same_lanes[a])} | RULE_BOOL_LIKE"
+        if not self.types.is_bool[a]:
+            fail("the type of a part of the result is not determined")
+        return "RULE_TYPE_BOOL"  # the immediate of abs, ctlz, cttz
+
+    # --- numbers ---
+
+    def number(self, n):
+        """A constant expression, onto the stack of numbers."""
+        if n.kind == "int":
+            put("RULE_NUMBER", self.scope[n.name].register)
+        elif n.kind == "op":
+            self.function(n)
+        elif n.kind != "literal":
+            fail(f"`{n.name}` is no integer constant")
+        elif n.name[0].isupper():
+            put("RULE_LITERAL", 0, self.type(n.type), "RULE_UNARY", "FUNCTION_" + n.name,
+                self.type(n.type), self.type(n.type))
+        else:
+            put("RULE_LITERAL", literal_value(n.name), self.type(n.type))
+
+    def function(self, n):
+        s, from_ = n.shape, self.type(n.args[0].type)
+        what = (f"OP_{s.op}" if s.kind == "int" and s.op or s.op in INT_CASTS else
+                f"RULE_COMPARE + ICMP_{s.name.upper()}" if s.name in ICMP else
+                f"FUNCTION_{s.name}" if s.kind == "function" or s.name in COMPUTED else None)
+        if s.arity > 2 or not what:
+            fail(f"`{s.name}` of constants")
+        operands = n.args[:1] if s.how == "fits" else n.args
+        for a in operands:
+            self.number(a)
+        to = self.type(n.args[1].type) if s.how == "fits" else self.type(n.type) if s.kind == "cast" else from_
+        put("RULE_BINARY" if len(operands) == 2 else "RULE_UNARY", what, from_, to)
+
+    # --- checks ---
+
+    def binding(self, name):
+        """The comparison that binds a predicate variable: the first that names it without a modifier."""
+        found = (n for n in self.pattern.ops() if n.predicate and n.predicate[:2] == (name, ""))
+        return next(found, None)
+
+    def predicate(self, n):
+        name, modifier, _ = n.predicate or ("", "", "")
+        if not n.predicate:
+            put("PREDICATE_LITERAL", 0)
+        elif not name[0].isupper():
+            put("PREDICATE_LITERAL", f"{n.shape.op}_{name.upper()}")
+        elif not self.binding(name):
+            fail(f"predicate `{name}` does not occur in the pattern")
+        else:
+            put("PREDICATE_" + (modifier or "plain").upper(), self.binding(name).register)
+
+    def check_predicate(self, n):
+        if n.register and predicate_mask(n):
+            put("RULE_PREDICATE_IN", n.register, predicate_mask(n))
+        if n.predicate[0][0].isupper() and self.binding(n.predicate[0]) is not n:
+            put("RULE_PREDICATE_IS", n.register)
+            self.predicate(n)
+
+    def check_number(self, n):
+        if n.name[0] in "tf":
+            put("RULE_TYPE_IS", n.register, "TYPE_IS_BOOL")
+        if n.kind == "literal" and not n.name[0].isupper():
+            put("RULE_NUMBER_IS", n.register, literal_value(n.name))
+            return
+        put("RULE_NUMBER", n.register)
+        self.number(n)
+        put("RULE_BINARY", "RULE_COMPARE + ICMP_EQ", n.register, n.register, "RULE_REQUIRE")
+
+    def check_node(self, n):
+        """Whatever the classes of the operands did not say."""
+        first = self.scope.get(n.name)
+        if n.kind == "value" and first is not n:
+            put("RULE_SAME", n.register, first.register)
+        elif n.kind in ("int", "literal") and first is not n:
+            self.check_number(n)
+        elif n.kind == "float":
+            put("RULE_FLOAT_IS", n.register, float_index(n.name))
+        elif n.kind == "op":
+            if n.predicate:
+                self.check_predicate(n)
+            if n.flags:
+                put("RULE_HAS_FLAGS", n.register, flags_text(n.flags))
+            if n.one_use:
+                put("RULE_ONE_USE", n.register)
+            for a in n.args:
+                self.check_node(a)
+
+    def check_condition(self, n):
+        if n.shape.kind != "function" or not n.shape.how:
+            fail(f"`{n.shape.name}` is no condition")
+        name, how, a = n.shape.name, n.shape.how, n.args[0]
+        if how == "type":
+            put("RULE_TYPE_IS", self.type(a.type), "TYPE_IS_" + name.upper())
+        elif how != "value":
+            self.function(n)
+            put("RULE_REQUIRE")
+        elif is_constant(a) or a.name not in self.scope:
+            fail(f"`{name}` of what is no variable")
+        else:
+            if name == "zero":
+                self.number(n.args[1])
+            put("RULE_" + name.upper(), self.scope[a.name].register)
+            if name == "disjoint":
+                put(self.scope[n.args[1].name].register)
+
+    def check_types(self, before):
+        """Types that the result wants to be one although the pattern does not say so."""
+        roots = [a for a in range(len(before.parent)) if before.find(a) == a and before.witness[a] is not None]
+        for a in roots:
+            now, witness = self.types.find(a), before.witness[a]
+            same = [b for b in roots if b < a and self.types.find(b) == now]
+            if same:
+                put("RULE_SAME_TYPE", witness, before.witness[same[0]])
+            for facts, then, name in ((self.types.is_int, before.is_int, "INT"),
+                                      (self.types.is_float, before.is_float, "FLOAT"),
+                                      (self.types.is_bool, before.is_bool, "BOOL")):
+                if facts[now] and not then[a]:
+                    put("RULE_TYPE_IS", witness, "TYPE_IS_" + name)
+
+    def check_result(self, n):
+        """Casts of the result must be casts: to a wider or narrower type with as many lanes. Numbers have 64
+        bits here: only 0 and 1 can be made for wider types."""
+        if all_constant(n):
+            if not self.types.is_bool[self.types.find(n.type)] and n.name not in ("0", "1"):
+                put("RULE_TYPE_IS", self.type(n.type), "TYPE_FITS_64_BITS")
+        elif n.kind == "op" and not n.name:
+            for a in n.args:
+                self.check_result(a)
+            if n.shape.op in INT_CASTS:
+                types = [self.type(n.args[0].type), self.type(n.type)]
+                put("RULE_WIDENS", *(reversed(types) if n.shape.op == "TRUNC" else types))
+
+    # --- building the result ---
+
+    def result_flags(self, n, is_root):
+        if n.flags:
+            put("RULE_FLAGS", flags_text(n.flags), 0)
+        if n.shape.fast:
+            put("RULE_FLAGS", "INST_FAST" if is_root else "INST_FAST & ~(INST_NNAN | INST_NINF)",
+                bits(p for p in self.pattern.ops() if p.shape.fast))
+        for flag in (f for f in FLAGS if f in n.optional_flags):
+            having = bits(p for p in self.pattern.ops() if flag in p.optional_flags)
+            if not having:
+                fail(f"flag `{flag}?` does not occur in the pattern")
+            put("RULE_FLAGS", flags_text([flag]), having)
+
+    def build(self, n, is_root=False):
+        if all_constant(n):
+            self.number(n)
+            put("RULE_MAKE_INT", self.type(n.type))
+        elif n.kind == "float":
+            put("RULE_MAKE_FLOAT", self.type(n.type), float_index(n.name))
+        elif n.name in self.scope:
+            put("RULE_VALUE", self.scope[n.name].register)
+        else:
+            for a in n.args:
+                self.build(a)
+            self.result_flags(n, is_root)
+            if n.shape.op:
+                put("RULE_OP", "OP_" + n.shape.op, self.type(n.type))
+                self.predicate(n)
+            else:
+                put("RULE_CALL", n.shape.class_ - CLASS_CALL, self.type(n.type))
+            put(n.shape.arity)
+
+
+# --- the trees ------------------------------------------------------------------------------------------------
 
 def commutes(n):
     equality = n.shape.op == "ICMP" and (n.predicate[0] in ("eq", "ne") or n.predicate[2] == "eqne")
@@ -291,306 +518,52 @@ def commutes(n):
             and not is_constant(n.args[1]) and not is_constant(n.args[0]))
 
 
-def commuted(pattern, bits):
-    """A copy in which the k-th commuting op has its first two operands exchanged if bit k is set."""
-    pattern = copy.deepcopy(pattern, {id(s): s for s in SHAPES.values()})
-    for k, n in enumerate([n for n in pattern.ops() if commutes(n)]):
-        if bits >> k & 1:
-            n.args[:2] = n.args[1], n.args[0]
-    return pattern
-
-
-# --- C text of expressions ----------------------------------------------------------------------------------
-
-out = []  # the C that is being written
-temporaries = 0
-
-
-def emit(text):
-    out.append(text + "\n")
-
-
-def check(condition):
-    emit(f"if (!({condition})) break;")
-
-
-def flags_text(flags):
-    return " | ".join("INST_" + f.upper() for f in FLAGS if f in flags) or "0"
-
-
 class Variant:
-    """A rule with the operands of its commutative ops in some order. tests: path, label, arity."""
+    """A pattern with the first two operands of some ops exchanged. tests: slot, class; slots: of the registers."""
 
-    def __init__(self, rule, bits):
-        self.rule, self.pattern, self.result = rule, commuted(rule.pattern, bits), commuted(rule.result, 0)
-        self.types, self.scope, self.tests = Types(), {}, []
-        set_paths(self.pattern, "")
-        self.types.infer(self.scope, self.pattern, True)
-        self.note_witness(self.pattern)
-        self.add_tests(self.pattern)
+    def __init__(self, rule, exchanged):
+        self.rule, self.exchanged, self.tests, self.slots, self.top = rule, exchanged, [], [0] * rule.registers, 1
+        self.place(rule.pattern, 0)
 
-    def note_witness(self, n):
-        a = self.types.find(n.type)
-        if not self.types.witness[a] or n.kind == "op":
-            self.types.witness[a] = f"i{n.path}->type" if n.kind == "op" else f"value_type(k->f, v{n.path})"
-        for arg in n.args:
-            self.note_witness(arg)
+    def place(self, n, slot):
+        self.slots[n.register] = slot
+        if slot and n.kind != "value":
+            class_ = n.shape.class_ if n.kind == "op" else CLASS_FLOAT if n.kind == "float" else CLASS_INT
+            self.tests.append((slot, class_))
+        args = n.args[1::-1] + n.args[2:] if n in self.exchanged else n.args
+        first, self.top = self.top, self.top + len(args)
+        if self.top > MOST_SLOTS:
+            fail("pattern too large")
+        for k, a in enumerate(args):
+            self.place(a, first + k)
 
-    def add_tests(self, n):
-        label = n.shape.label if n.kind == "op" else "CLASS_FLOAT" if n.kind == "float" else "CLASS_INT"
-        if n.path and n.kind != "value":
-            self.tests.append((n.path, label, len(n.args)))
-        for a in n.args:
-            self.add_tests(a)
-
-    def type_text(self, type_):
-        a = self.types.find(type_)
-        if self.types.witness[a]:
-            return f"t{a}"
-        if self.types.same_lanes[a] is not None:
-            return f"bool_like(k, {self.type_text(self.types.same_lanes[a])})"
-        if not self.types.is_bool[a]:
-            fail("the type of a part of the result is not determined")
-        return "TYPE_I1"  # the immediate of abs, ctlz, cttz
-
-    def width_text(self, type_):
-        return "1" if self.types.is_bool[self.types.find(type_)] else f"scalar_width(k, {self.type_text(type_)})"
-
-    def function_text(self, n):
-        width, a = self.width_text(n.type if n.shape.kind == "cast" else n.args[0].type), self.number_text(n.args[0])
-        if n.shape.op == "SEXT":
-            return f"fn_sext({self.width_text(n.args[0].type)}, {width}, {a})"
-        if n.shape.op in INT_CASTS:
-            return f"fn_cut({width}, {a})"
-        if len(n.args) > 2:
-            fail(f"`{n.shape.name}` of constants")
-        return f"fn_{n.shape.name}({', '.join([width, a] + [self.number_text(b) for b in n.args[1:]])})"
-
-    def number_text(self, n):
-        """A constant expression as uint64_t."""
-        if n.kind == "int":
-            return "n" + self.scope[n.name].path
-        if n.kind == "literal":
-            return literal_text(n.name, self.width_text(n.type))
-        if n.kind != "op":
-            fail(f"`{n.name}` is no integer constant")
-        return self.function_text(n)
-
-    # --- a leaf: the rest of the checks ---
-
-    def binding(self, name):
-        """The comparison that binds a predicate variable: the first that names it without a modifier."""
-        found = (n for n in self.pattern.ops() if n.predicate and n.predicate[:2] == (name, ""))
-        return next(found, None)
-
-    def check_predicate(self, n):
-        name, modifier, class_ = n.predicate
-        aux = f"i{n.path}->aux"
-        if not name[0].isupper():
-            check(f"{aux} == {n.shape.op}_{name.upper()}")
-            return
-        binding = self.binding(name)
-        if not binding:
-            fail(f"predicate `{name}` only with a modifier")
-        if n is binding:
-            if class_:
-                check(f"predicate_is_{class_}({aux})")
-        elif modifier:
-            check(f"{aux} == {n.shape.op.lower()}_{modifier}(i{binding.path}->aux)")
-        else:
-            check(f"{aux} == i{binding.path}->aux")
-
-    def check_node(self, n):
-        """Whatever the classes of the operands did not say."""
-        first, number, width = self.scope.get(n.name), f"n{n.path}", f"int_width(k, v{n.path})"
-        if n.kind == "value" and first is not n:
-            check(f"value_equal(v{n.path}, v{first.path})")
-        elif n.kind == "int" and first is not n:
-            check(f"{number} == n{first.path}")
-        elif n.kind == "literal" and n.name[0] in "tf":
-            check(f"{number} == {int(n.name[0] == 't')} && {width} == 1")
-        elif n.kind == "literal":
-            check(f"{number} == {n.name if n.name[0].isdigit() else literal_text(n.name, width)}")
-        elif n.kind == "float":
-            check(f"float_is(k, v{n.path}, {n.name})")
-        elif n.kind == "op":
-            if n.shape.kind == "compare":
-                self.check_predicate(n)
-            if n.flags:
-                check(f"has_flags(i{n.path}, {flags_text(n.flags)})")
-            if n.one_use:
-                check(f"one_use(k, v{n.path})")
-            for a in n.args:
-                self.check_node(a)
-
-    def condition_text(self, n):
-        if n.shape.kind != "function":
-            fail(f"`{n.shape.name}` is no condition")
-        name, how, a = n.shape.name, n.shape.how, n.args[0]
-        if how == "w":
-            return self.function_text(n)
-        if how == "t":
-            return f"type_is_{name}(k, {self.type_text(a.type)})"
-        if how == "f":
-            return (f"fn_{name}({self.width_text(a.type)}, {self.width_text(n.args[1].type)}, "
-                    f"{self.number_text(a)})")
-        if a.kind != "value" and not (a.kind == "op" and a.name):
-            fail(f"`{name}` of what is no variable")
-        others = [f", v{self.scope[b.name].path}" if how == "V" else f", {self.number_text(b)}" for b in n.args[1:]]
-        return f"known_{name}(k, v{self.scope[a.name].path}{''.join(others)})"
-
-    # --- a leaf: building the result ---
-
-    def predicate_text(self, n):
-        name, modifier, _ = n.predicate
-        if not name[0].isupper():
-            return f"{n.shape.op}_{name.upper()}"
-        first = self.binding(name)
-        if not first:
-            fail(f"predicate `{name}` does not occur in the pattern")
-        return f"{n.shape.op.lower()}_{modifier}(p{first.path})" if modifier else f"p{first.path}"
-
-    def result_flags(self, n, is_root):
-        flags = flags_text(n.flags)
-        if n.shape.kind == "float" or n.shape.op in ("FCMP", "FPTRUNC", "FPEXT"):
-            fast = "".join(f" & f{p.path}" for p in self.pattern.ops()
-                           if p.shape.kind == "float" or (p.shape.fast and p.shape.kind != "select"))
-            flags += f" | (INST_FAST{fast}{'' if is_root else ' & ~(INST_NNAN | INST_NINF)'})"
-        for flag in (f for f in FLAGS if f in n.optional_flags):
-            having = " & ".join(f"f{p.path}" for p in self.pattern.ops() if flag in p.optional_flags)
-            if not having:
-                fail(f"flag `{flag}?` does not occur in the pattern")
-            flags += f" | ({having} & INST_{flag.upper()})"
-        return flags
-
-    def build(self, n, is_root=False):
-        """Writes the code that makes n; returns the C expression of its value."""
-        global temporaries
-        if n.kind == "value" or (n.kind == "op" and n.name in self.scope):
-            return "v" + self.scope[n.name].path
-        if n.kind == "float":
-            return f"make_float(k, {self.type_text(n.type)}, {n.name})"
-        if all_constant(n) and not (n.kind == "op" and n.shape.kind == "compare"):
-            return f"make_int(k, {self.type_text(n.type)}, {self.number_text(n)})"
-        args = ", ".join([self.build(a) for a in n.args])
-        flags, type_ = self.result_flags(n, is_root), self.type_text(n.type)
-        made, temporaries = f"r{temporaries}", temporaries + 1
-        if n.shape.intrinsic:
-            how = f"build_call(k, root, INTRINSIC_{n.shape.name}, {flags}, {type_}"
-        else:
-            aux = self.predicate_text(n) if n.predicate else "0"
-            how = f"build_op(k, root, OP_{n.shape.op}, {flags}, {type_}, {aux}"
-        emit(f"struct nvm_value {made} = {how}, {len(n.args)}, (const struct nvm_value[]){{{args}}});")
-        return made
-
-    def check_casts(self, n):
-        """Casts of the result must be casts: to a wider or narrower type with as many lanes."""
-        if n.kind != "op" or n.name:
-            return
-        for a in n.args:
-            self.check_casts(a)
-        if n.shape.op in INT_CASTS and not all_constant(n):
-            check(f"can_{'narrow' if n.shape.op == 'TRUNC' else 'widen'}(k, {self.type_text(n.args[0].type)}, "
-                  f"{self.type_text(n.type)})")
-
-    def check_numbers(self, n):
-        """Numbers have 64 bits here: only 0 and 1 can be made for wider types."""
-        if n.kind == "op" and not all_constant(n):
-            for a in n.args if not n.name else []:
-                self.check_numbers(a)
-        elif all_constant(n) and not self.types.is_bool[self.types.find(n.type)] and n.name not in ("0", "1"):
-            check(f"scalar_width(k, {self.type_text(n.type)}) <= 64")
-
-    def check_types(self, before):
-        """Types that the result wants to be one although the pattern does not say so."""
-        roots = [a for a in range(len(before.parent)) if before.find(a) == a and before.witness[a]]
-        for a in roots:
-            now = self.types.find(a)
-            for b in roots:
-                if b < a and self.types.find(b) == now:
-                    check(f"type_equal(t{a}, t{b})")
-                    break
-            for facts, then, test in ((self.types.is_int, before.is_int, "type_is_int_or_vector(&k->m->types, t%d)"),
-                                      (self.types.is_float, before.is_float,
-                                       "type_is_float_or_vector(&k->m->types, t%d)"),
-                                      (self.types.is_bool, before.is_bool, "type_is_bool(k, t%d)")):
-                if facts[now] and not then[a]:
-                    check(test % a)
-
-    def emit_leaf(self):
-        gen_table.line = self.rule.line
-        emit(f"do {{ /* {self.rule.name} */")
-        self.check_node(self.pattern)
-        before = copy.deepcopy(self.types)
-        self.types.infer(self.scope, self.result, False)
-        self.types.unify(self.pattern.type, self.result.type)
-        for a, witness in enumerate(before.witness):
-            if before.find(a) == a and witness:
-                emit(f"struct nvm_type t{a} = {witness}; (void)t{a};")
-        self.check_types(before)
-        for c in copy.deepcopy(self.rule.conditions, {id(s): s for s in SHAPES.values()}):
-            for n in c.args if c.shape.how == "f" else [c]:
-                self.types.infer(self.scope, n, False)
-            check(self.condition_text(c))
-        self.check_casts(self.result)
-        self.check_numbers(self.result)
-        for n in self.pattern.ops():  # what they say, before building moves them
-            emit(f"uint16_t f{n.path} = i{n.path}->flags; (void)f{n.path};")
-            if n.predicate:
-                emit(f"uint32_t p{n.path} = i{n.path}->aux; (void)p{n.path};")
-        value = self.build(self.result, True)
-        emit(f'k->rule = "{self.rule.name}";\nreturn {value};\n}} while (0);')
-
-
-def literal_text(name, width):
-    if name in ("true", "false"):
-        return str(int(name == "true"))
-    if name in ("MIN", "MAX"):
-        return f"fn_{name.lower()}({width})"
-    if name == "WIDTH":
-        return f"(uint64_t){width}"
-    if name[0] == "-":
-        return f"fn_cut({width}, (uint64_t)INT64_C({name}))"
-    return name if name in ("0", "1") else f"fn_cut({width}, UINT64_C({name}))"
-
-
-# --- the tree --------------------------------------------------------------------------------------------------
 
 def grouped(items, key):
     """Items by key, in the order in which the keys first occur."""
     groups = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
-    return groups.items()
+    return groups
 
 
-def emit_operands(path, arity):
-    for k in range(arity):
-        emit(f"struct nvm_value v{path}{k} = inst_operand(k->f, i{path}, {k}); (void)v{path}{k};")
-
-
-def emit_tree(variants, depth):
-    """The variants that look at one path next: a switch, with a case for each class; then leaves."""
+def put_tree(variants, depth):
+    """Trees come behind those that they name. Returns where this one begins."""
+    groups = []
     deeper = [v for v in variants if len(v.tests) > depth]
-    for path, same_path in grouped(deeper, lambda v: v.tests[depth][0]):
-        emit(f"switch (class_of(k, v{path})) {{")
-        for label, same in grouped(same_path, lambda v: v.tests[depth][1]):
-            emit(f"case {label}: {{")
-            arity = same[0].tests[depth][2]
-            if arity:
-                emit(f"const struct nvm_inst *i{path} = inst_of(k, v{path}); (void)i{path};")
-            emit_operands(path, arity)
-            if label == "CLASS_INT":
-                emit(f"uint64_t n{path} = int_bits(k, v{path}); (void)n{path};")
-            emit_tree(same, depth + 1)
-            emit("break;\n}")
-        emit("default: break;\n}")
+    for slot, same in grouped(deeper, lambda v: v.tests[depth][0]).items():
+        cases = grouped(same, lambda v: v.tests[depth][1])
+        lowest, count = min(cases), max(cases) - min(cases) + 1
+        trees = [put_tree(cases[c], depth + 1) if c in cases else 0 for c in range(lowest, lowest + count)]
+        groups.append([slot, lowest, count] + trees)
+    begin = len(words)
+    put(len(groups), *(word for g in groups for word in g), len(variants) - len(deeper))
     for v in variants:
         if len(v.tests) == depth:
-            v.emit_leaf()
+            put(v.rule.program, predicate_mask(v.rule.pattern) or "RULE_ANY_PREDICATE", *v.slots)
+    return begin
 
 
-rules, variants = {}, []
+rules, variants, roots = {}, [], [0] * CLASS_UNKNOWN
 
 
 def read_row(text):
@@ -598,27 +571,39 @@ def read_row(text):
     if rule.name in rules:
         fail(f"rule `{rule.name}` exists")
     rules[rule.name] = rule
-    commuting = sum(map(commutes, rule.pattern.ops()))
-    if commuting > 4:
-        fail("too many commutative ops")
-    variants.extend(Variant(rule, bits) for bits in range(1 << commuting))
+    for n in rule.pattern.nodes():
+        n.register, rule.registers = rule.registers, rule.registers + 1
+    commuting = [n for n in rule.pattern.ops() if commutes(n)]
+    if rule.registers > MOST_REGISTERS or len(commuting) > 4:
+        fail("pattern too large")
+    variants.extend(Variant(rule, [n for k, n in enumerate(commuting) if way >> k & 1])
+                    for way in range(1 << len(commuting)))
 
 
-def emit_all():
-    """Emitting finds faults too, so it is done before anything is written."""
-    roots = [(same[0].pattern.shape, same) for _, same in grouped(variants, lambda v: v.pattern.shape.label)]
-    for shape, same in roots:
-        emit(f"static struct nvm_value try_{shape.c}(struct combiner *k, struct nvm_inst_id root) {{\n"
-             "const struct nvm_inst *i = function_inst(k->f, root); (void)i;")
-        emit_operands("", shape.arity)
-        emit_tree(same, 0)
-        emit("return VALUE_NULL;\n}\n")
-    emit("static struct nvm_value try_rules(struct combiner *k, struct nvm_inst_id root) {\n"
-         "switch (class_of(k, value_of_inst(root))) {")
-    for shape, _ in roots:
-        emit(f"case {shape.label}: return try_{shape.c}(k, root);")
-    emit(f"default: return VALUE_NULL;\n}}\n}}\nenum {{ COMBINE_RULE_COUNT = {len(rules)} }};")
+def put_all():
+    """Writing finds faults too, so it is done before anything is written to files."""
+    for rule in rules.values():
+        rule.program = len(words)
+        Program(rule)
+    for class_, same in grouped(variants, lambda v: v.rule.pattern.shape.class_).items():
+        roots[class_] = put_tree(same, 0)
+    if len(words) > 65536:
+        fail("too many rules")
 
 
-gen_table.main(read_row, emit_all,
-               {"combine.inc": lambda: "/* Made by gen_combine from opt/combine.rules. */\n" + "".join(out)})
+def table(type_, name, size, entries):
+    return f"static const {type_} {name}[{size}] = {{\n{', '.join(map(str, entries))}}};\n"
+
+
+def tables():
+    for rule in rules.values():
+        words[rule.program] = f"\n/* {rule.name} */ {words[rule.program]}"
+    return ("/* Made by gen_combine from opt/combine.rules; see opt/combine_program.h. */\n"
+            + table("uint16_t", "rule_intrinsics", "", ["INTRINSIC_NONE"] + ["INTRINSIC_" + i for i in intrinsics])
+            + table("uint8_t", "rule_of_intrinsic", "INTRINSIC_COUNT",
+                    (f"[INTRINSIC_{name}] = {k + 1}" for k, name in enumerate(intrinsics)))
+            + table("double", "rule_floats", "", floats) + table("uint16_t", "rule_roots", "", roots)
+            + table("uint16_t", "rule_words", "", words))
+
+
+gen_table.main(read_row, put_all, {"combine.inc": tables})

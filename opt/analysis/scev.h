@@ -73,8 +73,5 @@ struct nvm_value scev_expand(struct scev_env *e, struct nvm_function *f, struct 
 struct nvm_value scev_expand_trip_count(struct scev_env *e, struct nvm_function *f, uint32_t loop, struct nvm_inst_id before);
 /* Whether `a predicate b` (integers) holds whenever block `at` is entered, by the branches that lead there. */
 bool scev_holds(struct scev_env *e, struct nvm_block at, enum icmp_predicate predicate, struct scev a, struct scev b);
-/* The predicate with its sides exchanged, and the one that holds where the other does not. */
-enum icmp_predicate icmp_swapped(enum icmp_predicate p);
-enum icmp_predicate icmp_inverse(enum icmp_predicate p);
 
 #endif

@@ -18,18 +18,6 @@
 
 enum { MOST_BRANCHES = 64, MOST_NESTED_CONDITIONS = 4, MOST_BLOCKS_SEARCHED = 256 };
 
-enum icmp_predicate icmp_swapped(enum icmp_predicate p) {
-  static const uint8_t swapped[ICMP_COUNT] = {ICMP_EQ,  ICMP_NE,  ICMP_ULT, ICMP_ULE, ICMP_UGT,
-                                              ICMP_UGE, ICMP_SLT, ICMP_SLE, ICMP_SGT, ICMP_SGE};
-  return (enum icmp_predicate)swapped[p];
-}
-
-enum icmp_predicate icmp_inverse(enum icmp_predicate p) {
-  static const uint8_t inverse[ICMP_COUNT] = {ICMP_NE,  ICMP_EQ,  ICMP_ULE, ICMP_ULT, ICMP_UGE,
-                                              ICMP_UGT, ICMP_SLE, ICMP_SLT, ICMP_SGE, ICMP_SGT};
-  return (enum icmp_predicate)inverse[p];
-}
-
 static bool is_signed_predicate(enum icmp_predicate p) { return p >= ICMP_SGT; }
 static bool is_less(enum icmp_predicate p) {
   return p == ICMP_ULT || p == ICMP_ULE || p == ICMP_SLT || p == ICMP_SLE;
