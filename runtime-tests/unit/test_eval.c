@@ -332,6 +332,8 @@ static void integer_casts(void **unused) {
       for (uint32_t e = 0; e < n; e++) check_int_casts(m, from, widths[i], to, widths[k], edge[e]);
       for (int r = 0; r < 50; r++)
         check_int_casts(m, from, widths[i], to, widths[k], random_of(widths[i]));
+      for (uint32_t a = 0; widths[i] <= 16 && a < 1u << widths[i]; a++) /* all of them */
+        check_int_casts(m, from, widths[i], to, widths[k], a);
     }
   module_destroy(m);
 }
@@ -392,6 +394,7 @@ static void casts_between_numbers(void **unused) {
     uint32_t n = edges_of(w, edge);
     for (uint32_t e = 0; e < n; e++) check_from_int(m, type, w, edge[e]);
     for (int r = 0; r < 3000; r++) check_from_int(m, type, w, random_of(w));
+    for (uint32_t a = 0; w <= 16 && a < 1u << w; a++) check_from_int(m, type, w, a);
     static const int near[] = {-2, -1, 0, 1, 2};
     for (int e = -2; e <= 129; e++)
       for (int i = 0; i < 5; i++)

@@ -311,6 +311,14 @@ static void integers_to_short_formats(void **unused) {
          evalfloat_from_wide_int(s->format, r, 100, true, (evalint_u128)(evalint_s128)v),
          round_short(s, mode, odd_integer(v)));
   }
+  for (uint32_t u = 0; u < 0x10000; u++) /* all of 16 bits; those of 8 are among them */
+    for (int k = 0; k < 2 * MODES; k++) {
+      const struct short_format *s = &shorts[k & 1];
+      enum evalfloat_rounding r = (enum evalfloat_rounding)(k / 2);
+      same("from_int", at(s->format, k / 2), u, 16, evalfloat_from_int(s->format, r, 16, false, u), round_short(s, k / 2, u));
+      double x = u & 0x8000 ? (double)u - 0x10000 : (double)u;
+      same("from_int", at(s->format, k / 2), u, 16, evalfloat_from_int(s->format, r, 16, true, u), round_short(s, k / 2, x));
+    }
 }
 
 /* --- float and double on the host ------------------------------------------------------------------ */

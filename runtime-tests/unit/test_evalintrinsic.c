@@ -130,6 +130,11 @@ static void small_integers_exhaustively(void **unused) {
       for (int b = 0; b < 1 << w; b++) check_two(m, ids, overflow_ids, type, w, a, b);
     }
   }
+  for (unsigned a = 0; a < 0x10000; a++) { /* of 16 bits: what has one operand */
+    struct eval_lane out[2];
+    check_one(m, TYPE_I16, 16, a);
+    assert_true(lane(m, INTRINSIC_bswap, TYPE_I16, TYPE_I16, a, 0, 0, 1, out) && out[0].bits == (a >> 8 | (a << 8 & 0xff00)));
+  }
   module_destroy(m);
 }
 
