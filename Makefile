@@ -121,7 +121,7 @@ help:
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
 	@echo 'make bench          speed and memory beside llvm-as and llc; MODULES=folder of .ll files'
 	@echo 'make bench-compile  IR to PTX beside clang -O3, and how time grows with size; MODULES=folder'
-	@echo 'make fuzz-diff      execute random kernels in many ways and compare; N=500 SEED=0'
+	@echo 'make fuzz-diff      execute random kernels in many ways and compare; N=500 SEED=0 HOST=3'
 	@echo 'make bench-vectorize  serial loops beside clang and nvcc, executed in the simulator'
 	@echo 'make fuzz           fuzz the parser and the compiler; SECONDS_EACH=60'
 	@echo 'make lint           layers, writable globals, function lengths, banned calls, prototypes'
@@ -250,9 +250,10 @@ $B/fuzz_%: runtime-tests/fuzz/fuzz_%.c runtime-tests/fuzz/main.c $B/libinternal.
 
 N ?= 500
 SEED ?= 0
+HOST ?= 3
 .PHONY: fuzz-diff
 fuzz-diff: all
-	@$(PYTHON) runtime-tests/fuzz/diff.py --count $N --seed $(SEED) --nvmini $B/nvmini
+	@$(PYTHON) runtime-tests/fuzz/diff.py --count $N --seed $(SEED) --host $(HOST) --nvmini $B/nvmini
 
 SECONDS_EACH ?= 60
 fuzz:

@@ -308,11 +308,12 @@ def step_fuzz():
 
 
 def step_fuzz_diff():
-    """random kernels executed as IR and as PTX of every level: 500 in CI, 100 else"""
+    """random kernels executed as IR and as PTX of every level: 500 in CI, 100 else; functions against clang's host code"""
     if not make("release", "all"):
         return Count(failed=1)
     kernels = "500" if os.environ.get("CI") else "100"
-    status, output = run_program([sys.executable, "runtime-tests/fuzz/diff.py", "--count", kernels, "--no-reduce"], 900)
+    status, output = run_program([sys.executable, "runtime-tests/fuzz/diff.py", "--count", kernels, "--host", "2",
+                                  "--no-reduce"], 900)
     numbers = re.search(r"(\d+) kernels, \d+ executions, (\d+) differ", output)
     if status != 0 or not numbers:
         print(output[-6000:])

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Executes random kernels (gen_kernels.py) in many ways and compares the results.
 
-    diff.py [--count N] [--seed S] [--nvmini PATH] [--keep FOLDER] [--favour WHAT]... [--size S] [--rotate] [--serial] [--no-reduce]
+    diff.py [--count N] [--seed S] [--nvmini PATH] [--keep FOLDER] [--favour WHAT]... [--size S] [--rotate] [--serial] [--host N]
+            [--no-reduce]
 
 The IR as written is what the others are held against: the IR after each level's passes, and the PTX of
 each level for sm_75, sm_90a and sm_100a, some under a random schedule; every 20th module is also
@@ -10,6 +11,8 @@ so that a start of the command is shared by ten; the seed of a module is S, S+1,
 With --rotate each level is executed once, as IR or for one of the CPUs in turn with the seed: for large counts.
 With --serial: loops for the vectorizer (gen_loops.py), forty a module, each in three ways: at -O2 or -O3, and
 by the vectorizer alone, told widths and interleave counts.
+With --host N also N modules of twenty single-thread functions (gen_functions.py) at -O0 and -O3, against the host
+code that clang makes of them, where it is installed (../peers/check_exec.py).
 A kernel that differs is kept as FOLDER/seed-N-kM.nvir with a test script, and reduced by `nvmini
 reduce`. Ends with a line `N kernels, N executions, N differ`; exit status 1 if some do.
 """
@@ -126,6 +129,18 @@ def keep(nvmini, seed, text, kernel, way, found, folder, reduce):
     return f"{base}.nvir"
 
 
+def against_host(nvmini, seed, count, keep):
+    """How many modules of functions differ from what clang makes of them."""
+    failed = 0
+    for level in ("O0", "O3"):
+        p = subprocess.run([sys.executable, f"{HERE}/../peers/check_exec.py", str(seed), "--count", str(count), "--level", level,
+                            "--nvmini", nvmini, "--keep", f"{keep}/host-{level}"], capture_output=True, text=True, check=False)
+        last = (p.stdout.splitlines() or [p.stderr or "nothing"])[-1]
+        print(f"host, -{level}: {p.stdout.strip() or p.stderr.strip()}", flush=True)
+        failed += p.returncode != 0 or not last.endswith(" 0 failed")
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=500, help="kernels")
@@ -136,6 +151,7 @@ def main():
     parser.add_argument("--size", type=int, default=25)
     parser.add_argument("--rotate", action="store_true", help="each level once")
     parser.add_argument("--serial", action="store_true", help="loops for the vectorizer")
+    parser.add_argument("--host", type=int, default=0, help="modules of functions against clang's host code")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--no-reduce", action="store_true")
     options = parser.parse_args()
@@ -159,6 +175,8 @@ def main():
             differ += len(kept)
             if sys.stderr.isatty():
                 print(f"\r{seed - options.seed + 1}/{modules} modules", end="", file=sys.stderr)
+    if options.host:
+        differ += against_host(nvmini, options.seed + 1, options.host, options.keep)
     print(f"{modules * per_module} kernels, {executions} executions, {differ} differ")
     return 1 if differ else 0
 

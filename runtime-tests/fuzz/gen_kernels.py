@@ -407,9 +407,23 @@ class Function:
         log2 = (WORDS * 4 // size).bit_length() - 2  # the upper half is for the end
         p = self.new("p")
         self.emit(f"{p} = getelementptr {t}, ptr %mine, i64 {self.index(log2)}")
+        volatile = " volatile" if r.random() < 0.1 else ""
+        if t in ("i32", "i64") and r.random() < 0.2:
+            return self.own_atomic(t, p)
         if r.random() < 0.6:
-            return self.emit(f"store {t} {self.value(t)}, ptr {p}, align {size}")
-        return self.set(t, f"load {t}, ptr {p}, align {size}")
+            return self.emit(f"store{volatile} {t} {self.value(t)}, ptr {p}, align {size}")
+        return self.set(t, f"load{volatile} {t}, ptr {p}, align {size}")
+
+    def own_atomic(self, t, p):
+        """Nobody else is at the place, so that what was there is known."""
+        r = self.r
+        order = r.choice(["monotonic", "acquire", "release", "acq_rel", "seq_cst"])
+        if r.random() < 0.5:
+            return self.set(t, f"atomicrmw {r.choice(['add', 'sub', 'xchg', 'nand', 'xor', 'umin', 'max'])} ptr {p}, {t} {self.value(t)} {order}")
+        pair = self.new("pair")
+        self.emit(f"{pair} = cmpxchg ptr {p}, {t} {self.value(t)}, {t} {self.value(t)} {order} monotonic")
+        self.set("i1", f"extractvalue {{ {t}, i1 }} {pair}, 1")
+        return self.set(t, f"extractvalue {{ {t}, i1 }} {pair}, 0")
 
     def table(self):
         name, space, t, log2 = self.r.choice(self.m.tables)
@@ -465,12 +479,22 @@ class Function:
         self.barrier()
 
     def barrier(self):
-        self.m.declare("declare void @llvm.nvvm.barrier0()")
-        self.emit("call void @llvm.nvvm.barrier0()")
+        r, threads = self.r, 1 << self.m.block_log2
+        kind = r.choice(["barrier0", "barrier0", "barrier.cta.sync.aligned.all", "barrier.cta.sync.aligned.count", "red"])
+        if kind == "red":
+            name = r.choice(["popc", "and", "or"])
+            self.m.declare(f"declare i32 @llvm.nvvm.barrier0.{name}(i32)")
+            return self.set("i32", f"call i32 @llvm.nvvm.barrier0.{name}(i32 {self.value('i32')})")
+        arguments = {"barrier0": [], "barrier.cta.sync.aligned.all": [r.randrange(16)]}.get(kind, [r.randrange(16), threads])
+        self.m.declare(f"declare void @llvm.nvvm.{kind}({', '.join('i32' for _ in arguments)})")
+        return self.emit(f"call void @llvm.nvvm.{kind}({', '.join(f'i32 {n}' for n in arguments)})")
 
     def warp_op(self):
         r = self.r
-        kind = r.choice(["shfl", "shfl", "shflf", "ballot", "vote", "match"])
+        kind = r.choice(["shfl", "shfl", "shflf", "ballot", "vote", "match", "sync"])
+        if kind == "sync":
+            self.m.declare("declare void @llvm.nvvm.bar.warp.sync(i32)")
+            return self.emit("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
         if kind in ("shfl", "shflf"):
             mode = r.choice(["idx", "bfly", "up", "down"])
             t, letter = ("i32", "i32") if kind == "shfl" else ("float", "f32")
@@ -645,11 +669,19 @@ class Function:
         arguments = ", ".join(f"{t} {self.value(t)}" for t in parameters)
         return self.set(result, f"call {result} @{name}({arguments})")
 
+    def indirect_call(self):
+        """Of one of two functions; threads may choose differently."""
+        if not self.m.chosen_between:
+            return self.call()
+        f = self.set("ptr", f"select i1 {self.condition()}, ptr @choice0, ptr @choice1", "f")
+        self.pool["ptr"].remove(f)
+        return self.set("i32", f"call i32 {f}(i32 {self.value('i32')}, i32 {self.value('i32')})")
+
     # ---- statements
     def statement(self):
         r, m = self.r, self.m
         weights = {"arithmetic": 14, "vector_op": 2, "aggregate_op": 1, "use_array": 2, "table": 1, "branch": 2, "switch": 0.7,
-                   "loop": 1.5, "call": 1.5, "block_copy": 0.4}
+                   "loop": 1.5, "call": 1.5, "block_copy": 0.4, "indirect_call": 0.3}
         if self.kernel:
             weights.update(read_input=3, own_slice=1, atomic=0.5)
             if self.uniform:
@@ -711,7 +743,7 @@ class Module:
         self.r = random.Random(f"kernels {seed}")
         self.count, self.size, self.favour = count, size, favour
         self.declarations, self.globals, self.bodies = [], [], []
-        self.helpers, self.tables, self.shared_names = [], [], {}
+        self.helpers, self.tables, self.shared_names, self.chosen_between = [], [], {}, False
         self.block_log2 = self.r.choice([5, 5, 6])
         self.grid = self.r.choice([1, 2])
 
@@ -770,6 +802,19 @@ end:
 }""")
         self.helpers.append(("down", "i32", ["i32", "i32"]))
 
+    def make_choices(self):
+        for k, operations in enumerate((["mul", "add"], ["xor", "sub"])):
+            f = Function(self, f"choice{k}", False)
+            f.add("i32", "%a")
+            f.add("i32", "%b")
+            f.block_copy = f.arithmetic
+            f.budget = self.r.randint(0, 4)
+            f.statements(f.budget)
+            lines = [f"  %x = {operations[0]} i32 %a, {self.r.randint(3, 99)}", f"  %y = {operations[1]} i32 %x, {f.value('i32')}"]
+            self.bodies.append(f"define internal i32 @choice{k}(i32 %a, i32 %b) {{\nentry:\n" + "\n".join(f.allocas + f.lines + lines) +
+                               "\n  ret i32 %y\n}")
+        self.chosen_between = True
+
     def make_kernel(self, k):
         f = Function(self, f"k{k}", True)
         for s in ("tid", "ctaid", "ntid"):
@@ -808,6 +853,8 @@ end:
             self.make_helper(k)
         if self.r.random() < 0.3:
             self.make_recursive()
+        if self.r.random() < 0.3:
+            self.make_choices()
         for k in range(self.count):
             self.make_kernel(k)
         words = (WORDS * self.grid << self.block_log2) + ATOMS
