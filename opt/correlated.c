@@ -16,6 +16,8 @@
  *              64-bit udiv, urem of 32-bit values → 32 bits and zext
  *              add, sub, mul, shl in range       → nuw, nsw
  *              case that cannot be               → dropped
+ *              64-bit counter of 32-bit values   → 32 bits, where all who use it read it extended at no cost:
+ *                                                  comparisons, addresses, truncations
  * Requires:  nothing.
  * Preserves: the blocks; edges of impossible cases go.
  * Cost:      linear in instructions and in facts; a condition is looked into MOST_DEPTH levels deep.
@@ -29,8 +31,16 @@
 #include "opt/effects.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
+#include "opt/uses.h"
 
 enum { MOST_DEPTH = 4 };
+enum { FITS_UNSIGNED = 1, FITS_SIGNED = 2 }; /* 32 bits */
+
+/* A phi of 64 bits and what it is when it comes round, next = phi + step. */
+struct counter {
+  struct nvm_inst_id phi, next;
+  unsigned fits;
+};
 
 struct fact {
   uint32_t slot;
@@ -46,6 +56,8 @@ struct walker {
   struct range *known;   /* width 0: nothing yet */
   VEC(struct fact) undo;
   struct nvm_block *child, *sibling; /* of the dominator tree, in reverse postorder */
+  uint8_t *fits;         /* by instruction: FITS_ of phis of two ways in */
+  VEC(struct counter) counters;
   uint32_t *case_of;     /* by block: the operand of the switch that leads there, 0: none */
   bool changed;
 };
@@ -328,6 +340,104 @@ static bool simplify(struct walker *w, struct nvm_inst_id id) {
   return true;
 }
 
+/* --- counters of 64 bits ------------------------------------------------------------------------ */
+
+static unsigned fits(struct range r) {
+  bool is_signed = r.least >= INT32_MIN && r.most <= INT32_MAX;
+  if (r.width != 64 || range_is_empty(r)) return 0;
+  return (r.high <= UINT32_MAX ? FITS_UNSIGNED : 0) | (is_signed ? FITS_SIGNED : 0);
+}
+
+/* Notes whether i fits 32 bits, and counters of which both values do. */
+static bool note_counter(struct walker *w, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(w->f, id);
+  if (i->op == OP_PHI) w->fits[id.index] = i->operand_count == 4 ? (uint8_t)fits(w->known[id.index]) : 0;
+  struct nvm_value v = i->op == OP_ADD ? inst_operand(w->f, i, 0) : VALUE_NULL;
+  if (value_kind(v) != VALUE_INST) return true;
+  struct counter c = {{value_index(v)}, id, w->fits[value_index(v)] & fits(w->known[id.index])};
+  const struct nvm_inst *phi = function_inst(w->f, c.phi);
+  if (c.fits == 0 || phi->op != OP_PHI) return true;
+  bool round = value_equal(inst_operand(w->f, phi, 0), value_of_inst(id)) ||
+               value_equal(inst_operand(w->f, phi, 2), value_of_inst(id));
+  return !round || VEC_PUSH(w->env->arena, &w->counters, c);
+}
+
+/* The 32 bits of which v is an extension, and which (*as: FITS_); VALUE_NULL if they would have to be computed. */
+static struct nvm_value narrowed(const struct walker *w, struct nvm_value v, unsigned *as) {
+  struct nvm_module *m = w->f->module;
+  nvm_u128 bits;
+  if (const_is_int(m, v, &bits)) {
+    *as = fits(range_unsigned(64, (uint64_t)bits, (uint64_t)bits));
+    return *as ? const_int(m, TYPE_I32, (uint64_t)bits & UINT32_MAX) : VALUE_NULL;
+  }
+  if (value_kind(v) != VALUE_INST) return VALUE_NULL;
+  const struct nvm_inst *i = function_inst(w->f, (struct nvm_inst_id){value_index(v)});
+  *as = i->op == OP_ZEXT ? FITS_UNSIGNED : FITS_SIGNED;
+  if ((i->op != OP_ZEXT && i->op != OP_SEXT) || !type_equal(value_type(w->f, inst_operand(w->f, i, 0)), TYPE_I32))
+    return VALUE_NULL;
+  return inst_operand(w->f, i, 0);
+}
+
+/* What c may be extended as for this user of it at no cost. */
+static unsigned free_as(const struct walker *w, const struct counter *c, struct nvm_inst_id user, struct nvm_value v) {
+  const struct nvm_inst *i = function_inst(w->f, user);
+  unsigned as = 0, all = FITS_UNSIGNED | FITS_SIGNED;
+  if (user.index == c->phi.index || user.index == c->next.index || i->op == OP_TRUNC) return all;
+  if (i->op == OP_GEP) {
+    const struct nvm_module *m = w->f->module;
+    return layout_alloc_size(&m->layout, &m->types, (struct nvm_type){i->aux}) > 1 ? all : 0;
+  }
+  if (i->op != OP_ICMP) return 0;
+  uint32_t other = value_equal(inst_operand(w->f, i, 0), v);
+  return value_is_none(narrowed(w, inst_operand(w->f, i, other), &as)) ? 0 : as;
+}
+
+static struct nvm_value insert(struct walker *w, struct nvm_inst_id before, enum op op, uint16_t flags, struct nvm_type type,
+                               const struct nvm_value *operands, uint32_t count) {
+  struct nvm_value v = add_before(w, before, op, type, operands, count);
+  if (!value_is_none(v)) w->f->insts.data[value_index(v)].flags = flags;
+  return v;
+}
+
+static bool demote(struct walker *w, const struct uses *uses, struct counter c) {
+  struct nvm_function *f = w->f;
+  struct nvm_value pair[] = {value_of_inst(c.phi), value_of_inst(c.next)};
+  if (rewrite_is_set(&w->rewrite, c.phi) || rewrite_is_set(&w->rewrite, c.next)) return true;
+  for (int n = 0; n < 2; n++)
+    for (uint32_t u = uses->first[value_index(pair[n])]; u < uses->first[value_index(pair[n]) + 1]; u++)
+      c.fits &= free_as(w, &c, uses->users[u], pair[n]);
+  unsigned step_as, start_as;
+  struct nvm_value step = narrowed(w, inst_operand(f, function_inst(f, c.next), 1), &step_as);
+  if (c.fits == 0 || value_is_none(step)) return true;
+  uint32_t out = value_equal(inst_operand(f, function_inst(f, c.phi), 0), pair[1]) ? 2 : 0;
+  struct nvm_value wide = inst_operand(f, function_inst(f, c.phi), out), start = narrowed(w, wide, &start_as);
+  struct nvm_block from = {value_index(inst_operand(f, function_inst(f, c.phi), out + 1))};
+  if (value_is_none(start)) start = insert(w, block_terminator(f, from), OP_TRUNC, 0, TYPE_I32, &wide, 1);
+  struct nvm_value entries[] = {start, value_of_block(from), start, inst_operand(f, function_inst(f, c.phi), 3 - out)};
+  struct nvm_value phi = insert(w, c.phi, OP_PHI, 0, TYPE_I32, entries, 4), sum[] = {phi, step};
+  uint16_t flags = (c.fits & step_as & FITS_SIGNED ? INST_NSW : 0) | (c.fits & step_as & FITS_UNSIGNED ? INST_NUW : 0);
+  struct nvm_value next = insert(w, c.next, OP_ADD, flags, TYPE_I32, sum, 2);
+  struct nvm_inst_id behind = function_block(f, function_inst(f, c.phi)->block)->first;
+  while (function_inst(f, behind)->op == OP_PHI) behind = function_inst(f, behind)->next;
+  enum op op = c.fits & FITS_UNSIGNED ? OP_ZEXT : OP_SEXT;
+  flags = op == OP_ZEXT && (c.fits & FITS_SIGNED) ? INST_NNEG : 0;
+  struct nvm_value phi_wide = insert(w, behind, op, flags, TYPE_I64, &phi, 1);
+  struct nvm_value next_wide = insert(w, c.next, op, flags, TYPE_I64, &next, 1);
+  if (value_is_none(phi) || value_is_none(next) || value_is_none(phi_wide) || value_is_none(next_wide)) return false;
+  inst_set_operand(f, (struct nvm_inst_id){value_index(phi)}, 2, next);
+  use(w, c.phi, phi_wide);
+  use(w, c.next, next_wide);
+  return true;
+}
+
+static bool demote_counters(struct walker *w) {
+  struct uses uses;
+  if (w->counters.count == 0) return true;
+  bool ok = uses_build(&uses, w->f, w->env->arena);
+  for (uint32_t k = 0; ok && k < w->counters.count; k++) ok = demote(w, &uses, w->counters.data[k]);
+  return ok;
+}
+
 /* --- the walk ----------------------------------------------------------------------------------- */
 
 static void put_constants(struct walker *w, struct nvm_inst_id i) {
@@ -349,6 +459,7 @@ static bool visit_block(struct walker *w, struct nvm_block b) {
     if (!simplify(w, i)) return false;
     const struct nvm_inst *inst = function_inst(w->f, i);
     w->known[i.index] = inst->op == OP_PHI ? range_of_phi(w, i) : range_of_inst(w->f, inst, range_here, w);
+    if (w->known[i.index].width == 64 && !note_counter(w, i)) return false;
     struct nvm_value callee = inst->op == OP_CALL ? call_callee(w->f, inst) : VALUE_NULL;
     bool assume = value_kind(callee) == VALUE_FUNCTION &&
                   module_function(w->f->module, callee)->intrinsic == INTRINSIC_assume;
@@ -418,9 +529,10 @@ enum nvm_status correlated_run(struct nvm_function *f, struct pass_env *env, boo
   w.known = arena_alloc(env->arena, (f->insts.count + function_arg_count(f) + 1) * sizeof *w.known);
   w.child = arena_alloc(env->arena, f->blocks.count * sizeof *w.child);
   w.sibling = arena_alloc(env->arena, f->blocks.count * sizeof *w.sibling);
+  w.fits = arena_alloc(env->arena, f->insts.count);
   w.case_of = arena_alloc(env->arena, f->blocks.count * sizeof *w.case_of);
-  if (!w.known || !w.child || !w.sibling || !w.case_of || !dominance_compute(&w.dominance, f, env->arena) ||
-      !rewrite_init(&w.rewrite, f, env->arena) || !walk(&w))
+  if (!w.known || !w.child || !w.sibling || !w.case_of || !w.fits || !dominance_compute(&w.dominance, f, env->arena) ||
+      !rewrite_init(&w.rewrite, f, env->arena) || !walk(&w) || !demote_counters(&w))
     return NVM_OUT_OF_MEMORY;
   *env->statistic += w.rewrite.count;
   rewrite_apply(&w.rewrite);
