@@ -84,7 +84,7 @@ struct lower {
   struct ptx_module ptx;     /* variables and prototypes; functions are not kept */
 
   VEC(struct part) parts;
-  VEC(struct type_parts) type_parts; /* by type index; count 0: not computed (or no parts) */
+  VEC(struct type_parts) type_parts; /* by type index; first 0: not computed */
 
   struct nvm_str *function_names; /* PTX names by index: names.c */
   struct nvm_str *global_names;
@@ -125,12 +125,19 @@ struct lower {
   bool *overwritten;         /* by instruction: its register is others' too (coalesce.c) */
   bool ftz;                  /* f32 denormals are flushed in this function */
   bool refused;              /* something in this function was reported */
+  uint32_t checked[64];      /* by what the checker sees of an instruction, hashed: 1 + an entry that
+                                it allowed (module.c) */
 };
 
 /* --- types.c ---------------------------------------------------------------------------------- */
 
 /* The parts of a first-class type; reports and returns no parts beyond MAX_PARTS. */
-struct type_parts lower_type(struct lower *l, struct nvm_type type);
+struct type_parts lower_measure_type(struct lower *l, struct nvm_type type);
+static inline struct type_parts lower_type(struct lower *l, struct nvm_type type) {
+  if (type.index < l->type_parts.count && l->type_parts.data[type.index].first != 0)
+    return l->type_parts.data[type.index];
+  return lower_measure_type(l, type);
+}
 static inline const struct part *lower_part(const struct lower *l, struct type_parts t,
                                             uint32_t i) {
   return &l->parts.data[t.first + i];

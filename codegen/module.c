@@ -56,7 +56,10 @@ void lower_check_entries(struct lower *l, uint32_t from) {
     const struct ptx_entry *e = &l->pf->entries.data[k];
     struct ptx_need need;
     if (e->kind != PTX_INST) continue;
+    uint32_t *checked = &l->checked[ptx_hash_entry(l->pf, e) % (sizeof l->checked / sizeof *l->checked)];
+    if (*checked && ptx_is_alike(l->pf, e, &l->pf->entries.data[*checked - 1])) continue;
     if (ptx_check_entry(l->pf, e, l->target, &need) == NVM_OK) {
+      *checked = k + 1;
       if (need.ptx > l->ptx_needed) l->ptx_needed = need.ptx;
       unsigned before = need.before_ptx;
       if (before && (!l->ptx_before || before < l->ptx_before)) l->ptx_before = before;

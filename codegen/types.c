@@ -95,15 +95,13 @@ static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset) {
   return true;
 }
 
-struct type_parts lower_type(struct lower *l, struct nvm_type type) {
+struct type_parts lower_measure_type(struct lower *l, struct nvm_type type) {
   const struct type_parts none = {0, 0};
   uint32_t wanted = l->module->types.infos.count;
   if (type.index >= l->type_parts.count) {
     if (!VEC_RESERVE(&l->arena, &l->type_parts, wanted)) return none;
     l->type_parts.count = wanted; /* new entries are zero: not computed */
   }
-  struct type_parts known = l->type_parts.data[type.index];
-  if (known.count != 0) return known;
   uint32_t first = l->parts.count;
   l->type_parts.data[0].first = first; /* entry 0 is no type: where the running type began */
   if (!push_type(l, type, 0)) {
@@ -111,7 +109,7 @@ struct type_parts lower_type(struct lower *l, struct nvm_type type) {
     lower_refuse(l, "a first-class value of more than 65536 scalars", "pass it through memory");
     return none;
   }
-  known = (struct type_parts){first, l->parts.count - first};
+  struct type_parts known = {first, l->parts.count - first};
   l->type_parts.data[type.index] = known;
   return known;
 }

@@ -504,7 +504,8 @@ static void check_function(struct verifier *v, const struct nvm_function *f) {
 
 static void verifier_init(struct verifier *v, const struct nvm_module *m, struct diag_sink *sink,
                           uint32_t source) {
-  *v = (struct verifier){.m = m, .types = &m->types, .sink = sink, .source = source};
+  *v = (struct verifier){.m = m, .types = &m->types, .sink = sink, .source = source,
+                         .range = strtab_find(&m->strings, "range", strlen("range"))};
   arena_init(&v->arena, m->arena.allocator);
   arena_init(&v->function_arena, m->arena.allocator);
   v->arena.limit_bytes = v->function_arena.limit_bytes = m->arena.limit_bytes;

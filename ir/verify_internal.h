@@ -16,6 +16,7 @@ struct verifier {
   struct arena function_arena;  /* reset after each function */
   uint32_t source;
   bool broken;                  /* some rule is broken */
+  struct nvm_str range;         /* the attachment that is checked; {0}: no instruction has one */
   uint8_t *site_seen;           /* by call site: its attributes are checked; NULL: check all */
 };
 

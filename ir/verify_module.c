@@ -500,10 +500,8 @@ void verify_attachments(struct verifier *v, struct nvm_inst_id id) {
     if (!n || !n->defined || !text_equals(module_text(v->m, n->name), "DILocation"))
       verify_fail(v, VERIFY_META_LOCATION, id, "other metadata");
   }
-  if (!chain) return;
-  struct nvm_str kind = strtab_find(&v->m->strings, "range", 5);
-  if (kind.index == 0) return;
-  struct nvm_meta range = module_attachment(v->m, chain, kind);
+  if (!chain || v->range.index == 0) return;
+  struct nvm_meta range = module_attachment(v->m, chain, v->range);
   if (range.index) check_range(v, id, range);
 }
 

@@ -35,6 +35,11 @@ struct ptx_need {
 enum nvm_status ptx_check_entry(const struct ptx_function *f, const struct ptx_entry *e,
                                 const struct nvm_target *target, struct ptx_need *need);
 
+/* Whether what ptx_check_entry() says of one is what it says of the other, another instruction of
+ * the same function; and a hash that is equal for such. */
+bool ptx_is_alike(const struct ptx_function *f, const struct ptx_entry *a, const struct ptx_entry *b);
+uint32_t ptx_hash_entry(const struct ptx_function *f, const struct ptx_entry *e);
+
 /* The row alone, without a target; NULL: need->fault says why. `need->ptx` is not set. */
 const struct ptx_form *ptx_find_form(const struct ptx_function *f, const struct ptx_entry *e,
                                      struct ptx_need *need);

@@ -43,8 +43,20 @@ static inline void token_end(struct textbuf *b, const char *end) {
   b->length = (size_t)(end - b->bytes);
 }
 
+/* Most words are short: two copies that may overlap, of sizes that the compiler knows. */
 static inline char *put_word(char *p, const char *text, size_t length) {
-  memcpy(p, text, length);
+  if (length > 16 || length < 2) {
+    memcpy(p, text, length);
+  } else if (length >= 8) {
+    memcpy(p, text, 8);
+    memcpy(p + length - 8, text + length - 8, 8);
+  } else if (length >= 4) {
+    memcpy(p, text, 4);
+    memcpy(p + length - 4, text + length - 4, 4);
+  } else {
+    memcpy(p, text, 2);
+    p[length - 1] = text[length - 1];
+  }
   return p + length;
 }
 
@@ -136,15 +148,12 @@ static void write_label(const struct printer *pr, uint32_t label) {
 
 /* ---- operands ---------------------------------------------------------------------------------- */
 
-static void write_operand(const struct printer *pr, const struct ptx_operand *o);
+static void write_operand(const struct printer *pr, const struct ptx_operand *o, const char *before);
 
 static void write_list(const struct printer *pr, uint32_t first, uint32_t count,
                        const char *separator) {
-  size_t length = strlen(separator);
-  for (uint32_t i = 0; i < count; i++) {
-    if (i > 0) textbuf_write(pr->out, separator, length);
-    write_operand(pr, &pr->f->operands.data[first + i]);
-  }
+  for (uint32_t i = 0; i < count; i++)
+    write_operand(pr, &pr->f->operands.data[first + i], i > 0 ? separator : "");
 }
 
 static void write_group(const struct printer *pr, const struct ptx_operand *o, char open,
@@ -188,10 +197,13 @@ static void write_symbol_operand(const struct printer *pr, const struct ptx_oper
   if (address) textbuf_char(pr->out, ']');
 }
 
-static void write_operand(const struct printer *pr, const struct ptx_operand *o) {
+/* The operand behind a separator or nothing. */
+static void write_operand(const struct printer *pr, const struct ptx_operand *o, const char *before) {
   struct textbuf *b = pr->out;
   char *p = token_room(b);
   if (!p) return;
+  while (*before) *p++ = *before++;
+  token_end(b, p);
   switch ((enum ptx_operand_kind)o->kind) {
   case PTX_OPERAND_NONE: textbuf_char(b, '_'); break;
   case PTX_OPERAND_REG:
@@ -235,9 +247,9 @@ static void write_inst(const struct printer *pr, const struct ptx_entry *e) {
     if (!(p = token_room(b))) return;
     token_end(b, put_word(p, row->text, row->length));
   }
-  if (e->operand_count > 0) textbuf_write(b, " \t", 2);
-  write_list(pr, e->first_operand, e->operand_count, ", ");
-  textbuf_write(b, ";\n", 2);
+  for (uint32_t i = 0; i < e->operand_count; i++)
+    write_operand(pr, &pr->f->operands.data[e->first_operand + i], i > 0 ? ", " : " \t");
+  if ((p = token_room(b))) token_end(b, put_word(p, ";\n", 2));
 }
 
 static void write_variable(const struct printer *pr, const struct ptx_variable *v);
@@ -248,7 +260,7 @@ static void write_loc(const struct printer *pr, const struct ptx_entry *e) {
   textbuf_format(pr->out, "\t.loc\t%u %D %D", e->first_mod, o[0].imm, o[1].imm);
   if (e->operand_count > 2) {
     textbuf_puts(pr->out, ", function_name ");
-    write_operand(pr, &o[2]);
+    write_operand(pr, &o[2], "");
     textbuf_format(pr->out, ", inlined_at %D %D %D", o[3].imm, o[4].imm, o[5].imm);
   }
   textbuf_char(pr->out, '\n');

@@ -31,8 +31,8 @@ void ptx_add_guarded(struct ptx_function *f, struct ptx_reg guard, bool negated,
                      const uint16_t *mods, const struct ptx_operand *operands, uint32_t count) {
   uint32_t mod_count = 0;
   while (mods && mods[mod_count] != PTX_MOD_NONE) mod_count++;
-  if (!VEC_RESERVE(f->arena, &f->mods, (uint64_t)f->mods.count + mod_count) ||
-      !VEC_RESERVE(f->arena, &f->operands, (uint64_t)f->operands.count + count))
+  if (!VEC_ROOM(f->arena, &f->mods, (uint64_t)f->mods.count + mod_count) ||
+      !VEC_ROOM(f->arena, &f->operands, (uint64_t)f->operands.count + count))
     return;
   struct ptx_entry e = {.kind = PTX_INST,
                         .mod_count = (uint8_t)mod_count,
@@ -42,11 +42,9 @@ void ptx_add_guarded(struct ptx_function *f, struct ptx_reg guard, bool negated,
                         .guard = guard,
                         .first_mod = f->mods.count,
                         .first_operand = f->operands.count};
-  if (mod_count) memcpy(f->mods.data + f->mods.count, mods, mod_count * sizeof *mods);
-  if (count) memcpy(f->operands.data + f->operands.count, operands, count * sizeof *operands);
-  f->mods.count += mod_count;
-  f->operands.count += count;
-  ptx_add_entry(f, e);
+  for (uint32_t i = 0; i < mod_count; i++) f->mods.data[f->mods.count++] = mods[i];
+  for (uint32_t i = 0; i < count; i++) f->operands.data[f->operands.count++] = operands[i];
+  VEC_PUSH(f->arena, &f->entries, e);
 }
 
 void ptx_add(struct ptx_function *f, enum ptx_op op, const uint16_t *mods,
@@ -57,7 +55,7 @@ void ptx_add(struct ptx_function *f, enum ptx_op op, const uint16_t *mods,
 struct ptx_operand ptx_group(struct ptx_function *f, enum ptx_operand_kind kind,
                              const struct ptx_operand *operands, uint32_t count) {
   struct ptx_operand group = {.kind = (uint8_t)kind, .count = (uint16_t)count};
-  if (!VEC_RESERVE(f->arena, &f->operands, (uint64_t)f->operands.count + count)) {
+  if (!VEC_ROOM(f->arena, &f->operands, (uint64_t)f->operands.count + count)) {
     group.count = 0;
     return group;
   }
