@@ -16,6 +16,7 @@ enum {
   BASE_REGISTERS = 12, /* of a thread for what is no part of the loop */
   ASSUMED_THREADS = 256, /* of a block without launch bounds */
   SCHEDULERS = 4,
+  MOST_CHUNK = 32, /* lanes at a time: more hide nothing that these do not, and leave longer remainders */
   BYTES_PARTED = 2, /* moves for each two bytes: out of or into a word, and into or out of a pair */
   MOST_REMAINDER = 64, /* instructions of a loop that is copied once more for its last iterations */
 };
@@ -268,7 +269,7 @@ static uint32_t interleave_count(const struct vector_loop *v, const struct vplan
   uint64_t most = cost_max_interleave_factor(v->env->target, &use, one.registers - BASE_REGISTERS, vector);
   int32_t forced = vl_knob(v, vector ? KNOB_FORCE_TARGET_MAX_VECTOR_INTERLEAVE : KNOB_FORCE_TARGET_MAX_SCALAR_INTERLEAVE);
   if (forced) most = bit_floor((uint64_t)forced);
-  while (most > 1 && most * factor > v->most_lanes) most /= 2;
+  while (most > 1 && (most * factor > v->most_lanes || most * factor > MOST_CHUNK)) most /= 2;
   uint64_t count = bit_floor(most_iterations(v) / (factor * 2));
   count = count < most ? count : most;
   if (one.body < vl_knob(v, KNOB_SMALL_LOOP_COST)) {
