@@ -5,10 +5,11 @@ terminating, race-free), each one loop.
     gen_loops.py SEED [--count N]
 
 Every thread of a kernel runs the loop in a constellation of its own: trip count 0 to 70, two buffers that lie -17 to
-17 elements apart in the same memory (or are the same, or parts of one), 0 to 15 elements behind an aligned place. What
-loops are made of: all element types, mixed; strides, struct members, reversed walks, neighbours; reductions, partly of
-floats under `reassoc` on numbers that any order sums exactly; recurrences, serial chains, conditional accesses, early
-exits, values used after the loop, hints. At the end a thread folds its memory, NaNs made one, into its results."""
+17 elements apart in the same memory (or are the same, or parts of one), 0 to 15 elements behind an aligned place.
+What loops are made of: all element types, mixed; strides, struct members, reversed walks, neighbours, worked on alike
+and stored side by side; reductions, partly of floats under `reassoc` on numbers that any order sums exactly;
+recurrences, serial chains, conditional accesses, early exits, values used after the loop, hints. At the end a thread
+folds its memory, NaNs made one, into its results."""
 import argparse
 import random
 
@@ -138,6 +139,21 @@ class Loop(Function):
             else:
                 self.load(a, c)
 
+    def lanes(self):
+        """The same operations on neighbours, stored side by side, for the vectorizer of straight-line code."""
+        r = self.r
+        a = r.choice([a for a in self.arrays if a.writable])
+        n, t = r.choice([2, 4]), a.t
+        row = [self.load(a, k - 2) for k in range(n)]
+        for _ in range(r.randint(1, 3)):
+            op = r.choice(["fadd", "fsub", "fmul"] if is_float(t) else ["add", "and", "or", "xor", "sub"])
+            other = r.choice([[self.value(t) for _ in row], [self.value(t)] * n, row])
+            pairs = [(x, y) if r.random() < 0.8 else (y, x) for x, y in zip(row, other)]
+            row = [self.set(t, f"{op} {t} {x}, {y}") for x, y in pairs]
+        self.written.add(a.memory)
+        for k, v in enumerate(row):
+            self.emit(f"store {t} {v}, ptr{self.space} {self.place(a, k - 2)}, align {a.align}")
+
     def histogram(self):
         """An update at an address that was loaded."""
         r = self.r
@@ -194,8 +210,10 @@ class Loop(Function):
             self.store()
         elif kind < 0.46:
             self.histogram()
-        elif kind < 0.6:
+        elif kind < 0.56:
             self.members()
+        elif kind < 0.6:
+            self.lanes()
         else:
             self.arithmetic()
 
