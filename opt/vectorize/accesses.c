@@ -51,6 +51,29 @@ static uint32_t known_align(const struct vector_loop *v, struct scev address, in
   return align;
 }
 
+/* Bytes from the base on that are known to be there. */
+static uint64_t known_bytes(const struct vector_loop *v, struct nvm_value base) {
+  const struct nvm_module *m = v->f->module;
+  const struct attr_table_data *a = &m->attributes;
+  const struct nvm_global *g = value_kind(base) == VALUE_GLOBAL ? module_global(v->f->module, base) : NULL;
+  if (g) return g->is_alias || g->is_ifunc ? 0 : layout_alloc_size(&m->layout, &m->types, g->value_type);
+  if (value_kind(base) != VALUE_ARG) return 0;
+  const struct nvm_attr *bytes =
+      attrset_find(a, attrlist_parameter(a, v->f->attributes, value_index(base)), ATTR_DEREFERENCEABLE);
+  return bytes ? bytes->number : 0;
+}
+
+bool accesses_may_run_ahead(const struct vector_loop *v) {
+  for (uint32_t k = 0; k < v->accesses.count; k++) {
+    const struct vector_access *a = &v->accesses.data[k];
+    uint64_t bytes = a->affine ? known_bytes(v, a->address.base) : 0, last = bytes ? v->trips.most : 0;
+    bool alone = a->address.count == 0 || (a->address.count == 1 && a->address.terms[0].loop == v->index);
+    if (a->is_store || a->conditional || !alone || a->step < 0 || a->address.constant < 0 || bytes >= 1u << 31) return false;
+    if (last > bytes || last * (uint64_t)a->step + (uint64_t)a->address.constant + a->bytes > bytes) return false;
+  }
+  return true;
+}
+
 static bool add_access(struct vector_loop *v, uint32_t at) {
   const struct nvm_inst *i = vl_inst(v, v->body[at]);
   bool store = i->op == OP_STORE;

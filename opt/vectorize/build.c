@@ -278,6 +278,11 @@ bool plan_build(struct vector_loop *v, uint32_t least, uint32_t most, struct vpl
     else if (i->op == OP_PHI) build_blend(&b, id);
     else build_plain(&b, id);
   }
+  if (v->early.index && !b.failed) {
+    const struct nvm_inst *leave = vl_inst(v, block_terminator(v->f, v->early));
+    p->early = recipe_for(&b, inst_operand(v->f, leave, 0));
+    p->early_negated = loops_contains(v->loops, v->index, block_successor(v->f, v->early, 0));
+  }
   if (!b.failed) finish_phis(&b);
   return !b.failed;
 }

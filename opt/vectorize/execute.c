@@ -663,11 +663,28 @@ static struct nvm_value step_by(struct executor *x, const struct vp_recipe *r, s
   return pointer ? x_advance(x, from, by) : x_binary(x, OP_ADD, from, by);
 }
 
+/* Where any lane leaves the loop, the old one takes over from this iteration's first lane and finds out which. Lanes behind
+ * it were never asked, and may be poison. */
+static void leave_early(struct executor *x, const struct heads *h) {
+  struct nvm_value any = VALUE_NULL;
+  for (uint32_t k = 0; k < x->count * x->factor; k++) {
+    struct nvm_value leaves = get_lane(x, x->p->early, k / x->factor, k % x->factor);
+    leaves = x_emit(x, OP_FREEZE, 0, TYPE_I1, &leaves, 1, 0);
+    if (x->p->early_negated) leaves = x_binary(x, OP_XOR, leaves, x_number(x, TYPE_I1, -1));
+    any = k ? x_binary(x, OP_OR, any, leaves) : leaves;
+  }
+  struct nvm_block on = x_block(x, "vector.body.interim");
+  x->early[x->early_count++] = (struct early_way){x->block, h->index};
+  x_branch(x, any, x->old_loop, on);
+  x->block = on;
+}
+
 static void emit_latch(struct executor *x, struct heads *h, struct nvm_value end, struct nvm_block body,
                        struct nvm_block middle) {
   uint32_t last = x->factor * x->count - 1;
   struct nvm_value step = x_number(x, x->counter, (int64_t)last + 1);
   x->origin = (struct nvm_inst_id){0};
+  if (x->p->early && !x->failed) leave_early(x, h);
   for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);
     bool moves = r->kind == VP_INDUCTION || (r->kind == VP_POINTER && r->step != 0);

@@ -40,15 +40,34 @@ static bool exit_is_dedicated(const struct vector_loop *v) {
   return true;
 }
 
+/* The block that leaves the loop beside the latch, if there is one, and it is asked in every iteration. */
+static bool find_early_exit(struct vector_loop *v) {
+  uint32_t exits = 0;
+  for (uint32_t k = 0; k < v->loop->block_count; k++) {
+    struct nvm_block b = v->loops->blocks[v->loop->first_block + k];
+    for (uint32_t s = 0, count = block_successor_count(v->f, b); s < count; s++) {
+      if (loops_contains(v->loops, v->index, block_successor(v->f, b, s))) continue;
+      exits++;
+      if (b.index != v->loop->latch.index) v->early = b;
+    }
+  }
+  return exits == 2 && v->early.index && vl_inst(v, block_terminator(v->f, v->early))->op == OP_CONDBR &&
+         dominance_dominates(v->dominance, v->early, v->loop->latch) && v->trips.taken.width;
+}
+
 enum vector_refusal legality_check_shape(struct vector_loop *v) {
   const struct loop *l = v->loop;
   v->culprit = block_terminator(v->f, l->header);
   if (block_is_none(l->preheader) || block_is_none(l->latch)) return VECTOR_SHAPE;
   v->trips = scev_trip_count(v->scev, v->index);
-  if (block_is_none(l->exiting)) /* several exits: one of them cannot be counted */
-    return vl_knob(v, KNOB_ENABLE_EARLY_EXIT_VECTORIZATION) ? VECTOR_EARLY_EXIT : VECTOR_EARLY_EXIT_DISABLED;
-  if (l->exiting.index != l->latch.index || block_is_none(l->exit) || !exit_is_dedicated(v)) return VECTOR_SHAPE;
-  if (!v->trips.known || v->trips.taken.width == 0) return VECTOR_TRIP_COUNT;
+  if (block_is_none(l->exiting)) { /* several exits: one of them cannot be counted */
+    if (!vl_knob(v, KNOB_ENABLE_EARLY_EXIT_VECTORIZATION)) return VECTOR_EARLY_EXIT_DISABLED;
+    if (!find_early_exit(v)) return VECTOR_EARLY_EXIT;
+    v->scalar_epilogue = true;
+  } else if (l->exiting.index != l->latch.index || block_is_none(l->exit) || !exit_is_dedicated(v)) {
+    return VECTOR_SHAPE;
+  }
+  if (v->trips.taken.width == 0 || !(v->trips.known || v->early.index)) return VECTOR_TRIP_COUNT;
   if (v->trips.guarded && scev_is_constant(v->trips.taken)) {
     uint64_t mask = v->trips.taken.width >= 64 ? UINT64_MAX : (UINT64_C(1) << v->trips.taken.width) - 1;
     v->exact_trips = ((uint64_t)v->trips.taken.constant & mask) / (v->trips.divisor ? v->trips.divisor : 1) + 1;
@@ -173,6 +192,7 @@ static enum vector_refusal collect_phis(struct vector_loop *v, bool *ok) {
                            .back = inst_operand(f, phi, swapped ? 0 : 2)};
     v->culprit = i;
     enum vector_refusal r = classify_phi(v, &p);
+    if (r == VECTOR_OK && v->early.index && p.kind != PHI_INDUCTION) r = VECTOR_EARLY_EXIT;
     if (r != VECTOR_OK) return r;
     if (!VEC_PUSH(v->env->arena, &v->phis, p)) *ok = false;
   }
@@ -253,7 +273,7 @@ static enum vector_refusal find_needed(struct vector_loop *v) {
     if (inst->op == OP_CONDBR && inst->block.index != v->loop->latch.index) need(&n, inst_operand(v->f, inst, 0));
     for (uint32_t u = v->uses.first[i.index]; u < v->uses.first[i.index + 1]; u++) {
       struct nvm_inst_id user = v->uses.users[u];
-      if (v->position[user.index] || block_is_none(vl_inst(v, user)->block)) continue;
+      if (v->position[user.index] || block_is_none(vl_inst(v, user)->block) || v->early.index) continue;
       if (vl_inst(v, user)->op != OP_PHI || vl_inst(v, user)->block.index != v->loop->exit.index) return VECTOR_PHI;
       bool brought = false;
       for (uint32_t p = 0; p < v->phis.count; p++)
@@ -278,6 +298,7 @@ enum vector_refusal legality_check(struct vector_loop *v, enum nvm_status *statu
   enum vector_refusal r = collect_body(v, &ok);
   if (ok && r == VECTOR_OK) r = collect_phis(v, &ok);
   if (ok && r == VECTOR_OK) r = accesses_analyze(v, status);
+  if (ok && r == VECTOR_OK && v->early.index && !accesses_may_run_ahead(v)) r = VECTOR_EARLY_EXIT;
   if (ok && r == VECTOR_OK && !chain_is_whole(v)) r = VECTOR_REORDER_FP;
   if (ok && r == VECTOR_OK) r = find_needed(v);
   if (!ok) *status = NVM_OUT_OF_MEMORY;

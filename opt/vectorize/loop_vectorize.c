@@ -11,8 +11,8 @@
  * Preserves: SSA form, not the control flow.
  * Cost:      analyses once per vectorized loop and function (at most MOST_LOOPS a function), otherwise about
  *            linear in the body's accesses squared (pairs that may overlap).
- * Omits:     outer loops (the knob takes their path and says why not), early exits, scatters under conditions,
- *            scalable vectors.
+ * Omits:     outer loops (the knob takes their path and says why not), early exits but of searches (with the knob),
+ *            scatters under conditions, scalable vectors.
  * Tests:     check/vectorize/, exec/vectorize-*, unit/test_vplan.c, bench/vectorize.py. */
 #include "opt/effects.h"
 #include "opt/passes.h"

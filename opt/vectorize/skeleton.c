@@ -474,6 +474,7 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
   x->begin = x_number(x, x->counter, 0);
   for (uint32_t k = 0; k < v->phis.count; k++) x->entry[k] = v->phis.data[k].start;
   s.scalar_ph = x_block(x, v->epilogue_factor ? "vec.epilog.scalar.ph" : "scalar.ph");
+  x->old_loop = s.scalar_ph;
   emit_checks(&s);
   if (!value_is_none(s.peeled)) emit_peel(&s);
   bool sure = v->least_iterations >= v->factor * v->interleave + v->peel_most;
@@ -494,6 +495,8 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
     s.to_scalar[s.to_scalar_count++] = way_here(&s, x->entry, x->begin);
     x_jump(x, s.scalar_ph);
   }
+  for (uint32_t k = 0; k < x->early_count; k++)
+    s.to_scalar[s.to_scalar_count++] = (struct way){x->early[k].from, x->early[k].begin, x->entry};
   if (!x->failed) function_move_block(v->f, s.scalar_ph, v->loop->header);
   enter_old_loop(&s);
   if (!x->failed) mark_loop(&s, block_terminator(v->f, v->loop->latch), "llvm.loop.vectorize.followup_epilogue", false);

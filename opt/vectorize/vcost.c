@@ -223,6 +223,7 @@ struct vector_price price_plan(const struct vector_loop *v, const struct vplan *
     price.body = cost_add(price.body, each);
     if (kind != VP_LOAD && kind != VP_STORE) price.computing = cost_add(price.computing, each);
   }
+  if (p->early) price.body = cost_add(price.body, factor * count), price.computing = cost_add(price.computing, factor * count);
   price.registers = BASE_REGISTERS + live_registers(v, p, factor * count);
   struct occupancy o;
   struct occupancy_use use = use_of(v, price.registers);

@@ -100,6 +100,7 @@ struct vector_loop {
   struct vector_hints hints;
   struct trip_count trips;
   uint64_t exact_trips;   /* iterations if constant, else 0 */
+  struct nvm_block early; /* leaves the loop on a condition that cannot be counted; none: the latch alone does */
 
   /* Legality. */
   struct nvm_inst_id *body;    /* the loop's instructions in linear order */
@@ -152,6 +153,9 @@ bool reduction_recognize(struct vector_loop *v, struct header_phi *p);
 bool serial_recognize(struct vector_loop *v, struct header_phi *p);
 /* Accesses, their groups, and what must be checked at run time. */
 enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *status);
+/* Whether everything accessed may be accessed in all iterations that the latch counts, though the loop be left before:
+ * loads of memory known to be there. */
+bool accesses_may_run_ahead(const struct vector_loop *v);
 /* After the choice: where wide accesses begin, and how wide (bytes) those of the group can be for that many lanes
  * at a time. */
 uint32_t accesses_width(const struct vector_loop *v, const struct access_group *g, uint32_t lanes);

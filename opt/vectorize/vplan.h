@@ -52,6 +52,8 @@ struct vplan {
   VEC(struct vp_recipe) recipes; /* [0]: none */
   VEC(uint32_t) operands;
   uint32_t least_factor, most_factor; /* the range of vectorization factors, powers of two */
+  uint32_t early;       /* the condition on which a lane leaves the loop before its end, 0: none does */
+  bool early_negated;   /* it leaves where the condition is false */
   uint32_t chain_end;   /* the last member of the serial chain, 0: none */
   struct nvm_text name; /* "Initial VPlan" … */
   struct arena *arena;
