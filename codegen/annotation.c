@@ -75,8 +75,7 @@ const struct annotation *lower_annotation_next(const struct lower *l, const stru
 }
 
 bool lower_annotation_is(const struct lower *l, const struct annotation *a, const char *key) {
-  struct nvm_text t = module_text(l->module, a->key);
-  return strlen(key) == t.length && memcmp(key, t.bytes, t.length) == 0;
+  return text_is(module_text(l->module, a->key), key);
 }
 
 bool lower_annotation_number(const struct lower *l, const struct annotation *a, uint64_t *value) {

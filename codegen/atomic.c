@@ -15,8 +15,7 @@ static bool has_orderings(const struct lower *l) {
 }
 
 static bool scope_is(const struct lower *l, unsigned scope, const char *name) {
-  struct nvm_text t = module_text(l->module, l->module->sync_scopes.data[scope]);
-  return t.length == strlen(name) && memcmp(t.bytes, name, t.length) == 0;
+  return text_is(module_text(l->module, l->module->sync_scopes.data[scope]), name);
 }
 
 /* The scope modifier; 0 where the CPU has none or, for a single thread, none is needed. */
@@ -314,13 +313,12 @@ struct word {
 };
 
 struct ptx_reg lower_address_register(struct lower *l, struct address a) {
-  bool wide = a.at.kind == PTX_OPERAND_ADDRESS_SYMBOL ? l->target->pointer_bits == 64
-                                                      : ptx_reg_class(a.at.reg) == PTX_B64;
-  return a.at.kind == PTX_OPERAND_ADDRESS_SYMBOL
-             ? emit_unary(l, PTX_MOV, wide ? PTX_MOD_U64 : PTX_MOD_U32,
-                          ptx_symbol(a.at.symbol, a.at.imm)).reg
-             : emit_binary(l, PTX_ADD, wide ? PTX_MOD_S64 : PTX_MOD_S32, ptx_r(a.at.reg),
-                           ptx_i(a.at.imm)).reg;
+  bool is_symbol = a.at.kind == PTX_OPERAND_ADDRESS_SYMBOL;
+  bool is_short = a.space == PTX_MOD_SHARED && l->target->short_shared_pointers;
+  bool wide = is_symbol ? l->target->pointer_bits == 64 && !is_short : ptx_reg_class(a.at.reg) == PTX_B64;
+  if (is_symbol)
+    return emit_unary(l, PTX_MOV, mod_unsigned(wide ? 64 : 32), ptx_symbol(a.at.symbol, a.at.imm)).reg;
+  return emit_binary(l, PTX_ADD, mod_signed(wide ? 64 : 32), ptx_r(a.at.reg), ptx_i(a.at.imm)).reg;
 }
 
 static struct word word_around(const struct atomic *a) {

@@ -4,24 +4,15 @@
 
 enum { UNROLLED_BYTES = 128, WIDEST_UNIT = 8 };
 
-static struct part unit_part(uint32_t bytes) {
-  return (struct part){.kind = PART_INT, .bits = (uint8_t)(bytes * 8),
-                       .container = (uint8_t)(bytes <= 2 ? 16 : bytes * 8)};
-}
-
-static uint16_t unit_type(uint32_t bytes) {
-  return bytes == 1 ? PTX_MOD_U8 : bytes == 2 ? PTX_MOD_U16 : bytes == 4 ? PTX_MOD_U32 : PTX_MOD_U64;
+static struct ptx_operand new_unit(struct lower *l, uint32_t bytes) {
+  return ptx_r(lower_temp(l, mod_class(mod_bits(bytes <= 2 ? 16 : bytes * 8))));
 }
 
 static void emit_unit(struct lower *l, bool load, struct address a, uint32_t bytes,
                       struct ptx_operand value, bool is_volatile) {
-  uint16_t mods[4];
-  uint32_t n = 0;
   bool observable = a.space == 0 || a.space == PTX_MOD_GLOBAL || a.space == PTX_MOD_SHARED;
-  if (is_volatile && observable) mods[n++] = PTX_MOD_VOLATILE;
-  if (a.space) mods[n++] = a.space;
-  mods[n++] = unit_type(bytes);
-  mods[n] = PTX_MOD_NONE;
+  const uint16_t *mods = GIVEN_MODS(is_volatile && observable ? PTX_MOD_VOLATILE : PTX_MOD_NONE, a.space,
+                                    mod_unsigned(bytes * 8));
   if (load) emit2(l, PTX_LD, mods, value, a.at);
   else emit2(l, PTX_ST, mods, a.at, value);
 }
@@ -37,8 +28,7 @@ static void copy_unrolled(struct lower *l, struct address to, struct address fro
   uint32_t align = to.align < from.align ? to.align : from.align;
   for (uint64_t at = 0; at < bytes;) {
     uint32_t unit = unit_for(align, bytes - at);
-    struct part p = unit_part(unit);
-    struct ptx_operand r = ptx_r(lower_new_reg(l, &p));
+    struct ptx_operand r = new_unit(l, unit);
     emit_unit(l, true, address_plus(from, (int64_t)at), unit, r, is_volatile);
     emit_unit(l, false, address_plus(to, (int64_t)at), unit, r, is_volatile);
     at += unit;
@@ -49,16 +39,7 @@ static void copy_unrolled(struct lower *l, struct address to, struct address fro
 
 /* An address in a register that a loop can advance. */
 static struct address movable(struct lower *l, struct address a) {
-  bool wide = a.space != PTX_MOD_SHARED || !l->target->short_shared_pointers;
-  if (l->target->pointer_bits == 32) wide = false;
-  struct ptx_reg r = lower_temp(l, wide ? PTX_B64 : PTX_B32);
-  uint16_t type = wide ? PTX_MOD_S64 : PTX_MOD_S32;
-  if (a.at.kind == PTX_OPERAND_ADDRESS_SYMBOL)
-    emit2(l, PTX_MOV, PTX_MODS(wide ? PTX_MOD_U64 : PTX_MOD_U32), ptx_r(r),
-          ptx_symbol(a.at.symbol, a.at.imm));
-  else
-    emit3(l, PTX_ADD, PTX_MODS(type), ptx_r(r), ptx_r(a.at.reg), ptx_i(a.at.imm));
-  a.at = ptx_at(r, 0);
+  a.at = ptx_at(lower_address_register(l, a), 0);
   return a;
 }
 
@@ -67,33 +48,16 @@ static void advance(struct lower *l, struct ptx_reg r, int64_t by) {
         ptx_r(r), ptx_i(by));
 }
 
-/* r += v or r -= v, where r may be a 32-bit address. */
-static void advance_by_reg(struct lower *l, struct ptx_reg r, struct ptx_reg v) {
-  bool wide = ptx_reg_class(r) == PTX_B64;
-  struct ptx_operand n = ptx_r(v);
-  if (!wide) {
-    struct ptx_reg narrow = lower_temp(l, PTX_B32);
-    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, PTX_MOD_U64), ptx_r(narrow), n);
-    n = ptx_r(narrow);
-  }
-  emit3(l, PTX_ADD, PTX_MODS(wide ? PTX_MOD_S64 : PTX_MOD_S32), ptx_r(r), ptx_r(r), n);
-}
-
 static void branch_on(struct lower *l, uint16_t compare, struct ptx_reg left, int64_t with,
                       uint32_t label) {
-  struct ptx_reg p = lower_temp(l, PTX_PRED);
-  struct ptx_operand target = ptx_label(label);
-  emit3(l, PTX_SETP, PTX_MODS(compare, PTX_MOD_U64), ptx_r(p), ptx_r(left), ptx_i(with));
-  ptx_add_guarded(l->pf, p, false, PTX_BRA, NULL, &target, 1);
+  emit_branch_if(l, emit_compare(l, compare, PTX_MOD_U64, ptx_r(left), ptx_i(with)), false, label);
 }
 
 /* while (left >= unit) { one unit; forwards or backwards }. `left` counts down in place. */
 static void copy_loop(struct lower *l, struct address to, struct address from, struct ptx_reg left,
                       uint32_t unit, bool backwards, bool is_volatile) {
-  uint32_t loop = ptx_new_label(l->pf, (struct nvm_str){0});
-  uint32_t end = ptx_new_label(l->pf, (struct nvm_str){0});
-  struct part p = unit_part(unit);
-  struct ptx_operand r = ptx_r(lower_new_reg(l, &p));
+  uint32_t loop = emit_new_label(l), end = emit_new_label(l);
+  struct ptx_operand r = new_unit(l, unit);
   branch_on(l, PTX_MOD_LT, left, unit, end);
   ptx_add_label(l->pf, loop);
   int64_t step = backwards ? -(int64_t)unit : (int64_t)unit;
@@ -136,32 +100,24 @@ static void move_any(struct lower *l, struct address to, struct address from,
     copy_forwards(l, to, from, length, is_volatile);
     return;
   }
-  struct address t = movable(l, to), f = movable(l, from);
-  bool wide = ptx_reg_class(t.at.reg) == PTX_B64;
-  struct ptx_operand sides[2] = {ptx_r(t.at.reg), ptx_r(f.at.reg)};
+  struct address ends[2] = {movable(l, to), movable(l, from)};
+  uint32_t bits = ptx_reg_class(ends[0].at.reg) == PTX_B64 ? 64 : 32;
+  struct ptx_operand sides[2] = {ptx_r(ends[0].at.reg), ptx_r(ends[1].at.reg)};
   for (int k = 0; k < 2; k++) {
-    uint16_t space = k == 0 ? to.space : from.space;
-    if (to.space == from.space || space == 0) continue;
-    struct ptx_reg generic = lower_temp(l, wide ? PTX_B64 : PTX_B32);
-    emit2(l, PTX_CVTA, PTX_MODS(space, wide ? PTX_MOD_U64 : PTX_MOD_U32), ptx_r(generic), sides[k]);
-    sides[k] = ptx_r(generic);
+    if (to.space == from.space || ends[k].space == 0) continue;
+    sides[k] = emit_value(l, mod_unsigned(bits), PTX_CVTA, PTX_MODS(ends[k].space, mod_unsigned(bits)), &sides[k], 1);
   }
-  uint32_t backwards = ptx_new_label(l->pf, (struct nvm_str){0});
-  uint32_t end = ptx_new_label(l->pf, (struct nvm_str){0});
-  struct ptx_reg above = lower_temp(l, PTX_PRED);
-  struct ptx_operand target = ptx_label(backwards);
-  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_GT, wide ? PTX_MOD_U64 : PTX_MOD_U32), ptx_r(above), sides[0],
-        sides[1]);
-  ptx_add_guarded(l->pf, above, false, PTX_BRA, NULL, &target, 1);
-  t.align = to.align;
-  f.align = from.align;
-  copy_forwards(l, t, f, length, is_volatile);
+  uint32_t backwards = emit_new_label(l), end = emit_new_label(l);
+  emit_branch_if(l, emit_compare(l, PTX_MOD_GT, mod_unsigned(bits), sides[0], sides[1]), false, backwards);
+  copy_forwards(l, ends[0], ends[1], length, is_volatile);
   emit1(l, PTX_BRA, NULL, ptx_label(end));
   ptx_add_label(l->pf, backwards);
   struct ptx_reg left = counter(l, length);
-  advance_by_reg(l, t.at.reg, left);
-  advance_by_reg(l, f.at.reg, left);
-  copy_loop(l, t, f, left, 1, true, is_volatile);
+  for (int k = 0; k < 2; k++) {
+    struct ptx_operand at = ptx_r(ends[k].at.reg);
+    emit3(l, PTX_ADD, PTX_MODS(mod_signed(bits)), at, at, lower_narrow(l, ptx_r(left), 64, bits));
+  }
+  copy_loop(l, ends[0], ends[1], left, 1, true, is_volatile);
   ptx_add_label(l->pf, end);
 }
 
@@ -230,16 +186,13 @@ static struct ptx_operand fill_value(struct lower *l, struct ptx_operand byte, u
   }
   if (unit == 1) return byte;
   struct ptx_operand wide = lower_zext_part(l, byte, &byte_part, 64);
-  struct ptx_reg product = lower_temp(l, PTX_B64);
-  emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_LO, PTX_MOD_U64), ptx_r(product), wide,
-        ptx_i(0x0101010101010101));
-  return ptx_r(product);
+  return emit_value(l, PTX_MOD_U64, PTX_MUL, PTX_MODS(PTX_MOD_LO, PTX_MOD_U64),
+                    PTX_OPS(wide, ptx_i(0x0101010101010101)));
 }
 
 static void fill_loop(struct lower *l, struct address to, struct ptx_reg left, uint32_t unit,
                       struct ptx_operand value) {
-  uint32_t loop = ptx_new_label(l->pf, (struct nvm_str){0});
-  uint32_t end = ptx_new_label(l->pf, (struct nvm_str){0});
+  uint32_t loop = emit_new_label(l), end = emit_new_label(l);
   branch_on(l, PTX_MOD_LT, left, unit, end);
   ptx_add_label(l->pf, loop);
   emit_unit(l, false, to, unit, value, false);

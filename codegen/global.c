@@ -36,32 +36,25 @@ static void refuse(struct variables *v, const struct nvm_global *g, const char *
 
 /* --- which variables are written ------------------------------------------------------------------ */
 
-static bool text_is(const struct lower *l, struct nvm_str s, const char *word) {
-  struct nvm_text t = module_text(l->module, s);
-  return strlen(word) == t.length && memcmp(word, t.bytes, t.length) == 0;
-}
-
 static bool is_declaration(const struct nvm_global *g) {
   return value_is_none(g->initializer) || g->symbol.linkage == LINK_AVAILABLE_EXTERNALLY;
 }
 
-/* Lists for the compiler itself: llvm.used, llvm.global.annotations and such. */
-static bool is_for_compiler(const struct lower *l, const struct nvm_global *g) {
-  struct nvm_text name = module_text(l->module, g->symbol.name);
-  return text_is(l, g->symbol.section, "llvm.metadata") ||
-         (name.length > 5 && memcmp(name.bytes, "llvm.", 5) == 0);
+bool lower_is_for_compiler(const struct lower *l, const struct nvm_global *g) {
+  return text_is(module_text(l->module, g->symbol.section), "llvm.metadata") ||
+         text_begins(module_text(l->module, g->symbol.name), "llvm.");
 }
 
 /* Lists of functions to run before and after main: no one would run them. */
 static bool is_constructor_list(const struct lower *l, const struct nvm_global *g) {
-  return (text_is(l, g->symbol.name, "llvm.global_ctors") ||
-          text_is(l, g->symbol.name, "llvm.global_dtors")) &&
+  struct nvm_text name = module_text(l->module, g->symbol.name);
+  return (text_is(name, "llvm.global_ctors") || text_is(name, "llvm.global_dtors")) &&
          !value_is_none(g->initializer) && !const_is_zero(l->module, g->initializer);
 }
 
 static bool is_written(const struct variables *v, uint32_t index) {
   const struct nvm_global *g = &v->l->module->globals.data[index];
-  if (g->is_alias || is_for_compiler(v->l, g)) return false;
+  if (g->is_alias || lower_is_for_compiler(v->l, g)) return false;
   return !is_declaration(g) || v->used[index];
 }
 

@@ -56,8 +56,7 @@ static bool is_pure_virtual(const struct lower *l, struct nvm_value v) {
   const struct nvm_function *f = module_function(l->module, v);
   struct nvm_text name = module_text(l->module, f->symbol.name);
   return function_is_declaration(f) &&
-         ((name.length == 18 && memcmp(name.bytes, "__cxa_pure_virtual", 18) == 0) ||
-          (name.length == 21 && memcmp(name.bytes, "__cxa_deleted_virtual", 21) == 0));
+         (text_is(name, "__cxa_pure_virtual") || text_is(name, "__cxa_deleted_virtual"));
 }
 
 static bool evaluate_symbol(struct evaluator *e, struct nvm_value v, struct constant_value *out) {

@@ -109,8 +109,7 @@ static int64_t reflect(const struct lower *l, struct nvm_text key) {
                {"__CUDA_PREC_DIV", l->target->prec_div >= 2},
                {"__CUDA_PREC_SQRT", l->target->prec_sqrt}};
   for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-    if (strlen(known[k].key) == key.length && memcmp(known[k].key, key.bytes, key.length) == 0)
-      return known[k].value;
+    if (text_is(key, known[k].key)) return known[k].value;
   return 0;
 }
 

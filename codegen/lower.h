@@ -583,6 +583,8 @@ void lower_image(struct lower *l, struct nvm_value initializer, struct image *ou
 /* All variables of the module in an order in which none is used before its definition. `used`: by
  * global, whether anything refers to it. */
 enum nvm_status lower_globals(struct lower *l, const bool *used);
+/* Lists for the compiler itself: llvm.used, llvm.global.annotations and such. */
+bool lower_is_for_compiler(const struct lower *l, const struct nvm_global *g);
 /* The address space a global lives in: address space 0 variables are placed in .global. */
 uint16_t global_space(const struct nvm_global *g);
 /* Where the current instruction, or else the function, stands in the source. */

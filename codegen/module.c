@@ -130,11 +130,7 @@ static bool init_uses(struct uses *u, struct lower *l) {
 
 /* Sections like llvm.metadata hold lists for the compiler, which name but do not use. */
 static bool is_program_data(const struct lower *l, const struct nvm_global *g) {
-  struct nvm_text name = module_text(l->module, g->symbol.name);
-  struct nvm_text section = module_text(l->module, g->symbol.section);
-  return !g->is_alias && !value_is_none(g->initializer) &&
-         !(name.length > 5 && memcmp(name.bytes, "llvm.", 5) == 0) &&
-         !(section.length == 13 && memcmp(section.bytes, "llvm.metadata", 13) == 0);
+  return !g->is_alias && !value_is_none(g->initializer) && !lower_is_for_compiler(l, g);
 }
 
 static void name_operands(struct uses *u, const struct nvm_function *f) {
@@ -166,9 +162,7 @@ static bool find_uses(struct lower *l, struct uses *u) {
 /* --- the parts ------------------------------------------------------------------------------------- */
 
 bool lower_is_reflect(const struct lower *l, const struct nvm_function *f) {
-  struct nvm_text name = module_text(l->module, f->symbol.name);
-  return function_is_declaration(f) && name.length == 14 &&
-         memcmp(name.bytes, "__nvvm_reflect", 14) == 0;
+  return function_is_declaration(f) && text_is(module_text(l->module, f->symbol.name), "__nvvm_reflect");
 }
 
 /* The head of a function as a declaration. `name` replaces its own, for aliases; {0}: its own. */

@@ -17,8 +17,7 @@ static bool is_follow(char c) {
 static bool is_reserved(struct nvm_text name) {
   static const char *const words[] = {"WARP_SZ", "function_name", "inlined_at", "__local_depot"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strlen(words[i]) == name.length && memcmp(words[i], name.bytes, name.length) == 0)
-      return true;
+    if (text_is(name, words[i])) return true;
   return false;
 }
 

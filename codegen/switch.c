@@ -39,39 +39,17 @@ static struct ptx_operand case_operand(const struct switch_lowering *s, uint64_t
   return ptx_i(c == 64 ? (int64_t)value : (int64_t)(value & ((UINT64_C(1) << c) - 1)));
 }
 
-/* value == case, as a predicate. */
-static struct ptx_reg emit_equal(struct switch_lowering *s, const struct switch_case *c) {
-  struct ptx_reg p = lower_temp(s->l, PTX_PRED);
-  emit3(s->l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, bits_mod_of(s)), ptx_r(p), s->value[0],
-        case_operand(s, c->value[0]));
-  if (!s->wide) return p;
-  struct ptx_reg high = lower_temp(s->l, PTX_PRED);
-  emit4(s->l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_AND, PTX_MOD_U64), ptx_r(high), s->value[1],
-        case_operand(s, c->value[1]), ptx_r(p));
-  return high;
-}
-
-/* value < case, unsigned. */
-static struct ptx_reg emit_below(struct switch_lowering *s, const struct switch_case *c) {
-  struct ptx_reg p = lower_temp(s->l, PTX_PRED);
-  emit3(s->l, PTX_SETP, PTX_MODS(PTX_MOD_LT, bits_mod_of(s)), ptx_r(p), s->value[0],
-        case_operand(s, c->value[0]));
-  if (!s->wide) return p;
-  struct ptx_reg equal = lower_temp(s->l, PTX_PRED), below = lower_temp(s->l, PTX_PRED);
-  emit4(s->l, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_AND, PTX_MOD_U64), ptx_r(equal), s->value[1],
-        case_operand(s, c->value[1]), ptx_r(p));
-  emit4(s->l, PTX_SETP, PTX_MODS(PTX_MOD_LT, PTX_MOD_OR, PTX_MOD_U64), ptx_r(below), s->value[1],
-        case_operand(s, c->value[1]), ptx_r(equal));
-  return below;
-}
-
-static void branch_if(struct lower *l, struct ptx_reg p, uint32_t label) {
-  struct ptx_operand target = ptx_label(label);
-  ptx_add_guarded(l->pf, p, false, PTX_BRA, NULL, &target, 1);
-}
-
-static void branch(struct lower *l, uint32_t label) {
-  emit1(l, PTX_BRA, PTX_MODS(PTX_MOD_UNI), ptx_label(label));
+/* `value how case`, for EQ or LT (unsigned). */
+static struct ptx_operand emit_test(struct switch_lowering *s, uint16_t how, const struct switch_case *c) {
+  struct ptx_operand high = case_operand(s, c->value[1]);
+  struct ptx_operand p = emit_compare(s->l, how, bits_mod_of(s), s->value[0], case_operand(s, c->value[0]));
+  if (s->wide)
+    p = emit_value(s->l, PTX_MOD_PRED, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_AND, PTX_MOD_U64),
+                   PTX_OPS(s->value[1], high, p));
+  return !s->wide || how == PTX_MOD_EQ
+             ? p
+             : emit_value(s->l, PTX_MOD_PRED, PTX_SETP, PTX_MODS(how, PTX_MOD_OR, PTX_MOD_U64),
+                          PTX_OPS(s->value[1], high, p));
 }
 
 static bool is_dense(const struct switch_lowering *s, uint32_t first, uint32_t count) {
@@ -92,22 +70,15 @@ static void emit_table(struct switch_lowering *s, uint32_t first, uint32_t count
   for (uint32_t k = 0; k < entries; k++) labels[k] = ptx_label(s->default_label);
   for (uint32_t k = first; k < first + count; k++)
     labels[s->cases[k].value[0] - base] = ptx_label(s->cases[k].label);
-  struct ptx_reg index = lower_temp(l, part_class(&s->part)), beyond = lower_temp(l, PTX_PRED);
-  emit3(l, PTX_SUB, PTX_MODS(part_signed_mod(&s->part)), ptx_r(index), s->value[0],
-        case_operand(s, base));
-  emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_GT, bits_mod_of(s)), ptx_r(beyond), ptx_r(index),
-        ptx_i((int64_t)span));
-  branch_if(l, beyond, s->default_label);
-  struct ptx_reg narrow = index;
-  if (s->part.container != 32) {
-    narrow = lower_temp(l, PTX_B32);
-    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, bits_mod_of(s)), ptx_r(narrow), ptx_r(index));
-  }
-  uint32_t table = ptx_new_label(l->pf, (struct nvm_str){0});
+  struct ptx_operand index = emit_binary(l, PTX_SUB, part_signed_mod(&s->part), s->value[0], case_operand(s, base));
+  struct ptx_operand beyond = emit_compare(l, PTX_MOD_GT, bits_mod_of(s), index, ptx_i((int64_t)span));
+  emit_branch_if(l, beyond, false, s->default_label);
+  if (s->part.container != 32) index = emit_convert(l, PTX_MOD_U32, bits_mod_of(s), index);
+  uint32_t table = emit_new_label(l);
   struct ptx_operand list = ptx_group(l->pf, PTX_OPERAND_LIST, labels, entries);
   ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_BRANCHTARGETS, .first_mod = table,
                                           .first_operand = list.first, .line = list.count});
-  emit2(l, PTX_BRX, PTX_MODS(PTX_MOD_IDX), ptx_r(narrow), ptx_label(table));
+  emit2(l, PTX_BRX, PTX_MODS(PTX_MOD_IDX), index, ptx_label(table));
 }
 
 /* Cases first..first+count-1, sorted; ends with a branch in every case. */
@@ -118,13 +89,13 @@ static void emit_tree(struct switch_lowering *s, uint32_t first, uint32_t count)
   }
   if (count <= LINEAR_CASES) {
     for (uint32_t k = first; k < first + count; k++)
-      branch_if(s->l, emit_equal(s, &s->cases[k]), s->cases[k].label);
-    branch(s->l, s->default_label);
+      emit_branch_if(s->l, emit_test(s, PTX_MOD_EQ, &s->cases[k]), false, s->cases[k].label);
+    emit_branch(s->l, s->default_label);
     return;
   }
   uint32_t half = count / 2;
-  uint32_t below = ptx_new_label(s->l->pf, (struct nvm_str){0});
-  branch_if(s->l, emit_below(s, &s->cases[first + half]), below);
+  uint32_t below = emit_new_label(s->l);
+  emit_branch_if(s->l, emit_test(s, PTX_MOD_LT, &s->cases[first + half]), false, below);
   emit_tree(s, first + half, count - half);
   ptx_add_label(s->l->pf, below);
   emit_tree(s, first, half);
@@ -140,7 +111,7 @@ static uint32_t target_label(struct lower *l, struct edge_blocks *e, struct nvm_
                              struct nvm_block to) {
   if (e->label_of[to.index]) return e->label_of[to.index];
   bool own = lower_edge_needs_copies(l, from, to);
-  uint32_t label = own ? ptx_new_label(l->pf, (struct nvm_str){0}) : l->block_labels[to.index];
+  uint32_t label = own ? emit_new_label(l) : l->block_labels[to.index];
   e->label_of[to.index] = label;
   if (own) (void)VEC_PUSH(&l->function_arena, &e->pending, to);
   return label;
@@ -196,7 +167,7 @@ void lower_switch(struct lower *l, const struct nvm_inst *i) {
     struct nvm_block to = e.pending.data[k];
     ptx_add_label(l->pf, e.label_of[to.index]);
     lower_edge_copies(l, i->block, to);
-    branch(l, l->block_labels[to.index]);
+    emit_branch(l, l->block_labels[to.index]);
   }
   for (uint32_t k = 1; k < i->operand_count; k += 2)
     e.label_of[value_index(inst_operand(l->f, i, k))] = 0;

@@ -25,9 +25,7 @@ static bool is_local(const struct symbol *s) {
   return s->linkage == LINK_PRIVATE || s->linkage == LINK_INTERNAL || s->name.index == 0;
 }
 
-static bool is_intrinsic_name(struct nvm_text name) {
-  return name.length >= 5 && memcmp(name.bytes, "llvm.", 5) == 0;
-}
+static bool is_intrinsic_name(struct nvm_text name) { return text_begins(name, "llvm."); }
 
 /* The symbol of `m` with this name; only looks. */
 static struct nvm_value find_by_text(const struct nvm_module *m, struct nvm_text name) {
@@ -231,10 +229,6 @@ static bool flag_wins(const struct module_flag *a, const struct module_flag *b) 
 
 /* --- named metadata --------------------------------------------------------------------------- */
 
-static bool name_is(struct nvm_text t, const char *s) {
-  return t.length == strlen(s) && memcmp(t.bytes, s, t.length) == 0;
-}
-
 /* Whether two nodes of `into` are tuples of the same strings and numbers. */
 static bool same_tuple(const struct meta_table *t, struct nvm_meta a, struct nvm_meta b) {
   const struct meta_node *n = meta_as_node(t, a), *k = meta_as_node(t, b);
@@ -252,7 +246,7 @@ static bool same_tuple(const struct meta_table *t, struct nvm_meta a, struct nvm
 static bool is_left_out(struct linker *l, struct nvm_text name, struct nvm_meta operand) {
   const struct meta_table *t = &l->from->metadata;
   const struct meta_node *n = meta_as_node(t, operand);
-  if (name_is(name, "nvvm.annotations") && n && n->count) {
+  if (text_is(name, "nvvm.annotations") && n && n->count) {
     const struct meta_item *symbol = meta_item(t, meta_operand(t, n, 0));
     enum value_kind kind = value_kind(symbol->value);
     bool named = symbol->kind == META_VALUE && (kind == VALUE_FUNCTION || kind == VALUE_GLOBAL);
@@ -297,8 +291,8 @@ static bool join_flag(struct linker *l, meta_list *list, struct nvm_meta operand
 
 static void link_named(struct linker *l, const struct named_metadata *named) {
   struct nvm_text name = module_text(l->from, named->name);
-  bool flags = name_is(name, "llvm.module.flags");
-  bool once = name_is(name, "llvm.ident") || name_is(name, "nvvmir.version");
+  bool flags = text_is(name, "llvm.module.flags");
+  bool once = text_is(name, "llvm.ident") || text_is(name, "nvvmir.version");
   const struct named_metadata *ours = find_named(l->into, name.bytes);
   if (l->only_needed && flags) return;
   meta_list list = {0};

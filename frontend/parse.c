@@ -9,11 +9,6 @@ int nvir_parse(struct parser *p); /* parser.y */
 
 /* ---- Intrinsics ---- */
 
-static bool starts_with(struct nvm_text t, const char *prefix) {
-  size_t length = strlen(prefix);
-  return t.length >= length && memcmp(t.bytes, prefix, length) == 0;
-}
-
 /* The one place that asks the table of intrinsics. */
 static enum intrinsic_id find_intrinsic(struct nvm_text name) {
   return intrinsic_find(name.bytes, name.length);
@@ -50,7 +45,7 @@ static void check_intrinsic(struct parser *p, struct nvm_value v, struct nvm_fun
 static void finish_intrinsics(struct parser *p) {
   for (uint32_t i = 1; i < p->m->functions.count; i++) {
     struct nvm_function *f = p->m->functions.data[i];
-    if (f->symbol.defined && starts_with(module_text(p->m, f->symbol.name), "llvm."))
+    if (f->symbol.defined && text_begins(module_text(p->m, f->symbol.name), "llvm."))
       check_intrinsic(p, value_make(VALUE_FUNCTION, i), f);
   }
 }

@@ -222,21 +222,13 @@ static void check_symbol(struct verifier *v, const struct symbol *s, bool declar
     verify_fail_at(v, VERIFY_SYMBOL_COMDAT, s->where, "@%S in one", s->name);
 }
 
-static bool text_equals(struct nvm_text text, const char *s) {
-  return text.length == strlen(s) && memcmp(text.bytes, s, text.length) == 0;
-}
-
-static bool text_begins(struct nvm_text text, const char *s) {
-  return text.length >= strlen(s) && memcmp(text.bytes, s, strlen(s)) == 0;
-}
-
 /* llvm.used and llvm.compiler.used list pointers; the lists of constructors, structs of a
  * priority, a function and, since LLVM 4, data. */
 static void check_list(struct verifier *v, const struct nvm_global *g) {
   struct nvm_text name = module_text(v->m, g->symbol.name);
-  bool used = text_equals(name, "llvm.used") || text_equals(name, "llvm.compiler.used");
+  bool used = text_is(name, "llvm.used") || text_is(name, "llvm.compiler.used");
   bool structors =
-      text_equals(name, "llvm.global_ctors") || text_equals(name, "llvm.global_dtors");
+      text_is(name, "llvm.global_ctors") || text_is(name, "llvm.global_dtors");
   if (!used && !structors) return;
   const struct type_info *info = type_info(v->types, g->value_type);
   bool fits = info->kind == TY_ARRAY && g->symbol.linkage == LINK_APPENDING;
@@ -458,7 +450,7 @@ static void check_named(struct verifier *v) {
   const struct meta_table *t = &v->m->metadata;
   for (uint32_t k = 0; k < t->named.count; k++) {
     const struct named_metadata *named = &t->named.data[k];
-    bool flags = text_equals(module_text(v->m, named->name), "llvm.module.flags");
+    bool flags = text_is(module_text(v->m, named->name), "llvm.module.flags");
     for (uint32_t i = 0; i < named->count; i++) {
       const struct meta_node *n = meta_as_node(t, t->operands.data[named->first + i]);
       if (!n)
@@ -497,7 +489,7 @@ void verify_attachments(struct verifier *v, struct nvm_inst_id id) {
   uint32_t chain = v->f->attachments.data[id.index];
   if (location.index) {
     const struct meta_node *n = meta_as_node(t, location);
-    if (!n || !n->defined || !text_equals(module_text(v->m, n->name), "DILocation"))
+    if (!n || !n->defined || !text_is(module_text(v->m, n->name), "DILocation"))
       verify_fail(v, VERIFY_META_LOCATION, id, "other metadata");
   }
   if (!chain || v->range.index == 0) return;

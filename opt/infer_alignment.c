@@ -147,7 +147,7 @@ static bool note_assumptions(struct aligner *g, struct nvm_inst_id id) {
     const struct operand_bundle *bundle = &f->module->bundles.data[site->first_bundle + k];
     struct nvm_text tag = module_text(f->module, bundle->tag);
     nvm_u128 bytes = 0;
-    if (tag.length == 5 && memcmp(tag.bytes, "align", 5) == 0 && bundle->count == 2 &&
+    if (text_is(tag, "align") && bundle->count == 2 &&
         const_is_int(f->module, inst_operand(f, i, at + 1), &bytes) && bytes) {
       struct assumption a = {inst_operand(f, i, at), id, trailing_zeros((uint64_t)bytes)};
       if (!VEC_PUSH(g->arena, &g->assumptions, a)) return false;

@@ -358,7 +358,7 @@ static bool decide(const struct inliner *l, struct call call, uint32_t caller_si
 
 static bool is_location(const struct inliner *l, const struct meta_node *n) {
   struct nvm_text name = module_text(l->m, n->name);
-  return name.length == 10 && memcmp(name.bytes, "DILocation", 10) == 0;
+  return text_is(name, "DILocation");
 }
 
 /* The location with its outermost inlinedAt being the call; none if it is no location. Chains are
@@ -399,10 +399,6 @@ static struct nvm_meta location_of_copy(struct inliner *l, struct nvm_meta where
 }
 
 /* --- copying ----------------------------------------------------------------------------------- */
-
-static bool text_is(struct nvm_text t, const char *s) {
-  return t.length == strlen(s) && memcmp(t.bytes, s, t.length) == 0;
-}
 
 static uint32_t copy_attachments(struct inliner *l, uint32_t chain) {
   uint32_t made = 0;

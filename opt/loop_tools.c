@@ -255,8 +255,7 @@ static bool hint_begins(const struct nvm_module *m, struct nvm_meta hint, const 
   if (!node || node->count == 0) return false;
   const struct meta_item *name = meta_item(&m->metadata, meta_operand(&m->metadata, node, 0));
   if (name->kind != META_STRING) return false;
-  struct nvm_text t = module_text(m, name->str);
-  return t.length >= strlen(prefix) && memcmp(t.bytes, prefix, strlen(prefix)) == 0;
+  return text_begins(module_text(m, name->str), prefix);
 }
 
 bool loop_set_hint(struct nvm_function *f, struct nvm_block latch, struct nvm_meta old, const char *without,

@@ -159,8 +159,7 @@ static uint64_t processor_nanoseconds(void) {
 }
 
 static bool name_matches(struct nvm_text wanted, const char *name) {
-  if (wanted.length == 1 && wanted.bytes[0] == '*') return true;
-  return wanted.length == strlen(name) && memcmp(wanted.bytes, name, wanted.length) == 0;
+  return text_is(wanted, "*") || text_is(wanted, name);
 }
 
 static bool function_matches(const struct manager *g, const struct nvm_function *f) {

@@ -75,7 +75,7 @@ static bool is_lifetime(const struct nvm_function *f, const struct nvm_inst *i) 
   if (value_kind(callee) != VALUE_FUNCTION) return false;
   struct nvm_text name =
       module_text(f->module, module_function(f->module, callee)->symbol.name);
-  return name.length > 14 && memcmp(name.bytes, "llvm.lifetime.", 14) == 0;
+  return text_begins(name, "llvm.lifetime.");
 }
 
 /* The type of an access: all must agree. */

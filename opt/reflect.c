@@ -20,15 +20,11 @@
 
 enum { MOST_STEPS = 64 }; /* from an argument to its string */
 
-static bool text_is(struct nvm_text t, const char *s) {
-  return t.length == strlen(s) && memcmp(t.bytes, s, t.length) == 0;
-}
-
 static bool is_reflect(const struct nvm_module *m, struct nvm_value callee) {
   if (value_kind(callee) != VALUE_FUNCTION) return false;
   struct nvm_text name = module_text(m, module_function(m, callee)->symbol.name);
   return text_is(name, "__nvvm_reflect") || text_is(name, "__nvvm_reflect_ocl") ||
-         (name.length >= 17 && memcmp(name.bytes, "llvm.nvvm.reflect", 17) == 0);
+         text_begins(name, "llvm.nvvm.reflect");
 }
 
 /* llvm.nvvm.ptr.constant.to.gen and its like, which older front ends write for a cast. */

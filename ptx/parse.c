@@ -162,7 +162,7 @@ bool ptxp_reg(struct ptx_parser *p, uint16_t type, uint32_t name, bool is_prefix
 /* Our own spelling `$L_name` stands for the name. */
 static struct nvm_str label_name(struct ptx_parser *p, uint32_t name) {
   struct nvm_text t = name_text(p, name);
-  if (t.length > 3 && memcmp(t.bytes, "$L_", 3) == 0)
+  if (t.length > 3 && text_begins(t, "$L_"))
     t = (struct nvm_text){t.bytes + 3, t.length - 3};
   return strtab_intern(p->module->strings, t.bytes, t.length);
 }
@@ -292,10 +292,6 @@ bool ptxp_scope_end(struct ptx_parser *p) {
 
 static bool wants_label(const struct ptx_parser *p) { return p->op == PTX_BRA || p->op == PTX_BRX; }
 
-static bool is_word(struct nvm_text t, const char *word) {
-  return t.length == strlen(word) && memcmp(t.bytes, word, t.length) == 0;
-}
-
 bool ptxp_name_operand(struct ptx_parser *p, uint32_t name, struct ptx_operand *o) {
   struct nvm_text t = name_text(p, name);
   struct ptx_name *n = &p->meaning.data[name];
@@ -309,7 +305,7 @@ bool ptxp_name_operand(struct ptx_parser *p, uint32_t name, struct ptx_operand *
   case NAME_PREFIX: return fail_name(p, "'%t' stands for several registers", name);
   case NAME_SYMBOL: break;
   case NAME_UNKNOWN:
-    if (is_word(t, "WARP_SZ")) {
+    if (text_is(t, "WARP_SZ")) {
       *o = ptx_i(32);
       return true;
     }
@@ -491,7 +487,7 @@ void ptxp_variable_name(struct ptx_parser *p, uint32_t name) {
   v->first_init = p->module->inits.count;
   v->name = (struct nvm_str){0};
   v->reg = (struct ptx_reg){0};
-  if (is_word(t, "_")) return;
+  if (text_is(t, "_")) return;
   if (v->space == PTX_MOD_REG) {
     if (p->f && ptxp_reg(p, v->type, name, false, 1))
       v->reg = (struct ptx_reg){p->meaning.data[name].value};
@@ -587,8 +583,8 @@ bool ptxp_target(struct ptx_parser *p, uint32_t name, bool first) {
   struct nvm_text t = name_text(p, name);
   if (first && !tgt_find_cpu(t.bytes, t.length)) return fail_name(p, "there is no target '%t'", name);
   if (first) p->module->target = module_name(p, name);
-  else if (is_word(t, "debug")) p->module->debug = true;
-  else if (is_word(t, "texmode_independent")) p->module->texmode_independent = true;
+  else if (text_is(t, "debug")) p->module->debug = true;
+  else if (text_is(t, "texmode_independent")) p->module->texmode_independent = true;
   return true;
 }
 

@@ -76,8 +76,7 @@ static const struct native natives[] = {
 
 const struct native *native_find(struct nvm_text name) {
   for (size_t i = 0; i < sizeof natives / sizeof natives[0]; i++)
-    if (strlen(natives[i].name) == name.length && memcmp(natives[i].name, name.bytes, name.length) == 0)
-      return &natives[i];
+    if (text_is(name, natives[i].name)) return &natives[i];
   return NULL;
 }
 

@@ -44,6 +44,14 @@ static inline struct nvm_text strtab_text(const struct strtab *t, struct nvm_str
   return (struct nvm_text){e->bytes, e->length};
 }
 
+/* Whether the text is `s`; whether it begins with it. */
+static inline bool text_is(struct nvm_text t, const char *s) {
+  return t.length == strlen(s) && memcmp(t.bytes, s, t.length) == 0;
+}
+static inline bool text_begins(struct nvm_text t, const char *s) {
+  return t.length >= strlen(s) && memcmp(t.bytes, s, strlen(s)) == 0;
+}
+
 /* The project's one hash function for bytes: the same in every run. */
 uint32_t strtab_hash(const char *bytes, size_t length);
 

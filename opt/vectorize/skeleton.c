@@ -195,10 +195,6 @@ static void check_alignment(struct skeleton *s) {
 
 /* --- metadata ----------------------------------------------------------------------------------- */
 
-static bool begins_with(struct nvm_text t, const char *prefix) {
-  return t.length >= strlen(prefix) && memcmp(t.bytes, prefix, strlen(prefix)) == 0;
-}
-
 /* The attributes that hint `followup` of the old loop lists, appended to operands. */
 static bool take_followup(struct nvm_module *m, const struct meta_node *old, const char *followup,
                           struct nvm_meta *operands, uint32_t *count, uint32_t most) {
@@ -207,7 +203,7 @@ static bool take_followup(struct nvm_module *m, const struct meta_node *old, con
     const struct meta_node *hint = meta_as_node(&m->metadata, meta_operand(&m->metadata, old, k));
     if (!hint || hint->count == 0) continue;
     const struct meta_item *name = meta_item(&m->metadata, meta_operand(&m->metadata, hint, 0));
-    if (name->kind != META_STRING || !begins_with(module_text(m, name->str), followup)) continue;
+    if (name->kind != META_STRING || !text_begins(module_text(m, name->str), followup)) continue;
     found = true;
     for (uint32_t n = 1; n < hint->count && *count < most; n++)
       operands[(*count)++] = meta_operand(&m->metadata, hint, n);
@@ -242,8 +238,8 @@ static void mark_loop(struct skeleton *s, struct nvm_inst_id latch, const char *
     const struct meta_node *hint = meta_as_node(&m->metadata, h);
     const struct meta_item *name = hint && hint->count ? meta_item(&m->metadata, meta_operand(&m->metadata, hint, 0)) : NULL;
     bool ours = name && name->kind == META_STRING &&
-                (begins_with(module_text(m, name->str), "llvm.loop.vectorize.") ||
-                 begins_with(module_text(m, name->str), "llvm.loop.interleave."));
+                (text_begins(module_text(m, name->str), "llvm.loop.vectorize.") ||
+                 text_begins(module_text(m, name->str), "llvm.loop.interleave."));
     if (!ours) operands[count++] = h;
   }
   operands[count++] = new_hint(s, "llvm.loop.isvectorized", true);
