@@ -78,20 +78,19 @@ bool lower_annotation_is(const struct lower *l, const struct annotation *a, cons
   return text_is(module_text(l->module, a->key), key);
 }
 
-bool lower_annotation_number(const struct lower *l, const struct annotation *a, uint64_t *value) {
-  const struct meta_item *item = meta_item(&l->module->metadata, a->value);
-  nvm_u128 wide;
-  if (item->kind != META_VALUE || value_kind(item->value) != VALUE_CONST ||
-      !const_is_int(l->module, item->value, &wide))
-    return false;
+bool lower_meta_number(const struct lower *l, struct nvm_meta meta, uint64_t *value) {
+  const struct meta_item *item = meta_item(&l->module->metadata, meta);
+  nvm_u128 wide = 0;
+  bool found = item->kind == META_VALUE && value_kind(item->value) == VALUE_CONST &&
+               const_is_int(l->module, item->value, &wide);
   *value = (uint64_t)wide;
-  return true;
+  return found;
 }
 
 bool lower_annotation(const struct lower *l, struct nvm_value symbol, const char *key,
                       uint64_t *value) {
   for (const struct annotation *a = lower_annotations_of(l, symbol); a;
        a = lower_annotation_next(l, a))
-    if (lower_annotation_is(l, a, key) && lower_annotation_number(l, a, value)) return true;
+    if (lower_annotation_is(l, a, key) && lower_meta_number(l, a->value, value)) return true;
   return false;
 }

@@ -11,7 +11,9 @@
  * parser can, so that checker and simulator see its instructions; else it is passed on as it is. */
 #include "codegen/asm_text.h"
 
+#include "ptx/ops.h"
 #include "ptx/parse.h"
+#include "ptx/print.h"
 
 /* One constraint, as read. */
 struct constraint {
@@ -115,40 +117,15 @@ static bool read_constraints(struct asm_call *c) {
 }
 
 static bool class_of_letter(char letter, enum ptx_class *class) {
-  switch (letter) {
-    case 'b': *class = PTX_PRED; return true;
-    case 'c':
-    case 'h': *class = PTX_B16; return true;
-    case 'r': *class = PTX_B32; return true;
-    case 'l':
-    case 'N': *class = PTX_B64; return true;
-    case 'q': *class = PTX_B128; return true;
-    case 'f': *class = PTX_F32; return true;
-    case 'd': *class = PTX_F64; return true;
-    default: return false;
-  }
+  static const char letters[] = "bchrlNqfd";
+  static const uint8_t classes[] = {PTX_PRED, PTX_B16,  PTX_B16, PTX_B32, PTX_B64,
+                                    PTX_B64,  PTX_B128, PTX_F32, PTX_F64};
+  const char *at = letter ? strchr(letters, letter) : NULL;
+  if (at) *class = (enum ptx_class)classes[at - letters];
+  return at != NULL;
 }
 
-static uint32_t class_bits(enum ptx_class class) {
-  switch (class) {
-    case PTX_PRED: return 1;
-    case PTX_B8: return 8;
-    case PTX_B16: return 16;
-    case PTX_B32: case PTX_F32: return 32;
-    case PTX_B128: return 128;
-    case PTX_B64: case PTX_F64: case PTX_CLASS_COUNT: break;
-  }
-  return 64;
-}
-
-static uint16_t class_mod(enum ptx_class class) {
-  uint32_t bits = class_bits(class);
-  return bits == 1    ? PTX_MOD_PRED
-         : bits == 16 ? PTX_MOD_B16
-         : bits == 32 ? PTX_MOD_B32
-         : bits == 64 ? PTX_MOD_B64
-                      : PTX_MOD_B128;
-}
+static uint32_t class_bits(enum ptx_class class) { return ptx_mod_row(ptx_class_type(class))->bits; }
 
 /* ---- Values into and out of registers of a class ---- */
 
@@ -170,8 +147,7 @@ static enum fit fit_of(struct lower *l, struct nvm_type type, enum ptx_class cla
   if (count == 1) {
     struct part p = part_at(l, type, 0);
     if (part_class(&p) == class) return FIT_SAME;
-    return class == PTX_B128 || p.bits > (class == PTX_PRED ? 1 : class_bits(class)) ? FIT_NOT
-                                                                                     : FIT_BITS;
+    return class == PTX_B128 || p.bits > class_bits(class) ? FIT_NOT : FIT_BITS;
   }
   for (uint32_t k = 0; k < count; k++) {
     struct part p = part_at(l, type, k);
@@ -226,7 +202,7 @@ static void move_in(struct lower *l, struct nvm_value v, struct nvm_type type, e
     struct ptx_operand parts[4];
     uint32_t count = lower_type(l, type).count;
     for (uint32_t k = 0; k < count && k < 4; k++) parts[k] = ptx_r(lower_reg(l, v, k));
-    emit2(l, PTX_MOV, PTX_MODS(class_mod(ptx_reg_class(to))), ptx_r(to),
+    emit2(l, PTX_MOV, PTX_MODS(mod_bits(class_bits(ptx_reg_class(to)))), ptx_r(to),
           ptx_group(l->pf, PTX_OPERAND_VECTOR, parts, count));
   }
 }
@@ -255,7 +231,7 @@ static void move_out(struct lower *l, struct nvm_type type, const struct ptx_reg
     struct ptx_operand parts[4];
     uint32_t count = lower_type(l, type).count;
     for (uint32_t k = 0; k < count && k < 4; k++) parts[k] = ptx_r(to[k]);
-    emit2(l, PTX_MOV, PTX_MODS(class_mod(ptx_reg_class(from))),
+    emit2(l, PTX_MOV, PTX_MODS(mod_bits(class_bits(ptx_reg_class(from)))),
           ptx_group(l->pf, PTX_OPERAND_VECTOR, parts, count), ptx_r(from));
   }
 }
@@ -302,22 +278,8 @@ static bool make_outputs(struct asm_call *c) {
 
 /* The constant string that a `C` operand points to. */
 static bool string_operand(struct asm_call *c, struct nvm_value v, struct nvm_text *text) {
-  struct lower *l = c->l;
-  while (value_kind(v) == VALUE_INST) {
-    const struct nvm_inst *i = function_inst(l->f, (struct nvm_inst_id){value_index(v)});
-    if (i->op != OP_GEP && !op_is_cast((enum op)i->op)) break;
-    v = inst_operand(l->f, i, 0);
-  }
-  if (value_kind(v) == VALUE_GLOBAL) {
-    struct nvm_value init = module_global(l->module, v)->initializer;
-    if (!value_is_none(init) && value_kind(init) == VALUE_CONST &&
-        constant_info(&l->module->constants, init)->kind == CONST_BYTES) {
-      *text = module_text(l->module, constant_info(&l->module->constants, init)->str);
-      while (text->length > 0 && text->bytes[text->length - 1] == '\0') text->length--;
-      return true;
-    }
-  }
-  return refuse(c, "constraint 'C' needs the address of a constant string", NULL, 0);
+  *text = lower_string(c->l, v);
+  return text->bytes || refuse(c, "constraint 'C' needs the address of a constant string", NULL, 0);
 }
 
 static bool constant_input(struct asm_call *c, struct nvm_value v, char letter,

@@ -118,32 +118,6 @@ bool asm_expand(struct lower *l, struct nvm_text text, const struct asm_operand 
 
 /* ---- Raw text ---- */
 
-static void write_operand(const struct lower *l, struct textbuf *out, const struct ptx_operand *o) {
-  switch ((enum ptx_operand_kind)o->kind) {
-    case PTX_OPERAND_REG: case PTX_OPERAND_ADDRESS_REG: {
-      bool address = o->kind == PTX_OPERAND_ADDRESS_REG;
-      if (address) textbuf_char(out, '[');
-      textbuf_puts(out, ptx_class_prefix(ptx_reg_class(o->reg)));
-      textbuf_unsigned(out, ptx_reg_number(o->reg));
-      if (address) textbuf_char(out, ']');
-      break;
-    }
-    case PTX_OPERAND_INT: textbuf_signed(out, o->imm); break;
-    case PTX_OPERAND_F32:
-      textbuf_puts(out, "0f");
-      textbuf_hex(out, (uint32_t)o->imm, 8, true);
-      break;
-    case PTX_OPERAND_F64:
-      textbuf_puts(out, "0d");
-      textbuf_hex(out, (uint64_t)o->imm, 16, true);
-      break;
-    case PTX_OPERAND_SYMBOL: textbuf_text(out, module_text(l->module, o->symbol)); break;
-    case PTX_OPERAND_NONE: case PTX_OPERAND_LABEL: case PTX_OPERAND_SPECIAL:
-    case PTX_OPERAND_ADDRESS_SYMBOL: case PTX_OPERAND_ADDRESS_IMM: case PTX_OPERAND_VECTOR:
-    case PTX_OPERAND_TENSOR: case PTX_OPERAND_LIST: case PTX_OPERAND_PAIR: break;
-  }
-}
-
 struct nvm_text asm_substitute(struct lower *l, struct nvm_text text,
                                const struct asm_operand *operands, uint32_t count) {
   struct textbuf out;
@@ -161,7 +135,7 @@ struct nvm_text asm_substitute(struct lower *l, struct nvm_text text,
     bool braced = at < end && *at == '{';
     for (at += braced; at < end && is_digit(*at); at++) index = index * 10 + (uint32_t)(*at - '0');
     at += braced;
-    if (index < count) write_operand(l, &out, &operands[index].operand);
+    if (index < count) ptx_print_operand(l->pf, &operands[index].operand, &out);
   }
   return (struct nvm_text){out.bytes ? out.bytes : "", out.length};
 }

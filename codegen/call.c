@@ -78,27 +78,11 @@ static struct outgoing prepare_argument(struct lower *l, const struct call *c, u
   return o;
 }
 
-/* .param of a call is addressed by constants only: no loop. */
-static void store_object(struct lower *l, const struct outgoing *o) {
-  enum { PIECE = 64 };
-  struct address to = {ptx_at_symbol(o->name, 0), PTX_MOD_PARAM, o->how.align};
-  for (uint64_t at = 0; at < o->how.bytes; at += PIECE)
-    lower_copy_bytes(l, address_plus(to, (int64_t)at), address_plus(o->object, (int64_t)at),
-                     o->how.bytes - at < PIECE ? o->how.bytes - at : PIECE, false);
-}
-
 static void store_argument(struct lower *l, const struct outgoing *o) {
   ptx_add_variable(l->pf, abi_variable(&o->how, o->name));
-  if (o->how.is_byval) store_object(l, o);
+  if (o->how.is_byval)
+    abi_copy_bytes(l, (struct address){ptx_at_symbol(o->name, 0), PTX_MOD_PARAM, o->how.align}, o->object, o->how.bytes);
   else if (o->parts) abi_store(l, &o->how, o->name, o->parts, o->is_signed);
-}
-
-static struct nvm_str numbered_name(struct lower *l, const char *word, uint32_t n) {
-  struct textbuf b;
-  textbuf_init(&b, &l->function_arena);
-  textbuf_format(&b, "%s%u", word, n);
-  textbuf_char(&b, 0);
-  return b.arena->failed ? (struct nvm_str){0} : lower_local_name(l, b.bytes);
 }
 
 /* --- variable arguments ------------------------------------------------------------------------- */
@@ -172,7 +156,7 @@ static struct nvm_str add_prototype(struct lower *l, const struct call *c,
                                     uint32_t count) {
   struct ptx_module *m = &l->ptx;
   struct nvm_str none = {0};
-  struct ptx_prototype p = {.name = numbered_name(l, "prototype_", m->prototypes.count)};
+  struct ptx_prototype p = {.name = lower_numbered_name(l, "", "prototype_", m->prototypes.count)};
   p.first_result = m->variables.count;
   if (result->kind != PASS_NOTHING) VEC_PUSH(m->arena, &m->variables, abi_variable(result, none));
   p.first_param = m->variables.count;
@@ -214,7 +198,7 @@ static uint32_t prepare_arguments(struct lower *l, const struct call *c, struct 
     if (o.how.kind != PASS_NOTHING) out[count++] = o;
   }
   if (c->is_variadic) out[count++] = prepare_variables(l, c);
-  for (uint32_t k = 0; k < count; k++) out[k].name = numbered_name(l, "param", k);
+  for (uint32_t k = 0; k < count; k++) out[k].name = lower_numbered_name(l, "", "param", k);
   return count;
 }
 
@@ -227,7 +211,7 @@ static void lower_ordinary_call(struct lower *l, const struct call *c) {
   if (!c->is_direct) callee = lower_reg(l, c->callee, 0);
   ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_SCOPE_BEGIN});
   for (uint32_t k = 0; k < count; k++) store_argument(l, &out[k]);
-  struct nvm_str result_name = numbered_name(l, "retval", 0);
+  struct nvm_str result_name = lower_numbered_name(l, "", "retval", 0);
   if (result.kind != PASS_NOTHING) ptx_add_variable(l->pf, abi_variable(&result, result_name));
   emit_call(l, c, &result, result_name, out, count, callee);
   if (result.kind != PASS_NOTHING && l->f->uses.data[l->inst.index] != 0)
@@ -312,24 +296,16 @@ bool lower_call_has_effect(const struct nvm_function *f, const struct nvm_inst *
 void lower_va_arg(struct lower *l, const struct nvm_inst *i) {
   const struct type_table *t = &l->module->types;
   struct address list = lower_address(l, inst_operand(l->f, i, 0));
-  bool wide = layout_pointer_bits(&l->module->layout, 0) == 64;
-  enum ptx_class c = wide ? PTX_B64 : PTX_B32;
-  uint16_t type = wide ? PTX_MOD_U64 : PTX_MOD_U32;
-  uint16_t mods[3] = {list.space ? list.space : type, list.space ? type : PTX_MOD_NONE, PTX_MOD_NONE};
-  struct ptx_reg at = lower_temp(l, c), next = lower_temp(l, c);
+  uint32_t bits = layout_pointer_bits(&l->module->layout, 0);
+  const uint16_t *mods = GIVEN_MODS(list.space, mod_unsigned(bits));
   int64_t align = layout_align(&l->module->layout, t, i->type);
-  emit2(l, PTX_LD, mods, ptx_r(at), list.at);
+  struct ptx_operand at = emit_value(l, mod_unsigned(bits), PTX_LD, mods, &list.at, 1);
   if (align > 1) {
-    struct ptx_reg up = lower_temp(l, c), down = lower_temp(l, c);
-    emit3(l, PTX_ADD, PTX_MODS(wide ? PTX_MOD_S64 : PTX_MOD_S32), ptx_r(up), ptx_r(at),
-          ptx_i(align - 1));
-    emit3(l, PTX_AND, PTX_MODS(wide ? PTX_MOD_B64 : PTX_MOD_B32), ptx_r(down), ptx_r(up),
-          ptx_i(-align));
-    at = down;
+    at = emit_binary(l, PTX_ADD, mod_signed(bits), at, ptx_i(align - 1));
+    at = emit_binary(l, PTX_AND, mod_bits(bits), at, ptx_i(-align));
   }
-  emit3(l, PTX_ADD, PTX_MODS(wide ? PTX_MOD_S64 : PTX_MOD_S32), ptx_r(next), ptx_r(at),
-        ptx_i((int64_t)layout_alloc_size(&l->module->layout, t, i->type)));
-  emit2(l, PTX_ST, mods, list.at, ptx_r(next));
-  lower_load_parts(l, i->type, lower_result(l, l->inst), (struct address){ptx_at(at, 0), 0, 1},
+  int64_t bytes = (int64_t)layout_alloc_size(&l->module->layout, t, i->type);
+  emit2(l, PTX_ST, mods, list.at, emit_binary(l, PTX_ADD, mod_signed(bits), at, ptx_i(bytes)));
+  lower_load_parts(l, i->type, lower_result(l, l->inst), (struct address){ptx_at(at.reg, 0), 0, 1},
                    (struct memory_access){0});
 }

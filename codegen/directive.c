@@ -109,11 +109,8 @@ static bool annotated_grid_constant(const struct lower *l, uint32_t argument) {
     const struct meta_node *n =
         lower_annotation_is(l, a, "grid_constant") ? meta_as_node(t, a->value) : NULL;
     for (uint32_t i = 0; n && i < n->count; i++) {
-      const struct meta_item *item = meta_item(t, meta_operand(t, n, i));
-      nvm_u128 number;
-      if (item->kind == META_VALUE && value_kind(item->value) == VALUE_CONST &&
-          const_is_int(l->module, item->value, &number) && number == (nvm_u128)argument + 1)
-        return true;
+      uint64_t number;
+      if (lower_meta_number(l, meta_operand(t, n, i), &number) && number == (uint64_t)argument + 1) return true;
     }
   }
   return false;

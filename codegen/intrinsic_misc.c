@@ -69,12 +69,17 @@ void lower_i_objectsize(struct lower *l, const struct nvm_inst *i, int argument)
 
 /* ---- __nvvm_reflect ---- */
 
+static bool is_intrinsic_call(const struct lower *l, const struct nvm_inst *i) {
+  struct nvm_value callee = i->op == OP_CALL ? call_callee(l->f, i) : VALUE_NULL;
+  return value_kind(callee) == VALUE_FUNCTION && module_function(l->module, callee)->intrinsic != 0;
+}
+
 /* The variable at the bottom of casts, zero offsets and address space conversions. */
 static struct nvm_value reflected_string(struct lower *l, struct nvm_value v) {
   for (int steps = 0; steps < 32; steps++) {
     if (value_kind(v) == VALUE_INST) {
       const struct nvm_inst *i = function_inst(l->f, (struct nvm_inst_id){value_index(v)});
-      if (i->op != OP_GEP && !op_is_cast((enum op)i->op) && i->op != OP_CALL) break;
+      if (i->op != OP_GEP && !op_is_cast((enum op)i->op) && !is_intrinsic_call(l, i)) break;
       v = inst_operand(l->f, i, 0);
     } else if (value_kind(v) == VALUE_CONST &&
                constant_info(&l->module->constants, v)->kind == CONST_EXPR) {
@@ -86,12 +91,11 @@ static struct nvm_value reflected_string(struct lower *l, struct nvm_value v) {
   return v;
 }
 
-/* The text of a constant string without its NUL; {NULL, 0} if v is none. */
-static struct nvm_text string_of(struct lower *l, struct nvm_value v) {
+struct nvm_text lower_string(struct lower *l, struct nvm_value v) {
   struct nvm_text none = {NULL, 0};
-  if (value_kind(v) != VALUE_GLOBAL) return none;
-  struct nvm_value init = module_global(l->module, v)->initializer;
-  if (value_is_none(init) || value_kind(init) != VALUE_CONST) return none;
+  v = reflected_string(l, v);
+  struct nvm_value init = value_kind(v) == VALUE_GLOBAL ? module_global(l->module, v)->initializer : VALUE_NULL;
+  if (value_kind(init) != VALUE_CONST) return none;
   const struct constant_info *c = constant_info(&l->module->constants, init);
   if (c->kind != CONST_BYTES) return none;
   struct nvm_text text = module_text(l->module, c->str);
@@ -115,7 +119,7 @@ static int64_t reflect(const struct lower *l, struct nvm_text key) {
 
 void lower_i_reflect(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  struct nvm_text key = string_of(l, reflected_string(l, intrinsic_arg(l, i, 0)));
+  struct nvm_text key = lower_string(l, intrinsic_arg(l, i, 0));
   if (key.bytes) intrinsic_set_number(l, i, reflect(l, key));
   else lower_refuse(l, intrinsic_call_name(l, i), "its argument is no constant string");
 }

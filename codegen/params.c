@@ -53,7 +53,7 @@ static bool annotated_align(const struct lower *l, struct nvm_value function, ui
   for (const struct annotation *a = lower_annotations_of(l, function); a;
        a = lower_annotation_next(l, a)) {
     uint64_t packed;
-    if (lower_annotation_is(l, a, "align") && lower_annotation_number(l, a, &packed) &&
+    if (lower_annotation_is(l, a, "align") && lower_meta_number(l, a->value, &packed) &&
         packed_align(packed, i, align))
       return true;
   }
@@ -64,12 +64,8 @@ static bool call_align(const struct lower *l, struct nvm_meta node, uint32_t i, 
   const struct meta_table *t = &l->module->metadata;
   const struct meta_node *n = meta_as_node(t, node);
   for (uint32_t k = 0; n && k < n->count; k++) {
-    const struct meta_item *item = meta_item(t, meta_operand(t, n, k));
-    nvm_u128 packed;
-    if (item->kind == META_VALUE && value_kind(item->value) == VALUE_CONST &&
-        const_is_int(l->module, item->value, &packed) &&
-        packed_align((uint64_t)packed, i, align))
-      return true;
+    uint64_t packed;
+    if (lower_meta_number(l, meta_operand(t, n, k), &packed) && packed_align(packed, i, align)) return true;
   }
   return false;
 }
@@ -155,7 +151,7 @@ struct passing abi_variadic_area(const struct lower *l) { return pass(l, TYPE_PT
 struct ptx_variable abi_variable(const struct passing *p, struct nvm_str name) {
   struct ptx_variable v = {.name = name, .space = PTX_MOD_PARAM};
   if (p->kind == PASS_SCALAR) {
-    v.type = p->bytes == 4 ? PTX_MOD_B32 : PTX_MOD_B64;
+    v.type = mod_bits((uint32_t)p->bytes * 8);
     return v;
   }
   v.type = PTX_MOD_B8;
@@ -166,10 +162,6 @@ struct ptx_variable abi_variable(const struct passing *p, struct nvm_str name) {
 }
 
 /* --- kernels ----------------------------------------------------------------------------------- */
-
-static uint16_t unsigned_type(uint32_t bits) {
-  return bits <= 8 ? PTX_MOD_U8 : bits <= 16 ? PTX_MOD_U16 : bits <= 32 ? PTX_MOD_U32 : PTX_MOD_U64;
-}
 
 /* `.param .u64 .ptr .global .align 4 k_param_0` tells who launches the kernel where it points to. */
 static void describe_pointer(const struct lower *l, const struct abi *abi, uint32_t i,
@@ -188,11 +180,11 @@ static struct ptx_variable kernel_variable(const struct lower *l, const struct a
   struct ptx_variable v = abi_variable(p, name);
   if (p->kind != PASS_SCALAR) return v;
   const struct type_info *info = type_info(&l->module->types, p->type);
-  if (info->kind == TY_INT) v.type = unsigned_type(info->width);
+  if (info->kind == TY_INT) v.type = mod_unsigned(info->width);
   else if (info->kind == TY_FLOAT) v.type = PTX_MOD_F32;
   else if (info->kind == TY_DOUBLE) v.type = PTX_MOD_F64;
   else {
-    v.type = p->bytes == 4 ? PTX_MOD_U32 : PTX_MOD_U64;
+    v.type = mod_unsigned((uint32_t)p->bytes * 8);
     describe_pointer(l, abi, i, &v);
   }
   return v;
@@ -200,12 +192,16 @@ static struct ptx_variable kernel_variable(const struct lower *l, const struct a
 
 /* --- the header of a function ------------------------------------------------------------------ */
 
-static struct nvm_str param_name(struct lower *l, struct nvm_str function, uint32_t i) {
+struct nvm_str lower_numbered_name(struct lower *l, const char *before, const char *word, uint32_t n) {
   struct textbuf b;
   textbuf_init(&b, &l->function_arena);
-  textbuf_format(&b, "%t_param_%u", module_text(l->module, function), i);
+  textbuf_format(&b, "%s%s%u", before, word, n);
   textbuf_char(&b, 0);
-  return b.arena->failed ? function : lower_local_name(l, b.bytes);
+  return b.arena->failed ? (struct nvm_str){0} : lower_local_name(l, b.bytes);
+}
+
+static struct nvm_str param_name(struct lower *l, struct nvm_str function, uint32_t i) {
+  return lower_numbered_name(l, module_text(l->module, function).bytes, "_param_", i);
 }
 
 static struct nvm_str result_name(struct lower *l) { return lower_local_name(l, "func_retval0"); }
@@ -297,13 +293,9 @@ static struct memory_access aligned_to(uint32_t align) {
 static struct ptx_operand widened(struct lower *l, const struct part *p, struct ptx_operand v,
                                   bool is_signed) {
   uint32_t bits = p->bits <= 32 ? 32 : 64;
-  if (p->kind == PART_I1) {
-    struct ptx_reg r = lower_temp(l, PTX_B32);
-    emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B32), ptx_r(r), ptx_i(is_signed ? -1 : 1), ptx_i(0), v);
-    return ptx_r(r);
-  }
+  if (p->kind == PART_I1) return emit_select(l, PTX_MOD_B32, ptx_i(is_signed ? -1 : 1), ptx_i(0), v);
   if (p->kind != PART_INT) return v;
-  return is_signed ? lower_sext_part(l, v, p, bits) : lower_zext_part(l, v, p, bits);
+  return lower_extend(l, v, p, bits, is_signed);
 }
 
 const struct ptx_operand *abi_operands(struct lower *l, struct nvm_value v) {
@@ -320,10 +312,8 @@ void abi_store(struct lower *l, const struct passing *p, struct nvm_str name,
   if (p->kind != PASS_SCALAR) return;
   struct part part = *lower_part(l, lower_type(l, p->type), 0);
   struct ptx_operand v = widened(l, &part, value[0], is_signed);
-  uint16_t type = part.kind == PART_FLOAT    ? PTX_MOD_F32
-                  : part.kind == PART_DOUBLE ? PTX_MOD_F64
-                  : p->bytes == 4            ? PTX_MOD_B32
-                                             : PTX_MOD_B64;
+  bool is_float = part.kind == PART_FLOAT || part.kind == PART_DOUBLE;
+  uint16_t type = is_float ? part_float_mod(&part) : mod_bits((uint32_t)p->bytes * 8);
   emit2(l, PTX_ST, PTX_MODS(PTX_MOD_PARAM, type), to.at, v);
 }
 
@@ -334,15 +324,13 @@ void abi_load(struct lower *l, const struct passing *p, struct nvm_str name,
   if (p->kind != PASS_SCALAR) return;
   struct part part = *lower_part(l, lower_type(l, p->type), 0);
   if (part.kind == PART_I1) {
-    struct ptx_reg byte = lower_temp(l, PTX_B16), bit = lower_temp(l, PTX_B16);
-    emit2(l, PTX_LD, PTX_MODS(PTX_MOD_PARAM, PTX_MOD_U8), ptx_r(byte), from.at);
-    emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B16), ptx_r(bit), ptx_r(byte), ptx_i(1));
-    emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B16), ptx_r(to[0]), ptx_r(bit), ptx_i(0));
+    struct ptx_operand byte = emit_value(l, PTX_MOD_U8, PTX_LD, PTX_MODS(PTX_MOD_PARAM, PTX_MOD_U8), &from.at, 1);
+    struct ptx_operand bit = emit_binary(l, PTX_AND, PTX_MOD_B16, byte, ptx_i(1));
+    emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B16), ptx_r(to[0]), bit, ptx_i(0));
     return;
   }
-  uint16_t type = part.kind == PART_FLOAT    ? PTX_MOD_F32
-                  : part.kind == PART_DOUBLE ? PTX_MOD_F64
-                                             : unsigned_type(part.bits);
+  bool is_float = part.kind == PART_FLOAT || part.kind == PART_DOUBLE;
+  uint16_t type = is_float ? part_float_mod(&part) : mod_unsigned(part.bits);
   emit2(l, PTX_LD, PTX_MODS(PTX_MOD_PARAM, type), ptx_r(to[0]), from.at);
 }
 
@@ -479,14 +467,8 @@ static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
   return place;
 }
 
-/* From .param into the frame; in device functions .param is only addressed by constants, so that
- * there is no loop. */
-static void copy_param(struct lower *l, struct address to, struct address from, uint64_t bytes) {
+void abi_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes) {
   enum { PIECE = 64 };
-  if (function_is_kernel(l->f)) {
-    lower_copy_bytes(l, to, from, bytes, false);
-    return;
-  }
   for (uint64_t at = 0; at < bytes; at += PIECE)
     lower_copy_bytes(l, address_plus(to, (int64_t)at), address_plus(from, (int64_t)at),
                      bytes - at < PIECE ? bytes - at : PIECE, false);
@@ -508,15 +490,16 @@ static void lower_byval_argument(struct lower *l, uint32_t a, const struct passi
     return;
   }
   if (p->kind == PASS_BYTES && lower_is_grid_constant(l, l->f, a)) {
-    struct ptx_reg in_param = lower_temp(l, ptx_reg_class(to));
-    emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(in_param), ptx_symbol(name, 0));
-    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_PARAM, pointer), ptx_r(to), ptx_r(in_param));
+    struct ptx_operand in_param = emit_unary(l, PTX_MOV, pointer, ptx_symbol(name, 0));
+    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_PARAM, pointer), ptx_r(to), in_param);
     return;
   }
   uint64_t offset = lower_depot_reserve(l, p->bytes ? p->bytes : 1, p->align);
   struct address copy = lower_depot_address(l, offset);
   copy.align = p->align;
-  if (p->kind == PASS_BYTES) copy_param(l, copy, param_address(p, name), p->bytes);
+  if (p->kind == PASS_BYTES && function_is_kernel(l->f))
+    lower_copy_bytes(l, copy, param_address(p, name), p->bytes, false);
+  else if (p->kind == PASS_BYTES) abi_copy_bytes(l, copy, param_address(p, name), p->bytes);
   struct ptx_operand frame = ptx_symbol(l->depot_name, (int64_t)offset);
   struct ptx_reg local = space_mod(space) == PTX_MOD_LOCAL ? to : lower_temp(l, ptx_reg_class(to));
   emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(local), frame);
