@@ -178,7 +178,7 @@ static void emit_atom(const struct atomic *a, uint16_t op, uint16_t type, struct
 static struct ptx_operand gathered(struct lower *l, const struct part *p, uint32_t bits,
                                    const struct ptx_operand *parts) {
   if (p->bits < bits && p->bits >= 32) return emit_group(l, mod_bits(bits), parts[0], parts[1]);
-  bool is_float = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
+  bool is_float = part_is_full(p);
   return is_float ? emit_unary(l, PTX_MOV, mod_bits(bits), parts[0]) : parts[0];
 }
 
@@ -198,9 +198,8 @@ struct native_atom {
 
 static struct native_atom native_float(const struct lower *l, const struct part *p, enum rmw_op op) {
   uint16_t type = part_float_mod(p);
-  bool full = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
   bool native = (op == RMW_FADD || op == RMW_FSUB) &&
-                lower_has(l, PTX_ATOM, GIVEN_MODS(PTX_MOD_ADD, full ? PTX_MOD_NONE : PTX_MOD_NOFTZ, type));
+                lower_has(l, PTX_ATOM, GIVEN_MODS(PTX_MOD_ADD, part_is_full(p) ? PTX_MOD_NONE : PTX_MOD_NOFTZ, type));
   return native ? (struct native_atom){PTX_MOD_ADD, type} : (struct native_atom){0, 0};
 }
 
@@ -229,7 +228,7 @@ static struct native_atom native_atom(const struct lower *l, const struct part *
 /* The operand of the native instruction: sub adds the negative. */
 static struct ptx_operand native_operand(struct lower *l, const struct part *p, enum rmw_op op,
                                          struct ptx_operand v) {
-  bool is_float = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
+  bool is_float = part_is_full(p);
   if (op == RMW_XCHG) return gathered(l, p, p->container, &v);
   if (op != RMW_SUB && op != RMW_FSUB) return v;
   if (op == RMW_SUB && v.kind == PTX_OPERAND_INT) return ptx_i((int64_t)(0 - (uint64_t)v.imm));
@@ -485,7 +484,7 @@ void lower_atomicrmw(struct lower *l, const struct nvm_inst *i) {
     emit_ungroup(l, PTX_MOD_B128, old, u.to[0], u.to[1]);
   } else if (native.op && u.count == 1) {
     struct ptx_operand v = native_operand(l, &a.part, u.op, u.v[0]);
-    bool bits = u.op == RMW_XCHG && (a.part.kind == PART_FLOAT || a.part.kind == PART_DOUBLE);
+    bool bits = u.op == RMW_XCHG && part_is_full(&a.part);
     struct ptx_operand r = bits ? ptx_r(lower_temp(l, mod_class(native.type))) : u.to[0];
     emit_atom(&a, native.op, native.type, r, v, NULL);
     scatter(l, &a.part, a.part.container, r, u.to);

@@ -122,7 +122,7 @@ static void cast_float_to_int(struct cast *c, bool is_signed) {
 /* Halves and bfloats have no double: a float rounded to odd keeps what their rounding must know. */
 static void wide_to_float(struct cast *c, bool is_signed) {
   struct lower *l = c->l;
-  bool small = c->to->kind != PART_FLOAT && c->to->kind != PART_DOUBLE;
+  bool small = !part_is_full(c->to);
   struct ptx_reg to = small ? lower_temp(l, PTX_F32) : c->target[0].reg;
   lower_wide_to_float(l, c->from_bits, is_signed, c->to->kind == PART_DOUBLE, small, to, c->source);
   if (small) lower_from_f32(l, c->to, c->target[0].reg, ptx_r(to));

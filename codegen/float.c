@@ -243,7 +243,9 @@ int lower_fused_multiply(const struct lower *l, const struct nvm_inst *i) {
 }
 
 /* a * b + c, a * b - c or c - a * b; neg is a modifier of the operand in machine code. */
-static void lower_fused(struct lower *l, const struct nvm_inst *i, int product_operand) {
+bool lower_fused(struct lower *l, const struct nvm_inst *i) {
+  int product_operand = lower_fused_multiply(l, i);
+  if (product_operand < 0) return false;
   struct nvm_value product = inst_operand(l->f, i, (uint32_t)product_operand);
   struct nvm_value addend = inst_operand(l->f, i, product_operand == 0 ? 1 : 0);
   const struct nvm_inst *multiply = &l->f->insts.data[value_index(product)];
@@ -252,20 +254,20 @@ static void lower_fused(struct lower *l, const struct nvm_inst *i, int product_o
   const struct nvm_value v[3] = {inst_operand(l->f, multiply, 0), inst_operand(l->f, multiply, 1), addend};
   int negates = i->op != OP_FSUB ? -1 : product_operand == 0 ? 2 : 0;
   for (uint32_t k = lower_float_pairs(l, PTX_FMA, i->type, v, 3, negates); k < parts.count; k++) {
-    uint16_t type = part_float_mod(lower_part(l, parts, k));
+    const struct part *p = lower_part(l, parts, k);
+    bool integer = i->op == OP_ADD;
+    uint16_t type = integer ? part_signed_mod(p) : part_float_mod(p);
     struct ptx_operand o[3] = {ptx_r(lower_reg(l, v[0], k)), lower_operand(l, v[1], k),
                                lower_operand(l, v[2], k)};
     if (negates >= 0) o[negates] = emit_unary(l, PTX_NEG, type, o[negates]);
-    emit4(l, PTX_FMA, GIVEN_MODS(PTX_MOD_RN, lower_ftz(l, type), type), ptx_r(to[k]), o[0], o[1], o[2]);
+    emit4(l, integer ? PTX_MAD : PTX_FMA,
+          GIVEN_MODS(integer ? PTX_MOD_LO : PTX_MOD_RN, lower_ftz(l, type), type), ptx_r(to[k]), o[0], o[1], o[2]);
   }
+  return true;
 }
 
 void lower_float_binary(struct lower *l, const struct nvm_inst *i) {
-  int fused = lower_fused_multiply(l, i);
-  if (fused >= 0) {
-    lower_fused(l, i, fused);
-    return;
-  }
+  if (lower_fused(l, i)) return;
   struct type_parts parts = lower_type(l, i->type);
   const struct ptx_reg *to = lower_result(l, l->inst);
   const struct nvm_value v[2] = {inst_operand(l->f, i, 0), inst_operand(l->f, i, 1)};
@@ -277,18 +279,15 @@ void lower_float_binary(struct lower *l, const struct nvm_inst *i) {
   }
 }
 
-/* fneg changes the sign of everything, NaNs included; the 16-bit formats flip the bit. */
-void lower_fneg(struct lower *l, const struct nvm_inst *i) {
-  struct type_parts parts = lower_type(l, i->type);
-  const struct ptx_reg *to = lower_result(l, l->inst);
-  for (uint32_t k = 0; k < parts.count; k++) {
-    const struct part *p = lower_part(l, parts, k);
-    struct ptx_operand v = lower_operand(l, inst_operand(l->f, i, 0), k);
-    if (p->kind == PART_FLOAT || p->kind == PART_DOUBLE)
-      emit2(l, PTX_NEG, PTX_MODS(part_float_mod(p)), ptx_r(to[k]), v);
-    else emit3(l, PTX_XOR, PTX_MODS(part_bits_mod(p)), ptx_r(to[k]), v, lower_sign_bits(p));
-  }
+static void fneg_part(struct lower *l, const struct part *p, struct ptx_reg to, const struct ptx_operand v[3],
+                      const void *how) {
+  (void)how;
+  if (part_is_full(p)) emit2(l, PTX_NEG, PTX_MODS(part_float_mod(p)), ptx_r(to), v[0]);
+  else emit3(l, PTX_XOR, PTX_MODS(part_bits_mod(p)), ptx_r(to), v[0], lower_sign_bits(p));
 }
+
+/* fneg changes the sign of everything, NaNs included; the 16-bit formats flip the bit. */
+void lower_fneg(struct lower *l, const struct nvm_inst *i) { lower_by_parts(l, i, 1, fneg_part, NULL); }
 
 /* --- comparison ------------------------------------------------------------------------------- */
 

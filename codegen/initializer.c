@@ -20,16 +20,6 @@ struct evaluator {
   int depth;
 };
 
-static nvm_u128 mask_of(uint32_t bits) {
-  return bits >= 128 ? ~(nvm_u128)0 : ((nvm_u128)1 << bits) - 1;
-}
-
-static nvm_i128 signed_of(nvm_u128 v, uint32_t bits) {
-  if (bits >= 128) return (nvm_i128)v;
-  nvm_u128 sign = (nvm_u128)1 << (bits - 1);
-  return (nvm_i128)(((v & mask_of(bits)) ^ sign) - sign);
-}
-
 static bool refuse(struct evaluator *e, const char *why) {
   if (!e->why) e->why = why;
   return false;
@@ -84,7 +74,7 @@ static bool add(struct evaluator *e, struct constant_value *a, const struct cons
     a->symbol = subtract ? VALUE_NULL : b->symbol;
     a->generic = !subtract && b->generic;
   }
-  a->number = (subtract ? a->number - b->number : a->number + b->number) & mask_of(a->bits);
+  a->number = (subtract ? a->number - b->number : a->number + b->number) & eval_mask(a->bits);
   return true;
 }
 
@@ -134,7 +124,7 @@ static bool cast(struct evaluator *e, const struct constant_info *c, struct nvm_
   uint32_t to = bits_of(e, c->type);
   switch ((int)c->op) {
   case OP_SEXT:
-    v->number = (nvm_u128)signed_of(v->number, v->bits) & mask_of(to);
+    v->number = (nvm_u128)eval_signed(v->number, v->bits) & eval_mask(to);
     break;
   case OP_ZEXT: case OP_PTRTOINT: case OP_INTTOPTR: case OP_TRUNC: case OP_BITCAST: break;
   case OP_ADDRSPACECAST: return cast_space(e, from, type_info(&e->l->module->types, c->type)->width, v);
@@ -142,7 +132,7 @@ static bool cast(struct evaluator *e, const struct constant_info *c, struct nvm_
   }
   if (to > v->bits && !value_is_none(v->symbol)) return refuse(e, "it widens an address");
   v->bits = to;
-  v->number &= mask_of(to);
+  v->number &= eval_mask(to);
   return true;
 }
 
@@ -156,7 +146,7 @@ static bool offset_of(struct evaluator *e, const struct constant_info *c, struct
     struct constant_value index;
     if (!evaluate(e, const_operand(e->l->module, v, k), &index)) return false;
     if (!value_is_none(index.symbol)) return refuse(e, "an index is an address");
-    nvm_i128 i = signed_of(index.number, index.bits);
+    nvm_i128 i = eval_signed(index.number, index.bits);
     if (k > 1 && type_kind(t, type) == TY_STRUCT) {
       *sum += layout_member_offset(layout, t, type, (uint32_t)i);
       type = type_member(t, type, (uint32_t)i);
@@ -172,7 +162,7 @@ static bool evaluate_gep(struct evaluator *e, const struct constant_info *c, str
                          struct constant_value *out) {
   nvm_u128 sum = 0;
   if (!evaluate(e, const_operand(e->l->module, v, 0), out) || !offset_of(e, c, v, &sum)) return false;
-  out->number = (out->number + sum) & mask_of(out->bits);
+  out->number = (out->number + sum) & eval_mask(out->bits);
   return true;
 }
 
@@ -310,15 +300,6 @@ static void paint_scalar(struct painter *p, struct nvm_value v, struct nvm_type 
 
 static void paint(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at);
 
-static uint64_t element_offset(const struct lower *l, struct nvm_type type, uint64_t i) {
-  const struct type_table *t = &l->module->types;
-  if (type_kind(t, type) == TY_STRUCT)
-    return layout_member_offset(&l->module->layout, t, type, (uint32_t)i);
-  struct nvm_type element = type_info(t, type)->element;
-  return i * (type_is_vector(t, type) ? layout_bits(&l->module->layout, t, element) / 8
-                                      : layout_alloc_size(&l->module->layout, t, element));
-}
-
 /* Lanes of i1, i4 and the like lie bit after bit. */
 static void paint_bits(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at) {
   const struct type_table *t = &p->l->module->types;
@@ -349,7 +330,7 @@ static void paint_elements(struct painter *p, struct nvm_value v, struct nvm_typ
   uint32_t count = constant_info(&p->l->module->constants, v)->count;
   for (uint32_t i = 0; i < count && !p->out->bytes.arena->failed; i++)
     paint(p, const_operand(p->l->module, v, i), type_element(t, type, i),
-          at + element_offset(p->l, type, i));
+          at + lower_element_offset(p->l, type, i));
 }
 
 static void paint_text(struct painter *p, struct nvm_text text, uint64_t at) {

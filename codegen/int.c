@@ -119,21 +119,6 @@ void lower_binary_bits(struct lower *l, enum op op, uint32_t bits, const struct 
   else lower_binary_part(l, op, 0, p, to[0].reg, a[0], b[0]);
 }
 
-/* The sum of a product and something: mad.lo. */
-static void lower_int_fused(struct lower *l, const struct nvm_inst *i, int product_operand) {
-  struct nvm_value product = inst_operand(l->f, i, (uint32_t)product_operand);
-  const struct nvm_inst *multiply = &l->f->insts.data[value_index(product)];
-  struct type_parts parts = lower_type(l, i->type);
-  const struct ptx_reg *to = lower_result(l, l->inst);
-  for (uint32_t k = 0; k < parts.count; k++) {
-    const struct part *p = lower_part(l, parts, k);
-    struct ptx_operand a = lower_in_reg(l, lower_operand(l, inst_operand(l->f, multiply, 0), k), p);
-    struct ptx_operand b = lower_operand(l, inst_operand(l->f, multiply, 1), k);
-    struct ptx_operand c = lower_operand(l, inst_operand(l->f, i, product_operand == 0), k);
-    emit4(l, PTX_MAD, PTX_MODS(PTX_MOD_LO, part_signed_mod(p)), ptx_r(to[k]), a, b, c);
-  }
-}
-
 /* Part k of a constant pair to shift by; false if v is none. */
 static bool constant_amounts(struct lower *l, struct nvm_value v, uint64_t k,
                              struct ptx_operand *amounts) {
@@ -147,11 +132,7 @@ static bool constant_amounts(struct lower *l, struct nvm_value v, uint64_t k,
 }
 
 void lower_int_binary(struct lower *l, const struct nvm_inst *i) {
-  int fused = lower_fused_multiply(l, i);
-  if (fused >= 0) {
-    lower_int_fused(l, i, fused);
-    return;
-  }
+  if (lower_fused(l, i)) return;
   struct type_parts parts = lower_type(l, i->type);
   const struct ptx_reg *to = lower_result(l, l->inst);
   struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1);

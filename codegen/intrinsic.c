@@ -1,15 +1,18 @@
 /* Calls of intrinsics: what the target must have, then the form of the row, or its function. */
 #include "codegen/intrinsic.h"
 
-/* How an intrinsic is lowered: by a function, or by its form; neither: it is refused. */
+/* How an intrinsic is lowered: by a function, or one of so many arguments lane by lane, or by its form; none: it
+ * is refused. */
 struct intrinsic_form {
   intrinsic_function *lower;
+  lane_lowering *lane;
+  uint8_t arguments;
   int argument;
   uint16_t need; /* into needs */
 };
 
 static const struct intrinsic_form forms[INTRINSIC_COUNT] = {
-    {0, 0, 0},
+    {0},
 #define INTRINSIC_FORMS
 #include "intrinsics.inc"
 #undef INTRINSIC_FORMS
@@ -107,8 +110,8 @@ void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, ui
   for (int j = 0; j <= two; j++) lower_join(l, types[j], results[j], to[j]);
 }
 
-void intrinsic_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments,
-                     lane_function *lower, const void *how) {
+void lower_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments, lane_function *lower,
+                    const void *how) {
   uint32_t count = lower_type(l, i->type).count;
   const struct ptx_reg *to = lower_result(l, l->inst);
   for (uint32_t k = 0; k < count; k++) {
@@ -215,6 +218,7 @@ void lower_intrinsic(struct lower *l, const struct nvm_inst *i, enum intrinsic_i
   const uint16_t *form = form_of(id);
   if (how->need != 0 && !target_has(l, i, &needs[how->need])) return;
   if (how->lower) how->lower(l, i, how->argument);
+  else if (how->lane) intrinsic_lanes(l, i, how->argument, how->arguments, how->lane);
   else if (form) emit_form(l, i, form);
   else lower_refuse(l, intrinsic_call_name(l, i), intrinsic_table[id].ptx + 1);
 }

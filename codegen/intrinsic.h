@@ -1,7 +1,8 @@
 /* What the files codegen/intrinsic*.c share.
  *
  * Most intrinsics are lowered by interpreting the PTX form of their row (intrinsic.c), see ptx/form.h;
- * the odd ones name a function `@name(argument)` in it, which is lower_i_name here. */
+ * the odd ones name a function `@name(argument)` in it, which is lower_i_name here, or `@*name(argument)`:
+ * lane_name, for each lane. */
 #ifndef NVM_CODEGEN_INTRINSIC_H
 #define NVM_CODEGEN_INTRINSIC_H
 
@@ -9,6 +10,18 @@
 #include "ptx/form.h"
 
 typedef void intrinsic_function(struct lower *l, const struct nvm_inst *i, int argument);
+
+/* One lane of an intrinsic that treats them alike. */
+struct lane {
+  struct lower *l;
+  const struct nvm_inst *inst;
+  int argument;               /* of the table's row */
+  struct part part, source;   /* the first part of a lane of the result, of argument 0 of the call */
+  uint32_t bits, source_bits; /* their widths, if they are integers */
+  const struct ptx_operand *a, *b, *c;   /* the lane's parts of the call's arguments */
+  const struct ptx_operand *to, *second; /* where its result goes; of a struct, both members */
+};
+typedef void lane_lowering(const struct lane *x);
 
 /* Arguments of handlers. */
 enum {
@@ -51,15 +64,14 @@ intrinsic_function lower_i_nothing, lower_i_undefined, lower_i_forward, lower_i_
     lower_i_memset, lower_i_ptrmask, lower_i_address_cast, lower_i_load_read_only,
     lower_i_texture_handle;
 /* intrinsic_int.c */
-intrinsic_function lower_i_int_minmax, lower_i_int_abs, lower_i_compare_three_way, lower_i_bits,
-    lower_i_funnel_shift, lower_i_rotate64;
+lane_lowering lane_int_minmax, lane_int_abs, lane_compare_three_way, lane_turn, lane_count, lane_funnel_shift;
+intrinsic_function lower_i_rotate64;
 /* intrinsic_overflow.c */
-intrinsic_function lower_i_overflow, lower_i_saturating, lower_i_saturating_shift;
+lane_lowering lane_overflow, lane_saturating, lane_saturating_shift;
 /* intrinsic_float.c */
-intrinsic_function lower_i_fabs, lower_i_sqrt, lower_i_fma, lower_i_round_to_integral,
-    lower_i_round_away, lower_i_float_to_integer, lower_i_copysign, lower_i_float_minmax,
-    lower_i_float_minmax_nan, lower_i_canonicalize, lower_i_is_fpclass, lower_i_convert_fp16,
-    lower_i_float_to_int_saturated;
+lane_lowering lane_sqrt, lane_round_to_integral, lane_round_away, lane_canonicalize;
+intrinsic_function lower_i_fabs, lower_i_fma, lower_i_float_to_integer, lower_i_copysign, lower_i_float_minmax,
+    lower_i_float_minmax_nan, lower_i_is_fpclass, lower_i_convert_fp16, lower_i_float_to_int_saturated;
 /* intrinsic_math.c */
 intrinsic_function lower_i_ldexp, lower_i_float_pair, lower_i_powi, lower_i_approximate,
     lower_i_tanh_approx;
@@ -88,24 +100,10 @@ uint32_t intrinsic_int_bits(const struct lower *l, struct nvm_type type);
 /* Sets an integer or pointer result to that value. */
 void intrinsic_set_number(struct lower *l, const struct nvm_inst *i, int64_t value);
 
-/* One lane of an intrinsic that treats them alike. */
-struct lane {
-  struct lower *l;
-  const struct nvm_inst *inst;
-  int argument;               /* of the table's row */
-  struct part part, source;   /* the first part of a lane of the result, of argument 0 of the call */
-  uint32_t bits, source_bits; /* their widths, if they are integers */
-  const struct ptx_operand *a, *b, *c;   /* the lane's parts of the call's arguments */
-  const struct ptx_operand *to, *second; /* where its result goes; of a struct, both members */
-};
-typedef void lane_lowering(const struct lane *x);
 /* Calls `lane` for all lanes. The call has `arguments` that are looked at; scalars among them stand for
  * all lanes. */
 void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, uint32_t arguments,
                      lane_lowering *lane);
-/* The same part by part: packed pairs are not taken apart. */
-void intrinsic_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments,
-                     lane_function *lower, const void *how);
 
 /* A floating-point lane's argument where PTX computes: in f32 for the 16-bit formats. */
 struct working {

@@ -20,14 +20,14 @@ static void fabs_part(struct lower *l, const struct part *p, struct ptx_reg to,
   (void)how;
   struct ptx_operand x = lower_in_reg(l, v[0], p);
   uint16_t type = part_float_mod(p);
-  if (p->kind == PART_FLOAT || p->kind == PART_DOUBLE)
+  if (part_is_full(p))
     emit2(l, PTX_ABS, GIVEN_MODS(lower_ftz(l, type), type), ptx_r(to), x);
   else emit3(l, PTX_AND, PTX_MODS(part_bits_mod(p)), ptx_r(to), x, magnitude_bits(p));
 }
 
 void lower_i_fabs(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  intrinsic_parts(l, i, 1, fabs_part, NULL);
+  lower_by_parts(l, i, 1, fabs_part, NULL);
 }
 
 /* (a & ~sign) | (b & sign) for the 16-bit formats, which have no copysign. */
@@ -36,7 +36,7 @@ static void copysign_part(struct lower *l, const struct part *p, struct ptx_reg 
   (void)how;
   uint16_t bits = part_bits_mod(p);
   struct ptx_operand a = lower_in_reg(l, v[0], p), b = lower_in_reg(l, v[1], p);
-  if (p->kind == PART_FLOAT || p->kind == PART_DOUBLE) {
+  if (part_is_full(p)) {
     emit3(l, PTX_COPYSIGN, PTX_MODS(part_float_mod(p)), ptx_r(to), b, a);
     return;
   }
@@ -47,7 +47,7 @@ static void copysign_part(struct lower *l, const struct part *p, struct ptx_reg 
 
 void lower_i_copysign(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  intrinsic_parts(l, i, 2, copysign_part, NULL);
+  lower_by_parts(l, i, 2, copysign_part, NULL);
 }
 
 /* ---- Multiplication and addition ---- */
@@ -98,12 +98,12 @@ void lower_i_fma(struct lower *l, const struct nvm_inst *i, int argument) {
   const struct nvm_value v[3] = {intrinsic_arg(l, i, 0), intrinsic_arg(l, i, 1), intrinsic_arg(l, i, 2)};
   bool fused = !argument || l->target->fma_level > 0, even = lower_type(l, i->type).count % 2 == 0;
   if (fused && even && lower_float_pairs(l, PTX_FMA, i->type, v, 3, -1) > 0) return;
-  intrinsic_parts(l, i, 3, fma_part, argument ? &argument : NULL);
+  lower_by_parts(l, i, 3, fma_part, argument ? &argument : NULL);
 }
 
 /* ---- Functions of one operand ---- */
 
-static void sqrt_lane(const struct lane *x) {
+void lane_sqrt(const struct lane *x) {
   struct working w = intrinsic_working(x, x->a);
   bool exact = w.part.kind == PART_DOUBLE || (x->l->target->prec_sqrt && !(x->inst->flags & INST_AFN));
   intrinsic_finish(x, emit_value(x->l, w.type, PTX_SQRT,
@@ -111,23 +111,15 @@ static void sqrt_lane(const struct lane *x) {
                                  &w.v, 1));
 }
 
-void lower_i_sqrt(struct lower *l, const struct nvm_inst *i, int argument) {
-  intrinsic_lanes(l, i, argument, 1, sqrt_lane);
-}
-
 /* Multiplying by one quiets NaNs and, under ftz, flushes. */
-static void canonicalize_lane(const struct lane *x) {
+void lane_canonicalize(const struct lane *x) {
   struct working w = intrinsic_working(x, x->a);
   intrinsic_finish(x, emit_value(x->l, w.type, PTX_MUL, GIVEN_MODS(PTX_MOD_RN, w.ftz, w.type),
                                  PTX_OPS(w.v, lower_power_of_two(w.type, 0))));
 }
 
-void lower_i_canonicalize(struct lower *l, const struct nvm_inst *i, int argument) {
-  intrinsic_lanes(l, i, argument, 1, canonicalize_lane);
-}
-
 /* floor, ceil, trunc, rint: `argument` is the rounding modifier. Halves round as they are. */
-static void integral_lane(const struct lane *x) {
+void lane_round_to_integral(const struct lane *x) {
   bool small = x->part.kind == PART_BFLOAT;
   uint16_t type = small ? PTX_MOD_F32 : part_float_mod(&x->part);
   uint16_t ftz = small ? PTX_MOD_NONE : lower_ftz(x->l, type);
@@ -136,10 +128,6 @@ static void integral_lane(const struct lane *x) {
   v = emit_value(x->l, type, PTX_CVT, GIVEN_MODS((uint16_t)x->argument, ftz, type, type), &v, 1);
   if (small) lower_from_f32(x->l, &x->part, x->to[0].reg, v);
   else lower_copy(x->l, x->to[0].reg, v);
-}
-
-void lower_i_round_to_integral(struct lower *l, const struct nvm_inst *i, int argument) {
-  intrinsic_lanes(l, i, argument, 1, integral_lane);
 }
 
 /* Half away from zero: trunc(|x| + 0.5), but 0 below 0.5 (the sum may round up to 1) and |x| itself
@@ -159,13 +147,9 @@ static struct ptx_operand rounded_away(struct lower *l, const struct working *w)
   return emit_binary(l, PTX_COPYSIGN, type, w->v, r);
 }
 
-static void round_away_lane(const struct lane *x) {
+void lane_round_away(const struct lane *x) {
   struct working w = intrinsic_working(x, x->a);
   intrinsic_finish(x, rounded_away(x->l, &w));
-}
-
-void lower_i_round_away(struct lower *l, const struct nvm_inst *i, int argument) {
-  intrinsic_lanes(l, i, argument, 1, round_away_lane);
 }
 
 /* lrint, llrint (to nearest even), lround, llround (argument 1: half away from zero). */
@@ -207,8 +191,7 @@ static void native_minmax(struct lower *l, const struct float_minmax *m, const s
 void intrinsic_float_minmax(struct lower *l, const struct part *p, struct ptx_reg to,
                             const struct ptx_operand v[3], const void *how) {
   const struct float_minmax *m = how;
-  bool full = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
-  if (full || has_minmax(l, m, p)) {
+  if (part_is_full(p) || has_minmax(l, m, p)) {
     native_minmax(l, m, p, lower_ftz(l, part_float_mod(p)), to, v[0], v[1]);
   } else if (part_is_pair(p)) {
     lower_pair_by_lanes(l, p, to, v, 2, intrinsic_float_minmax, how);
@@ -222,11 +205,11 @@ void intrinsic_float_minmax(struct lower *l, const struct part *p, struct ptx_re
 
 void lower_i_float_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
   const struct float_minmax how = {(enum ptx_op)argument, false};
-  intrinsic_parts(l, i, 2, intrinsic_float_minmax, &how);
+  lower_by_parts(l, i, 2, intrinsic_float_minmax, &how);
 }
 void lower_i_float_minmax_nan(struct lower *l, const struct nvm_inst *i, int argument) {
   const struct float_minmax how = {(enum ptx_op)argument, true};
-  intrinsic_parts(l, i, 2, intrinsic_float_minmax, &how);
+  lower_by_parts(l, i, 2, intrinsic_float_minmax, &how);
 }
 
 /* ---- Classification ---- */
@@ -291,7 +274,7 @@ void lower_i_convert_fp16(struct lower *l, const struct nvm_inst *i, int argumen
   struct ptx_operand to = ptx_r(lower_result(l, l->inst)[0]);
   struct nvm_type wide = argument ? value_type(l->f, intrinsic_arg(l, i, 0)) : i->type;
   struct part p = intrinsic_part(l, wide, 0);
-  if (p.kind != PART_FLOAT && p.kind != PART_DOUBLE)
+  if (!part_is_full(&p))
     lower_refuse(l, intrinsic_call_name(l, i), "only float and double are converted");
   else if (argument)
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_F16, part_float_mod(&p)), to, v);

@@ -29,15 +29,11 @@ void intrinsic_int_minmax(struct lower *l, enum icmp_predicate keep, uint32_t bi
   }
 }
 
-static void minmax_lane(const struct lane *x) {
+void lane_int_minmax(const struct lane *x) {
   intrinsic_int_minmax(x->l, (enum icmp_predicate)x->argument, x->bits, &x->part, x->a, x->b, x->to);
 }
 
-void lower_i_int_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
-  intrinsic_lanes(l, i, argument, 2, minmax_lane);
-}
-
-static void abs_lane(const struct lane *x) {
+void lane_int_abs(const struct lane *x) {
   struct lower *l = x->l;
   struct part high = x->bits > 64 ? high_part(x->bits) : x->part;
   if (x->part.kind == PART_I1) {
@@ -59,12 +55,8 @@ static void abs_lane(const struct lane *x) {
     emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B64), x->to[k], minus[k], v[k], negative);
 }
 
-void lower_i_int_abs(struct lower *l, const struct nvm_inst *i, int argument) {
-  intrinsic_lanes(l, i, argument, 1, abs_lane);
-}
-
 /* scmp, ucmp: -1, 0 or 1. */
-static void three_way_lane(const struct lane *x) {
+void lane_compare_three_way(const struct lane *x) {
   struct lower *l = x->l;
   bool is_signed = x->argument != 0;
   uint16_t type = part_bits_mod(&x->part);
@@ -75,10 +67,6 @@ static void three_way_lane(const struct lane *x) {
   struct ptx_operand one = emit_select(l, type, ptx_i(1), ptx_i(0), above);
   emit4(l, PTX_SELP, PTX_MODS(type), x->to[0], ptx_i(-1), one, below);
   if (x->bits > 64) emit3(l, PTX_SHR, PTX_MODS(PTX_MOD_S64), x->to[1], x->to[0], ptx_i(63));
-}
-
-void lower_i_compare_three_way(struct lower *l, const struct nvm_inst *i, int argument) {
-  intrinsic_lanes(l, i, argument, 2, three_way_lane);
 }
 
 /* ---- Bits ---- */
@@ -150,7 +138,7 @@ static struct ptx_operand count_wide(const struct lane *x) {
   return emit_select(l, PTX_MOD_B32, beyond, first, empty);
 }
 
-static void count_lane(const struct lane *x) {
+void lane_count(const struct lane *x) {
   struct lower *l = x->l;
   const struct part *p = &x->part;
   if (p->kind == PART_I1 && x->argument == BITS_POPCOUNT) {
@@ -184,7 +172,7 @@ static struct ptx_operand turned(struct lower *l, int what, struct ptx_operand v
 }
 
 /* bitreverse, bswap: of the whole register, then shifted down by what the lane does not fill. */
-static void turn_lane(const struct lane *x) {
+void lane_turn(const struct lane *x) {
   struct lower *l = x->l;
   if (x->part.kind == PART_I1) {
     lower_copy(l, x->to[0].reg, x->a[0]);
@@ -202,11 +190,6 @@ static void turn_lane(const struct lane *x) {
     if (word == 64) lower_copy(l, x->to[0].reg, v);
     else set_from_u32(l, &x->part, x->to[0], v);
   }
-}
-
-void lower_i_bits(struct lower *l, const struct nvm_inst *i, int argument) {
-  bool turns = argument == BITS_REVERSE || argument == BITS_SWAP;
-  intrinsic_lanes(l, i, argument, 1, turns ? turn_lane : count_lane);
 }
 
 /* ---- Funnel shifts ---- */
@@ -271,7 +254,7 @@ static void funnel_wide(const struct lane *x) {
   lower_wide_binary(l, OP_OR, x->bits, x->to, left, down);
 }
 
-static void funnel_any(const struct lane *x) {
+void lane_funnel_shift(const struct lane *x) {
   struct lower *l = x->l;
   const uint16_t *mods = PTX_MODS(x->argument ? PTX_MOD_R : PTX_MOD_L, PTX_MOD_WRAP, PTX_MOD_B32);
   if (x->part.kind == PART_I1) { /* the amount is 0 modulo 1 */
@@ -284,10 +267,6 @@ static void funnel_any(const struct lane *x) {
   } else {
     funnel_lane(x);
   }
-}
-
-void lower_i_funnel_shift(struct lower *l, const struct nvm_inst *i, int argument) {
-  intrinsic_lanes(l, i, argument, 3, funnel_any);
 }
 
 /* llvm.nvvm.rotate.b64, .right.b64: the amount is an i32. */

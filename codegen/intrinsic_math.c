@@ -290,5 +290,5 @@ static void tanh_part(struct lower *l, const struct part *p, struct ptx_reg to,
 
 void lower_i_tanh_approx(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  intrinsic_parts(l, i, 1, tanh_part, NULL);
+  lower_by_parts(l, i, 1, tanh_part, NULL);
 }

@@ -181,15 +181,11 @@ static struct ptx_operand overflow(const struct lane *x, struct value *r) {
   return op == OP_MUL ? multiply(x, is_signed, a, b, r) : add_sub(x, is_signed, op, a, b, r);
 }
 
-static void overflow_lane(const struct lane *x) {
+void lane_overflow(const struct lane *x) {
   struct value r;
   struct ptx_operand over = overflow(x, &r);
   copy_value(x, x->to, r);
   lower_copy(x->l, x->second[0].reg, over);
-}
-
-void lower_i_overflow(struct lower *l, const struct nvm_inst *i, int argument) {
-  intrinsic_lanes(l, i, argument, 2, overflow_lane);
 }
 
 /* ---- Saturation ---- */
@@ -206,7 +202,7 @@ static void saturate(const struct lane *x, bool is_signed, bool to_zero, struct 
     emit4(x->l, PTX_SELP, PTX_MODS(part_bits_mod(&x->part)), x->to[k], limit.at[k], v.at[k], over);
 }
 
-static void saturating_lane(const struct lane *x) {
+void lane_saturating(const struct lane *x) {
   struct lower *l = x->l;
   bool is_signed = is_signed_kind(x->argument), subtract = op_of(x->argument) == OP_SUB;
   if (x->part.kind == PART_I1) {
@@ -222,12 +218,8 @@ static void saturating_lane(const struct lane *x) {
   }
 }
 
-void lower_i_saturating(struct lower *l, const struct nvm_inst *i, int argument) {
-  intrinsic_lanes(l, i, argument, 2, saturating_lane);
-}
-
 /* A shift has overflowed if shifting back does not give the operand. Of i1, shifts by 1 are poison. */
-static void saturating_shift_lane(const struct lane *x) {
+void lane_saturating_shift(const struct lane *x) {
   struct value a = value_of(x, x->a), b = value_of(x, x->b);
   if (x->part.kind == PART_I1) {
     lower_copy(x->l, x->to[0].reg, x->a[0]);
@@ -236,8 +228,4 @@ static void saturating_shift_lane(const struct lane *x) {
   struct value r = compute(x, OP_SHL, a, b);
   struct value back = compute(x, x->argument ? OP_ASHR : OP_LSHR, r, b);
   saturate(x, x->argument != 0, false, r, compare(x, ICMP_NE, back, a));
-}
-
-void lower_i_saturating_shift(struct lower *l, const struct nvm_inst *i, int argument) {
-  intrinsic_lanes(l, i, argument, 2, saturating_shift_lane);
 }

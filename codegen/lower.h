@@ -158,6 +158,9 @@ uint16_t part_float_mod(const struct part *p);  /* .f16 .bf16 .f32 .f64 .f16x2 .
 static inline bool part_is_small(const struct part *p) { /* a 16-bit float */
   return p->kind == PART_HALF || p->kind == PART_BFLOAT;
 }
+static inline bool part_is_full(const struct part *p) { /* a float or double */
+  return p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
+}
 static inline bool part_is_pair(const struct part *p) { return p->kind >= PART_PAIR_I16; }
 /* Does the target compute in this type, scalar or packed pair? The table of types in
  * target/nvptx.def says so (tgt_type_action), by CPU and PTX version. */
@@ -171,6 +174,8 @@ uint32_t part_store_bytes(const struct part *p);
 /* Range of parts that element `index` of an aggregate or vector type takes; for packed pairs see
  * vector.c. */
 struct type_parts lower_member_parts(struct lower *l, struct nvm_type type, uint64_t index);
+/* Where element i of a value of that type begins, in bytes; vectors of whole bytes only. */
+uint64_t lower_element_offset(const struct lower *l, struct nvm_type type, uint64_t i);
 
 /* --- value.c ---------------------------------------------------------------------------------- */
 
@@ -267,6 +272,10 @@ typedef void lane_function(struct lower *l, const struct part *p, struct ptx_reg
 void lower_pair_by_lanes(struct lower *l, const struct part *p, struct ptx_reg to,
                          const struct ptx_operand *v, uint32_t count, lane_function *lane,
                          const void *how);
+
+/* An instruction or call of which the first `count` operands are treated part by part. */
+void lower_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t count, lane_function *lower,
+                    const void *how);
 
 /* --- address.c, memory.c, block.c --------------------------------------------------------------------------------- */
 
@@ -419,6 +428,8 @@ struct ptx_operand lower_power_of_two(uint16_t type, int exponent);
 struct ptx_operand lower_float_of_word(struct lower *l, uint16_t type, struct ptx_operand high);
 /* The operand (0 or 1) of an fadd, fsub or add that is a product to be fused with it; -1: none. */
 int lower_fused_multiply(const struct lower *l, const struct nvm_inst *i);
+/* Lowers such a sum; false if it is none. */
+bool lower_fused(struct lower *l, const struct nvm_inst *i);
 /* The running instruction as op.rn.f32x2 on `count` values, of which the one numbered `negated` (-1:
  * none) changes its sign. Returns how many lanes are done: an even number, 0 where the target has no
  * such pairs of this type. */

@@ -125,7 +125,7 @@ static void load_part(const struct access *a, const struct part *p, int64_t offs
     lower_copy(l, to.reg, lower_int_to_pred(l, load_new(a, offset, 8), 16));
   } else if (needs_pieces(a, part_store_bytes(p), offset)) {
     struct ptx_operand whole = load_pieces(a, p, offset);
-    if (p->kind != PART_FLOAT && p->kind != PART_DOUBLE) lower_copy(l, to.reg, whole);
+    if (!part_is_full(p)) lower_copy(l, to.reg, whole);
     else emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(p)), to, whole);
   } else {
     uint16_t type = a->is_signed ? mod_signed(part_store_bytes(p) * 8) : memory_type(p);
@@ -141,7 +141,7 @@ static void store_part(const struct access *a, const struct part *p, int64_t off
     value = lower_pred_to_int(l, value, 16);
     emit_access(a, offset, PTX_MOD_U8, &value, 1);
   } else if (needs_pieces(a, bytes, offset)) {
-    bool moved = p->kind == PART_FLOAT || p->kind == PART_DOUBLE;
+    bool moved = part_is_full(p);
     if (moved) value = emit_unary(l, PTX_MOV, part_bits_mod(p), value);
     store_pieces(a, p, offset, value);
   } else {
@@ -228,13 +228,6 @@ static bool contains_bit_vector(const struct lower *l, struct nvm_type type) {
   return false;
 }
 
-static uint64_t member_offset(const struct lower *l, struct nvm_type type, uint64_t i) {
-  const struct type_table *t = &l->module->types;
-  if (type_kind(t, type) == TY_STRUCT)
-    return layout_member_offset(&l->module->layout, t, type, (uint32_t)i);
-  return i * layout_alloc_size(&l->module->layout, t, type_info(t, type)->element);
-}
-
 /* The bytes of a bit vector are loaded one by one and its lanes cut out of them. */
 static void load_bit_vector(const struct access *a, struct type_parts parts, int64_t bytes,
                             int64_t offset, const struct ptx_operand *to) {
@@ -286,7 +279,7 @@ static void access_with_bit_vectors(const struct access *a, struct nvm_type type
     (a->load ? load_bit_vector : store_bit_vector)(a, parts, bytes, offset, values);
   } else if (type_is_aggregate(t, type) && parts.count != 0) {
     for (uint64_t i = 0; i < type_info(&l->module->types, type)->count; i++)
-      access_with_bit_vectors(a, type_element(t, type, i), offset + (int64_t)member_offset(l, type, i),
+      access_with_bit_vectors(a, type_element(t, type, i), offset + (int64_t)lower_element_offset(l, type, i),
                               values + (lower_member_parts(l, type, i).first - parts.first));
   } else {
     for (uint32_t k = 0; k < parts.count; k++) {

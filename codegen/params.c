@@ -312,8 +312,7 @@ void abi_store(struct lower *l, const struct passing *p, struct nvm_str name,
   if (p->kind != PASS_SCALAR) return;
   struct part part = *lower_part(l, lower_type(l, p->type), 0);
   struct ptx_operand v = widened(l, &part, value[0], is_signed);
-  bool is_float = part.kind == PART_FLOAT || part.kind == PART_DOUBLE;
-  uint16_t type = is_float ? part_float_mod(&part) : mod_bits((uint32_t)p->bytes * 8);
+  uint16_t type = part_is_full(&part) ? part_float_mod(&part) : mod_bits((uint32_t)p->bytes * 8);
   emit2(l, PTX_ST, PTX_MODS(PTX_MOD_PARAM, type), to.at, v);
 }
 
@@ -329,8 +328,7 @@ void abi_load(struct lower *l, const struct passing *p, struct nvm_str name,
     emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B16), ptx_r(to[0]), bit, ptx_i(0));
     return;
   }
-  bool is_float = part.kind == PART_FLOAT || part.kind == PART_DOUBLE;
-  uint16_t type = is_float ? part_float_mod(&part) : mod_unsigned(part.bits);
+  uint16_t type = part_is_full(&part) ? part_float_mod(&part) : mod_unsigned(part.bits);
   emit2(l, PTX_LD, PTX_MODS(PTX_MOD_PARAM, type), ptx_r(to[0]), from.at);
 }
 

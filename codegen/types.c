@@ -127,6 +127,15 @@ struct type_parts lower_member_parts(struct lower *l, struct nvm_type type, uint
                              lower_type(l, type_member(t, type, (uint32_t)index)).count};
 }
 
+uint64_t lower_element_offset(const struct lower *l, struct nvm_type type, uint64_t i) {
+  const struct type_table *t = &l->module->types;
+  if (type_kind(t, type) == TY_STRUCT)
+    return layout_member_offset(&l->module->layout, t, type, (uint32_t)i);
+  struct nvm_type element = type_info(t, type)->element;
+  return i * (type_is_vector(t, type) ? layout_bits(&l->module->layout, t, element) / 8
+                                      : layout_alloc_size(&l->module->layout, t, element));
+}
+
 /* Of the least width of 8, 16, 32, 64 that holds `bits`. */
 static uint16_t mod_of(uint32_t bits, const uint16_t words[4]) {
   return words[bits <= 8 ? 0 : bits <= 16 ? 1 : bits <= 32 ? 2 : 3];
@@ -163,7 +172,7 @@ enum ptx_class mod_class(uint16_t type) {
 enum ptx_class part_class(const struct part *p) { return mod_class(part_move_mod(p)); }
 
 uint16_t part_move_mod(const struct part *p) {
-  return p->kind == PART_FLOAT || p->kind == PART_DOUBLE ? part_float_mod(p) : part_bits_mod(p);
+  return part_is_full(p) ? part_float_mod(p) : part_bits_mod(p);
 }
 
 uint16_t part_float_mod(const struct part *p) {

@@ -177,7 +177,7 @@ struct ptx_operand lower_operand(struct lower *l, struct nvm_value v, uint32_t k
   struct type_parts parts = lower_type(l, value_type(l->f, v));
   if (k < parts.count) {
     const struct part *p = lower_part(l, parts, k);
-    if (p->kind == PART_INT || p->kind == PART_FLOAT || p->kind == PART_DOUBLE)
+    if (p->kind == PART_INT || part_is_full(p))
       return constant_operand(l, v, k);
   }
   return ptx_r(lower_reg(l, v, k));

@@ -12,7 +12,8 @@ intrinsics.inc has five parts, each chosen by a macro that the reader defines:
   INTRINSIC_ROWS     initializers of struct intrinsic_info, in the order of enum intrinsic_id, which is the
                      order of strcmp
   INTRINSIC_WORDS    the forms, one after the other, as 16-bit words (ptx/form.h)
-  INTRINSIC_FORMS    per intrinsic: its handler, if it has one, the handler's argument, its requirement
+  INTRINSIC_FORMS    per intrinsic: its handler or that of lanes with their number of arguments, if it has
+                     one, the handler's argument, its requirement
   INTRINSIC_OFFSETS  per intrinsic: where its form starts, 0: it has none
   INTRINSIC_NEEDS    the distinct requirements, as initializers of struct tgt_requirement"""
 import itertools
@@ -33,11 +34,11 @@ rows = []
 
 
 class Row:
-    """One intrinsic. handler and argument: of `@handler(argument)`, or None; code: the words of its form."""
+    """One intrinsic. handler: as C, or None; code: the words of its form."""
 
     def __init__(self, name, signature, effects, ptx, needs):
         self.name, self.ptx, self.line = name, ptx, gen_table.line
-        self.handler = self.argument = self.code = None
+        self.handler = self.code = None
         if not re.fullmatch(r"llvm[.][\w.]*", name, re.ASCII):
             fault(f"'{name}' is no name of an intrinsic")
         self.flags = read_effects(effects)
@@ -47,18 +48,20 @@ class Row:
         if not shape:
             return
         self.signature, self.overloads = plain_signature(signature), len(shape.variables)
-        if re.match("@[A-Za-z]", ptx):
-            self.read_handler()
+        if re.match("@[*A-Za-z]", ptx):
+            self.read_handler(shape)
         elif not ptx:
             fault(f"'{name}' has neither PTX form nor handler nor refusal")
         elif ptx[0] != "!":
             self.code = Form(ptx, shape).code
 
-    def read_handler(self):
-        self.handler, open_, argument = self.ptx[1:].partition("(")
+    def read_handler(self, shape):
+        """`@handler(argument)` or, for each lane of all arguments but constants, `@*handler(argument)`."""
+        name, open_, argument = self.ptx[1:].partition("(")
         if open_ and argument[-1:] != ")":
             fault(f"')' is missing in '{self.ptx}'")
-        self.argument = argument[:-1] if open_ else "0"
+        lanes = f"0, lane_{name[1:]}, {shape.arguments - shape.constants}"
+        self.handler = (lanes if name[0] == "*" else f"lower_i_{name}, 0, 0") + f", {argument[:-1] if open_ else 0}"
 
 
 # --- patterns: {a,b=x/y,c} in the name, <1> <1b> elsewhere -----------------------------------------------
@@ -134,7 +137,8 @@ class Shape:
     """What a form may refer to: labels are first argument and count by name."""
 
     def __init__(self):
-        self.arguments, self.has_result, self.variadic, self.labels, self.variables = 0, False, False, {}, set()
+        self.arguments, self.constants, self.has_result, self.variadic = 0, 0, False, False
+        self.labels, self.variables = {}, set()
 
 
 SCALAR = "(?:b?f16|f32|f64|h16|h32)(?![0-9A-Za-z])"
@@ -169,9 +173,10 @@ def read_argument(s, shape):
         shape.variadic = True
         return
     label = s.take("([a-z]{1,15})=")
-    if s.take("imm(?![0-9A-Za-z])"):
-        s.skip()
+    constant = s.take("imm(?![0-9A-Za-z])")
+    s.skip()
     repeat = read_type(s, shape)
+    shape.constants += repeat if constant else 0
     if label:
         shape.labels[label[1]] = shape.arguments, repeat
     shape.arguments += repeat
@@ -453,8 +458,7 @@ def tables():
         "ROWS": "".join(f'{{"{row.name}", "{row.signature}", "{p}", {row.flags}, {row.overloads}, "{row.needs}"}},\n'
                         for row, p in zip(rows, ptx)),
         "WORDS": "PTX_NONE,\n" + "".join(f"/* {row.name} */ {', '.join(row.code)},\n" for row in rows if row.code),
-        "FORMS": "".join(f"{{lower_i_{row.handler}, {row.argument}, {row.need}}},\n" if row.handler
-                         else f"{{0, 0, {row.need}}},\n" for row in rows),
+        "FORMS": "".join(f"{{{row.handler or '0, 0, 0, 0'}, {row.need}}},\n" for row in rows),
         "OFFSETS": "".join(offsets),
         "NEEDS": "".join(f"{c},\n" for _, c in gen_table.needs.values())}
     return ("/* Made by gen_intrinsics from ir/intrinsics.def. */\n"

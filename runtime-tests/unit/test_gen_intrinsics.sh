@@ -75,7 +75,8 @@ accept 'FORM_VECTOR | 2, FORM_ARG | 1 << 6 | FORM_ALL, FORM_ARG | 2 << 6 | FORM_
   'llvm.x | void (p0, v=i32*2) | writes argmem | st.v2.u32 [$0], {$v}'
 accept '1 | FORM_GUARDED, FORM_NOT, FORM_TEMP | 0 << 4 | 1,' \
   'llvm.x | i32 () | const | @!$p1 mov.u32 $d'
-accept '{lower_i_f, OP_ADD + 1, 1}' 'llvm.x | I (I, I) | pure | @f(OP_ADD + 1) | sm_90 ptx78'
+accept '{lower_i_f, 0, 0, OP_ADD + 1, 1}' 'llvm.x | I (I, I) | pure | @f(OP_ADD + 1) | sm_90 ptx78'
+accept '{0, lane_f, 1, 0, 0}' 'llvm.x | I (I, imm i1) | pure | @*f'
 accept '0, "sm_120a|sm_120f ptx87"}' 'llvm.x | i32 () | pure | mov.u32 $d, 0 | $consumer ptx87'
 accept '{.min_ptx = 88, .count = 3, .any_of = {10011, 10010, 12011}}' \
   'llvm.x | void () | pure | exit | sm_100a|sm_100f|sm_120a ptx88'
