@@ -125,7 +125,9 @@ static bool class_of_letter(char letter, enum ptx_class *class) {
   return at != NULL;
 }
 
-static uint32_t class_bits(enum ptx_class class) { return ptx_mod_row(ptx_class_type(class))->bits; }
+static uint32_t class_bits(enum ptx_class class) {
+  return ptx_mod_row(ptx_class_type(class))->bits;
+}
 
 /* ---- Values into and out of registers of a class ---- */
 

@@ -198,8 +198,10 @@ struct native_atom {
 
 static struct native_atom native_float(const struct lower *l, const struct part *p, enum rmw_op op) {
   uint16_t type = part_float_mod(p);
-  bool native = (op == RMW_FADD || op == RMW_FSUB) &&
-                lower_has(l, PTX_ATOM, GIVEN_MODS(PTX_MOD_ADD, part_is_full(p) ? PTX_MOD_NONE : PTX_MOD_NOFTZ, type));
+  bool native =
+      (op == RMW_FADD || op == RMW_FSUB) &&
+      lower_has(l, PTX_ATOM,
+                GIVEN_MODS(PTX_MOD_ADD, part_is_full(p) ? PTX_MOD_NONE : PTX_MOD_NOFTZ, type));
   return native ? (struct native_atom){PTX_MOD_ADD, type} : (struct native_atom){0, 0};
 }
 
@@ -314,9 +316,11 @@ struct word {
 struct ptx_reg lower_address_register(struct lower *l, struct address a) {
   bool is_symbol = a.at.kind == PTX_OPERAND_ADDRESS_SYMBOL;
   bool is_short = a.space == PTX_MOD_SHARED && l->target->short_shared_pointers;
-  bool wide = is_symbol ? l->target->pointer_bits == 64 && !is_short : ptx_reg_class(a.at.reg) == PTX_B64;
+  bool wide =
+      is_symbol ? l->target->pointer_bits == 64 && !is_short : ptx_reg_class(a.at.reg) == PTX_B64;
   if (is_symbol)
-    return emit_unary(l, PTX_MOV, mod_unsigned(wide ? 64 : 32), ptx_symbol(a.at.symbol, a.at.imm)).reg;
+    return emit_unary(l, PTX_MOV, mod_unsigned(wide ? 64 : 32), ptx_symbol(a.at.symbol, a.at.imm))
+        .reg;
   return emit_binary(l, PTX_ADD, mod_signed(wide ? 64 : 32), ptx_r(a.at.reg), ptx_i(a.at.imm)).reg;
 }
 

@@ -11,8 +11,8 @@ static struct ptx_operand new_unit(struct lower *l, uint32_t bytes) {
 static void emit_unit(struct lower *l, bool load, struct address a, uint32_t bytes,
                       struct ptx_operand value, bool is_volatile) {
   bool observable = a.space == 0 || a.space == PTX_MOD_GLOBAL || a.space == PTX_MOD_SHARED;
-  const uint16_t *mods = GIVEN_MODS(is_volatile && observable ? PTX_MOD_VOLATILE : PTX_MOD_NONE, a.space,
-                                    mod_unsigned(bytes * 8));
+  const uint16_t *mods = GIVEN_MODS(is_volatile && observable ? PTX_MOD_VOLATILE : PTX_MOD_NONE,
+                                    a.space, mod_unsigned(bytes * 8));
   if (load) emit2(l, PTX_LD, mods, value, a.at);
   else emit2(l, PTX_ST, mods, a.at, value);
 }
@@ -105,10 +105,12 @@ static void move_any(struct lower *l, struct address to, struct address from,
   struct ptx_operand sides[2] = {ptx_r(ends[0].at.reg), ptx_r(ends[1].at.reg)};
   for (int k = 0; k < 2; k++) {
     if (to.space == from.space || ends[k].space == 0) continue;
-    sides[k] = emit_value(l, mod_unsigned(bits), PTX_CVTA, PTX_MODS(ends[k].space, mod_unsigned(bits)), &sides[k], 1);
+    sides[k] = emit_value(l, mod_unsigned(bits), PTX_CVTA,
+                          PTX_MODS(ends[k].space, mod_unsigned(bits)), &sides[k], 1);
   }
   uint32_t backwards = emit_new_label(l), end = emit_new_label(l);
-  emit_branch_if(l, emit_compare(l, PTX_MOD_GT, mod_unsigned(bits), sides[0], sides[1]), false, backwards);
+  emit_branch_if(l, emit_compare(l, PTX_MOD_GT, mod_unsigned(bits), sides[0], sides[1]), false,
+                 backwards);
   copy_forwards(l, ends[0], ends[1], length, is_volatile);
   emit1(l, PTX_BRA, NULL, ptx_label(end));
   ptx_add_label(l->pf, backwards);

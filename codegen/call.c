@@ -81,7 +81,8 @@ static struct outgoing prepare_argument(struct lower *l, const struct call *c, u
 static void store_argument(struct lower *l, const struct outgoing *o) {
   ptx_add_variable(l->pf, abi_variable(&o->how, o->name));
   if (o->how.is_byval)
-    abi_copy_bytes(l, (struct address){ptx_at_symbol(o->name, 0), PTX_MOD_PARAM, o->how.align}, o->object, o->how.bytes);
+    abi_copy_bytes(l, (struct address){ptx_at_symbol(o->name, 0), PTX_MOD_PARAM, o->how.align},
+                   o->object, o->how.bytes);
   else if (o->parts) abi_store(l, &o->how, o->name, o->parts, o->is_signed);
 }
 

@@ -110,7 +110,8 @@ static bool annotated_grid_constant(const struct lower *l, uint32_t argument) {
         lower_annotation_is(l, a, "grid_constant") ? meta_as_node(t, a->value) : NULL;
     for (uint32_t i = 0; n && i < n->count; i++) {
       uint64_t number;
-      if (lower_meta_number(l, meta_operand(t, n, i), &number) && number == (uint64_t)argument + 1) return true;
+      if (lower_meta_number(l, meta_operand(t, n, i), &number) && number == (uint64_t)argument + 1)
+        return true;
     }
   }
   return false;

@@ -261,7 +261,8 @@ bool lower_fused(struct lower *l, const struct nvm_inst *i) {
                                lower_operand(l, v[2], k)};
     if (negates >= 0) o[negates] = emit_unary(l, PTX_NEG, type, o[negates]);
     emit4(l, integer ? PTX_MAD : PTX_FMA,
-          GIVEN_MODS(integer ? PTX_MOD_LO : PTX_MOD_RN, lower_ftz(l, type), type), ptx_r(to[k]), o[0], o[1], o[2]);
+          GIVEN_MODS(integer ? PTX_MOD_LO : PTX_MOD_RN, lower_ftz(l, type), type), ptx_r(to[k]),
+          o[0], o[1], o[2]);
   }
   return true;
 }
@@ -279,15 +280,17 @@ void lower_float_binary(struct lower *l, const struct nvm_inst *i) {
   }
 }
 
-static void fneg_part(struct lower *l, const struct part *p, struct ptx_reg to, const struct ptx_operand v[3],
-                      const void *how) {
+static void fneg_part(struct lower *l, const struct part *p, struct ptx_reg to,
+                      const struct ptx_operand v[3], const void *how) {
   (void)how;
   if (part_is_full(p)) emit2(l, PTX_NEG, PTX_MODS(part_float_mod(p)), ptx_r(to), v[0]);
   else emit3(l, PTX_XOR, PTX_MODS(part_bits_mod(p)), ptx_r(to), v[0], lower_sign_bits(p));
 }
 
 /* fneg changes the sign of everything, NaNs included; the 16-bit formats flip the bit. */
-void lower_fneg(struct lower *l, const struct nvm_inst *i) { lower_by_parts(l, i, 1, fneg_part, NULL); }
+void lower_fneg(struct lower *l, const struct nvm_inst *i) {
+  lower_by_parts(l, i, 1, fneg_part, NULL);
+}
 
 /* --- comparison ------------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* Calls of intrinsics: what the target must have, then the form of the row, or its function. */
 #include "codegen/intrinsic.h"
 
-/* How an intrinsic is lowered: by a function, or one of so many arguments lane by lane, or by its form; none: it
- * is refused. */
+/* How an intrinsic is lowered: by a function, or one of so many arguments lane by lane, or by its
+ * form; none: it is refused. */
 struct intrinsic_form {
   intrinsic_function *lower;
   lane_lowering *lane;
@@ -110,8 +110,8 @@ void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, ui
   for (int j = 0; j <= two; j++) lower_join(l, types[j], results[j], to[j]);
 }
 
-void lower_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments, lane_function *lower,
-                    const void *how) {
+void lower_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments,
+                    lane_function *lower, const void *how) {
   uint32_t count = lower_type(l, i->type).count;
   const struct ptx_reg *to = lower_result(l, l->inst);
   for (uint32_t k = 0; k < count; k++) {

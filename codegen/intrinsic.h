@@ -1,8 +1,8 @@
 /* What the files codegen/intrinsic*.c share.
  *
- * Most intrinsics are lowered by interpreting the PTX form of their row (intrinsic.c), see ptx/form.h;
- * the odd ones name a function `@name(argument)` in it, which is lower_i_name here, or `@*name(argument)`:
- * lane_name, for each lane. */
+ * Most intrinsics are lowered by interpreting the PTX form of their row (intrinsic.c), see
+ * ptx/form.h; the odd ones name a function `@name(argument)` in it, which is lower_i_name here, or
+ * `@*name(argument)`: lane_name, for each lane. */
 #ifndef NVM_CODEGEN_INTRINSIC_H
 #define NVM_CODEGEN_INTRINSIC_H
 
@@ -16,7 +16,7 @@ struct lane {
   struct lower *l;
   const struct nvm_inst *inst;
   int argument;               /* of the table's row */
-  struct part part, source;   /* the first part of a lane of the result, of argument 0 of the call */
+  struct part part, source; /* the first part of a lane of the result, of argument 0 of the call */
   uint32_t bits, source_bits; /* their widths, if they are integers */
   const struct ptx_operand *a, *b, *c;   /* the lane's parts of the call's arguments */
   const struct ptx_operand *to, *second; /* where its result goes; of a struct, both members */
@@ -64,14 +64,16 @@ intrinsic_function lower_i_nothing, lower_i_undefined, lower_i_forward, lower_i_
     lower_i_memset, lower_i_ptrmask, lower_i_address_cast, lower_i_load_read_only,
     lower_i_texture_handle;
 /* intrinsic_int.c */
-lane_lowering lane_int_minmax, lane_int_abs, lane_compare_three_way, lane_turn, lane_count, lane_funnel_shift;
+lane_lowering lane_int_minmax, lane_int_abs, lane_compare_three_way, lane_turn, lane_count,
+    lane_funnel_shift;
 intrinsic_function lower_i_rotate64;
 /* intrinsic_overflow.c */
 lane_lowering lane_overflow, lane_saturating, lane_saturating_shift;
 /* intrinsic_float.c */
 lane_lowering lane_sqrt, lane_round_to_integral, lane_round_away, lane_canonicalize;
-intrinsic_function lower_i_fabs, lower_i_fma, lower_i_float_to_integer, lower_i_copysign, lower_i_float_minmax,
-    lower_i_float_minmax_nan, lower_i_is_fpclass, lower_i_convert_fp16, lower_i_float_to_int_saturated;
+intrinsic_function lower_i_fabs, lower_i_fma, lower_i_float_to_integer, lower_i_copysign,
+    lower_i_float_minmax, lower_i_float_minmax_nan, lower_i_is_fpclass, lower_i_convert_fp16,
+    lower_i_float_to_int_saturated;
 /* intrinsic_math.c */
 intrinsic_function lower_i_ldexp, lower_i_float_pair, lower_i_powi, lower_i_approximate,
     lower_i_tanh_approx;

@@ -94,7 +94,8 @@ static struct nvm_value reflected_string(struct lower *l, struct nvm_value v) {
 struct nvm_text lower_string(struct lower *l, struct nvm_value v) {
   struct nvm_text none = {NULL, 0};
   v = reflected_string(l, v);
-  struct nvm_value init = value_kind(v) == VALUE_GLOBAL ? module_global(l->module, v)->initializer : VALUE_NULL;
+  struct nvm_value init =
+      value_kind(v) == VALUE_GLOBAL ? module_global(l->module, v)->initializer : VALUE_NULL;
   if (value_kind(init) != VALUE_CONST) return none;
   const struct constant_info *c = constant_info(&l->module->constants, init);
   if (c->kind != CONST_BYTES) return none;

@@ -1,10 +1,10 @@
 /* Arithmetic that notices overflow, for integers of any width up to 128 bits: the with.overflow
  * intrinsics, and those that saturate.
  *
- * An unsigned sum has overflowed if it is less than a summand, a signed one if that is so exactly where the other
- * summand is not negative; differences likewise. Where the width leaves room in the register, a signed one is done
- * exactly there, and has overflowed if extending the low bits again changes it. Multiplications are done twice as
- * wide. */
+ * An unsigned sum has overflowed if it is less than a summand, a signed one if that is so exactly
+ * where the other summand is not negative; differences likewise. Where the width leaves room in the
+ * register, a signed one is done exactly there, and has overflowed if extending the low bits again
+ * changes it. Multiplications are done twice as wide. */
 #include "codegen/intrinsic.h"
 
 /* A lane's integer, in one register or two. */
@@ -28,7 +28,8 @@ static struct value value_of(const struct lane *x, const struct ptx_operand *v) 
 
 static struct value number(const struct lane *x, nvm_i128 n) {
   if (x->part.kind == PART_I1)
-    return (struct value){{emit_compare(x->l, PTX_MOD_NE, PTX_MOD_S32, ptx_i((int64_t)n & 1), ptx_i(0))}};
+    return (struct value){
+        {emit_compare(x->l, PTX_MOD_NE, PTX_MOD_S32, ptx_i((int64_t)n & 1), ptx_i(0))}};
   return (struct value){{ptx_i((int64_t)n), ptx_i((int64_t)(n >> 64))}};
 }
 
@@ -39,11 +40,13 @@ static struct value compute(const struct lane *x, enum op op, struct value a, st
   return r;
 }
 
-static struct ptx_operand compare(const struct lane *x, enum icmp_predicate how, struct value a, struct value b) {
+static struct ptx_operand compare(const struct lane *x, enum icmp_predicate how, struct value a,
+                                  struct value b) {
   return lower_compare(x->l, how, x->bits, &x->part, a.at, b.at);
 }
 
-static struct ptx_operand join(struct lower *l, enum ptx_op op, struct ptx_operand a, struct ptx_operand b) {
+static struct ptx_operand join(struct lower *l, enum ptx_op op, struct ptx_operand a,
+                               struct ptx_operand b) {
   return emit_binary(l, op, PTX_MOD_PRED, a, b);
 }
 
@@ -51,7 +54,8 @@ static void copy_value(const struct lane *x, const struct ptx_operand *to, struc
   for (int k = 0; k < (x->bits > 64 ? 2 : 1); k++) lower_copy(x->l, to[k].reg, v.at[k]);
 }
 
-static struct ptx_operand extend(struct lower *l, struct ptx_operand v, const struct part *p, bool is_signed) {
+static struct ptx_operand extend(struct lower *l, struct ptx_operand v, const struct part *p,
+                                 bool is_signed) {
   return lower_in_reg(l, lower_extend(l, v, p, p->container, is_signed), p);
 }
 
@@ -63,8 +67,8 @@ static struct ptx_operand leaves_width(struct lower *l, struct ptx_operand v, co
 
 /* ---- Sums and differences ---- */
 
-static struct ptx_operand add_sub(const struct lane *x, bool is_signed, enum op op, struct value a, struct value b,
-                                  struct value *r) {
+static struct ptx_operand add_sub(const struct lane *x, bool is_signed, enum op op, struct value a,
+                                  struct value b, struct value *r) {
   struct part high = x->bits > 64 ? high_part(x->bits) : x->part;
   int top = x->bits > 64;
   bool has_room = is_signed && high.bits < high.container;
@@ -84,9 +88,9 @@ static struct ptx_operand multiply_narrow(struct lower *l, bool is_signed, const
                                           struct value a, struct value b, struct value *r) {
   struct part twice = {.kind = PART_INT, .bits = p->bits, .container = (uint8_t)(p->container * 2)};
   struct ptx_operand x = extend(l, a.at[0], p, is_signed), y = extend(l, b.at[0], p, is_signed);
-  struct ptx_operand product =
-      emit_value(l, part_bits_mod(&twice), PTX_MUL,
-                 PTX_MODS(PTX_MOD_WIDE, is_signed ? part_signed_mod(p) : part_unsigned_mod(p)), PTX_OPS(x, y));
+  struct ptx_operand product = emit_value(
+      l, part_bits_mod(&twice), PTX_MUL,
+      PTX_MODS(PTX_MOD_WIDE, is_signed ? part_signed_mod(p) : part_unsigned_mod(p)), PTX_OPS(x, y));
   r->at[0] = lower_narrow(l, product, twice.container, p->container);
   return leaves_width(l, product, &twice, is_signed);
 }
@@ -101,12 +105,14 @@ static struct ptx_operand is_nonzero(struct lower *l, struct ptx_operand v) {
 }
 
 /* 33 to 64 bits: the high half must be the extension of the low one. */
-static struct ptx_operand multiply_64(struct lower *l, bool is_signed, const struct part *p, struct value a,
-                                      struct value b, struct value *r) {
+static struct ptx_operand multiply_64(struct lower *l, bool is_signed, const struct part *p,
+                                      struct value a, struct value b, struct value *r) {
   uint16_t type = is_signed ? PTX_MOD_S64 : PTX_MOD_U64;
   struct ptx_operand x = extend(l, a.at[0], p, is_signed), y = extend(l, b.at[0], p, is_signed);
-  struct ptx_operand low = mul64(l, PTX_MOD_LO, type, x, y), high = mul64(l, PTX_MOD_HI, type, x, y);
-  struct ptx_operand expected = is_signed ? emit_binary(l, PTX_SHR, PTX_MOD_S64, low, ptx_i(63)) : ptx_i(0);
+  struct ptx_operand low = mul64(l, PTX_MOD_LO, type, x, y),
+                     high = mul64(l, PTX_MOD_HI, type, x, y);
+  struct ptx_operand expected =
+      is_signed ? emit_binary(l, PTX_SHR, PTX_MOD_S64, low, ptx_i(63)) : ptx_i(0);
   struct ptx_operand over = emit_compare(l, PTX_MOD_NE, PTX_MOD_B64, high, expected);
   r->at[0] = low;
   return p->bits < 64 ? join(l, PTX_OR, over, leaves_width(l, low, p, is_signed)) : over;
@@ -117,7 +123,8 @@ static struct ptx_operand multiply_64(struct lower *l, bool is_signed, const str
  *            a1b0.hi a1b0.lo
  *            a0b1.hi a0b1.lo
  *    a1b1    a0b0.hi         a0b0.lo */
-static struct ptx_operand multiply_unsigned(struct lower *l, struct value a, struct value b, struct value *r) {
+static struct ptx_operand multiply_unsigned(struct lower *l, struct value a, struct value b,
+                                            struct value *r) {
   struct ptx_operand low = mul64(l, PTX_MOD_LO, PTX_MOD_U64, a.at[0], b.at[0]);
   struct ptx_operand middle = mul64(l, PTX_MOD_HI, PTX_MOD_U64, a.at[0], b.at[0]);
   struct ptx_operand over = is_nonzero(l, a.at[1]), other = is_nonzero(l, b.at[1]);
@@ -138,10 +145,10 @@ static struct value negated_if(const struct lane *x, struct value v, struct valu
   return compute(x, OP_SUB, compute(x, OP_XOR, v, sign), sign);
 }
 
-/* Of 65 to 128 bits, done in 128. Signed: magnitudes are multiplied, the greatest allowed is one more for
- * negative results. */
-static struct ptx_operand multiply_wide(const struct lane *narrow, bool is_signed, struct value a, struct value b,
-                                        struct value *r) {
+/* Of 65 to 128 bits, done in 128. Signed: magnitudes are multiplied, the greatest allowed is one
+ * more for negative results. */
+static struct ptx_operand multiply_wide(const struct lane *narrow, bool is_signed, struct value a,
+                                        struct value b, struct value *r) {
   struct lower *l = narrow->l;
   struct part high = high_part(narrow->bits);
   struct lane whole = *narrow, *x = &whole;
@@ -161,14 +168,16 @@ static struct ptx_operand multiply_wide(const struct lane *narrow, bool is_signe
     *r = negated_if(x, magnitude, negative);
     over = join(l, PTX_OR, over, compare(x, ICMP_UGT, magnitude, greatest));
   }
-  return narrow->bits == 128 ? over : join(l, PTX_OR, over, leaves_width(l, r->at[1], &high, is_signed));
+  return narrow->bits == 128 ? over
+                             : join(l, PTX_OR, over, leaves_width(l, r->at[1], &high, is_signed));
 }
 
-static struct ptx_operand multiply(const struct lane *x, bool is_signed, struct value a, struct value b,
-                                   struct value *r) {
+static struct ptx_operand multiply(const struct lane *x, bool is_signed, struct value a,
+                                   struct value b, struct value *r) {
   if (x->bits > 64) return multiply_wide(x, is_signed, a, b, r);
   if (x->part.kind != PART_I1)
-    return (x->part.container <= 32 ? multiply_narrow : multiply_64)(x->l, is_signed, &x->part, a, b, r);
+    return (x->part.container <= 32 ? multiply_narrow : multiply_64)(x->l, is_signed, &x->part, a,
+                                                                     b, r);
   *r = compute(x, OP_MUL, a, b); /* -1 * -1 */
   return is_signed ? r->at[0] : number(x, 0).at[0];
 }
@@ -190,9 +199,10 @@ void lane_overflow(const struct lane *x) {
 
 /* ---- Saturation ---- */
 
-/* to = over ? limit : v; the limit is zero (differences), all ones, or signed the largest number of a's sign: that sign,
- * spread, xor the largest. */
-static void saturate(const struct lane *x, bool is_signed, bool to_zero, struct value v, struct ptx_operand over) {
+/* to = over ? limit : v; the limit is zero (differences), all ones, or signed the largest number of
+ * a's sign: that sign, spread, xor the largest. */
+static void saturate(const struct lane *x, bool is_signed, bool to_zero, struct value v,
+                     struct ptx_operand over) {
   struct value limit = number(x, to_zero ? 0 : -1);
   if (is_signed) {
     limit = compute(x, OP_ASHR, value_of(x, x->a), number(x, x->bits - 1));

@@ -515,11 +515,12 @@ void abi_load(struct lower *l, const struct passing *p, struct nvm_str name,
               const struct ptx_reg *to);
 /* All parts of an operand, in the function arena; NULL when out of memory. */
 const struct ptx_operand *abi_operands(struct lower *l, struct nvm_value v);
-/* A byval object into or out of .param of a call or a device function, which is addressed by constants
- * only: without a loop. */
+/* A byval object into or out of .param of a call or a device function, which is addressed by
+ * constants only: without a loop. */
 void abi_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes);
 /* `beforeword7`, unless a symbol has that name. */
-struct nvm_str lower_numbered_name(struct lower *l, const char *before, const char *word, uint32_t n);
+struct nvm_str lower_numbered_name(struct lower *l, const char *before, const char *word,
+                                   uint32_t n);
 /* Whether `.noreturn` can be written without asking for a later PTX version. */
 bool lower_may_write_noreturn(const struct lower *l);
 
@@ -643,8 +644,8 @@ void lower_pair_registers(struct lower *l);
 /* A call whose callee is an intrinsic; a call of inline asm. */
 void lower_intrinsic(struct lower *l, const struct nvm_inst *i, enum intrinsic_id id);
 void lower_asm(struct lower *l, const struct nvm_inst *i);
-/* The text of the constant string that an address leads to, through casts, offsets and calls, without
- * its NUL; bytes NULL: there is none. */
+/* The text of the constant string that an address leads to, through casts, offsets and calls,
+ * without its NUL; bytes NULL: there is none. */
 struct nvm_text lower_string(struct lower *l, struct nvm_value address);
 
 /* Makes the PTX instruction check for what was emitted since entry `from`; reports what the target

@@ -279,7 +279,8 @@ static void access_with_bit_vectors(const struct access *a, struct nvm_type type
     (a->load ? load_bit_vector : store_bit_vector)(a, parts, bytes, offset, values);
   } else if (type_is_aggregate(t, type) && parts.count != 0) {
     for (uint64_t i = 0; i < type_info(&l->module->types, type)->count; i++)
-      access_with_bit_vectors(a, type_element(t, type, i), offset + (int64_t)lower_element_offset(l, type, i),
+      access_with_bit_vectors(a, type_element(t, type, i),
+                              offset + (int64_t)lower_element_offset(l, type, i),
                               values + (lower_member_parts(l, type, i).first - parts.first));
   } else {
     for (uint32_t k = 0; k < parts.count; k++) {

@@ -162,7 +162,8 @@ static bool find_uses(struct lower *l, struct uses *u) {
 /* --- the parts ------------------------------------------------------------------------------------- */
 
 bool lower_is_reflect(const struct lower *l, const struct nvm_function *f) {
-  return function_is_declaration(f) && text_is(module_text(l->module, f->symbol.name), "__nvvm_reflect");
+  return function_is_declaration(f) &&
+         text_is(module_text(l->module, f->symbol.name), "__nvvm_reflect");
 }
 
 /* The head of a function as a declaration. `name` replaces its own, for aliases; {0}: its own. */

@@ -65,7 +65,8 @@ static bool call_align(const struct lower *l, struct nvm_meta node, uint32_t i, 
   const struct meta_node *n = meta_as_node(t, node);
   for (uint32_t k = 0; n && k < n->count; k++) {
     uint64_t packed;
-    if (lower_meta_number(l, meta_operand(t, n, k), &packed) && packed_align(packed, i, align)) return true;
+    if (lower_meta_number(l, meta_operand(t, n, k), &packed) && packed_align(packed, i, align))
+      return true;
   }
   return false;
 }
@@ -192,7 +193,8 @@ static struct ptx_variable kernel_variable(const struct lower *l, const struct a
 
 /* --- the header of a function ------------------------------------------------------------------ */
 
-struct nvm_str lower_numbered_name(struct lower *l, const char *before, const char *word, uint32_t n) {
+struct nvm_str lower_numbered_name(struct lower *l, const char *before, const char *word,
+                                   uint32_t n) {
   struct textbuf b;
   textbuf_init(&b, &l->function_arena);
   textbuf_format(&b, "%s%s%u", before, word, n);
@@ -293,7 +295,8 @@ static struct memory_access aligned_to(uint32_t align) {
 static struct ptx_operand widened(struct lower *l, const struct part *p, struct ptx_operand v,
                                   bool is_signed) {
   uint32_t bits = p->bits <= 32 ? 32 : 64;
-  if (p->kind == PART_I1) return emit_select(l, PTX_MOD_B32, ptx_i(is_signed ? -1 : 1), ptx_i(0), v);
+  if (p->kind == PART_I1)
+    return emit_select(l, PTX_MOD_B32, ptx_i(is_signed ? -1 : 1), ptx_i(0), v);
   if (p->kind != PART_INT) return v;
   return lower_extend(l, v, p, bits, is_signed);
 }
@@ -323,7 +326,8 @@ void abi_load(struct lower *l, const struct passing *p, struct nvm_str name,
   if (p->kind != PASS_SCALAR) return;
   struct part part = *lower_part(l, lower_type(l, p->type), 0);
   if (part.kind == PART_I1) {
-    struct ptx_operand byte = emit_value(l, PTX_MOD_U8, PTX_LD, PTX_MODS(PTX_MOD_PARAM, PTX_MOD_U8), &from.at, 1);
+    struct ptx_operand byte =
+        emit_value(l, PTX_MOD_U8, PTX_LD, PTX_MODS(PTX_MOD_PARAM, PTX_MOD_U8), &from.at, 1);
     struct ptx_operand bit = emit_binary(l, PTX_AND, PTX_MOD_B16, byte, ptx_i(1));
     emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B16), ptx_r(to[0]), bit, ptx_i(0));
     return;

@@ -40,9 +40,11 @@ static struct ptx_operand case_operand(const struct switch_lowering *s, uint64_t
 }
 
 /* `value how case`, for EQ or LT (unsigned). */
-static struct ptx_operand emit_test(struct switch_lowering *s, uint16_t how, const struct switch_case *c) {
+static struct ptx_operand emit_test(struct switch_lowering *s, uint16_t how,
+                                    const struct switch_case *c) {
   struct ptx_operand high = case_operand(s, c->value[1]);
-  struct ptx_operand p = emit_compare(s->l, how, bits_mod_of(s), s->value[0], case_operand(s, c->value[0]));
+  struct ptx_operand p =
+      emit_compare(s->l, how, bits_mod_of(s), s->value[0], case_operand(s, c->value[0]));
   if (s->wide)
     p = emit_value(s->l, PTX_MOD_PRED, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_AND, PTX_MOD_U64),
                    PTX_OPS(s->value[1], high, p));
@@ -70,8 +72,10 @@ static void emit_table(struct switch_lowering *s, uint32_t first, uint32_t count
   for (uint32_t k = 0; k < entries; k++) labels[k] = ptx_label(s->default_label);
   for (uint32_t k = first; k < first + count; k++)
     labels[s->cases[k].value[0] - base] = ptx_label(s->cases[k].label);
-  struct ptx_operand index = emit_binary(l, PTX_SUB, part_signed_mod(&s->part), s->value[0], case_operand(s, base));
-  struct ptx_operand beyond = emit_compare(l, PTX_MOD_GT, bits_mod_of(s), index, ptx_i((int64_t)span));
+  struct ptx_operand index =
+      emit_binary(l, PTX_SUB, part_signed_mod(&s->part), s->value[0], case_operand(s, base));
+  struct ptx_operand beyond =
+      emit_compare(l, PTX_MOD_GT, bits_mod_of(s), index, ptx_i((int64_t)span));
   emit_branch_if(l, beyond, false, s->default_label);
   if (s->part.container != 32) index = emit_convert(l, PTX_MOD_U32, bits_mod_of(s), index);
   uint32_t table = emit_new_label(l);

@@ -535,7 +535,8 @@ void ptx_print_function(const struct ptx_function *f, struct textbuf *out) {
   textbuf_puts(out, "}\n");
 }
 
-void ptx_print_operand(const struct ptx_function *f, const struct ptx_operand *o, struct textbuf *out) {
+void ptx_print_operand(const struct ptx_function *f, const struct ptx_operand *o,
+                       struct textbuf *out) {
   write_operand(&(struct printer){out, f->module, f, NULL}, o);
 }
 

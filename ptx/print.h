@@ -26,7 +26,8 @@ void ptx_print_function(const struct ptx_function *f, struct textbuf *out);
 void ptx_print_module(const struct ptx_module *m, struct nvm_text comment, struct textbuf *out);
 
 /* An operand as it stands in a line. */
-void ptx_print_operand(const struct ptx_function *f, const struct ptx_operand *o, struct textbuf *out);
+void ptx_print_operand(const struct ptx_function *f, const struct ptx_operand *o,
+                       struct textbuf *out);
 /* One entry of a body as a line, for messages and traces. */
 void ptx_print_entry(const struct ptx_function *f, const struct ptx_entry *e, struct textbuf *out);
 
