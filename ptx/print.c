@@ -537,7 +537,7 @@ void ptx_print_function(const struct ptx_function *f, struct textbuf *out) {
 
 void ptx_print_operand(const struct ptx_function *f, const struct ptx_operand *o,
                        struct textbuf *out) {
-  write_operand(&(struct printer){out, f->module, f, NULL}, o);
+  write_operand(&(struct printer){out, f->module, f, NULL}, o, "");
 }
 
 void ptx_print_entry(const struct ptx_function *f, const struct ptx_entry *e, struct textbuf *out) {
