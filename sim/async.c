@@ -29,8 +29,7 @@ static uint64_t pack(const struct mbarrier *m) {
 }
 
 static struct mbarrier get_mbarrier(const uint8_t *at) {
-  uint64_t v = 0;
-  for (int i = 0; i < 8; i++) v |= (uint64_t)at[i] << (8 * i);
+  uint64_t v = memory_number(at, 8);
   return (struct mbarrier){v & COUNT_MASK, v >> 20 & COUNT_MASK, (int32_t)(v >> 40 & (2 * TX_ZERO - 1)) - TX_ZERO,
                            v >> 62 & 1, v >> 63};
 }
@@ -52,8 +51,7 @@ static void put_mbarrier(uint8_t *at, struct mbarrier *m) {
     m->phase = !m->phase;
     m->pending = m->expected;
   }
-  uint64_t v = pack(m);
-  for (int i = 0; i < 8; i++) at[i] = (uint8_t)(v >> (8 * i));
+  memory_put_number(at, pack(m), 8);
 }
 
 /* What came before is published to whoever waits. */
@@ -271,8 +269,7 @@ static bool decode_mbarrier(struct decoder *d) {
              {PTX_MOD_ARRIVE_DROP, MB_ARRIVE}, {PTX_MOD_EXPECT_TX, MB_EXPECT}, {PTX_MOD_COMPLETE_TX, MB_COMPLETE},
              {PTX_MOD_TEST_WAIT, MB_TEST}, {PTX_MOD_TRY_WAIT, MB_TRY}};
   if (decode_has_mod(d, PTX_MOD_PENDING_COUNT)) {
-    in->d = decode_dest(d, decode_operand(d, 0));
-    in->a = decode_source(d, decode_operand(d, 1), PTX_MOD_B64);
+    decode_operands(d, PTX_MOD_B64, 0, 0);
     in->run = run_pending_count;
     return true;
   }
@@ -444,9 +441,7 @@ bool decode_async(struct decoder *d) {
     if (decode_has_mod(d, PTX_MOD_BULK)) return decode_bulk(d);
     return decode_has_mod(d, PTX_MOD_MBARRIER) ? decode_copy_arrive(d) : decode_copy(d);
   case PTX_MAPA: case PTX_GETCTARANK:
-    in->d = decode_dest(d, decode_operand(d, 0));
-    in->a = decode_source(d, decode_operand(d, 1), d->words.type[0]);
-    if (d->e->op == PTX_MAPA) in->b = decode_source(d, decode_operand(d, 2), PTX_MOD_B32);
+    decode_operands(d, d->words.type[0], PTX_MOD_B32, 0);
     in->run = d->e->op == PTX_MAPA ? run_map : run_rank_of;
     in->kind = INST_MEMORY;
     return true;

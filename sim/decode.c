@@ -279,6 +279,14 @@ void decode_targets(struct decoder *d) {
   if (pair) d->in->d2 = decode_dest(d, &d->f->operands.data[o->first + 1]);
 }
 
+void decode_operands(struct decoder *d, uint16_t a, uint16_t b, uint16_t c) {
+  struct inst *in = d->in;
+  decode_targets(d);
+  if (decode_has(d, 1)) in->a = decode_source(d, decode_operand(d, 1), a);
+  if (decode_has(d, 2)) in->b = decode_source(d, decode_operand(d, 2), b);
+  if (decode_has(d, 3)) in->c = decode_source(d, decode_operand(d, 3), c);
+}
+
 bool decode_unsupported(struct decoder *d, const char *why) {
   if (!why) why = not_simulated(d);
   d->in->kind = INST_BAD;

@@ -32,15 +32,6 @@ static uint64_t in_pair(const struct inst *in, uint64_t a, uint64_t b, uint64_t 
   return in->inner(in, a >> 32, b >> 32, c >> 32) << 32 | (uint32_t)in->inner(in, (uint32_t)a, (uint32_t)b, (uint32_t)c);
 }
 
-/* Destination and up to three sources of the given types. */
-static void operands(struct decoder *d, uint16_t a, uint16_t b, uint16_t c) {
-  struct inst *in = d->in;
-  in->d = decode_dest(d, decode_operand(d, 0));
-  if (decode_has(d, 1)) in->a = decode_source(d, decode_operand(d, 1), a);
-  if (decode_has(d, 2)) in->b = decode_source(d, decode_operand(d, 2), b);
-  if (decode_has(d, 3)) in->c = decode_source(d, decode_operand(d, 3), c);
-}
-
 static bool finish(struct decoder *d, lane_fn *fn) {
   inst_run *loop = scalar_int_loop(fn);
   if (!loop) loop = scalar_float_loop(fn);
@@ -62,7 +53,7 @@ static bool with_carry(struct decoder *d) {
   if (carries_in) in->flags |= FLAG_CARRY_IN;
   if (d->words.hi) in->flags |= FLAG_HIGH;
   in->imm = op;
-  operands(d, type, type, type);
+  decode_operands(d, type, type, type);
   in->run = run_lanes_carry;
   return true;
 }
@@ -98,7 +89,7 @@ static bool int_op(struct decoder *d) {
   if (d->words.type_count > 1) in->is_signed2 = ptx_mod_row(d->words.type[1])->kind == 's';
   if (is_shift(op) || op == PTX_BFE) second = third = PTX_MOD_U32;
   if (d->words.wide) third = 0;
-  operands(d, type, second, third);
+  decode_operands(d, type, second, third);
   if (op == PTX_LOP3) in->imm = decode_operand(d, 4)->imm;
   lane_fn *fn = scalar_int(d, op);
   if (fn && (type == PTX_MOD_U16X2 || type == PTX_MOD_S16X2)) {
@@ -121,7 +112,7 @@ static bool float_op(struct decoder *d) {
   set_type(in, type);
   set_flags(d);
   if (d->words.type_count > 1) return decode_unsupported(d, NULL);
-  operands(d, type, type, type);
+  decode_operands(d, type, type, type);
   lane_fn *fn = scalar_float(d, (enum ptx_op)d->e->op);
   if (fn && ptx_mod_row(type)->kind == 'x') {
     in->inner = fn;
@@ -154,9 +145,7 @@ static bool insert_op(struct decoder *d) {
   joined.d = d->func->rows++;
   if (!VEC_PUSH(&d->sim->arena, &d->code, joined)) d->failed = true;
   set_type(in, type);
-  in->d = decode_dest(d, decode_operand(d, 0));
-  in->a = decode_source(d, decode_operand(d, 1), type);
-  in->b = decode_source(d, decode_operand(d, 2), type);
+  decode_operands(d, type, type, PTX_MOD_U32);
   in->c = joined.d;
   return finish(d, insert_field);
 }
@@ -226,7 +215,7 @@ static bool test_op(struct decoder *d) {
 static bool select_op(struct decoder *d) {
   struct inst *in = d->in;
   bool negated;
-  operands(d, d->words.type[0], d->words.type[0], 0);
+  decode_operands(d, d->words.type[0], d->words.type[0], 0);
   in->c = decode_pred(d, decode_operand(d, 3), &negated);
   if (negated) {
     uint32_t swap = in->a;
@@ -251,7 +240,7 @@ static bool slct_op(struct decoder *d) {
   bool by_float = d->words.type[1] == PTX_MOD_F32;
   set_type(d->in, d->words.type[0]);
   set_flags(d);
-  operands(d, d->words.type[0], d->words.type[0], d->words.type[1]);
+  decode_operands(d, d->words.type[0], d->words.type[0], d->words.type[1]);
   return finish(d, by_float ? choose_float : choose_int);
 }
 
@@ -271,10 +260,7 @@ static bool logic_of_preds(struct decoder *d) {
 static bool lop3_with_pred(struct decoder *d) {
   struct inst *in = d->in;
   bool negated;
-  decode_targets(d);
-  in->a = decode_source(d, decode_operand(d, 1), PTX_MOD_B32);
-  in->b = decode_source(d, decode_operand(d, 2), PTX_MOD_B32);
-  in->c = decode_source(d, decode_operand(d, 3), PTX_MOD_B32);
+  decode_operands(d, PTX_MOD_B32, PTX_MOD_B32, PTX_MOD_B32);
   in->imm = decode_operand(d, 4)->imm & 0xff;
   uint32_t q = decode_pred(d, decode_operand(d, 5), &negated);
   uint32_t *row = decode_alloc(d, sizeof *row);
@@ -332,7 +318,7 @@ static bool mov_op(struct decoder *d) {
 static bool cvt_op(struct decoder *d) {
   uint16_t from = d->words.type[1];
   set_flags(d);
-  operands(d, from, from, from);
+  decode_operands(d, from, from, from);
   lane_fn *fn = scalar_convert(d);
   return finish(d, fn);
 }

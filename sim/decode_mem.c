@@ -135,19 +135,18 @@ static bool atomic_op(struct decoder *d, bool is_reduction) {
 
 static bool cvta_op(struct decoder *d) {
   struct inst *in = d->in;
-  in->window = decode_window(d->words.space);
-  in->bits = (uint8_t)ptx_mod_row(d->words.type[0])->bits;
-  in->d = decode_dest(d, decode_operand(d, 0));
-  in->a = decode_source(d, decode_operand(d, 1), d->words.type[0]);
-  in->run = d->words.to ? run_cvta_to : run_cvta;
+  int64_t base = (int64_t)window_base((enum window)decode_window(d->words.space));
+  in->imm = d->words.to ? -base : base;
+  in->bits = d->words.to ? (uint8_t)ptx_mod_row(d->words.type[0])->bits : 64;
+  decode_operands(d, d->words.type[0], 0, 0);
+  in->run = run_cvta;
   return true;
 }
 
 static bool isspacep_op(struct decoder *d) {
   struct inst *in = d->in;
   in->window = decode_window(d->words.space);
-  in->d = decode_dest(d, decode_operand(d, 0));
-  in->a = decode_source(d, decode_operand(d, 1), PTX_MOD_B64);
+  decode_operands(d, PTX_MOD_B64, 0, 0);
   in->run = run_isspacep;
   return true;
 }

@@ -13,10 +13,7 @@ static bool set_members(struct decoder *d, uint32_t operand) {
 
 static bool shuffle_op(struct decoder *d) {
   struct inst *in = d->in;
-  decode_targets(d);
-  in->a = decode_source(d, decode_operand(d, 1), PTX_MOD_B32);
-  in->b = decode_source(d, decode_operand(d, 2), PTX_MOD_B32);
-  in->c = decode_source(d, decode_operand(d, 3), PTX_MOD_B32);
+  decode_operands(d, PTX_MOD_B32, PTX_MOD_B32, PTX_MOD_B32);
   in->imm = d->words.mode;
   in->run = run_shfl;
   if (d->words.sync) set_members(d, 4);

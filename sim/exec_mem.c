@@ -4,16 +4,8 @@
 
 #include <string.h>
 
-/* --- bytes --------------------------------------------------------------------------------------------
- * Memory is little-endian whatever the host is. */
+/* --- bytes: written out where the compiler is to make one access of them ----------------------------- */
 
-static inline uint64_t read_bytes(const uint8_t *at, unsigned bytes) {
-  uint64_t v = 0;
-  for (unsigned i = 0; i < bytes; i++) v |= (uint64_t)at[i] << (8 * i);
-  return v;
-}
-
-/* Written out where the compiler is to make one access of it. */
 static inline uint32_t read_4(const uint8_t *at) {
   return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
@@ -27,13 +19,13 @@ static inline void write_4(uint8_t *at, uint32_t v) {
 static inline uint64_t read_value(const uint8_t *at, unsigned bytes) {
   if (bytes == 4) return read_4(at);
   if (bytes == 8) return read_4(at) | (uint64_t)read_4(at + 4) << 32;
-  return bytes == 1 ? at[0] : read_bytes(at, bytes);
+  return bytes == 1 ? at[0] : memory_number(at, bytes);
 }
 
 static inline void write_value(uint8_t *at, uint64_t v, unsigned bytes) {
   if (bytes >= 4) write_4(at, (uint32_t)v);
   if (bytes == 8) write_4(at + 4, (uint32_t)(v >> 32));
-  for (unsigned i = 0; bytes < 4 && i < bytes; i++) at[i] = (uint8_t)(v >> (8 * i));
+  if (bytes < 4) memory_put_number(at, v, bytes);
 }
 
 /* --- loads and stores ------------------------------------------------------------------------------------ */
@@ -44,8 +36,8 @@ static inline void put_element(struct warp *w, const struct inst *in, uint32_t r
   if (row == NO_ROW) return;
   uint64_t *d = row_of(w, row);
   if (in->bits == 128) {
-    d[l] = read_bytes(at, 8);
-    d[LANES + l] = read_bytes(at + 8, 8);
+    d[l] = read_value(at, 8);
+    d[LANES + l] = read_value(at + 8, 8);
     return;
   }
   uint64_t v = read_value(at, in->bits / 8);
@@ -197,7 +189,7 @@ static uint64_t atomic_result(const struct inst *in, uint64_t old, uint64_t b, u
 
 static void atomic_wide(struct warp *w, const struct inst *in, unsigned l, uint8_t *at) {
   const uint64_t *b = row_of(w, in->b), *c = row_of(w, in->c);
-  uint64_t low = read_bytes(at, 8), high = read_bytes(at + 8, 8);
+  uint64_t low = read_value(at, 8), high = read_value(at + 8, 8);
   bool same = low == b[l] && high == b[LANES + l];
   if (in->rows[0] == PTX_MOD_EXCH) write_value(at, b[l], 8), write_value(at + 8, b[LANES + l], 8);
   else if (same) write_value(at, c[l], 8), write_value(at + 8, c[LANES + l], 8);
@@ -235,18 +227,11 @@ void run_atom(struct warp *w, const struct inst *in, uint32_t mask) {
 
 /* --- addresses ------------------------------------------------------------------------------------------------ */
 
-/* Null stays null in neither direction: the hardware adds its window's base too. */
+/* Null stays null in neither direction: the hardware adds its window's base too. imm: what is added. */
 void run_cvta(struct warp *w, const struct inst *in, uint32_t mask) {
   uint64_t *d = row_of(w, in->d);
   const uint64_t *a = row_of(w, in->a);
-  FOR_LANES(l, mask) d[l] = a[l] + window_base((enum window)in->window);
-}
-
-void run_cvta_to(struct warp *w, const struct inst *in, uint32_t mask) {
-  uint64_t *d = row_of(w, in->d);
-  const uint64_t *a = row_of(w, in->a);
-  FOR_LANES(l, mask)
-    d[l] = evalint_zext(in->bits, a[l] - window_base((enum window)in->window));
+  FOR_LANES(l, mask) d[l] = evalint_zext(in->bits, a[l] + (uint64_t)in->imm);
 }
 
 void run_isspacep(struct warp *w, const struct inst *in, uint32_t mask) {
@@ -265,9 +250,8 @@ void run_alloca(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, in->a);
   uint64_t align = in->imm > 0 ? (uint64_t)in->imm : 8;
   FOR_LANES(l, mask) {
-    uint64_t base = (w->stack_top[l] + align - 1) / align * align;
-    uint64_t bytes = a[l] > w->sim->stack_bytes ? w->sim->stack_bytes + 1 : a[l];
-    if (!memory_set_stack(w, l, base + bytes)) return;
+    uint64_t base = memory_push_stack(w, l, a[l], align);
+    if (!base) return;
     row_of(w, in->d)[l] = base;
   }
 }

@@ -9,7 +9,7 @@
 static void set_compute_flow(struct inst *in) {
   if (in->run == run_compare) in->flow = FLOW_A | FLOW_B | FLOW_DECIDES;
   else if (in->run == run_select) in->flow = FLOW_A | FLOW_B | FLOW_D | FLOW_CHOOSES;
-  else if (in->run == run_mov || in->run == run_cvta || in->run == run_cvta_to) in->flow = FLOW_A | FLOW_D;
+  else if (in->run == run_mov || in->run == run_cvta) in->flow = FLOW_A | FLOW_D;
   else if (in->run == run_pack) in->flow = FLOW_ROWS | FLOW_D;
   else if (in->run == run_unpack) in->flow = FLOW_A | FLOW_TO_ROWS;
   else if (in->fn || in->run == run_lanes_carry) in->flow = FLOW_A | FLOW_B | FLOW_C | FLOW_D;

@@ -148,15 +148,6 @@ void ir_run_kernel_argument(struct warp *w, const struct inst *in, uint32_t mask
 
 /* --- local memory ---------------------------------------------------------------------------------------------- */
 
-/* `bytes` more of the lane's stack, behind a gap: its offset, 0 after a finding. */
-static uint64_t push_stack(struct warp *w, unsigned lane, uint64_t bytes, uint64_t align) {
-  uint64_t end = w->stack_top[lane], base = align_up(end + LOCAL_GAP, align);
-  if (bytes > w->sim->stack_bytes) bytes = w->sim->stack_bytes + 1;
-  if (!memory_set_stack(w, lane, base + bytes)) return 0;
-  memset(w->local[lane].written + end, SHADOW_GAP, base - end);
-  return base;
-}
-
 /* imm: the window's base, if the address is generic. */
 void ir_run_alloca(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
@@ -164,7 +155,7 @@ void ir_run_alloca(struct warp *w, const struct inst *in, uint32_t mask) {
     struct eval_lane count = ir_get(w, &o->in[0].scalars[0], l);
     if (!undefined_check(w, o->in[0].scalars[0].low, l, "allocates as many objects as")) return;
     nvm_u128 bytes = (count.bits & UINT64_MAX) * (nvm_u128)o->bytes;
-    uint64_t base = push_stack(w, l, bytes > UINT32_MAX ? UINT32_MAX : (uint64_t)bytes, o->align);
+    uint64_t base = memory_push_stack(w, l, bytes > UINT32_MAX ? UINT32_MAX : (uint64_t)bytes, o->align);
     if (!base) return;
     ir_put(w, &o->d.scalars[0], l, (struct eval_lane){base + (uint64_t)in->imm, false});
   }
@@ -179,7 +170,7 @@ void ir_run_byval(struct warp *w, const struct inst *in, uint32_t mask) {
     if (!in->is_signed && (!address_of(w, &o->d, l, &address) ||
                            !memory_find(w, l, address, in->window, o->bytes, 1, false, &from)))
       return;
-    uint64_t base = push_stack(w, l, o->bytes, o->align);
+    uint64_t base = memory_push_stack(w, l, o->bytes, o->align);
     if (!base) return;
     if (window_of(address) == WINDOW_LOCAL) /* the stack may have moved */
       memory_find(w, l, address, in->window, o->bytes, 1, false, &from);
@@ -195,7 +186,7 @@ void ir_run_byval(struct warp *w, const struct inst *in, uint32_t mask) {
 void ir_run_variadic(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   FOR_LANES(l, mask) {
-    uint64_t base = push_stack(w, l, o->bytes, o->align);
+    uint64_t base = memory_push_stack(w, l, o->bytes, o->align);
     if (!base) return;
     struct access at = {.at = w->local[l].bytes + base, .written = w->local[l].written + base};
     store_pieces(w, &o->in[0], o->pieces, l, &at);

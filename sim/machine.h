@@ -395,6 +395,17 @@ bool memory_is_defined(const struct warp *w, const struct access *at, uint64_t b
 bool memory_text(struct warp *w, unsigned lane, uint64_t address, struct nvm_text *text);
 /* Moves the top of the lane's stack; false: a finding was made. */
 bool memory_set_stack(struct warp *w, unsigned lane, uint64_t top);
+/* `bytes` more of the lane's stack, behind a gap: the offset, 0 after a finding. */
+uint64_t memory_push_stack(struct warp *w, unsigned lane, uint64_t bytes, uint64_t align);
+/* A number of 1 to 8 bytes. Memory is little-endian whatever the host is. */
+static inline uint64_t memory_number(const uint8_t *at, unsigned bytes) {
+  uint64_t v = 0;
+  for (unsigned i = 0; i < bytes; i++) v |= (uint64_t)at[i] << (8 * i);
+  return v;
+}
+static inline void memory_put_number(uint8_t *at, uint64_t v, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; i++) at[i] = (uint8_t)(v >> (8 * i));
+}
 
 /* --- race.c ---------------------------------------------------------------------------------------- */
 enum race_strength { RACE_WEAK, RACE_BLOCK, RACE_DEVICE }; /* strong: at which scope, at least */
@@ -489,6 +500,8 @@ uint32_t *decode_rows(struct decoder *d, const struct ptx_operand *o, bool is_de
                       uint32_t *count);
 /* Fills in->d, and of a pair `d|q` in->d2. */
 void decode_targets(struct decoder *d);
+/* Those, and the sources behind them that are there: in->a, in->b, in->c, immediates as the types say. */
+void decode_operands(struct decoder *d, uint16_t a, uint16_t b, uint16_t c);
 /* Fills in->a and in->imm. */
 void decode_address(struct decoder *d, const struct ptx_operand *o);
 /* The instruction reports `why` when it is reached: "reaches an instruction that WHY"; NULL: that it is not
@@ -594,7 +607,7 @@ inst_run run_divide, run_lanes, run_lanes_carry, run_compare, run_select, run_pr
     run_pack, run_unpack, run_mov_wide, run_lop3_pred;
 /* exec_mem.c, async.c */
 inst_run run_load, run_store, run_store_bulk, run_load_param, run_store_param, run_load_kernel_param, run_copy, run_cvta,
-    run_cvta_to, run_isspacep, run_atom, run_local_address, run_alloca,
+    run_isspacep, run_atom, run_local_address, run_alloca,
     run_stack_save, run_stack_restore;
 /* exec_warp.c */
 inst_run run_sleep, run_fence, run_shfl, run_vote, run_match, run_activemask, run_redux, run_elect, run_nothing, run_clock, run_is_clustered;

@@ -199,11 +199,10 @@ static void run_fragment(struct warp *w, const struct inst *in, uint32_t mask) {
       uint64_t offset = (in->is_signed ? j * step + i : i * step + j) * bytes;
       uint8_t value[8];
       if (is_store) v = get_bits(w, p, l, e);
-      for (unsigned k = 0; k < bytes; k++) value[k] = (uint8_t)(v >> (8 * k));
+      memory_put_number(value, v, bytes);
       if (!touch(w, in, l, a[l] + (uint64_t)in->imm + offset, bytes, value, is_store)) return;
       if (is_store) continue;
-      for (unsigned k = 0; k < bytes; k++) v |= (uint64_t)value[k] << (8 * k);
-      put_bits(w, p, l, e, v);
+      put_bits(w, p, l, e, memory_number(value, bytes));
     }
 }
 
@@ -364,8 +363,7 @@ bool decode_matrix(struct decoder *d) {
   else if (d->e->op == PTX_LDMATRIX || d->e->op == PTX_STMATRIX) known = decode_matrix_rows(d, d->e->op == PTX_STMATRIX);
   if (d->e->op == PTX_MOVMATRIX) {
     uint32_t count;
-    in->d = decode_dest(d, decode_operand(d, 0));
-    in->a = decode_source(d, decode_operand(d, 1), PTX_MOD_B32);
+    decode_operands(d, PTX_MOD_B32, 0, 0);
     in->rows = registers(d, decode_operand(d, 1), false, PTX_MOD_B32, &count);
     in->run = run_transpose;
     known = true;

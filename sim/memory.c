@@ -106,6 +106,14 @@ bool memory_set_stack(struct warp *w, unsigned lane, uint64_t top) {
   return true;
 }
 
+uint64_t memory_push_stack(struct warp *w, unsigned lane, uint64_t bytes, uint64_t align) {
+  uint64_t end = w->stack_top[lane], base = align_up(end + LOCAL_GAP, align);
+  if (bytes > w->sim->stack_bytes) bytes = w->sim->stack_bytes + 1;
+  if (!memory_set_stack(w, lane, base + bytes)) return 0;
+  memset(w->local[lane].written + end, SHADOW_GAP, base - end);
+  return base;
+}
+
 static bool find_in(uint8_t *bytes, uint8_t *written, uint64_t size, uint64_t first, uint64_t offset,
                     uint64_t count, struct access *at) {
   if (offset < first || offset > size || count > size - offset) return false;

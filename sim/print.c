@@ -24,8 +24,7 @@ static bool next_argument(struct printer *p, unsigned bytes, uint64_t *value) {
   struct access at;
   p->at = (p->at + bytes - 1) / bytes * bytes;
   if (!memory_find(p->w, p->lane, p->at, WINDOW_COUNT, bytes, bytes, false, &at)) return false;
-  *value = 0;
-  for (unsigned k = 0; k < bytes; k++) *value |= (uint64_t)at.at[k] << (8 * k);
+  *value = memory_number(at.at, bytes);
   p->at += bytes;
   return true;
 }

@@ -109,15 +109,13 @@ static double to_double(const struct inst *in, uint64_t a) {
 static uint64_t from_double(const struct inst *in, double r) {
   return output(in, evalfloat_convert(FLOAT_DOUBLE, format_of(in), EVALFLOAT_NEAREST, double_bits(r)));
 }
-LANE(approximate_sin) { (void)b, (void)c; return from_double(in, special_sin(to_double(in, a))); }
-LANE(approximate_cos) { (void)b, (void)c; return from_double(in, special_cos(to_double(in, a))); }
-LANE(approximate_lg2) { (void)b, (void)c; return from_double(in, special_log2(to_double(in, a))); }
-LANE(approximate_ex2) { (void)b, (void)c; return from_double(in, special_exp2(to_double(in, a))); }
-LANE(approximate_tanh) { (void)b, (void)c; return from_double(in, special_tanh(to_double(in, a))); }
 static double reciprocal_root(double x) {
   return special_double(double_bits(1 / special_double(evalfloat_sqrt(FLOAT_DOUBLE, EVALFLOAT_NEAREST, double_bits(x)))));
 }
-LANE(approximate_rsqrt) { (void)b, (void)c; return from_double(in, reciprocal_root(to_double(in, a))); }
+#define APPROXIMATE(name, function) \
+  LANE(approximate_##name) { (void)b, (void)c; return from_double(in, function(to_double(in, a))); }
+APPROXIMATE(sin, special_sin) APPROXIMATE(cos, special_cos) APPROXIMATE(lg2, special_log2) APPROXIMATE(ex2, special_exp2)
+APPROXIMATE(tanh, special_tanh) APPROXIMATE(rsqrt, reciprocal_root)
 
 /* --- choice ------------------------------------------------------------------------------------------- */
 
