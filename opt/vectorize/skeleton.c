@@ -256,14 +256,15 @@ static void mark_loop(struct skeleton *s, struct nvm_inst_id latch, const char *
 
 /* --- stages ------------------------------------------------------------------------------------- */
 
-struct stage_names { const char *ph, *body, *middle, *followup; };
-static const struct stage_names peel_names = {"peel.ph", "peel.body", "peel.middle", "llvm.loop.vectorize.followup_epilogue"};
-static const struct stage_names main_names = {"vector.ph", "vector.body", "middle.block",
+struct stage_names { const char *enough, *ph, *body, *middle, *followup; };
+static const struct stage_names peel_names = {"peel.check", "peel.ph", "peel.body", "peel.middle",
+                                               "llvm.loop.vectorize.followup_epilogue"};
+static const struct stage_names main_names = {"vector.enough", "vector.ph", "vector.body", "middle.block",
                                               "llvm.loop.vectorize.followup_vectorized"};
-static const struct stage_names remainder_names = {"remainder.ph", "remainder.body", "remainder.middle",
+static const struct stage_names remainder_names = {"remainder.some", "remainder.ph", "remainder.body", "remainder.middle",
                                                    "llvm.loop.vectorize.followup_epilogue"};
-static const struct stage_names epilogue_names = {"vec.epilog.ph", "vec.epilog.vector.body", "vec.epilog.middle.block",
-                                                  "llvm.loop.vectorize.followup_epilogue"};
+static const struct stage_names epilogue_names = {"vector.enough", "vec.epilog.ph", "vec.epilog.vector.body",
+                                                  "vec.epilog.middle.block", "llvm.loop.vectorize.followup_epilogue"};
 
 /* Emits a stage up to iteration `end` and returns the way that leaves it. */
 static struct way run_stage(struct skeleton *s, uint32_t factor, uint32_t count, struct nvm_value end,
@@ -308,7 +309,6 @@ static void emit_row(struct skeleton *s, struct nvm_value end, uint32_t most, co
 /* The iteration up to which full chunks go, from x->begin on. */
 static struct nvm_value full_end(struct skeleton *s, uint32_t chunk) {
   struct executor *x = &s->x;
-  if (chunk == 1) return s->total;
   struct nvm_value left = x_binary(x, OP_SUB, s->total, x->begin);
   return x_binary(x, OP_ADD, x->begin, x_binary(x, OP_AND, left, x_number(x, x->counter, -(int64_t)chunk)));
 }
@@ -336,47 +336,33 @@ static void emit_checks(struct skeleton *s) {
   x->block = next;
 }
 
-static void emit_peel(struct skeleton *s) {
+/* A stage, unless there are too `few` iterations for it (VALUE_NULL: there are not), up to iteration `end` (VALUE_NULL:
+ * while there are full chunks); behind it x->block, where the ways meet. */
+static void emit_stage(struct skeleton *s, uint32_t factor, uint32_t count, struct nvm_value few, struct nvm_value end,
+                       const struct stage_names *names, const char *next_name) {
   struct executor *x = &s->x;
-  struct nvm_block next = x_block(x, "vector.main.loop.iter.check");
-  if (x->v->peel_in_row) {
-    emit_row(s, s->peeled, x->v->peel_most, "peel.row", next);
-    return;
+  struct way ways[2];
+  uint32_t n = 0;
+  struct nvm_block next = {0};
+  if (!value_is_none(few)) {
+    struct nvm_block enough = x_block(x, names->enough);
+    ways[n++] = way_here(s, x->entry, x->begin);
+    next = x_block(x, next_name);
+    x_branch(x, few, next, enough);
+    x->block = enough;
   }
-  struct nvm_block peel = x_block(x, "peel.check");
-  struct nvm_value none = x_compare(x, ICMP_EQ, s->peeled, x_number(x, x->counter, 0));
-  struct way ways[2] = {way_here(s, x->entry, x->begin)};
-  x_branch(x, none, next, peel);
-  x->block = peel;
-  ways[1] = run_stage(s, 1, 1, s->peeled, &peel_names);
-  x_jump(x, next);
-  if (!x->failed) function_move_block(x->v->f, next, x->v->loop->header);
-  enter(s, next, ways, 2);
+  ways[n++] = run_stage(s, factor, count, value_is_none(end) ? full_end(s, factor * count) : end, names);
+  if (n == 2) x_jump(x, next);
+  if (n == 2 && !x->failed) function_move_block(x->v->f, next, x->v->loop->header);
+  enter(s, n == 2 ? next : x->block, ways, n);
 }
 
-/* A vector stage while there are full chunks; behind it x->block, where the ways meet. */
 static void emit_vector(struct skeleton *s, uint32_t factor, uint32_t count, const struct stage_names *names,
                         const char *next_name, bool sure) {
   struct executor *x = &s->x;
-  uint32_t chunk = factor * count, ways_count = 0;
-  struct way ways[2];
-  if (!sure) {
-    struct nvm_block enough = x_block(x, chunk == 1 ? "remainder.some" : "vector.enough");
-    struct nvm_value few = chunk == 1 ? x_compare(x, ICMP_EQ, x->begin, s->total)
-                                      : x_compare(x, ICMP_ULT, x_binary(x, OP_SUB, s->total, x->begin), x_number(x, x->counter, chunk));
-    ways[ways_count++] = way_here(s, x->entry, x->begin);
-    struct nvm_block skip = x_block(x, next_name);
-    x_branch(x, few, skip, enough);
-    x->block = enough;
-    ways[ways_count++] = run_stage(s, factor, count, full_end(s, chunk), names);
-    x_jump(x, skip);
-    if (!x->failed) function_move_block(x->v->f, skip, x->v->loop->header);
-    enter(s, skip, ways, ways_count);
-    return;
-  }
-  struct way only = run_stage(s, factor, count, full_end(s, chunk), names);
-  struct nvm_block here = x->block;
-  enter(s, here, &only, 1);
+  struct nvm_value few = VALUE_NULL, chunk = x_number(x, x->counter, factor * count);
+  if (!sure) few = x_compare(x, ICMP_ULT, x_binary(x, OP_SUB, s->total, x->begin), chunk);
+  emit_stage(s, factor, count, few, VALUE_NULL, names, next_name);
 }
 
 /* --- the ends ----------------------------------------------------------------------------------- */
@@ -472,14 +458,18 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
   s.scalar_ph = x_block(x, v->epilogue_factor ? "vec.epilog.scalar.ph" : "scalar.ph");
   x->old_loop = s.scalar_ph;
   emit_checks(&s);
-  if (!value_is_none(s.peeled)) emit_peel(&s);
+  struct nvm_value zero = x_number(x, x->counter, 0);
+  if (!value_is_none(s.peeled) && v->peel_in_row)
+    emit_row(&s, s.peeled, v->peel_most, "peel.row", x_block(x, "vector.main.loop.iter.check"));
+  else if (!value_is_none(s.peeled))
+    emit_stage(&s, 1, 1, x_compare(x, ICMP_EQ, s.peeled, zero), s.peeled, &peel_names, "vector.main.loop.iter.check");
   bool sure = v->least_iterations >= v->factor * v->interleave + v->peel_most;
   emit_vector(&s, v->factor, v->interleave, &main_names,
               v->epilogue_factor ? "vec.epilog.iter.check" : "vector.done", sure);
   if (v->epilogue_factor) emit_vector(&s, v->epilogue_factor, 1, &epilogue_names, "vec.epilog.done", false);
   if (v->own_remainder) {
     if (v->predicated) emit_row(&s, s.total, v->predicated, "vec.epilog.predicated", x_block(x, "vector.all.done"));
-    else emit_vector(&s, 1, 1, &remainder_names, "vector.all.done", false);
+    else emit_stage(&s, 1, 1, x_compare(x, ICMP_EQ, x->begin, s.total), s.total, &remainder_names, "vector.all.done");
     extend_exit_phis(&s, x->block);
     x_jump(x, v->loop->exit);
   } else if (!v->scalar_epilogue) {
