@@ -252,14 +252,10 @@ static struct known_bits known_of(struct alias_env *e, struct nvm_value v) {
   return place->bits;
 }
 
-static bool term_range(const struct alias_term *t, struct known_bits k, nvm_i128 *least, nvm_i128 *most) {
-  if (k.width == 0 || t->scale > INT32_MAX || t->scale < INT32_MIN) return false;
-  nvm_i128 low = known_bits_least(k), high = known_bits_most(k);
-  if (t->sign_extended && !known_bits_nonnegative(k)) {
-    high = ((nvm_i128)1 << (k.width - 1)) - 1;
-    low = -high - 1;
-  }
-  nvm_i128 a = low * t->scale, b = high * t->scale;
+static bool term_range(const struct alias_term *t, struct range r, nvm_i128 *least, nvm_i128 *most) {
+  if (r.width == 0 || t->scale > INT32_MAX || t->scale < INT32_MIN) return false;
+  nvm_i128 a = (t->sign_extended ? (nvm_i128)r.least : (nvm_i128)r.low) * t->scale;
+  nvm_i128 b = (t->sign_extended ? (nvm_i128)r.most : (nvm_i128)r.high) * t->scale;
   *least += a < b ? a : b;
   *most += a < b ? b : a;
   return true;
@@ -280,7 +276,7 @@ static enum alias compare_bytes(struct alias_env *e, const struct alias_address 
     struct known_bits known = known_of(e, d->terms[k].variable);
     uint32_t z = alias_term_zeros(&d->terms[k], known);
     zeros = z < zeros ? z : zeros;
-    ranged = ranged && term_range(&d->terms[k], known, &least, &most);
+    ranged = ranged && term_range(&d->terms[k], range_of_bits(known), &least, &most);
   }
   uint64_t period = UINT64_C(1) << zeros, at = (uint64_t)d->offset & (period - 1);
   if (at >= bytes_a && bytes_b <= period && at <= period - bytes_b) return ALIAS_NO;

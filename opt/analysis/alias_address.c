@@ -74,12 +74,8 @@ bool alias_add_term(struct alias_address *a, struct nvm_value v, int64_t scale, 
 /* Whether x + y, y a constant, keeps within the type by what is known of x. */
 static bool sum_fits(const struct nvm_function *f, struct nvm_value x, struct nvm_value y,
                      bool is_signed) {
-  nvm_u128 c;
-  if (!const_is_int(f->module, y, &c)) return false;
-  struct known_bits k = known_bits_of(f, x);
-  if (k.width == 0 || k.width > 63) return false;
-  uint64_t most = known_bits_mask(k.width) >> is_signed;
-  return c <= most && known_bits_most(k) <= most - (uint64_t)c;
+  uint16_t flags = range_no_wrap(OP_ADD, range_of(f, x), range_of_value(f, y));
+  return value_kind(y) == VALUE_CONST && (flags & (is_signed ? INST_NSW : INST_NUW));
 }
 
 /* Adds scale × v, where a v narrower than the pointer is extended by its sign or by zeros. Sums and

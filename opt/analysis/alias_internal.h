@@ -4,7 +4,7 @@
 
 #include "ir/intrinsic.h"
 #include "opt/analysis/alias.h"
-#include "opt/analysis/known_bits.h"
+#include "opt/analysis/ranges.h"
 #include "opt/uses.h"
 
 enum {

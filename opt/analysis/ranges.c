@@ -9,7 +9,6 @@
 
 #include "ir/evalint.h"
 #include "ir/intrinsic.h"
-#include "opt/analysis/known_bits.h"
 
 static int64_t most_signed(uint32_t width) { return (int64_t)(evalint_mask(width) >> 1); }
 
@@ -197,7 +196,7 @@ static bool fits(uint32_t width, bool is_signed, struct span s) {
   return s.low >= all.low && s.high <= all.high;
 }
 
-static struct range binary(enum op op, uint16_t flags, struct range a, struct range b) {
+struct range range_binary(enum op op, uint16_t flags, struct range a, struct range b) {
   struct range r = range_all(a.width);
   for (int is_signed = 0; is_signed < 2; is_signed++) {
     struct span s, all = span_of(r, is_signed);
@@ -234,6 +233,10 @@ static struct range convert(enum op op, struct range a, uint32_t width) {
   return settle(r);
 }
 
+struct range range_of_bits(struct known_bits k) {
+  return k.width ? range_unsigned(k.width, known_bits_least(k), known_bits_most(k)) : range_all(0);
+}
+
 static struct range call(const struct nvm_function *f, const struct nvm_inst *i, uint32_t width,
                          range_of_operand *of, void *state) {
   struct nvm_value callee = call_callee(f, i);
@@ -253,7 +256,7 @@ static struct range call(const struct nvm_function *f, const struct nvm_inst *i,
   }
   if (id == INTRINSIC_ctpop || id == INTRINSIC_ctlz || id == INTRINSIC_cttz) return range_unsigned(width, 0, width);
   struct known_bits k = known_bits_of_register(id);
-  return width == k.width ? range_unsigned(width, known_bits_least(k), known_bits_most(k)) : r;
+  return width == k.width ? range_of_bits(k) : r;
 }
 
 static uint32_t width_of(const struct nvm_function *f, struct nvm_type t) {
@@ -275,7 +278,7 @@ struct range range_of_inst(const struct nvm_function *f, const struct nvm_inst *
   if (op >= OP_FIRST_INT && op <= OP_LAST_INT) {
     a = of(state, inst_operand(f, i, 0));
     b = of(state, inst_operand(f, i, 1));
-    return range_is_empty(a) || range_is_empty(b) ? r : binary(op, i->flags, a, b);
+    return range_is_empty(a) || range_is_empty(b) ? r : range_binary(op, i->flags, a, b);
   }
   if (op == OP_TRUNC || op == OP_ZEXT || op == OP_SEXT || op == OP_FREEZE) {
     a = of(state, inst_operand(f, i, 0));
@@ -294,4 +297,21 @@ struct range range_of_inst(const struct nvm_function *f, const struct nvm_inst *
     return range_is_empty(a) ? r : a;
   }
   return r;
+}
+
+static struct range of_operand(void *state, struct nvm_value v) {
+  const struct nvm_function *f = *(const struct nvm_function **)state;
+  struct range r = range_of_value(f, v);
+  return r.low == r.high ? r : range_both(r, range_of_bits(known_bits_of(f, v)));
+}
+
+/* Where the bits alone do not say it: what is added, multiplied or divided, and signs. */
+static bool says_more(enum op op) {
+  return op == OP_SEXT || op == OP_ADD || op == OP_SUB || op == OP_MUL || (op >= OP_UDIV && op <= OP_SREM);
+}
+
+struct range range_of(const struct nvm_function *f, struct nvm_value v) {
+  struct range r = of_operand(&f, v);
+  const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &f->insts.data[value_index(v)] : NULL;
+  return i && r.width && says_more((enum op)i->op) ? range_both(r, range_of_inst(f, i, of_operand, &f)) : r;
 }

@@ -6,6 +6,7 @@
 #define NVM_OPT_ANALYSIS_RANGES_H
 
 #include "ir/function.h"
+#include "opt/analysis/known_bits.h"
 
 /* Both pairs hold at once; empty (no value at all: the place is not reached) if low > high or least > most. */
 struct range {
@@ -33,10 +34,16 @@ int range_compare(enum icmp_predicate predicate, struct range a, struct range b)
 
 /* Wrap flags (INST_NUW, INST_NSW) that add, sub, mul and shl of such numbers can carry. */
 uint16_t range_no_wrap(enum op op, struct range a, struct range b);
+/* What `op` with these flags makes of such numbers. */
+struct range range_binary(enum op op, uint16_t flags, struct range a, struct range b);
 /* The range of an instruction's result, scalar integers only, where those of its operands are what `of` says. */
 typedef struct range range_of_operand(void *state, struct nvm_value v);
 struct range range_of_inst(const struct nvm_function *f, const struct nvm_inst *i, range_of_operand *of, void *state);
 /* Of a constant; of anything else what its type and width allow. */
 struct range range_of_value(const struct nvm_function *f, struct nvm_value v);
+/* What the bits allow. */
+struct range range_of_bits(struct known_bits k);
+/* What v's operation and the known bits of its operands say, wherever it is available. */
+struct range range_of(const struct nvm_function *f, struct nvm_value v);
 
 #endif

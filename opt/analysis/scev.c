@@ -11,7 +11,7 @@
 #include "opt/analysis/scev_internal.h"
 
 #include "ir/evalint.h"
-#include "opt/analysis/known_bits.h"
+#include "opt/analysis/ranges.h"
 
 enum { MOST_TERMS = 16 };
 
@@ -109,7 +109,8 @@ static struct scev finish(struct scev_env *e, struct sum *s) {
 bool scev_nonnegative(const struct scev_env *e, struct nvm_value v) {
   if (value_kind(v) == VALUE_INST && value_index(v) < e->size && e->nonnegative[value_index(v)])
     return e->nonnegative[value_index(v)] == 1;
-  bool yes = known_bits_nonnegative(known_bits_of(e->f, v));
+  struct range r = range_of(e->f, v);
+  bool yes = r.width && r.least >= 0;
   if (value_kind(v) == VALUE_INST && value_index(v) < e->size) e->nonnegative[value_index(v)] = yes ? 1 : 2;
   return yes;
 }

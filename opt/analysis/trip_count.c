@@ -14,6 +14,7 @@
 
 #include "ir/evalint.h"
 #include "opt/analysis/known_bits.h"
+#include "opt/analysis/ranges.h"
 #include "opt/effects.h"
 
 enum { MOST_BRANCHES = 64, MOST_NESTED_CONDITIONS = 4, MOST_BLOCKS_SEARCHED = 256 };
@@ -26,12 +27,21 @@ static bool is_strict(enum icmp_predicate p) {
   return p == ICMP_ULT || p == ICMP_UGT || p == ICMP_SLT || p == ICMP_SGT;
 }
 
-static nvm_i128 least_of(uint32_t width, bool is_signed) { return is_signed ? -((nvm_i128)1 << (width - 1)) : 0; }
-static nvm_i128 most_of(uint32_t width, bool is_signed) {
-  return ((nvm_i128)1 << (is_signed ? width - 1 : width)) - 1;
+/* The least or the largest number of a range. */
+static nvm_i128 end_of(struct range r, bool is_signed, bool largest) {
+  if (is_signed) return largest ? r.most : r.least;
+  return largest ? r.high : r.low;
 }
-static nvm_i128 read_as(uint32_t width, int64_t v, bool is_signed) {
-  return is_signed ? (nvm_i128)evalint_sext(width, (uint64_t)v) : (nvm_i128)evalint_zext(width, (uint64_t)v);
+
+static struct range number_of(uint32_t width, int64_t v) {
+  uint64_t bits = evalint_zext(width, (uint64_t)v);
+  return range_unsigned(width, bits, bits);
+}
+
+/* x moved by a number: a negative one is added in signed numbers, its opposite subtracted in unsigned ones. */
+static struct range moved(struct range x, int64_t by) {
+  return range_both(range_binary(OP_ADD, 0, x, number_of(x.width, by)),
+                    range_binary(OP_SUB, 0, x, number_of(x.width, (int64_t)(0 - (uint64_t)by))));
 }
 
 /* --- implied conditions ------------------------------------------------------------------------- */
@@ -76,23 +86,12 @@ static const uint8_t outcomes[ICMP_COUNT] = {
     [ICMP_EQ] = 1,    [ICMP_NE] = 30,   [ICMP_UGT] = 20, [ICMP_UGE] = 21, [ICMP_ULT] = 10,
     [ICMP_ULE] = 11,  [ICMP_SGT] = 24,  [ICMP_SGE] = 25, [ICMP_SLT] = 6,  [ICMP_SLE] = 7};
 
-/* Whether for each x with `x known c` x + more does not wrap and has `x + more wanted d`. */
+/* Whether each x with `x known c` has `x + more wanted d`. */
 static bool range_implies(uint32_t width, enum icmp_predicate known, int64_t c, int64_t more, enum icmp_predicate wanted,
                           int64_t d) {
-  bool is_signed = is_signed_predicate(known);
-  nvm_i128 lo = least_of(width, is_signed), hi = most_of(width, is_signed), at = read_as(width, c, is_signed);
-  if (known == ICMP_NE) return wanted == ICMP_NE && at == read_as(width, d, is_signed) && more == 0;
-  if (known == ICMP_EQ || is_less(known)) hi = at - is_strict(known);
-  if (known == ICMP_EQ || !is_less(known)) lo = at + is_strict(known);
-  lo += more;
-  hi += more;
-  if (lo < least_of(width, is_signed) || hi > most_of(width, is_signed)) return false;
-  bool ordered = wanted != ICMP_EQ && wanted != ICMP_NE;
-  if (ordered && is_signed_predicate(wanted) != is_signed && (lo < 0 || hi > most_of(width, true))) return false;
-  nvm_i128 limit = read_as(width, d, ordered ? is_signed_predicate(wanted) : is_signed);
-  if (!ordered) return wanted == ICMP_EQ ? lo == limit && hi == limit : limit < lo || limit > hi;
-  if (is_less(wanted)) return hi <= limit - is_strict(wanted);
-  return lo >= limit + is_strict(wanted);
+  if (width == 0) return false;
+  if (known == ICMP_NE && wanted == ICMP_NE && more == 0 && evalint_sext(width, (uint64_t)(c - d)) == 0) return true;
+  return range_compare(wanted, moved(range_where(known, number_of(width, c)), more), number_of(width, d)) == 1;
 }
 
 static bool compare_implies(const struct question *q, const struct nvm_inst *i, bool truth) {
@@ -209,22 +208,13 @@ static bool find_test(const struct scev_env *e, uint32_t n, struct nvm_block x, 
   return true;
 }
 
-/* How far the bound can be, in the direction of the step. */
-static nvm_i128 bound_limit(const struct scev_env *e, struct nvm_value bound, bool is_signed, bool up) {
-  struct known_bits k = known_bits_of(e->f, bound);
-  nvm_u128 bits;
-  if (const_is_int(e->f->module, bound, &bits)) return read_as(k.width, (int64_t)bits, is_signed);
-  bool exact = !is_signed || known_bits_nonnegative(k);
-  if (up) return exact ? (nvm_i128)known_bits_most(k) : most_of(k.width, true);
-  return exact ? (nvm_i128)known_bits_least(k) : least_of(k.width, true);
-}
-
 /* Whether `phi predicate bound` before each step keeps the step from wrapping. */
-static bool step_fits(const struct scev_env *e, enum icmp_predicate p, struct nvm_value bound, int64_t step, bool is_signed) {
-  if (p == ICMP_EQ || p == ICMP_NE || is_signed_predicate(p) != is_signed || is_less(p) != (step > 0)) return false;
-  uint32_t width = known_bits_of(e->f, bound).width;
-  nvm_i128 limit = bound_limit(e, bound, is_signed, step > 0) + (is_strict(p) ? (step > 0 ? -1 : 1) : 0) + step;
-  return width && limit >= least_of(width, is_signed) && limit <= most_of(width, is_signed);
+static bool step_fits(enum icmp_predicate p, struct range bound, int64_t step, bool is_signed) {
+  if (p == ICMP_EQ || p == ICMP_NE || is_signed_predicate(p) != is_signed || bound.width == 0) return false;
+  bool subtract = step < 0 && !is_signed;
+  struct range by = number_of(bound.width, subtract ? (int64_t)(0 - (uint64_t)step) : step);
+  uint16_t flags = range_no_wrap(subtract ? OP_SUB : OP_ADD, range_where(p, bound), by);
+  return is_less(p) == (step > 0) && (flags & (is_signed ? INST_NSW : INST_NUW));
 }
 
 static bool no_wrap_by(const struct scev_env *e, struct nvm_value v, const struct recurrence *r, int64_t step,
@@ -246,7 +236,7 @@ static bool no_wrap_by(const struct scev_env *e, struct nvm_value v, const struc
     q.predicate = test.predicate;
     before = false;
   }
-  return step_fits(e, test.predicate, test.bound, step, is_signed) && (before || answer(e->dominance, &q, l->header));
+  return step_fits(test.predicate, range_of(e->f, test.bound), step, is_signed) && (before || answer(e->dominance, &q, l->header));
 }
 
 bool scev_no_wrap(const struct scev_env *e, struct nvm_value v, const struct recurrence *r, int64_t step, bool is_signed) {
@@ -298,6 +288,7 @@ struct counting {
   struct nvm_block header;
   enum icmp_predicate predicate;
   struct scev first, bound; /* T0, B */
+  struct range bound_range;
   int64_t step;
   uint64_t magnitude;       /* of the step */
   bool no_wrap, finite;
@@ -313,12 +304,14 @@ static struct trip_count number(uint64_t taken, uint32_t width) {
 static bool count_numbers(const struct counting *c, struct trip_count *out) {
   uint32_t width = c->first.width;
   bool is_signed = is_signed_predicate(c->predicate);
-  nvm_i128 t = read_as(width, c->first.constant, is_signed), b = read_as(width, c->bound.constant, is_signed);
+  struct range all = range_all(width);
+  nvm_i128 t = end_of(number_of(width, c->first.constant), is_signed, false);
+  nvm_i128 b = end_of(number_of(width, c->bound.constant), is_signed, false);
   nvm_i128 left = is_less(c->predicate) ? b - t : t - b;
   if (is_less(c->predicate) != (c->step > 0)) return false;
   left -= is_strict(c->predicate);
   nvm_i128 taken = left < 0 ? 0 : left / (nvm_i128)c->magnitude + 1, end = t + taken * c->step;
-  if (end < least_of(width, is_signed) || end > most_of(width, is_signed)) return false;
+  if (end < end_of(all, is_signed, false) || end > end_of(all, is_signed, true)) return false;
   *out = number((uint64_t)taken, width);
   return true;
 }
@@ -353,11 +346,7 @@ static bool count_ordered(const struct counting *c, struct trip_count *out) {
   if (is_less(c->predicate) != (c->step > 0)) return false;
   uint32_t width = c->first.width;
   bool ends = c->no_wrap || (c->magnitude == 1 && strict) || (c->finite && is_power_of_two(c->magnitude));
-  if (!ends && scev_is_constant(c->bound)) {
-    nvm_i128 last = read_as(width, c->bound.constant, is_signed) + c->step + (strict ? (c->step > 0 ? -1 : 1) : 0);
-    ends = last >= least_of(width, is_signed) && last <= most_of(width, is_signed);
-  }
-  if (!ends) return false;
+  if (!ends && !step_fits(c->predicate, c->bound_range, c->step, is_signed)) return false;
   struct scev start = scev_plus(c->first, -c->step);
   struct scev d = c->step > 0 ? scev_subtract(c->e, c->bound, start) : scev_subtract(c->e, start, c->bound);
   if (d.width == 0) return false;
@@ -366,13 +355,10 @@ static bool count_ordered(const struct counting *c, struct trip_count *out) {
   if (!by_start && !is_power_of_two(c->magnitude)) return false;
   *out = (struct trip_count){.known = true, .taken = scev_plus(d, -(int64_t)strict), .divisor = c->magnitude,
                              .guarded = by_start || by_first, .multiple = 1};
-  nvm_i128 range = most_of(width, is_signed) - least_of(width, is_signed);
-  const struct scev *fixed = scev_is_constant(c->first) ? &start : &c->bound;
-  if (scev_is_constant(*fixed)) {
-    nvm_i128 at = read_as(width, fixed->constant, is_signed);
-    bool low = fixed == &start ? c->step > 0 : c->step < 0; /* the other end is above */
-    range = low ? most_of(width, is_signed) - at : at - least_of(width, is_signed);
-  }
+  struct range from = scev_is_constant(start) ? number_of(width, start.constant) : range_all(width);
+  struct range low = c->step > 0 ? from : c->bound_range, high = c->step > 0 ? c->bound_range : from;
+  nvm_i128 range = end_of(high, is_signed, true) - end_of(low, is_signed, false);
+  if (range < 0) range = 0;
   range = range / (nvm_i128)c->magnitude + (by_start ? 0 : 1);
   out->most = range > (nvm_i128)UINT64_MAX ? UINT64_MAX : (uint64_t)range;
   find_multiple(c, out, strict ? 1 : (int64_t)c->magnitude);
@@ -388,6 +374,7 @@ static struct trip_count count_loop(struct scev_env *e, uint32_t n) {
   struct scev t = scev_of(e, test.t), bound = scev_of(e, test.bound);
   struct counting c = {.e = e, .header = l->header, .predicate = test.predicate, .bound = bound};
   if (t.width != bound.width || !scev_is_invariant(e, bound, n) || !scev_step(e, t, n, &c.step) || c.step == 0) return out;
+  c.bound_range = range_both(range_all(bound.width), range_of(e->f, test.bound));
   c.magnitude = c.step > 0 ? (uint64_t)c.step : 0 - (uint64_t)c.step;
   c.first = scev_at_start(e, t, n);
   c.no_wrap = is_signed_predicate(c.predicate) ? t.no_signed_wrap : t.no_unsigned_wrap;
