@@ -66,34 +66,39 @@ struct nvm_block cfg_known_successor(const struct nvm_function *f, struct nvm_bl
   return (struct nvm_block){value_index(inst_operand(f, t, 1))};
 }
 
-static bool mark_reachable(const struct nvm_function *f, bool *reached, uint32_t *stack) {
-  uint32_t depth = 0;
-  stack[depth++] = f->entry.index;
-  reached[f->entry.index] = true;
+bool cfg_postorder(const struct nvm_function *f, struct nvm_block *order, uint32_t *count, struct arena *arena) {
+  uint32_t depth = 0, *next = arena_alloc(arena, f->blocks.count * sizeof *next); /* successor, plus 1; 0: not seen */
+  struct nvm_block *stack = arena_alloc(arena, f->blocks.count * sizeof *stack);
+  *count = 0;
+  if (!next || !stack) return false;
+  stack[depth++] = f->entry;
+  next[f->entry.index] = 1;
   while (depth) {
-    struct nvm_block b = {stack[--depth]};
-    uint32_t count = block_successor_count(f, b);
-    for (uint32_t k = 0; k < count; k++) {
-      struct nvm_block s = block_successor(f, b, k);
-      if (reached[s.index]) continue;
-      reached[s.index] = true;
-      stack[depth++] = s.index;
+    struct nvm_block b = stack[depth - 1];
+    if (next[b.index] > block_successor_count(f, b)) {
+      order[(*count)++] = b;
+      depth--;
+      continue;
     }
+    struct nvm_block to = block_successor(f, b, next[b.index]++ - 1);
+    if (next[to.index]) continue;
+    next[to.index] = 1;
+    stack[depth++] = to;
   }
   return true;
 }
 
 int64_t cfg_remove_unreachable(struct nvm_function *f, struct arena *arena) {
   bool *reached = arena_alloc(arena, f->blocks.count * sizeof *reached);
-  uint32_t *stack = arena_alloc(arena, f->blocks.count * sizeof *stack);
-  if (!reached || !stack) return -1;
-  mark_reachable(f, reached, stack);
+  struct nvm_block *order = arena_alloc(arena, f->blocks.count * sizeof *order);
+  uint32_t count;
+  if (!reached || !order || !cfg_postorder(f, order, &count, arena)) return -1;
+  while (count) reached[order[--count].index] = true;
   int64_t removed = 0;
   FOR_EACH_BLOCK(f, b) {
     if (reached[b.index]) continue;
     removed++;
-    uint32_t count = block_successor_count(f, b);
-    for (uint32_t k = 0; k < count; k++)
+    for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++)
       if (reached[block_successor(f, b, k).index])
         cfg_remove_phi_edges(f, block_successor(f, b, k), b, 0);
   }

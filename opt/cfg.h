@@ -17,6 +17,10 @@ void cfg_make_jump(struct nvm_function *f, struct nvm_block b, struct nvm_block 
  * {0} if that is not known. */
 struct nvm_block cfg_known_successor(const struct nvm_function *f, struct nvm_block b);
 
+/* The blocks that paths from the entry reach, each behind those that it is the first to lead to:
+ * order[0 … *count - 1], room for all. False when out of memory. */
+bool cfg_postorder(const struct nvm_function *f, struct nvm_block *order, uint32_t *count, struct arena *arena);
+
 /* Removes the blocks that no path from the entry reaches. Returns how many, or -1 when out of
  * memory. */
 int64_t cfg_remove_unreachable(struct nvm_function *f, struct arena *arena);

@@ -475,37 +475,13 @@ static void leave(struct walker *w, uint32_t to) {
   }
 }
 
-/* Reverse postorder of the control flow; NULL when out of memory. */
-static struct nvm_block *order_blocks(const struct nvm_function *f, struct arena *arena, uint32_t *first) {
-  uint32_t blocks = f->blocks.count, depth = 0, at = blocks;
-  struct nvm_block *order = arena_alloc(arena, blocks * sizeof *order), *stack = arena_alloc(arena, blocks * sizeof *stack);
-  uint32_t *next = arena_alloc(arena, blocks * sizeof *next); /* successor to look at, plus 1; 0: not seen */
-  if (!order || !stack || !next) return NULL;
-  stack[depth++] = f->entry;
-  next[f->entry.index] = 1;
-  while (depth) {
-    struct nvm_block b = stack[depth - 1];
-    if (next[b.index] > block_successor_count(f, b)) {
-      order[--at] = b;
-      depth--;
-      continue;
-    }
-    struct nvm_block to = block_successor(f, b, next[b.index]++ - 1);
-    if (next[to.index]) continue;
-    next[to.index] = 1;
-    stack[depth++] = to;
-  }
-  *first = at;
-  return order;
-}
-
 static bool walk(struct walker *w) {
-  uint32_t blocks = w->f->blocks.count, first, depth = 0;
-  struct nvm_block *order = order_blocks(w->f, w->env->arena, &first);
+  uint32_t blocks = w->f->blocks.count, reachable, depth = 0;
+  struct nvm_block *order = arena_alloc(w->env->arena, blocks * sizeof *order);
   struct nvm_block *open = arena_alloc(w->env->arena, blocks * sizeof *open);
   uint32_t *scope = arena_alloc(w->env->arena, blocks * sizeof *scope);
-  if (!order || !open || !scope) return false;
-  for (uint32_t k = blocks; k-- > first + 1;) {
+  if (!order || !open || !scope || !cfg_postorder(w->f, order, &reachable, w->env->arena)) return false;
+  for (uint32_t k = 0; k + 1 < reachable; k++) {
     struct nvm_block above = w->dominance.immediate[order[k].index];
     w->sibling[order[k].index] = w->child[above.index];
     w->child[above.index] = order[k];

@@ -8,6 +8,8 @@
  * too, for nothing enters a loop but through its header. */
 #include "opt/analysis/loops.h"
 
+#include "opt/cfg.h"
+
 struct finder {
   const struct nvm_function *f;
   const struct dominance *d;
@@ -78,26 +80,6 @@ static uint32_t find_loops(struct finder *s) {
   FOR_EACH_BLOCK(s->f, b) if (s->d->enter[b.index]) s->order[s->d->enter[b.index]] = b;
   for (uint32_t k = reachable; k >= 1; k--) found += find_loop(s, s->order[k]);
   return found;
-}
-
-/* Fills order[0 … n-1] with a postorder; n. */
-static uint32_t postorder(struct finder *s) {
-  uint32_t depth = 0, count = 0, *seen = s->number; /* free as yet */
-  s->stack[depth++] = s->f->entry.index;
-  seen[s->f->entry.index] = 1;
-  while (depth) {
-    struct nvm_block b = {s->stack[depth - 1]};
-    if (s->next[b.index] >= block_successor_count(s->f, b)) {
-      s->order[count++] = b;
-      depth--;
-      continue;
-    }
-    struct nvm_block to = block_successor(s->f, b, s->next[b.index]++);
-    if (seen[to.index]) continue;
-    seen[to.index] = 1;
-    s->stack[depth++] = to.index;
-  }
-  return count;
 }
 
 /* Numbers the loops in the order of their headers and gives each block its place. */
@@ -234,7 +216,9 @@ bool loops_compute(struct loops *l, const struct nvm_function *f, const struct d
   l->data = arena_alloc(arena, (l->count + 1) * sizeof *l->data);
   if (!l->data) return false;
   if (block_is_none(f->entry)) return true;
-  lay_out(&s, l, postorder(&s));
+  uint32_t reachable;
+  if (!cfg_postorder(f, s.order, &reachable, arena)) return false;
+  lay_out(&s, l, reachable);
   if (!renumber(l, &s, arena)) return false;
   for (uint32_t n = 1; n <= l->count; n++) find_entries(l, n, f, d);
   return list_exits(l, f, arena);
