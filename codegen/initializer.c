@@ -230,8 +230,9 @@ static bool evaluate(struct evaluator *e, struct nvm_value v, struct constant_va
   return ok;
 }
 
-bool lower_evaluate(struct lower *l, struct nvm_value v, struct constant_value *out,
-                    const char **why) {
+/* False: it is no such constant; *why says so. */
+static bool evaluate_whole(struct lower *l, struct nvm_value v, struct constant_value *out,
+                           const char **why) {
   struct evaluator e = {l, NULL, 0};
   bool ok = evaluate(&e, v, out);
   *why = e.why;
@@ -278,7 +279,7 @@ static void paint_number(struct painter *p, nvm_u128 number, uint64_t at, uint64
 static void paint_scalar(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at) {
   struct constant_value value;
   const char *why;
-  if (!lower_evaluate(p->l, v, &value, &why)) {
+  if (!evaluate_whole(p->l, v, &value, &why)) {
     if (!p->out->failure) p->out->failure = why;
     return;
   }
@@ -307,7 +308,7 @@ static void paint_bits(struct painter *p, struct nvm_value v, struct nvm_type ty
   for (uint64_t i = 0; i < lanes; i++) {
     struct constant_value value;
     const char *why;
-    if (!lower_evaluate(p->l, const_element(p->l->module, v, i), &value, &why) ||
+    if (!evaluate_whole(p->l, const_element(p->l->module, v, i), &value, &why) ||
         !value_is_none(value.symbol)) {
       p->out->failure = "a lane is no number";
       return;

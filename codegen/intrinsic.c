@@ -53,7 +53,9 @@ struct part intrinsic_part(struct lower *l, struct nvm_type scalar, uint32_t k) 
   return k < parts.count ? *lower_part(l, parts, k) : part_i32;
 }
 
-struct ptx_reg intrinsic_pointer(struct lower *l, struct nvm_value pointer) {
+/* The register of a pointer as instructions want it: addresses in tensor memory (space 6) have 32
+ * bits, whatever the layout says of their pointers. */
+static struct ptx_reg form_pointer(struct lower *l, struct nvm_value pointer) {
   enum { TENSOR_MEMORY = 6 };
   const struct type_info *type = type_info(&l->module->types, value_type(l->f, pointer));
   struct ptx_reg r = lower_reg(l, pointer, 0);
@@ -158,7 +160,7 @@ static struct ptx_operand form_value(struct form_reader *r, uint32_t k, uint32_t
   const struct form_call *c = r->call;
   if (k == FORM_TYPE_RESULT) return ptx_r(c->result[part]);
   struct nvm_value v = intrinsic_arg(c->l, c->inst, k);
-  if (type_is_ptr(&c->l->module->types, form_value_type(c, k))) return ptx_r(intrinsic_pointer(c->l, v));
+  if (type_is_ptr(&c->l->module->types, form_value_type(c, k))) return ptx_r(form_pointer(c->l, v));
   return in_register ? ptx_r(lower_reg(c->l, v, part)) : lower_operand(c->l, v, part);
 }
 

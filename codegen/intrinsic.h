@@ -94,9 +94,6 @@ const char *intrinsic_call_name(const struct lower *l, const struct nvm_inst *i)
 bool intrinsic_constant(struct lower *l, const struct nvm_inst *i, uint32_t k, uint64_t *value);
 /* The part of a scalar type, by value: tables may move while an instruction is lowered. */
 struct part intrinsic_part(struct lower *l, struct nvm_type scalar, uint32_t k);
-/* The register of a pointer as instructions want it: addresses in tensor memory (space 6) have 32
- * bits, whatever the layout says of their pointers. */
-struct ptx_reg intrinsic_pointer(struct lower *l, struct nvm_value pointer);
 /* The width in bits of an integer type or of its lanes. */
 uint32_t intrinsic_int_bits(const struct lower *l, struct nvm_type type);
 /* Sets an integer or pointer result to that value. */

@@ -468,8 +468,6 @@ bool lower_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_
 /* The copies for the edge from → to, as if done at once. True if any was emitted. */
 bool lower_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block to);
 bool block_has_phis(const struct lower *l, struct nvm_block b);
-void lower_parallel_copy(struct lower *l, const struct ptx_reg *to, const struct ptx_operand *from,
-                         uint32_t count);
 void lower_switch(struct lower *l, const struct nvm_inst *i); /* switch.c */
 /* Lowers one function definition and appends its text to l->out. */
 enum nvm_status lower_function(struct lower *l, struct nvm_function *f);
@@ -570,7 +568,6 @@ bool lower_names(struct lower *l);
 struct nvm_str lower_symbol_name(const struct lower *l, struct nvm_value global_or_function);
 /* What an alias stands for in the end (a symbol or an expression); other values as they are. */
 struct nvm_value lower_resolve_alias(const struct lower *l, struct nvm_value symbol);
-bool lower_name_is_taken(const struct lower *l, struct nvm_str name);
 /* A name for something in a function: this one, unless a symbol of the module has it. */
 struct nvm_str lower_local_name(struct lower *l, const char *name);
 
@@ -581,9 +578,6 @@ struct constant_value {
   uint32_t bits;           /* how many low bits of the sum count */
   nvm_u128 number;
 };
-/* False: it is no such constant; *why says so. */
-bool lower_evaluate(struct lower *l, struct nvm_value v, struct constant_value *out,
-                    const char **why);
 
 /* The bytes of an initializer: numbers and, over them, addresses in ascending order. */
 struct image_address {

@@ -37,7 +37,7 @@ static bool is_local_linkage(uint8_t linkage) {
 
 /* --- which names are taken --------------------------------------------------------------------- */
 
-bool lower_name_is_taken(const struct lower *l, struct nvm_str name) {
+static bool is_taken(const struct lower *l, struct nvm_str name) {
   return name.index < l->taken_names.count && l->taken_names.data[name.index];
 }
 
@@ -52,13 +52,13 @@ static bool take(struct lower *l, struct nvm_str name) {
 struct nvm_str lower_local_name(struct lower *l, const char *name) {
   struct textbuf b;
   struct nvm_str s = module_str(l->module, name);
-  if (!lower_name_is_taken(l, s)) return s;
+  if (!is_taken(l, s)) return s;
   textbuf_init(&b, &l->function_arena);
   textbuf_puts(&b, name);
   do {
     textbuf_char(&b, '$');
     s = strtab_intern(&l->module->strings, b.bytes, b.length);
-  } while (lower_name_is_taken(l, s) && !b.arena->failed);
+  } while (is_taken(l, s) && !b.arena->failed);
   return s;
 }
 
@@ -109,7 +109,7 @@ static struct nvm_str make_unique(struct lower *l, struct textbuf *b, uint32_t *
   for (;;) {
     struct nvm_str s = strtab_intern(&l->module->strings, b->bytes, b->length);
     if (b->arena->failed || module_out_of_memory(l->module)) return (struct nvm_str){0};
-    if (is_legal((struct nvm_text){b->bytes, b->length}) && !lower_name_is_taken(l, s)) return s;
+    if (is_legal((struct nvm_text){b->bytes, b->length}) && !is_taken(l, s)) return s;
     b->length = length;
     textbuf_char(b, '$');
     textbuf_unsigned(b, ++*tried);

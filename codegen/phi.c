@@ -95,8 +95,8 @@ static void break_cycle(struct copier *c, uint32_t i) {
   emit_chain(c, (int32_t)i);
 }
 
-void lower_parallel_copy(struct lower *l, const struct ptx_reg *to, const struct ptx_operand *from,
-                         uint32_t count) {
+static void parallel_copy(struct lower *l, const struct ptx_reg *to,
+                          const struct ptx_operand *from, uint32_t count) {
   struct copier c;
   if (!copier_init(&c, l, to, from, count)) return;
   for (uint32_t i = 0; i < c.count; i++)
@@ -212,6 +212,6 @@ bool lower_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block 
         return false;
     }
   }
-  if (targets.count) lower_parallel_copy(l, targets.data, sources.data, targets.count);
+  if (targets.count) parallel_copy(l, targets.data, sources.data, targets.count);
   return targets.count != 0;
 }

@@ -2,14 +2,7 @@
 #include "codegen/lower.h"
 
 struct diag *lower_refuse(struct lower *l, const char *what, const char *detail) {
-  struct diag_range range = {l->options->source, 0, 0};
-  if (l->f && l->inst.index < l->f->positions.count && l->inst.index != 0) {
-    range.begin = l->f->positions.data[l->inst.index];
-    range.end = range.begin + 1;
-  } else if (l->f) {
-    range = l->f->symbol.where;
-  }
-  struct diag *d = diag_report_s(l->sink, DIAG_CANNOT_LOWER, range, what, detail, NULL);
+  struct diag *d = diag_report_s(l->sink, DIAG_CANNOT_LOWER, lower_place(l), what, detail, NULL);
   if (d && l->f) d->function = module_text(l->module, l->f->symbol.name);
   l->refused = true;
   return d;

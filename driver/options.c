@@ -48,8 +48,6 @@ static const struct option_row options[OPTION_COUNT] = {
 #undef OPTION
 };
 
-const char *command_name(enum command c) { return commands[c].name; }
-
 enum command command_find(const char *name) {
   int c = 0;
   while (c < COMMAND_COUNT && strcmp(commands[c].name, name) != 0) c++;
@@ -60,7 +58,9 @@ enum command command_find(const char *name) {
 
 enum { LONGEST_WORD = 63 };
 
-const char *options_nearest(const char *word, const char *const *names, size_t count) {
+/* Of `count` names, the one the fewest edits away from `word` if it is near enough to have been
+ * meant, else NULL. */
+static const char *nearest_name(const char *word, const char *const *names, size_t count) {
   if (strlen(word) > LONGEST_WORD) return NULL;
   const char *best = NULL;
   size_t least = strlen(word) / 3 + 2;
@@ -73,7 +73,7 @@ const char *options_nearest(const char *word, const char *const *names, size_t c
 }
 
 int options_unknown(const char *what, const char *word, const char *const *names, size_t count) {
-  const char *nearest = options_nearest(word, names, count);
+  const char *nearest = nearest_name(word, names, count);
   fprintf(stderr, "nvmini: error: %s '%s'", what, word);
   if (nearest != NULL) fprintf(stderr, "; did you mean '%s'?", nearest);
   fputc('\n', stderr);
@@ -91,7 +91,7 @@ static int see_help(const char *command) {
 static int unknown_command(const char *word) {
   const char *names[COMMAND_COUNT];
   for (int c = 0; c < COMMAND_COUNT; c++) names[c] = commands[c].name;
-  const char *nearest = options_nearest(word, names, COMMAND_COUNT);
+  const char *nearest = nearest_name(word, names, COMMAND_COUNT);
   size_t length = strlen(word);
   bool file = strchr(word, '/') != NULL || (length > 3 && strcmp(word + length - 3, ".ll") == 0) ||
               (length > 5 && strcmp(word + length - 5, ".nvir") == 0);

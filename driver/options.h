@@ -62,8 +62,6 @@ enum nvmini_status options_set_library(const struct options *o, enum option_id i
  * none or the number is larger than `most`. */
 bool options_number(const char **text, uint64_t most, uint64_t *number);
 
-/* "compile" */
-const char *command_name(enum command c);
 /* The command of that name, or COMMAND_COUNT. */
 enum command command_find(const char *name);
 
@@ -71,10 +69,6 @@ enum command command_find(const char *name);
 void options_help(FILE *out, enum command c);
 void options_man(FILE *out);
 void options_bash_completion(FILE *out);
-
-/* Of `count` names, the one the fewest edits away from `word` if it is near enough to have been
- * meant, else NULL. */
-const char *options_nearest(const char *word, const char *const *names, size_t count);
 
 /* Says `WHAT 'WORD'`, an error, with the nearest of the names; EXIT_USAGE. */
 int options_unknown(const char *what, const char *word, const char *const *names, size_t count);

@@ -13,33 +13,31 @@
 
 /* ---- CPUs in the order people count ---- */
 
-static int by_number(const void *a, const void *b) {
-  const struct tgt_cpu *const *x = a, *const *y = b;
-  return (int)(*x)->full_sm - (int)(*y)->full_sm;
-}
-
-/* The table is sorted as text, for its look-ups. */
-static void sorted_cpus(const struct tgt_cpu *cpus[TGT_CPU_COUNT]) {
-  for (unsigned i = 0; i < TGT_CPU_COUNT; i++) cpus[i] = &tgt_cpus()[i];
-  qsort(cpus, TGT_CPU_COUNT, sizeof cpus[0], by_number);
+/* The n-th by number; the table is sorted as text, for its look-ups. NULL at the end. */
+static const struct tgt_cpu *nth_cpu(unsigned n) {
+  for (unsigned i = 0; i < TGT_CPU_COUNT; i++) {
+    unsigned below = 0;
+    for (unsigned k = 0; k < TGT_CPU_COUNT; k++)
+      below += tgt_cpus()[k].full_sm < tgt_cpus()[i].full_sm;
+    if (below == n) return &tgt_cpus()[i];
+  }
+  return NULL;
 }
 
 void targets_cpu_names(FILE *out) {
-  const struct tgt_cpu *cpus[TGT_CPU_COUNT];
-  sorted_cpus(cpus);
   for (unsigned i = 0; i < TGT_CPU_COUNT; i++)
-    fprintf(out, i % 10 == 9 || i == TGT_CPU_COUNT - 1 ? "%s\n" : "%-8s ", cpus[i]->name);
+    fprintf(out, i % 10 == 9 || i == TGT_CPU_COUNT - 1 ? "%s\n" : "%-8s ", nth_cpu(i)->name);
 }
 
 /* The nearest CPU with hardware before (step -1) or after (1); NULL at the ends. `base`: none with
  * a suffix. */
 static const struct tgt_cpu *neighbour(const struct tgt_cpu *cpu, int step, bool base) {
-  const struct tgt_cpu *cpus[TGT_CPU_COUNT];
   int at = 0;
-  sorted_cpus(cpus);
-  while (cpus[at] != cpu) at++;
-  for (at += step; at >= 0 && at < TGT_CPU_COUNT; at += step)
-    if (!cpus[at]->placeholder && !(base && cpus[at]->suffix)) return cpus[at];
+  while (nth_cpu((unsigned)at) != cpu) at++;
+  for (at += step; at >= 0 && at < TGT_CPU_COUNT; at += step) {
+    const struct tgt_cpu *other = nth_cpu((unsigned)at);
+    if (!other->placeholder && !(base && other->suffix)) return other;
+  }
   return NULL;
 }
 
@@ -137,11 +135,9 @@ static void feature_names(const struct tgt_cpu *cpu, char *text, size_t size) {
 }
 
 static void list_text(void) {
-  const struct tgt_cpu *cpus[TGT_CPU_COUNT];
-  sorted_cpus(cpus);
   puts("CPU       SM    PTX  family   features  warps  shared  limits  product");
   for (unsigned i = 0; i < TGT_CPU_COUNT; i++) {
-    const struct tgt_cpu *c = cpus[i];
+    const struct tgt_cpu *c = nth_cpu(i);
     char features[64];
     feature_names(c, features, sizeof features);
     printf("%-8s  %-4u  ", c->name, c->sm);
@@ -167,14 +163,12 @@ static void show_limits(const struct tgt_cpu *cpu) {
 
 /* `runs`: PTX for which CPUs runs on this one; else, where PTX for this one runs. */
 static void show_compatible(const struct tgt_cpu *cpu, bool runs) {
-  const struct tgt_cpu *cpus[TGT_CPU_COUNT];
-  sorted_cpus(cpus);
   puts(runs ? "\nPTX for these runs on it" : "\nits PTX runs on");
   int column = 0;
   for (unsigned i = 0; i < TGT_CPU_COUNT; i++) {
-    if (!(runs ? tgt_can_run(cpus[i], cpu) : tgt_can_run(cpu, cpus[i]))) continue;
+    if (!(runs ? tgt_can_run(nth_cpu(i), cpu) : tgt_can_run(cpu, nth_cpu(i)))) continue;
     if (column == 0 || column > 88) column = printf("%s ", column ? "\n" : "");
-    column += printf(" %s", cpus[i]->name);
+    column += printf(" %s", nth_cpu(i)->name);
   }
   puts("");
 }
@@ -227,12 +221,11 @@ static void json_facts(struct json_writer *w, const struct tgt_cpu *c) {
 }
 
 static void json_compatible(struct json_writer *w, const struct tgt_cpu *cpu, bool runs) {
-  const struct tgt_cpu *cpus[TGT_CPU_COUNT];
-  sorted_cpus(cpus);
   json_key(w, runs ? "runs" : "runs_on");
   json_array(w);
   for (unsigned i = 0; i < TGT_CPU_COUNT; i++)
-    if (runs ? tgt_can_run(cpus[i], cpu) : tgt_can_run(cpu, cpus[i])) json_puts(w, cpus[i]->name);
+    if (runs ? tgt_can_run(nth_cpu(i), cpu) : tgt_can_run(cpu, nth_cpu(i)))
+      json_puts(w, nth_cpu(i)->name);
   json_array_end(w);
 }
 
@@ -267,8 +260,6 @@ static void json_gains(struct json_writer *w, const char *key, const struct tgt_
 
 /* All of one, or the facts of all. */
 static void write_json(struct json_writer *w, const struct tgt_cpu *only) {
-  const struct tgt_cpu *cpus[TGT_CPU_COUNT];
-  sorted_cpus(cpus);
   if (only) {
     json_object(w);
     json_facts(w, only);
@@ -283,7 +274,7 @@ static void write_json(struct json_writer *w, const struct tgt_cpu *only) {
   json_array(w);
   for (unsigned i = 0; i < TGT_CPU_COUNT; i++) {
     json_object(w);
-    json_facts(w, cpus[i]);
+    json_facts(w, nth_cpu(i));
     json_object_end(w);
   }
   json_array_end(w);
@@ -307,12 +298,10 @@ static int print_json(const struct tgt_cpu *only) {
 /* ---- Markdown: the reference page ---- */
 
 static void page_cpus(void) {
-  const struct tgt_cpu *cpus[TGT_CPU_COUNT];
-  sorted_cpus(cpus);
   puts("## CPUs\n\n| CPU | product | PTX | from | PTX code | cubin byte | family | features | limits |\n"
        "|---|---|---|---|---|---|---|---|---|");
   for (unsigned i = 0; i < TGT_CPU_COUNT; i++) {
-    const struct tgt_cpu *c = cpus[i];
+    const struct tgt_cpu *c = nth_cpu(i);
     char features[64];
     feature_names(c, features, sizeof features);
     printf("| `%s` | %s%s | ", c->name, c->product, c->placeholder ? " (a name without hardware)" : "");

@@ -557,50 +557,41 @@ enum { MOST_ARGUMENTS = 4 };
 
 static bool is_text(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
-/* The op that joins two lanes; OP_COUNT: none. */
-static enum op reduction_op(enum intrinsic_id id) {
-  switch (id) {
-  case INTRINSIC_vector_reduce_add: return OP_ADD;
-  case INTRINSIC_vector_reduce_mul: return OP_MUL;
-  case INTRINSIC_vector_reduce_and: return OP_AND;
-  case INTRINSIC_vector_reduce_or: return OP_OR;
-  case INTRINSIC_vector_reduce_xor: return OP_XOR;
-  default: return OP_COUNT;
-  }
-}
-
-/* The intrinsic that does; INTRINSIC_NONE: none. */
-static enum intrinsic_id reduction_intrinsic(enum intrinsic_id id) {
-  switch (id) {
-  case INTRINSIC_vector_reduce_smin: return INTRINSIC_smin;
-  case INTRINSIC_vector_reduce_smax: return INTRINSIC_smax;
-  case INTRINSIC_vector_reduce_umin: return INTRINSIC_umin;
-  case INTRINSIC_vector_reduce_umax: return INTRINSIC_umax;
-  case INTRINSIC_vector_reduce_fmin: return INTRINSIC_minnum;
-  case INTRINSIC_vector_reduce_fmax: return INTRINSIC_maxnum;
-  case INTRINSIC_vector_reduce_fminimum: return INTRINSIC_minimum;
-  case INTRINSIC_vector_reduce_fmaximum: return INTRINSIC_maximum;
-  default: return INTRINSIC_NONE;
-  }
-}
-
 bool eval_reduction(enum intrinsic_id id, enum op *op, enum intrinsic_id *lane) {
-  *op = reduction_op(id);
-  *lane = reduction_intrinsic(id);
-  return *op != OP_COUNT || *lane != INTRINSIC_NONE;
+  static const struct {
+    enum intrinsic_id id, lane;
+    enum op op;
+  } rows[] = {{INTRINSIC_vector_reduce_add, INTRINSIC_NONE, OP_ADD},
+              {INTRINSIC_vector_reduce_mul, INTRINSIC_NONE, OP_MUL},
+              {INTRINSIC_vector_reduce_and, INTRINSIC_NONE, OP_AND},
+              {INTRINSIC_vector_reduce_or, INTRINSIC_NONE, OP_OR},
+              {INTRINSIC_vector_reduce_xor, INTRINSIC_NONE, OP_XOR},
+              {INTRINSIC_vector_reduce_smin, INTRINSIC_smin, OP_COUNT},
+              {INTRINSIC_vector_reduce_smax, INTRINSIC_smax, OP_COUNT},
+              {INTRINSIC_vector_reduce_umin, INTRINSIC_umin, OP_COUNT},
+              {INTRINSIC_vector_reduce_umax, INTRINSIC_umax, OP_COUNT},
+              {INTRINSIC_vector_reduce_fmin, INTRINSIC_minnum, OP_COUNT},
+              {INTRINSIC_vector_reduce_fmax, INTRINSIC_maxnum, OP_COUNT},
+              {INTRINSIC_vector_reduce_fminimum, INTRINSIC_minimum, OP_COUNT},
+              {INTRINSIC_vector_reduce_fmaximum, INTRINSIC_maximum, OP_COUNT}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (rows[i].id != id) continue;
+    *op = rows[i].op;
+    *lane = rows[i].lane;
+    return true;
+  }
+  return false;
 }
 
-static struct nvm_value reduce(struct nvm_module *m, enum intrinsic_id id, uint16_t flags,
-                               struct nvm_type type, struct nvm_value vector) {
-  enum op op = reduction_op(id);
+static struct nvm_value reduce(struct nvm_module *m, enum op op, enum intrinsic_id lane,
+                               uint16_t flags, struct nvm_type type, struct nvm_value vector) {
   uint64_t lanes = type_info(&m->types, constant_info(&m->constants, vector)->type)->count;
   struct eval_lane pair[2] = {{0, false}, {0, false}}, out[2];
   for (uint64_t i = 0; i < lanes; i++) {
     if (!eval_lane_of(m, const_element(m, vector, i), &pair[i != 0])) return VALUE_NULL;
     if (i == 0) continue;
     bool known = op != OP_COUNT ? eval_lane(m, op, 0, 0, type, type, pair, out)
-                                : eval_intrinsic_lane(m, reduction_intrinsic(id), flags, type, type,
-                                                      pair, 2, out);
+                                : eval_intrinsic_lane(m, lane, flags, type, type, pair, 2, out);
     if (!known) return VALUE_NULL;
     pair[0] = out[0];
   }
@@ -653,13 +644,14 @@ static bool is_i32(const struct nvm_module *m, struct nvm_value v) {
 struct nvm_value eval_intrinsic(struct nvm_module *m, enum intrinsic_id id, uint16_t flags,
                                 struct nvm_type type, const struct nvm_value *args,
                                 uint32_t count) {
+  enum op op;
+  enum intrinsic_id lane;
   if (id == INTRINSIC_NONE || count == 0 || count > MOST_ARGUMENTS) return VALUE_NULL;
   if (is_text(intrinsic_table[id].ptx, "@forward")) return args[0];
   for (uint32_t k = 0; k < count; k++)
     if (value_kind(args[k]) != VALUE_CONST) return VALUE_NULL;
   if ((id == INTRINSIC_ldexp || id == INTRINSIC_powi) && !is_i32(m, args[count - 1])) return VALUE_NULL;
-  if (reduction_op(id) != OP_COUNT || reduction_intrinsic(id) != INTRINSIC_NONE)
-    return reduce(m, id, flags, type, args[0]);
+  if (eval_reduction(id, &op, &lane)) return reduce(m, op, lane, flags, type, args[0]);
   struct nvm_type part[2] = {type, type};
   struct nvm_value result[2];
   struct overflow_form form;

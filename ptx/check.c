@@ -349,8 +349,9 @@ uint32_t ptx_hash_entry(const struct ptx_function *f, const struct ptx_entry *e)
 
 /* ---- messages ----------------------------------------------------------------------------------------- */
 
-void ptx_write_mnemonic(const struct ptx_function *f, const struct ptx_entry *e,
-                        struct textbuf *out) {
+/* Op and modifiers: "ld.global.u32". */
+static void write_mnemonic(const struct ptx_function *f, const struct ptx_entry *e,
+                           struct textbuf *out) {
   textbuf_puts(out, ptx_op_row(e->op)->text);
   for (uint32_t i = 0; i < e->mod_count; i++)
     textbuf_puts(out, ptx_mod_row(f->mods.data[e->first_mod + i])->text);
@@ -360,7 +361,7 @@ void ptx_describe_need(const struct ptx_function *f, const struct ptx_entry *e,
                        const struct nvm_target *target, const struct ptx_need *need,
                        struct textbuf *out) {
   char buffer[256];
-  ptx_write_mnemonic(f, e, out);
+  write_mnemonic(f, e, out);
   textbuf_puts(out, ": ");
   switch ((enum ptx_fault)need->fault) {
   case PTX_FAULT_NONE: textbuf_puts(out, "nothing is wrong"); break;

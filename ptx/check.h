@@ -50,10 +50,6 @@ void ptx_describe_need(const struct ptx_function *f, const struct ptx_entry *e,
                        const struct nvm_target *target, const struct ptx_need *need,
                        struct textbuf *out);
 
-/* Op and modifiers: "ld.global.u32". */
-void ptx_write_mnemonic(const struct ptx_function *f, const struct ptx_entry *e,
-                        struct textbuf *out);
-
 /* The type that a shape of this instruction stands for: enum ptx_mod, or 0 where the shape has
  * none. For PTX_TYPE_WIDE the first type, with *wide set. */
 uint16_t ptx_shape_type(const struct ptx_function *f, const struct ptx_entry *e,

@@ -30,7 +30,7 @@ static void locate(struct ptx_parser *p, struct ptx_parse_error *e) {
 }
 
 /* Reports `format` with the bytes as its %t, at the last token; the first error stays. False. */
-bool ptxp_fail(struct ptx_parser *p, const char *format, const char *bytes, size_t length) {
+static bool fail_with(struct ptx_parser *p, const char *format, const char *bytes, size_t length) {
   if (!p->failed && p->error) {
     struct textbuf b;
     textbuf_init(&b, p->module->arena);
@@ -44,7 +44,7 @@ bool ptxp_fail(struct ptx_parser *p, const char *format, const char *bytes, size
 }
 
 static bool fail(struct ptx_parser *p, const char *message) {
-  return ptxp_fail(p, "%t", message, strlen(message));
+  return fail_with(p, "%t", message, strlen(message));
 }
 
 static struct nvm_text name_text(const struct ptx_parser *p, uint32_t name) {
@@ -53,13 +53,13 @@ static struct nvm_text name_text(const struct ptx_parser *p, uint32_t name) {
 
 static bool fail_name(struct ptx_parser *p, const char *format, uint32_t name) {
   struct nvm_text t = name_text(p, name);
-  return ptxp_fail(p, format, t.bytes, t.length);
+  return fail_with(p, format, t.bytes, t.length);
 }
 
 void ptxp_syntax_error(struct ptx_parser *p) {
   size_t length = (size_t)(p->cursor - p->token);
   if (p->token >= p->end) fail(p, "the text ends too early");
-  else ptxp_fail(p, "can't read '%t' here", p->token, length < 60 ? length : 60);
+  else fail_with(p, "can't read '%t' here", p->token, length < 60 ? length : 60);
 }
 
 /* ---- names ------------------------------------------------------------------------------------- */
@@ -145,7 +145,7 @@ static bool class_of(uint16_t type, enum ptx_class *class) {
 bool ptxp_reg(struct ptx_parser *p, uint16_t type, uint32_t name, bool is_prefix, uint64_t count) {
   enum ptx_class class;
   if (!class_of(type, &class))
-    return ptxp_fail(p, "no register has the type '%t'", ptx_mod_row(type)->text,
+    return fail_with(p, "no register has the type '%t'", ptx_mod_row(type)->text,
                      ptx_mod_row(type)->length);
   uint32_t first = p->f->reg_count[class] + 1;
   if (count > MAX_REGISTERS || first > MAX_REGISTERS) return fail(p, "too many registers");
@@ -354,7 +354,7 @@ bool ptxp_decimal(struct ptx_parser *p, struct nvm_text text, bool negative,
   uint64_t bits;
   bool exact;
   if (!float_from_decimal(text.bytes, text.length, FLOAT_DOUBLE, &bits, &exact))
-    return ptxp_fail(p, "'%t' is too large", text.bytes, text.length);
+    return fail_with(p, "'%t' is too large", text.bytes, text.length);
   *o = ptx_f64(bits | (negative ? UINT64_C(1) << 63 : 0));
   return true;
 }
@@ -419,7 +419,7 @@ static bool fail_instruction(struct ptx_parser *p, const struct ptx_entry *e,
   static const struct nvm_target none;
   textbuf_init(&b, &p->scratch);
   ptx_describe_need(p->f, e, &none, need, &b);
-  return ptxp_fail(p, "%t", b.bytes, b.length);
+  return fail_with(p, "%t", b.bytes, b.length);
 }
 
 bool ptxp_instruction(struct ptx_parser *p, uint32_t operand_count) {
@@ -473,7 +473,7 @@ bool ptxp_variable_word(struct ptx_parser *p, uint16_t mod) {
            mod == PTX_MOD_SURFREF)
     p->variable.type = mod;
   else
-    return ptxp_fail(p, "'%t' is no type", ptx_mod_row(mod)->text, ptx_mod_row(mod)->length);
+    return fail_with(p, "'%t' is no type", ptx_mod_row(mod)->text, ptx_mod_row(mod)->length);
   return true;
 }
 
@@ -573,7 +573,7 @@ bool ptxp_parameter_end(struct ptx_parser *p) {
 
 bool ptxp_version(struct ptx_parser *p, struct nvm_text text) {
   bool good = text.length == 3 && text.bytes[1] == '.';
-  if (!good) return ptxp_fail(p, "'%t' is no PTX version", text.bytes, text.length);
+  if (!good) return fail_with(p, "'%t' is no PTX version", text.bytes, text.length);
   p->module->ptx_version = (uint32_t)(text.bytes[0] - '0') * 10 + (uint32_t)(text.bytes[2] - '0');
   return true;
 }

@@ -95,7 +95,6 @@ struct ptx_parser {
 int ptxyylex(union ptx_value *value, struct ptx_parser *p);
 
 /* Actions; false: an error was reported. In the order of the grammar. */
-bool ptxp_fail(struct ptx_parser *p, const char *format, const char *bytes, size_t length);
 void ptxp_syntax_error(struct ptx_parser *p);
 bool ptxp_version(struct ptx_parser *p, struct nvm_text text);
 bool ptxp_target(struct ptx_parser *p, uint32_t name, bool first);

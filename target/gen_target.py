@@ -459,7 +459,7 @@ def asserts():
 
 def tables():
     out = "/* Made by gen_target from target/nvptx.def; do not edit. Included by target.c only. */\n\n"
-    out += "".join(map(name_table, ("source", "family", "limit", "class", "wait", "differs")))
+    out += "".join(map(name_table, ("source", "family", "limit", "differs")))
     out += "".join(map(column_table, ("limits", "throughput", "latency", "operation")))
     out += legal_tables()
     out += f"static const uint8_t ptx_table[] = {{{', '.join(r.name for r in rows_of('ptx'))}}};\n\n"

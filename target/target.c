@@ -15,7 +15,6 @@
 const struct tgt_cpu *tgt_cpus(void) { return cpu_table; }
 const struct tgt_name *tgt_cpu_names(void) { return cpu_names; }
 const struct tgt_feature *tgt_features(void) { return feature_table; }
-const uint8_t *tgt_ptx_versions(void) { return ptx_table; }
 
 const struct tgt_limits *tgt_limits_of(const struct tgt_cpu *cpu) {
   return &limits_table[cpu->limits];
@@ -39,8 +38,6 @@ const struct tgt_operation *tgt_operation_of(enum tgt_operation_index operation)
 
 const struct tgt_described *tgt_source_of(enum tgt_source source) { return &source_table[source]; }
 const struct tgt_described *tgt_limit_column(enum tgt_limit limit) { return &limit_table[limit]; }
-const struct tgt_described *tgt_class_column(enum tgt_class class) { return &class_table[class]; }
-const struct tgt_described *tgt_wait_column(enum tgt_wait wait) { return &wait_table[wait]; }
 
 const struct tgt_described *tgt_family_of(enum tgt_family family) {
   return family == TGT_FAMILY_NONE ? NULL : &family_table[family - 1];

@@ -186,15 +186,12 @@ const struct tgt_feature *tgt_nearest_feature(const char *key, size_t length);
 const struct tgt_cpu *tgt_cpus(void);         /* TGT_CPU_COUNT of them */
 const struct tgt_name *tgt_cpu_names(void);   /* the same, names only */
 const struct tgt_feature *tgt_features(void); /* TGT_FEATURE_COUNT of them */
-const uint8_t *tgt_ptx_versions(void);        /* TGT_PTX_COUNT, ascending */
 const struct tgt_limits *tgt_limits_of(const struct tgt_cpu *cpu);
 const struct tgt_throughput *tgt_throughput_of(enum tgt_generation generation);
 const struct tgt_latency *tgt_latency_of(enum tgt_generation generation);
 const struct tgt_operation *tgt_operation_of(enum tgt_operation_index operation);
 const struct tgt_described *tgt_source_of(enum tgt_source source);
 const struct tgt_described *tgt_limit_column(enum tgt_limit limit);
-const struct tgt_described *tgt_class_column(enum tgt_class class);
-const struct tgt_described *tgt_wait_column(enum tgt_wait wait);
 const struct tgt_described *tgt_family_of(enum tgt_family family); /* NULL for none */
 
 /* Is there a row for this version? 78 is; 79 is not. */
@@ -248,11 +245,6 @@ bool tgt_has(const struct nvm_target *target, enum tgt_need need);
 /* Lowest PTX version with which the target satisfies the requirement (at least the CPU's own);
  * 0 if none does. */
 unsigned tgt_ptx_needed(const struct nvm_target *target, const struct tgt_requirement *requirement);
-
-/* The CPU with hardware that satisfies the requirement and is nearest in number to `cpu`, of
- * equals the newer; NULL if none does. */
-const struct tgt_cpu *tgt_nearest_with(const struct tgt_cpu *cpu,
-                                       const struct tgt_requirement *requirement);
 
 /* Writes what is missing: "needs sm_90a and PTX 8.0; the target is sm_90; nearest CPU that has it:
  * sm_90a". Returns the length; if that is not below `size` it was cut. */

@@ -95,8 +95,10 @@ static bool cpu_has_tmem(const struct tgt_cpu *cpu) {
   return (cpu->implies[TGT_FEATURE_TMEM >> 6] >> (TGT_FEATURE_TMEM & 63) & 1) != 0;
 }
 
-const struct tgt_cpu *tgt_nearest_with(const struct tgt_cpu *cpu,
-                                       const struct tgt_requirement *requirement) {
+/* The CPU with hardware that satisfies the requirement and is nearest in number to `cpu`, of
+ * equals the newer; NULL if none does. */
+static const struct tgt_cpu *nearest_with(const struct tgt_cpu *cpu,
+                                          const struct tgt_requirement *requirement) {
   const struct tgt_cpu *cpus = tgt_cpus(), *best = NULL;
   unsigned best_rank = 0;
   for (int i = 0; i < TGT_CPU_COUNT; i++) {
@@ -164,7 +166,7 @@ size_t tgt_describe_missing(const struct nvm_target *target,
     write_versions(&w, ptx, r->before_ptx);
   }
   write_target(&w, target);
-  const struct tgt_cpu *near = needed ? NULL : tgt_nearest_with(target->cpu, r);
+  const struct tgt_cpu *near = needed ? NULL : nearest_with(target->cpu, r);
   if (near) {
     writer_text(&w, "; nearest CPU that has it: ");
     writer_text(&w, near->name);
