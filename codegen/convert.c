@@ -170,6 +170,7 @@ void lower_cast_space(struct lower *l, uint32_t from_space, uint32_t to_space, s
   uint16_t from = space_mod(from_space), to = space_mod(to_space);
   uint32_t bits = layout_pointer_bits(layout, 0);
   uint16_t type = mod_unsigned(bits);
+  if (from != to) v = lower_in_reg(l, v, layout_pointer_bits(layout, from_space) == 64 ? &part_i64 : &part_i32);
   if (from != to && from != 0) {
     v = pointer_width(l, v, layout_pointer_bits(layout, from_space), bits);
     v = emit_value(l, type, PTX_CVTA, PTX_MODS(from, type), &v, 1);

@@ -59,18 +59,7 @@ void attrs_string(struct parser *p, const struct token *key, const struct token 
 
 void attrs_group(struct parser *p, const struct token *t) {
   push(p, (struct nvm_attr){.id = ATTR_UNKNOWN, .payload = ATTR_GROUP_REFERENCE,
-                            .number = t->number | (uint64_t)t->begin << 32});
-}
-
-/* References to one group are one attribute, wherever they stand; where the first stood is kept
- * beside. */
-static void note_group_use(struct parser *p, struct nvm_attr *a) {
-  uint32_t number = (uint32_t)a->number;
-  if (number < (1u << 20) && VEC_RESERVE(&p->scratch, &p->group_uses, (uint64_t)number + 1)) {
-    if (p->group_uses.count <= number) p->group_uses.count = number + 1;
-    if (p->group_uses.data[number] == 0) p->group_uses.data[number] = (uint32_t)(a->number >> 32);
-  }
-  a->number = number;
+                            .number = t->number});
 }
 
 struct nvm_attrset attrs_close(struct parser *p, struct nvm_type pointee) {
@@ -79,7 +68,6 @@ struct nvm_attrset attrs_close(struct parser *p, struct nvm_type pointee) {
   for (uint32_t i = 0; i < p->attributes.count; i++) {
     struct nvm_attr *a = &p->attributes.data[i];
     if (a->payload == ATTR_TYPE && a->type.index == 0) a->type = pointee;
-    if (a->payload == ATTR_GROUP_REFERENCE) note_group_use(p, a);
   }
   uint32_t count = p->attributes.count;
   p->attributes.count = 0;
@@ -129,12 +117,9 @@ static void merge(struct parser *p, const struct nvm_attr *a) {
   push(p, *a);
 }
 
+/* A group that the module does not define is empty, as LLVM has it. */
 static void merge_group(struct parser *p, uint32_t number) {
   const struct attribute_group *g = find_group(p, number);
-  uint32_t use = number < p->group_uses.count ? p->group_uses.data[number] : 0;
-  if (!g) report(p, DIAG_UNDEFINED_GROUP, use ? use - 1 : 0,
-                 use ? lexer_token_end(p, use - 1) : 0,
-                 report_number(p, number), NULL, NULL);
   for (; g && g < p->groups.data + p->groups.count && g->number == number; g++) {
     struct attrset_info info = p->m->attributes.sets.data[g->set.index];
     for (uint32_t i = 0; i < info.count; i++) {

@@ -353,7 +353,8 @@ static bool check_arguments(struct parser *p, const struct token *op, struct nvm
   return true;
 }
 
-static struct nvm_value call_target(struct parser *p, const struct token *op) {
+/* The function that is called. An intrinsic need not be declared: the first call gives its type. */
+static struct nvm_value call_target(struct parser *p, struct nvm_type type) {
   const struct literal *l = &p->callee;
   uint32_t space = p->prefixes.address_space;
   if (l->kind == LIT_ASM) return l->value;
@@ -367,7 +368,8 @@ static struct nvm_value call_target(struct parser *p, const struct token *op) {
     use->call_begin = names_begin(p, &name);
     use->call_end = name.begin + name.length;
   }
-  (void)op;
+  struct nvm_function *f = value_kind(v) == VALUE_FUNCTION ? module_function(p->m, v) : NULL;
+  if (f && !f->symbol.defined && f->type.index == 0) f->type = type;
   return v;
 }
 
@@ -403,7 +405,7 @@ void insts_call(struct parser *p, const struct token *op) {
     broken(p);
     return;
   }
-  struct nvm_value callee = call_target(p, op);
+  struct nvm_value callee = call_target(p, type);
   const struct nvm_value *operands = call_operands(p, callee);
   if (!operands) return;
   add(p, OP_CALL, (uint32_t)op->number | p->prefixes.flags, info_of(p, type)->element, operands,

@@ -117,6 +117,7 @@ definition:
 
 use_order:
     USELISTORDER typed ',' '{' numbers '}'
+  | USELISTORDER LABEL_TYPE LOCAL ',' '{' numbers '}'
   | USELISTORDER_BB GLOBAL ',' LOCAL ',' '{' numbers '}'
   ;
 numbers: INT | numbers ',' INT ;

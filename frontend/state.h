@@ -204,7 +204,6 @@ struct parser {
   VEC(struct meta_entry) entries;
   VEC(struct pending_attachment) attachments;
   VEC(struct attribute_group) groups;
-  VEC(uint32_t) group_uses; /* by number: where `#N` was first used */
   VEC(uint32_t) attribute_places; /* by key: an index into attributes (attrs.c) */
   VEC(char) bytes;
   VEC(struct nvm_str) keys;

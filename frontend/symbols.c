@@ -443,9 +443,22 @@ static void hint_symbol(struct parser *p, struct diag *d, struct nvm_text name) 
   d->hint = (struct nvm_text){b.bytes, b.length};
 }
 
+/* An intrinsic that is called and not declared: frontend/parse.c checks the type of its first call. */
+static bool declares_itself(struct parser *p, struct nvm_value v) {
+  struct nvm_text name = module_text(p->m, module_symbol(p->m, v)->name);
+  return value_kind(v) == VALUE_FUNCTION && module_function(p->m, v)->type.index != 0 &&
+         name.length > 5 && memcmp(name.bytes, "llvm.", 5) == 0;
+}
+
 static void finish_undefined(struct parser *p, struct nvm_value v, uint32_t *hints) {
-  const struct symbol *s = module_symbol(p->m, v);
+  struct symbol *s = module_symbol(p->m, v);
   if (s->defined) return;
+  if (declares_itself(p, v)) {
+    const struct symbol_use *call = names_use(p, v);
+    s->defined = true;
+    s->where.begin = call->call_begin, s->where.end = call->call_end;
+    return;
+  }
   const struct symbol_use *use = names_use(p, v);
   if (!use || use->end == 0) {
     module_remove_symbol(p->m, v);
