@@ -8,7 +8,7 @@
  * Requires:  loop-simplify (loops with exits that other blocks reach too are left alone).
  * Preserves: everything else.
  * Cost:      linear in uses times the loops they leave; climbing the dominator tree, remembered for each value.
- * Omits:     nothing; simplifycfg takes the phis away again.
+ * Omits:     tokens, which no phi can hold: such a loop stays open; simplifycfg takes the phis away again.
  * Tests:     check/opt/lcssa-*. */
 #include "opt/loop_tools.h"
 #include "opt/passes.h"
@@ -138,6 +138,7 @@ static bool close_all(struct closer *c) {
   for (uint32_t n = 1; n < insts; n++) {
     struct nvm_block b = c->f->insts.data[n].block;
     if (block_is_none(b) || c->nest.loops.innermost[b.index] == 0) continue;
+    if (type_equal(c->f->insts.data[n].type, TYPE_TOKEN)) continue; /* no phi has one */
     if (!collect_uses(c, (struct nvm_inst_id){n})) return false;
     for (uint32_t w = 0; w < c->work.count; w++)
       if (!close_value(c, c->work.data[w])) return false;

@@ -190,8 +190,12 @@ enum nvm_status loop_rotate_run(struct nvm_function *f, struct pass_env *env, bo
   *changed = f->blocks.count != blocks;
   r.joined = arena_alloc(env->arena, f->insts.count * sizeof *r.joined);
   if (!r.joined || !loop_copy_init(&r.copy, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  /* Rotating a loop makes its preheader test, which may be the header of the loop around: that one waits. */
+  bool *wanted = arena_alloc(env->arena, (r.nest.loops.count + 1) * sizeof *wanted);
+  if (!wanted) return NVM_OUT_OF_MEMORY;
+  for (uint32_t n = r.nest.loops.count; n >= 1; n--) wanted[n] = is_wanted(&r, n);
   for (uint32_t n = r.nest.loops.count; n >= 1; n--) {
-    if (!is_wanted(&r, n)) continue;
+    if (!wanted[n] || !is_wanted(&r, n)) continue;
     if (!rotate(&r, n, &gone)) return NVM_OUT_OF_MEMORY;
     ++*env->statistic;
     *changed = true;
