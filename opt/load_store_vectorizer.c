@@ -199,14 +199,6 @@ static struct nvm_value make(struct vectorizer *g, enum op op, struct nvm_type t
   return value_of_inst(i);
 }
 
-static struct nvm_value make_cast(struct vectorizer *g, struct nvm_value v, struct nvm_type to) {
-  const struct type_table *t = &g->f->module->types;
-  struct nvm_type from = value_type(g->f, v);
-  if (type_equal(from, to)) return v;
-  bool to_pointer = type_is_ptr_or_vector(t, to), from_pointer = type_is_ptr_or_vector(t, from);
-  return make(g, to_pointer ? OP_INTTOPTR : from_pointer ? OP_PTRTOINT : OP_BITCAST, to, 1, &v, 0);
-}
-
 /* An integer, or vector of them, as wide as a pointer (or vector of them); other types stay. */
 static struct nvm_type as_numbers(struct vectorizer *g, struct nvm_type type) {
   struct nvm_module *m = g->f->module;
@@ -214,6 +206,15 @@ static struct nvm_type as_numbers(struct vectorizer *g, struct nvm_type type) {
   if (!type_is_ptr(&m->types, scalar)) return type;
   uint32_t bits = layout_pointer_bits(&m->layout, type_info(&m->types, scalar)->width);
   return type_with_lanes_of(&m->types, type_int(&m->types, bits), type_is_vector(&m->types, type) ? type : TYPE_NONE);
+}
+
+/* The same bits as another type; pointers by way of numbers. */
+static struct nvm_value make_cast(struct vectorizer *g, struct nvm_value v, struct nvm_type to) {
+  struct nvm_type from = value_type(g->f, v), from_numbers = as_numbers(g, from), to_numbers = as_numbers(g, to);
+  if (type_equal(from, to)) return v;
+  if (!type_equal(from, from_numbers)) v = make(g, OP_PTRTOINT, from_numbers, 1, &v, 0);
+  if (!type_equal(from_numbers, to_numbers)) v = make(g, OP_BITCAST, to_numbers, 1, &v, 0);
+  return type_equal(to, to_numbers) ? v : make(g, OP_INTTOPTR, to, 1, &v, 0);
 }
 
 /* The element of the wide access: the type of all, where they agree; else integers of the smallest. Of what
@@ -286,8 +287,7 @@ static void split_load(struct vectorizer *g, struct nvm_value wide, struct nvm_t
     struct nvm_type type = function_inst(g->f, run[k].inst)->type;
     uint32_t at = (uint32_t)(run[k].offset - run[0].offset) * 8;
     struct nvm_value v = cut_out(g, wide, piece, at, run[k].bytes * 8);
-    v = make_cast(g, make_cast(g, v, as_numbers(g, type)), type);
-    rewrite_set(&g->rewrite, run[k].inst, v);
+    rewrite_set(&g->rewrite, run[k].inst, make_cast(g, v, type));
   }
 }
 
@@ -300,7 +300,6 @@ static struct nvm_value join_stores(struct vectorizer *g, struct nvm_type elemen
   struct nvm_value wide = const_poison(m, type);
   for (uint32_t k = 0; k < count; k++) {
     struct nvm_value v = inst_operand(g->f, function_inst(g->f, run[k].inst), 0);
-    v = make_cast(g, v, as_numbers(g, value_type(g->f, v)));
     v = make_cast(g, v, lanes(g, piece, run[k].bytes * 8));
     uint32_t at = (uint32_t)(run[k].offset - run[0].offset) * 8 / each, own = run[k].bytes * 8 / each;
     for (uint32_t n = 0; n < own; n++) {

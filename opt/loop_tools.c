@@ -146,19 +146,14 @@ struct nvm_value loop_incoming(const struct nvm_function *f, struct nvm_inst_id 
 
 bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f, const struct nvm_block *blocks, uint32_t block_count) {
   for (uint32_t k = 0; k < block_count; k++) {
-    struct nvm_block b = blocks[k], previous = {0};
-    for (uint32_t s = 0, count = block_successor_count(f, b); s < count; s++) {
+    struct nvm_block b = blocks[k];
+    for (uint32_t s = 0, count = block_successor_count(f, b); s < count; s++) { /* an operand for each edge */
       struct nvm_block to = block_successor(f, b, s);
-      bool inside = to.index < c->block_count && c->blocks[to.index].index;
-      if (inside || to.index == previous.index) continue;
-      previous = to;
+      if (to.index < c->block_count && c->blocks[to.index].index) continue;
       FOR_EACH_INST(f, to, i) {
         if (function_inst(f, i)->op != OP_PHI) break;
-        for (uint32_t o = 0, operands = function_inst(f, i)->operand_count; o < operands; o += 2) {
-          if (value_index(inst_operand(f, function_inst(f, i), o + 1)) != b.index) continue;
-          struct nvm_value v = loop_copy_of(c, inst_operand(f, function_inst(f, i), o));
-          if (!inst_add_operand(f, i, v) || !inst_add_operand(f, i, value_of_block(c->blocks[b.index]))) return false;
-        }
+        struct nvm_value v = loop_copy_of(c, loop_incoming(f, i, b));
+        if (!inst_add_operand(f, i, v) || !inst_add_operand(f, i, value_of_block(c->blocks[b.index]))) return false;
       }
     }
   }
