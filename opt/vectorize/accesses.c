@@ -370,12 +370,13 @@ enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *sta
   }
   for (uint32_t k = 0; k < v->accesses.count && ok; k++) {
     const struct vector_access *a = &v->accesses.data[k];
-    if (a->affine && a->step != 0 && !a->conditional && !meets_itself(a) && is_vector_element(v, a)) ok = place_access(v, k);
+    bool strides = a->affine && a->step != 0 && a->step % (int64_t)a->bytes == 0; /* by whole elements */
+    if (strides && !a->conditional && is_vector_element(v, a)) ok = place_access(v, k);
   }
   for (uint32_t n = 0; n < v->groups.count; n++) {
     struct access_group *g = &v->groups.data[n];
     int64_t reach = g->step < 0 ? -g->step : g->step;
-    g->wide = g->aligned_elements && reach % g->bytes == 0 && (g->count > 1 || reach <= 2 * (int64_t)g->bytes) &&
+    g->wide = g->aligned_elements && (g->count > 1 || reach <= 2 * (int64_t)g->bytes) &&
               (!g->is_store || g->high - g->low >= reach);
   }
   set_anchors(v);
