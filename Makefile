@@ -66,26 +66,26 @@ GENERATED_CFLAGS := -Wno-switch-enum -Wno-unused -Wno-sign-compare -Wno-implicit
 # ---- Sources ------------------------------------------------------------------------------------
 
 LIBRARY_FOLDERS := support ir target frontend ptx opt opt/analysis opt/vectorize codegen sim api
-LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),$(wildcard $d/*.c))
+LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),$(filter-out $d/gen_%.c,$(wildcard $d/*.c)))
 DRIVER_SOURCES := $(wildcard driver/*.c)
 
-# ---- Generators: a program with its tables, the files it writes into build/gen, what else it reads -
+# ---- Generators: NAME folder table, then the files they write into build/gen ---------------------
+# X/gen_NAME*.c, with what generators share, become build/gen/bin/gen_NAME and runs as
+# `gen_NAME TABLE build/gen`, or, where it knows requirements by name, `gen_NAME TABLE NAMES build/gen`.
 
-GENERATORS := target intrinsics ptx combine
-GENERATOR_target := target/gen_target.py target/nvptx.def
+GENERATORS := target intrinsics ptx
+GENERATOR_target := target/gen_target.c target/nvptx.def
 GENERATES_target := nvptx_tables.h nvptx_tables.inc
-GENERATOR_intrinsics := ir/gen_intrinsics.py ir/intrinsics.def target/nvptx.def
+GENERATOR_intrinsics := ir/gen_intrinsics.c ir/intrinsics.def target/nvptx.def
 GENERATES_intrinsics := intrinsics.h intrinsics.inc
-GENERATOR_ptx := ptx/gen_ptx.py ptx/ops.def target/nvptx.def
+GENERATOR_ptx := ptx/gen_ptx.c ptx/ops.def target/nvptx.def
 GENERATES_ptx := ptx_ops.h ptx_ops.inc
-GENERATOR_combine := opt/gen_combine.py opt/combine.rules
 GENERATES_combine := combine.inc
-GENERATOR_READS_combine := ir/ops.def
 
 # A generator without its source or table is left out.
 present = $(if $(word 2,$(wildcard $(GENERATOR_$1))),$1)
 PRESENT_GENERATORS := $(foreach g,$(GENERATORS),$(call present,$g))
-GENERATED_HEADERS := $(foreach g,$(PRESENT_GENERATORS),$(addprefix $G/,$(GENERATES_$g)))
+GENERATED_HEADERS := $(foreach g,$(PRESENT_GENERATORS) combine,$(addprefix $G/,$(GENERATES_$g)))
 GENERATED_SOURCES :=
 ifneq ($(wildcard frontend/parser.y),)
 GRAMMAR_HEADERS += $G/parser.h
@@ -139,14 +139,23 @@ setup:
 
 # ---- Generated sources --------------------------------------------------------------------------
 
-$G:
+$G $G/bin:
 	@mkdir -p $@
 
+GENERATOR_FLAGS := -std=c11 -O1 -D_POSIX_C_SOURCE=200809L -I. -Wall -Wextra
+
+$G/combine.inc: opt/gen_combine.py opt/combine.rules ir/ops.def target/gen_table.py | $G
+	$(call need,$(PYTHON))
+	@echo '  GEN combine'
+	$(Q)$(PYTHON) -B opt/gen_combine.py opt/combine.rules $G
+
 define generator_rules
-$G/$1.stamp: $(GENERATOR_$1) $(GENERATOR_READS_$1) target/gen_table.py | $G
-	$$(call need,$$(PYTHON))
-	@echo '  GEN $1'
-	$$(Q)$$(PYTHON) -B $(GENERATOR_$1) $G
+$G/bin/gen_$1: $(wildcard $(patsubst %.c,%*.c,$(word 1,$(GENERATOR_$1)))) target/requirement.c target/gen_table.c | $G/bin
+	@echo '  GEN $$@'
+	$$(Q)$$(CC) $$(GENERATOR_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$(filter %.c,$$^)
+$G/$1.stamp: $G/bin/gen_$1 $(wordlist 2,9,$(GENERATOR_$1))
+	@echo '  RUN gen_$1'
+	$$(Q)$G/bin/gen_$1 $(wordlist 2,9,$(GENERATOR_$1)) $G
 	@touch $$@
 $(addprefix $G/,$(GENERATES_$1)): $G/$1.stamp
 	@test -f $$@ || { rm -f $$<; echo "gen_$1 did not write $$@"; exit 1; }
@@ -345,4 +354,4 @@ uninstall:
 clean:
 	rm -rf build
 
--include $(LIBRARY_OBJECTS:.o=.d) $(DRIVER_OBJECTS:.o=.d) $(wildcard $B/unit/*.d)
+-include $(LIBRARY_OBJECTS:.o=.d) $(DRIVER_OBJECTS:.o=.d) $(wildcard $B/unit/*.d $G/bin/*.d)

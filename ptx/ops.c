@@ -1,6 +1,8 @@
 /* Look-ups in the generated instruction table; see ops.h. */
 #include "ptx/ops.h"
 
+#include "ptx/word_hash.h"
+
 #include <string.h>
 
 #include "ptx_ops.inc"
@@ -12,15 +14,8 @@ const struct ptx_mod_row *ptx_mod_row(uint16_t mod) { return &mod_rows[mod]; }
 const struct ptx_special_row *ptx_special_row(uint32_t special) { return &special_rows[special]; }
 const char *ptx_issue_name(enum ptx_issue issue) { return issue_names[issue]; }
 
-/* By which gen_ptx.py has filled the slots. */
-static uint32_t word_hash(const char *bytes, size_t length) {
-  uint32_t h = 2166136261u;
-  for (size_t i = 0; i < length; i++) h = (h ^ (unsigned char)bytes[i]) * 16777619u;
-  return h ^ h >> 15;
-}
-
 enum ptx_op ptx_find_op(const char *text, size_t length) {
-  uint32_t slot = word_hash(text, length) & (COUNT(op_slots) - 1);
+  uint32_t slot = ptx_word_hash(text, length) & (COUNT(op_slots) - 1);
   for (; op_slots[slot]; slot = (slot + 1) & (COUNT(op_slots) - 1)) {
     const struct ptx_op_row *row = &op_rows[op_slots[slot]];
     if (row->length == length && memcmp(row->text, text, length) == 0)
@@ -30,7 +25,7 @@ enum ptx_op ptx_find_op(const char *text, size_t length) {
 }
 
 enum ptx_mod ptx_find_mod(const char *text, size_t length) {
-  uint32_t slot = word_hash(text, length) & (COUNT(mod_slots) - 1);
+  uint32_t slot = ptx_word_hash(text, length) & (COUNT(mod_slots) - 1);
   for (; mod_slots[slot]; slot = (slot + 1) & (COUNT(mod_slots) - 1)) {
     const struct ptx_mod_row *row = &mod_rows[mod_slots[slot]];
     if (row->length == length && memcmp(row->text, text, length) == 0)
@@ -40,7 +35,7 @@ enum ptx_mod ptx_find_mod(const char *text, size_t length) {
 }
 
 enum ptx_special ptx_find_special(const char *text, size_t length) {
-  uint32_t slot = word_hash(text, length) & (COUNT(special_slots) - 1);
+  uint32_t slot = ptx_word_hash(text, length) & (COUNT(special_slots) - 1);
   for (; special_slots[slot]; slot = (slot + 1) & (COUNT(special_slots) - 1)) {
     const struct ptx_special_row *row = &special_rows[special_slots[slot]];
     if (row->length == length && memcmp(row->text, text, length) == 0)

@@ -1,4 +1,5 @@
-/* Reading requirements from their text form; see requirement.h. gen_table.py reads it too. */
+/* Reading requirements from their text form; see requirement.h. Linked into the library and into
+ * generators, so it includes no generated file. */
 #include "target/requirement.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What an instruction needs of a target, as data: a row of ptx/ops.def or ir/intrinsics.def says
- * "sm_90 ptx78", a generator (target/gen_table.py) turns that into this struct, and target.h answers
- * whether a target has it.
+ * "sm_90 ptx78", a generator turns that into this struct, and target.h answers whether a target
+ * has it. This file knows no table, so that generators can be linked with requirement.c alone.
  *
  * Text form: words in any order.
  *   ptxNN           lowest PTX version, ptx78 is 7.8

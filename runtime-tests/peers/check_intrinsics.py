@@ -7,7 +7,7 @@ For each intrinsic a module is made that declares and calls it with arguments of
   llc-19  (where installed) must know the name and signature, and its instructions are compared with
           ours: mnemonics with modifiers, registers and moves aside
 
-usage: check_intrinsics.py [--nvmini build/nvmini] [--gen ir/gen_intrinsics.py]
+usage: check_intrinsics.py [--nvmini build/nvmini] [--gen build/gen/bin/gen_intrinsics]
                            [--only REGEX] [--show] [-j N]
 Prints what differs and a table of counts. Exit status 1 if nvmini or ptxas refused a row; different
 instructions are shown for reading, for there is more than one right answer.
@@ -38,7 +38,7 @@ SPACES = {'global': 1, 'shared': 3, 'constant': 4, 'local': 5, 'param': 101}
 
 def rows(gen):
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, '-B', gen, os.path.join(ROOT, 'ir', 'intrinsics.def'), os.path.join(ROOT, 'target', 'nvptx.def'), folder],
+        subprocess.run([gen, os.path.join(ROOT, 'ir', 'intrinsics.def'), os.path.join(ROOT, 'target', 'nvptx.def'), folder],
                        check=True)
         with open(os.path.join(folder, 'intrinsics.inc')) as f:
             for line in f:
@@ -234,7 +234,7 @@ def check(row, options):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--nvmini', default=os.path.join(ROOT, 'build', 'nvmini'))
-    p.add_argument('--gen', default=os.path.join(ROOT, 'ir', 'gen_intrinsics.py'))
+    p.add_argument('--gen', default=os.path.join(ROOT, 'build', 'gen', 'bin', 'gen_intrinsics'))
     p.add_argument('--only', default='')
     p.add_argument('--show', action='store_true', help='print every row, not only the odd ones')
     p.add_argument('-j', type=int, default=os.cpu_count() or 1)
