@@ -73,19 +73,20 @@ DRIVER_SOURCES := $(wildcard driver/*.c)
 # X/gen_NAME*.c, with what generators share, become build/gen/bin/gen_NAME and runs as
 # `gen_NAME TABLE build/gen`, or, where it knows requirements by name, `gen_NAME TABLE NAMES build/gen`.
 
-GENERATORS := target intrinsics ptx
+GENERATORS := target intrinsics ptx combine
 GENERATOR_target := target/gen_target.c target/nvptx.def
 GENERATES_target := nvptx_tables.h nvptx_tables.inc
 GENERATOR_intrinsics := ir/gen_intrinsics.c ir/intrinsics.def target/nvptx.def
 GENERATES_intrinsics := intrinsics.h intrinsics.inc
 GENERATOR_ptx := ptx/gen_ptx.c ptx/ops.def target/nvptx.def
 GENERATES_ptx := ptx_ops.h ptx_ops.inc
+GENERATOR_combine := opt/gen_combine.c opt/combine.rules
 GENERATES_combine := combine.inc
 
 # A generator without its source or table is left out.
 present = $(if $(word 2,$(wildcard $(GENERATOR_$1))),$1)
 PRESENT_GENERATORS := $(foreach g,$(GENERATORS),$(call present,$g))
-GENERATED_HEADERS := $(foreach g,$(PRESENT_GENERATORS) combine,$(addprefix $G/,$(GENERATES_$g)))
+GENERATED_HEADERS := $(foreach g,$(PRESENT_GENERATORS),$(addprefix $G/,$(GENERATES_$g)))
 GENERATED_SOURCES :=
 ifneq ($(wildcard frontend/parser.y),)
 GRAMMAR_HEADERS += $G/parser.h
@@ -143,11 +144,6 @@ $G $G/bin:
 	@mkdir -p $@
 
 GENERATOR_FLAGS := -std=c11 -O1 -D_POSIX_C_SOURCE=200809L -I. -Wall -Wextra
-
-$G/combine.inc: opt/gen_combine.py opt/combine.rules ir/ops.def target/gen_table.py | $G
-	$(call need,$(PYTHON))
-	@echo '  GEN combine'
-	$(Q)$(PYTHON) -B opt/gen_combine.py opt/combine.rules $G
 
 define generator_rules
 $G/bin/gen_$1: $(wildcard $(patsubst %.c,%*.c,$(word 1,$(GENERATOR_$1)))) target/requirement.c target/gen_table.c | $G/bin

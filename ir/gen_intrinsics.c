@@ -582,9 +582,9 @@ static void read_handler(struct row *row, const struct shape *shape) {
   int length = (int)((argument ? argument : end) - name);
   if (argument && end[-1] != ')') gen_fault("')' is missing in '%s'", row->ptx);
   argument = argument ? gen_format("%.*s", (int)(end - argument) - 2, argument + 1) : "0";
-  row->handler =
-      lanes ? gen_format("0, lane_%.*s, %d, %s", length, name, shape->arguments - shape->constants, argument)
-            : gen_format("lower_i_%.*s, 0, 0, %s", length, name, argument);
+  int operands = shape->arguments - shape->constants;
+  row->handler = lanes ? gen_format("0, lane_%.*s, %d, %s", length, name, operands, argument)
+                       : gen_format("lower_i_%.*s, 0, 0, %s", length, name, argument);
 }
 
 /* ---- Rows ---- */

@@ -507,7 +507,8 @@ static void write_names(FILE *out) {
 static void write_needs(FILE *out) {
   fputs("static const struct tgt_requirement need_rows[PTX_NEED_COUNT] = {\n  {0},\n", out);
   for (int i = 1; i < gen_table.need_count; i++)
-    fprintf(out, "  %s, /* %s */\n", gen_requirement(&gen_table.needs[i].value), gen_table.needs[i].text);
+    fprintf(out, "  %s, /* %s */\n", gen_requirement(&gen_table.needs[i].value),
+            gen_table.needs[i].text);
   fputs("};\n\n", out);
 }
 

@@ -7,6 +7,7 @@
   calls       the library calls nothing outside itself but what ALLOWED_CALLS lists
   lengths     no function is longer than 120 lines, unless it is one large switch (needs ctags)
   prototypes  every function in a header is explained by a comment
+  recipes     what builds the product asks for no Python: a C compiler, make, re2c and bison do
   spelling    text files end in a newline, hold no tabs (but Makefile) and no trailing blanks
 
 Usage: lint.py BUILD_FOLDER [CHECK...]. Prints what is wrong, then one line per check, then the sum.
@@ -156,6 +157,12 @@ def check_prototypes(_build):
             yield f"{path}:{number}: {PROTOTYPE.match(line).group(1)} has no comment"
 
 
+def check_recipes(_build):
+    for line in run("make", "--always-make", "--dry-run", "V=1", "all", "demo").splitlines():
+        if "python" in line.lower() or re.search(r"[.]py\b", line):
+            yield f"make: {line.strip()}"
+
+
 def check_spelling(_build):
     tracked = run("git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
     for path in tracked:
@@ -176,7 +183,7 @@ def check_spelling(_build):
 CHECKS = {
     "layers": check_layers, "globals": check_globals, "exports": check_exports,
     "calls": check_calls, "lengths": check_lengths, "prototypes": check_prototypes,
-    "spelling": check_spelling,
+    "recipes": check_recipes, "spelling": check_spelling,
 }
 
 

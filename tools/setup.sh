@@ -31,12 +31,12 @@ find_missing() {
   want ld binutils
   want re2c re2c
   want bison bison
-  want python3 python3
   if [ ! -e /usr/include/stdio.h ]; then
     missing="$missing C-headers"
     packages="$packages libc6-dev"
   fi
   [ "$1" = check ] || return 0
+  want python3 python3
   if ! "$here/find-test-tools.sh" > /dev/null 2>&1; then
     missing="$missing FileCheck,lit"
     packages="$packages $(llvm_tools_package)"
@@ -56,7 +56,7 @@ find_missing "${1:-build}"
 echo "Missing:$missing"
 if ! command -v apt-get > /dev/null 2>&1; then
   echo "This system has no apt-get. Please install, with its own package manager:"
-  echo "a C11 compiler, binutils, re2c, bison, python3; for the tests also cmocka, and LLVM's FileCheck and lit."
+  echo "a C11 compiler, binutils, re2c, bison; for the tests also python3, cmocka, and LLVM's FileCheck and lit."
   exit 1
 fi
 as_root=
