@@ -198,7 +198,7 @@ static const char *skip_blanks(const char *c) {
 /* Mostly one blank or none. */
 static const char *skip_blank(const char *c) {
   if (*c == ' ') c++;
-  return is_space(*c) || *c == ';' ? skip_blanks(c) : c;
+  return *c > ' ' && *c != ';' ? c : skip_blanks(c);
 }
 
 /* Whether `=` follows; if so it belongs to the token. */
@@ -458,6 +458,7 @@ int lexer_token(union nvir_value *value, struct parser *p) {
   int token;
 #define DONE(t) do { token = (t); goto done; } while (0)
 again:
+  while (*cursor == ' ') cursor++;
   start = cursor;
   /*!re2c
   re2c:define:YYCTYPE = "unsigned char";

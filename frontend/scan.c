@@ -110,12 +110,18 @@ static void scan_node(struct parser *p, const char *line, struct node_numbers *n
 
 bool scan_lines(struct parser *p) {
   struct node_numbers numbers = {.ascending = true};
-  for (const char *line = p->text; line < p->limit;) {
+  struct body_lines body = {0};
+  for (const char *line = p->text; line < p->limit; body.count++) {
+    if (*line == 'd') body = (struct body_lines){.begin = (uint32_t)(line - p->text)};
     if (*line == '@') scan_variable(p, line);
     else if (*line == 'd' && (starts_with(line, "define") || starts_with(line, "declare")))
       scan_function(p, line);
     else if (*line == '%') scan_type(p, line);
     else if (*line == '!') scan_node(p, line, &numbers);
+    else if (*line == '}') {
+      body.end = (uint32_t)(line - p->text);
+      VEC_PUSH(&p->scratch, &p->bodies, body);
+    }
     const char *end = memchr(line, '\n', (size_t)(p->limit - line));
     line = end ? end + 1 : p->limit;
   }

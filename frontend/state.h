@@ -125,6 +125,11 @@ struct symbol_use {
   uint32_t call_begin, call_end;
 };
 
+/* A function's lines, from that of its `define` to its `}`, where both stand in column 0. */
+struct body_lines {
+  uint32_t begin, end, count;
+};
+
 struct argument {
   struct operand operand;
   struct nvm_attrset attributes;
@@ -217,6 +222,7 @@ struct parser {
   VEC(uint32_t) node_uses;          /* by node: begin of its first use + 1 */
   VEC(uint32_t) comdats;            /* by string: index + 1 into the module's comdats */
   VEC(uint32_t) comdat_uses;        /* by comdat: begin of its first use + 1 */
+  VEC(struct body_lines) bodies;    /* in their order (scan.c) */
   VEC(struct symbol_use) function_uses, global_uses;
   VEC(struct nvm_type) aliased_types; /* by string: what `%T = type i32` means */
   VEC(uint32_t) type_uses;          /* by string: begin of the first use of a type not yet given */
@@ -242,7 +248,7 @@ struct parser {
   /* The function being read. */
   struct nvm_function *f;
   uint32_t function_begin;     /* where its name stands */
-  size_t counted_end;          /* lines of bodies before this place are counted (symbols.c) */
+  uint32_t next_body;          /* the first of `bodies` that may be its */
   struct nvm_block block;      /* {0}: none open */
   uint32_t stamp, next_number;
   bool saw_forward;

@@ -254,16 +254,13 @@ void symbols_declare(struct parser *p) {
 }
 
 /* Room for as many instructions as the body has lines, so that the tables of a function neither
- * move nor stay half empty. A body that does not end in column 0 lets the count run over the
- * functions after it: these get little room, so that no line is counted twice. */
+ * move nor stay half empty. */
 static void reserve_body(struct parser *p, struct nvm_function *f) {
-  uint64_t lines = 2;
-  const char *c = p->cursor;
-  if (c >= p->text + p->counted_end) {
-    while ((c = memchr(c, '\n', (size_t)(p->limit - c))) != NULL && *++c != '}') lines++;
-    p->counted_end = (size_t)((c ? c : p->limit) - p->text);
-  }
+  uint32_t at = (uint32_t)(p->cursor - p->text);
+  while (p->next_body < p->bodies.count && p->bodies.data[p->next_body].end < at) p->next_body++;
+  if (p->next_body == p->bodies.count || p->bodies.data[p->next_body].begin > at) return;
   struct arena *a = &p->m->arena;
+  uint64_t lines = p->bodies.data[p->next_body].count + UINT64_C(2);
   if (lines > UINT32_MAX / 4) return;
   (void)(VEC_ROOM(a, &f->insts, lines) && VEC_ROOM(a, &f->uses, lines) &&
          VEC_ROOM(a, &f->names, lines) && VEC_ROOM(a, &f->locations, lines) &&

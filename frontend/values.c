@@ -309,6 +309,10 @@ struct operand values_typed(struct parser *p, const struct written_type *t,
   if (l->kind == LIT_LOCAL || l->kind == LIT_GLOBAL) {
     struct token name = {l->begin, l->length, l->id};
     o.begin = names_begin(p, &name);
+    if (l->kind == LIT_LOCAL && kind >= TY_INT && kind != TY_FUNCTION) {
+      o.value = names_local(p, l, t->type);
+      return o;
+    }
   }
   if (kind == TY_VOID || kind == TY_FUNCTION || kind == TY_LABEL) {
     report(p, DIAG_BAD_TYPE, t->begin, t->end, report_type(p, t->type), "the type of a value",

@@ -65,7 +65,8 @@ static char *put_unsigned(char *p, uint64_t value) {
   size_t n = sizeof digits;
   do digits[--n] = (char)('0' + value % 10);
   while ((value /= 10) != 0);
-  return put_word(p, digits + n, sizeof digits - n);
+  while (n < sizeof digits) *p++ = digits[n++];
+  return p;
 }
 
 static char *put_signed(char *p, int64_t value) {
