@@ -1,6 +1,7 @@
 /* Addresses: the best base + offset for a pointer, getelementptr, and places in the thread's frame (frame.c). */
 #include "codegen/lower.h"
 
+#include "ir/evalint.h"
 uint16_t space_mod(uint32_t address_space) {
   switch (address_space) {
   case 1: return PTX_MOD_GLOBAL;
@@ -134,12 +135,6 @@ bool lower_cast_drops_space(const struct lower *l, const struct nvm_inst *i) {
 
 static bool is_power_of_two(uint64_t x) { return x != 0 && (x & (x - 1)) == 0; }
 
-static uint32_t log2_of(uint64_t x) {
-  uint32_t n = 0;
-  while (x >>= 1) n++;
-  return n;
-}
-
 /* base + index * step, where the offset has the pointer's width. */
 static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struct ptx_operand index,
                                  const struct part *p, bool is_signed, uint64_t step, bool wide) {
@@ -162,7 +157,7 @@ static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struc
   if (step != 1 && is_power_of_two(step)) {
     struct ptx_reg scaled = lower_temp(l, wide ? PTX_B64 : PTX_B32);
     emit3(l, PTX_SHL, PTX_MODS(wide ? PTX_MOD_B64 : PTX_MOD_B32), ptx_r(scaled), index,
-          ptx_i((int64_t)log2_of(step)));
+          ptx_i((int64_t)evalint_log2(step)));
     index = ptx_r(scaled);
   } else if (step != 1) {
     emit4(l, PTX_MAD, PTX_MODS(PTX_MOD_LO, type), ptx_r(sum), index, ptx_i((int64_t)step), base);

@@ -62,9 +62,7 @@ struct coalescer {
 
 /* Intrinsics that are one instruction a lane. */
 static bool is_one_instruction(const struct nvm_function *f, const struct nvm_inst *i) {
-  struct nvm_value callee = call_callee(f, i);
-  if (value_kind(callee) != VALUE_FUNCTION) return false;
-  switch (module_function(f->module, callee)->intrinsic) {
+  switch (call_intrinsic(f, i)) {
   case INTRINSIC_fma: case INTRINSIC_fmuladd: case INTRINSIC_smin: case INTRINSIC_smax:
   case INTRINSIC_umin: case INTRINSIC_umax:
     return true;
@@ -264,9 +262,8 @@ void lower_coalesce(struct lower *l) {
       !VEC_PUSH(arena, &c.reads, (struct read){.next = 0}))
     return;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
+    FOR_EACH_PHI(f, b, i) {
       const struct nvm_inst *phi = function_inst(f, i);
-      if (phi->op != OP_PHI) break;
       if (!l->wanted[i.index]) continue;
       add_candidate(&c, value_of_inst(i));
       for (uint32_t k = 0; k < phi->operand_count; k += 2) add_candidate(&c, inst_operand(f, phi, k));

@@ -107,8 +107,7 @@ static enum use judge_use(const struct nvm_function *f, const struct nvm_inst *i
   case OP_CALL: break;
   default: return USE_ESCAPE;
   }
-  struct nvm_value callee = call_callee(f, i);
-  switch (value_kind(callee) == VALUE_FUNCTION ? module_function(f->module, callee)->intrinsic : 0) {
+  switch (call_intrinsic(f, i)) {
   case INTRINSIC_lifetime_start: case INTRINSIC_lifetime_end: return USE_MARKER;
   case INTRINSIC_memcpy: case INTRINSIC_memcpy_inline: case INTRINSIC_memmove: case INTRINSIC_memset:
   case INTRINSIC_memset_inline: return USE_ACCESS;

@@ -131,9 +131,8 @@ bool lower_plan_edges(struct lower *l) {
   for (int pass = 0; pass < 2; pass++) {
     FOR_EACH_BLOCK(f, b) {
       if (pass == 0) e->rank[b.index] = rank++;
-      FOR_EACH_INST(f, b, i) {
+      FOR_EACH_PHI(f, b, i) {
         const struct nvm_inst *phi = function_inst(f, i);
-        if (phi->op != OP_PHI) break;
         for (uint32_t k = 0; k < phi->operand_count; k += 2) {
           uint32_t from = value_index(inst_operand(f, phi, k + 1));
           if (pass == 0) e->start[from + 1]++;

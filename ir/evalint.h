@@ -143,6 +143,12 @@ static inline uint64_t evalint_byte_swap(unsigned bits, uint64_t a) {
   for (unsigned i = 0; i < bits / 8; i++) r |= (a >> (8 * i) & 0xff) << (bits - 8 - 8 * i);
   return r;
 }
+/* The number of the highest bit that is set; 0 for 0. */
+static inline uint32_t evalint_log2(uint64_t a) {
+  uint32_t n = 0;
+  while (a >>= 1) n++;
+  return n;
+}
 /* The highest bit that differs from the sign, as bfind finds it; 0xffffffff: none. */
 static inline uint64_t evalint_find_bit(unsigned bits, bool is_signed, uint64_t a) {
   a = evalint_zext(bits, a);

@@ -106,7 +106,8 @@ static bool grow_insts(struct nvm_function *f) {
   struct arena *a = &f->module->arena;
   enum { LARGE = 1 << 13 };
   uint64_t wanted = f->insts.capacity ? (uint64_t)f->insts.capacity * 2 : 16;
-  if (f->insts.capacity > LARGE) wanted -= f->insts.capacity / 2; /* what vec_grow gives, for all of them */
+  if (f->insts.capacity > LARGE)
+    wanted -= f->insts.capacity / 2; /* what vec_grow gives, for all of them */
   if (wanted > UINT32_C(1) << VALUE_INDEX_BITS) {
     a->failed = true;
     return false;
@@ -275,4 +276,84 @@ uint32_t call_arg_count(const struct nvm_function *f, const struct nvm_inst *i) 
   for (uint32_t k = 0; k < site->bundle_count; k++)
     count -= f->module->bundles.data[site->first_bundle + k].count;
   return count;
+}
+
+void inst_prepend(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block b) {
+  struct nvm_inst_id first = function_block(f, b)->first;
+  if (inst_is_none(first)) inst_append(f, i, b);
+  else inst_insert_before(f, i, first);
+}
+
+struct nvm_inst_id block_first_behind_phis(const struct nvm_function *f, struct nvm_block b) {
+  struct nvm_inst_id i = function_block(f, b)->first;
+  while (function_inst(f, i)->op == OP_PHI) i = function_inst(f, i)->next;
+  return i;
+}
+
+bool phi_add(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_value v,
+             struct nvm_block from) {
+  return inst_add_operand(f, phi, v) && inst_add_operand(f, phi, value_of_block(from));
+}
+
+static const struct nvm_attr *attribute_of(const struct nvm_function *f, struct nvm_attrlist list,
+                                           enum attr_id id) {
+  const struct attr_table_data *a = &f->module->attributes;
+  return attrset_find(a, attrlist_info(a, list)->function, id);
+}
+
+const struct nvm_attr *function_attribute(const struct nvm_function *f, enum attr_id id) {
+  return attribute_of(f, f->attributes, id);
+}
+
+const struct nvm_attr *call_attribute(const struct nvm_function *f, const struct nvm_inst *i,
+                                      enum attr_id id) {
+  return attribute_of(f, call_site_of(f, i)->attributes, id);
+}
+
+struct nvm_value inst_emit(struct nvm_function *f, struct nvm_inst_id before, enum op op,
+                           struct nvm_type type, struct nvm_value a, struct nvm_value b,
+                           uint32_t aux) {
+  struct nvm_value operands[2] = {a, b};
+  struct nvm_inst_id i = function_add_inst(f, op, 0, type, operands, value_is_none(b) ? 1 : 2, aux);
+  if (inst_is_none(i)) return VALUE_NULL;
+  inst_insert_before(f, i, before);
+  return value_of_inst(i);
+}
+
+bool gep_constant_offset(const struct nvm_function *f, const struct nvm_inst *gep,
+                         int64_t *offset) {
+  enum { MOST_BITS = 40 };
+  const struct nvm_module *m = f->module;
+  struct nvm_type type = {gep->aux};
+  nvm_i128 sum = 0, most = (nvm_i128)1 << MOST_BITS;
+  for (uint32_t k = 1; k < gep->operand_count; k++) {
+    struct nvm_value v = inst_operand(f, gep, k);
+    nvm_u128 ignored;
+    if (!const_is_int(m, v, &ignored)) return false;
+    nvm_i128 index = const_int_signed(m, v);
+    if (index > most || index < -most) return false;
+    if (k > 1 && type_kind(&m->types, type) == TY_STRUCT) {
+      sum += layout_member_offset(&m->layout, &m->types, type, (uint32_t)index);
+      type = type_member(&m->types, type, (uint32_t)index);
+    } else {
+      if (k > 1) type = type_element(&m->types, type, 0);
+      if (!type_is_sized(&m->types, type)) return false;
+      sum += index * (nvm_i128)layout_alloc_size(&m->layout, &m->types, type);
+    }
+    if (sum > most || sum < -most) return false;
+  }
+  *offset = (int64_t)sum;
+  return true;
+}
+
+struct nvm_value phi_single_value(const struct nvm_function *f, struct nvm_inst_id i) {
+  const struct nvm_inst *phi = function_inst(f, i);
+  struct nvm_value single = VALUE_NULL;
+  for (uint32_t k = 0; k < phi->operand_count; k += 2) {
+    struct nvm_value v = inst_operand(f, phi, k);
+    if (value_equal(v, value_of_inst(i)) || value_equal(v, single)) continue;
+    if (!value_is_none(single)) return VALUE_NULL;
+    single = v;
+  }
+  return single;
 }

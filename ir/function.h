@@ -1,8 +1,9 @@
 /* Functions: blocks and instructions, all in flat tables indexed by handle.
  *
  * Blocks and the instructions of a block are doubly linked through their records, so that passes
- * insert and remove in constant time; ids never change and are never reused while a pass runs. Removed
- * instructions keep their slot with block 0 (until rewrite_compact() of opt/). Parallel tables hold what only some readers want. */
+ * insert and remove in constant time; ids never change and are never reused while a pass runs.
+ * Removed instructions keep their slot with block 0 (until rewrite_compact() of opt/). Parallel
+ * tables hold what only some readers want. */
 #ifndef NVM_IR_FUNCTION_H
 #define NVM_IR_FUNCTION_H
 
@@ -104,6 +105,11 @@ struct nvm_inst_id function_add_inst(struct nvm_function *f, enum op op, uint16_
 /* Puts i at the end of b, or before the instruction `before` in its block. */
 void inst_append(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block b);
 void inst_insert_before(struct nvm_function *f, struct nvm_inst_id i, struct nvm_inst_id before);
+/* A new instruction of one or two operands (b: VALUE_NULL) before `before`; VALUE_NULL when out of
+ * memory. */
+struct nvm_value inst_emit(struct nvm_function *f, struct nvm_inst_id before, enum op op,
+                           struct nvm_type type, struct nvm_value a, struct nvm_value b,
+                           uint32_t aux);
 /* Takes i out of its block, keeping it; removes it for good, releasing its operands. */
 void inst_unlink(struct nvm_function *f, struct nvm_inst_id i);
 void inst_remove(struct nvm_function *f, struct nvm_inst_id i);
@@ -113,11 +119,25 @@ bool inst_add_operand(struct nvm_function *f, struct nvm_inst_id i, struct nvm_v
 /* Removes operands k..k+count-1, keeping the order of the rest. */
 void inst_remove_operands(struct nvm_function *f, struct nvm_inst_id i, uint32_t k, uint32_t count);
 
+/* The bytes that a getelementptr of constants adds; false if it is none such, or they are too many.
+ */
+bool gep_constant_offset(const struct nvm_function *f, const struct nvm_inst *gep, int64_t *offset);
 /* The terminator of b, {0} if it has none. */
 struct nvm_inst_id block_terminator(const struct nvm_function *f, struct nvm_block b);
 /* Successors of b, in operand order, with repetitions: their number, and number k. */
 uint32_t block_successor_count(const struct nvm_function *f, struct nvm_block b);
 struct nvm_block block_successor(const struct nvm_function *f, struct nvm_block b, uint32_t k);
+
+/* Puts i at the beginning of b, which may be empty. */
+void inst_prepend(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block b);
+/* The first instruction of b that is no phi. */
+struct nvm_inst_id block_first_behind_phis(const struct nvm_function *f, struct nvm_block b);
+/* The one value of a phi beside itself; VALUE_NULL if there are two. Undef and poison are values:
+ * another one might not dominate the edges that they come from. */
+struct nvm_value phi_single_value(const struct nvm_function *f, struct nvm_inst_id i);
+/* Gives a phi an entry: v from block `from`. False when out of memory. */
+bool phi_add(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_value v,
+             struct nvm_block from);
 
 /* Calls: the callee (last operand), number of arguments, the call site record. */
 static inline struct nvm_value call_callee(const struct nvm_function *f, const struct nvm_inst *i) {
@@ -130,6 +150,22 @@ static inline const struct call_site *call_site_of(const struct nvm_function *f,
 /* Arguments without bundle operands. */
 uint32_t call_arg_count(const struct nvm_function *f, const struct nvm_inst *i);
 
+/* The function that i calls by its name, NULL if it is no such call; the number of the intrinsic
+ * that it is, or 0. */
+static inline struct nvm_function *call_function(const struct nvm_function *f,
+                                                 const struct nvm_inst *i) {
+  struct nvm_value v = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
+  return value_kind(v) == VALUE_FUNCTION ? module_function(f->module, v) : NULL;
+}
+static inline uint32_t call_intrinsic(const struct nvm_function *f, const struct nvm_inst *i) {
+  const struct nvm_function *g = call_function(f, i);
+  return g ? g->intrinsic : 0;
+}
+/* An attribute of the function itself, or of the call itself; NULL: it has none such. */
+const struct nvm_attr *function_attribute(const struct nvm_function *f, enum attr_id id);
+const struct nvm_attr *call_attribute(const struct nvm_function *f, const struct nvm_inst *i,
+                                      enum attr_id id);
+
 /* Iteration: for (struct nvm_block b = f->entry; !block_is_none(b); b = function_block(f, b)->next)
  * and for (struct nvm_inst_id i = function_block(f, b)->first; !inst_is_none(i);
  *          i = function_inst(f, i)->next) */
@@ -137,6 +173,11 @@ uint32_t call_arg_count(const struct nvm_function *f, const struct nvm_inst *i);
   for (struct nvm_block b = (f)->entry; b.index != 0; b = (f)->blocks.data[b.index].next)
 #define FOR_EACH_INST(f, b, i)                                                  \
   for (struct nvm_inst_id i = (f)->blocks.data[(b).index].first; i.index != 0; \
+       i = (f)->insts.data[i.index].next)
+/* The phis of b, which come first. */
+#define FOR_EACH_PHI(f, b, i)                                                 \
+  for (struct nvm_inst_id i = (f)->blocks.data[(b).index].first;              \
+       i.index != 0 && (f)->insts.data[i.index].op == OP_PHI;                 \
        i = (f)->insts.data[i.index].next)
 
 #endif

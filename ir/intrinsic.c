@@ -5,6 +5,7 @@
  * where they first stand; the messages say to what. */
 #include "ir/intrinsic.h"
 
+#include "ir/function.h"
 #include "support/nearest.h"
 
 const struct intrinsic_info intrinsic_table[INTRINSIC_COUNT] = {
@@ -496,4 +497,38 @@ bool intrinsic_arg_is_immediate(enum intrinsic_id id, uint32_t index) {
     k += a.repeat;
   }
   return false;
+}
+
+/* ".i32", ".v4bf16", ".p1": how a name spells an overload. */
+static void put_overload(const struct type_table *t, struct nvm_type type, struct textbuf *out) {
+  const struct type_info *scalar = type_info(t, type_scalar(t, type));
+  textbuf_char(out, '.');
+  if (type_is_vector(t, type)) textbuf_format(out, "v%u", (unsigned)type_info(t, type)->count);
+  if (scalar->kind == TY_PTR) textbuf_format(out, "p%u", (unsigned)scalar->width);
+  else if (scalar->kind == TY_INT) textbuf_format(out, "i%u", (unsigned)scalar->width);
+  else if (scalar->kind == TY_BFLOAT) textbuf_puts(out, "bf16");
+  else textbuf_format(out, "f%u", (unsigned)type_scalar_bits(t, type_scalar(t, type)));
+}
+
+struct nvm_value intrinsic_declare(struct nvm_module *m, enum intrinsic_id id,
+                                   const struct nvm_type *overloads, uint32_t count,
+                                   struct nvm_type type) {
+  struct textbuf name;
+  textbuf_init(&name, &m->arena);
+  textbuf_puts(&name, intrinsic_table[id].name);
+  for (uint32_t k = 0; k < count; k++) put_overload(&m->types, overloads[k], &name);
+  if (m->arena.failed) return VALUE_NULL;
+  struct nvm_str str = strtab_intern(&m->strings, name.bytes, name.length);
+  struct nvm_value v = module_find_symbol(m, str);
+  if (!value_is_none(v)) {
+    bool same = value_kind(v) == VALUE_FUNCTION && type_equal(module_function(m, v)->type, type);
+    return same ? v : VALUE_NULL;
+  }
+  v = module_add_function(m, str);
+  if (value_is_none(v)) return v;
+  struct nvm_function *f = module_function(m, v);
+  f->type = type;
+  f->intrinsic = id;
+  f->symbol.defined = f->symbol.declared_only = true;
+  return v;
 }

@@ -4,6 +4,7 @@
 #define NVM_IR_INTRINSIC_H
 
 #include "ir/type.h"
+#include "ir/value.h"
 #include "intrinsics.h" /* generated: enum intrinsic_id { INTRINSIC_NONE, INTRINSIC_abs, …,
                            INTRINSIC_nvvm_activemask, … INTRINSIC_COUNT }, in the order of names */
 
@@ -43,6 +44,13 @@ enum intrinsic_id intrinsic_nearest(const char *name, size_t length);
  * sentence: which position, expected, found. */
 bool intrinsic_check_type(const struct type_table *t, enum intrinsic_id id, struct nvm_type type,
                           struct textbuf *why);
+
+struct nvm_module;
+/* The declaration of an intrinsic for these overloads (llvm.memcpy.p0.p1.i64), made if the module has none.
+ * `type` is the function's. VALUE_NULL when out of memory, or if the name is something else's. */
+struct nvm_value intrinsic_declare(struct nvm_module *m, enum intrinsic_id id,
+                                   const struct nvm_type *overloads, uint32_t count,
+                                   struct nvm_type type);
 
 /* Whether argument `index` must be a constant (`imm` in the signature). */
 bool intrinsic_arg_is_immediate(enum intrinsic_id id, uint32_t index);

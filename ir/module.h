@@ -57,6 +57,11 @@ struct symbol {
 };
 
 /* A variable (alias == VALUE_NULL) or an alias or ifunc (alias: what it stands for). */
+/* Known to this module alone: internal or private. */
+static inline bool symbol_is_local(const struct symbol *s) {
+  return s->linkage == LINK_INTERNAL || s->linkage == LINK_PRIVATE;
+}
+
 struct nvm_global {
   struct symbol symbol;
   struct nvm_type value_type;

@@ -76,8 +76,7 @@ static bool passes_on(const struct promoter *p, const struct nvm_inst *i, uint32
 
 static bool is_loadable(const struct promoter *p, const struct nvm_inst *i, struct nvm_type type) {
   enum type_kind kind = type_kind(&p->m->types, i->type);
-  struct memory_access how = memory_access_unpack(i->aux);
-  return i->op == OP_LOAD && !how.is_volatile && how.ordering == ORDER_NONE && kind != TY_STRUCT && kind != TY_ARRAY &&
+  return i->op == OP_LOAD && effects_is_plain_access(i) && kind != TY_STRUCT && kind != TY_ARRAY &&
          (type_equal(type, TYPE_NONE) || type_equal(type, i->type));
 }
 
@@ -263,7 +262,7 @@ static bool forget_results(const struct promoter *p, uint32_t n) {
   bool *live = p->touched[n] ? arena_alloc(p->env->arena, f->insts.count * sizeof *live) : NULL;
   if (!live) return !p->touched[n];
   for (uint32_t i = 0; i < f->insts.count; i++) live[i] = !type_equal(f->insts.data[i].type, TYPE_VOID);
-  effects_drop_dead_metadata(f, live);
+  rewrite_drop_dead_metadata(f, live);
   return true;
 }
 

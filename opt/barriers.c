@@ -28,8 +28,7 @@ struct ordered {
 /* True if i does nothing that `*o` has not; otherwise *o is what holds behind it. */
 static bool is_redundant(const struct nvm_function *f, struct nvm_inst_id id, struct ordered *o) {
   const struct nvm_inst *i = function_inst(f, id);
-  struct nvm_value callee = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
-  uint32_t intrinsic = value_kind(callee) == VALUE_FUNCTION ? module_function(f->module, callee)->intrinsic : 0;
+  uint32_t intrinsic = call_intrinsic(f, i);
   int fence = intrinsic == INTRINSIC_nvvm_membar_cta   ? CTA_FENCE
               : intrinsic == INTRINSIC_nvvm_membar_gl  ? DEVICE_FENCE
               : intrinsic == INTRINSIC_nvvm_membar_sys ? SYSTEM_FENCE

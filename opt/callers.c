@@ -2,11 +2,9 @@
 #include "opt/callers.h"
 
 static bool is_open(const struct nvm_function *f) {
-  const struct attr_table_data *a = &f->module->attributes;
-  bool local = f->symbol.linkage == LINK_INTERNAL || f->symbol.linkage == LINK_PRIVATE;
-  return !local || function_is_declaration(f) || function_is_kernel(f) ||
+  return !symbol_is_local(&f->symbol) || function_is_declaration(f) || function_is_kernel(f) ||
          (type_info(&f->module->types, f->type)->flags & TYPE_VARIADIC) ||
-         attrset_find(a, attrlist_info(a, f->attributes)->function, ATTR_NAKED);
+         function_attribute(f, ATTR_NAKED);
 }
 
 static void open_function(struct callers *c, struct nvm_value v) {

@@ -22,11 +22,48 @@ static void remove_entries(struct nvm_function *f, struct nvm_inst_id i, struct 
 
 void cfg_remove_phi_edges(struct nvm_function *f, struct nvm_block to, struct nvm_block from,
                           uint32_t keep) {
-  for (struct nvm_inst_id i = function_block(f, to)->first; !inst_is_none(i);
-       i = function_inst(f, i)->next) {
-    if (function_inst(f, i)->op != OP_PHI) return;
-    remove_entries(f, i, from, keep);
+  FOR_EACH_PHI(f, to, i) remove_entries(f, i, from, keep);
+}
+
+void cfg_rename_phi_edges(struct nvm_function *f, struct nvm_block b, struct nvm_block from,
+                          struct nvm_block to) {
+  FOR_EACH_PHI(f, b, i)
+    for (uint32_t k = 1, count = function_inst(f, i)->operand_count; k < count; k += 2)
+      if (value_index(inst_operand(f, function_inst(f, i), k)) == from.index)
+        inst_set_operand(f, i, k, value_of_block(to));
+}
+
+void cfg_move_rest(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block to) {
+  struct nvm_block b = function_inst(f, i)->block, previous = {0};
+  for (struct nvm_inst_id next; !inst_is_none(i); i = next) {
+    next = function_inst(f, i)->next;
+    inst_unlink(f, i);
+    inst_append(f, i, to);
   }
+  for (uint32_t k = 0, n = block_successor_count(f, to); k < n; k++) {
+    struct nvm_block s = block_successor(f, to, k); /* a switch names one often, mostly in a row */
+    if (s.index != previous.index) cfg_rename_phi_edges(f, s, b, to);
+    previous = s;
+  }
+}
+
+void cfg_redirect(struct nvm_function *f, struct nvm_block b, struct nvm_block from,
+                  struct nvm_block to) {
+  struct nvm_inst_id t = block_terminator(f, b);
+  for (uint32_t k = 0; k < function_inst(f, t)->operand_count; k++)
+    if (value_equal(inst_operand(f, function_inst(f, t), k), value_of_block(from)))
+      inst_set_operand(f, t, k, value_of_block(to));
+}
+
+bool cfg_replace_terminator(struct nvm_function *f, struct nvm_inst_id t, enum op op,
+                            const struct nvm_value *operands, uint32_t count) {
+  struct nvm_inst_id made = function_add_inst(f, op, 0, TYPE_VOID, operands, count, 0);
+  if (inst_is_none(made)) return false;
+  f->locations.data[made.index] = f->locations.data[t.index];
+  f->positions.data[made.index] = f->positions.data[t.index];
+  inst_insert_before(f, made, t);
+  inst_remove(f, t);
+  return true;
 }
 
 void cfg_make_jump(struct nvm_function *f, struct nvm_block b, struct nvm_block to) {
@@ -37,14 +74,8 @@ void cfg_make_jump(struct nvm_function *f, struct nvm_block b, struct nvm_block 
     if (s.index != previous.index) cfg_remove_phi_edges(f, s, b, s.index == to.index);
     previous = s;
   }
-  struct nvm_inst_id old = block_terminator(f, b);
   struct nvm_value target = value_of_block(to);
-  struct nvm_inst_id jump = function_add_inst(f, OP_BR, 0, TYPE_VOID, &target, 1, 0);
-  if (inst_is_none(jump)) return;
-  f->locations.data[jump.index] = f->locations.data[old.index];
-  f->positions.data[jump.index] = f->positions.data[old.index];
-  inst_insert_before(f, jump, old);
-  inst_remove(f, old);
+  (void)cfg_replace_terminator(f, block_terminator(f, b), OP_BR, &target, 1);
 }
 
 struct nvm_block cfg_known_successor(const struct nvm_function *f, struct nvm_block b) {

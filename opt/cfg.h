@@ -9,6 +9,20 @@
 void cfg_remove_phi_edges(struct nvm_function *f, struct nvm_block to, struct nvm_block from,
                           uint32_t keep);
 
+/* Entries of `from` in the phis of b are entries of `to` from now on. */
+void cfg_rename_phi_edges(struct nvm_function *f, struct nvm_block b, struct nvm_block from,
+                          struct nvm_block to);
+/* Moves i and what stands behind it to the end of block `to`, which successors' phis then name. */
+void cfg_move_rest(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block to);
+/* The branches in b that go to `from` go to `to`; phis are the caller's business. */
+void cfg_redirect(struct nvm_function *f, struct nvm_block b, struct nvm_block from,
+                  struct nvm_block to);
+
+/* Replaces the terminator t by another of these operands, located where it was. False when out of
+ * memory. */
+bool cfg_replace_terminator(struct nvm_function *f, struct nvm_inst_id t, enum op op,
+                            const struct nvm_value *operands, uint32_t count);
+
 /* Replaces b's terminator by a jump to `to`, which is one of its successors; its other edges are
  * forgotten in the phis of their targets, one entry an edge. */
 void cfg_make_jump(struct nvm_function *f, struct nvm_block b, struct nvm_block to);

@@ -136,38 +136,6 @@ struct nvm_value build_op(struct combiner *k, struct nvm_inst_id root, enum op o
   return place(k, root, function_add_inst(k->f, op, (uint16_t)flags, type, operands, count, aux));
 }
 
-/* "i32", "f32", "v4bf16": how a name spells an overload. */
-static void type_suffix(const struct type_table *t, struct nvm_type type, struct textbuf *out) {
-  if (type_is_vector(t, type)) textbuf_format(out, "v%u", (unsigned)type_info(t, type)->count);
-  struct nvm_type scalar = type_scalar(t, type);
-  if (type_kind(t, scalar) == TY_BFLOAT) textbuf_puts(out, "bf16");
-  else
-    textbuf_format(out, "%c%u", type_is_int(t, scalar) ? 'i' : 'f',
-                   (unsigned)type_scalar_bits(t, scalar));
-}
-
-/* The declaration of an intrinsic for that type, made if there is none. */
-static struct nvm_value declare(struct combiner *k, uint32_t intrinsic, struct nvm_type suffix,
-                                struct nvm_type type) {
-  struct textbuf name;
-  textbuf_init(&name, k->arena);
-  textbuf_format(&name, "%s.", intrinsic_table[intrinsic].name);
-  type_suffix(&k->m->types, suffix, &name);
-  struct nvm_str str = strtab_intern(&k->m->strings, name.bytes, name.length);
-  struct nvm_value v = module_find_symbol(k->m, str);
-  if (!value_is_none(v)) {
-    bool same = value_kind(v) == VALUE_FUNCTION && type_equal(module_function(k->m, v)->type, type);
-    return same ? v : VALUE_NULL;
-  }
-  v = module_add_function(k->m, str);
-  if (value_is_none(v)) return v;
-  struct nvm_function *f = module_function(k->m, v);
-  f->type = type;
-  f->intrinsic = intrinsic;
-  f->symbol.defined = f->symbol.declared_only = true;
-  return v;
-}
-
 struct nvm_value build_call(struct combiner *k, struct nvm_inst_id root, uint32_t intrinsic,
                             uint32_t flags, struct nvm_type type, uint32_t count,
                             const struct nvm_value *operands) {
@@ -180,7 +148,7 @@ struct nvm_value build_call(struct combiner *k, struct nvm_inst_id root, uint32_
     parameters[n] = value_type(k->f, operands[n]);
   }
   struct nvm_type callee = type_function(&k->m->types, type, parameters, count, false);
-  all[count] = declare(k, intrinsic, type, callee);
+  all[count] = intrinsic_declare(k->m, (enum intrinsic_id)intrinsic, &type, 1, callee);
   if (value_is_none(all[count])) return VALUE_NULL;
   uint32_t site = module_call_site(k->m, (struct call_site){.function_type = callee});
   if (site == 0) return VALUE_NULL;
@@ -218,9 +186,7 @@ static struct nvm_value fold(struct combiner *k, const struct nvm_inst *i) {
 static bool is_constant(struct nvm_value v) { return value_kind(v) == VALUE_CONST; }
 
 static bool call_commutes(const struct nvm_function *f, const struct nvm_inst *i) {
-  struct nvm_value callee = call_callee(f, i);
-  if (i->operand_count < 3 || value_kind(callee) != VALUE_FUNCTION) return false;
-  uint32_t id = module_function(f->module, callee)->intrinsic;
+  uint32_t id = i->operand_count < 3 ? INTRINSIC_NONE : call_intrinsic(f, i);
   return id == INTRINSIC_fma || id == INTRINSIC_fmuladd ||
          (i->operand_count == 3 && (intrinsic_table[id].flags & INTRIN_COMMUTES));
 }

@@ -18,61 +18,19 @@ static const struct nvm_inst *as_inst(const struct combiner *k, struct nvm_value
   return i->op == op ? i : NULL;
 }
 
-/* --- phi -------------------------------------------------------------------------------------- */
-
-/* Undef and poison operands count as different: the one value need not dominate their edges. */
-static struct nvm_value phi_of_one(struct combiner *k, struct nvm_inst_id root) {
-  const struct nvm_inst *i = function_inst(k->f, root);
-  struct nvm_value one = VALUE_NULL, self = value_of_inst(root);
-  for (uint32_t n = 0; n < i->operand_count; n += 2) {
-    struct nvm_value v = inst_operand(k->f, i, n);
-    if (value_equal(v, self) || value_equal(v, one)) continue;
-    if (!value_is_none(one)) return VALUE_NULL;
-    one = v;
-  }
-  return one;
-}
-
 /* --- addresses -------------------------------------------------------------------------------- */
-
-/* Bytes that constant indices step over; false if one is no constant or the step is too large. */
-static bool gep_constant_step(struct combiner *k, const struct nvm_inst *g, int64_t *step) {
-  enum { MOST_BITS = 40 };
-  const struct type_table *t = &k->m->types;
-  struct nvm_type type = {g->aux};
-  *step = 0;
-  for (uint32_t n = 1; n < g->operand_count; n++) {
-    struct nvm_value v = inst_operand(k->f, g, n);
-    nvm_u128 bits;
-    if (!const_is_int(k->m, v, &bits)) return false;
-    nvm_i128 index = const_int_signed(k->m, v);
-    const struct type_info *info = n > 1 ? type_info(t, type) : NULL;
-    if (index > (nvm_i128)1 << MOST_BITS || index < -((nvm_i128)1 << MOST_BITS)) return false;
-    nvm_i128 bytes;
-    if (info && info->kind == TY_STRUCT) {
-      bytes = (nvm_i128)layout_member_offset(&k->m->layout, t, type, (uint32_t)index);
-      type = type_member(t, type, (uint32_t)index);
-    } else {
-      if (info) type = info->element;
-      bytes = index * (nvm_i128)layout_alloc_size(&k->m->layout, t, type);
-    }
-    if (bytes > (nvm_i128)1 << MOST_BITS || bytes < -((nvm_i128)1 << MOST_BITS)) return false;
-    *step += (int64_t)bytes;
-  }
-  return true;
-}
 
 static struct nvm_value gep_simplify(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *g = function_inst(k->f, root);
   struct nvm_value base = inst_operand(k->f, g, 0);
   int64_t outer, inner;
   if (!type_equal(value_type(k->f, base), g->type) || !type_is_ptr(&k->m->types, g->type) ||
-      !gep_constant_step(k, g, &outer))
+      !gep_constant_offset(k->f, g, &outer))
     return VALUE_NULL;
   if (outer == 0) return base;
   const struct nvm_inst *b = as_inst(k, base, OP_GEP);
   if (!b || !type_is_ptr(&k->m->types, value_type(k->f, inst_operand(k->f, b, 0))) ||
-      !gep_constant_step(k, b, &inner))
+      !gep_constant_offset(k->f, b, &inner))
     return VALUE_NULL;
   uint16_t flags = g->flags & b->flags;
   if ((inner < 0) != (outer < 0)) flags = 0; /* the way back may leave the object first */
@@ -211,7 +169,7 @@ static struct nvm_value call_simplify(struct combiner *k, const struct nvm_inst 
 struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root, bool *touched) {
   const struct nvm_inst *i = function_inst(k->f, root);
   switch ((enum op)i->op) {
-  case OP_PHI: return phi_of_one(k, root);
+  case OP_PHI: return phi_single_value(k->f, root);
   case OP_GEP: return gep_simplify(k, root);
   case OP_ICMP: return icmp_of_addresses(k, root);
   case OP_PTRTOINT: return ptrtoint_of_inttoptr(k, i);

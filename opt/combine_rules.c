@@ -60,10 +60,7 @@ static uint32_t class_of(const struct combiner *k, struct nvm_value v) {
   if (value_kind(v) != VALUE_INST) return CLASS_OTHER;
   const struct nvm_inst *i = &k->f->insts.data[value_index(v)];
   if (i->op != OP_CALL) return i->op;
-  struct nvm_value callee = call_callee(k->f, i);
-  uint32_t intrinsic =
-      value_kind(callee) == VALUE_FUNCTION ? module_function(k->m, callee)->intrinsic : 0;
-  return CLASS_CALL + rule_of_intrinsic[intrinsic];
+  return CLASS_CALL + rule_of_intrinsic[call_intrinsic(k->f, i)];
 }
 
 /* --- registers and types ---------------------------------------------------------------------- */
@@ -150,7 +147,7 @@ static uint64_t compute(uint32_t what, uint32_t from, uint32_t to, uint64_t a, u
   case FUNCTION_ctpop: return evalint_popcount(from, a);
   case FUNCTION_bswap: return evalint_byte_swap(from, a);
   case FUNCTION_bitreverse: return evalint_reverse(from, a);
-  case FUNCTION_log2: return a ? evalint_find_bit(64, false, a) : 0;
+  case FUNCTION_log2: return evalint_log2(a);
   case FUNCTION_not: return evalint_zext(from, ~a);
   case FUNCTION_neg: return evalint_zext(from, 0 - a);
   case FUNCTION_lowmask: return evalint_mask(a < from ? (uint32_t)a : from);

@@ -10,6 +10,7 @@
  * Cost:      linear in the uses of such variables.
  * Omits:     copies in parts; constants of other modules with less alignment.
  * Tests:     check/opt/copied-constants.nvir. */
+#include "ir/evalint.h"
 #include "ir/intrinsic.h"
 #include "opt/analysis/alias.h"
 #include "opt/passes.h"
@@ -26,16 +27,11 @@ struct finder {
   struct nvm_inst_id copy;         /* the memcpy into it */
 };
 
-static uint32_t called(const struct nvm_function *f, const struct nvm_inst *i) {
-  struct nvm_value callee = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
-  return value_kind(callee) == VALUE_FUNCTION ? module_function(f->module, callee)->intrinsic : 0;
-}
-
 /* A call with the pointer as operand k. */
 static bool allows_call(struct finder *g, struct nvm_inst_id user, uint32_t k, bool is_variable) {
   const struct nvm_inst *i = function_inst(g->f, user);
   nvm_u128 is_volatile = 1;
-  switch (called(g->f, i)) {
+  switch (call_intrinsic(g->f, i)) {
   case INTRINSIC_lifetime_start: case INTRINSIC_lifetime_end:
     return is_variable && VEC_PUSH(g->arena, &g->markers, user);
   case INTRINSIC_memcpy: case INTRINSIC_memmove:
@@ -81,9 +77,7 @@ static bool is_only_copied(struct finder *g, struct nvm_inst_id variable) {
 }
 
 static uint32_t align_log2(const struct nvm_module *m, uint32_t written, struct nvm_type type) {
-  uint32_t n = 0, bytes = layout_align(&m->layout, &m->types, type);
-  while (bytes >>= 1) n++;
-  return written ? written - 1 : n;
+  return written ? written - 1 : evalint_log2(layout_align(&m->layout, &m->types, type));
 }
 
 /* The constant that the copy reads as a whole, as a generic pointer; none if it is not one. */
@@ -103,8 +97,7 @@ static struct nvm_value source_of(struct finder *g, struct nvm_inst_id variable)
     return VALUE_NULL;
   uint32_t have = align_log2(m, c->align_log2, c->value_type);
   uint32_t want = align_log2(m, v->flags & ALLOCA_ALIGN_MASK, type);
-  bool own = c->symbol.linkage == LINK_INTERNAL || c->symbol.linkage == LINK_PRIVATE;
-  if (have < want && !own) return VALUE_NULL;
+  if (have < want && !symbol_is_local(&c->symbol)) return VALUE_NULL;
   if (have < want) c->align_log2 = (uint8_t)(want + 1);
   if (type_equal(value_type(g->f, source), v->type)) return source;
   return const_expr(m, OP_ADDRSPACECAST, 0, v->type, &source, 1, 0);

@@ -255,10 +255,8 @@ static bool simplify_division(struct walker *w, struct nvm_inst_id id, struct ra
 /* min, max, abs. */
 static void simplify_call(struct walker *w, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(w->f, id);
-  struct nvm_value callee = call_callee(w->f, i);
-  uint32_t intrinsic = value_kind(callee) == VALUE_FUNCTION ? module_function(w->f->module, callee)->intrinsic : 0;
   enum icmp_predicate first; /* where it holds, the first operand is the result */
-  switch (intrinsic) {
+  switch (call_intrinsic(w->f, i)) {
   case INTRINSIC_smin: first = ICMP_SLE; break;
   case INTRINSIC_smax: first = ICMP_SGE; break;
   case INTRINSIC_umin: first = ICMP_ULE; break;
@@ -460,10 +458,7 @@ static bool visit_block(struct walker *w, struct nvm_block b) {
     const struct nvm_inst *inst = function_inst(w->f, i);
     w->known[i.index] = inst->op == OP_PHI ? range_of_phi(w, i) : range_of_inst(w->f, inst, range_here, w);
     if (w->known[i.index].width == 64 && !note_counter(w, i)) return false;
-    struct nvm_value callee = inst->op == OP_CALL ? call_callee(w->f, inst) : VALUE_NULL;
-    bool assume = value_kind(callee) == VALUE_FUNCTION &&
-                  module_function(w->f->module, callee)->intrinsic == INTRINSIC_assume;
-    if (assume && !learn(w, inst_operand(w->f, inst, 0), true, 0)) return false;
+    if (call_intrinsic(w->f, inst) == INTRINSIC_assume && !learn(w, inst_operand(w->f, inst, 0), true, 0)) return false;
   }
   return true;
 }

@@ -10,6 +10,7 @@
  * Tests:     check/opt/dce-*. */
 #include "opt/effects.h"
 #include "opt/passes.h"
+#include "opt/rewrite.h"
 
 struct marker {
   struct nvm_function *f;
@@ -53,6 +54,6 @@ enum nvm_status dce_run(struct nvm_function *f, struct pass_env *env, bool *chan
       ++*env->statistic;
       *changed = true;
     }
-  if (*changed) effects_drop_dead_metadata(f, k.live);
+  if (*changed) rewrite_drop_dead_metadata(f, k.live);
   return NVM_OK;
 }

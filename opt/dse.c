@@ -12,6 +12,7 @@
  * Tests:     check/opt/dse.nvir. */
 #include "ir/intrinsic.h"
 #include "opt/analysis/alias.h"
+#include "opt/effects.h"
 #include "opt/passes.h"
 
 enum { MAX_BLOCKS = 32, MAX_STEPS = 128 };
@@ -45,14 +46,11 @@ static bool chain_accesses(struct eliminator *g, struct arena *arena) {
 }
 
 static bool is_plain_store(const struct nvm_inst *i) {
-  struct memory_access how = memory_access_unpack(i->aux);
-  return i->op == OP_STORE && !how.is_volatile && how.ordering == ORDER_NONE;
+  return i->op == OP_STORE && effects_is_plain_access(i);
 }
 
 static bool is_lifetime_end(const struct nvm_function *f, const struct nvm_inst *i) {
-  struct nvm_value callee = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
-  return value_kind(callee) == VALUE_FUNCTION &&
-         module_function(f->module, callee)->intrinsic == INTRINSIC_lifetime_end;
+  return call_intrinsic(f, i) == INTRINSIC_lifetime_end;
 }
 
 enum verdict { READ, GONE, PASSES };

@@ -6,19 +6,13 @@
 
 static bool call_has_attribute(const struct nvm_function *f, const struct nvm_inst *i,
                                enum attr_id id) {
-  const struct attr_table_data *a = &f->module->attributes;
-  if (attrset_find(a, attrlist_info(a, call_site_of(f, i)->attributes)->function, id)) return true;
-  struct nvm_value callee = call_callee(f, i);
-  if (value_kind(callee) != VALUE_FUNCTION) return false;
-  struct nvm_attrlist list = module_function(f->module, callee)->attributes;
-  return attrset_find(a, attrlist_info(a, list)->function, id) != NULL;
+  const struct nvm_function *callee = call_function(f, i);
+  return call_attribute(f, i, id) || (callee && function_attribute(callee, id));
 }
 
-static const struct intrinsic_info *call_intrinsic(const struct nvm_function *f,
-                                                   const struct nvm_inst *i) {
-  struct nvm_value callee = call_callee(f, i);
-  if (value_kind(callee) != VALUE_FUNCTION) return NULL;
-  uint32_t id = module_function(f->module, callee)->intrinsic;
+static const struct intrinsic_info *intrinsic_of(const struct nvm_function *f,
+                                                 const struct nvm_inst *i) {
+  uint32_t id = call_intrinsic(f, i);
   return id ? &intrinsic_table[id] : NULL;
 }
 
@@ -30,32 +24,35 @@ static bool is_plain_asm(const struct nvm_function *f, struct nvm_value callee) 
 }
 
 bool effects_is_debug(const struct nvm_function *f, const struct nvm_inst *i) {
-  struct nvm_value callee = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
-  if (value_kind(callee) != VALUE_FUNCTION) return i->op == OP_DBG_RECORD;
-  uint32_t id = module_function(f->module, callee)->intrinsic;
-  return id == INTRINSIC_dbg_addr || id == INTRINSIC_dbg_assign || id == INTRINSIC_dbg_declare ||
-         id == INTRINSIC_dbg_label || id == INTRINSIC_dbg_value;
+  uint32_t id = call_intrinsic(f, i);
+  return i->op == OP_DBG_RECORD || id == INTRINSIC_dbg_addr || id == INTRINSIC_dbg_assign ||
+         id == INTRINSIC_dbg_declare || id == INTRINSIC_dbg_label || id == INTRINSIC_dbg_value;
 }
 
 bool effects_is_convergent(const struct nvm_function *f, const struct nvm_inst *i) {
   if (i->op != OP_CALL) return false;
-  const struct intrinsic_info *in = call_intrinsic(f, i);
+  const struct intrinsic_info *in = intrinsic_of(f, i);
   return (in && (in->flags & INTRIN_CONVERGENT)) || call_has_attribute(f, i, ATTR_CONVERGENT);
 }
 
 /* Neither reads nor writes memory, and comes back. */
 static bool call_is_pure(const struct nvm_function *f, const struct nvm_inst *i) {
   if (effects_is_convergent(f, i)) return false;
-  const struct intrinsic_info *in = call_intrinsic(f, i);
+  const struct intrinsic_info *in = intrinsic_of(f, i);
   if (in) return !(in->flags & (INTRIN_READS | INTRIN_WRITES | INTRIN_NORETURN));
   if (is_plain_asm(f, call_callee(f, i))) return !call_has_attribute(f, i, ATTR_NOMERGE);
   return false;
 }
 
 static bool call_must_stay(const struct nvm_function *f, const struct nvm_inst *i) {
-  const struct intrinsic_info *in = call_intrinsic(f, i);
+  const struct intrinsic_info *in = intrinsic_of(f, i);
   if (in) return (in->flags & (INTRIN_WRITES | INTRIN_NORETURN)) != 0;
   return !is_plain_asm(f, call_callee(f, i));
+}
+
+bool effects_is_plain_access(const struct nvm_inst *i) {
+  struct memory_access how = memory_access_unpack(i->aux);
+  return !how.is_volatile && how.ordering == ORDER_NONE;
 }
 
 static bool is_plain_load(const struct nvm_inst *i) {
@@ -95,33 +92,16 @@ bool effects_is_pure(const struct nvm_function *f, const struct nvm_inst *i) {
 
 bool effects_is_speculatable(const struct nvm_function *f, const struct nvm_inst *i) {
   if (i->op == OP_CALL) {
-    const struct intrinsic_info *in = call_intrinsic(f, i);
+    const struct intrinsic_info *in = intrinsic_of(f, i);
     return in && (in->flags & INTRIN_SPECULATABLE) && call_is_pure(f, i);
   }
   return (i->op == OP_FREEZE || effects_is_pure(f, i)) && !may_trap(f, i);
 }
 
-void effects_drop_dead_metadata(struct nvm_function *f, const bool *live) {
-  struct nvm_module *m = f->module;
-  FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++) {
-        struct nvm_value v = inst_operand(f, function_inst(f, i), k);
-        if (value_kind(v) != VALUE_CONST) continue;
-        const struct constant_info *c = constant_info(&m->constants, v);
-        if (c->kind != CONST_METADATA) continue;
-        const struct meta_item *item = meta_item(&m->metadata, (struct nvm_meta){c->meta});
-        if (item->kind != META_VALUE || value_kind(item->value) != VALUE_INST) continue;
-        if (live[value_index(item->value)]) continue;
-        struct nvm_type type = item->type;
-        struct nvm_meta poison = meta_value(&m->metadata, const_poison(m, type), type);
-        inst_set_operand(f, i, k, const_metadata(m, poison.index));
-      }
-}
-
 void effects_copy_access_metadata(struct nvm_function *f, struct nvm_inst_id to,
                                   struct nvm_inst_id from) {
-  static const char *const kept[] = {"tbaa", "alias.scope", "noalias", "invariant.load", "nontemporal"};
+  static const char *const kept[] = {"tbaa", "alias.scope", "noalias", "invariant.load",
+                                     "nontemporal"};
   struct nvm_module *m = f->module;
   uint32_t chain = 0, old = f->attachments.data[from.index];
   for (size_t k = 0; old && k < sizeof kept / sizeof *kept; k++) {

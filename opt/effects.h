@@ -15,15 +15,15 @@ bool effects_is_speculatable(const struct nvm_function *f, const struct nvm_inst
 /* A call that must not be moved into or out of a branch, duplicated or merged. */
 bool effects_is_convergent(const struct nvm_function *f, const struct nvm_inst *i);
 
+/* A load or store that is neither volatile nor atomic. */
+bool effects_is_plain_access(const struct nvm_inst *i);
+
 /* A debug record or a call of llvm.dbg.*. */
 bool effects_is_debug(const struct nvm_function *f, const struct nvm_inst *i);
 
-/* Debug intrinsics and records that speak of instructions not in `live` (by instruction) speak of
- * nothing (poison) from now on. */
-void effects_drop_dead_metadata(struct nvm_function *f, const bool *live);
-
-/* Gives `to` those attachments of `from` that speak of the access to memory (tbaa, scopes, invariant,
- * nontemporal), not those that promise something of the result. They may be one instruction. */
+/* Gives `to` those attachments of `from` that speak of the access to memory (tbaa, scopes,
+ * invariant, nontemporal), not those that promise something of the result. They may be one
+ * instruction. */
 void effects_copy_access_metadata(struct nvm_function *f, struct nvm_inst_id to,
                                   struct nvm_inst_id from);
 

@@ -50,8 +50,7 @@ struct numberer {
 };
 
 static bool is_plain(const struct nvm_inst *i) {
-  struct memory_access how = memory_access_unpack(i->aux);
-  return (i->op == OP_LOAD || i->op == OP_STORE) && !how.is_volatile && how.ordering == ORDER_NONE;
+  return (i->op == OP_LOAD || i->op == OP_STORE) && effects_is_plain_access(i);
 }
 
 /* Chains the plain loads and all that may write. */
@@ -211,7 +210,7 @@ static struct nvm_value make_phi(struct numberer *g, struct nvm_block b) {
   struct nvm_inst_id phi = function_add_inst(g->f, OP_PHI, 0, g->type, NULL, 0, 0);
   if (inst_is_none(phi)) return VALUE_NULL;
   g->f->locations.data[phi.index] = g->f->locations.data[g->load.index];
-  inst_insert_before(g->f, phi, function_block(g->f, b)->first);
+  inst_prepend(g->f, phi, b);
   return value_of_inst(phi);
 }
 
@@ -220,7 +219,7 @@ static bool fill_phi(struct numberer *g, struct nvm_value phi, struct nvm_block 
   for (uint32_t e = d->first_predecessor[b.index]; e < d->first_predecessor[b.index + 1]; e++) {
     struct nvm_value v = value_at_end(g, d->predecessors[e]);
     struct nvm_inst_id i = {value_index(phi)};
-    if (!inst_add_operand(g->f, i, v) || !inst_add_operand(g->f, i, value_of_block(d->predecessors[e])))
+    if (!phi_add(g->f, i, v, d->predecessors[e]))
       return false;
   }
   return true;
@@ -366,8 +365,7 @@ static struct nvm_value fold_constant_load(struct numberer *g, const struct alia
   struct nvm_module *m = g->f->module;
   if (value_kind(a->base) != VALUE_GLOBAL || a->term_count || a->offset < 0) return VALUE_NULL;
   const struct nvm_global *v = module_global(m, a->base);
-  bool replaced = v->symbol.linkage != LINK_INTERNAL && v->symbol.linkage != LINK_PRIVATE &&
-                  v->symbol.linkage != LINK_EXTERNAL && v->symbol.linkage != LINK_LINKONCE_ODR &&
+  bool replaced = !symbol_is_local(&v->symbol) && v->symbol.linkage != LINK_EXTERNAL && v->symbol.linkage != LINK_LINKONCE_ODR &&
                   v->symbol.linkage != LINK_WEAK_ODR;
   if (!v->is_constant || v->is_alias || v->externally_initialized || replaced ||
       value_is_none(v->initializer))

@@ -138,9 +138,7 @@ static bool solve(struct aligner *g) {
 static bool note_assumptions(struct aligner *g, struct nvm_inst_id id) {
   const struct nvm_function *f = g->f;
   const struct nvm_inst *i = function_inst(f, id);
-  struct nvm_value callee = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
-  if (value_kind(callee) != VALUE_FUNCTION) return true;
-  if (module_function(f->module, callee)->intrinsic != INTRINSIC_assume) return true;
+  if (call_intrinsic(f, i) != INTRINSIC_assume) return true;
   const struct call_site *site = call_site_of(f, i);
   uint32_t at = call_arg_count(f, i);
   for (uint32_t k = 0; k < site->bundle_count; k++) {

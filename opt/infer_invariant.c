@@ -8,13 +8,13 @@
  * Omits:     other state spaces, which have no such path.
  * Tests:     check/opt/infer-invariant.nvir. */
 #include "opt/analysis/alias.h"
+#include "opt/effects.h"
 #include "opt/passes.h"
 
 enum { GLOBAL = 1 };
 
 static bool is_candidate(const struct nvm_function *f, const struct nvm_inst *i) {
-  struct memory_access how = memory_access_unpack(i->aux);
-  if (i->op != OP_LOAD || how.is_volatile || how.ordering != ORDER_NONE) return false;
+  if (i->op != OP_LOAD || !effects_is_plain_access(i)) return false;
   const struct type_table *t = &f->module->types;
   return type_info(t, value_type(f, inst_operand(f, i, 0)))->width == GLOBAL;
 }

@@ -24,6 +24,8 @@
  * Omits:     functions called through pointers; one level of a recursion; profiles.
  * Tests:     check/opt/inline-*. */
 #include "ir/intrinsic.h"
+#include "opt/callers.h"
+#include "opt/cfg.h"
 #include "opt/effects.h"
 #include "opt/passes.h"
 #include "opt/remark.h"
@@ -41,12 +43,10 @@ enum {
 struct candidate {
   uint32_t first_call, call_count; /* into calls */
   uint32_t size;                   /* instructions that cost something */
-  uint32_t uses;                   /* direct calls */
   uint32_t component;              /* of the call graph, from 1; 0: not visited yet */
   uint32_t low;                    /* Tarjan's */
   bool on_stack;
   bool recursive;
-  bool address_taken;
   bool unsuitable;                 /* its body can't be copied */
 };
 
@@ -59,6 +59,7 @@ struct inliner {
   struct nvm_module *m;
   struct pass_env *env;
   struct candidate *functions;
+  struct callers callers;
   VEC(struct call) calls;
   struct nvm_function *f; /* the caller in hand */
   struct rewrite rewrite; /* of its calls that have results */
@@ -73,32 +74,15 @@ struct inliner {
 
 /* --- facts about functions --------------------------------------------------------------------- */
 
-static const struct nvm_attr *attribute(const struct nvm_function *f, enum attr_id id) {
-  const struct attr_table_data *a = &f->module->attributes;
-  return attrset_find(a, attrlist_info(a, f->attributes)->function, id);
-}
-
-static bool call_says(const struct nvm_function *f, const struct nvm_inst *i, enum attr_id id) {
-  const struct attr_table_data *a = &f->module->attributes;
-  return attrset_find(a, attrlist_info(a, call_site_of(f, i)->attributes)->function, id) != NULL;
-}
-
 static bool is_marker(uint32_t intrinsic) {
   return intrinsic == INTRINSIC_lifetime_start || intrinsic == INTRINSIC_lifetime_end;
-}
-
-/* The function called directly, or NULL. */
-static struct nvm_function *called(const struct nvm_function *f, const struct nvm_inst *i) {
-  if (i->op != OP_CALL) return NULL;
-  struct nvm_value v = call_callee(f, i);
-  return value_kind(v) == VALUE_FUNCTION ? module_function(f->module, v) : NULL;
 }
 
 static bool costs(const struct nvm_function *f, const struct nvm_inst *i) {
   if (i->op == OP_PHI || i->op == OP_ALLOCA || i->op == OP_BR || i->op == OP_RET ||
       i->op == OP_DBG_RECORD || i->op == OP_BITCAST)
     return false;
-  const struct nvm_function *callee = called(f, i);
+  const struct nvm_function *callee = call_function(f, i);
   return !callee || !(is_marker(callee->intrinsic) || effects_is_debug(f, i));
 }
 
@@ -113,9 +97,9 @@ static bool prevents_copying(const struct nvm_function *f, const struct nvm_inst
     return !is_static_alloca(f, i) || (i->flags & (ALLOCA_INALLOCA | ALLOCA_SWIFTERROR));
   if (i->op == OP_VA_ARG) return true;
   if (i->op != OP_CALL) return false;
-  const struct nvm_function *g = called(f, i);
-  return (i->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL || call_says(f, i, ATTR_NODUPLICATE) ||
-         (g && attribute(g, ATTR_NODUPLICATE));
+  const struct nvm_function *g = call_function(f, i);
+  return (i->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL || call_attribute(f, i, ATTR_NODUPLICATE) ||
+         (g && function_attribute(g, ATTR_NODUPLICATE));
 }
 
 static bool may_be_replaced(const struct nvm_function *f) {
@@ -126,14 +110,13 @@ static bool may_be_replaced(const struct nvm_function *f) {
 static bool is_suitable(const struct nvm_function *f) {
   const struct type_info *type = type_info(&f->module->types, f->type);
   return !function_is_declaration(f) && !function_is_kernel(f) && !may_be_replaced(f) &&
-         !(type->flags & TYPE_VARIADIC) && !attribute(f, ATTR_NAKED) &&
-         !attribute(f, ATTR_RETURNS_TWICE);
+         !(type->flags & TYPE_VARIADIC) && !function_attribute(f, ATTR_NAKED) &&
+         !function_attribute(f, ATTR_RETURNS_TWICE);
 }
 
 static bool note_call(struct inliner *l, uint32_t caller, struct nvm_inst_id i,
                       struct nvm_value callee) {
   struct call c = {i, value_index(callee)};
-  l->functions[c.callee].uses++;
   if (function_is_declaration(l->m->functions.data[c.callee])) return true;
   l->functions[caller].call_count++;
   return VEC_PUSH(l->env->arena, &l->calls, c);
@@ -145,35 +128,16 @@ static bool survey_inst(struct inliner *l, uint32_t number, struct nvm_inst_id i
   const struct nvm_inst *i = function_inst(f, id);
   c->size += costs(f, i);
   c->unsuitable |= prevents_copying(f, i);
-  bool call = i->op == OP_CALL;
-  for (uint32_t k = 0; k + call < i->operand_count; k++) {
-    struct nvm_value v = inst_operand(f, i, k);
-    if (value_kind(v) == VALUE_FUNCTION) l->functions[value_index(v)].address_taken = true;
-  }
-  struct nvm_value callee = call ? call_callee(f, i) : VALUE_NULL;
+  struct nvm_value callee = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
   return value_kind(callee) != VALUE_FUNCTION || note_call(l, number, id, callee);
 }
 
-static void take_address(struct inliner *l, struct nvm_value v) {
-  if (value_kind(v) == VALUE_FUNCTION) l->functions[value_index(v)].address_taken = true;
-}
-
-/* Sizes, calls, and whose address is taken: by constants as well, used or not. */
 static bool survey(struct inliner *l) {
   const struct nvm_module *m = l->m;
-  for (uint32_t i = 0; i < m->constants.operands.count; i++)
-    take_address(l, m->constants.operands.data[i]);
-  for (uint32_t i = 1; i < m->globals.count; i++) {
-    take_address(l, m->globals.data[i].initializer);
-    take_address(l, m->globals.data[i].aliasee);
-  }
   for (uint32_t n = 1; n < m->functions.count; n++) {
     struct nvm_function *f = m->functions.data[n];
     l->functions[n].first_call = l->calls.count;
     l->functions[n].unsuitable = !is_suitable(f);
-    take_address(l, f->prefix);
-    take_address(l, f->prologue);
-    take_address(l, f->personality);
     FOR_EACH_BLOCK(f, b)
       FOR_EACH_INST(f, b, i)
         if (!survey_inst(l, n, i)) return false;
@@ -288,7 +252,7 @@ static uint32_t uses_of_constants(const struct nvm_function *f, const struct nvm
 }
 
 static uint32_t threshold_of(const struct nvm_function *g) {
-  return attribute(g, ATTR_INLINEHINT) ? HINT_THRESHOLD : INLINE_THRESHOLD;
+  return function_attribute(g, ATTR_INLINEHINT) ? HINT_THRESHOLD : INLINE_THRESHOLD;
 }
 
 static bool is_cheap(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
@@ -301,17 +265,15 @@ static bool is_cheap(const struct inliner *l, const struct nvm_inst *i, uint32_t
 }
 
 static bool is_only_use(const struct inliner *l, uint32_t callee) {
-  const struct nvm_function *g = l->m->functions.data[callee];
-  const struct candidate *c = &l->functions[callee];
-  bool local = g->symbol.linkage == LINK_INTERNAL || g->symbol.linkage == LINK_PRIVATE;
-  return local && c->uses == 1 && !c->address_taken;
+  uint32_t first = l->callers.open[callee] ? 0 : l->callers.first[callee];
+  return first && l->callers.calls.data[first].next == 0;
 }
 
 /* Why a call can't be inlined whatever it costs, or must not be; NULL: it can. */
 static const char *why_never(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
   const struct nvm_function *g = l->m->functions.data[callee];
   const struct candidate *c = &l->functions[callee];
-  bool always = attribute(g, ATTR_ALWAYSINLINE) || call_says(l->f, i, ATTR_ALWAYSINLINE);
+  bool always = function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE);
   if (c->unsuitable) return "its body cannot be copied";
   if (c->recursive) return "it is recursive";
   if (call_site_of(l->f, i)->bundle_count) return "the call has operand bundles";
@@ -319,9 +281,9 @@ static const char *why_never(const struct inliner *l, const struct nvm_inst *i, 
   if ((i->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL) return "the call is musttail";
   if (!same_denormals(l->f, g)) return "it treats denormals in another way";
   if (l->f->insts.count >= MOST_INSTRUCTIONS) return "the caller is too large";
-  if (call_says(l->f, i, ATTR_NOINLINE) || (attribute(g, ATTR_NOINLINE) && !always))
+  if (call_attribute(l->f, i, ATTR_NOINLINE) || (function_attribute(g, ATTR_NOINLINE) && !always))
     return "it is marked noinline";
-  if (attribute(g, ATTR_OPTNONE) || (attribute(l->f, ATTR_OPTNONE) && !always))
+  if (function_attribute(g, ATTR_OPTNONE) || (function_attribute(l->f, ATTR_OPTNONE) && !always))
     return "of optnone";
   return NULL;
 }
@@ -329,7 +291,7 @@ static const char *why_never(const struct inliner *l, const struct nvm_inst *i, 
 static bool wants_inline(const struct inliner *l, const struct nvm_inst *i, uint32_t callee,
                          uint32_t caller_size) {
   const struct nvm_function *g = l->m->functions.data[callee];
-  if (attribute(g, ATTR_ALWAYSINLINE) || call_says(l->f, i, ATTR_ALWAYSINLINE)) return true;
+  if (function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE)) return true;
   return caller_size <= MOST_CALLER_SIZE && (is_only_use(l, callee) || is_cheap(l, i, callee));
 }
 
@@ -464,12 +426,6 @@ static struct nvm_inst_id copy_inst(struct inliner *l, struct copy *c, struct nv
   return made;
 }
 
-static void put_in_entry(struct nvm_function *f, struct nvm_inst_id i) {
-  struct nvm_inst_id first = function_block(f, f->entry)->first;
-  if (inst_is_none(first)) inst_append(f, i, f->entry);
-  else inst_insert_before(f, i, first);
-}
-
 /* Copies the instructions of block b before `before`, or at the end of `to`; allocas to the
  * caller's entry block; ret into `returns`, not placed. */
 static bool copy_block(struct inliner *l, struct copy *c, struct nvm_block b, struct nvm_block to,
@@ -483,7 +439,7 @@ static bool copy_block(struct inliner *l, struct copy *c, struct nvm_block b, st
       if (!VEC_PUSH(l->env->arena, &c->returns, made)) return false;
       if (inst_is_none(before)) inst_append(l->f, made, to);
     } else if (i->op == OP_ALLOCA) {
-      put_in_entry(l->f, made);
+      inst_prepend(l->f, made, l->f->entry);
     } else if (!inst_is_none(before)) {
       inst_insert_before(l->f, made, before);
     } else {
@@ -520,26 +476,6 @@ static bool prepare_map(struct inliner *l, const struct nvm_function *g) {
 
 /* --- byval arguments ---------------------------------------------------------------------------- */
 
-/* llvm.memcpy for these pointers, declared if it is not yet. */
-static struct nvm_value memcpy_function(struct nvm_module *m, const struct nvm_type *parameters) {
-  struct arena *a = &m->arena;
-  struct textbuf b;
-  textbuf_init(&b, a);
-  textbuf_format(&b, "llvm.memcpy.p%u.p%u.i64", type_info(&m->types, parameters[0])->width,
-                 type_info(&m->types, parameters[1])->width);
-  if (a->failed) return VALUE_NULL;
-  struct nvm_str name = strtab_intern(&m->strings, b.bytes, b.length);
-  struct nvm_value v = module_find_symbol(m, name);
-  if (!value_is_none(v)) return v;
-  v = module_add_function(m, name);
-  if (value_is_none(v)) return v;
-  struct nvm_function *f = module_function(m, v);
-  f->type = type_function(&m->types, TYPE_VOID, parameters, 4, false);
-  f->symbol.declared_only = f->symbol.defined = true;
-  f->intrinsic = INTRINSIC_memcpy;
-  return v;
-}
-
 /* A copy of the object that the caller passes by value, made before the call. */
 static struct nvm_value copy_byval(struct inliner *l, struct nvm_inst_id call, struct nvm_value from,
                                    struct nvm_type type, uint64_t align) {
@@ -552,9 +488,10 @@ static struct nvm_value copy_byval(struct inliner *l, struct nvm_inst_id call, s
   struct nvm_inst_id object =
       function_add_inst(f, OP_ALLOCA, log2 + 1, TYPE_PTR, &one, 1, type.index);
   struct nvm_type parameters[] = {TYPE_PTR, value_type(f, from), TYPE_I64, TYPE_I1};
-  struct nvm_value callee = memcpy_function(m, parameters);
+  struct nvm_value callee = intrinsic_declare(m, INTRINSIC_memcpy, parameters, 3,
+                                              type_function(&m->types, TYPE_VOID, parameters, 4, false));
   if (inst_is_none(object) || value_is_none(callee)) return VALUE_NULL;
-  put_in_entry(f, object);
+  inst_prepend(f, object, f->entry);
   uint64_t size = layout_alloc_size(&m->layout, &m->types, type);
   struct nvm_value operands[] = {value_of_inst(object), from, const_int(m, TYPE_I64, size),
                                  const_int(m, TYPE_I1, 0), callee};
@@ -586,8 +523,8 @@ static struct nvm_value *bind_arguments(struct inliner *l, struct nvm_inst_id ca
     struct nvm_value v = inst_operand(l->f, function_inst(l->f, call), k);
     const struct nvm_attr *byval = parameter_attribute(g, k, ATTR_BYVAL);
     const struct nvm_attr *align = parameter_attribute(g, k, ATTR_ALIGN);
-    bool copied = byval && byval->type.index && !attribute(g, ATTR_READONLY) &&
-                  !attribute(g, ATTR_READNONE) && type_equal(value_type(l->f, v), TYPE_PTR);
+    bool copied = byval && byval->type.index && !function_attribute(g, ATTR_READONLY) &&
+                  !function_attribute(g, ATTR_READNONE) && type_equal(value_type(l->f, v), TYPE_PTR);
     arguments[k] = copied ? copy_byval(l, call, v, byval->type, align ? align->number : 0) : v;
     if (value_is_none(arguments[k])) return NULL;
   }
@@ -602,21 +539,7 @@ static struct nvm_block split_after(struct nvm_function *f, struct nvm_inst_id c
   struct nvm_block rest = function_add_block(f, (struct nvm_str){0});
   if (block_is_none(rest)) return rest;
   function_move_block(f, rest, function_block(f, b)->next);
-  struct nvm_inst_id next = function_inst(f, call)->next;
-  while (!inst_is_none(next)) {
-    struct nvm_inst_id i = next;
-    next = function_inst(f, i)->next;
-    inst_unlink(f, i);
-    inst_append(f, i, rest);
-  }
-  for (uint32_t k = 0, n = block_successor_count(f, rest); k < n; k++)
-    FOR_EACH_INST(f, block_successor(f, rest, k), i) {
-      uint32_t count = function_inst(f, i)->operand_count;
-      if (function_inst(f, i)->op != OP_PHI) break;
-      for (uint32_t p = 1; p < count; p += 2)
-        if (value_index(inst_operand(f, function_inst(f, i), p)) == b.index)
-          inst_set_operand(f, i, p, value_of_block(rest));
-    }
+  cfg_move_rest(f, function_inst(f, call)->next, rest);
   return rest;
 }
 
@@ -637,9 +560,8 @@ static bool join_returns(struct inliner *l, struct copy *c, struct nvm_block res
   struct nvm_inst_id phi = {0};
   if (has_value && c->returns.count > 1) {
     phi = function_add_inst(f, OP_PHI, 0, type, NULL, 0, 0);
-    struct nvm_inst_id first = function_block(f, rest)->first;
     if (inst_is_none(phi)) return false;
-    inst_insert_before(f, phi, first);
+    inst_prepend(f, phi, rest);
     *result = value_of_inst(phi);
   }
   for (uint32_t k = 0; k < c->returns.count; k++) {
@@ -647,7 +569,7 @@ static bool join_returns(struct inliner *l, struct copy *c, struct nvm_block res
     struct nvm_block b = function_inst(f, ret)->block;
     struct nvm_value v = has_value ? inst_operand(f, function_inst(f, ret), 0) : VALUE_NULL;
     if (inst_is_none(phi)) *result = v;
-    else if (!inst_add_operand(f, phi, v) || !inst_add_operand(f, phi, value_of_block(b)))
+    else if (!phi_add(f, phi, v, b))
       return false;
     inst_remove(f, ret);
     if (!jump_to(l, b, rest)) return false;
@@ -742,7 +664,7 @@ enum nvm_status inline_run(struct nvm_module *m, struct pass_env *env, bool *cha
   struct ordering o;
   uint32_t count = m->functions.count; /* memcpy may be declared on the way */
   l.functions = arena_alloc(env->arena, count * sizeof *l.functions);
-  if (!l.functions || !survey(&l) || !find_order(&o, &l)) return NVM_OUT_OF_MEMORY;
+  if (!l.functions || !callers_find(&l.callers, m, env->arena) || !survey(&l) || !find_order(&o, &l)) return NVM_OUT_OF_MEMORY;
   for (uint32_t k = 0; k < o.order_count; k++)
     if (!inline_into(&l, o.order[k], changed)) return NVM_OUT_OF_MEMORY;
   return NVM_OK;

@@ -182,24 +182,18 @@ static bool can_go(const struct threader *t, struct nvm_block from, struct nvm_b
     if (block_successor(f, from, k).index == to.index) return false;
     edges += block_successor(f, from, k).index == t->block.index;
   }
-  FOR_EACH_INST(f, to, i) {
-    if (function_inst(f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(f, to, i)
     if (value_is_none(phi_value(t, function_inst(f, i)))) return false;
-  }
   return edges == 1;
 }
 
 static bool thread_edge(struct threader *t, struct nvm_block from, struct nvm_block to) {
   struct nvm_function *f = t->f;
-  struct nvm_inst_id last = block_terminator(f, from);
-  FOR_EACH_INST(f, to, i) {
-    if (function_inst(f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(f, to, i) {
     struct nvm_value v = phi_value(t, function_inst(f, i));
-    if (!inst_add_operand(f, i, v) || !inst_add_operand(f, i, value_of_block(from))) return false;
+    if (!phi_add(f, i, v, from)) return false;
   }
-  for (uint32_t k = 0; k < function_inst(f, last)->operand_count; k++)
-    if (value_equal(inst_operand(f, function_inst(f, last), k), value_of_block(t->block)))
-      inst_set_operand(f, last, k, value_of_block(to));
+  cfg_redirect(f, from, t->block, to);
   cfg_remove_phi_edges(f, t->block, from, 0);
   ++*t->env->statistic;
   return true;

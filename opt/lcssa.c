@@ -50,7 +50,7 @@ static struct nvm_inst_id add_phi(struct closer *c, struct nvm_inst_id value, st
   const struct nvm_inst *v = function_inst(c->f, value);
   struct nvm_inst_id phi = function_add_inst(c->f, OP_PHI, 0, v->type, NULL, 0, 0);
   if (inst_is_none(phi)) return phi;
-  inst_insert_before(c->f, phi, function_block(c->f, b)->first);
+  inst_prepend(c->f, phi, b);
   c->phi[b.index] = phi;
   c->stamp[b.index] = c->turn;
   struct closed_value w = {phi, 0};
@@ -89,7 +89,7 @@ static bool fill_phis(struct closer *c, uint32_t n, struct nvm_inst_id value) {
         v = value_of_inst(c->phi[at.index]);
         if (!add_use(c, c->work_of[at.index], phi, function_inst(c->f, phi)->operand_count)) return false;
       }
-      if (!inst_add_operand(c->f, phi, v) || !inst_add_operand(c->f, phi, value_of_block(p))) return false;
+      if (!phi_add(c->f, phi, v, p)) return false;
     }
   }
   return true;

@@ -40,8 +40,7 @@ struct mover {
 
 static bool may_not_return(const struct nvm_function *f, const struct nvm_inst *i) {
   if (i->op != OP_CALL) return false;
-  struct nvm_value callee = call_callee(f, i);
-  uint32_t intrinsic = value_kind(callee) == VALUE_FUNCTION ? module_function(f->module, callee)->intrinsic : 0;
+  uint32_t intrinsic = call_intrinsic(f, i);
   return intrinsic ? (intrinsic_table[intrinsic].flags & INTRIN_NORETURN) != 0 : effects_must_stay(f, i);
 }
 
@@ -87,11 +86,6 @@ static bool is_certain(const struct mover *m, uint32_t n, struct nvm_block b) {
 
 /* --- hoisting ----------------------------------------------------------------------------------- */
 
-static bool is_plain(const struct nvm_inst *i) {
-  struct memory_access how = memory_access_unpack(i->aux);
-  return !how.is_volatile && how.ordering == ORDER_NONE;
-}
-
 static bool is_written(struct mover *m, uint32_t n, struct memory_location where) {
   const struct loop_facts *p = &m->facts[n];
   if (alias_is_constant(m->alias, where)) return false;
@@ -111,7 +105,7 @@ static bool operands_are_invariant(const struct mover *m, uint32_t n, const stru
 static uint32_t how_far_out(struct mover *m, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(m->f, id);
   struct memory_location where;
-  bool load = i->op == OP_LOAD && is_plain(i) && alias_location_of(m->f, id, &where);
+  bool load = i->op == OP_LOAD && effects_is_plain_access(i) && alias_location_of(m->f, id, &where);
   bool anywhere = effects_is_speculatable(m->f, i);
   if (!load && !anywhere && !effects_is_pure(m->f, i)) return 0;
   uint32_t out = 0;
@@ -146,7 +140,7 @@ static void hoist(struct mover *m) {
 
 /* A load or store of just this pointer and type. */
 static bool is_access_of(const struct nvm_function *f, const struct nvm_inst *i, struct nvm_value pointer, struct nvm_type type) {
-  if (!is_plain(i)) return false;
+  if (!effects_is_plain_access(i)) return false;
   if (i->op == OP_LOAD) return value_equal(inst_operand(f, i, 0), pointer) && type_equal(i->type, type);
   return i->op == OP_STORE && value_equal(inst_operand(f, i, 1), pointer) &&
          type_equal(value_type(f, inst_operand(f, i, 0)), type);
@@ -158,7 +152,7 @@ static bool can_promote(struct mover *m, uint32_t n, struct nvm_inst_id store) {
   struct nvm_value pointer = inst_operand(m->f, i, 1);
   struct nvm_type type = value_type(m->f, inst_operand(m->f, i, 0));
   struct memory_location where;
-  if (!is_plain(i) || !is_certain(m, n, i->block) || !loops_is_invariant(&m->nest.loops, m->f, n, pointer)) return false;
+  if (!effects_is_plain_access(i) || !is_certain(m, n, i->block) || !loops_is_invariant(&m->nest.loops, m->f, n, pointer)) return false;
   if (type_is_aggregate(&m->f->module->types, type) || !alias_location_of(m->f, store, &where)) return false;
   for (uint32_t k = m->facts[n].first_access; k < m->facts[n].end_access; k++) {
     const struct nvm_inst *other = function_inst(m->f, m->accesses.data[k]);
@@ -167,14 +161,6 @@ static bool can_promote(struct mover *m, uint32_t n, struct nvm_inst_id store) {
     if (alias_mod_ref(m->alias, m->accesses.data[k], where)) return false;
   }
   return true;
-}
-
-static struct nvm_inst_id emit(struct mover *m, enum op op, struct nvm_type type, struct nvm_value a, struct nvm_value b,
-                               uint32_t aux, struct nvm_inst_id before) {
-  struct nvm_value operands[2] = {a, b};
-  struct nvm_inst_id i = function_add_inst(m->f, op, 0, type, operands, value_is_none(b) ? 1 : 2, aux);
-  inst_insert_before(m->f, i, before);
-  return i;
 }
 
 /* The blocks outside that loop n goes to; how many, or MOST_EXITS + 1. */
@@ -192,24 +178,16 @@ static uint32_t find_exits(const struct mover *m, uint32_t n, struct nvm_block *
   return count;
 }
 
-static struct nvm_inst_id first_behind_phis(const struct nvm_function *f, struct nvm_block b) {
-  struct nvm_inst_id i = function_block(f, b)->first;
-  while (function_inst(f, i)->op == OP_PHI) i = function_inst(f, i)->next;
-  return i;
-}
-
 /* A variable takes the place of the memory that `store` writes. */
 static bool promote(struct mover *m, uint32_t n, struct nvm_inst_id store, const struct nvm_block *exits, uint32_t exit_count) {
   struct nvm_function *f = m->f;
   struct nvm_value pointer = inst_operand(f, function_inst(f, store), 1);
   struct nvm_type type = value_type(f, inst_operand(f, function_inst(f, store), 0));
   uint32_t how = function_inst(f, store)->aux;
-  struct nvm_inst_id variable = emit(m, OP_ALLOCA, TYPE_PTR, const_int(f->module, TYPE_I32, 1), VALUE_NULL, type.index,
-                                     first_behind_phis(f, f->entry));
-  struct nvm_value v = value_of_inst(variable);
+  struct nvm_value v = inst_emit(f, block_first_behind_phis(f, f->entry), OP_ALLOCA, TYPE_PTR, const_int(f->module, TYPE_I32, 1), VALUE_NULL, type.index);
   struct nvm_inst_id before = block_terminator(f, m->nest.loops.data[n].preheader);
-  struct nvm_inst_id initial = emit(m, OP_LOAD, type, pointer, VALUE_NULL, how, before);
-  emit(m, OP_STORE, TYPE_VOID, value_of_inst(initial), v, 0, before);
+  struct nvm_value initial = inst_emit(f, before, OP_LOAD, type, pointer, VALUE_NULL, how);
+  inst_emit(f, before, OP_STORE, TYPE_VOID, initial, v, 0);
   for (uint32_t k = m->facts[n].first_access; k < m->facts[n].end_access; k++) {
     struct nvm_inst_id id = m->accesses.data[k];
     struct nvm_inst *i = function_inst(f, id);
@@ -219,9 +197,9 @@ static bool promote(struct mover *m, uint32_t n, struct nvm_inst_id store, const
     f->attachments.data[id.index] = 0;
   }
   for (uint32_t k = 0; k < exit_count; k++) {
-    struct nvm_inst_id at = first_behind_phis(f, exits[k]);
-    struct nvm_inst_id last = emit(m, OP_LOAD, type, v, VALUE_NULL, 0, at);
-    emit(m, OP_STORE, TYPE_VOID, value_of_inst(last), pointer, how, at);
+    struct nvm_inst_id at = block_first_behind_phis(f, exits[k]);
+    struct nvm_value last = inst_emit(f, at, OP_LOAD, type, v, VALUE_NULL, 0);
+    inst_emit(f, at, OP_STORE, TYPE_VOID, last, pointer, how);
   }
   ++*m->env->statistic;
   m->changed = true;

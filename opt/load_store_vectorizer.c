@@ -12,6 +12,7 @@
  * Cost:      n log n in the accesses of a block; each run looks at MAX_BETWEEN others.
  * Omits:     gaps; accesses that overlap; more than MAX_GROUPS shapes open at a time.
  * Tests:     check/opt/load-store-vectorizer-*. */
+#include "ir/evalint.h"
 #include "opt/analysis/alias.h"
 #include "opt/effects.h"
 #include "opt/passes.h"
@@ -50,12 +51,6 @@ struct vectorizer {
 
 /* --- finding runs ----------------------------------------------------------------------------------- */
 
-static uint32_t log2_of(uint64_t x) {
-  uint32_t n = 0;
-  while (x >>= 1) n++;
-  return n;
-}
-
 static struct nvm_type accessed_type(const struct vectorizer *g, const struct nvm_inst *i) {
   return i->op == OP_STORE ? value_type(g->f, inst_operand(g->f, i, 0)) : i->type;
 }
@@ -89,7 +84,7 @@ static uint32_t written_log2(const struct vectorizer *g, const struct member *m)
   const struct nvm_inst *i = function_inst(g->f, m->inst);
   uint32_t written = memory_access_unpack(i->aux).align_log2;
   if (written) return written - 1;
-  return log2_of(layout_align(&g->f->module->layout, &g->f->module->types, accessed_type(g, i)));
+  return evalint_log2(layout_align(&g->f->module->layout, &g->f->module->types, accessed_type(g, i)));
 }
 
 static void add_member(struct vectorizer *g, struct nvm_inst_id id, uint32_t bytes, uint32_t order) {
@@ -156,8 +151,7 @@ static bool align_base(struct vectorizer *g, const struct group *group, int64_t 
   }
   if (value_kind(a.base) != VALUE_GLOBAL) return false;
   struct nvm_global *v = module_global(f->module, a.base);
-  bool own = v->symbol.linkage == LINK_INTERNAL || v->symbol.linkage == LINK_PRIVATE;
-  if (!own || v->is_alias || value_is_none(v->initializer) || v->symbol.section.index) return false;
+  if (!symbol_is_local(&v->symbol) || v->is_alias || value_is_none(v->initializer) || v->symbol.section.index) return false;
   if (commit && v->align_log2 < log2 + 1) v->align_log2 = (uint8_t)(log2 + 1);
   return true;
 }
@@ -365,7 +359,7 @@ static uint32_t try_run(struct vectorizer *g, const struct group *group, const s
     uint32_t count = 0, sum = 0;
     while (count < limit && sum < bytes) sum += run[count++].bytes;
     if (sum != bytes || count < 2) continue;
-    uint32_t log2 = log2_of(bytes), proven = proven_log2(g, group, run, count);
+    uint32_t log2 = evalint_log2(bytes), proven = proven_log2(g, group, run, count);
     const struct member *first = run, *last = run;
     for (uint32_t k = 1; k < count; k++) {
       if (run[k].order < first->order) first = &run[k];

@@ -57,21 +57,12 @@ static bool is_deletable(struct deleter *d) {
   int64_t step;
   if (d->kept[d->n] || (c.divisor & (c.divisor - 1)) || block_is_none(l->exit)) return false;
   if (!loop_is_closed(&d->nest, d->f, d->n)) return false;
-  FOR_EACH_INST(d->f, l->exit, i) {
-    if (function_inst(d->f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(d->f, l->exit, i) {
     struct nvm_value v = loop_incoming(d->f, i, l->exiting);
     if (value_is_none(v) || function_inst(d->f, i)->operand_count != 2) return false;
     if (!loops_is_invariant(&d->nest.loops, d->f, d->n, v) && !is_computable(d, v, &step)) return false;
   }
   return true;
-}
-
-static struct nvm_value emit(struct deleter *d, enum op op, struct nvm_type type, struct nvm_value a, struct nvm_value b,
-                             struct nvm_inst_id at) {
-  struct nvm_value operands[2] = {a, b};
-  struct nvm_inst_id i = function_add_inst(d->f, op, 0, type, operands, value_is_none(b) ? 1 : 2, 0);
-  inst_insert_before(d->f, i, at);
-  return value_of_inst(i);
 }
 
 /* v in the last iteration, computed before `at`; VALUE_NULL if that is not expressible. */
@@ -85,9 +76,9 @@ static struct nvm_value last_value(struct deleter *d, struct nvm_value v, struct
   struct nvm_value start = scev_expand(d->scev, d->f, scev_at_start(d->scev, form, d->n), at);
   if (value_is_none(start) || step == 0) return start;
   uint32_t width = type_scalar_bits(&m->types, value_type(d->f, taken));
-  if (width != form.width) taken = emit(d, width < form.width ? OP_ZEXT : OP_TRUNC, type, taken, VALUE_NULL, at);
+  if (width != form.width) taken = inst_emit(d->f, at, width < form.width ? OP_ZEXT : OP_TRUNC, type, taken, VALUE_NULL, 0);
   uint64_t bits = (uint64_t)step & (form.width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << form.width) - 1);
-  return emit(d, OP_ADD, type, start, emit(d, OP_MUL, type, taken, const_int(m, type, bits), at), at);
+  return inst_emit(d->f, at, OP_ADD, type, start, inst_emit(d->f, at, OP_MUL, type, taken, const_int(m, type, bits), 0), 0);
 }
 
 /* The preheader goes to the exit. False where a value cannot be computed; then only dead code was added. */
@@ -97,10 +88,9 @@ static bool delete_loop(struct deleter *d) {
   struct nvm_inst_id at = block_terminator(f, pre);
   struct nvm_value taken = scev_expand_trip_count(d->scev, f, d->n, at);
   if (value_is_none(taken)) return false;
-  FOR_EACH_INST(f, exit, i) {
-    if (function_inst(f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(f, exit, i) {
     struct nvm_value v = last_value(d, loop_incoming(f, i, d->loop->exiting), taken, at);
-    if (value_is_none(v) || !inst_add_operand(f, i, v) || !inst_add_operand(f, i, value_of_block(pre))) {
+    if (value_is_none(v) || !phi_add(f, i, v, pre)) {
       cfg_remove_phi_edges(f, exit, pre, 0);
       return false;
     }
@@ -115,9 +105,8 @@ static void settle_exit_values(struct deleter *d, bool *changed) {
   struct nvm_function *f = d->f;
   struct nvm_block exit = d->loop->exit;
   if (block_is_none(exit) || !scev_trip_count(d->scev, d->n).known || !loop_is_closed(&d->nest, f, d->n)) return;
-  FOR_EACH_INST(f, exit, i) {
+  FOR_EACH_PHI(f, exit, i) {
     const struct nvm_inst *phi = function_inst(f, i);
-    if (phi->op != OP_PHI) break;
     struct nvm_value v = inst_operand(f, phi, 0);
     if (phi->operand_count != 2 || !type_is_int(&f->module->types, phi->type)) continue;
     if (loops_is_invariant(&d->nest.loops, f, d->n, v)) continue;

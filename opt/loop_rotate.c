@@ -80,8 +80,7 @@ static bool make_guard(struct rotation *r) {
  * are computed again instead: from phis of their operands, which analyses understand. */
 static bool join_values(struct rotation *r) {
   struct nvm_function *f = r->f;
-  struct nvm_inst_id behind = function_block(f, r->body)->first;
-  while (function_inst(f, behind)->op == OP_PHI) behind = function_inst(f, behind)->next;
+  struct nvm_inst_id behind = block_first_behind_phis(f, r->body);
   FOR_EACH_INST(f, r->header, i) {
     struct nvm_inst inst = *function_inst(f, i);
     if (inst.op == OP_DBG_RECORD || f->uses.data[i.index] == 0 || type_equal(inst.type, TYPE_VOID)) continue;
@@ -97,7 +96,7 @@ static bool join_values(struct rotation *r) {
                                     value_of_inst(i), value_of_block(r->header)};
     struct nvm_inst_id phi = function_add_inst(f, OP_PHI, 0, inst.type, operands, 4, 0);
     if (inst_is_none(phi)) return false;
-    inst_insert_before(f, phi, function_block(f, r->body)->first);
+    inst_prepend(f, phi, r->body);
     f->names.data[phi.index] = inst.op == OP_PHI ? f->names.data[i.index] : (struct nvm_str){0};
     if (inst.op == OP_PHI) f->names.data[i.index] = (struct nvm_str){0};
     r->joined[i.index] = phi;
@@ -134,19 +133,17 @@ static void use_joined(struct rotation *r, struct nvm_block b, bool outside) {
 /* The exit and the body are reached from the guard too. */
 static bool add_guard_entries(struct rotation *r, struct nvm_block to) {
   struct nvm_function *f = r->f;
-  FOR_EACH_INST(f, to, i) {
-    if (function_inst(f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(f, to, i) {
     struct nvm_value v = loop_copy_of(&r->copy, loop_incoming(f, i, r->header));
-    if (!inst_add_operand(f, i, v) || !inst_add_operand(f, i, value_of_block(r->loop->preheader))) return false;
+    if (!phi_add(f, i, v, r->loop->preheader)) return false;
   }
   return true;
 }
 
 /* The old header's phis are the joined ones, for whoever still speaks of them (debug records). */
 static void forget_phis(struct rotation *r, struct rewrite *gone) {
-  FOR_EACH_INST(r->f, r->header, i) {
+  FOR_EACH_PHI(r->f, r->header, i) {
     const struct nvm_inst *inst = function_inst(r->f, i);
-    if (inst->op != OP_PHI) break;
     struct nvm_inst_id phi = r->joined[i.index];
     rewrite_set(gone, i, inst_is_none(phi) ? const_poison(r->f->module, inst->type) : value_of_inst(phi));
   }

@@ -2,6 +2,7 @@
 #include "opt/loop_tools.h"
 
 #include "ir/intrinsic.h"
+#include "opt/cfg.h"
 #include "opt/effects.h"
 
 bool loop_nest_compute(struct loop_nest *n, const struct nvm_function *f, struct arena *arena) {
@@ -38,7 +39,7 @@ static void move_entries(struct nvm_function *f, struct nvm_inst_id i, const str
     }
   if (value_is_none(common)) return;
   struct nvm_value v = inst_is_none(phi) ? common : value_of_inst(phi);
-  (void)(inst_add_operand(f, i, v) && inst_add_operand(f, i, value_of_block(to)));
+  (void)phi_add(f, i, v, to);
 }
 
 struct nvm_block loop_split_predecessors(struct nvm_function *f, struct nvm_block b, const struct nvm_block *from,
@@ -49,15 +50,9 @@ struct nvm_block loop_split_predecessors(struct nvm_function *f, struct nvm_bloc
   if (block_is_none(made) || inst_is_none(jump)) return (struct nvm_block){0};
   inst_append(f, jump, made);
   function_move_block(f, made, b);
-  FOR_EACH_INST(f, b, i) {
-    if (function_inst(f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(f, b, i)
     move_entries(f, i, from, count, made, jump);
-  }
-  for (uint32_t k = 0; k < count; k++) {
-    struct nvm_inst_id t = block_terminator(f, from[k]);
-    for (uint32_t n = 0; n < function_inst(f, t)->operand_count; n++)
-      if (value_equal(inst_operand(f, function_inst(f, t), n), target)) inst_set_operand(f, t, n, value_of_block(made));
-  }
+  for (uint32_t k = 0; k < count; k++) cfg_redirect(f, from[k], b, made);
   return made;
 }
 
@@ -150,10 +145,9 @@ bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f, const st
     for (uint32_t s = 0, count = block_successor_count(f, b); s < count; s++) { /* an operand for each edge */
       struct nvm_block to = block_successor(f, b, s);
       if (to.index < c->block_count && c->blocks[to.index].index) continue;
-      FOR_EACH_INST(f, to, i) {
-        if (function_inst(f, i)->op != OP_PHI) break;
+      FOR_EACH_PHI(f, to, i) {
         struct nvm_value v = loop_copy_of(c, loop_incoming(f, i, b));
-        if (!inst_add_operand(f, i, v) || !inst_add_operand(f, i, value_of_block(c->blocks[b.index]))) return false;
+        if (!phi_add(f, i, v, c->blocks[b.index])) return false;
       }
     }
   }
@@ -163,13 +157,9 @@ bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f, const st
 /* --- what a loop is like ------------------------------------------------------------------------ */
 
 static bool is_noduplicate(const struct nvm_function *f, const struct nvm_inst *i) {
-  const struct attr_table_data *a = &f->module->attributes;
-  struct nvm_value callee = call_callee(f, i);
-  if (attrset_find(a, attrlist_info(a, call_site_of(f, i)->attributes)->function, ATTR_NODUPLICATE)) return true;
-  if (value_kind(callee) != VALUE_FUNCTION) return false;
-  const struct nvm_function *g = module_function(f->module, callee);
-  return g->intrinsic == INTRINSIC_experimental_noalias_scope_decl ||
-         attrset_find(a, attrlist_info(a, g->attributes)->function, ATTR_NODUPLICATE);
+  const struct nvm_function *g = call_function(f, i);
+  return call_attribute(f, i, ATTR_NODUPLICATE) || (g && function_attribute(g, ATTR_NODUPLICATE)) ||
+         call_intrinsic(f, i) == INTRINSIC_experimental_noalias_scope_decl;
 }
 
 bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint32_t n, uint32_t most, bool *convergent,

@@ -162,10 +162,7 @@ static struct nvm_value at_start(struct reducer *r, struct nvm_value v) {
 }
 
 static struct nvm_value add_bytes(struct reducer *r, struct nvm_value pointer, struct nvm_value bytes, struct nvm_inst_id before) {
-  struct nvm_value operands[2] = {pointer, bytes};
-  struct nvm_inst_id i = function_add_inst(r->f, OP_GEP, 0, value_type(r->f, pointer), operands, 2, TYPE_I8.index);
-  inst_insert_before(r->f, i, before);
-  return value_of_inst(i);
+  return inst_emit(r->f, before, OP_GEP, value_type(r->f, pointer), pointer, bytes, TYPE_I8.index);
 }
 
 /* The pointer of a group; none where its start or its step cannot be computed. */

@@ -14,6 +14,8 @@
  *            for which the budget is spent, which stay in memory.
  * Tests:     check/opt/mem2reg-*. */
 #include "ir/dominance.h"
+#include "ir/intrinsic.h"
+#include "opt/effects.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 
@@ -47,11 +49,6 @@ struct promoter {
 
 /* --- candidates ------------------------------------------------------------------------------- */
 
-static bool is_plain(const struct nvm_inst *i) {
-  struct memory_access how = memory_access_unpack(i->aux);
-  return !how.is_volatile && how.ordering == ORDER_NONE;
-}
-
 static bool is_candidate(const struct nvm_function *f, const struct nvm_inst *i) {
   nvm_u128 count = 1;
   if (i->op != OP_ALLOCA || i->block.index != f->entry.index) return false;
@@ -71,11 +68,8 @@ static void give_up(struct promoter *p, struct nvm_value v) {
 
 /* llvm.lifetime.start and end do not keep a variable in memory; the calls are removed. */
 static bool is_lifetime(const struct nvm_function *f, const struct nvm_inst *i) {
-  struct nvm_value callee = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
-  if (value_kind(callee) != VALUE_FUNCTION) return false;
-  struct nvm_text name =
-      module_text(f->module, module_function(f->module, callee)->symbol.name);
-  return text_begins(name, "llvm.lifetime.");
+  uint32_t id = call_intrinsic(f, i);
+  return id == INTRINSIC_lifetime_start || id == INTRINSIC_lifetime_end;
 }
 
 /* The type of an access: all must agree. */
@@ -92,7 +86,7 @@ static void check_inst(struct promoter *p, const struct nvm_inst *i) {
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value v = inst_operand(f, i, k);
     if (!variable_of(p, v)) continue;
-    bool load = i->op == OP_LOAD && is_plain(i), store = i->op == OP_STORE && k == 1 && is_plain(i);
+    bool load = i->op == OP_LOAD && effects_is_plain_access(i), store = i->op == OP_STORE && k == 1 && effects_is_plain_access(i);
     if (load) check_access(p, v, i->type);
     else if (store) check_access(p, v, value_type(f, inst_operand(f, i, 0)));
     else give_up(p, v);
@@ -198,9 +192,7 @@ static bool make_phi(struct promoter *p, struct nvm_block b, uint32_t variable) 
   struct nvm_type type = p->variables.data[variable].type;
   struct nvm_inst_id phi = function_add_inst(p->f, OP_PHI, 0, type, NULL, 0, 0);
   if (inst_is_none(phi)) return false;
-  struct nvm_inst_id first = function_block(p->f, b)->first;
-  if (inst_is_none(first)) inst_append(p->f, phi, b);
-  else inst_insert_before(p->f, phi, first);
+  inst_prepend(p->f, phi, b);
   if (!VEC_PUSH(p->arena, &p->next_phi, p->first_phi[b.index]) ||
       !VEC_PUSH(p->arena, &p->phi_variable, variable))
     return false;
@@ -366,7 +358,7 @@ static bool fill_successors(struct renamer *r, struct nvm_block b) {
     for (struct nvm_inst_id phi = p->first_phi[to.index]; !inst_is_none(phi);
          phi = p->next_phi.data[phi.index - p->first_new]) {
       struct nvm_value v = current(r, p->phi_variable.data[phi.index - p->first_new]);
-      if (!inst_add_operand(p->f, phi, v) || !inst_add_operand(p->f, phi, value_of_block(b)))
+      if (!phi_add(p->f, phi, v, b))
         return false;
     }
   }

@@ -29,9 +29,7 @@ static bool is_reflect(const struct nvm_module *m, struct nvm_value callee) {
 
 /* llvm.nvvm.ptr.constant.to.gen and its like, which older front ends write for a cast. */
 static bool is_cast_call(const struct nvm_function *f, const struct nvm_inst *i) {
-  struct nvm_value callee = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
-  if (value_kind(callee) != VALUE_FUNCTION) return false;
-  uint32_t id = module_function(f->module, callee)->intrinsic;
+  uint32_t id = call_intrinsic(f, i);
   return id >= INTRINSIC_nvvm_ptr_constant_to_gen && id <= INTRINSIC_nvvm_ptr_shared_to_gen;
 }
 

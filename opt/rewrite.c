@@ -68,6 +68,18 @@ void rewrite_apply(struct rewrite *r) {
     }
 }
 
+void rewrite_drop_dead_metadata(struct nvm_function *f, const bool *live) {
+  struct nvm_module *m = f->module;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i)
+      for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++) {
+        const struct meta_item *item = spoken_of(m, inst_operand(f, function_inst(f, i), k));
+        if (!is_local(item) || live[value_index(item->value)]) continue;
+        struct nvm_type type = item->type;
+        inst_set_operand(f, i, k, speak_of(m, const_poison(m, type), type));
+      }
+}
+
 /* --- renumbering ---------------------------------------------------------------------------------- */
 
 /* Numbers what is alive, in the order of the old numbers; 0 for the dead. *operands: how many they have.

@@ -28,6 +28,10 @@ static inline bool rewrite_is_set(const struct rewrite *r, struct nvm_inst_id i)
 /* Replaces in all operands and metadata operands, then removes the replaced instructions. */
 void rewrite_apply(struct rewrite *r);
 
+/* Debug intrinsics and records that speak of instructions not in `live` (by instruction) speak of
+ * nothing (poison) from now on. */
+void rewrite_drop_dead_metadata(struct nvm_function *f, const bool *live);
+
 /* Renumbers the instructions of f, in their order, where a quarter of the numbers belongs to dead ones: tables
  * of analyses are as long as there are numbers. False when out of memory. */
 bool rewrite_compact(struct nvm_function *f, struct arena *scratch);

@@ -118,27 +118,12 @@ static bool fold_known_branches(struct simplifier *s) {
   return true;
 }
 
-/* The one value of a phi beside itself and undef; VALUE_NULL if there are two. A value that is not
- * constant must not stand for undef: it might not dominate the phi. */
-static struct nvm_value phi_single_value(const struct nvm_function *f, struct nvm_inst_id i) {
-  const struct nvm_inst *phi = function_inst(f, i);
-  struct nvm_value single = VALUE_NULL;
-  for (uint32_t k = 0; k < phi->operand_count; k += 2) {
-    struct nvm_value v = inst_operand(f, phi, k);
-    if (value_equal(v, value_of_inst(i)) || value_equal(v, single)) continue;
-    if (!value_is_none(single)) return VALUE_NULL;
-    single = v;
-  }
-  return single;
-}
-
 static bool remove_trivial_phis(struct simplifier *s) {
   struct nvm_function *f = s->f;
   struct rewrite r;
   if (!rewrite_init(&r, f, s->env->arena)) return false;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      if (function_inst(f, i)->op != OP_PHI) break;
+    FOR_EACH_PHI(f, b, i) {
       struct nvm_value v = phi_single_value(f, i);
       if (value_is_none(v)) continue;
       v = rewrite_get(&r, v);
@@ -147,18 +132,6 @@ static bool remove_trivial_phis(struct simplifier *s) {
   s->changed |= r.count != 0;
   rewrite_apply(&r);
   return true;
-}
-
-/* Renames `from` to `to` in the phis of b. */
-static void rename_phi_edges(struct nvm_function *f, struct nvm_block b, struct nvm_block from,
-                             struct nvm_block to) {
-  FOR_EACH_INST(f, b, i) {
-    uint32_t count = function_inst(f, i)->operand_count;
-    if (function_inst(f, i)->op != OP_PHI) return;
-    for (uint32_t k = 1; k < count; k += 2)
-      if (value_index(inst_operand(f, function_inst(f, i), k)) == from.index)
-        inst_set_operand(f, i, k, value_of_block(to));
-  }
 }
 
 /* b jumps to next, its only way in: next's instructions move to b. Phis of one value are gone. */
@@ -172,17 +145,7 @@ static bool merge_with_successor(struct simplifier *s, struct nvm_block b) {
   struct nvm_inst_id first = function_block(f, next)->first;
   if (function_inst(f, first)->op == OP_PHI) return false;
   inst_remove(f, jump);
-  for (struct nvm_inst_id i = first, following; !inst_is_none(i); i = following) {
-    following = function_inst(f, i)->next;
-    inst_unlink(f, i);
-    inst_append(f, i, b);
-  }
-  struct nvm_block previous = {0}; /* a switch names one target often, mostly in a row */
-  for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++) {
-    struct nvm_block to = block_successor(f, b, k);
-    if (to.index != previous.index) rename_phi_edges(f, to, next, b);
-    previous = to;
-  }
+  cfg_move_rest(f, first, b);
   function_remove_block(f, next);
   return true;
 }
@@ -265,18 +228,6 @@ static bool has_hints(const struct nvm_function *f, struct nvm_inst_id t) {
 
 /* --- switches ----------------------------------------------------------------------------------- */
 
-/* Replaces the terminator t of its block by an instruction of these operands. */
-static bool replace_terminator(struct nvm_function *f, struct nvm_inst_id t, enum op op,
-                               const struct nvm_value *operands, uint32_t count) {
-  struct nvm_inst_id made = function_add_inst(f, op, 0, TYPE_VOID, operands, count, 0);
-  if (inst_is_none(made)) return false;
-  f->locations.data[made.index] = f->locations.data[t.index];
-  f->positions.data[made.index] = f->positions.data[t.index];
-  inst_insert_before(f, made, t);
-  inst_remove(f, t);
-  return true;
-}
-
 /* A value computed before t, located where t is. */
 static struct nvm_value add_before(struct nvm_function *f, struct nvm_inst_id t, enum op op,
                                    struct nvm_type type, const struct nvm_value *operands,
@@ -298,7 +249,7 @@ static bool simplify_switches(struct simplifier *s) {
     struct nvm_value pair[] = {inst_operand(f, i, 0), inst_operand(f, i, 2)};
     struct nvm_value ways[] = {VALUE_NULL, inst_operand(f, i, 3), inst_operand(f, i, 1)};
     ways[0] = add_before(f, t, OP_ICMP, TYPE_I1, pair, 2, ICMP_EQ);
-    if (value_is_none(ways[0]) || !replace_terminator(f, t, OP_CONDBR, ways, 3)) return false;
+    if (value_is_none(ways[0]) || !cfg_replace_terminator(f, t, OP_CONDBR, ways, 3)) return false;
     s->changed = true;
   }
   return true;
@@ -363,9 +314,9 @@ static bool find_chains(struct simplifier *s) {
     if (c->count < LEAST_CASES) continue;
     c->operands[0] = c->x;
     for (uint32_t k = 1; k < c->count; k++)
-      rename_phi_edges(f, (struct nvm_block){value_index(c->operands[2 * k + 3])}, c->blocks[k], b);
-    rename_phi_edges(f, (struct nvm_block){value_index(c->operands[1])}, c->blocks[c->count - 1], b);
-    if (!replace_terminator(f, block_terminator(f, b), OP_SWITCH, c->operands, 2 + 2 * c->count)) return false;
+      cfg_rename_phi_edges(f, (struct nvm_block){value_index(c->operands[2 * k + 3])}, c->blocks[k], b);
+    cfg_rename_phi_edges(f, (struct nvm_block){value_index(c->operands[1])}, c->blocks[c->count - 1], b);
+    if (!cfg_replace_terminator(f, block_terminator(f, b), OP_SWITCH, c->operands, 2 + 2 * c->count)) return false;
     any = s->changed = true;
   }
   return !any || (cfg_remove_unreachable(f, s->env->arena) >= 0 && count_predecessors(s));
@@ -378,8 +329,7 @@ static bool is_movable(const struct nvm_function *f, const struct nvm_inst *i) {
   if (op_is_terminator((enum op)i->op) || i->op == OP_PHI || i->op == OP_ALLOCA ||
       effects_is_debug(f, i) || effects_is_convergent(f, i))
     return false;
-  struct memory_access how = memory_access_unpack(i->aux);
-  if (i->op == OP_STORE) return !how.is_volatile && how.ordering == ORDER_NONE;
+  if (i->op == OP_STORE) return effects_is_plain_access(i);
   return !effects_must_stay(f, i);
 }
 
@@ -437,9 +387,8 @@ static bool are_same(struct rewrite *r, struct nvm_block a, struct nvm_block b) 
   same = same && inst_is_none(i) && inst_is_none(k);
   for (k = function_block(f, b)->first; !inst_is_none(k); k = function_inst(f, k)->next) r->to[k.index] = VALUE_NULL;
   for (uint32_t n = 0; same && n < block_successor_count(f, a); n++)
-    FOR_EACH_INST(f, block_successor(f, a, n), phi) {
+    FOR_EACH_PHI(f, block_successor(f, a, n), phi) {
       const struct nvm_inst *inst = function_inst(f, phi);
-      if (inst->op != OP_PHI) break;
       same &= value_equal(inst_operand(f, inst, phi_entry(f, inst, a)), inst_operand(f, inst, phi_entry(f, inst, b)));
     }
   return same && is_closed(f, a) && is_closed(f, b);
@@ -565,17 +514,15 @@ static bool sink_stores(struct simplifier *s, const struct meeting *m) {
     if (!value_equal(inst_operand(f, a, 1), inst_operand(f, c, 1)) ||
         !type_equal(value_type(f, v[0]), value_type(f, v[2])))
       return true;
-    struct nvm_inst_id first = function_block(f, m->join)->first;
     if (!value_equal(v[0], v[2])) {
       struct nvm_inst_id phi = function_add_inst(f, OP_PHI, 0, value_type(f, v[0]), v, 4, 0);
       if (inst_is_none(phi)) return false;
-      inst_insert_before(f, phi, first);
+      inst_prepend(f, phi, m->join);
       inst_set_operand(f, i, 0, value_of_inst(phi));
     }
     keep_common_facts(f, i, k);
-    while (function_inst(f, first)->op == OP_PHI) first = function_inst(f, first)->next;
     inst_unlink(f, i);
-    inst_insert_before(f, i, first);
+    inst_insert_before(f, i, block_first_behind_phis(f, m->join));
     inst_remove(f, k);
     s->changed = true;
   }
@@ -651,8 +598,7 @@ static bool form_selects(struct simplifier *s, const struct meeting *m) {
     }
   }
   struct nvm_value condition = inst_operand(f, function_inst(f, t), 0);
-  FOR_EACH_INST(f, m->join, i) {
-    if (function_inst(f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(f, m->join, i) {
     struct nvm_type type = function_inst(f, i)->type;
     uint32_t k = phi_entry(f, function_inst(f, i), m->ways[0]);
     uint32_t n = phi_entry(f, function_inst(f, i), m->ways[1]);
@@ -673,7 +619,7 @@ static bool form_selects(struct simplifier *s, const struct meeting *m) {
     ++*s->env->statistic;
   }
   s->changed = true;
-  return replace_terminator(f, t, OP_BR, &to, 1);
+  return cfg_replace_terminator(f, t, OP_BR, &to, 1);
 }
 
 /* What ways behind the branch of b may cost: more than MOST_UNIFORM only if it parts threads. */

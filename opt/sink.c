@@ -13,6 +13,7 @@
 #include "opt/analysis/loops.h"
 #include "opt/effects.h"
 #include "opt/passes.h"
+#include "opt/rewrite.h"
 #include "opt/uses.h"
 
 enum { MOST_STEPS = 64 };
@@ -64,10 +65,8 @@ static bool sink(struct sinker *s, struct nvm_inst_id i) {
   if (!effects_is_pure(f, function_inst(f, i))) return false;
   struct nvm_block to = find_place(s, i);
   if (to.index == function_inst(f, i)->block.index) return false;
-  struct nvm_inst_id first = function_block(f, to)->first;
-  while (function_inst(f, first)->op == OP_PHI) first = function_inst(f, first)->next;
   inst_unlink(f, i);
-  inst_insert_before(f, i, first);
+  inst_insert_before(f, i, block_first_behind_phis(f, to));
   return true;
 }
 
@@ -89,6 +88,6 @@ enum nvm_status sink_run(struct nvm_function *f, struct pass_env *env, bool *cha
       *changed = true;
       ++*env->statistic;
     }
-  if (*changed) effects_drop_dead_metadata(f, stays);
+  if (*changed) rewrite_drop_dead_metadata(f, stays);
   return NVM_OK;
 }

@@ -32,7 +32,9 @@
  * Tests:     check/opt/sroa-*. */
 #include <stdlib.h>
 
+#include "ir/evalint.h"
 #include "ir/intrinsic.h"
+#include "opt/effects.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 #include "opt/uses.h"
@@ -100,16 +102,6 @@ static bool is_castable(const struct splitter *s, struct nvm_type t) {
   return bits % 8 == 0 && layout_bits(&s->m->layout, types, t) == size_in_memory(s, t) * 8;
 }
 
-static uint32_t called_intrinsic(const struct nvm_function *f, const struct nvm_inst *i) {
-  struct nvm_value v = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
-  return value_kind(v) == VALUE_FUNCTION ? module_function(f->module, v)->intrinsic : 0;
-}
-
-static bool is_plain(const struct nvm_inst *i) {
-  struct memory_access how = memory_access_unpack(i->aux);
-  return !how.is_volatile && how.ordering == ORDER_NONE;
-}
-
 static uint64_t alloca_bytes(const struct splitter *s, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(s->f, id);
   nvm_u128 count;
@@ -123,29 +115,6 @@ static uint32_t alloca_align(const struct splitter *s, const struct nvm_inst *i)
   uint32_t written = i->flags & ALLOCA_ALIGN_MASK;
   if (written) return UINT32_C(1) << (written - 1);
   return layout_align(&s->m->layout, &s->m->types, (struct nvm_type){i->aux});
-}
-
-/* The offset in bytes that a getelementptr of constants adds. */
-static bool gep_offset(const struct splitter *s, const struct nvm_inst *i, int64_t *offset) {
-  const struct type_table *t = &s->m->types;
-  struct nvm_type type = {i->aux};
-  nvm_i128 sum = 0;
-  for (uint32_t k = 1; k < i->operand_count; k++) {
-    struct nvm_value v = inst_operand(s->f, i, k);
-    nvm_u128 ignored;
-    if (!const_is_int(s->m, v, &ignored)) return false;
-    nvm_i128 index = const_int_signed(s->m, v);
-    if (k > 1 && type_kind(t, type) == TY_STRUCT) {
-      sum += layout_member_offset(&s->m->layout, t, type, (uint32_t)index);
-      type = type_member(t, type, (uint32_t)index);
-      continue;
-    }
-    if (k > 1) type = type_element(t, type, 0);
-    if (index > INT32_MAX || index < INT32_MIN || !type_is_sized(t, type)) return false;
-    sum += index * (nvm_i128)layout_alloc_size(&s->m->layout, t, type);
-  }
-  *offset = (int64_t)sum;
-  return sum >= INT32_MIN && sum <= INT32_MAX;
 }
 
 /* --- new instructions ---------------------------------------------------------------------------- */
@@ -187,14 +156,8 @@ static struct nvm_value offset_pointer(struct splitter *s, struct nvm_inst_id be
   return add(s, before, OP_GEP, value_type(s->f, base), operands, 2, TYPE_I8.index);
 }
 
-static uint32_t log2_of(uint64_t n) {
-  uint32_t k = 0;
-  while (k < 31 && n >> (k + 1)) k++;
-  return k;
-}
-
 static uint32_t access_aligned(uint64_t align) {
-  return memory_access_pack((struct memory_access){.align_log2 = (log2_of(align) + 1) & 63});
+  return memory_access_pack((struct memory_access){.align_log2 = (evalint_log2(align) + 1) & 63});
 }
 
 static struct nvm_value add_load(struct splitter *s, struct nvm_inst_id before, struct nvm_type type,
@@ -351,7 +314,7 @@ static bool split_struct_access(struct splitter *s, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(s->f, id);
   bool load = i->op == OP_LOAD;
   struct nvm_type type = load ? i->type : value_type(s->f, inst_operand(s->f, i, 0));
-  if (!type_is_aggregate(&s->m->types, type) || !is_plain(i) ||
+  if (!type_is_aggregate(&s->m->types, type) || !effects_is_plain_access(i) ||
       !is_in_variable(s, inst_operand(s->f, i, load ? 0 : 1)))
     return false;
   member_list members = {.count = 0};
@@ -417,7 +380,7 @@ static bool add_slice(struct splitter *s, struct nvm_inst_id i, enum slice_kind 
 static bool add_call(struct splitter *s, struct nvm_inst_id id, struct nvm_value pointer,
                      int64_t offset, uint64_t size) {
   const struct nvm_inst *i = function_inst(s->f, id);
-  uint32_t what = called_intrinsic(s->f, i);
+  uint32_t what = call_intrinsic(s->f, i);
   nvm_u128 length, is_volatile;
   if (what == INTRINSIC_lifetime_start || what == INTRINSIC_lifetime_end)
     return VEC_PUSH(s->arena, &s->derived, id);
@@ -447,16 +410,16 @@ static bool add_use(struct splitter *s, struct nvm_inst_id id, struct nvm_value 
   if (i->block.index == 0) return false; /* split in this round, from the other end */
   switch ((enum op)i->op) {
   case OP_LOAD:
-    return is_plain(i) && add_slice(s, id, SLICE_LOAD, offset, size_in_memory(s, i->type), size, i->type);
+    return effects_is_plain_access(i) && add_slice(s, id, SLICE_LOAD, offset, size_in_memory(s, i->type), size, i->type);
   case OP_STORE: {
     struct nvm_type type = value_type(s->f, inst_operand(s->f, i, 0));
-    return is_plain(i) && !value_equal(inst_operand(s->f, i, 0), pointer) &&
+    return effects_is_plain_access(i) && !value_equal(inst_operand(s->f, i, 0), pointer) &&
            add_slice(s, id, SLICE_STORE, offset, size_in_memory(s, type), size, type);
   }
   case OP_CALL: return add_call(s, id, pointer, offset, size);
   case OP_GEP:
     if (!value_equal(inst_operand(s->f, i, 0), pointer) || !type_is_ptr(&s->m->types, i->type) ||
-        !gep_offset(s, i, &more))
+        !gep_constant_offset(s->f, i, &more))
       return false;
     break;
   case OP_BITCAST:
@@ -613,7 +576,7 @@ static void make_variable(struct splitter *s, struct part *p) {
   struct nvm_value one = const_int(s->m, TYPE_I32, 1);
   p->variable = add(s, s->alloca, OP_ALLOCA, pointer, &one, 1, type.index);
   if (value_kind(p->variable) == VALUE_INST)
-    s->f->insts.data[value_index(p->variable)].flags = (uint16_t)(log2_of(align) + 1);
+    s->f->insts.data[value_index(p->variable)].flags = (uint16_t)(evalint_log2(align) + 1);
 }
 
 /* --- rewriting ------------------------------------------------------------------------------------ */

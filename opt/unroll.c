@@ -102,13 +102,6 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
 
 /* --- copying ------------------------------------------------------------------------------------ */
 
-/* The branches in b that go to `from` go to `to`. */
-static void redirect(struct nvm_function *f, struct nvm_block b, struct nvm_block from, struct nvm_block to) {
-  struct nvm_inst_id t = block_terminator(f, b);
-  for (uint32_t k = 0; k < function_inst(f, t)->operand_count; k++)
-    if (value_equal(inst_operand(f, function_inst(f, t), k), value_of_block(from))) inst_set_operand(f, t, k, value_of_block(to));
-}
-
 /* The branch at the end of a copy's exiting block is known: it stays in the loop, or leaves. */
 static void settle_exit(struct nvm_function *f, struct nvm_block exiting, bool leaves, struct nvm_block inside) {
   uint32_t away = block_successor(f, exiting, 0).index == inside.index;
@@ -119,24 +112,18 @@ static void settle_exit(struct nvm_function *f, struct nvm_block exiting, bool l
 static void advance_phis(struct unroller *u, struct nvm_value *next) {
   struct nvm_function *f = u->f;
   uint32_t k = 0;
-  FOR_EACH_INST(f, u->loop->header, i) {
-    if (function_inst(f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(f, u->loop->header, i)
     next[k++] = loop_copy_of(&u->copy, loop_incoming(f, i, u->loop->latch));
-  }
   loop_copy_forget(&u->copy, f, u->blocks, u->loop->block_count);
   k = 0;
-  FOR_EACH_INST(f, u->loop->header, i) {
-    if (function_inst(f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(f, u->loop->header, i)
     u->copy.values[i.index] = next[k++];
-  }
 }
 
 static uint32_t count_phis(const struct nvm_function *f, struct nvm_block b) {
   uint32_t count = 0;
-  FOR_EACH_INST(f, b, i) {
-    if (function_inst(f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(f, b, i)
     count++;
-  }
   return count;
 }
 
@@ -164,7 +151,7 @@ static bool make_copies(struct unroller *u, uint32_t n, uint32_t factor, struct 
   for (uint32_t k = 0; k < factor; k++) { /* from now on a latch goes on to the next copy */
     struct copy_place *p = &places[k];
     struct nvm_block to = places[(k + 1) % factor].header;
-    redirect(f, p->latch, p->header, to);
+    cfg_redirect(f, p->latch, p->header, to);
     if (p->exiting.index == p->latch.index && p->inside.index == p->header.index) p->inside = to;
   }
   return true;
@@ -173,8 +160,7 @@ static bool make_copies(struct unroller *u, uint32_t n, uint32_t factor, struct 
 /* The original header's phis get what comes round from the last copy. */
 static void close_header(struct unroller *u, struct nvm_block last) {
   struct nvm_function *f = u->f;
-  FOR_EACH_INST(f, u->loop->header, i) {
-    if (function_inst(f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(f, u->loop->header, i) {
     for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k += 2) {
       if (value_index(inst_operand(f, function_inst(f, i), k + 1)) != u->loop->latch.index) continue;
       struct nvm_value v = loop_copy_of(&u->copy, inst_operand(f, function_inst(f, i), k));
@@ -195,10 +181,7 @@ static bool cut_latch(struct unroller *u, struct nvm_block latch) {
       return true;
     }
   cfg_remove_phi_edges(f, header, latch, 0);
-  struct nvm_inst_id end = function_add_inst(f, OP_UNREACHABLE, 0, TYPE_VOID, NULL, 0, 0);
-  inst_insert_before(f, end, t);
-  inst_remove(f, t);
-  return !inst_is_none(end);
+  return cfg_replace_terminator(f, t, OP_UNREACHABLE, NULL, 0);
 }
 
 /* Copies the loop so that there are `factor` iterations in a row; the last tests, or ends it. */
@@ -235,14 +218,6 @@ struct glue {
   struct nvm_block exit, middle, before_rest, rest_header, rest_latch;
 };
 
-static struct nvm_value emit(struct unroller *u, enum op op, struct nvm_type type, struct nvm_value a, struct nvm_value b,
-                             uint32_t aux, struct nvm_inst_id before) {
-  struct nvm_value operands[2] = {a, b};
-  struct nvm_inst_id i = function_add_inst(u->f, op, 0, type, operands, 2, aux);
-  inst_insert_before(u->f, i, before);
-  return value_of_inst(i);
-}
-
 /* What the preheader computes: how many iterations are left over, and the tested value in the last one before these. */
 static bool count_rest(struct unroller *u, uint32_t n, uint32_t factor, struct glue *g) {
   struct nvm_function *f = u->f;
@@ -256,27 +231,25 @@ static bool count_rest(struct unroller *u, uint32_t n, uint32_t factor, struct g
   struct nvm_value one = const_int(m, t, 1), by = const_int(m, t, factor);
   bool power = (factor & (factor - 1)) == 0;
   if (power) {
-    g->rest = emit(u, OP_ADD, t, g->taken, one, 0, at);
-    g->rest = emit(u, OP_AND, t, g->rest, const_int(m, t, factor - 1), 0, at);
+    g->rest = inst_emit(f, at, OP_ADD, t, g->taken, one, 0);
+    g->rest = inst_emit(f, at, OP_AND, t, g->rest, const_int(m, t, factor - 1), 0);
   } else { /* the count itself may be 2^width */
-    g->rest = emit(u, OP_ADD, t, emit(u, OP_UREM, t, g->taken, by, 0, at), one, 0, at);
-    g->rest = emit(u, OP_UREM, t, g->rest, by, 0, at);
+    g->rest = inst_emit(f, at, OP_ADD, t, inst_emit(f, at, OP_UREM, t, g->taken, by, 0), one, 0);
+    g->rest = inst_emit(f, at, OP_UREM, t, g->rest, by, 0);
   }
-  g->few = emit(u, OP_ICMP, TYPE_I1, g->taken, const_int(m, t, factor - 1), ICMP_ULT, at);
-  struct nvm_value steps = emit(u, OP_SUB, t, g->taken, g->rest, 0, at);
+  g->few = inst_emit(f, at, OP_ICMP, TYPE_I1, g->taken, const_int(m, t, factor - 1), ICMP_ULT);
+  struct nvm_value steps = inst_emit(f, at, OP_SUB, t, g->taken, g->rest, 0);
   uint64_t step = (uint64_t)c.step & (c.taken.width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << c.taken.width) - 1);
-  steps = emit(u, OP_MUL, t, steps, const_int(m, t, step), 0, at);
+  steps = inst_emit(f, at, OP_MUL, t, steps, const_int(m, t, step), 0);
   bool pointer = type_is_ptr(&m->types, value_type(f, first));
-  g->bound = emit(u, pointer ? OP_GEP : OP_ADD, value_type(f, first), first, steps, pointer ? TYPE_I8.index : 0, at);
+  g->bound = inst_emit(f, at, pointer ? OP_GEP : OP_ADD, value_type(f, first), first, steps, pointer ? TYPE_I8.index : 0);
   return !module_out_of_memory(m);
 }
 
 static struct nvm_value single_phi(struct unroller *u, struct nvm_block b, struct nvm_value v, struct nvm_block from) {
   struct nvm_value operands[2] = {v, value_of_block(from)};
   struct nvm_inst_id phi = function_add_inst(u->f, OP_PHI, 0, value_type(u->f, v), operands, 2, 0);
-  struct nvm_inst_id first = function_block(u->f, b)->first;
-  if (inst_is_none(first)) inst_append(u->f, phi, b);
-  else inst_insert_before(u->f, phi, first);
+  inst_prepend(u->f, phi, b);
   return value_of_inst(phi);
 }
 
@@ -293,18 +266,16 @@ static void replace_entry(struct nvm_function *f, struct nvm_inst_id phi, struct
 static bool lead_values(struct unroller *u, const struct glue *g) {
   struct nvm_function *f = u->f;
   struct nvm_block latch = u->loop->latch, pre = u->loop->preheader;
-  FOR_EACH_INST(f, g->exit, i) {
-    if (function_inst(f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(f, g->exit, i) {
     struct nvm_value v = loop_incoming(f, i, latch), theirs = loop_copy_of(&u->copy, v);
     replace_entry(f, i, latch, single_phi(u, g->middle, v, latch), g->middle);
-    if (!inst_add_operand(f, i, theirs) || !inst_add_operand(f, i, value_of_block(g->rest_latch))) return false;
+    if (!phi_add(f, i, theirs, g->rest_latch)) return false;
   }
-  FOR_EACH_INST(f, u->loop->header, i) {
-    if (function_inst(f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(f, u->loop->header, i) {
     struct nvm_value round = single_phi(u, g->middle, loop_incoming(f, i, latch), latch);
     struct nvm_value start = single_phi(u, g->before_rest, loop_incoming(f, i, pre), pre);
     struct nvm_inst_id phi = {value_index(start)}, theirs = {value_index(loop_copy_of(&u->copy, value_of_inst(i)))};
-    if (!inst_add_operand(f, phi, round) || !inst_add_operand(f, phi, value_of_block(g->middle))) return false;
+    if (!phi_add(f, phi, round, g->middle)) return false;
     replace_entry(f, theirs, pre, start, g->before_rest);
   }
   return true;
@@ -333,7 +304,7 @@ static bool split_rest(struct unroller *u, uint32_t n, struct glue *g) {
   g->rest_header = u->copy.blocks[l->header.index];
   g->rest_latch = u->copy.blocks[l->latch.index];
   if (!lead_values(u, g)) return false;
-  redirect(f, l->latch, g->exit, g->middle);
+  cfg_redirect(f, l->latch, g->exit, g->middle);
   inst_remove(f, block_terminator(f, l->preheader));
   branch(u, l->preheader, g->few, g->before_rest, l->header);
   branch(u, g->before_rest, VALUE_NULL, g->rest_header, g->rest_header);
@@ -356,7 +327,7 @@ static bool unroll_with_rest(struct unroller *u, uint32_t n, struct plan p) {
   if (!split_rest(u, n, &g) || !unroll(u, n, p)) return false;
   struct nvm_inst_id t = block_terminator(f, u->last_latch);
   bool back = block_successor(f, u->last_latch, 0).index == u->loop->header.index;
-  inst_set_operand(f, t, 0, emit(u, OP_ICMP, TYPE_I1, u->last_tested, g.bound, back ? ICMP_NE : ICMP_EQ, t));
+  inst_set_operand(f, t, 0, inst_emit(f, t, OP_ICMP, TYPE_I1, u->last_tested, g.bound, back ? ICMP_NE : ICMP_EQ));
   return !module_out_of_memory(f->module);
 }
 

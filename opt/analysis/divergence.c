@@ -30,11 +30,6 @@ struct finder {
   VEC(uint32_t) work;      /* instructions that differ */
 };
 
-static uint32_t called(const struct nvm_function *f, const struct nvm_inst *i) {
-  struct nvm_value callee = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
-  return value_kind(callee) == VALUE_FUNCTION ? module_function(f->module, callee)->intrinsic : 0;
-}
-
 static bool is_source(const struct nvm_function *f, const struct nvm_inst *i) {
   switch ((enum op)i->op) {
   case OP_ATOMICRMW: case OP_CMPXCHG: case OP_VA_ARG: return true;
@@ -48,7 +43,7 @@ static bool is_source(const struct nvm_function *f, const struct nvm_inst *i) {
   case OP_CALL: break;
   default: return false;
   }
-  switch (called(f, i)) {
+  switch (call_intrinsic(f, i)) {
   case INTRINSIC_nvvm_read_ptx_sreg_ctaid_x: case INTRINSIC_nvvm_read_ptx_sreg_ctaid_y:
   case INTRINSIC_nvvm_read_ptx_sreg_ctaid_z: case INTRINSIC_nvvm_read_ptx_sreg_ntid_x:
   case INTRINSIC_nvvm_read_ptx_sreg_ntid_y: case INTRINSIC_nvvm_read_ptx_sreg_ntid_z:
@@ -128,10 +123,8 @@ static bool differs(struct finder *s, uint32_t i) {
 }
 
 static bool phis_differ(struct finder *s, struct nvm_block b) {
-  FOR_EACH_INST(s->f, b, i) {
-    if (function_inst(s->f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(s->f, b, i)
     if (!differs(s, i.index)) return false;
-  }
   return true;
 }
 

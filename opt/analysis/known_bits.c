@@ -176,9 +176,7 @@ static struct known_bits known_both(struct known_bits a, struct known_bits b) {
 static struct known_bits known_call(const struct nvm_function *f, const struct nvm_inst *i,
                                     uint32_t width, uint32_t depth) {
   struct known_bits none = {0, 0, width};
-  struct nvm_value callee = call_callee(f, i);
-  if (value_kind(callee) != VALUE_FUNCTION) return none;
-  uint32_t id = module_function(f->module, callee)->intrinsic;
+  uint32_t id = call_intrinsic(f, i);
   switch (id) {
   case INTRINSIC_NONE: return none;
   case INTRINSIC_ctpop: case INTRINSIC_ctlz: case INTRINSIC_cttz: return below(width, width);

@@ -239,9 +239,8 @@ struct range range_of_bits(struct known_bits k) {
 
 static struct range call(const struct nvm_function *f, const struct nvm_inst *i, uint32_t width,
                          range_of_operand *of, void *state) {
-  struct nvm_value callee = call_callee(f, i);
   struct range r = range_all(width);
-  uint32_t id = value_kind(callee) == VALUE_FUNCTION ? module_function(f->module, callee)->intrinsic : 0;
+  uint32_t id = call_intrinsic(f, i);
   bool is_signed = id == INTRINSIC_smin || id == INTRINSIC_smax;
   bool minimum = id == INTRINSIC_smin || id == INTRINSIC_umin;
   if (is_signed || minimum || id == INTRINSIC_umax) {

@@ -14,10 +14,7 @@ struct expander {
 
 static struct nvm_value emit(struct expander *x, enum op op, struct nvm_type type, struct nvm_value a, struct nvm_value b,
                              uint32_t aux) {
-  struct nvm_value operands[2] = {a, b};
-  struct nvm_inst_id i = function_add_inst(x->f, op, 0, type, operands, value_is_none(b) ? 1 : 2, aux);
-  inst_insert_before(x->f, i, x->before);
-  return inst_is_none(i) ? VALUE_NULL : value_of_inst(i);
+  return inst_emit(x->f, x->before, op, type, a, b, aux);
 }
 
 static struct nvm_value integer(struct expander *x, uint64_t v) {
@@ -36,8 +33,7 @@ static struct nvm_value resized(struct expander *x, struct nvm_value v, bool is_
 static struct nvm_value iteration(struct expander *x, uint32_t loop) {
   struct nvm_block header = x->e->loops->data[loop].header;
   if (!loops_contains(x->e->loops, loop, function_inst(x->f, x->before)->block)) return VALUE_NULL;
-  FOR_EACH_INST(x->f, header, i) {
-    if (function_inst(x->f, i)->op != OP_PHI) break;
+  FOR_EACH_PHI(x->f, header, i) {
     struct nvm_value phi = value_of_inst(i), n;
     int64_t step;
     for (enum scev_mode mode = SCEV_PLAIN; mode < SCEV_MODES; mode++) {

@@ -148,29 +148,6 @@ static struct nvm_value get_vector(struct executor *x, uint32_t r, uint32_t part
 
 /* --- plain recipes ------------------------------------------------------------------------------ */
 
-/* The declaration of the intrinsic that `callee` is for another type; intrinsics with one overload only. */
-static struct nvm_value widened_callee(struct executor *x, const struct nvm_inst *call, struct nvm_type function) {
-  struct nvm_module *m = x->v->f->module;
-  const struct nvm_function *old = module_function(m, call_callee(x->v->f, call));
-  const struct type_table *t = &m->types;
-  struct nvm_type scalar = call->type;
-  struct textbuf name;
-  textbuf_init(&name, x->v->env->arena);
-  textbuf_format(&name, "%s.v%u", intrinsic_table[old->intrinsic].name, (unsigned)x->factor);
-  if (type_kind(t, scalar) == TY_BFLOAT) textbuf_puts(&name, "bf16");
-  else textbuf_format(&name, "%c%u", type_is_int(t, scalar) ? 'i' : 'f', (unsigned)type_scalar_bits(t, scalar));
-  struct nvm_str str = strtab_intern(&m->strings, name.bytes, name.length);
-  struct nvm_value v = module_find_symbol(m, str);
-  if (!value_is_none(v)) return v;
-  uint32_t intrinsic = old->intrinsic;
-  v = module_add_function(m, str);
-  if (value_is_none(v)) return v;
-  struct nvm_function *made = module_function(m, v);
-  made->type = function, made->intrinsic = intrinsic;
-  made->symbol.defined = made->symbol.declared_only = true;
-  return v;
-}
-
 static struct nvm_value emit_call(struct executor *x, const struct nvm_inst *old, struct nvm_value *operands,
                                   uint32_t count) {
   struct nvm_module *m = x->v->f->module;
@@ -178,7 +155,7 @@ static struct nvm_value emit_call(struct executor *x, const struct nvm_inst *old
   if (count >= 8) return VALUE_NULL;
   for (uint32_t k = 0; k < count; k++) parameters[k] = value_type(x->v->f, operands[k]);
   struct nvm_type type = type_function(&m->types, result, parameters, count, false);
-  operands[count] = widened_callee(x, old, type);
+  operands[count] = intrinsic_declare(m, (enum intrinsic_id)call_intrinsic(x->v->f, old), &result, 1, type);
   uint32_t site = module_call_site(m, (struct call_site){.function_type = type});
   return x_emit(x, OP_CALL, old->flags, result, operands, count + 1, site);
 }

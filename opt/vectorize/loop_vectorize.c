@@ -98,8 +98,7 @@ static void read_hints(struct vector_loop *v) {
 }
 
 static bool function_has(const struct nvm_function *f, enum attr_id id) {
-  const struct attr_table_data *a = &f->module->attributes;
-  return attrset_find(a, attrlist_info(a, f->attributes)->function, id) != NULL;
+  return function_attribute(f, id) != NULL;
 }
 
 /* --- the phases --------------------------------------------------------------------------------- */
