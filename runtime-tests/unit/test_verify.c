@@ -570,7 +570,7 @@ static void call_immarg(struct fixture *x) {
   x->f = f;
   EMIT(x, x->b, OP_CALL, TYPE_VOID, site(x, g->type), x->i32, symbol(x, "g"));
 }
-static void call_intrinsic(struct fixture *x) {
+static void calls_intrinsic(struct fixture *x) {
   trap(x, NULL, 0);
   EMIT(x, x->b, OP_CALL, TYPE_VOID, site(x, void_of_i32(x)), x->i32, symbol(x, "llvm.trap"));
 }
@@ -726,7 +726,7 @@ static const struct violation violations[] = {
     {VERIFY_CALL_ARGUMENT, call_argument},
     {VERIFY_RESULT_TYPE, call_result},
     {VERIFY_CALL_IMMARG, call_immarg},
-    {VERIFY_CALL_INTRINSIC, call_intrinsic},
+    {VERIFY_CALL_INTRINSIC, calls_intrinsic},
     {VERIFY_MUSTTAIL_TYPE, musttail_type},
     {VERIFY_MUSTTAIL_RET, musttail_ret},
 };
