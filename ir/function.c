@@ -248,7 +248,7 @@ struct nvm_inst_id block_terminator(const struct nvm_function *f, struct nvm_blo
   return found ? last : (struct nvm_inst_id){0};
 }
 
-/* Successor k is operand first + k * step. */
+/* Successor k is operand first + k * step; none of what is no branch, of instruction 0 neither. */
 struct successors {
   uint32_t count, first, step;
 };
@@ -261,11 +261,11 @@ static struct successors successors_of(const struct nvm_inst *i) {
 }
 
 uint32_t block_successor_count(const struct nvm_function *f, struct nvm_block b) {
-  return successors_of(function_inst(f, block_terminator(f, b))).count;
+  return successors_of(function_inst(f, function_block(f, b)->last)).count;
 }
 
 struct nvm_block block_successor(const struct nvm_function *f, struct nvm_block b, uint32_t k) {
-  const struct nvm_inst *i = function_inst(f, block_terminator(f, b));
+  const struct nvm_inst *i = function_inst(f, function_block(f, b)->last);
   struct successors s = successors_of(i);
   return (struct nvm_block){value_index(inst_operand(f, i, s.first + k * s.step))};
 }
