@@ -4,6 +4,8 @@
  * undefined, not malformed), but for intrinsics, which have no other meaning than their own. */
 #include "ir/verify_internal.h"
 
+#include "ir/intrinsic.h"
+
 /* Attributes in hand: whose, of which type, at which place. */
 struct attr_subject {
   struct verifier *v;
@@ -174,6 +176,9 @@ static bool verify_callee(const struct subject *s, const struct call_site *site)
   if (callee->intrinsic && !type_equal(callee->type, site->function_type))
     return verify_fail(s->v, VERIFY_CALL_INTRINSIC, s->id, "a call as %T of %T",
                        site->function_type, callee->type);
+  bool variadic = type_info(s->v->types, s->v->f->type)->flags & TYPE_VARIADIC;
+  if (callee->intrinsic == INTRINSIC_va_start && !variadic)
+    return verify_fail(s->v, VERIFY_CALL_VA_START, s->id, "it in a function of type %T", s->v->f->type);
   return verify_immargs(s, callee);
 }
 

@@ -574,6 +574,12 @@ static void calls_intrinsic(struct fixture *x) {
   trap(x, NULL, 0);
   EMIT(x, x->b, OP_CALL, TYPE_VOID, site(x, void_of_i32(x)), x->i32, symbol(x, "llvm.trap"));
 }
+static void va_start_of_nothing(struct fixture *x) {
+  struct nvm_type pointer = type_ptr(&x->m->types, 0);
+  struct nvm_function *g = new_function(x->m, "llvm.va_start", TYPE_VOID, &pointer, 1, false);
+  g->intrinsic = (uint32_t)intrinsic_find("llvm.va_start", strlen("llvm.va_start"));
+  EMIT(x, x->b, OP_CALL, TYPE_VOID, site(x, g->type), x->ptr, symbol(x, "llvm.va_start"));
+}
 static void musttail(struct fixture *x, struct nvm_type type, uint32_t count) {
   struct nvm_value v[] = {x->i32, x->ptr, x->f32, x->v4, x->i1, symbol(x, "f")};
   struct nvm_inst_id i = emit(x->f, x->b, OP_CALL, TYPE_VOID, count, v + 6 - count, site(x, type));
@@ -727,6 +733,7 @@ static const struct violation violations[] = {
     {VERIFY_RESULT_TYPE, call_result},
     {VERIFY_CALL_IMMARG, call_immarg},
     {VERIFY_CALL_INTRINSIC, calls_intrinsic},
+    {VERIFY_CALL_VA_START, va_start_of_nothing},
     {VERIFY_MUSTTAIL_TYPE, musttail_type},
     {VERIFY_MUSTTAIL_RET, musttail_ret},
 };
