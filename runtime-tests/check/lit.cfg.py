@@ -28,7 +28,7 @@ config.environment["PATH"] = os.pathsep.join(
      os.environ["PATH"]])
 config.environment["LC_ALL"] = "C"
 config.environment["FILECHECK_OPTS"] = "--dump-input=fail"
-for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "NVMINI_BUILD"):
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "NVMINI_BUILD", "CC"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.substitutions.append(("%samples", os.path.join(root, "samples")))
