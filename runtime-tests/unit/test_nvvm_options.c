@@ -34,13 +34,19 @@ static const char source[] =
     "declare float @llvm.fmuladd.f32(float, float, float)\n"
     "declare double @llvm.fmuladd.f64(double, double, double)\n";
 
-/* The PTX under these options, NULL-terminated; the caller frees it. */
-static char *compile(const char *const *options) {
+/* A context with these options, NULL-terminated; the caller destroys it. */
+static struct nvmini_context *context_of(const char *const *options) {
   struct nvmini_context *c = nvmini_create(NULL, 0);
-  struct nvmini_module *m;
-  struct nvmini_text ptx;
   assert_non_null(c);
   for (; *options; options++) assert_int_equal(nvmini_set_option(c, *options), NVMINI_OK);
+  return c;
+}
+
+/* The PTX under these options; the caller frees it. */
+static char *compile(const char *const *options) {
+  struct nvmini_context *c = context_of(options);
+  struct nvmini_module *m;
+  struct nvmini_text ptx;
   assert_int_equal(nvmini_parse(c, source, sizeof source - 1, "t", &m), NVMINI_OK);
   assert_int_equal(nvmini_compile(m, &ptx), NVMINI_OK);
   char *copy = malloc(ptx.length + 1);
@@ -75,10 +81,8 @@ static void spellings_give_the_same_code(void **state) {
 }
 
 static struct nvm_target target_of(const char *const *options) {
-  struct nvmini_context *c = nvmini_create(NULL, 0);
+  struct nvmini_context *c = context_of(options);
   struct nvm_target target;
-  assert_non_null(c);
-  for (; *options; options++) assert_int_equal(nvmini_set_option(c, *options), NVMINI_OK);
   assert_int_equal(module_target(c, &target), NVMINI_OK);
   nvmini_destroy(c);
   return target;
