@@ -146,9 +146,7 @@ static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struc
           index, ptx_i((int64_t)step), base);
     return sum;
   }
-  index = p->kind == PART_I1
-              ? emit_select(l, wide ? PTX_MOD_B64 : PTX_MOD_B32, ptx_i(-1), ptx_i(0), index)
-              : lower_sext_part(l, index, p, wide ? 64 : 32);
+  index = lower_sext_part(l, index, p, wide ? 64 : 32);
   if (!wide && p->container == 64) {
     struct ptx_reg narrow = lower_temp(l, PTX_B32);
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, PTX_MOD_U64), ptx_r(narrow), index);

@@ -24,9 +24,7 @@ static void cast_trunc(struct cast *c) {
 
 /* An integer lane extended to `container` bits (low part). */
 static struct ptx_operand extended_low(struct cast *c, uint32_t container, bool is_signed) {
-  if (c->from->kind != PART_I1)
-    return lower_extend(c->l, c->source[0], c->from, container, is_signed && c->from_count == 1);
-  return emit_select(c->l, mod_bits(container), ptx_i(is_signed ? -1 : 1), ptx_i(0), c->source[0]);
+  return lower_extend(c->l, c->source[0], c->from, container, is_signed && c->from_count == 1);
 }
 
 static void cast_extend(struct cast *c, bool is_signed) {

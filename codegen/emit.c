@@ -118,6 +118,7 @@ struct ptx_operand lower_extend(struct lower *l, struct ptx_operand v, const str
   if (v.kind == PTX_OPERAND_INT)
     return ptx_i(is_signed ? lower_sign_extend((uint64_t)v.imm & mask, p->bits)
                            : (int64_t)((uint64_t)v.imm & mask));
+  if (p->kind == PART_I1) return emit_select(l, mod_bits(bits), ptx_i(is_signed ? -1 : 1), ptx_i(0), v);
   bool extended = !is_signed && p->bits == 8 && has_zero_above(l, v.reg);
   if (p->bits < p->container && !extended)
     v = is_signed ? sext_in_container(l, v, p)

@@ -245,7 +245,7 @@ void lower_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from);
  * ops, and ptxas folds nothing. */
 struct ptx_operand lower_in_reg(struct lower *l, struct ptx_operand v, const struct part *p);
 /* Integer part with defined upper bits: extended to its container (at least `bits` wide: 16, 32,
- * 64). Returns the operand itself where nothing is to be done. */
+ * 64), a predicate to `bits`. Returns the operand itself where nothing is to be done. */
 struct ptx_operand lower_extend(struct lower *l, struct ptx_operand v, const struct part *p,
                                 uint32_t bits, bool is_signed);
 static inline struct ptx_operand lower_zext_part(struct lower *l, struct ptx_operand v,
