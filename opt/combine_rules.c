@@ -215,10 +215,8 @@ static bool is_defined(const struct combiner *k, struct nvm_value v, uint32_t de
   switch ((enum op)i->op) {
   case OP_FREEZE: return true;
   case OP_CALL: {
-    struct nvm_value callee = call_callee(k->f, i);
-    return value_kind(callee) == VALUE_FUNCTION && i->operand_count == 1 &&
-           !(intrinsic_table[module_function(k->m, callee)->intrinsic].flags &
-             (INTRIN_READS | INTRIN_WRITES));
+    uint32_t id = call_intrinsic(k->f, i);
+    return id && i->operand_count == 1 && !(intrinsic_table[id].flags & (INTRIN_READS | INTRIN_WRITES));
   }
   case OP_ICMP: case OP_AND: case OP_OR: case OP_XOR: case OP_ADD: case OP_SUB: case OP_MUL:
   case OP_ZEXT: case OP_SEXT: case OP_TRUNC: break;
