@@ -126,6 +126,20 @@ static bool judge_function(struct promoter *p) {
 
 /* --- changing ----------------------------------------------------------------------------------- */
 
+/* Attributes of argument k as it will be: none of what is loaded, no `returned` where nothing is. */
+static struct nvm_attrset reduced_set(const struct promoter *p, struct nvm_attrlist old, uint32_t k) {
+  struct attr_table_data *t = &p->m->attributes;
+  struct nvm_attrset set = attrlist_parameter(t, old, k);
+  if (p->fates[k].promoted) return (struct nvm_attrset){0};
+  if (!p->no_result || !attrset_find(t, set, ATTR_RETURNED)) return set;
+  struct attrset_info info = t->sets.data[set.index];
+  struct nvm_attr *left = arena_alloc(p->env->arena, info.count * sizeof *left);
+  uint32_t count = 0;
+  for (uint32_t n = 0; left && n < info.count; n++)
+    if (t->attrs.data[info.first + n].id != ATTR_RETURNED) left[count++] = t->attrs.data[info.first + n];
+  return attrset_make(t, left, count);
+}
+
 /* Attributes of what stays. */
 static struct nvm_attrlist reduced(const struct promoter *p, struct nvm_attrlist old) {
   struct attr_table_data *t = &p->m->attributes;
@@ -133,8 +147,7 @@ static struct nvm_attrlist reduced(const struct promoter *p, struct nvm_attrlist
   uint32_t count = function_arg_count(p->f), kept = 0;
   struct nvm_attrset *sets = arena_alloc(p->env->arena, (count + 1) * sizeof *sets);
   for (uint32_t k = 0; sets && k < count; k++)
-    if (p->fates[k].now != GOES)
-      sets[kept++] = p->fates[k].promoted ? (struct nvm_attrset){0} : attrlist_parameter(t, old, k);
+    if (p->fates[k].now != GOES) sets[kept++] = reduced_set(p, old, k);
   return attrlist_make(t, info.function, p->no_result ? (struct nvm_attrset){0} : info.result, sets, sets ? kept : 0);
 }
 
@@ -166,6 +179,8 @@ static void change_call(const struct promoter *p, const struct caller *at, struc
   i->aux = module_call_site(p->m, site);
   if (!p->no_result) return;
   i->type = TYPE_VOID;
+  i->flags &= (uint16_t)~INST_FAST;
+  effects_copy_access_metadata(f, at->call, at->call); /* nothing is said of the result */
   f->names.data[at->call.index] = (struct nvm_str){0};
   p->touched[at->function] = true;
 }
