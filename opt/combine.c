@@ -5,7 +5,7 @@
  * Algorithm: a worklist: every instruction once in the order of the text, and again whenever an
  *            operand or a user of it changed. At each: dead code goes; operations on constants fold
  *            (ir/eval.c); a constant operand of a commutative op goes to the right; then the
- * decision tree made from combine.rules (all integer rules are proven: `make prove`), then the code
+ *            decision tree made from combine.rules (all integer rules are proven: `make prove`), then the code
  *            of combine_code.c for what rules cannot say. Everything that a replacement touches is
  *            queued. It ends because each rule makes its measure smaller: first the sum of the
  *            weights of the instructions (prove.py holds and checks them), then the depth of the

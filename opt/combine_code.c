@@ -156,9 +156,7 @@ static bool branch_unnegate(struct combiner *k, struct nvm_inst_id root) {
 
 static struct nvm_value call_simplify(struct combiner *k, const struct nvm_inst *i) {
   enum { WARP_LANES = 32 };
-  struct nvm_value callee = call_callee(k->f, i);
-  if (value_kind(callee) != VALUE_FUNCTION) return VALUE_NULL;
-  switch (module_function(k->m, callee)->intrinsic) {
+  switch (call_intrinsic(k->f, i)) {
   case INTRINSIC_expect: case INTRINSIC_expect_with_probability:
     return inst_operand(k->f, i, 0);
   case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return make_int(k, i->type, WARP_LANES);

@@ -116,7 +116,6 @@ static const struct objects *location_objects(struct alias_env *e, struct memory
 
 /* --- capture -------------------------------------------------------------------------------------- */
 
-/* Use lists of the arguments, by counting and filling. */
 enum use { USE_READS, USE_WRITES, USE_DERIVES, USE_CAPTURES };
 
 static enum use judge_call_use(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
