@@ -132,6 +132,10 @@ void run_store_bulk(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) {
     uint64_t bytes = row_of(w, in->b)[l];
     struct access at;
+    if (bytes % 8 != 0) {
+      sim_report(w, l, SIM_MISALIGNED, "writes %U bytes in bulk, which is no multiple of 8", bytes);
+      return;
+    }
     if (!memory_find(w, l, effective_address(in, row_of(w, in->a)[l]), in->window, bytes, 8, true, &at)) return;
     for (uint64_t done = 0; done < bytes; done += 8, at.at += 8, at.offset += 8) {
       if (w->sim->races && at.shadow && !race_access(w, l, in, &at, 8, RACE_WEAK, zeros)) return;
