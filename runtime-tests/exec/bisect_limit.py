@@ -4,7 +4,8 @@
 usage: bisect_limit.py [-O3] FILE...
 Each file's first `RUN: nvmini run %s …` line is executed with the passes of the level cut off after
 0, 1, 2, … of their runs, up to all of them; what it prints must always be the same. (Once for each
-PTX that comes out: most runs of a pass change nothing.) nvmini is taken from the PATH. Prints the disagreements, and `N passed, N failed` (kernels); exit status 1 if any.
+PTX that comes out: most runs of a pass change nothing.) nvmini is taken from the PATH. Prints the
+disagreements, and `N passed, N failed` (kernels); exit status 1 if any.
 """
 import re
 import shlex

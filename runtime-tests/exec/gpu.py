@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The executed suite on a GPU: gpu.py [NVMINI [CPU]]
+"""The executed suite on a GPU: gpu.py [NVMINI [CPU [REGEX]]]
 
 Every sample, every kernel that is executed in every way and every other run in a test of this folder that is expected
 to succeed is done with `--on gpu`, which compares what the GPU leaves in the buffers with the simulator's. CPU: the
-GPU's, if it is not sm_90. Left out are runs that depend on an order. Prints which differ, closes with `N passed,
+GPU's, if it is not sm_90. REGEX: of the tests' paths. Left out are runs that depend on an order. Prints which differ, closes with `N passed,
 N failed`; without a GPU it says so and fails."""
 import glob
 import os
@@ -16,6 +16,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.dirname(os.path.dirname(here))
 nvmini = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(root, "build", "nvmini"))
 cpu = ["--cpu", sys.argv[2]] if len(sys.argv) > 2 else []
+chosen = sys.argv[3] if len(sys.argv) > 3 else ""
 
 
 def commands():
@@ -39,6 +40,8 @@ def main():
         return 1
     passed = failed = 0
     for test, words in commands():
+        if not re.search(chosen, os.path.relpath(test, root)):
+            continue
         result = subprocess.run([nvmini, "run"] + words + cpu + ["--on", "gpu"], capture_output=True, text=True, check=False)
         if result.returncode == 0:
             passed += 1

@@ -1,6 +1,7 @@
 # Executed kernels: as the text checks (../check/lit.cfg.py), but each test runs what it compiles, in
 # the simulator. algorithms/ and ops/ are executed in every way (../bin/everyway) and held against the
-# reference.c there, which $CC or cc compiles; that takes a minute: only with EVERYWAY in the environment, as run.py's step everyway has it.
+# reference.c there, which $CC or cc compiles; that takes a minute: only with EVERYWAY in the
+# environment, as run.py's step everyway has it.
 import os
 
 here = os.path.dirname(os.path.abspath(__file__))
