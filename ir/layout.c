@@ -13,7 +13,7 @@
 #include "ir/layout.h"
 
 const struct nvm_layout nvm_layout_default = {
-    .pointer_bits = {64, 64, 64, 64, 64, 64, 64, 64},
+    .pointer_bits = {64, 64, 64, 64, 64, 64, 64, 64, 64},
     .int_align_log2 = {0, 0, 0, 0, 1, 2, 3, 4},
     .float_align_log2 = {0, 0, 0, 0, 1, 2, 3},
     .vector_align_log2 = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},

@@ -6,10 +6,11 @@
 
 #include "ir/type.h"
 
-enum { LAYOUT_ADDRESS_SPACES = 8 }; /* spaces beyond use the entry of space 0 */
+/* Spaces 0 to 7 have entries of their own, and 101, parameters; others use that of space 0. */
+enum { LAYOUT_ADDRESS_SPACES = 8, LAYOUT_PARAM_SPACE = 101, LAYOUT_POINTERS = LAYOUT_ADDRESS_SPACES + 1 };
 
 struct nvm_layout {
-  uint8_t pointer_bits[LAYOUT_ADDRESS_SPACES];
+  uint8_t pointer_bits[LAYOUT_POINTERS]; /* by layout_pointer_entry */
   uint8_t int_align_log2[8]; /* [k]: ABI alignment of iN with N <= 2^k, k = 0..7 */
   uint8_t float_align_log2[7]; /* [k]: of a float of 2^k bits, k = 4..6 used */
   uint8_t vector_align_log2[12]; /* [k]: of a vector of 2^k bits; 0xff: natural */
@@ -32,8 +33,12 @@ uint32_t layout_align(const struct nvm_layout *l, const struct type_table *t, st
 uint64_t layout_member_offset(const struct nvm_layout *l, const struct type_table *t,
                               struct nvm_type ty, uint32_t i);
 
+static inline uint32_t layout_pointer_entry(uint32_t address_space) {
+  if (address_space == LAYOUT_PARAM_SPACE) return LAYOUT_ADDRESS_SPACES;
+  return address_space < LAYOUT_ADDRESS_SPACES ? address_space : 0;
+}
 static inline uint32_t layout_pointer_bits(const struct nvm_layout *l, uint32_t address_space) {
-  return l->pointer_bits[address_space < LAYOUT_ADDRESS_SPACES ? address_space : 0];
+  return l->pointer_bits[layout_pointer_entry(address_space)];
 }
 
 #endif

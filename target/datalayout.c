@@ -41,7 +41,7 @@ enum datalayout_variant datalayout_for(const struct nvm_target *target) {
 /* ---- reading ---- */
 
 struct draft {
-  uint8_t pointer_bits[LAYOUT_ADDRESS_SPACES];
+  uint8_t pointer_bits[LAYOUT_POINTERS];
   uint8_t ints[INT_CLASSES];
   uint8_t floats[FLOAT_CLASSES];
   uint8_t vectors[VECTOR_CLASSES];
@@ -112,8 +112,8 @@ static enum datalayout_status set_pointer(struct draft *d, const struct item *it
   if (item->count < 2 || item->count > 5) return DATALAYOUT_SYNTAX;
   if (bits != 32 && bits != 64) return DATALAYOUT_UNSUPPORTED;
   if (item->count > 2 && item->number[2] != bits) return DATALAYOUT_UNSUPPORTED;
-  if (space >= LAYOUT_ADDRESS_SPACES) return DATALAYOUT_UNSUPPORTED;
-  d->pointer_bits[space] = (uint8_t)bits;
+  if (space > 0 && layout_pointer_entry(space) == 0) return DATALAYOUT_UNSUPPORTED;
+  d->pointer_bits[layout_pointer_entry(space)] = (uint8_t)bits;
   return DATALAYOUT_OK;
 }
 
@@ -153,7 +153,7 @@ static void finish(const struct draft *d, struct nvm_layout *layout) {
     layout->float_align_log2[k] = (uint8_t)(d->floats[k] ? d->floats[k] - 1 : k > 3 ? k - 3 : 0);
   for (int k = 0; k < VECTOR_CLASSES; k++)
     layout->vector_align_log2[k] = (uint8_t)(d->vectors[k] ? d->vectors[k] - 1 : NATURAL);
-  for (int s = 0; s < LAYOUT_ADDRESS_SPACES; s++) {
+  for (int s = 0; s < LAYOUT_POINTERS; s++) {
     uint8_t generic = d->pointer_bits[0] ? d->pointer_bits[0] : 64;
     layout->pointer_bits[s] = d->pointer_bits[s] ? d->pointer_bits[s] : generic;
   }
@@ -227,9 +227,9 @@ static bool same_alignments(struct writer *w, const char *what, const uint8_t *a
 }
 
 static bool same_layout(struct writer *w, const struct nvm_layout *a, const struct nvm_layout *b) {
-  for (unsigned s = 0; s < LAYOUT_ADDRESS_SPACES; s++) {
+  for (unsigned s = 0; s < LAYOUT_POINTERS; s++) {
     if (a->pointer_bits[s] == b->pointer_bits[s]) continue;
-    write_difference(w, "pointers of address space ", s, " have ", a->pointer_bits[s],
+    write_difference(w, "pointers of address space ", s < LAYOUT_ADDRESS_SPACES ? s : LAYOUT_PARAM_SPACE, " have ", a->pointer_bits[s],
                      b->pointer_bits[s]);
     return false;
   }
@@ -261,7 +261,7 @@ bool datalayout_compatible(const char *a, size_t a_length, const char *b, size_t
 
 void datalayout_adopt(struct nvm_layout *layout, unsigned pointer_bits,
                       const struct nvm_target *target) {
-  for (int i = 0; i < LAYOUT_ADDRESS_SPACES; i++) layout->pointer_bits[i] = pointer_bits == 32 ? 32 : 64;
+  for (int i = 0; i < LAYOUT_POINTERS; i++) layout->pointer_bits[i] = pointer_bits == 32 ? 32 : 64;
   if (target->short_shared_pointers) layout->pointer_bits[3] = 32;
 }
 

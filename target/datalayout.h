@@ -3,7 +3,8 @@
  * Sources: seed 1 (three variants, messages, the short form of the link check), LangRef's section
  * on data layouts (syntax and defaults), and what clang 14, clang 19 and later LLVM print for
  * nvptx: `e-i64:64-i128:128-v16:16-v32:32-n16:32:64`, the same with `p:32:32`, `p6:32:32`,
- * `i256:256`, or with `p3:32:32-p4:32:32-p5:32:32` under -nvptx-short-ptr.
+ * `i256:256`, or with `p3:32:32-p4:32:32-p5:32:32` under -nvptx-short-ptr (later LLVM: p6, p7 and
+ * p101, too).
  *
  * A module without a layout is not an error here: the caller decides, and may take
  * datalayout_text(). */

@@ -15,6 +15,8 @@ static const char llvm_32[] = "e-p:32:32-i64:64-i128:128-v16:16-v32:32-n16:32:64
 static const char llvm_21[] = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64";
 static const char llvm_short[] =
     "e-p3:32:32-p4:32:32-p5:32:32-i64:64-i128:128-v16:16-v32:32-n16:32:64";
+static const char llvm_22_short[] =
+    "e-p3:32:32-p4:32:32-p5:32:32-p6:32:32-p7:32:32-p101:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64";
 static const char link_form[] = "e-i64:64-v16:16-v32:32-n16:32:64";
 
 static struct nvm_layout layout_of(const char *text) {
@@ -133,8 +135,11 @@ static void llvms_short_forms_mean_the_same(void **state) {
   assert_int_equal(layout_of(llvm_21).pointer_bits[6], 32);
   assert_int_equal(layout_of(llvm_21).pointer_bits[0], 64);
   struct nvm_layout s = layout_of(llvm_short);
-  static const uint8_t bits[LAYOUT_ADDRESS_SPACES] = {64, 64, 64, 32, 32, 32, 64, 64};
+  static const uint8_t bits[LAYOUT_POINTERS] = {64, 64, 64, 32, 32, 32, 64, 64, 64};
   assert_memory_equal(s.pointer_bits, bits, sizeof bits);
+  s = layout_of(llvm_22_short);
+  assert_int_equal(layout_pointer_bits(&s, 101), 32);
+  assert_int_equal(layout_pointer_bits(&s, 100), 64);
 }
 
 /* i128 without an entry is aligned as the largest integer given; i64 defaults to 4 bytes. */
