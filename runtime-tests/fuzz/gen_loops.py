@@ -9,7 +9,8 @@ Every thread of a kernel runs the loop in a constellation of its own: trip count
 What loops are made of: all element types, mixed; strides, struct members, reversed walks, neighbours, worked on alike
 and stored side by side; reductions, partly of floats under `reassoc` on numbers that any order sums exactly;
 recurrences, serial chains, conditional accesses, early exits, values used after the loop, hints. At the end a thread
-folds its memory, NaNs made one, into its results."""
+folds its memory, NaNs made one, into its results. Every sixth kernel calls a function that searches memory known to be
+there for what one of its iterations finds."""
 import argparse
 import random
 
@@ -22,16 +23,17 @@ SUMS = ["add", "mul", "and", "or", "xor", "smin", "smax", "umin", "umax"]
 
 
 class Array:
-    """A view of one of the memories: elements of type t; only memories 0 and 1 are written."""
+    """A view of one of the memories: elements of type t; only memories 0 and 1 are written, by a search none."""
 
-    def __init__(self, pointer, t, memory, align):
+    def __init__(self, pointer, t, memory, align, writable):
         self.pointer, self.t, self.memory, self.align = pointer, t, memory, align
-        self.writable = memory < 2
+        self.writable = writable and memory < 2
 
 
 class Loop(Function):
-    def __init__(self, module, name):
+    def __init__(self, module, name, search):
         super().__init__(module, name, True)
+        self.search = search    # only looks at memory, which is a function's argument of known size, and leaves early
         self.types = []
         self.phis = []          # (type, name, start, next)
         self.exits = []         # (block, [value of each phi there])
@@ -98,8 +100,26 @@ class Loop(Function):
                 self.emit(f"{q} = getelementptr i8, ptr{self.space} {base}, i64 1")
                 base = q
             self.emit(f"{p} = getelementptr {t}, ptr{self.space} {base}, i64 {wide}")
-            self.arrays.append(Array(p, t, k, 1 if odd else memory_bytes(t)))
+            self.arrays.append(Array(p, t, k, 1 if odd else memory_bytes(t), True))
         self.types = sorted({a.t for a in self.arrays})
+
+    def make_searched(self):
+        """Arrays at constant places behind the function's arguments."""
+        r, m = self.r, self.m
+        for k in [0] + [x for x in (0, 1, 2) if r.random() < 0.4]:
+            p = self.new("p")
+            t = r.choice(MEMORY[:4]) if m.memory[k] == "int" else m.memory[k]
+            self.emit(f"{p} = getelementptr {t}, ptr{self.space} %m{k}, i64 {r.randrange(2, 12)}")
+            self.arrays.append(Array(p, t, k, memory_bytes(t), False))
+        self.types = sorted({a.t for a in self.arrays})
+        self.sought = []        # (type, name): what some iteration finds
+        for a in self.arrays:
+            at, wide, p = self.new("at"), self.new("at"), self.new("p")
+            self.emit(f"{at} = mul i32 {self.mixed(70 // self.stride)}, {self.stride}")
+            self.emit(f"{wide} = zext i32 {at} to i64")
+            self.emit(f"{p} = getelementptr {a.t}, ptr{self.space} {a.pointer}, i64 {wide}")
+            self.sought.append((a.t, self.new("sought")))
+            self.emit(f"{self.sought[-1][1]} = load {a.t}, ptr{self.space} {p}, align {a.align}")
 
     # ---- the body
     def place(self, array, constant=None):
@@ -201,9 +221,26 @@ class Loop(Function):
         self.label(f"join{k}")
         self.set(t, f"phi {t} " + ", ".join(f"[ {v}, %{b} ]" for b, v in arms), "phi")
 
+    def leave(self):
+        """A way out of the loop before its end."""
+        r = self.r
+        c = self.condition_on()
+        if self.search and r.random() < 0.8:
+            t, v = r.choice([s for s in self.sought if s[0] in self.pool])
+            c = self.set("i1", f"{'fcmp oeq' if is_float(t) else 'icmp eq'} {t} {self.pick(self.pool, t)}, {v}")
+        on = self.new("on")
+        self.exits.append((self.block, None))
+        ways = [f"label {on}", "label %exit"]
+        if r.random() < 0.5:
+            c = self.set("i1", f"xor i1 {c}, true")
+        else:
+            ways.reverse()
+        self.emit(f"br i1 {c}, {', '.join(ways)}")
+        self.label(on[1:])
+
     def simple(self):
         r = self.r
-        kind = r.random()
+        kind = r.random() if not self.search else r.choice([0, 0.5, 0.7, 0.9])
         if kind < 0.3:
             self.load()
         elif kind < 0.45:
@@ -277,7 +314,7 @@ class Loop(Function):
             trips = str(r.choice([1, 2, 3, 4, 7, 8, 12, 15, 16, 17, 31, 32, 33, 64, 69, 70]) % (most + 1) or most)
         else:
             trips = self.mixed(most + 1)
-            if r.random() < 0.6:
+            if not self.search and r.random() < 0.6:
                 trips = self.hidden("i32", trips)
         self.trips32 = trips
         self.emit(f"%trips64 = zext i32 {trips} to i64")
@@ -292,13 +329,19 @@ class Loop(Function):
         return ", !llvm.loop " + self.m.loop_metadata(f'!{{!"llvm.loop.{hint[0]}"{", " + hint[1] if hint[1] else ""}}}')
 
     def write(self):
+        """What the thread has found, `i32 %x`."""
         r = self.r
+        self.emit("%tid64 = zext i32 %tid to i64")
+        self.add("i32", "%tid")
         self.count_trips()
-        self.make_arrays()
+        if self.search:
+            self.make_searched()
+        else:
+            self.make_arrays()
         wide = r.random() < 0.5
         it, limit = ("i64", "%trips64") if wide else ("i32", self.trips32)
-        reverse = r.random() < 0.15
-        rotated = r.random() < 0.75
+        reverse = r.random() < (0.03 if self.search else 0.15)
+        rotated = r.random() < (0.93 if self.search else 0.75)
         flags = r.choice([" nuw nsw", " nsw", " nuw nsw", ""])
         if rotated:
             self.emit(f"%some = icmp sgt i32 {self.trips32}, 0")
@@ -312,7 +355,7 @@ class Loop(Function):
         self.label("loop")
         head = len(self.lines)
         # ---- the body
-        around = [self.reduction() for _ in range(r.choice([0, 0, 1, 1, 2, 3]))]
+        around = [self.reduction() for _ in range(r.choice([0] * 9 + [1] if self.search else [0, 0, 1, 1, 2, 3]))]
         if not rotated:
             self.emit(f"%go = icmp ult {it} %i, {limit}")
             self.exits.append((self.block, None))
@@ -334,26 +377,22 @@ class Loop(Function):
             self.add(it, "%i")
         self.load()
         for _ in range(r.choice([1, 1, 2, 2, 3, 4, 6])):
-            if r.random() < 0.13:
+            if r.random() < (0.03 if self.search else 0.13):
                 self.branch()
             else:
                 self.simple()
         last = [(a[0], a[1]) for a in [(t, v[-1]) for t, v in self.pool.items() if v] if a[0] in self.types]
         for step in around:
             step()
-        if r.random() < 0.85:
+        if not self.search and r.random() < 0.85:
             self.store()
-        if r.random() < 0.06:
-            c = self.condition_on()
-            k = self.count = self.count + 1
-            self.exits.append((self.block, None))
-            self.emit(f"br i1 {c}, label %exit, label %on{k}")
-            self.label(f"on{k}")
+        if self.search or r.random() < 0.06:
+            self.leave()
         # ---- the latch
         self.emit(f"%j = add{flags} {it} %i, 1")
         latch = self.block
         if rotated:
-            self.emit(f"%more = icmp {r.choice(['ult', 'slt', 'ne'])} {it} %j, {limit}")
+            self.emit(f"%more = icmp {r.choice(['ult', 'slt'] * (1 + 3 * self.search) + ['ne'])} {it} %j, {limit}")
             self.exits.append((latch, "next"))
             self.emit(f"br i1 %more, label %loop, label %exit{self.hints()}")
         else:
@@ -368,10 +407,10 @@ class Loop(Function):
             name = self.new("r")
             self.emit(f"{name} = phi {t} " + ", ".join(f"[ {n if how == 'next' else p}, %{b} ]" for b, how in self.exits))
             results.append((t, name, s))
-        if len(self.exits) == 1 and rotated and r.random() < 0.2 and last:
+        if (len(self.exits) == 1 or self.search) and rotated and r.random() < 0.2 and last:
             t, v = r.choice(last)
             name = self.new("r")
-            self.emit(f"{name} = phi {t} [ {v}, %{latch} ]")
+            self.emit(f"{name} = phi {t} " + ", ".join(f"[ {v}, %{b} ]" for b, _ in self.exits))
             results.append((t, name, self.constant(t)))
         self.emit("br label %after")
         end = self.block
@@ -383,7 +422,7 @@ class Loop(Function):
                 self.emit(f"{name} = phi {t} [ {v}, %{end} ], [ {s}, %{guard} ]")
                 merged.append((t, name, s))
             results = merged
-        self.fold(results)
+        return self.fold(results)
 
     def fold(self, results):
         """What the loop left, in one number."""
@@ -400,9 +439,7 @@ class Loop(Function):
             self.emit(f"{m} = mul {whole}, 1000003")
             self.emit(f"{x} = xor i32 {m}, {word}")
             whole = f"i32 {x}"
-        self.emit("%slot = getelementptr i32, ptr %out, i64 %tid64")
-        self.emit(f"store {whole}, ptr %slot")
-        self.emit("ret void")
+        return whole
 
 
 class Module:
@@ -452,16 +489,35 @@ class Module:
         return "\n".join([*lines, f"  ret i32 {'%last' if word == 'i64' else '%h4'}", "}"])
 
     def make_kernel(self, k):
-        f = Loop(self, f"k{k}")
+        f = Loop(self, f"k{k}", False)
         self.declare("declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
         f.emit("%tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
-        f.emit("%tid64 = zext i32 %tid to i64")
-        f.add("i32", "%tid")
-        f.write()
+        whole = self.call_search(k, f) if self.r.random() < 1 / 6 else f.write()
         said = [" noalias" if self.r.random() < 0.5 else "" for _ in range(3)]
         parameters = ", ".join(f"ptr{self.space}{said[n]} align {self.r.choice([8, 32])} %m{n}" for n in range(3))
+        f.emit("%slot = getelementptr i32, ptr %out, i32 %tid")
+        f.emit(f"store {whole}, ptr %slot")
+        f.emit("ret void")
         self.bodies.append(f"define ptx_kernel void @k{k}({parameters}, ptr noalias %out) {{\n" +
                            "\n".join(["entry:"] + f.allocas + f.lines) + "\n}")
+
+    def call_search(self, k, f):
+        """The result of a function that a thread calls for its part of the memories, 0 to 15 elements on."""
+        s = Loop(self, f"s{k}", True)
+        s.emit(f"ret {s.write()}")
+        parts = []
+        for n, memory in enumerate(self.memory):
+            size = 8 if memory == "int" else memory_bytes(memory)
+            f.emit(f"%all{n} = getelementptr [{self.bytes} x i8], ptr{self.space} %m{n}, i32 %tid")
+            f.emit(f"%part{n} = getelementptr [{size} x i8], ptr{self.space} %all{n}, i32 {f.mixed(16)}")
+            align = f" align {size}" if self.r.random() < 0.7 else ""
+            parts.append(f"ptr{self.space}{align} dereferenceable({self.bytes - 15 * size})")
+        parameters = ", ".join(f"{p} %m{n}" for n, p in enumerate(parts))
+        arguments = ", ".join(f"{p} %part{n}" for n, p in enumerate(parts))
+        self.bodies.append(f"define internal i32 @s{k}({parameters}, i32 %tid) noinline {{\n" +
+                           "\n".join(["entry:"] + s.allocas + s.lines) + "\n}")
+        f.emit(f"%result = call i32 @s{k}({arguments}, i32 %tid)")
+        return "i32 %result"
 
     def text(self):
         for k in range(self.count):
