@@ -135,15 +135,29 @@ bool lower_cast_drops_space(const struct lower *l, const struct nvm_inst *i) {
 
 static bool is_power_of_two(uint64_t x) { return x != 0 && (x & (x - 1)) == 0; }
 
-/* base + index * step, where the offset has the pointer's width. */
-static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struct ptx_operand index,
+/* v * step in 64 bits; `index` holds v. ptxas makes one instruction of such a product and each of its sums, but two
+ * or three of a mad.wide; so a product that was made on the way here is as good as a new one. */
+static struct ptx_reg widen_product(struct lower *l, struct nvm_value v, struct ptx_operand index, const struct part *p,
+                                    bool is_signed, uint64_t step) {
+  struct nvm_block here = function_inst(l->f, l->inst)->block;
+  struct wide_product *known = &l->wide_products[(v.bits * 31 + step) % (sizeof l->wide_products / sizeof *known)];
+  if (value_equal(known->value, v) && known->step == step && known->is_signed == is_signed &&
+      dominance_dominates(&l->dominance, known->block, here))
+    return known->product;
+  struct ptx_reg product = lower_temp(l, PTX_B64);
+  index = is_signed ? lower_sext_part(l, index, p, 32) : lower_zext_part(l, index, p, 32);
+  emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_WIDE, is_signed ? PTX_MOD_S32 : PTX_MOD_U32), ptx_r(product), index, ptx_i((int64_t)step));
+  if (!value_is_none(v)) *known = (struct wide_product){v, step, here, product, is_signed};
+  return product;
+}
+
+/* base + index * step, where the offset has the pointer's width; `index` holds v, or a lane of a vector: no value. */
+static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struct nvm_value v, struct ptx_operand index,
                                  const struct part *p, bool is_signed, uint64_t step, bool wide) {
   uint16_t type = wide ? PTX_MOD_S64 : PTX_MOD_S32;
   struct ptx_reg sum = lower_temp(l, wide ? PTX_B64 : PTX_B32);
   if (wide && p->container == 32 && step > 1 && step <= INT32_MAX) {
-    index = is_signed ? lower_sext_part(l, index, p, 32) : lower_zext_part(l, index, p, 32);
-    emit4(l, PTX_MAD, PTX_MODS(PTX_MOD_WIDE, is_signed ? PTX_MOD_S32 : PTX_MOD_U32), ptx_r(sum),
-          index, ptx_i((int64_t)step), base);
+    emit3(l, PTX_ADD, PTX_MODS(type), ptx_r(sum), base, ptx_r(widen_product(l, v, index, p, is_signed, step)));
     return sum;
   }
   index = lower_sext_part(l, index, p, wide ? 64 : 32);
@@ -165,7 +179,7 @@ static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struc
   return sum;
 }
 
-/* An index that is a 32-bit integer extended to 64 bits needs no register of its own: mad.wide
+/* An index that is a 32-bit integer extended to 64 bits needs no register of its own: mul.wide
  * extends. Returns the 32-bit value, or VALUE_NULL. */
 static struct nvm_value narrow_index(const struct lower *l, struct nvm_value index, uint64_t step,
                                      bool *is_signed) {
@@ -219,7 +233,7 @@ static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const stru
     bool is_signed = true;
     lower_gep_index_source(l, i, k, &source, &is_signed);
     struct part p = *lower_part(l, lower_type(l, o->scalar), 0);
-    address = ptx_r(add_scaled(l, address, index, &p, is_signed, step, wide));
+    address = ptx_r(add_scaled(l, address, o->count == 1 ? source : VALUE_NULL, index, &p, is_signed, step, wide));
   }
   if (constant)
     emit3(l, PTX_ADD, PTX_MODS(wide ? PTX_MOD_S64 : PTX_MOD_S32), ptx_r(to), address,

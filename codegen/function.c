@@ -308,6 +308,7 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   l->zero_above.count = l->zero_above.capacity = 0;
   l->refused = false;
   memset(l->checked, 0, sizeof l->checked);
+  memset(l->wide_products, 0, sizeof l->wide_products);
   l->edge_labels = NULL;
   l->ftz = l->target->ftz || function_flushes_f32(f);
   ptx_function_init(pf, &l->ptx, &l->function_arena);

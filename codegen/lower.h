@@ -73,6 +73,15 @@ struct annotations {
   uint32_t *of_global;
 };
 
+/* A register that holds value * step in 64 bits from `block` on. */
+struct wide_product {
+  struct nvm_value value; /* none: no such product */
+  uint64_t step;
+  struct nvm_block block;
+  struct ptx_reg product;
+  bool is_signed;
+};
+
 struct lower {
   struct nvm_module *module;
   const struct nvm_target *target;
@@ -122,6 +131,7 @@ struct lower {
   bool *wanted;              /* by instruction: its result is needed in a register */
   uint32_t *extension;       /* by instruction: the zext or sext that alone reads a narrow load, or 0 */
   VEC(bool) zero_above;      /* by number of a 16-bit register: it holds a loaded byte, zeros above */
+  struct wide_product wide_products[32]; /* by value and step, hashed (address.c) */
   bool *overwritten;         /* by instruction: its register is others' too (coalesce.c) */
   bool ftz;                  /* f32 denormals are flushed in this function */
   bool refused;              /* something in this function was reported */
@@ -330,7 +340,7 @@ void lower_copy_bytes(struct lower *l, struct address to, struct address from, u
  * Vectors of pointers are not. */
 bool lower_gep_is_constant(const struct lower *l, const struct nvm_inst *i, int64_t *offset);
 /* Operand k of a getelementptr as lowering reads it: an index extended from 32 bits to 64 is read
- * unextended where mad.wide extends it (true; *is_signed says how). */
+ * unextended where mul.wide extends it (true; *is_signed says how). */
 bool lower_gep_index_source(const struct lower *l, const struct nvm_inst *i, uint32_t k,
                             struct nvm_value *source, bool *is_signed);
 /* Whether an addrspacecast goes from a specific space to generic, so that accesses can look through. */
