@@ -66,7 +66,7 @@ static struct ptx_entry *find_definition(const struct lower *l, uint32_t from, u
   struct ptx_entry *entries = l->pf->entries.data;
   uint32_t stop = copy > from + LOOK_BACK ? copy - LOOK_BACK : from;
   for (uint32_t k = copy; k-- > stop;) {
-    if (defines(l, &entries[k], r)) return entry_mentions(l, &entries[k], to) ? NULL : &entries[k];
+    if (defines(l, &entries[k], r)) return &entries[k]; /* which may read `to` before it writes it */
     if (entry_mentions(l, &entries[k], r) || entry_mentions(l, &entries[k], to)) return NULL;
   }
   return NULL;
