@@ -270,13 +270,40 @@ bool eval_lane(const struct nvm_module *m, enum op op, uint16_t flags, uint32_t 
 
 /* --- many lanes ------------------------------------------------------------------------------- */
 
-bool eval_row(enum op op, uint32_t aux, uint32_t bits, uint32_t to_bits, const uint64_t *a, const uint64_t *b,
+#define SIGNED(x) ((int64_t)(((x) ^ sign) - sign))
+
+/* Whether a flag, or a shift by more than there is, may make poison of one of the lanes. */
+static bool row_has_poison(enum op op, uint16_t flags, uint32_t bits, const uint64_t *a, const uint64_t *b, uint32_t count) {
+  uint64_t sign = UINT64_C(1) << (bits - 1), mask = (uint64_t)eval_mask(bits), bad = 0;
+  uint64_t nuw = flags & INST_NUW ? 1 : 0, nsw = flags & INST_NSW ? sign : 0;
+#define ANY(expression) \
+  for (uint32_t i = 0; i < count; i++) bad |= (uint64_t)(expression); \
+  return bad != 0
+  bool shifts = op == OP_SHL || op == OP_LSHR || op == OP_ASHR;
+  if (!flags && !shifts) return false;
+  switch (op) {
+  case OP_ADD: ANY((nuw & (((a[i] + b[i]) & mask) < a[i])) | (nsw & (a[i] ^ (a[i] + b[i])) & ~(a[i] ^ b[i])));
+  case OP_SUB: ANY((nuw & (a[i] < b[i])) | (nsw & (a[i] ^ (a[i] - b[i])) & (a[i] ^ b[i])));
+  case OP_MUL:
+    if (bits > 32) return true;
+    ANY((nuw & (a[i] * b[i] > mask)) | (nsw && SIGNED(a[i]) * SIGNED(b[i]) != SIGNED(a[i] * b[i] & mask)));
+  case OP_OR: ANY(a[i] & b[i]);
+  case OP_ZEXT: ANY(a[i] & sign);
+  case OP_ICMP: ANY((a[i] ^ b[i]) & sign);
+  default:
+    if (flags) return true;
+    ANY(b[i] >= bits);
+  }
+#undef ANY
+}
+
+bool eval_row(enum op op, uint16_t flags, uint32_t aux, uint32_t bits, uint32_t to_bits, const uint64_t *a, const uint64_t *b,
               uint64_t *d, uint32_t count) {
   uint64_t mask = (uint64_t)eval_mask(to_bits), sign = UINT64_C(1) << (bits - 1);
+  if (row_has_poison(op, flags, bits, a, b, count)) return false;
 #define ROW(expression) \
   for (uint32_t i = 0; i < count; i++) d[i] = (uint64_t)(expression) & mask; \
   return true
-#define SIGNED(x) ((int64_t)(((x) ^ sign) - sign))
   if (op == OP_ICMP) {
     switch ((enum icmp_predicate)aux) {
     case ICMP_EQ: ROW(a[i] == b[i]);
@@ -300,6 +327,9 @@ bool eval_row(enum op op, uint32_t aux, uint32_t bits, uint32_t to_bits, const u
   case OP_AND: ROW(a[i] & b[i]);
   case OP_OR: ROW(a[i] | b[i]);
   case OP_XOR: ROW(a[i] ^ b[i]);
+  case OP_SHL: ROW(a[i] << b[i]);
+  case OP_LSHR: ROW(a[i] >> b[i]);
+  case OP_ASHR: ROW(SIGNED(a[i]) >> b[i]);
   case OP_TRUNC: case OP_ZEXT: ROW(a[i]);
   case OP_SEXT: ROW(SIGNED(a[i]));
   default: return false;

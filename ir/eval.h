@@ -40,9 +40,9 @@ bool eval_lane(const struct nvm_module *m, enum op op, uint16_t flags, uint32_t 
                struct eval_lane *out);
 
 /* The same for `count` lanes at once, of the commonest ops on integers of up to 64 bits, without
- * flags and poison: d[i] = op(a[i], b[i]). `bits` of the operands, `to_bits` of the result. False, and
- * nothing is done, for all other ops. */
-bool eval_row(enum op op, uint32_t aux, uint32_t bits, uint32_t to_bits, const uint64_t *a, const uint64_t *b,
+ * poison among the operands: d[i] = op(a[i], b[i]). `bits` of the operands, `to_bits` of the result. False for
+ * all other ops, and where a lane may be poison. */
+bool eval_row(enum op op, uint16_t flags, uint32_t aux, uint32_t bits, uint32_t to_bits, const uint64_t *a, const uint64_t *b,
               uint64_t *d, uint32_t count);
 
 enum { EVAL_MOST_LANES = 64 }; /* of vectors that are folded */

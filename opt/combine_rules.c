@@ -129,8 +129,8 @@ static uint64_t float_of(const struct matcher *m, uint32_t index, uint32_t type)
 /* `what` of numbers `from` bits wide; the result has `to` bits. */
 static uint64_t compute(uint32_t what, uint32_t from, uint32_t to, uint64_t a, uint64_t b) {
   uint64_t r;
-  if (what >= RULE_COMPARE ? eval_row(OP_ICMP, what - RULE_COMPARE, from, 1, &a, &b, &r, 1)
-                           : eval_row((enum op)what, 0, from, to, &a, &b, &r, 1))
+  if (what >= RULE_COMPARE ? eval_row(OP_ICMP, 0, what - RULE_COMPARE, from, 1, &a, &b, &r, 1)
+                           : eval_row((enum op)what, 0, 0, from, to, &a, &b, &r, 1))
     return r;
   switch (what) {
   case OP_SHL: return evalint_shl(from, a, b);

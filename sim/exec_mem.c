@@ -4,30 +4,6 @@
 
 #include <string.h>
 
-/* --- bytes: written out where the compiler is to make one access of them ----------------------------- */
-
-static inline uint32_t read_4(const uint8_t *at) {
-  return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-static inline void write_4(uint8_t *at, uint32_t v) {
-  at[0] = (uint8_t)v;
-  at[1] = (uint8_t)(v >> 8);
-  at[2] = (uint8_t)(v >> 16);
-  at[3] = (uint8_t)(v >> 24);
-}
-
-static inline uint64_t read_value(const uint8_t *at, unsigned bytes) {
-  if (bytes == 4) return read_4(at);
-  if (bytes == 8) return read_4(at) | (uint64_t)read_4(at + 4) << 32;
-  return bytes == 1 ? at[0] : memory_number(at, bytes);
-}
-
-static inline void write_value(uint8_t *at, uint64_t v, unsigned bytes) {
-  if (bytes >= 4) write_4(at, (uint32_t)v);
-  if (bytes == 8) write_4(at + 4, (uint32_t)(v >> 32));
-  if (bytes < 4) memory_put_number(at, v, bytes);
-}
-
 /* --- loads and stores ------------------------------------------------------------------------------------ */
 
 /* One element of in->bits into lane l of the row; signed ones are extended to the register. */
@@ -36,19 +12,19 @@ static inline void put_element(struct warp *w, const struct inst *in, uint32_t r
   if (row == NO_ROW) return;
   uint64_t *d = row_of(w, row);
   if (in->bits == 128) {
-    d[l] = read_value(at, 8);
-    d[LANES + l] = read_value(at + 8, 8);
+    d[l] = memory_number(at, 8);
+    d[LANES + l] = memory_number(at + 8, 8);
     return;
   }
-  uint64_t v = read_value(at, in->bits / 8);
+  uint64_t v = memory_number(at, in->bits / 8);
   d[l] = in->is_signed ? evalint_zext(in->dest_bits, (uint64_t)evalint_sext(in->bits, v)) : v;
 }
 
 static inline void get_element(const struct warp *w, const struct inst *in, uint32_t row, unsigned l,
                         uint8_t *at) {
   const uint64_t *a = row_of(w, row);
-  write_value(at, a[l], in->bits == 128 ? 8 : in->bits / 8);
-  if (in->bits == 128) write_value(at + 8, a[LANES + l], 8);
+  memory_put_number(at, a[l], in->bits == 128 ? 8 : in->bits / 8);
+  if (in->bits == 128) memory_put_number(at + 8, a[LANES + l], 8);
 }
 
 /* Shared and local memory are small: an address that stands in a 32-bit register wraps there. */
@@ -58,24 +34,10 @@ static uint64_t effective_address(const struct inst *in, uint64_t register_value
   return narrow && register_value >> 32 == 0 ? (uint32_t)address : address;
 }
 
-/* The common case of memory_find: an aligned access within a global object. */
 static inline bool find(struct warp *w, unsigned l, uint64_t base, const struct inst *in, unsigned bytes,
                         bool is_write, struct access *at) {
-  const struct sim *s = w->sim;
-  uint64_t address = base + (uint64_t)in->imm;
-  uint64_t number = address >> OBJECT_SHIFT, offset = address & ((UINT64_C(1) << OBJECT_SHIFT) - 1);
-  if (number - 1 < s->objects.count - 1 && (in->window == WINDOW_GLOBAL || in->window == WINDOW_COUNT)) {
-    struct object *o = &s->objects.data[number];
-    if (offset + bytes <= o->size && (offset & (bytes - 1)) == 0 && !o->freed && !(is_write && o->read_only)) {
-      at->at = o->bytes + offset;
-      at->written = o->written ? o->written + offset : NULL;
-      at->shadow = &o->shadow;
-      at->offset = offset;
-      at->size = o->size;
-      return true;
-    }
-  }
-  return memory_find(w, l, effective_address(in, base), in->window, bytes, bytes, is_write, at);
+  return memory_find_global(w->sim, base + (uint64_t)in->imm, in->window, bytes, bytes, is_write, at) ||
+         memory_find(w, l, effective_address(in, base), in->window, bytes, bytes, is_write, at);
 }
 
 static bool read_is_no_race(struct warp *w, unsigned l, const struct inst *in, const struct access *at, unsigned bytes) {
@@ -193,10 +155,10 @@ static uint64_t atomic_result(const struct inst *in, uint64_t old, uint64_t b, u
 
 static void atomic_wide(struct warp *w, const struct inst *in, unsigned l, uint8_t *at) {
   const uint64_t *b = row_of(w, in->b), *c = row_of(w, in->c);
-  uint64_t low = read_value(at, 8), high = read_value(at + 8, 8);
+  uint64_t low = memory_number(at, 8), high = memory_number(at + 8, 8);
   bool same = low == b[l] && high == b[LANES + l];
-  if (in->rows[0] == PTX_MOD_EXCH) write_value(at, b[l], 8), write_value(at + 8, b[LANES + l], 8);
-  else if (same) write_value(at, c[l], 8), write_value(at + 8, c[LANES + l], 8);
+  if (in->rows[0] == PTX_MOD_EXCH) memory_put_number(at, b[l], 8), memory_put_number(at + 8, b[LANES + l], 8);
+  else if (same) memory_put_number(at, c[l], 8), memory_put_number(at + 8, c[LANES + l], 8);
   if (in->d == NO_ROW) return;
   row_of(w, in->d)[l] = low;
   row_of(w, in->d)[LANES + l] = high;
@@ -223,8 +185,8 @@ void run_atom(struct warp *w, const struct inst *in, uint32_t mask) {
       atomic_wide(w, in, l, at.at);
       continue;
     }
-    uint64_t old = read_value(at.at, bytes);
-    write_value(at.at, atomic_result(in, old, b[l], c[l]), bytes);
+    uint64_t old = memory_number(at.at, bytes);
+    memory_put_number(at.at, atomic_result(in, old, b[l], c[l]), bytes);
     if (in->d != NO_ROW) row_of(w, in->d)[l] = old;
   }
 }

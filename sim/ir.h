@@ -138,6 +138,8 @@ void ir_emit_moves(struct ir_decoder *d, struct ir_value to, struct ir_value fro
 bool ir_set_access(struct ir_decoder *d, struct ir_op *op, struct nvm_type type, uint64_t align);
 /* The address space of a pointer operand; the window of its accesses. */
 uint32_t ir_space_of(const struct ir_decoder *d, struct nvm_value pointer);
+/* What the host computes as well: arithmetic, or by OP_CALL a fused product, of floats of the type. NULL: else. */
+lane_fn *ir_host_function(const struct ir_decoder *d, enum op op, uint16_t flags, struct nvm_type type);
 void ir_emit_cast_space(struct ir_decoder *d, struct nvm_value from, struct nvm_type to);
 
 /* --- ir_call.c --------------------------------------------------------------------------------------- */

@@ -504,7 +504,8 @@ static bool emit_evaluated(struct ir_decoder *d, enum intrinsic_id id) {
   if (from.count != op.aux || !eval_intrinsic_lane(d->m, op.intrinsic, op.flags, to.scalars[0].type,
                                                    from.scalars[0].type, zeros, count, out))
     return false;
-  ir_emit(d, INST_PLAIN, ir_run_eval_intrinsic, &op);
+  bool fuses = id == INTRINSIC_fma || id == INTRINSIC_fmuladd;
+  ir_emit(d, INST_PLAIN, ir_run_eval_intrinsic, &op)->fn = fuses ? ir_host_function(d, OP_CALL, op.flags, d->i.type) : NULL;
   return true;
 }
 

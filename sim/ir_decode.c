@@ -252,12 +252,21 @@ static void decode_terminator(struct ir_decoder *d, struct nvm_block next) {
 
 /* --- instructions -------------------------------------------------------------------------------------- */
 
+lane_fn *ir_host_function(const struct ir_decoder *d, enum op op, uint16_t flags, struct nvm_type type) {
+  enum type_kind kind = type_kind(&d->m->types, type_scalar(&d->m->types, type));
+  enum ptx_op same = op == OP_FADD ? PTX_ADD : op == OP_FSUB ? PTX_SUB : op == OP_FMUL ? PTX_MUL : op == OP_FDIV ? PTX_DIV : PTX_FMA;
+  bool is_one = op == OP_CALL || (same != PTX_FMA && op_is_binary(op));
+  if (!is_one || flags & (INST_NNAN | INST_NINF) || !eval_is_float_kind(kind)) return NULL;
+  return scalar_host(d->d.sim, same, eval_format(kind));
+}
+
 static void decode_eval(struct ir_decoder *d, enum op op, uint16_t flags) {
   bool may_fail = op == OP_UDIV || op == OP_SDIV || op == OP_UREM || op == OP_SREM;
   struct ir_op ir = {.op = op, .flags = flags, .aux = d->i.aux, .d = ir_result(d), .count = d->i.operand_count};
   bool computes = op_is_binary(op) || op == OP_FCMP || op == OP_FPEXT || op == OP_FPTRUNC;
   ir.flushes = computes && type_equal(type_scalar(&d->m->types, operand_type(d, 0)), TYPE_FLOAT) && function_flushes_f32(d->f);
-  ir_emit(d, may_fail ? INST_MEMORY : INST_PLAIN, ir_run_eval, &ir);
+  lane_fn *fn = ir.flushes ? NULL : ir_host_function(d, op, flags, operand_type(d, 0));
+  ir_emit(d, may_fail ? INST_MEMORY : INST_PLAIN, ir_run_eval, &ir)->fn = fn;
 }
 
 static uint32_t scalar_bits(const struct ir_decoder *d, const struct ir_value *v) {

@@ -16,13 +16,24 @@ static void report_undefined(struct warp *w, unsigned lane, const struct ir_scal
   else sim_report(w, lane, SIM_UNDEFINED, "divides the smallest number by -1");
 }
 
-/* All lanes at once, where nothing can be poison. */
-static bool evaluate_row(struct warp *w, const struct ir_op *o, const struct ir_scalar *d, const struct ir_scalar **s,
+/* All lanes at once, where nothing can be poison: numbers of up to 64 bits, floats that the host computes. */
+static bool evaluate_row(struct warp *w, const struct inst *in, const struct ir_scalar *to, const struct ir_scalar **s,
                          uint32_t mask) {
-  uint32_t from = type_scalar_bits(&module_of(w)->types, s[0]->type), to = type_scalar_bits(&module_of(w)->types, d->type);
-  if (mask != ALL_LANES || w->frame->undefined || o->flags || from > 64 || to > 64) return false;
-  if (type_kind(&module_of(w)->types, s[0]->type) != TY_INT) return false;
-  return eval_row(o->op, o->aux, from, to, row_of(w, s[0]->low), row_of(w, s[o->count - 1]->low), row_of(w, d->low), LANES);
+  const struct ir_op *o = in->ir;
+  if (w->frame->undefined || to->high != NO_ROW || s[0]->high != NO_ROW) return false;
+  uint64_t *d = row_of(w, to->low);
+  const uint64_t *a = row_of(w, s[0]->low), *b = row_of(w, s[o->count > 1]->low), *c = row_of(w, s[o->count - 1]->low);
+  if (in->fn) {
+    FOR_LANES(l, mask) d[l] = in->fn(in, a[l], b[l], c[l]);
+    return true;
+  }
+  if (o->op == OP_SELECT && !o->flags) {
+    FOR_LANES(l, mask) d[l] = a[l] ? b[l] : c[l];
+    return true;
+  }
+  if (mask != ALL_LANES || type_kind(&module_of(w)->types, s[0]->type) != TY_INT) return false;
+  uint32_t bits = type_scalar_bits(&module_of(w)->types, s[0]->type), to_bits = type_scalar_bits(&module_of(w)->types, to->type);
+  return eval_row(o->op, o->flags, o->aux, bits, to_bits, a, c, d, LANES);
 }
 
 void ir_run_eval(struct warp *w, const struct inst *in, uint32_t mask) {
@@ -31,7 +42,7 @@ void ir_run_eval(struct warp *w, const struct inst *in, uint32_t mask) {
   for (uint32_t i = 0; i < o->d.count; i++) {
     const struct ir_scalar *d = &o->d.scalars[i], *s[3];
     for (uint32_t k = 0; k < o->count; k++) s[k] = ir_lane(&o->in[k], i);
-    if (evaluate_row(w, o, d, s, mask)) continue;
+    if (evaluate_row(w, in, d, s, mask)) continue;
     FOR_LANES(l, mask) {
       struct eval_lane x[3], r;
       for (uint32_t k = 0; k < o->count; k++) {
@@ -61,6 +72,7 @@ void ir_run_eval_intrinsic(struct warp *w, const struct inst *in, uint32_t mask)
   for (uint32_t i = 0; i < o->aux; i++) {
     const struct ir_scalar *d = &o->d.scalars[i], *s[MOST];
     for (uint32_t k = 0; k < o->count; k++) s[k] = ir_lane(&o->in[k], i);
+    if (in->fn && evaluate_row(w, in, d, s, mask)) continue;
     FOR_LANES(l, mask) {
       struct eval_lane x[MOST], r[2];
       for (uint32_t k = 0; k < o->count; k++) x[k] = ir_get(w, s[k], l);
@@ -240,10 +252,35 @@ void ir_run_insert(struct warp *w, const struct inst *in, uint32_t mask) {
 
 /* --- addresses ------------------------------------------------------------------------------------------ */
 
+/* All lanes at once, where it can't be poison: small indices that lead to the same object. False: else. */
+static bool offset_row(struct warp *w, const struct ir_op *o, uint32_t i, uint32_t mask) {
+  const uint64_t half = UINT64_C(1) << 31, *p = row_of(w, ir_lane(&o->in[0], i)->low);
+  uint64_t *d = row_of(w, o->d.scalars[i].low), sum[LANES] = {0}, large[LANES] = {0}, bad = 0;
+  if (w->frame->undefined || o->flags & INST_NUW || bits_of(w, &o->d.scalars[i]) != 64) return false;
+  for (uint32_t k = 1; k < o->count; k++) {
+    const struct ir_scalar *s = ir_lane(&o->in[k], i);
+    int64_t scale = o->scales[k];
+    uint64_t fixed = scale < 0 ? (uint64_t)(-1 - scale) : 0, factor = scale < 0 ? 0 : (uint64_t)scale;
+    unsigned shift = 64 - bits_of(w, s);
+    if (s->high != NO_ROW || factor >= half || fixed + half >= 2 * half) return false;
+    const uint64_t *a = row_of(w, s->low);
+    for (unsigned l = 0; l < LANES; l++) {
+      uint64_t index = (uint64_t)((int64_t)(a[l] << shift) >> shift);
+      sum[l] += index * factor + fixed;
+      large[l] |= (index + half) >> 32;
+    }
+  }
+  FOR_LANES(l, mask) bad |= large[l] | ((p[l] + sum[l]) ^ p[l]) >> OBJECT_SHIFT;
+  if (bad) return false;
+  FOR_LANES(l, mask) d[l] = p[l] + sum[l];
+  return true;
+}
+
 void ir_run_gep(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   uint32_t terms = o->count - 1;
-  for (uint32_t i = 0; i < o->d.count; i++)
+  for (uint32_t i = 0; i < o->d.count; i++) {
+    if (offset_row(w, o, i, mask)) continue;
     FOR_LANES(l, mask) {
       struct eval_lane p = ir_get(w, ir_lane(&o->in[0], i), l), r = {0, p.poison};
       for (uint32_t k = 0; k < terms; k++) {
@@ -256,6 +293,7 @@ void ir_run_gep(struct warp *w, const struct inst *in, uint32_t mask) {
       r.bits = ir_offset(o->flags, bits_of(w, &o->d.scalars[i]), (uint64_t)p.bits, o->terms, terms, &r.poison);
       ir_put(w, &o->d.scalars[i], l, r);
     }
+  }
 }
 
 /* Null stays null in neither direction, as in PTX. */

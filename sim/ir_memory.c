@@ -12,10 +12,15 @@ enum { GENERIC = WINDOW_COUNT };
 
 /* --- bytes ---------------------------------------------------------------------------------------------- */
 
+/* Whether it is whole bytes, of one number. */
+static bool is_whole(const struct ir_piece *p) { return p->bit % 8 == 0 && p->bits % 8 == 0 && p->bits <= 64; }
+
 static struct eval_lane read_piece(const uint8_t *from, const uint8_t *shadow, const struct ir_piece *p) {
   struct eval_lane v = {0, false};
   uint64_t first = p->bit / 8, last = (p->bit + p->bits - 1) / 8;
-  uint32_t shift = p->bit % 8;
+  uint32_t shift = p->bit % 8, bytes = p->bits / 8;
+  if (is_whole(p) && (!shadow || memory_number(shadow + first, bytes) == UINT64_C(0x0101010101010101) >> (64 - p->bits)))
+    return (struct eval_lane){memory_number(from + first, bytes), false};
   for (uint64_t i = last + 1; i-- > first;) {
     uint8_t byte = shadow && !shadow[i] ? 0 : from[i];
     if (shadow && shadow[i] == SHADOW_POISON) v.poison = true;
@@ -30,6 +35,11 @@ void ir_write_piece(uint8_t *to, uint8_t *shadow, const struct ir_piece *p, stru
   uint64_t first = p->bit / 8, last = (p->bit + p->bits - 1) / 8;
   uint32_t shift = p->bit % 8;
   if (v.poison) v.bits = 0;
+  if (is_whole(p)) {
+    memory_put_number(to + first, (uint64_t)v.bits, p->bits / 8);
+    if (shadow) memset(shadow + first, v.poison ? SHADOW_POISON : SHADOW_WRITTEN, p->bits / 8);
+    return;
+  }
   for (uint64_t i = first; i <= last; i++) {
     bool joins = i == first && shift; /* the lane before has written the byte */
     to[i] = (uint8_t)(joins ? (to[i] & ((1u << shift) - 1)) | (unsigned)(v.bits << shift) : (unsigned)v.bits);
@@ -41,16 +51,16 @@ void ir_write_piece(uint8_t *to, uint8_t *shadow, const struct ir_piece *p, stru
 
 /* The address in the scalar; false: a finding was made. */
 static bool address_of(struct warp *w, const struct ir_value *v, unsigned lane, uint64_t *address) {
-  struct eval_lane p = ir_get(w, &v->scalars[0], lane);
-  *address = (uint64_t)p.bits;
-  return undefined_check(w, v->scalars[0].low, lane, "uses as an address");
+  *address = row_of(w, v->scalars[0].low)[lane];
+  return !w->frame->undefined || undefined_check(w, v->scalars[0].low, lane, "uses as an address");
 }
 
 static bool find(struct warp *w, const struct inst *in, const struct ir_value *pointer, unsigned lane,
                  bool is_write, struct access *at) {
   uint64_t address;
   return address_of(w, pointer, lane, &address) &&
-         memory_find(w, lane, address, in->window, in->ir->bytes, in->ir->align, is_write, at);
+         (memory_find_global(w->sim, address, in->window, in->ir->bytes, in->ir->align, is_write, at) ||
+          memory_find(w, lane, address, in->window, in->ir->bytes, in->ir->align, is_write, at));
 }
 
 /* Gives global memory a shadow, once poison is put into a part of a value there. */

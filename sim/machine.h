@@ -397,14 +397,39 @@ bool memory_text(struct warp *w, unsigned lane, uint64_t address, struct nvm_tex
 bool memory_set_stack(struct warp *w, unsigned lane, uint64_t top);
 /* `bytes` more of the lane's stack, behind a gap: the offset, 0 after a finding. */
 uint64_t memory_push_stack(struct warp *w, unsigned lane, uint64_t bytes, uint64_t align);
-/* A number of 1 to 8 bytes. Memory is little-endian whatever the host is. */
+/* A number of 1 to 8 bytes, written out where the compiler is to make one access of them. Memory is little-endian
+ * whatever the host is. */
+static inline uint32_t memory_word(const uint8_t *at) {
+  return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+static inline void memory_put_word(uint8_t *at, uint32_t v) {
+  at[0] = (uint8_t)v;
+  at[1] = (uint8_t)(v >> 8);
+  at[2] = (uint8_t)(v >> 16);
+  at[3] = (uint8_t)(v >> 24);
+}
 static inline uint64_t memory_number(const uint8_t *at, unsigned bytes) {
   uint64_t v = 0;
+  if (bytes == 4) return memory_word(at);
+  if (bytes == 8) return memory_word(at) | (uint64_t)memory_word(at + 4) << 32;
   for (unsigned i = 0; i < bytes; i++) v |= (uint64_t)at[i] << (8 * i);
   return v;
 }
 static inline void memory_put_number(uint8_t *at, uint64_t v, unsigned bytes) {
+  if (bytes == 4 || bytes == 8) memory_put_word(at, (uint32_t)v);
+  if (bytes == 8) memory_put_word(at + 4, (uint32_t)(v >> 32));
+  if (bytes == 4 || bytes == 8) return;
   for (unsigned i = 0; i < bytes; i++) at[i] = (uint8_t)(v >> (8 * i));
+}
+/* The common case of memory_find(): an aligned access within a global object. False: perhaps it is another one. */
+static inline bool memory_find_global(const struct sim *s, uint64_t address, unsigned window, uint64_t bytes, uint64_t align,
+                                      bool is_write, struct access *at) {
+  uint64_t number = address >> OBJECT_SHIFT, offset = address & ((UINT64_C(1) << OBJECT_SHIFT) - 1);
+  if (number - 1 >= s->objects.count - 1 || (window != WINDOW_GLOBAL && window != WINDOW_COUNT)) return false;
+  struct object *o = &s->objects.data[number];
+  if (offset + bytes > o->size || (offset & (align - 1)) != 0 || o->freed || (is_write && o->read_only)) return false;
+  *at = (struct access){o->bytes + offset, o->written ? o->written + offset : NULL, &o->shadow, offset, o->size};
+  return true;
 }
 
 /* --- race.c ---------------------------------------------------------------------------------------- */
@@ -562,6 +587,8 @@ bool print_formatted(struct warp *w, unsigned lane, uint64_t format, uint64_t ar
 /* --- scalar_*.c: choose what one lane computes; NULL: not one of theirs -------------------------------- */
 lane_fn *scalar_int(const struct decoder *d, enum ptx_op op);
 lane_fn *scalar_float(const struct decoder *d, enum ptx_op op);
+/* Of round-to-nearest arithmetic that the host does as well; NULL: of others. */
+lane_fn *scalar_host(const struct sim *s, enum ptx_op op, enum float_format format);
 lane_fn *scalar_compare(const struct decoder *d, uint16_t type);
 lane_fn *scalar_convert(struct decoder *d);
 /* An 8-bit float, e4m3 or e5m2 (enum ptx_mod), as the bits of a double. */

@@ -119,23 +119,30 @@ APPROXIMATE(tanh, special_tanh) APPROXIMATE(rsqrt, reciprocal_root)
 
 /* --- choice ------------------------------------------------------------------------------------------- */
 
-static bool on_host(const struct decoder *d) {
-  const struct inst *in = d->in;
-  return d->sim->host_is_ieee && in->flags == 0 && in->rounding == EVALFLOAT_NEAREST && in->format >= FLOAT_SINGLE;
-}
-static lane_fn *host_or(const struct decoder *d, lane_fn *f32, lane_fn *f64, lane_fn *any) {
-  if (!on_host(d)) return any;
-  return d->in->format == FLOAT_SINGLE ? f32 : f64;
+lane_fn *scalar_host(const struct sim *s, enum ptx_op op, enum float_format format) {
+  bool single = format == FLOAT_SINGLE;
+  if (!s->host_is_ieee || format < FLOAT_SINGLE) return NULL;
+  switch ((int)op) {
+  case PTX_ADD: return single ? add_f32 : add_f64;
+  case PTX_SUB: return single ? sub_f32 : sub_f64;
+  case PTX_MUL: return single ? mul_f32 : mul_f64;
+  case PTX_DIV: return single ? div_f32 : div_f64;
+  case PTX_FMA: case PTX_MAD: return single ? fma_f32 : NULL;
+  default: return NULL;
+  }
 }
 
 lane_fn *scalar_float(const struct decoder *d, enum ptx_op op) {
-  bool three = decode_has(d, 3);
+  const struct inst *in = d->in;
+  bool three = decode_has(d, 3), is_plain = in->flags == 0 && in->rounding == EVALFLOAT_NEAREST;
+  lane_fn *host = is_plain ? scalar_host(d->sim, op, format_of(in)) : NULL;
+  if (host) return host;
   switch ((int)op) {
-  case PTX_ADD: return host_or(d, add_f32, add_f64, any_add);
-  case PTX_SUB: return host_or(d, sub_f32, sub_f64, any_sub);
-  case PTX_MUL: return host_or(d, mul_f32, mul_f64, any_mul);
-  case PTX_DIV: return host_or(d, div_f32, div_f64, any_div);
-  case PTX_FMA: case PTX_MAD: return host_or(d, fma_f32, any_fma, any_fma);
+  case PTX_ADD: return any_add;
+  case PTX_SUB: return any_sub;
+  case PTX_MUL: return any_mul;
+  case PTX_DIV: return any_div;
+  case PTX_FMA: case PTX_MAD: return any_fma;
   case PTX_RCP: return any_rcp;
   case PTX_SQRT: return any_sqrt;
   case PTX_RSQRT: return approximate_rsqrt;

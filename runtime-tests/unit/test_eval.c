@@ -625,13 +625,45 @@ static bool row_agrees(struct nvm_module *m, enum op op, uint32_t aux, uint32_t 
   const uint64_t edges[ROW_EDGES] = {0, 1, mask, mask >> 1, (mask >> 1) + 1, 0x5a5a5a5a5a5a5a5a & mask, 3 & mask, mask - (bits > 1)};
   struct nvm_type from = type_int(&m->types, bits), to = type_int(&m->types, to_bits);
   for (int i = 0; i < ROW_EDGES * ROW_EDGES; i++) a[i] = edges[i / ROW_EDGES], b[i] = edges[i % ROW_EDGES];
-  if (!eval_row(op, aux, bits, to_bits, a, b, d, ROW_EDGES * ROW_EDGES)) return false;
+  if (!eval_row(op, 0, aux, bits, to_bits, a, b, d, ROW_EDGES * ROW_EDGES)) return false;
   for (int i = 0; i < ROW_EDGES * ROW_EDGES; i++) {
     struct eval_lane in[2] = {{a[i], false}, {b[i], false}}, out;
     assert_true(eval_lane(m, op, 0, aux, to, from, in, &out));
     assert_int_equal(d[i], (uint64_t)out.bits);
   }
   return true;
+}
+
+/* A row of one lane is done exactly where that is no poison, but for wide products. */
+static void row_leaves_poison(struct nvm_module *m, enum op op, uint16_t flags, uint32_t bits, uint32_t to_bits) {
+  const uint64_t mask = (uint64_t)eval_mask(bits), edges[] = {0, 1, 2, bits - 1, bits, mask >> 1, (mask >> 1) + 1, mask - 1, mask};
+  struct nvm_type from = type_int(&m->types, bits), to = type_int(&m->types, to_bits);
+  for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
+    for (size_t k = 0; k < sizeof edges / sizeof *edges; k++) {
+      struct eval_lane in[2] = {{edges[i] & mask, false}, {edges[k] & mask, false}}, out;
+      uint64_t a = (uint64_t)in[0].bits, b = (uint64_t)in[1].bits, d;
+      bool done = eval_row(op, flags, 0, bits, to_bits, &a, &b, &d, 1);
+      assert_true(eval_lane(m, op, flags, 0, to, from, in, &out));
+      if (done) assert_int_equal(d, (uint64_t)out.bits);
+      if (done || op != OP_MUL || bits <= 32) assert_int_equal(done, !out.poison);
+    }
+}
+
+static void rows_with_flags(void **state) {
+  (void)state;
+  static const uint32_t widths[] = {1, 7, 8, 13, 32, 33, 63};
+  struct nvm_module *m = new_module();
+  for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+    for (uint16_t flags = 0; flags <= (INST_NUW | INST_NSW); flags++)
+      for (int op = OP_ADD; op <= OP_MUL; op++) row_leaves_poison(m, (enum op)op, flags, widths[w], widths[w]);
+    row_leaves_poison(m, OP_OR, INST_DISJOINT, widths[w], widths[w]);
+    row_leaves_poison(m, OP_ICMP, INST_SAMESIGN, widths[w], 1);
+    row_leaves_poison(m, OP_ZEXT, INST_NNEG, widths[w], 64);
+    row_leaves_poison(m, OP_SHL, 0, widths[w], widths[w]);
+    row_leaves_poison(m, OP_LSHR, 0, widths[w], widths[w]);
+    row_leaves_poison(m, OP_ASHR, 0, widths[w], widths[w]);
+  }
+  module_destroy(m);
 }
 
 static void rows_of_lanes(void **state) {
@@ -656,6 +688,7 @@ int main(void) {
       cmocka_unit_test(small_integers_exhaustively),
       cmocka_unit_test(wide_integers),
       cmocka_unit_test(rows_of_lanes),
+      cmocka_unit_test(rows_with_flags),
       cmocka_unit_test(integer_casts),
       cmocka_unit_test(casts_between_numbers),
       cmocka_unit_test(casts_between_formats),
