@@ -9,7 +9,8 @@
  *            A body of one block goes before the call, without a new block.
  * Inlined:   alwaysinline; internal functions that are called once and not otherwise used; what
  *            costs at most INLINE_THRESHOLD, where each constant argument is worth CONSTANT_BONUS
- *            and each use of it in the callee as much again.
+ *            and each use of it in the callee as much again, and each variable of the frame that is
+ *            given FRAME_BONUS, for the call alone keeps it in memory.
  * Not:       noinline, optnone, recursive functions, those that the linker may replace, variadic
  *            ones, kernels, dynamic allocas, musttail, noduplicate calls, operand bundles, another
  *            mode of denormals, another function type than the call's.
@@ -35,6 +36,7 @@ enum {
   INLINE_THRESHOLD = 80,     /* instructions */
   HINT_THRESHOLD = 240,      /* of functions marked inlinehint */
   CONSTANT_BONUS = 5,        /* instructions */
+  FRAME_BONUS = 240,         /* instructions */
   MOST_CALLER_SIZE = 20000,  /* a caller of this size gets only what must be inlined */
   MOST_INSTRUCTIONS = 1 << 22, /* and of this many records nothing */
 };
@@ -255,10 +257,20 @@ static uint32_t threshold_of(const struct nvm_function *g) {
   return function_attribute(g, ATTR_INLINEHINT) ? HINT_THRESHOLD : INLINE_THRESHOLD;
 }
 
+/* How many arguments point to variables that would be registers, if they did not. */
+static uint32_t variables_given(const struct nvm_function *f, const struct nvm_inst *i) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k + 1 < i->operand_count; k++) {
+    struct nvm_value v = inst_operand(f, i, k);
+    count += value_kind(v) == VALUE_INST && is_static_alloca(f, function_inst(f, (struct nvm_inst_id){value_index(v)}));
+  }
+  return count;
+}
+
 static bool is_cheap(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
   const struct nvm_function *g = l->m->functions.data[callee];
   uint32_t size = l->functions[callee].size;
-  uint32_t threshold = threshold_of(g);
+  uint32_t threshold = threshold_of(g) + FRAME_BONUS * variables_given(l->f, i);
   if (size <= threshold) return true;
   if (size > threshold * 2) return false;
   return size <= threshold + CONSTANT_BONUS * uses_of_constants(l->f, i, g);
