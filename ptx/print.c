@@ -60,30 +60,16 @@ static inline char *put_word(char *p, const char *text, size_t length) {
   return p + length;
 }
 
-static char *put_unsigned(char *p, uint64_t value) {
-  char digits[20];
-  size_t n = sizeof digits;
-  do digits[--n] = (char)('0' + value % 10);
-  while ((value /= 10) != 0);
-  while (n < sizeof digits) *p++ = digits[n++];
-  return p;
-}
-
 static char *put_signed(char *p, int64_t value) {
-  if (value >= 0) return put_unsigned(p, (uint64_t)value);
+  if (value >= 0) return textbuf_digits(p, (uint64_t)value);
   *p++ = '-';
-  return put_unsigned(p, -(uint64_t)value);
+  return textbuf_digits(p, -(uint64_t)value);
 }
 
 static inline char *put_reg(char *p, struct ptx_reg r) {
   enum ptx_class c = ptx_reg_class(r);
   p = put_word(p, class_rows[c].prefix, class_rows[c].length);
-  uint32_t n = ptx_reg_number(r);
-  if (n < 10) {
-    *p++ = (char)('0' + n);
-    return p;
-  }
-  return put_unsigned(p, n);
+  return textbuf_digits(p, ptx_reg_number(r));
 }
 
 static char *put_hex(char *p, uint64_t value, int digits) {
@@ -335,7 +321,7 @@ static void write_init(const struct printer *pr, const struct ptx_init *init,
     unsigned up = type->bits < 64 ? 64u - type->bits : 0;
     token_end(pr->out, put_signed(p, (int64_t)(init->bits << up) >> up));
   } else {
-    token_end(pr->out, put_unsigned(p, init->bits));
+    token_end(pr->out, textbuf_digits(p, init->bits));
   }
 }
 
@@ -345,7 +331,7 @@ static void write_init_bytes(struct textbuf *b, const unsigned char *bytes, uint
     char *p = token_room(b);
     if (!p) return;
     if (i > 0) p = put_word(p, ", ", 2);
-    token_end(b, put_unsigned(p, bytes[i]));
+    token_end(b, textbuf_digits(p, bytes[i]));
   }
   textbuf_char(b, '}');
 }

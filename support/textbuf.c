@@ -29,12 +29,21 @@ void textbuf_write(struct textbuf *b, const char *bytes, size_t length) {
   b->length += length;
 }
 
+char *textbuf_digits(char *p, uint64_t value) {
+  uint32_t low = (uint32_t)value;
+  if (value >= 1000) {
+    p = textbuf_digits(p, value / 1000);
+    low = (uint32_t)(value % 1000);
+  }
+  if (value >= 100) *p++ = (char)('0' + low / 100);
+  if (value >= 10) *p++ = (char)('0' + low / 10 % 10);
+  *p++ = (char)('0' + low % 10);
+  return p;
+}
+
 void textbuf_unsigned(struct textbuf *b, uint64_t value) {
-  char digits[20];
-  size_t n = sizeof digits;
-  do digits[--n] = (char)('0' + value % 10);
-  while ((value /= 10) != 0);
-  textbuf_write(b, digits + n, sizeof digits - n);
+  char *room = textbuf_room(b, 20);
+  if (room) b->length = (size_t)(textbuf_digits(room, value) - b->bytes);
 }
 
 void textbuf_signed(struct textbuf *b, int64_t value) {

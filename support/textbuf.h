@@ -37,6 +37,8 @@ static inline void textbuf_char(struct textbuf *b, char c) {
   else textbuf_write(b, &c, 1);
 }
 
+/* Writes decimal digits at `p`, 20 at most; returns what follows them. */
+char *textbuf_digits(char *p, uint64_t value);
 /* Appends decimal digits, with `-` before them where needed. */
 void textbuf_unsigned(struct textbuf *b, uint64_t value);
 void textbuf_signed(struct textbuf *b, int64_t value);
