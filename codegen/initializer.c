@@ -266,14 +266,18 @@ static bool extend(struct painter *p, uint64_t end) {
   return true;
 }
 
-/* Writes the low `bytes` bytes of a number; zeros don't make the image longer. */
+/* Writes the bytes of a number; zeros don't make the image longer. */
+static void paint_word(struct painter *p, uint64_t number, uint64_t at) {
+  uint32_t bytes = number ? 8 - (uint32_t)__builtin_clzll(number) / 8 : 0;
+  if (bytes == 0 || !extend(p, at + bytes)) return;
+  for (uint32_t k = 0; k < bytes; k++, number >>= 8)
+    p->out->bytes.bytes[at + k] = (char)(unsigned char)number;
+}
+
 static void paint_number(struct painter *p, nvm_u128 number, uint64_t at, uint64_t bytes) {
-  uint64_t significant = 0;
-  for (uint64_t k = 0; k < bytes && k < 16; k++)
-    if ((unsigned char)(number >> (k * 8))) significant = k + 1;
-  if (significant == 0 || !extend(p, at + significant)) return;
-  for (uint64_t k = 0; k < significant; k++)
-    p->out->bytes.bytes[at + k] = (char)(unsigned char)(number >> (k * 8));
+  p->written += bytes;
+  paint_word(p, (uint64_t)number, at);
+  paint_word(p, (uint64_t)(number >> 64), at + 8);
 }
 
 static void paint_scalar(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at) {
@@ -284,11 +288,11 @@ static void paint_scalar(struct painter *p, struct nvm_value v, struct nvm_type 
     return;
   }
   uint64_t bytes = layout_store_size(&p->l->module->layout, &p->l->module->types, type);
-  p->written += bytes;
   if (value_is_none(value.symbol)) {
     paint_number(p, value.number, at, bytes);
     return;
   }
+  p->written += bytes;
   if (value.bits % 8 != 0) {
     p->out->failure = "it is a part of an address that is not whole bytes";
     return;
@@ -329,9 +333,10 @@ static void paint_elements(struct painter *p, struct nvm_value v, struct nvm_typ
     return;
   }
   uint32_t count = constant_info(&p->l->module->constants, v)->count;
+  uint64_t each = type_kind(t, type) == TY_STRUCT ? 0 : lower_element_offset(p->l, type, 1);
   for (uint32_t i = 0; i < count && !p->out->bytes.arena->failed; i++)
     paint(p, const_operand(p->l->module, v, i), type_element(t, type, i),
-          at + lower_element_offset(p->l, type, i));
+          at + (each ? i * each : lower_element_offset(p->l, type, i)));
 }
 
 static void paint_text(struct painter *p, struct nvm_text text, uint64_t at) {
@@ -346,13 +351,20 @@ static void paint(struct painter *p, struct nvm_value v, struct nvm_type type, u
     paint_scalar(p, v, type, at);
     return;
   }
-  const struct constant_info *c = constant_info(&p->l->module->constants, v);
+  const struct nvm_module *m = p->l->module;
+  const struct constant_info *c = constant_info(&m->constants, v);
+  nvm_u128 number = c->bits;
   switch ((enum constant_kind)c->kind) {
   case CONST_NULL: case CONST_ZERO: case CONST_UNDEF: case CONST_POISON: break;
-  case CONST_BYTES: paint_text(p, module_text(p->l->module, c->str), at); break;
+  case CONST_INT: const_is_int(m, v, &number); /* fallthrough */
+  case CONST_FLOAT:
+    paint_number(p, number, at, layout_store_size(&m->layout, &m->types, type));
+    break;
+  case CONST_BYTES: paint_text(p, module_text(m, c->str), at); break;
   case CONST_AGGREGATE: paint_elements(p, v, type, at); break;
-  case CONST_NONE: case CONST_INT: case CONST_FLOAT: case CONST_EXPR: case CONST_ASM:
-  case CONST_METADATA: case CONST_NONE_TOKEN: paint_scalar(p, v, type, at); break;
+  case CONST_NONE: case CONST_EXPR: case CONST_ASM: case CONST_METADATA: case CONST_NONE_TOKEN:
+    paint_scalar(p, v, type, at);
+    break;
   }
 }
 

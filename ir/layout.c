@@ -40,14 +40,12 @@ static uint64_t align_up(uint64_t n, uint32_t log2) {
   return (n + mask) & ~mask;
 }
 
-/* The least k with n <= 2^k. */
-static uint32_t ceil_log2(uint64_t n) {
-  uint32_t k = 0;
-  while (k < 63 && UINT64_C(1) << k < n) k++;
-  return k;
-}
-
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+/* The least k with n <= 2^k, at most 63. */
+static uint32_t ceil_log2(uint64_t n) {
+  return n < 2 ? 0 : least(64 - (uint32_t)__builtin_clzll(n - 1), 63);
+}
 
 /* Bits of an integer, float or pointer. */
 static uint64_t scalar_bits(const struct nvm_layout *l, const struct type_table *t,
@@ -66,13 +64,15 @@ static struct extent extent_of_bits(uint64_t bits, uint32_t align_log2) {
 
 static struct extent type_extent(const struct nvm_layout *l, const struct type_table *t,
                                  struct nvm_type ty) {
+  enum type_kind kind = type_kind(t, ty);
+  if (kind >= TY_VECTOR && kind <= TY_STRUCT) return composite_extent(l, t, ty);
   uint64_t bits = scalar_bits(l, t, ty);
-  switch (type_kind(t, ty)) {
+  switch (kind) {
   case TY_INT: return extent_of_bits(bits, l->int_align_log2[least(ceil_log2(bits), 7)]);
   case TY_HALF: case TY_BFLOAT: case TY_FLOAT: case TY_DOUBLE:
     return extent_of_bits(bits, l->float_align_log2[ceil_log2(bits)]);
   case TY_PTR: return extent_of_bits(bits, ceil_log2(bits / 8));
-  case TY_VECTOR: case TY_ARRAY: case TY_STRUCT: return composite_extent(l, t, ty);
+  case TY_VECTOR: case TY_ARRAY: case TY_STRUCT:
   case TY_NONE: case TY_VOID: case TY_LABEL: case TY_METADATA: case TY_TOKEN: case TY_FUNCTION:
   case TY_KIND_COUNT: break;
   }
