@@ -1,6 +1,8 @@
 /* The growth of interning tables; everything else about them is in the header and the owners. */
 #include "ir/intern.h"
 
+#include <string.h>
+
 #ifdef NVM_HOSTILE /* the checking build: collisions and doublings from the start */
 enum { FIRST_SLOTS = 2 };
 #else
@@ -16,8 +18,9 @@ bool intern_room(struct arena *a, uint32_t **slots, uint32_t *slot_count, uint32
     a->failed = true;
     return false;
   }
-  uint32_t *grown = arena_alloc(a, (size_t)wanted * sizeof *grown);
+  uint32_t *grown = arena_grow_raw(a, *slots, *slot_count * sizeof *grown, (size_t)wanted * sizeof *grown);
   if (!grown) return false;
+  memset(grown, 0, (size_t)wanted * sizeof *grown);
   for (uint32_t k = first; k < end; k++) {
     uint32_t h;
     if (hash(table, k, &h)) intern_enter(grown, (uint32_t)wanted, h, k);
