@@ -473,7 +473,10 @@ again:
   name = first [-a-zA-Z$._0-9]*;
   quoted = ["] [^"\x00]* ["];
 
-  blank+ { goto again; }
+  blank+ { /* the end of a line, mostly: often enough to look whether memory is out */
+    p->stop |= state_out_of_memory(p);
+    goto again;
+  }
   ";" [^\n\x00]* { goto again; }
 
   [=*[\](){}<>|:] {

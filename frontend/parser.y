@@ -28,7 +28,7 @@ static void *stack_alloc(struct parser *p, size_t bytes) { return arena_alloc(&p
 static void nvir_error(struct parser *p, const char *message);
 
 static int nvir_lex(union nvir_value *value, struct parser *p) {
-  if (p->stop || state_out_of_memory(p)) return T_YYEOF;
+  if (p->stop) return T_YYEOF;
   return p->resync ? lexer_resync(p) : lexer_token(value, p);
 }
 }
@@ -77,9 +77,9 @@ union nvir_value;
 %type <literal> value expr
 %type <operand> typed label
 
-/* A type before a local name is a typed value. */
+/* A type before a local name or an integer is a typed value. */
 %precedence TYPE
-%precedence LOCAL
+%precedence LOCAL INT
 %type <list> types type_list typed_list gep_list indices switch_open cases phi_list
 %type <list> index_list dbg_list
 %type <meta> node inline_node element field_value metadata_operand
@@ -346,13 +346,17 @@ typed:
       struct literal l = state_name(LIT_LOCAL, &$2);
       $$ = values_typed(p, &$1, &l);
     }
+  | TYPE INT {
+      struct literal l = state_int(&$2);
+      $$ = values_typed(p, &$1, &l);
+    }
   ;
 
 value:
     LOCAL { $$ = state_name(LIT_LOCAL, &$1); }
   | expr
   | GLOBAL { $$ = state_name(LIT_GLOBAL, &$1); }
-  | INT { $$ = (struct literal){.begin = $1.begin, .kind = LIT_INT, .number = $1.number}; }
+  | INT { $$ = state_int(&$1); }
   | FLOAT {
       $$ = (struct literal){.begin = $1.begin, .kind = LIT_FLOAT};
       $$.length = $1.length;

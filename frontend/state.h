@@ -66,6 +66,10 @@ static inline struct literal state_name(enum literal_kind kind, const struct tok
                           .id = (uint32_t)t->number};
 }
 
+static inline struct literal state_int(const struct token *t) {
+  return (struct literal){.begin = t->begin, .kind = LIT_INT, .number = t->number};
+}
+
 /* A value with its type. */
 struct operand {
   struct nvm_value value;
