@@ -128,9 +128,8 @@ static void move_any(struct lower *l, struct address to, struct address from,
 /* The pointer argument's alignment: its `align` attribute, or the old intrinsic's own operand. */
 static uint32_t argument_align(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
   const struct attr_table_data *a = &l->module->attributes;
-  struct nvm_attrset set = attrlist_parameter(a, call_site_of(l->f, i)->attributes, k);
-  const struct nvm_attr *align = attrset_find(a, set, ATTR_ALIGN);
-  return align && align->number ? (uint32_t)(align->number > 16 ? 16 : align->number) : 1;
+  uint32_t align = attrset_align(a, attrlist_parameter(a, call_site_of(l->f, i)->attributes, k));
+  return align > 16 ? 16 : align ? align : 1;
 }
 
 /* The last argument is the volatile flag; LLVM 7 and earlier had an alignment before it. */

@@ -46,10 +46,8 @@ uint64_t lower_depot_reserve(struct lower *l, uint64_t bytes, uint32_t align) {
 }
 
 uint32_t lower_alloca_align(const struct lower *l, const struct nvm_inst *i) {
-  uint32_t written = i->flags & ALLOCA_ALIGN_MASK;
-  struct nvm_type type = {i->aux};
-  return written ? UINT32_C(1) << (written - 1)
-                 : layout_align(&l->module->layout, &l->module->types, type);
+  return layout_written_align(&l->module->layout, &l->module->types, (struct nvm_type){i->aux},
+                              i->flags & ALLOCA_ALIGN_MASK);
 }
 
 /* An alloca of constant size in the entry block has a fixed place. */

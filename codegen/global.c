@@ -243,9 +243,8 @@ static bool check_shared(struct variables *v, const struct nvm_global *g) {
 }
 
 static uint32_t alignment(const struct lower *l, const struct nvm_global *g) {
-  if (g->align_log2) return UINT32_C(1) << (g->align_log2 - 1);
-  if (!type_is_sized(&l->module->types, g->value_type)) return 1;
-  return layout_align(&l->module->layout, &l->module->types, g->value_type);
+  if (!g->align_log2 && !type_is_sized(&l->module->types, g->value_type)) return 1;
+  return layout_written_align(&l->module->layout, &l->module->types, g->value_type, g->align_log2);
 }
 
 /* --- writing -------------------------------------------------------------------------------------- */

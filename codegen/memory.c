@@ -206,8 +206,7 @@ static void access_words(const struct access *a, int64_t offset, const struct pt
 }
 
 static uint32_t access_align(const struct lower *l, struct nvm_type type, struct memory_access how) {
-  return how.align_log2 ? UINT32_C(1) << (how.align_log2 - 1)
-                        : layout_align(&l->module->layout, &l->module->types, type);
+  return layout_written_align(&l->module->layout, &l->module->types, type, how.align_log2);
 }
 
 /* Vectors whose elements are not whole bytes have them bit after bit. */

@@ -128,10 +128,10 @@ static struct passing pass_byval(struct lower *l, const struct abi *abi, uint32_
     lower_refuse(l, "a byval parameter without its type", "write byval(TYPE)");
     return (struct passing){PASS_NOTHING, 0, 1, true, TYPE_I8, 1};
   }
-  const struct nvm_attr *written = abi_attr(l, abi, i, ATTR_ALIGN);
+  uint32_t written = attr_align_bytes(abi_attr(l, abi, i, ATTR_ALIGN));
   struct passing p = pass_bytes(l, pointee, 0);
   uint32_t more = written_align(l, abi, i);
-  if (written && written->number > p.align) p.align = (uint32_t)written->number;
+  if (written > p.align) p.align = written;
   if (more > p.align) p.align = more;
   p.is_byval = true;
   p.pointer_align = p.align;
@@ -169,11 +169,11 @@ static void describe_pointer(const struct lower *l, const struct abi *abi, uint3
                              struct ptx_variable *v) {
   struct nvm_type type = type_member(&l->module->types, abi->type, i);
   uint16_t space = space_mod(type_info(&l->module->types, type)->width);
-  const struct nvm_attr *align = abi_attr(l, abi, i, ATTR_ALIGN);
+  uint32_t align = attr_align_bytes(abi_attr(l, abi, i, ATTR_ALIGN));
   if (space != PTX_MOD_GLOBAL && space != PTX_MOD_SHARED && space != PTX_MOD_CONST) return;
   v->is_ptr = true;
   v->ptr_space = space;
-  v->ptr_align = align ? (uint32_t)align->number : 1;
+  v->ptr_align = align ? align : 1;
 }
 
 static struct ptx_variable kernel_variable(const struct lower *l, const struct abi *abi, uint32_t i,

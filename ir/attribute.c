@@ -163,6 +163,14 @@ const struct nvm_attr *attrset_find(const struct attr_table_data *t, struct nvm_
   return NULL;
 }
 
+uint32_t attr_align_bytes(const struct nvm_attr *align) {
+  return align == NULL ? 0 : align->number > INT32_MAX ? UINT32_C(1) << 31 : (uint32_t)align->number;
+}
+
+uint32_t attrset_align(const struct attr_table_data *t, struct nvm_attrset s) {
+  return attr_align_bytes(attrset_find(t, s, ATTR_ALIGN));
+}
+
 const struct nvm_attr *attrset_find_string(const struct attr_table_data *t, struct nvm_attrset s,
                                            struct nvm_str key) {
   const struct attrset_info *set = &t->sets.data[s.index];

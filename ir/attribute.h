@@ -102,6 +102,9 @@ struct nvm_attrlist attrlist_make(struct attr_table_data *t, struct nvm_attrset 
 /* The attribute with this id in the set, or NULL. */
 const struct nvm_attr *attrset_find(const struct attr_table_data *t, struct nvm_attrset s,
                                     enum attr_id id);
+/* The bytes of an `align` (NULL: 0), of a set's; 2^32, the largest of the language, counts as 2^31. */
+uint32_t attr_align_bytes(const struct nvm_attr *align);
+uint32_t attrset_align(const struct attr_table_data *t, struct nvm_attrset s);
 /* The string attribute with this key, or NULL. */
 const struct nvm_attr *attrset_find_string(const struct attr_table_data *t, struct nvm_attrset s,
                                            struct nvm_str key);

@@ -29,6 +29,16 @@ uint64_t layout_alloc_size(const struct nvm_layout *l, const struct type_table *
                            struct nvm_type ty);
 /* ABI alignment, a power of two. */
 uint32_t layout_align(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty);
+/* Bytes of an alignment that instructions and variables keep as log2 + 1 (`written`; 0: none, which gives 0). The
+ * largest of the language, 2^32, counts as 2^31, so that 32 bits hold all. */
+static inline uint32_t layout_align_bytes(unsigned written) {
+  return written == 0 ? 0 : UINT32_C(1) << (written > 32 ? 31 : written - 1);
+}
+/* The same, and the type's ABI alignment where none was written. */
+static inline uint32_t layout_written_align(const struct nvm_layout *l, const struct type_table *t,
+                                            struct nvm_type ty, unsigned written) {
+  return written ? layout_align_bytes(written) : layout_align(l, t, ty);
+}
 /* Byte offset of member i of a struct. */
 uint64_t layout_member_offset(const struct nvm_layout *l, const struct type_table *t,
                               struct nvm_type ty, uint32_t i);

@@ -49,8 +49,8 @@ static uint8_t trailing_zeros(uint64_t x) {
 }
 
 static uint8_t attribute_log2(const struct aligner *g, struct nvm_attrset s) {
-  const struct nvm_attr *a = attrset_find(&g->f->module->attributes, s, ATTR_ALIGN);
-  return a && a->number ? trailing_zeros(a->number) : 0;
+  uint32_t align = attrset_align(&g->f->module->attributes, s);
+  return align ? trailing_zeros(align) : 0;
 }
 
 static uint8_t type_log2(const struct aligner *g, struct nvm_type type) {

@@ -490,7 +490,7 @@ static bool prepare_map(struct inliner *l, const struct nvm_function *g) {
 
 /* A copy of the object that the caller passes by value, made before the call. */
 static struct nvm_value copy_byval(struct inliner *l, struct nvm_inst_id call, struct nvm_value from,
-                                   struct nvm_type type, uint64_t align) {
+                                   struct nvm_type type, uint32_t align) {
   struct nvm_module *m = l->m;
   struct nvm_function *f = l->f;
   uint32_t natural = layout_align(&m->layout, &m->types, type);
@@ -534,10 +534,10 @@ static struct nvm_value *bind_arguments(struct inliner *l, struct nvm_inst_id ca
   for (uint32_t k = 0; arguments && k < count; k++) {
     struct nvm_value v = inst_operand(l->f, function_inst(l->f, call), k);
     const struct nvm_attr *byval = parameter_attribute(g, k, ATTR_BYVAL);
-    const struct nvm_attr *align = parameter_attribute(g, k, ATTR_ALIGN);
+    uint32_t align = attr_align_bytes(parameter_attribute(g, k, ATTR_ALIGN));
     bool copied = byval && byval->type.index && !function_attribute(g, ATTR_READONLY) &&
                   !function_attribute(g, ATTR_READNONE) && type_equal(value_type(l->f, v), TYPE_PTR);
-    arguments[k] = copied ? copy_byval(l, call, v, byval->type, align ? align->number : 0) : v;
+    arguments[k] = copied ? copy_byval(l, call, v, byval->type, align) : v;
     if (value_is_none(arguments[k])) return NULL;
   }
   return arguments;

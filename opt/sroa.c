@@ -112,9 +112,7 @@ static uint64_t alloca_bytes(const struct splitter *s, struct nvm_inst_id id) {
 }
 
 static uint32_t alloca_align(const struct splitter *s, const struct nvm_inst *i) {
-  uint32_t written = i->flags & ALLOCA_ALIGN_MASK;
-  if (written) return UINT32_C(1) << (written - 1);
-  return layout_align(&s->m->layout, &s->m->types, (struct nvm_type){i->aux});
+  return layout_written_align(&s->m->layout, &s->m->types, (struct nvm_type){i->aux}, i->flags & ALLOCA_ALIGN_MASK);
 }
 
 /* --- new instructions ---------------------------------------------------------------------------- */
@@ -258,8 +256,7 @@ static struct nvm_value take_member(struct splitter *s, struct nvm_inst_id befor
 
 static uint64_t access_align(const struct splitter *s, const struct nvm_inst *i,
                              struct nvm_type type) {
-  uint32_t written = memory_access_unpack(i->aux).align_log2;
-  return written ? UINT64_C(1) << (written - 1) : layout_align(&s->m->layout, &s->m->types, type);
+  return layout_written_align(&s->m->layout, &s->m->types, type, memory_access_unpack(i->aux).align_log2);
 }
 
 static uint64_t align_at(uint64_t align, uint64_t offset) {
@@ -667,14 +664,13 @@ static void rewrite_store(struct splitter *s, const struct slice *c, const struc
 /* The alignment that a call's argument says it has. */
 static uint64_t argument_align(const struct splitter *s, const struct nvm_inst *i, uint32_t k) {
   const struct attr_table_data *a = &s->m->attributes;
-  const struct nvm_attr *align =
-      attrset_find(a, attrlist_parameter(a, call_site_of(s->f, i)->attributes, k), ATTR_ALIGN);
   if (i->operand_count == 6) { /* the older form has it as its fourth argument */
     nvm_u128 old = 1;
     const_is_int(s->m, inst_operand(s->f, i, 3), &old);
     return old ? (uint64_t)old : 1;
   }
-  return align && align->number ? align->number : 1;
+  uint32_t align = attrset_align(a, attrlist_parameter(a, call_site_of(s->f, i)->attributes, k));
+  return align ? align : 1;
 }
 
 /* A copy of `bytes` bytes between a part in memory and the other side. */

@@ -389,8 +389,7 @@ bool ir_set_access(struct ir_decoder *d, struct ir_op *op, struct nvm_type type,
 }
 
 static uint64_t access_align(const struct ir_decoder *d) {
-  unsigned log2 = memory_access_unpack(d->i.aux).align_log2;
-  return log2 ? UINT64_C(1) << (log2 - 1) : 0;
+  return layout_align_bytes(memory_access_unpack(d->i.aux).align_log2);
 }
 
 /* Which threads an access or a fence is strong for. */
@@ -418,9 +417,8 @@ static void decode_access(struct ir_decoder *d, inst_run *run, uint32_t pointer,
 static void decode_alloca(struct ir_decoder *d) {
   struct nvm_type type = {d->i.aux};
   struct ir_op op = {.d = ir_result(d), .count = 1};
-  unsigned log2 = d->i.flags & ALLOCA_ALIGN_MASK;
   op.bytes = layout_alloc_size(&d->m->layout, &d->m->types, type);
-  op.align = log2 ? UINT64_C(1) << (log2 - 1) : layout_align(&d->m->layout, &d->m->types, type);
+  op.align = layout_written_align(&d->m->layout, &d->m->types, type, d->i.flags & ALLOCA_ALIGN_MASK);
   struct inst *in = ir_emit(d, INST_MEMORY, ir_run_alloca, &op);
   in->imm = space_of_type(d, d->i.type) == 0 ? (int64_t)window_base(WINDOW_LOCAL) : 0;
 }
@@ -487,9 +485,8 @@ static void kernel_parameter(struct ir_decoder *d, uint32_t i) {
   struct func *f = d->d.func;
   const struct nvm_attr *byval = byval_of(d, i);
   struct nvm_type type = byval ? byval->type : function_arg_type(d->f, i);
-  const struct nvm_attr *written =
-      attrset_find(&d->m->attributes, attrlist_parameter(&d->m->attributes, d->f->attributes, i), ATTR_ALIGN);
-  uint64_t align = byval && written ? written->number : layout_align(&d->m->layout, &d->m->types, type);
+  uint64_t align = attrset_align(&d->m->attributes, attrlist_parameter(&d->m->attributes, d->f->attributes, i));
+  if (!byval || align == 0) align = layout_align(&d->m->layout, &d->m->types, type);
   uint64_t at = (f->kernel_param_bytes + align - 1) / align * align;
   uint64_t bytes = layout_alloc_size(&d->m->layout, &d->m->types, type);
   f->kernel_param_bytes = at + bytes;

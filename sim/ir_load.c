@@ -220,7 +220,7 @@ static bool place_variable(struct sim *s, uint32_t index, bool dynamic) {
   if (g->is_alias || unsized != dynamic || !type_is_sized(t, g->value_type)) return true;
   uint64_t bytes = layout_alloc_size(&p->module->layout, t, g->value_type);
   uint64_t align = layout_align(&p->module->layout, t, g->value_type);
-  if (g->align_log2 && UINT64_C(1) << (g->align_log2 - 1) > align) align = UINT64_C(1) << (g->align_log2 - 1);
+  if (layout_align_bytes(g->align_log2) > align) align = layout_align_bytes(g->align_log2);
   enum window window = shared ? WINDOW_SHARED : g->address_space == 4 ? WINDOW_CONST : WINDOW_GLOBAL;
   struct sim_symbol at;
   if (!sim_place_variable(s, name_of(p, &g->symbol), window, bytes, align, dynamic, &at)) return false;

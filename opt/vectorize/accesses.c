@@ -32,14 +32,14 @@ static uint32_t base_align(const struct vector_loop *v, struct nvm_value base) {
   struct nvm_function *f = v->f;
   if (value_kind(base) == VALUE_ARG) {
     const struct attr_table_data *a = &f->module->attributes;
-    const struct nvm_attr *align = attrset_find(a, attrlist_parameter(a, f->attributes, value_index(base)), ATTR_ALIGN);
-    return align && align->number ? (uint32_t)align->number : 1;
+    uint32_t align = attrset_align(a, attrlist_parameter(a, f->attributes, value_index(base)));
+    return align ? align : 1;
   }
   uint32_t log2 = 0;
   if (value_kind(base) == VALUE_GLOBAL) log2 = module_global(f->module, base)->align_log2;
   if (value_kind(base) == VALUE_INST && f->insts.data[value_index(base)].op == OP_ALLOCA)
     log2 = f->insts.data[value_index(base)].flags & ALLOCA_ALIGN_MASK;
-  return log2 ? UINT32_C(1) << (log2 - 1) : 1;
+  return log2 ? layout_align_bytes(log2) : 1;
 }
 
 /* Alignment, up to 32, that address + offset is known to have in iteration 0. */
@@ -81,9 +81,8 @@ static bool add_access(struct vector_loop *v, uint32_t at) {
   struct nvm_type type = store ? value_type(v->f, inst_operand(v->f, i, 0)) : i->type;
   const struct nvm_layout *layout = &v->f->module->layout;
   struct vector_access a = {.inst = v->body[at], .is_store = store, .type = type, .order = at, .group = VP_NO_GROUP};
-  uint32_t log2 = memory_access_unpack(i->aux).align_log2;
   a.bytes = (uint32_t)layout_store_size(layout, vl_types(v), type);
-  a.align = log2 ? UINT32_C(1) << (log2 - 1) : layout_align(layout, vl_types(v), type);
+  a.align = layout_written_align(layout, vl_types(v), type, memory_access_unpack(i->aux).align_log2);
   a.space = type_info(vl_types(v), value_type(v->f, pointer))->width;
   a.address = scev_of(v->scev, pointer);
   a.affine = a.address.width != 0 && scev_step(v->scev, a.address, v->index, &a.step);
