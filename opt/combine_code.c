@@ -7,7 +7,7 @@
  *   icmp       of two addresses with the same base
  *   ptrtoint, inttoptr and back, where the widths agree
  *   br         on a negated condition: the other way round
- *   call       llvm.expect and such, the size of a warp, sums on constants of other kinds */
+ *   call       llvm.expect and such, the size of a warp, the space of a pointer made from one that has it */
 #include "opt/analysis/known_bits.h"
 #include "opt/combine.h"
 #include "ir/intrinsic.h"
@@ -154,11 +154,30 @@ static bool branch_unnegate(struct combiner *k, struct nvm_inst_id root) {
   return true;
 }
 
+/* Whether a generic pointer lies in the space that is asked for, if it was made from one of a known space. */
+static struct nvm_value isspacep_known(struct combiner *k, const struct nvm_inst *i, uint32_t asked) {
+  enum { MOST_STEPS = 32, GLOBAL = 1, SHARED = 3, LOCAL = 5, SHARED_CLUSTER = 7 };
+  const struct nvm_inst *from = i;
+  for (int step = 0; step < MOST_STEPS && from && from->op != OP_ADDRSPACECAST; step++) {
+    struct nvm_value v = inst_operand(k->f, from, 0);
+    from = as_inst(k, v, OP_GEP) ? as_inst(k, v, OP_GEP) : as_inst(k, v, OP_ADDRSPACECAST);
+  }
+  if (!from || from->op != OP_ADDRSPACECAST) return VALUE_NULL;
+  uint32_t space = type_info(&k->m->types, value_type(k->f, inst_operand(k->f, from, 0)))->width;
+  if (space != GLOBAL && space != SHARED && space != LOCAL) return VALUE_NULL;
+  return make_int(k, i->type, space == asked || (space == SHARED && asked == SHARED_CLUSTER));
+}
+
 static struct nvm_value call_simplify(struct combiner *k, const struct nvm_inst *i) {
   enum { WARP_LANES = 32 };
   switch (call_intrinsic(k->f, i)) {
   case INTRINSIC_expect: case INTRINSIC_expect_with_probability:
     return inst_operand(k->f, i, 0);
+  case INTRINSIC_nvvm_isspacep_global: return isspacep_known(k, i, 1);
+  case INTRINSIC_nvvm_isspacep_shared: return isspacep_known(k, i, 3);
+  case INTRINSIC_nvvm_isspacep_const: return isspacep_known(k, i, 4);
+  case INTRINSIC_nvvm_isspacep_local: return isspacep_known(k, i, 5);
+  case INTRINSIC_nvvm_isspacep_shared_cluster: return isspacep_known(k, i, 7);
   case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return make_int(k, i->type, WARP_LANES);
   default: return VALUE_NULL;
   }
