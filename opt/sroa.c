@@ -19,15 +19,16 @@
  *            of a vector is extracted and inserted, bytes of an integer shifted and masked. A part
  *            that fits none of these stays in memory, apart from the others. Bytes that are only
  *            copied become integers; parts that are never read are dropped.
- *            Loads and stores of whole structs are first split into their members, and
- *            extractvalue looks through insertvalue.
+ *            Loads and stores of whole structs are first split into their members, extractvalue
+ *            looks through insertvalue, and what is loaded from one of two variables, as a
+ *            select says, is selected from what both hold.
  *            Rounds, until nothing changes: of two variables that are copied into one another one
  *            is split in a round, so that its types show what the other's are.
  * Requires:  nothing. mem2reg does the rest.
  * Preserves: the control flow.
  * Cost:      n log n in the uses, times the parts of a variable, each round; variables of more than
  *            MOST_BYTES or MOST_PARTS are left alone.
- * Omits:     addresses through phi and select; variable indices; lifetime markers of what was split
+ * Omits:     addresses through phi, other uses of select; variable indices; lifetime markers of what was split
  *            are dropped.
  * Tests:     check/opt/sroa-*. */
 #include <stdlib.h>
@@ -341,6 +342,69 @@ static bool look_through(struct splitter *s, struct nvm_inst_id id) {
   return true;
 }
 
+/* --- choices ------------------------------------------------------------------------------------- */
+
+/* Whether `bytes` of memory at v, a variable or one of several, are there; *align: what is known of the place. */
+static bool is_in_variables(const struct splitter *s, struct nvm_value v, uint64_t bytes, uint64_t *align) {
+  int64_t offset = 0, more;
+  for (int steps = 0; steps < 16 && value_kind(v) == VALUE_INST; steps++) {
+    struct nvm_inst_id id = {value_index(v)};
+    const struct nvm_inst *i = function_inst(s->f, id);
+    *align = align_at(*align, (uint64_t)offset);
+    if (i->op == OP_ALLOCA) {
+      uint64_t size = alloca_bytes(s, id);
+      if (alloca_align(s, i) < *align) *align = alloca_align(s, i);
+      return offset >= 0 && bytes <= size && (uint64_t)offset <= size - bytes;
+    }
+    if (i->op != OP_GEP || !gep_constant_offset(s->f, i, &more)) return false;
+    offset += more;
+    v = inst_operand(s->f, i, 0);
+  }
+  return false;
+}
+
+/* The select that a load's address is, if it chooses between variables. */
+static struct nvm_inst_id choice_of(const struct splitter *s, const struct nvm_inst *load) {
+  struct nvm_value v = load->op == OP_LOAD ? inst_operand(s->f, load, 0) : VALUE_NULL;
+  const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &s->f->insts.data[value_index(v)] : NULL;
+  uint64_t align = 1;
+  if (!i || i->op != OP_SELECT || !effects_is_plain_access(load)) return (struct nvm_inst_id){0};
+  for (uint32_t k = 1; k < 3; k++)
+    if (!is_in_variables(s, inst_operand(s->f, i, k), size_in_memory(s, load->type), &align)) return (struct nvm_inst_id){0};
+  return (struct nvm_inst_id){value_index(v)};
+}
+
+static void load_both(struct splitter *s, struct nvm_inst_id id, struct nvm_inst_id choice) {
+  struct nvm_type type = function_inst(s->f, id)->type;
+  struct nvm_value operands[3] = {inst_operand(s->f, function_inst(s->f, choice), 0)};
+  for (uint32_t k = 1; k < 3; k++) {
+    struct nvm_value from = inst_operand(s->f, function_inst(s->f, choice), k);
+    uint64_t align = access_align(s, function_inst(s->f, id), type);
+    is_in_variables(s, from, size_in_memory(s, type), &align);
+    operands[k] = add_load(s, id, type, from, access_aligned(align));
+  }
+  rewrite_set(&s->rewrite, id, add(s, id, OP_SELECT, type, operands, 3, 0));
+  rewrite_set(&s->rewrite, choice, operands[1]); /* nobody needs it any more */
+}
+
+/* `std::min(a, b)` returns a reference: what is only loaded from one of two variables is loaded from both. */
+static bool split_choices(struct splitter *s) {
+  bool any = false;
+  uint32_t *loads = arena_alloc(s->arena, s->f->insts.count * sizeof *loads), known = s->f->insts.count;
+  s->failed |= !loads;
+  if (!loads) return false;
+  for (int again = 0; again < 2; again++)
+    FOR_EACH_BLOCK(s->f, b)
+      FOR_EACH_INST(s->f, b, i) {
+        struct nvm_inst_id choice = i.index < known ? choice_of(s, function_inst(s->f, i)) : (struct nvm_inst_id){0};
+        if (inst_is_none(choice) || (again && loads[choice.index] != s->f->uses.data[choice.index])) continue;
+        if (again) load_both(s, i, choice);
+        else loads[choice.index]++;
+        any |= again;
+      }
+  return any;
+}
+
 /* All whole-struct accesses of variables; new instructions stand before the one replaced. */
 static bool split_structs(struct splitter *s) {
   bool any = false;
@@ -348,6 +412,7 @@ static bool split_structs(struct splitter *s) {
     s->failed = true;
     return false;
   }
+  any = split_choices(s);
   FOR_EACH_BLOCK(s->f, b)
     for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i); i = next) {
       next = function_inst(s->f, i)->next;
