@@ -128,7 +128,7 @@ void async_end_block(struct block *b) {
   for (uint32_t k = 0; k < b->warp_count; k++) {
     struct warp *w = &b->warps[k];
     for (uint32_t i = 0; i < w->copies.count; i++) land(&w->copies.data[i]);
-    w->copies.count = 0;
+    w->copies.count = w->products.count = 0;
     memset(w->groups, 0, sizeof w->groups);
   }
   land_at(s, b->shared, b->shared + s->shared_bytes);

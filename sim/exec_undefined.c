@@ -18,6 +18,7 @@ static void set_compute_flow(struct inst *in) {
 
 void undefined_set_flow(struct inst *in) {
   if (in->run == run_shfl) in->flow = FLOW_A | FLOW_D;
+  else if (in->run == run_store) in->flow = FLOW_ROWS;
   else if (in->run == run_redux || in->run == run_match || in->run == run_activemask ||
            in->run == run_alloca || in->run == run_stack_save)
     in->flow = FLOW_D;
@@ -30,14 +31,17 @@ static void write_mask(uint32_t *masks, uint32_t row, uint32_t lanes, uint32_t v
   if (row != NO_ROW) masks[row] = (masks[row] & ~lanes) | (value & lanes);
 }
 
+static void add_tables(struct warp *w, struct frame *f) {
+  size_t rows = f->func->rows + 1u, tables = f->func->ir ? 2 : 1;
+  if (f->undefined) return;
+  f->undefined = arena_alloc(&w->sim->arena, tables * rows * sizeof *f->undefined);
+  f->unwritten = f->undefined && tables == 2 ? f->undefined + rows : NULL;
+}
+
 void undefined_set(struct warp *w, uint32_t row, unsigned lane, bool undefined) {
   struct frame *f = w->frame;
   if (row == NO_ROW || (!undefined && !f->undefined)) return;
-  size_t rows = f->func->rows + 1u, tables = f->func->ir ? 2 : 1;
-  if (!f->undefined) {
-    f->undefined = arena_alloc(&w->sim->arena, tables * rows * sizeof *f->undefined);
-    f->unwritten = f->undefined && tables == 2 ? f->undefined + rows : NULL;
-  }
+  add_tables(w, f);
   if (f->undefined) write_mask(f->undefined, row, UINT32_C(1) << lane, undefined ? ALL_LANES : 0);
 }
 
@@ -60,7 +64,7 @@ bool undefined_check(struct warp *w, uint32_t row, unsigned lane, const char *wh
 static uint32_t flow(struct warp *w, uint32_t *masks, const struct inst *in, uint32_t mask) {
   uint32_t a = in->flow & FLOW_A ? mask_of(masks, in->a) : 0, b = in->flow & FLOW_B ? mask_of(masks, in->b) : 0;
   uint32_t any = a | b;
-  if (in->flow & FLOW_CHOOSES) any = (a & w->preds[in->c]) | (b & ~w->preds[in->c]);
+  if (in->flow & FLOW_CHOOSES && masks != w->frame->pending) any = (a & w->preds[in->c]) | (b & ~w->preds[in->c]);
   if (in->flow & FLOW_C) any |= mask_of(masks, in->c);
   for (unsigned i = 0; in->flow & FLOW_ROWS && i < in->count; i++) any |= mask_of(masks, in->rows[i]);
   if (in->flow & FLOW_D) write_mask(masks, in->d, mask, any);
@@ -69,17 +73,50 @@ static uint32_t flow(struct warp *w, uint32_t *masks, const struct inst *in, uin
 }
 
 /* The same of one of IR. Its own poison is what eval.c says; here only where it comes from is noted. */
-static void flow_ir(uint32_t *masks, const struct inst *in, uint32_t mask) {
+static uint32_t flow_ir(uint32_t *masks, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   uint32_t any = mask_of(masks, in->a);
   for (uint32_t k = 0; k < o->count; k++)
     for (uint32_t i = 0; i < o->in[k].count; i++) any |= mask_of(masks, o->in[k].scalars[i].low);
-  for (uint32_t i = 0; i < o->d.count; i++) write_mask(masks, o->d.scalars[i].low, mask, any);
+  for (uint32_t i = 0; i < o->d.count; i++)
+    write_mask(masks, o->d.scalars[i].low, mask, in->run == ir_run_moves ? mask_of(masks, o->in[0].scalars[i].low) : any);
   if (in->run == ir_run_to_reg && in->bits > 1) write_mask(masks, in->d, mask, any);
+  return any;
+}
+
+/* --- what wgmma has not brought yet ------------------------------------------------------------------- */
+
+void undefined_set_pending(struct warp *w, uint32_t row, uint32_t group_bit) {
+  struct frame *f = w->frame;
+  add_tables(w, f);
+  if (!f->pending) f->pending = arena_alloc(&w->sim->arena, (f->func->rows + 1u) * sizeof *f->pending);
+  if (f->pending) f->pending[row] = group_bit;
+}
+
+void undefined_keep_pending(struct warp *w, uint32_t still) {
+  for (struct frame *f = w->frame; f; f = f->parent)
+    for (uint32_t i = 0; f->pending && i < f->func->rows; i++) f->pending[i] &= still;
+}
+
+/* Registers that a compiler spills are no use of theirs. */
+static bool only_moves(const struct warp *w, const struct inst *in, uint32_t mask) {
+  if (in->run == ir_run_eval) return in->ir->op == OP_SELECT || in->ir->op == OP_FREEZE;
+  uint64_t to = in->run == run_store ? row_of(w, in->a)[lane_first(mask)] : 0;
+  if (in->run == ir_run_store) to = row_of(w, in->ir->in[1].scalars[0].low)[lane_first(mask)];
+  return in->run == run_mov || in->run == run_select || in->run == run_pack || in->run == run_unpack || in->run == ir_run_moves ||
+         in->run == ir_run_to_reg || in->run == ir_run_from_reg || in->run == ir_run_bitcast || in->run == ir_run_extract ||
+         in->run == ir_run_insert || in->window == WINDOW_LOCAL || window_of(to) == WINDOW_LOCAL;
+}
+
+static void pending_flow(struct warp *w, const struct inst *in, uint32_t mask) {
+  uint32_t any = in->ir ? flow_ir(w->frame->pending, in, ALL_LANES) : flow(w, w->frame->pending, in, ALL_LANES);
+  if (any && !only_moves(w, in, mask))
+    sim_report(w, lane_first(mask), SIM_UNINITIALIZED, "uses a result of wgmma.mma_async that nobody has waited for");
 }
 
 void undefined_flow(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct frame *f = w->frame;
+  if (f->pending) pending_flow(w, in, mask);
   if (in->ir) {
     flow_ir(f->unwritten, in, mask);
     return;

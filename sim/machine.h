@@ -195,6 +195,7 @@ struct frame {
   uint8_t *params;        /* LANES times func->param_bytes */
   uint32_t *undefined;    /* by row: lanes whose value was never written memory, or poison; NULL: none so far */
   uint32_t *unwritten;    /* of IR: which of them are not poison */
+  uint32_t *pending;      /* by row: groups of wgmma that its value comes from, a bit each; NULL: none so far */
   uint64_t local_base[LANES], local_before[LANES];
 };
 
@@ -226,6 +227,7 @@ enum yield { YIELD_NOT, YIELD_ON /* others first */, YIELD_WAITS /* for others *
 
 struct block;
 struct copy;
+struct product;
 struct warp {
   struct sim *sim;
   struct block *block;
@@ -253,6 +255,8 @@ struct warp {
   uint64_t turn;            /* a split that is watched runs no more than this */
   VEC(struct copy) copies;  /* of async.c: asked for, not done */
   uint32_t groups[2][LANES];/* committed so far: of cp.async, of bulk copies */
+  VEC(struct product) products; /* of matrix.c: of wgmma, not waited for */
+  uint32_t product_group;   /* of wgmma: committed so far */
 };
 
 /* Blocks that can reach each other's shared memory; without clusters each block is one. */
@@ -628,6 +632,11 @@ static inline bool undefined_is_unwritten(const struct warp *w, uint32_t row, un
 }
 /* A finding if the row, used as `what`, is undefined in the lane. */
 bool undefined_check(struct warp *w, uint32_t row, unsigned lane, const char *what);
+
+/* The row's value is a group's of wgmma, and may be moved, but not used, until the group has been waited for: until then
+ * its bit of `still` is set. */
+void undefined_set_pending(struct warp *w, uint32_t row, uint32_t group_bit);
+void undefined_keep_pending(struct warp *w, uint32_t still);
 
 /* exec.c */
 inst_run run_divide, run_lanes, run_lanes_carry, run_compare, run_select, run_pred_logic, run_mov,

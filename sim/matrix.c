@@ -1,8 +1,12 @@
-/* Matrix instructions of a warp: ldmatrix, stmatrix, movmatrix, mma, wmma. Decoding and execution.
+/* Matrix instructions of a warp: ldmatrix, stmatrix, movmatrix, mma, wmma, wgmma. Decoding and execution.
  *
  * Which lane holds which element is as the PTX manual says for mma (rows of A and C and columns of B
  * over groups of four lanes). For wmma it leaves that open: here element i of a matrix in row order
  * lies in lane i / (elements / 32); registers beyond hold copies.
+ *
+ * wgmma is four warps' worth of mma, 16 rows and 8 columns at a time, with its matrices in shared memory. It is done
+ * at once; that it may not be is checked: what it gives is marked until it is waited for (exec_undefined.c), and what
+ * it reads must then be the same.
  *
  * Model of the sums, which PTX leaves open too: integers exactly, then wrapped or clamped; f64 by fused
  * multiply-add in the order of k, in the instruction's rounding; all other floats in double, c + a0*b0 +
@@ -26,9 +30,25 @@ struct part {
 struct matrix {
   uint32_t m, n, k;
   struct part part[MATRIX_COUNT];
-  bool wmma, satfinite, is_and;
+  bool wmma, m64, satfinite, is_and; /* m64: wgmma */
   bool quads, a_by_columns, b_by_rows; /* m8n8k4 of f16: four products, of the lanes 4q … 4q + 3 and 16 more each */
   uint32_t quad;
+  /* wgmma: */
+  uint32_t descriptors[2]; /* rows; NO_ROW: in registers */
+  bool transposed[2];      /* rows of a, columns of b are contiguous, not k */
+  bool negated, keeps_negated;
+  uint32_t keeps;          /* a predicate: the accumulators are added */
+  uint64_t where[2];       /* values of the descriptors */
+  uint32_t row, column;    /* of the part that is computed */
+  bool from_zero;
+};
+
+/* A wgmma that was not waited for. */
+struct product {
+  const struct inst *in;
+  struct matrix x;
+  uint32_t group;
+  uint64_t read; /* a hash of it */
 };
 
 static const struct matrix *matrix_of(const struct inst *in) { return (const void *)in->call; }
@@ -98,22 +118,55 @@ static int64_t as_integer(uint16_t type, unsigned bits, uint64_t v) {
   return ptx_mod_row(type)->kind == 's' ? evalint_sext(bits, v) : (int64_t)v;
 }
 
+static bool touch(struct warp *w, const struct inst *in, unsigned l, uint64_t address, unsigned bytes, uint8_t *value, bool is_write) {
+  struct access at;
+  if (!memory_find(w, l, address, in->window, bytes, bytes, is_write, &at)) return false;
+  if (w->sim->races && at.shadow && !race_access(w, l, in, &at, bytes, RACE_WEAK, is_write ? value : NULL)) return false;
+  memcpy(is_write ? at.at : value, is_write ? value : at.at, bytes);
+  if (is_write && at.written) memset(at.written, 1, bytes);
+  if (is_write || memory_is_defined(w, &at, bytes)) return true;
+  sim_report(w, l, SIM_UNINITIALIZED, "loads a matrix from memory that was never written");
+  return false;
+}
+
 struct tile {
   uint64_t a[MOST_ELEMENTS], b[MOST_ELEMENTS]; /* b by columns */
 };
 
-static void gather(const struct warp *w, const struct matrix *x, struct tile *t) {
-  unsigned lane, index;
-  for (uint32_t i = 0; i < x->m; i++)
+/* Element k of row (of a) or column (of b) i in shared memory: rows of `width` bytes, eight of them behind each other,
+ * and blocks of those as the descriptor says; 16 bytes of a row change places by the row's number (swizzling). */
+static uint64_t shared_place(const struct matrix *x, enum operand which, uint32_t i, uint32_t k) {
+  static const uint8_t widths[] = {16, 128, 64, 32};
+  uint64_t where = x->where[which], leading = (where >> 16 & 0x3fff) * 16, stride = (where >> 32 & 0x3fff) * 16;
+  bool by_k = !x->transposed[which];
+  uint32_t width = widths[where >> 62], along = (by_k ? k : i) * x->part[which].bits / 8, across = by_k ? i : k;
+  bool swapped = !by_k && width == 16;
+  uint64_t at = (where & 0x3fff) * 16 + along % width + along / width * (swapped ? stride : leading) + across % 8 * width +
+                across / 8 * (swapped ? leading : stride);
+  uint64_t row = (at >> 7) - (where >> 49 & 7);
+  return at ^ (row & (width / 16 - 1u)) << 4;
+}
+
+static bool get_shared(struct warp *w, const struct inst *in, const struct matrix *x, enum operand which, uint32_t i, uint32_t k,
+                       uint64_t *v) {
+  unsigned bits = x->part[which].bits, bytes = bits < 8 ? 1 : bits / 8u;
+  uint8_t value[8];
+  if (!touch(w, in, 0, shared_place(x, which, i + (which == MATRIX_A ? x->row : x->column), k), bytes, value, false)) return false;
+  *v = evalint_zext(bits, memory_number(value, bytes) >> (bits < 8 ? k % 8 : 0));
+  return true;
+}
+
+/* The rows of a or the columns of b, `count` of them; false: a finding was made. */
+static bool gather(struct warp *w, const struct inst *in, const struct matrix *x, enum operand which, uint64_t *to) {
+  bool is_shared = x->m64 && x->descriptors[which] != NO_ROW;
+  for (uint32_t i = 0; i < (which == MATRIX_A ? x->m : x->n); i++)
     for (uint32_t k = 0; k < x->k; k++) {
-      place(x, MATRIX_A, i, k, &lane, &index);
-      t->a[i * x->k + k] = get_bits(w, &x->part[MATRIX_A], lane, index);
+      unsigned lane, index;
+      place(x, which, which == MATRIX_A ? i : k, which == MATRIX_A ? k : i, &lane, &index);
+      if (!is_shared) to[i * x->k + k] = get_bits(w, &x->part[which], lane, index);
+      else if (!get_shared(w, in, x, which, i, k, &to[i * x->k + k])) return false;
     }
-  for (uint32_t j = 0; j < x->n; j++)
-    for (uint32_t k = 0; k < x->k; k++) {
-      place(x, MATRIX_B, k, j, &lane, &index);
-      t->b[j * x->k + k] = get_bits(w, &x->part[MATRIX_B], lane, index);
-    }
+  return true;
 }
 
 static uint64_t sum_integers(const struct matrix *x, const uint64_t *a, const uint64_t *b, uint64_t c) {
@@ -126,8 +179,9 @@ static uint64_t sum_integers(const struct matrix *x, const uint64_t *a, const ui
 }
 
 static uint64_t sum_floats(const struct matrix *x, const uint64_t *a, const uint64_t *b, uint64_t c) {
-  double sum = as_double(x->part[MATRIX_C].type, c);
-  for (uint32_t k = 0; k < x->k; k++) sum += as_double(x->part[MATRIX_A].type, a[k]) * as_double(x->part[MATRIX_B].type, b[k]);
+  double sum = as_double(x->part[MATRIX_C].type, c), sign = x->negated ? -1 : 1;
+  for (uint32_t k = 0; k < x->k; k++)
+    sum += sign * as_double(x->part[MATRIX_A].type, a[k]) * as_double(x->part[MATRIX_B].type, b[k]);
   return evalfloat_convert(FLOAT_DOUBLE, decode_format(x->part[MATRIX_D].type), EVALFLOAT_NEAREST, special_bits(sum));
 }
 
@@ -146,15 +200,14 @@ static bool whole_warp(struct warp *w, uint32_t mask) {
   return false;
 }
 
-static void multiply(struct warp *w, const struct inst *in, const struct matrix *x) {
-  struct tile t;
+static void multiply(struct warp *w, const struct inst *in, const struct matrix *x, const struct tile *t) {
   uint64_t d[32 * 32];
   unsigned lane, index;
-  gather(w, x, &t);
   for (uint32_t i = 0; i < x->m; i++)
     for (uint32_t j = 0; j < x->n; j++) {
       place(x, MATRIX_C, i, j, &lane, &index);
-      d[i * x->n + j] = sum_of(in, x, t.a + (size_t)i * x->k, t.b + (size_t)j * x->k, get_bits(w, &x->part[MATRIX_C], lane, index));
+      uint64_t c = x->from_zero ? 0 : get_bits(w, &x->part[MATRIX_C], lane, index);
+      d[i * x->n + j] = sum_of(in, x, t->a + (size_t)i * x->k, t->b + (size_t)j * x->k, c);
     }
   for (uint32_t i = 0; i < x->m; i++)
     for (uint32_t j = 0; j < x->n; j++) {
@@ -163,24 +216,92 @@ static void multiply(struct warp *w, const struct inst *in, const struct matrix 
     }
 }
 
+/* What is undefined of the accumulators stays so; a and b count as defined. */
+static void define(struct warp *w, const struct matrix *x) {
+  const struct part *c = &x->part[MATRIX_C], *d = &x->part[MATRIX_D];
+  bool adds = !x->from_zero && c->count == d->count;
+  for (uint32_t i = 0; i < d->count && w->frame->undefined; i++)
+    for (unsigned l = 0; l < LANES; l++) undefined_set(w, d->regs[i], l, adds && undefined_is(w, c->regs[i], l));
+}
+
 static void run_mma(struct warp *w, const struct inst *in, uint32_t mask) {
   struct matrix x = *matrix_of(in);
+  struct tile t;
   if (!whole_warp(w, mask)) return;
-  for (x.quad = 0; x.quad < (x.quads ? 4 : 1); x.quad++) multiply(w, in, &x);
+  for (x.quad = 0; x.quad < (x.quads ? 4 : 1); x.quad++) {
+    gather(w, in, &x, MATRIX_A, t.a);
+    gather(w, in, &x, MATRIX_B, t.b);
+    multiply(w, in, &x, &t);
+  }
+  define(w, &x);
+}
+
+/* --- wgmma ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t hash(uint64_t h, const uint64_t *values, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) h = (h ^ values[i]) * UINT64_C(0x100000001b3);
+  return h;
+}
+
+/* The product of 16 rows of a and all columns of b, and a hash of what was read; or that alone. */
+static uint64_t multiply_columns(struct warp *w, const struct inst *in, struct matrix x, bool only_reads) {
+  struct tile t;
+  uint32_t columns = x.n, step = x.part[MATRIX_D].count * 8 / columns;
+  bool from_memory = x.descriptors[MATRIX_A] != NO_ROW;
+  x.n = 8;
+  if ((from_memory || !only_reads) && !gather(w, in, &x, MATRIX_A, t.a)) return 0;
+  uint64_t h = from_memory ? hash(0, t.a, x.m * x.k) : 0;
+  for (; x.column < columns; x.column += 8) {
+    if (!gather(w, in, &x, MATRIX_B, t.b)) return 0;
+    h = hash(h, t.b, x.n * x.k);
+    if (!only_reads) multiply(w, in, &x, &t);
+    x.part[MATRIX_C].regs += step;
+    x.part[MATRIX_D].regs += step;
+  }
+  return h;
+}
+
+static void run_wgmma(struct warp *w, const struct inst *in, uint32_t mask) {
+  struct matrix x = *matrix_of(in);
+  if (!whole_warp(w, mask)) return;
+  if ((w->index | 3) >= w->block->warp_count) {
+    sim_report(w, 0, SIM_MISSING_LANES, "executes wgmma.mma_async without all four warps of its group");
+    return;
+  }
+  for (int i = 0; i < 2; i++)
+    if (x.descriptors[i] != NO_ROW) x.where[i] = row_of(w, x.descriptors[i])[0];
+  x.row = w->index % 4 * 16;
+  x.from_zero = !((w->preds[x.keeps] & 1) ^ x.keeps_negated);
+  define(w, &x);
+  struct product p = {in, x, w->product_group, multiply_columns(w, in, x, false)};
+  for (uint32_t i = 0; i < x.part[MATRIX_D].count && w->sim->launch->check_uninitialized; i++)
+    if (x.part[MATRIX_D].regs[i] != NO_ROW) undefined_set_pending(w, x.part[MATRIX_D].regs[i], UINT32_C(1) << p.group % 32);
+  if (!w->stopped && w->sim->races && !VEC_PUSH(&w->sim->arena, &w->products, p))
+    sim_report(w, 0, SIM_MEMORY, "multiplies more than the simulator has memory for");
+}
+
+static void run_wgmma_commit(struct warp *w, const struct inst *in, uint32_t mask) {
+  (void)in;
+  if (whole_warp(w, mask)) w->product_group++;
+}
+
+/* in->imm: so many groups may still be going. */
+static void run_wgmma_wait(struct warp *w, const struct inst *in, uint32_t mask) {
+  uint32_t kept = 0, still = 0, first = w->product_group - (uint32_t)in->imm;
+  if (!whole_warp(w, mask)) return;
+  for (uint32_t i = 0; i < w->products.count && !w->stopped; i++) {
+    const struct product *p = &w->products.data[i];
+    if ((int32_t)(p->group - first) >= 0) w->products.data[kept++] = *p;
+    else if (multiply_columns(w, p->in, p->x, true) != p->read && !w->stopped)
+      sim_report(w, 0, SIM_RACE, "waits for the wgmma.mma_async of line %u, whose matrices in shared memory have been changed",
+                 p->in->line);
+  }
+  w->products.count = kept;
+  for (uint32_t g = first; g != w->product_group + 1 && g - first < 32; g++) still |= UINT32_C(1) << g % 32;
+  undefined_keep_pending(w, still);
 }
 
 /* --- memory --------------------------------------------------------------------------------------------------- */
-
-static bool touch(struct warp *w, const struct inst *in, unsigned l, uint64_t address, unsigned bytes, uint8_t *value, bool is_write) {
-  struct access at;
-  if (!memory_find(w, l, address, in->window, bytes, bytes, is_write, &at)) return false;
-  if (w->sim->races && at.shadow && !race_access(w, l, in, &at, bytes, RACE_WEAK, is_write ? value : NULL)) return false;
-  memcpy(is_write ? at.at : value, is_write ? value : at.at, bytes);
-  if (is_write && at.written) memset(at.written, 1, bytes);
-  if (is_write || memory_is_defined(w, &at, bytes)) return true;
-  sim_report(w, l, SIM_UNINITIALIZED, "loads a matrix from memory that was never written");
-  return false;
-}
 
 /* wmma.load, wmma.store: part 3. in->imm: the address's offset; in->is_signed: by columns; in->bits2: so many elements
  * are one of the part, if they are smaller than a byte. */
@@ -351,6 +472,37 @@ static bool decode_matrix_rows(struct decoder *d, bool is_store) {
   return true;
 }
 
+/* Operands: d, a, b, whether d is added, then -1 where a, b are negated, 1 where those in shared memory are transposed. */
+static bool decode_wgmma(struct decoder *d, struct matrix *x) {
+  struct inst *in = d->in;
+  const uint16_t *t = d->words.type;
+  uint32_t next = 4, *rows;
+  in->run = decode_has_mod(d, PTX_MOD_COMMIT_GROUP) ? run_wgmma_commit : decode_has_mod(d, PTX_MOD_WAIT_GROUP) ? run_wgmma_wait : run_nothing;
+  if (!decode_has_mod(d, PTX_MOD_MMA_ASYNC)) {
+    if (in->run == run_wgmma_wait) in->imm = decode_operand(d, 0)->imm;
+    in->rows = rows = decode_alloc(d, sizeof *rows);
+    if (rows) rows[0] = decode_constant(d, ALL_LANES);
+    return true;
+  }
+  if (decode_has_mod(d, PTX_MOD_SP)) return false;
+  x->m64 = true;
+  x->m = 16;
+  if (!set_part(d, x, MATRIX_D, decode_operand(d, 0), t[0]) || !set_part(d, x, MATRIX_A, decode_operand(d, 1), t[1]) ||
+      !set_part(d, x, MATRIX_B, decode_operand(d, 2), t[2]))
+    return true;
+  x->part[MATRIX_C] = x->part[MATRIX_D];
+  for (int i = 0; i < 2; i++) x->descriptors[i] = x->part[i].count == 1 ? x->part[i].regs[0] : NO_ROW;
+  x->keeps = decode_pred(d, decode_operand(d, 3), &x->keeps_negated);
+  for (int i = 0; i < 2 && decode_has(d, 5); i++) x->negated ^= decode_operand(d, next++)->imm == -1;
+  for (int i = 0; i < 2 && decode_has(d, next); i++)
+    if (x->descriptors[i] != NO_ROW) x->transposed[i] = decode_operand(d, next++)->imm == 1;
+  x->satfinite = d->words.satfinite;
+  x->is_and = d->words.bool_op == PTX_MOD_AND;
+  in->window = WINDOW_SHARED;
+  in->run = run_wgmma;
+  return true;
+}
+
 bool decode_matrix(struct decoder *d) {
   struct inst *in = d->in;
   struct matrix *x = decode_alloc(d, sizeof *x);
@@ -361,6 +513,7 @@ bool decode_matrix(struct decoder *d) {
   if (d->e->op == PTX_MMA || (x->wmma && decode_has_mod(d, PTX_MOD_MMA))) known = decode_mma(d, x);
   else if (x->wmma) known = decode_fragment(d, x, decode_has_mod(d, PTX_MOD_STORE));
   else if (d->e->op == PTX_LDMATRIX || d->e->op == PTX_STMATRIX) known = decode_matrix_rows(d, d->e->op == PTX_STMATRIX);
+  else if (d->e->op == PTX_WGMMA) known = decode_wgmma(d, x);
   if (d->e->op == PTX_MOVMATRIX) {
     uint32_t count;
     decode_operands(d, PTX_MOD_B32, 0, 0);

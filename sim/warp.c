@@ -69,6 +69,7 @@ static struct frame *new_frame(struct warp *w, const struct func *f, struct fram
     return NULL;
   }
   if (frame->undefined) memset(frame->undefined, 0, f->rows * sizeof *frame->undefined);
+  if (frame->pending) memset(frame->pending, 0, f->rows * sizeof *frame->pending);
   frame->func = f;
   frame->parent = parent;
   frame->live = 0;

@@ -178,10 +178,11 @@ def run_quads(a_layout, b_layout, d, c):
     print("m8n8k4", a_layout, b_layout, d, c, "wrong" if wrong else "right", wrong)
 
 
-for layouts in (("row", "col"), ("row", "row"), ("col", "col"), ("col", "row")):
-    for kinds in (("f32", "f32"), ("f16", "f16"), ("f32", "f16")):
-        run_quads(*layouts, *kinds)
-for case in CASES:
-    run(case, lambda: random.randint(-2, 3))
-# Eleven-bit numbers: products of 22 bits, sums that a float must round.
-run("m16n8k16 f32 f16 f16 f32", lambda: random.randint(-1023, 1023) / 1024.0 * 2.0 ** random.randint(-6, 6))
+if __name__ == "__main__":
+    for layouts in (("row", "col"), ("row", "row"), ("col", "col"), ("col", "row")):
+        for kinds in (("f32", "f32"), ("f16", "f16"), ("f32", "f16")):
+            run_quads(*layouts, *kinds)
+    for case in CASES:
+        run(case, lambda: random.randint(-2, 3))
+    # Eleven-bit numbers: products of 22 bits, sums that a float must round.
+    run("m16n8k16 f32 f16 f16 f32", lambda: random.randint(-1023, 1023) / 1024.0 * 2.0 ** random.randint(-6, 6))

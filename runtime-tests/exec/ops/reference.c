@@ -178,6 +178,18 @@ static void wmma_bits(const struct list *in) {
     }
 }
 
+/* Twice the product of i + k and k - j, as the accumulators of wgmma lie in the threads. */
+static void wgmma(const struct list *in) {
+  (void)in;
+  for (int t = 0; t < 128; t++)
+    for (int r = 0; r < 4; r++) {
+      int sum = 0, i = t / 32 * 16 + t % 32 / 4 + r / 2 * 8, j = t % 4 * 2 + r % 2;
+      for (int k = 0; k < 16; k++)
+        sum += 2 * (i + k) * (k - j);
+      put_float(sum);
+    }
+}
+
 /* What the functions of conventions.nvir return. */
 static void conventions(const struct list *in) {
   for (int k = 0; k < in[0].count; k++) {
@@ -216,7 +228,7 @@ static void types(const struct list *in) {
 int main(int count, char **words) {
   static const struct reference table[] = {
       {"int_i", integers, 2}, {"float_half", float_half, 3}, {"float_bfloat", float_bfloat, 3},
-      {"float_float", float_float, 3}, {"float_double", float_double, 3}, {"wmma_bits", wmma_bits, 2},
+      {"float_float", float_float, 3}, {"float_double", float_double, 3}, {"wmma_bits", wmma_bits, 2}, {"wgmma", wgmma, 0},
       {"conventions", conventions, 1}, {"types", types, 1}};
   if (count == 2 && sscanf(words[1], "int_i%d", &width) == 1 && width >= 2 && width <= 128)
     words[1][strlen("int_i")] = 0;
