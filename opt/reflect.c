@@ -82,34 +82,23 @@ static uint64_t answer(const struct nvm_target *t, struct nvm_text query) {
   return 0;
 }
 
-static bool reflect_function(struct nvm_function *f, struct pass_env *env, bool *changed) {
+enum nvm_status reflect_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct rewrite r;
-  if (!rewrite_init(&r, f, env->arena)) return false;
+  if (!env->knobs->value[KNOB_REFLECT_ENABLE]) return NVM_OK;
+  if (!rewrite_init(&r, f, env->arena)) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
       struct nvm_text query;
       if (inst->op != OP_CALL || !is_reflect(f->module, call_callee(f, inst))) continue;
-      if (!query_of(f, inst, &query)) {
+      if (query_of(f, inst, &query))
+        rewrite_set(&r, i, const_int(f->module, inst->type, answer(env->target, query)));
+      else
         remark(env, REMARK_MISSED, f, i, "NotConstant",
                "call of __nvvm_reflect is left alone: its argument is not a constant string");
-        continue;
-      }
-      struct nvm_type type = inst->type;
-      rewrite_set(&r, i, const_int(f->module, type, answer(env->target, query)));
     }
   *env->statistic += r.count;
   *changed |= r.count != 0;
   rewrite_apply(&r);
-  return true;
-}
-
-enum nvm_status reflect_run(struct nvm_module *m, struct pass_env *env, bool *changed) {
-  if (!env->knobs->value[KNOB_REFLECT_ENABLE]) return NVM_OK;
-  for (uint32_t n = 1; n < m->functions.count; n++) {
-    struct nvm_function *f = m->functions.data[n];
-    if (!function_is_declaration(f) && !reflect_function(f, env, changed)) return NVM_OUT_OF_MEMORY;
-    arena_reset(env->arena);
-  }
   return NVM_OK;
 }
