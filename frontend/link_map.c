@@ -317,22 +317,12 @@ static uint32_t link_aux(struct linker *l, const struct nvm_inst *i) {
   return i->aux;
 }
 
-/* Empty tables of f with room for g's. The records of instructions and their parallel tables end
- * with one capacity, as function_add_inst() wants it. */
+/* Tables of f as large as g's. */
 static bool make_room(struct nvm_function *f, const struct nvm_function *g) {
-  struct arena *a = &f->module->arena;
-  uint32_t n = g->insts.count;
-  f->insts.capacity = f->operands.capacity = f->blocks.capacity = 0;
-  f->uses.capacity = f->names.capacity = f->locations.capacity = 0;
-  f->attachments.capacity = f->positions.capacity = 0;
-  if (!VEC_RESERVE(a, &f->uses, n) || !VEC_RESERVE(a, &f->names, n) ||
-      !VEC_RESERVE(a, &f->locations, n) || !VEC_RESERVE(a, &f->attachments, n) ||
-      !VEC_RESERVE(a, &f->positions, n) || !VEC_RESERVE(a, &f->insts, n) ||
-      !VEC_RESERVE(a, &f->operands, g->operands.count) ||
-      !VEC_RESERVE(a, &f->blocks, g->blocks.count))
+  function_clear(f);
+  if (!function_reserve(f, g->insts.count, g->operands.count) ||
+      !VEC_ROOM(&f->module->arena, &f->blocks, g->blocks.count))
     return false;
-  f->insts.count = f->uses.count = f->names.count = f->locations.count = n;
-  f->attachments.count = f->positions.count = n;
   f->operands.count = g->operands.count;
   f->blocks.count = g->blocks.count;
   return true;
@@ -366,7 +356,7 @@ void link_body(struct linker *l, struct nvm_function *f, const struct nvm_functi
   /* Places that no instruction owns are spare: they hold no handles (ir/function.c). */
   memcpy(f->operands.data, g->operands.data, g->operands.count * sizeof *g->operands.data);
   for (uint32_t k = 1; k < g->insts.count; k++) {
+    function_add_inst(f, (enum op)g->insts.data[k].op, 0, TYPE_VOID, NULL, 0, 0);
     if (g->insts.data[k].block.index) copy_inst(l, f, g, k);
-    else f->insts.data[k] = (struct nvm_inst){.op = g->insts.data[k].op};
   }
 }

@@ -259,13 +259,9 @@ static void reserve_body(struct parser *p, struct nvm_function *f) {
   uint32_t at = (uint32_t)(p->cursor - p->text);
   while (p->next_body < p->bodies.count && p->bodies.data[p->next_body].end < at) p->next_body++;
   if (p->next_body == p->bodies.count || p->bodies.data[p->next_body].begin > at) return;
-  struct arena *a = &p->m->arena;
   uint64_t lines = p->bodies.data[p->next_body].count + UINT64_C(2);
   if (lines > UINT32_MAX / 4) return;
-  (void)(VEC_ROOM(a, &f->insts, lines) && VEC_ROOM(a, &f->uses, lines) &&
-         VEC_ROOM(a, &f->names, lines) && VEC_ROOM(a, &f->locations, lines) &&
-         VEC_ROOM(a, &f->attachments, lines) && VEC_ROOM(a, &f->positions, lines) &&
-         VEC_ROOM(a, &f->operands, lines * 2));
+  (void)function_reserve(f, lines, lines * 2);
 }
 
 void symbols_begin_function(struct parser *p) {

@@ -100,21 +100,50 @@ void function_remove_block(struct nvm_function *f, struct nvm_block b) {
 
 /* Instructions. */
 
-/* Grows the table of instructions and its parallel ones to one capacity, that of the smallest:
- * after a failure some have room to spare. */
-static bool grow_insts(struct nvm_function *f) {
+/* The table of instructions stands last, so that after a failure only the others have room to spare. */
+#define INST_TABLES(DO, f) \
+  DO(&(f)->uses) DO(&(f)->names) DO(&(f)->locations) DO(&(f)->attachments) DO(&(f)->positions) DO(&(f)->insts)
+
+void function_clear(struct nvm_function *f) {
   struct arena *a = &f->module->arena;
+  void *dummy = f->module->functions.data[0]->insts.data;
+#define CLEAR(table) VEC_RELEASE(a, table), (table)->data = dummy, (table)->count = 1;
+  INST_TABLES(CLEAR, f) CLEAR(&f->operands) CLEAR(&f->blocks)
+  f->operands.count = 0;
+  f->entry = f->last_block = (struct nvm_block){0};
+  f->removed = 0;
+}
+
+void function_drop_body(struct nvm_function *f) {
+  function_clear(f);
+  f->prefix = f->prologue = f->personality = VALUE_NULL;
+  f->symbol.declared_only = true;
+}
+
+bool function_reserve(struct nvm_function *f, uint64_t insts, uint64_t operands) {
+  struct arena *a = &f->module->arena;
+#define ROOM(table) && VEC_ROOM(a, table, insts)
+  return true INST_TABLES(ROOM, f) && VEC_ROOM(a, &f->operands, operands);
+}
+
+void function_truncate(struct nvm_function *f, uint32_t count) {
+  struct arena *a = &f->module->arena;
+#define CUT(table) (table)->count = count, VEC_SHRINK(a, table);
+  INST_TABLES(CUT, f)
+  VEC_SHRINK(a, &f->operands), VEC_SHRINK(a, &f->blocks);
+}
+
+/* Grows all tables to one capacity. */
+static bool grow_insts(struct nvm_function *f) {
   enum { LARGE = 1 << 13 };
   uint64_t wanted = f->insts.capacity ? (uint64_t)f->insts.capacity * 2 : 16;
   if (f->insts.capacity > LARGE)
     wanted -= f->insts.capacity / 2; /* what vec_grow gives, for all of them */
   if (wanted > UINT32_C(1) << VALUE_INDEX_BITS) {
-    a->failed = true;
+    f->module->arena.failed = true;
     return false;
   }
-  return VEC_ROOM(a, &f->uses, wanted) && VEC_ROOM(a, &f->names, wanted) &&
-         VEC_ROOM(a, &f->locations, wanted) && VEC_ROOM(a, &f->attachments, wanted) &&
-         VEC_ROOM(a, &f->positions, wanted) && VEC_ROOM(a, &f->insts, wanted);
+  return function_reserve(f, wanted, 0);
 }
 
 /* Places at the end of the pool for `count` operands, the first `used` copied from `operands`. */
@@ -151,8 +180,8 @@ struct nvm_inst_id function_add_inst(struct nvm_function *f, enum op op, uint16_
   f->locations.data[k] = (struct nvm_meta){0};
   f->attachments.data[k] = 0;
   f->positions.data[k] = 0;
-  f->insts.count = f->uses.count = f->names.count = k + 1;
-  f->locations.count = f->attachments.count = f->positions.count = k + 1;
+#define COUNT(table) (table)->count = k + 1;
+  INST_TABLES(COUNT, f)
   for (uint32_t i = first; i < first + count; i++) count_use(f, f->operands.data[i]);
   return (struct nvm_inst_id){k};
 }

@@ -47,13 +47,22 @@ struct nvm_function {
   struct nvm_block entry, last_block;
   uint32_t removed;                  /* instructions that are in the tables yet */
   struct nvm_str *arg_names;         /* one per parameter, or NULL */
-  /* Parallel to insts, same capacity rule: grown together by function_add_inst. */
+  /* Parallel to insts: they have its count, and at least its capacity. */
   VEC(uint32_t) uses;                /* how many operands name the instruction */
   VEC(struct nvm_str) names;
   VEC(struct nvm_meta) locations;    /* !dbg */
   VEC(uint32_t) attachments;         /* chains in module->attachments */
   VEC(uint32_t) positions;           /* byte offset in the source, low 32 bits; 0: made by a pass */
 };
+
+/* Empty tables; the memory of large ones is given back. */
+void function_clear(struct nvm_function *f);
+/* What stays is a declaration. */
+void function_drop_body(struct nvm_function *f);
+/* Room for so many instructions and operands in all; false when out of memory. */
+bool function_reserve(struct nvm_function *f, uint64_t insts, uint64_t operands);
+/* Instructions from `count` on are forgotten: nothing names them any more. */
+void function_truncate(struct nvm_function *f, uint32_t count);
 
 /* Number of parameters and the type of parameter i. */
 uint32_t function_arg_count(const struct nvm_function *f);

@@ -117,26 +117,20 @@ static bool module_init_symbols(struct nvm_module *m) {
                      call_site_hash_record, m);
 }
 
-/* A function record; what its tables hold at index 0 is one zeroed piece, so that the null handle
- * is valid before anything was added (see function.c). */
+/* A function record. What the tables of all of them hold at index 0 is one zeroed piece, so that
+ * the null handle is valid before anything was added (see function.c). */
 static struct nvm_function *function_new(struct nvm_module *m) {
   enum { DUMMY_BYTES = 64 };
   _Static_assert(sizeof(struct nvm_block_info) <= DUMMY_BYTES, "a dummy holds any record");
   struct nvm_function *f = arena_alloc(&m->arena, sizeof *f);
-  void *dummy = f ? arena_alloc(&m->arena, DUMMY_BYTES) : NULL;
-  if (!dummy) return NULL;
+  if (!f) return NULL;
+  if (!m->functions.data[0]) {
+    m->functions.data[0] = f;
+    f->insts.data = arena_alloc(&m->arena, DUMMY_BYTES);
+    if (!f->insts.data) return NULL;
+  }
   f->module = m;
-  f->insts.data = dummy;
-  f->operands.data = dummy;
-  f->blocks.data = dummy;
-  f->uses.data = dummy;
-  f->names.data = dummy;
-  f->locations.data = dummy;
-  f->attachments.data = dummy;
-  f->positions.data = dummy;
-  f->insts.count = f->blocks.count = 1;
-  f->uses.count = f->names.count = f->locations.count = 1;
-  f->attachments.count = f->positions.count = 1;
+  function_clear(f);
   return f;
 }
 
@@ -225,6 +219,19 @@ struct symbol *module_symbol(const struct nvm_module *m, struct nvm_value v) {
                                          : &module_global(m, v)->symbol;
 }
 
+bool module_must_keep(const struct nvm_module *m, struct nvm_value v) {
+  const struct symbol *y = module_symbol(m, v);
+  if (y->declared_only) return false;
+  if (value_kind(v) == VALUE_FUNCTION && function_is_kernel(module_function(m, v))) return true;
+  switch ((enum linkage)y->linkage) {
+  case LINK_PRIVATE: case LINK_INTERNAL: case LINK_LINKONCE: case LINK_LINKONCE_ODR:
+  case LINK_AVAILABLE_EXTERNALLY: return false;
+  case LINK_EXTERNAL: case LINK_WEAK: case LINK_WEAK_ODR: case LINK_COMMON: case LINK_APPENDING:
+  case LINK_EXTERN_WEAK: case LINK_COUNT: break;
+  }
+  return true;
+}
+
 uint32_t module_call_site(struct nvm_module *m, struct call_site s) {
   uint32_t hash = call_site_hash(m, &s), mask = m->call_site_slot_count - 1;
   for (uint32_t i = hash & mask; m->call_site_slots[i]; i = (i + 1) & mask)
@@ -242,12 +249,23 @@ uint32_t module_call_site(struct nvm_module *m, struct call_site s) {
 bool module_attach(struct nvm_module *m, uint32_t *chain, struct nvm_str kind,
                    struct nvm_meta node) {
   struct attachment a = {.kind = kind, .node = node};
+  uint32_t shared = m->attachments.data[*chain].last ? 0 : *chain;
+  if (shared) *chain = 0;
+  for (; shared; shared = m->attachments.data[shared].next) {
+    struct attachment old = m->attachments.data[shared];
+    if (!module_attach(m, chain, old.kind, old.node)) return false;
+  }
   uint32_t k = m->attachments.count;
   if (!VEC_PUSH(&m->arena, &m->attachments, a)) return false;
   if (*chain == 0) *chain = k;
   else m->attachments.data[m->attachments.data[*chain].last].next = k;
   m->attachments.data[*chain].last = k;
   return true;
+}
+
+uint32_t module_share_attachments(struct nvm_module *m, uint32_t chain) {
+  m->attachments.data[chain].last = 0;
+  return chain;
 }
 
 struct nvm_meta module_attachment(const struct nvm_module *m, uint32_t chain,

@@ -85,7 +85,7 @@ struct attachment {
   struct nvm_str kind;
   struct nvm_meta node;
   uint32_t next; /* index into attachments, 0: end */
-  uint32_t last; /* of the first of a chain: where the chain ends */
+  uint32_t last; /* of the first of a chain: where it ends; 0: several have it, it never changes again */
 };
 
 /* What a call site says beside its operands; interned, for most calls of a function are alike. */
@@ -153,6 +153,9 @@ bool module_rename_symbol(struct nvm_module *m, struct nvm_value symbol, struct 
  * symbol_order becomes VALUE_NULL, which readers skip. */
 void module_remove_symbol(struct nvm_module *m, struct nvm_value symbol);
 
+/* Whether a definition stays if nothing in the module refers to it: others may. */
+bool module_must_keep(const struct nvm_module *m, struct nvm_value symbol);
+
 static inline struct nvm_global *module_global(const struct nvm_module *m, struct nvm_value v) {
   return &m->globals.data[value_index(v)];
 }
@@ -166,6 +169,8 @@ struct symbol *module_symbol(const struct nvm_module *m, struct nvm_value v);
 uint32_t module_call_site(struct nvm_module *m, struct call_site s);
 /* Adds an attachment to the front-to-back chain that *chain begins. */
 bool module_attach(struct nvm_module *m, uint32_t *chain, struct nvm_str kind, struct nvm_meta node);
+/* The same chain for somebody else; whoever adds to it gets one of his own then. */
+uint32_t module_share_attachments(struct nvm_module *m, uint32_t chain);
 /* The node attached under `kind`, or {0}. */
 struct nvm_meta module_attachment(const struct nvm_module *m, uint32_t chain, struct nvm_str kind);
 /* The number of a sync scope name in memory_access.scope; new ones are added. UINT32_MAX where all

@@ -8,7 +8,7 @@ static bool is_open(const struct nvm_function *f) {
 }
 
 static void open_function(struct callers *c, struct nvm_value v) {
-  if (value_kind(v) == VALUE_FUNCTION) c->open[value_index(v)] = true;
+  if (value_kind(v) == VALUE_FUNCTION) c->open[value_index(v)] = c->taken[value_index(v)] = true;
 }
 
 static bool survey(struct callers *c, const struct nvm_function *f, uint32_t n, struct arena *arena) {
@@ -33,8 +33,9 @@ static bool survey(struct callers *c, const struct nvm_function *f, uint32_t n, 
 
 bool callers_find(struct callers *c, const struct nvm_module *m, struct arena *arena) {
   *c = (struct callers){.open = arena_alloc(arena, m->functions.count * sizeof *c->open),
+                        .taken = arena_alloc(arena, m->functions.count * sizeof *c->taken),
                         .first = arena_alloc(arena, m->functions.count * sizeof *c->first)};
-  if (!c->open || !c->first || !VEC_PUSH(arena, &c->calls, (struct caller){.next = 0})) return false;
+  if (!c->open || !c->taken || !c->first || !VEC_PUSH(arena, &c->calls, (struct caller){.next = 0})) return false;
   for (uint32_t n = 1; n < m->functions.count; n++) c->open[n] = is_open(m->functions.data[n]);
   for (uint32_t i = 0; i < m->constants.operands.count; i++) open_function(c, m->constants.operands.data[i]);
   for (uint32_t i = 1; i < m->globals.count; i++) {

@@ -13,6 +13,7 @@ struct caller {
 
 struct callers {
   bool *open;      /* by function: not all of its uses are known, or it is a kernel, variadic or naked */
+  bool *taken;     /* by function: used otherwise than by being called */
   uint32_t *first; /* by function that is not open: index of its first call, 0: none */
   VEC(struct caller) calls; /* [0]: dummy */
 };

@@ -58,20 +58,6 @@ static bool mark_operands(struct sweeper *s, struct nvm_value v) {
   return item->kind != META_VALUE || mark(s, item->value);
 }
 
-/* Whether somebody outside of the module, or the module's end, asks for the symbol. */
-static bool is_root(const struct sweeper *s, struct nvm_value v) {
-  const struct symbol *y = module_symbol(s->m, v);
-  if (y->declared_only) return false;
-  if (value_kind(v) == VALUE_FUNCTION && function_is_kernel(module_function(s->m, v))) return true;
-  switch ((enum linkage)y->linkage) {
-  case LINK_PRIVATE: case LINK_INTERNAL: case LINK_LINKONCE: case LINK_LINKONCE_ODR:
-  case LINK_AVAILABLE_EXTERNALLY: return false;
-  case LINK_EXTERNAL: case LINK_WEAK: case LINK_WEAK_ODR: case LINK_COMMON: case LINK_APPENDING:
-  case LINK_EXTERN_WEAK: case LINK_COUNT: break;
-  }
-  return true;
-}
-
 /* Variables that metadata names (textures, surfaces, managed variables) stay; functions need more
  * than an annotation. */
 static bool mark_metadata(struct sweeper *s) {
@@ -89,7 +75,7 @@ static bool mark_all(struct sweeper *s) {
   const struct nvm_module *m = s->m;
   for (uint32_t i = 0; i < m->symbol_order.count; i++) {
     struct nvm_value v = m->symbol_order.data[i];
-    if (!value_is_none(v) && is_root(s, v) && !mark(s, v)) return false;
+    if (!value_is_none(v) && module_must_keep(s->m, v) && !mark(s, v)) return false;
   }
   if (!mark_metadata(s)) return false;
   while (s->open.count)
@@ -127,14 +113,9 @@ static void forget_in_metadata(struct sweeper *s) {
   }
 }
 
-static void empty_function(struct nvm_function *f) {
-  for (struct nvm_block b = f->entry; !block_is_none(b); b = f->entry) function_remove_block(f, b);
-  f->prefix = f->prologue = f->personality = VALUE_NULL;
-}
-
 static void remove_symbol(struct sweeper *s, struct nvm_value v) {
   struct nvm_module *m = s->m;
-  if (value_kind(v) == VALUE_FUNCTION) empty_function(module_function(m, v));
+  if (value_kind(v) == VALUE_FUNCTION) function_drop_body(module_function(m, v));
   else module_global(m, v)->initializer = module_global(m, v)->aliasee = VALUE_NULL;
   module_symbol(m, v)->declared_only = true;
 }

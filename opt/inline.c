@@ -6,7 +6,8 @@
  *            callees first). A callee is done with before its callers, so its size is final and a
  *            call is looked at once. The calls of a function are taken from the last to the first:
  *            the instructions behind a call move to a new block, and then are never moved again.
- *            A body of one block goes before the call, without a new block.
+ *            A body of one block goes before the call, without a new block. What was called for the last time
+ *            is removed at once: chains of helpers would otherwise be there once for each of their links.
  * Inlined:   alwaysinline; internal functions that are called once and not otherwise used; what
  *            costs at most INLINE_THRESHOLD, where each constant argument is worth CONSTANT_BONUS
  *            and each use of it in the callee as much again, and each variable of the frame that is
@@ -45,11 +46,13 @@ enum {
 struct candidate {
   uint32_t first_call, call_count; /* into calls */
   uint32_t size;                   /* instructions that cost something */
+  uint32_t uses;                   /* calls of it that there are now */
   uint32_t component;              /* of the call graph, from 1; 0: not visited yet */
   uint32_t low;                    /* Tarjan's */
   bool on_stack;
   bool recursive;
   bool unsuitable;                 /* its body can't be copied */
+  bool kept;                       /* whoever calls it */
 };
 
 struct call {
@@ -70,6 +73,7 @@ struct inliner {
   struct nvm_block *blocks;
   uint32_t map_size, blocks_size;
   struct nvm_meta location;              /* of the call */
+  struct nvm_str scope, noalias;         /* kinds of attachments that copies do not get */
   struct nvm_meta unlocated;             /* what instructions without a location get */
   struct nvm_meta last_location, last_inlined; /* the location translated last */
 };
@@ -116,11 +120,16 @@ static bool is_suitable(const struct nvm_function *f) {
          !function_attribute(f, ATTR_RETURNS_TWICE);
 }
 
-static bool note_call(struct inliner *l, uint32_t caller, struct nvm_inst_id i,
-                      struct nvm_value callee) {
-  struct call c = {i, value_index(callee)};
-  if (function_is_declaration(l->m->functions.data[c.callee])) return true;
+/* The definition that i calls by its name, 0: none. */
+static uint32_t called(const struct nvm_function *f, const struct nvm_inst *i) {
+  const struct nvm_function *g = call_function(f, i);
+  return g && !function_is_declaration(g) ? value_index(call_callee(f, i)) : 0;
+}
+
+static bool note_call(struct inliner *l, uint32_t caller, struct nvm_inst_id i, uint32_t callee) {
+  struct call c = {i, callee};
   l->functions[caller].call_count++;
+  l->functions[callee].uses++;
   return VEC_PUSH(l->env->arena, &l->calls, c);
 }
 
@@ -130,16 +139,22 @@ static bool survey_inst(struct inliner *l, uint32_t number, struct nvm_inst_id i
   const struct nvm_inst *i = function_inst(f, id);
   c->size += costs(f, i);
   c->unsuitable |= prevents_copying(f, i);
-  struct nvm_value callee = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
-  return value_kind(callee) != VALUE_FUNCTION || note_call(l, number, id, callee);
+  uint32_t callee = called(f, i);
+  return callee == 0 || note_call(l, number, id, callee);
 }
 
 static bool survey(struct inliner *l) {
   const struct nvm_module *m = l->m;
+  for (uint32_t n = 0; n < m->metadata.items.count; n++) {
+    const struct meta_item *item = &m->metadata.items.data[n];
+    if (item->kind == META_VALUE && value_kind(item->value) == VALUE_FUNCTION)
+      l->functions[value_index(item->value)].kept = true;
+  }
   for (uint32_t n = 1; n < m->functions.count; n++) {
     struct nvm_function *f = m->functions.data[n];
     l->functions[n].first_call = l->calls.count;
     l->functions[n].unsuitable = !is_suitable(f);
+    l->functions[n].kept |= l->callers.taken[n] || module_must_keep(m, value_make(VALUE_FUNCTION, n));
     FOR_EACH_BLOCK(f, b)
       FOR_EACH_INST(f, b, i)
         if (!survey_inst(l, n, i)) return false;
@@ -376,11 +391,11 @@ static struct nvm_meta location_of_copy(struct inliner *l, struct nvm_meta where
 
 static uint32_t copy_attachments(struct inliner *l, uint32_t chain) {
   uint32_t made = 0;
+  if (!module_attachment(l->m, chain, l->scope).index && !module_attachment(l->m, chain, l->noalias).index)
+    return module_share_attachments(l->m, chain);
   for (; chain; chain = l->m->attachments.data[chain].next) {
     struct attachment a = l->m->attachments.data[chain];
-    struct nvm_text kind = module_text(l->m, a.kind);
-    if (!text_is(kind, "alias.scope") && !text_is(kind, "noalias"))
-      module_attach(l->m, &made, a.kind, a.node);
+    if (a.kind.index != l->scope.index && a.kind.index != l->noalias.index) module_attach(l->m, &made, a.kind, a.node);
   }
   return made;
 }
@@ -435,6 +450,8 @@ static struct nvm_inst_id copy_inst(struct inliner *l, struct copy *c, struct nv
   l->f->locations.data[made.index] = location_of_copy(l, g->locations.data[id.index]);
   l->f->attachments.data[made.index] = copy_attachments(l, g->attachments.data[id.index]);
   l->map[id.index] = value_of_inst(made);
+  uint32_t callee = called(g, &i);
+  if (callee) l->functions[callee].uses++;
   return made;
 }
 
@@ -652,10 +669,26 @@ static uint32_t size_of(const struct nvm_function *f) {
   return size;
 }
 
+/* Removes a definition that nobody can call any more. What it calls itself stays for globaldce. */
+static bool is_removed(struct inliner *l, uint32_t number) {
+  struct nvm_function *g = l->m->functions.data[number];
+  struct candidate *c = &l->functions[number];
+  if (c->kept || c->uses || function_is_declaration(g)) return false;
+  FOR_EACH_BLOCK(g, b)
+    FOR_EACH_INST(g, b, i) {
+      uint32_t callee = called(g, function_inst(g, i));
+      if (callee) l->functions[callee].uses--;
+    }
+  function_drop_body(g);
+  module_remove_symbol(l->m, value_make(VALUE_FUNCTION, number));
+  return true;
+}
+
 static bool inline_into(struct inliner *l, uint32_t number, bool *changed) {
   struct candidate *c = &l->functions[number];
   bool any = false;
   l->f = l->m->functions.data[number];
+  if (is_removed(l, number)) return *changed = true;
   for (uint32_t k = c->call_count; k-- > 0;) {
     struct call call = l->calls.data[c->first_call + k];
     if (!decide(l, call, c->size)) continue;
@@ -663,16 +696,19 @@ static bool inline_into(struct inliner *l, uint32_t number, bool *changed) {
     any = true;
     if (!inline_call(l, call.inst, l->m->functions.data[call.callee])) return false;
     c->size += l->functions[call.callee].size;
+    l->functions[call.callee].uses--;
+    is_removed(l, call.callee);
   }
   if (!any) return true;
   rewrite_apply(&l->rewrite);
   c->size = size_of(l->f);
+  function_truncate(l->f, l->f->insts.count);
   *changed = true;
   return true;
 }
 
 enum nvm_status inline_run(struct nvm_module *m, struct pass_env *env, bool *changed) {
-  struct inliner l = {.m = m, .env = env};
+  struct inliner l = {.m = m, .env = env, .scope = module_str(m, "alias.scope"), .noalias = module_str(m, "noalias")};
   struct ordering o;
   uint32_t count = m->functions.count; /* memcpy may be declared on the way */
   l.functions = arena_alloc(env->arena, count * sizeof *l.functions);

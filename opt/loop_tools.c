@@ -94,7 +94,8 @@ struct nvm_inst_id loop_copy_inst(struct loop_copy *c, struct nvm_function *f, s
   if (inst_is_none(made)) return made;
   f->locations.data[made.index] = f->locations.data[id.index];
   f->positions.data[made.index] = f->positions.data[id.index];
-  if (!op_is_terminator((enum op)i.op)) f->attachments.data[made.index] = f->attachments.data[id.index];
+  if (!op_is_terminator((enum op)i.op))
+    f->attachments.data[made.index] = module_share_attachments(f->module, f->attachments.data[id.index]);
   for (uint32_t k = 0; k < i.operand_count; k++) {
     struct nvm_value v = inst_operand(f, function_inst(f, made), k), now = loop_copy_of(c, v);
     if (!value_equal(v, now)) inst_set_operand(f, made, k, now);

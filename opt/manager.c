@@ -316,6 +316,7 @@ static enum nvm_status run_group(struct manager *g, const enum pass_id *ids, uin
       if (s != NVM_OK) return s;
       g->settled[n] = changed ? 0 : g->settled[n] | UINT64_C(1) << ids[k];
     }
+    function_truncate(f, f->insts.count);
   }
   return NVM_OK;
 }

@@ -144,11 +144,7 @@ bool rewrite_compact(struct nvm_function *f, struct arena *scratch) {
   }
   memcpy(f->operands.data, operands, count * sizeof *operands);
   f->operands.count = count;
-  f->insts.count = f->uses.count = f->names.count = alive;
-  f->locations.count = f->attachments.count = f->positions.count = alive;
-  struct arena *a = &f->module->arena;
-  VEC_SHRINK(a, &f->operands), VEC_SHRINK(a, &f->insts), VEC_SHRINK(a, &f->uses), VEC_SHRINK(a, &f->names);
-  VEC_SHRINK(a, &f->locations), VEC_SHRINK(a, &f->attachments), VEC_SHRINK(a, &f->positions);
+  function_truncate(f, alive);
   FOR_EACH_BLOCK(f, b) {
     struct nvm_block_info *info = function_block(f, b);
     info->first.index = now[info->first.index];

@@ -86,6 +86,10 @@ static struct arena_chunk *chunk_add(struct arena *a, size_t payload, bool dedic
   return c;
 }
 
+static void chunk_free(struct arena *a, struct arena_chunk *c) {
+  a->allocator.resize(a->allocator.state, c, c->bytes, 0);
+}
+
 static unsigned char *chunk_payload(struct arena_chunk *c) { return (unsigned char *)c + HEADER; }
 
 static void *alloc_raw(struct arena *a, size_t bytes) {
@@ -157,6 +161,16 @@ void *arena_shrink(struct arena *a, void *memory, size_t old_bytes, size_t new_b
   return moved ? moved : memory;
 }
 
+void arena_release(struct arena *a, void *memory, size_t bytes) {
+  if (round_up(bytes) < ARENA_LARGE_OBJECT) return;
+  struct arena_chunk *c = chunk_of(memory);
+  if (c->previous) c->previous->next = c->next;
+  else a->chunks = c->next;
+  if (c->next) c->next->previous = c->previous;
+  a->total_bytes -= c->bytes;
+  chunk_free(a, c);
+}
+
 void *arena_grow(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes) {
   void *grown = arena_grow_raw(a, memory, old_bytes, new_bytes);
   if (grown && new_bytes > old_bytes) memset((unsigned char *)grown + old_bytes, 0, new_bytes - old_bytes);
@@ -189,10 +203,6 @@ char *arena_copy(struct arena *a, const void *data, size_t bytes) {
   if (result && bytes) memcpy(result, data, bytes);
   if (result) result[bytes] = '\0';
   return result;
-}
-
-static void chunk_free(struct arena *a, struct arena_chunk *c) {
-  a->allocator.resize(a->allocator.state, c, c->bytes, 0);
 }
 
 void arena_reset(struct arena *a) {

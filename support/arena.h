@@ -1,7 +1,7 @@
 /* Arenas: the only way the library allocates.
  *
  * Everything the compiler makes lives in one of three arenas (module, function, pass) and is
- * released as a whole; nothing is freed alone, so nothing can leak. Chunks come from the caller's
+ * released as a whole; only large objects can be given back before, so nothing can leak. Chunks come from the caller's
  * allocator, so that an embedder can bound memory and tests can make the n-th request fail.
  *
  * Running out of memory is a status, not a crash: arena_alloc() returns NULL and sets `failed`,
@@ -26,7 +26,7 @@ struct nvm_allocator {
 /* realloc() and free() of the C library. */
 extern const struct nvm_allocator nvm_default_allocator;
 
-enum { ARENA_LARGE_OBJECT = 64 * 1024 }; /* bytes: objects from here on have chunks of their own */
+enum { ARENA_LARGE_OBJECT = 512 }; /* bytes: objects from here on have chunks of their own */
 
 struct arena_chunk;
 
@@ -60,6 +60,9 @@ void *arena_grow_raw(struct arena *a, void *memory, size_t old_bytes, size_t new
 
 /* Gives back what lies behind the first new_bytes of a large object, if it stays one; it may move. */
 void *arena_shrink(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes);
+
+/* Gives an object back if it is large; a small one stays until all go. */
+void arena_release(struct arena *a, void *memory, size_t bytes);
 
 /* A copy of `bytes` bytes, followed by a NUL; NULL when out of memory. */
 char *arena_copy(struct arena *a, const void *data, size_t bytes);

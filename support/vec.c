@@ -18,7 +18,7 @@ void *vec_grow(struct arena *a, void *data, uint32_t *capacity, uint64_t wanted,
   }
   /* Who reserves before the first element knows how many there will be. */
   uint64_t doubled = *capacity ? (uint64_t)*capacity * 2 : wanted > 1 ? wanted : FIRST_CAPACITY;
-  if (doubled * element_bytes > 4 * ARENA_LARGE_OBJECT) doubled -= *capacity / 2;
+  if (doubled * element_bytes > 256 * 1024) doubled -= *capacity / 2;
   if (doubled < wanted) doubled = wanted;
   if (doubled > most) doubled = most;
   size_t old_bytes = *capacity * element_bytes, bytes = (size_t)doubled * element_bytes;

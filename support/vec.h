@@ -34,6 +34,11 @@ void *vec_grow(struct arena *a, void *data, uint32_t *capacity, uint64_t wanted,
   ((v)->data = vec_shrink((arena), (v)->data, &(v)->capacity, (v)->count, sizeof *(v)->data))
 void *vec_shrink(struct arena *a, void *data, uint32_t *capacity, uint32_t count, size_t element_bytes);
 
+/* Gives back all room, if it is large; the vector is empty then. */
+#define VEC_RELEASE(arena, v)                                                   \
+  (arena_release((arena), (v)->data, (size_t)(v)->capacity * sizeof *(v)->data), \
+   (v)->data = NULL, (v)->count = (v)->capacity = 0)
+
 /* Appends one element; false when out of memory. */
 #define VEC_PUSH(arena, v, ...)                                        \
   (VEC_ROOM((arena), (v), (uint64_t)(v)->count + 1)                 \

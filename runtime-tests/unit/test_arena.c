@@ -43,6 +43,28 @@ static void growing_keeps_content(void **state) {
   arena_free(&a);
 }
 
+/* First, last and between others; what is left stays whole and is counted. */
+static void large_objects_are_given_back(void **state) {
+  (void)state;
+  struct failing_allocator f = {0};
+  struct arena a;
+  arena_init(&a, failing_allocator(&f));
+  unsigned char *objects[4];
+  for (int i = 0; i < 4; i++) memset(objects[i] = arena_alloc(&a, 5000), i, 5000);
+  arena_release(&a, objects[1], 5000);
+  arena_release(&a, objects[3], 5000);
+  arena_release(&a, objects[0], 5000);
+  assert_int_equal(f.live_blocks, 1);
+  assert_int_equal(f.live_bytes, a.total_bytes);
+  objects[2] = arena_grow(&a, objects[2], 5000, 9000);
+  for (int k = 0; k < 9000; k++) assert_int_equal(objects[2][k], k < 5000 ? 2 : 0);
+  unsigned char *small = arena_alloc(&a, 16);
+  arena_release(&a, small, 16);
+  assert_int_equal(small[15], 0);
+  arena_free(&a);
+  assert_int_equal(f.live_bytes, 0);
+}
+
 static void reset_forgets_and_zeroes_again(void **state) {
   (void)state;
   struct failing_allocator f = {0};
@@ -50,9 +72,9 @@ static void reset_forgets_and_zeroes_again(void **state) {
   arena_init(&a, failing_allocator(&f));
   for (int round = 0; round < 3; round++) {
     for (int i = 0; i < 100; i++) {
-      unsigned char *p = arena_alloc(&a, 1000);
-      assert_int_equal(p[999], 0);
-      memset(p, 0xff, 1000);
+      unsigned char *p = arena_alloc(&a, 300);
+      assert_int_equal(p[299], 0);
+      memset(p, 0xff, 300);
     }
     arena_alloc(&a, 200000);
     arena_reset(&a);
@@ -129,6 +151,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(objects_are_zeroed_aligned_and_apart),
       cmocka_unit_test(growing_keeps_content),
+      cmocka_unit_test(large_objects_are_given_back),
       cmocka_unit_test(reset_forgets_and_zeroes_again),
       cmocka_unit_test(limit_is_a_status),
       cmocka_unit_test(vector_unchanged_after_failed_push),

@@ -235,6 +235,12 @@ static void attachments_and_scopes(void **state) {
   assert_int_equal(module_attachment(m, chain, module_str(m, "range")).index, b.index);
   assert_int_equal(module_attachment(m, chain, module_str(m, "prof")).index, 0);
   assert_int_equal(m->attachments.data[chain].kind.index, module_str(m, "tbaa").index);
+  uint32_t other = module_share_attachments(m, chain);
+  assert_int_equal(other, chain);
+  assert_true(module_attach(m, &other, module_str(m, "prof"), a));
+  assert_int_equal(module_attachment(m, other, module_str(m, "range")).index, b.index);
+  assert_int_equal(module_attachment(m, other, module_str(m, "prof")).index, a.index);
+  assert_int_equal(module_attachment(m, chain, module_str(m, "prof")).index, 0);
   assert_int_equal(module_sync_scope(m, (struct nvm_str){0}), 0);
   for (uint32_t i = 1; i <= 300; i++) {
     uint32_t scope = module_sync_scope(m, strtab_intern(&m->strings, (char *)&i, 4));
