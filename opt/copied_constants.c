@@ -65,13 +65,8 @@ static bool is_only_copied(struct finder *g, struct nvm_inst_id variable) {
   if (!VEC_PUSH(g->arena, &g->work, variable)) return false;
   for (uint32_t n = 0; n < g->work.count; n++) {
     uint32_t from = g->work.data[n].index;
-    for (uint32_t u = g->uses.first[from]; u < g->uses.first[from + 1]; u++) {
-      const struct nvm_inst *i = function_inst(g->f, g->uses.users[u]);
-      for (uint32_t k = 0; k < i->operand_count; k++)
-        if (value_equal(inst_operand(g->f, i, k), value_make(VALUE_INST, from)) &&
-            !allows_use(g, g->uses.users[u], k, n == 0))
-          return false;
-    }
+    for (uint32_t u = g->uses.first[from]; u < g->uses.first[from + 1]; u++)
+      if (!allows_use(g, g->uses.users[u], g->uses.operands[u], n == 0)) return false;
   }
   return !inst_is_none(g->copy);
 }

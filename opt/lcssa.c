@@ -123,13 +123,8 @@ static bool collect_uses(struct closer *c, struct nvm_inst_id id) {
   struct closed_value v = {id, 0};
   c->work.count = c->pool.count = 0;
   if (!VEC_PUSH(c->env->arena, &c->work, v)) return false;
-  for (uint32_t k = c->uses.first[id.index]; k < c->uses.first[id.index + 1]; k++) {
-    struct nvm_inst_id user = c->uses.users[k];
-    if (k > c->uses.first[id.index] && c->uses.users[k - 1].index == user.index) continue; /* once a user */
-    for (uint32_t o = 0; o < function_inst(c->f, user)->operand_count; o++)
-      if (value_equal(inst_operand(c->f, function_inst(c->f, user), o), value_of_inst(id)) && !add_use(c, 0, user, o))
-        return false;
-  }
+  for (uint32_t k = c->uses.first[id.index]; k < c->uses.first[id.index + 1]; k++)
+    if (!add_use(c, 0, c->uses.users[k], c->uses.operands[k])) return false;
   return true;
 }
 

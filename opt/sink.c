@@ -82,15 +82,11 @@ static struct nvm_block find_place(const struct sinker *s, struct nvm_inst_id i)
   struct nvm_block from = function_inst(f, i)->block, to = {0};
   for (uint32_t u = s->uses.first[i.index]; u < s->uses.first[i.index + 1]; u++) {
     const struct nvm_inst *user = function_inst(f, s->uses.users[u]);
-    bool phi = user->op == OP_PHI;
-    for (uint32_t k = 0; k < (phi ? user->operand_count : 1); k += 2) {
-      struct nvm_block at = user->block;
-      if (phi && !value_equal(inst_operand(f, user, k), value_of_inst(i))) continue;
-      if (phi) at.index = value_index(inst_operand(f, user, k + 1));
-      if (!dominance_reachable(&s->dominance, at)) continue;
-      to = common(s, to, at);
-      if (block_is_none(to) || to.index == from.index) return from;
-    }
+    struct nvm_block at = user->block;
+    if (user->op == OP_PHI) at.index = value_index(inst_operand(f, user, s->uses.operands[u] + 1));
+    if (!dominance_reachable(&s->dominance, at)) continue;
+    to = common(s, to, at);
+    if (block_is_none(to) || to.index == from.index) return from;
   }
   bool costly = keeps_more(s, function_inst(f, i), to);
   for (; to.index != from.index && !block_is_none(to); to = s->dominance.immediate[to.index]) {

@@ -10,13 +10,17 @@ static bool build(struct uses *u, const struct nvm_function *f, const uint32_t *
   for (uint32_t k = 0; k < arguments; k++) u->first[u->insts + k] = total += argument_counts[k];
   u->first[u->insts + arguments] = total;
   u->users = arena_alloc(arena, (total + 1) * sizeof *u->users);
-  if (!u->users) return false;
+  u->operands = arena_alloc(arena, (total + 1) * sizeof *u->operands);
+  if (!u->users || !u->operands) return false;
   for (struct nvm_block b = f->last_block; !block_is_none(b); b = function_block(f, b)->previous)
     for (struct nvm_inst_id i = function_block(f, b)->last; !inst_is_none(i); i = function_inst(f, i)->previous) {
       const struct nvm_value *operands = f->operands.data + function_inst(f, i)->first_operand;
       for (uint32_t k = function_inst(f, i)->operand_count; k-- > 0;)
-        if (value_kind(operands[k]) == VALUE_INST || (arguments && value_kind(operands[k]) == VALUE_ARG))
-          u->users[--u->first[uses_slot(u, operands[k])]] = i;
+        if (value_kind(operands[k]) == VALUE_INST || (arguments && value_kind(operands[k]) == VALUE_ARG)) {
+          uint32_t at = --u->first[uses_slot(u, operands[k])];
+          u->users[at] = i;
+          u->operands[at] = k;
+        }
     }
   return true;
 }
