@@ -352,11 +352,15 @@ static bool is_memcpy_source(const struct lower *l, const struct nvm_inst *i, ui
          module_function(l->module, callee)->intrinsic == INTRINSIC_memcpy;
 }
 
-/* Loads, and offsets that address them: any in kernels, constant ones in device functions, where the
+/* One of several addresses: in the parameter if all are in the same. */
+static bool is_join(const struct nvm_inst *i) { return i->op == OP_PHI || i->op == OP_SELECT; }
+
+/* Loads, and what addresses them: any in kernels, constant offsets in device functions, where the
  * address of .param is no number. */
 static bool reads_in_place(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
   if (i->op == OP_LOAD) return memory_access_unpack(i->aux).ordering == ORDER_NONE;
   if (i->op == OP_CALL) return function_is_kernel(l->f) && is_memcpy_source(l, i, k);
+  if (is_join(i)) return function_is_kernel(l->f);
   if (i->op != OP_GEP || k != 0 || type_is_vector(&l->module->types, i->type)) return false;
   return function_is_kernel(l->f) || lower_gep_is_constant(l, i, NULL);
 }
@@ -374,13 +378,28 @@ static bool follow_params(struct lower *l, uint32_t *param_of, bool *candidate) 
         if (!reads_in_place(l, i, k)) {
           candidate[base - 1] = false;
           changed = true;
-        } else if (i->op == OP_GEP && param_of[id.index] != base) {
+        } else if ((i->op == OP_GEP || is_join(i)) && param_of[id.index] == 0) {
           param_of[id.index] = base;
           changed = true;
         }
       }
     }
   return changed;
+}
+
+/* Strikes out arguments whose address meets another one. */
+static void check_joins(const struct lower *l, const uint32_t *param_of, bool *candidate) {
+  FOR_EACH_BLOCK(l->f, b)
+    FOR_EACH_INST(l->f, b, id) {
+      const struct nvm_inst *i = function_inst(l->f, id);
+      uint32_t base = is_join(i) ? param_of[id.index] : 0;
+      for (uint32_t k = i->op == OP_SELECT; base && k < i->operand_count; k += i->op == OP_PHI ? 2 : 1) {
+        uint32_t other = base_argument(param_of, candidate, inst_operand(l->f, i, k));
+        if (other == base) continue;
+        candidate[base - 1] = false;
+        if (other) candidate[other - 1] = false;
+      }
+    }
 }
 
 /* Settles l->param_args and l->param_of. A walk follows all chains of addresses that stand in the
@@ -402,6 +421,7 @@ static void plan_params(struct lower *l, const struct abi *abi, uint32_t count) 
   if (!param_of || !names) return;
   for (int walks = 0; follow_params(l, param_of, candidate); walks++)
     if (walks == MAX_WALKS) return; /* blocks in an odd order: copy */
+  check_joins(l, param_of, candidate);
   for (uint32_t a = 0; a < count; a++)
     if (candidate[a]) names[a] = param_name(l, l->pf->name, a);
   l->param_args = names;

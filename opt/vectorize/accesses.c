@@ -51,6 +51,13 @@ static uint32_t known_align(const struct vector_loop *v, struct scev address, in
   return align;
 }
 
+/* Whether the base is a kernel's byval parameter, which is read in place. */
+static bool is_parameter(const struct vector_loop *v, struct nvm_value base) {
+  const struct attr_table_data *a = &v->f->module->attributes;
+  return function_is_kernel(v->f) && value_kind(base) == VALUE_ARG &&
+         attrset_find(a, attrlist_parameter(a, v->f->attributes, value_index(base)), ATTR_BYVAL) != NULL;
+}
+
 /* Bytes from the base on that are known to be there. */
 static uint64_t known_bytes(const struct vector_loop *v, struct nvm_value base) {
   const struct nvm_module *m = v->f->module;
@@ -358,6 +365,8 @@ static void set_anchors(struct vector_loop *v) {
     g->anchor = (g->step < 0) == (r->step < 0) && g->step == r->step ? anchor : floor;
     if ((g->anchor - g->low) % g->bytes) g->anchor = floor;
     g->known_align = known_align(v, g->address, g->anchor);
+    /* To ask at run time is to take the address, and with that a copy of the whole parameter. */
+    if (is_parameter(v, g->address.base)) g->wide &= g->known_align >= cost_widest_access_bits(v->env->target, g->space) / 8;
   }
 }
 
