@@ -26,6 +26,7 @@
  * Omits:     functions called through pointers; one level of a recursion; profiles.
  * Tests:     check/opt/inline-*. */
 #include "ir/intrinsic.h"
+#include "opt/byval.h"
 #include "opt/callers.h"
 #include "opt/cfg.h"
 #include "opt/effects.h"
@@ -505,38 +506,6 @@ static bool prepare_map(struct inliner *l, const struct nvm_function *g) {
 
 /* --- byval arguments ---------------------------------------------------------------------------- */
 
-/* A copy of the object that the caller passes by value, made before the call. */
-static struct nvm_value copy_byval(struct inliner *l, struct nvm_inst_id call, struct nvm_value from,
-                                   struct nvm_type type, uint32_t align) {
-  struct nvm_module *m = l->m;
-  struct nvm_function *f = l->f;
-  uint32_t natural = layout_align(&m->layout, &m->types, type);
-  uint16_t log2 = 0;
-  while ((UINT64_C(1) << log2) < (align > natural ? align : natural)) log2++;
-  struct nvm_value one = const_int(m, TYPE_I32, 1);
-  struct nvm_inst_id object =
-      function_add_inst(f, OP_ALLOCA, log2 + 1, TYPE_PTR, &one, 1, type.index);
-  struct nvm_type parameters[] = {TYPE_PTR, value_type(f, from), TYPE_I64, TYPE_I1};
-  struct nvm_value callee = intrinsic_declare(m, INTRINSIC_memcpy, parameters, 3,
-                                              type_function(&m->types, TYPE_VOID, parameters, 4, false));
-  if (inst_is_none(object) || value_is_none(callee)) return VALUE_NULL;
-  inst_prepend(f, object, f->entry);
-  uint64_t size = layout_alloc_size(&m->layout, &m->types, type);
-  struct nvm_value operands[] = {value_of_inst(object), from, const_int(m, TYPE_I64, size),
-                                 const_int(m, TYPE_I1, 0), callee};
-  struct nvm_attr aligned = {.id = ATTR_ALIGN, .payload = ATTR_INT, .number = UINT64_C(1) << log2};
-  struct nvm_attrset set = attrset_make(&m->attributes, &aligned, 1);
-  struct call_site site = {.function_type = module_function(m, callee)->type};
-  site.attributes = attrlist_make(&m->attributes, (struct nvm_attrset){0}, (struct nvm_attrset){0},
-                                  &set, 1);
-  struct nvm_inst_id copy =
-      function_add_inst(f, OP_CALL, 0, TYPE_VOID, operands, 5, module_call_site(m, site));
-  if (inst_is_none(copy)) return VALUE_NULL;
-  f->locations.data[copy.index] = l->location;
-  inst_insert_before(f, copy, call);
-  return operands[0];
-}
-
 static const struct nvm_attr *parameter_attribute(const struct nvm_function *g, uint32_t k,
                                                   enum attr_id id) {
   const struct attr_table_data *a = &g->module->attributes;
@@ -554,7 +523,7 @@ static struct nvm_value *bind_arguments(struct inliner *l, struct nvm_inst_id ca
     uint32_t align = attr_align_bytes(parameter_attribute(g, k, ATTR_ALIGN));
     bool copied = byval && byval->type.index && !function_attribute(g, ATTR_READONLY) &&
                   !function_attribute(g, ATTR_READNONE) && type_equal(value_type(l->f, v), TYPE_PTR);
-    arguments[k] = copied ? copy_byval(l, call, v, byval->type, align) : v;
+    arguments[k] = copied ? byval_copy(l->f, call, v, byval->type, align, l->location) : v;
     if (value_is_none(arguments[k])) return NULL;
   }
   return arguments;

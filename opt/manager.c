@@ -41,8 +41,8 @@ enum pass_id pass_find(const char *name, size_t length) {
 #define WIDE ",infer-local,infer-alignment,share-addresses,load-store-vectorizer,slp-vectorizer,combine,dce,sink"
 /* Callees are smaller after the first round, and constants have found their way into addresses. */
 #define ROUNDS                                                                  \
-  SCALARS "combine,dce," INLINED "simplifycfg,copied-constants,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce," \
-          INLINED "copied-constants,sroa,mem2reg,early-cse,sccp,combine,simplifycfg," \
+  SCALARS "combine,dce," INLINED "simplifycfg,written-parameters,copied-constants,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce," \
+          INLINED "written-parameters,copied-constants,sroa,mem2reg,early-cse,sccp,combine,simplifycfg," \
           "infer-address-space,infer-invariant,gvn,correlated,reassociate,dse,barriers,combine,jump-threading,simplifycfg,dce"
 
 /* Loops in the order in which they help each other. */
