@@ -42,7 +42,7 @@ void attrs_type(struct parser *p, const struct token *t, const struct written_ty
 }
 
 void attrs_text(struct parser *p, const struct token *t) {
-  if (t->length == 0 && t->number != ATTR_UWTABLE) {
+  if (t->length == 0 && t->number != ATTR_UWTABLE && t->number != ATTR_DEAD_ON_RETURN) {
     report(p, DIAG_STRING_ATTRIBUTE_PAYLOAD, p->token_begin, p->token_end,
            attr_table[t->number].keyword, NULL, NULL);
     return;

@@ -20,7 +20,7 @@ static void print_attribute(struct printer *p, const struct nvm_attr *a, bool gr
   case ATTR_TYPE: /* the older spelling is without a type */
     if (!type_equal(a->type, TYPE_NONE)) print_format(p, "(%T)", a->type);
     break;
-  case ATTR_TEXT: /* uwtable may stand alone */
+  case ATTR_TEXT: /* uwtable and dead_on_return may stand alone */
     if (a->str2.index) print_format(p, "(%t)", module_text(p->m, a->str2));
     break;
   }
