@@ -54,10 +54,7 @@ static bool parse_value(const char *text, size_t length, struct run_type t, uint
       *bits = float_convert_bits(wide, FLOAT_DOUBLE, format_of(t), NULL);
       return true;
     }
-    bool exact;
-    if (!float_from_decimal(copy, length, format_of(t), bits, &exact)) return false;
-    uint64_t wide = float_convert_bits(*bits, format_of(t), FLOAT_DOUBLE, NULL);
-    return wide << 1 != UINT64_C(0xffe0000000000000); /* infinite: too large */
+    return float_from_decimal(copy, length, format_of(t), bits);
   }
   errno = 0;
   if (copy[0] == '-') *bits = (uint64_t)strtoll(copy, &end, 0);

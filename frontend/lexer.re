@@ -495,6 +495,7 @@ again:
     token = lex_numbered(p, value, start + 2, cursor, T_CONVENTION);
     DONE(value->token.number <= 1023 ? token : T_BAD_NUMBER);
   }
+  "f0x" hex+ { set_token(p, value, start, cursor, SPELLED_BITS); DONE(T_FLOAT); }
   [a-zA-Z_] [a-zA-Z0-9_]* { DONE(lex_word(p, value, start, &cursor)); }
 
   name ":" { set_token(p, value, start, cursor - 1, NAME_PLAIN); DONE(T_LABEL); }
@@ -551,8 +552,15 @@ again:
     set_token(p, value, start, cursor, number);
     DONE(T_INT);
   }
-  [-+]? digit+ "." digit* ([eE] [-+]? digit+)? { set_token(p, value, start, cursor, 0); DONE(T_FLOAT); }
-  "0x" [KLMHR]? hex+ { set_token(p, value, start, cursor, 0); DONE(T_FLOAT); }
+  [-+]? digit+ "." digit* ([eE] [-+]? digit+)? {
+    set_token(p, value, start, cursor, SPELLED_DECIMAL);
+    DONE(T_FLOAT);
+  }
+  "0x" [KLMHR]? hex+ { set_token(p, value, start, cursor, SPELLED_BITS); DONE(T_FLOAT); }
+  [-+]? "0x" hex+ ("." hex*)? [pP] [-+]? digit+ | [-+] ("inf" | "qnan" | "s"? "nan(0x" hex+ ")") {
+    set_token(p, value, start, cursor, SPELLED_SPECIAL);
+    DONE(T_FLOAT);
+  }
 
   "\x00" {
     if (start >= p->limit) {

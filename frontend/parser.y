@@ -357,10 +357,7 @@ value:
   | expr
   | GLOBAL { $$ = state_name(LIT_GLOBAL, &$1); }
   | INT { $$ = state_int(&$1); }
-  | FLOAT {
-      $$ = (struct literal){.begin = $1.begin, .kind = LIT_FLOAT};
-      $$.length = $1.length;
-    }
+  | FLOAT { $$ = state_name(LIT_FLOAT, &$1); }
   | CSTRING {
       $$ = (struct literal){.begin = $1.begin - 2, .kind = LIT_CSTRING};
       $$.length = $1.length;

@@ -29,12 +29,19 @@ struct written_type {
   uint32_t begin, end;
 };
 
+/* How the text of a floating-point number says its value. */
+enum float_spelling {
+  SPELLED_DECIMAL, /* 1.5e3 */
+  SPELLED_BITS,    /* f0x, 0x, 0xH, 0xR */
+  SPELLED_SPECIAL, /* 0x1.8p3, +inf, -qnan, +nan(0x1), +snan(0x1) */
+};
+
 /* A value before its type is known. */
 enum literal_kind {
   LIT_LOCAL,   /* length, id */
   LIT_GLOBAL,  /* length, id */
   LIT_INT,     /* number: magnitude, saturated; the text tells the rest */
-  LIT_FLOAT,   /* length */
+  LIT_FLOAT,   /* length, id: enum float_spelling */
   LIT_TRUE, LIT_FALSE, LIT_NULL, LIT_UNDEF, LIT_POISON, LIT_ZERO, LIT_NONE,
   LIT_CSTRING, /* length */
   LIT_ARRAY, LIT_VECTOR, LIT_STRUCT, LIT_PACKED, /* first, count: on the operand stack */
@@ -49,7 +56,7 @@ struct literal {
     uint64_t number;
     struct {
       uint32_t length;
-      uint32_t id; /* NAME_PLAIN, NAME_ESCAPED or the number */
+      uint32_t id; /* NAME_PLAIN, NAME_ESCAPED or the number; enum float_spelling */
     };
     struct {
       uint32_t first, count;

@@ -125,21 +125,24 @@ static bool float_format_of(enum type_kind kind, enum float_format *format) {
   return false;
 }
 
-/* 0x, 0xH, 0xR: bits. Returns whether the spelling suits the format. */
-static bool float_from_hex(const char *text, uint32_t length, enum float_format format,
-                           uint64_t *bits, bool *exact) {
+/* f0x, 0x, 0xH, 0xR: bits. Returns whether the spelling suits the format. */
+static bool float_from_bits(const char *text, uint32_t length, enum float_format format,
+                            uint64_t *bits, bool *exact) {
   char letter = text[2];
-  bool own = letter == 'H' || letter == 'R' || letter == 'K' || letter == 'L' || letter == 'M';
+  bool any = *text == 'f', own = any || strchr("HRKLM", letter);
   nvm_u128 value;
-  *exact = true;
   if (!read_wide(text + 2 + own, text + length, 16, &value)) return false;
   if (own) {
     *bits = (uint64_t)value;
-    return value <= 0xffff && ((letter == 'H' && format == FLOAT_HALF) ||
-                               (letter == 'R' && format == FLOAT_BFLOAT));
+    return value >> float_shapes[format].bits == 0 &&
+           (any || (letter == 'H' && format == FLOAT_HALF) ||
+            (letter == 'R' && format == FLOAT_BFLOAT));
   }
   if (value >> 64) return false;
   *bits = float_convert_bits((uint64_t)value, FLOAT_DOUBLE, format, exact);
+  bool quiet = (uint64_t)value >> 51 & 1, infinite = (uint64_t)value << 12 == 0;
+  if ((uint64_t)value << 1 >> 53 == 0x7ff && !infinite && !quiet) /* a signaling NaN stays one */
+    *bits &= ~(UINT64_C(1) << (float_shapes[format].fraction_bits - 1));
   return true;
 }
 
@@ -148,12 +151,13 @@ static struct nvm_value resolve_float(struct parser *p, struct nvm_type type,
   enum float_format format;
   const char *text = p->text + l->begin;
   uint64_t bits;
-  bool exact, ok;
+  bool exact = true, ok = false;
   if (!float_format_of(type_kind(&p->m->types, type), &format)) return bad_constant(p, l, type);
-  if (l->length > 1 && text[1] == 'x')
-    ok = float_from_hex(text, l->length, format, &bits, &exact);
-  else
-    ok = float_from_decimal(text, l->length, format, &bits, &exact);
+  switch ((enum float_spelling)l->id) {
+  case SPELLED_BITS: ok = float_from_bits(text, l->length, format, &bits, &exact); break;
+  case SPELLED_SPECIAL: ok = float_from_special(text, l->length, format, &bits); break;
+  case SPELLED_DECIMAL: ok = float_from_decimal(text, l->length, format, &bits); break;
+  }
   if (!ok) return bad_constant(p, l, type);
   if (!exact) report_token(p, DIAG_CONSTANT_INEXACT, l->begin, report_type(p, type), NULL);
   return const_float(p->m, type, bits);

@@ -352,8 +352,7 @@ bool ptxp_address(struct ptx_parser *p, uint32_t count, struct ptx_operand *o) {
 bool ptxp_decimal(struct ptx_parser *p, struct nvm_text text, bool negative,
                   struct ptx_operand *o) {
   uint64_t bits;
-  bool exact;
-  if (!float_from_decimal(text.bytes, text.length, FLOAT_DOUBLE, &bits, &exact))
+  if (!float_from_decimal(text.bytes, text.length, FLOAT_DOUBLE, &bits))
     return fail_with(p, "'%t' is too large", text.bytes, text.length);
   *o = ptx_f64(bits | (negative ? UINT64_C(1) << 63 : 0));
   return true;

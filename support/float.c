@@ -1,9 +1,9 @@
 /* Conversions between floating-point formats.
  *
- * Decimal to double: numbers of up to 19 digits whose value is an exact double times or over an
- * exact power of ten are done in two machine operations (Clinger's fast path, 1990). All others go
- * through a decimal big number that is shifted by powers of two until its integer part has the 53
- * bits wanted; digits beyond MAX_DIGITS only matter as "not zero" (they decide ties), which one flag
+ * Decimal to binary: numbers of up to 19 digits whose value is an exact double times or over an
+ * exact power of ten are done in two machine operations (Clinger's fast path, 1990), if the result
+ * then suits the format. All others go through a decimal big number that is shifted by powers of two
+ * until its integer part has more bits than any format; digits beyond MAX_DIGITS only matter as "not zero" (they decide ties), which one flag
  * remembers. No double has more than 767 significant digits, so the result is always correctly
  * rounded. */
 #include "support/float.h"
@@ -168,9 +168,8 @@ static void decimal_shift_right(struct decimal *d, int shift) {
   decimal_trim(d);
 }
 
-/* The nearest double of a decimal that is not zero. */
-static uint64_t decimal_to_double(struct decimal *d) {
-  const struct float_shape *s = &float_shapes[FLOAT_DOUBLE];
+/* The nearest value of a decimal that is not zero, without sign. */
+static uint64_t decimal_to_nearest(struct decimal *d, const struct float_shape *s) {
   if (d->point > 310) return infinity_bits(s);
   if (d->point < -330) return 0;
   int exponent = 0; /* of two */
@@ -190,10 +189,10 @@ static uint64_t decimal_to_double(struct decimal *d) {
 static bool digit_at(const char *p, const char *end) { return p < end && *p >= '0' && *p <= '9'; }
 
 /* Reads an optional exponent part up to `end`; false if malformed. Saturates far out of range. */
-static bool read_exponent(const char *p, const char *end, int *exponent) {
+static bool read_exponent(const char *p, const char *end, char letter, int *exponent) {
   *exponent = 0;
   if (p == end) return true;
-  if (*p != 'e' && *p != 'E') return false;
+  if ((*p | 32) != letter) return false;
   bool negative = ++p < end && *p == '-';
   if (p < end && (*p == '-' || *p == '+')) p++;
   if (!digit_at(p, end)) return false;
@@ -207,15 +206,17 @@ static const double exact_powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  
                                       1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                       1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* Two machine operations where both operands are exact. */
-static bool fast_double(uint64_t digits, int exponent, uint64_t *bits) {
+/* Two machine operations where both operands are exact, and a conversion that loses nothing. */
+static bool fast_nearest(uint64_t digits, int exponent, enum float_format format, uint64_t *bits) {
   if (digits >> 53 || exponent < -22 || exponent > 22) return false;
   volatile double value = (double)digits; /* volatile: rounded to double at each step everywhere */
   if (exponent < 0) value = value / exact_powers[-exponent];
   else value = value * exact_powers[exponent];
   double result = value;
+  bool exact;
   memcpy(bits, &result, sizeof *bits);
-  return true;
+  *bits = float_convert_bits(*bits, FLOAT_DOUBLE, format, &exact);
+  return exact;
 }
 
 /* The digits of [p, end) up to the exponent, without leading zeros. */
@@ -239,30 +240,77 @@ static const char *read_digits(const char *p, const char *end, struct decimal *d
   return p;
 }
 
-static bool read_double(const char *p, const char *end, uint64_t *bits) {
+bool float_from_decimal(const char *text, size_t length, enum float_format format,
+                        uint64_t *bits) {
+  const struct float_shape *s = &float_shapes[format];
+  const char *p = text, *end = text + length;
   struct decimal d;
   d.count = d.point = 0, d.more = false;
   bool any, negative = p < end && *p == '-';
   if (p < end && (*p == '-' || *p == '+')) p++;
   p = read_digits(p, end, &d, &any);
   int exponent;
-  if (!any || !read_exponent(p, end, &exponent)) return false;
+  if (!any || !read_exponent(p, end, 'e', &exponent)) return false;
   decimal_trim(&d);
   uint64_t small = 0;
   for (int i = 0; i < d.count && i < 19; i++) small = small * 10 + d.digits[i];
   d.point += exponent;
   if (d.count == 0) *bits = 0;
-  else if (d.count > 19 || d.more || !fast_double(small, d.point - d.count, bits))
-    *bits = decimal_to_double(&d);
-  if (*bits == infinity_bits(&float_shapes[FLOAT_DOUBLE])) return false;
-  *bits |= (uint64_t)negative << 63;
+  else if (d.count > 19 || d.more || !fast_nearest(small, d.point - d.count, format, bits))
+    *bits = decimal_to_nearest(&d, s);
+  if (*bits == infinity_bits(s)) return false;
+  *bits |= (uint64_t)negative << (s->bits - 1);
   return true;
 }
 
-bool float_from_decimal(const char *text, size_t length, enum float_format format, uint64_t *bits,
-                        bool *exact) {
-  uint64_t value;
-  if (!read_double(text, text + length, &value)) return false;
-  *bits = float_convert_bits(value, FLOAT_DOUBLE, format, exact);
-  return true;
+static uint32_t hex_value(char c) {
+  return (uint32_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+}
+
+/* Digits that 62 bits can't hold only matter as "not zero". */
+static bool from_hexadecimal(const char *p, const char *end, const struct float_shape *s,
+                             uint64_t *bits) {
+  uint64_t significand = 0;
+  int64_t exponent = 0;
+  int written;
+  bool point = false, sticky = false, exact;
+  for (; p < end && (*p | 32) != 'p'; p++) {
+    bool room = significand >> 58 == 0;
+    if (*p == '.') {
+      point = true;
+      continue;
+    }
+    if (room) significand = significand * 16 + hex_value(*p);
+    else sticky |= *p != '0';
+    exponent += 4 * (!room - point);
+  }
+  if (!read_exponent(p, end, 'p', &written)) return false;
+  exponent += written;
+  exponent = exponent < -100000 ? -100000 : exponent > 100000 ? 100000 : exponent;
+  *bits = round_into(significand, (int)exponent, sticky, s, &exact);
+  return *bits != infinity_bits(s);
+}
+
+/* inf, qnan, nan(0x1), snan(0x1): what stands in parentheses lies below the quiet bit. */
+static bool from_word(const char *p, const char *end, const struct float_shape *s, uint64_t *bits) {
+  uint64_t payload = 0, quiet = UINT64_C(1) << (s->fraction_bits - 1);
+  const char *open = memchr(p, '(', (size_t)(end - p));
+  for (const char *c = open ? open + 3 : end; c < end && *c != ')'; c++) {
+    payload = payload * 16 + hex_value(*c);
+    if (payload >= quiet) return false;
+  }
+  *bits = infinity_bits(s) | payload | (*p == 'q' || *p == 'n' ? quiet : 0);
+  return payload != 0 || *p != 's';
+}
+
+bool float_from_special(const char *text, size_t length, enum float_format format,
+                        uint64_t *bits) {
+  const struct float_shape *s = &float_shapes[format];
+  const char *p = text, *end = text + length;
+  bool negative = *p == '-', ok;
+  p += *p == '-' || *p == '+';
+  if (*p == '0') ok = from_hexadecimal(p + 2, end, s, bits);
+  else ok = from_word(p, end, s, bits);
+  *bits |= (uint64_t)negative << (s->bits - 1);
+  return ok;
 }

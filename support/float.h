@@ -29,10 +29,13 @@ extern const struct float_shape float_shapes[FLOAT_FORMAT_COUNT];
 uint64_t float_convert_bits(uint64_t bits, enum float_format from, enum float_format to,
                             bool *exact);
 
-/* Reads [+-]digits[.digits][(e|E)[+-]digits] (at least one digit, all `length` bytes) as LLVM does:
- * as the nearest double, which is then converted to `format`. *exact: that second step lost
- * nothing. False if the text is no such number, or too large for a double. */
-bool float_from_decimal(const char *text, size_t length, enum float_format format, uint64_t *bits,
-                        bool *exact);
+/* Reads [+-]digits[.digits][(e|E)[+-]digits] (at least one digit, all `length` bytes) as the nearest
+ * value of the format. False if the text is no such number, or too large. */
+bool float_from_decimal(const char *text, size_t length, enum float_format format, uint64_t *bits);
+
+/* Reads what later LLVM writes beside decimals, with or without a sign: 0x1.8p3 (to the nearest
+ * value), inf, qnan, nan(0x1) and snan(0x1) with what lies below the quiet bit. The text is one of
+ * these; false if the number is too large or the payload has no room. */
+bool float_from_special(const char *text, size_t length, enum float_format format, uint64_t *bits);
 
 #endif

@@ -381,8 +381,7 @@ static bool write_decimal_constant(struct textbuf *out, uint64_t bits) {
   write_scientific(out, &d, CONSTANT_DIGITS);
   uint64_t back = 0;
   if (exact || out->arena->failed) return true;
-  if (float_from_decimal(out->bytes + begin, out->length - begin, FLOAT_DOUBLE, &back, NULL) &&
-      back == bits)
+  if (float_from_decimal(out->bytes + begin, out->length - begin, FLOAT_DOUBLE, &back) && back == bits)
     return true;
   out->length = begin;
   return false;
