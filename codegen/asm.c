@@ -81,7 +81,7 @@ static bool read_constraint(struct asm_call *c, const char *word, size_t length)
   if (p < end && *p == '!') return refuse(c, "asm goto is not part of NVVM IR:", word, length);
   if (p < end && *p == '=') out.output = true, p++;
   for (; p < end && (*p == '&' || *p == '*' || *p == '%'); p++) out.indirect |= *p == '*';
-  if (c->count == ASM_MAX_OPERANDS) return refuse(c, "more than 256 operands", NULL, 0);
+  if (c->count == ASM_MAX_OPERANDS) return refuse(c, "more than 1024 operands", NULL, 0);
   if (!read_code(c, word, length, p, &out)) return false;
   if (out.output && c->count > 0 && !c->constraints[c->count - 1].output)
     return refuse(c, "an output after an input:", word, length);
@@ -135,7 +135,7 @@ static uint32_t class_bits(enum ptx_class class) {
 enum fit {
   FIT_SAME,   /* one part of that class */
   FIT_BITS,   /* one part of another class, moved by its bits */
-  FIT_PACKED, /* several parts, as one vector */
+  FIT_PACKED, /* several parts, which fill it */
   FIT_NOT,
 };
 
@@ -153,10 +153,10 @@ static enum fit fit_of(struct lower *l, struct nvm_type type, enum ptx_class cla
   }
   for (uint32_t k = 0; k < count; k++) {
     struct part p = part_at(l, type, k);
-    if (p.kind == PART_I1 || p.container != part_at(l, type, 0).container) return FIT_NOT;
-    total += p.container;
+    if (class == PTX_B128 && p.container * count != 128) return FIT_NOT;
+    total += p.bits;
   }
-  return count <= 4 && total == class_bits(class) ? FIT_PACKED : FIT_NOT;
+  return total == class_bits(class) ? FIT_PACKED : FIT_NOT;
 }
 
 static bool refuse_fit(const struct asm_call *c, struct nvm_type type, char letter) {
@@ -174,14 +174,20 @@ static bool is_int_class(enum ptx_class class) {
   return class == PTX_B16 || class == PTX_B32 || class == PTX_B64;
 }
 
-/* What a register of the class holds when all of it counts. */
-static struct part part_of_class(enum ptx_class class) {
-  uint8_t bits = (uint8_t)class_bits(class);
-  enum part_kind kind = class == PTX_PRED  ? PART_I1
-                        : class == PTX_F32 ? PART_FLOAT
-                        : class == PTX_F64 ? PART_DOUBLE
-                                           : PART_INT;
-  return (struct part){.kind = (uint8_t)kind, .bits = bits, .container = bits};
+/* The type of one part that is all of a register of the class. */
+static struct nvm_type type_of_class(struct lower *l, enum ptx_class class) {
+  return class == PTX_F32   ? TYPE_FLOAT
+         : class == PTX_F64 ? TYPE_DOUBLE
+                            : type_int(&l->module->types, class_bits(class));
+}
+
+/* Two or four registers as the one of a `q` operand, or back. */
+static void move_128(struct lower *l, const struct ptx_reg *parts, uint32_t count,
+                     struct ptx_reg all, bool out) {
+  struct ptx_operand group[4];
+  for (uint32_t k = 0; k < count && k < 4; k++) group[k] = ptx_r(parts[k]);
+  struct ptx_operand vector = ptx_group(l->pf, PTX_OPERAND_VECTOR, group, count);
+  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B128), out ? vector : ptx_r(all), out ? ptx_r(all) : vector);
 }
 
 /* Copies a value into a register of the class. */
@@ -197,15 +203,14 @@ static void move_in(struct lower *l, struct nvm_value v, struct nvm_type type, e
         l, to,
         lower_pred_to_int(l, ptx_r(lower_reg(l, v, 0)), class_bits(ptx_reg_class(to))));
   } else if (fit == FIT_BITS) {
-    struct part as_int = part_of_class(ptx_reg_class(to));
+    struct part as_int = part_at(l, type_of_class(l, ptx_reg_class(to)), 0);
     struct ptx_operand bits = lower_part_to_bits(l, &p, ptx_r(lower_reg(l, v, 0)));
     lower_bits_to_part(l, &as_int, to, bits);
   } else {
-    struct ptx_operand parts[4];
-    uint32_t count = lower_type(l, type).count;
-    for (uint32_t k = 0; k < count && k < 4; k++) parts[k] = ptx_r(lower_reg(l, v, k));
-    emit2(l, PTX_MOV, PTX_MODS(mod_bits(class_bits(ptx_reg_class(to)))), ptx_r(to),
-          ptx_group(l->pf, PTX_OPERAND_VECTOR, parts, count));
+    const struct ptx_reg *parts = lower_regs(l, v);
+    enum ptx_class class = ptx_reg_class(to);
+    if (class != PTX_B128) lower_cast_bits(l, type, parts, type_of_class(l, class), &to);
+    else if (parts) move_128(l, parts, lower_type(l, type).count, to, false);
   }
 }
 
@@ -221,20 +226,19 @@ static struct ptx_reg input_register(struct lower *l, struct nvm_value v, struct
 
 static void move_out(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
                      struct ptx_reg from) {
-  enum fit fit = fit_of(l, type, ptx_reg_class(from));
+  enum ptx_class class = ptx_reg_class(from);
+  enum fit fit = fit_of(l, type, class);
   if (fit == FIT_SAME) {
     if (to[0].bits != from.bits) lower_copy(l, to[0], ptx_r(from));
   } else if (fit == FIT_BITS) {
     struct part p = part_at(l, type, 0);
-    struct part source = part_of_class(ptx_reg_class(from));
+    struct part source = part_at(l, type_of_class(l, class), 0);
     struct ptx_operand bits = lower_part_to_bits(l, &source, ptx_r(from));
     lower_bits_to_part(l, &p, to[0], bits);
+  } else if (class != PTX_B128) {
+    lower_cast_bits(l, type_of_class(l, class), &from, type, to);
   } else {
-    struct ptx_operand parts[4];
-    uint32_t count = lower_type(l, type).count;
-    for (uint32_t k = 0; k < count && k < 4; k++) parts[k] = ptx_r(to[k]);
-    emit2(l, PTX_MOV, PTX_MODS(mod_bits(class_bits(ptx_reg_class(from)))),
-          ptx_group(l->pf, PTX_OPERAND_VECTOR, parts, count), ptx_r(from));
+    move_128(l, to, lower_type(l, type).count, from, true);
   }
 }
 

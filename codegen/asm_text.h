@@ -4,7 +4,7 @@
 
 #include "codegen/lower.h"
 
-enum { ASM_MAX_OPERANDS = 256 };
+enum { ASM_MAX_OPERANDS = 1024 }; /* wgmma of n256 has 256 accumulators, in and out, and a few more */
 
 struct asm_operand {
   struct ptx_operand operand;

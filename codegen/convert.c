@@ -220,7 +220,7 @@ void lower_or_shifted(struct lower *l, struct ptx_operand word, struct ptx_opera
 }
 
 /* Any bitcast: the source's bits are gathered into 64-bit words, the target's parts cut out. */
-static void bitcast_by_words(struct lower *l, struct nvm_value v, struct type_parts from,
+static void bitcast_by_words(struct lower *l, struct type_parts from, const struct ptx_reg *source,
                              struct type_parts to, const struct ptx_reg *target) {
   int total = 0;
   for (uint32_t k = 0; k < from.count; k++) total += lower_part(l, from, k)->bits;
@@ -234,7 +234,7 @@ static void bitcast_by_words(struct lower *l, struct nvm_value v, struct type_pa
   }
   for (int k = 0, at = 0; k < (int)from.count; k++) {
     const struct part *p = lower_part(l, from, (uint32_t)k);
-    struct ptx_operand bits = lower_part_to_bits(l, p, lower_operand(l, v, (uint32_t)k));
+    struct ptx_operand bits = lower_part_to_bits(l, p, ptx_r(source[k]));
     lower_or_shifted(l, words[at / 64], bits, at % 64);
     if (at % 64 + p->bits > 64) lower_or_shifted(l, words[at / 64 + 1], bits, at % 64 - 64);
     at += p->bits;
@@ -268,6 +268,19 @@ void lower_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_opera
   emit4(l, PTX_PRMT, PTX_MODS(PTX_MOD_B32), ptx_r(to), low, high, ptx_i(0x6420));
 }
 
+/* A 16-bit register from two bytes, or these from it. */
+static void two_bytes(struct lower *l, struct ptx_operand both, const struct ptx_operand bytes[2],
+                      bool join) {
+  if (join) {
+    struct ptx_operand low = emit_binary(l, PTX_AND, PTX_MOD_B16, bytes[0], ptx_i(255));
+    struct ptx_operand high = emit_binary(l, PTX_SHL, PTX_MOD_B16, bytes[1], ptx_i(8));
+    emit3(l, PTX_OR, PTX_MODS(PTX_MOD_B16), both, low, high);
+  } else {
+    emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B16), bytes[0], both);
+    emit3(l, PTX_SHR, PTX_MODS(PTX_MOD_U16), bytes[1], both, ptx_i(8));
+  }
+}
+
 static bool all_parts_are(const struct lower *l, struct type_parts t, uint32_t bits) {
   for (uint32_t k = 0; k < t.count; k++)
     if (lower_part(l, t, k)->bits != bits || lower_part(l, t, k)->kind == PART_I1) return false;
@@ -276,25 +289,27 @@ static bool all_parts_are(const struct lower *l, struct type_parts t, uint32_t b
 
 /* Registers' bits as 2 or 4 times as many smaller registers each, or the other way round: PTX's
  * packing mov, and permutations for bytes. */
-static bool bitcast_by_mov(struct lower *l, struct nvm_value v, struct type_parts from,
+static bool bitcast_by_mov(struct lower *l, struct type_parts from, const struct ptx_reg *source,
                            struct type_parts to, const struct ptx_reg *target) {
   struct type_parts many = from.count > to.count ? from : to;
   struct type_parts few = from.count > to.count ? to : from;
   const struct part *small = lower_part(l, many, 0), *big = lower_part(l, few, 0);
   uint32_t ratio = many.count / few.count;
-  bool bytes = small->bits == 8 && big->bits == 32, join = many.first == from.first;
+  bool bytes = small->bits == 8 && big->bits <= 32, join = many.first == from.first;
   if (ratio * few.count != many.count || (ratio != 2 && ratio != 4) || big->bits != big->container ||
       (!bytes && small->bits != small->container) || small->bits * ratio != big->bits ||
       !all_parts_are(l, many, small->bits) || !all_parts_are(l, few, big->bits))
     return false;
   for (uint32_t w = 0; w < few.count; w++) {
     struct ptx_operand lanes[4];
-    struct ptx_operand single = ptx_r(join ? target[w] : lower_reg(l, v, w));
+    struct ptx_operand single = ptx_r(join ? target[w] : source[w]);
     for (uint32_t k = 0; k < ratio; k++)
-      lanes[k] = ptx_r(join ? lower_reg(l, v, w * ratio + k) : target[w * ratio + k]);
+      lanes[k] = ptx_r(join ? source[w * ratio + k] : target[w * ratio + k]);
     struct ptx_reg word = lower_temp(l, PTX_B32);
     uint16_t mod = part_bits_mod(big);
-    if (bytes && join) {
+    if (bytes && ratio == 2) {
+      two_bytes(l, single, lanes, join);
+    } else if (bytes && join) {
       lower_pack_bytes(l, word, lanes);
       emit2(l, PTX_MOV, PTX_MODS(mod), single, ptx_r(word));
     } else if (bytes) {
@@ -308,18 +323,24 @@ static bool bitcast_by_mov(struct lower *l, struct nvm_value v, struct type_part
   return true;
 }
 
-static void lower_bitcast(struct lower *l, const struct nvm_inst *i) {
-  struct nvm_value v = inst_operand(l->f, i, 0);
-  struct type_parts from = lower_type(l, value_type(l->f, v)), to = lower_type(l, i->type);
-  const struct ptx_reg *target = lower_result(l, l->inst);
+void lower_cast_bits(struct lower *l, struct nvm_type from_type, const struct ptx_reg *source,
+                     struct nvm_type to_type, const struct ptx_reg *target) {
+  struct type_parts from = lower_type(l, from_type), to = lower_type(l, to_type);
+  if (!source) return;
   if (same_shape(l, from, to)) {
     for (uint32_t k = 0; k < to.count; k++) {
       const struct part *p = lower_part(l, to, k);
-      emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(p)), ptx_r(target[k]), ptx_r(lower_reg(l, v, k)));
+      emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(p)), ptx_r(target[k]), ptx_r(source[k]));
     }
-  } else if (from.count && to.count && !bitcast_by_mov(l, v, from, to, target)) {
-    bitcast_by_words(l, v, from, to, target);
+  } else if (from.count && to.count && !bitcast_by_mov(l, from, source, to, target)) {
+    bitcast_by_words(l, from, source, to, target);
   }
+}
+
+static void lower_bitcast(struct lower *l, const struct nvm_inst *i) {
+  struct nvm_value v = inst_operand(l->f, i, 0);
+  struct nvm_type type = value_type(l->f, v);
+  lower_cast_bits(l, type, lower_regs(l, v), i->type, lower_result(l, l->inst));
 }
 
 /* --- dispatch --------------------------------------------------------------------------------- */

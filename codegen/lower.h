@@ -198,6 +198,8 @@ void lower_touch(struct lower *l, struct nvm_value v);
 struct ptx_operand lower_operand(struct lower *l, struct nvm_value v, uint32_t k);
 /* The same, always in a register (constants are moved into a new one). */
 struct ptx_reg lower_reg(struct lower *l, struct nvm_value v, uint32_t k);
+/* Registers that hold all parts, in the function arena; NULL where there is no memory. */
+struct ptx_reg *lower_regs(struct lower *l, struct nvm_value v);
 /* A new register that holds part p. */
 struct ptx_reg lower_new_reg(struct lower *l, const struct part *p);
 static inline struct ptx_reg lower_temp(struct lower *l, enum ptx_class c) {
@@ -409,6 +411,9 @@ void lower_from_f32(struct lower *l, const struct part *p, struct ptx_reg to, st
 /* The pointer v of one address space as one of another (convert.c). */
 void lower_cast_space(struct lower *l, uint32_t from_space, uint32_t to_space, struct ptx_reg target,
                       struct ptx_operand v);
+/* The bits of registers of one type (NULL: an earlier error) as another type of as many (convert.c). */
+void lower_cast_bits(struct lower *l, struct nvm_type from_type, const struct ptx_reg *source,
+                     struct nvm_type to_type, const struct ptx_reg *target);
 /* Any part as a 64-bit integer of its bits, zeros above; and back into a register of the part
  * (convert.c). */
 struct ptx_operand lower_part_to_bits(struct lower *l, const struct part *p, struct ptx_operand v);

@@ -165,6 +165,13 @@ struct ptx_reg lower_reg(struct lower *l, struct nvm_value v, uint32_t k) {
   return r;
 }
 
+struct ptx_reg *lower_regs(struct lower *l, struct nvm_value v) {
+  uint32_t count = lower_type(l, value_type(l->f, v)).count;
+  struct ptx_reg *regs = arena_alloc(&l->function_arena, (count + 1) * sizeof *regs);
+  for (uint32_t k = 0; regs && k < count; k++) regs[k] = lower_reg(l, v, k);
+  return regs;
+}
+
 struct ptx_operand lower_operand(struct lower *l, struct nvm_value v, uint32_t k) {
   if (is_local_value(v)) return ptx_r(local_reg(l, v, k));
   struct type_parts parts = lower_type(l, value_type(l->f, v));
