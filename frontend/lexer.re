@@ -209,11 +209,16 @@ static bool joins_assignment(const char **cursor) {
   return true;
 }
 
-static const char *skip_digits(const char *c, uint64_t *number) {
-  const char *begin = c;
+/* Saturates; longer texts are re-read. */
+static uint64_t digits_value(const char *c, const char *end) {
   uint64_t n = 0;
-  for (; is_digit(*c); c++) n = n * 10 + (uint64_t)(*c - '0');
-  *number = c - begin < 20 ? n : UINT64_MAX; /* saturates; longer texts are re-read */
+  if (end - c >= 20) return UINT64_MAX;
+  for (; c < end; c++) n = n * 10 + (uint64_t)(*c - '0');
+  return n;
+}
+
+static const char *skip_digits(const char *c) {
+  while (is_digit(*c)) c++;
   return c;
 }
 
@@ -229,23 +234,22 @@ static int lex_comma(struct parser *p, union nvir_value *value, const char **cur
   const char *c = skip_blank(*cursor);
   if (*c == '!') {
     const char *name = ++c;
-    if (is_digit(*c)) return ',';
+    if (is_digit(*c)) return T_COMMA;
     while (is_name_char(*c) || *c == '\\') c++;
     const char *end = c;
     c = skip_blank(c);
-    if (end == name || *c != '!') return ',';
+    if (end == name || *c != '!') return T_COMMA;
     bool escaped = memchr(name, '\\', (size_t)(end - name)) != NULL;
     set_token(p, value, name, end, escaped ? NAME_ESCAPED : NAME_PLAIN);
     *cursor = end;
     return T_ATTACH;
   }
-  if (*c != 'a') return ',';
+  if (*c != 'a') return T_COMMA;
   if (strncmp(c, "align", 5) == 0 && !is_name_char(c[5])) {
     const char *digits = skip_blank(c + 5), *end;
-    uint64_t number;
-    if (!is_digit(*digits)) return ',';
-    end = skip_digits(digits, &number);
-    set_token(p, value, digits, end, number);
+    if (!is_digit(*digits)) return T_COMMA;
+    end = skip_digits(digits);
+    set_token(p, value, digits, end, digits_value(digits, end));
     *cursor = end;
     return T_COMMA_ALIGN;
   }
@@ -253,7 +257,7 @@ static int lex_comma(struct parser *p, union nvir_value *value, const char **cur
     *cursor = c + 9;
     return T_COMMA_ADDRSPACE;
   }
-  return ',';
+  return T_COMMA;
 }
 
 /* The text between balanced parentheses, which may follow. */
@@ -274,8 +278,7 @@ static const char *lex_payload(struct parser *p, const char *c, union nvir_value
 
 static int lex_int_type(struct parser *p, union nvir_value *value, const char *begin,
                         const char *end) {
-  uint64_t bits;
-  skip_digits(begin + 1, &bits);
+  uint64_t bits = digits_value(begin + 1, end);
   if (bits == 0 || bits > TYPE_MAX_INT_BITS) {
     set_token(p, value, begin, end, bits);
     return T_BAD_INT_TYPE;
@@ -290,9 +293,8 @@ static int lex_int_type(struct parser *p, union nvir_value *value, const char *b
 static int lex_pointer_type(struct parser *p, union nvir_value *value, const char *begin,
                             const char *end) {
   const char *digits = begin;
-  uint64_t space;
   while (!is_digit(*digits)) digits++;
-  skip_digits(digits, &space);
+  uint64_t space = digits_value(digits, skip_digits(digits));
   if (space > PARSE_MAX_NUMBER) {
     set_token(p, value, begin, end, space);
     return T_BAD_NUMBER;
@@ -363,8 +365,7 @@ static int lex_word(struct parser *p, union nvir_value *value, const char *begin
 /* `%5`, `@5`, `!5`, `#5`, `5:`; too large a number is a token that the grammar knows not. */
 static int lex_numbered(struct parser *p, union nvir_value *value, const char *begin,
                         const char *end, int token) {
-  uint64_t number;
-  skip_digits(begin, &number);
+  uint64_t number = digits_value(begin, end);
   set_token(p, value, begin, end, number);
   return number <= PARSE_MAX_NUMBER ? token : T_BAD_NUMBER;
 }
@@ -453,12 +454,17 @@ uint32_t lexer_token_end(struct parser *p, uint32_t begin) {
 
 /* ---- The automaton ---- */
 
+static const uint16_t punctuation['}' + 1] = {
+    ['='] = T_EQUALS, ['*'] = T_STAR,   [':'] = T_COLON,  ['|'] = T_BAR,    ['['] = T_LBRACKET, [']'] = T_RBRACKET,
+    ['('] = T_LPAREN, [')'] = T_RPAREN, ['{'] = T_LBRACE, ['}'] = T_RBRACE, ['<'] = T_LESS,     ['>'] = T_GREATER,
+};
+
 int lexer_token(union nvir_value *value, struct parser *p) {
   const char *cursor = p->cursor, *marker, *start;
   int token;
 #define DONE(t) do { token = (t); goto done; } while (0)
 again:
-  while (*cursor == ' ') cursor++;
+  cursor += *cursor == ' '; /* one blank mostly; the automaton takes more */
   start = cursor;
   /*!re2c
   re2c:define:YYCTYPE = "unsigned char";
@@ -481,7 +487,7 @@ again:
 
   [=*[\](){}<>|:] {
     value->token.begin = (uint32_t)(start - p->text);
-    DONE((unsigned char)*start);
+    DONE(punctuation[(unsigned char)*start]);
   }
   "," { DONE(lex_comma(p, value, &cursor)); }
   "..." { DONE(T_DOTS); }
@@ -547,9 +553,7 @@ again:
   "c" quoted { DONE(lex_quoted(p, value, start + 2, cursor - 1, T_CSTRING)); }
 
   "-"? digit+ {
-    uint64_t number;
-    skip_digits(start + (*start == '-'), &number);
-    set_token(p, value, start, cursor, number);
+    set_token(p, value, start, cursor, digits_value(start + (*start == '-'), cursor));
     DONE(T_INT);
   }
   [-+]? digit+ "." digit* ([eE] [-+]? digit+)? {

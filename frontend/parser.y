@@ -9,6 +9,7 @@
 %define api.pure full
 %define api.prefix {nvir_}
 %define api.token.prefix {T_}
+%define api.token.raw
 %define api.value.type {union nvir_value}
 %define parse.error custom
 %param {struct parser *p}
@@ -45,7 +46,8 @@ union nvir_value;
 %token <token> META_NAME "metadata name" META_NAME_ASSIGN "metadata name and '='"
 %token <token> META_STRING "metadata string" META_OPEN "'!{'" GROUP "attribute group"
 %token <token> INT "integer" FLOAT "floating-point number" STRING "string" CSTRING "byte string"
-%token <token> WORD "word" '{' '[' '<'
+%token <token> WORD "word" LBRACE "{" LBRACKET "[" LESS "<"
+%token COMMA "," LPAREN "(" RPAREN ")" RBRACE "}" RBRACKET "]" GREATER ">" EQUALS "=" STAR "*" BAR "|" COLON ":"
 %token <type> TYPE "type"
 %token <token> ATTACH "metadata attachment" COMMA_ALIGN "', align N'" COMMA_ADDRSPACE "', addrspace'"
 %token DOTS "'...'"
@@ -91,42 +93,42 @@ union nvir_value;
 module: %empty | module definition ;
 
 definition:
-    DEFINE header function_attachments '{' begin_body statements body_end
+    DEFINE header function_attachments "{" begin_body statements body_end
   | DECLARE declare_attachments header { symbols_declare(p); }
   | variable
   | alias
   | LOCAL_ASSIGN TYPE_WORD type { types_define(p, &$1, &$3); }
   | LOCAL_ASSIGN TYPE_WORD OPAQUE { types_define(p, &$1, NULL); }
-  | COMDAT_NAME '=' COMDAT WORD { symbols_define_comdat(p, &$1, &$4); }
-  | TARGET WORD '=' STRING { symbols_target(p, &$2, &$4); }
-  | SOURCE_FILENAME '=' STRING { symbols_target(p, &$1, &$3); }
+  | COMDAT_NAME "=" COMDAT WORD { symbols_define_comdat(p, &$1, &$4); }
+  | TARGET WORD "=" STRING { symbols_target(p, &$2, &$4); }
+  | SOURCE_FILENAME "=" STRING { symbols_target(p, &$1, &$3); }
   | MODULE ASM STRING { symbols_target(p, &$2, &$3); }
-  | ATTRIBUTES GROUP '=' '{' attributes_opt '}' { attrs_define_group(p, &$2); }
-  | META_ID_ASSIGN node_open elements '}' { nodes_define(p, &$1, NULL, false, $2); }
-  | META_ID_ASSIGN DISTINCT node_open elements '}' { nodes_define(p, &$1, NULL, true, $3); }
-  | META_ID_ASSIGN META_NAME fields_open fields ')' {
+  | ATTRIBUTES GROUP "=" "{" attributes_opt "}" { attrs_define_group(p, &$2); }
+  | META_ID_ASSIGN node_open elements "}" { nodes_define(p, &$1, NULL, false, $2); }
+  | META_ID_ASSIGN DISTINCT node_open elements "}" { nodes_define(p, &$1, NULL, true, $3); }
+  | META_ID_ASSIGN META_NAME fields_open fields ")" {
       nodes_define(p, &$1, &$2, false, $3);
     }
-  | META_ID_ASSIGN DISTINCT META_NAME fields_open fields ')' {
+  | META_ID_ASSIGN DISTINCT META_NAME fields_open fields ")" {
       nodes_define(p, &$1, &$3, true, $4);
     }
-  | META_NAME_ASSIGN node_open elements '}' { nodes_define_named(p, &$1, $2); }
+  | META_NAME_ASSIGN node_open elements "}" { nodes_define_named(p, &$1, $2); }
   | use_order
   | error RESYNC { yyerrok; symbols_abandon_function(p); }
   ;
 
 use_order:
-    USELISTORDER typed ',' '{' numbers '}'
-  | USELISTORDER LABEL_TYPE LOCAL ',' '{' numbers '}'
-  | USELISTORDER_BB GLOBAL ',' LOCAL ',' '{' numbers '}'
+    USELISTORDER typed "," "{" numbers "}"
+  | USELISTORDER LABEL_TYPE LOCAL "," "{" numbers "}"
+  | USELISTORDER_BB GLOBAL "," LOCAL "," "{" numbers "}"
   ;
-numbers: INT | numbers ',' INT ;
+numbers: INT | numbers "," INT ;
 
 /* ---- Functions ---- */
 
-header: header_open parameters ')' suffixes ;
+header: header_open parameters ")" suffixes ;
 
-header_open: prefixes type GLOBAL '(' { symbols_open_header(p, &$2, &$3); } ;
+header_open: prefixes type GLOBAL "(" { symbols_open_header(p, &$2, &$3); } ;
 
 prefixes:
     %empty { symbols_reset_prefixes(p); }
@@ -166,7 +168,7 @@ prefix:
       p->prefixes.flags |= (uint16_t)$1.number;
       p->prefixes.seen |= PREFIX_FLAG;
     }
-  | ADDRSPACE '(' INT ')' {
+  | ADDRSPACE "(" INT ")" {
       uint64_t number = 0;
       values_number(p, &$3, PARSE_MAX_NUMBER, &number);
       p->prefixes.address_space = (uint32_t)number;
@@ -180,7 +182,7 @@ prefix:
       p->prefixes.thread_local = (uint8_t)$1.number;
       p->prefixes.seen |= PREFIX_VARIABLE;
     }
-  | THREAD_LOCAL '(' TLS_MODEL ')' {
+  | THREAD_LOCAL "(" TLS_MODEL ")" {
       p->prefixes.thread_local = (uint8_t)$3.number;
       p->prefixes.seen |= PREFIX_VARIABLE;
     }
@@ -194,9 +196,9 @@ parameters:
     %empty
   | DOTS { p->variadic = true; }
   | parameter_list
-  | parameter_list ',' DOTS { p->variadic = true; }
+  | parameter_list "," DOTS { p->variadic = true; }
   ;
-parameter_list: parameter | parameter_list ',' parameter ;
+parameter_list: parameter | parameter_list "," parameter ;
 parameter:
     type_or_metadata { symbols_parameter(p, &$1, NULL); }
   | type_or_metadata LOCAL { symbols_parameter(p, &$1, &$2); }
@@ -209,7 +211,7 @@ suffix:
     attribute
   | GROUP { attrs_group(p, &$1); }
   | UNNAMED_ADDR { p->unnamed_addr = (uint8_t)$1.number; }
-  | ADDRSPACE '(' INT ')' {
+  | ADDRSPACE "(" INT ")" {
       uint64_t number = 0;
       values_number(p, &$3, PARSE_MAX_NUMBER, &number);
       p->suffix_space = (uint32_t)number;
@@ -224,7 +226,7 @@ suffix:
   ;
 comdat:
     COMDAT { symbols_comdat(p, NULL); }
-  | COMDAT '(' COMDAT_NAME ')' { symbols_comdat(p, &$3); }
+  | COMDAT "(" COMDAT_NAME ")" { symbols_comdat(p, &$3); }
   ;
 function_attachments:
     %empty { p->attachments.count = 0; }
@@ -237,7 +239,7 @@ declare_attachments:
 
 begin_body: %empty { symbols_begin_function(p); } ;
 body_end:
-    '}' { symbols_end_function(p); }
+    "}" { symbols_end_function(p); }
   | error RESYNC_TOP { yyerrok; symbols_abandon_function(p); }
   ;
 
@@ -248,15 +250,15 @@ attributes: attribute | attributes attribute ;
 attribute:
     ATTR_FLAG { attrs_flag(p, &$1); }
   | ALIGN INT { attrs_int(p, &$1, &$2); }
-  | ALIGN '(' INT ')' { attrs_int(p, &$1, &$3); }
-  | ALIGN '=' INT { attrs_int(p, &$1, &$3); }
-  | ATTR_INT '(' INT ')' { attrs_int(p, &$1, &$3); }
-  | ATTR_INT '=' INT { attrs_int(p, &$1, &$3); }
+  | ALIGN "(" INT ")" { attrs_int(p, &$1, &$3); }
+  | ALIGN "=" INT { attrs_int(p, &$1, &$3); }
+  | ATTR_INT "(" INT ")" { attrs_int(p, &$1, &$3); }
+  | ATTR_INT "=" INT { attrs_int(p, &$1, &$3); }
   | ATTR_TYPE { attrs_type(p, &$1, NULL); }
-  | ATTR_TYPE '(' type ')' { attrs_type(p, &$1, &$3); }
+  | ATTR_TYPE "(" type ")" { attrs_type(p, &$1, &$3); }
   | ATTR_TEXT { attrs_text(p, &$1); }
   | STRING { attrs_string(p, &$1, NULL); }
-  | STRING '=' STRING { attrs_string(p, &$1, &$3); }
+  | STRING "=" STRING { attrs_string(p, &$1, &$3); }
   ;
 
 /* ---- Variables and aliases ---- */
@@ -273,12 +275,12 @@ variable:
 begin_variable: %empty { symbols_reset_variable(p); } ;
 variable_suffixes: %empty | variable_suffixes variable_suffix ;
 variable_suffix:
-    ',' SECTION STRING { p->section = names_string(p, &$3); }
-  | ',' PARTITION STRING { p->partition = names_string(p, &$3); }
-  | ',' comdat
-  | ',' CODE_MODEL STRING
-  | ',' NO_SANITIZE
-  | ',' ATTR_FLAG { attrs_flag(p, &$2); }
+    "," SECTION STRING { p->section = names_string(p, &$3); }
+  | "," PARTITION STRING { p->partition = names_string(p, &$3); }
+  | "," comdat
+  | "," CODE_MODEL STRING
+  | "," NO_SANITIZE
+  | "," ATTR_FLAG { attrs_flag(p, &$2); }
   | COMMA_ALIGN { attrs_alignment(p, &$1, &p->align_log2); }
   | ATTACH node { symbols_attach(p, &$1, $2); }
   | GROUP { attrs_group(p, &$1); }
@@ -286,16 +288,16 @@ variable_suffix:
   ;
 
 alias:
-    GLOBAL_ASSIGN prefixes ALIAS type ',' expr begin_variable alias_suffixes {
+    GLOBAL_ASSIGN prefixes ALIAS type "," expr begin_variable alias_suffixes {
       symbols_alias(p, &$1, $3.number, &$4, &$6, NULL);
     }
-  | GLOBAL_ASSIGN prefixes ALIAS type ',' typed begin_variable alias_suffixes {
+  | GLOBAL_ASSIGN prefixes ALIAS type "," typed begin_variable alias_suffixes {
       symbols_alias(p, &$1, $3.number, &$4, NULL, &$6);
     }
   ;
 alias_suffixes:
     %empty
-  | alias_suffixes ',' PARTITION STRING { p->partition = names_string(p, &$4); }
+  | alias_suffixes "," PARTITION STRING { p->partition = names_string(p, &$4); }
   ;
 
 /* ---- Types ---- */
@@ -303,20 +305,20 @@ alias_suffixes:
 type:
     TYPE
   | LOCAL { $$ = types_named(p, &$1); }
-  | type '*' { $$ = types_pointer(p, &$1, 0, p->token_end); }
-  | type ADDRSPACE '(' INT ')' '*' { $$ = types_pointer(p, &$1, $4.number, p->token_end); }
-  | '[' INT X type ']' { $$ = types_sequence(p, &$2, &$4, false, $1.begin, p->token_end); }
-  | '<' INT X type '>' { $$ = types_sequence(p, &$2, &$4, true, $1.begin, p->token_end); }
-  | '{' '}' { $$ = types_empty_struct(p, false, $1.begin, p->token_end); }
-  | '<' '{' '}' '>' { $$ = types_empty_struct(p, true, $1.begin, p->token_end); }
-  | '{' type_list '}' { $$ = types_struct(p, $2, false, $1.begin, p->token_end); }
-  | '<' '{' type_list '}' '>' { $$ = types_struct(p, $3, true, $1.begin, p->token_end); }
-  | type '(' types ')' { $$ = types_function(p, &$1, $3, false, p->token_end); }
-  | type '(' DOTS ')' {
+  | type "*" { $$ = types_pointer(p, &$1, 0, p->token_end); }
+  | type ADDRSPACE "(" INT ")" "*" { $$ = types_pointer(p, &$1, $4.number, p->token_end); }
+  | "[" INT X type "]" { $$ = types_sequence(p, &$2, &$4, false, $1.begin, p->token_end); }
+  | "<" INT X type ">" { $$ = types_sequence(p, &$2, &$4, true, $1.begin, p->token_end); }
+  | "{" "}" { $$ = types_empty_struct(p, false, $1.begin, p->token_end); }
+  | "<" "{" "}" ">" { $$ = types_empty_struct(p, true, $1.begin, p->token_end); }
+  | "{" type_list "}" { $$ = types_struct(p, $2, false, $1.begin, p->token_end); }
+  | "<" "{" type_list "}" ">" { $$ = types_struct(p, $3, true, $1.begin, p->token_end); }
+  | type "(" types ")" { $$ = types_function(p, &$1, $3, false, p->token_end); }
+  | type "(" DOTS ")" {
       struct list none = {p->types.count, 0};
       $$ = types_function(p, &$1, none, true, p->token_end);
     }
-  | type '(' type_list ',' DOTS ')' { $$ = types_function(p, &$1, $3, true, p->token_end); }
+  | type "(" type_list "," DOTS ")" { $$ = types_function(p, &$1, $3, true, p->token_end); }
   ;
 types: %empty { $$ = (struct list){p->types.count, 0}; } | type_list ;
 type_list:
@@ -324,7 +326,7 @@ type_list:
       $$ = (struct list){p->types.count, 0};
       types_push(p, &$$, &$1);
     }
-  | type_list ',' type_or_metadata { $$ = $1; types_push(p, &$$, &$3); }
+  | type_list "," type_or_metadata { $$ = $1; types_push(p, &$$, &$3); }
   ;
 type_or_metadata:
     type
@@ -369,15 +371,15 @@ value:
   | POISON { $$ = (struct literal){.begin = $1.begin, .kind = LIT_POISON}; }
   | ZERO { $$ = (struct literal){.begin = $1.begin, .kind = LIT_ZERO}; }
   | NONE { $$ = (struct literal){.begin = $1.begin, .kind = LIT_NONE}; }
-  | '[' ']' { $$ = (struct literal){.begin = $1.begin, .kind = LIT_ARRAY}; }
-  | '{' '}' { $$ = (struct literal){.begin = $1.begin, .kind = LIT_STRUCT}; }
-  | '<' '{' '}' '>' { $$ = (struct literal){.begin = $1.begin, .kind = LIT_PACKED}; }
-  | '[' typed_list ']' { $$ = values_list($1.begin, LIT_ARRAY, $2); }
-  | '{' typed_list '}' { $$ = values_list($1.begin, LIT_STRUCT, $2); }
-  | '<' typed_list '>' { $$ = values_list($1.begin, LIT_VECTOR, $2); }
-  | '<' '{' typed_list '}' '>' { $$ = values_list($1.begin, LIT_PACKED, $3); }
-  | ASM asm_flags STRING ',' STRING { $$ = values_asm(p, $1.begin, $2, &$3, &$5); }
-  | SPLAT '(' typed ')' { $$ = values_splat(p, $1.begin, &$3); }
+  | "[" "]" { $$ = (struct literal){.begin = $1.begin, .kind = LIT_ARRAY}; }
+  | "{" "}" { $$ = (struct literal){.begin = $1.begin, .kind = LIT_STRUCT}; }
+  | "<" "{" "}" ">" { $$ = (struct literal){.begin = $1.begin, .kind = LIT_PACKED}; }
+  | "[" typed_list "]" { $$ = values_list($1.begin, LIT_ARRAY, $2); }
+  | "{" typed_list "}" { $$ = values_list($1.begin, LIT_STRUCT, $2); }
+  | "<" typed_list ">" { $$ = values_list($1.begin, LIT_VECTOR, $2); }
+  | "<" "{" typed_list "}" ">" { $$ = values_list($1.begin, LIT_PACKED, $3); }
+  | ASM asm_flags STRING "," STRING { $$ = values_asm(p, $1.begin, $2, &$3, &$5); }
+  | SPLAT "(" typed ")" { $$ = values_splat(p, $1.begin, &$3); }
   ;
 asm_flags:
     %empty { $$ = 0; }
@@ -386,29 +388,29 @@ asm_flags:
   ;
 typed_list:
     typed { $$ = (struct list){p->stack.count, 0}; values_push(p, &$$, &$1); }
-  | typed_list ',' typed { $$ = $1; values_push(p, &$$, &$3); }
+  | typed_list "," typed { $$ = $1; values_push(p, &$$, &$3); }
   ;
 
 expr:
-    CAST '(' typed TO type ')' { $$ = values_cast(p, &$1, &$3, &$5); }
-  | GEP inrange '(' type ',' gep_list ')' { $$ = values_gep(p, &$1, &$4, $6); }
-  | BINARY '(' typed_list ')' { $$ = values_expr(p, &$1, $3); }
-  | UNARY '(' typed_list ')' { $$ = values_expr(p, &$1, $3); }
-  | MULTI '(' typed_list ')' { $$ = values_expr(p, &$1, $3); }
-  | ICMP predicate '(' typed ',' typed ')' { $$ = values_compare(p, &$1, &$2, &$4, &$6); }
-  | FCMP predicate '(' typed ',' typed ')' { $$ = values_compare(p, &$1, &$2, &$4, &$6); }
-  | EXTRACTVALUE '(' index_list ')' { $$ = values_member(p, &$1, $3); }
-  | INSERTVALUE '(' index_list ')' { $$ = values_member(p, &$1, $3); }
+    CAST "(" typed TO type ")" { $$ = values_cast(p, &$1, &$3, &$5); }
+  | GEP inrange "(" type "," gep_list ")" { $$ = values_gep(p, &$1, &$4, $6); }
+  | BINARY "(" typed_list ")" { $$ = values_expr(p, &$1, $3); }
+  | UNARY "(" typed_list ")" { $$ = values_expr(p, &$1, $3); }
+  | MULTI "(" typed_list ")" { $$ = values_expr(p, &$1, $3); }
+  | ICMP predicate "(" typed "," typed ")" { $$ = values_compare(p, &$1, &$2, &$4, &$6); }
+  | FCMP predicate "(" typed "," typed ")" { $$ = values_compare(p, &$1, &$2, &$4, &$6); }
+  | EXTRACTVALUE "(" index_list ")" { $$ = values_member(p, &$1, $3); }
+  | INSERTVALUE "(" index_list ")" { $$ = values_member(p, &$1, $3); }
   ;
 inrange: %empty | INRANGE ;
 gep_list:
     typed { $$ = (struct list){p->stack.count, 0}; values_push(p, &$$, &$1); }
-  | gep_list ',' typed { $$ = $1; values_push(p, &$$, &$3); }
-  | gep_list ',' INRANGE typed { $$ = $1; values_push(p, &$$, &$4); }
+  | gep_list "," typed { $$ = $1; values_push(p, &$$, &$3); }
+  | gep_list "," INRANGE typed { $$ = $1; values_push(p, &$$, &$4); }
   ;
 /* typed, typed, …, number, number … */
-index_list: typed_list ',' INT { $$ = $1; values_push_index(p, &$$, &$3); }
-  | index_list ',' INT { $$ = $1; values_push_index(p, &$$, &$3); }
+index_list: typed_list "," INT { $$ = $1; values_push_index(p, &$$, &$3); }
+  | index_list "," INT { $$ = $1; values_push_index(p, &$$, &$3); }
   ;
 indices: index_list ;
 
@@ -420,15 +422,15 @@ predicate: PREDICATE | TRUE { $$ = $1; $$.number = (FCMP_TRUE + 1) << 8; }
 
 node: META_ID { $$ = nodes_reference(p, &$1); } | inline_node ;
 inline_node:
-    node_open elements '}' { $$ = nodes_inline(p, NULL, $1); }
-  | META_NAME fields_open fields ')' { $$ = nodes_inline(p, &$1, $2); }
+    node_open elements "}" { $$ = nodes_inline(p, NULL, $1); }
+  | META_NAME fields_open fields ")" { $$ = nodes_inline(p, &$1, $2); }
   ;
 node_open: META_OPEN { $$ = p->entries.count; } ;
-fields_open: '(' { $$ = p->entries.count; } ;
+fields_open: "(" { $$ = p->entries.count; } ;
 elements: %empty | element_list ;
 element_list:
     element { nodes_push(p, NULL, $1); }
-  | element_list ',' element { nodes_push(p, NULL, $3); }
+  | element_list "," element { nodes_push(p, NULL, $3); }
   ;
 element:
     node
@@ -437,7 +439,7 @@ element:
   | typed { $$ = nodes_value(p, &$1); }
   ;
 fields: %empty | field_list ;
-field_list: field | field_list ',' field ;
+field_list: field | field_list "," field ;
 field:
     LABEL field_value { nodes_push(p, &$1, $2); }
   | field_value { nodes_push(p, NULL, $1); }
@@ -452,7 +454,7 @@ field_value:
   ;
 words:
     WORD
-  | words '|' WORD { $$ = $1; $$.length = $3.begin + $3.length - $1.begin; }
+  | words "|" WORD { $$ = $1; $$.length = $3.begin + $3.length - $1.begin; }
   ;
 
 metadata_operand:
@@ -468,7 +470,7 @@ statements:
   | statements LABEL { names_define_block(p, &$2); }
   | statements instruction { insts_finish(p, NULL); }
   | statements assign instruction { insts_finish(p, &p->assigned); }
-  | statements DBG '(' dbg_list ')' { insts_dbg(p, &$2, $4); }
+  | statements DBG "(" dbg_list ")" { insts_dbg(p, &$2, $4); }
   | statements use_order
   | statements error RESYNC { yyerrok; insts_broken(p); }
   ;
@@ -480,7 +482,7 @@ dbg_list:
       $$ = (struct list){p->stack.count, 0};
       values_push(p, &$$, &o);
     }
-  | dbg_list ',' metadata_operand {
+  | dbg_list "," metadata_operand {
       struct operand o = nodes_operand(p, $3, p->token_begin);
       $$ = $1;
       values_push(p, &$$, &o);
@@ -493,69 +495,69 @@ instruction:
     RET_VOID { insts_plain(p, &$1, TYPE_VOID, NULL, 0); }
   | RET typed { insts_plain(p, &$1, TYPE_VOID, &$2, 1); }
   | BR label { insts_plain(p, &$1, TYPE_VOID, &$2, 1); }
-  | BR typed ',' label ',' label {
+  | BR typed "," label "," label {
       struct operand operands[3] = {$2, $4, $6};
       struct token op = $1;
       op.number = OP_CONDBR;
       insts_plain(p, &op, TYPE_VOID, operands, 3);
     }
-  | SWITCH switch_open '[' cases ']' { insts_list(p, &$1, $4); }
+  | SWITCH switch_open "[" cases "]" { insts_list(p, &$1, $4); }
   | UNREACHABLE { insts_plain(p, &$1, TYPE_VOID, NULL, 0); }
-  | BINARY typed ',' value { insts_binary(p, &$1, &$2, &$4); }
+  | BINARY typed "," value { insts_binary(p, &$1, &$2, &$4); }
   | UNARY typed { insts_plain(p, &$1, $2.type, &$2, 1); }
-  | ICMP predicate typed ',' value { insts_compare(p, &$1, &$2, &$3, &$5); }
-  | FCMP predicate typed ',' value { insts_compare(p, &$1, &$2, &$3, &$5); }
+  | ICMP predicate typed "," value { insts_compare(p, &$1, &$2, &$3, &$5); }
+  | FCMP predicate typed "," value { insts_compare(p, &$1, &$2, &$3, &$5); }
   | CAST typed TO type { insts_cast(p, &$1, &$2, &$4); }
   | MULTI typed_list { insts_list(p, &$1, $2); }
   | PHI phi_type phi_list { insts_phi(p, &$1, $3); }
   | allocation
-  | LOAD type ',' typed access { insts_load(p, &$1, &$2, &$4); }
-  | STORE typed ',' typed access { insts_store(p, &$1, &$2, &$4); }
+  | LOAD type "," typed access { insts_load(p, &$1, &$2, &$4); }
+  | STORE typed "," typed access { insts_store(p, &$1, &$2, &$4); }
   | FENCE { insts_fence(p, &$1); }
   | FENCE ordering { insts_fence(p, &$1); }
-  | CMPXCHG typed ',' typed ',' typed scope ORDERING ORDERING alignment {
+  | CMPXCHG typed "," typed "," typed scope ORDERING ORDERING alignment {
       struct operand operands[3] = {$2, $4, $6};
       p->access.ordering = $8.number & 7;
       p->access.failure_ordering = $9.number & 7;
       insts_cmpxchg(p, &$1, operands);
     }
-  | ATOMICRMW rmw_op typed ',' typed access {
+  | ATOMICRMW rmw_op typed "," typed access {
       struct operand operands[2] = {$3, $5};
       insts_atomicrmw(p, &$1, &$2, operands);
     }
-  | GEP type ',' gep_list { insts_gep(p, &$1, &$2, $4); }
+  | GEP type "," gep_list { insts_gep(p, &$1, &$2, $4); }
   | EXTRACTVALUE indices { insts_member(p, &$1, $2); }
   | INSERTVALUE indices { insts_member(p, &$1, $2); }
-  | VA_ARG typed ',' type { insts_plain(p, &$1, $4.type, &$2, 1); }
+  | VA_ARG typed "," type { insts_plain(p, &$1, $4.type, &$2, 1); }
   | call
   | instruction ATTACH META_ID { insts_attach(p, &$2, nodes_reference(p, &$3)); }
   | instruction ATTACH inline_node { insts_attach(p, &$2, $3); }
   ;
 
-switch_open: typed ',' label {
+switch_open: typed "," label {
     $$ = (struct list){p->stack.count, 0};
     values_push(p, &$$, &$1);
     values_push(p, &$$, &$3);
   } ;
 cases:
     %empty { $$ = (struct list){p->stack.count - 2, 2}; }
-  | cases typed ',' label { $$ = $1; values_push(p, &$$, &$2); values_push(p, &$$, &$4); }
+  | cases typed "," label { $$ = $1; values_push(p, &$$, &$2); values_push(p, &$$, &$4); }
   ;
 
 phi_type: type { p->phi_type = $1.type; } ;
 phi_list:
-    '[' value ',' LOCAL ']' {
+    "[" value "," LOCAL "]" {
       $$ = (struct list){p->stack.count, 0};
       insts_incoming(p, &$$, &$2, &$4);
     }
-  | phi_list ',' '[' value ',' LOCAL ']' { $$ = $1; insts_incoming(p, &$$, &$4, &$6); }
+  | phi_list "," "[" value "," LOCAL "]" { $$ = $1; insts_incoming(p, &$$, &$4, &$6); }
   ;
 
 allocation:
     ALLOCA alloca_flags type { insts_alloca(p, &$1, $2, &$3, NULL); }
-  | ALLOCA alloca_flags type ',' typed { insts_alloca(p, &$1, $2, &$3, &$5); }
+  | ALLOCA alloca_flags type "," typed { insts_alloca(p, &$1, $2, &$3, &$5); }
   | allocation COMMA_ALIGN { insts_align(p, &$2); }
-  | allocation COMMA_ADDRSPACE '(' INT ')' { insts_alloca_space(p, &$4); }
+  | allocation COMMA_ADDRSPACE "(" INT ")" { insts_alloca_space(p, &$4); }
   ;
 alloca_flags:
     %empty { $$ = 0; }
@@ -572,22 +574,22 @@ access:
   ;
 ordering:
     ORDERING { p->access.ordering = $1.number & 7; }
-  | SYNCSCOPE '(' STRING ')' ORDERING {
+  | SYNCSCOPE "(" STRING ")" ORDERING {
       insts_scope(p, &$3);
       p->access.ordering = $5.number & 7;
     }
   ;
-scope: %empty | SYNCSCOPE '(' STRING ')' { insts_scope(p, &$3); } ;
+scope: %empty | SYNCSCOPE "(" STRING ")" { insts_scope(p, &$3); } ;
 alignment: %empty | COMMA_ALIGN { insts_access_align(p, &$1); } ;
 rmw_op: RMW | BINARY ;
 
-call: call_open '(' arguments ')' call_suffixes {
+call: call_open "(" arguments ")" call_suffixes {
     insts_call(p, &$1);
   } ;
 call_open: call_word prefixes type value { $$ = $1; insts_open_call(p, &$3, &$4); } ;
 call_word: CALL { $$ = $1; $$.number = CALL_TAIL_NONE; } | TAIL CALL { $$ = $1; } ;
 arguments: %empty | argument_list ;
-argument_list: argument | argument_list ',' argument ;
+argument_list: argument | argument_list "," argument ;
 argument:
     typed { insts_argument(p, &$1); }
   | type attributes value {
@@ -604,13 +606,13 @@ call_suffixes: %empty | call_suffixes call_suffix ;
 call_suffix:
     attribute
   | GROUP { attrs_group(p, &$1); }
-  | '[' bundles ']'
+  | "[" bundles "]"
   ;
-bundles: bundle | bundles ',' bundle ;
-bundle: STRING '(' bundle_open bundle_arguments ')' { insts_close_bundle(p, &$1); } ;
+bundles: bundle | bundles "," bundle ;
+bundle: STRING "(" bundle_open bundle_arguments ")" { insts_close_bundle(p, &$1); } ;
 bundle_open: %empty { insts_open_bundle(p); } ;
 bundle_arguments: %empty | bundle_argument_list ;
-bundle_argument_list: bundle_argument | bundle_argument_list ',' bundle_argument ;
+bundle_argument_list: bundle_argument | bundle_argument_list "," bundle_argument ;
 bundle_argument:
     typed { insts_argument(p, &$1); }
   | METADATA metadata_operand {
@@ -648,19 +650,20 @@ static const char *expectation(const yysymbol_kind_t *kinds, int count) {
   return NULL;
 }
 
+static bool is_character(yysymbol_kind_t kind) { return strlen(yysymbol_name(kind)) == 1; }
+
 static bool is_punctuation(yysymbol_kind_t kind) {
   switch (kind) {
   case YYSYMBOL_DOTS:
   case YYSYMBOL_COMMA_ALIGN:
   case YYSYMBOL_META_OPEN: return true;
-  default: return yysymbol_name(kind)[0] == '\'';
+  default: return yysymbol_name(kind)[0] == '\'' || is_character(kind);
   }
 }
 
 /* Any type may go on with these: no news to the reader. */
 static bool continues_type(yysymbol_kind_t kind) {
-  const char *name = yysymbol_name(kind);
-  return kind == YYSYMBOL_ADDRSPACE || strcmp(name, "'*'") == 0 || strcmp(name, "'('") == 0;
+  return kind == YYSYMBOL_ADDRSPACE || kind == YYSYMBOL_STAR || kind == YYSYMBOL_LPAREN;
 }
 
 /* The tokens themselves where they are few, else expectation(). */
@@ -681,7 +684,8 @@ static const char *describe_expected(struct parser *p, const yypcontext_t *conte
     const char *name = yysymbol_name(kinds[i]);
     if (kinds[i] == YYSYMBOL_YYerror || kinds[i] == YYSYMBOL_RESYNC) continue;
     if (written++) textbuf_puts(&b, " or ");
-    textbuf_puts(&b, kinds[i] == YYSYMBOL_YYEOF ? "the end of the file" : name);
+    textbuf_format(&b, is_character(kinds[i]) ? "'%s'" : "%s",
+                   kinds[i] == YYSYMBOL_YYEOF ? "the end of the file" : name);
   }
   return written ? report_copy(p, b.bytes, b.length) : NULL;
 }
