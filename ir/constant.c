@@ -119,18 +119,18 @@ static struct nvm_value constant_add(struct constant_table *t, struct constant_p
   return value_make(VALUE_CONST, k);
 }
 
-static struct nvm_value constant_intern(struct nvm_module *m, struct constant_probe p) {
+static struct nvm_value constant_intern(struct nvm_module *m, struct constant_probe *p) {
   struct constant_table *t = &m->constants;
-  uint32_t hash = constant_hash(&p.info, p.operands, p.wide), mask = t->slot_count - 1;
+  uint32_t hash = constant_hash(&p->info, p->operands, p->wide), mask = t->slot_count - 1;
   for (uint32_t i = hash & mask; t->slots[i]; i = (i + 1) & mask)
-    if (constant_matches(t, t->slots[i], &p)) return value_make(VALUE_CONST, t->slots[i]);
-  return constant_add(t, &p, hash);
+    if (constant_matches(t, t->slots[i], p)) return value_make(VALUE_CONST, t->slots[i]);
+  return constant_add(t, p, hash);
 }
 
 static struct nvm_value intern_bits(struct nvm_module *m, enum constant_kind kind,
                                     struct nvm_type type, uint64_t bits) {
-  struct constant_info info = {.kind = (uint8_t)kind, .type = type, .bits = bits};
-  return constant_intern(m, (struct constant_probe){.info = info});
+  struct constant_probe p = {.info = {.kind = (uint8_t)kind, .type = type, .bits = bits}};
+  return constant_intern(m, &p);
 }
 
 bool constant_table_init(struct constant_table *t, struct arena *arena) {
@@ -149,7 +149,7 @@ struct nvm_value const_int(struct nvm_module *m, struct nvm_type type, nvm_u128 
   if (width < 128) value &= ((nvm_u128)1 << width) - 1;
   struct constant_info info = {.kind = CONST_INT, .flags = FLAG_WIDE, .type = type};
   struct constant_probe p = {.info = info, .wide = {(uint64_t)value, (uint64_t)(value >> 64)}};
-  return constant_intern(m, p);
+  return constant_intern(m, &p);
 }
 
 struct nvm_value const_float(struct nvm_module *m, struct nvm_type type, uint64_t bits) {
@@ -228,7 +228,7 @@ struct nvm_value const_aggregate(struct nvm_module *m, struct nvm_type type,
   if (kind != CONST_AGGREGATE) return intern_bits(m, kind, type, 0);
   struct constant_info info = {.kind = CONST_AGGREGATE, .type = type};
   info.count = count;
-  return constant_intern(m, (struct constant_probe){.info = info, .operands = elements});
+  return constant_intern(m, &(struct constant_probe){.info = info, .operands = elements});
 }
 
 static bool all_zero(const char *bytes, size_t length) {
@@ -241,7 +241,7 @@ struct nvm_value const_bytes(struct nvm_module *m, struct nvm_type array, const 
   struct constant_info info = {.kind = CONST_BYTES, .type = array};
   info.str = strtab_intern(&m->strings, bytes, length);
   if (info.str.index == 0) return VALUE_NULL;
-  return constant_intern(m, (struct constant_probe){.info = info});
+  return constant_intern(m, &(struct constant_probe){.info = info});
 }
 
 struct nvm_value const_expr(struct nvm_module *m, enum op op, uint16_t flags, struct nvm_type type,
@@ -249,7 +249,7 @@ struct nvm_value const_expr(struct nvm_module *m, enum op op, uint16_t flags, st
   struct constant_info info = {
       .kind = CONST_EXPR, .op = (uint8_t)op, .flags = flags, .type = type, .aux = aux};
   info.count = count;
-  return constant_intern(m, (struct constant_probe){.info = info, .operands = operands});
+  return constant_intern(m, &(struct constant_probe){.info = info, .operands = operands});
 }
 
 struct nvm_value const_asm(struct nvm_module *m, struct nvm_str text, struct nvm_str constraints,
@@ -257,13 +257,13 @@ struct nvm_value const_asm(struct nvm_module *m, struct nvm_str text, struct nvm
   struct constant_info info = {.kind = CONST_ASM, .flags = flags, .type = TYPE_PTR};
   info.str = text;
   info.str2 = constraints;
-  return constant_intern(m, (struct constant_probe){.info = info});
+  return constant_intern(m, &(struct constant_probe){.info = info});
 }
 
 struct nvm_value const_metadata(struct nvm_module *m, uint32_t meta) {
   struct constant_info info = {.kind = CONST_METADATA, .type = TYPE_METADATA};
   info.meta = meta;
-  return constant_intern(m, (struct constant_probe){.info = info});
+  return constant_intern(m, &(struct constant_probe){.info = info});
 }
 
 bool const_is_int(const struct nvm_module *m, struct nvm_value v, nvm_u128 *value) {

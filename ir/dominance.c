@@ -55,13 +55,12 @@ static bool predecessors_compute(struct dominance *d, const struct nvm_function 
 static bool allocate(struct semi_nca *s, struct arena *a) {
   uint32_t **arrays[] = {&s->number, &s->vertex, &s->parent,   &s->idom,   &s->semi,
                          &s->label,  &s->stack,  &s->d->enter, &s->d->size};
-  size_t bytes = ((size_t)s->f->blocks.count + 1) * sizeof(uint32_t);
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-    *arrays[i] = arena_alloc(a, bytes);
-    if (!*arrays[i]) return false;
-  }
-  s->d->immediate = arena_alloc(a, bytes);
-  return s->d->immediate != NULL;
+  size_t count = sizeof arrays / sizeof *arrays, blocks = (size_t)s->f->blocks.count + 1;
+  uint32_t *all = arena_alloc(a, count * blocks * sizeof *all);
+  s->d->immediate = arena_alloc(a, blocks * sizeof *s->d->immediate);
+  if (!all || !s->d->immediate) return false;
+  for (size_t i = 0; i < count; i++) *arrays[i] = all + i * blocks;
+  return true;
 }
 
 static void visit(struct semi_nca *s, uint32_t block, uint32_t parent) {
