@@ -277,7 +277,7 @@ static void paint_word(struct painter *p, uint64_t number, uint64_t at) {
 static void paint_number(struct painter *p, nvm_u128 number, uint64_t at, uint64_t bytes) {
   p->written += bytes;
   paint_word(p, (uint64_t)number, at);
-  paint_word(p, (uint64_t)(number >> 64), at + 8);
+  if (number >> 64) paint_word(p, (uint64_t)(number >> 64), at + 8);
 }
 
 static void paint_scalar(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at) {

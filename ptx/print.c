@@ -34,10 +34,11 @@ struct printer {
 /* Room that holds any word of the tables, number or register. */
 enum { TOKEN_BYTES = 96 };
 
-static inline char *token_room(struct textbuf *b) {
-  if (b->capacity - b->length >= TOKEN_BYTES) return b->bytes + b->length;
-  return textbuf_room(b, TOKEN_BYTES);
+static inline char *tokens_room(struct textbuf *b, size_t count) {
+  if (b->capacity - b->length >= count * TOKEN_BYTES) return b->bytes + b->length;
+  return textbuf_room(b, count * TOKEN_BYTES);
 }
+static inline char *token_room(struct textbuf *b) { return tokens_room(b, 1); }
 
 static inline void token_end(struct textbuf *b, const char *end) {
   b->length = (size_t)(end - b->bytes);
@@ -104,6 +105,7 @@ static bool label_char(char c) {
 static struct nvm_text *name_labels(const struct ptx_function *f) {
   struct textbuf b;
   struct strtab taken;
+  if (f->labels.count < 2) return NULL; /* label 0 is none */
   struct nvm_text *texts = arena_alloc(f->arena, f->labels.count * sizeof *texts);
   if (!texts || !strtab_init(&taken, f->arena)) return NULL;
   textbuf_init(&b, f->arena);
@@ -137,16 +139,22 @@ static void write_label(const struct printer *pr, uint32_t label) {
 
 static void write_operand(const struct printer *pr, const struct ptx_operand *o, const char *before);
 
-static void write_list(const struct printer *pr, uint32_t first, uint32_t count,
-                       const char *separator) {
+static void write_list(const struct printer *pr, uint32_t first, uint32_t count) {
   for (uint32_t i = 0; i < count; i++)
-    write_operand(pr, &pr->f->operands.data[first + i], i > 0 ? separator : "");
+    write_operand(pr, &pr->f->operands.data[first + i], i > 0 ? ", " : "");
+}
+
+static void write_pair(const struct printer *pr, const struct ptx_operand *o) {
+  for (uint32_t i = 0; i < o->count; i++) {
+    if (i > 0) textbuf_char(pr->out, '|');
+    write_operand(pr, &pr->f->operands.data[o->first + i], "");
+  }
 }
 
 static void write_group(const struct printer *pr, const struct ptx_operand *o, char open,
                         char close) {
   textbuf_char(pr->out, open);
-  write_list(pr, o->first, o->count, ", ");
+  write_list(pr, o->first, o->count);
   textbuf_char(pr->out, close);
 }
 
@@ -184,30 +192,43 @@ static void write_symbol_operand(const struct printer *pr, const struct ptx_oper
   if (address) textbuf_char(pr->out, ']');
 }
 
-/* The operand behind a separator or nothing. */
-static void write_operand(const struct printer *pr, const struct ptx_operand *o, const char *before) {
-  struct textbuf *b = pr->out;
-  char *p = token_room(b);
-  if (!p) return;
-  while (*before) *p++ = *before++;
-  token_end(b, p);
+/* An operand that fits a token; NULL: another. */
+static char *put_simple(char *p, const struct ptx_operand *o) {
   switch ((enum ptx_operand_kind)o->kind) {
-  case PTX_OPERAND_NONE: textbuf_char(b, '_'); break;
+  case PTX_OPERAND_NONE: *p++ = '_'; return p;
   case PTX_OPERAND_REG:
   case PTX_OPERAND_INT:
   case PTX_OPERAND_F32:
   case PTX_OPERAND_F64:
-  case PTX_OPERAND_SPECIAL: token_end(b, put_scalar(p, o)); break;
+  case PTX_OPERAND_SPECIAL: return put_scalar(p, o);
   case PTX_OPERAND_ADDRESS_REG:
-  case PTX_OPERAND_ADDRESS_IMM: token_end(b, put_address(p, o)); break;
+  case PTX_OPERAND_ADDRESS_IMM: return put_address(p, o);
   case PTX_OPERAND_SYMBOL:
-  case PTX_OPERAND_ADDRESS_SYMBOL: write_symbol_operand(pr, o); break;
-  case PTX_OPERAND_LABEL: write_label(pr, o->label); break;
-  case PTX_OPERAND_VECTOR: write_group(pr, o, '{', '}'); break;
-  case PTX_OPERAND_TENSOR: write_group(pr, o, '[', ']'); break;
-  case PTX_OPERAND_LIST: write_group(pr, o, '(', ')'); break;
-  case PTX_OPERAND_PAIR: write_list(pr, o->first, o->count, "|"); break;
+  case PTX_OPERAND_ADDRESS_SYMBOL:
+  case PTX_OPERAND_LABEL:
+  case PTX_OPERAND_VECTOR:
+  case PTX_OPERAND_TENSOR:
+  case PTX_OPERAND_LIST:
+  case PTX_OPERAND_PAIR: break;
   }
+  return NULL;
+}
+
+/* The operand behind a separator of two characters, or nothing. */
+static void write_operand(const struct printer *pr, const struct ptx_operand *o, const char *before) {
+  struct textbuf *b = pr->out;
+  char *p = token_room(b), *end;
+  if (!p) return;
+  if (*before) p = put_word(p, before, 2);
+  end = put_simple(p, o);
+  token_end(b, end ? end : p);
+  if (end) return;
+  if (o->kind == PTX_OPERAND_LABEL) write_label(pr, o->label);
+  else if (o->kind == PTX_OPERAND_VECTOR) write_group(pr, o, '{', '}');
+  else if (o->kind == PTX_OPERAND_TENSOR) write_group(pr, o, '[', ']');
+  else if (o->kind == PTX_OPERAND_LIST) write_group(pr, o, '(', ')');
+  else if (o->kind == PTX_OPERAND_PAIR) write_pair(pr, o);
+  else write_symbol_operand(pr, o);
 }
 
 /* ---- instructions -------------------------------------------------------------------------------- */
@@ -224,16 +245,16 @@ static void write_inst(const struct printer *pr, const struct ptx_entry *e) {
   struct textbuf *b = pr->out;
   const struct ptx_op_row *op = ptx_op_row(e->op);
   const uint16_t *mods = pr->f->mods.data + e->first_mod;
-  char *p = token_room(b);
+  char *p = tokens_room(b, 2 + (size_t)e->mod_count); /* guard, op, modifiers */
   if (!p) return;
   *p++ = '\t';
   if (!ptx_reg_is_none(e->guard)) p = put_guard(p, e);
-  token_end(b, put_word(p, op->text, op->length));
+  p = put_word(p, op->text, op->length);
   for (uint32_t i = 0; i < e->mod_count; i++) {
     const struct ptx_mod_row *row = ptx_mod_row(mods[i]);
-    if (!(p = token_room(b))) return;
-    token_end(b, put_word(p, row->text, row->length));
+    p = put_word(p, row->text, row->length);
   }
+  token_end(b, p);
   for (uint32_t i = 0; i < e->operand_count; i++)
     write_operand(pr, &pr->f->operands.data[e->first_operand + i], i > 0 ? ", " : " \t");
   if ((p = token_room(b))) token_end(b, put_word(p, ";\n", 2));
@@ -282,7 +303,7 @@ static void write_entry(const struct printer *pr, const struct ptx_entry *e) {
   case PTX_BRANCHTARGETS:
     write_label(pr, e->first_mod);
     textbuf_puts(b, ": .branchtargets ");
-    write_list(pr, e->first_operand, e->line, ", ");
+    write_list(pr, e->first_operand, e->line);
     textbuf_write(b, ";\n", 2);
     break;
   case PTX_PRAGMA: write_text(pr, "\t.pragma \"", e->first_mod, "\";\n"); break;

@@ -35,9 +35,9 @@ char *textbuf_digits(char *p, uint64_t value) {
     p = textbuf_digits(p, value / 1000);
     low = (uint32_t)(value % 1000);
   }
-  if (value >= 100) *p++ = (char)('0' + low / 100);
-  if (value >= 10) *p++ = (char)('0' + low / 10 % 10);
-  *p++ = (char)('0' + low % 10);
+  if (value >= 100) *p++ = (char)('0' + low / 100), low %= 100;
+  if (value >= 10) *p++ = (char)('0' + low / 10), low %= 10;
+  *p++ = (char)('0' + low);
   return p;
 }
 
