@@ -199,7 +199,10 @@ static uint32_t prepare_arguments(struct lower *l, const struct call *c, struct 
     if (o.how.kind != PASS_NOTHING) out[count++] = o;
   }
   if (c->is_variadic) out[count++] = prepare_variables(l, c);
-  for (uint32_t k = 0; k < count; k++) out[k].name = lower_numbered_name(l, "", "param", k);
+  for (uint32_t k = 0; k < count; k++) {
+    if (k == l->argument_names.count) VEC_PUSH(&l->arena, &l->argument_names, lower_numbered_name(l, "", "param", k));
+    if (k < l->argument_names.count) out[k].name = l->argument_names.data[k];
+  }
   return count;
 }
 
@@ -212,7 +215,7 @@ static void lower_ordinary_call(struct lower *l, const struct call *c) {
   if (!c->is_direct) callee = lower_reg(l, c->callee, 0);
   ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_SCOPE_BEGIN});
   for (uint32_t k = 0; k < count; k++) store_argument(l, &out[k]);
-  struct nvm_str result_name = lower_numbered_name(l, "", "retval", 0);
+  struct nvm_str result_name = result.kind == PASS_NOTHING ? (struct nvm_str){0} : lower_local_name(l, "retval0");
   if (result.kind != PASS_NOTHING) ptx_add_variable(l->pf, abi_variable(&result, result_name));
   emit_call(l, c, &result, result_name, out, count, callee);
   if (result.kind != PASS_NOTHING && l->f->uses.data[l->inst.index] != 0)

@@ -101,7 +101,7 @@ static bool write_place(struct lower *l, const struct meta_node *n, int depth) {
 
 void lower_location(struct lower *l, struct nvm_inst_id i) {
   struct nvm_meta location = l->f->locations.data[i.index];
-  if (!l->target->debug || location.index == 0 || location.index == l->location.index) return;
+  if (location.index == 0 || location.index == l->location.index) return;
   l->location = location;
   const struct meta_node *n = meta_as_node(&l->module->metadata, location);
   if (n) write_place(l, n, 0);

@@ -40,7 +40,6 @@ static void want(struct lower *l, struct nvm_value v, uint32_t *stack, uint32_t 
 
 /* Scalars of up to 64 bits only: one register. */
 static void note_extension(struct lower *l, const struct nvm_inst *i) {
-  if (i->op != OP_ZEXT && i->op != OP_SEXT) return;
   struct nvm_value v = inst_operand(l->f, i, 0);
   const struct nvm_inst *from = value_kind(v) == VALUE_INST ? &l->f->insts.data[value_index(v)] : NULL;
   if (from && from->op == OP_LOAD && l->f->uses.data[value_index(v)] == 1 && lower_type(l, i->type).count == 1)
@@ -52,7 +51,7 @@ static void note_extension(struct lower *l, const struct nvm_inst *i) {
 static void want_operands(struct lower *l, const struct nvm_inst *i, uint32_t *stack,
                           uint32_t *depth) {
   int fused = lower_fused_multiply(l, i);
-  note_extension(l, i);
+  if (i->op == OP_ZEXT || i->op == OP_SEXT) note_extension(l, i);
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value v = i->op == OP_STORE && k == 0 ? lower_stored_value(l, i) : inst_operand(l->f, i, k);
     bool is_signed;
@@ -62,6 +61,7 @@ static void want_operands(struct lower *l, const struct nvm_inst *i, uint32_t *s
       want(l, inst_operand(l->f, product, 0), stack, depth);
       v = inst_operand(l->f, product, 1);
     }
+    if (value_kind(v) != VALUE_INST) continue;
     if (is_address_operand(i, k))
       for (int step = 0; step < MAX_ADDRESS_CHAIN && value_kind(v) == VALUE_INST &&
                          folds_into_address(l, &l->f->insts.data[value_index(v)]);
@@ -233,14 +233,15 @@ static void lower_inst(struct lower *l, const struct nvm_inst *i) {
 static void lower_one(struct lower *l, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(l->f, i);
   l->inst = i;
-  if (lower_share_lanes(l, i) || lower_is_loaded_extended(l, i)) return;
-  lower_share_load(l, i);
-  uint32_t comment = lower_comment_inst(l, i);
-  lower_location(l, i);
+  if (inst->op >= OP_EXTRACTELEMENT && inst->op <= OP_SHUFFLEVECTOR && lower_share_lanes(l, i)) return;
+  if ((inst->op == OP_ZEXT || inst->op == OP_SEXT) && lower_is_loaded_extended(l, i)) return;
+  if (inst->op == OP_LOAD) lower_share_load(l, i);
+  uint32_t comment = l->notes ? lower_comment_inst(l, i) : 0;
+  if (l->target->debug) lower_location(l, i);
   uint32_t from = l->pf->entries.count, temps[PTX_CLASS_COUNT];
   bool tidy = !op_is_terminator((enum op)inst->op) && lower_type(l, inst->type).count != 0;
   if (tidy) {
-    lower_share_aggregate(l, i);
+    if (inst->op == OP_INSERTVALUE) lower_share_aggregate(l, i);
     lower_result(l, i);
     for (uint32_t k = 0; k < inst->operand_count; k++) lower_touch(l, inst_operand(l->f, inst, k));
   }
@@ -252,16 +253,17 @@ static void lower_one(struct lower *l, struct nvm_inst_id i) {
     if (l->pf->entries.data[e].kind == PTX_INST)
       l->pf->entries.data[e].line = l->f->positions.data[i.index];
   lower_check_entries(l, from);
-  lower_comment_end(l, comment);
+  if (l->notes) lower_comment_end(l, comment);
 }
 
 /* Whether the branch's !llvm.loop has the hint llvm.loop.unroll.disable. */
 static bool forbids_unrolling(const struct lower *l, struct nvm_inst_id branch) {
   const struct meta_table *t = &l->module->metadata;
   uint32_t chain = l->f->attachments.data[branch.index];
+  if (!chain) return false;
   struct nvm_str kind = strtab_find(&l->module->strings, "llvm.loop", 9);
   struct nvm_str disable = strtab_find(&l->module->strings, "llvm.loop.unroll.disable", 24);
-  if (!chain || !kind.index || !disable.index) return false;
+  if (!kind.index || !disable.index) return false;
   const struct meta_node *loop = meta_as_node(t, module_attachment(l->module, chain, kind));
   for (uint32_t k = 1; loop && k < loop->count; k++) {
     const struct meta_node *hint = meta_as_node(t, meta_operand(t, loop, k));
@@ -307,11 +309,11 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   l->zero_above.data = NULL;
   l->zero_above.count = l->zero_above.capacity = 0;
   l->refused = false;
-  memset(l->checked, 0, sizeof l->checked);
   memset(l->wide_products, 0, sizeof l->wide_products);
   l->edge_labels = NULL;
   l->ftz = l->target->ftz || function_flushes_f32(f);
   ptx_function_init(pf, &l->ptx, &l->function_arena);
+  ptx_expect(pf, f->insts.count);
   lower_signature(l, f, pf);
   if (!dominance_compute(&l->dominance, f, &l->function_arena)) return false;
   lower_plan_allocas(l);

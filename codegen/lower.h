@@ -97,11 +97,14 @@ struct lower {
 
   struct nvm_str *function_names; /* PTX names by index: names.c */
   struct nvm_str *global_names;
+  struct nvm_str invariant_load; /* of attachments */
+  VEC(struct nvm_str) argument_names; /* `param0`, …: of calls (call.c) */
   VEC(bool) taken_names;     /* by string: some symbol has it as its PTX name */
   struct annotations annotations;
   VEC(uint32_t) inlined_numbers;  /* by string: 1 + its index in inlined_names; 0: none (debug.c) */
   VEC(struct nvm_str) inlined_names; /* of functions, for .loc */
   uint32_t *file_numbers;    /* by metadata node: its .file number; NULL: none yet (debug.c) */
+  struct strtab allowed;     /* what the checker sees of the instructions that it allowed (module.c) */
   unsigned ptx_needed;       /* largest version that emitted instructions need */
   unsigned ptx_before;       /* smallest that some of them end with; 0: none does */
 
@@ -135,8 +138,6 @@ struct lower {
   bool *overwritten;         /* by instruction: its register is others' too (coalesce.c) */
   bool ftz;                  /* f32 denormals are flushed in this function */
   bool refused;              /* something in this function was reported */
-  uint32_t checked[64];      /* by what the checker sees of an instruction, hashed: 1 + an entry that
-                                it allowed (module.c) */
 };
 
 /* --- types.c ---------------------------------------------------------------------------------- */

@@ -332,7 +332,6 @@ void lower_store_parts(struct lower *l, struct nvm_type type, const struct ptx_o
 
 bool lower_is_loaded_extended(const struct lower *l, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(l->f, id);
-  if (i->op != OP_ZEXT && i->op != OP_SEXT) return false;
   struct nvm_value v = inst_operand(l->f, i, 0);
   uint32_t regs = l->inst_regs[id.index];
   return value_kind(v) == VALUE_INST && regs && l->inst_regs[value_index(v)] == regs;
@@ -340,7 +339,7 @@ bool lower_is_loaded_extended(const struct lower *l, struct nvm_inst_id id) {
 
 void lower_share_load(struct lower *l, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(l->f, id);
-  if (i->op != OP_LOAD || l->inst_regs[id.index]) return; /* those of a phi change */
+  if (l->inst_regs[id.index]) return; /* those of a phi change */
   struct memory_access how = memory_access_unpack(i->aux);
   struct type_parts parts = lower_type(l, i->type);
   const struct part *p = parts.count == 1 ? lower_part(l, parts, 0) : NULL;
@@ -369,8 +368,7 @@ void lower_load(struct lower *l, const struct nvm_inst *i) {
                      .is_volatile = how.is_volatile};
   a.at.align = access_align(l, i->type, how);
   uint32_t chain = l->f->attachments.data[l->inst.index];
-  struct nvm_str key = chain ? module_str(l->module, "invariant.load") : (struct nvm_str){0};
-  a.invariant = chain && module_attachment(l->module, chain, key).index != 0 &&
+  a.invariant = chain && module_attachment(l->module, chain, l->invariant_load).index != 0 &&
                 lower_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
   uint32_t extension = l->extension[l->inst.index];
   a.is_signed = extension && l->f->insts.data[extension].op == OP_SEXT &&

@@ -3,7 +3,7 @@
  * PTX wants everything declared before it is named. One walk over the module finds out who names
  * whom, in the order of the text that will be written: functions named before their definition, or
  * without one, are declared in front. The version in the header is known only when all code has been
- * made, so the header is put in front at the end. */
+ * made, so the header is written again at the end. */
 #include "codegen/lower.h"
 
 #include "ptx/check.h"
@@ -56,10 +56,11 @@ void lower_check_entries(struct lower *l, uint32_t from) {
     const struct ptx_entry *e = &l->pf->entries.data[k];
     struct ptx_need need;
     if (e->kind != PTX_INST) continue;
-    uint32_t *checked = &l->checked[ptx_hash_entry(l->pf, e) % (sizeof l->checked / sizeof *l->checked)];
-    if (*checked && ptx_is_alike(l->pf, e, &l->pf->entries.data[*checked - 1])) continue;
+    uint16_t key[PTX_KEY_WORDS];
+    size_t bytes = ptx_check_key(l->pf, e, key) * sizeof *key;
+    if (strtab_find(&l->allowed, (const char *)key, bytes).index) continue;
     if (ptx_check_entry(l->pf, e, l->target, &need) == NVM_OK) {
-      *checked = k + 1;
+      strtab_intern(&l->allowed, (const char *)key, bytes);
       if (need.ptx > l->ptx_needed) l->ptx_needed = need.ptx;
       unsigned before = need.before_ptx;
       if (before && (!l->ptx_before || before < l->ptx_before)) l->ptx_before = before;
@@ -279,23 +280,28 @@ static void check_version(struct lower *l) {
   report(l, DIAG_TARGET_LACKS, (struct nvm_text){b.bytes, b.length});
 }
 
-/* Puts the header in front of what was written from `begin` on. */
-static void insert_header(struct lower *l, size_t begin) {
-  struct textbuf header, comment;
-  struct textbuf *out = l->out;
-  textbuf_init(&header, &l->function_arena);
+static void write_header(struct lower *l, struct textbuf *out) {
+  struct textbuf comment;
   textbuf_init(&comment, &l->function_arena);
   describe_origin(l, &comment);
   l->ptx.ptx_version = l->target->ptx ? l->target->ptx : l->ptx_needed;
-  check_version(l);
   l->ptx.target = module_str(l->module, l->target->cpu->name);
   l->ptx.address_size = l->target->pointer_bits;
-  ptx_print_header(&l->ptx, (struct nvm_text){comment.bytes, comment.length}, &header);
-  ptx_print_files(&l->ptx, &header);
+  ptx_print_header(&l->ptx, (struct nvm_text){comment.bytes, comment.length}, out);
+  ptx_print_files(&l->ptx, out);
+}
+
+/* Puts the header that is right in place of the one from `begin` to `end`: mostly it is as long. */
+static void rewrite_header(struct lower *l, size_t begin, size_t end) {
+  struct textbuf header, *out = l->out;
+  textbuf_init(&header, &l->function_arena);
+  write_header(l, &header);
+  check_version(l);
   if (!textbuf_room(out, header.length)) return;
-  memmove(out->bytes + begin + header.length, out->bytes + begin, out->length - begin);
+  if (header.length != end - begin)
+    memmove(out->bytes + begin + header.length, out->bytes + end, out->length - end);
   memcpy(out->bytes + begin, header.bytes, header.length);
-  out->length += header.length;
+  out->length += header.length - (end - begin);
 }
 
 /* --- the module ------------------------------------------------------------------------------------- */
@@ -335,8 +341,10 @@ static enum nvm_status write_module(struct lower *l) {
   size_t begin = l->out->length;
   if (!check_layout(l)) return NVM_REFUSED;
   legalize_aliases(l->module);
-  if (!init_parts(l) || !lower_names(l) || !lower_read_annotations(l) || !find_uses(l, &uses))
+  if (!strtab_init(&l->allowed, &l->arena) || !init_parts(l) || !lower_names(l) || !lower_read_annotations(l) || !find_uses(l, &uses))
     return NVM_OUT_OF_MEMORY;
+  write_header(l, l->out);
+  size_t end = l->out->length;
   write_module_asm(l);
   write_declarations(l, &uses);
   enum nvm_status globals = lower_globals(l, uses.global);
@@ -347,7 +355,7 @@ static enum nvm_status write_module(struct lower *l) {
   write_aliases(l);
   lower_inlined_names(l);
   if (functions != NVM_OK) return functions;
-  insert_header(l, begin);
+  rewrite_header(l, begin, end);
   return globals;
 }
 
@@ -361,6 +369,7 @@ enum nvm_status codegen_module(struct nvm_module *m, const struct nvm_target *ta
   arena_init(&l.function_arena, m->arena.allocator);
   l.ptx = (struct ptx_module){.arena = &l.arena, .strings = &m->strings};
   l.ptx_needed = tgt_ptx_for(target->cpu);
+  l.invariant_load = module_str(m, "invariant.load");
   enum nvm_status status = write_module(&l);
   bool failed = l.arena.failed || l.function_arena.failed || module_out_of_memory(m) ||
                 out->arena->failed;

@@ -132,7 +132,7 @@ void lower_extractvalue(struct lower *l, const struct nvm_inst *i) {
 
 void lower_share_aggregate(struct lower *l, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(l->f, id);
-  struct nvm_value whole = i->op == OP_INSERTVALUE ? inst_operand(l->f, i, 0) : VALUE_NULL;
+  struct nvm_value whole = inst_operand(l->f, i, 0);
   if (value_kind(whole) != VALUE_INST || l->inst_regs[id.index] != 0) return;
   const struct nvm_inst *before = &l->f->insts.data[value_index(whole)];
   bool dies = l->f->uses.data[value_index(whole)] == 1 && before->block.index == i->block.index;
@@ -217,7 +217,7 @@ static struct ptx_reg held_part(struct lower *l, const struct nvm_inst *i, uint3
 
 bool lower_share_lanes(struct lower *l, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(l->f, id);
-  if (i->op < OP_EXTRACTELEMENT || i->op > OP_SHUFFLEVECTOR || l->inst_regs[id.index]) return false;
+  if (l->inst_regs[id.index]) return false;
   struct type_parts parts = lower_type(l, i->type);
   uint32_t each = lower_type(l, type_scalar(&l->module->types, i->type)).count;
   uint32_t first = l->regs.count;

@@ -84,7 +84,7 @@ void lower_comment_block(struct lower *l, struct nvm_block b) {
 
 uint32_t lower_comment_inst(struct lower *l, struct nvm_inst_id i) {
   uint32_t before = l->pf->entries.count;
-  if (!l->notes || l->notes->end[i.index] == 0) return before;
+  if (l->notes->end[i.index] == 0) return before;
   uint32_t end = l->notes->end[i.index], begin = end;
   const char *text = l->notes->text.bytes;
   while (begin > 0 && text[begin - 1] != '\0') begin--;
@@ -97,7 +97,6 @@ uint32_t lower_comment_inst(struct lower *l, struct nvm_inst_id i) {
 }
 
 void lower_comment_end(struct lower *l, uint32_t before) {
-  if (l->notes && l->pf->entries.count == before + 1 &&
-      l->pf->entries.data[before].kind == PTX_COMMENT)
+  if (l->pf->entries.count == before + 1 && l->pf->entries.data[before].kind == PTX_COMMENT)
     l->pf->entries.count = before;
 }

@@ -302,49 +302,31 @@ enum nvm_status ptx_check_entry(const struct ptx_function *f, const struct ptx_e
   return NVM_OK;
 }
 
-/* ---- alike instructions -------------------------------------------------------------------------------- */
+/* ---- what the answer depends on -------------------------------------------------------------------- */
 
-static bool is_alike(const struct ptx_function *f, const struct ptx_operand *a,
-                     const struct ptx_operand *b) {
-  if (a->kind != b->kind || a->negated != b->negated) return false;
-  switch ((enum ptx_operand_kind)a->kind) {
-  case PTX_OPERAND_REG:
-  case PTX_OPERAND_ADDRESS_REG: return ptx_reg_class(a->reg) == ptx_reg_class(b->reg);
-  case PTX_OPERAND_SPECIAL: return a->special == b->special;
-  case PTX_OPERAND_VECTOR:
-  case PTX_OPERAND_TENSOR:
-  case PTX_OPERAND_LIST:
-  case PTX_OPERAND_PAIR:
-    for (uint32_t i = 0; i < a->count && a->count == b->count; i++)
-      if (!is_alike(f, &f->operands.data[a->first + i], &f->operands.data[b->first + i])) return false;
-    return a->count == b->count;
-  case PTX_OPERAND_NONE:
-  case PTX_OPERAND_INT:
-  case PTX_OPERAND_F32:
-  case PTX_OPERAND_F64:
-  case PTX_OPERAND_SYMBOL:
-  case PTX_OPERAND_LABEL:
-  case PTX_OPERAND_ADDRESS_SYMBOL:
-  case PTX_OPERAND_ADDRESS_IMM: return true;
+static uint32_t key_of_operands(const struct ptx_function *f, uint32_t first, uint32_t count, uint16_t *key,
+                                uint32_t n) {
+  for (uint32_t i = 0; i < count; i++) {
+    const struct ptx_operand *o = &f->operands.data[first + i];
+    if (n + 2 > PTX_KEY_WORDS) return PTX_KEY_WORDS + 1;
+    bool has_class = o->kind == PTX_OPERAND_REG || o->kind == PTX_OPERAND_ADDRESS_REG;
+    key[n++] = (uint16_t)(o->kind | o->negated << 8 | (has_class ? ptx_reg_class(o->reg) << 9 : 0));
+    if (o->kind == PTX_OPERAND_SPECIAL) key[n++] = (uint16_t)o->special;
+    if (o->kind < PTX_OPERAND_VECTOR) continue;
+    key[n++] = o->count;
+    n = key_of_operands(f, o->first, o->count, key, n);
   }
-  return false;
+  return n;
 }
 
-bool ptx_is_alike(const struct ptx_function *f, const struct ptx_entry *a, const struct ptx_entry *b) {
-  if (a->op != b->op || a->mod_count != b->mod_count || a->operand_count != b->operand_count) return false;
-  for (uint32_t i = 0; i < a->mod_count; i++)
-    if (f->mods.data[a->first_mod + i] != f->mods.data[b->first_mod + i]) return false;
-  for (uint32_t i = 0; i < a->operand_count; i++)
-    if (!is_alike(f, &f->operands.data[a->first_operand + i], &f->operands.data[b->first_operand + i]))
-      return false;
-  return true;
-}
-
-uint32_t ptx_hash_entry(const struct ptx_function *f, const struct ptx_entry *e) {
-  uint32_t h = e->op;
-  for (uint32_t i = 0; i < e->mod_count; i++) h = h * 31 + f->mods.data[e->first_mod + i];
-  for (uint32_t i = 0; i < e->operand_count; i++) h = h * 31 + f->operands.data[e->first_operand + i].kind;
-  return h ^ h >> 7;
+uint32_t ptx_check_key(const struct ptx_function *f, const struct ptx_entry *e, uint16_t *key) {
+  uint32_t n = 0;
+  if (2u + e->mod_count > PTX_KEY_WORDS) return 0;
+  key[n++] = e->op;
+  key[n++] = e->mod_count;
+  for (uint32_t i = 0; i < e->mod_count; i++) key[n++] = f->mods.data[e->first_mod + i];
+  n = key_of_operands(f, e->first_operand, e->operand_count, key, n);
+  return n <= PTX_KEY_WORDS ? n : 0;
 }
 
 /* ---- messages ----------------------------------------------------------------------------------------- */

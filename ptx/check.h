@@ -35,10 +35,10 @@ struct ptx_need {
 enum nvm_status ptx_check_entry(const struct ptx_function *f, const struct ptx_entry *e,
                                 const struct nvm_target *target, struct ptx_need *need);
 
-/* Whether what ptx_check_entry() says of one is what it says of the other, another instruction of
- * the same function; and a hash that is equal for such. */
-bool ptx_is_alike(const struct ptx_function *f, const struct ptx_entry *a, const struct ptx_entry *b);
-uint32_t ptx_hash_entry(const struct ptx_function *f, const struct ptx_entry *e);
+/* Writes what ptx_check_entry() looks at of a PTX_INST entry, for it says the same of all that have
+ * that in common. How many words that is; 0: too many. */
+enum { PTX_KEY_WORDS = 64 };
+uint32_t ptx_check_key(const struct ptx_function *f, const struct ptx_entry *e, uint16_t *key);
 
 /* The row alone, without a target; NULL: need->fault says why. `need->ptx` is not set. */
 const struct ptx_form *ptx_find_form(const struct ptx_function *f, const struct ptx_entry *e,

@@ -11,6 +11,12 @@ void ptx_function_init(struct ptx_function *f, struct ptx_module *m, struct aren
   VEC_PUSH(arena, &f->labels, (struct nvm_str){0}); /* label 0 is none */
 }
 
+void ptx_expect(struct ptx_function *f, uint32_t instructions) {
+  uint64_t n = instructions;
+  (void)(VEC_ROOM(f->arena, &f->entries, n) && VEC_ROOM(f->arena, &f->mods, 2 * n) &&
+         VEC_ROOM(f->arena, &f->operands, 2 * n));
+}
+
 struct ptx_reg ptx_new_reg(struct ptx_function *f, enum ptx_class c) {
   return ptx_reg_make(c, ++f->reg_count[c]);
 }

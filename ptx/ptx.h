@@ -55,10 +55,11 @@ enum ptx_operand_kind {
   PTX_OPERAND_ADDRESS_REG,    /* [reg + imm] */
   PTX_OPERAND_ADDRESS_SYMBOL, /* [symbol + imm] */
   PTX_OPERAND_ADDRESS_IMM,    /* [imm] */
-  PTX_OPERAND_VECTOR,  /* { a, b, … }: `count` operands from `first` in the operand pool */
-  PTX_OPERAND_TENSOR,  /* [a, {b, c}] or [a, {b, c}, d…]: `count` operands from `first` */
+  /* From here on groups: `count` operands from `first` in the operand pool. */
+  PTX_OPERAND_VECTOR,  /* { a, b, … } */
+  PTX_OPERAND_TENSOR,  /* [a, {b, c}] or [a, {b, c}, d…] */
   PTX_OPERAND_LIST,    /* ( a, b ): the parameter lists of call */
-  PTX_OPERAND_PAIR,    /* a|b: `count` 2 operands from `first` (setp, shfl: d|p) */
+  PTX_OPERAND_PAIR,    /* a|b: two (setp, shfl: d|p) */
 };
 
 struct ptx_operand {
@@ -194,6 +195,8 @@ struct ptx_module {
 
 /* An empty function of the module; `arena` is borrowed and owns what is added. */
 void ptx_function_init(struct ptx_function *f, struct ptx_module *m, struct arena *arena);
+/* Room for what so many instructions of the IR mostly become. */
+void ptx_expect(struct ptx_function *f, uint32_t instructions);
 /* The next free register of the class. */
 struct ptx_reg ptx_new_reg(struct ptx_function *f, enum ptx_class c);
 /* A new label; how its name is printed says print.h. 0 when out of memory. */
