@@ -464,10 +464,10 @@ static void try_factor(struct vector_loop *v, const struct vplan *p, uint32_t fa
     all = factor * count == 1 ? price.per_iteration : overall(v, &price, &c->scalar, factor * count);
     tell_price(v, &price, factor, count, all);
     bool steps_down = register_warps(v, price.registers) < register_warps(v, c->scalar.registers);
-    pays = !steps_down || all < c->scalar.per_iteration / 4 * 3;
+    pays = price.body < COST_MAX && (!steps_down || all < c->scalar.per_iteration / 4 * 3);
     again = !pays && count > 1 && user <= 0;
   }
-  if ((pays && (all < c->best || (all == c->best && factor > old_factor))) || forced) {
+  if ((pays && (all < c->best || (all == c->best && factor > old_factor))) || (forced && price.body < COST_MAX)) {
     c->best = all, c->price = price;
   } else {
     v->factor = old_factor, v->interleave = old_count;
