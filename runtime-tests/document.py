@@ -2,8 +2,9 @@
 
     document.py [--update]
 
-The first fenced block is the sample. Each other block is a part of one output, which its first line names: the plan,
-the remarks, a block of the IR or of the PTX."""
+A fenced block that is a function is a sample; the command that stands behind it says with which options it is compiled. Each
+other block is a part of one output of the sample in front of it, which its first line names: the plan, the remarks, a block
+of the IR or of the PTX."""
 import os
 import re
 import subprocess
@@ -12,16 +13,15 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = f"{ROOT}/docs/vectorizer.md"
-OPTIONS = ["--cpu", "sm_90", "--passes", "loop-vectorize,simplifycfg,combine,dce"]
 
 
-def outputs(sample):
+def outputs(sample, options):
     with tempfile.NamedTemporaryFile("w", suffix=".nvir", encoding="utf-8") as file:
         file.write('target triple = "nvptx64-nvidia-cuda"\n' + sample)
         file.flush()
 
         def run(*more):
-            return subprocess.run([f"{ROOT}/build/nvmini", "compile", file.name, *OPTIONS, *more], capture_output=True, text=True, check=True)
+            return subprocess.run([f"{ROOT}/build/nvmini", "compile", file.name, *options, *more], capture_output=True, text=True, check=True)
         remarks = re.findall(r"remark: (.*) \[-Rpass", run("--remarks", "-o", "/dev/null").stderr)
         return run("--emit", "vplan").stdout, "\n".join(remarks), run("--emit", "ir", "-o", "-").stdout, run("-o", "-").stdout
 
@@ -41,9 +41,11 @@ def main():
     with open(PAGE, encoding="utf-8") as file:
         text = file.read()
     parts = re.split(r"^(```\w*\n)(.*?)\n(```$)", text, flags=re.M | re.S)  # text, fence, block, fence, text …
-    made = outputs(parts[2])
-    for k in range(6, len(parts), 4):
-        parts[k] = now(parts[k], *made)
+    for k in range(2, len(parts), 4):
+        if parts[k].startswith("define"):
+            made = outputs(parts[k], re.search(r"`nvmini compile \S+ ([^`]*)`", parts[k + 2])[1].split())
+        else:
+            parts[k] = now(parts[k], *made)
     new = "".join(p + "\n" if k % 4 == 2 else p for k, p in enumerate(parts))
     if "--update" in sys.argv:
         with open(PAGE, "w", encoding="utf-8") as file:

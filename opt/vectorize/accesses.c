@@ -42,8 +42,7 @@ static uint32_t base_align(const struct vector_loop *v, struct nvm_value base) {
   return log2 ? layout_align_bytes(log2) : 1;
 }
 
-/* Alignment, up to 32, that address + offset is known to have in iteration 0. */
-static uint32_t known_align(const struct vector_loop *v, struct scev address, int64_t offset) {
+uint32_t accesses_known_align(const struct vector_loop *v, struct scev address, int64_t offset) {
   uint32_t align = value_is_none(address.base) ? 32 : base_align(v, address.base);
   align = low_bit((uint64_t)(address.constant + offset), align < 32 ? align : 32);
   for (uint32_t k = 0; k < address.count; k++)
@@ -51,8 +50,7 @@ static uint32_t known_align(const struct vector_loop *v, struct scev address, in
   return align;
 }
 
-/* Whether the base is a kernel's byval parameter, which is read in place. */
-static bool is_parameter(const struct vector_loop *v, struct nvm_value base) {
+bool accesses_in_parameter(const struct vector_loop *v, struct nvm_value base) {
   const struct attr_table_data *a = &v->f->module->attributes;
   return function_is_kernel(v->f) && value_kind(base) == VALUE_ARG &&
          attrset_find(a, attrlist_parameter(a, v->f->attributes, value_index(base)), ATTR_BYVAL) != NULL;
@@ -81,7 +79,7 @@ bool accesses_may_run_ahead(const struct vector_loop *v) {
   return true;
 }
 
-static bool add_access(struct vector_loop *v, uint32_t at) {
+bool accesses_add(struct vector_loop *v, uint32_t at) {
   const struct nvm_inst *i = vl_inst(v, v->body[at]);
   bool store = i->op == OP_STORE;
   struct nvm_value pointer = inst_operand(v->f, i, store ? 1 : 0);
@@ -103,8 +101,7 @@ static bool add_access(struct vector_loop *v, uint32_t at) {
 
 enum { MOST_GROUP_BYTES = 128 };
 
-/* Whether types of that size travel in vectors: whole bytes, powers of two up to 8. */
-static bool is_vector_element(const struct vector_loop *v, const struct vector_access *a) {
+bool accesses_is_element(const struct vector_loop *v, const struct vector_access *a) {
   const struct type_info *t = type_info(vl_types(v), a->type);
   bool kind = t->kind == TY_INT || (t->kind >= TY_HALF && t->kind <= TY_PTR);
   bool whole = t->kind != TY_INT || t->width == a->bytes * 8;
@@ -117,8 +114,7 @@ static struct memory_location location(const struct vector_loop *v, const struct
                                   .access = a->inst};
 }
 
-/* Whether the objects are different ones. */
-static bool never_meet(const struct vector_loop *v, const struct vector_access *a, const struct vector_access *b) {
+bool accesses_never_meet(const struct vector_loop *v, const struct vector_access *a, const struct vector_access *b) {
   return alias_query(v->alias, location(v, a), location(v, b)) == ALIAS_NO;
 }
 
@@ -157,7 +153,7 @@ static bool start_is_near(const struct vector_loop *v, const struct vector_acces
  * tell (order_pair makes them; *same_iteration: of one iteration too). */
 static bool may_swap(const struct vector_loop *v, const struct vector_access *earlier, const struct vector_access *later,
                      bool *same_iteration) {
-  if (never_meet(v, earlier, later)) return true;
+  if (accesses_never_meet(v, earlier, later)) return true;
   if (!is_boundable(v, earlier) || !is_boundable(v, later) || earlier->space != later->space) return false;
   if (earlier->step != later->step) return !start_is_near(v, earlier, later);
   struct scev d = scev_subtract(v->scev, later->address, earlier->address);
@@ -239,7 +235,7 @@ static bool same_check(const struct vector_loop *v, const struct overlap_check *
 /* Two accesses that may meet, one a store, `a` the earlier: they are in order, bounded, or to be checked. */
 static enum vector_refusal order_pair(struct vector_loop *v, uint32_t at, uint32_t bt, bool *ok) {
   const struct vector_access *a = &v->accesses.data[at], *b = &v->accesses.data[bt];
-  if (never_meet(v, a, b)) return VECTOR_OK;
+  if (accesses_never_meet(v, a, b)) return VECTOR_OK;
   v->culprit = b->inst;
   if (!is_boundable(v, a) || !is_boundable(v, b) || a->space != b->space) return VECTOR_REORDER_MEMORY;
   struct scev d = scev_subtract(v->scev, b->address, a->address);
@@ -311,7 +307,7 @@ static enum vector_refusal chain_stores(struct vector_loop *v, bool *ok) {
     if (!can_be_chained(y)) return VECTOR_REORDER_MEMORY;
     for (uint32_t a = 0; a < v->accesses.count; a++) {
       const struct vector_access *x = &v->accesses.data[a];
-      if (a == b || never_meet(v, x, y)) continue;
+      if (a == b || accesses_never_meet(v, x, y)) continue;
       if (!can_be_chained(x)) return VECTOR_REORDER_MEMORY;
       v->chained[x->inst.index] = true;
     }
@@ -364,9 +360,9 @@ static void set_anchors(struct vector_loop *v) {
     anchor = floor + (((anchor - floor) % WIDEST) + WIDEST) % WIDEST;
     g->anchor = (g->step < 0) == (r->step < 0) && g->step == r->step ? anchor : floor;
     if ((g->anchor - g->low) % g->bytes) g->anchor = floor;
-    g->known_align = known_align(v, g->address, g->anchor);
+    g->known_align = accesses_known_align(v, g->address, g->anchor);
     /* To ask at run time is to take the address, and with that a copy of the whole parameter. */
-    if (is_parameter(v, g->address.base)) g->wide &= g->known_align >= cost_widest_access_bits(v->env->target, g->space) / 8;
+    if (accesses_in_parameter(v, g->address.base)) g->wide &= g->known_align >= cost_widest_access_bits(v->env->target, g->space) / 8;
   }
 }
 
@@ -374,12 +370,12 @@ enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *sta
   bool ok = true;
   for (uint32_t k = 0; k < v->body_count && ok; k++) {
     uint16_t op = vl_inst(v, v->body[k])->op;
-    if (op == OP_LOAD || op == OP_STORE) ok = add_access(v, k);
+    if (op == OP_LOAD || op == OP_STORE) ok = accesses_add(v, k);
   }
   for (uint32_t k = 0; k < v->accesses.count && ok; k++) {
     const struct vector_access *a = &v->accesses.data[k];
     bool strides = a->affine && a->step != 0 && a->step % (int64_t)a->bytes == 0; /* by whole elements */
-    if (strides && !a->conditional && is_vector_element(v, a)) ok = place_access(v, k);
+    if (strides && !a->conditional && accesses_is_element(v, a)) ok = place_access(v, k);
   }
   for (uint32_t n = 0; n < v->groups.count; n++) {
     struct access_group *g = &v->groups.data[n];

@@ -51,4 +51,8 @@ void stage_emit(struct executor *x, struct nvm_value end, const char *ph, const 
  * the others. On return x->leave is the state behind it. */
 void straight_emit(struct executor *x, uint32_t copy, struct nvm_value *heads);
 
+/* Gives the loop that ends with `latch` its hints: those the old ones name as follow-ups, else the old ones without
+ * those of the vectorizer, the mark that it was vectorized, and for a stage that its bodies are enough in a row. */
+void x_mark_loop(struct executor *x, struct nvm_inst_id latch, const char *followup, bool is_stage);
+
 #endif

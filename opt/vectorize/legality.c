@@ -120,8 +120,7 @@ static enum vector_refusal check_instruction(const struct vector_loop *v, const 
   return known ? VECTOR_OK : VECTOR_INSTRUCTION;
 }
 
-/* Lists the body in linear order and looks at each instruction. */
-static enum vector_refusal collect_body(struct vector_loop *v, bool *ok) {
+enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok) {
   const struct loop *l = v->loop;
   uint32_t count = 0;
   struct arena *arena = v->env->arena;
@@ -295,7 +294,7 @@ static enum vector_refusal find_needed(struct vector_loop *v) {
 enum vector_refusal legality_check(struct vector_loop *v, enum nvm_status *status) {
   bool ok = true;
   v->most_lanes = VECTORIZE_MOST_LANES;
-  enum vector_refusal r = collect_body(v, &ok);
+  enum vector_refusal r = legality_collect_body(v, &ok);
   if (ok && r == VECTOR_OK) r = collect_phis(v, &ok);
   if (ok && r == VECTOR_OK) r = accesses_analyze(v, status);
   if (ok && r == VECTOR_OK && v->early.index && !accesses_may_run_ahead(v)) r = VECTOR_EARLY_EXIT;

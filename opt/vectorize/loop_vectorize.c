@@ -7,11 +7,11 @@
  *            epilogue, metadata and remarks. Plans are built and priced before anything is changed; what is only
  *            known at run time (overlap, alignment, trip count) is checked there, and the old loop is kept for when
  *            a check fails and for what remains.
- * Requires:  innermost loops in simplified, rotated, loop-closed form; others are left alone.
+ * Requires:  loops in simplified, rotated, loop-closed form; others are left alone.
  * Preserves: SSA form, not the control flow.
  * Cost:      analyses once per vectorized loop and function (at most MOST_LOOPS a function), otherwise about
  *            linear in the body's accesses squared (pairs that may overlap).
- * Omits:     outer loops (the knob takes their path and says why not), early exits but of searches (with the knob),
+ * Omits:     outer loops but of nests of two, where asked for (outer.c), early exits but of searches (with the knob),
  *            scatters under conditions, scalable vectors.
  * Tests:     check/vectorize/, exec/vectorize-*, unit/test_vplan.c, bench/vectorize.py. */
 #include "opt/effects.h"
@@ -62,7 +62,9 @@ static void tell_success(const struct vector_loop *v) {
            (unsigned)v->interleave);
   else
     remark(v->env, REMARK_PASSED, v->f, at, "Vectorized",
-           "vectorized loop (vectorization width: %(VectorizationFactor)u, interleaved count: %(InterleaveCount)u)",
+           v->loop->end == v->index + 1
+               ? "vectorized loop (vectorization width: %(VectorizationFactor)u, interleaved count: %(InterleaveCount)u)"
+               : "vectorized outer loop (vectorization width: %(VectorizationFactor)u, interleaved count: %(InterleaveCount)u)",
            (unsigned)v->factor, (unsigned)v->interleave);
   if (v->histogram)
     remark(v->env, REMARK_ANALYSIS, v->f, at, "Histogram", "updates at computed addresses stay in order");
@@ -104,20 +106,16 @@ static bool function_has(const struct nvm_function *f, enum attr_id id) {
 /* --- the phases --------------------------------------------------------------------------------- */
 
 /* 1: is it a loop that we can think about, and may it be changed at all? */
-static enum vector_refusal phase_legality(struct vector_loop *v, enum nvm_status *status) {
+static enum vector_refusal phase_legality(struct vector_loop *v, bool outer, struct outer_nest **nest, enum nvm_status *status) {
   enum vector_refusal r = legality_check_shape(v);
-  return r == VECTOR_OK ? legality_check(v, status) : r;
+  if (r != VECTOR_OK) return r;
+  return outer ? outer_check(v, nest, status) : legality_check(v, status);
 }
 
-/* 2: innermost loops go on; outer ones only if asked for, and then no further than here. */
-static bool phase_dispatch(struct vector_loop *v) {
-  bool innermost = v->loop->end == v->index + 1;
-  if (innermost || !(vl_knob(v, KNOB_FORCE_VECTOR_WIDTH_OUTER) || v->hints.force == FORCE_ENABLED)) return innermost;
-  unsigned registers = cost_register_bit_width(true) / 32;
-  remark(v->env, REMARK_ANALYSIS, v->f, remark_at_block(v->f, v->loop->header), "OuterLoop",
-         "outer loop not vectorized: its inner loop would run for %(VectorizationFactor)u lanes at once",
-         registers <= 1 && vl_knob(v, KNOB_FORCE_VECTOR_WIDTH_OUTER) ? 4u : registers);
-  return false;
+/* 2: innermost loops go on, outer ones only if asked for. */
+static bool phase_dispatch(const struct vector_loop *v, bool *outer) {
+  *outer = v->loop->end != v->index + 1;
+  return !*outer || vl_knob(v, KNOB_FORCE_VECTOR_WIDTH_OUTER) || v->hints.force == FORCE_ENABLED;
 }
 
 /* 3: is it long enough, and do attributes allow it? */
@@ -167,12 +165,14 @@ static enum vector_refusal phase_profit(struct vector_loop *v, const struct vpla
   return r;
 }
 
-/* 7: the change. 8 (metadata) is done with it, loop by loop; the remark is told here. */
-static enum nvm_status phase_execute(struct vector_loop *v, struct vplan *p, bool *changed) {
-  tell_success(v);
-  enum plan_result done = plan_execute(v, p);
+/* 7: the change. 8 (metadata) is done with it, loop by loop; the remark is told here. *changed: also by what was computed
+ * for a loop of which not all can be. */
+static enum nvm_status phase_execute(struct vector_loop *v, struct vplan *p, struct outer_nest *nest, bool *changed) {
+  enum plan_result done = nest ? outer_execute(nest) : plan_execute(v, p);
   if (done == PLAN_OUT_OF_MEMORY) return NVM_OUT_OF_MEMORY;
-  if (done == PLAN_DONE) *changed = true;
+  *changed = true;
+  if (done == PLAN_DONE) tell_success(v), ++*v->env->statistic;
+  else refuse(v, VECTOR_SHAPE);
   return NVM_OK;
 }
 
@@ -190,27 +190,29 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
                           .alias = z->alias, .uses = z->uses, .index = index, .loop = &z->loops.data[index]};
   enum nvm_status status = NVM_OK;
   struct vplan p;
+  struct outer_nest *nest = NULL;
+  bool outer;
   read_hints(&v);
   if (v.hints.is_vectorized) return NVM_OK;
   if (v.hints.force == FORCE_DISABLED) {
     refuse(&v, VECTOR_DISABLED);
     return NVM_OK;
   }
-  if (!phase_dispatch(&v)) return NVM_OK;
-  enum vector_refusal r = phase_legality(&v, &status);
+  if (!phase_dispatch(&v, &outer)) return NVM_OK;
+  enum vector_refusal r = phase_legality(&v, outer, &nest, &status);
   if (status == NVM_OK && r == VECTOR_OK && v.body_count > MOST_BODY) r = VECTOR_NOT_BENEFICIAL;
   if (status == NVM_OK && r == VECTOR_OK) r = phase_safety(&v);
-  if (status == NVM_OK && r == VECTOR_OK) r = phase_plan(&v, &p, &status);
-  if (status == NVM_OK && r == VECTOR_OK) {
+  if (status == NVM_OK && r == VECTOR_OK && !outer) r = phase_plan(&v, &p, &status);
+  if (status == NVM_OK && r == VECTOR_OK && !outer) {
     show_plan(&v, &p);
     r = phase_profit(&v, &p);
   }
-  if (status == NVM_OK && r == VECTOR_OK) status = phase_execute(&v, &p, changed);
+  if (status == NVM_OK && r == VECTOR_OK) status = phase_execute(&v, &p, nest, changed);
   else if (status == NVM_OK) refuse(&v, r);
   return status;
 }
 
-/* The next innermost loop not looked at; 0: none. */
+/* The next loop not looked at, an outer one before those in it; 0: none. */
 static uint32_t next_loop(struct vectorizer *z) {
   for (uint32_t n = 1; n <= z->loops.count; n++) {
     uint32_t header = z->loops.data[n].header.index;
@@ -225,13 +227,12 @@ enum nvm_status loop_vectorize_run(struct nvm_function *f, struct pass_env *env,
   z.told = arena_alloc(env->arena, z.told_count * sizeof *z.told);
   if (!z.told || !analyze(&z)) return NVM_OUT_OF_MEMORY;
   for (uint32_t n, done = 0; done < MOST_LOOPS && (n = next_loop(&z)) != 0;) {
-    bool vectorized = false;
+    bool changes = false;
     z.told[z.loops.data[n].header.index] = true;
-    enum nvm_status status = visit(&z, n, &vectorized);
+    enum nvm_status status = visit(&z, n, &changes);
     if (status != NVM_OK) return status;
-    if (!vectorized) continue;
+    if (!changes) continue;
     *changed = true;
-    ++*env->statistic;
     done++;
     if (!analyze(&z)) return NVM_OUT_OF_MEMORY;
   }

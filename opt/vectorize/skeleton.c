@@ -212,22 +212,20 @@ static bool take_followup(struct nvm_module *m, const struct meta_node *old, con
 }
 
 /* A hint without operands or, with `value`, with 1. */
-static struct nvm_meta new_hint(struct skeleton *s, const char *name, bool value) {
-  struct nvm_module *m = s->x.v->f->module;
+static struct nvm_meta new_hint(struct executor *x, const char *name, bool value) {
+  struct nvm_module *m = x->v->f->module;
   struct nvm_meta operands[2] = {meta_string(&m->metadata, module_str(m, name)),
                                  meta_value(&m->metadata, const_int(m, TYPE_I32, 1), TYPE_I32)};
   uint32_t node = meta_node_new(&m->metadata);
-  s->x.failed |= !meta_node_define(&m->metadata, node, (struct nvm_str){0}, false, NULL, operands, 1 + value);
+  x->failed |= !meta_node_define(&m->metadata, node, (struct nvm_str){0}, false, NULL, operands, 1 + value);
   return meta_node(&m->metadata, node, false);
 }
 
-/* Gives the loop that ends with `latch` its hints: those the old ones name as follow-ups, else the old ones without
- * those of the vectorizer, the mark that it was vectorized, and for a stage that its bodies are enough in a row. */
-static void mark_loop(struct skeleton *s, struct nvm_inst_id latch, const char *followup, bool is_stage) {
+void x_mark_loop(struct executor *x, struct nvm_inst_id latch, const char *followup, bool is_stage) {
   enum { MOST = 32 };
-  struct nvm_function *f = s->x.v->f;
+  struct nvm_function *f = x->v->f;
   struct nvm_module *m = f->module;
-  struct nvm_meta operands[MOST + 2], old_hints = s->x.v->loop->hints;
+  struct nvm_meta operands[MOST + 2], old_hints = x->v->loop->hints;
   uint32_t node = meta_node_new(&m->metadata), count = 1;
   const struct meta_node *old = meta_as_node(&m->metadata, old_hints);
   operands[0] = meta_node(&m->metadata, node, false);
@@ -242,16 +240,16 @@ static void mark_loop(struct skeleton *s, struct nvm_inst_id latch, const char *
                  text_begins(module_text(m, name->str), "llvm.loop.interleave."));
     if (!ours) operands[count++] = h;
   }
-  operands[count++] = new_hint(s, "llvm.loop.isvectorized", true);
-  if (is_stage) operands[count++] = new_hint(s, "llvm.loop.unroll.runtime.disable", false);
-  s->x.failed |= !meta_node_define(&m->metadata, node, (struct nvm_str){0}, true, NULL, operands, count);
+  operands[count++] = new_hint(x, "llvm.loop.isvectorized", true);
+  if (is_stage) operands[count++] = new_hint(x, "llvm.loop.unroll.runtime.disable", false);
+  x->failed |= !meta_node_define(&m->metadata, node, (struct nvm_str){0}, true, NULL, operands, count);
   struct nvm_str key = module_str(m, "llvm.loop");
   for (uint32_t c = f->attachments.data[latch.index]; c; c = m->attachments.data[c].next)
     if (m->attachments.data[c].kind.index == key.index) {
       m->attachments.data[c].node = operands[0];
       return;
     }
-  s->x.failed |= !module_attach(m, &f->attachments.data[latch.index], key, operands[0]);
+  x->failed |= !module_attach(m, &f->attachments.data[latch.index], key, operands[0]);
 }
 
 /* --- stages ------------------------------------------------------------------------------------- */
@@ -274,7 +272,7 @@ static struct way run_stage(struct skeleton *s, uint32_t factor, uint32_t count,
   x->width = factor * count == 1 ? 1 : 32;
   x->origin = (struct nvm_inst_id){0};
   stage_emit(x, end, names->ph, names->body, names->middle);
-  if (!x->failed) mark_loop(s, block_terminator(x->v->f, x->latch), names->followup, true);
+  if (!x->failed) x_mark_loop(x, block_terminator(x->v->f, x->latch), names->followup, true);
   for (uint32_t k = 0; k < x->v->phis.count; k++)
     if (value_is_none(x->leave[k])) x->leave[k] = x->entry[k];
   return way_here(s, x->leave, end);
@@ -485,6 +483,6 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
     s.to_scalar[s.to_scalar_count++] = (struct way){x->early[k].from, x->early[k].begin, x->entry};
   if (!x->failed) function_move_block(v->f, s.scalar_ph, v->loop->header);
   enter_old_loop(&s);
-  if (!x->failed) mark_loop(&s, block_terminator(v->f, v->loop->latch), "llvm.loop.vectorize.followup_epilogue", false);
+  if (!x->failed) x_mark_loop(x, block_terminator(v->f, v->loop->latch), "llvm.loop.vectorize.followup_epilogue", false);
   return x->failed ? PLAN_OUT_OF_MEMORY : PLAN_DONE;
 }

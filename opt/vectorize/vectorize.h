@@ -147,12 +147,22 @@ static inline const struct type_table *vl_types(const struct vector_loop *v) { r
  * in the environment's arena. NVM_OUT_OF_MEMORY in *status. */
 enum vector_refusal legality_check_shape(struct vector_loop *v);
 enum vector_refusal legality_check(struct vector_loop *v, enum nvm_status *status);
+/* A part of it: lists the body in linear order and looks at each instruction. *ok: false when out of memory. */
+enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok);
 /* What a phi of the header is that is no induction. False: nothing that we know. */
 bool reduction_recognize(struct vector_loop *v, struct header_phi *p);
 /* The chain of a phi that must stay in order: marks its members. False if they are more than plain arithmetic. */
 bool serial_recognize(struct vector_loop *v, struct header_phi *p);
 /* Accesses, their groups, and what must be checked at run time. */
 enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *status);
+/* Parts of it: the access that is instruction `at` of the body joins v->accesses (false when out of memory); whether types of
+ * its size travel in vectors; whether two objects are different ones; whether the base is a kernel's byval parameter, which is
+ * read in place; the alignment, up to 32, that address + offset is known to have in iteration 0. */
+bool accesses_add(struct vector_loop *v, uint32_t at);
+bool accesses_is_element(const struct vector_loop *v, const struct vector_access *a);
+bool accesses_never_meet(const struct vector_loop *v, const struct vector_access *a, const struct vector_access *b);
+bool accesses_in_parameter(const struct vector_loop *v, struct nvm_value base);
+uint32_t accesses_known_align(const struct vector_loop *v, struct scev address, int64_t offset);
 /* Whether everything accessed may be accessed in all iterations that the latch counts, though the loop be left before:
  * loads of memory known to be there. */
 bool accesses_may_run_ahead(const struct vector_loop *v);
@@ -198,5 +208,12 @@ enum vector_refusal price_choose(struct vector_loop *v, const struct vplan *p);
 enum plan_result { PLAN_DONE, PLAN_OUT_OF_MEMORY, PLAN_NOT_EXPRESSIBLE };
 /* Phase 7: carries the plan out. The old loop becomes the remainder. NOT_EXPRESSIBLE: the loop is as it was. */
 enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p);
+
+/* --- outer.c ------------------------------------------------------------------------------------ */
+
+/* Legality of an outer loop whose shape was checked, and the factor; *made lies in the environment's arena. */
+struct outer_nest;
+enum vector_refusal outer_check(struct vector_loop *v, struct outer_nest **made, enum nvm_status *status);
+enum plan_result outer_execute(struct outer_nest *n);
 
 #endif

@@ -1,0 +1,536 @@
+/* Outer loops: `factor` iterations of a nest of two at once, where the user asks for it.
+ *
+ *   for i: A; for j: B; C    becomes    for i by 4: A A A A; for j: B B B B; C C C C    and the nest as it was
+ *
+ * unroll-and-jam, but for the order: instruction for instruction, all lanes of one before the next, as plans are
+ * carried out. What is the same for all lanes is computed once: the inner loop's control, loads at addresses that stay.
+ * Lanes that access neighbours become wide accesses in the load-store vectorizer; that they are aligned is known, or
+ * checked when the kernel runs, and the old nest does what is not, and what remains.
+ *
+ * Order: with d the distance of two lanes, what U accesses in iterations (i, j) must not be what W accesses in
+ * (i + d, j + k) if W comes first now: if k < 0, or k = 0 and U stands behind W. Accesses that move alike are told apart
+ * by their distances, others by the ranges that they cover in the whole nest. */
+#include "opt/vectorize/execute.h"
+
+#include "ir/intrinsic.h"
+#include "opt/effects.h"
+#include "opt/loop_tools.h"
+
+enum { OUTER = 0, INNER = 1, USUAL_FACTOR = 4, MOST_NEST = 1024 /* instructions, all lanes */ };
+static const int64_t most_step = INT64_C(1) << 40; /* bytes; more than any memory */
+
+/* What an access does in the nest, beside its struct vector_access. */
+struct nest_access {
+  struct scev start, steps[2]; /* the address in the first iterations, and bytes that it moves by */
+  bool affine, in_inner, wanted; /* affine: start and steps are known before the nest; wanted: at run time too */
+  uint32_t width;     /* bytes that lane 0 is aligned to, 0: as it is */
+  bool unsure;        /* that must be checked */
+  struct nvm_value first, by[2]; /* start and steps at run time */
+};
+
+/* Where apart == 0: a and b cover ranges that do not meet; else the inner step of a is at least so many bytes. */
+struct nest_check { uint32_t a, b; int64_t apart; };
+
+struct outer_nest {
+  struct executor x;
+  uint32_t inner, factor;
+  struct nvm_block inner_block;
+  struct trip_count trips;      /* of the inner loop */
+  struct nest_access *accesses; /* as v->accesses */
+  bool *uniform;                /* by instruction: the same for all lanes */
+  VEC(struct nest_check) checks;
+  VEC(struct nvm_inst_id) skips; /* branches around the inner loop */
+  struct loop_copy lanes[MOST_FACTOR];
+  struct nvm_value conflict;    /* some check failed; VALUE_NULL: none yet */
+};
+
+/* --- shape -------------------------------------------------------------------------------------- */
+
+/* The block from which the only way that is taken comes into a block behind the outer header. */
+static struct nvm_block way_into(const struct vector_loop *v, struct nvm_block b) {
+  const struct nvm_block *blocks = v->loops->blocks + v->loop->first_block;
+  for (uint32_t k = 1; k < v->loop->block_count; k++)
+    if (blocks[k].index == b.index) return blocks[k - 1];
+  return (struct nvm_block){0};
+}
+
+/* Blocks follow each other, but for an inner loop of one block, and ways around it that no iteration takes if one does not. */
+static bool find_chain(struct outer_nest *n) {
+  const struct vector_loop *v = n->x.v;
+  const struct loop *inner = &v->loops->data[n->inner];
+  if (v->loop->end != v->index + 2 || inner->block_count != 1 || inner->exiting.index != inner->header.index) return false;
+  n->inner_block = inner->header;
+  for (uint32_t k = 0; k + 1 < v->loop->block_count; k++) {
+    struct nvm_block b = v->loops->blocks[v->loop->first_block + k];
+    struct nvm_inst_id end = block_terminator(v->f, b);
+    bool leads = false;
+    for (uint32_t s = 0; s < block_successor_count(v->f, b); s++)
+      leads |= way_into(v, block_successor(v->f, b, s)).index == b.index;
+    if (!leads) return false;
+    if (vl_inst(v, end)->op == OP_BR || b.index == n->inner_block.index) continue;
+    if (!loops_is_invariant(v->loops, v->f, v->index, inst_operand(v->f, vl_inst(v, end), 0))) return false;
+    if (!VEC_PUSH(v->env->arena, &n->skips, end)) n->x.failed = true;
+  }
+  return true;
+}
+
+static bool is_within(struct scev s, int64_t most) { return scev_is_constant(s) && s.constant <= most && s.constant >= -most; }
+
+/* The inner loop runs as often in each iteration of the outer one. */
+static bool counts_alike(const struct outer_nest *n) {
+  const struct vector_loop *v = n->x.v;
+  const struct trip_count *t = &n->trips;
+  return scev_is_invariant(v->scev, t->taken, v->index) &&
+         (t->guarded || (scev_is_invariant(v->scev, t->first, v->index) && scev_is_invariant(v->scev, t->bound, v->index)));
+}
+
+/* The value that comes into a phi behind the headers. */
+static struct nvm_value chained_value(const struct vector_loop *v, struct nvm_inst_id phi) {
+  return loop_incoming(v->f, phi, way_into(v, vl_inst(v, phi)->block));
+}
+
+/* What is the same for all lanes: the inner loop's inductions, loads from places that stay, and what is made of these. */
+static void find_uniform(struct outer_nest *n) {
+  const struct vector_loop *v = n->x.v;
+  for (uint32_t k = 0; k < v->body_count; k++) {
+    struct nvm_inst_id id = v->body[k];
+    const struct nvm_inst *i = vl_inst(v, id);
+    const struct nest_access *a = v->access_of[id.index] ? &n->accesses[v->access_of[id.index] - 1] : NULL;
+    bool same = i->op != OP_STORE, header = i->op == OP_PHI && i->block.index == v->loop->header.index;
+    for (uint32_t o = 0; o < i->operand_count && same; o++) {
+      struct nvm_value x = inst_operand(v->f, i, o);
+      same = !vl_inside(v, x) || n->uniform[value_index(x)];
+    }
+    if (i->op == OP_LOAD && a->affine) same |= is_within(a->steps[OUTER], 0);
+    if (i->op == OP_PHI && i->block.index == n->inner_block.index) {
+      struct scev s = scev_of(v->scev, value_of_inst(id));
+      int64_t step;
+      same = s.width && scev_step(v->scev, s, n->inner, &step) &&
+             scev_is_invariant(v->scev, scev_at_start(v->scev, s, n->inner), v->index);
+    }
+    n->uniform[id.index] = same && !header;
+  }
+}
+
+/* --- order -------------------------------------------------------------------------------------- */
+
+/* What the address moves by in an iteration of the loop. */
+static struct scev step_of(struct outer_nest *n, struct scev a, uint32_t loop) {
+  struct scev step = {.width = a.width};
+  struct scev_term *terms = arena_alloc(n->x.v->env->arena, (a.count + 1) * sizeof *terms);
+  n->x.failed |= !terms;
+  for (uint32_t k = 0; k < a.count && terms; k++) {
+    if (a.terms[k].loop != loop) continue;
+    terms[step.count] = a.terms[k];
+    terms[step.count].loop = 0;
+    if (value_is_none(a.terms[k].symbol)) step.constant = a.terms[k].coefficient;
+    else step.count++;
+  }
+  step.terms = terms;
+  return step;
+}
+
+static void describe(struct outer_nest *n, uint32_t at) {
+  struct vector_loop *v = n->x.v;
+  struct nest_access *a = &n->accesses[at];
+  struct scev address = v->accesses.data[at].address;
+  a->in_inner = vl_inst(v, v->accesses.data[at].inst)->block.index == n->inner_block.index;
+  a->start = scev_at_start(v->scev, scev_at_start(v->scev, address, n->inner), v->index);
+  a->steps[OUTER] = step_of(n, address, v->index);
+  a->steps[INNER] = step_of(n, address, n->inner);
+  a->affine = address.width == 64 && scev_is_invariant(v->scev, a->start, v->index) &&
+              scev_is_invariant(v->scev, a->steps[OUTER], v->index) && scev_is_invariant(v->scev, a->steps[INNER], v->index) &&
+              (a->in_inner || is_within(a->steps[INNER], 0));
+}
+
+/* Whether 0 < c <= most with low < step × c < high. */
+static bool meets_later(int64_t step, int64_t low, int64_t high, uint64_t most) {
+  if (step == 0) return low < 0 && high > 0 && most > 0;
+  if (step < 0) return meets_later(-step, -high, -low, most);
+  if (high - 1 < step) return false;
+  uint64_t c = (uint64_t)((high - 1) / step);
+  return step * (int64_t)(c < most ? c : most) > low && most > 0;
+}
+
+/* Whether what `u` accesses is accessed by `w` in a later iteration of the outer loop, and earlier now. They move alike, and
+ * lie `distance` bytes apart. */
+static bool is_reversed(const struct outer_nest *n, uint32_t u, uint32_t w, int64_t distance) {
+  const struct vector_access *first = &n->x.v->accesses.data[u], *later = &n->x.v->accesses.data[w];
+  const struct nest_access *a = &n->accesses[u];
+  bool both = a->in_inner && n->accesses[w].in_inner && scev_is_constant(a->steps[INNER]);
+  for (uint32_t d = 1; d < n->factor; d++) {
+    int64_t at = distance + a->steps[OUTER].constant * (int64_t)d, low = at - (int64_t)first->bytes, high = at + (int64_t)later->bytes;
+    if (low < 0 && high > 0 && first->order > later->order) return true;
+    if (both && meets_later(a->steps[INNER].constant, low, high, n->trips.most)) return true;
+  }
+  return false;
+}
+
+static bool add_check(struct outer_nest *n, uint32_t a, uint32_t b, int64_t apart) {
+  struct nest_check c = {a, b, apart};
+  n->accesses[a].wanted = n->accesses[b].wanted = true;
+  if (!VEC_PUSH(n->x.v->env->arena, &n->checks, c)) n->x.failed = true;
+  return (int32_t)n->checks.count <= vl_knob(n->x.v, KNOB_VECTORIZER_CHECK_THRESHOLD);
+}
+
+/* Whether two accesses, one a store, keep their order as far as it counts, or it can be checked. */
+static bool keeps_order(struct outer_nest *n, uint32_t u, uint32_t w) {
+  struct vector_loop *v = n->x.v;
+  const struct vector_access *a = &v->accesses.data[u], *b = &v->accesses.data[w];
+  const struct nest_access *na = &n->accesses[u], *nb = &n->accesses[w];
+  v->culprit = b->inst;
+  if (u != w && accesses_never_meet(v, a, b)) return true;
+  if (!na->affine || !nb->affine || a->space != b->space) return false;
+  if (!scev_is_constant(scev_subtract(v->scev, nb->start, na->start))) return add_check(n, u, w, 0);
+  struct scev d = scev_subtract(v->scev, b->address, a->address);
+  bool constant = scev_is_constant(na->steps[INNER]);
+  if (!is_within(d, most_step) || !is_within(na->steps[OUTER], most_step) || (constant && !is_within(na->steps[INNER], most_step)))
+    return false;
+  if (is_reversed(n, u, w, d.constant) || (u != w && is_reversed(n, w, u, -d.constant))) return false;
+  if (constant) return true;
+  int64_t step = na->steps[OUTER].constant, most = a->bytes > b->bytes ? a->bytes : b->bytes;
+  return add_check(n, u, w, (d.constant < 0 ? -d.constant : d.constant) + (step < 0 ? -step : step) * (n->factor - 1) + most);
+}
+
+/* --- alignment ---------------------------------------------------------------------------------- */
+
+/* Lanes that access neighbours: aligned as one access, if that can be. Of those with one address but for a constant, the first. */
+static void align_lanes(struct outer_nest *n, uint32_t at) {
+  struct vector_loop *v = n->x.v;
+  const struct vector_access *a = &v->accesses.data[at];
+  struct nest_access *na = &n->accesses[at];
+  uint32_t width = cost_widest_access_bits(v->env->target, a->space) / 8;
+  bool neighbours = na->affine && scev_is_constant(na->steps[OUTER]) && na->steps[OUTER].constant == a->bytes;
+  if (!neighbours || !accesses_is_element(v, a) || a->align < a->bytes) return;
+  if (width > n->factor * a->bytes) width = n->factor * a->bytes;
+  while (width > a->bytes && scev_is_constant(na->steps[INNER]) && na->steps[INNER].constant % width) width /= 2;
+  na->unsure = accesses_known_align(v, a->address, 0) < width;
+  bool never = (na->unsure && accesses_in_parameter(v, a->address.base)) ||
+               (a->address.constant % width && accesses_known_align(v, a->address, -a->address.constant) >= width);
+  for (uint32_t k = 0; k < at && na->unsure; k++) {
+    struct scev d = scev_subtract(v->scev, a->address, v->accesses.data[k].address);
+    if (!n->accesses[k].width || !scev_is_constant(d)) continue;
+    na->unsure = false;
+    never |= d.constant % width || n->accesses[k].width < width;
+  }
+  if (never || width <= a->bytes) na->unsure = false;
+  else na->width = width;
+  na->wanted |= na->unsure;
+}
+
+/* --- legality ----------------------------------------------------------------------------------- */
+
+/* Lanes as the hint or the knob says, else as fit into a register: that is one for most types, and never what is meant. */
+static uint32_t choose_factor(const struct vector_loop *v) {
+  int64_t wanted = vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) ? vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) : v->hints.width;
+  uint32_t bytes = 1, factor = MOST_FACTOR;
+  for (uint32_t k = 0; k < v->accesses.count; k++)
+    if (v->accesses.data[k].bytes > bytes) bytes = v->accesses.data[k].bytes;
+  if (wanted <= 0) wanted = cost_register_bit_width(true) / (8 * bytes) > 1 ? cost_register_bit_width(true) / (8 * bytes) : USUAL_FACTOR;
+  while (factor > wanted) factor /= 2;
+  return factor;
+}
+
+static enum vector_refusal check_phis(const struct vector_loop *v) {
+  FOR_EACH_PHI(v->f, v->loop->header, i) {
+    int64_t step;
+    struct scev s = scev_of(v->scev, value_of_inst(i));
+    if (s.width == 0 || !scev_step(v->scev, s, v->index, &step) || vl_inst(v, i)->operand_count != 4) return VECTOR_CARRIED;
+  }
+  return VECTOR_OK;
+}
+
+static enum vector_refusal check_accesses(struct outer_nest *n) {
+  struct vector_loop *v = n->x.v;
+  for (uint32_t k = 0; k < v->body_count && !n->x.failed; k++) {
+    const struct nvm_inst *i = vl_inst(v, v->body[k]);
+    if (i->op == OP_LOAD || i->op == OP_STORE) n->x.failed |= !accesses_add(v, k);
+    /* Of calls without a result only assumptions may be left out. */
+    if (i->op == OP_CALL && type_equal(i->type, TYPE_VOID) && !effects_is_debug(v->f, i) &&
+        call_intrinsic(v->f, i) != INTRINSIC_assume)
+      return VECTOR_CALL;
+  }
+  n->accesses = arena_alloc(v->env->arena, (v->accesses.count + 1) * sizeof *n->accesses);
+  n->x.failed |= !n->accesses;
+  v->factor = n->factor = choose_factor(v), v->interleave = 1;
+  if (n->factor == 1 || n->factor * v->body_count > MOST_NEST) return VECTOR_NOT_BENEFICIAL;
+  if (v->exact_trips && v->exact_trips < n->factor) return VECTOR_LOW_TRIP_COUNT;
+  for (uint32_t k = 0; k < v->accesses.count && !n->x.failed; k++) describe(n, k);
+  for (uint32_t w = 0; w < v->accesses.count && !n->x.failed; w++) {
+    for (uint32_t u = 0; u <= w; u++)
+      if ((v->accesses.data[u].is_store || v->accesses.data[w].is_store) && !keeps_order(n, u, w)) return VECTOR_REORDER_MEMORY;
+    align_lanes(n, w);
+  }
+  return VECTOR_OK;
+}
+
+enum vector_refusal outer_check(struct vector_loop *v, struct outer_nest **made, enum nvm_status *status) {
+  struct outer_nest *n = *made = arena_alloc(v->env->arena, sizeof *n);
+  bool ok = n != NULL, convergent;
+  uint32_t size;
+  enum vector_refusal r = ok ? legality_collect_body(v, &ok) : VECTOR_OK;
+  if (ok && r == VECTOR_OK) {
+    *n = (struct outer_nest){.x = {.v = v}, .inner = v->index + 1, .trips = scev_trip_count(v->scev, v->index + 1)};
+    n->uniform = arena_alloc(v->env->arena, v->f->insts.count * sizeof *n->uniform);
+    n->x.failed |= !n->uniform;
+    if (v->early.index || !find_chain(n)) r = VECTOR_SHAPE;
+    else if (!n->trips.known) r = VECTOR_TRIP_COUNT;
+    else if (!counts_alike(n)) r = VECTOR_INNER_TRIP_COUNT;
+    else if (!loop_is_copyable(v->f, v->loops, v->index, MOST_NEST, &convergent, &size)) r = VECTOR_INSTRUCTION;
+    else if ((r = check_phis(v)) == VECTOR_OK) r = check_accesses(n);
+    if (r == VECTOR_OK && !n->x.failed) find_uniform(n);
+    ok = !n->x.failed;
+  }
+  if (!ok) *status = NVM_OUT_OF_MEMORY;
+  return r;
+}
+
+/* --- checks at run time ------------------------------------------------------------------------- */
+
+static void fail_if(struct outer_nest *n, struct nvm_value condition) {
+  n->conflict = value_is_none(n->conflict) ? condition : x_binary(&n->x, OP_OR, n->conflict, condition);
+}
+
+/* [*low, *high): all that the access covers in the nest. Steps that are only known now must not be negative. */
+static void range_of(struct outer_nest *n, uint32_t at, const struct nvm_value taken[2], struct nvm_value *low, struct nvm_value *high) {
+  struct executor *x = &n->x;
+  const struct nest_access *a = &n->accesses[at];
+  *low = a->first;
+  *high = x_binary(x, OP_ADD, a->first, x_number(x, TYPE_I64, n->x.v->accesses.data[at].bytes));
+  for (int k = OUTER; k <= INNER; k++) {
+    if (is_within(a->steps[k], 0)) continue;
+    struct nvm_value way = x_binary(x, OP_MUL, taken[k], a->by[k]);
+    bool down = scev_is_constant(a->steps[k]) && a->steps[k].constant < 0;
+    if (!scev_is_constant(a->steps[k])) fail_if(n, x_compare(x, ICMP_SLT, a->by[k], x_number(x, TYPE_I64, 0)));
+    *(down ? low : high) = x_binary(x, OP_ADD, *(down ? low : high), way);
+  }
+}
+
+static void emit_check(struct outer_nest *n, const struct nest_check *c, const struct nvm_value taken[2]) {
+  struct executor *x = &n->x;
+  if (c->apart) {
+    struct nvm_value step = x_binary(x, OP_ADD, n->accesses[c->a].by[INNER], x_number(x, TYPE_I64, c->apart - 1));
+    fail_if(n, x_compare(x, ICMP_ULT, step, x_number(x, TYPE_I64, 2 * c->apart - 1)));
+    return;
+  }
+  struct nvm_value low[2], high[2];
+  range_of(n, c->a, taken, &low[0], &high[0]);
+  range_of(n, c->b, taken, &low[1], &high[1]);
+  fail_if(n, x_binary(x, OP_AND, x_compare(x, ICMP_ULT, low[0], high[1]), x_compare(x, ICMP_ULT, low[1], high[0])));
+}
+
+static void emit_checks(struct outer_nest *n, const struct nvm_value taken[2]) {
+  struct executor *x = &n->x;
+  for (uint32_t k = 0; k < n->checks.count && !x->failed; k++) emit_check(n, &n->checks.data[k], taken);
+  for (uint32_t k = 0; k < x->v->accesses.count && !x->failed; k++) {
+    const struct nest_access *a = &n->accesses[k];
+    if (!a->unsure) continue;
+    struct nvm_value bits = x_binary(x, OP_OR, a->first, a->by[INNER]);
+    bits = x_binary(x, OP_AND, bits, x_number(x, TYPE_I64, a->width - 1));
+    fail_if(n, x_compare(x, ICMP_NE, bits, x_number(x, TYPE_I64, 0)));
+  }
+  /* Where the inner loop does not run, nobody has asked for what the checks are made of. */
+  if (!value_is_none(n->conflict) && !x->failed) n->conflict = x_emit(x, OP_FREEZE, 0, TYPE_I1, &n->conflict, 1, 0);
+  for (uint32_t k = 0; k < n->skips.count && !x->failed; k++) {
+    const struct nvm_inst *skip = vl_inst(x->v, n->skips.data[k]);
+    struct nvm_value c = inst_operand(x->v->f, skip, 0);
+    bool stays = way_into(x->v, block_successor(x->v->f, skip->block, 0)).index == skip->block.index;
+    if (k) c = x_emit(x, OP_FREEZE, 0, TYPE_I1, &c, 1, 0); /* nor for this where the one before is gone */
+    fail_if(n, stays ? x_binary(x, OP_XOR, c, x_number(x, TYPE_I1, -1)) : c);
+  }
+}
+
+/* What the checks need, in front of the nest. */
+static bool expand_all(struct outer_nest *n, struct nvm_value taken[2], struct nvm_inst_id before) {
+  const struct vector_loop *v = n->x.v;
+  taken[OUTER] = scev_expand_trip_count(v->scev, v->f, v->index, before);
+  taken[INNER] = scev_expand_trip_count(v->scev, v->f, n->inner, before);
+  if (value_is_none(taken[OUTER]) || value_is_none(taken[INNER])) return false;
+  for (uint32_t k = 0; k < v->accesses.count; k++) {
+    struct nest_access *a = &n->accesses[k];
+    if (!a->wanted) continue;
+    struct nvm_value start = scev_expand(v->scev, v->f, a->start, before);
+    if (value_is_none(start)) return false;
+    a->first = inst_emit(v->f, before, OP_PTRTOINT, TYPE_I64, start, VALUE_NULL, 0);
+    for (int s = OUTER; s <= INNER; s++) {
+      a->by[s] = scev_expand(v->scev, v->f, a->steps[s], before);
+      if (value_is_none(a->by[s])) return false;
+    }
+  }
+  return true;
+}
+
+/* --- the lanes ---------------------------------------------------------------------------------- */
+
+static void copy_lanes(struct outer_nest *n, struct nvm_inst_id i) {
+  struct executor *x = &n->x;
+  struct nvm_function *f = x->v->f;
+  uint32_t access = x->v->access_of[i.index], pointer = vl_inst(x->v, i)->op == OP_STORE;
+  const struct nest_access *a = access ? &n->accesses[access - 1] : NULL;
+  bool moves = a && a->affine && scev_is_constant(a->steps[OUTER]);
+  x->origin = i;
+  for (uint32_t l = 0; l < n->factor && !x->failed; l++) {
+    if (l && n->uniform[i.index]) {
+      n->lanes[l].values[i.index] = n->lanes[0].values[i.index];
+      continue;
+    }
+    struct nvm_value place = VALUE_NULL; /* relative to lane 0's, so that everybody sees the distance */
+    if (l && moves)
+      place = x_advance(x, loop_copy_of(&n->lanes[0], inst_operand(f, vl_inst(x->v, i), pointer)),
+                        x_number(x, TYPE_I64, a->steps[OUTER].constant * (int64_t)l));
+    struct nvm_inst_id made = loop_copy_inst(&n->lanes[l], f, i);
+    x->failed |= inst_is_none(made);
+    if (x->failed) return;
+    inst_append(f, made, x->block);
+    if (!value_is_none(place)) inst_set_operand(f, made, pointer, place);
+    if (l || !a || !a->width) continue;
+    struct memory_access how = memory_access_unpack(function_inst(f, made)->aux);
+    how.align_log2 = (uint32_t)__builtin_ctz(a->width) + 1;
+    function_inst(f, made)->aux = memory_access_pack(how);
+  }
+}
+
+/* The phis of the outer loop: inductions, of which each lane is a step further. */
+static void begin_lanes(struct outer_nest *n, struct nvm_block from) {
+  struct executor *x = &n->x;
+  struct nvm_function *f = x->v->f;
+  FOR_EACH_PHI(f, x->v->loop->header, i) {
+    struct nvm_value operands[2] = {loop_incoming(f, i, x->v->loop->preheader), value_of_block(from)};
+    x->origin = i;
+    n->lanes[0].values[i.index] = x_emit(x, OP_PHI, 0, vl_inst(x->v, i)->type, operands, 2, 0);
+  }
+  FOR_EACH_PHI(f, x->v->loop->header, i) {
+    int64_t step = 0;
+    struct nvm_value first = n->lanes[0].values[i.index];
+    scev_step(x->v->scev, scev_of(x->v->scev, value_of_inst(i)), x->v->index, &step);
+    struct nvm_type type = vl_inst(x->v, i)->type;
+    bool is_pointer = type_is_ptr(vl_types(x->v), type);
+    for (uint32_t l = 1; l < n->factor && !x->failed; l++) {
+      struct nvm_value by = x_number(x, is_pointer ? TYPE_I64 : type, step * (int64_t)l);
+      n->lanes[l].values[i.index] = is_pointer ? x_advance(x, first, by) : x_binary(x, OP_ADD, first, by);
+    }
+  }
+}
+
+/* The inner loop ends: its phis get what comes round, and lane 0 says for all whether it does. */
+static void close_inner(struct outer_nest *n, struct nvm_block after) {
+  struct executor *x = &n->x;
+  struct nvm_function *f = x->v->f;
+  struct nvm_inst_id end = block_terminator(f, n->inner_block);
+  for (uint32_t s = 0; s < 2; s++) {
+    struct nvm_block to = block_successor(f, n->inner_block, s);
+    n->lanes[0].blocks[to.index] = to.index == n->inner_block.index ? x->block : after;
+  }
+  FOR_EACH_PHI(f, n->inner_block, i)
+    for (uint32_t l = 0; l < (n->uniform[i.index] ? 1 : n->factor); l++)
+      for (uint32_t k = 0; k < vl_inst(x->v, i)->operand_count; k += 2) {
+        if (value_index(inst_operand(f, vl_inst(x->v, i), k + 1)) != n->inner_block.index) continue;
+        struct nvm_inst_id made = {value_index(n->lanes[l].values[i.index])};
+        inst_set_operand(f, made, k, loop_copy_of(&n->lanes[l], inst_operand(f, vl_inst(x->v, i), k)));
+      }
+  struct nvm_inst_id made = loop_copy_inst(&n->lanes[0], f, end);
+  x->failed |= inst_is_none(made);
+  if (x->failed) return;
+  inst_append(f, made, x->block);
+  x->failed |= !loop_set_hint(f, x->block, x->v->loops->data[n->inner].hints, "llvm.loop.vectorize.", "llvm.loop.isvectorized");
+  x->block = after;
+}
+
+/* All of an iteration but its last branch. */
+static void emit_body(struct outer_nest *n) {
+  struct executor *x = &n->x;
+  struct vector_loop *v = x->v;
+  struct nvm_block inner = x_block(x, "vector.inner"), after = x_block(x, "vector.latch"), body = x->block;
+  for (uint32_t k = 0; k < v->body_count && !x->failed; k++) {
+    struct nvm_inst_id id = v->body[k];
+    const struct nvm_inst i = *vl_inst(v, id);
+    bool in_inner = i.block.index == n->inner_block.index, ends = op_is_terminator((enum op)i.op);
+    if (in_inner && x->block.index == body.index) {
+      x_jump(x, inner);
+      x->block = inner;
+      for (uint32_t l = 0; l < n->factor; l++) {
+        n->lanes[l].blocks[v->loops->data[n->inner].preheader.index] = body;
+        n->lanes[l].blocks[n->inner_block.index] = inner;
+      }
+    }
+    if (in_inner && ends) close_inner(n, after);
+    else if (ends || effects_is_debug(v->f, &i) || (i.op == OP_CALL && type_equal(i.type, TYPE_VOID))) continue;
+    else if (i.op != OP_PHI || in_inner) copy_lanes(n, id);
+    else if (i.block.index != v->loop->header.index)
+      for (uint32_t l = 0; l < n->factor; l++) n->lanes[l].values[id.index] = loop_copy_of(&n->lanes[l], chained_value(v, id));
+  }
+}
+
+/* --- the nest ----------------------------------------------------------------------------------- */
+
+/* What phis have behind the vectors: what the last lane brings round, or leaves with. The old nest goes on from there. */
+static void lead_values(struct outer_nest *n, struct nvm_block middle, struct nvm_block scalar) {
+  struct executor *x = &n->x;
+  struct vector_loop *v = x->v;
+  struct nvm_function *f = v->f;
+  const struct loop_copy *last = &n->lanes[n->factor - 1];
+  FOR_EACH_PHI(f, v->loop->exit, i)
+    x->failed |= !phi_add(f, i, loop_copy_of(last, loop_incoming(f, i, v->loop->latch)), middle);
+  x->block = scalar;
+  FOR_EACH_PHI(f, v->loop->header, i) {
+    struct nvm_value back = loop_copy_of(last, loop_incoming(f, i, v->loop->latch));
+    struct nvm_value operands[4] = {loop_incoming(f, i, v->loop->preheader), value_of_block(v->loop->preheader), back,
+                                    value_of_block(middle)};
+    x->origin = i;
+    x->failed |= !phi_add(f, (struct nvm_inst_id){value_index(n->lanes[0].values[i.index])}, back, x->latch);
+    struct nvm_value merged = x_emit(x, OP_PHI, 0, vl_inst(v, i)->type, operands, 4, 0);
+    for (uint32_t k = 0; k < 4 && !x->failed; k += 2) {
+      if (value_index(inst_operand(f, vl_inst(v, i), k + 1)) != v->loop->preheader.index) continue;
+      inst_set_operand(f, i, k, merged);
+      inst_set_operand(f, i, k + 1, value_of_block(scalar));
+    }
+  }
+  x_jump(x, v->loop->header);
+}
+
+/* From the preheader: the checks, the vectors and what follows them. */
+static void emit_nest(struct outer_nest *n, const struct nvm_value taken[2]) {
+  struct executor *x = &n->x;
+  struct nvm_block ph = x_block(x, "vector.ph"), body = x_block(x, "vector.body"), scalar = x_block(x, "scalar.ph");
+  struct nvm_value wide[2] = {x_resize(x, taken[OUTER], TYPE_I64), x_resize(x, taken[INNER], TYPE_I64)};
+  struct nvm_value total = x_binary(x, OP_ADD, taken[OUTER], x_number(x, x->counter, 1));
+  struct nvm_value end = x_binary(x, OP_AND, total, x_number(x, x->counter, -(int64_t)n->factor));
+  emit_checks(n, wide);
+  fail_if(n, x_compare(x, ICMP_ULT, total, x_number(x, x->counter, n->factor)));
+  x_branch(x, n->conflict, scalar, ph);
+  x->block = ph;
+  x_jump(x, body);
+  x->block = body;
+  struct nvm_value operands[2] = {x_number(x, x->counter, 0), value_of_block(ph)};
+  struct nvm_value index = x_emit(x, OP_PHI, 0, x->counter, operands, 2, 0);
+  begin_lanes(n, ph);
+  emit_body(n);
+  x->origin = (struct nvm_inst_id){0};
+  struct nvm_block middle = x_block(x, "middle.block");
+  struct nvm_value next = x_binary(x, OP_ADD, index, x_number(x, x->counter, n->factor));
+  x_branch(x, x_compare(x, ICMP_EQ, next, end), middle, body);
+  x->latch = x->block;
+  if (x->failed) return;
+  x->failed |= !phi_add(x->v->f, (struct nvm_inst_id){value_index(index)}, next, x->latch);
+  x->block = middle;
+  x_branch(x, x_compare(x, ICMP_EQ, total, end), x->v->loop->exit, scalar);
+  function_move_block(x->v->f, scalar, x->v->loop->header);
+  if (!x->failed) lead_values(n, middle, scalar);
+}
+
+enum plan_result outer_execute(struct outer_nest *n) {
+  struct executor *x = &n->x;
+  struct vector_loop *v = x->v;
+  struct nvm_inst_id jump = block_terminator(v->f, v->loop->preheader), latch = block_terminator(v->f, v->loop->latch);
+  struct nvm_value taken[2];
+  for (uint32_t l = 0; l < n->factor; l++)
+    if (!loop_copy_init(&n->lanes[l], v->f, v->env->arena)) return PLAN_OUT_OF_MEMORY;
+  if (!expand_all(n, taken, jump)) return module_out_of_memory(v->f->module) ? PLAN_OUT_OF_MEMORY : PLAN_NOT_EXPRESSIBLE;
+  inst_remove(v->f, jump);
+  x->block = v->loop->preheader;
+  x->counter = value_type(v->f, taken[OUTER]);
+  emit_nest(n, taken);
+  if (!x->failed) x_mark_loop(x, block_terminator(v->f, x->latch), "llvm.loop.vectorize.followup_vectorized", true);
+  if (!x->failed) x_mark_loop(x, latch, "llvm.loop.vectorize.followup_epilogue", false);
+  return x->failed ? PLAN_OUT_OF_MEMORY : PLAN_DONE;
+}
