@@ -74,13 +74,13 @@ def all_ways(seed, known_levels, rotate):
 
 
 def loop_ways(seed):
-    ahead = ["--knob", "enable-early-exit-vectorization=1"]
+    asked = ["--knob", "enable-early-exit-vectorization=1", "--knob", "force-vector-width-outer=1"]
     width, interleave = 2 << seed % 4, 1 << seed // 4 % 3
     forced = ["--knob", f"force-vector-width={width}", "--knob", f"force-vector-interleave={interleave}",
-              "--knob", f"prefer-predicate-over-epilogue={seed % 3 - 1}", *ahead]
+              "--knob", f"prefer-predicate-over-epilogue={seed % 3 - 1}", *asked]
     alone = ["--passes", "loop-vectorize,simplifycfg,combine,dce"]
-    ways = [["-O3", "--cpu", "sm_80", *ahead], ["-O3", "--cpu", "sm_100a", *ahead], ["-O2", "--cpu", "sm_90"], ["--from", "ir", "-O3", *forced],
-            [*alone, *forced, "--cpu", "sm_100"], ["--from", "ir", *alone, "--knob", "vectorizer-min-trip-count=2"]]
+    ways = [["-O3", "--cpu", "sm_80", *asked], ["-O3", "--cpu", "sm_100a", *asked], ["-O2", "--cpu", "sm_90"], ["--from", "ir", "-O3", *forced],
+            [*alone, *forced, "--cpu", "sm_100"], ["--from", "ir", *alone, "--knob", "vectorizer-min-trip-count=2", *asked]]
     return ways[seed % 2::2]
 
 

@@ -10,7 +10,7 @@ What loops are made of: all element types, mixed; strides, struct members, rever
 and stored side by side; reductions, partly of floats under `reassoc` on numbers that any order sums exactly;
 recurrences, serial chains, conditional accesses, early exits, values used after the loop, hints. At the end a thread
 folds its memory, NaNs made one, into its results. Every sixth kernel calls a function that searches memory known to be
-there for what one of its iterations finds."""
+there for what one of its iterations finds, and every sixth is a nest of two loops over matrices, whose rows may overlap."""
 import argparse
 import random
 
@@ -144,9 +144,9 @@ class Loop(Function):
         a = array or self.r.choice(self.arrays)
         return self.set(a.t, f"load {a.t}, ptr{self.space} {self.place(a, constant)}, align {a.align}", "x")
 
-    def store(self, array=None, constant=None):
+    def store(self, array=None, constant=None, value=None):
         a = array or self.r.choice([a for a in self.arrays if a.writable])
-        v = self.value(a.t, 0.03)
+        v = value or self.value(a.t, 0.03)
         self.written.add(a.memory)
         self.emit(f"store {a.t} {v}, ptr{self.space} {self.place(a, constant)}, align {a.align}")
 
@@ -442,6 +442,160 @@ class Loop(Function):
         return whole
 
 
+class Nest(Loop):
+    """Up to 19 iterations of up to 5, over places like row × j + i."""
+
+    def __init__(self, module, name):
+        super().__init__(module, name, False)
+        self.stride = 1
+        self.indices = []       # where accesses are, without constants
+        self.plain = self.r.random() < 0.6 # stores to one place
+
+    def place(self, array, constant=None):
+        self.index_name = self.r.choice(self.indices)
+        return super().place(array, constant)
+
+    def make_arrays(self):
+        """One is written, in most nests, and rarely read."""
+        super().make_arrays()
+        self.sources = self.arrays
+        if self.r.random() < 0.8:
+            for a in self.arrays[1:]:
+                a.writable = False
+            self.sources = [a for a in self.arrays if a.memory] or self.arrays
+
+    def load(self, array=None, constant=None):
+        r = self.r
+        return super().load(array or (r.choice(self.sources) if r.random() < 0.9 else None), constant)
+
+    def number_below(self, most):
+        """A number that differs from thread to thread, or is known."""
+        r = self.r
+        if r.random() < 0.1:
+            return str(r.randrange(most // 2, most))
+        v = self.mixed(most)
+        return self.hidden("i32", v) if r.random() < 0.85 else v
+
+    def index_of(self, name, *terms):
+        """The sum of `i64 a × b`, a place for accesses."""
+        whole = "0"
+        for a, b in terms:
+            product, whole_name = self.new("x"), self.new("x")
+            self.emit(f"{product} = mul nsw i64 {a}, {b}")
+            self.emit(f"{whole_name} = add nsw i64 {whole}, {product}")
+            whole = whole_name
+        self.emit(f"{name} = add nsw i64 {whole}, 0")
+        self.indices.append(name)
+
+    def some(self, least, most, branches):
+        for _ in range(self.r.randint(least, most)):
+            kind = self.r.random()
+            if kind < branches:
+                self.branch()
+            elif kind < 0.3:
+                self.load()
+            elif kind < 0.35 and not self.plain:
+                self.store()
+            else:
+                self.arithmetic()
+
+    def inner(self, row):
+        """The inner loop; afterwards the pool knows what it leaves."""
+        r = self.r
+        guarded = r.random() < 0.9
+        before = self.scope()
+        if guarded:
+            self.emit("br i1 %inside, label %inner.ph, label %inner.after")
+        else:
+            self.emit("br label %inner.ph")
+        guard = self.block
+        self.label("inner.ph")
+        self.emit("br label %inner")
+        self.label("inner")
+        head, outside = len(self.lines), self.indices
+        carried = [(t, self.new("a"), self.pick(before, t)) for t in r.choices([self.arrays[0].t] + self.types, k=r.choice([0, 1, 1, 2]))]
+        for t, v, _ in carried:
+            self.add(t, v)
+        self.emit("%j64 = zext i32 %j to i64")
+        self.indices = list(outside) if r.random() < 0.2 else []
+        self.index_of("%at.ji", ("%j64", row), ("%i64", "1"))
+        if r.random() < 0.4:
+            self.index_of(*r.choice([("%at.j", ("%j64", "1")), ("%at.ij", ("%i64", str(r.randrange(4))), ("%j64", "1"))]))
+        self.load()
+        self.some(1, 5, 0.04)
+        if self.plain:
+            self.indices = ["%at.ji"]
+        if not self.plain and r.random() < 0.4 or not any(t == self.arrays[0].t for t, _, _ in carried):
+            self.store(self.arrays[0])
+        around = [self.set(t, f"{r.choice(['fadd', 'fsub', 'fmul'] if is_float(t) else SUMS[:5])} {t} {v}, {self.value(t, 0)}")
+                  for t, v, _ in carried]
+        self.emit("%j.next = add nuw nsw i32 %j, 1")
+        self.emit(f"%j.more = icmp slt i32 %j.next, {'%m' if r.random() < 0.93 else '%few'}")
+        latch = self.block
+        self.emit("br i1 %j.more, label %inner, label %inner.exit")
+        self.lines[head:head] = [f"  %j = phi i32 [ 0, %inner.ph ], [ %j.next, %{latch} ]"] + [
+            f"  {v} = phi {t} [ {start}, %inner.ph ], [ {n}, %{latch} ]" for (t, v, start), n in zip(carried, around)]
+        self.label("inner.exit")
+        self.indices, self.pool = outside, before
+        left = [(t, self.new("l")) for t, _, _ in carried]
+        for (t, name), n in zip(left, around):
+            self.emit(f"{name} = phi {t} [ {n}, %{latch} ]")
+        self.emit("br label %inner.after")
+        self.label("inner.after")
+        for (t, name), (_, _, start) in zip(left, carried):
+            self.set(t, f"phi {t} [ {name}, %inner.exit ]" + (f", [ {start}, %{guard} ]" if guarded else ""), "l")
+
+    def write(self):
+        r = self.r
+        self.emit("%tid64 = zext i32 %tid to i64")
+        self.add("i32", "%tid")
+        n, self.trips32 = self.number_below(20), "0"
+        self.emit(f"%m = add i32 {self.number_below(6)}, 0")
+        self.emit(f"%row = zext i32 {self.number_below(13)} to i64")
+        row = r.choice(["%row", "%row", str(r.randrange(13)), "12"])
+        self.make_arrays()
+        self.emit("%inside = icmp sgt i32 %m, 0")
+        self.emit(f"%some = icmp sgt i32 {n}, 0")
+        self.emit("br i1 %some, label %ph, label %after")
+        guard = self.block
+        self.label("ph")
+        self.emit("br label %outer")
+        self.label("outer")
+        head = len(self.lines)
+        carried = [(t, self.new("o"), self.constant(t)) for t in r.choices(self.types, k=r.choice([0] * 9 + [1]))]
+        for t, v, _ in carried:
+            self.add(t, v)
+        self.emit("%i64 = zext i32 %i32 to i64")
+        self.emit("%few = and i32 %i32, 3")
+        self.index_of("%at.i", ("%i64", r.choice(["1", "1", "1", "1", "2", "0"])))
+        self.some(0, 3, 0.02)
+        self.inner(row)
+        left = [v for v in self.pool.get(self.arrays[0].t, []) if v[:2] == "%l"]
+        if not self.plain or left:
+            self.store(self.arrays[0], value=r.choice(left) if left else None)
+        self.some(0, 3, 0.02)
+        around = [self.pick(self.pool, t) for t, _, _ in carried]
+        self.emit("%i.next = add nuw nsw i32 %i32, 1")
+        self.emit(f"%i.more = icmp slt i32 %i.next, {n}")
+        latch = self.block
+        hint = r.choice([None, None, None, f"vectorize.width\", i32 {r.choice([2, 4, 8])}", "vectorize.enable\", i1 true"])
+        node = f", !llvm.loop {self.m.loop_metadata(f'!{{!{chr(34)}llvm.loop.{hint}}}')}" if hint else ""
+        self.emit(f"br i1 %i.more, label %outer, label %exit{node}")
+        self.lines[head:head] = [f"  %i32 = phi i32 [ 0, %ph ], [ %i.next, %{latch} ]"] + [
+            f"  {v} = phi {t} [ {start}, %ph ], [ {b}, %{latch} ]" for (t, v, start), b in zip(carried, around)]
+        self.label("exit")
+        leaving = [(t, b) for (t, _, _), b in zip(carried, around)] + [(t, v[-1]) for t, v in self.pool.items() if t in self.types and v]
+        names = [(t, self.new("r"), v) for t, v in leaving]
+        for t, name, v in names:
+            self.emit(f"{name} = phi {t} [ {v}, %{latch} ]")
+        self.emit("br label %after")
+        self.label("after")
+        results = [(t, self.new("r"), v) for t, v, _ in names]
+        for t, name, v in results:
+            self.emit(f"{name} = phi {t} [ {v}, %exit ], [ {self.constant(t)}, %{guard} ]")
+        return self.fold(results)
+
+
 class Module:
     """Kernels over the same three memories: two written, one only read."""
 
@@ -489,10 +643,11 @@ class Module:
         return "\n".join([*lines, f"  ret i32 {'%last' if word == 'i64' else '%h4'}", "}"])
 
     def make_kernel(self, k):
-        f = Loop(self, f"k{k}", False)
+        kind = self.r.randrange(6)
+        f = Nest(self, f"k{k}") if kind == 1 else Loop(self, f"k{k}", False)
         self.declare("declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
         f.emit("%tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
-        whole = self.call_search(k, f) if self.r.random() < 1 / 6 else f.write()
+        whole = self.call_search(k, f) if kind == 0 else f.write()
         said = [" noalias" if self.r.random() < 0.5 else "" for _ in range(3)]
         parameters = ", ".join(f"ptr{self.space}{said[n]} align {self.r.choice([8, 32])} %m{n}" for n in range(3))
         f.emit("%slot = getelementptr i32, ptr %out, i32 %tid")
