@@ -13,20 +13,23 @@
  *                         rest: the loop as it was
  *            Loops within go first; a loop around one that was unrolled waits for the next of MOST_ROUNDS rounds.
  *            Hints (llvm.loop.unroll.full, .count, .enable, .disable) come before costs; what was unrolled has
- *            .disable, which code generation makes .pragma "nounroll".
+ *            .disable, which code generation makes .pragma "nounroll"; so have innermost loops in which less than
+ *            FEW_REGISTERS are left, for ptxas would unroll them.
  * Requires:  loop-simplify, lcssa, loop-rotate for exact and runtime.
  * Preserves: convergent operations: all threads that are together in an iteration still are; a rest of a loop with such
  *            operations is never split off.
  * Cost:      linear in the code that results, which the limits bound.
  * Omits:     peeling; loops that may leave in several ways, but for full unrolling.
  * Tests:     check/opt/unroll-*. */
+#include "opt/analysis/pressure.h"
 #include "opt/analysis/scev.h"
 #include "opt/cfg.h"
 #include "opt/loop_tools.h"
 #include "opt/passes.h"
 
 /* Instructions; LLVM's numbers for this target: a quarter for loops that stay loops. */
-enum { MOST_FULL = 300, MOST_FULL_FRAME = 1200, MOST_PARTIAL = 75, MOST_BY_PRAGMA = 16384, RUNTIME_FACTOR = 8, MOST_ROUNDS = 4, MOST_BLOCKS = 1024 };
+enum { MOST_FULL = 300, MOST_FULL_FRAME = 1200, MOST_PARTIAL = 75, MOST_BY_PRAGMA = 16384, RUNTIME_FACTOR = 8, MOST_ROUNDS = 4, MOST_BLOCKS = 1024,
+       FEW_REGISTERS = 24 };
 
 struct unroller {
   struct nvm_function *f;
@@ -331,6 +334,44 @@ static bool unroll_with_rest(struct unroller *u, uint32_t n, struct plan p) {
   return !module_out_of_memory(f->module);
 }
 
+/* --- what ptxas may not unroll ---------------------------------------------------------------------- */
+
+static bool is_hinted(const struct nvm_function *f, const struct loop *l) {
+  static const char *const names[] = {"llvm.loop.unroll.disable", "llvm.loop.unroll.enable", "llvm.loop.unroll.full",
+                                      "llvm.loop.unroll.count"};
+  bool any = false;
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) any |= loops_hint(f, l, names[k]).given;
+  return any;
+}
+
+/* ptxas unrolls loops too, even if it then has to spill: not those where nearly all registers are taken already. (That
+ * many values alive at once are only looked for where many more are made.) */
+static bool keep_rolled(struct unroller *u) {
+  const struct nvm_function *f = u->f;
+  uint32_t most = tgt_limit(u->env->target->cpu, TGT_LIMIT_REGISTERS_PER_THREAD) - FEW_REGISTERS, all = 0, enough = 8 * most;
+  struct pressure p;
+  const struct loops *l = &u->nest.loops;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i)
+      if (l->count && all <= enough) all += pressure_registers(f, function_inst(f, i)->type);
+  if (all <= enough) return true;
+  if (u->changed && !loop_nest_compute(&u->nest, u->f, u->env->arena)) return false;
+  if (!pressure_compute(&p, f, &u->nest.d, u->env->arena)) return false;
+  for (uint32_t n = 1; n <= l->count; n++) {
+    const struct loop *loop = &l->data[n];
+    uint32_t highest = 0;
+    if (loop->end != n + 1 || block_is_none(loop->latch) || is_hinted(f, loop)) continue;
+    for (uint32_t k = 0; k < loop->block_count; k++) {
+      uint32_t here = p.most[l->blocks[loop->first_block + k].index];
+      if (here > highest) highest = here;
+    }
+    if (highest <= most) continue;
+    if (!loop_set_hint(u->f, loop->latch, loop->hints, "llvm.loop.unroll.", "llvm.loop.unroll.disable")) return false;
+    u->changed = true;
+  }
+  return true;
+}
+
 /* --- the pass ------------------------------------------------------------------------------------- */
 
 /* One walk over the nest, inner loops first; *again: a loop waits for the next. */
@@ -366,6 +407,7 @@ static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool on
     again = false;
     if (!one_round(&u, &again)) return NVM_OUT_OF_MEMORY;
   }
+  if (!only_full && !keep_rolled(&u)) return NVM_OUT_OF_MEMORY;
   *changed = u.changed;
   return NVM_OK;
 }

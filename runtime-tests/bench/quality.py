@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What ptxas makes of our PTX and of clang's from the same IR: code bytes and registers per kernel.
+"""What ptxas makes of our PTX and of clang's from the same IR: code bytes, registers, stack and spills per kernel.
 
     quality.py FOLDER|FILE... [--nvmini build/nvmini] [--cpu sm_90] [--level O1] [--llvm 19] [--worst 5]
 
@@ -21,16 +21,17 @@ def run(command):
 
 
 def kernels(ptx, cpu, work):
-    """{kernel: (code bytes, registers)}, or None where ptxas refuses."""
+    """{kernel: (code bytes, registers, bytes of stack, bytes spilled)}, or None where ptxas refuses."""
     cubin = os.path.join(work, "k.cubin")
     made = run(["ptxas", "-v", f"-arch={cpu}", ptx, "-o", cubin])
     if made.returncode:
         return None
-    registers = dict(re.findall(r"Compiling entry function '(\S+)'.*?Used (\d+) registers",
-                                made.stderr, re.S))
+    used = {name: (int(registers), int(stack), int(spilled)) for name, stack, spilled, registers in re.findall(
+        r"Compiling entry function '(\S+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores.*?Used (\d+) registers",
+        made.stderr, re.S)}
     sections = run(["readelf", "-SW", cubin]).stdout
     sizes = re.findall(r"\.text\.(\S+)\s+PROGBITS\s+\S+\s+\S+\s+(\S+)", sections)
-    return {name: (int(size, 16), int(registers[name])) for name, size in sizes if name in registers}
+    return {name: (int(size, 16), *used[name]) for name, size in sizes if name in used}
 
 
 def mean(ratios):
@@ -49,7 +50,7 @@ def main():
     files = []
     for path in options.inputs:
         files += sorted(glob.glob(os.path.join(path, "*.ll"))) if os.path.isdir(path) else [path]
-    rows, left_out = [], 0
+    rows, totals, left_out = [], ([], []), 0
     with tempfile.TemporaryDirectory() as work:
         ours, theirs = os.path.join(work, "ours.ptx"), os.path.join(work, "theirs.ptx")
         for path in files:
@@ -63,12 +64,17 @@ def main():
             if x is None or y is None:
                 left_out += 1
                 continue
-            rows += [(x[k][0] / y[k][0], x[k][1] / y[k][1], k, path) for k in x if k in y and y[k][0]]
+            both = [k for k in x if k in y and y[k][0]]
+            rows += [(x[k][0] / y[k][0], x[k][1] / y[k][1], k, path) for k in both]
+            for total, side in zip(totals, (x, y)):
+                total += [side[k] for k in both]
     if not rows:
         sys.exit("no kernel that both compile")
     print(f"{len(rows)} kernels of {len(files) - left_out} modules ({left_out} left out: one of the "
           f"compilers or ptxas refuses); ours / clang -O3: code bytes {mean([r[0] for r in rows]):.3f}, "
-          f"registers {mean([r[1] for r in rows]):.3f}")
+          f"registers {mean([r[1] for r in rows]):.3f}; in all: code " +
+          ", ".join(f"{what} {sum(t[n] for t in totals[0])} / {sum(t[n] for t in totals[1])}"
+                    for n, what in ((0, "bytes"), (2, "stack"), (3, "spilled"))))
     for ratio, registers, kernel, path in sorted(rows, reverse=True)[:options.worst]:
         print(f"  code {ratio:.2f} registers {registers:.2f}  {kernel}  {os.path.basename(path)}")
 
