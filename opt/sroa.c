@@ -32,6 +32,7 @@
  *            are dropped.
  * Tests:     check/opt/sroa-*. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "ir/evalint.h"
 #include "ir/intrinsic.h"
@@ -43,6 +44,7 @@
 enum {
   MOST_BYTES = 1024,  /* of a variable */
   MOST_MEMBERS = 64,  /* of a struct that is loaded or stored as a whole */
+  MOST_DEPTH = 16,    /* of structs in structs */
   MOST_ROUNDS = 16,
   MOST_PARTS = 128,   /* of a variable */
   MOST_COPIED = 16,   /* of one that is only copied */
@@ -175,7 +177,7 @@ static void add_store(struct splitter *s, struct nvm_inst_id before, struct nvm_
 struct member {
   struct nvm_type type;
   uint64_t offset;
-  uint32_t path[8], depth;
+  uint32_t path[MOST_DEPTH], depth;
 };
 typedef struct {
   struct member list[MOST_MEMBERS];
@@ -191,7 +193,7 @@ static bool list_members(const struct splitter *s, const struct member *at, memb
     out->list[out->count++] = *at;
     return true;
   }
-  if (at->depth == 8 || info->count > MOST_MEMBERS) return false;
+  if (at->depth == MOST_DEPTH || info->count > MOST_MEMBERS) return false;
   for (uint32_t i = 0; i < info->count; i++) {
     struct member m = *at;
     m.type = type_element(t, at->type, i);
@@ -243,7 +245,7 @@ static struct nvm_value constant_member(struct splitter *s, struct nvm_value v,
 
 static struct nvm_value take_member(struct splitter *s, struct nvm_inst_id before,
                                     struct nvm_value v, const struct member *m) {
-  struct nvm_value rest, operands[9];
+  struct nvm_value rest, operands[MOST_DEPTH + 1];
   struct nvm_value found = find_member(s, v, m->path, m->depth, &rest);
   if (!value_is_none(found)) return found;
   if (value_kind(rest) == VALUE_CONST) {
@@ -269,7 +271,7 @@ static void split_struct_load(struct splitter *s, struct nvm_inst_id id, const m
   struct nvm_type type = function_inst(s->f, id)->type;
   struct nvm_value pointer = inst_operand(s->f, function_inst(s->f, id), 0);
   uint64_t align = access_align(s, function_inst(s->f, id), type);
-  struct nvm_value whole = const_poison(s->m, type), operands[10];
+  struct nvm_value whole = const_poison(s->m, type), operands[MOST_DEPTH + 2];
   for (uint32_t k = 0; k < members->count; k++) {
     const struct member *m = &members->list[k];
     struct nvm_value at = offset_pointer(s, id, pointer, (int64_t)m->offset);
@@ -323,17 +325,23 @@ static bool split_struct_access(struct splitter *s, struct nvm_inst_id id) {
   return true;
 }
 
-/* extractvalue of what insertvalue put there. */
+/* extractvalue, perhaps of an extractvalue, of what insertvalue put there. */
 static bool look_through(struct splitter *s, struct nvm_inst_id id) {
-  const struct nvm_inst *i = function_inst(s->f, id);
-  uint32_t path[8], depth = i->operand_count - 1;
-  if (depth > 8) return false;
-  for (uint32_t k = 0; k < depth; k++) {
-    nvm_u128 index = 0;
-    const_is_int(s->m, inst_operand(s->f, i, k + 1), &index);
-    path[k] = (uint32_t)index;
+  uint32_t path[MOST_DEPTH], depth = 0;
+  struct nvm_value rest, whole = value_of_inst(id);
+  for (const struct nvm_inst *i; value_kind(whole) == VALUE_INST; whole = rewrite_get(&s->rewrite, inst_operand(s->f, i, 0))) {
+    i = function_inst(s->f, (struct nvm_inst_id){value_index(whole)});
+    uint32_t own = i->operand_count - 1;
+    if (i->op != OP_EXTRACTVALUE) break;
+    if (depth + own > MOST_DEPTH) return false;
+    memmove(path + own, path, depth * sizeof *path);
+    for (uint32_t k = 0; k < own; k++) {
+      nvm_u128 index = 0;
+      const_is_int(s->m, inst_operand(s->f, i, k + 1), &index);
+      path[k] = (uint32_t)index;
+    }
+    depth += own;
   }
-  struct nvm_value rest, whole = rewrite_get(&s->rewrite, inst_operand(s->f, i, 0));
   struct nvm_value found = find_member(s, whole, path, depth, &rest);
   if (value_is_none(found)) return false;
   found = rewrite_get(&s->rewrite, found);
