@@ -71,6 +71,7 @@ static bool set_meaning(struct ptx_parser *p, uint32_t name, struct ptx_name mea
       !VEC_PUSH(&p->scratch, &p->undo, (struct ptx_undo){name, *n}))
     return fail(p, "out of memory");
   meaning.symbol = n->symbol;
+  if (meaning.range.count == 0) meaning.range = n->range;
   p->meaning.data[name] = meaning;
   return true;
 }
@@ -89,11 +90,11 @@ static bool declare_symbol(struct ptx_parser *p, uint32_t name) {
 }
 
 /* The register of index `i` of a `%r<N>`. */
-static struct ptx_reg prefixed_reg(struct ptx_parser *p, struct ptx_name *prefix, uint32_t i) {
-  if (i > 0) return (struct ptx_reg){prefix->value + i - 1};
-  if (prefix->zero == 0)
-    prefix->zero = ptx_new_reg(p->f, ptx_reg_class((struct ptx_reg){prefix->value})).bits;
-  return (struct ptx_reg){prefix->zero};
+static struct ptx_reg prefixed_reg(struct ptx_parser *p, struct ptx_range *range, uint32_t i) {
+  if (i > 0) return (struct ptx_reg){range->first + i - 1};
+  if (range->zero == 0)
+    range->zero = ptx_new_reg(p->f, ptx_reg_class((struct ptx_reg){range->first})).bits;
+  return (struct ptx_reg){range->zero};
 }
 
 /* Gives `%r3` its meaning if `%r<5>` is declared. */
@@ -109,8 +110,8 @@ static bool find_prefixed(struct ptx_parser *p, uint32_t name) {
       number = number * 10 + (uint64_t)(t.bytes[i] - '0');
     struct nvm_str s = strtab_find(&p->names, t.bytes, digits);
     struct ptx_name *prefix = s.index ? &p->meaning.data[s.index] : NULL;
-    if (!prefix || prefix->kind != NAME_PREFIX || number >= prefix->count) continue;
-    struct ptx_reg r = prefixed_reg(p, prefix, (uint32_t)number);
+    if (!prefix || number >= prefix->range.count) continue;
+    struct ptx_reg r = prefixed_reg(p, &prefix->range, (uint32_t)number);
     return set_meaning(p, name, (struct ptx_name){.kind = NAME_REG, .value = r.bits});
   }
   return false;
@@ -149,9 +150,12 @@ bool ptxp_reg(struct ptx_parser *p, uint16_t type, uint32_t name, bool is_prefix
                      ptx_mod_row(type)->length);
   uint32_t first = p->f->reg_count[class] + 1;
   if (count > MAX_REGISTERS || first > MAX_REGISTERS) return fail(p, "too many registers");
-  struct ptx_name n = {.kind = is_prefix ? NAME_PREFIX : NAME_REG,
-                       .value = ptx_reg_make(class, first).bits,
-                       .count = (uint32_t)count};
+  uint32_t bits = ptx_reg_make(class, first).bits;
+  struct ptx_name n = {.kind = NAME_REG, .value = bits};
+  if (is_prefix) {
+    n = p->meaning.data[name];
+    n.range = (struct ptx_range){.first = bits, .count = (uint32_t)count};
+  }
   if (!is_prefix) p->f->reg_count[class]++;
   else if (count > 1) p->f->reg_count[class] += (uint32_t)count - 1;
   return set_meaning(p, name, n);
@@ -260,9 +264,10 @@ static bool close_scope(struct ptx_parser *p) {
   struct ptx_scope s = p->scopes.data[--p->scopes.count];
   while (p->undo.count > s.undo_mark) {
     const struct ptx_undo *u = &p->undo.data[--p->undo.count];
-    struct nvm_str symbol = p->meaning.data[u->name].symbol;
-    p->meaning.data[u->name] = u->before;
-    p->meaning.data[u->name].symbol = symbol;
+    struct ptx_name *n = &p->meaning.data[u->name], ended = *n;
+    *n = u->before;
+    n->symbol = ended.symbol;
+    if (n->range.first == ended.range.first) n->range.zero = ended.range.zero;
   }
   return pass_labels_on(p, s.label_mark);
 }
@@ -302,7 +307,6 @@ bool ptxp_name_operand(struct ptx_parser *p, uint32_t name, struct ptx_operand *
   case NAME_REG: *o = ptx_r((struct ptx_reg){n->value}); return true;
   case NAME_SPECIAL: *o = ptx_special_reg(n->value); return true;
   case NAME_LABEL: *o = ptx_label(n->value); return true;
-  case NAME_PREFIX: return fail_name(p, "'%t' stands for several registers", name);
   case NAME_SYMBOL: break;
   case NAME_UNKNOWN:
     if (text_is(t, "WARP_SZ")) {
@@ -421,6 +425,11 @@ static bool fail_instruction(struct ptx_parser *p, const struct ptx_entry *e,
   return fail_with(p, "%t", b.bytes, b.length);
 }
 
+/* `{%r1}` is the register where no vector of one is meant: ptxas takes both. */
+static void unwrap_single(const struct ptx_function *f, struct ptx_operand *o) {
+  if (o->kind == PTX_OPERAND_VECTOR && o->count == 1) *o = f->operands.data[o->first];
+}
+
 bool ptxp_instruction(struct ptx_parser *p, uint32_t operand_count) {
   struct ptx_need need;
   uint32_t before = p->f->entries.count;
@@ -428,6 +437,8 @@ bool ptxp_instruction(struct ptx_parser *p, uint32_t operand_count) {
   order_modifiers(p);
   if (!VEC_PUSH(&p->scratch, &p->mods, PTX_MOD_NONE)) return fail(p, "out of memory");
   p->stack.count -= operand_count;
+  for (uint32_t k = 0; (p->op == PTX_LD || p->op == PTX_ST) && k < operand_count; k++)
+    unwrap_single(p->f, &p->stack.data[p->stack.count + k]);
   ptx_add_guarded(p->f, p->guard, p->guard_negated, (enum ptx_op)p->op, p->mods.data,
                   p->stack.data + p->stack.count, operand_count);
   if (p->f->entries.count == before) return fail(p, "out of memory");

@@ -10,7 +10,6 @@
 enum name_kind {
   NAME_UNKNOWN,
   NAME_REG,     /* value: bits of a struct ptx_reg */
-  NAME_PREFIX,  /* `%r<5>`: value: bits of the register of index 1; count; zero */
   NAME_LABEL,   /* value: label of the function */
   NAME_SYMBOL,  /* a variable, parameter, function or prototype */
   NAME_SPECIAL, /* value: enum ptx_special */
@@ -19,8 +18,11 @@ enum name_kind {
 struct ptx_name {
   uint8_t kind;      /* enum name_kind */
   uint32_t value;
-  uint32_t count;    /* PREFIX: registers declared */
-  uint32_t zero;     /* PREFIX: bits of the register of index 0, once used */
+  struct ptx_range {
+    uint32_t first; /* bits of the register of index 1 */
+    uint32_t zero;  /* of that of index 0, once used */
+    uint32_t count; /* registers declared */
+  } range;          /* what `%r<5>` declares, beside a meaning of `%r` itself */
   struct nvm_str symbol; /* the name in the module's strings, once used */
 };
 

@@ -79,6 +79,27 @@ static void other_compilers_text(void **state) {
                 "\tret;\n}\n");
 }
 
+/* `a<2>` declares a0 and a1, beside an `a`; an inner `a` leaves them alone. */
+static void a_range_beside_its_name(void **state) {
+  (void)state;
+  expect_module(".version 8.0 .target sm_80 .address_size 64 .entry k() { .reg .b32 a; .reg .b16 a<2>;\n"
+                "mov.b32 {a0, a1}, a; { .reg .b32 a; mov.b16 a0, a1; mov.b32 a, 3; } mov.b16 a1, a0; ret; }",
+                ".version 8.0\n.target sm_80\n.address_size 64\n\n\n.entry k()\n{\n"
+                "\t.reg .b16 \t%rs<3>;\n\t.reg .b32 \t%r<3>;\n\n"
+                "\tmov.b32 \t{%rs2, %rs1}, %r1;\n\tmov.b16 \t%rs2, %rs1;\n\tmov.b32 \t%r2, 3;\n"
+                "\tmov.b16 \t%rs1, %rs2;\n\tret;\n}\n");
+}
+
+/* Braces around one register mean nothing to loads and stores. */
+static void braces_around_one(void **state) {
+  (void)state;
+  expect_module(".version 8.0 .target sm_80 .address_size 64 .entry k(.param .u64 a) { .reg .b32 x; .reg .b64 p;\n"
+                "ld.param.b64 { p }, [a]; ld.global.L1::evict_first.b32 { x }, [ p + 4 ]; st.global.b32 [ p + 0 ], { x }; }",
+                ".version 8.0\n.target sm_80\n.address_size 64\n\n\n.entry k(\n\t.param .u64 a\n)\n{\n"
+                "\t.reg .b32 \t%r<2>;\n\t.reg .b64 \t%rd<2>;\n\n\tld.param.b64 \t%rd1, [a];\n"
+                "\tld.global.L1::evict_first.b32 \t%r1, [%rd1+4];\n\tst.global.b32 \t[%rd1], %r1;\n}\n");
+}
+
 static void a_label_may_lie_outside_the_scope(void **state) {
   (void)state;
   expect_module(".version 8.0 .target sm_80 .address_size 64 .entry k() {\n"
@@ -214,7 +235,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(our_own_text_is_a_fixpoint),
       cmocka_unit_test(other_compilers_text),
-      cmocka_unit_test(a_label_may_lie_outside_the_scope),
+      cmocka_unit_test(a_range_beside_its_name), cmocka_unit_test(braces_around_one),
+      cmocka_unit_test(a_label_may_lie_outside_the_scope), cmocka_unit_test(a_range_beside_its_name),
+      cmocka_unit_test(braces_around_one),
       cmocka_unit_test(errors_say_where_and_why),
       cmocka_unit_test(damaged_text),
       cmocka_unit_test(inline_assembly),
