@@ -34,10 +34,12 @@ struct asm_call {
   uint32_t room;
   uint32_t count;   /* operands; clobbers are dropped */
   uint32_t results; /* outputs that are results */
+  bool quiet;       /* only asked about: what is wrong is said when it is lowered */
 };
 
 static bool refuse(const struct asm_call *c, const char *what, const char *word, size_t length) {
   struct textbuf detail;
+  if (c->quiet) return false;
   textbuf_init(&detail, &c->l->function_arena);
   textbuf_puts(&detail, what);
   if (word) {
@@ -129,13 +131,32 @@ static uint32_t class_bits(enum ptx_class class) {
   return ptx_mod_row(ptx_class_type(class))->bits;
 }
 
+uint32_t *lower_asm_ties(struct lower *l, const struct nvm_inst *i) {
+  struct asm_call c = {.l = l, .inst = i, .quiet = true};
+  c.assembly = constant_info(&l->module->constants, call_callee(l->f, i));
+  if (!read_constraints(&c)) return NULL;
+  uint32_t *ties = arena_alloc(&l->function_arena, (c.count + 1) * sizeof *ties);
+  uint32_t *result = arena_alloc(&l->function_arena, (c.count + 1) * sizeof *result);
+  if (!ties || !result) return NULL;
+  uint32_t results = 0, argument = 0;
+  for (uint32_t n = 0; n < c.count; n++) {
+    const struct constraint *k = &c.constraints[n];
+    bool is_result = k->output && !k->indirect;
+    if (is_result) result[n] = results++;
+    if (is_result) ties[result[n]] = UINT32_MAX;
+    if (k->is_tied) ties[result[k->tied]] = argument;
+    argument += !is_result;
+  }
+  return ties;
+}
+
 /* ---- Values into and out of registers of a class ---- */
 
 /* How the parts of a type fit a register. */
 enum fit {
   FIT_SAME,   /* one part of that class */
-  FIT_BITS,   /* one part of another class, moved by its bits */
-  FIT_PACKED, /* several parts, which fill it */
+  FIT_BITS,   /* one part, smaller */
+  FIT_FILLED, /* parts of other classes, which fill it */
   FIT_NOT,
 };
 
@@ -149,6 +170,7 @@ static enum fit fit_of(struct lower *l, struct nvm_type type, enum ptx_class cla
   if (count == 1) {
     struct part p = part_at(l, type, 0);
     if (part_class(&p) == class) return FIT_SAME;
+    if (p.bits == class_bits(class)) return FIT_FILLED;
     return class == PTX_B128 || p.bits > class_bits(class) ? FIT_NOT : FIT_BITS;
   }
   for (uint32_t k = 0; k < count; k++) {
@@ -156,7 +178,7 @@ static enum fit fit_of(struct lower *l, struct nvm_type type, enum ptx_class cla
     if (class == PTX_B128 && p.container * count != 128) return FIT_NOT;
     total += p.bits;
   }
-  return total == class_bits(class) ? FIT_PACKED : FIT_NOT;
+  return total == class_bits(class) ? FIT_FILLED : FIT_NOT;
 }
 
 static bool refuse_fit(const struct asm_call *c, struct nvm_type type, char letter) {
@@ -197,7 +219,7 @@ static void move_in(struct lower *l, struct nvm_value v, struct nvm_type type, e
   if (fit == FIT_SAME) {
     struct ptx_operand x = ptx_r(lower_reg(l, v, 0));
     if (p.kind == PART_INT) x = lower_zext_part(l, x, &p, p.container);
-    lower_copy(l, to, x);
+    if (x.reg.bits != to.bits) lower_copy(l, to, x);
   } else if (fit == FIT_BITS && p.kind == PART_I1 && is_int_class(ptx_reg_class(to))) {
     lower_copy(
         l, to,

@@ -223,14 +223,14 @@ static void lower_ordinary_call(struct lower *l, const struct call *c) {
   ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_SCOPE_END});
 }
 
-static bool is_asm(const struct lower *l, struct nvm_value callee) {
+bool lower_is_asm(const struct lower *l, struct nvm_value callee) {
   return value_kind(callee) == VALUE_CONST &&
          constant_info(&l->module->constants, callee)->kind == CONST_ASM;
 }
 
 void lower_call(struct lower *l, const struct nvm_inst *i) {
   struct call c = describe_call(l, i);
-  if (is_asm(l, c.callee)) {
+  if (lower_is_asm(l, c.callee)) {
     lower_asm(l, i);
     return;
   }

@@ -43,7 +43,15 @@ struct candidate {
   uint32_t reads;            /* first in coalescer->reads */
   uint32_t live, live_count; /* in coalescer->live, sorted by block */
   uint32_t leader, next, members; /* next: 0 ends the class; members: of a leader */
+  uint32_t tied;             /* the value that inline assembly overwrites with this one; 0: none */
   bool unknown;              /* where it is alive would take too long to find out */
+};
+
+/* Inline assembly and who reads its results: itself, or the one extractvalue of each in its block. */
+struct assembly {
+  struct nvm_inst_id call;
+  uint32_t *results; /* instructions; 0: nobody reads it */
+  uint32_t count;
 };
 
 struct coalescer {
@@ -54,6 +62,7 @@ struct coalescer {
   VEC(struct candidate) candidates; /* [0]: dummy */
   VEC(struct read) reads;           /* [0]: dummy */
   VEC(struct live) live;
+  VEC(struct assembly) assemblies;
   VEC(uint32_t) stack;
   uint64_t steps_left;
 };
@@ -102,6 +111,84 @@ static void add_candidate(struct coalescer *c, struct nvm_value v) {
   if (!is_candidate_type(l, function_inst(l->f, id)->type)) return;
   struct candidate made = {.value = id, .leader = n, .members = 1};
   if (VEC_PUSH(&l->function_arena, &c->candidates, made)) c->number[id.index] = n;
+}
+
+/* --- results of inline assembly ---------------------------------------------------------------- */
+
+static bool is_assembly(const struct lower *l, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(l->f, id);
+  return i->op == OP_CALL && lower_is_asm(l, call_callee(l->f, i));
+}
+
+/* Who reads the results of the call. False unless each has one reader at most, behind it in its block. */
+static bool find_readers(struct lower *l, struct assembly *a) {
+  const struct nvm_inst *call = function_inst(l->f, a->call);
+  const struct type_table *t = &l->module->types;
+  struct nvm_value value = value_of_inst(a->call);
+  uint32_t readers = 0;
+  bool is_struct = type_kind(t, call->type) == TY_STRUCT;
+  a->count = is_struct ? (uint32_t)type_info(t, call->type)->count : 1;
+  a->results = arena_alloc(&l->function_arena, (a->count + 1) * sizeof *a->results);
+  if (!a->results || type_equal(call->type, TYPE_VOID)) return false;
+  memset(a->results, 0, a->count * sizeof *a->results);
+  if (!is_struct) {
+    a->results[0] = a->call.index;
+    return true;
+  }
+  for (struct nvm_inst_id id = call->next; id.index; id = function_inst(l->f, id)->next) {
+    const struct nvm_inst *i = function_inst(l->f, id);
+    nvm_u128 member;
+    if (i->op != OP_EXTRACTVALUE || !value_equal(inst_operand(l->f, i, 0), value)) continue;
+    if (i->operand_count != 2 || !const_is_int(l->module, inst_operand(l->f, i, 1), &member) ||
+        a->results[member] || !is_candidate_type(l, i->type))
+      return false;
+    a->results[member] = id.index;
+    if (++readers == l->f->uses.data[a->call.index]) break;
+  }
+  return readers == l->f->uses.data[a->call.index];
+}
+
+static uint32_t times_read(const struct nvm_function *f, const struct nvm_inst *i, struct nvm_value v) {
+  uint32_t times = 0;
+  for (uint32_t k = 0; k < i->operand_count; k++) times += value_equal(inst_operand(f, i, k), v);
+  return times;
+}
+
+/* Results of the call, and the operands that are tied to them, may share registers. */
+static void add_assembly(struct coalescer *c, struct nvm_inst_id id) {
+  struct lower *l = c->l;
+  struct assembly a = {.call = id};
+  const struct nvm_inst *call = function_inst(l->f, id);
+  const uint32_t *ties = lower_asm_ties(l, call);
+  if (!ties || !find_readers(l, &a) || !VEC_PUSH(&l->function_arena, &c->assemblies, a)) return;
+  for (uint32_t k = 0; k < a.count; k++) {
+    struct nvm_value v = ties[k] == UINT32_MAX || !a.results[k] ? VALUE_NULL : inst_operand(l->f, call, ties[k]);
+    if (value_kind(v) != VALUE_INST || times_read(l->f, call, v) != 1) continue;
+    struct nvm_value result = value_make(VALUE_INST, a.results[k]);
+    add_candidate(c, v);
+    add_candidate(c, result);
+    if (number_of(c, v) && number_of(c, result)) c->candidates.data[number_of(c, result)].tied = value_index(v);
+  }
+}
+
+/* Registers of a struct's members are those of their readers. */
+static void share_results(struct lower *l, const struct assembly *a) {
+  const struct nvm_inst *call = function_inst(l->f, a->call);
+  struct type_parts parts = lower_type(l, call->type);
+  uint32_t part = 0;
+  if (!l->wanted[a->call.index] || a->results[0] == a->call.index) return;
+  for (uint32_t k = 0; k < a->count; k++)
+    if (a->results[k] && l->wanted[a->results[k]]) lower_result(l, (struct nvm_inst_id){a->results[k]});
+  uint32_t first = l->regs.count;
+  for (uint32_t k = 0; k < a->count; k++) {
+    uint32_t reader = a->results[k], held = reader && l->wanted[reader] ? l->inst_regs[reader] : 0;
+    uint32_t count = lower_type(l, type_member(&l->module->types, call->type, k)).count;
+    for (uint32_t j = 0; j < count; j++, part++) {
+      struct ptx_reg r = held ? l->regs.data[held + j] : lower_new_reg(l, lower_part(l, parts, part));
+      if (!VEC_PUSH(&l->function_arena, &l->regs, r)) return;
+    }
+  }
+  l->inst_regs[a->call.index] = first;
 }
 
 /* --- where they are read --------------------------------------------------------------------- */
@@ -202,7 +289,7 @@ static bool is_alive_at(const struct coalescer *c, const struct candidate *a, co
   const struct live *at = a->live_count == 0 ? NULL
       : bsearch(&key, &c->live.data[a->live], a->live_count, sizeof key, by_block);
   if (!at || at->position < key.position) return false;
-  return at->position > key.position || !reads_before_writing(l, maker);
+  return at->position > key.position || (b->tied != a->value.index && !reads_before_writing(l, maker));
 }
 
 static void join(struct coalescer *c, uint32_t a, uint32_t b) {
@@ -223,10 +310,19 @@ static void join(struct coalescer *c, uint32_t a, uint32_t b) {
 
 /* --- all together ---------------------------------------------------------------------------- */
 
+/* Results exist from the call on. */
+static void place_results(struct coalescer *c) {
+  for (uint32_t n = 0; n < c->assemblies.count; n++)
+    for (uint32_t k = 0; k < c->assemblies.data[n].count; k++)
+      c->position[c->assemblies.data[n].results[k]] = c->position[c->assemblies.data[n].call.index];
+}
+
 static void join_operands(struct coalescer *c, bool backward) {
   const struct lower *l = c->l;
   for (uint32_t n = 1; n < c->candidates.count; n++) {
     const struct nvm_inst *phi = function_inst(l->f, c->candidates.data[n].value);
+    uint32_t tied = c->candidates.data[n].tied;
+    if (tied && backward) join(c, n, c->number[tied]);
     for (uint32_t k = 0; phi->op == OP_PHI && k < phi->operand_count; k += 2) {
       uint32_t from = value_index(inst_operand(l->f, phi, k + 1)), v = number_of(c, inst_operand(l->f, phi, k));
       if (v && (l->edges.rank[from] >= l->edges.rank[phi->block.index]) == backward) join(c, n, v);
@@ -251,7 +347,10 @@ void lower_coalesce(struct lower *l) {
   struct coalescer c = {.l = l, .steps_left = 64 * ((uint64_t)f->insts.count + f->blocks.count)};
   uint32_t insts = f->insts.count, blocks = f->blocks.count;
   bool any = false;
-  FOR_EACH_BLOCK(f, b) any |= block_has_phis(l, b);
+  FOR_EACH_BLOCK(f, b) {
+    any |= block_has_phis(l, b);
+    FOR_EACH_INST(f, b, i) any |= is_assembly(l, i);
+  }
   if (!any) return;
   c.position = arena_alloc(arena, insts * sizeof *c.position);
   c.number = arena_alloc(arena, insts * sizeof *c.number);
@@ -268,11 +367,16 @@ void lower_coalesce(struct lower *l) {
       add_candidate(&c, value_of_inst(i));
       for (uint32_t k = 0; k < phi->operand_count; k += 2) add_candidate(&c, inst_operand(f, phi, k));
     }
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i)
+      if (l->wanted[i.index] && is_assembly(l, i)) add_assembly(&c, i);
   FOR_EACH_BLOCK(f, b) collect_reads(&c, b);
+  place_results(&c);
   if (c.steps_left == 0 || arena->failed) return; /* some reads are not known */
   for (uint32_t n = 1; n < c.candidates.count && !arena->failed; n++) find_live(&c, n);
   if (arena->failed) return;
   join_operands(&c, true);
   join_operands(&c, false);
   share_registers(&c);
+  for (uint32_t n = 0; n < c.assemblies.count; n++) share_results(l, &c.assemblies.data[n]);
 }

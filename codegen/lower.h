@@ -654,6 +654,10 @@ void lower_pair_registers(struct lower *l);
 /* A call whose callee is an intrinsic; a call of inline asm. */
 void lower_intrinsic(struct lower *l, const struct nvm_inst *i, enum intrinsic_id id);
 void lower_asm(struct lower *l, const struct nvm_inst *i);
+bool lower_is_asm(const struct lower *l, struct nvm_value callee);
+/* For each result of a call of inline assembly the argument that is tied to it, or UINT32_MAX; in
+ * the function arena. NULL: the constraints are wrong, or there is no memory. */
+uint32_t *lower_asm_ties(struct lower *l, const struct nvm_inst *i);
 /* The text of the constant string that an address leads to, through casts, offsets and calls,
  * without its NUL; bytes NULL: there is none. */
 struct nvm_text lower_string(struct lower *l, struct nvm_value address);

@@ -62,7 +62,10 @@ void lower_join(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
 
 static void copy_parts(struct lower *l, const struct ptx_reg *to, struct nvm_value v, uint32_t first,
                        uint32_t count) {
-  for (uint32_t k = 0; k < count; k++) lower_copy(l, to[k], lower_operand(l, v, first + k));
+  for (uint32_t k = 0; k < count; k++) {
+    struct ptx_operand x = lower_operand(l, v, first + k);
+    if (x.kind != PTX_OPERAND_REG || x.reg.bits != to[k].bits) lower_copy(l, to[k], x);
+  }
 }
 
 static void select_part(struct lower *l, const struct part *p, struct ptx_reg to,
