@@ -67,6 +67,13 @@ static void want_operands(struct lower *l, const struct nvm_inst *i, uint32_t *s
                          folds_into_address(l, &l->f->insts.data[value_index(v)]);
            step++)
         v = inst_operand(l->f, &l->f->insts.data[value_index(v)], 0);
+    uint64_t lane;
+    bool takes_apart = i->op >= OP_EXTRACTELEMENT && i->op <= OP_SHUFFLEVECTOR;
+    for (int step = 0; takes_apart && step < LOWER_MOST_INSERTIONS && lower_is_insertion(l, v, &lane); step++) {
+      const struct nvm_inst *insertion = &l->f->insts.data[value_index(v)];
+      want(l, inst_operand(l->f, insertion, 1), stack, depth);
+      v = inst_operand(l->f, insertion, 0);
+    }
     want(l, v, stack, depth);
   }
 }

@@ -393,6 +393,10 @@ struct lanes {
 };
 /* The lanes of an operand; constants may give immediates where lower_operand does. */
 struct lanes lower_split(struct lower *l, struct nvm_value v);
+/* Whether v is an insertion into a packed vector as a lane that is known. Who takes lanes apart looks
+ * through LOWER_MOST_INSERTIONS of these, which then need no registers. */
+bool lower_is_insertion(struct lower *l, struct nvm_value v, uint64_t *lane);
+enum { LOWER_MOST_INSERTIONS = 64 };
 /* Registers for the lanes of the current instruction's result: its own, or temporaries for packed
  * pairs, which lower_join then packs. All operands are registers. */
 struct lanes lower_lane_targets(struct lower *l, struct nvm_type type, const struct ptx_reg *to);

@@ -23,17 +23,56 @@ static bool is_packed(struct lower *l, struct nvm_type type) {
          part_is_pair(lower_part(l, parts, 0));
 }
 
+static bool is_undefined(const struct lower *l, struct nvm_value v) {
+  return value_kind(v) == VALUE_CONST && const_is_undef_or_poison(l->module, v);
+}
+
+static bool constant_index(struct lower *l, struct nvm_value v, uint64_t *index) {
+  nvm_u128 value;
+  if (!const_is_int(l->module, v, &value)) return false;
+  *index = (uint64_t)value;
+  return true;
+}
+
+bool lower_is_insertion(struct lower *l, struct nvm_value v, uint64_t *lane) {
+  if (value_kind(v) != VALUE_INST || !is_packed(l, value_type(l->f, v))) return false;
+  const struct nvm_inst *i = &l->f->insts.data[value_index(v)];
+  return i->op == OP_INSERTELEMENT && constant_index(l, inst_operand(l->f, i, 2), lane);
+}
+
+/* The scalar that was inserted as lane k of *v; VALUE_NULL: none, *v becomes the vector below the
+ * insertions. */
+static struct nvm_value inserted_lane(struct lower *l, struct nvm_value *v, uint32_t k) {
+  uint64_t lane;
+  for (uint32_t step = 0; step < LOWER_MOST_INSERTIONS && lower_is_insertion(l, *v, &lane); step++) {
+    const struct nvm_inst *i = &l->f->insts.data[value_index(*v)];
+    if (lane == k) return inst_operand(l->f, i, 1);
+    *v = inst_operand(l->f, i, 0);
+  }
+  return VALUE_NULL;
+}
+
+/* Lanes k and k + 1 of a packed vector; for an undefined one the other will do. */
+static void split_pair(struct lower *l, struct nvm_value v, uint32_t k, struct ptx_operand lanes[2]) {
+  struct nvm_value below[2] = {v, v}, scalar[2];
+  for (uint32_t j = 0; j < 2; j++) scalar[j] = inserted_lane(l, &below[j], k + j);
+  struct nvm_value rest = value_is_none(scalar[0]) ? below[0] : below[1];
+  bool unpacks = value_is_none(scalar[0]) || value_is_none(scalar[1]);
+  if (unpacks && value_kind(rest) != VALUE_CONST) lower_unpack_pair(l, lower_operand(l, rest, k / 2), lanes);
+  for (uint32_t j = 0; j < 2; j++)
+    if (value_is_none(scalar[j]) && value_kind(rest) == VALUE_CONST) scalar[j] = const_element(l->module, rest, k + j);
+  for (uint32_t j = 0; j < 2; j++) {
+    bool undefined = is_undefined(l, scalar[j]) && !value_is_none(scalar[1 - j]);
+    if (!value_is_none(scalar[j])) lanes[j] = lower_operand(l, scalar[undefined ? 1 - j : j], 0);
+  }
+}
+
 struct lanes lower_split(struct lower *l, struct nvm_value v) {
   struct nvm_type type = value_type(l->f, v);
   struct lanes r = lanes_of(l, type);
-  if (!is_packed(l, type)) {
-    for (uint32_t k = 0; k < r.count * r.parts_each; k++) r.at[k] = lower_operand(l, v, k);
-    return r;
-  }
-  for (uint32_t k = 0; k < r.count && value_kind(v) == VALUE_CONST; k++)
-    r.at[k] = lower_operand(l, const_element(l->module, v, k), 0);
-  for (uint32_t k = 0; k + 1 < r.count && value_kind(v) != VALUE_CONST; k += 2)
-    lower_unpack_pair(l, lower_operand(l, v, k / 2), &r.at[k]);
+  bool packed = is_packed(l, type);
+  for (uint32_t k = 0; k < r.count * r.parts_each && !packed; k++) r.at[k] = lower_operand(l, v, k);
+  for (uint32_t k = 0; k + 1 < r.count && packed; k += 2) split_pair(l, v, k, &r.at[k]);
   return r;
 }
 
@@ -159,13 +198,6 @@ void lower_insertvalue(struct lower *l, const struct nvm_inst *i) {
 
 /* --- lanes by index --------------------------------------------------------------------------- */
 
-static bool constant_index(struct lower *l, struct nvm_value v, uint64_t *index) {
-  nvm_u128 value;
-  if (!const_is_int(l->module, v, &value)) return false;
-  *index = (uint64_t)value;
-  return true;
-}
-
 /* lane == index for an index known only at run time. */
 static struct ptx_reg lane_is(struct lower *l, struct nvm_value index, uint32_t lane) {
   struct part p = *lower_part(l, lower_type(l, value_type(l->f, index)), 0);
@@ -188,10 +220,6 @@ static const struct ptx_reg *held_lanes(struct lower *l, struct nvm_value v) {
   if (value_kind(v) != VALUE_INST || is_packed(l, value_type(l->f, v))) return NULL;
   uint32_t index = value_index(v), first = l->inst_regs[index];
   return first && l->f->insts.data[index].op != OP_PHI ? &l->regs.data[first] : NULL;
-}
-
-static bool is_undefined(const struct lower *l, struct nvm_value v) {
-  return value_kind(v) == VALUE_CONST && const_is_undef_or_poison(l->module, v);
 }
 
 /* Where part k of the result of a lane instruction stands already; none if it must be moved. */
@@ -239,25 +267,55 @@ bool lower_share_lanes(struct lower *l, struct nvm_inst_id id) {
 
 /* An index beyond the lanes is poison: any lane will do. */
 void lower_extractelement(struct lower *l, const struct nvm_inst *i) {
-  struct lanes v = lower_split(l, inst_operand(l->f, i, 0));
-  struct nvm_value index = inst_operand(l->f, i, 1);
+  struct nvm_value vector = inst_operand(l->f, i, 0), index = inst_operand(l->f, i, 1);
+  struct nvm_type type = value_type(l->f, vector);
   const struct ptx_reg *to = lower_result(l, l->inst);
-  if (v.count == 0) return;
   uint64_t lane = 0;
   bool known = constant_index(l, index, &lane);
-  if (lane >= v.count) lane = 0;
+  if (lane >= lane_count(l, type)) lane = 0;
+  if (known && is_packed(l, type)) {
+    struct ptx_operand pair[2];
+    split_pair(l, vector, (uint32_t)lane & ~UINT32_C(1), pair);
+    lower_copy(l, to[0], pair[lane & 1]);
+    return;
+  }
+  struct lanes v = lower_split(l, vector);
+  if (v.count == 0) return;
   for (uint32_t j = 0; j < v.parts_each; j++) lower_copy(l, to[j], v.at[lane * v.parts_each + j]);
   for (uint32_t k = 1; k < v.count && !known; k++) select_lane(l, v, k, lane_is(l, index, k), to);
 }
 
-void lower_insertelement(struct lower *l, const struct nvm_inst *i) {
-  struct lanes v = lower_split(l, inst_operand(l->f, i, 0));
-  struct lanes e = lower_split(l, inst_operand(l->f, i, 1));
-  struct nvm_value index = inst_operand(l->f, i, 2);
+/* Pairs that nothing is inserted into are copied whole. */
+static void insert_packed(struct lower *l, const struct nvm_inst *i, uint64_t lane) {
+  struct nvm_value vector = inst_operand(l->f, i, 0), e = inst_operand(l->f, i, 1);
   const struct ptx_reg *to = lower_result(l, l->inst);
-  struct type_parts each = lower_type(l, v.scalar);
+  for (uint32_t k = 0; k < lane_count(l, i->type); k += 2) {
+    struct nvm_value rest = vector, other = vector;
+    struct ptx_operand pair[2];
+    bool here = lane / 2 == k / 2;
+    if (!here && value_is_none(inserted_lane(l, &rest, k)) && value_is_none(inserted_lane(l, &other, k + 1))) {
+      lower_copy(l, to[k / 2], lower_operand(l, rest, k / 2));
+      continue;
+    }
+    split_pair(l, vector, k, pair);
+    if (here) pair[lane & 1] = lower_operand(l, e, 0);
+    if (here && is_undefined(l, vector)) pair[~lane & 1] = pair[lane & 1];
+    lower_copy(l, to[k / 2], lower_pack_pair(l, pair[0], pair[1]));
+  }
+}
+
+void lower_insertelement(struct lower *l, const struct nvm_inst *i) {
+  struct nvm_value index = inst_operand(l->f, i, 2);
   uint64_t lane = 0;
   bool known = constant_index(l, index, &lane);
+  if (known && is_packed(l, i->type)) {
+    insert_packed(l, i, lane);
+    return;
+  }
+  struct lanes v = lower_split(l, inst_operand(l->f, i, 0));
+  struct lanes e = lower_split(l, inst_operand(l->f, i, 1));
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  struct type_parts each = lower_type(l, v.scalar);
   for (uint32_t k = 0; k < v.count && e.count; k++) {
     if (known && k != lane) continue;
     struct ptx_reg hit = {0};
