@@ -6,7 +6,7 @@
  *            there are several, those to an exit that other blocks reach too.
  * Requires:  nothing.
  * Preserves: everything but the shape of the graph; hints stay on the latch.
- * Cost:      linear; exits shared by several loops take a round for each of them.
+ * Cost:      linear; for an exit shared by several loops, its predecessors times these loops.
  * Omits:     separating two loops that share a header.
  * Tests:     check/opt/loop-simplify-*. */
 #include "opt/loop_tools.h"
@@ -30,7 +30,7 @@ static uint32_t collect(struct simplifier *s, uint32_t n, struct nvm_block b, bo
   for (uint32_t k = d->first_predecessor[b.index]; k < d->first_predecessor[b.index + 1]; k++) {
     struct nvm_block p = d->predecessors[k];
     bool reachable = dominance_reachable(d, p) || !inside; /* what nothing reaches enters from outside */
-    if (!reachable || s->stamp[p.index] == s->search) continue;
+    if (block_is_none(p) || !reachable || s->stamp[p.index] == s->search) continue;
     if ((dominance_reachable(d, p) && loops_contains(&s->nest.loops, n, p)) != inside) continue;
     s->stamp[p.index] = s->search;
     s->from[count++] = p;
@@ -60,8 +60,16 @@ static bool make_entry_and_latch(struct simplifier *s, uint32_t n) {
   return !l->hints.index || loop_attach(s->f, block_terminator(s->f, made), l->hints);
 }
 
-/* The exits of loop n that others reach too. One that was split before waits for the next round. */
-static bool dedicate_exits(struct simplifier *s, uint32_t n, uint32_t known, bool *touched, bool *again) {
+/* The edges that collect() found last lead to b no longer. */
+static void forget_edges(struct simplifier *s, struct nvm_block b) {
+  const struct dominance *d = &s->nest.d;
+  for (uint32_t k = d->first_predecessor[b.index]; k < d->first_predecessor[b.index + 1]; k++)
+    if (s->stamp[d->predecessors[k].index] == s->search) d->predecessors[k].index = 0;
+}
+
+/* The exits of loop n that others reach too: blocks made for other loops among them (`touched`), which are in no
+ * loop that `to` is not in. */
+static bool dedicate_exits(struct simplifier *s, uint32_t n, uint32_t known, bool *touched) {
   uint32_t count;
   const struct loop_exit *exits = loops_exits(&s->nest.loops, n, &count);
   for (uint32_t k = 0; k < count; k++) {
@@ -70,9 +78,9 @@ static bool dedicate_exits(struct simplifier *s, uint32_t n, uint32_t known, boo
     for (uint32_t e = 0; e < block_successor_count(s->f, b); e++) {
       struct nvm_block to = block_successor(s->f, b, e);
       if (to.index >= known || loops_contains(&s->nest.loops, n, to)) continue;
-      *again |= touched[to.index];
-      if (touched[to.index] || collect(s, n, to, false) == 0) continue;
+      if (!touched[to.index] && collect(s, n, to, false) == 0) continue;
       if (!split(s, to, collect(s, n, to, true), &made)) return false;
+      forget_edges(s, to);
       touched[to.index] = true;
     }
   }
@@ -93,14 +101,11 @@ enum nvm_status loop_simplify_run(struct nvm_function *f, struct pass_env *env, 
   if (s.nest.loops.count == 0) return NVM_OK;
   for (uint32_t n = 1; n <= s.nest.loops.count; n++)
     if (!make_entry_and_latch(&s, n)) return NVM_OUT_OF_MEMORY;
-  for (bool again = true; again;) {
-    uint32_t known = f->blocks.count;
-    bool *touched = arena_alloc(env->arena, known * sizeof *touched);
-    again = false;
-    if (!touched || !survey(&s)) return NVM_OUT_OF_MEMORY;
-    for (uint32_t n = s.nest.loops.count; n >= 1; n--)
-      if (!dedicate_exits(&s, n, known, touched, &again)) return NVM_OUT_OF_MEMORY;
-  }
+  uint32_t known = f->blocks.count;
+  bool *touched = arena_alloc(env->arena, known * sizeof *touched);
+  if (!touched || !survey(&s)) return NVM_OUT_OF_MEMORY;
+  for (uint32_t n = s.nest.loops.count; n >= 1; n--)
+    if (!dedicate_exits(&s, n, known, touched)) return NVM_OUT_OF_MEMORY;
   *changed = s.changed;
   return NVM_OK;
 }

@@ -8,7 +8,7 @@ and -O3; and FOLDER's largest alone. Processor time (user + system), the sum of 
 and peak memory; then both as ratios to clang's.
 Growth (--growth): modules made here, each four times as large as the one before: one function of
 many instructions, of many variables, of many blocks; many functions; a switch of many cases; nested
-loops. How often the time grows: 4 is linear. Only ratios mean something on another machine.
+loops; random control flow. How often the time grows: 4 is linear. Only ratios mean something on another machine.
 """
 import argparse
 import glob
@@ -82,7 +82,17 @@ def loops(n):
     yield "end:\n  ret void\n}\n"
 
 
-SHAPES = [(instructions, 62500), (variables, 3000), (functions, 12500), (cases, 6250), (loops, 64)]
+def blocks(n):
+    """n blocks, each of which goes to two near it, before or behind."""
+    yield HEAD + "define ptx_kernel void @k(ptr addrspace(1) %p) {\n  br label %b0\n"
+    for i in range(n):
+        yield f"b{i}:\n  store volatile i32 {i}, ptr addrspace(1) %p\n  %v{i} = load volatile i32, ptr addrspace(1) %p\n"
+        ways = [min(n - 1, max(0, i - 10 + (i * i + k) * 7919 % 31)) for k in (0, 11)]
+        yield (f"  %c{i} = icmp ugt i32 %v{i}, {i}\n  br i1 %c{i}, label %b{ways[0]}, label %b{ways[1]}\n"
+               if i + 1 < n else "  ret void\n}\n")
+
+
+SHAPES = [(instructions, 62500), (variables, 3000), (functions, 12500), (cases, 6250), (loops, 64), (blocks, 5000)]
 
 
 def growth(options, folder):
