@@ -136,7 +136,7 @@ void function_truncate(struct nvm_function *f, uint32_t count) {
 /* Grows all tables to one capacity. */
 static bool grow_insts(struct nvm_function *f) {
   enum { LARGE = 1 << 13 };
-  uint64_t wanted = f->insts.capacity ? (uint64_t)f->insts.capacity * 2 : 16;
+  uint64_t wanted = f->insts.capacity ? (uint64_t)f->insts.capacity * 2 : 4;
   if (f->insts.capacity > LARGE)
     wanted -= f->insts.capacity / 2; /* what vec_grow gives, for all of them */
   if (wanted > UINT32_C(1) << VALUE_INDEX_BITS) {
