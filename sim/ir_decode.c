@@ -260,13 +260,28 @@ lane_fn *ir_host_function(const struct ir_decoder *d, enum op op, uint16_t flags
   return scalar_host(d->d.sim, same, eval_format(kind));
 }
 
+/* Conversions between numbers of up to 64 bits that the host does as well. */
+static void set_conversion(struct ir_decoder *d, struct inst *in, enum op op) {
+  const struct type_table *t = &d->m->types;
+  struct nvm_type from = type_scalar(t, operand_type(d, 0)), to = type_scalar(t, d->i.type);
+  if ((op == OP_SITOFP || op == OP_UITOFP) && type_scalar_bits(t, from) <= 64) {
+    in->fn = scalar_host_from_int(d->d.sim, eval_format(type_kind(t, to)));
+    in->bits2 = (uint8_t)type_scalar_bits(t, from);
+    in->is_signed2 = op == OP_SITOFP;
+  }
+  if (op == OP_FPEXT || op == OP_FPTRUNC)
+    in->fn = scalar_host_convert(d->d.sim, eval_format(type_kind(t, to)), eval_format(type_kind(t, from)));
+}
+
 static void decode_eval(struct ir_decoder *d, enum op op, uint16_t flags) {
   bool may_fail = op == OP_UDIV || op == OP_SDIV || op == OP_UREM || op == OP_SREM;
   struct ir_op ir = {.op = op, .flags = flags, .aux = d->i.aux, .d = ir_result(d), .count = d->i.operand_count};
   bool computes = op_is_binary(op) || op == OP_FCMP || op == OP_FPEXT || op == OP_FPTRUNC;
   ir.flushes = computes && type_equal(type_scalar(&d->m->types, operand_type(d, 0)), TYPE_FLOAT) && function_flushes_f32(d->f);
   lane_fn *fn = ir.flushes ? NULL : ir_host_function(d, op, flags, operand_type(d, 0));
-  ir_emit(d, may_fail ? INST_MEMORY : INST_PLAIN, ir_run_eval, &ir)->fn = fn;
+  struct inst *in = ir_emit(d, may_fail ? INST_MEMORY : INST_PLAIN, ir_run_eval, &ir);
+  in->fn = fn;
+  if (!ir.flushes && flags == 0) set_conversion(d, in, op);
 }
 
 static uint32_t scalar_bits(const struct ir_decoder *d, const struct ir_value *v) {

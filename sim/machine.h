@@ -425,9 +425,20 @@ static inline void memory_put_number(uint8_t *at, uint64_t v, unsigned bytes) {
   if (bytes == 4 || bytes == 8) return;
   for (unsigned i = 0; i < bytes; i++) at[i] = (uint8_t)(v >> (8 * i));
 }
-/* The common case of memory_find(): an aligned access within a global object. False: perhaps it is another one. */
-static inline bool memory_find_global(const struct sim *s, uint64_t address, unsigned window, uint64_t bytes, uint64_t align,
-                                      bool is_write, struct access *at) {
+/* The common cases of memory_find(): an aligned access to the lane's stack, or within a global object. False: perhaps it
+ * is another one. */
+static inline bool memory_find_local(const struct warp *w, unsigned lane, uint64_t offset, uint64_t bytes, uint64_t align,
+                                     struct access *at) {
+  uint64_t top = w->stack_top[lane];
+  if (offset < LOCAL_FIRST || offset >= top || bytes == 0 || bytes > top - offset || (offset & (align - 1)) != 0) return false;
+  *at = (struct access){.at = w->local[lane].bytes + offset, .written = w->local[lane].written + offset};
+  return bytes <= LOCAL_GAP && at->written[0] != SHADOW_GAP && at->written[bytes - 1] != SHADOW_GAP;
+}
+static inline bool memory_find_common(const struct warp *w, unsigned lane, uint64_t address, unsigned window, uint64_t bytes,
+                                      uint64_t align, bool is_write, struct access *at) {
+  const struct sim *s = w->sim;
+  bool is_local = window == WINDOW_LOCAL || (window == WINDOW_COUNT && window_of(address) == WINDOW_LOCAL);
+  if (is_local) return memory_find_local(w, lane, window == WINDOW_LOCAL ? address : in_window(address), bytes, align, at);
   uint64_t number = address >> OBJECT_SHIFT, offset = address & ((UINT64_C(1) << OBJECT_SHIFT) - 1);
   if (number - 1 >= s->objects.count - 1 || (window != WINDOW_GLOBAL && window != WINDOW_COUNT)) return false;
   struct object *o = &s->objects.data[number];
@@ -593,6 +604,8 @@ lane_fn *scalar_int(const struct decoder *d, enum ptx_op op);
 lane_fn *scalar_float(const struct decoder *d, enum ptx_op op);
 /* Of round-to-nearest arithmetic that the host does as well; NULL: of others. */
 lane_fn *scalar_host(const struct sim *s, enum ptx_op op, enum float_format format);
+lane_fn *scalar_host_convert(const struct sim *s, enum float_format to, enum float_format from);
+lane_fn *scalar_host_from_int(const struct sim *s, enum float_format to); /* of bits2 bits, is_signed2 */
 lane_fn *scalar_compare(const struct decoder *d, uint16_t type);
 lane_fn *scalar_convert(struct decoder *d);
 /* An 8-bit float, e4m3 or e5m2 (enum ptx_mod), as the bits of a double. */

@@ -186,6 +186,22 @@ LANE(float_to_int) {
   return widen(in, evalfloat_to_int_ptx(format_of(in), rounding_of(in), in->bits, in->is_signed,
                                         input(in, a)));
 }
+/* The same, rounded to nearest, on the host; from floats that are no number of the integer's it is not. */
+LANE(host_int_to_f32) {
+  (void)b, (void)c;
+  return float_bits(in->is_signed2 ? (float)evalint_sext(in->bits2, a) : (float)evalint_zext(in->bits2, a));
+}
+LANE(host_int_to_f64) {
+  (void)b, (void)c;
+  return double_bits(in->is_signed2 ? (double)evalint_sext(in->bits2, a) : (double)evalint_zext(in->bits2, a));
+}
+LANE(host_f32_to_s32) {
+  float x = as_float(a);
+  return x > -0x1p31f && x < 0x1p31f ? (uint32_t)(int32_t)x : float_to_int(in, a, b, c);
+}
+LANE(host_f32_to_f64) { UNUSED_OPERANDS; return double_bits(as_float(a)); }
+LANE(host_f64_to_f32) { UNUSED_OPERANDS; return float_bits((float)special_double(a)); }
+
 /* The source's format is in `compare`. */
 LANE(float_to_float) {
   (void)b, (void)c;
@@ -304,6 +320,16 @@ static bool is_small(struct inst *in, uint16_t type) {
   return true;
 }
 
+lane_fn *scalar_host_convert(const struct sim *s, enum float_format to, enum float_format from) {
+  if (!s->host_is_ieee || to == from || to < FLOAT_SINGLE || from < FLOAT_SINGLE) return NULL;
+  return to == FLOAT_SINGLE ? host_f64_to_f32 : host_f32_to_f64;
+}
+
+lane_fn *scalar_host_from_int(const struct sim *s, enum float_format to) {
+  if (!s->host_is_ieee || to < FLOAT_SINGLE) return NULL;
+  return to == FLOAT_SINGLE ? host_int_to_f32 : host_int_to_f64;
+}
+
 static lane_fn *between_floats(struct decoder *d, uint16_t to, uint16_t from) {
   struct inst *in = d->in;
   in->format = (uint8_t)decode_format(to);
@@ -315,7 +341,9 @@ static lane_fn *between_floats(struct decoder *d, uint16_t to, uint16_t from) {
   if (ptx_mod_row(to)->kind == 'x')
     return (to == PTX_MOD_F16X2 || to == PTX_MOD_BF16X2) && from == PTX_MOD_F32 ? two_floats : NULL;
   if (ptx_mod_row(from)->kind == 'x') return NULL;
-  if (to != from) return float_to_float;
+  lane_fn *host = in->flags == 0 && in->rounding == EVALFLOAT_NEAREST
+                      ? scalar_host_convert(d->sim, decode_format(to), decode_format(from)) : NULL;
+  if (to != from) return host ? host : float_to_float;
   return d->words.integral ? float_integral : float_same;
 }
 
@@ -331,7 +359,11 @@ lane_fn *scalar_convert(struct decoder *d) {
   in->is_signed2 = f->kind == 's';
   if (to_float && from_float) return between_floats(d, to, from);
   in->format = (uint8_t)decode_format(to_float ? to : from);
-  if (to_float) return int_to_float;
+  bool nearest = in->flags == 0 && in->rounding == EVALFLOAT_NEAREST;
+  lane_fn *host = to_float && nearest ? scalar_host_from_int(d->sim, decode_format(to)) : NULL;
+  if (to_float) return host ? host : int_to_float;
+  if (from == PTX_MOD_F32 && to == PTX_MOD_S32 && in->dest_bits == 32 && in->flags == 0 && in->rounding == EVALFLOAT_ZERO)
+    return host_f32_to_s32;
   return from_float ? float_to_int : int_to_int;
 }
 
