@@ -8,6 +8,7 @@
   lengths     no function is longer than 120 lines, unless it is one large switch (needs ctags)
   prototypes  every function in a header is explained by a comment
   recipes     what builds the product asks for no Python: a C compiler, make, re2c and bison do
+  root        the root holds what people look for there, and no scratch files
   spelling    text files end in a newline, hold no tabs (but Makefile) and no trailing blanks
 
 Usage: lint.py BUILD_FOLDER [CHECK...]. Prints what is wrong, then one line per check, then the sum.
@@ -163,9 +164,18 @@ def check_recipes(_build):
             yield f"make: {line.strip()}"
 
 
+def tracked():
+    return run("git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
+
+
+def check_root(_build):
+    for name in tracked():
+        if "/" not in name and name not in ("LICENSE", "Makefile", "README.md") and not name.startswith("."):
+            yield f"{name}: what is it here for?"
+
+
 def check_spelling(_build):
-    tracked = run("git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
-    for path in tracked:
+    for path in tracked():
         if not path.endswith((".c", ".h", ".def", ".re", ".y", ".py", ".sh", ".md", ".rules")):
             continue
         if not os.path.isfile(path):
@@ -183,7 +193,7 @@ def check_spelling(_build):
 CHECKS = {
     "layers": check_layers, "globals": check_globals, "exports": check_exports,
     "calls": check_calls, "lengths": check_lengths, "prototypes": check_prototypes,
-    "recipes": check_recipes, "spelling": check_spelling,
+    "recipes": check_recipes, "root": check_root, "spelling": check_spelling,
 }
 
 
