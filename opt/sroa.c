@@ -19,9 +19,7 @@
  *            of a vector is extracted and inserted, bytes of an integer shifted and masked. A part
  *            that fits none of these stays in memory, apart from the others. Bytes that are only
  *            copied become integers; parts that are never read are dropped.
- *            Loads and stores of whole structs are first split into their members, extractvalue
- *            looks through insertvalue, and what is loaded from one of two variables, as a
- *            select says, is selected from what both hold.
+ *            Before that, sroa_accesses.c takes apart loads and stores of whole structs and of one of two variables.
  *            Rounds, until nothing changes: of two variables that are copied into one another one
  *            is split in a round, so that its types show what the other's are.
  * Requires:  nothing. mem2reg does the rest.
@@ -32,66 +30,24 @@
  *            are dropped.
  * Tests:     check/opt/sroa-*. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "ir/evalint.h"
 #include "ir/intrinsic.h"
+#include "opt/analysis/alias.h"
 #include "opt/effects.h"
 #include "opt/passes.h"
-#include "opt/rewrite.h"
-#include "opt/uses.h"
+#include "opt/sroa.h"
 
 enum {
   MOST_BYTES = 1024,  /* of a variable */
-  MOST_MEMBERS = 64,  /* of a struct that is loaded or stored as a whole */
-  MOST_DEPTH = 16,    /* of structs in structs */
   MOST_ROUNDS = 16,
   MOST_PARTS = 128,   /* of a variable */
   MOST_COPIED = 16,   /* of one that is only copied */
 };
 
-enum slice_kind { SLICE_LOAD, SLICE_STORE, SLICE_COPY_TO, SLICE_COPY_FROM, SLICE_SET };
-
-struct slice {
-  uint32_t begin, end; /* bytes */
-  struct nvm_inst_id inst;
-  enum slice_kind kind;
-  struct nvm_type type; /* of a load or store */
-};
-
-enum part_form { PART_MEMORY, PART_SCALAR, PART_VECTOR, PART_INTEGER, PART_DEAD };
-
-struct part {
-  uint32_t begin, end;
-  enum part_form form;
-  struct nvm_type type;      /* of the new variable, unless in memory */
-  struct nvm_value variable; /* its alloca */
-  uint32_t pad;              /* PART_MEMORY: bytes before `begin` in it, for the alignment */
-  bool read, touched;
-};
-
-typedef VEC(struct slice) slice_list;
-
-struct splitter {
-  struct nvm_function *f;
-  struct nvm_module *m;
-  struct arena *arena;
-  struct uses uses;
-  struct rewrite rewrite;
-  uint32_t *seen; /* by instruction: the alloca that a copy was met from last */
-  uint32_t split;
-  bool failed; /* out of memory */
-  /* The variable in hand. */
-  struct nvm_inst_id alloca;
-  slice_list slices;
-  VEC(struct nvm_inst_id) derived; /* addresses, lifetime markers */
-  VEC(struct part) parts;
-  bool has_accesses;
-};
-
 /* --- facts -------------------------------------------------------------------------------------- */
 
-static uint64_t size_in_memory(const struct splitter *s, struct nvm_type t) {
+uint64_t sroa_size(const struct splitter *s, struct nvm_type t) {
   return layout_store_size(&s->m->layout, &s->m->types, t);
 }
 
@@ -102,10 +58,15 @@ static bool is_castable(const struct splitter *s, struct nvm_type t) {
   struct nvm_type scalar = type_scalar(types, t);
   if (!type_is_int(types, scalar) && !type_is_float(types, scalar)) return false;
   uint32_t bits = type_scalar_bits(types, scalar);
-  return bits % 8 == 0 && layout_bits(&s->m->layout, types, t) == size_in_memory(s, t) * 8;
+  return bits % 8 == 0 && layout_bits(&s->m->layout, types, t) == sroa_size(s, t) * 8;
 }
 
-static uint64_t alloca_bytes(const struct splitter *s, struct nvm_inst_id id) {
+bool sroa_is_in_variable(const struct splitter *s, struct nvm_value address) {
+  struct nvm_value object = alias_underlying_object(s->f, address);
+  return value_kind(object) == VALUE_INST && s->f->insts.data[value_index(object)].op == OP_ALLOCA;
+}
+
+uint64_t sroa_alloca_bytes(const struct splitter *s, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(s->f, id);
   nvm_u128 count;
   struct nvm_type type = {i->aux};
@@ -114,13 +75,13 @@ static uint64_t alloca_bytes(const struct splitter *s, struct nvm_inst_id id) {
              ? layout_alloc_size(&s->m->layout, &s->m->types, type) : 0;
 }
 
-static uint32_t alloca_align(const struct splitter *s, const struct nvm_inst *i) {
+uint32_t sroa_alloca_align(const struct splitter *s, const struct nvm_inst *i) {
   return layout_written_align(&s->m->layout, &s->m->types, (struct nvm_type){i->aux}, i->flags & ALLOCA_ALIGN_MASK);
 }
 
 /* --- new instructions ---------------------------------------------------------------------------- */
 
-static struct nvm_value add(struct splitter *s, struct nvm_inst_id before, enum op op,
+struct nvm_value sroa_add(struct splitter *s, struct nvm_inst_id before, enum op op,
                             struct nvm_type type, const struct nvm_value *operands, uint32_t count,
                             uint32_t aux) {
   struct nvm_inst_id i = function_add_inst(s->f, op, 0, type, operands, count, aux);
@@ -138,301 +99,48 @@ static struct nvm_value cast(struct splitter *s, struct nvm_inst_id before, stru
   struct type_table *t = &s->m->types;
   struct nvm_type from = value_type(s->f, v);
   if (type_equal(from, to)) return v;
-  struct nvm_type word = type_int(t, (uint32_t)size_in_memory(s, to) * 8);
+  struct nvm_type word = type_int(t, (uint32_t)sroa_size(s, to) * 8);
   if (type_is_ptr(t, from)) {
-    v = add(s, before, OP_PTRTOINT, word, &v, 1, 0);
+    v = sroa_add(s, before, OP_PTRTOINT, word, &v, 1, 0);
     return cast(s, before, v, to);
   }
   if (type_is_ptr(t, to)) {
     v = cast(s, before, v, word);
-    return add(s, before, OP_INTTOPTR, to, &v, 1, 0);
+    return sroa_add(s, before, OP_INTTOPTR, to, &v, 1, 0);
   }
-  return add(s, before, OP_BITCAST, to, &v, 1, 0);
+  return sroa_add(s, before, OP_BITCAST, to, &v, 1, 0);
 }
 
-static struct nvm_value offset_pointer(struct splitter *s, struct nvm_inst_id before,
+struct nvm_value sroa_offset_pointer(struct splitter *s, struct nvm_inst_id before,
                                        struct nvm_value base, int64_t offset) {
   if (offset == 0) return base;
   struct nvm_value operands[] = {base, const_int(s->m, TYPE_I64, (nvm_u128)(nvm_i128)offset)};
-  return add(s, before, OP_GEP, value_type(s->f, base), operands, 2, TYPE_I8.index);
+  return sroa_add(s, before, OP_GEP, value_type(s->f, base), operands, 2, TYPE_I8.index);
 }
 
-static uint32_t access_aligned(uint64_t align) {
+uint32_t sroa_aligned(uint64_t align) {
   return memory_access_pack((struct memory_access){.align_log2 = (evalint_log2(align) + 1) & 63});
 }
 
-static struct nvm_value add_load(struct splitter *s, struct nvm_inst_id before, struct nvm_type type,
+struct nvm_value sroa_add_load(struct splitter *s, struct nvm_inst_id before, struct nvm_type type,
                                  struct nvm_value pointer, uint32_t aux) {
-  return add(s, before, OP_LOAD, type, &pointer, 1, aux);
+  return sroa_add(s, before, OP_LOAD, type, &pointer, 1, aux);
 }
 
-static void add_store(struct splitter *s, struct nvm_inst_id before, struct nvm_value v,
+void sroa_add_store(struct splitter *s, struct nvm_inst_id before, struct nvm_value v,
                       struct nvm_value pointer, uint32_t aux) {
   struct nvm_value operands[] = {v, pointer};
-  add(s, before, OP_STORE, TYPE_VOID, operands, 2, aux);
+  sroa_add(s, before, OP_STORE, TYPE_VOID, operands, 2, aux);
 }
 
-/* --- whole structs ------------------------------------------------------------------------------- */
-
-struct member {
-  struct nvm_type type;
-  uint64_t offset;
-  uint32_t path[MOST_DEPTH], depth;
-};
-typedef struct {
-  struct member list[MOST_MEMBERS];
-  uint32_t count;
-} member_list;
-
-/* The scalars and vectors in a struct or array; false if there are too many. */
-static bool list_members(const struct splitter *s, const struct member *at, member_list *out) {
-  const struct type_table *t = &s->m->types;
-  const struct type_info *info = type_info(t, at->type);
-  if (!type_is_aggregate(t, at->type)) {
-    if (out->count == MOST_MEMBERS) return false;
-    out->list[out->count++] = *at;
-    return true;
-  }
-  if (at->depth == MOST_DEPTH || info->count > MOST_MEMBERS) return false;
-  for (uint32_t i = 0; i < info->count; i++) {
-    struct member m = *at;
-    m.type = type_element(t, at->type, i);
-    m.offset += info->kind == TY_STRUCT
-                    ? layout_member_offset(&s->m->layout, t, at->type, i)
-                    : i * layout_alloc_size(&s->m->layout, t, m.type);
-    m.path[m.depth++] = i;
-    if (!list_members(s, &m, out)) return false;
-  }
-  return true;
-}
-
-/* How an insertvalue's place lies to the path looked for. */
-enum relation { PLACE_APART, PLACE_SAME, PLACE_OTHER };
-
-static enum relation compare_place(const struct splitter *s, const struct nvm_inst *insert,
-                                   const uint32_t *path, uint32_t depth) {
-  uint32_t length = insert->operand_count - 2;
-  for (uint32_t k = 0; k < length && k < depth; k++) {
-    nvm_u128 index = 0;
-    const_is_int(s->m, inst_operand(s->f, insert, k + 2), &index);
-    if (index != path[k]) return PLACE_APART;
-  }
-  return length == depth ? PLACE_SAME : PLACE_OTHER;
-}
-
-/* The member at `path` of v, if insertvalue put it there; else VALUE_NULL, *rest being the value
- * of which it is still a member. */
-static struct nvm_value find_member(const struct splitter *s, struct nvm_value v,
-                                    const uint32_t *path, uint32_t depth, struct nvm_value *rest) {
-  for (int steps = 0; steps < 2 * MOST_MEMBERS; steps++) {
-    *rest = v;
-    if (value_kind(v) != VALUE_INST) break;
-    const struct nvm_inst *i = &s->f->insts.data[value_index(v)];
-    if (i->op != OP_INSERTVALUE || i->block.index == 0) break;
-    enum relation where = compare_place(s, i, path, depth);
-    if (where == PLACE_SAME) return inst_operand(s->f, i, 1);
-    if (where == PLACE_OTHER) break;
-    v = inst_operand(s->f, i, 0);
-  }
-  return VALUE_NULL;
-}
-
-static struct nvm_value constant_member(struct splitter *s, struct nvm_value v,
-                                        const uint32_t *path, uint32_t depth) {
-  for (uint32_t k = 0; k < depth && !value_is_none(v); k++) v = const_element(s->m, v, path[k]);
-  return v;
-}
-
-static struct nvm_value take_member(struct splitter *s, struct nvm_inst_id before,
-                                    struct nvm_value v, const struct member *m) {
-  struct nvm_value rest, operands[MOST_DEPTH + 1];
-  struct nvm_value found = find_member(s, v, m->path, m->depth, &rest);
-  if (!value_is_none(found)) return found;
-  if (value_kind(rest) == VALUE_CONST) {
-    found = constant_member(s, rest, m->path, m->depth);
-    if (!value_is_none(found)) return found;
-  }
-  operands[0] = rest;
-  for (uint32_t k = 0; k < m->depth; k++) operands[k + 1] = const_int(s->m, TYPE_I32, m->path[k]);
-  return add(s, before, OP_EXTRACTVALUE, m->type, operands, m->depth + 1, 0);
-}
-
-static uint64_t access_align(const struct splitter *s, const struct nvm_inst *i,
+uint64_t sroa_access_align(const struct splitter *s, const struct nvm_inst *i,
                              struct nvm_type type) {
   return layout_written_align(&s->m->layout, &s->m->types, type, memory_access_unpack(i->aux).align_log2);
 }
 
-static uint64_t align_at(uint64_t align, uint64_t offset) {
+uint64_t sroa_align_at(uint64_t align, uint64_t offset) {
   uint64_t low = offset & (~offset + 1);
   return low && low < align ? low : align;
-}
-
-static void split_struct_load(struct splitter *s, struct nvm_inst_id id, const member_list *members) {
-  struct nvm_type type = function_inst(s->f, id)->type;
-  struct nvm_value pointer = inst_operand(s->f, function_inst(s->f, id), 0);
-  uint64_t align = access_align(s, function_inst(s->f, id), type);
-  struct nvm_value whole = const_poison(s->m, type), operands[MOST_DEPTH + 2];
-  for (uint32_t k = 0; k < members->count; k++) {
-    const struct member *m = &members->list[k];
-    struct nvm_value at = offset_pointer(s, id, pointer, (int64_t)m->offset);
-    operands[0] = whole;
-    operands[1] = add_load(s, id, m->type, at, access_aligned(align_at(align, m->offset)));
-    for (uint32_t p = 0; p < m->depth; p++)
-      operands[p + 2] = const_int(s->m, TYPE_I32, m->path[p]);
-    whole = add(s, id, OP_INSERTVALUE, type, operands, m->depth + 2, 0);
-  }
-  rewrite_set(&s->rewrite, id, whole);
-}
-
-static void split_struct_store(struct splitter *s, struct nvm_inst_id id,
-                               const member_list *members) {
-  struct nvm_value value =
-      rewrite_get(&s->rewrite, inst_operand(s->f, function_inst(s->f, id), 0));
-  struct nvm_value pointer = inst_operand(s->f, function_inst(s->f, id), 1);
-  uint64_t align = access_align(s, function_inst(s->f, id), value_type(s->f, value));
-  for (uint32_t k = 0; k < members->count; k++) {
-    const struct member *m = &members->list[k];
-    struct nvm_value v = take_member(s, id, value, m);
-    struct nvm_value at = offset_pointer(s, id, pointer, (int64_t)m->offset);
-    add_store(s, id, v, at, access_aligned(align_at(align, m->offset)));
-  }
-  inst_remove(s->f, id);
-}
-
-/* Whether an address leads to an alloca of this function. */
-static bool is_in_variable(const struct splitter *s, struct nvm_value v) {
-  for (int steps = 0; steps < 16 && value_kind(v) == VALUE_INST; steps++) {
-    const struct nvm_inst *i = &s->f->insts.data[value_index(v)];
-    if (i->op == OP_ALLOCA) return true;
-    if (i->op != OP_GEP && i->op != OP_BITCAST && i->op != OP_ADDRSPACECAST) return false;
-    v = inst_operand(s->f, i, 0);
-  }
-  return false;
-}
-
-static bool split_struct_access(struct splitter *s, struct nvm_inst_id id) {
-  const struct nvm_inst *i = function_inst(s->f, id);
-  bool load = i->op == OP_LOAD;
-  struct nvm_type type = load ? i->type : value_type(s->f, inst_operand(s->f, i, 0));
-  if (!type_is_aggregate(&s->m->types, type) || !effects_is_plain_access(i) ||
-      !is_in_variable(s, inst_operand(s->f, i, load ? 0 : 1)))
-    return false;
-  member_list members = {.count = 0};
-  struct member root = {.type = type};
-  if (!list_members(s, &root, &members) || members.count == 0) return false;
-  if (load) split_struct_load(s, id, &members);
-  else split_struct_store(s, id, &members);
-  return true;
-}
-
-/* extractvalue, perhaps of an extractvalue, of what insertvalue put there. */
-static bool look_through(struct splitter *s, struct nvm_inst_id id) {
-  uint32_t path[MOST_DEPTH], depth = 0;
-  struct nvm_value rest, whole = value_of_inst(id);
-  for (const struct nvm_inst *i; value_kind(whole) == VALUE_INST; whole = rewrite_get(&s->rewrite, inst_operand(s->f, i, 0))) {
-    i = function_inst(s->f, (struct nvm_inst_id){value_index(whole)});
-    uint32_t own = i->operand_count - 1;
-    if (i->op != OP_EXTRACTVALUE) break;
-    if (depth + own > MOST_DEPTH) return false;
-    memmove(path + own, path, depth * sizeof *path);
-    for (uint32_t k = 0; k < own; k++) {
-      nvm_u128 index = 0;
-      const_is_int(s->m, inst_operand(s->f, i, k + 1), &index);
-      path[k] = (uint32_t)index;
-    }
-    depth += own;
-  }
-  struct nvm_value found = find_member(s, whole, path, depth, &rest);
-  if (value_is_none(found)) return false;
-  found = rewrite_get(&s->rewrite, found);
-  if (value_equal(found, value_of_inst(id))) return false;
-  rewrite_set(&s->rewrite, id, found);
-  return true;
-}
-
-/* --- choices ------------------------------------------------------------------------------------- */
-
-/* Whether `bytes` of memory at v, a variable or one of several, are there; *align: what is known of the place. */
-static bool is_in_variables(const struct splitter *s, struct nvm_value v, uint64_t bytes, uint64_t *align) {
-  int64_t offset = 0, more;
-  for (int steps = 0; steps < 16 && value_kind(v) == VALUE_INST; steps++) {
-    struct nvm_inst_id id = {value_index(v)};
-    const struct nvm_inst *i = function_inst(s->f, id);
-    *align = align_at(*align, (uint64_t)offset);
-    if (i->op == OP_ALLOCA) {
-      uint64_t size = alloca_bytes(s, id);
-      if (alloca_align(s, i) < *align) *align = alloca_align(s, i);
-      return offset >= 0 && bytes <= size && (uint64_t)offset <= size - bytes;
-    }
-    if (i->op != OP_GEP || !gep_constant_offset(s->f, i, &more)) return false;
-    offset += more;
-    v = inst_operand(s->f, i, 0);
-  }
-  return false;
-}
-
-/* The select that a load's address is, if it chooses between variables. */
-static struct nvm_inst_id choice_of(const struct splitter *s, const struct nvm_inst *load) {
-  struct nvm_value v = load->op == OP_LOAD ? inst_operand(s->f, load, 0) : VALUE_NULL;
-  const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &s->f->insts.data[value_index(v)] : NULL;
-  uint64_t align = 1;
-  if (!i || i->op != OP_SELECT || !effects_is_plain_access(load)) return (struct nvm_inst_id){0};
-  for (uint32_t k = 1; k < 3; k++)
-    if (!is_in_variables(s, inst_operand(s->f, i, k), size_in_memory(s, load->type), &align)) return (struct nvm_inst_id){0};
-  return (struct nvm_inst_id){value_index(v)};
-}
-
-static void load_both(struct splitter *s, struct nvm_inst_id id, struct nvm_inst_id choice) {
-  struct nvm_type type = function_inst(s->f, id)->type;
-  struct nvm_value operands[3] = {inst_operand(s->f, function_inst(s->f, choice), 0)};
-  for (uint32_t k = 1; k < 3; k++) {
-    struct nvm_value from = inst_operand(s->f, function_inst(s->f, choice), k);
-    uint64_t align = access_align(s, function_inst(s->f, id), type);
-    is_in_variables(s, from, size_in_memory(s, type), &align);
-    operands[k] = add_load(s, id, type, from, access_aligned(align));
-  }
-  rewrite_set(&s->rewrite, id, add(s, id, OP_SELECT, type, operands, 3, 0));
-  rewrite_set(&s->rewrite, choice, operands[1]); /* nobody needs it any more */
-}
-
-/* `std::min(a, b)` returns a reference: what is only loaded from one of two variables is loaded from both. */
-static bool split_choices(struct splitter *s) {
-  bool any = false;
-  uint32_t *loads = arena_alloc(s->arena, s->f->insts.count * sizeof *loads), known = s->f->insts.count;
-  s->failed |= !loads;
-  if (!loads) return false;
-  for (int again = 0; again < 2; again++)
-    FOR_EACH_BLOCK(s->f, b)
-      FOR_EACH_INST(s->f, b, i) {
-        struct nvm_inst_id choice = i.index < known ? choice_of(s, function_inst(s->f, i)) : (struct nvm_inst_id){0};
-        if (inst_is_none(choice) || (again && loads[choice.index] != s->f->uses.data[choice.index])) continue;
-        if (again) load_both(s, i, choice);
-        else loads[choice.index]++;
-        any |= again;
-      }
-  return any;
-}
-
-/* All whole-struct accesses of variables; new instructions stand before the one replaced. */
-static bool split_structs(struct splitter *s) {
-  bool any = false;
-  if (!rewrite_init(&s->rewrite, s->f, s->arena)) {
-    s->failed = true;
-    return false;
-  }
-  any = split_choices(s);
-  FOR_EACH_BLOCK(s->f, b)
-    for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i); i = next) {
-      next = function_inst(s->f, i)->next;
-      uint16_t op = function_inst(s->f, i)->op;
-      if (op == OP_LOAD || op == OP_STORE) any |= split_struct_access(s, i);
-    }
-  FOR_EACH_BLOCK(s->f, b)
-    FOR_EACH_INST(s->f, b, i)
-      if (function_inst(s->f, i)->op == OP_EXTRACTVALUE && i.index < s->rewrite.size)
-        any |= look_through(s, i);
-  rewrite_apply(&s->rewrite);
-  return any;
 }
 
 /* --- slices -------------------------------------------------------------------------------------- */
@@ -480,11 +188,11 @@ static bool add_use(struct splitter *s, struct nvm_inst_id id, struct nvm_value 
   if (i->block.index == 0) return false; /* split in this round, from the other end */
   switch ((enum op)i->op) {
   case OP_LOAD:
-    return effects_is_plain_access(i) && add_slice(s, id, SLICE_LOAD, offset, size_in_memory(s, i->type), size, i->type);
+    return effects_is_plain_access(i) && add_slice(s, id, SLICE_LOAD, offset, sroa_size(s, i->type), size, i->type);
   case OP_STORE: {
     struct nvm_type type = value_type(s->f, inst_operand(s->f, i, 0));
     return effects_is_plain_access(i) && !value_equal(inst_operand(s->f, i, 0), pointer) &&
-           add_slice(s, id, SLICE_STORE, offset, size_in_memory(s, type), size, type);
+           add_slice(s, id, SLICE_STORE, offset, sroa_size(s, type), size, type);
   }
   case OP_CALL: return add_call(s, id, pointer, offset, size);
   case OP_GEP:
@@ -584,7 +292,7 @@ static struct nvm_type whole_type(struct splitter *s, const struct part *p, bool
 /* Whether all other accesses are elements of the vector. */
 static bool fits_vector(const struct splitter *s, const struct part *p, struct nvm_type vector) {
   if (!type_is_vector(&s->m->types, vector) || !is_castable(s, vector)) return false;
-  uint32_t element = (uint32_t)size_in_memory(s, type_element(&s->m->types, vector, 0));
+  uint32_t element = (uint32_t)sroa_size(s, type_element(&s->m->types, vector, 0));
   for (uint32_t k = 0; k < s->slices.count; k++) {
     const struct slice *c = &s->slices.data[k];
     if (!is_uncut(c) || !overlaps(c, p) || (c->begin == p->begin && c->end == p->end)) continue;
@@ -635,7 +343,7 @@ static void choose_form(struct splitter *s, struct part *p) {
 /* A new alloca for the part, in front of the old one. */
 static void make_variable(struct splitter *s, struct part *p) {
   const struct nvm_inst *old = function_inst(s->f, s->alloca);
-  uint32_t align = alloca_align(s, old);
+  uint32_t align = sroa_alloca_align(s, old);
   struct nvm_type type = p->type, pointer = old->type;
   if (p->form == PART_MEMORY) {
     p->pad = p->begin % align;
@@ -644,7 +352,7 @@ static void make_variable(struct splitter *s, struct part *p) {
     align = layout_align(&s->m->layout, &s->m->types, type);
   }
   struct nvm_value one = const_int(s->m, TYPE_I32, 1);
-  p->variable = add(s, s->alloca, OP_ALLOCA, pointer, &one, 1, type.index);
+  p->variable = sroa_add(s, s->alloca, OP_ALLOCA, pointer, &one, 1, type.index);
   if (value_kind(p->variable) == VALUE_INST)
     s->f->insts.data[value_index(p->variable)].flags = (uint16_t)(evalint_log2(align) + 1);
 }
@@ -668,44 +376,44 @@ static struct nvm_value lane(struct splitter *s, const struct slice *c, const st
 
 /* The bytes [c->begin, c->end) of the integer that the part is. */
 static struct nvm_value load_bytes(struct splitter *s, const struct slice *c, const struct part *p) {
-  struct nvm_value v = add_load(s, c->inst, p->type, p->variable, 0);
+  struct nvm_value v = sroa_add_load(s, c->inst, p->type, p->variable, 0);
   struct nvm_type narrow = type_int(&s->m->types, (c->end - c->begin) * 8);
   struct nvm_value shift[] = {v, const_int(s->m, p->type, (c->begin - p->begin) * 8)};
-  if (c->begin > p->begin) v = add(s, c->inst, OP_LSHR, p->type, shift, 2, 0);
-  return type_equal(narrow, p->type) ? v : add(s, c->inst, OP_TRUNC, narrow, &v, 1, 0);
+  if (c->begin > p->begin) v = sroa_add(s, c->inst, OP_LSHR, p->type, shift, 2, 0);
+  return type_equal(narrow, p->type) ? v : sroa_add(s, c->inst, OP_TRUNC, narrow, &v, 1, 0);
 }
 
 static void store_bytes(struct splitter *s, const struct slice *c, const struct part *p,
                         struct nvm_value v) {
   uint32_t bits = (c->end - c->begin) * 8, from = (c->begin - p->begin) * 8;
   v = cast(s, c->inst, v, type_int(&s->m->types, bits));
-  v = add(s, c->inst, OP_ZEXT, p->type, &v, 1, 0);
+  v = sroa_add(s, c->inst, OP_ZEXT, p->type, &v, 1, 0);
   struct nvm_value shift[] = {v, const_int(s->m, p->type, from)};
-  if (from) shift[0] = add(s, c->inst, OP_SHL, p->type, shift, 2, 0);
+  if (from) shift[0] = sroa_add(s, c->inst, OP_SHL, p->type, shift, 2, 0);
   nvm_u128 hole = ~((((nvm_u128)1 << bits) - 1) << from);
-  struct nvm_value old = add_load(s, c->inst, p->type, p->variable, 0);
+  struct nvm_value old = sroa_add_load(s, c->inst, p->type, p->variable, 0);
   struct nvm_value keep[] = {old, const_int(s->m, p->type, hole)};
-  struct nvm_value both[] = {add(s, c->inst, OP_AND, p->type, keep, 2, 0), shift[0]};
-  add_store(s, c->inst, add(s, c->inst, OP_OR, p->type, both, 2, 0), p->variable, 0);
+  struct nvm_value both[] = {sroa_add(s, c->inst, OP_AND, p->type, keep, 2, 0), shift[0]};
+  sroa_add_store(s, c->inst, sroa_add(s, c->inst, OP_OR, p->type, both, 2, 0), p->variable, 0);
 }
 
 static void rewrite_load(struct splitter *s, const struct slice *c, const struct part *p) {
   bool whole = c->begin == p->begin && c->end == p->end;
   if (p->form == PART_MEMORY || (whole && type_equal(c->type, p->type))) {
     int64_t delta = p->form == PART_MEMORY ? (int64_t)(c->begin - p->begin + p->pad) : 0;
-    struct nvm_value at = offset_pointer(s, c->inst, p->variable, delta);
+    struct nvm_value at = sroa_offset_pointer(s, c->inst, p->variable, delta);
     inst_set_operand(s->f, c->inst, 0, at);
     if (p->form != PART_MEMORY) function_inst(s->f, c->inst)->aux = 0;
     return;
   }
   struct nvm_value v;
   if (!whole && p->form == PART_VECTOR) {
-    struct nvm_value pair[] = {add_load(s, c->inst, p->type, p->variable, 0), lane(s, c, p)};
-    v = add(s, c->inst, OP_EXTRACTELEMENT, type_element(&s->m->types, p->type, 0), pair, 2, 0);
+    struct nvm_value pair[] = {sroa_add_load(s, c->inst, p->type, p->variable, 0), lane(s, c, p)};
+    v = sroa_add(s, c->inst, OP_EXTRACTELEMENT, type_element(&s->m->types, p->type, 0), pair, 2, 0);
   } else if (!whole) {
     v = load_bytes(s, c, p);
   } else {
-    v = add_load(s, c->inst, p->type, p->variable, 0);
+    v = sroa_add_load(s, c->inst, p->type, p->variable, 0);
   }
   rewrite_set(&s->rewrite, c->inst, cast(s, c->inst, v, c->type));
 }
@@ -715,19 +423,19 @@ static void rewrite_store(struct splitter *s, const struct slice *c, const struc
   struct nvm_value v = inst_operand(s->f, function_inst(s->f, c->inst), 0);
   if (p->form == PART_MEMORY) {
     struct nvm_value at =
-        offset_pointer(s, c->inst, p->variable, (int64_t)(c->begin - p->begin + p->pad));
+        sroa_offset_pointer(s, c->inst, p->variable, (int64_t)(c->begin - p->begin + p->pad));
     inst_set_operand(s->f, c->inst, 1, at);
     return;
   }
   if (p->form == PART_DEAD) {
     /* nobody reads it */
   } else if (whole) {
-    add_store(s, c->inst, cast(s, c->inst, v, p->type), p->variable, 0);
+    sroa_add_store(s, c->inst, cast(s, c->inst, v, p->type), p->variable, 0);
   } else if (p->form == PART_VECTOR) {
     struct nvm_value element = cast(s, c->inst, v, type_element(&s->m->types, p->type, 0));
-    struct nvm_value operands[] = {add_load(s, c->inst, p->type, p->variable, 0), element,
+    struct nvm_value operands[] = {sroa_add_load(s, c->inst, p->type, p->variable, 0), element,
                                    lane(s, c, p)};
-    add_store(s, c->inst, add(s, c->inst, OP_INSERTELEMENT, p->type, operands, 3, 0), p->variable, 0);
+    sroa_add_store(s, c->inst, sroa_add(s, c->inst, OP_INSERTELEMENT, p->type, operands, 3, 0), p->variable, 0);
   } else {
     store_bytes(s, c, p, v);
   }
@@ -759,7 +467,7 @@ static void copy_memory(struct splitter *s, const struct slice *c, struct nvm_va
   if (c->kind != SLICE_SET) operands[c->kind == SLICE_COPY_FROM ? 0 : 1] = other;
   operands[2] = const_int(s->m, length, bytes);
   if (i.operand_count == 6) operands[3] = const_int(s->m, TYPE_I32, 1);
-  add(s, c->inst, OP_CALL, TYPE_VOID, operands, i.operand_count, module_call_site(s->m, site));
+  sroa_add(s, c->inst, OP_CALL, TYPE_VOID, operands, i.operand_count, module_call_site(s->m, site));
 }
 
 /* The constant of the part's type with every byte set. */
@@ -785,17 +493,17 @@ static void rewrite_cut(struct splitter *s, const struct slice *c, const struct 
   nvm_u128 byte = 0;
   if (p->form == PART_DEAD) return;
   if (set) const_is_int(s->m, inst_operand(s->f, i, 1), &byte);
-  else other = offset_pointer(s, c->inst, other, begin - c->begin);
-  uint32_t how = access_aligned(align_at(align, begin - c->begin));
+  else other = sroa_offset_pointer(s, c->inst, other, begin - c->begin);
+  uint32_t how = sroa_aligned(sroa_align_at(align, begin - c->begin));
   if (p->form == PART_MEMORY) {
-    struct nvm_value mine = offset_pointer(s, c->inst, p->variable, begin - p->begin + p->pad);
+    struct nvm_value mine = sroa_offset_pointer(s, c->inst, p->variable, begin - p->begin + p->pad);
     copy_memory(s, c, mine, other, end - begin);
   } else if (set) {
-    add_store(s, c->inst, filled(s, c->inst, p, (uint8_t)byte), p->variable, 0);
+    sroa_add_store(s, c->inst, filled(s, c->inst, p, (uint8_t)byte), p->variable, 0);
   } else if (c->kind == SLICE_COPY_TO) {
-    add_store(s, c->inst, add_load(s, c->inst, p->type, other, how), p->variable, 0);
+    sroa_add_store(s, c->inst, sroa_add_load(s, c->inst, p->type, other, how), p->variable, 0);
   } else {
-    add_store(s, c->inst, add_load(s, c->inst, p->type, p->variable, 0), other, how);
+    sroa_add_store(s, c->inst, sroa_add_load(s, c->inst, p->type, p->variable, 0), other, how);
   }
 }
 
@@ -848,7 +556,7 @@ static bool should_wait(const struct splitter *s) {
     const struct slice *c = &s->slices.data[k];
     const struct nvm_inst *i = function_inst(s->f, c->inst);
     if (c->kind == SLICE_SET) continue;
-    if (is_in_variable(s, inst_operand(s->f, i, c->kind == SLICE_COPY_TO ? 1 : 0))) return true;
+    if (sroa_is_in_variable(s, inst_operand(s->f, i, c->kind == SLICE_COPY_TO ? 1 : 0))) return true;
   }
   return false;
 }
@@ -870,7 +578,7 @@ static void split_variable(struct splitter *s) {
 
 /* Splits the alloca if it can; `patient`: not if it should wait. */
 static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool patient) {
-  uint64_t size = alloca_bytes(s, alloca);
+  uint64_t size = sroa_alloca_bytes(s, alloca);
   if (size == 0 || size > MOST_BYTES) return false;
   s->alloca = alloca;
   s->slices.count = s->derived.count = s->parts.count = 0;
@@ -912,7 +620,7 @@ enum nvm_status sroa_run(struct nvm_function *f, struct pass_env *env, bool *cha
   struct splitter s = {.f = f, .m = f->module, .arena = env->arena};
   bool any_alloca = false;
   FOR_EACH_INST(f, f->entry, i) any_alloca |= function_inst(f, i)->op == OP_ALLOCA;
-  *changed |= split_structs(&s);
+  *changed |= sroa_split_accesses(&s);
   bool patient = true;
   for (int round = 0; any_alloca && round < MOST_ROUNDS && !s.failed; round++) {
     bool any = run_round(&s, patient);

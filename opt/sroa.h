@@ -1,0 +1,73 @@
+/* What the two files of sroa share: the one that splits variables (sroa.c), and the one that makes accesses of whole
+ * structs and of one of two variables such as can be split (sroa_accesses.c). */
+#ifndef NVM_OPT_SROA_H
+#define NVM_OPT_SROA_H
+
+#include "opt/rewrite.h"
+#include "opt/uses.h"
+
+enum slice_kind { SLICE_LOAD, SLICE_STORE, SLICE_COPY_TO, SLICE_COPY_FROM, SLICE_SET };
+
+struct slice {
+  uint32_t begin, end; /* bytes */
+  struct nvm_inst_id inst;
+  enum slice_kind kind;
+  struct nvm_type type; /* of a load or store */
+};
+
+enum part_form { PART_MEMORY, PART_SCALAR, PART_VECTOR, PART_INTEGER, PART_DEAD };
+
+struct part {
+  uint32_t begin, end;
+  enum part_form form;
+  struct nvm_type type;      /* of the new variable, unless in memory */
+  struct nvm_value variable; /* its alloca */
+  uint32_t pad;              /* PART_MEMORY: bytes before `begin` in it, for the alignment */
+  bool read, touched;
+};
+
+typedef VEC(struct slice) slice_list;
+
+struct splitter {
+  struct nvm_function *f;
+  struct nvm_module *m;
+  struct arena *arena;
+  struct uses uses;
+  struct rewrite rewrite;
+  uint32_t *seen; /* by instruction: the alloca that a copy was met from last */
+  uint32_t split;
+  bool failed; /* out of memory */
+  /* The variable in hand. */
+  struct nvm_inst_id alloca;
+  slice_list slices;
+  VEC(struct nvm_inst_id) derived; /* addresses, lifetime markers */
+  VEC(struct part) parts;
+  bool has_accesses;
+};
+
+/* Replaces accesses; whether there were any. Makes s->rewrite. */
+bool sroa_split_accesses(struct splitter *s);
+
+/* Whether an address leads to an alloca of this function. */
+bool sroa_is_in_variable(const struct splitter *s, struct nvm_value address);
+/* Bytes that a store of the type writes; of the variable (0: not constant, or several); its alignment. */
+uint64_t sroa_size(const struct splitter *s, struct nvm_type t);
+uint64_t sroa_alloca_bytes(const struct splitter *s, struct nvm_inst_id id);
+uint32_t sroa_alloca_align(const struct splitter *s, const struct nvm_inst *i);
+/* Bytes: the alignment of an access of the type; that of a place `offset` bytes behind an aligned one. */
+uint64_t sroa_access_align(const struct splitter *s, const struct nvm_inst *i, struct nvm_type type);
+uint64_t sroa_align_at(uint64_t align, uint64_t offset);
+/* An access of that alignment, plain otherwise: the `aux` of a load or store. */
+uint32_t sroa_aligned(uint64_t align);
+
+/* New instructions in front of another, whose location they get; out of memory: poison, and s->failed. */
+struct nvm_value sroa_add(struct splitter *s, struct nvm_inst_id before, enum op op, struct nvm_type type,
+                          const struct nvm_value *operands, uint32_t count, uint32_t aux);
+struct nvm_value sroa_add_load(struct splitter *s, struct nvm_inst_id before, struct nvm_type type,
+                               struct nvm_value pointer, uint32_t aux);
+void sroa_add_store(struct splitter *s, struct nvm_inst_id before, struct nvm_value v, struct nvm_value pointer,
+                    uint32_t aux);
+/* base + offset bytes. */
+struct nvm_value sroa_offset_pointer(struct splitter *s, struct nvm_inst_id before, struct nvm_value base, int64_t offset);
+
+#endif
