@@ -9,6 +9,7 @@
  * Requires:  nothing; needs no loop form and destroys it.
  * Preserves: SSA form.
  * Cost:      linear in edges into such blocks times MOST_INSTS.
+ *            A block that asks again what its head has asked goes where the head's branch leads.
  * Omits:     blocks that would have to be copied; loop headers, as blocks and as targets, and ways out of a
  *            loop: what stands before such a way would leave the loop with it, and a lane that holds a lock
  *            would wait behind those that spin for it. Threads that met in the block part earlier
@@ -36,6 +37,8 @@ struct threader {
   struct nvm_inst_id insts[MOST_INSTS];
   struct nvm_value values[MOST_INSTS];
   uint32_t count;
+  bool used_far;      /* somebody behind the block's edges reads one of them */
+  uint64_t steps_left; /* instructions to look at in search of who does */
 };
 
 /* Marks the blocks from which a convergent operation can be reached. */
@@ -93,6 +96,7 @@ static bool take_block(struct threader *t, struct nvm_block b) {
   uint32_t first = d->first_predecessor[b.index], edges = d->first_predecessor[b.index + 1] - first;
   t->block = b;
   t->count = 0;
+  t->used_far = false;
   if ((op != OP_CONDBR && op != OP_SWITCH) || f->attachments.data[last.index] || edges < 2 || edges > MOST_PREDECESSORS)
     return false;
   for (uint32_t e = 0; e < edges; e++)
@@ -101,7 +105,7 @@ static bool take_block(struct threader *t, struct nvm_block b) {
     const struct nvm_inst *inst = function_inst(f, i);
     if (effects_is_debug(f, inst)) continue;
     if (t->count == MOST_INSTS || (inst->op != OP_PHI && !effects_is_pure(f, inst))) return false;
-    if (f->uses.data[i.index] != near_uses(t, value_of_inst(i))) return false;
+    t->used_far |= f->uses.data[i.index] != near_uses(t, value_of_inst(i));
     t->insts[t->count++] = i;
   }
   return true;
@@ -172,12 +176,10 @@ static struct nvm_value phi_value(const struct threader *t, const struct nvm_ins
   return VALUE_NULL;
 }
 
-static bool can_go(const struct threader *t, struct nvm_block from, struct nvm_block to) {
+static bool can_enter(const struct threader *t, struct nvm_block from, struct nvm_block to) {
   const struct nvm_function *f = t->f;
   uint32_t edges = 0;
-  if (block_is_none(to) || to.index == t->block.index || t->convergent[to.index]) return false;
-  if (t->loops.innermost[to.index] != t->loops.innermost[t->block.index] || dominance_dominates(&t->dominance, to, t->block))
-    return false;
+  if (block_is_none(to) || to.index == t->block.index || dominance_dominates(&t->dominance, to, t->block)) return false;
   for (uint32_t k = 0, n = block_successor_count(f, from); k < n; k++) {
     if (block_successor(f, from, k).index == to.index) return false;
     edges += block_successor(f, from, k).index == t->block.index;
@@ -185,6 +187,67 @@ static bool can_go(const struct threader *t, struct nvm_block from, struct nvm_b
   FOR_EACH_PHI(f, to, i)
     if (value_is_none(phi_value(t, function_inst(f, i)))) return false;
   return edges == 1;
+}
+
+static bool can_go(const struct threader *t, struct nvm_block from, struct nvm_block to) {
+  return can_enter(t, from, to) && !t->convergent[to.index] && !t->used_far &&
+         t->loops.innermost[to.index] == t->loops.innermost[t->block.index];
+}
+
+/* --- blocks that ask again ------------------------------------------------------------------------
+ *
+ *     head: br c, some, again     some: …, br again     again: phis; br c, more, done
+ *
+ * Lanes that meet in `again` part there as they did in `head`, so that head may go to `done` at once, out of
+ * a loop or towards a barrier too: nothing moves but the phis, and `some` stays on its way to `more`, and in
+ * its loop. */
+
+/* The head of the block in hand, with `done` and `more`; {0}: it is no such block. */
+static struct nvm_block find_head(const struct threader *t, struct nvm_block *done, struct nvm_block *more) {
+  const struct nvm_function *f = t->f;
+  const struct dominance *d = &t->dominance;
+  uint32_t first = d->first_predecessor[t->block.index];
+  const struct nvm_inst *last = function_inst(f, block_terminator(f, t->block));
+  if (d->first_predecessor[t->block.index + 1] - first != 2 || last->op != OP_CONDBR) return (struct nvm_block){0};
+  for (uint32_t e = 0; e < 2; e++) {
+    struct nvm_block head = d->predecessors[first + e], some = d->predecessors[first + 1 - e];
+    uint32_t in = d->first_predecessor[some.index];
+    const struct nvm_inst *branch = function_inst(f, block_terminator(f, head));
+    if (branch->op != OP_CONDBR || !value_equal(inst_operand(f, branch, 0), inst_operand(f, last, 0)) ||
+        d->first_predecessor[some.index + 1] - in != 1 || d->predecessors[in].index != head.index ||
+        t->touched[head.index] || t->touched[some.index])
+      continue;
+    uint32_t way = block_successor(f, head, 1).index == t->block.index;
+    *done = block_successor(f, t->block, way);
+    *more = block_successor(f, t->block, 1 - way);
+    bool leaves = t->loops.innermost[more->index] != t->loops.innermost[t->block.index];
+    return leaves || done->index == more->index ? (struct nvm_block){0} : head;
+  }
+  return (struct nvm_block){0};
+}
+
+/* Whether all who read what the block in hand makes still come behind it if `to` can be entered without it:
+ * they are in it, behind `more`, which is entered from nowhere else, or phis of `to`. */
+static bool readers_stay(struct threader *t, struct nvm_block to, struct nvm_block more) {
+  const struct nvm_function *f = t->f;
+  const struct dominance *d = &t->dominance;
+  if (!t->used_far) return true;
+  if (d->first_predecessor[more.index + 1] - d->first_predecessor[more.index] != 1 || t->steps_left < f->insts.count)
+    return false;
+  t->steps_left -= f->insts.count;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      for (uint32_t k = 0; k < i->operand_count; k++) {
+        bool reads = false, phi = i->op == OP_PHI;
+        for (uint32_t n = 0; n < t->count; n++) reads |= value_equal(inst_operand(f, i, k), value_of_inst(t->insts[n]));
+        if (!reads) continue;
+        struct nvm_block at = phi ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
+        bool stays = at.index == t->block.index && (!phi || b.index == to.index || b.index == more.index);
+        if (!stays && !dominance_dominates(d, more, at)) return false;
+      }
+    }
+  return true;
 }
 
 static bool thread_edge(struct threader *t, struct nvm_block from, struct nvm_block to) {
@@ -206,8 +269,19 @@ enum nvm_status jump_threading_run(struct nvm_function *f, struct pass_env *env,
   if (!t.touched || !dominance_compute(&t.dominance, f, env->arena) ||
       !loops_compute(&t.loops, f, &t.dominance, env->arena) || !find_convergent(&t))
     return NVM_OUT_OF_MEMORY;
+  t.steps_left = 16 * (uint64_t)f->insts.count;
   FOR_EACH_BLOCK(f, b) {
     if (t.touched[b.index] || !dominance_reachable(&t.dominance, b) || !take_block(&t, b)) continue;
+    struct nvm_block done, more, head = find_head(&t, &done, &more);
+    if (!block_is_none(head)) {
+      evaluate(&t, head);
+      if (can_enter(&t, head, done) && !t.touched[done.index] && readers_stay(&t, done, more)) {
+        if (!thread_edge(&t, head, done)) return NVM_OUT_OF_MEMORY;
+        cfg_make_jump(f, b, more);
+        t.touched[done.index] = t.touched[more.index] = t.touched[b.index] = true;
+        continue;
+      }
+    }
     for (uint32_t e = t.dominance.first_predecessor[b.index]; e < t.dominance.first_predecessor[b.index + 1]; e++) {
       struct nvm_block from = t.dominance.predecessors[e];
       if (t.touched[from.index]) continue;
