@@ -25,8 +25,6 @@ enum { DEFAULT_ERROR_LIMIT = 20 };
 
 enum phase { PHASE_PARSE, PHASE_VERIFY, PHASE_PASSES, PHASE_CODEGEN, PHASE_COUNT };
 
-enum { LARGE_SOURCE = 2 << 20 }; /* bytes */
-
 struct nvmini_context {
   struct nvm_allocator allocator; /* the caller's */
   size_t used_bytes, peak_bytes;
@@ -708,9 +706,6 @@ static enum nvmini_status compile(struct nvmini_module *module, struct nvmini_te
   start(c, &arena, &sink);
   arena_free(&module->output);
   textbuf_init(&out, &module->output);
-  /* The PTX is about as long; so that of a large module need not move. */
-  if (ptx && c->limit_bytes == 0 && module->source.length >= LARGE_SOURCE)
-    textbuf_room(&out, 2 * module->source.length);
   enum nvm_status compiled = compile_module(module, &target, &sink, ptx ? &out : NULL);
   if (ptx && compiled == NVM_OK) *ptx = finished_text(&out);
   if (module->output.failed) compiled = NVM_OUT_OF_MEMORY;

@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "support/arena.h"
-
 void files_open_standard(void) {
   for (int fd = 0; fd <= 2; fd++)
     if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) open("/dev/null", O_RDONLY);
@@ -30,7 +28,7 @@ enum { FIRST_READ_BYTES = 1 << 16 };
 /* Reads to the end, growing; `room` is a guess of the length. */
 static bool read_all(int fd, size_t room, struct file_bytes *file) {
   file->length = 0;
-  file->bytes = nvm_default_allocator.resize(NULL, NULL, 0, room + 1);
+  file->bytes = malloc(room + 1);
   while (file->bytes != NULL) {
     ssize_t n = read(fd, file->bytes + file->length, room - file->length);
     if (n < 0 && errno == EINTR) continue;

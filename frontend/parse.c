@@ -140,7 +140,6 @@ enum nvm_status parse_module(struct nvm_module *m, const char *text, size_t leng
     diag_report(sink, DIAG_BITCODE, (struct diag_range){source, 0, 0}, NULL, 0);
     return NVM_REFUSED;
   }
-  arena_expect(&m->arena, length * 3 / 4); /* the small objects among what is made of a text */
   arena_init(&p.scratch, m->arena.allocator);
   p.scratch.limit_bytes = m->arena.limit_bytes;
   enum nvm_status status = parse(&p, name);

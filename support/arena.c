@@ -2,18 +2,16 @@
  * LARGEST_CHUNK; an object of ARENA_LARGE_OBJECT bytes or more gets a chunk of its own, which
  * arena_grow() resizes through the allocator, so that a vector that grows to gigabytes never
  * leaves copies of itself behind. */
-#define _DEFAULT_SOURCE /* madvise() */
 #include "support/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { ALIGNMENT = 16, LARGEST_CHUNK = 1024 * 1024 };
 #ifdef NVM_HOSTILE /* the checking build: smallest possible chunks, so that every edge is met */
-enum { FIRST_CHUNK = 64, LOOKS_AHEAD = false };
+enum { FIRST_CHUNK = 64 };
 #else
-enum { FIRST_CHUNK = 8 * 1024, LOOKS_AHEAD = true };
+enum { FIRST_CHUNK = 8 * 1024 };
 #endif
 
 struct arena_chunk {
@@ -25,27 +23,14 @@ struct arena_chunk {
 
 enum { HEADER = (sizeof(struct arena_chunk) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT };
 
-/* Large memory lies on huge pages where the system has them: meeting its 4 KB pages one by one took a
- * tenth of the time of a compilation. Of the last one a quarter may be wasted. */
-static void *allocate(size_t bytes) {
-#ifdef MADV_HUGEPAGE
-  const size_t page = 2 * 1024 * 1024;
-  size_t pages = (bytes + page / 4) / page;
-  if (pages > 0 && bytes < SIZE_MAX - page) {
-    void *memory = aligned_alloc(page, (bytes + page - 1) / page * page);
-    if (memory) (void)madvise(memory, pages * page, MADV_HUGEPAGE);
-    return memory;
-  }
-#endif
-  return malloc(bytes);
-}
-
 static void *default_resize(void *state, void *memory, size_t old_bytes, size_t new_bytes) {
   (void)state;
   (void)old_bytes;
-  if (new_bytes != 0) return memory ? realloc(memory, new_bytes) : allocate(new_bytes);
-  free(memory);
-  return NULL;
+  if (new_bytes == 0) {
+    free(memory);
+    return NULL;
+  }
+  return realloc(memory, new_bytes);
 }
 
 const struct nvm_allocator nvm_default_allocator = {default_resize, NULL};
@@ -110,14 +95,10 @@ static void *alloc_raw(struct arena *a, size_t bytes) {
   size_t payload = a->chunk_bytes > bytes ? a->chunk_bytes : bytes;
   struct arena_chunk *c = chunk_add(a, payload, false);
   if (!c) return NULL;
-  a->chunk_bytes = a->chunk_bytes < LARGEST_CHUNK / 2 ? a->chunk_bytes * 2 : LARGEST_CHUNK;
+  if (a->chunk_bytes < LARGEST_CHUNK) a->chunk_bytes *= 2;
   a->free = chunk_payload(c) + bytes;
   a->limit = chunk_payload(c) + payload;
   return chunk_payload(c);
-}
-
-void arena_expect(struct arena *a, size_t bytes) {
-  if (LOOKS_AHEAD && bytes > a->chunk_bytes) a->chunk_bytes = bytes;
 }
 
 void *arena_alloc(struct arena *a, size_t bytes) {

@@ -44,9 +44,6 @@ struct arena {
 /* An empty arena; allocates nothing yet. */
 void arena_init(struct arena *a, struct nvm_allocator allocator);
 
-/* At least `bytes` bytes will be asked for: the next chunk shall have room for them. */
-void arena_expect(struct arena *a, size_t bytes);
-
 /* Zeroed memory of `bytes` bytes aligned to 16, owned by the arena; NULL when out of memory.
  * A request of 0 bytes returns a valid pointer. */
 void *arena_alloc(struct arena *a, size_t bytes);
