@@ -101,26 +101,29 @@ static struct nvm_inst_id expansion_point(const struct nvm_function *f, struct n
   return block_terminator(f, (struct nvm_block){value_index(from)});
 }
 
+static void legalize_operand(struct nvm_function *f, struct nvm_inst_id i, uint32_t k, struct nvm_value v) {
+  struct nvm_inst_id point = expansion_point(f, i, k);
+  if (inst_is_none(point)) return;
+  struct expansion x;
+  x.f = f;
+  x.before = point;
+  x.count = 0;
+  struct nvm_value expanded = expand(&x, v, 0);
+  inst_set_operand(f, i, k, expanded);
+  if (function_inst(f, i)->op != OP_PHI) return;
+  /* Further edges from the same block must bring the same value. */
+  struct nvm_value block = inst_operand(f, function_inst(f, i), k + 1);
+  for (uint32_t j = k + 2; j < function_inst(f, i)->operand_count; j += 2)
+    if (value_equal(inst_operand(f, function_inst(f, i), j + 1), block))
+      inst_set_operand(f, i, j, expanded);
+}
+
 static void legalize_inst(struct nvm_function *f, struct nvm_inst_id i) {
   uint32_t count = function_inst(f, i)->operand_count;
   for (uint32_t k = 0; k < count; k++) {
     struct nvm_value v = inst_operand(f, function_inst(f, i), k);
-    if (!is_alias(f, v) && value_kind(v) != VALUE_CONST) continue;
-    if (!contains_expression(f, v, 0)) continue;
-    struct nvm_inst_id point = expansion_point(f, i, k);
-    if (inst_is_none(point)) continue;
-    struct expansion x;
-    x.f = f;
-    x.before = point;
-    x.count = 0;
-    struct nvm_value expanded = expand(&x, v, 0);
-    inst_set_operand(f, i, k, expanded);
-    if (function_inst(f, i)->op != OP_PHI) continue;
-    /* Further edges from the same block must bring the same value. */
-    struct nvm_value block = inst_operand(f, function_inst(f, i), k + 1);
-    for (uint32_t j = k + 2; j < count; j += 2)
-      if (value_equal(inst_operand(f, function_inst(f, i), j + 1), block))
-        inst_set_operand(f, i, j, expanded);
+    bool may_hold = value_kind(v) == VALUE_CONST || is_alias(f, v);
+    if (may_hold && contains_expression(f, v, 0)) legalize_operand(f, i, k, v);
   }
 }
 

@@ -529,7 +529,8 @@ instruction:
   | EXTRACTVALUE indices { insts_member(p, &$1, $2); }
   | INSERTVALUE indices { insts_member(p, &$1, $2); }
   | VA_ARG typed "," type { insts_plain(p, &$1, $4.type, &$2, 1); }
-  | call
+  | call_open "(" ")" call_suffixes { insts_call(p, &$1); }
+  | call_open "(" argument_list ")" call_suffixes { insts_call(p, &$1); }
   | instruction ATTACH META_ID { insts_attach(p, &$2, nodes_reference(p, &$3)); }
   | instruction ATTACH inline_node { insts_attach(p, &$2, $3); }
   ;
@@ -583,12 +584,8 @@ scope: %empty | SYNCSCOPE "(" STRING ")" { insts_scope(p, &$3); } ;
 alignment: %empty | COMMA_ALIGN { insts_access_align(p, &$1); } ;
 rmw_op: RMW | BINARY ;
 
-call: call_open "(" arguments ")" call_suffixes {
-    insts_call(p, &$1);
-  } ;
 call_open: call_word prefixes type value { $$ = $1; insts_open_call(p, &$3, &$4); } ;
 call_word: CALL { $$ = $1; $$.number = CALL_TAIL_NONE; } | TAIL CALL { $$ = $1; } ;
-arguments: %empty | argument_list ;
 argument_list: argument | argument_list "," argument ;
 argument:
     typed { insts_argument(p, &$1); }
@@ -602,11 +599,11 @@ argument:
     }
   | DOTS
   ;
-call_suffixes: %empty | call_suffixes call_suffix ;
-call_suffix:
-    attribute
-  | GROUP { attrs_group(p, &$1); }
-  | "[" bundles "]"
+call_suffixes:
+    %empty
+  | call_suffixes attribute
+  | call_suffixes GROUP { attrs_group(p, &$2); }
+  | call_suffixes "[" bundles "]"
   ;
 bundles: bundle | bundles "," bundle ;
 bundle: STRING "(" bundle_open bundle_arguments ")" { insts_close_bundle(p, &$1); } ;

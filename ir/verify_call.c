@@ -64,10 +64,9 @@ static void verify_set(const struct attr_subject *s, struct nvm_attrset set, str
                        uint32_t place) {
   const struct attr_table_data *t = &s->v->m->attributes;
   const struct attrset_info *info = &t->sets.data[set.index];
-  if (info->count == 0) return;
   for (uint32_t i = 0; i < info->count; i++)
     verify_attr(s, &t->attrs.data[info->first + i], type, place);
-  verify_conflicts(s, set);
+  if (info->count > 1) verify_conflicts(s, set);
 }
 
 static void verify_optnone(const struct attr_subject *s, struct nvm_attrset set) {
