@@ -59,16 +59,14 @@ static bool alive_at_end(struct counter *c, struct nvm_block b) {
   return b.index == c->home.index || alive_at_begin(c, b);
 }
 
-static bool read_by(struct counter *c, struct nvm_value name, struct nvm_inst_id id) {
+static bool read_by(struct counter *c, uint32_t use) {
+  struct nvm_inst_id id = c->uses.users[use];
   const struct nvm_inst *i = function_inst(c->f, id);
   struct nvm_block b = i->block;
   if (!dominance_reachable(c->d, b)) return true;
   if (pressure_is_other_name(c->f, i)) return VEC_PUSH(c->arena, &c->names, value_of_inst(id));
-  for (uint32_t k = 0; i->op == OP_PHI && k < i->operand_count; k += 2)
-    if (value_equal(inst_operand(c->f, i, k), name) &&
-        !alive_at_end(c, (struct nvm_block){value_index(inst_operand(c->f, i, k + 1))}))
-      return false;
-  if (i->op == OP_PHI) return true;
+  if (i->op == OP_PHI)
+    return alive_at_end(c, (struct nvm_block){value_index(inst_operand(c->f, i, c->uses.operands[use] + 1))});
   bool first = c->read_in[b.index] != c->value;
   if (first || c->position[id.index] > c->position[c->last[b.index].index]) c->last[b.index] = id;
   c->read_in[b.index] = c->value;
@@ -83,10 +81,9 @@ static bool follow(struct counter *c, struct nvm_value v, struct nvm_block home,
   c->names.count = c->read.count = 0;
   if (c->registers == 0 || !VEC_PUSH(c->arena, &c->names, v)) return c->registers == 0;
   for (uint32_t n = 0; n < c->names.count; n++) {
-    struct nvm_value name = c->names.data[n];
-    uint32_t slot = uses_slot(&c->uses, name);
+    uint32_t slot = uses_slot(&c->uses, c->names.data[n]);
     for (uint32_t u = c->uses.first[slot]; u < c->uses.first[slot + 1]; u++)
-      if (!read_by(c, name, c->uses.users[u])) return false;
+      if (!read_by(c, u)) return false;
   }
   while (c->open.count) {
     struct nvm_block b = c->open.data[--c->open.count];
