@@ -334,8 +334,8 @@ static void emit_checks(struct skeleton *s) {
   x->block = next;
 }
 
-/* A stage, unless there are too `few` iterations for it (VALUE_NULL: there are not), up to iteration `end` (VALUE_NULL:
- * while there are full chunks); behind it x->block, where the ways meet. */
+/* A stage, unless there are too `few` iterations for it (VALUE_NULL: there are not), up to iteration `end`, where it
+ * already is if there are too few (VALUE_NULL: while there are full chunks); behind it x->block, where the ways meet. */
 static void emit_stage(struct skeleton *s, uint32_t factor, uint32_t count, struct nvm_value few, struct nvm_value end,
                        const struct stage_names *names, const char *next_name) {
   struct executor *x = &s->x;
@@ -344,7 +344,7 @@ static void emit_stage(struct skeleton *s, uint32_t factor, uint32_t count, stru
   struct nvm_block next = {0};
   if (!value_is_none(few)) {
     struct nvm_block enough = x_block(x, names->enough);
-    ways[n++] = way_here(s, x->entry, x->begin);
+    ways[n++] = way_here(s, x->entry, value_is_none(end) ? x->begin : end);
     next = x_block(x, next_name);
     x_branch(x, few, next, enough);
     x->block = enough;
