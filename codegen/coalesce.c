@@ -121,11 +121,12 @@ static bool is_assembly(const struct lower *l, struct nvm_inst_id id) {
 }
 
 /* Who reads the results of the call. False unless each has one reader at most, behind it in its block. */
-static bool find_readers(struct lower *l, struct assembly *a) {
+static bool find_readers(struct coalescer *c, struct assembly *a) {
+  struct lower *l = c->l;
   const struct nvm_inst *call = function_inst(l->f, a->call);
   const struct type_table *t = &l->module->types;
   struct nvm_value value = value_of_inst(a->call);
-  uint32_t readers = 0;
+  uint32_t readers = 0, uses = l->f->uses.data[a->call.index];
   bool is_struct = type_kind(t, call->type) == TY_STRUCT;
   a->count = is_struct ? (uint32_t)type_info(t, call->type)->count : 1;
   a->results = arena_alloc(&l->function_arena, (a->count + 1) * sizeof *a->results);
@@ -135,7 +136,8 @@ static bool find_readers(struct lower *l, struct assembly *a) {
     a->results[0] = a->call.index;
     return true;
   }
-  for (struct nvm_inst_id id = call->next; id.index; id = function_inst(l->f, id)->next) {
+  for (struct nvm_inst_id id = call->next; id.index && readers < uses && c->steps_left; id = function_inst(l->f, id)->next) {
+    c->steps_left--;
     const struct nvm_inst *i = function_inst(l->f, id);
     nvm_u128 member;
     if (i->op != OP_EXTRACTVALUE || !value_equal(inst_operand(l->f, i, 0), value)) continue;
@@ -143,9 +145,9 @@ static bool find_readers(struct lower *l, struct assembly *a) {
         a->results[member] || !is_candidate_type(l, i->type))
       return false;
     a->results[member] = id.index;
-    if (++readers == l->f->uses.data[a->call.index]) break;
+    readers++;
   }
-  return readers == l->f->uses.data[a->call.index];
+  return readers == uses;
 }
 
 static uint32_t times_read(const struct nvm_function *f, const struct nvm_inst *i, struct nvm_value v) {
@@ -160,7 +162,7 @@ static void add_assembly(struct coalescer *c, struct nvm_inst_id id) {
   struct assembly a = {.call = id};
   const struct nvm_inst *call = function_inst(l->f, id);
   const uint32_t *ties = lower_asm_ties(l, call);
-  if (!ties || !find_readers(l, &a) || !VEC_PUSH(&l->function_arena, &c->assemblies, a)) return;
+  if (!ties || !find_readers(c, &a) || !VEC_PUSH(&l->function_arena, &c->assemblies, a)) return;
   for (uint32_t k = 0; k < a.count; k++) {
     struct nvm_value v = ties[k] == UINT32_MAX || !a.results[k] ? VALUE_NULL : inst_operand(l->f, call, ties[k]);
     if (value_kind(v) != VALUE_INST || times_read(l->f, call, v) != 1) continue;

@@ -334,6 +334,11 @@ const struct nvm_attr *function_attribute(const struct nvm_function *f, enum att
   return attribute_of(f, f->attributes, id);
 }
 
+const struct nvm_attr *function_parameter_attribute(const struct nvm_function *f, uint32_t k, enum attr_id id) {
+  const struct attr_table_data *a = &f->module->attributes;
+  return attrset_find(a, attrlist_parameter(a, f->attributes, k), id);
+}
+
 const struct nvm_attr *call_attribute(const struct nvm_function *f, const struct nvm_inst *i,
                                       enum attr_id id) {
   return attribute_of(f, call_site_of(f, i)->attributes, id);

@@ -170,8 +170,9 @@ static inline uint32_t call_intrinsic(const struct nvm_function *f, const struct
   const struct nvm_function *g = call_function(f, i);
   return g ? g->intrinsic : 0;
 }
-/* An attribute of the function itself, or of the call itself; NULL: it has none such. */
+/* An attribute of the function itself, of its parameter k, or of the call itself; NULL: it has none such. */
 const struct nvm_attr *function_attribute(const struct nvm_function *f, enum attr_id id);
+const struct nvm_attr *function_parameter_attribute(const struct nvm_function *f, uint32_t k, enum attr_id id);
 const struct nvm_attr *call_attribute(const struct nvm_function *f, const struct nvm_inst *i,
                                       enum attr_id id);
 

@@ -67,8 +67,7 @@ static void pointer_operands(const struct nvm_inst *i, uint32_t *first, uint32_t
 /* --- sources -------------------------------------------------------------------------------------- */
 
 static bool is_byval(const struct inferrer *g, uint32_t arg) {
-  const struct attr_table_data *t = &g->f->module->attributes;
-  return attrset_find(t, attrlist_parameter(t, g->f->attributes, arg), ATTR_BYVAL) != NULL;
+  return function_parameter_attribute(g->f, arg, ATTR_BYVAL) != NULL;
 }
 
 /* Pointers in a byval parameter of a kernel come from the host, if nobody stores there. */

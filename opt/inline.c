@@ -509,12 +509,6 @@ static bool prepare_map(struct inliner *l, const struct nvm_function *g) {
 
 /* --- byval arguments ---------------------------------------------------------------------------- */
 
-static const struct nvm_attr *parameter_attribute(const struct nvm_function *g, uint32_t k,
-                                                  enum attr_id id) {
-  const struct attr_table_data *a = &g->module->attributes;
-  return attrset_find(a, attrlist_parameter(a, g->attributes, k), id);
-}
-
 /* What the callee's arguments are: the call's, or copies. */
 static struct nvm_value *bind_arguments(struct inliner *l, struct nvm_inst_id call,
                                         const struct nvm_function *g) {
@@ -522,8 +516,8 @@ static struct nvm_value *bind_arguments(struct inliner *l, struct nvm_inst_id ca
   struct nvm_value *arguments = arena_alloc(l->env->arena, (count + 1) * sizeof *arguments);
   for (uint32_t k = 0; arguments && k < count; k++) {
     struct nvm_value v = inst_operand(l->f, function_inst(l->f, call), k);
-    const struct nvm_attr *byval = parameter_attribute(g, k, ATTR_BYVAL);
-    uint32_t align = attr_align_bytes(parameter_attribute(g, k, ATTR_ALIGN));
+    const struct nvm_attr *byval = function_parameter_attribute(g, k, ATTR_BYVAL);
+    uint32_t align = attr_align_bytes(function_parameter_attribute(g, k, ATTR_ALIGN));
     bool copied = byval && byval->type.index && !function_attribute(g, ATTR_READONLY) &&
                   !function_attribute(g, ATTR_READNONE) && type_equal(value_type(l->f, v), TYPE_PTR);
     arguments[k] = copied ? byval_copy(l->f, call, v, byval->type, align, l->location) : v;

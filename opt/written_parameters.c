@@ -15,11 +15,6 @@
 #include "opt/byval.h"
 #include "opt/passes.h"
 
-static const struct nvm_attr *parameter_attribute(const struct nvm_function *f, uint32_t k, enum attr_id id) {
-  const struct attr_table_data *a = &f->module->attributes;
-  return attrset_find(a, attrlist_parameter(a, f->attributes, k), id);
-}
-
 /* The address that i writes to; VALUE_NULL: none that is known. */
 static struct nvm_value written_address(const struct nvm_function *f, const struct nvm_inst *i) {
   switch ((enum op)i->op) {
@@ -45,7 +40,7 @@ enum nvm_status written_parameters_run(struct nvm_function *f, struct pass_env *
   uint32_t count = function_is_kernel(f) ? function_arg_count(f) : 0;
   bool *written = arena_alloc(env->arena, count + 1), any = false;
   if (!written) return NVM_OUT_OF_MEMORY;
-  for (uint32_t k = 0; k < count; k++) any |= parameter_attribute(f, k, ATTR_BYVAL) != NULL;
+  for (uint32_t k = 0; k < count; k++) any |= function_parameter_attribute(f, k, ATTR_BYVAL) != NULL;
   if (!any) return NVM_OK;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
@@ -54,12 +49,12 @@ enum nvm_status written_parameters_run(struct nvm_function *f, struct pass_env *
       if (value_kind(object) == VALUE_ARG) written[value_index(object)] = true;
     }
   for (uint32_t k = 0; k < count; k++) {
-    const struct nvm_attr *byval = parameter_attribute(f, k, ATTR_BYVAL);
+    const struct nvm_attr *byval = function_parameter_attribute(f, k, ATTR_BYVAL);
     struct nvm_value argument = value_of_arg(k);
     if (!written[k] || !byval || !byval->type.index || !type_equal(function_arg_type(f, k), TYPE_PTR)) continue;
     struct nvm_inst_id first = function_block(f, f->entry)->first;
     struct nvm_value variable = byval_copy(f, first, argument, byval->type,
-                                           attr_align_bytes(parameter_attribute(f, k, ATTR_ALIGN)), (struct nvm_meta){0});
+                                           attr_align_bytes(function_parameter_attribute(f, k, ATTR_ALIGN)), (struct nvm_meta){0});
     if (value_is_none(variable)) return NVM_OUT_OF_MEMORY;
     replace_argument(f, argument, variable);
     inst_set_operand(f, function_inst(f, first)->previous, 1, argument);

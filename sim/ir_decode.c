@@ -485,7 +485,7 @@ static void decode_instruction(struct ir_decoder *d, struct nvm_inst_id id, stru
 /* --- functions --------------------------------------------------------------------------------------------- */
 
 static const struct nvm_attr *byval_of(const struct ir_decoder *d, uint32_t i) {
-  return attrset_find(&d->m->attributes, attrlist_parameter(&d->m->attributes, d->f->attributes, i), ATTR_BYVAL);
+  return function_parameter_attribute(d->f, i, ATTR_BYVAL);
 }
 
 static bool is_grid_constant(const struct ir_decoder *d, uint32_t i) {

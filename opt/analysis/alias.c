@@ -17,16 +17,10 @@
 
 enum { MAX_CAPTURE = 512 /* uses looked at for one object */ };
 
-static const struct nvm_attr *parameter_attr(const struct nvm_function *f, uint32_t arg,
-                                             enum attr_id id) {
-  const struct attr_table_data *t = &f->module->attributes;
-  return attrset_find(t, attrlist_parameter(t, f->attributes, arg), id);
-}
-
 /* --- objects -------------------------------------------------------------------------------------- */
 
 static bool is_byval(const struct alias_env *e, struct nvm_value v) {
-  return value_kind(v) == VALUE_ARG && parameter_attr(e->f, value_index(v), ATTR_BYVAL);
+  return value_kind(v) == VALUE_ARG && function_parameter_attribute(e->f, value_index(v), ATTR_BYVAL);
 }
 
 /* A variable of its own: no alias, and no array whose size only the launch knows. */
@@ -42,7 +36,7 @@ static bool is_identified(const struct alias_env *e, struct nvm_value v) {
   const struct nvm_inst *i = inst_of(e->f, v);
   if (i) return i->op == OP_ALLOCA;
   if (value_kind(v) == VALUE_ARG)
-    return is_byval(e, v) || parameter_attr(e->f, value_index(v), ATTR_NOALIAS);
+    return is_byval(e, v) || function_parameter_attribute(e->f, value_index(v), ATTR_NOALIAS);
   return is_own_variable(e, v) || value_kind(v) == VALUE_FUNCTION;
 }
 
@@ -349,8 +343,8 @@ static bool is_constant_object(struct alias_env *e, struct nvm_value v) {
   if (value_kind(v) == VALUE_FUNCTION) return true;
   if (value_kind(v) == VALUE_GLOBAL) return module_global(e->f->module, v)->is_constant;
   if (value_kind(v) != VALUE_ARG || !function_is_kernel(e->f)) return false;
-  if (!parameter_attr(e->f, value_index(v), ATTR_NOALIAS)) return false;
-  return parameter_attr(e->f, value_index(v), ATTR_READONLY) || capture_of(e, v) == CAPTURE_NO_ONLY_READ;
+  if (!function_parameter_attribute(e->f, value_index(v), ATTR_NOALIAS)) return false;
+  return function_parameter_attribute(e->f, value_index(v), ATTR_READONLY) || capture_of(e, v) == CAPTURE_NO_ONLY_READ;
 }
 
 bool alias_is_constant(struct alias_env *e, struct memory_location l) {

@@ -51,20 +51,17 @@ uint32_t accesses_known_align(const struct vector_loop *v, struct scev address, 
 }
 
 bool accesses_in_parameter(const struct vector_loop *v, struct nvm_value base) {
-  const struct attr_table_data *a = &v->f->module->attributes;
   return function_is_kernel(v->f) && value_kind(base) == VALUE_ARG &&
-         attrset_find(a, attrlist_parameter(a, v->f->attributes, value_index(base)), ATTR_BYVAL) != NULL;
+         function_parameter_attribute(v->f, value_index(base), ATTR_BYVAL) != NULL;
 }
 
 /* Bytes from the base on that are known to be there. */
 static uint64_t known_bytes(const struct vector_loop *v, struct nvm_value base) {
   const struct nvm_module *m = v->f->module;
-  const struct attr_table_data *a = &m->attributes;
   const struct nvm_global *g = value_kind(base) == VALUE_GLOBAL ? module_global(v->f->module, base) : NULL;
   if (g) return g->is_alias || g->is_ifunc ? 0 : layout_alloc_size(&m->layout, &m->types, g->value_type);
   if (value_kind(base) != VALUE_ARG) return 0;
-  const struct nvm_attr *bytes =
-      attrset_find(a, attrlist_parameter(a, v->f->attributes, value_index(base)), ATTR_DEREFERENCEABLE);
+  const struct nvm_attr *bytes = function_parameter_attribute(v->f, value_index(base), ATTR_DEREFERENCEABLE);
   return bytes ? bytes->number : 0;
 }
 
