@@ -2,9 +2,10 @@
  *
  * Purpose:   libdevice and C++ are functions of a few instructions each; a call costs a GPU more
  *            than most of them, and hides what the arguments say.
- * Algorithm: bottom-up over the call graph (Tarjan's strongly connected components, 1972, come out
- *            callees first). A callee is done with before its callers, so its size is final and a
- *            call is looked at once. The calls of a function are taken from the last to the first:
+ * Algorithm: the manager comes to callees first and runs all passes of a round on one function before its callers
+ *            (opt/call_graph.h). So a body is small when it is copied: what a chain of helpers hands on in variables
+ *            of the frame is simplified once, not once for each kernel. A call is looked at once; those that come
+ *            with a body were looked at there. The calls of a function are taken from the last to the first:
  *            the instructions behind a call move to a new block, and then are never moved again.
  *            A body of one block goes before the call, without a new block. What was called for the last time
  *            is removed at once: chains of helpers would otherwise be there once for each of their links.
@@ -25,9 +26,8 @@
  * Cost:      linear in the instructions that are there at the end.
  * Omits:     functions called through pointers; one level of a recursion; profiles.
  * Tests:     check/opt/inline-*. */
-#include "ir/intrinsic.h"
 #include "opt/byval.h"
-#include "opt/callers.h"
+#include "opt/call_graph.h"
 #include "opt/cfg.h"
 #include "opt/effects.h"
 #include "opt/passes.h"
@@ -43,19 +43,6 @@ enum {
   MOST_INSTRUCTIONS = 1 << 22, /* and of this many records nothing */
 };
 
-/* What is known of a function, by its number. */
-struct candidate {
-  uint32_t first_call, call_count; /* into calls */
-  uint32_t size;                   /* instructions that cost something */
-  uint32_t uses;                   /* calls of it that there are now */
-  uint32_t component;              /* of the call graph, from 1; 0: not visited yet */
-  uint32_t low;                    /* Tarjan's */
-  bool on_stack;
-  bool recursive;
-  bool unsuitable;                 /* its body can't be copied */
-  bool kept;                       /* whoever calls it */
-};
-
 struct call {
   struct nvm_inst_id inst;
   uint32_t callee;
@@ -64,9 +51,8 @@ struct call {
 struct inliner {
   struct nvm_module *m;
   struct pass_env *env;
-  struct candidate *functions;
-  struct callers callers;
-  VEC(struct call) calls;
+  struct call_graph *graph;
+  VEC(struct call) calls; /* of definitions, in the caller */
   struct nvm_function *f; /* the caller in hand */
   struct rewrite rewrite; /* of its calls that have results */
   /* Of the call in hand: by instruction and block of the callee. */
@@ -78,158 +64,6 @@ struct inliner {
   struct nvm_meta unlocated;             /* what instructions without a location get */
   struct nvm_meta last_location, last_inlined; /* the location translated last */
 };
-
-/* --- facts about functions --------------------------------------------------------------------- */
-
-static bool is_marker(uint32_t intrinsic) {
-  return intrinsic == INTRINSIC_lifetime_start || intrinsic == INTRINSIC_lifetime_end;
-}
-
-static bool costs(const struct nvm_function *f, const struct nvm_inst *i) {
-  if (i->op == OP_PHI || i->op == OP_ALLOCA || i->op == OP_BR || i->op == OP_RET ||
-      i->op == OP_DBG_RECORD || i->op == OP_BITCAST)
-    return false;
-  const struct nvm_function *callee = call_function(f, i);
-  return !callee || !(is_marker(callee->intrinsic) || effects_is_debug(f, i));
-}
-
-static bool is_static_alloca(const struct nvm_function *f, const struct nvm_inst *i) {
-  nvm_u128 count;
-  return i->op == OP_ALLOCA && i->block.index == f->entry.index &&
-         const_is_int(f->module, inst_operand(f, i, 0), &count);
-}
-
-static bool prevents_copying(const struct nvm_function *f, const struct nvm_inst *i) {
-  if (i->op == OP_ALLOCA)
-    return !is_static_alloca(f, i) || (i->flags & (ALLOCA_INALLOCA | ALLOCA_SWIFTERROR));
-  if (i->op == OP_VA_ARG) return true;
-  if (i->op != OP_CALL) return false;
-  const struct nvm_function *g = call_function(f, i);
-  return (i->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL || call_attribute(f, i, ATTR_NODUPLICATE) ||
-         (g && function_attribute(g, ATTR_NODUPLICATE));
-}
-
-static bool may_be_replaced(const struct nvm_function *f) {
-  enum linkage k = (enum linkage)f->symbol.linkage;
-  return k == LINK_WEAK || k == LINK_LINKONCE || k == LINK_EXTERN_WEAK || k == LINK_COMMON;
-}
-
-static bool is_suitable(const struct nvm_function *f) {
-  const struct type_info *type = type_info(&f->module->types, f->type);
-  return !function_is_declaration(f) && !function_is_kernel(f) && !may_be_replaced(f) &&
-         !(type->flags & TYPE_VARIADIC) && !function_attribute(f, ATTR_NAKED) &&
-         !function_attribute(f, ATTR_RETURNS_TWICE);
-}
-
-/* The definition that i calls by its name, 0: none. */
-static uint32_t called(const struct nvm_function *f, const struct nvm_inst *i) {
-  const struct nvm_function *g = call_function(f, i);
-  return g && !function_is_declaration(g) ? value_index(call_callee(f, i)) : 0;
-}
-
-static bool note_call(struct inliner *l, uint32_t caller, struct nvm_inst_id i, uint32_t callee) {
-  struct call c = {i, callee};
-  l->functions[caller].call_count++;
-  l->functions[callee].uses++;
-  return VEC_PUSH(l->env->arena, &l->calls, c);
-}
-
-static bool survey_inst(struct inliner *l, uint32_t number, struct nvm_inst_id id) {
-  struct nvm_function *f = l->m->functions.data[number];
-  struct candidate *c = &l->functions[number];
-  const struct nvm_inst *i = function_inst(f, id);
-  c->size += costs(f, i);
-  c->unsuitable |= prevents_copying(f, i);
-  uint32_t callee = called(f, i);
-  return callee == 0 || note_call(l, number, id, callee);
-}
-
-static bool survey(struct inliner *l) {
-  const struct nvm_module *m = l->m;
-  for (uint32_t n = 0; n < m->metadata.items.count; n++) {
-    const struct meta_item *item = &m->metadata.items.data[n];
-    if (item->kind == META_VALUE && value_kind(item->value) == VALUE_FUNCTION)
-      l->functions[value_index(item->value)].kept = true;
-  }
-  for (uint32_t n = 1; n < m->functions.count; n++) {
-    struct nvm_function *f = m->functions.data[n];
-    l->functions[n].first_call = l->calls.count;
-    l->functions[n].unsuitable = !is_suitable(f);
-    l->functions[n].kept |= l->callers.taken[n] || module_must_keep(m, value_make(VALUE_FUNCTION, n));
-    FOR_EACH_BLOCK(f, b)
-      FOR_EACH_INST(f, b, i)
-        if (!survey_inst(l, n, i)) return false;
-  }
-  return true;
-}
-
-/* --- the order --------------------------------------------------------------------------------- */
-
-struct visit {
-  uint32_t function, next_call;
-};
-
-struct ordering {
-  struct inliner *l;
-  uint32_t *order, order_count; /* functions, callees first */
-  uint32_t *stack, stack_count; /* Tarjan's */
-  uint32_t entered;             /* preorder number given last */
-  struct visit *visits;         /* the path from the root */
-  uint32_t depth;
-};
-
-static void enter(struct ordering *o, uint32_t n) {
-  struct candidate *c = &o->l->functions[n];
-  c->component = c->low = ++o->entered;
-  c->on_stack = true;
-  o->stack[o->stack_count++] = n;
-  o->visits[o->depth++] = (struct visit){n, 0};
-}
-
-/* The component whose first member is n is complete. */
-static void close_component(struct ordering *o, uint32_t n) {
-  uint32_t size = 0, member;
-  do {
-    member = o->stack[--o->stack_count];
-    o->l->functions[member].on_stack = false;
-    o->order[o->order_count++] = member;
-    size++;
-  } while (member != n);
-  for (uint32_t k = 0; size > 1 && k < size; k++)
-    o->l->functions[o->order[o->order_count - 1 - k]].recursive = true;
-}
-
-static void visit_next(struct ordering *o) {
-  struct candidate *all = o->l->functions;
-  struct visit *v = &o->visits[o->depth - 1];
-  struct candidate *c = &all[v->function];
-  if (v->next_call < c->call_count) {
-    uint32_t callee = o->l->calls.data[c->first_call + v->next_call++].callee;
-    if (callee == v->function) c->recursive = true;
-    if (all[callee].component == 0) enter(o, callee);
-    else if (all[callee].on_stack && all[callee].component < c->low) c->low = all[callee].component;
-    return;
-  }
-  if (c->low == c->component) close_component(o, v->function);
-  o->depth--;
-  if (o->depth && c->low < all[o->visits[o->depth - 1].function].low)
-    all[o->visits[o->depth - 1].function].low = c->low;
-}
-
-static bool find_order(struct ordering *o, struct inliner *l) {
-  uint32_t count = l->m->functions.count;
-  *o = (struct ordering){.l = l};
-  o->order = arena_alloc(l->env->arena, count * sizeof *o->order);
-  o->stack = arena_alloc(l->env->arena, count * sizeof *o->stack);
-  o->visits = arena_alloc(l->env->arena, count * sizeof *o->visits);
-  if (!o->order || !o->stack || !o->visits) return false;
-  for (uint32_t n = 1; n < count; n++) {
-    if (l->functions[n].component) continue;
-    enter(o, n);
-    while (o->depth) visit_next(o);
-  }
-  return true;
-}
 
 /* --- which calls ------------------------------------------------------------------------------- */
 
@@ -281,14 +115,14 @@ static uint32_t variables_given(const struct nvm_function *f, const struct nvm_i
   uint32_t count = 0;
   for (uint32_t k = 0; k + 1 < i->operand_count; k++) {
     struct nvm_value v = inst_operand(f, i, k);
-    count += value_kind(v) == VALUE_INST && is_static_alloca(f, function_inst(f, (struct nvm_inst_id){value_index(v)}));
+    count += value_kind(v) == VALUE_INST && call_graph_is_static_alloca(f, function_inst(f, (struct nvm_inst_id){value_index(v)}));
   }
   return count;
 }
 
 static bool is_cheap(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
   const struct nvm_function *g = l->m->functions.data[callee];
-  uint32_t size = l->functions[callee].size;
+  uint32_t size = l->graph->nodes[callee].size;
   uint32_t threshold = threshold_of(g) + FRAME_BONUS * variables_given(l->f, i);
   if (size <= threshold) return true;
   if (size > threshold * 2) return false;
@@ -296,16 +130,15 @@ static bool is_cheap(const struct inliner *l, const struct nvm_inst *i, uint32_t
 }
 
 static bool is_only_use(const struct inliner *l, uint32_t callee) {
-  uint32_t first = l->callers.open[callee] ? 0 : l->callers.first[callee];
-  return first && l->callers.calls.data[first].next == 0;
+  return l->graph->nodes[callee].uses == 1 && !l->graph->nodes[callee].kept;
 }
 
 /* Why a call can't be inlined whatever it costs, or must not be; NULL: it can. */
 static const char *why_never(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
   const struct nvm_function *g = l->m->functions.data[callee];
-  const struct candidate *c = &l->functions[callee];
+  const struct call_node *c = &l->graph->nodes[callee];
   bool always = function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE);
-  if (c->unsuitable) return "its body cannot be copied";
+  if (!c->copyable) return "its body cannot be copied";
   if (c->recursive) return "it is recursive";
   if (call_site_of(l->f, i)->bundle_count) return "the call has operand bundles";
   if (!type_equal(call_site_of(l->f, i)->function_type, g->type)) return "the call has another type";
@@ -342,7 +175,7 @@ static bool decide(const struct inliner *l, struct call call, uint32_t caller_si
     remark(l->env, inlined ? REMARK_PASSED : REMARK_MISSED, l->f, call.inst,
            inlined ? "Inlined" : "TooCostly",
            "'%(Callee)t' %s into '%(Caller)t' with (cost=%(Cost)u, threshold=%(Threshold)u)", callee,
-           inlined ? "inlined" : "not inlined", caller, l->functions[call.callee].size,
+           inlined ? "inlined" : "not inlined", caller, l->graph->nodes[call.callee].size,
            threshold_of(g));
   return inlined;
 }
@@ -454,8 +287,6 @@ static struct nvm_inst_id copy_inst(struct inliner *l, struct copy *c, struct nv
   l->f->locations.data[made.index] = location_of_copy(l, g->locations.data[id.index]);
   l->f->attachments.data[made.index] = copy_attachments(l, g->attachments.data[id.index]);
   l->map[id.index] = value_of_inst(made);
-  uint32_t callee = called(g, &i);
-  if (callee) l->functions[callee].uses++;
   return made;
 }
 
@@ -627,59 +458,33 @@ static bool inline_call(struct inliner *l, struct nvm_inst_id call, const struct
 
 /* --- the pass ----------------------------------------------------------------------------------- */
 
-static uint32_t size_of(const struct nvm_function *f) {
-  uint32_t size = 0;
+static bool find_calls(struct inliner *l) {
+  const struct nvm_function *f = l->f;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      size += costs(f, function_inst(f, i));
-  return size;
-}
-
-/* Removes a definition that nobody can call any more. What it calls itself stays for globaldce. */
-static bool is_removed(struct inliner *l, uint32_t number) {
-  struct nvm_function *g = l->m->functions.data[number];
-  struct candidate *c = &l->functions[number];
-  if (c->kept || c->uses || function_is_declaration(g)) return false;
-  FOR_EACH_BLOCK(g, b)
-    FOR_EACH_INST(g, b, i) {
-      uint32_t callee = called(g, function_inst(g, i));
-      if (callee) l->functions[callee].uses--;
+    FOR_EACH_INST(f, b, i) {
+      struct call c = {i, call_graph_callee(f, function_inst(f, i))};
+      if (c.callee && !VEC_PUSH(l->env->arena, &l->calls, c)) return false;
     }
-  function_drop_body(g);
-  module_remove_symbol(l->m, value_make(VALUE_FUNCTION, number));
   return true;
 }
 
-static bool inline_into(struct inliner *l, uint32_t number, bool *changed) {
-  struct candidate *c = &l->functions[number];
-  bool any = false;
-  l->f = l->m->functions.data[number];
-  if (is_removed(l, number)) return *changed = true;
-  for (uint32_t k = c->call_count; k-- > 0;) {
-    struct call call = l->calls.data[c->first_call + k];
-    if (!decide(l, call, c->size)) continue;
-    if (!any && !rewrite_init(&l->rewrite, l->f, l->env->arena)) return false;
-    any = true;
-    if (!inline_call(l, call.inst, l->m->functions.data[call.callee])) return false;
-    c->size += l->functions[call.callee].size;
-    l->functions[call.callee].uses--;
-    is_removed(l, call.callee);
+enum nvm_status inline_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct nvm_module *m = env->module;
+  struct inliner l = {.m = m, .env = env, .f = f, .graph = env->calls,
+                      .scope = module_str(m, "alias.scope"), .noalias = module_str(m, "noalias")};
+  if (!find_calls(&l)) return NVM_OUT_OF_MEMORY;
+  if (l.calls.count == 0) return NVM_OK;
+  if (!call_graph_update(l.graph, env->number)) return NVM_OUT_OF_MEMORY;
+  uint32_t size = l.graph->nodes[env->number].size;
+  for (uint32_t k = l.calls.count; k-- > 0;) {
+    struct call call = l.calls.data[k];
+    if (!decide(&l, call, size)) continue;
+    if (!*changed && !rewrite_init(&l.rewrite, f, env->arena)) return NVM_OUT_OF_MEMORY;
+    *changed = true;
+    if (!inline_call(&l, call.inst, m->functions.data[call.callee])) return NVM_OUT_OF_MEMORY;
+    size += l.graph->nodes[call.callee].size;
   }
-  if (!any) return true;
-  rewrite_apply(&l->rewrite);
-  c->size = size_of(l->f);
-  function_truncate(l->f, l->f->insts.count);
-  *changed = true;
-  return true;
-}
-
-enum nvm_status inline_run(struct nvm_module *m, struct pass_env *env, bool *changed) {
-  struct inliner l = {.m = m, .env = env, .scope = module_str(m, "alias.scope"), .noalias = module_str(m, "noalias")};
-  struct ordering o;
-  uint32_t count = m->functions.count; /* memcpy may be declared on the way */
-  l.functions = arena_alloc(env->arena, count * sizeof *l.functions);
-  if (!l.functions || !callers_find(&l.callers, m, env->arena) || !survey(&l) || !find_order(&o, &l)) return NVM_OUT_OF_MEMORY;
-  for (uint32_t k = 0; k < o.order_count; k++)
-    if (!inline_into(&l, o.order[k], changed)) return NVM_OUT_OF_MEMORY;
-  return NVM_OK;
+  if (!*changed) return NVM_OK;
+  rewrite_apply(&l.rewrite);
+  return call_graph_update(l.graph, env->number) ? NVM_OK : NVM_OUT_OF_MEMORY;
 }

@@ -8,6 +8,7 @@
 
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "opt/call_graph.h"
 #include "opt/passes.h"
 #include "opt/remark.h"
 #include "opt/rewrite.h"
@@ -35,14 +36,15 @@ enum pass_id pass_find(const char *name, size_t length) {
 
 /* What several levels share. Reflection is asked again after each round of inlining, which brings new questions. */
 #define REFLECT "nvvm-reflect,nvvm-reflect-pp,"
-#define SCALARS REFLECT "simplifycfg,sroa,mem2reg,early-cse,"
-#define INLINED "inline,globaldce,ipsccp,argument-promotion," REFLECT
+/* Callees first. */
+#define INLINED REFLECT "simplifycfg,inline,written-parameters,copied-constants,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce,"
+#define ACROSS "globaldce,ipsccp,argument-promotion,"
 /* When no pass makes accesses any more. */
 #define WIDE ",infer-local,infer-alignment,share-addresses,load-store-vectorizer,slp-vectorizer,combine,dce,sink"
 /* Callees are smaller after the first round, and constants have found their way into addresses. */
 #define ROUNDS                                                                  \
-  SCALARS "combine,dce," INLINED "simplifycfg,written-parameters,copied-constants,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce," \
-          INLINED "written-parameters,copied-constants,sroa,mem2reg,early-cse,sccp,combine,simplifycfg," \
+  INLINED ACROSS                                                                \
+  REFLECT "inline,written-parameters,copied-constants,sroa,mem2reg,early-cse,sccp,combine,simplifycfg," \
           "infer-address-space,infer-invariant,gvn,correlated,reassociate,dse,barriers,combine,jump-threading,simplifycfg,dce"
 
 /* Loops in the order in which they help each other. */
@@ -63,7 +65,7 @@ static const struct {
 } pipelines[] = {
     {"0", ""},
     {"max", REFLECT "simplifycfg,sroa,mem2reg"},
-    {"mid", SCALARS "combine,dce," INLINED "simplifycfg,sroa,mem2reg,early-cse,combine,dce"},
+    {"mid", REFLECT "simplifycfg,inline,sroa,mem2reg,early-cse,combine,dce," ACROSS REFLECT "simplifycfg,sroa,mem2reg,early-cse,combine,dce"},
     {"min", ROUNDS WIDE},
     {"1", ROUNDS WIDE},
     {"2", ROUNDS "," FIRST_LOOPS LAST_LOOPS WIDE},
@@ -296,29 +298,50 @@ static bool is_for_loops(int p) { return p == PASS_LOOP_SIMPLIFY || (pass_table[
 
 /* Whether p would find nothing in function n: it did not, and nothing changed since; or it wants loops. */
 static bool is_vain(struct manager *g, enum pass_id p, uint32_t n) {
-  if (g->settled[n] >> p & 1) return true;
+  if ((g->settled[n] >> p & 1) && p != PASS_INLINE) return true; /* callees may have changed */
   if (!is_for_loops(p) || !has_no_loop(g, g->env.module->functions.data[n])) return false;
   for (int k = 1; k < PASS_COUNT; k++)
     if (is_for_loops(k)) g->settled[n] |= UINT64_C(1) << k;
   return true;
 }
 
-/* Function passes ids[0..count-1] over every definition, but in vain. */
-static enum nvm_status run_group(struct manager *g, const enum pass_id *ids, uint32_t count) {
-  struct nvm_module *m = g->env.module;
-  for (uint32_t n = 1; n < g->function_count; n++) {
-    struct nvm_function *f = m->functions.data[n];
-    if (function_is_declaration(f)) continue;
-    for (uint32_t k = 0; k < count; k++) {
-      bool changed = false;
-      if (is_vain(g, ids[k], n)) continue;
-      enum nvm_status s = run_one(g, ids[k], f, &changed);
-      if (s != NVM_OK) return s;
-      g->settled[n] = changed ? 0 : g->settled[n] | UINT64_C(1) << ids[k];
-    }
-    function_truncate(f, f->insts.count);
+/* Function passes ids[0..count-1] over function n, but those in vain. */
+static enum nvm_status run_on_function(struct manager *g, const enum pass_id *ids, uint32_t count, uint32_t n) {
+  struct nvm_function *f = g->env.module->functions.data[n];
+  bool any = false;
+  if (function_is_declaration(f)) return NVM_OK;
+  g->env.number = n;
+  for (uint32_t k = 0; k < count; k++) {
+    bool changed = false;
+    if (is_vain(g, ids[k], n)) continue;
+    enum nvm_status s = run_one(g, ids[k], f, &changed);
+    if (s != NVM_OK) return s;
+    g->settled[n] = changed ? 0 : g->settled[n] | UINT64_C(1) << ids[k];
+    any |= changed;
   }
+  function_truncate(f, f->insts.count);
+  if (any && g->env.calls && !call_graph_update(g->env.calls, n)) return NVM_OUT_OF_MEMORY;
   return NVM_OK;
+}
+
+/* Function passes over every definition; callees first if one of the passes inlines. */
+static enum nvm_status run_group(struct manager *g, const enum pass_id *ids, uint32_t count) {
+  enum nvm_status s = NVM_OK;
+  struct call_graph calls;
+  struct arena arena;
+  bool inlines = false;
+  for (uint32_t k = 0; k < count; k++) inlines |= ids[k] == PASS_INLINE;
+  if (!inlines) {
+    for (uint32_t n = 1; n < g->function_count && s == NVM_OK; n++) s = run_on_function(g, ids, count, n);
+    return s;
+  }
+  arena_init(&arena, g->env.module->arena.allocator);
+  if (!call_graph_build(&calls, g->env.module, &arena)) s = NVM_OUT_OF_MEMORY;
+  g->env.calls = &calls;
+  for (uint32_t k = 0; k < calls.order_count && s == NVM_OK; k++) s = run_on_function(g, ids, count, calls.order[k]);
+  g->env.calls = NULL;
+  arena_free(&arena);
+  return s;
 }
 
 static enum nvm_status run_on_module(struct manager *g, enum pass_id p) {

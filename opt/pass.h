@@ -10,6 +10,7 @@
 #include "support/knobs.h"
 #include "target/target.h"
 
+struct call_graph;
 struct remark; /* opt/remark.h */
 struct remark_sink;
 
@@ -23,6 +24,8 @@ struct pass_env {
   void (*draw)(void *state, struct nvm_text text); /* takes vectorization plans; NULL: nobody asks */
   void *draw_state;
   bool draw_graphs;         /* for Graphviz */
+  struct call_graph *calls; /* opt/call_graph.h; NULL: no pass of the group asks */
+  uint32_t number;          /* of the function in hand */
   uint64_t *statistic;      /* what the running pass counts: its row's `counts` */
 };
 

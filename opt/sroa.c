@@ -18,7 +18,7 @@
  *            A part's type is that of its accesses. Those that differ in type are cast; an element
  *            of a vector is extracted and inserted, bytes of an integer shifted and masked. A part
  *            that fits none of these stays in memory, apart from the others. Bytes that are only
- *            copied become integers; parts that are never read are dropped.
+ *            copied have the type they are declared with; parts that are never read are dropped.
  *            Before that, sroa_accesses.c takes apart loads and stores of whole structs and of one of two variables.
  *            Rounds, until nothing changes: of two variables that are copied into one another one
  *            is split in a round, so that its types show what the other's are.
@@ -42,7 +42,7 @@ enum {
   MOST_BYTES = 1024,  /* of a variable */
   MOST_ROUNDS = 16,
   MOST_PARTS = 128,   /* of a variable */
-  MOST_COPIED = 16,   /* of one that is only copied */
+  MOST_COPIED = 128,  /* bytes of one that is only copied */
 };
 
 /* --- facts -------------------------------------------------------------------------------------- */
@@ -229,15 +229,38 @@ static int compare_slices(const void *a, const void *b) {
   return x->inst.index < y->inst.index ? -1 : x->inst.index > y->inst.index;
 }
 
-/* Integers for bytes that are only copied. */
+/* The scalar or vector that the variable is declared with at that byte; TYPE_NONE: none, or of odd width. */
+static struct nvm_type declared_type(const struct splitter *s, uint64_t offset) {
+  const struct type_table *t = &s->m->types;
+  struct nvm_type type = {function_inst(s->f, s->alloca)->aux};
+  for (;;) {
+    const struct type_info *info = type_info(t, type);
+    if (info->kind == TY_STRUCT && info->count) {
+      uint32_t k = info->count - 1;
+      while (k && layout_member_offset(&s->m->layout, t, type, k) > offset) k--;
+      offset -= layout_member_offset(&s->m->layout, t, type, k);
+      type = type_member(t, type, k);
+    } else if (info->kind == TY_ARRAY && offset < layout_alloc_size(&s->m->layout, t, type)) {
+      offset %= layout_alloc_size(&s->m->layout, t, info->element);
+      type = info->element;
+    } else {
+      return offset == 0 && is_castable(s, type) ? type : TYPE_NONE;
+    }
+  }
+}
+
+/* What bytes that are only copied are declared as, for that is how callers access them once this is inlined;
+ * integers for holes. */
 static bool add_gap(struct splitter *s, uint32_t begin, uint32_t end) {
   while (begin < end) {
-    uint32_t bytes = 8;
-    while (begin % bytes || begin + bytes > end) bytes /= 2;
-    struct part p = {.begin = begin, .end = begin + bytes, .form = PART_SCALAR,
-                     .type = type_int(&s->m->types, bytes * 8)};
+    struct part p = {.begin = begin, .form = PART_SCALAR, .type = declared_type(s, begin)};
+    uint64_t bytes = p.type.index ? sroa_size(s, p.type) : 0;
+    if (bytes == 0 || bytes > end - begin) {
+      for (bytes = 8; begin % bytes || begin + bytes > end;) bytes /= 2;
+      p.type = type_int(&s->m->types, (uint32_t)bytes * 8);
+    }
+    p.end = begin += (uint32_t)bytes;
     if (!VEC_PUSH(s->arena, &s->parts, p)) return false;
-    begin += bytes;
   }
   return true;
 }
@@ -584,12 +607,13 @@ static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool pat
   s->slices.count = s->derived.count = s->parts.count = 0;
   s->has_accesses = false;
   if (!follow(s, value_of_inst(alloca), 0, size, 0) || s->slices.count == 0) return false;
+  if (size > MOST_COPIED && !s->has_accesses) return false;
   if (patient && should_wait(s)) return false;
   if (!find_parts(s, (uint32_t)size)) {
     s->failed = true;
     return false;
   }
-  if (s->parts.count > (s->has_accesses ? MOST_PARTS : MOST_COPIED)) return false;
+  if (s->parts.count > MOST_PARTS) return false;
   for (uint32_t k = 0; k < s->parts.count; k++) choose_form(s, &s->parts.data[k]);
   if (!is_worth_it(s) || !can_fill(s)) return false;
   split_variable(s);
