@@ -15,7 +15,7 @@
 #include "opt/effects.h"
 #include "opt/passes.h"
 
-enum { MAX_BLOCKS = 32, MAX_STEPS = 128 };
+enum { MAX_BLOCKS = 16, MAX_STEPS = 64 };
 
 struct eliminator {
   struct nvm_function *f;
@@ -23,27 +23,10 @@ struct eliminator {
   struct nvm_inst_id *after; /* by instruction: the access behind it in its block */
   struct nvm_inst_id *first; /* by block: its first access */
   uint32_t *seen;            /* by block: number of the store + 1 */
+  uint32_t *ends;            /* by alias_class: stores and lifetime.end that it is the address of */
   struct nvm_block work[MAX_BLOCKS];
   uint32_t work_count, steps;
 };
-
-static bool chain_accesses(struct eliminator *g, struct arena *arena) {
-  struct nvm_function *f = g->f;
-  g->after = arena_alloc(arena, f->insts.count * sizeof *g->after);
-  g->first = arena_alloc(arena, f->blocks.count * sizeof *g->first);
-  g->seen = arena_alloc(arena, f->blocks.count * sizeof *g->seen);
-  if (!g->after || !g->first || !g->seen) return false;
-  FOR_EACH_BLOCK(f, b) {
-    struct nvm_inst_id last = {0};
-    FOR_EACH_INST(f, b, i) {
-      if (!alias_effects(f, i)) continue;
-      if (inst_is_none(last)) g->first[b.index] = i;
-      else g->after[last.index] = i;
-      last = i;
-    }
-  }
-  return true;
-}
 
 static bool is_plain_store(const struct nvm_inst *i) {
   return i->op == OP_STORE && effects_is_plain_access(i);
@@ -51,6 +34,31 @@ static bool is_plain_store(const struct nvm_inst *i) {
 
 static bool is_lifetime_end(const struct nvm_function *f, const struct nvm_inst *i) {
   return call_intrinsic(f, i) == INTRINSIC_lifetime_end;
+}
+
+static bool chain_accesses(struct eliminator *g, struct arena *arena) {
+  struct nvm_function *f = g->f;
+  g->after = arena_alloc(arena, f->insts.count * sizeof *g->after);
+  g->first = arena_alloc(arena, f->blocks.count * sizeof *g->first);
+  g->seen = arena_alloc(arena, f->blocks.count * sizeof *g->seen);
+  g->ends = arena_alloc(arena, f->insts.count * sizeof *g->ends); /* no more than stores and calls, and [0] */
+  if (!g->after || !g->first || !g->seen || !g->ends) return false;
+  FOR_EACH_BLOCK(f, b) {
+    struct nvm_inst_id last = {0};
+    FOR_EACH_INST(f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (!alias_effects(f, i)) continue;
+      if (is_plain_store(inst) || is_lifetime_end(f, inst)) {
+        uint32_t class = alias_class(g->alias, inst_operand(f, inst, 1));
+        if (class == 0) return false;
+        g->ends[class]++;
+      }
+      if (inst_is_none(last)) g->first[b.index] = i;
+      else g->after[last.index] = i;
+      last = i;
+    }
+  }
+  return true;
 }
 
 enum verdict { READ, GONE, PASSES };
@@ -103,6 +111,7 @@ static bool is_dead(struct eliminator *g, struct nvm_inst_id store) {
   struct memory_location l;
   alias_location_of(g->f, store, &l);
   struct alias_address address = alias_decompose(g->f, l.pointer);
+  if (g->ends[alias_class(g->alias, l.pointer)] == 1 && !alias_is_private(g->alias, address.base)) return false;
   g->work_count = g->steps = 0;
   enum verdict v = look_ahead(g, g->after[store.index], l);
   if (v != PASSES) return v == GONE;

@@ -18,7 +18,7 @@
 #include "opt/numbering.h"
 #include "opt/passes.h"
 
-enum { MAX_NODES = 48, MAX_STEPS = 192, MAX_ANTICIPATION = 64 };
+enum { MAX_NODES = 16, MAX_STEPS = 96, MAX_ANTICIPATION = 64 };
 
 enum fate { VALUE_HERE, NOT_KNOWN, PASSES };
 
@@ -42,6 +42,8 @@ struct numberer {
   struct nvm_inst_id *last;   /* by block: its last access */
   uint32_t size;              /* of `before` */
   uint32_t *node_of;          /* by block: index + 1 into nodes */
+  uint32_t *class_of;         /* by plain access: of its address */
+  uint32_t *accesses;         /* by class: how many there are */
   struct node nodes[MAX_NODES];
   uint32_t node_count, steps;
   struct nvm_inst_id load;    /* that is being looked for; its type: */
@@ -53,9 +55,20 @@ static bool is_plain(const struct nvm_inst *i) {
   return (i->op == OP_LOAD || i->op == OP_STORE) && effects_is_plain_access(i);
 }
 
+static bool classify(struct numberer *g, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(g->f, id);
+  uint32_t class = alias_class(g->alias, inst_operand(g->f, i, i->op == OP_STORE));
+  g->class_of[id.index] = class;
+  g->accesses[class]++;
+  return class != 0;
+}
+
 /* Chains the plain loads and all that may write. */
 static bool chain_accesses(struct numberer *g) {
   struct nvm_function *f = g->f;
+  g->class_of = arena_alloc(g->arena, f->insts.count * sizeof *g->class_of);
+  g->accesses = arena_alloc(g->arena, f->insts.count * sizeof *g->accesses); /* no more than accesses, and [0] */
+  if (!g->class_of || !g->accesses) return false;
   g->before = arena_alloc(g->arena, f->insts.count * sizeof *g->before);
   g->last = arena_alloc(g->arena, f->blocks.count * sizeof *g->last);
   g->node_of = arena_alloc(g->arena, f->blocks.count * sizeof *g->node_of);
@@ -64,6 +77,7 @@ static bool chain_accesses(struct numberer *g) {
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       g->before[i.index] = g->last[b.index];
+      if (is_plain(function_inst(f, i)) && !classify(g, i)) return false;
       if (is_plain(function_inst(f, i)) || (alias_effects(f, i) & ALIAS_WRITES)) g->last[b.index] = i;
     }
   return true;
@@ -373,6 +387,18 @@ static struct nvm_value fold_constant_load(struct numberer *g, const struct alia
   return constant_at(m, v->initializer, (uint64_t)a->offset, g->type);
 }
 
+/* Whether the value of the load can be known at all: another access has its address, or it is another's on the way
+ * through phis, or the variable's first value. */
+static bool may_be_known(const struct numberer *g, const struct alias_address *a) {
+  bool found = g->accesses[g->class_of[g->load.index]] > 1;
+  for (uint32_t k = 0; k <= a->term_count && !found; k++) {
+    struct nvm_value v = k ? a->terms[k - 1].variable : a->base;
+    const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &g->f->insts.data[value_index(v)] : NULL;
+    found = i && (i->op == OP_PHI || i->op == OP_ALLOCA);
+  }
+  return found;
+}
+
 static struct nvm_value find_value(struct numberer *g, struct nvm_inst_id id) {
   struct memory_location l;
   struct nvm_block home = function_inst(g->f, id)->block;
@@ -380,6 +406,7 @@ static struct nvm_value find_value(struct numberer *g, struct nvm_inst_id id) {
   struct alias_address address = alias_decompose(g->f, l.pointer);
   struct nvm_value constant = fold_constant_load(g, &address);
   if (!value_is_none(constant)) return constant;
+  if (!may_be_known(g, &address)) return VALUE_NULL;
   struct node local = {.block = home};
   g->steps = 0;
   look_back(g, g->before[id.index], l, &local);
@@ -411,6 +438,7 @@ static bool visit(void *state, struct nvm_inst_id id) {
     if (!value_is_none(v)) rewrite_set(&g->numbering.rewrite, id, v);
     return true;
   }
+  if (g->accesses[g->class_of[id.index]] == 1) return true;
   struct memory_location l;
   struct node n = {.fate = NOT_KNOWN};
   g->type = value_type(g->f, inst_operand(g->f, i, 0));

@@ -238,6 +238,44 @@ static const struct alias_address *location_address(struct alias_env *e, struct 
   return l.address ? l.address : address_of(e, l.pointer, room);
 }
 
+/* Equal for addresses of the same shape and offset. */
+static uint32_t address_hash(const struct alias_address *a) {
+  uint32_t hash = hash_mix(a->base.bits, (uint64_t)a->offset);
+  for (uint32_t k = 0; k < a->term_count; k++) /* in any order */
+    hash += hash_mix(a->terms[k].variable.bits, (uint64_t)a->terms[k].scale);
+  return hash;
+}
+
+static bool class_hash(const void *table, uint32_t k, uint32_t *hash) {
+  const struct alias_env *e = table;
+  *hash = address_hash(e->class_addresses.data[k]);
+  return true;
+}
+
+static uint32_t class_of(struct alias_env *e, const struct alias_address *a) {
+  uint32_t hash = address_hash(a), count = e->class_addresses.count;
+  if (!intern_room(e->arena, &e->class_slots, &e->class_slot_count, 1, count ? count : 1, class_hash, e)) return 0;
+  if (count == 0 && !VEC_PUSH(e->arena, &e->class_addresses, NULL)) return 0;
+  for (uint32_t n = hash & (e->class_slot_count - 1); e->class_slots[n]; n = (n + 1) & (e->class_slot_count - 1)) {
+    const struct alias_address *other = e->class_addresses.data[e->class_slots[n]];
+    if (a->offset == other->offset && alias_same_shape(a, other)) return e->class_slots[n];
+  }
+  count = e->class_addresses.count;
+  struct alias_address *copy = arena_alloc(e->arena, sizeof *copy);
+  if (!copy || !VEC_PUSH(e->arena, &e->class_addresses, copy)) return 0;
+  *copy = *a;
+  intern_enter(e->class_slots, e->class_slot_count, hash, count);
+  return count;
+}
+
+uint32_t alias_class(struct alias_env *e, struct nvm_value pointer) {
+  struct alias_address room;
+  const struct alias_address *a = address_of(e, pointer, &room);
+  if (value_kind(pointer) != VALUE_INST || value_index(pointer) >= e->size) return class_of(e, a);
+  uint32_t *known = &e->classes[value_index(pointer)];
+  if (*known == 0) *known = class_of(e, a);
+  return *known;
+}
 /* What is known of v, remembered for the values asked for last. */
 static struct known_bits known_of(struct alias_env *e, struct nvm_value v) {
   struct alias_known *place = &e->known[value_index(v) % ALIAS_KNOWN];
@@ -313,7 +351,9 @@ struct alias_env *alias_init(const struct nvm_function *f, struct arena *arena) 
   e->addresses = arena_alloc(arena, e->size * sizeof *e->addresses);
   e->objects = arena_alloc(arena, e->size * sizeof *e->objects);
   e->captured = arena_alloc(arena, e->size + function_arg_count(f));
-  return e->addresses && e->objects && e->captured ? e : NULL;
+  e->effects = arena_alloc(arena, e->size);
+  e->classes = arena_alloc(arena, e->size * sizeof *e->classes);
+  return e->addresses && e->objects && e->captured && e->effects && e->classes ? e : NULL;
 }
 
 static enum alias compare_places(struct alias_env *e, struct memory_location a, struct memory_location b) {

@@ -43,6 +43,9 @@ struct alias_env *alias_init(const struct nvm_function *f, struct arena *arena);
 enum alias alias_query(struct alias_env *e, struct memory_location a, struct memory_location b);
 /* Whether the answer is ALIAS_MUST, sizes being known: in a fraction of the time. */
 bool alias_must(struct alias_env *e, struct memory_location a, struct memory_location b);
+/* A number from 1 of the address: two pointers have the same where ALIAS_MUST can be answered for them, metadata apart.
+ * 0 when out of memory. */
+uint32_t alias_class(struct alias_env *e, struct nvm_value pointer);
 /* What a load, store, atomic or memset writes or reads (of a copy: what it writes). False: it is no
  * such instruction. */
 bool alias_location_of(const struct nvm_function *f, struct nvm_inst_id i,

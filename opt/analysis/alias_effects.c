@@ -136,7 +136,7 @@ static struct effect intrinsic_effect(uint32_t id) {
     return (struct effect){0, 0};
   default: break;
   }
-  if (is_register_exchange(in->name)) return (struct effect){0, 0};
+  if ((in->flags & INTRIN_WRITES) && is_register_exchange(in->name)) return (struct effect){0, 0};
   uint32_t does = (in->flags & INTRIN_READS ? ALIAS_READS : 0) | (in->flags & INTRIN_WRITES ? ALIAS_WRITES : 0);
   if (in->flags & INTRIN_ARGMEM) return (struct effect){does, 0};
   if (does & ALIAS_WRITES) does = BOTH;
@@ -157,6 +157,18 @@ static struct effect call_effect(const struct nvm_function *f, const struct nvm_
   return e;
 }
 
+/* The same, remembered. */
+static struct effect known_call_effect(struct alias_env *e, struct nvm_inst_id id) {
+  struct effect does;
+  if (id.index >= e->size) return call_effect(e->f, function_inst(e->f, id));
+  uint8_t *known = &e->effects[id.index];
+  if (*known == 0) {
+    does = call_effect(e->f, function_inst(e->f, id));
+    *known = (uint8_t)(1 + does.arguments + 4 * does.others);
+  }
+  return (struct effect){(*known - 1u) & BOTH, (*known - 1u) >> 2};
+}
+
 /* What a call does through its argument k. */
 static uint32_t argument_effect(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k,
                                 uint32_t does) {
@@ -172,7 +184,7 @@ static uint32_t call_mod_ref(struct alias_env *e, struct nvm_inst_id id, struct 
                              bool is_private) {
   const struct nvm_function *f = e->f;
   const struct nvm_inst *i = function_inst(f, id);
-  struct effect does = call_effect(f, i);
+  struct effect does = known_call_effect(e, id);
   uint32_t result = is_private ? 0 : does.others, count = call_arg_count(f, i);
   if (is_block_operation(called_intrinsic(f, i))) count = 2;
   for (uint32_t k = 0; k < count && (does.arguments & ~result); k++) {
@@ -209,9 +221,15 @@ uint32_t alias_effects(const struct nvm_function *f, struct nvm_inst_id id) {
 }
 
 uint32_t alias_mod_ref(struct alias_env *e, struct nvm_inst_id id, struct memory_location l) {
-  uint32_t does = alias_effects(e->f, id);
-  if (does == 0) return 0;
   const struct nvm_inst *i = function_inst(e->f, id);
+  uint32_t does;
+  if (i->op == OP_CALL) {
+    struct effect call = known_call_effect(e, id);
+    does = call.arguments | call.others;
+  } else {
+    does = alias_effects(e->f, id);
+  }
+  if (does == 0) return 0;
   struct memory_location theirs;
   bool fence = i->op == OP_FENCE || i->op == OP_VA_ARG;
   if (alias_is_constant(e, l)) does &= ALIAS_READS;

@@ -2,6 +2,7 @@
 #ifndef NVM_OPT_ANALYSIS_ALIAS_INTERNAL_H
 #define NVM_OPT_ANALYSIS_ALIAS_INTERNAL_H
 
+#include "ir/intern.h"
 #include "ir/intrinsic.h"
 #include "opt/analysis/alias.h"
 #include "opt/analysis/ranges.h"
@@ -30,6 +31,10 @@ struct alias_env {
   struct alias_address **addresses;
   struct objects **objects;
   uint8_t *captured;               /* by instruction; then by argument */
+  uint8_t *effects;                /* by instruction that is a call: of alias_effects.c; 0: not asked yet */
+  uint32_t *classes;               /* by instruction that is a pointer: its alias_class; 0: not asked yet */
+  VEC(const struct alias_address *) class_addresses; /* [0]: none */
+  uint32_t *class_slots, class_slot_count; /* as in ir/intern.h */
   struct uses uses;
   uint32_t *seen;                  /* by instruction: stamp of the capture walk */
   uint32_t stamp;
