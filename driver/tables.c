@@ -47,17 +47,17 @@ int tables_ops(const struct options *o) {
 /* ---- Passes ---- */
 
 /* A level's passes in the order in which they run. What stands between two module passes runs
- * function by function. */
+ * function by function; +: where the last one without + changed something. */
 static int show_level(const char *level) {
-  enum pass_id ids[PASS_MOST];
+  struct pass_step steps[PASS_MOST];
   struct nvm_text unknown;
-  int count = pass_read_pipeline(text_of(pass_pipeline(level)), ids, &unknown);
+  int count = pass_read_pipeline(text_of(pass_pipeline(level)), steps, &unknown);
   for (int i = 0; i < count; i++) {
-    bool module = pass_table[ids[i]].on_module != NULL;
-    bool follows = i > 0 && pass_table[ids[i - 1]].on_module == NULL;
-    if (!module && !follows) puts("for each function");
-    if (!module) fputs("  ", stdout);
-    printf("%-*s %s\n", module ? 18 : 16, pass_table[ids[i]].name, pass_table[ids[i]].meaning);
+    const struct pass_info *pass = &pass_table[steps[i].pass];
+    bool follows = i > 0 && pass_table[steps[i - 1].pass].on_module == NULL;
+    if (!pass->on_module && !follows) puts("for each function");
+    fputs(pass->on_module ? "" : steps[i].conditional ? " +" : "  ", stdout);
+    printf("%-*s %s\n", pass->on_module ? 18 : 16, pass->name, pass->meaning);
   }
   return EXIT_DONE;
 }

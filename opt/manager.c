@@ -44,19 +44,20 @@ enum pass_id pass_find(const char *name, size_t length) {
 /* Callees are smaller after the first round, and constants have found their way into addresses. */
 #define ROUNDS                                                                  \
   INLINED ACROSS                                                                \
-  REFLECT "inline,written-parameters,copied-constants,sroa,mem2reg,early-cse,sccp,combine,simplifycfg," \
+  REFLECT "inline,written-parameters,copied-constants,sroa,mem2reg,early-cse,combine,simplifycfg," \
           "infer-address-space,infer-invariant,gvn,correlated,reassociate,dse,barriers,combine,jump-threading,simplifycfg,dce"
 
 /* Loops in the order in which they help each other. */
 #define CLEAN "simplifycfg,sroa,mem2reg,early-cse,sccp,gvn,correlated,reassociate,dse,barriers,combine,jump-threading,simplifycfg,dce"
 /* Vectorized before they are unrolled, rotated again: other passes changed them. */
-#define VECTORS "loop-rotate,loop-vectorize,simplifycfg,early-cse,combine,sccp,simplifycfg,dce,"
+#define VECTORS "loop-rotate,loop-vectorize,+simplifycfg,+early-cse,+combine,+sccp,+simplifycfg,+dce,"
 #define FIRST_LOOPS "loop-rotate,reassociate,licm,mem2reg,simplifycfg,early-cse,combine,dce,loop-deletion,"
-#define UNSWITCHED "loop-unswitch,simplifycfg,"
+#define UNSWITCHED "loop-unswitch,+simplifycfg,"
 #define LAST_LOOPS                                                                      \
   "loop-unroll-full," REFLECT CLEAN ",licm,"                                            \
   /* Unrolled copies of a pointer that moves are offsets from it. */                    \
-  VECTORS "lsr,dce,loop-unroll," CLEAN
+  VECTORS "lsr,dce,loop-unroll,simplifycfg,sroa,mem2reg,early-cse,+sccp,gvn,correlated,+reassociate,+dse,+barriers," \
+          "combine,jump-threading,simplifycfg,dce"
 
 /* One row a level; read from left to right. max, mid, min: how much faster the compiler shall be. */
 static const struct {
@@ -81,12 +82,12 @@ const char *pass_pipeline(const char *level) {
 /* --- reading a pipeline ------------------------------------------------------------------------ */
 
 struct reading {
-  enum pass_id *ids;
+  struct pass_step *steps;
   int count;
   unsigned holds; /* FORM_ bits */
 };
 
-static bool add_pass(struct reading *r, enum pass_id p) {
+static bool add_pass(struct reading *r, enum pass_id p, bool conditional) {
   static const struct {
     enum pass_form form;
     const char *maker;
@@ -95,23 +96,24 @@ static bool add_pass(struct reading *r, enum pass_id p) {
   for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
     enum pass_id maker = pass_find(forms[k].maker, strlen(forms[k].maker));
     bool missing = pass_table[p].needs & forms[k].form & ~r->holds;
-    if (missing && maker != p && !add_pass(r, maker)) return false;
-    if (maker == p) made = forms[k].form;
+    if (missing && maker != p && !add_pass(r, maker, conditional)) return false;
+    if (maker == p && !conditional) made = forms[k].form;
   }
   if (r->count == PASS_MOST) return false;
-  r->ids[r->count++] = p;
+  r->steps[r->count++] = (struct pass_step){(uint8_t)p, conditional};
   r->holds = (r->holds & pass_table[p].keeps) | made;
   return true;
 }
 
-int pass_read_pipeline(struct nvm_text list, enum pass_id *ids, struct nvm_text *unknown) {
-  struct reading r = {.ids = ids};
+int pass_read_pipeline(struct nvm_text list, struct pass_step *steps, struct nvm_text *unknown) {
+  struct reading r = {.steps = steps};
   for (size_t at = 0; at < list.length;) {
     const char *comma = memchr(list.bytes + at, ',', list.length - at);
     size_t length = comma ? (size_t)(comma - (list.bytes + at)) : list.length - at;
     *unknown = (struct nvm_text){list.bytes + at, length};
-    enum pass_id p = pass_find(list.bytes + at, length);
-    if (p == PASS_NONE || !add_pass(&r, p)) return -1;
+    bool conditional = list.bytes[at] == '+';
+    enum pass_id p = pass_find(list.bytes + at + conditional, length - conditional);
+    if (p == PASS_NONE || !add_pass(&r, p, conditional)) return -1;
     at += length + 1;
   }
   return r.count;
@@ -294,6 +296,14 @@ static bool has_no_loop(struct manager *g, const struct nvm_function *f) {
   return !any;
 }
 
+/* The passes that make the forms that p keeps have nothing to do after it if they had not before. */
+static uint64_t kept_makers(enum pass_id p) {
+  return (pass_table[p].keeps & FORM_LOOP_SIMPLIFY ? UINT64_C(1) << PASS_LOOP_SIMPLIFY : 0) |
+         (pass_table[p].keeps & FORM_LCSSA ? UINT64_C(1) << PASS_LCSSA : 0);
+}
+
+static bool is_maker(enum pass_id p) { return p == PASS_LOOP_SIMPLIFY || p == PASS_LCSSA; }
+
 static bool is_for_loops(int p) { return p == PASS_LOOP_SIMPLIFY || (pass_table[p].needs & FORM_LOOP_SIMPLIFY); }
 
 /* Whether p would find nothing in function n: it did not, and nothing changed since; or it wants loops. */
@@ -305,18 +315,20 @@ static bool is_vain(struct manager *g, enum pass_id p, uint32_t n) {
   return true;
 }
 
-/* Function passes ids[0..count-1] over function n, but those in vain. */
-static enum nvm_status run_on_function(struct manager *g, const enum pass_id *ids, uint32_t count, uint32_t n) {
+/* Function passes steps[0..count-1] over function n, but those in vain. */
+static enum nvm_status run_on_function(struct manager *g, const struct pass_step *steps, uint32_t count, uint32_t n) {
   struct nvm_function *f = g->env.module->functions.data[n];
-  bool any = false;
+  bool any = false, leader_changed = true;
   if (function_is_declaration(f)) return NVM_OK;
   g->env.number = n;
   for (uint32_t k = 0; k < count; k++) {
-    bool changed = false;
-    if (is_vain(g, ids[k], n)) continue;
-    enum nvm_status s = run_one(g, ids[k], f, &changed);
+    enum pass_id p = (enum pass_id)steps[k].pass;
+    bool changed = false, skipped = steps[k].conditional && !leader_changed;
+    enum nvm_status s = skipped || is_vain(g, p, n) ? NVM_OK : run_one(g, p, f, &changed);
     if (s != NVM_OK) return s;
-    g->settled[n] = changed ? 0 : g->settled[n] | UINT64_C(1) << ids[k];
+    if (changed) g->settled[n] &= kept_makers(p);
+    if (!skipped && (!changed || is_maker(p))) g->settled[n] |= UINT64_C(1) << p;
+    if (!steps[k].conditional) leader_changed = changed;
     any |= changed;
   }
   function_truncate(f, f->insts.count);
@@ -325,20 +337,20 @@ static enum nvm_status run_on_function(struct manager *g, const enum pass_id *id
 }
 
 /* Function passes over every definition; callees first if one of the passes inlines. */
-static enum nvm_status run_group(struct manager *g, const enum pass_id *ids, uint32_t count) {
+static enum nvm_status run_group(struct manager *g, const struct pass_step *steps, uint32_t count) {
   enum nvm_status s = NVM_OK;
   struct call_graph calls;
   struct arena arena;
   bool inlines = false;
-  for (uint32_t k = 0; k < count; k++) inlines |= ids[k] == PASS_INLINE;
+  for (uint32_t k = 0; k < count; k++) inlines |= steps[k].pass == PASS_INLINE;
   if (!inlines) {
-    for (uint32_t n = 1; n < g->function_count && s == NVM_OK; n++) s = run_on_function(g, ids, count, n);
+    for (uint32_t n = 1; n < g->function_count && s == NVM_OK; n++) s = run_on_function(g, steps, count, n);
     return s;
   }
   arena_init(&arena, g->env.module->arena.allocator);
   if (!call_graph_build(&calls, g->env.module, &arena)) s = NVM_OUT_OF_MEMORY;
   g->env.calls = &calls;
-  for (uint32_t k = 0; k < calls.order_count && s == NVM_OK; k++) s = run_on_function(g, ids, count, calls.order[k]);
+  for (uint32_t k = 0; k < calls.order_count && s == NVM_OK; k++) s = run_on_function(g, steps, count, calls.order[k]);
   g->env.calls = NULL;
   arena_free(&arena);
   return s;
@@ -379,11 +391,11 @@ static enum nvm_status known_pass(struct diag_sink *sink, struct nvm_text name) 
   return unknown_pass(sink, name);
 }
 
-static enum nvm_status run_all(struct manager *g, const enum pass_id *ids, uint32_t count) {
+static enum nvm_status run_all(struct manager *g, const struct pass_step *steps, uint32_t count) {
   for (uint32_t k = 0; k < count;) {
     uint32_t n = 0;
-    while (k + n < count && pass_table[ids[k + n]].on_function) n++;
-    enum nvm_status s = n ? run_group(g, ids + k, n) : run_on_module(g, ids[k]);
+    while (k + n < count && pass_table[steps[k + n].pass].on_function) n++;
+    enum nvm_status s = n ? run_group(g, steps + k, n) : run_on_module(g, (enum pass_id)steps[k].pass);
     if (s != NVM_OK) return s;
     k += n ? n : 1;
   }
@@ -432,7 +444,7 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
                               .draw_state = options->draw_state, .draw_graphs = options->draw_graphs},
                       .options = options, .sink = sink, .result = result, .function_count = m->functions.count,
                       .remarks = {options->remark, options->remark_state, &g.text}};
-  enum pass_id ids[PASS_MOST];
+  struct pass_step steps[PASS_MOST];
   struct nvm_text unknown;
   *result = (struct pass_result){.executed = 0};
   arena_init(&g.scratch, m->arena.allocator);
@@ -440,13 +452,13 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
   g.env.arena = &g.scratch;
   g.settled = arena_alloc(&m->arena, m->functions.count * sizeof *g.settled);
   g.env.remarks = options->remark ? &g.remarks : NULL;
-  int count = pass_read_pipeline(options->pipeline, ids, &unknown);
+  int count = pass_read_pipeline(options->pipeline, steps, &unknown);
   enum nvm_status s = count < 0 ? unknown_pass(sink, unknown) : NVM_OK;
   if (!g.settled) s = NVM_OUT_OF_MEMORY;
   if (s == NVM_OK) s = known_pass(sink, options->print_before);
   if (s == NVM_OK) s = known_pass(sink, options->print_after);
   if (s == NVM_OK && options->on_change) s = options->on_change(options->change_state, m, NULL, NULL);
-  if (s == NVM_OK) s = run_all(&g, ids, (uint32_t)count);
+  if (s == NVM_OK) s = run_all(&g, steps, (uint32_t)count);
   arena_free(&g.scratch);
   arena_free(&g.text);
   return s;

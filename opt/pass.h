@@ -62,14 +62,19 @@ extern const struct pass_info pass_table[PASS_COUNT];
 /* The pass of that name, PASS_NONE if there is none. */
 enum pass_id pass_find(const char *name, size_t length);
 
-/* A level's pipeline as names separated by commas: "mem2reg,sccp,…". Levels: "0" … "3", "max",
+/* A level's pipeline as names separated by commas: "mem2reg,sccp,…". `+name`: the pass runs on those functions that
+ * the last one before it without + has changed. Levels: "0" … "3", "max",
  * "mid", "min" (of -Ofc). A level without a row has the last row's. */
 const char *pass_pipeline(const char *level);
 
 enum { PASS_MOST = 256 }; /* in one pipeline */
-/* Reads a pipeline, adding what makes the forms that its passes need. Returns the number of passes
- * in ids[PASS_MOST], or -1, *unknown being the name that no pass has (or that is one too many). */
-int pass_read_pipeline(struct nvm_text list, enum pass_id *ids, struct nvm_text *unknown);
+struct pass_step {
+  uint8_t pass;     /* enum pass_id */
+  bool conditional; /* + */
+};
+/* Reads a pipeline, adding what makes the forms that its passes need. Returns the number of
+ * steps[PASS_MOST], or -1, *unknown being the name that no pass has (or that is one too many). */
+int pass_read_pipeline(struct nvm_text list, struct pass_step *steps, struct nvm_text *unknown);
 
 /* What the manager does beside running. Zero: nothing. */
 struct pass_options {
