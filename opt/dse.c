@@ -65,6 +65,7 @@ enum verdict { READ, GONE, PASSES };
 
 /* What becomes of the bytes from access `from` to the end of its block. */
 static enum verdict look_ahead(struct eliminator *g, struct nvm_inst_id from, struct memory_location l) {
+  uint32_t class = alias_class(g->alias, l.pointer);
   for (struct nvm_inst_id i = from; !inst_is_none(i); i = g->after[i.index]) {
     const struct nvm_inst *inst = function_inst(g->f, i);
     struct memory_location theirs;
@@ -73,7 +74,8 @@ static enum verdict look_ahead(struct eliminator *g, struct nvm_inst_id from, st
     if (end || is_plain_store(inst)) {
       alias_location_of(g->f, i, &theirs);
       if (end) theirs = (struct memory_location){.pointer = inst_operand(g->f, inst, 1), .bytes = l.bytes};
-      if (theirs.bytes >= l.bytes && alias_must(g->alias, theirs, l)) return GONE;
+      bool same = alias_class(g->alias, theirs.pointer) == class;
+      if (same && theirs.bytes >= l.bytes && alias_query(g->alias, theirs, l) == ALIAS_MUST) return GONE;
       continue;
     }
     if (alias_mod_ref(g->alias, i, l) & ALIAS_READS) return READ;

@@ -98,8 +98,8 @@ static bool same_bits(const struct numberer *g, struct nvm_type have, struct nvm
          bits == 8 * layout_store_size(&m->layout, t, have);
 }
 
-/* Looks at the accesses from `from` up in one block. */
-static void look_back(struct numberer *g, struct nvm_inst_id from, struct memory_location l,
+/* Looks at the accesses from `from` up in one block for the location, whose address is of that class. */
+static void look_back(struct numberer *g, struct nvm_inst_id from, struct memory_location l, uint32_t class,
                       struct node *n) {
   const struct nvm_function *f = g->f;
   n->fate = NOT_KNOWN;
@@ -112,14 +112,10 @@ static void look_back(struct numberer *g, struct nvm_inst_id from, struct memory
       continue;
     }
     bool store = inst->op == OP_STORE;
-    enum alias answer = ALIAS_MUST;
-    if (store) {
-      alias_location_of(f, i, &theirs);
-      answer = alias_query(g->alias, theirs, l);
-    } else {
-      theirs = (struct memory_location){.pointer = inst_operand(f, inst, 0), .access = i};
-    }
-    if (answer == ALIAS_NO || (!store && !alias_must(g->alias, theirs, l))) continue;
+    if (!store && g->class_of[i.index] != class) continue;
+    alias_location_of(f, i, &theirs);
+    enum alias answer = alias_query(g->alias, theirs, l);
+    if (answer == ALIAS_NO) continue;
     struct nvm_value v = store ? inst_operand(f, inst, 0) : value_of_inst(i);
     if (answer == ALIAS_MUST && same_bits(g, value_type(f, v), g->type)) {
       n->value = rewrite_get(&g->numbering.rewrite, v);
@@ -156,7 +152,7 @@ static bool add_predecessors(struct numberer *g, struct nvm_block to,
     *n = (struct node){.block = from, .address = a, .fate = NOT_KNOWN};
     g->node_of[from.index] = g->node_count;
     struct memory_location l = {a.base, bytes, g->load, &n->address};
-    if (known) look_back(g, g->last[from.index], l, n);
+    if (known) look_back(g, g->last[from.index], l, alias_class_of_address(g->alias, &n->address), n);
     else n->address.base = VALUE_NULL; /* like no other */
     if (!dominance_reachable(d, from)) { /* whatever it has */
       n->fate = VALUE_HERE;
@@ -409,7 +405,7 @@ static struct nvm_value find_value(struct numberer *g, struct nvm_inst_id id) {
   if (!may_be_known(g, &address)) return VALUE_NULL;
   struct node local = {.block = home};
   g->steps = 0;
-  look_back(g, g->before[id.index], l, &local);
+  look_back(g, g->before[id.index], l, g->class_of[id.index], &local);
   if (local.fate == VALUE_HERE) {
     release_promises(g, local.source);
     return adapt(g, local.value, local.source);
@@ -444,7 +440,7 @@ static bool visit(void *state, struct nvm_inst_id id) {
   g->type = value_type(g->f, inst_operand(g->f, i, 0));
   g->steps = 0;
   alias_location_of(g->f, id, &l);
-  look_back(g, g->before[id.index], l, &n);
+  look_back(g, g->before[id.index], l, g->class_of[id.index], &n);
   bool same = n.fate == VALUE_HERE && value_equal(n.value, inst_operand(g->f, i, 0));
   return !same || VEC_PUSH(g->arena, &g->dead, id);
 }

@@ -252,7 +252,7 @@ static bool class_hash(const void *table, uint32_t k, uint32_t *hash) {
   return true;
 }
 
-static uint32_t class_of(struct alias_env *e, const struct alias_address *a) {
+uint32_t alias_class_of_address(struct alias_env *e, const struct alias_address *a) {
   uint32_t hash = address_hash(a), count = e->class_addresses.count;
   if (!intern_room(e->arena, &e->class_slots, &e->class_slot_count, 1, count ? count : 1, class_hash, e)) return 0;
   if (count == 0 && !VEC_PUSH(e->arena, &e->class_addresses, NULL)) return 0;
@@ -271,9 +271,9 @@ static uint32_t class_of(struct alias_env *e, const struct alias_address *a) {
 uint32_t alias_class(struct alias_env *e, struct nvm_value pointer) {
   struct alias_address room;
   const struct alias_address *a = address_of(e, pointer, &room);
-  if (value_kind(pointer) != VALUE_INST || value_index(pointer) >= e->size) return class_of(e, a);
+  if (value_kind(pointer) != VALUE_INST || value_index(pointer) >= e->size) return alias_class_of_address(e, a);
   uint32_t *known = &e->classes[value_index(pointer)];
-  if (*known == 0) *known = class_of(e, a);
+  if (*known == 0) *known = alias_class_of_address(e, a);
   return *known;
 }
 /* What is known of v, remembered for the values asked for last. */
@@ -370,12 +370,6 @@ static enum alias compare_places(struct alias_env *e, struct memory_location a, 
 enum alias alias_query(struct alias_env *e, struct memory_location a, struct memory_location b) {
   enum alias answer = compare_places(e, a, b);
   return answer != ALIAS_NO && alias_metadata_apart(e, a.access, b.access) ? ALIAS_NO : answer;
-}
-
-bool alias_must(struct alias_env *e, struct memory_location a, struct memory_location b) {
-  struct alias_address room_a, room_b;
-  const struct alias_address *x = location_address(e, a, &room_a), *y = location_address(e, b, &room_b);
-  return x->offset == y->offset && alias_same_shape(x, y) && !alias_metadata_apart(e, a.access, b.access);
 }
 
 /* What a kernel gets as noalias and only reads, nobody writes while it runs. */

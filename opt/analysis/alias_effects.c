@@ -232,13 +232,12 @@ uint32_t alias_mod_ref(struct alias_env *e, struct nvm_inst_id id, struct memory
   if (does == 0) return 0;
   struct memory_location theirs;
   bool fence = i->op == OP_FENCE || i->op == OP_VA_ARG;
-  if (alias_is_constant(e, l)) does &= ALIAS_READS;
+  if ((does & ALIAS_WRITES) && alias_is_constant(e, l)) does &= ALIAS_READS;
   if (does == 0) return 0;
-  bool is_private = alias_location_is_private(e, l);
-  if (i->op == OP_CALL) return call_mod_ref(e, id, l, is_private) & does;
-  if (fence) return is_private ? 0 : does;
+  if (i->op == OP_CALL) return call_mod_ref(e, id, l, alias_location_is_private(e, l)) & does;
+  if (fence) return alias_location_is_private(e, l) ? 0 : does;
   access_effect(i, &fence);
-  if (fence && !is_private) return does;
+  if (fence && !alias_location_is_private(e, l)) return does;
   if (!alias_location_of(e->f, id, &theirs)) return does;
   return alias_query(e, theirs, l) == ALIAS_NO ? 0 : does;
 }
