@@ -44,10 +44,24 @@ static bool call_is_pure(const struct nvm_function *f, const struct nvm_inst *i)
   return false;
 }
 
+/* memory(none), memory(argmem: read), but not memory(inaccessiblemem: write). */
+static bool memory_never_written(const struct nvm_function *f, const struct nvm_attr *memory) {
+  return memory && !strstr(module_text(f->module, memory->str2).bytes, "write");
+}
+
+static bool call_never_writes(const struct nvm_function *f, const struct nvm_inst *i) {
+  const struct nvm_function *callee = call_function(f, i);
+  return call_has_attribute(f, i, ATTR_READNONE) || call_has_attribute(f, i, ATTR_READONLY) ||
+         memory_never_written(f, call_attribute(f, i, ATTR_MEMORY)) ||
+         (callee && memory_never_written(f, function_attribute(callee, ATTR_MEMORY)));
+}
+
 static bool call_must_stay(const struct nvm_function *f, const struct nvm_inst *i) {
   const struct intrinsic_info *in = intrinsic_of(f, i);
   if (in) return (in->flags & (INTRIN_WRITES | INTRIN_NORETURN)) != 0;
-  return !is_plain_asm(f, call_callee(f, i));
+  if (is_plain_asm(f, call_callee(f, i))) return false;
+  bool comes_back = call_has_attribute(f, i, ATTR_WILLRETURN);
+  return !comes_back || !call_never_writes(f, i) || effects_is_convergent(f, i);
 }
 
 bool effects_is_plain_access(const struct nvm_inst *i) {
