@@ -52,11 +52,17 @@ uint32_t call_graph_callee(const struct nvm_function *f, const struct nvm_inst *
   return g && !function_is_declaration(g) ? value_index(call_callee(f, i)) : 0;
 }
 
+bool call_graph_add(struct call_graph *g, uint32_t n, uint32_t callee) {
+  g->nodes[callee].uses++;
+  g->nodes[n].count++;
+  return VEC_PUSH(g->arena, &g->callees, callee);
+}
+
 static bool survey(struct call_graph *g, uint32_t n) {
   const struct nvm_function *f = g->m->functions.data[n];
   struct call_node *node = &g->nodes[n];
   node->first = g->callees.count;
-  node->size = 0;
+  node->count = node->size = 0;
   node->copyable = is_copyable(f);
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, id) {
@@ -65,10 +71,8 @@ static bool survey(struct call_graph *g, uint32_t n) {
       if (node->copyable && prevents_copying(f, i)) node->copyable = false;
       uint32_t callee = call_graph_callee(f, i);
       if (callee == 0) continue;
-      g->nodes[callee].uses++;
-      if (!VEC_PUSH(g->arena, &g->callees, callee)) return false;
+      if (!call_graph_add(g, n, callee)) return false;
     }
-  node->count = g->callees.count - node->first;
   return true;
 }
 
@@ -80,6 +84,13 @@ static void remove_if_dead(struct call_graph *g, uint32_t n) {
   node->count = 0;
   function_drop_body(g->m->functions.data[n]);
   module_remove_symbol(g->m, value_make(VALUE_FUNCTION, n));
+}
+
+void call_graph_drop(struct call_graph *g, uint32_t call) {
+  uint32_t callee = g->callees.data[call];
+  g->callees.data[call] = 0;
+  g->nodes[callee].uses--;
+  remove_if_dead(g, callee);
 }
 
 bool call_graph_update(struct call_graph *g, uint32_t n) {

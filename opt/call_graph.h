@@ -6,7 +6,7 @@
 #include "ir/function.h"
 
 struct call_node {
-  uint32_t first, count; /* into callees: what its instructions call, once a call */
+  uint32_t first, count; /* into callees: what its instructions call, once a call, in their order; 0: inlined */
   uint32_t uses;         /* calls of it by their name, in the whole module */
   uint32_t size;         /* instructions that cost something */
   uint32_t component;    /* Tarjan's preorder number, from 1; 0: not visited yet */
@@ -33,6 +33,10 @@ bool call_graph_build(struct call_graph *g, struct nvm_module *m, struct arena *
 /* Function n has changed: its calls are counted again. A definition that it called for the last time, and nobody else
  * can call, is removed. False when out of memory. */
 bool call_graph_update(struct call_graph *g, uint32_t n);
+/* Function n, which was updated last, has another call, at the end of its list. False when out of memory. */
+bool call_graph_add(struct call_graph *g, uint32_t n, uint32_t callee);
+/* The call with that index into callees is gone, and the callee if nobody else can call it. */
+void call_graph_drop(struct call_graph *g, uint32_t call);
 /* The definition that i calls by its name, 0: none. */
 uint32_t call_graph_callee(const struct nvm_function *f, const struct nvm_inst *i);
 /* Whether a is an alloca of a fixed size in the entry block. */

@@ -8,7 +8,8 @@
  *            with a body were looked at there. The calls of a function are taken from the last to the first:
  *            the instructions behind a call move to a new block, and then are never moved again.
  *            A body of one block goes before the call, without a new block. What was called for the last time
- *            is removed at once: chains of helpers would otherwise be there once for each of their links.
+ *            is removed at once: chains of helpers would otherwise be there once for each of their links. Of a
+ *            chain of large ones, each called once, the function at its end takes all, so that none is copied twice.
  * Inlined:   alwaysinline; internal functions that are called once and not otherwise used; what
  *            costs at most INLINE_THRESHOLD, where each constant argument is worth CONSTANT_BONUS
  *            and each use of it in the callee as much again, and each variable of the frame that is
@@ -46,13 +47,15 @@ enum {
 struct call {
   struct nvm_inst_id inst;
   uint32_t callee;
+  uint32_t edge; /* of the call graph */
+  bool copied;   /* it came with a body */
 };
 
 struct inliner {
   struct nvm_module *m;
   struct pass_env *env;
   struct call_graph *graph;
-  VEC(struct call) calls; /* of definitions, in the caller */
+  VEC(struct call) calls; /* of definitions, in the caller; the last is looked at next */
   struct nvm_function *f; /* the caller in hand */
   struct rewrite rewrite; /* of its calls that have results */
   /* Of the call in hand: by instruction and block of the callee. */
@@ -152,20 +155,33 @@ static const char *why_never(const struct inliner *l, const struct nvm_inst *i, 
   return NULL;
 }
 
-static bool wants_inline(const struct inliner *l, const struct nvm_inst *i, uint32_t callee,
-                         uint32_t caller_size) {
-  const struct nvm_function *g = l->m->functions.data[callee];
-  if (function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE)) return true;
-  return caller_size <= MOST_CALLER_SIZE && (is_only_use(l, callee) || is_cheap(l, i, callee));
+/* Whether the caller in hand will itself be a part of the one that calls it. */
+static bool caller_is_passed_on(const struct inliner *l) {
+  const struct call_node *c = &l->graph->nodes[l->env->number];
+  return is_only_use(l, l->env->number) && c->copyable && !c->recursive && !function_attribute(l->f, ATTR_NOINLINE) &&
+         !function_attribute(l->f, ATTR_OPTNONE);
+}
+
+enum wish { NEVER, LATER, NOW };
+
+static enum wish wants_inline(const struct inliner *l, const struct nvm_inst *i, const struct call *call,
+                              uint32_t caller_size) {
+  const struct nvm_function *g = l->m->functions.data[call->callee];
+  if (function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE)) return NOW;
+  if (caller_size > MOST_CALLER_SIZE) return NEVER;
+  if (!is_only_use(l, call->callee)) return is_cheap(l, i, call->callee) ? NOW : NEVER;
+  return is_cheap(l, i, call->callee) || !caller_is_passed_on(l) ? NOW : LATER;
 }
 
 /* Whether to inline a call; tells whoever asks. */
 static bool decide(const struct inliner *l, struct call call, uint32_t caller_size) {
   const struct nvm_inst *i = function_inst(l->f, call.inst);
   const struct nvm_function *g = l->m->functions.data[call.callee];
+  if (call.copied && !is_only_use(l, call.callee)) return false; /* it was looked at where it came from */
   const char *never = why_never(l, i, call.callee);
-  bool inlined = !never && wants_inline(l, i, call.callee, caller_size);
-  if (!remark_wanted(l->env)) return inlined;
+  enum wish wish = never ? NEVER : wants_inline(l, i, &call, caller_size);
+  bool inlined = wish == NOW;
+  if (wish == LATER || !remark_wanted(l->env)) return inlined;
   struct nvm_text callee = module_text(l->m, g->symbol.name);
   struct nvm_text caller = module_text(l->m, l->f->symbol.name);
   if (never)
@@ -287,6 +303,9 @@ static struct nvm_inst_id copy_inst(struct inliner *l, struct copy *c, struct nv
   l->f->locations.data[made.index] = location_of_copy(l, g->locations.data[id.index]);
   l->f->attachments.data[made.index] = copy_attachments(l, g->attachments.data[id.index]);
   l->map[id.index] = value_of_inst(made);
+  struct call call = {made, call_graph_callee(g, &i), l->graph->callees.count, true};
+  if (call.callee && !(call_graph_add(l->graph, l->env->number, call.callee) && VEC_PUSH(a, &l->calls, call)))
+    return (struct nvm_inst_id){0};
   return made;
 }
 
@@ -462,7 +481,7 @@ static bool find_calls(struct inliner *l) {
   const struct nvm_function *f = l->f;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
-      struct call c = {i, call_graph_callee(f, function_inst(f, i))};
+      struct call c = {i, call_graph_callee(f, function_inst(f, i)), l->calls.count, false};
       if (c.callee && !VEC_PUSH(l->env->arena, &l->calls, c)) return false;
     }
   return true;
@@ -475,14 +494,17 @@ enum nvm_status inline_run(struct nvm_function *f, struct pass_env *env, bool *c
   if (!find_calls(&l)) return NVM_OUT_OF_MEMORY;
   if (l.calls.count == 0) return NVM_OK;
   if (!call_graph_update(l.graph, env->number)) return NVM_OUT_OF_MEMORY;
-  uint32_t size = l.graph->nodes[env->number].size;
-  for (uint32_t k = l.calls.count; k-- > 0;) {
-    struct call call = l.calls.data[k];
+  uint32_t size = l.graph->nodes[env->number].size, first = l.graph->nodes[env->number].first;
+  for (uint32_t k = 0; k < l.calls.count; k++) l.calls.data[k].edge += first;
+  while (l.calls.count) {
+    struct call call = l.calls.data[--l.calls.count];
     if (!decide(&l, call, size)) continue;
     if (!*changed && !rewrite_init(&l.rewrite, f, env->arena)) return NVM_OUT_OF_MEMORY;
     *changed = true;
+    if (call.copied && !rewrite_grow(&l.rewrite, env->arena)) return NVM_OUT_OF_MEMORY;
     if (!inline_call(&l, call.inst, m->functions.data[call.callee])) return NVM_OUT_OF_MEMORY;
     size += l.graph->nodes[call.callee].size;
+    call_graph_drop(l.graph, call.edge);
   }
   if (!*changed) return NVM_OK;
   rewrite_apply(&l.rewrite);

@@ -7,6 +7,17 @@ bool rewrite_init(struct rewrite *r, struct nvm_function *f, struct arena *arena
   return r->to != NULL;
 }
 
+bool rewrite_grow(struct rewrite *r, struct arena *arena) {
+  uint32_t size = r->f->insts.count;
+  if (size <= r->size) return true;
+  struct nvm_value *to = arena_alloc(arena, 2 * (size_t)size * sizeof *to);
+  if (!to) return false;
+  memcpy(to, r->to, r->size * sizeof *to);
+  r->to = to;
+  r->size = 2 * size;
+  return true;
+}
+
 void rewrite_set(struct rewrite *r, struct nvm_inst_id i, struct nvm_value to) {
   r->to[i.index] = to;
   r->count++;

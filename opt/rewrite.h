@@ -14,6 +14,8 @@ struct rewrite {
 
 /* The table lies in `arena`. False when out of memory. */
 bool rewrite_init(struct rewrite *r, struct nvm_function *f, struct arena *arena);
+/* Makes room for instructions that were made since; cheap if asked often. False when out of memory. */
+bool rewrite_grow(struct rewrite *r, struct arena *arena);
 /* Notes that i is `to`, which must not (through replacements) be i itself. */
 void rewrite_set(struct rewrite *r, struct nvm_inst_id i, struct nvm_value to);
 /* What v stands for after all replacements noted so far. */

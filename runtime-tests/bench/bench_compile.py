@@ -7,7 +7,7 @@ Modules: N of FOLDER's .ll modules, evenly chosen by size, each in a process of 
 and -O3; and FOLDER's largest alone. Processor time (user + system), the sum of each module's median,
 and peak memory; then both as ratios to clang's.
 Growth (--growth): modules made here, each four times as large as the one before: one function of
-many instructions, of many variables, of many blocks; many functions; a switch of many cases; nested
+many instructions, of many variables, of many blocks; many functions; a chain of them; a switch of many cases; nested
 loops; random control flow. How often the time grows: 4 is linear. Only ratios mean something on another machine.
 """
 import argparse
@@ -55,6 +55,16 @@ def functions(n):
                "  %s = mul i32 %r, %x\n  ret i32 %s\n}\n")
 
 
+def chain(n):
+    """n functions, each called once, by the next."""
+    yield HEAD + "define internal i32 @f0(i32 %x) {\n  ret i32 %x\n}\n"
+    for i in range(1, n):
+        yield (f"define internal i32 @f{i}(i32 %x) {{\n  %c = call i32 @f{i - 1}(i32 %x)\n  %r = xor i32 %c, {i}\n"
+               "  %s = mul i32 %r, %c\n  ret i32 %s\n}\n")
+    yield (f"define ptx_kernel void @k(ptr %p) {{\n  %x = load i32, ptr %p\n  %r = call i32 @f{n - 1}(i32 %x)\n"
+           "  store i32 %r, ptr %p\n  ret void\n}\n")
+
+
 def cases(n):
     """A switch of n cases into n / 8 blocks, whose phi merges them again."""
     blocks = max(1, n // 8)
@@ -92,7 +102,7 @@ def blocks(n):
                if i + 1 < n else "  ret void\n}\n")
 
 
-SHAPES = [(instructions, 62500), (variables, 3000), (functions, 12500), (cases, 6250), (loops, 64), (blocks, 5000)]
+SHAPES = [(instructions, 62500), (variables, 3000), (functions, 12500), (chain, 4000), (cases, 6250), (loops, 64), (blocks, 5000)]
 
 
 def growth(options, folder):
