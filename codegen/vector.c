@@ -110,12 +110,24 @@ static void copy_parts(struct lower *l, const struct ptx_reg *to, struct nvm_val
 static void select_part(struct lower *l, const struct part *p, struct ptx_reg to,
                         struct ptx_operand condition, struct ptx_operand a, struct ptx_operand b) {
   if (p->kind == PART_I1) { /* selp has no .pred */
-    struct ptx_operand x = lower_pred_to_int(l, a, 32), y = lower_pred_to_int(l, b, 32);
-    struct ptx_operand r = emit_select(l, PTX_MOD_B32, x, y, condition);
-    emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B32), ptx_r(to), r, ptx_i(0));
+    struct ptx_operand x = emit_binary(l, PTX_AND, PTX_MOD_PRED, a, condition);
+    struct ptx_operand y = emit_binary(l, PTX_AND, PTX_MOD_PRED, b, emit_unary(l, PTX_NOT, PTX_MOD_PRED, condition));
+    emit3(l, PTX_OR, PTX_MODS(PTX_MOD_PRED), ptx_r(to), x, y);
     return;
   }
   emit4(l, PTX_SELP, PTX_MODS(part_move_mod(p)), ptx_r(to), a, b, condition);
+}
+
+/* c && a, c || b, and where the constant is the other one: !c || a, !c && b. False: neither a nor b is constant. */
+static bool select_logical(struct lower *l, struct ptx_reg to, struct nvm_value c, struct nvm_value a, struct nvm_value b) {
+  nvm_u128 constant;
+  bool second = const_is_int(l->module, b, &constant);
+  if (!second && !const_is_int(l->module, a, &constant)) return false;
+  struct ptx_operand condition = ptx_r(lower_reg(l, c, 0));
+  if (second == (constant != 0)) condition = emit_unary(l, PTX_NOT, PTX_MOD_PRED, condition);
+  emit3(l, constant ? PTX_OR : PTX_AND, PTX_MODS(PTX_MOD_PRED), ptx_r(to), condition,
+        ptx_r(lower_reg(l, second ? a : b, 0)));
+  return true;
 }
 
 /* A vector condition chooses lane by lane, a scalar one the whole value. */
@@ -133,6 +145,7 @@ void lower_select(struct lower *l, const struct nvm_inst *i) {
     lower_join(l, i->type, to, z);
     return;
   }
+  if (type_equal(i->type, TYPE_I1) && select_logical(l, to[0], c, a, b)) return;
   struct ptx_operand condition = ptx_r(lower_reg(l, c, 0));
   struct type_parts parts = lower_type(l, i->type);
   for (uint32_t k = 0; k < parts.count; k++) {

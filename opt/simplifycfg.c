@@ -16,6 +16,8 @@
  *              hoist           both ways of a branch begin alike         → done once before it
  *              sink            both ways end with a store to one place   → done once behind them
  *              select          ways of few cheap instructions that meet  → done both, with selects
+ *              shortcut        a second condition behind the first, and
+ *                              one way for both where they fail          → one branch on both
  *            Of a warp whose threads part, both ways are executed one after the other, between a
  *            barrier's set-up and its wait: up to MOST_SPECULATED instructions cost less than that
  *            even where only one way would have been taken. Where all threads go the same way
@@ -49,6 +51,7 @@ struct simplifier {
   struct pass_env *env;
   uint32_t *predecessors; /* by block: edges that enter it */
   struct divergence *divergence; /* NULL: not asked for yet in this sweep */
+  struct loops loops;            /* known if divergence is */
   bool changed;
 };
 
@@ -577,26 +580,28 @@ static uint32_t cost_of_selects(const struct nvm_function *f, const struct meeti
   return cost;
 }
 
+/* What block `way` computes is computed before t, whether it is needed or not. */
+static void speculate(struct nvm_function *f, struct nvm_block way, struct nvm_inst_id t) {
+  struct nvm_inst_id last = block_terminator(f, way);
+  for (struct nvm_inst_id i = function_block(f, way)->first, next; i.index != last.index; i = next) {
+    next = function_inst(f, i)->next;
+    if (effects_is_debug(f, function_inst(f, i))) {
+      inst_remove(f, i);
+      continue;
+    }
+    f->locations.data[i.index].index = 0;
+    f->attachments.data[i.index] = 0;
+    inst_unlink(f, i);
+    inst_insert_before(f, i, t);
+  }
+}
+
 /* Both ways are computed at the end of b, and what they bring to `join` is selected there. */
 static bool form_selects(struct simplifier *s, const struct meeting *m) {
   struct nvm_function *f = s->f;
   struct nvm_inst_id t = block_terminator(f, m->b);
-  for (int w = 0; w < 2; w++) {
-    if (m->ways[w].index == m->b.index) continue;
-    struct nvm_inst_id last = block_terminator(f, m->ways[w]);
-    for (struct nvm_inst_id i = function_block(f, m->ways[w])->first, next; i.index != last.index;
-         i = next) {
-      next = function_inst(f, i)->next;
-      if (effects_is_debug(f, function_inst(f, i))) {
-        inst_remove(f, i);
-        continue;
-      }
-      f->locations.data[i.index].index = 0;
-      f->attachments.data[i.index] = 0;
-      inst_unlink(f, i);
-      inst_insert_before(f, i, t);
-    }
-  }
+  for (int w = 0; w < 2; w++)
+    if (m->ways[w].index != m->b.index) speculate(f, m->ways[w], t);
   struct nvm_value condition = inst_operand(f, function_inst(f, t), 0);
   FOR_EACH_PHI(f, m->join, i) {
     struct nvm_type type = function_inst(f, i)->type;
@@ -622,21 +627,104 @@ static bool form_selects(struct simplifier *s, const struct meeting *m) {
   return cfg_replace_terminator(f, t, OP_BR, &to, 1);
 }
 
+/* Computes s->divergence and s->loops, if they are not known yet; false when out of memory. */
+static bool find_divergence(struct simplifier *s) {
+  struct arena *a = s->env->arena;
+  struct dominance d;
+  if (s->divergence) return true;
+  s->divergence = arena_alloc(a, sizeof *s->divergence);
+  return s->divergence && dominance_compute(&d, s->f, a) && loops_compute(&s->loops, s->f, &d, a) &&
+         divergence_compute(s->divergence, s->f, &d, &s->loops, a);
+}
+
 /* What ways behind the branch of b may cost: more than MOST_UNIFORM only if it parts threads. */
 static uint32_t most_speculated(struct simplifier *s, struct nvm_block b, uint32_t cost) {
-  struct arena *a = s->env->arena;
   if (cost <= MOST_UNIFORM || cost > MOST_SPECULATED) return MOST_SPECULATED;
-  if (!s->divergence) {
-    struct dominance d;
-    struct loops l;
-    s->divergence = arena_alloc(a, sizeof *s->divergence);
-    if (!s->divergence || !dominance_compute(&d, s->f, a) || !loops_compute(&l, s->f, &d, a) ||
-        !divergence_compute(s->divergence, s->f, &d, &l, a))
-      return 0;
-  }
+  if (!find_divergence(s)) return 0;
   struct nvm_value condition = inst_operand(s->f, function_inst(s->f, block_terminator(s->f, b)), 0);
   return divergence_of(s->divergence, condition) ? MOST_SPECULATED : MOST_UNIFORM;
 }
+
+/* --- shortcuts ---------------------------------------------------------------------------------- */
+
+/* b branches to `second` or `other`, and `second`, which has no other way in, to `other` or elsewhere. */
+struct shortcut {
+  struct nvm_block b, second, other;
+  bool first_wants, second_wants; /* the conditions' values that lead on, not to `other` */
+};
+
+static bool find_shortcut(const struct simplifier *s, struct nvm_block b, struct shortcut *c) {
+  const struct nvm_function *f = s->f;
+  struct nvm_inst_id t = block_terminator(f, b);
+  if (function_inst(f, t)->op != OP_CONDBR || has_hints(f, t)) return false;
+  for (uint32_t k = 0; k < 2; k++) {
+    *c = (struct shortcut){.b = b, .second = block_successor(f, b, k), .other = block_successor(f, b, 1 - k), .first_wants = k == 0};
+    t = block_terminator(f, c->second);
+    bool entered = s->predecessors[c->second.index] == 1 && c->second.index != c->other.index;
+    if (!entered || function_inst(f, t)->op != OP_CONDBR || has_hints(f, t)) continue;
+    c->second_wants = block_successor(f, c->second, 1).index == c->other.index;
+    if (c->second_wants == (block_successor(f, c->second, 0).index == c->other.index)) continue;
+    if (function_inst(f, function_block(f, c->second)->first)->op != OP_PHI) return true;
+  }
+  return false;
+}
+
+/* Whether what the phis of `other` get does not tell which condition failed. */
+static bool fail_alike(const struct simplifier *s, const struct shortcut *c) {
+  const struct nvm_function *f = s->f;
+  FOR_EACH_PHI(f, c->other, i) {
+    const struct nvm_inst *phi = function_inst(f, i);
+    struct nvm_value first = inst_operand(f, phi, phi_entry(f, phi, c->b));
+    if (!value_equal(first, inst_operand(f, phi, phi_entry(f, phi, c->second)))) return false;
+  }
+  return true;
+}
+
+/* Ways out of a loop stay apart: the one that counts says how often it runs. */
+static bool leaves_loop(struct simplifier *s, const struct shortcut *c) {
+  if (!find_divergence(s)) return true;
+  uint32_t n = s->loops.innermost[c->b.index];
+  return n && !loops_contains(&s->loops, n, c->other);
+}
+
+/* The condition as it is where `wanted`, else its opposite. */
+static struct nvm_value wanted_condition(struct simplifier *s, struct nvm_inst_id t, struct nvm_inst_id branch, bool wanted) {
+  struct nvm_value operands[] = {inst_operand(s->f, function_inst(s->f, branch), 0), const_int(s->f->module, TYPE_I1, 1)};
+  return wanted ? operands[0] : add_before(s->f, t, OP_XOR, TYPE_I1, operands, 2, 0);
+}
+
+static bool join_conditions(struct simplifier *s, const struct shortcut *c) {
+  struct nvm_function *f = s->f;
+  struct nvm_inst_id t = block_terminator(f, c->b), branch = block_terminator(f, c->second);
+  struct nvm_block on = block_successor(f, c->second, c->second_wants ? 0 : 1);
+  speculate(f, c->second, t);
+  struct nvm_value operands[] = {wanted_condition(s, t, t, c->first_wants), wanted_condition(s, t, branch, c->second_wants),
+                                 const_int(f->module, TYPE_I1, 0)};
+  struct nvm_value both = add_before(f, t, OP_SELECT, TYPE_I1, operands, 3, 0);
+  struct nvm_value ways[] = {both, value_of_block(on), value_of_block(c->other)};
+  if (value_is_none(both)) return false;
+  cfg_remove_phi_edges(f, c->other, c->second, 0);
+  cfg_rename_phi_edges(f, on, c->second, c->b);
+  s->predecessors[c->other.index]--;
+  function_remove_block(f, c->second);
+  ++*s->env->statistic;
+  s->changed = true;
+  return cfg_replace_terminator(f, t, OP_CONDBR, ways, 3);
+}
+
+static bool join_shortcuts(struct simplifier *s) {
+  for (struct nvm_block b = s->f->entry; !block_is_none(b); b = function_block(s->f, b)->next) {
+    struct shortcut c;
+    while (find_shortcut(s, b, &c) && fail_alike(s, &c)) {
+      uint32_t cost = 1 + cost_of_way(s->f, c.second);
+      if (cost > most_speculated(s, b, cost) || leaves_loop(s, &c)) break;
+      if (!join_conditions(s, &c)) return false;
+    }
+  }
+  return true;
+}
+
+/* --- all together ------------------------------------------------------------------------------- */
 
 static bool join_ways(struct simplifier *s) {
   for (struct nvm_block b = s->f->entry, next; !block_is_none(b); b = next) {
@@ -663,7 +751,7 @@ enum nvm_status simplifycfg_run(struct nvm_function *f, struct pass_env *env, bo
       return NVM_OUT_OF_MEMORY;
     merge_blocks(&s);
     if (!forward_empty_blocks(&s) || !simplify_switches(&s) || !count_predecessors(&s) || !find_chains(&s) ||
-        !merge_tails(&s) || !hoist_common(&s) || !join_ways(&s))
+        !merge_tails(&s) || !hoist_common(&s) || !join_ways(&s) || !join_shortcuts(&s))
       return NVM_OUT_OF_MEMORY;
     *changed |= s.changed;
   } while (s.changed);
