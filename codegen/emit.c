@@ -139,7 +139,7 @@ struct ptx_operand lower_pred_to_int(struct lower *l, struct ptx_operand pred, u
 
 struct ptx_operand lower_int_to_pred(struct lower *l, struct ptx_operand value, uint32_t bits) {
   if (value.kind == PTX_OPERAND_INT)
-    return emit_compare(l, PTX_MOD_NE, PTX_MOD_S32, ptx_i(value.imm & 1), ptx_i(0));
+    return emit_unary(l, PTX_MOV, PTX_MOD_PRED, ptx_i(value.imm & 1));
   struct ptx_operand low = emit_binary(l, PTX_AND, mod_bits(bits), value, ptx_i(1));
   return emit_compare(l, PTX_MOD_NE, mod_bits(bits), low, ptx_i(0));
 }

@@ -197,6 +197,8 @@ void lower_touch(struct lower *l, struct nvm_value v);
 /* Part k of an operand: a register or, for constants, an immediate where PTX takes one (integers,
  * f32, f64; never for predicates, half, addresses). Valid in instructions that allow immediates. */
 struct ptx_operand lower_operand(struct lower *l, struct nvm_value v, uint32_t k);
+/* The same for lower_copy(), which takes every constant as an immediate. */
+struct ptx_operand lower_source(struct lower *l, struct nvm_value v, uint32_t k);
 /* The same, always in a register (constants are moved into a new one). */
 struct ptx_reg lower_reg(struct lower *l, struct nvm_value v, uint32_t k);
 /* Registers that hold all parts, in the function arena; NULL where there is no memory. */

@@ -205,7 +205,7 @@ bool lower_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block 
     bool none = !l->wanted[use.phi.index] || is_undefined(l, v);
     uint32_t parts = none ? 0 : lower_type(l, phi->type).count;
     for (uint32_t k = 0; k < parts; k++) {
-      struct ptx_operand source = lower_operand(l, v, k);
+      struct ptx_operand source = lower_source(l, v, k);
       if (!VEC_PUSH(&l->function_arena, &targets, lower_result(l, use.phi)[k]) ||
           !VEC_PUSH(&l->function_arena, &sources, source))
         return false;

@@ -155,12 +155,7 @@ struct ptx_reg lower_reg(struct lower *l, struct nvm_value v, uint32_t k) {
   if (o.kind == PTX_OPERAND_REG) return o.reg;
   struct type_parts parts = lower_type(l, value_type(l->f, v));
   if (k >= parts.count) return ptx_new_reg(l->pf, PTX_B32); /* an earlier error; keep going */
-  const struct part *p = lower_part(l, parts, k);
-  struct ptx_reg r = lower_new_reg(l, p);
-  if (p->kind == PART_I1) { /* mov.pred takes no immediate on older PTX; setp does everywhere */
-    emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_S32), ptx_r(r), ptx_i(o.imm), ptx_i(0));
-    return r;
-  }
+  struct ptx_reg r = lower_new_reg(l, lower_part(l, parts, k));
   lower_copy(l, r, o);
   return r;
 }
@@ -170,6 +165,12 @@ struct ptx_reg *lower_regs(struct lower *l, struct nvm_value v) {
   struct ptx_reg *regs = arena_alloc(&l->function_arena, (count + 1) * sizeof *regs);
   for (uint32_t k = 0; regs && k < count; k++) regs[k] = lower_reg(l, v, k);
   return regs;
+}
+
+struct ptx_operand lower_source(struct lower *l, struct nvm_value v, uint32_t k) {
+  if (is_local_value(v)) return ptx_r(local_reg(l, v, k));
+  bool known = k < lower_type(l, value_type(l->f, v)).count;
+  return known ? constant_operand(l, v, k) : ptx_r(lower_reg(l, v, k));
 }
 
 struct ptx_operand lower_operand(struct lower *l, struct nvm_value v, uint32_t k) {
