@@ -45,10 +45,10 @@ enum pass_id pass_find(const char *name, size_t length) {
 #define ROUNDS                                                                  \
   INLINED ACROSS                                                                \
   REFLECT "inline,written-parameters,copied-constants,sroa,mem2reg,early-cse,combine,simplifycfg," \
-          "infer-address-space,infer-invariant,gvn,correlated,reassociate,dse,barriers,combine,jump-threading,simplifycfg,dce"
+          "bool-phis,infer-address-space,infer-invariant,gvn,correlated,reassociate,dse,barriers,combine,jump-threading,simplifycfg,dce"
 
 /* Loops in the order in which they help each other. */
-#define CLEAN "simplifycfg,sroa,mem2reg,early-cse,sccp,gvn,correlated,reassociate,dse,barriers,combine,jump-threading,simplifycfg,dce"
+#define CLEAN "simplifycfg,sroa,mem2reg,early-cse,sccp,gvn,bool-phis,correlated,reassociate,dse,barriers,combine,jump-threading,simplifycfg,dce"
 /* Vectorized before they are unrolled, rotated again: other passes changed them. */
 #define VECTORS "loop-rotate,loop-vectorize,+simplifycfg,+early-cse,+combine,+sccp,+simplifycfg,+dce,"
 #define FIRST_LOOPS "loop-rotate,reassociate,licm,mem2reg,simplifycfg,early-cse,combine,dce,loop-deletion,"
