@@ -20,7 +20,7 @@ struct executor {
   struct nvm_type counter;   /* the type that counts iterations */
   uint32_t width;            /* bytes of the widest access */
   struct nvm_block old_loop; /* its preheader: where lanes that leave early are looked for */
-  struct early_way { struct nvm_block from; struct nvm_value begin; } early[3]; /* ways there, one a stage */
+  struct early_way { struct nvm_block from; struct nvm_value begin; } early[4]; /* ways there, one a stage */
   uint32_t early_count;
   bool failed;
 };

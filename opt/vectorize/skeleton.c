@@ -6,6 +6,8 @@
  *       │                                                          │
  *   peel.* : the first iterations one by one, until accesses are   │
  *       │    aligned                                               │
+ *   vector.unlike.* : the plan, where accesses that walk against   │
+ *       │    those are not: element by element                     │
  *   vector.* : the plan, factor × interleave count at a time       │
  *       │                                                          │
  *   vec.epilog.* : the plan with a smaller factor                  │
@@ -35,6 +37,7 @@ struct skeleton {
   struct nvm_value taken, total; /* back edges taken; iterations that stages may do */
   struct nvm_value conflict;     /* some check failed; VALUE_NULL: none yet */
   struct nvm_value peeled;       /* iterations to peel; VALUE_NULL: none */
+  struct nvm_value alike;        /* groups that walk against each other are aligned alike; VALUE_NULL: there are none */
   struct nvm_block scalar_ph, memcheck;
   struct way to_scalar[MOST_WAYS];
   uint32_t to_scalar_count;
@@ -170,7 +173,7 @@ static void count_peeled(struct skeleton *s, uint32_t group) {
 static void check_alignment(struct skeleton *s) {
   struct executor *x = &s->x;
   const struct vector_loop *v = x->v;
-  struct nvm_value sum = VALUE_NULL, zero = x_number(x, TYPE_I64, 0);
+  struct nvm_value sums[2] = {VALUE_NULL, VALUE_NULL}, zero = x_number(x, TYPE_I64, 0);
   uint32_t reference = v->peel ? v->peel_group : VP_NO_GROUP;
   if (v->peel) count_peeled(s, reference);
   for (uint32_t n = 0; n < v->groups.count && !x->failed; n++) {
@@ -188,9 +191,11 @@ static void check_alignment(struct skeleton *s) {
       at = x_binary(x, OP_ADD, at, x_binary(x, OP_MUL, s->peeled, x_number(x, TYPE_I64, g->step)));
     }
     at = x_binary(x, OP_AND, at, x_number(x, TYPE_I64, width - 1));
-    sum = value_is_none(sum) ? at : x_binary(x, OP_OR, sum, at);
+    struct nvm_value *sum = &sums[g->against];
+    *sum = value_is_none(*sum) ? at : x_binary(x, OP_OR, *sum, at);
   }
-  if (!value_is_none(sum)) fail_if(s, x_compare(x, ICMP_NE, sum, zero));
+  if (!value_is_none(sums[false])) fail_if(s, x_compare(x, ICMP_NE, sums[false], zero));
+  if (!value_is_none(sums[true])) s->alike = x_compare(x, ICMP_EQ, sums[true], zero);
 }
 
 /* --- metadata ----------------------------------------------------------------------------------- */
@@ -257,6 +262,8 @@ void x_mark_loop(struct executor *x, struct nvm_inst_id latch, const char *follo
 struct stage_names { const char *enough, *ph, *body, *middle, *followup; };
 static const struct stage_names peel_names = {"peel.check", "peel.ph", "peel.body", "peel.middle",
                                                "llvm.loop.vectorize.followup_epilogue"};
+static const struct stage_names unlike_names = {"vector.unlike.enough", "vector.unlike.ph", "vector.unlike.body",
+                                                "vector.unlike.middle", "llvm.loop.vectorize.followup_vectorized"};
 static const struct stage_names main_names = {"vector.enough", "vector.ph", "vector.body", "middle.block",
                                               "llvm.loop.vectorize.followup_vectorized"};
 static const struct stage_names remainder_names = {"remainder.some", "remainder.ph", "remainder.body", "remainder.middle",
@@ -355,12 +362,27 @@ static void emit_stage(struct skeleton *s, uint32_t factor, uint32_t count, stru
   enter(s, n == 2 ? next : x->block, ways, n);
 }
 
+/* All full chunks, unless `skip` holds (VALUE_NULL: it does not) or, if there need not be one, there is none. */
 static void emit_vector(struct skeleton *s, uint32_t factor, uint32_t count, const struct stage_names *names,
-                        const char *next_name, bool sure) {
+                        const char *next_name, struct nvm_value skip, bool sure) {
   struct executor *x = &s->x;
-  struct nvm_value few = VALUE_NULL, chunk = x_number(x, x->counter, factor * count);
+  struct nvm_value few = skip, chunk = x_number(x, x->counter, factor * count);
   if (!sure) few = x_compare(x, ICMP_ULT, x_binary(x, OP_SUB, s->total, x->begin), chunk);
+  if (!sure && !value_is_none(skip)) few = x_binary(x, OP_OR, few, skip);
   emit_stage(s, factor, count, few, VALUE_NULL, names, next_name);
+}
+
+/* The main loop. Where ends walk against each other, another one before it, for when they are not aligned alike, leaves no
+ * full chunk to it; the epilogue behind serves both. */
+static void emit_main(struct skeleton *s, bool sure) {
+  struct vector_loop *v = s->x.v;
+  bool both = !value_is_none(s->alike);
+  v->unlike = both;
+  if (both) emit_vector(s, v->factor, v->interleave, &unlike_names, "vector.main.loop.check", s->alike, sure);
+  v->unlike = false;
+  emit_vector(s, v->factor, v->interleave, &main_names, v->epilogue_factor ? "vec.epilog.iter.check" : "vector.done", VALUE_NULL,
+              sure && !both);
+  v->unlike = both;
 }
 
 /* --- the ends ----------------------------------------------------------------------------------- */
@@ -462,9 +484,8 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
   else if (!value_is_none(s.peeled))
     emit_stage(&s, 1, 1, x_compare(x, ICMP_EQ, s.peeled, zero), s.peeled, &peel_names, "vector.main.loop.iter.check");
   bool sure = v->least_iterations >= v->factor * v->interleave + v->peel_most;
-  emit_vector(&s, v->factor, v->interleave, &main_names,
-              v->epilogue_factor ? "vec.epilog.iter.check" : "vector.done", sure);
-  if (v->epilogue_factor) emit_vector(&s, v->epilogue_factor, 1, &epilogue_names, "vec.epilog.done", false);
+  emit_main(&s, sure);
+  if (v->epilogue_factor) emit_vector(&s, v->epilogue_factor, 1, &epilogue_names, "vec.epilog.done", VALUE_NULL, false);
   if (v->own_remainder) {
     if (v->predicated) emit_row(&s, s.total, v->predicated, "vec.epilog.predicated", x_block(x, "vector.all.done"));
     else emit_stage(&s, 1, 1, x_compare(x, ICMP_EQ, x->begin, s.total), s.total, &remainder_names, "vector.all.done");

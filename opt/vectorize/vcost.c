@@ -358,7 +358,7 @@ static uint64_t least_iterations(const struct vector_loop *v, const struct vecto
                                  const struct vector_price *epilogue, const struct vector_price *scalar) {
   enum { MOST_LEAST = 256 };
   uint64_t least = (uint64_t)vl_knob(v, KNOB_VECTORIZER_MIN_TRIP_COUNT), most = most_iterations(v), n = MOST_LEAST;
-  uint64_t chunk = (v->epilogue_factor ? v->epilogue_factor : v->factor * v->interleave) + v->peel_most;
+  uint64_t chunk = (v->epilogue_factor && !v->unlike ? v->epilogue_factor : v->factor * v->interleave) + v->peel_most;
   if (least > most) least = most;
   if (least < chunk) least = chunk;
   for (; n > least; n--) {
@@ -378,23 +378,39 @@ static bool group_is_needed(const struct vector_loop *v, uint32_t group) {
   return false;
 }
 
+/* Whose alignment depends on the number of iterations, as an end of a buffer's that is walked from its start elsewhere. */
+static void mark_against(struct vector_loop *v, bool rules, uint32_t lanes) {
+  v->against = false;
+  for (uint32_t n = 0; n < v->groups.count; n++) {
+    struct access_group *g = &v->groups.data[n];
+    uint32_t width = accesses_width(v, g, lanes);
+    struct access_piece pieces[MOST_PIECES];
+    g->against = rules && (g->step < 0) != (v->groups.data[v->peel_group].step < 0) && width > g->bytes &&
+                 (v->peel || g->known_align < width) && group_is_needed(v, n) && accesses_pieces(v, n, lanes, g->bytes, pieces);
+    v->against |= g->against;
+  }
+}
+
 /* Peeling aligns the group that stores, or the first, if its elements are neighbours. */
 static void choose_peeling(struct vector_loop *v) {
   uint32_t lanes = v->factor * v->interleave;
-  v->peel = false, v->peel_most = 0;
+  bool rules = false;
+  v->peel_most = 0;
   for (uint32_t n = 0; n < v->groups.count; n++) {
     const struct access_group *g = &v->groups.data[n];
     uint32_t width = accesses_width(v, g, lanes);
     int64_t reach = g->step < 0 ? -g->step : g->step;
     if (width <= g->bytes || reach != g->bytes || !group_is_needed(v, n)) continue;
-    if (v->peel && (v->groups.data[v->peel_group].is_store || !g->is_store)) continue;
-    v->peel = true, v->peel_group = n;
+    if (rules && (v->groups.data[v->peel_group].is_store || !g->is_store)) continue;
+    rules = true, v->peel_group = n;
   }
-  if (v->peel) {
+  v->peel = rules;
+  if (rules) {
     const struct access_group *g = &v->groups.data[v->peel_group];
     v->peel = g->known_align < accesses_width(v, g, lanes);
     v->peel_most = v->peel ? accesses_width(v, g, lanes) / g->bytes - 1 : 0;
   }
+  mark_against(v, rules, lanes);
 }
 
 /* `iterations` if they shall stand in a row, else 0; the user may want more than pays. */
@@ -504,7 +520,10 @@ enum vector_refusal price_choose(struct vector_loop *v, const struct vplan *p) {
   tell_occupancy(v, &c);
   struct vector_price epilogue = c.scalar;
   choose_peeling(v);
+  v->unlike = v->against; /* as the epilogue has it, and most numbers of iterations */
   choose_epilogue(v, p, &c.scalar, &epilogue);
-  v->least_iterations = least_iterations(v, &c.price, &epilogue, &c.scalar);
+  struct vector_price main_loop = price_plan(v, p, v->factor, v->interleave);
+  v->least_iterations = least_iterations(v, &main_loop, &epilogue, &c.scalar);
+  v->unlike = false;
   return v->factor * v->interleave == 1 ? VECTOR_NOT_BENEFICIAL : VECTOR_OK;
 }
