@@ -392,7 +392,7 @@ enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *sta
 uint32_t accesses_width(const struct vector_loop *v, const struct access_group *g, uint32_t lanes) {
   uint32_t widest = cost_widest_access_bits(v->env->target, g->space) / 8;
   uint64_t reach = (uint64_t)(g->step < 0 ? -g->step : g->step);
-  if (!g->wide || lanes == 1 || (v->unlike && g->against)) return g->bytes;
+  if (!g->wide || lanes == 1 || (v->unlike && g->asked)) return g->bytes;
   if (v->widest && widest > v->widest) widest = v->widest;
   while (widest > g->bytes && lanes * reach % widest) widest /= 2;
   return widest;

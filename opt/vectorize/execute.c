@@ -65,7 +65,7 @@ struct nvm_block x_block(struct executor *x, const char *name) {
   struct nvm_function *f = x->v->f;
   struct nvm_block b = function_add_block(f, module_str(f->module, name));
   x->failed |= block_is_none(b);
-  if (!x->failed) function_move_block(f, b, x->v->loop->header);
+  if (!x->failed) function_move_block(f, b, x->before);
   return b;
 }
 
@@ -726,7 +726,7 @@ void stage_emit(struct executor *x, struct nvm_value end, const char *ph, const 
   emit_body(x, &h);
   emit_latch(x, &h, end, body_block, middle_block);
   x->latch = x->block;
-  if (!x->failed) function_move_block(x->v->f, middle_block, x->v->loop->header);
+  if (!x->failed) function_move_block(x->v->f, middle_block, x->before);
   x->block = middle_block;
   for (uint32_t n = 1; n < recipes && !x->failed; n++) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);

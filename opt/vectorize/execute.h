@@ -10,6 +10,7 @@ struct executor {
   uint32_t factor, count;    /* lanes of a vector, vectors of an iteration */
   struct nvm_block block;    /* where instructions are appended */
   struct nvm_block latch;    /* of the stage emitted last */
+  struct nvm_block before;   /* new blocks come before it */
   struct nvm_inst_id origin; /* whose place (!dbg) new instructions get */
   struct nvm_value *vectors; /* by recipe × count: the value as a vector (a scalar for factor 1) */
   struct nvm_value *lanes;   /* by recipe × count × factor */
@@ -20,7 +21,7 @@ struct executor {
   struct nvm_type counter;   /* the type that counts iterations */
   uint32_t width;            /* bytes of the widest access */
   struct nvm_block old_loop; /* its preheader: where lanes that leave early are looked for */
-  struct early_way { struct nvm_block from; struct nvm_value begin; } early[4]; /* ways there, one a stage */
+  struct early_way { struct nvm_block from; struct nvm_value begin; } early[5]; /* ways there, one a stage */
   uint32_t early_count;
   bool failed;
 };

@@ -68,8 +68,8 @@ static void tell_success(const struct vector_loop *v) {
            (unsigned)v->factor, (unsigned)v->interleave);
   if (v->histogram)
     remark(v->env, REMARK_ANALYSIS, v->f, at, "Histogram", "updates at computed addresses stay in order");
-  if (v->against)
-    tell(v, REMARK_ANALYSIS, "AlignedUnlike", "two main loops: with narrow accesses where buffers walked against each other are not aligned alike");
+  if (v->twofold)
+    tell(v, REMARK_ANALYSIS, "AlignedUnlike", "vectors twice: narrow accesses where buffers are not aligned alike");
   if (v->epilogue_factor)
     remark(v->env, REMARK_ANALYSIS, v->f, at, "EpilogueVectorized", "epilogue of width %(EpilogueFactor)u",
            (unsigned)v->epilogue_factor);

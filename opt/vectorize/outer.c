@@ -270,7 +270,7 @@ enum vector_refusal outer_check(struct vector_loop *v, struct outer_nest **made,
   uint32_t size;
   enum vector_refusal r = ok ? legality_collect_body(v, &ok) : VECTOR_OK;
   if (ok && r == VECTOR_OK) {
-    *n = (struct outer_nest){.x = {.v = v}, .inner = v->index + 1, .trips = scev_trip_count(v->scev, v->index + 1)};
+    *n = (struct outer_nest){.x = {.v = v, .before = v->loop->header}, .inner = v->index + 1, .trips = scev_trip_count(v->scev, v->index + 1)};
     n->uniform = arena_alloc(v->env->arena, v->f->insts.count * sizeof *n->uniform);
     n->x.failed |= !n->uniform;
     if (v->early.index || !find_chain(n)) r = VECTOR_SHAPE;

@@ -6,11 +6,11 @@
  *       │                                                          │
  *   peel.* : the first iterations one by one, until accesses are   │
  *       │    aligned                                               │
- *   vector.unlike.* : the plan, where accesses that walk against   │
- *       │    those are not: element by element                     │
  *   vector.* : the plan, factor × interleave count at a time       │
  *       │                                                          │
  *   vec.epilog.* : the plan with a smaller factor                  │
+ *       │    (both twice: where other accesses are not aligned like│
+ *       │     those, these go element by element)                  │
  *       │                                                          │
  *   remainder.* or vec.epilog.predicated* : the last iterations    │
  *       │    one by one, in a loop or in a row under conditions     │
@@ -37,7 +37,7 @@ struct skeleton {
   struct nvm_value taken, total; /* back edges taken; iterations that stages may do */
   struct nvm_value conflict;     /* some check failed; VALUE_NULL: none yet */
   struct nvm_value peeled;       /* iterations to peel; VALUE_NULL: none */
-  struct nvm_value alike;        /* groups that walk against each other are aligned alike; VALUE_NULL: there are none */
+  struct nvm_value alike;        /* all groups are aligned when the ruling one is; VALUE_NULL: they are, or it is a conflict */
   struct nvm_block scalar_ph, memcheck;
   struct way to_scalar[MOST_WAYS];
   uint32_t to_scalar_count;
@@ -174,24 +174,19 @@ static void check_alignment(struct skeleton *s) {
   struct executor *x = &s->x;
   const struct vector_loop *v = x->v;
   struct nvm_value sums[2] = {VALUE_NULL, VALUE_NULL}, zero = x_number(x, TYPE_I64, 0);
-  uint32_t reference = v->peel ? v->peel_group : VP_NO_GROUP;
-  if (v->peel) count_peeled(s, reference);
+  if (v->peel) count_peeled(s, v->peel_group);
   for (uint32_t n = 0; n < v->groups.count && !x->failed; n++) {
     const struct access_group *g = &v->groups.data[n];
     uint32_t width = width_of(s, n);
-    if (width <= g->bytes || n == reference || (!v->peel && g->known_align >= width)) continue;
-    struct nvm_value at = anchor_of(s, n);
+    struct nvm_value at = g->asked ? anchor_of(s, n) : VALUE_NULL;
     if (value_is_none(at)) continue;
-    const struct access_group *r = v->peel ? &v->groups.data[reference] : NULL;
-    if (r && r->step == g->step && width <= width_of(s, reference)) {
-      struct scev d = scev_subtract(v->scev, g->address, r->address);
-      if (scev_is_constant(d) && (d.constant + g->anchor - r->anchor) % width == 0) continue;
-      at = x_binary(x, OP_SUB, at, anchor_of(s, reference));
-    } else if (r) {
+    if (v->peel && v->groups.data[v->peel_group].step == g->step && width <= width_of(s, v->peel_group)) {
+      at = x_binary(x, OP_SUB, at, anchor_of(s, v->peel_group));
+    } else if (v->peel) {
       at = x_binary(x, OP_ADD, at, x_binary(x, OP_MUL, s->peeled, x_number(x, TYPE_I64, g->step)));
     }
     at = x_binary(x, OP_AND, at, x_number(x, TYPE_I64, width - 1));
-    struct nvm_value *sum = &sums[g->against];
+    struct nvm_value *sum = &sums[v->twofold && g->asked];
     *sum = value_is_none(*sum) ? at : x_binary(x, OP_OR, *sum, at);
   }
   if (!value_is_none(sums[false])) fail_if(s, x_compare(x, ICMP_NE, sums[false], zero));
@@ -262,8 +257,6 @@ void x_mark_loop(struct executor *x, struct nvm_inst_id latch, const char *follo
 struct stage_names { const char *enough, *ph, *body, *middle, *followup; };
 static const struct stage_names peel_names = {"peel.check", "peel.ph", "peel.body", "peel.middle",
                                                "llvm.loop.vectorize.followup_epilogue"};
-static const struct stage_names unlike_names = {"vector.unlike.enough", "vector.unlike.ph", "vector.unlike.body",
-                                                "vector.unlike.middle", "llvm.loop.vectorize.followup_vectorized"};
 static const struct stage_names main_names = {"vector.enough", "vector.ph", "vector.body", "middle.block",
                                               "llvm.loop.vectorize.followup_vectorized"};
 static const struct stage_names remainder_names = {"remainder.some", "remainder.ph", "remainder.body", "remainder.middle",
@@ -307,7 +300,7 @@ static void emit_row(struct skeleton *s, struct nvm_value end, uint32_t most, co
   if (x->failed) return;
   ways[most] = way_here(s, x->entry, end);
   x_jump(x, next);
-  function_move_block(x->v->f, next, x->v->loop->header);
+  function_move_block(x->v->f, next, x->before);
   enter(s, next, ways, most + 1);
 }
 
@@ -358,31 +351,45 @@ static void emit_stage(struct skeleton *s, uint32_t factor, uint32_t count, stru
   }
   ways[n++] = run_stage(s, factor, count, value_is_none(end) ? full_end(s, factor * count) : end, names);
   if (n == 2) x_jump(x, next);
-  if (n == 2 && !x->failed) function_move_block(x->v->f, next, x->v->loop->header);
+  if (n == 2 && !x->failed) function_move_block(x->v->f, next, x->before);
   enter(s, n == 2 ? next : x->block, ways, n);
 }
 
-/* All full chunks, unless `skip` holds (VALUE_NULL: it does not) or, if there need not be one, there is none. */
 static void emit_vector(struct skeleton *s, uint32_t factor, uint32_t count, const struct stage_names *names,
-                        const char *next_name, struct nvm_value skip, bool sure) {
+                        const char *next_name, bool sure) {
   struct executor *x = &s->x;
-  struct nvm_value few = skip, chunk = x_number(x, x->counter, factor * count);
+  struct nvm_value few = VALUE_NULL, chunk = x_number(x, x->counter, factor * count);
   if (!sure) few = x_compare(x, ICMP_ULT, x_binary(x, OP_SUB, s->total, x->begin), chunk);
-  if (!sure && !value_is_none(skip)) few = x_binary(x, OP_OR, few, skip);
   emit_stage(s, factor, count, few, VALUE_NULL, names, next_name);
 }
 
-/* The main loop. Where ends walk against each other, another one before it, for when they are not aligned alike, leaves no
- * full chunk to it; the epilogue behind serves both. */
-static void emit_main(struct skeleton *s, bool sure) {
-  struct vector_loop *v = s->x.v;
-  bool both = !value_is_none(s->alike);
-  v->unlike = both;
-  if (both) emit_vector(s, v->factor, v->interleave, &unlike_names, "vector.main.loop.check", s->alike, sure);
-  v->unlike = false;
-  emit_vector(s, v->factor, v->interleave, &main_names, v->epilogue_factor ? "vec.epilog.iter.check" : "vector.done", VALUE_NULL,
-              sure && !both);
-  v->unlike = both;
+/* The main loop and the epilogue. */
+static void emit_vectors(struct skeleton *s) {
+  const struct vector_loop *v = s->x.v;
+  bool sure = v->least_iterations >= v->factor * v->interleave + v->peel_most;
+  emit_vector(s, v->factor, v->interleave, &main_names, v->epilogue_factor ? "vec.epilog.iter.check" : "vector.done", sure);
+  if (v->epilogue_factor) emit_vector(s, v->epilogue_factor, 1, &epilogue_names, "vec.epilog.done", false);
+}
+
+/* Both for groups that are aligned alike and, out of the way, for others. */
+static void emit_twice(struct skeleton *s) {
+  struct executor *x = &s->x;
+  struct way before = way_here(s, x->entry, x->begin), after[2];
+  struct nvm_block alike = x_block(x, "vector.alike"), unlike = x_block(x, "vector.unlike"), next = x_block(x, "vectors.done");
+  if (x->failed) return;
+  x_branch(x, s->alike, alike, unlike);
+  for (uint32_t k = 0; k < 2 && !x->failed; k++) {
+    x->v->unlike = k == 1;
+    x->before = k == 1 ? x->v->loop->header : unlike;
+    enter(s, k == 1 ? unlike : alike, &before, 1);
+    emit_vectors(s);
+    after[k] = way_here(s, x->entry, x->begin);
+    x_jump(x, next);
+  }
+  if (x->failed) return;
+  x->before = unlike;
+  function_move_block(x->v->f, next, x->before);
+  enter(s, next, after, 2);
 }
 
 /* --- the ends ----------------------------------------------------------------------------------- */
@@ -465,7 +472,7 @@ static bool prepare(struct skeleton *s) {
 }
 
 enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
-  struct skeleton s = {.x = {.v = v, .p = p}};
+  struct skeleton s = {.x = {.v = v, .p = p, .before = v->loop->header}};
   struct executor *x = &s.x;
   struct nvm_inst_id jump = block_terminator(v->f, v->loop->preheader);
   if (!prepare(&s)) return PLAN_OUT_OF_MEMORY;
@@ -483,9 +490,8 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
     emit_row(&s, s.peeled, v->peel_most, "peel.row", x_block(x, "vector.main.loop.iter.check"));
   else if (!value_is_none(s.peeled))
     emit_stage(&s, 1, 1, x_compare(x, ICMP_EQ, s.peeled, zero), s.peeled, &peel_names, "vector.main.loop.iter.check");
-  bool sure = v->least_iterations >= v->factor * v->interleave + v->peel_most;
-  emit_main(&s, sure);
-  if (v->epilogue_factor) emit_vector(&s, v->epilogue_factor, 1, &epilogue_names, "vec.epilog.done", VALUE_NULL, false);
+  if (value_is_none(s.alike)) emit_vectors(&s);
+  else emit_twice(&s);
   if (v->own_remainder) {
     if (v->predicated) emit_row(&s, s.total, v->predicated, "vec.epilog.predicated", x_block(x, "vector.all.done"));
     else emit_stage(&s, 1, 1, x_compare(x, ICMP_EQ, x->begin, s.total), s.total, &remainder_names, "vector.all.done");

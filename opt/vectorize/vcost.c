@@ -352,19 +352,24 @@ static cost vector_cost(const struct vector_loop *v, const struct vector_price *
   return cost_add(sum, (count && !v->predicated ? STAGE_ENTRY : 0) + cost_times(rest, count));
 }
 
+/* The old loop's instructions for so many iterations, unrolled; an access counted twice. */
+static cost old_loop_cost(const struct vector_price *scalar, uint64_t count) {
+  cost around = LOOP + scalar->pointers;
+  return cost_add(cost_times(stage_cost(scalar, STAGE_LOOP) - around, count),
+                  cost_times(around, count / UNROLLED + count % UNROLLED));
+}
+
 /* The least number of iterations from which on the whole is worth what stands around the vectors, beside the old loop
  * unrolled. At run time no fewer are demanded than the knob demands of what is known while compiling. */
 static uint64_t least_iterations(const struct vector_loop *v, const struct vector_price *vector,
                                  const struct vector_price *epilogue, const struct vector_price *scalar) {
   enum { MOST_LEAST = 256 };
   uint64_t least = (uint64_t)vl_knob(v, KNOB_VECTORIZER_MIN_TRIP_COUNT), most = most_iterations(v), n = MOST_LEAST;
-  uint64_t chunk = (v->epilogue_factor && !v->unlike ? v->epilogue_factor : v->factor * v->interleave) + v->peel_most;
+  uint64_t chunk = (v->epilogue_factor && !v->against ? v->epilogue_factor : v->factor * v->interleave) + v->peel_most;
   if (least > most) least = most;
   if (least < chunk) least = chunk;
   for (; n > least; n--) {
-    cost old = cost_add(cost_times(stage_cost(scalar, STAGE_LOOP) - LOOP - scalar->pointers, n - 1),
-                        cost_times(LOOP + scalar->pointers, (n - 1) / UNROLLED + (n - 1) % UNROLLED));
-    if (cost_add(entry_cost(v), vector_cost(v, vector, epilogue, scalar, n - 1)) > old) break;
+    if (cost_add(entry_cost(v), vector_cost(v, vector, epilogue, scalar, n - 1)) > old_loop_cost(scalar, n - 1)) break;
   }
   return n < least ? least : n;
 }
@@ -378,17 +383,15 @@ static bool group_is_needed(const struct vector_loop *v, uint32_t group) {
   return false;
 }
 
-/* Whose alignment depends on the number of iterations, as an end of a buffer's that is walked from its start elsewhere. */
-static void mark_against(struct vector_loop *v, bool rules, uint32_t lanes) {
-  v->against = false;
-  for (uint32_t n = 0; n < v->groups.count; n++) {
-    struct access_group *g = &v->groups.data[n];
-    uint32_t width = accesses_width(v, g, lanes);
-    struct access_piece pieces[MOST_PIECES];
-    g->against = rules && (g->step < 0) != (v->groups.data[v->peel_group].step < 0) && width > g->bytes &&
-                 (v->peel || g->known_align < width) && group_is_needed(v, n) && accesses_pieces(v, n, lanes, g->bytes, pieces);
-    v->against |= g->against;
-  }
+/* Whether the group's wide accesses are known to be aligned, once the iterations that peeling takes are done. */
+static bool is_aligned(const struct vector_loop *v, uint32_t group, uint32_t lanes) {
+  const struct access_group *g = &v->groups.data[group], *r = &v->groups.data[v->peel_group];
+  uint32_t width = accesses_width(v, g, lanes);
+  if (width <= g->bytes || (v->peel && group == v->peel_group)) return true;
+  if (!v->peel) return g->known_align >= width;
+  if (r->step != g->step || width > accesses_width(v, r, lanes)) return false;
+  struct scev d = scev_subtract(v->scev, g->address, r->address);
+  return scev_is_constant(d) && (d.constant + g->anchor - r->anchor) % width == 0;
 }
 
 /* Peeling aligns the group that stores, or the first, if its elements are neighbours. */
@@ -410,7 +413,13 @@ static void choose_peeling(struct vector_loop *v) {
     v->peel = g->known_align < accesses_width(v, g, lanes);
     v->peel_most = v->peel ? accesses_width(v, g, lanes) / g->bytes - 1 : 0;
   }
-  mark_against(v, rules, lanes);
+  v->twofold = v->against = false;
+  for (uint32_t n = 0; n < v->groups.count; n++) {
+    struct access_group *g = &v->groups.data[n];
+    g->asked = !is_aligned(v, n, lanes) && group_is_needed(v, n);
+    v->twofold |= rules && g->asked;
+    v->against |= rules && g->asked && (g->step < 0) != (v->groups.data[v->peel_group].step < 0);
+  }
 }
 
 /* `iterations` if they shall stand in a row, else 0; the user may want more than pays. */
@@ -520,10 +529,12 @@ enum vector_refusal price_choose(struct vector_loop *v, const struct vplan *p) {
   tell_occupancy(v, &c);
   struct vector_price epilogue = c.scalar;
   choose_peeling(v);
-  v->unlike = v->against; /* as the epilogue has it, and most numbers of iterations */
   choose_epilogue(v, p, &c.scalar, &epilogue);
-  struct vector_price main_loop = price_plan(v, p, v->factor, v->interleave);
-  v->least_iterations = least_iterations(v, &main_loop, &epilogue, &c.scalar);
+  v->least_iterations = least_iterations(v, &c.price, &epilogue, &c.scalar);
+  v->unlike = true;
+  struct vector_price unlike = price_plan(v, p, v->factor, v->interleave);
   v->unlike = false;
+  uint32_t chunk = v->factor * v->interleave;
+  v->twofold = v->twofold && unlike.body < COST_MAX && stage_cost(&unlike, STAGE_LOOP) < old_loop_cost(&c.scalar, chunk);
   return v->factor * v->interleave == 1 ? VECTOR_NOT_BENEFICIAL : VECTOR_OK;
 }

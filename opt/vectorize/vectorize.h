@@ -38,7 +38,7 @@ struct access_group {
   bool is_store, aligned_elements; /* every element at a multiple of its size */
   bool crosses;           /* members passed accesses that move alike, and perhaps touch the same bytes */
   bool wide;              /* some access of it can be wider than an element */
-  bool against;           /* walks against the group that rules alignment: the number of iterations decides its own */
+  bool asked;             /* whether it is aligned when the ruling group is, is only known at run time */
   int64_t anchor;         /* offset that a wide access may begin at, once aligned */
   uint32_t known_align;   /* of address + anchor in iteration 0 */
 };
@@ -129,8 +129,9 @@ struct vector_loop {
   bool peel_in_row;            /* they stand in a row too */
   uint32_t peel_group, peel_most; /* iterations at most */
   uint64_t least_iterations;   /* fewer are left to the old loop */
-  bool against;                /* some group walks against the ruling one: a main loop more, for alignment unlike it */
-  bool unlike;                 /* now: such groups are accessed element by element */
+  bool against;                /* such a group walks against that one: most numbers of iterations leave it unaligned */
+  bool twofold;                /* vectors for groups aligned like that one, and for others */
+  bool unlike;                 /* now those for others: groups whose alignment is asked go element by element */
   uint32_t widest;             /* bytes of the widest access */
 };
 
