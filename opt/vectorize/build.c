@@ -143,8 +143,8 @@ static void build_access(struct builder *b, struct nvm_inst_id id) {
   struct vp_recipe r = {.kind = a->is_store ? VP_STORE : VP_LOAD, .inst = id, .access = at, .group = a->group,
                         .type = a->is_store ? TYPE_VOID : a->type};
   r.in_chain = v->chained[id.index];
-  r.uniform = a->affine && a->step == 0 && !r.in_chain;
   if (a->conditional) r.mask = block_mask(b, i->block);
+  r.uniform = a->affine && a->step == 0 && !r.in_chain && !r.mask; /* a lane that does not load has no value */
   if (a->group != VP_NO_GROUP) {
     const struct access_group *g = &v->groups.data[a->group];
     int64_t reach = a->step < 0 ? -a->step : a->step;

@@ -307,7 +307,7 @@ static void access_masked(struct executor *x, uint32_t n, uint32_t part, uint32_
 
 static void do_access_alone(struct executor *x, uint32_t n) {
   const struct vp_recipe *r = vplan_recipe(x->p, n);
-  uint32_t parts = r->uniform && !r->mask ? 1 : x->count, lanes = r->uniform && !r->mask ? 1 : x->factor;
+  uint32_t parts = r->uniform ? 1 : x->count, lanes = r->uniform ? 1 : x->factor;
   for (uint32_t part = 0; part < parts; part++)
     for (uint32_t lane = 0; lane < lanes; lane++)
       if (r->mask) access_masked(x, n, part, lane);

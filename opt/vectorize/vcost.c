@@ -109,7 +109,7 @@ static cost recipe_cost(const struct vector_loop *v, const struct vplan *p, uint
                         uint32_t count, struct vector_price *price) {
   const struct vp_recipe *r = vplan_recipe(p, n);
   uint32_t lanes = factor * count;
-  uint32_t times = r->uniform && !r->mask ? 1 : lanes;
+  uint32_t times = r->uniform ? 1 : lanes;
   switch ((enum vp_kind)r->kind) {
   case VP_POINTER: price->pointers += r->step != 0; return r->step ? 2 : 0;
   case VP_INDUCTION: return cost_add(1, cost_times(1, lanes > 1 ? lanes : 0));
@@ -500,8 +500,9 @@ static void try_factor(struct vector_loop *v, const struct vplan *p, uint32_t fa
 }
 
 static void tell_occupancy(const struct vector_loop *v, const struct choice *c) {
-  uint32_t before = register_warps(v, c->scalar.registers), after = register_warps(v, c->price.registers);
-  if (after >= before) return;
+  uint32_t counter = 2 * ((v->trips.taken.width + 31) / 32); /* and its bound, of which the plan knows nothing */
+  uint32_t before = register_warps(v, c->scalar.registers), after = register_warps(v, c->price.registers + counter);
+  if (after >= before || v->factor * v->interleave == 1) return;
   remark(v->env, REMARK_ANALYSIS, v->f, remark_at_block(v->f, v->loop->header), "OccupancyStep",
          "registers leave room for %(Warps)u warps instead of %(ScalarWarps)u: paid by %(Cost)D instead of "
          "%(ScalarCost)D/1000 slots per iteration",

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Serial loops of one thread, as nvmini, clang, libNVVM and nvcc compile them, executed in our simulator from their PTX.
 
-    vectorize.py [--cpus sm_80,sm_90,sm_100] [--trips 1000,...] [--loops scale,sum,...] [--nvmini build/nvmini]
+    vectorize.py [--cpus sm_80,sm_90,sm_100] [--trips 1000,...] [--loops scale,sum,...] [--nvmini build/nvmini] [--shift N]
 
 For each loop and compiler: the widest access to global memory in bits, memory instructions and executed
 instructions per element; below the tables, where we are behind: with 64 iterations and more behind whom, with fewer
 than 16 more than 10 % behind our own loop without vectors. The sources are compiled by nvcc (-O3) and clang (-O3, and unoptimized as the input of
 nvmini -O3, with and without its vectorizer, and of libNVVM -opt=3: typed pointers, which clang 14 writes, up to
 compute_90, the newer dialect from compute_100 on); clang does not know sm_100 and gets sm_90 there. Buffers are aligned to 256 bytes and do not overlap, which only the
-loops marked `restrict` say; alignment is said by none but the last rows."""
+loops marked `restrict` say; alignment is said by none but the last rows. With --shift the first buffer begins that many
+elements later, a number that the kernel gets as an argument."""
 import argparse
 import ctypes
 import glob
@@ -155,10 +156,10 @@ def widest(ptx):
 
 def measure(options, ptx, buffers, trips):
     """(memory instructions, instructions) per element, None if it does not run."""
-    arguments = []
+    arguments, shift = [], [] if options.shift is None else ["--arg", f"i32:{options.shift}"]
     for _ in range(buffers):
         arguments += ["--arg", f"buf:u8:{trips * 12 + 256}:zero"]
-    done = run(options.nvmini, "run", ptx, *arguments, "--arg", f"i32:{trips}", "--stats")
+    done = run(options.nvmini, "run", ptx, *arguments, "--arg", f"i32:{trips}", *shift, "--stats")
     counts = dict(re.findall(r"^(\S+) (\d+)$", done.stdout + done.stderr, re.M))
     if done.returncode or "instructions" not in counts:
         return None
@@ -174,6 +175,8 @@ def cell(width, got):
 
 def measure_loop(options, columns, cpu, parameters, body, buffers):
     """By column: (widest access or None, by number of iterations what measure() says)."""
+    if options.shift is not None:
+        parameters, body = parameters + ", int shift", "a += shift; " + body
     with tempfile.TemporaryDirectory() as work:
         source = os.path.join(work, "k.cu")
         with open(source, "w", encoding="utf-8") as file:
@@ -202,6 +205,7 @@ def main():
     parser.add_argument("--trips", type=lambda s: [int(n) for n in s.split(",")], default=[1000], help="list of numbers")
     parser.add_argument("--loops", default="")
     parser.add_argument("--nvmini", default="build/nvmini")
+    parser.add_argument("--shift", type=int)
     parser.add_argument("--clang", default="clang-19")
     parser.add_argument("--nvcc", default=shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
     parser.add_argument("--clang14", default="clang-14", help="writes typed pointers, for libNVVM")
