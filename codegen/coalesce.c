@@ -242,9 +242,9 @@ static void touch(struct coalescer *c, uint32_t n, struct live at) {
     if (known->position < at.position) known->position = at.position;
     return;
   }
+  if (!VEC_PUSH(&c->l->function_arena, &c->live, at)) return;
   c->touched[at.block] = n;
-  c->slot[at.block] = c->live.count;
-  VEC_PUSH(&c->l->function_arena, &c->live, at);
+  c->slot[at.block] = c->live.count - 1;
   c->steps_left -= c->steps_left != 0;
 }
 
