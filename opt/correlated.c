@@ -16,6 +16,7 @@
  *              64-bit udiv, urem of 32-bit values → 32 bits and zext
  *              add, sub, mul, shl in range       → nuw, nsw
  *              case that cannot be               → dropped
+ *              phi of true behind one way of a branch, false behind the other → the branch's condition
  *              64-bit counter of 32-bit values   → 32 bits, where all who use it read it extended at no cost:
  *                                                  comparisons, addresses, truncations
  * Requires:  nothing.
@@ -450,8 +451,48 @@ static void put_constants(struct walker *w, struct nvm_inst_id i) {
   }
 }
 
+/* Whether the edge from → b is only taken where the branch at the end of `d` has gone its way k. */
+static bool is_behind(const struct walker *w, struct nvm_block d, uint32_t k, struct nvm_block from, struct nvm_block b) {
+  struct nvm_block to = block_successor(w->f, d, k);
+  if (from.index == d.index) return to.index == b.index;
+  const uint32_t *first = w->dominance.first_predecessor;
+  return first[to.index + 1] - first[to.index] == 1 && dominance_dominates(&w->dominance, to, from);
+}
+
+/* Whether the phi says which way the branch at the end of `d` went: true for way `yes`, false for the other. */
+static bool tells_way(const struct walker *w, const struct nvm_inst *phi, struct nvm_block d, uint32_t yes) {
+  nvm_u128 bit;
+  bool told = true;
+  for (uint32_t k = 0; k < phi->operand_count && told; k += 2) {
+    struct nvm_block from = {value_index(inst_operand(w->f, phi, k + 1))};
+    told = const_is_int(w->f->module, inst_operand(w->f, phi, k), &bit) &&
+           is_behind(w, d, bit ? yes : 1 - yes, from, phi->block);
+  }
+  return told;
+}
+
+/* Phis of b that repeat a condition become it. */
+static void use_condition(struct walker *w, struct nvm_block b) {
+  struct nvm_block d = w->dominance.immediate[b.index];
+  struct nvm_inst_id t = block_is_none(d) ? (struct nvm_inst_id){0} : block_terminator(w->f, d);
+  if (inst_is_none(t) || function_inst(w->f, t)->op != OP_CONDBR) return;
+  if (block_successor(w->f, d, 0).index == block_successor(w->f, d, 1).index) return;
+  struct nvm_value condition = inst_operand(w->f, function_inst(w->f, t), 0);
+  FOR_EACH_PHI(w->f, b, i) {
+    const struct nvm_inst *phi = function_inst(w->f, i);
+    if (!type_equal(phi->type, TYPE_I1) || i.index >= w->insts) continue;
+    if (tells_way(w, phi, d, 0)) {
+      use(w, i, condition);
+    } else if (tells_way(w, phi, d, 1)) {
+      struct nvm_value operands[] = {condition, const_int(w->f->module, TYPE_I1, 1)};
+      use(w, i, add_before(w, t, OP_XOR, TYPE_I1, operands, 2));
+    }
+  }
+}
+
 static bool visit_block(struct walker *w, struct nvm_block b) {
   if (!learn_edge(w, b)) return false;
+  use_condition(w, b);
   FOR_EACH_INST(w->f, b, i) {
     put_constants(w, i);
     if (!simplify(w, i)) return false;
