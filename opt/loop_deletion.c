@@ -5,6 +5,7 @@
  *            iteration or affine in them, the preheader computes it ("exit-value replacement", with the trip count for the
  *            iteration number) and goes to the exit at once. Where the loop stays, integers whose last value is a number, or
  *            one invariant value and a number, are that.
+ *            An exit that another is always taken before is no exit: both are counted.
  * Requires:  loop-simplify, lcssa.
  * Preserves: nothing of the loop; everything else.
  * Cost:      linear.
@@ -120,6 +121,30 @@ static void settle_exit_values(struct deleter *d, bool *changed) {
   }
 }
 
+/* Whether the loop has left at x before it can leave at y. */
+static bool leaves_before(struct deleter *d, struct nvm_block x, struct nvm_block y) {
+  struct trip_count a = scev_exit_count(d->scev, d->n, x), b = scev_exit_count(d->scev, d->n, y);
+  if (!a.known || !b.known || !a.guarded || !b.guarded || a.divisor != b.divisor) return false;
+  return x.index != y.index && dominance_dominates(&d->nest.d, x, y) && scev_equal(a.taken, b.taken);
+}
+
+/* Branches that never leave stay. */
+static void settle_exits(struct deleter *d, bool *changed) {
+  struct nvm_function *f = d->f;
+  uint32_t count;
+  const struct loop_exit *exits = loops_exits(&d->nest.loops, d->n, &count);
+  enum { MOST = 4 };
+  for (uint32_t k = 0; k < count && count > 1 && count <= MOST; k++)
+    for (uint32_t other = 0; other < count; other++) {
+      struct nvm_inst_id t = block_terminator(f, exits[k].from);
+      if (function_inst(f, t)->op != OP_CONDBR || !leaves_before(d, exits[other].from, exits[k].from)) continue;
+      bool leaves = block_successor(f, exits[k].from, 0).index == exits[k].to.index;
+      inst_set_operand(f, t, 0, const_int(f->module, TYPE_I1, !leaves));
+      *changed = true;
+      break;
+    }
+}
+
 enum nvm_status loop_deletion_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct deleter d = {.f = f};
   if (!loop_nest_compute(&d.nest, f, env->arena)) return NVM_OUT_OF_MEMORY;
@@ -132,6 +157,7 @@ enum nvm_status loop_deletion_run(struct nvm_function *f, struct pass_env *env, 
     d.loop = &d.nest.loops.data[n];
     if (!is_deletable(&d)) {
       settle_exit_values(&d, changed);
+      settle_exits(&d, changed);
       continue;
     }
     *changed = true;

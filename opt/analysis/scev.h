@@ -65,6 +65,9 @@ bool scev_is_invariant(struct scev_env *e, struct scev a, uint32_t loop);
 bool scev_step(struct scev_env *e, struct scev a, uint32_t loop, int64_t *step);
 /* How often `loop` runs; remembered. */
 struct trip_count scev_trip_count(struct scev_env *e, uint32_t loop);
+/* How often the loop comes to the end of block x, which has an exit and is passed in each iteration, before it leaves
+ * there, if it does not leave elsewhere. */
+struct trip_count scev_exit_count(struct scev_env *e, uint32_t loop, struct nvm_block x);
 /* Emits instructions before `before` that compute a. Of loops whose iteration number it contains, `before` must be inside, and
  * they need an induction variable with step 1 or -1. VALUE_NULL when out of memory or not expressible; then nothing was emitted
  * but what dead-code elimination removes. */

@@ -365,10 +365,9 @@ static bool count_ordered(const struct counting *c, struct trip_count *out) {
   return true;
 }
 
-static struct trip_count count_loop(struct scev_env *e, uint32_t n) {
+struct trip_count scev_exit_count(struct scev_env *e, uint32_t n, struct nvm_block x) {
   const struct loop *l = &e->loops->data[n];
   struct trip_count out = {.divisor = 1, .most = UINT64_MAX, .multiple = 1};
-  struct nvm_block x = l->exiting.index ? l->exiting : l->latch;
   struct exit_test test;
   if (block_is_none(l->latch) || !dominance_dominates(e->dominance, x, l->latch) || !find_test(e, n, x, &test)) return out;
   struct scev t = scev_of(e, test.t), bound = scev_of(e, test.bound);
@@ -385,13 +384,20 @@ static struct trip_count count_loop(struct scev_env *e, uint32_t n) {
   else if (c.predicate == ICMP_EQ) out.most = 1;
   else found = count_ordered(&c, &out);
   if (!found && c.predicate != ICMP_EQ) out = (struct trip_count){.divisor = 1, .most = UINT64_MAX, .multiple = 1};
-  out.known = found && l->exiting.index;
+  out.known = found;
   out.predicate = c.predicate;
   out.tested = test.t;
   out.first = c.first;
   out.bound = bound;
   out.step = c.step;
   return out;
+}
+
+static struct trip_count count_loop(struct scev_env *e, uint32_t n) {
+  const struct loop *l = &e->loops->data[n];
+  struct trip_count c = scev_exit_count(e, n, l->exiting.index ? l->exiting : l->latch);
+  c.known = c.known && l->exiting.index;
+  return c;
 }
 
 struct trip_count scev_trip_count(struct scev_env *e, uint32_t loop) {
