@@ -254,16 +254,19 @@ static bool fits(struct painter *p, uint64_t end) {
   return false;
 }
 
-/* Room up to `end`; what was not there is zero. */
-static bool extend(struct painter *p, uint64_t end) {
+static bool extend_beyond(struct painter *p, uint64_t end) {
   struct textbuf *b = &p->out->bytes;
-  if (end <= b->length) return true;
   if (!fits(p, end)) return false;
   char *room = textbuf_room(b, end - b->length);
   if (!room) return false;
   memset(room, 0, end - b->length);
   b->length = end;
   return true;
+}
+
+/* Room up to `end`; what was not there is zero. */
+static inline bool extend(struct painter *p, uint64_t end) {
+  return end <= p->out->bytes.length || extend_beyond(p, end);
 }
 
 /* Writes the bytes of a number; zeros don't make the image longer. */
@@ -324,6 +327,19 @@ static void paint_bits(struct painter *p, struct nvm_value v, struct nvm_type ty
   }
 }
 
+/* Elements of one type; long tables of numbers mostly. */
+static void paint_row(struct painter *p, struct nvm_value v, uint32_t count, struct nvm_type type, uint64_t each,
+                      uint64_t at) {
+  const struct nvm_module *m = p->l->module;
+  uint64_t bytes = layout_store_size(&m->layout, &m->types, type);
+  for (uint32_t i = 0; i < count && !p->out->bytes.arena->failed; i++, at += each) {
+    struct nvm_value element = const_operand(m, v, i);
+    const struct constant_info *c = value_kind(element) == VALUE_CONST ? constant_info(&m->constants, element) : NULL;
+    if (c && bytes <= 8 && (c->kind == CONST_INT || c->kind == CONST_FLOAT)) paint_number(p, c->bits, at, bytes);
+    else paint(p, element, type, at);
+  }
+}
+
 static void paint_elements(struct painter *p, struct nvm_value v, struct nvm_type type,
                            uint64_t at) {
   const struct type_table *t = &p->l->module->types;
@@ -333,10 +349,13 @@ static void paint_elements(struct painter *p, struct nvm_value v, struct nvm_typ
     return;
   }
   uint32_t count = constant_info(&p->l->module->constants, v)->count;
-  uint64_t each = type_kind(t, type) == TY_STRUCT ? 0 : lower_element_offset(p->l, type, 1);
+  if (type_kind(t, type) != TY_STRUCT) {
+    paint_row(p, v, count, first, lower_element_offset(p->l, type, 1), at);
+    return;
+  }
   for (uint32_t i = 0; i < count && !p->out->bytes.arena->failed; i++)
     paint(p, const_operand(p->l->module, v, i), type_element(t, type, i),
-          at + (each ? i * each : lower_element_offset(p->l, type, i)));
+          at + lower_element_offset(p->l, type, i));
 }
 
 static void paint_text(struct painter *p, struct nvm_text text, uint64_t at) {

@@ -24,6 +24,7 @@
 #include "codegen/codegen.h"
 #include "ir/dominance.h"
 #include "ir/intrinsic.h"
+#include "ptx/check.h"
 #include "ptx/gate.h"
 #include "ptx/ptx.h"
 
@@ -104,7 +105,7 @@ struct lower {
   VEC(uint32_t) inlined_numbers;  /* by string: 1 + its index in inlined_names; 0: none (debug.c) */
   VEC(struct nvm_str) inlined_names; /* of functions, for .loc */
   uint32_t *file_numbers;    /* by metadata node: its .file number; NULL: none yet (debug.c) */
-  struct strtab allowed;     /* what the checker sees of the instructions that it allowed (module.c) */
+  struct ptx_key *allowed;   /* what the checker has allowed, each in the place of its hash (module.c) */
   unsigned ptx_needed;       /* largest version that emitted instructions need */
   unsigned ptx_before;       /* smallest that some of them end with; 0: none does */
 
@@ -115,6 +116,7 @@ struct lower {
   struct nvm_inst_id inst;   /* being lowered; for diagnostics */
   uint32_t *inst_regs;       /* by instruction: index of its first part in `regs`, 0: none yet */
   uint32_t *arg_regs;        /* by argument */
+  struct parameter *params;   /* by argument: how it comes (params.c) */
   uint32_t *first_argument, *next_argument; /* by block, by argument: 1 + the (next) argument read there; 0: none */
   VEC(struct ptx_reg) regs;
   struct dominance dominance;
@@ -509,6 +511,10 @@ struct passing {
   bool is_byval;        /* what travels is what the pointer points to */
   struct nvm_type type; /* of what travels */
   uint32_t pointer_align; /* byval: of the caller's object, in bytes */
+};
+struct parameter {
+  struct passing how;
+  struct nvm_str name;
 };
 /* What the ABI depends on: a function, or a call of one. */
 struct abi {

@@ -6,7 +6,6 @@
  * made, so the header is written again at the end. */
 #include "codegen/lower.h"
 
-#include "ptx/check.h"
 #include "ptx/print.h"
 #include "target/datalayout.h"
 #include "target/triple.h"
@@ -51,16 +50,23 @@ bool lower_require(struct lower *l, enum tgt_need need, const char *what) {
   return false;
 }
 
+enum { ALLOWED_PLACES = 512 }; /* a module has some two hundred kinds of instructions */
+
+static struct ptx_key *allowed_place(struct lower *l, const struct ptx_key *key) {
+  uint32_t hash = hash_mix(hash_mix((uint32_t)key->op, key->mods), key->operands[0]);
+  return &l->allowed[hash % ALLOWED_PLACES];
+}
+
 void lower_check_entries(struct lower *l, uint32_t from) {
   for (uint32_t k = from; k < l->pf->entries.count; k++) {
     const struct ptx_entry *e = &l->pf->entries.data[k];
     struct ptx_need need;
+    struct ptx_key key;
     if (e->kind != PTX_INST) continue;
-    uint16_t key[PTX_KEY_WORDS];
-    size_t bytes = ptx_check_key(l->pf, e, key) * sizeof *key;
-    if (strtab_find(&l->allowed, (const char *)key, bytes).index) continue;
+    struct ptx_key *known = ptx_check_key(l->pf, e, &key) ? allowed_place(l, &key) : NULL;
+    if (known && ptx_key_equal(known, &key)) continue;
     if (ptx_check_entry(l->pf, e, l->target, &need) == NVM_OK) {
-      strtab_intern(&l->allowed, (const char *)key, bytes);
+      if (known) *known = key;
       if (need.ptx > l->ptx_needed) l->ptx_needed = need.ptx;
       unsigned before = need.before_ptx;
       if (before && (!l->ptx_before || before < l->ptx_before)) l->ptx_before = before;
@@ -134,16 +140,12 @@ static bool is_program_data(const struct lower *l, const struct nvm_global *g) {
   return !g->is_alias && !value_is_none(g->initializer) && !lower_is_for_compiler(l, g);
 }
 
+/* What nobody uses any more is no value there. */
 static void name_operands(struct uses *u, const struct nvm_function *f) {
-  FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, id) {
-      const struct nvm_inst *i = function_inst(f, id);
-      for (uint32_t k = 0; k < i->operand_count; k++) {
-        enum value_kind kind = value_kind(inst_operand(f, i, k));
-        if (kind == VALUE_CONST || kind == VALUE_GLOBAL || kind == VALUE_FUNCTION)
-          name_symbol(u, inst_operand(f, i, k));
-      }
-    }
+  for (uint32_t k = 0; k < f->operands.count; k++) {
+    enum value_kind kind = value_kind(f->operands.data[k]);
+    if (kind == VALUE_CONST || kind == VALUE_GLOBAL || kind == VALUE_FUNCTION) name_symbol(u, f->operands.data[k]);
+  }
 }
 
 static bool find_uses(struct lower *l, struct uses *u) {
@@ -341,7 +343,8 @@ static enum nvm_status write_module(struct lower *l) {
   size_t begin = l->out->length;
   if (!check_layout(l)) return NVM_REFUSED;
   legalize_aliases(l->module);
-  if (!strtab_init(&l->allowed, &l->arena) || !init_parts(l) || !lower_names(l) || !lower_read_annotations(l) || !find_uses(l, &uses))
+  l->allowed = arena_alloc(&l->arena, ALLOWED_PLACES * sizeof *l->allowed);
+  if (!l->allowed || !init_parts(l) || !lower_names(l) || !lower_read_annotations(l) || !find_uses(l, &uses))
     return NVM_OUT_OF_MEMORY;
   write_header(l, l->out);
   size_t end = l->out->length;
@@ -366,7 +369,7 @@ enum nvm_status codegen_module(struct nvm_module *m, const struct nvm_target *ta
   struct lower l = {.module = m, .target = &own, .options = options, .sink = sink, .out = out};
   uint32_t errors = sink->error_count;
   arena_init(&l.arena, m->arena.allocator);
-  arena_init(&l.function_arena, m->arena.allocator);
+  arena_init_reused(&l.function_arena, m->arena.allocator);
   l.ptx = (struct ptx_module){.arena = &l.arena, .strings = &m->strings};
   l.ptx_needed = tgt_ptx_for(target->cpu);
   l.invariant_load = module_str(m, "invariant.load");

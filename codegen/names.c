@@ -9,8 +9,11 @@
 #include "codegen/lower.h"
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+/* [a-zA-Z0-9_$], a bit for each of the 128 characters. */
 static bool is_follow(char c) {
-  return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '$';
+  uint64_t low = UINT64_C(0x3ff000000000000) | UINT64_C(1) << '$';
+  uint64_t high = UINT64_C(0x7fffffe07fffffe) | UINT64_C(1) << ('_' - 64);
+  return (unsigned char)c < 128 && ((c < 64 ? low : high) >> (c & 63) & 1);
 }
 
 /* Words that ptxas refuses as a symbol, and the one that every function may use for its frame. */
@@ -92,9 +95,12 @@ static bool keep_names(struct lower *l, bool local) {
 static void write_legal(struct textbuf *b, struct nvm_text name) {
   if (name.length && name.bytes[0] >= '0' && name.bytes[0] <= '9') textbuf_char(b, '_');
   for (size_t i = 0; i < name.length; i++) {
+    size_t begin = i;
+    while (i < name.length && is_follow(name.bytes[i])) i++;
+    textbuf_write(b, name.bytes + begin, i - begin);
+    if (i == name.length) return;
     char c = name.bytes[i];
-    if (is_follow(c)) textbuf_char(b, c);
-    else if (c == '.' || c == '@') textbuf_puts(b, "_$_");
+    if (c == '.' || c == '@') textbuf_puts(b, "_$_");
     else {
       textbuf_puts(b, "_$");
       textbuf_hex(b, (unsigned char)c, 2, false);

@@ -197,13 +197,26 @@ struct nvm_str lower_numbered_name(struct lower *l, const char *before, const ch
                                    uint32_t n) {
   struct textbuf b;
   textbuf_init(&b, &l->function_arena);
-  textbuf_format(&b, "%s%s%u", before, word, n);
+  textbuf_puts(&b, before);
+  textbuf_puts(&b, word);
+  textbuf_unsigned(&b, n);
   textbuf_char(&b, 0);
   return b.arena->failed ? (struct nvm_str){0} : lower_local_name(l, b.bytes);
 }
 
-static struct nvm_str param_name(struct lower *l, struct nvm_str function, uint32_t i) {
-  return lower_numbered_name(l, module_text(l->module, function).bytes, "_param_", i);
+/* Settles l->params: the parameters, and behind them the area of variadic arguments. */
+static bool name_params(struct lower *l, const struct abi *abi, struct nvm_str function) {
+  const char *before = module_text(l->module, function).bytes;
+  uint32_t count = (uint32_t)type_info(&l->module->types, abi->type)->count;
+  l->params = arena_alloc(&l->function_arena, (count + 1) * sizeof *l->params);
+  if (!l->params) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    l->params[i].how = abi_param(l, abi, i);
+    if (l->params[i].how.kind != PASS_NOTHING) l->params[i].name = lower_numbered_name(l, before, "_param_", i);
+  }
+  if (!(type_info(&l->module->types, abi->type)->flags & TYPE_VARIADIC)) return true;
+  l->params[count] = (struct parameter){abi_variadic_area(l), lower_numbered_name(l, before, "_param_", count)};
+  return true;
 }
 
 static struct nvm_str result_name(struct lower *l) { return lower_local_name(l, "func_retval0"); }
@@ -241,16 +254,15 @@ static void add_params(struct lower *l, const struct abi *abi, struct ptx_functi
   const struct type_info *type = type_info(&l->module->types, abi->type);
   uint64_t end = 0;
   for (uint32_t i = 0; i < type->count; i++) {
-    struct passing p = abi_param(l, abi, i);
-    if (p.kind == PASS_NOTHING) continue;
-    struct nvm_str name = param_name(l, pf->name, i);
-    add_param(pf, pf->is_entry ? kernel_variable(l, abi, i, &p, name) : abi_variable(&p, name));
-    end = (end + p.align - 1) / p.align * p.align + p.bytes;
+    const struct passing *p = &l->params[i].how;
+    struct nvm_str name = l->params[i].name;
+    if (p->kind == PASS_NOTHING) continue;
+    add_param(pf, pf->is_entry ? kernel_variable(l, abi, i, p, name) : abi_variable(p, name));
+    end = (end + p->align - 1) / p->align * p->align + p->bytes;
   }
   if (pf->is_entry) require_bank(l, end);
-  if (!(type->flags & TYPE_VARIADIC)) return;
-  struct passing area = abi_variadic_area(l);
-  add_param(pf, abi_variable(&area, param_name(l, pf->name, (uint32_t)type->count)));
+  const struct parameter *area = &l->params[type->count];
+  if (type->flags & TYPE_VARIADIC) add_param(pf, abi_variable(&area->how, area->name));
 }
 
 void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_function *pf) {
@@ -260,6 +272,7 @@ void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_f
   pf->name = lower_symbol_name(l, l->symbol);
   pf->is_entry = function_is_kernel(f);
   pf->flags = linkage_flags(f, external);
+  if (!name_params(l, &abi, pf->name)) return;
   if (result.kind != PASS_NOTHING && pf->is_entry) {
     lower_refuse_symbol(l, &f->symbol, "a kernel that returns a value", "kernels return void");
     return;
@@ -404,14 +417,14 @@ static void check_joins(const struct lower *l, const uint32_t *param_of, bool *c
 
 /* Settles l->param_args and l->param_of. A walk follows all chains of addresses that stand in the
  * order of their blocks. */
-static void plan_params(struct lower *l, const struct abi *abi, uint32_t count) {
+static void plan_params(struct lower *l, uint32_t count) {
   enum { MAX_WALKS = 8 };
   bool any = false;
   bool *candidate = arena_alloc(&l->function_arena, count * sizeof *candidate);
   l->param_args = NULL;
   for (uint32_t a = 0; candidate && a < count; a++) {
-    struct passing p = abi_param(l, abi, a);
-    candidate[a] = p.is_byval && p.kind == PASS_BYTES &&
+    const struct passing *p = &l->params[a].how;
+    candidate[a] = p->is_byval && p->kind == PASS_BYTES &&
                    space_mod(type_info(&l->module->types, function_arg_type(l->f, a))->width) == 0;
     any |= candidate[a];
   }
@@ -423,7 +436,7 @@ static void plan_params(struct lower *l, const struct abi *abi, uint32_t count) 
     if (walks == MAX_WALKS) return; /* blocks in an odd order: copy */
   check_joins(l, param_of, candidate);
   for (uint32_t a = 0; a < count; a++)
-    if (candidate[a]) names[a] = param_name(l, l->pf->name, a);
+    if (candidate[a]) names[a] = l->params[a].name;
   l->param_args = names;
   l->param_of = param_of;
 }
@@ -529,22 +542,21 @@ static void lower_byval_argument(struct lower *l, uint32_t a, const struct passi
     emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, pointer), ptx_r(to), ptx_r(local));
 }
 
-static void read_argument(struct lower *l, const struct abi *abi, uint32_t a) {
-  struct passing p = abi_param(l, abi, a);
-  struct nvm_str name = param_name(l, l->pf->name, a);
-  if (p.is_byval || p.kind == PASS_NOTHING) {
-    if (p.is_byval) lower_byval_argument(l, a, &p, name);
+static void read_argument(struct lower *l, uint32_t a) {
+  const struct passing *p = &l->params[a].how;
+  struct nvm_str name = l->params[a].name;
+  if (p->is_byval || p->kind == PASS_NOTHING) {
+    if (p->is_byval) lower_byval_argument(l, a, p, name);
     return;
   }
-  uint32_t count = lower_type(l, p.type).count;
+  uint32_t count = lower_type(l, p->type).count;
   struct ptx_reg *to = arena_alloc(&l->function_arena, (count + 1) * sizeof *to);
   if (!to) return;
   for (uint32_t k = 0; k < count; k++) to[k] = lower_reg(l, value_of_arg(a), k);
-  abi_load(l, &p, name, to);
+  abi_load(l, p, name, to);
 }
 
 bool lower_plan_arguments(struct lower *l) {
-  struct abi abi = abi_of_function(l, l->symbol);
   uint32_t count = function_arg_count(l->f);
   struct nvm_block *place = place_arguments(l, count);
   l->first_argument = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->first_argument);
@@ -552,26 +564,25 @@ bool lower_plan_arguments(struct lower *l) {
   if (!place || !l->first_argument || !l->next_argument) return false;
   for (uint32_t a = count; a-- > 0;) {
     if (place[a].index == 0) continue;
-    if (abi_param(l, &abi, a).is_byval) place[a] = l->f->entry;
+    if (l->params[a].how.is_byval) place[a] = l->f->entry;
     l->next_argument[a] = l->first_argument[place[a].index];
     l->first_argument[place[a].index] = a + 1;
   }
-  plan_params(l, &abi, count);
+  plan_params(l, count);
   return !l->function_arena.failed;
 }
 
 void lower_arguments(struct lower *l, struct nvm_block b) {
   if (l->first_argument[b.index] == 0) return;
-  struct abi abi = abi_of_function(l, l->symbol);
   uint32_t from = l->pf->entries.count;
-  for (uint32_t a = l->first_argument[b.index]; a; a = l->next_argument[a - 1]) read_argument(l, &abi, a - 1);
+  for (uint32_t a = l->first_argument[b.index]; a; a = l->next_argument[a - 1]) read_argument(l, a - 1);
   lower_check_entries(l, from);
 }
 
 struct ptx_reg lower_variadic_area(struct lower *l) {
-  struct passing area = abi_variadic_area(l);
-  struct ptx_reg r = lower_temp(l, area.bytes == 8 ? PTX_B64 : PTX_B32);
-  abi_load(l, &area, param_name(l, l->pf->name, function_arg_count(l->f)), &r);
+  const struct parameter *area = &l->params[function_arg_count(l->f)];
+  struct ptx_reg r = lower_temp(l, area->how.bytes == 8 ? PTX_B64 : PTX_B32);
+  abi_load(l, &area->how, area->name, &r);
   return r;
 }
 

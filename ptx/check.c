@@ -304,29 +304,39 @@ enum nvm_status ptx_check_entry(const struct ptx_function *f, const struct ptx_e
 
 /* ---- what the answer depends on -------------------------------------------------------------------- */
 
-static uint32_t key_of_operands(const struct ptx_function *f, uint32_t first, uint32_t count, uint16_t *key,
-                                uint32_t n) {
+enum { KEY_MODS = 4, KEY_OPERANDS = 16 };
+
+static inline void key_push(struct ptx_key *key, uint32_t byte) {
+  key->operands[1] = key->operands[1] << 8 | key->operands[0] >> 56;
+  key->operands[0] = key->operands[0] << 8 | byte;
+}
+
+/* A byte an operand, one more for a group's count, two for which special register; how many. */
+static uint32_t key_push_operands(const struct ptx_function *f, uint32_t first, uint32_t count,
+                                  struct ptx_key *key) {
+  uint32_t n = count;
   for (uint32_t i = 0; i < count; i++) {
     const struct ptx_operand *o = &f->operands.data[first + i];
-    if (n + 2 > PTX_KEY_WORDS) return PTX_KEY_WORDS + 1;
     bool has_class = o->kind == PTX_OPERAND_REG || o->kind == PTX_OPERAND_ADDRESS_REG;
-    key[n++] = (uint16_t)(o->kind | o->negated << 8 | (has_class ? ptx_reg_class(o->reg) << 9 : 0));
-    if (o->kind == PTX_OPERAND_SPECIAL) key[n++] = (uint16_t)o->special;
-    if (o->kind < PTX_OPERAND_VECTOR) continue;
-    key[n++] = o->count;
-    n = key_of_operands(f, o->first, o->count, key, n);
+    key_push(key, o->kind | (uint32_t)o->negated << 4 | (has_class ? ptx_reg_class(o->reg) << 5 : 0));
+    if (o->kind == PTX_OPERAND_SPECIAL) {
+      key_push(key, o->special >> 8);
+      key_push(key, o->special & 255);
+      n += 2;
+    } else if (o->kind >= PTX_OPERAND_VECTOR) {
+      if (o->count > KEY_OPERANDS) return KEY_OPERANDS + 1;
+      key_push(key, o->count);
+      n += 1 + key_push_operands(f, o->first, o->count, key);
+    }
   }
   return n;
 }
 
-uint32_t ptx_check_key(const struct ptx_function *f, const struct ptx_entry *e, uint16_t *key) {
-  uint32_t n = 0;
-  if (2u + e->mod_count > PTX_KEY_WORDS) return 0;
-  key[n++] = e->op;
-  key[n++] = e->mod_count;
-  for (uint32_t i = 0; i < e->mod_count; i++) key[n++] = f->mods.data[e->first_mod + i];
-  n = key_of_operands(f, e->first_operand, e->operand_count, key, n);
-  return n <= PTX_KEY_WORDS ? n : 0;
+bool ptx_check_key(const struct ptx_function *f, const struct ptx_entry *e, struct ptx_key *key) {
+  *key = (struct ptx_key){.op = e->op | (uint64_t)e->mod_count << 16 | (uint64_t)e->operand_count << 24};
+  if (e->mod_count > KEY_MODS || e->operand_count > KEY_OPERANDS) return false;
+  for (uint32_t i = 0; i < e->mod_count; i++) key->mods = key->mods << 16 | f->mods.data[e->first_mod + i];
+  return key_push_operands(f, e->first_operand, e->operand_count, key) <= KEY_OPERANDS;
 }
 
 /* ---- messages ----------------------------------------------------------------------------------------- */

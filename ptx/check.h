@@ -35,10 +35,16 @@ struct ptx_need {
 enum nvm_status ptx_check_entry(const struct ptx_function *f, const struct ptx_entry *e,
                                 const struct nvm_target *target, struct ptx_need *need);
 
-/* Writes what ptx_check_entry() looks at of a PTX_INST entry, for it says the same of all that have
- * that in common. How many words that is; 0: too many. */
-enum { PTX_KEY_WORDS = 64 };
-uint32_t ptx_check_key(const struct ptx_function *f, const struct ptx_entry *e, uint16_t *key);
+/* What ptx_check_entry() looks at of a PTX_INST entry: it says the same of all that have that in
+ * common. False: it is more than a key holds, as that of long lists of operands. */
+struct ptx_key {
+  uint64_t op, mods, operands[2];
+};
+static inline bool ptx_key_equal(const struct ptx_key *a, const struct ptx_key *b) {
+  return a->op == b->op && a->mods == b->mods && a->operands[0] == b->operands[0] &&
+         a->operands[1] == b->operands[1];
+}
+bool ptx_check_key(const struct ptx_function *f, const struct ptx_entry *e, struct ptx_key *key);
 
 /* The row alone, without a target; NULL: need->fault says why. `need->ptx` is not set. */
 const struct ptx_form *ptx_find_form(const struct ptx_function *f, const struct ptx_entry *e,

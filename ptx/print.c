@@ -346,13 +346,29 @@ static void write_init(const struct printer *pr, const struct ptx_init *init,
   }
 }
 
+static inline char *put_byte(char *p, unsigned value) {
+  if (value >= 100) {
+    *p++ = (char)('0' + value / 100);
+    *p++ = (char)('0' + value / 10 % 10);
+  } else if (value >= 10) {
+    *p++ = (char)('0' + value / 10);
+  }
+  *p++ = (char)('0' + value % 10);
+  return p;
+}
+
 static void write_init_bytes(struct textbuf *b, const unsigned char *bytes, uint32_t count) {
-  textbuf_puts(b, " = {");
-  for (uint32_t i = 0; i < count; i++) {
-    char *p = token_room(b);
+  enum { TOGETHER = 256, MOST_CHARACTERS = 5 };
+  const char *before = " = {";
+  for (uint32_t i = 0; i < count;) {
+    char *p = textbuf_room(b, TOGETHER * MOST_CHARACTERS);
     if (!p) return;
-    if (i > 0) p = put_word(p, ", ", 2);
-    token_end(b, textbuf_digits(p, bytes[i]));
+    for (uint32_t end = count - i < TOGETHER ? count : i + TOGETHER; i < end; i++) {
+      p = put_word(p, before, i == 0 ? 4 : 2);
+      before = ", ";
+      p = put_byte(p, bytes[i]);
+    }
+    token_end(b, p);
   }
   textbuf_char(b, '}');
 }
