@@ -507,7 +507,7 @@ static void verifier_init(struct verifier *v, const struct nvm_module *m, struct
   *v = (struct verifier){.m = m, .types = &m->types, .sink = sink, .source = source,
                          .range = strtab_find(&m->strings, "range", strlen("range"))};
   arena_init(&v->arena, m->arena.allocator);
-  arena_init(&v->function_arena, m->arena.allocator);
+  arena_init_reused(&v->function_arena, m->arena.allocator);
   v->arena.limit_bytes = v->function_arena.limit_bytes = m->arena.limit_bytes;
 }
 

@@ -1,5 +1,5 @@
 /* Arenas, after the usual bump-pointer scheme. Small objects share chunks that double up to
- * LARGEST_CHUNK; an object of ARENA_LARGE_OBJECT bytes or more gets a chunk of its own, which
+ * LARGEST_CHUNK; an object of `large_bytes` or more gets a chunk of its own, which
  * arena_grow() resizes through the allocator, so that a vector that grows to gigabytes never
  * leaves copies of itself behind. */
 #include "support/arena.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, LARGEST_CHUNK = 1024 * 1024 };
+enum { ALIGNMENT = 16, LARGEST_CHUNK = 1024 * 1024, LARGE_OBJECT = 512, LARGE_REUSED = 256 * 1024 };
 #ifdef NVM_HOSTILE /* the checking build: smallest possible chunks, so that every edge is met */
 enum { FIRST_CHUNK = 64 };
 #else
@@ -36,7 +36,12 @@ static void *default_resize(void *state, void *memory, size_t old_bytes, size_t 
 const struct nvm_allocator nvm_default_allocator = {default_resize, NULL};
 
 void arena_init(struct arena *a, struct nvm_allocator allocator) {
-  *a = (struct arena){.allocator = allocator, .chunk_bytes = FIRST_CHUNK};
+  *a = (struct arena){.allocator = allocator, .chunk_bytes = FIRST_CHUNK, .large_bytes = LARGE_OBJECT};
+}
+
+void arena_init_reused(struct arena *a, struct nvm_allocator allocator) {
+  arena_init(a, allocator);
+  a->large_bytes = LARGE_REUSED;
 }
 
 static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1); }
@@ -83,7 +88,7 @@ static void *alloc_raw(struct arena *a, size_t bytes) {
     return NULL;
   }
   bytes = bytes ? round_up(bytes) : ALIGNMENT;
-  if (bytes >= ARENA_LARGE_OBJECT) {
+  if (bytes >= a->large_bytes) {
     struct arena_chunk *c = chunk_add(a, bytes, true);
     return c ? chunk_payload(c) : NULL;
   }
@@ -135,7 +140,7 @@ static void *chunk_grow(struct arena *a, void *memory, size_t new_bytes) {
 }
 
 void *arena_shrink(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes) {
-  if (round_up(old_bytes) < ARENA_LARGE_OBJECT || new_bytes < ARENA_LARGE_OBJECT) return memory;
+  if (round_up(old_bytes) < a->large_bytes || new_bytes < a->large_bytes) return memory;
   size_t old_size = chunk_of(memory)->bytes, new_size = HEADER + round_up(new_bytes);
   void *moved = new_size < old_size ? chunk_resize(a, chunk_of(memory), new_size) : NULL;
   if (moved) a->total_bytes -= old_size - new_size;
@@ -143,7 +148,7 @@ void *arena_shrink(struct arena *a, void *memory, size_t old_bytes, size_t new_b
 }
 
 void arena_release(struct arena *a, void *memory, size_t bytes) {
-  if (round_up(bytes) < ARENA_LARGE_OBJECT) return;
+  if (round_up(bytes) < a->large_bytes) return;
   struct arena_chunk *c = chunk_of(memory);
   if (c->previous) c->previous->next = c->next;
   else a->chunks = c->next;
@@ -165,12 +170,12 @@ void *arena_grow_raw(struct arena *a, void *memory, size_t old_bytes, size_t new
     fail(a);
     return NULL;
   }
-  /* An object has a dedicated chunk exactly if its rounded size has reached ARENA_LARGE_OBJECT. */
+  /* An object has a dedicated chunk exactly if its rounded size has reached large_bytes. */
   size_t old_rounded = round_up(old_bytes), new_rounded = round_up(new_bytes);
-  if (old_rounded >= ARENA_LARGE_OBJECT) return chunk_grow(a, memory, new_bytes);
+  if (old_rounded >= a->large_bytes) return chunk_grow(a, memory, new_bytes);
   if (new_rounded <= old_rounded) return memory;
   unsigned char *end = (unsigned char *)memory + old_rounded;
-  if (end == a->free && new_rounded < ARENA_LARGE_OBJECT &&
+  if (end == a->free && new_rounded < a->large_bytes &&
       new_rounded - old_rounded <= (size_t)(a->limit - a->free)) {
     a->free += new_rounded - old_rounded;
     return memory;
@@ -212,7 +217,6 @@ void arena_free(struct arena *a) {
     next = c->next;
     chunk_free(a, c);
   }
-  size_t limit = a->limit_bytes;
-  arena_init(a, a->allocator);
-  a->limit_bytes = limit;
+  *a = (struct arena){.allocator = a->allocator, .chunk_bytes = FIRST_CHUNK, .large_bytes = a->large_bytes,
+                      .limit_bytes = a->limit_bytes};
 }

@@ -26,8 +26,6 @@ struct nvm_allocator {
 /* realloc() and free() of the C library. */
 extern const struct nvm_allocator nvm_default_allocator;
 
-enum { ARENA_LARGE_OBJECT = 512 }; /* bytes: objects from here on have chunks of their own */
-
 struct arena_chunk;
 
 struct arena {
@@ -36,6 +34,7 @@ struct arena {
   unsigned char *free;        /* next free byte of the current small-object chunk */
   unsigned char *limit;       /* end of that chunk */
   size_t chunk_bytes;         /* size of the next small-object chunk */
+  size_t large_bytes;         /* objects from here on have chunks of their own */
   size_t total_bytes;         /* requested from the allocator so far */
   size_t limit_bytes;         /* refuse beyond this; 0: no limit */
   bool failed;                /* some request was refused; never cleared but by arena_free */
@@ -43,6 +42,10 @@ struct arena {
 
 /* An empty arena; allocates nothing yet. */
 void arena_init(struct arena *a, struct nvm_allocator allocator);
+
+/* The same for an arena that is reset again and again: nearly all objects share chunks, so that a
+ * reset has little to give back and the next round little to ask for. */
+void arena_init_reused(struct arena *a, struct nvm_allocator allocator);
 
 /* Zeroed memory of `bytes` bytes aligned to 16, owned by the arena; NULL when out of memory.
  * A request of 0 bytes returns a valid pointer. */

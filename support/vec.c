@@ -30,7 +30,7 @@ void *vec_grow(struct arena *a, void *data, uint32_t *capacity, uint64_t wanted,
 }
 
 void *vec_shrink(struct arena *a, void *data, uint32_t *capacity, uint32_t count, size_t element_bytes) {
-  size_t least = ARENA_LARGE_OBJECT / element_bytes + 1;
+  size_t least = a->large_bytes / element_bytes + 1;
   uint32_t fewer = count > least ? count : (uint32_t)least;
   if (fewer >= *capacity) return data;
   void *moved = arena_shrink(a, data, *capacity * element_bytes, fewer * element_bytes);
