@@ -171,7 +171,7 @@ $G/$2.h: $G/$2.c
 $G/$3.c: $1/$3.re | $G
 	$$(call need,$$(RE2C))
 	@echo '  RE2C $$<'
-	$$(Q)$$(RE2C) -W --no-generation-date --no-debug-info -o $$@ $$<
+	$$(Q)$$(RE2C) -W --no-generation-date --no-debug-info -b -o $$@ $$<
 endef
 $(eval $(call grammar_rules,frontend,parser,lexer))
 $(eval $(call grammar_rules,ptx,ptx_parser,ptx_lexer))

@@ -154,10 +154,8 @@ struct nvm_attrlist attrlist_make(struct attr_table_data *t, struct nvm_attrset 
   return list_add(t, list, parameters, hash);
 }
 
-const struct nvm_attr *attrset_find(const struct attr_table_data *t, struct nvm_attrset s,
-                                    enum attr_id id) {
+const struct nvm_attr *attrset_get(const struct attr_table_data *t, struct nvm_attrset s, enum attr_id id) {
   const struct attrset_info *set = &t->sets.data[s.index];
-  if (!(set->has[id / 64] >> id % 64 & 1)) return NULL;
   for (uint32_t i = 0; i < set->count; i++)
     if (t->attrs.data[set->first + i].id == id) return &t->attrs.data[set->first + i];
   return NULL;

@@ -99,9 +99,16 @@ struct nvm_attrlist attrlist_make(struct attr_table_data *t, struct nvm_attrset 
                                   struct nvm_attrset result, const struct nvm_attrset *parameters,
                                   uint32_t count);
 
+static inline bool attrset_has(const struct attr_table_data *t, struct nvm_attrset s, enum attr_id id) {
+  return t->sets.data[s.index].has[id / 64] >> id % 64 & 1;
+}
+/* The attribute with this id, which the set has. */
+const struct nvm_attr *attrset_get(const struct attr_table_data *t, struct nvm_attrset s, enum attr_id id);
 /* The attribute with this id in the set, or NULL. */
-const struct nvm_attr *attrset_find(const struct attr_table_data *t, struct nvm_attrset s,
-                                    enum attr_id id);
+static inline const struct nvm_attr *attrset_find(const struct attr_table_data *t, struct nvm_attrset s,
+                                                  enum attr_id id) {
+  return attrset_has(t, s, id) ? attrset_get(t, s, id) : NULL;
+}
 /* The bytes of an `align` (NULL: 0), of a set's; 2^32, the largest of the language, counts as 2^31. */
 uint32_t attr_align_bytes(const struct nvm_attr *align);
 uint32_t attrset_align(const struct attr_table_data *t, struct nvm_attrset s);

@@ -52,7 +52,7 @@ static void verify_conflicts(const struct attr_subject *s, struct nvm_attrset se
   for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
     const char *first = NULL;
     for (size_t k = 0; k < MOST && groups[g][k] != ATTR_UNKNOWN; k++) {
-      if (!attrset_find(t, set, groups[g][k])) continue;
+      if (!attrset_has(t, set, groups[g][k])) continue;
       const char *keyword = attr_table[groups[g][k]].keyword;
       if (first) verify_fail(s->v, VERIFY_ATTR_CONFLICT, s->at, "%s and %s", first, keyword);
       first = keyword;
