@@ -84,6 +84,24 @@ static void reset_forgets_and_zeroes_again(void **state) {
   assert_int_equal(f.live_bytes, 0);
 }
 
+/* Once it has seen what a round needs, it asks for nothing more. */
+static void reused_arena_keeps_its_memory(void **state) {
+  (void)state;
+  struct failing_allocator f = {0};
+  struct arena a;
+  arena_init_reused(&a, failing_allocator(&f));
+  unsigned settled = 0;
+  for (int round = 0; round < 40; round++) {
+    if (round == 20) settled = f.calls;
+    for (int i = 0; i < 50; i++) memset(arena_alloc(&a, 4000), round, 4000);
+    arena_reset(&a);
+    assert_int_equal(f.live_blocks, 1);
+  }
+  assert_int_equal(f.calls, settled);
+  arena_free(&a);
+  assert_int_equal(f.live_bytes, 0);
+}
+
 static void limit_is_a_status(void **state) {
   (void)state;
   struct arena a;
@@ -153,6 +171,7 @@ int main(void) {
       cmocka_unit_test(growing_keeps_content),
       cmocka_unit_test(large_objects_are_given_back),
       cmocka_unit_test(reset_forgets_and_zeroes_again),
+      cmocka_unit_test(reused_arena_keeps_its_memory),
       cmocka_unit_test(limit_is_a_status),
       cmocka_unit_test(vector_unchanged_after_failed_push),
       cmocka_unit_test(out_of_memory_at_every_call),

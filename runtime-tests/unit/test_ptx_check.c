@@ -168,12 +168,43 @@ static void the_table_is_whole(void **state) {
     assert_int_equal(ptx_find_special(ptx_special_row(i)->text, ptx_special_row(i)->length), i);
 }
 
+static bool key_of(const char *text, struct ptx_key *key) {
+  struct ptx_fixture x;
+  fixture_begin(&x);
+  if (!read_one(&x, text)) fail_msg("'%s' is not read", text);
+  bool fits = ptx_check_key(&x.function, &x.function.entries.data[0], key);
+  fixture_end(&x);
+  return fits;
+}
+
+/* Other registers and numbers make no difference; another op, word, kind, class, count or special register does. */
+static void keys_are_equal_for_equal_answers(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      "add.s32 $0, $1, $2;", "add.s32 $0, $1, 2;", "add.u32 $0, $1, $2;", "sub.s32 $0, $1, $2;",
+      "mov.u32 $0, $1;", "mov.b32 $0, $1;", "mov.b32 $0, $8;", "mov.u32 $0, %tid.x;", "mov.u32 $0, %clusterid.x;",
+      "ld.global.u32 $0, [$4];", "ld.global.v2.u32 {$0, $1}, [$4];", "ld.global.v4.u32 {$0, $1, $2, $3}, [$4];",
+      "selp.b32 $0, $1, $2, $12;", "selp.b32 $0, $1, $2, !$12;",
+  };
+  enum { COUNT = sizeof texts / sizeof *texts };
+  struct ptx_key keys[COUNT], other;
+  for (int i = 0; i < COUNT; i++) {
+    assert_true(key_of(texts[i], &keys[i]));
+    for (int k = 0; k < i; k++)
+      if (ptx_key_equal(&keys[k], &keys[i])) fail_msg("one key for '%s' and '%s'", texts[k], texts[i]);
+  }
+  assert_true(key_of("add.s32 $3, $0, 77;", &other));
+  assert_true(ptx_key_equal(&other, &keys[1]));
+  assert_false(key_of("ld.relaxed.gpu.global.L1::evict_last.u32 $0, [$4];", &other)); /* too many words */
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(versions_that_instructions_need),
       cmocka_unit_test(targets_that_lack_something),
       cmocka_unit_test(what_is_no_instruction),
       cmocka_unit_test(messages_name_instruction_and_need),
+      cmocka_unit_test(keys_are_equal_for_equal_answers),
       cmocka_unit_test(the_table_is_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
