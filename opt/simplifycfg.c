@@ -680,6 +680,12 @@ static bool fail_alike(const struct simplifier *s, const struct shortcut *c) {
   return true;
 }
 
+/* Who only returns has nothing to wait for: it had better leave at the first condition. */
+static bool only_returns(const struct simplifier *s, const struct shortcut *c) {
+  const struct nvm_inst *first = function_inst(s->f, function_block(s->f, c->other)->first);
+  return first->op == OP_RET;
+}
+
 /* Ways out of a loop stay apart: the one that counts says how often it runs. */
 static bool leaves_loop(struct simplifier *s, const struct shortcut *c) {
   if (!find_divergence(s)) return true;
@@ -715,7 +721,7 @@ static bool join_conditions(struct simplifier *s, const struct shortcut *c) {
 static bool join_shortcuts(struct simplifier *s) {
   for (struct nvm_block b = s->f->entry; !block_is_none(b); b = function_block(s->f, b)->next) {
     struct shortcut c;
-    while (find_shortcut(s, b, &c) && fail_alike(s, &c)) {
+    while (find_shortcut(s, b, &c) && !only_returns(s, &c) && fail_alike(s, &c)) {
       uint32_t cost = 1 + cost_of_way(s->f, c.second);
       if (cost > most_speculated(s, b, cost) || leaves_loop(s, &c)) break;
       if (!join_conditions(s, &c)) return false;
