@@ -205,8 +205,8 @@ struct nvm_str lower_numbered_name(struct lower *l, const char *before, const ch
 }
 
 /* Settles l->params: the parameters, and behind them the area of variadic arguments. */
-static bool name_params(struct lower *l, const struct abi *abi, struct nvm_str function) {
-  const char *before = module_text(l->module, function).bytes;
+static bool name_params(struct lower *l, const struct abi *abi, const struct ptx_function *pf) {
+  const char *before = pf->is_entry ? module_text(l->module, pf->name).bytes : "";
   uint32_t count = (uint32_t)type_info(&l->module->types, abi->type)->count;
   l->params = arena_alloc(&l->function_arena, (count + 1) * sizeof *l->params);
   if (!l->params) return false;
@@ -272,7 +272,7 @@ void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_f
   pf->name = lower_symbol_name(l, l->symbol);
   pf->is_entry = function_is_kernel(f);
   pf->flags = linkage_flags(f, external);
-  if (!name_params(l, &abi, pf->name)) return;
+  if (!name_params(l, &abi, pf)) return;
   if (result.kind != PASS_NOTHING && pf->is_entry) {
     lower_refuse_symbol(l, &f->symbol, "a kernel that returns a value", "kernels return void");
     return;
