@@ -7,21 +7,24 @@
  *            grouped: same base, same strides, a constant apart. Each group gets a phi of its header. It starts where the
  *            group's first access would be in the first iteration (its computation is copied to the preheader, the
  *            loop's phis replaced by what they start with), and moves by the stride, a number or an invariant value.
+ *            Accesses that are not in every iteration get one where they are at least LEAST_OTHERS.
  * Requires:  loop-simplify; vectorizing first, unrolling, combine and dce afterwards.
  * Preserves: control flow, LCSSA form.
  * Cost:      linear; at most MOST_POINTERS groups a loop, which also bounds the registers (two each).
- * Omits:     accesses that are not in every iteration and have no neighbour that is; sums that are not addresses; exit tests.
+ * Omits:     single accesses that are not in every iteration and have no neighbour that is; sums that are not addresses; exit tests.
  * Tests:     check/opt/lsr-*. */
 #include "opt/analysis/scev.h"
 #include "opt/effects.h"
 #include "opt/loop_tools.h"
 #include "opt/passes.h"
 
-enum { MOST_POINTERS = 12, MOST_COPIED = 24, MOST_OFFSET = 1 << 20 };
+enum { MOST_POINTERS = 12, MOST_COPIED = 24, MOST_OFFSET = 1 << 20, LEAST_OTHERS = 2 };
 
 struct group {
   struct scev form;         /* of the first access */
   struct nvm_inst_id first; /* the first access that is in every iteration; {0}: none yet */
+  struct nvm_inst_id other; /* else the first of all */
+  uint32_t others;          /* and how many these are */
   struct nvm_value pointer; /* the phi, at the constant of `form` */
 };
 
@@ -131,9 +134,13 @@ static bool collect(struct reducer *r) {
       if (g == UINT32_MAX) continue;
       struct access a = {i, g, form.constant};
       if (!VEC_PUSH(r->env->arena, &r->accesses, a)) return false;
-      if (inst_is_none(r->groups[g].first) && dominance_dominates(&r->nest.d, b, r->loop->latch)) {
-        r->groups[g].first = i;
-        r->groups[g].form = form;
+      struct group *group = &r->groups[g];
+      bool always = dominance_dominates(&r->nest.d, b, r->loop->latch);
+      if (inst_is_none(group->other)) group->other = i;
+      group->others += !always;
+      if (always && inst_is_none(group->first)) {
+        group->first = i;
+        group->form = form;
       }
     }
   }
@@ -169,13 +176,16 @@ static struct nvm_value add_bytes(struct reducer *r, struct nvm_value pointer, s
 static void make_pointer(struct reducer *r, struct group *g) {
   struct nvm_function *f = r->f;
   struct scev step;
-  if (inst_is_none(g->first) || !moves(r, g->form, &step)) return;
-  const struct nvm_inst *i = function_inst(f, g->first);
+  bool always = !inst_is_none(g->first);
+  if ((!always && g->others < LEAST_OTHERS) || !moves(r, g->form, &step)) return;
+  struct nvm_inst_id before = block_terminator(f, r->loop->preheader);
+  const struct nvm_inst *i = function_inst(f, always ? g->first : g->other);
   struct nvm_value address = inst_operand(f, i, address_operand(i));
   r->copied = 0;
-  struct nvm_value start = at_start(r, address);
+  /* What is not computed in every iteration may be poison in the first; the form is not. */
+  struct nvm_value start = always ? at_start(r, address) : scev_expand(r->scev, f, scev_at_start(r->scev, g->form, r->n), before);
   if (value_is_none(start)) return;
-  struct nvm_value bytes = scev_expand(r->scev, f, step, block_terminator(f, r->loop->preheader));
+  struct nvm_value bytes = scev_expand(r->scev, f, step, before);
   if (value_is_none(bytes)) return;
   struct nvm_value operands[4] = {start, value_of_block(r->loop->preheader), start, value_of_block(r->loop->latch)};
   struct nvm_inst_id phi = function_add_inst(f, OP_PHI, 0, value_type(f, address), operands, 4, 0);

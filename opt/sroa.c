@@ -229,7 +229,8 @@ static int compare_slices(const void *a, const void *b) {
   return x->inst.index < y->inst.index ? -1 : x->inst.index > y->inst.index;
 }
 
-/* The scalar or vector that the variable is declared with at that byte; TYPE_NONE: none, or of odd width. */
+/* The scalar or vector that the variable is declared with at that byte; TYPE_NONE: none, of odd width, or a byte of an
+ * array, which is storage for anything. */
 static struct nvm_type declared_type(const struct splitter *s, uint64_t offset) {
   const struct type_table *t = &s->m->types;
   struct nvm_type type = {function_inst(s->f, s->alloca)->aux};
@@ -240,7 +241,8 @@ static struct nvm_type declared_type(const struct splitter *s, uint64_t offset) 
       while (k && layout_member_offset(&s->m->layout, t, type, k) > offset) k--;
       offset -= layout_member_offset(&s->m->layout, t, type, k);
       type = type_member(t, type, k);
-    } else if (info->kind == TY_ARRAY && offset < layout_alloc_size(&s->m->layout, t, type)) {
+    } else if (info->kind == TY_ARRAY && offset < layout_alloc_size(&s->m->layout, t, type) &&
+               !type_equal(info->element, TYPE_I8)) {
       offset %= layout_alloc_size(&s->m->layout, t, info->element);
       type = info->element;
     } else {
@@ -250,13 +252,15 @@ static struct nvm_type declared_type(const struct splitter *s, uint64_t offset) 
 }
 
 /* What bytes that are only copied are declared as, for that is how callers access them once this is inlined;
- * integers for holes. */
+ * integers for the rest, up to what is declared next. */
 static bool add_gap(struct splitter *s, uint32_t begin, uint32_t end) {
   while (begin < end) {
     struct part p = {.begin = begin, .form = PART_SCALAR, .type = declared_type(s, begin)};
     uint64_t bytes = p.type.index ? sroa_size(s, p.type) : 0;
     if (bytes == 0 || bytes > end - begin) {
-      for (bytes = 8; begin % bytes || begin + bytes > end;) bytes /= 2;
+      uint32_t rest = begin + 1;
+      while (rest < end && rest - begin < 8 && declared_type(s, rest).index == 0) rest++;
+      for (bytes = 8; begin % bytes || begin + bytes > rest;) bytes /= 2;
       p.type = type_int(&s->m->types, (uint32_t)bytes * 8);
     }
     p.end = begin += (uint32_t)bytes;
