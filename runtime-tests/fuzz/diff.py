@@ -53,7 +53,7 @@ def execute(nvmini, path, ways):
         else:
             results[name] = results.get(name, "") + line + "\n"
     for line in p.stderr.splitlines():
-        kernel = line.split(" kernel ", 1)[1].split(",", 1)[0] if " kernel " in line else ""
+        kernel = line.split(" kernel ", 1)[1].split(",", 1)[0].split(" ")[0] if " kernel " in line else ""
         results[kernel] = results.get(kernel, "") + line.split(" kernel ")[0] + "\n"
     if p.returncode not in (0, 1):
         results[""] = results.get("", "") + f"exit status {p.returncode}\n"
