@@ -277,28 +277,6 @@ struct nvm_inst_id block_terminator(const struct nvm_function *f, struct nvm_blo
   return found ? last : (struct nvm_inst_id){0};
 }
 
-/* Successor k is operand first + k * step; none of what is no branch, of instruction 0 neither. */
-struct successors {
-  uint32_t count, first, step;
-};
-
-static struct successors successors_of(const struct nvm_inst *i) {
-  if (i->op == OP_BR) return (struct successors){1, 0, 1};
-  if (i->op == OP_CONDBR) return (struct successors){2, 1, 1};
-  if (i->op == OP_SWITCH) return (struct successors){i->operand_count / 2, 1, 2};
-  return (struct successors){0, 0, 0};
-}
-
-uint32_t block_successor_count(const struct nvm_function *f, struct nvm_block b) {
-  return successors_of(function_inst(f, function_block(f, b)->last)).count;
-}
-
-struct nvm_block block_successor(const struct nvm_function *f, struct nvm_block b, uint32_t k) {
-  const struct nvm_inst *i = function_inst(f, function_block(f, b)->last);
-  struct successors s = successors_of(i);
-  return (struct nvm_block){value_index(inst_operand(f, i, s.first + k * s.step))};
-}
-
 uint32_t call_arg_count(const struct nvm_function *f, const struct nvm_inst *i) {
   const struct call_site *site = call_site_of(f, i);
   uint32_t count = i->operand_count - 1;

@@ -134,8 +134,15 @@ bool gep_constant_offset(const struct nvm_function *f, const struct nvm_inst *ge
 /* The terminator of b, {0} if it has none. */
 struct nvm_inst_id block_terminator(const struct nvm_function *f, struct nvm_block b);
 /* Successors of b, in operand order, with repetitions: their number, and number k. */
-uint32_t block_successor_count(const struct nvm_function *f, struct nvm_block b);
-struct nvm_block block_successor(const struct nvm_function *f, struct nvm_block b, uint32_t k);
+static inline uint32_t block_successor_count(const struct nvm_function *f, struct nvm_block b) {
+  const struct nvm_inst *t = function_inst(f, function_block(f, b)->last);
+  return t->op == OP_BR ? 1 : t->op == OP_CONDBR ? 2 : t->op == OP_SWITCH ? t->operand_count / 2 : 0;
+}
+static inline struct nvm_block block_successor(const struct nvm_function *f, struct nvm_block b, uint32_t k) {
+  const struct nvm_inst *t = function_inst(f, function_block(f, b)->last);
+  uint32_t operand = t->op == OP_BR ? k : t->op == OP_CONDBR ? k + 1 : 2 * k + 1;
+  return (struct nvm_block){value_index(inst_operand(f, t, operand))};
+}
 
 /* Puts i at the beginning of b, which may be empty. */
 void inst_prepend(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block b);

@@ -98,12 +98,21 @@ static struct nvm_value source_of(struct finder *g, struct nvm_inst_id variable)
   return const_expr(m, OP_ADDRSPACECAST, 0, v->type, &source, 1, 0);
 }
 
+static bool copies_something(const struct nvm_function *f) {
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i) {
+      uint32_t id = call_intrinsic(f, function_inst(f, i));
+      if (id == INTRINSIC_memcpy || id == INTRINSIC_memmove) return true;
+    }
+  return false;
+}
+
 enum nvm_status copied_constants_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct finder g = {.f = f, .arena = env->arena};
   struct rewrite r;
   bool any = false;
   FOR_EACH_INST(f, f->entry, i) any = any || function_inst(f, i)->op == OP_ALLOCA;
-  if (!any) return NVM_OK;
+  if (!any || !copies_something(f)) return NVM_OK;
   g.seen = arena_alloc(env->arena, f->insts.count);
   if (!g.seen || !uses_build(&g.uses, f, env->arena) || !rewrite_init(&r, f, env->arena)) return NVM_OUT_OF_MEMORY;
   FOR_EACH_INST(f, f->entry, i) {

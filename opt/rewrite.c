@@ -52,6 +52,9 @@ static struct nvm_value speak_of(struct nvm_module *m, struct nvm_value now, str
   return const_metadata(m, meta_value(&m->metadata, now, type).index);
 }
 
+/* Whether constants among its operands may be metadata that speaks of values. */
+static bool takes_metadata(const struct nvm_inst *i) { return i->op == OP_CALL || i->op == OP_DBG_RECORD; }
+
 /* The metadata operand for a replaced local value: debug records follow the value. */
 static struct nvm_value rewrite_metadata(struct rewrite *r, struct nvm_value v) {
   const struct meta_item *item = spoken_of(r->f->module, v);
@@ -68,7 +71,7 @@ void rewrite_apply(struct rewrite *r) {
       const struct nvm_inst *inst = function_inst(f, i);
       for (uint32_t k = 0; k < inst->operand_count; k++) {
         struct nvm_value v = inst_operand(f, inst, k), now = rewrite_get(r, v);
-        if (value_kind(now) == VALUE_CONST) now = rewrite_metadata(r, now);
+        if (value_kind(now) == VALUE_CONST && takes_metadata(inst)) now = rewrite_metadata(r, now);
         if (!value_equal(v, now)) inst_set_operand(f, i, k, now);
       }
     }

@@ -612,7 +612,10 @@ static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool pat
   s->has_accesses = false;
   if (!follow(s, value_of_inst(alloca), 0, size, 0) || s->slices.count == 0) return false;
   if (size > MOST_COPIED && !s->has_accesses) return false;
-  if (patient && should_wait(s)) return false;
+  if (patient && should_wait(s)) {
+    s->waited = true;
+    return false;
+  }
   if (!find_parts(s, (uint32_t)size)) {
     s->failed = true;
     return false;
@@ -651,9 +654,10 @@ enum nvm_status sroa_run(struct nvm_function *f, struct pass_env *env, bool *cha
   *changed |= sroa_split_accesses(&s);
   bool patient = true;
   for (int round = 0; any_alloca && round < MOST_ROUNDS && !s.failed; round++) {
+    s.waited = false;
     bool any = run_round(&s, patient);
     *changed |= any;
-    if (!any && !patient) break;
+    if (!any && !s.waited) break;
     patient = any;
   }
   *env->statistic += s.split;

@@ -37,6 +37,7 @@ struct splitter {
   uint32_t *seen; /* by instruction: the alloca that a copy was met from last */
   uint32_t split;
   bool failed; /* out of memory */
+  bool waited; /* a variable that could be split was not, in this round */
   /* The variable in hand. */
   struct nvm_inst_id alloca;
   slice_list slices;

@@ -220,17 +220,18 @@ static void load_both(struct splitter *s, struct nvm_inst_id id, struct nvm_inst
 
 /* `std::min(a, b)` returns a reference: what is only loaded from one of two variables is loaded from both. */
 static bool split_choices(struct splitter *s) {
-  bool any = false;
+  bool any = false, found = false;
   uint32_t *loads = arena_alloc(s->arena, s->f->insts.count * sizeof *loads), known = s->f->insts.count;
   s->failed |= !loads;
   if (!loads) return false;
-  for (int again = 0; again < 2; again++)
+  for (int again = 0; again < 1 + found; again++)
     FOR_EACH_BLOCK(s->f, b)
       FOR_EACH_INST(s->f, b, i) {
         struct nvm_inst_id choice = i.index < known ? choice_of(s, function_inst(s->f, i)) : (struct nvm_inst_id){0};
         if (inst_is_none(choice) || (again && loads[choice.index] != s->f->uses.data[choice.index])) continue;
         if (again) load_both(s, i, choice);
         else loads[choice.index]++;
+        found = true;
         any |= again;
       }
   return any;
