@@ -96,6 +96,7 @@ void function_remove_block(struct nvm_function *f, struct nvm_block b) {
   }
   block_unlink(f, b);
   function_block(f, b)->removed = true;
+  f->removed_blocks++;
 }
 
 /* Instructions. */
@@ -111,7 +112,7 @@ void function_clear(struct nvm_function *f) {
   INST_TABLES(CLEAR, f) CLEAR(&f->operands) CLEAR(&f->blocks)
   f->operands.count = 0;
   f->entry = f->last_block = (struct nvm_block){0};
-  f->removed = 0;
+  f->removed = f->removed_blocks = 0;
 }
 
 void function_drop_body(struct nvm_function *f) {

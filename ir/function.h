@@ -2,7 +2,7 @@
  *
  * Blocks and the instructions of a block are doubly linked through their records, so that passes
  * insert and remove in constant time; ids never change and are never reused while a pass runs.
- * Removed instructions keep their slot with block 0 (until rewrite_compact() of opt/). Parallel
+ * Removed instructions keep their slot with block 0, removed blocks theirs (until rewrite_compact() of opt/). Parallel
  * tables hold what only some readers want. */
 #ifndef NVM_IR_FUNCTION_H
 #define NVM_IR_FUNCTION_H
@@ -45,7 +45,7 @@ struct nvm_function {
   VEC(struct nvm_value) operands;
   VEC(struct nvm_block_info) blocks; /* [0]: dummy */
   struct nvm_block entry, last_block;
-  uint32_t removed;                  /* instructions that are in the tables yet */
+  uint32_t removed, removed_blocks;  /* instructions and blocks that are in the tables yet */
   struct nvm_str *arg_names;         /* one per parameter, or NULL */
   /* Parallel to insts: they have its count, and at least its capacity. */
   VEC(uint32_t) uses;                /* how many operands name the instruction */

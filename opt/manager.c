@@ -270,7 +270,6 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
   enum nvm_status s = f ? pass_table[p].on_function(f, &g->env, changed)
                         : pass_table[p].on_module(g->env.module, &g->env, changed);
   arena_reset(&g->scratch);
-  if (f && *changed && !rewrite_compact(f, &g->scratch)) s = NVM_OUT_OF_MEMORY;
   if (o->time_passes) g->result->nanoseconds[p] += processor_nanoseconds() - start;
   g->result->runs[p]++;
   g->result->changes[p] += *changed;
@@ -281,6 +280,7 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
     dump(g, "After", p, f);
   if (check) s = check_after(g, p, f, before, *changed);
   if (s == NVM_OK && *changed && o->on_change) s = o->on_change(o->change_state, g->env.module, pass_table[p].name, f);
+  if (s == NVM_OK && f && *changed && !rewrite_compact(f, &g->scratch)) s = NVM_OUT_OF_MEMORY;
   return s;
 }
 

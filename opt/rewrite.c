@@ -141,8 +141,37 @@ static void move_inst(struct nvm_function *f, const uint32_t *now, uint32_t from
   f->positions.data[to] = f->positions.data[from];
 }
 
+enum { FEW = 32 };
+
+static bool compact_blocks(struct nvm_function *f, struct arena *scratch) {
+  if (f->blocks.count < FEW || f->removed_blocks < f->blocks.count / 4) return true;
+  uint32_t *now = arena_alloc(scratch, f->blocks.count * sizeof *now), count = 1;
+  if (!now) return false;
+  for (uint32_t k = 1; k < f->blocks.count; k++)
+    if (!f->blocks.data[k].removed) now[k] = count++;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i) {
+      struct nvm_inst *inst = function_inst(f, i);
+      inst->block.index = now[b.index];
+      for (struct nvm_value *v = f->operands.data + inst->first_operand, *end = v + inst->operand_count; v < end; v++)
+        if (value_kind(*v) == VALUE_BLOCK) *v = value_make(VALUE_BLOCK, now[value_index(*v)]);
+    }
+  for (uint32_t k = 1; k < f->blocks.count; k++) {
+    if (!now[k]) continue;
+    struct nvm_block_info info = f->blocks.data[k];
+    info.previous.index = now[info.previous.index];
+    info.next.index = now[info.next.index];
+    f->blocks.data[now[k]] = info;
+  }
+  f->entry.index = now[f->entry.index];
+  f->last_block.index = now[f->last_block.index];
+  f->blocks.count = count;
+  f->removed_blocks = 0;
+  return true;
+}
+
 bool rewrite_compact(struct nvm_function *f, struct arena *scratch) {
-  enum { FEW = 32 };
+  if (!compact_blocks(f, scratch)) return false;
   if (f->insts.count < FEW || f->removed < f->insts.count / 4) return true;
   uint32_t *now = arena_alloc(scratch, f->insts.count * sizeof *now), count = 0, alive = 1;
   f->removed = 0;

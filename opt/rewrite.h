@@ -34,8 +34,8 @@ void rewrite_apply(struct rewrite *r);
  * nothing (poison) from now on. */
 void rewrite_drop_dead_metadata(struct nvm_function *f, const bool *live);
 
-/* Renumbers the instructions of f, in their order, where a quarter of the numbers belongs to dead ones: tables
- * of analyses are as long as there are numbers. False when out of memory. */
+/* Renumbers the instructions of f, in their order, where a quarter of the numbers belongs to dead ones, and so the
+ * blocks: tables of analyses are as long as there are numbers. False when out of memory. */
 bool rewrite_compact(struct nvm_function *f, struct arena *scratch);
 
 #endif
