@@ -36,6 +36,7 @@ struct trip_count {
   struct scev taken;  /* valid at the preheader, in the width of the induction variable, unsigned; to be divided by: */
   uint64_t divisor;   /* 1 mostly */
   bool guarded;       /* false: 0 instead if the first test fails, which scev_expand_trip_count sees to */
+  bool exact;         /* true even if the loop could leave elsewhere before it would do what is undefined */
   uint64_t most;      /* an upper bound of the count, of any exit from the latch too; UINT64_MAX if none is known */
   enum icmp_predicate predicate; /* the exit's test: the loop goes on while `tested predicate bound`; tested moves by */
   struct nvm_value tested;       /* `step` from `first`. Valid where `known` */

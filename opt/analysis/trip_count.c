@@ -296,7 +296,7 @@ struct counting {
 
 static struct trip_count number(uint64_t taken, uint32_t width) {
   struct scev form = {.constant = evalint_sext(width, taken), .width = width, .no_signed_wrap = true};
-  return (struct trip_count){.known = true, .taken = form, .divisor = 1, .guarded = true, .most = taken,
+  return (struct trip_count){.known = true, .taken = form, .divisor = 1, .guarded = true, .exact = true, .most = taken,
                              .multiple = taken + 1 ? taken + 1 : 1};
 }
 
@@ -334,7 +334,7 @@ static bool count_unequal(const struct counting *c, struct trip_count *out) {
     return true;
   }
   if (scev_is_constant(d) || (!even && !c->no_wrap && !(c->finite && is_power_of_two(m)))) return false;
-  *out = (struct trip_count){.known = true, .taken = d, .divisor = m, .guarded = true,
+  *out = (struct trip_count){.known = true, .taken = d, .divisor = m, .guarded = true, .exact = even,
                              .most = evalint_mask(d.width) / m, .multiple = 1};
   find_multiple(c, out, (int64_t)m);
   return true;
@@ -354,7 +354,8 @@ static bool count_ordered(const struct counting *c, struct trip_count *out) {
   bool by_first = !by_start && scev_holds(c->e, c->header, c->predicate, c->first, c->bound);
   if (!by_start && !is_power_of_two(c->magnitude)) return false;
   *out = (struct trip_count){.known = true, .taken = scev_plus(d, -(int64_t)strict), .divisor = c->magnitude,
-                             .guarded = by_start || by_first, .multiple = 1};
+                             .guarded = by_start || by_first, .exact = by_start || (strict && c->magnitude == 1),
+                             .multiple = 1};
   struct range from = scev_is_constant(start) ? number_of(width, start.constant) : range_all(width);
   struct range low = c->step > 0 ? from : c->bound_range, high = c->step > 0 ? c->bound_range : from;
   nvm_i128 range = end_of(high, is_signed, true) - end_of(low, is_signed, false);
