@@ -142,7 +142,7 @@ static const char *why_never(const struct inliner *l, const struct nvm_inst *i, 
   const struct call_node *c = &l->graph->nodes[callee];
   bool always = function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE);
   if (!c->copyable) return "its body cannot be copied";
-  if (c->recursive) return "it is recursive";
+  if (c->recursive || g == l->f) return "it is recursive"; /* or became so: what it calls was a pointer before */
   if (call_site_of(l->f, i)->bundle_count) return "the call has operand bundles";
   if (!type_equal(call_site_of(l->f, i)->function_type, g->type)) return "the call has another type";
   if ((i->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL) return "the call is musttail";
