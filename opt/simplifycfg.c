@@ -632,9 +632,12 @@ static bool find_divergence(struct simplifier *s) {
   struct arena *a = s->env->arena;
   struct dominance d;
   if (s->divergence) return true;
-  s->divergence = arena_alloc(a, sizeof *s->divergence);
-  return s->divergence && dominance_compute(&d, s->f, a) && loops_compute(&s->loops, s->f, &d, a) &&
-         divergence_compute(s->divergence, s->f, &d, &s->loops, a);
+  struct divergence *found = arena_alloc(a, sizeof *found);
+  if (!found || !dominance_compute(&d, s->f, a) || !loops_compute(&s->loops, s->f, &d, a) ||
+      !divergence_compute(found, s->f, &d, &s->loops, a))
+    return false;
+  s->divergence = found;
+  return true;
 }
 
 /* What ways behind the branch of b may cost: more than MOST_UNIFORM only if it parts threads. */

@@ -268,6 +268,41 @@ static const char rich[] =
     "!0 = distinct !{!0, !1}\n"
     "!1 = !{!\"llvm.loop.vectorize.enable\", i1 true}\n";
 
+/* Pairs of conditions that fail to one place, in a loop. */
+static const char conditions[] =
+    "target triple = \"nvptx64-nvidia-cuda\"\n"
+    "define ptx_kernel void @k(i32 %n, ptr %o) {\n"
+    "entry:\n"
+    "  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
+    "  br label %loop\n"
+    "loop:\n"
+    "  %i = phi i32 [ 0, %entry ], [ %next, %join ]\n"
+    "  %a = icmp slt i32 %i, %t\n"
+    "  br i1 %a, label %first, label %join\n"
+    "first:\n"
+    "  %moved = add nsw i32 %i, %n\n"
+    "  %b = icmp slt i32 %moved, 3\n"
+    "  br i1 %b, label %second, label %join\n"
+    "second:\n"
+    "  store i32 5, ptr %o\n"
+    "  %c = icmp slt i32 %i, 9\n"
+    "  br i1 %c, label %third, label %join\n"
+    "third:\n"
+    "  %d = icmp slt i32 %i, 19\n"
+    "  br i1 %d, label %fourth, label %join\n"
+    "fourth:\n"
+    "  store i32 7, ptr %o\n"
+    "  br label %join\n"
+    "join:\n"
+    "  %next = add i32 %i, 1\n"
+    "  store i32 %i, ptr %o\n"
+    "  %more = icmp slt i32 %next, 33\n"
+    "  br i1 %more, label %loop, label %done\n"
+    "done:\n"
+    "  ret void\n"
+    "}\n"
+    "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n";
+
 static void fail_everywhere(const char *text) {
   bool done = false;
   for (long n = 0; !done; n++) {
@@ -283,6 +318,7 @@ static void test_failing_allocator(void **state) {
   (void)state;
   fail_everywhere(good);
   fail_everywhere(rich);
+  fail_everywhere(conditions);
 }
 
 int main(void) {
