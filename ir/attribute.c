@@ -141,6 +141,15 @@ static struct nvm_attrlist list_add(struct attr_table_data *t, struct attrlist_i
   return (struct nvm_attrlist){k};
 }
 
+struct nvm_attrset attrset_without(struct attr_table_data *t, struct nvm_attrset s, enum attr_id id, struct arena *scratch) {
+  struct attrset_info info = t->sets.data[s.index];
+  struct nvm_attr *left = arena_alloc(scratch, (info.count + 1) * sizeof *left);
+  uint32_t count = 0;
+  for (uint32_t k = 0; left && k < info.count; k++)
+    if (t->attrs.data[info.first + k].id != id) left[count++] = t->attrs.data[info.first + k];
+  return left ? attrset_make(t, left, count) : (struct nvm_attrset){0};
+}
+
 struct nvm_attrlist attrlist_make(struct attr_table_data *t, struct nvm_attrset function,
                                   struct nvm_attrset result, const struct nvm_attrset *parameters,
                                   uint32_t count) {

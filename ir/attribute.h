@@ -95,6 +95,8 @@ bool attr_table_init(struct attr_table_data *t, struct arena *arena);
 /* The interned set (list) of these attributes; {0} when out of memory. */
 struct nvm_attrset attrset_make(struct attr_table_data *t, const struct nvm_attr *attrs,
                                 uint32_t count);
+/* The set without that attribute; `scratch` for a copy. {0} when out of memory. */
+struct nvm_attrset attrset_without(struct attr_table_data *t, struct nvm_attrset s, enum attr_id id, struct arena *scratch);
 struct nvm_attrlist attrlist_make(struct attr_table_data *t, struct nvm_attrset function,
                                   struct nvm_attrset result, const struct nvm_attrset *parameters,
                                   uint32_t count);

@@ -132,12 +132,7 @@ static struct nvm_attrset reduced_set(const struct promoter *p, struct nvm_attrl
   struct nvm_attrset set = attrlist_parameter(t, old, k);
   if (p->fates[k].promoted) return (struct nvm_attrset){0};
   if (!p->no_result || !attrset_find(t, set, ATTR_RETURNED)) return set;
-  struct attrset_info info = t->sets.data[set.index];
-  struct nvm_attr *left = arena_alloc(p->env->arena, info.count * sizeof *left);
-  uint32_t count = 0;
-  for (uint32_t n = 0; left && n < info.count; n++)
-    if (t->attrs.data[info.first + n].id != ATTR_RETURNED) left[count++] = t->attrs.data[info.first + n];
-  return attrset_make(t, left, count);
+  return attrset_without(t, set, ATTR_RETURNED, p->env->arena);
 }
 
 /* Attributes of what stays. */

@@ -119,6 +119,16 @@ bool cfg_postorder(const struct nvm_function *f, struct nvm_block *order, uint32
   return true;
 }
 
+bool cfg_may_loop(const struct nvm_function *f, struct arena *arena) {
+  bool *seen = arena_alloc(arena, f->blocks.count * sizeof *seen), any = !seen;
+  FOR_EACH_BLOCK(f, b) {
+    if (any) break;
+    seen[b.index] = true;
+    for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++) any |= seen[block_successor(f, b, k).index];
+  }
+  return any;
+}
+
 int64_t cfg_remove_unreachable(struct nvm_function *f, struct arena *arena) {
   bool *reached = arena_alloc(arena, f->blocks.count * sizeof *reached);
   struct nvm_block *order = arena_alloc(arena, f->blocks.count * sizeof *order);

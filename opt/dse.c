@@ -23,6 +23,8 @@ struct eliminator {
   struct nvm_inst_id *after; /* by instruction: the access behind it in its block */
   struct nvm_inst_id *first; /* by block: its first access */
   uint32_t *seen;            /* by block: number of the store + 1 */
+  uint32_t *place;           /* by block: in the layout */
+  bool progresses;           /* no way goes round for ever */
   uint32_t *ends;            /* by alias_class: stores and lifetime.end that it is the address of */
   struct nvm_block work[MAX_BLOCKS];
   uint32_t work_count, steps;
@@ -42,9 +44,13 @@ static bool chain_accesses(struct eliminator *g, struct arena *arena) {
   g->first = arena_alloc(arena, f->blocks.count * sizeof *g->first);
   g->seen = arena_alloc(arena, f->blocks.count * sizeof *g->seen);
   g->ends = arena_alloc(arena, f->insts.count * sizeof *g->ends); /* no more than stores and calls, and [0] */
-  if (!g->after || !g->first || !g->seen || !g->ends) return false;
+  g->place = arena_alloc(arena, f->blocks.count * sizeof *g->place);
+  g->progresses = function_attribute(f, ATTR_MUSTPROGRESS);
+  if (!g->after || !g->first || !g->seen || !g->ends || !g->place) return false;
+  uint32_t place = 0;
   FOR_EACH_BLOCK(f, b) {
     struct nvm_inst_id last = {0};
+    g->place[b.index] = place++;
     FOR_EACH_INST(f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
       if (!alias_effects(f, i)) continue;
@@ -92,14 +98,16 @@ static bool defines_part(const struct eliminator *g, struct nvm_block b, const s
   return false;
 }
 
-/* Adds the successors of b; false: the store stays. */
+/* Adds the successors of b; false: the store stays. A way that goes back may go round for ever, and others see the store. */
 static bool add_successors(struct eliminator *g, struct nvm_block b, struct nvm_inst_id store,
                            const struct alias_address *address) {
   uint32_t count = block_successor_count(g->f, b);
   const struct nvm_inst *t = function_inst(g->f, block_terminator(g->f, b));
-  if (count == 0) return t->op == OP_RET && alias_is_private(g->alias, address->base);
+  bool is_private = alias_is_private(g->alias, address->base);
+  if (count == 0) return t->op == OP_RET && is_private;
   for (uint32_t k = 0; k < count; k++) {
     struct nvm_block to = block_successor(g->f, b, k);
+    if (g->place[to.index] <= g->place[b.index] && !is_private && !g->progresses) return false;
     if (g->seen[to.index] == store.index) continue;
     if (g->work_count == MAX_BLOCKS || defines_part(g, to, address)) return false;
     g->seen[to.index] = store.index;

@@ -21,7 +21,8 @@
  *            dropped inside. Inlined instructions are located where they were, inlinedAt the call, those of
  *            functions without a subprogram at the call; without a location at the call they have none. The callee's debug variables,
  *            !alias.scope and !noalias are dropped: they would speak of several copies at once.
- *            Convergent operations stay as conditional as they were, for the call was.
+ *            Convergent operations stay as conditional as they were, for the call was. `mustprogress` goes where the
+ *            callee has loops and does not say so.
  * Requires:  nothing.
  * Preserves: nothing of the callers.
  * Cost:      linear in the instructions that are there at the end.
@@ -452,6 +453,21 @@ static bool copy_simple_body(struct inliner *l, struct copy *c, struct nvm_inst_
   return true;
 }
 
+/* A caller that promises progress (its loops without effects end) does not for loops of a callee that does not. */
+static bool take_back_progress(struct inliner *l, const struct nvm_function *g) {
+  struct attr_table_data *t = &l->m->attributes;
+  struct arena *arena = l->env->arena;
+  if (!function_attribute(l->f, ATTR_MUSTPROGRESS) || function_attribute(g, ATTR_MUSTPROGRESS) || !cfg_may_loop(g, arena))
+    return true;
+  struct attrlist_info info = *attrlist_info(t, l->f->attributes);
+  struct nvm_attrset *parameters = arena_alloc(arena, (info.count + 1) * sizeof *parameters);
+  if (!parameters) return false;
+  for (uint32_t k = 0; k < info.count; k++) parameters[k] = t->parameter_sets.data[info.first + k];
+  info.function = attrset_without(t, info.function, ATTR_MUSTPROGRESS, arena);
+  l->f->attributes = attrlist_make(t, info.function, info.result, parameters, info.count);
+  return true;
+}
+
 static bool inline_call(struct inliner *l, struct nvm_inst_id call, const struct nvm_function *g) {
   struct nvm_function *f = l->f;
   l->location = f->locations.data[call.index];
@@ -459,7 +475,7 @@ static bool inline_call(struct inliner *l, struct nvm_inst_id call, const struct
   if (!module_attachment(l->m, g->symbol.attachments, module_str(l->m, "dbg")).index) l->unlocated = l->location;
   struct copy c = {.g = g, .arguments = bind_arguments(l, call, g)};
   struct nvm_value result = VALUE_NULL;
-  if (!c.arguments || !prepare_map(l, g)) return false;
+  if (!c.arguments || !prepare_map(l, g) || !take_back_progress(l, g)) return false;
   struct nvm_inst_id last = block_terminator(g, g->entry);
   bool simple = g->entry.index == g->last_block.index && function_inst(g, last)->op == OP_RET;
   if (simple ? !copy_simple_body(l, &c, call, &result) : !copy_body(l, &c, call, &result))

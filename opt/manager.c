@@ -9,6 +9,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "opt/call_graph.h"
+#include "opt/cfg.h"
 #include "opt/passes.h"
 #include "opt/remark.h"
 #include "opt/rewrite.h"
@@ -284,16 +285,10 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
   return s;
 }
 
-/* Whether no branch goes back to a block that is laid out before it: there is no loop. */
 static bool has_no_loop(struct manager *g, const struct nvm_function *f) {
-  bool *seen = arena_alloc(&g->scratch, f->blocks.count * sizeof *seen), any = !seen;
-  FOR_EACH_BLOCK(f, b) {
-    if (any) break;
-    seen[b.index] = true;
-    for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++) any |= seen[block_successor(f, b, k).index];
-  }
+  bool may = cfg_may_loop(f, &g->scratch);
   arena_reset(&g->scratch);
-  return !any;
+  return !may;
 }
 
 /* The passes that make the forms that p keeps have nothing to do after it if they had not before. */

@@ -276,6 +276,7 @@ uint32_t alias_class(struct alias_env *e, struct nvm_value pointer) {
   if (*known == 0) *known = alias_class_of_address(e, a);
   return *known;
 }
+
 /* What is known of v, remembered for the values asked for last. */
 static struct known_bits known_of(struct alias_env *e, struct nvm_value v) {
   struct alias_known *place = &e->known[value_index(v) % ALIAS_KNOWN];
