@@ -306,6 +306,8 @@ enum nvm_status ptx_check_entry(const struct ptx_function *f, const struct ptx_e
 
 enum { KEY_MODS = 4, KEY_OPERANDS = 16 };
 
+_Static_assert(PTX_OPERAND_PAIR < 16, "a kind takes four bits of a key");
+
 static inline void key_push(struct ptx_key *key, uint32_t byte) {
   key->operands[1] = key->operands[1] << 8 | key->operands[0] >> 56;
   key->operands[0] = key->operands[0] << 8 | byte;
