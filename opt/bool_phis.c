@@ -12,7 +12,7 @@
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in operands.
- * Omits:     and x, 1; selects; phis that hold other narrow integers.
+ * Omits:     and x, 1; selects; phis that hold other narrow integers; debug records of the phi, which say poison then.
  * Tests:     check/opt/bool-phis.nvir. */
 #include "opt/passes.h"
 #include "opt/rewrite.h"
@@ -168,7 +168,10 @@ static bool narrow_use(struct narrower *n, struct nvm_inst_id i, struct nvm_valu
     function_inst(n->f, i)->flags = 0; /* nneg would be wrong: i1 1 is negative */
     return true;
   }
-  if (compared == 0) bit = inst_emit(n->f, i, OP_XOR, TYPE_I1, bit, const_int(n->m, TYPE_I1, 1), 0);
+  if (compared == 0) {
+    bit = inst_emit(n->f, i, OP_XOR, TYPE_I1, bit, const_int(n->m, TYPE_I1, 1), 0);
+    n->f->locations.data[value_index(bit)] = n->f->locations.data[i.index]; /* [0] where memory ran out */
+  }
   rewrite_set(&n->rewrite, i, bit);
   return !value_is_none(bit);
 }
