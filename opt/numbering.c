@@ -99,6 +99,7 @@ bool numbering_walk(struct numbering *g, const struct dominance *d, numbering_vi
     open[depth++] = b;
     FOR_EACH_INST(f, b, i) {
       replace_operands(g, i);
+      if (i.index >= g->rewrite.size) continue; /* made on the way, for a block that was not come to yet */
       bool pure = effects_is_pure(f, function_inst(f, i));
       if (pure ? !visit(g, i) : others && !others(state, i)) return false;
     }
