@@ -185,3 +185,16 @@ uint64_t layout_member_offset(const struct nvm_layout *l, const struct type_tabl
     c->offset = place_member(l, t, ty, c->next, &c->end, &c->align_log2);
   return c->offset;
 }
+
+uint32_t layout_member_at(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty, uint64_t *offset) {
+  uint32_t k = 0;
+  uint64_t begin = 0;
+  for (uint32_t next = 1; next < type_info(t, ty)->count; next++) { /* upwards, for which offsets are kept */
+    uint64_t at = layout_member_offset(l, t, ty, next);
+    if (at > *offset) break;
+    begin = at;
+    k = next;
+  }
+  *offset -= begin;
+  return k;
+}

@@ -42,6 +42,8 @@ static inline uint32_t layout_written_align(const struct nvm_layout *l, const st
 /* Byte offset of member i of a struct. */
 uint64_t layout_member_offset(const struct nvm_layout *l, const struct type_table *t,
                               struct nvm_type ty, uint32_t i);
+/* The last member of a struct (with members) that begins at byte *offset or before; *offset becomes that in the member. */
+uint32_t layout_member_at(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty, uint64_t *offset);
 
 static inline uint32_t layout_pointer_entry(uint32_t address_space) {
   if (address_space == LAYOUT_PARAM_SPACE) return LAYOUT_ADDRESS_SPACES;

@@ -95,7 +95,7 @@ void call_graph_drop(struct call_graph *g, uint32_t call) {
 
 bool call_graph_update(struct call_graph *g, uint32_t n) {
   uint32_t first = g->nodes[n].first, count = g->nodes[n].count;
-  for (uint32_t k = 0; k < count; k++) g->nodes[g->callees.data[first + k]].uses--; /* of 0, where inlined, too */
+  for (uint32_t k = 0; k < count; k++) g->nodes[g->callees.data[first + k]].uses--;
   if (!survey(g, n)) return false;
   for (uint32_t k = 0; k < count; k++) remove_if_dead(g, g->callees.data[first + k]);
   return true;
@@ -184,6 +184,7 @@ bool call_graph_build(struct call_graph *g, struct nvm_module *m, struct arena *
   struct callers callers;
   g->nodes = arena_alloc(arena, g->count * sizeof *g->nodes);
   if (!g->nodes || !callers_find(&callers, m, arena)) return false;
+  g->nodes[0].kept = true; /* nobody: calls that were inlined name it */
   keep_named(g);
   for (uint32_t n = 1; n < g->count; n++) {
     g->nodes[n].kept |= callers.taken[n] || module_must_keep(m, value_make(VALUE_FUNCTION, n));

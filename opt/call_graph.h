@@ -39,7 +39,7 @@ bool call_graph_add(struct call_graph *g, uint32_t n, uint32_t callee);
 void call_graph_drop(struct call_graph *g, uint32_t call);
 /* The definition that i calls by its name, 0: none. */
 uint32_t call_graph_callee(const struct nvm_function *f, const struct nvm_inst *i);
-/* Whether a is an alloca of a fixed size in the entry block. */
+/* Whether i is an alloca of a fixed size in the entry block. */
 bool call_graph_is_static_alloca(const struct nvm_function *f, const struct nvm_inst *i);
 
 #endif

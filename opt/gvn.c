@@ -77,8 +77,9 @@ static bool chain_accesses(struct numberer *g) {
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       g->before[i.index] = g->last[b.index];
-      if (is_plain(function_inst(f, i)) && !classify(g, i)) return false;
-      if (is_plain(function_inst(f, i)) || (alias_effects(f, i) & ALIAS_WRITES)) g->last[b.index] = i;
+      bool plain = is_plain(function_inst(f, i));
+      if (plain && !classify(g, i)) return false;
+      if (plain || (alias_effects(f, i) & ALIAS_WRITES)) g->last[b.index] = i;
     }
   return true;
 }
@@ -355,9 +356,8 @@ static struct nvm_value constant_at(struct nvm_module *m, struct nvm_value v, ui
     if (info->kind != TY_STRUCT && info->kind != TY_ARRAY && info->kind != TY_VECTOR) return VALUE_NULL;
     uint64_t k = 0;
     if (info->kind == TY_STRUCT) {
-      while (k + 1 < info->count && layout_member_offset(&m->layout, t, type, (uint32_t)k + 1) <= offset) k++;
       if (info->count == 0) return VALUE_NULL;
-      offset -= layout_member_offset(&m->layout, t, type, (uint32_t)k);
+      k = layout_member_at(&m->layout, t, type, &offset);
     } else {
       uint64_t each = layout_alloc_size(&m->layout, t, info->element);
       if (each == 0 || offset / each >= info->count) return VALUE_NULL;

@@ -88,14 +88,17 @@ struct reading {
   unsigned holds; /* FORM_ bits */
 };
 
+/* Which pass makes a form. */
+static const struct {
+  enum pass_form form;
+  enum pass_id maker;
+} forms[] = {{FORM_LOOP_SIMPLIFY, PASS_LOOP_SIMPLIFY}, {FORM_LCSSA, PASS_LCSSA}};
+enum { FORMS = sizeof forms / sizeof *forms };
+
 static bool add_pass(struct reading *r, enum pass_id p, bool conditional) {
-  static const struct {
-    enum pass_form form;
-    const char *maker;
-  } forms[] = {{FORM_LOOP_SIMPLIFY, "loop-simplify"}, {FORM_LCSSA, "lcssa"}};
   unsigned made = 0;
-  for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
-    enum pass_id maker = pass_find(forms[k].maker, strlen(forms[k].maker));
+  for (size_t k = 0; k < FORMS; k++) {
+    enum pass_id maker = forms[k].maker;
     bool missing = pass_table[p].needs & forms[k].form & ~r->holds;
     if (missing && maker != p && !add_pass(r, maker, conditional)) return false;
     if (maker == p && !conditional) made = forms[k].form;
@@ -291,13 +294,15 @@ static bool has_no_loop(struct manager *g, const struct nvm_function *f) {
   return !may;
 }
 
-/* The passes that make the forms that p keeps have nothing to do after it if they had not before. */
-static uint64_t kept_makers(enum pass_id p) {
-  return (pass_table[p].keeps & FORM_LOOP_SIMPLIFY ? UINT64_C(1) << PASS_LOOP_SIMPLIFY : 0) |
-         (pass_table[p].keeps & FORM_LCSSA ? UINT64_C(1) << PASS_LCSSA : 0);
+/* What stays settled although p changed something: the passes that make the forms that p keeps, and p if it made one. */
+static uint64_t still_settled(const struct manager *g, enum pass_id p, uint32_t n) {
+  uint64_t kept = 0, made = 0;
+  for (size_t k = 0; k < FORMS; k++) {
+    if (pass_table[p].keeps & forms[k].form) kept |= UINT64_C(1) << forms[k].maker;
+    if (forms[k].maker == p) made = UINT64_C(1) << p;
+  }
+  return (g->settled[n] & kept) | made;
 }
-
-static bool is_maker(enum pass_id p) { return p == PASS_LOOP_SIMPLIFY || p == PASS_LCSSA; }
 
 static bool is_for_loops(int p) { return p == PASS_LOOP_SIMPLIFY || (pass_table[p].needs & FORM_LOOP_SIMPLIFY); }
 
@@ -321,8 +326,8 @@ static enum nvm_status run_on_function(struct manager *g, const struct pass_step
     bool changed = false, skipped = steps[k].conditional && !leader_changed;
     enum nvm_status s = skipped || is_vain(g, p, n) ? NVM_OK : run_one(g, p, f, &changed);
     if (s != NVM_OK) return s;
-    if (changed) g->settled[n] &= kept_makers(p);
-    if (!skipped && (!changed || is_maker(p))) g->settled[n] |= UINT64_C(1) << p;
+    if (changed) g->settled[n] = still_settled(g, p, n);
+    else if (!skipped) g->settled[n] |= UINT64_C(1) << p;
     if (!steps[k].conditional) leader_changed = changed;
     any |= changed;
   }

@@ -648,6 +648,22 @@ static uint32_t most_speculated(struct simplifier *s, struct nvm_block b, uint32
   return divergence_of(s->divergence, condition) ? MOST_SPECULATED : MOST_UNIFORM;
 }
 
+static bool join_ways(struct simplifier *s) {
+  for (struct nvm_block b = s->f->entry, next; !block_is_none(b); b = next) {
+    struct meeting m;
+    next = function_block(s->f, b)->next;
+    if (!find_meeting(s, b, &m)) continue;
+    if (!sink_stores(s, &m)) return false;
+    uint32_t cost = cost_of_selects(s->f, &m);
+    for (int w = 0; w < 2 && cost <= MOST_SPECULATED; w++)
+      if (m.ways[w].index != b.index) cost += cost_of_way(s->f, m.ways[w]);
+    if (cost > most_speculated(s, b, cost)) continue;
+    if (!form_selects(s, &m)) return false;
+    next = function_block(s->f, b)->next; /* a way may have stood there */
+  }
+  return true;
+}
+
 /* --- shortcuts ---------------------------------------------------------------------------------- */
 
 /* b branches to `second` or `other`, and `second`, which has no other way in, to `other` or elsewhere. */
@@ -734,22 +750,6 @@ static bool join_shortcuts(struct simplifier *s) {
 }
 
 /* --- all together ------------------------------------------------------------------------------- */
-
-static bool join_ways(struct simplifier *s) {
-  for (struct nvm_block b = s->f->entry, next; !block_is_none(b); b = next) {
-    struct meeting m;
-    next = function_block(s->f, b)->next;
-    if (!find_meeting(s, b, &m)) continue;
-    if (!sink_stores(s, &m)) return false;
-    uint32_t cost = cost_of_selects(s->f, &m);
-    for (int w = 0; w < 2 && cost <= MOST_SPECULATED; w++)
-      if (m.ways[w].index != b.index) cost += cost_of_way(s->f, m.ways[w]);
-    if (cost > most_speculated(s, b, cost)) continue;
-    if (!form_selects(s, &m)) return false;
-    next = function_block(s->f, b)->next; /* a way may have stood there */
-  }
-  return true;
-}
 
 enum nvm_status simplifycfg_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct simplifier s = {.f = f, .env = env};

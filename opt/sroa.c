@@ -237,10 +237,7 @@ static struct nvm_type declared_type(const struct splitter *s, uint64_t offset) 
   for (;;) {
     const struct type_info *info = type_info(t, type);
     if (info->kind == TY_STRUCT && info->count) {
-      uint32_t k = info->count - 1;
-      while (k && layout_member_offset(&s->m->layout, t, type, k) > offset) k--;
-      offset -= layout_member_offset(&s->m->layout, t, type, k);
-      type = type_member(t, type, k);
+      type = type_member(t, type, layout_member_at(&s->m->layout, t, type, &offset));
     } else if (info->kind == TY_ARRAY && offset < layout_alloc_size(&s->m->layout, t, type) &&
                !type_equal(info->element, TYPE_I8)) {
       offset %= layout_alloc_size(&s->m->layout, t, info->element);
