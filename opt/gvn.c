@@ -26,7 +26,7 @@ enum fate { VALUE_HERE, NOT_KNOWN, PASSES };
 struct node {
   struct nvm_block block;
   enum fate fate;
-  struct alias_address address; /* at its end; PASSES: at its start too */
+  struct alias_place place;     /* of the address at its end; PASSES: at its start too */
   struct nvm_value value;       /* VALUE_HERE; of the load's type or as wide */
   struct nvm_inst_id source;    /* the access that has it; none: undef */
   struct nvm_value phi;         /* PASSES, several predecessors: what joins them */
@@ -145,16 +145,16 @@ static bool add_predecessors(struct numberer *g, struct nvm_block to,
     uint32_t seen = g->node_of[from.index];
     if (seen) {
       const struct node *n = &g->nodes[seen - 1];
-      if (!known || !same_address(&n->address, &a)) return false;
+      if (!known || !same_address(&n->place.address, &a)) return false;
       continue;
     }
     if (g->node_count == MAX_NODES) return false;
     struct node *n = &g->nodes[g->node_count++];
-    *n = (struct node){.block = from, .address = a, .fate = NOT_KNOWN};
+    *n = (struct node){.block = from, .place = {.address = a, .pointer = a.base}, .fate = NOT_KNOWN};
     g->node_of[from.index] = g->node_count;
-    struct memory_location l = {a.base, bytes, g->load, &n->address};
-    if (known) look_back(g, g->last[from.index], l, alias_class_of_address(g->alias, &n->address), n);
-    else n->address.base = VALUE_NULL; /* like no other */
+    struct memory_location l = {a.base, bytes, g->load, &n->place};
+    if (known) look_back(g, g->last[from.index], l, alias_class_of_place(g->alias, &n->place), n);
+    else n->place.address.base = VALUE_NULL; /* like no other */
     if (!dominance_reachable(d, from)) { /* whatever it has */
       n->fate = VALUE_HERE;
       n->source = (struct nvm_inst_id){0};
@@ -183,8 +183,8 @@ static bool search(struct numberer *g, struct memory_location l, const struct al
       if (++*missing > 1) return false;
     }
     if (n->fate != PASSES) continue;
-    if (n->block.index == home.index && !same_address(&n->address, address)) return false;
-    if (!add_predecessors(g, n->block, &n->address, l.bytes)) return false;
+    if (n->block.index == home.index && !same_address(&n->place.address, address)) return false;
+    if (!add_predecessors(g, n->block, &n->place.address, l.bytes)) return false;
   }
   return g->node_count > 0;
 }

@@ -60,7 +60,7 @@ static uint32_t spaces_of_object(const struct alias_env *e, struct nvm_value v) 
   return UINT32_MAX;
 }
 
-static bool note_object(struct objects *o, struct nvm_value v) {
+static bool note_object(struct alias_objects *o, struct nvm_value v) {
   for (uint32_t k = 0; k < o->count; k++)
     if (value_equal(o->at[k], v)) return true;
   if (o->count == ALIAS_MAX_OBJECTS) return false;
@@ -69,9 +69,9 @@ static bool note_object(struct objects *o, struct nvm_value v) {
 }
 
 /* Phis and selects are replaced by what they choose from: `o` is the work list too. */
-static struct objects collect_objects(const struct alias_env *e, struct nvm_value pointer) {
+static struct alias_objects collect_objects(const struct alias_env *e, struct nvm_value pointer) {
   const struct nvm_function *f = e->f;
-  struct objects o = {0}, leaves = {0};
+  struct alias_objects o = {0}, leaves = {0};
   bool all = note_object(&o, alias_underlying_object(f, pointer));
   for (uint32_t k = 0; k < o.count && all; k++) {
     const struct nvm_inst *i = inst_of(f, o.at[k]);
@@ -85,6 +85,7 @@ static struct objects collect_objects(const struct alias_env *e, struct nvm_valu
       all = note_object(&o, alias_underlying_object(f, inst_operand(f, i, n)));
   }
   if (!all) leaves.count = 0, leaves.spaces = UINT32_MAX;
+  for (uint32_t k = 0; k < leaves.count; k++) leaves.identified |= (uint8_t)(is_identified(e, leaves.at[k]) << k);
   bool gep;
   for (int n = 0; n < ALIAS_MAX_STEPS && !value_is_none(pointer); n++) {
     leaves.spaces &= space_bit(space_of_type(f, pointer));
@@ -93,19 +94,57 @@ static struct objects collect_objects(const struct alias_env *e, struct nvm_valu
   return leaves;
 }
 
-static const struct objects *objects_of(struct alias_env *e, struct nvm_value pointer,
-                                        struct objects *room) {
-  uint32_t n = value_index(pointer);
-  bool kept = value_kind(pointer) == VALUE_INST && n < e->size;
-  if (kept && e->objects[n]) return e->objects[n];
-  *room = collect_objects(e, pointer);
-  if (kept && (e->objects[n] = arena_alloc(e->arena, sizeof *room)) != NULL) *e->objects[n] = *room;
-  return room;
+/* --- places --------------------------------------------------------------------------------------- */
+
+/* What is not worth remembering: places of globals and constants. */
+struct room {
+  struct alias_place place;
+  struct alias_objects objects;
+};
+
+/* Where the place of a pointer is remembered; NULL: nowhere. */
+static struct alias_place **remembered(struct alias_env *e, struct nvm_value pointer) {
+  if (value_kind(pointer) == VALUE_ARG) return &e->places[e->size + value_index(pointer)];
+  return value_kind(pointer) == VALUE_INST && value_index(pointer) < e->size ? &e->places[value_index(pointer)] : NULL;
 }
 
-static const struct objects *location_objects(struct alias_env *e, struct memory_location l,
-                                              struct objects *room) {
-  return objects_of(e, l.address ? l.address->base : l.pointer, room);
+static struct alias_place *place_of_pointer(struct alias_env *e, struct nvm_value pointer, struct room *room) {
+  struct alias_place **known = remembered(e, pointer), *p = &room->place;
+  if (known && *known) return *known;
+  if (known && (*known = arena_alloc(e->arena, sizeof *p)) != NULL) p = *known;
+  p->address = alias_decompose(e->f, pointer);
+  p->pointer = pointer;
+  p->class = 0;
+  p->objects = NULL;
+  return p;
+}
+
+static struct alias_place *place_of(struct alias_env *e, struct memory_location l, struct room *room) {
+  return l.place ? l.place : place_of_pointer(e, l.pointer, room);
+}
+
+/* Those of p's pointer. */
+static struct alias_objects *objects_of(struct alias_env *e, struct alias_place *p, struct room *room) {
+  if (p->objects) return p->objects;
+  struct alias_place **known = remembered(e, p->pointer);
+  struct alias_place *keeper = known ? place_of_pointer(e, p->pointer, room) : NULL;
+  if (!keeper || !*known) {
+    room->objects = collect_objects(e, p->pointer);
+    return &room->objects;
+  }
+  if (!keeper->objects) {
+    keeper->objects = arena_alloc(e->arena, sizeof *keeper->objects);
+    if (!keeper->objects) {
+      room->objects = collect_objects(e, p->pointer);
+      return &room->objects;
+    }
+    *keeper->objects = collect_objects(e, p->pointer);
+  }
+  return p->objects = keeper->objects;
+}
+
+static struct alias_objects *location_objects(struct alias_env *e, struct memory_location l, struct room *room) {
+  return objects_of(e, place_of(e, l, room), room);
 }
 
 /* --- capture -------------------------------------------------------------------------------------- */
@@ -195,11 +234,10 @@ bool alias_is_private(struct alias_env *e, struct nvm_value object) {
   return ((i && i->op == OP_ALLOCA) || is_byval(e, object)) && is_uncaptured(e, object);
 }
 
-static bool distinct_objects(struct alias_env *e, struct nvm_value x, struct nvm_value y) {
+/* Two objects, of which ix and iy say whether they are identified. */
+static bool distinct_objects(struct alias_env *e, struct nvm_value x, bool ix, struct nvm_value y, bool iy) {
   if (value_equal(x, y)) return false;
-  bool ix = is_identified(e, x), iy = is_identified(e, y);
-  if (ix && iy) return true;
-  if (!ix && !iy) return false;
+  if (ix == iy) return ix;
   struct nvm_value known = ix ? x : y, other = ix ? y : x;
   if (value_kind(known) == VALUE_GLOBAL || value_kind(known) == VALUE_FUNCTION) return false;
   if (value_kind(other) == VALUE_ARG) return true; /* made before the alloca; not based on noalias */
@@ -208,35 +246,14 @@ static bool distinct_objects(struct alias_env *e, struct nvm_value x, struct nvm
                   : is_uncaptured(e, known);
 }
 
-static bool all_distinct(struct alias_env *e, const struct objects *a, const struct objects *b) {
+static bool all_distinct(struct alias_env *e, const struct alias_objects *a, const struct alias_objects *b) {
   for (uint32_t k = 0; k < a->count; k++)
     for (uint32_t n = 0; n < b->count; n++)
-      if (!distinct_objects(e, a->at[k], b->at[n])) return false;
+      if (!distinct_objects(e, a->at[k], a->identified >> k & 1, b->at[n], b->identified >> n & 1)) return false;
   return a->count && b->count;
 }
 
 /* --- bytes ---------------------------------------------------------------------------------------- */
-
-static const struct alias_address *address_of(struct alias_env *e, struct nvm_value pointer,
-                                              struct alias_address *room) {
-  uint32_t n = value_index(pointer);
-  if (value_kind(pointer) != VALUE_INST || n >= e->size) {
-    *room = alias_decompose(e->f, pointer);
-    return room;
-  }
-  if (!e->addresses[n]) {
-    *room = alias_decompose(e->f, pointer);
-    e->addresses[n] = arena_alloc(e->arena, sizeof *room);
-    if (!e->addresses[n]) return room;
-    *e->addresses[n] = *room;
-  }
-  return e->addresses[n];
-}
-
-static const struct alias_address *location_address(struct alias_env *e, struct memory_location l,
-                                                    struct alias_address *room) {
-  return l.address ? l.address : address_of(e, l.pointer, room);
-}
 
 /* Equal for addresses of the same shape and offset. */
 static uint32_t address_hash(const struct alias_address *a) {
@@ -252,33 +269,32 @@ static bool class_hash(const void *table, uint32_t k, uint32_t *hash) {
   return true;
 }
 
-uint32_t alias_class_of_address(struct alias_env *e, const struct alias_address *a) {
+uint32_t alias_class_of_place(struct alias_env *e, struct alias_place *p) {
+  if (p->class) return p->class;
+  const struct alias_address *a = &p->address;
   uint32_t hash = address_hash(a), count = e->class_addresses.count;
   if (!intern_room(e->arena, &e->class_slots, &e->class_slot_count, 1, count ? count : 1, class_hash, e)) return 0;
   if (count == 0 && !VEC_PUSH(e->arena, &e->class_addresses, NULL)) return 0;
   for (uint32_t n = hash & (e->class_slot_count - 1); e->class_slots[n]; n = (n + 1) & (e->class_slot_count - 1)) {
     const struct alias_address *other = e->class_addresses.data[e->class_slots[n]];
-    if (a->offset == other->offset && alias_same_shape(a, other)) return e->class_slots[n];
+    if (a->offset == other->offset && alias_same_shape(a, other)) return p->class = e->class_slots[n];
   }
   count = e->class_addresses.count;
   struct alias_address *copy = arena_alloc(e->arena, sizeof *copy);
   if (!copy || !VEC_PUSH(e->arena, &e->class_addresses, copy)) return 0;
   *copy = *a;
   intern_enter(e->class_slots, e->class_slot_count, hash, count);
-  return count;
+  return p->class = count;
 }
 
 uint32_t alias_class(struct alias_env *e, struct nvm_value pointer) {
-  struct alias_address room;
-  const struct alias_address *a = address_of(e, pointer, &room);
-  if (value_kind(pointer) != VALUE_INST || value_index(pointer) >= e->size) return alias_class_of_address(e, a);
-  uint32_t *known = &e->classes[value_index(pointer)];
-  if (*known == 0) *known = alias_class_of_address(e, a);
-  return *known;
+  struct room room;
+  return alias_class_of_place(e, place_of_pointer(e, pointer, &room));
 }
 
 /* What is known of v, remembered for the values asked for last. */
 static struct known_bits known_of(struct alias_env *e, struct nvm_value v) {
+  if (!e->known && !(e->known = arena_alloc(e->arena, ALIAS_KNOWN * sizeof *e->known))) return known_bits_of(e->f, v);
   struct alias_known *place = &e->known[value_index(v) % ALIAS_KNOWN];
   if (!value_equal(place->value, v)) *place = (struct alias_known){v, known_bits_of(e->f, v)};
   return place->bits;
@@ -293,14 +309,17 @@ static bool term_range(const struct alias_term *t, struct range r, nvm_i128 *lea
   return true;
 }
 
-/* b begins at a + d.offset + its terms; do they overlap? Sizes are known. */
+/* b begins at a + offset; do they overlap? */
+static enum alias compare_distance(int64_t offset, uint64_t bytes_a, uint64_t bytes_b) {
+  if (offset == 0) return ALIAS_MUST;
+  uint64_t gap = offset > 0 ? (uint64_t)offset : 0 - (uint64_t)offset;
+  return gap >= (offset > 0 ? bytes_a : bytes_b) ? ALIAS_NO : ALIAS_PARTIAL;
+}
+
+/* The same for a + d.offset + its terms. */
 static enum alias compare_bytes(struct alias_env *e, const struct alias_address *d,
                                 uint64_t bytes_a, uint64_t bytes_b) {
-  if (d->term_count == 0) {
-    if (d->offset == 0) return ALIAS_MUST;
-    uint64_t gap = d->offset > 0 ? (uint64_t)d->offset : 0 - (uint64_t)d->offset;
-    return gap >= (d->offset > 0 ? bytes_a : bytes_b) ? ALIAS_NO : ALIAS_PARTIAL;
-  }
+  if (d->term_count == 0) return compare_distance(d->offset, bytes_a, bytes_b);
   nvm_i128 least = d->offset, most = d->offset;
   uint32_t zeros = 63;
   bool ranged = true;
@@ -317,12 +336,15 @@ static enum alias compare_bytes(struct alias_env *e, const struct alias_address 
   return least >= (nvm_i128)bytes_a || most + (nvm_i128)bytes_b <= 0 ? ALIAS_NO : ALIAS_MAY;
 }
 
+/* The same base; sizes may be unknown. */
 static enum alias compare_addresses(struct alias_env *e, const struct alias_address *a,
                                     const struct alias_address *b, uint64_t bytes_a,
                                     uint64_t bytes_b) {
   if (bytes_a == ALIAS_ANY_BYTES || bytes_b == ALIAS_ANY_BYTES) return ALIAS_MAY;
+  int64_t offset = (int64_t)((uint64_t)b->offset - (uint64_t)a->offset);
+  if (a->term_count + b->term_count == 0) return compare_distance(offset, bytes_a, bytes_b);
   struct alias_address d = *b;
-  d.offset = (int64_t)((uint64_t)b->offset - (uint64_t)a->offset);
+  d.offset = offset;
   for (uint32_t k = 0; k < a->term_count; k++)
     if (!alias_add_term(&d, a->terms[k].variable, (int64_t)(0 - (uint64_t)a->terms[k].scale),
                   a->terms[k].sign_extended))
@@ -349,21 +371,18 @@ struct alias_env *alias_init(const struct nvm_function *f, struct arena *arena) 
                           .noalias = module_str(m, "noalias"),
                           .invariant = module_str(m, "invariant.load"),
                           .cuda_kernel = alias_parameters_are_global(f)};
-  e->addresses = arena_alloc(arena, e->size * sizeof *e->addresses);
-  e->objects = arena_alloc(arena, e->size * sizeof *e->objects);
+  e->places = arena_alloc(arena, (e->size + function_arg_count(f)) * sizeof *e->places);
   e->captured = arena_alloc(arena, e->size + function_arg_count(f));
   e->effects = arena_alloc(arena, e->size);
-  e->classes = arena_alloc(arena, e->size * sizeof *e->classes);
-  return e->addresses && e->objects && e->captured && e->effects && e->classes ? e : NULL;
+  return e->places && e->captured && e->effects ? e : NULL;
 }
 
 static enum alias compare_places(struct alias_env *e, struct memory_location a, struct memory_location b) {
-  struct alias_address room_a, room_b;
-  struct objects objects_a, objects_b;
-  const struct alias_address *x = location_address(e, a, &room_a), *y = location_address(e, b, &room_b);
-  if (value_equal(x->base, y->base)) return compare_addresses(e, x, y, a.bytes, b.bytes);
-  const struct objects *oa = location_objects(e, a, &objects_a);
-  const struct objects *ob = location_objects(e, b, &objects_b);
+  struct room room_a, room_b;
+  struct alias_place *x = place_of(e, a, &room_a), *y = place_of(e, b, &room_b);
+  if (value_equal(x->address.base, y->address.base))
+    return compare_addresses(e, &x->address, &y->address, a.bytes, b.bytes);
+  const struct alias_objects *oa = objects_of(e, x, &room_a), *ob = objects_of(e, y, &room_b);
   if (!(oa->spaces & ob->spaces)) return ALIAS_NO;
   return all_distinct(e, oa, ob) ? ALIAS_NO : ALIAS_MAY;
 }
@@ -383,9 +402,9 @@ static bool is_constant_object(struct alias_env *e, struct nvm_value v) {
 }
 
 bool alias_is_constant(struct alias_env *e, struct memory_location l) {
-  struct objects room;
+  struct room room;
   if (alias_metadata_constant(e, l.access)) return true;
-  const struct objects *o = location_objects(e, l, &room);
+  const struct alias_objects *o = location_objects(e, l, &room);
   if (o->spaces == space_bit(SPACE_CONST)) return true;
   for (uint32_t k = 0; k < o->count; k++)
     if (!is_constant_object(e, o->at[k])) return false;
@@ -393,9 +412,12 @@ bool alias_is_constant(struct alias_env *e, struct memory_location l) {
 }
 
 bool alias_location_is_private(struct alias_env *e, struct memory_location l) {
-  struct objects room;
-  const struct objects *o = location_objects(e, l, &room);
-  for (uint32_t k = 0; k < o->count; k++)
-    if (!alias_is_private(e, o->at[k])) return false;
-  return o->count != 0;
+  struct room room;
+  struct alias_objects *o = location_objects(e, l, &room);
+  if (o->is_private == NOT_ASKED) {
+    bool all = o->count != 0;
+    for (uint32_t k = 0; k < o->count && all; k++) all = alias_is_private(e, o->at[k]);
+    o->is_private = all ? ANSWER_YES : ANSWER_NO;
+  }
+  return o->is_private == ANSWER_YES;
 }

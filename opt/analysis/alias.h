@@ -12,15 +12,6 @@
 
 enum alias { ALIAS_NO, ALIAS_MAY, ALIAS_PARTIAL, ALIAS_MUST };
 
-struct alias_address;
-struct memory_location {
-  struct nvm_value pointer;
-  uint64_t bytes;            /* ALIAS_ANY_BYTES: unknown, before the pointer and behind it */
-  struct nvm_inst_id access; /* whose metadata speaks (tbaa, scopes, invariant); {0}: nobody's */
-  const struct alias_address *address; /* what counts instead of `pointer`; NULL: that of `pointer` */
-};
-#define ALIAS_ANY_BYTES UINT64_MAX
-
 /* pointer = base + offset + Σ scale × variable, modulo 2^64 */
 enum { ALIAS_MAX_TERMS = 4 };
 struct alias_term {
@@ -35,6 +26,22 @@ struct alias_address {
   struct alias_term terms[ALIAS_MAX_TERMS];
 };
 
+/* An address, and what was found out about it. */
+struct alias_place {
+  struct alias_address address;
+  struct nvm_value pointer;      /* whose objects it lies in */
+  uint32_t class;                /* its alias_class; 0: not asked yet */
+  struct alias_objects *objects; /* NULL: not asked yet */
+};
+
+struct memory_location {
+  struct nvm_value pointer;
+  uint64_t bytes;            /* ALIAS_ANY_BYTES: unknown, before the pointer and behind it */
+  struct nvm_inst_id access; /* whose metadata speaks (tbaa, scopes, invariant); {0}: nobody's */
+  struct alias_place *place; /* what counts instead of `pointer`; NULL: that of `pointer` */
+};
+#define ALIAS_ANY_BYTES UINT64_MAX
+
 /* What one run of a pass remembers; valid while the definitions of pointers stay as they are. New
  * instructions may be asked about. NULL when out of memory. */
 struct alias_env;
@@ -44,7 +51,7 @@ enum alias alias_query(struct alias_env *e, struct memory_location a, struct mem
 /* A number from 1 of the address: two pointers have the same where ALIAS_MUST can be answered for them, metadata apart.
  * 0 when out of memory. */
 uint32_t alias_class(struct alias_env *e, struct nvm_value pointer);
-uint32_t alias_class_of_address(struct alias_env *e, const struct alias_address *a);
+uint32_t alias_class_of_place(struct alias_env *e, struct alias_place *p);
 /* What a load, store, atomic or memset writes or reads (of a copy: what it writes). False: it is no
  * such instruction. */
 bool alias_location_of(const struct nvm_function *f, struct nvm_inst_id i,

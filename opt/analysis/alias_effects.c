@@ -220,6 +220,16 @@ uint32_t alias_effects(const struct nvm_function *f, struct nvm_inst_id id) {
   }
 }
 
+/* Whether an access, fence or va_arg has to do with the location. */
+static bool access_concerns(struct alias_env *e, struct nvm_inst_id id, struct memory_location l) {
+  const struct nvm_inst *i = function_inst(e->f, id);
+  struct memory_location theirs;
+  bool fence = true;
+  if (i->op != OP_FENCE && i->op != OP_VA_ARG) access_effect(i, &fence);
+  if (fence && !alias_location_is_private(e, l)) return true;
+  return alias_location_of(e->f, id, &theirs) && alias_query(e, theirs, l) != ALIAS_NO;
+}
+
 uint32_t alias_mod_ref(struct alias_env *e, struct nvm_inst_id id, struct memory_location l) {
   const struct nvm_inst *i = function_inst(e->f, id);
   uint32_t does;
@@ -230,14 +240,7 @@ uint32_t alias_mod_ref(struct alias_env *e, struct nvm_inst_id id, struct memory
     does = alias_effects(e->f, id);
   }
   if (does == 0) return 0;
-  struct memory_location theirs;
-  bool fence = i->op == OP_FENCE || i->op == OP_VA_ARG;
-  if ((does & ALIAS_WRITES) && alias_is_constant(e, l)) does &= ALIAS_READS;
-  if (does == 0) return 0;
-  if (i->op == OP_CALL) return call_mod_ref(e, id, l, alias_location_is_private(e, l)) & does;
-  if (fence) return alias_location_is_private(e, l) ? 0 : does;
-  access_effect(i, &fence);
-  if (fence && !alias_location_is_private(e, l)) return does;
-  if (!alias_location_of(e->f, id, &theirs)) return does;
-  return alias_query(e, theirs, l) == ALIAS_NO ? 0 : does;
+  if (i->op == OP_CALL) does &= call_mod_ref(e, id, l, alias_location_is_private(e, l));
+  else if (!access_concerns(e, id, l)) return 0;
+  return (does & ALIAS_WRITES) && alias_is_constant(e, l) ? does & ALIAS_READS : does;
 }

@@ -14,11 +14,16 @@ enum {
   ALIAS_KNOWN = 256,     /* known bits remembered */
 };
 
-struct objects {
-  uint32_t count;  /* 0: not known */
-  uint32_t spaces; /* one bit a space, the highest for those from 8 on */
+enum answer { NOT_ASKED, ANSWER_NO, ANSWER_YES };
+
+struct alias_objects {
+  uint8_t count;      /* 0: not known */
+  uint8_t identified; /* one bit an object: other memory than any other such object has */
+  uint8_t is_private; /* enum answer: whether alias_is_private holds for all */
+  uint32_t spaces;    /* one bit a space, the highest for those from 8 on */
   struct nvm_value at[ALIAS_MAX_OBJECTS];
 };
+_Static_assert(ALIAS_MAX_OBJECTS <= 8, "a bit an object");
 
 enum { CAPTURE_UNKNOWN, CAPTURE_NO_ONLY_READ, CAPTURE_NO, CAPTURE_YES };
 
@@ -28,17 +33,15 @@ struct alias_env {
   struct nvm_str tbaa, scope, noalias, invariant;
   bool cuda_kernel;
   uint32_t size;                   /* of the tables by instruction */
-  struct alias_address **addresses;
-  struct objects **objects;
-  uint8_t *captured;               /* by instruction; then by argument */
+  struct alias_place **places;     /* by instruction, then by argument, that is a pointer; NULL: not asked yet */
+  uint8_t *captured;               /* by instruction, then by argument */
   uint8_t *effects;                /* by instruction that is a call: of alias_effects.c; 0: not asked yet */
-  uint32_t *classes;               /* by instruction that is a pointer: its alias_class; 0: not asked yet */
   VEC(const struct alias_address *) class_addresses; /* [0]: none */
   uint32_t *class_slots, class_slot_count; /* as in ir/intern.h */
   struct uses uses;
   uint32_t *seen;                  /* by instruction: stamp of the capture walk */
   uint32_t stamp;
-  struct alias_known { struct nvm_value value; struct known_bits bits; } known[ALIAS_KNOWN];
+  struct alias_known { struct nvm_value value; struct known_bits bits; } *known; /* ALIAS_KNOWN; NULL: none yet */
 };
 
 static inline const struct nvm_inst *inst_of(const struct nvm_function *f, struct nvm_value v) {
