@@ -10,9 +10,7 @@
  * Cost:      each store looks at MAX_STEPS accesses in MAX_BLOCKS blocks.
  * Omits:     stores partly overwritten; block copies.
  * Tests:     check/opt/dse.nvir. */
-#include "ir/intrinsic.h"
-#include "opt/analysis/alias.h"
-#include "opt/effects.h"
+#include "opt/analysis/accesses.h"
 #include "opt/passes.h"
 
 enum { MAX_BLOCKS = 16, MAX_STEPS = 64 };
@@ -20,8 +18,7 @@ enum { MAX_BLOCKS = 16, MAX_STEPS = 64 };
 struct eliminator {
   struct nvm_function *f;
   struct alias_env *alias;
-  struct nvm_inst_id *after; /* by instruction: the access behind it in its block */
-  struct nvm_inst_id *first; /* by block: its first access */
+  struct accesses accesses;
   uint32_t *seen;            /* by block: number of the store + 1 */
   uint32_t *place;           /* by block: in the layout */
   bool progresses;           /* no way goes round for ever */
@@ -30,61 +27,44 @@ struct eliminator {
   uint32_t work_count, steps;
 };
 
-static bool is_plain_store(const struct nvm_inst *i) {
-  return i->op == OP_STORE && effects_is_plain_access(i);
-}
-
-static bool is_lifetime_end(const struct nvm_function *f, const struct nvm_inst *i) {
-  return call_intrinsic(f, i) == INTRINSIC_lifetime_end;
-}
-
-static bool chain_accesses(struct eliminator *g, struct arena *arena) {
+static bool collect_accesses(struct eliminator *g, struct arena *arena) {
   struct nvm_function *f = g->f;
-  g->after = arena_alloc(arena, f->insts.count * sizeof *g->after);
-  g->first = arena_alloc(arena, f->blocks.count * sizeof *g->first);
+  if (!accesses_collect(&g->accesses, f, g->alias, arena)) return false;
   g->seen = arena_alloc(arena, f->blocks.count * sizeof *g->seen);
-  g->ends = arena_alloc(arena, f->insts.count * sizeof *g->ends); /* no more than stores and calls, and [0] */
+  g->ends = arena_alloc(arena, (g->accesses.list.count + 1) * sizeof *g->ends);
   g->place = arena_alloc(arena, f->blocks.count * sizeof *g->place);
   g->progresses = function_attribute(f, ATTR_MUSTPROGRESS);
-  if (!g->after || !g->first || !g->seen || !g->ends || !g->place) return false;
+  if (!g->seen || !g->ends || !g->place) return false;
   uint32_t place = 0;
-  FOR_EACH_BLOCK(f, b) {
-    struct nvm_inst_id last = {0};
-    g->place[b.index] = place++;
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      if (!alias_effects(f, i)) continue;
-      if (is_plain_store(inst) || is_lifetime_end(f, inst)) {
-        uint32_t class = alias_class(g->alias, inst_operand(f, inst, 1));
-        if (class == 0) return false;
-        g->ends[class]++;
-      }
-      if (inst_is_none(last)) g->first[b.index] = i;
-      else g->after[last.index] = i;
-      last = i;
-    }
+  FOR_EACH_BLOCK(f, b) g->place[b.index] = place++;
+  for (uint32_t k = 0; k < g->accesses.list.count; k++) {
+    const struct access *x = &g->accesses.list.data[k];
+    g->ends[x->class] += x->kind == ACCESS_STORE || x->kind == ACCESS_END;
   }
   return true;
 }
 
 enum verdict { READ, GONE, PASSES };
 
-/* What becomes of the bytes from access `from` to the end of its block. */
-static enum verdict look_ahead(struct eliminator *g, struct nvm_inst_id from, struct memory_location l) {
-  uint32_t class = alias_class(g->alias, l.pointer);
-  for (struct nvm_inst_id i = from; !inst_is_none(i); i = g->after[i.index]) {
-    const struct nvm_inst *inst = function_inst(g->f, i);
-    struct memory_location theirs;
+/* Whether nothing of what the store wrote is left behind x, which has the same address. */
+static bool covers(struct eliminator *g, const struct access *x, const struct access *store) {
+  struct memory_location theirs = x->where;
+  if (x->kind == ACCESS_END) theirs = (struct memory_location){.pointer = theirs.pointer, .bytes = store->where.bytes, .place = theirs.place};
+  return theirs.bytes >= store->where.bytes && alias_query(g->alias, theirs, store->where) == ALIAS_MUST;
+}
+
+/* What becomes of the bytes of a store in the accesses from `first` to before `end`, of one block. */
+static enum verdict look_ahead(struct eliminator *g, uint32_t first, uint32_t end, const struct access *store) {
+  for (uint32_t k = first; k < end; k++) {
+    const struct access *x = &g->accesses.list.data[k];
     if (g->steps++ == MAX_STEPS) return READ;
-    bool end = is_lifetime_end(g->f, inst);
-    if (end || is_plain_store(inst)) {
-      alias_location_of(g->f, i, &theirs);
-      if (end) theirs = (struct memory_location){.pointer = inst_operand(g->f, inst, 1), .bytes = l.bytes};
-      bool same = alias_class(g->alias, theirs.pointer) == class;
-      if (same && theirs.bytes >= l.bytes && alias_query(g->alias, theirs, l) == ALIAS_MUST) return GONE;
-      continue;
+    if (x->kind == ACCESS_STORE || x->kind == ACCESS_END) {
+      if (x->class == store->class && covers(g, x, store)) return GONE;
+    } else if (x->kind == ACCESS_LOAD) {
+      if (alias_query(g->alias, x->where, store->where) != ALIAS_NO) return READ;
+    } else if (alias_mod_ref(g->alias, x->where.access, store->where) & ALIAS_READS) {
+      return READ;
     }
-    if (alias_mod_ref(g->alias, i, l) & ALIAS_READS) return READ;
   }
   return PASSES;
 }
@@ -116,32 +96,34 @@ static bool add_successors(struct eliminator *g, struct nvm_block b, struct nvm_
   return true;
 }
 
-static bool is_dead(struct eliminator *g, struct nvm_inst_id store) {
-  const struct nvm_inst *i = function_inst(g->f, store);
-  struct memory_location l;
-  alias_location_of(g->f, store, &l);
-  struct alias_address address = alias_decompose(g->f, l.pointer);
-  if (g->ends[alias_class(g->alias, l.pointer)] == 1 && !alias_is_private(g->alias, address.base)) return false;
+static bool is_dead(struct eliminator *g, uint32_t at) {
+  const struct accesses *a = &g->accesses;
+  const struct access *store = &a->list.data[at];
+  struct nvm_inst_id id = store->where.access;
+  struct nvm_block home = function_inst(g->f, id)->block;
+  const struct alias_address *address = &store->where.place->address;
+  if (g->ends[store->class] == 1 && !alias_is_private(g->alias, address->base)) return false;
   g->work_count = g->steps = 0;
-  enum verdict v = look_ahead(g, g->after[store.index], l);
+  enum verdict v = look_ahead(g, at + 1, a->end[home.index], store);
   if (v != PASSES) return v == GONE;
-  if (!add_successors(g, i->block, store, &address)) return false;
+  if (!add_successors(g, home, id, address)) return false;
   for (uint32_t k = 0; k < g->work_count; k++) {
-    v = look_ahead(g, g->first[g->work[k].index], l);
+    struct nvm_block b = g->work[k];
+    v = look_ahead(g, a->first[b.index], a->end[b.index], store);
     if (v == READ) return false;
-    if (v == PASSES && !add_successors(g, g->work[k], store, &address)) return false;
+    if (v == PASSES && !add_successors(g, b, id, address)) return false;
   }
   return true;
 }
 
 enum nvm_status dse_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct eliminator g = {.f = f, .alias = alias_init(f, env->arena)};
-  if (!g.alias || !chain_accesses(&g, env->arena)) return NVM_OUT_OF_MEMORY;
+  if (!g.alias || !collect_accesses(&g, env->arena)) return NVM_OUT_OF_MEMORY;
   VEC(struct nvm_inst_id) dead = {0};
-  FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      if (is_plain_store(function_inst(f, i)) && is_dead(&g, i) && !VEC_PUSH(env->arena, &dead, i))
-        return NVM_OUT_OF_MEMORY;
+  for (uint32_t k = 0; k < g.accesses.list.count; k++) {
+    const struct access *x = &g.accesses.list.data[k];
+    if (x->kind == ACCESS_STORE && is_dead(&g, k) && !VEC_PUSH(env->arena, &dead, x->where.access)) return NVM_OUT_OF_MEMORY;
+  }
   /* All at once: a store may have been found dead because of another that is dead, later. */
   for (uint32_t k = 0; k < dead.count; k++) inst_remove(f, dead.data[k]);
   *env->statistic += dead.count;

@@ -13,7 +13,7 @@
  * Omits:     values of another size than what was stored; block copies as sources; partially redundant
  *            arithmetic.
  * Tests:     check/opt/gvn-*. */
-#include "opt/analysis/alias.h"
+#include "opt/analysis/accesses.h"
 #include "opt/effects.h"
 #include "opt/numbering.h"
 #include "opt/passes.h"
@@ -38,12 +38,10 @@ struct numberer {
   struct alias_env *alias;
   struct dominance dominance;
   struct numbering numbering;
-  struct nvm_inst_id *before; /* by instruction: the access before it in its block */
-  struct nvm_inst_id *last;   /* by block: its last access */
-  uint32_t size;              /* of `before` */
+  struct accesses accesses;
+  uint32_t size;              /* of its table by instruction */
   uint32_t *node_of;          /* by block: index + 1 into nodes */
-  uint32_t *class_of;         /* by plain access: of its address */
-  uint32_t *accesses;         /* by class: how many there are */
+  uint32_t *plain;            /* by class: how many plain accesses there are */
   struct node nodes[MAX_NODES];
   uint32_t node_count, steps;
   struct nvm_inst_id load;    /* that is being looked for; its type: */
@@ -51,36 +49,35 @@ struct numberer {
   VEC(struct nvm_inst_id) dead;
 };
 
-static bool is_plain(const struct nvm_inst *i) {
-  return (i->op == OP_LOAD || i->op == OP_STORE) && effects_is_plain_access(i);
+/* The access that instruction i, which was there when they were collected, is; NULL: none, or not a plain one. */
+static struct access *plain_access(const struct numberer *g, struct nvm_inst_id i) {
+  const struct nvm_inst *inst = function_inst(g->f, i);
+  if (inst->op != OP_LOAD && inst->op != OP_STORE) return NULL;
+  struct access *x = &g->accesses.list.data[g->accesses.at[i.index]];
+  return x->kind == ACCESS_OTHER ? NULL : x;
 }
 
-static bool classify(struct numberer *g, struct nvm_inst_id id) {
-  const struct nvm_inst *i = function_inst(g->f, id);
-  uint32_t class = alias_class(g->alias, inst_operand(g->f, i, i->op == OP_STORE));
-  g->class_of[id.index] = class;
-  g->accesses[class]++;
-  return class != 0;
+/* The pointer may have become another by now, of which more is known. */
+static bool follow_pointer(struct numberer *g, struct access *x) {
+  const struct nvm_inst *i = function_inst(g->f, x->where.access);
+  struct nvm_value pointer = inst_operand(g->f, i, i->op == OP_STORE);
+  if (value_equal(pointer, x->where.pointer)) return true;
+  x->where.pointer = pointer;
+  x->where.place = alias_place_of(g->alias, pointer);
+  return x->where.place != NULL;
 }
 
-/* Chains the plain loads and all that may write. */
-static bool chain_accesses(struct numberer *g) {
+static bool collect_accesses(struct numberer *g) {
   struct nvm_function *f = g->f;
-  g->class_of = arena_alloc(g->arena, f->insts.count * sizeof *g->class_of);
-  g->accesses = arena_alloc(g->arena, f->insts.count * sizeof *g->accesses); /* no more than accesses, and [0] */
-  if (!g->class_of || !g->accesses) return false;
-  g->before = arena_alloc(g->arena, f->insts.count * sizeof *g->before);
-  g->last = arena_alloc(g->arena, f->blocks.count * sizeof *g->last);
-  g->node_of = arena_alloc(g->arena, f->blocks.count * sizeof *g->node_of);
+  if (!accesses_collect(&g->accesses, f, g->alias, g->arena)) return false;
   g->size = f->insts.count;
-  if (!g->before || !g->last || !g->node_of) return false;
-  FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      g->before[i.index] = g->last[b.index];
-      bool plain = is_plain(function_inst(f, i));
-      if (plain && !classify(g, i)) return false;
-      if (plain || (alias_effects(f, i) & ALIAS_WRITES)) g->last[b.index] = i;
-    }
+  g->node_of = arena_alloc(g->arena, f->blocks.count * sizeof *g->node_of);
+  g->plain = arena_alloc(g->arena, (g->accesses.list.count + 1) * sizeof *g->plain);
+  if (!g->node_of || !g->plain) return false;
+  for (uint32_t k = 0; k < g->accesses.list.count; k++) {
+    const struct access *x = &g->accesses.list.data[k];
+    g->plain[x->class] += x->kind == ACCESS_LOAD || x->kind == ACCESS_STORE;
+  }
   return true;
 }
 
@@ -99,25 +96,25 @@ static bool same_bits(const struct numberer *g, struct nvm_type have, struct nvm
          bits == 8 * layout_store_size(&m->layout, t, have);
 }
 
-/* Looks at the accesses from `from` up in one block for the location, whose address is of that class. */
-static void look_back(struct numberer *g, struct nvm_inst_id from, struct memory_location l, uint32_t class,
+/* Looks at the accesses before `end`, down to `first`, of one block for the location, whose address is of that class. */
+static void look_back(struct numberer *g, uint32_t first, uint32_t end, struct memory_location l, uint32_t class,
                       struct node *n) {
   const struct nvm_function *f = g->f;
   n->fate = NOT_KNOWN;
-  for (struct nvm_inst_id i = from; !inst_is_none(i); i = g->before[i.index]) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    struct memory_location theirs;
+  for (uint32_t k = end; k-- > first;) {
+    const struct access *x = &g->accesses.list.data[k];
+    bool store = x->kind == ACCESS_STORE;
+    if (!(x->effects & ALIAS_WRITES) && x->kind != ACCESS_LOAD) continue;
     if (g->steps++ == MAX_STEPS) return;
-    if (!is_plain(inst)) {
-      if (alias_mod_ref(g->alias, i, l) & ALIAS_WRITES) return;
+    if (x->kind == ACCESS_LOAD && x->class != class) continue;
+    if (x->kind != ACCESS_LOAD && !store) {
+      if (alias_mod_ref(g->alias, x->where.access, l) & ALIAS_WRITES) return;
       continue;
     }
-    bool store = inst->op == OP_STORE;
-    if (!store && g->class_of[i.index] != class) continue;
-    alias_location_of(f, i, &theirs);
-    enum alias answer = alias_query(g->alias, theirs, l);
+    enum alias answer = alias_query(g->alias, x->where, l);
     if (answer == ALIAS_NO) continue;
-    struct nvm_value v = store ? inst_operand(f, inst, 0) : value_of_inst(i);
+    struct nvm_inst_id i = x->where.access;
+    struct nvm_value v = store ? inst_operand(f, function_inst(f, i), 0) : value_of_inst(i);
     if (answer == ALIAS_MUST && same_bits(g, value_type(f, v), g->type)) {
       n->value = rewrite_get(&g->numbering.rewrite, v);
       n->source = i;
@@ -127,6 +124,13 @@ static void look_back(struct numberer *g, struct nvm_inst_id from, struct memory
     if (store && !alias_is_constant(g->alias, l)) return;
   }
   n->fate = PASSES;
+}
+
+/* The same from access x up. */
+static void look_back_from(struct numberer *g, const struct access *x, struct node *n) {
+  uint32_t at = (uint32_t)(x - g->accesses.list.data);
+  g->steps = 0;
+  look_back(g, g->accesses.first[function_inst(g->f, x->where.access)->block.index], at, x->where, x->class, n);
 }
 
 static bool same_address(const struct alias_address *a, const struct alias_address *b) {
@@ -153,7 +157,8 @@ static bool add_predecessors(struct numberer *g, struct nvm_block to,
     *n = (struct node){.block = from, .place = {.address = a, .pointer = a.base}, .fate = NOT_KNOWN};
     g->node_of[from.index] = g->node_count;
     struct memory_location l = {a.base, bytes, g->load, &n->place};
-    if (known) look_back(g, g->last[from.index], l, alias_class_of_place(g->alias, &n->place), n);
+    uint32_t class = known ? alias_class_of_place(g->alias, &n->place) : 0;
+    if (known) look_back(g, g->accesses.first[from.index], g->accesses.end[from.index], l, class, n);
     else n->place.address.base = VALUE_NULL; /* like no other */
     if (!dominance_reachable(d, from)) { /* whatever it has */
       n->fate = VALUE_HERE;
@@ -385,8 +390,9 @@ static struct nvm_value fold_constant_load(struct numberer *g, const struct alia
 
 /* Whether the value of the load can be known at all: another access has its address, or it is another's on the way
  * through phis, or the variable's first value. */
-static bool may_be_known(const struct numberer *g, const struct alias_address *a) {
-  bool found = g->accesses[g->class_of[g->load.index]] > 1;
+static bool may_be_known(const struct numberer *g, const struct access *load) {
+  const struct alias_address *a = &load->where.place->address;
+  bool found = g->plain[load->class] > 1;
   for (uint32_t k = 0; k <= a->term_count && !found; k++) {
     struct nvm_value v = k ? a->terms[k - 1].variable : a->base;
     const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &g->f->insts.data[value_index(v)] : NULL;
@@ -395,17 +401,14 @@ static bool may_be_known(const struct numberer *g, const struct alias_address *a
   return found;
 }
 
-static struct nvm_value find_value(struct numberer *g, struct nvm_inst_id id) {
-  struct memory_location l;
-  struct nvm_block home = function_inst(g->f, id)->block;
-  alias_location_of(g->f, id, &l);
-  struct alias_address address = alias_decompose(g->f, l.pointer);
-  struct nvm_value constant = fold_constant_load(g, &address);
+static struct nvm_value find_value(struct numberer *g, const struct access *load) {
+  struct nvm_block home = function_inst(g->f, load->where.access)->block;
+  const struct alias_address *address = &load->where.place->address;
+  struct nvm_value constant = fold_constant_load(g, address);
   if (!value_is_none(constant)) return constant;
-  if (!may_be_known(g, &address)) return VALUE_NULL;
+  if (!may_be_known(g, load)) return VALUE_NULL;
   struct node local = {.block = home};
-  g->steps = 0;
-  look_back(g, g->before[id.index], l, g->class_of[id.index], &local);
+  look_back_from(g, load, &local);
   if (local.fate == VALUE_HERE) {
     release_promises(g, local.source);
     return adapt(g, local.value, local.source);
@@ -416,7 +419,7 @@ static struct nvm_value find_value(struct numberer *g, struct nvm_inst_id id) {
   struct node *without = NULL;
   struct nvm_value result = VALUE_NULL;
   g->node_count = 0;
-  if (search(g, l, &address, &missing, &without, &found) && found &&
+  if (search(g, load->where, address, &missing, &without, &found) && found &&
       (missing == 0 || load_in(g, without)))
     result = join(g);
   for (uint32_t k = 0; k < g->node_count; k++) g->node_of[g->nodes[k].block.index] = 0;
@@ -426,21 +429,20 @@ static struct nvm_value find_value(struct numberer *g, struct nvm_inst_id id) {
 static bool visit(void *state, struct nvm_inst_id id) {
   struct numberer *g = state;
   const struct nvm_inst *i = function_inst(g->f, id);
-  if (id.index >= g->size || !is_plain(i)) return true;
+  struct access *x = id.index < g->size ? plain_access(g, id) : NULL;
+  if (!x) return true;
+  if (!follow_pointer(g, x)) return false;
   g->load = id;
   if (i->op == OP_LOAD) {
     g->type = i->type;
-    struct nvm_value v = find_value(g, id);
+    struct nvm_value v = find_value(g, x);
     if (!value_is_none(v)) rewrite_set(&g->numbering.rewrite, id, v);
     return true;
   }
-  if (g->accesses[g->class_of[id.index]] == 1) return true;
-  struct memory_location l;
+  if (g->plain[x->class] == 1) return true;
   struct node n = {.fate = NOT_KNOWN};
   g->type = value_type(g->f, inst_operand(g->f, i, 0));
-  g->steps = 0;
-  alias_location_of(g->f, id, &l);
-  look_back(g, g->before[id.index], l, g->class_of[id.index], &n);
+  look_back_from(g, x, &n);
   bool same = n.fate == VALUE_HERE && value_equal(n.value, inst_operand(g->f, i, 0));
   return !same || VEC_PUSH(g->arena, &g->dead, id);
 }
@@ -448,7 +450,7 @@ static bool visit(void *state, struct nvm_inst_id id) {
 enum nvm_status gvn_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct numberer g = {.f = f, .arena = env->arena};
   g.alias = alias_init(f, env->arena);
-  if (!g.alias || !chain_accesses(&g) || !dominance_compute(&g.dominance, f, env->arena) ||
+  if (!g.alias || !collect_accesses(&g) || !dominance_compute(&g.dominance, f, env->arena) ||
       !numbering_init(&g.numbering, f, env->arena) ||
       !numbering_walk(&g.numbering, &g.dominance, visit, &g))
     return NVM_OUT_OF_MEMORY;

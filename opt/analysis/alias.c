@@ -119,6 +119,14 @@ static struct alias_place *place_of_pointer(struct alias_env *e, struct nvm_valu
   return p;
 }
 
+struct alias_place *alias_place_of(struct alias_env *e, struct nvm_value pointer) {
+  struct room room;
+  struct alias_place *p = place_of_pointer(e, pointer, &room);
+  if (p != &room.place) return p;
+  if ((p = arena_alloc(e->arena, sizeof *p)) != NULL) *p = room.place;
+  return p;
+}
+
 static struct alias_place *place_of(struct alias_env *e, struct memory_location l, struct room *room) {
   return l.place ? l.place : place_of_pointer(e, l.pointer, room);
 }
@@ -285,11 +293,6 @@ uint32_t alias_class_of_place(struct alias_env *e, struct alias_place *p) {
   *copy = *a;
   intern_enter(e->class_slots, e->class_slot_count, hash, count);
   return p->class = count;
-}
-
-uint32_t alias_class(struct alias_env *e, struct nvm_value pointer) {
-  struct room room;
-  return alias_class_of_place(e, place_of_pointer(e, pointer, &room));
 }
 
 /* What is known of v, remembered for the values asked for last. */

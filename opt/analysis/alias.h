@@ -48,9 +48,10 @@ struct alias_env;
 struct alias_env *alias_init(const struct nvm_function *f, struct arena *arena);
 /* MUST: both begin at the same byte; PARTIAL: they certainly overlap otherwise. */
 enum alias alias_query(struct alias_env *e, struct memory_location a, struct memory_location b);
-/* A number from 1 of the address: two pointers have the same where ALIAS_MUST can be answered for them, metadata apart.
+/* The place of a pointer, that of an instruction or argument always the same. NULL when out of memory. */
+struct alias_place *alias_place_of(struct alias_env *e, struct nvm_value pointer);
+/* A number from 1 of the address: two places have the same where ALIAS_MUST can be answered for them, metadata apart.
  * 0 when out of memory. */
-uint32_t alias_class(struct alias_env *e, struct nvm_value pointer);
 uint32_t alias_class_of_place(struct alias_env *e, struct alias_place *p);
 /* What a load, store, atomic or memset writes or reads (of a copy: what it writes). False: it is no
  * such instruction. */
