@@ -37,28 +37,31 @@ enum pass_id pass_find(const char *name, size_t length) {
 
 /* What several levels share. Reflection is asked again after each round of inlining, which brings new questions. */
 #define REFLECT "nvvm-reflect,nvvm-reflect-pp,"
-/* Callees first. */
-#define INLINED REFLECT "simplifycfg,inline,written-parameters,copied-constants,sroa,mem2reg,early-cse,sccp,combine,simplifycfg,dce,"
+/* Callees first, each simplified before it is copied. */
+#define INLINED REFLECT "inline,written-parameters,copied-constants,sroa,mem2reg,early-cse,combine,simplifycfg,"
 #define ACROSS "globaldce,ipsccp,argument-promotion,"
-/* When no pass makes accesses any more. */
-#define WIDE ",infer-local,infer-alignment,share-addresses,load-store-vectorizer,slp-vectorizer,combine,dce,sink"
 /* Callees are smaller after the first round, and constants have found their way into addresses. */
-#define ROUNDS                                                                  \
-  INLINED ACROSS                                                                \
-  REFLECT "inline,written-parameters,copied-constants,sroa,mem2reg,early-cse,combine,simplifycfg," \
-          "bool-phis,infer-address-space,infer-invariant,gvn,correlated,reassociate,dse,barriers,combine,jump-threading,simplifycfg,dce"
+#define ROUNDS                                                                                                          \
+  INLINED ACROSS REFLECT "inline,written-parameters,copied-constants,sroa,mem2reg,+early-cse,+combine,+simplifycfg,"      \
+                         "bool-phis,infer-address-space,infer-invariant,"
+/* Memory and branches, once all is in its place. */
+#define SCALARS "gvn,correlated,reassociate,dse,barriers,combine,jump-threading,simplifycfg,"
+/* When no pass makes accesses any more. */
+#define WIDE "infer-local,infer-alignment,share-addresses,load-store-vectorizer,slp-vectorizer,combine,dce,sink"
 
-/* Loops in the order in which they help each other. */
-#define CLEAN "simplifycfg,sroa,mem2reg,early-cse,sccp,gvn,bool-phis,correlated,reassociate,dse,barriers,combine,jump-threading,simplifycfg,dce"
+/* Loops in the order in which they help each other. Only what they need comes before: memory is looked through when they
+ * are unrolled, and again when arrays have become values by that. */
+#define FIRST_LOOPS \
+  "correlated,reassociate,barriers,combine,simplifycfg,loop-rotate,licm,mem2reg,simplifycfg,early-cse,combine,loop-deletion,"
+#define UNSWITCHED "loop-unswitch,+simplifycfg,"
+#define UNROLLED \
+  "loop-unroll-full," REFLECT "simplifycfg,early-cse,combine,sroa,mem2reg,gvn,bool-phis,correlated,reassociate,dse,barriers," \
+  "jump-threading,simplifycfg,licm,"
 /* Vectorized before they are unrolled, rotated again: other passes changed them. */
 #define VECTORS "loop-rotate,loop-vectorize,+simplifycfg,+early-cse,+combine,+sccp,+simplifycfg,+dce,"
-#define FIRST_LOOPS "loop-rotate,reassociate,licm,mem2reg,simplifycfg,early-cse,combine,dce,loop-deletion,"
-#define UNSWITCHED "loop-unswitch,+simplifycfg,"
-#define LAST_LOOPS                                                                      \
-  "loop-unroll-full," REFLECT CLEAN ",licm,"                                            \
-  /* Unrolled copies of a pointer that moves are offsets from it. */                    \
-  VECTORS "lsr,dce,loop-unroll,simplifycfg,sroa,mem2reg,early-cse,+sccp,gvn,correlated,+reassociate,+dse,+barriers," \
-          "combine,jump-threading,simplifycfg,dce"
+/* Unrolled copies of a pointer that moves are offsets from it. */
+#define LAST_LOOPS \
+  "lsr,dce,loop-unroll,simplifycfg,sroa,mem2reg,+sccp,gvn,correlated,+reassociate,+dse,+barriers,combine,jump-threading,simplifycfg,"
 
 /* One row a level; read from left to right. max, mid, min: how much faster the compiler shall be. */
 static const struct {
@@ -68,10 +71,10 @@ static const struct {
     {"0", ""},
     {"max", REFLECT "simplifycfg,sroa,mem2reg"},
     {"mid", REFLECT "simplifycfg,inline,sroa,mem2reg,early-cse,combine,dce," ACROSS REFLECT "simplifycfg,sroa,mem2reg,early-cse,combine,dce"},
-    {"min", ROUNDS WIDE},
-    {"1", ROUNDS WIDE},
-    {"2", ROUNDS "," FIRST_LOOPS LAST_LOOPS WIDE},
-    {"3", ROUNDS "," FIRST_LOOPS UNSWITCHED LAST_LOOPS WIDE},
+    {"min", ROUNDS SCALARS WIDE},
+    {"1", ROUNDS SCALARS WIDE},
+    {"2", ROUNDS FIRST_LOOPS UNROLLED VECTORS LAST_LOOPS WIDE},
+    {"3", ROUNDS FIRST_LOOPS UNSWITCHED UNROLLED VECTORS LAST_LOOPS WIDE},
 };
 
 const char *pass_pipeline(const char *level) {
