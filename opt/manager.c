@@ -450,7 +450,7 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
   struct pass_step steps[PASS_MOST];
   struct nvm_text unknown;
   *result = (struct pass_result){.executed = 0};
-  arena_init(&g.scratch, m->arena.allocator);
+  arena_init_reused(&g.scratch, m->arena.allocator);
   arena_init(&g.text, m->arena.allocator);
   g.env.arena = &g.scratch;
   g.settled = arena_alloc(&m->arena, m->functions.count * sizeof *g.settled);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, LARGEST_CHUNK = 1024 * 1024, LARGE_OBJECT = 512, LARGE_REUSED = 256 * 1024 };
+enum { ALIGNMENT = 16, LARGEST_CHUNK = 1024 * 1024, LARGE_OBJECT = 512, LARGE_REUSED = 16 * 1024 };
 #ifdef NVM_HOSTILE /* the checking build: smallest possible chunks, so that every edge is met */
 enum { FIRST_CHUNK = 64 };
 #else
