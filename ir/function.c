@@ -147,29 +147,25 @@ static bool grow_insts(struct nvm_function *f) {
   return function_reserve(f, wanted, 0);
 }
 
-/* Places at the end of the pool for `count` operands, the first `used` copied from `operands`. */
-static bool pool_append(struct nvm_function *f, const struct nvm_value *operands, uint32_t used,
-                        uint64_t count, uint32_t *first) {
-  if (f->operands.count + count > f->operands.capacity) {
-    size_t pool_bytes = f->operands.capacity ? f->operands.count * sizeof *operands : 0;
-    size_t offset = pool_offset(operands, f->operands.data, pool_bytes);
-    if (!VEC_ROOM(&f->module->arena, &f->operands, f->operands.count + count)) return false;
-    operands = pool_rebase(operands, offset, f->operands.data);
-  }
-  *first = f->operands.count;
-  struct nvm_value *to = f->operands.data + *first;
-  for (uint32_t k = 0; k < used; k++) to[k] = operands[k];
-  for (uint64_t k = used; k < count; k++) to[k] = OPERAND_SPARE;
-  f->operands.count += (uint32_t)count;
+/* Room at the end of the pool for `count` operands more; where `operands` are in the pool they move with it. */
+static bool grow_pool(struct nvm_function *f, const struct nvm_value **operands, uint64_t count) {
+  size_t pool_bytes = f->operands.capacity ? f->operands.count * sizeof **operands : 0;
+  size_t offset = pool_offset(*operands, f->operands.data, pool_bytes);
+  if (!VEC_ROOM(&f->module->arena, &f->operands, f->operands.count + count)) return false;
+  *operands = pool_rebase(*operands, offset, f->operands.data);
   return true;
+}
+
+static inline bool pool_room(struct nvm_function *f, const struct nvm_value **operands, uint64_t count) {
+  return f->operands.count + count <= f->operands.capacity || grow_pool(f, operands, count);
 }
 
 struct nvm_inst_id function_add_inst(struct nvm_function *f, enum op op, uint16_t flags,
                                      struct nvm_type type, const struct nvm_value *operands,
                                      uint32_t count, uint32_t aux) {
-  uint32_t k = f->insts.count, first;
+  uint32_t k = f->insts.count, first = f->operands.count;
   if (k >= f->insts.capacity && !grow_insts(f)) return (struct nvm_inst_id){0};
-  if (!pool_append(f, operands, count, count, &first)) return (struct nvm_inst_id){0};
+  if (!pool_room(f, &operands, count)) return (struct nvm_inst_id){0};
   f->insts.data[k] = (struct nvm_inst){.op = (uint16_t)op,
                                        .flags = flags,
                                        .type = type,
@@ -183,7 +179,11 @@ struct nvm_inst_id function_add_inst(struct nvm_function *f, enum op op, uint16_
   f->positions.data[k] = 0;
 #define COUNT(table) (table)->count = k + 1;
   INST_TABLES(COUNT, f)
-  for (uint32_t i = first; i < first + count; i++) count_use(f, f->operands.data[i]);
+  f->operands.count += count;
+  for (uint32_t i = 0; i < count; i++) {
+    count_use(f, operands[i]);
+    f->operands.data[first + i] = operands[i];
+  }
   return (struct nvm_inst_id){k};
 }
 
@@ -239,15 +239,21 @@ void inst_set_operand(struct nvm_function *f, struct nvm_inst_id i, uint32_t k,
 
 /* Makes the place behind the last operand of i one of its own. */
 static bool claim_place(struct nvm_function *f, struct nvm_inst *inst) {
-  uint32_t end = inst->first_operand + inst->operand_count, first;
-  if (end == f->operands.count)
-    return pool_append(f, NULL, 0, 1, &first);
-  if (f->operands.data[end].bits == OPERAND_SPARE.bits) return true;
-  uint32_t count = inst->operand_count;
-  uint32_t old = inst->first_operand;
-  if (!pool_append(f, f->operands.data + old, count, ((uint64_t)count + 1) * 2, &first))
-    return false;
-  for (uint32_t k = 0; k < count; k++) f->operands.data[old + k] = OPERAND_SPARE;
+  uint32_t count = inst->operand_count, end = inst->first_operand + count;
+  if (end < f->operands.count && f->operands.data[end].bits == OPERAND_SPARE.bits) return true;
+  bool moves = end != f->operands.count;
+  uint64_t wanted = moves ? ((uint64_t)count + 1) * 2 : 1;
+  const struct nvm_value *none = NULL;
+  if (!pool_room(f, &none, wanted)) return false;
+  uint32_t first = f->operands.count;
+  struct nvm_value *pool = f->operands.data;
+  for (uint64_t k = 0; k < wanted; k++) pool[first + k] = OPERAND_SPARE;
+  f->operands.count += (uint32_t)wanted;
+  if (!moves) return true;
+  for (uint32_t k = 0; k < count; k++) {
+    pool[first + k] = pool[inst->first_operand + k];
+    pool[inst->first_operand + k] = OPERAND_SPARE;
+  }
   inst->first_operand = first;
   return true;
 }
