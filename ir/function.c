@@ -276,13 +276,7 @@ void inst_remove_operands(struct nvm_function *f, struct nvm_inst_id i, uint32_t
   for (uint32_t n = 0; n < count; n++) operands[inst->operand_count + n] = OPERAND_SPARE;
 }
 
-/* Control flow. */
-
-struct nvm_inst_id block_terminator(const struct nvm_function *f, struct nvm_block b) {
-  struct nvm_inst_id last = function_block(f, b)->last;
-  bool found = !inst_is_none(last) && op_is_terminator((enum op)function_inst(f, last)->op);
-  return found ? last : (struct nvm_inst_id){0};
-}
+/* Calls and phis. */
 
 uint32_t call_arg_count(const struct nvm_function *f, const struct nvm_inst *i) {
   const struct call_site *site = call_site_of(f, i);

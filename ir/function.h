@@ -132,7 +132,11 @@ void inst_remove_operands(struct nvm_function *f, struct nvm_inst_id i, uint32_t
  */
 bool gep_constant_offset(const struct nvm_function *f, const struct nvm_inst *gep, int64_t *offset);
 /* The terminator of b, {0} if it has none. */
-struct nvm_inst_id block_terminator(const struct nvm_function *f, struct nvm_block b);
+static inline struct nvm_inst_id block_terminator(const struct nvm_function *f, struct nvm_block b) {
+  struct nvm_inst_id last = function_block(f, b)->last;
+  bool found = !inst_is_none(last) && op_is_terminator((enum op)function_inst(f, last)->op);
+  return found ? last : (struct nvm_inst_id){0};
+}
 /* Successors of b, in operand order, with repetitions: their number, and number k. */
 static inline uint32_t block_successor_count(const struct nvm_function *f, struct nvm_block b) {
   const struct nvm_inst *t = function_inst(f, function_block(f, b)->last);
