@@ -7,7 +7,8 @@
  *            (ir/eval.c); a constant operand of a commutative op goes to the right; then the
  *            decision tree made from combine.rules (all integer rules are proven: `make prove`), then the code
  *            of combine_code.c for what rules cannot say. Everything that a replacement touches is
- *            queued. It ends because each rule makes its measure smaller: first the sum of the
+ *            queued; use lists, of which only replacements need more than the counts, are made by
+ *            the first. It ends because each rule makes its measure smaller: first the sum of the
  *            weights of the instructions (prove.py holds and checks them), then the depth of the
  *            operands; code that cannot be reached may hold cycles without phis, in which even that
  *            goes on for ever, so a budget ends it.
@@ -29,32 +30,27 @@ static bool has_list(struct nvm_value v) { return value_kind(v) == VALUE_INST; }
 
 static void link_use(struct combiner *k, uint32_t slot, struct nvm_inst_id user) {
   struct nvm_value v = k->f->operands.data[slot];
-  k->user.data[slot] = user.index;
-  k->next.data[slot] = k->previous.data[slot] = 0;
+  struct combine_use *use = &k->uses.data[slot];
+  *use = (struct combine_use){.user = user};
   if (!has_list(v)) return;
-  uint32_t *head = &k->head.data[value_index(v)];
-  k->next.data[slot] = *head;
-  if (*head) k->previous.data[*head - 1] = slot + 1;
+  uint32_t *head = &k->insts.data[value_index(v)].head;
+  use->next = *head;
+  if (*head) k->uses.data[*head - 1].previous = slot + 1;
   *head = slot + 1;
 }
 
 static void unlink_use(struct combiner *k, uint32_t slot) {
   struct nvm_value v = k->f->operands.data[slot];
+  struct combine_use use = k->uses.data[slot];
   if (!has_list(v)) return;
-  uint32_t next = k->next.data[slot], previous = k->previous.data[slot];
-  if (next) k->previous.data[next - 1] = previous;
-  if (previous) k->next.data[previous - 1] = next;
-  else k->head.data[value_index(v)] = next;
+  if (use.next) k->uses.data[use.next - 1].previous = use.previous;
+  if (use.previous) k->uses.data[use.previous - 1].next = use.next;
+  else k->insts.data[value_index(v)].head = use.next;
 }
 
-/* Room in all side tables for what the function has now. */
-static bool grow_tables(struct combiner *k) {
-  uint32_t insts = k->f->insts.count, slots = k->f->operands.count;
-  if (!VEC_RESERVE(k->arena, &k->head, insts) || !VEC_RESERVE(k->arena, &k->waiting, insts) ||
-      !VEC_RESERVE(k->arena, &k->fate, insts) || !VEC_RESERVE(k->arena, &k->next, slots) ||
-      !VEC_RESERVE(k->arena, &k->previous, slots) || !VEC_RESERVE(k->arena, &k->user, slots))
-    return false;
-  return true;
+/* Room in the tables for `insts` instructions with `slots` operands. */
+static bool grow_tables(struct combiner *k, uint64_t insts, uint64_t slots) {
+  return VEC_RESERVE(k->arena, &k->insts, insts) && VEC_ROOM(k->arena, &k->uses, slots);
 }
 
 static void link_operands(struct combiner *k, struct nvm_inst_id i) {
@@ -62,8 +58,19 @@ static void link_operands(struct combiner *k, struct nvm_inst_id i) {
   for (uint32_t n = 0; n < inst->operand_count; n++) link_use(k, inst->first_operand + n, i);
 }
 
+/* To be asked before anything changes; false when out of memory. */
+static bool have_lists(struct combiner *k) {
+  uint64_t insts = k->f->insts.count, slots = k->f->operands.count;
+  if (k->linked) return true;
+  if (!grow_tables(k, insts + insts / 8, slots + slots / 8)) return false;
+  FOR_EACH_BLOCK(k->f, b)
+    FOR_EACH_INST(k->f, b, i) link_operands(k, i);
+  return k->linked = true;
+}
+
 void combine_set_operand(struct combiner *k, struct nvm_inst_id i, uint32_t n, struct nvm_value v) {
   uint32_t slot = function_inst(k->f, i)->first_operand + n;
+  if (!have_lists(k)) return;
   unlink_use(k, slot);
   inst_set_operand(k->f, i, n, v);
   link_use(k, slot, i);
@@ -72,18 +79,20 @@ void combine_set_operand(struct combiner *k, struct nvm_inst_id i, uint32_t n, s
 /* --- work ------------------------------------------------------------------------------------- */
 
 void combine_queue(struct combiner *k, struct nvm_value v) {
-  if (value_kind(v) != VALUE_INST || k->waiting.data[value_index(v)]) return;
-  k->waiting.data[value_index(v)] = true;
+  if (!has_list(v) || !have_lists(k) || k->insts.data[value_index(v)].waiting) return;
+  k->insts.data[value_index(v)].waiting = true;
   (void)VEC_PUSH(k->arena, &k->stack, value_index(v)); /* a failure shows in the arena */
 }
 
 static void queue_users(struct combiner *k, struct nvm_inst_id i) {
-  for (uint32_t slot = k->head.data[i.index]; slot; slot = k->next.data[slot - 1])
-    combine_queue(k, value_of_inst((struct nvm_inst_id){k->user.data[slot - 1]}));
+  if (!have_lists(k)) return;
+  for (uint32_t slot = k->insts.data[i.index].head; slot; slot = k->uses.data[slot - 1].next)
+    combine_queue(k, value_of_inst(k->uses.data[slot - 1].user));
 }
 
 static void remove_inst(struct combiner *k, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(k->f, i);
+  if (!have_lists(k)) return;
   for (uint32_t n = 0; n < inst->operand_count; n++) {
     combine_queue(k, inst_operand(k->f, inst, n));
     unlink_use(k, inst->first_operand + n);
@@ -94,20 +103,21 @@ static void remove_inst(struct combiner *k, struct nvm_inst_id i) {
 
 /* Everything that names i names `to` from now on; i goes. */
 static void replace(struct combiner *k, struct nvm_inst_id i, struct nvm_value to) {
-  for (uint32_t slot; (slot = k->head.data[i.index]) != 0;) {
-    struct nvm_inst_id user = {k->user.data[slot - 1]};
+  if (!have_lists(k)) return;
+  for (uint32_t slot; (slot = k->insts.data[i.index].head) != 0;) {
+    struct nvm_inst_id user = k->uses.data[slot - 1].user;
     combine_queue(k, value_of_inst(user));
     combine_set_operand(k, user, slot - 1 - function_inst(k->f, user)->first_operand, to);
   }
   combine_queue(k, to);
-  k->fate.data[i.index] = to;
+  k->insts.data[i.index].fate = to;
   remove_inst(k, i);
 }
 
 /* --- building --------------------------------------------------------------------------------- */
 
 static struct nvm_value place(struct combiner *k, struct nvm_inst_id root, struct nvm_inst_id i) {
-  if (inst_is_none(i) || !grow_tables(k)) return VALUE_NULL;
+  if (inst_is_none(i) || !have_lists(k) || !grow_tables(k, k->f->insts.count, k->f->operands.count)) return VALUE_NULL;
   inst_insert_before(k->f, i, root);
   k->f->locations.data[i.index] = k->f->locations.data[root.index];
   link_operands(k, i);
@@ -174,8 +184,7 @@ struct nvm_value make_int(struct combiner *k, struct nvm_type type, uint64_t val
 static struct nvm_value fold(struct combiner *k, const struct nvm_inst *i) {
   enum { MOST = 4 };
   struct nvm_value operands[MOST];
-  if (i->op == OP_CALL || i->op == OP_PHI || i->operand_count == 0 || i->operand_count > MOST)
-    return VALUE_NULL;
+  if (i->op == OP_CALL || i->operand_count > MOST) return VALUE_NULL;
   for (uint32_t n = 0; n < i->operand_count; n++) {
     operands[n] = inst_operand(k->f, i, n);
     if (value_kind(operands[n]) != VALUE_CONST && i->op != OP_SELECT) return VALUE_NULL;
@@ -210,15 +219,16 @@ static void order_operands(struct combiner *k, struct nvm_inst_id id) {
 /* True if the instruction is gone or has changed. */
 static bool visit_once(struct combiner *k, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(k->f, id);
-  if (k->head.data[id.index] == 0 && !effects_must_stay(k->f, i)) {
+  if (k->f->uses.data[id.index] == 0 && !effects_must_stay(k->f, i)) {
     remove_inst(k, id);
     return true;
   }
-  struct nvm_value to = fold(k, i);
-  if (value_is_none(to)) {
-    order_operands(k, id);
-    to = combine_try_rules(k, id);
+  struct nvm_value to = VALUE_NULL;
+  if (i->operand_count && is_constant(inst_operand(k->f, i, 0)) && i->op != OP_PHI) {
+    to = fold(k, i);
+    if (value_is_none(to)) order_operands(k, id);
   }
+  if (value_is_none(to)) to = combine_try_rules(k, id);
   bool touched = false;
   if (value_is_none(to)) to = combine_try_code(k, id, &touched);
   if (touched) {
@@ -243,7 +253,7 @@ static void visit(struct combiner *k, struct nvm_inst_id id) {
 static void drain(struct combiner *k) {
   while (k->stack.count && !k->arena->failed) {
     uint32_t top = k->stack.data[--k->stack.count];
-    k->waiting.data[top] = false;
+    k->insts.data[top].waiting = false;
     visit(k, (struct nvm_inst_id){top});
   }
 }
@@ -252,8 +262,8 @@ static void drain(struct combiner *k) {
 
 /* What a local value named by metadata is now. */
 static struct nvm_value settled(struct combiner *k, struct nvm_value v) {
-  while (value_kind(v) == VALUE_INST && !value_is_none(k->fate.data[value_index(v)]))
-    v = k->fate.data[value_index(v)];
+  while (has_list(v) && !value_is_none(k->insts.data[value_index(v)].fate))
+    v = k->insts.data[value_index(v)].fate;
   return v;
 }
 
@@ -283,15 +293,12 @@ static void settle_all_metadata(struct combiner *k) {
 
 /* In the order of the text as it was; what comes new is queued when made. */
 static bool visit_all(struct combiner *k) {
-  uint32_t *order = arena_alloc(k->arena, k->f->insts.count * sizeof *order), count = 0;
-  if (!order || !grow_tables(k)) return false;
+  VEC(uint32_t) order = {0};
+  if (!VEC_ROOM(k->arena, &order, k->f->insts.count)) return false;
   FOR_EACH_BLOCK(k->f, b)
-    FOR_EACH_INST(k->f, b, i) {
-      link_operands(k, i);
-      order[count++] = i.index;
-    }
-  for (uint32_t n = 0; n < count && !k->arena->failed; n++) {
-    visit(k, (struct nvm_inst_id){order[n]});
+    FOR_EACH_INST(k->f, b, i) order.data[order.count++] = i.index;
+  for (uint32_t n = 0; n < order.count && !k->arena->failed; n++) {
+    visit(k, (struct nvm_inst_id){order.data[n]});
     drain(k);
   }
   return !k->arena->failed;

@@ -5,19 +5,27 @@
 
 #include "opt/pass.h"
 
+/* Use lists, doubly linked: operand slots of the function + 1, 0 ends. */
+struct combine_use { /* by slot */
+  uint32_t next, previous;
+  struct nvm_inst_id user;
+};
+struct combine_inst { /* by instruction */
+  uint32_t head;         /* of the list of its uses */
+  bool waiting;          /* on the stack */
+  struct nvm_value fate; /* what a removed one became; VALUE_NULL: nothing */
+};
+
 struct combiner {
   struct nvm_function *f;
   struct nvm_module *m;
   struct arena *arena;
   bool changed;
-  /* Use lists: by operand slot of the function, doubly linked, 0 ends (slot + 1 is stored). */
-  VEC(uint32_t) head;   /* by instruction */
-  VEC(uint32_t) next, previous, user; /* by slot */
-  /* Work: a stack, and who is on it. */
-  VEC(uint32_t) stack;
-  VEC(bool) waiting;
-  VEC(struct nvm_value) fate; /* by instruction: what a removed one became; VALUE_NULL: nothing */
-  uint64_t budget;      /* replacements still allowed */
+  bool linked; /* the two tables are made: by the first change, for most runs find nothing to do */
+  VEC(struct combine_inst) insts;
+  VEC(struct combine_use) uses;
+  VEC(uint32_t) stack; /* work: instructions */
+  uint64_t budget;     /* replacements still allowed */
 };
 
 /* A new instruction before `root`, with its location, its uses noted and itself queued; folded if
