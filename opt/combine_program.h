@@ -3,14 +3,14 @@
  * A tree says which rules may apply: every pattern is a list of tests in the order of a walk over
  * it, "slot 1 is an add", and patterns that begin with the same tests share them.
  *
- *   tree    groups   {slot lowest-class classes tree...}...   leaves   {program predicates
- * slot...}...
+ *   tree    groups   {slot lowest-class classes tree...}...   leaves   {program roots flags same slot...}...
  *
  * Slot 0 is the root, 1.. its operands; where a class says that a slot is an instruction, that
  * one's operands take the slots after those in use. A group has a tree for each class from the
  * lowest on, 0 where there is none. Trees and programs are named by the word that they begin with.
- * A leaf says which predicates a comparison as root may have (bits), and the slot of each register
- * of its program.
+ * A leaf says what fails most often: which roots may match (bits: the predicate of a comparison, the type of
+ * other ops), the flags that the root must have, two slots that must hold one value (one << 8 | other); then
+ * the slot of each register of its program.
  *
  *   program    registers   checks and computations   RULE_DONE
  *
@@ -77,12 +77,13 @@ enum rule_word {
 enum rule_predicate {
   PREDICATE_LITERAL, PREDICATE_PLAIN, PREDICATE_INV, PREDICATE_SWAP, PREDICATE_U, PREDICATE_S,
 };
-enum { /* sets of them, as bits */
+enum { /* sets of them, and of what else a root may be, as bits */
   RULE_EQNE = 1 << ICMP_EQ | 1 << ICMP_NE,
   RULE_UREL = 1 << ICMP_UGT | 1 << ICMP_UGE | 1 << ICMP_ULT | 1 << ICMP_ULE,
   RULE_SREL = RULE_UREL << (ICMP_SGT - ICMP_UGT),
   RULE_REL = RULE_UREL | RULE_SREL,
-  RULE_ANY_PREDICATE = 0xffff,
+  RULE_BOOL_ROOT = 1 << 0, RULE_WIDE_ROOT = 1 << 1, /* types of roots that compare nothing */
+  RULE_ANY_ROOT = 0xffff,
 };
 enum rule_type_class { TYPE_IS_INT, TYPE_IS_FLOAT, TYPE_IS_BOOL, TYPE_IS_WIDE, TYPE_FITS_64_BITS };
 

@@ -17,9 +17,12 @@
 struct matcher {
   struct combiner *k;
   struct nvm_inst_id root;
-  uint32_t predicate; /* of the root, if it is a comparison */
+  uint32_t root_kind;  /* the bit of RULE_ANY_ROOT that it is */
+  uint32_t root_flags;
   struct nvm_value slots[RULE_MOST_SLOTS];
   uint8_t classes[RULE_MOST_SLOTS]; /* of the slots, once asked for */
+  struct known_bits known[RULE_MOST_SLOTS]; /* likewise */
+  uint64_t have_class, have_known;  /* which slots have been asked for: bits */
   const uint16_t *registers;        /* of the program: slots */
   uint64_t numbers[RULE_MOST_STACK];
   struct nvm_value made[RULE_MOST_STACK];
@@ -120,10 +123,7 @@ static bool number_is(const struct matcher *m, uint32_t reg, int16_t n) {
 
 /* A float of the table in that type, which is of floats. */
 static uint64_t float_of(const struct matcher *m, uint32_t index, uint32_t type) {
-  uint64_t bits;
-  memcpy(&bits, &rule_floats[index], sizeof bits);
-  enum float_format format = eval_format(type_kind(&m->k->m->types, scalar_of(m, type)));
-  return evalfloat_convert(FLOAT_DOUBLE, format, EVALFLOAT_NEAREST, bits);
+  return rule_floats[index][eval_format(type_kind(&m->k->m->types, scalar_of(m, type)))];
 }
 
 /* `what` of numbers `from` bits wide; the result has `to` bits. */
@@ -194,13 +194,15 @@ static uint32_t find_predicate(const struct matcher *m, enum rule_predicate how,
 
 /* --- what is known of values ------------------------------------------------------------------ */
 
-static bool is_disjoint(const struct nvm_function *f, struct nvm_value a, struct nvm_value b) {
-  struct known_bits x = known_bits_of(f, a), y = known_bits_of(f, b);
-  return x.width && (~x.zero & ~y.zero & known_bits_mask(x.width)) == 0;
+static struct known_bits known_of(struct matcher *m, uint32_t reg) {
+  uint32_t slot = m->registers[reg];
+  if (!(m->have_known >> slot & 1)) m->known[slot] = known_bits_of(m->k->f, m->slots[slot]);
+  m->have_known |= UINT64_C(1) << slot;
+  return m->known[slot];
 }
-static bool is_zero_under(const struct nvm_function *f, struct nvm_value v, uint64_t mask) {
-  struct known_bits b = known_bits_of(f, v);
-  return b.width && (mask & ~b.zero) == 0;
+
+static bool is_disjoint(struct known_bits a, struct known_bits b) {
+  return a.width && (~a.zero & ~b.zero & known_bits_mask(a.width)) == 0;
 }
 
 /* Neither undef nor poison: what has one value in all its uses. */
@@ -244,11 +246,14 @@ static bool check(struct matcher *m, enum rule_word word, const uint16_t *a) {
   case RULE_SAME_TYPE: return type_equal(type_of(m, a[0]), type_of(m, a[1]));
   case RULE_TYPE_IS: return type_is(m, a[0], (enum rule_type_class)a[1]);
   case RULE_WIDENS: return widens(m, a[0], a[1]);
-  case RULE_ZERO: return is_zero_under(f, value_of(m, a[0]), m->numbers[--m->number_count]);
-  case RULE_NONNEG: return known_bits_nonnegative(known_bits_of(f, value_of(m, a[0])));
-  case RULE_NONZERO: return known_bits_of(f, value_of(m, a[0])).one != 0;
+  case RULE_ZERO: {
+    struct known_bits b = known_of(m, a[0]);
+    return (m->numbers[--m->number_count] & ~b.zero) == 0 && b.width;
+  }
+  case RULE_NONNEG: return known_bits_nonnegative(known_of(m, a[0]));
+  case RULE_NONZERO: return known_of(m, a[0]).one != 0;
   case RULE_DEFINED: return is_defined(m->k, value_of(m, a[0]), 0);
-  case RULE_DISJOINT: return is_disjoint(f, value_of(m, a[0]), value_of(m, a[1]));
+  case RULE_DISJOINT: return is_disjoint(known_of(m, a[0]), known_of(m, a[1]));
   case RULE_REQUIRE: return m->numbers[--m->number_count] != 0;
   default: return false;
   }
@@ -310,20 +315,23 @@ static struct nvm_value run(struct matcher *m, const uint16_t *at) {
 static uint32_t open(struct matcher *m, struct nvm_value v, uint32_t top) {
   const struct nvm_inst *i = &m->k->f->insts.data[value_index(v)];
   uint32_t count = i->operand_count - (i->op == OP_CALL);
-  for (uint32_t n = 0; n < count; n++, top++) {
-    m->slots[top] = inst_operand(m->k->f, i, n);
-    m->classes[top] = CLASS_UNKNOWN;
-  }
+  uint64_t below = (UINT64_C(1) << top) - 1;
+  m->have_class &= below, m->have_known &= below;
+  for (uint32_t n = 0; n < count; n++) m->slots[top++] = inst_operand(m->k->f, i, n);
   return top;
+}
+
+static uint32_t class_in(struct matcher *m, uint32_t slot) {
+  if (!(m->have_class >> slot & 1)) m->classes[slot] = (uint8_t)class_of(m->k, m->slots[slot]);
+  m->have_class |= UINT64_C(1) << slot;
+  return m->classes[slot];
 }
 
 static struct nvm_value try_tree(struct matcher *m, uint32_t tree, uint32_t top) {
   const uint16_t *at = rule_words + tree;
   for (uint32_t groups = *at++; groups; groups--) {
     uint32_t slot = at[0], count = at[2];
-    if (m->classes[slot] == CLASS_UNKNOWN)
-      m->classes[slot] = (uint8_t)class_of(m->k, m->slots[slot]);
-    uint32_t class = m->classes[slot] - (uint32_t)at[1], next = class < count ? at[3 + class] : 0;
+    uint32_t class = class_in(m, slot) - (uint32_t)at[1], next = class < count ? at[3 + class] : 0;
     if (next) {
       bool is_inst = value_kind(m->slots[slot]) == VALUE_INST;
       struct nvm_value v = try_tree(m, next, is_inst ? open(m, m->slots[slot], top) : top);
@@ -333,19 +341,29 @@ static struct nvm_value try_tree(struct matcher *m, uint32_t tree, uint32_t top)
   }
   for (uint32_t leaves = *at++; leaves; leaves--) {
     const uint16_t *program = rule_words + at[0];
-    m->registers = at + 2;
-    struct nvm_value v = at[1] >> m->predicate & 1 ? run(m, program + 1) : VALUE_NULL;
-    if (!value_is_none(v)) return v;
-    at += 2 + *program;
+    if (at[1] >> m->root_kind & 1 && (at[2] & ~m->root_flags) == 0 &&
+        value_equal(m->slots[at[3] >> 8], m->slots[at[3] & 0xff])) {
+      m->registers = at + 4;
+      struct nvm_value v = run(m, program + 1);
+      if (!value_is_none(v)) return v;
+    }
+    at += 4 + *program;
   }
   return VALUE_NULL;
 }
 
+static uint32_t kind_of_root(const struct combiner *k, const struct nvm_inst *i) {
+  if (i->op == OP_ICMP || i->op == OP_FCMP) return i->aux;
+  return type_equal(type_scalar(&k->m->types, i->type), TYPE_I1) ? 0 : 1; /* RULE_BOOL_ROOT, RULE_WIDE_ROOT */
+}
+
 struct nvm_value combine_try_rules(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
+  uint32_t tree = rule_roots[class_of(k, value_of_inst(root))];
+  if (!tree) return VALUE_NULL;
   struct matcher m; /* large: only what is needed is set */
   m.k = k, m.root = root, m.slots[0] = value_of_inst(root);
-  m.predicate = i->op == OP_ICMP || i->op == OP_FCMP ? i->aux : 0;
-  uint32_t tree = rule_roots[class_of(k, m.slots[0])];
-  return tree ? try_tree(&m, tree, open(&m, m.slots[0], 1)) : VALUE_NULL;
+  m.root_kind = kind_of_root(k, i), m.root_flags = i->flags;
+  m.have_class = m.have_known = 0;
+  return try_tree(&m, tree, open(&m, m.slots[0], 1));
 }

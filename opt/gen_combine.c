@@ -149,6 +149,10 @@ struct rule {
   struct node *nodes[RULE_MOST_REGISTERS]; /* of the pattern, by register, 0 is the root */
   struct node *conditions[MOST_CONDITIONS], *result;
   int node_count, commuting_count, condition_count;
+  /* What leaves of trees say, because it fails cheaply: the predicates or types that the root may have; the
+   * first two registers that must hold one value, 0: none. */
+  const char *roots;
+  int same[2];
 };
 
 static const char *at; /* the rest of the rule */
@@ -296,7 +300,7 @@ struct type { /* facts are at the root */
   bool is[FACT_COUNT];
 };
 
-static const struct rule *rule; /* the one whose program is written */
+static struct rule *rule; /* the one whose program is written */
 static struct type types[MOST_TYPES];
 static int type_count;
 
@@ -406,9 +410,31 @@ static void put(const char *format, ...) {
   put_text(gen_copy(buffer, (size_t)length));
 }
 
+/* The number in a format narrower than double, which holds it exactly. */
+static unsigned long long float_bits(const char *text, int exponent_bits, int fraction_bits) {
+  double value = strtod(text, NULL);
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  int spare = 52 - fraction_bits, exponent = (int)(bits >> 52 & 0x7ff), most = (1 << exponent_bits) - 1;
+  uint64_t fraction = bits << 12 >> 12;
+  if (exponent == 0x7ff) exponent = most;
+  else if (bits << 1) {
+    exponent += most / 2 - 1023;
+    if (exponent <= 0 || exponent >= most || fraction << (64 - spare)) gen_fail("`%s` is not exact in all formats", text);
+  }
+  return bits >> 63 << (exponent_bits + fraction_bits) | (uint64_t)exponent << fraction_bits | fraction >> spare;
+}
+
 static int put_float(const char *text) {
+  double value = strtod(text, NULL);
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  const char *row = gen_format("{0x%llx, 0x%llx, 0x%llx, 0x%llx}", float_bits(text, 5, 10), float_bits(text, 8, 7),
+                               float_bits(text, 8, 23), (unsigned long long)bits);
+  for (int k = 0; k < float_count; k++)
+    if (strcmp(floats[k], row) == 0) return k;
   if (float_count == MOST_FLOATS) gen_fail("too many floats");
-  floats[float_count] = text;
+  floats[float_count] = row;
   return float_count++;
 }
 
@@ -521,7 +547,9 @@ static void check_node(const struct node *n) {
   const struct node *first = find_variable(n->name);
   switch (n->kind) {
   case NODE_VALUE:
-    if (first != n) put("RULE_SAME, %d, %d", n->number, first->number);
+    if (first == n) return;
+    if (rule->same[0]) put("RULE_SAME, %d, %d", n->number, first->number);
+    else rule->same[0] = n->number, rule->same[1] = first->number;
     return;
   case NODE_INT:
     if (first != n) check_number(n);
@@ -531,7 +559,7 @@ static void check_node(const struct node *n) {
   case NODE_OP: break;
   }
   if (n->predicate) check_predicate(n);
-  if (n->flags) put("RULE_HAS_FLAGS, %d, %s", n->number, flags_text(n->flags));
+  if (n->flags && n->number > 0) put("RULE_HAS_FLAGS, %d, %s", n->number, flags_text(n->flags));
   if (n->one_use) put("RULE_ONE_USE, %d", n->number);
 }
 
@@ -553,6 +581,9 @@ static void check_condition(struct node *n) {
   if (n->shape->kind <= KIND_FUNCTION) gen_fail("`%s` is no condition", n->shape->keyword);
   if (n->shape->kind == KIND_VALUE) {
     check_value(n);
+  } else if (n->shape->kind == KIND_TYPE && rule->nodes[0]->shape->kind == KIND_INT &&
+             type_of(n->args[0]) == type_of(rule->nodes[0])) {
+    rule->roots = gen_format("RULE_%s_ROOT", n->shape->name);
   } else if (n->shape->kind == KIND_TYPE) {
     put("RULE_TYPE_IS, %s, TYPE_IS_%s", type_text(type_of(n->args[0])), n->shape->name);
   } else {
@@ -702,6 +733,15 @@ static void add_group(struct gen_text *t, struct variant **v, int count, int dep
   free(same);
 }
 
+static void put_leaf(const struct variant *v) {
+  const struct rule *r = v->rule;
+  const struct node *root = r->nodes[0];
+  const char *roots = r->roots ? r->roots : predicate_mask(root);
+  put("%d, %s, %s", r->program, roots ? roots : "RULE_ANY_ROOT", root->flags ? flags_text(root->flags) : "0");
+  put("%d", r->same[0] ? v->slots[r->same[0]] << 8 | v->slots[r->same[1]] : 0);
+  for (int k = 0; k < r->node_count; k++) put("%d", v->slots[k]);
+}
+
 /* Trees come behind those that they name. Returns where this one begins. */
 static int put_tree(struct variant **v, int count, int depth) {
   struct variant **same = gen_allocated(malloc((size_t)count * sizeof *same));
@@ -724,12 +764,8 @@ static int put_tree(struct variant **v, int count, int depth) {
   put("%d", group_count);
   if (group_count) put_text(groups.bytes + 2);
   put("%d", leaves);
-  for (int a = 0; a < count; a++) {
-    if (v[a]->test_count > depth) continue;
-    const char *mask = predicate_mask(v[a]->rule->nodes[0]);
-    put("%d, %s", v[a]->rule->program, mask ? mask : "RULE_ANY_PREDICATE");
-    for (int k = 0; k < v[a]->rule->node_count; k++) put("%d", v[a]->slots[k]);
-  }
+  for (int a = 0; a < count; a++)
+    if (v[a]->test_count == depth) put_leaf(v[a]);
   return begin;
 }
 
@@ -770,7 +806,7 @@ static void put_all(void) {
 
 static void write_texts(FILE *out, const char *type, const char *name, const char *const *texts,
                         int count) {
-  fprintf(out, "static const %s %s[] = {\n", type, name);
+  fprintf(out, "static const %s %s = {\n", type, name);
   for (int k = 0; k < count; k++) fprintf(out, "%s%s", k ? ", " : "", texts[k]);
   fputs("};\n", out);
 }
@@ -787,9 +823,9 @@ static void write_tables(FILE *out) {
             class_of(s) - CLASS_CALL);
   fputs("};\n", out);
   for (int k = 0; k < CLASS_UNKNOWN; k++) root_texts[k] = gen_format("%d", roots[k]);
-  write_texts(out, "double", "rule_floats", floats, float_count);
-  write_texts(out, "uint16_t", "rule_roots", root_texts, CLASS_UNKNOWN);
-  write_texts(out, "uint16_t", "rule_words", words, word_count);
+  write_texts(out, "uint64_t", "rule_floats[][4]", floats, float_count); /* by enum float_format */
+  write_texts(out, "uint16_t", "rule_roots[]", root_texts, CLASS_UNKNOWN);
+  write_texts(out, "uint16_t", "rule_words[]", words, word_count);
 }
 
 int main(int argc, char **argv) {
