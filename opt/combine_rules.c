@@ -20,9 +20,9 @@ struct matcher {
   uint32_t root_kind;  /* the bit of RULE_ANY_ROOT that it is */
   uint32_t root_flags;
   struct nvm_value slots[RULE_MOST_SLOTS];
-  uint8_t classes[RULE_MOST_SLOTS]; /* of the slots, once asked for */
-  struct known_bits known[RULE_MOST_SLOTS]; /* likewise */
-  uint64_t have_class, have_known;  /* which slots have been asked for: bits */
+  uint8_t classes[RULE_MOST_SLOTS]; /* of the slots */
+  struct known_bits known[RULE_MOST_SLOTS]; /* of those that `have_known` (bits) names: have been asked for */
+  uint64_t have_known;
   const uint16_t *registers;        /* of the program: slots */
   uint64_t numbers[RULE_MOST_STACK];
   struct nvm_value made[RULE_MOST_STACK];
@@ -58,12 +58,13 @@ static enum rule_class class_of_constant(const struct nvm_module *m, struct nvm_
   }
 }
 
-static uint32_t class_of(const struct combiner *k, struct nvm_value v) {
-  if (value_kind(v) == VALUE_CONST) return class_of_constant(k->m, v);
-  if (value_kind(v) != VALUE_INST) return CLASS_OTHER;
-  const struct nvm_inst *i = &k->f->insts.data[value_index(v)];
-  if (i->op != OP_CALL) return i->op;
-  return CLASS_CALL + rule_of_intrinsic[call_intrinsic(k->f, i)];
+static inline uint32_t class_of_inst(const struct combiner *k, const struct nvm_inst *i) {
+  return i->op == OP_CALL ? (uint32_t)CLASS_CALL + rule_of_intrinsic[call_intrinsic(k->f, i)] : i->op;
+}
+
+static inline uint32_t class_of(const struct combiner *k, struct nvm_value v) {
+  if (value_kind(v) == VALUE_INST) return class_of_inst(k, &k->f->insts.data[value_index(v)]);
+  return value_kind(v) == VALUE_CONST ? class_of_constant(k->m, v) : CLASS_OTHER;
 }
 
 /* --- registers and types ---------------------------------------------------------------------- */
@@ -128,11 +129,9 @@ static uint64_t float_of(const struct matcher *m, uint32_t index, uint32_t type)
 
 /* `what` of numbers `from` bits wide; the result has `to` bits. */
 static uint64_t compute(uint32_t what, uint32_t from, uint32_t to, uint64_t a, uint64_t b) {
-  uint64_t r;
-  if (what >= RULE_COMPARE ? eval_row(OP_ICMP, 0, what - RULE_COMPARE, from, 1, &a, &b, &r, 1)
-                           : eval_row((enum op)what, 0, 0, from, to, &a, &b, &r, 1))
-    return r;
+  uint64_t r = 0;
   switch (what) {
+  case RULE_COMPARE + ICMP_EQ: return a == b;
   case OP_SHL: return evalint_shl(from, a, b);
   case OP_LSHR: return evalint_shr_u(from, a, b);
   case OP_ASHR: return evalint_shr_s(from, a, b);
@@ -159,8 +158,11 @@ static uint64_t compute(uint32_t what, uint32_t from, uint32_t to, uint64_t a, u
   case FUNCTION_MIN: return UINT64_C(1) << (from - 1);
   case FUNCTION_MAX: return evalint_mask(from - 1);
   case FUNCTION_WIDTH: return from;
-  default: return 0; /* gen_combine makes no others */
+  default: break;
   }
+  if (what >= RULE_COMPARE) eval_row(OP_ICMP, 0, what - RULE_COMPARE, from, 1, &a, &b, &r, 1);
+  else eval_row((enum op)what, 0, 0, from, to, &a, &b, &r, 1);
+  return r;
 }
 
 static void compute_number(struct matcher *m, enum rule_word word, const uint16_t *a) {
@@ -315,23 +317,20 @@ static struct nvm_value run(struct matcher *m, const uint16_t *at) {
 static uint32_t open(struct matcher *m, struct nvm_value v, uint32_t top) {
   const struct nvm_inst *i = &m->k->f->insts.data[value_index(v)];
   uint32_t count = i->operand_count - (i->op == OP_CALL);
-  uint64_t below = (UINT64_C(1) << top) - 1;
-  m->have_class &= below, m->have_known &= below;
-  for (uint32_t n = 0; n < count; n++) m->slots[top++] = inst_operand(m->k->f, i, n);
+  const struct nvm_value *operands = m->k->f->operands.data + i->first_operand;
+  m->have_known &= (UINT64_C(1) << top) - 1;
+  for (uint32_t n = 0; n < count; n++, top++) {
+    m->slots[top] = operands[n];
+    m->classes[top] = (uint8_t)class_of(m->k, operands[n]);
+  }
   return top;
-}
-
-static uint32_t class_in(struct matcher *m, uint32_t slot) {
-  if (!(m->have_class >> slot & 1)) m->classes[slot] = (uint8_t)class_of(m->k, m->slots[slot]);
-  m->have_class |= UINT64_C(1) << slot;
-  return m->classes[slot];
 }
 
 static struct nvm_value try_tree(struct matcher *m, uint32_t tree, uint32_t top) {
   const uint16_t *at = rule_words + tree;
   for (uint32_t groups = *at++; groups; groups--) {
     uint32_t slot = at[0], count = at[2];
-    uint32_t class = class_in(m, slot) - (uint32_t)at[1], next = class < count ? at[3 + class] : 0;
+    uint32_t class = m->classes[slot] - (uint32_t)at[1], next = class < count ? at[3 + class] : 0;
     if (next) {
       bool is_inst = value_kind(m->slots[slot]) == VALUE_INST;
       struct nvm_value v = try_tree(m, next, is_inst ? open(m, m->slots[slot], top) : top);
@@ -359,11 +358,11 @@ static uint32_t kind_of_root(const struct combiner *k, const struct nvm_inst *i)
 
 struct nvm_value combine_try_rules(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
-  uint32_t tree = rule_roots[class_of(k, value_of_inst(root))];
+  uint32_t tree = rule_roots[class_of_inst(k, i)];
   if (!tree) return VALUE_NULL;
   struct matcher m; /* large: only what is needed is set */
   m.k = k, m.root = root, m.slots[0] = value_of_inst(root);
   m.root_kind = kind_of_root(k, i), m.root_flags = i->flags;
-  m.have_class = m.have_known = 0;
+  m.have_known = 0;
   return try_tree(&m, tree, open(&m, m.slots[0], 1));
 }
