@@ -49,9 +49,9 @@ struct body {
   bool closed;                /* arguments are what the calls seen here pass; else they vary */
   struct nvm_value *state;    /* by slot of `uses`; NULL: not entered */
   struct nvm_value result;
-  struct uses uses;
+  struct uses uses;           /* made when first asked for */
   int64_t *taken;             /* by block: 0, the only successor that is taken, or ALL_EDGES */
-  enum { DEAD, REACHED, SETTLED } *reached; /* by block */
+  enum { DEAD, ENTERED, REACHED, SETTLED } *reached; /* by block; ENTERED: in the middle of its first visit */
 };
 
 struct place {
@@ -99,10 +99,21 @@ static bool lower(struct nvm_value *state, struct nvm_value to) {
   return !value_equal(old, *state);
 }
 
-/* An instruction or argument meets `to`; those who use it are looked at again. */
+static bool have_uses(struct solver *s, struct body *p) {
+  return p->uses.first || (p->closed ? uses_build_with_arguments : uses_build)(&p->uses, p->f, s->arena);
+}
+
+static bool is_in_entered_block(const struct body *p, struct nvm_value v) {
+  if (value_kind(v) != VALUE_INST) return false;
+  return p->reached[function_inst(p->f, (struct nvm_inst_id){value_index(v)})->block.index] == ENTERED;
+}
+
+/* An instruction or argument meets `to`; those who use it are looked at again, unless they are yet to be
+ * looked at for the first time: they stand behind it, or at the end of an edge not taken yet. */
 static bool lower_value(struct solver *s, struct body *p, struct nvm_value v, struct nvm_value to) {
   uint32_t slot = uses_slot(&p->uses, v);
-  if (!lower(&p->state[slot], to)) return true;
+  if (!lower(&p->state[slot], to) || is_in_entered_block(p, v)) return true;
+  if (!have_uses(s, p)) return false;
   for (uint32_t k = p->uses.first[slot]; k < p->uses.first[slot + 1]; k++)
     if (!VEC_PUSH(s->arena, &s->work, (struct place){p, p->uses.users[k].index})) return false;
   return true;
@@ -130,8 +141,8 @@ static bool enter(struct solver *s, struct body *p, bool closed) {
   p->taken = arena_alloc(s->arena, f->blocks.count * sizeof *p->taken);
   for (uint32_t k = 0, count = function_arg_count(f); closed && p->state && k < count; k++)
     if (callers_in_memory(f, k)) p->state[f->insts.count + k] = VARIES;
+  p->uses.insts = f->insts.count;
   return p->state && p->reached && p->taken &&
-         (closed ? uses_build_with_arguments : uses_build)(&p->uses, f, s->arena) &&
          VEC_PUSH(s->arena, &s->edges, (struct place){p, f->entry.index});
 }
 
@@ -235,11 +246,12 @@ static bool visit(struct solver *s, struct body *p, struct nvm_inst_id id) {
 /* The end of an edge: all of a block that is new, else its phis. */
 static bool visit_block(struct solver *s, struct body *p, struct nvm_block b) {
   bool only_phis = p->reached[b.index] != DEAD;
-  if (!only_phis) p->reached[b.index] = REACHED;
+  if (!only_phis) p->reached[b.index] = ENTERED;
   FOR_EACH_INST(p->f, b, i) {
     if (only_phis && function_inst(p->f, i)->op != OP_PHI) break;
     if (!visit(s, p, i)) return false;
   }
+  if (!only_phis) p->reached[b.index] = REACHED;
   return true;
 }
 
