@@ -332,7 +332,8 @@ static bool simplify(struct walker *w, struct nvm_inst_id id) {
     if (b.low == b.high && (b.low & (b.low + 1)) == 0 && a.high <= b.low) use(w, id, inst_operand(w->f, i, 0));
     break;
   default: {
-    uint16_t flags = i->flags | range_no_wrap(op, a, b);
+    const uint16_t both = INST_NUW | INST_NSW;
+    uint16_t flags = (i->flags & both) == both ? i->flags : i->flags | range_no_wrap(op, a, b);
     if (flags != i->flags) become(w, id, op, flags);
   }
   }
@@ -442,10 +443,9 @@ static bool demote_counters(struct walker *w) {
 static void put_constants(struct walker *w, struct nvm_inst_id i) {
   for (uint32_t k = 0; k < function_inst(w->f, i)->operand_count; k++) {
     struct nvm_value v = inst_operand(w->f, function_inst(w->f, i), k);
-    if (slot_of(w, v) == 0) continue;
-    struct range r = range_here(w, v);
-    if (r.width == 0 || r.low != r.high || range_is_empty(r)) continue;
-    inst_set_operand(w->f, i, k, const_int(w->f->module, value_type(w->f, v), r.low));
+    const struct range *r = &w->known[slot_of(w, v)]; /* [0]: nothing */
+    if (r->width == 0 || r->low != r->high || range_is_empty(*r)) continue;
+    inst_set_operand(w->f, i, k, const_int(w->f->module, value_type(w->f, v), r->low));
     ++*w->env->statistic;
     w->changed = true;
   }
@@ -497,9 +497,10 @@ static bool visit_block(struct walker *w, struct nvm_block b) {
     put_constants(w, i);
     if (!simplify(w, i)) return false;
     const struct nvm_inst *inst = function_inst(w->f, i);
-    w->known[i.index] = inst->op == OP_PHI ? range_of_phi(w, i) : range_of_inst(w->f, inst, range_here, w);
+    if (type_is_int(&w->f->module->types, inst->type))
+      w->known[i.index] = inst->op == OP_PHI ? range_of_phi(w, i) : range_of_inst(w->f, inst, range_here, w);
     if (w->known[i.index].width == 64 && !note_counter(w, i)) return false;
-    if (call_intrinsic(w->f, inst) == INTRINSIC_assume && !learn(w, inst_operand(w->f, inst, 0), true, 0)) return false;
+    if (inst->op == OP_CALL && call_intrinsic(w->f, inst) == INTRINSIC_assume && !learn(w, inst_operand(w->f, inst, 0), true, 0)) return false;
   }
   return true;
 }

@@ -158,7 +158,8 @@ static bool rebuild(struct reassociation *s, struct tree *t) {
 
 static bool visit(struct reassociation *s, struct nvm_inst_id id, const uint32_t *user_op) {
   const struct nvm_inst *i = function_inst(s->f, id);
-  struct tree t = {.root = id};
+  struct tree t;
+  t.root = id;
   if (!may_reorder(i) || (s->f->uses.data[id.index] == 1 && user_op[id.index] == i->op) || !flatten(s, &t)) return true;
   bool paired = drop_pairs(&t, (enum op)i->op, const_zero(s->f->module, i->type));
   if (t.count < 2) { /* x and x; the others of x and 0 */
@@ -177,10 +178,11 @@ enum nvm_status reassociate_run(struct nvm_function *f, struct pass_env *env, bo
   if (!user_op || !dominance_compute(&d, f, env->arena) || !loops_compute(&s.loops, f, &d, env->arena)) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i)
-      for (uint32_t k = 0; may_reorder(function_inst(f, i)) && k < 2; k++) {
-        struct nvm_value v = inst_operand(f, function_inst(f, i), k);
-        if (value_kind(v) == VALUE_INST) user_op[value_index(v)] = function_inst(f, i)->op;
-      }
+      if (may_reorder(function_inst(f, i)))
+        for (uint32_t k = 0; k < 2; k++) {
+          struct nvm_value v = inst_operand(f, function_inst(f, i), k);
+          if (value_kind(v) == VALUE_INST) user_op[value_index(v)] = function_inst(f, i)->op;
+        }
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i)
       if (i.index < known && !visit(&s, i, user_op)) return NVM_OUT_OF_MEMORY;
