@@ -28,11 +28,20 @@ struct assumption {
   uint8_t log2;
 };
 
+/* An instruction that makes a pointer. Of one that adds to another: what it adds to, and the trailing zeros of
+ * what it adds. */
+struct pointer {
+  struct nvm_inst_id inst;
+  struct nvm_value base; /* VALUE_NULL: it does not add */
+  uint8_t zeros;
+};
+
 struct aligner {
   struct nvm_function *f;
   struct arena *arena;
   struct dominance dominance;
   uint8_t *log2; /* by instruction */
+  VEC(struct pointer) pointers; /* in layout order */
   VEC(struct assumption) assumptions;
 };
 
@@ -84,17 +93,27 @@ static uint8_t of(const struct aligner *g, struct nvm_value v) {
   return a.term_count ? 0 : base < offset ? base : offset;
 }
 
-static uint8_t address_log2(const struct aligner *g, struct nvm_value v) {
-  struct alias_address a = alias_decompose(g->f, v);
-  if (value_equal(a.base, v)) return 0;
-  uint8_t least = of(g, a.base);
-  uint32_t zeros = alias_offset_zeros(g->f, &a);
-  if (zeros < least) least = (uint8_t)zeros;
-  return least;
+static bool note_pointer(struct aligner *g, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(g->f, id);
+  struct pointer p = {.inst = id};
+  if (!type_is_ptr(&g->f->module->types, i->type)) return true;
+  if (i->op == OP_GEP || i->op == OP_ADDRSPACECAST || i->op == OP_BITCAST) {
+    struct alias_address a = alias_decompose(g->f, value_of_inst(id));
+    uint32_t zeros = alias_offset_zeros(g->f, &a);
+    p.base = a.base;
+    p.zeros = zeros < MOST ? (uint8_t)zeros : MOST;
+  }
+  return VEC_PUSH(g->arena, &g->pointers, p);
 }
 
-static uint8_t transfer(const struct aligner *g, struct nvm_inst_id id) {
-  const struct nvm_inst *i = function_inst(g->f, id);
+static uint8_t address_log2(const struct aligner *g, const struct pointer *p) {
+  if (value_equal(p->base, value_of_inst(p->inst))) return 0;
+  uint8_t base = of(g, p->base);
+  return p->zeros < base ? p->zeros : base;
+}
+
+static uint8_t transfer(const struct aligner *g, const struct pointer *p) {
+  const struct nvm_inst *i = function_inst(g->f, p->inst);
   uint8_t least = MOST;
   switch ((enum op)i->op) {
   case OP_ALLOCA:
@@ -108,7 +127,7 @@ static uint8_t transfer(const struct aligner *g, struct nvm_inst_id id) {
     return least;
   case OP_CALL:
     return attribute_log2(g, attrlist_info(&g->f->module->attributes, call_site_of(g->f, i)->attributes)->result);
-  case OP_GEP: case OP_ADDRSPACECAST: case OP_BITCAST: return address_log2(g, value_of_inst(id));
+  case OP_GEP: case OP_ADDRSPACECAST: case OP_BITCAST: return address_log2(g, p);
   default: return 0;
   }
 }
@@ -116,18 +135,16 @@ static uint8_t transfer(const struct aligner *g, struct nvm_inst_id id) {
 /* Rounds over all pointers in layout order, where most operands come first; what still moves after
  * MOST_ROUNDS is in loops of loops of phis, and nothing is claimed. */
 static bool solve(struct aligner *g) {
-  struct nvm_function *f = g->f;
   bool moved = true;
-  memset(g->log2, MOST, f->insts.count);
+  memset(g->log2, MOST, g->f->insts.count);
   for (int round = 0; moved && round < MOST_ROUNDS; round++) {
     moved = false;
-    FOR_EACH_BLOCK(f, b)
-      FOR_EACH_INST(f, b, i) {
-        if (!type_is_ptr(&f->module->types, function_inst(f, i)->type)) continue;
-        uint8_t now = transfer(g, i);
-        moved = moved || now < g->log2[i.index];
-        if (now < g->log2[i.index]) g->log2[i.index] = now;
-      }
+    for (uint32_t k = 0; k < g->pointers.count; k++) {
+      const struct pointer *p = &g->pointers.data[k];
+      uint8_t now = transfer(g, p);
+      moved = moved || now < g->log2[p->inst.index];
+      if (now < g->log2[p->inst.index]) g->log2[p->inst.index] = now;
+    }
   }
   return !moved;
 }
@@ -206,7 +223,7 @@ enum nvm_status infer_alignment_run(struct nvm_function *f, struct pass_env *env
   if (!g.log2) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i)
-      if (!note_assumptions(&g, i)) return NVM_OUT_OF_MEMORY;
+      if (!note_pointer(&g, i) || !note_assumptions(&g, i)) return NVM_OUT_OF_MEMORY;
   if (g.assumptions.count > MOST_ASSUMPTIONS) g.assumptions.count = MOST_ASSUMPTIONS;
   if (g.assumptions.count && !dominance_compute(&g.dominance, f, env->arena)) return NVM_OUT_OF_MEMORY;
   if (!solve(&g)) return NVM_OK;

@@ -87,8 +87,11 @@ static uint32_t written_log2(const struct vectorizer *g, const struct member *m)
   return evalint_log2(layout_align(&g->f->module->layout, &g->f->module->types, accessed_type(g, i)));
 }
 
-static void add_member(struct vectorizer *g, struct nvm_inst_id id, uint32_t bytes, uint32_t order) {
+static void add_member(struct vectorizer *g, uint32_t order) {
+  struct nvm_inst_id id = g->accesses.data[order];
   const struct nvm_inst *i = function_inst(g->f, id);
+  uint32_t bytes = candidate_bytes(g, i);
+  if (bytes == 0) return;
   struct alias_address a = alias_decompose(g->f, pointer_of(g, i));
   uint32_t space = type_info(&g->f->module->types, value_type(g->f, pointer_of(g, i)))->width;
   struct member m = {id, a.offset, bytes, order};
@@ -394,12 +397,11 @@ static bool vectorize_block(struct vectorizer *g, struct nvm_block b) {
   FOR_EACH_INST(f, b, i) {
     const struct nvm_inst *inst = function_inst(f, i);
     if (!alias_effects(f, i) && inst->op != OP_CALL) continue;
-    uint32_t bytes = candidate_bytes(g, inst);
-    if (bytes) add_member(g, i, bytes, g->accesses.count);
-    candidates += bytes != 0;
+    candidates += candidate_bytes(g, inst) != 0;
     if (!VEC_PUSH(g->env->arena, &g->accesses, i)) return false;
   }
   if (candidates < 2) return true;
+  for (uint32_t order = 0; order < g->accesses.count; order++) add_member(g, order);
   struct member *room = arena_alloc(g->env->arena, candidates * sizeof *room);
   for (uint32_t n = 0; room && n < g->group_count; n++)
     if (g->groups[n].members.count > 1) vectorize_group(g, &g->groups[n], room);

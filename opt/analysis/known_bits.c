@@ -211,6 +211,8 @@ static struct known_bits known_inst(const struct nvm_function *f, const struct n
   enum op op = (enum op)i->op;
   if (op >= OP_FIRST_INT && op <= OP_LAST_INT) {
     struct known_bits b = known(f, inst_operand(f, i, 1), depth + 1);
+    bool needs_both = op == OP_ADD || op == OP_SUB || op == OP_XOR;
+    if (needs_both && (b.zero | b.one) == 0) return r;
     return known_binary(i, known(f, inst_operand(f, i, 0), depth + 1), b);
   }
   switch (op) {
