@@ -5,9 +5,9 @@
 #include "opt/effects.h"
 
 static uint32_t expression_hash(struct numbering *g, const struct nvm_inst *i) {
+  const struct nvm_value *operands = g->f->operands.data + i->first_operand;
   uint32_t h = hash_mix(i->op, (uint64_t)i->type.index << 32 | i->aux);
-  for (uint32_t k = 0; k < i->operand_count; k++)
-    h = hash_mix(h, inst_operand(g->f, i, k).bits);
+  for (uint32_t k = 0; k < i->operand_count; k++) h = hash_mix(h, operands[k].bits);
   return h;
 }
 
@@ -28,7 +28,8 @@ static struct nvm_value fold(struct numbering *g, const struct nvm_inst *i) {
   for (uint32_t k = 0; k < i->operand_count; k++) {
     operands[k] = inst_operand(g->f, i, k);
     bool callee = i->op == OP_CALL && k + 1 == i->operand_count;
-    if (value_kind(operands[k]) != VALUE_CONST && i->op != OP_SELECT && !callee) return VALUE_NULL;
+    bool arm = i->op == OP_SELECT && k > 0;
+    if (value_kind(operands[k]) != VALUE_CONST && !arm && !callee) return VALUE_NULL;
   }
   return eval_inst(g->f, i, operands);
 }
@@ -57,9 +58,10 @@ static bool visit(struct numbering *g, struct nvm_inst_id id) {
 
 static void replace_operands(struct numbering *g, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(g->f, i);
-  for (uint32_t k = 0; k < inst->operand_count; k++) {
-    struct nvm_value v = inst_operand(g->f, inst, k), now = rewrite_get(&g->rewrite, v);
-    if (!value_equal(v, now)) inst_set_operand(g->f, i, k, now);
+  const struct nvm_value *operands = g->f->operands.data + inst->first_operand;
+  for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
+    struct nvm_value now = rewrite_get(&g->rewrite, operands[k]);
+    if (!value_equal(operands[k], now)) inst_set_operand(g->f, i, k, now);
   }
 }
 

@@ -52,6 +52,7 @@ struct body {
   struct uses uses;           /* made when first asked for */
   int64_t *taken;             /* by block: 0, the only successor that is taken, or ALL_EDGES */
   enum { DEAD, ENTERED, REACHED, SETTLED } *reached; /* by block; ENTERED: in the middle of its first visit */
+  uint32_t constants;         /* how many states are constants */
 };
 
 struct place {
@@ -66,6 +67,7 @@ struct solver {
   VEC(struct place) edges;       /* blocks that taken edges lead to, in the order found; a block again for its phis */
   VEC(struct place) work;        /* instructions to look at again */
   uint32_t next_edge;            /* edges before this have been looked at */
+  bool unknown;                  /* something that was visited is not known yet, or was not */
 };
 
 static bool is_varying(struct nvm_value v) { return v.bits == UINT32_MAX; }
@@ -112,7 +114,10 @@ static bool is_in_entered_block(const struct body *p, struct nvm_value v) {
  * looked at for the first time: they stand behind it, or at the end of an edge not taken yet. */
 static bool lower_value(struct solver *s, struct body *p, struct nvm_value v, struct nvm_value to) {
   uint32_t slot = uses_slot(&p->uses, v);
-  if (!lower(&p->state[slot], to) || is_in_entered_block(p, v)) return true;
+  p->constants -= is_constant(p->state[slot]);
+  bool lowered = lower(&p->state[slot], to);
+  p->constants += is_constant(p->state[slot]);
+  if (!lowered || is_in_entered_block(p, v)) return true;
   if (!have_uses(s, p)) return false;
   for (uint32_t k = p->uses.first[slot]; k < p->uses.first[slot + 1]; k++)
     if (!VEC_PUSH(s->arena, &s->work, (struct place){p, p->uses.users[k].index})) return false;
@@ -218,6 +223,7 @@ static bool visit_terminator(struct solver *s, struct body *p, const struct nvm_
   struct nvm_value c = VARIES;
   if (i->op == OP_RET && i->operand_count) return lower_result(s, p, state_of(p, inst_operand(p->f, i, 0)));
   if (i->op == OP_CONDBR || i->op == OP_SWITCH) c = state_of(p, inst_operand(p->f, i, 0));
+  s->unknown |= value_is_none(c);
   if (value_is_none(c)) return true;
   nvm_u128 value, label;
   if (is_varying(c) || !const_is_int(p->f->module, c, &value)) return take_edges(s, p, i->block, ALL_EDGES);
@@ -240,6 +246,7 @@ static bool visit(struct solver *s, struct body *p, struct nvm_inst_id id) {
   if (i->op == OP_PHI) v = visit_phi(p, i);
   else if (i->op == OP_SELECT) v = visit_select(p, i);
   else if (i->op != OP_GEP && effects_is_pure(p->f, i)) v = visit_pure(p, i);
+  s->unknown |= value_is_none(v);
   return lower_value(s, p, value_of_inst(id), v);
 }
 
@@ -291,7 +298,7 @@ static bool settle_block(struct solver *s, struct body *p, struct nvm_block b) {
 
 static bool solve(struct solver *s) {
   if (!propagate(s)) return false;
-  for (uint32_t k = 0; k < s->edges.count; k++) {
+  for (uint32_t k = 0; k < s->edges.count && s->unknown; k++) {
     struct place at = s->edges.data[k];
     if (!settle_block(s, at.body, (struct nvm_block){at.index}) || !propagate(s)) return false;
   }
@@ -320,11 +327,12 @@ static bool apply(const struct body *p, bool across, struct pass_env *env, bool 
   uint64_t count = 0;
   bool jumps = false;
   if (!rewrite_init(&r, f, env->arena)) return false;
-  FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      if (p->reached[b.index] && is_constant(p->state[i.index]) && !effects_must_stay(f, function_inst(f, i)))
-        rewrite_set(&r, i, p->state[i.index]);
-  if (across) put_in_arguments(p, &count);
+  if (p->constants)
+    FOR_EACH_BLOCK(f, b)
+      FOR_EACH_INST(f, b, i)
+        if (p->reached[b.index] && is_constant(p->state[i.index]) && !effects_must_stay(f, function_inst(f, i)))
+          rewrite_set(&r, i, p->state[i.index]);
+  if (across && p->constants) put_in_arguments(p, &count);
   count += r.count;
   *env->statistic += count;
   rewrite_apply(&r);

@@ -58,8 +58,11 @@ static void add_term(const struct scev_env *e, struct sum *s, struct scev_term t
   s->terms[k] = t;
 }
 
-static struct sum new_sum(uint32_t width) {
-  return (struct sum){.form = {.width = width, .no_signed_wrap = true, .no_unsigned_wrap = true}};
+/* An empty sum; terms are written before they are read. */
+static void start_sum(struct sum *s, uint32_t width) {
+  s->form = (struct scev){.width = width, .no_signed_wrap = true, .no_unsigned_wrap = true};
+  s->count = 0;
+  s->too_long = false;
 }
 
 /* s += factor * a, each term multiplied by the iteration number of `loop` and by `symbol` where given. */
@@ -123,7 +126,8 @@ static struct scev opaque(struct scev_env *e, struct nvm_value v, enum scev_mode
     if (!type_is_int(&e->f->module->types, value_type(e->f, v))) return (struct scev){.width = 0};
     mode = width == 64 || scev_nonnegative(e, v) ? SCEV_UNSIGNED : mode;
   }
-  struct sum s = new_sum(mode == SCEV_PLAIN ? width : 64);
+  struct sum s;
+  start_sum(&s, mode == SCEV_PLAIN ? width : 64);
   nvm_u128 bits;
   if (const_is_int(e->f->module, v, &bits)) {
     s.form.constant = mode == SCEV_UNSIGNED ? (int64_t)bits : wrap(width, (uint64_t)bits);
@@ -139,7 +143,8 @@ static struct scev opaque(struct scev_env *e, struct nvm_value v, enum scev_mode
 /* A form of a narrower width; what is known of wrapping is lost. */
 static struct scev truncated(struct scev_env *e, struct scev a, uint32_t width) {
   if (a.width == width || a.width == 0) return a;
-  struct sum s = new_sum(width);
+  struct sum s;
+  start_sum(&s, width);
   struct scev whole = a;
   whole.constant = wrap(width, (uint64_t)a.constant);
   add_form(e, &s, whole, 1);
@@ -191,7 +196,8 @@ static struct scev with_flags(struct sum *s, struct scev_env *e, enum scev_mode 
 
 /* a * b where one is a number, or one a lone symbol and the other without symbols. */
 static struct scev product(struct scev_env *e, struct scev a, struct scev b, enum scev_mode mode, uint16_t flags) {
-  struct sum s = new_sum(a.width);
+  struct sum s;
+  start_sum(&s, a.width);
   bool lone = b.count == 1 && b.constant == 0 && b.terms[0].loop == 0 && b.terms[0].coefficient == 1;
   if (scev_is_constant(b)) add_form(e, &s, a, b.constant);
   else if (lone && value_is_none(b.base) && value_is_none(a.base)) add_product(e, &s, a, 1, 0, b.terms[0]);
@@ -210,7 +216,8 @@ static struct scev compute_binary(struct scev_env *e, struct nvm_value v, const 
   if (i->op == OP_SHL) {
     uint32_t width = value_width(e, v);
     if (!const_is_int(e->f->module, y, &by) || by + 1 >= width) return none;
-    struct sum s = new_sum(mode == SCEV_PLAIN ? width : 64);
+    struct sum s;
+    start_sum(&s, mode == SCEV_PLAIN ? width : 64);
     add_form(e, &s, get(e, inst_operand(e->f, i, 0), mode), INT64_C(1) << by);
     return with_flags(&s, e, mode, flags);
   }
@@ -220,7 +227,8 @@ static struct scev compute_binary(struct scev_env *e, struct nvm_value v, const 
     struct scev r = product(e, a, b, mode, flags);
     return r.width ? r : product(e, b, a, mode, flags);
   }
-  struct sum s = new_sum(a.width);
+  struct sum s;
+  start_sum(&s, a.width);
   add_form(e, &s, a, 1);
   add_form(e, &s, b, i->op == OP_SUB ? -1 : 1);
   return with_flags(&s, e, mode, flags);
@@ -274,7 +282,8 @@ static void add_indices(struct scev_env *e, struct sum *s, const struct nvm_inst
 }
 
 static struct scev compute_gep(struct scev_env *e, struct nvm_value v, const struct nvm_inst *i) {
-  struct sum s = new_sum(value_width(e, v));
+  struct sum s;
+  start_sum(&s, value_width(e, v));
   if (s.form.width == 0) return s.form;
   add_form(e, &s, get(e, inst_operand(e->f, i, 0), SCEV_PLAIN), 1);
   add_indices(e, &s, i);
@@ -318,7 +327,8 @@ bool scev_recurrence(const struct scev_env *e, struct nvm_value v, struct recurr
 
 /* The sum of the steps; in what sense they are extended. */
 static struct scev recurrence_step(struct scev_env *e, const struct recurrence *r, enum scev_mode mode, uint32_t width) {
-  struct sum s = new_sum(width);
+  struct sum s;
+  start_sum(&s, width);
   for (uint32_t k = 0; k < r->count; k++) {
     const struct nvm_inst *i = function_inst(e->f, r->steps[k]);
     if (i->op == OP_GEP) add_indices(e, &s, i);
@@ -347,7 +357,8 @@ static struct scev compute_phi(struct scev_env *e, struct nvm_value v, enum scev
     mode = SCEV_UNSIGNED;
   }
   if (mode == SCEV_UNSIGNED && !is_unsigned) return none;
-  struct sum s = new_sum(width);
+  struct sum s;
+  start_sum(&s, width);
   add_form(e, &s, get(e, r.start, mode), 1);
   if (mode != SCEV_UNSIGNED || !number) step = recurrence_step(e, &r, mode, width);
   add_product(e, &s, step, 1, r.loop, (struct scev_term){.loop = 0});
@@ -417,7 +428,8 @@ struct scev_env *scev_init(const struct nvm_function *f, const struct loops *l, 
 
 struct scev scev_subtract(struct scev_env *e, struct scev a, struct scev b) {
   if (a.width != b.width || !value_equal(a.base, b.base)) return (struct scev){.width = 0};
-  struct sum s = new_sum(a.width);
+  struct sum s;
+  start_sum(&s, a.width);
   a.base = b.base = VALUE_NULL;
   if (a.width == 0) return a;
   add_form(e, &s, a, 1);
@@ -433,7 +445,8 @@ struct scev scev_plus(struct scev a, int64_t constant) {
 }
 
 struct scev scev_at_start(struct scev_env *e, struct scev a, uint32_t loop) {
-  struct sum s = new_sum(a.width);
+  struct sum s;
+  start_sum(&s, a.width);
   if (a.width == 0) return a;
   s.form = a;
   for (uint32_t k = 0; k < a.count; k++)
@@ -448,7 +461,8 @@ struct scev scev_at_end(struct scev_env *e, struct scev a, uint32_t loop) {
   bool fits = scev_is_constant(taken) || a.width <= taken.width; /* else it would have to be extended */
   if (a.width == 0 || !c.known || c.divisor != 1 || !c.guarded || !fits || !scev_step(e, a, loop, &step)) return none;
   if (scev_is_constant(taken)) return scev_plus(start, (int64_t)((uint64_t)step * evalint_zext(taken.width, (uint64_t)taken.constant)));
-  struct sum s = new_sum(a.width);
+  struct sum s;
+  start_sum(&s, a.width);
   add_form(e, &s, start, 1);
   add_form(e, &s, truncated(e, taken, a.width), step);
   s.form.no_signed_wrap = s.form.no_unsigned_wrap = false;
