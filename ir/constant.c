@@ -282,6 +282,7 @@ nvm_i128 const_int_signed(const struct nvm_module *m, struct nvm_value v) {
   nvm_u128 value;
   if (!const_is_int(m, v, &value)) return 0;
   uint32_t width = type_info(&m->types, constant_info(&m->constants, v)->type)->width;
+  if (width <= 64) return (int64_t)((uint64_t)value << (64 - width)) >> (64 - width);
   nvm_u128 sign = (nvm_u128)1 << (width - 1);
   return (nvm_i128)((value ^ sign) - sign);
 }

@@ -57,9 +57,10 @@ static uint64_t scalar_bits(const struct nvm_layout *l, const struct type_table 
 static struct extent composite_extent(const struct nvm_layout *l, const struct type_table *t,
                                       struct nvm_type ty);
 
+static uint64_t bytes_of(uint64_t bits) { return bits / 8 + (bits % 8 != 0); }
+
 static struct extent extent_of_bits(uint64_t bits, uint32_t align_log2) {
-  uint64_t bytes = bits / 8 + (bits % 8 != 0);
-  return (struct extent){saturate(align_up(saturate(bytes), align_log2)), (uint8_t)align_log2};
+  return (struct extent){saturate(align_up(saturate(bytes_of(bits)), align_log2)), (uint8_t)align_log2};
 }
 
 static struct extent type_extent(const struct nvm_layout *l, const struct type_table *t,
@@ -91,7 +92,7 @@ static struct extent vector_extent(const struct nvm_layout *l, const struct type
   uint32_t k = ceil_log2(bits), align_log2 = NATURAL;
   if (k < sizeof l->vector_align_log2 && bits == UINT64_C(1) << k)
     align_log2 = l->vector_align_log2[k];
-  if (align_log2 == NATURAL) align_log2 = least(ceil_log2(bits / 8 + (bits % 8 != 0)), 31);
+  if (align_log2 == NATURAL) align_log2 = least(ceil_log2(bytes_of(bits)), 31);
   return extent_of_bits(bits, align_log2);
 }
 
@@ -149,21 +150,16 @@ static struct extent composite_extent(const struct nvm_layout *l, const struct t
 }
 
 uint64_t layout_bits(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty) {
-  switch (type_kind(t, ty)) {
-  case TY_VECTOR: return vector_bits(l, t, ty);
-  case TY_ARRAY: case TY_STRUCT: return product(type_extent(l, t, ty).bytes, 8);
-  case TY_NONE: case TY_VOID: case TY_LABEL: case TY_METADATA: case TY_TOKEN: case TY_INT:
-  case TY_HALF: case TY_BFLOAT: case TY_FLOAT: case TY_DOUBLE: case TY_PTR: case TY_FUNCTION:
-  case TY_KIND_COUNT: break;
-  }
-  return scalar_bits(l, t, ty);
+  enum type_kind kind = type_kind(t, ty);
+  if (kind == TY_VECTOR) return vector_bits(l, t, ty);
+  return kind == TY_ARRAY || kind == TY_STRUCT ? product(composite_extent(l, t, ty).bytes, 8) : scalar_bits(l, t, ty);
 }
 
 uint64_t layout_store_size(const struct nvm_layout *l, const struct type_table *t,
                            struct nvm_type ty) {
-  if (type_is_aggregate(t, ty)) return type_extent(l, t, ty).bytes;
-  uint64_t bits = layout_bits(l, t, ty);
-  return bits / 8 + (bits % 8 != 0);
+  if (type_is_aggregate(t, ty)) return composite_extent(l, t, ty).bytes;
+  uint64_t bits = type_is_vector(t, ty) ? vector_bits(l, t, ty) : scalar_bits(l, t, ty);
+  return bytes_of(bits);
 }
 
 uint64_t layout_alloc_size(const struct nvm_layout *l, const struct type_table *t,

@@ -219,25 +219,24 @@ struct nvm_type type_with_lanes_of(struct type_table *t, struct nvm_type scalar,
 /* What the kinds are. */
 static const struct kind_info {
   const char *word;      /* the whole text of a simple type */
-  uint8_t bits;          /* of floats */
   bool first_class;      /* a value may have it */
   bool scalar_in_memory; /* has a size of its own */
 } kinds[TY_KIND_COUNT + 1] = {
-    [TY_NONE] = {"<no type>", 0, false, false},
-    [TY_VOID] = {"void", 0, false, false},
-    [TY_LABEL] = {"label", 0, false, false},
-    [TY_METADATA] = {"metadata", 0, true, false},
-    [TY_TOKEN] = {"token", 0, true, false},
-    [TY_INT] = {"i", 0, true, true},
-    [TY_HALF] = {"half", 16, true, true},
-    [TY_BFLOAT] = {"bfloat", 16, true, true},
-    [TY_FLOAT] = {"float", 32, true, true},
-    [TY_DOUBLE] = {"double", 64, true, true},
-    [TY_PTR] = {"ptr", 0, true, true},
-    [TY_VECTOR] = {"<", 0, true, false},
-    [TY_ARRAY] = {"[", 0, true, false},
-    [TY_STRUCT] = {"{", 0, true, false},
-    [TY_FUNCTION] = {"", 0, false, false},
+    [TY_NONE] = {"<no type>", false, false},
+    [TY_VOID] = {"void", false, false},
+    [TY_LABEL] = {"label", false, false},
+    [TY_METADATA] = {"metadata", true, false},
+    [TY_TOKEN] = {"token", true, false},
+    [TY_INT] = {"i", true, true},
+    [TY_HALF] = {"half", true, true},
+    [TY_BFLOAT] = {"bfloat", true, true},
+    [TY_FLOAT] = {"float", true, true},
+    [TY_DOUBLE] = {"double", true, true},
+    [TY_PTR] = {"ptr", true, true},
+    [TY_VECTOR] = {"<", true, false},
+    [TY_ARRAY] = {"[", true, false},
+    [TY_STRUCT] = {"{", true, false},
+    [TY_FUNCTION] = {"", false, false},
 };
 
 bool type_is_first_class(const struct type_table *t, struct nvm_type ty) {
@@ -294,10 +293,8 @@ bool type_is_sized(const struct type_table *t, struct nvm_type ty) {
   return depth != 0 && depth <= TYPE_MAX_DEPTH;
 }
 
-uint32_t type_scalar_bits(const struct type_table *t, struct nvm_type ty) {
-  const struct type_info *info = type_info(t, ty);
-  return info->kind == TY_INT ? info->width : kinds[info->kind].bits;
-}
+const uint8_t type_float_bits[TY_KIND_COUNT] = {
+    [TY_HALF] = 16, [TY_BFLOAT] = 16, [TY_FLOAT] = 32, [TY_DOUBLE] = 64};
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_name_char(char c) {
