@@ -224,13 +224,14 @@ static bool visit_once(struct combiner *k, struct nvm_inst_id id) {
     return true;
   }
   struct nvm_value to = VALUE_NULL;
+  bool branch = i->op == OP_CONDBR;
   if (i->operand_count && is_constant(inst_operand(k->f, i, 0)) && i->op != OP_PHI) {
     to = fold(k, i);
     if (value_is_none(to)) order_operands(k, id);
   }
   if (value_is_none(to)) to = combine_try_rules(k, id);
-  bool touched = false;
-  if (value_is_none(to)) to = combine_try_code(k, id, &touched);
+  if (value_is_none(to)) to = combine_try_code(k, id);
+  bool touched = branch && combine_unnegate_branch(k, id);
   if (touched) {
     k->changed = true;
     queue_users(k, id);

@@ -49,8 +49,9 @@ void combine_queue(struct combiner *k, struct nvm_value v);
 
 /* What the instruction can be replaced by: VALUE_NULL if no rule applies. */
 struct nvm_value combine_try_rules(struct combiner *k, struct nvm_inst_id root);
-/* The same for phis, addresses, vectors, aggregates and calls. May change operands in place, which
- * it says by *touched. */
-struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root, bool *touched);
+/* The same for phis, addresses, vectors, aggregates and calls. */
+struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root);
+/* br (xor c, true), a, b: br c, b, a, in place. Whether it was so. */
+bool combine_unnegate_branch(struct combiner *k, struct nvm_inst_id root);
 
 #endif

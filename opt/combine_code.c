@@ -20,15 +20,22 @@ static const struct nvm_inst *as_inst(const struct combiner *k, struct nvm_value
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
+/* Whether its offset is no doubt one that is not zero: the commonest. */
+static bool steps_once(const struct combiner *k, const struct nvm_inst *g) {
+  struct nvm_value index = g->operand_count == 2 ? inst_operand(k->f, g, 1) : VALUE_NULL;
+  return value_kind(index) == VALUE_CONST && !const_is_zero(k->m, index) &&
+         type_scalar_bits(&k->m->types, (struct nvm_type){g->aux}) != 0;
+}
+
 static struct nvm_value gep_simplify(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *g = function_inst(k->f, root);
   struct nvm_value base = inst_operand(k->f, g, 0);
   int64_t outer, inner;
+  const struct nvm_inst *b = as_inst(k, base, OP_GEP);
   if (!type_equal(value_type(k->f, base), g->type) || !type_is_ptr(&k->m->types, g->type) ||
-      !gep_constant_offset(k->f, g, &outer))
+      (!b && steps_once(k, g)) || !gep_constant_offset(k->f, g, &outer))
     return VALUE_NULL;
   if (outer == 0) return base;
-  const struct nvm_inst *b = as_inst(k, base, OP_GEP);
   if (!b || !type_is_ptr(&k->m->types, value_type(k->f, inst_operand(k->f, b, 0))) ||
       !gep_constant_offset(k->f, b, &inner))
     return VALUE_NULL;
@@ -63,7 +70,8 @@ static struct nvm_value icmp_of_addresses(struct combiner *k, struct nvm_inst_id
 
 /* An integer as wide as the pointer, there and back. (A pointer that went through an integer may
  * have lost what it points into, so inttoptr of ptrtoint stays.) */
-static struct nvm_value ptrtoint_of_inttoptr(struct combiner *k, const struct nvm_inst *i) {
+static struct nvm_value ptrtoint_of_inttoptr(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
   const struct nvm_inst *inner = as_inst(k, inst_operand(k->f, i, 0), OP_INTTOPTR);
   if (!inner || !type_is_ptr(&k->m->types, inner->type)) return VALUE_NULL;
   struct nvm_value v = inst_operand(k->f, inner, 0);
@@ -84,7 +92,8 @@ static bool constant_index(const struct combiner *k, struct nvm_value v, uint64_
 }
 
 /* The element that reaches the extract through a chain of inserts. */
-static struct nvm_value extractelement_of_inserts(struct combiner *k, const struct nvm_inst *i) {
+static struct nvm_value extractelement_of_inserts(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
   enum { MOST_STEPS = 32 };
   uint64_t wanted, index;
   struct nvm_value v = inst_operand(k->f, i, 0);
@@ -102,7 +111,8 @@ static struct nvm_value extractelement_of_inserts(struct combiner *k, const stru
 }
 
 /* The same for aggregates: paths that are equal, or part at some index. */
-static struct nvm_value extractvalue_of_inserts(struct combiner *k, const struct nvm_inst *i) {
+static struct nvm_value extractvalue_of_inserts(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
   enum { MOST_STEPS = 32 };
   struct nvm_value v = inst_operand(k->f, i, 0);
   uint32_t depth = i->operand_count - 1;
@@ -121,7 +131,8 @@ static struct nvm_value extractvalue_of_inserts(struct combiner *k, const struct
 }
 
 /* A shuffle that copies one operand as it is. */
-static struct nvm_value shuffle_identity(struct combiner *k, const struct nvm_inst *i) {
+static struct nvm_value shuffle_identity(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
   struct nvm_value mask = inst_operand(k->f, i, 2), a = inst_operand(k->f, i, 0);
   if (!type_equal(value_type(k->f, a), i->type)) return VALUE_NULL;
   uint64_t lanes = type_info(&k->m->types, i->type)->count;
@@ -137,8 +148,8 @@ static struct nvm_value shuffle_identity(struct combiner *k, const struct nvm_in
 
 /* --- control and calls ------------------------------------------------------------------------ */
 
-/* br (xor c, true), a, b: br c, b, a. Branch weights would have to follow: such stay. */
-static bool branch_unnegate(struct combiner *k, struct nvm_inst_id root) {
+/* Branch weights would have to follow: such stay. */
+bool combine_unnegate_branch(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
   const struct nvm_inst *not = as_inst(k, inst_operand(k->f, i, 0), OP_XOR);
   nvm_u128 one;
@@ -168,7 +179,8 @@ static struct nvm_value isspacep_known(struct combiner *k, const struct nvm_inst
   return make_int(k, i->type, space == asked || (space == SHARED && asked == SHARED_CLUSTER));
 }
 
-static struct nvm_value call_simplify(struct combiner *k, const struct nvm_inst *i) {
+static struct nvm_value call_simplify(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
   enum { WARP_LANES = 32 };
   switch (call_intrinsic(k->f, i)) {
   case INTRINSIC_expect: case INTRINSIC_expect_with_probability:
@@ -183,18 +195,22 @@ static struct nvm_value call_simplify(struct combiner *k, const struct nvm_inst 
   }
 }
 
-struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root, bool *touched) {
-  const struct nvm_inst *i = function_inst(k->f, root);
-  switch ((enum op)i->op) {
-  case OP_PHI: return phi_single_value(k->f, root);
-  case OP_GEP: return gep_simplify(k, root);
-  case OP_ICMP: return icmp_of_addresses(k, root);
-  case OP_PTRTOINT: return ptrtoint_of_inttoptr(k, i);
-  case OP_EXTRACTELEMENT: return extractelement_of_inserts(k, i);
-  case OP_EXTRACTVALUE: return extractvalue_of_inserts(k, i);
-  case OP_SHUFFLEVECTOR: return shuffle_identity(k, i);
-  case OP_CALL: return call_simplify(k, i);
-  case OP_CONDBR: *touched = branch_unnegate(k, root); return VALUE_NULL;
-  default: return VALUE_NULL;
-  }
+static struct nvm_value phi_simplify(struct combiner *k, struct nvm_inst_id root) {
+  return phi_single_value(k->f, root);
+}
+
+struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
+  typedef struct nvm_value simplify(struct combiner *k, struct nvm_inst_id root);
+  static simplify *const by_op[OP_COUNT] = {
+      [OP_PHI] = phi_simplify,
+      [OP_GEP] = gep_simplify,
+      [OP_ICMP] = icmp_of_addresses,
+      [OP_PTRTOINT] = ptrtoint_of_inttoptr,
+      [OP_EXTRACTELEMENT] = extractelement_of_inserts,
+      [OP_EXTRACTVALUE] = extractvalue_of_inserts,
+      [OP_SHUFFLEVECTOR] = shuffle_identity,
+      [OP_CALL] = call_simplify,
+  };
+  simplify *code = by_op[function_inst(k->f, root)->op];
+  return code ? code(k, root) : VALUE_NULL;
 }

@@ -170,7 +170,7 @@ static void compute_number(struct matcher *m, enum rule_word word, const uint16_
   if (word == RULE_NUMBER) r = number_of(m, a[0]);
   else if (word == RULE_LITERAL) r = evalint_zext(width_of(m, a[1]), (uint64_t)(int16_t)a[0]);
   else {
-    uint32_t from = width_of(m, a[1]), to = width_of(m, a[2]), count = word == RULE_BINARY ? 2 : 1;
+    uint32_t from = width_of(m, a[1]), to = a[2] == a[1] ? from : width_of(m, a[2]), count = word == RULE_BINARY ? 2 : 1;
     top -= count;
     r = compute(a[0], from, to, top[0], count == 2 ? top[1] : 0);
   }
