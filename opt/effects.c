@@ -23,21 +23,20 @@ static bool is_plain_asm(const struct nvm_function *f, struct nvm_value callee) 
   return c->kind == CONST_ASM && !(c->flags & CONST_ASM_SIDEEFFECT);
 }
 
-bool effects_is_debug(const struct nvm_function *f, const struct nvm_inst *i) {
+bool effects_call_is_debug(const struct nvm_function *f, const struct nvm_inst *i) {
   uint32_t id = call_intrinsic(f, i);
-  return i->op == OP_DBG_RECORD || id == INTRINSIC_dbg_addr || id == INTRINSIC_dbg_assign ||
-         id == INTRINSIC_dbg_declare || id == INTRINSIC_dbg_label || id == INTRINSIC_dbg_value;
+  return id == INTRINSIC_dbg_addr || id == INTRINSIC_dbg_assign || id == INTRINSIC_dbg_declare ||
+         id == INTRINSIC_dbg_label || id == INTRINSIC_dbg_value;
 }
 
-bool effects_is_convergent(const struct nvm_function *f, const struct nvm_inst *i) {
-  if (i->op != OP_CALL) return false;
+bool effects_call_is_convergent(const struct nvm_function *f, const struct nvm_inst *i) {
   const struct intrinsic_info *in = intrinsic_of(f, i);
   return (in && (in->flags & INTRIN_CONVERGENT)) || call_has_attribute(f, i, ATTR_CONVERGENT);
 }
 
 /* Neither reads nor writes memory, and comes back. */
-static bool call_is_pure(const struct nvm_function *f, const struct nvm_inst *i) {
-  if (effects_is_convergent(f, i)) return false;
+bool effects_call_is_pure(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (effects_call_is_convergent(f, i)) return false;
   const struct intrinsic_info *in = intrinsic_of(f, i);
   if (in) return !(in->flags & (INTRIN_READS | INTRIN_WRITES | INTRIN_NORETURN));
   if (is_plain_asm(f, call_callee(f, i))) return !call_has_attribute(f, i, ATTR_NOMERGE);
@@ -56,32 +55,12 @@ static bool call_never_writes(const struct nvm_function *f, const struct nvm_ins
          (callee && memory_never_written(f, function_attribute(callee, ATTR_MEMORY)));
 }
 
-static bool call_must_stay(const struct nvm_function *f, const struct nvm_inst *i) {
+bool effects_call_must_stay(const struct nvm_function *f, const struct nvm_inst *i) {
   const struct intrinsic_info *in = intrinsic_of(f, i);
   if (in) return (in->flags & (INTRIN_WRITES | INTRIN_NORETURN)) != 0;
   if (is_plain_asm(f, call_callee(f, i))) return false;
   bool comes_back = call_has_attribute(f, i, ATTR_WILLRETURN);
-  return !comes_back || !call_never_writes(f, i) || effects_is_convergent(f, i);
-}
-
-bool effects_is_plain_access(const struct nvm_inst *i) {
-  struct memory_access how = memory_access_unpack(i->aux);
-  return !how.is_volatile && how.ordering == ORDER_NONE;
-}
-
-static bool is_plain_load(const struct nvm_inst *i) {
-  struct memory_access how = memory_access_unpack(i->aux);
-  return !how.is_volatile && how.ordering <= ORDER_UNORDERED;
-}
-
-bool effects_must_stay(const struct nvm_function *f, const struct nvm_inst *i) {
-  switch ((enum op)i->op) {
-  case OP_LOAD: return !is_plain_load(i);
-  case OP_CALL: return call_must_stay(f, i);
-  case OP_DBG_RECORD: return true;
-  default: break;
-  }
-  return op_is_terminator((enum op)i->op) || (op_table[i->op].flags & OPF_WRITES) != 0;
+  return !comes_back || !call_never_writes(f, i) || effects_call_is_convergent(f, i);
 }
 
 static bool may_trap(const struct nvm_function *f, const struct nvm_inst *i) {
@@ -93,21 +72,10 @@ static bool may_trap(const struct nvm_function *f, const struct nvm_inst *i) {
   return is_signed && const_int_signed(f->module, v) == -1;
 }
 
-bool effects_is_pure(const struct nvm_function *f, const struct nvm_inst *i) {
-  switch ((enum op)i->op) {
-  case OP_CALL: return call_is_pure(f, i);
-  case OP_ALLOCA: case OP_PHI: case OP_LOAD: case OP_DBG_RECORD: case OP_VA_ARG: return false;
-  case OP_FREEZE: return false; /* two freezes of one value may differ */
-  default: break;
-  }
-  return !op_is_terminator((enum op)i->op) &&
-         !(op_table[i->op].flags & (OPF_READS | OPF_WRITES));
-}
-
 bool effects_is_speculatable(const struct nvm_function *f, const struct nvm_inst *i) {
   if (i->op == OP_CALL) {
     const struct intrinsic_info *in = intrinsic_of(f, i);
-    return in && (in->flags & INTRIN_SPECULATABLE) && call_is_pure(f, i);
+    return in && (in->flags & INTRIN_SPECULATABLE) && effects_call_is_pure(f, i);
   }
   return (i->op == OP_FREEZE || effects_is_pure(f, i)) && !may_trap(f, i);
 }

@@ -4,22 +4,50 @@
 
 #include "ir/function.h"
 
+/* The answers below where i is a call. */
+bool effects_call_must_stay(const struct nvm_function *f, const struct nvm_inst *i);
+bool effects_call_is_pure(const struct nvm_function *f, const struct nvm_inst *i);
+bool effects_call_is_convergent(const struct nvm_function *f, const struct nvm_inst *i);
+bool effects_call_is_debug(const struct nvm_function *f, const struct nvm_inst *i);
+
 /* Must be kept even if its result is not used: terminators, stores, volatile and ordered loads,
  * calls that are not known to be without effect, fences, debug records. */
-bool effects_must_stay(const struct nvm_function *f, const struct nvm_inst *i);
+static inline bool effects_must_stay(const struct nvm_function *f, const struct nvm_inst *i) {
+  struct memory_access how;
+  switch ((enum op)i->op) {
+  case OP_LOAD: return how = memory_access_unpack(i->aux), how.is_volatile || how.ordering > ORDER_UNORDERED;
+  case OP_CALL: return effects_call_must_stay(f, i);
+  case OP_DBG_RECORD: return true;
+  default: return (op_table[i->op].flags & (OPF_TERMINATOR | OPF_WRITES)) != 0;
+  }
+}
 /* Computes the same result from the same operands, wherever and whenever: no memory, no trap, not
  * convergent. Such instructions can be merged. */
-bool effects_is_pure(const struct nvm_function *f, const struct nvm_inst *i);
+static inline bool effects_is_pure(const struct nvm_function *f, const struct nvm_inst *i) {
+  switch ((enum op)i->op) {
+  case OP_CALL: return effects_call_is_pure(f, i);
+  case OP_ALLOCA: case OP_PHI: case OP_LOAD: case OP_DBG_RECORD: case OP_VA_ARG: return false;
+  case OP_FREEZE: return false; /* two freezes of one value may differ */
+  default: return !(op_table[i->op].flags & (OPF_TERMINATOR | OPF_READS | OPF_WRITES));
+  }
+}
 /* May be executed although the source would not have got there. */
 bool effects_is_speculatable(const struct nvm_function *f, const struct nvm_inst *i);
 /* A call that must not be moved into or out of a branch, duplicated or merged. */
-bool effects_is_convergent(const struct nvm_function *f, const struct nvm_inst *i);
+static inline bool effects_is_convergent(const struct nvm_function *f, const struct nvm_inst *i) {
+  return i->op == OP_CALL && effects_call_is_convergent(f, i);
+}
 
 /* A load or store that is neither volatile nor atomic. */
-bool effects_is_plain_access(const struct nvm_inst *i);
+static inline bool effects_is_plain_access(const struct nvm_inst *i) {
+  struct memory_access how = memory_access_unpack(i->aux);
+  return !how.is_volatile && how.ordering == ORDER_NONE;
+}
 
 /* A debug record or a call of llvm.dbg.*. */
-bool effects_is_debug(const struct nvm_function *f, const struct nvm_inst *i);
+static inline bool effects_is_debug(const struct nvm_function *f, const struct nvm_inst *i) {
+  return i->op == OP_DBG_RECORD || (i->op == OP_CALL && effects_call_is_debug(f, i));
+}
 
 /* Gives `to` those attachments of `from` that speak of the access to memory (tbaa, scopes,
  * invariant, nontemporal), not those that promise something of the result. They may be one
