@@ -624,21 +624,107 @@ static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool pat
   return true;
 }
 
-/* One round over the allocas of the entry block. */
+/* --- which variables ------------------------------------------------------------------------------ */
+
+/* The uses of an alloca that can be judged one by one, without a list of them. */
+struct direct_uses {
+  struct nvm_type type; /* of the first load or store, if it is one of the whole variable */
+  unsigned count : 28;  /* loads and stores of that type, lifetime markers */
+  bool accessed : 1, read : 1;
+  bool hopeless : 1;    /* one that follow() would not understand */
+};
+
+/* The entry of v, NULL if it is no alloca. */
+static struct direct_uses *direct_of(const struct splitter *s, struct nvm_value v) {
+  return value_kind(v) == VALUE_INST && s->f->insts.data[value_index(v)].op == OP_ALLOCA ? &s->direct[value_index(v)] : NULL;
+}
+
+static bool is_whole(const struct splitter *s, struct nvm_value variable, struct nvm_type type) {
+  struct nvm_inst_id id = {value_index(variable)};
+  return type.index == function_inst(s->f, id)->aux || sroa_size(s, type) == sroa_alloca_bytes(s, id);
+}
+
+static void note_access(struct splitter *s, const struct nvm_inst *i, struct nvm_value address, struct nvm_type type) {
+  struct direct_uses *d = direct_of(s, address);
+  if (!d) return;
+  if (!d->accessed && is_whole(s, address, type)) d->type = type;
+  d->accessed = true;
+  d->read |= i->op == OP_LOAD;
+  d->hopeless |= !effects_is_plain_access(i);
+  d->count += type_equal(type, d->type);
+}
+
+static void note_call(struct splitter *s, const struct nvm_inst *i) {
+  uint32_t id = call_intrinsic(s->f, i);
+  for (uint32_t k = 0; k + 1 < i->operand_count; k++) {
+    struct direct_uses *d = direct_of(s, inst_operand(s->f, i, k));
+    if (!d) continue;
+    d->count += id == INTRINSIC_lifetime_start || id == INTRINSIC_lifetime_end;
+    d->hopeless |= id == 0;
+  }
+}
+
+/* Whether sroa_split_accesses() should look at i; notes which variables it uses, and how. */
+static bool note_uses(struct splitter *s, const struct nvm_inst *i) {
+  const struct type_table *t = &s->m->types;
+  struct nvm_value first = i->operand_count ? inst_operand(s->f, i, 0) : VALUE_NULL;
+  struct direct_uses *d;
+  int64_t offset;
+  switch ((enum op)i->op) {
+  case OP_LOAD:
+    note_access(s, i, first, i->type);
+    return type_is_aggregate(t, i->type) ||
+           (value_kind(first) == VALUE_INST && s->f->insts.data[value_index(first)].op == OP_SELECT);
+  case OP_STORE:
+    note_access(s, i, inst_operand(s->f, i, 1), value_type(s->f, first));
+    if ((d = direct_of(s, first))) d->hopeless = true;
+    return type_is_aggregate(t, value_type(s->f, first));
+  case OP_GEP:
+    if ((d = direct_of(s, first)) && !d->hopeless) d->hopeless = !gep_constant_offset(s->f, i, &offset);
+    return false;
+  case OP_CALL: return note_call(s, i), false;
+  default: return i->op == OP_EXTRACTVALUE;
+  }
+}
+
+/* Makes the allocas of the entry block candidates, but those that mem2reg takes as they are, and those that cannot be
+ * split. *accesses: whether any might have to be taken apart before. */
+static bool find_candidates(struct splitter *s, bool *accesses) {
+  const struct nvm_function *f = s->f;
+  *accesses = false;
+  s->candidates.count = 0;
+  s->direct = arena_alloc(s->arena, f->insts.count * sizeof *s->direct);
+  if (!s->direct) return false;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i) *accesses |= note_uses(s, function_inst(f, i));
+  FOR_EACH_INST(f, f->entry, i) {
+    const struct direct_uses *d = &s->direct[i.index];
+    if (function_inst(f, i)->op != OP_ALLOCA || d->hopeless) continue;
+    bool ready = d->count == f->uses.data[i.index] && d->read == d->accessed;
+    if (!ready && !VEC_PUSH(s->arena, &s->candidates, i)) return false;
+  }
+  return true;
+}
+
+/* One round over the candidates. Those of the next one are what is left of them, and what is left of split ones in
+ * memory: the other parts are such as mem2reg takes. */
 static bool run_round(struct splitter *s, bool patient) {
   bool any = false;
+  candidate_list now = s->candidates;
+  s->candidates = (candidate_list){0};
   s->seen = arena_alloc(s->arena, s->f->insts.count * sizeof *s->seen);
   if (!s->seen || !uses_build(&s->uses, s->f, s->arena) ||
       !rewrite_init(&s->rewrite, s->f, s->arena)) {
     s->failed = true;
     return false;
   }
-  uint32_t known = s->f->insts.count;
-  for (struct nvm_inst_id i = function_block(s->f, s->f->entry)->first, next; !inst_is_none(i);
-       i = next) {
-    next = function_inst(s->f, i)->next;
-    if (i.index < known && function_inst(s->f, i)->op == OP_ALLOCA && !s->failed)
-      any |= try_variable(s, i, patient);
+  for (uint32_t k = 0; k < now.count && !s->failed; k++) {
+    bool split = try_variable(s, now.data[k], patient);
+    for (uint32_t p = 0; split && p < s->parts.count; p++)
+      if (s->parts.data[p].form == PART_MEMORY)
+        s->failed |= !VEC_PUSH(s->arena, &s->candidates, (struct nvm_inst_id){value_index(s->parts.data[p].variable)});
+    if (!split) s->failed |= !VEC_PUSH(s->arena, &s->candidates, now.data[k]);
+    any |= split;
   }
   rewrite_apply(&s->rewrite);
   return any;
@@ -646,16 +732,17 @@ static bool run_round(struct splitter *s, bool patient) {
 
 enum nvm_status sroa_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct splitter s = {.f = f, .m = f->module, .arena = env->arena};
-  bool any_alloca = false;
-  FOR_EACH_INST(f, f->entry, i) any_alloca |= function_inst(f, i)->op == OP_ALLOCA;
-  *changed |= sroa_split_accesses(&s);
-  bool patient = true;
-  for (int round = 0; any_alloca && round < MOST_ROUNDS && !s.failed; round++) {
+  bool accesses, any = true;
+  if (!find_candidates(&s, &accesses)) return NVM_OUT_OF_MEMORY;
+  if (accesses && sroa_split_accesses(&s)) {
+    *changed = true;
+    if (s.failed || !find_candidates(&s, &accesses)) return NVM_OUT_OF_MEMORY;
+  }
+  for (int round = 0; s.candidates.count && round < MOST_ROUNDS && !s.failed; round++) {
     s.waited = false;
-    bool any = run_round(&s, patient);
+    any = run_round(&s, any); /* patient, unless that brought nothing */
     *changed |= any;
     if (!any && !s.waited) break;
-    patient = any;
   }
   *env->statistic += s.split;
   return s.failed ? NVM_OUT_OF_MEMORY : NVM_OK;

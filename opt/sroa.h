@@ -27,6 +27,7 @@ struct part {
 };
 
 typedef VEC(struct slice) slice_list;
+typedef VEC(struct nvm_inst_id) candidate_list; /* allocas */
 
 struct splitter {
   struct nvm_function *f;
@@ -34,6 +35,8 @@ struct splitter {
   struct arena *arena;
   struct uses uses;
   struct rewrite rewrite;
+  candidate_list candidates;  /* what the next round looks at */
+  struct direct_uses *direct; /* by alloca */
   uint32_t *seen; /* by instruction: the alloca that a copy was met from last */
   uint32_t split;
   bool failed; /* out of memory */
@@ -46,7 +49,7 @@ struct splitter {
   bool has_accesses;
 };
 
-/* Replaces accesses; whether there were any. Makes s->rewrite. */
+/* Replaces accesses; whether there were any. */
 bool sroa_split_accesses(struct splitter *s);
 
 /* Whether an address leads to an alloca of this function. */
