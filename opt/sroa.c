@@ -574,8 +574,11 @@ static bool can_fill(const struct splitter *s) {
 }
 
 /* A variable that is only copied waits for the one it is copied to or from: that one's accesses
- * will say what the types are. */
+ * will say what the types are. Where nobody reads it, they do not matter. */
 static bool should_wait(const struct splitter *s) {
+  bool read = false;
+  for (uint32_t k = 0; k < s->slices.count; k++) read |= s->slices.data[k].kind == SLICE_COPY_FROM;
+  if (!read) return false;
   for (uint32_t k = 0; !s->has_accesses && k < s->slices.count; k++) {
     const struct slice *c = &s->slices.data[k];
     const struct nvm_inst *i = function_inst(s->f, c->inst);
@@ -710,8 +713,11 @@ static bool find_candidates(struct splitter *s, bool *accesses) {
  * memory: the other parts are such as mem2reg takes. */
 static bool run_round(struct splitter *s, bool patient) {
   bool any = false;
-  candidate_list now = s->candidates;
-  s->candidates = (candidate_list){0};
+  candidate_list now = {0};
+  for (uint32_t k = 0; k < s->candidates.count; k++)
+    if (s->f->uses.data[s->candidates.data[k].index]) s->failed |= !VEC_PUSH(s->arena, &now, s->candidates.data[k]);
+  s->candidates.count = 0;
+  if (now.count == 0) return false;
   s->seen = arena_alloc(s->arena, s->f->insts.count * sizeof *s->seen);
   if (!s->seen || !uses_build(&s->uses, s->f, s->arena) ||
       !rewrite_init(&s->rewrite, s->f, s->arena)) {
