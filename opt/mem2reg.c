@@ -29,9 +29,18 @@ enum {
   OPERANDS_FLOOR = 1 << 16,
 };
 
+struct accesses {
+  struct nvm_block block;
+  bool reads_first; /* a load comes before any store of the block */
+  bool stores;
+};
+typedef VEC(struct accesses) access_list;
+
 struct variable {
   struct nvm_inst_id alloca;
   struct nvm_type type; /* of all its loads and stores */
+  uint32_t known_uses;  /* these and lifetime markers: what is promoted has no others */
+  access_list accesses; /* by block, in layout order */
 };
 
 struct promoter {
@@ -62,38 +71,45 @@ static struct variable *variable_of(struct promoter *p, struct nvm_value v) {
   return n == NO_VARIABLE ? NULL : &p->variables.data[n - 1];
 }
 
-static void give_up(struct promoter *p, struct nvm_value v) {
-  if (value_kind(v) == VALUE_INST) p->variable_of[value_index(v)] = NO_VARIABLE;
+static bool is_promoted(const struct promoter *p, const struct variable *v) {
+  return p->variable_of[v->alloca.index] != NO_VARIABLE;
+}
+
+static void give_up(struct promoter *p, const struct variable *v) {
+  p->variable_of[v->alloca.index] = NO_VARIABLE;
+}
+
+/* The variable that a load or store accesses, NULL if none. */
+static struct variable *accessed_variable(struct promoter *p, const struct nvm_inst *i) {
+  return i->op == OP_LOAD || i->op == OP_STORE ? variable_of(p, inst_operand(p->f, i, i->op == OP_STORE)) : NULL;
+}
+
+static bool note_access(struct promoter *p, const struct nvm_inst *i) {
+  struct variable *v = accessed_variable(p, i);
+  if (!v || !effects_is_plain_access(i)) return true;
+  bool store = i->op == OP_STORE;
+  struct nvm_type type = store ? value_type(p->f, inst_operand(p->f, i, 0)) : i->type;
+  if (v->type.index == 0) v->type = type;
+  v->known_uses += type_equal(v->type, type);
+  if (v->accesses.count == 0 || v->accesses.data[v->accesses.count - 1].block.index != i->block.index) {
+    struct accesses a = {i->block, !store, store};
+    return VEC_PUSH(p->arena, &v->accesses, a);
+  }
+  v->accesses.data[v->accesses.count - 1].stores |= store;
+  return true;
 }
 
 /* llvm.lifetime.start and end do not keep a variable in memory; the calls are removed. */
-static bool is_lifetime(const struct nvm_function *f, const struct nvm_inst *i) {
-  uint32_t id = call_intrinsic(f, i);
-  return id == INTRINSIC_lifetime_start || id == INTRINSIC_lifetime_end;
-}
-
-/* The type of an access: all must agree. */
-static void check_access(struct promoter *p, struct nvm_value pointer, struct nvm_type type) {
-  struct variable *v = variable_of(p, pointer);
-  if (!v) return;
-  if (v->type.index == 0) v->type = type;
-  else if (!type_equal(v->type, type)) give_up(p, pointer);
-}
-
-static void check_inst(struct promoter *p, const struct nvm_inst *i) {
-  const struct nvm_function *f = p->f;
-  if (is_lifetime(f, i)) return;
-  for (uint32_t k = 0; k < i->operand_count; k++) {
-    struct nvm_value v = inst_operand(f, i, k);
-    if (!variable_of(p, v)) continue;
-    bool load = i->op == OP_LOAD && effects_is_plain_access(i), store = i->op == OP_STORE && k == 1 && effects_is_plain_access(i);
-    if (load) check_access(p, v, i->type);
-    else if (store) check_access(p, v, value_type(f, inst_operand(f, i, 0)));
-    else give_up(p, v);
+static void note_marker(struct promoter *p, const struct nvm_inst *i) {
+  uint32_t id = call_intrinsic(p->f, i);
+  for (uint32_t k = 0; (id == INTRINSIC_lifetime_start || id == INTRINSIC_lifetime_end) && k < i->operand_count; k++) {
+    struct variable *v = variable_of(p, inst_operand(p->f, i, k));
+    if (v) v->known_uses++;
   }
 }
 
-static bool find_variables(struct promoter *p) {
+/* Finds the variables and their accesses. *promoted: how many will be. */
+static bool find_variables(struct promoter *p, uint32_t *promoted) {
   struct nvm_function *f = p->f;
   p->variable_of = arena_alloc(p->arena, f->insts.count * sizeof(uint32_t));
   if (!p->variable_of) return false;
@@ -105,8 +121,17 @@ static bool find_variables(struct promoter *p) {
   }
   if (p->variables.count == 0) return true;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      check_inst(p, function_inst(f, i));
+    FOR_EACH_INST(f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (inst->op == OP_CALL) note_marker(p, inst);
+      else if (!note_access(p, inst)) return false;
+    }
+  for (uint32_t n = 0; n < p->variables.count; n++) {
+    struct variable *v = &p->variables.data[n];
+    if (v->type.index == 0) v->type = TYPE_I32; /* never accessed: any type will do */
+    if (v->known_uses == f->uses.data[v->alloca.index]) ++*promoted;
+    else give_up(p, v);
+  }
   return true;
 }
 
@@ -124,13 +149,6 @@ static bool marks_test_and_set(struct marks *m, struct nvm_block b) {
   return was;
 }
 
-struct accesses {
-  struct nvm_block block;
-  bool reads_first; /* a load comes before any store of the block */
-  bool stores;
-};
-typedef VEC(struct accesses) access_list;
-
 struct placement {
   struct promoter *p;
   struct marks live, stored, placed;
@@ -138,30 +156,6 @@ struct placement {
   uint64_t budget, operands; /* steps, operands of phis left */
   bool spent;      /* the variable at hand needs more */
 };
-
-static bool note_access(struct promoter *p, access_list *list, struct nvm_block b, bool store) {
-  if (list->count == 0 || list->data[list->count - 1].block.index != b.index) {
-    struct accesses a = {b, !store, store};
-    return VEC_PUSH(p->arena, list, a);
-  }
-  if (store) list->data[list->count - 1].stores = true;
-  return true;
-}
-
-/* The accesses of all variables, block by block in layout order. */
-static bool collect_accesses(struct promoter *p, access_list *lists) {
-  FOR_EACH_BLOCK(p->f, b) {
-    if (!dominance_reachable(&p->dom, b)) continue;
-    FOR_EACH_INST(p->f, b, i) {
-      const struct nvm_inst *inst = function_inst(p->f, i);
-      bool store = inst->op == OP_STORE;
-      if (!store && inst->op != OP_LOAD) continue;
-      struct variable *v = variable_of(p, inst_operand(p->f, inst, store ? 1 : 0));
-      if (v && !note_access(p, &lists[v - p->variables.data], b, store)) return false;
-    }
-  }
-  return true;
-}
 
 /* live: blocks that the variable's value enters and where it is then read. */
 static bool mark_live(struct placement *s, const access_list *list) {
@@ -256,8 +250,17 @@ static bool compute_frontiers(struct promoter *p, uint64_t *budget, uint32_t **s
   return true;
 }
 
-static bool place_variable(struct placement *s, uint32_t variable, const access_list *list,
-                           const uint32_t *frontier_start, const struct nvm_block *frontier) {
+static void forget_unreachable(struct promoter *p, access_list *list) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < list->count; k++)
+    if (dominance_reachable(&p->dom, list->data[k].block)) list->data[count++] = list->data[k];
+  list->count = count;
+}
+
+static bool place_variable(struct placement *s, uint32_t variable, const uint32_t *frontier_start,
+                           const struct nvm_block *frontier) {
+  access_list *list = &s->p->variables.data[variable].accesses;
+  forget_unreachable(s->p, list);
   s->live.stamp = s->stored.stamp = s->placed.stamp = variable + 1;
   for (uint32_t k = 0; k < list->count; k++)
     if (list->data[k].stores) marks_test_and_set(&s->stored, list->data[k].block);
@@ -270,7 +273,7 @@ static bool place_variable(struct placement *s, uint32_t variable, const access_
     struct nvm_block b = s->work.data[--s->work.count];
     if (!place_from(s, b, frontier_start, frontier)) return false;
   }
-  if (s->spent) s->p->variable_of[s->p->variables.data[variable].alloca.index] = NO_VARIABLE;
+  if (s->spent) give_up(s->p, &s->p->variables.data[variable]);
   for (uint32_t k = 0; !s->spent && k < s->joins.count; k++)
     if (!make_phi(s->p, s->joins.data[k], variable)) return false;
   return true;
@@ -282,20 +285,16 @@ static bool place_phis(struct promoter *p) {
   s.budget = ((uint64_t)p->f->insts.count + blocks) * BUDGET;
   if (s.budget < BUDGET_FLOOR) s.budget = BUDGET_FLOOR;
   s.operands = p->f->insts.count + (uint64_t)OPERANDS_FLOOR;
-  access_list *lists = arena_alloc(p->arena, p->variables.count * sizeof *lists);
   s.live.at = arena_alloc(p->arena, blocks * sizeof(uint32_t));
   s.stored.at = arena_alloc(p->arena, blocks * sizeof(uint32_t));
   s.placed.at = arena_alloc(p->arena, blocks * sizeof(uint32_t));
   p->first_phi = arena_alloc(p->arena, blocks * sizeof *p->first_phi);
   uint32_t *frontier_start = NULL;
   struct nvm_block *frontier = NULL;
-  if (!lists || !s.live.at || !s.stored.at || !s.placed.at || !p->first_phi) return false;
-  if (!collect_accesses(p, lists) || !compute_frontiers(p, &s.budget, &frontier_start, &frontier))
-    return false;
+  if (!s.live.at || !s.stored.at || !s.placed.at || !p->first_phi) return false;
+  if (!compute_frontiers(p, &s.budget, &frontier_start, &frontier)) return false;
   for (uint32_t v = 0; v < p->variables.count; v++)
-    if (p->variable_of[p->variables.data[v].alloca.index] != NO_VARIABLE &&
-        !place_variable(&s, v, &lists[v], frontier_start, frontier))
-      return false;
+    if (is_promoted(p, &p->variables.data[v]) && !place_variable(&s, v, frontier_start, frontier)) return false;
   return true;
 }
 
@@ -334,12 +333,11 @@ static bool rename_block(struct renamer *r, struct nvm_block b) {
   for (struct nvm_inst_id i = function_block(p->f, b)->first, next; !inst_is_none(i); i = next) {
     struct nvm_inst *inst = function_inst(p->f, i);
     next = inst->next;
-    bool store = inst->op == OP_STORE;
-    if (!store && inst->op != OP_LOAD) continue;
-    struct variable *v = variable_of(p, inst_operand(p->f, inst, store ? 1 : 0));
+    struct variable *v = accessed_variable(p, inst);
     if (!v) continue;
     uint32_t variable = (uint32_t)(v - p->variables.data);
-    if (store) {
+    v->known_uses--;
+    if (inst->op == OP_STORE) {
       if (!set_current(r, variable, inst_operand(p->f, inst, 0))) return false;
       inst_remove(p->f, i);
     } else {
@@ -401,9 +399,13 @@ static bool rename_all(struct promoter *p) {
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Unreachable blocks still access the variables, and debug intrinsics speak of them. */
+/* Unreachable blocks still access the variables, and lifetime markers name them. */
 static void remove_leftovers(struct promoter *p) {
   struct nvm_function *f = p->f;
+  uint32_t left = 0;
+  for (uint32_t v = 0; v < p->variables.count; v++)
+    if (is_promoted(p, &p->variables.data[v])) left += p->variables.data[v].known_uses;
+  if (left == 0) return;
   FOR_EACH_BLOCK(f, b)
     for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
       const struct nvm_inst *inst = function_inst(f, i);
@@ -421,21 +423,15 @@ static void remove_leftovers(struct promoter *p) {
 
 enum nvm_status mem2reg_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct promoter p = {.f = f, .arena = env->arena, .first_new = f->insts.count};
-  if (!find_variables(&p)) return NVM_OUT_OF_MEMORY;
   uint32_t promoted = 0;
-  for (uint32_t v = 0; v < p.variables.count; v++) {
-    uint32_t *slot = &p.variable_of[p.variables.data[v].alloca.index];
-    if (p.variables.data[v].type.index == 0 && *slot != NO_VARIABLE)
-      p.variables.data[v].type = TYPE_I32; /* never accessed: any type will do */
-    promoted += *slot != NO_VARIABLE;
-  }
+  if (!find_variables(&p, &promoted)) return NVM_OUT_OF_MEMORY;
   if (promoted == 0) return NVM_OK;
   if (!dominance_compute(&p.dom, f, env->arena) || !place_phis(&p)) return NVM_OUT_OF_MEMORY;
   if (!rewrite_init(&p.rewrite, f, env->arena) || !rename_all(&p)) return NVM_OUT_OF_MEMORY;
   remove_leftovers(&p);
   for (uint32_t v = 0; v < p.variables.count; v++) {
     struct nvm_inst_id alloca = p.variables.data[v].alloca;
-    if (p.variable_of[alloca.index] == NO_VARIABLE) continue;
+    if (!is_promoted(&p, &p.variables.data[v])) continue;
     /* Debug metadata may still name the variable: it becomes poison, a value of nowhere. */
     rewrite_set(&p.rewrite, alloca, const_poison(f->module, function_inst(f, alloca)->type));
   }
