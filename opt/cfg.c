@@ -131,19 +131,24 @@ bool cfg_may_loop(const struct nvm_function *f, struct arena *arena) {
 
 int64_t cfg_remove_unreachable(struct nvm_function *f, struct arena *arena) {
   bool *reached = arena_alloc(arena, f->blocks.count * sizeof *reached);
-  struct nvm_block *order = arena_alloc(arena, f->blocks.count * sizeof *order);
-  uint32_t count;
-  if (!reached || !order || !cfg_postorder(f, order, &count, arena)) return -1;
-  while (count) reached[order[--count].index] = true;
-  int64_t removed = 0;
+  struct nvm_block *work = arena_alloc(arena, f->blocks.count * sizeof *work);
+  if (!reached || !work) return -1;
+  uint32_t count = 0, done = 0;
+  work[count++] = f->entry;
+  for (reached[f->entry.index] = true; done < count; done++)
+    for (uint32_t k = 0, n = block_successor_count(f, work[done]); k < n; k++) {
+      struct nvm_block to = block_successor(f, work[done], k);
+      if (!reached[to.index]) work[count++] = to;
+      reached[to.index] = true;
+    }
+  int64_t removed = (int64_t)f->blocks.count - 1 - f->removed_blocks - count;
+  if (removed == 0) return 0;
   FOR_EACH_BLOCK(f, b) {
     if (reached[b.index]) continue;
-    removed++;
     for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++)
       if (reached[block_successor(f, b, k).index])
         cfg_remove_phi_edges(f, block_successor(f, b, k), b, 0);
   }
-  if (removed == 0) return 0;
   for (struct nvm_block b = f->entry, next; !block_is_none(b); b = next) {
     next = function_block(f, b)->next;
     if (!reached[b.index]) function_remove_block(f, b);

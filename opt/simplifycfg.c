@@ -121,14 +121,19 @@ static bool fold_known_branches(struct simplifier *s) {
   return true;
 }
 
+/* The table of a rule's rewrites is made when the first is found. */
+static bool need_rewrite(struct simplifier *s, struct rewrite *r) {
+  return r->to || rewrite_init(r, s->f, s->env->arena);
+}
+
 static bool remove_trivial_phis(struct simplifier *s) {
   struct nvm_function *f = s->f;
-  struct rewrite r;
-  if (!rewrite_init(&r, f, s->env->arena)) return false;
+  struct rewrite r = {.f = f};
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_PHI(f, b, i) {
       struct nvm_value v = phi_single_value(f, i);
       if (value_is_none(v)) continue;
+      if (!need_rewrite(s, &r)) return false;
       v = rewrite_get(&r, v);
       if (!value_equal(v, value_of_inst(i))) rewrite_set(&r, i, v);
     }
@@ -411,16 +416,17 @@ static bool merge_tails(struct simplifier *s) {
   enum { SLOTS = 64 };
   struct nvm_function *f = s->f;
   struct nvm_block seen[SLOTS] = {{0}}, *to = arena_alloc(s->env->arena, f->blocks.count * sizeof *to);
-  struct rewrite r;
+  struct rewrite r = {.f = f};
   struct dominance d = {.enter = NULL};
   bool any = false;
-  if (!to || !rewrite_init(&r, f, s->env->arena)) return false;
+  if (!to) return false;
   FOR_EACH_BLOCK(f, b) {
     const struct nvm_inst *t = function_inst(f, block_terminator(f, b)), *first = function_inst(f, function_block(f, b)->first);
     bool ends = t->op == OP_RET || t->op == OP_UNREACHABLE || t->op == OP_BR;
     if (b.index == f->entry.index || !ends || first == t || first->op == OP_PHI) continue;
     uint32_t target = t->op == OP_BR ? value_index(inst_operand(f, t, 0)) : 0;
     struct nvm_block *slot = &seen[(target * 31 + t->op * 7u + first->op) % SLOTS];
+    if (!block_is_none(*slot) && !need_rewrite(s, &r)) return false;
     if (block_is_none(*slot) || !are_same(&r, *slot, b) || is_header(s, &d, (struct nvm_block){target})) *slot = b;
     else to[b.index] = *slot, any = true;
   }
@@ -439,8 +445,7 @@ static bool merge_tails(struct simplifier *s) {
 /* What both successors of b begin with moves to the end of b. */
 static bool hoist_common(struct simplifier *s) {
   struct nvm_function *f = s->f;
-  struct rewrite r;
-  if (!rewrite_init(&r, f, s->env->arena)) return false;
+  struct rewrite r = {.f = f};
   FOR_EACH_BLOCK(f, b) {
     struct nvm_inst_id t = block_terminator(f, b);
     if (function_inst(f, t)->op != OP_CONDBR) continue;
@@ -451,6 +456,7 @@ static bool hoist_common(struct simplifier *s) {
     while (is_movable(f, function_inst(f, i)) &&
            are_alike(&r, function_inst(f, i), function_inst(f, k))) {
       struct nvm_inst_id next_i = function_inst(f, i)->next, next_k = function_inst(f, k)->next;
+      if (!need_rewrite(s, &r)) return false;
       keep_common_facts(f, i, k);
       inst_unlink(f, i);
       inst_insert_before(f, i, t);
@@ -753,6 +759,7 @@ static bool join_shortcuts(struct simplifier *s) {
 
 enum nvm_status simplifycfg_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct simplifier s = {.f = f, .env = env};
+  if (f->entry.index == f->last_block.index) return NVM_OK;
   do {
     s.changed = false;
     s.divergence = NULL;
