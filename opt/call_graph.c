@@ -7,32 +7,25 @@
 
 /* --- facts about functions --------------------------------------------------------------------- */
 
-static bool is_marker(uint32_t intrinsic) {
-  return intrinsic == INTRINSIC_lifetime_start || intrinsic == INTRINSIC_lifetime_end;
-}
-
-static bool costs(const struct nvm_function *f, const struct nvm_inst *i) {
-  if (i->op == OP_PHI || i->op == OP_ALLOCA || i->op == OP_BR || i->op == OP_RET ||
-      i->op == OP_DBG_RECORD || i->op == OP_BITCAST)
-    return false;
-  const struct nvm_function *callee = call_function(f, i);
-  return !callee || !(is_marker(callee->intrinsic) || effects_is_debug(f, i));
-}
-
 bool call_graph_is_static_alloca(const struct nvm_function *f, const struct nvm_inst *i) {
   nvm_u128 count;
   return i->op == OP_ALLOCA && i->block.index == f->entry.index &&
          const_is_int(f->module, inst_operand(f, i, 0), &count);
 }
 
-static bool prevents_copying(const struct nvm_function *f, const struct nvm_inst *i) {
-  if (i->op == OP_ALLOCA)
-    return !call_graph_is_static_alloca(f, i) || (i->flags & (ALLOCA_INALLOCA | ALLOCA_SWIFTERROR));
-  if (i->op == OP_VA_ARG) return true;
-  if (i->op != OP_CALL) return false;
+static bool is_marker(const struct nvm_function *f, const struct nvm_inst *call) {
+  uint32_t id = call_intrinsic(f, call);
+  return id == INTRINSIC_lifetime_start || id == INTRINSIC_lifetime_end || effects_call_is_debug(f, call);
+}
+
+static bool call_prevents_copying(const struct nvm_function *f, const struct nvm_inst *i) {
   const struct nvm_function *g = call_function(f, i);
   return (i->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL || call_attribute(f, i, ATTR_NODUPLICATE) ||
          (g && function_attribute(g, ATTR_NODUPLICATE));
+}
+
+static bool alloca_prevents_copying(const struct nvm_function *f, const struct nvm_inst *i) {
+  return !call_graph_is_static_alloca(f, i) || (i->flags & (ALLOCA_INALLOCA | ALLOCA_SWIFTERROR));
 }
 
 static bool may_be_replaced(const struct nvm_function *f) {
@@ -58,6 +51,14 @@ bool call_graph_add(struct call_graph *g, uint32_t n, uint32_t callee) {
   return VEC_PUSH(g->arena, &g->callees, callee);
 }
 
+static bool survey_call(struct call_graph *g, uint32_t n, const struct nvm_function *f, const struct nvm_inst *call) {
+  struct call_node *node = &g->nodes[n];
+  node->size += !is_marker(f, call);
+  node->copyable = node->copyable && !call_prevents_copying(f, call);
+  uint32_t callee = call_graph_callee(f, call);
+  return callee == 0 || call_graph_add(g, n, callee);
+}
+
 static bool survey(struct call_graph *g, uint32_t n) {
   const struct nvm_function *f = g->m->functions.data[n];
   struct call_node *node = &g->nodes[n];
@@ -67,11 +68,15 @@ static bool survey(struct call_graph *g, uint32_t n) {
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, id) {
       const struct nvm_inst *i = function_inst(f, id);
-      node->size += costs(f, i);
-      if (node->copyable && prevents_copying(f, i)) node->copyable = false;
-      uint32_t callee = call_graph_callee(f, i);
-      if (callee == 0) continue;
-      if (!call_graph_add(g, n, callee)) return false;
+      switch ((enum op)i->op) {
+      case OP_PHI: case OP_BR: case OP_RET: case OP_DBG_RECORD: case OP_BITCAST: break; /* cost nothing */
+      case OP_ALLOCA: node->copyable = node->copyable && !alloca_prevents_copying(f, i); break;
+      case OP_CALL:
+        if (!survey_call(g, n, f, i)) return false;
+        break;
+      case OP_VA_ARG: node->copyable = false; node->size++; break;
+      default: node->size++; break;
+      }
     }
   return true;
 }

@@ -245,6 +245,7 @@ static struct nvm_meta location_of_copy(struct inliner *l, struct nvm_meta where
 
 static uint32_t copy_attachments(struct inliner *l, uint32_t chain) {
   uint32_t made = 0;
+  if (chain == 0) return 0;
   if (!module_attachment(l->m, chain, l->scope).index && !module_attachment(l->m, chain, l->noalias).index)
     return module_share_attachments(l->m, chain);
   for (; chain; chain = l->m->attachments.data[chain].next) {
@@ -287,23 +288,23 @@ static struct nvm_inst_id copy_inst(struct inliner *l, struct copy *c, struct nv
   const struct nvm_function *g = c->g;
   struct nvm_inst i = *function_inst(g, id);
   struct nvm_inst_id made = {l->f->insts.count};
-  c->operands.count = 0;
+  if (!VEC_ROOM(a, &c->operands, i.operand_count)) return (struct nvm_inst_id){0};
   for (uint32_t k = 0; k < i.operand_count; k++) {
     struct nvm_value old = inst_operand(g, &i, k), now = mapped(l, c->arguments, old);
+    c->operands.data[k] = now;
+    if (!value_is_none(now) || value_kind(old) != VALUE_INST) continue;
     struct pending p = {made, k, value_index(old)};
-    bool waits = value_is_none(now) && value_kind(old) == VALUE_INST;
-    if (waits && !VEC_PUSH(a, &c->pending, p)) return (struct nvm_inst_id){0};
-    if (!VEC_PUSH(a, &c->operands, now)) return (struct nvm_inst_id){0};
+    if (!VEC_PUSH(a, &c->pending, p)) return (struct nvm_inst_id){0};
   }
   if (i.op == OP_CALL && (i.flags & CALL_TAIL_MASK) == CALL_TAIL)
     i.flags &= (uint16_t)~CALL_TAIL_MASK;
-  made = function_add_inst(l->f, (enum op)i.op, i.flags, i.type, c->operands.data,
-                           c->operands.count, i.aux);
+  made = function_add_inst(l->f, (enum op)i.op, i.flags, i.type, c->operands.data, i.operand_count, i.aux);
   if (inst_is_none(made)) return made;
   l->f->names.data[made.index] = g->names.data[id.index];
   l->f->locations.data[made.index] = location_of_copy(l, g->locations.data[id.index]);
   l->f->attachments.data[made.index] = copy_attachments(l, g->attachments.data[id.index]);
   l->map[id.index] = value_of_inst(made);
+  if (i.op != OP_CALL) return made;
   struct call call = {made, call_graph_callee(g, &i), l->graph->callees.count, true};
   if (call.callee && !(call_graph_add(l->graph, l->env->number, call.callee) && VEC_PUSH(a, &l->calls, call)))
     return (struct nvm_inst_id){0};
@@ -352,9 +353,7 @@ static bool prepare_map(struct inliner *l, const struct nvm_function *g) {
     l->blocks = arena_alloc(a, l->blocks_size * sizeof *l->blocks);
   }
   if (!l->map || !l->blocks) return false;
-  FOR_EACH_BLOCK(g, b)
-    FOR_EACH_INST(g, b, i)
-      l->map[i.index] = VALUE_NULL;
+  memset(l->map, 0, g->insts.count * sizeof *l->map);
   return true;
 }
 
@@ -497,6 +496,7 @@ static bool find_calls(struct inliner *l) {
   const struct nvm_function *f = l->f;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
+      if (function_inst(f, i)->op != OP_CALL) continue;
       struct call c = {i, call_graph_callee(f, function_inst(f, i)), l->calls.count, false};
       if (c.callee && !VEC_PUSH(l->env->arena, &l->calls, c)) return false;
     }
