@@ -63,22 +63,24 @@ static struct nvm_value rewrite_metadata(struct rewrite *r, struct nvm_value v) 
   return value_equal(now, item->value) ? v : speak_of(r->f->module, now, item->type);
 }
 
+static void replace_operands(struct rewrite *r, struct nvm_inst_id i) {
+  const struct nvm_inst *inst = function_inst(r->f, i);
+  const struct nvm_value *operands = r->f->operands.data + inst->first_operand;
+  bool metadata = takes_metadata(inst);
+  for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
+    struct nvm_value v = operands[k], now = rewrite_get(r, v);
+    if (metadata && value_kind(now) == VALUE_CONST) now = rewrite_metadata(r, now);
+    if (!value_equal(v, now)) inst_set_operand(r->f, i, k, now);
+  }
+}
+
 void rewrite_apply(struct rewrite *r) {
   if (r->count == 0) return;
-  struct nvm_function *f = r->f;
-  FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      for (uint32_t k = 0; k < inst->operand_count; k++) {
-        struct nvm_value v = inst_operand(f, inst, k), now = rewrite_get(r, v);
-        if (value_kind(now) == VALUE_CONST && takes_metadata(inst)) now = rewrite_metadata(r, now);
-        if (!value_equal(v, now)) inst_set_operand(f, i, k, now);
-      }
-    }
-  FOR_EACH_BLOCK(f, b)
-    for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
-      next = function_inst(f, i)->next;
-      if (rewrite_is_set(r, i)) inst_remove(f, i);
+  FOR_EACH_BLOCK(r->f, b)
+    for (struct nvm_inst_id i = function_block(r->f, b)->first, next; !inst_is_none(i); i = next) {
+      next = function_inst(r->f, i)->next;
+      if (rewrite_is_set(r, i)) inst_remove(r->f, i);
+      else replace_operands(r, i);
     }
 }
 
