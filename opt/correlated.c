@@ -544,7 +544,7 @@ enum nvm_status correlated_run(struct nvm_function *f, struct pass_env *env, boo
   w.sibling = arena_alloc(env->arena, f->blocks.count * sizeof *w.sibling);
   w.fits = arena_alloc(env->arena, f->insts.count);
   w.case_of = arena_alloc(env->arena, f->blocks.count * sizeof *w.case_of);
-  if (!w.known || !w.child || !w.sibling || !w.case_of || !w.fits || !dominance_compute(&w.dominance, f, env->arena) ||
+  if (!w.known || !w.child || !w.sibling || !w.case_of || !w.fits || !flow_dominance(env->flow, f, &w.dominance) ||
       !rewrite_init(&w.rewrite, f, env->arena) || !walk(&w) || !demote_counters(&w))
     return NVM_OUT_OF_MEMORY;
   *env->statistic += w.rewrite.count;

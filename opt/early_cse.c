@@ -15,7 +15,7 @@
 enum nvm_status early_cse_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct numbering n;
   struct dominance d;
-  if (!numbering_init(&n, f, env->arena) || !dominance_compute(&d, f, env->arena) ||
+  if (!numbering_init(&n, f, env->arena) || !flow_dominance(env->flow, f, &d) ||
       !numbering_walk(&n, &d, NULL, NULL))
     return NVM_OUT_OF_MEMORY;
   *env->statistic += n.rewrite.count;

@@ -450,7 +450,7 @@ static bool visit(void *state, struct nvm_inst_id id) {
 enum nvm_status gvn_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct numberer g = {.f = f, .arena = env->arena};
   g.alias = alias_init(f, env->arena);
-  if (!g.alias || !collect_accesses(&g) || !dominance_compute(&g.dominance, f, env->arena) ||
+  if (!g.alias || !collect_accesses(&g) || !flow_dominance(env->flow, f, &g.dominance) ||
       !numbering_init(&g.numbering, f, env->arena) ||
       !numbering_walk(&g.numbering, &g.dominance, visit, &g))
     return NVM_OUT_OF_MEMORY;

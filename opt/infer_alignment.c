@@ -225,7 +225,7 @@ enum nvm_status infer_alignment_run(struct nvm_function *f, struct pass_env *env
     FOR_EACH_INST(f, b, i)
       if (!note_pointer(&g, i) || !note_assumptions(&g, i)) return NVM_OUT_OF_MEMORY;
   if (g.assumptions.count > MOST_ASSUMPTIONS) g.assumptions.count = MOST_ASSUMPTIONS;
-  if (g.assumptions.count && !dominance_compute(&g.dominance, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  if (g.assumptions.count && !flow_dominance(env->flow, f, &g.dominance)) return NVM_OUT_OF_MEMORY;
   if (!solve(&g)) return NVM_OK;
   uint64_t raised = 0;
   FOR_EACH_BLOCK(f, b)

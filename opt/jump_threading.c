@@ -266,8 +266,7 @@ enum nvm_status jump_threading_run(struct nvm_function *f, struct pass_env *env,
   struct threader t = {.f = f, .env = env, .touched = arena_alloc(env->arena, f->blocks.count * sizeof(bool))};
   uint64_t before = *env->statistic;
   if (f->entry.index == f->last_block.index) return NVM_OK;
-  if (!t.touched || !dominance_compute(&t.dominance, f, env->arena) ||
-      !loops_compute(&t.loops, f, &t.dominance, env->arena) || !find_convergent(&t))
+  if (!t.touched || !flow_loops(env->flow, f, &t.dominance, &t.loops) || !find_convergent(&t))
     return NVM_OUT_OF_MEMORY;
   t.steps_left = 16 * (uint64_t)f->insts.count;
   FOR_EACH_BLOCK(f, b) {

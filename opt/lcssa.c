@@ -144,7 +144,7 @@ static bool close_all(struct closer *c) {
 enum nvm_status lcssa_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct closer c = {.f = f, .env = env};
   uint64_t before = *env->statistic;
-  if (!loop_nest_compute(&c.nest, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  if (!loop_nest_of(&c.nest, f, env)) return NVM_OUT_OF_MEMORY;
   if (c.nest.loops.count == 0) return NVM_OK;
   c.phi = arena_alloc(env->arena, f->blocks.count * sizeof *c.phi);
   c.work_of = arena_alloc(env->arena, f->blocks.count * sizeof *c.work_of);

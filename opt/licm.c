@@ -227,7 +227,7 @@ static bool promote_in(struct mover *m, uint32_t n) {
 
 enum nvm_status licm_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct mover m = {.f = f, .env = env};
-  if (!loop_nest_compute(&m.nest, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  if (!loop_nest_of(&m.nest, f, env)) return NVM_OUT_OF_MEMORY;
   if (m.nest.loops.count == 0) return NVM_OK;
   m.alias = alias_init(f, env->arena);
   m.facts = arena_alloc(env->arena, (m.nest.loops.count + 1) * sizeof *m.facts);

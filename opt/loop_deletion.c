@@ -147,7 +147,7 @@ static void settle_exits(struct deleter *d, bool *changed) {
 
 enum nvm_status loop_deletion_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct deleter d = {.f = f};
-  if (!loop_nest_compute(&d.nest, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  if (!loop_nest_of(&d.nest, f, env)) return NVM_OUT_OF_MEMORY;
   if (d.nest.loops.count == 0) return NVM_OK;
   d.scev = scev_init(f, &d.nest.loops, &d.nest.d, env->arena);
   if (!d.scev || !find_kept(&d, env->arena)) return NVM_OUT_OF_MEMORY;

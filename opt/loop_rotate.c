@@ -179,7 +179,7 @@ static bool separate_bodies(struct rotation *r) {
 enum nvm_status loop_rotate_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct rotation r = {.f = f, .arena = env->arena};
   struct rewrite gone;
-  if (!loop_nest_compute(&r.nest, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  if (!loop_nest_of(&r.nest, f, env)) return NVM_OUT_OF_MEMORY;
   if (r.nest.loops.count == 0) return NVM_OK;
   uint32_t blocks = f->blocks.count;
   if (!separate_bodies(&r) || !rewrite_init(&gone, f, env->arena)) return NVM_OUT_OF_MEMORY;

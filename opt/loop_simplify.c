@@ -92,7 +92,8 @@ static bool survey(struct simplifier *s) {
   uint32_t blocks = s->f->blocks.count;
   s->from = arena_alloc(s->env->arena, blocks * sizeof *s->from);
   s->stamp = arena_alloc(s->env->arena, blocks * sizeof *s->stamp);
-  return s->from && s->stamp && loop_nest_compute(&s->nest, s->f, s->env->arena);
+  if (!s->from || !s->stamp) return false;
+  return s->changed ? loop_nest_compute(&s->nest, s->f, s->env->arena) : loop_nest_of(&s->nest, s->f, s->env);
 }
 
 enum nvm_status loop_simplify_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
@@ -103,7 +104,7 @@ enum nvm_status loop_simplify_run(struct nvm_function *f, struct pass_env *env, 
     if (!make_entry_and_latch(&s, n)) return NVM_OUT_OF_MEMORY;
   uint32_t known = f->blocks.count;
   bool *touched = arena_alloc(env->arena, known * sizeof *touched);
-  if (!touched || !survey(&s)) return NVM_OUT_OF_MEMORY;
+  if (!touched || (s.changed && !survey(&s))) return NVM_OUT_OF_MEMORY;
   for (uint32_t n = s.nest.loops.count; n >= 1; n--)
     if (!dedicate_exits(&s, n, known, touched)) return NVM_OUT_OF_MEMORY;
   *changed = s.changed;

@@ -5,6 +5,11 @@
 #include "opt/cfg.h"
 #include "opt/effects.h"
 
+bool loop_nest_of(struct loop_nest *n, const struct nvm_function *f, struct pass_env *env) {
+  *n = (struct loop_nest){.arena = env->arena};
+  return flow_loops(env->flow, f, &n->d, &n->loops);
+}
+
 bool loop_nest_compute(struct loop_nest *n, const struct nvm_function *f, struct arena *arena) {
   *n = (struct loop_nest){.arena = arena};
   return dominance_compute(&n->d, f, arena) && loops_compute(&n->loops, f, &n->d, arena);

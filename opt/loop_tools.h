@@ -12,7 +12,9 @@ struct loop_nest {
   struct arena *arena;
   bool *open; /* by loop, of loop_is_closed; NULL: not asked yet */
 };
-/* False when out of memory. */
+/* As the pass finds it, before it changes the control flow; false when out of memory. */
+bool loop_nest_of(struct loop_nest *n, const struct nvm_function *f, struct pass_env *env);
+/* As it is now. */
 bool loop_nest_compute(struct loop_nest *n, const struct nvm_function *f, struct arena *arena);
 
 /* A new block through which the `count` blocks (each once) go to b instead, placed before b in the layout; b's phis

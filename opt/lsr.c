@@ -214,7 +214,7 @@ static void use_pointers(struct reducer *r) {
 
 enum nvm_status lsr_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct reducer r = {.f = f, .env = env};
-  if (!loop_nest_compute(&r.nest, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  if (!loop_nest_of(&r.nest, f, env)) return NVM_OUT_OF_MEMORY;
   if (r.nest.loops.count == 0) return NVM_OK;
   r.scev = scev_init(f, &r.nest.loops, &r.nest.d, env->arena);
   if (!r.scev || !loop_copy_init(&r.copy, f, env->arena)) return NVM_OUT_OF_MEMORY;

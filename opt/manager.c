@@ -158,6 +158,7 @@ struct manager {
   struct remark_sink remarks;
   struct arena scratch; /* of the running pass */
   struct arena text;    /* of dumps and remarks */
+  struct flow flow;     /* of the function in hand */
   uint64_t *settled;    /* by function, a bit a pass: it changed nothing, and nothing changed since */
   uint32_t function_count; /* without those that passes declare */
 };
@@ -287,14 +288,16 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
     dump(g, "After", p, f);
   if (check) s = check_after(g, p, f, before, *changed);
   if (s == NVM_OK && *changed && o->on_change) s = o->on_change(o->change_state, g->env.module, pass_table[p].name, f);
+  uint32_t blocks = f ? f->blocks.count : 0;
   if (s == NVM_OK && f && *changed && !rewrite_compact(f, &g->scratch)) s = NVM_OUT_OF_MEMORY;
+  if (f && *changed && (!(pass_table[p].keeps & FORM_CFG) || f->blocks.count != blocks)) flow_forget(&g->flow);
   return s;
 }
 
 static bool has_no_loop(struct manager *g, const struct nvm_function *f) {
-  bool may = cfg_may_loop(f, &g->scratch);
-  arena_reset(&g->scratch);
-  return !may;
+  struct dominance d;
+  struct loops l;
+  return flow_loops(&g->flow, f, &d, &l) && l.count == 0;
 }
 
 /* What stays settled although p changed something: the passes that make the forms that p keeps, and p if it made one. */
@@ -324,6 +327,7 @@ static enum nvm_status run_on_function(struct manager *g, const struct pass_step
   bool any = false, leader_changed = true;
   if (function_is_declaration(f)) return NVM_OK;
   g->env.number = n;
+  flow_forget(&g->flow);
   for (uint32_t k = 0; k < count; k++) {
     enum pass_id p = (enum pass_id)steps[k].pass;
     bool changed = false, skipped = steps[k].conditional && !leader_changed;
@@ -452,7 +456,9 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
   *result = (struct pass_result){.executed = 0};
   arena_init_reused(&g.scratch, m->arena.allocator);
   arena_init(&g.text, m->arena.allocator);
+  flow_init(&g.flow, m->arena.allocator);
   g.env.arena = &g.scratch;
+  g.env.flow = &g.flow;
   g.settled = arena_alloc(&m->arena, m->functions.count * sizeof *g.settled);
   g.env.remarks = options->remark ? &g.remarks : NULL;
   int count = pass_read_pipeline(options->pipeline, steps, &unknown);
@@ -464,5 +470,6 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
   if (s == NVM_OK) s = run_all(&g, steps, (uint32_t)count);
   arena_free(&g.scratch);
   arena_free(&g.text);
+  flow_free(&g.flow);
   return s;
 }

@@ -426,7 +426,7 @@ enum nvm_status mem2reg_run(struct nvm_function *f, struct pass_env *env, bool *
   uint32_t promoted = 0;
   if (!find_variables(&p, &promoted)) return NVM_OUT_OF_MEMORY;
   if (promoted == 0) return NVM_OK;
-  if (!dominance_compute(&p.dom, f, env->arena) || !place_phis(&p)) return NVM_OUT_OF_MEMORY;
+  if (!flow_dominance(env->flow, f, &p.dom) || !place_phis(&p)) return NVM_OUT_OF_MEMORY;
   if (!rewrite_init(&p.rewrite, f, env->arena) || !rename_all(&p)) return NVM_OUT_OF_MEMORY;
   remove_leftovers(&p);
   for (uint32_t v = 0; v < p.variables.count; v++) {

@@ -175,7 +175,7 @@ enum nvm_status reassociate_run(struct nvm_function *f, struct pass_env *env, bo
   struct dominance d;
   uint64_t before = *env->statistic;
   uint32_t *user_op = arena_alloc(env->arena, f->insts.count * sizeof *user_op), known = f->insts.count;
-  if (!user_op || !dominance_compute(&d, f, env->arena) || !loops_compute(&s.loops, f, &d, env->arena)) return NVM_OUT_OF_MEMORY;
+  if (!user_op || !flow_loops(env->flow, f, &d, &s.loops)) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i)
       if (may_reorder(function_inst(f, i)))

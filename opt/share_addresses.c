@@ -116,7 +116,7 @@ enum nvm_status share_addresses_run(struct nvm_function *f, struct pass_env *env
   if (!s || !order) return NVM_OUT_OF_MEMORY;
   s->f = f;
   s->env = env;
-  if (!dominance_compute(&s->dominance, f, env->arena) || !loops_compute(&s->loops, f, &s->dominance, env->arena))
+  if (!flow_loops(env->flow, f, &s->dominance, &s->loops))
     return NVM_OUT_OF_MEMORY;
   s->scev = scev_init(f, &s->loops, &s->dominance, env->arena);
   if (!s->scev) return NVM_OUT_OF_MEMORY;

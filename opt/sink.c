@@ -113,8 +113,8 @@ enum nvm_status sink_run(struct nvm_function *f, struct pass_env *env, bool *cha
   bool *stays = arena_alloc(env->arena, f->insts.count * sizeof *stays);
   if (f->entry.index == f->last_block.index) return NVM_OK;
   s.order = arena_alloc(env->arena, f->blocks.count * sizeof *s.order);
-  if (!order || !stays || !s.order || !dominance_compute(&s.dominance, f, env->arena) ||
-      !loops_compute(&s.loops, f, &s.dominance, env->arena) || !uses_build(&s.uses, f, env->arena))
+  if (!order || !stays || !s.order || !flow_loops(env->flow, f, &s.dominance, &s.loops) ||
+      !uses_build(&s.uses, f, env->arena))
     return NVM_OUT_OF_MEMORY;
   for (uint32_t k = 0; k < s.loops.data[0].block_count; k++) s.order[s.loops.blocks[k].index] = k;
   memset(stays, true, f->insts.count * sizeof *stays);

@@ -377,7 +377,7 @@ static bool keep_rolled(struct unroller *u) {
 /* One walk over the nest, inner loops first; *again: a loop waits for the next. */
 static bool one_round(struct unroller *u, bool *again) {
   struct nvm_function *f = u->f;
-  if (!loop_nest_compute(&u->nest, f, u->env->arena)) return false;
+  if (!(u->changed ? loop_nest_compute(&u->nest, f, u->env->arena) : loop_nest_of(&u->nest, f, u->env))) return false;
   const struct loops *l = &u->nest.loops;
   u->inner_changed = arena_alloc(u->env->arena, (l->count + 1) * sizeof *u->inner_changed);
   u->scev = l->count ? scev_init(f, l, &u->nest.d, u->env->arena) : NULL;

@@ -60,7 +60,7 @@ static bool unswitch(struct unswitcher *u, struct nvm_block b, struct arena *are
 
 enum nvm_status unswitch_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct unswitcher u = {.f = f};
-  if (!loop_nest_compute(&u.nest, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  if (!loop_nest_of(&u.nest, f, env)) return NVM_OUT_OF_MEMORY;
   if (u.nest.loops.count == 0) return NVM_OK;
   if (!loop_copy_init(&u.copy, f, env->arena)) return NVM_OUT_OF_MEMORY;
   for (uint32_t n = 1; n <= u.nest.loops.count; n++) {

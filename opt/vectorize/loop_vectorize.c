@@ -37,7 +37,7 @@ struct vectorizer {
 
 static bool analyze(struct vectorizer *z) {
   struct arena *a = z->env->arena;
-  return dominance_compute(&z->dominance, z->f, a) && loops_compute(&z->loops, z->f, &z->dominance, a) &&
+  return flow_loops(z->env->flow, z->f, &z->dominance, &z->loops) &&
          (z->scev = scev_init(z->f, &z->loops, &z->dominance, a)) != NULL &&
          (z->alias = alias_init(z->f, a)) != NULL && uses_build(&z->uses, z->f, a);
 }
