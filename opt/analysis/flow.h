@@ -11,7 +11,9 @@ struct flow {
   bool has_dominance, has_loops;
 };
 
+/* Nothing remembered. */
 void flow_init(struct flow *w, struct nvm_allocator allocator);
+/* Gives back all memory. */
 void flow_free(struct flow *w);
 /* To be called when the control flow of the function has changed, or another function is next. */
 void flow_forget(struct flow *w);
