@@ -47,13 +47,6 @@ static uint32_t ceil_log2(uint64_t n) {
   return n < 2 ? 0 : least(64 - (uint32_t)__builtin_clzll(n - 1), 63);
 }
 
-/* Bits of an integer, float or pointer. */
-static uint64_t scalar_bits(const struct nvm_layout *l, const struct type_table *t,
-                            struct nvm_type ty) {
-  const struct type_info *info = type_info(t, ty);
-  return info->kind == TY_PTR ? layout_pointer_bits(l, info->width) : type_scalar_bits(t, ty);
-}
-
 static struct extent composite_extent(const struct nvm_layout *l, const struct type_table *t,
                                       struct nvm_type ty);
 
@@ -67,23 +60,17 @@ static struct extent type_extent(const struct nvm_layout *l, const struct type_t
                                  struct nvm_type ty) {
   enum type_kind kind = type_kind(t, ty);
   if (kind >= TY_VECTOR && kind <= TY_STRUCT) return composite_extent(l, t, ty);
-  uint64_t bits = scalar_bits(l, t, ty);
-  switch (kind) {
-  case TY_INT: return extent_of_bits(bits, l->int_align_log2[least(ceil_log2(bits), 7)]);
-  case TY_HALF: case TY_BFLOAT: case TY_FLOAT: case TY_DOUBLE:
-    return extent_of_bits(bits, l->float_align_log2[ceil_log2(bits)]);
-  case TY_PTR: return extent_of_bits(bits, ceil_log2(bits / 8));
-  case TY_VECTOR: case TY_ARRAY: case TY_STRUCT:
-  case TY_NONE: case TY_VOID: case TY_LABEL: case TY_METADATA: case TY_TOKEN: case TY_FUNCTION:
-  case TY_KIND_COUNT: break;
-  }
-  return (struct extent){0, 0};
+  uint64_t bits = layout_scalar_bits(l, t, ty);
+  if (kind == TY_INT) return extent_of_bits(bits, l->int_align_log2[least(ceil_log2(bits), 7)]);
+  if (kind == TY_PTR) return extent_of_bits(bits, ceil_log2(bits / 8));
+  return kind >= TY_HALF && kind <= TY_DOUBLE ? extent_of_bits(bits, l->float_align_log2[ceil_log2(bits)])
+                                              : (struct extent){0, 0};
 }
 
 static uint64_t vector_bits(const struct nvm_layout *l, const struct type_table *t,
                             struct nvm_type ty) {
   const struct type_info *info = type_info(t, ty);
-  return product(scalar_bits(l, t, info->element), info->count);
+  return product(layout_scalar_bits(l, t, info->element), info->count);
 }
 
 static struct extent vector_extent(const struct nvm_layout *l, const struct type_table *t,
@@ -149,17 +136,8 @@ static struct extent composite_extent(const struct nvm_layout *l, const struct t
   return e;
 }
 
-uint64_t layout_bits(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty) {
-  enum type_kind kind = type_kind(t, ty);
-  if (kind == TY_VECTOR) return vector_bits(l, t, ty);
-  return kind == TY_ARRAY || kind == TY_STRUCT ? product(composite_extent(l, t, ty).bytes, 8) : scalar_bits(l, t, ty);
-}
-
-uint64_t layout_store_size(const struct nvm_layout *l, const struct type_table *t,
-                           struct nvm_type ty) {
-  if (type_is_aggregate(t, ty)) return composite_extent(l, t, ty).bytes;
-  uint64_t bits = type_is_vector(t, ty) ? vector_bits(l, t, ty) : scalar_bits(l, t, ty);
-  return bytes_of(bits);
+uint64_t layout_composite_bits(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty) {
+  return type_kind(t, ty) == TY_VECTOR ? vector_bits(l, t, ty) : product(composite_extent(l, t, ty).bytes, 8);
 }
 
 uint64_t layout_alloc_size(const struct nvm_layout *l, const struct type_table *t,

@@ -19,14 +19,36 @@ struct nvm_layout {
 /* NVPTX's 64-bit layout: everything naturally aligned, i128 16 bytes. */
 extern const struct nvm_layout nvm_layout_default;
 
-/* Bits a value holds: i1 has 1, a struct the bits of its bytes. */
-uint64_t layout_bits(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty);
-/* Bytes a store writes: i1 has 1, i24 has 3. */
-uint64_t layout_store_size(const struct nvm_layout *l, const struct type_table *t,
-                           struct nvm_type ty);
+static inline uint32_t layout_pointer_entry(uint32_t address_space) {
+  if (address_space == LAYOUT_PARAM_SPACE) return LAYOUT_ADDRESS_SPACES;
+  return address_space < LAYOUT_ADDRESS_SPACES ? address_space : 0;
+}
+static inline uint32_t layout_pointer_bits(const struct nvm_layout *l, uint32_t address_space) {
+  return l->pointer_bits[layout_pointer_entry(address_space)];
+}
+
+/* Bits of an integer, float or pointer; 0 of others. */
+static inline uint32_t layout_scalar_bits(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty) {
+  const struct type_info *info = type_info(t, ty);
+  return info->kind == TY_PTR ? layout_pointer_bits(l, info->width) : type_scalar_bits(t, ty);
+}
+/* The same of a vector, array or struct: a struct has the bits of its bytes. */
+uint64_t layout_composite_bits(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty);
+/* Bits a value holds: i1 has 1. */
+static inline uint64_t layout_bits(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty) {
+  enum type_kind kind = type_kind(t, ty);
+  bool composite = kind >= TY_VECTOR && kind <= TY_STRUCT;
+  return composite ? layout_composite_bits(l, t, ty) : layout_scalar_bits(l, t, ty);
+}
 /* Bytes from one array element to the next: i24 has 4. Saturates at UINT64_MAX / 16. */
 uint64_t layout_alloc_size(const struct nvm_layout *l, const struct type_table *t,
                            struct nvm_type ty);
+/* Bytes a store writes: i1 has 1, i24 has 3. */
+static inline uint64_t layout_store_size(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty) {
+  if (type_is_aggregate(t, ty)) return layout_alloc_size(l, t, ty);
+  uint64_t bits = layout_bits(l, t, ty);
+  return bits / 8 + (bits % 8 != 0);
+}
 /* ABI alignment, a power of two. */
 uint32_t layout_align(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty);
 /* Bytes of an alignment that instructions and variables keep as log2 + 1 (`written`; 0: none, which gives 0). The
@@ -44,13 +66,5 @@ uint64_t layout_member_offset(const struct nvm_layout *l, const struct type_tabl
                               struct nvm_type ty, uint32_t i);
 /* The last member of a struct (with members) that begins at byte *offset or before; *offset becomes that in the member. */
 uint32_t layout_member_at(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty, uint64_t *offset);
-
-static inline uint32_t layout_pointer_entry(uint32_t address_space) {
-  if (address_space == LAYOUT_PARAM_SPACE) return LAYOUT_ADDRESS_SPACES;
-  return address_space < LAYOUT_ADDRESS_SPACES ? address_space : 0;
-}
-static inline uint32_t layout_pointer_bits(const struct nvm_layout *l, uint32_t address_space) {
-  return l->pointer_bits[layout_pointer_entry(address_space)];
-}
 
 #endif

@@ -293,9 +293,6 @@ bool type_is_sized(const struct type_table *t, struct nvm_type ty) {
   return depth != 0 && depth <= TYPE_MAX_DEPTH;
 }
 
-const uint8_t type_float_bits[TY_KIND_COUNT] = {
-    [TY_HALF] = 16, [TY_BFLOAT] = 16, [TY_FLOAT] = 32, [TY_DOUBLE] = 64};
-
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '-' || c == '.' ||

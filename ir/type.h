@@ -184,11 +184,11 @@ static inline bool type_is_ptr_or_vector(const struct type_table *t, struct nvm_
 bool type_is_first_class(const struct type_table *t, struct nvm_type ty);
 /* Has a size (no function, void, opaque struct, nor anything that contains one, or itself). */
 bool type_is_sized(const struct type_table *t, struct nvm_type ty);
-extern const uint8_t type_float_bits[TY_KIND_COUNT]; /* by kind: bits of floats, 0 of others */
 /* Bits of a scalar: integers and floats; 0 for all others (pointers depend on the layout). */
 static inline uint32_t type_scalar_bits(const struct type_table *t, struct nvm_type ty) {
+  static const uint8_t float_bits[TY_KIND_COUNT] = {[TY_HALF] = 16, [TY_BFLOAT] = 16, [TY_FLOAT] = 32, [TY_DOUBLE] = 64};
   const struct type_info *info = type_info(t, ty);
-  return info->kind == TY_INT ? info->width : type_float_bits[info->kind];
+  return info->kind == TY_INT ? info->width : float_bits[info->kind];
 }
 
 /* Writes the type as the text has it: `{ i32, ptr addrspace(1) }`, `%struct.foo`. */
