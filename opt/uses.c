@@ -1,26 +1,30 @@
 /* Use lists; see uses.h. The counts are known: the lists are filled from their ends, backwards. */
 #include "opt/uses.h"
 
+/* Memory that holds anything. */
+static void *room(struct arena *arena, uint32_t count) { return arena_grow_raw(arena, NULL, 0, count * sizeof(uint32_t)); }
+
 static bool build(struct uses *u, const struct nvm_function *f, const uint32_t *argument_counts, struct arena *arena) {
-  uint32_t arguments = argument_counts ? function_arg_count(f) : 0, total = 0;
-  u->insts = f->insts.count;
-  u->first = arena_alloc(arena, (u->insts + arguments + 1) * sizeof *u->first);
-  if (!u->first) return false;
-  for (uint32_t i = 0; i < u->insts; i++) u->first[i] = total += f->uses.data[i];
-  for (uint32_t k = 0; k < arguments; k++) u->first[u->insts + k] = total += argument_counts[k];
-  u->first[u->insts + arguments] = total;
-  u->users = arena_alloc(arena, (total + 1) * sizeof *u->users);
-  u->operands = arena_alloc(arena, (total + 1) * sizeof *u->operands);
-  if (!u->users || !u->operands) return false;
+  uint32_t insts = f->insts.count, arguments = argument_counts ? function_arg_count(f) : 0, total = 0;
+  uint32_t *first = room(arena, insts + arguments + 1);
+  if (!first) return false;
+  for (uint32_t i = 0; i < insts; i++) first[i] = total += f->uses.data[i];
+  for (uint32_t k = 0; k < arguments; k++) first[insts + k] = total += argument_counts[k];
+  first[insts + arguments] = total;
+  struct nvm_inst_id *users = room(arena, total + 1);
+  uint32_t *numbers = room(arena, total + 1);
+  if (!users || !numbers) return false;
+  *u = (struct uses){insts, first, users, numbers};
   for (struct nvm_block b = f->last_block; !block_is_none(b); b = function_block(f, b)->previous)
     for (struct nvm_inst_id i = function_block(f, b)->last; !inst_is_none(i); i = function_inst(f, i)->previous) {
       const struct nvm_value *operands = f->operands.data + function_inst(f, i)->first_operand;
-      for (uint32_t k = function_inst(f, i)->operand_count; k-- > 0;)
-        if (value_kind(operands[k]) == VALUE_INST || (arguments && value_kind(operands[k]) == VALUE_ARG)) {
-          uint32_t at = --u->first[uses_slot(u, operands[k])];
-          u->users[at] = i;
-          u->operands[at] = k;
-        }
+      for (uint32_t k = function_inst(f, i)->operand_count; k-- > 0;) {
+        struct nvm_value v = operands[k];
+        if (value_kind(v) != VALUE_INST && !(arguments && value_kind(v) == VALUE_ARG)) continue;
+        uint32_t at = --first[uses_slot(u, v)];
+        users[at] = i;
+        numbers[at] = k;
+      }
     }
   return true;
 }
