@@ -98,11 +98,15 @@ static struct nvm_value source_of(struct finder *g, struct nvm_inst_id variable)
   return const_expr(m, OP_ADDRSPACECAST, 0, v->type, &source, 1, 0);
 }
 
-static bool copies_something(const struct nvm_function *f) {
+static bool copies_constants(const struct nvm_function *f) {
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
-      uint32_t id = call_intrinsic(f, function_inst(f, i));
-      if (id == INTRINSIC_memcpy || id == INTRINSIC_memmove) return true;
+      const struct nvm_inst *call = function_inst(f, i);
+      if (call->op != OP_CALL) continue;
+      uint32_t id = call_intrinsic(f, call);
+      if (id != INTRINSIC_memcpy && id != INTRINSIC_memmove) continue;
+      enum value_kind source = value_kind(inst_operand(f, call, 1));
+      if (source == VALUE_CONST || source == VALUE_GLOBAL) return true;
     }
   return false;
 }
@@ -112,7 +116,7 @@ enum nvm_status copied_constants_run(struct nvm_function *f, struct pass_env *en
   struct rewrite r;
   bool any = false;
   FOR_EACH_INST(f, f->entry, i) any = any || function_inst(f, i)->op == OP_ALLOCA;
-  if (!any || !copies_something(f)) return NVM_OK;
+  if (!any || !copies_constants(f)) return NVM_OK;
   g.seen = arena_alloc(env->arena, f->insts.count);
   if (!g.seen || !uses_build(&g.uses, f, env->arena) || !rewrite_init(&r, f, env->arena)) return NVM_OUT_OF_MEMORY;
   FOR_EACH_INST(f, f->entry, i) {

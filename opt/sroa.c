@@ -667,6 +667,8 @@ static void note_call(struct splitter *s, const struct nvm_inst *i) {
   }
 }
 
+static bool is_part_of_struct(uint16_t op) { return op == OP_INSERTVALUE || op == OP_EXTRACTVALUE; }
+
 /* Whether sroa_split_accesses() should look at i; notes which variables it uses, and how. */
 static bool note_uses(struct splitter *s, const struct nvm_inst *i) {
   const struct type_table *t = &s->m->types;
@@ -686,7 +688,8 @@ static bool note_uses(struct splitter *s, const struct nvm_inst *i) {
     if ((d = direct_of(s, first)) && !d->hopeless) d->hopeless = !gep_constant_offset(s->f, i, &offset);
     return false;
   case OP_CALL: return note_call(s, i), false;
-  default: return i->op == OP_EXTRACTVALUE;
+  case OP_EXTRACTVALUE: return value_kind(first) == VALUE_INST && is_part_of_struct(s->f->insts.data[value_index(first)].op);
+  default: return false;
   }
 }
 
