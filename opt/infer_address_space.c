@@ -26,7 +26,8 @@ struct inferrer {
   uint32_t size;          /* instructions when the pass began; later ones are casts it made */
   uint32_t *space;        /* by instruction: of the object; only of those where is_expression() */
   bool *wanted;           /* by instruction: an access depends on it */
-  bool *written;          /* by argument: byval and perhaps stored to */
+  bool any_wanted;
+  bool *written;          /* by argument: byval and perhaps stored to (where parameters are global) */
   bool parameters_global;
   bool locals;            /* allocas are expressions of space LOCAL */
   struct nvm_value *cast_of; /* by instruction, then by argument: the cast made for it */
@@ -80,8 +81,11 @@ static bool is_passed_pointer(const struct inferrer *g, const struct nvm_inst *i
 
 static bool find_written(struct inferrer *g) {
   const struct nvm_function *f = g->f;
-  g->written = arena_alloc(g->arena, function_arg_count(f) + 1);
+  uint32_t count = function_arg_count(f), asked = 0;
+  g->written = arena_alloc(g->arena, count + 1);
   if (!g->written) return false;
+  for (uint32_t k = 0; g->parameters_global && k < count; k++) asked += is_byval(g, k);
+  if (asked == 0) return true;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
@@ -174,7 +178,7 @@ static bool want(struct inferrer *g, struct nvm_value v) {
   const struct nvm_inst *i = inst_of(g, v);
   if (!i || !is_expression(g, i) || !has_space(g, value_index(v)) || g->wanted[value_index(v)])
     return true;
-  g->wanted[value_index(v)] = true;
+  g->wanted[value_index(v)] = g->any_wanted = true;
   return VEC_PUSH(g->arena, &g->work, (struct nvm_inst_id){value_index(v)});
 }
 
@@ -295,6 +299,7 @@ static void change(struct inferrer *g) {
       next = function_inst(f, i)->next;
       if (i.index >= g->size) continue;
       uint32_t access = access_operand(function_inst(f, i));
+      if (!g->any_wanted && access == UINT32_MAX) continue; /* nothing changes its type */
       uint32_t count = function_inst(f, i)->operand_count, first, step, end;
       uint32_t compared = compared_space(g, function_inst(f, i));
       bool changed = is_changed(g, value_of_inst(i));
