@@ -81,8 +81,8 @@ void cfg_make_jump(struct nvm_function *f, struct nvm_block b, struct nvm_block 
 struct nvm_block cfg_known_successor(const struct nvm_function *f, struct nvm_block b) {
   const struct nvm_block none = {0};
   const struct nvm_inst *t = function_inst(f, block_terminator(f, b));
+  if (t->op != OP_CONDBR && t->op != OP_SWITCH) return none;
   uint32_t count = block_successor_count(f, b);
-  if ((t->op != OP_CONDBR && t->op != OP_SWITCH) || count == 0) return none;
   struct nvm_block first = block_successor(f, b, 0);
   bool all_equal = true;
   for (uint32_t k = 1; k < count && all_equal; k++)

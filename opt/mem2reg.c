@@ -111,15 +111,14 @@ static void note_marker(struct promoter *p, const struct nvm_inst *i) {
 /* Finds the variables and their accesses. *promoted: how many will be. */
 static bool find_variables(struct promoter *p, uint32_t *promoted) {
   struct nvm_function *f = p->f;
-  p->variable_of = arena_alloc(p->arena, f->insts.count * sizeof(uint32_t));
-  if (!p->variable_of) return false;
   FOR_EACH_INST(f, f->entry, i) {
-    if (!is_candidate(f, function_inst(f, i))) continue;
     struct variable v = {.alloca = i};
-    if (!VEC_PUSH(p->arena, &p->variables, v)) return false;
-    p->variable_of[i.index] = p->variables.count;
+    if (is_candidate(f, function_inst(f, i)) && !VEC_PUSH(p->arena, &p->variables, v)) return false;
   }
   if (p->variables.count == 0) return true;
+  p->variable_of = arena_alloc(p->arena, f->insts.count * sizeof(uint32_t));
+  if (!p->variable_of) return false;
+  for (uint32_t n = 0; n < p->variables.count; n++) p->variable_of[p->variables.data[n].alloca.index] = n + 1;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
@@ -257,10 +256,26 @@ static void forget_unreachable(struct promoter *p, access_list *list) {
   list->count = count;
 }
 
+/* Whether one block stores, and dominates all others: then its value needs no phi. */
+static bool is_stored_first(const struct promoter *p, const access_list *list) {
+  struct nvm_block store = {0};
+  for (uint32_t k = 0; k < list->count; k++) {
+    if (list->data[k].stores && !block_is_none(store)) return false;
+    if (list->data[k].stores) store = list->data[k].block;
+  }
+  if (block_is_none(store)) return true; /* what is read is undefined */
+  for (uint32_t k = 0; k < list->count; k++) {
+    bool after = list->data[k].block.index != store.index && dominance_dominates(&p->dom, store, list->data[k].block);
+    if (list->data[k].reads_first && !after) return false;
+  }
+  return true;
+}
+
 static bool place_variable(struct placement *s, uint32_t variable, const uint32_t *frontier_start,
                            const struct nvm_block *frontier) {
   access_list *list = &s->p->variables.data[variable].accesses;
   forget_unreachable(s->p, list);
+  if (is_stored_first(s->p, list)) return true;
   s->live.stamp = s->stored.stamp = s->placed.stamp = variable + 1;
   for (uint32_t k = 0; k < list->count; k++)
     if (list->data[k].stores) marks_test_and_set(&s->stored, list->data[k].block);

@@ -224,7 +224,7 @@ static bool forward_empty_blocks(struct simplifier *s) {
   if (removed < 0) return false;
   *s->env->statistic += (uint64_t)removed;
   s->changed |= removed > 0;
-  return true;
+  return count_predecessors(s);
 }
 
 /* A loop's hints (!llvm.loop) stand at its branch and must not be lost with it. */
@@ -249,9 +249,11 @@ static struct nvm_value add_before(struct nvm_function *f, struct nvm_inst_id t,
 
 static bool simplify_switches(struct simplifier *s) {
   struct nvm_function *f = s->f;
+  bool any = false;
   FOR_EACH_BLOCK(f, b) {
     struct nvm_inst_id t = block_terminator(f, b);
     if (function_inst(f, t)->op != OP_SWITCH || has_hints(f, t)) continue;
+    any = true;
     if (drop_default_cases(s, b, t) != 1) continue;
     const struct nvm_inst *i = function_inst(f, t);
     struct nvm_value pair[] = {inst_operand(f, i, 0), inst_operand(f, i, 2)};
@@ -260,7 +262,7 @@ static bool simplify_switches(struct simplifier *s) {
     if (value_is_none(ways[0]) || !cfg_replace_terminator(f, t, OP_CONDBR, ways, 3)) return false;
     s->changed = true;
   }
-  return true;
+  return !any || count_predecessors(s);
 }
 
 /* --- chains of comparisons ------------------------------------------------------------------------ */
@@ -426,8 +428,9 @@ static bool merge_tails(struct simplifier *s) {
     if (b.index == f->entry.index || !ends || first == t || first->op == OP_PHI) continue;
     uint32_t target = t->op == OP_BR ? value_index(inst_operand(f, t, 0)) : 0;
     struct nvm_block *slot = &seen[(target * 31 + t->op * 7u + first->op) % SLOTS];
-    if (!block_is_none(*slot) && !need_rewrite(s, &r)) return false;
-    if (block_is_none(*slot) || !are_same(&r, *slot, b) || is_header(s, &d, (struct nvm_block){target})) *slot = b;
+    bool alike = !block_is_none(*slot) && are_alike(&r, function_inst(f, function_block(f, *slot)->first), first);
+    if (alike && !need_rewrite(s, &r)) return false;
+    if (!alike || !are_same(&r, *slot, b) || is_header(s, &d, (struct nvm_block){target})) *slot = b;
     else to[b.index] = *slot, any = true;
   }
   if (!any) return true;
@@ -766,7 +769,7 @@ enum nvm_status simplifycfg_run(struct nvm_function *f, struct pass_env *env, bo
     if (!fold_known_branches(&s) || !remove_trivial_phis(&s) || !count_predecessors(&s))
       return NVM_OUT_OF_MEMORY;
     merge_blocks(&s);
-    if (!forward_empty_blocks(&s) || !simplify_switches(&s) || !count_predecessors(&s) || !find_chains(&s) ||
+    if (!forward_empty_blocks(&s) || !simplify_switches(&s) || !find_chains(&s) ||
         !merge_tails(&s) || !hoist_common(&s) || !join_ways(&s) || !join_shortcuts(&s))
       return NVM_OUT_OF_MEMORY;
     *changed |= s.changed;

@@ -637,9 +637,9 @@ struct direct_uses {
   bool hopeless : 1;    /* one that follow() would not understand */
 };
 
-/* The entry of v, NULL if it is no alloca. */
+/* The entry of v, NULL if it is no alloca, or there are none. */
 static struct direct_uses *direct_of(const struct splitter *s, struct nvm_value v) {
-  return value_kind(v) == VALUE_INST && s->f->insts.data[value_index(v)].op == OP_ALLOCA ? &s->direct[value_index(v)] : NULL;
+  return s->direct && value_kind(v) == VALUE_INST && s->f->insts.data[value_index(v)].op == OP_ALLOCA ? &s->direct[value_index(v)] : NULL;
 }
 
 static bool is_whole(const struct splitter *s, struct nvm_value variable, struct nvm_type type) {
@@ -697,12 +697,15 @@ static bool note_uses(struct splitter *s, const struct nvm_inst *i) {
  * split. *accesses: whether any might have to be taken apart before. */
 static bool find_candidates(struct splitter *s, bool *accesses) {
   const struct nvm_function *f = s->f;
+  bool any = false;
   *accesses = false;
   s->candidates.count = 0;
-  s->direct = arena_alloc(s->arena, f->insts.count * sizeof *s->direct);
-  if (!s->direct) return false;
+  FOR_EACH_INST(f, f->entry, i) any = any || function_inst(f, i)->op == OP_ALLOCA;
+  s->direct = any ? arena_alloc(s->arena, f->insts.count * sizeof *s->direct) : NULL;
+  if (any && !s->direct) return false;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) *accesses |= note_uses(s, function_inst(f, i));
+  if (!any) return true;
   FOR_EACH_INST(f, f->entry, i) {
     const struct direct_uses *d = &s->direct[i.index];
     if (function_inst(f, i)->op != OP_ALLOCA || d->hopeless) continue;
