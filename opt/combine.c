@@ -7,8 +7,8 @@
  *            (ir/eval.c); a constant operand of a commutative op goes to the right; then the
  *            decision tree made from combine.rules (all integer rules are proven: `make prove`), then the code
  *            of combine_code.c for what rules cannot say. Everything that a replacement touches is
- *            queued; use lists, of which only replacements need more than the counts, are made by
- *            the first. It ends because each rule makes its measure smaller: first the sum of the
+ *            queued; use lists, of which dead code needs the counts only, are made by the first
+ *            replacement. It ends because each rule makes its measure smaller: first the sum of the
  *            weights of the instructions (prove.py holds and checks them), then the depth of the
  *            operands; code that cannot be reached may hold cycles without phis, in which even that
  *            goes on for ever, so a budget ends it.
@@ -48,9 +48,15 @@ static void unlink_use(struct combiner *k, uint32_t slot) {
   else k->insts.data[value_index(v)].head = use.next;
 }
 
-/* Room in the tables for `insts` instructions with `slots` operands. */
-static bool grow_tables(struct combiner *k, uint64_t insts, uint64_t slots) {
-  return VEC_RESERVE(k->arena, &k->insts, insts) && VEC_ROOM(k->arena, &k->uses, slots);
+/* Room for the instructions that the function has now, and some more; cheap if asked often. */
+static bool have_insts(struct combiner *k) {
+  uint64_t count = k->f->insts.count;
+  return count <= k->insts.capacity || VEC_RESERVE(k->arena, &k->insts, count + count / 8);
+}
+
+static bool have_uses(struct combiner *k) {
+  uint64_t count = k->f->operands.count;
+  return count <= k->uses.capacity || VEC_ROOM(k->arena, &k->uses, count + count / 8);
 }
 
 static void link_operands(struct combiner *k, struct nvm_inst_id i) {
@@ -58,11 +64,10 @@ static void link_operands(struct combiner *k, struct nvm_inst_id i) {
   for (uint32_t n = 0; n < inst->operand_count; n++) link_use(k, inst->first_operand + n, i);
 }
 
-/* To be asked before anything changes; false when out of memory. */
+/* To be asked before operands change; false when out of memory. */
 static bool have_lists(struct combiner *k) {
-  uint64_t insts = k->f->insts.count, slots = k->f->operands.count;
   if (k->linked) return true;
-  if (!grow_tables(k, insts + insts / 8, slots + slots / 8)) return false;
+  if (!have_insts(k) || !have_uses(k)) return false;
   FOR_EACH_BLOCK(k->f, b)
     FOR_EACH_INST(k->f, b, i) link_operands(k, i);
   return k->linked = true;
@@ -79,7 +84,7 @@ void combine_set_operand(struct combiner *k, struct nvm_inst_id i, uint32_t n, s
 /* --- work ------------------------------------------------------------------------------------- */
 
 void combine_queue(struct combiner *k, struct nvm_value v) {
-  if (!has_list(v) || !have_lists(k) || k->insts.data[value_index(v)].waiting) return;
+  if (!has_list(v) || !have_insts(k) || k->insts.data[value_index(v)].waiting) return;
   k->insts.data[value_index(v)].waiting = true;
   (void)VEC_PUSH(k->arena, &k->stack, value_index(v)); /* a failure shows in the arena */
 }
@@ -92,10 +97,9 @@ static void queue_users(struct combiner *k, struct nvm_inst_id i) {
 
 static void remove_inst(struct combiner *k, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(k->f, i);
-  if (!have_lists(k)) return;
   for (uint32_t n = 0; n < inst->operand_count; n++) {
     combine_queue(k, inst_operand(k->f, inst, n));
-    unlink_use(k, inst->first_operand + n);
+    if (k->linked) unlink_use(k, inst->first_operand + n);
   }
   inst_remove(k->f, i);
   k->changed = true;
@@ -117,7 +121,7 @@ static void replace(struct combiner *k, struct nvm_inst_id i, struct nvm_value t
 /* --- building --------------------------------------------------------------------------------- */
 
 static struct nvm_value place(struct combiner *k, struct nvm_inst_id root, struct nvm_inst_id i) {
-  if (inst_is_none(i) || !have_lists(k) || !grow_tables(k, k->f->insts.count, k->f->operands.count)) return VALUE_NULL;
+  if (inst_is_none(i) || !have_lists(k) || !have_insts(k) || !have_uses(k)) return VALUE_NULL;
   inst_insert_before(k->f, i, root);
   k->f->locations.data[i.index] = k->f->locations.data[root.index];
   link_operands(k, i);
@@ -263,7 +267,7 @@ static void drain(struct combiner *k) {
 
 /* What a local value named by metadata is now. */
 static struct nvm_value settled(struct combiner *k, struct nvm_value v) {
-  while (has_list(v) && !value_is_none(k->insts.data[value_index(v)].fate))
+  while (has_list(v) && value_index(v) < k->insts.capacity && !value_is_none(k->insts.data[value_index(v)].fate))
     v = k->insts.data[value_index(v)].fate;
   return v;
 }

@@ -21,9 +21,9 @@ struct combiner {
   struct nvm_module *m;
   struct arena *arena;
   bool changed;
-  bool linked; /* the two tables are made: by the first change, for most runs find nothing to do */
-  VEC(struct combine_inst) insts;
-  VEC(struct combine_use) uses;
+  VEC(struct combine_inst) insts; /* made when something is queued, for most runs find nothing to do */
+  VEC(struct combine_use) uses;   /* made when something new is, or takes the place of something */
+  bool linked;                    /* they are */
   VEC(uint32_t) stack; /* work: instructions */
   uint64_t budget;     /* replacements still allowed */
 };

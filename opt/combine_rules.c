@@ -314,7 +314,7 @@ static struct nvm_value run(struct matcher *m, const uint16_t *at) {
 /* --- trees ------------------------------------------------------------------------------------ */
 
 /* Gives the operands of an instruction the slots from `top`; returns the next free one. */
-static uint32_t open(struct matcher *m, struct nvm_value v, uint32_t top) {
+static inline uint32_t open(struct matcher *m, struct nvm_value v, uint32_t top) {
   const struct nvm_inst *i = &m->k->f->insts.data[value_index(v)];
   uint32_t count = i->operand_count - (i->op == OP_CALL);
   const struct nvm_value *operands = m->k->f->operands.data + i->first_operand;
