@@ -39,7 +39,7 @@ struct group {
 struct vectorizer {
   struct nvm_function *f;
   struct pass_env *env;
-  struct alias_env *alias;
+  struct alias_env *alias; /* made for the first block with two candidates, with `rewrite` */
   struct rewrite rewrite;
   struct group groups[MAX_GROUPS];
   uint32_t group_count;
@@ -401,6 +401,7 @@ static bool vectorize_block(struct vectorizer *g, struct nvm_block b) {
     if (!VEC_PUSH(g->env->arena, &g->accesses, i)) return false;
   }
   if (candidates < 2) return true;
+  if (!g->alias && (!rewrite_init(&g->rewrite, f, g->env->arena) || !(g->alias = alias_init(f, g->env->arena)))) return false;
   for (uint32_t order = 0; order < g->accesses.count; order++) add_member(g, order);
   struct member *room = arena_alloc(g->env->arena, candidates * sizeof *room);
   for (uint32_t n = 0; room && n < g->group_count; n++)
@@ -411,8 +412,8 @@ static bool vectorize_block(struct vectorizer *g, struct nvm_block b) {
 enum nvm_status load_store_vectorizer_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct vectorizer *g = arena_alloc(env->arena, sizeof *g);
   if (!g) return NVM_OUT_OF_MEMORY;
-  *g = (struct vectorizer){.f = f, .env = env, .alias = alias_init(f, env->arena)};
-  if (!g->alias || !rewrite_init(&g->rewrite, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  g->f = f;
+  g->env = env;
   FOR_EACH_BLOCK(f, b)
     if (!vectorize_block(g, b)) return NVM_OUT_OF_MEMORY;
   for (uint32_t k = 0; k < g->dead.count; k++) inst_remove(f, g->dead.data[k]);

@@ -30,6 +30,7 @@ struct tree {
 struct reassociation {
   struct nvm_function *f;
   struct pass_env *env;
+  bool have_loops; /* found for the first tree */
   struct loops loops;
 };
 
@@ -73,10 +74,18 @@ static bool flatten(const struct reassociation *s, struct tree *t) {
       open[depth++] = inst_operand(s->f, i, 0);
       continue;
     }
-    t->depth[t->count] = loop_depth(s, v);
     t->leaves[t->count++] = v;
   }
   return t->count > 2;
+}
+
+/* False when out of memory. */
+static bool find_depths(struct reassociation *s, struct tree *t) {
+  struct dominance d;
+  if (!s->have_loops && !flow_loops(s->env->flow, s->f, &d, &s->loops)) return false;
+  s->have_loops = true;
+  for (uint32_t k = 0; k < t->count; k++) t->depth[k] = loop_depth(s, t->leaves[k]);
+  return true;
 }
 
 static void remove_leaf(struct tree *t, uint32_t k) {
@@ -161,6 +170,7 @@ static bool visit(struct reassociation *s, struct nvm_inst_id id, const uint32_t
   struct tree t;
   t.root = id;
   if (!may_reorder(i) || (s->f->uses.data[id.index] == 1 && user_op[id.index] == i->op) || !flatten(s, &t)) return true;
+  if (!find_depths(s, &t)) return false;
   bool paired = drop_pairs(&t, (enum op)i->op, const_zero(s->f->module, i->type));
   if (t.count < 2) { /* x and x; the others of x and 0 */
     t.leaves[1] = i->op == OP_AND ? t.leaves[0] : const_zero(s->f->module, i->type);
@@ -172,10 +182,9 @@ static bool visit(struct reassociation *s, struct nvm_inst_id id, const uint32_t
 
 enum nvm_status reassociate_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct reassociation s = {.f = f, .env = env};
-  struct dominance d;
   uint64_t before = *env->statistic;
   uint32_t *user_op = arena_alloc(env->arena, f->insts.count * sizeof *user_op), known = f->insts.count;
-  if (!user_op || !flow_loops(env->flow, f, &d, &s.loops)) return NVM_OUT_OF_MEMORY;
+  if (!user_op) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i)
       if (may_reorder(function_inst(f, i)))
