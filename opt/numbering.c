@@ -25,22 +25,22 @@ static struct nvm_value fold(struct numbering *g, const struct nvm_inst *i) {
   enum { MOST = 5 };
   struct nvm_value operands[MOST];
   if (i->operand_count == 0 || i->operand_count > MOST) return VALUE_NULL;
+  if (i->op != OP_CALL && value_kind(inst_operand(g->f, i, 0)) != VALUE_CONST) return VALUE_NULL;
   for (uint32_t k = 0; k < i->operand_count; k++) {
     operands[k] = inst_operand(g->f, i, k);
     bool callee = i->op == OP_CALL && k + 1 == i->operand_count;
-    bool arm = i->op == OP_SELECT && k > 0;
-    if (value_kind(operands[k]) != VALUE_CONST && !arm && !callee) return VALUE_NULL;
+    if (value_kind(operands[k]) != VALUE_CONST && i->op != OP_SELECT && !callee) return VALUE_NULL;
   }
   return eval_inst(g->f, i, operands);
 }
 
-static bool visit(struct numbering *g, struct nvm_inst_id id) {
+static void visit(struct numbering *g, struct nvm_inst_id id) {
   struct nvm_inst *i = function_inst(g->f, id);
   struct nvm_value constant = fold(g, i);
   i = function_inst(g->f, id);
   if (!value_is_none(constant)) {
     rewrite_set(&g->rewrite, id, constant);
-    return true;
+    return;
   }
   uint32_t hash = expression_hash(g, i), *slot = &g->slots[hash & (g->slot_count - 1)];
   for (uint32_t e = *slot; e; e = g->entries.data[e - 1].next) {
@@ -48,12 +48,10 @@ static bool visit(struct numbering *g, struct nvm_inst_id id) {
     if (g->entries.data[e - 1].hash != hash || !same_expression(g, seen, i)) continue;
     seen->flags &= i->flags;
     rewrite_set(&g->rewrite, id, value_of_inst(g->entries.data[e - 1].inst));
-    return true;
+    return;
   }
-  struct numbering_entry added = {hash, id, *slot};
-  if (!VEC_PUSH(g->arena, &g->entries, added)) return false;
+  g->entries.data[g->entries.count++] = (struct numbering_entry){hash, id, *slot};
   *slot = g->entries.count;
-  return true;
 }
 
 static void replace_operands(struct numbering *g, struct nvm_inst_id i) {
@@ -76,7 +74,7 @@ bool numbering_init(struct numbering *n, struct nvm_function *f, struct arena *a
   *n = (struct numbering){.f = f, .arena = arena, .slot_count = 64};
   while (n->slot_count < f->insts.count) n->slot_count *= 2;
   n->slots = arena_alloc(arena, n->slot_count * sizeof *n->slots);
-  return n->slots && rewrite_init(&n->rewrite, f, arena);
+  return n->slots && VEC_ROOM(arena, &n->entries, f->insts.count) && rewrite_init(&n->rewrite, f, arena);
 }
 
 bool numbering_walk(struct numbering *g, const struct dominance *d, numbering_visit *others,
@@ -102,8 +100,8 @@ bool numbering_walk(struct numbering *g, const struct dominance *d, numbering_vi
     FOR_EACH_INST(f, b, i) {
       replace_operands(g, i);
       if (i.index >= g->rewrite.size) continue; /* made on the way, for a block that was not come to yet */
-      bool pure = effects_is_pure(f, function_inst(f, i));
-      if (pure ? !visit(g, i) : others && !others(state, i)) return false;
+      if (effects_is_pure(f, function_inst(f, i))) visit(g, i);
+      else if (others && !others(state, i)) return false;
     }
   }
   return true;

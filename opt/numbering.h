@@ -18,7 +18,7 @@ struct numbering {
   struct rewrite rewrite;
   uint32_t *slots; /* index + 1 into entries */
   uint32_t slot_count;
-  VEC(struct numbering_entry) entries; /* a stack: inner scopes on top */
+  VEC(struct numbering_entry) entries; /* a stack: inner scopes on top; room for all of the function's instructions */
 };
 
 /* Looks at what is no pure expression; false when out of memory. */
