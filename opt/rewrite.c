@@ -88,7 +88,7 @@ void rewrite_drop_dead_metadata(struct nvm_function *f, const bool *live) {
   struct nvm_module *m = f->module;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i)
-      for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++) {
+      for (uint32_t k = 0; takes_metadata(function_inst(f, i)) && k < function_inst(f, i)->operand_count; k++) {
         const struct meta_item *item = spoken_of(m, inst_operand(f, function_inst(f, i), k));
         if (!is_local(item) || live[value_index(item->value)]) continue;
         struct nvm_type type = item->type;
@@ -107,7 +107,7 @@ static bool number_alive(const struct nvm_function *f, uint32_t *now, uint32_t *
       const struct nvm_inst *inst = function_inst(f, i);
       now[i.index] = 1;
       *operands += inst->operand_count;
-      for (uint32_t k = 0; k < inst->operand_count; k++) {
+      for (uint32_t k = 0; takes_metadata(inst) && k < inst->operand_count; k++) {
         const struct meta_item *item = spoken_of(f->module, inst_operand(f, inst, k));
         if (item && item->kind == META_INLINE) return false;
       }
@@ -117,8 +117,9 @@ static bool number_alive(const struct nvm_function *f, uint32_t *now, uint32_t *
   return true;
 }
 
-static struct nvm_value renumbered(struct nvm_module *m, const uint32_t *now, struct nvm_value v) {
+static struct nvm_value renumbered(struct nvm_module *m, const uint32_t *now, struct nvm_value v, bool metadata) {
   if (value_kind(v) == VALUE_INST) return value_make(VALUE_INST, now[value_index(v)]);
+  if (!metadata) return v;
   const struct meta_item *item = spoken_of(m, v);
   if (!is_local(item)) return v;
   return speak_of(m, value_make(VALUE_INST, now[value_index(item->value)]), item->type);
@@ -132,8 +133,9 @@ static void move_inst(struct nvm_function *f, const uint32_t *now, uint32_t from
   *i = f->insts.data[from];
   i->previous.index = now[i->previous.index];
   i->next.index = now[i->next.index];
+  bool metadata = takes_metadata(i);
   for (uint32_t k = 0; k < i->operand_count; k++)
-    operands[*count + k] = renumbered(f->module, now, inst_operand(f, i, k));
+    operands[*count + k] = renumbered(f->module, now, inst_operand(f, i, k), metadata);
   i->first_operand = *count;
   *count += i->operand_count;
   f->uses.data[to] = f->uses.data[from];
@@ -179,7 +181,7 @@ bool rewrite_compact(struct nvm_function *f, struct arena *scratch) {
   f->removed = 0;
   if (!now) return false;
   if (!number_alive(f, now, &count)) return true;
-  struct nvm_value *operands = arena_alloc(scratch, (count + 1) * sizeof *operands);
+  struct nvm_value *operands = arena_grow_raw(scratch, NULL, 0, (count + 1) * sizeof *operands);
   if (!operands) return false;
   count = 0;
   for (uint32_t k = 1; k < f->insts.count; k++) {
