@@ -106,6 +106,13 @@ bool call_graph_update(struct call_graph *g, uint32_t n) {
   return true;
 }
 
+bool call_graph_is_passed_on(const struct call_graph *g, uint32_t n) {
+  const struct call_node *c = &g->nodes[n];
+  const struct nvm_function *f = g->m->functions.data[n];
+  return c->uses == 1 && !c->kept && c->copyable && !c->recursive && !function_attribute(f, ATTR_NOINLINE) &&
+         !function_attribute(f, ATTR_OPTNONE);
+}
+
 /* --- the order --------------------------------------------------------------------------------- */
 
 struct visit {

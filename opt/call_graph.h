@@ -15,6 +15,7 @@ struct call_node {
   bool recursive;
   bool copyable;         /* its body may stand in a caller */
   bool kept;             /* it is used otherwise than by calls, or may be by others */
+  bool inlined_into;     /* its calls were looked at by the inliner */
 };
 
 struct call_graph {
@@ -37,6 +38,8 @@ bool call_graph_update(struct call_graph *g, uint32_t n);
 bool call_graph_add(struct call_graph *g, uint32_t n, uint32_t callee);
 /* The call with that index into callees is gone, and the callee if nobody else can call it. */
 void call_graph_drop(struct call_graph *g, uint32_t call);
+/* Whether nobody uses function n but one call, which may become its body: what it calls is best looked at there. */
+bool call_graph_is_passed_on(const struct call_graph *g, uint32_t n);
 /* The definition that i calls by its name, 0: none. */
 uint32_t call_graph_callee(const struct nvm_function *f, const struct nvm_inst *i);
 /* Whether i is an alloca of a fixed size in the entry block. */

@@ -4,7 +4,8 @@
  *            be written.
  * Algorithm: from each store forward over all ways: a way is done where the same bytes are written again,
  *            or the function ends and the object is private to it; anything that may read the bytes keeps the
- *            store. The walk does not enter a block that defines a part of the address again.
+ *            store. The walk does not enter a block that defines a part of the address again. Nobody needs what is
+ *            stored as undef or poison.
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      each store looks at MAX_STEPS accesses in MAX_BLOCKS blocks.
@@ -102,6 +103,7 @@ static bool is_dead(struct eliminator *g, uint32_t at) {
   struct nvm_inst_id id = store->where.access;
   struct nvm_block home = function_inst(g->f, id)->block;
   const struct alias_address *address = &store->where.place->address;
+  if (const_is_undef_or_poison(g->f->module, inst_operand(g->f, function_inst(g->f, id), 0))) return true;
   if (g->ends[store->class] == 1 && !alias_is_private(g->alias, address->base)) return false;
   g->work_count = g->steps = 0;
   enum verdict v = look_ahead(g, at + 1, a->end[home.index], store);

@@ -4,12 +4,12 @@
  *            than most of them, and hides what the arguments say.
  * Algorithm: the manager comes to callees first and runs all passes of a round on one function before its callers
  *            (opt/call_graph.h). So a body is small when it is copied: what a chain of helpers hands on in variables
- *            of the frame is simplified once, not once for each kernel. A call is looked at once; those that come
- *            with a body were looked at there. The calls of a function are taken from the last to the first:
+ *            of the frame is simplified once, not once for each kernel. A function that is called once waits, as it came, for
+ *            the one that calls it, or for that one's caller: it is copied and simplified once. A call is looked at once; those
+ *            that come with a body were, if that did not wait. The calls of a function are taken from the last to the first:
  *            the instructions behind a call move to a new block, and then are never moved again.
  *            A body of one block goes before the call, without a new block. What was called for the last time
- *            is removed at once: chains of helpers would otherwise be there once for each of their links. Of a
- *            chain of large ones, each called once, the function at its end takes all, so that none is copied twice.
+ *            is removed at once: chains of helpers would otherwise be there once for each of their links.
  * Inlined:   alwaysinline; internal functions that are called once and not otherwise used; what
  *            costs at most INLINE_THRESHOLD, where each constant argument is worth CONSTANT_BONUS
  *            and each use of it in the callee as much again, and each variable of the frame that is
@@ -41,7 +41,8 @@ enum {
   HINT_THRESHOLD = 240,      /* of functions marked inlinehint */
   CONSTANT_BONUS = 5,        /* instructions */
   FRAME_BONUS = 240,         /* instructions */
-  MOST_CALLER_SIZE = 20000,  /* a caller of this size gets only what must be inlined */
+  MOST_CALLER_SIZE = 20000,  /* a caller of this size gets only what must be inlined, or is called from there alone */
+  MOST_CALLER_SIZE_OF_ONLY_USE = 80000, /* of this size only what must be */
   MOST_INSTRUCTIONS = 1 << 22, /* and of this many records nothing */
 };
 
@@ -50,6 +51,8 @@ struct call {
   uint32_t callee;
   uint32_t edge; /* of the call graph */
   bool copied;   /* it came with a body */
+  bool refused;  /* where it came from */
+  bool repeated; /* it lies in a loop of the caller */
 };
 
 struct inliner {
@@ -156,33 +159,21 @@ static const char *why_never(const struct inliner *l, const struct nvm_inst *i, 
   return NULL;
 }
 
-/* Whether the caller in hand will itself be a part of the one that calls it. */
-static bool caller_is_passed_on(const struct inliner *l) {
-  const struct call_node *c = &l->graph->nodes[l->env->number];
-  return is_only_use(l, l->env->number) && c->copyable && !c->recursive && !function_attribute(l->f, ATTR_NOINLINE) &&
-         !function_attribute(l->f, ATTR_OPTNONE);
-}
-
-enum wish { NEVER, LATER, NOW };
-
-static enum wish wants_inline(const struct inliner *l, const struct nvm_inst *i, const struct call *call,
-                              uint32_t caller_size) {
+static bool wants_inline(const struct inliner *l, const struct nvm_inst *i, const struct call *call, uint32_t caller_size) {
   const struct nvm_function *g = l->m->functions.data[call->callee];
-  if (function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE)) return NOW;
-  if (caller_size > MOST_CALLER_SIZE) return NEVER;
-  if (!is_only_use(l, call->callee)) return is_cheap(l, i, call->callee) ? NOW : NEVER;
-  return is_cheap(l, i, call->callee) || !caller_is_passed_on(l) ? NOW : LATER;
+  if (function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE)) return true;
+  if (is_only_use(l, call->callee)) return caller_size <= MOST_CALLER_SIZE_OF_ONLY_USE;
+  return caller_size <= MOST_CALLER_SIZE && is_cheap(l, i, call->callee);
 }
 
 /* Whether to inline a call; tells whoever asks. */
 static bool decide(const struct inliner *l, struct call call, uint32_t caller_size) {
   const struct nvm_inst *i = function_inst(l->f, call.inst);
   const struct nvm_function *g = l->m->functions.data[call.callee];
-  if (call.copied && !is_only_use(l, call.callee)) return false; /* it was looked at where it came from */
+  if (call.refused && !is_only_use(l, call.callee)) return false;
   const char *never = why_never(l, i, call.callee);
-  enum wish wish = never ? NEVER : wants_inline(l, i, &call, caller_size);
-  bool inlined = wish == NOW;
-  if (wish == LATER || !remark_wanted(l->env)) return inlined;
+  bool inlined = !never && wants_inline(l, i, &call, caller_size);
+  if (!remark_wanted(l->env)) return inlined;
   struct nvm_text callee = module_text(l->m, g->symbol.name);
   struct nvm_text caller = module_text(l->m, l->f->symbol.name);
   if (never)
@@ -277,6 +268,9 @@ struct pending {
 
 struct copy {
   const struct nvm_function *g;
+  bool looked_at; /* by the inliner: what it calls still, it shall call */
+  bool repeated;  /* the call lies in a loop */
+  bool loops;     /* the callee may have one */
   struct nvm_value *arguments;
   VEC(struct nvm_value) operands; /* of the instruction in hand */
   VEC(struct pending) pending;
@@ -305,10 +299,36 @@ static struct nvm_inst_id copy_inst(struct inliner *l, struct copy *c, struct nv
   l->f->attachments.data[made.index] = copy_attachments(l, g->attachments.data[id.index]);
   l->map[id.index] = value_of_inst(made);
   if (i.op != OP_CALL) return made;
-  struct call call = {made, call_graph_callee(g, &i), l->graph->callees.count, true};
+  struct call call = {made, call_graph_callee(g, &i), l->graph->callees.count, true, c->looked_at, c->repeated || c->loops};
   if (call.callee && !(call_graph_add(l->graph, l->env->number, call.callee) && VEC_PUSH(a, &l->calls, call)))
     return (struct nvm_inst_id){0};
   return made;
+}
+
+enum { MOST_FORGOTTEN = 16 /* members */, MOST_NESTING = 8 };
+
+/* Whether a variable of that type may become a few values. */
+static bool becomes_values(const struct type_table *t, struct nvm_type type, int depth) {
+  const struct type_info *info = type_info(t, type);
+  if (info->kind == TY_ARRAY) return info->count <= MOST_FORGOTTEN && becomes_values(t, info->element, depth + 1);
+  if (info->kind != TY_STRUCT) return true;
+  if (info->count > MOST_FORGOTTEN || depth == MOST_NESTING) return false;
+  for (uint32_t k = 0; k < info->count; k++)
+    if (!becomes_values(t, type_member(t, type, k), depth + 1)) return false;
+  return true;
+}
+
+/* Each call has variables of its own: where one follows another, what the last one left must not seem to be read. */
+static bool forget_variable(struct inliner *l, struct nvm_inst_id alloca, struct nvm_block to, struct nvm_inst_id before) {
+  struct nvm_type type = {function_inst(l->f, alloca)->aux};
+  if (!becomes_values(&l->m->types, type, 0)) return true;
+  struct nvm_value operands[] = {const_undef(l->m, type), value_of_inst(alloca)};
+  struct nvm_inst_id store = function_add_inst(l->f, OP_STORE, 0, TYPE_VOID, operands, 2, 0);
+  if (inst_is_none(store)) return false;
+  l->f->locations.data[store.index] = l->f->locations.data[alloca.index];
+  if (inst_is_none(before)) inst_append(l->f, store, to);
+  else inst_insert_before(l->f, store, before);
+  return true;
 }
 
 /* Copies the instructions of block b before `before`, or at the end of `to`; allocas to the
@@ -325,6 +345,7 @@ static bool copy_block(struct inliner *l, struct copy *c, struct nvm_block b, st
       if (inst_is_none(before)) inst_append(l->f, made, to);
     } else if (i->op == OP_ALLOCA) {
       inst_prepend(l->f, made, l->f->entry);
+      if (c->repeated && !forget_variable(l, made, to, before)) return false;
     } else if (!inst_is_none(before)) {
       inst_insert_before(l->f, made, before);
     } else {
@@ -452,12 +473,11 @@ static bool copy_simple_body(struct inliner *l, struct copy *c, struct nvm_inst_
   return true;
 }
 
-/* A caller that promises progress (its loops without effects end) does not for loops of a callee that does not. */
+/* A caller that promises progress (its loops without effects end) does not for the loops of a callee that does not. */
 static bool take_back_progress(struct inliner *l, const struct nvm_function *g) {
   struct attr_table_data *t = &l->m->attributes;
   struct arena *arena = l->env->arena;
-  if (!function_attribute(l->f, ATTR_MUSTPROGRESS) || function_attribute(g, ATTR_MUSTPROGRESS) || !cfg_may_loop(g, arena))
-    return true;
+  if (!function_attribute(l->f, ATTR_MUSTPROGRESS) || function_attribute(g, ATTR_MUSTPROGRESS)) return true;
   struct attrlist_info info = *attrlist_info(t, l->f->attributes);
   struct nvm_attrset *parameters = arena_alloc(arena, (info.count + 1) * sizeof *parameters);
   if (!parameters) return false;
@@ -467,14 +487,17 @@ static bool take_back_progress(struct inliner *l, const struct nvm_function *g) 
   return true;
 }
 
-static bool inline_call(struct inliner *l, struct nvm_inst_id call, const struct nvm_function *g) {
+static bool inline_call(struct inliner *l, const struct call *which) {
   struct nvm_function *f = l->f;
+  struct nvm_inst_id call = which->inst;
+  const struct nvm_function *g = l->m->functions.data[which->callee];
   l->location = f->locations.data[call.index];
   l->last_location = l->unlocated = (struct nvm_meta){0};
   if (!module_attachment(l->m, g->symbol.attachments, module_str(l->m, "dbg")).index) l->unlocated = l->location;
-  struct copy c = {.g = g, .arguments = bind_arguments(l, call, g)};
+  struct copy c = {.g = g, .looked_at = l->graph->nodes[which->callee].inlined_into, .repeated = which->repeated,
+                   .loops = cfg_may_loop(g, l->env->arena), .arguments = bind_arguments(l, call, g)};
   struct nvm_value result = VALUE_NULL;
-  if (!c.arguments || !prepare_map(l, g) || !take_back_progress(l, g)) return false;
+  if (!c.arguments || !prepare_map(l, g) || (c.loops && !take_back_progress(l, g))) return false;
   struct nvm_inst_id last = block_terminator(g, g->entry);
   bool simple = g->entry.index == g->last_block.index && function_inst(g, last)->op == OP_RET;
   if (simple ? !copy_simple_body(l, &c, call, &result) : !copy_body(l, &c, call, &result))
@@ -494,10 +517,13 @@ static bool inline_call(struct inliner *l, struct nvm_inst_id call, const struct
 
 static bool find_calls(struct inliner *l) {
   const struct nvm_function *f = l->f;
+  struct dominance d;
+  struct loops loops;
+  if (!flow_loops(l->env->flow, f, &d, &loops)) return false;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       if (function_inst(f, i)->op != OP_CALL) continue;
-      struct call c = {i, call_graph_callee(f, function_inst(f, i)), l->calls.count, false};
+      struct call c = {i, call_graph_callee(f, function_inst(f, i)), l->calls.count, false, false, loops.innermost[b.index] != 0};
       if (c.callee && !VEC_PUSH(l->env->arena, &l->calls, c)) return false;
     }
   return true;
@@ -507,6 +533,7 @@ enum nvm_status inline_run(struct nvm_function *f, struct pass_env *env, bool *c
   struct nvm_module *m = env->module;
   struct inliner l = {.m = m, .env = env, .f = f, .graph = env->calls,
                       .scope = module_str(m, "alias.scope"), .noalias = module_str(m, "noalias")};
+  l.graph->nodes[env->number].inlined_into = true;
   if (!find_calls(&l)) return NVM_OUT_OF_MEMORY;
   if (l.calls.count == 0) return NVM_OK;
   if (!call_graph_update(l.graph, env->number)) return NVM_OUT_OF_MEMORY;
@@ -518,7 +545,7 @@ enum nvm_status inline_run(struct nvm_function *f, struct pass_env *env, bool *c
     if (!*changed && !rewrite_init(&l.rewrite, f, env->arena)) return NVM_OUT_OF_MEMORY;
     *changed = true;
     if (call.copied && !rewrite_grow(&l.rewrite, env->arena)) return NVM_OUT_OF_MEMORY;
-    if (!inline_call(&l, call.inst, m->functions.data[call.callee])) return NVM_OUT_OF_MEMORY;
+    if (!inline_call(&l, &call)) return NVM_OUT_OF_MEMORY;
     size += l.graph->nodes[call.callee].size;
     call_graph_drop(l.graph, call.edge);
   }

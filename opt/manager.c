@@ -343,21 +343,32 @@ static enum nvm_status run_on_function(struct manager *g, const struct pass_step
   return NVM_OK;
 }
 
+/* Callees first; those called once are left to their callers from steps[inliner] on, unless these do not take them. */
+static enum nvm_status run_callees_first(struct manager *g, const struct pass_step *steps, uint32_t count, uint32_t inliner) {
+  enum nvm_status s = NVM_OK;
+  const struct call_graph *c = g->env.calls;
+  for (uint32_t k = 0; k < c->order_count && s == NVM_OK; k++)
+    s = run_on_function(g, steps, call_graph_is_passed_on(c, c->order[k]) ? inliner : count, c->order[k]);
+  for (uint32_t k = 0; k < c->order_count && s == NVM_OK; k++)
+    if (!c->nodes[c->order[k]].inlined_into) s = run_on_function(g, steps, count, c->order[k]);
+  return s;
+}
+
 /* Function passes over every definition; callees first if one of the passes inlines. */
 static enum nvm_status run_group(struct manager *g, const struct pass_step *steps, uint32_t count) {
   enum nvm_status s = NVM_OK;
   struct call_graph calls;
   struct arena arena;
-  bool inlines = false;
-  for (uint32_t k = 0; k < count; k++) inlines |= steps[k].pass == PASS_INLINE;
-  if (!inlines) {
+  uint32_t inliner = 0;
+  while (inliner < count && steps[inliner].pass != PASS_INLINE) inliner++;
+  if (inliner == count) {
     for (uint32_t n = 1; n < g->function_count && s == NVM_OK; n++) s = run_on_function(g, steps, count, n);
     return s;
   }
   arena_init(&arena, g->env.module->arena.allocator);
   if (!call_graph_build(&calls, g->env.module, &arena)) s = NVM_OUT_OF_MEMORY;
   g->env.calls = &calls;
-  for (uint32_t k = 0; k < calls.order_count && s == NVM_OK; k++) s = run_on_function(g, steps, count, calls.order[k]);
+  if (s == NVM_OK) s = run_callees_first(g, steps, count, inliner);
   g->env.calls = NULL;
   arena_free(&arena);
   return s;
