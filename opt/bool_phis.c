@@ -96,12 +96,16 @@ static void look_at_use(struct narrower *n, struct web *w, const struct nvm_inst
 /* Phis that hold the same things, and what they meet. */
 static void find_webs(struct narrower *n) {
   struct nvm_function *f = n->f;
+  bool any = false;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_PHI(f, b, i) {
       struct nvm_type type = function_inst(f, i)->type;
       uint32_t bits = type_is_int(&n->m->types, type) ? type_scalar_bits(&n->m->types, type) : 0;
-      if (bits > 1 && bits <= 64) n->webs[i.index].next = i.index;
+      if (bits < 2 || bits > 64) continue;
+      n->webs[i.index].next = i.index;
+      any = true;
     }
+  if (!any) return;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);

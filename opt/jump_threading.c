@@ -30,7 +30,7 @@ struct threader {
   struct pass_env *env;
   struct dominance dominance; /* as it was before the pass */
   struct loops loops;         /* likewise */
-  bool *convergent;           /* by block: a convergent operation may follow */
+  bool *convergent;           /* by block: a convergent operation may follow; NULL: it and the loops are not known yet */
   bool *touched;              /* by block: its ways in are others now */
   /* The block in hand: its instructions, what they are on the edge in hand. */
   struct nvm_block block;
@@ -262,15 +262,20 @@ static bool thread_edge(struct threader *t, struct nvm_block from, struct nvm_bl
   return true;
 }
 
+/* Computes what is asked of blocks that can be jumped over, if it is not known yet; false when out of memory. */
+static bool look_around(struct threader *t) {
+  return t->convergent || (loops_compute(&t->loops, t->f, &t->dominance, t->env->arena) && find_convergent(t));
+}
+
 enum nvm_status jump_threading_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct threader t = {.f = f, .env = env, .touched = arena_alloc(env->arena, f->blocks.count * sizeof(bool))};
   uint64_t before = *env->statistic;
   if (f->entry.index == f->last_block.index) return NVM_OK;
-  if (!t.touched || !flow_loops(env->flow, f, &t.dominance, &t.loops) || !find_convergent(&t))
-    return NVM_OUT_OF_MEMORY;
+  if (!t.touched || !flow_dominance(env->flow, f, &t.dominance)) return NVM_OUT_OF_MEMORY;
   t.steps_left = 16 * (uint64_t)f->insts.count;
   FOR_EACH_BLOCK(f, b) {
     if (t.touched[b.index] || !dominance_reachable(&t.dominance, b) || !take_block(&t, b)) continue;
+    if (!look_around(&t)) return NVM_OUT_OF_MEMORY;
     struct nvm_block done, more, head = find_head(&t, &done, &more);
     if (!block_is_none(head)) {
       evaluate(&t, head);
