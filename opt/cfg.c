@@ -35,11 +35,17 @@ void cfg_rename_phi_edges(struct nvm_function *f, struct nvm_block b, struct nvm
 
 void cfg_move_rest(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block to) {
   struct nvm_block b = function_inst(f, i)->block, previous = {0};
-  for (struct nvm_inst_id next; !inst_is_none(i); i = next) {
-    next = function_inst(f, i)->next;
-    inst_unlink(f, i);
-    inst_append(f, i, to);
-  }
+  struct nvm_block_info *old = function_block(f, b), *new = function_block(f, to);
+  struct nvm_inst_id last = old->last;
+  if (inst_is_none(i)) return;
+  old->last = function_inst(f, i)->previous;
+  if (inst_is_none(old->last)) old->first = old->last;
+  else function_inst(f, old->last)->next = (struct nvm_inst_id){0};
+  function_inst(f, i)->previous = new->last;
+  if (inst_is_none(new->last)) new->first = i;
+  else function_inst(f, new->last)->next = i;
+  new->last = last;
+  for (; !inst_is_none(i); i = function_inst(f, i)->next) function_inst(f, i)->block = to;
   for (uint32_t k = 0, n = block_successor_count(f, to); k < n; k++) {
     struct nvm_block s = block_successor(f, to, k); /* a switch names one often, mostly in a row */
     if (s.index != previous.index) cfg_rename_phi_edges(f, s, b, to);

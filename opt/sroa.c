@@ -637,9 +637,13 @@ struct direct_uses {
   bool hopeless : 1;    /* one that follow() would not understand */
 };
 
+static bool is_op(const struct splitter *s, struct nvm_value v, enum op op) {
+  return value_kind(v) == VALUE_INST && s->f->insts.data[value_index(v)].op == op;
+}
+
 /* The entry of v, NULL if it is no alloca, or there are none. */
 static struct direct_uses *direct_of(const struct splitter *s, struct nvm_value v) {
-  return s->direct && value_kind(v) == VALUE_INST && s->f->insts.data[value_index(v)].op == OP_ALLOCA ? &s->direct[value_index(v)] : NULL;
+  return s->direct && is_op(s, v, OP_ALLOCA) ? &s->direct[value_index(v)] : NULL;
 }
 
 static bool is_whole(const struct splitter *s, struct nvm_value variable, struct nvm_type type) {
@@ -667,28 +671,25 @@ static void note_call(struct splitter *s, const struct nvm_inst *i) {
   }
 }
 
-static bool is_part_of_struct(uint16_t op) { return op == OP_INSERTVALUE || op == OP_EXTRACTVALUE; }
-
 /* Whether sroa_split_accesses() should look at i; notes which variables it uses, and how. */
 static bool note_uses(struct splitter *s, const struct nvm_inst *i) {
   const struct type_table *t = &s->m->types;
-  struct nvm_value first = i->operand_count ? inst_operand(s->f, i, 0) : VALUE_NULL;
+  const struct nvm_value *operands = s->f->operands.data + i->first_operand;
   struct direct_uses *d;
-  int64_t offset;
   switch ((enum op)i->op) {
   case OP_LOAD:
-    note_access(s, i, first, i->type);
-    return type_is_aggregate(t, i->type) ||
-           (value_kind(first) == VALUE_INST && s->f->insts.data[value_index(first)].op == OP_SELECT);
+    note_access(s, i, operands[0], i->type);
+    return type_is_aggregate(t, i->type) || is_op(s, operands[0], OP_SELECT);
   case OP_STORE:
-    note_access(s, i, inst_operand(s->f, i, 1), value_type(s->f, first));
-    if ((d = direct_of(s, first))) d->hopeless = true;
-    return type_is_aggregate(t, value_type(s->f, first));
+    note_access(s, i, operands[1], value_type(s->f, operands[0]));
+    if ((d = direct_of(s, operands[0]))) d->hopeless = true;
+    return type_is_aggregate(t, value_type(s->f, operands[0]));
   case OP_GEP:
-    if ((d = direct_of(s, first)) && !d->hopeless) d->hopeless = !gep_constant_offset(s->f, i, &offset);
+    if (!(d = direct_of(s, operands[0]))) return false;
+    for (uint32_t k = 1; k < i->operand_count; k++) d->hopeless |= value_kind(operands[k]) != VALUE_CONST;
     return false;
   case OP_CALL: return note_call(s, i), false;
-  case OP_EXTRACTVALUE: return value_kind(first) == VALUE_INST && is_part_of_struct(s->f->insts.data[value_index(first)].op);
+  case OP_EXTRACTVALUE: return is_op(s, operands[0], OP_INSERTVALUE) || is_op(s, operands[0], OP_EXTRACTVALUE);
   default: return false;
   }
 }
