@@ -50,8 +50,10 @@ struct simplifier {
   struct nvm_function *f;
   struct pass_env *env;
   uint32_t *predecessors; /* by block: edges that enter it */
-  struct divergence *divergence; /* NULL: not asked for yet in this sweep */
-  struct loops loops;            /* known if divergence is */
+  /* Of this sweep; NULL: not asked for yet. */
+  struct dominance *dominance;
+  struct loops loops; /* known if dominance is */
+  struct divergence *divergence;
   bool changed;
 };
 
@@ -636,15 +638,23 @@ static bool form_selects(struct simplifier *s, const struct meeting *m) {
   return cfg_replace_terminator(f, t, OP_BR, &to, 1);
 }
 
-/* Computes s->divergence and s->loops, if they are not known yet; false when out of memory. */
+/* Computes s->dominance and s->loops, if they are not known yet; false when out of memory. */
+static bool find_loops(struct simplifier *s) {
+  struct arena *a = s->env->arena;
+  if (s->dominance) return true;
+  struct dominance *found = arena_alloc(a, sizeof *found);
+  if (!found || !dominance_compute(found, s->f, a) || !loops_compute(&s->loops, s->f, found, a)) return false;
+  s->dominance = found;
+  return true;
+}
+
+/* The same of s->divergence, of the blocks as they are now. */
 static bool find_divergence(struct simplifier *s) {
   struct arena *a = s->env->arena;
-  struct dominance d;
   if (s->divergence) return true;
+  s->dominance = NULL;
   struct divergence *found = arena_alloc(a, sizeof *found);
-  if (!found || !dominance_compute(&d, s->f, a) || !loops_compute(&s->loops, s->f, &d, a) ||
-      !divergence_compute(found, s->f, &d, &s->loops, a))
-    return false;
+  if (!found || !find_loops(s) || !divergence_compute(found, s->f, s->dominance, &s->loops, a)) return false;
   s->divergence = found;
   return true;
 }
@@ -716,7 +726,7 @@ static bool only_returns(const struct simplifier *s, const struct shortcut *c) {
 
 /* Ways out of a loop stay apart: the one that counts says how often it runs. */
 static bool leaves_loop(struct simplifier *s, const struct shortcut *c) {
-  if (!find_divergence(s)) return true;
+  if (!find_loops(s)) return true;
   uint32_t n = s->loops.innermost[c->b.index];
   return n && !loops_contains(&s->loops, n, c->other);
 }
@@ -765,6 +775,7 @@ enum nvm_status simplifycfg_run(struct nvm_function *f, struct pass_env *env, bo
   if (f->entry.index == f->last_block.index) return NVM_OK;
   do {
     s.changed = false;
+    s.dominance = NULL;
     s.divergence = NULL;
     if (!fold_known_branches(&s) || !remove_trivial_phis(&s) || !count_predecessors(&s))
       return NVM_OUT_OF_MEMORY;
