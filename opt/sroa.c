@@ -632,7 +632,7 @@ static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool pat
 /* The uses of an alloca that can be judged one by one, without a list of them. */
 struct direct_uses {
   struct nvm_type type; /* of the first load or store, if it is one of the whole variable */
-  unsigned count : 28;  /* loads and stores of that type, lifetime markers */
+  unsigned count : 29;  /* loads and stores of that type, lifetime markers */
   bool accessed : 1, read : 1;
   bool hopeless : 1;    /* one that follow() would not understand */
 };
