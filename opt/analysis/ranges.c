@@ -190,18 +190,14 @@ static bool compute(enum op op, bool is_signed, uint32_t width, struct span a, s
   }
 }
 
-/* Whether s lies within the reading's numbers. */
-static bool fits(uint32_t width, bool is_signed, struct span s) {
-  struct span all = span_of(range_all(width), is_signed);
-  return s.low >= all.low && s.high <= all.high;
-}
+static bool lies_within(struct span s, struct span all) { return s.low >= all.low && s.high <= all.high; }
 
 struct range range_binary(enum op op, uint16_t flags, struct range a, struct range b) {
   struct range r = range_all(a.width);
   for (int is_signed = 0; is_signed < 2; is_signed++) {
     struct span s, all = span_of(r, is_signed);
     if (!compute(op, is_signed, a.width, span_of(a, is_signed), span_of(b, is_signed), &s)) continue;
-    if (!fits(a.width, is_signed, s) && !(flags & (is_signed ? INST_NSW : INST_NUW))) continue;
+    if (!lies_within(s, all) && !(flags & (is_signed ? INST_NSW : INST_NUW))) continue;
     s.low = larger(s.low, all.low);
     s.high = smaller(s.high, all.high);
     if (s.low > s.high) continue; /* always poison */
@@ -215,9 +211,10 @@ uint16_t range_no_wrap(enum op op, struct range a, struct range b) {
   struct span s;
   uint16_t flags = 0;
   if (op != OP_ADD && op != OP_SUB && op != OP_MUL && op != OP_SHL) return 0;
+  struct range all = range_all(a.width);
   for (int is_signed = 0; is_signed < 2; is_signed++)
     if (compute(op, is_signed, a.width, span_of(a, is_signed), span_of(b, is_signed), &s) &&
-        fits(a.width, is_signed, s))
+        lies_within(s, span_of(all, is_signed)))
       flags |= is_signed ? INST_NSW : INST_NUW;
   return flags;
 }

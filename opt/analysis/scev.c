@@ -122,21 +122,19 @@ bool scev_nonnegative(const struct scev_env *e, struct nvm_value v) {
 static struct scev opaque(struct scev_env *e, struct nvm_value v, enum scev_mode mode) {
   uint32_t width = value_width(e, v);
   if (width == 0) return (struct scev){.width = 0};
-  if (mode != SCEV_PLAIN) {
-    if (!type_is_int(&e->f->module->types, value_type(e->f, v))) return (struct scev){.width = 0};
-    mode = width == 64 || scev_nonnegative(e, v) ? SCEV_UNSIGNED : mode;
-  }
   struct sum s;
-  start_sum(&s, mode == SCEV_PLAIN ? width : 64);
   nvm_u128 bits;
+  start_sum(&s, mode == SCEV_PLAIN ? width : 64);
   if (const_is_int(e->f->module, v, &bits)) {
     s.form.constant = mode == SCEV_UNSIGNED ? (int64_t)bits : wrap(width, (uint64_t)bits);
     s.form.no_unsigned_wrap = s.form.constant >= 0;
-  } else if (type_is_ptr(&e->f->module->types, value_type(e->f, v))) {
-    s.form.base = v;
-  } else {
-    add_term(e, &s, (struct scev_term){.symbol = v, .is_signed = mode == SCEV_SIGNED, .coefficient = 1});
+    return s.form;
   }
+  bool pointer = type_is_ptr(&e->f->module->types, value_type(e->f, v));
+  if (pointer && mode != SCEV_PLAIN) return (struct scev){.width = 0};
+  if (mode == SCEV_SIGNED && (width == 64 || scev_nonnegative(e, v))) mode = SCEV_UNSIGNED;
+  if (pointer) s.form.base = v;
+  else add_term(e, &s, (struct scev_term){.symbol = v, .is_signed = mode == SCEV_SIGNED, .coefficient = 1});
   return finish(e, &s);
 }
 
