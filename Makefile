@@ -30,7 +30,7 @@ Q := $(if $(V),,@)
 # ---- Variants -----------------------------------------------------------------------------------
 
 SANITIZE := -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
-FLAGS_release := -O2 -DNDEBUG
+FLAGS_release := -O3 -DNDEBUG
 # The command starts in half the time without the 15,000 relocations of its tables.
 LINK_release := -no-pie
 FLAGS_checking := -O1 -g -DNVM_HOSTILE -DNVM_CHECKING
@@ -52,6 +52,16 @@ ifneq ($(FUZZ_CLANG),)
 override CC := $(FUZZ_CLANG)
 endif
 endif
+
+# gcc optimizes the command as a whole, for which objects hold its own form of the code too: 8 % less time, for
+# twice that of building. `make LTO=` goes without; so do the libraries and the tests.
+ifeq ($(origin LTO)-$(VARIANT),undefined-release)
+LTO := $(shell printf '\043ifdef __clang__\n\043error\n\043endif\nint main(void) { return 0; }' | \
+  $(CC) -flto=auto -ffat-lto-objects -x c - -o /dev/null 2>/dev/null && echo 1)
+endif
+LTO_OBJECT := $(if $(LTO),-flto=auto -ffat-lto-objects)
+LTO_LINK := $(if $(LTO),-flto=auto)
+NO_LTO := $(if $(LTO),-fno-lto)
 
 G := build/gen
 B := $(if $(filter release,$(VARIANT)),build,build/$(VARIANT))
@@ -133,7 +143,8 @@ help:
 	@echo 'make clean          remove build/'
 	@echo
 	@echo 'Variables: VARIANT=release|checking|asan|tsan|fuzz (build/, build/VARIANT), CC=gcc|clang,'
-	@echo '           WERROR=0 (warnings do not stop the build), CFLAGS, LDFLAGS (added at the end)'
+	@echo '           WERROR=0 (warnings do not stop the build), LTO= (builds in half the time, for a command'
+	@echo '           that takes 8 % more of it), CFLAGS, LDFLAGS (added at the end)'
 
 setup:
 	@tools/setup.sh build
@@ -183,41 +194,42 @@ generated: $(GENERATED_HEADERS) $(GRAMMAR_HEADERS) $(GENERATED_SOURCES)
 # Objects are made again when the flags change.
 $B/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(NVM_CFLAGS) $(VERSION)' | cmp -s - $@ || echo '$(CC) $(NVM_CFLAGS) $(VERSION)' > $@
+	@echo '$(CC) $(NVM_CFLAGS) $(LTO_OBJECT) $(VERSION)' | cmp -s - $@ || \
+	  echo '$(CC) $(NVM_CFLAGS) $(LTO_OBJECT) $(VERSION)' > $@
 .PHONY: FORCE
 FORCE:
 
 $B/obj/%.o: %.c $B/flags | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
 	@echo '  CC $<'
-	$(Q)$(CC) $(NVM_CFLAGS) $(OBJECT_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(NVM_CFLAGS) $(LTO_OBJECT) $(OBJECT_CFLAGS) -MMD -MP -c -o $@ $<
 $B/obj/gen/%.o: $G/%.c $B/flags | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
 	@echo '  CC $<'
-	$(Q)$(CC) $(NVM_CFLAGS) $(GENERATED_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(NVM_CFLAGS) $(LTO_OBJECT) $(GENERATED_CFLAGS) -MMD -MP -c -o $@ $<
 # Only these read what bison writes.
 $(filter $B/obj/frontend/% $B/obj/ptx/% $B/obj/gen/%,$(LIBRARY_OBJECTS)): | $(GRAMMAR_HEADERS)
 $B/obj/api/%.o $B/obj/driver/%.o: OBJECT_CFLAGS = -DNVMINI_VERSION='"$(VERSION)"'
 
-# Every object with every symbol: what the command and the tests link.
+# Every object with every symbol: what the tests link.
 $B/libinternal.a: $(LIBRARY_OBJECTS)
 	@echo '  AR $@'
-	$(Q)$(AR) rcs $@.$$$$ $^ && mv $@.$$$$ $@
+	$(Q)$(AR) rcs $@.$$$$ $^ $(if $(LTO),&& $(OBJCOPY) --remove-section='.gnu.lto_*' $@.$$$$) && mv $@.$$$$ $@
 
-$B/nvmini: $(DRIVER_OBJECTS) $B/libinternal.a
+$B/nvmini: $(DRIVER_OBJECTS) $(LIBRARY_OBJECTS)
 	@echo '  LINK $@'
-	$(Q)$(CC) $(NVM_CFLAGS) $(LINK_$(VARIANT)) -o $@ $^ $(LDFLAGS) -Wl,--gc-sections
+	$(Q)$(CC) $(NVM_CFLAGS) $(LTO_LINK) $(LINK_$(VARIANT)) -o $@ $^ $(LDFLAGS) -Wl,--gc-sections
 
 # One object in which all but nvmini_* is local, so that a program can link it beside anything.
 $B/libnvmini.a: $(LIBRARY_OBJECTS)
 	@echo '  AR $@'
-	$(Q)$(CC) -r -nostdlib -o $B/obj/libnvmini.o $^
-	$(Q)$(OBJCOPY) --localize-hidden $B/obj/libnvmini.o
+	$(Q)$(CC) $(NO_LTO) -r -nostdlib -o $B/obj/libnvmini.o $^
+	$(Q)$(OBJCOPY) --localize-hidden --remove-section='.gnu.lto_*' $B/obj/libnvmini.o
 	$(Q)$(AR) rcs $@.$$$$ $B/obj/libnvmini.o && mv $@.$$$$ $@
 
 $B/libnvmini.so: $(LIBRARY_OBJECTS)
 	@echo '  LINK $@'
-	$(Q)$(CC) $(NVM_CFLAGS) -shared -Wl,-soname,libnvmini.so.0 -Wl,--gc-sections -o $@ $^ $(LDFLAGS)
+	$(Q)$(CC) $(NVM_CFLAGS) $(NO_LTO) -shared -Wl,-soname,libnvmini.so.0 -Wl,--gc-sections -o $@ $^ $(LDFLAGS)
 
 # ---- Tests --------------------------------------------------------------------------------------
 

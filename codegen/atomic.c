@@ -174,12 +174,16 @@ static void emit_atom(const struct atomic *a, uint16_t op, uint16_t type, struct
   else emit3(l, PTX_ATOM, mods.words, to, a->at.at, b);
 }
 
+/* A part's bits in an integer register. */
+static struct ptx_operand as_integer(struct lower *l, const struct part *p, uint32_t bits, struct ptx_operand v) {
+  return part_is_full(p) ? emit_unary(l, PTX_MOV, mod_bits(bits), v) : v;
+}
+
 /* The parts' bits in integer registers of `bits` each, one or two parts in one, and back. */
 static struct ptx_operand gathered(struct lower *l, const struct part *p, uint32_t bits,
                                    const struct ptx_operand *parts) {
   if (p->bits < bits && p->bits >= 32) return emit_group(l, mod_bits(bits), parts[0], parts[1]);
-  bool is_float = part_is_full(p);
-  return is_float ? emit_unary(l, PTX_MOV, mod_bits(bits), parts[0]) : parts[0];
+  return as_integer(l, p, bits, parts[0]);
 }
 
 static void scatter(struct lower *l, const struct part *p, uint32_t bits, struct ptx_operand word,
@@ -231,7 +235,7 @@ static struct native_atom native_atom(const struct lower *l, const struct part *
 static struct ptx_operand native_operand(struct lower *l, const struct part *p, enum rmw_op op,
                                          struct ptx_operand v) {
   bool is_float = part_is_full(p);
-  if (op == RMW_XCHG) return gathered(l, p, p->container, &v);
+  if (op == RMW_XCHG) return as_integer(l, p, p->container, v);
   if (op != RMW_SUB && op != RMW_FSUB) return v;
   if (op == RMW_SUB && v.kind == PTX_OPERAND_INT) return ptx_i((int64_t)(0 - (uint64_t)v.imm));
   if (op == RMW_SUB) return emit_unary(l, PTX_NEG, part_signed_mod(p), v);
@@ -400,7 +404,7 @@ static void rmw_loop(const struct atomic *a, const struct word *w, const struct 
   const struct atomic *object = w ? &w->at : a;
   uint32_t bits = u->count > 1 ? 64 : object->part.container;
   uint32_t words = u->count > 1 ? u->count * a->part.bits / 64 : 1, each = u->count / words;
-  struct ptx_operand old[2], seen[2], next[2], value[MOST_PARTS];
+  struct ptx_operand old[2], seen[2], next[2] = {{0}}, value[MOST_PARTS];
   for (uint32_t k = 0; k < words; k++) {
     old[k] = ptx_r(lower_temp(l, mod_class(mod_bits(bits))));
     seen[k] = ptx_r(lower_temp(l, mod_class(mod_bits(bits))));

@@ -309,6 +309,7 @@ bool float_from_special(const char *text, size_t length, enum float_format forma
   const char *p = text, *end = text + length;
   bool negative = *p == '-', ok;
   p += *p == '-' || *p == '+';
+  *bits = 0;
   if (*p == '0') ok = from_hexadecimal(p + 2, end, s, bits);
   else ok = from_word(p, end, s, bits);
   *bits |= (uint64_t)negative << (s->bits - 1);
