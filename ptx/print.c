@@ -2,7 +2,7 @@
  *
  * Printing is the last step of every compilation and writes more bytes than any other, so it is
  * kept to copying: all words have precomputed lengths, numbers are formatted here, and room in the
- * buffer is asked for once an operand. */
+ * buffer is asked for once an instruction. */
 #include "ptx/print.h"
 
 #include "ptx/ops.h"
@@ -193,7 +193,7 @@ static void write_symbol_operand(const struct printer *pr, const struct ptx_oper
 }
 
 /* An operand that fits a token; NULL: another. */
-static char *put_simple(char *p, const struct ptx_operand *o) {
+static inline char *put_simple(char *p, const struct ptx_operand *o) {
   switch ((enum ptx_operand_kind)o->kind) {
   case PTX_OPERAND_NONE: *p++ = '_'; return p;
   case PTX_OPERAND_REG:
@@ -214,6 +214,16 @@ static char *put_simple(char *p, const struct ptx_operand *o) {
   return NULL;
 }
 
+/* An operand that does not fit a token. */
+static void write_compound(const struct printer *pr, const struct ptx_operand *o) {
+  if (o->kind == PTX_OPERAND_LABEL) write_label(pr, o->label);
+  else if (o->kind == PTX_OPERAND_VECTOR) write_group(pr, o, '{', '}');
+  else if (o->kind == PTX_OPERAND_TENSOR) write_group(pr, o, '[', ']');
+  else if (o->kind == PTX_OPERAND_LIST) write_group(pr, o, '(', ')');
+  else if (o->kind == PTX_OPERAND_PAIR) write_pair(pr, o);
+  else write_symbol_operand(pr, o);
+}
+
 /* The operand behind a separator of two characters, or nothing. */
 static void write_operand(const struct printer *pr, const struct ptx_operand *o, const char *before) {
   struct textbuf *b = pr->out;
@@ -222,13 +232,7 @@ static void write_operand(const struct printer *pr, const struct ptx_operand *o,
   if (*before) p = put_word(p, before, 2);
   end = put_simple(p, o);
   token_end(b, end ? end : p);
-  if (end) return;
-  if (o->kind == PTX_OPERAND_LABEL) write_label(pr, o->label);
-  else if (o->kind == PTX_OPERAND_VECTOR) write_group(pr, o, '{', '}');
-  else if (o->kind == PTX_OPERAND_TENSOR) write_group(pr, o, '[', ']');
-  else if (o->kind == PTX_OPERAND_LIST) write_group(pr, o, '(', ')');
-  else if (o->kind == PTX_OPERAND_PAIR) write_pair(pr, o);
-  else write_symbol_operand(pr, o);
+  if (!end) write_compound(pr, o);
 }
 
 /* ---- instructions -------------------------------------------------------------------------------- */
@@ -245,7 +249,7 @@ static void write_inst(const struct printer *pr, const struct ptx_entry *e) {
   struct textbuf *b = pr->out;
   const struct ptx_op_row *op = ptx_op_row(e->op);
   const uint16_t *mods = pr->f->mods.data + e->first_mod;
-  char *p = tokens_room(b, 2 + (size_t)e->mod_count); /* guard, op, modifiers */
+  char *p = tokens_room(b, 3 + (size_t)e->mod_count + e->operand_count); /* guard, op, modifiers, operands, the end */
   if (!p) return;
   *p++ = '\t';
   if (!ptx_reg_is_none(e->guard)) p = put_guard(p, e);
@@ -254,10 +258,19 @@ static void write_inst(const struct printer *pr, const struct ptx_entry *e) {
     const struct ptx_mod_row *row = ptx_mod_row(mods[i]);
     p = put_word(p, row->text, row->length);
   }
-  token_end(b, p);
-  for (uint32_t i = 0; i < e->operand_count; i++)
-    write_operand(pr, &pr->f->operands.data[e->first_operand + i], i > 0 ? ", " : " \t");
-  if ((p = token_room(b))) token_end(b, put_word(p, ";\n", 2));
+  const struct ptx_operand *operands = pr->f->operands.data + e->first_operand;
+  for (uint32_t i = 0; i < e->operand_count; i++) {
+    p = put_word(p, i > 0 ? ", " : " \t", 2);
+    char *end = put_simple(p, &operands[i]);
+    if (!end) {
+      token_end(b, p);
+      write_compound(pr, &operands[i]);
+      end = tokens_room(b, (size_t)e->operand_count - i);
+      if (!end) return;
+    }
+    p = end;
+  }
+  token_end(b, put_word(p, ";\n", 2));
 }
 
 static void write_variable(const struct printer *pr, const struct ptx_variable *v);
