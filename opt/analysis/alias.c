@@ -121,10 +121,11 @@ static struct alias_place *place_of_pointer(struct alias_env *e, struct nvm_valu
 
 struct alias_place *alias_place_of(struct alias_env *e, struct nvm_value pointer) {
   struct room room;
-  struct alias_place *p = place_of_pointer(e, pointer, &room);
-  if (p != &room.place) return p;
-  if ((p = arena_alloc(e->arena, sizeof *p)) != NULL) *p = room.place;
-  return p;
+  struct alias_place **known = remembered(e, pointer), *copy;
+  const struct alias_place *p = place_of_pointer(e, pointer, &room);
+  if (known && *known) return *known;
+  if ((copy = arena_alloc(e->arena, sizeof *copy)) != NULL) *copy = *p;
+  return copy;
 }
 
 static struct alias_place *place_of(struct alias_env *e, struct memory_location l, struct room *room) {
