@@ -28,13 +28,18 @@ struct loop_facts {
   bool may_stop;                     /* has calls that may not come back */
 };
 
+struct loop_access {
+  struct nvm_inst_id inst;
+  uint32_t effects; /* alias_effects */
+};
+
 struct mover {
   struct nvm_function *f;
   struct pass_env *env;
   struct loop_nest nest;
   struct alias_env *alias;
   struct loop_facts *facts;       /* by loop */
-  VEC(struct nvm_inst_id) accesses; /* of memory, in the order of the nest's blocks */
+  VEC(struct loop_access) accesses; /* of memory, in the order of the nest's blocks */
   bool changed;
 };
 
@@ -65,7 +70,8 @@ static bool survey(struct mover *m) {
       m->facts[n].first_access = m->accesses.count;
     FOR_EACH_INST(m->f, b, i) {
       m->facts[inner].may_stop |= may_not_return(m->f, function_inst(m->f, i));
-      if (alias_effects(m->f, i) && !VEC_PUSH(m->env->arena, &m->accesses, i)) return false;
+      struct loop_access a = {i, alias_effects(m->f, i)};
+      if (a.effects && !VEC_PUSH(m->env->arena, &m->accesses, a)) return false;
     }
     m->facts[inner].end_access = m->accesses.count;
   }
@@ -90,8 +96,10 @@ static bool is_written(struct mover *m, uint32_t n, struct memory_location where
   const struct loop_facts *p = &m->facts[n];
   if (alias_is_constant(m->alias, where)) return false;
   if (p->end_access - p->first_access > MOST_ACCESSES) return true;
-  for (uint32_t k = p->first_access; k < p->end_access; k++)
-    if (alias_mod_ref(m->alias, m->accesses.data[k], where) & ALIAS_WRITES) return true;
+  for (uint32_t k = p->first_access; k < p->end_access; k++) {
+    struct loop_access a = m->accesses.data[k];
+    if ((a.effects & ALIAS_WRITES) && (alias_mod_ref(m->alias, a.inst, where) & ALIAS_WRITES)) return true;
+  }
   return false;
 }
 
@@ -155,10 +163,10 @@ static bool can_promote(struct mover *m, uint32_t n, struct nvm_inst_id store) {
   if (!effects_is_plain_access(i) || !is_certain(m, n, i->block) || !loops_is_invariant(&m->nest.loops, m->f, n, pointer)) return false;
   if (type_is_aggregate(&m->f->module->types, type) || !alias_location_of(m->f, store, &where)) return false;
   for (uint32_t k = m->facts[n].first_access; k < m->facts[n].end_access; k++) {
-    const struct nvm_inst *other = function_inst(m->f, m->accesses.data[k]);
+    const struct nvm_inst *other = function_inst(m->f, m->accesses.data[k].inst);
     if (block_is_none(other->block) || !loops_contains(&m->nest.loops, n, other->block)) continue;
     if (is_access_of(m->f, other, pointer, type)) continue;
-    if (alias_mod_ref(m->alias, m->accesses.data[k], where)) return false;
+    if (alias_mod_ref(m->alias, m->accesses.data[k].inst, where)) return false;
   }
   return true;
 }
@@ -189,7 +197,7 @@ static bool promote(struct mover *m, uint32_t n, struct nvm_inst_id store, const
   struct nvm_value initial = inst_emit(f, before, OP_LOAD, type, pointer, VALUE_NULL, how);
   inst_emit(f, before, OP_STORE, TYPE_VOID, initial, v, 0);
   for (uint32_t k = m->facts[n].first_access; k < m->facts[n].end_access; k++) {
-    struct nvm_inst_id id = m->accesses.data[k];
+    struct nvm_inst_id id = m->accesses.data[k].inst;
     struct nvm_inst *i = function_inst(f, id);
     if (block_is_none(i->block) || !loops_contains(&m->nest.loops, n, i->block) || !is_access_of(f, i, pointer, type)) continue;
     inst_set_operand(f, id, i->op == OP_STORE, v);
@@ -213,7 +221,7 @@ static bool promote_in(struct mover *m, uint32_t n) {
   uint32_t count = find_exits(m, n, exits);
   if (count > MOST_EXITS || block_is_none(m->nest.loops.data[n].preheader)) return true;
   for (uint32_t k = p->first_access; k < p->end_access; k++) {
-    struct nvm_inst_id i = m->accesses.data[k];
+    struct nvm_inst_id i = m->accesses.data[k].inst;
     const struct nvm_inst *inst = function_inst(m->f, i);
     if (inst->op != OP_STORE || !loops_contains(&m->nest.loops, n, inst->block)) continue;
     struct nvm_value object = alias_underlying_object(m->f, inst_operand(m->f, inst, 1));
