@@ -343,13 +343,14 @@ static enum nvm_status run_on_function(struct manager *g, const struct pass_step
   return NVM_OK;
 }
 
-/* Callees first; those called once are left to their callers from steps[inliner] on, unless these do not take them. */
+/* Callees first; those called once are left to their callers from steps[inliner] on. What these have not taken comes
+ * last, callers first: of a chain, the first takes as much as it may have. */
 static enum nvm_status run_callees_first(struct manager *g, const struct pass_step *steps, uint32_t count, uint32_t inliner) {
   enum nvm_status s = NVM_OK;
   const struct call_graph *c = g->env.calls;
   for (uint32_t k = 0; k < c->order_count && s == NVM_OK; k++)
     s = run_on_function(g, steps, call_graph_is_passed_on(c, c->order[k]) ? inliner : count, c->order[k]);
-  for (uint32_t k = 0; k < c->order_count && s == NVM_OK; k++)
+  for (uint32_t k = c->order_count; k-- > 0 && s == NVM_OK;)
     if (!c->nodes[c->order[k]].inlined_into) s = run_on_function(g, steps, count, c->order[k]);
   return s;
 }
