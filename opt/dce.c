@@ -6,7 +6,7 @@
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in operands.
- * Omits:     dead branches and stores.
+ * Omits:     dead branches; stores, but those of undef and poison.
  * Tests:     check/opt/dce-*. */
 #include "opt/effects.h"
 #include "opt/passes.h"
@@ -36,7 +36,7 @@ static void mark_all(struct marker *k) {
   for (struct nvm_block b = f->last_block; !block_is_none(b); b = function_block(f, b)->previous)
     for (struct nvm_inst_id i = function_block(f, b)->last; !inst_is_none(i); i = function_inst(f, i)->previous) {
       const struct nvm_inst *inst = function_inst(f, i);
-      k->passed[i.index] = !k->live[i.index] && !effects_must_stay(f, inst);
+      k->passed[i.index] = !k->live[i.index] && (!effects_must_stay(f, inst) || effects_stores_nothing(f, inst));
       k->dead += k->passed[i.index];
       if (k->passed[i.index]) continue;
       k->live[i.index] = true;

@@ -12,6 +12,7 @@
  * Omits:     stores partly overwritten; block copies.
  * Tests:     check/opt/dse.nvir. */
 #include "opt/analysis/accesses.h"
+#include "opt/effects.h"
 #include "opt/passes.h"
 
 enum { MAX_BLOCKS = 16, MAX_STEPS = 64 };
@@ -103,7 +104,7 @@ static bool is_dead(struct eliminator *g, uint32_t at) {
   struct nvm_inst_id id = store->where.access;
   struct nvm_block home = function_inst(g->f, id)->block;
   const struct alias_address *address = &store->where.place->address;
-  if (const_is_undef_or_poison(g->f->module, inst_operand(g->f, function_inst(g->f, id), 0))) return true;
+  if (effects_stores_nothing(g->f, function_inst(g->f, id))) return true;
   if (g->ends[store->class] == 1 && !alias_is_private(g->alias, address->base)) return false;
   g->work_count = g->steps = 0;
   enum verdict v = look_ahead(g, at + 1, a->end[home.index], store);

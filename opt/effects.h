@@ -44,6 +44,11 @@ static inline bool effects_is_plain_access(const struct nvm_inst *i) {
   return !how.is_volatile && how.ordering == ORDER_NONE;
 }
 
+/* A plain store of undef or poison: whatever is there already will do. */
+static inline bool effects_stores_nothing(const struct nvm_function *f, const struct nvm_inst *i) {
+  return i->op == OP_STORE && effects_is_plain_access(i) && const_is_undef_or_poison(f->module, inst_operand(f, i, 0));
+}
+
 /* A debug record or a call of llvm.dbg.*. */
 static inline bool effects_is_debug(const struct nvm_function *f, const struct nvm_inst *i) {
   return i->op == OP_DBG_RECORD || (i->op == OP_CALL && effects_call_is_debug(f, i));

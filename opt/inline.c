@@ -305,25 +305,30 @@ static struct nvm_inst_id copy_inst(struct inliner *l, struct copy *c, struct nv
   return made;
 }
 
-enum { MOST_FORGOTTEN = 16 /* members */, MOST_NESTING = 8 };
+enum { MOST_FORGOTTEN = 128 /* values of a variable */, MOST_NESTING = 8 };
 
-/* Whether a variable of that type may become a few values. */
-static bool becomes_values(const struct type_table *t, struct nvm_type type, int depth) {
+/* How many values a variable of that type may become, members of structs and arrays; more than MOST_FORGOTTEN: too many. */
+static uint64_t value_count(const struct type_table *t, struct nvm_type type, int depth) {
   const struct type_info *info = type_info(t, type);
-  if (info->kind == TY_ARRAY) return info->count <= MOST_FORGOTTEN && becomes_values(t, info->element, depth + 1);
-  if (info->kind != TY_STRUCT) return true;
-  if (info->count > MOST_FORGOTTEN || depth == MOST_NESTING) return false;
-  for (uint32_t k = 0; k < info->count; k++)
-    if (!becomes_values(t, type_member(t, type, k), depth + 1)) return false;
-  return true;
+  uint64_t count = 0;
+  if (info->kind != TY_ARRAY && info->kind != TY_STRUCT) return 1;
+  if (info->count > MOST_FORGOTTEN || depth == MOST_NESTING) return MOST_FORGOTTEN + 1;
+  if (info->kind == TY_ARRAY) return info->count * value_count(t, info->element, depth + 1);
+  for (uint32_t k = 0; k < info->count && count <= MOST_FORGOTTEN; k++) count += value_count(t, type_member(t, type, k), depth + 1);
+  return count;
 }
 
 /* Each call has variables of its own: where one follows another, what the last one left must not seem to be read. */
 static bool forget_variable(struct inliner *l, struct nvm_inst_id alloca, struct nvm_block to, struct nvm_inst_id before) {
-  struct nvm_type type = {function_inst(l->f, alloca)->aux};
-  if (!becomes_values(&l->m->types, type, 0)) return true;
+  const struct nvm_inst *variable = function_inst(l->f, alloca);
+  struct nvm_type type = {variable->aux};
+  nvm_u128 count;
+  if (!const_is_int(l->m, inst_operand(l->f, variable, 0), &count) || count != 1 ||
+      value_count(&l->m->types, type, 0) > MOST_FORGOTTEN)
+    return true;
   struct nvm_value operands[] = {const_undef(l->m, type), value_of_inst(alloca)};
-  struct nvm_inst_id store = function_add_inst(l->f, OP_STORE, 0, TYPE_VOID, operands, 2, 0);
+  struct memory_access how = {.align_log2 = variable->flags & ALLOCA_ALIGN_MASK};
+  struct nvm_inst_id store = function_add_inst(l->f, OP_STORE, 0, TYPE_VOID, operands, 2, memory_access_pack(how));
   if (inst_is_none(store)) return false;
   l->f->locations.data[store.index] = l->f->locations.data[alloca.index];
   if (inst_is_none(before)) inst_append(l->f, store, to);
