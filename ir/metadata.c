@@ -66,6 +66,7 @@ struct nvm_meta meta_int(struct meta_table *t, uint64_t bits, bool is_unsigned) 
 }
 
 struct nvm_meta meta_value(struct meta_table *t, struct nvm_value v, struct nvm_type type) {
+  t->has_locals |= value_kind(v) == VALUE_INST;
   return item_intern(t, (struct meta_item){.kind = META_VALUE, .value = v, .type = type});
 }
 

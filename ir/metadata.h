@@ -61,6 +61,7 @@ struct meta_table {
   VEC(struct named_metadata) named;
   uint32_t *slots;                  /* interning of items */
   uint32_t slot_count;
+  bool has_locals; /* some item may speak of an instruction */
 };
 
 /* An empty graph in `arena`; false when out of memory. */

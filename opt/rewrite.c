@@ -63,25 +63,41 @@ static struct nvm_value rewrite_metadata(struct rewrite *r, struct nvm_value v) 
   return value_equal(now, item->value) ? v : speak_of(r->f->module, now, item->type);
 }
 
-static void replace_operands(struct rewrite *r, struct nvm_inst_id i) {
+/* Returns how many operands were replaced. */
+static uint32_t replace_operands(struct rewrite *r, struct nvm_inst_id i, bool metadata) {
   const struct nvm_inst *inst = function_inst(r->f, i);
   const struct nvm_value *operands = r->f->operands.data + inst->first_operand;
-  bool metadata = takes_metadata(inst);
+  uint32_t replaced = 0;
   for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
     struct nvm_value v = operands[k], now = rewrite_get(r, v);
-    if (metadata && value_kind(now) == VALUE_CONST) now = rewrite_metadata(r, now);
+    if (!value_equal(v, now)) replaced++;
+    else if (metadata && value_kind(v) == VALUE_CONST) now = rewrite_metadata(r, v);
     if (!value_equal(v, now)) inst_set_operand(r->f, i, k, now);
   }
+  return replaced;
+}
+
+/* Removes the replaced instructions. Returns how often they are still named. */
+static uint64_t remove_replaced(struct rewrite *r) {
+  struct nvm_function *f = r->f;
+  uint64_t named = 0;
+  for (uint32_t k = 1; k < r->size; k++)
+    if (!value_is_none(r->to[k]) && function_inst(f, (struct nvm_inst_id){k})->block.index)
+      inst_remove(f, (struct nvm_inst_id){k});
+  for (uint32_t k = 1; k < r->size; k++)
+    if (!value_is_none(r->to[k])) named += f->uses.data[k];
+  return named;
 }
 
 void rewrite_apply(struct rewrite *r) {
   if (r->count == 0) return;
-  FOR_EACH_BLOCK(r->f, b)
-    for (struct nvm_inst_id i = function_block(r->f, b)->first, next; !inst_is_none(i); i = next) {
-      next = function_inst(r->f, i)->next;
-      if (rewrite_is_set(r, i)) inst_remove(r->f, i);
-      else replace_operands(r, i);
-    }
+  bool metadata = r->f->module->metadata.has_locals;
+  uint64_t named = remove_replaced(r);
+  FOR_EACH_BLOCK(r->f, b) {
+    if (named == 0 && !metadata) return;
+    FOR_EACH_INST(r->f, b, i)
+      named -= replace_operands(r, i, metadata && takes_metadata(function_inst(r->f, i)));
+  }
 }
 
 void rewrite_drop_dead_metadata(struct nvm_function *f, const bool *live) {
