@@ -346,7 +346,8 @@ static bool rename_block(struct renamer *r, struct nvm_block b) {
     if (!set_current(r, p->phi_variable.data[phi.index - p->first_new], value_of_inst(phi)))
       return false;
   for (struct nvm_inst_id i = function_block(p->f, b)->first, next; !inst_is_none(i); i = next) {
-    struct nvm_inst *inst = function_inst(p->f, i);
+    rewrite_operands(&p->rewrite, i);
+    const struct nvm_inst *inst = function_inst(p->f, i);
     next = inst->next;
     struct variable *v = accessed_variable(p, inst);
     if (!v) continue;

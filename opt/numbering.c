@@ -54,15 +54,6 @@ static void visit(struct numbering *g, struct nvm_inst_id id) {
   *slot = g->entries.count;
 }
 
-static void replace_operands(struct numbering *g, struct nvm_inst_id i) {
-  const struct nvm_inst *inst = function_inst(g->f, i);
-  const struct nvm_value *operands = g->f->operands.data + inst->first_operand;
-  for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
-    struct nvm_value now = rewrite_get(&g->rewrite, operands[k]);
-    if (!value_equal(operands[k], now)) inst_set_operand(g->f, i, k, now);
-  }
-}
-
 static void leave_scope(struct numbering *g, uint32_t to) {
   while (g->entries.count > to) {
     struct numbering_entry e = g->entries.data[--g->entries.count];
@@ -98,7 +89,7 @@ bool numbering_walk(struct numbering *g, const struct dominance *d, numbering_vi
     scope[b.index] = g->entries.count;
     open[depth++] = b;
     FOR_EACH_INST(f, b, i) {
-      replace_operands(g, i);
+      rewrite_operands(&g->rewrite, i);
       if (i.index >= g->rewrite.size) continue; /* made on the way, for a block that was not come to yet */
       if (effects_is_pure(f, function_inst(f, i))) visit(g, i);
       else if (others && !others(state, i)) return false;

@@ -63,18 +63,12 @@ static struct nvm_value rewrite_metadata(struct rewrite *r, struct nvm_value v) 
   return value_equal(now, item->value) ? v : speak_of(r->f->module, now, item->type);
 }
 
-/* Returns how many operands were replaced. */
-static uint32_t replace_operands(struct rewrite *r, struct nvm_inst_id i, bool metadata) {
-  const struct nvm_inst *inst = function_inst(r->f, i);
-  const struct nvm_value *operands = r->f->operands.data + inst->first_operand;
-  uint32_t replaced = 0;
-  for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
-    struct nvm_value v = operands[k], now = rewrite_get(r, v);
-    if (!value_equal(v, now)) replaced++;
-    else if (metadata && value_kind(v) == VALUE_CONST) now = rewrite_metadata(r, v);
+/* The same of metadata operands. */
+static void replace_metadata(struct rewrite *r, struct nvm_inst_id i) {
+  for (uint32_t k = 0; k < function_inst(r->f, i)->operand_count; k++) {
+    struct nvm_value v = inst_operand(r->f, function_inst(r->f, i), k), now = rewrite_metadata(r, v);
     if (!value_equal(v, now)) inst_set_operand(r->f, i, k, now);
   }
-  return replaced;
 }
 
 /* Removes the replaced instructions. Returns how often they are still named. */
@@ -95,8 +89,10 @@ void rewrite_apply(struct rewrite *r) {
   uint64_t named = remove_replaced(r);
   FOR_EACH_BLOCK(r->f, b) {
     if (named == 0 && !metadata) return;
-    FOR_EACH_INST(r->f, b, i)
-      named -= replace_operands(r, i, metadata && takes_metadata(function_inst(r->f, i)));
+    FOR_EACH_INST(r->f, b, i) {
+      named -= rewrite_operands(r, i);
+      if (metadata && takes_metadata(function_inst(r->f, i))) replace_metadata(r, i);
+    }
   }
 }
 

@@ -27,7 +27,20 @@ static inline struct nvm_value rewrite_get(struct rewrite *r, struct nvm_value v
 static inline bool rewrite_is_set(const struct rewrite *r, struct nvm_inst_id i) {
   return i.index < r->size && !value_is_none(r->to[i.index]);
 }
-/* Replaces in all operands and metadata operands, then removes the replaced instructions. */
+/* Replaces in the operands of i at once, which rewrite_apply() need not do then. Returns how many it were. */
+static inline uint32_t rewrite_operands(struct rewrite *r, struct nvm_inst_id i) {
+  const struct nvm_inst *inst = function_inst(r->f, i);
+  const struct nvm_value *operands = r->f->operands.data + inst->first_operand;
+  uint32_t replaced = 0;
+  for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
+    struct nvm_value v = operands[k], now = rewrite_get(r, v);
+    if (value_equal(v, now)) continue;
+    inst_set_operand(r->f, i, k, now);
+    replaced++;
+  }
+  return replaced;
+}
+/* Removes the replaced instructions, and replaces in all operands and metadata operands that name them. */
 void rewrite_apply(struct rewrite *r);
 
 /* Debug intrinsics and records that speak of instructions not in `live` (by instruction) speak of
