@@ -172,8 +172,8 @@ static bool add_call(struct splitter *s, struct nvm_inst_id id, struct nvm_value
   bool to = value_equal(inst_operand(s->f, i, 0), pointer);
   nvm_u128 byte;
   if (!copy && !const_is_int(s->m, inst_operand(s->f, i, 1), &byte)) return false;
-  if (copy && s->seen[id.index] == s->alloca.index) return false; /* both ends in this variable */
-  s->seen[id.index] = s->alloca.index;
+  if (copy && s->addresses[id.index].seen == s->tries) return false; /* both ends in this variable */
+  s->addresses[id.index].seen = s->tries;
   enum slice_kind kind = !copy ? SLICE_SET : to ? SLICE_COPY_TO : SLICE_COPY_FROM;
   return add_slice(s, id, kind, offset, (uint64_t)length, size, TYPE_NONE);
 }
@@ -185,7 +185,6 @@ static bool add_use(struct splitter *s, struct nvm_inst_id id, struct nvm_value 
                     int64_t offset, uint64_t size, uint32_t depth) {
   const struct nvm_inst *i = function_inst(s->f, id);
   int64_t more = 0;
-  if (i->block.index == 0) return false; /* split in this round, from the other end */
   switch ((enum op)i->op) {
   case OP_LOAD:
     return effects_is_plain_access(i) && add_slice(s, id, SLICE_LOAD, offset, sroa_size(s, i->type), size, i->type);
@@ -212,10 +211,60 @@ static bool add_use(struct splitter *s, struct nvm_inst_id id, struct nvm_value 
 static bool follow(struct splitter *s, struct nvm_value pointer, int64_t offset, uint64_t size,
                    uint32_t depth) {
   if (depth > 32) return false;
-  uint32_t n = value_index(pointer);
-  for (uint32_t k = s->uses.first[n]; k < s->uses.first[n + 1]; k++)
-    if (!add_use(s, s->uses.users[k], pointer, offset, size, depth)) return false;
-  return true;
+  uint32_t n = value_index(pointer), left = s->f->uses.data[n];
+  for (uint32_t k = s->addresses[n].first; k; k = s->uses.data[k - 1].next) {
+    struct nvm_inst_id user = s->uses.data[k - 1].user;
+    if (function_inst(s->f, user)->block.index) left--;
+    else if (s->addresses[user.index].seen > s->tries_before) return false; /* split in this round, from the other end */
+    else continue;
+    if (!add_use(s, user, pointer, offset, size, depth)) return false;
+  }
+  return left == 0;
+}
+
+/* --- who names addresses --------------------------------------------------------------------------- */
+
+static void note_use(struct splitter *s, struct nvm_inst_id user, struct nvm_value v) {
+  uint16_t op = value_kind(v) == VALUE_INST ? s->f->insts.data[value_index(v)].op : OP_RET;
+  if (op != OP_ALLOCA && op != OP_GEP && op != OP_BITCAST && op != OP_ADDRSPACECAST) return;
+  struct address_use use = {user, s->addresses[value_index(v)].first};
+  s->failed |= !VEC_PUSH(s->arena, &s->uses, use);
+  s->addresses[value_index(v)].first = s->uses.count;
+}
+
+/* Notes what may be addresses among the operands of i, unless add_use() would not understand it anyway. */
+static void note_addresses(struct splitter *s, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  const struct nvm_value *operands = s->f->operands.data + i->first_operand;
+  switch ((enum op)i->op) {
+  case OP_LOAD: case OP_GEP: case OP_BITCAST: case OP_ADDRSPACECAST: note_use(s, id, operands[0]); break;
+  case OP_STORE: case OP_CALL:
+    for (uint32_t k = 0; k < i->operand_count; k++) note_use(s, id, operands[k]);
+    break;
+  default: break;
+  }
+}
+
+/* Notes what this round has brought: the first one, all. */
+static void note_new(struct splitter *s) {
+  uint32_t known = s->noted, count = s->f->insts.count;
+  s->addresses = arena_grow(s->arena, s->addresses, known * sizeof *s->addresses, count * sizeof *s->addresses);
+  s->failed |= !s->addresses;
+  for (uint32_t k = known; k < count && !s->failed; k++)
+    if (s->f->insts.data[k].block.index) note_addresses(s, (struct nvm_inst_id){k});
+  for (uint32_t k = 0; k < s->moved.count && !s->failed; k++) note_addresses(s, s->moved.data[k]);
+  s->noted = count;
+  s->moved.count = 0;
+}
+
+static void move_access(struct splitter *s, struct nvm_inst_id i, uint32_t operand, struct nvm_value address) {
+  inst_set_operand(s->f, i, operand, address);
+  s->failed |= !VEC_PUSH(s->arena, &s->moved, i);
+}
+
+static void remove_user(struct splitter *s, struct nvm_inst_id i) {
+  s->addresses[i.index].seen = s->tries;
+  inst_remove(s->f, i);
 }
 
 /* --- parts --------------------------------------------------------------------------------------- */
@@ -426,7 +475,7 @@ static void rewrite_load(struct splitter *s, const struct slice *c, const struct
   if (p->form == PART_MEMORY || (whole && type_equal(c->type, p->type))) {
     int64_t delta = p->form == PART_MEMORY ? (int64_t)(c->begin - p->begin + p->pad) : 0;
     struct nvm_value at = sroa_offset_pointer(s, c->inst, p->variable, delta);
-    inst_set_operand(s->f, c->inst, 0, at);
+    move_access(s, c->inst, 0, at);
     if (p->form != PART_MEMORY) function_inst(s->f, c->inst)->aux = 0;
     return;
   }
@@ -448,7 +497,7 @@ static void rewrite_store(struct splitter *s, const struct slice *c, const struc
   if (p->form == PART_MEMORY) {
     struct nvm_value at =
         sroa_offset_pointer(s, c->inst, p->variable, (int64_t)(c->begin - p->begin + p->pad));
-    inst_set_operand(s->f, c->inst, 1, at);
+    move_access(s, c->inst, 1, at);
     return;
   }
   if (p->form == PART_DEAD) {
@@ -463,7 +512,7 @@ static void rewrite_store(struct splitter *s, const struct slice *c, const struc
   } else {
     store_bytes(s, c, p, v);
   }
-  inst_remove(s->f, c->inst);
+  remove_user(s, c->inst);
 }
 
 /* The alignment that a call's argument says it has. */
@@ -539,7 +588,7 @@ static void rewrite_slice(struct splitter *s, const struct slice *c) {
     rewrite_store(s, c, p);
   } else {
     for (; p < s->parts.data + s->parts.count && p->begin < c->end; p++) rewrite_cut(s, c, p);
-    inst_remove(s->f, c->inst);
+    remove_user(s, c->inst);
   }
 }
 
@@ -608,6 +657,7 @@ static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool pat
   uint64_t size = sroa_alloca_bytes(s, alloca);
   if (size == 0 || size > MOST_BYTES) return false;
   s->alloca = alloca;
+  s->tries++;
   s->slices.count = s->derived.count = s->parts.count = 0;
   s->has_accesses = false;
   if (!follow(s, value_of_inst(alloca), 0, size, 0) || s->slices.count == 0) return false;
@@ -720,17 +770,14 @@ static bool find_candidates(struct splitter *s, bool *accesses) {
  * memory: the other parts are such as mem2reg takes. */
 static bool run_round(struct splitter *s, bool patient) {
   bool any = false;
-  candidate_list now = {0};
+  inst_list now = {0};
   for (uint32_t k = 0; k < s->candidates.count; k++)
     if (s->f->uses.data[s->candidates.data[k].index]) s->failed |= !VEC_PUSH(s->arena, &now, s->candidates.data[k]);
   s->candidates.count = 0;
   if (now.count == 0) return false;
-  s->seen = arena_alloc(s->arena, s->f->insts.count * sizeof *s->seen);
-  if (!s->seen || !uses_build(&s->uses, s->f, s->arena) ||
-      !rewrite_init(&s->rewrite, s->f, s->arena)) {
-    s->failed = true;
-    return false;
-  }
+  note_new(s);
+  s->failed |= !rewrite_grow(&s->rewrite, s->arena);
+  s->tries_before = s->tries;
   for (uint32_t k = 0; k < now.count && !s->failed; k++) {
     bool split = try_variable(s, now.data[k], patient);
     for (uint32_t p = 0; split && p < s->parts.count; p++)
@@ -739,7 +786,6 @@ static bool run_round(struct splitter *s, bool patient) {
     if (!split) s->failed |= !VEC_PUSH(s->arena, &s->candidates, now.data[k]);
     any |= split;
   }
-  rewrite_apply(&s->rewrite);
   return any;
 }
 
@@ -751,12 +797,14 @@ enum nvm_status sroa_run(struct nvm_function *f, struct pass_env *env, bool *cha
     *changed = true;
     if (s.failed || !find_candidates(&s, &accesses)) return NVM_OUT_OF_MEMORY;
   }
+  if (s.candidates.count) s.failed |= !rewrite_init(&s.rewrite, f, env->arena);
   for (int round = 0; s.candidates.count && round < MOST_ROUNDS && !s.failed; round++) {
     s.waited = false;
     any = run_round(&s, any); /* patient, unless that brought nothing */
-    *changed |= any;
     if (!any && !s.waited) break;
   }
+  if (s.split) rewrite_apply(&s.rewrite);
+  *changed |= s.split != 0;
   *env->statistic += s.split;
   return s.failed ? NVM_OUT_OF_MEMORY : NVM_OK;
 }

@@ -4,7 +4,6 @@
 #define NVM_OPT_SROA_H
 
 #include "opt/rewrite.h"
-#include "opt/uses.h"
 
 enum slice_kind { SLICE_LOAD, SLICE_STORE, SLICE_COPY_TO, SLICE_COPY_FROM, SLICE_SET };
 
@@ -26,25 +25,38 @@ struct part {
   bool read, touched;
 };
 
+/* Who names addresses in variables; lists in one table. */
+struct address { /* by instruction */
+  uint32_t first; /* use, plus 1; 0: none */
+  uint32_t seen;  /* the try in which this, a copy, was met or, a user, removed last */
+};
+struct address_use {
+  struct nvm_inst_id user;
+  uint32_t next; /* as `first` */
+};
+
 typedef VEC(struct slice) slice_list;
-typedef VEC(struct nvm_inst_id) candidate_list; /* allocas */
+typedef VEC(struct nvm_inst_id) inst_list;
 
 struct splitter {
   struct nvm_function *f;
   struct nvm_module *m;
   struct arena *arena;
-  struct uses uses;
   struct rewrite rewrite;
-  candidate_list candidates;  /* what the next round looks at */
+  struct address *addresses;
+  VEC(struct address_use) uses;
+  uint32_t noted; /* instructions that the two above know */
+  inst_list moved; /* accesses that got another address in this round */
+  uint32_t tries, tries_before; /* to split a variable: in all, before this round */
+  inst_list candidates; /* allocas that the next round looks at */
   struct direct_uses *direct; /* by alloca */
-  uint32_t *seen; /* by instruction: the alloca that a copy was met from last */
   uint32_t split;
   bool failed; /* out of memory */
   bool waited; /* a variable that could be split was not, in this round */
   /* The variable in hand. */
   struct nvm_inst_id alloca;
   slice_list slices;
-  VEC(struct nvm_inst_id) derived; /* addresses, lifetime markers */
+  inst_list derived; /* addresses, lifetime markers */
   VEC(struct part) parts;
   bool has_accesses;
 };
