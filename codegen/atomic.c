@@ -145,10 +145,10 @@ void lower_atomic_store(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   if (!atomic_init(&a, l, inst_operand(l->f, i, 1), value_type(l->f, v), how)) return;
   struct ptx_operand value = lower_operand(l, v, 0);
-  if (is_wide(l, value_type(l->f, v)))
-    value = emit_group(l, PTX_MOD_B128, lower_in_reg(l, value, &part_i64),
-                       lower_in_reg(l, lower_operand(l, v, 1), &part_i64));
-  else if (a.part.kind == PART_I1) value = lower_pred_to_int(l, value, 16);
+  if (is_wide(l, value_type(l->f, v))) {
+    struct ptx_operand high = lower_in_reg(l, lower_operand(l, v, 1), &part_i64);
+    value = emit_group(l, PTX_MOD_B128, lower_in_reg(l, value, &part_i64), high);
+  } else if (a.part.kind == PART_I1) value = lower_pred_to_int(l, value, 16);
   else if (a.part.kind == PART_INT) value = lower_zext_part(l, value, &a.part, a.part.container);
   fence_before(&a);
   bool release = a.order == ORDER_RELEASE || a.order == ORDER_ACQ_REL;

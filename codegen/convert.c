@@ -340,7 +340,8 @@ void lower_cast_bits(struct lower *l, struct nvm_type from_type, const struct pt
 static void lower_bitcast(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value v = inst_operand(l->f, i, 0);
   struct nvm_type type = value_type(l->f, v);
-  lower_cast_bits(l, type, lower_regs(l, v), i->type, lower_result(l, l->inst));
+  const struct ptx_reg *result = lower_result(l, l->inst);
+  lower_cast_bits(l, type, lower_regs(l, v), i->type, result);
 }
 
 /* --- dispatch --------------------------------------------------------------------------------- */

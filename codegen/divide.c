@@ -83,7 +83,8 @@ static struct ptx_operand divide_signed(struct division *v, int64_t divisor) {
     while (!reciprocal(w, s, 1, d, &m)) s++;
     q = emit_op(v, PTX_MUL, type, v->n, number(v, (uint64_t)m));
     if (m >> (w - 1)) q = emit_op(v, PTX_ADD, type, q, v->n);
-    q = emit_op(v, PTX_ADD, type, shift_right(v, true, q, s), shift_right(v, false, v->n, w - 1));
+    struct ptx_operand sign = shift_right(v, false, v->n, w - 1);
+    q = emit_op(v, PTX_ADD, type, shift_right(v, true, q, s), sign);
   }
   return divisor < 0 ? emit_op(v, PTX_SUB, type, ptx_i(0), q) : q;
 }

@@ -248,9 +248,8 @@ struct nvm_attrlist link_attribute_list(struct linker *l, struct nvm_attrlist li
   if (!sets) return (struct nvm_attrlist){0};
   for (uint32_t i = 0; i < info.count; i++)
     sets[i] = link_attributes(l, l->from->attributes.parameter_sets.data[info.first + i]);
-  struct nvm_attrlist made =
-      attrlist_make(&l->into->attributes, link_attributes(l, info.function),
-                    link_attributes(l, info.result), sets, info.count);
+  struct nvm_attrset result = link_attributes(l, info.result), function = link_attributes(l, info.function);
+  struct nvm_attrlist made = attrlist_make(&l->into->attributes, function, result, sets, info.count);
   l->lists[list.index] = made.index + 1;
   return made;
 }

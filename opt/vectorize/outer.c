@@ -316,7 +316,8 @@ static void emit_check(struct outer_nest *n, const struct nest_check *c, const s
   struct nvm_value low[2], high[2];
   range_of(n, c->a, taken, &low[0], &high[0]);
   range_of(n, c->b, taken, &low[1], &high[1]);
-  fail_if(n, x_binary(x, OP_AND, x_compare(x, ICMP_ULT, low[0], high[1]), x_compare(x, ICMP_ULT, low[1], high[0])));
+  struct nvm_value above = x_compare(x, ICMP_ULT, low[1], high[0]);
+  fail_if(n, x_binary(x, OP_AND, x_compare(x, ICMP_ULT, low[0], high[1]), above));
 }
 
 static void emit_checks(struct outer_nest *n, const struct nvm_value taken[2]) {

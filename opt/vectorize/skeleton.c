@@ -131,7 +131,8 @@ static void check_far(struct skeleton *s, const struct overlap_check *c, struct 
   struct nvm_value a_first, a_end, b_first, b_end;
   range_of(s, c->earlier, a, c->earlier_low, c->earlier_high, &a_first, &a_end);
   range_of(s, c->later, b, c->later_low, c->later_high, &b_first, &b_end);
-  fail_if(s, x_binary(x, OP_AND, x_compare(x, ICMP_ULT, a_first, b_end), x_compare(x, ICMP_ULT, b_first, a_end)));
+  struct nvm_value above = x_compare(x, ICMP_ULT, b_first, a_end);
+  fail_if(s, x_binary(x, OP_AND, x_compare(x, ICMP_ULT, a_first, b_end), above));
 }
 
 static void check_overlaps(struct skeleton *s) {
