@@ -390,9 +390,9 @@ static bool one_round(struct unroller *u, bool *again) {
       *again = true;
       continue;
     }
-    if (u->loop->block_count > MOST_BLOCKS || !loop_is_closed(&u->nest, f, n)) continue;
+    if (u->loop->block_count > MOST_BLOCKS || block_is_none(u->loop->preheader) || block_is_none(u->loop->latch)) continue;
     struct plan p = plan_loop(u, n);
-    if (p.kind == UNROLL_NOT) continue;
+    if (p.kind == UNROLL_NOT || !loop_is_closed(&u->nest, f, n)) continue;
     u->inner_changed[u->loop->parent] = true;
     if (!(p.kind == UNROLL_RUNTIME ? unroll_with_rest(u, n, p) : unroll(u, n, p))) return false;
   }
