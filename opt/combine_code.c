@@ -27,13 +27,20 @@ static bool steps_once(const struct combiner *k, const struct nvm_inst *g) {
          type_scalar_bits(&k->m->types, (struct nvm_type){g->aux}) != 0;
 }
 
+/* Whether its offset may be constant. */
+static bool has_constant_indices(const struct combiner *k, const struct nvm_inst *g) {
+  for (uint32_t n = 1; n < g->operand_count; n++)
+    if (value_kind(inst_operand(k->f, g, n)) != VALUE_CONST) return false;
+  return true;
+}
+
 static struct nvm_value gep_simplify(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *g = function_inst(k->f, root);
   struct nvm_value base = inst_operand(k->f, g, 0);
   int64_t outer, inner;
   const struct nvm_inst *b = as_inst(k, base, OP_GEP);
   if (!type_equal(value_type(k->f, base), g->type) || !type_is_ptr(&k->m->types, g->type) ||
-      (!b && steps_once(k, g)) || !gep_constant_offset(k->f, g, &outer))
+      (steps_once(k, g) && !(b && has_constant_indices(k, b))) || !gep_constant_offset(k->f, g, &outer))
     return VALUE_NULL;
   if (outer == 0) return base;
   if (!b || !type_is_ptr(&k->m->types, value_type(k->f, inst_operand(k->f, b, 0))) ||

@@ -1,6 +1,7 @@
 /* What loop passes share; see loop_tools.h. */
 #include "opt/loop_tools.h"
 
+#include "ir/evalintrinsic.h"
 #include "ir/intrinsic.h"
 #include "opt/cfg.h"
 #include "opt/effects.h"
@@ -109,8 +110,33 @@ struct nvm_inst_id loop_copy_inst(struct loop_copy *c, struct nvm_function *f, s
   return made;
 }
 
+/* The constant that i is where its operands' copies are constants; VALUE_NULL: none. */
+static struct nvm_value folded_copy(const struct loop_copy *c, struct nvm_function *f, const struct nvm_inst *i) {
+  enum { MOST = 3 };
+  struct nvm_value operands[MOST];
+  if (i->operand_count == 0 || i->operand_count > MOST || i->op == OP_CALL || !effects_is_pure(f, i)) return VALUE_NULL;
+  for (uint32_t k = 0; k < i->operand_count; k++) {
+    operands[k] = loop_copy_of(c, inst_operand(f, i, k));
+    if (value_kind(operands[k]) != VALUE_CONST) return VALUE_NULL;
+  }
+  return eval_inst(f, i, operands);
+}
+
+/* How many operands of i name what shall be copied, but is not yet. */
+static uint32_t count_missing(const struct loop_copy *c, const struct nvm_function *f, const struct nvm_inst *i) {
+  uint32_t missing = 0;
+  for (uint32_t k = 0; k < i->operand_count; k++) {
+    struct nvm_value v = inst_operand(f, i, k);
+    if (value_kind(v) != VALUE_INST || value_index(v) >= c->value_count) continue;
+    uint32_t b = f->insts.data[value_index(v)].block.index;
+    missing += value_is_none(c->values[value_index(v)]) && b < c->block_count && c->blocks[b].index;
+  }
+  return missing;
+}
+
 bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct nvm_block *blocks, uint32_t count,
                       struct nvm_block before) {
+  uint32_t missing = 0;
   for (uint32_t k = 0; k < count; k++) {
     struct nvm_block made = function_add_block(f, (struct nvm_str){0});
     if (block_is_none(made)) return false;
@@ -121,18 +147,26 @@ bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct 
     FOR_EACH_INST(f, blocks[k], i) {
       bool given = function_inst(f, i)->op == OP_PHI && blocks[k].index == c->header.index;
       if (given || function_inst(f, i)->op == OP_DBG_RECORD) continue;
+      struct nvm_value constant = folded_copy(c, f, function_inst(f, i));
+      if (!value_is_none(constant)) {
+        c->values[i.index] = constant;
+        continue;
+      }
+      missing += count_missing(c, f, function_inst(f, i));
       struct nvm_inst_id made = loop_copy_inst(c, f, i);
       if (inst_is_none(made)) return false;
       inst_append(f, made, c->blocks[blocks[k].index]);
     }
-  for (uint32_t k = 0; k < count; k++) /* once more: what was not copied yet when it was named */
+  for (uint32_t k = 0; missing && k < count; k++) /* once more for these */
     FOR_EACH_INST(f, blocks[k], i) {
       bool given = function_inst(f, i)->op == OP_PHI && blocks[k].index == c->header.index;
-      if (given || function_inst(f, i)->op == OP_DBG_RECORD) continue;
+      if (given || value_kind(c->values[i.index]) != VALUE_INST) continue;
       struct nvm_inst_id made = {value_index(c->values[i.index])};
       for (uint32_t o = 0; o < function_inst(f, i)->operand_count; o++) {
         struct nvm_value now = loop_copy_of(c, inst_operand(f, function_inst(f, i), o));
-        if (!value_equal(now, inst_operand(f, function_inst(f, made), o))) inst_set_operand(f, made, o, now);
+        if (value_equal(now, inst_operand(f, function_inst(f, made), o))) continue;
+        inst_set_operand(f, made, o, now);
+        missing--;
       }
     }
   return true;
