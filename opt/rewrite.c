@@ -2,23 +2,26 @@
 #include "opt/rewrite.h"
 
 bool rewrite_init(struct rewrite *r, struct nvm_function *f, struct arena *arena) {
-  *r = (struct rewrite){.f = f, .size = f->insts.count};
-  r->to = arena_alloc(arena, f->insts.count * sizeof *r->to);
-  return r->to != NULL;
+  *r = (struct rewrite){.f = f};
+  return rewrite_grow(r, arena);
 }
 
 bool rewrite_grow(struct rewrite *r, struct arena *arena) {
-  uint32_t size = r->f->insts.count;
-  if (size <= r->size) return true;
-  struct nvm_value *to = arena_alloc(arena, 2 * (size_t)size * sizeof *to);
-  if (!to) return false;
-  memcpy(to, r->to, r->size * sizeof *to);
+  uint32_t old = r->size, size = r->f->insts.count;
+  if (size <= old) return true;
+  if (old) size *= 2;
+  struct nvm_value *to = arena_alloc(arena, size * sizeof *to);
+  struct nvm_inst_id *set = arena_grow_raw(arena, r->set, old * sizeof *set, size * sizeof *set);
+  if (!to || !set) return false;
+  if (old) memcpy(to, r->to, old * sizeof *to);
   r->to = to;
-  r->size = 2 * size;
+  r->set = set;
+  r->size = size;
   return true;
 }
 
 void rewrite_set(struct rewrite *r, struct nvm_inst_id i, struct nvm_value to) {
+  if (value_is_none(r->to[i.index])) r->set[r->set_count++] = i;
   r->to[i.index] = to;
   r->count++;
 }
@@ -73,13 +76,10 @@ static void replace_metadata(struct rewrite *r, struct nvm_inst_id i) {
 
 /* Removes the replaced instructions. Returns how often they are still named. */
 static uint64_t remove_replaced(struct rewrite *r) {
-  struct nvm_function *f = r->f;
   uint64_t named = 0;
-  for (uint32_t k = 1; k < r->size; k++)
-    if (!value_is_none(r->to[k]) && function_inst(f, (struct nvm_inst_id){k})->block.index)
-      inst_remove(f, (struct nvm_inst_id){k});
-  for (uint32_t k = 1; k < r->size; k++)
-    if (!value_is_none(r->to[k])) named += f->uses.data[k];
+  for (uint32_t k = 0; k < r->set_count; k++)
+    if (function_inst(r->f, r->set[k])->block.index) inst_remove(r->f, r->set[k]);
+  for (uint32_t k = 0; k < r->set_count; k++) named += r->f->uses.data[r->set[k].index];
   return named;
 }
 

@@ -9,6 +9,8 @@ struct rewrite {
   struct nvm_function *f;
   struct nvm_value *to; /* by instruction; VALUE_NULL: stays */
   uint32_t size;        /* of `to`; instructions made later stay */
+  struct nvm_inst_id *set; /* the instructions that do not stay */
+  uint32_t set_count;
   uint32_t count;       /* replacements noted */
 };
 

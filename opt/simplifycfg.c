@@ -316,8 +316,7 @@ static bool add_comparison(const struct simplifier *s, struct chain *c, struct n
 static bool find_chains(struct simplifier *s) {
   struct nvm_function *f = s->f;
   bool any = false;
-  struct chain *c = arena_alloc(s->env->arena, sizeof *c);
-  if (!c) return false;
+  struct chain found, *c = &found;
   FOR_EACH_BLOCK(f, b) {
     c->count = 0;
     for (struct nvm_block at = b; add_comparison(s, c, at);) at.index = value_index(c->operands[1]);
