@@ -84,15 +84,19 @@ static uint64_t remove_replaced(struct rewrite *r) {
 }
 
 void rewrite_apply(struct rewrite *r) {
-  if (r->count == 0) return;
-  bool metadata = r->f->module->metadata.has_locals;
+  if (r->set_count == 0) return;
+  const struct nvm_function *f = r->f;
+  bool metadata = f->module->metadata.has_locals;
+  struct nvm_block start = function_inst(f, r->set[0])->block, b = start; /* most of what names values stands behind them */
+  if (block_is_none(b)) b = start = f->entry;
   uint64_t named = remove_replaced(r);
-  FOR_EACH_BLOCK(r->f, b) {
-    if (named == 0 && !metadata) return;
-    FOR_EACH_INST(r->f, b, i) {
+  while (named || metadata) {
+    FOR_EACH_INST(f, b, i) {
       named -= rewrite_operands(r, i);
-      if (metadata && takes_metadata(function_inst(r->f, i))) replace_metadata(r, i);
+      if (metadata && takes_metadata(function_inst(f, i))) replace_metadata(r, i);
     }
+    b = b.index == f->last_block.index ? f->entry : function_block(f, b)->next;
+    if (b.index == start.index) return;
   }
 }
 
