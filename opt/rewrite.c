@@ -117,19 +117,18 @@ void rewrite_drop_dead_metadata(struct nvm_function *f, const bool *live) {
 /* Numbers what is alive, in the order of the old numbers; 0 for the dead. *operands: how many they have.
  * False: lists of debug information name values, which cannot be renumbered. */
 static bool number_alive(const struct nvm_function *f, uint32_t *now, uint32_t *operands) {
+  bool metadata = f->module->metadata.has_locals;
   uint32_t count = 0;
-  FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      now[i.index] = 1;
-      *operands += inst->operand_count;
-      for (uint32_t k = 0; takes_metadata(inst) && k < inst->operand_count; k++) {
-        const struct meta_item *item = spoken_of(f->module, inst_operand(f, inst, k));
-        if (item && item->kind == META_INLINE) return false;
-      }
+  for (uint32_t k = 1; k < f->insts.count; k++) {
+    const struct nvm_inst *inst = &f->insts.data[k];
+    if (block_is_none(inst->block)) continue;
+    now[k] = ++count;
+    *operands += inst->operand_count;
+    for (uint32_t n = 0; metadata && takes_metadata(inst) && n < inst->operand_count; n++) {
+      const struct meta_item *item = spoken_of(f->module, inst_operand(f, inst, n));
+      if (item && item->kind == META_INLINE) return false;
     }
-  for (uint32_t k = 1; k < f->insts.count; k++)
-    if (now[k]) now[k] = ++count;
+  }
   return true;
 }
 
@@ -149,11 +148,12 @@ static void move_inst(struct nvm_function *f, const uint32_t *now, uint32_t from
   *i = f->insts.data[from];
   i->previous.index = now[i->previous.index];
   i->next.index = now[i->next.index];
-  bool metadata = takes_metadata(i);
-  for (uint32_t k = 0; k < i->operand_count; k++)
-    operands[*count + k] = renumbered(f->module, now, inst_operand(f, i, k), metadata);
-  i->first_operand = *count;
-  *count += i->operand_count;
+  bool metadata = f->module->metadata.has_locals && takes_metadata(i);
+  const struct nvm_value *old = f->operands.data + i->first_operand;
+  uint32_t first = *count, length = i->operand_count;
+  for (uint32_t k = 0; k < length; k++) operands[first + k] = renumbered(f->module, now, old[k], metadata);
+  i->first_operand = first;
+  *count = first + length;
   f->uses.data[to] = f->uses.data[from];
   f->names.data[to] = f->names.data[from];
   f->locations.data[to] = f->locations.data[from];
@@ -173,6 +173,7 @@ static bool compact_blocks(struct nvm_function *f, struct arena *scratch) {
     FOR_EACH_INST(f, b, i) {
       struct nvm_inst *inst = function_inst(f, i);
       inst->block.index = now[b.index];
+      if (inst->op != OP_PHI && !op_is_terminator((enum op)inst->op)) continue;
       for (struct nvm_value *v = f->operands.data + inst->first_operand, *end = v + inst->operand_count; v < end; v++)
         if (value_kind(*v) == VALUE_BLOCK) *v = value_make(VALUE_BLOCK, now[value_index(*v)]);
     }
