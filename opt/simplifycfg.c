@@ -43,6 +43,7 @@ enum {
   MOST_UNIFORM = 2,      /* the same behind a branch that all threads of a warp take the same way */
   MOST_PHI_OPERANDS = 64, /* of phis that are made selects */
   LEAST_CASES = 4, MOST_CASES = 64, /* of a chain of comparisons that is made a switch */
+  STEPS_TO_SOURCE = 4,   /* from a condition to what makes it differ among threads, looked for before all is analyzed */
   MOST_ALIKE = 16        /* instructions of a block that is merged with another */
 };
 
@@ -661,8 +662,9 @@ static bool find_divergence(struct simplifier *s) {
 /* What ways behind the branch of b may cost: more than MOST_UNIFORM only if it parts threads. */
 static uint32_t most_speculated(struct simplifier *s, struct nvm_block b, uint32_t cost) {
   if (cost <= MOST_UNIFORM || cost > MOST_SPECULATED) return MOST_SPECULATED;
-  if (!find_divergence(s)) return 0;
   struct nvm_value condition = inst_operand(s->f, function_inst(s->f, block_terminator(s->f, b)), 0);
+  if (!s->divergence && divergence_is_evident(s->f, condition, STEPS_TO_SOURCE)) return MOST_SPECULATED;
+  if (!find_divergence(s)) return 0;
   return divergence_of(s->divergence, condition) ? MOST_SPECULATED : MOST_UNIFORM;
 }
 

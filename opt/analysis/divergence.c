@@ -208,3 +208,15 @@ bool divergence_of(const struct divergence *d, struct nvm_value v) {
   if (value_kind(v) == VALUE_ARG) return !function_is_kernel(d->f);
   return value_kind(v) == VALUE_INST && (value_index(v) >= d->size || d->values[value_index(v)]);
 }
+
+bool divergence_is_evident(const struct nvm_function *f, struct nvm_value v, uint32_t steps) {
+  enum { MOST_OPERANDS = 3 };
+  if (value_kind(v) == VALUE_ARG) return !function_is_kernel(f);
+  if (value_kind(v) != VALUE_INST) return false;
+  const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
+  if (is_source(f, i)) return true;
+  if (steps == 0 || i->op == OP_PHI || i->operand_count > MOST_OPERANDS) return false;
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    if (divergence_is_evident(f, inst_operand(f, i, k), steps - 1)) return true;
+  return false;
+}

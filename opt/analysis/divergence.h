@@ -18,5 +18,7 @@ bool divergence_compute(struct divergence *d, const struct nvm_function *f, cons
                         const struct loops *loops, struct arena *arena);
 /* Whether v may differ. Constants and a kernel's arguments do not; a device function's do. */
 bool divergence_of(const struct divergence *d, struct nvm_value v);
+/* Whether it is no doubt what divergence_of() would say, for v is computed from what differs in so many steps. */
+bool divergence_is_evident(const struct nvm_function *f, struct nvm_value v, uint32_t steps);
 
 #endif
