@@ -4,9 +4,11 @@
  *            than most of them, and hides what the arguments say.
  * Algorithm: the manager comes to callees first and runs all passes of a round on one function before its callers
  *            (opt/call_graph.h). So a body is small when it is copied: what a chain of helpers hands on in variables
- *            of the frame is simplified once, not once for each kernel. A function that is called once waits, as it came, for
- *            the one that calls it, or for that one's caller: it is copied and simplified once. A call is looked at once; those
- *            that come with a body were, if that did not wait. The calls of a function are taken from the last to the first:
+ *            of the frame is simplified once, not once for each kernel. A function that is called once waits,
+ *            as it came, for the one that calls it, or for that one's caller: it is copied and simplified
+ *            once. A call is looked at once; those that come with a body were, if that did not wait. The
+ *            variables of a body that is copied into a loop forget what the last iteration left: undef is
+ *            stored there. The calls of a function are taken from the last to the first:
  *            the instructions behind a call move to a new block, and then are never moved again.
  *            A body of one block goes before the call, without a new block. What was called for the last time
  *            is removed at once: chains of helpers would otherwise be there once for each of their links.
@@ -19,8 +21,9 @@
  *            mode of denormals, another function type than the call's.
  * Rules:     allocas move to the caller's entry block. A byval argument is copied. `tail` is
  *            dropped inside. Inlined instructions are located where they were, inlinedAt the call, those of
- *            functions without a subprogram at the call; without a location at the call they have none. The callee's debug variables,
- *            !alias.scope and !noalias are dropped: they would speak of several copies at once.
+ *            functions without a subprogram at the call; without a location at the call they have none. The
+ *            callee's debug variables, !alias.scope and !noalias are dropped: they would speak of several
+ *            copies at once.
  *            Convergent operations stay as conditional as they were, for the call was. `mustprogress` goes where the
  *            callee has loops and does not say so.
  * Requires:  nothing.
@@ -159,7 +162,8 @@ static const char *why_never(const struct inliner *l, const struct nvm_inst *i, 
   return NULL;
 }
 
-static bool wants_inline(const struct inliner *l, const struct nvm_inst *i, const struct call *call, uint32_t caller_size) {
+static bool wants_inline(const struct inliner *l, const struct nvm_inst *i, const struct call *call,
+                         uint32_t caller_size) {
   const struct nvm_function *g = l->m->functions.data[call->callee];
   if (function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE)) return true;
   if (is_only_use(l, call->callee)) return caller_size <= MOST_CALLER_SIZE_OF_ONLY_USE;

@@ -37,7 +37,7 @@ enum pass_id pass_find(const char *name, size_t length) {
 
 /* What several levels share. Reflection is asked again after each round of inlining, which brings new questions. */
 #define REFLECT "nvvm-reflect,nvvm-reflect-pp,"
-/* Callees first, each simplified before it is copied. */
+/* Callees first, those that are called more than once simplified before they are copied. */
 #define INLINED REFLECT "inline,written-parameters,copied-constants,sroa,mem2reg,early-cse,combine,simplifycfg,"
 #define ACROSS "globaldce,ipsccp,argument-promotion,"
 /* Callees are smaller after the first round, and constants have found their way into addresses. */
