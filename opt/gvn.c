@@ -57,14 +57,22 @@ static struct access *plain_access(const struct numberer *g, struct nvm_inst_id 
   return x->kind == ACCESS_OTHER ? NULL : x;
 }
 
-/* The pointer may have become another by now, of which more is known. */
+/* The pointer may have become another by now, of which more is known: that of other accesses, where it was loaded twice. */
 static bool follow_pointer(struct numberer *g, struct access *x) {
   const struct nvm_inst *i = function_inst(g->f, x->where.access);
   struct nvm_value pointer = inst_operand(g->f, i, i->op == OP_STORE);
   if (value_equal(pointer, x->where.pointer)) return true;
   x->where.pointer = pointer;
   x->where.place = alias_place_of(g->alias, pointer);
-  return x->where.place != NULL;
+  if (!x->where.place) return false;
+  x->class = alias_class_of_place(g->alias, x->where.place);
+  if (x->class <= g->accesses.list.count) g->plain[x->class]++;
+  return x->class != 0;
+}
+
+/* Whether another plain access has the address of x. Classes beyond the table were made on the way, for it alone. */
+static bool has_company(const struct numberer *g, const struct access *x) {
+  return x->class <= g->accesses.list.count && g->plain[x->class] > 1;
 }
 
 static bool collect_accesses(struct numberer *g) {
@@ -392,7 +400,7 @@ static struct nvm_value fold_constant_load(struct numberer *g, const struct alia
  * through phis, or the variable's first value. */
 static bool may_be_known(const struct numberer *g, const struct access *load) {
   const struct alias_address *a = &load->where.place->address;
-  bool found = g->plain[load->class] > 1;
+  bool found = has_company(g, load);
   for (uint32_t k = 0; k <= a->term_count && !found; k++) {
     struct nvm_value v = k ? a->terms[k - 1].variable : a->base;
     const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &g->f->insts.data[value_index(v)] : NULL;
@@ -439,7 +447,7 @@ static bool visit(void *state, struct nvm_inst_id id) {
     if (!value_is_none(v)) rewrite_set(&g->numbering.rewrite, id, v);
     return true;
   }
-  if (g->plain[x->class] == 1) return true;
+  if (!has_company(g, x)) return true;
   struct node n = {.fate = NOT_KNOWN};
   g->type = value_type(g->f, inst_operand(g->f, i, 0));
   look_back_from(g, x, &n);
