@@ -341,8 +341,7 @@ bool gep_constant_offset(const struct nvm_function *f, const struct nvm_inst *ge
   nvm_i128 sum = 0, most = (nvm_i128)1 << MOST_BITS;
   for (uint32_t k = 1; k < gep->operand_count; k++) {
     struct nvm_value v = inst_operand(f, gep, k);
-    nvm_u128 ignored;
-    if (!const_is_int(m, v, &ignored)) return false;
+    if (value_kind(v) != VALUE_CONST || constant_info(&m->constants, v)->kind != CONST_INT) return false;
     nvm_i128 index = const_int_signed(m, v);
     if (index > most || index < -most) return false;
     if (k > 1 && type_kind(&m->types, type) == TY_STRUCT) {
@@ -350,8 +349,9 @@ bool gep_constant_offset(const struct nvm_function *f, const struct nvm_inst *ge
       type = type_member(&m->types, type, (uint32_t)index);
     } else {
       if (k > 1) type = type_element(&m->types, type, 0);
-      if (!type_is_sized(&m->types, type)) return false;
-      sum += index * (nvm_i128)layout_alloc_size(&m->layout, &m->types, type);
+      uint64_t bytes = layout_alloc_size(&m->layout, &m->types, type);
+      if (bytes == 0 && !type_is_sized(&m->types, type)) return false;
+      sum += index * (nvm_i128)bytes;
     }
     if (sum > most || sum < -most) return false;
   }
