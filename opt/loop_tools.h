@@ -39,7 +39,8 @@ struct nvm_value loop_copy_of(const struct loop_copy *c, struct nvm_value v);
 /* Copies an instruction, its operands as the maps say so far, and notes it. {0} when out of memory. */
 struct nvm_inst_id loop_copy_inst(struct loop_copy *c, struct nvm_function *f, struct nvm_inst_id i);
 /* Copies the blocks behind `before` in the layout ({0}: at the end), debug records left out; branches and phis among them name
- * the copies, and phis outside are the caller's business. What the maps hold on entry for values stays. */
+ * the copies, and phis outside are the caller's business. What the maps hold on entry for values stays;
+ * what folds in the copy is a constant in the maps, not copied. */
 bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct nvm_block *blocks, uint32_t count,
                       struct nvm_block before);
 
