@@ -52,7 +52,7 @@ enum pass_id pass_find(const char *name, size_t length) {
 /* Loops in the order in which they help each other. Only what they need comes before: memory is looked through when they
  * are unrolled, and again when arrays have become values by that. */
 #define FIRST_LOOPS \
-  "correlated,reassociate,barriers,combine,simplifycfg,loop-rotate,licm,mem2reg,simplifycfg,early-cse,combine,loop-deletion,"
+  "correlated,reassociate,barriers,simplifycfg,loop-rotate,licm,mem2reg,simplifycfg,combine,loop-deletion,"
 #define UNSWITCHED "loop-unswitch,+simplifycfg,"
 #define UNROLLED \
   "loop-unroll-full," REFLECT "simplifycfg,early-cse,combine,sroa,mem2reg,gvn,bool-phis,correlated,reassociate,dse,barriers," \
