@@ -13,9 +13,11 @@ bool effects_call_is_debug(const struct nvm_function *f, const struct nvm_inst *
 /* Must be kept even if its result is not used: terminators, stores, volatile and ordered loads,
  * calls that are not known to be without effect, fences, debug records. */
 static inline bool effects_must_stay(const struct nvm_function *f, const struct nvm_inst *i) {
-  struct memory_access how;
   switch ((enum op)i->op) {
-  case OP_LOAD: return how = memory_access_unpack(i->aux), how.is_volatile || how.ordering > ORDER_UNORDERED;
+  case OP_LOAD: {
+    struct memory_access how = memory_access_unpack(i->aux);
+    return how.is_volatile || how.ordering > ORDER_UNORDERED;
+  }
   case OP_CALL: return effects_call_must_stay(f, i);
   case OP_DBG_RECORD: return true;
   default: return (op_table[i->op].flags & (OPF_TERMINATOR | OPF_WRITES)) != 0;

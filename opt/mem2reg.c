@@ -29,12 +29,12 @@ enum {
   OPERANDS_FLOOR = 1 << 16,
 };
 
-struct accesses {
+struct block_accesses {
   struct nvm_block block;
   bool reads_first; /* a load comes before any store of the block */
   bool stores;
 };
-typedef VEC(struct accesses) access_list;
+typedef VEC(struct block_accesses) access_list;
 
 struct variable {
   struct nvm_inst_id alloca;
@@ -92,7 +92,7 @@ static bool note_access(struct promoter *p, const struct nvm_inst *i) {
   if (v->type.index == 0) v->type = type;
   v->known_uses += type_equal(v->type, type);
   if (v->accesses.count == 0 || v->accesses.data[v->accesses.count - 1].block.index != i->block.index) {
-    struct accesses a = {i->block, !store, store};
+    struct block_accesses a = {i->block, !store, store};
     return VEC_PUSH(p->arena, &v->accesses, a);
   }
   v->accesses.data[v->accesses.count - 1].stores |= store;

@@ -1,5 +1,6 @@
-/* What the two files of sroa share: the one that splits variables (sroa.c), and the one that makes accesses of whole
- * structs and of one of two variables such as can be split (sroa_accesses.c). */
+/* What the three files of sroa share: the one that splits variables (sroa.c), the one that finds out which
+ * (sroa_candidates.c), and the one that makes accesses of whole structs and of one of two variables such as can be split
+ * (sroa_accesses.c). */
 #ifndef NVM_OPT_SROA_H
 #define NVM_OPT_SROA_H
 
@@ -61,6 +62,9 @@ struct splitter {
   bool has_accesses;
 };
 
+/* Makes the allocas of the entry block candidates, but those that mem2reg takes as they are, and those that cannot be
+ * split. *accesses: whether any might have to be taken apart before. False when out of memory. */
+bool sroa_find_candidates(struct splitter *s, bool *accesses);
 /* Replaces accesses; whether there were any. */
 bool sroa_split_accesses(struct splitter *s);
 

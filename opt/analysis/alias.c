@@ -137,19 +137,12 @@ static struct alias_objects *objects_of(struct alias_env *e, struct alias_place 
   if (p->objects) return p->objects;
   struct alias_place **known = remembered(e, p->pointer);
   struct alias_place *keeper = known ? place_of_pointer(e, p->pointer, room) : NULL;
-  if (!keeper || !*known) {
-    room->objects = collect_objects(e, p->pointer);
-    return &room->objects;
-  }
-  if (!keeper->objects) {
-    keeper->objects = arena_alloc(e->arena, sizeof *keeper->objects);
-    if (!keeper->objects) {
-      room->objects = collect_objects(e, p->pointer);
-      return &room->objects;
-    }
+  bool kept = keeper && *known;
+  if (kept && !keeper->objects && (keeper->objects = arena_alloc(e->arena, sizeof *keeper->objects)) != NULL)
     *keeper->objects = collect_objects(e, p->pointer);
-  }
-  return p->objects = keeper->objects;
+  if (kept && keeper->objects) return p->objects = keeper->objects;
+  room->objects = collect_objects(e, p->pointer);
+  return &room->objects;
 }
 
 static struct alias_objects *location_objects(struct alias_env *e, struct memory_location l, struct room *room) {
