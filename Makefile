@@ -191,11 +191,11 @@ generated: $(GENERATED_HEADERS) $(GRAMMAR_HEADERS) $(GENERATED_SOURCES)
 
 # ---- Objects, libraries, the command ------------------------------------------------------------
 
-# Objects are made again when the flags change.
+# Objects and the command are made again when the flags change.
 $B/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(NVM_CFLAGS) $(LTO_OBJECT) $(VERSION)' | cmp -s - $@ || \
-	  echo '$(CC) $(NVM_CFLAGS) $(LTO_OBJECT) $(VERSION)' > $@
+	@echo '$(CC) $(NVM_CFLAGS) $(LTO_OBJECT) $(LINK_$(VARIANT)) $(VERSION)' | cmp -s - $@ || \
+	  echo '$(CC) $(NVM_CFLAGS) $(LTO_OBJECT) $(LINK_$(VARIANT)) $(VERSION)' > $@
 .PHONY: FORCE
 FORCE:
 
