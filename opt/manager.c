@@ -54,14 +54,15 @@ enum pass_id pass_find(const char *name, size_t length) {
 #define FIRST_LOOPS \
   "correlated,reassociate,barriers,simplifycfg,loop-rotate,licm,mem2reg,simplifycfg,combine,loop-deletion,"
 #define UNSWITCHED "loop-unswitch,+simplifycfg,"
-#define UNROLLED \
-  "loop-unroll-full," REFLECT "simplifycfg,early-cse,combine,sroa,mem2reg,gvn,bool-phis,correlated,reassociate,dse,barriers," \
-  "jump-threading,simplifycfg,licm,"
-/* Vectorized before they are unrolled, rotated again: other passes changed them. */
-#define VECTORS "loop-rotate,loop-vectorize,+simplifycfg,+early-cse,+combine,+sccp,+simplifycfg,+dce,"
-/* Unrolled copies of a pointer that moves are offsets from it. */
-#define LAST_LOOPS \
-  "lsr,dce,loop-unroll,simplifycfg,sroa,mem2reg,+sccp,gvn,correlated,+reassociate,+dse,+barriers,combine,jump-threading,simplifycfg,"
+#define UNROLLED                                                                                                          \
+  "loop-unroll-full,+nvvm-reflect,+nvvm-reflect-pp,+simplifycfg,+early-cse,+combine,"                                     \
+  "sroa,mem2reg,gvn,bool-phis,correlated,reassociate,dse,barriers,jump-threading,simplifycfg,licm,+gvn,"
+/* Vectorized before they are unrolled. */
+#define VECTORS "loop-vectorize,+simplifycfg,+early-cse,+combine,+simplifycfg,+dce,"
+/* Unrolled copies of a pointer that moves are offsets from it; what they say twice goes. */
+#define LAST_LOOPS                                                                                                       \
+  "lsr,dce,+gvn,"                                                                                                        \
+  "loop-unroll,+simplifycfg,+sroa,+mem2reg,+gvn,+correlated,+reassociate,+dse,+barriers,+combine,+jump-threading,simplifycfg,"
 
 /* One row a level; read from left to right. max, mid, min: how much faster the compiler shall be. */
 static const struct {
