@@ -30,8 +30,7 @@ const struct pass_info pass_table[PASS_COUNT] = {
 
 enum pass_id pass_find(const char *name, size_t length) {
   for (int p = 1; p < PASS_COUNT; p++)
-    if (strlen(pass_table[p].name) == length && memcmp(pass_table[p].name, name, length) == 0)
-      return (enum pass_id)p;
+    if (strncmp(pass_table[p].name, name, length) == 0 && pass_table[p].name[length] == '\0') return (enum pass_id)p;
   return PASS_NONE;
 }
 
