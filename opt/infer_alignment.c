@@ -4,6 +4,7 @@
  * Algorithm: optimistic data flow: log2 of the alignment of every pointer, from variables, allocas,
  *            `align` of parameters and results, and llvm.assume; a getelementptr has at least that of its
  *            base and of its offset (scales times known trailing zeros), a phi the least of its inputs.
+ *            Offsets are looked at only where the object they lead to is known to be aligned: most are not.
  *            Loads, stores and atomics then get what is proven, if it is more than is written.
  * Requires:  nothing.
  * Preserves: everything but the alignments.
@@ -20,6 +21,7 @@ enum {
   MOST_WRITTEN = 7,     /* log2 of what accesses are given: a line of the cache */
   MOST_ROUNDS = 16,
   MOST_ASSUMPTIONS = 64,
+  NOT_ASKED = UINT8_MAX, /* how many trailing zeros there are */
 };
 
 struct assumption {
@@ -28,8 +30,8 @@ struct assumption {
   uint8_t log2;
 };
 
-/* An instruction that makes a pointer. Of one that adds to another: what it adds to, and the trailing zeros of
- * what it adds. */
+/* An instruction that makes a pointer. Of one that adds to another: what it adds to, which is the object until
+ * `zeros` are known, the trailing zeros of what it adds. */
 struct pointer {
   struct nvm_inst_id inst;
   struct nvm_value base; /* VALUE_NULL: it does not add */
@@ -42,6 +44,7 @@ struct aligner {
   struct dominance dominance;
   uint8_t *log2; /* by instruction */
   VEC(struct pointer) pointers; /* in layout order */
+  VEC(struct nvm_inst_id) accesses;
   VEC(struct assumption) assumptions;
 };
 
@@ -95,24 +98,27 @@ static uint8_t of(const struct aligner *g, struct nvm_value v) {
 
 static bool note_pointer(struct aligner *g, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(g->f, id);
-  struct pointer p = {.inst = id};
-  if (!type_is_ptr(&g->f->module->types, i->type)) return true;
-  if (i->op == OP_GEP || i->op == OP_ADDRSPACECAST || i->op == OP_BITCAST) {
-    struct alias_address a = alias_decompose(g->f, value_of_inst(id));
-    uint32_t zeros = alias_offset_zeros(g->f, &a);
-    p.base = a.base;
-    p.zeros = zeros < MOST ? (uint8_t)zeros : MOST;
-  }
+  struct pointer p = {.inst = id, .zeros = NOT_ASKED};
+  if (i->op == OP_GEP || i->op == OP_ADDRSPACECAST || i->op == OP_BITCAST)
+    p.base = alias_underlying_object(g->f, value_of_inst(id));
   return VEC_PUSH(g->arena, &g->pointers, p);
 }
 
-static uint8_t address_log2(const struct aligner *g, const struct pointer *p) {
-  if (value_equal(p->base, value_of_inst(p->inst))) return 0;
-  uint8_t base = of(g, p->base);
+static uint8_t address_log2(const struct aligner *g, struct pointer *p) {
+  struct nvm_value self = value_of_inst(p->inst);
+  uint8_t base = value_equal(p->base, self) ? 0 : of(g, p->base);
+  if (base == 0) return 0;
+  if (p->zeros == NOT_ASKED) {
+    struct alias_address a = alias_decompose(g->f, self);
+    uint32_t zeros = alias_offset_zeros(g->f, &a);
+    p->base = a.base; /* nearer than the object where the terms are too many */
+    p->zeros = zeros < MOST ? (uint8_t)zeros : MOST;
+    return address_log2(g, p);
+  }
   return p->zeros < base ? p->zeros : base;
 }
 
-static uint8_t transfer(const struct aligner *g, const struct pointer *p) {
+static uint8_t transfer(const struct aligner *g, struct pointer *p) {
   const struct nvm_inst *i = function_inst(g->f, p->inst);
   uint8_t least = MOST;
   switch ((enum op)i->op) {
@@ -140,7 +146,7 @@ static bool solve(struct aligner *g) {
   for (int round = 0; moved && round < MOST_ROUNDS; round++) {
     moved = false;
     for (uint32_t k = 0; k < g->pointers.count; k++) {
-      const struct pointer *p = &g->pointers.data[k];
+      struct pointer *p = &g->pointers.data[k];
       uint8_t now = transfer(g, p);
       moved = moved || now < g->log2[p->inst.index];
       if (now < g->log2[p->inst.index]) g->log2[p->inst.index] = now;
@@ -155,7 +161,7 @@ static bool solve(struct aligner *g) {
 static bool note_assumptions(struct aligner *g, struct nvm_inst_id id) {
   const struct nvm_function *f = g->f;
   const struct nvm_inst *i = function_inst(f, id);
-  if (call_intrinsic(f, i) != INTRINSIC_assume) return true;
+  if (i->op != OP_CALL || call_intrinsic(f, i) != INTRINSIC_assume) return true;
   const struct call_site *site = call_site_of(f, i);
   uint32_t at = call_arg_count(f, i);
   for (uint32_t k = 0; k < site->bundle_count; k++) {
@@ -199,17 +205,21 @@ static uint8_t assumed_log2(const struct aligner *g, struct nvm_inst_id access, 
 
 /* --- the change ------------------------------------------------------------------------------------- */
 
+static bool is_access(const struct nvm_inst *i) {
+  return i->op == OP_LOAD || i->op == OP_STORE || i->op == OP_ATOMICRMW || i->op == OP_CMPXCHG;
+}
+
 static bool raise(struct aligner *g, struct nvm_inst_id id) {
   struct nvm_function *f = g->f;
   struct nvm_inst *i = function_inst(f, id);
   bool store = i->op == OP_STORE;
-  if (!store && i->op != OP_LOAD && i->op != OP_ATOMICRMW && i->op != OP_CMPXCHG) return false;
-  struct memory_access how = memory_access_unpack(i->aux);
   struct nvm_value pointer = inst_operand(f, i, store);
-  struct nvm_type type = store ? value_type(f, inst_operand(f, i, 0)) : i->type;
   uint8_t known = of(g, pointer), assumed = assumed_log2(g, id, pointer);
   if (assumed > known) known = assumed;
   if (known > MOST_WRITTEN) known = MOST_WRITTEN;
+  if (known == 0) return false;
+  struct memory_access how = memory_access_unpack(i->aux);
+  struct nvm_type type = store ? value_type(f, inst_operand(f, i, 0)) : i->type;
   uint8_t now = how.align_log2 ? (uint8_t)(how.align_log2 - 1) : type_log2(g, type);
   if (known <= now) return false;
   how.align_log2 = (known + 1) & 63;
@@ -222,15 +232,17 @@ enum nvm_status infer_alignment_run(struct nvm_function *f, struct pass_env *env
   g.log2 = arena_alloc(env->arena, f->insts.count);
   if (!g.log2) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      if (!note_pointer(&g, i) || !note_assumptions(&g, i)) return NVM_OUT_OF_MEMORY;
+    FOR_EACH_INST(f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (is_access(inst) && !VEC_PUSH(g.arena, &g.accesses, i)) return NVM_OUT_OF_MEMORY;
+      if (type_is_ptr(&f->module->types, inst->type) && !note_pointer(&g, i)) return NVM_OUT_OF_MEMORY;
+      if (!note_assumptions(&g, i)) return NVM_OUT_OF_MEMORY;
+    }
   if (g.assumptions.count > MOST_ASSUMPTIONS) g.assumptions.count = MOST_ASSUMPTIONS;
   if (g.assumptions.count && !flow_dominance(env->flow, f, &g.dominance)) return NVM_OUT_OF_MEMORY;
   if (!solve(&g)) return NVM_OK;
   uint64_t raised = 0;
-  FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      raised += raise(&g, i);
+  for (uint32_t k = 0; k < g.accesses.count; k++) raised += raise(&g, g.accesses.data[k]);
   *env->statistic += raised;
   *changed = raised != 0;
   return NVM_OK;

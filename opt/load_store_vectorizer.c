@@ -6,7 +6,8 @@
  *            target has and the proven alignment allows. A run of loads is made where the first of them stood,
  *            a run of stores where the last stood; nothing in between may touch what moves past it.
  *            What counts is bytes, not types: other types are cast. Variables of the function or module
- *            that are nobody else's are aligned as it takes.
+ *            that are nobody else's are aligned as it takes. Addresses are taken apart only where objects
+ *            accessed more than once are aligned well enough.
  * Requires:  nothing; infer-alignment before it finds more.
  * Preserves: the control flow.
  * Cost:      n log n in the accesses of a block; each run looks at MAX_BETWEEN others.
@@ -19,7 +20,7 @@
 #include "opt/rewrite.h"
 #include "target/cost.h"
 
-enum { MAX_GROUPS = 32, MAX_BETWEEN = 96, MAX_RUN = 32, MAX_BYTES = 32 };
+enum { MAX_GROUPS = 32, MAX_PILES = 32, MAX_BETWEEN = 96, MAX_RUN = 32, MAX_BYTES = 32 };
 
 struct member {
   struct nvm_inst_id inst;
@@ -36,6 +37,15 @@ struct group {
   VEC(struct member) members;
 };
 
+/* What a block does with one object; the last pile is of all objects that have none of their own. */
+struct pile {
+  struct nvm_value object;
+  bool store;
+  uint32_t count;
+  uint32_t least_bytes; /* of one access */
+  uint32_t best_log2;   /* of alignments */
+};
+
 struct vectorizer {
   struct nvm_function *f;
   struct pass_env *env;
@@ -43,6 +53,8 @@ struct vectorizer {
   struct rewrite rewrite;
   struct group groups[MAX_GROUPS];
   uint32_t group_count;
+  struct pile piles[MAX_PILES];
+  uint32_t pile_count;
   VEC(struct nvm_inst_id) accesses; /* of the block, in order: all that touches memory */
   VEC(struct nvm_inst_id) dead;     /* stores that were merged */
   struct nvm_inst_id at;            /* new instructions go before it */
@@ -80,18 +92,61 @@ static bool same_attachments(const struct vectorizer *g, struct nvm_inst_id a, s
          module_attachment(m, g->f->attachments.data[b.index], k).index;
 }
 
-static uint32_t written_log2(const struct vectorizer *g, const struct member *m) {
-  const struct nvm_inst *i = function_inst(g->f, m->inst);
+static uint32_t written_log2(const struct vectorizer *g, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(g->f, id);
   uint32_t written = memory_access_unpack(i->aux).align_log2;
   if (written) return written - 1;
   return evalint_log2(layout_align(&g->f->module->layout, &g->f->module->types, accessed_type(g, i)));
+}
+
+/* The pile of i; an empty one if it is the first. */
+static struct pile *pile_of(struct vectorizer *g, const struct nvm_inst *i) {
+  struct nvm_value object = alias_underlying_object(g->f, pointer_of(g, i));
+  bool store = i->op == OP_STORE;
+  uint32_t n = 0;
+  while (n < g->pile_count && !(value_equal(g->piles[n].object, object) && g->piles[n].store == store)) n++;
+  if (n == MAX_PILES) return &g->piles[n - 1];
+  if (n == g->pile_count) g->piles[g->pile_count++] = (struct pile){.object = object, .store = store, .least_bytes = MAX_BYTES};
+  return &g->piles[n];
+}
+
+/* Whether the object is a variable that can be aligned as one likes, for nobody else has a say in it. */
+static bool is_own(const struct nvm_function *f, struct nvm_value object) {
+  if (value_kind(object) == VALUE_INST) return f->insts.data[value_index(object)].op == OP_ALLOCA;
+  if (value_kind(object) != VALUE_GLOBAL) return false;
+  const struct nvm_global *v = module_global(f->module, object);
+  return symbol_is_local(&v->symbol) && !v->is_alias && !value_is_none(v->initializer) && !v->symbol.section.index;
+}
+
+/* Whether two of them may be aligned as one access that takes their bytes. */
+static bool is_hopeful(const struct vectorizer *g, const struct pile *p) {
+  bool aligned = UINT32_C(1) << p->best_log2 > p->least_bytes;
+  return p->count > 1 && (aligned || p == &g->piles[MAX_PILES - 1] || is_own(g->f, p->object));
+}
+
+/* Puts the plain accesses of the block into piles; true if there is hope for one. */
+static bool make_piles(struct vectorizer *g, struct nvm_block b) {
+  bool hope = false;
+  g->pile_count = 0;
+  FOR_EACH_INST(g->f, b, i) {
+    const struct nvm_inst *inst = function_inst(g->f, i);
+    uint32_t bytes = inst->op == OP_LOAD || inst->op == OP_STORE ? candidate_bytes(g, inst) : 0;
+    if (bytes == 0) continue;
+    struct pile *p = pile_of(g, inst);
+    uint32_t log2 = written_log2(g, i);
+    p->count++;
+    p->least_bytes = bytes < p->least_bytes ? bytes : p->least_bytes;
+    p->best_log2 = log2 > p->best_log2 ? log2 : p->best_log2;
+  }
+  for (uint32_t n = 0; n < g->pile_count; n++) hope = hope || is_hopeful(g, &g->piles[n]);
+  return hope;
 }
 
 static void add_member(struct vectorizer *g, uint32_t order) {
   struct nvm_inst_id id = g->accesses.data[order];
   const struct nvm_inst *i = function_inst(g->f, id);
   uint32_t bytes = candidate_bytes(g, i);
-  if (bytes == 0) return;
+  if (bytes == 0 || !is_hopeful(g, pile_of(g, i))) return;
   struct alias_address a = alias_decompose(g->f, pointer_of(g, i));
   uint32_t space = type_info(&g->f->module->types, value_type(g->f, pointer_of(g, i)))->width;
   struct member m = {id, a.offset, bytes, order};
@@ -104,7 +159,7 @@ static void add_member(struct vectorizer *g, uint32_t order) {
     g->groups[n] = (struct group){.shape = a, .store = i->op == OP_STORE, .space = space, .best = m};
     g->group_count++;
   }
-  if (written_log2(g, &m) > written_log2(g, &g->groups[n].best)) g->groups[n].best = m;
+  if (written_log2(g, id) > written_log2(g, g->groups[n].best.inst)) g->groups[n].best = m;
   VEC_PUSH(g->env->arena, &g->groups[n].members, m);
 }
 
@@ -129,7 +184,7 @@ static uint32_t proven_log2(const struct vectorizer *g, const struct group *grou
   for (uint32_t k = 0; k <= count; k++) {
     const struct member *m = k < count ? &run[k] : &group->best;
     if (k == count && m->order > run[0].order) continue;
-    uint32_t n = written_log2(g, m);
+    uint32_t n = written_log2(g, m->inst);
     uint64_t distance = (uint64_t)m->offset - (uint64_t)run[0].offset;
     while (distance & ((UINT64_C(1) << n) - 1)) n--;
     most = n > most ? n : most;
@@ -137,24 +192,20 @@ static uint32_t proven_log2(const struct vectorizer *g, const struct group *grou
   return most;
 }
 
-/* Whether the variable that the address is based on can be aligned so, for nobody
- * else has a say in it; `commit`: does so. */
+/* Whether the variable that the address is based on can be aligned so; `commit`: does so. */
 static bool align_base(struct vectorizer *g, const struct group *group, int64_t offset, uint32_t log2,
                        bool commit) {
   struct nvm_function *f = g->f;
   struct alias_address a = group->shape;
   a.offset = offset;
-  if (log2 > 4 || alias_offset_zeros(f, &a) < log2) return false;
+  if (log2 > 4 || !is_own(f, a.base) || alias_offset_zeros(f, &a) < log2) return false;
   if (value_kind(a.base) == VALUE_INST) {
     struct nvm_inst *i = &f->insts.data[value_index(a.base)];
-    if (i->op != OP_ALLOCA) return false;
     if (commit && (i->flags & ALLOCA_ALIGN_MASK) < log2 + 1)
       i->flags = (uint16_t)((i->flags & ~ALLOCA_ALIGN_MASK) | (log2 + 1));
     return true;
   }
-  if (value_kind(a.base) != VALUE_GLOBAL) return false;
   struct nvm_global *v = module_global(f->module, a.base);
-  if (!symbol_is_local(&v->symbol) || v->is_alias || value_is_none(v->initializer) || v->symbol.section.index) return false;
   if (commit && v->align_log2 < log2 + 1) v->align_log2 = (uint8_t)(log2 + 1);
   return true;
 }
@@ -392,18 +443,16 @@ static void vectorize_group(struct vectorizer *g, struct group *group, struct me
 
 static bool vectorize_block(struct vectorizer *g, struct nvm_block b) {
   struct nvm_function *f = g->f;
+  uint32_t most = 0;
+  if (!make_piles(g, b)) return true;
   g->accesses.count = g->group_count = 0;
-  uint32_t candidates = 0;
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    if (!alias_effects(f, i) && inst->op != OP_CALL) continue;
-    candidates += candidate_bytes(g, inst) != 0;
-    if (!VEC_PUSH(g->env->arena, &g->accesses, i)) return false;
-  }
-  if (candidates < 2) return true;
-  if (!g->alias && (!rewrite_init(&g->rewrite, f, g->env->arena) || !(g->alias = alias_init(f, g->env->arena)))) return false;
+  FOR_EACH_INST(f, b, i)
+    if ((alias_effects(f, i) || function_inst(f, i)->op == OP_CALL) && !VEC_PUSH(g->env->arena, &g->accesses, i)) return false;
   for (uint32_t order = 0; order < g->accesses.count; order++) add_member(g, order);
-  struct member *room = arena_alloc(g->env->arena, candidates * sizeof *room);
+  for (uint32_t n = 0; n < g->group_count; n++) most = g->groups[n].members.count > most ? g->groups[n].members.count : most;
+  if (most < 2) return true;
+  if (!g->alias && (!rewrite_init(&g->rewrite, f, g->env->arena) || !(g->alias = alias_init(f, g->env->arena)))) return false;
+  struct member *room = arena_alloc(g->env->arena, most * sizeof *room);
   for (uint32_t n = 0; room && n < g->group_count; n++)
     if (g->groups[n].members.count > 1) vectorize_group(g, &g->groups[n], room);
   return room != NULL;
