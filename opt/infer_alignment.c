@@ -4,8 +4,9 @@
  * Algorithm: optimistic data flow: log2 of the alignment of every pointer, from variables, allocas,
  *            `align` of parameters and results, and llvm.assume; a getelementptr has at least that of its
  *            base and of its offset (scales times known trailing zeros), a phi the least of its inputs.
- *            Offsets are looked at only where the object they lead to is known to be aligned: most are not.
- *            Loads, stores and atomics then get what is proven, if it is more than is written.
+ *            Loads, stores and atomics then get what is proven, if it is more than is written. As most objects are
+ *            aligned like what is read from them, a first solution that takes no notice of offsets says whether
+ *            there can be any.
  * Requires:  nothing.
  * Preserves: everything but the alignments.
  * Cost:      linear in operands times the rounds: two or three, at most 16.
@@ -30,12 +31,12 @@ struct assumption {
   uint8_t log2;
 };
 
-/* An instruction that makes a pointer. Of one that adds to another: what it adds to, which is the object until
- * `zeros` are known, the trailing zeros of what it adds. */
+/* An instruction that makes a pointer. Of one that adds to another: what it adds to, at first the object, and the
+ * trailing zeros of what it adds. */
 struct pointer {
   struct nvm_inst_id inst;
   struct nvm_value base; /* VALUE_NULL: it does not add */
-  uint8_t zeros;
+  uint8_t zeros;         /* NOT_ASKED: the offset has not been looked at */
 };
 
 struct aligner {
@@ -43,6 +44,7 @@ struct aligner {
   struct arena *arena;
   struct dominance dominance;
   uint8_t *log2; /* by instruction */
+  bool offsets_count;
   VEC(struct pointer) pointers; /* in layout order */
   VEC(struct nvm_inst_id) accesses;
   VEC(struct assumption) assumptions;
@@ -104,18 +106,18 @@ static bool note_pointer(struct aligner *g, struct nvm_inst_id id) {
   return VEC_PUSH(g->arena, &g->pointers, p);
 }
 
+static void ask_zeros(const struct aligner *g, struct pointer *p) {
+  struct alias_address a = alias_decompose(g->f, value_of_inst(p->inst));
+  uint32_t zeros = alias_offset_zeros(g->f, &a);
+  p->base = a.base; /* nearer than the object where the terms are too many */
+  p->zeros = zeros < MOST ? (uint8_t)zeros : MOST;
+}
+
 static uint8_t address_log2(const struct aligner *g, struct pointer *p) {
-  struct nvm_value self = value_of_inst(p->inst);
-  uint8_t base = value_equal(p->base, self) ? 0 : of(g, p->base);
-  if (base == 0) return 0;
-  if (p->zeros == NOT_ASKED) {
-    struct alias_address a = alias_decompose(g->f, self);
-    uint32_t zeros = alias_offset_zeros(g->f, &a);
-    p->base = a.base; /* nearer than the object where the terms are too many */
-    p->zeros = zeros < MOST ? (uint8_t)zeros : MOST;
-    return address_log2(g, p);
-  }
-  return p->zeros < base ? p->zeros : base;
+  if (g->offsets_count && p->zeros == NOT_ASKED) ask_zeros(g, p);
+  if (value_equal(p->base, value_of_inst(p->inst))) return 0;
+  uint8_t base = of(g, p->base);
+  return g->offsets_count && p->zeros < base ? p->zeros : base;
 }
 
 static uint8_t transfer(const struct aligner *g, struct pointer *p) {
@@ -209,20 +211,36 @@ static bool is_access(const struct nvm_inst *i) {
   return i->op == OP_LOAD || i->op == OP_STORE || i->op == OP_ATOMICRMW || i->op == OP_CMPXCHG;
 }
 
-static bool raise(struct aligner *g, struct nvm_inst_id id) {
-  struct nvm_function *f = g->f;
-  struct nvm_inst *i = function_inst(f, id);
-  bool store = i->op == OP_STORE;
-  struct nvm_value pointer = inst_operand(f, i, store);
+/* What the access is given, if that is more than is written; else 0. */
+static uint8_t more_log2(const struct aligner *g, struct nvm_inst_id id) {
+  const struct nvm_function *f = g->f;
+  const struct nvm_inst *i = function_inst(f, id);
+  struct nvm_value pointer = inst_operand(f, i, i->op == OP_STORE);
   uint8_t known = of(g, pointer), assumed = assumed_log2(g, id, pointer);
   if (assumed > known) known = assumed;
   if (known > MOST_WRITTEN) known = MOST_WRITTEN;
-  if (known == 0) return false;
+  if (known == 0) return 0;
   struct memory_access how = memory_access_unpack(i->aux);
-  struct nvm_type type = store ? value_type(f, inst_operand(f, i, 0)) : i->type;
+  struct nvm_type type = i->op == OP_STORE ? value_type(f, inst_operand(f, i, 0)) : i->type;
   uint8_t now = how.align_log2 ? (uint8_t)(how.align_log2 - 1) : type_log2(g, type);
-  if (known <= now) return false;
-  how.align_log2 = (known + 1) & 63;
+  return known > now ? known : 0;
+}
+
+/* Leaves the accesses that may be given more; true if there are any. */
+static bool drop_hopeless(struct aligner *g) {
+  uint32_t kept = 0;
+  for (uint32_t k = 0; k < g->accesses.count; k++)
+    if (more_log2(g, g->accesses.data[k])) g->accesses.data[kept++] = g->accesses.data[k];
+  g->accesses.count = kept;
+  return kept != 0;
+}
+
+static bool raise(struct aligner *g, struct nvm_inst_id id) {
+  uint8_t log2 = more_log2(g, id);
+  if (log2 == 0) return false;
+  struct nvm_inst *i = function_inst(g->f, id);
+  struct memory_access how = memory_access_unpack(i->aux);
+  how.align_log2 = (log2 + 1) & 63;
   i->aux = memory_access_pack(how);
   return true;
 }
@@ -240,6 +258,8 @@ enum nvm_status infer_alignment_run(struct nvm_function *f, struct pass_env *env
     }
   if (g.assumptions.count > MOST_ASSUMPTIONS) g.assumptions.count = MOST_ASSUMPTIONS;
   if (g.assumptions.count && !flow_dominance(env->flow, f, &g.dominance)) return NVM_OUT_OF_MEMORY;
+  if (!solve(&g) || !drop_hopeless(&g)) return NVM_OK;
+  g.offsets_count = true;
   if (!solve(&g)) return NVM_OK;
   uint64_t raised = 0;
   for (uint32_t k = 0; k < g.accesses.count; k++) raised += raise(&g, g.accesses.data[k]);
