@@ -3,7 +3,7 @@
  * Purpose:   a generic access asks at run time which memory it means; ld.global and ld.shared do not, and
  *            alias analysis sees them apart.
  * Algorithm: optimistic data flow over the expressions of generic pointers (getelementptr, phi, select,
- *            casts): unknown, one space, generic. The sources are casts from a space, variables, and what
+ *            casts) that accesses depend on: unknown, one space, generic. The sources are casts from a space, variables, and what
  *            the host passes to a CUDA kernel: its pointer parameters, and pointers loaded from byval
  *            parameters that are only read, are global. Expressions that lead to an access change their
  *            type in place; who needs the generic pointer still gets a cast back. As infer-local variables of
@@ -15,23 +15,38 @@
  * Tests:     check/opt/infer-address-space-*. */
 #include "opt/analysis/alias.h"
 #include "opt/passes.h"
-#include "opt/uses.h"
 
 enum { GENERIC = 0, GLOBAL = 1, LOCAL = 5, UNKNOWN = UINT32_MAX };
+
+/* What is known of an instruction. */
+enum {
+  REACHED = 1, /* an expression: an access or a comparison depends on it */
+  QUEUED = 2,  /* to be looked at */
+  WANTED = 4,  /* an access depends on it, and it has a space */
+};
+
+/* One expression reads another. */
+struct use {
+  struct nvm_inst_id user;
+  uint32_t next; /* of the same operand: index + 1 */
+};
 
 struct inferrer {
   struct nvm_function *f;
   struct arena *arena;
-  struct uses uses;
   uint32_t size;          /* instructions when the pass began; later ones are casts it made */
-  uint32_t *space;        /* by instruction: of the object; only of those where is_expression() */
-  bool *wanted;           /* by instruction: an access depends on it */
-  bool any_wanted;
+  uint8_t *state;         /* by instruction */
+  uint32_t *space;        /* by instruction: of the object; only of those REACHED */
+  uint32_t *first_use;    /* by instruction that is REACHED: into `uses`, index + 1 */
+  VEC(struct use) uses;
+  VEC(struct nvm_inst_id) accesses;    /* of generic addresses, and block copies, in layout order */
+  VEC(struct nvm_inst_id) expressions; /* those REACHED, users mostly before what they read */
+  VEC(struct nvm_inst_id) work;
+  bool any_retyped;       /* an expression changes its type */
   bool *written;          /* by argument: byval and perhaps stored to (where parameters are global) */
   bool parameters_global;
   bool locals;            /* allocas are expressions of space LOCAL */
-  struct nvm_value *cast_of; /* by instruction, then by argument: the cast made for it */
-  VEC(struct nvm_inst_id) work;
+  struct nvm_value *cast_of; /* by instruction, then by argument: the cast made for it; NULL: none yet */
   uint64_t changes;
 };
 
@@ -134,32 +149,7 @@ static uint32_t space_of(const struct inferrer *g, struct nvm_value v) {
   return value_kind(v) == VALUE_CONST ? constant_space(g, v) : variable_space(g, v);
 }
 
-/* --- the data flow -------------------------------------------------------------------------------- */
-
-static bool infer(struct inferrer *g) {
-  struct nvm_function *f = g->f;
-  for (uint32_t n = 0; n < g->size; n++) g->space[n] = UNKNOWN;
-  FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      if (is_expression(g, function_inst(f, i)) && !VEC_PUSH(g->arena, &g->work, i)) return false;
-  for (uint32_t n = 0; n < g->work.count; n++) { /* first in, first out; grows by those moved */
-    uint32_t id = g->work.data[n].index, first, step, end, space = UNKNOWN;
-    const struct nvm_inst *i = &f->insts.data[id];
-    pointer_operands(i, &first, &step, &end);
-    if (i->op == OP_ALLOCA) space = LOCAL;
-    for (uint32_t k = first; k < end; k += step) {
-      uint32_t s = space_of(g, inst_operand(f, i, k));
-      if (s != UNKNOWN) space = space == UNKNOWN || space == s ? s : GENERIC;
-    }
-    if (space == g->space[id] || g->space[id] == GENERIC) continue;
-    g->space[id] = space;
-    for (uint32_t k = g->uses.first[id]; k < g->uses.first[id + 1]; k++)
-      if (is_expression(g, function_inst(f, g->uses.users[k])) &&
-          !VEC_PUSH(g->arena, &g->work, g->uses.users[k]))
-        return false;
-  }
-  return true;
-}
+/* --- what matters --------------------------------------------------------------------------------- */
 
 /* The operand by which an access finds its memory; UINT32_MAX: no access. */
 static uint32_t access_operand(const struct nvm_inst *i) {
@@ -170,32 +160,108 @@ static uint32_t access_operand(const struct nvm_inst *i) {
   }
 }
 
-static bool has_space(const struct inferrer *g, uint32_t n) {
-  return g->space[n] != UNKNOWN && g->space[n] != GENERIC;
+static bool is_generic(const struct inferrer *g, struct nvm_value v) {
+  struct nvm_type type = value_type(g->f, v);
+  return is_scalar_pointer(g, type) && type_space(g, type) == GENERIC;
 }
 
-static bool want(struct inferrer *g, struct nvm_value v) {
+static bool reach(struct inferrer *g, struct nvm_value v) {
   const struct nvm_inst *i = inst_of(g, v);
-  if (!i || !is_expression(g, i) || !has_space(g, value_index(v)) || g->wanted[value_index(v)])
-    return true;
-  g->wanted[value_index(v)] = g->any_wanted = true;
-  return VEC_PUSH(g->arena, &g->work, (struct nvm_inst_id){value_index(v)});
+  if (!i || (g->state[value_index(v)] & REACHED) || !is_expression(g, i)) return true;
+  g->state[value_index(v)] = REACHED;
+  return VEC_PUSH(g->arena, &g->expressions, (struct nvm_inst_id){value_index(v)});
 }
 
-/* From the accesses, and block copies, back. */
-static bool find_wanted(struct inferrer *g) {
-  struct nvm_function *f = g->f;
-  g->work.count = 0;
+/* Notes accesses, and reaches what they and comparisons read. */
+static bool find_accesses(struct inferrer *g) {
+  const struct nvm_function *f = g->f;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
       struct memory_location l;
       uint32_t k = access_operand(inst);
-      if (k != UINT32_MAX && !want(g, inst_operand(f, inst, k))) return false;
-      if (inst->op == OP_CALL && alias_location_of(f, i, &l))
-        for (uint32_t n = 0; n < 2; n++)
-          if (!want(g, inst_operand(f, inst, n))) return false;
+      bool access = k != UINT32_MAX && is_generic(g, inst_operand(f, inst, k));
+      bool copy = inst->op == OP_CALL && alias_location_of(f, i, &l);
+      bool compares = inst->op == OP_ICMP && is_generic(g, inst_operand(f, inst, 0));
+      if ((access || copy) && !VEC_PUSH(g->arena, &g->accesses, i)) return false;
+      if (access && !reach(g, inst_operand(f, inst, k))) return false;
+      if ((copy || compares) && !(reach(g, inst_operand(f, inst, 0)) && reach(g, inst_operand(f, inst, 1)))) return false;
     }
+  return true;
+}
+
+/* Reaches the operands of what is reached, and notes who reads them. */
+static bool find_expressions(struct inferrer *g) {
+  for (uint32_t n = 0; n < g->expressions.count; n++) {
+    struct nvm_inst_id user = g->expressions.data[n];
+    const struct nvm_inst *i = function_inst(g->f, user);
+    uint32_t first, step, end;
+    pointer_operands(i, &first, &step, &end);
+    for (uint32_t k = first; k < end; k += step) {
+      struct nvm_value v = inst_operand(g->f, i, k);
+      if (!reach(g, v)) return false;
+      if (value_kind(v) != VALUE_INST || !(g->state[value_index(v)] & REACHED)) continue;
+      struct use use = {user, g->first_use[value_index(v)]};
+      if (!VEC_PUSH(g->arena, &g->uses, use)) return false;
+      g->first_use[value_index(v)] = g->uses.count;
+    }
+  }
+  return true;
+}
+
+/* --- the data flow -------------------------------------------------------------------------------- */
+
+static bool enqueue(struct inferrer *g, struct nvm_inst_id i) {
+  if (g->state[i.index] & QUEUED) return true;
+  g->state[i.index] |= QUEUED;
+  return VEC_PUSH(g->arena, &g->work, i);
+}
+
+static uint32_t transfer(const struct inferrer *g, const struct nvm_inst *i) {
+  uint32_t first, step, end, space = i->op == OP_ALLOCA ? LOCAL : UNKNOWN;
+  pointer_operands(i, &first, &step, &end);
+  for (uint32_t k = first; k < end; k += step) {
+    uint32_t s = space_of(g, inst_operand(g->f, i, k));
+    if (s != UNKNOWN) space = space == UNKNOWN || space == s ? s : GENERIC;
+  }
+  return space;
+}
+
+static bool infer(struct inferrer *g) {
+  for (uint32_t n = g->expressions.count; n-- > 0;) {
+    g->space[g->expressions.data[n].index] = UNKNOWN;
+    if (!enqueue(g, g->expressions.data[n])) return false;
+  }
+  for (uint32_t n = 0; n < g->work.count; n++) { /* first in, first out; grows by those moved */
+    uint32_t id = g->work.data[n].index, space = transfer(g, &g->f->insts.data[id]);
+    g->state[id] &= (uint8_t)~QUEUED;
+    if (space == g->space[id] || g->space[id] == GENERIC) continue;
+    g->space[id] = space;
+    for (uint32_t u = g->first_use[id]; u; u = g->uses.data[u - 1].next)
+      if (!enqueue(g, g->uses.data[u - 1].user)) return false;
+  }
+  return true;
+}
+
+static bool want(struct inferrer *g, struct nvm_value v) {
+  const struct nvm_inst *i = inst_of(g, v);
+  uint32_t n = value_index(v);
+  if (!i || !(g->state[n] & REACHED) || (g->state[n] & WANTED) || g->space[n] == UNKNOWN || g->space[n] == GENERIC) return true;
+  g->state[n] |= WANTED;
+  g->any_retyped = g->any_retyped || i->op != OP_ADDRSPACECAST;
+  return VEC_PUSH(g->arena, &g->work, (struct nvm_inst_id){n});
+}
+
+/* From the accesses, and block copies, back. */
+static bool find_wanted(struct inferrer *g) {
+  const struct nvm_function *f = g->f;
+  g->work.count = 0;
+  for (uint32_t n = 0; n < g->accesses.count; n++) {
+    const struct nvm_inst *i = function_inst(f, g->accesses.data[n]);
+    uint32_t k = access_operand(i);
+    bool copy = k == UINT32_MAX;
+    if (!want(g, inst_operand(f, i, copy ? 0 : k)) || (copy && !want(g, inst_operand(f, i, 1)))) return false;
+  }
   while (g->work.count) {
     const struct nvm_inst *i = function_inst(f, g->work.data[--g->work.count]);
     uint32_t first, step, end;
@@ -211,7 +277,7 @@ static bool find_wanted(struct inferrer *g) {
 /* Whether i now has a type of its space. */
 static bool is_changed(const struct inferrer *g, struct nvm_value v) {
   const struct nvm_inst *i = inst_of(g, v);
-  return i && value_index(v) < g->size && g->wanted[value_index(v)] && i->op != OP_ADDRSPACECAST;
+  return i && value_index(v) < g->size && (g->state[value_index(v)] & WANTED) && i->op != OP_ADDRSPACECAST;
 }
 
 /* The place behind the definition of v. */
@@ -226,6 +292,8 @@ static struct nvm_inst_id after(const struct inferrer *g, struct nvm_value v) {
 /* v cast to `type`, made once. */
 static struct nvm_value cast_to(struct inferrer *g, struct nvm_value v, struct nvm_type type) {
   struct nvm_function *f = g->f;
+  if (!g->cast_of) g->cast_of = arena_alloc(g->arena, (g->size + function_arg_count(f)) * sizeof *g->cast_of);
+  if (!g->cast_of) return v;
   struct nvm_value *slot = &g->cast_of[value_index(v) + (value_kind(v) == VALUE_ARG ? g->size : 0)];
   if (!value_is_none(*slot)) return *slot;
   struct nvm_inst_id i = function_add_inst(f, OP_ADDRSPACECAST, 0, type, &v, 1, 0);
@@ -286,33 +354,39 @@ static struct nvm_value retyped_metadata(struct inferrer *g, struct nvm_value v)
   return const_metadata(m, meta_value(&m->metadata, item->value, type).index);
 }
 
-/* Sets the types first, so that they can be asked, then the operands. */
+static void change_operands(struct inferrer *g, struct nvm_inst_id i) {
+  struct nvm_function *f = g->f;
+  const struct nvm_inst *inst = function_inst(f, i);
+  uint32_t access = access_operand(inst), compared = compared_space(g, inst), count = inst->operand_count;
+  bool changed = is_changed(g, value_of_inst(i)), speaks = inst->op == OP_CALL || inst->op == OP_DBG_RECORD;
+  uint32_t first = 0, step = 1, end = 0;
+  if (changed) pointer_operands(inst, &first, &step, &end);
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_value v = inst_operand(f, function_inst(f, i), k);
+    bool pointer = k >= first && k < end && (k - first) % step == 0;
+    if (k == access && value_kind(v) == VALUE_GLOBAL) continue; /* lowering sees where it lies */
+    uint32_t space = k == access ? space_of(g, v) : pointer ? g->space[i.index] : compared;
+    if (space != GENERIC && space != UNKNOWN) set_operand(g, i, k, in_space(g, v, space));
+    else if (is_changed(g, v)) set_operand(g, i, k, cast_to(g, v, TYPE_PTR));
+    else if (speaks) set_operand(g, i, k, retyped_metadata(g, v));
+  }
+}
+
+/* Sets the types first, so that they can be asked, then the operands: if no type changes, of accesses only. */
 static void change(struct inferrer *g) {
   struct nvm_function *f = g->f;
-  for (uint32_t n = 1; n < g->size; n++)
-    if (is_changed(g, value_make(VALUE_INST, n))) {
-      f->insts.data[n].type = type_ptr(&f->module->types, g->space[n]);
-      g->changes++;
-    }
+  for (uint32_t n = 0; n < g->expressions.count; n++) {
+    uint32_t id = g->expressions.data[n].index;
+    if (!is_changed(g, value_make(VALUE_INST, id))) continue;
+    f->insts.data[id].type = type_ptr(&f->module->types, g->space[id]);
+    g->changes++;
+  }
+  for (uint32_t n = 0; !g->any_retyped && n < g->accesses.count; n++) change_operands(g, g->accesses.data[n]);
+  if (!g->any_retyped) return;
   FOR_EACH_BLOCK(f, b)
     for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
       next = function_inst(f, i)->next;
-      if (i.index >= g->size) continue;
-      uint32_t access = access_operand(function_inst(f, i));
-      if (!g->any_wanted && access == UINT32_MAX) continue; /* nothing changes its type */
-      uint32_t count = function_inst(f, i)->operand_count, first, step, end;
-      uint32_t compared = compared_space(g, function_inst(f, i));
-      bool changed = is_changed(g, value_of_inst(i));
-      pointer_operands(function_inst(f, i), &first, &step, &end);
-      for (uint32_t k = 0; k < count; k++) {
-        struct nvm_value v = inst_operand(f, function_inst(f, i), k);
-        bool pointer = changed && k >= first && k < end && (k - first) % step == 0;
-        if (k == access && value_kind(v) == VALUE_GLOBAL) continue; /* lowering sees where it lies */
-        uint32_t space = k == access ? space_of(g, v) : pointer ? g->space[i.index] : compared;
-        if (space != GENERIC && space != UNKNOWN) set_operand(g, i, k, in_space(g, v, space));
-        else if (is_changed(g, v)) set_operand(g, i, k, cast_to(g, v, TYPE_PTR));
-        else set_operand(g, i, k, retyped_metadata(g, v));
-      }
+      if (i.index < g->size) change_operands(g, i);
     }
 }
 
@@ -321,11 +395,12 @@ static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool lo
   struct inferrer g = {.f = f, .arena = env->arena, .size = f->insts.count,
                        .locals = locals && layout_pointer_bits(l, LOCAL) == layout_pointer_bits(l, GENERIC),
                        .parameters_global = alias_parameters_are_global(f)};
+  g.state = arena_alloc(env->arena, g.size);
+  if (!g.state || !find_accesses(&g)) return NVM_OUT_OF_MEMORY;
+  if (g.accesses.count == 0) return NVM_OK;
   g.space = arena_alloc(env->arena, g.size * sizeof *g.space);
-  g.wanted = arena_alloc(env->arena, g.size * sizeof *g.wanted);
-  g.cast_of = arena_alloc(env->arena, (g.size + function_arg_count(f)) * sizeof *g.cast_of);
-  if (!g.space || !g.wanted || !g.cast_of || !uses_build(&g.uses, f, env->arena) ||
-      !find_written(&g) || !infer(&g) || !find_wanted(&g))
+  g.first_use = arena_alloc(env->arena, g.size * sizeof *g.first_use);
+  if (!g.space || !g.first_use || !find_expressions(&g) || !find_written(&g) || !infer(&g) || !find_wanted(&g))
     return NVM_OUT_OF_MEMORY;
   change(&g);
   *env->statistic += g.changes;
