@@ -23,6 +23,7 @@ enum {
   REACHED = 1, /* an expression: an access or a comparison depends on it */
   QUEUED = 2,  /* to be looked at */
   WANTED = 4,  /* an access depends on it, and it has a space */
+  RETYPED = 8, /* so that its type says it, unless it is a cast from there */
 };
 
 /* One expression reads another. */
@@ -247,7 +248,7 @@ static bool want(struct inferrer *g, struct nvm_value v) {
   const struct nvm_inst *i = inst_of(g, v);
   uint32_t n = value_index(v);
   if (!i || !(g->state[n] & REACHED) || (g->state[n] & WANTED) || g->space[n] == UNKNOWN || g->space[n] == GENERIC) return true;
-  g->state[n] |= WANTED;
+  g->state[n] |= i->op == OP_ADDRSPACECAST ? WANTED : WANTED | RETYPED;
   g->any_retyped = g->any_retyped || i->op != OP_ADDRSPACECAST;
   return VEC_PUSH(g->arena, &g->work, (struct nvm_inst_id){n});
 }
@@ -276,8 +277,7 @@ static bool find_wanted(struct inferrer *g) {
 
 /* Whether i now has a type of its space. */
 static bool is_changed(const struct inferrer *g, struct nvm_value v) {
-  const struct nvm_inst *i = inst_of(g, v);
-  return i && value_index(v) < g->size && (g->state[value_index(v)] & WANTED) && i->op != OP_ADDRSPACECAST;
+  return value_kind(v) == VALUE_INST && value_index(v) < g->size && (g->state[value_index(v)] & RETYPED);
 }
 
 /* The place behind the definition of v. */
@@ -354,11 +354,15 @@ static struct nvm_value retyped_metadata(struct inferrer *g, struct nvm_value v)
   return const_metadata(m, meta_value(&m->metadata, item->value, type).index);
 }
 
+static bool may_speak(const struct inferrer *g, const struct nvm_inst *i) {
+  return g->f->module->metadata.has_locals && (i->op == OP_CALL || i->op == OP_DBG_RECORD);
+}
+
 static void change_operands(struct inferrer *g, struct nvm_inst_id i) {
   struct nvm_function *f = g->f;
   const struct nvm_inst *inst = function_inst(f, i);
   uint32_t access = access_operand(inst), compared = compared_space(g, inst), count = inst->operand_count;
-  bool changed = is_changed(g, value_of_inst(i)), speaks = inst->op == OP_CALL || inst->op == OP_DBG_RECORD;
+  bool changed = is_changed(g, value_of_inst(i));
   uint32_t first = 0, step = 1, end = 0;
   if (changed) pointer_operands(inst, &first, &step, &end);
   for (uint32_t k = 0; k < count; k++) {
@@ -368,11 +372,21 @@ static void change_operands(struct inferrer *g, struct nvm_inst_id i) {
     uint32_t space = k == access ? space_of(g, v) : pointer ? g->space[i.index] : compared;
     if (space != GENERIC && space != UNKNOWN) set_operand(g, i, k, in_space(g, v, space));
     else if (is_changed(g, v)) set_operand(g, i, k, cast_to(g, v, TYPE_PTR));
-    else if (speaks) set_operand(g, i, k, retyped_metadata(g, v));
+    else if (may_speak(g, function_inst(f, i))) set_operand(g, i, k, retyped_metadata(g, v));
   }
 }
 
-/* Sets the types first, so that they can be asked, then the operands: if no type changes, of accesses only. */
+/* Whether i is, reads or speaks of what has another type now. */
+static bool sees_change(const struct inferrer *g, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(g->f, id);
+  const struct nvm_value *operands = g->f->operands.data + i->first_operand;
+  if ((g->state[id.index] & RETYPED) || may_speak(g, i)) return true;
+  for (uint32_t k = 0, count = i->operand_count; k < count; k++)
+    if (is_changed(g, operands[k])) return true;
+  return false;
+}
+
+/* Sets the types first, so that they can be asked, then the operands. */
 static void change(struct inferrer *g) {
   struct nvm_function *f = g->f;
   for (uint32_t n = 0; n < g->expressions.count; n++) {
@@ -381,12 +395,18 @@ static void change(struct inferrer *g) {
     f->insts.data[id].type = type_ptr(&f->module->types, g->space[id]);
     g->changes++;
   }
-  for (uint32_t n = 0; !g->any_retyped && n < g->accesses.count; n++) change_operands(g, g->accesses.data[n]);
-  if (!g->any_retyped) return;
+  if (!g->any_retyped) {
+    for (uint32_t n = 0; n < g->accesses.count; n++) change_operands(g, g->accesses.data[n]);
+    return;
+  }
+  uint32_t passed = 0; /* of the accesses */
   FOR_EACH_BLOCK(f, b)
     for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
       next = function_inst(f, i)->next;
-      if (i.index < g->size) change_operands(g, i);
+      if (i.index >= g->size) continue;
+      bool access = passed < g->accesses.count && g->accesses.data[passed].index == i.index;
+      if (access || sees_change(g, i)) change_operands(g, i);
+      passed += access;
     }
 }
 

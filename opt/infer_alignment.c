@@ -22,7 +22,6 @@ enum {
   MOST_WRITTEN = 7,     /* log2 of what accesses are given: a line of the cache */
   MOST_ROUNDS = 16,
   MOST_ASSUMPTIONS = 64,
-  NOT_ASKED = UINT8_MAX, /* how many trailing zeros there are */
 };
 
 struct assumption {
@@ -31,12 +30,13 @@ struct assumption {
   uint8_t log2;
 };
 
-/* An instruction that makes a pointer. Of one that adds to another: what it adds to, at first the object, and the
- * trailing zeros of what it adds. */
+/* An instruction that makes a pointer. Of one that adds to another: what it adds to and the trailing zeros of what
+ * it adds; before look_at_offsets() the object and MOST. */
 struct pointer {
   struct nvm_inst_id inst;
   struct nvm_value base; /* VALUE_NULL: it does not add */
-  uint8_t zeros;         /* NOT_ASKED: the offset has not been looked at */
+  uint8_t zeros;
+  bool matters;          /* to look_at_offsets() */
 };
 
 struct aligner {
@@ -44,7 +44,6 @@ struct aligner {
   struct arena *arena;
   struct dominance dominance;
   uint8_t *log2; /* by instruction */
-  bool offsets_count;
   VEC(struct pointer) pointers; /* in layout order */
   VEC(struct nvm_inst_id) accesses;
   VEC(struct assumption) assumptions;
@@ -100,27 +99,19 @@ static uint8_t of(const struct aligner *g, struct nvm_value v) {
 
 static bool note_pointer(struct aligner *g, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(g->f, id);
-  struct pointer p = {.inst = id, .zeros = NOT_ASKED};
+  struct pointer p = {.inst = id, .zeros = MOST};
   if (i->op == OP_GEP || i->op == OP_ADDRSPACECAST || i->op == OP_BITCAST)
     p.base = alias_underlying_object(g->f, value_of_inst(id));
   return VEC_PUSH(g->arena, &g->pointers, p);
 }
 
-static void ask_zeros(const struct aligner *g, struct pointer *p) {
-  struct alias_address a = alias_decompose(g->f, value_of_inst(p->inst));
-  uint32_t zeros = alias_offset_zeros(g->f, &a);
-  p->base = a.base; /* nearer than the object where the terms are too many */
-  p->zeros = zeros < MOST ? (uint8_t)zeros : MOST;
-}
-
-static uint8_t address_log2(const struct aligner *g, struct pointer *p) {
-  if (g->offsets_count && p->zeros == NOT_ASKED) ask_zeros(g, p);
+static uint8_t address_log2(const struct aligner *g, const struct pointer *p) {
   if (value_equal(p->base, value_of_inst(p->inst))) return 0;
   uint8_t base = of(g, p->base);
-  return g->offsets_count && p->zeros < base ? p->zeros : base;
+  return p->zeros < base ? p->zeros : base;
 }
 
-static uint8_t transfer(const struct aligner *g, struct pointer *p) {
+static uint8_t transfer(const struct aligner *g, const struct pointer *p) {
   const struct nvm_inst *i = function_inst(g->f, p->inst);
   uint8_t least = MOST;
   switch ((enum op)i->op) {
@@ -144,17 +135,67 @@ static uint8_t transfer(const struct aligner *g, struct pointer *p) {
  * MOST_ROUNDS is in loops of loops of phis, and nothing is claimed. */
 static bool solve(struct aligner *g) {
   bool moved = true;
-  memset(g->log2, MOST, g->f->insts.count);
+  for (uint32_t k = 0; k < g->pointers.count; k++) g->log2[g->pointers.data[k].inst.index] = MOST;
   for (int round = 0; moved && round < MOST_ROUNDS; round++) {
     moved = false;
     for (uint32_t k = 0; k < g->pointers.count; k++) {
-      struct pointer *p = &g->pointers.data[k];
+      const struct pointer *p = &g->pointers.data[k];
       uint8_t now = transfer(g, p);
       moved = moved || now < g->log2[p->inst.index];
       if (now < g->log2[p->inst.index]) g->log2[p->inst.index] = now;
     }
   }
   return !moved;
+}
+
+/* --- offsets ---------------------------------------------------------------------------------------- */
+
+/* The pointers that accesses depend on. */
+struct dependence {
+  struct aligner *g;
+  uint32_t *numbers; /* by instruction: into `pointers`, index + 1 */
+  VEC(uint32_t) work;
+};
+
+static bool depend_on(struct dependence *d, struct nvm_value v) {
+  uint32_t n = value_kind(v) == VALUE_INST ? d->numbers[value_index(v)] : 0;
+  if (n == 0 || d->g->pointers.data[n - 1].matters) return true;
+  d->g->pointers.data[n - 1].matters = true;
+  return VEC_PUSH(d->g->arena, &d->work, n - 1);
+}
+
+static bool depend_on_operands(struct dependence *d, struct pointer *p) {
+  const struct nvm_function *f = d->g->f;
+  const struct nvm_inst *i = function_inst(f, p->inst);
+  if (!value_is_none(p->base)) {
+    struct alias_address a = alias_decompose(f, value_of_inst(p->inst));
+    uint32_t zeros = alias_offset_zeros(f, &a);
+    p->base = a.base; /* nearer than the object where the terms are too many */
+    p->zeros = zeros < MOST ? (uint8_t)zeros : MOST;
+    return depend_on(d, a.base);
+  }
+  for (uint32_t k = 0; (i->op == OP_PHI || i->op == OP_SELECT) && k < i->operand_count; k++)
+    if (!depend_on(d, inst_operand(f, i, k))) return false;
+  return true;
+}
+
+/* Leaves the pointers that the accesses depend on, and looks at what these add. */
+static bool look_at_offsets(struct aligner *g) {
+  const struct nvm_function *f = g->f;
+  uint32_t kept = 0;
+  struct dependence d = {.g = g, .numbers = arena_alloc(g->arena, f->insts.count * sizeof *d.numbers)};
+  if (!d.numbers) return false;
+  for (uint32_t k = 0; k < g->pointers.count; k++) d.numbers[g->pointers.data[k].inst.index] = k + 1;
+  for (uint32_t k = 0; k < g->accesses.count; k++) {
+    const struct nvm_inst *i = function_inst(f, g->accesses.data[k]);
+    if (!depend_on(&d, inst_operand(f, i, i->op == OP_STORE))) return false;
+  }
+  while (d.work.count)
+    if (!depend_on_operands(&d, &g->pointers.data[d.work.data[--d.work.count]])) return false;
+  for (uint32_t k = 0; k < g->pointers.count; k++)
+    if (g->pointers.data[k].matters) g->pointers.data[kept++] = g->pointers.data[k];
+  g->pointers.count = kept;
+  return true;
 }
 
 /* --- assumptions ------------------------------------------------------------------------------------ */
@@ -259,7 +300,7 @@ enum nvm_status infer_alignment_run(struct nvm_function *f, struct pass_env *env
   if (g.assumptions.count > MOST_ASSUMPTIONS) g.assumptions.count = MOST_ASSUMPTIONS;
   if (g.assumptions.count && !flow_dominance(env->flow, f, &g.dominance)) return NVM_OUT_OF_MEMORY;
   if (!solve(&g) || !drop_hopeless(&g)) return NVM_OK;
-  g.offsets_count = true;
+  if (!look_at_offsets(&g)) return NVM_OUT_OF_MEMORY;
   if (!solve(&g)) return NVM_OK;
   uint64_t raised = 0;
   for (uint32_t k = 0; k < g.accesses.count; k++) raised += raise(&g, g.accesses.data[k]);
