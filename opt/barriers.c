@@ -28,6 +28,10 @@ struct ordered {
 /* True if i does nothing that `*o` has not; otherwise *o is what holds behind it. */
 static bool is_redundant(const struct nvm_function *f, struct nvm_inst_id id, struct ordered *o) {
   const struct nvm_inst *i = function_inst(f, id);
+  if (i->op != OP_CALL) {
+    if (o->fence != NOTHING && alias_effects(f, id)) *o = (struct ordered){NOTHING, false}; /* a barrier is a fence, too */
+    return false;
+  }
   uint32_t intrinsic = call_intrinsic(f, i);
   int fence = intrinsic == INTRINSIC_nvvm_membar_cta   ? CTA_FENCE
               : intrinsic == INTRINSIC_nvvm_membar_gl  ? DEVICE_FENCE
@@ -44,8 +48,8 @@ static bool is_redundant(const struct nvm_function *f, struct nvm_inst_id id, st
     o->fence = CTA_FENCE; /* a wider one before it did not order what others did until here */
     return false;
   }
-  bool convergent = effects_is_convergent(f, i);
-  if (!effects_is_debug(f, i) && (convergent || alias_effects(f, id))) *o = (struct ordered){NOTHING, false};
+  if (o->fence == NOTHING || effects_is_debug(f, i)) return false;
+  if (effects_is_convergent(f, i) || alias_effects(f, id)) *o = (struct ordered){NOTHING, false};
   return false;
 }
 

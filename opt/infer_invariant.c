@@ -21,15 +21,16 @@ static bool is_candidate(const struct nvm_function *f, const struct nvm_inst *i)
 
 enum nvm_status infer_invariant_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct nvm_module *m = f->module;
-  struct alias_env *e = alias_init(f, env->arena);
+  struct alias_env *e = NULL; /* made for the first candidate */
   struct nvm_str kind = module_str(m, "invariant.load");
   struct nvm_meta empty = {0};
-  if (!e) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       struct memory_location l;
       if (!is_candidate(f, function_inst(f, i)) || !alias_location_of(f, i, &l)) continue;
-      if (module_attachment(m, f->attachments.data[i.index], kind).index || !alias_is_constant(e, l)) continue;
+      if (module_attachment(m, f->attachments.data[i.index], kind).index) continue;
+      if (!e && !(e = alias_init(f, env->arena))) return NVM_OUT_OF_MEMORY;
+      if (!alias_is_constant(e, l)) continue;
       if (!empty.index) {
         uint32_t node = meta_node_new(&m->metadata);
         if (!meta_node_define(&m->metadata, node, (struct nvm_str){0}, false, NULL, NULL, 0))

@@ -37,7 +37,7 @@ struct threader {
   struct nvm_inst_id insts[MOST_INSTS];
   struct nvm_value values[MOST_INSTS];
   uint32_t count;
-  bool used_far;      /* somebody behind the block's edges reads one of them */
+  enum { NOT_ASKED, NEAR, FAR } used; /* FAR: somebody behind the block's edges reads one of them */
   uint64_t steps_left; /* instructions to look at in search of who does */
 };
 
@@ -87,6 +87,15 @@ static uint32_t near_uses(const struct threader *t, struct nvm_value v) {
   return found;
 }
 
+/* Whether somebody behind the block's edges reads what it makes. */
+static bool used_far(struct threader *t) {
+  if (t->used != NOT_ASKED) return t->used == FAR;
+  t->used = NEAR;
+  for (uint32_t k = 0; k < t->count && t->used == NEAR; k++)
+    if (t->f->uses.data[t->insts[k].index] != near_uses(t, value_of_inst(t->insts[k]))) t->used = FAR;
+  return t->used == FAR;
+}
+
 /* Takes a block in hand; false if it is none that can be jumped over. */
 static bool take_block(struct threader *t, struct nvm_block b) {
   const struct nvm_function *f = t->f;
@@ -96,7 +105,7 @@ static bool take_block(struct threader *t, struct nvm_block b) {
   uint32_t first = d->first_predecessor[b.index], edges = d->first_predecessor[b.index + 1] - first;
   t->block = b;
   t->count = 0;
-  t->used_far = false;
+  t->used = NOT_ASKED;
   if ((op != OP_CONDBR && op != OP_SWITCH) || f->attachments.data[last.index] || edges < 2 || edges > MOST_PREDECESSORS)
     return false;
   for (uint32_t e = 0; e < edges; e++)
@@ -105,7 +114,6 @@ static bool take_block(struct threader *t, struct nvm_block b) {
     const struct nvm_inst *inst = function_inst(f, i);
     if (effects_is_debug(f, inst)) continue;
     if (t->count == MOST_INSTS || (inst->op != OP_PHI && !effects_is_pure(f, inst))) return false;
-    t->used_far |= f->uses.data[i.index] != near_uses(t, value_of_inst(i));
     t->insts[t->count++] = i;
   }
   return true;
@@ -189,9 +197,9 @@ static bool can_enter(const struct threader *t, struct nvm_block from, struct nv
   return edges == 1;
 }
 
-static bool can_go(const struct threader *t, struct nvm_block from, struct nvm_block to) {
-  return can_enter(t, from, to) && !t->convergent[to.index] && !t->used_far &&
-         t->loops.innermost[to.index] == t->loops.innermost[t->block.index];
+static bool can_go(struct threader *t, struct nvm_block from, struct nvm_block to) {
+  return can_enter(t, from, to) && !t->convergent[to.index] &&
+         t->loops.innermost[to.index] == t->loops.innermost[t->block.index] && !used_far(t);
 }
 
 /* --- blocks that ask again ------------------------------------------------------------------------
@@ -231,7 +239,7 @@ static struct nvm_block find_head(const struct threader *t, struct nvm_block *do
 static bool readers_stay(struct threader *t, struct nvm_block to, struct nvm_block more) {
   const struct nvm_function *f = t->f;
   const struct dominance *d = &t->dominance;
-  if (!t->used_far) return true;
+  if (!used_far(t)) return true;
   if (d->first_predecessor[more.index + 1] - d->first_predecessor[more.index] != 1 || t->steps_left < f->insts.count)
     return false;
   t->steps_left -= f->insts.count;
@@ -264,7 +272,7 @@ static bool thread_edge(struct threader *t, struct nvm_block from, struct nvm_bl
 
 /* Computes what is asked of blocks that can be jumped over, if it is not known yet; false when out of memory. */
 static bool look_around(struct threader *t) {
-  return t->convergent || (loops_compute(&t->loops, t->f, &t->dominance, t->env->arena) && find_convergent(t));
+  return t->convergent || (flow_loops(t->env->flow, t->f, &t->dominance, &t->loops) && find_convergent(t));
 }
 
 enum nvm_status jump_threading_run(struct nvm_function *f, struct pass_env *env, bool *changed) {

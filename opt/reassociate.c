@@ -169,7 +169,7 @@ static bool visit(struct reassociation *s, struct nvm_inst_id id, const uint32_t
   const struct nvm_inst *i = function_inst(s->f, id);
   struct tree t;
   t.root = id;
-  if (!may_reorder(i) || (s->f->uses.data[id.index] == 1 && user_op[id.index] == i->op) || !flatten(s, &t)) return true;
+  if ((s->f->uses.data[id.index] == 1 && user_op[id.index] == i->op) || !flatten(s, &t)) return true;
   if (!find_depths(s, &t)) return false;
   bool paired = drop_pairs(&t, (enum op)i->op, const_zero(s->f->module, i->type));
   if (t.count < 2) { /* x and x; the others of x and 0 */
@@ -183,18 +183,21 @@ static bool visit(struct reassociation *s, struct nvm_inst_id id, const uint32_t
 enum nvm_status reassociate_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct reassociation s = {.f = f, .env = env};
   uint64_t before = *env->statistic;
-  uint32_t *user_op = arena_alloc(env->arena, f->insts.count * sizeof *user_op), known = f->insts.count;
+  uint32_t *user_op = arena_alloc(env->arena, f->insts.count * sizeof *user_op);
+  VEC(struct nvm_inst_id) nodes = {NULL, 0, 0};
   if (!user_op) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      if (may_reorder(function_inst(f, i)))
-        for (uint32_t k = 0; k < 2; k++) {
-          struct nvm_value v = inst_operand(f, function_inst(f, i), k);
-          if (value_kind(v) == VALUE_INST) user_op[value_index(v)] = function_inst(f, i)->op;
-        }
-  FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      if (i.index < known && !visit(&s, i, user_op)) return NVM_OUT_OF_MEMORY;
+    FOR_EACH_INST(f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (!may_reorder(inst)) continue;
+      for (uint32_t k = 0; k < 2; k++) {
+        struct nvm_value v = inst_operand(f, inst, k);
+        if (value_kind(v) == VALUE_INST) user_op[value_index(v)] = inst->op;
+      }
+      if (!VEC_PUSH(env->arena, &nodes, i)) return NVM_OUT_OF_MEMORY;
+    }
+  for (uint32_t k = 0; k < nodes.count; k++)
+    if (!visit(&s, nodes.data[k], user_op)) return NVM_OUT_OF_MEMORY;
   *changed = *env->statistic != before;
   return NVM_OK;
 }

@@ -17,11 +17,13 @@ static bool build(struct uses *u, const struct nvm_function *f, const uint32_t *
   *u = (struct uses){insts, first, users, numbers};
   for (struct nvm_block b = f->last_block; !block_is_none(b); b = function_block(f, b)->previous)
     for (struct nvm_inst_id i = function_block(f, b)->last; !inst_is_none(i); i = function_inst(f, i)->previous) {
-      const struct nvm_value *operands = f->operands.data + function_inst(f, i)->first_operand;
-      for (uint32_t k = function_inst(f, i)->operand_count; k-- > 0;) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      const struct nvm_value *operands = f->operands.data + inst->first_operand;
+      for (uint32_t k = inst->operand_count; k-- > 0;) {
         struct nvm_value v = operands[k];
-        if (value_kind(v) != VALUE_INST && !(arguments && value_kind(v) == VALUE_ARG)) continue;
-        uint32_t at = --first[uses_slot(u, v)];
+        bool argument = arguments && value_kind(v) == VALUE_ARG;
+        if (value_kind(v) != VALUE_INST && !argument) continue;
+        uint32_t at = --first[value_index(v) + (argument ? insts : 0)];
         users[at] = i;
         numbers[at] = k;
       }
