@@ -82,9 +82,11 @@ static const struct address *find(const struct sharer *s, const struct address *
 static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand) {
   struct nvm_function *f = s->f;
   struct nvm_value v = inst_operand(f, function_inst(f, access), operand);
-  struct address now = {.form = scev_of(s->scev, v), .block = function_inst(f, access)->block};
-  if (now.form.width != 64 || value_is_none(now.form.base) || !is_within_loops(s, now.form, now.block)) return true;
+  struct address now = {.block = function_inst(f, access)->block};
   now.root = root_of(f, v, &now.offset);
+  now.form = scev_of(s->scev, now.root);
+  now.form.constant = (int64_t)((uint64_t)now.form.constant + (uint64_t)now.offset);
+  if (now.form.width != 64 || value_is_none(now.form.base) || !is_within_loops(s, now.form, now.block)) return true;
   uint32_t slot = hash_form(now.form) % (sizeof s->slots / sizeof *s->slots);
   const struct address *above = find(s, &now, slot);
   if (!above) {
