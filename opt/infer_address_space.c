@@ -107,7 +107,8 @@ static bool find_written(struct inferrer *g) {
       const struct nvm_inst *inst = function_inst(f, i);
       bool derives = inst->op == OP_GEP || inst->op == OP_ADDRSPACECAST || inst->op == OP_BITCAST ||
                      inst->op == OP_LOAD;
-      for (uint32_t k = 0; k < inst->operand_count && !derives; k++) {
+      bool computes = inst->op >= OP_FIRST_INT && inst->op <= OP_LAST_FLOAT; /* with numbers only */
+      for (uint32_t k = 0; k < inst->operand_count && !derives && !computes; k++) {
         struct nvm_value v = inst_operand(f, inst, k);
         if (value_kind(v) != VALUE_INST && value_kind(v) != VALUE_ARG) continue;
         if (!is_scalar_pointer(g, value_type(f, v))) continue;

@@ -102,6 +102,7 @@ void rewrite_apply(struct rewrite *r) {
 
 void rewrite_drop_dead_metadata(struct nvm_function *f, const bool *live) {
   struct nvm_module *m = f->module;
+  if (!m->metadata.has_locals) return;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i)
       for (uint32_t k = 0; takes_metadata(function_inst(f, i)) && k < function_inst(f, i)->operand_count; k++) {
