@@ -1,4 +1,7 @@
-/* Numbering expressions; see numbering.h. Linear in operands, by hashing. */
+/* Numbering expressions; see numbering.h. Linear in operands, by hashing.
+ *
+ * In preorder of the dominator tree, what does not dominate the block at hand will not dominate a later one
+ * either: the newer expression takes its place in the table, which needs no scopes. */
 #include "opt/numbering.h"
 
 #include "ir/evalintrinsic.h"
@@ -34,7 +37,7 @@ static struct nvm_value fold(struct numbering *g, const struct nvm_inst *i) {
   return eval_inst(g->f, i, operands);
 }
 
-static void visit(struct numbering *g, struct nvm_inst_id id) {
+static void visit(struct numbering *g, const struct dominance *d, struct nvm_inst_id id) {
   struct nvm_inst *i = function_inst(g->f, id);
   struct nvm_value constant = fold(g, i);
   i = function_inst(g->f, id);
@@ -42,58 +45,42 @@ static void visit(struct numbering *g, struct nvm_inst_id id) {
     rewrite_set(&g->rewrite, id, constant);
     return;
   }
-  uint32_t hash = expression_hash(g, i), *slot = &g->slots[hash & (g->slot_count - 1)];
-  for (uint32_t e = *slot; e; e = g->entries.data[e - 1].next) {
-    struct nvm_inst *seen = function_inst(g->f, g->entries.data[e - 1].inst);
-    if (g->entries.data[e - 1].hash != hash || !same_expression(g, seen, i)) continue;
+  uint32_t mask = g->slot_count - 1, n = expression_hash(g, i) & mask;
+  for (; g->slots[n]; n = (n + 1) & mask) {
+    struct nvm_inst *seen = &g->f->insts.data[g->slots[n]];
+    if (!same_expression(g, seen, i)) continue;
+    if (!dominance_dominates(d, seen->block, i->block)) break;
     seen->flags &= i->flags;
-    rewrite_set(&g->rewrite, id, value_of_inst(g->entries.data[e - 1].inst));
+    rewrite_set(&g->rewrite, id, value_make(VALUE_INST, g->slots[n]));
     return;
   }
-  g->entries.data[g->entries.count++] = (struct numbering_entry){hash, id, *slot};
-  *slot = g->entries.count;
-}
-
-static void leave_scope(struct numbering *g, uint32_t to) {
-  while (g->entries.count > to) {
-    struct numbering_entry e = g->entries.data[--g->entries.count];
-    g->slots[e.hash & (g->slot_count - 1)] = e.next;
-  }
+  g->slots[n] = id.index;
 }
 
 bool numbering_init(struct numbering *n, struct nvm_function *f, struct arena *arena) {
   *n = (struct numbering){.f = f, .arena = arena, .slot_count = 64};
-  while (n->slot_count < f->insts.count) n->slot_count *= 2;
+  while (n->slot_count < 2 * f->insts.count) n->slot_count *= 2;
   n->slots = arena_alloc(arena, n->slot_count * sizeof *n->slots);
-  return n->slots && VEC_ROOM(arena, &n->entries, f->insts.count) && rewrite_init(&n->rewrite, f, arena);
+  return n->slots && rewrite_init(&n->rewrite, f, arena);
 }
 
 bool numbering_walk(struct numbering *g, const struct dominance *d, numbering_visit *others,
                     void *state) {
   struct nvm_function *f = g->f;
-  uint32_t blocks = f->blocks.count, count = 0;
-  struct nvm_block *order = arena_alloc(g->arena, (blocks + 1) * sizeof *order);
-  uint32_t *scope = arena_alloc(g->arena, (blocks + 1) * sizeof *scope);
-  struct nvm_block *open = arena_alloc(g->arena, (blocks + 1) * sizeof *open);
-  if (!order || !scope || !open) return false;
+  uint32_t count = 0;
+  struct nvm_block *order = arena_alloc(g->arena, (f->blocks.count + 1) * sizeof *order);
+  if (!order) return false;
   FOR_EACH_BLOCK(f, b)
     if (dominance_reachable(d, b)) {
       order[d->enter[b.index]] = b;
       count++;
     }
-  uint32_t depth = 0;
-  for (uint32_t n = 1; n <= count; n++) {
-    struct nvm_block b = order[n];
-    while (depth && !dominance_dominates(d, open[depth - 1], b))
-      leave_scope(g, scope[open[--depth].index]);
-    scope[b.index] = g->entries.count;
-    open[depth++] = b;
-    FOR_EACH_INST(f, b, i) {
-      rewrite_operands(&g->rewrite, i);
+  for (uint32_t n = 1; n <= count; n++)
+    FOR_EACH_INST(f, order[n], i) {
+      if (g->rewrite.set_count) rewrite_operands(&g->rewrite, i);
       if (i.index >= g->rewrite.size) continue; /* made on the way, for a block that was not come to yet */
-      if (effects_is_pure(f, function_inst(f, i))) visit(g, i);
+      if (effects_is_pure(f, function_inst(f, i))) visit(g, d, i);
       else if (others && !others(state, i)) return false;
     }
-  }
   return true;
 }

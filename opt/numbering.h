@@ -1,24 +1,17 @@
-/* Expressions seen on the way from the entry: a scoped hash table that a walk over the dominator tree
- * fills, with the replacements found. early-cse and gvn are such walks. */
+/* Expressions seen on the way from the entry: a hash table that a walk over the dominator tree fills, with
+ * the replacements found. early-cse and gvn are such walks. */
 #ifndef NVM_OPT_NUMBERING_H
 #define NVM_OPT_NUMBERING_H
 
 #include "ir/dominance.h"
 #include "opt/rewrite.h"
 
-struct numbering_entry {
-  uint32_t hash;
-  struct nvm_inst_id inst;
-  uint32_t next; /* older entry of the same slot */
-};
-
 struct numbering {
   struct nvm_function *f;
   struct arena *arena;
   struct rewrite rewrite;
-  uint32_t *slots; /* index + 1 into entries */
-  uint32_t slot_count;
-  VEC(struct numbering_entry) entries; /* a stack: inner scopes on top; room for all of the function's instructions */
+  uint32_t *slots;     /* by hash, probed linearly: the instruction that computes an expression, where it was seen last; 0: none */
+  uint32_t slot_count; /* a power of two, twice the instructions */
 };
 
 /* Looks at what is no pure expression; false when out of memory. */
