@@ -74,8 +74,9 @@ bool alias_add_term(struct alias_address *a, struct nvm_value v, int64_t scale, 
 /* Whether x + y, y a constant, keeps within the type by what is known of x. */
 static bool sum_fits(const struct nvm_function *f, struct nvm_value x, struct nvm_value y,
                      bool is_signed) {
+  if (value_kind(y) != VALUE_CONST) return false;
   uint16_t flags = range_no_wrap(OP_ADD, range_of(f, x), range_of_value(f, y));
-  return value_kind(y) == VALUE_CONST && (flags & (is_signed ? INST_NSW : INST_NUW));
+  return flags & (is_signed ? INST_NSW : INST_NUW);
 }
 
 /* Adds scale × v, where a v narrower than the pointer is extended by its sign or by zeros. Sums and
