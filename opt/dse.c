@@ -71,15 +71,6 @@ static enum verdict look_ahead(struct eliminator *g, uint32_t first, uint32_t en
   return PASSES;
 }
 
-/* Whether block b makes a part of the address anew. */
-static bool defines_part(const struct eliminator *g, struct nvm_block b, const struct alias_address *a) {
-  for (uint32_t k = 0; k <= a->term_count; k++) {
-    struct nvm_value v = k ? a->terms[k - 1].variable : a->base;
-    if (value_kind(v) == VALUE_INST && g->f->insts.data[value_index(v)].block.index == b.index) return true;
-  }
-  return false;
-}
-
 /* Adds the successors of b; false: the store stays. A way that goes back may go round for ever, and others see the store. */
 static bool add_successors(struct eliminator *g, struct nvm_block b, struct nvm_inst_id store,
                            const struct alias_address *address) {
@@ -91,7 +82,7 @@ static bool add_successors(struct eliminator *g, struct nvm_block b, struct nvm_
     struct nvm_block to = block_successor(g->f, b, k);
     if (g->place[to.index] <= g->place[b.index] && !is_private && !g->progresses) return false;
     if (g->seen[to.index] == store.index) continue;
-    if (g->work_count == MAX_BLOCKS || defines_part(g, to, address)) return false;
+    if (g->work_count == MAX_BLOCKS || alias_is_made_in(g->f, address, to)) return false;
     g->seen[to.index] = store.index;
     g->work[g->work_count++] = to;
   }

@@ -44,6 +44,8 @@ struct numberer {
   uint32_t *plain;            /* by class: how many plain accesses there are */
   struct node nodes[MAX_NODES];
   uint32_t node_count, steps;
+  bool found;                 /* some node has the value */
+  struct node *without;       /* that node does not, but the load can be made there; NULL: all have it or pass it on */
   struct nvm_inst_id load;    /* that is being looked for; its type: */
   struct nvm_type type;
   VEC(struct nvm_inst_id) dead;
@@ -145,61 +147,85 @@ static bool same_address(const struct alias_address *a, const struct alias_addre
   return a->offset == b->offset && alias_same_shape(a, b);
 }
 
-/* Adds the predecessors of `to`, at whose start the address is `address`. False: too many, or one block
- * would have two addresses. */
-static bool add_predecessors(struct numberer *g, struct nvm_block to,
-                             const struct alias_address *address, uint64_t bytes) {
+/* Whether the load is reached from the start of its block in any case. */
+static bool is_anticipated(const struct numberer *g) {
+  const struct nvm_function *f = g->f;
+  struct nvm_inst_id i = function_block(f, function_inst(f, g->load)->block)->first;
+  for (uint32_t n = 0; n < MAX_ANTICIPATION; n++, i = function_inst(f, i)->next) {
+    if (i.index == g->load.index) return true;
+    const struct nvm_inst *inst = function_inst(f, i);
+    if (inst->op == OP_CALL && !effects_is_pure(f, inst)) return false;
+  }
+  return false;
+}
+
+/* Whether the load can be made at the end of block b, for the way from there to its own. */
+static bool can_load_in(const struct numberer *g, struct nvm_block b) {
+  struct nvm_block home = function_inst(g->f, g->load)->block;
+  if (block_successor_count(g->f, b) != 1 || block_successor(g->f, b, 0).index != home.index) return false;
+  if (dominance_dominates(&g->dominance, home, b)) return false; /* a loop: nothing is won */
+  return is_anticipated(g);
+}
+
+/* What becomes of the value in that block, which was looked through from its end up. */
+static void judge(struct numberer *g, struct node *n) {
+  if (!dominance_reachable(&g->dominance, n->block)) { /* whatever it has */
+    n->fate = VALUE_HERE;
+    n->source = (struct nvm_inst_id){0};
+    n->value = const_undef(g->f->module, g->type);
+  } else if (n->fate == PASSES && n->block.index == g->f->entry.index) {
+    struct nvm_value base = n->place.address.base;
+    n->fate = alias_is_private(g->alias, base) && value_kind(base) == VALUE_INST ? VALUE_HERE : NOT_KNOWN;
+    n->value = const_undef(g->f->module, g->type);
+  }
+}
+
+/* Adds the predecessors of `to`, at whose start the load's place is `place`. False: too many, or one block
+ * would have two addresses, or what is missing cannot be loaded in one place. */
+static bool add_predecessors(struct numberer *g, struct nvm_block to, const struct alias_place *place, uint64_t bytes) {
   const struct dominance *d = &g->dominance;
+  bool moves = alias_is_made_in(g->f, &place->address, to);
   for (uint32_t e = d->first_predecessor[to.index]; e < d->first_predecessor[to.index + 1]; e++) {
     struct nvm_block from = d->predecessors[e];
-    struct alias_address a = *address;
-    bool known = alias_translate(g->f, &a, to, from);
+    struct alias_place at = *place;
+    bool known = !moves || alias_translate(g->f, &at.address, to, from);
     uint32_t seen = g->node_of[from.index];
     if (seen) {
-      const struct node *n = &g->nodes[seen - 1];
-      if (!known || !same_address(&n->place.address, &a)) return false;
+      if (!known || !same_address(&g->nodes[seen - 1].place.address, &at.address)) return false;
       continue;
     }
     if (g->node_count == MAX_NODES) return false;
+    if (moves) at = (struct alias_place){.address = at.address, .pointer = at.address.base};
     struct node *n = &g->nodes[g->node_count++];
-    *n = (struct node){.block = from, .place = {.address = a, .pointer = a.base}, .fate = NOT_KNOWN};
+    *n = (struct node){.block = from, .place = at, .fate = NOT_KNOWN};
     g->node_of[from.index] = g->node_count;
-    struct memory_location l = {a.base, bytes, g->load, &n->place};
+    struct memory_location l = {n->place.pointer, bytes, g->load, &n->place};
     uint32_t class = known ? alias_class_of_place(g->alias, &n->place) : 0;
     if (known) look_back(g, g->accesses.first[from.index], g->accesses.end[from.index], l, class, n);
     else n->place.address.base = VALUE_NULL; /* like no other */
-    if (!dominance_reachable(d, from)) { /* whatever it has */
-      n->fate = VALUE_HERE;
-      n->source = (struct nvm_inst_id){0};
-      n->value = const_undef(g->f->module, g->type);
-    } else if (n->fate == PASSES && from.index == g->f->entry.index) {
-      n->fate = alias_is_private(g->alias, a.base) && value_kind(a.base) == VALUE_INST ? VALUE_HERE : NOT_KNOWN;
-      n->value = const_undef(g->f->module, g->type);
-    }
+    judge(g, n);
+    g->found |= n->fate == VALUE_HERE;
+    if (n->fate != NOT_KNOWN) continue;
+    if (g->without || !can_load_in(g, from)) return false;
+    g->without = n;
   }
   return true;
 }
 
-/* Visits all blocks before the load; *missing counts those that do not have the value, of which
- * *without is one. */
-static bool search(struct numberer *g, struct memory_location l, const struct alias_address *address,
-                   uint32_t *missing, struct node **without, bool *found) {
+/* Visits all blocks before the load. Whether all have the value or pass it on, but one perhaps that may load it. */
+static bool search(struct numberer *g, struct memory_location l) {
   struct nvm_block home = function_inst(g->f, g->load)->block;
-  *missing = 0;
-  *found = false;
-  if (!add_predecessors(g, home, address, l.bytes)) return false;
+  g->node_count = 0;
+  g->found = false;
+  g->without = NULL;
+  if (!add_predecessors(g, home, l.place, l.bytes)) return false;
   for (uint32_t k = 0; k < g->node_count; k++) {
     struct node *n = &g->nodes[k];
-    *found |= n->fate == VALUE_HERE;
-    if (n->fate == NOT_KNOWN) {
-      *without = n;
-      if (++*missing > 1) return false;
-    }
     if (n->fate != PASSES) continue;
-    if (n->block.index == home.index && !same_address(&n->place.address, address)) return false;
-    if (!add_predecessors(g, n->block, &n->place.address, l.bytes)) return false;
+    if (n->block.index == home.index && !same_address(&n->place.address, &l.place->address)) return false;
+    if (!add_predecessors(g, n->block, &n->place, l.bytes)) return false;
   }
-  return g->node_count > 0;
+  return g->found;
 }
 
 /* --- making the value ----------------------------------------------------------------------------- */
@@ -295,18 +321,6 @@ static struct nvm_value join(struct numberer *g) {
 
 /* --- the load that is missing on one way ---------------------------------------------------------- */
 
-/* Whether the load is reached from the start of its block in any case. */
-static bool is_anticipated(const struct numberer *g) {
-  const struct nvm_function *f = g->f;
-  struct nvm_inst_id i = function_block(f, function_inst(f, g->load)->block)->first;
-  for (uint32_t n = 0; n < MAX_ANTICIPATION; n++, i = function_inst(f, i)->next) {
-    if (i.index == g->load.index) return true;
-    const struct nvm_inst *inst = function_inst(f, i);
-    if (inst->op == OP_CALL && !effects_is_pure(f, inst)) return false;
-  }
-  return false;
-}
-
 /* v as `from` has it, where v is used in its successor `home`; what computes
  * it is made again. */
 static struct nvm_value available_at(struct numberer *g, struct nvm_value v, struct nvm_block home,
@@ -338,10 +352,6 @@ static struct nvm_value available_at(struct numberer *g, struct nvm_value v, str
 static bool load_in(struct numberer *g, struct node *n) {
   struct nvm_function *f = g->f;
   struct nvm_block home = function_inst(f, g->load)->block;
-  if (block_successor_count(f, n->block) != 1 || block_successor(f, n->block, 0).index != home.index)
-    return false;
-  if (dominance_dominates(&g->dominance, home, n->block)) return false; /* a loop: nothing is won */
-  if (!is_anticipated(g)) return false;
   struct nvm_value pointer = inst_operand(f, function_inst(f, g->load), 0);
   pointer = available_at(g, pointer, home, n->block, 0);
   if (value_is_none(pointer)) return false;
@@ -422,14 +432,8 @@ static struct nvm_value find_value(struct numberer *g, const struct access *load
     return adapt(g, local.value, local.source);
   }
   if (local.fate == NOT_KNOWN || home.index == g->f->entry.index) return VALUE_NULL;
-  uint32_t missing;
-  bool found;
-  struct node *without = NULL;
   struct nvm_value result = VALUE_NULL;
-  g->node_count = 0;
-  if (search(g, load->where, address, &missing, &without, &found) && found &&
-      (missing == 0 || load_in(g, without)))
-    result = join(g);
+  if (search(g, load->where) && (!g->without || load_in(g, g->without))) result = join(g);
   for (uint32_t k = 0; k < g->node_count; k++) g->node_of[g->nodes[k].block.index] = 0;
   return result;
 }

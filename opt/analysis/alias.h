@@ -62,8 +62,12 @@ bool alias_location_of(const struct nvm_function *f, struct nvm_inst_id i,
  * so does a volatile access to what it touches. */
 enum { ALIAS_READS = 1, ALIAS_WRITES = 2 };
 uint32_t alias_mod_ref(struct alias_env *e, struct nvm_inst_id i, struct memory_location l);
-/* The same for all memory: what i may do at all. */
-uint32_t alias_effects(const struct nvm_function *f, struct nvm_inst_id i);
+/* The same for all memory: what i, an access or call, may do at all; what any instruction may do. */
+uint32_t alias_access_effects(const struct nvm_function *f, struct nvm_inst_id i);
+static inline uint32_t alias_effects(const struct nvm_function *f, struct nvm_inst_id i) {
+  bool touches = op_table[function_inst(f, i)->op].flags & (OPF_READS | OPF_WRITES);
+  return touches ? alias_access_effects(f, i) : 0;
+}
 /* Whether the memory is never written while the function runs. */
 bool alias_is_constant(struct alias_env *e, struct memory_location l);
 /* Whether the object (an alloca, a byval argument) is seen by this call of the function alone. */
@@ -79,6 +83,8 @@ struct alias_address alias_decompose(const struct nvm_function *f, struct nvm_va
 uint32_t alias_offset_zeros(const struct nvm_function *f, const struct alias_address *a);
 /* Whether two addresses have the same base and the same terms, in any order: they are a constant distance apart. */
 bool alias_same_shape(const struct alias_address *a, const struct alias_address *b);
+/* Whether block b makes a part of the address. */
+bool alias_is_made_in(const struct nvm_function *f, const struct alias_address *a, struct nvm_block b);
 /* The address as it is at the end of block `from`, given what it is at the start of its successor `to`:
  * phis of `to` become what they get from there. False: it is not known before `to`. */
 bool alias_translate(const struct nvm_function *f, struct alias_address *a, struct nvm_block to,

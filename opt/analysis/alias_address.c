@@ -176,6 +176,14 @@ struct alias_address alias_decompose(const struct nvm_function *f, struct nvm_va
   return a;
 }
 
+bool alias_is_made_in(const struct nvm_function *f, const struct alias_address *a, struct nvm_block b) {
+  for (uint32_t k = 0; k <= a->term_count; k++) {
+    const struct nvm_inst *i = inst_of(f, k ? a->terms[k - 1].variable : a->base);
+    if (i && i->block.index == b.index) return true;
+  }
+  return false;
+}
+
 /* What v, at the start of `to`, is at the end of `from`; none if that is not known. */
 static struct nvm_value translate_value(const struct nvm_function *f, struct nvm_value v,
                                         struct nvm_block to, struct nvm_block from) {

@@ -206,7 +206,7 @@ static uint32_t access_effect(const struct nvm_inst *i, bool *fence) {
   return i->op == OP_LOAD ? ALIAS_READS : i->op == OP_STORE ? ALIAS_WRITES : BOTH;
 }
 
-uint32_t alias_effects(const struct nvm_function *f, struct nvm_inst_id id) {
+uint32_t alias_access_effects(const struct nvm_function *f, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(f, id);
   bool fence;
   switch ((enum op)i->op) {
