@@ -31,7 +31,7 @@ struct eliminator {
 
 static bool collect_accesses(struct eliminator *g, struct arena *arena) {
   struct nvm_function *f = g->f;
-  if (!accesses_collect(&g->accesses, f, g->alias, arena)) return false;
+  if (!accesses_collect(&g->accesses, f, g->alias, 1u << ACCESS_STORE | 1u << ACCESS_END, arena)) return false;
   g->seen = arena_alloc(arena, f->blocks.count * sizeof *g->seen);
   g->ends = arena_alloc(arena, (g->accesses.list.count + 1) * sizeof *g->ends);
   g->place = arena_alloc(arena, f->blocks.count * sizeof *g->place);

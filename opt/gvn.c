@@ -79,7 +79,7 @@ static bool has_company(const struct numberer *g, const struct access *x) {
 
 static bool collect_accesses(struct numberer *g) {
   struct nvm_function *f = g->f;
-  if (!accesses_collect(&g->accesses, f, g->alias, g->arena)) return false;
+  if (!accesses_collect(&g->accesses, f, g->alias, 1u << ACCESS_LOAD | 1u << ACCESS_STORE, g->arena)) return false;
   g->size = f->insts.count;
   g->node_of = arena_alloc(g->arena, f->blocks.count * sizeof *g->node_of);
   g->plain = arena_alloc(g->arena, (g->accesses.list.count + 1) * sizeof *g->plain);

@@ -13,7 +13,7 @@ enum access_kind {
 
 struct access {
   struct memory_location where; /* .access: the instruction; of ACCESS_OTHER nothing else, of ACCESS_END no bytes */
-  uint32_t class;               /* alias_class of its address; 0: ACCESS_OTHER */
+  uint32_t class;               /* alias_class of its address; 0: of a kind not asked for */
   uint8_t kind;                 /* enum access_kind */
   uint8_t effects;              /* ALIAS_READS | ALIAS_WRITES */
 };
@@ -24,7 +24,8 @@ struct accesses {
   uint32_t *at;          /* by instruction that is one: its place in the list */
 };
 
-/* In `arena`, as they are now; false when out of memory. The locations are valid as long as e. */
-bool accesses_collect(struct accesses *a, const struct nvm_function *f, struct alias_env *e, struct arena *arena);
+/* In `arena`, as they are now; those of `kinds` (1 << enum access_kind, but for ACCESS_OTHER) with place and class
+ * of their addresses. False when out of memory. The locations are valid as long as e. */
+bool accesses_collect(struct accesses *a, const struct nvm_function *f, struct alias_env *e, uint32_t kinds, struct arena *arena);
 
 #endif
