@@ -84,47 +84,47 @@ static bool sum_fits(const struct nvm_function *f, struct nvm_value x, struct nv
 static bool add_scaled(struct decomposer *d, struct nvm_value v, int64_t scale, bool is_signed,
                        int depth) {
   const struct nvm_function *f = d->f;
-  const struct type_table *t = &f->module->types;
-  uint32_t bits = type_scalar_bits(t, value_type(f, v));
-  nvm_u128 c;
-  if (const_is_int(f->module, v, &c)) {
-    nvm_i128 number = is_signed || bits >= d->width ? const_int_signed(f->module, v) : (nvm_i128)c;
-    d->a->offset = (int64_t)((uint64_t)d->a->offset + (uint64_t)scale * (uint64_t)number);
-    return true;
-  }
-  const struct nvm_inst *i = inst_of(f, v);
-  bool full = bits >= d->width;
-  if (full) is_signed = true; /* makes no difference: one form for equal terms */
-  bool unwrapped = i && (full || (i->flags & (is_signed ? INST_NSW : INST_NUW)));
-  if (!i || depth == MAX_DEPTH) return alias_add_term(d->a, v, scale, is_signed);
-  struct nvm_value x = i->operand_count ? inst_operand(f, i, 0) : VALUE_NULL;
-  struct nvm_value y = i->operand_count > 1 ? inst_operand(f, i, 1) : VALUE_NULL;
-  switch ((enum op)i->op) {
-  case OP_SEXT:
-    if (is_signed) return add_scaled(d, x, scale, true, depth + 1);
-    break;
-  case OP_ZEXT: return add_scaled(d, x, scale, false, depth + 1);
-  case OP_OR: case OP_ADD:
-    if (i->op == OP_OR ? !(i->flags & INST_DISJOINT) : !unwrapped && !sum_fits(f, x, y, is_signed)) break;
-    return add_scaled(d, x, scale, is_signed, depth + 1) &&
-           add_scaled(d, y, scale, is_signed, depth + 1);
-  case OP_SUB:
-    if (!unwrapped) break;
-    return add_scaled(d, x, scale, is_signed, depth + 1) &&
-           add_scaled(d, y, (int64_t)(0 - (uint64_t)scale), is_signed, depth + 1);
-  case OP_MUL: case OP_SHL: {
-    if (!unwrapped || !const_is_int(f->module, y, &c) || bits > 64) break;
-    uint64_t factor = (uint64_t)const_int_signed(f->module, y);
-    if (i->op == OP_MUL && !is_signed) factor = (uint64_t)c;
-    if (i->op == OP_SHL) {
-      if (c + 1 >= bits) break;
-      factor = UINT64_C(1) << (uint64_t)c;
+  for (;; depth++) {
+    nvm_u128 c;
+    uint32_t bits = type_scalar_bits(&f->module->types, value_type(f, v));
+    if (value_kind(v) == VALUE_CONST && const_is_int(f->module, v, &c)) {
+      nvm_i128 number = is_signed || bits >= d->width ? const_int_signed(f->module, v) : (nvm_i128)c;
+      d->a->offset = (int64_t)((uint64_t)d->a->offset + (uint64_t)scale * (uint64_t)number);
+      return true;
     }
-    return add_scaled(d, x, (int64_t)((uint64_t)scale * factor), is_signed, depth + 1);
+    const struct nvm_inst *i = inst_of(f, v);
+    bool full = bits >= d->width;
+    if (full) is_signed = true; /* makes no difference: one form for equal terms */
+    if (!i || i->operand_count == 0 || depth == MAX_DEPTH) return alias_add_term(d->a, v, scale, is_signed);
+    bool unwrapped = full || (i->flags & (is_signed ? INST_NSW : INST_NUW)), apart = false;
+    struct nvm_value x = inst_operand(f, i, 0), y = i->operand_count > 1 ? inst_operand(f, i, 1) : VALUE_NULL;
+    switch ((enum op)i->op) {
+    case OP_SEXT: apart = is_signed; break;
+    case OP_ZEXT:
+      apart = true;
+      is_signed = false;
+      break;
+    case OP_OR: case OP_ADD:
+      apart = i->op == OP_OR ? (i->flags & INST_DISJOINT) != 0 : unwrapped || sum_fits(f, x, y, is_signed);
+      if (apart && !add_scaled(d, y, scale, is_signed, depth + 1)) return false;
+      break;
+    case OP_SUB:
+      apart = unwrapped;
+      if (apart && !add_scaled(d, y, (int64_t)(0 - (uint64_t)scale), is_signed, depth + 1)) return false;
+      break;
+    case OP_MUL: case OP_SHL: {
+      if (!unwrapped || !const_is_int(f->module, y, &c) || bits > 64 || (i->op == OP_SHL && c + 1 >= bits)) break;
+      uint64_t factor = is_signed ? (uint64_t)const_int_signed(f->module, y) : (uint64_t)c;
+      if (i->op == OP_SHL) factor = UINT64_C(1) << (uint64_t)c;
+      scale = (int64_t)((uint64_t)scale * factor);
+      apart = true;
+      break;
+    }
+    default: break;
+    }
+    if (!apart) return alias_add_term(d->a, v, scale, is_signed);
+    v = x;
   }
-  default: break;
-  }
-  return alias_add_term(d->a, v, scale, is_signed);
 }
 
 /* The bytes that index k of a getelementptr steps over in *type, which it steps into; a member's
@@ -163,13 +163,15 @@ struct alias_address alias_decompose(const struct nvm_function *f, struct nvm_va
   struct alias_address a = {.base = pointer};
   uint32_t width = layout_pointer_bits(&f->module->layout, space_of_type(f, pointer));
   bool gep;
+  struct decomposer d = {f, &a, width};
   for (int n = 0; n < ALIAS_MAX_STEPS; n++) {
     struct nvm_value from = alias_step_to_base(f, a.base, &gep);
     if (value_is_none(from)) break;
-    struct alias_address next = a;
-    struct decomposer d = {f, &next, width};
-    if (gep && !add_gep(&d, a.base)) break;
-    a = next;
+    struct alias_address before = a;
+    if (gep && !add_gep(&d, a.base)) {
+      a = before;
+      break;
+    }
     a.base = from;
   }
   if (width < 64) a.offset = (int64_t)((uint64_t)a.offset << (64 - width)) >> (64 - width);
