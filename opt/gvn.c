@@ -195,13 +195,13 @@ static bool add_predecessors(struct numberer *g, struct nvm_block to, const stru
       continue;
     }
     if (g->node_count == MAX_NODES) return false;
-    if (moves) at = (struct alias_place){.address = at.address, .pointer = at.address.base};
+    if (moves && known)
+      at = (struct alias_place){at.address, at.address.base, alias_known_class(g->alias, &at.address), NULL};
     struct node *n = &g->nodes[g->node_count++];
     *n = (struct node){.block = from, .place = at, .fate = NOT_KNOWN};
     g->node_of[from.index] = g->node_count;
     struct memory_location l = {n->place.pointer, bytes, g->load, &n->place};
-    uint32_t class = known ? alias_class_of_place(g->alias, &n->place) : 0;
-    if (known) look_back(g, g->accesses.first[from.index], g->accesses.end[from.index], l, class, n);
+    if (known) look_back(g, g->accesses.first[from.index], g->accesses.end[from.index], l, at.class, n);
     else n->place.address.base = VALUE_NULL; /* like no other */
     judge(g, n);
     g->found |= n->fate == VALUE_HERE;

@@ -271,21 +271,24 @@ static bool class_hash(const void *table, uint32_t k, uint32_t *hash) {
   return true;
 }
 
-uint32_t alias_class_of_place(struct alias_env *e, struct alias_place *p) {
-  if (p->class) return p->class;
-  const struct alias_address *a = &p->address;
-  uint32_t hash = address_hash(a), count = e->class_addresses.count;
-  if (!intern_room(e->arena, &e->class_slots, &e->class_slot_count, 1, count ? count : 1, class_hash, e)) return 0;
-  if (count == 0 && !VEC_PUSH(e->arena, &e->class_addresses, NULL)) return 0;
-  for (uint32_t n = hash & (e->class_slot_count - 1); e->class_slots[n]; n = (n + 1) & (e->class_slot_count - 1)) {
+uint32_t alias_known_class(const struct alias_env *e, const struct alias_address *a) {
+  uint32_t mask = e->class_slot_count - 1;
+  if (e->class_slot_count == 0) return 0;
+  for (uint32_t n = address_hash(a) & mask; e->class_slots[n]; n = (n + 1) & mask) {
     const struct alias_address *other = e->class_addresses.data[e->class_slots[n]];
-    if (a->offset == other->offset && alias_same_shape(a, other)) return p->class = e->class_slots[n];
+    if (a->offset == other->offset && alias_same_shape(a, other)) return e->class_slots[n];
   }
+  return 0;
+}
+
+uint32_t alias_class_of_place(struct alias_env *e, struct alias_place *p) {
+  if (p->class || (p->class = alias_known_class(e, &p->address)) != 0) return p->class;
+  uint32_t count = e->class_addresses.count;
+  if (count == 0 && !VEC_PUSH(e->arena, &e->class_addresses, NULL)) return 0;
   count = e->class_addresses.count;
-  struct alias_address *copy = arena_alloc(e->arena, sizeof *copy);
-  if (!copy || !VEC_PUSH(e->arena, &e->class_addresses, copy)) return 0;
-  *copy = *a;
-  intern_enter(e->class_slots, e->class_slot_count, hash, count);
+  if (!intern_room(e->arena, &e->class_slots, &e->class_slot_count, 1, count, class_hash, e) ||
+      !VEC_PUSH(e->arena, &e->class_addresses, &p->address)) return 0;
+  intern_enter(e->class_slots, e->class_slot_count, address_hash(&p->address), count);
   return p->class = count;
 }
 

@@ -50,9 +50,11 @@ struct alias_env *alias_init(const struct nvm_function *f, struct arena *arena);
 enum alias alias_query(struct alias_env *e, struct memory_location a, struct memory_location b);
 /* The place of a pointer, that of an instruction or argument always the same. NULL when out of memory. */
 struct alias_place *alias_place_of(struct alias_env *e, struct nvm_value pointer);
-/* A number from 1 of the address: two places have the same where ALIAS_MUST can be answered for them, metadata apart.
- * 0 when out of memory. */
+/* A number from 1 of the address of p, which alias_place_of() gave: two places have the same where ALIAS_MUST can be
+ * answered for them, metadata apart. 0 when out of memory. */
 uint32_t alias_class_of_place(struct alias_env *e, struct alias_place *p);
+/* The same of any address; 0: no place that was asked about has it. */
+uint32_t alias_known_class(const struct alias_env *e, const struct alias_address *a);
 /* What a load, store, atomic or memset writes or reads (of a copy: what it writes). False: it is no
  * such instruction. */
 bool alias_location_of(const struct nvm_function *f, struct nvm_inst_id i,

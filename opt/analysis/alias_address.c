@@ -9,34 +9,27 @@ enum { MAX_DEPTH = 6 /* of the expression of an index */ };
 
 /* --- the walk to the base ------------------------------------------------------------------------- */
 
+/* What the intrinsics pass on that leave a pointer as it is. */
+static struct nvm_value passed_on(const struct nvm_function *f, const struct nvm_inst *call) {
+  switch (called_intrinsic(f, call)) {
+  case INTRINSIC_ssa_copy: case INTRINSIC_launder_invariant_group:
+  case INTRINSIC_strip_invariant_group: case INTRINSIC_preserve_static_offset:
+  case INTRINSIC_threadlocal_address: case INTRINSIC_ptr_annotation: return inst_operand(f, call, 0);
+  default: return VALUE_NULL;
+  }
+}
+
 struct nvm_value alias_step_to_base(const struct nvm_function *f, struct nvm_value v, bool *gep) {
   const struct nvm_module *m = f->module;
-  uint32_t op;
-  struct nvm_value from;
   const struct nvm_inst *i = inst_of(f, v);
-  *gep = false;
-  if (i && i->op == OP_CALL) {
-    switch (called_intrinsic(f, i)) {
-    case INTRINSIC_ssa_copy: case INTRINSIC_launder_invariant_group:
-    case INTRINSIC_strip_invariant_group: case INTRINSIC_preserve_static_offset:
-    case INTRINSIC_threadlocal_address: case INTRINSIC_ptr_annotation: return inst_operand(f, i, 0);
-    default: return VALUE_NULL;
-    }
-  }
-  if (i) {
-    if (type_is_vector(&m->types, i->type) || i->operand_count == 0) return VALUE_NULL;
-    op = i->op;
-    from = inst_operand(f, i, 0);
-  } else {
-    if (value_kind(v) != VALUE_CONST) return VALUE_NULL;
-    const struct constant_info *c = constant_info(&m->constants, v);
-    if (c->kind != CONST_EXPR) return VALUE_NULL;
-    op = c->op;
-    from = const_operand(m, v, 0);
-  }
+  const struct constant_info *c = value_kind(v) == VALUE_CONST ? constant_info(&m->constants, v) : NULL;
+  bool expression = c && c->kind == CONST_EXPR;
+  uint32_t op = i ? i->op : expression ? c->op : OP_COUNT;
   *gep = op == OP_GEP;
-  bool cast = op == OP_ADDRSPACECAST || op == OP_BITCAST;
-  return (*gep || cast) && type_is_ptr(&m->types, value_type(f, from)) ? from : VALUE_NULL;
+  if (!*gep && op != OP_ADDRSPACECAST && op != OP_BITCAST) return op == OP_CALL ? passed_on(f, i) : VALUE_NULL;
+  struct nvm_value from = i ? inst_operand(f, i, 0) : const_operand(m, v, 0);
+  bool one = type_is_ptr(&m->types, value_type(f, from)) && !type_is_vector(&m->types, value_type(f, v));
+  return one ? from : VALUE_NULL;
 }
 
 struct nvm_value alias_underlying_object(const struct nvm_function *f, struct nvm_value pointer) {
