@@ -35,6 +35,7 @@
 #include "opt/uses.h"
 
 enum { MOST_DEPTH = 4 };
+enum { NOTHING, SOME, ONE }; /* what is known of a value: nothing yet, a range, a range of one number */
 enum { FITS_UNSIGNED = 1, FITS_SIGNED = 2 }; /* 32 bits */
 
 /* A phi of 64 bits and what it is when it comes round, next = phi + step. */
@@ -53,8 +54,9 @@ struct walker {
   struct pass_env *env;
   struct dominance dominance;
   struct rewrite rewrite;
-  uint32_t insts;        /* slots of `known`: instructions, then arguments */
-  struct range *known;   /* width 0: nothing yet */
+  uint32_t insts;        /* slots of the next two: instructions, then arguments */
+  uint8_t *knows;        /* NOTHING, SOME, ONE; of slot 0: NOTHING */
+  struct range *known;   /* where that is not NOTHING */
   VEC(struct fact) undo;
   struct nvm_block *child, *sibling; /* of the dominator tree, in reverse postorder */
   uint8_t *fits;         /* by instruction: FITS_ of phis of two ways in */
@@ -73,7 +75,12 @@ static uint32_t slot_of(const struct walker *w, struct nvm_value v) {
 static struct range range_here(void *state, struct nvm_value v) {
   const struct walker *w = state;
   uint32_t slot = slot_of(w, v);
-  return slot && w->known[slot].width ? w->known[slot] : range_of_value(w->f, v);
+  return w->knows[slot] ? w->known[slot] : range_of_value(w->f, v);
+}
+
+static void know(struct walker *w, uint32_t slot, struct range r) {
+  w->known[slot] = r;
+  w->knows[slot] = r.width == 0 ? NOTHING : r.low == r.high && !range_is_empty(r) ? ONE : SOME;
 }
 
 static bool narrow(struct walker *w, struct nvm_value v, struct range to, int depth);
@@ -109,9 +116,9 @@ static bool narrow(struct walker *w, struct nvm_value v, struct range to, int de
   uint32_t slot = slot_of(w, v);
   if (slot == 0 || to.width == 0) return true;
   struct range before = range_here(w, v), now = range_both(before, to);
-  struct fact undo = {slot, w->known[slot]};
+  struct fact undo = {slot, w->knows[slot] ? before : range_all(0)};
   if (range_equal(before, now)) return true;
-  w->known[slot] = now;
+  know(w, slot, now);
   if (!VEC_PUSH(w->env->arena, &w->undo, undo)) return false;
   if (value_kind(v) != VALUE_INST || range_is_empty(now)) return true;
   return narrow_operand(w, function_inst(w->f, (struct nvm_inst_id){value_index(v)}), now, depth);
@@ -193,7 +200,7 @@ static struct range range_of_phi(struct walker *w, struct nvm_inst_id id) {
     for (uint32_t k = 0; k < phi->operand_count; k += 2) {
       struct nvm_value v = inst_operand(w->f, phi, k);
       uint32_t slot = slot_of(w, v);
-      bool later = slot && slot < w->insts && w->known[slot].width == 0;
+      bool later = slot && slot < w->insts && !w->knows[slot];
       if (later != (turn == 1)) continue;
       struct range next = later ? range_next(w, id, r, v, (struct nvm_block){value_index(inst_operand(w->f, phi, k + 1))})
                                 : range_here(w, v);
@@ -315,17 +322,16 @@ static bool drop_cases(struct walker *w, struct nvm_inst_id t) {
   return true;
 }
 
-static bool simplify(struct walker *w, struct nvm_inst_id id) {
-  struct nvm_inst *i = function_inst(w->f, id);
+static void simplify_extension(struct walker *w, struct nvm_inst_id id) {
+  struct range from = range_here(w, inst_operand(w->f, function_inst(w->f, id), 0));
+  if (from.width && !range_is_empty(from) && from.least >= 0) become(w, id, OP_ZEXT, INST_NNEG);
+}
+
+/* An operation on integers of these ranges. */
+static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct range a, struct range b) {
+  const struct nvm_inst *i = function_inst(w->f, id);
   enum op op = (enum op)i->op;
-  if (op == OP_CALL) simplify_call(w, id);
-  if (op == OP_SWITCH && i->operand_count > 2) return drop_cases(w, id);
-  if ((op < OP_FIRST_INT || op > OP_LAST_INT) && op != OP_SEXT) return true;
-  struct range a = range_here(w, inst_operand(w->f, i, 0));
-  struct range b = range_here(w, inst_operand(w->f, i, op == OP_SEXT ? 0 : 1));
-  if (a.width == 0 || range_is_empty(a) || range_is_empty(b)) return true;
   switch (op) {
-  case OP_SEXT: if (a.least >= 0) become(w, id, OP_ZEXT, INST_NNEG); break;
   case OP_ASHR: if (a.least >= 0) become(w, id, OP_LSHR, i->flags); break;
   case OP_SDIV: case OP_SREM: case OP_UDIV: case OP_UREM: return simplify_division(w, id, a, b);
   case OP_AND:
@@ -338,6 +344,29 @@ static bool simplify(struct walker *w, struct nvm_inst_id id) {
   }
   }
   return true;
+}
+
+/* Simplifies an operation on integers, and notes the range of its result. */
+static bool visit_binary(struct walker *w, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(w->f, id);
+  struct range a = range_here(w, inst_operand(w->f, i, 0)), b = range_here(w, inst_operand(w->f, i, 1));
+  bool told = a.width && !range_is_empty(a) && !range_is_empty(b);
+  if (told && !simplify_binary(w, id, a, b)) return false;
+  i = function_inst(w->f, id);
+  know(w, id.index, told ? range_binary((enum op)i->op, i->flags, a, b) : range_of_value(w->f, value_of_inst(id)));
+  return true;
+}
+
+/* The same of anything else. */
+static bool visit_other(struct walker *w, struct nvm_inst_id id) {
+  struct nvm_inst *i = function_inst(w->f, id);
+  if (i->op == OP_CALL) simplify_call(w, id);
+  if (i->op == OP_SWITCH && i->operand_count > 2) return drop_cases(w, id);
+  if (i->op == OP_SEXT) simplify_extension(w, id);
+  if (type_is_int(&w->f->module->types, i->type))
+    know(w, id.index, i->op == OP_PHI ? range_of_phi(w, id) : range_of_inst(w->f, i, range_here, w));
+  if (i->op != OP_CALL || call_intrinsic(w->f, i) != INTRINSIC_assume) return true;
+  return learn(w, inst_operand(w->f, i, 0), true, 0);
 }
 
 /* --- counters of 64 bits ------------------------------------------------------------------------ */
@@ -441,11 +470,12 @@ static bool demote_counters(struct walker *w) {
 /* --- the walk ----------------------------------------------------------------------------------- */
 
 static void put_constants(struct walker *w, struct nvm_inst_id i) {
-  for (uint32_t k = 0; k < function_inst(w->f, i)->operand_count; k++) {
-    struct nvm_value v = inst_operand(w->f, function_inst(w->f, i), k);
-    const struct range *r = &w->known[slot_of(w, v)]; /* [0]: nothing */
-    if (r->width == 0 || r->low != r->high || range_is_empty(*r)) continue;
-    inst_set_operand(w->f, i, k, const_int(w->f->module, value_type(w->f, v), r->low));
+  const struct nvm_inst *inst = function_inst(w->f, i);
+  const struct nvm_value *operands = w->f->operands.data + inst->first_operand;
+  for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
+    struct nvm_value v = operands[k];
+    if (w->knows[slot_of(w, v)] != ONE) continue;
+    inst_set_operand(w->f, i, k, const_int(w->f->module, value_type(w->f, v), w->known[slot_of(w, v)].low));
     ++*w->env->statistic;
     w->changed = true;
   }
@@ -495,12 +525,9 @@ static bool visit_block(struct walker *w, struct nvm_block b) {
   use_condition(w, b);
   FOR_EACH_INST(w->f, b, i) {
     put_constants(w, i);
-    if (!simplify(w, i)) return false;
-    const struct nvm_inst *inst = function_inst(w->f, i);
-    if (type_is_int(&w->f->module->types, inst->type))
-      w->known[i.index] = inst->op == OP_PHI ? range_of_phi(w, i) : range_of_inst(w->f, inst, range_here, w);
-    if (w->known[i.index].width == 64 && !note_counter(w, i)) return false;
-    if (inst->op == OP_CALL && call_intrinsic(w->f, inst) == INTRINSIC_assume && !learn(w, inst_operand(w->f, inst, 0), true, 0)) return false;
+    enum op op = (enum op)function_inst(w->f, i)->op;
+    if (op >= OP_FIRST_INT && op <= OP_LAST_INT ? !visit_binary(w, i) : !visit_other(w, i)) return false;
+    if (w->knows[i.index] && w->known[i.index].width == 64 && !note_counter(w, i)) return false;
   }
   return true;
 }
@@ -508,7 +535,7 @@ static bool visit_block(struct walker *w, struct nvm_block b) {
 static void leave(struct walker *w, uint32_t to) {
   while (w->undo.count > to) {
     struct fact *u = &w->undo.data[--w->undo.count];
-    w->known[u->slot] = u->before;
+    know(w, u->slot, u->before);
   }
 }
 
@@ -539,12 +566,14 @@ static bool walk(struct walker *w) {
 
 enum nvm_status correlated_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct walker w = {.f = f, .env = env, .insts = f->insts.count};
-  w.known = arena_alloc(env->arena, (f->insts.count + function_arg_count(f) + 1) * sizeof *w.known);
+  uint32_t slots = f->insts.count + function_arg_count(f);
+  w.knows = arena_alloc(env->arena, slots);
+  w.known = arena_grow_raw(env->arena, NULL, 0, slots * sizeof *w.known);
   w.child = arena_alloc(env->arena, f->blocks.count * sizeof *w.child);
   w.sibling = arena_alloc(env->arena, f->blocks.count * sizeof *w.sibling);
   w.fits = arena_alloc(env->arena, f->insts.count);
   w.case_of = arena_alloc(env->arena, f->blocks.count * sizeof *w.case_of);
-  if (!w.known || !w.child || !w.sibling || !w.case_of || !w.fits || !flow_dominance(env->flow, f, &w.dominance) ||
+  if (!w.knows || !w.known || !w.child || !w.sibling || !w.case_of || !w.fits || !flow_dominance(env->flow, f, &w.dominance) ||
       !rewrite_init(&w.rewrite, f, env->arena) || !walk(&w) || !demote_counters(&w))
     return NVM_OUT_OF_MEMORY;
   *env->statistic += w.rewrite.count;
