@@ -197,13 +197,21 @@ static bool check_user(struct alias_env *e, struct nvm_value v, struct nvm_inst_
   return true;
 }
 
+/* Whether captures of an argument are asked about. */
+static bool has_own_arguments(const struct nvm_function *f) {
+  for (uint32_t k = 0; k < function_arg_count(f); k++)
+    if (function_parameter_attribute(f, k, ATTR_NOALIAS) || function_parameter_attribute(f, k, ATTR_BYVAL)) return true;
+  return false;
+}
+
 static uint8_t find_capture(struct alias_env *e, struct nvm_value object) {
   struct nvm_inst_id stack[MAX_CAPTURE];
   uint32_t depth = 0, budget = MAX_CAPTURE;
   bool written = false;
   if (!e->seen) {
     e->seen = arena_alloc(e->arena, e->f->insts.count * sizeof *e->seen);
-    if (!e->seen || !uses_build_with_arguments(&e->uses, e->f, e->arena)) {
+    bool built = (has_own_arguments(e->f) ? uses_build_with_arguments : uses_build)(&e->uses, e->f, e->arena);
+    if (!e->seen || !built) {
       e->seen = NULL;
       return CAPTURE_YES;
     }
