@@ -19,6 +19,7 @@ static void show_op_flags(uint32_t flags) {
       {OPF_EXACT, "takes exact"},              {OPF_DISJOINT, "takes disjoint"},
       {OPF_NNEG, "takes nneg"},                {OPF_GEPFLAGS, "takes inbounds, nusw, nuw"},
       {OPF_SAMESIGN, "takes samesign"},        {OPF_FAST, "takes fast-math flags"},
+      {OPF_UNIQUE, "must not be merged"},
   };
   const char *separator = "  [";
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -30,6 +30,7 @@ enum {
   OPF_GEPFLAGS = 1 << 11,  /* may carry inbounds, nusw, nuw */
   OPF_SAMESIGN = 1 << 12,  /* may carry samesign */
   OPF_FAST = 1 << 13,      /* may carry fast-math flags */
+  OPF_UNIQUE = 1 << 14,    /* two of the same operands may differ, and place matters */
 };
 
 enum op {

@@ -26,12 +26,9 @@ static inline bool effects_must_stay(const struct nvm_function *f, const struct 
 /* Computes the same result from the same operands, wherever and whenever: no memory, no trap, not
  * convergent. Such instructions can be merged. */
 static inline bool effects_is_pure(const struct nvm_function *f, const struct nvm_inst *i) {
-  switch ((enum op)i->op) {
-  case OP_CALL: return effects_call_is_pure(f, i);
-  case OP_ALLOCA: case OP_PHI: case OP_LOAD: case OP_DBG_RECORD: case OP_VA_ARG: return false;
-  case OP_FREEZE: return false; /* two freezes of one value may differ */
-  default: return !(op_table[i->op].flags & (OPF_TERMINATOR | OPF_READS | OPF_WRITES));
-  }
+  if (op_table[i->op].flags & (OPF_TERMINATOR | OPF_READS | OPF_WRITES | OPF_UNIQUE))
+    return i->op == OP_CALL && effects_call_is_pure(f, i);
+  return true;
 }
 /* May be executed although the source would not have got there. */
 bool effects_is_speculatable(const struct nvm_function *f, const struct nvm_inst *i);
