@@ -96,6 +96,7 @@ static bool is_written(struct mover *m, uint32_t n, struct memory_location where
   const struct loop_facts *p = &m->facts[n];
   if (alias_is_constant(m->alias, where)) return false;
   if (p->end_access - p->first_access > MOST_ACCESSES) return true;
+  where.place = alias_place_of(m->alias, where.pointer);
   for (uint32_t k = p->first_access; k < p->end_access; k++) {
     struct loop_access a = m->accesses.data[k];
     if ((a.effects & ALIAS_WRITES) && (alias_mod_ref(m->alias, a.inst, where) & ALIAS_WRITES)) return true;

@@ -9,7 +9,7 @@ enum {
 
 static const struct meta_node *attached(const struct alias_env *e, struct nvm_inst_id i,
                                         struct nvm_str kind) {
-  if (i.index == 0 || i.index >= e->f->attachments.count) return NULL;
+  if (i.index == 0 || i.index >= e->f->attachments.count || e->f->attachments.data[i.index] == 0) return NULL;
   const struct nvm_module *m = e->f->module;
   return meta_as_node(&m->metadata, module_attachment(m, e->f->attachments.data[i.index], kind));
 }
@@ -84,21 +84,20 @@ static bool tbaa_enter(const struct nvm_module *m, struct tbaa_place *p) {
   return true;
 }
 
-/* Whether `to` lies on the way into `from`, and the two roots. */
+/* Whether `to` lies on the way into `from`; if not, *root is the end of that way. */
 static bool tbaa_reaches(const struct nvm_module *m, struct tbaa_place from, struct tbaa_place to,
                          struct nvm_meta *root, bool *odd) {
-  bool met = false;
   for (int n = 0; n < MAX_TBAA; n++) {
-    met = met || (from.type.index == to.type.index && from.offset == to.offset);
+    if (from.type.index == to.type.index && from.offset == to.offset) return true;
     *root = from.type;
     if (!tbaa_enter(m, &from)) {
       const struct meta_node *r = meta_as_node(&m->metadata, *root);
       *odd = !r || r->count != 1; /* a root has a name and nothing else */
-      return met;
+      return false;
     }
   }
   *odd = true;
-  return met;
+  return false;
 }
 
 static bool tbaa_apart(const struct alias_env *e, struct nvm_inst_id a, struct nvm_inst_id b) {
