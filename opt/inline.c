@@ -528,13 +528,15 @@ static bool find_calls(struct inliner *l) {
   const struct nvm_function *f = l->f;
   struct dominance d;
   struct loops loops;
-  if (!flow_loops(l->env->flow, f, &d, &loops)) return false;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       if (function_inst(f, i)->op != OP_CALL) continue;
-      struct call c = {i, call_graph_callee(f, function_inst(f, i)), l->calls.count, false, false, loops.innermost[b.index] != 0};
+      struct call c = {.inst = i, .callee = call_graph_callee(f, function_inst(f, i)), .edge = l->calls.count};
       if (c.callee && !VEC_PUSH(l->env->arena, &l->calls, c)) return false;
     }
+  if (l->calls.count && !flow_loops(l->env->flow, f, &d, &loops)) return false;
+  for (uint32_t k = 0; k < l->calls.count; k++)
+    l->calls.data[k].repeated = loops.innermost[function_inst(f, l->calls.data[k].inst)->block.index] != 0;
   return true;
 }
 

@@ -12,7 +12,6 @@
  * Tests:     check/opt/lcssa-*. */
 #include "opt/loop_tools.h"
 #include "opt/passes.h"
-#include "opt/uses.h"
 
 struct use {
   struct nvm_inst_id user;
@@ -29,7 +28,6 @@ struct closer {
   struct nvm_function *f;
   struct pass_env *env;
   struct loop_nest nest;
-  struct uses uses;
   VEC(struct use) pool;
   VEC(struct closed_value) work;
   struct nvm_inst_id *phi; /* by block: the phi of the value at hand there, valid where stamp says so */
@@ -118,23 +116,38 @@ static bool close_value(struct closer *c, struct closed_value v) {
   return true;
 }
 
-/* The uses of instruction n as the first piece of work. */
-static bool collect_uses(struct closer *c, struct nvm_inst_id id) {
-  struct closed_value v = {id, 0};
-  c->work.count = c->pool.count = 0;
-  if (!VEC_PUSH(c->env->arena, &c->work, v)) return false;
-  for (uint32_t k = c->uses.first[id.index]; k < c->uses.first[id.index + 1]; k++)
-    if (!add_use(c, 0, c->uses.users[k], c->uses.operands[k])) return false;
+/* Notes the uses outside of the loop that a value is made in, by value, the last one first. */
+static bool collect_uses(struct closer *c, uint32_t *first_use) {
+  const struct nvm_function *f = c->f;
+  FOR_EACH_BLOCK(f, b) {
+    if (!dominance_reachable(&c->nest.d, b)) continue;
+    FOR_EACH_INST(f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      for (uint32_t k = 0; k < inst->operand_count; k++) {
+        struct nvm_value v = inst_operand(f, inst, k);
+        if (value_kind(v) != VALUE_INST) continue;
+        struct nvm_block from = f->insts.data[value_index(v)].block;
+        if (from.index == b.index && inst->op != OP_PHI) continue;
+        uint32_t n = c->nest.loops.innermost[from.index];
+        struct use u = {i, k, first_use[value_index(v)]};
+        if (n == 0 || loops_contains(&c->nest.loops, n, block_of_use(c, u))) continue;
+        if (!VEC_PUSH(c->env->arena, &c->pool, u)) return false;
+        first_use[value_index(v)] = c->pool.count;
+      }
+    }
+  }
   return true;
 }
 
 static bool close_all(struct closer *c) {
   uint32_t insts = c->f->insts.count; /* phis made here are closed with the value they carry */
-  for (uint32_t n = 1; n < insts; n++) {
-    struct nvm_block b = c->f->insts.data[n].block;
-    if (block_is_none(b) || c->nest.loops.innermost[b.index] == 0) continue;
-    if (type_equal(c->f->insts.data[n].type, TYPE_TOKEN)) continue; /* no phi has one */
-    if (!collect_uses(c, (struct nvm_inst_id){n})) return false;
+  uint32_t *first_use = arena_alloc(c->env->arena, insts * sizeof *first_use);
+  if (!first_use || !collect_uses(c, first_use)) return false;
+  for (uint32_t n = 1, known = c->pool.count; known && n < insts; n++) {
+    if (first_use[n] == 0 || type_equal(c->f->insts.data[n].type, TYPE_TOKEN)) continue; /* no phi has a token */
+    struct closed_value v = {{n}, first_use[n]};
+    c->work.count = 0;
+    if (!VEC_PUSH(c->env->arena, &c->work, v)) return false;
     for (uint32_t w = 0; w < c->work.count; w++)
       if (!close_value(c, c->work.data[w])) return false;
   }
@@ -149,7 +162,7 @@ enum nvm_status lcssa_run(struct nvm_function *f, struct pass_env *env, bool *ch
   c.phi = arena_alloc(env->arena, f->blocks.count * sizeof *c.phi);
   c.work_of = arena_alloc(env->arena, f->blocks.count * sizeof *c.work_of);
   c.stamp = arena_alloc(env->arena, f->blocks.count * sizeof *c.stamp);
-  if (!c.phi || !c.work_of || !c.stamp || !uses_build(&c.uses, f, env->arena) || !close_all(&c)) return NVM_OUT_OF_MEMORY;
+  if (!c.phi || !c.work_of || !c.stamp || !close_all(&c)) return NVM_OUT_OF_MEMORY;
   *changed = *env->statistic != before;
   return NVM_OK;
 }

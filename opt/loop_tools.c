@@ -245,6 +245,7 @@ static bool find_open_loops(struct loop_nest *nest, const struct nvm_function *f
         struct nvm_value v = inst_operand(f, inst, k);
         if (value_kind(v) != VALUE_INST) continue;
         struct nvm_block from = f->insts.data[value_index(v)].block, at = b;
+        if (from.index == b.index && inst->op != OP_PHI) continue;
         if (inst->op == OP_PHI) at.index = value_index(inst_operand(f, inst, k + 1));
         uint32_t n = from.index < l->known_blocks ? l->innermost[from.index] : 0;
         for (; n && !loops_contains(l, n, at); n = l->data[n].parent) nest->open[n] = true;

@@ -275,6 +275,7 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
   uint64_t start = o->time_passes ? processor_nanoseconds() : 0;
   g->env.statistic = &g->result->statistics[p];
   g->env.pass = pass_table[p].name;
+  g->env.flow_kept = false;
   enum nvm_status s = f ? pass_table[p].on_function(f, &g->env, changed)
                         : pass_table[p].on_module(g->env.module, &g->env, changed);
   arena_reset(&g->scratch);
@@ -290,7 +291,8 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
   if (s == NVM_OK && *changed && o->on_change) s = o->on_change(o->change_state, g->env.module, pass_table[p].name, f);
   uint32_t blocks = f ? f->blocks.count : 0;
   if (s == NVM_OK && f && *changed && !rewrite_compact(f, &g->scratch)) s = NVM_OUT_OF_MEMORY;
-  if (f && *changed && (!(pass_table[p].keeps & FORM_CFG) || f->blocks.count != blocks)) flow_forget(&g->flow);
+  bool flow_kept = (pass_table[p].keeps & FORM_CFG) || g->env.flow_kept;
+  if (f && *changed && (!flow_kept || f->blocks.count != blocks)) flow_forget(&g->flow);
   return s;
 }
 

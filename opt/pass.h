@@ -25,6 +25,7 @@ struct pass_env {
   void *draw_state;
   bool draw_graphs;         /* for Graphviz */
   struct flow *flow;        /* of the function in hand, as the pass finds it: opt/analysis/flow.h */
+  bool flow_kept;           /* a pass that changed the control flow says: since then it made `flow` forget, and has asked again */
   struct call_graph *calls; /* opt/call_graph.h; NULL: no pass of the group asks */
   uint32_t number;          /* of the function in hand */
   uint64_t *statistic;      /* what the running pass counts: its row's `counts` */

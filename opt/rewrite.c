@@ -115,51 +115,58 @@ void rewrite_drop_dead_metadata(struct nvm_function *f, const bool *live) {
 
 /* --- renumbering ---------------------------------------------------------------------------------- */
 
+/* Whether i names lists of debug information that name values, which cannot be renumbered. */
+static bool takes_lists(const struct nvm_function *f, const struct nvm_inst *i) {
+  for (uint32_t k = 0; takes_metadata(i) && k < i->operand_count; k++) {
+    const struct meta_item *item = spoken_of(f->module, inst_operand(f, i, k));
+    if (item && item->kind == META_INLINE) return true;
+  }
+  return false;
+}
+
 /* Numbers what is alive, in the order of the old numbers; 0 for the dead. *operands: how many they have.
- * False: lists of debug information name values, which cannot be renumbered. */
+ * False: some cannot be renumbered. */
 static bool number_alive(const struct nvm_function *f, uint32_t *now, uint32_t *operands) {
   bool metadata = f->module->metadata.has_locals;
-  uint32_t count = 0;
-  for (uint32_t k = 1; k < f->insts.count; k++) {
+  uint32_t count = 0, total = 0;
+  for (uint32_t k = 1, end = f->insts.count; k < end; k++) {
     const struct nvm_inst *inst = &f->insts.data[k];
     if (block_is_none(inst->block)) continue;
     now[k] = ++count;
-    *operands += inst->operand_count;
-    for (uint32_t n = 0; metadata && takes_metadata(inst) && n < inst->operand_count; n++) {
-      const struct meta_item *item = spoken_of(f->module, inst_operand(f, inst, n));
-      if (item && item->kind == META_INLINE) return false;
-    }
+    total += inst->operand_count;
+    if (metadata && takes_lists(f, inst)) return false;
   }
+  *operands = total;
   return true;
 }
 
-static struct nvm_value renumbered(struct nvm_module *m, const uint32_t *now, struct nvm_value v, bool metadata) {
-  if (value_kind(v) == VALUE_INST) return value_make(VALUE_INST, now[value_index(v)]);
-  if (!metadata) return v;
+/* The same operand where values have their new numbers. */
+static struct nvm_value renumbered(struct nvm_module *m, const uint32_t *now, struct nvm_value v) {
   const struct meta_item *item = spoken_of(m, v);
   if (!is_local(item)) return v;
   return speak_of(m, value_make(VALUE_INST, now[value_index(item->value)]), item->type);
 }
 
-/* Moves instruction `from` to its new number, its operands to the end of `operands`. */
-static void move_inst(struct nvm_function *f, const uint32_t *now, uint32_t from,
-                      struct nvm_value *operands, uint32_t *count) {
+/* Moves instruction `from` to its new number, its operands to `operands`, number `first` and on. Returns how many. */
+static uint32_t move_inst(struct nvm_function *f, const uint32_t *now, uint32_t from, struct nvm_value *operands, uint32_t first) {
   uint32_t to = now[from];
   struct nvm_inst *i = &f->insts.data[to];
   *i = f->insts.data[from];
   i->previous.index = now[i->previous.index];
   i->next.index = now[i->next.index];
-  bool metadata = f->module->metadata.has_locals && takes_metadata(i);
   const struct nvm_value *old = f->operands.data + i->first_operand;
-  uint32_t first = *count, length = i->operand_count;
-  for (uint32_t k = 0; k < length; k++) operands[first + k] = renumbered(f->module, now, old[k], metadata);
-  i->first_operand = first;
-  *count = first + length;
+  uint32_t count = i->operand_count;
+  operands += i->first_operand = first;
+  for (uint32_t k = 0; k < count; k++)
+    operands[k] = value_kind(old[k]) == VALUE_INST ? value_make(VALUE_INST, now[value_index(old[k])]) : old[k];
+  for (uint32_t k = 0; f->module->metadata.has_locals && takes_metadata(i) && k < count; k++)
+    operands[k] = renumbered(f->module, now, operands[k]);
   f->uses.data[to] = f->uses.data[from];
   f->names.data[to] = f->names.data[from];
   f->locations.data[to] = f->locations.data[from];
   f->attachments.data[to] = f->attachments.data[from];
   f->positions.data[to] = f->positions.data[from];
+  return count;
 }
 
 enum { FEW = 32 };
@@ -202,9 +209,9 @@ bool rewrite_compact(struct nvm_function *f, struct arena *scratch) {
   struct nvm_value *operands = arena_grow_raw(scratch, NULL, 0, (count + 1) * sizeof *operands);
   if (!operands) return false;
   count = 0;
-  for (uint32_t k = 1; k < f->insts.count; k++) {
+  for (uint32_t k = 1, end = f->insts.count; k < end; k++) {
     if (!now[k]) continue;
-    move_inst(f, now, k, operands, &count);
+    count += move_inst(f, now, k, operands, count);
     alive++;
   }
   memcpy(f->operands.data, operands, count * sizeof *operands);

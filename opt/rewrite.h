@@ -20,11 +20,13 @@ bool rewrite_init(struct rewrite *r, struct nvm_function *f, struct arena *arena
 bool rewrite_grow(struct rewrite *r, struct arena *arena);
 /* Notes that i is `to`, which must not (through replacements) be i itself. */
 void rewrite_set(struct rewrite *r, struct nvm_inst_id i, struct nvm_value to);
+/* The number of an instruction; of any other value a larger one than instructions have. */
+static inline uint32_t rewrite_number(struct nvm_value v) { return v.bits - value_make(VALUE_INST, 0).bits; }
 /* What v stands for after all replacements noted so far. */
 struct nvm_value rewrite_follow(struct rewrite *r, struct nvm_value v);
 static inline struct nvm_value rewrite_get(struct rewrite *r, struct nvm_value v) {
-  bool stays = value_kind(v) != VALUE_INST || value_index(v) >= r->size || value_is_none(r->to[value_index(v)]);
-  return stays ? v : rewrite_follow(r, v);
+  uint32_t n = rewrite_number(v);
+  return n >= r->size || value_is_none(r->to[n]) ? v : rewrite_follow(r, v);
 }
 static inline bool rewrite_is_set(const struct rewrite *r, struct nvm_inst_id i) {
   return i.index < r->size && !value_is_none(r->to[i.index]);
@@ -32,12 +34,12 @@ static inline bool rewrite_is_set(const struct rewrite *r, struct nvm_inst_id i)
 /* Replaces in the operands of i at once, which rewrite_apply() need not do then. Returns how many it were. */
 static inline uint32_t rewrite_operands(struct rewrite *r, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(r->f, i);
-  const struct nvm_value *operands = r->f->operands.data + inst->first_operand;
-  uint32_t replaced = 0;
+  const struct nvm_value *operands = r->f->operands.data + inst->first_operand, *to = r->to;
+  uint32_t replaced = 0, size = r->size;
   for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
-    struct nvm_value v = operands[k], now = rewrite_get(r, v);
-    if (value_equal(v, now)) continue;
-    inst_set_operand(r->f, i, k, now);
+    uint32_t n = rewrite_number(operands[k]);
+    if (n >= size || value_is_none(to[n])) continue;
+    inst_set_operand(r->f, i, k, rewrite_follow(r, operands[k]));
     replaced++;
   }
   return replaced;

@@ -56,6 +56,7 @@ struct simplifier {
   struct loops loops; /* known if dominance is */
   struct divergence *divergence;
   bool changed;
+  bool stale; /* what env->flow remembers is of an earlier sweep */
 };
 
 static bool count_predecessors(struct simplifier *s) {
@@ -643,7 +644,9 @@ static bool find_loops(struct simplifier *s) {
   struct arena *a = s->env->arena;
   if (s->dominance) return true;
   struct dominance *found = arena_alloc(a, sizeof *found);
-  if (!found || !dominance_compute(found, s->f, a) || !loops_compute(&s->loops, s->f, found, a)) return false;
+  if (s->stale || s->changed) flow_forget(s->env->flow);
+  s->stale = false;
+  if (!found || !flow_loops(s->env->flow, s->f, found, &s->loops)) return false;
   s->dominance = found;
   return true;
 }
@@ -785,6 +788,8 @@ enum nvm_status simplifycfg_run(struct nvm_function *f, struct pass_env *env, bo
         !merge_tails(&s) || !hoist_common(&s) || !join_ways(&s) || !join_shortcuts(&s))
       return NVM_OUT_OF_MEMORY;
     *changed |= s.changed;
+    s.stale |= s.changed;
   } while (s.changed);
+  env->flow_kept = !s.stale;
   return NVM_OK;
 }

@@ -344,31 +344,81 @@ static bool is_hinted(const struct nvm_function *f, const struct loop *l) {
   return any;
 }
 
+/* By block: so many registers may be alive there at most, those of what is made there, or in a block that dominates it
+ * and is read in another; NULL when out of memory. */
+static uint32_t *bound_pressure(const struct unroller *u) {
+  const struct nvm_function *f = u->f;
+  bool *leaves = arena_alloc(u->env->arena, f->insts.count * sizeof *leaves); /* read in another block than its own */
+  uint32_t *bound = arena_alloc(u->env->arena, f->blocks.count * sizeof *bound);
+  uint32_t *below = arena_alloc(u->env->arena, f->blocks.count * sizeof *below); /* of that, what blocks that it dominates may read */
+  if (!leaves || !bound || !below) return NULL;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      for (uint32_t k = 0; k < inst->operand_count; k++) {
+        struct nvm_value v = inst_operand(f, inst, k);
+        if (value_kind(v) != VALUE_INST) continue;
+        uint32_t at = inst->op == OP_PHI ? value_index(inst_operand(f, inst, k + 1)) : b.index;
+        leaves[value_index(v)] |= f->insts.data[value_index(v)].block.index != at;
+      }
+    }
+  for (uint32_t k = 0; !function_is_kernel(f) && k < function_arg_count(f); k++)
+    below[0] += pressure_registers(f, function_arg_type(f, k));
+  const struct loops *l = &u->nest.loops;
+  for (uint32_t k = 0; k < l->data[0].block_count; k++) { /* who dominates comes first; block 0: all around the entry */
+    struct nvm_block b = l->blocks[k];
+    bound[b.index] = below[b.index] = below[u->nest.d.immediate[b.index].index];
+    FOR_EACH_INST(f, b, i) {
+      uint32_t registers = pressure_registers(f, function_inst(f, i)->type);
+      bound[b.index] += registers;
+      if (leaves[i.index]) below[b.index] += registers;
+    }
+  }
+  return bound;
+}
+
+/* The highest number of a loop's blocks. */
+static uint32_t highest_in(const struct loops *l, const struct loop *loop, const uint32_t *of_block) {
+  uint32_t highest = 0;
+  for (uint32_t k = 0; k < loop->block_count; k++) {
+    uint32_t here = of_block[l->blocks[loop->first_block + k].index];
+    if (here > highest) highest = here;
+  }
+  return highest;
+}
+
+/* The innermost loops that ptxas may unroll and that have more than `most` by `of_block`; with `hint`, all get one. */
+static bool find_full(struct unroller *u, const uint32_t *of_block, uint32_t most, bool hint, bool *any) {
+  const struct loops *l = &u->nest.loops;
+  *any = false;
+  for (uint32_t n = 1; n <= l->count; n++) {
+    const struct loop *loop = &l->data[n];
+    bool innermost = loop->end == n + 1 && !block_is_none(loop->latch);
+    if (!innermost || is_hinted(u->f, loop) || highest_in(l, loop, of_block) <= most) continue;
+    *any = true;
+    if (hint && !loop_set_hint(u->f, loop->latch, loop->hints, "llvm.loop.unroll.", "llvm.loop.unroll.disable")) return false;
+  }
+  return true;
+}
+
 /* ptxas unrolls loops too, even if it then has to spill: not those where nearly all registers are taken already. (That
- * many values alive at once are only looked for where many more are made.) */
+ * many values alive at once are only looked for where many more are made, and may be alive.) */
 static bool keep_rolled(struct unroller *u) {
   const struct nvm_function *f = u->f;
   uint32_t most = tgt_limit(u->env->target->cpu, TGT_LIMIT_REGISTERS_PER_THREAD) - FEW_REGISTERS, all = 0, enough = 8 * most;
   struct pressure p;
-  const struct loops *l = &u->nest.loops;
+  bool any;
+  if (u->nest.loops.count == 0) return true;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i)
-      if (l->count && all <= enough) all += pressure_registers(f, function_inst(f, i)->type);
+      if (all <= enough) all += pressure_registers(f, function_inst(f, i)->type);
   if (all <= enough) return true;
   if (u->changed && !loop_nest_compute(&u->nest, u->f, u->env->arena)) return false;
-  if (!pressure_compute(&p, f, &u->nest.d, u->env->arena)) return false;
-  for (uint32_t n = 1; n <= l->count; n++) {
-    const struct loop *loop = &l->data[n];
-    uint32_t highest = 0;
-    if (loop->end != n + 1 || block_is_none(loop->latch) || is_hinted(f, loop)) continue;
-    for (uint32_t k = 0; k < loop->block_count; k++) {
-      uint32_t here = p.most[l->blocks[loop->first_block + k].index];
-      if (here > highest) highest = here;
-    }
-    if (highest <= most) continue;
-    if (!loop_set_hint(u->f, loop->latch, loop->hints, "llvm.loop.unroll.", "llvm.loop.unroll.disable")) return false;
-    u->changed = true;
-  }
+  const uint32_t *bound = bound_pressure(u);
+  if (!bound || !find_full(u, bound, most, false, &any)) return false;
+  if (!any) return true;
+  if (!pressure_compute(&p, f, &u->nest.d, u->env->arena) || !find_full(u, p.most, most, true, &any)) return false;
+  u->changed |= any;
   return true;
 }
 

@@ -176,6 +176,7 @@ static void find_entries(struct loops *l, uint32_t n, const struct nvm_function 
 static void find_exits(struct loops *l, const struct nvm_function *f, bool fill) {
   for (uint32_t k = 0; k < l->data[0].block_count; k++) {
     struct nvm_block b = l->blocks[k], previous = {0};
+    if (l->innermost[b.index] == 0) continue;
     for (uint32_t s = 0, count = block_successor_count(f, b); s < count; s++) {
       struct nvm_block to = block_successor(f, b, s);
       if (to.index == previous.index) continue; /* cases of a switch */
@@ -194,7 +195,7 @@ static void find_exits(struct loops *l, const struct nvm_function *f, bool fill)
 
 static bool list_exits(struct loops *l, const struct nvm_function *f, struct arena *arena) {
   uint64_t total = 0;
-  find_exits(l, f, false);
+  if (l->count) find_exits(l, f, false);
   for (uint32_t n = 1; n <= l->count; n++) {
     struct loop *p = &l->data[n];
     p->first_exit = (uint32_t)total;
@@ -203,7 +204,7 @@ static bool list_exits(struct loops *l, const struct nvm_function *f, struct are
   }
   l->exits = arena_alloc(arena, (total + 1) * sizeof *l->exits);
   if (!l->exits) return false;
-  find_exits(l, f, true);
+  if (total) find_exits(l, f, true);
   return true;
 }
 
@@ -228,11 +229,6 @@ const struct loop_exit *loops_exits(const struct loops *l, uint32_t n, uint32_t 
   bool listed = l->data[n].exit_count <= LOOP_MOST_EXITS;
   *count = listed ? l->data[n].exit_count : 0;
   return listed ? l->exits + l->data[n].first_exit : NULL;
-}
-
-bool loops_contains(const struct loops *l, uint32_t n, struct nvm_block b) {
-  uint32_t inner = b.index < l->known_blocks ? l->innermost[b.index] : 0;
-  return n == 0 || (inner >= n && inner < l->data[n].end);
 }
 
 bool loops_is_invariant(const struct loops *l, const struct nvm_function *f, uint32_t n,

@@ -44,7 +44,10 @@ bool loops_compute(struct loops *l, const struct nvm_function *f, const struct d
 /* The edges out of loop n, *count of them; NULL and 0 where they are too many to be listed. */
 const struct loop_exit *loops_exits(const struct loops *l, uint32_t n, uint32_t *count);
 /* Whether block b is in loop n (or a loop within it). */
-bool loops_contains(const struct loops *l, uint32_t n, struct nvm_block b);
+static inline bool loops_contains(const struct loops *l, uint32_t n, struct nvm_block b) {
+  uint32_t inner = b.index < l->known_blocks ? l->innermost[b.index] : 0;
+  return n == 0 || (inner >= n && inner < l->data[n].end);
+}
 /* Whether v is the same in every iteration of loop n: a constant, an argument, or made outside. */
 bool loops_is_invariant(const struct loops *l, const struct nvm_function *f, uint32_t n, struct nvm_value v);
 
