@@ -344,37 +344,74 @@ static bool is_hinted(const struct nvm_function *f, const struct loop *l) {
   return any;
 }
 
-/* By block: so many registers may be alive there at most, those of what is made there, or in a block that dominates it
- * and is read in another; NULL when out of memory. */
+/* Where a value of block `from` that is read in block `at` is read last: in a loop that it was not made in, until its end. */
+static uint32_t read_until(const struct loops *l, const uint32_t *position, struct nvm_block from, struct nvm_block at) {
+  uint32_t last = position[at.index];
+  for (uint32_t n = l->innermost[at.index]; n && !loops_contains(l, n, from); n = l->data[n].parent)
+    last = l->data[n].first_block + l->data[n].block_count;
+  return last;
+}
+
+/* The most registers alive at once of values that are made in b and not read behind it. */
+static uint32_t most_of_own(const struct nvm_function *f, struct nvm_block b, uint32_t here, uint32_t *last) {
+  enum { SEEN = UINT32_MAX };
+  uint32_t alive = 0, most = 0;
+  for (struct nvm_inst_id i = function_block(f, b)->last; !inst_is_none(i); i = function_inst(f, i)->previous) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    uint32_t registers = pressure_registers(f, inst->type), unread = last[i.index] == 0 ? registers : 0;
+    if (alive + unread > most) most = alive + unread;
+    if (last[i.index] == SEEN) alive -= registers;
+    for (uint32_t k = 0; inst->op != OP_PHI && k < inst->operand_count; k++) {
+      struct nvm_value v = inst_operand(f, inst, k);
+      if (value_kind(v) != VALUE_INST || last[value_index(v)] != here || f->insts.data[value_index(v)].block.index != b.index) continue;
+      last[value_index(v)] = SEEN;
+      alive += pressure_registers(f, f->insts.data[value_index(v)].type);
+    }
+  }
+  return most > alive ? most : alive;
+}
+
+/* By block of innermost loops: so many registers may be alive there at most, in reverse postorder those of values from where
+ * they are made to where they are read last; NULL when out of memory. */
 static uint32_t *bound_pressure(const struct unroller *u) {
   const struct nvm_function *f = u->f;
-  bool *leaves = arena_alloc(u->env->arena, f->insts.count * sizeof *leaves); /* read in another block than its own */
-  uint32_t *bound = arena_alloc(u->env->arena, f->blocks.count * sizeof *bound);
-  uint32_t *below = arena_alloc(u->env->arena, f->blocks.count * sizeof *below); /* of that, what blocks that it dominates may read */
-  if (!leaves || !bound || !below) return NULL;
+  const struct loops *l = &u->nest.loops;
+  uint32_t blocks = l->data[0].block_count, alive = 0;
+  uint32_t *position = arena_alloc(u->env->arena, f->blocks.count * sizeof *position); /* from 1; 0: unreachable */
+  uint32_t *last = arena_alloc(u->env->arena, f->insts.count * sizeof *last);
+  uint32_t *more = arena_alloc(u->env->arena, (blocks + 2) * sizeof *more), *fewer = arena_alloc(u->env->arena, (blocks + 2) * sizeof *fewer);
+  if (!position || !last || !more || !fewer) return NULL;
+  for (uint32_t k = 0; k < blocks; k++) position[l->blocks[k].index] = k + 1;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
       for (uint32_t k = 0; k < inst->operand_count; k++) {
         struct nvm_value v = inst_operand(f, inst, k);
         if (value_kind(v) != VALUE_INST) continue;
-        uint32_t at = inst->op == OP_PHI ? value_index(inst_operand(f, inst, k + 1)) : b.index;
-        leaves[value_index(v)] |= f->insts.data[value_index(v)].block.index != at;
+        struct nvm_block from = f->insts.data[value_index(v)].block, at = b;
+        if (inst->op == OP_PHI) at.index = value_index(inst_operand(f, inst, k + 1));
+        uint32_t until = read_until(l, position, from, at) + (inst->op == OP_PHI); /* read behind that block */
+        if (until > last[value_index(v)]) last[value_index(v)] = until;
       }
     }
-  for (uint32_t k = 0; !function_is_kernel(f) && k < function_arg_count(f); k++)
-    below[0] += pressure_registers(f, function_arg_type(f, k));
-  const struct loops *l = &u->nest.loops;
-  for (uint32_t k = 0; k < l->data[0].block_count; k++) { /* who dominates comes first; block 0: all around the entry */
-    struct nvm_block b = l->blocks[k];
-    bound[b.index] = below[b.index] = below[u->nest.d.immediate[b.index].index];
+  FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
-      uint32_t registers = pressure_registers(f, function_inst(f, i)->type);
-      bound[b.index] += registers;
-      if (leaves[i.index]) below[b.index] += registers;
+      uint32_t registers = pressure_registers(f, function_inst(f, i)->type), here = position[b.index];
+      if (last[i.index] <= here) continue;
+      more[here] += registers;
+      fewer[last[i.index]] += registers;
     }
+  for (uint32_t k = 0; !function_is_kernel(f) && k < function_arg_count(f); k++)
+    alive += pressure_registers(f, function_arg_type(f, k));
+  for (uint32_t k = 1; k <= blocks; k++) {
+    struct nvm_block b = l->blocks[k - 1];
+    uint32_t n = l->innermost[b.index];
+    alive += more[k];
+    position[b.index] = alive;
+    if (n && l->data[n].end == n + 1) position[b.index] += most_of_own(f, b, k, last);
+    alive -= fewer[k];
   }
-  return bound;
+  return position;
 }
 
 /* The highest number of a loop's blocks. */
