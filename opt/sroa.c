@@ -224,9 +224,24 @@ static bool follow(struct splitter *s, struct nvm_value pointer, int64_t offset,
 
 /* --- who names addresses --------------------------------------------------------------------------- */
 
+static enum op op_of(const struct splitter *s, struct nvm_value v) {
+  return value_kind(v) == VALUE_INST ? (enum op)s->f->insts.data[value_index(v)].op : OP_RET;
+}
+
+static bool is_address_of(enum op op) { return op == OP_GEP || op == OP_BITCAST || op == OP_ADDRSPACECAST; }
+
+/* Whether v may be an address in a candidate, as far as its own operand tells. */
+static bool may_be_address(const struct splitter *s, struct nvm_value v) {
+  enum op op = op_of(s, v);
+  if (is_address_of(op)) {
+    v = inst_operand(s->f, &s->f->insts.data[value_index(v)], 0);
+    op = op_of(s, v);
+  }
+  return op == OP_ALLOCA ? s->addresses[value_index(v)].wanted : is_address_of(op);
+}
+
 static void note_use(struct splitter *s, struct nvm_inst_id user, struct nvm_value v) {
-  uint16_t op = value_kind(v) == VALUE_INST ? s->f->insts.data[value_index(v)].op : OP_RET;
-  if (op != OP_ALLOCA && op != OP_GEP && op != OP_BITCAST && op != OP_ADDRSPACECAST) return;
+  if (!may_be_address(s, v)) return;
   struct address_use use = {user, s->addresses[value_index(v)].first};
   s->failed |= !VEC_PUSH(s->arena, &s->uses, use);
   s->addresses[value_index(v)].first = s->uses.count;
@@ -245,11 +260,12 @@ static void note_addresses(struct splitter *s, struct nvm_inst_id id) {
   }
 }
 
-/* Notes what this round has brought: the first one, all. */
-static void note_new(struct splitter *s) {
+/* Notes what this round has brought: the first one, all that names its candidates. */
+static void note_new(struct splitter *s, const inst_list *candidates) {
   uint32_t known = s->noted, count = s->f->insts.count;
   s->addresses = arena_grow(s->arena, s->addresses, known * sizeof *s->addresses, count * sizeof *s->addresses);
   s->failed |= !s->addresses;
+  for (uint32_t k = 0; k < candidates->count && !s->failed; k++) s->addresses[candidates->data[k].index].wanted = true;
   for (uint32_t k = known; k < count && !s->failed; k++)
     if (s->f->insts.data[k].block.index) note_addresses(s, (struct nvm_inst_id){k});
   for (uint32_t k = 0; k < s->moved.count && !s->failed; k++) note_addresses(s, s->moved.data[k]);
@@ -350,6 +366,7 @@ static struct nvm_type whole_type(struct splitter *s, const struct part *p, bool
   bool mixed = false, pointer = false;
   for (uint32_t k = 0; k < s->slices.count; k++) {
     const struct slice *c = &s->slices.data[k];
+    if (c->begin > p->begin) break;
     if (!is_uncut(c) || c->begin != p->begin || c->end != p->end) continue;
     bool vector = type_is_vector(&s->m->types, c->type);
     if (type.index == 0) type = c->type;
@@ -368,6 +385,7 @@ static bool fits_vector(const struct splitter *s, const struct part *p, struct n
   uint32_t element = (uint32_t)sroa_size(s, type_element(&s->m->types, vector, 0));
   for (uint32_t k = 0; k < s->slices.count; k++) {
     const struct slice *c = &s->slices.data[k];
+    if (c->begin >= p->end) break;
     if (!is_uncut(c) || !overlaps(c, p) || (c->begin == p->begin && c->end == p->end)) continue;
     if (c->end - c->begin != element || (c->begin - p->begin) % element || !is_castable(s, c->type))
       return false;
@@ -378,7 +396,7 @@ static bool fits_vector(const struct splitter *s, const struct part *p, struct n
 static bool fits_integer(const struct splitter *s, const struct part *p) {
   uint32_t bytes = p->end - p->begin;
   if (bytes > 8 || (bytes & (bytes - 1))) return false;
-  for (uint32_t k = 0; k < s->slices.count; k++)
+  for (uint32_t k = 0; k < s->slices.count && s->slices.data[k].begin < p->end; k++)
     if (is_uncut(&s->slices.data[k]) && overlaps(&s->slices.data[k], p) &&
         !is_castable(s, s->slices.data[k].type))
       return false;
@@ -389,6 +407,7 @@ static void choose_form(struct splitter *s, struct part *p) {
   bool partial = false, cut = false, copied = false;
   for (uint32_t k = 0; k < s->slices.count; k++) {
     const struct slice *c = &s->slices.data[k];
+    if (c->begin >= p->end) break; /* they are sorted */
     if (!overlaps(c, p)) continue;
     p->touched = true;
     p->read |= c->kind == SLICE_LOAD || c->kind == SLICE_COPY_FROM;
@@ -688,7 +707,7 @@ static bool run_round(struct splitter *s, bool patient) {
     if (s->f->uses.data[s->candidates.data[k].index]) s->failed |= !VEC_PUSH(s->arena, &now, s->candidates.data[k]);
   s->candidates.count = 0;
   if (now.count == 0) return false;
-  note_new(s);
+  note_new(s, &now);
   s->failed |= !rewrite_grow(&s->rewrite, s->arena);
   s->tries_before = s->tries;
   for (uint32_t k = 0; k < now.count && !s->failed; k++) {
@@ -704,9 +723,10 @@ static bool run_round(struct splitter *s, bool patient) {
 
 enum nvm_status sroa_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct splitter s = {.f = f, .m = f->module, .arena = env->arena};
-  bool accesses, any = true;
+  bool any = true;
+  struct sroa_found accesses;
   if (!sroa_find_candidates(&s, &accesses)) return NVM_OUT_OF_MEMORY;
-  if (accesses && sroa_split_accesses(&s)) {
+  if (sroa_split_accesses(&s, accesses)) {
     *changed = true;
     if (s.failed || !sroa_find_candidates(&s, &accesses)) return NVM_OUT_OF_MEMORY;
   }

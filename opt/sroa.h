@@ -29,7 +29,8 @@ struct part {
 /* Who names addresses in variables; lists in one table. */
 struct address { /* by instruction */
   uint32_t first; /* use, plus 1; 0: none */
-  uint32_t seen;  /* the try in which this, a copy, was met or, a user, removed last */
+  uint32_t seen : 31; /* the try in which this, a copy, was met or, a user, removed last */
+  uint32_t wanted : 1; /* an alloca that is a candidate */
 };
 struct address_use {
   struct nvm_inst_id user;
@@ -62,11 +63,16 @@ struct splitter {
   bool has_accesses;
 };
 
+/* What might have to be taken apart before: loads of one of two places, accesses of structs, members of a value. */
+struct sroa_found {
+  bool choices, structs, members;
+};
+
 /* Makes the allocas of the entry block candidates, but those that mem2reg takes as they are, and those that cannot be
- * split. *accesses: whether any might have to be taken apart before. False when out of memory. */
-bool sroa_find_candidates(struct splitter *s, bool *accesses);
-/* Replaces accesses; whether there were any. */
-bool sroa_split_accesses(struct splitter *s);
+ * split. False when out of memory. */
+bool sroa_find_candidates(struct splitter *s, struct sroa_found *found);
+/* Replaces such; whether there were any. */
+bool sroa_split_accesses(struct splitter *s, struct sroa_found found);
 
 /* Whether an address leads to an alloca of this function. */
 bool sroa_is_in_variable(const struct splitter *s, struct nvm_value address);

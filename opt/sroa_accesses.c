@@ -237,23 +237,24 @@ static bool split_choices(struct splitter *s) {
   return any;
 }
 
-bool sroa_split_accesses(struct splitter *s) {
-  bool any = false;
+bool sroa_split_accesses(struct splitter *s, struct sroa_found found) {
+  if (!found.choices && !found.structs && !found.members) return false;
   if (!rewrite_init(&s->rewrite, s->f, s->arena)) {
     s->failed = true;
     return false;
   }
-  any = split_choices(s);
-  FOR_EACH_BLOCK(s->f, b)
-    for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i); i = next) {
-      next = function_inst(s->f, i)->next;
-      uint16_t op = function_inst(s->f, i)->op;
-      if (op == OP_LOAD || op == OP_STORE) any |= split_struct_access(s, i);
-    }
-  FOR_EACH_BLOCK(s->f, b)
-    FOR_EACH_INST(s->f, b, i)
-      if (function_inst(s->f, i)->op == OP_EXTRACTVALUE && i.index < s->rewrite.size)
-        any |= look_through(s, i);
+  bool any = found.choices && split_choices(s);
+  if (found.structs)
+    FOR_EACH_BLOCK(s->f, b)
+      for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i); i = next) {
+        next = function_inst(s->f, i)->next;
+        uint16_t op = function_inst(s->f, i)->op;
+        if (op == OP_LOAD || op == OP_STORE) any |= split_struct_access(s, i);
+      }
+  if (found.structs || found.members)
+    FOR_EACH_BLOCK(s->f, b)
+      FOR_EACH_INST(s->f, b, i)
+        if (function_inst(s->f, i)->op == OP_EXTRACTVALUE && i.index < s->rewrite.size) any |= look_through(s, i);
   rewrite_apply(&s->rewrite);
   return any;
 }

@@ -46,39 +46,47 @@ static void note_call(struct splitter *s, const struct nvm_inst *i) {
   }
 }
 
-/* Whether sroa_split_accesses() should look at i; notes which variables it uses, and how. */
-static bool note_uses(struct splitter *s, const struct nvm_inst *i) {
+/* Notes which variables i uses, and how, and what sroa_split_accesses() should look at. */
+static void note_uses(struct splitter *s, const struct nvm_inst *i, struct sroa_found *found) {
   const struct type_table *t = &s->m->types;
-  const struct nvm_value *operands = s->f->operands.data + i->first_operand;
+  struct nvm_value first, second;
   struct direct_uses *d;
   switch ((enum op)i->op) {
   case OP_LOAD:
-    note_access(s, i, operands[0], i->type);
-    return type_is_aggregate(t, i->type) || is_op(s, operands[0], OP_SELECT);
+    first = inst_operand(s->f, i, 0);
+    note_access(s, i, first, i->type);
+    found->structs |= type_is_aggregate(t, i->type);
+    found->choices |= is_op(s, first, OP_SELECT);
+    break;
   case OP_STORE:
-    note_access(s, i, operands[1], value_type(s->f, operands[0]));
-    if ((d = direct_of(s, operands[0]))) d->hopeless = true;
-    return type_is_aggregate(t, value_type(s->f, operands[0]));
+    first = inst_operand(s->f, i, 0), second = inst_operand(s->f, i, 1);
+    note_access(s, i, second, value_type(s->f, first));
+    if ((d = direct_of(s, first))) d->hopeless = true;
+    found->structs |= type_is_aggregate(t, value_type(s->f, first));
+    break;
   case OP_GEP:
-    if (!(d = direct_of(s, operands[0]))) return false;
-    for (uint32_t k = 1; k < i->operand_count; k++) d->hopeless |= value_kind(operands[k]) != VALUE_CONST;
-    return false;
-  case OP_CALL: note_call(s, i); return false;
-  case OP_EXTRACTVALUE: return is_op(s, operands[0], OP_INSERTVALUE) || is_op(s, operands[0], OP_EXTRACTVALUE);
-  default: return false;
+    if (!(d = direct_of(s, inst_operand(s->f, i, 0)))) break;
+    for (uint32_t k = 1; k < i->operand_count; k++) d->hopeless |= value_kind(inst_operand(s->f, i, k)) != VALUE_CONST;
+    break;
+  case OP_CALL: note_call(s, i); break;
+  case OP_EXTRACTVALUE:
+    first = inst_operand(s->f, i, 0);
+    found->members |= is_op(s, first, OP_INSERTVALUE) || is_op(s, first, OP_EXTRACTVALUE);
+    break;
+  default: break;
   }
 }
 
-bool sroa_find_candidates(struct splitter *s, bool *accesses) {
+bool sroa_find_candidates(struct splitter *s, struct sroa_found *found) {
   const struct nvm_function *f = s->f;
   bool any = false;
-  *accesses = false;
+  *found = (struct sroa_found){.choices = false};
   s->candidates.count = 0;
   FOR_EACH_INST(f, f->entry, i) any = any || function_inst(f, i)->op == OP_ALLOCA;
   s->direct = any ? arena_alloc(s->arena, f->insts.count * sizeof *s->direct) : NULL;
   if (any && !s->direct) return false;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) *accesses |= note_uses(s, function_inst(f, i));
+    FOR_EACH_INST(f, b, i) note_uses(s, function_inst(f, i), found);
   if (!any) return true;
   FOR_EACH_INST(f, f->entry, i) {
     const struct direct_uses *d = &s->direct[i.index];
