@@ -43,6 +43,12 @@ struct variable {
   access_list accesses; /* by block, in layout order */
 };
 
+/* A load, a store or a lifetime marker of a variable. */
+struct user {
+  struct nvm_inst_id inst;
+  uint32_t variable;
+};
+
 struct promoter {
   struct nvm_function *f;
   struct arena *arena;
@@ -50,6 +56,8 @@ struct promoter {
   struct rewrite rewrite;
   uint32_t *variable_of;         /* by instruction: index + 1 into variables */
   VEC(struct variable) variables;
+  VEC(struct user) users;        /* those of a block stand together, in its order */
+  uint32_t *first_user;          /* by block, where there is one: its place in users */
   struct nvm_inst_id *first_phi; /* by block: phis that this pass made, chained by next_phi */
   VEC(struct nvm_inst_id) next_phi; /* by number of the phi */
   VEC(uint32_t) phi_variable;
@@ -84,13 +92,23 @@ static struct variable *accessed_variable(struct promoter *p, const struct nvm_i
   return i->op == OP_LOAD || i->op == OP_STORE ? variable_of(p, inst_operand(p->f, i, i->op == OP_STORE)) : NULL;
 }
 
-static bool note_access(struct promoter *p, const struct nvm_inst *i) {
+static bool note_user(struct promoter *p, struct nvm_inst_id i, const struct variable *v) {
+  struct nvm_block b = function_inst(p->f, i)->block;
+  struct user u = {i, (uint32_t)(v - p->variables.data)};
+  bool first = p->users.count == 0 || function_inst(p->f, p->users.data[p->users.count - 1].inst)->block.index != b.index;
+  if (first) p->first_user[b.index] = p->users.count;
+  return VEC_PUSH(p->arena, &p->users, u);
+}
+
+static bool note_access(struct promoter *p, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(p->f, id);
   struct variable *v = accessed_variable(p, i);
   if (!v || !effects_is_plain_access(i)) return true;
   bool store = i->op == OP_STORE;
   struct nvm_type type = store ? value_type(p->f, inst_operand(p->f, i, 0)) : i->type;
   if (v->type.index == 0) v->type = type;
   v->known_uses += type_equal(v->type, type);
+  if (!note_user(p, id, v)) return false;
   if (v->accesses.count == 0 || v->accesses.data[v->accesses.count - 1].block.index != i->block.index) {
     struct block_accesses a = {i->block, !store, store};
     return VEC_PUSH(p->arena, &v->accesses, a);
@@ -100,12 +118,15 @@ static bool note_access(struct promoter *p, const struct nvm_inst *i) {
 }
 
 /* llvm.lifetime.start and end do not keep a variable in memory; the calls are removed. */
-static void note_marker(struct promoter *p, const struct nvm_inst *i) {
-  uint32_t id = call_intrinsic(p->f, i);
-  for (uint32_t k = 0; (id == INTRINSIC_lifetime_start || id == INTRINSIC_lifetime_end) && k < i->operand_count; k++) {
-    struct variable *v = variable_of(p, inst_operand(p->f, i, k));
-    if (v) v->known_uses++;
-  }
+static bool note_marker(struct promoter *p, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(p->f, id);
+  uint32_t callee = call_intrinsic(p->f, i);
+  bool marker = callee == INTRINSIC_lifetime_start || callee == INTRINSIC_lifetime_end;
+  struct variable *v = NULL;
+  for (uint32_t k = 0; marker && !v && k < i->operand_count; k++) v = variable_of(p, inst_operand(p->f, i, k));
+  if (!v) return true;
+  v->known_uses++;
+  return note_user(p, id, v);
 }
 
 /* Finds the variables and their accesses. *promoted: how many will be. */
@@ -117,14 +138,12 @@ static bool find_variables(struct promoter *p, uint32_t *promoted) {
   }
   if (p->variables.count == 0) return true;
   p->variable_of = arena_alloc(p->arena, f->insts.count * sizeof(uint32_t));
-  if (!p->variable_of) return false;
+  p->first_user = arena_alloc(p->arena, f->blocks.count * sizeof *p->first_user);
+  if (!p->variable_of || !p->first_user) return false;
   for (uint32_t n = 0; n < p->variables.count; n++) p->variable_of[p->variables.data[n].alloca.index] = n + 1;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      if (inst->op == OP_CALL) note_marker(p, inst);
-      else if (!note_access(p, inst)) return false;
-    }
+    FOR_EACH_INST(f, b, i)
+      if (!(function_inst(f, i)->op == OP_CALL ? note_marker(p, i) : note_access(p, i))) return false;
   for (uint32_t n = 0; n < p->variables.count; n++) {
     struct variable *v = &p->variables.data[n];
     if (v->type.index == 0) v->type = TYPE_I32; /* never accessed: any type will do */
@@ -345,20 +364,19 @@ static bool rename_block(struct renamer *r, struct nvm_block b) {
        phi = p->next_phi.data[phi.index - p->first_new])
     if (!set_current(r, p->phi_variable.data[phi.index - p->first_new], value_of_inst(phi)))
       return false;
-  for (struct nvm_inst_id i = function_block(p->f, b)->first, next; !inst_is_none(i); i = next) {
-    rewrite_operands(&p->rewrite, i);
-    const struct nvm_inst *inst = function_inst(p->f, i);
-    next = inst->next;
-    struct variable *v = accessed_variable(p, inst);
-    if (!v) continue;
-    uint32_t variable = (uint32_t)(v - p->variables.data);
-    v->known_uses--;
-    if (inst->op == OP_STORE) {
-      if (!set_current(r, variable, inst_operand(p->f, inst, 0))) return false;
-      inst_remove(p->f, i);
-    } else {
-      rewrite_set(&p->rewrite, i, current(r, variable));
+  for (uint32_t k = p->first_user[b.index]; k < p->users.count; k++) {
+    struct user u = p->users.data[k];
+    const struct nvm_inst *inst = function_inst(p->f, u.inst);
+    if (inst->block.index != b.index) break;
+    if (!is_promoted(p, &p->variables.data[u.variable])) continue;
+    p->variables.data[u.variable].known_uses--;
+    if (inst->op == OP_LOAD) {
+      rewrite_set(&p->rewrite, u.inst, current(r, u.variable));
+      continue;
     }
+    struct nvm_value stored = rewrite_get(&p->rewrite, inst_operand(p->f, inst, 0));
+    if (inst->op == OP_STORE && !set_current(r, u.variable, stored)) return false;
+    inst_remove(p->f, u.inst);
   }
   return true;
 }
@@ -415,7 +433,7 @@ static bool rename_all(struct promoter *p) {
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Unreachable blocks still access the variables, and lifetime markers name them. */
+/* Unreachable blocks still name the variables. */
 static void remove_leftovers(struct promoter *p) {
   struct nvm_function *f = p->f;
   uint32_t left = 0;
