@@ -58,7 +58,8 @@ static bool allocate(struct semi_nca *s, struct arena *a) {
   size_t count = sizeof arrays / sizeof *arrays, blocks = (size_t)s->f->blocks.count + 1;
   uint32_t *all = arena_alloc(a, count * blocks * sizeof *all);
   s->d->immediate = arena_alloc(a, blocks * sizeof *s->d->immediate);
-  if (!all || !s->d->immediate) return false;
+  s->d->postorder = arena_alloc(a, blocks * sizeof *s->d->postorder);
+  if (!all || !s->d->immediate || !s->d->postorder) return false;
   for (size_t i = 0; i < count; i++) *arrays[i] = all + i * blocks;
   return true;
 }
@@ -73,7 +74,7 @@ static void visit(struct semi_nca *s, uint32_t block, uint32_t parent) {
 
 /* Depth first from the entry. A number's next successor is kept in d->size, unused as yet. */
 static void number_blocks(struct semi_nca *s) {
-  uint32_t depth = 0;
+  uint32_t depth = 0, left = 0;
   visit(s, s->f->entry.index, 0);
   s->stack[depth++] = 1;
   while (depth > 0) {
@@ -81,6 +82,7 @@ static void number_blocks(struct semi_nca *s) {
     struct nvm_block b = {s->vertex[n]};
     uint32_t k = s->d->size[n]++;
     if (k >= block_successor_count(s->f, b)) {
+      s->d->postorder[left++] = b;
       depth--;
       continue;
     }

@@ -1,19 +1,15 @@
 /* Natural loops; see loops.h.
  *
- * Headers are visited from the leaves of the dominator tree to its root, inner ones before outer ones. From
- * the sources of a header's back edges the search goes backwards up to it; where it meets a loop found
- * before it goes on from that loop's header, so that no block is walked twice (as LLVM's LoopInfo does, with
- * path compression instead of climbing). Then blocks are laid out in reverse postorder, each loop in one
- * piece: when its header comes, the loop takes as many places as it has blocks. That is a reverse postorder
- * too, for nothing enters a loop but through its header. */
+ * Headers are visited in postorder, inner ones before outer ones. From the sources of a header's back edges the
+ * search goes backwards up to it; where it meets a loop found before it goes on from that loop's header, so that
+ * no block is walked twice (as LLVM's LoopInfo does, with path compression instead of climbing). Then blocks are
+ * laid out in reverse postorder, each loop in one piece: when its header comes, the loop takes as many places as
+ * it has blocks. That is a reverse postorder too, for nothing enters a loop but through its header. */
 #include "opt/analysis/loops.h"
-
-#include "opt/cfg.h"
 
 struct finder {
   const struct nvm_function *f;
   const struct dominance *d;
-  struct nvm_block *order; /* by `enter` of the dominator tree; later the depth-first stack */
   uint32_t *inner;         /* by block: the header of its innermost loop, 0: none */
   uint32_t *outer;         /* by header: the header of the loop around it, 0: none known yet */
   uint32_t *root;          /* by header: one further out, compressed */
@@ -27,10 +23,9 @@ static bool allocate(struct finder *s, struct loops *l, struct arena *a) {
   uint32_t **arrays[] = {&s->inner, &s->outer, &s->root, &s->next, &s->number, &l->innermost};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
     if (!(*arrays[k] = arena_alloc(a, blocks * sizeof(uint32_t)))) return false;
-  s->order = arena_alloc(a, blocks * sizeof *s->order);
   s->stack = arena_alloc(a, ((size_t)edges * 2 + blocks) * sizeof *s->stack);
   l->blocks = arena_alloc(a, blocks * sizeof *l->blocks);
-  return s->order && s->stack && l->blocks;
+  return s->stack && l->blocks;
 }
 
 /* The header of the outermost loop known to hold that of h. */
@@ -77,8 +72,7 @@ static bool find_loop(struct finder *s, struct nvm_block header) {
 /* Headers' loops; how many. */
 static uint32_t find_loops(struct finder *s) {
   uint32_t reachable = s->d->size[s->f->entry.index], found = 0;
-  FOR_EACH_BLOCK(s->f, b) if (s->d->enter[b.index]) s->order[s->d->enter[b.index]] = b;
-  for (uint32_t k = reachable; k >= 1; k--) found += find_loop(s, s->order[k]);
+  for (uint32_t k = 0; k < reachable; k++) found += find_loop(s, s->d->postorder[k]);
   return found;
 }
 
@@ -87,7 +81,7 @@ static void lay_out(struct finder *s, struct loops *l, uint32_t blocks) {
   uint32_t *size = s->root; /* by header; free again */
   memset(size, 0, (s->f->blocks.count + 1) * sizeof *size);
   for (uint32_t k = 0; k < blocks; k++) /* postorder: inner headers come before outer ones */ {
-    uint32_t b = s->order[k].index, h = s->inner[b];
+    uint32_t b = s->d->postorder[k].index, h = s->inner[b];
     if (!h) continue;
     size[h]++;
     if (h == b && s->outer[h]) size[s->outer[h]] += size[h];
@@ -96,7 +90,7 @@ static void lay_out(struct finder *s, struct loops *l, uint32_t blocks) {
   uint32_t loops = 0, *next = s->next;
   next[0] = 0;
   for (uint32_t k = blocks; k-- > 0;) {
-    struct nvm_block b = s->order[k];
+    struct nvm_block b = s->d->postorder[k];
     if (s->inner[b.index] == b.index) {
       uint32_t n = ++loops, parent = s->outer[b.index] ? s->number[s->outer[b.index]] : 0;
       s->number[b.index] = n;
@@ -217,9 +211,7 @@ bool loops_compute(struct loops *l, const struct nvm_function *f, const struct d
   l->data = arena_alloc(arena, (l->count + 1) * sizeof *l->data);
   if (!l->data) return false;
   if (block_is_none(f->entry)) return true;
-  uint32_t reachable;
-  if (!cfg_postorder(f, s.order, &reachable, arena)) return false;
-  lay_out(&s, l, reachable);
+  lay_out(&s, l, d->size[f->entry.index]);
   if (!renumber(l, &s, arena)) return false;
   for (uint32_t n = 1; n <= l->count; n++) find_entries(l, n, f, d);
   return list_exits(l, f, arena);
