@@ -34,12 +34,12 @@ static inline bool rewrite_is_set(const struct rewrite *r, struct nvm_inst_id i)
 /* Replaces in the operands of i at once, which rewrite_apply() need not do then. Returns how many it were. */
 static inline uint32_t rewrite_operands(struct rewrite *r, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(r->f, i);
-  const struct nvm_value *operands = r->f->operands.data + inst->first_operand, *to = r->to;
-  uint32_t replaced = 0, size = r->size;
-  for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
-    uint32_t n = rewrite_number(operands[k]);
-    if (n >= size || value_is_none(to[n])) continue;
-    inst_set_operand(r->f, i, k, rewrite_follow(r, operands[k]));
+  const struct nvm_value *first = r->f->operands.data + inst->first_operand;
+  uint32_t replaced = 0;
+  for (const struct nvm_value *v = first, *end = v + inst->operand_count; v < end; v++) {
+    uint32_t n = rewrite_number(*v);
+    if (n >= r->size || value_is_none(r->to[n])) continue;
+    inst_set_operand(r->f, i, (uint32_t)(v - first), rewrite_follow(r, *v));
     replaced++;
   }
   return replaced;
