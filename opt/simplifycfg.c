@@ -667,6 +667,7 @@ static uint32_t most_speculated(struct simplifier *s, struct nvm_block b, uint32
   if (cost <= MOST_UNIFORM || cost > MOST_SPECULATED) return MOST_SPECULATED;
   struct nvm_value condition = inst_operand(s->f, function_inst(s->f, block_terminator(s->f, b)), 0);
   if (!s->divergence && divergence_is_evident(s->f, condition, STEPS_TO_SOURCE)) return MOST_SPECULATED;
+  if (!s->divergence && divergence_is_absent(s->f, b, condition, STEPS_TO_SOURCE)) return MOST_UNIFORM;
   if (!find_divergence(s)) return 0;
   return divergence_of(s->divergence, condition) ? MOST_SPECULATED : MOST_UNIFORM;
 }

@@ -20,5 +20,8 @@ bool divergence_compute(struct divergence *d, const struct nvm_function *f, cons
 bool divergence_of(const struct divergence *d, struct nvm_value v);
 /* Whether it is no doubt what divergence_of() would say, for v is computed from what differs in so many steps. */
 bool divergence_is_evident(const struct nvm_function *f, struct nvm_value v, uint32_t steps);
+/* Whether it is no doubt that divergence_of() would deny it, as block b reads v: nothing that differs, no phi, and nothing
+ * that may come out of a loop is met on so many steps. */
+bool divergence_is_absent(const struct nvm_function *f, struct nvm_block b, struct nvm_value v, uint32_t steps);
 
 #endif
