@@ -52,15 +52,16 @@ static bool predecessors_compute(struct dominance *d, const struct nvm_function 
   return true;
 }
 
+/* What is asked before it is known is zero, the rest holds anything. */
 static bool allocate(struct semi_nca *s, struct arena *a) {
-  uint32_t **arrays[] = {&s->number, &s->vertex, &s->parent,   &s->idom,   &s->semi,
-                         &s->label,  &s->stack,  &s->d->enter, &s->d->size};
-  size_t count = sizeof arrays / sizeof *arrays, blocks = (size_t)s->f->blocks.count + 1;
-  uint32_t *all = arena_alloc(a, count * blocks * sizeof *all);
+  uint32_t **zero[] = {&s->number, &s->d->enter, &s->d->size}, **raw[] = {&s->vertex, &s->parent, &s->idom, &s->semi, &s->label, &s->stack};
+  size_t zeros = sizeof zero / sizeof *zero, raws = sizeof raw / sizeof *raw, blocks = (size_t)s->f->blocks.count + 1;
+  uint32_t *known = arena_alloc(a, zeros * blocks * sizeof *known), *other = arena_grow_raw(a, NULL, 0, raws * blocks * sizeof *other);
   s->d->immediate = arena_alloc(a, blocks * sizeof *s->d->immediate);
-  s->d->postorder = arena_alloc(a, blocks * sizeof *s->d->postorder);
-  if (!all || !s->d->immediate || !s->d->postorder) return false;
-  for (size_t i = 0; i < count; i++) *arrays[i] = all + i * blocks;
+  s->d->postorder = arena_grow_raw(a, NULL, 0, blocks * sizeof *s->d->postorder);
+  if (!known || !other || !s->d->immediate || !s->d->postorder) return false;
+  for (size_t i = 0; i < zeros; i++) *zero[i] = known + i * blocks;
+  for (size_t i = 0; i < raws; i++) *raw[i] = other + i * blocks;
   return true;
 }
 

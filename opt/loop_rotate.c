@@ -40,8 +40,8 @@ static bool is_small_header(const struct nvm_function *f, struct nvm_block heade
   return true;
 }
 
-/* A header that tests, in a loop that does not test at its latch; the successors inside and outside. */
-static bool is_wanted(struct rotation *r, uint32_t n) {
+/* A small header that tests, in a loop that does not test at its latch; the successors inside and outside. */
+static bool has_shape(struct rotation *r, uint32_t n) {
   const struct nvm_function *f = r->f;
   const struct loop *l = r->loop = &r->nest.loops.data[n];
   r->header = l->header;
@@ -52,10 +52,17 @@ static bool is_wanted(struct rotation *r, uint32_t n) {
   r->body = block_successor(f, l->header, !first);
   r->exit = block_successor(f, l->header, first);
   if (loops_contains(&r->nest.loops, n, r->exit) || r->body.index == r->header.index) return false;
-  bool convergent;
+  return is_small_header(f, l->header);
+}
+
+/* The loops of that shape that can be rotated; NULL when out of memory. */
+static bool *find_wanted(struct rotation *r) {
+  bool *wanted = arena_alloc(r->arena, (r->nest.loops.count + 1) * sizeof *wanted), convergent;
   uint32_t size;
-  return is_small_header(f, l->header) && loop_is_closed(&r->nest, f, n) &&
-         loop_is_copyable(f, &r->nest.loops, n, UINT32_MAX, &convergent, &size);
+  for (uint32_t n = 1; wanted && n <= r->nest.loops.count; n++)
+    wanted[n] = has_shape(r, n) && loop_is_closed(&r->nest, r->f, n) &&
+                loop_is_copyable(r->f, &r->nest.loops, n, UINT32_MAX, &convergent, &size);
+  return wanted;
 }
 
 /* Copies the header into the preheader, in place of its jump. */
@@ -166,9 +173,9 @@ static bool rotate(struct rotation *r, uint32_t n, struct rewrite *gone) {
 }
 
 /* Edges from headers to bodies that are entered from elsewhere too get a block. */
-static bool separate_bodies(struct rotation *r) {
+static bool separate_bodies(struct rotation *r, const bool *wanted) {
   for (uint32_t n = r->nest.loops.count; n >= 1; n--) {
-    if (!is_wanted(r, n)) continue;
+    if (!wanted[n] || !has_shape(r, n)) continue;
     const uint32_t *first = &r->nest.d.first_predecessor[r->body.index];
     if (first[1] - first[0] == 1) continue;
     if (block_is_none(loop_split_predecessors(r->f, r->body, &r->header, 1))) return false;
@@ -182,17 +189,15 @@ enum nvm_status loop_rotate_run(struct nvm_function *f, struct pass_env *env, bo
   if (!loop_nest_of(&r.nest, f, env)) return NVM_OUT_OF_MEMORY;
   if (r.nest.loops.count == 0) return NVM_OK;
   uint32_t blocks = f->blocks.count;
-  if (!separate_bodies(&r) || !rewrite_init(&gone, f, env->arena)) return NVM_OUT_OF_MEMORY;
-  if (f->blocks.count != blocks && !loop_nest_compute(&r.nest, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  const bool *wanted = find_wanted(&r);
+  if (!wanted || !separate_bodies(&r, wanted) || !rewrite_init(&gone, f, env->arena)) return NVM_OUT_OF_MEMORY;
   *changed = f->blocks.count != blocks;
+  if (*changed && (!loop_nest_compute(&r.nest, f, env->arena) || !(wanted = find_wanted(&r)))) return NVM_OUT_OF_MEMORY;
   r.joined = arena_alloc(env->arena, f->insts.count * sizeof *r.joined);
   if (!r.joined || !loop_copy_init(&r.copy, f, env->arena)) return NVM_OUT_OF_MEMORY;
   /* Rotating a loop makes its preheader test, which may be the header of the loop around: that one waits. */
-  bool *wanted = arena_alloc(env->arena, (r.nest.loops.count + 1) * sizeof *wanted);
-  if (!wanted) return NVM_OUT_OF_MEMORY;
-  for (uint32_t n = r.nest.loops.count; n >= 1; n--) wanted[n] = is_wanted(&r, n);
   for (uint32_t n = r.nest.loops.count; n >= 1; n--) {
-    if (!wanted[n] || !is_wanted(&r, n)) continue;
+    if (!wanted[n] || !has_shape(&r, n)) continue;
     if (!rotate(&r, n, &gone)) return NVM_OUT_OF_MEMORY;
     ++*env->statistic;
     *changed = true;

@@ -72,10 +72,12 @@ bool loop_copy_init(struct loop_copy *c, const struct nvm_function *f, struct ar
 }
 
 bool loop_copy_grow(struct loop_copy *c, const struct nvm_function *f, struct arena *arena) {
-  c->values = arena_grow(arena, c->values, c->value_count * sizeof *c->values, f->insts.count * sizeof *c->values);
-  c->blocks = arena_grow(arena, c->blocks, c->block_count * sizeof *c->blocks, f->blocks.count * sizeof *c->blocks);
-  c->value_count = f->insts.count;
-  c->block_count = f->blocks.count;
+  uint32_t values = f->insts.count > c->value_count ? f->insts.count * 2 : c->value_count;
+  uint32_t blocks = f->blocks.count > c->block_count ? f->blocks.count * 2 : c->block_count;
+  c->values = arena_grow(arena, c->values, c->value_count * sizeof *c->values, values * sizeof *c->values);
+  c->blocks = arena_grow(arena, c->blocks, c->block_count * sizeof *c->blocks, blocks * sizeof *c->blocks);
+  c->value_count = values;
+  c->block_count = blocks;
   return c->values && c->blocks;
 }
 
@@ -205,18 +207,20 @@ static bool is_noduplicate(const struct nvm_function *f, const struct nvm_inst *
 bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint32_t n, uint32_t most, bool *convergent,
                       uint32_t *size) {
   const struct loop *p = &l->data[n];
+  uint32_t count = 0;
   *convergent = false;
   *size = 0;
   if (p->block_count / 4 > most) return false;
-  for (uint32_t k = 0; k < p->block_count; k++)
+  for (uint32_t k = 0; k < p->block_count && count <= most; k++)
     FOR_EACH_INST(f, l->blocks[p->first_block + k], i) {
       const struct nvm_inst *inst = function_inst(f, i);
-      if (inst->op == OP_ALLOCA || inst->op == OP_VA_ARG || *size > most) return false;
+      if (inst->op == OP_ALLOCA || inst->op == OP_VA_ARG) return false;
       if (inst->op == OP_CALL && is_noduplicate(f, inst)) return false;
       *convergent |= effects_is_convergent(f, inst);
-      *size += inst->op != OP_PHI && inst->op != OP_BR && inst->op != OP_DBG_RECORD && inst->op != OP_BITCAST;
+      count += inst->op != OP_PHI && inst->op != OP_BR && inst->op != OP_DBG_RECORD && inst->op != OP_BITCAST;
     }
-  return *size <= most;
+  *size = count;
+  return count <= most;
 }
 
 /* Whether each block that the loop's exits go to is reached from the loop only. */

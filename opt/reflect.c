@@ -83,14 +83,14 @@ static uint64_t answer(const struct nvm_target *t, struct nvm_text query) {
 }
 
 enum nvm_status reflect_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
-  struct rewrite r;
+  struct rewrite r = {.f = f};
   if (!env->knobs->value[KNOB_REFLECT_ENABLE]) return NVM_OK;
-  if (!rewrite_init(&r, f, env->arena)) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
       struct nvm_text query;
       if (inst->op != OP_CALL || !is_reflect(f->module, call_callee(f, inst))) continue;
+      if (!r.to && !rewrite_init(&r, f, env->arena)) return NVM_OUT_OF_MEMORY;
       if (query_of(f, inst, &query))
         rewrite_set(&r, i, const_int(f->module, inst->type, answer(env->target, query)));
       else
