@@ -50,6 +50,7 @@ enum {
 struct simplifier {
   struct nvm_function *f;
   struct pass_env *env;
+  struct rewrite rewrite; /* of the rule in hand */
   uint32_t *predecessors; /* by block: edges that enter it */
   /* Of this sweep; NULL: not asked for yet. */
   struct dominance *dominance;
@@ -125,24 +126,30 @@ static bool fold_known_branches(struct simplifier *s) {
   return true;
 }
 
-/* The table of a rule's rewrites is made when the first is found. */
-static bool need_rewrite(struct simplifier *s, struct rewrite *r) {
-  return r->to || rewrite_init(r, s->f, s->env->arena);
+/* The table of rewrites is made when the first is found. */
+static bool need_rewrite(struct simplifier *s) {
+  return s->rewrite.to ? rewrite_grow(&s->rewrite, s->env->arena) : rewrite_init(&s->rewrite, s->f, s->env->arena);
+}
+
+/* What a rule rewrote; the next one starts anew. */
+static void apply_rewrites(struct simplifier *s) {
+  s->changed |= s->rewrite.count != 0;
+  rewrite_apply(&s->rewrite);
+  s->rewrite.count = s->rewrite.set_count = 0;
 }
 
 static bool remove_trivial_phis(struct simplifier *s) {
   struct nvm_function *f = s->f;
-  struct rewrite r = {.f = f};
+  struct rewrite *r = &s->rewrite;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_PHI(f, b, i) {
       struct nvm_value v = phi_single_value(f, i);
       if (value_is_none(v)) continue;
-      if (!need_rewrite(s, &r)) return false;
-      v = rewrite_get(&r, v);
-      if (!value_equal(v, value_of_inst(i))) rewrite_set(&r, i, v);
+      if (!need_rewrite(s)) return false;
+      v = rewrite_get(r, v);
+      if (!value_equal(v, value_of_inst(i))) rewrite_set(r, i, v);
     }
-  s->changed |= r.count != 0;
-  rewrite_apply(&r);
+  apply_rewrites(s);
   return true;
 }
 
@@ -421,7 +428,7 @@ static bool merge_tails(struct simplifier *s) {
   enum { SLOTS = 64 };
   struct nvm_function *f = s->f;
   struct nvm_block seen[SLOTS] = {{0}}, *to = arena_alloc(s->env->arena, f->blocks.count * sizeof *to);
-  struct rewrite r = {.f = f};
+  struct rewrite *r = &s->rewrite;
   struct dominance d = {.enter = NULL};
   bool any = false;
   if (!to) return false;
@@ -431,9 +438,9 @@ static bool merge_tails(struct simplifier *s) {
     if (b.index == f->entry.index || !ends || first == t || first->op == OP_PHI) continue;
     uint32_t target = t->op == OP_BR ? value_index(inst_operand(f, t, 0)) : 0;
     struct nvm_block *slot = &seen[(target * 31 + t->op * 7u + first->op) % SLOTS];
-    bool alike = !block_is_none(*slot) && are_alike(&r, function_inst(f, function_block(f, *slot)->first), first);
-    if (alike && !need_rewrite(s, &r)) return false;
-    if (!alike || !are_same(&r, *slot, b) || is_header(s, &d, (struct nvm_block){target})) *slot = b;
+    bool alike = !block_is_none(*slot) && are_alike(r, function_inst(f, function_block(f, *slot)->first), first);
+    if (alike && !need_rewrite(s)) return false;
+    if (!alike || !are_same(r, *slot, b) || is_header(s, &d, (struct nvm_block){target})) *slot = b;
     else to[b.index] = *slot, any = true;
   }
   if (!any) return true;
@@ -451,7 +458,7 @@ static bool merge_tails(struct simplifier *s) {
 /* What both successors of b begin with moves to the end of b. */
 static bool hoist_common(struct simplifier *s) {
   struct nvm_function *f = s->f;
-  struct rewrite r = {.f = f};
+  struct rewrite *r = &s->rewrite;
   FOR_EACH_BLOCK(f, b) {
     struct nvm_inst_id t = block_terminator(f, b);
     if (function_inst(f, t)->op != OP_CONDBR) continue;
@@ -460,19 +467,19 @@ static bool hoist_common(struct simplifier *s) {
       continue;
     struct nvm_inst_id i = function_block(f, yes)->first, k = function_block(f, no)->first;
     while (is_movable(f, function_inst(f, i)) &&
-           are_alike(&r, function_inst(f, i), function_inst(f, k))) {
+           are_alike(r, function_inst(f, i), function_inst(f, k))) {
       struct nvm_inst_id next_i = function_inst(f, i)->next, next_k = function_inst(f, k)->next;
-      if (!need_rewrite(s, &r)) return false;
+      if (!need_rewrite(s)) return false;
       keep_common_facts(f, i, k);
       inst_unlink(f, i);
       inst_insert_before(f, i, t);
       if (type_equal(function_inst(f, k)->type, TYPE_VOID)) inst_remove(f, k);
-      else rewrite_set(&r, k, value_of_inst(i));
+      else rewrite_set(r, k, value_of_inst(i));
       s->changed = true;
       i = next_i, k = next_k;
     }
   }
-  rewrite_apply(&r);
+  apply_rewrites(s);
   return true;
 }
 
@@ -776,7 +783,7 @@ static bool join_shortcuts(struct simplifier *s) {
 /* --- all together ------------------------------------------------------------------------------- */
 
 enum nvm_status simplifycfg_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
-  struct simplifier s = {.f = f, .env = env};
+  struct simplifier s = {.f = f, .env = env, .rewrite = {.f = f}};
   if (f->entry.index == f->last_block.index) return NVM_OK;
   do {
     s.changed = false;

@@ -247,17 +247,16 @@ static void note_use(struct splitter *s, struct nvm_inst_id user, struct nvm_val
   s->addresses[value_index(v)].first = s->uses.count;
 }
 
+/* Whether add_use() would understand an instruction of this op. */
+static inline bool may_access(enum op op) {
+  return op == OP_LOAD || op == OP_STORE || op == OP_CALL || is_address_of(op);
+}
+
 /* Notes what may be addresses among the operands of i, unless add_use() would not understand it anyway. */
 static void note_addresses(struct splitter *s, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(s->f, id);
-  const struct nvm_value *operands = s->f->operands.data + i->first_operand;
-  switch ((enum op)i->op) {
-  case OP_LOAD: case OP_GEP: case OP_BITCAST: case OP_ADDRSPACECAST: note_use(s, id, operands[0]); break;
-  case OP_STORE: case OP_CALL:
-    for (uint32_t k = 0; k < i->operand_count; k++) note_use(s, id, operands[k]);
-    break;
-  default: break;
-  }
+  uint32_t count = is_address_of((enum op)i->op) ? 1 : i->operand_count; /* indices are none */
+  for (uint32_t k = 0; k < count; k++) note_use(s, id, inst_operand(s->f, i, k));
 }
 
 /* Notes what this round has brought: the first one, all that names its candidates. */
@@ -267,7 +266,7 @@ static void note_new(struct splitter *s, const inst_list *candidates) {
   s->failed |= !s->addresses;
   for (uint32_t k = 0; k < candidates->count && !s->failed; k++) s->addresses[candidates->data[k].index].wanted = true;
   for (uint32_t k = known; k < count && !s->failed; k++)
-    if (s->f->insts.data[k].block.index) note_addresses(s, (struct nvm_inst_id){k});
+    if (s->f->insts.data[k].block.index && may_access((enum op)s->f->insts.data[k].op)) note_addresses(s, (struct nvm_inst_id){k});
   for (uint32_t k = 0; k < s->moved.count && !s->failed; k++) note_addresses(s, s->moved.data[k]);
   s->noted = count;
   s->moved.count = 0;
