@@ -135,17 +135,16 @@ bool cfg_may_loop(const struct nvm_function *f, struct arena *arena) {
   return any;
 }
 
-int64_t cfg_remove_unreachable(struct nvm_function *f, struct arena *arena) {
-  bool *reached = arena_alloc(arena, f->blocks.count * sizeof *reached);
-  struct nvm_block *work = arena_alloc(arena, f->blocks.count * sizeof *work);
+int64_t cfg_keep_reachable(struct nvm_function *f, struct arena *arena, uint32_t **edges) {
+  uint32_t *reached = *edges = arena_alloc(arena, f->blocks.count * sizeof *reached);
+  struct nvm_block *work = arena_grow_raw(arena, NULL, 0, f->blocks.count * sizeof *work);
   if (!reached || !work) return -1;
   uint32_t count = 0, done = 0;
   work[count++] = f->entry;
-  for (reached[f->entry.index] = true; done < count; done++)
+  for (reached[f->entry.index] = 1; done < count; done++)
     for (uint32_t k = 0, n = block_successor_count(f, work[done]); k < n; k++) {
       struct nvm_block to = block_successor(f, work[done], k);
-      if (!reached[to.index]) work[count++] = to;
-      reached[to.index] = true;
+      if (reached[to.index]++ == 0) work[count++] = to;
     }
   int64_t removed = (int64_t)f->blocks.count - 1 - f->removed_blocks - count;
   if (removed == 0) return 0;
@@ -160,4 +159,9 @@ int64_t cfg_remove_unreachable(struct nvm_function *f, struct arena *arena) {
     if (!reached[b.index]) function_remove_block(f, b);
   }
   return removed;
+}
+
+int64_t cfg_remove_unreachable(struct nvm_function *f, struct arena *arena) {
+  uint32_t *edges;
+  return cfg_keep_reachable(f, arena, &edges);
 }

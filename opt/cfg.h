@@ -42,5 +42,7 @@ bool cfg_may_loop(const struct nvm_function *f, struct arena *arena);
 /* Removes the blocks that no path from the entry reaches. Returns how many, or -1 when out of
  * memory. */
 int64_t cfg_remove_unreachable(struct nvm_function *f, struct arena *arena);
+/* The same; *edges, in `arena`, is by block how many edges lead there from then on, one more for the entry. */
+int64_t cfg_keep_reachable(struct nvm_function *f, struct arena *arena, uint32_t **edges);
 
 #endif

@@ -51,7 +51,7 @@ struct simplifier {
   struct nvm_function *f;
   struct pass_env *env;
   struct rewrite rewrite; /* of the rule in hand */
-  uint32_t *predecessors; /* by block: edges that enter it */
+  uint32_t *predecessors; /* by block: edges that enter it; one more for the entry */
   /* Of this sweep; NULL: not asked for yet. */
   struct dominance *dominance;
   struct loops loops; /* known if dominance is */
@@ -119,7 +119,7 @@ static bool fold_known_branches(struct simplifier *s) {
     cfg_make_jump(s->f, b, to);
     any = true;
   }
-  int64_t removed = cfg_remove_unreachable(s->f, s->env->arena);
+  int64_t removed = cfg_keep_reachable(s->f, s->env->arena, &s->predecessors);
   if (removed < 0) return false;
   *s->env->statistic += (uint64_t)removed;
   s->changed |= any || removed > 0;
@@ -231,11 +231,11 @@ static bool forward_empty_blocks(struct simplifier *s) {
   }
   if (!any) return true;
   redirect(s, target);
-  int64_t removed = cfg_remove_unreachable(f, s->env->arena);
+  int64_t removed = cfg_keep_reachable(f, s->env->arena, &s->predecessors);
   if (removed < 0) return false;
   *s->env->statistic += (uint64_t)removed;
   s->changed |= removed > 0;
-  return count_predecessors(s);
+  return true;
 }
 
 /* A loop's hints (!llvm.loop) stand at its branch and must not be lost with it. */
@@ -339,7 +339,7 @@ static bool find_chains(struct simplifier *s) {
     if (!cfg_replace_terminator(f, block_terminator(f, b), OP_SWITCH, c->operands, 2 + 2 * c->count)) return false;
     any = s->changed = true;
   }
-  return !any || (cfg_remove_unreachable(f, s->env->arena) >= 0 && count_predecessors(s));
+  return !any || cfg_keep_reachable(f, s->env->arena, &s->predecessors) >= 0;
 }
 
 /* --- what both ways do -------------------------------------------------------------------------- */
@@ -452,7 +452,7 @@ static bool merge_tails(struct simplifier *s) {
   }
   redirect(s, to);
   s->changed = true;
-  return cfg_remove_unreachable(f, s->env->arena) >= 0 && count_predecessors(s);
+  return cfg_keep_reachable(f, s->env->arena, &s->predecessors) >= 0;
 }
 
 /* What both successors of b begin with moves to the end of b. */
@@ -789,8 +789,7 @@ enum nvm_status simplifycfg_run(struct nvm_function *f, struct pass_env *env, bo
     s.changed = false;
     s.dominance = NULL;
     s.divergence = NULL;
-    if (!fold_known_branches(&s) || !remove_trivial_phis(&s) || !count_predecessors(&s))
-      return NVM_OUT_OF_MEMORY;
+    if (!fold_known_branches(&s) || !remove_trivial_phis(&s)) return NVM_OUT_OF_MEMORY;
     merge_blocks(&s);
     if (!forward_empty_blocks(&s) || !simplify_switches(&s) || !find_chains(&s) ||
         !merge_tails(&s) || !hoist_common(&s) || !join_ways(&s) || !join_shortcuts(&s))
