@@ -124,27 +124,27 @@ enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok) {
   const struct loop *l = v->loop;
   uint32_t count = 0;
   struct arena *arena = v->env->arena;
-  *ok = false;
+  *ok = true;
   for (uint32_t b = 0; b < l->block_count; b++)
-    FOR_EACH_INST(v->f, v->loops->blocks[l->first_block + b], i) count++;
+    FOR_EACH_INST(v->f, v->loops->blocks[l->first_block + b], i) {
+      enum vector_refusal r = check_instruction(v, vl_inst(v, i));
+      v->culprit = i;
+      if (r != VECTOR_OK) return r;
+      count++;
+    }
   v->body = arena_alloc(arena, (count + 1) * sizeof *v->body);
   v->position = arena_alloc(arena, v->f->insts.count * sizeof *v->position);
   v->needed = arena_alloc(arena, v->f->insts.count * sizeof *v->needed);
   v->chained = arena_alloc(arena, v->f->insts.count * sizeof *v->chained);
   v->access_of = arena_alloc(arena, v->f->insts.count * sizeof *v->access_of);
   v->reduced = arena_alloc(arena, v->f->insts.count * sizeof *v->reduced);
-  if (!v->body || !v->position || !v->needed || !v->chained || !v->reduced || !v->access_of) return VECTOR_OK;
-  *ok = true;
+  *ok = v->body && v->position && v->needed && v->chained && v->reduced && v->access_of;
+  if (!*ok) return VECTOR_OK;
   for (uint32_t b = 0; b < l->block_count; b++)
     FOR_EACH_INST(v->f, v->loops->blocks[l->first_block + b], i) {
       v->body[v->body_count] = i;
       v->position[i.index] = ++v->body_count;
     }
-  for (uint32_t k = 0; k < v->body_count; k++) {
-    enum vector_refusal r = check_instruction(v, vl_inst(v, v->body[k]));
-    v->culprit = v->body[k];
-    if (r != VECTOR_OK) return r;
-  }
   return VECTOR_OK;
 }
 
