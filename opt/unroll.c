@@ -344,118 +344,31 @@ static bool is_hinted(const struct nvm_function *f, const struct loop *l) {
   return any;
 }
 
-/* Where a value of block `from` that is read in block `at` is read last: in a loop that it was not made in, until its end. */
-static uint32_t read_until(const struct loops *l, const uint32_t *position, struct nvm_block from, struct nvm_block at) {
-  uint32_t last = position[at.index];
-  for (uint32_t n = l->innermost[at.index]; n && !loops_contains(l, n, from); n = l->data[n].parent)
-    last = l->data[n].first_block + l->data[n].block_count;
-  return last;
-}
-
-/* The most registers alive at once of values that are made in b and not read behind it. */
-static uint32_t most_of_own(const struct nvm_function *f, struct nvm_block b, uint32_t here, uint32_t *last) {
-  enum { SEEN = UINT32_MAX };
-  uint32_t alive = 0, most = 0;
-  for (struct nvm_inst_id i = function_block(f, b)->last; !inst_is_none(i); i = function_inst(f, i)->previous) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    uint32_t registers = pressure_registers(f, inst->type), unread = last[i.index] == 0 ? registers : 0;
-    if (alive + unread > most) most = alive + unread;
-    if (last[i.index] == SEEN) alive -= registers;
-    for (uint32_t k = 0; inst->op != OP_PHI && k < inst->operand_count; k++) {
-      struct nvm_value v = inst_operand(f, inst, k);
-      if (value_kind(v) != VALUE_INST || last[value_index(v)] != here || f->insts.data[value_index(v)].block.index != b.index) continue;
-      last[value_index(v)] = SEEN;
-      alive += pressure_registers(f, f->insts.data[value_index(v)].type);
-    }
-  }
-  return most > alive ? most : alive;
-}
-
-/* By block of innermost loops: so many registers may be alive there at most, in reverse postorder those of values from where
- * they are made to where they are read last; NULL when out of memory. */
-static uint32_t *bound_pressure(const struct unroller *u) {
-  const struct nvm_function *f = u->f;
-  const struct loops *l = &u->nest.loops;
-  uint32_t blocks = l->data[0].block_count, alive = 0;
-  uint32_t *position = arena_alloc(u->env->arena, f->blocks.count * sizeof *position); /* from 1; 0: unreachable */
-  uint32_t *last = arena_alloc(u->env->arena, f->insts.count * sizeof *last);
-  uint32_t *more = arena_alloc(u->env->arena, (blocks + 2) * sizeof *more), *fewer = arena_alloc(u->env->arena, (blocks + 2) * sizeof *fewer);
-  if (!position || !last || !more || !fewer) return NULL;
-  for (uint32_t k = 0; k < blocks; k++) position[l->blocks[k].index] = k + 1;
-  FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      for (uint32_t k = 0; k < inst->operand_count; k++) {
-        struct nvm_value v = inst_operand(f, inst, k);
-        if (value_kind(v) != VALUE_INST) continue;
-        struct nvm_block from = f->insts.data[value_index(v)].block, at = b;
-        if (inst->op == OP_PHI) at.index = value_index(inst_operand(f, inst, k + 1));
-        uint32_t until = read_until(l, position, from, at) + (inst->op == OP_PHI); /* read behind that block */
-        if (until > last[value_index(v)]) last[value_index(v)] = until;
-      }
-    }
-  FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      uint32_t registers = pressure_registers(f, function_inst(f, i)->type), here = position[b.index];
-      if (last[i.index] <= here) continue;
-      more[here] += registers;
-      fewer[last[i.index]] += registers;
-    }
-  for (uint32_t k = 0; !function_is_kernel(f) && k < function_arg_count(f); k++)
-    alive += pressure_registers(f, function_arg_type(f, k));
-  for (uint32_t k = 1; k <= blocks; k++) {
-    struct nvm_block b = l->blocks[k - 1];
-    uint32_t n = l->innermost[b.index];
-    alive += more[k];
-    position[b.index] = alive;
-    if (n && l->data[n].end == n + 1) position[b.index] += most_of_own(f, b, k, last);
-    alive -= fewer[k];
-  }
-  return position;
-}
-
-/* The highest number of a loop's blocks. */
-static uint32_t highest_in(const struct loops *l, const struct loop *loop, const uint32_t *of_block) {
-  uint32_t highest = 0;
-  for (uint32_t k = 0; k < loop->block_count; k++) {
-    uint32_t here = of_block[l->blocks[loop->first_block + k].index];
-    if (here > highest) highest = here;
-  }
-  return highest;
-}
-
-/* The innermost loops that ptxas may unroll and that have more than `most` by `of_block`; with `hint`, all get one. */
-static bool find_full(struct unroller *u, const uint32_t *of_block, uint32_t most, bool hint, bool *any) {
-  const struct loops *l = &u->nest.loops;
-  *any = false;
-  for (uint32_t n = 1; n <= l->count; n++) {
-    const struct loop *loop = &l->data[n];
-    bool innermost = loop->end == n + 1 && !block_is_none(loop->latch);
-    if (!innermost || is_hinted(u->f, loop) || highest_in(l, loop, of_block) <= most) continue;
-    *any = true;
-    if (hint && !loop_set_hint(u->f, loop->latch, loop->hints, "llvm.loop.unroll.", "llvm.loop.unroll.disable")) return false;
-  }
-  return true;
-}
-
 /* ptxas unrolls loops too, even if it then has to spill: not those where nearly all registers are taken already. (That
- * many values alive at once are only looked for where many more are made, and may be alive.) */
+ * many values alive at once are only looked for where many more are made.) */
 static bool keep_rolled(struct unroller *u) {
   const struct nvm_function *f = u->f;
   uint32_t most = tgt_limit(u->env->target->cpu, TGT_LIMIT_REGISTERS_PER_THREAD) - FEW_REGISTERS, all = 0, enough = 8 * most;
   struct pressure p;
-  bool any;
-  if (u->nest.loops.count == 0) return true;
+  const struct loops *l = &u->nest.loops;
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i)
-      if (all <= enough) all += pressure_registers(f, function_inst(f, i)->type);
+      if (l->count && all <= enough) all += pressure_registers(f, function_inst(f, i)->type);
   if (all <= enough) return true;
   if (u->changed && !loop_nest_compute(&u->nest, u->f, u->env->arena)) return false;
-  const uint32_t *bound = bound_pressure(u);
-  if (!bound || !find_full(u, bound, most, false, &any)) return false;
-  if (!any) return true;
-  if (!pressure_compute(&p, f, &u->nest.d, u->env->arena) || !find_full(u, p.most, most, true, &any)) return false;
-  u->changed |= any;
+  if (!pressure_compute(&p, f, &u->nest.d, u->env->arena)) return false;
+  for (uint32_t n = 1; n <= l->count; n++) {
+    const struct loop *loop = &l->data[n];
+    uint32_t highest = 0;
+    if (loop->end != n + 1 || block_is_none(loop->latch) || is_hinted(f, loop)) continue;
+    for (uint32_t k = 0; k < loop->block_count; k++) {
+      uint32_t here = p.most[l->blocks[loop->first_block + k].index];
+      if (here > highest) highest = here;
+    }
+    if (highest <= most) continue;
+    if (!loop_set_hint(u->f, loop->latch, loop->hints, "llvm.loop.unroll.", "llvm.loop.unroll.disable")) return false;
+    u->changed = true;
+  }
   return true;
 }
 
