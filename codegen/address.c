@@ -282,10 +282,10 @@ struct address lower_address(struct lower *l, struct nvm_value pointer) {
     if (value_is_none(own) && l->wanted[value_index(pointer)]) own = pointer, own_sum = sum;
     if (i->op == OP_ALLOCA) {
       uint32_t at = l->alloca_offsets[value_index(pointer)];
-      if (at == 0 || !fits_offset(sum + at)) break;
+      if (at == 0 || !fits_offset(sum) || !fits_offset(sum + at)) break;
       return lower_depot_address(l, (uint64_t)(sum + at - 1));
     }
-    if (i->op == OP_GEP && lower_gep_is_constant(l, i, &offset)) sum += offset;
+    if (i->op == OP_GEP && lower_gep_is_constant(l, i, &offset)) sum = (int64_t)((uint64_t)sum + (uint64_t)offset);
     else if (!lower_cast_drops_space(l, i) && !casts_variable(i, inst_operand(l->f, i, 0))) break;
     pointer = inst_operand(l->f, i, 0);
   }

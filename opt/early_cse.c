@@ -2,7 +2,7 @@
  *
  * Purpose:   front ends compute addresses and conversions again and again; folding them early makes
  *            everything after it cheaper. Folds operations on constants on the way.
- * Algorithm: a walk over the dominator tree with a scoped hash table of the pure expressions seen on
+ * Algorithm: a walk over the dominator tree with a hash table of the pure expressions seen on
  *            the path from the entry; an expression found there is replaced.
  * Requires:  nothing.
  * Preserves: the control flow.

@@ -187,6 +187,7 @@ static bool add_predecessors(struct numberer *g, struct nvm_block to, const stru
   bool moves = alias_is_made_in(g->f, &place->address, to);
   for (uint32_t e = d->first_predecessor[to.index]; e < d->first_predecessor[to.index + 1]; e++) {
     struct nvm_block from = d->predecessors[e];
+    if (e > d->first_predecessor[to.index] && from.index == d->predecessors[e - 1].index) continue; /* cases of a switch */
     struct alias_place at = *place;
     bool known = !moves || alias_translate(g->f, &at.address, to, from);
     uint32_t seen = g->node_of[from.index];

@@ -3,11 +3,12 @@
  * Purpose:   a generic access asks at run time which memory it means; ld.global and ld.shared do not, and
  *            alias analysis sees them apart.
  * Algorithm: optimistic data flow over the expressions of generic pointers (getelementptr, phi, select,
- *            casts) that accesses depend on: unknown, one space, generic. The sources are casts from a space, variables, and what
- *            the host passes to a CUDA kernel: its pointer parameters, and pointers loaded from byval
- *            parameters that are only read, are global. Expressions that lead to an access change their
- *            type in place; who needs the generic pointer still gets a cast back. As infer-local variables of
- *            the frame are sources too, and become .local themselves: when sroa is done with them.
+ *            casts) that accesses or comparisons depend on: unknown, one space, generic. The sources are casts
+ *            from a space, variables, and what the host passes to a CUDA kernel: its pointer parameters, and
+ *            pointers loaded from byval parameters that are only read, are global. Expressions that lead to an
+ *            access change their type in place; who needs the generic pointer still gets a cast back. As
+ *            infer-local variables of the frame are sources too, and become .local themselves: when sroa is
+ *            done with them.
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in operands: a value moves at most twice.
@@ -24,6 +25,7 @@ enum {
   QUEUED = 2,  /* to be looked at */
   WANTED = 4,  /* an access depends on it, and it has a space */
   RETYPED = 8, /* so that its type says it, unless it is a cast from there */
+  ACCESS = 16, /* of `accesses` */
 };
 
 /* One expression reads another. */
@@ -47,6 +49,7 @@ struct inferrer {
   bool *written;          /* by argument: byval and perhaps stored to (where parameters are global) */
   bool parameters_global;
   bool locals;            /* allocas are expressions of space LOCAL */
+  struct nvm_inst_id *behind_phis; /* by block: what stands first behind its phis; none: not looked for; NULL: none yet */
   struct nvm_value *cast_of; /* by instruction, then by argument: the cast made for it; NULL: none yet */
   uint64_t changes;
 };
@@ -170,7 +173,7 @@ static bool is_generic(const struct inferrer *g, struct nvm_value v) {
 static bool reach(struct inferrer *g, struct nvm_value v) {
   const struct nvm_inst *i = inst_of(g, v);
   if (!i || (g->state[value_index(v)] & REACHED) || !is_expression(g, i)) return true;
-  g->state[value_index(v)] = REACHED;
+  g->state[value_index(v)] |= REACHED;
   return VEC_PUSH(g->arena, &g->expressions, (struct nvm_inst_id){value_index(v)});
 }
 
@@ -185,7 +188,10 @@ static bool find_accesses(struct inferrer *g) {
       bool access = k != UINT32_MAX && is_generic(g, inst_operand(f, inst, k));
       bool copy = inst->op == OP_CALL && alias_location_of(f, i, &l);
       bool compares = inst->op == OP_ICMP && is_generic(g, inst_operand(f, inst, 0));
-      if ((access || copy) && !VEC_PUSH(g->arena, &g->accesses, i)) return false;
+      if (access || copy) {
+        g->state[i.index] |= ACCESS;
+        if (!VEC_PUSH(g->arena, &g->accesses, i)) return false;
+      }
       if (access && !reach(g, inst_operand(f, inst, k))) return false;
       if ((copy || compares) && !(reach(g, inst_operand(f, inst, 0)) && reach(g, inst_operand(f, inst, 1)))) return false;
     }
@@ -281,13 +287,20 @@ static bool is_changed(const struct inferrer *g, struct nvm_value v) {
   return value_kind(v) == VALUE_INST && value_index(v) < g->size && (g->state[value_index(v)] & RETYPED);
 }
 
-/* The place behind the definition of v. */
-static struct nvm_inst_id after(const struct inferrer *g, struct nvm_value v) {
-  const struct nvm_function *f = g->f;
-  struct nvm_inst_id at = function_block(f, f->entry)->first;
-  if (value_kind(v) == VALUE_INST) at = inst_of(g, v)->next;
-  while (function_inst(f, at)->op == OP_PHI) at = function_inst(f, at)->next;
-  return at;
+/* Puts i behind the definition of v. All casts of a block's phis go where its phis end, which is found once. */
+static bool insert_behind(struct inferrer *g, struct nvm_inst_id i, struct nvm_value v) {
+  struct nvm_function *f = g->f;
+  const struct nvm_inst *made = inst_of(g, v);
+  if (!made || made->op != OP_PHI) {
+    inst_insert_before(f, i, made ? made->next : function_block(f, f->entry)->first);
+    return true;
+  }
+  if (!g->behind_phis) g->behind_phis = arena_alloc(g->arena, f->blocks.count * sizeof *g->behind_phis);
+  if (!g->behind_phis) return false;
+  struct nvm_inst_id *behind = &g->behind_phis[made->block.index];
+  inst_insert_before(f, i, inst_is_none(*behind) ? block_first_behind_phis(f, made->block) : *behind);
+  *behind = i;
+  return true;
 }
 
 /* v cast to `type`, made once. */
@@ -300,7 +313,7 @@ static struct nvm_value cast_to(struct inferrer *g, struct nvm_value v, struct n
   struct nvm_inst_id i = function_add_inst(f, OP_ADDRSPACECAST, 0, type, &v, 1, 0);
   if (inst_is_none(i)) return v;
   if (value_kind(v) == VALUE_INST) f->locations.data[i.index] = f->locations.data[value_index(v)];
-  inst_insert_before(f, i, after(g, v));
+  if (!insert_behind(g, i, v)) return v;
   return *slot = value_of_inst(i);
 }
 
@@ -400,14 +413,10 @@ static void change(struct inferrer *g) {
     for (uint32_t n = 0; n < g->accesses.count; n++) change_operands(g, g->accesses.data[n]);
     return;
   }
-  uint32_t passed = 0; /* of the accesses */
   FOR_EACH_BLOCK(f, b)
     for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
       next = function_inst(f, i)->next;
-      if (i.index >= g->size) continue;
-      bool access = passed < g->accesses.count && g->accesses.data[passed].index == i.index;
-      if (access || sees_change(g, i)) change_operands(g, i);
-      passed += access;
+      if (i.index < g->size && ((g->state[i.index] & ACCESS) || sees_change(g, i))) change_operands(g, i);
     }
 }
 

@@ -9,7 +9,8 @@
  *            there can be any.
  * Requires:  nothing.
  * Preserves: everything but the alignments.
- * Cost:      linear in operands times the rounds: two or three, at most 16.
+ * Cost:      linear in operands times the rounds: of each of two solutions two or three, at most 16; and in
+ *            accesses times the assumptions, at most MOST_ASSUMPTIONS.
  * Omits:     raising the alignment of variables; block copies; assumptions about integers.
  * Tests:     check/opt/infer-alignment.nvir. */
 #include "ir/dominance.h"
@@ -39,13 +40,19 @@ struct pointer {
   bool matters;          /* to look_at_offsets() */
 };
 
+/* A load, store or atomic. */
+struct access {
+  struct nvm_inst_id inst;
+  uint32_t assumed; /* assumptions that stand before it in layout order */
+};
+
 struct aligner {
   struct nvm_function *f;
   struct arena *arena;
   struct dominance dominance;
   uint8_t *log2; /* by instruction */
   VEC(struct pointer) pointers; /* in layout order */
-  VEC(struct nvm_inst_id) accesses;
+  VEC(struct access) accesses; /* in layout order */
   VEC(struct assumption) assumptions;
 };
 
@@ -187,7 +194,7 @@ static bool look_at_offsets(struct aligner *g) {
   if (!d.numbers) return false;
   for (uint32_t k = 0; k < g->pointers.count; k++) d.numbers[g->pointers.data[k].inst.index] = k + 1;
   for (uint32_t k = 0; k < g->accesses.count; k++) {
-    const struct nvm_inst *i = function_inst(f, g->accesses.data[k]);
+    const struct nvm_inst *i = function_inst(f, g->accesses.data[k].inst);
     if (!depend_on(&d, inst_operand(f, i, i->op == OP_STORE))) return false;
   }
   while (d.work.count)
@@ -221,14 +228,8 @@ static bool note_assumptions(struct aligner *g, struct nvm_inst_id id) {
   return true;
 }
 
-static bool comes_before(const struct nvm_function *f, struct nvm_inst_id a, struct nvm_inst_id b) {
-  for (struct nvm_inst_id i = a; !inst_is_none(i); i = function_inst(f, i)->next)
-    if (i.index == b.index) return true;
-  return false;
-}
-
 /* What assumptions that hold at the access say of its pointer. */
-static uint8_t assumed_log2(const struct aligner *g, struct nvm_inst_id access, struct nvm_value pointer) {
+static uint8_t assumed_log2(const struct aligner *g, struct access access, struct nvm_value pointer) {
   const struct nvm_function *f = g->f;
   uint8_t most = 0;
   for (uint32_t k = 0; k < g->assumptions.count; k++) {
@@ -238,9 +239,8 @@ static uint8_t assumed_log2(const struct aligner *g, struct nvm_inst_id access, 
     if (!alias_same_shape(&x, &y)) continue;
     uint64_t distance = (uint64_t)x.offset - (uint64_t)y.offset;
     uint8_t log2 = distance && trailing_zeros(distance) < a.log2 ? trailing_zeros(distance) : a.log2;
-    struct nvm_block from = function_inst(f, a.at)->block, to = function_inst(f, access)->block;
-    bool holds = from.index == to.index ? comes_before(f, a.at, access)
-                                        : dominance_dominates(&g->dominance, from, to);
+    struct nvm_block from = function_inst(f, a.at)->block, to = function_inst(f, access.inst)->block;
+    bool holds = from.index == to.index ? k < access.assumed : dominance_dominates(&g->dominance, from, to);
     if (holds && log2 > most) most = log2;
   }
   return most;
@@ -253,11 +253,11 @@ static bool is_access(const struct nvm_inst *i) {
 }
 
 /* What the access is given, if that is more than is written; else 0. */
-static uint8_t more_log2(const struct aligner *g, struct nvm_inst_id id) {
+static uint8_t more_log2(const struct aligner *g, struct access access) {
   const struct nvm_function *f = g->f;
-  const struct nvm_inst *i = function_inst(f, id);
+  const struct nvm_inst *i = function_inst(f, access.inst);
   struct nvm_value pointer = inst_operand(f, i, i->op == OP_STORE);
-  uint8_t known = of(g, pointer), assumed = assumed_log2(g, id, pointer);
+  uint8_t known = of(g, pointer), assumed = assumed_log2(g, access, pointer);
   if (assumed > known) known = assumed;
   if (known > MOST_WRITTEN) known = MOST_WRITTEN;
   if (known == 0) return 0;
@@ -276,10 +276,10 @@ static bool drop_hopeless(struct aligner *g) {
   return kept != 0;
 }
 
-static bool raise(struct aligner *g, struct nvm_inst_id id) {
-  uint8_t log2 = more_log2(g, id);
+static bool raise(struct aligner *g, struct access access) {
+  uint8_t log2 = more_log2(g, access);
   if (log2 == 0) return false;
-  struct nvm_inst *i = function_inst(g->f, id);
+  struct nvm_inst *i = function_inst(g->f, access.inst);
   struct memory_access how = memory_access_unpack(i->aux);
   how.align_log2 = (log2 + 1) & 63;
   i->aux = memory_access_pack(how);
@@ -293,7 +293,8 @@ enum nvm_status infer_alignment_run(struct nvm_function *f, struct pass_env *env
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
-      if (is_access(inst) && !VEC_PUSH(g.arena, &g.accesses, i)) return NVM_OUT_OF_MEMORY;
+      struct access access = {i, g.assumptions.count};
+      if (is_access(inst) && !VEC_PUSH(g.arena, &g.accesses, access)) return NVM_OUT_OF_MEMORY;
       if (type_is_ptr(&f->module->types, inst->type) && !note_pointer(&g, i)) return NVM_OUT_OF_MEMORY;
       if (!note_assumptions(&g, i)) return NVM_OUT_OF_MEMORY;
     }

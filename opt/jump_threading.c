@@ -32,12 +32,13 @@ struct threader {
   struct loops loops;         /* likewise */
   bool *convergent;           /* by block: a convergent operation may follow; NULL: it and the loops are not known yet */
   bool *touched;              /* by block: its ways in are others now */
+  uint32_t *seen, stamp;      /* by block: the count of near uses that looked at it last */
   /* The block in hand: its instructions, what they are on the edge in hand. */
   struct nvm_block block;
   struct nvm_inst_id insts[MOST_INSTS];
   struct nvm_value values[MOST_INSTS];
   uint32_t count;
-  enum { NOT_ASKED, NEAR, FAR } used; /* FAR: somebody behind the block's edges reads one of them */
+  enum { NOT_ASKED, USED_NEAR, USED_FAR } used; /* FAR: somebody behind the block's edges reads one of them */
   uint64_t steps_left; /* instructions to look at in search of who does */
 };
 
@@ -67,16 +68,17 @@ static bool find_convergent(struct threader *t) {
 }
 
 /* Uses of i in its block and in phis that the block's edges lead to. */
-static uint32_t near_uses(const struct threader *t, struct nvm_value v) {
+static uint32_t near_uses(struct threader *t, struct nvm_value v) {
   const struct nvm_function *f = t->f;
   uint32_t found = 0;
+  t->stamp++;
   FOR_EACH_INST(f, t->block, i)
     for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++)
       found += value_equal(inst_operand(f, function_inst(f, i), k), v);
   for (uint32_t n = 0, count = block_successor_count(f, t->block); n < count; n++) {
     struct nvm_block to = block_successor(f, t->block, n);
-    bool seen = false;
-    for (uint32_t k = 0; k < n; k++) seen |= block_successor(f, t->block, k).index == to.index;
+    bool seen = t->seen[to.index] == t->stamp;
+    t->seen[to.index] = t->stamp;
     FOR_EACH_INST(f, to, i) {
       const struct nvm_inst *phi = function_inst(f, i);
       if (seen || phi->op != OP_PHI) break;
@@ -89,11 +91,11 @@ static uint32_t near_uses(const struct threader *t, struct nvm_value v) {
 
 /* Whether somebody behind the block's edges reads what it makes. */
 static bool used_far(struct threader *t) {
-  if (t->used != NOT_ASKED) return t->used == FAR;
-  t->used = NEAR;
-  for (uint32_t k = 0; k < t->count && t->used == NEAR; k++)
-    if (t->f->uses.data[t->insts[k].index] != near_uses(t, value_of_inst(t->insts[k]))) t->used = FAR;
-  return t->used == FAR;
+  if (t->used != NOT_ASKED) return t->used == USED_FAR;
+  t->used = USED_NEAR;
+  for (uint32_t k = 0; k < t->count && t->used == USED_NEAR; k++)
+    if (t->f->uses.data[t->insts[k].index] != near_uses(t, value_of_inst(t->insts[k]))) t->used = USED_FAR;
+  return t->used == USED_FAR;
 }
 
 /* Takes a block in hand; false if it is none that can be jumped over. */
@@ -279,7 +281,8 @@ enum nvm_status jump_threading_run(struct nvm_function *f, struct pass_env *env,
   struct threader t = {.f = f, .env = env, .touched = arena_alloc(env->arena, f->blocks.count * sizeof(bool))};
   uint64_t before = *env->statistic;
   if (f->entry.index == f->last_block.index) return NVM_OK;
-  if (!t.touched || !flow_dominance(env->flow, f, &t.dominance)) return NVM_OUT_OF_MEMORY;
+  t.seen = arena_alloc(env->arena, f->blocks.count * sizeof *t.seen);
+  if (!t.touched || !t.seen || !flow_dominance(env->flow, f, &t.dominance)) return NVM_OUT_OF_MEMORY;
   t.steps_left = 16 * (uint64_t)f->insts.count;
   FOR_EACH_BLOCK(f, b) {
     if (t.touched[b.index] || !dominance_reachable(&t.dominance, b) || !take_block(&t, b)) continue;

@@ -10,7 +10,7 @@
  *            accessed more than once are aligned well enough.
  * Requires:  nothing; infer-alignment before it finds more.
  * Preserves: the control flow.
- * Cost:      n log n in the accesses of a block; each run looks at MAX_BETWEEN others.
+ * Cost:      n log n in the accesses of a block; each looks at MAX_PILES objects, each run at MAX_BETWEEN others.
  * Omits:     gaps; accesses that overlap; more than MAX_GROUPS shapes open at a time.
  * Tests:     check/opt/load-store-vectorizer-*. */
 #include "ir/evalint.h"
@@ -120,7 +120,7 @@ static bool is_own(const struct nvm_function *f, struct nvm_value object) {
 
 /* Whether two of them may be aligned as one access that takes their bytes. */
 static bool is_hopeful(const struct vectorizer *g, const struct pile *p) {
-  bool aligned = UINT32_C(1) << p->best_log2 > p->least_bytes;
+  bool aligned = UINT64_C(1) << p->best_log2 > p->least_bytes;
   return p->count > 1 && (aligned || p == &g->piles[MAX_PILES - 1] || is_own(g->f, p->object));
 }
 

@@ -24,9 +24,9 @@ struct nvm_block loop_split_predecessors(struct nvm_function *f, struct nvm_bloc
 
 /* Copies of blocks. */
 struct loop_copy {
-  struct nvm_value *values; /* by instruction id of the function when the copy was made: the copy; VALUE_NULL: itself */
+  struct nvm_value *values; /* by instruction: its copy; VALUE_NULL, or not in the map: itself */
   struct nvm_block *blocks; /* by block: likewise */
-  uint32_t value_count, block_count;
+  uint32_t value_count, block_count; /* entries of the maps: instructions and blocks when they were made, or more */
   struct nvm_block header; /* phis of this block are not copied: `values` holds what they are */
 };
 /* Empty maps, or maps with room for what has been made since; false when out of memory. */

@@ -30,7 +30,7 @@ const struct pass_info pass_table[PASS_COUNT] = {
 
 enum pass_id pass_find(const char *name, size_t length) {
   for (int p = 1; p < PASS_COUNT; p++)
-    if (strncmp(pass_table[p].name, name, length) == 0 && pass_table[p].name[length] == '\0') return (enum pass_id)p;
+    if (strncmp(pass_table[p].name, name, length) == 0 && strlen(pass_table[p].name) == length) return (enum pass_id)p;
   return PASS_NONE;
 }
 
@@ -42,7 +42,7 @@ enum pass_id pass_find(const char *name, size_t length) {
 /* Callees are smaller after the first round, and constants have found their way into addresses. */
 #define ROUNDS                                                                                                          \
   INLINED ACROSS REFLECT "inline,written-parameters,copied-constants,sroa,mem2reg,+early-cse,+combine,+simplifycfg,"      \
-                         "bool-phis,infer-address-space,infer-invariant,"
+  REFLECT "bool-phis,infer-address-space,infer-invariant,"
 /* Memory and branches, once all is in its place. */
 #define SCALARS "gvn,correlated,reassociate,dse,barriers,combine,jump-threading,simplifycfg,"
 /* When no pass makes accesses any more. */

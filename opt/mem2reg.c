@@ -428,6 +428,9 @@ static bool rename_all(struct promoter *p) {
     if (!VEC_PUSH(p->arena, &open, b) || !rename_block(&r, b) || !fill_successors(&r, b))
       return false;
   }
+  leave_block(&r, 0);
+  FOR_EACH_BLOCK(f, b) /* edges that nobody takes want an operand too */
+    if (!dominance_reachable(&p->dom, b) && !fill_successors(&r, b)) return false;
   return true;
 }
 

@@ -16,7 +16,7 @@
 #include "opt/analysis/scev.h"
 #include "opt/passes.h"
 
-enum { MOST_TRIED = 8, MOST_OFFSET = 1 << 23 };
+enum { MOST_TRIED = 8, MOST_STEPS = 64, MOST_OFFSET = 1 << 23 };
 
 struct address {
   struct scev form;
@@ -36,16 +36,17 @@ struct sharer {
   uint32_t slots[1024]; /* index + 1 into seen */
 };
 
-/* Leaves constant offsets off. */
+/* Leaves constant offsets off, as many as MOST_STEPS. */
 static struct nvm_value root_of(const struct nvm_function *f, struct nvm_value v, int64_t *offset) {
   const struct type_table *t = &f->module->types;
-  for (*offset = 0; value_kind(v) == VALUE_INST;) {
+  *offset = 0;
+  for (uint32_t step = 0; step < MOST_STEPS && value_kind(v) == VALUE_INST; step++) {
     const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
     nvm_u128 number;
     if (i->op != OP_GEP || i->operand_count != 2 || !const_is_int(f->module, inst_operand(f, i, 1), &number)) break;
     struct nvm_type element = {i->aux};
-    *offset += (int64_t)const_int_signed(f->module, inst_operand(f, i, 1)) *
-               (int64_t)layout_alloc_size(&f->module->layout, t, element);
+    uint64_t index = (uint64_t)const_int_signed(f->module, inst_operand(f, i, 1));
+    *offset = (int64_t)((uint64_t)*offset + index * layout_alloc_size(&f->module->layout, t, element));
     v = inst_operand(f, i, 0);
   }
   return v;
@@ -95,7 +96,7 @@ static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand)
     s->slots[slot] = s->seen.count;
     return true;
   }
-  int64_t offset = above->offset + now.form.constant - above->form.constant;
+  int64_t offset = (int64_t)((uint64_t)above->offset + (uint64_t)now.form.constant - (uint64_t)above->form.constant);
   if (value_equal(above->root, now.root) || offset <= -MOST_OFFSET || offset >= MOST_OFFSET) return true;
   struct nvm_value parts[] = {above->root, const_int(f->module, TYPE_I64, (nvm_u128)(nvm_i128)offset)};
   struct nvm_value to = parts[0];

@@ -64,6 +64,7 @@ static bool count_predecessors(struct simplifier *s) {
   struct nvm_function *f = s->f;
   s->predecessors = arena_alloc(s->env->arena, f->blocks.count * sizeof *s->predecessors);
   if (!s->predecessors) return false;
+  s->predecessors[s->f->entry.index] = 1;
   FOR_EACH_BLOCK(f, b)
     for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++)
       s->predecessors[block_successor(f, b, k).index]++;

@@ -80,7 +80,7 @@ static void note_uses(struct splitter *s, const struct nvm_inst *i, struct sroa_
 bool sroa_find_candidates(struct splitter *s, struct sroa_found *found) {
   const struct nvm_function *f = s->f;
   bool any = false;
-  *found = (struct sroa_found){.choices = false};
+  *found = (struct sroa_found){0};
   s->candidates.count = 0;
   FOR_EACH_INST(f, f->entry, i) any = any || function_inst(f, i)->op == OP_ALLOCA;
   s->direct = any ? arena_alloc(s->arena, f->insts.count * sizeof *s->direct) : NULL;

@@ -210,7 +210,8 @@ static uint8_t find_capture(struct alias_env *e, struct nvm_value object) {
   bool written = false;
   if (!e->seen) {
     e->seen = arena_alloc(e->arena, e->f->insts.count * sizeof *e->seen);
-    bool built = (has_own_arguments(e->f) ? uses_build_with_arguments : uses_build)(&e->uses, e->f, e->arena);
+    bool built = has_own_arguments(e->f) ? uses_build_with_arguments(&e->uses, e->f, e->arena)
+                                         : uses_build(&e->uses, e->f, e->arena);
     if (!e->seen || !built) {
       e->seen = NULL;
       return CAPTURE_YES;

@@ -14,7 +14,7 @@ struct finder {
   uint32_t *outer;         /* by header: the header of the loop around it, 0: none known yet */
   uint32_t *root;          /* by header: one further out, compressed */
   uint32_t *stack;         /* one place an edge and block */
-  uint32_t *next;          /* by block: the next successor to visit; by loop: the next free place */
+  uint32_t *next;          /* by loop: the next free place */
   uint32_t *number;        /* by header: its loop */
 };
 
