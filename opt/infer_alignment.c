@@ -41,7 +41,7 @@ struct pointer {
 };
 
 /* A load, store or atomic. */
-struct access {
+struct candidate {
   struct nvm_inst_id inst;
   uint32_t assumed; /* assumptions that stand before it in layout order */
 };
@@ -52,7 +52,7 @@ struct aligner {
   struct dominance dominance;
   uint8_t *log2; /* by instruction */
   VEC(struct pointer) pointers; /* in layout order */
-  VEC(struct access) accesses; /* in layout order */
+  VEC(struct candidate) accesses; /* in layout order */
   VEC(struct assumption) assumptions;
 };
 
@@ -229,7 +229,7 @@ static bool note_assumptions(struct aligner *g, struct nvm_inst_id id) {
 }
 
 /* What assumptions that hold at the access say of its pointer. */
-static uint8_t assumed_log2(const struct aligner *g, struct access access, struct nvm_value pointer) {
+static uint8_t assumed_log2(const struct aligner *g, struct candidate access, struct nvm_value pointer) {
   const struct nvm_function *f = g->f;
   uint8_t most = 0;
   for (uint32_t k = 0; k < g->assumptions.count; k++) {
@@ -253,7 +253,7 @@ static bool is_access(const struct nvm_inst *i) {
 }
 
 /* What the access is given, if that is more than is written; else 0. */
-static uint8_t more_log2(const struct aligner *g, struct access access) {
+static uint8_t more_log2(const struct aligner *g, struct candidate access) {
   const struct nvm_function *f = g->f;
   const struct nvm_inst *i = function_inst(f, access.inst);
   struct nvm_value pointer = inst_operand(f, i, i->op == OP_STORE);
@@ -276,7 +276,7 @@ static bool drop_hopeless(struct aligner *g) {
   return kept != 0;
 }
 
-static bool raise(struct aligner *g, struct access access) {
+static bool raise(struct aligner *g, struct candidate access) {
   uint8_t log2 = more_log2(g, access);
   if (log2 == 0) return false;
   struct nvm_inst *i = function_inst(g->f, access.inst);
@@ -293,7 +293,7 @@ enum nvm_status infer_alignment_run(struct nvm_function *f, struct pass_env *env
   FOR_EACH_BLOCK(f, b)
     FOR_EACH_INST(f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
-      struct access access = {i, g.assumptions.count};
+      struct candidate access = {i, g.assumptions.count};
       if (is_access(inst) && !VEC_PUSH(g.arena, &g.accesses, access)) return NVM_OUT_OF_MEMORY;
       if (type_is_ptr(&f->module->types, inst->type) && !note_pointer(&g, i)) return NVM_OUT_OF_MEMORY;
       if (!note_assumptions(&g, i)) return NVM_OUT_OF_MEMORY;

@@ -60,17 +60,6 @@ struct simplifier {
   bool stale; /* what env->flow remembers is of an earlier sweep */
 };
 
-static bool count_predecessors(struct simplifier *s) {
-  struct nvm_function *f = s->f;
-  s->predecessors = arena_alloc(s->env->arena, f->blocks.count * sizeof *s->predecessors);
-  if (!s->predecessors) return false;
-  s->predecessors[s->f->entry.index] = 1;
-  FOR_EACH_BLOCK(f, b)
-    for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++)
-      s->predecessors[block_successor(f, b, k).index]++;
-  return true;
-}
-
 /* Drops the cases that lead where the default leads. Returns how many are left. */
 static uint32_t drop_default_cases(struct simplifier *s, struct nvm_block b, struct nvm_inst_id t) {
   struct nvm_function *f = s->f;
@@ -274,7 +263,7 @@ static bool simplify_switches(struct simplifier *s) {
     if (value_is_none(ways[0]) || !cfg_replace_terminator(f, t, OP_CONDBR, ways, 3)) return false;
     s->changed = true;
   }
-  return !any || count_predecessors(s);
+  return !any || cfg_keep_reachable(f, s->env->arena, &s->predecessors) >= 0;
 }
 
 /* --- chains of comparisons ------------------------------------------------------------------------ */

@@ -292,9 +292,8 @@ uint32_t alias_known_class(const struct alias_env *e, const struct alias_address
 
 uint32_t alias_class_of_place(struct alias_env *e, struct alias_place *p) {
   if (p->class || (p->class = alias_known_class(e, &p->address)) != 0) return p->class;
+  if (e->class_addresses.count == 0 && !VEC_PUSH(e->arena, &e->class_addresses, NULL)) return 0;
   uint32_t count = e->class_addresses.count;
-  if (count == 0 && !VEC_PUSH(e->arena, &e->class_addresses, NULL)) return 0;
-  count = e->class_addresses.count;
   if (!intern_room(e->arena, &e->class_slots, &e->class_slot_count, 1, count, class_hash, e) ||
       !VEC_PUSH(e->arena, &e->class_addresses, &p->address)) return 0;
   intern_enter(e->class_slots, e->class_slot_count, address_hash(&p->address), count);

@@ -72,6 +72,17 @@ static bool sum_fits(const struct nvm_function *f, struct nvm_value x, struct nv
   return flags & (is_signed ? INST_NSW : INST_NUW);
 }
 
+/* What i, a product or shift that does not wrap, multiplies its first operand by; false: by no constant that fits. */
+static bool constant_factor(const struct nvm_function *f, const struct nvm_inst *i, bool is_signed, uint32_t bits,
+                            uint64_t *factor) {
+  struct nvm_value y = inst_operand(f, i, 1);
+  nvm_u128 c;
+  if (!const_is_int(f->module, y, &c) || bits > 64 || (i->op == OP_SHL && c + 1 >= bits)) return false;
+  *factor = is_signed ? (uint64_t)const_int_signed(f->module, y) : (uint64_t)c;
+  if (i->op == OP_SHL) *factor = UINT64_C(1) << (uint64_t)c;
+  return true;
+}
+
 /* Adds scale × v, where a v narrower than the pointer is extended by its sign or by zeros. Sums and
  * products in a narrower type come apart only where they do not wrap. */
 static bool add_scaled(struct decomposer *d, struct nvm_value v, int64_t scale, bool is_signed,
@@ -79,6 +90,7 @@ static bool add_scaled(struct decomposer *d, struct nvm_value v, int64_t scale, 
   const struct nvm_function *f = d->f;
   for (;; depth++) {
     nvm_u128 c;
+    uint64_t factor;
     uint32_t bits = type_scalar_bits(&f->module->types, value_type(f, v));
     if (value_kind(v) == VALUE_CONST && const_is_int(f->module, v, &c)) {
       nvm_i128 number = is_signed || bits >= d->width ? const_int_signed(f->module, v) : (nvm_i128)c;
@@ -105,14 +117,10 @@ static bool add_scaled(struct decomposer *d, struct nvm_value v, int64_t scale, 
       apart = unwrapped;
       if (apart && !add_scaled(d, y, (int64_t)(0 - (uint64_t)scale), is_signed, depth + 1)) return false;
       break;
-    case OP_MUL: case OP_SHL: {
-      if (!unwrapped || !const_is_int(f->module, y, &c) || bits > 64 || (i->op == OP_SHL && c + 1 >= bits)) break;
-      uint64_t factor = is_signed ? (uint64_t)const_int_signed(f->module, y) : (uint64_t)c;
-      if (i->op == OP_SHL) factor = UINT64_C(1) << (uint64_t)c;
-      scale = (int64_t)((uint64_t)scale * factor);
-      apart = true;
+    case OP_MUL: case OP_SHL:
+      apart = unwrapped && constant_factor(f, i, is_signed, bits, &factor);
+      if (apart) scale = (int64_t)((uint64_t)scale * factor);
       break;
-    }
     default: break;
     }
     if (!apart) return alias_add_term(d->a, v, scale, is_signed);
