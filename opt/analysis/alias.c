@@ -5,8 +5,8 @@
  *              and of a CUDA kernel's generic pointer parameters, which the driver fills: global
  *   object     two different identified objects; one that has not been captured and one from elsewhere
  *   bytes      the same base: the difference of the offsets as a range and modulo a power of two
- *   metadata   scoped noalias lists; struct-path TBAA (the access tags of LLVM's LangRef: one access
- *              must be to a member on the path into the other's type)
+ *   metadata   only where the others answer MAY: scoped noalias lists; struct-path TBAA (the access tags
+ *              of LLVM's LangRef: one access must be to a member on the path into the other's type)
  *
  * Differs from LLVM's BasicAA: shared arrays declared without size all start at the same byte, so they
  * may alias each other; the objects behind a phi are collected first, so that no answer depends on
@@ -320,6 +320,7 @@ static bool term_range(const struct alias_term *t, struct range r, nvm_i128 *lea
 /* b begins at a + offset; do they overlap? */
 static enum alias compare_distance(int64_t offset, uint64_t bytes_a, uint64_t bytes_b) {
   if (offset == 0) return ALIAS_MUST;
+  if (bytes_a == ALIAS_ANY_BYTES || bytes_b == ALIAS_ANY_BYTES) return ALIAS_MAY;
   uint64_t gap = offset > 0 ? (uint64_t)offset : 0 - (uint64_t)offset;
   return gap >= (offset > 0 ? bytes_a : bytes_b) ? ALIAS_NO : ALIAS_PARTIAL;
 }
@@ -328,6 +329,7 @@ static enum alias compare_distance(int64_t offset, uint64_t bytes_a, uint64_t by
 static enum alias compare_bytes(struct alias_env *e, const struct alias_address *d,
                                 uint64_t bytes_a, uint64_t bytes_b) {
   if (d->term_count == 0) return compare_distance(d->offset, bytes_a, bytes_b);
+  if (bytes_a == ALIAS_ANY_BYTES || bytes_b == ALIAS_ANY_BYTES) return ALIAS_MAY;
   nvm_i128 least = d->offset, most = d->offset;
   uint32_t zeros = 63;
   bool ranged = true;
@@ -344,11 +346,10 @@ static enum alias compare_bytes(struct alias_env *e, const struct alias_address 
   return least >= (nvm_i128)bytes_a || most + (nvm_i128)bytes_b <= 0 ? ALIAS_NO : ALIAS_MAY;
 }
 
-/* The same base; sizes may be unknown. */
+/* The same base. Of sizes that are not known, one address is MUST, anything else MAY. */
 static enum alias compare_addresses(struct alias_env *e, const struct alias_address *a,
                                     const struct alias_address *b, uint64_t bytes_a,
                                     uint64_t bytes_b) {
-  if (bytes_a == ALIAS_ANY_BYTES || bytes_b == ALIAS_ANY_BYTES) return ALIAS_MAY;
   int64_t offset = (int64_t)((uint64_t)b->offset - (uint64_t)a->offset);
   if (a->term_count + b->term_count == 0) return compare_distance(offset, bytes_a, bytes_b);
   struct alias_address d = *b;
@@ -395,9 +396,11 @@ static enum alias compare_places(struct alias_env *e, struct memory_location a, 
   return all_distinct(e, oa, ob) ? ALIAS_NO : ALIAS_MAY;
 }
 
+/* Metadata is asked last, and only where the addresses leave it open: a float that is read as an integer through the
+ * same pointer is one object, whatever the tags say. */
 enum alias alias_query(struct alias_env *e, struct memory_location a, struct memory_location b) {
   enum alias answer = compare_places(e, a, b);
-  return answer != ALIAS_NO && alias_metadata_apart(e, a.access, b.access) ? ALIAS_NO : answer;
+  return answer == ALIAS_MAY && alias_metadata_apart(e, a.access, b.access) ? ALIAS_NO : answer;
 }
 
 /* What a kernel gets as noalias and only reads, nobody writes while it runs. */

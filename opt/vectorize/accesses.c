@@ -105,14 +105,23 @@ bool accesses_is_element(const struct vector_loop *v, const struct vector_access
   return kind && whole && a->bytes <= 8 && (a->bytes & (a->bytes - 1)) == 0;
 }
 
-static struct memory_location location(const struct vector_loop *v, const struct vector_access *a) {
+static struct memory_location location(const struct vector_loop *v, const struct vector_access *a, uint64_t bytes) {
   const struct nvm_inst *i = vl_inst(v, a->inst);
-  return (struct memory_location){.pointer = inst_operand(v->f, i, a->is_store ? 1 : 0), .bytes = ALIAS_ANY_BYTES,
-                                  .access = a->inst};
+  return (struct memory_location){.pointer = inst_operand(v->f, i, a->is_store ? 1 : 0), .bytes = bytes, .access = a->inst};
+}
+
+/* Whether the addresses alone tell in which iterations two accesses meet, or that they meet in one: metadata, which
+ * speaks of one pair of addresses, is not asked then. */
+static bool distance_is_known(const struct vector_loop *v, const struct vector_access *a, const struct vector_access *b) {
+  if (a->affine && b->affine && a->step == b->step && scev_is_constant(scev_subtract(v->scev, b->address, a->address))) return true;
+  enum alias now = alias_query(v->alias, location(v, a, a->bytes), location(v, b, b->bytes));
+  return now == ALIAS_MUST || now == ALIAS_PARTIAL;
 }
 
 bool accesses_never_meet(const struct vector_loop *v, const struct vector_access *a, const struct vector_access *b) {
-  return alias_query(v->alias, location(v, a), location(v, b)) == ALIAS_NO;
+  struct memory_location x = location(v, a, ALIAS_ANY_BYTES), y = location(v, b, ALIAS_ANY_BYTES);
+  if (distance_is_known(v, a, b)) x.access = y.access = (struct nvm_inst_id){0};
+  return alias_query(v->alias, x, y) == ALIAS_NO;
 }
 
 /* The least distance d > 0 at which `later` touches what `earlier` touches d iterations on; UINT64_MAX: none.

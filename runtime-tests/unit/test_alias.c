@@ -174,6 +174,10 @@ static void metadata(void **state) {
              "define void @f(%s) {\n  %%x = load i32, ptr %%p, %s\n  %%y = load float, ptr %%q, %s\n"
              "  ret void\n}\n", two, cases[k].a, cases[k].b);
     assert_int_equal(ask(text), cases[k].answer);
+    snprintf(text, sizeof text,
+             "define void @f(%s) {\n  %%r = getelementptr i8, ptr %%p, i64 2\n  %%x = load i32, ptr %%p, %s\n"
+             "  %%y = load float, ptr %s, %s\n  ret void\n}\n", two, cases[k].a, k % 2 ? "%p" : "%r", cases[k].b);
+    assert_int_equal(ask(text), k % 2 ? ALIAS_MUST : ALIAS_PARTIAL); /* the addresses count first */
   }
 }
 
