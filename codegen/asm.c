@@ -14,6 +14,7 @@
 #include "ptx/ops.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
+#include "target/reflect.h"
 
 /* One constraint, as read. */
 struct constraint {
@@ -306,8 +307,7 @@ static bool make_outputs(struct asm_call *c) {
 
 /* The constant string that a `C` operand points to. */
 static bool string_operand(struct asm_call *c, struct nvm_value v, struct nvm_text *text) {
-  *text = lower_string(c->l, v);
-  return text->bytes || refuse(c, "constraint 'C' needs the address of a constant string", NULL, 0);
+  return reflect_string(c->l->f, v, text) || refuse(c, "constraint 'C' needs the address of a constant string", NULL, 0);
 }
 
 static bool constant_input(struct asm_call *c, struct nvm_value v, char letter,

@@ -13,6 +13,7 @@
  * with its own alignment, in an area of the caller's frame; the callee gets its address as one more
  * parameter (as of LLVM 19). */
 #include "codegen/intrinsic.h"
+#include "target/reflect.h"
 
 /* --- what a call calls -------------------------------------------------------------------------- */
 
@@ -240,7 +241,7 @@ void lower_call(struct lower *l, const struct nvm_inst *i) {
       lower_intrinsic(l, i, (enum intrinsic_id)f->intrinsic);
       return;
     }
-    if (lower_is_reflect(l, f)) {
+    if (reflect_is_callee(l->module, c.callee)) {
       lower_i_reflect(l, i, 0);
       return;
     }

@@ -12,6 +12,7 @@ struct codegen_options {
   bool relaxed_atomics;      /* knob nvptx-relaxed-atomics: seq_cst and the system scope of atomicrmw and cmpxchg
                                 are what clang up to 21 writes for CUDA's atomicAdd and kin, which
                                 mean relaxed and this GPU */
+  bool no_reflect;           /* knob nvvm-reflect-enable=0: calls of __nvvm_reflect that are left are 0 */
   bool exact_log2;           /* knob nvptx-approx-log2f32=0 */
   bool wide_byval_params;    /* knob nvptx-force-min-byval-param-align */
   uint32_t source;           /* number of the main source, for diagnostics */

@@ -1,6 +1,7 @@
 /* Intrinsics that are neither a PTX form nor arithmetic: hints that vanish, values known here,
  * memory, pointers, and instructions whose modifiers depend on an argument. */
 #include "codegen/intrinsic.h"
+#include "target/reflect.h"
 
 /* ---- Nothing, an argument, a number ---- */
 
@@ -69,60 +70,12 @@ void lower_i_objectsize(struct lower *l, const struct nvm_inst *i, int argument)
 
 /* ---- __nvvm_reflect ---- */
 
-static bool is_intrinsic_call(const struct lower *l, const struct nvm_inst *i) {
-  struct nvm_value callee = i->op == OP_CALL ? call_callee(l->f, i) : VALUE_NULL;
-  return value_kind(callee) == VALUE_FUNCTION && module_function(l->module, callee)->intrinsic != 0;
-}
-
-/* The variable at the bottom of casts, zero offsets and address space conversions. */
-static struct nvm_value reflected_string(struct lower *l, struct nvm_value v) {
-  for (int steps = 0; steps < 32; steps++) {
-    if (value_kind(v) == VALUE_INST) {
-      const struct nvm_inst *i = function_inst(l->f, (struct nvm_inst_id){value_index(v)});
-      if (i->op != OP_GEP && !op_is_cast((enum op)i->op) && !is_intrinsic_call(l, i)) break;
-      v = inst_operand(l->f, i, 0);
-    } else if (value_kind(v) == VALUE_CONST &&
-               constant_info(&l->module->constants, v)->kind == CONST_EXPR) {
-      v = const_operand(l->module, v, 0);
-    } else {
-      break;
-    }
-  }
-  return v;
-}
-
-struct nvm_text lower_string(struct lower *l, struct nvm_value v) {
-  struct nvm_text none = {NULL, 0};
-  v = reflected_string(l, v);
-  struct nvm_value init =
-      value_kind(v) == VALUE_GLOBAL ? module_global(l->module, v)->initializer : VALUE_NULL;
-  if (value_kind(init) != VALUE_CONST) return none;
-  const struct constant_info *c = constant_info(&l->module->constants, init);
-  if (c->kind != CONST_BYTES) return none;
-  struct nvm_text text = module_text(l->module, c->str);
-  while (text.length > 0 && text.bytes[text.length - 1] == '\0') text.length--;
-  return text;
-}
-
-/* What the program asks of its compilation; unknown words are 0. */
-static int64_t reflect(const struct lower *l, struct nvm_text key) {
-  const struct {
-    const char *key;
-    int64_t value;
-  } known[] = {{"__CUDA_ARCH", tgt_cuda_arch(l->target->cpu)},
-               {"__CUDA_FTZ", l->ftz},
-               {"__CUDA_PREC_DIV", l->target->prec_div >= 2},
-               {"__CUDA_PREC_SQRT", l->target->prec_sqrt}};
-  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-    if (text_is(key, known[k].key)) return known[k].value;
-  return 0;
-}
-
 void lower_i_reflect(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  struct nvm_text key = lower_string(l, intrinsic_arg(l, i, 0));
-  if (key.bytes) intrinsic_set_number(l, i, reflect(l, key));
-  else lower_refuse(l, intrinsic_call_name(l, i), "its argument is no constant string");
+  struct nvm_text key;
+  if (!reflect_string(l->f, intrinsic_arg(l, i, 0), &key))
+    lower_refuse(l, intrinsic_call_name(l, i), "its argument is not a constant string");
+  else intrinsic_set_number(l, i, l->options->no_reflect ? 0 : (int64_t)reflect_answer(l->target, l->f, key));
 }
 
 /* ---- Memory ---- */
@@ -259,7 +212,7 @@ void lower_i_address_cast(struct lower *l, const struct nvm_inst *i, int argumen
 
 /* The handle of a texture, surface or sampler variable is its address. */
 void lower_i_texture_handle(struct lower *l, const struct nvm_inst *i, int argument) {
-  struct nvm_value v = reflected_string(l, intrinsic_arg(l, i, (uint32_t)argument));
+  struct nvm_value v = reflect_variable(l->f, intrinsic_arg(l, i, (uint32_t)argument));
   if (value_kind(v) != VALUE_GLOBAL) {
     lower_refuse(l, intrinsic_call_name(l, i), "its argument is no texture or surface variable");
     return;

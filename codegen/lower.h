@@ -629,8 +629,6 @@ bool lower_is_for_compiler(const struct lower *l, const struct nvm_global *g);
 uint16_t global_space(const struct nvm_global *g);
 /* Where the current instruction, or else the function, stands in the source. */
 struct diag_range lower_place(const struct lower *l);
-/* The undefined function that asks about the compilation; calls of it are numbers. */
-bool lower_is_reflect(const struct lower *l, const struct nvm_function *f);
 /* Refuses with the symbol's name and place; in the words of
  * DIAG_CANNOT_LOWER_SYMBOL. */
 void lower_refuse_symbol(struct lower *l, const struct symbol *s, const char *what,
@@ -670,9 +668,6 @@ bool lower_is_asm(const struct lower *l, struct nvm_value callee);
 /* For each result of a call of inline assembly the argument that is tied to it, or UINT32_MAX; in
  * the function arena. NULL: the constraints are wrong, or there is no memory. */
 uint32_t *lower_asm_ties(struct lower *l, const struct nvm_inst *i);
-/* The text of the constant string that an address leads to, through casts, offsets and calls,
- * without its NUL; bytes NULL: there is none. */
-struct nvm_text lower_string(struct lower *l, struct nvm_value address);
 
 /* Makes the PTX instruction check for what was emitted since entry `from`; reports what the target
  * lacks. Called once per IR instruction. */

@@ -8,6 +8,7 @@
 
 #include "ptx/print.h"
 #include "target/datalayout.h"
+#include "target/reflect.h"
 #include "target/triple.h"
 
 /* --- diagnostics ---------------------------------------------------------------------------------- */
@@ -164,11 +165,6 @@ static bool find_uses(struct lower *l, struct uses *u) {
 
 /* --- the parts ------------------------------------------------------------------------------------- */
 
-bool lower_is_reflect(const struct lower *l, const struct nvm_function *f) {
-  return function_is_declaration(f) &&
-         text_is(module_text(l->module, f->symbol.name), "__nvvm_reflect");
-}
-
 /* The head of a function as a declaration. `name` replaces its own, for aliases; {0}: its own. */
 static void write_declaration(struct lower *l, struct nvm_value v, struct nvm_str name,
                               uint8_t flags) {
@@ -194,7 +190,7 @@ static void write_declarations(struct lower *l, const struct uses *u) {
     struct nvm_value v = m->symbol_order.data[i];
     if (value_kind(v) != VALUE_FUNCTION || !u->function_declared[value_index(v)]) continue;
     const struct nvm_function *f = module_function(m, v);
-    if (f->intrinsic || lower_is_reflect(l, f)) continue;
+    if (f->intrinsic || reflect_is_callee(m, v)) continue;
     write_declaration(l, v, (struct nvm_str){0}, 0);
   }
   if (l->out->length != before) textbuf_char(l->out, '\n');

@@ -85,14 +85,6 @@ static bool runs_ir(const struct run *r) {
   return from && strcmp(from, "ir") == 0;
 }
 
-/* Calls of __nvvm_reflect ask about the target, which only its pass knows. */
-static enum nvmini_status optimize(struct run *r) {
-  const char *const *given = r->options->values;
-  if (!given[OPTION_PASSES] && !given[OPTION_O1] && !given[OPTION_O2] && !given[OPTION_O3] && !given[OPTION_OFC])
-    nvmini_set_option(r->context, "--passes=nvvm-reflect");
-  return nvmini_optimize(r->compiled);
-}
-
 static bool verifies_by_running(const struct run *r) {
   const char *how = r->options->values[OPTION_VERIFY_EACH];
   return how && strcmp(how, "run") == 0;
@@ -114,7 +106,7 @@ static int compile(struct run *r, struct nvmini_text *ptx) {
   if (s == NVMINI_OK) {
     int linked = jobs_link_libraries(r->options, r->context, r->compiled);
     if (linked != EXIT_DONE) return linked;
-    s = runs_ir(r) ? optimize(r) : nvmini_compile(r->compiled, ptx);
+    s = runs_ir(r) ? nvmini_optimize(r->compiled) : nvmini_compile(r->compiled, ptx);
   }
   return s == NVMINI_OK ? EXIT_DONE : s == NVMINI_BUG ? EXIT_FAULT : EXIT_REFUSED;
 }

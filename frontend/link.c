@@ -17,6 +17,7 @@
 #include "frontend/link.h"
 
 #include "frontend/link_map.h"
+#include "ir/module_flags.h"
 #include "target/datalayout.h"
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -152,60 +153,13 @@ static void check_layout(struct linker *l) {
 
 /* --- module flags: !llvm.module.flags = !{!{i32 behaviour, !"key", value}, …} ------------------ */
 
-enum flag_behaviour {
-  FLAG_ERROR = 1, FLAG_WARNING, FLAG_REQUIRE, FLAG_OVERRIDE, FLAG_APPEND, FLAG_APPEND_UNIQUE,
-  FLAG_MAX, FLAG_MIN,
-};
-
-struct module_flag {
-  uint64_t behaviour;
-  struct nvm_text key;
-  bool is_number;
-  nvm_u128 value;
-};
-
-static bool item_number(const struct nvm_module *m, struct nvm_meta i, nvm_u128 *value) {
-  const struct meta_item *item = meta_item(&m->metadata, i);
-  return item->kind == META_VALUE && value_kind(item->value) == VALUE_CONST &&
-         const_is_int(m, item->value, value);
-}
-
-/* The flag that an operand of !llvm.module.flags is; false if it is none. */
-static bool read_flag(const struct nvm_module *m, struct nvm_meta i, struct module_flag *flag) {
-  const struct meta_table *t = &m->metadata;
-  const struct meta_node *n = meta_as_node(t, i);
-  nvm_u128 behaviour;
-  if (!n || n->count != 3 || !item_number(m, meta_operand(t, n, 0), &behaviour)) return false;
-  const struct meta_item *key = meta_item(t, meta_operand(t, n, 1));
-  if (key->kind != META_STRING) return false;
-  *flag = (struct module_flag){.behaviour = (uint64_t)behaviour, .key = module_text(m, key->str)};
-  flag->is_number = item_number(m, meta_operand(t, n, 2), &flag->value);
-  return true;
-}
-
-static const struct named_metadata *find_named(const struct nvm_module *m, const char *name) {
-  struct nvm_str s = strtab_find(&m->strings, name, strlen(name));
-  return s.index ? meta_find_named(&m->metadata, s) : NULL;
-}
-
-/* Finds the flag of that key; its place among the operands in *at. */
-static bool find_flag(const struct nvm_module *m, struct nvm_text key, struct module_flag *flag,
-                      uint32_t *at) {
-  const struct named_metadata *flags = find_named(m, "llvm.module.flags");
-  for (*at = 0; flags && *at < flags->count; ++*at)
-    if (read_flag(m, m->metadata.operands.data[flags->first + *at], flag) &&
-        flag->key.length == key.length && memcmp(flag->key.bytes, key.bytes, key.length) == 0)
-      return true;
-  return false;
-}
-
 static void check_flags(struct linker *l) {
-  const struct named_metadata *flags = find_named(l->from, "llvm.module.flags");
+  const struct named_metadata *flags = module_named_metadata(l->from, "llvm.module.flags");
   for (uint32_t i = 0; !l->only_needed && flags && i < flags->count; i++) {
     struct module_flag a, b;
     uint32_t at;
-    if (!read_flag(l->from, l->from->metadata.operands.data[flags->first + i], &b) ||
-        !find_flag(l->into, b.key, &a, &at))
+    if (!module_flag_read(l->from, l->from->metadata.operands.data[flags->first + i], &b) ||
+        !module_flag_find(l->into, b.key, &a, &at))
       continue;
     bool both_numbers = a.is_number && b.is_number;
     bool differ = both_numbers && a.value != b.value;
@@ -283,7 +237,7 @@ static void put_named(struct linker *l, struct nvm_text name, const meta_list *l
 static bool join_flag(struct linker *l, meta_list *list, struct nvm_meta operand) {
   struct module_flag a, b;
   uint32_t at;
-  bool met = read_flag(l->from, operand, &b) && find_flag(l->into, b.key, &a, &at);
+  bool met = module_flag_read(l->from, operand, &b) && module_flag_find(l->into, b.key, &a, &at);
   if (!met) return list_add(l, list, link_meta(l, operand), true);
   if (flag_wins(&a, &b)) list->data[at] = link_meta(l, operand);
   return true;
@@ -293,7 +247,7 @@ static void link_named(struct linker *l, const struct named_metadata *named) {
   struct nvm_text name = module_text(l->from, named->name);
   bool flags = text_is(name, "llvm.module.flags");
   bool once = text_is(name, "llvm.ident") || text_is(name, "nvvmir.version");
-  const struct named_metadata *ours = find_named(l->into, name.bytes);
+  const struct named_metadata *ours = module_named_metadata(l->into, name.bytes);
   if (l->only_needed && flags) return;
   meta_list list = {0};
   bool ok = true;

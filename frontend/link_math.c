@@ -5,13 +5,15 @@
  * the intrinsic (Clang's builtins, Numba, OpenCL's and Julia's optimizers) expect the compiler to
  * do so. It happens before optimizing, that the bodies be linked, asked about the target and
  * inlined like all others. What PTX can do stays: an approximation where the call allows it (afn),
- * 2^x and log2 in f32. A vector is taken apart; half and bfloat are computed as float, whose result
+ * 2^x in f32, log2 of half and bfloat. A vector is taken apart; half and bfloat are computed as float, whose result
  * is within an ulp of theirs. */
 #include "frontend/link.h"
 
 #include "ir/intrinsic.h"
 
-enum exactness { NEVER, IF_ALLOWED, ALWAYS }; /* when PTX's own instruction will do for f32 */
+/* When PTX's own instruction will do for f32: never, in calls marked afn, also for half and bfloat (its error is far below
+ * their ulp), always. */
+enum exactness { NEVER, IF_ALLOWED, IF_NARROW, ALWAYS };
 
 static const struct math_row {
   uint16_t intrinsic;
@@ -23,7 +25,7 @@ static const struct math_row {
     {INTRINSIC_exp, IF_ALLOWED, {"exp"}},    {INTRINSIC_exp10, IF_ALLOWED, {"exp10"}},
     {INTRINSIC_log, IF_ALLOWED, {"log"}},    {INTRINSIC_log10, IF_ALLOWED, {"log10"}},
     {INTRINSIC_pow, IF_ALLOWED, {"pow"}},    {INTRINSIC_exp2, ALWAYS, {"exp2"}},
-    {INTRINSIC_log2, ALWAYS, {"log2"}},      {INTRINSIC_asin, NEVER, {"asin"}},
+    {INTRINSIC_log2, IF_NARROW, {"log2"}},      {INTRINSIC_asin, NEVER, {"asin"}},
     {INTRINSIC_acos, NEVER, {"acos"}},       {INTRINSIC_atan, NEVER, {"atan"}},
     {INTRINSIC_sinh, NEVER, {"sinh"}},       {INTRINSIC_cosh, NEVER, {"cosh"}},
     {INTRINSIC_atan2, NEVER, {"atan2"}},
@@ -182,9 +184,9 @@ static void link_call(struct nvm_function *f, struct nvm_inst_id i, const struct
     return;
   struct nvm_type type = value_type(f, inst_operand(f, inst, 0)), lane = type_scalar(&m->types, type);
   bool is_double = type_kind(&m->types, lane) == TY_DOUBLE;
-  if (!is_double && (row->approximated == ALWAYS ||
-                     (row->approximated == IF_ALLOWED && inst->flags & INST_AFN)))
-    return;
+  bool allowed = inst->flags & INST_AFN && row->approximated != NEVER;
+  bool is_narrow = row->approximated == IF_NARROW && !type_equal(lane, TYPE_FLOAT);
+  if (!is_double && (row->approximated == ALWAYS || allowed || is_narrow)) return;
   struct math_call c = {.f = f, .at = i, .count = call_arg_count(f, inst), .lane = lane};
   c.is_vector = type_is_vector(&m->types, type);
   c.computed = is_double ? lane : TYPE_FLOAT;

@@ -55,7 +55,7 @@ enum pass_id pass_find(const char *name, size_t length) {
 #define UNSWITCHED "loop-unswitch,+simplifycfg,"
 #define UNROLLED                                                                                                          \
   "loop-unroll-full,+nvvm-reflect,+nvvm-reflect-pp,+simplifycfg,+early-cse,+combine,"                                     \
-  "sroa,mem2reg,gvn,bool-phis,correlated,reassociate,dse,barriers,jump-threading,simplifycfg,licm,+gvn,"
+  "sroa,mem2reg,gvn,nvvm-reflect,+nvvm-reflect-pp,+simplifycfg,+combine,bool-phis,correlated,reassociate,dse,barriers,jump-threading,simplifycfg,licm,+gvn,"
 /* Vectorized before they are unrolled. */
 #define VECTORS "loop-vectorize,+simplifycfg,+early-cse,+combine,+simplifycfg,+dce,"
 /* Unrolled copies of a pointer that moves are offsets from it; what they say twice goes. */
@@ -68,7 +68,7 @@ static const struct {
   const char *level;
   const char *passes;
 } pipelines[] = {
-    {"0", ""},
+    {"0", "nvvm-reflect"},
     {"max", REFLECT "simplifycfg,sroa,mem2reg"},
     {"mid", REFLECT "simplifycfg,inline,sroa,mem2reg,early-cse,combine,dce," ACROSS REFLECT "simplifycfg,sroa,mem2reg,early-cse,combine,dce"},
     {"min", ROUNDS SCALARS WIDE},
