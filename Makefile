@@ -118,7 +118,7 @@ DRIVER_OBJECTS := $(DRIVER_SOURCES:%.c=$B/obj/%.o)
 
 # ---- What one can ask for -----------------------------------------------------------------------
 
-.PHONY: all help setup demo check check-gpu check-peers check-programs prove bench bench-compile lint format install uninstall clean \
+.PHONY: all help setup demo check check-gpu check-peers check-programs check-random prove bench bench-compile lint format install uninstall clean \
   fuzz unit generated update-golden docs
 all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so
 
@@ -130,6 +130,7 @@ help:
 	@echo 'make check-peers    compare with other compilers where installed; MODULES=folder of .ll files'
 	@echo 'make prove          prove the peephole rules of opt/combine.rules with Z3'
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
+	@echo 'make check-random   random programs of Csmith, YARPGen and llvm-stress, executed; N=200 SEED=1'
 	@echo 'make bench          speed and memory beside llvm-as and llc; MODULES=folder of .ll files'
 	@echo 'make bench-compile  IR to PTX beside clang -O3, and how time grows with size; MODULES=folder'
 	@echo 'make fuzz-diff      execute random kernels in many ways and compare; N=500 SEED=0 HOST=3'
@@ -301,6 +302,11 @@ prove: all
 SOURCES ?=
 check-programs: all
 	@$(PYTHON) runtime-tests/peers/run_programs.py $(or $(SOURCES),$(error SOURCES=FOLDER with checkouts of the suites)) $(PROGRAMS_ARGUMENTS)
+
+# N of each generator that is installed.
+check-random: all
+	@$(PYTHON) runtime-tests/peers/check_random.py --csmith $(or $N,200) --yarpgen $(or $N,200) --stress $(or $N,200) \
+	  --seed $(or $(SEED),1) $(RANDOM_ARGUMENTS)
 
 bench-compile: all
 	@$(PYTHON) runtime-tests/bench/bench_compile.py $(if $(MODULES),--modules $(MODULES)) $(BENCH_ARGUMENTS)

@@ -134,7 +134,7 @@ static struct passing pass_byval(struct lower *l, const struct abi *abi, uint32_
   if (written > p.align) p.align = written;
   if (more > p.align) p.align = more;
   p.is_byval = true;
-  p.pointer_align = p.align;
+  p.pointer_align = written ? written : p.align; /* what the caller knows; the callee's copy may have more */
   if (l->options->wide_byval_params && p.align < 4 && !is_kernel(l, abi)) p.align = 4;
   return p;
 }

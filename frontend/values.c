@@ -1,7 +1,8 @@
 /* Values: a literal as written and the type before it become a constant or a local value. Constant
- * expressions are kept as they are written; only casts that erasing pointer types made empty are
- * dropped. */
+ * expressions are kept as they are written, except bitcasts: those of literals are folded, those that
+ * erasing pointer types made empty are dropped. */
 #include "frontend/state.h"
+#include "ir/eval.h"
 
 #include "support/float.h"
 
@@ -490,6 +491,15 @@ static bool check_op(struct parser *p, const struct token *op) {
   return values_check_flags(p, token_op(op), op, token_flags(op));
 }
 
+/* Ops that only pick and join bits are folded where all bits are literals: initializers have no vectors to compute with. */
+static struct nvm_value value_or_expression(struct parser *p, const struct token *op, struct nvm_type type,
+                                            const struct nvm_value *operands, uint32_t count) {
+  enum op o = token_op(op);
+  bool moves_bits = o == OP_BITCAST || o == OP_EXTRACTELEMENT || o == OP_INSERTELEMENT || o == OP_SHUFFLEVECTOR;
+  struct nvm_value v = moves_bits ? eval_fold(p->m, o, 0, 0, type, operands, count) : VALUE_NULL;
+  return value_is_none(v) ? const_expr(p->m, o, token_flags(op), type, operands, count, 0) : v;
+}
+
 struct literal values_cast(struct parser *p, const struct token *op, const struct operand *o,
                            const struct written_type *to) {
   struct operand operand = *o;
@@ -497,9 +507,7 @@ struct literal values_cast(struct parser *p, const struct token *op, const struc
     return no_expression(p, op->begin, to->type);
   if (token_op(op) == OP_BITCAST && type_equal(o->type, to->type))
     return expression(op->begin, o->value, to->type);
-  struct nvm_value v =
-      const_expr(p->m, token_op(op), token_flags(op), to->type, &operand.value, 1, 0);
-  return expression(op->begin, v, to->type);
+  return expression(op->begin, value_or_expression(p, op, to->type, &operand.value, 1), to->type);
 }
 
 static bool all_constant(struct parser *p, struct list l) {
@@ -544,8 +552,7 @@ struct literal values_expr(struct parser *p, const struct token *op, struct list
     type = values_op_type(p, o, op, p->stack.data + l.first, l.count);
   const struct nvm_value *operands = values_take(p, l);
   if (type.index == 0) return no_expression(p, op->begin, first);
-  return expression(op->begin, const_expr(p->m, o, token_flags(op), type, operands, l.count, 0),
-                    type);
+  return expression(op->begin, value_or_expression(p, op, type, operands, l.count), type);
 }
 
 struct literal values_member(struct parser *p, const struct token *op, struct list l) {

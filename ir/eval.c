@@ -402,26 +402,30 @@ static struct nvm_value element_or_self(struct nvm_module *m, struct nvm_value v
                                                                           : v;
 }
 
+/* Bits [at, at + count) of lanes of `bits` bits each, lane 0 lowest. */
+static nvm_u128 lane_bits(const struct eval_lane *lanes, uint32_t bits, uint64_t at, uint32_t count) {
+  nvm_u128 all = 0;
+  for (uint32_t done = 0; done < count;) {
+    uint32_t skip = (uint32_t)((at + done) % bits), take = bits - skip < count - done ? bits - skip : count - done;
+    all |= (lanes[(at + done) / bits].bits >> skip & eval_mask(take)) << done;
+    done += take;
+  }
+  return all;
+}
+
 /* Between vectors of unlike lengths, or a vector and a scalar: lane 0 is lowest. */
-static struct nvm_value fold_bitcast(struct nvm_module *m, struct nvm_type type,
-                                     struct nvm_value v) {
+static struct nvm_value fold_bitcast(struct nvm_module *m, struct nvm_type type, struct nvm_value v) {
   struct nvm_type from = constant_info(&m->constants, v)->type, to = type_scalar(&m->types, type);
   uint32_t bits = type_scalar_bits(&m->types, type_scalar(&m->types, from));
   uint32_t to_bits = type_scalar_bits(&m->types, to);
   uint64_t count = element_count(m, from), to_count = element_count(m, type);
   struct nvm_value result[128];
-  if (bits == 0 || to_bits == 0 || count > 128 || to_count > 128 || bits * count > 128 ||
-      bits * count != to_bits * to_count)
-    return VALUE_NULL;
-  nvm_u128 all = 0;
-  for (uint64_t i = 0; i < count; i++) {
-    struct eval_lane lane;
-    struct nvm_value e = element_or_self(m, v, i);
-    if (!eval_lane_of(m, e, &lane) || lane.poison) return VALUE_NULL;
-    all |= lane.bits << (i * bits);
-  }
+  struct eval_lane lanes[128];
+  if (bits == 0 || to_bits == 0 || count > 128 || to_count > 128 || bits * count != to_bits * to_count) return VALUE_NULL;
+  for (uint64_t i = 0; i < count; i++)
+    if (!eval_lane_of(m, element_or_self(m, v, i), &lanes[i]) || lanes[i].poison) return VALUE_NULL;
   for (uint64_t i = 0; i < to_count; i++) {
-    struct eval_lane lane = {all >> (i * to_bits) & eval_mask(to_bits), false};
+    struct eval_lane lane = {lane_bits(lanes, bits, i * to_bits, to_bits), false};
     result[i] = eval_constant_of(m, to, lane);
     if (value_is_none(result[i])) return VALUE_NULL;
   }

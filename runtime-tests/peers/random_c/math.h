@@ -1,0 +1,1 @@
+/* Csmith includes it and uses fabs and fabsf, which csmith.h has. */
