@@ -124,7 +124,7 @@ static void settle_exit_values(struct deleter *d, bool *changed) {
 /* Whether the loop has left at x before it can leave at y. */
 static bool leaves_before(struct deleter *d, struct nvm_block x, struct nvm_block y) {
   struct trip_count a = scev_exit_count(d->scev, d->n, x), b = scev_exit_count(d->scev, d->n, y);
-  if (!a.known || !b.known || !a.guarded || !a.exact || !b.guarded || a.divisor != b.divisor) return false;
+  if (!a.guarded || !a.exact || !b.guarded || a.divisor != b.divisor) return false;
   return x.index != y.index && dominance_dominates(&d->nest.d, x, y) && scev_equal(a.taken, b.taken);
 }
 

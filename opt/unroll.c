@@ -80,8 +80,8 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   uint32_t largest = wanted ? MOST_BY_PRAGMA : MOST_FULL_FRAME;
   if (!loop_is_copyable(u->f, &u->nest.loops, n, largest + 2, &convergent, &size)) return not;
   struct trip_count c = scev_trip_count(u->scev, n);
-  uint64_t work = size > 2 ? size - 2 : 1, iterations = c.most == UINT64_MAX ? UINT64_MAX : c.most + 1;
-  bool number = c.known && scev_is_constant(c.taken) && c.divisor == 1;
+  uint64_t taken, work = size > 2 ? size - 2 : 1, iterations = c.most == UINT64_MAX ? UINT64_MAX : c.most + 1;
+  bool number = c.known && trip_count_is_number(&c, &taken);
   uint64_t limit = wanted ? MOST_BY_PRAGMA : indexes_frame(u, n) ? MOST_FULL_FRAME : MOST_FULL;
   bool fits = iterations <= limit && iterations * work <= limit && (number || !convergent) && (number || iterations <= 8);
   if (fits && (!count.given || (uint64_t)count.value >= iterations)) return (struct plan){UNROLL_FULL, (uint32_t)iterations, number};
@@ -97,7 +97,7 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   if (!count.given)
     while (number && factor > 1 && iterations % factor) factor /= 2; /* no rest where the count is known */
   if (factor <= 1) return not;
-  if (c.multiple % factor == 0) return (struct plan){UNROLL_EXACT, factor, true};
+  if (c.guarded && c.multiple % factor == 0) return (struct plan){UNROLL_EXACT, factor, true};
   bool cheap = wanted || !(c.divisor & (c.divisor - 1));
   if (convergent || !cheap || iterations <= factor) return not;
   return (struct plan){UNROLL_RUNTIME, factor, true};

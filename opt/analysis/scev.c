@@ -39,14 +39,20 @@ static int compare_terms(const struct scev_term *a, const struct scev_term *b) {
   return (int)a->is_signed - (int)b->is_signed;
 }
 
+/* A number of the sum, modulo 2^width; in numbers without bounds the sum holds only where that changes nothing. */
+static int64_t wrapped(struct sum *s, nvm_i128 exact) {
+  int64_t n = wrap(s->form.width, (uint64_t)exact);
+  if (n != exact) s->form.no_signed_wrap = s->form.no_unsigned_wrap = false;
+  return n;
+}
+
 static void add_term(const struct scev_env *e, struct sum *s, struct scev_term t) {
   uint32_t k = 0;
-  t.coefficient = wrap(s->form.width, (uint64_t)t.coefficient);
   if (!value_is_none(t.symbol) && value_width(e, t.symbol) >= s->form.width) t.is_signed = false;
   if (t.coefficient == 0) return;
   while (k < s->count && compare_terms(&s->terms[k], &t) < 0) k++;
   if (k < s->count && compare_terms(&s->terms[k], &t) == 0) {
-    s->terms[k].coefficient = wrap(s->form.width, (uint64_t)s->terms[k].coefficient + (uint64_t)t.coefficient);
+    s->terms[k].coefficient = wrapped(s, (nvm_i128)s->terms[k].coefficient + t.coefficient);
     if (s->terms[k].coefficient == 0) memmove(s->terms + k, s->terms + k + 1, (--s->count - k) * sizeof t);
     return;
   }
@@ -71,15 +77,15 @@ static void add_product(const struct scev_env *e, struct sum *s, struct scev a, 
   if (a.width == 0) s->too_long = true;
   struct scev_term one = {.symbol = symbol.symbol, .is_signed = symbol.is_signed, .loop = loop};
   bool scaled = loop || !value_is_none(symbol.symbol);
-  one.coefficient = (int64_t)((uint64_t)a.constant * (uint64_t)factor);
+  one.coefficient = wrapped(s, (nvm_i128)a.constant * factor);
   if (scaled) add_term(e, s, one);
-  else s->form.constant = wrap(s->form.width, (uint64_t)s->form.constant + (uint64_t)one.coefficient);
+  else s->form.constant = wrapped(s, (nvm_i128)s->form.constant + one.coefficient);
   for (uint32_t k = 0; k < a.count; k++) {
     struct scev_term t = a.terms[k];
     s->too_long |= (loop && t.loop) || (!value_is_none(symbol.symbol) && !value_is_none(t.symbol));
     if (loop) t.loop = loop;
     if (!value_is_none(symbol.symbol)) t.symbol = symbol.symbol, t.is_signed = symbol.is_signed;
-    t.coefficient = (int64_t)((uint64_t)t.coefficient * (uint64_t)factor);
+    t.coefficient = wrapped(s, (nvm_i128)t.coefficient * factor);
     add_term(e, s, t);
   }
   if (!value_is_none(a.base)) {

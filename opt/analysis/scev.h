@@ -30,19 +30,27 @@ struct scev {
   bool no_signed_wrap, no_unsigned_wrap; /* the sum holds in unbounded integers too, its symbols read so */
 };
 
-/* How often the latch of a loop is taken: "backedge-taken count"; iterations are one more. */
+/* How often the latch of a loop is taken: "backedge-taken count"; iterations are one more.
+ *
+ * The loop goes back while `tested predicate bound`, and `tested` moves by `step` from `first`: these five say what the exit
+ * tests and are valid where `taken` is. C stands for taken / divisor, or 0 if `guarded` is false and the first test fails.
+ *   known           the loop has no other exit and goes back C times, unless it does what is undefined before
+ *   exact           whatever other exits there are: the tests 0 … C - 1 stay, and C leaves unless `tested` is poison there
+ *   neither         the tests 0 … C - 1 stay, and more of them may, so that there must be other exits
+ *   most            an upper bound of the back edges taken, known or not; UINT64_MAX: none is known. It is the count itself
+ *                   only where trip_count_is_number() says so: else the loop may leave earlier, so that each copy of it tests
+ *   multiple        divides the iterations, C + 1, where guarded, and known or exact; 1 if nothing is known
+ * A count that is a number has divisor 1. */
 struct trip_count {
-  bool known;         /* the loop ends by its only exiting block and has then gone back `taken` times */
-  struct scev taken;  /* valid at the preheader, in the width of the induction variable, unsigned; to be divided by: */
-  uint64_t divisor;   /* 1 mostly */
-  bool guarded;       /* false: 0 instead if the first test fails, which scev_expand_trip_count sees to */
-  bool exact;         /* true even if the loop could leave elsewhere before it would do what is undefined */
-  uint64_t most;      /* an upper bound of the count, of any exit from the latch too; UINT64_MAX if none is known */
-  enum icmp_predicate predicate; /* the exit's test: the loop goes on while `tested predicate bound`; tested moves by */
-  struct nvm_value tested;       /* `step` from `first`. Valid where `known` */
+  bool known, guarded, exact;
+  struct scev taken;  /* valid at the preheader, in the width of the induction variable, unsigned; width 0: no count */
+  uint64_t divisor;   /* never 0 */
+  uint64_t most;
+  enum icmp_predicate predicate;
+  struct nvm_value tested;
   struct scev first, bound;
   int64_t step;
-  uint64_t multiple;  /* iterations (taken + 1) is a multiple of this, unless 2^width wraps to 0; 1 if nothing is known */
+  uint64_t multiple;  /* never 0 */
 };
 
 struct scev_env; /* all that is remembered: one per run of a pass; in an arena */
@@ -64,10 +72,11 @@ bool scev_is_constant(struct scev a);
 bool scev_is_invariant(struct scev_env *e, struct scev a, uint32_t loop);
 /* The step per iteration of `loop` if constant: true and *step (0: invariant). */
 bool scev_step(struct scev_env *e, struct scev a, uint32_t loop, int64_t *step);
+/* Whether C is a number, *taken, and to be relied upon: the back edges taken, where the loop has no other exit. */
+bool trip_count_is_number(const struct trip_count *c, uint64_t *taken);
 /* How often `loop` runs; remembered. */
 struct trip_count scev_trip_count(struct scev_env *e, uint32_t loop);
-/* How often the loop comes to the end of block x, which has an exit and is passed in each iteration, before it leaves
- * there, if it does not leave elsewhere. */
+/* How often the test at the end of block x, which has an exit and is passed in each iteration, stays before it leaves. */
 struct trip_count scev_exit_count(struct scev_env *e, uint32_t loop, struct nvm_block x);
 /* Emits instructions before `before` that compute a. Of loops whose iteration number it contains, `before` must be inside, and
  * they need an induction variable with step 1 or -1. VALUE_NULL when out of memory or not expressible; then nothing was emitted

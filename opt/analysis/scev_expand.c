@@ -93,7 +93,7 @@ struct nvm_value scev_expand_trip_count(struct scev_env *e, struct nvm_function 
                                         struct nvm_inst_id before) {
   struct trip_count c = scev_trip_count(e, loop);
   struct expander x = {e, f, before, c.taken.width, type_int(&f->module->types, c.taken.width ? c.taken.width : 1)};
-  struct nvm_value v = c.known || c.taken.width ? scev_expand(e, f, c.taken, before) : VALUE_NULL;
+  struct nvm_value v = c.taken.width ? scev_expand(e, f, c.taken, before) : VALUE_NULL;
   if (value_is_none(v)) return v;
   bool power = (c.divisor & (c.divisor - 1)) == 0;
   if (c.divisor > 1) {

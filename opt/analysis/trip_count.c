@@ -17,6 +17,8 @@
 #include "opt/analysis/ranges.h"
 #include "opt/effects.h"
 
+#include <assert.h>
+
 enum { MOST_BRANCHES = 64, MOST_NESTED_CONDITIONS = 4, MOST_BLOCKS_SEARCHED = 256 };
 
 static bool is_signed_predicate(enum icmp_predicate p) { return p >= ICMP_SGT; }
@@ -283,37 +285,120 @@ static uint32_t form_trailing_zeros(const struct scev_env *e, struct scev a) {
   return zeros < a.width ? zeros : a.width - 1;
 }
 
+/* What a form can be: by the ranges of its symbols modulo 2^width, and where it does not wrap, in numbers without bounds. */
+struct span {
+  nvm_i128 low, high;
+};
+
+static struct range symbol_range(const struct scev_env *e, const struct scev_term *t, uint32_t width) {
+  struct range r = value_is_none(t->symbol) || t->loop ? range_all(0) : range_of(e->f, t->symbol);
+  if (r.width == width) return r;
+  if (r.width == 0 || r.width > width) return range_all(width);
+  return t->is_signed ? range_signed(width, r.least, r.most) : range_unsigned(width, r.low, r.high);
+}
+
+/* Without bounds; false where the form may wrap in that sense, or its numbers are too large. */
+static bool form_span(const struct scev_env *e, struct scev a, bool is_signed, struct span *out) {
+  const int64_t large = INT64_C(1) << 48;
+  if (!(is_signed ? a.no_signed_wrap : a.no_unsigned_wrap) || !value_is_none(a.base)) return false;
+  *out = (struct span){a.constant, a.constant};
+  for (uint32_t k = 0; k < a.count; k++) {
+    const struct scev_term *t = &a.terms[k];
+    uint32_t width = value_is_none(t->symbol) ? 0 : known_bits_of(e->f, t->symbol).width;
+    if (t->loop || width == 0 || width > a.width || t->coefficient >= large || t->coefficient <= -large) return false;
+    bool extended = width < a.width && t->is_signed;
+    struct range r = range_of(e->f, t->symbol);
+    nvm_i128 low = end_of(r, width < a.width ? extended : is_signed, false) * t->coefficient;
+    nvm_i128 high = end_of(r, width < a.width ? extended : is_signed, true) * t->coefficient;
+    out->low += low < high ? low : high;
+    out->high += low < high ? high : low;
+  }
+  return true;
+}
+
+static struct range form_range(const struct scev_env *e, struct scev a) {
+  struct range sum = number_of(a.width, a.constant), all = range_all(a.width);
+  if (!value_is_none(a.base)) return all;
+  for (uint32_t k = 0; k < a.count; k++) {
+    struct range by = number_of(a.width, a.terms[k].coefficient);
+    struct range part = symbol_range(e, &a.terms[k], a.width);
+    if (a.terms[k].coefficient == -1) sum = range_binary(OP_SUB, 0, sum, part);
+    else sum = range_binary(OP_ADD, 0, sum, range_binary(OP_MUL, 0, part, by));
+  }
+  if (a.count == 1 && a.terms[0].coefficient == 1) sum = moved(symbol_range(e, &a.terms[0], a.width), a.constant);
+  for (int is_signed = 0; is_signed < 2; is_signed++) {
+    struct span s;
+    if (!form_span(e, a, is_signed, &s)) continue;
+    nvm_i128 low = end_of(all, is_signed, false), high = end_of(all, is_signed, true);
+    low = s.low > low ? s.low : low;
+    high = s.high < high ? s.high : high;
+    if (low <= high)
+      sum = range_both(sum, is_signed ? range_signed(a.width, (int64_t)low, (int64_t)high) : range_unsigned(a.width, (uint64_t)low, (uint64_t)high));
+  }
+  return sum;
+}
+
 struct counting {
   struct scev_env *e;
   struct nvm_block header;
   enum icmp_predicate predicate;
+  struct nvm_value tested;
   struct scev first, bound; /* T0, B */
-  struct range bound_range;
+  struct range first_range, bound_range;
   int64_t step;
   uint64_t magnitude;       /* of the step */
   bool no_wrap, finite;
+  bool only;                /* the loop is left nowhere else */
 };
 
-static struct trip_count number(uint64_t taken, uint32_t width) {
-  struct scev form = {.constant = evalint_sext(width, taken), .width = width, .no_signed_wrap = true};
-  return (struct trip_count){.known = true, .taken = form, .divisor = 1, .guarded = true, .exact = true, .most = taken,
-                             .multiple = taken + 1 ? taken + 1 : 1};
+#ifndef NDEBUG
+static bool is_consistent(const struct trip_count *t) {
+  if (!t->taken.width) return !t->known;
+  if (t->divisor == 0 || t->multiple == 0 || t->most > evalint_mask(t->taken.width)) return false;
+  if (!scev_is_constant(t->taken)) return true;
+  uint64_t taken = evalint_zext(t->taken.width, (uint64_t)t->taken.constant);
+  if (t->divisor != 1 || (t->guarded && t->exact && t->most != taken)) return false;
+  return !t->guarded || taken + 1 == 0 || (taken + 1) % t->multiple == 0;
+}
+#endif
+
+bool trip_count_is_number(const struct trip_count *c, uint64_t *taken) {
+  *taken = evalint_zext(c->taken.width ? c->taken.width : 1, (uint64_t)c->taken.constant);
+  return (c->known || c->exact) && c->guarded && scev_is_constant(c->taken);
+}
+
+/* Every trip count is made here. `most` is an upper bound already, and becomes a better one if the form says so. */
+static void settle(const struct counting *c, struct trip_count *t) {
+  if (scev_is_constant(t->taken)) {
+    uint64_t taken = evalint_zext(t->taken.width, (uint64_t)t->taken.constant) / t->divisor;
+    t->taken.constant = evalint_sext(t->taken.width, taken);
+    t->taken.no_signed_wrap = true;
+    t->divisor = 1;
+    t->multiple = t->guarded && taken + 1 ? taken + 1 : 1;
+  }
+  uint64_t by_form = form_range(c->e, t->taken).high / t->divisor;
+  bool certain = t->exact || c->only, number = t->guarded && scev_is_constant(t->taken);
+  if (certain && (number || by_form < t->most)) t->most = by_form;
+  if (t->most > evalint_mask(t->taken.width)) t->most = evalint_mask(t->taken.width);
+  t->known = c->only;
+  assert(is_consistent(t));
+}
+
+static void settle_number(const struct counting *c, struct trip_count *t, uint64_t taken, bool guarded, bool exact) {
+  struct scev form = {.constant = evalint_sext(c->first.width, taken), .width = c->first.width};
+  *t = (struct trip_count){.taken = form, .divisor = 1, .guarded = guarded, .exact = exact, .most = t->most, .multiple = 1};
+  settle(c, t);
 }
 
 /* T0 and B are numbers. */
-static bool count_numbers(const struct counting *c, struct trip_count *out) {
-  uint32_t width = c->first.width;
+static void count_numbers(const struct counting *c, struct trip_count *out) {
   bool is_signed = is_signed_predicate(c->predicate);
-  struct range all = range_all(width);
-  nvm_i128 t = end_of(number_of(width, c->first.constant), is_signed, false);
-  nvm_i128 b = end_of(number_of(width, c->bound.constant), is_signed, false);
-  nvm_i128 left = is_less(c->predicate) ? b - t : t - b;
-  if (is_less(c->predicate) != (c->step > 0)) return false;
-  left -= is_strict(c->predicate);
+  struct range all = range_all(c->first.width);
+  nvm_i128 t = end_of(c->first_range, is_signed, false), b = end_of(number_of(all.width, c->bound.constant), is_signed, false);
+  nvm_i128 left = (is_less(c->predicate) ? b - t : t - b) - is_strict(c->predicate);
   nvm_i128 taken = left < 0 ? 0 : left / (nvm_i128)c->magnitude + 1, end = t + taken * c->step;
-  if (end < end_of(all, is_signed, false) || end > end_of(all, is_signed, true)) return false;
-  *out = number((uint64_t)taken, width);
-  return true;
+  if (end < end_of(all, is_signed, false) || end > end_of(all, is_signed, true)) return;
+  settle_number(c, out, (uint64_t)taken, true, true);
 }
 
 static void find_multiple(const struct counting *c, struct trip_count *out, int64_t more) {
@@ -323,47 +408,92 @@ static void find_multiple(const struct counting *c, struct trip_count *out, int6
   if (zeros > shift) out->multiple = UINT64_C(1) << (zeros - shift);
 }
 
-static bool count_unequal(const struct counting *c, struct trip_count *out) {
+static void count_unequal(const struct counting *c, struct trip_count *out) {
   struct scev d = c->step > 0 ? scev_subtract(c->e, c->bound, c->first) : scev_subtract(c->e, c->first, c->bound);
-  if (d.width == 0) return false;
+  if (d.width == 0) return;
   uint64_t m = c->magnitude, whole = evalint_zext(d.width, (uint64_t)d.constant);
   bool even = is_power_of_two(m) ? form_trailing_zeros(c->e, d) >= (uint32_t)__builtin_ctzll(m)
                                  : scev_is_constant(d) && whole % m == 0;
   if (scev_is_constant(d) && even) {
-    *out = number(whole / m, d.width);
-    return true;
+    settle_number(c, out, whole / m, true, true);
+    return;
   }
-  if (scev_is_constant(d) || (!even && !c->no_wrap && !(c->finite && is_power_of_two(m)))) return false;
-  *out = (struct trip_count){.known = true, .taken = d, .divisor = m, .guarded = true, .exact = even,
-                             .most = evalint_mask(d.width) / m, .multiple = 1};
+  if (scev_is_constant(d) || (!even && !c->no_wrap && !(c->finite && is_power_of_two(m)))) return;
+  *out = (struct trip_count){.taken = d, .divisor = m, .guarded = true, .exact = even, .most = evalint_mask(d.width) / m, .multiple = 1};
   find_multiple(c, out, (int64_t)m);
-  return true;
+  settle(c, out);
 }
 
-static bool count_ordered(const struct counting *c, struct trip_count *out) {
+/* An upper bound for a test that T reaches without wrapping: by the ends of T0 and B. */
+static uint64_t most_by_ranges(const struct counting *c, struct range from) {
+  bool is_signed = is_signed_predicate(c->predicate), up = c->step > 0;
+  nvm_i128 near = end_of(from, is_signed, !up), far = end_of(c->bound_range, is_signed, up);
+  nvm_i128 left = (up ? far - near : near - far) - is_strict(c->predicate);
+  nvm_i128 most = left < 0 ? 0 : left / (nvm_i128)c->magnitude + 1;
+  return most > (nvm_i128)UINT64_MAX ? UINT64_MAX : (uint64_t)most;
+}
+
+/* The phi that becomes T in each iteration starts with a value that is `start` without wrapping, and T is the phi plus
+ * the step without wrapping. */
+static bool phi_starts_at(const struct counting *c, struct scev start, bool is_signed) {
+  FOR_EACH_PHI(c->e->f, c->header, i) {
+    struct recurrence r;
+    struct nvm_value phi = value_of_inst(i);
+    if (!scev_recurrence(c->e, phi, &r) || !value_equal(r.next, c->tested)) continue;
+    struct scev s = scev_of(c->e, r.start), p = scev_of(c->e, phi);
+    return scev_equal(s, start) && (is_signed ? p.no_signed_wrap && s.no_signed_wrap : p.no_unsigned_wrap && s.no_unsigned_wrap);
+  }
+  return false;
+}
+
+/* Whether the number one step before T0 exists in the test's reading, because no wrap lies between them. */
+static bool start_exists(const struct counting *c, struct scev start) {
+  bool is_signed = is_signed_predicate(c->predicate);
+  struct range all = range_all(start.width);
+  struct span s;
+  nvm_i128 low = end_of(all, is_signed, false) + c->step, high = end_of(all, is_signed, true) + c->step;
+  if (form_span(c->e, c->first, is_signed, &s) && s.low >= low && s.high <= high) return true;
+  nvm_i128 least = end_of(c->first_range, is_signed, false), most = end_of(c->first_range, is_signed, true);
+  return (least >= low && most <= high) || (c->no_wrap && phi_starts_at(c, start, is_signed));
+}
+
+/* Whether `a predicate B` holds when the loop is entered; a is T0 or, one step before it, `start`, which exists. */
+static bool is_before(const struct counting *c, struct scev a, bool exists) {
+  if (scev_holds(c->e, c->header, c->predicate, a, c->bound)) return true;
+  if (range_compare(c->predicate, form_range(c->e, a), c->bound_range) == 1) return true;
+  bool is_signed = is_signed_predicate(c->predicate);
+  struct scev d = scev_subtract(c->e, c->bound, a);
+  if (!exists || !scev_is_constant(d)) return false;
+  if (is_signed ? !c->first.no_signed_wrap || !c->bound.no_signed_wrap : !c->first.no_unsigned_wrap || !c->bound.no_unsigned_wrap)
+    return false;
+  nvm_i128 more = (nvm_i128)c->bound.constant - (scev_equal(a, c->first) ? c->first.constant : (nvm_i128)c->first.constant - c->step);
+  return is_less(c->predicate) ? more >= is_strict(c->predicate) : -more >= is_strict(c->predicate);
+}
+
+static void count_ordered(const struct counting *c, struct trip_count *out) {
   bool strict = is_strict(c->predicate), is_signed = is_signed_predicate(c->predicate);
-  if (scev_is_constant(c->first) && scev_is_constant(c->bound)) return count_numbers(c, out);
-  if (is_less(c->predicate) != (c->step > 0)) return false;
-  uint32_t width = c->first.width;
-  bool ends = c->no_wrap || (c->magnitude == 1 && strict) || (c->finite && is_power_of_two(c->magnitude));
-  if (!ends && !step_fits(c->predicate, c->bound_range, c->step, is_signed)) return false;
+  if (is_less(c->predicate) != (c->step > 0)) return;
+  if (scev_is_constant(c->first) && scev_is_constant(c->bound)) {
+    count_numbers(c, out);
+    return;
+  }
+  bool power = is_power_of_two(c->magnitude), fits = step_fits(c->predicate, c->bound_range, c->step, is_signed);
+  if (!fits && !c->no_wrap && !(c->finite && power)) return;
+  out->most = most_by_ranges(c, c->first_range);
   struct scev start = scev_plus(c->first, -c->step);
   struct scev d = c->step > 0 ? scev_subtract(c->e, c->bound, start) : scev_subtract(c->e, start, c->bound);
-  if (d.width == 0) return false;
-  bool by_start = scev_holds(c->e, c->header, c->predicate, start, c->bound);
-  bool by_first = !by_start && scev_holds(c->e, c->header, c->predicate, c->first, c->bound);
-  if (!by_start && !is_power_of_two(c->magnitude)) return false;
-  *out = (struct trip_count){.known = true, .taken = scev_plus(d, -(int64_t)strict), .divisor = c->magnitude,
-                             .guarded = by_start || by_first, .exact = by_start || (strict && c->magnitude == 1),
-                             .multiple = 1};
-  struct range from = scev_is_constant(start) ? number_of(width, start.constant) : range_all(width);
-  struct range low = c->step > 0 ? from : c->bound_range, high = c->step > 0 ? c->bound_range : from;
-  nvm_i128 range = end_of(high, is_signed, true) - end_of(low, is_signed, false);
-  if (range < 0) range = 0;
-  range = range / (nvm_i128)c->magnitude + (by_start ? 0 : 1);
-  out->most = range > (nvm_i128)UINT64_MAX ? UINT64_MAX : (uint64_t)range;
+  if (d.width == 0) return;
+  bool exists = start_exists(c, start), by_start = (fits || exists || power) && is_before(c, start, exists);
+  bool by_first = !by_start && is_before(c, c->first, true), sound = fits || (by_start && exists);
+  if (!by_start && !power) return;
+  if (by_start && sound) {
+    uint64_t most = most_by_ranges(c, form_range(c->e, start));
+    if (most && most - 1 < out->most) out->most = most - 1; /* without the step from start to T0 */
+  }
+  *out = (struct trip_count){.taken = scev_plus(d, -(int64_t)strict), .divisor = c->magnitude,
+                             .guarded = by_start || by_first, .exact = sound, .most = out->most, .multiple = 1};
   find_multiple(c, out, strict ? 1 : (int64_t)c->magnitude);
-  return true;
+  settle(c, out);
 }
 
 struct trip_count scev_exit_count(struct scev_env *e, uint32_t n, struct nvm_block x) {
@@ -372,20 +502,19 @@ struct trip_count scev_exit_count(struct scev_env *e, uint32_t n, struct nvm_blo
   struct exit_test test;
   if (block_is_none(l->latch) || !dominance_dominates(e->dominance, x, l->latch) || !find_test(e, n, x, &test)) return out;
   struct scev t = scev_of(e, test.t), bound = scev_of(e, test.bound);
-  struct counting c = {.e = e, .header = l->header, .predicate = test.predicate, .bound = bound};
+  struct counting c = {.e = e, .header = l->header, .predicate = test.predicate, .tested = test.t, .bound = bound};
   if (t.width != bound.width || !scev_is_invariant(e, bound, n) || !scev_step(e, t, n, &c.step) || c.step == 0) return out;
-  c.bound_range = range_both(range_all(bound.width), range_of(e->f, test.bound));
   c.magnitude = c.step > 0 ? (uint64_t)c.step : 0 - (uint64_t)c.step;
   c.first = scev_at_start(e, t, n);
+  c.first_range = form_range(e, c.first);
+  c.bound_range = range_both(form_range(e, bound), range_of(e->f, test.bound));
   c.no_wrap = is_signed_predicate(c.predicate) ? t.no_signed_wrap : t.no_unsigned_wrap;
   if (c.predicate == ICMP_NE) c.no_wrap = t.no_signed_wrap || t.no_unsigned_wrap;
+  c.only = l->exiting.index == x.index;
   c.finite = !c.no_wrap && l->exiting.index && c.magnitude > 1 && is_finite(e, n);
-  bool found = false;
-  if (c.predicate == ICMP_NE) found = count_unequal(&c, &out);
+  if (c.predicate == ICMP_NE) count_unequal(&c, &out);
   else if (c.predicate == ICMP_EQ) out.most = 1;
-  else found = count_ordered(&c, &out);
-  if (!found && c.predicate != ICMP_EQ) out = (struct trip_count){.divisor = 1, .most = UINT64_MAX, .multiple = 1};
-  out.known = found;
+  else count_ordered(&c, &out);
   out.predicate = c.predicate;
   out.tested = test.t;
   out.first = c.first;
@@ -396,9 +525,7 @@ struct trip_count scev_exit_count(struct scev_env *e, uint32_t n, struct nvm_blo
 
 static struct trip_count count_loop(struct scev_env *e, uint32_t n) {
   const struct loop *l = &e->loops->data[n];
-  struct trip_count c = scev_exit_count(e, n, l->exiting.index ? l->exiting : l->latch);
-  c.known = c.known && l->exiting.index;
-  return c;
+  return scev_exit_count(e, n, l->exiting.index ? l->exiting : l->latch);
 }
 
 struct trip_count scev_trip_count(struct scev_env *e, uint32_t loop) {

@@ -68,10 +68,8 @@ enum vector_refusal legality_check_shape(struct vector_loop *v) {
     return VECTOR_SHAPE;
   }
   if (v->trips.taken.width == 0 || !(v->trips.known || v->early.index)) return VECTOR_TRIP_COUNT;
-  if (v->trips.guarded && scev_is_constant(v->trips.taken)) {
-    uint64_t mask = v->trips.taken.width >= 64 ? UINT64_MAX : (UINT64_C(1) << v->trips.taken.width) - 1;
-    v->exact_trips = ((uint64_t)v->trips.taken.constant & mask) / (v->trips.divisor ? v->trips.divisor : 1) + 1;
-  }
+  uint64_t taken;
+  if (trip_count_is_number(&v->trips, &taken)) v->exact_trips = taken + 1;
   return VECTOR_OK;
 }
 
