@@ -6,6 +6,8 @@
  * accesses.c has proven right. */
 #include "opt/vectorize/execute.h"
 
+#include <assert.h>
+
 #include "ir/eval.h"
 #include "ir/intrinsic.h"
 
@@ -47,6 +49,17 @@ struct nvm_value x_compare(struct executor *x, enum icmp_predicate p, struct nvm
 struct nvm_value x_number(struct executor *x, struct nvm_type type, int64_t value) {
   uint32_t bits = type_info(vl_types(x->v), type)->width;
   return const_int(x->v->f->module, type, (nvm_u128)(nvm_i128)value & eval_mask(bits));
+}
+
+struct nvm_value x_count_in(struct executor *x, struct nvm_value taken) {
+  x->counter = value_type(x->v->f, taken);
+  if (type_info(vl_types(x->v), x->counter)->width < 32) x->counter = TYPE_I32;
+  return x_resize(x, taken, x->counter);
+}
+
+struct nvm_value x_iterations(struct executor *x, uint64_t count) {
+  assert(count <= INT32_MAX && type_info(vl_types(x->v), x->counter)->width >= 32);
+  return x_number(x, x->counter, (int64_t)count);
 }
 
 struct nvm_value x_resize(struct executor *x, struct nvm_value a, struct nvm_type type) {
@@ -659,7 +672,7 @@ static void leave_early(struct executor *x, const struct heads *h) {
 static void emit_latch(struct executor *x, struct heads *h, struct nvm_value end, struct nvm_block body,
                        struct nvm_block middle) {
   uint32_t last = x->factor * x->count - 1;
-  struct nvm_value step = x_number(x, x->counter, (int64_t)last + 1);
+  struct nvm_value step = x_iterations(x, last + 1);
   x->origin = (struct nvm_inst_id){0};
   if (x->p->early && !x->failed) leave_early(x, h);
   for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {

@@ -18,7 +18,7 @@ struct executor {
   struct nvm_value *entry;   /* by header phi that is no induction: its value when the stage begins */
   struct nvm_value *leave;   /* the same: its value when the stage has ended */
   struct nvm_value begin;    /* iterations done before the stage */
-  struct nvm_type counter;   /* the type that counts iterations */
+  struct nvm_type counter;   /* the type that counts iterations: x_count_in() */
   uint32_t width;            /* bytes of the widest access */
   struct nvm_block old_loop; /* its preheader: where lanes that leave early are looked for */
   struct early_way { struct nvm_block from; struct nvm_value begin; } early[5]; /* ways there, one a stage */
@@ -32,6 +32,12 @@ struct nvm_value x_emit(struct executor *x, enum op op, uint16_t flags, struct n
 struct nvm_value x_binary(struct executor *x, enum op op, struct nvm_value a, struct nvm_value b);
 struct nvm_value x_compare(struct executor *x, enum icmp_predicate p, struct nvm_value a, struct nvm_value b);
 struct nvm_value x_number(struct executor *x, struct nvm_type type, int64_t value);
+/* Counts iterations in the type of `taken`, or in i32 if that is narrower: every constant that the vectorizer writes fits
+ * there, and one more than 255 is not 0. Returns `taken` in that type. Of wider counters, one more than the largest number is
+ * 0, less than any least number of iterations. */
+struct nvm_value x_count_in(struct executor *x, struct nvm_value taken);
+/* So many iterations, at most INT32_MAX, in the counter's type. */
+struct nvm_value x_iterations(struct executor *x, uint64_t count);
 /* An integer as another integer type, zero-extended or cut off. */
 struct nvm_value x_resize(struct executor *x, struct nvm_value a, struct nvm_type type);
 /* pointer + bytes; bytes any integer. */

@@ -292,7 +292,7 @@ static void emit_row(struct skeleton *s, struct nvm_value end, uint32_t most, co
     struct nvm_block body = x_block(x, name);
     x->origin = (struct nvm_inst_id){0};
     ways[k] = way_here(s, x->entry, end);
-    x_branch(x, x_compare(x, ICMP_EQ, left, x_number(x, x->counter, k)), next, body);
+    x_branch(x, x_compare(x, ICMP_EQ, left, x_iterations(x, k)), next, body);
     x->block = body;
     straight_emit(x, k, heads);
     for (uint32_t p = 0; p < x->v->phis.count; p++)
@@ -323,7 +323,7 @@ static void emit_checks(struct skeleton *s) {
   struct nvm_block checks = x_block(x, "vector.memcheck");
   if (x->failed) return;
   struct nvm_value few =
-      x_compare(x, ICMP_ULT, s->total, x_number(x, x->counter, (int64_t)x->v->least_iterations));
+      x_compare(x, ICMP_ULT, s->total, x_iterations(x, x->v->least_iterations));
   leave_to_scalar(s, few, checks);
   x->block = checks;
   check_overlaps(s);
@@ -359,7 +359,7 @@ static void emit_stage(struct skeleton *s, uint32_t factor, uint32_t count, stru
 static void emit_vector(struct skeleton *s, uint32_t factor, uint32_t count, const struct stage_names *names,
                         const char *next_name, bool sure) {
   struct executor *x = &s->x;
-  struct nvm_value few = VALUE_NULL, chunk = x_number(x, x->counter, factor * count);
+  struct nvm_value few = VALUE_NULL, chunk = x_iterations(x, factor * count);
   if (!sure) few = x_compare(x, ICMP_ULT, x_binary(x, OP_SUB, s->total, x->begin), chunk);
   emit_stage(s, factor, count, few, VALUE_NULL, names, next_name);
 }
@@ -468,7 +468,6 @@ static bool prepare(struct skeleton *s) {
   x->starts = arena_alloc(arena, x->p->recipes.count * sizeof *x->starts);
   x->entry = arena_alloc(arena, (v->phis.count + 1) * sizeof *x->entry);
   x->leave = arena_alloc(arena, (v->phis.count + 1) * sizeof *x->leave);
-  x->counter = type_int(&v->f->module->types, v->trips.taken.width);
   return x->starts && x->entry && x->leave;
 }
 
@@ -480,13 +479,14 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
   if (!expand_all(&s, jump)) return module_out_of_memory(v->f->module) ? PLAN_OUT_OF_MEMORY : PLAN_NOT_EXPRESSIBLE;
   inst_remove(v->f, jump);
   x->block = v->loop->preheader;
-  s.total = v->scalar_epilogue ? s.taken : x_binary(x, OP_ADD, s.taken, x_number(x, x->counter, 1));
-  x->begin = x_number(x, x->counter, 0);
+  s.taken = x_count_in(x, s.taken);
+  s.total = v->scalar_epilogue ? s.taken : x_binary(x, OP_ADD, s.taken, x_iterations(x, 1));
+  x->begin = x_iterations(x, 0);
   for (uint32_t k = 0; k < v->phis.count; k++) x->entry[k] = v->phis.data[k].start;
   s.scalar_ph = x_block(x, v->epilogue_factor ? "vec.epilog.scalar.ph" : "scalar.ph");
   x->old_loop = s.scalar_ph;
   emit_checks(&s);
-  struct nvm_value zero = x_number(x, x->counter, 0);
+  struct nvm_value zero = x_iterations(x, 0);
   if (!value_is_none(s.peeled) && v->peel_in_row)
     emit_row(&s, s.peeled, v->peel_most, "peel.row", x_block(x, "vector.main.loop.iter.check"));
   else if (!value_is_none(s.peeled))

@@ -8,6 +8,7 @@
  *
  * so that registers count by the warps that they cost (the occupancy cliff), and wide or interleaved loads by the
  * waiting they save. Sums saturate. The interleave count is seed 3's formula. */
+#include "ir/evalint.h"
 #include "opt/remark.h"
 #include "opt/vectorize/vectorize.h"
 
@@ -257,8 +258,11 @@ static bool has_reductions(const struct vector_loop *v) {
   return false;
 }
 
+/* No more than the counter has numbers. */
 static uint64_t most_iterations(const struct vector_loop *v) {
-  return v->exact_trips ? v->exact_trips : v->trips.most < UINT32_MAX ? v->trips.most + 1 : UINT32_MAX;
+  uint64_t most = v->trips.most;
+  if (v->trips.taken.width < 32 && most > evalint_mask(v->trips.taken.width)) most = evalint_mask(v->trips.taken.width);
+  return v->exact_trips ? v->exact_trips : most < UINT32_MAX ? most + 1 : UINT32_MAX;
 }
 
 /* Seed 3's formula. `latency`: cycles of an addition that the other warps do not hide. Partial sums of a reduction
@@ -537,5 +541,6 @@ enum vector_refusal price_choose(struct vector_loop *v, const struct vplan *p) {
   v->unlike = false;
   uint32_t chunk = v->factor * v->interleave;
   v->twofold = v->twofold && unlike.body < COST_MAX && stage_cost(&unlike, STAGE_LOOP) < old_loop_cost(&c.scalar, chunk);
-  return v->factor * v->interleave == 1 ? VECTOR_NOT_BENEFICIAL : VECTOR_OK;
+  if (v->factor * v->interleave == 1) return VECTOR_NOT_BENEFICIAL;
+  return v->least_iterations > most_iterations(v) - v->scalar_epilogue ? VECTOR_LOW_TRIP_COUNT : VECTOR_OK;
 }
