@@ -118,7 +118,7 @@ DRIVER_OBJECTS := $(DRIVER_SOURCES:%.c=$B/obj/%.o)
 
 # ---- What one can ask for -----------------------------------------------------------------------
 
-.PHONY: all help setup demo check check-gpu check-peers check-programs check-random prove bench bench-compile lint format install uninstall clean \
+.PHONY: all help setup demo check check-gpu check-peers check-programs check-random check-kernels prove bench bench-compile lint format install uninstall clean \
   fuzz unit generated update-golden docs
 all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so
 
@@ -131,6 +131,7 @@ help:
 	@echo 'make prove          prove the peephole rules of opt/combine.rules with Z3'
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
 	@echo 'make check-random   random programs of Csmith, YARPGen and llvm-stress, executed; N=200 SEED=1'
+	@echo 'make check-kernels  every kernel of real modules, levels compared bit by bit; MODULES=folder of .ll files'
 	@echo 'make bench          speed and memory beside llvm-as and llc; MODULES=folder of .ll files'
 	@echo 'make bench-compile  IR to PTX beside clang -O3, and how time grows with size; MODULES=folder'
 	@echo 'make fuzz-diff      execute random kernels in many ways and compare; N=500 SEED=0 HOST=3'
@@ -300,13 +301,17 @@ prove: all
 
 # Checkouts of public CUDA suites; the head of the script says which.
 SOURCES ?=
-check-programs: all
+check-programs: all $B/libinternal.a
 	@$(PYTHON) runtime-tests/peers/run_programs.py $(or $(SOURCES),$(error SOURCES=FOLDER with checkouts of the suites)) $(PROGRAMS_ARGUMENTS)
 
 # N of each generator that is installed.
 check-random: all
 	@$(PYTHON) runtime-tests/peers/check_random.py --csmith $(or $N,200) --yarpgen $(or $N,200) --stress $(or $N,200) \
 	  --seed $(or $(SEED),1) $(RANDOM_ARGUMENTS)
+
+# Real modules, as runtime-tests/peers/README.md says how to make them.
+check-kernels: all $B/libinternal.a
+	@$(PYTHON) runtime-tests/peers/check_kernels.py $(or $(MODULES),$(error MODULES=FOLDER of .ll files)) $(KERNELS_ARGUMENTS)
 
 bench-compile: all
 	@$(PYTHON) runtime-tests/bench/bench_compile.py $(if $(MODULES),--modules $(MODULES)) $(BENCH_ARGUMENTS)
