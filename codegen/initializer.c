@@ -257,11 +257,8 @@ static bool fits(struct painter *p, uint64_t end) {
 static bool extend_beyond(struct painter *p, uint64_t end) {
   struct textbuf *b = &p->out->bytes;
   if (!fits(p, end)) return false;
-  char *room = textbuf_room(b, end - b->length);
-  if (!room) return false;
-  memset(room, 0, end - b->length);
-  b->length = end;
-  return true;
+  textbuf_zeros(b, end - b->length);
+  return b->length == end;
 }
 
 /* Room up to `end`; what was not there is zero. */

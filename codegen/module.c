@@ -295,11 +295,7 @@ static void rewrite_header(struct lower *l, size_t begin, size_t end) {
   textbuf_init(&header, &l->function_arena);
   write_header(l, &header);
   check_version(l);
-  if (!textbuf_room(out, header.length)) return;
-  if (header.length != end - begin)
-    memmove(out->bytes + begin + header.length, out->bytes + end, out->length - end);
-  memcpy(out->bytes + begin, header.bytes, header.length);
-  out->length += header.length - (end - begin);
+  textbuf_replace(out, begin, end, (struct nvm_text){header.bytes, header.length});
 }
 
 /* --- the module ------------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* PTX text from PTX data; see print.h.
  *
  * Printing is the last step of every compilation and writes more bytes than any other, so it is
- * kept to copying: all words have precomputed lengths, numbers are formatted here, and room in the
- * buffer is asked for once an instruction. */
+ * kept to copying: all words have precomputed lengths, and the end of the buffer stays in registers
+ * while an instruction is written (struct text_room). */
 #include "ptx/print.h"
 
 #include "ptx/ops.h"
@@ -31,52 +31,14 @@ struct printer {
 
 /* ---- small pieces ---------------------------------------------------------------------------- */
 
-/* Room that holds any word of the tables, number or register. */
-enum { TOKEN_BYTES = 96 };
-
-static inline char *tokens_room(struct textbuf *b, size_t count) {
-  if (b->capacity - b->length >= count * TOKEN_BYTES) return b->bytes + b->length;
-  return textbuf_room(b, count * TOKEN_BYTES);
-}
-static inline char *token_room(struct textbuf *b) { return tokens_room(b, 1); }
-
-static inline void token_end(struct textbuf *b, const char *end) {
-  b->length = (size_t)(end - b->bytes);
+static inline struct text_room put_reg(struct textbuf *b, struct text_room r, struct ptx_reg reg) {
+  enum ptx_class c = ptx_reg_class(reg);
+  r = room_word(b, r, class_rows[c].prefix, class_rows[c].length);
+  return room_unsigned(b, r, ptx_reg_number(reg));
 }
 
-/* Most words are short: two copies that may overlap, of sizes that the compiler knows. */
-static inline char *put_word(char *p, const char *text, size_t length) {
-  if (length > 16 || length < 2) {
-    memcpy(p, text, length);
-  } else if (length >= 8) {
-    memcpy(p, text, 8);
-    memcpy(p + length - 8, text + length - 8, 8);
-  } else if (length >= 4) {
-    memcpy(p, text, 4);
-    memcpy(p + length - 4, text + length - 4, 4);
-  } else {
-    memcpy(p, text, 2);
-    p[length - 1] = text[length - 1];
-  }
-  return p + length;
-}
-
-static char *put_signed(char *p, int64_t value) {
-  if (value >= 0) return textbuf_digits(p, (uint64_t)value);
-  *p++ = '-';
-  return textbuf_digits(p, -(uint64_t)value);
-}
-
-static inline char *put_reg(char *p, struct ptx_reg r) {
-  enum ptx_class c = ptx_reg_class(r);
-  p = put_word(p, class_rows[c].prefix, class_rows[c].length);
-  return textbuf_digits(p, ptx_reg_number(r));
-}
-
-static char *put_hex(char *p, uint64_t value, int digits) {
-  for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4)
-    *p++ = "0123456789ABCDEF"[(value >> shift) & 15];
-  return p;
+static inline struct text_room put_text(struct textbuf *b, struct text_room r, struct nvm_text t) {
+  return room_word(b, r, t.bytes, t.length);
 }
 
 static void write_symbol(const struct printer *pr, struct nvm_str s) {
@@ -86,12 +48,6 @@ static void write_symbol(const struct printer *pr, struct nvm_str s) {
 static void write_mod(struct textbuf *b, uint16_t mod) {
   const struct ptx_mod_row *row = ptx_mod_row(mod);
   textbuf_write(b, row->text, row->length);
-}
-
-static void write_offset(struct textbuf *b, int64_t offset) {
-  if (offset == 0) return;
-  textbuf_char(b, '+'); /* ptxas wants `+-4` */
-  textbuf_signed(b, offset);
 }
 
 /* ---- labels ----------------------------------------------------------------------------------- */
@@ -130,147 +86,121 @@ static struct nvm_text *name_labels(const struct ptx_function *f) {
   return texts;
 }
 
+static struct text_room put_label(const struct printer *pr, struct text_room r, uint32_t label) {
+  if (pr->labels) return put_text(pr->out, r, pr->labels[label]);
+  return room_unsigned(pr->out, room_word(pr->out, r, "$L__", 4), label);
+}
+
 static void write_label(const struct printer *pr, uint32_t label) {
-  if (pr->labels) textbuf_text(pr->out, pr->labels[label]);
-  else textbuf_format(pr->out, "$L__%u", label);
+  textbuf_close(pr->out, put_label(pr, textbuf_open(pr->out), label));
 }
 
 /* ---- operands ---------------------------------------------------------------------------------- */
 
-static void write_operand(const struct printer *pr, const struct ptx_operand *o, const char *before);
+static struct text_room put_operand(const struct printer *pr, struct text_room r, const struct ptx_operand *o);
 
-static void write_list(const struct printer *pr, uint32_t first, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++)
-    write_operand(pr, &pr->f->operands.data[first + i], i > 0 ? ", " : "");
+static struct text_room put_list(const struct printer *pr, struct text_room r, uint32_t first, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (i > 0) r = room_word(pr->out, r, ", ", 2);
+    r = put_operand(pr, r, &pr->f->operands.data[first + i]);
+  }
+  return r;
 }
 
-static void write_pair(const struct printer *pr, const struct ptx_operand *o) {
+static struct text_room put_pair(const struct printer *pr, struct text_room r, const struct ptx_operand *o) {
   for (uint32_t i = 0; i < o->count; i++) {
-    if (i > 0) textbuf_char(pr->out, '|');
-    write_operand(pr, &pr->f->operands.data[o->first + i], "");
+    if (i > 0) r = room_char(pr->out, r, '|');
+    r = put_operand(pr, r, &pr->f->operands.data[o->first + i]);
   }
+  return r;
 }
 
-static void write_group(const struct printer *pr, const struct ptx_operand *o, char open,
-                        char close) {
-  textbuf_char(pr->out, open);
-  write_list(pr, o->first, o->count);
-  textbuf_char(pr->out, close);
+static struct text_room put_group(const struct printer *pr, struct text_room r, const struct ptx_operand *o,
+                                  char open, char close) {
+  r = put_list(pr, room_char(pr->out, r, open), o->first, o->count);
+  return room_char(pr->out, r, close);
 }
 
-/* What fits a token: registers, numbers, special registers. */
-static char *put_scalar(char *p, const struct ptx_operand *o) {
-  if (o->negated) *p++ = o->kind == PTX_OPERAND_REG && ptx_reg_class(o->reg) == PTX_PRED ? '!' : '-';
-  if (o->kind == PTX_OPERAND_REG) return put_reg(p, o->reg);
-  if (o->kind == PTX_OPERAND_INT) return put_signed(p, o->imm);
-  if (o->kind == PTX_OPERAND_F32) return put_hex(put_word(p, "0f", 2), (uint64_t)o->imm, 8);
-  if (o->kind == PTX_OPERAND_F64) return put_hex(put_word(p, "0d", 2), (uint64_t)o->imm, 16);
+/* Registers, numbers, special registers. */
+static inline struct text_room put_scalar(struct textbuf *b, struct text_room r, const struct ptx_operand *o) {
+  if (o->negated)
+    r = room_char(b, r, o->kind == PTX_OPERAND_REG && ptx_reg_class(o->reg) == PTX_PRED ? '!' : '-');
+  if (o->kind == PTX_OPERAND_REG) return put_reg(b, r, o->reg);
+  if (o->kind == PTX_OPERAND_INT) return room_signed(b, r, o->imm);
+  if (o->kind == PTX_OPERAND_F32) return room_hex(b, room_word(b, r, "0f", 2), (uint64_t)o->imm, 8, true);
+  if (o->kind == PTX_OPERAND_F64) return room_hex(b, room_word(b, r, "0d", 2), (uint64_t)o->imm, 16, true);
   const struct ptx_special_row *row = ptx_special_row(o->special);
-  return put_word(p, row->text, row->length);
+  return room_word(b, r, row->text, row->length);
 }
 
-static char *put_address(char *p, const struct ptx_operand *o) {
-  *p++ = '[';
-  if (o->kind == PTX_OPERAND_ADDRESS_REG) {
-    p = put_reg(p, o->reg);
-    if (o->imm != 0) {
-      *p++ = '+';
-      p = put_signed(p, o->imm);
-    }
-  } else {
-    p = put_signed(p, o->imm);
-  }
-  *p++ = ']';
-  return p;
+static struct text_room put_offset(struct textbuf *b, struct text_room r, int64_t offset) {
+  if (offset == 0) return r;
+  return room_signed(b, room_char(b, r, '+'), offset); /* ptxas wants `+-4` */
 }
 
-static void write_symbol_operand(const struct printer *pr, const struct ptx_operand *o) {
+static struct text_room put_address(struct textbuf *b, struct text_room r, const struct ptx_operand *o) {
+  r = room_char(b, r, '[');
+  if (o->kind == PTX_OPERAND_ADDRESS_REG) r = put_offset(b, put_reg(b, r, o->reg), o->imm);
+  else r = room_signed(b, r, o->imm);
+  return room_char(b, r, ']');
+}
+
+static struct text_room put_symbol(const struct printer *pr, struct text_room r, const struct ptx_operand *o) {
   bool address = o->kind == PTX_OPERAND_ADDRESS_SYMBOL;
-  if (address) textbuf_char(pr->out, '[');
-  write_symbol(pr, o->symbol);
-  write_offset(pr->out, o->imm);
-  if (address) textbuf_char(pr->out, ']');
+  if (address) r = room_char(pr->out, r, '[');
+  r = put_text(pr->out, r, strtab_text(pr->module->strings, o->symbol));
+  r = put_offset(pr->out, r, o->imm);
+  return address ? room_char(pr->out, r, ']') : r;
 }
 
-/* An operand that fits a token; NULL: another. */
-static inline char *put_simple(char *p, const struct ptx_operand *o) {
+static struct text_room put_operand(const struct printer *pr, struct text_room r, const struct ptx_operand *o) {
   switch ((enum ptx_operand_kind)o->kind) {
-  case PTX_OPERAND_NONE: *p++ = '_'; return p;
+  case PTX_OPERAND_NONE: return room_char(pr->out, r, '_');
   case PTX_OPERAND_REG:
   case PTX_OPERAND_INT:
   case PTX_OPERAND_F32:
   case PTX_OPERAND_F64:
-  case PTX_OPERAND_SPECIAL: return put_scalar(p, o);
+  case PTX_OPERAND_SPECIAL: return put_scalar(pr->out, r, o);
   case PTX_OPERAND_ADDRESS_REG:
-  case PTX_OPERAND_ADDRESS_IMM: return put_address(p, o);
+  case PTX_OPERAND_ADDRESS_IMM: return put_address(pr->out, r, o);
   case PTX_OPERAND_SYMBOL:
-  case PTX_OPERAND_ADDRESS_SYMBOL:
-  case PTX_OPERAND_LABEL:
-  case PTX_OPERAND_VECTOR:
-  case PTX_OPERAND_TENSOR:
-  case PTX_OPERAND_LIST:
-  case PTX_OPERAND_PAIR: break;
+  case PTX_OPERAND_ADDRESS_SYMBOL: return put_symbol(pr, r, o);
+  case PTX_OPERAND_LABEL: return put_label(pr, r, o->label);
+  case PTX_OPERAND_VECTOR: return put_group(pr, r, o, '{', '}');
+  case PTX_OPERAND_TENSOR: return put_group(pr, r, o, '[', ']');
+  case PTX_OPERAND_LIST: return put_group(pr, r, o, '(', ')');
+  case PTX_OPERAND_PAIR: return put_pair(pr, r, o);
   }
-  return NULL;
+  return r;
 }
 
-/* An operand that does not fit a token. */
-static void write_compound(const struct printer *pr, const struct ptx_operand *o) {
-  if (o->kind == PTX_OPERAND_LABEL) write_label(pr, o->label);
-  else if (o->kind == PTX_OPERAND_VECTOR) write_group(pr, o, '{', '}');
-  else if (o->kind == PTX_OPERAND_TENSOR) write_group(pr, o, '[', ']');
-  else if (o->kind == PTX_OPERAND_LIST) write_group(pr, o, '(', ')');
-  else if (o->kind == PTX_OPERAND_PAIR) write_pair(pr, o);
-  else write_symbol_operand(pr, o);
-}
-
-/* The operand behind a separator of two characters, or nothing. */
-static void write_operand(const struct printer *pr, const struct ptx_operand *o, const char *before) {
-  struct textbuf *b = pr->out;
-  char *p = token_room(b), *end;
-  if (!p) return;
-  if (*before) p = put_word(p, before, 2);
-  end = put_simple(p, o);
-  token_end(b, end ? end : p);
-  if (!end) write_compound(pr, o);
+static void write_operand(const struct printer *pr, const struct ptx_operand *o) {
+  textbuf_close(pr->out, put_operand(pr, textbuf_open(pr->out), o));
 }
 
 /* ---- instructions -------------------------------------------------------------------------------- */
 
-static char *put_guard(char *p, const struct ptx_entry *e) {
-  *p++ = '@';
-  if (e->guard_negated) *p++ = '!';
-  p = put_reg(p, e->guard);
-  *p++ = ' ';
-  return p;
+static struct text_room put_guard(struct textbuf *b, struct text_room r, const struct ptx_entry *e) {
+  r = room_char(b, r, '@');
+  if (e->guard_negated) r = room_char(b, r, '!');
+  return room_char(b, put_reg(b, r, e->guard), ' ');
 }
 
 static void write_inst(const struct printer *pr, const struct ptx_entry *e) {
   struct textbuf *b = pr->out;
   const struct ptx_op_row *op = ptx_op_row(e->op);
   const uint16_t *mods = pr->f->mods.data + e->first_mod;
-  char *p = tokens_room(b, 3 + (size_t)e->mod_count + e->operand_count); /* guard, op, modifiers, operands, the end */
-  if (!p) return;
-  *p++ = '\t';
-  if (!ptx_reg_is_none(e->guard)) p = put_guard(p, e);
-  p = put_word(p, op->text, op->length);
+  struct text_room r = room_char(b, textbuf_open(b), '\t');
+  if (!ptx_reg_is_none(e->guard)) r = put_guard(b, r, e);
+  r = room_word(b, r, op->text, op->length);
   for (uint32_t i = 0; i < e->mod_count; i++) {
     const struct ptx_mod_row *row = ptx_mod_row(mods[i]);
-    p = put_word(p, row->text, row->length);
+    r = room_word(b, r, row->text, row->length);
   }
   const struct ptx_operand *operands = pr->f->operands.data + e->first_operand;
-  for (uint32_t i = 0; i < e->operand_count; i++) {
-    p = put_word(p, i > 0 ? ", " : " \t", 2);
-    char *end = put_simple(p, &operands[i]);
-    if (!end) {
-      token_end(b, p);
-      write_compound(pr, &operands[i]);
-      end = tokens_room(b, (size_t)e->operand_count - i);
-      if (!end) return;
-    }
-    p = end;
-  }
-  token_end(b, put_word(p, ";\n", 2));
+  for (uint32_t i = 0; i < e->operand_count; i++)
+    r = put_operand(pr, room_word(b, r, i > 0 ? ", " : " \t", 2), &operands[i]);
+  textbuf_close(b, room_word(b, r, ";\n", 2));
 }
 
 static void write_variable(const struct printer *pr, const struct ptx_variable *v);
@@ -281,7 +211,7 @@ static void write_loc(const struct printer *pr, const struct ptx_entry *e) {
   textbuf_format(pr->out, "\t.loc\t%u %D %D", e->first_mod, o[0].imm, o[1].imm);
   if (e->operand_count > 2) {
     textbuf_puts(pr->out, ", function_name ");
-    write_operand(pr, &o[2], "");
+    write_operand(pr, &o[2]);
     textbuf_format(pr->out, ", inlined_at %D %D %D", o[3].imm, o[4].imm, o[5].imm);
   }
   textbuf_char(pr->out, '\n');
@@ -316,7 +246,7 @@ static void write_entry(const struct printer *pr, const struct ptx_entry *e) {
   case PTX_BRANCHTARGETS:
     write_label(pr, e->first_mod);
     textbuf_puts(b, ": .branchtargets ");
-    write_list(pr, e->first_operand, e->line);
+    textbuf_close(b, put_list(pr, textbuf_open(b), e->first_operand, e->line));
     textbuf_write(b, ";\n", 2);
     break;
   case PTX_PRAGMA: write_text(pr, "\t.pragma \"", e->first_mod, "\";\n"); break;
@@ -328,62 +258,49 @@ static void write_entry(const struct printer *pr, const struct ptx_entry *e) {
 
 /* ---- variables ------------------------------------------------------------------------------------ */
 
-static void write_init_symbol(const struct printer *pr, const struct ptx_init *init) {
+static struct text_room put_init_symbol(const struct printer *pr, struct text_room r, const struct ptx_init *init) {
+  struct textbuf *b = pr->out;
   if (init->mask_byte) {
-    textbuf_puts(pr->out, "0xFF");
-    for (int i = 1; i < init->mask_byte; i++) textbuf_write(pr->out, "00", 2);
-    textbuf_char(pr->out, '(');
+    r = room_word(b, r, "0xFF", 4);
+    for (int i = 1; i < init->mask_byte; i++) r = room_word(b, r, "00", 2);
+    r = room_char(b, r, '(');
   }
-  if (init->generic) textbuf_puts(pr->out, "generic(");
-  write_symbol(pr, init->symbol);
-  if (init->generic) textbuf_char(pr->out, ')');
-  write_offset(pr->out, (int64_t)init->bits);
-  if (init->mask_byte) textbuf_char(pr->out, ')');
+  if (init->generic) r = room_word(b, r, "generic(", 8);
+  r = put_text(b, r, strtab_text(pr->module->strings, init->symbol));
+  if (init->generic) r = room_char(b, r, ')');
+  r = put_offset(b, r, (int64_t)init->bits);
+  return init->mask_byte ? room_char(b, r, ')') : r;
 }
 
-static void write_init(const struct printer *pr, const struct ptx_init *init,
-                       const struct ptx_mod_row *type) {
-  char *p = token_room(pr->out);
-  if (!p) return;
-  if (init->symbol.index != 0) {
-    write_init_symbol(pr, init);
-  } else if (type->kind == 'f' && type->bits == 32) {
-    token_end(pr->out, put_hex(put_word(p, "0f", 2), init->bits, 8));
-  } else if (type->kind == 'f' && type->bits == 64) {
-    token_end(pr->out, put_hex(put_word(p, "0d", 2), init->bits, 16));
-  } else if (type->kind == 's') {
-    unsigned up = type->bits < 64 ? 64u - type->bits : 0;
-    token_end(pr->out, put_signed(p, (int64_t)(init->bits << up) >> up));
-  } else {
-    token_end(pr->out, textbuf_digits(p, init->bits));
-  }
+static struct text_room put_init(const struct printer *pr, struct text_room r, const struct ptx_init *init,
+                                 const struct ptx_mod_row *type) {
+  struct textbuf *b = pr->out;
+  if (init->symbol.index != 0) return put_init_symbol(pr, r, init);
+  if (type->kind == 'f' && type->bits == 32) return room_hex(b, room_word(b, r, "0f", 2), init->bits, 8, true);
+  if (type->kind == 'f' && type->bits == 64) return room_hex(b, room_word(b, r, "0d", 2), init->bits, 16, true);
+  if (type->kind != 's') return room_unsigned(b, r, init->bits);
+  unsigned up = type->bits < 64 ? 64u - type->bits : 0;
+  return room_signed(b, r, (int64_t)(init->bits << up) >> up);
 }
 
-static inline char *put_byte(char *p, unsigned value) {
-  if (value >= 100) {
-    *p++ = (char)('0' + value / 100);
-    *p++ = (char)('0' + value / 10 % 10);
-  } else if (value >= 10) {
-    *p++ = (char)('0' + value / 10);
-  }
-  *p++ = (char)('0' + value % 10);
-  return p;
-}
+/* What precedes a byte in a list, and the byte. */
+#define BYTE(n) {", " #n, sizeof ", " #n - 1}
+#define TEN(p) BYTE(p##0), BYTE(p##1), BYTE(p##2), BYTE(p##3), BYTE(p##4), \
+               BYTE(p##5), BYTE(p##6), BYTE(p##7), BYTE(p##8), BYTE(p##9)
+static const struct {
+  char text[7];
+  uint8_t length;
+} byte_items[256] = {
+    TEN(), TEN(1), TEN(2), TEN(3), TEN(4), TEN(5), TEN(6), TEN(7), TEN(8), TEN(9), TEN(10), TEN(11), TEN(12),
+    TEN(13), TEN(14), TEN(15), TEN(16), TEN(17), TEN(18), TEN(19), TEN(20), TEN(21), TEN(22), TEN(23), TEN(24),
+    BYTE(250), BYTE(251), BYTE(252), BYTE(253), BYTE(254), BYTE(255),
+};
 
 static void write_init_bytes(struct textbuf *b, const unsigned char *bytes, uint32_t count) {
-  enum { TOGETHER = 256, MOST_CHARACTERS = 5 };
-  const char *before = " = {";
-  for (uint32_t i = 0; i < count;) {
-    char *p = textbuf_room(b, TOGETHER * MOST_CHARACTERS);
-    if (!p) return;
-    for (uint32_t end = count - i < TOGETHER ? count : i + TOGETHER; i < end; i++) {
-      p = put_word(p, before, i == 0 ? 4 : 2);
-      before = ", ";
-      p = put_byte(p, bytes[i]);
-    }
-    token_end(b, p);
-  }
-  textbuf_char(b, '}');
+  struct text_room r = room_word(b, textbuf_open(b), " = {", 4);
+  r = room_unsigned(b, r, bytes[0]);
+  for (uint32_t i = 1; i < count; i++) r = room_word(b, r, byte_items[bytes[i]].text, byte_items[bytes[i]].length);
+  textbuf_close(b, room_char(b, r, '}'));
 }
 
 static void write_inits(const struct printer *pr, const struct ptx_variable *v) {
@@ -394,12 +311,12 @@ static void write_inits(const struct printer *pr, const struct ptx_variable *v) 
   const struct ptx_mod_row *type = ptx_mod_row(v->type);
   const struct ptx_init *inits = pr->module->inits.data + v->first_init;
   bool braces = v->is_array || v->vector || inits->is_property;
-  textbuf_puts(pr->out, braces ? " = {" : " = ");
+  struct text_room r = room_word(pr->out, textbuf_open(pr->out), " = {", braces ? 4 : 3);
   for (uint32_t i = 0; i < v->init_count; i++) {
-    if (i > 0) textbuf_puts(pr->out, inits[i - 1].is_property ? " = " : ", ");
-    write_init(pr, &inits[i], type);
+    if (i > 0) r = inits[i - 1].is_property ? room_word(pr->out, r, " = ", 3) : room_word(pr->out, r, ", ", 2);
+    r = put_init(pr, r, &inits[i], type);
   }
-  if (braces) textbuf_char(pr->out, '}');
+  textbuf_close(pr->out, braces ? room_char(pr->out, r, '}') : r);
 }
 
 static void write_align(struct textbuf *b, uint32_t align) {
@@ -438,8 +355,7 @@ static void write_variable(const struct printer *pr, const struct ptx_variable *
     write_align(b, v->ptr_align);
   }
   textbuf_char(b, ' ');
-  char *p = !ptx_reg_is_none(v->reg) ? token_room(b) : NULL;
-  if (p) token_end(b, put_reg(p, v->reg));
+  if (!ptx_reg_is_none(v->reg)) textbuf_close(b, put_reg(b, textbuf_open(b), v->reg));
   else if (v->name.index == 0) textbuf_char(b, '_');
   else write_symbol(pr, v->name);
   write_dimension(b, v);
@@ -528,15 +444,9 @@ static bool has_parameter_of(const struct ptx_function *f, enum ptx_class c) {
 
 /* Registers of a class of which some are parameters are declared one by one. */
 static void write_single_regs(struct textbuf *b, const struct ptx_function *f, enum ptx_class c) {
-  for (uint32_t n = 1; n <= f->reg_count[c]; n++) {
-    char *p = token_room(b);
-    if (!p || is_parameter(f, ptx_reg_make(c, n))) continue;
-    p = put_word(p, "\t.reg ", 6);
-    const struct ptx_mod_row *type = ptx_mod_row(class_rows[c].type);
-    p = put_word(p, type->text, type->length);
-    *p++ = '\t';
-    token_end(b, put_word(put_reg(p, ptx_reg_make(c, n)), ";\n", 2));
-  }
+  for (uint32_t n = 1; n <= f->reg_count[c]; n++)
+    if (!is_parameter(f, ptx_reg_make(c, n)))
+      textbuf_format(b, "\t.reg %s\t%s%u;\n", ptx_mod_row(class_rows[c].type)->text, class_rows[c].prefix, n);
 }
 
 static void write_registers(struct textbuf *b, const struct ptx_function *f) {
@@ -574,7 +484,7 @@ void ptx_print_function(const struct ptx_function *f, struct textbuf *out) {
 
 void ptx_print_operand(const struct ptx_function *f, const struct ptx_operand *o,
                        struct textbuf *out) {
-  write_operand(&(struct printer){out, f->module, f, NULL}, o, "");
+  write_operand(&(struct printer){out, f->module, f, NULL}, o);
 }
 
 void ptx_print_entry(const struct ptx_function *f, const struct ptx_entry *e, struct textbuf *out) {

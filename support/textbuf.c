@@ -1,60 +1,144 @@
 /* The library's text output: a byte buffer and the few number formats that are needed. */
 #include "support/textbuf.h"
 
+#include <assert.h>
 #include <stdarg.h>
 
-enum { FIRST_BYTES = 256, LARGE = 1 << 20 };
+#ifdef NVM_CHECKING
+/* The checking build: a buffer has hardly more room than was asked for, and known bytes follow it. */
+enum { FIRST_BYTES = 1, LARGE = 1, GUARD_BYTES = 16 };
+#else
+enum { FIRST_BYTES = 256, LARGE = 1 << 20, GUARD_BYTES = 0 };
+#endif
+enum { GUARD = 0xA5 };
 
 void textbuf_init(struct textbuf *b, struct arena *arena) {
   *b = (struct textbuf){.arena = arena};
 }
 
-char *textbuf_room(struct textbuf *b, size_t more) {
-  if (more <= b->capacity - b->length) return b->bytes + b->length;
+/* Whether nothing was written after the capacity: of use only where the guard has bytes. */
+static inline bool is_guarded(const struct textbuf *b) {
+  for (int k = 0; b->bytes && k < GUARD_BYTES; k++)
+    if ((unsigned char)b->bytes[b->capacity + (size_t)k] != GUARD) return false;
+  return b->length <= b->capacity;
+}
+
+/* Makes room for `more` bytes after the last one; false when out of memory. */
+static bool reserve(struct textbuf *b, size_t more) {
+  assert(is_guarded(b));
+  if (more <= b->capacity - b->length) return true;
+  if (more > SIZE_MAX / 2 - b->length) {
+    b->arena->failed = true;
+    return false;
+  }
   size_t wanted = b->length + more;
   size_t capacity = b->capacity ? b->capacity * 2 : FIRST_BYTES;
-  if (capacity > LARGE) capacity -= b->capacity / 2;
+  if (capacity > LARGE) capacity -= b->capacity / 2 + (GUARD_BYTES ? b->capacity * 3 / 8 : 0);
   if (capacity < wanted) capacity = wanted;
-  char *bytes = arena_grow_raw(b->arena, b->bytes, b->capacity, capacity);
-  if (!bytes) return NULL;
+  size_t old = b->bytes ? b->capacity + GUARD_BYTES : 0;
+  char *bytes = arena_grow_raw(b->arena, b->bytes, old, capacity + GUARD_BYTES);
+  if (!bytes) return false;
+  memset(bytes + capacity, GUARD, GUARD_BYTES);
   b->bytes = bytes;
   b->capacity = capacity;
-  return b->bytes + b->length;
+  return true;
 }
 
 void textbuf_write(struct textbuf *b, const char *bytes, size_t length) {
-  char *room = length ? textbuf_room(b, length) : NULL;
-  if (!room) return;
-  memcpy(room, bytes, length);
+  if (length == 0 || !reserve(b, length)) return;
+  memcpy(b->bytes + b->length, bytes, length);
   b->length += length;
 }
 
-char *textbuf_digits(char *p, uint64_t value) {
-  uint32_t low = (uint32_t)value;
-  if (value >= 1000) {
-    p = textbuf_digits(p, value / 1000);
-    low = (uint32_t)(value % 1000);
-  }
-  if (value >= 100) *p++ = (char)('0' + low / 100), low %= 100;
-  if (value >= 10) *p++ = (char)('0' + low / 10), low %= 10;
-  *p++ = (char)('0' + low);
-  return p;
+void textbuf_zeros(struct textbuf *b, size_t count) {
+  if (count == 0 || !reserve(b, count)) return;
+  memset(b->bytes + b->length, 0, count);
+  b->length += count;
 }
 
+bool textbuf_replace(struct textbuf *b, size_t begin, size_t end, struct nvm_text text) {
+  assert(begin <= end && end <= b->length);
+  size_t old = end - begin;
+  if (text.length > old && !reserve(b, text.length - old)) return false;
+  if (text.length != old) memmove(b->bytes + begin + text.length, b->bytes + end, b->length - end);
+  if (text.length) memcpy(b->bytes + begin, text.bytes, text.length);
+  b->length = b->length - old + text.length;
+  return true;
+}
+
+/* ---- The room -------------------------------------------------------------------------------- */
+
+void textbuf_close(struct textbuf *b, struct text_room r) {
+  b->length = (size_t)(r.at - b->bytes);
+  assert(r.at <= r.end && is_guarded(b));
+}
+
+struct text_room room_write(struct textbuf *b, struct text_room r, const char *bytes, size_t length) {
+  textbuf_close(b, r);
+  textbuf_write(b, bytes, length);
+  return textbuf_open(b);
+}
+
+static inline size_t count_digits(uint64_t value) {
+  for (size_t n = 1;; n += 4, value /= 10000) {
+    if (value < 10) return n;
+    if (value < 100) return n + 1;
+    if (value < 1000) return n + 2;
+    if (value < 10000) return n + 3;
+  }
+}
+
+static const char digit_pairs[] =
+    "00010203040506070809101112131415161718192021222324"
+    "25262728293031323334353637383940414243444546474849"
+    "50515253545556575859606162636465666768697071727374"
+    "75767778798081828384858687888990919293949596979899";
+
+/* Two digits at a time, from the last one. */
+static inline void put_digits(char *end, uint64_t value) {
+  for (; value >= 100; value /= 100) memcpy(end -= 2, digit_pairs + value % 100 * 2, 2);
+  if (value >= 10) memcpy(end - 2, digit_pairs + value * 2, 2);
+  else end[-1] = (char)('0' + value);
+}
+
+__attribute__((noinline)) static struct text_room put_beyond(struct textbuf *b, struct text_room r, uint64_t value,
+                                                             size_t count) {
+  char digits[20]; /* of the largest uint64_t */
+  put_digits(digits + count, value);
+  return room_write(b, r, digits, count);
+}
+
+struct text_room room_unsigned(struct textbuf *b, struct text_room r, uint64_t value) {
+  size_t count = count_digits(value);
+  if ((size_t)(r.end - r.at) < count) return put_beyond(b, r, value, count);
+  put_digits(r.at += count, value);
+  return r;
+}
+
+struct text_room room_signed(struct textbuf *b, struct text_room r, int64_t value) {
+  if (value >= 0) return room_unsigned(b, r, (uint64_t)value);
+  return room_unsigned(b, room_char(b, r, '-'), -(uint64_t)value);
+}
+
+struct text_room room_hex(struct textbuf *b, struct text_room r, uint64_t value, int digits, bool upper) {
+  const char *alphabet = upper ? "0123456789ABCDEF" : "0123456789abcdef";
+  char text[16];
+  for (int k = 16; k > 0; value >>= 4) text[--k] = alphabet[value & 15];
+  return room_word(b, r, text + 16 - digits, (size_t)digits);
+}
+
+/* ---- Numbers and formats ----------------------------------------------------------------------- */
+
 void textbuf_unsigned(struct textbuf *b, uint64_t value) {
-  char *room = textbuf_room(b, 20);
-  if (room) b->length = (size_t)(textbuf_digits(room, value) - b->bytes);
+  textbuf_close(b, room_unsigned(b, textbuf_open(b), value));
 }
 
 void textbuf_signed(struct textbuf *b, int64_t value) {
-  if (value < 0) textbuf_char(b, '-');
-  textbuf_unsigned(b, value < 0 ? -(uint64_t)value : (uint64_t)value);
+  textbuf_close(b, room_signed(b, textbuf_open(b), value));
 }
 
 void textbuf_hex(struct textbuf *b, uint64_t value, int digits, bool upper) {
-  const char *alphabet = upper ? "0123456789ABCDEF" : "0123456789abcdef";
-  for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4)
-    textbuf_char(b, alphabet[(value >> shift) & 15]);
+  textbuf_close(b, room_hex(b, textbuf_open(b), value, digits, upper));
 }
 
 static int hex_digits(uint64_t value) {

@@ -15,6 +15,14 @@ struct textbuf {
   size_t capacity;
 };
 
+/* The end of a buffer to which many short pieces are appended; passed and returned by value, so that
+ * both pointers stay in registers. The room_ functions are its only writers. Each compares what it
+ * appends with the room that is left and asks for more itself: no caller computes a size, and no
+ * writer can pass the end. After a failed request they append nothing. */
+struct text_room {
+  char *at, *end;
+};
+
 static inline struct nvm_text text_of(const char *s) {
   return (struct nvm_text){s, strlen(s)};
 }
@@ -22,8 +30,43 @@ static inline struct nvm_text text_of(const char *s) {
 /* An empty buffer; after a failed request (arena->failed) writes are dropped. */
 void textbuf_init(struct textbuf *b, struct arena *arena);
 
-/* Room for `more` bytes at b->bytes + b->length, or NULL. The caller adds to b->length. */
-char *textbuf_room(struct textbuf *b, size_t more);
+/* Opens the room after the last byte. Until textbuf_close() the buffer is written through it only. */
+static inline struct text_room textbuf_open(const struct textbuf *b) {
+  return (struct text_room){b->bytes + b->length, b->bytes + b->capacity};
+}
+void textbuf_close(struct textbuf *b, struct text_room r);
+
+/* Appends any number of bytes. */
+struct text_room room_write(struct textbuf *b, struct text_room r, const char *bytes, size_t length);
+
+/* The same for what is mostly 2 to 16 bytes: two copies that may overlap, of sizes that the compiler knows. */
+static inline struct text_room room_word(struct textbuf *b, struct text_room r, const char *text, size_t length) {
+  if ((size_t)(r.end - r.at) < length || length > 16 || length < 2) return room_write(b, r, text, length);
+  if (length >= 8) {
+    memcpy(r.at, text, 8);
+    memcpy(r.at + length - 8, text + length - 8, 8);
+  } else if (length >= 4) {
+    memcpy(r.at, text, 4);
+    memcpy(r.at + length - 4, text + length - 4, 4);
+  } else {
+    memcpy(r.at, text, 2);
+    r.at[length - 1] = text[length - 1];
+  }
+  r.at += length;
+  return r;
+}
+
+static inline struct text_room room_char(struct textbuf *b, struct text_room r, char c) {
+  if (r.at == r.end) return room_write(b, r, &c, 1);
+  *r.at++ = c;
+  return r;
+}
+
+/* Appends decimal digits, with `-` before them where needed. */
+struct text_room room_unsigned(struct textbuf *b, struct text_room r, uint64_t value);
+struct text_room room_signed(struct textbuf *b, struct text_room r, int64_t value);
+/* Exactly `digits` hexadecimal digits (1..16), upper or lower case. */
+struct text_room room_hex(struct textbuf *b, struct text_room r, uint64_t value, int digits, bool upper);
 
 /* Appends bytes, a text, a C string, a character. */
 void textbuf_write(struct textbuf *b, const char *bytes, size_t length);
@@ -37,8 +80,12 @@ static inline void textbuf_char(struct textbuf *b, char c) {
   else textbuf_write(b, &c, 1);
 }
 
-/* Writes decimal digits at `p`, 20 at most; returns what follows them. */
-char *textbuf_digits(char *p, uint64_t value);
+/* Appends zero bytes. */
+void textbuf_zeros(struct textbuf *b, size_t count);
+
+/* Puts a text in place of the bytes from `begin` to `end`; false when out of memory, nothing changed then. */
+bool textbuf_replace(struct textbuf *b, size_t begin, size_t end, struct nvm_text text);
+
 /* Appends decimal digits, with `-` before them where needed. */
 void textbuf_unsigned(struct textbuf *b, uint64_t value);
 void textbuf_signed(struct textbuf *b, int64_t value);
