@@ -46,6 +46,7 @@ struct nvmini_context {
   uint64_t nanoseconds[PHASE_COUNT]; /* processor time; with passes.time_passes */
   struct arena strings;
   uint32_t error_limit;
+  struct diag_policy warnings;
   bool verbose; /* --asm-verbose */
 };
 
@@ -281,7 +282,8 @@ enum option {
   OPTION_PREC_SQRT, OPTION_ERROR_LIMIT, OPTION_O0, OPTION_O1, OPTION_O2, OPTION_O3, OPTION_OFC,
   OPTION_PASSES, OPTION_VERIFY_EACH, OPTION_TIME_PASSES, OPTION_STATS,
   OPTION_PRINT_BEFORE, OPTION_PRINT_AFTER, OPTION_PRINT_CHANGED, OPTION_ONLY_FUNCTION,
-  OPTION_BISECT, OPTION_KNOB, OPTION_VERBOSE, OPTION_COUNT,
+  OPTION_BISECT, OPTION_KNOB, OPTION_VERBOSE, OPTION_WARNINGS_AS_ERRORS,
+  OPTION_COUNT,
 };
 
 /* The long options; libNVVM's spellings are target/options.h's. */
@@ -315,6 +317,7 @@ static const struct {
     [OPTION_BISECT] = {"--opt-bisect-limit", true, NULL, INT32_MAX},
     [OPTION_KNOB] = {"--knob", true, NULL, 0},
     [OPTION_VERBOSE] = {"--asm-verbose", false, NULL, 0},
+    [OPTION_WARNINGS_AS_ERRORS] = {"--warnings-as-errors", false, NULL, 0},
 };
 
 static enum nvmini_status set_target_option(struct nvmini_context *c, enum option o,
@@ -389,6 +392,7 @@ static enum nvmini_status set_long_option(struct nvmini_context *c, enum option 
       return set_group_option(c, o, value);
     case OPTION_KNOB: return set_knob(c, value);
     case OPTION_VERBOSE: c->verbose = true; return NVMINI_OK;
+    case OPTION_WARNINGS_AS_ERRORS: c->warnings.errors = true; return NVMINI_OK;
     case OPTION_FTZ: c->target.ftz = true; return NVMINI_OK;
     case OPTION_O0: case OPTION_O1: case OPTION_O2: case OPTION_O3:
       return set_level(c, option_table[o].name + strlen("-O"), (uint8_t)(o - OPTION_O0));
@@ -410,7 +414,28 @@ static enum nvmini_status set_long_option(struct nvmini_context *c, enum option 
   return NVMINI_BUG;
 }
 
+/* What follows -W. */
+static enum nvmini_status set_warning(struct nvmini_context *c, const char *text) {
+  struct arena arena;
+  struct textbuf b;
+  const char *unknown;
+  if (diag_policy_set(&c->warnings, text, &unknown)) return NVMINI_OK;
+  struct nearest near = nearest_start(text_of(unknown));
+  for (int id = 0; id < DIAG_COUNT; id++)
+    if (diag_severity((enum diag_id)id) == DIAG_WARNING) nearest_offer(&near, text_of(diag_name((enum diag_id)id)));
+  arena_init(&arena, counted(c));
+  textbuf_init(&b, &arena);
+  textbuf_format(&b, "unknown warning '%s'", unknown);
+  if (near.best.bytes) textbuf_puts(&b, "; ");
+  nearest_write(&near, &b);
+  textbuf_char(&b, '\0');
+  enum nvmini_status status = bad_option(c, arena.failed ? "unknown warning" : b.bytes);
+  arena_free(&arena);
+  return status;
+}
+
 enum nvmini_status nvmini_set_option(struct nvmini_context *context, const char *option) {
+  if (strncmp(option, "-W", 2) == 0) return set_warning(context, option + 2);
   size_t name = strcspn(option, "=");
   for (int o = 0; o < OPTION_COUNT; o++) {
     if (strncmp(option, option_table[o].name, name) != 0 || option_table[o].name[name] != '\0')
@@ -468,6 +493,7 @@ static enum nvm_status report_run(struct nvmini_context *c, const struct pass_re
 static void start(struct nvmini_context *c, struct arena *arena, struct diag_sink *sink) {
   arena_init(arena, counted(c));
   diag_sink_init(sink, arena, c->error_limit);
+  sink->policy = &c->warnings;
 }
 
 enum nvmini_status nvmini_parse(struct nvmini_context *context, const char *text, size_t length,
@@ -708,7 +734,7 @@ static enum nvmini_status compile(struct nvmini_module *module, struct nvmini_te
   arena_free(&module->output);
   textbuf_init(&out, &module->output);
   enum nvm_status compiled = compile_module(module, &target, &sink, ptx ? &out : NULL);
-  if (ptx && compiled == NVM_OK) *ptx = finished_text(&out);
+  if (ptx && compiled == NVM_OK && sink.error_count == 0) *ptx = finished_text(&out);
   if (module->output.failed) compiled = NVM_OUT_OF_MEMORY;
   return finish(c, module, &arena, &sink, compiled);
 }

@@ -224,6 +224,18 @@ static void lower_ordinary_call(struct lower *l, const struct call *c) {
   ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_SCOPE_END});
 }
 
+/* Functions of CUDA C++ and of libdevice are mostly meant to be linked; others, as vprintf, are the
+ * system's. Reported at the first call. */
+static void warn_undefined(struct lower *l, struct nvm_value callee, const struct nvm_function *f) {
+  struct nvm_text name = module_text(l->module, f->symbol.name);
+  bool is_library = text_begins(name, "__nv_");
+  if (!function_is_declaration(f) || !(is_library || text_begins(name, "_Z"))) return;
+  if (l->known_undefined[value_index(callee)]) return;
+  l->known_undefined[value_index(callee)] = true;
+  struct diag *d = lower_warn(l, DIAG_UNDEFINED_FUNCTION, name);
+  if (d) d->hint = text_of(is_library ? "link libdevice with --link FILE" : "link the module that defines it with --link FILE");
+}
+
 bool lower_is_asm(const struct lower *l, struct nvm_value callee) {
   return value_kind(callee) == VALUE_CONST &&
          constant_info(&l->module->constants, callee)->kind == CONST_ASM;
@@ -249,6 +261,7 @@ void lower_call(struct lower *l, const struct nvm_inst *i) {
       lower_refuse(l, "a call of a kernel", "kernels are launched, not called");
       return;
     }
+    warn_undefined(l, c.callee, f);
   }
   lower_ordinary_call(l, &c);
 }

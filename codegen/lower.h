@@ -106,6 +106,7 @@ struct lower {
   VEC(struct nvm_str) inlined_names; /* of functions, for .loc */
   uint32_t *file_numbers;    /* by metadata node: its .file number; NULL: none yet (debug.c) */
   struct ptx_key *allowed;   /* what the checker has allowed, each in the place of its hash (module.c) */
+  bool *known_undefined;     /* by function: the warning was reported (call.c) */
   unsigned ptx_needed;       /* largest version that emitted instructions need */
   unsigned ptx_before;       /* smallest that some of them end with; 0: none does */
 
@@ -629,6 +630,8 @@ bool lower_is_for_compiler(const struct lower *l, const struct nvm_global *g);
 uint16_t global_space(const struct nvm_global *g);
 /* Where the current instruction, or else the function, stands in the source. */
 struct diag_range lower_place(const struct lower *l);
+/* Reports a warning, or what its policy makes of it, at the current instruction; `text` is its %0. */
+struct diag *lower_warn(struct lower *l, enum diag_id id, struct nvm_text text);
 /* Refuses with the symbol's name and place; in the words of
  * DIAG_CANNOT_LOWER_SYMBOL. */
 void lower_refuse_symbol(struct lower *l, const struct symbol *s, const char *what,

@@ -17,14 +17,22 @@ struct diag_range lower_place(const struct lower *l) {
   struct diag_range range = {l->options->source, 0, 0};
   if (!l->f) return range;
   if (l->inst.index == 0 || l->inst.index >= l->f->positions.count) return l->f->symbol.where;
-  range.begin = l->f->positions.data[l->inst.index];
+  /* What a pass made stands where the instruction before it does. */
+  for (struct nvm_inst_id i = l->inst; range.begin == 0 && !inst_is_none(i); i = function_inst(l->f, i)->previous)
+    range.begin = l->f->positions.data[i.index];
   range.end = range.begin + 1;
-  return range;
+  return range.begin ? range : l->f->symbol.where;
+}
+
+struct diag *lower_warn(struct lower *l, enum diag_id id, struct nvm_text text) {
+  struct diag *d = diag_report(l->sink, id, lower_place(l), &text, 1);
+  if (d && l->f) d->function = module_text(l->module, l->f->symbol.name);
+  if (d && d->severity == DIAG_ERROR) l->refused = true;
+  return d;
 }
 
 static void report(struct lower *l, enum diag_id id, struct nvm_text text) {
-  struct diag *d = diag_report(l->sink, id, lower_place(l), &text, 1);
-  if (d && l->f) d->function = module_text(l->module, l->f->symbol.name);
+  lower_warn(l, id, text);
   l->refused = true;
 }
 
@@ -336,7 +344,8 @@ static enum nvm_status write_module(struct lower *l) {
   if (!check_layout(l)) return NVM_REFUSED;
   legalize_aliases(l->module);
   l->allowed = arena_alloc(&l->arena, ALLOWED_PLACES * sizeof *l->allowed);
-  if (!l->allowed || !init_parts(l) || !lower_names(l) || !lower_read_annotations(l) || !find_uses(l, &uses))
+  l->known_undefined = arena_alloc(&l->arena, l->module->functions.count * sizeof *l->known_undefined);
+  if (!l->allowed || !l->known_undefined || !init_parts(l) || !lower_names(l) || !lower_read_annotations(l) || !find_uses(l, &uses))
     return NVM_OUT_OF_MEMORY;
   write_header(l, l->out);
   size_t end = l->out->length;

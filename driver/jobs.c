@@ -82,12 +82,12 @@ static int make_context(struct job *j) {
   return EXIT_DONE;
 }
 
-enum nvmini_status jobs_set_knobs(struct nvmini_context *context, const struct options *o) {
+enum nvmini_status jobs_set_repeated(struct nvmini_context *context, const struct options *o) {
   char text[256];
   enum nvmini_status status = NVMINI_OK;
   for (int i = 0; i < o->given_count && status == NVMINI_OK; i++) {
-    if (o->given[i].id != OPTION_KNOB) continue;
-    snprintf(text, sizeof text, "--knob=%.200s", o->given[i].value);
+    if (o->given[i].id != OPTION_KNOB && o->given[i].id != OPTION_WARNING) continue;
+    snprintf(text, sizeof text, "%s%.200s", o->given[i].id == OPTION_KNOB ? "--knob=" : "-W", o->given[i].value);
     status = nvmini_set_option(context, text);
   }
   return status;
@@ -102,7 +102,7 @@ static int set_options(struct job *j) {
     }
     if (status != EXIT_DONE) return status;
   }
-  return exit_status(jobs_set_knobs(j->context, j->options));
+  return exit_status(jobs_set_repeated(j->context, j->options));
 }
 
 /* ---- The way of a module ---- */

@@ -54,29 +54,22 @@ enum command command_find(const char *name) {
   return (enum command)c;
 }
 
-/* ---- What was probably meant ---- */
+/* ---- Spelling suggestions ---- */
 
 enum { LONGEST_WORD = 63 };
 
-/* Of `count` names, the one the fewest edits away from `word` if it is near enough to have been
- * meant, else NULL. */
-static const char *nearest_name(const char *word, const char *const *names, size_t count) {
-  if (strlen(word) > LONGEST_WORD) return NULL;
-  const char *best = NULL;
-  size_t least = strlen(word) / 3 + 2;
-  for (size_t i = 0; i < count; i++) {
-    if (strlen(names[i]) > LONGEST_WORD) continue;
-    size_t distance = nearest_distance(word, strlen(word), names[i], strlen(names[i]));
-    if (distance < least) least = distance, best = names[i];
-  }
-  return best;
+/* Ends an error line with the names nearest to `word`, if any is near. */
+static void suggest(const char *word, const char *const *names, size_t count) {
+  struct nearest n = nearest_start(text_of(word));
+  for (size_t i = 0; i < count; i++) nearest_offer(&n, text_of(names[i]));
+  if (n.best.bytes != NULL) fprintf(stderr, "; did you mean '%s'", n.best.bytes);
+  if (n.also.bytes != NULL) fprintf(stderr, " or '%s'", n.also.bytes);
+  fputs(n.best.bytes != NULL ? "?\n" : "\n", stderr);
 }
 
 int options_unknown(const char *what, const char *word, const char *const *names, size_t count) {
-  const char *nearest = nearest_name(word, names, count);
   fprintf(stderr, "nvmini: error: %s '%s'", what, word);
-  if (nearest != NULL) fprintf(stderr, "; did you mean '%s'?", nearest);
-  fputc('\n', stderr);
+  suggest(word, names, count);
   return EXIT_USAGE;
 }
 
@@ -91,21 +84,31 @@ static int see_help(const char *command) {
 static int unknown_command(const char *word) {
   const char *names[COMMAND_COUNT];
   for (int c = 0; c < COMMAND_COUNT; c++) names[c] = commands[c].name;
-  const char *nearest = nearest_name(word, names, COMMAND_COUNT);
   size_t length = strlen(word);
   bool file = strchr(word, '/') != NULL || (length > 3 && strcmp(word + length - 3, ".ll") == 0) ||
               (length > 5 && strcmp(word + length - 5, ".nvir") == 0);
   fprintf(stderr, "nvmini: error: there is no command '%s'", word);
-  if (file) fprintf(stderr, "; did you mean `nvmini compile %s`?", word);
-  else if (nearest != NULL) fprintf(stderr, "; did you mean '%s'?", nearest);
-  fputc('\n', stderr);
+  if (file) fprintf(stderr, "; did you mean `nvmini compile %s`?\n", word);
+  else suggest(word, names, COMMAND_COUNT);
   return see_help("");
 }
+
+/* Options of other compilers, and what they are here. */
+static const struct {
+  const char *theirs, *ours;
+} other_spellings[] = {{"-opt", "-O0 to -O3"},     {"-arch", "--cpu"},         {"-march", "--cpu"},
+                       {"-mcpu", "--cpu"},         {"-mattr", "--features"},   {"-ftz", "--ftz"},
+                       {"-fma", "--fma-level"},    {"-prec-div", "--prec-div"}, {"-prec-sqrt", "--prec-sqrt"}};
 
 static int unknown_option(enum command c, const char *word) {
   char name[LONGEST_WORD + 1];
   size_t length = strcspn(word, "=");
   snprintf(name, sizeof name, "%.*s", (int)(length < LONGEST_WORD ? length : LONGEST_WORD), word);
+  for (size_t i = 0; i < sizeof other_spellings / sizeof *other_spellings; i++)
+    if ((options[OPTION_CPU].commands >> c & 1) && strcmp(name, other_spellings[i].theirs) == 0) {
+      fprintf(stderr, "nvmini: error: `%s` has no option '%s'; use %s\n", commands[c].name, name, other_spellings[i].ours);
+      return see_help(commands[c].name);
+    }
   const char *names[OPTION_COUNT];
   size_t count = 0;
   for (int i = 0; i < OPTION_COUNT; i++)
@@ -124,7 +127,9 @@ static int find_option(enum command c, const char *word, const char **value) {
     if (!(o->commands >> c & 1) || strncmp(word, o->name, length) != 0) continue;
     const char *rest = word + length;
     bool is_short = length == 2 && o->value[0] != '\0';
-    *value = *rest == '=' ? rest + 1 : is_short && *rest != '\0' ? rest : NULL;
+    /* -opt=3 is libNVVM's, not the file pt=3 */
+    bool is_glued = is_short && *rest != '\0' && !(i == OPTION_OUTPUT && strchr(rest, '=') != NULL);
+    *value = *rest == '=' ? rest + 1 : is_glued ? rest : NULL;
     if (*rest == '\0' || *value != NULL) return i;
   }
   return OPTION_COUNT;

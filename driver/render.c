@@ -10,6 +10,7 @@
  * around the range is shown. */
 #include "driver/render.h"
 
+#include "support/diag.h"
 #include "support/json.h"
 
 #include <stdint.h>
@@ -158,6 +159,14 @@ static void put_source(const struct render *r, const struct nvmini_diagnostic *d
   fputs(r->colour ? "\033[0m\n" : "\n", r->out);
 }
 
+/* How to turn a warning off, and what made an error of it: [-Wname], [-Werror,-Wname]. */
+static void put_flag(FILE *out, const struct nvmini_diagnostic *d) {
+  int id = 0;
+  while (id < DIAG_COUNT && strcmp(diag_name((enum diag_id)id), d->id) != 0) id++;
+  if (id < DIAG_COUNT && diag_severity((enum diag_id)id) == DIAG_WARNING)
+    fprintf(out, " [%s-W%s]", d->severity == NVMINI_ERROR ? "-Werror," : "", d->id);
+}
+
 static void render_text(const struct render *r, const struct nvmini_diagnostic *d) {
   static const char *const colours[] = {
       [NVMINI_ERROR] = "\033[1;31m", [NVMINI_WARNING] = "\033[1;35m",
@@ -170,6 +179,7 @@ static void render_text(const struct render *r, const struct nvmini_diagnostic *
           plain);
   fputs(bold, r->out);
   put_text(r->out, d->message);
+  put_flag(r->out, d);
   fputs(plain, r->out);
   if (d->function.length > 0) {
     fputs(" [in @", r->out);

@@ -377,8 +377,10 @@ static void print_page(void) {
 /* ---- the command ---- */
 
 static int unknown(const char *name) {
-  fprintf(stderr, "nvmini: error: there is no CPU '%s'; did you mean '%s'? `nvmini targets` lists all\n",
-          name, tgt_nearest_cpu(name, strlen(name))->name);
+  const struct tgt_cpu *near = tgt_nearest_cpu(name, strlen(name));
+  fprintf(stderr, "nvmini: error: there is no CPU '%s'; ", name);
+  if (near) fprintf(stderr, "did you mean '%s'? ", near->name);
+  fputs("`nvmini targets` lists all\n", stderr);
   return EXIT_USAGE;
 }
 

@@ -160,19 +160,11 @@ bool lexer_init(struct parser *p) {
   return true;
 }
 
-const char *lexer_nearest_word(const struct parser *p, const char *text, size_t length) {
-  const char *best = NULL;
-  uint32_t limit = length < 4 ? 1 : 2;
+void lexer_offer_words(const struct parser *p, const bool *wanted, struct nearest *n) {
   for (uint32_t i = 0; i < WORD_SLOTS; i++) {
     const struct word *w = &p->words[i];
-    if (!w->text || w->token == T_OUTSIDE) continue;
-    uint32_t d = report_distance(text, length, w->text, w->length, limit);
-    if (d < limit + !best || (best && d == limit && strcmp(w->text, best) < 0)) {
-      best = w->text;
-      limit = d;
-    }
+    if (w->text && wanted[w->token]) nearest_offer(n, (struct nvm_text){w->text, w->length});
   }
-  return best;
 }
 
 /* ---- Parts that look ahead ---- */

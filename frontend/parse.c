@@ -62,19 +62,60 @@ static bool is_one(const struct parser *p, const struct meta_item *item) {
   return item->kind == META_VALUE && const_is_int(p->m, item->value, &value) && value == 1;
 }
 
+/* Where these bytes first stand in the text, for diagnostics of metadata, which has no places. */
+static uint32_t find_bytes(const struct parser *p, const char *bytes, size_t length) {
+  for (const char *at = p->text; (at = memchr(at, bytes[0], (size_t)(p->limit - at))); at++)
+    if ((size_t)(p->limit - at) >= length && memcmp(at, bytes, length) == 0) return (uint32_t)(at - p->text);
+  return 0;
+}
+
+/* Unknown keys, each reported once. */
+struct unknown_keys {
+  uint32_t count;
+  struct nvm_str keys[16];
+};
+
+static bool is_reported(struct unknown_keys *u, struct nvm_str key) {
+  for (uint32_t i = 0; i < u->count; i++)
+    if (u->keys[i].index == key.index) return true;
+  if (u->count == sizeof u->keys / sizeof *u->keys) return true;
+  u->keys[u->count++] = key;
+  return false;
+}
+
+/* The keys that NVVM IR's specification or LLVM know. */
+static void check_annotation_key(struct parser *p, struct unknown_keys *unknown, struct nvm_str s) {
+  static const char *const known[] = {
+      "align", "callalign", "cluster_dim_x", "cluster_dim_y", "cluster_dim_z", "cluster_max_blocks", "grid_constant",
+      "kernel", "managed", "maxclusterrank", "maxnreg", "maxntidx", "maxntidy", "maxntidz", "minctasm", "rdoimage",
+      "rdwrimage", "reqntidx", "reqntidy", "reqntidz", "sampler", "surface", "texture", "wroimage"};
+  struct nvm_text key = module_text(p->m, s);
+  struct nearest near = nearest_start(key);
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    if (text_is(key, known[i])) return;
+    nearest_offer(&near, text_of(known[i]));
+  }
+  if (is_reported(unknown, s)) return;
+  struct textbuf quoted;
+  textbuf_init(&quoted, &p->scratch);
+  textbuf_format(&quoted, "!\"%t\"", key);
+  uint32_t at = find_bytes(p, quoted.bytes, quoted.length), end = at ? at + (uint32_t)quoted.length : 0;
+  struct diag *d = report(p, DIAG_UNKNOWN_ANNOTATION, at, end, report_copy(p, key.bytes, key.length), NULL, NULL);
+  diag_suggest(p->sink, d, &near);
+}
+
 static void make_kernel(struct nvm_function *f) {
   if (!function_is_kernel(f)) f->convention = CC_PTX_KERNEL;
 }
 
-static void read_annotation(struct parser *p, const struct meta_node *n) {
+static void read_annotation(struct parser *p, struct unknown_keys *unknown, const struct meta_node *n) {
   const struct meta_item *symbol = item_of(p, n, 0);
-  if (symbol->kind != META_VALUE || value_kind(symbol->value) != VALUE_FUNCTION) return;
-  struct nvm_str kernel = strtab_find(&p->m->strings, "kernel", strlen("kernel"));
+  bool is_function = symbol->kind == META_VALUE && value_kind(symbol->value) == VALUE_FUNCTION;
   for (uint32_t i = 1; i + 1 < n->count; i += 2) {
     const struct meta_item *key = item_of(p, n, i);
-    if (key->kind == META_STRING && key->str.index == kernel.index &&
-        is_one(p, item_of(p, n, i + 1)))
-      make_kernel(module_function(p->m, symbol->value));
+    if (key->kind != META_STRING) continue;
+    if (!text_is(module_text(p->m, key->str), "kernel")) check_annotation_key(p, unknown, key->str);
+    else if (is_function && is_one(p, item_of(p, n, i + 1))) make_kernel(module_function(p->m, symbol->value));
   }
 }
 
@@ -82,13 +123,37 @@ static void finish_kernels(struct parser *p) {
   struct nvm_str name = strtab_find(&p->m->strings, "nvvm.annotations", strlen("nvvm.annotations"));
   const struct named_metadata *named =
       name.index ? meta_find_named(&p->m->metadata, name) : NULL;
+  struct unknown_keys unknown = {0};
   bool *done = named ? arena_alloc(&p->scratch, p->m->metadata.nodes.count * sizeof *done) : NULL;
   for (uint32_t i = 0; done && i < named->count; i++) {
     const struct meta_node *n =
         meta_as_node(&p->m->metadata, p->m->metadata.operands.data[named->first + i]);
     if (!n || n->count < 3 || done[n - p->m->metadata.nodes.data]) continue;
     done[n - p->m->metadata.nodes.data] = true;
-    read_annotation(p, n);
+    read_annotation(p, &unknown, n);
+  }
+}
+
+/* ---- !nvvmir.version = !{!0}, !0 = !{i32 2, i32 0}, with debug information two more numbers ---- */
+
+static void check_ir_version(struct parser *p) {
+  static const char line[] = "!nvvmir.version";
+  struct nvm_str name = strtab_find(&p->m->strings, line + 1, strlen(line + 1));
+  const struct named_metadata *named = name.index ? meta_find_named(&p->m->metadata, name) : NULL;
+  const struct meta_table *t = &p->m->metadata;
+  for (uint32_t i = 0; named && i < named->count; i++) {
+    const struct meta_node *n = meta_as_node(t, t->operands.data[named->first + i]);
+    nvm_u128 major = 0, minor = 0;
+    bool is_pair = n && n->count >= 2 && item_of(p, n, 0)->kind == META_VALUE && item_of(p, n, 1)->kind == META_VALUE &&
+                   const_is_int(p->m, item_of(p, n, 0)->value, &major) &&
+                   const_is_int(p->m, item_of(p, n, 1)->value, &minor);
+    if (is_pair && ((major == 1 && minor <= 11) || (major == 2 && minor == 0))) continue;
+    struct textbuf b;
+    textbuf_init(&b, &p->scratch);
+    if (is_pair) textbuf_format(&b, "%U.%U", (uint64_t)major, (uint64_t)minor);
+    else textbuf_puts(&b, "(no pair of numbers)");
+    uint32_t at = find_bytes(p, line, strlen(line));
+    report(p, DIAG_UNKNOWN_IR_VERSION, at, at + (uint32_t)strlen(line), report_copy(p, b.bytes, b.length), NULL, NULL);
   }
 }
 
@@ -112,7 +177,9 @@ static void finish(struct parser *p) {
   nodes_finish(p);
   attrs_finish(p);
   finish_intrinsics(p);
-  if (!p->refused) finish_kernels(p);
+  if (p->refused) return;
+  finish_kernels(p);
+  check_ir_version(p);
 }
 
 static enum nvm_status parse(struct parser *p, const char *name) {

@@ -712,7 +712,25 @@ static bool report_refused_token(struct parser *p, yysymbol_kind_t kind) {
   }
 }
 
-static void report_unexpected(struct parser *p, const yypcontext_t *context, yysymbol_kind_t kind) {
+/* Whether the comparison that the token belongs to is of integers: of the words before it. */
+static bool follows_icmp(const struct parser *p) {
+  const char *line = p->text + p->token_begin;
+  while (line > p->text && line[-1] != '\n' && strncmp(line, "icmp ", 5) != 0 && strncmp(line, "fcmp ", 5) != 0) line--;
+  return strncmp(line, "icmp ", 5) == 0;
+}
+
+/* The nearest words among those that may stand here. */
+static void hint_word(struct parser *p, struct diag *d, const yysymbol_kind_t *kinds, int count) {
+  bool wanted[YYNTOKENS] = {false};
+  struct nearest n = nearest_start((struct nvm_text){p->text + p->token_begin, p->token_end - p->token_begin});
+  for (int i = 0; i < count; i++) wanted[kinds[i]] = true;
+  if (wanted[YYSYMBOL_PREDICATE]) report_offer_predicates(follows_icmp(p) ? OP_ICMP : OP_FCMP, &n);
+  else lexer_offer_words(p, wanted, &n);
+  diag_suggest(p->sink, d, &n);
+}
+
+static void report_unexpected(struct parser *p, const yypcontext_t *context, yysymbol_kind_t kind,
+                              const yysymbol_kind_t *kinds, int count) {
   const char *expected = describe_expected(p, context);
   struct textbuf b;
   textbuf_init(&b, &p->scratch);
@@ -727,7 +745,7 @@ static void report_unexpected(struct parser *p, const yypcontext_t *context, yys
   }
   const char *words = report_copy(p, b.bytes, b.length);
   struct diag *d = report(p, DIAG_SYNTAX, begin, end, words, NULL, NULL);
-  if (d && kind == YYSYMBOL_WORD) report_hint_word(p, d, begin, end);
+  if (d && kind == YYSYMBOL_WORD) hint_word(p, d, kinds, count);
 }
 
 static int yyreport_syntax_error(const yypcontext_t *context, struct parser *p) {
@@ -736,7 +754,7 @@ static int yyreport_syntax_error(const yypcontext_t *context, struct parser *p) 
   int count = yypcontext_expected_tokens(context, kinds, MOST_EXPECTED);
   p->at_begin = is_expected(kinds, count, YYSYMBOL_RET) ||
                 is_expected(kinds, count, YYSYMBOL_DEFINE);
-  if (!report_refused_token(p, kind)) report_unexpected(p, context, kind);
+  if (!report_refused_token(p, kind)) report_unexpected(p, context, kind, kinds, count);
   if (p->at_begin) p->initializer_missing.length = 0; /* this error was the reason */
   p->resync = true;
   return 0;

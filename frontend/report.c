@@ -10,9 +10,10 @@ struct diag *report(struct parser *p, enum diag_id id, uint32_t begin, uint32_t 
     return NULL;
   }
   struct diag_range range = {p->source, begin, end > begin ? end : begin};
+  uint32_t errors = p->sink->error_count;
   struct diag *d = diag_report_s(p->sink, id, range, a0, a1, a2);
   if (d && p->f) d->function = module_text(p->m, p->f->symbol.name);
-  if (diag_severity(id) == DIAG_ERROR) p->refused = true;
+  if (p->sink->error_count > errors) p->refused = true;
   if (diag_full(p->sink)) p->stop = true;
   return d;
 }
@@ -47,13 +48,10 @@ const char *report_number(struct parser *p, uint64_t number) {
   return report_copy(p, b.bytes, b.length);
 }
 
-void report_hint_word(struct parser *p, struct diag *d, uint32_t begin, uint32_t end) {
-  const char *word = lexer_nearest_word(p, p->text + begin, end - begin);
-  if (!word) return;
-  struct textbuf b;
-  textbuf_init(&b, p->sink->arena);
-  textbuf_format(&b, "did you mean '%s'?", word);
-  d->hint = (struct nvm_text){b.bytes, b.length};
+void report_offer_predicates(enum op op, struct nearest *n) {
+  bool is_integer = op == OP_ICMP;
+  for (uint32_t i = 0; i < (is_integer ? ICMP_COUNT : FCMP_COUNT); i++)
+    nearest_offer(n, text_of(is_integer ? icmp_names[i] : fcmp_names[i]));
 }
 
 void report_bad_byte(struct parser *p, uint32_t begin, uint32_t end) {
@@ -73,26 +71,4 @@ void report_bad_byte(struct parser *p, uint32_t begin, uint32_t end) {
   }
   char hex[3] = {"0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15], 0};
   report(p, DIAG_BAD_BYTE, begin, end, report_copy(p, hex, 2), NULL, NULL);
-}
-
-/* Edit distance of short words, by the usual one-row table. */
-uint32_t report_distance(const char *a, size_t a_length, const char *b, size_t b_length,
-                         uint32_t limit) {
-  enum { LONGEST = 96 };
-  size_t difference = a_length > b_length ? a_length - b_length : b_length - a_length;
-  if (a_length > LONGEST || b_length > LONGEST || difference > limit) return limit + 1;
-  uint32_t row[LONGEST + 1];
-  for (size_t k = 0; k <= b_length; k++) row[k] = (uint32_t)k;
-  for (size_t i = 1; i <= a_length; i++) {
-    uint32_t diagonal = row[0], best = row[0] = (uint32_t)i;
-    for (size_t k = 1; k <= b_length; k++) {
-      uint32_t replaced = diagonal + (a[i - 1] != b[k - 1]);
-      diagonal = row[k];
-      uint32_t shorter = (row[k] < row[k - 1] ? row[k] : row[k - 1]) + 1;
-      row[k] = replaced < shorter ? replaced : shorter;
-      if (row[k] < best) best = row[k];
-    }
-    if (best > limit) return limit + 1;
-  }
-  return row[b_length];
 }

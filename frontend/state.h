@@ -296,8 +296,8 @@ int lexer_resync(struct parser *p);
 const char *lexer_outside_reason(uint64_t index);
 /* The end of the token that begins at `begin`. */
 uint32_t lexer_token_end(struct parser *p, uint32_t begin);
-/* The word nearest to this one, NULL if none is near. */
-const char *lexer_nearest_word(const struct parser *p, const char *text, size_t length);
+/* Offers the words of the language whose token, by its number, is wanted. */
+void lexer_offer_words(const struct parser *p, const bool *wanted, struct nearest *n);
 
 /* report.c: diagnostics at [begin, end). */
 struct diag *report(struct parser *p, enum diag_id id, uint32_t begin, uint32_t end,
@@ -309,12 +309,9 @@ struct diag *report_token(struct parser *p, enum diag_id id, uint32_t begin, con
 const char *report_type(struct parser *p, struct nvm_type type);
 const char *report_number(struct parser *p, uint64_t number);
 const char *report_copy(struct parser *p, const char *bytes, size_t length);
-/* Adds the nearest word of the language as a hint. */
-void report_hint_word(struct parser *p, struct diag *d, uint32_t begin, uint32_t end);
+/* Offers the predicates of icmp or fcmp. */
+void report_offer_predicates(enum op op, struct nearest *n);
 void report_bad_byte(struct parser *p, uint32_t begin, uint32_t end);
-/* Few edits between two words, for hints: at most `limit`, else limit + 1. */
-uint32_t report_distance(const char *a, size_t a_length, const char *b, size_t b_length,
-                         uint32_t limit);
 
 /* scan.c: makes the symbols and metadata nodes known before they are parsed. */
 bool scan_lines(struct parser *p);

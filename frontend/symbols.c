@@ -417,22 +417,16 @@ void symbols_target(struct parser *p, const struct token *what, const struct tok
 
 /* Adds the symbol with the nearest name as a hint. */
 static void hint_symbol(struct parser *p, struct diag *d, struct nvm_text name) {
-  struct nvm_text best = {0};
-  uint32_t limit = name.length < 4 ? 1 : 2;
+  struct nearest near = nearest_start(name);
+  if (near.limit > 2) near.limit = 2; /* names of a module are like one another */
   for (uint32_t i = 0; i < p->m->symbol_order.count && i < 20000; i++) {
     const struct symbol *s = module_symbol(p->m, p->m->symbol_order.data[i]);
-    struct nvm_text other = module_text(p->m, s->name);
-    if (!s->defined || other.length == 0) continue;
-    uint32_t distance =
-        report_distance(name.bytes, name.length, other.bytes, other.length, limit);
-    if (distance > limit || (best.bytes && distance == limit)) continue;
-    best = other;
-    limit = distance;
+    if (s->defined) nearest_offer(&near, module_text(p->m, s->name));
   }
-  if (!best.bytes) return;
+  if (!near.best.bytes) return;
   struct textbuf b;
   textbuf_init(&b, p->sink->arena);
-  textbuf_format(&b, "did you mean '@%t'?", best);
+  textbuf_format(&b, "did you mean '@%t'?", near.best);
   d->hint = (struct nvm_text){b.bytes, b.length};
 }
 

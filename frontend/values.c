@@ -359,7 +359,10 @@ bool values_check_flags(struct parser *p, enum op op, const struct token *at, ui
 uint32_t values_predicate(struct parser *p, enum op op, const struct token *t) {
   uint32_t found = op == OP_ICMP ? t->number & 0xff : t->number >> 8 & 0xff;
   if (found) return found - 1;
-  report_token(p, DIAG_PREDICATE_UNKNOWN, t->begin, op_table[op].keyword, NULL);
+  struct diag *d = report_token(p, DIAG_PREDICATE_UNKNOWN, t->begin, op_table[op].keyword, NULL);
+  struct nearest n = nearest_start((struct nvm_text){p->text + t->begin, t->length});
+  report_offer_predicates(op, &n);
+  diag_suggest(p->sink, d, &n);
   return 0;
 }
 

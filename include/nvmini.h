@@ -122,6 +122,8 @@ NVMINI_API void nvmini_on_remark(struct nvmini_context *context, nvmini_remark_r
  *   --prec-sqrt=0..1  --error-limit=N (0: none)  -O0 … -O3 (-O3 unless set)
  *   -Ofc=max|mid|min (fast compilation)  --passes=LIST  --verify-each  --time-passes  --stats
  *   --asm-verbose
+ *   -WNAME  -Wno-NAME (report a warning or not, by its id)  -Werror, --warnings-as-errors  -Wno-error
+ *   -Werror=NAME  -Wno-error=NAME
  *   --print-before=PASS  --print-after=PASS (*: all)  --print-changed  --only-function=NAME
  *   --opt-bisect-limit=N
  *   --knob=NAME=VALUE: `nvmini knobs` lists them; each may be set several times, the last one holds

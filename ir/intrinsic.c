@@ -61,8 +61,7 @@ enum intrinsic_id intrinsic_nearest(const char *name, size_t length) {
     if (limit > NEAREST_MAX_EDITS) limit = NEAREST_MAX_EDITS;
     for (uint32_t i = 1; i < INTRINSIC_COUNT; i++) {
       const char *row = intrinsic_table[i].name;
-      size_t row_length = strlen(row), apart = n > row_length ? n - row_length : row_length - n;
-      uint32_t edits = apart > limit ? limit + 1 : nearest_distance(name, n, row, row_length);
+      uint32_t edits = nearest_distance(name, n, row, strlen(row), limit);
       if (edits > limit || (edits == limit && nearest != INTRINSIC_NONE)) continue;
       nearest = (enum intrinsic_id)i;
       limit = edits;

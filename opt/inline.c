@@ -70,6 +70,7 @@ struct inliner {
   struct nvm_block *blocks;
   uint32_t map_size, blocks_size;
   struct nvm_meta location;              /* of the call */
+  uint32_t position;        /* of the call */
   struct nvm_str scope, noalias;         /* kinds of attachments that copies do not get */
   struct nvm_meta unlocated;             /* what instructions without a location get */
   struct nvm_meta last_location, last_inlined; /* the location translated last */
@@ -300,6 +301,7 @@ static struct nvm_inst_id copy_inst(struct inliner *l, struct copy *c, struct nv
   if (inst_is_none(made)) return made;
   l->f->names.data[made.index] = g->names.data[id.index];
   l->f->locations.data[made.index] = location_of_copy(l, g->locations.data[id.index]);
+  l->f->positions.data[made.index] = g->positions.data[id.index] ? g->positions.data[id.index] : l->position;
   l->f->attachments.data[made.index] = copy_attachments(l, g->attachments.data[id.index]);
   l->map[id.index] = value_of_inst(made);
   if (i.op != OP_CALL) return made;
@@ -335,6 +337,7 @@ static bool forget_variable(struct inliner *l, struct nvm_inst_id alloca, struct
   struct nvm_inst_id store = function_add_inst(l->f, OP_STORE, 0, TYPE_VOID, operands, 2, memory_access_pack(how));
   if (inst_is_none(store)) return false;
   l->f->locations.data[store.index] = l->f->locations.data[alloca.index];
+  l->f->positions.data[store.index] = l->f->positions.data[alloca.index];
   if (inst_is_none(before)) inst_append(l->f, store, to);
   else inst_insert_before(l->f, store, before);
   return true;
@@ -423,6 +426,7 @@ static bool jump_to(struct inliner *l, struct nvm_block from, struct nvm_block t
   struct nvm_inst_id br = function_add_inst(l->f, OP_BR, 0, TYPE_VOID, &target, 1, 0);
   if (inst_is_none(br)) return false;
   l->f->locations.data[br.index] = l->location;
+  l->f->positions.data[br.index] = l->position;
   inst_append(l->f, br, from);
   return true;
 }
@@ -501,6 +505,7 @@ static bool inline_call(struct inliner *l, const struct call *which) {
   struct nvm_inst_id call = which->inst;
   const struct nvm_function *g = l->m->functions.data[which->callee];
   l->location = f->locations.data[call.index];
+  l->position = f->positions.data[call.index];
   l->last_location = l->unlocated = (struct nvm_meta){0};
   if (!module_attachment(l->m, g->symbol.attachments, module_str(l->m, "dbg")).index) l->unlocated = l->location;
   struct copy c = {.g = g, .looked_at = l->graph->nodes[which->callee].inlined_into, .repeated = which->repeated,

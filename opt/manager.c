@@ -13,7 +13,6 @@
 #include "opt/passes.h"
 #include "opt/remark.h"
 #include "opt/rewrite.h"
-#include "support/nearest.h"
 
 #include <time.h>
 
@@ -390,18 +389,9 @@ static enum nvm_status unknown_pass(struct diag_sink *sink, struct nvm_text name
   struct diag *d = diag_report(sink, known ? DIAG_TOO_MANY_PASSES : DIAG_UNKNOWN_PASS,
                                (struct diag_range){0, 0, 0}, &name, 1);
   if (known) return NVM_REFUSED;
-  unsigned least = (unsigned)(name.length / 2) + 2;
-  struct textbuf hint;
-  textbuf_init(&hint, sink->arena);
-  for (int p = 1; d && p < PASS_COUNT; p++) {
-    const char *known = pass_table[p].name;
-    unsigned distance = nearest_distance(name.bytes, name.length, known, strlen(known));
-    if (distance >= least) continue;
-    least = distance;
-    hint.length = 0;
-    textbuf_format(&hint, "did you mean '%s'?", known);
-  }
-  if (d) d->hint = (struct nvm_text){hint.bytes, hint.length};
+  struct nearest near = nearest_start(name);
+  for (int p = 1; p < PASS_COUNT; p++) nearest_offer(&near, text_of(pass_table[p].name));
+  diag_suggest(sink, d, &near);
   return NVM_REFUSED;
 }
 

@@ -75,18 +75,59 @@ static bool count_error(struct diag_sink *s) {
   return room;
 }
 
+/* The warning of that name, or DIAG_COUNT. */
+static enum diag_id find_warning(const char *name) {
+  int id = 0;
+  while (id < DIAG_COUNT && !(rows[id].severity == DIAG_WARNING && strcmp(rows[id].name, name) == 0)) id++;
+  return (enum diag_id)id;
+}
+
+bool diag_policy_set(struct diag_policy *p, const char *text, const char **unknown) {
+  bool no = strncmp(text, "no-", 3) == 0;
+  const char *name = no ? text + 3 : text;
+  bool error = strncmp(name, "error", 5) == 0 && (name[5] == '=' || name[5] == '\0');
+  if (error && name[5] == '\0') {
+    p->errors = !no;
+    return true;
+  }
+  *unknown = error ? name += 6 : name;
+  enum diag_id id = find_warning(name);
+  if (id == DIAG_COUNT) return false;
+  uint8_t set = error ? no ? DIAG_POLICY_NO_ERROR : DIAG_POLICY_ERROR : no ? DIAG_POLICY_OFF : 0;
+  uint8_t kept = error ? DIAG_POLICY_OFF : DIAG_POLICY_ERROR | DIAG_POLICY_NO_ERROR;
+  p->of[id] = (uint8_t)((p->of[id] & kept) | set);
+  return true;
+}
+
+/* What the policy makes of a warning: it, an error, or nothing. */
+static enum diag_severity severity_of(const struct diag_policy *p, enum diag_id id, bool *off) {
+  enum diag_severity own = rows[id].severity;
+  *off = false;
+  if (own != DIAG_WARNING || !p) return own;
+  *off = p->of[id] & DIAG_POLICY_OFF;
+  bool error = p->of[id] & DIAG_POLICY_ERROR || (p->errors && !(p->of[id] & DIAG_POLICY_NO_ERROR));
+  return error ? DIAG_ERROR : DIAG_WARNING;
+}
+
 struct diag *diag_report(struct diag_sink *s, enum diag_id id, struct diag_range range,
                          const struct nvm_text *arguments, uint32_t count) {
-  bool refusing = s->error_limit != 0 && s->error_count > s->error_limit;
-  if (rows[id].severity == DIAG_ERROR && !count_error(s)) return NULL;
+  bool refusing = s->error_limit != 0 && s->error_count > s->error_limit, off;
+  enum diag_severity severity = severity_of(s->policy, id, &off);
+  if (off || (severity == DIAG_ERROR && !count_error(s))) return NULL;
   if (refusing) return NULL; /* what follows a refused error belongs to it */
   struct diag d = {.id = id,
-                   .severity = rows[id].severity,
+                   .severity = severity,
                    .range = range,
                    .message = render(s->arena, rows[id].message, arguments, count),
                    .function = text_of(""),
                    .hint = text_of("")};
   return store(s, d);
+}
+
+void diag_suggest(const struct diag_sink *s, struct diag *d, const struct nearest *n) {
+  struct textbuf b;
+  textbuf_init(&b, s->arena);
+  if (d && nearest_write(n, &b)) d->hint = (struct nvm_text){b.bytes, b.length};
 }
 
 struct diag *diag_report_s(struct diag_sink *s, enum diag_id id, struct diag_range range,

@@ -1,12 +1,12 @@
 /* Diagnostics as values. The library reports; only the driver renders text, carets and JSON.
  *
  * Every kind of diagnostic is a row of support/diags.def: its id, its severity, its message with
- * %0 %1 … %9 for the arguments, and what it means. A diagnostic carries the byte range
+ * %0 %1 … %9 for the arguments, and what it means. A warning's id is its name after -W. A diagnostic carries the byte range
  * [begin, end) of the source it speaks of, and its arguments as text. */
 #ifndef NVM_SUPPORT_DIAG_H
 #define NVM_SUPPORT_DIAG_H
 
-#include "support/textbuf.h"
+#include "support/nearest.h"
 
 enum diag_severity { DIAG_ERROR, DIAG_WARNING, DIAG_REMARK, DIAG_NOTE };
 
@@ -35,8 +35,21 @@ struct diag {
   struct nvm_text hint;     /* what to try, or empty */
 };
 
+/* What the user wants of warnings: -Wno-NAME, -Werror, -Werror=NAME, -Wno-error=NAME. Zero: each is
+ * reported and none is an error. */
+struct diag_policy {
+  bool errors;            /* all that no row of `of` excepts */
+  uint8_t of[DIAG_COUNT]; /* DIAG_POLICY_ bits */
+};
+enum { DIAG_POLICY_OFF = 1, DIAG_POLICY_ERROR = 2, DIAG_POLICY_NO_ERROR = 4 };
+
+/* Takes what follows -W: NAME, no-NAME, error, no-error, error=NAME, no-error=NAME. False, and nothing
+ * changed, if no warning has that name, which is *unknown then. */
+bool diag_policy_set(struct diag_policy *p, const char *text, const char **unknown);
+
 struct diag_sink {
   struct arena *arena; /* borrowed; owns the texts */
+  const struct diag_policy *policy; /* borrowed, or NULL */
   VEC(struct diag) list;
   uint32_t error_count;
   uint32_t error_limit; /* stop storing errors beyond this number; 0: no limit */
@@ -53,6 +66,9 @@ struct diag *diag_report(struct diag_sink *s, enum diag_id id, struct diag_range
 /* Shorthand with NUL-terminated arguments, up to the first NULL of the three. */
 struct diag *diag_report_s(struct diag_sink *s, enum diag_id id, struct diag_range range,
                            const char *a0, const char *a1, const char *a2);
+
+/* Adds the names that are near, if any, as the hint; d may be NULL. */
+void diag_suggest(const struct diag_sink *s, struct diag *d, const struct nearest *n);
 
 /* Facts of a row. */
 const char *diag_name(enum diag_id id);    /* "undefined-value" */

@@ -22,14 +22,11 @@ struct knobs knobs_initial(void) {
 }
 
 static enum nvm_status unknown(const char *name, size_t length, struct textbuf *message) {
-  unsigned least = (unsigned)(length / 2) + 2; /* further away is no slip of the finger */
-  const char *nearest = NULL;
-  for (int i = 0; i < KNOB_COUNT; i++) {
-    unsigned distance = nearest_distance(name, length, rows[i].name, strlen(rows[i].name));
-    if (distance < least) least = distance, nearest = rows[i].name;
-  }
-  textbuf_format(message, "there is no knob '%t'", (struct nvm_text){name, length});
-  if (nearest) textbuf_format(message, "; did you mean '%s'?", nearest);
+  struct nearest near = nearest_start((struct nvm_text){name, length});
+  for (int i = 0; i < KNOB_COUNT; i++) nearest_offer(&near, text_of(rows[i].name));
+  textbuf_format(message, "there is no knob '%t'", near.word);
+  if (near.best.bytes) textbuf_puts(message, "; ");
+  nearest_write(&near, message);
   return NVM_REFUSED;
 }
 

@@ -87,8 +87,10 @@ enum tgt_status tgt_parse_features(struct tgt_options *options, const char *list
 enum tgt_status tgt_set_cpu(struct tgt_options *options, const char *name, size_t length,
                             struct tgt_error *error) {
   const struct tgt_cpu *cpu = tgt_find_cpu(name, length);
-  if (!cpu)
-    return tgt_fail(error, TGT_UNKNOWN_CPU, name, length, tgt_nearest_cpu(name, length)->name);
+  if (!cpu) {
+    const struct tgt_cpu *near = tgt_nearest_cpu(name, length);
+    return tgt_fail(error, TGT_UNKNOWN_CPU, name, length, near ? near->name : NULL);
+  }
   options->cpu = cpu;
   return TGT_OK;
 }

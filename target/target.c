@@ -101,16 +101,16 @@ const struct tgt_cpu *tgt_nearest_cpu(const char *name, size_t length) {
   size_t cut = length > 8 && memcmp(name, "compute_", 8) == 0 ? 8 : 0, kept = cut ? 3 : 0;
   size_t rest = length - cut < NEAR_MAX - kept ? length - cut : NEAR_MAX - kept;
   memcpy(meant + kept, name + cut, rest);
-  unsigned number = first_number(meant, kept + rest);
+  unsigned number = first_number(meant, kept + rest), limit = nearest_start((struct nvm_text){meant, kept + rest}).limit;
   const struct tgt_cpu *best = NULL;
   unsigned best_rank = 0;
   for (int i = 0; i < TGT_CPU_COUNT; i++) {
     const struct tgt_cpu *cpu = &cpu_table[i];
-    unsigned edits = nearest_distance(meant, kept + rest, cpu->name, cpu_names[i].length);
+    unsigned edits = nearest_distance(meant, kept + rest, cpu->name, cpu_names[i].length, limit);
     unsigned apart = number > cpu->sm ? number - cpu->sm : cpu->sm - number;
     bool begun = strncmp(meant, cpu->name, kept + rest) == 0; /* sm_9: sm_90, not sm_89 */
     unsigned rank = edits * 1000 + (begun ? 0 : apart < 999 ? apart : 999);
-    if (cpu->placeholder || (best && rank >= best_rank)) continue;
+    if (cpu->placeholder || edits > limit || (best && rank >= best_rank)) continue;
     best = cpu;
     best_rank = rank;
   }
@@ -118,16 +118,9 @@ const struct tgt_cpu *tgt_nearest_cpu(const char *name, size_t length) {
 }
 
 const struct tgt_feature *tgt_nearest_feature(const char *key, size_t length) {
-  const struct tgt_feature *best = NULL;
-  unsigned best_edits = (unsigned)(length / 3) + 2; /* further away is not a slip of the finger */
-  for (int i = 0; i < TGT_FEATURE_COUNT; i++) {
-    const char *candidate = feature_table[i].key;
-    unsigned edits = nearest_distance(key, length, candidate, strlen(candidate));
-    if (edits >= best_edits) continue;
-    best = &feature_table[i];
-    best_edits = edits;
-  }
-  return best;
+  struct nearest n = nearest_start((struct nvm_text){key, length});
+  for (int i = 0; i < TGT_FEATURE_COUNT; i++) nearest_offer(&n, text_of(feature_table[i].key));
+  return n.best.bytes ? tgt_find_feature(n.best.bytes, n.best.length) : NULL;
 }
 
 /* ---- building a target ---- */
