@@ -1,10 +1,4 @@
-/* Calls of inline assembly.
- *
- * The constraint string says, output operands first, in which class of registers each operand is:
- *
- *   b predicate   c h 16 bits   r 32   l N 64   q 128   f f32   d f64
- *   n i s number or symbol      m memory, by its address       C the text of a constant string
- *   =x output   =&x written early   0 1 … the register of that output   ~{...} clobbered
+/* Calls of inline assembly. ir/asm_constraint.h says in which class of registers each operand is.
  *
  * Values are moved into such registers before the text and out of them after it; every output has a
  * register of its own, so that early clobbers need no care. The text is parsed as PTX where the
@@ -16,31 +10,19 @@
 #include "ptx/print.h"
 #include "target/reflect.h"
 
-/* One constraint, as read. */
-struct constraint {
-  bool output, indirect, clobber;
-  bool is_tied;
-  uint32_t tied; /* to this output */
-  char letter;   /* of the class; 0: tied */
-};
-
 struct asm_call {
   struct lower *l;
   const struct nvm_inst *inst;
   const struct constant_info *assembly;
-  struct constraint *constraints; /* this and the next three: in the function arena, `room` each */
+  struct asm_constraints constraints; /* its array and the next three: in the function arena */
   struct asm_operand *operands;
   struct nvm_type *types; /* of outputs */
   uint32_t *first_part;   /* of outputs: in the call's result */
-  uint32_t room;
-  uint32_t count;   /* operands; clobbers are dropped */
-  uint32_t results; /* outputs that are results */
-  bool quiet;       /* only asked about: what is wrong is said when it is lowered */
+  uint32_t count;
 };
 
 static bool refuse(const struct asm_call *c, const char *what, const char *word, size_t length) {
   struct textbuf detail;
-  if (c->quiet) return false;
   textbuf_init(&detail, &c->l->function_arena);
   textbuf_puts(&detail, what);
   if (word) {
@@ -55,68 +37,19 @@ static bool refuse(const struct asm_call *c, const char *what, const char *word,
 
 /* ---- Constraints ---- */
 
-static bool read_code(struct asm_call *c, const char *word, size_t length, const char *p,
-                      struct constraint *out) {
-  size_t left = length - (size_t)(p - word);
-  if (left > 0 && *p >= '0' && *p <= '9') {
-    out->is_tied = true;
-    for (; p < word + length && *p >= '0' && *p <= '9' && out->tied < ASM_MAX_OPERANDS; p++)
-      out->tied = out->tied * 10 + (uint32_t)(*p - '0');
-    bool good = p == word + length && !out->output && out->tied < c->count &&
-                c->constraints[out->tied].output && !c->constraints[out->tied].indirect;
-    return good || refuse(c, "the constraint is tied to no output:", word, length);
-  }
-  if (left != 1 || !strchr("bchrlNqfdnismC", *p))
-    return refuse(c, "unknown constraint (NVPTX has b c h r l q f d n i s m C and numbers):", word,
-                  length);
-  out->letter = *p;
-  if (out->output && strchr("nisC", *p))
-    return refuse(c, "a constant can't be an output:", word, length);
-  if (out->indirect && *p != 'm')
-    return refuse(c, "an indirect operand must be memory (*m), not", word, length);
-  return true;
-}
-
-static bool read_constraint(struct asm_call *c, const char *word, size_t length) {
-  struct constraint out = {0};
-  const char *p = word, *end = word + length;
-  if (p < end && *p == '~') return true;
-  if (p < end && *p == '!') return refuse(c, "asm goto is not part of NVVM IR:", word, length);
-  if (p < end && *p == '=') out.output = true, p++;
-  for (; p < end && (*p == '&' || *p == '*' || *p == '%'); p++) out.indirect |= *p == '*';
-  if (c->count == ASM_MAX_OPERANDS) return refuse(c, "more than 1024 operands", NULL, 0);
-  if (!read_code(c, word, length, p, &out)) return false;
-  if (out.output && c->count > 0 && !c->constraints[c->count - 1].output)
-    return refuse(c, "an output after an input:", word, length);
-  c->constraints[c->count++] = out;
-  return true;
-}
-
-/* Tables for as many constraints as there are commas, and one more. */
-static bool make_room(struct asm_call *c, struct nvm_text text) {
-  struct arena *a = &c->l->function_arena;
-  c->room = 1;
-  for (size_t k = 0; k < text.length; k++) c->room += text.bytes[k] == ',';
-  c->constraints = arena_alloc(a, c->room * sizeof *c->constraints);
-  c->operands = arena_alloc(a, c->room * sizeof *c->operands);
-  c->types = arena_alloc(a, c->room * sizeof *c->types);
-  c->first_part = arena_alloc(a, c->room * sizeof *c->first_part);
-  return c->constraints && c->operands && c->types && c->first_part;
-}
-
-/* Splits at commas; those in braces belong to clobbers. */
+/* The verifier has found them right; false when out of memory. */
 static bool read_constraints(struct asm_call *c) {
-  struct nvm_text text = module_text(c->l->module, c->assembly->str2);
-  if (!make_room(c, text)) return false;
-  const char *p = text.bytes, *end = p + text.length;
-  while (p < end) {
-    const char *start = p;
-    for (bool braced = false; p < end && (braced || *p != ','); p++)
-      braced = *p == '{' || (braced && *p != '}');
-    if (!read_constraint(c, start, (size_t)(p - start))) return false;
-    if (p < end) p++;
-  }
-  return true;
+  struct arena *a = &c->l->function_arena;
+  struct nvm_text text = module_text(c->l->module, c->assembly->str2), word;
+  uint32_t room = 1;
+  for (size_t k = 0; k < text.length; k++) room += text.bytes[k] == ',';
+  c->constraints = (struct asm_constraints){.room = room, .of = arena_alloc(a, room * sizeof *c->constraints.of)};
+  if (!c->constraints.of || asm_constraints_read(text, &c->constraints, &word)) return false;
+  c->count = c->constraints.count;
+  c->operands = arena_alloc(a, room * sizeof *c->operands);
+  c->types = arena_alloc(a, room * sizeof *c->types);
+  c->first_part = arena_alloc(a, room * sizeof *c->first_part);
+  return c->operands && c->types && c->first_part;
 }
 
 static bool class_of_letter(char letter, enum ptx_class *class) {
@@ -133,7 +66,7 @@ static uint32_t class_bits(enum ptx_class class) {
 }
 
 uint32_t *lower_asm_ties(struct lower *l, const struct nvm_inst *i) {
-  struct asm_call c = {.l = l, .inst = i, .quiet = true};
+  struct asm_call c = {.l = l, .inst = i};
   c.assembly = constant_info(&l->module->constants, call_callee(l->f, i));
   if (!read_constraints(&c)) return NULL;
   uint32_t *ties = arena_alloc(&l->function_arena, (c.count + 1) * sizeof *ties);
@@ -141,7 +74,7 @@ uint32_t *lower_asm_ties(struct lower *l, const struct nvm_inst *i) {
   if (!ties || !result) return NULL;
   uint32_t results = 0, argument = 0;
   for (uint32_t n = 0; n < c.count; n++) {
-    const struct constraint *k = &c.constraints[n];
+    const struct asm_constraint *k = &c.constraints.of[n];
     bool is_result = k->output && !k->indirect;
     if (is_result) result[n] = results++;
     if (is_result) ties[result[n]] = UINT32_MAX;
@@ -268,35 +201,25 @@ static void move_out(struct lower *l, struct nvm_type type, const struct ptx_reg
 /* ---- Operands ---- */
 
 /* The types of the outputs that are results, from the call's type. */
-static bool assign_results(struct asm_call *c) {
+static void assign_results(struct asm_call *c) {
   const struct type_table *t = &c->l->module->types;
-  uint32_t part = 0, wanted = 0, k = 0;
-  for (uint32_t n = 0; n < c->count; n++)
-    wanted += c->constraints[n].output && !c->constraints[n].indirect;
-  bool is_struct = type_kind(t, c->inst->type) == TY_STRUCT && wanted != 1;
-  uint64_t given = c->inst->type.index == TYPE_VOID.index ? 0
-                   : is_struct                            ? type_info(t, c->inst->type)->count
-                                                          : 1;
-  if (given != wanted) return refuse(c, "the result's type has not one member per output", NULL, 0);
+  bool is_struct = c->constraints.results > 1;
+  uint32_t part = 0, k = 0;
   for (uint32_t n = 0; n < c->count; n++) {
-    if (!c->constraints[n].output || c->constraints[n].indirect) continue;
+    if (!c->constraints.of[n].output || c->constraints.of[n].indirect) continue;
     c->types[n] = is_struct ? type_member(t, c->inst->type, k++) : c->inst->type;
     c->first_part[n] = part;
     part += lower_type(c->l, c->types[n]).count;
   }
-  c->results = wanted;
-  return true;
 }
 
 /* A register for every output: the result's own where the class is right. */
 static bool make_outputs(struct asm_call *c) {
-  const struct ptx_reg *result = c->results ? lower_result(c->l, c->l->inst) : NULL;
+  const struct ptx_reg *result = c->constraints.results ? lower_result(c->l, c->l->inst) : NULL;
   for (uint32_t n = 0; n < c->count; n++) {
-    const struct constraint *k = &c->constraints[n];
+    const struct asm_constraint *k = &c->constraints.of[n];
     enum ptx_class class;
-    if (!k->output || k->indirect) continue;
-    if (!class_of_letter(k->letter, &class))
-      return refuse(c, "an output in memory must be indirect (=*m)", NULL, 0);
+    if (!k->output || k->indirect || !class_of_letter(k->letter, &class)) continue;
     enum fit fit = fit_of(c->l, c->types[n], class);
     if (fit == FIT_NOT) return refuse_fit(c, c->types[n], k->letter);
     c->operands[n].operand =
@@ -341,13 +264,13 @@ static bool constant_input(struct asm_call *c, struct nvm_value v, char letter,
 /* The input that constraint n takes, argument v. */
 static bool make_input(struct asm_call *c, uint32_t n, struct nvm_value v) {
   struct lower *l = c->l;
-  const struct constraint *k = &c->constraints[n];
+  const struct asm_constraint *k = &c->constraints.of[n];
   struct nvm_type type = value_type(l->f, v);
   enum ptx_class class;
   if (k->is_tied) {
     struct ptx_reg to = c->operands[k->tied].operand.reg;
     enum fit fit = fit_of(l, type, ptx_reg_class(to));
-    if (fit == FIT_NOT) return refuse_fit(c, type, c->constraints[k->tied].letter);
+    if (fit == FIT_NOT) return refuse_fit(c, type, c->constraints.of[k->tied].letter);
     move_in(l, v, type, fit, to);
     c->operands[n].operand = ptx_r(to);
     return true;
@@ -368,23 +291,17 @@ static bool make_input(struct asm_call *c, uint32_t n, struct nvm_value v) {
 /* Arguments go to indirect outputs and to inputs, in the order of the constraints. Tied ones are
  * moved last: a register that one input is passed in must not be overwritten by another. */
 static bool make_inputs(struct asm_call *c) {
-  uint32_t arguments = call_arg_count(c->l->f, c->inst), k = 0;
+  uint32_t k = 0;
   struct nvm_value tied[ASM_MAX_OPERANDS];
   for (uint32_t n = 0; n < c->count; n++) {
-    const struct constraint *q = &c->constraints[n];
+    const struct asm_constraint *q = &c->constraints.of[n];
     if (q->output && !q->indirect) continue;
-    if (k == arguments) break;
     struct nvm_value v = inst_operand(c->l->f, c->inst, k++);
     tied[n] = v;
     if (!q->is_tied && !make_input(c, n, v)) return false;
   }
-  uint32_t wanted = 0;
   for (uint32_t n = 0; n < c->count; n++)
-    wanted += !c->constraints[n].output || c->constraints[n].indirect;
-  if (wanted != arguments)
-    return refuse(c, "there is not one argument per input constraint", NULL, 0);
-  for (uint32_t n = 0; n < c->count; n++)
-    if (c->constraints[n].is_tied && !make_input(c, n, tied[n])) return false;
+    if (c->constraints.of[n].is_tied && !make_input(c, n, tied[n])) return false;
   return true;
 }
 
@@ -409,13 +326,15 @@ void lower_asm(struct lower *l, const struct nvm_inst *i) {
   struct asm_call call = {.l = l, .inst = i}, *c = &call;
   struct nvm_text text;
   c->assembly = constant_info(&l->module->constants, call_callee(l->f, i));
-  if (!read_constraints(c) || !assign_results(c) || !make_outputs(c) || !make_inputs(c)) return;
+  if (!read_constraints(c)) return;
+  assign_results(c);
+  if (!make_outputs(c) || !make_inputs(c)) return;
   if (!asm_expand(l, module_text(l->module, c->assembly->str), c->operands, c->count, &text))
     return;
   emit_text(c, text);
-  const struct ptx_reg *result = c->results ? lower_result(l, l->inst) : NULL;
+  const struct ptx_reg *result = c->constraints.results ? lower_result(l, l->inst) : NULL;
   for (uint32_t n = 0; n < c->count; n++) {
-    const struct constraint *k = &c->constraints[n];
+    const struct asm_constraint *k = &c->constraints.of[n];
     if (k->output && !k->indirect)
       move_out(l, c->types[n], result + c->first_part[n], c->operands[n].operand.reg);
   }

@@ -3,8 +3,7 @@
 #define NVM_CODEGEN_ASM_TEXT_H
 
 #include "codegen/lower.h"
-
-enum { ASM_MAX_OPERANDS = 1024 }; /* wgmma of n256 has 256 accumulators, in and out, and a few more */
+#include "ir/asm_constraint.h"
 
 struct asm_operand {
   struct ptx_operand operand;

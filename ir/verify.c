@@ -40,7 +40,11 @@ static void write_value(const struct verifier *v, struct nvm_value value, struct
       [VALUE_ARG] = "an unnamed parameter", [VALUE_BLOCK] = "an unnamed block",
       [VALUE_CONST] = "a constant",       [VALUE_GLOBAL] = "an unnamed variable",
       [VALUE_FUNCTION] = "an unnamed function", [VALUE_FORWARD] = "an unresolved name"};
+  nvm_u128 number;
+  bool is_short = value_kind(value) == VALUE_CONST && const_is_int(v->m, value, &number) &&
+                  type_info(v->types, verify_type(v, value))->width <= 64;
   if (name.index) textbuf_format(out, "%c%t", sigil, module_text(v->m, name));
+  else if (is_short) textbuf_signed(out, (int64_t)const_int_signed(v->m, value));
   else textbuf_puts(out, nameless[value_kind(value)]);
 }
 

@@ -4,6 +4,7 @@
  * undefined, not malformed), but for intrinsics, which have no other meaning than their own. */
 #include "ir/verify_internal.h"
 
+#include "ir/asm_constraint.h"
 #include "ir/intrinsic.h"
 
 /* Attributes in hand: whose, of which type, at which place. */
@@ -166,10 +167,41 @@ static bool verify_immargs(const struct subject *s, const struct nvm_function *c
   return true;
 }
 
+/* The members that the result has, one for each output; -1 if it is no such result. */
+static int64_t result_count(const struct type_table *t, struct nvm_type type) {
+  if (type_equal(type, TYPE_VOID)) return 0;
+  return type_kind(t, type) == TY_STRUCT ? (int64_t)type_info(t, type)->count : 1;
+}
+
+/* Constraints that fit the call, as LLVM's InlineAsm::verify asks; a struct stands for two outputs or more. */
+static bool verify_asm(const struct subject *s, const struct constant_info *assembly) {
+  struct asm_constraint room[ASM_MAX_OPERANDS];
+  struct asm_constraints all = {.room = ASM_MAX_OPERANDS, .of = room};
+  struct nvm_text word;
+  const char *wrong = asm_constraints_read(module_text(s->v->m, assembly->str2), &all, &word);
+  if (wrong) return verify_fail(s->v, VERIFY_ASM_CONSTRAINT, s->id, "%s '%t'", wrong, word);
+  uint32_t inputs = all.count - all.results, arguments = call_arg_count(s->v->f, function_inst(s->v->f, s->id));
+  if (inputs != arguments)
+    return verify_fail(s->v, VERIFY_ASM_OPERANDS, s->id, "inputs: %u, arguments: %u", inputs, arguments);
+  bool is_struct = type_kind(s->v->types, s->type) == TY_STRUCT;
+  if (result_count(s->v->types, s->type) != all.results || is_struct != (all.results > 1))
+    return verify_fail(s->v, VERIFY_ASM_OPERANDS, s->id, "outputs: %u, a result of %T", all.results, s->type);
+  for (uint32_t n = 0, k = 0; n < all.count; n++) {
+    const struct asm_constraint *c = &all.of[n];
+    if (c->output && !c->indirect) continue;
+    struct nvm_type type = subject_type(s, k++);
+    if (c->letter == 'm' && !type_is_ptr(s->v->types, type))
+      return verify_fail(s->v, VERIFY_ASM_POINTER, s->id, "%T as argument %u", type, k);
+  }
+  return true;
+}
+
 static bool verify_callee(const struct subject *s, const struct call_site *site) {
   struct nvm_value value = s->operands[s->count - 1];
   if (!type_is_ptr(s->v->types, verify_type(s->v, value)))
     return verify_fail(s->v, VERIFY_CALL_CALLEE, s->id, "%T", verify_type(s->v, value));
+  const struct constant_info *c = value_kind(value) == VALUE_CONST ? constant_info(&s->v->m->constants, value) : NULL;
+  if (c && c->kind == CONST_ASM) return verify_asm(s, c);
   const struct nvm_function *callee = direct_callee(s);
   if (!callee) return true;
   if (callee->intrinsic && !type_equal(callee->type, site->function_type))

@@ -73,7 +73,7 @@ static bool cases_differ(const struct subject *s) {
     uint32_t bits = s->operands[k].bits, i = hash_mix(0, bits) & (uint32_t)(slots - 1);
     while (table[i] && table[i] != bits) i = (i + 1) & (uint32_t)(slots - 1);
     if (table[i])
-      return verify_fail(s->v, VERIFY_SWITCH_UNIQUE, s->id, "case %u twice", k / 2);
+      return verify_fail(s->v, VERIFY_SWITCH_UNIQUE, s->id, "case %V twice", s->operands[k]);
     table[i] = bits;
   }
   return true;
@@ -351,7 +351,12 @@ static bool verify_atomicrmw(const struct subject *s) {
 
 /* Addresses. */
 
+/* A constant index that is too large, or another operand that is no index. */
 static bool fail_index(const struct subject *s, uint32_t k, struct nvm_type in) {
+  uint64_t number;
+  if (type_is_aggregate(s->v->types, in) && index_number(s, k, &number))
+    return verify_fail(s->v, VERIFY_GEP_INDEX, s->id, "index %U into %T, which has %U members", number, in,
+                       type_info(s->v->types, in)->count);
   return verify_fail(s->v, VERIFY_GEP_INDEX, s->id, "operand %u of %T as an index into %T", k,
                      subject_type(s, k), in);
 }
@@ -460,12 +465,13 @@ static bool walk_path(const struct subject *s, uint32_t first, struct nvm_type *
   const struct type_table *t = s->v->types;
   struct nvm_type type = subject_type(s, 0);
   for (uint32_t k = first; k < s->count; k++) {
-    uint64_t number;
-    bool fits = type_is_aggregate(t, type) && index_number(s, k, &number) &&
-                number < type_info(t, type)->count;
-    if (!fits)
-      return verify_fail(s->v, VERIFY_AGGREGATE_PATH, s->id, "index %u, which leads out of %T",
-                         k - first, type);
+    uint64_t number = 0;
+    bool is_number = index_number(s, k, &number);
+    if (is_number && type_is_aggregate(t, type) && number >= type_info(t, type)->count)
+      return verify_fail(s->v, VERIFY_AGGREGATE_PATH, s->id, "index %U into %T, which has %U members", number, type,
+                         type_info(t, type)->count);
+    if (!is_number || !type_is_aggregate(t, type))
+      return verify_fail(s->v, VERIFY_AGGREGATE_PATH, s->id, "operand %u as an index into %T", k, type);
     type = type_element(t, type, number);
   }
   *member = type;

@@ -149,6 +149,12 @@ static const struct violation violations[] = {
     {VERIFY_CALL_IMMARG, call_immarg},
     {VERIFY_CALL_INTRINSIC, calls_intrinsic},
     {VERIFY_CALL_VA_START, va_start_of_nothing},
+    {VERIFY_ASM_CONSTRAINT, asm_constraint_unknown},
+    {VERIFY_ASM_CONSTRAINT, asm_constraint_tie},
+    {VERIFY_ASM_CONSTRAINT, asm_constraint_order},
+    {VERIFY_ASM_OPERANDS, asm_operands_inputs},
+    {VERIFY_ASM_OPERANDS, asm_operands_outputs},
+    {VERIFY_ASM_POINTER, asm_pointer},
     {VERIFY_MUSTTAIL_TYPE, musttail_type},
     {VERIFY_MUSTTAIL_RET, musttail_ret},
 };

@@ -302,6 +302,16 @@ static void call_immarg(struct fixture *x) {
   x->f = f;
   EMIT(x, x->b, OP_CALL, TYPE_VOID, site(x, g->type), x->i32, symbol(x, "g"));
 }
+static void call_asm(struct fixture *x, const char *constraints) {
+  struct nvm_value assembly = const_asm(x->m, module_str(x->m, "nop;"), module_str(x->m, constraints), CONST_ASM_SIDEEFFECT);
+  EMIT(x, x->b, OP_CALL, TYPE_VOID, site(x, void_of_i32(x)), x->i32, assembly);
+}
+static void asm_constraint_unknown(struct fixture *x) { call_asm(x, "z"); }
+static void asm_constraint_tie(struct fixture *x) { call_asm(x, "0"); }
+static void asm_constraint_order(struct fixture *x) { call_asm(x, "~{memory},r"); }
+static void asm_operands_inputs(struct fixture *x) { call_asm(x, "r,r"); }
+static void asm_operands_outputs(struct fixture *x) { call_asm(x, "=r,r"); }
+static void asm_pointer(struct fixture *x) { call_asm(x, "=*m"); }
 static void calls_intrinsic(struct fixture *x) {
   trap(x, NULL, 0);
   EMIT(x, x->b, OP_CALL, TYPE_VOID, site(x, void_of_i32(x)), x->i32, symbol(x, "llvm.trap"));
