@@ -8,8 +8,8 @@
  *   ld.param.b32 %r2, [retval0];
  *   }
  *
- * A callee that is not known, or is called with another type than its own, is called through a
- * register with a .callprototype. Further arguments of variadic calls lie one after the other, each
+ * A callee that is not known, or whose .param variables differ from those of the call's type, is called
+ * through a register with a .callprototype (as of LLVM 20; ptxas refuses a direct call). Further arguments of variadic calls lie one after the other, each
  * with its own alignment, in an area of the caller's frame; the callee gets its address as one more
  * parameter (as of LLVM 19). */
 #include "codegen/intrinsic.h"
@@ -35,15 +35,30 @@ static struct nvm_meta attached(const struct lower *l, const char *kind) {
   return key.index ? module_attachment(l->module, chain, key) : (struct nvm_meta){0};
 }
 
-static struct call describe_call(const struct lower *l, const struct nvm_inst *i) {
+static bool same_variable(struct passing a, struct passing b) {
+  return a.kind == b.kind && a.bytes == b.bytes && (a.kind != PASS_BYTES || a.align == b.align);
+}
+
+/* Whether a call of this ABI passes what the function takes: as PTX, so that ptr and i64 are the same. */
+static bool passes_alike(struct lower *l, struct abi call, struct nvm_value callee) {
+  struct abi own = abi_of_function(l, callee);
+  if (type_equal(call.type, own.type)) return true;
+  const struct type_info *a = type_info(&l->module->types, call.type), *b = type_info(&l->module->types, own.type);
+  if (((a->flags | b->flags) & TYPE_VARIADIC) || a->count != b->count) return false;
+  call.function = callee;
+  for (uint32_t k = 0; k < a->count; k++)
+    if (!same_variable(abi_param(l, &call, k), abi_param(l, &own, k))) return false;
+  return same_variable(abi_result(l, &call), abi_result(l, &own));
+}
+
+static struct call describe_call(struct lower *l, const struct nvm_inst *i) {
   struct call c = {.inst = i, .site = call_site_of(l->f, i)};
   c.callee = lower_resolve_alias(l, call_callee(l->f, i));
   const struct type_info *type = type_info(&l->module->types, c.site->function_type);
-  c.is_direct = value_kind(c.callee) == VALUE_FUNCTION &&
-                type_equal(module_function(l->module, c.callee)->type, c.site->function_type);
-  c.abi = (struct abi){c.is_direct ? c.callee : VALUE_NULL, c.site->function_type,
-                       attrlist_info(&l->module->attributes, c.site->attributes),
-                       c.is_direct ? (struct nvm_meta){0} : attached(l, "callalign")};
+  c.abi = (struct abi){VALUE_NULL, c.site->function_type, attrlist_info(&l->module->attributes, c.site->attributes), {0}};
+  c.is_direct = value_kind(c.callee) == VALUE_FUNCTION && passes_alike(l, c.abi, c.callee);
+  if (c.is_direct) c.abi.function = c.callee;
+  else c.abi.call_align = attached(l, "callalign");
   c.count = call_arg_count(l->f, i);
   c.fixed = type->count < c.count ? (uint32_t)type->count : c.count;
   c.is_variadic = (type->flags & TYPE_VARIADIC) != 0;
