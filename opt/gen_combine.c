@@ -339,9 +339,9 @@ static void infer_op(struct node *n) {
   struct node *first = n->args[0];
   switch (s->kind) {
   case KIND_INT: case KIND_FLOAT: case KIND_ANY:
-  case KIND_FUNCTION: case KIND_NUMBERS: case KIND_FITS: case KIND_VALUE: case KIND_TYPE:
+  case KIND_FUNCTION: case KIND_NUMBERS: case KIND_VALUE: case KIND_TYPE:
     for (int k = 0; k < n->arity; k++) unify(n, n->args[k]);
-    if (s->kind != KIND_ANY) type_of(n)->is[s->kind == KIND_FLOAT ? FACT_FLOAT : FACT_INT] = true;
+    if (s->kind != KIND_ANY && s->kind != KIND_VALUE) type_of(n)->is[s->kind == KIND_FLOAT ? FACT_FLOAT : FACT_INT] = true;
     return;
   case KIND_INT_IMM:
     unify(n, first);
@@ -361,7 +361,7 @@ static void infer_op(struct node *n) {
   case KIND_CAST:
     if (is_int_cast(s)) type_of(n)->is[FACT_INT] = type_of(first)->is[FACT_INT] = true;
     return;
-  case KIND_NONE: return;
+  case KIND_FITS: case KIND_NONE: return;
   }
 }
 
@@ -369,7 +369,17 @@ static bool is_bool_literal(const struct node *n) {
   return n->kind == NODE_LITERAL && (*n->name == 't' || *n->name == 'f');
 }
 
-/* Gives n and what is in it their types. */
+/* Whether the name is that of a value, which two operands share only if they are of one type. Constants
+ * are compared as numbers. */
+static bool names_value(const struct node *n) { return *n->name && !is_constant(n); }
+
+static void unify_by_name(struct node *n) {
+  const struct node *first = find_variable(n->name);
+  if (!first) gen_fail("`%s` does not occur in the pattern", n->name);
+  unify(first, n);
+}
+
+/* Gives n and what is in it their types: those that the ops and the equality of values imply. */
 static void infer(struct node *n) {
   n->type = new_type();
   for (int k = 0; k < n->arity; k++) infer(n->args[k]);
@@ -377,10 +387,13 @@ static void infer(struct node *n) {
   if (n->kind == NODE_LITERAL || n->kind == NODE_INT) type_of(n)->is[FACT_INT] = true;
   if (is_bool_literal(n)) type_of(n)->is[FACT_BOOL] = true;
   if (n->kind == NODE_FLOAT) type_of(n)->is[FACT_FLOAT] = true;
-  if (n->kind == NODE_LITERAL || n->kind == NODE_FLOAT || !*n->name) return;
-  const struct node *first = find_variable(n->name);
-  if (!first) gen_fail("`%s` does not occur in the pattern", n->name);
-  unify(first, n);
+  if (names_value(n)) unify_by_name(n);
+}
+
+/* The same of what the matcher is to check: the operands of one name have one type. */
+static void infer_demands(struct node *n) {
+  for (int k = 0; k < n->arity; k++) infer_demands(n->args[k]);
+  if (n->kind == NODE_INT) unify_by_name(n);
 }
 
 /* ---- Words ---- */
@@ -575,9 +588,7 @@ static void check_value(const struct node *n) {
   if (variables[1]) put("%d", variables[1]->number);
 }
 
-static void check_condition(struct node *n) {
-  if (n->shape->kind != KIND_FITS) infer(n);
-  else infer(n->args[0]), infer(n->args[1]);
+static void check_condition(const struct node *n) {
   if (n->shape->kind <= KIND_FUNCTION) gen_fail("`%s` is no condition", n->shape->keyword);
   if (n->shape->kind == KIND_VALUE) {
     check_value(n);
@@ -592,8 +603,8 @@ static void check_condition(struct node *n) {
   }
 }
 
-/* Types that the result wants to be one although the pattern, of which we knew `before`, does not
- * say so. */
+/* Types that the result, the conditions or the names of constants want to be one although the pattern, of
+ * which we knew `before`, does not say so. */
 static void check_types(const struct type *before, int count) {
   static const char *const names[FACT_COUNT] = {"INT", "FLOAT", "BOOL"};
   for (int a = 0; a < count; a++) {
@@ -678,8 +689,11 @@ static void put_program(struct rule *r) {
   for (int k = 0; k < r->node_count; k++) check_node(r->nodes[k]);
   int count = type_count;
   memcpy(before, types, sizeof before);
+  for (int k = 0; k < r->condition_count; k++) infer(r->conditions[k]), infer_demands(r->conditions[k]);
   infer(r->result);
   unify(r->nodes[0], r->result);
+  infer_demands(r->nodes[0]);
+  infer_demands(r->result);
   check_types(before, count);
   for (int k = 0; k < r->condition_count; k++) check_condition(r->conditions[k]);
   check_result(r->result);
