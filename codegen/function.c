@@ -349,6 +349,7 @@ enum nvm_status lower_function(struct lower *l, struct nvm_function *f) {
   FOR_EACH_BLOCK(f, b) lower_block(l, b);
   lower_pair_registers(l);
   add_depot(l, &pf, 0);
+  if (l->is_bug) return NVM_BUG;
   if (l->refused) return NVM_REFUSED;
   ptx_print_function(&pf, l->out);
   bool failed = l->arena.failed || l->function_arena.failed || module_out_of_memory(l->module);

@@ -141,6 +141,7 @@ struct lower {
   bool *overwritten;         /* by instruction: its register is others' too (coalesce.c) */
   bool ftz;                  /* f32 denormals are flushed in this function */
   bool refused;              /* something in this function was reported */
+  bool is_bug;               /* an instruction that no input asked for is not PTX */
 };
 
 /* --- types.c ---------------------------------------------------------------------------------- */

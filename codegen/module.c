@@ -66,6 +66,19 @@ static struct ptx_key *allowed_place(struct lower *l, const struct ptx_key *key)
   return &l->allowed[hash % ALLOWED_PLACES];
 }
 
+/* What is not PTX comes from inline assembly, or is a fault of the lowering. */
+static void report_need(struct lower *l, const struct ptx_entry *e, const struct ptx_need *need) {
+  struct textbuf b;
+  textbuf_init(&b, &l->function_arena);
+  ptx_describe_need(l->pf, e, l->target, need, &b);
+  bool lacks = need->fault == PTX_FAULT_TARGET;
+  report(l, lacks ? DIAG_TARGET_LACKS : DIAG_NOT_PTX, (struct nvm_text){b.bytes, b.length});
+  const struct nvm_inst *i = inst_is_none(l->inst) ? NULL : function_inst(l->f, l->inst);
+  bool is_asm = i && i->op == OP_CALL && lower_is_asm(l, call_callee(l->f, i));
+  bool has_memory = !l->arena.failed && !l->function_arena.failed; /* else registers may be missing */
+  l->is_bug |= !lacks && !is_asm && has_memory;
+}
+
 void lower_check_entries(struct lower *l, uint32_t from) {
   for (uint32_t k = from; k < l->pf->entries.count; k++) {
     const struct ptx_entry *e = &l->pf->entries.data[k];
@@ -81,11 +94,7 @@ void lower_check_entries(struct lower *l, uint32_t from) {
       if (before && (!l->ptx_before || before < l->ptx_before)) l->ptx_before = before;
       continue;
     }
-    struct textbuf b;
-    textbuf_init(&b, &l->function_arena);
-    ptx_describe_need(l->pf, e, l->target, &need, &b);
-    report(l, need.fault == PTX_FAULT_TARGET ? DIAG_TARGET_LACKS : DIAG_NOT_PTX,
-           (struct nvm_text){b.bytes, b.length});
+    report_need(l, e, &need);
     return; /* one report per IR instruction */
   }
 }

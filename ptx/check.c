@@ -256,6 +256,10 @@ static bool find_form(const struct ptx_function *f, const struct ptx_entry *e, s
                       struct ptx_need *need) {
   *need = (struct ptx_need){0};
   if (!walk_mods(f, e, w, need)) return false;
+  if (!ptx_reg_is_none(e->guard) && ptx_reg_class(e->guard) != PTX_PRED) {
+    need->fault = PTX_FAULT_GUARD;
+    return false;
+  }
   need->form = choose_form(f, e, w, need);
   return need->form != NULL;
 }
@@ -335,7 +339,9 @@ static uint32_t key_push_operands(const struct ptx_function *f, uint32_t first, 
 }
 
 bool ptx_check_key(const struct ptx_function *f, const struct ptx_entry *e, struct ptx_key *key) {
-  *key = (struct ptx_key){.op = e->op | (uint64_t)e->mod_count << 16 | (uint64_t)e->operand_count << 24};
+  uint64_t guard_class = ptx_reg_is_none(e->guard) ? PTX_PRED : ptx_reg_class(e->guard);
+  *key = (struct ptx_key){.op = e->op | (uint64_t)e->mod_count << 16 | (uint64_t)e->operand_count << 24 |
+                                guard_class << 32};
   if (e->mod_count > KEY_MODS || e->operand_count > KEY_OPERANDS) return false;
   for (uint32_t i = 0; i < e->mod_count; i++) key->mods = key->mods << 16 | f->mods.data[e->first_mod + i];
   return key_push_operands(f, e->first_operand, e->operand_count, key) <= KEY_OPERANDS;
@@ -369,6 +375,7 @@ void ptx_describe_need(const struct ptx_function *f, const struct ptx_entry *e,
   case PTX_FAULT_OPERAND:
     textbuf_format(out, "operand %u has the wrong kind or type", need->operand + 1u);
     break;
+  case PTX_FAULT_GUARD: textbuf_puts(out, "the guard is no predicate"); break;
   case PTX_FAULT_TARGET:
     if (need->mod) textbuf_format(out, "'%s' ", ptx_mod_row(need->mod)->text);
     tgt_describe_missing(target, need->missing, buffer, sizeof buffer);

@@ -17,6 +17,7 @@ enum ptx_fault {
   PTX_FAULT_END,       /* modifiers are missing at the end */
   PTX_FAULT_COUNT,     /* too few or too many operands */
   PTX_FAULT_OPERAND,   /* `operand` is not what the form wants */
+  PTX_FAULT_GUARD,     /* the guard is no predicate */
   PTX_FAULT_TARGET,    /* the target lacks `missing` */
 };
 

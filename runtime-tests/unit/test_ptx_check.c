@@ -120,6 +120,30 @@ static void what_is_no_instruction(void **state) {
                    PTX_FAULT_OPERAND);
 }
 
+/* What the checker says of `@g bra $L;` and, by key, of the same with no guard. */
+static void guards_are_predicates(void **state) {
+  (void)state;
+  static const enum ptx_class classes[] = {PTX_PRED, PTX_B16, PTX_B32, PTX_B64, PTX_F32};
+  struct nvm_target target = fixture_target("sm_90", NULL);
+  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+    struct ptx_fixture x;
+    struct ptx_need need;
+    struct ptx_key keys[2];
+    fixture_begin(&x);
+    struct ptx_operand label = ptx_label(ptx_new_label(&x.function, (struct nvm_str){0}));
+    ptx_add(&x.function, PTX_BRA, NULL, &label, 1);
+    ptx_add_guarded(&x.function, ptx_reg_make(classes[i], 1), true, PTX_BRA, NULL, &label, 1);
+    bool good = classes[i] == PTX_PRED;
+    for (int k = 0; k < 2; k++)
+      assert_true(ptx_check_key(&x.function, &x.function.entries.data[k], &keys[k]));
+    assert_int_equal(ptx_key_equal(&keys[0], &keys[1]), good);
+    enum nvm_status status = ptx_check_entry(&x.function, &x.function.entries.data[1], &target, &need);
+    assert_int_equal(status, good ? NVM_OK : NVM_REFUSED);
+    assert_int_equal(need.fault, good ? PTX_FAULT_NONE : PTX_FAULT_GUARD);
+    fixture_end(&x);
+  }
+}
+
 static void messages_name_instruction_and_need(void **state) {
   (void)state;
   struct ptx_fixture x;
@@ -203,6 +227,7 @@ int main(void) {
       cmocka_unit_test(versions_that_instructions_need),
       cmocka_unit_test(targets_that_lack_something),
       cmocka_unit_test(what_is_no_instruction),
+      cmocka_unit_test(guards_are_predicates),
       cmocka_unit_test(messages_name_instruction_and_need),
       cmocka_unit_test(keys_are_equal_for_equal_answers),
       cmocka_unit_test(the_table_is_whole),
