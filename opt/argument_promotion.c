@@ -175,7 +175,7 @@ static void change_call(const struct promoter *p, const struct caller *at, struc
   if (!p->no_result) return;
   i->type = TYPE_VOID;
   i->flags &= (uint16_t)~INST_FAST;
-  effects_copy_access_metadata(f, at->call, at->call); /* nothing is said of the result */
+  effects_copy_access_metadata(f, at->call, at->call, true); /* nothing is said of the result */
   f->names.data[at->call.index] = (struct nvm_str){0};
   p->touched[at->function] = true;
 }

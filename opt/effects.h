@@ -53,10 +53,13 @@ static inline bool effects_is_debug(const struct nvm_function *f, const struct n
   return i->op == OP_DBG_RECORD || (i->op == OP_CALL && effects_call_is_debug(f, i));
 }
 
-/* Gives `to` those attachments of `from` that speak of the access to memory (tbaa, scopes,
+/* Gives `to` those attachments of `from` that speak of the access to memory (tbaa, `scopes`,
  * invariant, nontemporal), not those that promise something of the result. They may be one
  * instruction. */
 void effects_copy_access_metadata(struct nvm_function *f, struct nvm_inst_id to,
-                                  struct nvm_inst_id from);
+                                  struct nvm_inst_id from, bool scopes);
+/* Access a also serves b, of the same bytes or (`moves`) of others elsewhere: it keeps what both say. One that stays in
+ * its place keeps invariant.load and nontemporal, which are true of the place. */
+void effects_join_access_metadata(struct nvm_function *f, struct nvm_inst_id a, struct nvm_inst_id b, bool moves);
 
 #endif

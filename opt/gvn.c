@@ -48,6 +48,10 @@ struct numberer {
   struct node *without;       /* that node does not, but the load can be made there; NULL: all have it or pass it on */
   struct nvm_inst_id load;    /* that is being looked for; its type: */
   struct nvm_type type;
+  VEC(uint32_t) passed;       /* accesses that a load was looked for beyond because metadata says they are to other bytes */
+  uint32_t first_passed;      /* of the load at hand */
+  struct passed { uint32_t first, end; } *passed_of; /* by instruction: of a load that was replaced */
+  bool *moved;                /* by instruction: the load's address was another where some of those were passed */
   VEC(struct nvm_inst_id) dead;
 };
 
@@ -83,7 +87,9 @@ static bool collect_accesses(struct numberer *g) {
   g->size = f->insts.count;
   g->node_of = arena_alloc(g->arena, f->blocks.count * sizeof *g->node_of);
   g->plain = arena_alloc(g->arena, (g->accesses.list.count + 1) * sizeof *g->plain);
-  if (!g->node_of || !g->plain) return false;
+  g->passed_of = arena_alloc(g->arena, g->size * sizeof *g->passed_of);
+  g->moved = arena_alloc(g->arena, g->size * sizeof *g->moved);
+  if (!g->node_of || !g->plain || !g->passed_of || !g->moved) return false;
   for (uint32_t k = 0; k < g->accesses.list.count; k++) {
     const struct access *x = &g->accesses.list.data[k];
     g->plain[x->class] += x->kind == ACCESS_LOAD || x->kind == ACCESS_STORE;
@@ -106,6 +112,38 @@ static bool same_bits(const struct numberer *g, struct nvm_type have, struct nvm
          bits == 8 * layout_store_size(&m->layout, t, have);
 }
 
+/* Whether access x may write the location, or has its address: *answer, of a plain one. */
+static bool concerns(struct numberer *g, const struct access *x, struct memory_location l, enum alias *answer) {
+  if (x->kind == ACCESS_OTHER || x->kind == ACCESS_END)
+    return alias_mod_ref(g->alias, x->where.access, l) & ALIAS_WRITES;
+  *answer = alias_query(g->alias, x->where, l);
+  return *answer != ALIAS_NO;
+}
+
+/* The same; notes what only metadata says. */
+static bool stands_in_way(struct numberer *g, const struct access *x, struct memory_location l, enum alias *answer) {
+  *answer = ALIAS_MAY;
+  if (concerns(g, x, l, answer)) return true;
+  enum alias addresses;
+  if (g->f->attachments.data[l.access.index] == 0) return false;
+  l.access = (struct nvm_inst_id){0};
+  return concerns(g, x, l, &addresses) && !VEC_PUSH(g->arena, &g->passed, (uint32_t)(x - g->accesses.list.data));
+}
+
+/* Whether what load i was replaced by serves the location too: by its metadata too, nothing that was passed is to the
+ * same bytes. */
+static bool serves(struct numberer *g, struct nvm_inst_id i, struct memory_location l) {
+  enum { MAX_PASSED = 256 };
+  struct passed p = g->passed_of[i.index];
+  if (p.end - p.first > MAX_PASSED || (p.first < p.end && g->moved[i.index])) return false;
+  for (; p.first < p.end; p.first++) {
+    enum alias answer;
+    uint32_t k = g->passed.data[p.first];
+    if (concerns(g, &g->accesses.list.data[k], l, &answer) || !VEC_PUSH(g->arena, &g->passed, k)) return false;
+  }
+  return true;
+}
+
 /* Looks at the accesses before `end`, down to `first`, of one block for the location, whose address is of that class. */
 static void look_back(struct numberer *g, uint32_t first, uint32_t end, struct memory_location l, uint32_t class,
                       struct node *n) {
@@ -117,14 +155,12 @@ static void look_back(struct numberer *g, uint32_t first, uint32_t end, struct m
     if (!(x->effects & ALIAS_WRITES) && x->kind != ACCESS_LOAD) continue;
     if (g->steps++ == MAX_STEPS) return;
     if (x->kind == ACCESS_LOAD && x->class != class) continue;
-    if (x->kind != ACCESS_LOAD && !store) {
-      if (alias_mod_ref(g->alias, x->where.access, l) & ALIAS_WRITES) return;
-      continue;
-    }
-    enum alias answer = alias_query(g->alias, x->where, l);
-    if (answer == ALIAS_NO) continue;
+    enum alias answer;
+    if (!stands_in_way(g, x, l, &answer)) continue;
+    if (x->kind != ACCESS_LOAD && !store) return;
     struct nvm_inst_id i = x->where.access;
     struct nvm_value v = store ? inst_operand(f, function_inst(f, i), 0) : value_of_inst(i);
+    if (!store && !serves(g, i, l)) continue;
     if (answer == ALIAS_MUST && same_bits(g, value_type(f, v), g->type)) {
       n->value = rewrite_get(&g->numbering.rewrite, v);
       n->source = i;
@@ -185,6 +221,7 @@ static void judge(struct numberer *g, struct node *n) {
 static bool add_predecessors(struct numberer *g, struct nvm_block to, const struct alias_place *place, uint64_t bytes) {
   const struct dominance *d = &g->dominance;
   bool moves = alias_is_made_in(g->f, &place->address, to);
+  g->moved[g->load.index] |= moves;
   for (uint32_t e = d->first_predecessor[to.index]; e < d->first_predecessor[to.index + 1]; e++) {
     struct nvm_block from = d->predecessors[e];
     if (e > d->first_predecessor[to.index] && from.index == d->predecessors[e - 1].index) continue; /* cases of a switch */
@@ -241,10 +278,10 @@ static struct nvm_value adapt(struct numberer *g, struct nvm_value v, struct nvm
   return value_of_inst(cast);
 }
 
-/* A load whose result now serves others too promises nothing of it. */
+/* A load whose result now serves g->load too promises nothing of it, and is apart from what both are apart from. */
 static void release_promises(struct numberer *g, struct nvm_inst_id source) {
   if (!inst_is_none(source) && function_inst(g->f, source)->op == OP_LOAD)
-    effects_copy_access_metadata(g->f, source, source);
+    effects_join_access_metadata(g->f, source, g->load, false);
 }
 
 static struct nvm_value value_at_end(struct numberer *g, struct nvm_block b) {
@@ -359,7 +396,7 @@ static bool load_in(struct numberer *g, struct node *n) {
   const struct nvm_inst *old = function_inst(f, g->load);
   struct nvm_inst_id made = function_add_inst(f, OP_LOAD, old->flags, g->type, &pointer, 1, old->aux);
   if (inst_is_none(made)) return false;
-  effects_copy_access_metadata(f, made, g->load);
+  effects_copy_access_metadata(f, made, g->load, true);
   f->locations.data[made.index] = f->locations.data[g->load.index];
   inst_insert_before(f, made, block_terminator(f, n->block));
   n->value = value_of_inst(made);
@@ -446,10 +483,16 @@ static bool visit(void *state, struct nvm_inst_id id) {
   if (!x) return true;
   if (!follow_pointer(g, x)) return false;
   g->load = id;
+  g->first_passed = g->passed.count;
   if (i->op == OP_LOAD) {
     g->type = i->type;
     struct nvm_value v = find_value(g, x);
-    if (!value_is_none(v)) rewrite_set(&g->numbering.rewrite, id, v);
+    if (value_is_none(v)) {
+      g->passed.count = g->first_passed;
+      return true;
+    }
+    g->passed_of[id.index] = (struct passed){g->first_passed, g->passed.count};
+    rewrite_set(&g->numbering.rewrite, id, v);
     return true;
   }
   if (!has_company(g, x)) return true;
@@ -457,7 +500,8 @@ static bool visit(void *state, struct nvm_inst_id id) {
   g->type = value_type(g->f, inst_operand(g->f, i, 0));
   look_back_from(g, x, &n);
   bool same = n.fate == VALUE_HERE && value_equal(n.value, inst_operand(g->f, i, 0));
-  return !same || VEC_PUSH(g->arena, &g->dead, id);
+  /* Tags do not say that a store changes nothing: it may change the type of what it writes. */
+  return !same || g->passed.count > g->first_passed || VEC_PUSH(g->arena, &g->dead, id);
 }
 
 enum nvm_status gvn_run(struct nvm_function *f, struct pass_env *env, bool *changed) {

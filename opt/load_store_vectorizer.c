@@ -84,14 +84,6 @@ static uint32_t candidate_bytes(const struct vectorizer *g, const struct nvm_ins
   return (bytes & (bytes - 1)) == 0 && each >= 8 && each <= 64 && (each & (each - 1)) == 0 ? (uint32_t)bytes : 0;
 }
 
-static bool same_attachments(const struct vectorizer *g, struct nvm_inst_id a, struct nvm_inst_id b,
-                             const char *kind) {
-  struct nvm_module *m = g->f->module;
-  struct nvm_str k = module_str(m, kind);
-  return module_attachment(m, g->f->attachments.data[a.index], k).index ==
-         module_attachment(m, g->f->attachments.data[b.index], k).index;
-}
-
 static uint32_t written_log2(const struct vectorizer *g, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(g->f, id);
   uint32_t written = memory_access_unpack(i->aux).align_log2;
@@ -360,23 +352,6 @@ static struct nvm_value join_stores(struct vectorizer *g, struct nvm_type elemen
   return make_cast(g, wide, lanes(g, element, bytes * 8));
 }
 
-/* Keeps what all members say alike. */
-static void join_attachments(struct vectorizer *g, struct nvm_inst_id wide, const struct member *run,
-                             uint32_t count) {
-  static const char *const kinds[] = {"tbaa", "alias.scope", "noalias", "invariant.load", "nontemporal"};
-  struct nvm_module *m = g->f->module;
-  uint32_t chain = 0;
-  for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++) {
-    struct nvm_str kind = module_str(m, kinds[n]);
-    struct nvm_meta node = module_attachment(m, g->f->attachments.data[run[0].inst.index], kind);
-    bool same = node.index != 0;
-    for (uint32_t k = 1; k < count && same; k++)
-      same = same_attachments(g, run[0].inst, run[k].inst, kinds[n]);
-    if (same) module_attach(m, &chain, kind, node);
-  }
-  g->f->attachments.data[wide.index] = chain;
-}
-
 static void merge(struct vectorizer *g, const struct member *run, uint32_t count, uint32_t bytes,
                   uint32_t align_log2, const struct member *place, bool store) {
   struct nvm_function *f = g->f;
@@ -395,7 +370,8 @@ static void merge(struct vectorizer *g, const struct member *run, uint32_t count
       store ? make(g, OP_STORE, TYPE_VOID, 2, in, aux) : make(g, OP_LOAD, type, 1, in, aux);
   if (value_kind(wide) != VALUE_INST) return; /* out of memory */
   struct nvm_inst_id made = {value_index(wide)};
-  join_attachments(g, made, run, count);
+  effects_copy_access_metadata(f, made, run[0].inst, true);
+  for (uint32_t k = 1; k < count; k++) effects_join_access_metadata(f, made, run[k].inst, true);
   for (uint32_t k = 0; k < count; k++) {
     g->accesses.data[run[k].order] = (struct nvm_inst_id){0};
     if (store) VEC_PUSH(g->env->arena, &g->dead, run[k].inst);

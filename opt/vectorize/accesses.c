@@ -120,7 +120,7 @@ static bool distance_is_known(const struct vector_loop *v, const struct vector_a
 
 bool accesses_never_meet(const struct vector_loop *v, const struct vector_access *a, const struct vector_access *b) {
   struct memory_location x = location(v, a, ALIAS_ANY_BYTES), y = location(v, b, ALIAS_ANY_BYTES);
-  if (distance_is_known(v, a, b)) x.access = y.access = (struct nvm_inst_id){0};
+  if (v->declares_scopes || distance_is_known(v, a, b)) x.access = y.access = (struct nvm_inst_id){0};
   return alias_query(v->alias, x, y) == ALIAS_NO;
 }
 

@@ -4,6 +4,7 @@
  * machine lanes of 32 bits and more are registers of their own, so that taking a vector apart costs nothing. All
  * parts of a recipe (interleave count many) are emitted before the next recipe's, which is the order that
  * accesses.c has proven right. */
+#include "opt/effects.h"
 #include "opt/vectorize/execute.h"
 
 #include <assert.h>
@@ -237,17 +238,10 @@ static void do_mask(struct executor *x, uint32_t n) {
 
 /* --- memory ------------------------------------------------------------------------------------- */
 
-/* Metadata that is true of a wide access if it is of the elements. */
+/* Metadata that is true of a wide access if it is of the elements. Scopes that the loop declares are those of one
+ * iteration. */
 static void copy_metadata(struct executor *x, struct nvm_inst_id from, struct nvm_value to) {
-  static const char *const kinds[] = {"tbaa", "alias.scope", "noalias", "invariant.load", "nontemporal"};
-  struct nvm_function *f = x->v->f;
-  struct nvm_module *m = f->module;
-  uint32_t chain = f->attachments.data[from.index];
-  for (uint32_t k = 0; chain && !x->failed && k < sizeof kinds / sizeof *kinds; k++) {
-    struct nvm_str kind = module_str(m, kinds[k]);
-    struct nvm_meta node = module_attachment(m, chain, kind);
-    if (node.index) x->failed |= !module_attach(m, &f->attachments.data[value_index(to)], kind, node);
-  }
+  effects_copy_access_metadata(x->v->f, (struct nvm_inst_id){value_index(to)}, from, !x->v->declares_scopes);
 }
 
 static uint32_t access_word(uint32_t bytes) {

@@ -128,6 +128,7 @@ enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok) {
       enum vector_refusal r = check_instruction(v, vl_inst(v, i));
       v->culprit = i;
       if (r != VECTOR_OK) return r;
+      v->declares_scopes |= call_intrinsic(v->f, vl_inst(v, i)) == INTRINSIC_experimental_noalias_scope_decl;
       count++;
     }
   v->body = arena_alloc(arena, (count + 1) * sizeof *v->body);

@@ -117,6 +117,7 @@ struct vector_loop {
   uint32_t *access_of;         /* by instruction: 1 + access, 0: none */
   uint64_t most_lanes;         /* that dependences allow: factor × interleave count */
   bool scalar_epilogue;        /* the last iteration must be the old loop's: some value of it is used after */
+  bool declares_scopes;        /* for !noalias: they hold within one iteration */
   bool histogram;              /* updates memory at computed addresses */
   struct nvm_inst_id culprit;  /* what refused */
 
