@@ -705,7 +705,7 @@ static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_
   struct codegen_options options = {
       .verbose = m->context->verbose,
       .unreachable_is_trap = !knob[KNOB_EXIT_ON_UNREACHABLE],
-      .relaxed_atomics = knob[KNOB_RELAXED_ATOMICS] != 0,
+      .relaxed_atomics = knob[KNOB_RELAXED_ATOMICS],
       .no_reflect = !knob[KNOB_REFLECT_ENABLE],
       .exact_log2 = !knob[KNOB_APPROX_LOG2F32],
       .wide_byval_params = knob[KNOB_FORCE_MIN_BYVAL_PARAM_ALIGN] != 0,

@@ -3,10 +3,16 @@
  * Consistency Model", 2019): the ordering stands on the instruction, and seq_cst puts fence.sc in
  * front of an acquire. Before sm_70 there are no orderings: membar stands on either side.
  *
+ * CUDA code is the exception: clang up to 21 writes seq_cst without a scope for every atomicAdd, which the CUDA
+ * guide defines as relaxed at GPU scope; in such modules it is lowered as that, and a note says so once.
+ *
  * What PTX has no instruction for is a compare-and-swap loop: over the object itself where it is
  * 16, 32, 64 or 128 bits long, else over the 32-bit word around it. The thread's own frame can't be
  * seen by anybody else, and atom has no form for it: there the plain sequence is used. */
 #include "codegen/intrinsic.h"
+#include "ir/module_flags.h"
+
+#include <string.h>
 
 /* --- orderings and scopes --------------------------------------------------------------------- */
 
@@ -20,7 +26,7 @@ static bool scope_is(const struct lower *l, unsigned scope, const char *name) {
 
 /* The scope modifier; 0 where the CPU has none or, for a single thread, none is needed. */
 static uint16_t scope_mod(struct lower *l, unsigned scope) {
-  if (scope == 0 && l->options->relaxed_atomics) return 0;
+  if (scope == 0 && l->relaxed_atomics) return 0;
   if (!lower_has(l, PTX_ATOM, PTX_MODS(PTX_MOD_SYS, PTX_MOD_ADD, PTX_MOD_U32))) return 0;
   if (scope == 0) return PTX_MOD_SYS;
   if (scope_is(l, scope, "block") || scope_is(l, scope, "workgroup") ||
@@ -74,10 +80,48 @@ struct atomic {
   struct part part; /* the object */
 };
 
-static unsigned effective_order(const struct lower *l, struct memory_access how) {
+/* The first atomic whose ordering is not taken at its word is named, unless the knob asks for that. */
+static void note_relaxed(struct lower *l) {
+  if (l->options->relaxed_atomics < 0 && !l->noted_relaxed)
+    diag_report(l->sink, DIAG_RELAXED_ATOMICS, lower_place(l), NULL, 0);
+  l->noted_relaxed = true;
+}
+
+/* The version of the clang that made the module, without libdevice's (3.8); 0: another compiler made it. */
+static unsigned clang_version(const struct nvm_module *m) {
+  const struct named_metadata *idents = module_named_metadata(m, "llvm.ident");
+  for (uint32_t k = 0; idents && k < idents->count; k++) {
+    const struct meta_node *n = meta_as_node(&m->metadata, m->metadata.operands.data[idents->first + k]);
+    const struct meta_item *text = n && n->count ? meta_item(&m->metadata, meta_operand(&m->metadata, n, 0)) : NULL;
+    if (!text || text->kind != META_STRING) continue;
+    const char *at = strstr(module_text(m, text->str).bytes, "clang version ");
+    unsigned version = 0;
+    for (at += at ? strlen("clang version ") : 0; at && *at >= '0' && *at <= '9' && version < 1000; at++)
+      version = version * 10 + (unsigned)(*at - '0');
+    if (version > 3) return version;
+  }
+  return 0;
+}
+
+static bool has_flag(const struct nvm_module *m, const char *key) {
+  struct module_flag flag;
+  uint32_t at;
+  return module_flag_find(m, (struct nvm_text){key, strlen(key)}, &flag, &at);
+}
+
+bool lower_atomics_are_relaxed(const struct nvm_module *m, int32_t knob) {
+  enum { LAST_CLANG = 21 };
+  if (knob >= 0) return knob != 0;
+  unsigned version = clang_version(m);
+  return version > 0 && version <= LAST_CLANG && (has_flag(m, "SDK Version") || has_flag(m, "nvvm-reflect-ftz"));
+}
+
+static unsigned effective_order(struct lower *l, struct memory_access how) {
   unsigned order = how.ordering > how.failure_ordering ? how.ordering : how.failure_ordering;
   if (how.ordering == ORDER_RELEASE && how.failure_ordering == ORDER_ACQUIRE) order = ORDER_ACQ_REL;
-  return order == ORDER_SEQ_CST && l->options->relaxed_atomics ? ORDER_MONOTONIC : order;
+  if (order != ORDER_SEQ_CST || how.scope != 0 || !l->relaxed_atomics) return order;
+  note_relaxed(l);
+  return ORDER_MONOTONIC;
 }
 
 static void fence_before(const struct atomic *a) {
@@ -158,20 +202,32 @@ void lower_atomic_store(struct lower *l, const struct nvm_inst *i) {
 
 /* --- atom ------------------------------------------------------------------------------------- */
 
-/* `atom.acquire.sys.global.OP[.noftz].TYPE to, [at], b[, c]`; c may be NULL. */
-static void emit_atom(const struct atomic *a, uint16_t op, uint16_t type, struct ptx_operand to,
-                      struct ptx_operand b, const struct ptx_operand *c) {
+/* The words of `atom.acquire.sys.global.OP[.noftz].TYPE` and of red. */
+static struct mod_list atom_mods(const struct atomic *a, uint16_t op, uint16_t type) {
   struct lower *l = a->l;
   uint16_t scope = scope_mod(l, a->scope), order = order_mod(a->order);
   /* Without a word atom is relaxed, and its scope is the GPU. */
   bool far = scope && scope != PTX_MOD_GPU, ordered = has_orderings(l) && (order != PTX_MOD_RELAXED || far);
   bool small_float = type == PTX_MOD_F16 || type == PTX_MOD_F16X2 || type == PTX_MOD_BF16 ||
                      type == PTX_MOD_BF16X2;
-  struct mod_list mods = given_mods(
-      PTX_MODS(ordered ? order : PTX_MOD_NONE, far ? scope : ordered ? PTX_MOD_GPU : PTX_MOD_NONE,
-               a->at.space, op, small_float ? PTX_MOD_NOFTZ : PTX_MOD_NONE, type), 6);
-  if (c) emit4(l, PTX_ATOM, mods.words, to, a->at.at, b, *c);
-  else emit3(l, PTX_ATOM, mods.words, to, a->at.at, b);
+  return given_mods(PTX_MODS(ordered ? order : PTX_MOD_NONE, far ? scope : ordered ? PTX_MOD_GPU : PTX_MOD_NONE,
+                             a->at.space, op, small_float ? PTX_MOD_NOFTZ : PTX_MOD_NONE, type), 6);
+}
+
+/* `atom.acquire.sys.global.OP[.noftz].TYPE to, [at], b[, c]`; c may be NULL. */
+static void emit_atom(const struct atomic *a, uint16_t op, uint16_t type, struct ptx_operand to,
+                      struct ptx_operand b, const struct ptx_operand *c) {
+  struct mod_list mods = atom_mods(a, op, type);
+  if (c) emit4(a->l, PTX_ATOM, mods.words, to, a->at.at, b, *c);
+  else emit3(a->l, PTX_ATOM, mods.words, to, a->at.at, b);
+}
+
+/* Whether red, which returns nothing, does for an operation whose result nobody reads: it has no exchange, and cannot
+ * acquire. */
+static bool can_reduce(const struct atomic *a, uint16_t op) {
+  uint16_t order = order_mod(a->order);
+  bool unused = a->l->f->uses.data[a->l->inst.index] == 0;
+  return unused && op != PTX_MOD_EXCH && (!has_orderings(a->l) || order == PTX_MOD_RELAXED || order == PTX_MOD_RELEASE);
 }
 
 /* A part's bits in an integer register. */
@@ -494,8 +550,12 @@ void lower_atomicrmw(struct lower *l, const struct nvm_inst *i) {
     struct ptx_operand v = native_operand(l, &a.part, u.op, u.v[0]);
     bool bits = u.op == RMW_XCHG && part_is_full(&a.part);
     struct ptx_operand r = bits ? ptx_r(lower_temp(l, mod_class(native.type))) : u.to[0];
-    emit_atom(&a, native.op, native.type, r, v, NULL);
-    scatter(l, &a.part, a.part.container, r, u.to);
+    if (can_reduce(&a, native.op)) {
+      emit2(l, PTX_RED, atom_mods(&a, native.op, native.type).words, a.at.at, v);
+    } else {
+      emit_atom(&a, native.op, native.type, r, v, NULL);
+      scatter(l, &a.part, a.part.container, r, u.to);
+    }
   } else if (u.count == 1 && needs_word(l, &a.part)) {
     struct word w = word_around(&a);
     rmw_loop(&a, &w, &u);

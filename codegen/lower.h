@@ -140,6 +140,8 @@ struct lower {
   struct wide_product wide_products[32]; /* by value and step, hashed (address.c) */
   bool *overwritten;         /* by instruction: its register is others' too (coalesce.c) */
   bool ftz;                  /* f32 denormals are flushed in this function */
+  bool relaxed_atomics;      /* seq_cst atomicrmw and cmpxchg without a scope are relaxed at GPU scope */
+  bool noted_relaxed;        /* a note said so */
   bool refused;              /* something in this function was reported */
   bool is_bug;               /* an instruction that no input asked for is not PTX */
 };
@@ -331,6 +333,8 @@ void lower_gep(struct lower *l, const struct nvm_inst *i);
  * somebody needs in a register; addresses that only loads and stores fold are not. */
 void lower_plan_allocas(struct lower *l);
 void lower_plan_wanted(struct lower *l);
+/* Whether seq_cst atomics without a scope are relaxed at GPU scope, given the knob nvptx-relaxed-atomics. */
+bool lower_atomics_are_relaxed(const struct nvm_module *m, int32_t knob);
 /* A load of 8 or 16 bits that only a zext or sext reads is made in the registers of that one, by an
  * access that extends; of a byte that others read too, it is known what lies above. */
 void lower_share_load(struct lower *l, struct nvm_inst_id id);
