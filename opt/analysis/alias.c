@@ -343,7 +343,8 @@ static enum alias compare_bytes(struct alias_env *e, const struct alias_address 
   if (at >= bytes_a && bytes_b <= period && at <= period - bytes_b) return ALIAS_NO;
   if (!ranged || least < INT64_MIN / 2 || most > INT64_MAX / 2) return ALIAS_MAY;
   if (bytes_a > INT64_MAX / 2 || bytes_b > INT64_MAX / 2) return ALIAS_MAY;
-  return least >= (nvm_i128)bytes_a || most + (nvm_i128)bytes_b <= 0 ? ALIAS_NO : ALIAS_MAY;
+  if (least >= (nvm_i128)bytes_a || most + (nvm_i128)bytes_b <= 0) return ALIAS_NO;
+  return most < (nvm_i128)bytes_a && least + (nvm_i128)bytes_b > 0 ? ALIAS_PARTIAL : ALIAS_MAY;
 }
 
 /* The same base. Of sizes that are not known, one address is MUST, anything else MAY. */

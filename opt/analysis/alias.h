@@ -46,7 +46,7 @@ struct memory_location {
  * instructions may be asked about. NULL when out of memory. */
 struct alias_env;
 struct alias_env *alias_init(const struct nvm_function *f, struct arena *arena);
-/* MUST: both begin at the same byte; PARTIAL: they certainly overlap otherwise. */
+/* MUST: both begin at the same byte; PARTIAL: they certainly overlap. */
 enum alias alias_query(struct alias_env *e, struct memory_location a, struct memory_location b);
 /* The place of a pointer, that of an instruction or argument always the same. NULL when out of memory. */
 struct alias_place *alias_place_of(struct alias_env *e, struct nvm_value pointer);
