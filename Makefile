@@ -135,6 +135,7 @@ help:
 	@echo 'make bench          speed and memory beside llvm-as and llc; MODULES=folder of .ll files'
 	@echo 'make bench-compile  IR to PTX beside clang -O3, and how time grows with size; MODULES=folder'
 	@echo 'make fuzz-diff      execute random kernels in many ways and compare; N=500 SEED=0 HOST=3'
+	@echo 'make fuzz-cuda      execute random CUDA kernels through clang in many ways; N=500 SEED=0'
 	@echo 'make bench-vectorize  serial loops beside clang and nvcc, executed in the simulator'
 	@echo 'make fuzz           fuzz the parser and the compiler; SECONDS_EACH=60'
 	@echo 'make lint           layers, writable globals, function lengths, banned calls, prototypes'
@@ -273,6 +274,10 @@ HOST ?= 3
 .PHONY: fuzz-diff
 fuzz-diff: all
 	@$(PYTHON) runtime-tests/fuzz/diff.py --count $N --seed $(SEED) --host $(HOST) --nvmini $B/nvmini
+
+.PHONY: fuzz-cuda
+fuzz-cuda: all
+	@$(PYTHON) runtime-tests/fuzz/diff_cuda.py --count $N --seed $(SEED) --nvmini $B/nvmini
 
 SECONDS_EACH ?= 60
 fuzz:

@@ -110,6 +110,7 @@ dimensions:
 initializer:
   init_value
 | NAME '=' { CHECK(ptxp_init_property(p, $1.number)); } init_value
+| '{' '}'
 | '{' initializers '}'
 ;
 
