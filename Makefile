@@ -302,6 +302,7 @@ check-peers: all
 # The types of every rule, and Z3's answers for every integer rule at several widths, from what gen_combine wrote;
 # then instances of the rules and random expressions are executed.
 prove: all
+	@$(PYTHON) runtime-tests/prove/prove.py --wrong
 	@$(PYTHON) runtime-tests/prove/prove.py $(PROVE_ARGUMENTS)
 	@$(PYTHON) runtime-tests/prove/fire.py
 	@$(PYTHON) runtime-tests/prove/expressions.py --count $(or $(N),20000)

@@ -620,11 +620,20 @@ static void check_types(const struct type *before, int count) {
   }
 }
 
+/* Whether a constant of the pattern has that type: constants of more than 64 bits are of another class. */
+static bool has_constant(const struct type *t) {
+  for (int k = 0; k < rule->node_count; k++)
+    if ((rule->nodes[k]->kind == NODE_INT || rule->nodes[k]->kind == NODE_LITERAL) && type_of(rule->nodes[k]) == t)
+      return true;
+  return false;
+}
+
 /* Casts of the result must be casts: to a wider or narrower type with as many lanes. Numbers have
  * 64 bits here: only 0 and 1 can be made for wider types. */
 static void check_result(const struct node *n) {
   if (all_constant(n)) {
-    bool fits = type_of(n)->is[FACT_BOOL] || strcmp(n->name, "0") == 0 || strcmp(n->name, "1") == 0;
+    bool fits = type_of(n)->is[FACT_BOOL] || strcmp(n->name, "0") == 0 || strcmp(n->name, "1") == 0 ||
+                has_constant(type_of(n));
     if (!fits) put("RULE_TYPE_IS, %s, TYPE_FITS_64_BITS", type_text(type_of(n)));
   } else if (n->kind == NODE_OP && !*n->name) {
     for (int k = 0; k < n->arity; k++) check_result(n->args[k]);

@@ -116,7 +116,7 @@ class Tables:
         return self.functions[what - self.FUNCTION_FIRST - 1] if what > self.FUNCTION_FIRST else self.ops[what][0]
 
     def flag_names(self, bits):
-        return [f for f, b in self.flags.items() if f != "fast" and bits & b]
+        return [f for f, b in self.flags.items() if bits & b]
 
 
 def dump(generated):
@@ -261,6 +261,21 @@ class Rule:
         if how == 4:
             return p.replace("s", "u", 1) if p[0] == "s" else p
         return "s" + p[1:] if how == 5 and p[0] == "u" else p
+
+    def float_predicate(self, how, of, chosen):
+        """The same of fcmp: bit 3 says unordered, 2 less, 1 greater, 0 equal."""
+        if how == 0:
+            return FLOAT_PREDICATES[of]
+        p = FLOAT_PREDICATES.index(chosen[of])
+        p = {2: p ^ 15, 3: p & 9 | (p & 2) << 1 | (p & 4) >> 1}.get(how, p)
+        return FLOAT_PREDICATES[p]
+
+    def float_predicate_choices(self):
+        chosen = [{}]
+        for n in self.pattern.walk():
+            if n.name == "fcmp":
+                chosen = [{**c, n.reg: p} for c in chosen for p in FLOAT_PREDICATES if p in self.predicates_of(n.reg)]
+        return chosen
 
     def predicate_choices(self):
         """[{register: predicate}] that the program admits."""
