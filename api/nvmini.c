@@ -12,6 +12,7 @@
 #include "frontend/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "opt/expand_integers.h"
 #include "opt/pass.h"
 #include "opt/remark.h"
 #include "support/lines.h"
@@ -676,6 +677,8 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   struct nvm_text triple = module_text(m->ir, m->ir->triple);
   if (!m->ir->has_layout)
     datalayout_adopt(&m->ir->layout, triple_pointer_bits(triple.bytes, triple.length), target);
+  status = expand_integers(m->ir, sink);
+  if (status != NVM_OK) return status;
   struct remark_route route = {.module = m};
   arena_init(&route.arena, counted(c));
   struct pass_options options = c->passes;

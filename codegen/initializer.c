@@ -214,7 +214,7 @@ static bool evaluate_constant(struct evaluator *e, struct nvm_value v, struct co
   case CONST_INT: const_is_int(e->l->module, v, &out->number); return true;
   case CONST_FLOAT: out->number = c.bits; return true;
   case CONST_NULL: case CONST_ZERO: case CONST_UNDEF: case CONST_POISON: return true;
-  case CONST_NONE: case CONST_AGGREGATE: case CONST_BYTES: case CONST_EXPR: case CONST_ASM:
+  case CONST_NONE: case CONST_BIG_INT: case CONST_AGGREGATE: case CONST_BYTES: case CONST_EXPR: case CONST_ASM:
   case CONST_METADATA: case CONST_NONE_TOKEN: break;
   }
   return refuse(e, "it is no number and no address");
@@ -376,7 +376,7 @@ static void paint(struct painter *p, struct nvm_value v, struct nvm_type type, u
   case CONST_FLOAT:
     paint_number(p, number, at, layout_store_size(&m->layout, &m->types, type));
     break;
-  case CONST_BYTES: paint_text(p, module_text(m, c->str), at); break;
+  case CONST_BIG_INT: case CONST_BYTES: paint_text(p, module_text(m, c->str), at); break;
   case CONST_AGGREGATE: paint_elements(p, v, type, at); break;
   case CONST_NONE: case CONST_EXPR: case CONST_ASM: case CONST_METADATA: case CONST_NONE_TOKEN:
     paint_scalar(p, v, type, at);

@@ -98,7 +98,7 @@ static struct constant_part constant_part(struct lower *l, struct nvm_value v, s
   case CONST_EXPR:
     lower_refuse(l, "a constant expression at this place", "it has no instruction form");
     break;
-  case CONST_NONE: case CONST_NULL: case CONST_ZERO: case CONST_UNDEF: case CONST_POISON:
+  case CONST_NONE: case CONST_BIG_INT: case CONST_NULL: case CONST_ZERO: case CONST_UNDEF: case CONST_POISON:
   case CONST_ASM: case CONST_METADATA: case CONST_NONE_TOKEN: break;
   }
   return (struct constant_part){0, VALUE_NULL};

@@ -117,6 +117,11 @@ static struct nvm_value make_constant(struct linker *l, struct nvm_value v) {
   case CONST_INT:
     const_is_int(l->from, v, &number);
     return const_int(m, type, number);
+  case CONST_BIG_INT: {
+    uint64_t words[TYPE_MAX_INT_WORDS];
+    const_words(l->from, v, words);
+    return const_big_int(m, type, words);
+  }
   case CONST_FLOAT: return const_float(m, type, c.bits);
   case CONST_NULL: return const_null(m, type);
   case CONST_ZERO: return const_zero(m, type);

@@ -88,10 +88,52 @@ static nvm_u128 sign_extend_hex(nvm_u128 v, uint32_t digits) {
   return v >> (bits - 1) & 1 ? v | ~width_mask(bits) : v;
 }
 
+/* words = words * base + digit; false if that needs more than TYPE_MAX_INT_BITS. */
+static bool append_digit(uint64_t *words, uint32_t base, uint32_t digit) {
+  nvm_u128 carry = digit;
+  for (uint32_t k = 0; k < TYPE_MAX_INT_WORDS; k++) {
+    carry += (nvm_u128)words[k] * base;
+    words[k] = (uint64_t)carry;
+    carry >>= 64;
+  }
+  return carry == 0;
+}
+
+/* Whether the magnitude is a number of that width: below 2^width, a negative one at most 2^(width - 1). */
+static bool words_fit(const uint64_t *words, uint32_t width, bool negative) {
+  uint32_t bits = 0;
+  bool power = true; /* only the highest bit is set */
+  for (uint32_t k = 0; k < TYPE_MAX_INT_WORDS; k++) {
+    if (!words[k]) continue;
+    power = bits == 0 && !(words[k] & (words[k] - 1));
+    bits = k * 64 + 64 - (uint32_t)__builtin_clzll(words[k]);
+  }
+  return negative ? bits < width || (bits == width && power) : bits <= width;
+}
+
+/* An integer of more than 128 bits, decimal or u0x. */
+static struct nvm_value resolve_big_int(struct parser *p, struct nvm_type type, const struct literal *l, uint32_t width) {
+  const char *text = p->text + l->begin, *end = p->text + lexer_token_end(p, l->begin);
+  uint32_t hex = *text == 'u' || *text == 's' ? 3 : 0;
+  bool negative = *text == '-', fits = *text != 's';
+  uint64_t words[TYPE_MAX_INT_WORDS] = {0}, carry = 1;
+  for (const char *c = text + hex + negative; c < end && fits; c++) fits = append_digit(words, hex ? 16 : 10, digit_value(*c));
+  if (!fits || !words_fit(words, width, negative)) {
+    report_token(p, DIAG_CONSTANT_RANGE, l->begin, report_type(p, type), NULL);
+    return poison(p, type);
+  }
+  for (uint32_t k = 0; k < TYPE_MAX_INT_WORDS && negative; k++) {
+    words[k] = ~words[k] + carry;
+    carry = carry && words[k] == 0;
+  }
+  return const_big_int(p->m, type, words);
+}
+
 static struct nvm_value resolve_int(struct parser *p, struct nvm_type type,
                                     const struct literal *l) {
   const struct type_info *info = info_of(p, type);
   if (info->kind != TY_INT) return bad_constant(p, l, type);
+  if (info->width > 128) return resolve_big_int(p, type, l, info->width);
   const char *text = p->text + l->begin, *end;
   nvm_u128 value = l->number, mask = width_mask(info->width);
   bool negative = *text == '-', fits = true;

@@ -146,10 +146,25 @@ struct nvm_value const_int(struct nvm_module *m, struct nvm_type type, nvm_u128 
     uint64_t mask = width == 0 ? 0 : UINT64_MAX >> (64 - width);
     return intern_bits(m, CONST_INT, type, (uint64_t)value & mask);
   }
+  if (width > 128) {
+    uint64_t words[TYPE_MAX_INT_WORDS] = {(uint64_t)value, (uint64_t)(value >> 64)};
+    return const_big_int(m, type, words);
+  }
   if (width < 128) value &= ((nvm_u128)1 << width) - 1;
   struct constant_info info = {.kind = CONST_INT, .flags = FLAG_WIDE, .type = type};
   struct constant_probe p = {.info = info, .wide = {(uint64_t)value, (uint64_t)(value >> 64)}};
   return constant_intern(m, &p);
+}
+
+struct nvm_value const_big_int(struct nvm_module *m, struct nvm_type type, const uint64_t *words) {
+  uint32_t width = type_info(&m->types, type)->width, length = (width + 7) / 8;
+  char bytes[TYPE_MAX_INT_BITS / 8];
+  for (uint32_t k = 0; k < length; k++) bytes[k] = (char)(words[k / 8] >> k % 8 * 8);
+  if (width % 8) bytes[length - 1] &= (char)((1 << width % 8) - 1);
+  struct constant_info info = {.kind = CONST_BIG_INT, .type = type};
+  info.str = strtab_intern(&m->strings, bytes, length);
+  if (info.str.index == 0) return VALUE_NULL;
+  return constant_intern(m, &(struct constant_probe){.info = info});
 }
 
 struct nvm_value const_float(struct nvm_module *m, struct nvm_type type, uint64_t bits) {
@@ -278,6 +293,19 @@ bool const_is_int(const struct nvm_module *m, struct nvm_value v, nvm_u128 *valu
   return true;
 }
 
+bool const_words(const struct nvm_module *m, struct nvm_value v, uint64_t *words) {
+  nvm_u128 value;
+  memset(words, 0, TYPE_MAX_INT_WORDS * sizeof *words);
+  if (kind_of(m, v) == CONST_BIG_INT) {
+    struct nvm_text text = module_text(m, constant_info(&m->constants, v)->str);
+    for (uint32_t k = 0; k < text.length; k++) words[k / 8] |= (uint64_t)(unsigned char)text.bytes[k] << k % 8 * 8;
+    return true;
+  }
+  if (!const_is_int(m, v, &value)) return false;
+  words[0] = (uint64_t)value, words[1] = (uint64_t)(value >> 64);
+  return true;
+}
+
 nvm_i128 const_int_signed(const struct nvm_module *m, struct nvm_value v) {
   nvm_u128 value;
   if (!const_is_int(m, v, &value)) return 0;
@@ -299,6 +327,10 @@ bool const_is_zero(const struct nvm_module *m, struct nvm_value v) {
     if (constant_content(info) == CONTENT_BITS) return info->bits == 0;
     const uint64_t *wide = m->constants.wide.data + info->first;
     return (wide[0] | wide[1]) == 0;
+  }
+  case CONST_BIG_INT: {
+    struct nvm_text text = module_text(m, constant_info(&m->constants, v)->str);
+    return all_zero(text.bytes, text.length);
   }
   case CONST_NULL: case CONST_ZERO: return true;
   case CONST_NONE: case CONST_UNDEF: case CONST_POISON: case CONST_AGGREGATE: case CONST_BYTES:
@@ -326,7 +358,7 @@ struct nvm_value const_element(struct nvm_module *m, struct nvm_value v, uint64_
   case CONST_ZERO: return const_zero(m, element);
   case CONST_UNDEF: return const_undef(m, element);
   case CONST_POISON: return const_poison(m, element);
-  case CONST_NONE: case CONST_INT: case CONST_FLOAT: case CONST_NULL: case CONST_EXPR:
+  case CONST_NONE: case CONST_INT: case CONST_BIG_INT: case CONST_FLOAT: case CONST_NULL: case CONST_EXPR:
   case CONST_ASM: case CONST_METADATA: case CONST_NONE_TOKEN: return VALUE_NULL;
   }
   return VALUE_NULL;

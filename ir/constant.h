@@ -12,6 +12,7 @@ __extension__ typedef __int128 nvm_i128;
 enum constant_kind {
   CONST_NONE,
   CONST_INT,      /* bits: value up to 64 bits; wide: from 65 to 128 bits, in `pool` */
+  CONST_BIG_INT,  /* over 128 bits: str, its bytes, low first, zero above the width */
   CONST_FLOAT,    /* bits: the IEEE bits of the type's own format */
   CONST_NULL,     /* null pointer */
   CONST_ZERO,     /* zeroinitializer of a vector, array or struct (scalars become INT, FLOAT, NULL) */
@@ -39,7 +40,7 @@ struct constant_info {
       uint32_t count;
     };
     struct {
-      struct nvm_str str, str2; /* CONST_BYTES, CONST_ASM */
+      struct nvm_str str, str2; /* CONST_BIG_INT, CONST_BYTES, CONST_ASM */
     };
     uint32_t meta; /* CONST_METADATA: struct nvm_meta.index */
   };
@@ -67,6 +68,8 @@ static inline const struct constant_info *constant_info(const struct constant_ta
 
 /* Interning constructors. All return VALUE_NULL when out of memory. */
 struct nvm_value const_int(struct nvm_module *m, struct nvm_type type, nvm_u128 value);
+/* The same of a width over 128 bits, from TYPE_MAX_INT_WORDS words of 64 bits, low first. */
+struct nvm_value const_big_int(struct nvm_module *m, struct nvm_type type, const uint64_t *words);
 struct nvm_value const_float(struct nvm_module *m, struct nvm_type type, uint64_t bits);
 struct nvm_value const_null(struct nvm_module *m, struct nvm_type pointer);
 struct nvm_value const_undef(struct nvm_module *m, struct nvm_type type);
@@ -86,7 +89,9 @@ struct nvm_value const_asm(struct nvm_module *m, struct nvm_str text, struct nvm
 struct nvm_value const_metadata(struct nvm_module *m, uint32_t meta);
 struct nvm_value const_token_none(struct nvm_module *m);
 
-/* Whether v is an integer constant; *value its bits, zero-extended. */
+/* Fills TYPE_MAX_INT_WORDS words, low first, with an integer constant of any width; false: v is none. */
+bool const_words(const struct nvm_module *m, struct nvm_value v, uint64_t *words);
+/* Whether v is an integer constant of at most 128 bits; *value its bits, zero-extended. */
 bool const_is_int(const struct nvm_module *m, struct nvm_value v, nvm_u128 *value);
 /* The same constant's value sign-extended from its type's width. */
 nvm_i128 const_int_signed(const struct nvm_module *m, struct nvm_value v);

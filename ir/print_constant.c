@@ -144,6 +144,47 @@ static void print_int(struct printer *p, struct nvm_value v, const struct consta
   print_u128(p, value < 0 ? -(nvm_u128)value : (nvm_u128)value);
 }
 
+/* words /= divisor, from the highest; returns the remainder. */
+static uint64_t divide_words(uint64_t *words, uint64_t divisor) {
+  nvm_u128 remainder = 0;
+  for (int k = TYPE_MAX_INT_WORDS - 1; k >= 0; k--) {
+    remainder = remainder << 64 | words[k];
+    words[k] = (uint64_t)(remainder / divisor);
+    remainder %= divisor;
+  }
+  return (uint64_t)remainder;
+}
+
+/* The decimal digits of words, which are lost. */
+static void print_words(struct printer *p, uint64_t *words) {
+  char digits[TYPE_MAX_INT_BITS / 3 + 1];
+  uint32_t first = sizeof digits;
+  bool more = true;
+  while (more) {
+    digits[--first] = (char)('0' + divide_words(words, 10));
+    more = false;
+    for (uint32_t k = 0; k < TYPE_MAX_INT_WORDS; k++) more |= words[k] != 0;
+  }
+  while (first < sizeof digits) print_char(p, digits[first++]);
+}
+
+/* A number of more than 128 bits, signed. */
+static void print_big_int(struct printer *p, struct nvm_value v, const struct constant_info *c) {
+  uint64_t words[TYPE_MAX_INT_WORDS];
+  uint32_t width = type_info(&p->m->types, c->type)->width, top = (width - 1) / 64;
+  const_words(p->m, v, words);
+  if (words[top] >> (width - 1) % 64 & 1) {
+    uint64_t carry = 1;
+    print_char(p, '-');
+    for (uint32_t k = 0; k <= top; k++) {
+      words[k] = ~words[k] + carry;
+      carry = carry && words[k] == 0;
+    }
+    if (width % 64) words[top] &= (UINT64_C(1) << width % 64) - 1;
+  }
+  print_words(p, words);
+}
+
 static void print_float(struct printer *p, const struct constant_info *c) {
   enum float_format format = FLOAT_DOUBLE;
   if (type_equal(c->type, TYPE_HALF)) format = FLOAT_HALF;
@@ -197,6 +238,7 @@ static void print_constant(struct printer *p, struct nvm_value v) {
   switch ((enum constant_kind)c->kind) {
   case CONST_NONE: print_word(p, "<no constant>"); break;
   case CONST_INT: print_int(p, v, c); break;
+  case CONST_BIG_INT: print_big_int(p, v, c); break;
   case CONST_FLOAT: print_float(p, c); break;
   case CONST_NULL: print_word(p, "null"); break;
   case CONST_ZERO: print_word(p, "zeroinitializer"); break;

@@ -15,7 +15,7 @@ enum type_kind {
   TY_LABEL,
   TY_METADATA,
   TY_TOKEN,
-  TY_INT,    /* width: bits, 1..128 */
+  TY_INT,    /* width: bits, 1..1024; above 128 until expand-integers has run */
   TY_HALF,   /* from here to TY_DOUBLE: IEEE and bfloat16 formats */
   TY_BFLOAT,
   TY_FLOAT,
@@ -28,7 +28,7 @@ enum type_kind {
   TY_KIND_COUNT,
 };
 
-enum { TYPE_MAX_INT_BITS = 128 };
+enum { TYPE_MAX_INT_BITS = 1024, TYPE_MAX_INT_WORDS = TYPE_MAX_INT_BITS / 64 };
 
 enum { TYPE_PACKED = 1, TYPE_OPAQUE = 2, TYPE_VARIADIC = 4 };
 

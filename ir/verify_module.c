@@ -115,6 +115,7 @@ static bool constant_fits(const struct verifier *v, const struct constant_info *
   const struct type_info *info = type_info(t, c->type);
   switch ((enum constant_kind)c->kind) {
   case CONST_INT: return kind == TY_INT;
+  case CONST_BIG_INT: return kind == TY_INT && info->width > 128 && module_text(v->m, c->str).length == (info->width + 7) / 8;
   case CONST_FLOAT: return type_is_float(t, c->type);
   case CONST_NULL: return kind == TY_PTR;
   case CONST_ZERO: case CONST_AGGREGATE:

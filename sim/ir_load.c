@@ -196,7 +196,7 @@ static bool constant_at(struct sim *s, struct nvm_value v, struct eval_lane *out
     return true;
   }
   case CONST_EXPR: return count == 1 && constant_expression(s, v, out, depth + 1);
-  case CONST_NONE: case CONST_ASM: case CONST_METADATA: case CONST_NONE_TOKEN: break;
+  case CONST_NONE: case CONST_BIG_INT: case CONST_ASM: case CONST_METADATA: case CONST_NONE_TOKEN: break;
   }
   return false;
 }
