@@ -118,7 +118,7 @@ DRIVER_OBJECTS := $(DRIVER_SOURCES:%.c=$B/obj/%.o)
 
 # ---- What one can ask for -----------------------------------------------------------------------
 
-.PHONY: all help setup demo check check-gpu check-peers check-programs check-random check-kernels prove bench bench-compile lint format install uninstall clean \
+.PHONY: all help setup demo check check-gpu check-peers check-programs check-random check-kernels check-effects prove bench bench-compile lint format install uninstall clean \
   fuzz unit generated update-golden docs
 all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so
 
@@ -132,6 +132,7 @@ help:
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
 	@echo 'make check-random   random programs of Csmith, YARPGen and llvm-stress, executed; N=200 SEED=1'
 	@echo 'make check-kernels  every kernel of real modules, levels compared bit by bit; MODULES=folder of .ll files'
+	@echo 'make check-effects  stores, barriers, atomics that clang keeps and we lose; MODULES=folder of .ll files'
 	@echo 'make bench          speed and memory beside llvm-as and llc; MODULES=folder of .ll files'
 	@echo 'make bench-compile  IR to PTX beside clang -O3, and how time grows with size; MODULES=folder'
 	@echo 'make fuzz-diff      execute random kernels in many ways and compare; N=500 SEED=0 HOST=3'
@@ -320,6 +321,9 @@ check-random: all
 # Real modules, as runtime-tests/peers/README.md says how to make them.
 check-kernels: all $B/libinternal.a
 	@$(PYTHON) runtime-tests/peers/check_kernels.py $(or $(MODULES),$(error MODULES=FOLDER of .ll files)) $(KERNELS_ARGUMENTS)
+
+check-effects: all
+	@$(PYTHON) runtime-tests/peers/check_effects.py $(or $(MODULES),$(error MODULES=FOLDER of .ll files)) $(EFFECTS_ARGUMENTS)
 
 bench-compile: all
 	@$(PYTHON) runtime-tests/bench/bench_compile.py $(if $(MODULES),--modules $(MODULES)) $(BENCH_ARGUMENTS)
