@@ -7,12 +7,15 @@ Each function @f<k>(ptr %in, ptr %out) reads its inputs from %in (IN_BYTES), com
 what it computed to %out (OUT_BYTES). NaNs are stored as one and the same NaN, since their bits are
 nobody's promise. KINDS are families of steps: int float convert compare vector memory aggregate
 branch loop switch call intrinsic rounding table
-aggregates_around atomic frem; `plain` as one of them means common types only. The text has neither triple nor kernel: who uses it adds them."""
+aggregates_around atomic frem idiom; `plain` as one of them means common types only. The text has neither triple nor kernel: who uses it adds them."""
 import argparse
 import random
 
+from gen_idioms import Idioms
+
 IN_BYTES = 256
 OUT_BYTES = 512
+NODES = 10  # the first number of metadata; who uses the text has some of its own
 
 INTS = [1, 3, 8, 16, 24, 31, 32, 33, 48, 63, 64, 65, 100, 127, 128]
 COMMON = [8, 16, 32, 64, 32, 64]
@@ -83,9 +86,10 @@ def split_members(t):
     return t[1:-1].split(", ")
 
 
-class Function:
+class Function(Idioms):
     def __init__(self, rng, module, name, kinds, args=None, ret=None):
         self.rng, self.module, self.name, self.kinds = rng, module, name, kinds
+        self.r, self.m = rng, module  # as gen_idioms calls them
         self.lines, self.allocas = [], []
         self.next_value = 0
         self.pool = {}      # type -> values that dominate this place
@@ -119,6 +123,17 @@ class Function:
         return v
 
     # --- constants and choices ---------------------------------------------------------------
+    # --- what gen_idioms asks for
+    def add(self, t, v): self.keep(t, v)
+    def add_global(self, text): self.module.texts.append(text)
+    def add_node(self, *texts, loop=False): return self.module.add_loop_node(texts) if loop else self.module.add_node(*texts)
+    def add_local(self, t, align): return self.local(f"alloca {t}, align {align}", None)
+    def one_nan(self, t, v): return self.clean(t, v)
+    def spaces(self): return [""]
+
+    def step_idiom(self):
+        if self.depth < 2: self.idiom()
+
     def int_constant(self, w):
         r = self.rng
         edge = [0, 1, 2, 3, (1 << w) - 1, 1 << (w - 1), (1 << (w - 1)) - 1, (1 << (w // 2)), r.getrandbits(w), r.getrandbits(min(w, 5))]
@@ -731,7 +746,7 @@ class Module:
             use_plain_types()
             kinds = [k for k in kinds if k != "plain"]
         self.rng = random.Random(seed)
-        self.declarations, self.helpers, self.texts, self.tables = [], [], [], []
+        self.declarations, self.helpers, self.texts, self.tables, self.nodes = [], [], [], [], []
         self.extras = [k for k in kinds if k in ("frem", "space")]
         kinds = [k for k in kinds if k not in self.extras]
         for k in range(functions):
@@ -745,9 +760,20 @@ class Module:
     def declare(self, line):
         if line not in self.declarations: self.declarations.append(line)
 
+    def add_node(self, text):
+        """The number of a metadata node; equal ones are one."""
+        if text not in self.nodes: self.nodes.append(text)
+        return f"!{NODES + self.nodes.index(text)}"
+
+    def add_loop_node(self, hints):
+        hints = ", ".join([self.add_node(h) for h in hints])
+        name = f"!{NODES + len(self.nodes)}"
+        self.nodes.append(f"distinct !{{{name}, {hints}}}")
+        return name
+
     def add_helper(self, kinds):
         r = self.rng
-        kinds = [k for k in kinds if k not in ("call", "loop", "memory", "table", "aggregates_around", "atomic")] or ["int"]
+        kinds = [k for k in kinds if k not in ("call", "loop", "memory", "table", "aggregates_around", "atomic", "idiom")] or ["int"]
         probe = Function(r, self, "", kinds, [])
         args = [probe.any_type() for _ in range(r.randrange(0, 6))]
         ret = probe.any_type() if r.random() < 0.6 else "{" + ", ".join(probe.any_type() for _ in range(2)) + "}"
@@ -765,10 +791,11 @@ class Module:
         self.texts.append(f"@{h.name}_pointer = global ptr @{h.name}")
         self.helpers.append(h)
 
-    def text(self): return "\n".join(self.texts + self.declarations) + "\n"
+    def text(self):
+        return "\n".join(self.texts + self.declarations + [f"!{NODES + k} = {text}" for k, text in enumerate(self.nodes)]) + "\n"
 
 
-KINDS = "int float convert compare vector memory aggregate branch loop switch call intrinsic rounding table aggregates_around atomic frem".split()
+KINDS = "int float convert compare vector memory aggregate branch loop switch call intrinsic rounding table aggregates_around atomic frem idiom".split()
 
 
 def main():

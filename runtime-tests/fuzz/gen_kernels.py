@@ -19,6 +19,8 @@ its header. How each promise is kept:
 import argparse
 import random
 
+from gen_idioms import Idioms
+
 INTS = ["i1", "i3", "i7", "i8", "i13", "i16", "i24", "i31", "i32", "i33", "i48", "i63", "i64", "i65", "i100", "i128"]
 COMMON_INTS = ["i32", "i32", "i32", "i64", "i16", "i8"]
 FLOATS = ["float", "float", "double", "half", "bfloat"]
@@ -59,7 +61,7 @@ def memory_bytes(t):
     return n
 
 
-class Function:
+class Function(Idioms):
     """The body of one function while it is written."""
 
     def __init__(self, module, name, kernel):
@@ -94,6 +96,23 @@ class Function:
     def label(self, name):
         self.lines.append(f"{name}:")
         self.block = name
+
+    def add_local(self, t, align):
+        name = self.new("local")
+        self.allocas.append(f"  {name} = alloca {t}, align {align}")
+        return name
+
+    def add_global(self, text):
+        self.m.globals.append(text)
+
+    def add_node(self, *texts, loop=False):
+        return self.m.add_loop_node(texts) if loop else self.m.add_node(*texts)
+
+    def one_nan(self, t, v):
+        return self.canonical(t, v)
+
+    def spaces(self):
+        return ["", " addrspace(1)", " addrspace(4)"]
 
     def scope(self):
         return {t: list(names) for t, names in self.pool.items()}
@@ -681,7 +700,7 @@ class Function:
     def statement(self):
         r, m = self.r, self.m
         weights = {"arithmetic": 14, "vector_op": 2, "aggregate_op": 1, "use_array": 2, "table": 1, "branch": 2, "switch": 0.7,
-                   "loop": 1.5, "call": 1.5, "block_copy": 0.4, "indirect_call": 0.3}
+                   "loop": 1.5, "call": 1.5, "idiom": 3, "block_copy": 0.4, "indirect_call": 0.3}
         if self.kernel:
             weights.update(read_input=3, own_slice=1, atomic=0.5)
             if self.uniform:
@@ -742,7 +761,7 @@ class Module:
     def __init__(self, seed, count, size, favour):
         self.r = random.Random(f"kernels {seed}")
         self.count, self.size, self.favour = count, size, favour
-        self.declarations, self.globals, self.bodies = [], [], []
+        self.declarations, self.globals, self.bodies, self.nodes = [], [], [], []
         self.helpers, self.tables, self.shared_names, self.chosen_between = [], [], {}, False
         self.block_log2 = self.r.choice([5, 5, 6])
         self.grid = self.r.choice([1, 2])
@@ -750,6 +769,18 @@ class Module:
     def declare(self, text):
         if text not in self.declarations:
             self.declarations.append(text)
+
+    def add_node(self, text):
+        """The number of a metadata node; equal ones are one."""
+        if text not in self.nodes:
+            self.nodes.append(text)
+        return f"!{self.nodes.index(text)}"
+
+    def add_loop_node(self, hints):
+        hints = ", ".join([self.add_node(h) for h in hints])
+        k = len(self.nodes)
+        self.nodes.append(f"distinct !{{!{k}, {hints}}}")
+        return f"!{k}"
 
     def shared(self, t):
         if t not in self.shared_names:
@@ -863,7 +894,8 @@ end:
         head = [f"; nvmini-run: --kernel * --grid {self.grid} --block {1 << self.block_log2} --arg buf:i32:{IN_WORDS}:random:{seed} "
                 f"--arg buf:i32:{words}:zero --arg i32:{n} --print 1",
                 'target triple = "nvptx64-nvidia-cuda"', ""]
-        return "\n".join(head + self.globals + [""] + self.declarations + [""] + self.bodies) + "\n"
+        return "\n".join(head + self.globals + [""] + self.declarations + [""] + self.bodies +
+                         [f"!{k} = {text}" for k, text in enumerate(self.nodes)]) + "\n"
 
 
 def generate(seed, count=1, size=30, favour=()):

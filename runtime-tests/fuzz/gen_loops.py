@@ -238,10 +238,22 @@ class Loop(Function):
         self.emit(f"br i1 {c}, {', '.join(ways)}")
         self.label(on[1:])
 
+    def idiom_here(self):
+        """One of gen_idioms, whose result the loop uses."""
+        known = {t: len(v) for t, v in self.pool.items()}
+        self.idiom(("one_value", "bools", "punning", "partial_copy", "bit_fields"))
+        made = [(t, n) for t, names in self.pool.items() if is_int(t) for n in names[known.get(t, 0):]]
+        of = [t for t in self.types if is_int(t)]
+        if made and of:
+            t, (s, v) = self.r.choice(of), self.r.choice(made)
+            self.set(t, f"trunc {s} {v} to {t}" if bits(s) > bits(t) else f"zext {s} {v} to {t}" if s != t else f"xor {t} {v}, 1")
+
     def simple(self):
         r = self.r
         kind = r.random() if not self.search else r.choice([0, 0.5, 0.7, 0.9])
-        if kind < 0.3:
+        if kind < 0.03:
+            self.idiom_here()
+        elif kind < 0.3:
             self.load()
         elif kind < 0.45:
             self.store()
@@ -338,8 +350,15 @@ class Loop(Function):
             self.make_searched()
         else:
             self.make_arrays()
-        wide = r.random() < 0.5
+        wide = r.random() < 0.4
         it, limit = ("i64", "%trips64") if wide else ("i32", self.trips32)
+        if not wide and r.random() < 0.3:
+            it = r.choice(["i8", "i16"])
+            limit = self.quietly(f"trunc i32 {self.trips32} to {it}")
+        # the counter's step is a power of two, its number of iterations as before
+        shift = 0 if it == "i8" or self.search or r.random() < 0.8 else r.choice([1, 2, 3, 4, 5, 6, 7])
+        if shift:
+            limit = self.quietly(f"shl nuw nsw {it} {limit}, {shift}")
         reverse = r.random() < (0.03 if self.search else 0.15)
         rotated = r.random() < (0.93 if self.search else 0.75)
         flags = r.choice([" nuw nsw", " nsw", " nuw nsw", ""])
@@ -357,13 +376,15 @@ class Loop(Function):
         # ---- the body
         around = [self.reduction() for _ in range(r.choice([0] * 9 + [1] if self.search else [0, 0, 1, 1, 2, 3]))]
         if not rotated:
-            self.emit(f"%go = icmp ult {it} %i, {limit}")
+            self.emit(f"%go = icmp {r.choice(['ult', 'slt', 'ne'])} {it} %i, {limit}")
             self.exits.append((self.block, None))
             self.emit("br i1 %go, label %body, label %exit")
             self.label("body")
         index = "%i"
+        if shift:
+            index = self.quietly(f"lshr {r.choice(['', 'exact '])}{it} %i, {shift}")
         if not wide:
-            self.emit(f"%i64 = {r.choice(['zext nneg', 'zext', 'sext'])} i32 %i to i64")
+            self.emit(f"%i64 = {r.choice(['zext nneg', 'zext', 'sext'])} {it} {index} to i64")
             index = "%i64"
         if reverse:
             self.emit(f"%back = xor i64 {index}, -1")
@@ -389,7 +410,7 @@ class Loop(Function):
         if self.search or r.random() < 0.06:
             self.leave()
         # ---- the latch
-        self.emit(f"%j = add{flags} {it} %i, 1")
+        self.emit(f"%j = add{flags} {it} %i, {1 << shift}")
         latch = self.block
         if rotated:
             self.emit(f"%more = icmp {r.choice(['ult', 'slt'] * (1 + 3 * self.search) + ['ne'])} {it} %j, {limit}")
@@ -602,7 +623,7 @@ class Module:
     def __init__(self, seed, count):
         self.r = random.Random(f"loops {seed}")
         self.favour, self.count = (), count
-        self.declarations, self.bodies, self.metadata = [], [], []
+        self.declarations, self.globals, self.bodies, self.metadata = [], [], [], []
         self.space = self.r.choice(["", " addrspace(1)", " addrspace(1)"])
         self.memory = [self.r.choice(["int", "int", *FLOATS]) for _ in range(3)]
         self.bytes = ELEMENTS * 8 + 32
@@ -610,6 +631,20 @@ class Module:
     def declare(self, text):
         if text not in self.declarations:
             self.declarations.append(text)
+
+    def add_node(self, text):
+        """The number of a metadata node; equal ones are one."""
+        for k, line in enumerate(self.metadata):
+            if line == f"!{k} = {text}":
+                return f"!{k}"
+        self.metadata.append(f"!{len(self.metadata)} = {text}")
+        return f"!{len(self.metadata) - 1}"
+
+    def add_loop_node(self, hints):
+        hints = ", ".join([self.add_node(h) for h in hints])
+        k = len(self.metadata)
+        self.metadata.append(f"!{k} = distinct !{{!{k}, {hints}}}")
+        return f"!{k}"
 
     def loop_metadata(self, hint):
         k = len(self.metadata)
@@ -684,7 +719,7 @@ class Module:
             arguments.append(f"--arg buf:{t}:{THREADS * self.bytes // size}:random:{self.r.randrange(1 << 30)}")
         head = [f"; nvmini-run: --kernel * --grid 1 --block {THREADS} {' '.join(arguments)} --arg buf:i32:{THREADS}:zero --print 3",
                 'target triple = "nvptx64-nvidia-cuda"', ""]
-        return "\n".join(head + self.declarations + [""] + hashes + self.bodies + self.metadata) + "\n"
+        return "\n".join(head + self.globals + self.declarations + [""] + hashes + self.bodies + self.metadata) + "\n"
 
 
 def generate(seed, count=1):
