@@ -215,6 +215,9 @@ def check_shapes(options, shapes, expected, rng, folder, sample):
             if "step-limit" in found:
                 if shape.name == "O0" and way[0] == "--from": raise Refused("more than 5 million steps")
                 continue
+            if "uninitialized:" in found:  # PTX cannot say that bytes are only copied, padding with them
+                refusals["bytes that were never written are copied: compared without that check"] += 1
+                found = execute(options, shape, [*way, "--no-checks"])
             if found != expected and shape.level == "opt" and way[0] == "--from" and llc_result(options, shape, folder) == found:
                 refusals["opt-19 changes the result, llc-19 agrees"] += 1
                 break
