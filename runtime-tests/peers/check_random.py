@@ -261,7 +261,8 @@ def execute_kernels(options, shape, way):
         else: results[name] = results.get(name, "") + line + "\n"
     for line in ran.stderr.splitlines():
         kernel = re.search(r"kernel (k\d+)", line)
-        results[kernel[1] if kernel else ""] = "!" + line.removeprefix("nvmini: ")
+        if kernel: results[kernel[1]] = "!" + line.removeprefix("nvmini: ")
+        elif "" not in results: results[""] = "!" + line  # the first says what is refused
     return results
 
 
