@@ -4,7 +4,7 @@
     check_random.py [--csmith N] [--yarpgen N] [--stress N] [--seed S] [--jobs J] [--keep FOLDER] [--ptxas EVERY]
 
 Csmith and YARPGen write C programs that print a checksum. Each is compiled for the host with clang -O0 and traps for
-undefined behaviour (a program that traps, or does not end in a second, is no case), and to NVVM IR in three shapes: -O0, raw
+undefined behaviour (a program that traps, or does not end in a fifth of a second, is no case), and to NVVM IR in three shapes: -O0, raw
 -O1 or -O2, and after a random pipeline of opt-19. `nvmini run` executes each shape as IR and as the PTX of five levels, once
 more with the vectorizer's knobs set: the checksum must be the host's. llvm-stress writes functions without a meaning:
 what -O0 leaves in their buffers, without a finding, the other ways must leave too. ptxas reads the PTX of every EVERYth shape.
@@ -21,6 +21,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -104,7 +105,7 @@ def csmith_source(seed, folder, options):
     if rng.random() < 0.3: words.append("--no-packed-struct")
     if rng.random() < 0.2: words.append("--random-random")
     path = f"{folder}/program.c"
-    made = call(["csmith", "--seed", str(seed), "-o", path, *words], 20, folder=folder)  # writes platform.info where it runs
+    made = call(["prlimit", "--cpu=1", "csmith", "--seed", str(seed), "-o", path, *words], 20, folder=folder)  # writes platform.info where it runs
     if made.returncode: raise Refused("csmith gives up")
     return [path, f"-I{options.csmith_include}"]
 
@@ -127,8 +128,8 @@ def yarpgen_source(seed, folder, options):
 def host_checksum(source, folder):
     built = call(["clang-19", *C_FLAGS, *HOST_FLAGS, *source, "-o", f"{folder}/host"])
     if built.returncode: raise Refused("clang refuses it for the host: " + first_error(built.stderr))
-    ran = call(["prlimit", "--cpu=1", f"{folder}/host"], 20, binary=True)
-    if ran.returncode in (124, -9, -24): raise Refused("does not end on the host")
+    ran = call([f"{folder}/host"], 20, binary=True)
+    if ran.returncode in (124, -signal.SIGVTALRM): raise Refused("does not end on the host")
     if ran.returncode or len(ran.stdout) != 8: raise Refused("undefined behaviour on the host")
     return str(struct.unpack("<Q", ran.stdout)[0])
 
@@ -212,6 +213,8 @@ def check_shapes(options, shapes, expected, rng, folder, sample):
             if is_refusal(found):
                 refusals[reason(first_error(found))] += 1
                 break
+            if shape.name == "O0" and way[0] == "--from" and "misaligned:" in found:  # on the host it was aligned by luck
+                raise Refused("uses the address of a member of a packed structure")
             if "step-limit" in found:
                 if shape.name == "O0" and way[0] == "--from": raise Refused("more than 5 million steps")
                 continue

@@ -2,7 +2,7 @@
 
 llvm-stress writes functions of vectors and odd casts with random addresses, indices and shifts: nearly none is defined. As
 written they are compiled only. `defined` rewrites the text so that most have a meaning: constants in place of poison, indices and
-shift counts within their bounds, conversions that saturate, divisors that are not zero, local variables as large as the largest access and
+shift counts within their bounds, conversions that saturate, one NaN, divisors that are not zero, local variables as large as the largest access and
 cleared, loops that end."""
 import re
 
@@ -70,6 +70,17 @@ def ending(line, number):
             f"  {t}.again = and i1 {m[1]}, {t}.left", f"  br i1 {t}.again, {m[2]}"]
 
 
+def one_nan(line):
+    """An operation on floats, with one NaN for all: which one comes out is nobody's promise."""
+    m = re.match(r"  (%\w+) = (fadd|fsub|fmul|fdiv|frem|fptrunc|fpext) (.*)$", line)
+    name, text = m[1], m[3]
+    kind = text.split(" to ")[-1] if m[2] in ("fptrunc", "fpext") else re.match(r"<[^>]*>|\w+", text)[0]
+    lanes = re.match(r"<(\d+) x", kind)
+    bools = f"<{lanes[1]} x i1>" if lanes else "i1"
+    return [f"  {name}.any = {m[2]} {text}", f"  {name}.nan = fcmp uno {kind} {name}.any, {name}.any",
+            f"  {name} = select {bools} {name}.nan, {kind} {splat(kind, '0x7FF8000000000000')}, {kind} {name}.any"]
+
+
 def defined(text):
     lines = []
     for line in text.splitlines():
@@ -84,6 +95,7 @@ def defined(text):
         elif line == "BB:": lines += [line, "  %fuel = alloca i32", f"  store i32 {FUEL}, ptr %fuel"]
         elif line.startswith("  br i1"): lines += ending(line, len(lines))
         elif op in ("fptosi", "fptoui"): lines.append(saturating(line))
+        elif op in ("fadd", "fsub", "fmul", "fdiv", "frem", "fptrunc", "fpext"): lines += one_nan(line)
         elif op in ("insertelement", "extractelement"): lines.append(defined_index(line))
         elif op in ("shl", "lshr", "ashr", "udiv", "urem", "sdiv", "srem") and "i1>" not in line and " i1 " not in line: lines += defined_binary(line)
         else: lines.append(line)
