@@ -349,14 +349,13 @@ static struct scev compute_phi(struct scev_env *e, struct nvm_value v, enum scev
   if (!scev_recurrence(e, v, &r)) return none;
   uint32_t width = mode == SCEV_PLAIN ? value_width(e, v) : 64;
   if (width == 0) return none;
+  bool by_flags = (r.flags & INST_NUW) != 0; /* then steps are what they are unsigned: sub nuw i8 %i, -3 subtracts 253 */
   struct scev step = recurrence_step(e, &r, SCEV_SIGNED, 64);
   bool number = scev_is_constant(step);
   if (e->missing) return none;
   bool up = number && step.constant > 0;
   bool is_signed = (r.flags & INST_NSW) || (number && scev_no_wrap(e, v, &r, step.constant, true));
-  bool is_unsigned = up ? (r.flags & INST_NUW) || scev_no_wrap(e, v, &r, step.constant, false)
-                        : number && scev_no_wrap(e, v, &r, step.constant, false);
-  if (!number) is_unsigned = (r.flags & INST_NUW) != 0;
+  bool is_unsigned = by_flags || (number && scev_no_wrap(e, v, &r, step.constant, false));
   if (mode == SCEV_UNSIGNED && !is_unsigned && is_signed && up && scev_nonnegative(e, r.start)) mode = SCEV_SIGNED;
   if (mode == SCEV_SIGNED && !is_signed) {
     if (!is_unsigned || !scev_nonnegative(e, v)) return none;
@@ -366,7 +365,7 @@ static struct scev compute_phi(struct scev_env *e, struct nvm_value v, enum scev
   struct sum s;
   start_sum(&s, width);
   add_form(e, &s, get(e, r.start, mode), 1);
-  if (mode != SCEV_UNSIGNED || !number) step = recurrence_step(e, &r, mode, width);
+  if (mode == SCEV_PLAIN || (mode == SCEV_UNSIGNED && by_flags)) step = recurrence_step(e, &r, mode, width);
   add_product(e, &s, step, 1, r.loop, (struct scev_term){.loop = 0});
   if (mode == SCEV_PLAIN) {
     s.form.no_signed_wrap &= is_signed;

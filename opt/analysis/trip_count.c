@@ -285,56 +285,48 @@ static uint32_t form_trailing_zeros(const struct scev_env *e, struct scev a) {
   return zeros < a.width ? zeros : a.width - 1;
 }
 
-/* What a form can be: by the ranges of its symbols modulo 2^width, and where it does not wrap, in numbers without bounds. */
+/* A sum in numbers without bounds. */
 struct span {
   nvm_i128 low, high;
 };
 
-static struct range symbol_range(const struct scev_env *e, const struct scev_term *t, uint32_t width) {
-  struct range r = value_is_none(t->symbol) || t->loop ? range_all(0) : range_of(e->f, t->symbol);
-  if (r.width == width) return r;
-  if (r.width == 0 || r.width > width) return range_all(width);
-  return t->is_signed ? range_signed(width, r.least, r.most) : range_unsigned(width, r.low, r.high);
+static void add_scaled(struct span *sum, struct range r, bool is_signed, int64_t factor) {
+  nvm_i128 low = end_of(r, is_signed, factor < 0) * factor, high = end_of(r, is_signed, factor >= 0) * factor;
+  sum->low += low;
+  sum->high += high;
 }
 
-/* Without bounds; false where the form may wrap in that sense, or its numbers are too large. */
-static bool form_span(const struct scev_env *e, struct scev a, bool is_signed, struct span *out) {
-  const int64_t large = INT64_C(1) << 48;
-  if (!(is_signed ? a.no_signed_wrap : a.no_unsigned_wrap) || !value_is_none(a.base)) return false;
-  *out = (struct span){a.constant, a.constant};
-  for (uint32_t k = 0; k < a.count; k++) {
-    const struct scev_term *t = &a.terms[k];
-    uint32_t width = value_is_none(t->symbol) ? 0 : known_bits_of(e->f, t->symbol).width;
-    if (t->loop || width == 0 || width > a.width || t->coefficient >= large || t->coefficient <= -large) return false;
-    bool extended = width < a.width && t->is_signed;
-    struct range r = range_of(e->f, t->symbol);
-    nvm_i128 low = end_of(r, width < a.width ? extended : is_signed, false) * t->coefficient;
-    nvm_i128 high = end_of(r, width < a.width ? extended : is_signed, true) * t->coefficient;
-    out->low += low < high ? low : high;
-    out->high += low < high ? high : low;
-  }
-  return true;
+static struct range cut(struct range all, struct span s, bool is_signed) {
+  nvm_i128 low = end_of(all, is_signed, false), high = end_of(all, is_signed, true);
+  low = s.low > low ? s.low : low;
+  high = s.high < high ? s.high : high;
+  if (low > high) return all; /* always poison */
+  return is_signed ? range_signed(all.width, (int64_t)low, (int64_t)high) : range_unsigned(all.width, (uint64_t)low, (uint64_t)high);
 }
 
+/* What a form can be: by the ranges of its symbols modulo 2^width, and in numbers without bounds in which it does not wrap. */
 static struct range form_range(const struct scev_env *e, struct scev a) {
-  struct range sum = number_of(a.width, a.constant), all = range_all(a.width);
+  const int64_t large = INT64_C(1) << 48;
+  struct range all = range_all(a.width), sum = number_of(a.width, a.constant);
+  struct span exact[2] = {{a.constant, a.constant}, {a.constant, a.constant}};
+  bool holds[2] = {a.no_unsigned_wrap, a.no_signed_wrap};
+  if (a.count == 0 && value_is_none(a.base)) return sum;
   if (!value_is_none(a.base)) return all;
   for (uint32_t k = 0; k < a.count; k++) {
-    struct range by = number_of(a.width, a.terms[k].coefficient);
-    struct range part = symbol_range(e, &a.terms[k], a.width);
-    if (a.terms[k].coefficient == -1) sum = range_binary(OP_SUB, 0, sum, part);
-    else sum = range_binary(OP_ADD, 0, sum, range_binary(OP_MUL, 0, part, by));
+    const struct scev_term *t = &a.terms[k];
+    struct range r = t->loop || value_is_none(t->symbol) ? range_all(0) : range_of(e->f, t->symbol), part = r;
+    if (r.width == 0 || r.width > a.width) part = all;
+    else if (r.width < a.width) part = t->is_signed ? range_signed(a.width, r.least, r.most) : range_unsigned(a.width, r.low, r.high);
+    if (t->coefficient == 1) sum = a.count == 1 ? moved(part, a.constant) : range_binary(OP_ADD, 0, sum, part);
+    else if (t->coefficient == -1) sum = range_binary(OP_SUB, 0, sum, part);
+    else sum = range_binary(OP_ADD, 0, sum, range_binary(OP_MUL, 0, part, number_of(a.width, t->coefficient)));
+    for (int is_signed = 0; is_signed < 2; is_signed++) {
+      holds[is_signed] &= r.width && r.width <= a.width && t->coefficient < large && t->coefficient > -large;
+      if (holds[is_signed]) add_scaled(&exact[is_signed], r, r.width < a.width ? t->is_signed : is_signed, t->coefficient);
+    }
   }
-  if (a.count == 1 && a.terms[0].coefficient == 1) sum = moved(symbol_range(e, &a.terms[0], a.width), a.constant);
-  for (int is_signed = 0; is_signed < 2; is_signed++) {
-    struct span s;
-    if (!form_span(e, a, is_signed, &s)) continue;
-    nvm_i128 low = end_of(all, is_signed, false), high = end_of(all, is_signed, true);
-    low = s.low > low ? s.low : low;
-    high = s.high < high ? s.high : high;
-    if (low <= high)
-      sum = range_both(sum, is_signed ? range_signed(a.width, (int64_t)low, (int64_t)high) : range_unsigned(a.width, (uint64_t)low, (uint64_t)high));
-  }
+  for (int is_signed = 0; is_signed < 2; is_signed++)
+    if (holds[is_signed]) sum = range_both(sum, cut(all, exact[is_signed], is_signed));
   return sum;
 }
 
@@ -344,7 +336,8 @@ struct counting {
   enum icmp_predicate predicate;
   struct nvm_value tested;
   struct scev first, bound; /* T0, B */
-  struct range first_range, bound_range;
+  struct range bound_range;
+  bool bounded;             /* it is not all numbers, or T0 is one: upper bounds may be worth their time */
   int64_t step;
   uint64_t magnitude;       /* of the step */
   bool no_wrap, finite;
@@ -354,7 +347,7 @@ struct counting {
 #ifndef NDEBUG
 static bool is_consistent(const struct trip_count *t) {
   if (!t->taken.width) return !t->known;
-  if (t->divisor == 0 || t->multiple == 0 || t->most > evalint_mask(t->taken.width)) return false;
+  if (t->divisor == 0 || t->multiple == 0 || (t->known && t->most > evalint_mask(t->taken.width))) return false;
   if (!scev_is_constant(t->taken)) return true;
   uint64_t taken = evalint_zext(t->taken.width, (uint64_t)t->taken.constant);
   if (t->divisor != 1 || (t->guarded && t->exact && t->most != taken)) return false;
@@ -376,10 +369,10 @@ static void settle(const struct counting *c, struct trip_count *t) {
     t->divisor = 1;
     t->multiple = t->guarded && taken + 1 ? taken + 1 : 1;
   }
-  uint64_t by_form = form_range(c->e, t->taken).high / t->divisor;
   bool certain = t->exact || c->only, number = t->guarded && scev_is_constant(t->taken);
-  if (certain && (number || by_form < t->most)) t->most = by_form;
-  if (t->most > evalint_mask(t->taken.width)) t->most = evalint_mask(t->taken.width);
+  uint64_t by_form = certain && (number || c->bounded) ? form_range(c->e, t->taken).high / t->divisor : UINT64_MAX;
+  if (by_form < t->most || (certain && number)) t->most = by_form;
+  if (certain && t->most > evalint_mask(t->taken.width)) t->most = evalint_mask(t->taken.width);
   t->known = c->only;
   assert(is_consistent(t));
 }
@@ -394,7 +387,7 @@ static void settle_number(const struct counting *c, struct trip_count *t, uint64
 static void count_numbers(const struct counting *c, struct trip_count *out) {
   bool is_signed = is_signed_predicate(c->predicate);
   struct range all = range_all(c->first.width);
-  nvm_i128 t = end_of(c->first_range, is_signed, false), b = end_of(number_of(all.width, c->bound.constant), is_signed, false);
+  nvm_i128 t = end_of(number_of(all.width, c->first.constant), is_signed, false), b = end_of(number_of(all.width, c->bound.constant), is_signed, false);
   nvm_i128 left = (is_less(c->predicate) ? b - t : t - b) - is_strict(c->predicate);
   nvm_i128 taken = left < 0 ? 0 : left / (nvm_i128)c->magnitude + 1, end = t + taken * c->step;
   if (end < end_of(all, is_signed, false) || end > end_of(all, is_signed, true)) return;
@@ -419,7 +412,8 @@ static void count_unequal(const struct counting *c, struct trip_count *out) {
     return;
   }
   if (scev_is_constant(d) || (!even && !c->no_wrap && !(c->finite && is_power_of_two(m)))) return;
-  *out = (struct trip_count){.taken = d, .divisor = m, .guarded = true, .exact = even, .most = evalint_mask(d.width) / m, .multiple = 1};
+  if (c->no_wrap) out->most = evalint_mask(d.width) / m + 1 ? evalint_mask(d.width) / m + 1 : UINT64_MAX;
+  *out = (struct trip_count){.taken = d, .divisor = m, .guarded = true, .exact = even, .most = out->most, .multiple = 1};
   find_multiple(c, out, (int64_t)m);
   settle(c, out);
 }
@@ -449,18 +443,16 @@ static bool phi_starts_at(const struct counting *c, struct scev start, bool is_s
 /* Whether the number one step before T0 exists in the test's reading, because no wrap lies between them. */
 static bool start_exists(const struct counting *c, struct scev start) {
   bool is_signed = is_signed_predicate(c->predicate);
-  struct range all = range_all(start.width);
-  struct span s;
+  struct range all = range_all(start.width), first = form_range(c->e, c->first);
   nvm_i128 low = end_of(all, is_signed, false) + c->step, high = end_of(all, is_signed, true) + c->step;
-  if (form_span(c->e, c->first, is_signed, &s) && s.low >= low && s.high <= high) return true;
-  nvm_i128 least = end_of(c->first_range, is_signed, false), most = end_of(c->first_range, is_signed, true);
-  return (least >= low && most <= high) || (c->no_wrap && phi_starts_at(c, start, is_signed));
+  if (end_of(first, is_signed, false) >= low && end_of(first, is_signed, true) <= high) return true;
+  return c->no_wrap && phi_starts_at(c, start, is_signed);
 }
 
 /* Whether `a predicate B` holds when the loop is entered; a is T0 or, one step before it, `start`, which exists. */
 static bool is_before(const struct counting *c, struct scev a, bool exists) {
   if (scev_holds(c->e, c->header, c->predicate, a, c->bound)) return true;
-  if (range_compare(c->predicate, form_range(c->e, a), c->bound_range) == 1) return true;
+  if (c->bounded && range_compare(c->predicate, form_range(c->e, a), c->bound_range) == 1) return true;
   bool is_signed = is_signed_predicate(c->predicate);
   struct scev d = scev_subtract(c->e, c->bound, a);
   if (!exists || !scev_is_constant(d)) return false;
@@ -470,28 +462,31 @@ static bool is_before(const struct counting *c, struct scev a, bool exists) {
   return is_less(c->predicate) ? more >= is_strict(c->predicate) : -more >= is_strict(c->predicate);
 }
 
-static void count_ordered(const struct counting *c, struct trip_count *out) {
+static void count_ordered(struct counting *c, struct nvm_value bound, struct trip_count *out) {
   bool strict = is_strict(c->predicate), is_signed = is_signed_predicate(c->predicate);
   if (is_less(c->predicate) != (c->step > 0)) return;
   if (scev_is_constant(c->first) && scev_is_constant(c->bound)) {
     count_numbers(c, out);
     return;
   }
+  bool lone = c->bound.count == 1 && value_equal(c->bound.terms[0].symbol, bound);
+  c->bound_range = range_both(range_of(c->e->f, bound), lone ? range_all(c->bound.width) : form_range(c->e, c->bound));
   bool power = is_power_of_two(c->magnitude), fits = step_fits(c->predicate, c->bound_range, c->step, is_signed);
   if (!fits && !c->no_wrap && !(c->finite && power)) return;
-  out->most = most_by_ranges(c, c->first_range);
+  c->bounded = scev_is_constant(c->first) || !range_equal(c->bound_range, range_all(c->bound.width));
+  if (c->bounded) out->most = most_by_ranges(c, form_range(c->e, c->first));
   struct scev start = scev_plus(c->first, -c->step);
   struct scev d = c->step > 0 ? scev_subtract(c->e, c->bound, start) : scev_subtract(c->e, start, c->bound);
   if (d.width == 0) return;
-  bool exists = start_exists(c, start), by_start = (fits || exists || power) && is_before(c, start, exists);
-  bool by_first = !by_start && is_before(c, c->first, true), sound = fits || (by_start && exists);
+  bool exists = (!fits || scev_is_constant(d)) && start_exists(c, start), by_start = (fits || exists || power) && is_before(c, start, exists);
+  bool by_first = !by_start && is_before(c, c->first, true), exact = fits || (by_start && exists && c->no_wrap);
   if (!by_start && !power) return;
-  if (by_start && sound) {
+  if (c->bounded && by_start && (fits || exists)) {
     uint64_t most = most_by_ranges(c, form_range(c->e, start));
     if (most && most - 1 < out->most) out->most = most - 1; /* without the step from start to T0 */
   }
   *out = (struct trip_count){.taken = scev_plus(d, -(int64_t)strict), .divisor = c->magnitude,
-                             .guarded = by_start || by_first, .exact = sound, .most = out->most, .multiple = 1};
+                             .guarded = by_start || by_first, .exact = exact, .most = out->most, .multiple = 1};
   find_multiple(c, out, strict ? 1 : (int64_t)c->magnitude);
   settle(c, out);
 }
@@ -506,15 +501,14 @@ struct trip_count scev_exit_count(struct scev_env *e, uint32_t n, struct nvm_blo
   if (t.width != bound.width || !scev_is_invariant(e, bound, n) || !scev_step(e, t, n, &c.step) || c.step == 0) return out;
   c.magnitude = c.step > 0 ? (uint64_t)c.step : 0 - (uint64_t)c.step;
   c.first = scev_at_start(e, t, n);
-  c.first_range = form_range(e, c.first);
-  c.bound_range = range_both(form_range(e, bound), range_of(e->f, test.bound));
   c.no_wrap = is_signed_predicate(c.predicate) ? t.no_signed_wrap : t.no_unsigned_wrap;
   if (c.predicate == ICMP_NE) c.no_wrap = t.no_signed_wrap || t.no_unsigned_wrap;
   c.only = l->exiting.index == x.index;
   c.finite = !c.no_wrap && l->exiting.index && c.magnitude > 1 && is_finite(e, n);
+  c.bounded = true;
   if (c.predicate == ICMP_NE) count_unequal(&c, &out);
   else if (c.predicate == ICMP_EQ) out.most = 1;
-  else count_ordered(&c, &out);
+  else count_ordered(&c, test.bound, &out);
   out.predicate = c.predicate;
   out.tested = test.t;
   out.first = c.first;

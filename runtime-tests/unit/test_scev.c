@@ -49,6 +49,16 @@ static void sums(void **state) {
   module_destroy(s.m);
 }
 
+/* 7 + 1 is no four-bit number: the sum holds modulo 16 only, although nothing wraps. */
+static void constants_that_wrap(void **state) {
+  (void)state;
+  struct loop_sample s = loop_sample("define void @f(i4 %x) {\n  %a = add nuw i4 %x, 7\n  %b = add nuw i4 %a, 1\n  ret void\n}\n");
+  expect_form(&s, "b", "-8 + 1*x");
+  assert_true(scev_of(s.scev, named(&s, "a")).no_unsigned_wrap);
+  assert_false(scev_of(s.scev, named(&s, "b")).no_unsigned_wrap);
+  module_destroy(s.m);
+}
+
 /* A loop over %i from 0 with these instructions in the body, rotated and guarded as clang has it after its simplifications. */
 static struct loop_sample counted(const char *guard, const char *body, const char *next, const char *test) {
   char text[2000];
@@ -95,6 +105,9 @@ static void recurrences(void **state) {
   module_destroy(s.m);
   s = counted("ne i32 %n, 0", body, "add i32 %i, 1", "ne i32 %next, %n");
   expect_form(&s, "unsigned", "0 + 1*i1");
+  module_destroy(s.m);
+  s = counted("ne i32 %n, 7", body, "sub nuw i32 %i, -3", "ne i32 %next, %n"); /* less 2^32 - 3, not 3 more */
+  expect_form(&s, "unsigned", "0 + -4294967293*i1");
   module_destroy(s.m);
 }
 
@@ -271,7 +284,7 @@ static void many_terms_and_long_chains(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sums),         cmocka_unit_test(recurrences),   cmocka_unit_test(trip_counts),
+      cmocka_unit_test(sums),         cmocka_unit_test(constants_that_wrap), cmocka_unit_test(recurrences),   cmocka_unit_test(trip_counts),
       cmocka_unit_test(rows_of_a_matrix), cmocka_unit_test(while_loops), cmocka_unit_test(finite_loops),
       cmocka_unit_test(implications), cmocka_unit_test(many_terms_and_long_chains)};
   return cmocka_run_group_tests(tests, NULL, NULL);
