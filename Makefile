@@ -128,7 +128,8 @@ help:
 	@echo 'make check          install what the tests need, build, run them; ends with N passed, N failed'
 	@echo 'make check-gpu      run the executed tests on a GPU too, and compare; CPU=sm_80'
 	@echo 'make check-peers    compare with other compilers where installed; MODULES=folder of .ll files'
-	@echo 'make prove          prove the peephole rules with Z3; execute instances and N=20000 expressions'
+	@echo 'make prove          prove the peephole rules with Z3; execute instances and N=20000 expressions; trip counts,'
+	@echo '                    known bits, ranges and conditions on all small integers, of which check takes a part'
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
 	@echo 'make check-random   random programs of Csmith, YARPGen and llvm-stress, executed; N=200 SEED=1'
 	@echo 'make check-kernels  every kernel of real modules, levels compared bit by bit; MODULES=folder of .ll files'
@@ -301,12 +302,14 @@ check-peers: all
 	@runtime-tests/peers/check_modules.sh $(or $(MODULES),samples) $(PEERS_ARGUMENTS)
 
 # The types of every rule, and Z3's answers for every integer rule at several widths, from what gen_combine wrote;
-# then instances of the rules and random expressions are executed.
-prove: all
+# then instances of the rules and random expressions are executed. Last, what analyses say of all small worlds.
+SMALL_WORLDS := $(filter $B/unit/test_small_%,$(UNIT_PROGRAMS))
+prove: all $(SMALL_WORLDS)
 	@$(PYTHON) runtime-tests/prove/prove.py --wrong
 	@$(PYTHON) runtime-tests/prove/prove.py $(PROVE_ARGUMENTS)
 	@$(PYTHON) runtime-tests/prove/fire.py
 	@$(PYTHON) runtime-tests/prove/expressions.py --count $(or $(N),20000)
+	@for t in $(SMALL_WORLDS); do SMALL_WORLDS=all $$t || exit 1; done
 
 # Checkouts of public CUDA suites; the head of the script says which.
 SOURCES ?=
