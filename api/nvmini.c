@@ -13,6 +13,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "opt/expand_integers.h"
+#include "opt/expand_masked.h"
 #include "opt/pass.h"
 #include "opt/remark.h"
 #include "support/lines.h"
@@ -677,6 +678,7 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   struct nvm_text triple = module_text(m->ir, m->ir->triple);
   if (!m->ir->has_layout)
     datalayout_adopt(&m->ir->layout, triple_pointer_bits(triple.bytes, triple.length), target);
+  if (!expand_masked(m->ir)) return NVM_OUT_OF_MEMORY;
   status = expand_integers(m->ir, sink);
   if (status != NVM_OK) return status;
   struct remark_route route = {.module = m};
