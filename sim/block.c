@@ -57,13 +57,32 @@ static bool is_divergent(struct warp *w, uint32_t id) {
   return false;
 }
 
+/* Others of the warp went past the aligned barrier, wrote memory and ended, or wait elsewhere. Those that only
+ * return are taken for what CUDA allows from sm_70 on: threads that left the kernel early. */
+static bool is_passed(struct warp *w, uint32_t id) {
+  struct split *waits = NULL;
+  for (uint32_t i = 0; i < w->split_count && !waits; i++)
+    if (w->splits[i].state == SPLIT_BARRIER && w->splits[i].barrier == id) waits = &w->splits[i];
+  if (!waits) return false;
+  uint32_t passed = w->passed;
+  w->passing = w->passed = 0;
+  if (!passed || !waits->frame->func->code[waits->pc].is_signed) return false;
+  const uint64_t *tid = w->special + SPECIAL_TID * LANES + lane_first(passed);
+  w->frame = waits->frame;
+  w->pc = waits->pc;
+  sim_report(w, lane_first(waits->mask), SIM_DIVERGENT_BARRIER,
+             "waits at a barrier that thread (%U,%U,%U) of its warp went past without reaching it", tid[0], tid[LANES],
+             tid[2 * LANES]);
+  return true;
+}
+
 static void release(struct block *b, uint32_t id) {
   uint64_t results[5] = {0};
   for (uint8_t kind = BARRIER_POPC; kind <= BARRIER_OR; kind++) results[kind] = reduction(b, id, kind);
   uint32_t waiting = 0;
   for (uint32_t k = 0; k < b->warp_count; k++) {
     struct warp *w = &b->warps[k];
-    if (is_divergent(w, id)) return;
+    if (is_divergent(w, id) || is_passed(w, id)) return;
     for (uint32_t i = 0; i < w->split_count; i++) {
       struct split *s = &w->splits[i];
       if (s->state != SPLIT_BARRIER || s->barrier != id) continue;
@@ -235,6 +254,19 @@ static void report_deadlock(struct block *b) {
   }
 }
 
+/* What was never written may be what another warp has yet to write: then the finding is a race, and names both
+ * places. Until they wait for the warp that stopped, the others go on. */
+static void look_for_writer(struct block *b) {
+  struct sim *s = b->warps[0].sim;
+  struct sim_finding first = s->finding;
+  if (!s->races || first.kind != SIM_UNINITIALIZED) return;
+  for (uint32_t k = 0; k < b->warp_count && s->finding.kind != SIM_RACE; k++) {
+    s->finding.kind = SIM_NOTHING;
+    if (!b->warps[k].stopped) warp_run(&b->warps[k], WARP_TURN);
+  }
+  if (s->finding.kind != SIM_RACE) s->finding = first;
+}
+
 /* A turn of the block; false: a finding was made. */
 static bool run_block(struct sim *s, struct block *b) {
   uint64_t begin = s->clock;
@@ -245,7 +277,9 @@ static bool run_block(struct sim *s, struct block *b) {
       bool this = warp_run(&b->warps[k], WARP_TURN);
       ran |= this;
       progress |= this && !b->warps[k].waited;
-      if (s->finding.kind) return false;
+      if (!s->finding.kind) continue;
+      look_for_writer(b);
+      return false;
     }
     b->waits = ran && !progress;
     block_check_barriers(b);
@@ -360,7 +394,8 @@ static bool run_randomly(struct sim *s) {
     while (k < g.count && !run_some_warp(s, g.resident[(first + k) % g.count])) k++;
     uint32_t i = (first + k) % g.count;
     struct block *b = g.resident[i];
-    if (!s->finding.kind) block_check_barriers(b);
+    if (s->finding.kind) look_for_writer(b);
+    else block_check_barriers(b);
     if (!s->finding.kind && k == g.count) report_deadlock(b);
     if (s->finding.kind) return false;
     if (b->live_threads == 0) {

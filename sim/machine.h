@@ -242,6 +242,8 @@ struct warp {
   uint32_t mask;            /* its lanes, guard or not */
   uint32_t pc;
   bool stopped;             /* a finding was made */
+  uint32_t passing;         /* lanes that run while others of the warp wait at an aligned barrier */
+  uint32_t passed;          /* of these, those that have written memory that others see */
   uint32_t carry;           /* CC.CF by lane */
   uint64_t *special;        /* rows by enum special_row */
   uint32_t synced;          /* race.c: everything of this warp before that time is ordered */

@@ -252,6 +252,7 @@ static inline struct race_cell *known_cell(const struct access *at, uint64_t byt
 bool race_access(struct warp *w, unsigned lane, const struct inst *in, const struct access *at, uint64_t bytes,
                  enum race_strength strength, const uint8_t *value) {
   struct sim *s = w->sim;
+  if (value) w->passed |= w->passing & UINT32_C(1) << lane;
   uint64_t first = at->offset, end = first + bytes;
   struct mark now = {.thread = w->block->first_thread + w->index * LANES + lane, .time = s->time, .line = in->line,
                      .strength = (uint8_t)strength, .bytes = 15};

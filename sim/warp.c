@@ -444,6 +444,9 @@ static void meet_at_barrier(struct warp *w, struct split *s, const struct inst *
     s->state = SPLIT_BARRIER;
     s->barrier = (uint8_t)id;
     s->vote = 0;
+    if (in->is_signed) w->passing |= w->live;
+    w->passing &= ~s->mask;
+    w->passed &= ~s->mask;
     if (in->compare != BARRIER_SYNC)
       s->vote = (w->preds[in->c] ^ (in->flags & FLAG_NEGATE_PRED ? ALL_LANES : 0)) & s->mask;
   }
@@ -623,6 +626,7 @@ bool warp_start(struct warp *w, const struct func *kernel, uint32_t mask) {
   w->live = mask;
   w->split_count = 0;
   w->stopped = false;
+  w->passing = w->passed = 0;
   w->carry = 0;
   w->pc = 0;
   w->frame = NULL;

@@ -160,21 +160,30 @@ class Reducer:
         return ends
 
     def without_lines(self, lines):
-        """Each statement, or block with its body, left out; many at once first."""
-        size = max(1, len(lines) // 4)
-        while size:
-            k = 0
-            while k < len(lines):
-                ends, stop, taken = self.blocks(lines), k, 0
-                while stop < len(lines) and taken < size:
-                    stop = ends.get(stop, stop) + 1
-                    while stop < len(lines) and lines[stop - 1].lstrip().startswith("} else"): stop = ends.get(stop - 1, stop - 1) + 1
-                    taken += 1
-                smaller = lines[:k] + lines[stop:]
-                if self.differs(smaller): lines = smaller
-                else: k += 1 if size == 1 else taken
-            size //= 2
+        """Each statement, or block with its body, left out, from the end on: outer ones first, many at once first."""
+        for depth in range(6):
+            size = 16
+            while size:
+                spans = self.statements(lines, depth)
+                while spans:
+                    items, spans = spans[-size:], spans[:-size]
+                    gone = {k for first, end in items for k in range(first, end)}
+                    smaller = [line for k, line in enumerate(lines) if k not in gone]
+                    if self.differs(smaller): lines = smaller
+                size //= 4
         return lines
+
+    def statements(self, lines, depth):
+        """[(first line, line after the last)] of the statements in so many blocks."""
+        spans, inside, first = [], 0, 0
+        for k, line in enumerate(lines):
+            text = line.strip()
+            if text.startswith("}"): inside -= 1
+            if text.endswith("{") and inside == depth and not text.startswith("}"): first = k
+            elif inside == depth and text.startswith("}") and not text.endswith("{"): spans.append((first, k + 1))
+            elif inside == depth and not text.endswith("{") and text: spans.append((k, k + 1))
+            if text.endswith("{"): inside += 1
+        return spans
 
     def without_heads(self, lines):
         """The body in place of a block."""
@@ -188,6 +197,10 @@ class Reducer:
                     continue
             k += 1
         return lines
+
+    def without_kernels(self, lines):
+        spans = [s for s in self.statements(lines, 0) if lines[s[0]].startswith('extern "C"') and f" {self.kernel}(" not in lines[s[0]]]
+        return [line for k, line in enumerate(lines) if not any(a <= k < b for a, b in spans)]
 
     def simpler(self, lines):
         """Expressions in parentheses become 0, 1 or a part of themselves."""
@@ -216,7 +229,9 @@ class Reducer:
 
     def reduce(self, text):
         lines, before = [line for line in text.split("\n") if line], None
-        if not self.differs(lines): return None
+        alone = self.without_kernels(lines)
+        if self.differs(alone): lines = alone
+        elif not self.differs(lines): return None
         while before != lines and time.monotonic() < self.end:
             before = lines
             lines = self.simpler(self.without_heads(self.without_lines(lines)))
