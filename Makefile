@@ -130,6 +130,7 @@ help:
 	@echo 'make check-peers    compare with other compilers where installed; MODULES=folder of .ll files'
 	@echo 'make prove          prove the peephole rules with Z3; execute instances and N=20000 expressions; trip counts,'
 	@echo '                    known bits, ranges and conditions on all small integers, of which check takes a part'
+	@echo 'make prove-loops    execute loops with counters of 8 to 64 bits in many ways; LOOPS_ARGUMENTS=--modules=900'
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
 	@echo 'make check-random   random programs of Csmith, YARPGen and llvm-stress, executed; N=200 SEED=1'
 	@echo 'make check-kernels  every kernel of real modules, levels compared bit by bit; MODULES=folder of .ll files'
@@ -310,6 +311,9 @@ prove: all $(SMALL_WORLDS)
 	@$(PYTHON) runtime-tests/prove/fire.py
 	@$(PYTHON) runtime-tests/prove/expressions.py --count $(or $(N),20000)
 	@for t in $(SMALL_WORLDS); do SMALL_WORLDS=all $$t || exit 1; done
+
+prove-loops: all
+	@$(PYTHON) runtime-tests/fuzz/enumerate_loops.py --nvmini $B/nvmini $(or $(LOOPS_ARGUMENTS),--modules 900)
 
 # Checkouts of public CUDA suites; the head of the script says which.
 SOURCES ?=

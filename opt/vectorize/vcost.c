@@ -363,14 +363,22 @@ static cost old_loop_cost(const struct vector_price *scalar, uint64_t count) {
                   cost_times(around, count / UNROLLED + count % UNROLLED));
 }
 
+/* The width that the user asks for; 0: none. */
+static int64_t wanted_width(const struct vector_loop *v) {
+  int32_t knob = vl_knob(v, KNOB_FORCE_VECTOR_WIDTH);
+  return knob ? knob : v->hints.width;
+}
+
 /* The least number of iterations from which on the whole is worth what stands around the vectors, beside the old loop
- * unrolled. At run time no fewer are demanded than the knob demands of what is known while compiling. */
+ * unrolled. At run time no fewer are demanded than the knob demands of what is known while compiling. Where the user chose
+ * the width, as many as fill a vector. */
 static uint64_t least_iterations(const struct vector_loop *v, const struct vector_price *vector,
                                  const struct vector_price *epilogue, const struct vector_price *scalar) {
   enum { MOST_LEAST = 256 };
   uint64_t least = (uint64_t)vl_knob(v, KNOB_VECTORIZER_MIN_TRIP_COUNT), most = most_iterations(v), n = MOST_LEAST;
   uint64_t chunk = (v->epilogue_factor && !v->against ? v->epilogue_factor : v->factor * v->interleave) + v->peel_most;
   if (least > most) least = most;
+  if (wanted_width(v) > 1) return chunk;
   if (least < chunk) least = chunk;
   for (; n > least; n--) {
     if (cost_add(entry_cost(v), vector_cost(v, vector, epilogue, scalar, n - 1)) > old_loop_cost(scalar, n - 1)) break;
@@ -516,7 +524,7 @@ static void tell_occupancy(const struct vector_loop *v, const struct choice *c) 
 enum vector_refusal price_choose(struct vector_loop *v, const struct vplan *p) {
   struct choice c = {.scalar = price_plan(v, p, 1, 1)};
   uint32_t most = most_factor(v);
-  int64_t wanted = vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) ? vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) : v->hints.width;
+  int64_t wanted = wanted_width(v);
   v->factor = v->interleave = 1;
   c.best = c.scalar.per_iteration, c.price = c.scalar;
   tell_price(v, &c.scalar, 1, 1, c.best);
