@@ -2,7 +2,7 @@
 """Loops with narrow counters, enumerated and executed: IR at -O0 beside the levels and the vectorizers' knobs.
 
     enumerate_loops.py [--modules N] [--seed S] [--first K] [--widths 8,8,16,32,64] [--kernels 24] [--nvmini build/nvmini]
-                       [--keep FOLDER] [--only NUMBER]
+                       [--keep FOLDER] [--only NUMBER] [--straight]
 
 A module has one control (loop_controls.py): width, predicate, step, start, bound, flags, the value tested, the form of the
 loop. Its kernels have that control and various bodies, element types, index forms and hints: sums, stores, updates in place,
@@ -26,7 +26,7 @@ import tempfile
 
 from loop_controls import FLAGS, FORMS, LANES, PREDICATES, STEPS, Control, Layout, Once, signed, wrap
 
-TABLES = 8  # of offsets; behind them as many of parts
+TABLES = 16  # of offsets; behind them as many of parts
 SIZES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4}
 BUFFERS = ["in", "io", "inf", "iof", "starts", "bounds", "valid", "offs", "res"]
 
@@ -336,13 +336,17 @@ class LoopKernel(Kernel):
 
 
 class StraightKernel(Kernel):
-    """Neighbours by indices of a narrow type, which may wrap between them; on one side or on both."""
+    """Neighbours by indices of a narrow type, which may wrap between them: parts of buffers, or memory of the kernel's own,
+    which the compiler may align as it likes."""
 
-    def neighbours(self, forms, flags):
-        t, extend = self.c.type, "sext" if forms[0][0] == "narrow_sext" else "zext"
-        start = self.c.start_name()
-        for _, k in forms:
-            yield self.let(f"{extend} {t} {self.let(f'add {flags} {t} {start}, {k}')} to i64")
+    def neighbours(self, forms):
+        """Their indices. Of fours, the first is as aligned as the base."""
+        t, kind, x = self.c.type, forms[0][0], self.c.start_name()
+        extend = "sext" if kind.endswith("sext") else "zext"
+        if kind.startswith("quad"):
+            x = self.let(f"shl {t} {x}, 2")
+        flags = "" if kind.startswith("quad") else self.flags(forms)
+        return [self.let(f"{extend} {t} {self.let(f'add {flags} {t} {x}, {k}')} to i64") for _, k in forms]
 
     def flags(self, forms):
         w, keeps = self.c.width, []
@@ -352,32 +356,60 @@ class StraightKernel(Kernel):
             keeps.append("nsw")
         return " ".join(f for f in keeps if self.r.random() < 0.7)
 
+    def align(self, forms, k, aligned):
+        """Bytes that access k is aligned to, as may be written."""
+        kind, at = forms[k]
+        known = 4 if kind.startswith("quad") and aligned and at % 4 == 0 else 2 if kind.startswith("quad") and aligned and at % 2 == 0 else 1
+        return min(known * SIZES[self.t], 16) if self.r.random() < 0.8 else SIZES[self.t]
+
+    def access(self, space, part, forms, aligned, values=None):
+        """Loads all, or stores values to all."""
+        made = []
+        for k, at in enumerate(self.neighbours(forms)):
+            p = self.let(f"getelementptr {self.t}, ptr{space} {part}, i64 {at}")
+            if values:
+                self.put(f"store {self.t} {values[k]}, ptr{space} {p}, align {self.align(forms, k, aligned)}")
+            else:
+                made.append(self.let(f"load {self.t}, ptr{space} {p}, align {self.align(forms, k, aligned)}"))
+        return made
+
+    def source(self, forms, number):
+        """Loads from a part, from a variable of the module, or from a local array that was written before."""
+        where = self.r.choice(["part", "part", "variable", "local"])
+        if where == "part" or self.c.width != 8 or forms[0][0].endswith("sext"):
+            return self.access(" addrspace(1)", self.part(self.buffer, self.t, number), forms, self.m.layouts[number].aligned)
+        if where == "variable":
+            name = f"own.{self.t}"
+            self.m.memories[name] = (256, self.t)
+            return self.access(" addrspace(1)", f"@{name}", forms, False)
+        self.put(f"%local = alloca [256 x {self.t}]")
+        first = [self.resize(self.let(f"add i32 %tid, {k * k}"), "i32", self.t) for k in range(len(forms))]
+        self.access("", "%local", forms, False, first)
+        return self.access("", "%local", self.r.sample(forms, len(forms)), False)
+
     def emit(self):
         r, m, n = self.r, self.m, self.r.choice([2, 2, 3, 4, 4, 8])
-        t = r.choice(["i8", "i8", "i16", "i32", "float", "i64"])
+        self.t = r.choice(["i8", "i8", "i16", "i32", "float", "i64"])
         order = list(range(n))
         if r.random() < 0.3:
             r.shuffle(order)
-        kind, first = r.choice(["narrow", "narrow", "narrow_sext"]), r.choice([0, 0, 1, -1, -2, 5])
+        kind, first = r.choice(["narrow", "narrow", "narrow_sext", "quad", "quad", "quad_sext"]), r.choice([0, 0, 0, 1, -1, -2, 2, 4, 5])
         forms = [(kind, first + k) for k in order]
         numbers = [m.add_layout(forms, 0), m.add_layout([(kind, first + k) for k in range(n)], 0) if r.random() < 0.4 else None]
         if numbers[0] is None:
             return None
         self.begin()
         out = r.choice(numbers)
-        source = self.part("io" if out == numbers[0] and r.random() < 0.5 else "in", t, numbers[0])
-        values = [self.load(self.element(source, t, at), t) for at in self.neighbours(forms, self.flags(forms))]
+        self.buffer = "io" if out == numbers[0] and r.random() < 0.5 else "in"
+        values = self.source(forms, numbers[0])
+        total = "1"
         if out is None:
-            total = "0"
             for v in values:
-                total = self.let(f"add i64 {self.let(f'mul i64 {total}, 31')}, {self.resize(v, t, 'i64')}")
+                total = self.let(f"add i64 {self.let(f'mul i64 {total}, 31')}, {self.resize(v, self.t, 'i64')}")
         else:
-            total = "1"
-            target, to = self.part("io", t, out), m.layouts[out].forms
-            changed = [self.arithmetic(t, v, literal(t, 3)) for v in values]
-            for v, at in zip(changed, list(self.neighbours(to, self.flags(to)))):
-                self.store(v, self.element(target, t, at), t)
-        self.end(total, out, t)
+            changed = [self.arithmetic(self.t, v, literal(self.t, 3)) for v in values]
+            self.access(" addrspace(1)", self.part("io", self.t, out), m.layouts[out].forms, m.layouts[out].aligned, changed)
+        self.end(total, out, self.t)
         return "\n".join(self.lines) + "\n}\n"
 
 
@@ -569,8 +601,10 @@ def check(module, folder, nvmini, r, number, straight):
     return found
 
 
-def all_controls(widths, seed):
+def all_controls(widths, seed, straight=False):
     """Shapes of controls without end; None: straight code."""
+    if straight:
+        yield from itertools.repeat(None)
     every = [e for e in itertools.product(sorted(set(widths)), PREDICATES, STEPS, FLAGS, ["new", "old"], FORMS) if e[4:] != ("old", "while")]
     every += [e for w in set(widths) for _ in range(widths.count(w) - 1) for e in every if e[0] == w]
     every += [None] * (len(every) // 10)
@@ -609,9 +643,10 @@ def main():
     a.add_argument("--nvmini", default="build/nvmini")
     a.add_argument("--keep", default="")
     a.add_argument("--only", type=int)
+    a.add_argument("--straight", action="store_true", help="straight code alone")
     o = a.parse_args()
     loops = modules = differ = 0
-    for number, shape in enumerate(all_controls([int(w) for w in o.widths.split(",")], o.seed)):
+    for number, shape in enumerate(all_controls([int(w) for w in o.widths.split(",")], o.seed, o.straight)):
         if modules == o.modules or (o.only is not None and number > o.only):
             break
         if number < (o.first if o.only is None else o.only):
@@ -625,7 +660,7 @@ def main():
             if found:
                 differ += 1
                 report(o, number, module, folder, found)
-    print(f"{loops} loops in {modules} modules, {differ} modules differ")
+    print(f"{loops} loops in {modules} modules, {differ} modules differ", flush=True)
     return 1 if differ else 0
 
 

@@ -173,7 +173,8 @@ def index_value(width, form, i, n):
     kind, k = form
     return {"zext": lambda: i, "sext": lambda: signed(width, i), "count": lambda: n, "narrow": lambda: wrap(width, i + k),
             "narrow_sext": lambda: signed(width, i + k), "wide": lambda: i + k, "reverse": lambda: wrap(width, k - i),
-            "double": lambda: wrap(width, 2 * i), "stride": lambda: 2 * i}[kind]()
+            "double": lambda: wrap(width, 2 * i), "stride": lambda: 2 * i, "quad": lambda: wrap(width, 4 * i + k),
+            "quad_sext": lambda: signed(width, 4 * i + k)}[kind]()
 
 
 class Layout:
