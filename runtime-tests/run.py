@@ -320,11 +320,25 @@ def step_fuzz_diff():
     return Count(int(numbers[1]) - int(numbers[2]), int(numbers[2])) if numbers else Count(failed=1)
 
 
+def step_fuzz_cuda():
+    """random CUDA kernels of many threads through clang-19, where it is installed: 200 in CI, 20 else"""
+    if not make("release", "all"):
+        return Count(failed=1)
+    status, output = run_program([sys.executable, "runtime-tests/fuzz/diff_cuda.py", "--count", "200" if os.environ.get("CI") else "20",
+                                  "--reduce", "0"], 900)
+    if output.startswith("skipped"):
+        return Count(skipped=1)
+    numbers = re.search(r"(\d+) kernels, \d+ executions, (\d+) differ", output)
+    if status != 0 or not numbers:
+        print(output[-6000:])
+    return Count(int(numbers[1]) - int(numbers[2]), int(numbers[2])) if numbers else Count(failed=1)
+
+
 STEPS = {
     "build": step_build, "lint": step_lint, "readme": step_readme, "unit": step_unit, "threads": step_threads,
     "embed": step_embed, "install": step_install, "check": step_check, "everyway": step_everyway, "check-checking": step_check_checking,
     "check-asan": step_check_asan, "samples": step_samples, "fuzz": step_fuzz,
-    "fuzz-diff": step_fuzz_diff,
+    "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }
 
 

@@ -68,6 +68,7 @@ class Tools:
             if line.endswith(":"): name = line[:-1]
             else: results[name] = results.get(name, "") + line + "\n"
         for line in p.stderr.splitlines():
+            if not line.startswith("nvmini:") and "error" not in line: continue  # notes
             found = re.search(r" kernel (\w+)", line)
             where = found.group(1) if found else ""
             results[where] = results.get(where, "") + line + "\n"

@@ -335,8 +335,10 @@ class Body:
         if depth <= 0 or pick < 0.65:
             t, op = rng.choice(list(INTS)), rng.choice(["<", "<=", ">", ">=", "==", "!="])
             a = cast(t, self.integer(t, depth - 1, level))
-            if pick > 0.5: return f"({self.integer(rng.choice(['u32', 'u8', 'u64']), depth - 1, level)} & {1 << rng.randrange(5)}) {rng.choice(['==', '!='])} 0"\
-                .join("()")
+            if pick > 0.5:
+                bit = 1 << rng.choice([0, 0, 0, 1, 2, 3, 7])
+                tested = f"({self.integer(rng.choice(['u32', 'u8', 'u64', 'u16']), depth - 1, level)} & {bit})"
+                return rng.choice([tested, f"(!{tested})", f"({tested} == 0)", f"({tested} != 0)", f"({tested} == {bit})", f"({tested} != {bit})"])
             return f"({a} {op} {cast(t, self.integer(t, depth - 1, level))})"
         if pick < 0.9: return f"({self.condition(depth - 1, level)} {rng.choice(['&&', '||', '&', '|', '^', '=='])} {self.condition(depth - 1, level)})"
         if self.readable(level, lambda v: v.type in FLOATS):
@@ -391,6 +393,10 @@ class Body:
             if unsigned and pick < 0.7:
                 return self.emit(f"{v.name} {self.rng.choice(['+', '-', '^', '|', '&'])}= {self.value(v.type, 2, v.level)};")
             return self.emit(f"{v.name} {self.rng.choice(['^', '|', '&'])}= {self.value(v.type, 2, v.level)};")
+        if v.type == "bool" and self.chance(0.5):  # as two constants
+            how = self.rng.choice(["if ({}) {} = {}; else {} = {};", "{1} = {0} ? {2} : {4};", "{1} = {4}; if ({0}) {1} = {2};"])
+            a, b = self.rng.choice([("true", "false"), ("false", "true"), ("1", "0"), ("0", "1")])
+            return self.emit(how.format(self.condition(2, v.level), v.name, a, v.name, b))
         if v.type in FLOATS and self.chance(0.3):
             return self.emit(f"{v.name} {self.rng.choice('+-*')}= {self.real(v.type, 1, v.level)};")
         self.emit(f"{v.name} = {self.value(v.type, 3, v.level)};")
@@ -574,16 +580,17 @@ class Body:
                 most = max(most, n)
         return (most, low, high) if most else None
 
-    def header(self, level, limit):
+    def header(self, level, limit, plain_walk=False):
         """A random header that ends: counter, its type, declarations, test, step, form, (most, low, high), the bound's variable."""
         rng = self.rng
         for _ in range(40):
             t = rng.choice([*NARROW, "u8", "u32", "s32", "s32", "u32", "u64", "s64"])
             step = rng.choice([1, 1, 1, 1, -1, -1, 2, 3, 4, 5, 7, 8, -2, -3, -4, 16, 32, 64, 127, 128, -128, rng.randint(1, 128)])
             pred = rng.choice(["<", "<", "<", "<=", ">", ">=", "!=", "!="])
+            if plain_walk: t, step, pred = rng.choice(["u8", "u8", "u16", "s8", "s16", "u32"]), rng.choice([1, 1, 2, 3, 4, 5, 8, 32, -1, -2]), rng.choice(["<", "<", "<=", "!=", ">"])
             form = rng.choice(["for", "for", "for", "while", "do"])
             source = self.readable(level, lambda v: v.type in INTS)
-            pick = rng.random()
+            pick = rng.choice([0.1, 0.5, 0.7]) if plain_walk else rng.random()
             c = rng.choice([0, 0, 1, 2, 5, 10, 31, 100, 120, 127, 128, 200, 250, 255, 256, 4352])
             plain = [v for v in source if v.range[1] - v.range[0] < 256 and v.range[0] >= value_range(t)[0] and v.range[1] <= value_range(t)[1]]
             if pick < 0.4 or not source: start, starts = self.plain(t, c), [wrap(t, c)]
@@ -640,9 +647,10 @@ class Body:
         rng = self.rng
         most = min(100 if self.chance(0.7) else 300, max(3, self.budget // (self.weight * 4)), max(3, 1500 // self.weight))
         level = rng.choice([x for x in LEVELS if LEVELS.index(x) >= LEVELS.index(self.level) and x != "h"])
-        name, t, declared, test, by, form, (count, low, high), of = self.header({"h": "w"}.get(level, level), most)
+        walk = self.chance(0.25)
+        name, t, declared, test, by, form, (count, low, high), of = self.header({"h": "w"}.get(level, level), most, walk)
         barrier = level in "bw" and self.may_sync and self.chance(0.4) and self.shared_arrays(level)
-        simple = not barrier and self.chance(0.45)
+        simple = not barrier and (walk or self.chance(0.45))
         counter = Var(name, t, "w" if level == "h" else level, (low, high), fixed=True)
         self.emit("{")
         self.emit(declared)
@@ -667,7 +675,7 @@ class Body:
             self.emit(f"{by};")
             counter.range = value_range(t)
         if simple:
-            for _ in range(rng.randint(1, 3)): self.accumulate(counter)
+            for _ in range(1 if walk else rng.randint(1, 3)): self.accumulate(counter, walk)
             if form == "for" and self.chance(0.25): self.emit(f"if ({self.condition(2)}) break;")
         else:
             before = self.level, self.may_sync
@@ -683,14 +691,15 @@ class Body:
         self.join(outer)
         self.emit("}")
 
-    def accumulate(self, counter):
+    def accumulate(self, counter, walk=False):
         """A sum over an array by the counter, or a change of an array: what vectorizers look for."""
         rng, i = self.rng, counter
         arrays = [a for a in self.arrays if a.mode in ("free", "read") and a.type in INTS]
         fits = [a for a in arrays if i.range[0] >= 0 and i.range[1] < a.size]
         terms = [f"({i.name} * {rng.choice([3, 5, 7])})" if INTS[i.type][0] < 32 else i.name]
         if arrays:
-            a = rng.choice(fits if fits and self.chance(0.8) else arrays)
+            a = rng.choice(fits if fits and (walk or self.chance(0.8)) else arrays)
+            if walk: terms = []
             wide = {"s32": "(u32)", "s64": "(u64)"}.get(a.type, "")
             terms.append(wide + (f"{a.name}[{i.name}]" if a in fits else f"{a.name}[(u32){i.name} % {a.size}]"))
         local = [a for a in self.arrays if a.kind == "local" and a.type in INTS and i.range[0] >= 0 and i.range[1] < a.size]
@@ -742,8 +751,20 @@ class Function(Body):
         super().__init__(module)
         self.k, self.level, self.budget, self.depth = k, "t", 390, 2
 
+    def predicate(self):
+        """A bool from one bit or comparison, returned as constants: what becomes a choice between i1 numbers."""
+        name, types = f"fn{self.k}", [self.rng.choice(["u32", "u32", "u64", "u8", "s32"]) for _ in range(self.rng.randint(1, 2))]
+        self.vars = [Var(f"p{k}", t) for k, t in enumerate(types)]
+        for _ in range(self.rng.randint(1, 2)):
+            self.emit(f"if ({self.condition(1)}) return {self.rng.choice(['true', 'false', '1', '0'])};")
+        self.emit(f"return {self.rng.choice(['true', 'false', '0', '1', self.condition(1)])};")
+        self.module.text += [f"{self.rng.choice(['', '__noinline__ ', '__forceinline__ '])}__device__ bool {name}("
+                             f"{', '.join(f'{t} p{k}' for k, t in enumerate(types))}) {{", *self.lines, "}"]
+        self.module.functions.append((name, types, 4))
+
     def generate(self):
         rng = self.rng
+        if self.chance(0.3): return self.predicate()
         types = [rng.choice(list(INTS) + ["float", "bool"]) for _ in range(rng.randint(1, 4))]
         result = rng.choice(list(INTS))
         attributes = rng.choice(["__noinline__ ", "", "__forceinline__ ", "static "])
