@@ -22,7 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 NVMINI = os.environ.get("NVMINI") or os.path.join(ROOT, "build", "nvmini")
 ROWS, MODULE = 64, 100
 WAYS = (["--from", "ir", "-O1"], ["--from", "ir", "-O3"], ["-O0"], ["-O3"])
-WIDTHS = (1, 1, 8, 8, 16, 32, 32, 32, 64, 64)
+WIDTHS = (1, 1, 8, 8, 16, 32, 32, 32, 64, 64, 128)
 PREDICATES = "eq ne ugt uge ult ule sgt sge slt sle".split()
 HEAD = """target datalayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
