@@ -195,6 +195,65 @@ static enum nvm_status parse(struct parser *p, const char *name) {
   return p->refused ? NVM_REFUSED : NVM_OK;
 }
 
+/* After blanks and comments of IR, PTX and C; `c_like`: some comment was not IR's. */
+static const char *skip_comments(const char *at, bool *c_like) {
+  for (;;) {
+    at += strspn(at, " \t\r\n");
+    const char *end = strncmp(at, "/*", 2) == 0 ? strstr(at, "*/") : NULL;
+    if (*at != ';' && !end && strncmp(at, "//", 2) != 0) return at;
+    *c_like = *c_like || *at == '/';
+    at = end ? end + 2 : at + strcspn(at, "\n");
+  }
+}
+
+/* What other languages begin with; no module of IR does. */
+static const struct {
+  const char *begin, *what, *hint;
+} other_languages[] = {
+    {"BC\xC0\xDE", "LLVM bitcode", "`llvm-dis` makes the text that nvmini reads"},
+    {"\xDE\xC0\x17\x0B", "LLVM bitcode", "`llvm-dis` makes the text that nvmini reads"},
+    {".version", "PTX", "`nvmini run` executes PTX"},
+    {"\x7F" "ELF", "an object file", NULL},
+    {"#", "C or C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
+    {"__global__", "CUDA C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
+    {"__device__", "CUDA C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
+    {"extern \"C\"", "C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
+    {"template", "C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
+    {"using ", "C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
+    {"namespace", "C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
+    {"__kernel", "OpenCL C source", "clang makes NVVM IR of it with -S -emit-llvm -target nvptx64"},
+};
+
+static bool begins_ir(const char *at) {
+  static const char *const words[] = {"define", "declare", "target", "source_filename", "attributes", "module"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strncmp(at, words[i], strlen(words[i])) == 0) return true;
+  return *at == '\0' || strchr("@%!$^", *at);
+}
+
+/* Reports, once and clearly, a file that is no text of IR at all. */
+static bool is_other_language(const char *text, uint32_t source, struct diag_sink *sink) {
+  bool c_like = false;
+  if (strncmp(text, "\xEF\xBB\xBF", 3) == 0 || strncmp(text, "\xFF\xFE", 2) == 0 || strncmp(text, "\xFE\xFF", 2) == 0) {
+    diag_report(sink, DIAG_BYTE_ORDER_MARK, (struct diag_range){source, 0, 2}, NULL, 0);
+    return true;
+  }
+  const char *at = skip_comments(text, &c_like), *what = NULL, *hint = NULL;
+  size_t length = 1;
+  for (size_t i = 0; !what && i < sizeof other_languages / sizeof *other_languages; i++) {
+    length = strlen(other_languages[i].begin);
+    if (strncmp(at, other_languages[i].begin, length) != 0) continue;
+    what = other_languages[i].what;
+    hint = other_languages[i].hint;
+  }
+  if (!what && (!c_like || begins_ir(at))) return false;
+  uint64_t begin = (uint64_t)(at - text);
+  struct diag *d = diag_report_s(sink, DIAG_OTHER_LANGUAGE, (struct diag_range){source, begin, begin + (what ? length : 1)},
+                                 what ? what : "C or C++ source", NULL, NULL);
+  if (d && hint) d->hint = text_of(hint);
+  return true;
+}
+
 enum nvm_status parse_module(struct nvm_module *m, const char *text, size_t length,
                              const char *name, uint32_t source, struct diag_sink *sink) {
   struct parser p = {.m = m, .sink = sink, .source = source, .text = text, .cursor = text,
@@ -203,10 +262,7 @@ enum nvm_status parse_module(struct nvm_module *m, const char *text, size_t leng
     diag_report(sink, DIAG_SOURCE_TOO_LARGE, (struct diag_range){source, 0, 0}, NULL, 0);
     return NVM_REFUSED;
   }
-  if (length >= 4 && (memcmp(text, "BC\xC0\xDE", 4) == 0 || memcmp(text, "\xDE\xC0\x17\x0B", 4) == 0)) {
-    diag_report(sink, DIAG_BITCODE, (struct diag_range){source, 0, 0}, NULL, 0);
-    return NVM_REFUSED;
-  }
+  if (is_other_language(text, source, sink)) return NVM_REFUSED;
   arena_init(&p.scratch, m->arena.allocator);
   p.scratch.limit_bytes = m->arena.limit_bytes;
   enum nvm_status status = parse(&p, name);
