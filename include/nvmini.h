@@ -51,7 +51,7 @@ struct nvmini_text {
 /* One message. Everything in it is valid only during the callback. */
 struct nvmini_diagnostic {
   enum nvmini_severity severity;
-  const char *id;              /* stable, NUL-terminated: "undefined-value" */
+  const char *id;              /* stable, NUL-terminated: "undefined-local" */
   struct nvmini_text message;  /* one line, without the location */
   struct nvmini_text function; /* the function it speaks of, without @; may be empty */
   struct nvmini_text hint;     /* what to try; may be empty */

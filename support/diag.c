@@ -8,8 +8,8 @@ struct diag_row {
   enum diag_severity severity;
 };
 
-/* A row's public name is its enum in small letters with dashes: UNDEFINED_VALUE is
- * undefined-value. Written out by the compiler, since the library may not build it at run time
+/* A row's public name is its enum in small letters with dashes: UNDEFINED_LOCAL is
+ * undefined-local. Written out by the compiler, since the library may not build it at run time
  * (no writable globals). */
 enum { LONGEST_NAME = 40 };
 #define AT(s, i) ((i) < sizeof(s) ? (s)[(i) < sizeof(s) ? (i) : 0] : '\0')

@@ -71,7 +71,7 @@ struct diag *diag_report_s(struct diag_sink *s, enum diag_id id, struct diag_ran
 void diag_suggest(const struct diag_sink *s, struct diag *d, const struct nearest *n);
 
 /* Facts of a row. */
-const char *diag_name(enum diag_id id);    /* "undefined-value" */
+const char *diag_name(enum diag_id id);    /* "undefined-local" */
 const char *diag_message(enum diag_id id); /* with its %0 … */
 const char *diag_meaning(enum diag_id id); /* a sentence for `nvmini diagnostics ID` */
 enum diag_severity diag_severity(enum diag_id id);
