@@ -313,12 +313,22 @@ static bool is_blank(struct nvm_text text) {
   return true;
 }
 
+/* Places in the text count from its begin: the call is all that has a place in the source. */
+static void warn_unknown(struct lower *l, const struct ptx_parse_error *error) {
+  struct textbuf b;
+  textbuf_init(&b, &l->arena);
+  textbuf_format(&b, "%t (line %u, column %u of its text)", error->message, error->line, error->column);
+  lower_warn(l, DIAG_UNKNOWN_ASM, (struct nvm_text){b.bytes, b.length});
+}
+
 static void emit_text(struct asm_call *c, struct nvm_text text) {
   struct lower *l = c->l;
   struct ptx_operand *operands = arena_alloc(&l->function_arena, (c->count + 1) * sizeof *operands);
   if (!operands || is_blank(text)) return;
   for (uint32_t n = 0; n < c->count; n++) operands[n] = c->operands[n].operand;
-  if (ptx_parse_inline(l->pf, text, operands, c->count)) return;
+  struct ptx_parse_error error;
+  if (ptx_parse_inline(l->pf, text, operands, c->count, &error)) return;
+  if (error.line && !error.is_fragment) warn_unknown(l, &error);
   ptx_add_text(l->pf, PTX_RAW, asm_substitute(l, text, c->operands, c->count));
 }
 

@@ -101,6 +101,7 @@ static int compile(struct run *r, struct nvmini_text *ptx) {
     if (options_set_library(r->options, (enum option_id)i, r->context) != NVMINI_OK) return EXIT_USAGE;
   if (!r->options->values[OPTION_CPU]) nvmini_set_option(r->context, "--cpu=sm_90a");
   nvmini_set_option(r->context, "-g"); /* for the findings' source lines */
+  if (!runs_ir(r)) nvmini_set_option(r->context, "-Werror=unknown-asm"); /* the PTX could not be read either */
   if (jobs_set_repeated(r->context, r->options) != NVMINI_OK) return EXIT_USAGE;
   enum nvmini_status s = nvmini_parse(r->context, r->file.bytes, r->file.length, r->path, &r->compiled);
   if (s == NVMINI_OK) {

@@ -56,8 +56,16 @@ static bool fail_name(struct ptx_parser *p, const char *format, uint32_t name) {
   return fail_with(p, format, t.bytes, t.length);
 }
 
+/* What another text of inline assembly may declare. */
+static bool fail_outside(struct ptx_parser *p, const char *format, uint32_t name) {
+  if (p->error && !p->failed) p->error->is_fragment = true;
+  return fail_name(p, format, name);
+}
+
 void ptxp_syntax_error(struct ptx_parser *p) {
   size_t length = (size_t)(p->cursor - p->token);
+  bool unmatched = p->token >= p->end || *p->token == '}';
+  if (p->error && !p->failed) p->error->is_fragment = unmatched;
   if (p->token >= p->end) fail(p, "the text ends too early");
   else fail_with(p, "can't read '%t' here", p->token, length < 60 ? length : 60);
 }
@@ -219,7 +227,7 @@ static bool pass_labels_on(struct ptx_parser *p, uint32_t mark) {
     uint32_t label = p->scope_labels.data[i];
     struct ptx_label_state *state = label_state(p, label);
     if (state->defined) continue;
-    if (p->scopes.count == 0) return fail_name(p, "label '%t' is not defined", state->name);
+    if (p->scopes.count == 0) return fail_outside(p, "label '%t' is not defined", state->name);
     const struct ptx_name *outer = &p->meaning.data[state->name];
     if (outer->kind == NAME_LABEL) {
       state->alias = outer->value;
@@ -317,7 +325,7 @@ bool ptxp_name_operand(struct ptx_parser *p, uint32_t name, struct ptx_operand *
       *o = ptx_label(ptxp_label_of(p, name));
       return o->label != 0 || fail(p, "out of memory");
     }
-    if (!p->is_inline || t.bytes[0] == '%') return fail_name(p, "'%t' is not declared", name);
+    if (!p->is_inline || t.bytes[0] == '%') return fail_outside(p, "'%t' is not declared", name);
     break;
   }
   *o = ptx_symbol(module_name(p, name), 0);
@@ -364,12 +372,28 @@ bool ptxp_decimal(struct ptx_parser *p, struct nvm_text text, bool negative,
 
 /* ---- instructions ------------------------------------------------------------------------------ */
 
+/* The word just read: before the last token, which is read ahead, or that token itself. */
+static const char *begin_of(const struct ptx_parser *p, struct nvm_text word) {
+  if (strncmp(p->token, word.bytes, word.length) == 0) return p->token;
+  for (const char *at = p->token; (size_t)(at - p->start) >= word.length; at--)
+    if (memcmp(at - word.length, word.bytes, word.length) == 0) return at - word.length;
+  return p->token;
+}
+
+/* Reports at the name of the instruction, not where it ends. */
+static bool fail_at_op(struct ptx_parser *p, const char *format, const char *bytes, size_t length) {
+  p->token = p->op_begin;
+  p->line = p->op_line;
+  return fail_with(p, format, bytes, length);
+}
+
 bool ptxp_mnemonic(struct ptx_parser *p, uint32_t name) {
   struct nvm_text t = name_text(p, name);
   p->op = (uint16_t)ptx_find_op(t.bytes, t.length);
   p->op_line = p->line;
+  p->op_begin = begin_of(p, t);
   p->mods.count = 0;
-  return p->op != PTX_NONE || fail_name(p, "there is no instruction '%t'", name);
+  return p->op != PTX_NONE || fail_at_op(p, "there is no instruction '%t'", t.bytes, t.length);
 }
 
 bool ptxp_guard(struct ptx_parser *p, struct ptx_operand o, bool negated) {
@@ -422,7 +446,7 @@ static bool fail_instruction(struct ptx_parser *p, const struct ptx_entry *e,
   static const struct nvm_target none;
   textbuf_init(&b, &p->scratch);
   ptx_describe_need(p->f, e, &none, need, &b);
-  return fail_with(p, "%t", b.bytes, b.length);
+  return fail_at_op(p, "%t", b.bytes, b.length);
 }
 
 /* `{%r1}` is the register where no vector of one is meant: ptxas takes both. */
@@ -738,11 +762,13 @@ static void return_to(struct ptx_function *f, const struct function_mark *m) {
   memcpy(f->reg_count, m->reg_count, sizeof m->reg_count);
 }
 
-bool ptx_parse_inline(struct ptx_function *f, struct nvm_text text,
-                      const struct ptx_operand *operands, uint32_t count) {
+bool ptx_parse_inline(struct ptx_function *f, struct nvm_text text, const struct ptx_operand *operands,
+                      uint32_t count, struct ptx_parse_error *error) {
   struct ptx_parser p;
   struct function_mark mark = mark_function(f);
   bool good = parser_init(&p, text, f->module, T_INLINE);
+  *error = (struct ptx_parse_error){0};
+  p.error = error;
   p.f = f;
   p.arguments = operands;
   p.argument_count = count;

@@ -80,6 +80,7 @@ struct ptx_parser {
   /* the instruction being read */
   uint16_t op;
   uint32_t op_line;
+  const char *op_begin;
   struct ptx_reg guard;
   bool guard_negated;
   VEC(uint16_t) mods;

@@ -148,6 +148,7 @@ struct ir_snippet {
   uint32_t first, end;  /* entries; end 0: none */
   struct ptx_reg *regs; /* results' parts, then arguments' */
   uint32_t result_count, count;
+  const char *bad;      /* why inline assembly was not understood, or NULL */
 };
 /* Before registers get rows: makes the snippets of the function's calls. */
 void ir_find_snippets(struct ir_decoder *d);

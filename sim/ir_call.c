@@ -200,6 +200,15 @@ static bool is_blank(struct nvm_text text) {
   return true;
 }
 
+/* NUL-terminated, while the module lives; NULL when out of memory. */
+static const char *describe_error(struct ir_decoder *d, const struct ptx_parse_error *error) {
+  struct textbuf b;
+  textbuf_init(&b, d->pf.module->arena);
+  textbuf_format(&b, "is inline assembly that was not understood: %t (line %u, column %u of its text)%c", error->message,
+                 error->line, error->column, 0);
+  return b.bytes;
+}
+
 static void asm_snippet(struct ir_decoder *d, const struct nvm_inst *i, struct ir_snippet *s) {
   const struct constant_info *c = asm_of(d, i);
   struct nvm_text rows = module_text(d->m, c->str2), text = module_text(d->m, c->str);
@@ -215,8 +224,10 @@ static void asm_snippet(struct ir_decoder *d, const struct nvm_inst *i, struct i
     good = read_constraint(&r, start, p);
     p++;
   }
-  if (!is_blank(text)) good = good && ptx_parse_inline(&d->pf, text, r.operands, r.count);
+  struct ptx_parse_error error = {0};
+  if (!is_blank(text)) good = good && ptx_parse_inline(&d->pf, text, r.operands, r.count, &error);
   if (!good) s->regs = NULL;
+  if (error.line) s->bad = describe_error(d, &error);
 }
 
 void ir_find_snippets(struct ir_decoder *d) {
@@ -519,5 +530,5 @@ void ir_decode_call(struct ir_decoder *d) {
   else if (id) d->bad = "calls an intrinsic that is not executed";
   else if (!asm_of(d, &d->i)) decode_function_call(d);
   else if (s->regs) emit_asm_snippet(d, s);
-  else d->bad = "is inline assembly that was not understood";
+  else d->bad = s->bad ? s->bad : "is inline assembly that was not understood";
 }

@@ -10,7 +10,7 @@ static bool read_one(struct ptx_fixture *x, const char *text) {
   static const enum ptx_class classes[] = {PTX_B32, PTX_B64, PTX_F32, PTX_PRED, PTX_B16};
   struct ptx_operand o[5 * REGS];
   for (int i = 0; i < 5 * REGS; i++) o[i] = ptx_r(ptx_reg_make(classes[i / REGS], 1 + i % REGS));
-  return ptx_parse_inline(&x->function, text_of(text), o, 5 * REGS);
+  return ptx_parse_inline(&x->function, text_of(text), o, 5 * REGS, &(struct ptx_parse_error){0});
 }
 
 static enum nvm_status check(const char *text, const char *cpu, const char *ptx,
