@@ -106,11 +106,12 @@ const struct tgt_cpu *tgt_nearest_cpu(const char *name, size_t length) {
   unsigned best_rank = 0;
   for (int i = 0; i < TGT_CPU_COUNT; i++) {
     const struct tgt_cpu *cpu = &cpu_table[i];
-    unsigned edits = nearest_distance(meant, kept + rest, cpu->name, cpu_names[i].length, limit);
+    unsigned edits = nearest_distance(meant, kept + rest, cpu->name, cpu_names[i].length, NEAR_MAX);
     unsigned apart = number > cpu->sm ? number - cpu->sm : cpu->sm - number;
     bool begun = strncmp(meant, cpu->name, kept + rest) == 0; /* sm_9: sm_90, not sm_89 */
     unsigned rank = edits * 1000 + (begun ? 0 : apart < 999 ? apart : 999);
-    if (cpu->placeholder || edits > limit || (best && rank >= best_rank)) continue;
+    bool meant_it = edits <= limit || (number != 0 && number == cpu->sm); /* gfx90a: sm_90a */
+    if (cpu->placeholder || !meant_it || (best && rank >= best_rank)) continue;
     best = cpu;
     best_rank = rank;
   }

@@ -176,8 +176,8 @@ enum tgt_status tgt_init(struct nvm_target *target, const struct tgt_options *op
 const struct tgt_cpu *tgt_find_cpu(const char *name, size_t length);
 const struct tgt_feature *tgt_find_feature(const char *key, size_t length);
 
-/* The CPU whose name is the fewest edits away; of equals the one nearest in number. Understands
- * compute_NN. Never NULL. */
+/* The CPU whose name is the fewest edits away; of equals the one nearest in number. Understands compute_NN.
+ * NULL if none is near or has that number. */
 const struct tgt_cpu *tgt_nearest_cpu(const char *name, size_t length);
 /* The feature the fewest edits away, or NULL if none is near. */
 const struct tgt_feature *tgt_nearest_feature(const char *key, size_t length);

@@ -20,7 +20,7 @@ static const char good[] =
 
 /* What the callback saw. */
 struct seen {
-  int count, errors;
+  int count, errors, warnings;
   char id[64];          /* of the first */
   char message[256];    /* of the first */
   unsigned line, column;
@@ -30,6 +30,7 @@ struct seen {
 static void report(void *user, const struct nvmini_diagnostic *d) {
   struct seen *s = user;
   s->errors += d->severity == NVMINI_ERROR;
+  s->warnings += d->severity == NVMINI_WARNING;
   if (s->count++ > 0) return;
   strncpy(s->id, d->id, sizeof s->id - 1);
   size_t n = d->message.length < sizeof s->message - 1 ? d->message.length : sizeof s->message - 1;
@@ -71,6 +72,48 @@ static void test_compile(void **state) {
   nvmini_destroy(c);
 }
 
+static const char undefined[] =
+    "target triple = \"nvptx64-nvidia-cuda\"\n"
+    "declare void @__nv_nothing()\n"
+    "define ptx_kernel void @k() {\n"
+    "  call void @__nv_nothing()\n"
+    "  ret void\n"
+    "}\n";
+
+/* Compiles `undefined` with an option; what is seen, and whether there is a text. */
+static struct seen compile_undefined(const char *option, enum nvmini_status expected) {
+  struct seen seen;
+  struct nvmini_context *c = make(&seen);
+  assert_int_equal(nvmini_set_option(c, "--cpu=sm_90a"), NVMINI_OK);
+  if (option) assert_int_equal(nvmini_set_option(c, option), NVMINI_OK);
+  struct nvmini_module *m = parse(c, undefined);
+  struct nvmini_text ptx;
+  assert_int_equal(nvmini_compile(m, &ptx), expected);
+  assert_int_equal(ptx.bytes != NULL, expected == NVMINI_OK);
+  nvmini_release(m);
+  nvmini_destroy(c);
+  return seen;
+}
+
+static void test_warnings(void **state) {
+  (void)state;
+  struct seen seen = compile_undefined(NULL, NVMINI_OK);
+  assert_int_equal(seen.warnings, 1);
+  assert_int_equal(seen.errors, 0);
+  assert_string_equal(seen.id, "undefined-function");
+  assert_string_equal(seen.message, "function '__nv_nothing' is called but not defined");
+  assert_int_equal(seen.line, 4);
+  assert_int_equal(seen.column, 3);
+  assert_int_equal(compile_undefined("-Wno-undefined-function", NVMINI_OK).count, 0);
+  assert_int_equal(compile_undefined("-Wno-error=undefined-function", NVMINI_OK).warnings, 1);
+  static const char *const errors[] = {"-Werror", "--warnings-as-errors", "-Werror=undefined-function"};
+  for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+    seen = compile_undefined(errors[i], NVMINI_REFUSED);
+    assert_int_equal(seen.errors, 1);
+    assert_int_equal(seen.warnings, 0);
+  }
+}
+
 /* Both spellings lead to the same text. */
 static void test_spellings(void **state) {
   (void)state;
@@ -102,6 +145,7 @@ static void test_wrong_options(void **state) {
       {"--cpu=sm_95", "sm_9"},      {"--cpu", "needs a value"}, {"--ftz=1", "takes no value"},
       {"--fma-level=3", "from 0 to 2"}, {"--features=ftz", "ftz"},  {"--nonsense", "nonsense"},
       {"-opt=9", "-opt=9"}, {"--error-limit=x", "number"},
+      {"-Wnonsense", "unknown warning 'nonsense'"}, {"-Wno-syntax", "unknown warning 'syntax'"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     struct seen seen;
@@ -325,6 +369,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_compile),        cmocka_unit_test(test_spellings),
       cmocka_unit_test(test_wrong_options),  cmocka_unit_test(test_no_cpu),
+      cmocka_unit_test(test_warnings),
       cmocka_unit_test(test_ranges),         cmocka_unit_test(test_error_limit),
       cmocka_unit_test(test_print_is_a_fixed_point), cmocka_unit_test(test_memory_limit),
       cmocka_unit_test(test_failing_allocator),
