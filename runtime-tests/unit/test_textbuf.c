@@ -2,12 +2,15 @@
  * is written past its room. */
 #include <inttypes.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -131,6 +134,29 @@ static void nothing_is_written_without_memory(void **state) {
   assert_true(arena.failed);
 }
 
+#ifdef NVM_CHECKING
+/* A child that writes one byte too many and appends again. */
+static void the_checking_build_sees_what_follows_a_buffer(void **state) {
+  (void)state;
+  struct arena arena;
+  struct textbuf b;
+  arena_init(&arena, nvm_default_allocator);
+  textbuf_init(&b, &arena);
+  textbuf_puts(&b, "text");
+  pid_t child = fork();
+  if (child == 0) {
+    fclose(stderr);
+    b.bytes[b.capacity] = 'x';
+    textbuf_puts(&b, "more");
+    _exit(0);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+  arena_free(&arena);
+}
+#endif
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers_stop_at_the_end_of_their_room),
@@ -139,6 +165,9 @@ int main(void) {
       cmocka_unit_test(every_number_of_four_digits_is_right),
       cmocka_unit_test(a_text_replaces_a_shorter_and_a_longer_one),
       cmocka_unit_test(nothing_is_written_without_memory),
+#ifdef NVM_CHECKING
+      cmocka_unit_test(the_checking_build_sees_what_follows_a_buffer),
+#endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
