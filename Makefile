@@ -128,7 +128,7 @@ help:
 	@echo 'make check          install what the tests need, build, run them; ends with N passed, N failed'
 	@echo 'make check-gpu      run the executed tests on a GPU too, and compare; CPU=sm_80'
 	@echo 'make check-peers    compare with other compilers where installed; MODULES=folder of .ll files'
-	@echo 'make prove          prove the peephole rules with Z3; execute instances and N=20000 expressions; trip counts,'
+	@echo 'make prove          prove the peephole rules with Z3; EXPRESSIONS=20000 executed; trip counts,'
 	@echo '                    known bits, ranges and conditions on all small integers, of which check takes a part'
 	@echo 'make prove-loops    execute loops with counters of 8 to 64 bits in many ways; LOOPS_ARGUMENTS=--modules=900'
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
@@ -302,6 +302,7 @@ check-peers: all
 	@$(PYTHON) runtime-tests/peers/check_reflect.py
 	@runtime-tests/peers/check_modules.sh $(or $(MODULES),samples) $(PEERS_ARGUMENTS)
 
+EXPRESSIONS ?= 20000
 # The types of every rule, and Z3's answers for every integer rule at several widths, from what gen_combine wrote;
 # then instances of the rules and random expressions are executed. Last, what analyses say of all small worlds.
 SMALL_WORLDS := $(filter $B/unit/test_small_%,$(UNIT_PROGRAMS))
@@ -309,7 +310,7 @@ prove: all $(SMALL_WORLDS)
 	@$(PYTHON) runtime-tests/prove/prove.py --wrong
 	@$(PYTHON) runtime-tests/prove/prove.py $(PROVE_ARGUMENTS)
 	@$(PYTHON) runtime-tests/prove/fire.py
-	@$(PYTHON) runtime-tests/prove/expressions.py --count $(or $(N),20000)
+	@$(PYTHON) runtime-tests/prove/expressions.py --count $(EXPRESSIONS)
 	@for t in $(SMALL_WORLDS); do SMALL_WORLDS=all $$t || exit 1; done
 
 prove-loops: all
