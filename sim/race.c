@@ -245,7 +245,7 @@ static inline bool is_own(struct race_cell *cell, const struct mark *now, bool w
 /* The cell of an aligned word, if it has one. */
 static inline struct race_cell *known_cell(const struct access *at, uint64_t bytes) {
   uint64_t cell = at->offset >> CELL_SHIFT;
-  if (bytes != 4 || !at->shadow->pages || !at->shadow->pages[cell >> PAGE_SHIFT]) return NULL;
+  if (bytes != 4 || at->offset % 4 != 0 || !at->shadow->pages || !at->shadow->pages[cell >> PAGE_SHIFT]) return NULL;
   return &at->shadow->pages[cell >> PAGE_SHIFT][cell % PAGE_CELLS];
 }
 

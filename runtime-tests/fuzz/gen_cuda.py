@@ -701,19 +701,43 @@ class Body:
             a = rng.choice(fits if fits and (walk or self.chance(0.8)) else arrays)
             if walk: terms = []
             wide = {"s32": "(u32)", "s64": "(u64)"}.get(a.type, "")
-            terms.append(wide + (f"{a.name}[{i.name}]" if a in fits else f"{a.name}[(u32){i.name} % {a.size}]"))
+            terms.append(wide + (f"{a.name}[{self.beside(i, a.size)}]" if a in fits else f"{a.name}[(u32){i.name} % {a.size}]"))
         local = [a for a in self.arrays if a.kind == "local" and a.type in INTS and i.range[0] >= 0 and i.range[1] < a.size]
         term = rng.choice(terms)
+        guard = f"if ({self.condition(1)}) " if self.chance(0.2) else ""
         if local and self.chance(0.35):
             a = rng.choice(local)
-            return self.emit(f"{a.name}[{i.name}] = ({a.type})((u64){term} {rng.choice('+*^')} {self.constant('u32')});")
+            return self.emit(f"{guard}{a.name}[{self.beside(i, a.size)}] = ({a.type})((u64){term} {rng.choice('+*^')} {self.constant('u32')});")
         targets = [v for v in self.assignable("t") if v.type in INTS and not (INTS[v.type][1] and INTS[v.type][0] >= 32)]
         if not targets: return self.assign("t")
         v = rng.choice(targets)
         if self.chance(0.15): return self.emit(f"{v.name} = {rng.choice(['min', 'max'])}({v.name}, ({v.type}){term});")
-        guard = f"if ({self.condition(1)}) " if self.chance(0.2) else ""
         if self.chance(0.3): term = f"({term} & 255) * {rng.choice([3, 17, 255])}"
         self.emit(f"{guard}{v.name} {rng.choice(['+=', '^=', '+=', '|=', '-='])} {term};")
+
+    def beside(self, i, size):
+        """The counter as an index, at times some elements on, or from the end on."""
+        if self.chance(0.7): return i.name
+        if self.chance(0.3): return f"{size - 1} - {i.name}"
+        room = size - 1 - i.range[1]
+        return f"{i.name} + {self.rng.randint(1, min(room, 8))}" if room > 0 else i.name
+
+    def walk_pointer(self):
+        """A pointer from one element to another; a search."""
+        rng = self.rng
+        arrays = [a for a in self.arrays if a.mode in ("free", "read") and a.type in INTS and a.kind != "in"]
+        targets = [v.name for v in self.assignable("t") if v.type == "u32"]
+        if not arrays or not targets: return self.assign("t")
+        a, v, p = rng.choice(arrays), rng.choice(targets), self.name("at")
+        n = rng.randint(1, min(a.size, 40))
+        self.budget -= self.weight * n
+        head = f"const {a.type} *{p} = {a.name}"
+        first = rng.choice(["0", f"(lane & {min(3, n - 1)})"] if n & n - 1 == 0 and n >= 4 and isinstance(self, Kernel) else ["0"])
+        how = rng.randrange(4)
+        if how == 0: self.emit(f"{{ {head} + {first}; do {v} = {v} * 3 + (u32)*{p}; while (++{p} != {a.name} + {n}); }}")
+        elif how == 1: self.emit(f"for ({head} + {first}, *e{p} = {a.name} + {n}; {p} < e{p}; {p}++) {v} ^= (u32)*{p};")
+        elif how == 2: self.emit(f"for ({head} + {n}; {p} != {a.name}; ) {v} += (u32)*--{p};")
+        else: self.emit(f"{{ u32 i{p} = 0; while (i{p} < {n} && {a.name}[i{p}] != {self.value(a.type, 1)}) i{p}++; {v} += i{p}; }}")
 
     # --- shared memory and warps: only kernels have them ---
 
@@ -727,7 +751,7 @@ class Body:
         nested = self.depth < 5 and self.budget > 30 * self.weight
         choices = [(self.assign_here, 10), (self.store, 4), (self.copy, 2)]
         if self.records: choices.append((self.set_member, 3))
-        if nested: choices += [(self.if_, 4), (self.loop, 6), (self.switch, 2)]
+        if nested: choices += [(self.if_, 4), (self.loop, 6), (self.switch, 2), (self.walk_pointer, 2)]
         if self.may_leave(): choices.append((self.leave, 2))
         choices += self.more_choices(nested)
         self.rng.choices([c for c, _ in choices], [w for _, w in choices])[0]()
@@ -955,7 +979,8 @@ class Kernel(Body):
         self.emit(f"u32 *words = (u32 *)(scratch + gid * {SCRATCH});")
         self.emit(f"u16 *halves = (u16 *)(scratch + gid * {SCRATCH} + {SCRATCH // 2});")
         self.emit(f"u8 *bytes = scratch + gid * {SCRATCH} + {SCRATCH * 3 // 4};")
-        self.arrays.append(Array("in", "u32", IN_WORDS, "in"))
+        self.arrays += [Array("in", "u32", IN_WORDS, "in"), Array("words", "u32", SCRATCH // 8, "local"), Array("halves", "u16", SCRATCH // 8, "local"),
+                        Array("bytes", "u8", SCRATCH // 4, "local")]
         self.declare_shared()
         for name, level, n in (("b", "b", 2), ("w", "w", 2), ("v", "t", rng.randint(4, 7))):
             for k in range(n):
