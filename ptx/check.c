@@ -9,6 +9,7 @@ struct walk {
   uint8_t type_count;
   uint16_t last_type;
   uint8_t vector;                /* 2, 4, 8 of .v2 .v4 .v8; else 0 */
+  bool is_video;                 /* operands may have selectors */
   uint8_t need_count;
   struct { uint16_t need, mod; } needs[MAX_NEEDS];
   const struct ptx_state *end;
@@ -91,7 +92,7 @@ static bool value_fits(const struct walk *w, const struct ptx_shape *s,
   unsigned bits = type_of(w, s, &kind);
   switch ((enum ptx_operand_kind)o->kind) {
   case PTX_OPERAND_REG:
-    return reg_fits(o, classes_of(bits, kind, s->relaxed)) && !(s->dest && o->negated);
+    return reg_fits(o, classes_of(bits, kind, s->relaxed)) && !(s->dest && o->negated) && (s->selected ? o->count != 0 : !o->count || (w->is_video && !s->dest));
   case PTX_OPERAND_NONE: return s->dest;
   case PTX_OPERAND_INT:
   case PTX_OPERAND_F32:
@@ -266,7 +267,7 @@ static bool find_form(const struct ptx_function *f, const struct ptx_entry *e, s
 
 const struct ptx_form *ptx_find_form(const struct ptx_function *f, const struct ptx_entry *e,
                                      struct ptx_need *need) {
-  struct walk w = {0};
+  struct walk w = {.is_video = e->op >= PTX_VADD && e->op <= PTX_VSET4};
   return find_form(f, e, &w, need) ? need->form : NULL;
 }
 
@@ -282,7 +283,7 @@ static void note_specials(const struct ptx_function *f, const struct ptx_entry *
 
 enum nvm_status ptx_check_entry(const struct ptx_function *f, const struct ptx_entry *e,
                                 const struct nvm_target *target, struct ptx_need *need) {
-  struct walk w = {0};
+  struct walk w = {.is_video = e->op >= PTX_VADD && e->op <= PTX_VSET4};
   if (e->kind != PTX_INST) {
     *need = (struct ptx_need){.ptx = target->cpu->min_ptx};
     return NVM_OK;
@@ -325,6 +326,7 @@ static uint32_t key_push_operands(const struct ptx_function *f, uint32_t first, 
     const struct ptx_operand *o = &f->operands.data[first + i];
     bool has_class = o->kind == PTX_OPERAND_REG || o->kind == PTX_OPERAND_ADDRESS_REG;
     key_push(key, o->kind | (uint32_t)o->negated << 4 | (has_class ? ptx_reg_class(o->reg) << 5 : 0));
+    if (o->kind == PTX_OPERAND_REG && o->count) return KEY_OPERANDS + 1; /* a selector */
     if (o->kind == PTX_OPERAND_SPECIAL) {
       key_push(key, o->special >> 8);
       key_push(key, o->special & 255);

@@ -138,6 +138,10 @@ static bool parse_shape(char *s, struct shape *out) {
     out->relaxed = true;
     s[--n] = 0;
   }
+  if (n > 1 && s[n - 1] == '^') {
+    out->selected = true;
+    s[--n] = 0;
+  }
   char *bar = strchr(s, '|');
   char *colon = strchr(s, ':');
   if (bar) {
@@ -513,8 +517,8 @@ static void write_needs(FILE *out) {
 }
 
 static void write_shape(FILE *out, const struct shape *s) {
-  fprintf(out, "  {PTX_SHAPE_%s, %d, %d, %d, ", shape_names[s->kind], s->count, s->dest,
-          s->relaxed);
+  fprintf(out, "  {PTX_SHAPE_%s, %d, %d, %d, %d, ", shape_names[s->kind], s->count, s->dest,
+          s->relaxed, s->selected);
   if (s->type < 0) fprintf(out, "%d},\n", s->type);
   else if (s->type == 0) fputs("0},\n", out);
   else fprintf(out, "PTX_MOD_%s},\n", g.mods[s->type].id);

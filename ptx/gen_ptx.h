@@ -52,7 +52,7 @@ struct nfa {
 
 struct shape {
   int kind, type, count;
-  bool dest, optional, relaxed;
+  bool dest, optional, relaxed, selected;
 };
 
 struct form {

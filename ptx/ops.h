@@ -49,6 +49,7 @@ struct ptx_shape {
   uint8_t count; /* VECTOR: elements; 0: as .v2 .v4 .v8 says; 255: any number */
   bool dest;
   bool relaxed;  /* a register may be wider than the type */
+  bool selected; /* the register has a selector, as %r1.h0 */
   int16_t type;  /* enum ptx_mod, or enum ptx_shape_type */
 };
 

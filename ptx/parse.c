@@ -332,6 +332,20 @@ bool ptxp_name_operand(struct ptx_parser *p, uint32_t name, struct ptx_operand *
   return true;
 }
 
+uint32_t ptxp_selector_of(const char *word, size_t length) {
+  uint32_t code = PTX_SELECTOR | (uint32_t)(length - 3) << PTX_SELECTOR_DIGITS_SHIFT;
+  if (word[1] == 'h') code |= PTX_SELECTOR_HALVES;
+  for (size_t k = 2; k < length; k++) code |= (uint32_t)(word[k] - '0') << 3 * (length - 1 - k);
+  return code;
+}
+
+bool ptxp_select(struct ptx_parser *p, struct ptx_operand *o, uint32_t selector) {
+  if (selector == PTX_MOD_B32) selector = ptxp_selector_of(".b32", 4);
+  if (o->kind != PTX_OPERAND_REG || !(selector & PTX_SELECTOR)) return fail(p, "a selector can't stand here");
+  o->count = (uint16_t)selector;
+  return true;
+}
+
 bool ptxp_offset(struct ptx_parser *p, struct ptx_operand *o, int64_t offset) {
   if (o->kind != PTX_OPERAND_REG && o->kind != PTX_OPERAND_SYMBOL && o->kind != PTX_OPERAND_INT)
     return fail(p, "an offset can't stand here");

@@ -131,6 +131,9 @@ bool ptxp_mnemonic(struct ptx_parser *p, uint32_t name);
 bool ptxp_guard(struct ptx_parser *p, struct ptx_operand o, bool negated);
 bool ptxp_name_operand(struct ptx_parser *p, uint32_t name, struct ptx_operand *o);
 bool ptxp_offset(struct ptx_parser *p, struct ptx_operand *o, int64_t offset);
+/* The code of a selector's text, `.h10`; gives an operand a selector, which must be a register. */
+uint32_t ptxp_selector_of(const char *word, size_t length);
+bool ptxp_select(struct ptx_parser *p, struct ptx_operand *o, uint32_t selector);
 bool ptxp_push(struct ptx_parser *p, struct ptx_operand o);
 bool ptxp_group(struct ptx_parser *p, enum ptx_operand_kind kind, uint32_t count,
                 struct ptx_operand *o);

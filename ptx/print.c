@@ -122,10 +122,19 @@ static struct text_room put_group(const struct printer *pr, struct text_room r, 
 }
 
 /* Registers, numbers, special registers. */
+/* `.h10` of a video instruction's operand. */
+static inline struct text_room put_selector(struct textbuf *b, struct text_room r, uint16_t selector) {
+  if (!selector) return r;
+  r = room_word(b, r, selector & PTX_SELECTOR_HALVES ? ".h" : ".b", 2);
+  for (unsigned digits = (selector >> PTX_SELECTOR_DIGITS_SHIFT & 3) + 1; digits-- > 0;)
+    r = room_char(b, r, (char)('0' + (selector >> 3 * digits & 7)));
+  return r;
+}
+
 static inline struct text_room put_scalar(struct textbuf *b, struct text_room r, const struct ptx_operand *o) {
   if (o->negated)
     r = room_char(b, r, o->kind == PTX_OPERAND_REG && ptx_reg_class(o->reg) == PTX_PRED ? '!' : '-');
-  if (o->kind == PTX_OPERAND_REG) return put_reg(b, r, o->reg);
+  if (o->kind == PTX_OPERAND_REG) return put_selector(b, put_reg(b, r, o->reg), o->count);
   if (o->kind == PTX_OPERAND_INT) return room_signed(b, r, o->imm);
   if (o->kind == PTX_OPERAND_F32) return room_hex(b, room_word(b, r, "0f", 2), (uint64_t)o->imm, 8, true);
   if (o->kind == PTX_OPERAND_F64) return room_hex(b, room_word(b, r, "0d", 2), (uint64_t)o->imm, 16, true);

@@ -45,7 +45,7 @@ static inline bool ptx_reg_is_none(struct ptx_reg r) { return r.bits == 0; }
 
 enum ptx_operand_kind {
   PTX_OPERAND_NONE,    /* `_`, the sink */
-  PTX_OPERAND_REG,     /* reg; negated: `!%p1` or, in inline text, `-%r1` */
+  PTX_OPERAND_REG,     /* reg; negated: `!%p1` or, in inline text, `-%r1`; count: a selector, as `%r1.h0`; 0: none */
   PTX_OPERAND_INT,     /* imm: printed in decimal, signed */
   PTX_OPERAND_F32,     /* imm: bits, printed 0fXXXXXXXX */
   PTX_OPERAND_F64,     /* imm: bits, printed 0dXXXXXXXXXXXXXXXX */
@@ -75,6 +75,9 @@ struct ptx_operand {
   };
   int64_t imm;
 };
+/* Selectors of video instructions, in `count` of a register: `.b` or `.h`, one to four octal digits, as written. */
+enum { PTX_SELECTOR = 0x8000, PTX_SELECTOR_HALVES = 0x4000, PTX_SELECTOR_DIGITS_SHIFT = 12 };
+
 _Static_assert(sizeof(struct ptx_operand) == 16, "operands are copied around");
 
 /* Entries of a body. */

@@ -20,6 +20,13 @@ static int word_token(struct ptx_parser *p, union ptx_value *value, int token) {
   return value->number == PTX_MOD_NONE ? T_BAD : token;
 }
 
+/* A type, as .b32, or a selector, as .h1 or .b3210. */
+static int selector_token(struct ptx_parser *p, union ptx_value *value) {
+  if (word_token(p, value, T_WORD) == T_WORD) return T_WORD;
+  value->number = ptxp_selector_of(p->token, (size_t)(p->cursor - p->token));
+  return T_SELECTOR;
+}
+
 static int digit_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   return (c | 32) - 'a' + 10;
@@ -169,6 +176,7 @@ int ptxyylex(union ptx_value *value, struct ptx_parser *p) {
       ".branchtargets" { return T_BRANCHTARGETS; }
       ".visible" | ".extern" | ".weak" | ".common" { return word_token(p, value, T_LINKAGE); }
       ".param" | ".local" | ".shared" | ".global" | ".const" { return word_token(p, value, T_SPACE); }
+      "." [bh] [0-7]{1,4} { return selector_token(p, value); }
       word { return word_token(p, value, T_WORD); }
       [-,;:{}()[\]+!@|=<>~] { return (unsigned char)*p->token; }
       * { return T_BAD; }

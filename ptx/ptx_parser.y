@@ -24,7 +24,7 @@ static void ptxyyerror(struct ptx_parser *p, const char *message) {
 }
 
 %token MODULE INLINE BAD
-%token NAME WORD SPECIAL ARGUMENT INTEGER FLOAT DECIMAL STRING
+%token NAME WORD SELECTOR SPECIAL ARGUMENT INTEGER FLOAT DECIMAL STRING
 %token VERSION TARGET ADDRESS_SIZE FILE LOC ENTRY FUNC REG ALIGN PTR ATTRIBUTE NORETURN PRAGMA
 %token TRIPLE COUNT EXPLICITCLUSTER BLOCKSARECLUSTERS CALLPROTOTYPE BRANCHTARGETS LINKAGE SPACE
 
@@ -292,6 +292,12 @@ register_operand:
 | ARGUMENT { $$.operand = $1.operand; }
 ;
 
+/* `%r1.h0`; the mask .b32 is spelled like a type. */
+selected_register:
+  register_operand SELECTOR { $$.operand = $1.operand; CHECK(ptxp_select(p, &$$.operand, $2.number)); }
+| register_operand WORD { $$.operand = $1.operand; CHECK(ptxp_select(p, &$$.operand, $2.number)); }
+;
+
 instruction:
   mnemonic modifiers ';' { CHECK(ptxp_instruction(p, 0)); }
 | mnemonic modifiers operands ';' { CHECK(ptxp_instruction(p, $3.number)); }
@@ -335,6 +341,8 @@ pair_part:
 
 simple:
   register_operand { $$.operand = $1.operand; }
+| selected_register { $$.operand = $1.operand; }
+| '-' selected_register { $$.operand = $2.operand; $$.operand.negated = true; }
 | register_operand '+' integer {
     $$.operand = $1.operand;
     CHECK(ptxp_offset(p, &$$.operand, (int64_t)$3.integer));

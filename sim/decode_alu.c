@@ -84,7 +84,6 @@ static bool int_op(struct decoder *d) {
   if (d->words.clamp) in->flags |= FLAG_SAT;
   if (op == PTX_SUB && d->words.sat) in->flags |= FLAG_HIGH;
   in->imm = op;
-  if (d->words.atom_op == PTX_MOD_ADD) in->flags |= FLAG_CARRY_OUT;
   if (op == PTX_PRMT) in->compare = permute_mode(d->words.mode);
   if (d->words.type_count > 1) in->is_signed2 = ptx_mod_row(d->words.type[1])->kind == 's';
   if (is_shift(op) || op == PTX_BFE) second = third = PTX_MOD_U32;
@@ -326,6 +325,7 @@ static bool cvt_op(struct decoder *d) {
 bool decode_alu(struct decoder *d) {
   uint16_t type = d->words.type[0];
   if (with_carry(d)) return true;
+  if (d->e->op >= PTX_VADD && d->e->op <= PTX_VSET4) return decode_video(d);
   switch (d->e->op) {
   case PTX_ADD: case PTX_SUB: case PTX_MUL: case PTX_MAD: case PTX_DIV: case PTX_ABS:
   case PTX_NEG: case PTX_MIN: case PTX_MAX:
@@ -338,7 +338,6 @@ bool decode_alu(struct decoder *d) {
   case PTX_LOP3: return d->words.bool_op ? lop3_with_pred(d) : int_op(d);
   case PTX_MUL24: case PTX_MAD24: case PTX_SAD: case PTX_REM: case PTX_POPC: case PTX_CLZ:
   case PTX_BFIND: case PTX_BREV: case PTX_BFE: case PTX_SZEXT: case PTX_BMSK: case PTX_FNS: case PTX_DP4A:
-  case PTX_VADD4: case PTX_VSUB4: case PTX_VAVRG4: case PTX_VABSDIFF4: case PTX_VMIN4: case PTX_VMAX4:
   case PTX_DP2A: case PTX_CNOT: case PTX_SHF: case PTX_SHL: case PTX_SHR: case PTX_PRMT:
     return int_op(d);
   case PTX_BFI: return insert_op(d);

@@ -558,6 +558,7 @@ void *decode_alloc(struct decoder *d, size_t bytes);
 
 /* decode_alu.c, decode_mem.c, decode_warp.c: true if the instruction is one of theirs. */
 bool decode_alu(struct decoder *d);
+bool decode_video(struct decoder *d);
 bool decode_memory(struct decoder *d);
 bool decode_warp(struct decoder *d);
 bool decode_async(struct decoder *d);

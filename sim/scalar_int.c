@@ -147,26 +147,6 @@ LANE(dot_halves) {
   }
   return evalint_zext(32, sum);
 }
-/* vadd4 and its kin, the op in imm: byte by byte, the results' sum added to c with .add. */
-LANE(four_bytes) {
-  uint64_t all = 0, sum = c;
-  for (unsigned i = 0; i < 4; i++) {
-    uint64_t u = a >> (8 * i) & 0xff, v = b >> (8 * i) & 0xff;
-    int64_t x = in->is_signed2 ? evalint_sext(8, u) : (int64_t)u, y = in->is_signed2 ? evalint_sext(8, v) : (int64_t)v, r;
-    switch (in->imm) {
-    case PTX_VADD4: r = x + y; break;
-    case PTX_VSUB4: r = x - y; break;
-    case PTX_VMIN4: r = x < y ? x : y; break;
-    case PTX_VMAX4: r = x > y ? x : y; break;
-    default: r = x < y ? y - x : x - y; break;
-    }
-    uint64_t byte = !(in->flags & FLAG_SAT) ? (uint64_t)r & 0xff : in->is_signed ? evalint_clamp_s(8, r) : evalint_clamp_u(8, r);
-    all |= byte << (8 * i);
-    sum += in->is_signed ? (uint64_t)evalint_sext(8, byte) : byte;
-  }
-  return in->flags & FLAG_CARRY_OUT ? evalint_zext(32, sum) : all;
-}
-
 static lane_fn *by_width(lane_fn *const f[3], unsigned bits) {
   return f[bits == 16 ? 0 : bits == 32 ? 1 : 2];
 }
@@ -210,7 +190,6 @@ lane_fn *scalar_int(const struct decoder *d, enum ptx_op op) {
   case PTX_FNS: return find_nth_set;
   case PTX_DP4A: return dot_bytes;
   case PTX_DP2A: return dot_halves;
-  case PTX_VADD4: case PTX_VSUB4: case PTX_VABSDIFF4: case PTX_VMIN4: case PTX_VMAX4: return four_bytes;
   case PTX_AND: return by_width(and_bits, bits);
   case PTX_OR: return by_width(or_bits, bits);
   case PTX_XOR: return by_width(xor_bits, bits);

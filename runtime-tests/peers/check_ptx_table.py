@@ -311,6 +311,9 @@ def tensor(words, op):
 def operand(table, row, words, shape, position, dest, index):
     relaxed = shape.endswith("~")
     shape = shape.rstrip("~")
+    if shape.endswith("^"):  # a mask of lanes, or the byte that a scalar instruction writes
+        scalar = not row.op.endswith(("2", "4"))
+        return operand(table, row, words, shape[:-1], position, dest, index) + (".b1" if scalar else ".h1" if row.op.endswith("2") else ".b32")
     if shape == "addr":
         if row.op == "cp" and position == 0 and ".prefetch" not in words:
             return "[%rd1]"
