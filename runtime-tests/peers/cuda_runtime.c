@@ -5,16 +5,19 @@
  * libinternal.a instead of the vendor's runtime. The PTX comes from the file that NVMINI_PTX names, so
  * that one program runs with what several compilers made of its device half. Device addresses are the
  * simulator's; streams and events exist in name only, everything happens at once and in order.
- * NVMINI_COPIES names a file that receives every copy from the device and what kernels print, for comparison: its length in 8
- * bytes, its bytes; where a program copies nothing back, its buffers as they are freed; NVMINI_COUNTS one that receives a line `kernel instructions warp-instructions` per
- * launch. NVMINI_RACES makes the simulator look for races, NVMINI_ORDER=N runs threads in another order.
+ *
+ * NVMINI_COPIES names a file that receives, for comparison, what is copied from the device, what kernels
+ * print, and managed memory when it is freed; where nothing is copied back, all buffers when they are freed.
+ * Each is its length in 8 bytes, then its bytes. NVMINI_COUNTS names one that receives a line `kernel
+ * instructions warp-instructions` per launch. NVMINI_RACES makes the simulator look for races,
+ * NVMINI_ORDER=N runs threads in another order.
  *
  * Managed and pinned memory has one address for host and device: host memory is mapped where the
  * simulator's lies, copied to it before each launch and back after it.
  *
- * Not there: textures, graphs, groups of several devices. A cooperative launch is a launch. A finding of the simulator ends
- * the program with status 99. The signatures are those of the vendor's cuda_runtime_api.h, which is
- * not read here: handles are void pointers, enums ints. */
+ * Not there: textures, graphs, groups of several devices. A cooperative launch is a launch. A finding of
+ * the simulator ends the program with status 99. The signatures are those of the vendor's
+ * cuda_runtime_api.h, which is not read here: handles are void pointers, enums ints. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -173,7 +176,7 @@ static int share(void **out, size_t bytes, bool is_managed) {
 static int unshare(void *address) {
   struct piece *p = piece_at(address);
   if (!p) return SUCCESS;
-  if (p->is_managed) log_copy(p->bytes, p->size);
+  if (p->is_managed || !state.copied) log_copy(p->bytes, p->size);
   munmap(p->bytes, p->size);
   *p = state.pieces[--state.piece_count];
   return SUCCESS;
@@ -191,7 +194,7 @@ static void exchange(bool to_device) {
 
 __attribute__((destructor)) static void log_managed(void) {
   for (unsigned i = 0; i < state.piece_count; i++)
-    if (state.pieces[i].is_managed) log_copy(state.pieces[i].bytes, state.pieces[i].size);
+    if (state.pieces[i].is_managed || !state.copied) log_copy(state.pieces[i].bytes, state.pieces[i].size);
 }
 
 int cudaMalloc(void **out, size_t bytes);
