@@ -9,7 +9,7 @@ and tags do not count."""
 
 INT_TAGS = {"i8": "omnipotent char", "i16": "short", "i32": "int", "i64": "long", "float": "float", "double": "double"}
 SIZES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8, "<2 x i16>": 4, "<4 x i8>": 4, "<2 x float>": 8}
-STORAGE = [8, 16, 24, 32, 40, 48, 64, 128]
+STORAGE = [8, 16, 24, 32, 40, 48, 64, 128, 136, 168]
 MOST_TRIPS = 40
 
 
@@ -327,7 +327,7 @@ class Idioms:
         r = self.r
         n = r.choice(STORAGE)
         t = f"i{n}"
-        base = self.cleared(16)
+        base = self.cleared(24)
         for _ in range(r.randint(1, 4)):
             count = r.randint(1, min(n, 31))
             at = r.randint(0, n - count)
