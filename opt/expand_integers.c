@@ -5,7 +5,7 @@
  * Algorithm: each value iN becomes ceil(N / 64) values of i64, low first, zero above bit N. Blocks are visited in
  *            reverse postorder, so that operands are expanded before their users; phis come first, and get their entries
  *            last. Sums carry from word to word, comparisons go from the lowest word up, shifts by a variable go through
- *            one select for each bit of the distance.
+ *            one select for each bit of the distance. Bitcasts go through vectors of i64.
  * Requires:  nothing; runs before all passes, in modules that have such a type.
  * Preserves: the control flow.
  * Cost:      linear in instructions times words.
@@ -294,6 +294,33 @@ static struct nvm_value truncated(struct expansion *x, struct nvm_value v, struc
   return width == MAX_NARROW ? whole : emit_aux(x, OP_TRUNC, type, whole, VALUE_NULL, 0);
 }
 
+/* The vector of 64-bit elements as wide as a value of `width` bits; TYPE_NONE: not a whole number of them. */
+static struct nvm_type word_vector(struct expansion *x, uint32_t width) {
+  return width % WORD ? TYPE_NONE : type_vector(&x->m->types, TYPE_I64, width / WORD);
+}
+
+static void expand_from_vector(struct expansion *x, struct nvm_value *to, uint32_t width) {
+  struct nvm_value v = operand(x, 0);
+  struct nvm_type words = word_vector(x, width);
+  if (!type_equal(value_type(x->f, v), words)) v = emit_aux(x, OP_BITCAST, words, v, VALUE_NULL, 0);
+  for (uint32_t k = 0; k < words_of(width); k++)
+    to[k] = emit(x, OP_EXTRACTELEMENT, v, const_int(x->m, TYPE_I32, k));
+}
+
+static struct nvm_value to_vector(struct expansion *x, struct nvm_value v, struct nvm_type type) {
+  uint32_t width = width_of(x, value_type(x->f, v));
+  struct nvm_type words = word_vector(x, width);
+  struct nvm_value whole = const_poison(x->m, words);
+  for (uint32_t k = 0; k < words_of(width); k++) {
+    struct nvm_value operands[3] = {whole, word(x, v, k), const_int(x->m, TYPE_I32, k)};
+    struct nvm_inst_id i = function_add_inst(x->f, OP_INSERTELEMENT, 0, words, operands, 3, 0);
+    if (inst_is_none(i)) return VALUE_NULL;
+    inst_insert_before(x->f, i, x->at);
+    whole = value_of_inst(i);
+  }
+  return type_equal(type, words) ? whole : emit_aux(x, OP_BITCAST, type, whole, VALUE_NULL, 0);
+}
+
 /* --- instructions ------------------------------------------------------------------------------- */
 
 static void expand_each(struct expansion *x, struct nvm_value *to, uint32_t width, enum op op) {
@@ -320,6 +347,7 @@ static void expand_result(struct expansion *x, struct nvm_value *to, uint32_t wi
   case OP_SHL: case OP_LSHR: case OP_ASHR: expand_shift(x, to, width, op); return;
   case OP_ZEXT: case OP_SEXT: expand_extension(x, to, width, op == OP_SEXT); return;
   case OP_FREEZE: expand_freeze(x, to, width); return;
+  case OP_BITCAST: expand_from_vector(x, to, width); return;
   default: expand_each(x, to, width, op); return;
   }
 }
@@ -348,6 +376,8 @@ static bool expand(struct expansion *x, struct nvm_inst_id i) {
     rewrite_set(&x->rewrite, i, p <= ICMP_NE ? compare_equal(x, p, width) : compare_ordered(x, p, width));
   } else if (inst->op == OP_TRUNC && is_wide(x, value_type(x->f, operand(x, 0)))) {
     rewrite_set(&x->rewrite, i, truncated(x, operand(x, 0), type));
+  } else if (inst->op == OP_BITCAST && is_wide(x, value_type(x->f, operand(x, 0)))) {
+    rewrite_set(&x->rewrite, i, to_vector(x, operand(x, 0), type));
   } else if (inst->op == OP_STORE && is_wide(x, value_type(x->f, operand(x, 0)))) {
     expand_store(x);
     inst_remove(x->f, i);
@@ -377,6 +407,7 @@ static bool has_expansion(const struct expansion *x, const struct nvm_inst *i) {
   case OP_LOAD: case OP_STORE: return scalar && how.ordering == ORDER_NONE;
   case OP_ADD: case OP_SUB: case OP_AND: case OP_OR: case OP_XOR: case OP_SHL: case OP_LSHR: case OP_ASHR: case OP_ICMP:
   case OP_SELECT: case OP_PHI: case OP_TRUNC: case OP_ZEXT: case OP_SEXT: case OP_FREEZE: return scalar;
+  case OP_BITCAST: return scalar && is_wide(x, given) != is_wide(x, i->type) && width_of(x, is_wide(x, given) ? given : i->type) % WORD == 0;
   default: return i->op == OP_DBG_RECORD;
   }
 }
