@@ -499,6 +499,7 @@ struct trip_count scev_exit_count(struct scev_env *e, uint32_t n, struct nvm_blo
   struct scev t = scev_of(e, test.t), bound = scev_of(e, test.bound);
   struct counting c = {.e = e, .header = l->header, .predicate = test.predicate, .tested = test.t, .bound = bound};
   if (t.width != bound.width || !scev_is_invariant(e, bound, n) || !scev_step(e, t, n, &c.step) || c.step == 0) return out;
+  if (is_signed_predicate(c.predicate) && !value_is_none(t.base)) return out; /* an object may lie around 2^63 */
   c.magnitude = c.step > 0 ? (uint64_t)c.step : 0 - (uint64_t)c.step;
   c.first = scev_at_start(e, t, n);
   c.no_wrap = is_signed_predicate(c.predicate) ? t.no_signed_wrap : t.no_unsigned_wrap;

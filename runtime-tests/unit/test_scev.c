@@ -190,6 +190,14 @@ static void while_loops(void **state) {
   expect_form(&s, "i", "%p + 0 + 4*i1");
   expect_count(&s, "0 + 4*n / 4 guarded");
   module_destroy(s.m);
+  s = loop_sample("define void @f(ptr %p, i64 %n) {\n" /* inbounds says nothing of addresses read signed */
+                  "entry:\n  %end = getelementptr i32, ptr %p, i64 %n\n  br label %header\n"
+                  "header:\n  %i = phi ptr [%p, %entry], [%next, %body]\n  %c = icmp slt ptr %i, %end\n"
+                  "  br i1 %c, label %body, label %out\n"
+                  "body:\n  %next = getelementptr inbounds i8, ptr %i, i64 4\n  br label %header\n"
+                  "out:\n  ret void\n}\n");
+  expect_count(&s, "unknown / 1");
+  module_destroy(s.m);
 }
 
 static void finite_loops(void **state) {
