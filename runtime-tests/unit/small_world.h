@@ -58,7 +58,7 @@ static inline void world_tables_free(struct world_tables *t) {
 
 /* --- execution -------------------------------------------------------------------------------------- */
 
-enum { WORLD_INSTS = 32 };
+enum { WORLD_INSTS = 48 };
 
 /* An execution of a function whose instructions, arguments and constants have at most WORLD_BITS bits. */
 struct world_run {
