@@ -520,7 +520,7 @@ class Module:
         out = [f"; {self.control.describe()}", 'target triple = "nvptx64-nvidia-cuda"', "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()"]
         out += [f"declare {t} @llvm.{op}.{t}({t}, {t})" for op in ("smin", "umax") for t in ("i8", "i32", "i64")]
         for name, (count, t) in self.memories.items():
-            values = ", ".join(f"{t} {r.choice([1, 2, 3, 5, 77, 100])}" for _ in range(count))
+            values = ", ".join(f"{t} {literal(t, r.choice([1, 2, 3, 5, 77, 100]))}" for _ in range(count))
             out.append(f"@{name} = internal addrspace(1) global [{count} x {t}] [{values}]")
         out += self.texts
         out += [FOLD.format(t=t, size=SIZES[t], widen=widen.get(t, f"zext {t} %x to i64")) for t in sorted(self.folds)]
