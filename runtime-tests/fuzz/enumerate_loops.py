@@ -2,7 +2,7 @@
 """Loops with narrow counters, enumerated and executed: IR at -O0 beside the levels and the vectorizers' knobs.
 
     enumerate_loops.py [--modules N] [--seed S] [--first K] [--widths 8,8,16,32,64] [--kernels 24] [--nvmini build/nvmini]
-                       [--keep FOLDER] [--only NUMBER] [--straight]
+                       [--keep FOLDER] [--only NUMBER] [--kinds nest,search] [--straight]
 
 A module has one control (loop_controls.py): width, predicate, step, start, bound, flags, the value tested, the form of the
 loop. Its kernels have that control and various bodies, element types, index forms and hints: sums, stores, updates in place,
@@ -139,7 +139,7 @@ class LoopKernel(Kernel):
     def emit(self):
         """The kernel's text, or None if no layout serves it."""
         r, m = self.r, self.m
-        self.kind = r.choice(self.KINDS + ["search"] * 4 * (self.c.start_kind == "const"))
+        self.kind = r.choice(m.kinds or self.KINDS + ["search"] * 4 * (self.c.start_kind == "const"))
         self.t = r.choice(["i8", "i8", "i16", "i32", "i32", "i64"] + ["float"] * (self.kind not in ("choice", "search")))
         self.acc = "float" if self.t == "float" else r.choice(["i8", "i32", "i32", "i64"])
         self.op = r.choice(["add", "add", "xor", "smin", "umax"])
@@ -451,7 +451,8 @@ HINTS = """!0 = distinct !{!0, !3, !23}
 
 
 class Module:
-    def __init__(self, control, r, kernels, straight):
+    def __init__(self, control, r, kernels, straight, kinds):
+        self.kinds = kinds  # of bodies; none: all
         self.control, self.r, self.layouts, self.folds, self.notes, self.memories = control, r, [], set(), [], {}
         kind = StraightKernel if straight else LoopKernel
         made = [kind(self, f"k{k}").emit() for k in range(kernels)]
@@ -558,13 +559,15 @@ KNOBS = [["force-vector-width=4"], ["force-vector-width=2", "force-vector-interl
          ["force-can-reorder-fp=0", "force-vector-width=4"], ["enable-early-exit-vectorization=1", "force-vector-width=4"],
          ["enable-early-exit-vectorization=1", "vectorizer-min-trip-count=0"], ["force-vector-width-outer=1", "force-vector-width=4"],
          ["force-vector-width-outer=1"]]
+ASKED = ["--knob", "enable-early-exit-vectorization=1", "--knob", "force-vector-width-outer=1"]
 LOOP_PASSES = "simplifycfg,combine,loop-simplify,loop-rotate,loop-simplify,lcssa,loop-vectorize,simplifycfg,combine,dce"
 STRAIGHT_PASSES = ["load-store-vectorizer,dce", "slp-vectorizer,dce", "load-store-vectorizer,slp-vectorizer,combine,dce", "early-cse,share-addresses,load-store-vectorizer"]
 
 
 def ways(r, number, straight):
     """In which ways a module is executed; all but every fourth as IR."""
-    levels = [["-O1"], ["-O2"], ["-O3", "--cpu", r.choice(["sm_75", "sm_90", "sm_100"])]]
+    levels = [["-O1"]] if straight or number % 4 == 1 else [["-O2", *ASKED]]
+    levels += [["-O2"], ["-O3", "--cpu", r.choice(["sm_75", "sm_90", "sm_100"])]]
     if straight:
         levels += [["--passes", r.choice(STRAIGHT_PASSES), "--verify-each"] for _ in range(2)]
     for knobs in [] if straight else r.sample(KNOBS, 3):
@@ -614,12 +617,12 @@ def all_controls(widths, seed, straight=False):
         yield from order
 
 
-def make_module(shape, seed, number, kernels):
+def make_module(shape, seed, number, kernels, kinds=()):
     r = random.Random(f"{seed} {number}")
     control = Control(*shape, r) if shape else Once(r.choice([8, 8, 16]), r)
     if sum(bool(way) for way in control.ways) < 8:
         return None, r
-    module = Module(control, r, kernels, not shape)
+    module = Module(control, r, kernels, not shape, list(kinds))
     return (module if module.texts else None), r
 
 
@@ -643,6 +646,7 @@ def main():
     a.add_argument("--nvmini", default="build/nvmini")
     a.add_argument("--keep", default="")
     a.add_argument("--only", type=int)
+    a.add_argument("--kinds", default="", help="bodies of these kinds alone, such as nest,search")
     a.add_argument("--straight", action="store_true", help="straight code alone")
     o = a.parse_args()
     loops = modules = differ = 0
@@ -651,7 +655,7 @@ def main():
             break
         if number < (o.first if o.only is None else o.only):
             continue
-        module, r = make_module(shape, o.seed, number, o.kernels)
+        module, r = make_module(shape, o.seed, number, o.kernels, [k for k in o.kinds.split(",") if k])
         if not module:
             continue
         modules, loops = modules + 1, loops + len(module.texts)
