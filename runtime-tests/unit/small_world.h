@@ -206,9 +206,9 @@ static inline void world_report(const struct world_score *s, const struct world_
   uint64_t least = k < count ? goldens[k].exact[world_is_whole()] : 0;
   printf("%s: %llu cases, exact %llu of %llu\n", s->name, (unsigned long long)s->cases, (unsigned long long)s->exact,
          (unsigned long long)s->answerable);
+  if (s->wrong) fail_msg("%s: %llu wrong answers", s->name, (unsigned long long)s->wrong);
   if (k == count) fail_msg("no golden number of %s", s->name);
   if (s->exact < least) fail_msg("%s: exact %llu, and %llu before", s->name, (unsigned long long)s->exact, (unsigned long long)least);
-  assert_int_equal(s->wrong, 0);
 }
 
 #endif
