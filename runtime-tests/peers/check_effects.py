@@ -226,7 +226,8 @@ def run(command, seconds, name):
 
 # clang without unrolled and peeled loops, those with a pragma too.
 ROLLED = [word for option in ("-unroll-threshold=0", "-unroll-runtime=false", "-pragma-unroll-threshold=0",
-                              "-unroll-full-max-count=0", "-unroll-peel-max-count=0") for word in ("-mllvm", option)]
+                              "-unroll-full-max-count=0", "-unroll-peel-max-count=0",
+                              "-unroll-partial-threshold=0") for word in ("-mllvm", option)]
 
 
 class Compilers:
