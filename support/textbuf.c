@@ -4,11 +4,15 @@
 #include <assert.h>
 #include <stdarg.h>
 
-#ifdef NVM_CHECKING
-/* The checking build: a buffer has hardly more room than was asked for, and known bytes follow it. */
-enum { FIRST_BYTES = 1, LARGE = 1, GUARD_BYTES = 16 };
+#ifdef NVM_HOSTILE /* the checking build: hardly more room than was asked for */
+enum { FIRST_BYTES = 1, LARGE = 1 };
 #else
-enum { FIRST_BYTES = 256, LARGE = 1 << 20, GUARD_BYTES = 0 };
+enum { FIRST_BYTES = 256, LARGE = 1 << 20 };
+#endif
+#ifdef NVM_CHECKING
+enum { GUARD_BYTES = 16 };
+#else
+enum { GUARD_BYTES = 0 };
 #endif
 enum { GUARD = 0xA5 };
 
@@ -33,7 +37,7 @@ static bool reserve(struct textbuf *b, size_t more) {
   }
   size_t wanted = b->length + more;
   size_t capacity = b->capacity ? b->capacity * 2 : FIRST_BYTES;
-  if (capacity > LARGE) capacity -= b->capacity / 2 + (GUARD_BYTES ? b->capacity * 3 / 8 : 0);
+  if (capacity > LARGE) capacity -= b->capacity / 2;
   if (capacity < wanted) capacity = wanted;
   size_t old = b->bytes ? b->capacity + GUARD_BYTES : 0;
   char *bytes = arena_grow_raw(b->arena, b->bytes, old, capacity + GUARD_BYTES);
