@@ -34,8 +34,35 @@ static bool has_constant_indices(const struct combiner *k, const struct nvm_inst
   return true;
 }
 
+/* The same with indices of the pointer's own width, where some are wider: pointers to shared memory may have 32 bits. The
+ * truncations meet the extensions and sums that they follow. */
+static struct nvm_value narrow_indices(struct combiner *k, struct nvm_inst_id root) {
+  enum { MAX_OPERANDS = 8 };
+  struct nvm_inst g = *function_inst(k->f, root);
+  struct nvm_value operands[MAX_OPERANDS];
+  uint32_t bits = layout_pointer_bits(&k->m->layout, type_info(&k->m->types, g.type)->width);
+  bool any = false;
+  if (bits == 64 || g.operand_count > MAX_OPERANDS) return VALUE_NULL;
+  for (uint32_t n = 0; n < g.operand_count; n++) {
+    struct nvm_value v = operands[n] = inst_operand(k->f, &g, n);
+    struct nvm_type type = value_type(k->f, v);
+    if (n == 0 || value_kind(v) == VALUE_CONST || !type_is_int(&k->m->types, type) ||
+        type_scalar_bits(&k->m->types, type) <= bits)
+      continue;
+    operands[n] = build_op(k, root, OP_TRUNC, 0, type_int(&k->m->types, bits), 0, 1, &v);
+    if (value_is_none(operands[n])) return VALUE_NULL;
+    any = true;
+  }
+  return any ? build_op(k, root, OP_GEP, g.flags, g.type, g.aux, g.operand_count, operands) : VALUE_NULL;
+}
+
 static struct nvm_value gep_simplify(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *g = function_inst(k->f, root);
+  if (type_is_ptr(&k->m->types, g->type)) {
+    struct nvm_value narrow = narrow_indices(k, root);
+    if (!value_is_none(narrow)) return narrow;
+    g = function_inst(k->f, root);
+  }
   struct nvm_value base = inst_operand(k->f, g, 0);
   int64_t outer, inner;
   const struct nvm_inst *b = as_inst(k, base, OP_GEP);

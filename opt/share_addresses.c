@@ -13,6 +13,7 @@
  * Cost:      linear in accesses (hashing), each looks at MOST_TRIED addresses.
  * Omits:     differences that are not constant; atomics as users.
  * Tests:     check/opt/share-addresses.nvir. */
+#include "ir/evalint.h"
 #include "opt/analysis/scev.h"
 #include "opt/passes.h"
 
@@ -87,7 +88,7 @@ static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand)
   now.root = root_of(f, v, &now.offset);
   now.form = scev_of(s->scev, now.root);
   now.form.constant = (int64_t)((uint64_t)now.form.constant + (uint64_t)now.offset);
-  if (now.form.width != 64 || value_is_none(now.form.base) || !is_within_loops(s, now.form, now.block)) return true;
+  if (now.form.width == 0 || value_is_none(now.form.base) || !is_within_loops(s, now.form, now.block)) return true;
   uint32_t slot = hash_form(now.form) % (sizeof s->slots / sizeof *s->slots);
   const struct address *above = find(s, &now, slot);
   if (!above) {
@@ -96,7 +97,8 @@ static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand)
     s->slots[slot] = s->seen.count;
     return true;
   }
-  int64_t offset = (int64_t)((uint64_t)above->offset + (uint64_t)now.form.constant - (uint64_t)above->form.constant);
+  uint64_t distance = (uint64_t)above->offset + (uint64_t)now.form.constant - (uint64_t)above->form.constant;
+  int64_t offset = evalint_sext(now.form.width, distance);
   if (value_equal(above->root, now.root) || offset <= -MOST_OFFSET || offset >= MOST_OFFSET) return true;
   struct nvm_value parts[] = {above->root, const_int(f->module, TYPE_I64, (nvm_u128)(nvm_i128)offset)};
   struct nvm_value to = parts[0];

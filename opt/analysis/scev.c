@@ -279,7 +279,7 @@ static void add_indices(struct scev_env *e, struct sum *s, const struct nvm_inst
       continue;
     }
     if (k > 1) inside = type_element(t, inside, 0);
-    struct scev form = get(e, index, SCEV_SIGNED);
+    struct scev form = get(e, index, value_width(e, index) == s->form.width ? SCEV_PLAIN : SCEV_SIGNED);
     if (e->missing) continue; /* all is to be done again */
     int64_t size = (int64_t)layout_alloc_size(l, t, inside);
     if (k > 1 && type_is_vector(t, (struct nvm_type){i->aux})) s->too_long = true; /* bits, not bytes */
