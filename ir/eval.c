@@ -421,7 +421,7 @@ static struct nvm_value fold_bitcast(struct nvm_module *m, struct nvm_type type,
   uint64_t count = element_count(m, from), to_count = element_count(m, type);
   struct nvm_value result[128];
   struct eval_lane lanes[128];
-  if (bits == 0 || to_bits == 0 || count > 128 || to_count > 128 || bits * count != to_bits * to_count) return VALUE_NULL;
+  if (bits == 0 || to_bits == 0 || bits > 128 || to_bits > 128 || count > 128 || to_count > 128 || bits * count != to_bits * to_count) return VALUE_NULL;
   for (uint64_t i = 0; i < count; i++)
     if (!eval_lane_of(m, element_or_self(m, v, i), &lanes[i]) || lanes[i].poison) return VALUE_NULL;
   for (uint64_t i = 0; i < to_count; i++) {

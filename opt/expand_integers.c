@@ -9,7 +9,8 @@
  * Requires:  nothing; runs before all passes, in modules that have such a type.
  * Preserves: the control flow.
  * Cost:      linear in instructions times words.
- * Omits:     products, quotients, conversions to floats, calls, vectors and aggregates: each is refused by name.
+ * Omits:     products, quotients, conversions to floats, calls, parameters, constant expressions, vectors and
+ *            aggregates: each is refused by name.
  * Tests:     check/opt/expand-integers.nvir, exec/wide_integers.nvir. */
 #include "opt/expand_integers.h"
 
@@ -353,32 +354,31 @@ static void expand_result(struct expansion *x, struct nvm_value *to, uint32_t wi
 }
 
 static bool expand(struct expansion *x, struct nvm_inst_id i) {
-  const struct nvm_inst *inst = function_inst(x->f, i);
-  struct nvm_type type = inst->type;
+  enum op op = (enum op)function_inst(x->f, i)->op;
+  struct nvm_type type = function_inst(x->f, i)->type;
   x->at = i;
   if (is_wide(x, type)) {
     uint32_t width = width_of(x, type);
     struct nvm_value *to = arena_alloc(x->arena, words_of(width) * sizeof *to);
     if (!to) return false;
-    if (inst->op != OP_PHI) expand_result(x, to, width);
-    for (uint32_t k = 0; k < words_of(width) && inst->op == OP_PHI; k++) {
+    if (op != OP_PHI) expand_result(x, to, width);
+    for (uint32_t k = 0; k < words_of(width) && op == OP_PHI; k++) {
       struct nvm_inst_id phi = function_add_inst(x->f, OP_PHI, 0, TYPE_I64, NULL, 0, 0);
       if (inst_is_none(phi)) return false;
       inst_insert_before(x->f, phi, i);
       to[k] = value_of_inst(phi);
-      inst = function_inst(x->f, i);
     }
     x->words[i.index] = to;
     rewrite_set(&x->rewrite, i, const_poison(x->m, type));
-  } else if (inst->op == OP_ICMP && is_wide(x, value_type(x->f, operand(x, 0)))) {
+  } else if (op == OP_ICMP && is_wide(x, value_type(x->f, operand(x, 0)))) {
     uint32_t width = width_of(x, value_type(x->f, operand(x, 0)));
-    enum icmp_predicate p = (enum icmp_predicate)inst->aux;
+    enum icmp_predicate p = (enum icmp_predicate)function_inst(x->f, i)->aux;
     rewrite_set(&x->rewrite, i, p <= ICMP_NE ? compare_equal(x, p, width) : compare_ordered(x, p, width));
-  } else if (inst->op == OP_TRUNC && is_wide(x, value_type(x->f, operand(x, 0)))) {
+  } else if (op == OP_TRUNC && is_wide(x, value_type(x->f, operand(x, 0)))) {
     rewrite_set(&x->rewrite, i, truncated(x, operand(x, 0), type));
-  } else if (inst->op == OP_BITCAST && is_wide(x, value_type(x->f, operand(x, 0)))) {
+  } else if (op == OP_BITCAST && is_wide(x, value_type(x->f, operand(x, 0)))) {
     rewrite_set(&x->rewrite, i, to_vector(x, operand(x, 0), type));
-  } else if (inst->op == OP_STORE && is_wide(x, value_type(x->f, operand(x, 0)))) {
+  } else if (op == OP_STORE && is_wide(x, value_type(x->f, operand(x, 0)))) {
     expand_store(x);
     inst_remove(x->f, i);
   }
@@ -398,11 +398,24 @@ static bool fill_phis(struct expansion *x, struct nvm_inst_id i) {
 
 /* --- what has no expansion ---------------------------------------------------------------------- */
 
+/* Parameters and constant expressions have no words. */
+static bool has_words(const struct expansion *x, struct nvm_value v) {
+  uint64_t words[TYPE_MAX_INT_WORDS];
+  if (value_kind(v) == VALUE_INST || const_words(x->m, v, words)) return true;
+  if (value_kind(v) != VALUE_CONST) return false;
+  enum constant_kind kind = (enum constant_kind)constant_info(&x->m->constants, v)->kind;
+  return kind == CONST_UNDEF || kind == CONST_POISON;
+}
+
 static bool has_expansion(const struct expansion *x, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   const struct nvm_type given = i->operand_count ? value_type(x->f, inst_operand(x->f, i, 0)) : TYPE_VOID;
   bool scalar = !is_wide(x, i->type) || type_kind(&x->m->types, i->type) == TY_INT;
   if (i->op != OP_PHI && i->op != OP_SELECT && is_wide(x, given)) scalar &= type_kind(&x->m->types, given) == TY_INT;
+  for (uint32_t k = 0; k < i->operand_count; k++) {
+    struct nvm_value v = inst_operand(x->f, i, k);
+    if (value_kind(v) != VALUE_BLOCK && is_wide(x, value_type(x->f, v))) scalar &= has_words(x, v);
+  }
   switch ((enum op)i->op) {
   case OP_LOAD: case OP_STORE: return scalar && how.ordering == ORDER_NONE;
   case OP_ADD: case OP_SUB: case OP_AND: case OP_OR: case OP_XOR: case OP_SHL: case OP_LSHR: case OP_ASHR: case OP_ICMP:
