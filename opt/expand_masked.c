@@ -133,6 +133,14 @@ static struct nvm_value active_lanes(const struct access *a, struct nvm_type typ
   return mask;
 }
 
+/* One pointer, or one for each lane. */
+static bool are_pointers(const struct access *a) {
+  const struct type_table *t = &a->f->module->types;
+  struct nvm_type type = value_type(a->f, a->pointer);
+  if (type_kind(t, type_scalar(t, type)) != TY_PTR) return false;
+  return !type_is_vector(t, type) || type_info(t, type)->count == a->count;
+}
+
 /* Fills in what the call's arguments say; false: this one is left to codegen, which refuses it. */
 static bool describe(struct access *a, uint32_t intrinsic) {
   struct nvm_module *m = a->f->module;
@@ -147,10 +155,13 @@ static bool describe(struct access *a, uint32_t intrinsic) {
   struct nvm_type type = value_type(a->f, a->value);
   a->lane = type_scalar(&m->types, type);
   a->bytes = layout_store_size(&m->layout, &m->types, a->lane);
-  bool whole = type_is_vector(&m->types, type) && layout_alloc_size(&m->layout, &m->types, a->lane) == a->bytes &&
+  a->count = type_is_vector(&m->types, type) ? type_info(&m->types, type)->count : 0;
+  if (a->count == 0 || !type_equal(value_type(a->f, a->mask), type_vector(&m->types, TYPE_I1, a->count)) ||
+      !type_equal(function_inst(a->f, a->call)->type, a->stores ? TYPE_VOID : type) || !are_pointers(a))
+    return false;
+  bool whole = layout_alloc_size(&m->layout, &m->types, a->lane) == a->bytes &&
                layout_scalar_bits(&m->layout, &m->types, a->lane) == a->bytes * 8;
-  if (!whole || !const_is_int(m, alignment, &align) || !type_is_vector(&m->types, value_type(a->f, a->mask))) return false;
-  a->count = type_info(&m->types, type)->count;
+  if (!whole || !const_is_int(m, alignment, &align)) return false;
   for (; align; align >>= 1) a->align_log2++;
   return true;
 }
@@ -160,6 +171,7 @@ static bool expand_call(struct nvm_function *f, struct nvm_inst_id call, struct 
   uint32_t intrinsic = call_intrinsic(f, function_inst(f, call));
   struct nvm_type type = function_inst(f, call)->type;
   if (intrinsic == INTRINSIC_get_active_lane_mask) {
+    if (!type_is_vector(&f->module->types, type) || !type_equal(type_scalar(&f->module->types, type), TYPE_I1)) return true;
     a.count = type_info(&f->module->types, type)->count;
     a.value = active_lanes(&a, type);
   } else if (!describe(&a, intrinsic)) {
