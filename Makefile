@@ -132,7 +132,7 @@ help:
 	@echo '                    known bits, ranges and conditions on all small integers, of which check takes a part'
 	@echo 'make prove-loops    execute loops with counters of 8 to 64 bits in many ways; LOOPS_ARGUMENTS=--modules=900'
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
-	@echo 'make check-random   random programs of Csmith, YARPGen and llvm-stress, executed; N=200 SEED=1'
+	@echo 'make check-random   random programs of Csmith, YARPGen and llvm-stress, executed; COUNT=200 SEED=1'
 	@echo 'make check-kernels  every kernel of real modules, levels compared bit by bit; MODULES=folder of .ll files'
 	@echo 'make check-effects  stores, barriers, atomics that clang keeps and we lose; MODULES=folder of .ll files'
 	@echo 'make bench          speed and memory beside llvm-as and llc; MODULES=folder of .ll files'
@@ -321,10 +321,10 @@ SOURCES ?=
 check-programs: all $B/libinternal.a
 	@$(PYTHON) runtime-tests/peers/run_programs.py $(or $(SOURCES),$(error SOURCES=FOLDER with checkouts of the suites)) $(PROGRAMS_ARGUMENTS)
 
-# N of each generator that is installed.
+# COUNT of each generator that is installed.
 check-random: all
-	@$(PYTHON) runtime-tests/peers/check_random.py --csmith $(or $N,200) --yarpgen $(or $N,200) --stress $(or $N,200) \
-	  --seed $(or $(SEED),1) $(RANDOM_ARGUMENTS)
+	@$(PYTHON) runtime-tests/peers/check_random.py --csmith $(or $(COUNT),200) --yarpgen $(or $(COUNT),200) --stress $(or $(COUNT),200) \
+	  --seed $(or $(filter-out 0,$(SEED)),1) $(RANDOM_ARGUMENTS)
 
 # Real modules, as runtime-tests/peers/README.md says how to make them.
 check-kernels: all $B/libinternal.a
