@@ -121,7 +121,7 @@ def yarpgen_source(seed, folder, options):
         if elements <= MOST_ELEMENTS and (elements or attempt > YARPGEN_TRIES // 2): break
     else: raise Refused("arrays of more than 20000 elements")
     with open(f"{folder}/program.c", "w", encoding="utf-8") as f:
-        f.write('#include "stdio.h"\\n#include "driver.c"\n#include "func.c"\nPROGRAM_ENTRY\n')
+        f.write('#include "stdio.h"\n#include "driver.c"\n#include "func.c"\nPROGRAM_ENTRY\n')
     return [f"{folder}/program.c"]
 
 
