@@ -26,7 +26,6 @@ static bool scope_is(const struct lower *l, unsigned scope, const char *name) {
 
 /* The scope modifier; 0 where the CPU has none or, for a single thread, none is needed. */
 static uint16_t scope_mod(struct lower *l, unsigned scope) {
-  if (scope == 0 && l->relaxed_atomics) return 0;
   if (!lower_has(l, PTX_ATOM, PTX_MODS(PTX_MOD_SYS, PTX_MOD_ADD, PTX_MOD_U32))) return 0;
   if (scope == 0) return PTX_MOD_SYS;
   if (scope_is(l, scope, "block") || scope_is(l, scope, "workgroup") ||
@@ -78,6 +77,7 @@ struct atomic {
   unsigned order; /* enum atomic_ordering; of cmpxchg the stronger of both */
   unsigned scope;
   struct part part; /* the object */
+  bool is_relaxed;  /* seq_cst without a scope that is lowered as relaxed at GPU scope */
 };
 
 /* The first atomic whose ordering is not taken at its word is named, unless the knob asks for that. */
@@ -116,13 +116,22 @@ bool lower_atomics_are_relaxed(const struct nvm_module *m, int32_t knob) {
   return version > 0 && version <= LAST_CLANG && (has_flag(m, "SDK Version") || has_flag(m, "nvvm-reflect-ftz"));
 }
 
-static unsigned effective_order(struct lower *l, struct memory_access how) {
+static struct atomic describe_atomic(struct lower *l, struct nvm_value pointer, struct memory_access how) {
   unsigned order = how.ordering > how.failure_ordering ? how.ordering : how.failure_ordering;
   if (how.ordering == ORDER_RELEASE && how.failure_ordering == ORDER_ACQUIRE) order = ORDER_ACQ_REL;
-  if (order != ORDER_SEQ_CST || how.scope != 0 || !l->relaxed_atomics) return order;
-  note_relaxed(l);
-  return ORDER_MONOTONIC;
+  return (struct atomic){.l = l, .at = lower_address(l, pointer), .order = order, .scope = how.scope};
 }
+
+/* Of atomicrmw and cmpxchg only. */
+static void relax(struct atomic *a) {
+  a->is_relaxed = a->order == ORDER_SEQ_CST && a->scope == 0 && a->l->relaxed_atomics;
+  if (!a->is_relaxed) return;
+  note_relaxed(a->l);
+  a->order = ORDER_MONOTONIC;
+}
+
+/* As scope_mod; 0 too where the scope is atom's own, the GPU. */
+static uint16_t atomic_scope(const struct atomic *a) { return a->is_relaxed ? 0 : scope_mod(a->l, a->scope); }
 
 static void fence_before(const struct atomic *a) {
   if (has_orderings(a->l)) {
@@ -142,7 +151,7 @@ static void fence_after(const struct atomic *a) {
 static void emit_plain(const struct atomic *a, bool load, uint16_t order, struct ptx_operand value) {
   struct lower *l = a->l;
   bool ordered = has_orderings(l);
-  uint16_t scope = ordered ? scope_mod(l, a->scope) : PTX_MOD_NONE;
+  uint16_t scope = ordered ? atomic_scope(a) : PTX_MOD_NONE;
   bool wide = value.kind == PTX_OPERAND_REG && ptx_reg_class(value.reg) == PTX_B128;
   uint16_t type = wide                               ? PTX_MOD_B128
                   : part_store_bytes(&a->part) == 1 ? PTX_MOD_U8
@@ -158,7 +167,7 @@ static void emit_plain(const struct atomic *a, bool load, uint16_t order, struct
 static bool atomic_init(struct atomic *a, struct lower *l, struct nvm_value pointer,
                         struct nvm_type type, struct memory_access how) {
   struct type_parts parts = lower_type(l, type);
-  *a = (struct atomic){l, lower_address(l, pointer), effective_order(l, how), how.scope, {0}};
+  *a = describe_atomic(l, pointer, how);
   if (parts.count == 0) return false;
   a->part = *lower_part(l, parts, 0);
   if (parts.count == 1 || (parts.count == 2 && a->part.kind == PART_INT)) return true;
@@ -205,7 +214,7 @@ void lower_atomic_store(struct lower *l, const struct nvm_inst *i) {
 /* The words of `atom.acquire.sys.global.OP[.noftz].TYPE` and of red. */
 static struct mod_list atom_mods(const struct atomic *a, uint16_t op, uint16_t type) {
   struct lower *l = a->l;
-  uint16_t scope = scope_mod(l, a->scope), order = order_mod(a->order);
+  uint16_t scope = atomic_scope(a), order = order_mod(a->order);
   /* Without a word atom is relaxed, and its scope is the GPU. */
   bool far = scope && scope != PTX_MOD_GPU, ordered = has_orderings(l) && (order != PTX_MOD_RELAXED || far);
   bool small_float = type == PTX_MOD_F16 || type == PTX_MOD_F16X2 || type == PTX_MOD_BF16 ||
@@ -516,8 +525,8 @@ static bool describe(struct lower *l, const struct nvm_inst *i, uint32_t k, stru
   struct type_parts parts = lower_type(l, type);
   struct ptx_operand *to = arena_alloc(&l->function_arena, (parts.count + 1) * sizeof *to);
   *u = (struct update){(enum rmw_op)how.rmw, parts.count, 0, to, abi_operands(l, inst_operand(l->f, i, k))};
-  *a = (struct atomic){l, lower_address(l, inst_operand(l->f, i, 0)), effective_order(l, how),
-                       how.scope, {0}};
+  *a = describe_atomic(l, inst_operand(l->f, i, 0), how);
+  relax(a);
   if (parts.count == 0 || !to || !u->v) return false;
   a->part = *lower_part(l, parts, 0);
   uint32_t bits = parts.count * a->part.bits;
