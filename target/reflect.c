@@ -50,8 +50,11 @@ bool reflect_string(const struct nvm_function *f, struct nvm_value address, stru
   struct nvm_value base = reflect_variable(f, address);
   if (value_kind(base) != VALUE_GLOBAL || !module_global(m, base)->is_constant) return false;
   struct nvm_value init = module_global(m, base)->initializer;
-  /* The initializer may name another variable (seed 4: @".str" behind a pointer). */
-  if (value_kind(init) == VALUE_GLOBAL) init = module_global(m, init)->initializer;
+  /* The variable may be a pointer to the string's variable. */
+  if (value_kind(init) == VALUE_GLOBAL) {
+    if (!module_global(m, init)->is_constant) return false;
+    init = module_global(m, init)->initializer;
+  }
   if (value_kind(init) != VALUE_CONST) return false;
   const struct constant_info *c = constant_info(&m->constants, init);
   if (c->kind != CONST_BYTES) return false;
