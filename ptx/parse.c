@@ -340,6 +340,7 @@ uint32_t ptxp_selector_of(const char *word, size_t length) {
 }
 
 bool ptxp_select(struct ptx_parser *p, struct ptx_operand *o, uint32_t selector) {
+  if (selector == PTX_MOD_B1) selector = ptxp_selector_of(".b1", 3);
   if (selector == PTX_MOD_B32) selector = ptxp_selector_of(".b32", 4);
   if (o->kind != PTX_OPERAND_REG || !(selector & PTX_SELECTOR)) return fail(p, "a selector can't stand here");
   o->count = (uint16_t)selector;
@@ -368,7 +369,7 @@ bool ptxp_group(struct ptx_parser *p, enum ptx_operand_kind kind, uint32_t count
 bool ptxp_address(struct ptx_parser *p, uint32_t count, struct ptx_operand *o) {
   if (count > 1) return ptxp_group(p, PTX_OPERAND_TENSOR, count, o);
   *o = p->stack.data[--p->stack.count];
-  if (o->kind == PTX_OPERAND_REG && !o->negated) o->kind = PTX_OPERAND_ADDRESS_REG;
+  if (o->kind == PTX_OPERAND_REG && !o->negated && !o->count) o->kind = PTX_OPERAND_ADDRESS_REG;
   else if (o->kind == PTX_OPERAND_SYMBOL) o->kind = PTX_OPERAND_ADDRESS_SYMBOL;
   else if (o->kind == PTX_OPERAND_INT) o->kind = PTX_OPERAND_ADDRESS_IMM;
   else return fail(p, "this is no address");

@@ -292,7 +292,7 @@ register_operand:
 | ARGUMENT { $$.operand = $1.operand; }
 ;
 
-/* `%r1.h0`; the mask .b32 is spelled like a type. */
+/* `%r1.h0`; byte 1 and the mask .b32 are spelled like types. */
 selected_register:
   register_operand SELECTOR { $$.operand = $1.operand; CHECK(ptxp_select(p, &$$.operand, $2.number)); }
 | register_operand WORD { $$.operand = $1.operand; CHECK(ptxp_select(p, &$$.operand, $2.number)); }
