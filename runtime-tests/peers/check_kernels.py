@@ -41,6 +41,7 @@ class Report:
     def __init__(self, options):
         self.options = options
         self.counts, self.reasons, self.levels, self.refused = (collections.Counter() for _ in range(4))
+        self.kinds = collections.Counter()
         self.kernels, self.cases, self.failures = set(), set(), []
         self.rows = open(options.rows, "w") if options.rows else None
 
@@ -64,6 +65,7 @@ class Report:
             self.cases.add((module, fields[0], fields[1]))
             self.levels[fields[3], kind] += 1
             if kind == "differs":
+                self.kinds[re.match(r"ends with [\w-]+|\w+", fields[4]).group(0), fields[3]] += 1
                 self.fail("differs", module, " ".join(fields))
         return kind
 
@@ -75,6 +77,8 @@ class Report:
         print("level          same  differs")
         for level in sorted({l for l, _ in self.levels}):
             print(f"{level:10} {self.levels[level, 'same']:8} {self.levels[level, 'differs']:8}")
+        for (kind, level), n in sorted(self.kinds.items()):
+            print(f"  {n:6}  differences at {level}: {kind}")
         print(f"ptxas read {self.counts['assembled']} texts; refused: {self.counts['ptxas']}; not asked: {self.counts['not assembled']}")
         failed = sum(self.counts[k] for k in ("differs", "crash", "ptxas"))
         same = sum(n for (_, kind), n in self.levels.items() if kind == "same")

@@ -27,7 +27,7 @@
 #include "sim/sim.h"
 
 enum { MAX_LEVELS = 10, MAX_BUFFERS = 64, MAX_ARGUMENTS = 256, FILLINGS = 3, BUFFER_BYTES = 1 << 19, OFFSET_BITS = 36, MAX_DEPTH = 8 };
-static const uint64_t STEP_LIMIT = 1500000, SHARED_BYTES = 65536, MACHINE_BYTES = (uint64_t)3 << 30;
+static const uint64_t STEP_LIMIT = 1500000, SHARED_BYTES = 49152, MACHINE_BYTES = (uint64_t)3 << 30;
 static const char *const filling_names[FILLINGS] = {"random", "iota", "constant"};
 
 struct shape { uint32_t blocks, x, y; };
