@@ -233,12 +233,14 @@ static struct nvm_value compare_equal(struct expansion *x, enum icmp_predicate p
   return emit_compare(x, p, differ, number(x, 0));
 }
 
+static enum icmp_predicate without_equal(enum icmp_predicate p) {
+  return p == ICMP_SGE ? ICMP_SGT : p == ICMP_SLE ? ICMP_SLT : p == ICMP_UGE ? ICMP_UGT : p == ICMP_ULE ? ICMP_ULT : p;
+}
+
 /* From the lowest word up: a word that differs overrules those below it. */
 static struct nvm_value compare_ordered(struct expansion *x, enum icmp_predicate p, uint32_t width) {
   bool is_signed = p >= ICMP_SGT;
-  enum icmp_predicate below = p == ICMP_SGT ? ICMP_UGT : p == ICMP_SGE ? ICMP_UGE : p == ICMP_SLT ? ICMP_ULT : p == ICMP_SLE ? ICMP_ULE : p;
-  enum icmp_predicate strict = p == ICMP_SGE ? ICMP_SGT : p == ICMP_SLE ? ICMP_SLT : p == ICMP_UGE ? ICMP_UGT : p == ICMP_ULE ? ICMP_ULT : p;
-  enum icmp_predicate strict_below = below == ICMP_UGE ? ICMP_UGT : below == ICMP_ULE ? ICMP_ULT : below;
+  enum icmp_predicate below = is_signed ? (enum icmp_predicate)(p - ICMP_SGT + ICMP_UGT) : p;
   struct nvm_value result = VALUE_NULL;
   for (uint32_t k = 0, last = words_of(width) - 1; k <= last; k++) {
     struct nvm_value a = word(x, operand(x, 0), k), b = word(x, operand(x, 1), k);
@@ -247,7 +249,7 @@ static struct nvm_value compare_ordered(struct expansion *x, enum icmp_predicate
       result = emit_compare(x, below, a, b);
       continue;
     }
-    struct nvm_value decided = emit_compare(x, k == last ? strict : strict_below, a, b);
+    struct nvm_value decided = emit_compare(x, without_equal(k == last ? p : below), a, b);
     struct nvm_value open = emit_aux(x, OP_AND, TYPE_I1, emit_compare(x, ICMP_EQ, a, b), result, 0);
     result = emit_aux(x, OP_OR, TYPE_I1, decided, open, 0);
   }
@@ -385,7 +387,7 @@ static bool expand(struct expansion *x, struct nvm_inst_id i) {
   return !x->m->arena.failed;
 }
 
-/* The entries of the phis that stand for phi i. */
+/* Fills the phis that replace phi i. */
 static bool fill_phis(struct expansion *x, struct nvm_inst_id i) {
   for (uint32_t n = 0; n < function_inst(x->f, i)->operand_count; n += 2) {
     struct nvm_value v = inst_operand(x->f, function_inst(x->f, i), n);
