@@ -37,7 +37,7 @@ static bool refuse(const struct asm_call *c, const char *what, const char *word,
 
 /* ---- Constraints ---- */
 
-/* The verifier has found them right; false when out of memory. */
+/* The verifier has checked them; false when out of memory. */
 static bool read_constraints(struct asm_call *c) {
   struct arena *a = &c->l->function_arena;
   struct nvm_text text = module_text(c->l->module, c->assembly->str2), word;
@@ -313,7 +313,7 @@ static bool is_blank(struct nvm_text text) {
   return true;
 }
 
-/* Places in the text count from its begin: the call is all that has a place in the source. */
+/* Positions in the assembly text count from its start; only the call has a source location. */
 static void warn_unknown(struct lower *l, const struct ptx_parse_error *error) {
   struct textbuf b;
   textbuf_init(&b, &l->arena);

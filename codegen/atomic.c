@@ -4,7 +4,7 @@
  * front of an acquire. Before sm_70 there are no orderings: membar stands on either side.
  *
  * CUDA code is the exception: clang up to 21 writes seq_cst without a scope for every atomicAdd, which the CUDA
- * guide defines as relaxed at GPU scope; in such modules it is lowered as that, and a note says so once.
+ * guide defines as relaxed at GPU scope; in such modules these are lowered as relaxed, with one note.
  *
  * What PTX has no instruction for is a compare-and-swap loop: over the object itself where it is
  * 16, 32, 64 or 128 bits long, else over the 32-bit word around it. The thread's own frame can't be
@@ -80,7 +80,7 @@ struct atomic {
   bool is_relaxed;  /* seq_cst without a scope that is lowered as relaxed at GPU scope */
 };
 
-/* The first atomic whose ordering is not taken at its word is named, unless the knob asks for that. */
+/* Reports the first atomic that is relaxed, unless the knob asks for it. */
 static void note_relaxed(struct lower *l) {
   if (l->options->relaxed_atomics < 0 && !l->noted_relaxed)
     diag_report(l->sink, DIAG_RELAXED_ATOMICS, lower_place(l), NULL, 0);
@@ -231,8 +231,7 @@ static void emit_atom(const struct atomic *a, uint16_t op, uint16_t type, struct
   else emit3(a->l, PTX_ATOM, mods.words, to, a->at.at, b);
 }
 
-/* Whether red, which returns nothing, does for an operation whose result nobody reads: it has no exchange, and cannot
- * acquire. */
+/* Whether red can be emitted: the result is unused, and the operation neither exchanges nor acquires. */
 static bool can_reduce(const struct atomic *a, uint16_t op) {
   uint16_t order = order_mod(a->order);
   bool unused = a->l->f->uses.data[a->l->inst.index] == 0;

@@ -9,9 +9,9 @@
  *   }
  *
  * A callee that is not known, or whose .param variables differ from those of the call's type, is called
- * through a register with a .callprototype (as of LLVM 20; ptxas refuses a direct call). Further arguments of variadic calls lie one after the other, each
- * with its own alignment, in an area of the caller's frame; the callee gets its address as one more
- * parameter (as of LLVM 19). */
+ * through a register with a .callprototype (as of LLVM 20; ptxas refuses a direct call). Further arguments
+ * of variadic calls lie one after the other, each with its own alignment, in an area of the caller's frame;
+ * the callee gets its address as one more parameter (as of LLVM 19). */
 #include "codegen/intrinsic.h"
 #include "target/reflect.h"
 

@@ -17,7 +17,7 @@ struct diag_range lower_place(const struct lower *l) {
   struct diag_range range = {l->options->source, 0, 0};
   if (!l->f) return range;
   if (l->inst.index == 0 || l->inst.index >= l->f->positions.count) return l->f->symbol.where;
-  /* What a pass made stands where the instruction before it does. */
+  /* An instruction that a pass made has the position of the nearest earlier one. */
   for (struct nvm_inst_id i = l->inst; range.begin == 0 && !inst_is_none(i); i = function_inst(l->f, i)->previous)
     range.begin = l->f->positions.data[i.index];
   range.end = range.begin + 1;

@@ -62,7 +62,7 @@ static bool is_one(const struct parser *p, const struct meta_item *item) {
   return item->kind == META_VALUE && const_is_int(p->m, item->value, &value) && value == 1;
 }
 
-/* Where these bytes first stand in the text, for diagnostics of metadata, which has no places. */
+/* The offset of the first occurrence of these bytes, 0: none; metadata has no source locations. */
 static uint32_t find_bytes(const struct parser *p, const char *bytes, size_t length) {
   for (const char *at = p->text; (at = memchr(at, bytes[0], (size_t)(p->limit - at))); at++)
     if ((size_t)(p->limit - at) >= length && memcmp(at, bytes, length) == 0) return (uint32_t)(at - p->text);

@@ -719,7 +719,7 @@ static bool follows_icmp(const struct parser *p) {
   return strncmp(line, "icmp ", 5) == 0;
 }
 
-/* The nearest words among those that may stand here. */
+/* Suggests the nearest words among those that the grammar accepts here. */
 static void hint_word(struct parser *p, struct diag *d, const yysymbol_kind_t *kinds, int count) {
   bool wanted[YYNTOKENS] = {false};
   struct nearest n = nearest_start((struct nvm_text){p->text + p->token_begin, p->token_end - p->token_begin});

@@ -48,7 +48,7 @@ struct numberer {
   struct node *without;       /* that node does not, but the load can be made there; NULL: all have it or pass it on */
   struct nvm_inst_id load;    /* that is being looked for; its type: */
   struct nvm_type type;
-  VEC(uint32_t) passed;       /* accesses that a load was looked for beyond because metadata says they are to other bytes */
+  VEC(uint32_t) passed;       /* accesses that the search passed only because metadata says that they do not alias */
   uint32_t first_passed;      /* of the load at hand */
   struct passed { uint32_t first, end; } *passed_of; /* by instruction: of a load that was replaced */
   bool *moved;                /* by instruction: the load's address was another where some of those were passed */
@@ -278,8 +278,8 @@ static struct nvm_value adapt(struct numberer *g, struct nvm_value v, struct nvm
   return value_of_inst(cast);
 }
 
-/* A load whose result now serves g->load too promises nothing of it, and is apart from what both are apart from. */
-static void release_promises(struct numberer *g, struct nvm_inst_id source) {
+/* A reused load loses the metadata about its value, and keeps the alias metadata that both loads have. */
+static void drop_value_metadata(struct numberer *g, struct nvm_inst_id source) {
   if (!inst_is_none(source) && function_inst(g->f, source)->op == OP_LOAD)
     effects_join_access_metadata(g->f, source, g->load, false);
 }
@@ -335,7 +335,7 @@ static struct nvm_value common_value(const struct numberer *g) {
 /* Every node has the value or passes it on: what the load gives. */
 static struct nvm_value join(struct numberer *g) {
   struct nvm_block home = function_inst(g->f, g->load)->block;
-  for (uint32_t k = 0; k < g->node_count; k++) release_promises(g, g->nodes[k].source);
+  for (uint32_t k = 0; k < g->node_count; k++) drop_value_metadata(g, g->nodes[k].source);
   struct nvm_value one = common_value(g), result = VALUE_NULL;
   if (!value_is_none(one)) return one;
   for (uint32_t k = 0; k < g->node_count; k++) {
@@ -466,7 +466,7 @@ static struct nvm_value find_value(struct numberer *g, const struct access *load
   struct node local = {.block = home};
   look_back_from(g, load, &local);
   if (local.fate == VALUE_HERE) {
-    release_promises(g, local.source);
+    drop_value_metadata(g, local.source);
     return adapt(g, local.value, local.source);
   }
   if (local.fate == NOT_KNOWN || home.index == g->f->entry.index) return VALUE_NULL;
@@ -500,7 +500,7 @@ static bool visit(void *state, struct nvm_inst_id id) {
   g->type = value_type(g->f, inst_operand(g->f, i, 0));
   look_back_from(g, x, &n);
   bool same = n.fate == VALUE_HERE && value_equal(n.value, inst_operand(g->f, i, 0));
-  /* Tags do not say that a store changes nothing: it may change the type of what it writes. */
+  /* A store that only tags make redundant is kept: it may change the type of its memory. */
   return !same || g->passed.count > g->first_passed || VEC_PUSH(g->arena, &g->dead, id);
 }
 

@@ -1,5 +1,5 @@
 /* Video instructions: vadd … vset on values of 32 bits, vadd2 … vset4 on halves and bytes. Operands with selectors
- * (%r1.h0) and vmad are not simulated, which reaching one says. */
+ * (%r1.h0) and vmad are reported when they are executed. */
 #include "sim/machine.h"
 
 /* What a lane computes, whatever its width. */

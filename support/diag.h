@@ -35,7 +35,7 @@ struct diag {
   struct nvm_text hint;     /* what to try, or empty */
 };
 
-/* What the user wants of warnings: -Wno-NAME, -Werror, -Werror=NAME, -Wno-error=NAME. Zero: each is
+/* The policy for warnings: -Wno-NAME, -Werror, -Werror=NAME, -Wno-error=NAME. Zero: each is
  * reported and none is an error. */
 struct diag_policy {
   bool errors;            /* all that no row of `of` excepts */

@@ -397,8 +397,8 @@ static enum alias compare_places(struct alias_env *e, struct memory_location a, 
   return all_distinct(e, oa, ob) ? ALIAS_NO : ALIAS_MAY;
 }
 
-/* Metadata is asked last, and only where the addresses leave it open: a float that is read as an integer through the
- * same pointer is one object, whatever the tags say. */
+/* Metadata decides only where the addresses do not: a float that is read as an integer through the same pointer is one
+ * object, whatever its tags. */
 enum alias alias_query(struct alias_env *e, struct memory_location a, struct memory_location b) {
   enum alias answer = compare_places(e, a, b);
   return answer == ALIAS_MAY && alias_metadata_apart(e, a.access, b.access) ? ALIAS_NO : answer;

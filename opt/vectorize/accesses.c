@@ -110,8 +110,8 @@ static struct memory_location location(const struct vector_loop *v, const struct
   return (struct memory_location){.pointer = inst_operand(v->f, i, a->is_store ? 1 : 0), .bytes = bytes, .access = a->inst};
 }
 
-/* Whether the addresses alone tell in which iterations two accesses meet, or that they meet in one: metadata, which
- * speaks of one pair of addresses, is not asked then. */
+/* Whether the addresses alone tell in which iterations two accesses overlap, or that they overlap in one:
+ * metadata, which describes one pair of addresses, is not used then. */
 static bool distance_is_known(const struct vector_loop *v, const struct vector_access *a, const struct vector_access *b) {
   if (a->affine && b->affine && a->step == b->step && scev_is_constant(scev_subtract(v->scev, b->address, a->address))) return true;
   enum alias now = alias_query(v->alias, location(v, a, a->bytes), location(v, b, b->bytes));
