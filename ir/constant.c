@@ -159,8 +159,10 @@ struct nvm_value const_int(struct nvm_module *m, struct nvm_type type, nvm_u128 
 struct nvm_value const_big_int(struct nvm_module *m, struct nvm_type type, const uint64_t *words) {
   uint32_t width = type_info(&m->types, type)->width, length = (width + 7) / 8;
   char bytes[TYPE_MAX_INT_BITS / 8];
-  for (uint32_t k = 0; k < length; k++) bytes[k] = (char)(words[k / 8] >> k % 8 * 8);
-  if (width % 8) bytes[length - 1] &= (char)((1 << width % 8) - 1);
+  for (uint32_t k = 0; k < length; k++) {
+    uint32_t left = width - k * 8, mask = left < 8 ? (1u << left) - 1 : 255;
+    bytes[k] = (char)(words[k / 8] >> k % 8 * 8 & mask);
+  }
   struct constant_info info = {.kind = CONST_BIG_INT, .type = type};
   info.str = strtab_intern(&m->strings, bytes, length);
   if (info.str.index == 0) return VALUE_NULL;
