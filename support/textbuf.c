@@ -20,12 +20,14 @@ void textbuf_init(struct textbuf *b, struct arena *arena) {
   *b = (struct textbuf){.arena = arena};
 }
 
+#ifndef NDEBUG
 /* Whether nothing was written after the capacity: of use only where the guard has bytes. */
-static inline bool is_guarded(const struct textbuf *b) {
+static bool is_guarded(const struct textbuf *b) {
   for (int k = 0; b->bytes && k < GUARD_BYTES; k++)
     if ((unsigned char)b->bytes[b->capacity + (size_t)k] != GUARD) return false;
   return b->length <= b->capacity;
 }
+#endif
 
 /* Makes room for `more` bytes after the last one; false when out of memory. */
 static bool reserve(struct textbuf *b, size_t more) {
