@@ -17,8 +17,7 @@ static void set_compute_flow(struct inst *in) {
 }
 
 void undefined_set_flow(struct inst *in) {
-  if (in->run == run_shfl) in->flow = FLOW_A | FLOW_D;
-  else if (in->run == run_store) in->flow = FLOW_ROWS;
+  if (in->run == run_store) in->flow = FLOW_ROWS;
   else if (in->run == run_redux || in->run == run_match || in->run == run_activemask ||
            in->run == run_alloca || in->run == run_stack_save)
     in->flow = FLOW_D;
@@ -51,7 +50,7 @@ void undefined_set_unwritten(struct warp *w, uint32_t row, unsigned lane) {
 }
 
 static bool report(struct warp *w, unsigned lane, bool unwritten, const char *what) {
-  if (unwritten) sim_report(w, lane, SIM_UNINITIALIZED, "%s a value that comes from memory that was never written", what);
+  if (unwritten) sim_report(w, lane, SIM_UNINITIALIZED, "%s a value that comes from memory that was never written, or from a lane that takes no part in a shuffle", what);
   else sim_report(w, lane, SIM_POISON, "%s a value that is poison", what);
   return false;
 }

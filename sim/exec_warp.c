@@ -33,19 +33,27 @@ static unsigned shuffle_source(const struct inst *in, unsigned l, uint64_t b, ui
   return *in_range ? from : l;
 }
 
+/* What a lane that takes no part holds is undefined, as memory that was never written. */
 void run_shfl(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, in->a), *b = row_of(w, in->b), *c = row_of(w, in->c);
   uint64_t result[LANES];
-  uint32_t ranges = 0;
+  uint32_t ranges = 0, undefined = 0, unwritten = 0;
   FOR_LANES(l, mask) {
     bool in_range;
-    unsigned from = shuffle_source(in, l, b[l], c[l], &in_range);
+    unsigned from = shuffle_source(in, l, b[l], c[l], &in_range) & 31;
+    bool absent = !(members(w, in, l, mask) >> from & 1);
     ranges |= (uint32_t)in_range << l;
-    result[l] = a[from & 31];
+    result[l] = a[from];
+    undefined |= (uint32_t)(absent || undefined_is(w, in->a, from)) << l;
+    unwritten |= (uint32_t)(absent || undefined_is_unwritten(w, in->a, from)) << l;
   }
   if (in->d != NO_ROW) {
     uint64_t *d = row_of(w, in->d);
-    FOR_LANES(l, mask) d[l] = result[l];
+    FOR_LANES(l, mask) {
+      d[l] = result[l];
+      if (undefined || w->frame->undefined) undefined_set(w, in->d, l, undefined >> l & 1);
+      if (unwritten >> l & 1) undefined_set_unwritten(w, in->d, l);
+    }
   }
   write_pred(w, in->d2, mask, ranges);
 }
