@@ -1,15 +1,19 @@
 # nvmini's build, for GNU make 4. `make help` lists what one can do.
 #
-# Everything made lies under build/. What generators write is in build/gen, shared by all variants;
-# each variant's objects and programs are in its own folder: build/ itself for the release,
-# build/checking, build/asan, build/tsan, build/fuzz for the others (make VARIANT=asan).
+# All outputs are under build/. Generated sources are in build/gen, shared by all variants; each
+# variant has its own folder of objects and programs: build/ itself for the default variant, and
+# build/release, build/checking, build/asan, build/tsan, build/fuzz (make VARIANT=asan).
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
+# Use all processors, unless the command line or a parent make says how many.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
+endif
 
 VERSION := 0.1.0
-VARIANT ?= release
+VARIANT ?= default
 WERROR ?= 1
 PREFIX ?= /usr/local
 CFLAGS ?=
@@ -30,6 +34,7 @@ Q := $(if $(V),,@)
 # ---- Variants -----------------------------------------------------------------------------------
 
 SANITIZE := -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
+FLAGS_default := -O2 -DNDEBUG
 FLAGS_release := -O3 -DNDEBUG
 # The command starts in half the time without the 15,000 relocations of its tables, and runs 1 % faster.
 LINK_release := -no-pie -fno-pic
@@ -39,8 +44,8 @@ FLAGS_checking := -O1 -g -DNVM_HOSTILE -DNVM_CHECKING
 FLAGS_asan := $(SANITIZE) -DNVM_CHECKING -fsanitize=address,undefined -fno-sanitize=pointer-overflow
 FLAGS_tsan := $(SANITIZE) -DNVM_CHECKING -fsanitize=thread
 FLAGS_fuzz = $(FLAGS_asan) $(FUZZ_INSTRUMENT)
-ifeq ($(filter $(VARIANT),release checking asan tsan fuzz),)
-$(error VARIANT is one of release, checking, asan, tsan, fuzz; not '$(VARIANT)')
+ifeq ($(filter $(VARIANT),default release checking asan tsan fuzz),)
+$(error VARIANT is one of default, release, checking, asan, tsan, fuzz; not '$(VARIANT)')
 endif
 
 ifeq ($(VARIANT),fuzz)
@@ -53,8 +58,9 @@ override CC := $(FUZZ_CLANG)
 endif
 endif
 
-# gcc optimizes the command as a whole, for which objects hold its own form of the code too: 8 % less time, for
-# twice that of building. `make LTO=` goes without; so do the libraries and the tests.
+# Link-time optimization of the release command, where the compiler is gcc: 8 % less run time for
+# twice the build time. Its objects also hold ordinary code, for the libraries. `make release LTO=`
+# builds without.
 ifeq ($(origin LTO)-$(VARIANT),undefined-release)
 LTO := $(shell printf '\043ifdef __clang__\n\043error\n\043endif\nint main(void) { return 0; }' | \
   $(CC) -flto=auto -ffat-lto-objects -x c - -o /dev/null 2>/dev/null && echo 1)
@@ -64,7 +70,7 @@ LTO_LINK := $(if $(LTO),-flto=auto)
 NO_LTO := $(if $(LTO),-fno-lto)
 
 G := build/gen
-B := $(if $(filter release,$(VARIANT)),build,build/$(VARIANT))
+B := $(if $(filter default,$(VARIANT)),build,build/$(VARIANT))
 
 NVM_CPPFLAGS := -D_POSIX_C_SOURCE=200809L -I. -Iinclude -I$G
 NVM_WARNINGS := -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror)
@@ -75,22 +81,23 @@ GENERATED_CFLAGS := -Wno-switch-enum -Wno-unused -Wno-sign-compare -Wno-implicit
 
 # ---- Sources ------------------------------------------------------------------------------------
 
-LIBRARY_FOLDERS := support ir target frontend ptx opt opt/analysis opt/vectorize codegen sim api
-LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),$(filter-out $d/gen_%.c,$(wildcard $d/*.c)))
+LIBRARY_FOLDERS := support ir target analysis frontend ptx \
+  opt opt/scalar opt/memory opt/cfg opt/loop opt/interprocedural opt/gpu opt/vectorize codegen sim api
+LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),$(wildcard $d/*.c))
 DRIVER_SOURCES := $(wildcard driver/*.c)
 
 # ---- Generators: NAME folder table, then the files they write into build/gen ---------------------
-# X/gen_NAME*.c, with what generators share, become build/gen/bin/gen_NAME and runs as
+# tools/gen/gen_NAME*.c, with what generators share, become build/gen/bin/gen_NAME and runs as
 # `gen_NAME TABLE build/gen`, or, where it knows requirements by name, `gen_NAME TABLE NAMES build/gen`.
 
 GENERATORS := target intrinsics ptx combine
-GENERATOR_target := target/gen_target.c target/nvptx.def
+GENERATOR_target := tools/gen/gen_target.c target/nvptx.def
 GENERATES_target := nvptx_tables.h nvptx_tables.inc
-GENERATOR_intrinsics := ir/gen_intrinsics.c ir/intrinsics.def target/nvptx.def
+GENERATOR_intrinsics := tools/gen/gen_intrinsics.c ir/intrinsics.def target/nvptx.def
 GENERATES_intrinsics := intrinsics.h intrinsics.inc
-GENERATOR_ptx := ptx/gen_ptx.c ptx/ops.def target/nvptx.def
+GENERATOR_ptx := tools/gen/gen_ptx.c ptx/ops.def target/nvptx.def
 GENERATES_ptx := ptx_ops.h ptx_ops.inc
-GENERATOR_combine := opt/gen_combine.c opt/combine.rules
+GENERATOR_combine := tools/gen/gen_combine.c opt/scalar/combine.rules
 GENERATES_combine := combine.inc
 
 # A generator without its source or table is left out.
@@ -118,12 +125,16 @@ DRIVER_OBJECTS := $(DRIVER_SOURCES:%.c=$B/obj/%.o)
 
 # ---- What one can ask for -----------------------------------------------------------------------
 
-.PHONY: all help setup demo check check-gpu check-peers check-programs check-random check-kernels check-effects prove bench bench-compile lint format install uninstall clean \
+.PHONY: all release lines help setup demo check check-gpu check-peers check-programs check-random check-kernels check-effects prove bench bench-compile lint format install uninstall clean \
   fuzz unit generated update-golden docs
 all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so
 
+release:
+	@$(MAKE) --no-print-directory VARIANT=release all
+
 help:
-	@echo 'make                the command build/nvmini, build/libnvmini.a, build/libnvmini.so'
+	@echo 'make                build/nvmini, build/libnvmini.a, build/libnvmini.so, quickly'
+	@echo 'make release        the same in build/release, optimized for speed: for packages and benchmarks'
 	@echo 'make demo           install what is missing, build, show a kernel become PTX, execute it'
 	@echo 'make check          install what the tests need, build, run them; ends with N passed, N failed'
 	@echo 'make check-gpu      run the executed tests on a GPU too, and compare; CPU=sm_80'
@@ -148,9 +159,9 @@ help:
 	@echo 'make update-golden  write what commands print now into README.md and docs/vectorizer.md'
 	@echo 'make clean          remove build/'
 	@echo
-	@echo 'Variables: VARIANT=release|checking|asan|tsan|fuzz (build/, build/VARIANT), CC=gcc|clang,'
-	@echo '           WERROR=0 (warnings do not stop the build), LTO= (builds in half the time, for a command'
-	@echo '           that takes 8 % more of it), CFLAGS, LDFLAGS (added at the end)'
+	@echo 'Variables: VARIANT=default|release|checking|asan|tsan|fuzz (build/, build/VARIANT), CC=gcc|clang,'
+	@echo '           WERROR=0 (warnings do not stop the build), LTO= (release without link-time optimization),'
+	@echo '           CFLAGS, LDFLAGS (appended)'
 
 setup:
 	@tools/setup.sh build
@@ -163,7 +174,7 @@ $G $G/bin:
 GENERATOR_FLAGS := -std=c11 -O1 -D_POSIX_C_SOURCE=200809L -I. -Wall -Wextra
 
 define generator_rules
-$G/bin/gen_$1: $(wildcard $(patsubst %.c,%*.c,$(word 1,$(GENERATOR_$1)))) target/requirement.c target/gen_table.c | $G/bin
+$G/bin/gen_$1: $(wildcard $(patsubst %.c,%*.c,$(word 1,$(GENERATOR_$1)))) target/requirement.c tools/gen/gen_table.c | $G/bin
 	@echo '  GEN $$@'
 	$$(Q)$$(CC) $$(GENERATOR_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$(filter %.c,$$^)
 $G/$1.stamp: $G/bin/gen_$1 $(wordlist 2,9,$(GENERATOR_$1))
@@ -333,14 +344,14 @@ check-kernels: all $B/libinternal.a
 check-effects: all
 	@$(PYTHON) runtime-tests/peers/check_effects.py $(or $(MODULES),$(error MODULES=FOLDER of .ll files)) $(EFFECTS_ARGUMENTS)
 
-bench-compile: all
+bench-compile: release
 	@$(PYTHON) runtime-tests/bench/bench_compile.py $(if $(MODULES),--modules $(MODULES)) $(BENCH_ARGUMENTS)
 	@$(PYTHON) runtime-tests/bench/bench_compile.py --growth $(BENCH_ARGUMENTS)
 
-bench: all
+bench: release
 	@$(PYTHON) runtime-tests/bench/bench.py $(if $(MODULES),--modules $(MODULES)) $(BENCH_ARGUMENTS)
 
-bench-vectorize: all
+bench-vectorize: release
 	@$(PYTHON) runtime-tests/bench/vectorize.py $(BENCH_ARGUMENTS)
 
 demo:
@@ -374,18 +385,18 @@ INSTALLED := $(BIN)/nvmini $(LIB)/libnvmini.a $(LIB)/libnvmini.so $(LIB)/libnvmi
   $(DESTDIR)$(PREFIX)/share/man/man1/nvmini.1 \
   $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nvmini
 
-install: all
+install: release
 	@mkdir -p $(sort $(dir $(INSTALLED)))
-	install -m 755 build/nvmini $(BIN)/nvmini
-	install -m 644 build/libnvmini.a $(LIB)/libnvmini.a
-	install -m 755 build/libnvmini.so $(LIB)/libnvmini.so.$(VERSION)
+	install -m 755 build/release/nvmini $(BIN)/nvmini
+	install -m 644 build/release/libnvmini.a $(LIB)/libnvmini.a
+	install -m 755 build/release/libnvmini.so $(LIB)/libnvmini.so.$(VERSION)
 	ln -sf libnvmini.so.$(VERSION) $(LIB)/libnvmini.so.0
 	ln -sf libnvmini.so.0 $(LIB)/libnvmini.so
 	install -m 644 include/nvmini.h $(DESTDIR)$(PREFIX)/include/nvmini.h
 	printf 'prefix=%s\nName: nvmini\nDescription: NVVM IR to PTX compiler\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lnvmini\n' \
 	  '$(PREFIX)' '$(VERSION)' > $(LIB)/pkgconfig/nvmini.pc
-	build/nvmini help --man > $(DESTDIR)$(PREFIX)/share/man/man1/nvmini.1
-	build/nvmini help --bash-completion > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nvmini
+	build/release/nvmini help --man > $(DESTDIR)$(PREFIX)/share/man/man1/nvmini.1
+	build/release/nvmini help --bash-completion > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nvmini
 
 uninstall:
 	rm -f $(INSTALLED)

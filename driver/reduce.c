@@ -17,7 +17,7 @@
 #include "frontend/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
-#include "opt/cfg.h"
+#include "opt/cfg/cfg.h"
 #include "opt/pass.h"
 #include "target/options.h"
 

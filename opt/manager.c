@@ -8,8 +8,8 @@
 
 #include "ir/print.h"
 #include "ir/verify.h"
-#include "opt/call_graph.h"
-#include "opt/cfg.h"
+#include "opt/interprocedural/call_graph.h"
+#include "opt/cfg/cfg.h"
 #include "opt/passes.h"
 #include "opt/remark.h"
 #include "opt/rewrite.h"

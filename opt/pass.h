@@ -6,7 +6,7 @@
 #ifndef NVM_OPT_PASS_H
 #define NVM_OPT_PASS_H
 
-#include "opt/analysis/flow.h"
+#include "analysis/flow.h"
 #include "support/knobs.h"
 #include "target/target.h"
 
@@ -24,9 +24,9 @@ struct pass_env {
   void (*draw)(void *state, struct nvm_text text); /* takes vectorization plans; NULL: nobody asks */
   void *draw_state;
   bool draw_graphs;         /* for Graphviz */
-  struct flow *flow;        /* of the function in hand, as the pass finds it: opt/analysis/flow.h */
+  struct flow *flow;        /* of the function in hand, as the pass finds it: analysis/flow.h */
   bool flow_kept;           /* a pass that changed the control flow says: since then it made `flow` forget, and has asked again */
-  struct call_graph *calls; /* opt/call_graph.h; NULL: no pass of the group asks */
+  struct call_graph *calls; /* opt/interprocedural/call_graph.h; NULL: no pass of the group asks */
   uint32_t number;          /* of the function in hand */
   uint64_t *statistic;      /* what the running pass counts: its row's `counts` */
 };

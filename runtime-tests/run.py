@@ -46,7 +46,7 @@ class Count:
 
 
 def folder_of(variant):
-    return "build" if variant == "release" else f"build/{variant}"
+    return "build" if variant == "default" else f"build/{variant}"
 
 
 def environment(**more):
@@ -87,7 +87,7 @@ def other_compilers():
 def step_build():
     """every variant, and the other compilers that are installed, build without a warning"""
     count = Count()
-    for variant in ("release", "checking", "asan"):
+    for variant in ("default", "release", "checking", "asan"):
         count += Count(passed=1) if make(variant, "all") else Count(failed=1)
     others = other_compilers()
     for compiler, folder in others:
@@ -121,7 +121,7 @@ def step_install():
 
 def step_lint():
     """the house rules: layers, globals, exports, calls, lengths, prototypes"""
-    if not make("release", "all"):
+    if not make("default", "all"):
         return Count(failed=1)
     status, output = run_program([sys.executable, "tools/lint.py", "build"], 120)
     numbers = re.search(r"lint: (\d+) passed, (\d+) failed", output)
@@ -132,7 +132,7 @@ def step_lint():
 
 def step_readme():
     """README.md: its examples print what it shows, its folder map is complete; the dumps in docs/vectorizer.md are real"""
-    if not make("release", "all"):
+    if not make("default", "all"):
         return Count(failed=1)
     status, output = run_program([sys.executable, "tools/readme.py"], 60)
     numbers = re.search(r"readme: (\d+) passed, (\d+) failed", output)
@@ -196,7 +196,7 @@ def step_threads():
 
 def step_embed():
     """samples/embed.c against the static and the shared library"""
-    if not make("release", "embed"):
+    if not make("default", "embed"):
         return Count(failed=2)
     count = Count()
     for program in ("build/embed-static", "build/embed-shared"):
@@ -251,13 +251,13 @@ def run_lit(variant, *folders, **env):
 
 
 def step_check():
-    """lit and FileCheck: every stage's text, release build"""
-    return run_lit("release")
+    """lit and FileCheck: every stage's text, default build"""
+    return run_lit("default")
 
 
 def step_everyway():
     """kernels executed as IR and PTX of every level, for three CPUs, under three schedules"""
-    return run_lit("release", "runtime-tests/exec/algorithms", "runtime-tests/exec/ops", EVERYWAY="1")
+    return run_lit("default", "runtime-tests/exec/algorithms", "runtime-tests/exec/ops", EVERYWAY="1")
 
 
 def step_check_checking():
@@ -274,7 +274,7 @@ def step_samples():
     """every sample compiles for three CPUs, to the same bytes in every build"""
     count = Count()
     samples = sorted(glob.glob(f"{ROOT}/samples/*.nvir"))
-    if not make("release", "all") or not make("checking", "all"):
+    if not make("default", "all") or not make("checking", "all"):
         return Count(failed=1)
     builds = ["build", "build/checking"]
     builds += [folder for _, folder in other_compilers() if os.path.exists(f"{ROOT}/{folder}/nvmini")]
@@ -309,7 +309,7 @@ def step_fuzz():
 
 def step_fuzz_diff():
     """random kernels executed as IR and as PTX of every level: 500 in CI, 100 else; functions against clang's host code"""
-    if not make("release", "all"):
+    if not make("default", "all"):
         return Count(failed=1)
     kernels = "500" if os.environ.get("CI") else "100"
     status, output = run_program([sys.executable, "runtime-tests/fuzz/diff.py", "--count", kernels, "--host", "2",
@@ -322,7 +322,7 @@ def step_fuzz_diff():
 
 def step_fuzz_cuda():
     """random CUDA kernels of many threads through clang-19, where it is installed: 200 in CI, 20 else"""
-    if not make("release", "all"):
+    if not make("default", "all"):
         return Count(failed=1)
     status, output = run_program([sys.executable, "runtime-tests/fuzz/diff_cuda.py", "--count", "200" if os.environ.get("CI") else "20",
                                   "--reduce", "0"], 900)

@@ -18,7 +18,7 @@
  * what may meet them stay in order, lane after lane, with what is computed between them. */
 #include "opt/vectorize/vectorize.h"
 
-#include "opt/effects.h"
+#include "analysis/effects.h"
 #include "target/cost.h"
 
 /* --- accesses ----------------------------------------------------------------------------------- */

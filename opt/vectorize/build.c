@@ -4,7 +4,7 @@
 
 #include "ir/eval.h"
 #include "ir/intrinsic.h"
-#include "opt/effects.h"
+#include "analysis/effects.h"
 
 struct builder {
   struct vector_loop *v;

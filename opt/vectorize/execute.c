@@ -4,7 +4,7 @@
  * machine lanes of 32 bits and more are registers of their own, so that taking a vector apart costs nothing. All
  * parts of a recipe (interleave count many) are emitted before the next recipe's, which is the order that
  * accesses.c has proven right. */
-#include "opt/effects.h"
+#include "analysis/effects.h"
 #include "opt/vectorize/execute.h"
 
 #include <assert.h>

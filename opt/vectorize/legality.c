@@ -14,7 +14,7 @@
 #include "opt/vectorize/vectorize.h"
 
 #include "ir/intrinsic.h"
-#include "opt/effects.h"
+#include "analysis/effects.h"
 
 const char *const vector_refusal_tags[VECTOR_REFUSAL_COUNT] = {
     [VECTOR_OK] = "",

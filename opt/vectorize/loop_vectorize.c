@@ -14,7 +14,7 @@
  * Omits:     outer loops but of nests of two, where asked for (outer.c), early exits but of searches (with the knob),
  *            scatters under conditions, scalable vectors.
  * Tests:     check/vectorize/, exec/vectorize-*, unit/test_vplan.c, bench/vectorize.py. */
-#include "opt/effects.h"
+#include "analysis/effects.h"
 #include "opt/passes.h"
 #include "opt/remark.h"
 #include "opt/vectorize/vectorize.h"

@@ -13,8 +13,8 @@
 #include "opt/vectorize/execute.h"
 
 #include "ir/intrinsic.h"
-#include "opt/effects.h"
-#include "opt/loop_tools.h"
+#include "analysis/effects.h"
+#include "opt/loop/loop_tools.h"
 
 enum { OUTER = 0, INNER = 1, USUAL_FACTOR = 4, MOST_NEST = 1024 /* instructions, all lanes */ };
 static const int64_t most_step = INT64_C(1) << 40; /* bytes; more than any memory */

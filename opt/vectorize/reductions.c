@@ -10,7 +10,7 @@
 #include "opt/vectorize/vectorize.h"
 
 #include "ir/intrinsic.h"
-#include "opt/effects.h"
+#include "analysis/effects.h"
 
 enum { MOST_LINKS = 48 };
 

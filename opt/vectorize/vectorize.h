@@ -3,10 +3,10 @@
 #ifndef NVM_OPT_VECTORIZE_VECTORIZE_H
 #define NVM_OPT_VECTORIZE_VECTORIZE_H
 
-#include "opt/analysis/alias.h"
-#include "opt/analysis/scev.h"
+#include "analysis/alias.h"
+#include "analysis/scev.h"
 #include "opt/pass.h"
-#include "opt/uses.h"
+#include "analysis/uses.h"
 #include "opt/vectorize/vplan.h"
 #include "target/cost.h"
 

@@ -186,7 +186,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="without the 400 MB module")
     parser.add_argument("--cpu", default="sm_90")
     parser.add_argument("--llvm", default="19", help="version of the peers")
-    parser.add_argument("--nvmini", default="build/nvmini")
+    parser.add_argument("--nvmini", default="build/release/nvmini")
     options = parser.parse_args()
     paths = sorted(glob.glob(f"{options.modules}/**/*.ll", recursive=True)) if options.modules else \
         sorted(glob.glob("samples/*.nvir"))

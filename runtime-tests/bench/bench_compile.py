@@ -157,7 +157,7 @@ def beside_clang(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--nvmini", default=os.path.join(ROOT, "build", "nvmini"))
+    parser.add_argument("--nvmini", default=os.path.join(ROOT, "build", "release", "nvmini"))
     parser.add_argument("--modules", default=os.path.join(ROOT, "samples"))
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--cpu", default="sm_90")

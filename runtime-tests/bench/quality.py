@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What ptxas makes of our PTX and of clang's from the same IR: code bytes, registers, stack and spills per kernel.
 
-    quality.py FOLDER|FILE... [--nvmini build/nvmini] [--cpu sm_90] [--level O1] [--llvm 19] [--worst 5] [--beside ARGUMENTS]
+    quality.py FOLDER|FILE... [--nvmini build/release/nvmini] [--cpu sm_90] [--level O1] [--llvm 19] [--worst 5] [--beside ARGUMENTS]
 
 The modules are unoptimized IR with libdevice linked in (peers/README.md says how to make them); clang
 compiles them with -O3. Atomics are compiled as CUDA means them (knob nvptx-relaxed-atomics), for
@@ -49,7 +49,7 @@ def mean(ratios):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("inputs", nargs="+")
-    parser.add_argument("--nvmini", default="build/nvmini")
+    parser.add_argument("--nvmini", default="build/release/nvmini")
     parser.add_argument("--cpu", default="sm_90")
     parser.add_argument("--level", default="O1")
     parser.add_argument("--llvm", default="19")

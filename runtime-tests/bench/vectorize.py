@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Serial loops of one thread, as nvmini, clang, libNVVM and nvcc compile them, executed in our simulator from their PTX.
 
-    vectorize.py [--cpus sm_80,sm_90,sm_100] [--trips 1000,...] [--loops scale,sum,...] [--nvmini build/nvmini] [--shift N]
+    vectorize.py [--cpus sm_80,sm_90,sm_100] [--trips 1000,...] [--loops scale,sum,...] [--nvmini build/release/nvmini] [--shift N]
 
 For each loop and compiler: the widest access to global memory in bits, memory instructions and executed
 instructions per element; below the tables, where we are behind: with 64 iterations and more behind whom, with fewer
@@ -204,7 +204,7 @@ def main():
     parser.add_argument("--cpus", default="sm_80,sm_90,sm_100")
     parser.add_argument("--trips", type=lambda s: [int(n) for n in s.split(",")], default=[1000], help="list of numbers")
     parser.add_argument("--loops", default="")
-    parser.add_argument("--nvmini", default="build/nvmini")
+    parser.add_argument("--nvmini", default="build/release/nvmini")
     parser.add_argument("--shift", type=int)
     parser.add_argument("--clang", default="clang-19")
     parser.add_argument("--nvcc", default=shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")

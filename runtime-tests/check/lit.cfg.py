@@ -11,7 +11,7 @@ import lit.formats
 
 root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 build = os.path.join(root, os.environ.get("NVMINI_BUILD", "build"))
-variant = os.environ.get("NVMINI_VARIANT", "release")
+variant = os.environ.get("NVMINI_VARIANT", "default")
 
 # A test that runs away ends after two minutes of processor time. (lit's own time limit wants a
 # Python module that Debian's package does not bring.)

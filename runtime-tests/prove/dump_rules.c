@@ -1,7 +1,7 @@
 /* dump_rules: the peephole rules as the compiler has them, for prove.py: the words of the generated
  * combine.inc, with the names of what the words mean, as one JSON object. */
 #include "ir/intrinsic.h"
-#include "opt/combine_program.h"
+#include "opt/scalar/combine_program.h"
 
 #include "combine.inc"
 

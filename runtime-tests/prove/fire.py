@@ -419,7 +419,7 @@ def main():
         failed += bool(wrong or unchanged)
         if wrong or unchanged:
             found = [f"{name}: {results[name][c.slot:c.slot + len(expected)]}" for name in wrong]
-            print(f"opt/combine.rules:{c.rule.line}: {c.rule.name}: " +
+            print(f"opt/scalar/combine.rules:{c.rule.line}: {c.rule.name}: " +
                   (f"computes not {expected} but {'; '.join(found)}" if wrong else "does not act"))
             print(functions[k] + after[f"r{k}"])
     admitted = sum(c.admitted for c in cases)

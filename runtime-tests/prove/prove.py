@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Proves the peephole rules with Z3, as the compiler runs them: rules.py decodes the trees and programs that
-gen_combine made of opt/combine.rules; nothing is taken from the text but the lines' numbers.
+gen_combine made of opt/scalar/combine.rules; nothing is taken from the text but the lines' numbers.
 
 For every rule, every assignment of types that well-typed IR, the tree and the program's checks admit (integers
 of several widths, floats, pointers; scalars and vectors):
@@ -659,7 +659,7 @@ def main():
     for rule, (wrong, open_questions, count) in zip(rules, answers):
         left, types = left + open_questions, types + count
         if wrong:
-            print(f"opt/combine.rules:{rule.line}: {rule.name}: {wrong}", flush=True)
+            print(f"opt/scalar/combine.rules:{rule.line}: {rule.name}: {wrong}", flush=True)
         passed, failed = passed + (not wrong), failed + bool(wrong)
     if left:
         print(f"{left} questions not decided in {TIMEOUTS[1]} ms, all at more than 8 bits (4 where there is "

@@ -1,5 +1,5 @@
 """The peephole rules as the compiler runs them: a decoder of the words that gen_combine wrote into combine.inc
-(opt/combine_program.h says what they mean), as dump_rules.c prints them. Nothing here reads combine.rules but
+(opt/scalar/combine_program.h says what they mean), as dump_rules.c prints them. Nothing here reads combine.rules but
 the lines' numbers, for messages: what is proven and tested is what the matcher does.
 
 Rule: one program with one pattern that leads to it. Commutative operands that were exchanged make no other rule.

@@ -5,7 +5,7 @@
 #include "ir_fixture.h"
 
 #include "frontend/parse.h"
-#include "opt/analysis/scev.h"
+#include "analysis/scev.h"
 
 struct loop_sample {
   struct nvm_module *m;

@@ -3,7 +3,7 @@
 #include "ir_fixture.h"
 
 #include "frontend/parse.h"
-#include "opt/analysis/alias.h"
+#include "analysis/alias.h"
 
 static const char prologue[] =
     "target triple = \"nvptx64-nvidia-cuda\"\n"

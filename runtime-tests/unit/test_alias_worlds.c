@@ -6,7 +6,7 @@
 
 #include "frontend/parse.h"
 #include "ir/eval.h"
-#include "opt/analysis/alias.h"
+#include "analysis/alias.h"
 
 /* --- the pointers --------------------------------------------------------------------------------- */
 

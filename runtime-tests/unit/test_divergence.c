@@ -1,7 +1,7 @@
-/* opt/analysis/divergence.h: sources, what follows from data, from joins, from leaving loops; what stays uniform. */
+/* analysis/divergence.h: sources, what follows from data, from joins, from leaving loops; what stays uniform. */
 #include "loop_fixture.h"
 
-#include "opt/analysis/divergence.h"
+#include "analysis/divergence.h"
 
 #define INTRINSICS                                                                               \
   "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\ndeclare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n" \

@@ -5,8 +5,8 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -I"$root" -o "$work/gen" "$root"/opt/gen_combine*.c \
-  "$root/target/requirement.c" "$root/target/gen_table.c" || exit 1
+${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -I"$root" -o "$work/gen" "$root"/tools/gen/gen_combine*.c \
+  "$root/target/requirement.c" "$root/tools/gen/gen_table.c" || exit 1
 passed=0
 failed=0
 

@@ -6,7 +6,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 ${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -I"$root" -o "$work/gen" \
-  "$root/target/gen_target.c" "$root/target/requirement.c" "$root/target/gen_table.c" || exit 1
+  "$root/tools/gen/gen_target.c" "$root/target/requirement.c" "$root/tools/gen/gen_table.c" || exit 1
 lines=$(wc -l < "$root/target/nvptx.def")
 next=$((lines + 1))
 passed=0

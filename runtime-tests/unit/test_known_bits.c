@@ -4,7 +4,7 @@
 
 #include "ir/eval.h"
 #include "ir/intrinsic.h"
-#include "opt/analysis/known_bits.h"
+#include "analysis/known_bits.h"
 
 enum { BITS = 4, ALL = 15 };
 

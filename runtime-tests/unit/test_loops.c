@@ -1,4 +1,4 @@
-/* opt/analysis/loops.h: the nest, entries, exits, hints, and shapes that are no loops. */
+/* analysis/loops.h: the nest, entries, exits, hints, and shapes that are no loops. */
 #include "loop_fixture.h"
 
 static const char *block_name(const struct loop_sample *s, struct nvm_block b) {

@@ -1,7 +1,7 @@
-/* opt/analysis/pressure.h: what values take, where they are alive, the most at once. */
+/* analysis/pressure.h: what values take, where they are alive, the most at once. */
 #include "loop_fixture.h"
 
-#include "opt/analysis/pressure.h"
+#include "analysis/pressure.h"
 
 struct sample {
   struct loop_sample s;

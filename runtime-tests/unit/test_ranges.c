@@ -2,7 +2,7 @@
 #include "ir_fixture.h"
 
 #include "ir/eval.h"
-#include "opt/analysis/ranges.h"
+#include "analysis/ranges.h"
 
 enum { BITS = 4, ALL = 15, EDGES = 6 };
 

@@ -1,4 +1,4 @@
-/* opt/analysis/scev.h: forms of sums, extensions and recurrences; trip counts; what branches imply. */
+/* analysis/scev.h: forms of sums, extensions and recurrences; trip counts; what branches imply. */
 #include "loop_fixture.h"
 
 /* "%p + 8 + 4*n + 4*i1": iN is the iteration number of loop N; s(x), z(x): extended symbols. */

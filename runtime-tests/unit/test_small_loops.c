@@ -1,5 +1,5 @@
 /* Trip counts and forms of recurrences in small worlds: loops of 3- to 6-bit counters of all predicates, steps, starts, bounds,
- * wrap flags and guards, executed for every value of the symbols, against what opt/analysis/scev.h says that they do. */
+ * wrap flags and guards, executed for every value of the symbols, against what analysis/scev.h says that they do. */
 #include "small_world.h"
 
 /* --- loops ---------------------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
 #include "small_world.h"
 
 #include "ir/evalintrinsic.h"
-#include "opt/analysis/known_bits.h"
-#include "opt/analysis/ranges.h"
+#include "analysis/known_bits.h"
+#include "analysis/ranges.h"
 
 /* --- what is asked --------------------------------------------------------------------------------- */
 

@@ -1,0 +1,245 @@
+/* Known bits; see known_bits.h.
+ *
+ * Forward propagation over the expression tree, MOST_DEPTH levels deep: every bit is 0, 1 or
+ * unknown. Sums propagate known carries (the classic two-run trick: the sum with all unknown bits 0
+ * and the one with all unknown bits 1 agree in the carries that are certain). Phis are looked
+ * through only where one level suffices; loops end at the depth limit.
+ *
+ * Special registers: limits by the PTX ISA's tables (compute capability 3.0 and later): blocks of at
+ * most 1024 x 1024 x 64 threads, grids of at most 2^31-1 x 65535 x 65535 blocks, warps of 32. */
+#include "analysis/known_bits.h"
+
+#include "ir/intrinsic.h"
+
+enum { MOST_DEPTH = 5 };
+
+static struct known_bits known(const struct nvm_function *f, struct nvm_value v, uint32_t depth);
+
+static struct known_bits known_constant(const struct nvm_module *m, struct nvm_value v,
+                                        struct known_bits k) {
+  const struct constant_info *c = constant_info(&m->constants, v);
+  uint64_t mask = known_bits_mask(k.width);
+  if (c->kind == CONST_INT) {
+    k.one = c->bits & mask;
+    k.zero = ~c->bits & mask;
+  } else if (c->kind == CONST_ZERO) {
+    k.zero = mask;
+  } else if (c->kind == CONST_AGGREGATE) {
+    k.one = k.zero = mask;
+    for (uint32_t i = 0; i < c->count; i++) {
+      const struct constant_info *e = constant_info(&m->constants, const_operand(m, v, i));
+      bool number = value_kind(const_operand(m, v, i)) == VALUE_CONST && e->kind == CONST_INT;
+      k.one &= number ? e->bits : 0;
+      k.zero &= number ? ~e->bits : 0;
+    }
+  }
+  return k;
+}
+
+/* --- arithmetic --------------------------------------------------------------------------------- */
+
+static struct known_bits known_sum(struct known_bits a, struct known_bits b, bool carry) {
+  uint64_t mask = known_bits_mask(a.width);
+  uint64_t most = (~a.zero & mask) + (~b.zero & mask) + carry, least = a.one + b.one + carry;
+  uint64_t carry_zero = ~(most ^ a.zero ^ b.zero), carry_one = least ^ a.one ^ b.one;
+  uint64_t certain = (a.zero | a.one) & (b.zero | b.one) & (carry_zero | carry_one) & mask;
+  return (struct known_bits){~most & certain, least & certain, a.width};
+}
+
+static struct known_bits known_not(struct known_bits a) {
+  return (struct known_bits){a.one, a.zero, a.width};
+}
+
+static uint32_t trailing_zeros(struct known_bits a) {
+  uint64_t rest = ~a.zero & known_bits_mask(a.width);
+  return rest ? (uint32_t)__builtin_ctzll(rest) : a.width;
+}
+static uint32_t leading_zeros(struct known_bits a) {
+  uint64_t rest = ~a.zero & known_bits_mask(a.width);
+  return rest ? (uint32_t)__builtin_clzll(rest) - (64 - a.width) : a.width;
+}
+
+/* `low` low and `high` high bits are zero. */
+static struct known_bits known_ends(uint32_t width, uint32_t low, uint32_t high) {
+  struct known_bits k = {0, 0, width};
+  uint64_t mask = known_bits_mask(width);
+  if (low + high >= width) return (struct known_bits){mask, 0, width};
+  k.zero = known_bits_mask(low) | (mask & ~known_bits_mask(width - high));
+  return k;
+}
+
+static struct known_bits known_product(struct known_bits a, struct known_bits b) {
+  uint32_t low = trailing_zeros(a) + trailing_zeros(b), high = leading_zeros(a) + leading_zeros(b);
+  high = high > a.width ? high - a.width : 0;
+  return known_ends(a.width, low > a.width ? a.width : low, high);
+}
+
+static struct known_bits known_shift(enum op op, struct known_bits a, struct known_bits by) {
+  uint64_t mask = known_bits_mask(a.width);
+  if ((by.zero | by.one) != known_bits_mask(by.width)) { /* by an unknown amount */
+    if (op == OP_SHL) return known_ends(a.width, trailing_zeros(a), 0);
+    if (op == OP_LSHR || known_bits_nonnegative(a)) return known_ends(a.width, 0, leading_zeros(a));
+    return (struct known_bits){0, 0, a.width};
+  }
+  uint64_t n = by.one;
+  if (n >= a.width) return (struct known_bits){0, 0, a.width};
+  uint64_t high = n ? mask & ~(mask >> n) : 0;
+  switch (op) {
+  case OP_SHL:
+    return (struct known_bits){((a.zero << n) | known_bits_mask((uint32_t)n)) & mask,
+                               (a.one << n) & mask, a.width};
+  case OP_LSHR: return (struct known_bits){(a.zero >> n) | high, a.one >> n, a.width};
+  default:
+    return (struct known_bits){(a.zero >> n) | (known_bits_nonnegative(a) ? high : 0),
+                               (a.one >> n) | (known_bits_negative(a) ? high : 0), a.width};
+  }
+}
+
+static struct known_bits known_division(enum op op, struct known_bits a, struct known_bits b) {
+  struct known_bits none = {0, 0, a.width};
+  bool is_signed = op == OP_SDIV || op == OP_SREM;
+  if (is_signed && !(known_bits_nonnegative(a) && known_bits_nonnegative(b))) return none;
+  if (op == OP_UDIV || op == OP_SDIV) return known_ends(a.width, 0, leading_zeros(a));
+  uint32_t za = leading_zeros(a), zb = leading_zeros(b); /* remainder: below both */
+  return known_ends(a.width, 0, za > zb ? za : zb);
+}
+
+static struct known_bits known_binary(const struct nvm_inst *i, struct known_bits a,
+                                      struct known_bits b) {
+  struct known_bits none = {0, 0, a.width}, r;
+  switch ((enum op)i->op) {
+  case OP_AND: return (struct known_bits){a.zero | b.zero, a.one & b.one, a.width};
+  case OP_OR: return (struct known_bits){a.zero & b.zero, a.one | b.one, a.width};
+  case OP_XOR:
+    return (struct known_bits){(a.zero & b.zero) | (a.one & b.one),
+                               (a.zero & b.one) | (a.one & b.zero), a.width};
+  case OP_ADD:
+    r = known_sum(a, b, false);
+    if ((i->flags & INST_NSW) && known_bits_nonnegative(a) && known_bits_nonnegative(b))
+      r.zero |= UINT64_C(1) << (a.width - 1), r.one &= ~(UINT64_C(1) << (a.width - 1));
+    return r;
+  case OP_SUB: return known_sum(a, known_not(b), true);
+  case OP_MUL:
+    r = known_product(a, b);
+    if ((i->flags & INST_NSW) && known_bits_nonnegative(a) && known_bits_nonnegative(b))
+      r.zero |= UINT64_C(1) << (a.width - 1);
+    return r;
+  case OP_UDIV: case OP_SDIV: case OP_UREM: case OP_SREM:
+    return known_division((enum op)i->op, a, b);
+  case OP_SHL: case OP_LSHR: case OP_ASHR: return known_shift((enum op)i->op, a, b);
+  default: return none;
+  }
+}
+
+static struct known_bits known_cast(const struct nvm_inst *i, struct known_bits a, uint32_t width) {
+  uint64_t mask = known_bits_mask(width);
+  if (i->op == OP_TRUNC) return (struct known_bits){a.zero & mask, a.one & mask, width};
+  struct known_bits k = {a.zero, a.one, width};
+  uint64_t above = mask & ~known_bits_mask(a.width);
+  if (i->op == OP_ZEXT || known_bits_nonnegative(a)) k.zero |= above;
+  else if (known_bits_negative(a)) k.one |= above;
+  return k;
+}
+
+/* --- calls -------------------------------------------------------------------------------------- */
+
+static struct known_bits below(uint32_t width, uint64_t most) {
+  uint32_t bits = most ? 64 - (uint32_t)__builtin_clzll(most) : 0;
+  return known_ends(width, 0, width > bits ? width - bits : 0);
+}
+
+struct known_bits known_bits_of_register(uint32_t intrinsic) {
+  enum { THREADS = 1024, THREADS_Z = 64, BLOCKS_YZ = 65535 };
+  switch (intrinsic) {
+  case INTRINSIC_nvvm_read_ptx_sreg_tid_x:
+  case INTRINSIC_nvvm_read_ptx_sreg_tid_y: return below(32, THREADS - 1);
+  case INTRINSIC_nvvm_read_ptx_sreg_tid_z: return below(32, THREADS_Z - 1);
+  case INTRINSIC_nvvm_read_ptx_sreg_ntid_x:
+  case INTRINSIC_nvvm_read_ptx_sreg_ntid_y: return below(32, THREADS);
+  case INTRINSIC_nvvm_read_ptx_sreg_ntid_z: return below(32, THREADS_Z);
+  case INTRINSIC_nvvm_read_ptx_sreg_ctaid_x:
+  case INTRINSIC_nvvm_read_ptx_sreg_nctaid_x: return below(32, INT32_MAX);
+  case INTRINSIC_nvvm_read_ptx_sreg_ctaid_y: case INTRINSIC_nvvm_read_ptx_sreg_ctaid_z:
+  case INTRINSIC_nvvm_read_ptx_sreg_nctaid_y: case INTRINSIC_nvvm_read_ptx_sreg_nctaid_z:
+    return below(32, BLOCKS_YZ);
+  case INTRINSIC_nvvm_read_ptx_sreg_laneid: return below(32, 31);
+  case INTRINSIC_nvvm_read_ptx_sreg_warpsize:
+    return (struct known_bits){~UINT32_C(32), 32, 32};
+  default: return (struct known_bits){0, 0, 32};
+  }
+}
+
+static struct known_bits known_both(struct known_bits a, struct known_bits b) {
+  return (struct known_bits){a.zero & b.zero, a.one & b.one, a.width};
+}
+
+static struct known_bits known_call(const struct nvm_function *f, const struct nvm_inst *i,
+                                    uint32_t width, uint32_t depth) {
+  struct known_bits none = {0, 0, width};
+  uint32_t id = call_intrinsic(f, i);
+  switch (id) {
+  case INTRINSIC_NONE: return none;
+  case INTRINSIC_ctpop: case INTRINSIC_ctlz: case INTRINSIC_cttz: return below(width, width);
+  case INTRINSIC_umin: case INTRINSIC_umax: case INTRINSIC_smin: case INTRINSIC_smax: {
+    struct known_bits a = known(f, inst_operand(f, i, 0), depth + 1);
+    struct known_bits b = known(f, inst_operand(f, i, 1), depth + 1), r = known_both(a, b);
+    uint32_t za = leading_zeros(a), zb = leading_zeros(b);
+    if (id == INTRINSIC_umin) r.zero |= known_ends(width, 0, za > zb ? za : zb).zero;
+    return r;
+  }
+  default: break;
+  }
+  struct known_bits r = known_bits_of_register(id);
+  return width == 32 ? r : none;
+}
+
+/* --- the walk ----------------------------------------------------------------------------------- */
+
+static struct known_bits known_phi(const struct nvm_function *f, const struct nvm_inst *i,
+                                   struct known_bits r, uint32_t depth) {
+  enum { MOST_EDGES = 4 };
+  if (i->operand_count > 2 * MOST_EDGES || i->operand_count == 0) return r;
+  uint32_t inner = depth + 1 < MOST_DEPTH - 1 ? MOST_DEPTH - 1 : depth + 1;
+  struct known_bits all = {known_bits_mask(r.width), known_bits_mask(r.width), r.width};
+  for (uint32_t k = 0; k < i->operand_count; k += 2)
+    all = known_both(all, known(f, inst_operand(f, i, k), inner));
+  return all;
+}
+
+static struct known_bits known_inst(const struct nvm_function *f, const struct nvm_inst *i,
+                                    struct known_bits r, uint32_t depth) {
+  enum op op = (enum op)i->op;
+  if (op >= OP_FIRST_INT && op <= OP_LAST_INT) {
+    struct known_bits b = known(f, inst_operand(f, i, 1), depth + 1);
+    bool needs_both = op == OP_ADD || op == OP_SUB || op == OP_XOR;
+    if (needs_both && (b.zero | b.one) == 0) return r;
+    return known_binary(i, known(f, inst_operand(f, i, 0), depth + 1), b);
+  }
+  switch (op) {
+  case OP_TRUNC: case OP_ZEXT: case OP_SEXT: {
+    struct known_bits a = known(f, inst_operand(f, i, 0), depth + 1);
+    return a.width ? known_cast(i, a, r.width) : r;
+  }
+  case OP_SELECT:
+    return known_both(known(f, inst_operand(f, i, 1), depth + 1),
+                      known(f, inst_operand(f, i, 2), depth + 1));
+  case OP_PHI: return known_phi(f, i, r, depth);
+  case OP_CALL: return known_call(f, i, r.width, depth);
+  default: return r;
+  }
+}
+
+static struct known_bits known(const struct nvm_function *f, struct nvm_value v, uint32_t depth) {
+  const struct type_table *t = &f->module->types;
+  const struct type_info *type = type_info(t, type_scalar(t, value_type(f, v)));
+  struct known_bits r = {0, 0, 0};
+  if (type->kind != TY_INT || type->width > 64) return r;
+  r.width = type->width;
+  if (value_kind(v) == VALUE_CONST) return known_constant(f->module, v, r);
+  if (value_kind(v) != VALUE_INST || depth >= MOST_DEPTH) return r;
+  return known_inst(f, function_inst(f, (struct nvm_inst_id){value_index(v)}), r, depth);
+}
+
+struct known_bits known_bits_of(const struct nvm_function *f, struct nvm_value v) {
+  return known(f, v, 0);
+}

@@ -1,0 +1,139 @@
+/* Register pressure; see pressure.h.
+ *
+ * No sets of values are kept. One value after the other is followed from its reads up to its definition (liveness "by
+ * use", as Boissinot et al., "Computing Liveness Sets for SSA-Form Programs", 2011, call it), which adds its registers to
+ * the blocks that it lives through, and to the instruction that reads it last, if it is not alive behind that block. Then
+ * a walk up each block adds what dies and takes off what is made. */
+#include "analysis/pressure.h"
+
+#include "analysis/uses.h"
+
+enum { MOST_BLOCKS_EACH = 64 }; /* that a value lives through, on average over all */
+
+struct counter {
+  struct pressure *p;
+  const struct nvm_function *f;
+  const struct dominance *d;
+  struct arena *arena;
+  struct uses uses;
+  uint32_t *position;           /* by instruction: grows along its block */
+  uint32_t *made, *dies;        /* by instruction: registers of its result, if that is read; of what it reads last */
+  uint32_t *in, *out, *read_in; /* by block: the value last found alive at its begin, at its end, and read within */
+  struct nvm_inst_id *last;     /* by block: where that is read last */
+  uint64_t left;                /* blocks that may still be walked */
+  VEC(struct nvm_block) open;   /* at whose begin the value is alive, to look at */
+  VEC(struct nvm_block) read;   /* where the value is read */
+  VEC(struct nvm_value) names;  /* the value, and the addresses that are it plus a constant */
+  uint32_t value, registers;    /* whose turn it is: its slot; what it takes */
+  struct nvm_block home;        /* where it is made */
+};
+
+uint32_t pressure_registers(const struct nvm_function *f, struct nvm_type type) {
+  const struct type_table *t = &f->module->types;
+  if (type_equal(type, TYPE_VOID)) return 0;
+  uint64_t bits = layout_bits(&f->module->layout, t, type_scalar(t, type));
+  uint64_t lanes = type_is_vector(t, type) ? type_info(t, type)->count : 1;
+  if (bits == 1) return 0;
+  return (uint32_t)(bits == 16 ? (lanes + 1) / 2 : lanes * ((bits + 31) / 32));
+}
+
+bool pressure_is_other_name(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (i->op != OP_GEP && i->op != OP_ADDRSPACECAST) return false;
+  for (uint32_t k = 1; k < i->operand_count; k++)
+    if (value_kind(inst_operand(f, i, k)) != VALUE_CONST) return false;
+  return true;
+}
+
+static bool alive_at_begin(struct counter *c, struct nvm_block b) {
+  if (c->in[b.index] == c->value || c->left == 0) return true;
+  c->in[b.index] = c->value;
+  c->p->in[b.index] += c->registers;
+  c->left--;
+  return VEC_PUSH(c->arena, &c->open, b);
+}
+
+static bool alive_at_end(struct counter *c, struct nvm_block b) {
+  if (c->out[b.index] == c->value || !dominance_reachable(c->d, b)) return true;
+  c->out[b.index] = c->value;
+  c->p->out[b.index] += c->registers;
+  return b.index == c->home.index || alive_at_begin(c, b);
+}
+
+static bool read_by(struct counter *c, uint32_t use) {
+  struct nvm_inst_id id = c->uses.users[use];
+  const struct nvm_inst *i = function_inst(c->f, id);
+  struct nvm_block b = i->block;
+  if (!dominance_reachable(c->d, b)) return true;
+  if (pressure_is_other_name(c->f, i)) return VEC_PUSH(c->arena, &c->names, value_of_inst(id));
+  if (i->op == OP_PHI)
+    return alive_at_end(c, (struct nvm_block){value_index(inst_operand(c->f, i, c->uses.operands[use] + 1))});
+  bool first = c->read_in[b.index] != c->value;
+  if (first || c->position[id.index] > c->position[c->last[b.index].index]) c->last[b.index] = id;
+  c->read_in[b.index] = c->value;
+  return (!first || VEC_PUSH(c->arena, &c->read, b)) && (b.index == c->home.index || alive_at_begin(c, b));
+}
+
+/* Follows one value; `at_begin`: phis and arguments are there where their block begins. */
+static bool follow(struct counter *c, struct nvm_value v, struct nvm_block home, bool at_begin) {
+  c->value = uses_slot(&c->uses, v);
+  c->registers = pressure_registers(c->f, value_type(c->f, v));
+  c->home = home;
+  c->names.count = c->read.count = 0;
+  if (c->registers == 0 || !VEC_PUSH(c->arena, &c->names, v)) return c->registers == 0;
+  for (uint32_t n = 0; n < c->names.count; n++) {
+    uint32_t slot = uses_slot(&c->uses, c->names.data[n]);
+    for (uint32_t u = c->uses.first[slot]; u < c->uses.first[slot + 1]; u++)
+      if (!read_by(c, u)) return false;
+  }
+  while (c->open.count) {
+    struct nvm_block b = c->open.data[--c->open.count];
+    for (uint32_t k = c->d->first_predecessor[b.index]; k < c->d->first_predecessor[b.index + 1]; k++)
+      if (!alive_at_end(c, c->d->predecessors[k])) return false;
+  }
+  bool there = c->read_in[home.index] == c->value || c->out[home.index] == c->value;
+  if (at_begin && there) c->p->in[home.index] += c->registers;
+  if (!at_begin && there) c->made[value_index(v)] = c->registers;
+  for (uint32_t k = 0; k < c->read.count; k++) {
+    uint32_t b = c->read.data[k].index;
+    if (c->out[b] != c->value) c->dies[c->last[b].index] += c->registers;
+  }
+  return true;
+}
+
+static void walk_up(struct counter *c, struct nvm_block b) {
+  uint32_t alive = c->p->out[b.index], most = alive;
+  for (struct nvm_inst_id i = function_block(c->f, b)->last; !inst_is_none(i); i = function_inst(c->f, i)->previous) {
+    if (function_inst(c->f, i)->op == OP_PHI) break;
+    alive = alive - c->made[i.index] + c->dies[i.index];
+    if (alive > most) most = alive;
+  }
+  c->p->most[b.index] = most;
+  if (most > c->p->highest) c->p->highest = most;
+}
+
+bool pressure_compute(struct pressure *p, const struct nvm_function *f, const struct dominance *d, struct arena *arena) {
+  struct counter c = {.p = p, .f = f, .d = d, .arena = arena, .left = (uint64_t)f->insts.count * MOST_BLOCKS_EACH};
+  uint32_t **by_block[] = {&p->in, &p->out, &p->most, &c.in, &c.out, &c.read_in}, **by_inst[] = {&c.position, &c.made, &c.dies};
+  p->highest = 0;
+  for (uint32_t k = 0; k < sizeof by_block / sizeof *by_block; k++)
+    if (!(*by_block[k] = arena_alloc(arena, f->blocks.count * sizeof(uint32_t)))) return false;
+  for (uint32_t k = 0; k < sizeof by_inst / sizeof *by_inst; k++)
+    if (!(*by_inst[k] = arena_alloc(arena, f->insts.count * sizeof(uint32_t)))) return false;
+  c.last = arena_alloc(arena, f->blocks.count * sizeof *c.last);
+  if (!c.last || !uses_build_with_arguments(&c.uses, f, arena)) return false;
+  FOR_EACH_BLOCK(f, b) {
+    uint32_t position = 0;
+    FOR_EACH_INST(f, b, i) c.position[i.index] = ++position;
+  }
+  for (uint32_t k = 0; !function_is_kernel(f) && k < function_arg_count(f); k++)
+    if (!follow(&c, value_of_arg(k), f->entry, true)) return false;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (!dominance_reachable(d, b) || inst->op == OP_ALLOCA || pressure_is_other_name(f, inst)) continue;
+      if (!follow(&c, value_of_inst(i), b, inst->op == OP_PHI)) return false;
+    }
+  FOR_EACH_BLOCK(f, b)
+    if (dominance_reachable(d, b)) walk_up(&c, b);
+  return true;
+}

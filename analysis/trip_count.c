@@ -1,0 +1,530 @@
+/* Trip counts, and what branches imply; see scev.h.
+ *
+ * A loop goes back while T predicate B, where T moves by a constant step of magnitude m and B stands still. With s the
+ * value one step before the first T, and D = |B - s|:
+ *   <, >     taken = (D - 1) / m   if s < B
+ *   <=, >=   taken = D / m         if s <= B
+ *   !=       taken = |B - T0| / m  if that comes out even, or T is known not to wrap
+ * where T must not wrap before it is beyond B: by its flags, by its step being 1, or because the loop is known to be finite
+ * and T with a power of two for a step would go round for ever. In a rotated loop T is the next value, s the start, and
+ * `s < B` is what guards the loop; a branch that dominates its header says so. Where only T0 is known to be in front of B,
+ * the same formulas hold for powers of two, which cannot overflow while T does not; where nothing is known, the count is 0
+ * if the first test fails (`guarded` is false). */
+#include "analysis/scev_internal.h"
+
+#include "ir/evalint.h"
+#include "analysis/known_bits.h"
+#include "analysis/ranges.h"
+#include "analysis/effects.h"
+
+#include <assert.h>
+
+enum { MOST_BRANCHES = 64, MOST_NESTED_CONDITIONS = 4, MOST_BLOCKS_SEARCHED = 256 };
+
+static bool is_signed_predicate(enum icmp_predicate p) { return p >= ICMP_SGT; }
+static bool is_less(enum icmp_predicate p) {
+  return p == ICMP_ULT || p == ICMP_ULE || p == ICMP_SLT || p == ICMP_SLE;
+}
+static bool is_strict(enum icmp_predicate p) {
+  return p == ICMP_ULT || p == ICMP_UGT || p == ICMP_SLT || p == ICMP_SGT;
+}
+
+/* The least or the largest number of a range. */
+static nvm_i128 end_of(struct range r, bool is_signed, bool largest) {
+  if (is_signed) return largest ? r.most : r.least;
+  return largest ? r.high : r.low;
+}
+
+static struct range number_of(uint32_t width, int64_t v) {
+  uint64_t bits = evalint_zext(width, (uint64_t)v);
+  return range_unsigned(width, bits, bits);
+}
+
+/* x moved by a number: a negative one is added in signed numbers, its opposite subtracted in unsigned ones. */
+static struct range moved(struct range x, int64_t by) {
+  return range_both(range_binary(OP_ADD, 0, x, number_of(x.width, by)),
+                    range_binary(OP_SUB, 0, x, number_of(x.width, (int64_t)(0 - (uint64_t)by))));
+}
+
+/* --- implied conditions ------------------------------------------------------------------------- */
+
+/* A side of a comparison: a value, or a form. */
+struct side {
+  struct nvm_value value;
+  struct scev form;
+};
+
+struct question {
+  struct scev_env *e; /* NULL: no forms may be asked for */
+  const struct nvm_function *f;
+  enum icmp_predicate predicate;
+  struct side a, b;
+  uint32_t width;
+};
+
+/* Whether the side is v plus a constant, *more. */
+static bool side_is(const struct question *q, const struct side *s, struct nvm_value v, int64_t *more) {
+  *more = 0;
+  if (!value_is_none(s->value) && value_equal(s->value, v)) return true;
+  if (!q->e || !s->form.width) return false;
+  struct scev form = scev_of(q->e, v);
+  *more = evalint_sext(s->form.width, (uint64_t)s->form.constant - (uint64_t)form.constant);
+  form.constant = s->form.constant;
+  return scev_equal(s->form, form);
+}
+
+static bool side_number(const struct question *q, const struct side *s, int64_t *number) {
+  nvm_u128 bits;
+  if (!value_is_none(s->value) && const_is_int(q->f->module, s->value, &bits)) {
+    *number = (int64_t)bits;
+    return true;
+  }
+  *number = s->form.constant;
+  return scev_is_constant(s->form);
+}
+
+/* Every way two numbers can compare: equal; less signed and less, greater unsigned; greater and less, greater. */
+static const uint8_t outcomes[ICMP_COUNT] = {
+    [ICMP_EQ] = 1,    [ICMP_NE] = 30,   [ICMP_UGT] = 20, [ICMP_UGE] = 21, [ICMP_ULT] = 10,
+    [ICMP_ULE] = 11,  [ICMP_SGT] = 24,  [ICMP_SGE] = 25, [ICMP_SLT] = 6,  [ICMP_SLE] = 7};
+
+/* Whether each x with `x known c` has `x + more wanted d`. */
+static bool range_implies(uint32_t width, enum icmp_predicate known, int64_t c, int64_t more, enum icmp_predicate wanted,
+                          int64_t d) {
+  if (width == 0) return false;
+  if (known == ICMP_NE && wanted == ICMP_NE && more == 0 && evalint_sext(width, (uint64_t)(c - d)) == 0) return true;
+  return range_compare(wanted, moved(range_where(known, number_of(width, c)), more), number_of(width, d)) == 1;
+}
+
+static bool compare_implies(const struct question *q, const struct nvm_inst *i, bool truth) {
+  enum icmp_predicate p = (enum icmp_predicate)i->aux;
+  struct nvm_value x = inst_operand(q->f, i, 0), y = inst_operand(q->f, i, 1);
+  if (!truth) p = icmp_inverse(p);
+  struct side ys = {.value = y};
+  int64_t number, theirs, more, same;
+  bool number_b = side_number(q, &q->b, &number);
+  for (int turn = 0; turn < 2; turn++) {
+    if (side_is(q, &q->a, x, &more)) {
+      int64_t a;
+      unsigned possible = side_number(q, &q->a, &a) && a == 0 ? 11 : number_b && number == 0 ? 21 : 31;
+      if (more == 0 && side_is(q, &q->b, y, &same) && same == 0 && !(outcomes[p] & possible & ~outcomes[q->predicate])) return true;
+      if (number_b && side_number(q, &ys, &theirs) && range_implies(q->width, p, theirs, more, q->predicate, number))
+        return true;
+    }
+    struct nvm_value swap = x;
+    x = y;
+    ys.value = y = swap;
+    p = icmp_swapped(p);
+  }
+  return false;
+}
+
+static bool is_one(const struct nvm_function *f, struct nvm_value v) {
+  nvm_u128 bits;
+  return const_is_int(f->module, v, &bits) && bits == 1;
+}
+
+/* Whether the condition being `truth` answers the question. */
+static bool condition_implies(const struct question *q, struct nvm_value condition, bool truth, uint32_t depth) {
+  if (value_kind(condition) != VALUE_INST || depth > MOST_NESTED_CONDITIONS) return false;
+  const struct nvm_inst *i = function_inst(q->f, (struct nvm_inst_id){value_index(condition)});
+  if (i->op == OP_ICMP) return compare_implies(q, i, truth);
+  if (i->op == OP_XOR && is_one(q->f, inst_operand(q->f, i, 1)))
+    return condition_implies(q, inst_operand(q->f, i, 0), !truth, depth + 1);
+  uint32_t first = 0, second = 1; /* of a conjunction of what is true, or of a disjunction of what is false */
+  if (i->op == OP_SELECT && truth && const_is_zero(q->f->module, inst_operand(q->f, i, 2))) second = 1;
+  else if (i->op == OP_SELECT && !truth && is_one(q->f, inst_operand(q->f, i, 1))) second = 2;
+  else if (i->op != (truth ? OP_AND : OP_OR)) return false;
+  return condition_implies(q, inst_operand(q->f, i, first), truth, depth + 1) ||
+         condition_implies(q, inst_operand(q->f, i, second), truth, depth + 1);
+}
+
+static bool swap_sides(struct question *q) {
+  int64_t number;
+  if (!side_number(q, &q->a, &number)) return false;
+  struct side a = q->a;
+  q->a = q->b;
+  q->b = a;
+  q->predicate = icmp_swapped(q->predicate);
+  return true;
+}
+
+/* The only block from which b is entered, back edges apart; none if there are several. */
+static struct nvm_block only_way_in(const struct dominance *d, struct nvm_block b) {
+  struct nvm_block only = {0};
+  for (uint32_t k = d->first_predecessor[b.index]; k < d->first_predecessor[b.index + 1]; k++) {
+    struct nvm_block p = d->predecessors[k];
+    if (dominance_dominates(d, b, p)) continue;
+    if (only.index) return (struct nvm_block){0};
+    only = p;
+  }
+  return only;
+}
+
+static bool answer(const struct dominance *d, struct question *q, struct nvm_block at) {
+  int64_t a, b;
+  if (side_number(q, &q->a, &a) && side_number(q, &q->b, &b))
+    return range_implies(q->width, ICMP_EQ, a, 0, q->predicate, b);
+  swap_sides(q);
+  for (uint32_t steps = 0; steps < MOST_BRANCHES && !block_is_none(at); steps++, at = d->immediate[at.index]) {
+    struct nvm_block from = only_way_in(d, at);
+    const struct nvm_inst *t = function_inst(q->f, block_terminator(q->f, from));
+    if (block_is_none(from) || t->op != OP_CONDBR) continue;
+    bool truth = value_index(inst_operand(q->f, t, 1)) == at.index;
+    if (condition_implies(q, inst_operand(q->f, t, 0), truth, 0)) return true;
+  }
+  return false;
+}
+
+bool scev_holds(struct scev_env *e, struct nvm_block at, enum icmp_predicate predicate, struct scev a, struct scev b) {
+  struct question q = {.e = e, .f = e->f, .predicate = predicate, .a.form = a, .b.form = b, .width = a.width};
+  if (a.width == 0 || a.width != b.width) return false;
+  return answer(e->dominance, &q, at);
+}
+
+/* --- exits -------------------------------------------------------------------------------------- */
+
+/* The comparison on which block x stays in loop n, T standing left: a value that changes. */
+struct exit_test {
+  enum icmp_predicate predicate;
+  struct nvm_value t, bound;
+};
+
+static bool find_test(const struct scev_env *e, uint32_t n, struct nvm_block x, struct exit_test *out) {
+  const struct nvm_function *f = e->f;
+  const struct nvm_inst *t = function_inst(f, block_terminator(f, x));
+  if (t->op != OP_CONDBR || value_kind(inst_operand(f, t, 0)) != VALUE_INST) return false;
+  bool yes = loops_contains(e->loops, n, block_successor(f, x, 0));
+  if (yes == loops_contains(e->loops, n, block_successor(f, x, 1))) return false;
+  const struct nvm_inst *c = function_inst(f, (struct nvm_inst_id){value_index(inst_operand(f, t, 0))});
+  for (; c->op == OP_XOR && is_one(f, inst_operand(f, c, 1)); yes = !yes) {
+    if (value_kind(inst_operand(f, c, 0)) != VALUE_INST) return false;
+    c = function_inst(f, (struct nvm_inst_id){value_index(inst_operand(f, c, 0))});
+  }
+  if (c->op != OP_ICMP) return false;
+  *out = (struct exit_test){(enum icmp_predicate)c->aux, inst_operand(f, c, 0), inst_operand(f, c, 1)};
+  if (!yes) out->predicate = icmp_inverse(out->predicate);
+  if (loops_is_invariant(e->loops, f, n, out->t)) {
+    *out = (struct exit_test){icmp_swapped(out->predicate), out->bound, out->t};
+  }
+  return true;
+}
+
+/* Whether `phi predicate bound` before each step keeps the step from wrapping. */
+static bool step_fits(enum icmp_predicate p, struct range bound, int64_t step, bool is_signed) {
+  if (p == ICMP_EQ || p == ICMP_NE || is_signed_predicate(p) != is_signed || bound.width == 0) return false;
+  bool subtract = step < 0 && !is_signed;
+  struct range by = number_of(bound.width, subtract ? (int64_t)(0 - (uint64_t)step) : step);
+  uint16_t flags = range_no_wrap(subtract ? OP_SUB : OP_ADD, range_where(p, bound), by);
+  return is_less(p) == (step > 0) && (flags & (is_signed ? INST_NSW : INST_NUW));
+}
+
+static bool no_wrap_by(const struct scev_env *e, struct nvm_value v, const struct recurrence *r, int64_t step,
+                       bool is_signed, struct nvm_block x) {
+  const struct loop *l = &e->loops->data[r->loop];
+  struct exit_test test;
+  if (!dominance_dominates(e->dominance, x, l->latch) || !find_test(e, r->loop, x, &test)) return false;
+  if (!loops_is_invariant(e->loops, e->f, r->loop, test.bound)) return false;
+  bool before = value_equal(test.t, v), behind = value_equal(test.t, r->next);
+  for (uint32_t k = 0; before && k < r->count; k++) {
+    struct nvm_block b = function_inst(e->f, r->steps[k])->block;
+    before = b.index != x.index && dominance_dominates(e->dominance, x, b);
+  }
+  if (!before && !behind) return false;
+  struct question q = {.f = e->f, .predicate = test.predicate, .a.value = r->start, .b.value = test.bound,
+                       .width = known_bits_of(e->f, v).width};
+  if (test.predicate == ICMP_NE && (step == 1 || step == -1)) { /* start < bound, and then towards it by ones */
+    test.predicate = step > 0 ? (is_signed ? ICMP_SLT : ICMP_ULT) : is_signed ? ICMP_SGT : ICMP_UGT;
+    q.predicate = test.predicate;
+    before = false;
+  }
+  return step_fits(test.predicate, range_of(e->f, test.bound), step, is_signed) && (before || answer(e->dominance, &q, l->header));
+}
+
+bool scev_no_wrap(const struct scev_env *e, struct nvm_value v, const struct recurrence *r, int64_t step, bool is_signed) {
+  const struct loop *l = &e->loops->data[r->loop];
+  if (!type_is_int(&e->f->module->types, value_type(e->f, v)) || block_is_none(l->latch) || step == 0) return false;
+  if (no_wrap_by(e, v, r, step, is_signed, l->latch)) return true;
+  if (l->header.index != l->latch.index && no_wrap_by(e, v, r, step, is_signed, l->header)) return true;
+  bool other = l->exiting.index && l->exiting.index != l->header.index && l->exiting.index != l->latch.index;
+  return other && no_wrap_by(e, v, r, step, is_signed, l->exiting);
+}
+
+/* Must end: it has promised progress, and does nothing that would count as such. */
+static bool is_finite(const struct scev_env *e, uint32_t n) {
+  const struct nvm_function *f = e->f;
+  const struct loop *l = &e->loops->data[n];
+  const struct attr_table_data *a = &f->module->attributes;
+  bool promised = loops_hint(f, l, "llvm.loop.mustprogress").given ||
+                  attrset_find(a, attrlist_info(a, f->attributes)->function, ATTR_MUSTPROGRESS);
+  if (!promised || l->block_count > MOST_BLOCKS_SEARCHED) return false;
+  for (uint32_t k = 0; k < l->block_count; k++)
+    FOR_EACH_INST(f, e->loops->blocks[l->first_block + k], i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      struct memory_access how = memory_access_unpack(inst->aux);
+      bool store = inst->op == OP_STORE && !how.is_volatile && how.ordering == ORDER_NONE;
+      if (!store && !op_is_terminator((enum op)inst->op) && inst->op != OP_DBG_RECORD && effects_must_stay(f, inst))
+        return false;
+    }
+  return true;
+}
+
+/* --- counts ------------------------------------------------------------------------------------- */
+
+static bool is_power_of_two(uint64_t m) { return m && !(m & (m - 1)); }
+
+static uint32_t form_trailing_zeros(const struct scev_env *e, struct scev a) {
+  uint32_t zeros = a.constant ? (uint32_t)__builtin_ctzll((uint64_t)a.constant) : a.width;
+  for (uint32_t k = 0; k < a.count; k++) {
+    uint32_t z = (uint32_t)__builtin_ctzll((uint64_t)a.terms[k].coefficient);
+    struct known_bits b = value_is_none(a.terms[k].symbol) ? (struct known_bits){0, 0, 0}
+                                                            : known_bits_of(e->f, a.terms[k].symbol);
+    for (uint32_t bit = 0; bit < b.width && b.zero >> bit & 1; bit++) z++;
+    if (z < zeros) zeros = z;
+  }
+  return zeros < a.width ? zeros : a.width - 1;
+}
+
+/* A sum in numbers without bounds. */
+struct span {
+  nvm_i128 low, high;
+};
+
+static void add_scaled(struct span *sum, struct range r, bool is_signed, int64_t factor) {
+  nvm_i128 low = end_of(r, is_signed, factor < 0) * factor, high = end_of(r, is_signed, factor >= 0) * factor;
+  sum->low += low;
+  sum->high += high;
+}
+
+static struct range cut(struct range all, struct span s, bool is_signed) {
+  nvm_i128 low = end_of(all, is_signed, false), high = end_of(all, is_signed, true);
+  low = s.low > low ? s.low : low;
+  high = s.high < high ? s.high : high;
+  if (low > high) return all; /* always poison */
+  return is_signed ? range_signed(all.width, (int64_t)low, (int64_t)high) : range_unsigned(all.width, (uint64_t)low, (uint64_t)high);
+}
+
+/* What a form can be: by the ranges of its symbols modulo 2^width, and in numbers without bounds in which it does not wrap. */
+static struct range form_range(const struct scev_env *e, struct scev a) {
+  const int64_t large = INT64_C(1) << 48;
+  struct range all = range_all(a.width), sum = number_of(a.width, a.constant);
+  struct span exact[2] = {{a.constant, a.constant}, {a.constant, a.constant}};
+  bool holds[2] = {a.no_unsigned_wrap, a.no_signed_wrap};
+  if (a.count == 0 && value_is_none(a.base)) return sum;
+  if (!value_is_none(a.base)) return all;
+  for (uint32_t k = 0; k < a.count; k++) {
+    const struct scev_term *t = &a.terms[k];
+    struct range r = t->loop || value_is_none(t->symbol) ? range_all(0) : range_of(e->f, t->symbol), part = r;
+    if (r.width == 0 || r.width > a.width) part = all;
+    else if (r.width < a.width) part = t->is_signed ? range_signed(a.width, r.least, r.most) : range_unsigned(a.width, r.low, r.high);
+    if (t->coefficient == 1) sum = a.count == 1 ? moved(part, a.constant) : range_binary(OP_ADD, 0, sum, part);
+    else if (t->coefficient == -1) sum = range_binary(OP_SUB, 0, sum, part);
+    else sum = range_binary(OP_ADD, 0, sum, range_binary(OP_MUL, 0, part, number_of(a.width, t->coefficient)));
+    for (int is_signed = 0; is_signed < 2; is_signed++) {
+      holds[is_signed] &= r.width && r.width <= a.width && t->coefficient < large && t->coefficient > -large;
+      if (holds[is_signed]) add_scaled(&exact[is_signed], r, r.width < a.width ? t->is_signed : is_signed, t->coefficient);
+    }
+  }
+  for (int is_signed = 0; is_signed < 2; is_signed++)
+    if (holds[is_signed]) sum = range_both(sum, cut(all, exact[is_signed], is_signed));
+  return sum;
+}
+
+struct counting {
+  struct scev_env *e;
+  struct nvm_block header;
+  enum icmp_predicate predicate;
+  struct nvm_value tested;
+  struct scev first, bound; /* T0, B */
+  struct range bound_range;
+  bool bounded;             /* it is not all numbers, or T0 is one: upper bounds may be worth their time */
+  int64_t step;
+  uint64_t magnitude;       /* of the step */
+  bool no_wrap, finite;
+  bool only;                /* the loop is left nowhere else */
+};
+
+#ifndef NDEBUG
+static bool is_consistent(const struct trip_count *t) {
+  if (!t->taken.width) return !t->known;
+  if (t->divisor == 0 || t->multiple == 0 || (t->known && t->most > evalint_mask(t->taken.width))) return false;
+  if (!scev_is_constant(t->taken)) return true;
+  uint64_t taken = evalint_zext(t->taken.width, (uint64_t)t->taken.constant);
+  if (t->divisor != 1 || (t->guarded && t->exact && t->most != taken)) return false;
+  return !t->guarded || taken + 1 == 0 || (taken + 1) % t->multiple == 0;
+}
+#endif
+
+bool trip_count_is_number(const struct trip_count *c, uint64_t *taken) {
+  *taken = evalint_zext(c->taken.width ? c->taken.width : 1, (uint64_t)c->taken.constant);
+  return (c->known || c->exact) && c->guarded && scev_is_constant(c->taken);
+}
+
+/* Every trip count is made here. `most` is an upper bound already, and becomes a better one if the form says so. */
+static void settle(const struct counting *c, struct trip_count *t) {
+  if (scev_is_constant(t->taken)) {
+    uint64_t taken = evalint_zext(t->taken.width, (uint64_t)t->taken.constant) / t->divisor;
+    t->taken.constant = evalint_sext(t->taken.width, taken);
+    t->taken.no_signed_wrap = true;
+    t->divisor = 1;
+    t->multiple = t->guarded && taken + 1 ? taken + 1 : 1;
+  }
+  bool certain = t->exact || c->only, number = t->guarded && scev_is_constant(t->taken);
+  uint64_t by_form = certain && (number || c->bounded) ? form_range(c->e, t->taken).high / t->divisor : UINT64_MAX;
+  if (by_form < t->most || (certain && number)) t->most = by_form;
+  if (certain && t->most > evalint_mask(t->taken.width)) t->most = evalint_mask(t->taken.width);
+  t->known = c->only;
+  assert(is_consistent(t));
+}
+
+static void settle_number(const struct counting *c, struct trip_count *t, uint64_t taken, bool guarded, bool exact) {
+  struct scev form = {.constant = evalint_sext(c->first.width, taken), .width = c->first.width};
+  *t = (struct trip_count){.taken = form, .divisor = 1, .guarded = guarded, .exact = exact, .most = t->most, .multiple = 1};
+  settle(c, t);
+}
+
+/* T0 and B are numbers. */
+static void count_numbers(const struct counting *c, struct trip_count *out) {
+  bool is_signed = is_signed_predicate(c->predicate);
+  struct range all = range_all(c->first.width);
+  nvm_i128 t = end_of(number_of(all.width, c->first.constant), is_signed, false), b = end_of(number_of(all.width, c->bound.constant), is_signed, false);
+  nvm_i128 left = (is_less(c->predicate) ? b - t : t - b) - is_strict(c->predicate);
+  nvm_i128 taken = left < 0 ? 0 : left / (nvm_i128)c->magnitude + 1, end = t + taken * c->step;
+  if (end < end_of(all, is_signed, false) || end > end_of(all, is_signed, true)) return;
+  settle_number(c, out, (uint64_t)taken, true, true);
+}
+
+static void find_multiple(const struct counting *c, struct trip_count *out, int64_t more) {
+  if (!out->guarded || !is_power_of_two(out->divisor)) return;
+  uint32_t zeros = form_trailing_zeros(c->e, scev_plus(out->taken, more));
+  uint32_t shift = (uint32_t)__builtin_ctzll(out->divisor);
+  if (zeros > shift) out->multiple = UINT64_C(1) << (zeros - shift);
+}
+
+static void count_unequal(const struct counting *c, struct trip_count *out) {
+  struct scev d = c->step > 0 ? scev_subtract(c->e, c->bound, c->first) : scev_subtract(c->e, c->first, c->bound);
+  if (d.width == 0) return;
+  uint64_t m = c->magnitude, whole = evalint_zext(d.width, (uint64_t)d.constant);
+  bool even = is_power_of_two(m) ? form_trailing_zeros(c->e, d) >= (uint32_t)__builtin_ctzll(m)
+                                 : scev_is_constant(d) && whole % m == 0;
+  if (scev_is_constant(d) && even) {
+    settle_number(c, out, whole / m, true, true);
+    return;
+  }
+  if (scev_is_constant(d) || (!even && !c->no_wrap && !(c->finite && is_power_of_two(m)))) return;
+  if (c->no_wrap) out->most = evalint_mask(d.width) / m + 1 ? evalint_mask(d.width) / m + 1 : UINT64_MAX;
+  *out = (struct trip_count){.taken = d, .divisor = m, .guarded = true, .exact = even, .most = out->most, .multiple = 1};
+  find_multiple(c, out, (int64_t)m);
+  settle(c, out);
+}
+
+/* An upper bound for a test that T reaches without wrapping: by the ends of T0 and B. */
+static uint64_t most_by_ranges(const struct counting *c, struct range from) {
+  bool is_signed = is_signed_predicate(c->predicate), up = c->step > 0;
+  nvm_i128 near = end_of(from, is_signed, !up), far = end_of(c->bound_range, is_signed, up);
+  nvm_i128 left = (up ? far - near : near - far) - is_strict(c->predicate);
+  nvm_i128 most = left < 0 ? 0 : left / (nvm_i128)c->magnitude + 1;
+  return most > (nvm_i128)UINT64_MAX ? UINT64_MAX : (uint64_t)most;
+}
+
+/* The phi that becomes T in each iteration starts with a value that is `start` without wrapping, and T is the phi plus
+ * the step without wrapping. */
+static bool phi_starts_at(const struct counting *c, struct scev start, bool is_signed) {
+  FOR_EACH_PHI(c->e->f, c->header, i) {
+    struct recurrence r;
+    struct nvm_value phi = value_of_inst(i);
+    if (!scev_recurrence(c->e, phi, &r) || !value_equal(r.next, c->tested)) continue;
+    struct scev s = scev_of(c->e, r.start), p = scev_of(c->e, phi);
+    return scev_equal(s, start) && (is_signed ? p.no_signed_wrap && s.no_signed_wrap : p.no_unsigned_wrap && s.no_unsigned_wrap);
+  }
+  return false;
+}
+
+/* Whether the number one step before T0 exists in the test's reading, because no wrap lies between them. */
+static bool start_exists(const struct counting *c, struct scev start) {
+  bool is_signed = is_signed_predicate(c->predicate);
+  struct range all = range_all(start.width), first = form_range(c->e, c->first);
+  nvm_i128 low = end_of(all, is_signed, false) + c->step, high = end_of(all, is_signed, true) + c->step;
+  if (end_of(first, is_signed, false) >= low && end_of(first, is_signed, true) <= high) return true;
+  return c->no_wrap && phi_starts_at(c, start, is_signed);
+}
+
+/* Whether `a predicate B` holds when the loop is entered; a is T0 or, one step before it, `start`, which exists. */
+static bool is_before(const struct counting *c, struct scev a, bool exists) {
+  if (scev_holds(c->e, c->header, c->predicate, a, c->bound)) return true;
+  if (c->bounded && range_compare(c->predicate, form_range(c->e, a), c->bound_range) == 1) return true;
+  bool is_signed = is_signed_predicate(c->predicate);
+  struct scev d = scev_subtract(c->e, c->bound, a);
+  if (!exists || !scev_is_constant(d)) return false;
+  if (is_signed ? !c->first.no_signed_wrap || !c->bound.no_signed_wrap : !c->first.no_unsigned_wrap || !c->bound.no_unsigned_wrap)
+    return false;
+  nvm_i128 more = (nvm_i128)c->bound.constant - (scev_equal(a, c->first) ? c->first.constant : (nvm_i128)c->first.constant - c->step);
+  return is_less(c->predicate) ? more >= is_strict(c->predicate) : -more >= is_strict(c->predicate);
+}
+
+static void count_ordered(struct counting *c, struct nvm_value bound, struct trip_count *out) {
+  bool strict = is_strict(c->predicate), is_signed = is_signed_predicate(c->predicate);
+  if (is_less(c->predicate) != (c->step > 0)) return;
+  if (scev_is_constant(c->first) && scev_is_constant(c->bound)) {
+    count_numbers(c, out);
+    return;
+  }
+  bool lone = c->bound.count == 1 && value_equal(c->bound.terms[0].symbol, bound);
+  c->bound_range = range_both(range_of(c->e->f, bound), lone ? range_all(c->bound.width) : form_range(c->e, c->bound));
+  bool power = is_power_of_two(c->magnitude), fits = step_fits(c->predicate, c->bound_range, c->step, is_signed);
+  if (!fits && !c->no_wrap && !(c->finite && power)) return;
+  c->bounded = scev_is_constant(c->first) || !range_equal(c->bound_range, range_all(c->bound.width));
+  if (c->bounded) out->most = most_by_ranges(c, form_range(c->e, c->first));
+  struct scev start = scev_plus(c->first, -c->step);
+  struct scev d = c->step > 0 ? scev_subtract(c->e, c->bound, start) : scev_subtract(c->e, start, c->bound);
+  if (d.width == 0) return;
+  bool exists = (!fits || scev_is_constant(d)) && start_exists(c, start), by_start = (fits || exists || power) && is_before(c, start, exists);
+  bool by_first = !by_start && is_before(c, c->first, true), exact = fits || (by_start && exists && c->no_wrap);
+  if (!by_start && !power) return;
+  if (c->bounded && by_start && (fits || exists)) {
+    uint64_t most = most_by_ranges(c, form_range(c->e, start));
+    if (most && most - 1 < out->most) out->most = most - 1; /* without the step from start to T0 */
+  }
+  *out = (struct trip_count){.taken = scev_plus(d, -(int64_t)strict), .divisor = c->magnitude,
+                             .guarded = by_start || by_first, .exact = exact, .most = out->most, .multiple = 1};
+  find_multiple(c, out, strict ? 1 : (int64_t)c->magnitude);
+  settle(c, out);
+}
+
+struct trip_count scev_exit_count(struct scev_env *e, uint32_t n, struct nvm_block x) {
+  const struct loop *l = &e->loops->data[n];
+  struct trip_count out = {.divisor = 1, .most = UINT64_MAX, .multiple = 1};
+  struct exit_test test;
+  if (block_is_none(l->latch) || !dominance_dominates(e->dominance, x, l->latch) || !find_test(e, n, x, &test)) return out;
+  struct scev t = scev_of(e, test.t), bound = scev_of(e, test.bound);
+  struct counting c = {.e = e, .header = l->header, .predicate = test.predicate, .tested = test.t, .bound = bound};
+  if (t.width != bound.width || !scev_is_invariant(e, bound, n) || !scev_step(e, t, n, &c.step) || c.step == 0) return out;
+  if (is_signed_predicate(c.predicate) && !value_is_none(t.base)) return out; /* an object may lie around 2^63 */
+  c.magnitude = c.step > 0 ? (uint64_t)c.step : 0 - (uint64_t)c.step;
+  c.first = scev_at_start(e, t, n);
+  c.no_wrap = is_signed_predicate(c.predicate) ? t.no_signed_wrap : t.no_unsigned_wrap;
+  if (c.predicate == ICMP_NE) c.no_wrap = t.no_signed_wrap || t.no_unsigned_wrap;
+  c.only = l->exiting.index == x.index;
+  c.finite = !c.no_wrap && l->exiting.index && c.magnitude > 1 && is_finite(e, n);
+  c.bounded = true;
+  if (c.predicate == ICMP_NE) count_unequal(&c, &out);
+  else if (c.predicate == ICMP_EQ) out.most = 1;
+  else count_ordered(&c, test.bound, &out);
+  out.predicate = c.predicate;
+  out.tested = test.t;
+  out.first = c.first;
+  out.bound = bound;
+  out.step = c.step;
+  return out;
+}
+
+static struct trip_count count_loop(struct scev_env *e, uint32_t n) {
+  const struct loop *l = &e->loops->data[n];
+  return scev_exit_count(e, n, l->exiting.index ? l->exiting : l->latch);
+}
+
+struct trip_count scev_trip_count(struct scev_env *e, uint32_t loop) {
+  struct remembered_count *r = &e->counts[loop];
+  if (!r->known) *r = (struct remembered_count){true, count_loop(e, loop)};
+  return r->count;
+}

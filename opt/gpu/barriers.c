@@ -1,0 +1,69 @@
+/* barriers: barriers and fences that order nothing are removed.
+ *
+ * Purpose:   inlined helpers end with a barrier and begin with one; kernels begin with one.
+ * Algorithm: a walk down each block that remembers what has been ordered since the last access to memory:
+ *              a barrier of the block of threads   → all fences of its scope, and itself
+ *              a fence                             → fences of its scope and narrower ones
+ *            What finds itself ordered already goes. At the start of a kernel nothing has been accessed.
+ *            Barriers count only as llvm.nvvm.barrier0, __syncthreads, which all threads of the block
+ *            execute or none: were it a numbered one, another path might wait for the second arrival.
+ * Requires:  nothing.
+ * Preserves: the control flow.
+ * Cost:      linear.
+ * Omits:     facts across blocks; barriers of warps and clusters; accesses of memory that is private.
+ * Tests:     check/opt/barriers.nvir. */
+#include "ir/intrinsic.h"
+#include "analysis/alias.h"
+#include "analysis/effects.h"
+#include "opt/passes.h"
+
+/* What has been done since the last access, each with all before it. */
+enum { NOTHING, CTA_FENCE, DEVICE_FENCE, SYSTEM_FENCE };
+
+struct ordered {
+  int fence;
+  bool barrier;
+};
+
+/* True if i does nothing that `*o` has not; otherwise *o is what holds behind it. */
+static bool is_redundant(const struct nvm_function *f, struct nvm_inst_id id, struct ordered *o) {
+  const struct nvm_inst *i = function_inst(f, id);
+  if (i->op != OP_CALL) {
+    if (o->fence != NOTHING && alias_effects(f, id)) *o = (struct ordered){NOTHING, false}; /* a barrier is a fence, too */
+    return false;
+  }
+  uint32_t intrinsic = call_intrinsic(f, i);
+  int fence = intrinsic == INTRINSIC_nvvm_membar_cta   ? CTA_FENCE
+              : intrinsic == INTRINSIC_nvvm_membar_gl  ? DEVICE_FENCE
+              : intrinsic == INTRINSIC_nvvm_membar_sys ? SYSTEM_FENCE
+                                                       : NOTHING;
+  if (fence) {
+    if (fence <= o->fence) return true;
+    o->fence = fence;
+    return false;
+  }
+  if (intrinsic == INTRINSIC_nvvm_barrier0) {
+    if (o->barrier) return true;
+    o->barrier = true;
+    o->fence = CTA_FENCE; /* a wider one before it did not order what others did until here */
+    return false;
+  }
+  if (o->fence == NOTHING || effects_is_debug(f, i)) return false;
+  if (effects_is_convergent(f, i) || alias_effects(f, id)) *o = (struct ordered){NOTHING, false};
+  return false;
+}
+
+enum nvm_status barriers_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  FOR_EACH_BLOCK(f, b) {
+    bool start = b.index == f->entry.index && function_is_kernel(f);
+    struct ordered o = {start ? CTA_FENCE : NOTHING, start};
+    for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
+      next = function_inst(f, i)->next;
+      if (!is_redundant(f, i, &o)) continue;
+      inst_remove(f, i);
+      ++*env->statistic;
+      *changed = true;
+    }
+  }
+  return NVM_OK;
+}

@@ -1,0 +1,571 @@
+/* inline: calls become the bodies of what they call.
+ *
+ * Purpose:   libdevice and C++ are functions of a few instructions each; a call costs a GPU more
+ *            than most of them, and hides what the arguments say.
+ * Algorithm: the manager comes to callees first and runs all passes of a round on one function before its callers
+ *            (opt/interprocedural/call_graph.h). So a body is small when it is copied: what a chain of helpers hands on in variables
+ *            of the frame is simplified once, not once for each kernel. A function that is called once waits,
+ *            as it came, for the one that calls it, or for that one's caller: it is copied and simplified
+ *            once. A call is looked at once; those that come with a body were, if that did not wait. The
+ *            variables of a body that is copied into a loop forget what the last iteration left: undef is
+ *            stored there. The calls of a function are taken from the last to the first:
+ *            the instructions behind a call move to a new block, and then are never moved again.
+ *            A body of one block goes before the call, without a new block. What was called for the last time
+ *            is removed at once: chains of helpers would otherwise be there once for each of their links.
+ * Inlined:   alwaysinline; internal functions that are called once and not otherwise used; what
+ *            costs at most INLINE_THRESHOLD, where each constant argument is worth CONSTANT_BONUS
+ *            and each use of it in the callee as much again, and each variable of the frame that is
+ *            given FRAME_BONUS, for the call alone keeps it in memory.
+ * Not:       noinline, optnone, recursive functions, those that the linker may replace, variadic
+ *            ones, kernels, dynamic allocas, musttail, noduplicate calls, operand bundles, another
+ *            mode of denormals, another function type than the call's.
+ * Rules:     allocas move to the caller's entry block. A byval argument is copied. `tail` is
+ *            dropped inside. Inlined instructions are located where they were, inlinedAt the call, those of
+ *            functions without a subprogram at the call; without a location at the call they have none. The
+ *            callee's debug variables, !alias.scope and !noalias are dropped: they would speak of several
+ *            copies at once.
+ *            Convergent operations stay as conditional as they were, for the call was. `mustprogress` goes where the
+ *            callee has loops and does not say so.
+ * Requires:  nothing.
+ * Preserves: nothing of the callers.
+ * Cost:      linear in the instructions that are there at the end.
+ * Omits:     functions called through pointers; one level of a recursion; profiles.
+ * Tests:     check/opt/inline-*. */
+#include "opt/memory/byval.h"
+#include "opt/interprocedural/call_graph.h"
+#include "opt/cfg/cfg.h"
+#include "analysis/effects.h"
+#include "opt/passes.h"
+#include "opt/remark.h"
+#include "opt/rewrite.h"
+
+enum {
+  INLINE_THRESHOLD = 80,     /* instructions */
+  HINT_THRESHOLD = 240,      /* of functions marked inlinehint */
+  CONSTANT_BONUS = 5,        /* instructions */
+  FRAME_BONUS = 240,         /* instructions */
+  MOST_CALLER_SIZE = 20000,  /* a caller of this size gets only what must be inlined, or is called from there alone */
+  MOST_CALLER_SIZE_OF_ONLY_USE = 80000, /* of this size only what must be */
+  MOST_INSTRUCTIONS = 1 << 22, /* and of this many records nothing */
+};
+
+struct call {
+  struct nvm_inst_id inst;
+  uint32_t callee;
+  uint32_t edge; /* of the call graph */
+  bool copied;   /* it came with a body */
+  bool refused;  /* where it came from */
+  bool repeated; /* it lies in a loop of the caller */
+};
+
+struct inliner {
+  struct nvm_module *m;
+  struct pass_env *env;
+  struct call_graph *graph;
+  VEC(struct call) calls; /* of definitions, in the caller; the last is looked at next */
+  struct nvm_function *f; /* the caller in hand */
+  struct rewrite rewrite; /* of its calls that have results */
+  /* Of the call in hand: by instruction and block of the callee. */
+  struct nvm_value *map;
+  struct nvm_block *blocks;
+  uint32_t map_size, blocks_size;
+  struct nvm_meta location;              /* of the call */
+  uint32_t position;        /* of the call */
+  struct nvm_str scope, noalias;         /* kinds of attachments that copies do not get */
+  struct nvm_meta unlocated;             /* what instructions without a location get */
+  struct nvm_meta last_location, last_inlined; /* the location translated last */
+};
+
+/* --- which calls ------------------------------------------------------------------------------- */
+
+/* A callee that says how denormals are treated must agree with its caller. */
+static bool same_denormals(const struct nvm_function *f, const struct nvm_function *g) {
+  static const char *const keys[] = {"denormal-fp-math", "denormal-fp-math-f32", "nvptx-f32ftz"};
+  const struct attr_table_data *a = &f->module->attributes;
+  struct nvm_attrset callee = attrlist_info(a, g->attributes)->function;
+  struct nvm_attrset caller = attrlist_info(a, f->attributes)->function;
+  const struct nvm_attr *theirs = attrset_find(a, callee, ATTR_DENORMAL_FPENV);
+  const struct nvm_attr *ours = attrset_find(a, caller, ATTR_DENORMAL_FPENV);
+  if (theirs && (!ours || ours->str2.index != theirs->str2.index)) return false;
+  for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+    struct nvm_str key = strtab_find(&f->module->strings, keys[k], strlen(keys[k]));
+    if (key.index == 0) continue;
+    theirs = attrset_find_string(a, callee, key);
+    ours = attrset_find_string(a, caller, key);
+    if (theirs && (!ours || ours->str2.index != theirs->str2.index)) return false;
+  }
+  return true;
+}
+
+/* How many operands of g name argument `arg`, up to a few. */
+static uint32_t uses_of_constants(const struct nvm_function *f, const struct nvm_inst *i,
+                                  const struct nvm_function *g) {
+  uint32_t constants = 0, uses = 0, seen = 0;
+  for (uint32_t k = 0; k + 1 < i->operand_count && k < 32; k++)
+    if (value_kind(inst_operand(f, i, k)) == VALUE_CONST) constants |= UINT32_C(1) << k;
+  if (constants == 0) return 0;
+  FOR_EACH_BLOCK(g, b)
+    FOR_EACH_INST(g, b, id) {
+      const struct nvm_inst *inst = function_inst(g, id);
+      if (++seen > HINT_THRESHOLD * 2) return uses;
+      for (uint32_t k = 0; k < inst->operand_count; k++) {
+        struct nvm_value v = inst_operand(g, inst, k);
+        if (value_kind(v) == VALUE_ARG && value_index(v) < 32)
+          uses += constants >> value_index(v) & 1;
+      }
+    }
+  return uses;
+}
+
+static uint32_t threshold_of(const struct nvm_function *g) {
+  return function_attribute(g, ATTR_INLINEHINT) ? HINT_THRESHOLD : INLINE_THRESHOLD;
+}
+
+/* How many arguments point to variables that would be registers, if they did not. */
+static uint32_t variables_given(const struct nvm_function *f, const struct nvm_inst *i) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k + 1 < i->operand_count; k++) {
+    struct nvm_value v = inst_operand(f, i, k);
+    count += value_kind(v) == VALUE_INST && call_graph_is_static_alloca(f, function_inst(f, (struct nvm_inst_id){value_index(v)}));
+  }
+  return count;
+}
+
+static bool is_cheap(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
+  const struct nvm_function *g = l->m->functions.data[callee];
+  uint32_t size = l->graph->nodes[callee].size;
+  uint32_t threshold = threshold_of(g) + FRAME_BONUS * variables_given(l->f, i);
+  if (size <= threshold) return true;
+  if (size > threshold * 2) return false;
+  return size <= threshold + CONSTANT_BONUS * uses_of_constants(l->f, i, g);
+}
+
+static bool is_only_use(const struct inliner *l, uint32_t callee) {
+  return l->graph->nodes[callee].uses == 1 && !l->graph->nodes[callee].kept;
+}
+
+/* Why a call can't be inlined whatever it costs, or must not be; NULL: it can. */
+static const char *why_never(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
+  const struct nvm_function *g = l->m->functions.data[callee];
+  const struct call_node *c = &l->graph->nodes[callee];
+  bool always = function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE);
+  if (!c->copyable) return "its body cannot be copied";
+  if (c->recursive || g == l->f) return "it is recursive"; /* or became so: what it calls was a pointer before */
+  if (call_site_of(l->f, i)->bundle_count) return "the call has operand bundles";
+  if (!type_equal(call_site_of(l->f, i)->function_type, g->type)) return "the call has another type";
+  if ((i->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL) return "the call is musttail";
+  if (!same_denormals(l->f, g)) return "it treats denormals in another way";
+  if (l->f->insts.count >= MOST_INSTRUCTIONS) return "the caller is too large";
+  if (call_attribute(l->f, i, ATTR_NOINLINE) || (function_attribute(g, ATTR_NOINLINE) && !always))
+    return "it is marked noinline";
+  if (function_attribute(g, ATTR_OPTNONE) || (function_attribute(l->f, ATTR_OPTNONE) && !always))
+    return "of optnone";
+  return NULL;
+}
+
+static bool wants_inline(const struct inliner *l, const struct nvm_inst *i, const struct call *call,
+                         uint32_t caller_size) {
+  const struct nvm_function *g = l->m->functions.data[call->callee];
+  if (function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE)) return true;
+  if (is_only_use(l, call->callee)) return caller_size <= MOST_CALLER_SIZE_OF_ONLY_USE;
+  return caller_size <= MOST_CALLER_SIZE && is_cheap(l, i, call->callee);
+}
+
+/* Whether to inline a call; tells whoever asks. */
+static bool decide(const struct inliner *l, struct call call, uint32_t caller_size) {
+  const struct nvm_inst *i = function_inst(l->f, call.inst);
+  const struct nvm_function *g = l->m->functions.data[call.callee];
+  if (call.refused && !is_only_use(l, call.callee)) return false;
+  const char *never = why_never(l, i, call.callee);
+  bool inlined = !never && wants_inline(l, i, &call, caller_size);
+  if (!remark_wanted(l->env)) return inlined;
+  struct nvm_text callee = module_text(l->m, g->symbol.name);
+  struct nvm_text caller = module_text(l->m, l->f->symbol.name);
+  if (never)
+    remark(l->env, REMARK_MISSED, l->f, call.inst, "NeverInline",
+           "'%(Callee)t' not inlined into '%(Caller)t' because %(Reason)s", callee, caller, never);
+  else
+    remark(l->env, inlined ? REMARK_PASSED : REMARK_MISSED, l->f, call.inst,
+           inlined ? "Inlined" : "TooCostly",
+           "'%(Callee)t' %s into '%(Caller)t' with (cost=%(Cost)u, threshold=%(Threshold)u)", callee,
+           inlined ? "inlined" : "not inlined", caller, l->graph->nodes[call.callee].size,
+           threshold_of(g));
+  return inlined;
+}
+
+/* --- locations --------------------------------------------------------------------------------- */
+
+static bool is_location(const struct inliner *l, const struct meta_node *n) {
+  struct nvm_text name = module_text(l->m, n->name);
+  return text_is(name, "DILocation");
+}
+
+/* The location with its outermost inlinedAt being the call; none if it is no location. Chains are
+ * as deep as inlining was. */
+static struct nvm_meta inlined_location(struct inliner *l, struct nvm_meta where) {
+  struct meta_table *t = &l->m->metadata;
+  const struct meta_node *found = meta_as_node(t, where);
+  enum { MOST_FIELDS = 8 };
+  if (!found || !is_location(l, found) || found->count >= MOST_FIELDS) return (struct nvm_meta){0};
+  struct meta_node n = *found;
+  struct nvm_str keys[MOST_FIELDS], key = module_str(l->m, "inlinedAt");
+  struct nvm_meta operands[MOST_FIELDS], at = l->location;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < n.count; i++) {
+    struct nvm_meta operand = meta_operand(t, &n, i);
+    if (t->keys.data[n.first + i].index == key.index) {
+      if (operand.index) at = inlined_location(l, operand);
+      continue;
+    }
+    keys[count] = t->keys.data[n.first + i];
+    operands[count++] = operand;
+  }
+  keys[count] = key;
+  operands[count++] = at;
+  uint32_t node = meta_node_new(t);
+  if (!meta_node_define(t, node, n.name, n.distinct, keys, operands, count))
+    return (struct nvm_meta){0};
+  return meta_node(t, node, false);
+}
+
+static struct nvm_meta location_of_copy(struct inliner *l, struct nvm_meta where) {
+  if (l->location.index == 0 || where.index == 0) return l->unlocated;
+  if (where.index != l->last_location.index) {
+    l->last_location = where;
+    l->last_inlined = inlined_location(l, where);
+  }
+  return l->last_inlined;
+}
+
+/* --- copying ----------------------------------------------------------------------------------- */
+
+static uint32_t copy_attachments(struct inliner *l, uint32_t chain) {
+  uint32_t made = 0;
+  if (chain == 0) return 0;
+  if (!module_attachment(l->m, chain, l->scope).index && !module_attachment(l->m, chain, l->noalias).index)
+    return module_share_attachments(l->m, chain);
+  for (; chain; chain = l->m->attachments.data[chain].next) {
+    struct attachment a = l->m->attachments.data[chain];
+    if (a.kind.index != l->scope.index && a.kind.index != l->noalias.index) module_attach(l->m, &made, a.kind, a.node);
+  }
+  return made;
+}
+
+/* What a value of the callee is in the caller; VALUE_NULL: not copied yet. */
+static struct nvm_value mapped(const struct inliner *l, const struct nvm_value *arguments,
+                               struct nvm_value v) {
+  switch (value_kind(v)) {
+  case VALUE_INST: return l->map[value_index(v)];
+  case VALUE_ARG: return arguments[value_index(v)];
+  case VALUE_BLOCK: return value_of_block(l->blocks[value_index(v)]);
+  case VALUE_NONE: case VALUE_CONST: case VALUE_GLOBAL: case VALUE_FUNCTION: case VALUE_FORWARD:
+    break;
+  }
+  return v;
+}
+
+/* An operand that was not known when its user was copied. */
+struct pending {
+  struct nvm_inst_id user;
+  uint32_t operand;
+  uint32_t value; /* instruction of the callee */
+};
+
+struct copy {
+  const struct nvm_function *g;
+  bool looked_at; /* by the inliner: what it calls still, it shall call */
+  bool repeated;  /* the call lies in a loop */
+  bool loops;     /* the callee may have one */
+  struct nvm_value *arguments;
+  VEC(struct nvm_value) operands; /* of the instruction in hand */
+  VEC(struct pending) pending;
+  VEC(struct nvm_inst_id) returns; /* copies of ret */
+};
+
+static struct nvm_inst_id copy_inst(struct inliner *l, struct copy *c, struct nvm_inst_id id) {
+  struct arena *a = l->env->arena;
+  const struct nvm_function *g = c->g;
+  struct nvm_inst i = *function_inst(g, id);
+  struct nvm_inst_id made = {l->f->insts.count};
+  if (!VEC_ROOM(a, &c->operands, i.operand_count)) return (struct nvm_inst_id){0};
+  for (uint32_t k = 0; k < i.operand_count; k++) {
+    struct nvm_value old = inst_operand(g, &i, k), now = mapped(l, c->arguments, old);
+    c->operands.data[k] = now;
+    if (!value_is_none(now) || value_kind(old) != VALUE_INST) continue;
+    struct pending p = {made, k, value_index(old)};
+    if (!VEC_PUSH(a, &c->pending, p)) return (struct nvm_inst_id){0};
+  }
+  if (i.op == OP_CALL && (i.flags & CALL_TAIL_MASK) == CALL_TAIL)
+    i.flags &= (uint16_t)~CALL_TAIL_MASK;
+  made = function_add_inst(l->f, (enum op)i.op, i.flags, i.type, c->operands.data, i.operand_count, i.aux);
+  if (inst_is_none(made)) return made;
+  l->f->names.data[made.index] = g->names.data[id.index];
+  l->f->locations.data[made.index] = location_of_copy(l, g->locations.data[id.index]);
+  l->f->positions.data[made.index] = g->positions.data[id.index] ? g->positions.data[id.index] : l->position;
+  l->f->attachments.data[made.index] = copy_attachments(l, g->attachments.data[id.index]);
+  l->map[id.index] = value_of_inst(made);
+  if (i.op != OP_CALL) return made;
+  struct call call = {made, call_graph_callee(g, &i), l->graph->callees.count, true, c->looked_at, c->repeated || c->loops};
+  if (call.callee && !(call_graph_add(l->graph, l->env->number, call.callee) && VEC_PUSH(a, &l->calls, call)))
+    return (struct nvm_inst_id){0};
+  return made;
+}
+
+enum { MOST_FORGOTTEN = 128 /* values of a variable */, MOST_NESTING = 8 };
+
+/* How many values a variable of that type may become, members of structs and arrays; more than MOST_FORGOTTEN: too many. */
+static uint64_t value_count(const struct type_table *t, struct nvm_type type, int depth) {
+  const struct type_info *info = type_info(t, type);
+  uint64_t count = 0;
+  if (info->kind != TY_ARRAY && info->kind != TY_STRUCT) return 1;
+  if (info->count > MOST_FORGOTTEN || depth == MOST_NESTING) return MOST_FORGOTTEN + 1;
+  if (info->kind == TY_ARRAY) return info->count * value_count(t, info->element, depth + 1);
+  for (uint32_t k = 0; k < info->count && count <= MOST_FORGOTTEN; k++) count += value_count(t, type_member(t, type, k), depth + 1);
+  return count;
+}
+
+/* Each call has variables of its own: where one follows another, what the last one left must not seem to be read. */
+static bool forget_variable(struct inliner *l, struct nvm_inst_id alloca, struct nvm_block to, struct nvm_inst_id before) {
+  const struct nvm_inst *variable = function_inst(l->f, alloca);
+  struct nvm_type type = {variable->aux};
+  nvm_u128 count;
+  if (!const_is_int(l->m, inst_operand(l->f, variable, 0), &count) || count != 1 ||
+      value_count(&l->m->types, type, 0) > MOST_FORGOTTEN)
+    return true;
+  struct nvm_value operands[] = {const_undef(l->m, type), value_of_inst(alloca)};
+  struct memory_access how = {.align_log2 = variable->flags & ALLOCA_ALIGN_MASK};
+  struct nvm_inst_id store = function_add_inst(l->f, OP_STORE, 0, TYPE_VOID, operands, 2, memory_access_pack(how));
+  if (inst_is_none(store)) return false;
+  l->f->locations.data[store.index] = l->f->locations.data[alloca.index];
+  l->f->positions.data[store.index] = l->f->positions.data[alloca.index];
+  if (inst_is_none(before)) inst_append(l->f, store, to);
+  else inst_insert_before(l->f, store, before);
+  return true;
+}
+
+/* Copies the instructions of block b before `before`, or at the end of `to`; allocas to the
+ * caller's entry block; ret into `returns`, not placed. */
+static bool copy_block(struct inliner *l, struct copy *c, struct nvm_block b, struct nvm_block to,
+                       struct nvm_inst_id before) {
+  FOR_EACH_INST(c->g, b, id) {
+    const struct nvm_inst *i = function_inst(c->g, id);
+    if (effects_is_debug(c->g, i)) continue; /* the callee's variables are left behind */
+    struct nvm_inst_id made = copy_inst(l, c, id);
+    if (inst_is_none(made)) return false;
+    if (i->op == OP_RET) {
+      if (!VEC_PUSH(l->env->arena, &c->returns, made)) return false;
+      if (inst_is_none(before)) inst_append(l->f, made, to);
+    } else if (i->op == OP_ALLOCA) {
+      inst_prepend(l->f, made, l->f->entry);
+      if (c->repeated && !forget_variable(l, made, to, before)) return false;
+    } else if (!inst_is_none(before)) {
+      inst_insert_before(l->f, made, before);
+    } else {
+      inst_append(l->f, made, to);
+    }
+  }
+  return true;
+}
+
+static void settle_pending(struct inliner *l, struct copy *c) {
+  for (uint32_t k = 0; k < c->pending.count; k++) {
+    struct pending p = c->pending.data[k];
+    inst_set_operand(l->f, p.user, p.operand, l->map[p.value]);
+  }
+}
+
+/* Room to translate g's handles; what its instructions are is not known yet. */
+static bool prepare_map(struct inliner *l, const struct nvm_function *g) {
+  struct arena *a = l->env->arena;
+  if (l->map_size < g->insts.count) {
+    l->map_size = g->insts.count * 2;
+    l->map = arena_alloc(a, l->map_size * sizeof *l->map);
+  }
+  if (l->blocks_size < g->blocks.count) {
+    l->blocks_size = g->blocks.count * 2;
+    l->blocks = arena_alloc(a, l->blocks_size * sizeof *l->blocks);
+  }
+  if (!l->map || !l->blocks) return false;
+  memset(l->map, 0, g->insts.count * sizeof *l->map);
+  return true;
+}
+
+/* --- byval arguments ---------------------------------------------------------------------------- */
+
+/* What the callee's arguments are: the call's, or copies. */
+static struct nvm_value *bind_arguments(struct inliner *l, struct nvm_inst_id call,
+                                        const struct nvm_function *g) {
+  uint32_t count = function_arg_count(g);
+  struct nvm_value *arguments = arena_alloc(l->env->arena, (count + 1) * sizeof *arguments);
+  for (uint32_t k = 0; arguments && k < count; k++) {
+    struct nvm_value v = inst_operand(l->f, function_inst(l->f, call), k);
+    const struct nvm_attr *byval = function_parameter_attribute(g, k, ATTR_BYVAL);
+    uint32_t align = attr_align_bytes(function_parameter_attribute(g, k, ATTR_ALIGN));
+    bool copied = byval && byval->type.index && !function_attribute(g, ATTR_READONLY) &&
+                  !function_attribute(g, ATTR_READNONE) && type_equal(value_type(l->f, v), TYPE_PTR);
+    arguments[k] = copied ? byval_copy(l->f, call, v, byval->type, align, l->location) : v;
+    if (value_is_none(arguments[k])) return NULL;
+  }
+  return arguments;
+}
+
+/* --- the call ----------------------------------------------------------------------------------- */
+
+/* The instructions behind the call move to a new block after `b`. */
+static struct nvm_block split_after(struct nvm_function *f, struct nvm_inst_id call) {
+  struct nvm_block b = function_inst(f, call)->block;
+  struct nvm_block rest = function_add_block(f, (struct nvm_str){0});
+  if (block_is_none(rest)) return rest;
+  function_move_block(f, rest, function_block(f, b)->next);
+  cfg_move_rest(f, function_inst(f, call)->next, rest);
+  return rest;
+}
+
+static bool jump_to(struct inliner *l, struct nvm_block from, struct nvm_block to) {
+  struct nvm_value target = value_of_block(to);
+  struct nvm_inst_id br = function_add_inst(l->f, OP_BR, 0, TYPE_VOID, &target, 1, 0);
+  if (inst_is_none(br)) return false;
+  l->f->locations.data[br.index] = l->location;
+  l->f->positions.data[br.index] = l->position;
+  inst_append(l->f, br, from);
+  return true;
+}
+
+/* The copies of ret become jumps to `rest`; *result is the value they bring. */
+static bool join_returns(struct inliner *l, struct copy *c, struct nvm_block rest,
+                         struct nvm_type type, struct nvm_value *result) {
+  struct nvm_function *f = l->f;
+  bool has_value = !type_equal(type, TYPE_VOID);
+  struct nvm_inst_id phi = {0};
+  if (has_value && c->returns.count > 1) {
+    phi = function_add_inst(f, OP_PHI, 0, type, NULL, 0, 0);
+    if (inst_is_none(phi)) return false;
+    inst_prepend(f, phi, rest);
+    *result = value_of_inst(phi);
+  }
+  for (uint32_t k = 0; k < c->returns.count; k++) {
+    struct nvm_inst_id ret = c->returns.data[k];
+    struct nvm_block b = function_inst(f, ret)->block;
+    struct nvm_value v = has_value ? inst_operand(f, function_inst(f, ret), 0) : VALUE_NULL;
+    if (inst_is_none(phi)) *result = v;
+    else if (!phi_add(f, phi, v, b))
+      return false;
+    inst_remove(f, ret);
+    if (!jump_to(l, b, rest)) return false;
+  }
+  return true;
+}
+
+static bool copy_body(struct inliner *l, struct copy *c, struct nvm_inst_id call,
+                      struct nvm_value *result) {
+  struct nvm_function *f = l->f;
+  struct nvm_block b = function_inst(f, call)->block, rest = split_after(f, call);
+  if (block_is_none(rest)) return false;
+  FOR_EACH_BLOCK(c->g, from) {
+    struct nvm_block to = function_add_block(f, function_block(c->g, from)->name);
+    if (block_is_none(to)) return false;
+    function_move_block(f, to, rest);
+    l->blocks[from.index] = to;
+  }
+  FOR_EACH_BLOCK(c->g, from)
+    if (!copy_block(l, c, from, l->blocks[from.index], (struct nvm_inst_id){0})) return false;
+  settle_pending(l, c);
+  struct nvm_type type = function_inst(f, call)->type;
+  return jump_to(l, b, l->blocks[c->g->entry.index]) && join_returns(l, c, rest, type, result);
+}
+
+/* A body of one block that returns goes before the call. */
+static bool copy_simple_body(struct inliner *l, struct copy *c, struct nvm_inst_id call,
+                             struct nvm_value *result) {
+  if (!copy_block(l, c, c->g->entry, (struct nvm_block){0}, call)) return false;
+  settle_pending(l, c);
+  struct nvm_inst_id ret = c->returns.data[0];
+  if (function_inst(l->f, ret)->operand_count)
+    *result = inst_operand(l->f, function_inst(l->f, ret), 0);
+  inst_remove(l->f, ret);
+  return true;
+}
+
+/* A caller that promises progress (its loops without effects end) does not for the loops of a callee that does not. */
+static bool take_back_progress(struct inliner *l, const struct nvm_function *g) {
+  struct attr_table_data *t = &l->m->attributes;
+  struct arena *arena = l->env->arena;
+  if (!function_attribute(l->f, ATTR_MUSTPROGRESS) || function_attribute(g, ATTR_MUSTPROGRESS)) return true;
+  struct attrlist_info info = *attrlist_info(t, l->f->attributes);
+  struct nvm_attrset *parameters = arena_alloc(arena, (info.count + 1) * sizeof *parameters);
+  if (!parameters) return false;
+  for (uint32_t k = 0; k < info.count; k++) parameters[k] = t->parameter_sets.data[info.first + k];
+  info.function = attrset_without(t, info.function, ATTR_MUSTPROGRESS, arena);
+  l->f->attributes = attrlist_make(t, info.function, info.result, parameters, info.count);
+  return true;
+}
+
+static bool inline_call(struct inliner *l, const struct call *which) {
+  struct nvm_function *f = l->f;
+  struct nvm_inst_id call = which->inst;
+  const struct nvm_function *g = l->m->functions.data[which->callee];
+  l->location = f->locations.data[call.index];
+  l->position = f->positions.data[call.index];
+  l->last_location = l->unlocated = (struct nvm_meta){0};
+  if (!module_attachment(l->m, g->symbol.attachments, module_str(l->m, "dbg")).index) l->unlocated = l->location;
+  struct copy c = {.g = g, .looked_at = l->graph->nodes[which->callee].inlined_into, .repeated = which->repeated,
+                   .loops = cfg_may_loop(g, l->env->arena), .arguments = bind_arguments(l, call, g)};
+  struct nvm_value result = VALUE_NULL;
+  if (!c.arguments || !prepare_map(l, g) || (c.loops && !take_back_progress(l, g))) return false;
+  struct nvm_inst_id last = block_terminator(g, g->entry);
+  bool simple = g->entry.index == g->last_block.index && function_inst(g, last)->op == OP_RET;
+  if (simple ? !copy_simple_body(l, &c, call, &result) : !copy_body(l, &c, call, &result))
+    return false;
+  struct nvm_type type = function_inst(f, call)->type;
+  /* In unreachable code a call may be its own argument, and so come back as its result. */
+  bool known = !value_is_none(result) &&
+               !value_equal(rewrite_get(&l->rewrite, result), value_of_inst(call));
+  if (!type_equal(type, TYPE_VOID))
+    rewrite_set(&l->rewrite, call, known ? result : const_poison(l->m, type));
+  inst_remove(f, call);
+  ++*l->env->statistic;
+  return true;
+}
+
+/* --- the pass ----------------------------------------------------------------------------------- */
+
+static bool find_calls(struct inliner *l) {
+  const struct nvm_function *f = l->f;
+  struct dominance d;
+  struct loops loops;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i) {
+      if (function_inst(f, i)->op != OP_CALL) continue;
+      struct call c = {.inst = i, .callee = call_graph_callee(f, function_inst(f, i)), .edge = l->calls.count};
+      if (c.callee && !VEC_PUSH(l->env->arena, &l->calls, c)) return false;
+    }
+  if (l->calls.count && !flow_loops(l->env->flow, f, &d, &loops)) return false;
+  for (uint32_t k = 0; k < l->calls.count; k++)
+    l->calls.data[k].repeated = loops.innermost[function_inst(f, l->calls.data[k].inst)->block.index] != 0;
+  return true;
+}
+
+enum nvm_status inline_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct nvm_module *m = env->module;
+  struct inliner l = {.m = m, .env = env, .f = f, .graph = env->calls,
+                      .scope = module_str(m, "alias.scope"), .noalias = module_str(m, "noalias")};
+  l.graph->nodes[env->number].inlined_into = true;
+  if (!find_calls(&l)) return NVM_OUT_OF_MEMORY;
+  if (l.calls.count == 0) return NVM_OK;
+  if (!call_graph_update(l.graph, env->number)) return NVM_OUT_OF_MEMORY;
+  uint32_t size = l.graph->nodes[env->number].size, first = l.graph->nodes[env->number].first;
+  for (uint32_t k = 0; k < l.calls.count; k++) l.calls.data[k].edge += first;
+  while (l.calls.count) {
+    struct call call = l.calls.data[--l.calls.count];
+    if (!decide(&l, call, size)) continue;
+    if (!*changed && !rewrite_init(&l.rewrite, f, env->arena)) return NVM_OUT_OF_MEMORY;
+    *changed = true;
+    if (call.copied && !rewrite_grow(&l.rewrite, env->arena)) return NVM_OUT_OF_MEMORY;
+    if (!inline_call(&l, &call)) return NVM_OUT_OF_MEMORY;
+    size += l.graph->nodes[call.callee].size;
+    call_graph_drop(l.graph, call.edge);
+  }
+  if (!*changed) return NVM_OK;
+  rewrite_apply(&l.rewrite);
+  return call_graph_update(l.graph, env->number) ? NVM_OK : NVM_OUT_OF_MEMORY;
+}

@@ -1,0 +1,742 @@
+/* sroa: variables of struct, array and vector type are split into scalars.
+ *
+ * Purpose:   front ends put dim3, float4 and every struct into one alloca and copy them with
+ *            llvm.memcpy; mem2reg can do nothing with that. GPUs have hundreds of registers and
+ *            slow local memory: most of these variables should never be in memory.
+ * Algorithm: after LLVM's SROA, simplified. All uses of an alloca are followed through addresses
+ *            of constant offset. A load or store is a slice [begin, end) of its bytes that can't
+ *            be cut; memcpy, memmove and memset are slices that can. Uncut slices that overlap
+ *            form a part, each part becomes a variable of its own, and the others are cut at the
+ *            parts' borders:
+ *
+ *                bytes      0       4       8      12      16
+ *                load float |-------|
+ *                store i64                  |---------------|
+ *                memcpy     |---------------------------------|
+ *                parts      | float |  i32  |      i64       |
+ *
+ *            A part's type is that of its accesses. Those that differ in type are cast; an element
+ *            of a vector is extracted and inserted, bytes of an integer shifted and masked. A part
+ *            that fits none of these stays in memory, apart from the others. Bytes that are only
+ *            copied have the type they are declared with; parts that are never read are dropped.
+ *            Before that, sroa_accesses.c takes apart loads and stores of whole structs and of one of two variables.
+ *            Rounds, until nothing changes: of two variables that are copied into one another one
+ *            is split in a round, so that its types show what the other's are.
+ * Requires:  nothing. mem2reg does the rest.
+ * Preserves: the control flow.
+ * Cost:      n log n in the uses, times the parts of a variable, each round; variables of more than
+ *            MOST_BYTES or MOST_PARTS are left alone.
+ * Omits:     addresses through phi, other uses of select; variable indices; lifetime markers of what was split
+ *            are dropped.
+ * Tests:     check/opt/sroa-*. */
+#include <stdlib.h>
+
+#include "ir/evalint.h"
+#include "ir/intrinsic.h"
+#include "analysis/alias.h"
+#include "analysis/effects.h"
+#include "opt/passes.h"
+#include "opt/memory/sroa.h"
+
+enum {
+  MOST_BYTES = 1024,  /* of a variable */
+  MOST_ROUNDS = 16,
+  MOST_PARTS = 128,   /* of a variable */
+  MOST_COPIED = 128,  /* bytes of one that is only copied */
+};
+
+/* --- facts -------------------------------------------------------------------------------------- */
+
+uint64_t sroa_size(const struct splitter *s, struct nvm_type t) {
+  return layout_store_size(&s->m->layout, &s->m->types, t);
+}
+
+/* A value whose bits fill its bytes, and can be cast to another such. */
+static bool is_castable(const struct splitter *s, struct nvm_type t) {
+  const struct type_table *types = &s->m->types;
+  if (type_is_ptr(types, t)) return true;
+  struct nvm_type scalar = type_scalar(types, t);
+  if (!type_is_int(types, scalar) && !type_is_float(types, scalar)) return false;
+  uint32_t bits = type_scalar_bits(types, scalar);
+  return bits % 8 == 0 && layout_bits(&s->m->layout, types, t) == sroa_size(s, t) * 8;
+}
+
+bool sroa_is_in_variable(const struct splitter *s, struct nvm_value address) {
+  struct nvm_value object = alias_underlying_object(s->f, address);
+  return value_kind(object) == VALUE_INST && s->f->insts.data[value_index(object)].op == OP_ALLOCA;
+}
+
+uint64_t sroa_alloca_bytes(const struct splitter *s, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  nvm_u128 count;
+  struct nvm_type type = {i->aux};
+  if (!const_is_int(s->m, inst_operand(s->f, i, 0), &count) || count != 1) return 0;
+  return type_is_sized(&s->m->types, type)
+             ? layout_alloc_size(&s->m->layout, &s->m->types, type) : 0;
+}
+
+uint32_t sroa_alloca_align(const struct splitter *s, const struct nvm_inst *i) {
+  return layout_written_align(&s->m->layout, &s->m->types, (struct nvm_type){i->aux}, i->flags & ALLOCA_ALIGN_MASK);
+}
+
+/* --- new instructions ---------------------------------------------------------------------------- */
+
+struct nvm_value sroa_add(struct splitter *s, struct nvm_inst_id before, enum op op,
+                            struct nvm_type type, const struct nvm_value *operands, uint32_t count,
+                            uint32_t aux) {
+  struct nvm_inst_id i = function_add_inst(s->f, op, 0, type, operands, count, aux);
+  if (inst_is_none(i)) {
+    s->failed = true;
+    return const_poison(s->m, type);
+  }
+  s->f->locations.data[i.index] = s->f->locations.data[before.index];
+  inst_insert_before(s->f, i, before);
+  return value_of_inst(i);
+}
+
+static struct nvm_value cast(struct splitter *s, struct nvm_inst_id before, struct nvm_value v,
+                             struct nvm_type to) {
+  struct type_table *t = &s->m->types;
+  struct nvm_type from = value_type(s->f, v);
+  if (type_equal(from, to)) return v;
+  struct nvm_type word = type_int(t, (uint32_t)sroa_size(s, to) * 8);
+  if (type_is_ptr(t, from)) {
+    v = sroa_add(s, before, OP_PTRTOINT, word, &v, 1, 0);
+    return cast(s, before, v, to);
+  }
+  if (type_is_ptr(t, to)) {
+    v = cast(s, before, v, word);
+    return sroa_add(s, before, OP_INTTOPTR, to, &v, 1, 0);
+  }
+  return sroa_add(s, before, OP_BITCAST, to, &v, 1, 0);
+}
+
+struct nvm_value sroa_offset_pointer(struct splitter *s, struct nvm_inst_id before,
+                                       struct nvm_value base, int64_t offset) {
+  if (offset == 0) return base;
+  struct nvm_value operands[] = {base, const_int(s->m, TYPE_I64, (nvm_u128)(nvm_i128)offset)};
+  return sroa_add(s, before, OP_GEP, value_type(s->f, base), operands, 2, TYPE_I8.index);
+}
+
+uint32_t sroa_aligned(uint64_t align) {
+  return memory_access_pack((struct memory_access){.align_log2 = (evalint_log2(align) + 1) & 63});
+}
+
+struct nvm_value sroa_add_load(struct splitter *s, struct nvm_inst_id before, struct nvm_type type,
+                                 struct nvm_value pointer, uint32_t aux) {
+  return sroa_add(s, before, OP_LOAD, type, &pointer, 1, aux);
+}
+
+void sroa_add_store(struct splitter *s, struct nvm_inst_id before, struct nvm_value v,
+                      struct nvm_value pointer, uint32_t aux) {
+  struct nvm_value operands[] = {v, pointer};
+  sroa_add(s, before, OP_STORE, TYPE_VOID, operands, 2, aux);
+}
+
+uint64_t sroa_access_align(const struct splitter *s, const struct nvm_inst *i,
+                             struct nvm_type type) {
+  return layout_written_align(&s->m->layout, &s->m->types, type, memory_access_unpack(i->aux).align_log2);
+}
+
+uint64_t sroa_align_at(uint64_t align, uint64_t offset) {
+  uint64_t low = offset & (~offset + 1);
+  return low && low < align ? low : align;
+}
+
+/* --- slices -------------------------------------------------------------------------------------- */
+
+static bool add_slice(struct splitter *s, struct nvm_inst_id i, enum slice_kind kind, int64_t begin,
+                      uint64_t bytes, uint64_t size, struct nvm_type type) {
+  if (begin < 0 || bytes > size || (uint64_t)begin > size - bytes) return false;
+  if (bytes == 0) return false;
+  struct slice slice = {(uint32_t)begin, (uint32_t)((uint64_t)begin + bytes), i, kind, type};
+  if (kind == SLICE_LOAD || kind == SLICE_STORE) s->has_accesses = true;
+  return VEC_PUSH(s->arena, &s->slices, slice);
+}
+
+/* memcpy, memmove, memset of constant length, not volatile. */
+static bool add_call(struct splitter *s, struct nvm_inst_id id, struct nvm_value pointer,
+                     int64_t offset, uint64_t size) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  uint32_t what = call_intrinsic(s->f, i);
+  nvm_u128 length, is_volatile;
+  if (what == INTRINSIC_lifetime_start || what == INTRINSIC_lifetime_end)
+    return VEC_PUSH(s->arena, &s->derived, id);
+  bool copy = what == INTRINSIC_memcpy || what == INTRINSIC_memmove;
+  bool same_space = type_equal(value_type(s->f, pointer), function_inst(s->f, s->alloca)->type);
+  if ((!copy && what != INTRINSIC_memset) || !same_space) return false;
+  uint32_t arguments = i->operand_count - 1;
+  if (!const_is_int(s->m, inst_operand(s->f, i, 2), &length) || length > size ||
+      !const_is_int(s->m, inst_operand(s->f, i, arguments - 1), &is_volatile) || is_volatile)
+    return false;
+  bool to = value_equal(inst_operand(s->f, i, 0), pointer);
+  nvm_u128 byte;
+  if (!copy && !const_is_int(s->m, inst_operand(s->f, i, 1), &byte)) return false;
+  if (copy && s->addresses[id.index].seen == s->tries) return false; /* both ends in this variable */
+  s->addresses[id.index].seen = s->tries;
+  enum slice_kind kind = !copy ? SLICE_SET : to ? SLICE_COPY_TO : SLICE_COPY_FROM;
+  return add_slice(s, id, kind, offset, (uint64_t)length, size, TYPE_NONE);
+}
+
+static bool follow(struct splitter *s, struct nvm_value pointer, int64_t offset, uint64_t size,
+                   uint32_t depth);
+
+static bool add_use(struct splitter *s, struct nvm_inst_id id, struct nvm_value pointer,
+                    int64_t offset, uint64_t size, uint32_t depth) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  int64_t more = 0;
+  switch ((enum op)i->op) {
+  case OP_LOAD:
+    return effects_is_plain_access(i) && add_slice(s, id, SLICE_LOAD, offset, sroa_size(s, i->type), size, i->type);
+  case OP_STORE: {
+    struct nvm_type type = value_type(s->f, inst_operand(s->f, i, 0));
+    return effects_is_plain_access(i) && !value_equal(inst_operand(s->f, i, 0), pointer) &&
+           add_slice(s, id, SLICE_STORE, offset, sroa_size(s, type), size, type);
+  }
+  case OP_CALL: return add_call(s, id, pointer, offset, size);
+  case OP_GEP:
+    if (!value_equal(inst_operand(s->f, i, 0), pointer) || !type_is_ptr(&s->m->types, i->type) ||
+        !gep_constant_offset(s->f, i, &more))
+      return false;
+    break;
+  case OP_BITCAST:
+  case OP_ADDRSPACECAST: break;
+  default: return false;
+  }
+  return VEC_PUSH(s->arena, &s->derived, id) &&
+         follow(s, value_of_inst(id), offset + more, size, depth + 1);
+}
+
+/* All uses of an address; false if one is not understood. */
+static bool follow(struct splitter *s, struct nvm_value pointer, int64_t offset, uint64_t size,
+                   uint32_t depth) {
+  if (depth > 32) return false;
+  uint32_t n = value_index(pointer), left = s->f->uses.data[n];
+  for (uint32_t k = s->addresses[n].first; k; k = s->uses.data[k - 1].next) {
+    struct nvm_inst_id user = s->uses.data[k - 1].user;
+    if (function_inst(s->f, user)->block.index) left--;
+    else if (s->addresses[user.index].seen > s->tries_before) return false; /* split in this round, from the other end */
+    else continue;
+    if (!add_use(s, user, pointer, offset, size, depth)) return false;
+  }
+  return left == 0;
+}
+
+/* --- who names addresses --------------------------------------------------------------------------- */
+
+static enum op op_of(const struct splitter *s, struct nvm_value v) {
+  return value_kind(v) == VALUE_INST ? (enum op)s->f->insts.data[value_index(v)].op : OP_RET;
+}
+
+static bool is_address_of(enum op op) { return op == OP_GEP || op == OP_BITCAST || op == OP_ADDRSPACECAST; }
+
+/* Whether v may be an address in a candidate, as far as its own operand tells. */
+static bool may_be_address(const struct splitter *s, struct nvm_value v) {
+  enum op op = op_of(s, v);
+  if (is_address_of(op)) {
+    v = inst_operand(s->f, &s->f->insts.data[value_index(v)], 0);
+    op = op_of(s, v);
+  }
+  return op == OP_ALLOCA ? s->addresses[value_index(v)].wanted : is_address_of(op);
+}
+
+static void note_use(struct splitter *s, struct nvm_inst_id user, struct nvm_value v) {
+  if (!may_be_address(s, v)) return;
+  struct address_use use = {user, s->addresses[value_index(v)].first};
+  s->failed |= !VEC_PUSH(s->arena, &s->uses, use);
+  s->addresses[value_index(v)].first = s->uses.count;
+}
+
+/* Whether add_use() would understand an instruction of this op. */
+static inline bool may_access(enum op op) {
+  return op == OP_LOAD || op == OP_STORE || op == OP_CALL || is_address_of(op);
+}
+
+/* Notes what may be addresses among the operands of i, unless add_use() would not understand it anyway. */
+static void note_addresses(struct splitter *s, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  uint32_t count = is_address_of((enum op)i->op) ? 1 : i->operand_count; /* indices are none */
+  for (uint32_t k = 0; k < count; k++) note_use(s, id, inst_operand(s->f, i, k));
+}
+
+/* Notes what this round has brought: the first one, all that names its candidates. */
+static void note_new(struct splitter *s, const inst_list *candidates) {
+  uint32_t known = s->noted, count = s->f->insts.count;
+  s->addresses = arena_grow(s->arena, s->addresses, known * sizeof *s->addresses, count * sizeof *s->addresses);
+  s->failed |= !s->addresses;
+  for (uint32_t k = 0; k < candidates->count && !s->failed; k++) s->addresses[candidates->data[k].index].wanted = true;
+  for (uint32_t k = known; k < count && !s->failed; k++)
+    if (s->f->insts.data[k].block.index && may_access((enum op)s->f->insts.data[k].op)) note_addresses(s, (struct nvm_inst_id){k});
+  for (uint32_t k = 0; k < s->moved.count && !s->failed; k++) note_addresses(s, s->moved.data[k]);
+  s->noted = count;
+  s->moved.count = 0;
+}
+
+static void move_access(struct splitter *s, struct nvm_inst_id i, uint32_t operand, struct nvm_value address) {
+  inst_set_operand(s->f, i, operand, address);
+  s->failed |= !VEC_PUSH(s->arena, &s->moved, i);
+}
+
+static void remove_user(struct splitter *s, struct nvm_inst_id i) {
+  s->addresses[i.index].seen = s->tries;
+  inst_remove(s->f, i);
+}
+
+/* --- parts --------------------------------------------------------------------------------------- */
+
+static bool is_uncut(const struct slice *c) { return c->kind == SLICE_LOAD || c->kind == SLICE_STORE; }
+
+static int compare_slices(const void *a, const void *b) {
+  const struct slice *x = a, *y = b;
+  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+  if (x->end != y->end) return x->end < y->end ? -1 : 1;
+  return x->inst.index < y->inst.index ? -1 : x->inst.index > y->inst.index;
+}
+
+/* The scalar or vector that the variable is declared with at that byte; TYPE_NONE: none, of odd width, or a byte of an
+ * array, which is storage for anything. */
+static struct nvm_type declared_type(const struct splitter *s, uint64_t offset) {
+  const struct type_table *t = &s->m->types;
+  struct nvm_type type = {function_inst(s->f, s->alloca)->aux};
+  for (;;) {
+    const struct type_info *info = type_info(t, type);
+    if (info->kind == TY_STRUCT && info->count) {
+      type = type_member(t, type, layout_member_at(&s->m->layout, t, type, &offset));
+    } else if (info->kind == TY_ARRAY && offset < layout_alloc_size(&s->m->layout, t, type) &&
+               !type_equal(info->element, TYPE_I8)) {
+      offset %= layout_alloc_size(&s->m->layout, t, info->element);
+      type = info->element;
+    } else {
+      return offset == 0 && is_castable(s, type) ? type : TYPE_NONE;
+    }
+  }
+}
+
+/* What bytes that are only copied are declared as, for that is how callers access them once this is inlined;
+ * integers for the rest, up to what is declared next. */
+static bool add_gap(struct splitter *s, uint32_t begin, uint32_t end) {
+  while (begin < end) {
+    struct part p = {.begin = begin, .form = PART_SCALAR, .type = declared_type(s, begin)};
+    uint64_t bytes = p.type.index ? sroa_size(s, p.type) : 0;
+    if (bytes == 0 || bytes > end - begin) {
+      uint32_t rest = begin + 1;
+      while (rest < end && rest - begin < 8 && declared_type(s, rest).index == 0) rest++;
+      for (bytes = 8; begin % bytes || begin + bytes > rest;) bytes /= 2;
+      p.type = type_int(&s->m->types, (uint32_t)bytes * 8);
+    }
+    p.end = begin += (uint32_t)bytes;
+    if (!VEC_PUSH(s->arena, &s->parts, p)) return false;
+  }
+  return true;
+}
+
+/* The uncut slices that overlap, and the gaps between them as far as something is copied there. */
+static bool find_parts(struct splitter *s, uint32_t size) {
+  uint32_t covered = 0; /* end of the last part */
+  qsort(s->slices.data, s->slices.count, sizeof *s->slices.data, compare_slices);
+  for (uint32_t k = 0; k < s->slices.count; k++) {
+    const struct slice *c = &s->slices.data[k];
+    if (!is_uncut(c)) continue;
+    if (s->parts.count && c->begin < covered) {
+      struct part *p = &s->parts.data[s->parts.count - 1];
+      if (c->end > p->end) p->end = c->end;
+      covered = p->end;
+      continue;
+    }
+    if (!add_gap(s, covered, c->begin)) return false;
+    struct part p = {.begin = c->begin, .end = c->end};
+    if (!VEC_PUSH(s->arena, &s->parts, p)) return false;
+    covered = c->end;
+  }
+  return add_gap(s, covered, size);
+}
+
+static bool overlaps(const struct slice *c, const struct part *p) {
+  return c->begin < p->end && p->begin < c->end;
+}
+static bool covers(const struct slice *c, const struct part *p) {
+  return c->begin <= p->begin && c->end >= p->end;
+}
+
+/* The type of the part's accesses of its whole width: theirs if it is one, an integer if pointers
+ * are among several, else the first. TYPE_NONE if there is none or they can't be cast. */
+static struct nvm_type whole_type(struct splitter *s, const struct part *p, bool prefer_vector) {
+  struct nvm_type type = TYPE_NONE;
+  bool mixed = false, pointer = false;
+  for (uint32_t k = 0; k < s->slices.count; k++) {
+    const struct slice *c = &s->slices.data[k];
+    if (c->begin > p->begin) break;
+    if (!is_uncut(c) || c->begin != p->begin || c->end != p->end) continue;
+    bool vector = type_is_vector(&s->m->types, c->type);
+    if (type.index == 0) type = c->type;
+    else if (!type_equal(type, c->type)) mixed = true;
+    if (prefer_vector && vector && !type_is_vector(&s->m->types, type)) type = c->type;
+    pointer |= type_is_ptr(&s->m->types, c->type);
+    if (mixed && (!is_castable(s, c->type) || !is_castable(s, type))) return TYPE_NONE;
+  }
+  if (mixed && pointer && !prefer_vector) return type_int(&s->m->types, (p->end - p->begin) * 8);
+  return type;
+}
+
+/* Whether all other accesses are elements of the vector. */
+static bool fits_vector(const struct splitter *s, const struct part *p, struct nvm_type vector) {
+  if (!type_is_vector(&s->m->types, vector) || !is_castable(s, vector)) return false;
+  uint32_t element = (uint32_t)sroa_size(s, type_element(&s->m->types, vector, 0));
+  for (uint32_t k = 0; k < s->slices.count; k++) {
+    const struct slice *c = &s->slices.data[k];
+    if (c->begin >= p->end) break;
+    if (!is_uncut(c) || !overlaps(c, p) || (c->begin == p->begin && c->end == p->end)) continue;
+    if (c->end - c->begin != element || (c->begin - p->begin) % element || !is_castable(s, c->type))
+      return false;
+  }
+  return true;
+}
+
+static bool fits_integer(const struct splitter *s, const struct part *p) {
+  uint32_t bytes = p->end - p->begin;
+  if (bytes > 8 || (bytes & (bytes - 1))) return false;
+  for (uint32_t k = 0; k < s->slices.count && s->slices.data[k].begin < p->end; k++)
+    if (is_uncut(&s->slices.data[k]) && overlaps(&s->slices.data[k], p) &&
+        !is_castable(s, s->slices.data[k].type))
+      return false;
+  return true;
+}
+
+static void choose_form(struct splitter *s, struct part *p) {
+  bool partial = false, cut = false, copied = false;
+  for (uint32_t k = 0; k < s->slices.count; k++) {
+    const struct slice *c = &s->slices.data[k];
+    if (c->begin >= p->end) break; /* they are sorted */
+    if (!overlaps(c, p)) continue;
+    p->touched = true;
+    p->read |= c->kind == SLICE_LOAD || c->kind == SLICE_COPY_FROM;
+    if (is_uncut(c)) partial |= !covers(c, p);
+    else cut |= !covers(c, p), copied = true;
+  }
+  if (!p->read) {
+    p->form = PART_DEAD;
+    return;
+  }
+  struct nvm_type whole = p->type.index ? p->type : whole_type(s, p, partial);
+  p->form = PART_MEMORY;
+  if (cut || (copied && whole.index && !is_castable(s, whole))) return;
+  p->type = whole;
+  if (!partial && whole.index) {
+    p->form = PART_SCALAR;
+  } else if (partial && fits_vector(s, p, whole)) {
+    p->form = PART_VECTOR;
+  } else if (partial && fits_integer(s, p)) {
+    p->form = PART_INTEGER;
+    p->type = type_int(&s->m->types, (p->end - p->begin) * 8);
+  }
+}
+
+/* A new alloca for the part, in front of the old one. */
+static void make_variable(struct splitter *s, struct part *p) {
+  const struct nvm_inst *old = function_inst(s->f, s->alloca);
+  uint32_t align = sroa_alloca_align(s, old);
+  struct nvm_type type = p->type, pointer = old->type;
+  if (p->form == PART_MEMORY) {
+    p->pad = p->begin % align;
+    type = type_array(&s->m->types, TYPE_I8, p->pad + p->end - p->begin);
+  } else {
+    align = layout_align(&s->m->layout, &s->m->types, type);
+  }
+  struct nvm_value one = const_int(s->m, TYPE_I32, 1);
+  p->variable = sroa_add(s, s->alloca, OP_ALLOCA, pointer, &one, 1, type.index);
+  if (value_kind(p->variable) == VALUE_INST)
+    s->f->insts.data[value_index(p->variable)].flags = (uint16_t)(evalint_log2(align) + 1);
+}
+
+/* --- rewriting ------------------------------------------------------------------------------------ */
+
+/* The first part that ends behind `begin`. */
+static struct part *part_at(struct splitter *s, uint32_t begin) {
+  uint32_t low = 0, high = s->parts.count;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (s->parts.data[middle].end <= begin) low = middle + 1;
+    else high = middle;
+  }
+  return &s->parts.data[low];
+}
+
+static struct nvm_value lane(struct splitter *s, const struct slice *c, const struct part *p) {
+  return const_int(s->m, TYPE_I32, (c->begin - p->begin) / (c->end - c->begin));
+}
+
+/* The bytes [c->begin, c->end) of the integer that the part is. */
+static struct nvm_value load_bytes(struct splitter *s, const struct slice *c, const struct part *p) {
+  struct nvm_value v = sroa_add_load(s, c->inst, p->type, p->variable, 0);
+  struct nvm_type narrow = type_int(&s->m->types, (c->end - c->begin) * 8);
+  struct nvm_value shift[] = {v, const_int(s->m, p->type, (c->begin - p->begin) * 8)};
+  if (c->begin > p->begin) v = sroa_add(s, c->inst, OP_LSHR, p->type, shift, 2, 0);
+  return type_equal(narrow, p->type) ? v : sroa_add(s, c->inst, OP_TRUNC, narrow, &v, 1, 0);
+}
+
+static void store_bytes(struct splitter *s, const struct slice *c, const struct part *p,
+                        struct nvm_value v) {
+  uint32_t bits = (c->end - c->begin) * 8, from = (c->begin - p->begin) * 8;
+  v = cast(s, c->inst, v, type_int(&s->m->types, bits));
+  v = sroa_add(s, c->inst, OP_ZEXT, p->type, &v, 1, 0);
+  struct nvm_value shift[] = {v, const_int(s->m, p->type, from)};
+  if (from) shift[0] = sroa_add(s, c->inst, OP_SHL, p->type, shift, 2, 0);
+  nvm_u128 hole = ~((((nvm_u128)1 << bits) - 1) << from);
+  struct nvm_value old = sroa_add_load(s, c->inst, p->type, p->variable, 0);
+  struct nvm_value keep[] = {old, const_int(s->m, p->type, hole)};
+  struct nvm_value both[] = {sroa_add(s, c->inst, OP_AND, p->type, keep, 2, 0), shift[0]};
+  sroa_add_store(s, c->inst, sroa_add(s, c->inst, OP_OR, p->type, both, 2, 0), p->variable, 0);
+}
+
+static void rewrite_load(struct splitter *s, const struct slice *c, const struct part *p) {
+  bool whole = c->begin == p->begin && c->end == p->end;
+  if (p->form == PART_MEMORY || (whole && type_equal(c->type, p->type))) {
+    int64_t delta = p->form == PART_MEMORY ? (int64_t)(c->begin - p->begin + p->pad) : 0;
+    struct nvm_value at = sroa_offset_pointer(s, c->inst, p->variable, delta);
+    move_access(s, c->inst, 0, at);
+    if (p->form != PART_MEMORY) function_inst(s->f, c->inst)->aux = 0;
+    return;
+  }
+  struct nvm_value v;
+  if (!whole && p->form == PART_VECTOR) {
+    struct nvm_value pair[] = {sroa_add_load(s, c->inst, p->type, p->variable, 0), lane(s, c, p)};
+    v = sroa_add(s, c->inst, OP_EXTRACTELEMENT, type_element(&s->m->types, p->type, 0), pair, 2, 0);
+  } else if (!whole) {
+    v = load_bytes(s, c, p);
+  } else {
+    v = sroa_add_load(s, c->inst, p->type, p->variable, 0);
+  }
+  rewrite_set(&s->rewrite, c->inst, cast(s, c->inst, v, c->type));
+}
+
+static void rewrite_store(struct splitter *s, const struct slice *c, const struct part *p) {
+  bool whole = c->begin == p->begin && c->end == p->end;
+  struct nvm_value v = inst_operand(s->f, function_inst(s->f, c->inst), 0);
+  if (p->form == PART_MEMORY) {
+    struct nvm_value at =
+        sroa_offset_pointer(s, c->inst, p->variable, (int64_t)(c->begin - p->begin + p->pad));
+    move_access(s, c->inst, 1, at);
+    return;
+  }
+  if (p->form == PART_DEAD) {
+    /* nobody reads it */
+  } else if (whole) {
+    sroa_add_store(s, c->inst, cast(s, c->inst, v, p->type), p->variable, 0);
+  } else if (p->form == PART_VECTOR) {
+    struct nvm_value element = cast(s, c->inst, v, type_element(&s->m->types, p->type, 0));
+    struct nvm_value operands[] = {sroa_add_load(s, c->inst, p->type, p->variable, 0), element,
+                                   lane(s, c, p)};
+    sroa_add_store(s, c->inst, sroa_add(s, c->inst, OP_INSERTELEMENT, p->type, operands, 3, 0), p->variable, 0);
+  } else {
+    store_bytes(s, c, p, v);
+  }
+  remove_user(s, c->inst);
+}
+
+/* The alignment that a call's argument says it has. */
+static uint64_t argument_align(const struct splitter *s, const struct nvm_inst *i, uint32_t k) {
+  const struct attr_table_data *a = &s->m->attributes;
+  if (i->operand_count == 6) { /* the older form has it as its fourth argument */
+    nvm_u128 old = 1;
+    const_is_int(s->m, inst_operand(s->f, i, 3), &old);
+    return old ? (uint64_t)old : 1;
+  }
+  uint32_t align = attrset_align(a, attrlist_parameter(a, call_site_of(s->f, i)->attributes, k));
+  return align ? align : 1;
+}
+
+/* A copy of `bytes` bytes between a part in memory and the other side. */
+static void copy_memory(struct splitter *s, const struct slice *c, struct nvm_value mine,
+                        struct nvm_value other, uint64_t bytes) {
+  struct nvm_inst i = *function_inst(s->f, c->inst);
+  struct call_site site = *call_site_of(s->f, &i);
+  site.attributes = (struct nvm_attrlist){0};
+  struct nvm_value operands[6];
+  for (uint32_t k = 0; k < i.operand_count; k++) operands[k] = inst_operand(s->f, &i, k);
+  struct nvm_type length = value_type(s->f, operands[2]);
+  operands[c->kind == SLICE_COPY_FROM ? 1 : 0] = mine;
+  if (c->kind != SLICE_SET) operands[c->kind == SLICE_COPY_FROM ? 0 : 1] = other;
+  operands[2] = const_int(s->m, length, bytes);
+  if (i.operand_count == 6) operands[3] = const_int(s->m, TYPE_I32, 1);
+  sroa_add(s, c->inst, OP_CALL, TYPE_VOID, operands, i.operand_count, module_call_site(s->m, site));
+}
+
+/* The constant of the part's type with every byte set. */
+static struct nvm_value filled(struct splitter *s, struct nvm_inst_id before, const struct part *p,
+                               uint8_t byte) {
+  if (byte == 0) return const_zero(s->m, p->type);
+  nvm_u128 bits = 0;
+  uint32_t bytes = p->end - p->begin;
+  if (bytes > 16) return VALUE_NULL;
+  for (uint32_t k = 0; k < bytes; k++) bits = bits << 8 | byte;
+  return cast(s, before, const_int(s->m, type_int(&s->m->types, bytes * 8), bits), p->type);
+}
+
+/* What one cut slice does to one part. */
+static void rewrite_cut(struct splitter *s, const struct slice *c, const struct part *p) {
+  const struct nvm_inst *i = function_inst(s->f, c->inst);
+  uint32_t begin = c->begin > p->begin ? c->begin : p->begin;
+  uint32_t end = c->end < p->end ? c->end : p->end;
+  uint32_t side = c->kind == SLICE_COPY_TO ? 1 : 0;
+  uint64_t align = argument_align(s, i, side);
+  struct nvm_value other = inst_operand(s->f, i, side);
+  bool set = c->kind == SLICE_SET;
+  nvm_u128 byte = 0;
+  if (p->form == PART_DEAD) return;
+  if (set) const_is_int(s->m, inst_operand(s->f, i, 1), &byte);
+  else other = sroa_offset_pointer(s, c->inst, other, begin - c->begin);
+  uint32_t how = sroa_aligned(sroa_align_at(align, begin - c->begin));
+  if (p->form == PART_MEMORY) {
+    struct nvm_value mine = sroa_offset_pointer(s, c->inst, p->variable, begin - p->begin + p->pad);
+    copy_memory(s, c, mine, other, end - begin);
+  } else if (set) {
+    sroa_add_store(s, c->inst, filled(s, c->inst, p, (uint8_t)byte), p->variable, 0);
+  } else if (c->kind == SLICE_COPY_TO) {
+    sroa_add_store(s, c->inst, sroa_add_load(s, c->inst, p->type, other, how), p->variable, 0);
+  } else {
+    sroa_add_store(s, c->inst, sroa_add_load(s, c->inst, p->type, p->variable, 0), other, how);
+  }
+}
+
+static void rewrite_slice(struct splitter *s, const struct slice *c) {
+  struct part *p = part_at(s, c->begin);
+  if (c->kind == SLICE_LOAD) {
+    rewrite_load(s, c, p);
+  } else if (c->kind == SLICE_STORE) {
+    rewrite_store(s, c, p);
+  } else {
+    for (; p < s->parts.data + s->parts.count && p->begin < c->end; p++) rewrite_cut(s, c, p);
+    remove_user(s, c->inst);
+  }
+}
+
+/* --- a variable ------------------------------------------------------------------------------------ */
+
+/* Whether splitting gains: some part leaves memory, and it is not yet as it would become. */
+static bool is_worth_it(const struct splitter *s) {
+  bool gain = false;
+  for (uint32_t k = 0; k < s->parts.count; k++)
+    gain |= s->parts.data[k].touched && s->parts.data[k].form != PART_MEMORY;
+  const struct part *p = &s->parts.data[0];
+  if (s->parts.count != 1 || p->form != PART_SCALAR) return gain;
+  /* One scalar: mem2reg takes it as it is, if all access it directly and as one type. */
+  for (uint32_t k = 0; k < s->slices.count; k++)
+    if (!is_uncut(&s->slices.data[k]) || !type_equal(s->slices.data[k].type, p->type)) return true;
+  for (uint32_t k = 0; k < s->derived.count; k++)
+    if (function_inst(s->f, s->derived.data[k])->op != OP_CALL) return true;
+  return false;
+}
+
+/* A memset by something but zero of a part that has no constant for it. */
+static bool can_fill(const struct splitter *s) {
+  for (uint32_t k = 0; k < s->slices.count; k++) {
+    nvm_u128 byte = 0;
+    const struct slice *c = &s->slices.data[k];
+    if (c->kind != SLICE_SET) continue;
+    const_is_int(s->m, inst_operand(s->f, function_inst(s->f, c->inst), 1), &byte);
+    for (uint32_t n = 0; byte && n < s->parts.count; n++)
+      if (s->parts.data[n].end - s->parts.data[n].begin > 16) return false;
+  }
+  return true;
+}
+
+/* A variable that is only copied waits for the one it is copied to or from: that one's accesses
+ * will say what the types are. Where nobody reads it, they do not matter. */
+static bool should_wait(const struct splitter *s) {
+  bool read = false;
+  for (uint32_t k = 0; k < s->slices.count; k++) read |= s->slices.data[k].kind == SLICE_COPY_FROM;
+  if (!read) return false;
+  for (uint32_t k = 0; !s->has_accesses && k < s->slices.count; k++) {
+    const struct slice *c = &s->slices.data[k];
+    const struct nvm_inst *i = function_inst(s->f, c->inst);
+    if (c->kind == SLICE_SET) continue;
+    if (sroa_is_in_variable(s, inst_operand(s->f, i, c->kind == SLICE_COPY_TO ? 1 : 0))) return true;
+  }
+  return false;
+}
+
+static void split_variable(struct splitter *s) {
+  for (uint32_t k = 0; k < s->parts.count; k++)
+    if (s->parts.data[k].form != PART_DEAD) make_variable(s, &s->parts.data[k]);
+  for (uint32_t k = 0; k < s->slices.count && !s->failed; k++) rewrite_slice(s, &s->slices.data[k]);
+  for (uint32_t k = s->derived.count; k-- > 0;) {
+    struct nvm_inst_id i = s->derived.data[k];
+    const struct nvm_inst *inst = function_inst(s->f, i);
+    if (inst->op == OP_CALL) inst_remove(s->f, i);
+    else rewrite_set(&s->rewrite, i, const_poison(s->m, inst->type));
+  }
+  struct nvm_type pointer = function_inst(s->f, s->alloca)->type;
+  rewrite_set(&s->rewrite, s->alloca, const_poison(s->m, pointer));
+  s->split++;
+}
+
+/* Splits the alloca if it can; `patient`: not if it should wait. */
+static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool patient) {
+  uint64_t size = sroa_alloca_bytes(s, alloca);
+  if (size == 0 || size > MOST_BYTES) return false;
+  s->alloca = alloca;
+  s->tries++;
+  s->slices.count = s->derived.count = s->parts.count = 0;
+  s->has_accesses = false;
+  if (!follow(s, value_of_inst(alloca), 0, size, 0) || s->slices.count == 0) return false;
+  if (size > MOST_COPIED && !s->has_accesses) return false;
+  if (patient && should_wait(s)) {
+    s->waited = true;
+    return false;
+  }
+  if (!find_parts(s, (uint32_t)size)) {
+    s->failed = true;
+    return false;
+  }
+  if (s->parts.count > MOST_PARTS) return false;
+  for (uint32_t k = 0; k < s->parts.count; k++) choose_form(s, &s->parts.data[k]);
+  if (!is_worth_it(s) || !can_fill(s)) return false;
+  split_variable(s);
+  return true;
+}
+
+/* --- the pass ------------------------------------------------------------------------------------ */
+
+/* One round over the candidates. Those of the next one are what is left of them, and what is left of split ones in
+ * memory: the other parts are such as mem2reg takes. */
+static bool run_round(struct splitter *s, bool patient) {
+  bool any = false;
+  inst_list now = {0};
+  for (uint32_t k = 0; k < s->candidates.count; k++)
+    if (s->f->uses.data[s->candidates.data[k].index]) s->failed |= !VEC_PUSH(s->arena, &now, s->candidates.data[k]);
+  s->candidates.count = 0;
+  if (now.count == 0) return false;
+  note_new(s, &now);
+  s->failed |= !rewrite_grow(&s->rewrite, s->arena);
+  s->tries_before = s->tries;
+  for (uint32_t k = 0; k < now.count && !s->failed; k++) {
+    bool split = try_variable(s, now.data[k], patient);
+    for (uint32_t p = 0; split && p < s->parts.count; p++)
+      if (s->parts.data[p].form == PART_MEMORY)
+        s->failed |= !VEC_PUSH(s->arena, &s->candidates, (struct nvm_inst_id){value_index(s->parts.data[p].variable)});
+    if (!split) s->failed |= !VEC_PUSH(s->arena, &s->candidates, now.data[k]);
+    any |= split;
+  }
+  return any;
+}
+
+enum nvm_status sroa_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct splitter s = {.f = f, .m = f->module, .arena = env->arena};
+  bool any = true;
+  struct sroa_found accesses;
+  if (!sroa_find_candidates(&s, &accesses)) return NVM_OUT_OF_MEMORY;
+  if (sroa_split_accesses(&s, accesses)) {
+    *changed = true;
+    if (s.failed || !sroa_find_candidates(&s, &accesses)) return NVM_OUT_OF_MEMORY;
+  }
+  if (s.candidates.count) s.failed |= !rewrite_init(&s.rewrite, f, env->arena);
+  for (int round = 0; s.candidates.count && round < MOST_ROUNDS && !s.failed; round++) {
+    s.waited = false;
+    any = run_round(&s, any); /* patient, unless that brought nothing */
+    if (!any && !s.waited) break;
+  }
+  if (s.split) rewrite_apply(&s.rewrite);
+  *changed |= s.split != 0;
+  *env->statistic += s.split;
+  return s.failed ? NVM_OUT_OF_MEMORY : NVM_OK;
+}

@@ -1,0 +1,260 @@
+/* The accesses that sroa could not take apart, and how they become such as it can:
+ *
+ *   load {T, U} of a variable          a load for each member, put together by insertvalue
+ *   store {T, U} to one                a store for each member, which extractvalue takes or insertvalue had put there
+ *   extractvalue of insertvalue        what was put there
+ *   load of select c, &a, &b           select c, what a holds, what b holds
+ *
+ * New instructions stand before the one replaced. */
+#include <string.h>
+
+#include "analysis/effects.h"
+#include "opt/memory/sroa.h"
+
+enum {
+  MOST_MEMBERS = 64, /* of a struct that is loaded or stored as a whole */
+  MOST_DEPTH = 16,   /* of structs in structs */
+};
+
+/* --- whole structs ------------------------------------------------------------------------------- */
+
+struct member {
+  struct nvm_type type;
+  uint64_t offset;
+  uint32_t path[MOST_DEPTH], depth;
+};
+typedef struct {
+  struct member list[MOST_MEMBERS];
+  uint32_t count;
+} member_list;
+
+/* The scalars and vectors in a struct or array; false if there are too many. */
+static bool list_members(const struct splitter *s, const struct member *at, member_list *out) {
+  const struct type_table *t = &s->m->types;
+  const struct type_info *info = type_info(t, at->type);
+  if (!type_is_aggregate(t, at->type)) {
+    if (out->count == MOST_MEMBERS) return false;
+    out->list[out->count++] = *at;
+    return true;
+  }
+  if (at->depth == MOST_DEPTH || info->count > MOST_MEMBERS) return false;
+  for (uint32_t i = 0; i < info->count; i++) {
+    struct member m = *at;
+    m.type = type_element(t, at->type, i);
+    m.offset += info->kind == TY_STRUCT
+                    ? layout_member_offset(&s->m->layout, t, at->type, i)
+                    : i * layout_alloc_size(&s->m->layout, t, m.type);
+    m.path[m.depth++] = i;
+    if (!list_members(s, &m, out)) return false;
+  }
+  return true;
+}
+
+/* How an insertvalue's place lies to the path looked for. */
+enum relation { PLACE_APART, PLACE_SAME, PLACE_OTHER };
+
+static enum relation compare_place(const struct splitter *s, const struct nvm_inst *insert,
+                                   const uint32_t *path, uint32_t depth) {
+  uint32_t length = insert->operand_count - 2;
+  for (uint32_t k = 0; k < length && k < depth; k++) {
+    nvm_u128 index = 0;
+    const_is_int(s->m, inst_operand(s->f, insert, k + 2), &index);
+    if (index != path[k]) return PLACE_APART;
+  }
+  return length == depth ? PLACE_SAME : PLACE_OTHER;
+}
+
+/* The member at `path` of v, if insertvalue put it there; else VALUE_NULL, *rest being the value
+ * of which it is still a member. */
+static struct nvm_value find_member(const struct splitter *s, struct nvm_value v,
+                                    const uint32_t *path, uint32_t depth, struct nvm_value *rest) {
+  for (int steps = 0; steps < 2 * MOST_MEMBERS; steps++) {
+    *rest = v;
+    if (value_kind(v) != VALUE_INST) break;
+    const struct nvm_inst *i = &s->f->insts.data[value_index(v)];
+    if (i->op != OP_INSERTVALUE || i->block.index == 0) break;
+    enum relation where = compare_place(s, i, path, depth);
+    if (where == PLACE_SAME) return inst_operand(s->f, i, 1);
+    if (where == PLACE_OTHER) break;
+    v = inst_operand(s->f, i, 0);
+  }
+  return VALUE_NULL;
+}
+
+static struct nvm_value constant_member(struct splitter *s, struct nvm_value v,
+                                        const uint32_t *path, uint32_t depth) {
+  for (uint32_t k = 0; k < depth && !value_is_none(v); k++) v = const_element(s->m, v, path[k]);
+  return v;
+}
+
+static struct nvm_value take_member(struct splitter *s, struct nvm_inst_id before,
+                                    struct nvm_value v, const struct member *m) {
+  struct nvm_value rest, operands[MOST_DEPTH + 1];
+  struct nvm_value found = find_member(s, v, m->path, m->depth, &rest);
+  if (!value_is_none(found)) return found;
+  if (value_kind(rest) == VALUE_CONST) {
+    found = constant_member(s, rest, m->path, m->depth);
+    if (!value_is_none(found)) return found;
+  }
+  operands[0] = rest;
+  for (uint32_t k = 0; k < m->depth; k++) operands[k + 1] = const_int(s->m, TYPE_I32, m->path[k]);
+  return sroa_add(s, before, OP_EXTRACTVALUE, m->type, operands, m->depth + 1, 0);
+}
+
+static void split_struct_load(struct splitter *s, struct nvm_inst_id id, const member_list *members) {
+  struct nvm_type type = function_inst(s->f, id)->type;
+  struct nvm_value pointer = inst_operand(s->f, function_inst(s->f, id), 0);
+  uint64_t align = sroa_access_align(s, function_inst(s->f, id), type);
+  struct nvm_value whole = const_poison(s->m, type), operands[MOST_DEPTH + 2];
+  for (uint32_t k = 0; k < members->count; k++) {
+    const struct member *m = &members->list[k];
+    struct nvm_value at = sroa_offset_pointer(s, id, pointer, (int64_t)m->offset);
+    operands[0] = whole;
+    operands[1] = sroa_add_load(s, id, m->type, at, sroa_aligned(sroa_align_at(align, m->offset)));
+    for (uint32_t p = 0; p < m->depth; p++)
+      operands[p + 2] = const_int(s->m, TYPE_I32, m->path[p]);
+    whole = sroa_add(s, id, OP_INSERTVALUE, type, operands, m->depth + 2, 0);
+  }
+  rewrite_set(&s->rewrite, id, whole);
+}
+
+static void split_struct_store(struct splitter *s, struct nvm_inst_id id,
+                               const member_list *members) {
+  struct nvm_value value =
+      rewrite_get(&s->rewrite, inst_operand(s->f, function_inst(s->f, id), 0));
+  struct nvm_value pointer = inst_operand(s->f, function_inst(s->f, id), 1);
+  uint64_t align = sroa_access_align(s, function_inst(s->f, id), value_type(s->f, value));
+  for (uint32_t k = 0; k < members->count; k++) {
+    const struct member *m = &members->list[k];
+    struct nvm_value v = take_member(s, id, value, m);
+    struct nvm_value at = sroa_offset_pointer(s, id, pointer, (int64_t)m->offset);
+    sroa_add_store(s, id, v, at, sroa_aligned(sroa_align_at(align, m->offset)));
+  }
+  inst_remove(s->f, id);
+}
+
+static bool split_struct_access(struct splitter *s, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  bool load = i->op == OP_LOAD;
+  struct nvm_type type = load ? i->type : value_type(s->f, inst_operand(s->f, i, 0));
+  if (!type_is_aggregate(&s->m->types, type) || !effects_is_plain_access(i) ||
+      !sroa_is_in_variable(s, inst_operand(s->f, i, load ? 0 : 1)))
+    return false;
+  member_list members = {.count = 0};
+  struct member root = {.type = type};
+  if (!list_members(s, &root, &members) || members.count == 0) return false;
+  if (load) split_struct_load(s, id, &members);
+  else split_struct_store(s, id, &members);
+  return true;
+}
+
+/* extractvalue, perhaps of an extractvalue, of what insertvalue put there. */
+static bool look_through(struct splitter *s, struct nvm_inst_id id) {
+  uint32_t path[MOST_DEPTH], depth = 0;
+  struct nvm_value rest, whole = value_of_inst(id);
+  for (const struct nvm_inst *i; value_kind(whole) == VALUE_INST; whole = rewrite_get(&s->rewrite, inst_operand(s->f, i, 0))) {
+    i = function_inst(s->f, (struct nvm_inst_id){value_index(whole)});
+    uint32_t own = i->operand_count - 1;
+    if (i->op != OP_EXTRACTVALUE) break;
+    if (depth + own > MOST_DEPTH) return false;
+    memmove(path + own, path, depth * sizeof *path);
+    for (uint32_t k = 0; k < own; k++) {
+      nvm_u128 index = 0;
+      const_is_int(s->m, inst_operand(s->f, i, k + 1), &index);
+      path[k] = (uint32_t)index;
+    }
+    depth += own;
+  }
+  struct nvm_value found = find_member(s, whole, path, depth, &rest);
+  if (value_is_none(found)) return false;
+  found = rewrite_get(&s->rewrite, found);
+  if (value_equal(found, value_of_inst(id))) return false;
+  rewrite_set(&s->rewrite, id, found);
+  return true;
+}
+
+/* --- choices ------------------------------------------------------------------------------------- */
+
+/* Whether `bytes` of memory at v, a variable or one of several, are there; *align: what is known of the place. */
+static bool is_in_variables(const struct splitter *s, struct nvm_value v, uint64_t bytes, uint64_t *align) {
+  int64_t offset = 0, more;
+  for (int steps = 0; steps < 16 && value_kind(v) == VALUE_INST; steps++) {
+    struct nvm_inst_id id = {value_index(v)};
+    const struct nvm_inst *i = function_inst(s->f, id);
+    *align = sroa_align_at(*align, (uint64_t)offset);
+    if (i->op == OP_ALLOCA) {
+      uint64_t size = sroa_alloca_bytes(s, id);
+      if (sroa_alloca_align(s, i) < *align) *align = sroa_alloca_align(s, i);
+      return offset >= 0 && bytes <= size && (uint64_t)offset <= size - bytes;
+    }
+    if (i->op != OP_GEP || !gep_constant_offset(s->f, i, &more)) return false;
+    offset += more;
+    v = inst_operand(s->f, i, 0);
+  }
+  return false;
+}
+
+/* The select that a load's address is, if it chooses between variables. */
+static struct nvm_inst_id choice_of(const struct splitter *s, const struct nvm_inst *load) {
+  struct nvm_value v = load->op == OP_LOAD ? inst_operand(s->f, load, 0) : VALUE_NULL;
+  const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &s->f->insts.data[value_index(v)] : NULL;
+  uint64_t align = 1;
+  if (!i || i->op != OP_SELECT || !effects_is_plain_access(load)) return (struct nvm_inst_id){0};
+  for (uint32_t k = 1; k < 3; k++)
+    if (!is_in_variables(s, inst_operand(s->f, i, k), sroa_size(s, load->type), &align)) return (struct nvm_inst_id){0};
+  return (struct nvm_inst_id){value_index(v)};
+}
+
+static void load_both(struct splitter *s, struct nvm_inst_id id, struct nvm_inst_id choice) {
+  struct nvm_type type = function_inst(s->f, id)->type;
+  struct nvm_value operands[3] = {inst_operand(s->f, function_inst(s->f, choice), 0)};
+  for (uint32_t k = 1; k < 3; k++) {
+    struct nvm_value from = inst_operand(s->f, function_inst(s->f, choice), k);
+    uint64_t align = sroa_access_align(s, function_inst(s->f, id), type);
+    is_in_variables(s, from, sroa_size(s, type), &align);
+    operands[k] = sroa_add_load(s, id, type, from, sroa_aligned(align));
+  }
+  rewrite_set(&s->rewrite, id, sroa_add(s, id, OP_SELECT, type, operands, 3, 0));
+  rewrite_set(&s->rewrite, choice, operands[1]); /* nobody needs it any more */
+}
+
+/* `std::min(a, b)` returns a reference: what is only loaded from one of two variables is loaded from both. */
+static bool split_choices(struct splitter *s) {
+  bool any = false, found = false;
+  uint32_t *loads = arena_alloc(s->arena, s->f->insts.count * sizeof *loads), known = s->f->insts.count;
+  s->failed |= !loads;
+  if (!loads) return false;
+  for (int again = 0; again < 1 + found; again++)
+    FOR_EACH_BLOCK(s->f, b)
+      FOR_EACH_INST(s->f, b, i) {
+        struct nvm_inst_id choice = i.index < known ? choice_of(s, function_inst(s->f, i)) : (struct nvm_inst_id){0};
+        if (inst_is_none(choice) || (again && loads[choice.index] != s->f->uses.data[choice.index])) continue;
+        if (again) load_both(s, i, choice);
+        else loads[choice.index]++;
+        found = true;
+        any |= again;
+      }
+  return any;
+}
+
+bool sroa_split_accesses(struct splitter *s, struct sroa_found found) {
+  if (!found.choices && !found.structs && !found.members) return false;
+  if (!rewrite_init(&s->rewrite, s->f, s->arena)) {
+    s->failed = true;
+    return false;
+  }
+  bool any = found.choices && split_choices(s);
+  if (found.structs)
+    FOR_EACH_BLOCK(s->f, b)
+      for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i); i = next) {
+        next = function_inst(s->f, i)->next;
+        uint16_t op = function_inst(s->f, i)->op;
+        if (op == OP_LOAD || op == OP_STORE) any |= split_struct_access(s, i);
+      }
+  if (found.structs || found.members)
+    FOR_EACH_BLOCK(s->f, b)
+      FOR_EACH_INST(s->f, b, i)
+        if (function_inst(s->f, i)->op == OP_EXTRACTVALUE && i.index < s->rewrite.size) any |= look_through(s, i);
+  rewrite_apply(&s->rewrite);
+  return any;
+}

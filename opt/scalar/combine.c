@@ -1,0 +1,322 @@
+/* combine: replaces instructions by cheaper or more canonical ones, by the rules of combine.rules.
+ *
+ * Purpose:   what front ends and other passes write is longer than it need be; and a canonical form
+ *            lets every later pass and the selection of PTX look for one shape instead of five.
+ * Algorithm: a worklist: every instruction once in the order of the text, and again whenever an
+ *            operand or a user of it changed. At each: dead code goes; operations on constants fold
+ *            (ir/eval.c); a constant operand of a commutative op goes to the right; then the
+ *            decision tree made from combine.rules (all integer rules are proven: `make prove`), then the code
+ *            of combine_code.c for what rules cannot say. Everything that a replacement touches is
+ *            queued; use lists, of which dead code needs the counts only, are made by the first
+ *            replacement. It ends because each rule makes its measure smaller: first the sum of the
+ *            weights of the instructions (prove.py holds and checks them), then the depth of the
+ *            operands; code that cannot be reached may hold cycles without phis, in which even that
+ *            goes on for ever, so a budget ends it.
+ * Requires:  nothing.
+ * Preserves: the control flow.
+ * Cost:      linear in instructions and replacements; known bits cost a bounded walk.
+ * Omits:     what needs new blocks, other blocks' facts, memory.
+ * Tests:     check/opt/combine-*, unit/test_known_bits.c, prove/. */
+#include "opt/scalar/combine.h"
+
+#include "ir/eval.h"
+#include "ir/intrinsic.h"
+#include "analysis/effects.h"
+#include "opt/passes.h"
+
+/* --- use lists -------------------------------------------------------------------------------- */
+
+static bool has_list(struct nvm_value v) { return value_kind(v) == VALUE_INST; }
+
+static void link_use(struct combiner *k, uint32_t slot, struct nvm_inst_id user) {
+  struct nvm_value v = k->f->operands.data[slot];
+  struct combine_use *use = &k->uses.data[slot];
+  *use = (struct combine_use){.user = user};
+  if (!has_list(v)) return;
+  uint32_t *head = &k->insts.data[value_index(v)].head;
+  use->next = *head;
+  if (*head) k->uses.data[*head - 1].previous = slot + 1;
+  *head = slot + 1;
+}
+
+static void unlink_use(struct combiner *k, uint32_t slot) {
+  struct nvm_value v = k->f->operands.data[slot];
+  struct combine_use use = k->uses.data[slot];
+  if (!has_list(v)) return;
+  if (use.next) k->uses.data[use.next - 1].previous = use.previous;
+  if (use.previous) k->uses.data[use.previous - 1].next = use.next;
+  else k->insts.data[value_index(v)].head = use.next;
+}
+
+/* Room for the instructions that the function has now, and some more; cheap if asked often. */
+static bool have_insts(struct combiner *k) {
+  uint64_t count = k->f->insts.count;
+  return count <= k->insts.capacity || VEC_RESERVE(k->arena, &k->insts, count + count / 8);
+}
+
+static bool have_uses(struct combiner *k) {
+  uint64_t count = k->f->operands.count;
+  return count <= k->uses.capacity || VEC_ROOM(k->arena, &k->uses, count + count / 8);
+}
+
+static void link_operands(struct combiner *k, struct nvm_inst_id i) {
+  const struct nvm_inst *inst = function_inst(k->f, i);
+  for (uint32_t n = 0; n < inst->operand_count; n++) link_use(k, inst->first_operand + n, i);
+}
+
+/* To be asked before operands change; false when out of memory. */
+static bool have_lists(struct combiner *k) {
+  if (k->linked) return true;
+  if (!have_insts(k) || !have_uses(k)) return false;
+  FOR_EACH_BLOCK(k->f, b)
+    FOR_EACH_INST(k->f, b, i) link_operands(k, i);
+  return k->linked = true;
+}
+
+void combine_set_operand(struct combiner *k, struct nvm_inst_id i, uint32_t n, struct nvm_value v) {
+  uint32_t slot = function_inst(k->f, i)->first_operand + n;
+  if (!have_lists(k)) return;
+  unlink_use(k, slot);
+  inst_set_operand(k->f, i, n, v);
+  link_use(k, slot, i);
+}
+
+/* --- work ------------------------------------------------------------------------------------- */
+
+void combine_queue(struct combiner *k, struct nvm_value v) {
+  if (!has_list(v) || !have_insts(k) || k->insts.data[value_index(v)].waiting) return;
+  k->insts.data[value_index(v)].waiting = true;
+  (void)VEC_PUSH(k->arena, &k->stack, value_index(v)); /* a failure shows in the arena */
+}
+
+static void queue_users(struct combiner *k, struct nvm_inst_id i) {
+  if (!have_lists(k)) return;
+  for (uint32_t slot = k->insts.data[i.index].head; slot; slot = k->uses.data[slot - 1].next)
+    combine_queue(k, value_of_inst(k->uses.data[slot - 1].user));
+}
+
+static void remove_inst(struct combiner *k, struct nvm_inst_id i) {
+  const struct nvm_inst *inst = function_inst(k->f, i);
+  for (uint32_t n = 0; n < inst->operand_count; n++) {
+    combine_queue(k, inst_operand(k->f, inst, n));
+    if (k->linked) unlink_use(k, inst->first_operand + n);
+  }
+  inst_remove(k->f, i);
+  k->changed = true;
+}
+
+/* Everything that names i names `to` from now on; i goes. */
+static void replace(struct combiner *k, struct nvm_inst_id i, struct nvm_value to) {
+  if (!have_lists(k)) return;
+  for (uint32_t slot; (slot = k->insts.data[i.index].head) != 0;) {
+    struct nvm_inst_id user = k->uses.data[slot - 1].user;
+    combine_queue(k, value_of_inst(user));
+    combine_set_operand(k, user, slot - 1 - function_inst(k->f, user)->first_operand, to);
+  }
+  combine_queue(k, to);
+  k->insts.data[i.index].fate = to;
+  remove_inst(k, i);
+}
+
+/* --- building --------------------------------------------------------------------------------- */
+
+static struct nvm_value place(struct combiner *k, struct nvm_inst_id root, struct nvm_inst_id i) {
+  if (inst_is_none(i) || !have_lists(k) || !have_insts(k) || !have_uses(k)) return VALUE_NULL;
+  inst_insert_before(k->f, i, root);
+  k->f->locations.data[i.index] = k->f->locations.data[root.index];
+  link_operands(k, i);
+  combine_queue(k, value_of_inst(i));
+  return value_of_inst(i);
+}
+
+static bool is_float_type(const struct combiner *k, struct nvm_type type) {
+  return type_is_float_or_vector(&k->m->types, type);
+}
+
+struct nvm_value build_op(struct combiner *k, struct nvm_inst_id root, enum op op, uint32_t flags,
+                          struct nvm_type type, uint32_t aux, uint32_t count,
+                          const struct nvm_value *operands) {
+  bool constant = true;
+  for (uint32_t n = 0; n < count; n++) {
+    if (value_is_none(operands[n])) return VALUE_NULL;
+    constant &= value_kind(operands[n]) == VALUE_CONST;
+  }
+  flags &= op_flags(op);
+  if (op == OP_SELECT && !is_float_type(k, type)) flags = 0;
+  if (constant) {
+    struct nvm_value folded = eval_fold(k->m, op, (uint16_t)flags, aux, type, operands, count);
+    if (!value_is_none(folded)) return folded;
+  }
+  return place(k, root, function_add_inst(k->f, op, (uint16_t)flags, type, operands, count, aux));
+}
+
+struct nvm_value build_call(struct combiner *k, struct nvm_inst_id root, uint32_t intrinsic,
+                            uint32_t flags, struct nvm_type type, uint32_t count,
+                            const struct nvm_value *operands) {
+  enum { MOST = 4 };
+  struct nvm_type parameters[MOST];
+  struct nvm_value all[MOST + 1];
+  for (uint32_t n = 0; n < count; n++) {
+    if (value_is_none(operands[n])) return VALUE_NULL;
+    all[n] = operands[n];
+    parameters[n] = value_type(k->f, operands[n]);
+  }
+  struct nvm_type callee = type_function(&k->m->types, type, parameters, count, false);
+  all[count] = intrinsic_declare(k->m, (enum intrinsic_id)intrinsic, &type, 1, callee);
+  if (value_is_none(all[count])) return VALUE_NULL;
+  uint32_t site = module_call_site(k->m, (struct call_site){.function_type = callee});
+  if (site == 0) return VALUE_NULL;
+  uint16_t fast = is_float_type(k, type) ? (uint16_t)(flags & INST_FAST) : 0;
+  return place(k, root, function_add_inst(k->f, OP_CALL, fast, type, all, count + 1, site));
+}
+
+struct nvm_value make_splat(struct combiner *k, struct nvm_type type, struct nvm_value scalar) {
+  if (!type_is_vector(&k->m->types, type)) return scalar;
+  uint32_t lanes = (uint32_t)type_info(&k->m->types, type)->count;
+  struct nvm_value *all = arena_alloc(k->arena, lanes * sizeof *all);
+  if (!all) return VALUE_NULL;
+  for (uint32_t n = 0; n < lanes; n++) all[n] = scalar;
+  return const_aggregate(k->m, type, all, lanes);
+}
+
+struct nvm_value make_int(struct combiner *k, struct nvm_type type, uint64_t value) {
+  return make_splat(k, type, const_int(k->m, type_scalar(&k->m->types, type), value));
+}
+
+/* --- one visit -------------------------------------------------------------------------------- */
+
+static struct nvm_value fold(struct combiner *k, const struct nvm_inst *i) {
+  enum { MOST = 4 };
+  struct nvm_value operands[MOST];
+  if (i->op == OP_CALL || i->operand_count > MOST) return VALUE_NULL;
+  for (uint32_t n = 0; n < i->operand_count; n++) {
+    operands[n] = inst_operand(k->f, i, n);
+    if (value_kind(operands[n]) != VALUE_CONST && i->op != OP_SELECT) return VALUE_NULL;
+  }
+  return eval_fold(k->m, (enum op)i->op, i->flags, i->aux, i->type, operands, i->operand_count);
+}
+
+static bool is_constant(struct nvm_value v) { return value_kind(v) == VALUE_CONST; }
+
+static bool call_commutes(const struct nvm_function *f, const struct nvm_inst *i) {
+  uint32_t id = i->operand_count < 3 ? INTRINSIC_NONE : call_intrinsic(f, i);
+  return id == INTRINSIC_fma || id == INTRINSIC_fmuladd ||
+         (i->operand_count == 3 && (intrinsic_table[id].flags & INTRIN_COMMUTES));
+}
+
+/* A constant stands on the right. */
+static void order_operands(struct combiner *k, struct nvm_inst_id id) {
+  struct nvm_inst *i = function_inst(k->f, id);
+  bool compares = i->op == OP_ICMP || i->op == OP_FCMP;
+  if (!compares && !(op_table[i->op].flags & OPF_COMMUTES) &&
+      !(i->op == OP_CALL && call_commutes(k->f, i)))
+    return;
+  struct nvm_value a = inst_operand(k->f, i, 0), b = inst_operand(k->f, i, 1);
+  if (!is_constant(a) || is_constant(b)) return;
+  if (i->op == OP_CALL && call_site_of(k->f, i)->attributes.index) return; /* of the parameters */
+  if (compares) i->aux = predicate_swapped((enum op)i->op, i->aux);
+  combine_set_operand(k, id, 0, b);
+  combine_set_operand(k, id, 1, a);
+  k->changed = true;
+}
+
+/* True if the instruction is gone or has changed. */
+static bool visit_once(struct combiner *k, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(k->f, id);
+  if (k->f->uses.data[id.index] == 0 && !effects_must_stay(k->f, i)) {
+    remove_inst(k, id);
+    return true;
+  }
+  struct nvm_value to = VALUE_NULL;
+  bool branch = i->op == OP_CONDBR;
+  if (i->operand_count && is_constant(inst_operand(k->f, i, 0)) && i->op != OP_PHI) {
+    to = fold(k, i);
+    if (value_is_none(to)) order_operands(k, id);
+  }
+  if (value_is_none(to)) to = combine_try_rules(k, id);
+  if (value_is_none(to)) to = combine_try_code(k, id);
+  bool touched = branch && combine_unnegate_branch(k, id);
+  if (touched) {
+    k->changed = true;
+    queue_users(k, id);
+    combine_queue(k, value_of_inst(id));
+  }
+  if (value_is_none(to) || value_equal(to, value_of_inst(id))) return touched;
+  if (has_list(to) && k->f->names.data[value_index(to)].index == 0) {
+    k->f->names.data[value_index(to)] = k->f->names.data[id.index];
+    k->f->names.data[id.index].index = 0;
+  }
+  replace(k, id, to);
+  return true;
+}
+
+static void visit(struct combiner *k, struct nvm_inst_id id) {
+  if (k->budget == 0 || block_is_none(function_inst(k->f, id)->block)) return;
+  if (visit_once(k, id)) k->budget--;
+}
+
+static void drain(struct combiner *k) {
+  while (k->stack.count && !k->arena->failed) {
+    uint32_t top = k->stack.data[--k->stack.count];
+    k->insts.data[top].waiting = false;
+    visit(k, (struct nvm_inst_id){top});
+  }
+}
+
+/* --- debug records ---------------------------------------------------------------------------- */
+
+/* What a local value named by metadata is now. */
+static struct nvm_value settled(struct combiner *k, struct nvm_value v) {
+  while (has_list(v) && value_index(v) < k->insts.capacity && !value_is_none(k->insts.data[value_index(v)].fate))
+    v = k->insts.data[value_index(v)].fate;
+  return v;
+}
+
+static void settle_metadata(struct combiner *k, struct nvm_inst_id i, uint32_t n) {
+  struct nvm_value v = inst_operand(k->f, function_inst(k->f, i), n);
+  if (!is_constant(v) || constant_info(&k->m->constants, v)->kind != CONST_METADATA) return;
+  const struct meta_item *item =
+      meta_item(&k->m->metadata, (struct nvm_meta){constant_info(&k->m->constants, v)->meta});
+  if (item->kind != META_VALUE || value_kind(item->value) != VALUE_INST) return;
+  struct nvm_type type = item->type;
+  struct nvm_value now = settled(k, item->value);
+  if (value_kind(now) == VALUE_INST &&
+      block_is_none(function_inst(k->f, (struct nvm_inst_id){value_index(now)})->block))
+    now = const_poison(k->m, type);
+  if (value_equal(now, item->value)) return;
+  inst_set_operand(k->f, i, n, const_metadata(k->m, meta_value(&k->m->metadata, now, type).index));
+}
+
+static void settle_all_metadata(struct combiner *k) {
+  FOR_EACH_BLOCK(k->f, b)
+    FOR_EACH_INST(k->f, b, i) {
+      uint16_t op = function_inst(k->f, i)->op;
+      if (op != OP_DBG_RECORD && op != OP_CALL) continue;
+      for (uint32_t n = 0; n < function_inst(k->f, i)->operand_count; n++) settle_metadata(k, i, n);
+    }
+}
+
+/* In the order of the text as it was; what comes new is queued when made. */
+static bool visit_all(struct combiner *k) {
+  VEC(uint32_t) order = {0};
+  if (!VEC_ROOM(k->arena, &order, k->f->insts.count)) return false;
+  FOR_EACH_BLOCK(k->f, b)
+    FOR_EACH_INST(k->f, b, i) order.data[order.count++] = i.index;
+  for (uint32_t n = 0; n < order.count && !k->arena->failed; n++) {
+    visit(k, (struct nvm_inst_id){order.data[n]});
+    drain(k);
+  }
+  return !k->arena->failed;
+}
+
+enum nvm_status combine_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  enum { BUDGET_FACTOR = 16, BUDGET_LEAST = 1000 };
+  struct combiner k = {.f = f, .m = env->module, .arena = env->arena,
+                       .budget = (uint64_t)f->insts.count * BUDGET_FACTOR + BUDGET_LEAST};
+  uint64_t all = k.budget;
+  if (!visit_all(&k)) return NVM_OUT_OF_MEMORY;
+  *changed = k.changed;
+  *env->statistic += all - k.budget;
+  if (k.changed) settle_all_metadata(&k);
+  return NVM_OK;
+}

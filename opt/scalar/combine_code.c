@@ -1,0 +1,250 @@
+/* What combine does that rules cannot say: ops with any number of operands, and facts of the
+ * machine.
+ *
+ *   phi        all operands one value (or itself): that value
+ *   gep        no step: the base; a constant step from a constant step: one, in bytes
+ *   extractvalue, extractelement of what inserts; shuffles that are one of their operands
+ *   icmp       of two addresses with the same base
+ *   ptrtoint, inttoptr and back, where the widths agree
+ *   br         on a negated condition: the other way round
+ *   call       llvm.expect and such, the size of a warp, the space of a pointer made from one that has it */
+#include "analysis/known_bits.h"
+#include "opt/scalar/combine.h"
+#include "ir/intrinsic.h"
+
+static const struct nvm_inst *as_inst(const struct combiner *k, struct nvm_value v, enum op op) {
+  if (value_kind(v) != VALUE_INST) return NULL;
+  const struct nvm_inst *i = &k->f->insts.data[value_index(v)];
+  return i->op == op ? i : NULL;
+}
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+/* Whether its offset is no doubt one that is not zero: the commonest. */
+static bool steps_once(const struct combiner *k, const struct nvm_inst *g) {
+  struct nvm_value index = g->operand_count == 2 ? inst_operand(k->f, g, 1) : VALUE_NULL;
+  return value_kind(index) == VALUE_CONST && !const_is_zero(k->m, index) &&
+         type_scalar_bits(&k->m->types, (struct nvm_type){g->aux}) != 0;
+}
+
+/* Whether its offset may be constant. */
+static bool has_constant_indices(const struct combiner *k, const struct nvm_inst *g) {
+  for (uint32_t n = 1; n < g->operand_count; n++)
+    if (value_kind(inst_operand(k->f, g, n)) != VALUE_CONST) return false;
+  return true;
+}
+
+/* The same with indices of the pointer's own width, where some are wider: pointers to shared memory may have 32 bits. The
+ * truncations meet the extensions and sums that they follow. */
+static struct nvm_value narrow_indices(struct combiner *k, struct nvm_inst_id root) {
+  enum { MAX_OPERANDS = 8 };
+  struct nvm_inst g = *function_inst(k->f, root);
+  struct nvm_value operands[MAX_OPERANDS];
+  uint32_t bits = layout_pointer_bits(&k->m->layout, type_info(&k->m->types, g.type)->width);
+  bool any = false;
+  if (bits == 64 || g.operand_count > MAX_OPERANDS) return VALUE_NULL;
+  for (uint32_t n = 0; n < g.operand_count; n++) {
+    struct nvm_value v = operands[n] = inst_operand(k->f, &g, n);
+    struct nvm_type type = value_type(k->f, v);
+    if (n == 0 || value_kind(v) == VALUE_CONST || !type_is_int(&k->m->types, type) ||
+        type_scalar_bits(&k->m->types, type) <= bits)
+      continue;
+    operands[n] = build_op(k, root, OP_TRUNC, 0, type_int(&k->m->types, bits), 0, 1, &v);
+    if (value_is_none(operands[n])) return VALUE_NULL;
+    any = true;
+  }
+  return any ? build_op(k, root, OP_GEP, g.flags, g.type, g.aux, g.operand_count, operands) : VALUE_NULL;
+}
+
+static struct nvm_value gep_simplify(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *g = function_inst(k->f, root);
+  if (type_is_ptr(&k->m->types, g->type)) {
+    struct nvm_value narrow = narrow_indices(k, root);
+    if (!value_is_none(narrow)) return narrow;
+    g = function_inst(k->f, root);
+  }
+  struct nvm_value base = inst_operand(k->f, g, 0);
+  int64_t outer, inner;
+  const struct nvm_inst *b = as_inst(k, base, OP_GEP);
+  if (!type_equal(value_type(k->f, base), g->type) || !type_is_ptr(&k->m->types, g->type) ||
+      (steps_once(k, g) && !(b && has_constant_indices(k, b))) || !gep_constant_offset(k->f, g, &outer))
+    return VALUE_NULL;
+  if (outer == 0) return base;
+  if (!b || !type_is_ptr(&k->m->types, value_type(k->f, inst_operand(k->f, b, 0))) ||
+      !gep_constant_offset(k->f, b, &inner))
+    return VALUE_NULL;
+  uint16_t flags = g->flags & b->flags;
+  if ((inner < 0) != (outer < 0)) flags = 0; /* the way back may leave the object first */
+  struct nvm_value from = inst_operand(k->f, b, 0);
+  if (inner + outer == 0) return from;
+  struct nvm_value operands[2] = {from, make_int(k, TYPE_I64, (uint64_t)(inner + outer))};
+  return build_op(k, root, OP_GEP, flags, g->type, TYPE_I8.index, 2, operands);
+}
+
+/* p + i == p + j where only one index differs in kind: both indices, if neither can wrap. */
+static struct nvm_value icmp_of_addresses(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  const struct nvm_inst *a = as_inst(k, inst_operand(k->f, i, 0), OP_GEP);
+  const struct nvm_inst *b = as_inst(k, inst_operand(k->f, i, 1), OP_GEP);
+  if (!a || !b || i->aux > ICMP_NE || a->operand_count != 2 || b->operand_count != 2 ||
+      a->aux != b->aux || !(a->flags & b->flags & INST_INBOUNDS) ||
+      !value_equal(inst_operand(k->f, a, 0), inst_operand(k->f, b, 0)))
+    return VALUE_NULL;
+  struct nvm_value operands[2] = {inst_operand(k->f, a, 1), inst_operand(k->f, b, 1)};
+  struct nvm_type type = value_type(k->f, operands[0]);
+  if (!type_equal(type, value_type(k->f, operands[1])) || !type_is_int(&k->m->types, type) ||
+      layout_alloc_size(&k->m->layout, &k->m->types, (struct nvm_type){a->aux}) == 0 ||
+      type_scalar_bits(&k->m->types, type) >
+          layout_pointer_bits(&k->m->layout, type_info(&k->m->types, a->type)->width))
+    return VALUE_NULL;
+  return build_op(k, root, OP_ICMP, 0, i->type, i->aux, 2, operands);
+}
+
+/* --- casts of pointers ------------------------------------------------------------------------ */
+
+/* An integer as wide as the pointer, there and back. (A pointer that went through an integer may
+ * have lost what it points into, so inttoptr of ptrtoint stays.) */
+static struct nvm_value ptrtoint_of_inttoptr(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  const struct nvm_inst *inner = as_inst(k, inst_operand(k->f, i, 0), OP_INTTOPTR);
+  if (!inner || !type_is_ptr(&k->m->types, inner->type)) return VALUE_NULL;
+  struct nvm_value v = inst_operand(k->f, inner, 0);
+  uint32_t pointer =
+      layout_pointer_bits(&k->m->layout, type_info(&k->m->types, inner->type)->width);
+  bool whole = type_equal(value_type(k->f, v), i->type) &&
+               type_scalar_bits(&k->m->types, i->type) <= pointer;
+  return whole ? v : VALUE_NULL;
+}
+
+/* --- vectors and aggregates ------------------------------------------------------------------- */
+
+static bool constant_index(const struct combiner *k, struct nvm_value v, uint64_t *index) {
+  nvm_u128 bits;
+  if (!const_is_int(k->m, v, &bits) || bits > UINT32_MAX) return false;
+  *index = (uint64_t)bits;
+  return true;
+}
+
+/* The element that reaches the extract through a chain of inserts. */
+static struct nvm_value extractelement_of_inserts(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  enum { MOST_STEPS = 32 };
+  uint64_t wanted, index;
+  struct nvm_value v = inst_operand(k->f, i, 0);
+  if (!constant_index(k, inst_operand(k->f, i, 1), &wanted) ||
+      wanted >= type_info(&k->m->types, value_type(k->f, v))->count)
+    return VALUE_NULL;
+  for (int step = 0; step < MOST_STEPS; step++) {
+    if (value_kind(v) == VALUE_CONST) return const_element(k->m, v, wanted);
+    const struct nvm_inst *insert = as_inst(k, v, OP_INSERTELEMENT);
+    if (!insert || !constant_index(k, inst_operand(k->f, insert, 2), &index)) return VALUE_NULL;
+    if (index == wanted) return inst_operand(k->f, insert, 1);
+    v = inst_operand(k->f, insert, 0);
+  }
+  return VALUE_NULL;
+}
+
+/* The same for aggregates: paths that are equal, or part at some index. */
+static struct nvm_value extractvalue_of_inserts(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  enum { MOST_STEPS = 32 };
+  struct nvm_value v = inst_operand(k->f, i, 0);
+  uint32_t depth = i->operand_count - 1;
+  for (int step = 0; step < MOST_STEPS; step++) {
+    const struct nvm_inst *insert = as_inst(k, v, OP_INSERTVALUE);
+    if (!insert) return VALUE_NULL;
+    uint32_t inserted = insert->operand_count - 2, common = 0;
+    while (common < depth && common < inserted &&
+           value_equal(inst_operand(k->f, i, 1 + common), inst_operand(k->f, insert, 2 + common)))
+      common++;
+    if (common == depth && common == inserted) return inst_operand(k->f, insert, 1);
+    if (common == depth || common == inserted) return VALUE_NULL; /* one lies in the other */
+    v = inst_operand(k->f, insert, 0);
+  }
+  return VALUE_NULL;
+}
+
+/* A shuffle that copies one operand as it is. */
+static struct nvm_value shuffle_identity(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  struct nvm_value mask = inst_operand(k->f, i, 2), a = inst_operand(k->f, i, 0);
+  if (!type_equal(value_type(k->f, a), i->type)) return VALUE_NULL;
+  uint64_t lanes = type_info(&k->m->types, i->type)->count;
+  bool first = true, second = true;
+  for (uint64_t n = 0; n < lanes && (first || second); n++) {
+    uint64_t lane;
+    struct nvm_value e = const_element(k->m, mask, n);
+    if (value_is_none(e) || !constant_index(k, e, &lane)) return VALUE_NULL;
+    first &= lane == n, second &= lane == n + lanes;
+  }
+  return first ? a : second ? inst_operand(k->f, i, 1) : VALUE_NULL;
+}
+
+/* --- control and calls ------------------------------------------------------------------------ */
+
+/* Branch weights would have to follow: such stay. */
+bool combine_unnegate_branch(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  const struct nvm_inst *not = as_inst(k, inst_operand(k->f, i, 0), OP_XOR);
+  nvm_u128 one;
+  if (!not || k->f->attachments.data[root.index] ||
+      !const_is_int(k->m, inst_operand(k->f, not, 1), &one) || one != 1)
+    return false;
+  struct nvm_value condition = inst_operand(k->f, not, 0);
+  struct nvm_value yes = inst_operand(k->f, i, 1), no = inst_operand(k->f, i, 2);
+  combine_queue(k, inst_operand(k->f, i, 0)); /* perhaps dead now */
+  combine_set_operand(k, root, 0, condition);
+  combine_set_operand(k, root, 1, no);
+  combine_set_operand(k, root, 2, yes);
+  return true;
+}
+
+/* Whether a generic pointer lies in the space that is asked for, if it was made from one of a known space. */
+static struct nvm_value isspacep_known(struct combiner *k, const struct nvm_inst *i, uint32_t asked) {
+  enum { MOST_STEPS = 32, GLOBAL = 1, SHARED = 3, LOCAL = 5, SHARED_CLUSTER = 7 };
+  const struct nvm_inst *from = i;
+  for (int step = 0; step < MOST_STEPS && from && from->op != OP_ADDRSPACECAST; step++) {
+    struct nvm_value v = inst_operand(k->f, from, 0);
+    from = as_inst(k, v, OP_GEP) ? as_inst(k, v, OP_GEP) : as_inst(k, v, OP_ADDRSPACECAST);
+  }
+  if (!from || from->op != OP_ADDRSPACECAST) return VALUE_NULL;
+  uint32_t space = type_info(&k->m->types, value_type(k->f, inst_operand(k->f, from, 0)))->width;
+  if (space != GLOBAL && space != SHARED && space != LOCAL) return VALUE_NULL;
+  return make_int(k, i->type, space == asked || (space == SHARED && asked == SHARED_CLUSTER));
+}
+
+static struct nvm_value call_simplify(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  enum { WARP_LANES = 32 };
+  switch (call_intrinsic(k->f, i)) {
+  case INTRINSIC_expect: case INTRINSIC_expect_with_probability:
+    return inst_operand(k->f, i, 0);
+  case INTRINSIC_nvvm_isspacep_global: return isspacep_known(k, i, 1);
+  case INTRINSIC_nvvm_isspacep_shared: return isspacep_known(k, i, 3);
+  case INTRINSIC_nvvm_isspacep_const: return isspacep_known(k, i, 4);
+  case INTRINSIC_nvvm_isspacep_local: return isspacep_known(k, i, 5);
+  case INTRINSIC_nvvm_isspacep_shared_cluster: return isspacep_known(k, i, 7);
+  case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return make_int(k, i->type, WARP_LANES);
+  default: return VALUE_NULL;
+  }
+}
+
+static struct nvm_value phi_simplify(struct combiner *k, struct nvm_inst_id root) {
+  return phi_single_value(k->f, root);
+}
+
+struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
+  typedef struct nvm_value simplify(struct combiner *k, struct nvm_inst_id root);
+  static simplify *const by_op[OP_COUNT] = {
+      [OP_PHI] = phi_simplify,
+      [OP_GEP] = gep_simplify,
+      [OP_ICMP] = icmp_of_addresses,
+      [OP_PTRTOINT] = ptrtoint_of_inttoptr,
+      [OP_EXTRACTELEMENT] = extractelement_of_inserts,
+      [OP_EXTRACTVALUE] = extractvalue_of_inserts,
+      [OP_SHUFFLEVECTOR] = shuffle_identity,
+      [OP_CALL] = call_simplify,
+  };
+  simplify *code = by_op[function_inst(k->f, root)->op];
+  return code ? code(k, root) : VALUE_NULL;
+}

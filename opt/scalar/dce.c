@@ -1,0 +1,65 @@
+/* dce: removes instructions without effect whose result nobody uses.
+ *
+ * Purpose:   other passes leave dead computations behind; this one sweeps them.
+ * Algorithm: mark from the instructions with effects through their operands, in one walk backwards, remove the rest: cycles
+ *            of dead phis go too (Cytron et al., 1991, section 7.1, without control dependence).
+ * Requires:  nothing.
+ * Preserves: the control flow.
+ * Cost:      linear in operands.
+ * Omits:     dead branches; stores, but those of undef and poison.
+ * Tests:     check/opt/dce-*. */
+#include "analysis/effects.h"
+#include "opt/passes.h"
+#include "opt/rewrite.h"
+
+struct marker {
+  struct nvm_function *f;
+  bool *live, *passed; /* by instruction: needed; seen by the walk, which found nobody who needs it until then */
+  uint32_t *stack;     /* those that are needed though the walk had passed them */
+  uint32_t depth;
+  uint32_t dead;       /* passed and not live */
+};
+
+static void mark_operands(struct marker *k, const struct nvm_inst *i) {
+  const struct nvm_value *operands = k->f->operands.data + i->first_operand;
+  for (uint32_t n = 0; n < i->operand_count; n++) {
+    uint32_t id = value_index(operands[n]);
+    if (value_kind(operands[n]) != VALUE_INST || k->live[id]) continue;
+    k->live[id] = true;
+    if (k->passed[id]) k->stack[k->depth++] = id;
+  }
+}
+
+/* Backwards, for operands mostly stand before their users: then one look at each instruction is enough. */
+static void mark_all(struct marker *k) {
+  struct nvm_function *f = k->f;
+  for (struct nvm_block b = f->last_block; !block_is_none(b); b = function_block(f, b)->previous)
+    for (struct nvm_inst_id i = function_block(f, b)->last; !inst_is_none(i); i = function_inst(f, i)->previous) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      k->passed[i.index] = !k->live[i.index] && (!effects_must_stay(f, inst) || effects_stores_nothing(f, inst));
+      k->dead += k->passed[i.index];
+      if (k->passed[i.index]) continue;
+      k->live[i.index] = true;
+      mark_operands(k, inst);
+      for (; k->depth; k->dead--) mark_operands(k, &f->insts.data[k->stack[--k->depth]]);
+    }
+}
+
+enum nvm_status dce_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct marker k = {.f = f,
+                     .live = arena_alloc(env->arena, f->insts.count * sizeof(bool)),
+                     .passed = arena_alloc(env->arena, f->insts.count * sizeof(bool)),
+                     .stack = arena_alloc(env->arena, f->insts.count * sizeof(uint32_t))};
+  if (!k.live || !k.passed || !k.stack) return NVM_OUT_OF_MEMORY;
+  mark_all(&k);
+  if (k.dead == 0) return NVM_OK;
+  FOR_EACH_BLOCK(f, b)
+    for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
+      next = function_inst(f, i)->next;
+      if (!k.live[i.index]) inst_remove(f, i);
+    }
+  *env->statistic += k.dead;
+  *changed = true;
+  rewrite_drop_dead_metadata(f, k.live);
+  return NVM_OK;
+}

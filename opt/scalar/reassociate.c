@@ -1,0 +1,203 @@
+/* reassociate: sums and products of many are put in the order that costs least.
+ *
+ * Purpose:   in (x + 1) + i + 2 the constants do not meet, in (i + a) + b two that stand still in the loop
+ *            do not.
+ * Algorithm: after Briggs and Cooper, "Effective Partial Redundancy Elimination", 1994: trees of one
+ *            associative and commutative op, each inner node used once, are flattened. If there are
+ *            two constants, two equal operands that cancel or are one, or two operands of outer loops that
+ *            are joined by way of one of an inner loop, the tree is built anew: operands of outer
+ *            loops first, constants last, folded into one. Otherwise it stays as it is, with its flags.
+ * Requires:  nothing; licm moves what stands still.
+ * Preserves: the control flow.
+ * Cost:      a tree of n operands n² comparisons, n at most MOST_OPERANDS.
+ * Omits:     factoring, which combine does; floats without reassoc and nsz on every op of the tree. New
+ *            integer sums carry no flags.
+ * Tests:     check/opt/reassociate.nvir. */
+#include "ir/eval.h"
+#include "analysis/loops.h"
+#include "opt/passes.h"
+
+enum { MOST_OPERANDS = 16 };
+
+struct tree {
+  struct nvm_inst_id root;
+  struct nvm_value leaves[MOST_OPERANDS + 1];
+  uint32_t depth[MOST_OPERANDS + 1]; /* of the loop that a leaf is in; constants: UINT32_MAX */
+  uint32_t count;
+  uint16_t flags; /* fast-math flags that all ops have */
+};
+
+struct reassociation {
+  struct nvm_function *f;
+  struct pass_env *env;
+  bool have_loops; /* found for the first tree */
+  struct loops loops;
+};
+
+static bool may_reorder(const struct nvm_inst *i) {
+  switch ((enum op)i->op) {
+  case OP_ADD: case OP_MUL: case OP_AND: case OP_OR: case OP_XOR: return true;
+  case OP_FADD: case OP_FMUL: return (i->flags & INST_REASSOC) && (i->flags & INST_NSZ);
+  default: return false;
+  }
+}
+
+/* The instruction that makes v, if it is an inner node of a tree of `op`. */
+static const struct nvm_inst *inner_node(const struct nvm_function *f, struct nvm_value v, uint16_t op) {
+  if (value_kind(v) != VALUE_INST || f->uses.data[value_index(v)] != 1) return NULL;
+  const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
+  return i->op == op && may_reorder(i) ? i : NULL;
+}
+
+static uint32_t loop_depth(const struct reassociation *s, struct nvm_value v) {
+  if (value_kind(v) != VALUE_INST) return value_kind(v) == VALUE_CONST ? UINT32_MAX : 0;
+  struct nvm_block b = function_inst(s->f, (struct nvm_inst_id){value_index(v)})->block;
+  return b.index < s->loops.known_blocks ? s->loops.data[s->loops.innermost[b.index]].depth : 0;
+}
+
+/* The operands of the tree, from left to right; false if there are too many, or two only. */
+static bool flatten(const struct reassociation *s, struct tree *t) {
+  const struct nvm_inst *root = function_inst(s->f, t->root);
+  struct nvm_value open[MOST_OPERANDS + 1];
+  uint32_t depth = 0;
+  t->count = 0;
+  t->flags = root->flags & INST_FAST;
+  open[depth++] = inst_operand(s->f, root, 1);
+  open[depth++] = inst_operand(s->f, root, 0);
+  while (depth) {
+    struct nvm_value v = open[--depth];
+    const struct nvm_inst *i = inner_node(s->f, v, root->op);
+    if (t->count + depth + 2 > MOST_OPERANDS) return false;
+    if (i) {
+      t->flags &= i->flags;
+      open[depth++] = inst_operand(s->f, i, 1);
+      open[depth++] = inst_operand(s->f, i, 0);
+      continue;
+    }
+    t->leaves[t->count++] = v;
+  }
+  return t->count > 2;
+}
+
+/* False when out of memory. */
+static bool find_depths(struct reassociation *s, struct tree *t) {
+  struct dominance d;
+  if (!s->have_loops && !flow_loops(s->env->flow, s->f, &d, &s->loops)) return false;
+  s->have_loops = true;
+  for (uint32_t k = 0; k < t->count; k++) t->depth[k] = loop_depth(s, t->leaves[k]);
+  return true;
+}
+
+static void remove_leaf(struct tree *t, uint32_t k) {
+  t->count--;
+  memmove(&t->leaves[k], &t->leaves[k + 1], (t->count - k) * sizeof *t->leaves);
+  memmove(&t->depth[k], &t->depth[k + 1], (t->count - k) * sizeof *t->depth);
+}
+
+/* x & x, x | x are x; x ^ x is 0. True if there was such a pair. */
+static bool drop_pairs(struct tree *t, enum op op, struct nvm_value zero) {
+  bool any = false;
+  if (op != OP_AND && op != OP_OR && op != OP_XOR) return false;
+  for (uint32_t k = 0; k < t->count; k++)
+    for (uint32_t n = k + 1; n < t->count; n++) {
+      if (!value_equal(t->leaves[k], t->leaves[n]) || t->depth[k] == UINT32_MAX) continue;
+      remove_leaf(t, n--);
+      any = true;
+      if (op != OP_XOR) continue;
+      t->leaves[k] = zero;
+      t->depth[k] = UINT32_MAX;
+      break;
+    }
+  return any;
+}
+
+/* Outer loops first, constants last; otherwise in the order they had. True if that brings two of an outer loop
+ * together, or two constants. */
+static bool sort_leaves(struct tree *t) {
+  uint32_t constants = 0, inner = 0, moved = 0, least = UINT32_MAX, outer = 0;
+  for (uint32_t k = 0; k < t->count; k++) {
+    if (t->depth[k] == UINT32_MAX) constants++;
+    else if (t->depth[k] > inner) inner = t->depth[k];
+    if (t->depth[k] < least) least = t->depth[k];
+  }
+  for (uint32_t k = 0; k < t->count; k++) {
+    outer += t->depth[k] < inner;
+    struct nvm_value v = t->leaves[k];
+    uint32_t depth = t->depth[k], n = k;
+    for (; n > 0 && t->depth[n - 1] > depth; n--) {
+      moved += t->depth[n - 1] != UINT32_MAX;
+      t->leaves[n] = t->leaves[n - 1];
+      t->depth[n] = t->depth[n - 1];
+    }
+    t->leaves[n] = v;
+    t->depth[n] = depth;
+  }
+  return constants > 1 || (moved && outer > 1);
+}
+
+static struct nvm_value join(struct reassociation *s, const struct tree *t, struct nvm_value a, struct nvm_value b) {
+  const struct nvm_inst root = *function_inst(s->f, t->root);
+  struct nvm_value v[] = {a, b};
+  if (value_kind(a) == VALUE_CONST && value_kind(b) == VALUE_CONST) {
+    struct nvm_value folded = eval_fold(s->f->module, (enum op)root.op, t->flags, 0, root.type, v, 2);
+    if (!value_is_none(folded)) return folded;
+  }
+  struct nvm_inst_id i = function_add_inst(s->f, (enum op)root.op, t->flags, root.type, v, 2, 0);
+  if (inst_is_none(i)) return VALUE_NULL;
+  s->f->locations.data[i.index] = s->f->locations.data[t->root.index];
+  inst_insert_before(s->f, i, t->root);
+  return value_of_inst(i);
+}
+
+/* Builds the tree; the root becomes its last op, what it was made of is dead. */
+static bool rebuild(struct reassociation *s, struct tree *t) {
+  while (t->count > 2 && t->depth[t->count - 2] == UINT32_MAX) {
+    t->leaves[t->count - 2] = join(s, t, t->leaves[t->count - 2], t->leaves[t->count - 1]);
+    t->count--;
+  }
+  struct nvm_value v = t->leaves[0];
+  for (uint32_t k = 1; k + 1 < t->count && !value_is_none(v); k++) v = join(s, t, v, t->leaves[k]);
+  if (value_is_none(v) || value_is_none(t->leaves[t->count - 1])) return false;
+  inst_set_operand(s->f, t->root, 0, v);
+  inst_set_operand(s->f, t->root, 1, t->leaves[t->count - 1]);
+  function_inst(s->f, t->root)->flags = t->flags;
+  ++*s->env->statistic;
+  return true;
+}
+
+static bool visit(struct reassociation *s, struct nvm_inst_id id, const uint32_t *user_op) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  struct tree t;
+  t.root = id;
+  if ((s->f->uses.data[id.index] == 1 && user_op[id.index] == i->op) || !flatten(s, &t)) return true;
+  if (!find_depths(s, &t)) return false;
+  bool paired = drop_pairs(&t, (enum op)i->op, const_zero(s->f->module, i->type));
+  if (t.count < 2) { /* x and x; the others of x and 0 */
+    t.leaves[1] = i->op == OP_AND ? t.leaves[0] : const_zero(s->f->module, i->type);
+    t.depth[1] = i->op == OP_AND ? t.depth[0] : UINT32_MAX;
+    t.count = 2;
+  }
+  return (!sort_leaves(&t) && !paired) || rebuild(s, &t);
+}
+
+enum nvm_status reassociate_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct reassociation s = {.f = f, .env = env};
+  uint64_t before = *env->statistic;
+  uint32_t *user_op = arena_alloc(env->arena, f->insts.count * sizeof *user_op);
+  VEC(struct nvm_inst_id) nodes = {NULL, 0, 0};
+  if (!user_op) return NVM_OUT_OF_MEMORY;
+  FOR_EACH_BLOCK(f, b)
+    FOR_EACH_INST(f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (!may_reorder(inst)) continue;
+      for (uint32_t k = 0; k < 2; k++) {
+        struct nvm_value v = inst_operand(f, inst, k);
+        if (value_kind(v) == VALUE_INST) user_op[value_index(v)] = inst->op;
+      }
+      if (!VEC_PUSH(env->arena, &nodes, i)) return NVM_OUT_OF_MEMORY;
+    }
+  for (uint32_t k = 0; k < nodes.count; k++)
+    if (!visit(&s, nodes.data[k], user_op)) return NVM_OUT_OF_MEMORY;
+  *changed = *env->statistic != before;
+  return NVM_OK;
+}

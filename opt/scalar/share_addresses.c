@@ -1,0 +1,136 @@
+/* share-addresses: an address that is a constant away from one accessed before is [register+constant].
+ *
+ * Purpose:   stencils and rows of matrices access a[i-1], a[i], a[(i+1)*n+j]: each index is computed,
+ *            extended and scaled anew, though PTX adds a constant to an address for free.
+ * Algorithm: straight-line reassociation (what LLVM does by separate-const-offset-from-gep, n-ary
+ *            reassociation and early-cse) on affine forms: a walk in preorder of the dominator tree with a
+ *            hash table of the addresses accessed, by base and terms of their form (analysis/scev.h).
+ *            Found above: the access is written as that address plus the difference of the constants.
+ *            Only addresses that were accessed above count: of those one knows that they are not poison,
+ *            so that the flags in their computation hold.
+ * Requires:  nothing; lsr has made the addresses in loops that move.
+ * Preserves: the control flow.
+ * Cost:      linear in accesses (hashing), each looks at MOST_TRIED addresses.
+ * Omits:     differences that are not constant; atomics as users.
+ * Tests:     check/opt/share-addresses.nvir. */
+#include "ir/evalint.h"
+#include "analysis/scev.h"
+#include "opt/passes.h"
+
+enum { MOST_TRIED = 8, MOST_STEPS = 64, MOST_OFFSET = 1 << 23 };
+
+struct address {
+  struct scev form;
+  struct nvm_value root; /* an address in a register, and how far from it this one is */
+  int64_t offset;
+  struct nvm_block block;
+  uint32_t older; /* in the same slot: index + 1 */
+};
+
+struct sharer {
+  struct nvm_function *f;
+  struct pass_env *env;
+  struct dominance dominance;
+  struct loops loops;
+  struct scev_env *scev;
+  VEC(struct address) seen;
+  uint32_t slots[1024]; /* index + 1 into seen */
+};
+
+/* Leaves constant offsets off, as many as MOST_STEPS. */
+static struct nvm_value root_of(const struct nvm_function *f, struct nvm_value v, int64_t *offset) {
+  const struct type_table *t = &f->module->types;
+  *offset = 0;
+  for (uint32_t step = 0; step < MOST_STEPS && value_kind(v) == VALUE_INST; step++) {
+    const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
+    nvm_u128 number;
+    if (i->op != OP_GEP || i->operand_count != 2 || !const_is_int(f->module, inst_operand(f, i, 1), &number)) break;
+    struct nvm_type element = {i->aux};
+    uint64_t index = (uint64_t)const_int_signed(f->module, inst_operand(f, i, 1));
+    *offset = (int64_t)((uint64_t)*offset + index * layout_alloc_size(&f->module->layout, t, element));
+    v = inst_operand(f, i, 0);
+  }
+  return v;
+}
+
+static uint32_t hash_form(struct scev a) {
+  uint64_t h = hash_mix(a.base.bits, a.count);
+  for (uint32_t k = 0; k < a.count; k++)
+    h = hash_mix(h ^ a.terms[k].symbol.bits, (uint64_t)a.terms[k].coefficient ^ (uint64_t)a.terms[k].loop << 48);
+  return (uint32_t)(h ^ h >> 32);
+}
+
+/* Whether the iteration numbers in the form mean the same in block b. */
+static bool is_within_loops(const struct sharer *s, struct scev a, struct nvm_block b) {
+  for (uint32_t k = 0; k < a.count; k++)
+    if (a.terms[k].loop && !loops_contains(&s->loops, a.terms[k].loop, b)) return false;
+  return true;
+}
+
+/* The address above that is a constant away from `now`; NULL if there is none. */
+static const struct address *find(const struct sharer *s, const struct address *now, uint32_t slot) {
+  uint32_t tried = 0;
+  for (uint32_t n = s->slots[slot]; n && tried++ < MOST_TRIED; n = s->seen.data[n - 1].older) {
+    const struct address *a = &s->seen.data[n - 1];
+    struct scev same = a->form;
+    same.constant = now->form.constant;
+    if (scev_equal(same, now->form) && dominance_dominates(&s->dominance, a->block, now->block) &&
+        type_equal(value_type(s->f, a->root), value_type(s->f, now->root)))
+      return a;
+  }
+  return NULL;
+}
+
+static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand) {
+  struct nvm_function *f = s->f;
+  struct nvm_value v = inst_operand(f, function_inst(f, access), operand);
+  struct address now = {.block = function_inst(f, access)->block};
+  now.root = root_of(f, v, &now.offset);
+  now.form = scev_of(s->scev, now.root);
+  now.form.constant = (int64_t)((uint64_t)now.form.constant + (uint64_t)now.offset);
+  if (now.form.width == 0 || value_is_none(now.form.base) || !is_within_loops(s, now.form, now.block)) return true;
+  uint32_t slot = hash_form(now.form) % (sizeof s->slots / sizeof *s->slots);
+  const struct address *above = find(s, &now, slot);
+  if (!above) {
+    now.older = s->slots[slot];
+    if (!VEC_PUSH(s->env->arena, &s->seen, now)) return false;
+    s->slots[slot] = s->seen.count;
+    return true;
+  }
+  uint64_t distance = (uint64_t)above->offset + (uint64_t)now.form.constant - (uint64_t)above->form.constant;
+  int64_t offset = evalint_sext(now.form.width, distance);
+  if (value_equal(above->root, now.root) || offset <= -MOST_OFFSET || offset >= MOST_OFFSET) return true;
+  struct nvm_value parts[] = {above->root, const_int(f->module, TYPE_I64, (nvm_u128)(nvm_i128)offset)};
+  struct nvm_value to = parts[0];
+  if (offset) {
+    struct nvm_inst_id i = function_add_inst(f, OP_GEP, 0, value_type(f, to), parts, 2, TYPE_I8.index);
+    if (inst_is_none(i)) return false;
+    f->locations.data[i.index] = f->locations.data[access.index];
+    inst_insert_before(f, i, access);
+    to = value_of_inst(i);
+  }
+  inst_set_operand(f, access, operand, to);
+  ++*s->env->statistic;
+  return true;
+}
+
+enum nvm_status share_addresses_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct sharer *s = arena_alloc(env->arena, sizeof *s);
+  struct nvm_block *order = arena_alloc(env->arena, (f->blocks.count + 1) * sizeof *order);
+  uint64_t before = *env->statistic;
+  if (!s || !order) return NVM_OUT_OF_MEMORY;
+  s->f = f;
+  s->env = env;
+  if (!flow_loops(env->flow, f, &s->dominance, &s->loops))
+    return NVM_OUT_OF_MEMORY;
+  s->scev = scev_init(f, &s->loops, &s->dominance, env->arena);
+  if (!s->scev) return NVM_OUT_OF_MEMORY;
+  FOR_EACH_BLOCK(f, b) order[s->dominance.enter[b.index]] = b; /* [0]: those not reached */
+  for (uint32_t k = 1; k <= s->dominance.size[f->entry.index]; k++)
+    FOR_EACH_INST(f, order[k], i) {
+      enum op op = (enum op)function_inst(f, i)->op;
+      if ((op == OP_LOAD || op == OP_STORE) && !share(s, i, op == OP_STORE)) return NVM_OUT_OF_MEMORY;
+    }
+  *changed = *env->statistic != before;
+  return NVM_OK;
+}

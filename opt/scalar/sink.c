@@ -1,0 +1,132 @@
+/* sink: what only some paths need is computed there.
+ *
+ * Purpose:   most threads of a kernel's last block leave at once, and what stands before the test (pointers
+ *            made generic or global, addresses, loop bounds) is computed for nothing.
+ * Algorithm: from the last block of the dominator tree to the first, from the last instruction to the
+ *            first: to the nearest block that dominates all uses (of a phi: the end of the edge) and is in no
+ *            loop that the instruction is not in. If that would keep more registers alive than it saves, only so
+ *            far as a branch decides: what is always executed, behind a loop say, need not wait.
+ * Requires:  nothing.
+ * Preserves: the control flow.
+ * Cost:      linear in uses times MOST_STEPS up the dominator tree.
+ * Omits:     loads, which are better begun early; all that has an effect or is convergent.
+ * Tests:     check/opt/sink.nvir. */
+#include "analysis/loops.h"
+#include "analysis/pressure.h"
+#include "analysis/effects.h"
+#include "opt/passes.h"
+#include "opt/rewrite.h"
+#include "analysis/uses.h"
+
+enum { MOST_STEPS = 64 };
+
+struct sinker {
+  struct nvm_function *f;
+  struct dominance dominance;
+  struct loops loops;
+  struct uses uses;
+  uint32_t *order; /* by block: in reverse postorder */
+};
+
+/* The nearest block that dominates both; {0} if it is far away. */
+static struct nvm_block common(const struct sinker *s, struct nvm_block a, struct nvm_block b) {
+  if (block_is_none(a)) return b;
+  for (uint32_t steps = 0; !dominance_dominates(&s->dominance, a, b); steps++) {
+    if (steps == MOST_STEPS) return (struct nvm_block){0};
+    a = s->dominance.immediate[a.index];
+  }
+  return a;
+}
+
+/* Whether somebody but i reads v at `to` or behind it. */
+static bool is_needed(const struct sinker *s, struct nvm_value v, const struct nvm_inst *i, struct nvm_block to) {
+  uint32_t u = s->uses.first[value_index(v)], end = s->uses.first[value_index(v) + 1];
+  if (end - u > MOST_STEPS) return true;
+  for (; u < end; u++) {
+    const struct nvm_inst *user = function_inst(s->f, s->uses.users[u]);
+    if (user != i && s->order[user->block.index] >= s->order[to.index]) return true;
+  }
+  return false;
+}
+
+/* Registers that it takes to have v at `to` for i: none where it is needed anyway, or is an argument at a constant
+ * distance; those of what was cast. */
+static uint32_t cost_of_keeping(const struct sinker *s, struct nvm_value v, const struct nvm_inst *i, struct nvm_block to) {
+  for (; value_kind(v) == VALUE_INST && !is_needed(s, v, i, to); v = inst_operand(s->f, i, 0)) {
+    i = function_inst(s->f, (struct nvm_inst_id){value_index(v)});
+    if (i->op != OP_ZEXT && i->op != OP_SEXT && !pressure_is_other_name(s->f, i)) return pressure_registers(s->f, i->type);
+  }
+  return 0;
+}
+
+/* Whether the operands of i would take more registers up to `to` than i does. */
+static bool keeps_more(const struct sinker *s, const struct nvm_inst *i, struct nvm_block to) {
+  uint32_t kept = 0;
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    if (k == 0 || !value_equal(inst_operand(s->f, i, k), inst_operand(s->f, i, k - 1)))
+      kept += cost_of_keeping(s, inst_operand(s->f, i, k), i, to);
+  return kept > pressure_registers(s->f, i->type);
+}
+
+/* Whether a branch next to b, not one that leaves a loop, says if b is executed. */
+static bool is_decided(const struct sinker *s, struct nvm_block b) {
+  const uint32_t *first = &s->dominance.first_predecessor[b.index];
+  struct nvm_block above = s->dominance.predecessors[*first];
+  return first[1] - first[0] == 1 && block_successor_count(s->f, above) > 1 &&
+         loops_contains(&s->loops, s->loops.innermost[above.index], b);
+}
+
+/* Where i could stand; its own block if nowhere else. */
+static struct nvm_block find_place(const struct sinker *s, struct nvm_inst_id i) {
+  const struct nvm_function *f = s->f;
+  struct nvm_block from = function_inst(f, i)->block, to = {0};
+  for (uint32_t u = s->uses.first[i.index]; u < s->uses.first[i.index + 1]; u++) {
+    const struct nvm_inst *user = function_inst(f, s->uses.users[u]);
+    struct nvm_block at = user->block;
+    if (user->op == OP_PHI) at.index = value_index(inst_operand(f, user, s->uses.operands[u] + 1));
+    if (!dominance_reachable(&s->dominance, at)) continue;
+    to = common(s, to, at);
+    if (block_is_none(to) || to.index == from.index) return from;
+  }
+  bool costly = keeps_more(s, function_inst(f, i), to);
+  for (; to.index != from.index && !block_is_none(to); to = s->dominance.immediate[to.index]) {
+    uint32_t loop = s->loops.innermost[to.index];
+    if (loop != s->loops.innermost[from.index] && !loops_contains(&s->loops, loop, from)) continue;
+    if (!costly || is_decided(s, to)) return to;
+  }
+  return from;
+}
+
+static bool sink(struct sinker *s, struct nvm_inst_id i) {
+  struct nvm_function *f = s->f;
+  if (!effects_is_pure(f, function_inst(f, i))) return false;
+  struct nvm_block to = find_place(s, i);
+  if (to.index == function_inst(f, i)->block.index) return false;
+  inst_unlink(f, i);
+  inst_insert_before(f, i, block_first_behind_phis(f, to));
+  return true;
+}
+
+enum nvm_status sink_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct sinker s = {.f = f};
+  struct nvm_block *order = arena_alloc(env->arena, (f->blocks.count + 1) * sizeof *order);
+  bool *stays = arena_alloc(env->arena, f->insts.count * sizeof *stays);
+  if (f->entry.index == f->last_block.index) return NVM_OK;
+  s.order = arena_alloc(env->arena, f->blocks.count * sizeof *s.order);
+  if (!order || !stays || !s.order || !flow_loops(env->flow, f, &s.dominance, &s.loops) ||
+      !uses_build(&s.uses, f, env->arena))
+    return NVM_OUT_OF_MEMORY;
+  for (uint32_t k = 0; k < s.loops.data[0].block_count; k++) s.order[s.loops.blocks[k].index] = k;
+  memset(stays, true, f->insts.count * sizeof *stays);
+  FOR_EACH_BLOCK(f, b) order[s.dominance.enter[b.index]] = b; /* [0]: those not reached */
+  for (uint32_t k = s.dominance.size[f->entry.index]; k > 0; k--)
+    for (struct nvm_inst_id i = function_block(f, order[k])->last, above; !inst_is_none(i); i = above) {
+      above = function_inst(f, i)->previous;
+      if (!sink(&s, i)) continue;
+      stays[i.index] = false; /* debug records may stand before it now */
+      *changed = true;
+      ++*env->statistic;
+    }
+  if (*changed) rewrite_drop_dead_metadata(f, stays);
+  return NVM_OK;
+}

@@ -1,0 +1,449 @@
+/* load-store-vectorizer: neighbouring loads, and stores, of a block become one wide access.
+ *
+ * Purpose:   an access of 16 bytes costs the memory pipe little more than one of 4.
+ * Algorithm: the plain accesses of a block are grouped by the shape of their address (base + terms), sorted by
+ *            offset, and cut greedily into runs without gaps of 2, 4 … bytes up to the widest that the
+ *            target has and the proven alignment allows. A run of loads is made where the first of them stood,
+ *            a run of stores where the last stood; nothing in between may touch what moves past it.
+ *            What counts is bytes, not types: other types are cast. Variables of the function or module
+ *            that are nobody else's are aligned as it takes. Addresses are taken apart only where objects
+ *            accessed more than once are aligned well enough.
+ * Requires:  nothing; infer-alignment before it finds more.
+ * Preserves: the control flow.
+ * Cost:      n log n in the accesses of a block; each looks at MAX_PILES objects, each run at MAX_BETWEEN others.
+ * Omits:     gaps; accesses that overlap; more than MAX_GROUPS shapes open at a time.
+ * Tests:     check/opt/load-store-vectorizer-*. */
+#include "ir/evalint.h"
+#include "analysis/alias.h"
+#include "analysis/effects.h"
+#include "opt/passes.h"
+#include "opt/rewrite.h"
+#include "target/cost.h"
+
+enum { MAX_GROUPS = 32, MAX_PILES = 32, MAX_BETWEEN = 96, MAX_RUN = 32, MAX_BYTES = 32 };
+
+struct member {
+  struct nvm_inst_id inst;
+  int64_t offset;
+  uint32_t bytes;
+  uint32_t order; /* in the block */
+};
+
+struct group {
+  struct alias_address shape;
+  bool store;
+  uint32_t space;
+  struct member best; /* aligned */
+  VEC(struct member) members;
+};
+
+/* What a block does with one object; the last pile is of all objects that have none of their own. */
+struct pile {
+  struct nvm_value object;
+  bool store;
+  uint32_t count;
+  uint32_t least_bytes; /* of one access */
+  uint32_t best_log2;   /* of alignments */
+};
+
+struct vectorizer {
+  struct nvm_function *f;
+  struct pass_env *env;
+  struct alias_env *alias; /* made for the first block with two candidates, with `rewrite` */
+  struct rewrite rewrite;
+  struct group groups[MAX_GROUPS];
+  uint32_t group_count;
+  struct pile piles[MAX_PILES];
+  uint32_t pile_count;
+  VEC(struct nvm_inst_id) accesses; /* of the block, in order: all that touches memory */
+  VEC(struct nvm_inst_id) dead;     /* stores that were merged */
+  struct nvm_inst_id at;            /* new instructions go before it */
+  uint64_t changes;
+};
+
+/* --- finding runs ----------------------------------------------------------------------------------- */
+
+static struct nvm_type accessed_type(const struct vectorizer *g, const struct nvm_inst *i) {
+  return i->op == OP_STORE ? value_type(g->f, inst_operand(g->f, i, 0)) : i->type;
+}
+
+static struct nvm_value pointer_of(const struct vectorizer *g, const struct nvm_inst *i) {
+  return inst_operand(g->f, i, i->op == OP_STORE);
+}
+
+/* Bytes of a plain access of whole elements; 0: not to be touched. */
+static uint32_t candidate_bytes(const struct vectorizer *g, const struct nvm_inst *i) {
+  const struct nvm_module *m = g->f->module;
+  struct memory_access how = memory_access_unpack(i->aux);
+  if ((i->op != OP_LOAD && i->op != OP_STORE) || how.is_volatile || how.ordering != ORDER_NONE) return 0;
+  struct nvm_type type = accessed_type(g, i);
+  if (type_is_aggregate(&m->types, type)) return 0;
+  uint64_t bytes = layout_store_size(&m->layout, &m->types, type);
+  uint64_t each = layout_bits(&m->layout, &m->types, type_scalar(&m->types, type));
+  if (layout_bits(&m->layout, &m->types, type) != 8 * bytes || bytes > MAX_BYTES / 2) return 0;
+  return (bytes & (bytes - 1)) == 0 && each >= 8 && each <= 64 && (each & (each - 1)) == 0 ? (uint32_t)bytes : 0;
+}
+
+static uint32_t written_log2(const struct vectorizer *g, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(g->f, id);
+  uint32_t written = memory_access_unpack(i->aux).align_log2;
+  if (written) return written - 1;
+  return evalint_log2(layout_align(&g->f->module->layout, &g->f->module->types, accessed_type(g, i)));
+}
+
+/* The pile of i; an empty one if it is the first. */
+static struct pile *pile_of(struct vectorizer *g, const struct nvm_inst *i) {
+  struct nvm_value object = alias_underlying_object(g->f, pointer_of(g, i));
+  bool store = i->op == OP_STORE;
+  uint32_t n = 0;
+  while (n < g->pile_count && !(value_equal(g->piles[n].object, object) && g->piles[n].store == store)) n++;
+  if (n == MAX_PILES) return &g->piles[n - 1];
+  if (n == g->pile_count) g->piles[g->pile_count++] = (struct pile){.object = object, .store = store, .least_bytes = MAX_BYTES};
+  return &g->piles[n];
+}
+
+/* Whether the object is a variable that can be aligned as one likes, for nobody else has a say in it. */
+static bool is_own(const struct nvm_function *f, struct nvm_value object) {
+  if (value_kind(object) == VALUE_INST) return f->insts.data[value_index(object)].op == OP_ALLOCA;
+  if (value_kind(object) != VALUE_GLOBAL) return false;
+  const struct nvm_global *v = module_global(f->module, object);
+  return symbol_is_local(&v->symbol) && !v->is_alias && !value_is_none(v->initializer) && !v->symbol.section.index;
+}
+
+/* Whether two of them may be aligned as one access that takes their bytes. */
+static bool is_hopeful(const struct vectorizer *g, const struct pile *p) {
+  bool aligned = UINT64_C(1) << p->best_log2 > p->least_bytes;
+  return p->count > 1 && (aligned || p == &g->piles[MAX_PILES - 1] || is_own(g->f, p->object));
+}
+
+/* Puts the plain accesses of the block into piles; true if there is hope for one. */
+static bool make_piles(struct vectorizer *g, struct nvm_block b) {
+  bool hope = false;
+  g->pile_count = 0;
+  FOR_EACH_INST(g->f, b, i) {
+    const struct nvm_inst *inst = function_inst(g->f, i);
+    uint32_t bytes = inst->op == OP_LOAD || inst->op == OP_STORE ? candidate_bytes(g, inst) : 0;
+    if (bytes == 0) continue;
+    struct pile *p = pile_of(g, inst);
+    uint32_t log2 = written_log2(g, i);
+    p->count++;
+    p->least_bytes = bytes < p->least_bytes ? bytes : p->least_bytes;
+    p->best_log2 = log2 > p->best_log2 ? log2 : p->best_log2;
+  }
+  for (uint32_t n = 0; n < g->pile_count; n++) hope = hope || is_hopeful(g, &g->piles[n]);
+  return hope;
+}
+
+static void add_member(struct vectorizer *g, uint32_t order) {
+  struct nvm_inst_id id = g->accesses.data[order];
+  const struct nvm_inst *i = function_inst(g->f, id);
+  uint32_t bytes = candidate_bytes(g, i);
+  if (bytes == 0 || !is_hopeful(g, pile_of(g, i))) return;
+  struct alias_address a = alias_decompose(g->f, pointer_of(g, i));
+  uint32_t space = type_info(&g->f->module->types, value_type(g->f, pointer_of(g, i)))->width;
+  struct member m = {id, a.offset, bytes, order};
+  uint32_t n = 0;
+  while (n < g->group_count && !(alias_same_shape(&g->groups[n].shape, &a) && g->groups[n].space == space &&
+                                 g->groups[n].store == (i->op == OP_STORE)))
+    n++;
+  if (n == MAX_GROUPS) return;
+  if (n == g->group_count) {
+    g->groups[n] = (struct group){.shape = a, .store = i->op == OP_STORE, .space = space, .best = m};
+    g->group_count++;
+  }
+  if (written_log2(g, id) > written_log2(g, g->groups[n].best.inst)) g->groups[n].best = m;
+  VEC_PUSH(g->env->arena, &g->groups[n].members, m);
+}
+
+/* By offset, then by order; merge sort, so that no input makes it slow. */
+static void sort_members(struct member *a, struct member *room, uint32_t count) {
+  if (count < 2) return;
+  uint32_t half = count / 2, i = 0, j = half;
+  sort_members(a, room, half);
+  sort_members(a + half, room, count - half);
+  for (uint32_t k = 0; k < count; k++) {
+    bool left = j == count || (i < half && a[i].offset <= a[j].offset);
+    room[k] = left ? a[i++] : a[j++];
+  }
+  memcpy(a, room, count * sizeof *a);
+}
+
+/* The alignment of the lowest of the members, as all of them prove it, and the best aligned of the group
+ * that stands before them; log2. */
+static uint32_t proven_log2(const struct vectorizer *g, const struct group *group,
+                            const struct member *run, uint32_t count) {
+  uint32_t most = 0;
+  for (uint32_t k = 0; k <= count; k++) {
+    const struct member *m = k < count ? &run[k] : &group->best;
+    if (k == count && m->order > run[0].order) continue;
+    uint32_t n = written_log2(g, m->inst);
+    uint64_t distance = (uint64_t)m->offset - (uint64_t)run[0].offset;
+    while (distance & ((UINT64_C(1) << n) - 1)) n--;
+    most = n > most ? n : most;
+  }
+  return most;
+}
+
+/* Whether the variable that the address is based on can be aligned so; `commit`: does so. */
+static bool align_base(struct vectorizer *g, const struct group *group, int64_t offset, uint32_t log2,
+                       bool commit) {
+  struct nvm_function *f = g->f;
+  struct alias_address a = group->shape;
+  a.offset = offset;
+  if (log2 > 4 || !is_own(f, a.base) || alias_offset_zeros(f, &a) < log2) return false;
+  if (value_kind(a.base) == VALUE_INST) {
+    struct nvm_inst *i = &f->insts.data[value_index(a.base)];
+    if (commit && (i->flags & ALLOCA_ALIGN_MASK) < log2 + 1)
+      i->flags = (uint16_t)((i->flags & ~ALLOCA_ALIGN_MASK) | (log2 + 1));
+    return true;
+  }
+  struct nvm_global *v = module_global(f->module, a.base);
+  if (commit && v->align_log2 < log2 + 1) v->align_log2 = (uint8_t)(log2 + 1);
+  return true;
+}
+
+/* Whether all members can meet at `place` (a number in the order of accesses). */
+static bool may_meet(struct vectorizer *g, const struct member *run, uint32_t count, uint32_t first,
+                     uint32_t last, bool store) {
+  if (last - first > MAX_BETWEEN) return false;
+  for (uint32_t k = 0; k < count; k++) {
+    struct memory_location l;
+    alias_location_of(g->f, run[k].inst, &l);
+    uint32_t from = store ? run[k].order + 1 : first, to = store ? last : run[k].order;
+    for (uint32_t n = from; n < to; n++) {
+      struct nvm_inst_id other = g->accesses.data[n];
+      if (inst_is_none(other)) continue;
+      bool member = false;
+      for (uint32_t j = 0; j < count && !member; j++) member = run[j].inst.index == other.index;
+      if (member) continue;
+      const struct nvm_inst *i = function_inst(g->f, other);
+      bool unknown = i->op == OP_CALL && value_kind(call_callee(g->f, i)) != VALUE_FUNCTION;
+      bool foreign = i->op == OP_CALL && !unknown &&
+                     module_function(g->f->module, call_callee(g->f, i))->intrinsic == 0;
+      if (unknown || foreign || effects_is_convergent(g->f, i)) return false;
+      uint32_t does = alias_mod_ref(g->alias, other, l);
+      if (does & (store ? ALIAS_READS | ALIAS_WRITES : ALIAS_WRITES)) return false;
+    }
+  }
+  return true;
+}
+
+/* --- the wide access -------------------------------------------------------------------------------- */
+
+static struct nvm_value make(struct vectorizer *g, enum op op, struct nvm_type type, uint32_t count,
+                             const struct nvm_value *operands, uint32_t aux) {
+  struct nvm_inst_id i = function_add_inst(g->f, op, 0, type, operands, count, aux);
+  if (inst_is_none(i)) return const_poison(g->f->module, TYPE_I32);
+  g->f->locations.data[i.index] = g->f->locations.data[g->at.index];
+  inst_insert_before(g->f, i, g->at);
+  return value_of_inst(i);
+}
+
+/* An integer, or vector of them, as wide as a pointer (or vector of them); other types stay. */
+static struct nvm_type as_numbers(struct vectorizer *g, struct nvm_type type) {
+  struct nvm_module *m = g->f->module;
+  struct nvm_type scalar = type_scalar(&m->types, type);
+  if (!type_is_ptr(&m->types, scalar)) return type;
+  uint32_t bits = layout_pointer_bits(&m->layout, type_info(&m->types, scalar)->width);
+  return type_with_lanes_of(&m->types, type_int(&m->types, bits), type_is_vector(&m->types, type) ? type : TYPE_NONE);
+}
+
+/* The same bits as another type; pointers by way of numbers. */
+static struct nvm_value make_cast(struct vectorizer *g, struct nvm_value v, struct nvm_type to) {
+  struct nvm_type from = value_type(g->f, v), from_numbers = as_numbers(g, from), to_numbers = as_numbers(g, to);
+  if (type_equal(from, to)) return v;
+  if (!type_equal(from, from_numbers)) v = make(g, OP_PTRTOINT, from_numbers, 1, &v, 0);
+  if (!type_equal(from_numbers, to_numbers)) v = make(g, OP_BITCAST, to_numbers, 1, &v, 0);
+  return type_equal(to, to_numbers) ? v : make(g, OP_INTTOPTR, to, 1, &v, 0);
+}
+
+/* The element of the wide access: the type of all, where they agree; else integers of the smallest. Of what
+ * is narrower than 32 bits, words: more than four lanes of it are no single access. */
+static struct nvm_type element_of(struct vectorizer *g, const struct member *run, uint32_t count,
+                                  uint32_t bytes) {
+  struct type_table *t = &g->f->module->types;
+  const struct nvm_layout *layout = &g->f->module->layout;
+  struct nvm_type one = TYPE_NONE;
+  uint64_t least = 64;
+  bool same = true;
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_type s = type_scalar(t, accessed_type(g, function_inst(g->f, run[k].inst)));
+    uint64_t bits = layout_bits(layout, t, s);
+    if (one.index == 0) one = s;
+    same = same && type_equal(one, s);
+    least = bits < least ? bits : least;
+  }
+  bool too_many = bytes * 8 / least > 4 && least < 32;
+  if (too_many) return bytes >= 8 ? TYPE_I32 : type_int(t, (uint32_t)least);
+  return same ? one : type_int(t, (uint32_t)least);
+}
+
+static struct nvm_type lanes(struct vectorizer *g, struct nvm_type element, uint32_t bits) {
+  struct type_table *t = &g->f->module->types;
+  uint32_t each = (uint32_t)layout_bits(&g->f->module->layout, t, element);
+  return bits == each ? element : type_vector(t, element, bits / each);
+}
+
+/* A run of loads and what it is cut into: `piece` bits wide elements of a vector, from bit `at` on. */
+static struct nvm_value cut_out(struct vectorizer *g, struct nvm_value wide, struct nvm_type element,
+                                uint32_t at, uint32_t bits) {
+  struct nvm_module *m = g->f->module;
+  uint32_t each = (uint32_t)layout_bits(&m->layout, &m->types, element), count = bits / each;
+  struct nvm_value result = const_poison(m, lanes(g, element, bits));
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_value in[2] = {wide, const_int(m, TYPE_I32, at / each + k)};
+    struct nvm_value lane = make(g, OP_EXTRACTELEMENT, element, 2, in, 0);
+    struct nvm_value put[3] = {result, lane, const_int(m, TYPE_I32, k)};
+    result = count == 1 ? lane : make(g, OP_INSERTELEMENT, lanes(g, element, bits), 3, put, 0);
+  }
+  return result;
+}
+
+static struct nvm_type smallest_integer(struct vectorizer *g, const struct member *run, uint32_t count) {
+  struct nvm_module *m = g->f->module;
+  uint64_t least = 64;
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_type type = accessed_type(g, function_inst(g->f, run[k].inst));
+    uint64_t bits = layout_bits(&m->layout, &m->types, type_scalar(&m->types, type));
+    least = bits < least ? bits : least;
+  }
+  return type_int(&m->types, (uint32_t)least);
+}
+
+static void split_load(struct vectorizer *g, struct nvm_value wide, struct nvm_type element,
+                       const struct member *run, uint32_t count, uint32_t bytes) {
+  struct nvm_module *m = g->f->module;
+  struct nvm_type piece = element;
+  if (type_equal(element, TYPE_I32)) { /* perhaps words that hold smaller things */
+    piece = smallest_integer(g, run, count);
+    struct nvm_type first = type_scalar(&m->types, accessed_type(g, function_inst(g->f, run[0].inst)));
+    bool same = layout_bits(&m->layout, &m->types, first) == layout_bits(&m->layout, &m->types, piece);
+    for (uint32_t k = 0; k < count && same; k++)
+      same = type_equal(first, type_scalar(&m->types, accessed_type(g, function_inst(g->f, run[k].inst))));
+    if (same) piece = first;
+    wide = make_cast(g, wide, lanes(g, piece, bytes * 8));
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_type type = function_inst(g->f, run[k].inst)->type;
+    uint32_t at = (uint32_t)(run[k].offset - run[0].offset) * 8;
+    struct nvm_value v = cut_out(g, wide, piece, at, run[k].bytes * 8);
+    rewrite_set(&g->rewrite, run[k].inst, make_cast(g, v, type));
+  }
+}
+
+static struct nvm_value join_stores(struct vectorizer *g, struct nvm_type element,
+                                    const struct member *run, uint32_t count, uint32_t bytes) {
+  struct nvm_module *m = g->f->module;
+  struct nvm_type piece = type_equal(element, TYPE_I32) ? smallest_integer(g, run, count) : element;
+  uint32_t each = (uint32_t)layout_bits(&m->layout, &m->types, piece);
+  struct nvm_type type = lanes(g, piece, bytes * 8);
+  struct nvm_value wide = const_poison(m, type);
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_value v = inst_operand(g->f, function_inst(g->f, run[k].inst), 0);
+    v = make_cast(g, v, lanes(g, piece, run[k].bytes * 8));
+    uint32_t at = (uint32_t)(run[k].offset - run[0].offset) * 8 / each, own = run[k].bytes * 8 / each;
+    for (uint32_t n = 0; n < own; n++) {
+      struct nvm_value take[2] = {v, const_int(m, TYPE_I32, n)};
+      struct nvm_value lane = own == 1 ? v : make(g, OP_EXTRACTELEMENT, piece, 2, take, 0);
+      struct nvm_value put[3] = {wide, lane, const_int(m, TYPE_I32, at + n)};
+      wide = make(g, OP_INSERTELEMENT, type, 3, put, 0);
+    }
+  }
+  return make_cast(g, wide, lanes(g, element, bytes * 8));
+}
+
+static void merge(struct vectorizer *g, const struct member *run, uint32_t count, uint32_t bytes,
+                  uint32_t align_log2, const struct member *place, bool store) {
+  struct nvm_function *f = g->f;
+  struct nvm_module *m = f->module;
+  g->at = place->inst;
+  struct nvm_value pointer = pointer_of(g, function_inst(f, place->inst));
+  if (place->offset != run[0].offset) {
+    struct nvm_value in[2] = {pointer, const_int(m, TYPE_I64, (uint64_t)(run[0].offset - place->offset))};
+    pointer = make(g, OP_GEP, value_type(f, pointer), 2, in, TYPE_I8.index);
+  }
+  struct nvm_type element = element_of(g, run, count, bytes), type = lanes(g, element, bytes * 8);
+  uint32_t aux = memory_access_pack((struct memory_access){.align_log2 = (align_log2 + 1) & 63});
+  struct nvm_value in[2] = {pointer, pointer};
+  if (store) in[0] = join_stores(g, element, run, count, bytes);
+  struct nvm_value wide =
+      store ? make(g, OP_STORE, TYPE_VOID, 2, in, aux) : make(g, OP_LOAD, type, 1, in, aux);
+  if (value_kind(wide) != VALUE_INST) return; /* out of memory */
+  struct nvm_inst_id made = {value_index(wide)};
+  effects_copy_access_metadata(f, made, run[0].inst, true);
+  for (uint32_t k = 1; k < count; k++) effects_join_access_metadata(f, made, run[k].inst, true);
+  for (uint32_t k = 0; k < count; k++) {
+    g->accesses.data[run[k].order] = (struct nvm_inst_id){0};
+    if (store) VEC_PUSH(g->env->arena, &g->dead, run[k].inst);
+  }
+  g->accesses.data[place->order] = made; /* where its bytes are touched from now on */
+  if (!store) split_load(g, wide, element, run, count, bytes);
+  g->changes += count;
+}
+
+/* The longest run of these members, which lie without gaps, that one access can be; 0: none. */
+static uint32_t try_run(struct vectorizer *g, const struct group *group, const struct member *run,
+                        uint32_t limit) {
+  uint32_t widest = cost_widest_access_bits(g->env->target, group->space) / 8;
+  for (uint32_t bytes = widest; bytes >= 2; bytes /= 2) {
+    uint32_t count = 0, sum = 0;
+    while (count < limit && sum < bytes) sum += run[count++].bytes;
+    if (sum != bytes || count < 2) continue;
+    uint32_t log2 = evalint_log2(bytes), proven = proven_log2(g, group, run, count);
+    const struct member *first = run, *last = run;
+    for (uint32_t k = 1; k < count; k++) {
+      if (run[k].order < first->order) first = &run[k];
+      if (run[k].order > last->order) last = &run[k];
+    }
+    bool aligned = proven >= log2 || align_base(g, group, run[0].offset, log2, false);
+    if (!aligned || !may_meet(g, run, count, first->order, last->order, group->store)) continue;
+    if (proven < log2) align_base(g, group, run[0].offset, log2, true);
+    proven = proven < log2 ? log2 : proven;
+    merge(g, run, count, bytes, proven, group->store ? last : first, group->store);
+    return count;
+  }
+  return 0;
+}
+
+static void vectorize_group(struct vectorizer *g, struct group *group, struct member *room) {
+  struct member *a = group->members.data;
+  uint32_t count = group->members.count;
+  sort_members(a, room, count);
+  for (uint32_t k = 0; k < count;) {
+    uint32_t n = 1;
+    while (k + n < count && n < MAX_RUN && a[k + n].offset == a[k + n - 1].offset + a[k + n - 1].bytes) n++;
+    uint32_t done = n > 1 ? try_run(g, group, a + k, n) : 0;
+    k += done ? done : 1;
+  }
+}
+
+static bool vectorize_block(struct vectorizer *g, struct nvm_block b) {
+  struct nvm_function *f = g->f;
+  uint32_t most = 0;
+  if (!make_piles(g, b)) return true;
+  g->accesses.count = g->group_count = 0;
+  FOR_EACH_INST(f, b, i)
+    if ((alias_effects(f, i) || function_inst(f, i)->op == OP_CALL) && !VEC_PUSH(g->env->arena, &g->accesses, i)) return false;
+  for (uint32_t order = 0; order < g->accesses.count; order++) add_member(g, order);
+  for (uint32_t n = 0; n < g->group_count; n++) most = g->groups[n].members.count > most ? g->groups[n].members.count : most;
+  if (most < 2) return true;
+  if (!g->alias && (!rewrite_init(&g->rewrite, f, g->env->arena) || !(g->alias = alias_init(f, g->env->arena)))) return false;
+  struct member *room = arena_alloc(g->env->arena, most * sizeof *room);
+  for (uint32_t n = 0; room && n < g->group_count; n++)
+    if (g->groups[n].members.count > 1) vectorize_group(g, &g->groups[n], room);
+  return room != NULL;
+}
+
+enum nvm_status load_store_vectorizer_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct vectorizer *g = arena_alloc(env->arena, sizeof *g);
+  if (!g) return NVM_OUT_OF_MEMORY;
+  g->f = f;
+  g->env = env;
+  FOR_EACH_BLOCK(f, b)
+    if (!vectorize_block(g, b)) return NVM_OUT_OF_MEMORY;
+  for (uint32_t k = 0; k < g->dead.count; k++) inst_remove(f, g->dead.data[k]);
+  rewrite_apply(&g->rewrite);
+  *env->statistic += g->changes;
+  *changed = g->changes != 0;
+  return NVM_OK;
+}
