@@ -1,4 +1,5 @@
-/* What touches memory, in the order of each block: the list that searches for memory dependences walk. */
+/* What touches memory, in the order of each block: the list that searches for memory dependences
+ * walk. */
 #ifndef NVM_OPT_ANALYSIS_ACCESSES_H
 #define NVM_OPT_ANALYSIS_ACCESSES_H
 
@@ -12,10 +13,11 @@ enum access_kind {
 };
 
 struct access {
-  struct memory_location where; /* .access: the instruction; of ACCESS_OTHER nothing else, of ACCESS_END no bytes */
-  uint32_t class;               /* alias_class of its address; 0: of a kind not asked for */
-  uint8_t kind;                 /* enum access_kind */
-  uint8_t effects;              /* ALIAS_READS | ALIAS_WRITES */
+  struct memory_location
+      where; /* .access: the instruction; of ACCESS_OTHER nothing else, of ACCESS_END no bytes */
+  uint32_t class;  /* alias_class of its address; 0: of a kind not asked for */
+  uint8_t kind;    /* enum access_kind */
+  uint8_t effects; /* ALIAS_READS | ALIAS_WRITES */
 };
 
 struct accesses {
@@ -24,8 +26,10 @@ struct accesses {
   uint32_t *at;          /* by instruction that is one: its place in the list */
 };
 
-/* In `arena`, as they are now; those of `kinds` (1 << enum access_kind, but for ACCESS_OTHER) with place and class
- * of their addresses. False when out of memory. The locations are valid as long as e. */
-bool accesses_collect(struct accesses *a, const struct nvm_function *f, struct alias_env *e, uint32_t kinds, struct arena *arena);
+/* In `arena`, as they are now; those of `kinds` (1 << enum access_kind, but for ACCESS_OTHER) with
+ * place and class of their addresses. False when out of memory. The locations are valid as long as
+ * e. */
+bool accesses_collect(struct accesses *a, const struct nvm_function *f, struct alias_env *e,
+                      uint32_t kinds, struct arena *arena);
 
 #endif

@@ -1,26 +1,28 @@
 /* Alias analysis; see alias.h.
  *
  * Four questions, the cheap ones first, any of which may answer NO:
- *   space      the sets of state spaces the objects may lie in: from the pointer's type, through casts,
- *              and of a CUDA kernel's generic pointer parameters, which the driver fills: global
- *   object     two different identified objects; one that has not been captured and one from elsewhere
- *   bytes      the same base: the difference of the offsets as a range and modulo a power of two
- *   metadata   only where the others answer MAY: scoped noalias lists; struct-path TBAA (the access tags
- *              of LLVM's LangRef: one access must be to a member on the path into the other's type)
+ *   space      the sets of state spaces the objects may lie in: from the pointer's type, through
+ * casts, and of a CUDA kernel's generic pointer parameters, which the driver fills: global object
+ * two different identified objects; one that has not been captured and one from elsewhere bytes the
+ * same base: the difference of the offsets as a range and modulo a power of two metadata   only
+ * where the others answer MAY: scoped noalias lists; struct-path TBAA (the access tags of LLVM's
+ * LangRef: one access must be to a member on the path into the other's type)
  *
- * Differs from LLVM's BasicAA: shared arrays declared without size all start at the same byte, so they
- * may alias each other; the objects behind a phi are collected first, so that no answer depends on
- * the iteration. */
+ * Differs from LLVM's BasicAA: shared arrays declared without size all start at the same byte, so
+ * they may alias each other; the objects behind a phi are collected first, so that no answer
+ * depends on the iteration. */
 #include "analysis/alias_internal.h"
 #include "analysis/known_bits.h"
 #include "target/triple.h"
 
 enum { MAX_CAPTURE = 512 /* uses looked at for one object */ };
 
-/* --- objects -------------------------------------------------------------------------------------- */
+/* --- objects
+ * -------------------------------------------------------------------------------------- */
 
 static bool is_byval(const struct alias_env *e, struct nvm_value v) {
-  return value_kind(v) == VALUE_ARG && function_parameter_attribute(e->f, value_index(v), ATTR_BYVAL);
+  return value_kind(v) == VALUE_ARG &&
+         function_parameter_attribute(e->f, value_index(v), ATTR_BYVAL);
 }
 
 /* A variable of its own: no alias, and no array whose size only the launch knows. */
@@ -45,7 +47,8 @@ enum { OTHER_SPACES = 31 };
 
 static uint32_t space_bit(uint32_t space) {
   if (space == 0) return UINT32_MAX;
-  if (space == SPACE_SHARED || space == SPACE_CLUSTER) return 1u << SPACE_SHARED | 1u << SPACE_CLUSTER;
+  if (space == SPACE_SHARED || space == SPACE_CLUSTER)
+    return 1u << SPACE_SHARED | 1u << SPACE_CLUSTER;
   return 1u << (space < LAYOUT_ADDRESS_SPACES ? space : OTHER_SPACES);
 }
 
@@ -85,7 +88,8 @@ static struct alias_objects collect_objects(const struct alias_env *e, struct nv
       all = note_object(&o, alias_underlying_object(f, inst_operand(f, i, n)));
   }
   if (!all) leaves.count = 0, leaves.spaces = UINT32_MAX;
-  for (uint32_t k = 0; k < leaves.count; k++) leaves.identified |= (uint8_t)(is_identified(e, leaves.at[k]) << k);
+  for (uint32_t k = 0; k < leaves.count; k++)
+    leaves.identified |= (uint8_t)(is_identified(e, leaves.at[k]) << k);
   bool gep;
   for (int n = 0; n < ALIAS_MAX_STEPS && !value_is_none(pointer); n++) {
     leaves.spaces &= space_bit(space_of_type(f, pointer));
@@ -94,7 +98,8 @@ static struct alias_objects collect_objects(const struct alias_env *e, struct nv
   return leaves;
 }
 
-/* --- places --------------------------------------------------------------------------------------- */
+/* --- places
+ * --------------------------------------------------------------------------------------- */
 
 /* What is not worth remembering: places of globals and constants. */
 struct room {
@@ -105,10 +110,13 @@ struct room {
 /* Where the place of a pointer is remembered; NULL: nowhere. */
 static struct alias_place **remembered(struct alias_env *e, struct nvm_value pointer) {
   if (value_kind(pointer) == VALUE_ARG) return &e->places[e->size + value_index(pointer)];
-  return value_kind(pointer) == VALUE_INST && value_index(pointer) < e->size ? &e->places[value_index(pointer)] : NULL;
+  return value_kind(pointer) == VALUE_INST && value_index(pointer) < e->size
+             ? &e->places[value_index(pointer)]
+             : NULL;
 }
 
-static struct alias_place *place_of_pointer(struct alias_env *e, struct nvm_value pointer, struct room *room) {
+static struct alias_place *place_of_pointer(struct alias_env *e, struct nvm_value pointer,
+                                            struct room *room) {
   struct alias_place **known = remembered(e, pointer), *p = &room->place;
   if (known && *known) return *known;
   if (known && (*known = arena_alloc(e->arena, sizeof *p)) != NULL) p = *known;
@@ -128,36 +136,44 @@ struct alias_place *alias_place_of(struct alias_env *e, struct nvm_value pointer
   return copy;
 }
 
-static struct alias_place *place_of(struct alias_env *e, struct memory_location l, struct room *room) {
+static struct alias_place *place_of(struct alias_env *e, struct memory_location l,
+                                    struct room *room) {
   return l.place ? l.place : place_of_pointer(e, l.pointer, room);
 }
 
 /* Those of p's pointer. */
-static struct alias_objects *objects_of(struct alias_env *e, struct alias_place *p, struct room *room) {
+static struct alias_objects *objects_of(struct alias_env *e, struct alias_place *p,
+                                        struct room *room) {
   if (p->objects) return p->objects;
   struct alias_place **known = remembered(e, p->pointer);
   struct alias_place *keeper = known ? place_of_pointer(e, p->pointer, room) : NULL;
   bool kept = keeper && *known;
-  if (kept && !keeper->objects && (keeper->objects = arena_alloc(e->arena, sizeof *keeper->objects)) != NULL)
+  if (kept && !keeper->objects &&
+      (keeper->objects = arena_alloc(e->arena, sizeof *keeper->objects)) != NULL)
     *keeper->objects = collect_objects(e, p->pointer);
   if (kept && keeper->objects) return p->objects = keeper->objects;
   room->objects = collect_objects(e, p->pointer);
   return &room->objects;
 }
 
-static struct alias_objects *location_objects(struct alias_env *e, struct memory_location l, struct room *room) {
+static struct alias_objects *location_objects(struct alias_env *e, struct memory_location l,
+                                              struct room *room) {
   return objects_of(e, place_of(e, l, room), room);
 }
 
-/* --- capture -------------------------------------------------------------------------------------- */
+/* --- capture
+ * -------------------------------------------------------------------------------------- */
 
 enum use { USE_READS, USE_WRITES, USE_DERIVES, USE_CAPTURES };
 
 static enum use judge_call_use(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
   uint32_t id = called_intrinsic(f, i);
   if (k >= call_arg_count(f, i)) return id == INTRINSIC_assume ? USE_READS : USE_CAPTURES;
-  bool source = (id == INTRINSIC_memcpy || id == INTRINSIC_memcpy_inline || id == INTRINSIC_memmove) && k == 1;
-  bool reads = source || alias_call_attr(f, i, k, ATTR_READONLY) || alias_call_attr(f, i, k, ATTR_READNONE);
+  bool source =
+      (id == INTRINSIC_memcpy || id == INTRINSIC_memcpy_inline || id == INTRINSIC_memmove) &&
+      k == 1;
+  bool reads =
+      source || alias_call_attr(f, i, k, ATTR_READONLY) || alias_call_attr(f, i, k, ATTR_READNONE);
   if (id == INTRINSIC_assume || id == INTRINSIC_prefetch) return USE_READS;
   if (id && (intrinsic_table[id].flags & INTRIN_ARGMEM) && type_equal(i->type, TYPE_VOID))
     return reads ? USE_READS : USE_WRITES;
@@ -169,14 +185,19 @@ static enum use judge_call_use(const struct nvm_function *f, const struct nvm_in
 
 static enum use judge_use(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
   switch ((enum op)i->op) {
-  case OP_LOAD: return memory_access_unpack(i->aux).is_volatile ? USE_WRITES : USE_READS;
-  case OP_STORE: return k == 1 ? USE_WRITES : USE_CAPTURES;
-  case OP_ATOMICRMW: case OP_CMPXCHG: return k == 0 ? USE_WRITES : USE_CAPTURES;
-  case OP_GEP: case OP_ADDRSPACECAST: case OP_BITCAST: case OP_PHI: case OP_SELECT:
-    return USE_DERIVES;
-  case OP_ICMP: return const_is_zero(f->module, inst_operand(f, i, 1 - k)) ? USE_READS : USE_CAPTURES;
-  case OP_CALL: return judge_call_use(f, i, k);
-  default: return USE_CAPTURES;
+    case OP_LOAD: return memory_access_unpack(i->aux).is_volatile ? USE_WRITES : USE_READS;
+    case OP_STORE: return k == 1 ? USE_WRITES : USE_CAPTURES;
+    case OP_ATOMICRMW:
+    case OP_CMPXCHG: return k == 0 ? USE_WRITES : USE_CAPTURES;
+    case OP_GEP:
+    case OP_ADDRSPACECAST:
+    case OP_BITCAST:
+    case OP_PHI:
+    case OP_SELECT: return USE_DERIVES;
+    case OP_ICMP:
+      return const_is_zero(f->module, inst_operand(f, i, 1 - k)) ? USE_READS : USE_CAPTURES;
+    case OP_CALL: return judge_call_use(f, i, k);
+    default: return USE_CAPTURES;
   }
 }
 
@@ -200,7 +221,9 @@ static bool check_user(struct alias_env *e, struct nvm_value v, struct nvm_inst_
 /* Whether captures of an argument are asked about. */
 static bool has_own_arguments(const struct nvm_function *f) {
   for (uint32_t k = 0; k < function_arg_count(f); k++)
-    if (function_parameter_attribute(f, k, ATTR_NOALIAS) || function_parameter_attribute(f, k, ATTR_BYVAL)) return true;
+    if (function_parameter_attribute(f, k, ATTR_NOALIAS) ||
+        function_parameter_attribute(f, k, ATTR_BYVAL))
+      return true;
   return false;
 }
 
@@ -221,13 +244,14 @@ static uint8_t find_capture(struct alias_env *e, struct nvm_value object) {
   for (struct nvm_value v = object;; v = value_of_inst(stack[--depth])) {
     uint32_t slot = uses_slot(&e->uses, v);
     for (uint32_t n = e->uses.first[slot]; n < e->uses.first[slot + 1]; n++)
-      if (budget-- == 0 || !check_user(e, v, e->uses.users[n], stack, &depth, &written)) return CAPTURE_YES;
+      if (budget-- == 0 || !check_user(e, v, e->uses.users[n], stack, &depth, &written))
+        return CAPTURE_YES;
     if (depth == 0) return written ? CAPTURE_NO : CAPTURE_NO_ONLY_READ;
   }
 }
 
-/* Whether others than the function itself can reach the object through other pointers than those derived
- * from it here. Only asked of allocas and of noalias and byval arguments. */
+/* Whether others than the function itself can reach the object through other pointers than those
+ * derived from it here. Only asked of allocas and of noalias and byval arguments. */
 static uint8_t capture_of(struct alias_env *e, struct nvm_value object) {
   uint32_t at = value_index(object);
   if (value_kind(object) == VALUE_ARG) at += e->size;
@@ -246,25 +270,30 @@ bool alias_is_private(struct alias_env *e, struct nvm_value object) {
 }
 
 /* Two objects, of which ix and iy say whether they are identified. */
-static bool distinct_objects(struct alias_env *e, struct nvm_value x, bool ix, struct nvm_value y, bool iy) {
+static bool distinct_objects(struct alias_env *e, struct nvm_value x, bool ix, struct nvm_value y,
+                             bool iy) {
   if (value_equal(x, y)) return false;
   if (ix == iy) return ix;
   struct nvm_value known = ix ? x : y, other = ix ? y : x;
   if (value_kind(known) == VALUE_GLOBAL || value_kind(known) == VALUE_FUNCTION) return false;
-  if (value_kind(other) == VALUE_ARG) return true; /* made before the alloca; not based on noalias */
+  if (value_kind(other) == VALUE_ARG)
+    return true; /* made before the alloca; not based on noalias */
   bool variable = value_kind(other) == VALUE_GLOBAL || value_kind(other) == VALUE_CONST;
   return variable ? value_kind(known) == VALUE_INST && value_kind(other) == VALUE_GLOBAL
                   : is_uncaptured(e, known);
 }
 
-static bool all_distinct(struct alias_env *e, const struct alias_objects *a, const struct alias_objects *b) {
+static bool all_distinct(struct alias_env *e, const struct alias_objects *a,
+                         const struct alias_objects *b) {
   for (uint32_t k = 0; k < a->count; k++)
     for (uint32_t n = 0; n < b->count; n++)
-      if (!distinct_objects(e, a->at[k], a->identified >> k & 1, b->at[n], b->identified >> n & 1)) return false;
+      if (!distinct_objects(e, a->at[k], a->identified >> k & 1, b->at[n], b->identified >> n & 1))
+        return false;
   return a->count && b->count;
 }
 
-/* --- bytes ---------------------------------------------------------------------------------------- */
+/* --- bytes
+ * ---------------------------------------------------------------------------------------- */
 
 /* Equal for addresses of the same shape and offset. */
 static uint32_t address_hash(const struct alias_address *a) {
@@ -295,20 +324,23 @@ uint32_t alias_class_of_place(struct alias_env *e, struct alias_place *p) {
   if (e->class_addresses.count == 0 && !VEC_PUSH(e->arena, &e->class_addresses, NULL)) return 0;
   uint32_t count = e->class_addresses.count;
   if (!intern_room(e->arena, &e->class_slots, &e->class_slot_count, 1, count, class_hash, e) ||
-      !VEC_PUSH(e->arena, &e->class_addresses, &p->address)) return 0;
+      !VEC_PUSH(e->arena, &e->class_addresses, &p->address))
+    return 0;
   intern_enter(e->class_slots, e->class_slot_count, address_hash(&p->address), count);
   return p->class = count;
 }
 
 /* What is known of v, remembered for the values asked for last. */
 static struct known_bits known_of(struct alias_env *e, struct nvm_value v) {
-  if (!e->known && !(e->known = arena_alloc(e->arena, ALIAS_KNOWN * sizeof *e->known))) return known_bits_of(e->f, v);
+  if (!e->known && !(e->known = arena_alloc(e->arena, ALIAS_KNOWN * sizeof *e->known)))
+    return known_bits_of(e->f, v);
   struct alias_known *place = &e->known[value_index(v) % ALIAS_KNOWN];
   if (!value_equal(place->value, v)) *place = (struct alias_known){v, known_bits_of(e->f, v)};
   return place->bits;
 }
 
-static bool term_range(const struct alias_term *t, struct range r, nvm_i128 *least, nvm_i128 *most) {
+static bool term_range(const struct alias_term *t, struct range r, nvm_i128 *least,
+                       nvm_i128 *most) {
   if (r.width == 0 || t->scale > INT32_MAX || t->scale < INT32_MIN) return false;
   nvm_i128 a = (t->sign_extended ? (nvm_i128)r.least : (nvm_i128)r.low) * t->scale;
   nvm_i128 b = (t->sign_extended ? (nvm_i128)r.most : (nvm_i128)r.high) * t->scale;
@@ -357,7 +389,7 @@ static enum alias compare_addresses(struct alias_env *e, const struct alias_addr
   d.offset = offset;
   for (uint32_t k = 0; k < a->term_count; k++)
     if (!alias_add_term(&d, a->terms[k].variable, (int64_t)(0 - (uint64_t)a->terms[k].scale),
-                  a->terms[k].sign_extended))
+                        a->terms[k].sign_extended))
       return ALIAS_MAY;
   return compare_bytes(e, &d, bytes_a, bytes_b);
 }
@@ -370,14 +402,18 @@ bool alias_parameters_are_global(const struct nvm_function *f) {
          t.runtime == TRIPLE_CUDA;
 }
 
-/* --- questions ------------------------------------------------------------------------------------ */
+/* --- questions
+ * ------------------------------------------------------------------------------------ */
 
 struct alias_env *alias_init(const struct nvm_function *f, struct arena *arena) {
   struct alias_env *e = arena_alloc(arena, sizeof *e);
   if (!e) return NULL;
   struct nvm_module *m = f->module;
-  *e = (struct alias_env){.f = f, .arena = arena, .size = f->insts.count,
-                          .tbaa = module_str(m, "tbaa"), .scope = module_str(m, "alias.scope"),
+  *e = (struct alias_env){.f = f,
+                          .arena = arena,
+                          .size = f->insts.count,
+                          .tbaa = module_str(m, "tbaa"),
+                          .scope = module_str(m, "alias.scope"),
                           .noalias = module_str(m, "noalias"),
                           .invariant = module_str(m, "invariant.load"),
                           .cuda_kernel = alias_parameters_are_global(f)};
@@ -387,7 +423,8 @@ struct alias_env *alias_init(const struct nvm_function *f, struct arena *arena) 
   return e->places && e->captured && e->effects ? e : NULL;
 }
 
-static enum alias compare_places(struct alias_env *e, struct memory_location a, struct memory_location b) {
+static enum alias compare_places(struct alias_env *e, struct memory_location a,
+                                 struct memory_location b) {
   struct room room_a, room_b;
   struct alias_place *x = place_of(e, a, &room_a), *y = place_of(e, b, &room_b);
   if (value_equal(x->address.base, y->address.base))
@@ -397,8 +434,8 @@ static enum alias compare_places(struct alias_env *e, struct memory_location a, 
   return all_distinct(e, oa, ob) ? ALIAS_NO : ALIAS_MAY;
 }
 
-/* Metadata decides only where the addresses do not: a float that is read as an integer through the same pointer is one
- * object, whatever its tags. */
+/* Metadata decides only where the addresses do not: a float that is read as an integer through the
+ * same pointer is one object, whatever its tags. */
 enum alias alias_query(struct alias_env *e, struct memory_location a, struct memory_location b) {
   enum alias answer = compare_places(e, a, b);
   return answer == ALIAS_MAY && alias_metadata_apart(e, a.access, b.access) ? ALIAS_NO : answer;
@@ -410,7 +447,8 @@ static bool is_constant_object(struct alias_env *e, struct nvm_value v) {
   if (value_kind(v) == VALUE_GLOBAL) return module_global(e->f->module, v)->is_constant;
   if (value_kind(v) != VALUE_ARG || !function_is_kernel(e->f)) return false;
   if (!function_parameter_attribute(e->f, value_index(v), ATTR_NOALIAS)) return false;
-  return function_parameter_attribute(e->f, value_index(v), ATTR_READONLY) || capture_of(e, v) == CAPTURE_NO_ONLY_READ;
+  return function_parameter_attribute(e->f, value_index(v), ATTR_READONLY) ||
+         capture_of(e, v) == CAPTURE_NO_ONLY_READ;
 }
 
 bool alias_is_constant(struct alias_env *e, struct memory_location l) {

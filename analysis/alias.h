@@ -2,9 +2,9 @@
  * arguments (whose address does not escape, where that matters), base + offset, !alias.scope and
  * !noalias, !tbaa, and memory that nobody writes (!invariant.load, constants).
  *
- * Both pointers are taken as they are at one moment: a question about two iterations of a loop is one
- * for add-recurrences. A walk that asks about the accesses on the way to a place may go up to the
- * definitions of the pointer it asks about, and not beyond. */
+ * Both pointers are taken as they are at one moment: a question about two iterations of a loop is
+ * one for add-recurrences. A walk that asks about the accesses on the way to a place may go up to
+ * the definitions of the pointer it asks about, and not beyond. */
 #ifndef NVM_OPT_ANALYSIS_ALIAS_H
 #define NVM_OPT_ANALYSIS_ALIAS_H
 
@@ -16,7 +16,7 @@ enum alias { ALIAS_NO, ALIAS_MAY, ALIAS_PARTIAL, ALIAS_MUST };
 enum { ALIAS_MAX_TERMS = 4 };
 struct alias_term {
   struct nvm_value variable;
-  int64_t scale;     /* never 0 */
+  int64_t scale;      /* never 0 */
   bool sign_extended; /* of a variable narrower than the pointer; else zero-extended */
 };
 struct alias_address {
@@ -48,10 +48,11 @@ struct alias_env;
 struct alias_env *alias_init(const struct nvm_function *f, struct arena *arena);
 /* MUST: both begin at the same byte; PARTIAL: they certainly overlap. */
 enum alias alias_query(struct alias_env *e, struct memory_location a, struct memory_location b);
-/* The place of a pointer, that of an instruction or argument always the same. NULL when out of memory. */
+/* The place of a pointer, that of an instruction or argument always the same. NULL when out of
+ * memory. */
 struct alias_place *alias_place_of(struct alias_env *e, struct nvm_value pointer);
-/* A number from 1 of the address of p, which alias_place_of() gave: two places have the same where ALIAS_MUST can be
- * answered for them, metadata apart. 0 when out of memory. */
+/* A number from 1 of the address of p, which alias_place_of() gave: two places have the same where
+ * ALIAS_MUST can be answered for them, metadata apart. 0 when out of memory. */
 uint32_t alias_class_of_place(struct alias_env *e, struct alias_place *p);
 /* The same of any address; 0: no place that was asked about has it. */
 uint32_t alias_known_class(const struct alias_env *e, const struct alias_address *a);
@@ -64,7 +65,8 @@ bool alias_location_of(const struct nvm_function *f, struct nvm_inst_id i,
  * so does a volatile access to what it touches. */
 enum { ALIAS_READS = 1, ALIAS_WRITES = 2 };
 uint32_t alias_mod_ref(struct alias_env *e, struct nvm_inst_id i, struct memory_location l);
-/* The same for all memory: what i, an access or call, may do at all; what any instruction may do. */
+/* The same for all memory: what i, an access or call, may do at all; what any instruction may do.
+ */
 uint32_t alias_access_effects(const struct nvm_function *f, struct nvm_inst_id i);
 static inline uint32_t alias_effects(const struct nvm_function *f, struct nvm_inst_id i) {
   bool touches = op_table[function_inst(f, i)->op].flags & (OPF_READS | OPF_WRITES);
@@ -83,16 +85,18 @@ bool alias_parameters_are_global(const struct nvm_function *f);
 struct alias_address alias_decompose(const struct nvm_function *f, struct nvm_value pointer);
 /* Log2 of what offset and terms are known to be a multiple of; 63 if they are nothing. */
 uint32_t alias_offset_zeros(const struct nvm_function *f, const struct alias_address *a);
-/* Whether two addresses have the same base and the same terms, in any order: they are a constant distance apart. */
+/* Whether two addresses have the same base and the same terms, in any order: they are a constant
+ * distance apart. */
 bool alias_same_shape(const struct alias_address *a, const struct alias_address *b);
 /* Whether block b makes a part of the address. */
-bool alias_is_made_in(const struct nvm_function *f, const struct alias_address *a, struct nvm_block b);
-/* The address as it is at the end of block `from`, given what it is at the start of its successor `to`:
- * phis of `to` become what they get from there. False: it is not known before `to`. */
+bool alias_is_made_in(const struct nvm_function *f, const struct alias_address *a,
+                      struct nvm_block b);
+/* The address as it is at the end of block `from`, given what it is at the start of its successor
+ * `to`: phis of `to` become what they get from there. False: it is not known before `to`. */
 bool alias_translate(const struct nvm_function *f, struct alias_address *a, struct nvm_block to,
                      struct nvm_block from);
-/* The object a pointer is derived from: alloca, global, argument, call, load, phi, select … The walk
- * is bounded. */
+/* The object a pointer is derived from: alloca, global, argument, call, load, phi, select … The
+ * walk is bounded. */
 struct nvm_value alias_underlying_object(const struct nvm_function *f, struct nvm_value pointer);
 
 #endif

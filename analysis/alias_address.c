@@ -1,34 +1,41 @@
 /* The addresses of alias analysis: base + constant + terms.
  *
- * The walk goes through getelementptrs and casts; indices come apart into sums and products with constants,
- * where these do not wrap (in the pointer's width wrapping does not matter). */
+ * The walk goes through getelementptrs and casts; indices come apart into sums and products with
+ * constants, where these do not wrap (in the pointer's width wrapping does not matter). */
 #include "analysis/alias_internal.h"
 #include "analysis/known_bits.h"
 
 enum { MAX_DEPTH = 6 /* of the expression of an index */ };
 
-/* --- the walk to the base ------------------------------------------------------------------------- */
+/* --- the walk to the base
+ * ------------------------------------------------------------------------- */
 
 /* What the intrinsics pass on that leave a pointer as it is. */
 static struct nvm_value passed_on(const struct nvm_function *f, const struct nvm_inst *call) {
   switch (called_intrinsic(f, call)) {
-  case INTRINSIC_ssa_copy: case INTRINSIC_launder_invariant_group:
-  case INTRINSIC_strip_invariant_group: case INTRINSIC_preserve_static_offset:
-  case INTRINSIC_threadlocal_address: case INTRINSIC_ptr_annotation: return inst_operand(f, call, 0);
-  default: return VALUE_NULL;
+    case INTRINSIC_ssa_copy:
+    case INTRINSIC_launder_invariant_group:
+    case INTRINSIC_strip_invariant_group:
+    case INTRINSIC_preserve_static_offset:
+    case INTRINSIC_threadlocal_address:
+    case INTRINSIC_ptr_annotation: return inst_operand(f, call, 0);
+    default: return VALUE_NULL;
   }
 }
 
 struct nvm_value alias_step_to_base(const struct nvm_function *f, struct nvm_value v, bool *gep) {
   const struct nvm_module *m = f->module;
   const struct nvm_inst *i = inst_of(f, v);
-  const struct constant_info *c = value_kind(v) == VALUE_CONST ? constant_info(&m->constants, v) : NULL;
+  const struct constant_info *c =
+      value_kind(v) == VALUE_CONST ? constant_info(&m->constants, v) : NULL;
   bool expression = c && c->kind == CONST_EXPR;
   uint32_t op = i ? i->op : expression ? c->op : OP_COUNT;
   *gep = op == OP_GEP;
-  if (!*gep && op != OP_ADDRSPACECAST && op != OP_BITCAST) return op == OP_CALL ? passed_on(f, i) : VALUE_NULL;
+  if (!*gep && op != OP_ADDRSPACECAST && op != OP_BITCAST)
+    return op == OP_CALL ? passed_on(f, i) : VALUE_NULL;
   struct nvm_value from = i ? inst_operand(f, i, 0) : const_operand(m, v, 0);
-  bool one = type_is_ptr(&m->types, value_type(f, from)) && !type_is_vector(&m->types, value_type(f, v));
+  bool one =
+      type_is_ptr(&m->types, value_type(f, from)) && !type_is_vector(&m->types, value_type(f, v));
   return one ? from : VALUE_NULL;
 }
 
@@ -42,7 +49,8 @@ struct nvm_value alias_underlying_object(const struct nvm_function *f, struct nv
   return pointer;
 }
 
-/* --- addresses ------------------------------------------------------------------------------------ */
+/* --- addresses
+ * ------------------------------------------------------------------------------------ */
 
 struct decomposer {
   const struct nvm_function *f;
@@ -72,12 +80,14 @@ static bool sum_fits(const struct nvm_function *f, struct nvm_value x, struct nv
   return flags & (is_signed ? INST_NSW : INST_NUW);
 }
 
-/* What i, a product or shift that does not wrap, multiplies its first operand by; false: by no constant that fits. */
-static bool constant_factor(const struct nvm_function *f, const struct nvm_inst *i, bool is_signed, uint32_t bits,
-                            uint64_t *factor) {
+/* What i, a product or shift that does not wrap, multiplies its first operand by; false: by no
+ * constant that fits. */
+static bool constant_factor(const struct nvm_function *f, const struct nvm_inst *i, bool is_signed,
+                            uint32_t bits, uint64_t *factor) {
   struct nvm_value y = inst_operand(f, i, 1);
   nvm_u128 c;
-  if (!const_is_int(f->module, y, &c) || bits > 64 || (i->op == OP_SHL && c + 1 >= bits)) return false;
+  if (!const_is_int(f->module, y, &c) || bits > 64 || (i->op == OP_SHL && c + 1 >= bits))
+    return false;
   *factor = is_signed ? (uint64_t)const_int_signed(f->module, y) : (uint64_t)c;
   if (i->op == OP_SHL) *factor = UINT64_C(1) << (uint64_t)c;
   return true;
@@ -93,35 +103,42 @@ static bool add_scaled(struct decomposer *d, struct nvm_value v, int64_t scale, 
     uint64_t factor;
     uint32_t bits = type_scalar_bits(&f->module->types, value_type(f, v));
     if (value_kind(v) == VALUE_CONST && const_is_int(f->module, v, &c)) {
-      nvm_i128 number = is_signed || bits >= d->width ? const_int_signed(f->module, v) : (nvm_i128)c;
+      nvm_i128 number =
+          is_signed || bits >= d->width ? const_int_signed(f->module, v) : (nvm_i128)c;
       d->a->offset = (int64_t)((uint64_t)d->a->offset + (uint64_t)scale * (uint64_t)number);
       return true;
     }
     const struct nvm_inst *i = inst_of(f, v);
     bool full = bits >= d->width;
     if (full) is_signed = true; /* makes no difference: one form for equal terms */
-    if (!i || i->operand_count == 0 || depth == MAX_DEPTH) return alias_add_term(d->a, v, scale, is_signed);
+    if (!i || i->operand_count == 0 || depth == MAX_DEPTH)
+      return alias_add_term(d->a, v, scale, is_signed);
     bool unwrapped = full || (i->flags & (is_signed ? INST_NSW : INST_NUW)), apart = false;
-    struct nvm_value x = inst_operand(f, i, 0), y = i->operand_count > 1 ? inst_operand(f, i, 1) : VALUE_NULL;
+    struct nvm_value x = inst_operand(f, i, 0),
+                     y = i->operand_count > 1 ? inst_operand(f, i, 1) : VALUE_NULL;
     switch ((enum op)i->op) {
-    case OP_SEXT: apart = is_signed; break;
-    case OP_ZEXT:
-      apart = true;
-      is_signed = false;
-      break;
-    case OP_OR: case OP_ADD:
-      apart = i->op == OP_OR ? (i->flags & INST_DISJOINT) != 0 : unwrapped || sum_fits(f, x, y, is_signed);
-      if (apart && !add_scaled(d, y, scale, is_signed, depth + 1)) return false;
-      break;
-    case OP_SUB:
-      apart = unwrapped;
-      if (apart && !add_scaled(d, y, (int64_t)(0 - (uint64_t)scale), is_signed, depth + 1)) return false;
-      break;
-    case OP_MUL: case OP_SHL:
-      apart = unwrapped && constant_factor(f, i, is_signed, bits, &factor);
-      if (apart) scale = (int64_t)((uint64_t)scale * factor);
-      break;
-    default: break;
+      case OP_SEXT: apart = is_signed; break;
+      case OP_ZEXT:
+        apart = true;
+        is_signed = false;
+        break;
+      case OP_OR:
+      case OP_ADD:
+        apart = i->op == OP_OR ? (i->flags & INST_DISJOINT) != 0
+                               : unwrapped || sum_fits(f, x, y, is_signed);
+        if (apart && !add_scaled(d, y, scale, is_signed, depth + 1)) return false;
+        break;
+      case OP_SUB:
+        apart = unwrapped;
+        if (apart && !add_scaled(d, y, (int64_t)(0 - (uint64_t)scale), is_signed, depth + 1))
+          return false;
+        break;
+      case OP_MUL:
+      case OP_SHL:
+        apart = unwrapped && constant_factor(f, i, is_signed, bits, &factor);
+        if (apart) scale = (int64_t)((uint64_t)scale * factor);
+        break;
+      default: break;
     }
     if (!apart) return alias_add_term(d->a, v, scale, is_signed);
     v = x;
@@ -143,7 +160,8 @@ static uint64_t gep_step(const struct nvm_module *m, struct nvm_type *type, uint
   }
   bool vector = type_is_vector(t, *type);
   *type = type_info(t, *type)->element;
-  return vector ? (layout_bits(&m->layout, t, *type) + 7) / 8 : layout_alloc_size(&m->layout, t, *type);
+  return vector ? (layout_bits(&m->layout, t, *type) + 7) / 8
+                : layout_alloc_size(&m->layout, t, *type);
 }
 
 static bool add_gep(struct decomposer *d, struct nvm_value v) {
@@ -179,7 +197,8 @@ struct alias_address alias_decompose(const struct nvm_function *f, struct nvm_va
   return a;
 }
 
-bool alias_is_made_in(const struct nvm_function *f, const struct alias_address *a, struct nvm_block b) {
+bool alias_is_made_in(const struct nvm_function *f, const struct alias_address *a,
+                      struct nvm_block b) {
   for (uint32_t k = 0; k <= a->term_count; k++) {
     const struct nvm_inst *i = inst_of(f, k ? a->terms[k - 1].variable : a->base);
     if (i && i->block.index == b.index) return true;

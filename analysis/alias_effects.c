@@ -1,7 +1,8 @@
 /* What instructions do to memory; see alias.h.
  *
- * Intrinsics by their rows, calls by the attributes of call and callee; what nobody vouches for does everything.
- * Barriers and fences count as reading and writing all that another thread can see. */
+ * Intrinsics by their rows, calls by the attributes of call and callee; what nobody vouches for
+ * does everything. Barriers and fences count as reading and writing all that another thread can
+ * see. */
 #include "analysis/alias_internal.h"
 
 const struct nvm_attr *alias_call_attr(const struct nvm_function *f, const struct nvm_inst *i,
@@ -11,10 +12,12 @@ const struct nvm_attr *alias_call_attr(const struct nvm_function *f, const struc
   struct nvm_attrlist site = call_site_of(f, i)->attributes;
   const struct nvm_attr *a = attrset_find(t, attrlist_parameter(t, site, arg), id);
   if (a || value_kind(callee) != VALUE_FUNCTION) return a;
-  return attrset_find(t, attrlist_parameter(t, module_function(f->module, callee)->attributes, arg), id);
+  return attrset_find(t, attrlist_parameter(t, module_function(f->module, callee)->attributes, arg),
+                      id);
 }
 
-/* --- locations ------------------------------------------------------------------------------------ */
+/* --- locations
+ * ------------------------------------------------------------------------------------ */
 
 static uint64_t type_bytes(const struct nvm_function *f, struct nvm_type type) {
   return layout_store_size(&f->module->layout, &f->module->types, type);
@@ -37,25 +40,25 @@ bool alias_location_of(const struct nvm_function *f, struct nvm_inst_id id,
   const struct nvm_inst *i = function_inst(f, id);
   *out = (struct memory_location){.access = id};
   switch ((enum op)i->op) {
-  case OP_LOAD: out->bytes = type_bytes(f, i->type); break;
-  case OP_STORE:
-    out->pointer = inst_operand(f, i, 1);
-    out->bytes = type_bytes(f, value_type(f, inst_operand(f, i, 0)));
-    return true;
-  case OP_ATOMICRMW: case OP_CMPXCHG:
-    out->bytes = type_bytes(f, value_type(f, inst_operand(f, i, 1)));
-    break;
-  case OP_CALL:
-    if (!is_block_operation(called_intrinsic(f, i))) return false;
-    out->bytes = length_of(f, i);
-    break;
-  default: return false;
+    case OP_LOAD: out->bytes = type_bytes(f, i->type); break;
+    case OP_STORE:
+      out->pointer = inst_operand(f, i, 1);
+      out->bytes = type_bytes(f, value_type(f, inst_operand(f, i, 0)));
+      return true;
+    case OP_ATOMICRMW:
+    case OP_CMPXCHG: out->bytes = type_bytes(f, value_type(f, inst_operand(f, i, 1))); break;
+    case OP_CALL:
+      if (!is_block_operation(called_intrinsic(f, i))) return false;
+      out->bytes = length_of(f, i);
+      break;
+    default: return false;
   }
   out->pointer = inst_operand(f, i, 0);
   return true;
 }
 
-/* --- effects -------------------------------------------------------------------------------------- */
+/* --- effects
+ * -------------------------------------------------------------------------------------- */
 
 enum { BOTH = ALIAS_READS | ALIAS_WRITES };
 
@@ -98,7 +101,8 @@ static struct effect attribute_effect(const struct nvm_function *f, const struct
   struct nvm_value callee = call_callee(f, i);
   struct nvm_attrlist lists[2] = {call_site_of(f, i)->attributes, {0}};
   struct effect e = {BOTH, BOTH};
-  if (value_kind(callee) == VALUE_FUNCTION) lists[1] = module_function(f->module, callee)->attributes;
+  if (value_kind(callee) == VALUE_FUNCTION)
+    lists[1] = module_function(f->module, callee)->attributes;
   for (int k = 0; k < 2; k++) {
     struct nvm_attrset s = attrlist_info(t, lists[k])->function;
     const struct nvm_attr *memory = attrset_find(t, s, ATTR_MEMORY);
@@ -108,7 +112,8 @@ static struct effect attribute_effect(const struct nvm_function *f, const struct
     if (attrset_find(t, s, ATTR_READONLY)) said = (struct effect){ALIAS_READS, ALIAS_READS};
     if (attrset_find(t, s, ATTR_WRITEONLY)) said = (struct effect){ALIAS_WRITES, ALIAS_WRITES};
     if (attrset_find(t, s, ATTR_ARGMEMONLY) ||
-        attrset_find(t, s, ATTR_INACCESSIBLEMEM_OR_ARGMEMONLY)) said.others = 0;
+        attrset_find(t, s, ATTR_INACCESSIBLEMEM_OR_ARGMEMONLY))
+      said.others = 0;
     if (attrset_find(t, s, ATTR_INACCESSIBLEMEMONLY)) said = (struct effect){0, 0};
     e.arguments &= said.arguments;
     e.others &= said.others;
@@ -119,9 +124,9 @@ static struct effect attribute_effect(const struct nvm_function *f, const struct
 /* Convergent operations that exchange registers, not memory: their row says "writes" so that they
  * stay where they are. */
 static bool is_register_exchange(const char *name) {
-  static const char *const prefixes[] = {"llvm.nvvm.shfl.", "llvm.nvvm.vote.", "llvm.nvvm.match.",
-                                         "llvm.nvvm.redux.", "llvm.nvvm.activemask",
-                                         "llvm.nvvm.elect.sync"};
+  static const char *const prefixes[] = {"llvm.nvvm.shfl.",      "llvm.nvvm.vote.",
+                                         "llvm.nvvm.match.",     "llvm.nvvm.redux.",
+                                         "llvm.nvvm.activemask", "llvm.nvvm.elect.sync"};
   for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++)
     if (strncmp(name, prefixes[k], strlen(prefixes[k])) == 0) return true;
   return false;
@@ -130,14 +135,19 @@ static bool is_register_exchange(const char *name) {
 static struct effect intrinsic_effect(uint32_t id) {
   const struct intrinsic_info *in = &intrinsic_table[id];
   switch (id) {
-  case INTRINSIC_assume: case INTRINSIC_sideeffect: case INTRINSIC_prefetch:
-  case INTRINSIC_experimental_noalias_scope_decl: case INTRINSIC_pseudoprobe:
-  case INTRINSIC_var_annotation: case INTRINSIC_ptr_annotation: case INTRINSIC_annotation:
-    return (struct effect){0, 0};
-  default: break;
+    case INTRINSIC_assume:
+    case INTRINSIC_sideeffect:
+    case INTRINSIC_prefetch:
+    case INTRINSIC_experimental_noalias_scope_decl:
+    case INTRINSIC_pseudoprobe:
+    case INTRINSIC_var_annotation:
+    case INTRINSIC_ptr_annotation:
+    case INTRINSIC_annotation: return (struct effect){0, 0};
+    default: break;
   }
   if ((in->flags & INTRIN_WRITES) && is_register_exchange(in->name)) return (struct effect){0, 0};
-  uint32_t does = (in->flags & INTRIN_READS ? ALIAS_READS : 0) | (in->flags & INTRIN_WRITES ? ALIAS_WRITES : 0);
+  uint32_t does =
+      (in->flags & INTRIN_READS ? ALIAS_READS : 0) | (in->flags & INTRIN_WRITES ? ALIAS_WRITES : 0);
   if (in->flags & INTRIN_ARGMEM) return (struct effect){does, 0};
   if (does & ALIAS_WRITES) does = BOTH;
   return (struct effect){does, does};
@@ -210,13 +220,17 @@ uint32_t alias_access_effects(const struct nvm_function *f, struct nvm_inst_id i
   const struct nvm_inst *i = function_inst(f, id);
   bool fence;
   switch ((enum op)i->op) {
-  case OP_LOAD: case OP_STORE: case OP_ATOMICRMW: case OP_CMPXCHG: return access_effect(i, &fence);
-  case OP_FENCE: case OP_VA_ARG: return BOTH;
-  case OP_CALL: {
-    struct effect e = call_effect(f, i);
-    return e.arguments | e.others;
-  }
-  default: return 0;
+    case OP_LOAD:
+    case OP_STORE:
+    case OP_ATOMICRMW:
+    case OP_CMPXCHG: return access_effect(i, &fence);
+    case OP_FENCE:
+    case OP_VA_ARG: return BOTH;
+    case OP_CALL: {
+      struct effect e = call_effect(f, i);
+      return e.arguments | e.others;
+    }
+    default: return 0;
   }
 }
 

@@ -32,16 +32,20 @@ struct alias_env {
   struct arena *arena;
   struct nvm_str tbaa, scope, noalias, invariant;
   bool cuda_kernel;
-  uint32_t size;                   /* of the tables by instruction */
-  struct alias_place **places;     /* by instruction, then by argument, that is a pointer; NULL: not asked yet */
-  uint8_t *captured;               /* by instruction, then by argument */
-  uint8_t *effects;                /* by instruction that is a call: of alias_effects.c; 0: not asked yet */
+  uint32_t size; /* of the tables by instruction */
+  struct alias_place *
+      *places;       /* by instruction, then by argument, that is a pointer; NULL: not asked yet */
+  uint8_t *captured; /* by instruction, then by argument */
+  uint8_t *effects;  /* by instruction that is a call: of alias_effects.c; 0: not asked yet */
   VEC(const struct alias_address *) class_addresses; /* [0]: none */
-  uint32_t *class_slots, class_slot_count; /* as in ir/intern.h */
+  uint32_t *class_slots, class_slot_count;           /* as in ir/intern.h */
   struct uses uses;
-  uint32_t *seen;                  /* by instruction: stamp of the capture walk */
+  uint32_t *seen; /* by instruction: stamp of the capture walk */
   uint32_t stamp;
-  struct alias_known { struct nvm_value value; struct known_bits bits; } *known; /* ALIAS_KNOWN; NULL: none yet */
+  struct alias_known {
+    struct nvm_value value;
+    struct known_bits bits;
+  } * known; /* ALIAS_KNOWN; NULL: none yet */
 };
 
 static inline const struct nvm_inst *inst_of(const struct nvm_function *f, struct nvm_value v) {
@@ -58,8 +62,8 @@ static inline uint32_t called_intrinsic(const struct nvm_function *f, const stru
   return value_kind(v) == VALUE_FUNCTION ? module_function(f->module, v)->intrinsic : 0;
 }
 
-/* The pointer that an instruction or constant expression passes on, moved by a getelementptr (*gep); none if
- * it makes one. */
+/* The pointer that an instruction or constant expression passes on, moved by a getelementptr
+ * (*gep); none if it makes one. */
 struct nvm_value alias_step_to_base(const struct nvm_function *f, struct nvm_value v, bool *gep);
 /* Adds scale times v to an address; false: it has too many terms. */
 bool alias_add_term(struct alias_address *a, struct nvm_value v, int64_t scale, bool is_signed);

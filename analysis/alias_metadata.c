@@ -1,5 +1,6 @@
-/* What the metadata of accesses says for alias analysis: scoped noalias lists, and struct-path TBAA (the
- * access tags of LLVM's LangRef: one access must be to a member on the path into the other's type). */
+/* What the metadata of accesses says for alias analysis: scoped noalias lists, and struct-path TBAA
+ * (the access tags of LLVM's LangRef: one access must be to a member on the path into the other's
+ * type). */
 #include "analysis/alias_internal.h"
 
 enum {
@@ -9,7 +10,8 @@ enum {
 
 static const struct meta_node *attached(const struct alias_env *e, struct nvm_inst_id i,
                                         struct nvm_str kind) {
-  if (i.index == 0 || i.index >= e->f->attachments.count || e->f->attachments.data[i.index] == 0) return NULL;
+  if (i.index == 0 || i.index >= e->f->attachments.count || e->f->attachments.data[i.index] == 0)
+    return NULL;
   const struct nvm_module *m = e->f->module;
   return meta_as_node(&m->metadata, module_attachment(m, e->f->attachments.data[i.index], kind));
 }
@@ -29,7 +31,8 @@ static struct nvm_meta domain_of(const struct meta_table *t, struct nvm_meta sco
 static bool scopes_apart(const struct alias_env *e, struct nvm_inst_id a, struct nvm_inst_id b) {
   const struct meta_table *t = &e->f->module->metadata;
   const struct meta_node *scopes = attached(e, a, e->scope), *noalias = attached(e, b, e->noalias);
-  if (!scopes || !noalias || scopes->count > MAX_SCOPES || noalias->count > MAX_SCOPES) return false;
+  if (!scopes || !noalias || scopes->count > MAX_SCOPES || noalias->count > MAX_SCOPES)
+    return false;
   for (uint32_t k = 0; k < scopes->count; k++) {
     struct nvm_meta domain = domain_of(t, meta_operand(t, scopes, k));
     bool all = domain.index != 0;
@@ -106,7 +109,8 @@ static bool tbaa_apart(const struct alias_env *e, struct nvm_inst_id a, struct n
   bool constant, odd_x, odd_y;
   struct nvm_meta root_x, root_y;
   if (!read_tag(e, a, &x, &constant) || !read_tag(e, b, &y, &constant)) return false;
-  if (tbaa_reaches(m, x, y, &root_x, &odd_x) || tbaa_reaches(m, y, x, &root_y, &odd_y)) return false;
+  if (tbaa_reaches(m, x, y, &root_x, &odd_x) || tbaa_reaches(m, y, x, &root_y, &odd_y))
+    return false;
   return !odd_x && !odd_y && root_x.index == root_y.index;
 }
 

@@ -1,14 +1,13 @@
 /* Divergence; see divergence.h.
  *
- * After Karrenberg and Hack, "Improving Performance of OpenCL on CPUs", 2012, and LLVM's analysis of that
- * descent, simplified. A value differs if
- *   source     thread and lane number, clocks; what atomics, unknown calls and exchanges between lanes
- *              return; loads of memory that may be the thread's own; arguments of device functions
- *   data       an operand differs
- *   join       it is a phi that threads reach on several ways after a divergent branch: of all blocks
- *              between the branch and its immediate post-dominator, and of that
- *   leaving    it is made in a loop that threads leave in different iterations, and used behind it
- * Departs by taking all phis of a branch's region, not only those that two disjoint paths reach. */
+ * After Karrenberg and Hack, "Improving Performance of OpenCL on CPUs", 2012, and LLVM's analysis
+ * of that descent, simplified. A value differs if source     thread and lane number, clocks; what
+ * atomics, unknown calls and exchanges between lanes return; loads of memory that may be the
+ * thread's own; arguments of device functions data       an operand differs join       it is a phi
+ * that threads reach on several ways after a divergent branch: of all blocks between the branch and
+ * its immediate post-dominator, and of that leaving    it is made in a loop that threads leave in
+ * different iterations, and used behind it Departs by taking all phis of a branch's region, not
+ * only those that two disjoint paths reach. */
 #include "analysis/divergence.h"
 
 #include "ir/intrinsic.h"
@@ -23,44 +22,55 @@ struct finder {
   const struct loops *loops;
   struct arena *arena;
   struct uses uses;
-  struct nvm_block *meet;  /* by block: immediate post-dominator; {0}: none */
-  uint32_t *number;        /* by block: in postorder of the reversed graph, from 1; 0: reaches no end */
-  uint64_t *seen;          /* by block: where the region that it was seen in last ends, and the loop of its branch */
-  bool *left;              /* by loop: leave_loop() has been there */
-  VEC(uint32_t) work;      /* instructions that differ */
+  struct nvm_block *meet; /* by block: immediate post-dominator; {0}: none */
+  uint32_t *number; /* by block: in postorder of the reversed graph, from 1; 0: reaches no end */
+  uint64_t *seen;   /* by block: where the region that it was seen in last ends, and the loop of its
+                       branch */
+  bool *left;       /* by loop: leave_loop() has been there */
+  VEC(uint32_t) work; /* instructions that differ */
 };
 
 static bool is_source(const struct nvm_function *f, const struct nvm_inst *i) {
   switch ((enum op)i->op) {
-  case OP_ATOMICRMW: case OP_CMPXCHG: case OP_VA_ARG: return true;
-  case OP_LOAD: {
-    uint32_t space = type_info(&f->module->types, value_type(f, inst_operand(f, i, 0)))->width;
-    struct nvm_value object = alias_underlying_object(f, inst_operand(f, i, 0));
-    bool shared_by_all = value_kind(object) == VALUE_GLOBAL ||
-                         (value_kind(object) == VALUE_ARG && alias_parameters_are_global(f));
-    return space == 5 || (space == 0 && !shared_by_all);
-  }
-  case OP_CALL: break;
-  default: return false;
+    case OP_ATOMICRMW:
+    case OP_CMPXCHG:
+    case OP_VA_ARG: return true;
+    case OP_LOAD: {
+      uint32_t space = type_info(&f->module->types, value_type(f, inst_operand(f, i, 0)))->width;
+      struct nvm_value object = alias_underlying_object(f, inst_operand(f, i, 0));
+      bool shared_by_all = value_kind(object) == VALUE_GLOBAL ||
+                           (value_kind(object) == VALUE_ARG && alias_parameters_are_global(f));
+      return space == 5 || (space == 0 && !shared_by_all);
+    }
+    case OP_CALL: break;
+    default: return false;
   }
   switch (call_intrinsic(f, i)) {
-  case INTRINSIC_nvvm_read_ptx_sreg_ctaid_x: case INTRINSIC_nvvm_read_ptx_sreg_ctaid_y:
-  case INTRINSIC_nvvm_read_ptx_sreg_ctaid_z: case INTRINSIC_nvvm_read_ptx_sreg_ntid_x:
-  case INTRINSIC_nvvm_read_ptx_sreg_ntid_y: case INTRINSIC_nvvm_read_ptx_sreg_ntid_z:
-  case INTRINSIC_nvvm_read_ptx_sreg_nctaid_x: case INTRINSIC_nvvm_read_ptx_sreg_nctaid_y:
-  case INTRINSIC_nvvm_read_ptx_sreg_nctaid_z: case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return false;
-  default: break; /* of operands that do not differ: the same, if it has operands and is pure */
+    case INTRINSIC_nvvm_read_ptx_sreg_ctaid_x:
+    case INTRINSIC_nvvm_read_ptx_sreg_ctaid_y:
+    case INTRINSIC_nvvm_read_ptx_sreg_ctaid_z:
+    case INTRINSIC_nvvm_read_ptx_sreg_ntid_x:
+    case INTRINSIC_nvvm_read_ptx_sreg_ntid_y:
+    case INTRINSIC_nvvm_read_ptx_sreg_ntid_z:
+    case INTRINSIC_nvvm_read_ptx_sreg_nctaid_x:
+    case INTRINSIC_nvvm_read_ptx_sreg_nctaid_y:
+    case INTRINSIC_nvvm_read_ptx_sreg_nctaid_z:
+    case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return false;
+    default: break; /* of operands that do not differ: the same, if it has operands and is pure */
   }
   return i->operand_count < 2 || !effects_is_pure(f, i);
 }
 
-/* --- post-dominators ------------------------------------------------------------------------------ */
+/* --- post-dominators
+ * ------------------------------------------------------------------------------ */
 
-/* Numbers the blocks from which an end is reached, by a walk from the ends up; returns how many, in order[1 …]. */
+/* Numbers the blocks from which an end is reached, by a walk from the ends up; returns how many, in
+ * order[1 …]. */
 static uint32_t number_blocks(struct finder *s, struct nvm_block *order) {
   const struct dominance *d = s->dominance;
   uint32_t *stack = arena_alloc(s->arena, s->f->blocks.count * sizeof *stack);
-  uint32_t *next = arena_alloc(s->arena, s->f->blocks.count * sizeof *next), count = 0; /* edge to look at, plus 1 */
+  uint32_t *next = arena_alloc(s->arena, s->f->blocks.count * sizeof *next),
+           count = 0; /* edge to look at, plus 1 */
   if (!stack || !next) return 0;
   FOR_EACH_BLOCK(s->f, end) {
     uint32_t depth = 0;
@@ -114,7 +124,8 @@ static bool find_meets(struct finder *s) {
   return true;
 }
 
-/* --- propagation ---------------------------------------------------------------------------------- */
+/* --- propagation
+ * ---------------------------------------------------------------------------------- */
 
 static bool differs(struct finder *s, uint32_t i) {
   if (s->d->values[i]) return true;
@@ -124,7 +135,7 @@ static bool differs(struct finder *s, uint32_t i) {
 
 static bool phis_differ(struct finder *s, struct nvm_block b) {
   FOR_EACH_PHI(s->f, b, i)
-    if (!differs(s, i.index)) return false;
+  if (!differs(s, i.index)) return false;
   return true;
 }
 
@@ -135,15 +146,16 @@ static bool leave_loop(struct finder *s, uint32_t n) {
   s->left[n] = true;
   for (uint32_t k = 0; k < l->block_count; k++)
     FOR_EACH_INST(s->f, s->loops->blocks[l->first_block + k], i)
-      for (uint32_t u = s->uses.first[i.index]; u < s->uses.first[i.index + 1]; u++) {
-        struct nvm_inst_id user = s->uses.users[u];
-        if (!loops_contains(s->loops, n, function_inst(s->f, user)->block) && !differs(s, user.index)) return false;
-      }
+  for (uint32_t u = s->uses.first[i.index]; u < s->uses.first[i.index + 1]; u++) {
+    struct nvm_inst_id user = s->uses.users[u];
+    if (!loops_contains(s->loops, n, function_inst(s->f, user)->block) && !differs(s, user.index))
+      return false;
+  }
   return true;
 }
 
-/* The branch at the end of b parts threads: everything up to where its ways meet. What was reached on the
- * way to the same place, out of the same loop, has been seen with all that follows. */
+/* The branch at the end of b parts threads: everything up to where its ways meet. What was reached
+ * on the way to the same place, out of the same loop, has been seen with all that follows. */
 static bool part(struct finder *s, struct nvm_block b) {
   if (s->d->branches[b.index]) return true;
   s->d->branches[b.index] = true;
@@ -156,9 +168,12 @@ static bool part(struct finder *s, struct nvm_block b) {
     if (s->seen[at.index] == here) continue;
     s->seen[at.index] = here;
     if (!phis_differ(s, at)) return false;
-    for (uint32_t n = s->loops->innermost[b.index]; n && !loops_contains(s->loops, n, at); n = s->loops->data[n].parent)
+    for (uint32_t n = s->loops->innermost[b.index]; n && !loops_contains(s->loops, n, at);
+         n = s->loops->data[n].parent)
       if (!leave_loop(s, n)) return false;
-    for (uint32_t k = 0, n = at.index == s->meet[b.index].index ? 0 : block_successor_count(s->f, at); k < n; k++)
+    for (uint32_t k = 0,
+                  n = at.index == s->meet[b.index].index ? 0 : block_successor_count(s->f, at);
+         k < n; k++)
       if (!VEC_PUSH(s->arena, &open, block_successor(s->f, at, k))) return false;
   }
   return true;
@@ -173,18 +188,19 @@ static bool visit_user(struct finder *s, struct nvm_inst_id id) {
 static bool begin(struct finder *s) {
   const struct nvm_function *f = s->f;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, id) {
-      const struct nvm_inst *i = function_inst(f, id);
-      bool differ = !type_equal(i->type, TYPE_VOID) && is_source(f, i);
-      for (uint32_t k = 0; k < i->operand_count; k++)
-        differ |= value_kind(inst_operand(f, i, k)) == VALUE_ARG && !function_is_kernel(f);
-      if (differ && !visit_user(s, id)) return false;
-    }
+  FOR_EACH_INST(f, b, id) {
+    const struct nvm_inst *i = function_inst(f, id);
+    bool differ = !type_equal(i->type, TYPE_VOID) && is_source(f, i);
+    for (uint32_t k = 0; k < i->operand_count; k++)
+      differ |= value_kind(inst_operand(f, i, k)) == VALUE_ARG && !function_is_kernel(f);
+    if (differ && !visit_user(s, id)) return false;
+  }
   return true;
 }
 
-bool divergence_compute(struct divergence *d, const struct nvm_function *f, const struct dominance *dominance,
-                        const struct loops *loops, struct arena *arena) {
+bool divergence_compute(struct divergence *d, const struct nvm_function *f,
+                        const struct dominance *dominance, const struct loops *loops,
+                        struct arena *arena) {
   struct finder s = {.d = d, .f = f, .dominance = dominance, .loops = loops, .arena = arena};
   *d = (struct divergence){.f = f, .size = f->insts.count};
   d->values = arena_alloc(arena, f->insts.count * sizeof *d->values);
@@ -193,8 +209,8 @@ bool divergence_compute(struct divergence *d, const struct nvm_function *f, cons
   s.number = arena_alloc(arena, f->blocks.count * sizeof *s.number);
   s.seen = arena_alloc(arena, f->blocks.count * sizeof *s.seen);
   s.left = arena_alloc(arena, (loops->count + 1) * sizeof *s.left);
-  if (!d->values || !d->branches || !s.meet || !s.number || !s.seen || !s.left || !uses_build(&s.uses, f, arena) ||
-      !find_meets(&s) || !begin(&s))
+  if (!d->values || !d->branches || !s.meet || !s.number || !s.seen || !s.left ||
+      !uses_build(&s.uses, f, arena) || !find_meets(&s) || !begin(&s))
     return false;
   while (s.work.count) {
     uint32_t i = s.work.data[--s.work.count];
@@ -223,12 +239,15 @@ bool divergence_is_evident(const struct nvm_function *f, struct nvm_value v, uin
   return false;
 }
 
-bool divergence_is_absent(const struct nvm_function *f, struct nvm_block b, struct nvm_value v, uint32_t steps) {
+bool divergence_is_absent(const struct nvm_function *f, struct nvm_block b, struct nvm_value v,
+                          uint32_t steps) {
   if (value_kind(v) == VALUE_ARG) return function_is_kernel(f);
   if (value_kind(v) != VALUE_INST) return true;
   const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
   bool left_loop = i->block.index != b.index && i->block.index != f->entry.index;
-  if (steps == 0 || left_loop || i->op == OP_PHI || i->operand_count > MOST_OPERANDS || is_source(f, i)) return false;
+  if (steps == 0 || left_loop || i->op == OP_PHI || i->operand_count > MOST_OPERANDS ||
+      is_source(f, i))
+    return false;
   for (uint32_t k = 0; k < i->operand_count; k++)
     if (!divergence_is_absent(f, i->block, inst_operand(f, i, k), steps - 1)) return false;
   return true;

@@ -80,15 +80,23 @@ bool effects_is_speculatable(const struct nvm_function *f, const struct nvm_inst
   return (i->op == OP_FREEZE || effects_is_pure(f, i)) && !may_trap(f, i);
 }
 
-/* Kinds of attachments that are true of an access wherever its result goes; the first three are asked by alias analysis. */
-static const char *const access_kinds[] = {"tbaa", "alias.scope", "noalias", "invariant.load", "nontemporal"};
-enum { FIRST_SCOPE = 1, FIRST_OF_MEMORY = 3, ACCESS_KINDS = sizeof access_kinds / sizeof *access_kinds };
+/* Kinds of attachments that are true of an access wherever its result goes; the first three are
+ * asked by alias analysis. */
+static const char *const access_kinds[] = {"tbaa", "alias.scope", "noalias", "invariant.load",
+                                           "nontemporal"};
+enum {
+  FIRST_SCOPE = 1,
+  FIRST_OF_MEMORY = 3,
+  ACCESS_KINDS = sizeof access_kinds / sizeof *access_kinds
+};
 
-/* `to` gets the kinds of `from` but those from `first` to before `end`, of which it gets what `other` has too. */
-static void copy_kinds(struct nvm_function *f, struct nvm_inst_id to, struct nvm_inst_id from, uint32_t first, uint32_t end,
-                       struct nvm_inst_id other) {
+/* `to` gets the kinds of `from` but those from `first` to before `end`, of which it gets what
+ * `other` has too. */
+static void copy_kinds(struct nvm_function *f, struct nvm_inst_id to, struct nvm_inst_id from,
+                       uint32_t first, uint32_t end, struct nvm_inst_id other) {
   struct nvm_module *m = f->module;
-  uint32_t chain = 0, old = f->attachments.data[from.index], others = f->attachments.data[other.index];
+  uint32_t chain = 0, old = f->attachments.data[from.index],
+           others = f->attachments.data[other.index];
   for (uint32_t k = 0; old && k < ACCESS_KINDS; k++) {
     struct nvm_str kind = module_str(m, access_kinds[k]);
     struct nvm_meta node = module_attachment(m, old, kind);
@@ -98,10 +106,12 @@ static void copy_kinds(struct nvm_function *f, struct nvm_inst_id to, struct nvm
   f->attachments.data[to.index] = chain;
 }
 
-void effects_copy_access_metadata(struct nvm_function *f, struct nvm_inst_id to, struct nvm_inst_id from, bool scopes) {
+void effects_copy_access_metadata(struct nvm_function *f, struct nvm_inst_id to,
+                                  struct nvm_inst_id from, bool scopes) {
   copy_kinds(f, to, from, FIRST_SCOPE, FIRST_OF_MEMORY, scopes ? from : (struct nvm_inst_id){0});
 }
 
-void effects_join_access_metadata(struct nvm_function *f, struct nvm_inst_id a, struct nvm_inst_id b, bool moves) {
+void effects_join_access_metadata(struct nvm_function *f, struct nvm_inst_id a,
+                                  struct nvm_inst_id b, bool moves) {
   copy_kinds(f, a, a, 0, moves ? ACCESS_KINDS : FIRST_OF_MEMORY, b);
 }

@@ -14,13 +14,13 @@ bool effects_call_is_debug(const struct nvm_function *f, const struct nvm_inst *
  * calls that are not known to be without effect, fences, debug records. */
 static inline bool effects_must_stay(const struct nvm_function *f, const struct nvm_inst *i) {
   switch ((enum op)i->op) {
-  case OP_LOAD: {
-    struct memory_access how = memory_access_unpack(i->aux);
-    return how.is_volatile || how.ordering > ORDER_UNORDERED;
-  }
-  case OP_CALL: return effects_call_must_stay(f, i);
-  case OP_DBG_RECORD: return true;
-  default: return (op_table[i->op].flags & (OPF_TERMINATOR | OPF_WRITES)) != 0;
+    case OP_LOAD: {
+      struct memory_access how = memory_access_unpack(i->aux);
+      return how.is_volatile || how.ordering > ORDER_UNORDERED;
+    }
+    case OP_CALL: return effects_call_must_stay(f, i);
+    case OP_DBG_RECORD: return true;
+    default: return (op_table[i->op].flags & (OPF_TERMINATOR | OPF_WRITES)) != 0;
   }
 }
 /* Computes the same result from the same operands, wherever and whenever: no memory, no trap, not
@@ -45,7 +45,8 @@ static inline bool effects_is_plain_access(const struct nvm_inst *i) {
 
 /* A plain store of undef or poison: whatever is there already will do. */
 static inline bool effects_stores_nothing(const struct nvm_function *f, const struct nvm_inst *i) {
-  return i->op == OP_STORE && effects_is_plain_access(i) && const_is_undef_or_poison(f->module, inst_operand(f, i, 0));
+  return i->op == OP_STORE && effects_is_plain_access(i) &&
+         const_is_undef_or_poison(f->module, inst_operand(f, i, 0));
 }
 
 /* A debug record or a call of llvm.dbg.*. */
@@ -58,8 +59,10 @@ static inline bool effects_is_debug(const struct nvm_function *f, const struct n
  * instruction. */
 void effects_copy_access_metadata(struct nvm_function *f, struct nvm_inst_id to,
                                   struct nvm_inst_id from, bool scopes);
-/* Access a also serves b, of the same bytes or (`moves`) of others elsewhere: it keeps what both say. One that stays in
- * its place keeps invariant.load and nontemporal, which are true of the place. */
-void effects_join_access_metadata(struct nvm_function *f, struct nvm_inst_id a, struct nvm_inst_id b, bool moves);
+/* Access a also serves b, of the same bytes or (`moves`) of others elsewhere: it keeps what both
+ * say. One that stays in its place keeps invariant.load and nontemporal, which are true of the
+ * place. */
+void effects_join_access_metadata(struct nvm_function *f, struct nvm_inst_id a,
+                                  struct nvm_inst_id b, bool moves);
 
 #endif

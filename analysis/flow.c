@@ -1,5 +1,5 @@
-/* Remembered analyses of the control flow; see flow.h. A checking build computes the dominator tree each time, and sees to
- * it that what is remembered is still so. */
+/* Remembered analyses of the control flow; see flow.h. A checking build computes the dominator tree
+ * each time, and sees to it that what is remembered is still so. */
 #include "analysis/flow.h"
 
 #include <assert.h>
@@ -26,7 +26,8 @@ static bool is_current(const struct flow *w, const struct nvm_function *f) {
   if (!same) {
     size_t blocks = f->blocks.count, edges = now.first_predecessor[blocks];
     same = memcmp(now.immediate, was->immediate, blocks * sizeof *now.immediate) == 0 &&
-           memcmp(now.first_predecessor, was->first_predecessor, (blocks + 1) * sizeof *now.first_predecessor) == 0 &&
+           memcmp(now.first_predecessor, was->first_predecessor,
+                  (blocks + 1) * sizeof *now.first_predecessor) == 0 &&
            memcmp(now.predecessors, was->predecessors, edges * sizeof *now.predecessors) == 0;
   }
   arena_free(&a);
@@ -43,7 +44,8 @@ bool flow_dominance(struct flow *w, const struct nvm_function *f, struct dominan
   return w->has_dominance;
 }
 
-bool flow_loops(struct flow *w, const struct nvm_function *f, struct dominance *d, struct loops *l) {
+bool flow_loops(struct flow *w, const struct nvm_function *f, struct dominance *d,
+                struct loops *l) {
   if (!flow_dominance(w, f, d)) return false;
   if (!w->has_loops) w->has_loops = loops_compute(&w->loops, f, &w->dominance, &w->arena);
   *l = w->loops;

@@ -5,8 +5,8 @@
  * and the one with all unknown bits 1 agree in the carries that are certain). Phis are looked
  * through only where one level suffices; loops end at the depth limit.
  *
- * Special registers: limits by the PTX ISA's tables (compute capability 3.0 and later): blocks of at
- * most 1024 x 1024 x 64 threads, grids of at most 2^31-1 x 65535 x 65535 blocks, warps of 32. */
+ * Special registers: limits by the PTX ISA's tables (compute capability 3.0 and later): blocks of
+ * at most 1024 x 1024 x 64 threads, grids of at most 2^31-1 x 65535 x 65535 blocks, warps of 32. */
 #include "analysis/known_bits.h"
 
 #include "ir/intrinsic.h"
@@ -36,7 +36,8 @@ static struct known_bits known_constant(const struct nvm_module *m, struct nvm_v
   return k;
 }
 
-/* --- arithmetic --------------------------------------------------------------------------------- */
+/* --- arithmetic ---------------------------------------------------------------------------------
+ */
 
 static struct known_bits known_sum(struct known_bits a, struct known_bits b, bool carry) {
   uint64_t mask = known_bits_mask(a.width);
@@ -85,13 +86,13 @@ static struct known_bits known_shift(enum op op, struct known_bits a, struct kno
   if (n >= a.width) return (struct known_bits){0, 0, a.width};
   uint64_t high = n ? mask & ~(mask >> n) : 0;
   switch (op) {
-  case OP_SHL:
-    return (struct known_bits){((a.zero << n) | known_bits_mask((uint32_t)n)) & mask,
-                               (a.one << n) & mask, a.width};
-  case OP_LSHR: return (struct known_bits){(a.zero >> n) | high, a.one >> n, a.width};
-  default:
-    return (struct known_bits){(a.zero >> n) | (known_bits_nonnegative(a) ? high : 0),
-                               (a.one >> n) | (known_bits_negative(a) ? high : 0), a.width};
+    case OP_SHL:
+      return (struct known_bits){((a.zero << n) | known_bits_mask((uint32_t)n)) & mask,
+                                 (a.one << n) & mask, a.width};
+    case OP_LSHR: return (struct known_bits){(a.zero >> n) | high, a.one >> n, a.width};
+    default:
+      return (struct known_bits){(a.zero >> n) | (known_bits_nonnegative(a) ? high : 0),
+                                 (a.one >> n) | (known_bits_negative(a) ? high : 0), a.width};
   }
 }
 
@@ -108,26 +109,30 @@ static struct known_bits known_binary(const struct nvm_inst *i, struct known_bit
                                       struct known_bits b) {
   struct known_bits none = {0, 0, a.width}, r;
   switch ((enum op)i->op) {
-  case OP_AND: return (struct known_bits){a.zero | b.zero, a.one & b.one, a.width};
-  case OP_OR: return (struct known_bits){a.zero & b.zero, a.one | b.one, a.width};
-  case OP_XOR:
-    return (struct known_bits){(a.zero & b.zero) | (a.one & b.one),
-                               (a.zero & b.one) | (a.one & b.zero), a.width};
-  case OP_ADD:
-    r = known_sum(a, b, false);
-    if ((i->flags & INST_NSW) && known_bits_nonnegative(a) && known_bits_nonnegative(b))
-      r.zero |= UINT64_C(1) << (a.width - 1), r.one &= ~(UINT64_C(1) << (a.width - 1));
-    return r;
-  case OP_SUB: return known_sum(a, known_not(b), true);
-  case OP_MUL:
-    r = known_product(a, b);
-    if ((i->flags & INST_NSW) && known_bits_nonnegative(a) && known_bits_nonnegative(b))
-      r.zero |= UINT64_C(1) << (a.width - 1);
-    return r;
-  case OP_UDIV: case OP_SDIV: case OP_UREM: case OP_SREM:
-    return known_division((enum op)i->op, a, b);
-  case OP_SHL: case OP_LSHR: case OP_ASHR: return known_shift((enum op)i->op, a, b);
-  default: return none;
+    case OP_AND: return (struct known_bits){a.zero | b.zero, a.one & b.one, a.width};
+    case OP_OR: return (struct known_bits){a.zero & b.zero, a.one | b.one, a.width};
+    case OP_XOR:
+      return (struct known_bits){(a.zero & b.zero) | (a.one & b.one),
+                                 (a.zero & b.one) | (a.one & b.zero), a.width};
+    case OP_ADD:
+      r = known_sum(a, b, false);
+      if ((i->flags & INST_NSW) && known_bits_nonnegative(a) && known_bits_nonnegative(b))
+        r.zero |= UINT64_C(1) << (a.width - 1), r.one &= ~(UINT64_C(1) << (a.width - 1));
+      return r;
+    case OP_SUB: return known_sum(a, known_not(b), true);
+    case OP_MUL:
+      r = known_product(a, b);
+      if ((i->flags & INST_NSW) && known_bits_nonnegative(a) && known_bits_nonnegative(b))
+        r.zero |= UINT64_C(1) << (a.width - 1);
+      return r;
+    case OP_UDIV:
+    case OP_SDIV:
+    case OP_UREM:
+    case OP_SREM: return known_division((enum op)i->op, a, b);
+    case OP_SHL:
+    case OP_LSHR:
+    case OP_ASHR: return known_shift((enum op)i->op, a, b);
+    default: return none;
   }
 }
 
@@ -141,7 +146,8 @@ static struct known_bits known_cast(const struct nvm_inst *i, struct known_bits 
   return k;
 }
 
-/* --- calls -------------------------------------------------------------------------------------- */
+/* --- calls --------------------------------------------------------------------------------------
+ */
 
 static struct known_bits below(uint32_t width, uint64_t most) {
   uint32_t bits = most ? 64 - (uint32_t)__builtin_clzll(most) : 0;
@@ -151,21 +157,21 @@ static struct known_bits below(uint32_t width, uint64_t most) {
 struct known_bits known_bits_of_register(uint32_t intrinsic) {
   enum { THREADS = 1024, THREADS_Z = 64, BLOCKS_YZ = 65535 };
   switch (intrinsic) {
-  case INTRINSIC_nvvm_read_ptx_sreg_tid_x:
-  case INTRINSIC_nvvm_read_ptx_sreg_tid_y: return below(32, THREADS - 1);
-  case INTRINSIC_nvvm_read_ptx_sreg_tid_z: return below(32, THREADS_Z - 1);
-  case INTRINSIC_nvvm_read_ptx_sreg_ntid_x:
-  case INTRINSIC_nvvm_read_ptx_sreg_ntid_y: return below(32, THREADS);
-  case INTRINSIC_nvvm_read_ptx_sreg_ntid_z: return below(32, THREADS_Z);
-  case INTRINSIC_nvvm_read_ptx_sreg_ctaid_x:
-  case INTRINSIC_nvvm_read_ptx_sreg_nctaid_x: return below(32, INT32_MAX);
-  case INTRINSIC_nvvm_read_ptx_sreg_ctaid_y: case INTRINSIC_nvvm_read_ptx_sreg_ctaid_z:
-  case INTRINSIC_nvvm_read_ptx_sreg_nctaid_y: case INTRINSIC_nvvm_read_ptx_sreg_nctaid_z:
-    return below(32, BLOCKS_YZ);
-  case INTRINSIC_nvvm_read_ptx_sreg_laneid: return below(32, 31);
-  case INTRINSIC_nvvm_read_ptx_sreg_warpsize:
-    return (struct known_bits){~UINT32_C(32), 32, 32};
-  default: return (struct known_bits){0, 0, 32};
+    case INTRINSIC_nvvm_read_ptx_sreg_tid_x:
+    case INTRINSIC_nvvm_read_ptx_sreg_tid_y: return below(32, THREADS - 1);
+    case INTRINSIC_nvvm_read_ptx_sreg_tid_z: return below(32, THREADS_Z - 1);
+    case INTRINSIC_nvvm_read_ptx_sreg_ntid_x:
+    case INTRINSIC_nvvm_read_ptx_sreg_ntid_y: return below(32, THREADS);
+    case INTRINSIC_nvvm_read_ptx_sreg_ntid_z: return below(32, THREADS_Z);
+    case INTRINSIC_nvvm_read_ptx_sreg_ctaid_x:
+    case INTRINSIC_nvvm_read_ptx_sreg_nctaid_x: return below(32, INT32_MAX);
+    case INTRINSIC_nvvm_read_ptx_sreg_ctaid_y:
+    case INTRINSIC_nvvm_read_ptx_sreg_ctaid_z:
+    case INTRINSIC_nvvm_read_ptx_sreg_nctaid_y:
+    case INTRINSIC_nvvm_read_ptx_sreg_nctaid_z: return below(32, BLOCKS_YZ);
+    case INTRINSIC_nvvm_read_ptx_sreg_laneid: return below(32, 31);
+    case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return (struct known_bits){~UINT32_C(32), 32, 32};
+    default: return (struct known_bits){0, 0, 32};
   }
 }
 
@@ -178,22 +184,28 @@ static struct known_bits known_call(const struct nvm_function *f, const struct n
   struct known_bits none = {0, 0, width};
   uint32_t id = call_intrinsic(f, i);
   switch (id) {
-  case INTRINSIC_NONE: return none;
-  case INTRINSIC_ctpop: case INTRINSIC_ctlz: case INTRINSIC_cttz: return below(width, width);
-  case INTRINSIC_umin: case INTRINSIC_umax: case INTRINSIC_smin: case INTRINSIC_smax: {
-    struct known_bits a = known(f, inst_operand(f, i, 0), depth + 1);
-    struct known_bits b = known(f, inst_operand(f, i, 1), depth + 1), r = known_both(a, b);
-    uint32_t za = leading_zeros(a), zb = leading_zeros(b);
-    if (id == INTRINSIC_umin) r.zero |= known_ends(width, 0, za > zb ? za : zb).zero;
-    return r;
-  }
-  default: break;
+    case INTRINSIC_NONE: return none;
+    case INTRINSIC_ctpop:
+    case INTRINSIC_ctlz:
+    case INTRINSIC_cttz: return below(width, width);
+    case INTRINSIC_umin:
+    case INTRINSIC_umax:
+    case INTRINSIC_smin:
+    case INTRINSIC_smax: {
+      struct known_bits a = known(f, inst_operand(f, i, 0), depth + 1);
+      struct known_bits b = known(f, inst_operand(f, i, 1), depth + 1), r = known_both(a, b);
+      uint32_t za = leading_zeros(a), zb = leading_zeros(b);
+      if (id == INTRINSIC_umin) r.zero |= known_ends(width, 0, za > zb ? za : zb).zero;
+      return r;
+    }
+    default: break;
   }
   struct known_bits r = known_bits_of_register(id);
   return width == 32 ? r : none;
 }
 
-/* --- the walk ----------------------------------------------------------------------------------- */
+/* --- the walk -----------------------------------------------------------------------------------
+ */
 
 static struct known_bits known_phi(const struct nvm_function *f, const struct nvm_inst *i,
                                    struct known_bits r, uint32_t depth) {
@@ -216,16 +228,18 @@ static struct known_bits known_inst(const struct nvm_function *f, const struct n
     return known_binary(i, known(f, inst_operand(f, i, 0), depth + 1), b);
   }
   switch (op) {
-  case OP_TRUNC: case OP_ZEXT: case OP_SEXT: {
-    struct known_bits a = known(f, inst_operand(f, i, 0), depth + 1);
-    return a.width ? known_cast(i, a, r.width) : r;
-  }
-  case OP_SELECT:
-    return known_both(known(f, inst_operand(f, i, 1), depth + 1),
-                      known(f, inst_operand(f, i, 2), depth + 1));
-  case OP_PHI: return known_phi(f, i, r, depth);
-  case OP_CALL: return known_call(f, i, r.width, depth);
-  default: return r;
+    case OP_TRUNC:
+    case OP_ZEXT:
+    case OP_SEXT: {
+      struct known_bits a = known(f, inst_operand(f, i, 0), depth + 1);
+      return a.width ? known_cast(i, a, r.width) : r;
+    }
+    case OP_SELECT:
+      return known_both(known(f, inst_operand(f, i, 1), depth + 1),
+                        known(f, inst_operand(f, i, 2), depth + 1));
+    case OP_PHI: return known_phi(f, i, r, depth);
+    case OP_CALL: return known_call(f, i, r.width, depth);
+    default: return r;
   }
 }
 

@@ -1,12 +1,12 @@
-/* Known bits: which bits of an integer are the same in every execution. Computed on demand, from the
- * operands down to a small depth; nothing is stored. */
+/* Known bits: which bits of an integer are the same in every execution. Computed on demand, from
+ * the operands down to a small depth; nothing is stored. */
 #ifndef NVM_OPT_ANALYSIS_KNOWN_BITS_H
 #define NVM_OPT_ANALYSIS_KNOWN_BITS_H
 
 #include "ir/function.h"
 
-/* Both masks are zero above `width`; of a vector, what is known of every lane. If both claim the same
- * bit the value is poison. */
+/* Both masks are zero above `width`; of a vector, what is known of every lane. If both claim the
+ * same bit the value is poison. */
 struct known_bits {
   uint64_t zero, one;
   uint32_t width; /* 1..64; 0: not an integer of at most 64 bits, nothing is known */

@@ -1,21 +1,22 @@
 /* Natural loops; see loops.h.
  *
- * Headers are visited in postorder, inner ones before outer ones. From the sources of a header's back edges the
- * search goes backwards up to it; where it meets a loop found before it goes on from that loop's header, so that
- * no block is walked twice (as LLVM's LoopInfo does, with path compression instead of climbing). Then blocks are
- * laid out in reverse postorder, each loop in one piece: when its header comes, the loop takes as many places as
- * it has blocks. That is a reverse postorder too, for nothing enters a loop but through its header. */
+ * Headers are visited in postorder, inner ones before outer ones. From the sources of a header's
+ * back edges the search goes backwards up to it; where it meets a loop found before it goes on from
+ * that loop's header, so that no block is walked twice (as LLVM's LoopInfo does, with path
+ * compression instead of climbing). Then blocks are laid out in reverse postorder, each loop in one
+ * piece: when its header comes, the loop takes as many places as it has blocks. That is a reverse
+ * postorder too, for nothing enters a loop but through its header. */
 #include "analysis/loops.h"
 
 struct finder {
   const struct nvm_function *f;
   const struct dominance *d;
-  uint32_t *inner;         /* by block: the header of its innermost loop, 0: none */
-  uint32_t *outer;         /* by header: the header of the loop around it, 0: none known yet */
-  uint32_t *root;          /* by header: one further out, compressed */
-  uint32_t *stack;         /* one place an edge and block */
-  uint32_t *next;          /* by loop: the next free place */
-  uint32_t *number;        /* by header: its loop */
+  uint32_t *inner;  /* by block: the header of its innermost loop, 0: none */
+  uint32_t *outer;  /* by header: the header of the loop around it, 0: none known yet */
+  uint32_t *root;   /* by header: one further out, compressed */
+  uint32_t *stack;  /* one place an edge and block */
+  uint32_t *next;   /* by loop: the next free place */
+  uint32_t *number; /* by header: its loop */
 };
 
 static bool allocate(struct finder *s, struct loops *l, struct arena *a) {
@@ -42,7 +43,8 @@ static uint32_t outermost(struct finder *s, uint32_t h) {
 
 /* Pushes the reachable predecessors of b; only back edges to it where `back`. */
 static uint32_t push_predecessors(struct finder *s, struct nvm_block b, bool back, uint32_t depth) {
-  for (uint32_t k = s->d->first_predecessor[b.index]; k < s->d->first_predecessor[b.index + 1]; k++) {
+  for (uint32_t k = s->d->first_predecessor[b.index]; k < s->d->first_predecessor[b.index + 1];
+       k++) {
     struct nvm_block p = s->d->predecessors[k];
     if (!dominance_reachable(s->d, p) || (back && !dominance_dominates(s->d, b, p))) continue;
     s->stack[depth++] = p.index;
@@ -94,8 +96,11 @@ static void lay_out(struct finder *s, struct loops *l, uint32_t blocks) {
     if (s->inner[b.index] == b.index) {
       uint32_t n = ++loops, parent = s->outer[b.index] ? s->number[s->outer[b.index]] : 0;
       s->number[b.index] = n;
-      l->data[n] = (struct loop){.header = b, .parent = parent, .depth = l->data[parent].depth + 1,
-                                 .first_block = next[parent], .block_count = size[b.index]};
+      l->data[n] = (struct loop){.header = b,
+                                 .parent = parent,
+                                 .depth = l->data[parent].depth + 1,
+                                 .first_block = next[parent],
+                                 .block_count = size[b.index]};
       next[n] = next[parent];
       next[parent] += size[b.index];
     }
@@ -105,8 +110,8 @@ static void lay_out(struct finder *s, struct loops *l, uint32_t blocks) {
   }
 }
 
-/* Loops were numbered by their headers' reverse postorder; now the nest's preorder, which is that of
- * their first blocks. */
+/* Loops were numbered by their headers' reverse postorder; now the nest's preorder, which is that
+ * of their first blocks. */
 static bool renumber(struct loops *l, struct finder *s, struct arena *a) {
   struct loop *old = arena_alloc(a, (l->count + 1) * sizeof *old);
   if (!old) return false;
@@ -150,8 +155,8 @@ static void find_entries(struct loops *l, uint32_t n, const struct nvm_function 
                          const struct dominance *d) {
   struct loop *p = &l->data[n];
   bool any_in = false, any_back = false;
-  for (uint32_t k = d->first_predecessor[p->header.index]; k < d->first_predecessor[p->header.index + 1];
-       k++) {
+  for (uint32_t k = d->first_predecessor[p->header.index];
+       k < d->first_predecessor[p->header.index + 1]; k++) {
     struct nvm_block b = d->predecessors[k];
     if (!dominance_reachable(d, b)) continue;
     if (loops_contains(l, n, b)) {
@@ -165,8 +170,8 @@ static void find_entries(struct loops *l, uint32_t n, const struct nvm_function 
   if (p->preheader.index && block_successor_count(f, p->preheader) != 1) p->preheader.index = 0;
 }
 
-/* Each edge out of a loop is one out of all inner loops that it leaves: climb until it stays inside. Counts them, then fills
- * the lists. */
+/* Each edge out of a loop is one out of all inner loops that it leaves: climb until it stays
+ * inside. Counts them, then fills the lists. */
 static void find_exits(struct loops *l, const struct nvm_function *f, bool fill) {
   for (uint32_t k = 0; k < l->data[0].block_count; k++) {
     struct nvm_block b = l->blocks[k], previous = {0};
@@ -175,10 +180,12 @@ static void find_exits(struct loops *l, const struct nvm_function *f, bool fill)
       struct nvm_block to = block_successor(f, b, s);
       if (to.index == previous.index) continue; /* cases of a switch */
       previous = to;
-      for (uint32_t n = l->innermost[b.index]; n && !loops_contains(l, n, to); n = l->data[n].parent) {
+      for (uint32_t n = l->innermost[b.index]; n && !loops_contains(l, n, to);
+           n = l->data[n].parent) {
         struct loop *p = &l->data[n];
         bool any = p->exit_count != 0, seen = any;
-        if (fill && p->exit_count < LOOP_MOST_EXITS) l->exits[p->first_exit + p->exit_count] = (struct loop_exit){b, to};
+        if (fill && p->exit_count < LOOP_MOST_EXITS)
+          l->exits[p->first_exit + p->exit_count] = (struct loop_exit){b, to};
         note_only(&p->exiting, &any, b);
         note_only(&p->exit, &seen, to);
         p->exit_count++;

@@ -1,7 +1,7 @@
 /* Natural loops: the nest, its blocks, preheaders, latches, exits and the !llvm.loop hints.
  *
- * A loop is a header and everything that reaches a back edge to it without leaving; headers are blocks
- * that dominate the source of an edge to them. Irreducible cycles are not loops. */
+ * A loop is a header and everything that reaches a back edge to it without leaving; headers are
+ * blocks that dominate the source of an edge to them. Irreducible cycles are not loops. */
 #ifndef NVM_OPT_ANALYSIS_LOOPS_H
 #define NVM_OPT_ANALYSIS_LOOPS_H
 
@@ -9,18 +9,21 @@
 
 struct loop {
   struct nvm_block header;
-  struct nvm_block preheader; /* the only block that enters the header from outside, and goes nowhere else; {0} */
+  struct nvm_block preheader; /* the only block that enters the header from outside, and goes
+                                 nowhere else; {0} */
   struct nvm_block latch;     /* the only source of a back edge; {0}: several */
-  struct nvm_block exiting;   /* the only block of the loop with an edge out of it; {0}: none or several */
-  struct nvm_block exit;      /* the only block outside that the loop jumps to; {0}: none or several */
-  struct nvm_meta hints;      /* !llvm.loop of the latch (of all, if they agree); {0}: none */
-  uint32_t parent;            /* index into loops->data; 0: outermost */
-  uint32_t depth;             /* 1: outermost */
-  uint32_t end;               /* this loop and those within it: this one's index … end - 1 */
-  uint32_t first_block, block_count; /* loops->blocks[first_block …], inner loops' blocks included, header first,
-                                        in a reverse postorder in which every loop is contiguous */
-  uint32_t first_exit, exit_count;     /* loops->exits[first_exit …] in the order of their blocks; more than LOOP_MOST_EXITS
-                                          are not listed */
+  struct nvm_block
+      exiting; /* the only block of the loop with an edge out of it; {0}: none or several */
+  struct nvm_block exit; /* the only block outside that the loop jumps to; {0}: none or several */
+  struct nvm_meta hints; /* !llvm.loop of the latch (of all, if they agree); {0}: none */
+  uint32_t parent;       /* index into loops->data; 0: outermost */
+  uint32_t depth;        /* 1: outermost */
+  uint32_t end;          /* this loop and those within it: this one's index … end - 1 */
+  uint32_t first_block,
+      block_count; /* loops->blocks[first_block …], inner loops' blocks included, header first,
+                      in a reverse postorder in which every loop is contiguous */
+  uint32_t first_exit, exit_count; /* loops->exits[first_exit …] in the order of their blocks; more
+                                      than LOOP_MOST_EXITS are not listed */
 };
 
 /* An edge out of a loop. */
@@ -31,16 +34,17 @@ struct loop_exit {
 enum { LOOP_MOST_EXITS = 1024 };
 
 struct loops {
-  struct loop *data;       /* in preorder of the nest; [0]: the whole function, its reachable blocks */
-  uint32_t count;          /* loops 1 … count */
-  uint32_t *innermost;     /* by block: the innermost loop it is in, 0: none */
+  struct loop *data;   /* in preorder of the nest; [0]: the whole function, its reachable blocks */
+  uint32_t count;      /* loops 1 … count */
+  uint32_t *innermost; /* by block: the innermost loop it is in, 0: none */
   struct nvm_block *blocks;
   struct loop_exit *exits;
-  uint32_t known_blocks;   /* blocks made later are in no loop */
+  uint32_t known_blocks; /* blocks made later are in no loop */
 };
 
 /* In `arena`; false when out of memory. Cost: close to linear in blocks and edges. */
-bool loops_compute(struct loops *l, const struct nvm_function *f, const struct dominance *d, struct arena *arena);
+bool loops_compute(struct loops *l, const struct nvm_function *f, const struct dominance *d,
+                   struct arena *arena);
 /* The edges out of loop n, *count of them; NULL and 0 where they are too many to be listed. */
 const struct loop_exit *loops_exits(const struct loops *l, uint32_t n, uint32_t *count);
 /* Whether block b is in loop n (or a loop within it). */
@@ -49,7 +53,8 @@ static inline bool loops_contains(const struct loops *l, uint32_t n, struct nvm_
   return n == 0 || (inner >= n && inner < l->data[n].end);
 }
 /* Whether v is the same in every iteration of loop n: a constant, an argument, or made outside. */
-bool loops_is_invariant(const struct loops *l, const struct nvm_function *f, uint32_t n, struct nvm_value v);
+bool loops_is_invariant(const struct loops *l, const struct nvm_function *f, uint32_t n,
+                        struct nvm_value v);
 
 /* One hint of !llvm.loop, "llvm.loop.vectorize.width" for example. */
 struct loop_hint {

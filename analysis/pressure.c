@@ -1,9 +1,10 @@
 /* Register pressure; see pressure.h.
  *
- * No sets of values are kept. One value after the other is followed from its reads up to its definition (liveness "by
- * use", as Boissinot et al., "Computing Liveness Sets for SSA-Form Programs", 2011, call it), which adds its registers to
- * the blocks that it lives through, and to the instruction that reads it last, if it is not alive behind that block. Then
- * a walk up each block adds what dies and takes off what is made. */
+ * No sets of values are kept. One value after the other is followed from its reads up to its
+ * definition (liveness "by use", as Boissinot et al., "Computing Liveness Sets for SSA-Form
+ * Programs", 2011, call it), which adds its registers to the blocks that it lives through, and to
+ * the instruction that reads it last, if it is not alive behind that block. Then a walk up each
+ * block adds what dies and takes off what is made. */
 #include "analysis/pressure.h"
 
 #include "analysis/uses.h"
@@ -16,16 +17,18 @@ struct counter {
   const struct dominance *d;
   struct arena *arena;
   struct uses uses;
-  uint32_t *position;           /* by instruction: grows along its block */
-  uint32_t *made, *dies;        /* by instruction: registers of its result, if that is read; of what it reads last */
-  uint32_t *in, *out, *read_in; /* by block: the value last found alive at its begin, at its end, and read within */
-  struct nvm_inst_id *last;     /* by block: where that is read last */
-  uint64_t left;                /* blocks that may still be walked */
-  VEC(struct nvm_block) open;   /* at whose begin the value is alive, to look at */
-  VEC(struct nvm_block) read;   /* where the value is read */
-  VEC(struct nvm_value) names;  /* the value, and the addresses that are it plus a constant */
-  uint32_t value, registers;    /* whose turn it is: its slot; what it takes */
-  struct nvm_block home;        /* where it is made */
+  uint32_t *position; /* by instruction: grows along its block */
+  uint32_t *made,
+      *dies; /* by instruction: registers of its result, if that is read; of what it reads last */
+  uint32_t *in, *out,
+      *read_in; /* by block: the value last found alive at its begin, at its end, and read within */
+  struct nvm_inst_id *last;    /* by block: where that is read last */
+  uint64_t left;               /* blocks that may still be walked */
+  VEC(struct nvm_block) open;  /* at whose begin the value is alive, to look at */
+  VEC(struct nvm_block) read;  /* where the value is read */
+  VEC(struct nvm_value) names; /* the value, and the addresses that are it plus a constant */
+  uint32_t value, registers;   /* whose turn it is: its slot; what it takes */
+  struct nvm_block home;       /* where it is made */
 };
 
 uint32_t pressure_registers(const struct nvm_function *f, struct nvm_type type) {
@@ -66,11 +69,13 @@ static bool read_by(struct counter *c, uint32_t use) {
   if (!dominance_reachable(c->d, b)) return true;
   if (pressure_is_other_name(c->f, i)) return VEC_PUSH(c->arena, &c->names, value_of_inst(id));
   if (i->op == OP_PHI)
-    return alive_at_end(c, (struct nvm_block){value_index(inst_operand(c->f, i, c->uses.operands[use] + 1))});
+    return alive_at_end(
+        c, (struct nvm_block){value_index(inst_operand(c->f, i, c->uses.operands[use] + 1))});
   bool first = c->read_in[b.index] != c->value;
   if (first || c->position[id.index] > c->position[c->last[b.index].index]) c->last[b.index] = id;
   c->read_in[b.index] = c->value;
-  return (!first || VEC_PUSH(c->arena, &c->read, b)) && (b.index == c->home.index || alive_at_begin(c, b));
+  return (!first || VEC_PUSH(c->arena, &c->read, b)) &&
+         (b.index == c->home.index || alive_at_begin(c, b));
 }
 
 /* Follows one value; `at_begin`: phis and arguments are there where their block begins. */
@@ -87,7 +92,8 @@ static bool follow(struct counter *c, struct nvm_value v, struct nvm_block home,
   }
   while (c->open.count) {
     struct nvm_block b = c->open.data[--c->open.count];
-    for (uint32_t k = c->d->first_predecessor[b.index]; k < c->d->first_predecessor[b.index + 1]; k++)
+    for (uint32_t k = c->d->first_predecessor[b.index]; k < c->d->first_predecessor[b.index + 1];
+         k++)
       if (!alive_at_end(c, c->d->predecessors[k])) return false;
   }
   bool there = c->read_in[home.index] == c->value || c->out[home.index] == c->value;
@@ -102,7 +108,8 @@ static bool follow(struct counter *c, struct nvm_value v, struct nvm_block home,
 
 static void walk_up(struct counter *c, struct nvm_block b) {
   uint32_t alive = c->p->out[b.index], most = alive;
-  for (struct nvm_inst_id i = function_block(c->f, b)->last; !inst_is_none(i); i = function_inst(c->f, i)->previous) {
+  for (struct nvm_inst_id i = function_block(c->f, b)->last; !inst_is_none(i);
+       i = function_inst(c->f, i)->previous) {
     if (function_inst(c->f, i)->op == OP_PHI) break;
     alive = alive - c->made[i.index] + c->dies[i.index];
     if (alive > most) most = alive;
@@ -111,9 +118,12 @@ static void walk_up(struct counter *c, struct nvm_block b) {
   if (most > c->p->highest) c->p->highest = most;
 }
 
-bool pressure_compute(struct pressure *p, const struct nvm_function *f, const struct dominance *d, struct arena *arena) {
-  struct counter c = {.p = p, .f = f, .d = d, .arena = arena, .left = (uint64_t)f->insts.count * MOST_BLOCKS_EACH};
-  uint32_t **by_block[] = {&p->in, &p->out, &p->most, &c.in, &c.out, &c.read_in}, **by_inst[] = {&c.position, &c.made, &c.dies};
+bool pressure_compute(struct pressure *p, const struct nvm_function *f, const struct dominance *d,
+                      struct arena *arena) {
+  struct counter c = {
+      .p = p, .f = f, .d = d, .arena = arena, .left = (uint64_t)f->insts.count * MOST_BLOCKS_EACH};
+  uint32_t **by_block[] = {&p->in, &p->out, &p->most, &c.in, &c.out, &c.read_in},
+           **by_inst[] = {&c.position, &c.made, &c.dies};
   p->highest = 0;
   for (uint32_t k = 0; k < sizeof by_block / sizeof *by_block; k++)
     if (!(*by_block[k] = arena_alloc(arena, f->blocks.count * sizeof(uint32_t)))) return false;
@@ -128,12 +138,13 @@ bool pressure_compute(struct pressure *p, const struct nvm_function *f, const st
   for (uint32_t k = 0; !function_is_kernel(f) && k < function_arg_count(f); k++)
     if (!follow(&c, value_of_arg(k), f->entry, true)) return false;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      if (!dominance_reachable(d, b) || inst->op == OP_ALLOCA || pressure_is_other_name(f, inst)) continue;
-      if (!follow(&c, value_of_inst(i), b, inst->op == OP_PHI)) return false;
-    }
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    if (!dominance_reachable(d, b) || inst->op == OP_ALLOCA || pressure_is_other_name(f, inst))
+      continue;
+    if (!follow(&c, value_of_inst(i), b, inst->op == OP_PHI)) return false;
+  }
   FOR_EACH_BLOCK(f, b)
-    if (dominance_reachable(d, b)) walk_up(&c, b);
+  if (dominance_reachable(d, b)) walk_up(&c, b);
   return true;
 }

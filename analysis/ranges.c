@@ -1,10 +1,10 @@
 /* Ranges of integers; see ranges.h.
  *
- * Interval arithmetic, once in unsigned and once in signed numbers without bounds (128 bits): what fits
- * the width is the result; what does not, wraps, and nothing is known, unless a flag says that wrapping
- * is poison: then it is cut at the width's limits. The two readings sharpen each other wherever one of them
- * stays on one side of the sign. LLVM's ConstantRange has one interval that may wrap; two that may not
- * say less of a few odd sets, and need no case distinctions. */
+ * Interval arithmetic, once in unsigned and once in signed numbers without bounds (128 bits): what
+ * fits the width is the result; what does not, wraps, and nothing is known, unless a flag says that
+ * wrapping is poison: then it is cut at the width's limits. The two readings sharpen each other
+ * wherever one of them stays on one side of the sign. LLVM's ConstantRange has one interval that
+ * may wrap; two that may not say less of a few odd sets, and need no case distinctions. */
 #include "analysis/ranges.h"
 
 #include "ir/evalint.h"
@@ -21,7 +21,8 @@ static struct range settle(struct range r) {
     r.most = b < r.most ? b : r.most;
   }
   if (r.least >= 0 || r.most < 0) {
-    uint64_t a = evalint_zext(r.width, (uint64_t)r.least), b = evalint_zext(r.width, (uint64_t)r.most);
+    uint64_t a = evalint_zext(r.width, (uint64_t)r.least),
+             b = evalint_zext(r.width, (uint64_t)r.most);
     r.low = a > r.low ? a : r.low;
     r.high = b < r.high ? b : r.high;
   }
@@ -68,29 +69,30 @@ struct range range_either(struct range a, struct range b) {
   return a;
 }
 
-/* --- comparisons -------------------------------------------------------------------------------- */
+/* --- comparisons --------------------------------------------------------------------------------
+ */
 
 struct range range_where(enum icmp_predicate p, struct range b) {
   struct range r = range_all(b.width);
   if (b.width == 0 || range_is_empty(b)) return r;
   switch (p) {
-  case ICMP_EQ: return b;
-  case ICMP_NE: /* only ends can be cut off */
-    if (b.low != b.high) return r;
-    if (b.low == 0) r.low++;
-    if (b.high == r.high) r.high--;
-    if (b.least == r.least) r.least++;
-    if (b.most == r.most) r.most--;
-    break;
-  case ICMP_UGT: r.low = b.low + (b.low < r.high); break;
-  case ICMP_UGE: r.low = b.low; break;
-  case ICMP_ULT: r.high = b.high - (b.high > 0); break;
-  case ICMP_ULE: r.high = b.high; break;
-  case ICMP_SGT: r.least = b.least + (b.least < r.most); break;
-  case ICMP_SGE: r.least = b.least; break;
-  case ICMP_SLT: r.most = b.most - (b.most > r.least); break;
-  case ICMP_SLE: r.most = b.most; break;
-  case ICMP_COUNT: break;
+    case ICMP_EQ: return b;
+    case ICMP_NE: /* only ends can be cut off */
+      if (b.low != b.high) return r;
+      if (b.low == 0) r.low++;
+      if (b.high == r.high) r.high--;
+      if (b.least == r.least) r.least++;
+      if (b.most == r.most) r.most--;
+      break;
+    case ICMP_UGT: r.low = b.low + (b.low < r.high); break;
+    case ICMP_UGE: r.low = b.low; break;
+    case ICMP_ULT: r.high = b.high - (b.high > 0); break;
+    case ICMP_ULE: r.high = b.high; break;
+    case ICMP_SGT: r.least = b.least + (b.least < r.most); break;
+    case ICMP_SGE: r.least = b.least; break;
+    case ICMP_SLT: r.most = b.most - (b.most > r.least); break;
+    case ICMP_SLE: r.most = b.most; break;
+    case ICMP_COUNT: break;
   }
   return range_is_empty(r) ? r : settle(r);
 }
@@ -100,22 +102,23 @@ int range_compare(enum icmp_predicate p, struct range a, struct range b) {
   bool apart = a.high < b.low || b.high < a.low || a.most < b.least || b.most < a.least;
   bool same = a.low == a.high && b.low == b.high && a.low == b.low;
   switch (p) {
-  case ICMP_EQ: return same ? 1 : apart ? 0 : -1;
-  case ICMP_NE: return same ? 0 : apart ? 1 : -1;
-  case ICMP_UGT: return a.low > b.high ? 1 : a.high <= b.low ? 0 : -1;
-  case ICMP_UGE: return a.low >= b.high ? 1 : a.high < b.low ? 0 : -1;
-  case ICMP_ULT: return a.high < b.low ? 1 : a.low >= b.high ? 0 : -1;
-  case ICMP_ULE: return a.high <= b.low ? 1 : a.low > b.high ? 0 : -1;
-  case ICMP_SGT: return a.least > b.most ? 1 : a.most <= b.least ? 0 : -1;
-  case ICMP_SGE: return a.least >= b.most ? 1 : a.most < b.least ? 0 : -1;
-  case ICMP_SLT: return a.most < b.least ? 1 : a.least >= b.most ? 0 : -1;
-  case ICMP_SLE: return a.most <= b.least ? 1 : a.least > b.most ? 0 : -1;
-  case ICMP_COUNT: break;
+    case ICMP_EQ: return same ? 1 : apart ? 0 : -1;
+    case ICMP_NE: return same ? 0 : apart ? 1 : -1;
+    case ICMP_UGT: return a.low > b.high ? 1 : a.high <= b.low ? 0 : -1;
+    case ICMP_UGE: return a.low >= b.high ? 1 : a.high < b.low ? 0 : -1;
+    case ICMP_ULT: return a.high < b.low ? 1 : a.low >= b.high ? 0 : -1;
+    case ICMP_ULE: return a.high <= b.low ? 1 : a.low > b.high ? 0 : -1;
+    case ICMP_SGT: return a.least > b.most ? 1 : a.most <= b.least ? 0 : -1;
+    case ICMP_SGE: return a.least >= b.most ? 1 : a.most < b.least ? 0 : -1;
+    case ICMP_SLT: return a.most < b.least ? 1 : a.least >= b.most ? 0 : -1;
+    case ICMP_SLE: return a.most <= b.least ? 1 : a.least > b.most ? 0 : -1;
+    case ICMP_COUNT: break;
   }
   return -1;
 }
 
-/* --- arithmetic --------------------------------------------------------------------------------- */
+/* --- arithmetic ---------------------------------------------------------------------------------
+ */
 
 /* Numbers without bounds, in one of the readings. */
 struct span {
@@ -153,50 +156,61 @@ static nvm_i128 larger(nvm_i128 a, nvm_i128 b) { return a > b ? a : b; }
 static struct span remainder_of(struct span a, struct span b) {
   nvm_i128 most = larger(b.high, -b.low) - 1;
   if (b.low > 0 && a.low >= 0 && a.high < b.low) return a;
-  return (struct span){a.low < 0 ? larger(a.low, -most) : 0, a.high > 0 ? smaller(a.high, most) : 0};
+  return (struct span){a.low < 0 ? larger(a.low, -most) : 0,
+                       a.high > 0 ? smaller(a.high, most) : 0};
 }
 
-/* *out is what `op` makes of a and b in numbers without bounds; false if nothing is known in this reading. */
-static bool compute(enum op op, bool is_signed, uint32_t width, struct span a, struct span b, struct span *out) {
+/* *out is what `op` makes of a and b in numbers without bounds; false if nothing is known in this
+ * reading. */
+static bool compute(enum op op, bool is_signed, uint32_t width, struct span a, struct span b,
+                    struct span *out) {
   const nvm_i128 large = (nvm_i128)1 << 63;
   bool by_amount = b.low >= 0 && b.high < (nvm_i128)width;
   switch (op) {
-  case OP_ADD: *out = (struct span){a.low + b.low, a.high + b.high}; return true;
-  case OP_SUB: *out = (struct span){a.low - b.high, a.high - b.low}; return true;
-  case OP_MUL: /* within 127 bits */
-    if (a.high >= large || b.high >= large) return false;
-    *out = corners(times, a, b);
-    return true;
-  case OP_SHL:
-    if (!by_amount || a.high >= large) return false;
-    *out = corners(shifted_left, a, b);
-    return true;
-  case OP_UDIV: case OP_SDIV:
-    if (is_signed != (op == OP_SDIV) || b.low <= 0) return false;
-    *out = corners(divided, a, b);
-    return true;
-  case OP_UREM: case OP_SREM:
-    if (is_signed != (op == OP_SREM)) return false;
-    *out = remainder_of(a, b);
-    return true;
-  case OP_LSHR: case OP_ASHR:
-    if (is_signed != (op == OP_ASHR) || !by_amount) return false;
-    *out = corners(shifted_right, a, b);
-    return true;
-  case OP_AND: *out = (struct span){0, smaller(a.high, b.high)}; return !is_signed;
-  case OP_OR: *out = (struct span){larger(a.low, b.low), filled(larger(a.high, b.high))}; return !is_signed;
-  case OP_XOR: *out = (struct span){0, filled(larger(a.high, b.high))}; return !is_signed;
-  default: return false;
+    case OP_ADD: *out = (struct span){a.low + b.low, a.high + b.high}; return true;
+    case OP_SUB: *out = (struct span){a.low - b.high, a.high - b.low}; return true;
+    case OP_MUL: /* within 127 bits */
+      if (a.high >= large || b.high >= large) return false;
+      *out = corners(times, a, b);
+      return true;
+    case OP_SHL:
+      if (!by_amount || a.high >= large) return false;
+      *out = corners(shifted_left, a, b);
+      return true;
+    case OP_UDIV:
+    case OP_SDIV:
+      if (is_signed != (op == OP_SDIV) || b.low <= 0) return false;
+      *out = corners(divided, a, b);
+      return true;
+    case OP_UREM:
+    case OP_SREM:
+      if (is_signed != (op == OP_SREM)) return false;
+      *out = remainder_of(a, b);
+      return true;
+    case OP_LSHR:
+    case OP_ASHR:
+      if (is_signed != (op == OP_ASHR) || !by_amount) return false;
+      *out = corners(shifted_right, a, b);
+      return true;
+    case OP_AND: *out = (struct span){0, smaller(a.high, b.high)}; return !is_signed;
+    case OP_OR:
+      *out = (struct span){larger(a.low, b.low), filled(larger(a.high, b.high))};
+      return !is_signed;
+    case OP_XOR: *out = (struct span){0, filled(larger(a.high, b.high))}; return !is_signed;
+    default: return false;
   }
 }
 
-static bool lies_within(struct span s, struct span all) { return s.low >= all.low && s.high <= all.high; }
+static bool lies_within(struct span s, struct span all) {
+  return s.low >= all.low && s.high <= all.high;
+}
 
 struct range range_binary(enum op op, uint16_t flags, struct range a, struct range b) {
   struct range r = range_all(a.width);
   for (int is_signed = 0; is_signed < 2; is_signed++) {
     struct span s, all = span_of(r, is_signed);
-    if (!compute(op, is_signed, a.width, span_of(a, is_signed), span_of(b, is_signed), &s)) continue;
+    if (!compute(op, is_signed, a.width, span_of(a, is_signed), span_of(b, is_signed), &s))
+      continue;
     if (!lies_within(s, all) && !(flags & (is_signed ? INST_NSW : INST_NUW))) continue;
     s.low = larger(s.low, all.low);
     s.high = smaller(s.high, all.high);
@@ -219,7 +233,8 @@ uint16_t range_no_wrap(enum op op, struct range a, struct range b) {
   return flags;
 }
 
-/* --- instructions ------------------------------------------------------------------------------- */
+/* --- instructions -------------------------------------------------------------------------------
+ */
 
 static struct range convert(enum op op, struct range a, uint32_t width) {
   if (op == OP_ZEXT) return range_unsigned(width, a.low, a.high);
@@ -250,7 +265,8 @@ static struct range call(const struct nvm_function *f, const struct nvm_inst *i,
     return range_both(r, is_signed ? range_signed(width, (int64_t)low, (int64_t)high)
                                    : range_unsigned(width, (uint64_t)low, (uint64_t)high));
   }
-  if (id == INTRINSIC_ctpop || id == INTRINSIC_ctlz || id == INTRINSIC_cttz) return range_unsigned(width, 0, width);
+  if (id == INTRINSIC_ctpop || id == INTRINSIC_ctlz || id == INTRINSIC_cttz)
+    return range_unsigned(width, 0, width);
   struct known_bits k = known_bits_of_register(id);
   return width == k.width ? range_of_bits(k) : r;
 }
@@ -263,11 +279,13 @@ static uint32_t width_of(const struct nvm_function *f, struct nvm_type t) {
 struct range range_of_value(const struct nvm_function *f, struct nvm_value v) {
   struct range r = range_all(width_of(f, value_type(f, v)));
   nvm_u128 bits;
-  if (r.width && const_is_int(f->module, v, &bits)) return range_unsigned(r.width, (uint64_t)bits, (uint64_t)bits);
+  if (r.width && const_is_int(f->module, v, &bits))
+    return range_unsigned(r.width, (uint64_t)bits, (uint64_t)bits);
   return r;
 }
 
-struct range range_of_inst(const struct nvm_function *f, const struct nvm_inst *i, range_of_operand *of, void *state) {
+struct range range_of_inst(const struct nvm_function *f, const struct nvm_inst *i,
+                           range_of_operand *of, void *state) {
   struct range r = range_all(width_of(f, i->type)), a, b;
   enum op op = (enum op)i->op;
   if (r.width == 0) return r;
@@ -281,15 +299,18 @@ struct range range_of_inst(const struct nvm_function *f, const struct nvm_inst *
     if (a.width == 0 || range_is_empty(a) || op == OP_FREEZE) return r;
     return convert(op, a, r.width);
   }
-  if (op == OP_SELECT) return range_either(of(state, inst_operand(f, i, 1)), of(state, inst_operand(f, i, 2)));
+  if (op == OP_SELECT)
+    return range_either(of(state, inst_operand(f, i, 1)), of(state, inst_operand(f, i, 2)));
   if (op == OP_CALL) return call(f, i, r.width, of, state);
   if (op == OP_ICMP) {
-    int truth = range_compare((enum icmp_predicate)i->aux, of(state, inst_operand(f, i, 0)), of(state, inst_operand(f, i, 1)));
+    int truth = range_compare((enum icmp_predicate)i->aux, of(state, inst_operand(f, i, 0)),
+                              of(state, inst_operand(f, i, 1)));
     return truth < 0 ? r : range_unsigned(1, (uint64_t)truth, (uint64_t)truth);
   }
   if (op == OP_PHI && i->operand_count) {
     a = of(state, inst_operand(f, i, 0));
-    for (uint32_t k = 2; k < i->operand_count; k += 2) a = range_either(a, of(state, inst_operand(f, i, k)));
+    for (uint32_t k = 2; k < i->operand_count; k += 2)
+      a = range_either(a, of(state, inst_operand(f, i, k)));
     return range_is_empty(a) ? r : a;
   }
   return r;
@@ -303,11 +324,14 @@ static struct range of_operand(void *state, struct nvm_value v) {
 
 /* Where the bits alone do not say it: what is added, multiplied or divided, and signs. */
 static bool says_more(enum op op) {
-  return op == OP_SEXT || op == OP_ADD || op == OP_SUB || op == OP_MUL || (op >= OP_UDIV && op <= OP_SREM);
+  return op == OP_SEXT || op == OP_ADD || op == OP_SUB || op == OP_MUL ||
+         (op >= OP_UDIV && op <= OP_SREM);
 }
 
 struct range range_of(const struct nvm_function *f, struct nvm_value v) {
   struct range r = of_operand(&f, v);
   const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &f->insts.data[value_index(v)] : NULL;
-  return i && r.width && says_more((enum op)i->op) ? range_both(r, range_of_inst(f, i, of_operand, &f)) : r;
+  return i && r.width && says_more((enum op)i->op)
+             ? range_both(r, range_of_inst(f, i, of_operand, &f))
+             : r;
 }

@@ -1,11 +1,13 @@
-/* Scalar evolution; see scev.h. After O. Bachmann, P. Wang, E. Zima, "Chains of Recurrences" (1994), as LLVM uses them,
- * but affine sums only: a flat list of terms, nothing nested, so that forms are compared and subtracted in one walk.
+/* Scalar evolution; see scev.h. After O. Bachmann, P. Wang, E. Zima, "Chains of Recurrences"
+ * (1994), as LLVM uses them, but affine sums only: a flat list of terms, nothing nested, so that
+ * forms are compared and subtracted in one walk.
  *
- * Each value has up to three forms, made when asked for: modulo 2^width (PLAIN), and its exact value sign- or
- * zero-extended to 64 bits (SIGNED, UNSIGNED), which extensions are made of. An extended form of a sum is the sum of
- * the extended forms if the sum does not wrap in that sense; else the sum is a symbol. Forms of operands are made
- * first, by an explicit stack: what compute() misses it pushes, and is tried again. No recursion, so that a sum of
- * a million terms is no problem; sums of more than MOST_TERMS terms are symbols.
+ * Each value has up to three forms, made when asked for: modulo 2^width (PLAIN), and its exact
+ * value sign- or zero-extended to 64 bits (SIGNED, UNSIGNED), which extensions are made of. An
+ * extended form of a sum is the sum of the extended forms if the sum does not wrap in that sense;
+ * else the sum is a symbol. Forms of operands are made first, by an explicit stack: what compute()
+ * misses it pushes, and is tried again. No recursion, so that a sum of a million terms is no
+ * problem; sums of more than MOST_TERMS terms are symbols.
  *
  * Trip counts and implied conditions are in trip_count.c. */
 #include "analysis/scev_internal.h"
@@ -15,7 +17,8 @@
 
 enum { MOST_TERMS = 16 };
 
-/* --- sums --------------------------------------------------------------------------------------- */
+/* --- sums ---------------------------------------------------------------------------------------
+ */
 
 struct sum {
   struct scev form; /* without terms */
@@ -32,14 +35,16 @@ static uint32_t value_width(const struct scev_env *e, struct nvm_value v) {
   return t->kind == TY_PTR ? layout_pointer_bits(&e->f->module->layout, t->width) : 0;
 }
 
-/* Terms' order: by loop, symbol, extension; negative, 0 or positive as a stands before, at or behind b. */
+/* Terms' order: by loop, symbol, extension; negative, 0 or positive as a stands before, at or
+ * behind b. */
 static int compare_terms(const struct scev_term *a, const struct scev_term *b) {
   if (a->loop != b->loop) return a->loop < b->loop ? -1 : 1;
   if (a->symbol.bits != b->symbol.bits) return a->symbol.bits < b->symbol.bits ? -1 : 1;
   return (int)a->is_signed - (int)b->is_signed;
 }
 
-/* A number of the sum, modulo 2^width; in numbers without bounds the sum holds only where that changes nothing. */
+/* A number of the sum, modulo 2^width; in numbers without bounds the sum holds only where that
+ * changes nothing. */
 static int64_t wrapped(struct sum *s, nvm_i128 exact) {
   int64_t n = wrap(s->form.width, (uint64_t)exact);
   if (n != exact) s->form.no_signed_wrap = s->form.no_unsigned_wrap = false;
@@ -53,7 +58,8 @@ static void add_term(const struct scev_env *e, struct sum *s, struct scev_term t
   while (k < s->count && compare_terms(&s->terms[k], &t) < 0) k++;
   if (k < s->count && compare_terms(&s->terms[k], &t) == 0) {
     s->terms[k].coefficient = wrapped(s, (nvm_i128)s->terms[k].coefficient + t.coefficient);
-    if (s->terms[k].coefficient == 0) memmove(s->terms + k, s->terms + k + 1, (--s->count - k) * sizeof t);
+    if (s->terms[k].coefficient == 0)
+      memmove(s->terms + k, s->terms + k + 1, (--s->count - k) * sizeof t);
     return;
   }
   if (s->count == MOST_TERMS) {
@@ -71,7 +77,8 @@ static void start_sum(struct sum *s, uint32_t width) {
   s->too_long = false;
 }
 
-/* s += factor * a, each term multiplied by the iteration number of `loop` and by `symbol` where given. */
+/* s += factor * a, each term multiplied by the iteration number of `loop` and by `symbol` where
+ * given. */
 static void add_product(const struct scev_env *e, struct sum *s, struct scev a, int64_t factor,
                         uint32_t loop, struct scev_term symbol) {
   if (a.width == 0) s->too_long = true;
@@ -113,14 +120,16 @@ static struct scev finish(struct scev_env *e, struct sum *s) {
   return s->form;
 }
 
-/* --- symbols and constants ---------------------------------------------------------------------- */
+/* --- symbols and constants ----------------------------------------------------------------------
+ */
 
 bool scev_nonnegative(const struct scev_env *e, struct nvm_value v) {
   if (value_kind(v) == VALUE_INST && value_index(v) < e->size && e->nonnegative[value_index(v)])
     return e->nonnegative[value_index(v)] == 1;
   struct range r = range_of(e->f, v);
   bool yes = r.width && r.least >= 0;
-  if (value_kind(v) == VALUE_INST && value_index(v) < e->size) e->nonnegative[value_index(v)] = yes ? 1 : 2;
+  if (value_kind(v) == VALUE_INST && value_index(v) < e->size)
+    e->nonnegative[value_index(v)] = yes ? 1 : 2;
   return yes;
 }
 
@@ -140,7 +149,9 @@ static struct scev opaque(struct scev_env *e, struct nvm_value v, enum scev_mode
   if (pointer && mode != SCEV_PLAIN) return (struct scev){.width = 0};
   if (mode == SCEV_SIGNED && (width == 64 || scev_nonnegative(e, v))) mode = SCEV_UNSIGNED;
   if (pointer) s.form.base = v;
-  else add_term(e, &s, (struct scev_term){.symbol = v, .is_signed = mode == SCEV_SIGNED, .coefficient = 1});
+  else
+    add_term(e, &s,
+             (struct scev_term){.symbol = v, .is_signed = mode == SCEV_SIGNED, .coefficient = 1});
   return finish(e, &s);
 }
 
@@ -157,7 +168,8 @@ static struct scev truncated(struct scev_env *e, struct scev a, uint32_t width) 
   return finish(e, &s);
 }
 
-/* --- forms of instructions ---------------------------------------------------------------------- */
+/* --- forms of instructions ----------------------------------------------------------------------
+ */
 
 static uint32_t *memo_place(struct scev_env *e, struct nvm_value v, enum scev_mode mode) {
   return &e->memo[mode][value_index(v)];
@@ -165,8 +177,8 @@ static uint32_t *memo_place(struct scev_env *e, struct nvm_value v, enum scev_mo
 
 enum { IN_PROGRESS = UINT32_MAX };
 
-/* The form of v if it is known; else notes that it is missing. Symbols where v depends on itself, which only code
- * that nothing reaches does. */
+/* The form of v if it is known; else notes that it is missing. Symbols where v depends on itself,
+ * which only code that nothing reaches does. */
 static struct scev get(struct scev_env *e, struct nvm_value v, enum scev_mode mode) {
   if (value_kind(v) != VALUE_INST || value_index(v) >= e->size) return opaque(e, v, mode);
   if (mode != SCEV_PLAIN && value_width(e, v) == 64) mode = SCEV_PLAIN;
@@ -179,18 +191,21 @@ static struct scev get(struct scev_env *e, struct nvm_value v, enum scev_mode mo
   return (struct scev){.width = 0};
 }
 
-/* Which extension distributes over an operation with these flags whose result is v: `mode` itself, for a number
- * that is not negative either. */
-static bool distributes(const struct scev_env *e, struct nvm_value v, uint16_t flags, enum scev_mode *mode) {
+/* Which extension distributes over an operation with these flags whose result is v: `mode` itself,
+ * for a number that is not negative either. */
+static bool distributes(const struct scev_env *e, struct nvm_value v, uint16_t flags,
+                        enum scev_mode *mode) {
   if (*mode == SCEV_PLAIN) return true;
   if (flags & (*mode == SCEV_SIGNED ? INST_NSW : INST_NUW)) return true;
   enum scev_mode other = *mode == SCEV_SIGNED ? SCEV_UNSIGNED : SCEV_SIGNED;
-  if (!(flags & (other == SCEV_SIGNED ? INST_NSW : INST_NUW)) || !scev_nonnegative(e, v)) return false;
+  if (!(flags & (other == SCEV_SIGNED ? INST_NSW : INST_NUW)) || !scev_nonnegative(e, v))
+    return false;
   *mode = other;
   return true;
 }
 
-static struct scev with_flags(struct sum *s, struct scev_env *e, enum scev_mode mode, uint16_t flags) {
+static struct scev with_flags(struct sum *s, struct scev_env *e, enum scev_mode mode,
+                              uint16_t flags) {
   if (mode == SCEV_PLAIN) {
     s->form.no_signed_wrap &= (flags & INST_NSW) != 0;
     s->form.no_unsigned_wrap &= (flags & INST_NUW) != 0;
@@ -199,18 +214,22 @@ static struct scev with_flags(struct sum *s, struct scev_env *e, enum scev_mode 
 }
 
 /* a * b where one is a number, or one a lone symbol and the other without symbols. */
-static struct scev product(struct scev_env *e, struct scev a, struct scev b, enum scev_mode mode, uint16_t flags) {
+static struct scev product(struct scev_env *e, struct scev a, struct scev b, enum scev_mode mode,
+                           uint16_t flags) {
   struct sum s;
   start_sum(&s, a.width);
-  bool lone = b.count == 1 && b.constant == 0 && b.terms[0].loop == 0 && b.terms[0].coefficient == 1;
+  bool lone =
+      b.count == 1 && b.constant == 0 && b.terms[0].loop == 0 && b.terms[0].coefficient == 1;
   if (scev_is_constant(b)) add_form(e, &s, a, b.constant);
-  else if (lone && value_is_none(b.base) && value_is_none(a.base)) add_product(e, &s, a, 1, 0, b.terms[0]);
+  else if (lone && value_is_none(b.base) && value_is_none(a.base))
+    add_product(e, &s, a, 1, 0, b.terms[0]);
   else s.too_long = true;
   s.form.no_unsigned_wrap &= b.no_unsigned_wrap;
   return with_flags(&s, e, mode, flags);
 }
 
-static struct scev compute_binary(struct scev_env *e, struct nvm_value v, const struct nvm_inst *i, enum scev_mode mode) {
+static struct scev compute_binary(struct scev_env *e, struct nvm_value v, const struct nvm_inst *i,
+                                  enum scev_mode mode) {
   struct scev none = {.width = 0};
   uint16_t flags = i->op == OP_OR ? INST_NSW | INST_NUW : i->flags;
   if (i->op == OP_OR && !(i->flags & INST_DISJOINT)) return none;
@@ -238,27 +257,29 @@ static struct scev compute_binary(struct scev_env *e, struct nvm_value v, const 
   return with_flags(&s, e, mode, flags);
 }
 
-static struct scev compute_cast(struct scev_env *e, struct nvm_value v, const struct nvm_inst *i, enum scev_mode mode) {
+static struct scev compute_cast(struct scev_env *e, struct nvm_value v, const struct nvm_inst *i,
+                                enum scev_mode mode) {
   struct nvm_value x = inst_operand(e->f, i, 0);
   uint32_t width = value_width(e, v), from = value_width(e, x);
   if (width == 0 || from == 0) return (struct scev){.width = 0};
   bool to_pointer = type_is_ptr(&e->f->module->types, i->type);
   switch ((enum op)i->op) {
-  case OP_TRUNC:
-    if (mode == SCEV_PLAIN) return truncated(e, get(e, x, SCEV_PLAIN), width);
-    return distributes(e, v, i->flags, &mode) ? get(e, x, mode) : (struct scev){.width = 0};
-  case OP_ZEXT: {
-    enum scev_mode inner = i->flags & INST_NNEG ? SCEV_SIGNED : SCEV_UNSIGNED;
-    struct scev r = get(e, x, inner);
-    return mode == SCEV_PLAIN ? truncated(e, r, width) : r;
-  }
-  case OP_SEXT:
-    if (mode == SCEV_UNSIGNED && !scev_nonnegative(e, x)) return (struct scev){.width = 0};
-    return mode == SCEV_PLAIN ? truncated(e, get(e, x, SCEV_SIGNED), width) : get(e, x, SCEV_SIGNED);
-  case OP_BITCAST:
-    if (to_pointer != type_is_ptr(&e->f->module->types, value_type(e->f, x))) break;
-    return get(e, x, mode);
-  default: break;
+    case OP_TRUNC:
+      if (mode == SCEV_PLAIN) return truncated(e, get(e, x, SCEV_PLAIN), width);
+      return distributes(e, v, i->flags, &mode) ? get(e, x, mode) : (struct scev){.width = 0};
+    case OP_ZEXT: {
+      enum scev_mode inner = i->flags & INST_NNEG ? SCEV_SIGNED : SCEV_UNSIGNED;
+      struct scev r = get(e, x, inner);
+      return mode == SCEV_PLAIN ? truncated(e, r, width) : r;
+    }
+    case OP_SEXT:
+      if (mode == SCEV_UNSIGNED && !scev_nonnegative(e, x)) return (struct scev){.width = 0};
+      return mode == SCEV_PLAIN ? truncated(e, get(e, x, SCEV_SIGNED), width)
+                                : get(e, x, SCEV_SIGNED);
+    case OP_BITCAST:
+      if (to_pointer != type_is_ptr(&e->f->module->types, value_type(e->f, x))) break;
+      return get(e, x, mode);
+    default: break;
   }
   return (struct scev){.width = 0};
 }
@@ -279,10 +300,12 @@ static void add_indices(struct scev_env *e, struct sum *s, const struct nvm_inst
       continue;
     }
     if (k > 1) inside = type_element(t, inside, 0);
-    struct scev form = get(e, index, value_width(e, index) == s->form.width ? SCEV_PLAIN : SCEV_SIGNED);
+    struct scev form =
+        get(e, index, value_width(e, index) == s->form.width ? SCEV_PLAIN : SCEV_SIGNED);
     if (e->missing) continue; /* all is to be done again */
     int64_t size = (int64_t)layout_alloc_size(l, t, inside);
-    if (k > 1 && type_is_vector(t, (struct nvm_type){i->aux})) s->too_long = true; /* bits, not bytes */
+    if (k > 1 && type_is_vector(t, (struct nvm_type){i->aux}))
+      s->too_long = true; /* bits, not bytes */
     add_form(e, s, truncated(e, form, s->form.width), size);
   }
 }
@@ -298,7 +321,8 @@ static struct scev compute_gep(struct scev_env *e, struct nvm_value v, const str
   return finish(e, &s);
 }
 
-/* --- recurrences -------------------------------------------------------------------------------- */
+/* --- recurrences --------------------------------------------------------------------------------
+ */
 
 bool scev_recurrence(const struct scev_env *e, struct nvm_value v, struct recurrence *r) {
   *r = (struct recurrence){.flags = INST_NSW | INST_NUW};
@@ -320,9 +344,11 @@ bool scev_recurrence(const struct scev_env *e, struct nvm_value v, struct recurr
     const struct nvm_inst *i = function_inst(e->f, (struct nvm_inst_id){value_index(at)});
     if (i->op != OP_ADD && i->op != OP_SUB && i->op != OP_GEP) return false;
     uint32_t through = 0;
-    if (i->op == OP_ADD && loops_is_invariant(e->loops, e->f, r->loop, inst_operand(e->f, i, 0))) through = 1;
+    if (i->op == OP_ADD && loops_is_invariant(e->loops, e->f, r->loop, inst_operand(e->f, i, 0)))
+      through = 1;
     for (uint32_t k = 0; k < i->operand_count; k++)
-      if (k != through && !loops_is_invariant(e->loops, e->f, r->loop, inst_operand(e->f, i, k))) return false;
+      if (k != through && !loops_is_invariant(e->loops, e->f, r->loop, inst_operand(e->f, i, k)))
+        return false;
     r->steps[r->count] = (struct nvm_inst_id){value_index(at)};
     r->through[r->count] = through;
     r->flags &= i->op == OP_GEP ? (i->flags & INST_INBOUNDS ? INST_NSW : 0) : i->flags;
@@ -332,13 +358,16 @@ bool scev_recurrence(const struct scev_env *e, struct nvm_value v, struct recurr
 }
 
 /* The sum of the steps; in what sense they are extended. */
-static struct scev recurrence_step(struct scev_env *e, const struct recurrence *r, enum scev_mode mode, uint32_t width) {
+static struct scev recurrence_step(struct scev_env *e, const struct recurrence *r,
+                                   enum scev_mode mode, uint32_t width) {
   struct sum s;
   start_sum(&s, width);
   for (uint32_t k = 0; k < r->count; k++) {
     const struct nvm_inst *i = function_inst(e->f, r->steps[k]);
     if (i->op == OP_GEP) add_indices(e, &s, i);
-    else add_form(e, &s, get(e, inst_operand(e->f, i, !r->through[k]), mode), i->op == OP_SUB ? -1 : 1);
+    else
+      add_form(e, &s, get(e, inst_operand(e->f, i, !r->through[k]), mode),
+               i->op == OP_SUB ? -1 : 1);
   }
   return finish(e, &s);
 }
@@ -349,14 +378,16 @@ static struct scev compute_phi(struct scev_env *e, struct nvm_value v, enum scev
   if (!scev_recurrence(e, v, &r)) return none;
   uint32_t width = mode == SCEV_PLAIN ? value_width(e, v) : 64;
   if (width == 0) return none;
-  bool by_flags = (r.flags & INST_NUW) != 0; /* then steps are what they are unsigned: sub nuw i8 %i, -3 subtracts 253 */
+  bool by_flags = (r.flags & INST_NUW) !=
+                  0; /* then steps are what they are unsigned: sub nuw i8 %i, -3 subtracts 253 */
   struct scev step = recurrence_step(e, &r, SCEV_SIGNED, 64);
   bool number = scev_is_constant(step);
   if (e->missing) return none;
   bool up = number && step.constant > 0;
   bool is_signed = (r.flags & INST_NSW) || (number && scev_no_wrap(e, v, &r, step.constant, true));
   bool is_unsigned = by_flags || (number && scev_no_wrap(e, v, &r, step.constant, false));
-  if (mode == SCEV_UNSIGNED && !is_unsigned && is_signed && up && scev_nonnegative(e, r.start)) mode = SCEV_SIGNED;
+  if (mode == SCEV_UNSIGNED && !is_unsigned && is_signed && up && scev_nonnegative(e, r.start))
+    mode = SCEV_SIGNED;
   if (mode == SCEV_SIGNED && !is_signed) {
     if (!is_unsigned || !scev_nonnegative(e, v)) return none;
     mode = SCEV_UNSIGNED;
@@ -365,7 +396,8 @@ static struct scev compute_phi(struct scev_env *e, struct nvm_value v, enum scev
   struct sum s;
   start_sum(&s, width);
   add_form(e, &s, get(e, r.start, mode), 1);
-  if (mode == SCEV_PLAIN || (mode == SCEV_UNSIGNED && by_flags)) step = recurrence_step(e, &r, mode, width);
+  if (mode == SCEV_PLAIN || (mode == SCEV_UNSIGNED && by_flags))
+    step = recurrence_step(e, &r, mode, width);
   add_product(e, &s, step, 1, r.loop, (struct scev_term){.loop = 0});
   if (mode == SCEV_PLAIN) {
     s.form.no_signed_wrap &= is_signed;
@@ -378,13 +410,20 @@ static struct scev compute(struct scev_env *e, struct nvm_value v, enum scev_mod
   const struct nvm_inst *i = function_inst(e->f, (struct nvm_inst_id){value_index(v)});
   struct scev r = {.width = 0};
   switch ((enum op)i->op) {
-  case OP_ADD: case OP_SUB: case OP_MUL: case OP_SHL: case OP_OR:
-    if (value_width(e, v)) r = compute_binary(e, v, i, mode);
-    break;
-  case OP_TRUNC: case OP_SEXT: case OP_ZEXT: case OP_BITCAST: r = compute_cast(e, v, i, mode); break;
-  case OP_GEP: r = compute_gep(e, v, i); break;
-  case OP_PHI: r = compute_phi(e, v, mode); break;
-  default: break;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_SHL:
+    case OP_OR:
+      if (value_width(e, v)) r = compute_binary(e, v, i, mode);
+      break;
+    case OP_TRUNC:
+    case OP_SEXT:
+    case OP_ZEXT:
+    case OP_BITCAST: r = compute_cast(e, v, i, mode); break;
+    case OP_GEP: r = compute_gep(e, v, i); break;
+    case OP_PHI: r = compute_phi(e, v, mode); break;
+    default: break;
   }
   return r.width || e->missing ? r : opaque(e, v, mode);
 }
@@ -414,13 +453,16 @@ struct scev scev_form(struct scev_env *e, struct nvm_value v, enum scev_mode mod
   return at && at != IN_PROGRESS ? e->forms.data[at] : (struct scev){.width = 0};
 }
 
-struct scev scev_of(struct scev_env *e, struct nvm_value v) { return scev_form(e, v, SCEV_PLAIN); }
+struct scev scev_of(struct scev_env *e, struct nvm_value v) {
+  return scev_form(e, v, SCEV_PLAIN);
+}
 
-struct scev_env *scev_init(const struct nvm_function *f, const struct loops *l, const struct dominance *d,
-                           struct arena *arena) {
+struct scev_env *scev_init(const struct nvm_function *f, const struct loops *l,
+                           const struct dominance *d, struct arena *arena) {
   struct scev_env *e = arena_alloc(arena, sizeof *e);
   if (!e) return NULL;
-  *e = (struct scev_env){.f = f, .loops = l, .dominance = d, .arena = arena, .size = f->insts.count};
+  *e =
+      (struct scev_env){.f = f, .loops = l, .dominance = d, .arena = arena, .size = f->insts.count};
   for (int mode = 0; mode < SCEV_MODES; mode++)
     if (!(e->memo[mode] = arena_alloc(arena, e->size * sizeof *e->memo[mode]))) return NULL;
   e->nonnegative = arena_alloc(arena, e->size);
@@ -429,7 +471,8 @@ struct scev_env *scev_init(const struct nvm_function *f, const struct loops *l, 
   return e->nonnegative && e->counts && VEC_PUSH(arena, &e->forms, dummy) ? e : NULL;
 }
 
-/* --- questions ---------------------------------------------------------------------------------- */
+/* --- questions ----------------------------------------------------------------------------------
+ */
 
 struct scev scev_subtract(struct scev_env *e, struct scev a, struct scev b) {
   if (a.width != b.width || !value_equal(a.base, b.base)) return (struct scev){.width = 0};
@@ -463,9 +506,14 @@ struct scev scev_at_end(struct scev_env *e, struct scev a, uint32_t loop) {
   struct trip_count c = scev_trip_count(e, loop);
   struct scev start = scev_at_start(e, a, loop), taken = c.taken, none = {.width = 0};
   int64_t step;
-  bool fits = scev_is_constant(taken) || a.width <= taken.width; /* else it would have to be extended */
-  if (a.width == 0 || !c.known || c.divisor != 1 || !c.guarded || !fits || !scev_step(e, a, loop, &step)) return none;
-  if (scev_is_constant(taken)) return scev_plus(start, (int64_t)((uint64_t)step * evalint_zext(taken.width, (uint64_t)taken.constant)));
+  bool fits =
+      scev_is_constant(taken) || a.width <= taken.width; /* else it would have to be extended */
+  if (a.width == 0 || !c.known || c.divisor != 1 || !c.guarded || !fits ||
+      !scev_step(e, a, loop, &step))
+    return none;
+  if (scev_is_constant(taken))
+    return scev_plus(
+        start, (int64_t)((uint64_t)step * evalint_zext(taken.width, (uint64_t)taken.constant)));
   struct sum s;
   start_sum(&s, a.width);
   add_form(e, &s, start, 1);
@@ -475,10 +523,13 @@ struct scev scev_at_end(struct scev_env *e, struct scev a, uint32_t loop) {
 }
 
 bool scev_equal(struct scev a, struct scev b) {
-  if (a.width == 0 || a.width != b.width || !value_equal(a.base, b.base) || a.constant != b.constant || a.count != b.count)
+  if (a.width == 0 || a.width != b.width || !value_equal(a.base, b.base) ||
+      a.constant != b.constant || a.count != b.count)
     return false;
   for (uint32_t k = 0; k < a.count; k++)
-    if (compare_terms(&a.terms[k], &b.terms[k]) != 0 || a.terms[k].coefficient != b.terms[k].coefficient) return false;
+    if (compare_terms(&a.terms[k], &b.terms[k]) != 0 ||
+        a.terms[k].coefficient != b.terms[k].coefficient)
+      return false;
   return true;
 }
 

@@ -1,5 +1,5 @@
-/* Forms become instructions; see scev.h. Terms are added in their order, the base of a pointer last; a coefficient of -1
- * subtracts. What exists twice then is early-cse's business. */
+/* Forms become instructions; see scev.h. Terms are added in their order, the base of a pointer
+ * last; a coefficient of -1 subtracts. What exists twice then is early-cse's business. */
 #include "analysis/scev_internal.h"
 
 #include "ir/evalint.h"
@@ -12,8 +12,8 @@ struct expander {
   struct nvm_type type;
 };
 
-static struct nvm_value emit(struct expander *x, enum op op, struct nvm_type type, struct nvm_value a, struct nvm_value b,
-                             uint32_t aux) {
+static struct nvm_value emit(struct expander *x, enum op op, struct nvm_type type,
+                             struct nvm_value a, struct nvm_value b, uint32_t aux) {
   return inst_emit(x->f, x->before, op, type, a, b, aux);
 }
 
@@ -38,7 +38,8 @@ static struct nvm_value iteration(struct expander *x, uint32_t loop) {
     int64_t step;
     for (enum scev_mode mode = SCEV_PLAIN; mode < SCEV_MODES; mode++) {
       struct scev form = scev_form(x->e, phi, mode);
-      if (!value_is_none(form.base) || form.width < x->width || !scev_step(x->e, form, loop, &step)) continue;
+      if (!value_is_none(form.base) || form.width < x->width || !scev_step(x->e, form, loop, &step))
+        continue;
       if (step != 1 && step != -1) continue;
       struct scev start = scev_at_start(x->e, form, loop);
       n = resized(x, phi, mode == SCEV_SIGNED);
@@ -70,7 +71,8 @@ static struct nvm_value expand_term(struct expander *x, const struct scev_term *
   return emit(x, power ? OP_SHL : OP_MUL, x->type, v, by, 0);
 }
 
-struct nvm_value scev_expand(struct scev_env *e, struct nvm_function *f, struct scev a, struct nvm_inst_id before) {
+struct nvm_value scev_expand(struct scev_env *e, struct nvm_function *f, struct scev a,
+                             struct nvm_inst_id before) {
   struct expander x = {e, f, before, a.width, type_int(&f->module->types, a.width ? a.width : 1)};
   struct nvm_value sum = VALUE_NULL;
   if (a.width == 0) return sum;
@@ -83,7 +85,8 @@ struct nvm_value scev_expand(struct scev_env *e, struct nvm_function *f, struct 
       if (negative) sum = emit(&x, OP_SUB, x.type, value_is_none(sum) ? integer(&x, 0) : sum, v, 0);
       else sum = value_is_none(sum) ? v : emit(&x, OP_ADD, x.type, sum, v, 0);
     }
-  if (value_is_none(sum) && (a.constant || value_is_none(a.base))) sum = integer(&x, (uint64_t)a.constant);
+  if (value_is_none(sum) && (a.constant || value_is_none(a.base)))
+    sum = integer(&x, (uint64_t)a.constant);
   else if (a.constant) sum = emit(&x, OP_ADD, x.type, sum, integer(&x, (uint64_t)a.constant), 0);
   if (value_is_none(a.base) || value_is_none(sum)) return value_is_none(sum) ? a.base : sum;
   return emit(&x, OP_GEP, value_type(f, a.base), a.base, sum, TYPE_I8.index);
@@ -92,7 +95,8 @@ struct nvm_value scev_expand(struct scev_env *e, struct nvm_function *f, struct 
 struct nvm_value scev_expand_trip_count(struct scev_env *e, struct nvm_function *f, uint32_t loop,
                                         struct nvm_inst_id before) {
   struct trip_count c = scev_trip_count(e, loop);
-  struct expander x = {e, f, before, c.taken.width, type_int(&f->module->types, c.taken.width ? c.taken.width : 1)};
+  struct expander x = {e, f, before, c.taken.width,
+                       type_int(&f->module->types, c.taken.width ? c.taken.width : 1)};
   struct nvm_value v = c.taken.width ? scev_expand(e, f, c.taken, before) : VALUE_NULL;
   if (value_is_none(v)) return v;
   bool power = (c.divisor & (c.divisor - 1)) == 0;
@@ -101,7 +105,8 @@ struct nvm_value scev_expand_trip_count(struct scev_env *e, struct nvm_function 
     v = emit(&x, power ? OP_LSHR : OP_UDIV, x.type, v, by, 0);
   }
   if (c.guarded) return v;
-  struct nvm_value first = scev_expand(e, f, c.first, before), bound = scev_expand(e, f, c.bound, before);
+  struct nvm_value first = scev_expand(e, f, c.first, before),
+                   bound = scev_expand(e, f, c.bound, before);
   if (value_is_none(first) || value_is_none(bound)) return VALUE_NULL;
   bool swaps = value_kind(first) == VALUE_CONST; /* as combine writes it, that it may be found */
   struct nvm_value test = emit(&x, OP_ICMP, TYPE_I1, swaps ? bound : first, swaps ? first : bound,

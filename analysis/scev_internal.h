@@ -22,8 +22,8 @@ struct scev_env {
   const struct loops *loops;
   const struct dominance *dominance;
   struct arena *arena;
-  uint32_t *memo[SCEV_MODES];      /* by instruction: into forms; 0: not made, UINT32_MAX: being made */
-  VEC(struct scev) forms;          /* [0]: dummy */
+  uint32_t *memo[SCEV_MODES]; /* by instruction: into forms; 0: not made, UINT32_MAX: being made */
+  VEC(struct scev) forms;     /* [0]: dummy */
   VEC(struct scev_request) stack;
   bool missing;                    /* something was pushed that the form being made needs */
   uint8_t *nonnegative;            /* by instruction: 0 not asked yet, 1 yes, 2 not known */
@@ -39,7 +39,7 @@ struct recurrence {
   struct nvm_inst_id steps[RECURRENCE_CHAIN]; /* add, sub, getelementptr; the last computed first */
   uint8_t through[RECURRENCE_CHAIN];          /* the operand through which the phi comes */
   uint32_t count;
-  uint16_t flags;                             /* INST_NSW, INST_NUW where all steps have it (or inbounds) */
+  uint16_t flags; /* INST_NSW, INST_NUW where all steps have it (or inbounds) */
 };
 bool scev_recurrence(const struct scev_env *e, struct nvm_value v, struct recurrence *r);
 
@@ -49,8 +49,9 @@ struct scev scev_form(struct scev_env *e, struct nvm_value v, enum scev_mode mod
 bool scev_nonnegative(const struct scev_env *e, struct nvm_value v);
 /* a + constant. */
 struct scev scev_plus(struct scev a, int64_t constant);
-/* Whether by the loop's exit conditions the recurrence of phi v with that step leaves its range, signed or unsigned,
- * in no iteration that is executed. Asks for no forms. */
-bool scev_no_wrap(const struct scev_env *e, struct nvm_value v, const struct recurrence *r, int64_t step, bool is_signed);
+/* Whether by the loop's exit conditions the recurrence of phi v with that step leaves its range,
+ * signed or unsigned, in no iteration that is executed. Asks for no forms. */
+bool scev_no_wrap(const struct scev_env *e, struct nvm_value v, const struct recurrence *r,
+                  int64_t step, bool is_signed);
 
 #endif

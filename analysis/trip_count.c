@@ -1,14 +1,15 @@
 /* Trip counts, and what branches imply; see scev.h.
  *
- * A loop goes back while T predicate B, where T moves by a constant step of magnitude m and B stands still. With s the
- * value one step before the first T, and D = |B - s|:
+ * A loop goes back while T predicate B, where T moves by a constant step of magnitude m and B
+ * stands still. With s the value one step before the first T, and D = |B - s|:
  *   <, >     taken = (D - 1) / m   if s < B
  *   <=, >=   taken = D / m         if s <= B
  *   !=       taken = |B - T0| / m  if that comes out even, or T is known not to wrap
- * where T must not wrap before it is beyond B: by its flags, by its step being 1, or because the loop is known to be finite
- * and T with a power of two for a step would go round for ever. In a rotated loop T is the next value, s the start, and
- * `s < B` is what guards the loop; a branch that dominates its header says so. Where only T0 is known to be in front of B,
- * the same formulas hold for powers of two, which cannot overflow while T does not; where nothing is known, the count is 0
+ * where T must not wrap before it is beyond B: by its flags, by its step being 1, or because the
+ * loop is known to be finite and T with a power of two for a step would go round for ever. In a
+ * rotated loop T is the next value, s the start, and `s < B` is what guards the loop; a branch that
+ * dominates its header says so. Where only T0 is known to be in front of B, the same formulas hold
+ * for powers of two, which cannot overflow while T does not; where nothing is known, the count is 0
  * if the first test fails (`guarded` is false). */
 #include "analysis/scev_internal.h"
 
@@ -40,13 +41,15 @@ static struct range number_of(uint32_t width, int64_t v) {
   return range_unsigned(width, bits, bits);
 }
 
-/* x moved by a number: a negative one is added in signed numbers, its opposite subtracted in unsigned ones. */
+/* x moved by a number: a negative one is added in signed numbers, its opposite subtracted in
+ * unsigned ones. */
 static struct range moved(struct range x, int64_t by) {
   return range_both(range_binary(OP_ADD, 0, x, number_of(x.width, by)),
                     range_binary(OP_SUB, 0, x, number_of(x.width, (int64_t)(0 - (uint64_t)by))));
 }
 
-/* --- implied conditions ------------------------------------------------------------------------- */
+/* --- implied conditions -------------------------------------------------------------------------
+ */
 
 /* A side of a comparison: a value, or a form. */
 struct side {
@@ -63,7 +66,8 @@ struct question {
 };
 
 /* Whether the side is v plus a constant, *more. */
-static bool side_is(const struct question *q, const struct side *s, struct nvm_value v, int64_t *more) {
+static bool side_is(const struct question *q, const struct side *s, struct nvm_value v,
+                    int64_t *more) {
   *more = 0;
   if (!value_is_none(s->value) && value_equal(s->value, v)) return true;
   if (!q->e || !s->form.width) return false;
@@ -83,17 +87,21 @@ static bool side_number(const struct question *q, const struct side *s, int64_t 
   return scev_is_constant(s->form);
 }
 
-/* Every way two numbers can compare: equal; less signed and less, greater unsigned; greater and less, greater. */
+/* Every way two numbers can compare: equal; less signed and less, greater unsigned; greater and
+ * less, greater. */
 static const uint8_t outcomes[ICMP_COUNT] = {
-    [ICMP_EQ] = 1,    [ICMP_NE] = 30,   [ICMP_UGT] = 20, [ICMP_UGE] = 21, [ICMP_ULT] = 10,
-    [ICMP_ULE] = 11,  [ICMP_SGT] = 24,  [ICMP_SGE] = 25, [ICMP_SLT] = 6,  [ICMP_SLE] = 7};
+    [ICMP_EQ] = 1,   [ICMP_NE] = 30,  [ICMP_UGT] = 20, [ICMP_UGE] = 21, [ICMP_ULT] = 10,
+    [ICMP_ULE] = 11, [ICMP_SGT] = 24, [ICMP_SGE] = 25, [ICMP_SLT] = 6,  [ICMP_SLE] = 7};
 
 /* Whether each x with `x known c` has `x + more wanted d`. */
-static bool range_implies(uint32_t width, enum icmp_predicate known, int64_t c, int64_t more, enum icmp_predicate wanted,
-                          int64_t d) {
+static bool range_implies(uint32_t width, enum icmp_predicate known, int64_t c, int64_t more,
+                          enum icmp_predicate wanted, int64_t d) {
   if (width == 0) return false;
-  if (known == ICMP_NE && wanted == ICMP_NE && more == 0 && evalint_sext(width, (uint64_t)(c - d)) == 0) return true;
-  return range_compare(wanted, moved(range_where(known, number_of(width, c)), more), number_of(width, d)) == 1;
+  if (known == ICMP_NE && wanted == ICMP_NE && more == 0 &&
+      evalint_sext(width, (uint64_t)(c - d)) == 0)
+    return true;
+  return range_compare(wanted, moved(range_where(known, number_of(width, c)), more),
+                       number_of(width, d)) == 1;
 }
 
 static bool compare_implies(const struct question *q, const struct nvm_inst *i, bool truth) {
@@ -106,9 +114,14 @@ static bool compare_implies(const struct question *q, const struct nvm_inst *i, 
   for (int turn = 0; turn < 2; turn++) {
     if (side_is(q, &q->a, x, &more)) {
       int64_t a;
-      unsigned possible = side_number(q, &q->a, &a) && a == 0 ? 11 : number_b && number == 0 ? 21 : 31;
-      if (more == 0 && side_is(q, &q->b, y, &same) && same == 0 && !(outcomes[p] & possible & ~outcomes[q->predicate])) return true;
-      if (number_b && side_number(q, &ys, &theirs) && range_implies(q->width, p, theirs, more, q->predicate, number))
+      unsigned possible = side_number(q, &q->a, &a) && a == 0 ? 11
+                          : number_b && number == 0           ? 21
+                                                              : 31;
+      if (more == 0 && side_is(q, &q->b, y, &same) && same == 0 &&
+          !(outcomes[p] & possible & ~outcomes[q->predicate]))
+        return true;
+      if (number_b && side_number(q, &ys, &theirs) &&
+          range_implies(q->width, p, theirs, more, q->predicate, number))
         return true;
     }
     struct nvm_value swap = x;
@@ -125,14 +138,17 @@ static bool is_one(const struct nvm_function *f, struct nvm_value v) {
 }
 
 /* Whether the condition being `truth` answers the question. */
-static bool condition_implies(const struct question *q, struct nvm_value condition, bool truth, uint32_t depth) {
+static bool condition_implies(const struct question *q, struct nvm_value condition, bool truth,
+                              uint32_t depth) {
   if (value_kind(condition) != VALUE_INST || depth > MOST_NESTED_CONDITIONS) return false;
   const struct nvm_inst *i = function_inst(q->f, (struct nvm_inst_id){value_index(condition)});
   if (i->op == OP_ICMP) return compare_implies(q, i, truth);
   if (i->op == OP_XOR && is_one(q->f, inst_operand(q->f, i, 1)))
     return condition_implies(q, inst_operand(q->f, i, 0), !truth, depth + 1);
-  uint32_t first = 0, second = 1; /* of a conjunction of what is true, or of a disjunction of what is false */
-  if (i->op == OP_SELECT && truth && const_is_zero(q->f->module, inst_operand(q->f, i, 2))) second = 1;
+  uint32_t first = 0,
+           second = 1; /* of a conjunction of what is true, or of a disjunction of what is false */
+  if (i->op == OP_SELECT && truth && const_is_zero(q->f->module, inst_operand(q->f, i, 2)))
+    second = 1;
   else if (i->op == OP_SELECT && !truth && is_one(q->f, inst_operand(q->f, i, 1))) second = 2;
   else if (i->op != (truth ? OP_AND : OP_OR)) return false;
   return condition_implies(q, inst_operand(q->f, i, first), truth, depth + 1) ||
@@ -166,7 +182,8 @@ static bool answer(const struct dominance *d, struct question *q, struct nvm_blo
   if (side_number(q, &q->a, &a) && side_number(q, &q->b, &b))
     return range_implies(q->width, ICMP_EQ, a, 0, q->predicate, b);
   swap_sides(q);
-  for (uint32_t steps = 0; steps < MOST_BRANCHES && !block_is_none(at); steps++, at = d->immediate[at.index]) {
+  for (uint32_t steps = 0; steps < MOST_BRANCHES && !block_is_none(at);
+       steps++, at = d->immediate[at.index]) {
     struct nvm_block from = only_way_in(d, at);
     const struct nvm_inst *t = function_inst(q->f, block_terminator(q->f, from));
     if (block_is_none(from) || t->op != OP_CONDBR) continue;
@@ -176,13 +193,16 @@ static bool answer(const struct dominance *d, struct question *q, struct nvm_blo
   return false;
 }
 
-bool scev_holds(struct scev_env *e, struct nvm_block at, enum icmp_predicate predicate, struct scev a, struct scev b) {
-  struct question q = {.e = e, .f = e->f, .predicate = predicate, .a.form = a, .b.form = b, .width = a.width};
+bool scev_holds(struct scev_env *e, struct nvm_block at, enum icmp_predicate predicate,
+                struct scev a, struct scev b) {
+  struct question q = {
+      .e = e, .f = e->f, .predicate = predicate, .a.form = a, .b.form = b, .width = a.width};
   if (a.width == 0 || a.width != b.width) return false;
   return answer(e->dominance, &q, at);
 }
 
-/* --- exits -------------------------------------------------------------------------------------- */
+/* --- exits --------------------------------------------------------------------------------------
+ */
 
 /* The comparison on which block x stays in loop n, T standing left: a value that changes. */
 struct exit_test {
@@ -190,19 +210,22 @@ struct exit_test {
   struct nvm_value t, bound;
 };
 
-static bool find_test(const struct scev_env *e, uint32_t n, struct nvm_block x, struct exit_test *out) {
+static bool find_test(const struct scev_env *e, uint32_t n, struct nvm_block x,
+                      struct exit_test *out) {
   const struct nvm_function *f = e->f;
   const struct nvm_inst *t = function_inst(f, block_terminator(f, x));
   if (t->op != OP_CONDBR || value_kind(inst_operand(f, t, 0)) != VALUE_INST) return false;
   bool yes = loops_contains(e->loops, n, block_successor(f, x, 0));
   if (yes == loops_contains(e->loops, n, block_successor(f, x, 1))) return false;
-  const struct nvm_inst *c = function_inst(f, (struct nvm_inst_id){value_index(inst_operand(f, t, 0))});
+  const struct nvm_inst *c =
+      function_inst(f, (struct nvm_inst_id){value_index(inst_operand(f, t, 0))});
   for (; c->op == OP_XOR && is_one(f, inst_operand(f, c, 1)); yes = !yes) {
     if (value_kind(inst_operand(f, c, 0)) != VALUE_INST) return false;
     c = function_inst(f, (struct nvm_inst_id){value_index(inst_operand(f, c, 0))});
   }
   if (c->op != OP_ICMP) return false;
-  *out = (struct exit_test){(enum icmp_predicate)c->aux, inst_operand(f, c, 0), inst_operand(f, c, 1)};
+  *out =
+      (struct exit_test){(enum icmp_predicate)c->aux, inst_operand(f, c, 0), inst_operand(f, c, 1)};
   if (!yes) out->predicate = icmp_inverse(out->predicate);
   if (loops_is_invariant(e->loops, f, n, out->t)) {
     *out = (struct exit_test){icmp_swapped(out->predicate), out->bound, out->t};
@@ -212,18 +235,20 @@ static bool find_test(const struct scev_env *e, uint32_t n, struct nvm_block x, 
 
 /* Whether `phi predicate bound` before each step keeps the step from wrapping. */
 static bool step_fits(enum icmp_predicate p, struct range bound, int64_t step, bool is_signed) {
-  if (p == ICMP_EQ || p == ICMP_NE || is_signed_predicate(p) != is_signed || bound.width == 0) return false;
+  if (p == ICMP_EQ || p == ICMP_NE || is_signed_predicate(p) != is_signed || bound.width == 0)
+    return false;
   bool subtract = step < 0 && !is_signed;
   struct range by = number_of(bound.width, subtract ? (int64_t)(0 - (uint64_t)step) : step);
   uint16_t flags = range_no_wrap(subtract ? OP_SUB : OP_ADD, range_where(p, bound), by);
   return is_less(p) == (step > 0) && (flags & (is_signed ? INST_NSW : INST_NUW));
 }
 
-static bool no_wrap_by(const struct scev_env *e, struct nvm_value v, const struct recurrence *r, int64_t step,
-                       bool is_signed, struct nvm_block x) {
+static bool no_wrap_by(const struct scev_env *e, struct nvm_value v, const struct recurrence *r,
+                       int64_t step, bool is_signed, struct nvm_block x) {
   const struct loop *l = &e->loops->data[r->loop];
   struct exit_test test;
-  if (!dominance_dominates(e->dominance, x, l->latch) || !find_test(e, r->loop, x, &test)) return false;
+  if (!dominance_dominates(e->dominance, x, l->latch) || !find_test(e, r->loop, x, &test))
+    return false;
   if (!loops_is_invariant(e->loops, e->f, r->loop, test.bound)) return false;
   bool before = value_equal(test.t, v), behind = value_equal(test.t, r->next);
   for (uint32_t k = 0; before && k < r->count; k++) {
@@ -231,22 +256,32 @@ static bool no_wrap_by(const struct scev_env *e, struct nvm_value v, const struc
     before = b.index != x.index && dominance_dominates(e->dominance, x, b);
   }
   if (!before && !behind) return false;
-  struct question q = {.f = e->f, .predicate = test.predicate, .a.value = r->start, .b.value = test.bound,
+  struct question q = {.f = e->f,
+                       .predicate = test.predicate,
+                       .a.value = r->start,
+                       .b.value = test.bound,
                        .width = known_bits_of(e->f, v).width};
-  if (test.predicate == ICMP_NE && (step == 1 || step == -1)) { /* start < bound, and then towards it by ones */
+  if (test.predicate == ICMP_NE &&
+      (step == 1 || step == -1)) { /* start < bound, and then towards it by ones */
     test.predicate = step > 0 ? (is_signed ? ICMP_SLT : ICMP_ULT) : is_signed ? ICMP_SGT : ICMP_UGT;
     q.predicate = test.predicate;
     before = false;
   }
-  return step_fits(test.predicate, range_of(e->f, test.bound), step, is_signed) && (before || answer(e->dominance, &q, l->header));
+  return step_fits(test.predicate, range_of(e->f, test.bound), step, is_signed) &&
+         (before || answer(e->dominance, &q, l->header));
 }
 
-bool scev_no_wrap(const struct scev_env *e, struct nvm_value v, const struct recurrence *r, int64_t step, bool is_signed) {
+bool scev_no_wrap(const struct scev_env *e, struct nvm_value v, const struct recurrence *r,
+                  int64_t step, bool is_signed) {
   const struct loop *l = &e->loops->data[r->loop];
-  if (!type_is_int(&e->f->module->types, value_type(e->f, v)) || block_is_none(l->latch) || step == 0) return false;
+  if (!type_is_int(&e->f->module->types, value_type(e->f, v)) || block_is_none(l->latch) ||
+      step == 0)
+    return false;
   if (no_wrap_by(e, v, r, step, is_signed, l->latch)) return true;
-  if (l->header.index != l->latch.index && no_wrap_by(e, v, r, step, is_signed, l->header)) return true;
-  bool other = l->exiting.index && l->exiting.index != l->header.index && l->exiting.index != l->latch.index;
+  if (l->header.index != l->latch.index && no_wrap_by(e, v, r, step, is_signed, l->header))
+    return true;
+  bool other =
+      l->exiting.index && l->exiting.index != l->header.index && l->exiting.index != l->latch.index;
   return other && no_wrap_by(e, v, r, step, is_signed, l->exiting);
 }
 
@@ -263,13 +298,15 @@ static bool is_finite(const struct scev_env *e, uint32_t n) {
       const struct nvm_inst *inst = function_inst(f, i);
       struct memory_access how = memory_access_unpack(inst->aux);
       bool store = inst->op == OP_STORE && !how.is_volatile && how.ordering == ORDER_NONE;
-      if (!store && !op_is_terminator((enum op)inst->op) && inst->op != OP_DBG_RECORD && effects_must_stay(f, inst))
+      if (!store && !op_is_terminator((enum op)inst->op) && inst->op != OP_DBG_RECORD &&
+          effects_must_stay(f, inst))
         return false;
     }
   return true;
 }
 
-/* --- counts ------------------------------------------------------------------------------------- */
+/* --- counts -------------------------------------------------------------------------------------
+ */
 
 static bool is_power_of_two(uint64_t m) { return m && !(m & (m - 1)); }
 
@@ -278,7 +315,7 @@ static uint32_t form_trailing_zeros(const struct scev_env *e, struct scev a) {
   for (uint32_t k = 0; k < a.count; k++) {
     uint32_t z = (uint32_t)__builtin_ctzll((uint64_t)a.terms[k].coefficient);
     struct known_bits b = value_is_none(a.terms[k].symbol) ? (struct known_bits){0, 0, 0}
-                                                            : known_bits_of(e->f, a.terms[k].symbol);
+                                                           : known_bits_of(e->f, a.terms[k].symbol);
     for (uint32_t bit = 0; bit < b.width && b.zero >> bit & 1; bit++) z++;
     if (z < zeros) zeros = z;
   }
@@ -291,7 +328,8 @@ struct span {
 };
 
 static void add_scaled(struct span *sum, struct range r, bool is_signed, int64_t factor) {
-  nvm_i128 low = end_of(r, is_signed, factor < 0) * factor, high = end_of(r, is_signed, factor >= 0) * factor;
+  nvm_i128 low = end_of(r, is_signed, factor < 0) * factor,
+           high = end_of(r, is_signed, factor >= 0) * factor;
   sum->low += low;
   sum->high += high;
 }
@@ -301,10 +339,12 @@ static struct range cut(struct range all, struct span s, bool is_signed) {
   low = s.low > low ? s.low : low;
   high = s.high < high ? s.high : high;
   if (low > high) return all; /* always poison */
-  return is_signed ? range_signed(all.width, (int64_t)low, (int64_t)high) : range_unsigned(all.width, (uint64_t)low, (uint64_t)high);
+  return is_signed ? range_signed(all.width, (int64_t)low, (int64_t)high)
+                   : range_unsigned(all.width, (uint64_t)low, (uint64_t)high);
 }
 
-/* What a form can be: by the ranges of its symbols modulo 2^width, and in numbers without bounds in which it does not wrap. */
+/* What a form can be: by the ranges of its symbols modulo 2^width, and in numbers without bounds in
+ * which it does not wrap. */
 static struct range form_range(const struct scev_env *e, struct scev a) {
   const int64_t large = INT64_C(1) << 48;
   struct range all = range_all(a.width), sum = number_of(a.width, a.constant);
@@ -314,15 +354,24 @@ static struct range form_range(const struct scev_env *e, struct scev a) {
   if (!value_is_none(a.base)) return all;
   for (uint32_t k = 0; k < a.count; k++) {
     const struct scev_term *t = &a.terms[k];
-    struct range r = t->loop || value_is_none(t->symbol) ? range_all(0) : range_of(e->f, t->symbol), part = r;
+    struct range r = t->loop || value_is_none(t->symbol) ? range_all(0) : range_of(e->f, t->symbol),
+                 part = r;
     if (r.width == 0 || r.width > a.width) part = all;
-    else if (r.width < a.width) part = t->is_signed ? range_signed(a.width, r.least, r.most) : range_unsigned(a.width, r.low, r.high);
-    if (t->coefficient == 1) sum = a.count == 1 ? moved(part, a.constant) : range_binary(OP_ADD, 0, sum, part);
+    else if (r.width < a.width)
+      part = t->is_signed ? range_signed(a.width, r.least, r.most)
+                          : range_unsigned(a.width, r.low, r.high);
+    if (t->coefficient == 1)
+      sum = a.count == 1 ? moved(part, a.constant) : range_binary(OP_ADD, 0, sum, part);
     else if (t->coefficient == -1) sum = range_binary(OP_SUB, 0, sum, part);
-    else sum = range_binary(OP_ADD, 0, sum, range_binary(OP_MUL, 0, part, number_of(a.width, t->coefficient)));
+    else
+      sum = range_binary(OP_ADD, 0, sum,
+                         range_binary(OP_MUL, 0, part, number_of(a.width, t->coefficient)));
     for (int is_signed = 0; is_signed < 2; is_signed++) {
-      holds[is_signed] &= r.width && r.width <= a.width && t->coefficient < large && t->coefficient > -large;
-      if (holds[is_signed]) add_scaled(&exact[is_signed], r, r.width < a.width ? t->is_signed : is_signed, t->coefficient);
+      holds[is_signed] &=
+          r.width && r.width <= a.width && t->coefficient < large && t->coefficient > -large;
+      if (holds[is_signed])
+        add_scaled(&exact[is_signed], r, r.width < a.width ? t->is_signed : is_signed,
+                   t->coefficient);
     }
   }
   for (int is_signed = 0; is_signed < 2; is_signed++)
@@ -337,17 +386,18 @@ struct counting {
   struct nvm_value tested;
   struct scev first, bound; /* T0, B */
   struct range bound_range;
-  bool bounded;             /* it is not all numbers, or T0 is one: upper bounds may be worth their time */
+  bool bounded; /* it is not all numbers, or T0 is one: upper bounds may be worth their time */
   int64_t step;
-  uint64_t magnitude;       /* of the step */
+  uint64_t magnitude; /* of the step */
   bool no_wrap, finite;
-  bool only;                /* the loop is left nowhere else */
+  bool only; /* the loop is left nowhere else */
 };
 
 #ifndef NDEBUG
 static bool is_consistent(const struct trip_count *t) {
   if (!t->taken.width) return !t->known;
-  if (t->divisor == 0 || t->multiple == 0 || (t->known && t->most > evalint_mask(t->taken.width))) return false;
+  if (t->divisor == 0 || t->multiple == 0 || (t->known && t->most > evalint_mask(t->taken.width)))
+    return false;
   if (!scev_is_constant(t->taken)) return true;
   uint64_t taken = evalint_zext(t->taken.width, (uint64_t)t->taken.constant);
   if (t->divisor != 1 || (t->guarded && t->exact && t->most != taken)) return false;
@@ -360,7 +410,8 @@ bool trip_count_is_number(const struct trip_count *c, uint64_t *taken) {
   return (c->known || c->exact) && c->guarded && scev_is_constant(c->taken);
 }
 
-/* Every trip count is made here. `most` is an upper bound already, and becomes a better one if the form says so. */
+/* Every trip count is made here. `most` is an upper bound already, and becomes a better one if the
+ * form says so. */
 static void settle(const struct counting *c, struct trip_count *t) {
   if (scev_is_constant(t->taken)) {
     uint64_t taken = evalint_zext(t->taken.width, (uint64_t)t->taken.constant) / t->divisor;
@@ -370,16 +421,23 @@ static void settle(const struct counting *c, struct trip_count *t) {
     t->multiple = t->guarded && taken + 1 ? taken + 1 : 1;
   }
   bool certain = t->exact || c->only, number = t->guarded && scev_is_constant(t->taken);
-  uint64_t by_form = certain && (number || c->bounded) ? form_range(c->e, t->taken).high / t->divisor : UINT64_MAX;
+  uint64_t by_form =
+      certain && (number || c->bounded) ? form_range(c->e, t->taken).high / t->divisor : UINT64_MAX;
   if (by_form < t->most || (certain && number)) t->most = by_form;
   if (certain && t->most > evalint_mask(t->taken.width)) t->most = evalint_mask(t->taken.width);
   t->known = c->only;
   assert(is_consistent(t));
 }
 
-static void settle_number(const struct counting *c, struct trip_count *t, uint64_t taken, bool guarded, bool exact) {
+static void settle_number(const struct counting *c, struct trip_count *t, uint64_t taken,
+                          bool guarded, bool exact) {
   struct scev form = {.constant = evalint_sext(c->first.width, taken), .width = c->first.width};
-  *t = (struct trip_count){.taken = form, .divisor = 1, .guarded = guarded, .exact = exact, .most = t->most, .multiple = 1};
+  *t = (struct trip_count){.taken = form,
+                           .divisor = 1,
+                           .guarded = guarded,
+                           .exact = exact,
+                           .most = t->most,
+                           .multiple = 1};
   settle(c, t);
 }
 
@@ -387,7 +445,8 @@ static void settle_number(const struct counting *c, struct trip_count *t, uint64
 static void count_numbers(const struct counting *c, struct trip_count *out) {
   bool is_signed = is_signed_predicate(c->predicate);
   struct range all = range_all(c->first.width);
-  nvm_i128 t = end_of(number_of(all.width, c->first.constant), is_signed, false), b = end_of(number_of(all.width, c->bound.constant), is_signed, false);
+  nvm_i128 t = end_of(number_of(all.width, c->first.constant), is_signed, false),
+           b = end_of(number_of(all.width, c->bound.constant), is_signed, false);
   nvm_i128 left = (is_less(c->predicate) ? b - t : t - b) - is_strict(c->predicate);
   nvm_i128 taken = left < 0 ? 0 : left / (nvm_i128)c->magnitude + 1, end = t + taken * c->step;
   if (end < end_of(all, is_signed, false) || end > end_of(all, is_signed, true)) return;
@@ -402,7 +461,8 @@ static void find_multiple(const struct counting *c, struct trip_count *out, int6
 }
 
 static void count_unequal(const struct counting *c, struct trip_count *out) {
-  struct scev d = c->step > 0 ? scev_subtract(c->e, c->bound, c->first) : scev_subtract(c->e, c->first, c->bound);
+  struct scev d = c->step > 0 ? scev_subtract(c->e, c->bound, c->first)
+                              : scev_subtract(c->e, c->first, c->bound);
   if (d.width == 0) return;
   uint64_t m = c->magnitude, whole = evalint_zext(d.width, (uint64_t)d.constant);
   bool even = is_power_of_two(m) ? form_trailing_zeros(c->e, d) >= (uint32_t)__builtin_ctzll(m)
@@ -412,8 +472,10 @@ static void count_unequal(const struct counting *c, struct trip_count *out) {
     return;
   }
   if (scev_is_constant(d) || (!even && !c->no_wrap && !(c->finite && is_power_of_two(m)))) return;
-  if (c->no_wrap) out->most = evalint_mask(d.width) / m + 1 ? evalint_mask(d.width) / m + 1 : UINT64_MAX;
-  *out = (struct trip_count){.taken = d, .divisor = m, .guarded = true, .exact = even, .most = out->most, .multiple = 1};
+  if (c->no_wrap)
+    out->most = evalint_mask(d.width) / m + 1 ? evalint_mask(d.width) / m + 1 : UINT64_MAX;
+  *out = (struct trip_count){
+      .taken = d, .divisor = m, .guarded = true, .exact = even, .most = out->most, .multiple = 1};
   find_multiple(c, out, (int64_t)m);
   settle(c, out);
 }
@@ -427,38 +489,46 @@ static uint64_t most_by_ranges(const struct counting *c, struct range from) {
   return most > (nvm_i128)UINT64_MAX ? UINT64_MAX : (uint64_t)most;
 }
 
-/* The phi that becomes T in each iteration starts with a value that is `start` without wrapping, and T is the phi plus
- * the step without wrapping. */
+/* The phi that becomes T in each iteration starts with a value that is `start` without wrapping,
+ * and T is the phi plus the step without wrapping. */
 static bool phi_starts_at(const struct counting *c, struct scev start, bool is_signed) {
   FOR_EACH_PHI(c->e->f, c->header, i) {
     struct recurrence r;
     struct nvm_value phi = value_of_inst(i);
     if (!scev_recurrence(c->e, phi, &r) || !value_equal(r.next, c->tested)) continue;
     struct scev s = scev_of(c->e, r.start), p = scev_of(c->e, phi);
-    return scev_equal(s, start) && (is_signed ? p.no_signed_wrap && s.no_signed_wrap : p.no_unsigned_wrap && s.no_unsigned_wrap);
+    return scev_equal(s, start) && (is_signed ? p.no_signed_wrap && s.no_signed_wrap
+                                              : p.no_unsigned_wrap && s.no_unsigned_wrap);
   }
   return false;
 }
 
-/* Whether the number one step before T0 exists in the test's reading, because no wrap lies between them. */
+/* Whether the number one step before T0 exists in the test's reading, because no wrap lies between
+ * them. */
 static bool start_exists(const struct counting *c, struct scev start) {
   bool is_signed = is_signed_predicate(c->predicate);
   struct range all = range_all(start.width), first = form_range(c->e, c->first);
-  nvm_i128 low = end_of(all, is_signed, false) + c->step, high = end_of(all, is_signed, true) + c->step;
+  nvm_i128 low = end_of(all, is_signed, false) + c->step,
+           high = end_of(all, is_signed, true) + c->step;
   if (end_of(first, is_signed, false) >= low && end_of(first, is_signed, true) <= high) return true;
   return c->no_wrap && phi_starts_at(c, start, is_signed);
 }
 
-/* Whether `a predicate B` holds when the loop is entered; a is T0 or, one step before it, `start`, which exists. */
+/* Whether `a predicate B` holds when the loop is entered; a is T0 or, one step before it, `start`,
+ * which exists. */
 static bool is_before(const struct counting *c, struct scev a, bool exists) {
   if (scev_holds(c->e, c->header, c->predicate, a, c->bound)) return true;
-  if (c->bounded && range_compare(c->predicate, form_range(c->e, a), c->bound_range) == 1) return true;
+  if (c->bounded && range_compare(c->predicate, form_range(c->e, a), c->bound_range) == 1)
+    return true;
   bool is_signed = is_signed_predicate(c->predicate);
   struct scev d = scev_subtract(c->e, c->bound, a);
   if (!exists || !scev_is_constant(d)) return false;
-  if (is_signed ? !c->first.no_signed_wrap || !c->bound.no_signed_wrap : !c->first.no_unsigned_wrap || !c->bound.no_unsigned_wrap)
+  if (is_signed ? !c->first.no_signed_wrap || !c->bound.no_signed_wrap
+                : !c->first.no_unsigned_wrap || !c->bound.no_unsigned_wrap)
     return false;
-  nvm_i128 more = (nvm_i128)c->bound.constant - (scev_equal(a, c->first) ? c->first.constant : (nvm_i128)c->first.constant - c->step);
+  nvm_i128 more =
+      (nvm_i128)c->bound.constant -
+      (scev_equal(a, c->first) ? c->first.constant : (nvm_i128)c->first.constant - c->step);
   return is_less(c->predicate) ? more >= is_strict(c->predicate) : -more >= is_strict(c->predicate);
 }
 
@@ -470,23 +540,33 @@ static void count_ordered(struct counting *c, struct nvm_value bound, struct tri
     return;
   }
   bool lone = c->bound.count == 1 && value_equal(c->bound.terms[0].symbol, bound);
-  c->bound_range = range_both(range_of(c->e->f, bound), lone ? range_all(c->bound.width) : form_range(c->e, c->bound));
-  bool power = is_power_of_two(c->magnitude), fits = step_fits(c->predicate, c->bound_range, c->step, is_signed);
+  c->bound_range = range_both(range_of(c->e->f, bound),
+                              lone ? range_all(c->bound.width) : form_range(c->e, c->bound));
+  bool power = is_power_of_two(c->magnitude),
+       fits = step_fits(c->predicate, c->bound_range, c->step, is_signed);
   if (!fits && !c->no_wrap && !(c->finite && power)) return;
-  c->bounded = scev_is_constant(c->first) || !range_equal(c->bound_range, range_all(c->bound.width));
+  c->bounded =
+      scev_is_constant(c->first) || !range_equal(c->bound_range, range_all(c->bound.width));
   if (c->bounded) out->most = most_by_ranges(c, form_range(c->e, c->first));
   struct scev start = scev_plus(c->first, -c->step);
-  struct scev d = c->step > 0 ? scev_subtract(c->e, c->bound, start) : scev_subtract(c->e, start, c->bound);
+  struct scev d =
+      c->step > 0 ? scev_subtract(c->e, c->bound, start) : scev_subtract(c->e, start, c->bound);
   if (d.width == 0) return;
-  bool exists = (!fits || scev_is_constant(d)) && start_exists(c, start), by_start = (fits || exists || power) && is_before(c, start, exists);
-  bool by_first = !by_start && is_before(c, c->first, true), exact = fits || (by_start && exists && c->no_wrap);
+  bool exists = (!fits || scev_is_constant(d)) && start_exists(c, start),
+       by_start = (fits || exists || power) && is_before(c, start, exists);
+  bool by_first = !by_start && is_before(c, c->first, true),
+       exact = fits || (by_start && exists && c->no_wrap);
   if (!by_start && !power) return;
   if (c->bounded && by_start && (fits || exists)) {
     uint64_t most = most_by_ranges(c, form_range(c->e, start));
     if (most && most - 1 < out->most) out->most = most - 1; /* without the step from start to T0 */
   }
-  *out = (struct trip_count){.taken = scev_plus(d, -(int64_t)strict), .divisor = c->magnitude,
-                             .guarded = by_start || by_first, .exact = exact, .most = out->most, .multiple = 1};
+  *out = (struct trip_count){.taken = scev_plus(d, -(int64_t)strict),
+                             .divisor = c->magnitude,
+                             .guarded = by_start || by_first,
+                             .exact = exact,
+                             .most = out->most,
+                             .multiple = 1};
   find_multiple(c, out, strict ? 1 : (int64_t)c->magnitude);
   settle(c, out);
 }
@@ -495,11 +575,17 @@ struct trip_count scev_exit_count(struct scev_env *e, uint32_t n, struct nvm_blo
   const struct loop *l = &e->loops->data[n];
   struct trip_count out = {.divisor = 1, .most = UINT64_MAX, .multiple = 1};
   struct exit_test test;
-  if (block_is_none(l->latch) || !dominance_dominates(e->dominance, x, l->latch) || !find_test(e, n, x, &test)) return out;
+  if (block_is_none(l->latch) || !dominance_dominates(e->dominance, x, l->latch) ||
+      !find_test(e, n, x, &test))
+    return out;
   struct scev t = scev_of(e, test.t), bound = scev_of(e, test.bound);
-  struct counting c = {.e = e, .header = l->header, .predicate = test.predicate, .tested = test.t, .bound = bound};
-  if (t.width != bound.width || !scev_is_invariant(e, bound, n) || !scev_step(e, t, n, &c.step) || c.step == 0) return out;
-  if (is_signed_predicate(c.predicate) && !value_is_none(t.base)) return out; /* an object may lie around 2^63 */
+  struct counting c = {
+      .e = e, .header = l->header, .predicate = test.predicate, .tested = test.t, .bound = bound};
+  if (t.width != bound.width || !scev_is_invariant(e, bound, n) || !scev_step(e, t, n, &c.step) ||
+      c.step == 0)
+    return out;
+  if (is_signed_predicate(c.predicate) && !value_is_none(t.base))
+    return out; /* an object may lie around 2^63 */
   c.magnitude = c.step > 0 ? (uint64_t)c.step : 0 - (uint64_t)c.step;
   c.first = scev_at_start(e, t, n);
   c.no_wrap = is_signed_predicate(c.predicate) ? t.no_signed_wrap : t.no_unsigned_wrap;

@@ -280,11 +280,31 @@ static enum nvmini_status bad_number(struct nvmini_context *c, const char *optio
 }
 
 enum option {
-  OPTION_CPU, OPTION_PTX, OPTION_FEATURES, OPTION_FTZ, OPTION_FMA_LEVEL, OPTION_PREC_DIV,
-  OPTION_PREC_SQRT, OPTION_ERROR_LIMIT, OPTION_O0, OPTION_O1, OPTION_O2, OPTION_O3, OPTION_OFC,
-  OPTION_PASSES, OPTION_VERIFY_EACH, OPTION_TIME_PASSES, OPTION_STATS,
-  OPTION_PRINT_BEFORE, OPTION_PRINT_AFTER, OPTION_PRINT_CHANGED, OPTION_ONLY_FUNCTION,
-  OPTION_BISECT, OPTION_KNOB, OPTION_VERBOSE, OPTION_WARNINGS_AS_ERRORS,
+  OPTION_CPU,
+  OPTION_PTX,
+  OPTION_FEATURES,
+  OPTION_FTZ,
+  OPTION_FMA_LEVEL,
+  OPTION_PREC_DIV,
+  OPTION_PREC_SQRT,
+  OPTION_ERROR_LIMIT,
+  OPTION_O0,
+  OPTION_O1,
+  OPTION_O2,
+  OPTION_O3,
+  OPTION_OFC,
+  OPTION_PASSES,
+  OPTION_VERIFY_EACH,
+  OPTION_TIME_PASSES,
+  OPTION_STATS,
+  OPTION_PRINT_BEFORE,
+  OPTION_PRINT_AFTER,
+  OPTION_PRINT_CHANGED,
+  OPTION_ONLY_FUNCTION,
+  OPTION_BISECT,
+  OPTION_KNOB,
+  OPTION_VERBOSE,
+  OPTION_WARNINGS_AS_ERRORS,
   OPTION_COUNT,
 };
 
@@ -389,14 +409,20 @@ static enum nvmini_status set_level(struct nvmini_context *c, const char *name, 
 static enum nvmini_status set_long_option(struct nvmini_context *c, enum option o,
                                           const char *value) {
   switch (o) {
-    case OPTION_CPU: case OPTION_PTX: case OPTION_FEATURES: return set_target_option(c, o, value);
-    case OPTION_FMA_LEVEL: case OPTION_PREC_DIV: case OPTION_PREC_SQRT:
-      return set_group_option(c, o, value);
+    case OPTION_CPU:
+    case OPTION_PTX:
+    case OPTION_FEATURES: return set_target_option(c, o, value);
+    case OPTION_FMA_LEVEL:
+    case OPTION_PREC_DIV:
+    case OPTION_PREC_SQRT: return set_group_option(c, o, value);
     case OPTION_KNOB: return set_knob(c, value);
     case OPTION_VERBOSE: c->verbose = true; return NVMINI_OK;
     case OPTION_WARNINGS_AS_ERRORS: c->warnings.errors = true; return NVMINI_OK;
     case OPTION_FTZ: c->target.ftz = true; return NVMINI_OK;
-    case OPTION_O0: case OPTION_O1: case OPTION_O2: case OPTION_O3:
+    case OPTION_O0:
+    case OPTION_O1:
+    case OPTION_O2:
+    case OPTION_O3:
       return set_level(c, option_table[o].name + strlen("-O"), (uint8_t)(o - OPTION_O0));
     case OPTION_OFC:
       if (strcmp(value, "max") == 0) return set_level(c, "max", 1);
@@ -405,9 +431,13 @@ static enum nvmini_status set_long_option(struct nvmini_context *c, enum option 
       return bad_option(c, "-Ofc is max, mid or min");
     case OPTION_TIME_PASSES: c->passes.time_passes = true; return NVMINI_OK;
     case OPTION_STATS: c->statistics = true; return NVMINI_OK;
-    case OPTION_PASSES: case OPTION_VERIFY_EACH: case OPTION_PRINT_BEFORE: case OPTION_PRINT_AFTER:
-    case OPTION_PRINT_CHANGED: case OPTION_ONLY_FUNCTION: case OPTION_BISECT:
-      return set_pass_option(c, o, value);
+    case OPTION_PASSES:
+    case OPTION_VERIFY_EACH:
+    case OPTION_PRINT_BEFORE:
+    case OPTION_PRINT_AFTER:
+    case OPTION_PRINT_CHANGED:
+    case OPTION_ONLY_FUNCTION:
+    case OPTION_BISECT: return set_pass_option(c, o, value);
     case OPTION_ERROR_LIMIT:
       if (read_number(value, UINT32_MAX, &c->error_limit)) return NVMINI_OK;
       return bad_number(c, option_table[o].name, value, UINT32_MAX);
@@ -424,7 +454,8 @@ static enum nvmini_status set_warning(struct nvmini_context *c, const char *text
   if (diag_policy_set(&c->warnings, text, &unknown)) return NVMINI_OK;
   struct nearest near = nearest_start(text_of(unknown));
   for (int id = 0; id < DIAG_COUNT; id++)
-    if (diag_severity((enum diag_id)id) == DIAG_WARNING) nearest_offer(&near, text_of(diag_name((enum diag_id)id)));
+    if (diag_severity((enum diag_id)id) == DIAG_WARNING)
+      nearest_offer(&near, text_of(diag_name((enum diag_id)id)));
   arena_init(&arena, counted(c));
   textbuf_init(&b, &arena);
   textbuf_format(&b, "unknown warning '%s'", unknown);
@@ -444,7 +475,8 @@ enum nvmini_status nvmini_set_option(struct nvmini_context *context, const char 
       continue;
     bool has_value = option[name] == '=';
     if (has_value != option_table[o].has_value && o != OPTION_VERIFY_EACH)
-      return bad_option(context, has_value ? "this option takes no value" : "this option needs a value");
+      return bad_option(context,
+                        has_value ? "this option takes no value" : "this option needs a value");
     return set_long_option(context, (enum option)o, has_value ? option + name + 1 : "");
   }
   struct tgt_options changed = context->target;
@@ -529,7 +561,9 @@ void module_on_change(struct nvmini_context *context, module_change *on_change, 
   context->passes.change_state = state;
 }
 
-struct nvm_module *module_of_handle(const struct nvmini_module *module) { return module->ir; }
+struct nvm_module *module_of_handle(const struct nvmini_module *module) {
+  return module->ir;
+}
 
 void nvmini_release(struct nvmini_module *module) {
   if (module == NULL) return;
@@ -571,7 +605,8 @@ static struct nvmini_text finished_text(struct textbuf *b) {
   return (struct nvmini_text){b->bytes, b->length == 0 ? 0 : b->length - 1};
 }
 
-/* The function that --only-function names, NULL without it; false, and reported, if there is none. */
+/* The function that --only-function names, NULL without it; false, and reported, if there is none.
+ */
 static bool find_only_function(const struct nvmini_module *m, struct diag_sink *sink,
                                const struct nvm_function **only) {
   const struct nvm_text name = m->context->passes.only_function;
@@ -605,7 +640,8 @@ static enum nvmini_status print_into(struct nvmini_module *module, struct nvmini
   arena_free(&module->output);
   struct textbuf out;
   textbuf_init(&out, &module->output);
-  enum nvm_status printed = graphs ? print_graphs(module, &sink, &out) : print_module(module->ir, &out);
+  enum nvm_status printed =
+      graphs ? print_graphs(module, &sink, &out) : print_module(module->ir, &out);
   *text = finished_text(&out);
   if (module->output.failed) printed = NVM_OUT_OF_MEMORY;
   return finish(module->context, module, &arena, &sink, printed);
@@ -638,9 +674,11 @@ struct remark_route {
 };
 
 /* Line and column stay 0 when there is no memory for the list. */
-static void locate_remark(struct remark_route *to, uint32_t position, uint32_t *line, uint32_t *column) {
+static void locate_remark(struct remark_route *to, uint32_t position, uint32_t *line,
+                          uint32_t *column) {
   const struct nvmini_text source = to->module->source;
-  if (to->lines.starts.count == 0) lines_list(&to->lines, (struct nvm_text){source.bytes, source.length}, &to->arena);
+  if (to->lines.starts.count == 0)
+    lines_list(&to->lines, (struct nvm_text){source.bytes, source.length}, &to->arena);
   if (!to->arena.failed) *line = lines_find(&to->lines, position, column);
 }
 
@@ -651,12 +689,17 @@ static void deliver_remark(void *state, const struct remark *r) {
                                                   [REMARK_ANALYSIS] = NVMINI_ANALYSIS};
   struct remark_route *to = state;
   struct nvmini_remark_argument arguments[MOST_ARGUMENTS];
-  struct nvmini_remark p = {.kind = kinds[r->kind], .pass = r->pass, .name = r->name,
-                            .function = public_text(r->function), .file = public_text(r->file),
-                            .line = r->line, .column = r->column, .arguments = arguments};
+  struct nvmini_remark p = {.kind = kinds[r->kind],
+                            .pass = r->pass,
+                            .name = r->name,
+                            .function = public_text(r->function),
+                            .file = public_text(r->file),
+                            .line = r->line,
+                            .column = r->column,
+                            .arguments = arguments};
   for (; p.count < r->count && p.count < MOST_ARGUMENTS; p.count++)
-    arguments[p.count] = (struct nvmini_remark_argument){
-        public_text(r->arguments[p.count].key), public_text(r->arguments[p.count].value)};
+    arguments[p.count] = (struct nvmini_remark_argument){public_text(r->arguments[p.count].key),
+                                                         public_text(r->arguments[p.count].value)};
   if (p.file.length == 0 && r->position) {
     p.file = public_text(text_of(to->module->name));
     locate_remark(to, (uint32_t)r->position, &p.line, &p.column);

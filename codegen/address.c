@@ -1,16 +1,17 @@
-/* Addresses: the best base + offset for a pointer, getelementptr, and places in the thread's frame (frame.c). */
+/* Addresses: the best base + offset for a pointer, getelementptr, and places in the thread's frame
+ * (frame.c). */
 #include "codegen/lower.h"
 
 #include "ir/evalint.h"
 uint16_t space_mod(uint32_t address_space) {
   switch (address_space) {
-  case 1: return PTX_MOD_GLOBAL;
-  case 3: return PTX_MOD_SHARED;
-  case 4: return PTX_MOD_CONST;
-  case 5: return PTX_MOD_LOCAL;
-  case 7: return PTX_MOD_SHARED_CLUSTER;
-  case 101: return PTX_MOD_PARAM;
-  default: return 0;
+    case 1: return PTX_MOD_GLOBAL;
+    case 3: return PTX_MOD_SHARED;
+    case 4: return PTX_MOD_CONST;
+    case 5: return PTX_MOD_LOCAL;
+    case 7: return PTX_MOD_SHARED_CLUSTER;
+    case 101: return PTX_MOD_PARAM;
+    default: return 0;
   }
 }
 
@@ -64,8 +65,7 @@ static void lower_dynamic_alloca(struct lower *l, const struct nvm_inst *i, stru
   emit3(l, PTX_ALLOCA, PTX_MODS(PTX_MOD_U64), ptx_r(local), bytes, ptx_i(align));
   if (space_mod(type_info(&l->module->types, i->type)->width) == PTX_MOD_LOCAL)
     lower_copy(l, to, ptx_r(local));
-  else
-    emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, PTX_MOD_U64), ptx_r(to), ptx_r(local));
+  else emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, PTX_MOD_U64), ptx_r(to), ptx_r(local));
 }
 
 void lower_alloca(struct lower *l, const struct nvm_inst *i) {
@@ -87,7 +87,8 @@ struct gep_walk {
   bool first;           /* the next index is the first: it steps over whole objects */
 };
 
-/* The bytes that one step of index `k` moves; for structs, the offset of the member (*member set). */
+/* The bytes that one step of index `k` moves; for structs, the offset of the member (*member set).
+ */
 static uint64_t gep_step(const struct lower *l, struct gep_walk *w, struct nvm_value index,
                          bool *member) {
   const struct type_table *t = &l->module->types;
@@ -135,29 +136,35 @@ bool lower_cast_drops_space(const struct lower *l, const struct nvm_inst *i) {
 
 static bool is_power_of_two(uint64_t x) { return x != 0 && (x & (x - 1)) == 0; }
 
-/* v * step in 64 bits; `index` holds v. ptxas makes one instruction of such a product and each of its sums, but two
- * or three of a mad.wide; so a product that was made on the way here is as good as a new one. */
-static struct ptx_reg widen_product(struct lower *l, struct nvm_value v, struct ptx_operand index, const struct part *p,
-                                    bool is_signed, uint64_t step) {
+/* v * step in 64 bits; `index` holds v. ptxas makes one instruction of such a product and each of
+ * its sums, but two or three of a mad.wide; so a product that was made on the way here is as good
+ * as a new one. */
+static struct ptx_reg widen_product(struct lower *l, struct nvm_value v, struct ptx_operand index,
+                                    const struct part *p, bool is_signed, uint64_t step) {
   struct nvm_block here = function_inst(l->f, l->inst)->block;
-  struct wide_product *known = &l->wide_products[(v.bits * 31 + step) % (sizeof l->wide_products / sizeof *known)];
+  struct wide_product *known =
+      &l->wide_products[(v.bits * 31 + step) % (sizeof l->wide_products / sizeof *known)];
   if (value_equal(known->value, v) && known->step == step && known->is_signed == is_signed &&
       dominance_dominates(&l->dominance, known->block, here))
     return known->product;
   struct ptx_reg product = lower_temp(l, PTX_B64);
   index = is_signed ? lower_sext_part(l, index, p, 32) : lower_zext_part(l, index, p, 32);
-  emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_WIDE, is_signed ? PTX_MOD_S32 : PTX_MOD_U32), ptx_r(product), index, ptx_i((int64_t)step));
+  emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_WIDE, is_signed ? PTX_MOD_S32 : PTX_MOD_U32), ptx_r(product),
+        index, ptx_i((int64_t)step));
   if (!value_is_none(v)) *known = (struct wide_product){v, step, here, product, is_signed};
   return product;
 }
 
-/* base + index * step, where the offset has the pointer's width; `index` holds v, or a lane of a vector: no value. */
-static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struct nvm_value v, struct ptx_operand index,
-                                 const struct part *p, bool is_signed, uint64_t step, bool wide) {
+/* base + index * step, where the offset has the pointer's width; `index` holds v, or a lane of a
+ * vector: no value. */
+static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struct nvm_value v,
+                                 struct ptx_operand index, const struct part *p, bool is_signed,
+                                 uint64_t step, bool wide) {
   uint16_t type = wide ? PTX_MOD_S64 : PTX_MOD_S32;
   struct ptx_reg sum = lower_temp(l, wide ? PTX_B64 : PTX_B32);
   if (wide && p->container == 32 && step > 1 && step <= INT32_MAX) {
-    emit3(l, PTX_ADD, PTX_MODS(type), ptx_r(sum), base, ptx_r(widen_product(l, v, index, p, is_signed, step)));
+    emit3(l, PTX_ADD, PTX_MODS(type), ptx_r(sum), base,
+          ptx_r(widen_product(l, v, index, p, is_signed, step)));
     return sum;
   }
   index = lower_sext_part(l, index, p, wide ? 64 : 32);
@@ -233,7 +240,8 @@ static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const stru
     bool is_signed = true;
     lower_gep_index_source(l, i, k, &source, &is_signed);
     struct part p = *lower_part(l, lower_type(l, o->scalar), 0);
-    address = ptx_r(add_scaled(l, address, o->count == 1 ? source : VALUE_NULL, index, &p, is_signed, step, wide));
+    address = ptx_r(add_scaled(l, address, o->count == 1 ? source : VALUE_NULL, index, &p,
+                               is_signed, step, wide));
   }
   if (constant)
     emit3(l, PTX_ADD, PTX_MODS(wide ? PTX_MOD_S64 : PTX_MOD_S32), ptx_r(to), address,
@@ -285,15 +293,18 @@ struct address lower_address(struct lower *l, struct nvm_value pointer) {
       if (at == 0 || !fits_offset(sum) || !fits_offset(sum + at)) break;
       return lower_depot_address(l, (uint64_t)(sum + at - 1));
     }
-    if (i->op == OP_GEP && lower_gep_is_constant(l, i, &offset)) sum = (int64_t)((uint64_t)sum + (uint64_t)offset);
+    if (i->op == OP_GEP && lower_gep_is_constant(l, i, &offset))
+      sum = (int64_t)((uint64_t)sum + (uint64_t)offset);
     else if (!lower_cast_drops_space(l, i) && !casts_variable(i, inst_operand(l->f, i, 0))) break;
     pointer = inst_operand(l->f, i, 0);
   }
-  if (value_kind(pointer) == VALUE_INST && l->overwritten[value_index(pointer)]) pointer = own, sum = own_sum;
+  if (value_kind(pointer) == VALUE_INST && l->overwritten[value_index(pointer)])
+    pointer = own, sum = own_sum;
   if (value_kind(pointer) == VALUE_GLOBAL && fits_offset(sum)) {
     const struct nvm_global *g = module_global(l->module, pointer);
     if (!g->is_alias)
-      return (struct address){ptx_at_symbol(lower_symbol_name(l, pointer), sum), global_space(g), 1};
+      return (struct address){ptx_at_symbol(lower_symbol_name(l, pointer), sum), global_space(g),
+                              1};
   }
   struct nvm_str param = {0};
   bool in_param = lower_in_param(l, pointer, &param);

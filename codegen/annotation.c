@@ -1,11 +1,10 @@
 /* What !nvvm.annotations says of functions and variables: !{ptr @f, !"maxntidx", i32 128, …}, a
- * symbol and pairs of a key and a value. Chained by symbol once for the whole module, so that asking
- * costs the length of one symbol's own list. */
+ * symbol and pairs of a key and a value. Chained by symbol once for the whole module, so that
+ * asking costs the length of one symbol's own list. */
 #include "codegen/lower.h"
 
 static uint32_t *head_of(struct lower *l, struct nvm_value symbol) {
-  if (value_kind(symbol) == VALUE_FUNCTION)
-    return &l->annotations.of_function[value_index(symbol)];
+  if (value_kind(symbol) == VALUE_FUNCTION) return &l->annotations.of_function[value_index(symbol)];
   return value_kind(symbol) == VALUE_GLOBAL ? &l->annotations.of_global[value_index(symbol)] : NULL;
 }
 

@@ -43,7 +43,8 @@ static bool read_constraints(struct asm_call *c) {
   struct nvm_text text = module_text(c->l->module, c->assembly->str2), word;
   uint32_t room = 1;
   for (size_t k = 0; k < text.length; k++) room += text.bytes[k] == ',';
-  c->constraints = (struct asm_constraints){.room = room, .of = arena_alloc(a, room * sizeof *c->constraints.of)};
+  c->constraints = (struct asm_constraints){.room = room,
+                                            .of = arena_alloc(a, room * sizeof *c->constraints.of)};
   if (!c->constraints.of || asm_constraints_read(text, &c->constraints, &word)) return false;
   c->count = c->constraints.count;
   c->operands = arena_alloc(a, room * sizeof *c->operands);
@@ -155,9 +156,8 @@ static void move_in(struct lower *l, struct nvm_value v, struct nvm_type type, e
     if (p.kind == PART_INT) x = lower_zext_part(l, x, &p, p.container);
     if (x.reg.bits != to.bits) lower_copy(l, to, x);
   } else if (fit == FIT_BITS && p.kind == PART_I1 && is_int_class(ptx_reg_class(to))) {
-    lower_copy(
-        l, to,
-        lower_pred_to_int(l, ptx_r(lower_reg(l, v, 0)), class_bits(ptx_reg_class(to))));
+    lower_copy(l, to,
+               lower_pred_to_int(l, ptx_r(lower_reg(l, v, 0)), class_bits(ptx_reg_class(to))));
   } else if (fit == FIT_BITS) {
     struct part as_int = part_at(l, type_of_class(l, ptx_reg_class(to)), 0);
     struct ptx_operand bits = lower_part_to_bits(l, &p, ptx_r(lower_reg(l, v, 0)));
@@ -230,7 +230,8 @@ static bool make_outputs(struct asm_call *c) {
 
 /* The constant string that a `C` operand points to. */
 static bool string_operand(struct asm_call *c, struct nvm_value v, struct nvm_text *text) {
-  return reflect_string(c->l->f, v, text) || refuse(c, "constraint 'C' needs the address of a constant string", NULL, 0);
+  return reflect_string(c->l->f, v, text) ||
+         refuse(c, "constraint 'C' needs the address of a constant string", NULL, 0);
 }
 
 static bool constant_input(struct asm_call *c, struct nvm_value v, char letter,
@@ -317,7 +318,8 @@ static bool is_blank(struct nvm_text text) {
 static void warn_unknown(struct lower *l, const struct ptx_parse_error *error) {
   struct textbuf b;
   textbuf_init(&b, &l->arena);
-  textbuf_format(&b, "%t (line %u, column %u of its text)", error->message, error->line, error->column);
+  textbuf_format(&b, "%t (line %u, column %u of its text)", error->message, error->line,
+                 error->column);
   lower_warn(l, DIAG_UNKNOWN_ASM, (struct nvm_text){b.bytes, b.length});
 }
 

@@ -3,8 +3,9 @@
  * Consistency Model", 2019): the ordering stands on the instruction, and seq_cst puts fence.sc in
  * front of an acquire. Before sm_70 there are no orderings: membar stands on either side.
  *
- * CUDA code is the exception: clang up to 21 writes seq_cst without a scope for every atomicAdd, which the CUDA
- * guide defines as relaxed at GPU scope; in such modules these are lowered as relaxed, with one note.
+ * CUDA code is the exception: clang up to 21 writes seq_cst without a scope for every atomicAdd,
+ * which the CUDA guide defines as relaxed at GPU scope; in such modules these are lowered as
+ * relaxed, with one note.
  *
  * What PTX has no instruction for is a compare-and-swap loop: over the object itself where it is
  * 16, 32, 64 or 128 bits long, else over the 32-bit word around it. The thread's own frame can't be
@@ -46,7 +47,9 @@ static void emit_fence(struct lower *l, bool sequential, unsigned scope) {
     emit0(l, PTX_FENCE, PTX_MODS(sequential ? PTX_MOD_SC : PTX_MOD_ACQ_REL, level));
     return;
   }
-  uint16_t old = level == PTX_MOD_CTA ? PTX_MOD_CTA : level == PTX_MOD_GPU ? PTX_MOD_GL : PTX_MOD_SYS;
+  uint16_t old = level == PTX_MOD_CTA   ? PTX_MOD_CTA
+                 : level == PTX_MOD_GPU ? PTX_MOD_GL
+                                        : PTX_MOD_SYS;
   emit0(l, PTX_MEMBAR, PTX_MODS(old));
 }
 
@@ -55,18 +58,17 @@ void lower_fence(struct lower *l, const struct nvm_inst *i) {
   emit_fence(l, how.ordering == ORDER_SEQ_CST, how.scope);
 }
 
-static bool acquires(unsigned order) {
-  return order == ORDER_ACQUIRE || order >= ORDER_ACQ_REL;
-}
+static bool acquires(unsigned order) { return order == ORDER_ACQUIRE || order >= ORDER_ACQ_REL; }
 static bool releases(unsigned order) { return order >= ORDER_RELEASE; }
 
 /* The ordering that an atom of this IR ordering carries, after fence.sc if it is seq_cst. */
 static uint16_t order_mod(unsigned order) {
   switch (order) {
-  case ORDER_ACQUIRE: case ORDER_SEQ_CST: return PTX_MOD_ACQUIRE;
-  case ORDER_RELEASE: return PTX_MOD_RELEASE;
-  case ORDER_ACQ_REL: return PTX_MOD_ACQ_REL;
-  default: return PTX_MOD_RELAXED;
+    case ORDER_ACQUIRE:
+    case ORDER_SEQ_CST: return PTX_MOD_ACQUIRE;
+    case ORDER_RELEASE: return PTX_MOD_RELEASE;
+    case ORDER_ACQ_REL: return PTX_MOD_ACQ_REL;
+    default: return PTX_MOD_RELAXED;
   }
 }
 
@@ -87,16 +89,20 @@ static void note_relaxed(struct lower *l) {
   l->noted_relaxed = true;
 }
 
-/* The version of the clang that made the module, without libdevice's (3.8); 0: another compiler made it. */
+/* The version of the clang that made the module, without libdevice's (3.8); 0: another compiler
+ * made it. */
 static unsigned clang_version(const struct nvm_module *m) {
   const struct named_metadata *idents = module_named_metadata(m, "llvm.ident");
   for (uint32_t k = 0; idents && k < idents->count; k++) {
-    const struct meta_node *n = meta_as_node(&m->metadata, m->metadata.operands.data[idents->first + k]);
-    const struct meta_item *text = n && n->count ? meta_item(&m->metadata, meta_operand(&m->metadata, n, 0)) : NULL;
+    const struct meta_node *n =
+        meta_as_node(&m->metadata, m->metadata.operands.data[idents->first + k]);
+    const struct meta_item *text =
+        n && n->count ? meta_item(&m->metadata, meta_operand(&m->metadata, n, 0)) : NULL;
     if (!text || text->kind != META_STRING) continue;
     const char *at = strstr(module_text(m, text->str).bytes, "clang version ");
     unsigned version = 0;
-    for (at += at ? strlen("clang version ") : 0; at && *at >= '0' && *at <= '9' && version < 1000; at++)
+    for (at += at ? strlen("clang version ") : 0; at && *at >= '0' && *at <= '9' && version < 1000;
+         at++)
       version = version * 10 + (unsigned)(*at - '0');
     if (version > 3) return version;
   }
@@ -113,13 +119,16 @@ bool lower_atomics_are_relaxed(const struct nvm_module *m, int32_t knob) {
   enum { LAST_CLANG = 21 };
   if (knob >= 0) return knob != 0;
   unsigned version = clang_version(m);
-  return version > 0 && version <= LAST_CLANG && (has_flag(m, "SDK Version") || has_flag(m, "nvvm-reflect-ftz"));
+  return version > 0 && version <= LAST_CLANG &&
+         (has_flag(m, "SDK Version") || has_flag(m, "nvvm-reflect-ftz"));
 }
 
-static struct atomic describe_atomic(struct lower *l, struct nvm_value pointer, struct memory_access how) {
+static struct atomic describe_atomic(struct lower *l, struct nvm_value pointer,
+                                     struct memory_access how) {
   unsigned order = how.ordering > how.failure_ordering ? how.ordering : how.failure_ordering;
   if (how.ordering == ORDER_RELEASE && how.failure_ordering == ORDER_ACQUIRE) order = ORDER_ACQ_REL;
-  return (struct atomic){.l = l, .at = lower_address(l, pointer), .order = order, .scope = how.scope};
+  return (struct atomic){
+      .l = l, .at = lower_address(l, pointer), .order = order, .scope = how.scope};
 }
 
 /* Of atomicrmw and cmpxchg only. */
@@ -131,7 +140,9 @@ static void relax(struct atomic *a) {
 }
 
 /* As scope_mod; 0 too where the scope is atom's own, the GPU. */
-static uint16_t atomic_scope(const struct atomic *a) { return a->is_relaxed ? 0 : scope_mod(a->l, a->scope); }
+static uint16_t atomic_scope(const struct atomic *a) {
+  return a->is_relaxed ? 0 : scope_mod(a->l, a->scope);
+}
 
 static void fence_before(const struct atomic *a) {
   if (has_orderings(a->l)) {
@@ -148,17 +159,19 @@ static void fence_after(const struct atomic *a) {
 /* --- loads and stores ------------------------------------------------------------------------- */
 
 /* `ld.acquire.sys.global.b32 to, [at]`, st; the own frame has no order to keep. */
-static void emit_plain(const struct atomic *a, bool load, uint16_t order, struct ptx_operand value) {
+static void emit_plain(const struct atomic *a, bool load, uint16_t order,
+                       struct ptx_operand value) {
   struct lower *l = a->l;
   bool ordered = has_orderings(l);
   uint16_t scope = ordered ? atomic_scope(a) : PTX_MOD_NONE;
   bool wide = value.kind == PTX_OPERAND_REG && ptx_reg_class(value.reg) == PTX_B128;
-  uint16_t type = wide                               ? PTX_MOD_B128
+  uint16_t type = wide                              ? PTX_MOD_B128
                   : part_store_bytes(&a->part) == 1 ? PTX_MOD_U8
-                                                     : part_move_mod(&a->part);
+                                                    : part_move_mod(&a->part);
   struct mod_list mods = given_mods(
       PTX_MODS(ordered ? order : PTX_MOD_VOLATILE,
-               ordered && scope == PTX_MOD_NONE ? PTX_MOD_GPU : scope, a->at.space, type), 4);
+               ordered && scope == PTX_MOD_NONE ? PTX_MOD_GPU : scope, a->at.space, type),
+      4);
   if (a->at.space == PTX_MOD_LOCAL) mods = given_mods(PTX_MODS(a->at.space, type), 2);
   if (load) emit2(l, PTX_LD, mods.words, value, a->at.at);
   else emit2(l, PTX_ST, mods.words, a->at.at, value);
@@ -184,7 +197,9 @@ void lower_atomic_load(struct lower *l, const struct nvm_inst *i) {
   if (!atomic_init(&a, l, inst_operand(l->f, i, 0), i->type, memory_access_unpack(i->aux))) return;
   const struct ptx_reg *to = lower_result(l, l->inst);
   bool is_bool = a.part.kind == PART_I1, wide = is_wide(l, i->type);
-  struct ptx_operand raw = ptx_r(is_bool ? lower_temp(l, PTX_B16) : wide ? lower_temp(l, PTX_B128) : to[0]);
+  struct ptx_operand raw = ptx_r(is_bool ? lower_temp(l, PTX_B16)
+                                 : wide  ? lower_temp(l, PTX_B128)
+                                         : to[0]);
   fence_before(&a);
   emit_plain(&a, true, acquires(a.order) ? PTX_MOD_ACQUIRE : PTX_MOD_RELAXED, raw);
   fence_after(&a);
@@ -216,11 +231,16 @@ static struct mod_list atom_mods(const struct atomic *a, uint16_t op, uint16_t t
   struct lower *l = a->l;
   uint16_t scope = atomic_scope(a), order = order_mod(a->order);
   /* Without a word atom is relaxed, and its scope is the GPU. */
-  bool far = scope && scope != PTX_MOD_GPU, ordered = has_orderings(l) && (order != PTX_MOD_RELAXED || far);
+  bool far = scope && scope != PTX_MOD_GPU,
+       ordered = has_orderings(l) && (order != PTX_MOD_RELAXED || far);
   bool small_float = type == PTX_MOD_F16 || type == PTX_MOD_F16X2 || type == PTX_MOD_BF16 ||
                      type == PTX_MOD_BF16X2;
-  return given_mods(PTX_MODS(ordered ? order : PTX_MOD_NONE, far ? scope : ordered ? PTX_MOD_GPU : PTX_MOD_NONE,
-                             a->at.space, op, small_float ? PTX_MOD_NOFTZ : PTX_MOD_NONE, type), 6);
+  return given_mods(PTX_MODS(ordered ? order : PTX_MOD_NONE,
+                             far       ? scope
+                             : ordered ? PTX_MOD_GPU
+                                       : PTX_MOD_NONE,
+                             a->at.space, op, small_float ? PTX_MOD_NOFTZ : PTX_MOD_NONE, type),
+                    6);
 }
 
 /* `atom.acquire.sys.global.OP[.noftz].TYPE to, [at], b[, c]`; c may be NULL. */
@@ -231,15 +251,18 @@ static void emit_atom(const struct atomic *a, uint16_t op, uint16_t type, struct
   else emit3(a->l, PTX_ATOM, mods.words, to, a->at.at, b);
 }
 
-/* Whether red can be emitted: the result is unused, and the operation neither exchanges nor acquires. */
+/* Whether red can be emitted: the result is unused, and the operation neither exchanges nor
+ * acquires. */
 static bool can_reduce(const struct atomic *a, uint16_t op) {
   uint16_t order = order_mod(a->order);
   bool unused = a->l->f->uses.data[a->l->inst.index] == 0;
-  return unused && op != PTX_MOD_EXCH && (!has_orderings(a->l) || order == PTX_MOD_RELAXED || order == PTX_MOD_RELEASE);
+  return unused && op != PTX_MOD_EXCH &&
+         (!has_orderings(a->l) || order == PTX_MOD_RELAXED || order == PTX_MOD_RELEASE);
 }
 
 /* A part's bits in an integer register. */
-static struct ptx_operand as_integer(struct lower *l, const struct part *p, uint32_t bits, struct ptx_operand v) {
+static struct ptx_operand as_integer(struct lower *l, const struct part *p, uint32_t bits,
+                                     struct ptx_operand v) {
   return part_is_full(p) ? emit_unary(l, PTX_MOV, mod_bits(bits), v) : v;
 }
 
@@ -257,14 +280,16 @@ static void scatter(struct lower *l, const struct part *p, uint32_t bits, struct
     emit2(l, PTX_MOV, PTX_MODS(mod_bits(bits)), parts[0], word);
 }
 
-/* --- which operations PTX has ------------------------------------------------------------------ */
+/* --- which operations PTX has ------------------------------------------------------------------
+ */
 
 struct native_atom {
-  uint16_t op;   /* 0: none */
+  uint16_t op; /* 0: none */
   uint16_t type;
 };
 
-static struct native_atom native_float(const struct lower *l, const struct part *p, enum rmw_op op) {
+static struct native_atom native_float(const struct lower *l, const struct part *p,
+                                       enum rmw_op op) {
   uint16_t type = part_float_mod(p);
   bool native =
       (op == RMW_FADD || op == RMW_FSUB) &&
@@ -280,18 +305,19 @@ static struct native_atom native_atom(const struct lower *l, const struct part *
   uint16_t u = p->bits == 32 ? PTX_MOD_U32 : PTX_MOD_U64;
   uint16_t s = p->bits == 32 ? PTX_MOD_S32 : PTX_MOD_S64, b = mod_bits(p->bits);
   switch (op) {
-  case RMW_XCHG: return (struct native_atom){PTX_MOD_EXCH, b};
-  case RMW_ADD: case RMW_SUB: return (struct native_atom){PTX_MOD_ADD, u};
-  case RMW_AND: return (struct native_atom){PTX_MOD_AND, b};
-  case RMW_OR: return (struct native_atom){PTX_MOD_OR, b};
-  case RMW_XOR: return (struct native_atom){PTX_MOD_XOR, b};
-  case RMW_MAX: return (struct native_atom){PTX_MOD_MAX, s};
-  case RMW_MIN: return (struct native_atom){PTX_MOD_MIN, s};
-  case RMW_UMAX: return (struct native_atom){PTX_MOD_MAX, u};
-  case RMW_UMIN: return (struct native_atom){PTX_MOD_MIN, u};
-  case RMW_UINC_WRAP: return p->bits == 32 ? (struct native_atom){PTX_MOD_INC, u} : none;
-  case RMW_UDEC_WRAP: return p->bits == 32 ? (struct native_atom){PTX_MOD_DEC, u} : none;
-  default: return none;
+    case RMW_XCHG: return (struct native_atom){PTX_MOD_EXCH, b};
+    case RMW_ADD:
+    case RMW_SUB: return (struct native_atom){PTX_MOD_ADD, u};
+    case RMW_AND: return (struct native_atom){PTX_MOD_AND, b};
+    case RMW_OR: return (struct native_atom){PTX_MOD_OR, b};
+    case RMW_XOR: return (struct native_atom){PTX_MOD_XOR, b};
+    case RMW_MAX: return (struct native_atom){PTX_MOD_MAX, s};
+    case RMW_MIN: return (struct native_atom){PTX_MOD_MIN, s};
+    case RMW_UMAX: return (struct native_atom){PTX_MOD_MAX, u};
+    case RMW_UMIN: return (struct native_atom){PTX_MOD_MIN, u};
+    case RMW_UINC_WRAP: return p->bits == 32 ? (struct native_atom){PTX_MOD_INC, u} : none;
+    case RMW_UDEC_WRAP: return p->bits == 32 ? (struct native_atom){PTX_MOD_DEC, u} : none;
+    default: return none;
   }
 }
 
@@ -318,28 +344,34 @@ struct object {
 static uint32_t object_parts(const struct object *o) { return o->bits > 64 ? 2 : 1; }
 
 static void emit_choice(struct lower *l, const struct object *o, const struct ptx_operand *to,
-                        const struct ptx_operand *a, const struct ptx_operand *b, struct ptx_operand when) {
+                        const struct ptx_operand *a, const struct ptx_operand *b,
+                        struct ptx_operand when) {
   for (uint32_t k = 0; k < object_parts(o); k++)
     emit4(l, PTX_SELP, PTX_MODS(part_move_mod(o->part)), to[k], a[k], b[k], when);
 }
 
 /* uinc_wrap: old >= v ? 0 : old + 1. udec_wrap: old == 0 || old > v ? v : old - 1. usub_cond:
  * old >= v ? old - v : old. usub_sat: old >= v ? old - v : 0. */
-static void emit_wrapping(struct lower *l, const struct object *o, enum rmw_op op, const struct ptx_operand *to,
-                          const struct ptx_operand *old, const struct ptx_operand *v) {
+static void emit_wrapping(struct lower *l, const struct object *o, enum rmw_op op,
+                          const struct ptx_operand *to, const struct ptx_operand *old,
+                          const struct ptx_operand *v) {
   const struct ptx_operand zero[2] = {ptx_i(0), ptx_i(0)}, one[2] = {ptx_i(1), ptx_i(0)};
   bool steps = op == RMW_UINC_WRAP || op == RMW_UDEC_WRAP, down = op == RMW_UDEC_WRAP;
-  struct ptx_operand when = lower_compare(l, down ? ICMP_UGT : ICMP_UGE, o->bits, o->part, old, v), next[2];
+  struct ptx_operand when = lower_compare(l, down ? ICMP_UGT : ICMP_UGE, o->bits, o->part, old, v),
+                     next[2];
   for (uint32_t k = 0; k < object_parts(o); k++) next[k] = ptx_r(lower_new_reg(l, o->part));
-  lower_binary_bits(l, op == RMW_UINC_WRAP ? OP_ADD : OP_SUB, o->bits, o->part, next, old, steps ? one : v);
+  lower_binary_bits(l, op == RMW_UINC_WRAP ? OP_ADD : OP_SUB, o->bits, o->part, next, old,
+                    steps ? one : v);
   if (down)
-    when = emit_binary(l, PTX_OR, PTX_MOD_PRED, when, lower_compare(l, ICMP_EQ, o->bits, o->part, old, zero));
+    when = emit_binary(l, PTX_OR, PTX_MOD_PRED, when,
+                       lower_compare(l, ICMP_EQ, o->bits, o->part, old, zero));
   if (steps) emit_choice(l, o, to, down ? v : zero, next, when);
   else emit_choice(l, o, to, next, op == RMW_USUB_SAT ? zero : old, when);
 }
 
-static void emit_new_value(struct lower *l, const struct object *o, enum rmw_op op, const struct ptx_operand *to,
-                           const struct ptx_operand *old, const struct ptx_operand *v) {
+static void emit_new_value(struct lower *l, const struct object *o, enum rmw_op op,
+                           const struct ptx_operand *to, const struct ptx_operand *old,
+                           const struct ptx_operand *v) {
   static const enum op ops[RMW_COUNT] = {
       [RMW_ADD] = OP_ADD, [RMW_SUB] = OP_SUB, [RMW_AND] = OP_AND,   [RMW_NAND] = OP_AND,
       [RMW_OR] = OP_OR,   [RMW_XOR] = OP_XOR, [RMW_FADD] = OP_FADD, [RMW_FSUB] = OP_FSUB};
@@ -349,29 +381,39 @@ static void emit_new_value(struct lower *l, const struct object *o, enum rmw_op 
                                       op == RMW_FMAXIMUM || op == RMW_FMINIMUM};
   const struct ptx_operand both[3] = {old[0], v[0]};
   switch (op) {
-  case RMW_XCHG:
-    for (uint32_t k = 0; k < object_parts(o); k++) lower_copy(l, to[k].reg, v[k]);
-    return;
-  case RMW_ADD: case RMW_SUB: case RMW_AND: case RMW_OR: case RMW_XOR: case RMW_FADD: case RMW_FSUB:
-  case RMW_NAND:
-    lower_binary_bits(l, ops[op], o->bits, o->part, to, old, v);
-    for (uint32_t k = 0; k < object_parts(o) && op == RMW_NAND; k++)
-      emit2(l, PTX_NOT, PTX_MODS(part_bits_mod(o->part)), to[k], to[k]);
-    return;
-  case RMW_MAX: case RMW_MIN: case RMW_UMAX: case RMW_UMIN:
-    intrinsic_int_minmax(l, keep[op], o->bits, o->part, old, v, to);
-    return;
-  case RMW_FMAX: case RMW_FMIN: case RMW_FMAXIMUM: case RMW_FMINIMUM:
-    intrinsic_float_minmax(l, o->part, to[0].reg, both, &choice);
-    return;
-  case RMW_UINC_WRAP: case RMW_UDEC_WRAP: case RMW_USUB_COND: case RMW_USUB_SAT:
-    emit_wrapping(l, o, op, to, old, v);
-    return;
-  case RMW_COUNT: return;
+    case RMW_XCHG:
+      for (uint32_t k = 0; k < object_parts(o); k++) lower_copy(l, to[k].reg, v[k]);
+      return;
+    case RMW_ADD:
+    case RMW_SUB:
+    case RMW_AND:
+    case RMW_OR:
+    case RMW_XOR:
+    case RMW_FADD:
+    case RMW_FSUB:
+    case RMW_NAND:
+      lower_binary_bits(l, ops[op], o->bits, o->part, to, old, v);
+      for (uint32_t k = 0; k < object_parts(o) && op == RMW_NAND; k++)
+        emit2(l, PTX_NOT, PTX_MODS(part_bits_mod(o->part)), to[k], to[k]);
+      return;
+    case RMW_MAX:
+    case RMW_MIN:
+    case RMW_UMAX:
+    case RMW_UMIN: intrinsic_int_minmax(l, keep[op], o->bits, o->part, old, v, to); return;
+    case RMW_FMAX:
+    case RMW_FMIN:
+    case RMW_FMAXIMUM:
+    case RMW_FMINIMUM: intrinsic_float_minmax(l, o->part, to[0].reg, both, &choice); return;
+    case RMW_UINC_WRAP:
+    case RMW_UDEC_WRAP:
+    case RMW_USUB_COND:
+    case RMW_USUB_SAT: emit_wrapping(l, o, op, to, old, v); return;
+    case RMW_COUNT: return;
   }
 }
 
-/* --- the word around a small object ------------------------------------------------------------ */
+/* --- the word around a small object ------------------------------------------------------------
+ */
 
 /* The aligned 32-bit word that holds an 8- or 16-bit object, and where in it. */
 struct word {
@@ -409,18 +451,20 @@ static struct word word_around(const struct atomic *a) {
   return w;
 }
 
-static struct ptx_operand word_extract(struct lower *l, const struct word *w, struct ptx_operand word) {
+static struct ptx_operand word_extract(struct lower *l, const struct word *w,
+                                       struct ptx_operand word) {
   return lower_narrow(l, emit_binary(l, PTX_SHR, PTX_MOD_U32, word, w->shift), 32, 16);
 }
 
-static struct ptx_operand word_insert(struct lower *l, const struct word *w, struct ptx_operand word,
-                                      struct ptx_operand small) {
+static struct ptx_operand word_insert(struct lower *l, const struct word *w,
+                                      struct ptx_operand word, struct ptx_operand small) {
   struct ptx_operand v = small.kind == PTX_OPERAND_REG
                              ? emit_convert(l, PTX_MOD_U32, PTX_MOD_U16, small)
                              : lower_in_reg(l, small, &part_i32);
   v = emit_binary(l, PTX_SHL, PTX_MOD_B32, v, w->shift);
   v = emit_binary(l, PTX_AND, PTX_MOD_B32, v, w->mask);
-  return emit_binary(l, PTX_OR, PTX_MOD_B32, emit_binary(l, PTX_AND, PTX_MOD_B32, word, w->outside), v);
+  return emit_binary(l, PTX_OR, PTX_MOD_B32, emit_binary(l, PTX_AND, PTX_MOD_B32, word, w->outside),
+                     v);
 }
 
 /* --- loops ------------------------------------------------------------------------------------ */
@@ -445,24 +489,25 @@ static void emit_cas(const struct atomic *a, uint32_t bits, uint32_t words,
  * PTX's own vectors (atom.v2.f32) are atomic by element only. */
 struct update {
   enum rmw_op op;
-  uint32_t count;                     /* parts */
-  uint32_t bits;                      /* of a lane; above 64 both parts are one integer */
-  const struct ptx_operand *to, *v;   /* by part: registers of the result, the operand */
+  uint32_t count;                   /* parts */
+  uint32_t bits;                    /* of a lane; above 64 both parts are one integer */
+  const struct ptx_operand *to, *v; /* by part: registers of the result, the operand */
 };
 
 enum { MOST_PARTS = 4 };
 
 /* value[k] = new(old[k], v[k]) for all lanes, in new registers. */
-static void emit_new_values(const struct atomic *a, const struct update *u, struct ptx_operand *value) {
+static void emit_new_values(const struct atomic *a, const struct update *u,
+                            struct ptx_operand *value) {
   const struct object lane = {&a->part, u->bits};
   for (uint32_t k = 0; k < u->count; k++) value[k] = ptx_r(lower_new_reg(a->l, &a->part));
   for (uint32_t k = 0; k < u->count; k += object_parts(&lane))
     emit_new_value(a->l, &lane, u->op, value + k, u->to + k, u->v + k);
 }
 
-/* do { seen = cas(at, old, new(old)) } while (seen != old); the result is what was replaced. `w` is not
- * NULL where the object of the loop is the word around a small one. Vectors begin with the guess that
- * the object is zero: a wrong one costs one round. */
+/* do { seen = cas(at, old, new(old)) } while (seen != old); the result is what was replaced. `w` is
+ * not NULL where the object of the loop is the word around a small one. Vectors begin with the
+ * guess that the object is zero: a wrong one costs one round. */
 static void rmw_loop(const struct atomic *a, const struct word *w, const struct update *u) {
   struct lower *l = a->l;
   const struct atomic *object = w ? &w->at : a;
@@ -483,7 +528,8 @@ static void rmw_loop(const struct atomic *a, const struct word *w, const struct 
   for (uint32_t k = 0; k < words && !w; k++) scatter(l, &a->part, bits, old[k], u->to + k * each);
   emit_new_values(a, u, value);
   if (w) next[0] = word_insert(l, w, old[0], value[0]);
-  for (uint32_t k = 0; k < words && !w; k++) next[k] = gathered(l, &a->part, bits, value + k * each);
+  for (uint32_t k = 0; k < words && !w; k++)
+    next[k] = gathered(l, &a->part, bits, value + k * each);
   emit_cas(object, bits, words, seen, old, next);
   struct ptx_operand retry = emit_compare(l, PTX_MOD_NE, mod_bits(bits), seen[0], old[0]);
   if (words == 2)
@@ -494,8 +540,8 @@ static void rmw_loop(const struct atomic *a, const struct word *w, const struct 
 }
 
 static bool needs_word(const struct lower *l, const struct part *p) {
-  return p->bits <= 8 || (p->container == 16 &&
-                          !lower_has(l, PTX_ATOM, PTX_MODS(PTX_MOD_CAS, PTX_MOD_B16)));
+  return p->bits <= 8 ||
+         (p->container == 16 && !lower_has(l, PTX_ATOM, PTX_MODS(PTX_MOD_CAS, PTX_MOD_B16)));
 }
 
 /* The frame of one thread: nobody interferes. `expected` NULL: no compare. */
@@ -523,7 +569,8 @@ static bool describe(struct lower *l, const struct nvm_inst *i, uint32_t k, stru
   struct nvm_type type = value_type(l->f, inst_operand(l->f, i, k));
   struct type_parts parts = lower_type(l, type);
   struct ptx_operand *to = arena_alloc(&l->function_arena, (parts.count + 1) * sizeof *to);
-  *u = (struct update){(enum rmw_op)how.rmw, parts.count, 0, to, abi_operands(l, inst_operand(l->f, i, k))};
+  *u = (struct update){(enum rmw_op)how.rmw, parts.count, 0, to,
+                       abi_operands(l, inst_operand(l->f, i, k))};
   *a = describe_atomic(l, inst_operand(l->f, i, 0), how);
   relax(a);
   if (parts.count == 0 || !to || !u->v) return false;
@@ -588,7 +635,8 @@ static void cas_in_word(const struct atomic *a, struct ptx_reg to, struct ptx_op
   emit_plain(&w.at, true, acquires(a->order) ? PTX_MOD_ACQUIRE : PTX_MOD_RELAXED, old);
   ptx_add_label(l->pf, loop);
   lower_copy(l, to, word_extract(l, &w, old));
-  emit_branch_if(l, lower_compare(l, ICMP_NE, a->part.bits, &a->part, &found, &expected), false, end);
+  emit_branch_if(l, lower_compare(l, ICMP_NE, a->part.bits, &a->part, &found, &expected), false,
+                 end);
   struct ptx_operand n = word_insert(l, &w, old, next);
   emit_atom(&w.at, PTX_MOD_CAS, PTX_MOD_B32, seen, old, &n);
   struct ptx_operand retry = emit_compare(l, PTX_MOD_NE, PTX_MOD_B32, seen, old);

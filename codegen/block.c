@@ -172,10 +172,8 @@ void lower_memcpy(struct lower *l, const struct nvm_inst *i, bool may_overlap) {
     lower_refuse(l, "a copy into constant or parameter memory", "these are read-only");
   else if (may_overlap && !(known && bytes <= unit_for(from.align, bytes)))
     move_any(l, to, from, length, is_volatile);
-  else if (known)
-    lower_copy_bytes(l, to, from, bytes, is_volatile);
-  else
-    copy_forwards(l, to, from, length, is_volatile);
+  else if (known) lower_copy_bytes(l, to, from, bytes, is_volatile);
+  else copy_forwards(l, to, from, length, is_volatile);
 }
 
 /* The byte repeated over a unit of 8 bytes, in registers of each size as they are asked for. */

@@ -8,14 +8,15 @@
  *   ld.param.b32 %r2, [retval0];
  *   }
  *
- * A callee that is not known, or whose .param variables differ from those of the call's type, is called
- * through a register with a .callprototype (as of LLVM 20; ptxas refuses a direct call). Further arguments
- * of variadic calls lie one after the other, each with its own alignment, in an area of the caller's frame;
- * the callee gets its address as one more parameter (as of LLVM 19). */
+ * A callee that is not known, or whose .param variables differ from those of the call's type, is
+ * called through a register with a .callprototype (as of LLVM 20; ptxas refuses a direct call).
+ * Further arguments of variadic calls lie one after the other, each with its own alignment, in an
+ * area of the caller's frame; the callee gets its address as one more parameter (as of LLVM 19). */
 #include "codegen/intrinsic.h"
 #include "target/reflect.h"
 
-/* --- what a call calls -------------------------------------------------------------------------- */
+/* --- what a call calls --------------------------------------------------------------------------
+ */
 
 struct call {
   const struct nvm_inst *inst;
@@ -23,15 +24,15 @@ struct call {
   struct nvm_value callee; /* aliases resolved */
   bool is_direct;
   struct abi abi;
-  uint32_t fixed;          /* arguments before the variable ones */
-  uint32_t count;          /* all arguments */
+  uint32_t fixed; /* arguments before the variable ones */
+  uint32_t count; /* all arguments */
   bool is_variadic;
 };
 
 static struct nvm_meta attached(const struct lower *l, const char *kind) {
   uint32_t chain = l->f->attachments.data[l->inst.index];
-  struct nvm_str key = chain ? strtab_find(&l->module->strings, kind, strlen(kind))
-                             : (struct nvm_str){0};
+  struct nvm_str key =
+      chain ? strtab_find(&l->module->strings, kind, strlen(kind)) : (struct nvm_str){0};
   return key.index ? module_attachment(l->module, chain, key) : (struct nvm_meta){0};
 }
 
@@ -39,11 +40,13 @@ static bool same_variable(struct passing a, struct passing b) {
   return a.kind == b.kind && a.bytes == b.bytes && (a.kind != PASS_BYTES || a.align == b.align);
 }
 
-/* Whether a call of this ABI passes what the function takes: as PTX, so that ptr and i64 are the same. */
+/* Whether a call of this ABI passes what the function takes: as PTX, so that ptr and i64 are the
+ * same. */
 static bool passes_alike(struct lower *l, struct abi call, struct nvm_value callee) {
   struct abi own = abi_of_function(l, callee);
   if (type_equal(call.type, own.type)) return true;
-  const struct type_info *a = type_info(&l->module->types, call.type), *b = type_info(&l->module->types, own.type);
+  const struct type_info *a = type_info(&l->module->types, call.type),
+                         *b = type_info(&l->module->types, own.type);
   if (((a->flags | b->flags) & TYPE_VARIADIC) || a->count != b->count) return false;
   call.function = callee;
   for (uint32_t k = 0; k < a->count; k++)
@@ -55,7 +58,10 @@ static struct call describe_call(struct lower *l, const struct nvm_inst *i) {
   struct call c = {.inst = i, .site = call_site_of(l->f, i)};
   c.callee = lower_resolve_alias(l, call_callee(l->f, i));
   const struct type_info *type = type_info(&l->module->types, c.site->function_type);
-  c.abi = (struct abi){VALUE_NULL, c.site->function_type, attrlist_info(&l->module->attributes, c.site->attributes), {0}};
+  c.abi = (struct abi){VALUE_NULL,
+                       c.site->function_type,
+                       attrlist_info(&l->module->attributes, c.site->attributes),
+                       {0}};
   c.is_direct = value_kind(c.callee) == VALUE_FUNCTION && passes_alike(l, c.abi, c.callee);
   if (c.is_direct) c.abi.function = c.callee;
   else c.abi.call_align = attached(l, "callalign");
@@ -69,7 +75,8 @@ static struct nvm_value argument(const struct lower *l, const struct call *c, ui
   return inst_operand(l->f, c->inst, k);
 }
 
-/* --- arguments ---------------------------------------------------------------------------------- */
+/* --- arguments ----------------------------------------------------------------------------------
+ */
 
 /* One argument on its way: everything that it takes is in registers before the scope begins. */
 struct outgoing {
@@ -102,7 +109,8 @@ static void store_argument(struct lower *l, const struct outgoing *o) {
   else if (o->parts) abi_store(l, &o->how, o->name, o->parts, o->is_signed);
 }
 
-/* --- variable arguments ------------------------------------------------------------------------- */
+/* --- variable arguments -------------------------------------------------------------------------
+ */
 
 /* The place of a variable argument of this type in the area, of which `*end` bytes are taken. */
 static uint64_t place_variable(const struct lower *l, struct nvm_type type, uint64_t *end,
@@ -158,13 +166,14 @@ static struct outgoing prepare_variables(struct lower *l, const struct call *c) 
   return o;
 }
 
-/* --- the call ----------------------------------------------------------------------------------- */
+/* --- the call -----------------------------------------------------------------------------------
+ */
 
 static bool is_noreturn(const struct lower *l, const struct call *c) {
   const struct attr_table_data *t = &l->module->attributes;
   if (attrset_find(t, c->abi.attributes->function, ATTR_NORETURN)) return true;
-  return c->is_direct && attrset_find(t, abi_of_function(l, c->callee).attributes->function,
-                                      ATTR_NORETURN);
+  return c->is_direct &&
+         attrset_find(t, abi_of_function(l, c->callee).attributes->function, ATTR_NORETURN);
 }
 
 /* `prototype_0 : .callprototype (.param .b32 _) _ (.param .b64 _);` */
@@ -183,8 +192,8 @@ static struct nvm_str add_prototype(struct lower *l, const struct call *c,
   p.param_count = m->variables.count - p.first_param;
   p.noreturn = p.result_count == 0 && is_noreturn(l, c) && lower_may_write_noreturn(l);
   if (VEC_PUSH(m->arena, &m->prototypes, p))
-    ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_PROTOTYPE,
-                                            .first_mod = m->prototypes.count - 1});
+    ptx_add_entry(l->pf,
+                  (struct ptx_entry){.kind = PTX_PROTOTYPE, .first_mod = m->prototypes.count - 1});
   return p.name;
 }
 
@@ -216,7 +225,8 @@ static uint32_t prepare_arguments(struct lower *l, const struct call *c, struct 
   }
   if (c->is_variadic) out[count++] = prepare_variables(l, c);
   for (uint32_t k = 0; k < count; k++) {
-    if (k == l->argument_names.count) VEC_PUSH(&l->arena, &l->argument_names, lower_numbered_name(l, "", "param", k));
+    if (k == l->argument_names.count)
+      VEC_PUSH(&l->arena, &l->argument_names, lower_numbered_name(l, "", "param", k));
     if (k < l->argument_names.count) out[k].name = l->argument_names.data[k];
   }
   return count;
@@ -231,7 +241,8 @@ static void lower_ordinary_call(struct lower *l, const struct call *c) {
   if (!c->is_direct) callee = lower_reg(l, c->callee, 0);
   ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_SCOPE_BEGIN});
   for (uint32_t k = 0; k < count; k++) store_argument(l, &out[k]);
-  struct nvm_str result_name = result.kind == PASS_NOTHING ? (struct nvm_str){0} : lower_local_name(l, "retval0");
+  struct nvm_str result_name =
+      result.kind == PASS_NOTHING ? (struct nvm_str){0} : lower_local_name(l, "retval0");
   if (result.kind != PASS_NOTHING) ptx_add_variable(l->pf, abi_variable(&result, result_name));
   emit_call(l, c, &result, result_name, out, count, callee);
   if (result.kind != PASS_NOTHING && l->f->uses.data[l->inst.index] != 0)
@@ -248,7 +259,9 @@ static void warn_undefined(struct lower *l, struct nvm_value callee, const struc
   if (l->known_undefined[value_index(callee)]) return;
   l->known_undefined[value_index(callee)] = true;
   struct diag *d = lower_warn(l, DIAG_UNDEFINED_FUNCTION, name);
-  if (d) d->hint = text_of(is_library ? "link libdevice with --link FILE" : "link the module that defines it with --link FILE");
+  if (d)
+    d->hint = text_of(is_library ? "link libdevice with --link FILE"
+                                 : "link the module that defines it with --link FILE");
 }
 
 bool lower_is_asm(const struct lower *l, struct nvm_value callee) {
@@ -281,7 +294,8 @@ void lower_call(struct lower *l, const struct nvm_inst *i) {
   lower_ordinary_call(l, &c);
 }
 
-/* --- effects ------------------------------------------------------------------------------------ */
+/* --- effects ------------------------------------------------------------------------------------
+ */
 
 enum { EFFECT_READS = 1, EFFECT_WRITES = 2 };
 
@@ -304,11 +318,11 @@ static bool returns(const struct nvm_module *m, struct nvm_attrset set) {
 bool lower_call_has_effect(const struct nvm_function *f, const struct nvm_inst *i) {
   const struct nvm_module *m = f->module;
   struct nvm_value callee = call_callee(f, i);
-  struct nvm_attrset site =
-      attrlist_info(&m->attributes, call_site_of(f, i)->attributes)->function;
+  struct nvm_attrset site = attrlist_info(&m->attributes, call_site_of(f, i)->attributes)->function;
   if (value_kind(callee) == VALUE_CONST) {
     const struct constant_info *c = constant_info(&m->constants, callee);
-    if (c->kind == CONST_ASM) return c->flags & CONST_ASM_SIDEEFFECT || i->type.index == TYPE_VOID.index;
+    if (c->kind == CONST_ASM)
+      return c->flags & CONST_ASM_SIDEEFFECT || i->type.index == TYPE_VOID.index;
     return true;
   }
   if (value_kind(callee) != VALUE_FUNCTION)
@@ -323,7 +337,8 @@ bool lower_call_has_effect(const struct nvm_function *f, const struct nvm_inst *
          !(returns(m, site) || returns(m, own));
 }
 
-/* --- va_arg -------------------------------------------------------------------------------------- */
+/* --- va_arg --------------------------------------------------------------------------------------
+ */
 
 /* The pointer at operand 0 is aligned for the type, used, and moved behind the value. */
 void lower_va_arg(struct lower *l, const struct nvm_inst *i) {

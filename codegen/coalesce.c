@@ -7,16 +7,17 @@
  *       mov.b32 %r2, %r5;
  *       bra.uni $L_loop;
  *
- * After Boissinot et al., "Revisiting Out-of-SSA Translation" (2009): congruence classes of phis and their operands grow
- * greedily, operands of back edges first, and two classes become one if no member of the one is alive where a member of
- * the other is made. Copies stand on edges (phi.c), so a phi is made at the start of its block and an operand is read at
- * the end of the block it comes from. Departs from it in how it knows who is alive: only the values in question are
- * followed, from their reads back to their definitions, and what would take more than a number of steps that is linear in
- * the function is left as it was.
+ * After Boissinot et al., "Revisiting Out-of-SSA Translation" (2009): congruence classes of phis
+ * and their operands grow greedily, operands of back edges first, and two classes become one if no
+ * member of the one is alive where a member of the other is made. Copies stand on edges (phi.c), so
+ * a phi is made at the start of its block and an operand is read at the end of the block it comes
+ * from. Departs from it in how it knows who is alive: only the values in question are followed,
+ * from their reads back to their definitions, and what would take more than a number of steps that
+ * is linear in the function is left as it was.
  *
- * Reads are those of the code that is emitted: who gets no register of its own is computed where its readers are, lanes may
- * be read where their vectors lie (vector.c), and addresses are not folded through sums that have registers down to a value
- * that shares its own (address.c). */
+ * Reads are those of the code that is emitted: who gets no register of its own is computed where
+ * its readers are, lanes may be read where their vectors lie (vector.c), and addresses are not
+ * folded through sums that have registers down to a value that shares its own (address.c). */
 #include "codegen/lower.h"
 
 #include "ir/intrinsic.h"
@@ -40,14 +41,15 @@ struct read {
 /* A phi or what one takes; its class is a list that begins with `leader`. */
 struct candidate {
   struct nvm_inst_id value;
-  uint32_t reads;            /* first in coalescer->reads */
-  uint32_t live, live_count; /* in coalescer->live, sorted by block */
+  uint32_t reads;                 /* first in coalescer->reads */
+  uint32_t live, live_count;      /* in coalescer->live, sorted by block */
   uint32_t leader, next, members; /* next: 0 ends the class; members: of a leader */
-  uint32_t tied;             /* the value that inline assembly overwrites with this one; 0: none */
-  bool unknown;              /* where it is alive would take too long to find out */
+  uint32_t tied; /* the value that inline assembly overwrites with this one; 0: none */
+  bool unknown;  /* where it is alive would take too long to find out */
 };
 
-/* Inline assembly and who reads its results: itself, or the one extractvalue of each in its block. */
+/* Inline assembly and who reads its results: itself, or the one extractvalue of each in its block.
+ */
 struct assembly {
   struct nvm_inst_id call;
   uint32_t *results; /* instructions; 0: nobody reads it */
@@ -56,11 +58,12 @@ struct assembly {
 
 struct coalescer {
   struct lower *l;
-  uint32_t *position; /* by instruction; phis 0 */
-  uint32_t *number;   /* by instruction: candidate, 0: none */
-  uint32_t *entered, *touched, *slot; /* by block: the candidate that is alive at its start, that has a place in `live`; which */
-  VEC(struct candidate) candidates; /* [0]: dummy */
-  VEC(struct read) reads;           /* [0]: dummy */
+  uint32_t *position;                 /* by instruction; phis 0 */
+  uint32_t *number;                   /* by instruction: candidate, 0: none */
+  uint32_t *entered, *touched, *slot; /* by block: the candidate that is alive at its start, that
+                                         has a place in `live`; which */
+  VEC(struct candidate) candidates;   /* [0]: dummy */
+  VEC(struct read) reads;             /* [0]: dummy */
   VEC(struct live) live;
   VEC(struct assembly) assemblies;
   VEC(uint32_t) stack;
@@ -72,10 +75,13 @@ struct coalescer {
 /* Intrinsics that are one instruction a lane. */
 static bool is_one_instruction(const struct nvm_function *f, const struct nvm_inst *i) {
   switch (call_intrinsic(f, i)) {
-  case INTRINSIC_fma: case INTRINSIC_fmuladd: case INTRINSIC_smin: case INTRINSIC_smax:
-  case INTRINSIC_umin: case INTRINSIC_umax:
-    return true;
-  default: return false;
+    case INTRINSIC_fma:
+    case INTRINSIC_fmuladd:
+    case INTRINSIC_smin:
+    case INTRINSIC_smax:
+    case INTRINSIC_umin:
+    case INTRINSIC_umax: return true;
+    default: return false;
   }
 }
 
@@ -83,19 +89,32 @@ static bool is_one_instruction(const struct nvm_function *f, const struct nvm_in
 static bool is_candidate_type(struct lower *l, struct nvm_type type) {
   const struct type_table *t = &l->module->types;
   uint32_t count = lower_type(l, type).count;
-  return !type_is_aggregate(t, type) && count == (type_is_vector(t, type) ? type_info(t, type)->count : 1);
+  return !type_is_aggregate(t, type) &&
+         count == (type_is_vector(t, type) ? type_info(t, type)->count : 1);
 }
 
-/* Whether lowering writes a lane of the result only after it has read that lane of all operands: numbers of 32 or 64 bits. */
+/* Whether lowering writes a lane of the result only after it has read that lane of all operands:
+ * numbers of 32 or 64 bits. */
 static bool reads_before_writing(struct lower *l, const struct nvm_inst *i) {
   const struct part *p = lower_part(l, lower_type(l, i->type), 0);
   if (p->kind > PART_DOUBLE || p->bits != p->container || p->bits < 32) return false;
   switch ((enum op)i->op) {
-  case OP_ADD: case OP_SUB: case OP_MUL: case OP_SHL: case OP_LSHR: case OP_ASHR: case OP_AND:
-  case OP_OR: case OP_XOR: case OP_FADD: case OP_FSUB: case OP_FMUL: case OP_SELECT: case OP_GEP:
-    return true;
-  case OP_CALL: return is_one_instruction(l->f, i);
-  default: return false;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_SHL:
+    case OP_LSHR:
+    case OP_ASHR:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_FADD:
+    case OP_FSUB:
+    case OP_FMUL:
+    case OP_SELECT:
+    case OP_GEP: return true;
+    case OP_CALL: return is_one_instruction(l->f, i);
+    default: return false;
   }
 }
 
@@ -113,14 +132,16 @@ static void add_candidate(struct coalescer *c, struct nvm_value v) {
   if (VEC_PUSH(&l->function_arena, &c->candidates, made)) c->number[id.index] = n;
 }
 
-/* --- results of inline assembly ---------------------------------------------------------------- */
+/* --- results of inline assembly ----------------------------------------------------------------
+ */
 
 static bool is_assembly(const struct lower *l, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(l->f, id);
   return i->op == OP_CALL && lower_is_asm(l, call_callee(l->f, i));
 }
 
-/* Who reads the results of the call. False unless each has one reader at most, behind it in its block. */
+/* Who reads the results of the call. False unless each has one reader at most, behind it in its
+ * block. */
 static bool find_readers(struct coalescer *c, struct assembly *a) {
   struct lower *l = c->l;
   const struct nvm_inst *call = function_inst(l->f, a->call);
@@ -136,7 +157,8 @@ static bool find_readers(struct coalescer *c, struct assembly *a) {
     a->results[0] = a->call.index;
     return true;
   }
-  for (struct nvm_inst_id id = call->next; id.index && readers < uses && c->steps_left; id = function_inst(l->f, id)->next) {
+  for (struct nvm_inst_id id = call->next; id.index && readers < uses && c->steps_left;
+       id = function_inst(l->f, id)->next) {
     c->steps_left--;
     const struct nvm_inst *i = function_inst(l->f, id);
     nvm_u128 member;
@@ -150,7 +172,8 @@ static bool find_readers(struct coalescer *c, struct assembly *a) {
   return readers == uses;
 }
 
-static uint32_t times_read(const struct nvm_function *f, const struct nvm_inst *i, struct nvm_value v) {
+static uint32_t times_read(const struct nvm_function *f, const struct nvm_inst *i,
+                           struct nvm_value v) {
   uint32_t times = 0;
   for (uint32_t k = 0; k < i->operand_count; k++) times += value_equal(inst_operand(f, i, k), v);
   return times;
@@ -164,12 +187,14 @@ static void add_assembly(struct coalescer *c, struct nvm_inst_id id) {
   const uint32_t *ties = lower_asm_ties(l, call);
   if (!ties || !find_readers(c, &a) || !VEC_PUSH(&l->function_arena, &c->assemblies, a)) return;
   for (uint32_t k = 0; k < a.count; k++) {
-    struct nvm_value v = ties[k] == UINT32_MAX || !a.results[k] ? VALUE_NULL : inst_operand(l->f, call, ties[k]);
+    struct nvm_value v =
+        ties[k] == UINT32_MAX || !a.results[k] ? VALUE_NULL : inst_operand(l->f, call, ties[k]);
     if (value_kind(v) != VALUE_INST || times_read(l->f, call, v) != 1) continue;
     struct nvm_value result = value_make(VALUE_INST, a.results[k]);
     add_candidate(c, v);
     add_candidate(c, result);
-    if (number_of(c, v) && number_of(c, result)) c->candidates.data[number_of(c, result)].tied = value_index(v);
+    if (number_of(c, v) && number_of(c, result))
+      c->candidates.data[number_of(c, result)].tied = value_index(v);
   }
 }
 
@@ -180,13 +205,15 @@ static void share_results(struct lower *l, const struct assembly *a) {
   uint32_t part = 0;
   if (!l->wanted[a->call.index] || a->results[0] == a->call.index) return;
   for (uint32_t k = 0; k < a->count; k++)
-    if (a->results[k] && l->wanted[a->results[k]]) lower_result(l, (struct nvm_inst_id){a->results[k]});
+    if (a->results[k] && l->wanted[a->results[k]])
+      lower_result(l, (struct nvm_inst_id){a->results[k]});
   uint32_t first = l->regs.count;
   for (uint32_t k = 0; k < a->count; k++) {
     uint32_t reader = a->results[k], held = reader && l->wanted[reader] ? l->inst_regs[reader] : 0;
     uint32_t count = lower_type(l, type_member(&l->module->types, call->type, k)).count;
     for (uint32_t j = 0; j < count; j++, part++) {
-      struct ptx_reg r = held ? l->regs.data[held + j] : lower_new_reg(l, lower_part(l, parts, part));
+      struct ptx_reg r =
+          held ? l->regs.data[held + j] : lower_new_reg(l, lower_part(l, parts, part));
       if (!VEC_PUSH(&l->function_arena, &l->regs, r)) return;
     }
   }
@@ -211,7 +238,8 @@ static void add_read(struct coalescer *c, struct nvm_value v, struct live at, ui
   for (uint32_t k = 0; k < i->operand_count && i->op != OP_PHI; k++) {
     struct nvm_value source;
     bool is_signed;
-    if (i->op == OP_GEP && lower_gep_index_source(l, i, k, &source, &is_signed)) add_read(c, source, at, depth + 1);
+    if (i->op == OP_GEP && lower_gep_index_source(l, i, k, &source, &is_signed))
+      add_read(c, source, at, depth + 1);
     add_read(c, inst_operand(l->f, i, k), at, depth + 1);
   }
 }
@@ -228,8 +256,10 @@ static void collect_reads(struct coalescer *c, struct nvm_block b) {
       bool is_signed;
       if (i->op == OP_PHI && k % 2) continue;
       if (i->op == OP_PHI) at = (struct live){value_index(inst_operand(l->f, i, k + 1)), AT_EDGE};
-      if (i->op == OP_GEP && lower_gep_index_source(l, i, k, &source, &is_signed)) add_read(c, source, at, 0);
-      add_read(c, i->op == OP_STORE && k == 0 ? lower_stored_value(l, i) : inst_operand(l->f, i, k), at, 0);
+      if (i->op == OP_GEP && lower_gep_index_source(l, i, k, &source, &is_signed))
+        add_read(c, source, at, 0);
+      add_read(c, i->op == OP_STORE && k == 0 ? lower_stored_value(l, i) : inst_operand(l->f, i, k),
+               at, 0);
     }
   }
 }
@@ -277,11 +307,13 @@ static void find_live(struct coalescer *c, uint32_t n) {
   }
   v->unknown = c->steps_left == 0;
   v->live_count = c->live.count - v->live;
-  if (v->live_count > 1) qsort(&c->live.data[v->live], v->live_count, sizeof(struct live), by_block);
+  if (v->live_count > 1)
+    qsort(&c->live.data[v->live], v->live_count, sizeof(struct live), by_block);
 }
 
 /* Whether a is alive behind the place where b is made, or read by what makes it. */
-static bool is_alive_at(const struct coalescer *c, const struct candidate *a, const struct candidate *b) {
+static bool is_alive_at(const struct coalescer *c, const struct candidate *a,
+                        const struct candidate *b) {
   struct lower *l = c->l;
   const struct nvm_inst *maker = function_inst(l->f, b->value);
   struct live key = {maker->block.index, c->position[b->value.index]};
@@ -289,9 +321,11 @@ static bool is_alive_at(const struct coalescer *c, const struct candidate *a, co
   if (same && c->position[a->value.index] > key.position) return false;
   if (same && c->position[a->value.index] == key.position) return true; /* two phis */
   const struct live *at = a->live_count == 0 ? NULL
-      : bsearch(&key, &c->live.data[a->live], a->live_count, sizeof key, by_block);
+                                             : bsearch(&key, &c->live.data[a->live], a->live_count,
+                                                       sizeof key, by_block);
   if (!at || at->position < key.position) return false;
-  return at->position > key.position || (b->tied != a->value.index && !reads_before_writing(l, maker));
+  return at->position > key.position ||
+         (b->tied != a->value.index && !reads_before_writing(l, maker));
 }
 
 static void join(struct coalescer *c, uint32_t a, uint32_t b) {
@@ -302,7 +336,9 @@ static void join(struct coalescer *c, uint32_t a, uint32_t b) {
   uint32_t last = a;
   for (uint32_t x = a; x; x = all[x].next) {
     for (uint32_t y = b; y; y = all[y].next)
-      if (all[x].unknown || all[y].unknown || is_alive_at(c, &all[x], &all[y]) || is_alive_at(c, &all[y], &all[x])) return;
+      if (all[x].unknown || all[y].unknown || is_alive_at(c, &all[x], &all[y]) ||
+          is_alive_at(c, &all[y], &all[x]))
+        return;
     last = x;
   }
   all[last].next = b;
@@ -326,7 +362,8 @@ static void join_operands(struct coalescer *c, bool backward) {
     uint32_t tied = c->candidates.data[n].tied;
     if (tied && backward) join(c, n, c->number[tied]);
     for (uint32_t k = 0; phi->op == OP_PHI && k < phi->operand_count; k += 2) {
-      uint32_t from = value_index(inst_operand(l->f, phi, k + 1)), v = number_of(c, inst_operand(l->f, phi, k));
+      uint32_t from = value_index(inst_operand(l->f, phi, k + 1)),
+               v = number_of(c, inst_operand(l->f, phi, k));
       if (v && (l->edges.rank[from] >= l->edges.rank[phi->block.index]) == backward) join(c, n, v);
     }
   }
@@ -335,7 +372,8 @@ static void join_operands(struct coalescer *c, bool backward) {
 static void share_registers(struct coalescer *c) {
   struct lower *l = c->l;
   for (uint32_t n = 1; n < c->candidates.count; n++) {
-    struct nvm_inst_id v = c->candidates.data[n].value, leader = c->candidates.data[c->candidates.data[n].leader].value;
+    struct nvm_inst_id v = c->candidates.data[n].value,
+                       leader = c->candidates.data[c->candidates.data[n].leader].value;
     if (c->candidates.data[c->candidates.data[n].leader].members == 1) continue;
     lower_result(l, leader);
     l->inst_regs[v.index] = l->inst_regs[leader.index];
@@ -363,15 +401,15 @@ void lower_coalesce(struct lower *l) {
       !VEC_PUSH(arena, &c.reads, (struct read){.next = 0}))
     return;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_PHI(f, b, i) {
-      const struct nvm_inst *phi = function_inst(f, i);
-      if (!l->wanted[i.index]) continue;
-      add_candidate(&c, value_of_inst(i));
-      for (uint32_t k = 0; k < phi->operand_count; k += 2) add_candidate(&c, inst_operand(f, phi, k));
-    }
+  FOR_EACH_PHI(f, b, i) {
+    const struct nvm_inst *phi = function_inst(f, i);
+    if (!l->wanted[i.index]) continue;
+    add_candidate(&c, value_of_inst(i));
+    for (uint32_t k = 0; k < phi->operand_count; k += 2) add_candidate(&c, inst_operand(f, phi, k));
+  }
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      if (l->wanted[i.index] && is_assembly(l, i)) add_assembly(&c, i);
+  FOR_EACH_INST(f, b, i)
+  if (l->wanted[i.index] && is_assembly(l, i)) add_assembly(&c, i);
   FOR_EACH_BLOCK(f, b) collect_reads(&c, b);
   place_results(&c);
   if (c.steps_left == 0 || arena->failed) return; /* some reads are not known */

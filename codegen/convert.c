@@ -152,8 +152,7 @@ static void cast_int_to_float(struct cast *c, bool is_signed) {
 static void cast_int_pointer(struct cast *c) {
   if (c->to->container >= c->from->container && c->to->bits >= c->from->bits && c->from_count == 1)
     cast_extend(c, false);
-  else
-    cast_trunc(c);
+  else cast_trunc(c);
 }
 
 static struct ptx_operand pointer_width(struct lower *l, struct ptx_operand v, uint32_t from,
@@ -162,13 +161,14 @@ static struct ptx_operand pointer_width(struct lower *l, struct ptx_operand v, u
 }
 
 /* Through the generic space: the pointers of a specific one are offsets into its window. */
-void lower_cast_space(struct lower *l, uint32_t from_space, uint32_t to_space, struct ptx_reg target,
-                      struct ptx_operand v) {
+void lower_cast_space(struct lower *l, uint32_t from_space, uint32_t to_space,
+                      struct ptx_reg target, struct ptx_operand v) {
   const struct nvm_layout *layout = &l->module->layout;
   uint16_t from = space_mod(from_space), to = space_mod(to_space);
   uint32_t bits = layout_pointer_bits(layout, 0);
   uint16_t type = mod_unsigned(bits);
-  if (from != to) v = lower_in_reg(l, v, layout_pointer_bits(layout, from_space) == 64 ? &part_i64 : &part_i32);
+  if (from != to)
+    v = lower_in_reg(l, v, layout_pointer_bits(layout, from_space) == 64 ? &part_i64 : &part_i32);
   if (from != to && from != 0) {
     v = pointer_width(l, v, layout_pointer_bits(layout, from_space), bits);
     v = emit_value(l, type, PTX_CVTA, PTX_MODS(from, type), &v, 1);
@@ -200,7 +200,8 @@ void lower_bits_to_part(struct lower *l, const struct part *p, struct ptx_reg to
                         struct ptx_operand bits) {
   if (p->kind == PART_I1) lower_copy(l, to, lower_int_to_pred(l, bits, 64));
   else
-    emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(p)), ptx_r(to), lower_narrow(l, bits, 64, p->container));
+    emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(p)), ptx_r(to),
+          lower_narrow(l, bits, 64, p->container));
 }
 
 /* Whether the parts of two types hold the same bits one by one. */
@@ -253,7 +254,8 @@ static void bitcast_by_words(struct lower *l, struct type_parts from, const stru
   }
 }
 
-/* A word's four bytes, each in a 16-bit register of its own, and back. Both with `prmt` over pairs. */
+/* A word's four bytes, each in a 16-bit register of its own, and back. Both with `prmt` over pairs.
+ */
 void lower_unpack_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4]) {
   for (uint32_t half = 0; half < 2; half++) {
     struct ptx_operand pair = emit_value(l, PTX_MOD_B32, PTX_PRMT, PTX_MODS(PTX_MOD_B32),
@@ -296,9 +298,10 @@ static bool bitcast_by_mov(struct lower *l, struct type_parts from, const struct
   const struct part *small = lower_part(l, many, 0), *big = lower_part(l, few, 0);
   uint32_t ratio = many.count / few.count;
   bool bytes = small->bits == 8 && big->bits <= 32, join = many.first == from.first;
-  if (ratio * few.count != many.count || (ratio != 2 && ratio != 4) || big->bits != big->container ||
-      (!bytes && small->bits != small->container) || small->bits * ratio != big->bits ||
-      !all_parts_are(l, many, small->bits) || !all_parts_are(l, few, big->bits))
+  if (ratio * few.count != many.count || (ratio != 2 && ratio != 4) ||
+      big->bits != big->container || (!bytes && small->bits != small->container) ||
+      small->bits * ratio != big->bits || !all_parts_are(l, many, small->bits) ||
+      !all_parts_are(l, few, big->bits))
     return false;
   for (uint32_t w = 0; w < few.count; w++) {
     struct ptx_operand lanes[4];
@@ -348,20 +351,21 @@ static void lower_bitcast(struct lower *l, const struct nvm_inst *i) {
 
 static void lower_cast_lane(struct cast *c, uint32_t from_space, uint32_t to_space) {
   switch (c->op) {
-  case OP_TRUNC: cast_trunc(c); break;
-  case OP_ZEXT: cast_extend(c, false); break;
-  case OP_SEXT: cast_extend(c, true); break;
-  case OP_FPTRUNC: cast_fptrunc(c); break;
-  case OP_FPEXT: cast_fpext(c); break;
-  case OP_FPTOUI: cast_float_to_int(c, false); break;
-  case OP_FPTOSI: cast_float_to_int(c, true); break;
-  case OP_UITOFP: cast_int_to_float(c, false); break;
-  case OP_SITOFP: cast_int_to_float(c, true); break;
-  case OP_PTRTOINT: case OP_INTTOPTR: cast_int_pointer(c); break;
-  case OP_ADDRSPACECAST:
-    lower_cast_space(c->l, from_space, to_space, c->target[0].reg, c->source[0]);
-    break;
-  default: break;
+    case OP_TRUNC: cast_trunc(c); break;
+    case OP_ZEXT: cast_extend(c, false); break;
+    case OP_SEXT: cast_extend(c, true); break;
+    case OP_FPTRUNC: cast_fptrunc(c); break;
+    case OP_FPEXT: cast_fpext(c); break;
+    case OP_FPTOUI: cast_float_to_int(c, false); break;
+    case OP_FPTOSI: cast_float_to_int(c, true); break;
+    case OP_UITOFP: cast_int_to_float(c, false); break;
+    case OP_SITOFP: cast_int_to_float(c, true); break;
+    case OP_PTRTOINT:
+    case OP_INTTOPTR: cast_int_pointer(c); break;
+    case OP_ADDRSPACECAST:
+      lower_cast_space(c->l, from_space, to_space, c->target[0].reg, c->source[0]);
+      break;
+    default: break;
   }
 }
 
@@ -382,8 +386,12 @@ void lower_cast(struct lower *l, const struct nvm_inst *i) {
   struct part source[2] = {part_i64, part_i64}, target[2] = {part_i64, part_i64};
   for (uint32_t j = 0; j < from.parts_each && j < 2; j++) source[j] = *lower_part(l, from_parts, j);
   for (uint32_t j = 0; j < to.parts_each && j < 2; j++) target[j] = *lower_part(l, to_parts, j);
-  struct cast c = {.l = l, .op = (enum op)i->op, .from = source, .to = target,
-                   .from_count = from.parts_each, .to_count = to.parts_each,
+  struct cast c = {.l = l,
+                   .op = (enum op)i->op,
+                   .from = source,
+                   .to = target,
+                   .from_count = from.parts_each,
+                   .to_count = to.parts_each,
                    .from_bits = type_scalar_bits(&l->module->types, from.scalar)};
   for (uint32_t k = 0; k < to.count; k++) {
     c.source = &from.at[k * from.parts_each];

@@ -34,7 +34,8 @@ static uint32_t file_number(struct lower *l, const struct meta_node *file) {
   return *number = l->ptx.files.count;
 }
 
-/* ---- Inlined code: `.loc 1 5 3, function_name $L__inlined0, inlined_at 1 20 7` -------------------- */
+/* ---- Inlined code: `.loc 1 5 3, function_name $L__inlined0, inlined_at 1 20 7`
+ * -------------------- */
 
 enum { MOST_INLINED = 64 }; /* nested calls that are told of */
 
@@ -71,17 +72,20 @@ void lower_inlined_names(struct lower *l) {
     struct nvm_text name = module_text(l->module, l->inlined_names.data[i]);
     label_name(l->out, i + 1);
     textbuf_puts(l->out, ":\n.b8 ");
-    for (size_t k = 0; k < name.length; k++) textbuf_format(l->out, "%u, ", (unsigned char)name.bytes[k]);
+    for (size_t k = 0; k < name.length; k++)
+      textbuf_format(l->out, "%u, ", (unsigned char)name.bytes[k]);
     textbuf_puts(l->out, "0\n");
   }
   textbuf_puts(l->out, "}\n");
 }
 
-/* ---- .loc ----------------------------------------------------------------------------------------- */
+/* ---- .loc
+ * ----------------------------------------------------------------------------------------- */
 
 /* Writes one place; that of the call it was inlined at, which must stand before it, first. */
 static bool write_place(struct lower *l, const struct meta_node *n, int depth) {
-  const struct meta_node *file = debug_file(l->module, n), *call = debug_node(l->module, n, "inlinedAt");
+  const struct meta_node *file = debug_file(l->module, n),
+                         *call = debug_node(l->module, n, "inlinedAt");
   uint32_t line[2] = {debug_number(l->module, n, "line"), 0}, number[2] = {0, 0};
   if (!file || line[0] == 0) return false;
   number[0] = file_number(l, file);

@@ -3,7 +3,8 @@
  * with up to three numbers); where both are there, the attribute counts, as the newer one. */
 #include "codegen/lower.h"
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading -----------------------------------------------------------------------------------
+ */
 
 static const struct nvm_attr *string_attribute(const struct lower *l, struct nvm_attrset set,
                                                const char *key) {
@@ -69,7 +70,8 @@ static void read_number(const struct directive_reader *r, const char *attribute,
   if (!read_attribute(r, attribute, out, 1)) read_annotation(r, annotation, out);
 }
 
-/* --- what a kernel says ------------------------------------------------------------------------ */
+/* --- what a kernel says ------------------------------------------------------------------------
+ */
 
 static void read_cluster(const struct directive_reader *r, struct ptx_performance *p) {
   static const char *const dims[3] = {"cluster_dim_x", "cluster_dim_y", "cluster_dim_z"};
@@ -99,7 +101,8 @@ void lower_directives(struct lower *l, const struct nvm_function *f, struct ptx_
   read_cluster(&r, p);
 }
 
-/* --- grid constants ---------------------------------------------------------------------------- */
+/* --- grid constants ----------------------------------------------------------------------------
+ */
 
 /* !{ptr @k, !"grid_constant", !{i32 1, i32 3}}: parameters by number from 1. */
 static bool annotated_grid_constant(const struct lower *l, uint32_t argument) {
@@ -122,5 +125,6 @@ bool lower_is_grid_constant(struct lower *l, const struct nvm_function *f, uint3
   struct nvm_attrset set = attrlist_parameter(&l->module->attributes, f->attributes, argument);
   if (!string_attribute(l, set, "nvvm.grid_constant") && !annotated_grid_constant(l, argument))
     return false;
-  return lower_require(l, TGT_NEED_PARAMETER_ADDRESS, "a grid constant of which the address is taken");
+  return lower_require(l, TGT_NEED_PARAMETER_ADDRESS,
+                       "a grid constant of which the address is taken");
 }

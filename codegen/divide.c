@@ -1,11 +1,13 @@
-/* Division and remainder by constants: a multiplication by the reciprocal, of which the high half counts.
+/* Division and remainder by constants: a multiplication by the reciprocal, of which the high half
+ * counts.
  *
- * After Granlund and Montgomery, "Division by Invariant Integers using Multiplication", 1994. With width w,
- * divisor d and a shift s, m = floor(2^(w+s) / d) + 1 exceeds 2^(w+s) / d by e / d,
- * e = d - 2^(w+s) mod d; floor(m n / 2^(w+s)) is the quotient of every n below 2^w if e <= 2^s. The smallest such s
- * mostly leaves m < 2^w; where not, an even divisor's zeros are shifted out first, or 2^w is taken off m
- * and n added in its stead, without losing the carry. Signed numbers: e <= 2^(s+1) suffices, m counts as signed,
- * and what the high half rounds down is rounded towards zero by adding the sign.
+ * After Granlund and Montgomery, "Division by Invariant Integers using Multiplication", 1994. With
+ * width w, divisor d and a shift s, m = floor(2^(w+s) / d) + 1 exceeds 2^(w+s) / d by e / d, e = d
+ * - 2^(w+s) mod d; floor(m n / 2^(w+s)) is the quotient of every n below 2^w if e <= 2^s. The
+ * smallest such s mostly leaves m < 2^w; where not, an even divisor's zeros are shifted out first,
+ * or 2^w is taken off m and n added in its stead, without losing the carry. Signed numbers: e <=
+ * 2^(s+1) suffices, m counts as signed, and what the high half rounds down is rounded towards zero
+ * by adding the sign.
  *
  * ptxas does the same for 32 bits, at more instructions; 64 bits it leaves to a subroutine. */
 #include "codegen/lower.h"
@@ -24,9 +26,11 @@ static struct ptx_operand emit_op(struct division *v, enum ptx_op op, uint16_t t
   return ptx_r(r);
 }
 
-static struct ptx_operand shift_right(struct division *v, bool is_signed, struct ptx_operand a, uint32_t by) {
+static struct ptx_operand shift_right(struct division *v, bool is_signed, struct ptx_operand a,
+                                      uint32_t by) {
   if (by == 0) return a;
-  return emit_op(v, PTX_SHR, is_signed ? part_signed_mod(v->p) : part_unsigned_mod(v->p), a, ptx_i(by));
+  return emit_op(v, PTX_SHR, is_signed ? part_signed_mod(v->p) : part_unsigned_mod(v->p), a,
+                 ptx_i(by));
 }
 
 /* As an immediate of the register's width. */
@@ -64,7 +68,8 @@ static struct ptx_operand divide_unsigned(struct division *v, uint64_t d) {
   /* ((n - high) / 2 + high) >> (l - 1), high = (m - 2^w) n >> w with s = l */
   m = ((((nvm_u128)1 << l) - d) << w) / d + 1;
   struct ptx_operand high = emit_op(v, PTX_MUL, type, v->n, number(v, (uint64_t)m));
-  struct ptx_operand half = shift_right(v, false, emit_op(v, PTX_SUB, part_signed_mod(v->p), v->n, high), 1);
+  struct ptx_operand half =
+      shift_right(v, false, emit_op(v, PTX_SUB, part_signed_mod(v->p), v->n, high), 1);
   return shift_right(v, false, emit_op(v, PTX_ADD, part_signed_mod(v->p), half, high), l - 1);
 }
 
@@ -99,7 +104,8 @@ bool lower_divide_by_constant(struct lower *l, enum op op, const struct part *p,
   struct part whole = *p;
   whole.bits = whole.container;
   struct division v = {l, &whole, a};
-  struct ptx_operand q = is_signed ? divide_signed(&v, divisor) : divide_unsigned(&v, (uint64_t)divisor & mask);
+  struct ptx_operand q =
+      is_signed ? divide_signed(&v, divisor) : divide_unsigned(&v, (uint64_t)divisor & mask);
   if (remainder)
     emit4(l, PTX_MAD, PTX_MODS(PTX_MOD_LO, part_signed_mod(&whole)), ptx_r(to), q,
           number(&v, 0 - (uint64_t)divisor), a);

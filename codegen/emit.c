@@ -44,13 +44,13 @@ struct ptx_operand emit_unary(struct lower *l, enum ptx_op op, uint16_t type,
   return emit_value(l, type, op, PTX_MODS(type), &a, 1);
 }
 
-struct ptx_operand emit_binary(struct lower *l, enum ptx_op op, uint16_t type,
-                               struct ptx_operand a, struct ptx_operand b) {
+struct ptx_operand emit_binary(struct lower *l, enum ptx_op op, uint16_t type, struct ptx_operand a,
+                               struct ptx_operand b) {
   return emit_value(l, type, op, PTX_MODS(type), PTX_OPS(a, b));
 }
 
-struct ptx_operand emit_compare(struct lower *l, uint16_t how, uint16_t type,
-                                struct ptx_operand a, struct ptx_operand b) {
+struct ptx_operand emit_compare(struct lower *l, uint16_t how, uint16_t type, struct ptx_operand a,
+                                struct ptx_operand b) {
   return emit_value(l, PTX_MOD_PRED, PTX_SETP, PTX_MODS(how, type), PTX_OPS(a, b));
 }
 
@@ -59,8 +59,7 @@ struct ptx_operand emit_select(struct lower *l, uint16_t type, struct ptx_operan
   return emit_value(l, type, PTX_SELP, PTX_MODS(type), PTX_OPS(a, b, when));
 }
 
-struct ptx_operand emit_convert(struct lower *l, uint16_t to, uint16_t from,
-                                struct ptx_operand v) {
+struct ptx_operand emit_convert(struct lower *l, uint16_t to, uint16_t from, struct ptx_operand v) {
   return emit_value(l, to, PTX_CVT, PTX_MODS(to, from), &v, 1);
 }
 
@@ -96,7 +95,9 @@ int64_t lower_sign_extend(uint64_t bits, uint32_t width) {
   return width >= 64 ? (int64_t)bits : (int64_t)(bits << (64 - width)) >> (64 - width);
 }
 
-static uint64_t low_mask(uint32_t bits) { return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1; }
+static uint64_t low_mask(uint32_t bits) {
+  return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+}
 
 /* Sign-extends within the container: cvt has .s8 and .s16; other widths shift up and down. */
 static struct ptx_operand sext_in_container(struct lower *l, struct ptx_operand v,
@@ -118,7 +119,8 @@ struct ptx_operand lower_extend(struct lower *l, struct ptx_operand v, const str
   if (v.kind == PTX_OPERAND_INT)
     return ptx_i(is_signed ? lower_sign_extend((uint64_t)v.imm & mask, p->bits)
                            : (int64_t)((uint64_t)v.imm & mask));
-  if (p->kind == PART_I1) return emit_select(l, mod_bits(bits), ptx_i(is_signed ? -1 : 1), ptx_i(0), v);
+  if (p->kind == PART_I1)
+    return emit_select(l, mod_bits(bits), ptx_i(is_signed ? -1 : 1), ptx_i(0), v);
   bool extended = !is_signed && p->bits == 8 && has_zero_above(l, v.reg);
   if (p->bits < p->container && !extended)
     v = is_signed ? sext_in_container(l, v, p)
@@ -128,8 +130,7 @@ struct ptx_operand lower_extend(struct lower *l, struct ptx_operand v, const str
                    : emit_convert(l, mod_unsigned(bits), part_unsigned_mod(p), v);
 }
 
-struct ptx_operand lower_narrow(struct lower *l, struct ptx_operand v, uint32_t from,
-                                uint32_t to) {
+struct ptx_operand lower_narrow(struct lower *l, struct ptx_operand v, uint32_t from, uint32_t to) {
   return from <= to ? v : emit_convert(l, mod_unsigned(to), mod_unsigned(from), v);
 }
 
@@ -159,7 +160,8 @@ void emit_ungroup(struct lower *l, uint16_t type, struct ptx_operand from, struc
 }
 
 /* The elements of a packing mov must be registers. */
-struct ptx_operand lower_pack_pair(struct lower *l, struct ptx_operand low, struct ptx_operand high) {
+struct ptx_operand lower_pack_pair(struct lower *l, struct ptx_operand low,
+                                   struct ptx_operand high) {
   static const struct part lane = {.kind = PART_INT, .bits = 16, .container = 16};
   low = lower_in_reg(l, low, &lane);
   high = lower_in_reg(l, high, &lane);

@@ -80,8 +80,8 @@ static void emit_remainder_loops(struct remainder *r, struct ptx_operand a, stru
   ptx_add_label(l->pf, done);
 }
 
-static void emit_remainder(struct lower *l, bool is_double, struct ptx_reg to,
-                           struct ptx_operand x, struct ptx_operand y) {
+static void emit_remainder(struct lower *l, bool is_double, struct ptx_reg to, struct ptx_operand x,
+                           struct ptx_operand y) {
   struct remainder r = {l, is_double ? PTX_MOD_F64 : PTX_MOD_F32, is_double};
   uint32_t end = emit_new_label(l);
   struct ptx_operand dividend = emit_unary(l, PTX_MOV, r.type, x);
@@ -120,7 +120,8 @@ static void emit_bfloat_rounding(struct lower *l, struct ptx_reg to, struct ptx_
   emit_ungroup(l, PTX_MOD_B32, chosen, ptx_r(lower_temp(l, PTX_B16)), ptx_r(to));
 }
 
-void lower_from_f32(struct lower *l, const struct part *p, struct ptx_reg to, struct ptx_operand v) {
+void lower_from_f32(struct lower *l, const struct part *p, struct ptx_reg to,
+                    struct ptx_operand v) {
   const uint16_t *mods = PTX_MODS(PTX_MOD_RN, part_float_mod(p), PTX_MOD_F32);
   if (p->kind == PART_HALF || lower_has(l, PTX_CVT, mods)) emit2(l, PTX_CVT, mods, ptx_r(to), v);
   else emit_bfloat_rounding(l, to, v);
@@ -143,10 +144,11 @@ static void lower_by_fma(struct lower *l, enum op op, const struct part *p, stru
                          struct ptx_operand a, struct ptx_operand b) {
   uint32_t constant = op == OP_FADD ? 0x3f80 : op == OP_FSUB ? 0xbf80 : 0x8000;
   bool pair = p->kind == PART_PAIR_BFLOAT;
-  struct ptx_operand k = lower_in_reg(
-      l, ptx_i(pair ? (int64_t)(int32_t)(constant << 16 | constant) : constant), p);
+  struct ptx_operand k =
+      lower_in_reg(l, ptx_i(pair ? (int64_t)(int32_t)(constant << 16 | constant) : constant), p);
   struct ptx_operand x = op == OP_FSUB ? b : a, z = op == OP_FADD ? b : op == OP_FSUB ? a : k;
-  emit4(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, part_float_mod(p)), ptx_r(to), x, op == OP_FMUL ? b : k, z);
+  emit4(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, part_float_mod(p)), ptx_r(to), x, op == OP_FMUL ? b : k,
+        z);
 }
 
 struct float_op {
@@ -167,8 +169,7 @@ static void lower_small_float(struct lower *l, enum op op, uint16_t flags, const
   const struct float_op how = {op, flags};
   if (native == NATIVE_ALL) emit_rn(l, arithmetic_op(op), p, to, a, b);
   else if (native == NATIVE_FMA_ONLY) lower_by_fma(l, op, p, to, a, b);
-  else if (pair)
-    lower_pair_by_lanes(l, p, to, (struct ptx_operand[]){a, b}, 2, float_lane, &how);
+  else if (pair) lower_pair_by_lanes(l, p, to, (struct ptx_operand[]){a, b}, 2, float_lane, &how);
   else lower_promoted(l, op, flags, p, to, a, b);
 }
 
@@ -182,9 +183,11 @@ void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct 
   else emit_div_f32(l, flags, to, a, b);
 }
 
-/* --- pairs of float ----------------------------------------------------------------------------- */
+/* --- pairs of float -----------------------------------------------------------------------------
+ */
 
-static struct ptx_operand pack_floats(struct lower *l, struct nvm_value v, uint32_t k, bool negate) {
+static struct ptx_operand pack_floats(struct lower *l, struct nvm_value v, uint32_t k,
+                                      bool negate) {
   struct ptx_operand lanes[2] = {lower_operand(l, v, k), lower_operand(l, v, k + 1)};
   struct ptx_operand both = ptx_r(lower_temp(l, PTX_B64));
   if (lanes[0].kind == PTX_OPERAND_F32 && lanes[1].kind == PTX_OPERAND_F32) {
@@ -213,8 +216,8 @@ uint32_t lower_float_pairs(struct lower *l, enum ptx_op op, struct nvm_type type
     struct ptx_operand o[4] = {ptx_r(lower_temp(l, PTX_B64))};
     struct ptx_operand result[2] = {ptx_r(to[k]), ptx_r(to[k + 1])};
     for (int n = 0; n < count; n++) o[1 + n] = pack_floats(l, v[n], k, n == negated);
-    ptx_add(l->pf, op,
-            GIVEN_MODS(PTX_MOD_RN, lower_ftz(l, PTX_MOD_F32), PTX_MOD_F32X2), o, 1 + (uint32_t)count);
+    ptx_add(l->pf, op, GIVEN_MODS(PTX_MOD_RN, lower_ftz(l, PTX_MOD_F32), PTX_MOD_F32X2), o,
+            1 + (uint32_t)count);
     emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B64), ptx_group(l->pf, PTX_OPERAND_VECTOR, result, 2), o[0]);
   }
   return k;
@@ -223,11 +226,12 @@ uint32_t lower_float_pairs(struct lower *l, enum ptx_op op, struct nvm_type type
 /* --- contraction ------------------------------------------------------------------------------ */
 
 /* NVVM contracts by default: a product that only one sum reads is fused with it, rounding once.
- * Level 1 fuses floats of up to 32 bits, level 2 doubles too; -O0 fuses nothing. Products of integers
- * only where they are made: one that was moved out of a loop stays there. */
+ * Level 1 fuses floats of up to 32 bits, level 2 doubles too; -O0 fuses nothing. Products of
+ * integers only where they are made: one that was moved out of a loop stays there. */
 int lower_fused_multiply(const struct lower *l, const struct nvm_inst *i) {
   bool integer = i->op == OP_ADD;
-  if ((i->op != OP_FADD && i->op != OP_FSUB && !integer) || l->target->optimization_level == 0) return -1;
+  if ((i->op != OP_FADD && i->op != OP_FSUB && !integer) || l->target->optimization_level == 0)
+    return -1;
   struct nvm_type scalar = type_scalar(&l->module->types, i->type);
   unsigned needed = type_equal(scalar, TYPE_DOUBLE) ? 2 : 1;
   bool native = integer ? type_equal(scalar, TYPE_I32) || type_equal(scalar, TYPE_I64)
@@ -237,7 +241,9 @@ int lower_fused_multiply(const struct lower *l, const struct nvm_inst *i) {
     struct nvm_value v = inst_operand(l->f, i, (uint32_t)k);
     if (value_kind(v) != VALUE_INST || l->f->uses.data[value_index(v)] != 1) continue;
     const struct nvm_inst *product = &l->f->insts.data[value_index(v)];
-    if (product->op == (integer ? OP_MUL : OP_FMUL) && (!integer || product->block.index == i->block.index)) return k;
+    if (product->op == (integer ? OP_MUL : OP_FMUL) &&
+        (!integer || product->block.index == i->block.index))
+      return k;
   }
   return -1;
 }
@@ -251,7 +257,8 @@ bool lower_fused(struct lower *l, const struct nvm_inst *i) {
   const struct nvm_inst *multiply = &l->f->insts.data[value_index(product)];
   struct type_parts parts = lower_type(l, i->type);
   const struct ptx_reg *to = lower_result(l, l->inst);
-  const struct nvm_value v[3] = {inst_operand(l->f, multiply, 0), inst_operand(l->f, multiply, 1), addend};
+  const struct nvm_value v[3] = {inst_operand(l->f, multiply, 0), inst_operand(l->f, multiply, 1),
+                                 addend};
   int negates = i->op != OP_FSUB ? -1 : product_operand == 0 ? 2 : 0;
   for (uint32_t k = lower_float_pairs(l, PTX_FMA, i->type, v, 3, negates); k < parts.count; k++) {
     const struct part *p = lower_part(l, parts, k);
@@ -273,7 +280,8 @@ void lower_float_binary(struct lower *l, const struct nvm_inst *i) {
   const struct ptx_reg *to = lower_result(l, l->inst);
   const struct nvm_value v[2] = {inst_operand(l->f, i, 0), inst_operand(l->f, i, 1)};
   uint32_t k = i->op == OP_FDIV || i->op == OP_FREM
-                   ? 0 : lower_float_pairs(l, arithmetic_op((enum op)i->op), i->type, v, 2, -1);
+                   ? 0
+                   : lower_float_pairs(l, arithmetic_op((enum op)i->op), i->type, v, 2, -1);
   for (; k < parts.count; k++) {
     struct ptx_operand a = lower_operand(l, v[0], k), b = lower_operand(l, v[1], k);
     lower_float_part(l, (enum op)i->op, i->flags, lower_part(l, parts, k), to[k], a, b);

@@ -1,13 +1,15 @@
-/* The thread's frame: one .local array, the "depot", in which allocas of constant size have fixed places.
+/* The thread's frame: one .local array, the "depot", in which allocas of constant size have fixed
+ * places.
  *
- * Variables that never hold something at once lie over each other, as in LLVM's stack coloring: two inlined copies of a
- * function have one array between them. A variable holds something from an access on, until its lifetime ends (or
- * starts) by a marker, and what it holds is wanted where an access may follow: two bit sets, a bit a variable, one
- * propagated along the edges and one against them. An access to a variable while another holds what is wanted keeps the two
- * apart; nothing else needs to. Only variables that are accessed by name take part: whose address is not stored,
- * compared or passed, but to memcpy and its kin. The others, and those beyond the first MOST_SHARED, have places of their
- * own, as have all in functions marked optnone, where people look at variables in a debugger.
- * Cost: linear in operands and edges times MOST_SHARED at worst. */
+ * Variables that never hold something at once lie over each other, as in LLVM's stack coloring: two
+ * inlined copies of a function have one array between them. A variable holds something from an
+ * access on, until its lifetime ends (or starts) by a marker, and what it holds is wanted where an
+ * access may follow: two bit sets, a bit a variable, one propagated along the edges and one against
+ * them. An access to a variable while another holds what is wanted keeps the two apart; nothing
+ * else needs to. Only variables that are accessed by name take part: whose address is not stored,
+ * compared or passed, but to memcpy and its kin. The others, and those beyond the first
+ * MOST_SHARED, have places of their own, as have all in functions marked optnone, where people look
+ * at variables in a debugger. Cost: linear in operands and edges times MOST_SHARED at worst. */
 #include "codegen/lower.h"
 
 enum { MOST_SHARED = 64, MOST_ROUNDS = 8 /* for addresses that go around */ };
@@ -15,16 +17,16 @@ enum { MOST_SHARED = 64, MOST_ROUNDS = 8 /* for addresses that go around */ };
 struct variable {
   struct nvm_inst_id inst;
   uint64_t bytes;
-  uint32_t align;     /* bytes */
-  uint64_t apart;     /* those that it, and what lies over it, can't share the place with */
-  uint32_t over;      /* the variable in whose place it is; its own number mostly */
+  uint32_t align; /* bytes */
+  uint64_t apart; /* those that it, and what lies over it, can't share the place with */
+  uint32_t over;  /* the variable in whose place it is; its own number mostly */
 };
 
 /* What an instruction does with variables. */
 struct event {
   uint64_t variables;
-  uint64_t wanted;    /* behind it */
-  bool marker;        /* begins or ends the lifetime; else an access */
+  uint64_t wanted; /* behind it */
+  bool marker;     /* begins or ends the lifetime; else an access */
 };
 
 struct frame {
@@ -33,9 +35,9 @@ struct frame {
   VEC(struct variable) variables;
   VEC(struct event) events;
   uint32_t *first_event, *end_event; /* by block */
-  uint64_t *base;        /* by instruction: the variables it may be an address in */
-  uint64_t shared;       /* the variables that take part */
-  uint64_t *held, *wanted; /* by block: at its end, at its start */
+  uint64_t *base;                    /* by instruction: the variables it may be an address in */
+  uint64_t shared;                   /* the variables that take part */
+  uint64_t *held, *wanted;           /* by block: at its end, at its start */
 };
 
 uint64_t lower_depot_reserve(struct lower *l, uint64_t bytes, uint32_t align) {
@@ -62,10 +64,12 @@ static bool is_fixed_alloca(const struct lower *l, const struct nvm_inst *i, uin
   return *bytes <= UINT32_MAX;
 }
 
-/* --- accesses ----------------------------------------------------------------------------------- */
+/* --- accesses -----------------------------------------------------------------------------------
+ */
 
 static bool is_address(const struct nvm_function *f, const struct nvm_inst *i) {
-  bool passes = i->op == OP_GEP || i->op == OP_BITCAST || i->op == OP_ADDRSPACECAST || i->op == OP_PHI || i->op == OP_SELECT;
+  bool passes = i->op == OP_GEP || i->op == OP_BITCAST || i->op == OP_ADDRSPACECAST ||
+                i->op == OP_PHI || i->op == OP_SELECT;
   return passes && type_is_ptr(&f->module->types, i->type);
 }
 
@@ -78,8 +82,9 @@ static bool find_bases(struct frame *w) {
   VEC(struct nvm_inst_id) addresses = {0};
   bool changed = true;
   FOR_EACH_BLOCK(w->f, b)
-    FOR_EACH_INST(w->f, b, i)
-      if (is_address(w->f, function_inst(w->f, i)) && !VEC_PUSH(&w->l->function_arena, &addresses, i)) return false;
+  FOR_EACH_INST(w->f, b, i)
+  if (is_address(w->f, function_inst(w->f, i)) && !VEC_PUSH(&w->l->function_arena, &addresses, i))
+    return false;
   for (int round = 0; changed; round++) {
     changed = false;
     for (uint32_t n = 0; n < addresses.count; n++) {
@@ -99,17 +104,22 @@ enum use { USE_ADDRESS, USE_ACCESS, USE_MARKER, USE_ESCAPE };
 static enum use judge_use(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
   if (is_address(f, i)) return USE_ADDRESS;
   switch ((enum op)i->op) {
-  case OP_LOAD: return USE_ACCESS;
-  case OP_STORE: return k == 1 ? USE_ACCESS : USE_ESCAPE;
-  case OP_ATOMICRMW: case OP_CMPXCHG: return k == 0 ? USE_ACCESS : USE_ESCAPE;
-  case OP_CALL: break;
-  default: return USE_ESCAPE;
+    case OP_LOAD: return USE_ACCESS;
+    case OP_STORE: return k == 1 ? USE_ACCESS : USE_ESCAPE;
+    case OP_ATOMICRMW:
+    case OP_CMPXCHG: return k == 0 ? USE_ACCESS : USE_ESCAPE;
+    case OP_CALL: break;
+    default: return USE_ESCAPE;
   }
   switch (call_intrinsic(f, i)) {
-  case INTRINSIC_lifetime_start: case INTRINSIC_lifetime_end: return USE_MARKER;
-  case INTRINSIC_memcpy: case INTRINSIC_memcpy_inline: case INTRINSIC_memmove: case INTRINSIC_memset:
-  case INTRINSIC_memset_inline: return USE_ACCESS;
-  default: return USE_ESCAPE;
+    case INTRINSIC_lifetime_start:
+    case INTRINSIC_lifetime_end: return USE_MARKER;
+    case INTRINSIC_memcpy:
+    case INTRINSIC_memcpy_inline:
+    case INTRINSIC_memmove:
+    case INTRINSIC_memset:
+    case INTRINSIC_memset_inline: return USE_ACCESS;
+    default: return USE_ESCAPE;
   }
 }
 
@@ -133,7 +143,8 @@ static bool note_events(struct frame *w) {
   return true;
 }
 
-/* --- what holds something and is wanted ------------------------------------------------------------ */
+/* --- what holds something and is wanted
+ * ------------------------------------------------------------ */
 
 static uint64_t behind(const struct frame *w, uint32_t block, uint64_t held) {
   for (uint32_t k = w->first_event[block]; k < w->end_event[block]; k++) {
@@ -179,7 +190,8 @@ static bool spread(struct frame *w, bool forwards) {
   }
   while (work.count) {
     struct nvm_block b = work.data[--work.count];
-    uint64_t in = neighbours(w, forwards, b), out = forwards ? behind(w, b.index, in) : before(w, b.index, in);
+    uint64_t in = neighbours(w, forwards, b),
+             out = forwards ? behind(w, b.index, in) : before(w, b.index, in);
     queued[b.index] = false;
     if (out == state[b.index]) continue;
     state[b.index] = out;
@@ -214,9 +226,11 @@ static void find_conflicts(struct frame *w) {
   }
 }
 
-/* --- places ------------------------------------------------------------------------------------- */
+/* --- places -------------------------------------------------------------------------------------
+ */
 
-/* Lays variables over the first before them that neither they nor what lies there are to be apart from. */
+/* Lays variables over the first before them that neither they nor what lies there are to be apart
+ * from. */
 static void lay_over(struct frame *w) {
   for (uint32_t v = 0; v < w->variables.count && v < MOST_SHARED; v++) {
     struct variable *variable = &w->variables.data[v];
@@ -236,7 +250,8 @@ static bool share_places(struct frame *w) {
   const struct attr_table_data *a = &f->module->attributes;
   struct arena *arena = &w->l->function_arena;
   uint32_t count = w->variables.count < MOST_SHARED ? w->variables.count : MOST_SHARED;
-  if (count < 2 || attrset_find(a, attrlist_info(a, f->attributes)->function, ATTR_OPTNONE)) return true;
+  if (count < 2 || attrset_find(a, attrlist_info(a, f->attributes)->function, ATTR_OPTNONE))
+    return true;
   w->shared = ~UINT64_C(0) >> (MOST_SHARED - count);
   w->base = arena_alloc(arena, f->insts.count * sizeof *w->base);
   w->first_event = arena_alloc(arena, f->blocks.count * sizeof *w->first_event);

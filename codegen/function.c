@@ -12,10 +12,10 @@
 static bool folds_into_address(const struct lower *l, const struct nvm_inst *i) {
   struct nvm_inst_id id = {(uint32_t)(i - l->f->insts.data)};
   switch ((enum op)i->op) {
-  case OP_ALLOCA: return l->alloca_offsets[id.index] != 0;
-  case OP_GEP: return lower_gep_is_constant(l, i, NULL);
-  case OP_ADDRSPACECAST: return lower_cast_drops_space(l, i);
-  default: return false;
+    case OP_ALLOCA: return l->alloca_offsets[id.index] != 0;
+    case OP_GEP: return lower_gep_is_constant(l, i, NULL);
+    case OP_ADDRSPACECAST: return lower_cast_drops_space(l, i);
+    default: return false;
   }
 }
 
@@ -26,8 +26,9 @@ static bool is_address_operand(const struct nvm_inst *i, uint32_t k) {
 
 static bool has_effect(const struct nvm_function *f, const struct nvm_inst *i) {
   if (op_is_terminator((enum op)i->op)) return true;
-  if (i->op == OP_LOAD) return memory_access_unpack(i->aux).is_volatile ||
-                               memory_access_unpack(i->aux).ordering > ORDER_UNORDERED;
+  if (i->op == OP_LOAD)
+    return memory_access_unpack(i->aux).is_volatile ||
+           memory_access_unpack(i->aux).ordering > ORDER_UNORDERED;
   if (i->op == OP_CALL) return lower_call_has_effect(f, i);
   return (op_table[i->op].flags & OPF_WRITES) != 0;
 }
@@ -41,8 +42,10 @@ static void want(struct lower *l, struct nvm_value v, uint32_t *stack, uint32_t 
 /* Scalars of up to 64 bits only: one register. */
 static void note_extension(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value v = inst_operand(l->f, i, 0);
-  const struct nvm_inst *from = value_kind(v) == VALUE_INST ? &l->f->insts.data[value_index(v)] : NULL;
-  if (from && from->op == OP_LOAD && l->f->uses.data[value_index(v)] == 1 && lower_type(l, i->type).count == 1)
+  const struct nvm_inst *from =
+      value_kind(v) == VALUE_INST ? &l->f->insts.data[value_index(v)] : NULL;
+  if (from && from->op == OP_LOAD && l->f->uses.data[value_index(v)] == 1 &&
+      lower_type(l, i->type).count == 1)
     l->extension[value_index(v)] = (uint32_t)(i - l->f->insts.data);
 }
 
@@ -53,7 +56,8 @@ static void want_operands(struct lower *l, const struct nvm_inst *i, uint32_t *s
   int fused = lower_fused_multiply(l, i);
   if (i->op == OP_ZEXT || i->op == OP_SEXT) note_extension(l, i);
   for (uint32_t k = 0; k < i->operand_count; k++) {
-    struct nvm_value v = i->op == OP_STORE && k == 0 ? lower_stored_value(l, i) : inst_operand(l->f, i, k);
+    struct nvm_value v =
+        i->op == OP_STORE && k == 0 ? lower_stored_value(l, i) : inst_operand(l->f, i, k);
     bool is_signed;
     if (i->op == OP_GEP) lower_gep_index_source(l, i, k, &v, &is_signed);
     if ((int)k == fused) { /* the product is not wanted, its factors are */
@@ -69,7 +73,8 @@ static void want_operands(struct lower *l, const struct nvm_inst *i, uint32_t *s
         v = inst_operand(l->f, &l->f->insts.data[value_index(v)], 0);
     uint64_t lane;
     bool takes_apart = i->op >= OP_EXTRACTELEMENT && i->op <= OP_SHUFFLEVECTOR;
-    for (int step = 0; takes_apart && step < LOWER_MOST_INSERTIONS && lower_is_insertion(l, v, &lane); step++) {
+    for (int step = 0;
+         takes_apart && step < LOWER_MOST_INSERTIONS && lower_is_insertion(l, v, &lane); step++) {
       const struct nvm_inst *insertion = &l->f->insts.data[value_index(v)];
       want(l, inst_operand(l->f, insertion, 1), stack, depth);
       v = inst_operand(l->f, insertion, 0);
@@ -88,13 +93,13 @@ void lower_plan_wanted(struct lower *l) {
   if (!l->wanted || !l->overwritten || !l->extension || !stack) return;
   uint32_t depth = 0;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      if (!has_effect(f, inst) || l->wanted[i.index]) continue;
-      l->wanted[i.index] = true;
-      want_operands(l, inst, stack, &depth);
-      while (depth) want_operands(l, &f->insts.data[stack[--depth]], stack, &depth);
-    }
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    if (!has_effect(f, inst) || l->wanted[i.index]) continue;
+    l->wanted[i.index] = true;
+    want_operands(l, inst, stack, &depth);
+    while (depth) want_operands(l, &f->insts.data[stack[--depth]], stack, &depth);
+  }
 }
 
 /* Computes the parts of all types in use and makes room for all registers, so that neither table
@@ -105,18 +110,17 @@ static bool plan_registers(struct lower *l) {
   for (uint32_t a = 0; a < function_arg_count(f); a++)
     parts += lower_type(l, function_arg_type(f, a)).count;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      if (!l->wanted[i.index]) continue;
-      parts += lower_type(l, inst->type).count;
-      for (uint32_t k = 0; k < inst->operand_count; k++) {
-        struct nvm_value v = inst_operand(f, inst, k);
-        if (value_kind(v) == VALUE_CONST) lower_type(l, value_type(f, v));
-      }
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    if (!l->wanted[i.index]) continue;
+    parts += lower_type(l, inst->type).count;
+    for (uint32_t k = 0; k < inst->operand_count; k++) {
+      struct nvm_value v = inst_operand(f, inst, k);
+      if (value_kind(v) == VALUE_CONST) lower_type(l, value_type(f, v));
     }
+  }
   l->inst_regs = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->inst_regs);
-  l->arg_regs =
-      arena_alloc(&l->function_arena, (function_arg_count(f) + 1) * sizeof *l->arg_regs);
+  l->arg_regs = arena_alloc(&l->function_arena, (function_arg_count(f) + 1) * sizeof *l->arg_regs);
   if (!l->inst_regs || !l->arg_regs) return false;
   if (!VEC_RESERVE(&l->function_arena, &l->regs, parts)) return false;
   l->regs.count = 1; /* 0 says "none yet" */
@@ -128,7 +132,7 @@ static bool plan_labels(struct lower *l) {
   l->block_labels = arena_alloc(&l->function_arena, f->blocks.count * sizeof *l->block_labels);
   if (!l->block_labels) return false;
   FOR_EACH_BLOCK(f, b)
-    l->block_labels[b.index] = ptx_new_label(l->pf, function_block(f, b)->name);
+  l->block_labels[b.index] = ptx_new_label(l->pf, function_block(f, b)->name);
   return true;
 }
 
@@ -194,53 +198,75 @@ static void lower_unreachable(struct lower *l) {
 
 static void lower_inst(struct lower *l, const struct nvm_inst *i) {
   switch ((enum op)i->op) {
-  case OP_RET: lower_ret(l, i); break;
-  case OP_BR: lower_br(l, i); break;
-  case OP_CONDBR: lower_condbr(l, i); break;
-  case OP_SWITCH: lower_switch(l, i); break;
-  case OP_UNREACHABLE: lower_unreachable(l); break;
-  case OP_ADD: case OP_SUB: case OP_MUL: case OP_UDIV: case OP_SDIV: case OP_UREM: case OP_SREM:
-  case OP_SHL: case OP_LSHR: case OP_ASHR: case OP_AND: case OP_OR: case OP_XOR:
-    lower_int_binary(l, i);
-    break;
-  case OP_FADD: case OP_FSUB: case OP_FMUL: case OP_FDIV: case OP_FREM:
-    lower_float_binary(l, i);
-    break;
-  case OP_FNEG: lower_fneg(l, i); break;
-  case OP_ALLOCA: lower_alloca(l, i); break;
-  case OP_LOAD: lower_load(l, i); break;
-  case OP_STORE: lower_store(l, i); break;
-  case OP_FENCE: lower_fence(l, i); break;
-  case OP_CMPXCHG: lower_cmpxchg(l, i); break;
-  case OP_ATOMICRMW: lower_atomicrmw(l, i); break;
-  case OP_GEP: lower_gep(l, i); break;
-  case OP_TRUNC: case OP_ZEXT: case OP_SEXT: case OP_FPTRUNC: case OP_FPEXT: case OP_FPTOUI:
-  case OP_FPTOSI: case OP_UITOFP: case OP_SITOFP: case OP_PTRTOINT: case OP_INTTOPTR:
-  case OP_BITCAST: case OP_ADDRSPACECAST:
-    lower_cast(l, i);
-    break;
-  case OP_ICMP: lower_icmp(l, i); break;
-  case OP_FCMP: lower_fcmp(l, i); break;
-  case OP_PHI: break; /* the edges set it */
-  case OP_SELECT: lower_select(l, i); break;
-  case OP_CALL: lower_call(l, i); break;
-  case OP_FREEZE: lower_freeze(l, i); break;
-  case OP_EXTRACTELEMENT: lower_extractelement(l, i); break;
-  case OP_INSERTELEMENT: lower_insertelement(l, i); break;
-  case OP_SHUFFLEVECTOR: lower_shufflevector(l, i); break;
-  case OP_EXTRACTVALUE: lower_extractvalue(l, i); break;
-  case OP_INSERTVALUE: lower_insertvalue(l, i); break;
-  case OP_VA_ARG: lower_va_arg(l, i); break;
-  case OP_DBG_RECORD: case OP_COUNT: break;
+    case OP_RET: lower_ret(l, i); break;
+    case OP_BR: lower_br(l, i); break;
+    case OP_CONDBR: lower_condbr(l, i); break;
+    case OP_SWITCH: lower_switch(l, i); break;
+    case OP_UNREACHABLE: lower_unreachable(l); break;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_UDIV:
+    case OP_SDIV:
+    case OP_UREM:
+    case OP_SREM:
+    case OP_SHL:
+    case OP_LSHR:
+    case OP_ASHR:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR: lower_int_binary(l, i); break;
+    case OP_FADD:
+    case OP_FSUB:
+    case OP_FMUL:
+    case OP_FDIV:
+    case OP_FREM: lower_float_binary(l, i); break;
+    case OP_FNEG: lower_fneg(l, i); break;
+    case OP_ALLOCA: lower_alloca(l, i); break;
+    case OP_LOAD: lower_load(l, i); break;
+    case OP_STORE: lower_store(l, i); break;
+    case OP_FENCE: lower_fence(l, i); break;
+    case OP_CMPXCHG: lower_cmpxchg(l, i); break;
+    case OP_ATOMICRMW: lower_atomicrmw(l, i); break;
+    case OP_GEP: lower_gep(l, i); break;
+    case OP_TRUNC:
+    case OP_ZEXT:
+    case OP_SEXT:
+    case OP_FPTRUNC:
+    case OP_FPEXT:
+    case OP_FPTOUI:
+    case OP_FPTOSI:
+    case OP_UITOFP:
+    case OP_SITOFP:
+    case OP_PTRTOINT:
+    case OP_INTTOPTR:
+    case OP_BITCAST:
+    case OP_ADDRSPACECAST: lower_cast(l, i); break;
+    case OP_ICMP: lower_icmp(l, i); break;
+    case OP_FCMP: lower_fcmp(l, i); break;
+    case OP_PHI: break; /* the edges set it */
+    case OP_SELECT: lower_select(l, i); break;
+    case OP_CALL: lower_call(l, i); break;
+    case OP_FREEZE: lower_freeze(l, i); break;
+    case OP_EXTRACTELEMENT: lower_extractelement(l, i); break;
+    case OP_INSERTELEMENT: lower_insertelement(l, i); break;
+    case OP_SHUFFLEVECTOR: lower_shufflevector(l, i); break;
+    case OP_EXTRACTVALUE: lower_extractvalue(l, i); break;
+    case OP_INSERTVALUE: lower_insertvalue(l, i); break;
+    case OP_VA_ARG: lower_va_arg(l, i); break;
+    case OP_DBG_RECORD:
+    case OP_COUNT: break;
   }
 }
 
-/* Values get their registers when they are first met; those an instruction makes beyond its operands
- * and result are temporaries, of which lower_tidy may get rid. Phis and edges keep theirs. */
+/* Values get their registers when they are first met; those an instruction makes beyond its
+ * operands and result are temporaries, of which lower_tidy may get rid. Phis and edges keep theirs.
+ */
 static void lower_one(struct lower *l, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(l->f, i);
   l->inst = i;
-  if (inst->op >= OP_EXTRACTELEMENT && inst->op <= OP_SHUFFLEVECTOR && lower_share_lanes(l, i)) return;
+  if (inst->op >= OP_EXTRACTELEMENT && inst->op <= OP_SHUFFLEVECTOR && lower_share_lanes(l, i))
+    return;
   if ((inst->op == OP_ZEXT || inst->op == OP_SEXT) && lower_is_loaded_extended(l, i)) return;
   if (inst->op == OP_LOAD) lower_share_load(l, i);
   uint32_t comment = l->notes ? lower_comment_inst(l, i) : 0;
@@ -302,7 +328,7 @@ static void lower_block(struct lower *l, struct nvm_block b) {
   lower_comment_block(l, b);
   lower_arguments(l, b);
   FOR_EACH_INST(l->f, b, i)
-    if (l->wanted[i.index]) lower_one(l, i);
+  if (l->wanted[i.index]) lower_one(l, i);
 }
 
 static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_function *pf) {
@@ -325,17 +351,20 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   if (!dominance_compute(&l->dominance, f, &l->function_arena)) return false;
   lower_plan_allocas(l);
   lower_plan_wanted(l);
-  return !l->function_arena.failed && plan_registers(l) && plan_labels(l) && plan_pragmas(l) && lower_plan_edges(l) &&
-         lower_plan_comments(l) && lower_plan_arguments(l) &&
+  return !l->function_arena.failed && plan_registers(l) && plan_labels(l) && plan_pragmas(l) &&
+         lower_plan_edges(l) && lower_plan_comments(l) && lower_plan_arguments(l) &&
          (lower_coalesce(l), !l->function_arena.failed);
 }
 
 /* `.local .align 8 .b8 __local_depot[24];` in front, if the function has a frame. */
 static void add_depot(struct lower *l, struct ptx_function *pf, uint32_t entry) {
   if (l->depot_bytes == 0) return;
-  ptx_add_variable(pf, (struct ptx_variable){.name = l->depot_name, .space = PTX_MOD_LOCAL,
-                                             .type = PTX_MOD_B8, .align = l->depot_align,
-                                             .is_array = true, .count = l->depot_bytes});
+  ptx_add_variable(pf, (struct ptx_variable){.name = l->depot_name,
+                                             .space = PTX_MOD_LOCAL,
+                                             .type = PTX_MOD_B8,
+                                             .align = l->depot_align,
+                                             .is_array = true,
+                                             .count = l->depot_bytes});
   if (pf->arena->failed) return;
   struct ptx_entry added = pf->entries.data[pf->entries.count - 1];
   memmove(&pf->entries.data[entry + 1], &pf->entries.data[entry],

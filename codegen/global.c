@@ -1,28 +1,29 @@
 /* Variables: where they live, how they are linked, and what they begin with, in an order in which
  * none is named before it is declared.
  *
- * A scalar becomes a PTX scalar (`.global .align 4 .u32 x = 5;`), anything else bytes. Addresses can
- * stand in arrays of .u64 only; where the addresses of an initializer are not all whole words in
- * place, it is written as .u8 elements, with `0xFF00(symbol)` for single bytes of an address.
- * Initializers that refer to each other in a circle need a declaration first, which PTX only has for
- * symbols that other modules see: an internal variable becomes such a one. */
+ * A scalar becomes a PTX scalar (`.global .align 4 .u32 x = 5;`), anything else bytes. Addresses
+ * can stand in arrays of .u64 only; where the addresses of an initializer are not all whole words
+ * in place, it is written as .u8 elements, with `0xFF00(symbol)` for single bytes of an address.
+ * Initializers that refer to each other in a circle need a declaration first, which PTX only has
+ * for symbols that other modules see: an internal variable becomes such a one. */
 #include "codegen/lower.h"
 
 #include "ptx/print.h"
 
 uint16_t global_space(const struct nvm_global *g) {
   switch (g->address_space) {
-  case 0: case 1: return PTX_MOD_GLOBAL;
-  case 3: return PTX_MOD_SHARED;
-  case 4: return PTX_MOD_CONST;
-  default: return 0;
+    case 0:
+    case 1: return PTX_MOD_GLOBAL;
+    case 3: return PTX_MOD_SHARED;
+    case 4: return PTX_MOD_CONST;
+    default: return 0;
   }
 }
 
 struct variables {
   struct lower *l;
   const bool *used;
-  uint8_t *state; /* by global: enum */
+  uint8_t *state;                   /* by global: enum */
   VEC(struct nvm_value) references; /* of the variables on the stack */
   bool refused;
 };
@@ -34,7 +35,8 @@ static void refuse(struct variables *v, const struct nvm_global *g, const char *
   v->refused = true;
 }
 
-/* --- which variables are written ------------------------------------------------------------------ */
+/* --- which variables are written
+ * ------------------------------------------------------------------ */
 
 static bool is_declaration(const struct nvm_global *g) {
   return value_is_none(g->initializer) || g->symbol.linkage == LINK_AVAILABLE_EXTERNALLY;
@@ -58,16 +60,24 @@ static bool is_written(const struct variables *v, uint32_t index) {
   return !is_declaration(g) || v->used[index];
 }
 
-/* --- the shape of a variable ---------------------------------------------------------------------- */
+/* --- the shape of a variable
+ * ---------------------------------------------------------------------- */
 
 static uint16_t linkage_of(const struct nvm_global *g) {
   if (is_declaration(g)) return PTX_MOD_EXTERN;
   switch ((enum linkage)g->symbol.linkage) {
-  case LINK_PRIVATE: case LINK_INTERNAL: return 0;
-  case LINK_LINKONCE: case LINK_LINKONCE_ODR: case LINK_WEAK: case LINK_WEAK_ODR: return PTX_MOD_WEAK;
-  case LINK_COMMON: return g->address_space <= 1 ? PTX_MOD_COMMON : PTX_MOD_WEAK;
-  case LINK_EXTERNAL: case LINK_AVAILABLE_EXTERNALLY: case LINK_APPENDING: case LINK_EXTERN_WEAK:
-  case LINK_COUNT: break;
+    case LINK_PRIVATE:
+    case LINK_INTERNAL: return 0;
+    case LINK_LINKONCE:
+    case LINK_LINKONCE_ODR:
+    case LINK_WEAK:
+    case LINK_WEAK_ODR: return PTX_MOD_WEAK;
+    case LINK_COMMON: return g->address_space <= 1 ? PTX_MOD_COMMON : PTX_MOD_WEAK;
+    case LINK_EXTERNAL:
+    case LINK_AVAILABLE_EXTERNALLY:
+    case LINK_APPENDING:
+    case LINK_EXTERN_WEAK:
+    case LINK_COUNT: break;
   }
   return PTX_MOD_VISIBLE;
 }
@@ -90,10 +100,13 @@ static uint16_t scalar_type(const struct lower *l, struct nvm_type type) {
 
 static uint32_t type_bytes(uint16_t type) {
   switch (type) {
-  case PTX_MOD_U16: case PTX_MOD_B16: return 2;
-  case PTX_MOD_U32: case PTX_MOD_F32: return 4;
-  case PTX_MOD_U64: case PTX_MOD_F64: return 8;
-  default: return 1;
+    case PTX_MOD_U16:
+    case PTX_MOD_B16: return 2;
+    case PTX_MOD_U32:
+    case PTX_MOD_F32: return 4;
+    case PTX_MOD_U64:
+    case PTX_MOD_F64: return 8;
+    default: return 1;
   }
 }
 
@@ -133,10 +146,12 @@ static void set_type(const struct lower *l, const struct nvm_global *g, const st
   out->count = 1; /* PTX has no variables without bytes */
 }
 
-/* --- initializers --------------------------------------------------------------------------------- */
+/* --- initializers
+ * --------------------------------------------------------------------------------- */
 
 static struct ptx_init address_init(const struct lower *l, const struct constant_value *v) {
-  return (struct ptx_init){.bits = (uint64_t)v->number, .symbol = lower_symbol_name(l, v->symbol),
+  return (struct ptx_init){.bits = (uint64_t)v->number,
+                           .symbol = lower_symbol_name(l, v->symbol),
                            .generic = v->generic};
 }
 
@@ -205,7 +220,8 @@ static bool addresses_can_be_written(struct variables *v, const struct nvm_globa
   return true;
 }
 
-/* --- special variables ---------------------------------------------------------------------------- */
+/* --- special variables
+ * ---------------------------------------------------------------------------- */
 
 static bool is_marked(const struct lower *l, uint32_t index, const char *key) {
   uint64_t value;
@@ -247,7 +263,8 @@ static uint32_t alignment(const struct lower *l, const struct nvm_global *g) {
   return layout_written_align(&l->module->layout, &l->module->types, g->value_type, g->align_log2);
 }
 
-/* --- writing -------------------------------------------------------------------------------------- */
+/* --- writing
+ * -------------------------------------------------------------------------------------- */
 
 static void require_linkage(struct variables *v, uint16_t linkage) {
   if (linkage == PTX_MOD_COMMON) lower_require(v->l, TGT_NEED_COMMON, "common linkage");
@@ -262,8 +279,10 @@ static bool add_property(struct lower *l, const char *name, const char *word, ui
 
 /* A sampler is initialized as OpenCL numbers them: addressing in bits 0 to 2, 8 for normalized
  * coordinates, 16 for a linear filter. */
-static bool set_properties(struct variables *v, const struct nvm_global *g, struct ptx_variable *out) {
-  static const char *const modes[8] = {"wrap", "clamp_to_border", "clamp_to_edge", "wrap", "mirror"};
+static bool set_properties(struct variables *v, const struct nvm_global *g,
+                           struct ptx_variable *out) {
+  static const char *const modes[8] = {"wrap", "clamp_to_border", "clamp_to_edge", "wrap",
+                                       "mirror"};
   static const char *const axes[] = {"addr_mode_0", "addr_mode_1", "addr_mode_2"};
   struct lower *l = v->l;
   struct image image = {.failure = NULL};
@@ -272,7 +291,8 @@ static bool set_properties(struct variables *v, const struct nvm_global *g, stru
   lower_image(l, g->initializer, &image);
   uint64_t bits = image_number(&image, 0, 8);
   if (image.failure || image.addresses.count || bits > 31 || !modes[bits & 7]) {
-    refuse(v, g, "its initializer", "a sampler's is 0 to 31: addressing (0 to 4), 8 normalized, 16 linear");
+    refuse(v, g, "its initializer",
+           "a sampler's is 0 to 31: addressing (0 to 4), 8 normalized, 16 linear");
     return true;
   }
   l->ptx.inits.count = 0;
@@ -287,7 +307,9 @@ static bool set_properties(struct variables *v, const struct nvm_global *g, stru
 static bool write_reference(struct variables *v, uint32_t index, uint16_t type) {
   struct lower *l = v->l;
   const struct nvm_global *g = &l->module->globals.data[index];
-  struct ptx_variable out = {.name = l->global_names[index], .space = PTX_MOD_GLOBAL, .type = type,
+  struct ptx_variable out = {.name = l->global_names[index],
+                             .space = PTX_MOD_GLOBAL,
+                             .type = type,
                              .linkage = linkage_of(g)};
   if (type == PTX_MOD_SAMPLERREF) {
     l->ptx.texmode_independent = true;
@@ -312,13 +334,16 @@ static bool write_variable(struct variables *v, uint32_t index, bool predeclare)
     refuse(v, g, "its initializer", image.failure);
     return true;
   }
-  struct ptx_variable out = {.name = l->global_names[index], .space = global_space(g),
+  struct ptx_variable out = {.name = l->global_names[index],
+                             .space = global_space(g),
                              .linkage = predeclare ? PTX_MOD_EXTERN : linkage_of(g),
                              .align = alignment(l, g)};
   set_type(l, g, &image, &out);
   require_linkage(v, out.linkage);
-  if (out.type == PTX_MOD_U8 && out.is_array) lower_require(l, TGT_NEED_ADDRESS_BYTES, "bytes of an address in an initializer");
-  out.managed = is_marked(l, index, "managed") && lower_require(l, TGT_NEED_MANAGED, "managed variables");
+  if (out.type == PTX_MOD_U8 && out.is_array)
+    lower_require(l, TGT_NEED_ADDRESS_BYTES, "bytes of an address in an initializer");
+  out.managed =
+      is_marked(l, index, "managed") && lower_require(l, TGT_NEED_MANAGED, "managed variables");
   if (predeclare) out.managed = false;
   else if (!addresses_can_be_written(v, g, &image)) return true;
   else if (!set_inits(v, g, &image, &out)) return false;
@@ -327,7 +352,8 @@ static bool write_variable(struct variables *v, uint32_t index, bool predeclare)
   return !l->arena.failed;
 }
 
-/* --- order ---------------------------------------------------------------------------------------- */
+/* --- order
+ * ---------------------------------------------------------------------------------------- */
 
 /* Collects the variables that a constant names. */
 static bool collect(struct variables *v, struct nvm_value constant) {
@@ -399,7 +425,8 @@ static bool write_with_references(struct variables *v, uint32_t root) {
   return true;
 }
 
-/* --- all of them ---------------------------------------------------------------------------------- */
+/* --- all of them
+ * ---------------------------------------------------------------------------------- */
 
 static void check_odd_globals(struct variables *v, const struct nvm_global *g) {
   if (is_constructor_list(v->l, g))

@@ -9,8 +9,8 @@
 #include "ir/eval.h"
 
 enum {
-  MAX_DEPTH = 2000,    /* of nested constants; the parser's limit is lower */
-  MAX_IMAGE = 1 << 30,  /* bytes up to the last that is not zero */
+  MAX_DEPTH = 2000,      /* of nested constants; the parser's limit is lower */
+  MAX_IMAGE = 1 << 30,   /* bytes up to the last that is not zero */
   MAX_IMPLIED = 1 << 23, /* of these, bytes that no constant of the text stands for */
 };
 
@@ -37,7 +37,8 @@ static uint32_t space_of(const struct evaluator *e, struct nvm_value v) {
 
 static bool evaluate(struct evaluator *e, struct nvm_value v, struct constant_value *out);
 
-/* --- symbols ----------------------------------------------------------------------------------- */
+/* --- symbols -----------------------------------------------------------------------------------
+ */
 
 /* Abstract classes have this in their tables of virtual functions. No device runtime defines it, so
  * that null is the only address which can be linked. */
@@ -52,17 +53,21 @@ static bool is_pure_virtual(const struct lower *l, struct nvm_value v) {
 static bool evaluate_symbol(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
   struct nvm_value base = lower_resolve_alias(e->l, v);
   if (value_kind(base) == VALUE_CONST) return evaluate(e, base, out);
-  *out = (struct constant_value){.symbol = base, .bits = bits_of(e, module_value_type(e->l->module, v))};
+  *out = (struct constant_value){.symbol = base,
+                                 .bits = bits_of(e, module_value_type(e->l->module, v))};
   if (is_pure_virtual(e->l, base)) out->symbol = VALUE_NULL;
   if (value_kind(base) != VALUE_GLOBAL) return true;
   const struct nvm_global *g = module_global(e->l->module, base);
   out->generic = g->address_space == 0;
-  if (g->address_space == 3) return refuse(e, "the address of a shared variable is not known before launch");
-  if (g->address_space == 5) return refuse(e, "the address of a local variable is not known before launch");
+  if (g->address_space == 3)
+    return refuse(e, "the address of a shared variable is not known before launch");
+  if (g->address_space == 5)
+    return refuse(e, "the address of a local variable is not known before launch");
   return true;
 }
 
-/* --- expressions ------------------------------------------------------------------------------- */
+/* --- expressions -------------------------------------------------------------------------------
+ */
 
 /* Sums: at most one symbol, or a difference in the same one. */
 static bool add(struct evaluator *e, struct constant_value *a, const struct constant_value *b,
@@ -123,12 +128,15 @@ static bool cast(struct evaluator *e, const struct constant_info *c, struct nvm_
                  struct constant_value *v) {
   uint32_t to = bits_of(e, c->type);
   switch ((int)c->op) {
-  case OP_SEXT:
-    v->number = (nvm_u128)eval_signed(v->number, v->bits) & eval_mask(to);
-    break;
-  case OP_ZEXT: case OP_PTRTOINT: case OP_INTTOPTR: case OP_TRUNC: case OP_BITCAST: break;
-  case OP_ADDRSPACECAST: return cast_space(e, from, type_info(&e->l->module->types, c->type)->width, v);
-  default: return refuse(e, "it converts between number formats");
+    case OP_SEXT: v->number = (nvm_u128)eval_signed(v->number, v->bits) & eval_mask(to); break;
+    case OP_ZEXT:
+    case OP_PTRTOINT:
+    case OP_INTTOPTR:
+    case OP_TRUNC:
+    case OP_BITCAST: break;
+    case OP_ADDRSPACECAST:
+      return cast_space(e, from, type_info(&e->l->module->types, c->type)->width, v);
+    default: return refuse(e, "it converts between number formats");
   }
   if (to > v->bits && !value_is_none(v->symbol)) return refuse(e, "it widens an address");
   v->bits = to;
@@ -161,7 +169,8 @@ static bool offset_of(struct evaluator *e, const struct constant_info *c, struct
 static bool evaluate_gep(struct evaluator *e, const struct constant_info *c, struct nvm_value v,
                          struct constant_value *out) {
   nvm_u128 sum = 0;
-  if (!evaluate(e, const_operand(e->l->module, v, 0), out) || !offset_of(e, c, v, &sum)) return false;
+  if (!evaluate(e, const_operand(e->l->module, v, 0), out) || !offset_of(e, c, v, &sum))
+    return false;
   out->number = (out->number + sum) & eval_mask(out->bits);
   return true;
 }
@@ -177,8 +186,8 @@ static bool evaluate_select(struct evaluator *e, struct nvm_value v, struct cons
 static bool evaluate_lane(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
   struct constant_value index;
   if (!evaluate(e, const_operand(e->l->module, v, 1), &index)) return false;
-  struct nvm_value lane = const_element(e->l->module, const_operand(e->l->module, v, 0),
-                                        (uint64_t)index.number);
+  struct nvm_value lane =
+      const_element(e->l->module, const_operand(e->l->module, v, 0), (uint64_t)index.number);
   if (value_is_none(lane)) return refuse(e, "it takes a lane of an expression");
   return evaluate(e, lane, out);
 }
@@ -200,7 +209,8 @@ static bool evaluate_expression(struct evaluator *e, struct nvm_value v,
   return binary(e, &c, out, &second);
 }
 
-/* --- values ------------------------------------------------------------------------------------ */
+/* --- values ------------------------------------------------------------------------------------
+ */
 
 static bool evaluate_constant(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
   struct constant_info c = *constant_info(&e->l->module->constants, v);
@@ -211,11 +221,20 @@ static bool evaluate_constant(struct evaluator *e, struct nvm_value v, struct co
     return refuse(e, "it computes with vectors or aggregates");
   *out = (struct constant_value){.bits = bits_of(e, c.type)};
   switch ((enum constant_kind)c.kind) {
-  case CONST_INT: const_is_int(e->l->module, v, &out->number); return true;
-  case CONST_FLOAT: out->number = c.bits; return true;
-  case CONST_NULL: case CONST_ZERO: case CONST_UNDEF: case CONST_POISON: return true;
-  case CONST_NONE: case CONST_BIG_INT: case CONST_AGGREGATE: case CONST_BYTES: case CONST_EXPR: case CONST_ASM:
-  case CONST_METADATA: case CONST_NONE_TOKEN: break;
+    case CONST_INT: const_is_int(e->l->module, v, &out->number); return true;
+    case CONST_FLOAT: out->number = c.bits; return true;
+    case CONST_NULL:
+    case CONST_ZERO:
+    case CONST_UNDEF:
+    case CONST_POISON: return true;
+    case CONST_NONE:
+    case CONST_BIG_INT:
+    case CONST_AGGREGATE:
+    case CONST_BYTES:
+    case CONST_EXPR:
+    case CONST_ASM:
+    case CONST_METADATA:
+    case CONST_NONE_TOKEN: break;
   }
   return refuse(e, "it is no number and no address");
 }
@@ -239,7 +258,8 @@ static bool evaluate_whole(struct lower *l, struct nvm_value v, struct constant_
   return ok;
 }
 
-/* --- images ------------------------------------------------------------------------------------ */
+/* --- images ------------------------------------------------------------------------------------
+ */
 
 struct painter {
   struct lower *l;
@@ -247,7 +267,8 @@ struct painter {
   uint64_t written; /* bytes that stand in the text, zeros too */
 };
 
-/* PTX has no short form for zeros that are not the last bytes: a short text could ask for gigabytes. */
+/* PTX has no short form for zeros that are not the last bytes: a short text could ask for
+ * gigabytes. */
 static bool fits(struct painter *p, uint64_t end) {
   if (end <= MAX_IMAGE && end <= p->written + MAX_IMPLIED) return true;
   p->out->failure = "it has more than 8 MiB of zeroinitializer before other values";
@@ -325,14 +346,16 @@ static void paint_bits(struct painter *p, struct nvm_value v, struct nvm_type ty
 }
 
 /* Elements of one type; long tables of numbers mostly. */
-static void paint_row(struct painter *p, struct nvm_value v, uint32_t count, struct nvm_type type, uint64_t each,
-                      uint64_t at) {
+static void paint_row(struct painter *p, struct nvm_value v, uint32_t count, struct nvm_type type,
+                      uint64_t each, uint64_t at) {
   const struct nvm_module *m = p->l->module;
   uint64_t bytes = layout_store_size(&m->layout, &m->types, type);
   for (uint32_t i = 0; i < count && !p->out->bytes.arena->failed; i++, at += each) {
     struct nvm_value element = const_operand(m, v, i);
-    const struct constant_info *c = value_kind(element) == VALUE_CONST ? constant_info(&m->constants, element) : NULL;
-    if (c && bytes <= 8 && (c->kind == CONST_INT || c->kind == CONST_FLOAT)) paint_number(p, c->bits, at, bytes);
+    const struct constant_info *c =
+        value_kind(element) == VALUE_CONST ? constant_info(&m->constants, element) : NULL;
+    if (c && bytes <= 8 && (c->kind == CONST_INT || c->kind == CONST_FLOAT))
+      paint_number(p, c->bits, at, bytes);
     else paint(p, element, type, at);
   }
 }
@@ -371,16 +394,22 @@ static void paint(struct painter *p, struct nvm_value v, struct nvm_type type, u
   const struct constant_info *c = constant_info(&m->constants, v);
   nvm_u128 number = c->bits;
   switch ((enum constant_kind)c->kind) {
-  case CONST_NULL: case CONST_ZERO: case CONST_UNDEF: case CONST_POISON: break;
-  case CONST_INT: const_is_int(m, v, &number); /* fallthrough */
-  case CONST_FLOAT:
-    paint_number(p, number, at, layout_store_size(&m->layout, &m->types, type));
-    break;
-  case CONST_BIG_INT: case CONST_BYTES: paint_text(p, module_text(m, c->str), at); break;
-  case CONST_AGGREGATE: paint_elements(p, v, type, at); break;
-  case CONST_NONE: case CONST_EXPR: case CONST_ASM: case CONST_METADATA: case CONST_NONE_TOKEN:
-    paint_scalar(p, v, type, at);
-    break;
+    case CONST_NULL:
+    case CONST_ZERO:
+    case CONST_UNDEF:
+    case CONST_POISON: break;
+    case CONST_INT: const_is_int(m, v, &number); /* fallthrough */
+    case CONST_FLOAT:
+      paint_number(p, number, at, layout_store_size(&m->layout, &m->types, type));
+      break;
+    case CONST_BIG_INT:
+    case CONST_BYTES: paint_text(p, module_text(m, c->str), at); break;
+    case CONST_AGGREGATE: paint_elements(p, v, type, at); break;
+    case CONST_NONE:
+    case CONST_EXPR:
+    case CONST_ASM:
+    case CONST_METADATA:
+    case CONST_NONE_TOKEN: paint_scalar(p, v, type, at); break;
   }
 }
 

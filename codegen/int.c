@@ -3,16 +3,22 @@
 
 /* How an op is spelled and what it demands of its operands' upper bits. */
 static const struct int_form {
-  uint16_t op;      /* enum ptx_op */
-  char type;        /* 's', 'u', or 'b' for bits */
-  bool extends;     /* operands, as the type says */
+  uint16_t op;  /* enum ptx_op */
+  char type;    /* 's', 'u', or 'b' for bits */
+  bool extends; /* operands, as the type says */
 } forms[OP_LAST_INT - OP_FIRST_INT + 1] = {
-    [OP_ADD - OP_FIRST_INT] = {PTX_ADD, 's', false},  [OP_SUB - OP_FIRST_INT] = {PTX_SUB, 's', false},
-    [OP_MUL - OP_FIRST_INT] = {PTX_MUL, 's', false},  [OP_UDIV - OP_FIRST_INT] = {PTX_DIV, 'u', true},
-    [OP_SDIV - OP_FIRST_INT] = {PTX_DIV, 's', true},  [OP_UREM - OP_FIRST_INT] = {PTX_REM, 'u', true},
-    [OP_SREM - OP_FIRST_INT] = {PTX_REM, 's', true},  [OP_SHL - OP_FIRST_INT] = {PTX_SHL, 'b', false},
-    [OP_LSHR - OP_FIRST_INT] = {PTX_SHR, 'u', true},  [OP_ASHR - OP_FIRST_INT] = {PTX_SHR, 's', true},
-    [OP_AND - OP_FIRST_INT] = {PTX_AND, 'b', false},  [OP_OR - OP_FIRST_INT] = {PTX_OR, 'b', false},
+    [OP_ADD - OP_FIRST_INT] = {PTX_ADD, 's', false},
+    [OP_SUB - OP_FIRST_INT] = {PTX_SUB, 's', false},
+    [OP_MUL - OP_FIRST_INT] = {PTX_MUL, 's', false},
+    [OP_UDIV - OP_FIRST_INT] = {PTX_DIV, 'u', true},
+    [OP_SDIV - OP_FIRST_INT] = {PTX_DIV, 's', true},
+    [OP_UREM - OP_FIRST_INT] = {PTX_REM, 'u', true},
+    [OP_SREM - OP_FIRST_INT] = {PTX_REM, 's', true},
+    [OP_SHL - OP_FIRST_INT] = {PTX_SHL, 'b', false},
+    [OP_LSHR - OP_FIRST_INT] = {PTX_SHR, 'u', true},
+    [OP_ASHR - OP_FIRST_INT] = {PTX_SHR, 's', true},
+    [OP_AND - OP_FIRST_INT] = {PTX_AND, 'b', false},
+    [OP_OR - OP_FIRST_INT] = {PTX_OR, 'b', false},
     [OP_XOR - OP_FIRST_INT] = {PTX_XOR, 'b', false},
 };
 
@@ -31,11 +37,15 @@ static void lower_i1(struct lower *l, enum op op, struct ptx_reg to, struct ptx_
                      struct ptx_operand b) {
   enum ptx_op bitwise = PTX_XOR;
   switch (op) {
-  case OP_ADD: case OP_SUB: case OP_XOR: break;
-  case OP_MUL: case OP_AND: bitwise = PTX_AND; break;
-  case OP_OR: bitwise = PTX_OR; break;
-  case OP_UREM: case OP_SREM: b = a; break;
-  default: lower_copy(l, to, a); return;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_XOR: break;
+    case OP_MUL:
+    case OP_AND: bitwise = PTX_AND; break;
+    case OP_OR: bitwise = PTX_OR; break;
+    case OP_UREM:
+    case OP_SREM: b = a; break;
+    default: lower_copy(l, to, a); return;
   }
   emit3(l, bitwise, PTX_MODS(PTX_MOD_PRED), ptx_r(to), a, b);
 }
@@ -49,7 +59,8 @@ static void lower_int_part(struct lower *l, enum op op, const struct part *p, st
   else if (form.extends) b = lower_extend(l, b, p, p->container, is_signed);
   if (b.kind != PTX_OPERAND_REG) a = lower_in_reg(l, a, p);
   bool division = form.op == PTX_DIV || form.op == PTX_REM;
-  if (division && b.kind != PTX_OPERAND_REG && lower_divide_by_constant(l, op, p, to, a, b.imm)) return;
+  if (division && b.kind != PTX_OPERAND_REG && lower_divide_by_constant(l, op, p, to, a, b.imm))
+    return;
   uint16_t type = is_signed          ? part_signed_mod(p)
                   : form.type == 'u' ? part_unsigned_mod(p)
                                      : part_bits_mod(p);
@@ -102,13 +113,15 @@ static void lower_i16_pair(struct lower *l, enum op op, struct ptx_reg to, struc
 void lower_binary_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
                        struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
   switch ((enum part_kind)p->kind) {
-  case PART_I1: lower_i1(l, op, to, a, b); break;
-  case PART_INT: lower_int_part(l, op, p, to, a, b); break;
-  case PART_PAIR_I16: lower_i16_pair(l, op, to, a, b); break;
-  case PART_HALF: case PART_BFLOAT: case PART_FLOAT: case PART_DOUBLE: case PART_PAIR_HALF:
-  case PART_PAIR_BFLOAT:
-    lower_float_part(l, op, flags, p, to, a, b);
-    break;
+    case PART_I1: lower_i1(l, op, to, a, b); break;
+    case PART_INT: lower_int_part(l, op, p, to, a, b); break;
+    case PART_PAIR_I16: lower_i16_pair(l, op, to, a, b); break;
+    case PART_HALF:
+    case PART_BFLOAT:
+    case PART_FLOAT:
+    case PART_DOUBLE:
+    case PART_PAIR_HALF:
+    case PART_PAIR_BFLOAT: lower_float_part(l, op, flags, p, to, a, b); break;
   }
 }
 
@@ -222,8 +235,10 @@ static void lower_icmp_wide(struct lower *l, enum icmp_predicate pred, uint32_t 
   }
   p = emit_value(l, PTX_MOD_PRED, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_AND, PTX_MOD_B64),
                  PTX_OPS(x, y, p));
-  emit4(l, PTX_SETP, PTX_MODS(is_greater(pred) ? PTX_MOD_GT : PTX_MOD_LT, PTX_MOD_OR,
-                              compare_type(pred, &part_i64)), ptx_r(to), x, y, p);
+  emit4(l, PTX_SETP,
+        PTX_MODS(is_greater(pred) ? PTX_MOD_GT : PTX_MOD_LT, PTX_MOD_OR,
+                 compare_type(pred, &part_i64)),
+        ptx_r(to), x, y, p);
 }
 
 struct ptx_operand lower_compare(struct lower *l, enum icmp_predicate pred, uint32_t bits,

@@ -72,8 +72,11 @@ void intrinsic_set_number(struct lower *l, const struct nvm_inst *i, int64_t val
   const struct ptx_reg *to = lower_result(l, l->inst);
   for (uint32_t k = 0; k < count; k++) {
     bool is_bool = ptx_reg_class(to[k]) == PTX_PRED;
-    lower_copy(l, to[k], is_bool ? lower_int_to_pred(l, ptx_i(value), 32)
-                                 : ptx_i(k == 0 ? value : value < 0 ? -1 : 0));
+    lower_copy(l, to[k],
+               is_bool ? lower_int_to_pred(l, ptx_i(value), 32)
+                       : ptx_i(k == 0      ? value
+                               : value < 0 ? -1
+                                           : 0));
   }
 }
 
@@ -94,7 +97,10 @@ void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, ui
   if (two) types[1] = type_element(t, i->type, 1);
   results[1] = results[0] + lower_type(l, types[0]).count;
   for (int j = 0; j <= two; j++) to[j] = lower_lane_targets(l, types[j], results[j]);
-  struct lane x = {.l = l, .inst = i, .argument = argument, .part = intrinsic_part(l, to[0].scalar, 0),
+  struct lane x = {.l = l,
+                   .inst = i,
+                   .argument = argument,
+                   .part = intrinsic_part(l, to[0].scalar, 0),
                    .source = intrinsic_part(l, in[0].scalar, 0),
                    .bits = intrinsic_int_bits(l, types[0]),
                    .source_bits = intrinsic_int_bits(l, in[0].scalar)};
@@ -148,7 +154,8 @@ struct form_call {
 };
 
 static struct nvm_type form_value_type(const struct form_call *c, uint32_t k) {
-  return k == FORM_TYPE_RESULT ? c->inst->type : value_type(c->l->f, intrinsic_arg(c->l, c->inst, k));
+  return k == FORM_TYPE_RESULT ? c->inst->type
+                               : value_type(c->l->f, intrinsic_arg(c->l, c->inst, k));
 }
 
 static uint32_t form_parts(struct form_reader *r, uint32_t k) {
@@ -156,7 +163,8 @@ static uint32_t form_parts(struct form_reader *r, uint32_t k) {
   return lower_type(c->l, form_value_type(c, k)).count;
 }
 
-static struct ptx_operand form_value(struct form_reader *r, uint32_t k, uint32_t part, bool in_register) {
+static struct ptx_operand form_value(struct form_reader *r, uint32_t k, uint32_t part,
+                                     bool in_register) {
   const struct form_call *c = r->call;
   if (k == FORM_TYPE_RESULT) return ptx_r(c->result[part]);
   struct nvm_value v = intrinsic_arg(c->l, c->inst, k);
@@ -194,8 +202,8 @@ static void form_refuse(struct form_reader *r, const char *why) {
 
 static void emit_form(struct lower *l, const struct nvm_inst *i, const uint16_t *form) {
   struct form_call call = {.l = l, .inst = i};
-  struct form_reader r = {l->pf, &call, l->ftz, form_parts, form_value, form_constant, form_space, form_type,
-                          form_refuse, NULL, false, {{{0}}}};
+  struct form_reader r = {l->pf,      &call,     l->ftz,      form_parts, form_value, form_constant,
+                          form_space, form_type, form_refuse, NULL,       false,      {{{0}}}};
   if (lower_type(l, i->type).count > 0) call.result = lower_result(l, l->inst);
   form_emit(&r, form);
 }

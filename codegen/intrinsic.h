@@ -15,9 +15,9 @@ typedef void intrinsic_function(struct lower *l, const struct nvm_inst *i, int a
 struct lane {
   struct lower *l;
   const struct nvm_inst *inst;
-  int argument;               /* of the table's row */
+  int argument;             /* of the table's row */
   struct part part, source; /* the first part of a lane of the result, of argument 0 of the call */
-  uint32_t bits, source_bits; /* their widths, if they are integers */
+  uint32_t bits, source_bits;            /* their widths, if they are integers */
   const struct ptx_operand *a, *b, *c;   /* the lane's parts of the call's arguments */
   const struct ptx_operand *to, *second; /* where its result goes; of a struct, both members */
 };
@@ -99,8 +99,8 @@ uint32_t intrinsic_int_bits(const struct lower *l, struct nvm_type type);
 /* Sets an integer or pointer result to that value. */
 void intrinsic_set_number(struct lower *l, const struct nvm_inst *i, int64_t value);
 
-/* Calls `lane` for all lanes. The call has `arguments` that are looked at; scalars among them stand for
- * all lanes. */
+/* Calls `lane` for all lanes. The call has `arguments` that are looked at; scalars among them stand
+ * for all lanes. */
 void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, uint32_t arguments,
                      lane_lowering *lane);
 

@@ -3,8 +3,8 @@
  *
  * 16-bit formats go through f32 where PTX lacks them on the CPU. Every such step is exact or, as
  * for one square root, rounds as if done once, because f32 has more than twice their precision plus
- * two bits. fma has no such luck: it is done in doubles rounded to odd (Boldo, Melquiond: "Emulation of
- * FMA and Correctly Rounded Sums", 2008), which LLVM's is not. */
+ * two bits. fma has no such luck: it is done in doubles rounded to odd (Boldo, Melquiond:
+ * "Emulation of FMA and Correctly Rounded Sums", 2008), which LLVM's is not. */
 #include "codegen/intrinsic.h"
 
 /* ---- Part by part ---- */
@@ -20,8 +20,7 @@ static void fabs_part(struct lower *l, const struct part *p, struct ptx_reg to,
   (void)how;
   struct ptx_operand x = lower_in_reg(l, v[0], p);
   uint16_t type = part_float_mod(p);
-  if (part_is_full(p))
-    emit2(l, PTX_ABS, GIVEN_MODS(lower_ftz(l, type), type), ptx_r(to), x);
+  if (part_is_full(p)) emit2(l, PTX_ABS, GIVEN_MODS(lower_ftz(l, type), type), ptx_r(to), x);
   else emit3(l, PTX_AND, PTX_MODS(part_bits_mod(p)), ptx_r(to), x, magnitude_bits(p));
 }
 
@@ -64,8 +63,8 @@ static struct ptx_operand fma_to_odd(struct lower *l, const struct part *p,
   for (int k = 0; k < 3; k++)
     x[k] = emit_convert(l, PTX_MOD_F64, PTX_MOD_F32, lower_to_f32(l, p, v[k]));
   for (int k = 0; k < 2; k++)
-    r[k] = emit_value(l, PTX_MOD_F64, PTX_FMA,
-                      PTX_MODS(k ? PTX_MOD_RP : PTX_MOD_RM, PTX_MOD_F64), x, 3);
+    r[k] = emit_value(l, PTX_MOD_F64, PTX_FMA, PTX_MODS(k ? PTX_MOD_RP : PTX_MOD_RM, PTX_MOD_F64),
+                      x, 3);
   struct ptx_operand bits = emit_unary(l, PTX_MOV, PTX_MOD_B64, r[0]);
   struct ptx_operand last = emit_binary(l, PTX_AND, PTX_MOD_B64, bits, ptx_i(1));
   struct ptx_operand is_odd = emit_compare(l, PTX_MOD_NE, PTX_MOD_B64, last, ptx_i(0));
@@ -95,7 +94,8 @@ static void fma_part(struct lower *l, const struct part *p, struct ptx_reg to,
 }
 
 void lower_i_fma(struct lower *l, const struct nvm_inst *i, int argument) {
-  const struct nvm_value v[3] = {intrinsic_arg(l, i, 0), intrinsic_arg(l, i, 1), intrinsic_arg(l, i, 2)};
+  const struct nvm_value v[3] = {intrinsic_arg(l, i, 0), intrinsic_arg(l, i, 1),
+                                 intrinsic_arg(l, i, 2)};
   bool fused = !argument || l->target->fma_level > 0, even = lower_type(l, i->type).count % 2 == 0;
   if (fused && even && lower_float_pairs(l, PTX_FMA, i->type, v, 3, -1) > 0) return;
   lower_by_parts(l, i, 3, fma_part, argument ? &argument : NULL);
@@ -105,10 +105,11 @@ void lower_i_fma(struct lower *l, const struct nvm_inst *i, int argument) {
 
 void lane_sqrt(const struct lane *x) {
   struct working w = intrinsic_working(x, x->a);
-  bool exact = w.part.kind == PART_DOUBLE || (x->l->target->prec_sqrt && !(x->inst->flags & INST_AFN));
-  intrinsic_finish(x, emit_value(x->l, w.type, PTX_SQRT,
-                                 GIVEN_MODS(exact ? PTX_MOD_RN : PTX_MOD_APPROX, w.ftz, w.type),
-                                 &w.v, 1));
+  bool exact =
+      w.part.kind == PART_DOUBLE || (x->l->target->prec_sqrt && !(x->inst->flags & INST_AFN));
+  intrinsic_finish(
+      x, emit_value(x->l, w.type, PTX_SQRT,
+                    GIVEN_MODS(exact ? PTX_MOD_RN : PTX_MOD_APPROX, w.ftz, w.type), &w.v, 1));
 }
 
 /* Multiplying by one quiets NaNs and, under ftz, flushes. */
@@ -123,8 +124,8 @@ void lane_round_to_integral(const struct lane *x) {
   bool small = x->part.kind == PART_BFLOAT;
   uint16_t type = small ? PTX_MOD_F32 : part_float_mod(&x->part);
   uint16_t ftz = small ? PTX_MOD_NONE : lower_ftz(x->l, type);
-  struct ptx_operand v = small ? lower_to_f32(x->l, &x->part, x->a[0])
-                               : lower_in_reg(x->l, x->a[0], &x->part);
+  struct ptx_operand v =
+      small ? lower_to_f32(x->l, &x->part, x->a[0]) : lower_in_reg(x->l, x->a[0], &x->part);
   v = emit_value(x->l, type, PTX_CVT, GIVEN_MODS((uint16_t)x->argument, ftz, type, type), &v, 1);
   if (small) lower_from_f32(x->l, &x->part, x->to[0].reg, v);
   else lower_copy(x->l, x->to[0].reg, v);
@@ -137,8 +138,8 @@ static struct ptx_operand rounded_away(struct lower *l, const struct working *w)
   struct ptx_operand half = lower_power_of_two(type, -1);
   struct ptx_operand whole = lower_power_of_two(type, type == PTX_MOD_F64 ? 52 : 23);
   struct ptx_operand magnitude = emit_unary(l, PTX_ABS, type, w->v);
-  struct ptx_operand sum = emit_value(l, type, PTX_ADD, PTX_MODS(PTX_MOD_RN, type),
-                                      PTX_OPS(magnitude, half));
+  struct ptx_operand sum =
+      emit_value(l, type, PTX_ADD, PTX_MODS(PTX_MOD_RN, type), PTX_OPS(magnitude, half));
   struct ptx_operand r = emit_value(l, type, PTX_CVT, PTX_MODS(PTX_MOD_RZI, type, type), &sum, 1);
   struct ptx_operand small = emit_compare(l, PTX_MOD_LT, type, magnitude, half);
   struct ptx_operand large = emit_compare(l, PTX_MOD_GT, type, magnitude, whole);
@@ -156,7 +157,8 @@ void lane_round_away(const struct lane *x) {
 static void to_integer_lane(const struct lane *x) {
   struct working w = intrinsic_working(x, x->a);
   if (x->argument) w.v = rounded_away(x->l, &w);
-  emit2(x->l, PTX_CVT, PTX_MODS(x->argument ? PTX_MOD_RZI : PTX_MOD_RNI, part_signed_mod(&x->part), w.type),
+  emit2(x->l, PTX_CVT,
+        PTX_MODS(x->argument ? PTX_MOD_RZI : PTX_MOD_RNI, part_signed_mod(&x->part), w.type),
         x->to[0], w.v);
 }
 
@@ -170,7 +172,8 @@ void lower_i_float_to_integer(struct lower *l, const struct nvm_inst *i, int arg
 /* ---- Minimum and maximum ---- */
 
 static bool has_minmax(const struct lower *l, const struct float_minmax *m, const struct part *p) {
-  return lower_has(l, m->op, GIVEN_MODS(m->nan ? PTX_MOD_NAN_RESULT : PTX_MOD_NONE, part_float_mod(p)));
+  return lower_has(l, m->op,
+                   GIVEN_MODS(m->nan ? PTX_MOD_NAN_RESULT : PTX_MOD_NONE, part_float_mod(p)));
 }
 
 /* A type that PTX has; without .NaN, a comparison replaces it. */
@@ -179,12 +182,13 @@ static void native_minmax(struct lower *l, const struct float_minmax *m, const s
                           struct ptx_operand b) {
   bool has = has_minmax(l, m, p);
   uint16_t type = part_float_mod(p), nan = m->nan && has ? PTX_MOD_NAN_RESULT : PTX_MOD_NONE;
-  struct ptx_operand x = lower_in_reg(l, a, p), number = has ? ptx_r(to) : ptx_r(lower_new_reg(l, p));
+  struct ptx_operand x = lower_in_reg(l, a, p),
+                     number = has ? ptx_r(to) : ptx_r(lower_new_reg(l, p));
   emit3(l, m->op, GIVEN_MODS(ftz, nan, type), number, x, b);
   if (has) return;
   struct ptx_operand unordered = emit_compare(l, PTX_MOD_NAN, type, x, b);
-  struct ptx_operand quiet = type == PTX_MOD_F64 ? ptx_f64(UINT64_C(0x7ff8000000000000))
-                                                 : ptx_f32(0x7fffffff);
+  struct ptx_operand quiet =
+      type == PTX_MOD_F64 ? ptx_f64(UINT64_C(0x7ff8000000000000)) : ptx_f32(0x7fffffff);
   emit4(l, PTX_SELP, PTX_MODS(type), ptx_r(to), quiet, number, unordered);
 }
 
@@ -320,7 +324,8 @@ static void saturate_wide(const struct lane *x, const struct working *w) {
   struct lower *l = x->l;
   bool is_signed = x->argument != 0;
   uint32_t value_bits = is_signed ? x->bits - 1 : x->bits;
-  struct ptx_operand r[2] = {ptx_r(lower_temp(l, PTX_B64)), ptx_r(lower_temp(l, PTX_B64))}, nan = {0};
+  struct ptx_operand r[2] = {ptx_r(lower_temp(l, PTX_B64)), ptx_r(lower_temp(l, PTX_B64))},
+                     nan = {0};
   lower_float_to_wide(l, is_signed, w->type == PTX_MOD_F64, r, w->v);
   struct ptx_operand over =
       emit_compare(l, PTX_MOD_GE, w->type, w->v, power_of_two(w, value_bits, false));

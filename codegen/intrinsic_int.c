@@ -30,7 +30,8 @@ void intrinsic_int_minmax(struct lower *l, enum icmp_predicate keep, uint32_t bi
 }
 
 void lane_int_minmax(const struct lane *x) {
-  intrinsic_int_minmax(x->l, (enum icmp_predicate)x->argument, x->bits, &x->part, x->a, x->b, x->to);
+  intrinsic_int_minmax(x->l, (enum icmp_predicate)x->argument, x->bits, &x->part, x->a, x->b,
+                       x->to);
 }
 
 void lane_int_abs(const struct lane *x) {
@@ -48,7 +49,8 @@ void lane_int_abs(const struct lane *x) {
   }
   const struct ptx_operand zero[2] = {ptx_i(0), ptx_i(0)};
   const struct ptx_operand v[2] = {lower_in_reg(l, x->a[0], &part_i64), top};
-  const struct ptx_operand minus[2] = {ptx_r(lower_temp(l, PTX_B64)), ptx_r(lower_temp(l, PTX_B64))};
+  const struct ptx_operand minus[2] = {ptx_r(lower_temp(l, PTX_B64)),
+                                       ptx_r(lower_temp(l, PTX_B64))};
   lower_wide_binary(l, OP_SUB, 128, minus, zero, v);
   struct ptx_operand negative = emit_compare(l, PTX_MOD_LT, PTX_MOD_S64, top, ptx_i(0));
   for (int k = 0; k < 2; k++)
@@ -60,10 +62,10 @@ void lane_compare_three_way(const struct lane *x) {
   struct lower *l = x->l;
   bool is_signed = x->argument != 0;
   uint16_t type = part_bits_mod(&x->part);
-  struct ptx_operand below = lower_compare(l, is_signed ? ICMP_SLT : ICMP_ULT, x->source_bits,
-                                           &x->source, x->a, x->b);
-  struct ptx_operand above = lower_compare(l, is_signed ? ICMP_SGT : ICMP_UGT, x->source_bits,
-                                           &x->source, x->a, x->b);
+  struct ptx_operand below =
+      lower_compare(l, is_signed ? ICMP_SLT : ICMP_ULT, x->source_bits, &x->source, x->a, x->b);
+  struct ptx_operand above =
+      lower_compare(l, is_signed ? ICMP_SGT : ICMP_UGT, x->source_bits, &x->source, x->a, x->b);
   struct ptx_operand one = emit_select(l, type, ptx_i(1), ptx_i(0), above);
   emit4(l, PTX_SELP, PTX_MODS(type), x->to[0], ptx_i(-1), one, below);
   if (x->bits > 64) emit3(l, PTX_SHR, PTX_MODS(PTX_MOD_S64), x->to[1], x->to[0], ptx_i(63));
@@ -101,7 +103,8 @@ static struct ptx_operand plus(struct lower *l, struct ptx_operand a, struct ptx
   return emit_binary(l, PTX_ADD, PTX_MOD_S32, a, b);
 }
 
-static struct ptx_operand leading_zeros(struct lower *l, struct ptx_operand v, const struct part *p) {
+static struct ptx_operand leading_zeros(struct lower *l, struct ptx_operand v,
+                                        const struct part *p) {
   struct ptx_operand n = count_in(l, PTX_CLZ, in_word(l, v, p));
   int64_t extra = (p->container <= 32 ? 32 : 64) - p->bits;
   return extra ? plus(l, n, ptx_i(-extra)) : n;
@@ -146,10 +149,11 @@ void lane_count(const struct lane *x) {
   } else if (p->kind == PART_I1) {
     emit2(l, PTX_NOT, PTX_MODS(PTX_MOD_PRED), x->to[0], x->a[0]);
   } else {
-    struct ptx_operand n = x->bits > 64                   ? count_wide(x)
-                           : x->argument == BITS_POPCOUNT ? count_in(l, PTX_POPC, in_word(l, x->a[0], p))
-                           : x->argument == BITS_LEADING  ? leading_zeros(l, x->a[0], p)
-                                                          : trailing_zeros(l, x->a[0], p);
+    struct ptx_operand n = x->bits > 64 ? count_wide(x)
+                           : x->argument == BITS_POPCOUNT
+                               ? count_in(l, PTX_POPC, in_word(l, x->a[0], p))
+                           : x->argument == BITS_LEADING ? leading_zeros(l, x->a[0], p)
+                                                         : trailing_zeros(l, x->a[0], p);
     set_from_u32(l, p, x->to[0], n);
     if (x->bits > 64) lower_copy(l, x->to[1].reg, ptx_i(0));
   }
@@ -213,8 +217,8 @@ static void funnel_lane(const struct lane *x) {
   const struct part *p = &x->part;
   uint16_t bits = part_bits_mod(p), type = part_unsigned_mod(p);
   struct ptx_operand n = amount_modulo(l, x->c[0], p);
-  struct ptx_operand rest =
-      n.kind == PTX_OPERAND_INT ? ptx_i((int64_t)p->bits - 1 - n.imm)
+  struct ptx_operand rest = n.kind == PTX_OPERAND_INT
+                                ? ptx_i((int64_t)p->bits - 1 - n.imm)
                                 : emit_binary(l, PTX_SUB, PTX_MOD_S32, ptx_i(p->bits - 1), n);
   struct ptx_operand high = lower_in_reg(l, x->a[0], p);
   struct ptx_operand low = lower_in_reg(l, lower_zext_part(l, x->b[0], p, p->container), p);

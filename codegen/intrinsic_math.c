@@ -2,8 +2,9 @@
  * that PTX only approximates (sin, cos, ex2, lg2, tanh and what is made of them).
  *
  * An approximation is taken where the call allows it (`afn`), as LLVM's NVPTX back end does; ex2
- * and lg2, good to two units in the last place, always. For the rest PTX has nothing: where libdevice
- * is linked, its functions are called (frontend/link_math.c), else the error names them. */
+ * and lg2, good to two units in the last place, always. For the rest PTX has nothing: where
+ * libdevice is linked, its functions are called (frontend/link_math.c), else the error names them.
+ */
 #include "codegen/intrinsic.h"
 
 static struct ptx_operand multiply(struct lower *l, const struct working *w, struct ptx_operand a,
@@ -51,7 +52,8 @@ static struct ptx_operand clamped_s32(struct lower *l, struct ptx_operand v, con
 
 /* x * 2^n in three factors. Downwards the first two stop short of the subnormals by the width of
  * the fraction, so that only the last product rounds. */
-static struct ptx_operand emit_ldexp(struct lower *l, const struct working *w, struct ptx_operand n) {
+static struct ptx_operand emit_ldexp(struct lower *l, const struct working *w,
+                                     struct ptx_operand n) {
   bool is_double = w->type == PTX_MOD_F64;
   int top = is_double ? 1023 : 127, bottom = is_double ? -1022 : -126;
   int step = bottom + (is_double ? 53 : 24);
@@ -73,7 +75,8 @@ static struct ptx_operand emit_ldexp(struct lower *l, const struct working *w, s
 
 static void ldexp_lane(const struct lane *x) {
   struct part exponent = intrinsic_part(
-      x->l, type_scalar(&x->l->module->types, value_type(x->l->f, intrinsic_arg(x->l, x->inst, 1))), 0);
+      x->l, type_scalar(&x->l->module->types, value_type(x->l->f, intrinsic_arg(x->l, x->inst, 1))),
+      0);
   struct ptx_operand n = clamped_s32(x->l, x->b[0], &exponent);
   struct working w = intrinsic_working(x, x->a);
   intrinsic_finish(x, emit_ldexp(x->l, &w, n));
@@ -96,9 +99,9 @@ static struct ptx_operand emit_frexp(struct lower *l, const struct working *w,
   struct ptx_operand small =
       emit_compare(l, PTX_MOD_LT, type, magnitude, lower_power_of_two(type, -bias));
   struct ptx_operand ordinary = emit_compare(l, PTX_MOD_GT, type, magnitude, working_imm(w, 0, 0));
-  ordinary = emit_value(l, PTX_MOD_PRED, PTX_SETP, PTX_MODS(PTX_MOD_LT, PTX_MOD_AND, type),
-                        PTX_OPS(magnitude, working_imm(w, 0x7f800000, UINT64_C(0x7ff0000000000000)),
-                                ordinary));
+  ordinary = emit_value(
+      l, PTX_MOD_PRED, PTX_SETP, PTX_MODS(PTX_MOD_LT, PTX_MOD_AND, type),
+      PTX_OPS(magnitude, working_imm(w, 0x7f800000, UINT64_C(0x7ff0000000000000)), ordinary));
   struct ptx_operand scaled = emit_value(l, type, PTX_MUL, PTX_MODS(PTX_MOD_RN, type),
                                          PTX_OPS(w->v, lower_power_of_two(type, 64)));
   struct ptx_operand chosen = emit_select(l, type, scaled, w->v, small);
@@ -117,10 +120,9 @@ static struct ptx_operand emit_frexp(struct lower *l, const struct working *w,
   high = s32(l, PTX_AND, high, (int32_t)(is_double ? 0x800fffffu : 0x807fffffu));
   high = s32(l, PTX_OR, high, is_double ? 0x3fe00000 : 0x3f000000);
   struct ptx_operand words[2] = {low, high};
-  struct ptx_operand vector =
-      is_double ? ptx_group(l->pf, PTX_OPERAND_VECTOR, words, 2) : high;
-  struct ptx_operand made = emit_value(
-      l, type, PTX_MOV, PTX_MODS(is_double ? PTX_MOD_B64 : PTX_MOD_B32), &vector, 1);
+  struct ptx_operand vector = is_double ? ptx_group(l->pf, PTX_OPERAND_VECTOR, words, 2) : high;
+  struct ptx_operand made =
+      emit_value(l, type, PTX_MOV, PTX_MODS(is_double ? PTX_MOD_B64 : PTX_MOD_B32), &vector, 1);
   *fraction = emit_select(l, type, made, w->v, ordinary);
   return select_s32(l, exponent, ptx_i(0), ordinary);
 }
@@ -190,7 +192,7 @@ static const struct approximation {
     [APPROX_SIN] = {PTX_SIN, 0, 0},
     [APPROX_COS] = {PTX_COS, 0, 0},
     [APPROX_TANH] = {PTX_TANH, 0, 0},
-    [APPROX_EXP] = {PTX_EX2, 0x3fb8aa3b, 0},   /* log2(e) */
+    [APPROX_EXP] = {PTX_EX2, 0x3fb8aa3b, 0}, /* log2(e) */
     [APPROX_EXP2] = {PTX_EX2, 0, 0},
     [APPROX_EXP10] = {PTX_EX2, 0x40549a78, 0}, /* log2(10) */
     [APPROX_LOG] = {PTX_LG2, 0, 0x3f317218},   /* ln(2) */
@@ -207,8 +209,9 @@ static void approximate_lane(const struct lane *x) {
   struct ptx_operand v = w.v;
   if (x->argument == APPROX_TAN) {
     struct ptx_operand sine = approx(l, &w, PTX_SIN, v), cosine = approx(l, &w, PTX_COS, v);
-    intrinsic_finish(x, emit_value(l, PTX_MOD_F32, PTX_DIV, GIVEN_MODS(PTX_MOD_APPROX, w.ftz, PTX_MOD_F32),
-                                   PTX_OPS(sine, cosine)));
+    intrinsic_finish(
+        x, emit_value(l, PTX_MOD_F32, PTX_DIV, GIVEN_MODS(PTX_MOD_APPROX, w.ftz, PTX_MOD_F32),
+                      PTX_OPS(sine, cosine)));
     return;
   }
   if (x->argument == APPROX_POW) {
@@ -221,13 +224,14 @@ static void approximate_lane(const struct lane *x) {
   intrinsic_finish(x, v);
 }
 
-/* Refuses, naming libdevice's function: llvm.sin.f32 → __nv_sinf, llvm.pow.f64 → __nv_pow. It was not
- * there, or link_math() would have called it. */
+/* Refuses, naming libdevice's function: llvm.sin.f32 → __nv_sinf, llvm.pow.f64 → __nv_pow. It was
+ * not there, or link_math() would have called it. */
 static void refuse_math(struct lower *l, const struct nvm_inst *i, bool is_double) {
   const char *name = intrinsic_call_name(l, i), *base = name + strlen("llvm.");
   struct diag *d = lower_refuse(
-      l, name, is_double ? "PTX has no such function for double"
-                         : "PTX has no such function, or only an approximation (for calls marked afn)");
+      l, name,
+      is_double ? "PTX has no such function for double"
+                : "PTX has no such function, or only an approximation (for calls marked afn)");
   struct textbuf hint;
   textbuf_init(&hint, l->sink->arena);
   textbuf_puts(&hint, "--link libdevice.ll (llvm-dis of CUDA's libdevice.10.bc) has it as @__nv_");
@@ -285,7 +289,8 @@ void lower_i_float_pair(struct lower *l, const struct nvm_inst *i, int argument)
 static void tanh_part(struct lower *l, const struct part *p, struct ptx_reg to,
                       const struct ptx_operand v[3], const void *how) {
   (void)how;
-  emit2(l, PTX_TANH, PTX_MODS(PTX_MOD_APPROX, part_float_mod(p)), ptx_r(to), lower_in_reg(l, v[0], p));
+  emit2(l, PTX_TANH, PTX_MODS(PTX_MOD_APPROX, part_float_mod(p)), ptx_r(to),
+        lower_in_reg(l, v[0], p));
 }
 
 void lower_i_tanh_approx(struct lower *l, const struct nvm_inst *i, int argument) {

@@ -64,8 +64,11 @@ void lower_i_objectsize(struct lower *l, const struct nvm_inst *i, int argument)
   uint64_t least = 0, bytes = 0;
   int64_t offset = 0;
   if (call_arg_count(l->f, i) < 2 || !intrinsic_constant(l, i, 1, &least)) return;
-  if (!known_object(l, intrinsic_arg(l, i, 0), &bytes, &offset)) intrinsic_set_number(l, i, least ? 0 : -1);
-  else intrinsic_set_number(l, i, offset < 0 || (uint64_t)offset > bytes ? 0 : (int64_t)bytes - offset);
+  if (!known_object(l, intrinsic_arg(l, i, 0), &bytes, &offset))
+    intrinsic_set_number(l, i, least ? 0 : -1);
+  else
+    intrinsic_set_number(l, i,
+                         offset < 0 || (uint64_t)offset > bytes ? 0 : (int64_t)bytes - offset);
 }
 
 /* ---- __nvvm_reflect ---- */
@@ -75,7 +78,9 @@ void lower_i_reflect(struct lower *l, const struct nvm_inst *i, int argument) {
   struct nvm_text key;
   if (!reflect_string(l->f, intrinsic_arg(l, i, 0), &key))
     lower_refuse(l, intrinsic_call_name(l, i), "its argument is not a constant string");
-  else intrinsic_set_number(l, i, l->options->no_reflect ? 0 : (int64_t)reflect_answer(l->target, l->f, key));
+  else
+    intrinsic_set_number(
+        l, i, l->options->no_reflect ? 0 : (int64_t)reflect_answer(l->target, l->f, key));
 }
 
 /* ---- Memory ---- */
@@ -162,8 +167,8 @@ static void emit_read_only(struct lower *l, int nc, struct ptx_reg base, const s
   struct ptx_operand value =
       count == 1 ? lanes[0] : ptx_group(l->pf, PTX_OPERAND_VECTOR, lanes, count);
   emit2(l, nc == PTX_MOD_NONE ? PTX_LDU : PTX_LD,
-        GIVEN_MODS(PTX_MOD_GLOBAL, has_nc ? (uint16_t)nc : PTX_MOD_NONE, vector_mod(count), type), value,
-        ptx_at(base, offset));
+        GIVEN_MODS(PTX_MOD_GLOBAL, has_nc ? (uint16_t)nc : PTX_MOD_NONE, vector_mod(count), type),
+        value, ptx_at(base, offset));
 }
 
 /* llvm.nvvm.ldg (ld.global.nc) and ldu: in as few accesses as alignment and equal parts allow. */

@@ -228,7 +228,8 @@ void lane_saturating(const struct lane *x) {
   }
 }
 
-/* A shift has overflowed if shifting back does not give the operand. Of i1, shifts by 1 are poison. */
+/* A shift has overflowed if shifting back does not give the operand. Of i1, shifts by 1 are poison.
+ */
 void lane_saturating_shift(const struct lane *x) {
   struct value a = value_of(x, x->a), b = value_of(x, x->b);
   if (x->part.kind == PART_I1) {

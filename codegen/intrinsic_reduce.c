@@ -2,14 +2,18 @@
  * form of the floating-point ones demands. */
 #include "codegen/intrinsic.h"
 
-/* Over the lanes of the call's last argument; a first one is where it starts. `join` joins what there is
- * so far and the next lane. */
+/* Over the lanes of the call's last argument; a first one is where it starts. `join` joins what
+ * there is so far and the next lane. */
 static void reduce(struct lower *l, const struct nvm_inst *i, int argument, lane_lowering *join) {
   uint32_t last = call_arg_count(l->f, i) - 1;
   struct lanes start = lower_split(l, intrinsic_arg(l, i, 0)), v = start;
   if (last) v = lower_split(l, intrinsic_arg(l, i, last));
-  struct lane x = {.l = l, .inst = i, .argument = argument, .part = intrinsic_part(l, v.scalar, 0),
-                   .bits = intrinsic_int_bits(l, v.scalar), .a = start.at};
+  struct lane x = {.l = l,
+                   .inst = i,
+                   .argument = argument,
+                   .part = intrinsic_part(l, v.scalar, 0),
+                   .bits = intrinsic_int_bits(l, v.scalar),
+                   .a = start.at};
   struct ptx_operand sum[2], next[2] = {{0}};
   for (uint32_t k = last ? 0 : 1; k < v.count; k++) {
     for (uint32_t j = 0; j < v.parts_each; j++) {
@@ -37,7 +41,8 @@ void lower_i_reduce(struct lower *l, const struct nvm_inst *i, int argument) {
 
 /* fadd, fmul: starts with argument 0 of the call. */
 static void join_floats(const struct lane *x) {
-  lower_float_part(x->l, (enum op)x->argument, x->inst->flags, &x->part, x->to[0].reg, x->a[0], x->b[0]);
+  lower_float_part(x->l, (enum op)x->argument, x->inst->flags, &x->part, x->to[0].reg, x->a[0],
+                   x->b[0]);
 }
 
 void lower_i_reduce_float(struct lower *l, const struct nvm_inst *i, int argument) {
@@ -46,7 +51,8 @@ void lower_i_reduce_float(struct lower *l, const struct nvm_inst *i, int argumen
 
 /* smin, smax, umin, umax: `argument` is the predicate under which the first operand is kept. */
 static void least_integer(const struct lane *x) {
-  intrinsic_int_minmax(x->l, (enum icmp_predicate)x->argument, x->bits, &x->part, x->a, x->b, x->to);
+  intrinsic_int_minmax(x->l, (enum icmp_predicate)x->argument, x->bits, &x->part, x->a, x->b,
+                       x->to);
 }
 
 void lower_i_reduce_minmax(struct lower *l, const struct nvm_inst *i, int argument) {

@@ -9,7 +9,9 @@
  * later passes merge them. */
 #include "codegen/lower.h"
 
-enum { MAX_DEPTH = 1024 }; /* of nested constant expressions; deeper ones stay and are refused later */
+enum {
+  MAX_DEPTH = 1024
+}; /* of nested constant expressions; deeper ones stay and are refused later */
 
 static const struct constant_info *info_of(const struct nvm_function *f, struct nvm_value v) {
   return constant_info(&f->module->constants, v);
@@ -47,8 +49,9 @@ struct expansion {
 
 static struct nvm_value expand(struct expansion *x, struct nvm_value v, int depth);
 
-static struct nvm_value insert(struct expansion *x, enum op op, uint16_t flags, struct nvm_type type,
-                               const struct nvm_value *operands, uint32_t count, uint32_t aux) {
+static struct nvm_value insert(struct expansion *x, enum op op, uint16_t flags,
+                               struct nvm_type type, const struct nvm_value *operands,
+                               uint32_t count, uint32_t aux) {
   struct nvm_function *f = x->f;
   struct nvm_inst_id id = function_add_inst(f, op, flags, type, operands, count, aux);
   if (inst_is_none(id)) return VALUE_NULL;
@@ -62,8 +65,7 @@ static struct nvm_value expand_expr(struct expansion *x, struct nvm_value v, int
   struct constant_info c = *info_of(x->f, v); /* a copy: adding constants may move the table */
   struct nvm_value *operands = arena_alloc(&m->arena, c.count * sizeof *operands);
   if (!operands) return v;
-  for (uint32_t i = 0; i < c.count; i++)
-    operands[i] = expand(x, const_operand(m, v, i), depth + 1);
+  for (uint32_t i = 0; i < c.count; i++) operands[i] = expand(x, const_operand(m, v, i), depth + 1);
   return insert(x, (enum op)c.op, c.flags, c.type, operands, c.count, c.aux);
 }
 
@@ -101,7 +103,8 @@ static struct nvm_inst_id expansion_point(const struct nvm_function *f, struct n
   return block_terminator(f, (struct nvm_block){value_index(from)});
 }
 
-static void legalize_operand(struct nvm_function *f, struct nvm_inst_id i, uint32_t k, struct nvm_value v) {
+static void legalize_operand(struct nvm_function *f, struct nvm_inst_id i, uint32_t k,
+                             struct nvm_value v) {
   struct nvm_inst_id point = expansion_point(f, i, k);
   if (inst_is_none(point)) return;
   struct expansion x;
@@ -147,7 +150,7 @@ void legalize_aliases(struct nvm_module *m) {
 
 bool legalize_function(struct nvm_function *f) {
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      legalize_inst(f, i);
+  FOR_EACH_INST(f, b, i)
+  legalize_inst(f, i);
   return !module_out_of_memory(f->module);
 }

@@ -13,10 +13,11 @@
  * Constant expressions are instructions by the time anything here looks at a function: legalize.c
  * expands them first.
  *
- * Files: legalize.c; types.c parts of types; function.c the walk, registers, blocks; phi.c edge copies;
- * value.c operands and constants; emit.c instructions and short sequences; int.c, wide.c, float.c, convert.c, vector.c arithmetic;
- * address.c addresses, getelementptr; frame.c the frame; memory.c loads and stores; block.c memcpy and kin; atomic.c; call.c parameters, calls,
- * returns; global.c variables and initializers; names.c legal names; module.c the order of it all;
+ * Files: legalize.c; types.c parts of types; function.c the walk, registers, blocks; phi.c edge
+ * copies; value.c operands and constants; emit.c instructions and short sequences; int.c, wide.c,
+ * float.c, convert.c, vector.c arithmetic; address.c addresses, getelementptr; frame.c the frame;
+ * memory.c loads and stores; block.c memcpy and kin; atomic.c; call.c parameters, calls, returns;
+ * global.c variables and initializers; names.c legal names; module.c the order of it all;
  * intrinsic.c and asm.c what their names say. */
 #ifndef NVM_CODEGEN_LOWER_H
 #define NVM_CODEGEN_LOWER_H
@@ -30,10 +31,15 @@
 
 /* Machine value types: what one part holds. */
 enum part_kind {
-  PART_I1,     /* predicate */
-  PART_INT,    /* integer of `bits` 2..64 */
-  PART_HALF, PART_BFLOAT, PART_FLOAT, PART_DOUBLE,
-  PART_PAIR_I16, PART_PAIR_HALF, PART_PAIR_BFLOAT, /* two lanes in a 32-bit register */
+  PART_I1,  /* predicate */
+  PART_INT, /* integer of `bits` 2..64 */
+  PART_HALF,
+  PART_BFLOAT,
+  PART_FLOAT,
+  PART_DOUBLE,
+  PART_PAIR_I16,
+  PART_PAIR_HALF,
+  PART_PAIR_BFLOAT, /* two lanes in a 32-bit register */
 };
 
 struct part {
@@ -41,10 +47,11 @@ struct part {
   uint8_t bits;      /* bits that count: 1..64; pairs 32 */
   uint8_t container; /* bits of the register: 1, 16, 32, 64 */
   bool is_pointer;
-  uint32_t offset;   /* bytes from the start of the value in memory */
+  uint32_t offset; /* bytes from the start of the value in memory */
 };
 
-extern const struct part part_i16, part_i32, part_i64, part_f32; /* with all bits of their register */
+extern const struct part part_i16, part_i32, part_i64,
+    part_f32; /* with all bits of their register */
 
 /* The parts of a type; `first` indexes lower->parts. */
 struct type_parts {
@@ -88,62 +95,64 @@ struct lower {
   const struct nvm_target *target;
   const struct codegen_options *options;
   struct diag_sink *sink;
-  struct textbuf *out;       /* function bodies and everything after the header */
-  struct arena arena;        /* of the whole lowering: names, type parts, global tables */
+  struct textbuf *out;         /* function bodies and everything after the header */
+  struct arena arena;          /* of the whole lowering: names, type parts, global tables */
   struct arena function_arena; /* reset after each function */
-  struct ptx_module ptx;     /* variables and prototypes; functions are not kept */
+  struct ptx_module ptx;       /* variables and prototypes; functions are not kept */
 
   VEC(struct part) parts;
   VEC(struct type_parts) type_parts; /* by type index; first 0: not computed */
 
   struct nvm_str *function_names; /* PTX names by index: names.c */
   struct nvm_str *global_names;
-  struct nvm_str invariant_load; /* of attachments */
+  struct nvm_str invariant_load;      /* of attachments */
   VEC(struct nvm_str) argument_names; /* `param0`, …: of calls (call.c) */
-  VEC(bool) taken_names;     /* by string: some symbol has it as its PTX name */
+  VEC(bool) taken_names;              /* by string: some symbol has it as its PTX name */
   struct annotations annotations;
-  VEC(uint32_t) inlined_numbers;  /* by string: 1 + its index in inlined_names; 0: none (debug.c) */
+  VEC(uint32_t) inlined_numbers; /* by string: 1 + its index in inlined_names; 0: none (debug.c) */
   VEC(struct nvm_str) inlined_names; /* of functions, for .loc */
-  uint32_t *file_numbers;    /* by metadata node: its .file number; NULL: none yet (debug.c) */
-  struct ptx_key *allowed;   /* what the checker has allowed, each in the place of its hash (module.c) */
-  bool *known_undefined;     /* by function: the warning was reported (call.c) */
-  unsigned ptx_needed;       /* largest version that emitted instructions need */
-  unsigned ptx_before;       /* smallest that some of them end with; 0: none does */
+  uint32_t *file_numbers; /* by metadata node: its .file number; NULL: none yet (debug.c) */
+  struct ptx_key
+      *allowed; /* what the checker has allowed, each in the place of its hash (module.c) */
+  bool *known_undefined; /* by function: the warning was reported (call.c) */
+  unsigned ptx_needed;   /* largest version that emitted instructions need */
+  unsigned ptx_before;   /* smallest that some of them end with; 0: none does */
 
   /* The function being lowered. */
   struct nvm_value symbol; /* of which the signature is asked for: f, or a declaration */
   struct nvm_function *f;
   struct ptx_function *pf;
-  struct nvm_inst_id inst;   /* being lowered; for diagnostics */
-  uint32_t *inst_regs;       /* by instruction: index of its first part in `regs`, 0: none yet */
-  uint32_t *arg_regs;        /* by argument */
-  struct parameter *params;   /* by argument: how it comes (params.c) */
-  uint32_t *first_argument, *next_argument; /* by block, by argument: 1 + the (next) argument read there; 0: none */
+  struct nvm_inst_id inst;  /* being lowered; for diagnostics */
+  uint32_t *inst_regs;      /* by instruction: index of its first part in `regs`, 0: none yet */
+  uint32_t *arg_regs;       /* by argument */
+  struct parameter *params; /* by argument: how it comes (params.c) */
+  uint32_t *first_argument,
+      *next_argument; /* by block, by argument: 1 + the (next) argument read there; 0: none */
   VEC(struct ptx_reg) regs;
   struct dominance dominance;
-  uint32_t *block_labels;    /* by block */
-  bool *keeps_rolled;        /* by block: header of a loop that is not to be unrolled */
+  uint32_t *block_labels; /* by block */
+  bool *keeps_rolled;     /* by block: header of a loop that is not to be unrolled */
   struct edge_uses edges;
-  uint32_t *edge_labels;     /* by block: scratch of switch.c, all 0 between switches */
-  uint32_t *alloca_offsets;  /* by instruction: offset + 1 in the local depot for fixed allocas */
-  uint64_t depot_bytes;      /* size of __local_depot */
+  uint32_t *edge_labels;    /* by block: scratch of switch.c, all 0 between switches */
+  uint32_t *alloca_offsets; /* by instruction: offset + 1 in the local depot for fixed allocas */
+  uint64_t depot_bytes;     /* size of __local_depot */
   uint32_t depot_align;
   struct nvm_str depot_name;
   struct nvm_str *param_args; /* by argument: name of the byval parameter that is read in place, in
                                  .param, or 0. NULL: there are none */
-  uint32_t *param_of;         /* by instruction: 1 + such an argument that its address is based on */
-  struct nvm_meta location;  /* of the last .loc */
+  uint32_t *param_of;       /* by instruction: 1 + such an argument that its address is based on */
+  struct nvm_meta location; /* of the last .loc */
   struct verbose_notes *notes; /* of --asm-verbose (verbose.c); else NULL */
-  bool *wanted;              /* by instruction: its result is needed in a register */
-  uint32_t *extension;       /* by instruction: the zext or sext that alone reads a narrow load, or 0 */
-  VEC(bool) zero_above;      /* by number of a 16-bit register: it holds a loaded byte, zeros above */
+  bool *wanted;                /* by instruction: its result is needed in a register */
+  uint32_t *extension;  /* by instruction: the zext or sext that alone reads a narrow load, or 0 */
+  VEC(bool) zero_above; /* by number of a 16-bit register: it holds a loaded byte, zeros above */
   struct wide_product wide_products[32]; /* by value and step, hashed (address.c) */
-  bool *overwritten;         /* by instruction: its register is others' too (coalesce.c) */
-  bool ftz;                  /* f32 denormals are flushed in this function */
-  bool relaxed_atomics;      /* seq_cst atomicrmw and cmpxchg without a scope are relaxed at GPU scope */
-  bool noted_relaxed;        /* a note said so */
-  bool refused;              /* something in this function was reported */
-  bool is_bug;               /* an instruction that no input asked for is not PTX */
+  bool *overwritten;    /* by instruction: its register is others' too (coalesce.c) */
+  bool ftz;             /* f32 denormals are flushed in this function */
+  bool relaxed_atomics; /* seq_cst atomicrmw and cmpxchg without a scope are relaxed at GPU scope */
+  bool noted_relaxed;   /* a note said so */
+  bool refused;         /* something in this function was reported */
+  bool is_bug;          /* an instruction that no input asked for is not PTX */
 };
 
 /* --- types.c ---------------------------------------------------------------------------------- */
@@ -159,8 +168,8 @@ static inline const struct part *lower_part(const struct lower *l, struct type_p
                                             uint32_t i) {
   return &l->parts.data[t.first + i];
 }
-/* Type modifiers by width: `.b32` (.pred for 1, .b128), `.u32`, `.s32`; odd widths: of what holds them.
- * The class of registers that hold a type. */
+/* Type modifiers by width: `.b32` (.pred for 1, .b128), `.u32`, `.s32`; odd widths: of what holds
+ * them. The class of registers that hold a type. */
 uint16_t mod_bits(uint32_t bits);
 uint16_t mod_unsigned(uint32_t bits);
 uint16_t mod_signed(uint32_t bits);
@@ -169,9 +178,11 @@ enum ptx_class mod_class(uint16_t type);
 enum ptx_class part_class(const struct part *p);
 uint16_t part_move_mod(const struct part *p);
 static inline uint16_t part_bits_mod(const struct part *p) { return mod_bits(p->container); }
-static inline uint16_t part_unsigned_mod(const struct part *p) { return mod_unsigned(p->container); }
+static inline uint16_t part_unsigned_mod(const struct part *p) {
+  return mod_unsigned(p->container);
+}
 static inline uint16_t part_signed_mod(const struct part *p) { return mod_signed(p->container); }
-uint16_t part_float_mod(const struct part *p);  /* .f16 .bf16 .f32 .f64 .f16x2 .bf16x2 */
+uint16_t part_float_mod(const struct part *p);           /* .f16 .bf16 .f32 .f64 .f16x2 .bf16x2 */
 static inline bool part_is_small(const struct part *p) { /* a 16-bit float */
   return p->kind == PART_HALF || p->kind == PART_BFLOAT;
 }
@@ -215,8 +226,8 @@ static inline struct ptx_reg lower_temp(struct lower *l, enum ptx_class c) {
   return ptx_new_reg(l->pf, c);
 }
 
-/* Reports that the current instruction can't be lowered; `what` and `detail` are shown. Returns what
- * diag_report() does. */
+/* Reports that the current instruction can't be lowered; `what` and `detail` are shown. Returns
+ * what diag_report() does. */
 struct diag *lower_refuse(struct lower *l, const char *what, const char *detail);
 
 /* --- emit.c ----------------------------------------------------------------------------------- */
@@ -235,19 +246,20 @@ struct mod_list {
   uint16_t words[8];
 };
 struct mod_list given_mods(const uint16_t *words, size_t count);
-#define GIVEN_MODS(...)                           \
-  (given_mods((const uint16_t[]){__VA_ARGS__},    \
-              sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t)).words)
+#define GIVEN_MODS(...)                                                   \
+  (given_mods((const uint16_t[]){__VA_ARGS__},                            \
+              sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t)) \
+       .words)
 
-/* The same with a new register for the result, of the class that holds `type`, which is also the only
- * modifier where no others are given: op.type, setp.how.type, selp.type, cvt.to.from. */
+/* The same with a new register for the result, of the class that holds `type`, which is also the
+ * only modifier where no others are given: op.type, setp.how.type, selp.type, cvt.to.from. */
 struct ptx_operand emit_value(struct lower *l, uint16_t type, enum ptx_op op, const uint16_t *mods,
                               const struct ptx_operand *from, uint32_t count);
 struct ptx_operand emit_unary(struct lower *l, enum ptx_op op, uint16_t type, struct ptx_operand a);
-struct ptx_operand emit_binary(struct lower *l, enum ptx_op op, uint16_t type,
-                               struct ptx_operand a, struct ptx_operand b);
-struct ptx_operand emit_compare(struct lower *l, uint16_t how, uint16_t type,
-                                struct ptx_operand a, struct ptx_operand b);
+struct ptx_operand emit_binary(struct lower *l, enum ptx_op op, uint16_t type, struct ptx_operand a,
+                               struct ptx_operand b);
+struct ptx_operand emit_compare(struct lower *l, uint16_t how, uint16_t type, struct ptx_operand a,
+                                struct ptx_operand b);
 struct ptx_operand emit_select(struct lower *l, uint16_t type, struct ptx_operand a,
                                struct ptx_operand b, struct ptx_operand when);
 struct ptx_operand emit_convert(struct lower *l, uint16_t to, uint16_t from, struct ptx_operand v);
@@ -262,8 +274,8 @@ uint32_t emit_new_label(struct lower *l); /* without a name */
 
 /* Copies an operand into a given register (mov of the right class). */
 void lower_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from);
-/* An immediate in a new register; registers as they are. PTX has no form with two immediates for some
- * ops, and ptxas folds nothing. */
+/* An immediate in a new register; registers as they are. PTX has no form with two immediates for
+ * some ops, and ptxas folds nothing. */
 struct ptx_operand lower_in_reg(struct lower *l, struct ptx_operand v, const struct part *p);
 /* Integer part with defined upper bits: extended to its container (at least `bits` wide: 16, 32,
  * 64), a predicate to `bits`. Returns the operand itself where nothing is to be done. */
@@ -284,7 +296,8 @@ int64_t lower_sign_extend(uint64_t bits, uint32_t width);
 struct ptx_operand lower_pred_to_int(struct lower *l, struct ptx_operand pred, uint32_t bits);
 struct ptx_operand lower_int_to_pred(struct lower *l, struct ptx_operand value, uint32_t bits);
 /* Packs two 16-bit registers into a pair and takes it apart. */
-struct ptx_operand lower_pack_pair(struct lower *l, struct ptx_operand low, struct ptx_operand high);
+struct ptx_operand lower_pack_pair(struct lower *l, struct ptx_operand low,
+                                   struct ptx_operand high);
 void lower_unpack_pair(struct lower *l, struct ptx_operand pair, struct ptx_operand lanes[2]);
 /* What computes one lane of up to three operands; `how` is the caller's. */
 typedef void lane_function(struct lower *l, const struct part *p, struct ptx_reg to,
@@ -298,7 +311,8 @@ void lower_pair_by_lanes(struct lower *l, const struct part *p, struct ptx_reg t
 void lower_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t count, lane_function *lower,
                     const void *how);
 
-/* --- address.c, memory.c, block.c --------------------------------------------------------------------------------- */
+/* --- address.c, memory.c, block.c
+ * --------------------------------------------------------------------------------- */
 
 /* An address: base + offset in a state space. */
 struct address {
@@ -319,8 +333,8 @@ void lower_load_parts(struct lower *l, struct nvm_type type, const struct ptx_re
                       struct address from, struct memory_access how);
 void lower_store_parts(struct lower *l, struct nvm_type type, const struct ptx_operand *from,
                        struct address to, struct memory_access how);
-/* Room in the thread's frame (.local __local_depot): its offset, address, and pointer value; of an alloca the
- * alignment in bytes. */
+/* Room in the thread's frame (.local __local_depot): its offset, address, and pointer value; of an
+ * alloca the alignment in bytes. */
 uint32_t lower_alloca_align(const struct lower *l, const struct nvm_inst *i);
 uint64_t lower_depot_reserve(struct lower *l, uint64_t bytes, uint32_t align);
 struct address lower_depot_address(struct lower *l, uint64_t offset);
@@ -333,7 +347,8 @@ void lower_gep(struct lower *l, const struct nvm_inst *i);
  * somebody needs in a register; addresses that only loads and stores fold are not. */
 void lower_plan_allocas(struct lower *l);
 void lower_plan_wanted(struct lower *l);
-/* Whether seq_cst atomics without a scope are relaxed at GPU scope, given the knob nvptx-relaxed-atomics. */
+/* Whether seq_cst atomics without a scope are relaxed at GPU scope, given the knob
+ * nvptx-relaxed-atomics. */
 bool lower_atomics_are_relaxed(const struct nvm_module *m, int32_t knob);
 /* A load of 8 or 16 bits that only a zext or sext reads is made in the registers of that one, by an
  * access that extends; of a byte that others read too, it is known what lies above. */
@@ -349,14 +364,15 @@ void lower_memset(struct lower *l, const struct nvm_inst *i);
 void lower_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes,
                       bool is_volatile);
 
-/* Whether all indices of a getelementptr are constants; *offset (may be NULL) is their sum in bytes.
- * Vectors of pointers are not. */
+/* Whether all indices of a getelementptr are constants; *offset (may be NULL) is their sum in
+ * bytes. Vectors of pointers are not. */
 bool lower_gep_is_constant(const struct lower *l, const struct nvm_inst *i, int64_t *offset);
 /* Operand k of a getelementptr as lowering reads it: an index extended from 32 bits to 64 is read
  * unextended where mul.wide extends it (true; *is_signed says how). */
 bool lower_gep_index_source(const struct lower *l, const struct nvm_inst *i, uint32_t k,
                             struct nvm_value *source, bool *is_signed);
-/* Whether an addrspacecast goes from a specific space to generic, so that accesses can look through. */
+/* Whether an addrspacecast goes from a specific space to generic, so that accesses can look
+ * through. */
 bool lower_cast_drops_space(const struct lower *l, const struct nvm_inst *i);
 
 /* --- atomic.c --------------------------------------------------------------------------------- */
@@ -367,8 +383,10 @@ void lower_fence(struct lower *l, const struct nvm_inst *i);
 void lower_atomic_load(struct lower *l, const struct nvm_inst *i);
 void lower_atomic_store(struct lower *l, const struct nvm_inst *i);
 
-/* --- int.c, wide.c, float.c, convert.c, vector.c: one instruction each -------------------------- */
-/* a op divisor, extended as the op's signedness says, without dividing; false: nothing was emitted. */
+/* --- int.c, wide.c, float.c, convert.c, vector.c: one instruction each --------------------------
+ */
+/* a op divisor, extended as the op's signedness says, without dividing; false: nothing was emitted.
+ */
 bool lower_divide_by_constant(struct lower *l, enum op op, const struct part *p, struct ptx_reg to,
                               struct ptx_operand a, int64_t divisor);
 void lower_int_binary(struct lower *l, const struct nvm_inst *i);
@@ -391,8 +409,8 @@ void lower_share_aggregate(struct lower *l, struct nvm_inst_id id);
  * is above 8 bits is ignored). */
 void lower_unpack_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4]);
 void lower_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_operand bytes[4]);
-/* Gives an extracted, inserted into or shuffled vector the registers in which its lanes are already;
- * false if something has to be moved. */
+/* Gives an extracted, inserted into or shuffled vector the registers in which its lanes are
+ * already; false if something has to be moved. */
 bool lower_share_lanes(struct lower *l, struct nvm_inst_id id);
 /* --- lanes (vector.c): a vector as scalars, packed pairs taken apart. A scalar is one lane. --- */
 struct lanes {
@@ -403,8 +421,8 @@ struct lanes {
 };
 /* The lanes of an operand; constants may give immediates where lower_operand does. */
 struct lanes lower_split(struct lower *l, struct nvm_value v);
-/* Whether v is an insertion into a packed vector as a lane that is known. Who takes lanes apart looks
- * through LOWER_MOST_INSERTIONS of these, which then need no registers. */
+/* Whether v is an insertion into a packed vector as a lane that is known. Who takes lanes apart
+ * looks through LOWER_MOST_INSERTIONS of these, which then need no registers. */
 bool lower_is_insertion(struct lower *l, struct nvm_value v, uint64_t *lane);
 enum { LOWER_MOST_INSERTIONS = 64 };
 /* Registers for the lanes of the current instruction's result: its own, or temporaries for packed
@@ -424,9 +442,10 @@ static inline struct ptx_operand lower_sign_bits(const struct part *p) {
 struct ptx_operand lower_to_f32(struct lower *l, const struct part *p, struct ptx_operand v);
 void lower_from_f32(struct lower *l, const struct part *p, struct ptx_reg to, struct ptx_operand v);
 /* The pointer v of one address space as one of another (convert.c). */
-void lower_cast_space(struct lower *l, uint32_t from_space, uint32_t to_space, struct ptx_reg target,
-                      struct ptx_operand v);
-/* The bits of registers of one type (NULL: an earlier error) as another type of as many (convert.c). */
+void lower_cast_space(struct lower *l, uint32_t from_space, uint32_t to_space,
+                      struct ptx_reg target, struct ptx_operand v);
+/* The bits of registers of one type (NULL: an earlier error) as another type of as many
+ * (convert.c). */
 void lower_cast_bits(struct lower *l, struct nvm_type from_type, const struct ptx_reg *source,
                      struct nvm_type to_type, const struct ptx_reg *target);
 /* Any part as a 64-bit integer of its bits, zeros above; and back into a register of the part
@@ -452,17 +471,17 @@ void lower_wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is
                          bool to_odd, struct ptx_reg to, const struct ptx_operand v[2]);
 void lower_float_to_wide(struct lower *l, bool is_signed, bool is_double,
                          const struct ptx_operand to[2], struct ptx_operand v);
-/* 2^exponent of .f32 or .f64; the number of which `high` is the word with sign and exponent, the rest
- * of it zero. */
+/* 2^exponent of .f32 or .f64; the number of which `high` is the word with sign and exponent, the
+ * rest of it zero. */
 struct ptx_operand lower_power_of_two(uint16_t type, int exponent);
 struct ptx_operand lower_float_of_word(struct lower *l, uint16_t type, struct ptx_operand high);
 /* The operand (0 or 1) of an fadd, fsub or add that is a product to be fused with it; -1: none. */
 int lower_fused_multiply(const struct lower *l, const struct nvm_inst *i);
 /* Lowers such a sum; false if it is none. */
 bool lower_fused(struct lower *l, const struct nvm_inst *i);
-/* The running instruction as op.rn.f32x2 on `count` values, of which the one numbered `negated` (-1:
- * none) changes its sign. Returns how many lanes are done: an even number, 0 where the target has no
- * such pairs of this type. */
+/* The running instruction as op.rn.f32x2 on `count` values, of which the one numbered `negated`
+ * (-1: none) changes its sign. Returns how many lanes are done: an even number, 0 where the target
+ * has no such pairs of this type. */
 uint32_t lower_float_pairs(struct lower *l, enum ptx_op op, struct nvm_type type,
                            const struct nvm_value *v, int count, int negated);
 /* One lane of a float binary op (float.c), of any op (int.c). */
@@ -514,8 +533,8 @@ struct passing {
   enum passing_kind kind;
   uint64_t bytes;
   uint32_t align;
-  bool is_byval;        /* what travels is what the pointer points to */
-  struct nvm_type type; /* of what travels */
+  bool is_byval;          /* what travels is what the pointer points to */
+  struct nvm_type type;   /* of what travels */
   uint32_t pointer_align; /* byval: of the caller's object, in bytes */
 };
 struct parameter {
@@ -538,7 +557,8 @@ const struct nvm_attr *abi_attr(const struct lower *l, const struct abi *abi, ui
                                 enum attr_id id);
 /* The .param variable of a device function's parameter or result. */
 struct ptx_variable abi_variable(const struct passing *p, struct nvm_str name);
-/* A variadic function has the pointer to the area of its further arguments as its last parameter. */
+/* A variadic function has the pointer to the area of its further arguments as its last parameter.
+ */
 struct passing abi_variadic_area(const struct lower *l);
 /* Values into and out of the .param variable `name`. `value` has the parts of p->type. */
 void abi_store(struct lower *l, const struct passing *p, struct nvm_str name,
@@ -574,7 +594,8 @@ bool lower_in_param(const struct lower *l, struct nvm_value pointer, struct nvm_
 
 /* `.maxntid` and its like, from annotations and attributes; refuses what the target lacks. */
 void lower_directives(struct lower *l, const struct nvm_function *f, struct ptx_function *pf);
-/* Whether a kernel's byval parameter is marked as never written, so that its address can be taken. */
+/* Whether a kernel's byval parameter is marked as never written, so that its address can be taken.
+ */
 bool lower_is_grid_constant(struct lower *l, const struct nvm_function *f, uint32_t argument);
 
 /* --- call.c ----------------------------------------------------------------------------------- */
@@ -622,7 +643,7 @@ struct image_address {
 struct image {
   struct textbuf bytes; /* zeros beyond its end */
   VEC(struct image_address) addresses;
-  const char *failure;  /* why it can't be initialized so; NULL: it can */
+  const char *failure; /* why it can't be initialized so; NULL: it can */
 };
 void lower_image(struct lower *l, struct nvm_value initializer, struct image *out);
 
@@ -635,7 +656,8 @@ bool lower_is_for_compiler(const struct lower *l, const struct nvm_global *g);
 uint16_t global_space(const struct nvm_global *g);
 /* Where the current instruction, or else the function, stands in the source. */
 struct diag_range lower_place(const struct lower *l);
-/* Reports a warning, or what its policy makes of it, at the current instruction; `text` is its %0. */
+/* Reports a warning, or what its policy makes of it, at the current instruction; `text` is its %0.
+ */
 struct diag *lower_warn(struct lower *l, enum diag_id id, struct nvm_text text);
 /* Refuses with the symbol's name and place; in the words of
  * DIAG_CANNOT_LOWER_SYMBOL. */
@@ -650,12 +672,13 @@ void lower_location(struct lower *l, struct nvm_inst_id i);
 /* The names of inlined functions that .loc lines refer to, behind all functions. */
 void lower_inlined_names(struct lower *l);
 
-/* --- verbose.c: comments, only with --asm-verbose ----------------------------------------------- */
+/* --- verbose.c: comments, only with --asm-verbose -----------------------------------------------
+ */
 bool lower_plan_comments(struct lower *l);
 /* Which loop a block is in, behind its label. */
 void lower_comment_block(struct lower *l, struct nvm_block b);
-/* The IR instruction, before its PTX; returns where the comment stands, for lower_comment_end(), which
- * takes it away if nothing followed. */
+/* The IR instruction, before its PTX; returns where the comment stands, for lower_comment_end(),
+ * which takes it away if nothing followed. */
 uint32_t lower_comment_inst(struct lower *l, struct nvm_inst_id i);
 void lower_comment_end(struct lower *l, uint32_t before);
 
@@ -665,7 +688,8 @@ void lower_comment_end(struct lower *l, uint32_t before);
 void lower_tidy(struct lower *l, uint32_t from, const uint32_t first_temp[PTX_CLASS_COUNT]);
 
 /* --- pairs.c ---------------------------------------------------------------------------------- */
-/* Lanes of float that .f32x2 takes two at a time get registers of 64 bits, where that saves movs. */
+/* Lanes of float that .f32x2 takes two at a time get registers of 64 bits, where that saves movs.
+ */
 void lower_pair_registers(struct lower *l);
 
 /* --- intrinsic.c, asm.c ----------------------------------------------------------------------- */

@@ -7,11 +7,12 @@
 #include "target/cost.h"
 
 enum {
-  WIDEST_ACCESS = 16,       /* bytes; 32 from sm_100 in .global */
+  WIDEST_ACCESS = 16, /* bytes; 32 from sm_100 in .global */
   MAX_VECTOR = 8,
 };
 
-/* --- the modifiers of an access ---------------------------------------------------------------- */
+/* --- the modifiers of an access ----------------------------------------------------------------
+ */
 
 /* The type of one part in memory, as wide as its stored bytes. */
 static uint16_t memory_type(const struct part *p) {
@@ -19,10 +20,10 @@ static uint16_t memory_type(const struct part *p) {
   if (p->kind == PART_DOUBLE) return PTX_MOD_F64;
   if (p->kind == PART_HALF || p->kind == PART_BFLOAT) return PTX_MOD_B16;
   switch (part_store_bytes(p)) {
-  case 1: return PTX_MOD_U8;
-  case 2: return PTX_MOD_U16;
-  case 4: return PTX_MOD_U32;
-  default: return PTX_MOD_U64;
+    case 1: return PTX_MOD_U8;
+    case 2: return PTX_MOD_U16;
+    case 4: return PTX_MOD_U32;
+    default: return PTX_MOD_U64;
   }
 }
 
@@ -46,9 +47,10 @@ static void emit_access(const struct access *a, int64_t offset, uint16_t type,
   uint16_t space = a->at.space;
   bool observable = space == 0 || space == PTX_MOD_GLOBAL || space == PTX_MOD_SHARED;
   bool nc = a->invariant && space == PTX_MOD_GLOBAL && !a->is_volatile;
-  struct mod_list mods = given_mods(
-      PTX_MODS(a->is_volatile && observable ? PTX_MOD_VOLATILE : PTX_MOD_NONE, space,
-               nc ? PTX_MOD_NC : PTX_MOD_NONE, vector_mod(count), type), 5);
+  struct mod_list mods =
+      given_mods(PTX_MODS(a->is_volatile && observable ? PTX_MOD_VOLATILE : PTX_MOD_NONE, space,
+                          nc ? PTX_MOD_NC : PTX_MOD_NONE, vector_mod(count), type),
+                 5);
   struct ptx_operand address = address_plus(a->at, offset).at;
   struct ptx_operand value =
       count == 1 ? values[0] : ptx_group(a->l->pf, PTX_OPERAND_VECTOR, values, count);
@@ -65,13 +67,13 @@ static struct ptx_operand load_new(const struct access *a, int64_t offset, uint3
 /* --- single parts ----------------------------------------------------------------------------- */
 
 static bool is_simple(const struct part *p) {
-  return p->kind != PART_I1 &&
-         (p->bits == 8 || p->bits == 16 || p->bits == 32 || p->bits == 64);
+  return p->kind != PART_I1 && (p->bits == 8 || p->bits == 16 || p->bits == 32 || p->bits == 64);
 }
 
 static const struct part byte_part = {.kind = PART_INT, .bits = 8, .container = 16};
 
-/* Whether the part's bytes are no power of two, or lie where one access of their size would trap. */
+/* Whether the part's bytes are no power of two, or lie where one access of their size would trap.
+ */
 static bool needs_pieces(const struct access *a, uint32_t bytes, int64_t offset) {
   return (bytes & (bytes - 1)) || a->at.align < bytes || (uint64_t)offset % bytes;
 }
@@ -84,13 +86,14 @@ static uint32_t piece_bytes(const struct access *a, uint32_t left, int64_t offse
 }
 
 /* An integer put together from pieces in a register of its container. */
-static struct ptx_operand load_pieces(const struct access *a, const struct part *p, int64_t offset) {
+static struct ptx_operand load_pieces(const struct access *a, const struct part *p,
+                                      int64_t offset) {
   uint32_t bytes = part_store_bytes(p);
   struct ptx_operand whole = {0};
   for (uint32_t done = 0, n; done < bytes; done += n) {
     n = piece_bytes(a, bytes - done, offset + done);
-    const struct part piece = {.kind = PART_INT, .bits = (uint8_t)(n * 8),
-                               .container = n == 4 ? 32 : 16};
+    const struct part piece = {
+        .kind = PART_INT, .bits = (uint8_t)(n * 8), .container = n == 4 ? 32 : 16};
     struct ptx_operand value = load_new(a, offset + done, n * 8);
     value = lower_zext_part(a->l, value, &piece, p->container);
     if (done) {
@@ -205,7 +208,8 @@ static void access_words(const struct access *a, int64_t offset, const struct pt
   for (uint32_t w = 0; w < words && a->load; w++) lower_unpack_bytes(a->l, run[w], values + 4 * w);
 }
 
-static uint32_t access_align(const struct lower *l, struct nvm_type type, struct memory_access how) {
+static uint32_t access_align(const struct lower *l, struct nvm_type type,
+                             struct memory_access how) {
   return layout_written_align(&l->module->layout, &l->module->types, type, how.align_log2);
 }
 
@@ -364,8 +368,8 @@ void lower_load(struct lower *l, const struct nvm_inst *i) {
     lower_atomic_load(l, i);
     return;
   }
-  struct access a = {.l = l, .at = lower_address(l, inst_operand(l->f, i, 0)),
-                     .is_volatile = how.is_volatile};
+  struct access a = {
+      .l = l, .at = lower_address(l, inst_operand(l->f, i, 0)), .is_volatile = how.is_volatile};
   a.at.align = access_align(l, i->type, how);
   uint32_t chain = l->f->attachments.data[l->inst.index];
   a.invariant = chain && module_attachment(l->module, chain, l->invariant_load).index != 0 &&
@@ -379,13 +383,16 @@ void lower_load(struct lower *l, const struct nvm_inst *i) {
 struct nvm_value lower_stored_value(const struct lower *l, const struct nvm_inst *store) {
   const struct type_table *t = &l->module->types;
   struct nvm_value v = inst_operand(l->f, store, 0);
-  const struct nvm_inst *cut = value_kind(v) == VALUE_INST ? &l->f->insts.data[value_index(v)] : NULL;
+  const struct nvm_inst *cut =
+      value_kind(v) == VALUE_INST ? &l->f->insts.data[value_index(v)] : NULL;
   struct memory_access how = memory_access_unpack(store->aux);
-  if (!cut || cut->op != OP_TRUNC || how.ordering != ORDER_NONE || type_is_vector(t, cut->type)) return v;
+  if (!cut || cut->op != OP_TRUNC || how.ordering != ORDER_NONE || type_is_vector(t, cut->type))
+    return v;
   struct nvm_value whole = inst_operand(l->f, cut, 0);
   uint64_t to = layout_bits(&l->module->layout, t, cut->type);
   uint64_t from = layout_bits(&l->module->layout, t, value_type(l->f, whole));
-  bool fits = (to == 8 || to == 16 || to == 32) && from <= 64 && access_align(l, cut->type, how) * 8 >= to;
+  bool fits =
+      (to == 8 || to == 16 || to == 32) && from <= 64 && access_align(l, cut->type, how) * 8 >= to;
   return fits && value_kind(whole) != VALUE_CONST ? whole : v;
 }
 

@@ -1,11 +1,12 @@
 /* Names that PTX accepts for every function and variable.
  *
- * PTX takes [a-zA-Z][a-zA-Z0-9_$]* and [_$][a-zA-Z0-9_$]+ (and %-names, which we leave to registers)
- * but for a few words that its parser keeps to itself. Who links with us depends on names of symbols
- * that other modules see, so those are settled first and stay as they are wherever they are legal;
- * then the legal names of the rest; what is left is rewritten, in source order: `.` and `@` become
- * `_$_` as LLVM has it, other bytes `_$` and two digits, unnamed symbols `__unnamed_N`, and who meets
- * a name already taken gets `$` and a number. */
+ * PTX takes [a-zA-Z][a-zA-Z0-9_$]* and [_$][a-zA-Z0-9_$]+ (and %-names, which we leave to
+ * registers) but for a few words that its parser keeps to itself. Who links with us depends on
+ * names of symbols that other modules see, so those are settled first and stay as they are wherever
+ * they are legal; then the legal names of the rest; what is left is rewritten, in source order: `.`
+ * and `@` become
+ * `_$_` as LLVM has it, other bytes `_$` and two digits, unnamed symbols `__unnamed_N`, and who
+ * meets a name already taken gets `$` and a number. */
 #include "codegen/lower.h"
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -38,7 +39,8 @@ static bool is_local_linkage(uint8_t linkage) {
   return linkage == LINK_PRIVATE || linkage == LINK_INTERNAL;
 }
 
-/* --- which names are taken --------------------------------------------------------------------- */
+/* --- which names are taken ---------------------------------------------------------------------
+ */
 
 static bool is_taken(const struct lower *l, struct nvm_str name) {
   return name.index < l->taken_names.count && l->taken_names.data[name.index];
@@ -65,7 +67,8 @@ struct nvm_str lower_local_name(struct lower *l, const char *name) {
   return s;
 }
 
-/* --- choosing ---------------------------------------------------------------------------------- */
+/* --- choosing ----------------------------------------------------------------------------------
+ */
 
 static struct nvm_str *slot_of(struct lower *l, struct nvm_value symbol) {
   return value_kind(symbol) == VALUE_FUNCTION ? &l->function_names[value_index(symbol)]
@@ -108,8 +111,9 @@ static void write_legal(struct textbuf *b, struct nvm_text name) {
   }
 }
 
-/* A legal name that nobody has, made from `b`, which is used up. `tried` is the last number that any
- * name got: it only grows, so that many symbols of one name don't try the same numbers again. */
+/* A legal name that nobody has, made from `b`, which is used up. `tried` is the last number that
+ * any name got: it only grows, so that many symbols of one name don't try the same numbers again.
+ */
 static struct nvm_str make_unique(struct lower *l, struct textbuf *b, uint32_t *tried) {
   size_t length = b->length;
   for (;;) {
@@ -149,7 +153,8 @@ bool lower_names(struct lower *l) {
   return keep_names(l, false) && keep_names(l, true) && rewrite_names(l);
 }
 
-/* --- looking up -------------------------------------------------------------------------------- */
+/* --- looking up --------------------------------------------------------------------------------
+ */
 
 struct nvm_value lower_resolve_alias(const struct lower *l, struct nvm_value symbol) {
   if (value_kind(symbol) != VALUE_GLOBAL) return symbol;

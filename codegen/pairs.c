@@ -1,17 +1,19 @@
 /* Floats that travel in pairs get one register of 64 bits.
  *
- * Sums and products of two floats at once (.f32x2) take registers of 64 bits, where all else of codegen has a register
- * for each lane, so that lowering joins lanes in front of each and parts them behind it:
+ * Sums and products of two floats at once (.f32x2) take registers of 64 bits, where all else of
+ * codegen has a register for each lane, so that lowering joins lanes in front of each and parts
+ * them behind it:
  *
  *     ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [..];      ld.global.v2.b64 {%rd8, %rd9}, [..];
  *     mov.b64 %rd1, {%f1, %f2};
  *     mul.rn.f32x2 %rd3, %rd1, %rd2;              →     mul.rn.f32x2 %rd10, %rd8, %rd2;
  *     mov.b64 {%f5, %f6}, %rd3;
  *
- * Two registers that some mov.b64 joins or parts are a pair if neither belongs to another. It moves into a register
- * of its own where that saves instructions, each counted 8 times for each loop around it: those movs go; wide accesses
- * of pairs become accesses of 64-bit elements; whoever reads one lane has the pair parted in front of it, and two
- * neighbouring instructions that write the lanes are followed by a mov that joins them. Linear in the entries. */
+ * Two registers that some mov.b64 joins or parts are a pair if neither belongs to another. It moves
+ * into a register of its own where that saves instructions, each counted 8 times for each loop
+ * around it: those movs go; wide accesses of pairs become accesses of 64-bit elements; whoever
+ * reads one lane has the pair parted in front of it, and two neighbouring instructions that write
+ * the lanes are followed by a mov that joins them. Linear in the entries. */
 #include "codegen/lower.h"
 
 #include "ptx/check.h"
@@ -29,10 +31,10 @@ struct pairing {
   struct ptx_entry *entries; /* as they were */
   uint32_t count;
   VEC(struct pair) pairs;
-  uint32_t *pair_of;     /* by number of the float register: 1 + pair */
-  struct ptx_reg *same;  /* by number of the 64-bit register: the one that stands for it */
-  bool *temporary;       /* the same: read or written by one .f32x2 alone */
-  int32_t *depth;        /* by entry: loops around it */
+  uint32_t *pair_of;    /* by number of the float register: 1 + pair */
+  struct ptx_reg *same; /* by number of the 64-bit register: the one that stands for it */
+  bool *temporary;      /* the same: read or written by one .f32x2 alone */
+  int32_t *depth;       /* by entry: loops around it */
   VEC(struct ptx_operand) constants; /* in temporaries, since the last label: register, value */
 };
 
@@ -41,10 +43,13 @@ static struct ptx_operand *operand(const struct pairing *p, const struct ptx_ent
 }
 
 static uint16_t modifier(const struct pairing *p, const struct ptx_entry *e, uint32_t from_end) {
-  return e->mod_count < from_end ? PTX_MOD_NONE : p->pf->mods.data[e->first_mod + e->mod_count - from_end];
+  return e->mod_count < from_end ? PTX_MOD_NONE
+                                 : p->pf->mods.data[e->first_mod + e->mod_count - from_end];
 }
 
-static bool is_lane(struct ptx_operand o) { return o.kind == PTX_OPERAND_REG && ptx_reg_class(o.reg) == PTX_F32; }
+static bool is_lane(struct ptx_operand o) {
+  return o.kind == PTX_OPERAND_REG && ptx_reg_class(o.reg) == PTX_F32;
+}
 
 static struct pair *pair_with(const struct pairing *p, struct ptx_operand o) {
   uint32_t n = is_lane(o) ? p->pair_of[ptx_reg_number(o.reg)] : 0;
@@ -54,23 +59,31 @@ static struct pair *pair_with(const struct pairing *p, struct ptx_operand o) {
 /* The pair that the two operands at `o` are, in that order. */
 static struct pair *pair_at(const struct pairing *p, const struct ptx_operand *o) {
   struct pair *x = pair_with(p, o[0]);
-  return x && x == pair_with(p, o[1]) && x->lane[0].reg.bits == o[0].reg.bits && o[0].reg.bits != o[1].reg.bits ? x : NULL;
+  return x && x == pair_with(p, o[1]) && x->lane[0].reg.bits == o[0].reg.bits &&
+                 o[0].reg.bits != o[1].reg.bits
+             ? x
+             : NULL;
 }
 
 static bool is_kept(const struct pair *x) { return x && !x->torn && x->gain > 0; }
 
 /* mov.b64 %rd, {a, b} or {a, b}, %rd: the lanes; *wide the register. */
-static struct ptx_operand *lanes_of_move(const struct pairing *p, const struct ptx_entry *e, struct ptx_reg *wide) {
+static struct ptx_operand *lanes_of_move(const struct pairing *p, const struct ptx_entry *e,
+                                         struct ptx_reg *wide) {
   if (e->op != PTX_MOV || modifier(p, e, 1) != PTX_MOD_B64 || e->operand_count != 2) return NULL;
   const struct ptx_operand *a = operand(p, e, 0), *b = operand(p, e, 1);
   const struct ptx_operand *v = a->kind == PTX_OPERAND_VECTOR ? a : b;
   *wide = (v == a ? b : a)->reg;
   struct ptx_operand *lanes = &p->pf->operands.data[v->first];
-  return v->kind == PTX_OPERAND_VECTOR && v->count == 2 && is_lane(lanes[0]) && is_lane(lanes[1]) ? lanes : NULL;
+  return v->kind == PTX_OPERAND_VECTOR && v->count == 2 && is_lane(lanes[0]) && is_lane(lanes[1])
+             ? lanes
+             : NULL;
 }
 
-/* The vector that a plain access moves whose lanes are pairs, all kept or (`any`) not; else NULL. */
-static struct ptx_operand *paired_access(const struct pairing *p, const struct ptx_entry *e, bool any) {
+/* The vector that a plain access moves whose lanes are pairs, all kept or (`any`) not; else NULL.
+ */
+static struct ptx_operand *paired_access(const struct pairing *p, const struct ptx_entry *e,
+                                         bool any) {
   if ((e->op != PTX_LD && e->op != PTX_ST) || modifier(p, e, 1) != PTX_MOD_F32) return NULL;
   struct ptx_operand *v = operand(p, e, e->op == PTX_ST);
   if (v->kind != PTX_OPERAND_VECTOR || v->count % 2) return NULL;
@@ -87,7 +100,8 @@ static struct pair *written_pair(const struct pairing *p, uint32_t n) {
   struct ptx_operand to[2];
   if (n + 1 >= p->count) return NULL;
   for (uint32_t k = 0; k < 2; k++) {
-    if (e[k].kind != PTX_INST || !ptx_reg_is_none(e[k].guard) || e[k].operand_count < 2) return NULL;
+    if (e[k].kind != PTX_INST || !ptx_reg_is_none(e[k].guard) || e[k].operand_count < 2)
+      return NULL;
     to[k] = *operand(p, &e[k], 0);
   }
   struct pair *x = is_lane(to[0]) && e[0].op != PTX_ST && e[1].op != PTX_ST ? pair_at(p, to) : NULL;
@@ -99,7 +113,8 @@ static struct pair *written_pair(const struct pairing *p, uint32_t n) {
   return x;
 }
 
-/* What both lanes are set to, as one operand, if entries n and n + 1 only copy a pair or constants. */
+/* What both lanes are set to, as one operand, if entries n and n + 1 only copy a pair or constants.
+ */
 static bool copied_pair(const struct pairing *p, uint32_t n, struct ptx_operand *from) {
   const struct ptx_entry *e = &p->entries[n];
   if (e[0].op != PTX_MOV || e[1].op != PTX_MOV) return false;
@@ -110,7 +125,8 @@ static bool copied_pair(const struct pairing *p, uint32_t n, struct ptx_operand 
   return x ? is_kept(x) : v[0].kind == PTX_OPERAND_F32 && v[1].kind == PTX_OPERAND_F32;
 }
 
-/* --- which pairs ---------------------------------------------------------------------------------------------- */
+/* --- which pairs
+ * ---------------------------------------------------------------------------------------------- */
 
 static void claim(struct pairing *p, const struct ptx_operand lanes[2]) {
   struct pair *a = pair_with(p, lanes[0]), *b = pair_with(p, lanes[1]);
@@ -118,7 +134,8 @@ static void claim(struct pairing *p, const struct ptx_operand lanes[2]) {
   if (a) a->torn = true;
   if (b) b->torn = true;
   if (a || b || lanes[0].reg.bits == lanes[1].reg.bits) return;
-  if (!VEC_PUSH(&p->l->function_arena, &p->pairs, ((struct pair){.lane = {lanes[0], lanes[1]}}))) return;
+  if (!VEC_PUSH(&p->l->function_arena, &p->pairs, ((struct pair){.lane = {lanes[0], lanes[1]}})))
+    return;
   for (uint32_t k = 0; k < 2; k++) p->pair_of[ptx_reg_number(lanes[k].reg)] = p->pairs.count;
 }
 
@@ -178,7 +195,9 @@ static void find_same(struct pairing *p) {
   }
 }
 
-/* --- rewriting ------------------------------------------------------------------------------------------------ */
+/* --- rewriting
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void move(struct pairing *p, struct ptx_operand to, struct ptx_operand from) {
   emit2(p->l, PTX_MOV, PTX_MODS(PTX_MOD_B64), to, from);
@@ -217,7 +236,9 @@ static void part_for(struct pairing *p, const struct ptx_entry *e, uint32_t firs
 
 /* A constant pair is the one of the same value that stands in front of it in the block. */
 static bool shares_constant(struct pairing *p, const struct ptx_entry *e) {
-  if (e->op != PTX_MOV || modifier(p, e, 1) != PTX_MOD_B64 || operand(p, e, 1)->kind != PTX_OPERAND_INT) return false;
+  if (e->op != PTX_MOV || modifier(p, e, 1) != PTX_MOD_B64 ||
+      operand(p, e, 1)->kind != PTX_OPERAND_INT)
+    return false;
   struct ptx_operand both[2] = {*operand(p, e, 0), *operand(p, e, 1)};
   if (!p->temporary[ptx_reg_number(both[0].reg)]) return false;
   for (uint32_t k = 0; k < p->constants.count; k += 2)
@@ -244,7 +265,8 @@ static uint32_t rewrite_entry(struct pairing *p, uint32_t n) {
   struct pair *x = lanes ? pair_at(p, lanes) : NULL, *written = written_pair(p, n);
   if (is_kept(x)) {
     bool parts = operand(p, &e, 0)->kind == PTX_OPERAND_VECTOR;
-    if (!p->temporary[ptx_reg_number(wide)]) move(p, ptx_r(parts ? x->wide : wide), ptx_r(parts ? wide : x->wide));
+    if (!p->temporary[ptx_reg_number(wide)])
+      move(p, ptx_r(parts ? x->wide : wide), ptx_r(parts ? wide : x->wide));
     return 1;
   }
   if ((v = paired_access(p, &e, false)) != NULL) widen_access(p, &e, v);
@@ -256,7 +278,8 @@ static uint32_t rewrite_entry(struct pairing *p, uint32_t n) {
   if (modifier(p, &e, 1) == PTX_MOD_F32X2)
     for (uint32_t k = 0; k < e.operand_count; k++) {
       struct ptx_operand *o = operand(p, &e, k);
-      struct ptx_reg same = o->kind == PTX_OPERAND_REG ? p->same[ptx_reg_number(o->reg)] : (struct ptx_reg){0};
+      struct ptx_reg same =
+          o->kind == PTX_OPERAND_REG ? p->same[ptx_reg_number(o->reg)] : (struct ptx_reg){0};
       if (!ptx_reg_is_none(same)) o->reg = same;
     }
   else part_for(p, &e, loads_lanes || is_kept(written) ? 1 : 0);
@@ -274,7 +297,8 @@ static uint32_t rewrite_entry(struct pairing *p, uint32_t n) {
 
 static void mention(uint8_t *mentions, struct ptx_operand o) {
   bool reg = o.kind == PTX_OPERAND_REG || o.kind == PTX_OPERAND_ADDRESS_REG;
-  if (reg && ptx_reg_class(o.reg) == PTX_B64 && mentions[ptx_reg_number(o.reg)] < 3) mentions[ptx_reg_number(o.reg)]++;
+  if (reg && ptx_reg_class(o.reg) == PTX_B64 && mentions[ptx_reg_number(o.reg)] < 3)
+    mentions[ptx_reg_number(o.reg)]++;
 }
 
 /* Notes the pairs and temporaries; false if there is text that names registers. */
@@ -303,7 +327,9 @@ void lower_pair_registers(struct lower *l) {
   struct ptx_function *pf = l->pf;
   struct arena *arena = &l->function_arena;
   struct pairing p = {.l = l, .pf = pf, .entries = pf->entries.data, .count = pf->entries.count};
-  if (tgt_type_action(l->target, TGT_FLOAT, 32, 2) != TGT_LEGAL || l->target->optimization_level == 0) return;
+  if (tgt_type_action(l->target, TGT_FLOAT, 32, 2) != TGT_LEGAL ||
+      l->target->optimization_level == 0)
+    return;
   uint32_t wide = pf->reg_count[PTX_B64] + 1;
   p.pair_of = arena_alloc(arena, (pf->reg_count[PTX_F32] + 1) * sizeof *p.pair_of);
   p.same = arena_alloc(arena, wide * sizeof *p.same);
@@ -311,7 +337,9 @@ void lower_pair_registers(struct lower *l) {
   p.depth = arena_alloc(arena, (p.count + 1) * sizeof *p.depth);
   uint32_t *place = arena_alloc(arena, (pf->labels.count + 1) * sizeof *place);
   uint8_t *mentions = arena_alloc(arena, wide);
-  if (!p.pair_of || !p.same || !p.temporary || !p.depth || !place || !mentions || !find_pairs(&p, mentions)) return;
+  if (!p.pair_of || !p.same || !p.temporary || !p.depth || !place || !mentions ||
+      !find_pairs(&p, mentions))
+    return;
   find_depths(&p, place);
   for (uint32_t n = 0; n < p.count;) n += p.entries[n].kind == PTX_INST ? count_entry(&p, n) : 1;
   for (uint32_t k = 0; k < p.pairs.count; k++)

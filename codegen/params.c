@@ -12,15 +12,16 @@
  * that is done with it is loading: then the loads read .param itself. */
 #include "codegen/lower.h"
 
-/* --- the rules --------------------------------------------------------------------------------- */
+/* --- the rules ---------------------------------------------------------------------------------
+ */
 
 static const struct attrlist_info *list_of(const struct lower *l, struct nvm_value function) {
   return attrlist_info(&l->module->attributes, module_function(l->module, function)->attributes);
 }
 
 struct abi abi_of_function(const struct lower *l, struct nvm_value function) {
-  return (struct abi){function, module_function(l->module, function)->type, list_of(l, function),
-                      {0}};
+  return (struct abi){
+      function, module_function(l->module, function)->type, list_of(l, function), {0}};
 }
 
 static struct nvm_attrset set_of(const struct lower *l, const struct attrlist_info *list,
@@ -99,14 +100,23 @@ static struct passing pass_scalar(struct nvm_type type, uint32_t bits) {
 static struct passing pass(const struct lower *l, struct nvm_type type, uint32_t align) {
   const struct type_info *info = type_info(&l->module->types, type);
   switch ((enum type_kind)info->kind) {
-  case TY_INT: return info->width <= 64 ? pass_scalar(type, info->width) : pass_bytes(l, type, align);
-  case TY_PTR: return pass_scalar(type, layout_pointer_bits(&l->module->layout, info->width));
-  case TY_FLOAT: return pass_scalar(type, 32);
-  case TY_DOUBLE: return pass_scalar(type, 64);
-  case TY_HALF: case TY_BFLOAT: case TY_VECTOR: case TY_ARRAY: case TY_STRUCT:
-    return pass_bytes(l, type, align);
-  case TY_NONE: case TY_VOID: case TY_LABEL: case TY_METADATA: case TY_TOKEN: case TY_FUNCTION:
-  case TY_KIND_COUNT: break;
+    case TY_INT:
+      return info->width <= 64 ? pass_scalar(type, info->width) : pass_bytes(l, type, align);
+    case TY_PTR: return pass_scalar(type, layout_pointer_bits(&l->module->layout, info->width));
+    case TY_FLOAT: return pass_scalar(type, 32);
+    case TY_DOUBLE: return pass_scalar(type, 64);
+    case TY_HALF:
+    case TY_BFLOAT:
+    case TY_VECTOR:
+    case TY_ARRAY:
+    case TY_STRUCT: return pass_bytes(l, type, align);
+    case TY_NONE:
+    case TY_VOID:
+    case TY_LABEL:
+    case TY_METADATA:
+    case TY_TOKEN:
+    case TY_FUNCTION:
+    case TY_KIND_COUNT: break;
   }
   return (struct passing){PASS_NOTHING, 0, 1, false, type, 0};
 }
@@ -118,7 +128,8 @@ struct passing abi_result(struct lower *l, const struct abi *abi) {
 
 /* The host lays out a kernel's parameters by their own alignment. */
 static bool is_kernel(const struct lower *l, const struct abi *abi) {
-  return !value_is_none(abi->function) && function_is_kernel(module_function(l->module, abi->function));
+  return !value_is_none(abi->function) &&
+         function_is_kernel(module_function(l->module, abi->function));
 }
 
 /* The type behind a byval pointer; its alignment is written as `align`. */
@@ -134,7 +145,8 @@ static struct passing pass_byval(struct lower *l, const struct abi *abi, uint32_
   if (written > p.align) p.align = written;
   if (more > p.align) p.align = more;
   p.is_byval = true;
-  p.pointer_align = written ? written : p.align; /* what the caller knows; the callee's copy may have more */
+  p.pointer_align =
+      written ? written : p.align; /* what the caller knows; the callee's copy may have more */
   if (l->options->wide_byval_params && p.align < 4 && !is_kernel(l, abi)) p.align = 4;
   return p;
 }
@@ -147,7 +159,9 @@ struct passing abi_param(struct lower *l, const struct abi *abi, uint32_t i) {
   return pass(l, type, written_align(l, abi, i));
 }
 
-struct passing abi_variadic_area(const struct lower *l) { return pass(l, TYPE_PTR, 0); }
+struct passing abi_variadic_area(const struct lower *l) {
+  return pass(l, TYPE_PTR, 0);
+}
 
 struct ptx_variable abi_variable(const struct passing *p, struct nvm_str name) {
   struct ptx_variable v = {.name = name, .space = PTX_MOD_PARAM};
@@ -162,9 +176,11 @@ struct ptx_variable abi_variable(const struct passing *p, struct nvm_str name) {
   return v;
 }
 
-/* --- kernels ----------------------------------------------------------------------------------- */
+/* --- kernels -----------------------------------------------------------------------------------
+ */
 
-/* `.param .u64 .ptr .global .align 4 k_param_0` tells who launches the kernel where it points to. */
+/* `.param .u64 .ptr .global .align 4 k_param_0` tells who launches the kernel where it points to.
+ */
 static void describe_pointer(const struct lower *l, const struct abi *abi, uint32_t i,
                              struct ptx_variable *v) {
   struct nvm_type type = type_member(&l->module->types, abi->type, i);
@@ -191,7 +207,8 @@ static struct ptx_variable kernel_variable(const struct lower *l, const struct a
   return v;
 }
 
-/* --- the header of a function ------------------------------------------------------------------ */
+/* --- the header of a function ------------------------------------------------------------------
+ */
 
 struct nvm_str lower_numbered_name(struct lower *l, const char *before, const char *word,
                                    uint32_t n) {
@@ -212,10 +229,12 @@ static bool name_params(struct lower *l, const struct abi *abi, const struct ptx
   if (!l->params) return false;
   for (uint32_t i = 0; i < count; i++) {
     l->params[i].how = abi_param(l, abi, i);
-    if (l->params[i].how.kind != PASS_NOTHING) l->params[i].name = lower_numbered_name(l, before, "_param_", i);
+    if (l->params[i].how.kind != PASS_NOTHING)
+      l->params[i].name = lower_numbered_name(l, before, "_param_", i);
   }
   if (!(type_info(&l->module->types, abi->type)->flags & TYPE_VARIADIC)) return true;
-  l->params[count] = (struct parameter){abi_variadic_area(l), lower_numbered_name(l, before, "_param_", count)};
+  l->params[count] =
+      (struct parameter){abi_variadic_area(l), lower_numbered_name(l, before, "_param_", count)};
   return true;
 }
 
@@ -223,11 +242,18 @@ static struct nvm_str result_name(struct lower *l) { return lower_local_name(l, 
 
 static uint8_t linkage_flags(const struct nvm_function *f, bool is_declaration) {
   switch ((enum linkage)f->symbol.linkage) {
-  case LINK_PRIVATE: case LINK_INTERNAL: return 0;
-  case LINK_LINKONCE: case LINK_LINKONCE_ODR: case LINK_WEAK: case LINK_WEAK_ODR: case LINK_COMMON:
-    return function_is_declaration(f) ? PTX_FUNC_EXTERN : PTX_FUNC_WEAK;
-  case LINK_AVAILABLE_EXTERNALLY: case LINK_EXTERN_WEAK: return PTX_FUNC_EXTERN;
-  case LINK_EXTERNAL: case LINK_APPENDING: case LINK_COUNT: break;
+    case LINK_PRIVATE:
+    case LINK_INTERNAL: return 0;
+    case LINK_LINKONCE:
+    case LINK_LINKONCE_ODR:
+    case LINK_WEAK:
+    case LINK_WEAK_ODR:
+    case LINK_COMMON: return function_is_declaration(f) ? PTX_FUNC_EXTERN : PTX_FUNC_WEAK;
+    case LINK_AVAILABLE_EXTERNALLY:
+    case LINK_EXTERN_WEAK: return PTX_FUNC_EXTERN;
+    case LINK_EXTERNAL:
+    case LINK_APPENDING:
+    case LINK_COUNT: break;
   }
   return is_declaration && function_is_declaration(f) ? PTX_FUNC_EXTERN : PTX_FUNC_VISIBLE;
 }
@@ -244,7 +270,8 @@ static void add_param(struct ptx_function *pf, struct ptx_variable v) {
 /* Parameters of a kernel lie in a bank of 4352 bytes, or with later hardware 32764. */
 static void require_bank(struct lower *l, uint64_t bytes) {
   enum { SMALL_BANK = 4352, LARGE_BANK = 32764 };
-  if (bytes > SMALL_BANK && lower_require(l, TGT_NEED_LARGE_PARAMETERS, "more than 4352 bytes of parameters") &&
+  if (bytes > SMALL_BANK &&
+      lower_require(l, TGT_NEED_LARGE_PARAMETERS, "more than 4352 bytes of parameters") &&
       bytes > LARGE_BANK)
     lower_refuse_symbol(l, &module_function(l->module, l->symbol)->symbol, "its parameters",
                         "a kernel has at most 32764 bytes of them");
@@ -292,7 +319,8 @@ void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_f
   if (pf->is_entry && !external) lower_directives(l, f, pf);
 }
 
-/* --- moving values ------------------------------------------------------------------------------ */
+/* --- moving values ------------------------------------------------------------------------------
+ */
 
 static struct address param_address(const struct passing *p, struct nvm_str name) {
   return (struct address){ptx_at_symbol(name, 0), PTX_MOD_PARAM, p->align};
@@ -349,7 +377,8 @@ void abi_load(struct lower *l, const struct passing *p, struct nvm_str name,
   emit2(l, PTX_LD, PTX_MODS(PTX_MOD_PARAM, type), ptx_r(to[0]), from.at);
 }
 
-/* --- byval parameters that stay where they are --------------------------------------------------- */
+/* --- byval parameters that stay where they are ---------------------------------------------------
+ */
 
 /* Which argument a pointer is based on: 1 + its number, 0: none that is looked for. */
 static uint32_t base_argument(const uint32_t *param_of, const bool *candidate,
@@ -378,41 +407,42 @@ static bool reads_in_place(const struct lower *l, const struct nvm_inst *i, uint
   return function_is_kernel(l->f) || lower_gep_is_constant(l, i, NULL);
 }
 
-/* One walk over the function: follows addresses through getelementptr and strikes out arguments that
- * are used in any other way. True if something new was found. */
+/* One walk over the function: follows addresses through getelementptr and strikes out arguments
+ * that are used in any other way. True if something new was found. */
 static bool follow_params(struct lower *l, uint32_t *param_of, bool *candidate) {
   bool changed = false;
   FOR_EACH_BLOCK(l->f, b)
-    FOR_EACH_INST(l->f, b, id) {
-      const struct nvm_inst *i = function_inst(l->f, id);
-      for (uint32_t k = 0; k < i->operand_count; k++) {
-        uint32_t base = base_argument(param_of, candidate, inst_operand(l->f, i, k));
-        if (base == 0 || !candidate[base - 1]) continue;
-        if (!reads_in_place(l, i, k)) {
-          candidate[base - 1] = false;
-          changed = true;
-        } else if ((i->op == OP_GEP || is_join(i)) && param_of[id.index] == 0) {
-          param_of[id.index] = base;
-          changed = true;
-        }
+  FOR_EACH_INST(l->f, b, id) {
+    const struct nvm_inst *i = function_inst(l->f, id);
+    for (uint32_t k = 0; k < i->operand_count; k++) {
+      uint32_t base = base_argument(param_of, candidate, inst_operand(l->f, i, k));
+      if (base == 0 || !candidate[base - 1]) continue;
+      if (!reads_in_place(l, i, k)) {
+        candidate[base - 1] = false;
+        changed = true;
+      } else if ((i->op == OP_GEP || is_join(i)) && param_of[id.index] == 0) {
+        param_of[id.index] = base;
+        changed = true;
       }
     }
+  }
   return changed;
 }
 
 /* Strikes out arguments whose address meets another one. */
 static void check_joins(const struct lower *l, const uint32_t *param_of, bool *candidate) {
   FOR_EACH_BLOCK(l->f, b)
-    FOR_EACH_INST(l->f, b, id) {
-      const struct nvm_inst *i = function_inst(l->f, id);
-      uint32_t base = is_join(i) ? param_of[id.index] : 0;
-      for (uint32_t k = i->op == OP_SELECT; base && k < i->operand_count; k += i->op == OP_PHI ? 2 : 1) {
-        uint32_t other = base_argument(param_of, candidate, inst_operand(l->f, i, k));
-        if (other == base) continue;
-        candidate[base - 1] = false;
-        if (other) candidate[other - 1] = false;
-      }
+  FOR_EACH_INST(l->f, b, id) {
+    const struct nvm_inst *i = function_inst(l->f, id);
+    uint32_t base = is_join(i) ? param_of[id.index] : 0;
+    for (uint32_t k = i->op == OP_SELECT; base && k < i->operand_count;
+         k += i->op == OP_PHI ? 2 : 1) {
+      uint32_t other = base_argument(param_of, candidate, inst_operand(l->f, i, k));
+      if (other == base) continue;
+      candidate[base - 1] = false;
+      if (other) candidate[other - 1] = false;
     }
+  }
 }
 
 /* Settles l->param_args and l->param_of. A walk follows all chains of addresses that stand in the
@@ -452,9 +482,11 @@ bool lower_in_param(const struct lower *l, struct nvm_value pointer, struct nvm_
   return base != 0 && l->param_args[base - 1].index != 0;
 }
 
-/* --- where arguments are read -------------------------------------------------------------------- */
+/* --- where arguments are read --------------------------------------------------------------------
+ */
 
-/* Blocks of natural loops, outer loops first: what a block of a loop is reached from, up to the header. */
+/* Blocks of natural loops, outer loops first: what a block of a loop is reached from, up to the
+ * header. */
 static bool *mark_loops(struct lower *l) {
   const struct dominance *d = &l->dominance;
   uint32_t count = l->f->blocks.count, depth = 0;
@@ -463,13 +495,15 @@ static bool *mark_loops(struct lower *l) {
   struct nvm_block *stack = arena_alloc(&l->function_arena, count * sizeof *stack);
   if (!in_loop || !preorder || !stack) return NULL;
   FOR_EACH_BLOCK(l->f, b)
-    if (dominance_reachable(d, b)) preorder[d->enter[b.index]] = b;
+  if (dominance_reachable(d, b)) preorder[d->enter[b.index]] = b;
   for (uint32_t k = 1; k <= count && preorder[k].index; k++) {
     struct nvm_block header = preorder[k];
     for (struct nvm_block b = header; b.index; b = depth ? stack[--depth] : (struct nvm_block){0})
       for (uint32_t p = d->first_predecessor[b.index]; p < d->first_predecessor[b.index + 1]; p++) {
         struct nvm_block from = d->predecessors[p];
-        if (in_loop[from.index] || !dominance_reachable(d, from) || !dominance_dominates(d, header, from)) continue;
+        if (in_loop[from.index] || !dominance_reachable(d, from) ||
+            !dominance_dominates(d, header, from))
+          continue;
         in_loop[from.index] = true;
         stack[depth++] = from;
       }
@@ -477,8 +511,9 @@ static bool *mark_loops(struct lower *l) {
   return in_loop;
 }
 
-/* By argument, the block that reads it if some instruction does: in kernels, where threads may leave before they need it, the
- * nearest one that dominates all uses and is in no loop; else the entry. */
+/* By argument, the block that reads it if some instruction does: in kernels, where threads may
+ * leave before they need it, the nearest one that dominates all uses and is in no loop; else the
+ * entry. */
 static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
   const struct nvm_function *f = l->f;
   const struct dominance *d = &l->dominance;
@@ -487,18 +522,20 @@ static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
   const bool *in_loop = choose ? mark_loops(l) : NULL;
   if (!place || l->function_arena.failed) return NULL;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, id) {
-      const struct nvm_inst *i = function_inst(f, id);
-      for (uint32_t k = 0; k < i->operand_count; k++) {
-        struct nvm_value v = inst_operand(f, i, k);
-        if (value_kind(v) != VALUE_ARG) continue;
-        struct nvm_block *at = &place[value_index(v)];
-        struct nvm_block use = i->op == OP_PHI ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
-        if (!in_loop || !dominance_reachable(d, use)) use = f->entry;
-        if (at->index == 0) *at = use;
-        while (in_loop && (in_loop[at->index] || !dominance_dominates(d, *at, use))) *at = d->immediate[at->index];
-      }
+  FOR_EACH_INST(f, b, id) {
+    const struct nvm_inst *i = function_inst(f, id);
+    for (uint32_t k = 0; k < i->operand_count; k++) {
+      struct nvm_value v = inst_operand(f, i, k);
+      if (value_kind(v) != VALUE_ARG) continue;
+      struct nvm_block *at = &place[value_index(v)];
+      struct nvm_block use =
+          i->op == OP_PHI ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
+      if (!in_loop || !dominance_reachable(d, use)) use = f->entry;
+      if (at->index == 0) *at = use;
+      while (in_loop && (in_loop[at->index] || !dominance_dominates(d, *at, use)))
+        *at = d->immediate[at->index];
     }
+  }
   return place;
 }
 
@@ -517,7 +554,8 @@ static void lower_byval_argument(struct lower *l, uint32_t a, const struct passi
   uint16_t pointer = ptx_reg_class(to) == PTX_B64 ? PTX_MOD_U64 : PTX_MOD_U32;
   uint32_t space = type_info(&l->module->types, type)->width;
   if (l->param_args && l->param_args[a].index) {
-    if (function_is_kernel(l->f)) emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(to), ptx_symbol(name, 0));
+    if (function_is_kernel(l->f))
+      emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(to), ptx_symbol(name, 0));
     return; /* in device functions nothing takes the address */
   }
   if (p->kind == PASS_BYTES && function_is_kernel(l->f) && space_mod(space) == PTX_MOD_PARAM) {
@@ -559,7 +597,8 @@ static void read_argument(struct lower *l, uint32_t a) {
 bool lower_plan_arguments(struct lower *l) {
   uint32_t count = function_arg_count(l->f);
   struct nvm_block *place = place_arguments(l, count);
-  l->first_argument = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->first_argument);
+  l->first_argument =
+      arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->first_argument);
   l->next_argument = arena_alloc(&l->function_arena, (count + 1) * sizeof *l->next_argument);
   if (!place || !l->first_argument || !l->next_argument) return false;
   for (uint32_t a = count; a-- > 0;) {
@@ -575,7 +614,8 @@ bool lower_plan_arguments(struct lower *l) {
 void lower_arguments(struct lower *l, struct nvm_block b) {
   if (l->first_argument[b.index] == 0) return;
   uint32_t from = l->pf->entries.count;
-  for (uint32_t a = l->first_argument[b.index]; a; a = l->next_argument[a - 1]) read_argument(l, a - 1);
+  for (uint32_t a = l->first_argument[b.index]; a; a = l->next_argument[a - 1])
+    read_argument(l, a - 1);
   lower_check_entries(l, from);
 }
 

@@ -95,12 +95,13 @@ static void break_cycle(struct copier *c, uint32_t i) {
   emit_chain(c, (int32_t)i);
 }
 
-static void parallel_copy(struct lower *l, const struct ptx_reg *to,
-                          const struct ptx_operand *from, uint32_t count) {
+static void parallel_copy(struct lower *l, const struct ptx_reg *to, const struct ptx_operand *from,
+                          uint32_t count) {
   struct copier c;
   if (!copier_init(&c, l, to, from, count)) return;
   for (uint32_t i = 0; i < c.count; i++)
-    if (!c.moves[i].done && copier_slot(&c, c.moves[i].to)->readers == 0) emit_chain(&c, (int32_t)i);
+    if (!c.moves[i].done && copier_slot(&c, c.moves[i].to)->readers == 0)
+      emit_chain(&c, (int32_t)i);
   for (uint32_t i = 0; i < c.count; i++)
     if (!c.moves[i].done) break_cycle(&c, i);
 }
@@ -110,7 +111,8 @@ bool block_has_phis(const struct lower *l, struct nvm_block b) {
   return !inst_is_none(first) && function_inst(l->f, first)->op == OP_PHI;
 }
 
-/* --- which phi operands an edge carries --------------------------------------------------------- */
+/* --- which phi operands an edge carries ---------------------------------------------------------
+ */
 
 /* A phi and the position of the value it takes along an edge. */
 struct phi_use {
@@ -119,7 +121,8 @@ struct phi_use {
 };
 
 /* For all blocks at once, so that a phi of a million operands costs a million steps, not a million
- * times a million: uses grouped by the block they come from, each group in layout order of targets. */
+ * times a million: uses grouped by the block they come from, each group in layout order of targets.
+ */
 bool lower_plan_edges(struct lower *l) {
   const struct nvm_function *f = l->f;
   struct edge_uses *e = &l->edges;

@@ -80,8 +80,10 @@ static void emit_table(struct switch_lowering *s, uint32_t first, uint32_t count
   if (s->part.container != 32) index = emit_convert(l, PTX_MOD_U32, bits_mod_of(s), index);
   uint32_t table = emit_new_label(l);
   struct ptx_operand list = ptx_group(l->pf, PTX_OPERAND_LIST, labels, entries);
-  ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_BRANCHTARGETS, .first_mod = table,
-                                          .first_operand = list.first, .line = list.count});
+  ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_BRANCHTARGETS,
+                                          .first_mod = table,
+                                          .first_operand = list.first,
+                                          .line = list.count});
   emit2(l, PTX_BRX, PTX_MODS(PTX_MOD_IDX), index, ptx_label(table));
 }
 

@@ -13,7 +13,8 @@
 
 enum { LOOK_BACK = 12 };
 
-static struct ptx_operand *operand_of(const struct lower *l, const struct ptx_entry *e, uint32_t k) {
+static struct ptx_operand *operand_of(const struct lower *l, const struct ptx_entry *e,
+                                      uint32_t k) {
   return &l->pf->operands.data[e->first_operand + k];
 }
 
@@ -27,14 +28,24 @@ static bool is_register_copy(const struct lower *l, const struct ptx_entry *e) {
 
 static bool mentions(const struct lower *l, const struct ptx_operand *o, struct ptx_reg r) {
   switch ((enum ptx_operand_kind)o->kind) {
-  case PTX_OPERAND_REG: case PTX_OPERAND_ADDRESS_REG: return o->reg.bits == r.bits;
-  case PTX_OPERAND_VECTOR: case PTX_OPERAND_TENSOR: case PTX_OPERAND_LIST: case PTX_OPERAND_PAIR:
-    for (uint32_t k = 0; k < o->count; k++)
-      if (mentions(l, &l->pf->operands.data[o->first + k], r)) return true;
-    return false;
-  case PTX_OPERAND_NONE: case PTX_OPERAND_INT: case PTX_OPERAND_F32: case PTX_OPERAND_F64:
-  case PTX_OPERAND_SYMBOL: case PTX_OPERAND_LABEL: case PTX_OPERAND_SPECIAL:
-  case PTX_OPERAND_ADDRESS_SYMBOL: case PTX_OPERAND_ADDRESS_IMM: break;
+    case PTX_OPERAND_REG:
+    case PTX_OPERAND_ADDRESS_REG: return o->reg.bits == r.bits;
+    case PTX_OPERAND_VECTOR:
+    case PTX_OPERAND_TENSOR:
+    case PTX_OPERAND_LIST:
+    case PTX_OPERAND_PAIR:
+      for (uint32_t k = 0; k < o->count; k++)
+        if (mentions(l, &l->pf->operands.data[o->first + k], r)) return true;
+      return false;
+    case PTX_OPERAND_NONE:
+    case PTX_OPERAND_INT:
+    case PTX_OPERAND_F32:
+    case PTX_OPERAND_F64:
+    case PTX_OPERAND_SYMBOL:
+    case PTX_OPERAND_LABEL:
+    case PTX_OPERAND_SPECIAL:
+    case PTX_OPERAND_ADDRESS_SYMBOL:
+    case PTX_OPERAND_ADDRESS_IMM: break;
   }
   return false;
 }
@@ -66,7 +77,8 @@ static struct ptx_entry *find_definition(const struct lower *l, uint32_t from, u
   struct ptx_entry *entries = l->pf->entries.data;
   uint32_t stop = copy > from + LOOK_BACK ? copy - LOOK_BACK : from;
   for (uint32_t k = copy; k-- > stop;) {
-    if (defines(l, &entries[k], r)) return &entries[k]; /* which may read `to` before it writes it */
+    if (defines(l, &entries[k], r))
+      return &entries[k]; /* which may read `to` before it writes it */
     if (entry_mentions(l, &entries[k], r) || entry_mentions(l, &entries[k], to)) return NULL;
   }
   return NULL;

@@ -10,12 +10,12 @@ const struct part part_f32 = {.kind = PART_FLOAT, .bits = 32, .container = 32};
 /* Do two of these share a register? Then *kind is what they are together. */
 static bool is_pair_element(const struct type_table *t, struct nvm_type e, enum part_kind *kind) {
   switch (type_kind(t, e)) {
-  case TY_HALF: *kind = PART_PAIR_HALF; return tgt_pair_fills_register(TGT_HALF, 16);
-  case TY_BFLOAT: *kind = PART_PAIR_BFLOAT; return tgt_pair_fills_register(TGT_BFLOAT, 16);
-  case TY_INT:
-    *kind = PART_PAIR_I16;
-    return tgt_pair_fills_register(TGT_INTEGER, type_info(t, e)->width);
-  default: return false;
+    case TY_HALF: *kind = PART_PAIR_HALF; return tgt_pair_fills_register(TGT_HALF, 16);
+    case TY_BFLOAT: *kind = PART_PAIR_BFLOAT; return tgt_pair_fills_register(TGT_BFLOAT, 16);
+    case TY_INT:
+      *kind = PART_PAIR_I16;
+      return tgt_pair_fills_register(TGT_INTEGER, type_info(t, e)->width);
+    default: return false;
   }
 }
 
@@ -26,14 +26,15 @@ static bool push_int(struct lower *l, uint32_t bits, bool is_pointer, uint64_t o
   uint32_t at = (uint32_t)offset, container = bits;
   enum tgt_action action;
   while ((action = tgt_type_action(l->target, TGT_INTEGER, container, 1)) == TGT_PROMOTE)
-    for (container++; (container & (container - 1)) != 0;) container++; /* to the next power of two */
+    for (container++; (container & (container - 1)) != 0;)
+      container++; /* to the next power of two */
   if (action == TGT_LEGAL)
     return push_part(l, (struct part){bits == 1 ? PART_I1 : PART_INT, (uint8_t)bits,
                                       (uint8_t)container, is_pointer, at});
   container /= 2;
   return push_part(l, (struct part){PART_INT, (uint8_t)container, (uint8_t)container, false, at}) &&
-         push_part(l, (struct part){PART_INT, (uint8_t)(bits - container), (uint8_t)container, false,
-                                    at + container / 8});
+         push_part(l, (struct part){PART_INT, (uint8_t)(bits - container), (uint8_t)container,
+                                    false, at + container / 8});
 }
 
 static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset);
@@ -73,24 +74,31 @@ static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset) {
   const struct type_table *t = &l->module->types;
   const struct type_info *info = type_info(t, type);
   switch ((enum type_kind)info->kind) {
-  case TY_INT: return push_int(l, info->width, false, offset);
-  case TY_PTR:
-    return push_int(l, layout_pointer_bits(&l->module->layout, info->width), true, offset);
-  case TY_HALF: return push_part(l, (struct part){PART_HALF, 16, 16, false, (uint32_t)offset});
-  case TY_BFLOAT: return push_part(l, (struct part){PART_BFLOAT, 16, 16, false, (uint32_t)offset});
-  case TY_FLOAT: return push_part(l, (struct part){PART_FLOAT, 32, 32, false, (uint32_t)offset});
-  case TY_DOUBLE: return push_part(l, (struct part){PART_DOUBLE, 64, 64, false, (uint32_t)offset});
-  case TY_VECTOR: return push_vector(l, type, offset);
-  case TY_ARRAY: return push_array(l, type, offset);
-  case TY_STRUCT:
-    if (layout_alloc_size(&l->module->layout, t, type) == 0) return true;
-    for (uint32_t i = 0; i < info->count; i++) {
-      uint64_t at = layout_member_offset(&l->module->layout, t, type, i);
-      if (!push_type(l, type_member(t, type, i), offset + at)) return false;
-    }
-    return true;
-  case TY_NONE: case TY_VOID: case TY_LABEL: case TY_METADATA: case TY_TOKEN: case TY_FUNCTION:
-  case TY_KIND_COUNT: return true;
+    case TY_INT: return push_int(l, info->width, false, offset);
+    case TY_PTR:
+      return push_int(l, layout_pointer_bits(&l->module->layout, info->width), true, offset);
+    case TY_HALF: return push_part(l, (struct part){PART_HALF, 16, 16, false, (uint32_t)offset});
+    case TY_BFLOAT:
+      return push_part(l, (struct part){PART_BFLOAT, 16, 16, false, (uint32_t)offset});
+    case TY_FLOAT: return push_part(l, (struct part){PART_FLOAT, 32, 32, false, (uint32_t)offset});
+    case TY_DOUBLE:
+      return push_part(l, (struct part){PART_DOUBLE, 64, 64, false, (uint32_t)offset});
+    case TY_VECTOR: return push_vector(l, type, offset);
+    case TY_ARRAY: return push_array(l, type, offset);
+    case TY_STRUCT:
+      if (layout_alloc_size(&l->module->layout, t, type) == 0) return true;
+      for (uint32_t i = 0; i < info->count; i++) {
+        uint64_t at = layout_member_offset(&l->module->layout, t, type, i);
+        if (!push_type(l, type_member(t, type, i), offset + at)) return false;
+      }
+      return true;
+    case TY_NONE:
+    case TY_VOID:
+    case TY_LABEL:
+    case TY_METADATA:
+    case TY_TOKEN:
+    case TY_FUNCTION:
+    case TY_KIND_COUNT: return true;
   }
   return true;
 }
@@ -158,14 +166,19 @@ uint16_t mod_signed(uint32_t bits) {
 
 enum ptx_class mod_class(uint16_t type) {
   switch (type) {
-  case PTX_MOD_PRED: return PTX_PRED;
-  case PTX_MOD_B64: case PTX_MOD_U64: case PTX_MOD_S64: return PTX_B64;
-  case PTX_MOD_F32: return PTX_F32;
-  case PTX_MOD_F64: return PTX_F64;
-  case PTX_MOD_B128: return PTX_B128;
-  case PTX_MOD_B32: case PTX_MOD_U32: case PTX_MOD_S32: case PTX_MOD_F16X2: case PTX_MOD_BF16X2:
-    return PTX_B32;
-  default: return PTX_B16;
+    case PTX_MOD_PRED: return PTX_PRED;
+    case PTX_MOD_B64:
+    case PTX_MOD_U64:
+    case PTX_MOD_S64: return PTX_B64;
+    case PTX_MOD_F32: return PTX_F32;
+    case PTX_MOD_F64: return PTX_F64;
+    case PTX_MOD_B128: return PTX_B128;
+    case PTX_MOD_B32:
+    case PTX_MOD_U32:
+    case PTX_MOD_S32:
+    case PTX_MOD_F16X2:
+    case PTX_MOD_BF16X2: return PTX_B32;
+    default: return PTX_B16;
   }
 }
 
@@ -177,13 +190,15 @@ uint16_t part_move_mod(const struct part *p) {
 
 uint16_t part_float_mod(const struct part *p) {
   switch ((enum part_kind)p->kind) {
-  case PART_HALF: return PTX_MOD_F16;
-  case PART_BFLOAT: return PTX_MOD_BF16;
-  case PART_FLOAT: return PTX_MOD_F32;
-  case PART_DOUBLE: return PTX_MOD_F64;
-  case PART_PAIR_HALF: return PTX_MOD_F16X2;
-  case PART_PAIR_BFLOAT: return PTX_MOD_BF16X2;
-  case PART_I1: case PART_INT: case PART_PAIR_I16: break;
+    case PART_HALF: return PTX_MOD_F16;
+    case PART_BFLOAT: return PTX_MOD_BF16;
+    case PART_FLOAT: return PTX_MOD_F32;
+    case PART_DOUBLE: return PTX_MOD_F64;
+    case PART_PAIR_HALF: return PTX_MOD_F16X2;
+    case PART_PAIR_BFLOAT: return PTX_MOD_BF16X2;
+    case PART_I1:
+    case PART_INT:
+    case PART_PAIR_I16: break;
   }
   return PTX_MOD_NONE;
 }
@@ -192,14 +207,15 @@ bool lower_is_legal(const struct lower *l, const struct part *p) {
   bool is_pair = false;
   enum tgt_scalar scalar = TGT_INTEGER;
   switch ((enum part_kind)p->kind) {
-  case PART_I1: case PART_INT: break;
-  case PART_HALF: scalar = TGT_HALF; break;
-  case PART_BFLOAT: scalar = TGT_BFLOAT; break;
-  case PART_FLOAT: scalar = TGT_FLOAT; break;
-  case PART_DOUBLE: scalar = TGT_DOUBLE; break;
-  case PART_PAIR_I16: is_pair = true; break;
-  case PART_PAIR_HALF: is_pair = true, scalar = TGT_HALF; break;
-  case PART_PAIR_BFLOAT: is_pair = true, scalar = TGT_BFLOAT; break;
+    case PART_I1:
+    case PART_INT: break;
+    case PART_HALF: scalar = TGT_HALF; break;
+    case PART_BFLOAT: scalar = TGT_BFLOAT; break;
+    case PART_FLOAT: scalar = TGT_FLOAT; break;
+    case PART_DOUBLE: scalar = TGT_DOUBLE; break;
+    case PART_PAIR_I16: is_pair = true; break;
+    case PART_PAIR_HALF: is_pair = true, scalar = TGT_HALF; break;
+    case PART_PAIR_BFLOAT: is_pair = true, scalar = TGT_BFLOAT; break;
   }
   return tgt_type_action(l->target, scalar, is_pair ? 16 : p->container, is_pair ? 2 : 1) ==
          TGT_LEGAL;

@@ -92,14 +92,22 @@ static struct constant_part constant_part(struct lower *l, struct nvm_value v, s
   if (value_kind(v) != VALUE_CONST) return (struct constant_part){0, VALUE_NULL};
   const struct constant_info *c = constant_info(&l->module->constants, v);
   switch ((enum constant_kind)c->kind) {
-  case CONST_INT: return int_part(l, v, k);
-  case CONST_FLOAT: return (struct constant_part){c->bits, VALUE_NULL};
-  case CONST_AGGREGATE: case CONST_BYTES: return aggregate_part(l, v, type, k);
-  case CONST_EXPR:
-    lower_refuse(l, "a constant expression at this place", "it has no instruction form");
-    break;
-  case CONST_NONE: case CONST_BIG_INT: case CONST_NULL: case CONST_ZERO: case CONST_UNDEF: case CONST_POISON:
-  case CONST_ASM: case CONST_METADATA: case CONST_NONE_TOKEN: break;
+    case CONST_INT: return int_part(l, v, k);
+    case CONST_FLOAT: return (struct constant_part){c->bits, VALUE_NULL};
+    case CONST_AGGREGATE:
+    case CONST_BYTES: return aggregate_part(l, v, type, k);
+    case CONST_EXPR:
+      lower_refuse(l, "a constant expression at this place", "it has no instruction form");
+      break;
+    case CONST_NONE:
+    case CONST_BIG_INT:
+    case CONST_NULL:
+    case CONST_ZERO:
+    case CONST_UNDEF:
+    case CONST_POISON:
+    case CONST_ASM:
+    case CONST_METADATA:
+    case CONST_NONE_TOKEN: break;
   }
   return (struct constant_part){0, VALUE_NULL};
 }
@@ -129,12 +137,15 @@ static struct ptx_operand constant_operand(struct lower *l, struct nvm_value v, 
   if (k >= parts.count) return ptx_i(0);
   const struct part *p = lower_part(l, parts, k);
   switch ((enum part_kind)p->kind) {
-  case PART_FLOAT: return ptx_f32((uint32_t)c.bits);
-  case PART_DOUBLE: return ptx_f64(c.bits);
-  case PART_INT: return ptx_i(lower_sign_extend(c.bits, p->bits));
-  case PART_I1: return ptx_i(c.bits & 1);
-  case PART_HALF: case PART_BFLOAT: return ptx_i((int64_t)(c.bits & 0xffff));
-  case PART_PAIR_I16: case PART_PAIR_HALF: case PART_PAIR_BFLOAT: break;
+    case PART_FLOAT: return ptx_f32((uint32_t)c.bits);
+    case PART_DOUBLE: return ptx_f64(c.bits);
+    case PART_INT: return ptx_i(lower_sign_extend(c.bits, p->bits));
+    case PART_I1: return ptx_i(c.bits & 1);
+    case PART_HALF:
+    case PART_BFLOAT: return ptx_i((int64_t)(c.bits & 0xffff));
+    case PART_PAIR_I16:
+    case PART_PAIR_HALF:
+    case PART_PAIR_BFLOAT: break;
   }
   return ptx_i(lower_sign_extend(c.bits, 32));
 }
@@ -178,8 +189,7 @@ struct ptx_operand lower_operand(struct lower *l, struct nvm_value v, uint32_t k
   struct type_parts parts = lower_type(l, value_type(l->f, v));
   if (k < parts.count) {
     const struct part *p = lower_part(l, parts, k);
-    if (p->kind == PART_INT || part_is_full(p))
-      return constant_operand(l, v, k);
+    if (p->kind == PART_INT || part_is_full(p)) return constant_operand(l, v, k);
   }
   return ptx_r(lower_reg(l, v, k));
 }

@@ -44,7 +44,8 @@ bool lower_is_insertion(struct lower *l, struct nvm_value v, uint64_t *lane) {
  * insertions. */
 static struct nvm_value inserted_lane(struct lower *l, struct nvm_value *v, uint32_t k) {
   uint64_t lane;
-  for (uint32_t step = 0; step < LOWER_MOST_INSERTIONS && lower_is_insertion(l, *v, &lane); step++) {
+  for (uint32_t step = 0; step < LOWER_MOST_INSERTIONS && lower_is_insertion(l, *v, &lane);
+       step++) {
     const struct nvm_inst *i = &l->f->insts.data[value_index(*v)];
     if (lane == k) return inst_operand(l->f, i, 1);
     *v = inst_operand(l->f, i, 0);
@@ -53,14 +54,17 @@ static struct nvm_value inserted_lane(struct lower *l, struct nvm_value *v, uint
 }
 
 /* Lanes k and k + 1 of a packed vector; for an undefined one the other will do. */
-static void split_pair(struct lower *l, struct nvm_value v, uint32_t k, struct ptx_operand lanes[2]) {
+static void split_pair(struct lower *l, struct nvm_value v, uint32_t k,
+                       struct ptx_operand lanes[2]) {
   struct nvm_value below[2] = {v, v}, scalar[2];
   for (uint32_t j = 0; j < 2; j++) scalar[j] = inserted_lane(l, &below[j], k + j);
   struct nvm_value rest = value_is_none(scalar[0]) ? below[0] : below[1];
   bool unpacks = value_is_none(scalar[0]) || value_is_none(scalar[1]);
-  if (unpacks && value_kind(rest) != VALUE_CONST) lower_unpack_pair(l, lower_operand(l, rest, k / 2), lanes);
+  if (unpacks && value_kind(rest) != VALUE_CONST)
+    lower_unpack_pair(l, lower_operand(l, rest, k / 2), lanes);
   for (uint32_t j = 0; j < 2; j++)
-    if (value_is_none(scalar[j]) && value_kind(rest) == VALUE_CONST) scalar[j] = const_element(l->module, rest, k + j);
+    if (value_is_none(scalar[j]) && value_kind(rest) == VALUE_CONST)
+      scalar[j] = const_element(l->module, rest, k + j);
   for (uint32_t j = 0; j < 2; j++) {
     bool undefined = is_undefined(l, scalar[j]) && !value_is_none(scalar[1 - j]);
     if (!value_is_none(scalar[j])) lanes[j] = lower_operand(l, scalar[undefined ? 1 - j : j], 0);
@@ -99,8 +103,8 @@ void lower_join(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
 
 /* --- moves of whole values -------------------------------------------------------------------- */
 
-static void copy_parts(struct lower *l, const struct ptx_reg *to, struct nvm_value v, uint32_t first,
-                       uint32_t count) {
+static void copy_parts(struct lower *l, const struct ptx_reg *to, struct nvm_value v,
+                       uint32_t first, uint32_t count) {
   for (uint32_t k = 0; k < count; k++) {
     struct ptx_operand x = lower_operand(l, v, first + k);
     if (x.kind != PTX_OPERAND_REG || x.reg.bits != to[k].bits) lower_copy(l, to[k], x);
@@ -111,15 +115,18 @@ static void select_part(struct lower *l, const struct part *p, struct ptx_reg to
                         struct ptx_operand condition, struct ptx_operand a, struct ptx_operand b) {
   if (p->kind == PART_I1) { /* selp has no .pred */
     struct ptx_operand x = emit_binary(l, PTX_AND, PTX_MOD_PRED, a, condition);
-    struct ptx_operand y = emit_binary(l, PTX_AND, PTX_MOD_PRED, b, emit_unary(l, PTX_NOT, PTX_MOD_PRED, condition));
+    struct ptx_operand y =
+        emit_binary(l, PTX_AND, PTX_MOD_PRED, b, emit_unary(l, PTX_NOT, PTX_MOD_PRED, condition));
     emit3(l, PTX_OR, PTX_MODS(PTX_MOD_PRED), ptx_r(to), x, y);
     return;
   }
   emit4(l, PTX_SELP, PTX_MODS(part_move_mod(p)), ptx_r(to), a, b, condition);
 }
 
-/* c && a, c || b, and where the constant is the other one: !c || a, !c && b. False: neither a nor b is constant. */
-static bool select_logical(struct lower *l, struct ptx_reg to, struct nvm_value c, struct nvm_value a, struct nvm_value b) {
+/* c && a, c || b, and where the constant is the other one: !c || a, !c && b. False: neither a nor b
+ * is constant. */
+static bool select_logical(struct lower *l, struct ptx_reg to, struct nvm_value c,
+                           struct nvm_value a, struct nvm_value b) {
   nvm_u128 constant;
   bool second = const_is_int(l->module, b, &constant);
   if (!second && !const_is_int(l->module, a, &constant)) return false;
@@ -242,7 +249,8 @@ static struct ptx_reg held_part(struct lower *l, const struct nvm_inst *i, uint3
   struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1), source = a;
   bool undefined = false;
   if (i->op == OP_EXTRACTELEMENT) {
-    from = constant_index(l, b, &from) && from < lane_count(l, value_type(l->f, a)) ? from : UINT64_MAX;
+    from = constant_index(l, b, &from) && from < lane_count(l, value_type(l->f, a)) ? from
+                                                                                    : UINT64_MAX;
   } else if (i->op == OP_INSERTELEMENT) {
     if (!constant_index(l, inst_operand(l->f, i, 2), &from)) return (struct ptx_reg){0};
     undefined = lane != from && is_undefined(l, a); /* any register of the class will do */
@@ -306,7 +314,8 @@ static void insert_packed(struct lower *l, const struct nvm_inst *i, uint64_t la
     struct nvm_value rest = vector, other = vector;
     struct ptx_operand pair[2];
     bool here = lane / 2 == k / 2;
-    if (!here && value_is_none(inserted_lane(l, &rest, k)) && value_is_none(inserted_lane(l, &other, k + 1))) {
+    if (!here && value_is_none(inserted_lane(l, &rest, k)) &&
+        value_is_none(inserted_lane(l, &other, k + 1))) {
       lower_copy(l, to[k / 2], lower_operand(l, rest, k / 2));
       continue;
     }
@@ -359,8 +368,7 @@ void lower_shufflevector(struct lower *l, const struct nvm_inst *i) {
     for (uint32_t j = 0; j < r.parts_each; j++) {
       const struct lanes *source = from < a.count ? &a : &b;
       uint64_t lane = from < a.count ? from : from - a.count;
-      if (lane < source->count)
-        r.at[k * r.parts_each + j] = source->at[lane * r.parts_each + j];
+      if (lane < source->count) r.at[k * r.parts_each + j] = source->at[lane * r.parts_each + j];
     }
   }
   lower_join(l, i->type, to, r);

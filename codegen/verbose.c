@@ -1,8 +1,8 @@
-/* --asm-verbose: comments that say which IR instruction the PTX below comes from, and of blocks which
- * loops they are in, in the words of LLVM's assembly printer.
+/* --asm-verbose: comments that say which IR instruction the PTX below comes from, and of blocks
+ * which loops they are in, in the words of LLVM's assembly printer.
  *
- * Loops are natural ones: the target of an edge from a block that it dominates is a header; its loop
- * is what reaches such an edge without passing the header. Headers are taken in the dominator
+ * Loops are natural ones: the target of an edge from a block that it dominates is a header; its
+ * loop is what reaches such an edge without passing the header. Headers are taken in the dominator
  * tree's preorder, outer before inner, so the last to claim a block is its innermost. Irreducible
  * circles have no header and no comment. Costs the sum of the loops' sizes. */
 #include "codegen/lower.h"
@@ -21,7 +21,8 @@ struct verbose_notes {
 static void claim(struct verbose_notes *n, const struct dominance *d, struct nvm_block header,
                   struct nvm_block *stack) {
   uint32_t count = 0;
-  for (uint32_t k = d->first_predecessor[header.index]; k < d->first_predecessor[header.index + 1]; k++) {
+  for (uint32_t k = d->first_predecessor[header.index]; k < d->first_predecessor[header.index + 1];
+       k++) {
     struct nvm_block from = d->predecessors[k];
     if (!dominance_reachable(d, from) || !dominance_dominates(d, header, from)) continue;
     if (n->header[header.index] != header.index) n->depth[header.index]++;
@@ -33,7 +34,8 @@ static void claim(struct verbose_notes *n, const struct dominance *d, struct nvm
       n->header[b.index] = header.index;
       n->depth[b.index]++;
       for (uint32_t p = d->first_predecessor[b.index]; p < d->first_predecessor[b.index + 1]; p++)
-        if (n->header[d->predecessors[p].index] != header.index) stack[count++] = d->predecessors[p];
+        if (n->header[d->predecessors[p].index] != header.index)
+          stack[count++] = d->predecessors[p];
     }
   }
 }
@@ -78,7 +80,8 @@ void lower_comment_block(struct lower *l, struct nvm_block b) {
   uint32_t depth = l->notes->depth[b.index];
   if (header.index == b.index) textbuf_format(&t, "=>This Loop Header: Depth=%u", depth);
   else if (name.length) textbuf_format(&t, "  in Loop: Header=%t Depth=%u", name, depth);
-  else textbuf_format(&t, "  in Loop: Header=$L__%u Depth=%u", l->block_labels[header.index], depth);
+  else
+    textbuf_format(&t, "  in Loop: Header=$L__%u Depth=%u", l->block_labels[header.index], depth);
   comment(l, &t);
 }
 

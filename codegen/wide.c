@@ -42,8 +42,8 @@ static void emit_mul(struct lower *l, const struct ptx_operand to[2], const stru
                      const struct ptx_operand b[2]) {
   const uint16_t *lo = PTX_MODS(PTX_MOD_LO, PTX_MOD_S64);
   struct ptx_operand x = reg64(l, a[0]);
-  struct ptx_operand high = emit_value(l, PTX_MOD_U64, PTX_MUL, PTX_MODS(PTX_MOD_HI, PTX_MOD_U64),
-                                       PTX_OPS(x, b[0]));
+  struct ptx_operand high =
+      emit_value(l, PTX_MOD_U64, PTX_MUL, PTX_MODS(PTX_MOD_HI, PTX_MOD_U64), PTX_OPS(x, b[0]));
   struct ptx_operand sum = emit_value(l, PTX_MOD_S64, PTX_MAD, lo, PTX_OPS(x, b[1], high));
   emit4(l, PTX_MAD, lo, to[1], reg64(l, a[1]), b[0], sum);
   emit3(l, PTX_MUL, lo, to[0], x, b[0]);
@@ -142,17 +142,19 @@ void lower_wide_binary(struct lower *l, enum op op, uint32_t bits, const struct 
   struct part high = high_part(bits);
   struct ptx_operand extended[2] = {a[0], a[1]};
   switch (op) {
-  case OP_ADD: case OP_SUB: emit_add(l, to, a, b, op == OP_SUB); break;
-  case OP_MUL: emit_mul(l, to, a, b); break;
-  case OP_AND: emit_bitwise(l, PTX_AND, to, a, b); break;
-  case OP_OR: emit_bitwise(l, PTX_OR, to, a, b); break;
-  case OP_XOR: emit_bitwise(l, PTX_XOR, to, a, b); break;
-  case OP_LSHR: case OP_ASHR:
-    extended[1] = lower_extend(l, a[1], &high, 64, op == OP_ASHR);
-    emit_shift(l, op, to, extended, b[0]);
-    break;
-  case OP_SHL: emit_shift(l, op, to, a, b[0]); break;
-  default: emit_divrem(l, op, bits, to, a, b); break;
+    case OP_ADD:
+    case OP_SUB: emit_add(l, to, a, b, op == OP_SUB); break;
+    case OP_MUL: emit_mul(l, to, a, b); break;
+    case OP_AND: emit_bitwise(l, PTX_AND, to, a, b); break;
+    case OP_OR: emit_bitwise(l, PTX_OR, to, a, b); break;
+    case OP_XOR: emit_bitwise(l, PTX_XOR, to, a, b); break;
+    case OP_LSHR:
+    case OP_ASHR:
+      extended[1] = lower_extend(l, a[1], &high, 64, op == OP_ASHR);
+      emit_shift(l, op, to, extended, b[0]);
+      break;
+    case OP_SHL: emit_shift(l, op, to, a, b[0]); break;
+    default: emit_divrem(l, op, bits, to, a, b); break;
   }
 }
 
@@ -179,7 +181,8 @@ static void emit_unsigned_to_float(struct lower *l, uint16_t type, bool to_odd, 
                                    const struct pair *v) {
   bool is_double = type == PTX_MOD_F64;
   struct pair shifted = new_pair(l);
-  struct ptx_operand zeros = emit_value(l, PTX_MOD_B32, PTX_CLZ, PTX_MODS(PTX_MOD_B64), &v->at[1], 1);
+  struct ptx_operand zeros =
+      emit_value(l, PTX_MOD_B32, PTX_CLZ, PTX_MODS(PTX_MOD_B64), &v->at[1], 1);
   emit_shift(l, OP_SHL, shifted.at, v->at, emit_convert(l, PTX_MOD_U64, PTX_MOD_U32, zeros));
   struct ptx_operand inexact = emit_compare(l, PTX_MOD_NE, PTX_MOD_B64, shifted.at[0], ptx_i(0));
   struct ptx_operand sticky = emit_select(l, PTX_MOD_B64, ptx_i(1), ptx_i(0), inexact);
@@ -218,15 +221,16 @@ void lower_float_to_wide(struct lower *l, bool is_signed, bool is_double,
                          const struct ptx_operand to[2], struct ptx_operand v) {
   uint16_t type = is_double ? PTX_MOD_F64 : PTX_MOD_F32;
   const uint16_t *to_u64 = PTX_MODS(PTX_MOD_RZI, PTX_MOD_U64, type);
-  struct ptx_operand x = is_signed ? emit_unary(l, PTX_ABS, type, v) : emit_unary(l, PTX_MOV, type, v);
+  struct ptx_operand x =
+      is_signed ? emit_unary(l, PTX_ABS, type, v) : emit_unary(l, PTX_MOV, type, v);
   struct ptx_operand scaled = emit_value(l, type, PTX_MUL, PTX_MODS(PTX_MOD_RN, type),
                                          PTX_OPS(x, lower_power_of_two(type, -64)));
   struct ptx_operand whole =
       emit_value(l, type, PTX_CVT, PTX_MODS(PTX_MOD_RZI, type, type), &scaled, 1);
   struct ptx_operand minus = lower_power_of_two(type, 64);
   minus.imm = (int64_t)((uint64_t)minus.imm | (is_double ? UINT64_C(1) << 63 : UINT64_C(1) << 31));
-  struct ptx_operand rest = emit_value(l, type, PTX_FMA, PTX_MODS(PTX_MOD_RN, type),
-                                       PTX_OPS(whole, minus, x));
+  struct ptx_operand rest =
+      emit_value(l, type, PTX_FMA, PTX_MODS(PTX_MOD_RN, type), PTX_OPS(whole, minus, x));
   struct pair result;
   result.at[1] = emit_value(l, PTX_MOD_U64, PTX_CVT, to_u64, &whole, 1);
   result.at[0] = emit_value(l, PTX_MOD_U64, PTX_CVT, to_u64, &rest, 1);

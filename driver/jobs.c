@@ -28,8 +28,10 @@ static int exit_status(enum nvmini_status status) {
     case NVMINI_BAD_OPTION: return EXIT_USAGE;
     case NVMINI_BUG: break;
   }
-  fputs("nvmini: this is a fault of nvmini, not of your input. Please report it with the input, the\n"
-        "command line and what `nvmini version` prints.\n", stderr);
+  fputs(
+      "nvmini: this is a fault of nvmini, not of your input. Please report it with the input, the\n"
+      "command line and what `nvmini version` prints.\n",
+      stderr);
   return EXIT_FAULT;
 }
 
@@ -40,8 +42,12 @@ static int file_failed(const struct render *how, const char *shown, struct file_
   const char *reason = error.number == 0 ? "" : strerror(error.number);
   char message[256];
   if (argument == NULL) snprintf(message, sizeof message, "%s", pattern);
-  else snprintf(message, sizeof message, "%.*s%s%s", (int)(argument - pattern), pattern, reason, argument + 2);
-  struct nvmini_diagnostic d = {.severity = NVMINI_ERROR, .id = diag_name(error.id), .name = shown,
+  else
+    snprintf(message, sizeof message, "%.*s%s%s", (int)(argument - pattern), pattern, reason,
+             argument + 2);
+  struct nvmini_diagnostic d = {.severity = NVMINI_ERROR,
+                                .id = diag_name(error.id),
+                                .name = shown,
                                 .message = {message, strlen(message)}};
   struct render render = *how;
   render_diagnostic(&render, &d);
@@ -68,8 +74,10 @@ static int make_context(struct job *j) {
   const char *limit = j->options->values[OPTION_MEMORY_LIMIT];
   size_t bytes = limit == NULL ? 0 : parse_size(limit);
   if (limit != NULL && bytes == 0) {
-    fprintf(stderr, "nvmini: error: option '--memory-limit': '%s' is no number of bytes; "
-                    "examples: 500000, 64M, 2G\n", limit);
+    fprintf(stderr,
+            "nvmini: error: option '--memory-limit': '%s' is no number of bytes; "
+            "examples: 500000, 64M, 2G\n",
+            limit);
     return EXIT_USAGE;
   }
   j->context = nvmini_create(NULL, bytes);
@@ -87,7 +95,8 @@ enum nvmini_status jobs_set_repeated(struct nvmini_context *context, const struc
   enum nvmini_status status = NVMINI_OK;
   for (int i = 0; i < o->given_count && status == NVMINI_OK; i++) {
     if (o->given[i].id != OPTION_KNOB && o->given[i].id != OPTION_WARNING) continue;
-    snprintf(text, sizeof text, "%s%.200s", o->given[i].id == OPTION_KNOB ? "--knob=" : "-W", o->given[i].value);
+    snprintf(text, sizeof text, "%s%.200s", o->given[i].id == OPTION_KNOB ? "--knob=" : "-W",
+             o->given[i].value);
     status = nvmini_set_option(context, text);
   }
   return status;
@@ -109,7 +118,8 @@ static int set_options(struct job *j) {
 
 static int start(struct job *j, const struct options *o) {
   const char *form = o->values[OPTION_DIAGNOSTICS];
-  *j = (struct job){.options = o, .render = render_start(form != NULL && strcmp(form, "json") == 0)};
+  *j =
+      (struct job){.options = o, .render = render_start(form != NULL && strcmp(form, "json") == 0)};
   int status = make_context(j);
   return status == EXIT_DONE ? set_options(j) : status;
 }
@@ -145,7 +155,8 @@ static bool is_input(const struct options *o, const char *path) {
 
 static int save_as(struct job *j, const char *path, struct nvmini_text text) {
   struct file_error error = {DIAG_FILE_IS_INPUT, 0};
-  if (strcmp(path, "-") != 0 && is_input(j->options, path)) return file_failed(&j->render, path, error);
+  if (strcmp(path, "-") != 0 && is_input(j->options, path))
+    return file_failed(&j->render, path, error);
   if (files_write(path, text.bytes, text.length, &error)) return EXIT_DONE;
   return file_failed(&j->render, strcmp(path, "-") == 0 ? "<stdout>" : path, error);
 }
@@ -156,7 +167,8 @@ static struct nvmini_text remarks_text(const struct remarks *r) {
 
 /* The output, after the remarks: where these cannot be written there is none. */
 static int save(struct job *j, struct nvmini_text text) {
-  const char *path = j->options->values[OPTION_OUTPUT], *file = j->options->values[OPTION_REMARKS_FILE];
+  const char *path = j->options->values[OPTION_OUTPUT],
+             *file = j->options->values[OPTION_REMARKS_FILE];
   int status = file ? save_as(j, file, remarks_text(j->remarks)) : EXIT_DONE;
   return status == EXIT_DONE ? save_as(j, path == NULL ? "-" : path, text) : status;
 }
@@ -245,7 +257,11 @@ static int emit_ptx(struct job *j) {
 }
 
 /* What the vectorizer plans, one plan after the other. */
-struct plans { char *bytes; size_t length; bool failed; };
+struct plans {
+  char *bytes;
+  size_t length;
+  bool failed;
+};
 
 static void collect_plan(void *user, struct nvmini_text text) {
   struct plans *p = user;
@@ -261,7 +277,9 @@ static int emit_plans(struct job *j, bool graphs) {
   struct plans p = {NULL, 0, false};
   nvmini_on_plan(j->context, collect_plan, &p, graphs);
   int status = exit_status(nvmini_optimize(j->module));
-  if (status == EXIT_DONE) status = p.failed ? EXIT_REFUSED : save(j, (struct nvmini_text){p.bytes ? p.bytes : "", p.length});
+  if (status == EXIT_DONE)
+    status =
+        p.failed ? EXIT_REFUSED : save(j, (struct nvmini_text){p.bytes ? p.bytes : "", p.length});
   free(p.bytes);
   return status;
 }
@@ -277,14 +295,17 @@ int jobs_compile(const struct options *o) {
   else return end(&j, status);
   j.remarks = &remarks;
   if (status == EXIT_DONE && !ir && o->values[OPTION_CPU] == NULL) {
-    fputs("nvmini: error: `compile` needs --cpu, e.g. --cpu sm_90a; `nvmini targets` lists the CPUs\n",
-          stderr);
+    fputs(
+        "nvmini: error: `compile` needs --cpu, e.g. --cpu sm_90a; `nvmini targets` lists the "
+        "CPUs\n",
+        stderr);
     status = EXIT_USAGE;
   }
   if (status == EXIT_DONE) status = load(&j, o->operands[0]);
   if (status == EXIT_DONE) status = jobs_link_libraries(o, j.context, j.module);
   if (status == EXIT_DONE && only_remarks) status = exit_status(nvmini_optimize(j.module));
-  else if (status == EXIT_DONE && strncmp(emit, "vplan", 5) == 0) status = emit_plans(&j, emit[5] != 0);
+  else if (status == EXIT_DONE && strncmp(emit, "vplan", 5) == 0)
+    status = emit_plans(&j, emit[5] != 0);
   else if (status == EXIT_DONE) status = ir ? emit_ir(&j, graphs) : emit_ptx(&j);
   if (status == EXIT_DONE && only_remarks) status = save(&j, remarks_text(&remarks));
   remarks_end(&remarks);

@@ -16,16 +16,17 @@
 /* Bytes. The heap is addresses only: a page is there once it is written to. */
 enum { HEAP = 64 << 20, HEAP_STEP = 1 << 20, HUGE_PAGE = 2 << 20, SMALL_PAGES = 256 << 10 };
 
-/* Huge pages for the heap, but for its beginning, which is enough for a small module: to clear a huge page
- * takes as long as 70 faults for small ones. A heap beyond HEAP, or where the system has no such room or
- * pages, is as it would be without. */
+/* Huge pages for the heap, but for its beginning, which is enough for a small module: to clear a
+ * huge page takes as long as 70 faults for small ones. A heap beyond HEAP, or where the system has
+ * no such room or pages, is as it would be without. */
 static void use_huge_pages(void) {
   uintptr_t start = (uintptr_t)sbrk(0);
   sbrk((intptr_t)((HUGE_PAGE - SMALL_PAGES - start) % HUGE_PAGE));
   mallopt(M_TOP_PAD, HEAP);
   void *memory = malloc(SMALL_PAGES / 4 * 3); /* more than a heap that was begun before has left */
   mallopt(M_TOP_PAD, HEAP_STEP);
-  uintptr_t first = ((uintptr_t)memory + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE, end = (uintptr_t)sbrk(0);
+  uintptr_t first = ((uintptr_t)memory + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE,
+            end = (uintptr_t)sbrk(0);
   if (memory && first < end) madvise((void *)first, end - first, MADV_HUGEPAGE);
   free(memory);
 }

@@ -96,9 +96,10 @@ static int unknown_command(const char *word) {
 /* Options of other compilers, and what they are here. */
 static const struct {
   const char *theirs, *ours;
-} other_spellings[] = {{"-opt", "-O0 to -O3"},     {"-arch", "--cpu"},         {"-march", "--cpu"},
-                       {"-mcpu", "--cpu"},         {"-mattr", "--features"},   {"-ftz", "--ftz"},
-                       {"-fma", "--fma-level"},    {"-prec-div", "--prec-div"}, {"-prec-sqrt", "--prec-sqrt"}};
+} other_spellings[] = {
+    {"-opt", "-O0 to -O3"},  {"-arch", "--cpu"},          {"-march", "--cpu"},
+    {"-mcpu", "--cpu"},      {"-mattr", "--features"},    {"-ftz", "--ftz"},
+    {"-fma", "--fma-level"}, {"-prec-div", "--prec-div"}, {"-prec-sqrt", "--prec-sqrt"}};
 
 static int unknown_option(enum command c, const char *word) {
   char name[LONGEST_WORD + 1];
@@ -106,7 +107,8 @@ static int unknown_option(enum command c, const char *word) {
   snprintf(name, sizeof name, "%.*s", (int)(length < LONGEST_WORD ? length : LONGEST_WORD), word);
   for (size_t i = 0; i < sizeof other_spellings / sizeof *other_spellings; i++)
     if ((options[OPTION_CPU].commands >> c & 1) && strcmp(name, other_spellings[i].theirs) == 0) {
-      fprintf(stderr, "nvmini: error: `%s` has no option '%s'; use %s\n", commands[c].name, name, other_spellings[i].ours);
+      fprintf(stderr, "nvmini: error: `%s` has no option '%s'; use %s\n", commands[c].name, name,
+              other_spellings[i].ours);
       return see_help(commands[c].name);
     }
   const char *names[OPTION_COUNT];
@@ -155,7 +157,8 @@ void options_set(struct options *o, enum option_id id, const char *value) {
   o->values[id] = value;
 }
 
-static int take_option(struct options *o, int i, const char *value, int argc, char **argv, int *at) {
+static int take_option(struct options *o, int i, const char *value, int argc, char **argv,
+                       int *at) {
   const struct option_row *row = &options[i];
   const char *command = commands[o->command].name;
   if (row->value[0] == '\0' && value != NULL) {
@@ -285,9 +288,10 @@ void options_help(FILE *out, enum command c) {
     snprintf(syntax, sizeof syntax, "%s %s", commands[i].name, commands[i].operands);
     fprintf(out, "  %-22s %s\n", syntax, commands[i].help);
   }
-  fputs("\n`nvmini COMMAND --help` shows its options.\n"
-        "Exit status: 0 done, 1 the input was refused, 2 wrong usage, 70 internal fault.\n",
-        out);
+  fputs(
+      "\n`nvmini COMMAND --help` shows its options.\n"
+      "Exit status: 0 done, 1 the input was refused, 2 wrong usage, 70 internal fault.\n",
+      out);
 }
 
 /* Text for roff: a backslash before what it would interpret. */
@@ -301,8 +305,10 @@ static void roff_text(FILE *out, const char *text) {
 void options_man(FILE *out) {
   fprintf(out, ".TH NVMINI 1 \"\" \"nvmini %s\"\n.SH NAME\nnvmini \\- NVVM IR to PTX compiler\n",
           nvmini_version());
-  fputs(".SH SYNOPSIS\n.B nvmini\n.I COMMAND\n[\\fIOPTION\\fR...] [\\fIOPERAND\\fR...]\n"
-        ".SH COMMANDS\n", out);
+  fputs(
+      ".SH SYNOPSIS\n.B nvmini\n.I COMMAND\n[\\fIOPTION\\fR...] [\\fIOPERAND\\fR...]\n"
+      ".SH COMMANDS\n",
+      out);
   for (int c = 0; c < COMMAND_COUNT; c++) {
     fprintf(out, ".SS %s ", commands[c].name);
     roff_text(out, commands[c].operands);
@@ -320,16 +326,19 @@ void options_man(FILE *out) {
       fputs("\n", out);
     }
   }
-  fputs(".SH FILES\nA \\fIFILE\\fR of \\fB\\-\\fR is standard input or output.\n"
-        ".SH EXIT STATUS\n0 done, 1 the input was refused, 2 wrong usage, 70 internal fault.\n"
-        ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set and not empty, diagnostics have no colour.\n",
-        out);
+  fputs(
+      ".SH FILES\nA \\fIFILE\\fR of \\fB\\-\\fR is standard input or output.\n"
+      ".SH EXIT STATUS\n0 done, 1 the input was refused, 2 wrong usage, 70 internal fault.\n"
+      ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set and not empty, diagnostics have no colour.\n",
+      out);
 }
 
 void options_bash_completion(FILE *out) {
-  fputs("# bash completion for nvmini\n_nvmini() {\n"
-        "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} list=\n"
-        "  case $before in\n", out);
+  fputs(
+      "# bash completion for nvmini\n_nvmini() {\n"
+      "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} list=\n"
+      "  case $before in\n",
+      out);
   for (int i = 0; i < OPTION_COUNT; i++) {
     const char *value = options[i].value;
     if (strchr(value, '|') == NULL) continue;
@@ -337,17 +346,23 @@ void options_bash_completion(FILE *out) {
     for (; *value != '\0'; value++) fputc(*value == '|' ? ' ' : *value, out);
     fputs("' ;;\n", out);
   }
-  fputs("    --cpu|targets) list=$(nvmini targets 2>/dev/null | sed -n 's/^\\(sm_[0-9a-z]*\\).*/\\1/p') ;;\n"
-        "    nvmini|help) list='", out);
+  fputs(
+      "    --cpu|targets) list=$(nvmini targets 2>/dev/null | sed -n "
+      "'s/^\\(sm_[0-9a-z]*\\).*/\\1/p') ;;\n"
+      "    nvmini|help) list='",
+      out);
   for (int c = 0; c < COMMAND_COUNT; c++) fprintf(out, "%s%s", c == 0 ? "" : " ", commands[c].name);
-  fputs("' ;;\n  esac\n  if [[ -z $list && $word == -* ]]; then\n    case ${COMP_WORDS[1]} in\n", out);
+  fputs("' ;;\n  esac\n  if [[ -z $list && $word == -* ]]; then\n    case ${COMP_WORDS[1]} in\n",
+        out);
   for (int c = 0; c < COMMAND_COUNT; c++) {
     fprintf(out, "      %s) list='", commands[c].name);
     for (int i = 0; i < OPTION_COUNT; i++)
       if (options[i].commands >> c & 1) fprintf(out, "%s ", options[i].name);
     fputs("' ;;\n", out);
   }
-  fputs("    esac\n  fi\n"
-        "  if [[ -n $list ]]; then COMPREPLY=($(compgen -W \"$list\" -- \"$word\"))\n"
-        "  else COMPREPLY=($(compgen -f -- \"$word\")); fi\n}\ncomplete -F _nvmini nvmini\n", out);
+  fputs(
+      "    esac\n  fi\n"
+      "  if [[ -n $list ]]; then COMPREPLY=($(compgen -W \"$list\" -- \"$word\"))\n"
+      "  else COMPREPLY=($(compgen -f -- \"$word\")); fi\n}\ncomplete -F _nvmini nvmini\n",
+      out);
 }

@@ -51,7 +51,8 @@ struct options {
  * wrong and what was probably meant. */
 int options_parse(struct options *o, int argc, char **argv);
 
-/* Gives an option its value, borrowed from the command line; of several levels the last one counts. */
+/* Gives an option its value, borrowed from the command line; of several levels the last one counts.
+ */
 void options_set(struct options *o, enum option_id id, const char *value);
 
 /* Sets a library option that was given, as "--cpu=sm_90a"; others are no error. */

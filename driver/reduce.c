@@ -1,10 +1,10 @@
 /* nvmini reduce: the smallest module for which a command still succeeds.
  *
- * Delta debugging (Zeller, Hildebrandt: "Simplifying and Isolating Failure-Inducing Input", 2002) on
- * the IR: each way of making a module smaller numbers the places where it could act, and is tried on
- * all of them, on halves, quarters … down to single ones. A candidate is made from the text of the
- * best one so far, so that nothing has to be undone; what the verifier refuses is not tried. Each way
- * lowers the number of its places, so that the whole ends.
+ * Delta debugging (Zeller, Hildebrandt: "Simplifying and Isolating Failure-Inducing Input", 2002)
+ * on the IR: each way of making a module smaller numbers the places where it could act, and is
+ * tried on all of them, on halves, quarters … down to single ones. A candidate is made from the
+ * text of the best one so far, so that nothing has to be undone; what the verifier refuses is not
+ * tried. Each way lowers the number of its places, so that the whole ends.
  *
  * The command gets the candidate's path as its last argument, and the passes that are left of
  * --passes in NVMINI_PASSES. Comments at the head of the file stay: they say how to run it. */
@@ -23,11 +23,11 @@
 
 struct reduction {
   const char *command;
-  char *path;                /* of candidates */
-  char *text;                /* the best one so far */
+  char *path; /* of candidates */
+  char *text; /* the best one so far */
   size_t length;
-  struct nvm_text head;      /* comments in front of it */
-  char *passes;              /* what is left of them, NULL: none given */
+  struct nvm_text head; /* comments in front of it */
+  char *passes;         /* what is left of them, NULL: none given */
   uint32_t tries;
 };
 
@@ -42,12 +42,13 @@ static bool is_chosen(struct place *p) {
   return at >= p->first && at - p->first < p->count;
 }
 
-#define FOR_EACH_DEFINITION(m, f)                                \
-  for (uint32_t n_ = 1; n_ < (m)->functions.count; n_++)         \
-    for (struct nvm_function *f = (m)->functions.data[n_];       \
+#define FOR_EACH_DEFINITION(m, f)                          \
+  for (uint32_t n_ = 1; n_ < (m)->functions.count; n_++)   \
+    for (struct nvm_function *f = (m)->functions.data[n_]; \
          f && !function_is_declaration(f) && f->symbol.name.index; f = NULL)
 
-/* --- values --------------------------------------------------------------------------------------------- */
+/* --- values
+ * --------------------------------------------------------------------------------------------- */
 
 /* A constant of the type; VALUE_NULL if there is none. */
 static struct nvm_value zero_of(struct nvm_module *m, struct nvm_type type) {
@@ -64,7 +65,9 @@ static void replace_uses(struct nvm_function *f, struct nvm_inst_id old, struct 
   }
 }
 
-/* --- ways ------------------------------------------------------------------------------------------------ */
+/* --- ways
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* Functions and their calls go. */
 static uint32_t remove_functions(struct nvm_module *m, uint32_t first, uint32_t count) {
@@ -93,12 +96,12 @@ static uint32_t remove_edges(struct nvm_module *m, uint32_t first, uint32_t coun
   struct place p = {0, first, count};
   FOR_EACH_DEFINITION(m, f) {
     FOR_EACH_BLOCK(f, b)
-      for (uint32_t k = 0, n = block_successor_count(f, b); n > 1 && k < n; k++)
-        if (is_chosen(&p)) {
-          cfg_make_jump(f, b, block_successor(f, b, k));
-          p.at += n - k - 1;
-          break;
-        }
+    for (uint32_t k = 0, n = block_successor_count(f, b); n > 1 && k < n; k++)
+      if (is_chosen(&p)) {
+        cfg_make_jump(f, b, block_successor(f, b, k));
+        p.at += n - k - 1;
+        break;
+      }
     if (cfg_remove_unreachable(f, &m->arena) < 0) return 0;
   }
   return p.at;
@@ -111,9 +114,11 @@ static uint32_t end_blocks(struct nvm_module *m, uint32_t first, uint32_t count)
     FOR_EACH_BLOCK(f, b) {
       if (block_successor_count(f, b) == 0 || !is_chosen(&p)) continue;
       struct nvm_value zero = zero_of(m, function_result_type(f));
-      for (uint32_t k = block_successor_count(f, b); k-- > 0;) cfg_remove_phi_edges(f, block_successor(f, b, k), b, 0);
+      for (uint32_t k = block_successor_count(f, b); k-- > 0;)
+        cfg_remove_phi_edges(f, block_successor(f, b, k), b, 0);
       struct nvm_inst_id old = block_terminator(f, b);
-      struct nvm_inst_id end = function_add_inst(f, OP_RET, 0, TYPE_VOID, &zero, !value_is_none(zero), 0);
+      struct nvm_inst_id end =
+          function_add_inst(f, OP_RET, 0, TYPE_VOID, &zero, !value_is_none(zero), 0);
       if (inst_is_none(end)) return 0;
       inst_insert_before(f, end, old);
       inst_remove(f, old);
@@ -126,7 +131,8 @@ static uint32_t end_blocks(struct nvm_module *m, uint32_t first, uint32_t count)
 enum substitute { BY_ZERO, BY_FIRST, BY_LAST }; /* operand of the same type */
 
 /* An instruction goes; something else takes its place. */
-static uint32_t remove_instructions(struct nvm_module *m, uint32_t first, uint32_t count, enum substitute by) {
+static uint32_t remove_instructions(struct nvm_module *m, uint32_t first, uint32_t count,
+                                    enum substitute by) {
   struct place p = {0, first, count};
   FOR_EACH_DEFINITION(m, f) FOR_EACH_BLOCK(f, b) {
     struct nvm_inst_id next;
@@ -135,9 +141,12 @@ static uint32_t remove_instructions(struct nvm_module *m, uint32_t first, uint32
       next = inst->next;
       struct nvm_value to = zero_of(m, inst->type);
       bool found = by == BY_ZERO;
-      for (uint32_t k = 0; by != BY_ZERO && (!found || by == BY_LAST) && k < inst->operand_count; k++) {
+      for (uint32_t k = 0; by != BY_ZERO && (!found || by == BY_LAST) && k < inst->operand_count;
+           k++) {
         struct nvm_value v = inst_operand(f, inst, k);
-        if (value_kind(v) == VALUE_BLOCK || !type_equal(value_type(f, v), inst->type) || value_equal(v, value_of_inst(i))) continue;
+        if (value_kind(v) == VALUE_BLOCK || !type_equal(value_type(f, v), inst->type) ||
+            value_equal(v, value_of_inst(i)))
+          continue;
         found = true;
         to = v;
       }
@@ -181,7 +190,8 @@ static uint32_t clear_words(struct nvm_module *m, uint32_t first, uint32_t count
     FOR_EACH_BLOCK(f, b) FOR_EACH_INST(f, b, i) {
       struct nvm_inst *inst = function_inst(f, i);
       bool has_flags = inst->flags && inst->op != OP_ALLOCA;
-      if ((has_flags || f->attachments.data[i.index] || f->locations.data[i.index].index) && is_chosen(&p)) {
+      if ((has_flags || f->attachments.data[i.index] || f->locations.data[i.index].index) &&
+          is_chosen(&p)) {
         if (has_flags) inst->flags = 0;
         f->attachments.data[i.index] = 0;
         f->locations.data[i.index].index = 0;
@@ -192,13 +202,15 @@ static uint32_t clear_words(struct nvm_module *m, uint32_t first, uint32_t count
 }
 
 /* Runs the first passes of the list; limit -1: all. */
-static enum nvm_status run_passes(struct nvm_module *m, const char *list, int64_t limit, struct diag_sink *sink) {
+static enum nvm_status run_passes(struct nvm_module *m, const char *list, int64_t limit,
+                                  struct diag_sink *sink) {
   struct tgt_options options = tgt_default_options();
   struct nvm_target target;
   struct pass_result result;
   const struct knobs knobs = knobs_initial();
   struct pass_options o = {.pipeline = text_of(list), .bisect_limit = limit, .knobs = &knobs};
-  if (tgt_set_cpu(&options, "sm_90", strlen("sm_90"), NULL) != TGT_OK || tgt_init(&target, &options, NULL) != TGT_OK)
+  if (tgt_set_cpu(&options, "sm_90", strlen("sm_90"), NULL) != TGT_OK ||
+      tgt_init(&target, &options, NULL) != TGT_OK)
     return NVM_BUG;
   return pass_run_pipeline(m, &target, &o, sink, &result);
 }
@@ -211,21 +223,26 @@ static uint32_t tidy(struct nvm_module *m, uint32_t first, uint32_t count) {
   struct diag_sink sink;
   diag_sink_init(&sink, &m->arena, 0);
   for (uint32_t k = first; k < PASSES && k - first < count; k++) {
-    FOR_EACH_DEFINITION(m, f) if (k == 0 && !function_is_kernel(f)) f->symbol.linkage = LINK_INTERNAL;
+    FOR_EACH_DEFINITION(m, f)
+    if (k == 0 && !function_is_kernel(f)) f->symbol.linkage = LINK_INTERNAL;
     run_passes(m, passes[k], -1, &sink);
   }
   return PASSES;
 }
 
-/* --- the text -------------------------------------------------------------------------------------------- */
+/* --- the text
+ * -------------------------------------------------------------------------------------------- */
 
 /* One type for another in the whole text, names of overloaded intrinsics included. */
 static const char *const simpler_types[][2] = {
-    {"i128", "i64"}, {"i100", "i64"}, {"i65", "i64"},    {"i63", "i64"},    {"i48", "i64"},     {"i33", "i32"},
-    {"i31", "i32"},  {"i24", "i32"},  {"i16", "i32"},    {"i13", "i32"},    {"i8", "i32"},      {"i7", "i32"},
-    {"i3", "i32"},   {"i64", "i32"},  {"double", "float"}, {"half", "float"}, {"bfloat", "float"}};
+    {"i128", "i64"},   {"i100", "i64"},    {"i65", "i64"}, {"i63", "i64"}, {"i48", "i64"},
+    {"i33", "i32"},    {"i31", "i32"},     {"i24", "i32"}, {"i16", "i32"}, {"i13", "i32"},
+    {"i8", "i32"},     {"i7", "i32"},      {"i3", "i32"},  {"i64", "i32"}, {"double", "float"},
+    {"half", "float"}, {"bfloat", "float"}};
 
-static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+static bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 static char *with_type(const char *text, const char *from, const char *to) {
   size_t length = strlen(text), n = 0, size = strlen(from);
@@ -242,7 +259,9 @@ static char *with_type(const char *text, const char *from, const char *to) {
   return out;
 }
 
-/* --- trying ------------------------------------------------------------------------------------------------ */
+/* --- trying
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static bool succeeds(struct reduction *r, const char *text, size_t length) {
   struct file_error error;
@@ -277,7 +296,8 @@ static struct nvm_module *module_from(const char *text, size_t length) {
   struct diag_sink sink;
   if (!m) return NULL;
   diag_sink_init(&sink, &m->arena, 1);
-  if (parse_module(m, text, length, "", 0, &sink) == NVM_OK && verify_module(m, &sink, 0) == NVM_OK) {
+  if (parse_module(m, text, length, "", 0, &sink) == NVM_OK &&
+      verify_module(m, &sink, 0) == NVM_OK) {
     m->source_filename = (struct nvm_str){0};
     return m;
   }
@@ -291,7 +311,8 @@ static bool try_module(struct reduction *r, struct nvm_module *m) {
   struct diag_sink sink;
   textbuf_init(&out, &m->arena);
   diag_sink_init(&sink, &m->arena, 1);
-  bool valid = verify_module(m, &sink, 0) == NVM_OK && print_module(m, &out) == NVM_OK && !m->arena.failed;
+  bool valid =
+      verify_module(m, &sink, 0) == NVM_OK && print_module(m, &out) == NVM_OK && !m->arena.failed;
   bool same = valid && out.length == r->length && memcmp(out.bytes, r->text, out.length) == 0;
   if (!valid || same || !succeeds(r, out.bytes, out.length)) return false;
   keep(r, out.bytes, out.length);
@@ -299,7 +320,8 @@ static bool try_module(struct reduction *r, struct nvm_module *m) {
 }
 
 /* Acts at `count` places; *places: how many there were. */
-static bool try_way(struct reduction *r, reduction_way *way, uint32_t first, uint32_t count, uint32_t *places) {
+static bool try_way(struct reduction *r, reduction_way *way, uint32_t first, uint32_t count,
+                    uint32_t *places) {
   struct nvm_module *m = module_from(r->text, r->length);
   if (!m) return false;
   *places = way(m, first, count);
@@ -341,7 +363,8 @@ static bool reduce_types(struct reduction *r) {
 static bool reduce_passes(struct reduction *r) {
   bool any = false;
   for (size_t at = 0; r->passes && r->passes[at];) {
-    size_t length = strcspn(r->passes + at, ","), rest = at + length + (r->passes[at + length] == ',');
+    size_t length = strcspn(r->passes + at, ","),
+           rest = at + length + (r->passes[at + length] == ',');
     char *fewer = malloc(strlen(r->passes) + 1);
     if (!fewer) return any;
     memcpy(fewer, r->passes, at);
@@ -359,11 +382,13 @@ static bool reduce_passes(struct reduction *r) {
   return any;
 }
 
-/* --- the command -------------------------------------------------------------------------------------------- */
+/* --- the command
+ * -------------------------------------------------------------------------------------------- */
 
 static void reduce_all(struct reduction *r) {
-  static reduction_way *const ways[] = {remove_functions, remove_edges,   end_blocks,     remove_to_zero, remove_to_first,
-                                        remove_to_last,   clear_operands, clear_words,    tidy};
+  static reduction_way *const ways[] = {remove_functions, remove_edges,    end_blocks,
+                                        remove_to_zero,   remove_to_first, remove_to_last,
+                                        clear_operands,   clear_words,     tidy};
   bool any = true;
   while (any) {
     any = reduce_passes(r);
@@ -375,7 +400,8 @@ static void reduce_all(struct reduction *r) {
 /* Comments and blank lines in front of everything else. */
 static size_t head_length(const char *text) {
   size_t at = 0;
-  while (text[at] == ';' || text[at] == '\n') at += strcspn(text + at, "\n") + (text[at + strcspn(text + at, "\n")] == '\n');
+  while (text[at] == ';' || text[at] == '\n')
+    at += strcspn(text + at, "\n") + (text[at + strcspn(text + at, "\n")] == '\n');
   return at;
 }
 
@@ -402,7 +428,9 @@ static int begin(struct reduction *r, const char *path, const struct file_bytes 
   if (ok) keep(r, out.bytes, out.length);
   module_destroy(m);
   if (!ok) return fail(path, "out of memory");
-  return succeeds(r, r->text, r->length) ? EXIT_DONE : fail(path, "the test does not succeed on the file as it is");
+  return succeeds(r, r->text, r->length)
+             ? EXIT_DONE
+             : fail(path, "the test does not succeed on the file as it is");
 }
 
 static int finish(struct reduction *r, const char *to) {
@@ -420,7 +448,8 @@ static int finish(struct reduction *r, const char *to) {
 }
 
 int reduce_command(const struct options *o) {
-  const char *path = o->operands[0], *to = o->values[OPTION_OUTPUT], *passes = o->values[OPTION_PASSES];
+  const char *path = o->operands[0], *to = o->values[OPTION_OUTPUT],
+             *passes = o->values[OPTION_PASSES];
   struct reduction r = {.command = o->values[OPTION_TEST]};
   struct file_bytes file;
   struct file_error error;

@@ -109,7 +109,8 @@ int remarks_start(struct remarks *r, const struct options *o, struct nvmini_cont
   textbuf_init(&r->text, &r->arena);
   textbuf_init(&r->line, &r->arena);
   if (file && o->values[OPTION_OUTPUT] && strcmp(file, o->values[OPTION_OUTPUT]) == 0) {
-    fprintf(stderr, "nvmini: error: options '-o' and '--remarks-file' name the same file, '%s'\n", file);
+    fprintf(stderr, "nvmini: error: options '-o' and '--remarks-file' name the same file, '%s'\n",
+            file);
     return EXIT_USAGE;
   }
   if (pattern && *pattern) {

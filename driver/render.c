@@ -29,7 +29,8 @@ static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
 struct render render_start(bool json) {
   const char *no_colour = getenv("NO_COLOR");
   const char *term = getenv("TERM");
-  bool plain = (no_colour != NULL && *no_colour != '\0') || (term != NULL && strcmp(term, "dumb") == 0);
+  bool plain =
+      (no_colour != NULL && *no_colour != '\0') || (term != NULL && strcmp(term, "dumb") == 0);
   return (struct render){.out = stderr, .json = json, .colour = !json && !plain && isatty(2)};
 }
 
@@ -68,7 +69,10 @@ static size_t decode(const char *s, size_t length, uint32_t *code) {
 /* Cells that a terminal gives a code point; a small part of Unicode's East Asian Width and of its
  * combining marks, the blocks that occur in source text. */
 static unsigned cells(uint32_t c) {
-  static const struct { uint32_t first, last; unsigned cells; } blocks[] = {
+  static const struct {
+    uint32_t first, last;
+    unsigned cells;
+  } blocks[] = {
       {0x0300, 0x036F, 0},   {0x200B, 0x200F, 0},   {0x20D0, 0x20FF, 0},   {0xFE00, 0xFE0F, 0},
       {0xFE20, 0xFE2F, 0},   {0x1100, 0x115F, 2},   {0x2E80, 0x303E, 2},   {0x3041, 0x33FF, 2},
       {0x3400, 0x4DBF, 2},   {0x4E00, 0x9FFF, 2},   {0xA000, 0xA4CF, 2},   {0xAC00, 0xD7A3, 2},
@@ -168,9 +172,10 @@ static void put_flag(FILE *out, const struct nvmini_diagnostic *d) {
 }
 
 static void render_text(const struct render *r, const struct nvmini_diagnostic *d) {
-  static const char *const colours[] = {
-      [NVMINI_ERROR] = "\033[1;31m", [NVMINI_WARNING] = "\033[1;35m",
-      [NVMINI_REMARK] = "\033[1;34m", [NVMINI_NOTE] = "\033[1;36m"};
+  static const char *const colours[] = {[NVMINI_ERROR] = "\033[1;31m",
+                                        [NVMINI_WARNING] = "\033[1;35m",
+                                        [NVMINI_REMARK] = "\033[1;34m",
+                                        [NVMINI_NOTE] = "\033[1;36m"};
   const char *bold = r->colour ? "\033[1m" : "", *plain = r->colour ? "\033[0m" : "";
   fputs(bold, r->out);
   fputs(d->name != NULL ? d->name : "nvmini", r->out);
@@ -197,7 +202,9 @@ static void render_text(const struct render *r, const struct nvmini_diagnostic *
 
 /* ---- JSON ---- */
 
-static struct nvm_text text_from(struct nvmini_text t) { return (struct nvm_text){t.bytes, t.length}; }
+static struct nvm_text text_from(struct nvmini_text t) {
+  return (struct nvm_text){t.bytes, t.length};
+}
 
 static void render_json(const struct render *r, const struct nvmini_diagnostic *d) {
   struct arena arena;

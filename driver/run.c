@@ -26,7 +26,7 @@ struct run {
   struct file_bytes file;
   struct nvmini_context *context; /* of IR */
   struct nvmini_module *compiled;
-  bool is_ir;                     /* that is executed itself */
+  bool is_ir; /* that is executed itself */
   struct ptx_module module;
   struct sim *sim;
   const struct ptx_function *kernel;
@@ -34,18 +34,20 @@ struct run {
   uint32_t argument_count;
   double tolerance;
   struct sim_launch launch;
-  struct sim_outcome *outcomes;   /* of --verify-each=run: one a kernel */
+  struct sim_outcome *outcomes; /* of --verify-each=run: one a kernel */
   uint32_t outcome_count;
 };
 
-static enum nvm_status check_change(void *state, struct nvm_module *m, const char *pass, const struct nvm_function *f);
+static enum nvm_status check_change(void *state, struct nvm_module *m, const char *pass,
+                                    const struct nvm_function *f);
 
 static int refuse(const struct run *r, const char *message) {
   fprintf(stderr, "nvmini: error: %s: %s\n", r->path, message);
   return EXIT_REFUSED;
 }
 
-/* --- the command in the file --------------------------------------------------------------------- */
+/* --- the command in the file ---------------------------------------------------------------------
+ */
 
 /* Splits the rest of each line that holds the mark into words, which it appends. */
 static int header_words(struct run *r, char **words, int count) {
@@ -53,7 +55,8 @@ static int header_words(struct run *r, char **words, int count) {
   for (const char *line = strstr(r->file.bytes, mark); line; line = strstr(line, mark)) {
     line += sizeof mark - 1;
     char *text = arena_copy(&r->arena, line, strcspn(line, "\r\n"));
-    for (char *word = text ? strtok(text, " \t") : NULL; word && count < MOST_WORDS; word = strtok(NULL, " \t"))
+    for (char *word = text ? strtok(text, " \t") : NULL; word && count < MOST_WORDS;
+         word = strtok(NULL, " \t"))
       words[count++] = word;
   }
   return count;
@@ -65,8 +68,8 @@ static const struct options *own_options(struct run *r, const struct options *o)
   char **words = arena_alloc(&r->arena, MOST_WORDS * sizeof *words);
   struct options *own = arena_alloc(&r->arena, sizeof *own);
   if (!words || !own) return o;
-  words[0] = (char *)(uintptr_t)"nvmini";
-  words[1] = (char *)(uintptr_t)"run";
+  words[0] = (char *)(uintptr_t) "nvmini";
+  words[1] = (char *)(uintptr_t) "run";
   words[2] = (char *)(uintptr_t)r->path;
   int count = header_words(r, words, 3);
   if (count == 3) return o;
@@ -78,7 +81,8 @@ static const struct options *own_options(struct run *r, const struct options *o)
   return own;
 }
 
-/* --- loading --------------------------------------------------------------------------------------- */
+/* --- loading
+ * --------------------------------------------------------------------------------------- */
 
 static bool runs_ir(const struct run *r) {
   const char *from = r->options->values[OPTION_FROM];
@@ -98,12 +102,15 @@ static int compile(struct run *r, struct nvmini_text *ptx) {
   if (verifies_by_running(r)) module_on_change(r->context, check_change, r);
   nvmini_set_option(r->context, "-O0"); /* the kernel as it is written, unless a level is given */
   for (int i = 0; i < OPTION_COUNT; i++)
-    if (options_set_library(r->options, (enum option_id)i, r->context) != NVMINI_OK) return EXIT_USAGE;
+    if (options_set_library(r->options, (enum option_id)i, r->context) != NVMINI_OK)
+      return EXIT_USAGE;
   if (!r->options->values[OPTION_CPU]) nvmini_set_option(r->context, "--cpu=sm_90a");
   nvmini_set_option(r->context, "-g"); /* for the findings' source lines */
-  if (!runs_ir(r)) nvmini_set_option(r->context, "-Werror=unknown-asm"); /* the PTX could not be read either */
+  if (!runs_ir(r))
+    nvmini_set_option(r->context, "-Werror=unknown-asm"); /* the PTX could not be read either */
   if (jobs_set_repeated(r->context, r->options) != NVMINI_OK) return EXIT_USAGE;
-  enum nvmini_status s = nvmini_parse(r->context, r->file.bytes, r->file.length, r->path, &r->compiled);
+  enum nvmini_status s =
+      nvmini_parse(r->context, r->file.bytes, r->file.length, r->path, &r->compiled);
   if (s == NVMINI_OK) {
     int linked = jobs_link_libraries(r->options, r->context, r->compiled);
     if (linked != EXIT_DONE) return linked;
@@ -118,7 +125,8 @@ static bool is_ptx(const struct file_bytes *f) {
   for (;;) {
     at += strspn(at, " \t\r\n");
     if (strncmp(at, "//", 2) == 0) at += strcspn(at, "\n");
-    else if (strncmp(at, "/*", 2) == 0) at = strstr(at, "*/") ? strstr(at, "*/") + 2 : at + strlen(at);
+    else if (strncmp(at, "/*", 2) == 0)
+      at = strstr(at, "*/") ? strstr(at, "*/") + 2 : at + strlen(at);
     else return strncmp(at, ".version", 8) == 0;
   }
 }
@@ -132,35 +140,42 @@ static int parse(struct run *r, struct nvm_text text) {
   enum nvm_status s = ptx_parse_module(text, &r->module, &error);
   if (s == NVM_OK) return EXIT_DONE;
   if (s != NVM_REFUSED) return refuse(r, "out of memory");
-  fprintf(stderr, "%s:%u:%u: error: %.*s\n", r->path, error.line, error.column, (int)error.message.length,
-          error.message.bytes);
+  fprintf(stderr, "%s:%u:%u: error: %.*s\n", r->path, error.line, error.column,
+          (int)error.message.length, error.message.bytes);
   return EXIT_REFUSED;
 }
 
-/* --- findings ---------------------------------------------------------------------------------------- */
+/* --- findings
+ * ---------------------------------------------------------------------------------------- */
 
-static int text_length(const struct run *r, struct nvm_str s) { return (int)sim_text(r->sim, s).length; }
-static const char *text_bytes(const struct run *r, struct nvm_str s) { return sim_text(r->sim, s).bytes; }
+static int text_length(const struct run *r, struct nvm_str s) {
+  return (int)sim_text(r->sim, s).length;
+}
+static const char *text_bytes(const struct run *r, struct nvm_str s) {
+  return sim_text(r->sim, s).bytes;
+}
 
 static int report(const struct run *r) {
   const struct sim_finding *f = sim_found(r->sim);
   fprintf(stderr, "nvmini: %s: ", sim_finding_name(f->kind));
   if (f->has_thread)
     fprintf(stderr, "kernel %.*s, block (%u,%u,%u), thread (%u,%u,%u) ", text_length(r, f->kernel),
-            text_bytes(r, f->kernel), f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1],
-            f->thread[2]);
+            text_bytes(r, f->kernel), f->block[0], f->block[1], f->block[2], f->thread[0],
+            f->thread[1], f->thread[2]);
   fprintf(stderr, "%.*s", (int)f->message.length, f->message.bytes);
   if (f->line) {
     fprintf(stderr, ", in %.*s, ", text_length(r, f->function), text_bytes(r, f->function));
     fprintf(stderr, "%sline %u", r->compiled && !r->is_ir ? "PTX " : "", f->line);
     if (f->source_line)
-      fprintf(stderr, ", %.*s:%u", text_length(r, f->source), text_bytes(r, f->source), f->source_line);
+      fprintf(stderr, ", %.*s:%u", text_length(r, f->source), text_bytes(r, f->source),
+              f->source_line);
   }
   fputc('\n', stderr);
   return EXIT_REFUSED;
 }
 
-/* --- the launch ---------------------------------------------------------------------------------------- */
+/* --- the launch
+ * ---------------------------------------------------------------------------------------- */
 
 static bool parse_triple(const char *option, const char *text, uint32_t out[3]) {
   out[0] = out[1] = out[2] = 1;
@@ -171,7 +186,8 @@ static bool parse_triple(const char *option, const char *text, uint32_t out[3]) 
     if (*text == 0) return true;
     if (*text++ != ',') break;
   }
-  fprintf(stderr, "nvmini: error: option '%s' wants one to three numbers from 1: 4 or 4,2,1\n", option);
+  fprintf(stderr, "nvmini: error: option '%s' wants one to three numbers from 1: 4 or 4,2,1\n",
+          option);
   return false;
 }
 
@@ -180,7 +196,8 @@ static bool complain_value(const char *name, const char *value, const char *want
   return false;
 }
 
-static bool parse_count(const struct options *o, enum option_id id, const char *name, uint64_t *out) {
+static bool parse_count(const struct options *o, enum option_id id, const char *name,
+                        uint64_t *out) {
   const char *text = o->values[id];
   if (!text || (options_number(&text, UINT64_MAX, out) && *text == 0)) return true;
   return complain_value(name, o->values[id], "a number");
@@ -193,7 +210,8 @@ static void print_trace(void *data, struct nvm_text line) {
 
 /* --stats, --trace, --schedule. */
 static bool watch(const struct options *o, struct sim_launch *l) {
-  const char *stats = o->values[OPTION_STATS], *trace = o->values[OPTION_TRACE], *schedule = o->values[OPTION_SCHEDULE];
+  const char *stats = o->values[OPTION_STATS], *trace = o->values[OPTION_TRACE],
+             *schedule = o->values[OPTION_SCHEDULE];
   uint64_t thread = 0;
   l->count = stats != NULL;
   if (stats && *stats && strcmp(stats, "text") != 0 && strcmp(stats, "json") != 0)
@@ -221,7 +239,8 @@ static int choose_kernel(struct run *r) {
   } else {
     r->kernel = sim_kernel_at(r->sim, 0);
     if (r->kernel && !sim_kernel_at(r->sim, 1)) return EXIT_DONE;
-    fprintf(stderr, "nvmini: error: %s: %s", r->path, r->kernel ? "say which kernel with --kernel" : "there is no kernel in it");
+    fprintf(stderr, "nvmini: error: %s: %s", r->path,
+            r->kernel ? "say which kernel with --kernel" : "there is no kernel in it");
   }
   const char *separator = "; there are: ";
   for (uint32_t i = 0; sim_kernel_at(r->sim, i); i++, separator = ", ") {
@@ -258,7 +277,8 @@ static bool read_launch(struct run *r) {
   l->check_uninitialized = l->check_races = l->check_division = !o->values[OPTION_NO_CHECKS];
   return parse_triple("--grid", o->values[OPTION_GRID], l->grid) &&
          parse_triple("--block", o->values[OPTION_BLOCK], l->block) &&
-         (!o->values[OPTION_CLUSTER] || parse_triple("--cluster", o->values[OPTION_CLUSTER], l->cluster)) &&
+         (!o->values[OPTION_CLUSTER] ||
+          parse_triple("--cluster", o->values[OPTION_CLUSTER], l->cluster)) &&
          parse_count(o, OPTION_SHARED, "--shared", &l->shared_bytes) &&
          parse_count(o, OPTION_STACK, "--stack", &l->stack_bytes) &&
          parse_count(o, OPTION_STEP_LIMIT, "--step-limit", &l->step_limit) && watch(o, l);
@@ -286,14 +306,19 @@ static int prepare(struct run *r) {
   return EXIT_DONE;
 }
 
-/* --- results ---------------------------------------------------------------------------------------------- */
+/* --- results
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Reads `N` and what follows it; NULL after an error message. */
-static const struct run_argument *buffer_of(const struct run *r, const char *text, const char **rest) {
+static const struct run_argument *buffer_of(const struct run *r, const char *text,
+                                            const char **rest) {
   uint64_t n;
   *rest = text;
-  if (options_number(rest, UINT64_MAX, &n) && n < r->argument_count && r->arguments[n].is_buffer) return &r->arguments[n];
-  fprintf(stderr, "nvmini: error: '%s' does not begin with the number of a buffer argument (from 0)\n", text);
+  if (options_number(rest, UINT64_MAX, &n) && n < r->argument_count && r->arguments[n].is_buffer)
+    return &r->arguments[n];
+  fprintf(stderr,
+          "nvmini: error: '%s' does not begin with the number of a buffer argument (from 0)\n",
+          text);
   return NULL;
 }
 
@@ -353,7 +378,8 @@ static void print_counts(struct run *r) {
   fwrite(b.bytes, 1, b.length, stdout);
 }
 
-/* --- --verify-each=run ------------------------------------------------------------------------------------ */
+/* --- --verify-each=run
+ * ------------------------------------------------------------------------------------ */
 
 static bool add_outcome(struct run *r, const struct nvm_function *f) {
   struct sim_outcome *o = &r->outcomes[r->outcome_count++];
@@ -376,25 +402,33 @@ static bool add_outcomes(struct run *r, struct nvm_module *m) {
   if (!r->outcomes || !read_launch(r)) return false;
   for (uint32_t i = 1; i < m->functions.count; i++) {
     const struct nvm_function *f = m->functions.data[i];
-    bool asked = !name || strcmp(name, "*") == 0 || strcmp(name, module_text(m, f->symbol.name).bytes) == 0;
-    if (function_is_kernel(f) && !function_is_declaration(f) && asked && !add_outcome(r, f)) return false;
+    bool asked =
+        !name || strcmp(name, "*") == 0 || strcmp(name, module_text(m, f->symbol.name).bytes) == 0;
+    if (function_is_kernel(f) && !function_is_declaration(f) && asked && !add_outcome(r, f))
+      return false;
   }
   return true;
 }
 
 /* Executes the kernels and compares with what they did before the first pass. */
-static enum nvm_status check_change(void *state, struct nvm_module *m, const char *pass, const struct nvm_function *f) {
+static enum nvm_status check_change(void *state, struct nvm_module *m, const char *pass,
+                                    const struct nvm_function *f) {
   struct run *r = state;
   if (!pass && !add_outcomes(r, m)) return NVM_REFUSED;
   for (uint32_t i = 0; i < r->outcome_count; i++) {
     struct sim_outcome *o = &r->outcomes[i];
-    struct nvm_text name = module_text(m, f ? f->symbol.name : (struct nvm_str){0}), own = o->launch.kernel;
-    bool other = f && function_is_kernel(f) && (name.length != own.length || memcmp(name.bytes, own.bytes, own.length));
+    struct nvm_text name = module_text(m, f ? f->symbol.name : (struct nvm_str){0}),
+                    own = o->launch.kernel;
+    bool other = f && function_is_kernel(f) &&
+                 (name.length != own.length || memcmp(name.bytes, own.bytes, own.length));
     if (other) continue; /* nobody calls a kernel */
     enum nvm_status s = outcome_check(o, m);
     if (s == NVM_OK) continue;
-    fprintf(stderr, "nvmini: error: %s: kernel %.*s ", r->path, (int)o->launch.kernel.length, o->launch.kernel.bytes);
-    if (pass) fprintf(stderr, "after pass %s on %s ", pass, f ? module_text(m, f->symbol.name).bytes : "the module");
+    fprintf(stderr, "nvmini: error: %s: kernel %.*s ", r->path, (int)o->launch.kernel.length,
+            o->launch.kernel.bytes);
+    if (pass)
+      fprintf(stderr, "after pass %s on %s ", pass,
+              f ? module_text(m, f->symbol.name).bytes : "the module");
     fprintf(stderr, "%.*s\n", (int)o->message.length, o->message.bytes);
     return NVM_REFUSED;
   }
@@ -432,10 +466,13 @@ static int launch(struct run *r) {
   return used == EXIT_DONE && on_gpu(r) ? compare_with_gpu(r) : used;
 }
 
-/* The kernel that is asked for, or with `*` one after the other, each under a line with its name. */
+/* The kernel that is asked for, or with `*` one after the other, each under a line with its name.
+ */
 static int execute(struct run *r) {
-  if (on_gpu(r) && r->is_ir) return refuse(r, "a GPU runs PTX, not IR: --on gpu does not go with --from ir");
-  if (on_gpu(r) && r->options->values[OPTION_CLUSTER]) return refuse(r, "--on gpu takes clusters from the kernel alone, not from --cluster");
+  if (on_gpu(r) && r->is_ir)
+    return refuse(r, "a GPU runs PTX, not IR: --on gpu does not go with --from ir");
+  if (on_gpu(r) && r->options->values[OPTION_CLUSTER])
+    return refuse(r, "--on gpu takes clusters from the kernel alone, not from --cluster");
   if (on_gpu(r) && !gpu_open()) return EXIT_REFUSED;
   r->sim = sim_create(nvm_default_allocator, 0);
   if (!r->sim) return refuse(r, "out of memory");

@@ -17,14 +17,15 @@ static bool complain(const char *text, const char *what) {
   return false;
 }
 
-/* --- values --------------------------------------------------------------------------------------- */
+/* --- values
+ * --------------------------------------------------------------------------------------- */
 
 static bool parse_type(const char *text, size_t length, struct run_type *t) {
   static const struct {
     const char *name;
     struct run_type type;
-  } names[] = {{"i8", {'i', 1}}, {"i16", {'i', 2}}, {"i32", {'i', 4}}, {"i64", {'i', 8}},
-               {"u8", {'u', 1}}, {"u16", {'u', 2}}, {"u32", {'u', 4}}, {"u64", {'u', 8}},
+  } names[] = {{"i8", {'i', 1}},  {"i16", {'i', 2}},  {"i32", {'i', 4}}, {"i64", {'i', 8}},
+               {"u8", {'u', 1}},  {"u16", {'u', 2}},  {"u32", {'u', 4}}, {"u64", {'u', 8}},
                {"f16", {'f', 2}}, {"bf16", {'b', 2}}, {"f32", {'f', 4}}, {"f64", {'f', 8}}};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (strlen(names[i].name) == length && memcmp(names[i].name, text, length) == 0) {
@@ -49,8 +50,9 @@ static bool parse_value(const char *text, size_t length, struct run_type t, uint
   bool hex = strstr(copy, "0x") == copy;
   if (is_float(t) && !hex) {
     if (strcmp(copy, "nan") == 0 || strcmp(copy, "inf") == 0 || strcmp(copy, "-inf") == 0) {
-      uint64_t wide = copy[0] == 'n' ? UINT64_C(0x7ff8000000000000)
-                      : copy[0] == '-' ? UINT64_C(0xfff0000000000000) : UINT64_C(0x7ff0000000000000);
+      uint64_t wide = copy[0] == 'n'   ? UINT64_C(0x7ff8000000000000)
+                      : copy[0] == '-' ? UINT64_C(0xfff0000000000000)
+                                       : UINT64_C(0x7ff0000000000000);
       *bits = float_convert_bits(wide, FLOAT_DOUBLE, format_of(t), NULL);
       return true;
     }
@@ -82,7 +84,8 @@ static uint64_t float_bits(double d, struct run_type t) {
   uint64_t bits;
   memcpy(&single, &f, sizeof single);
   memcpy(&bits, &d, sizeof bits);
-  return format_of(t) == FLOAT_SINGLE ? single : float_convert_bits(bits, FLOAT_DOUBLE, format_of(t), NULL);
+  return format_of(t) == FLOAT_SINGLE ? single
+                                      : float_convert_bits(bits, FLOAT_DOUBLE, format_of(t), NULL);
 }
 
 /* Number i as a value of the type. */
@@ -111,17 +114,23 @@ static bool fill(const char *text, const char *how, struct run_argument *a) {
     return complain(text, "how to fill it is zero, iota, random:SEED or fill:VALUE");
   for (uint64_t i = 0; i < a->count; i++)
     put(a->bytes + i * a->type.bytes,
-        iota ? from_number(i, a->type) : random ? random_value(&state, a->type) : value, a->type.bytes);
+        iota     ? from_number(i, a->type)
+        : random ? random_value(&state, a->type)
+                 : value,
+        a->type.bytes);
   return true;
 }
 
-/* --- files ----------------------------------------------------------------------------------------- */
+/* --- files
+ * ----------------------------------------------------------------------------------------- */
 
-static bool read_file(const char *path, struct arena *arena, const uint8_t **bytes, uint64_t *length) {
+static bool read_file(const char *path, struct arena *arena, const uint8_t **bytes,
+                      uint64_t *length) {
   struct file_bytes file;
   struct file_error error;
   if (!files_read(path, &file, &error)) {
-    fprintf(stderr, "nvmini: error: %s: %s\n", path, error.number ? strerror(error.number) : diag_message(error.id));
+    fprintf(stderr, "nvmini: error: %s: %s\n", path,
+            error.number ? strerror(error.number) : diag_message(error.id));
     return false;
   }
   *bytes = (const uint8_t *)arena_copy(arena, file.bytes, file.length);
@@ -150,11 +159,13 @@ static bool load(const char *path, struct arena *arena, struct run_argument *a, 
     header = bytes[6] == 1 ? 10 + get(bytes + 8, 2) : length > 12 ? 12 + get(bytes + 8, 4) : length;
     char text[512] = {0};
     memcpy(text, bytes + 10, length - 10 < sizeof text - 1 ? length - 10 : sizeof text - 1);
-    if (header > length || !npy_type(text, &a->type)) return complain(path, "a .npy file of a kind that is not read");
+    if (header > length || !npy_type(text, &a->type))
+      return complain(path, "a .npy file of a kind that is not read");
   } else if (!typed) {
     return complain(path, "no .npy file; say its element type: buf:f32:@FILE");
   }
-  if ((length - header) % a->type.bytes) return complain(path, "its length is no multiple of an element's");
+  if ((length - header) % a->type.bytes)
+    return complain(path, "its length is no multiple of an element's");
   a->count = (length - header) / a->type.bytes;
   a->bytes = (uint8_t *)arena_copy(arena, bytes + header, a->count * a->type.bytes);
   return a->bytes != NULL;
@@ -190,7 +201,8 @@ bool run_save(const char *path, const struct run_argument *a, const uint8_t *byt
   return ok;
 }
 
-/* --- arguments ---------------------------------------------------------------------------------------- */
+/* --- arguments
+ * ---------------------------------------------------------------------------------------- */
 
 static bool parse_buffer(const char *text, struct arena *arena, struct run_argument *a) {
   const char *rest = text + 4;
@@ -198,7 +210,9 @@ static bool parse_buffer(const char *text, struct arena *arena, struct run_argum
   if (*rest == '@') return load(rest + 1, arena, a, false);
   size_t length = strcspn(rest, ":");
   if (!parse_type(rest, length, &a->type) || rest[length] != ':')
-    return complain(text, "a buffer is buf:TYPE:COUNT:HOW or buf:TYPE:@FILE; TYPE is i8 … i64, u8 … u64, f16, bf16, f32, f64");
+    return complain(text,
+                    "a buffer is buf:TYPE:COUNT:HOW or buf:TYPE:@FILE; TYPE is i8 … i64, u8 … u64, "
+                    "f16, bf16, f32, f64");
   rest += length + 1;
   if (*rest == '@') return load(rest + 1, arena, a, true);
   if (!options_number(&rest, UINT64_C(1) << 32, &a->count) || (*rest != ':' && *rest != 0))
@@ -212,7 +226,8 @@ static bool parse_buffer(const char *text, struct arena *arena, struct run_argum
 static bool parse_bytes(const char *text, struct arena *arena, struct run_argument *a) {
   const char *digits = text + 6;
   size_t length = strspn(digits, "0123456789abcdefABCDEF");
-  if (digits[length] || length % 2) return complain(text, "these are no pairs of hexadecimal digits");
+  if (digits[length] || length % 2)
+    return complain(text, "these are no pairs of hexadecimal digits");
   a->type = (struct run_type){'u', 1};
   a->count = length / 2;
   a->bytes = arena_alloc(arena, a->count + 1);
@@ -230,7 +245,9 @@ bool run_parse_argument(const char *text, struct arena *arena, struct run_argume
   size_t length = strcspn(text, ":");
   uint64_t bits;
   if (text[length] != ':' || !parse_type(text, length, &a->type))
-    return complain(text, "an argument is TYPE:VALUE, buf:TYPE:COUNT:HOW or bytes:HEX; e.g. i32:5, buf:f32:1024:iota");
+    return complain(text,
+                    "an argument is TYPE:VALUE, buf:TYPE:COUNT:HOW or bytes:HEX; e.g. i32:5, "
+                    "buf:f32:1024:iota");
   if (!parse_value(text + length + 1, strlen(text + length + 1), a->type, &bits))
     return complain(text, "this is no value of the type");
   a->bytes = arena_alloc(arena, 8);
@@ -254,7 +271,8 @@ void run_print_elements(struct textbuf *out, const struct run_argument *a, const
   textbuf_char(out, '\n');
 }
 
-/* --- comparison ------------------------------------------------------------------------------------------ */
+/* --- comparison
+ * ------------------------------------------------------------------------------------------ */
 
 static double as_double(struct run_type t, uint64_t bits) {
   double d;
@@ -274,18 +292,19 @@ static bool same(struct run_type t, uint64_t x, uint64_t y, double tolerance) {
   return difference <= tolerance * (larger > 1 ? larger : 1);
 }
 
-bool run_compare_elements(const char *what, const struct run_argument *a, const uint8_t *bytes, const uint8_t *wanted,
-                 double tolerance, struct arena *arena) {
+bool run_compare_elements(const char *what, const struct run_argument *a, const uint8_t *bytes,
+                          const uint8_t *wanted, double tolerance, struct arena *arena) {
   uint64_t differences = 0, first = 0;
   uint32_t size = a->type.bytes;
   for (uint64_t i = 0; i < a->count; i++)
-    if (!same(a->type, get(bytes + i * size, size), get(wanted + i * size, size), tolerance) && differences++ == 0)
+    if (!same(a->type, get(bytes + i * size, size), get(wanted + i * size, size), tolerance) &&
+        differences++ == 0)
       first = i;
   if (differences == 0) return true;
   struct textbuf b;
   textbuf_init(&b, arena);
-  textbuf_format(&b, "nvmini: error: %U of %U elements differ from %s; the first is %U: expected ", differences,
-                 a->count, what, first);
+  textbuf_format(&b, "nvmini: error: %U of %U elements differ from %s; the first is %U: expected ",
+                 differences, a->count, what, first);
   print_element(&b, a->type, get(wanted + first * size, size));
   textbuf_puts(&b, ", got ");
   print_element(&b, a->type, get(bytes + first * size, size));
@@ -299,7 +318,9 @@ bool run_compare_file(const char *path, const struct run_argument *a, const uint
   if (!load(path, arena, &wanted, true)) return false;
   if (wanted.count == a->count && wanted.type.bytes == a->type.bytes)
     return run_compare_elements(path, a, bytes, wanted.bytes, tolerance, arena);
-  fprintf(stderr, "nvmini: error: %s has %" PRIu64 " elements of %u bytes, the argument %" PRIu64 " of %u\n",
+  fprintf(stderr,
+          "nvmini: error: %s has %" PRIu64 " elements of %u bytes, the argument %" PRIu64
+          " of %u\n",
           path, wanted.count, (unsigned)wanted.type.bytes, a->count, (unsigned)a->type.bytes);
   return false;
 }

@@ -32,9 +32,10 @@ void run_print_elements(struct textbuf *out, const struct run_argument *a, const
                         uint64_t first, uint64_t last);
 /* Writes a file; .npy by its name, else raw. Returns false after an error message. */
 bool run_save(const char *path, const struct run_argument *a, const uint8_t *bytes);
-/* Compares the elements with `wanted`, which `what` names. Returns false after saying where they differ. */
-bool run_compare_elements(const char *what, const struct run_argument *a, const uint8_t *bytes, const uint8_t *wanted,
-                 double tolerance, struct arena *arena);
+/* Compares the elements with `wanted`, which `what` names. Returns false after saying where they
+ * differ. */
+bool run_compare_elements(const char *what, const struct run_argument *a, const uint8_t *bytes,
+                          const uint8_t *wanted, double tolerance, struct arena *arena);
 /* Compares with a file. Returns false after saying where they differ. */
 bool run_compare_file(const char *path, const struct run_argument *a, const uint8_t *bytes,
                       double tolerance, struct arena *arena);

@@ -1,26 +1,27 @@
-/* The GPU's driver API, of which a dozen functions are enough. The library is loaded by name when it is
- * asked for, so that nvmini itself needs nothing of it. */
+/* The GPU's driver API, of which a dozen functions are enough. The library is loaded by name when
+ * it is asked for, so that nvmini itself needs nothing of it. */
 #include "driver/run_gpu.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-/* Name in the library, its parameters; all return 0 or an error. Types as in the driver API on 64 bits. */
-#define GPU_FUNCTIONS(F)                                                                             \
-  F(cuInit, (unsigned))                                                                              \
-  F(cuDeviceGet, (int *, int))                                                                       \
-  F(cuDevicePrimaryCtxRetain, (void **, int))                                                        \
-  F(cuCtxSetCurrent, (void *))                                                                       \
-  F(cuModuleLoadData, (void **, const void *))                                                       \
-  F(cuModuleGetFunction, (void **, void *, const char *))                                            \
-  F(cuFuncSetAttribute, (void *, int, int))                                                          \
-  F(cuMemAlloc_v2, (uint64_t *, size_t))                                                             \
-  F(cuMemFree_v2, (uint64_t))                                                                        \
-  F(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t))                                               \
-  F(cuMemcpyDtoH_v2, (void *, uint64_t, size_t))                                                     \
-  F(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,   \
-                     void *, void **, void **))                                                      \
-  F(cuCtxSynchronize, (void))                                                                        \
+/* Name in the library, its parameters; all return 0 or an error. Types as in the driver API on 64
+ * bits. */
+#define GPU_FUNCTIONS(F)                                                                           \
+  F(cuInit, (unsigned))                                                                            \
+  F(cuDeviceGet, (int *, int))                                                                     \
+  F(cuDevicePrimaryCtxRetain, (void **, int))                                                      \
+  F(cuCtxSetCurrent, (void *))                                                                     \
+  F(cuModuleLoadData, (void **, const void *))                                                     \
+  F(cuModuleGetFunction, (void **, void *, const char *))                                          \
+  F(cuFuncSetAttribute, (void *, int, int))                                                        \
+  F(cuMemAlloc_v2, (uint64_t *, size_t))                                                           \
+  F(cuMemFree_v2, (uint64_t))                                                                      \
+  F(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t))                                             \
+  F(cuMemcpyDtoH_v2, (void *, uint64_t, size_t))                                                   \
+  F(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+                     void *, void **, void **))                                                    \
+  F(cuCtxSynchronize, (void))                                                                      \
   F(cuGetErrorString, (int, const char **))
 
 struct gpu {
@@ -47,11 +48,11 @@ static bool load(struct gpu *g) {
   void *library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!library) return complain("--on gpu: there is no GPU here: libcuda.so.1 is not found");
   bool all = true;
-#define F(name, parameters)                                    \
-  {                                                            \
-    void *function = dlsym(library, #name);                    \
-    memcpy(&g->name, &function, sizeof function);              \
-    all = all && function;                                     \
+#define F(name, parameters)                       \
+  {                                               \
+    void *function = dlsym(library, #name);       \
+    memcpy(&g->name, &function, sizeof function); \
+    all = all && function;                        \
   }
   GPU_FUNCTIONS(F)
 #undef F
@@ -62,7 +63,8 @@ static bool open_device(struct gpu *g) {
   int device;
   void *context;
   if (!load(g)) return false;
-  if (g->cuInit(0) != 0 || g->cuDeviceGet(&device, 0) != 0) return complain("--on gpu: there is no GPU here");
+  if (g->cuInit(0) != 0 || g->cuDeviceGet(&device, 0) != 0)
+    return complain("--on gpu: there is no GPU here");
   int error = g->cuDevicePrimaryCtxRetain(&context, device);
   if (error == 0) error = g->cuCtxSetCurrent(context);
   return error == 0 || failed(g, "opening the device", error);
@@ -74,8 +76,8 @@ bool gpu_open(void) {
 }
 
 /* Device copies of the buffers, and pointers to the arguments' values. */
-static bool copy_arguments(const struct gpu *g, const struct sim_launch *l, const struct run_argument *a,
-                           uint64_t *addresses, void **values) {
+static bool copy_arguments(const struct gpu *g, const struct sim_launch *l,
+                           const struct run_argument *a, uint64_t *addresses, void **values) {
   for (uint32_t i = 0; i < l->argument_count; i++) {
     values[i] = (void *)(uintptr_t)l->arguments[i];
     if (!a[i].is_buffer) continue;
@@ -88,18 +90,20 @@ static bool copy_arguments(const struct gpu *g, const struct sim_launch *l, cons
   return true;
 }
 
-static bool launch_kernel(const struct gpu *g, const char *ptx, const struct sim_launch *l, void **values,
-                          struct arena *arena) {
+static bool launch_kernel(const struct gpu *g, const char *ptx, const struct sim_launch *l,
+                          void **values, struct arena *arena) {
   void *module, *function;
   const char *name = arena_copy(arena, l->kernel.bytes, l->kernel.length); /* with a NUL */
   if (!name) return complain("out of memory");
   int error = g->cuModuleLoadData(&module, ptx);
   if (error != 0) return failed(g, "loading the PTX", error);
   error = g->cuModuleGetFunction(&function, module, name);
-  if (error == 0 && l->shared_bytes) error = g->cuFuncSetAttribute(function, DYNAMIC_SHARED_SIZE, (int)l->shared_bytes);
+  if (error == 0 && l->shared_bytes)
+    error = g->cuFuncSetAttribute(function, DYNAMIC_SHARED_SIZE, (int)l->shared_bytes);
   if (error == 0)
-    error = g->cuLaunchKernel(function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-                              (unsigned)l->shared_bytes, NULL, values, NULL);
+    error =
+        g->cuLaunchKernel(function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                          l->block[2], (unsigned)l->shared_bytes, NULL, values, NULL);
   if (error == 0) error = g->cuCtxSynchronize();
   return error == 0 || failed(g, "running the kernel", error);
 }

@@ -12,13 +12,22 @@
 /* ---- Instructions ---- */
 
 static void show_op_flags(uint32_t flags) {
-  static const struct { uint32_t flag; const char *text; } names[] = {
-      {OPF_TERMINATOR, "ends a block"},        {OPF_COMMUTES, "commutes"},
-      {OPF_TRAPS, "must not be speculated"},   {OPF_READS, "may read memory"},
-      {OPF_WRITES, "may write memory"},        {OPF_WRAP, "takes nuw, nsw"},
-      {OPF_EXACT, "takes exact"},              {OPF_DISJOINT, "takes disjoint"},
-      {OPF_NNEG, "takes nneg"},                {OPF_GEPFLAGS, "takes inbounds, nusw, nuw"},
-      {OPF_SAMESIGN, "takes samesign"},        {OPF_FAST, "takes fast-math flags"},
+  static const struct {
+    uint32_t flag;
+    const char *text;
+  } names[] = {
+      {OPF_TERMINATOR, "ends a block"},
+      {OPF_COMMUTES, "commutes"},
+      {OPF_TRAPS, "must not be speculated"},
+      {OPF_READS, "may read memory"},
+      {OPF_WRITES, "may write memory"},
+      {OPF_WRAP, "takes nuw, nsw"},
+      {OPF_EXACT, "takes exact"},
+      {OPF_DISJOINT, "takes disjoint"},
+      {OPF_NNEG, "takes nneg"},
+      {OPF_GEPFLAGS, "takes inbounds, nusw, nuw"},
+      {OPF_SAMESIGN, "takes samesign"},
+      {OPF_FAST, "takes fast-math flags"},
       {OPF_UNIQUE, "must not be merged"},
   };
   const char *separator = "  [";
@@ -67,8 +76,7 @@ int tables_passes(const struct options *o) {
   char level[16] = "";
   for (int i = OPTION_O0; i <= OPTION_O3; i++)
     if (o->values[i] != NULL) snprintf(level, sizeof level, "%d", i - OPTION_O0);
-  if (o->values[OPTION_OFC] != NULL)
-    snprintf(level, sizeof level, "%s", o->values[OPTION_OFC]);
+  if (o->values[OPTION_OFC] != NULL) snprintf(level, sizeof level, "%s", o->values[OPTION_OFC]);
   if (level[0] != '\0') return show_level(level);
   for (int p = 1; p < PASS_COUNT; p++)
     printf("%-18s %s\n", pass_table[p].name, pass_table[p].meaning);
@@ -80,7 +88,10 @@ int tables_passes(const struct options *o) {
 static void show_intrinsic(const struct intrinsic_info *i) {
   printf("%-44s %s", i->name, i->signature);
   if (i->requires[0] != '\0') printf("  needs %s", i->requires);
-  static const struct { uint16_t flag; const char *text; } names[] = {
+  static const struct {
+    uint16_t flag;
+    const char *text;
+  } names[] = {
       {INTRIN_READS, "reads"},           {INTRIN_WRITES, "writes"},
       {INTRIN_ARGMEM, "only arguments"}, {INTRIN_CONVERGENT, "convergent"},
       {INTRIN_NORETURN, "no return"},
@@ -118,8 +129,9 @@ int tables_knobs(const struct options *o) {
     names[i] = k->name;
     if (wanted != NULL && strcmp(wanted, k->name) != 0) continue;
     found = true;
-    printf("%-36s %-6s %d..%d (%d)  %s: %s\n", k->name, k->least == 0 && k->most == 1 ? "switch" : "number",
-           (int)k->least, (int)k->most, (int)k->initial, k->reader, k->meaning);
+    printf("%-36s %-6s %d..%d (%d)  %s: %s\n", k->name,
+           k->least == 0 && k->most == 1 ? "switch" : "number", (int)k->least, (int)k->most,
+           (int)k->initial, k->reader, k->meaning);
   }
   return found ? EXIT_DONE : options_unknown("there is no knob", wanted, names, KNOB_COUNT);
 }
@@ -142,11 +154,13 @@ int tables_diagnostics(const struct options *o) {
   for (int i = 0; i < DIAG_COUNT; i++) {
     enum diag_id id = (enum diag_id)i;
     names[i] = diag_name(id);
-    if (wanted == NULL) printf("%-28s %-8s %s\n", names[i], severity_word(diag_severity(id)), diag_message(id));
+    if (wanted == NULL)
+      printf("%-28s %-8s %s\n", names[i], severity_word(diag_severity(id)), diag_message(id));
     if (wanted == NULL || strcmp(wanted, names[i]) != 0) continue;
     printf("%s (%s): %s\n\n%s\n", names[i], severity_word(diag_severity(id)), diag_message(id),
            diag_meaning(id));
     return EXIT_DONE;
   }
-  return wanted == NULL ? EXIT_DONE : options_unknown("there is no diagnostic", wanted, names, DIAG_COUNT);
+  return wanted == NULL ? EXIT_DONE
+                        : options_unknown("there is no diagnostic", wanted, names, DIAG_COUNT);
 }

@@ -42,7 +42,9 @@ static const struct tgt_cpu *neighbour(const struct tgt_cpu *cpu, int step, bool
 }
 
 /* What its unlocked instructions are told against: sm_103 for sm_103f, sm_100 for sm_103. */
-static const struct tgt_cpu *measure_of(const struct tgt_cpu *cpu) { return neighbour(cpu, -1, true); }
+static const struct tgt_cpu *measure_of(const struct tgt_cpu *cpu) {
+  return neighbour(cpu, -1, true);
+}
 
 static struct nvm_target target_of(const struct tgt_cpu *cpu) {
   struct tgt_options options = tgt_default_options();
@@ -146,8 +148,9 @@ static void list_text(void) {
            tgt_limit(c, TGT_LIMIT_WARPS_PER_SM), tgt_limit(c, TGT_LIMIT_SHARED_PER_SM) / 1024,
            tgt_limits_of(c)->name, c->product, c->placeholder ? " (a name without hardware)" : "");
   }
-  puts("\nPTX is the lowest version that knows the CPU, warps and shared memory are per SM.\n"
-       "`nvmini targets CPU` shows all of one: what runs on it, what it unlocks.");
+  puts(
+      "\nPTX is the lowest version that knows the CPU, warps and shared memory are per SM.\n"
+      "`nvmini targets CPU` shows all of one: what runs on it, what it unlocks.");
 }
 
 static void show_limits(const struct tgt_cpu *cpu) {
@@ -177,7 +180,8 @@ static void show_text(const struct tgt_cpu *cpu) {
   const struct tgt_described *family = tgt_family_of(cpu->family);
   char features[64];
   feature_names(cpu, features, sizeof features);
-  printf("%s: %s%s\n", cpu->name, cpu->product, cpu->placeholder ? " (a name without hardware)" : "");
+  printf("%s: %s%s\n", cpu->name, cpu->product,
+         cpu->placeholder ? " (a name without hardware)" : "");
   printf("  SM %u, full version %u, __CUDA_ARCH__ %u\n  lowest PTX ", cpu->sm, cpu->full_sm,
          tgt_cuda_arch(cpu));
   put_ptx(cpu->min_ptx);
@@ -298,13 +302,16 @@ static int print_json(const struct tgt_cpu *only) {
 /* ---- Markdown: the reference page ---- */
 
 static void page_cpus(void) {
-  puts("## CPUs\n\n| CPU | product | PTX | from | PTX code | cubin byte | family | features | limits |\n"
-       "|---|---|---|---|---|---|---|---|---|");
+  puts(
+      "## CPUs\n\n| CPU | product | PTX | from | PTX code | cubin byte | family | features | "
+      "limits |\n"
+      "|---|---|---|---|---|---|---|---|---|");
   for (unsigned i = 0; i < TGT_CPU_COUNT; i++) {
     const struct tgt_cpu *c = nth_cpu(i);
     char features[64];
     feature_names(c, features, sizeof features);
-    printf("| `%s` | %s%s | ", c->name, c->product, c->placeholder ? " (a name without hardware)" : "");
+    printf("| `%s` | %s%s | ", c->name, c->product,
+           c->placeholder ? " (a name without hardware)" : "");
     put_ptx(c->min_ptx);
     printf(" | %s%s | %u | ", tgt_source_of(c->version_source)->name,
            c->version_unverified ? ", not verified" : "", c->ptx_code);
@@ -322,8 +329,9 @@ static void page_families(void) {
 }
 
 static void page_features(void) {
-  puts("\n## Features\n\nAn index is the feature's bit and never changes. CPUs are features too: "
-       "each is the bit of its own name.\n\n| feature | index | meaning |\n|---|---|---|");
+  puts(
+      "\n## Features\n\nAn index is the feature's bit and never changes. CPUs are features too: "
+      "each is the bit of its own name.\n\n| feature | index | meaning |\n|---|---|---|");
   for (unsigned i = 0; i < TGT_FEATURE_COUNT; i++) {
     const struct tgt_feature *f = &tgt_features()[i];
     printf("| `%s` | %u | %s |\n", f->key, f->index, f->description);
@@ -332,18 +340,19 @@ static void page_features(void) {
 
 static const char *action_name(enum tgt_action action) {
   switch (action) {
-  case TGT_LEGAL: return "legal";
-  case TGT_PROMOTE: return "promote";
-  case TGT_EXPAND: return "expand";
-  case TGT_SCALARIZE: return "scalarize";
-  case TGT_SPLIT: return "split";
+    case TGT_LEGAL: return "legal";
+    case TGT_PROMOTE: return "promote";
+    case TGT_EXPAND: return "expand";
+    case TGT_SCALARIZE: return "scalarize";
+    case TGT_SPLIT: return "split";
   }
   return "";
 }
 
 static void page_types(void) {
-  puts("\n## Types\n\nWhat becomes of a value before instructions are selected.\n\n"
-       "| type | first CPU | there | before |\n|---|---|---|---|");
+  puts(
+      "\n## Types\n\nWhat becomes of a value before instructions are selected.\n\n"
+      "| type | first CPU | there | before |\n|---|---|---|---|");
   for (int i = 0; i < TGT_LEGALITY_COUNT; i++) {
     const struct tgt_legality *t = &tgt_legalities()[i];
     printf("| %s | ", t->name);
@@ -355,7 +364,9 @@ static void page_types(void) {
 }
 
 static void page_differences(void) {
-  puts("\n## Where the sources disagree\n\n| about | what they say, and what the table follows |\n|---|---|");
+  puts(
+      "\n## Where the sources disagree\n\n| about | what they say, and what the table follows "
+      "|\n|---|---|");
   for (int i = 0; i < TGT_DIFFERS_COUNT; i++)
     printf("| %s | %s |\n", tgt_differences()[i].name, tgt_differences()[i].description);
   puts("\n## Sources\n");
@@ -365,8 +376,9 @@ static void page_differences(void) {
 }
 
 static void print_page(void) {
-  puts("# Targets\n\nMade from `target/nvptx.def` by `nvmini targets --format markdown`; edit the "
-       "table.\n");
+  puts(
+      "# Targets\n\nMade from `target/nvptx.def` by `nvmini targets --format markdown`; edit the "
+      "table.\n");
   page_cpus();
   page_families();
   page_features();

@@ -1,6 +1,6 @@
 /* Attributes: those of one set are collected in p->attributes until attrs_close(). A reference to a
- * group (`#5`) may precede the group; it is kept as a pseudo attribute in the set, and attrs_finish()
- * rewrites the few sets that hold one when all groups are known. */
+ * group (`#5`) may precede the group; it is kept as a pseudo attribute in the set, and
+ * attrs_finish() rewrites the few sets that hold one when all groups are known. */
 #include "frontend/state.h"
 
 #include <stdlib.h>
@@ -37,8 +37,9 @@ void attrs_int(struct parser *p, const struct token *t, const struct token *numb
 }
 
 void attrs_type(struct parser *p, const struct token *t, const struct written_type *type) {
-  push(p, (struct nvm_attr){.id = (uint16_t)t->number, .payload = ATTR_TYPE,
-                            .type = type ? type->type : TYPE_NONE});
+  push(p,
+       (struct nvm_attr){
+           .id = (uint16_t)t->number, .payload = ATTR_TYPE, .type = type ? type->type : TYPE_NONE});
 }
 
 void attrs_text(struct parser *p, const struct token *t) {
@@ -52,14 +53,16 @@ void attrs_text(struct parser *p, const struct token *t) {
 }
 
 void attrs_string(struct parser *p, const struct token *key, const struct token *value) {
-  push(p, (struct nvm_attr){.id = ATTR_UNKNOWN, .payload = ATTR_STRING, .has_value = value != NULL,
+  push(p, (struct nvm_attr){.id = ATTR_UNKNOWN,
+                            .payload = ATTR_STRING,
+                            .has_value = value != NULL,
                             .str = names_string(p, key),
                             .str2 = value ? names_string(p, value) : (struct nvm_str){0}});
 }
 
 void attrs_group(struct parser *p, const struct token *t) {
-  push(p, (struct nvm_attr){.id = ATTR_UNKNOWN, .payload = ATTR_GROUP_REFERENCE,
-                            .number = t->number});
+  push(p,
+       (struct nvm_attr){.id = ATTR_UNKNOWN, .payload = ATTR_GROUP_REFERENCE, .number = t->number});
 }
 
 struct nvm_attrset attrs_close(struct parser *p, struct nvm_type pointee) {

@@ -1,5 +1,5 @@
-/* Instructions: checks what the syntax implies (types written twice, flags, counts) and adds them to
- * the function. Rules about meaning are the verifier's. */
+/* Instructions: checks what the syntax implies (types written twice, flags, counts) and adds them
+ * to the function. Rules about meaning are the verifier's. */
 #include "frontend/state.h"
 
 static const struct type_info *info_of(const struct parser *p, struct nvm_type type) {
@@ -257,10 +257,9 @@ void insts_member(struct parser *p, const struct token *op, struct list l) {
   struct nvm_type type = operands[0].type, member = TYPE_NONE;
   while (written < l.count && !state_is_index(&operands[written])) written++;
   if (written != given)
-    report(p, DIAG_OPERAND_COUNT, op->begin, op->begin + op->length,
-           op_table[token_op(op)].keyword, report_number(p, given), NULL);
-  else
-    member = values_member_type(p, type, operands + given, l.count - given);
+    report(p, DIAG_OPERAND_COUNT, op->begin, op->begin + op->length, op_table[token_op(op)].keyword,
+           report_number(p, given), NULL);
+  else member = values_member_type(p, type, operands + given, l.count - given);
   if (member.index && given == 2 && !same_type(p, &operands[1], member)) member = TYPE_NONE;
   const struct nvm_value *values = values_take(p, l);
   if (member.index == 0) broken(p);
@@ -282,8 +281,8 @@ void insts_phi(struct parser *p, const struct token *op, struct list l) {
 }
 
 struct operand insts_label(struct parser *p, const struct token *t) {
-  return (struct operand){.value = names_block(p, t), .type = TYPE_LABEL,
-                          .begin = names_begin(p, t)};
+  return (struct operand){
+      .value = names_block(p, t), .type = TYPE_LABEL, .begin = names_begin(p, t)};
 }
 
 void insts_dbg(struct parser *p, const struct token *op, struct list l) {
@@ -343,8 +342,8 @@ static bool check_arguments(struct parser *p, const struct token *op, struct nvm
   const struct type_info *info = info_of(p, type);
   bool variadic = info->flags & TYPE_VARIADIC;
   if (count < info->count || (count > info->count && !variadic)) {
-    report(p, DIAG_CALL_ARGUMENTS, op->begin, op->begin + op->length,
-           report_number(p, info->count), report_number(p, count), NULL);
+    report(p, DIAG_CALL_ARGUMENTS, op->begin, op->begin + op->length, report_number(p, info->count),
+           report_number(p, count), NULL);
     return false;
   }
   for (uint32_t i = 0; i < info->count; i++)

@@ -69,13 +69,18 @@ struct nvm_str link_free_name(struct linker *l, struct nvm_str name, bool type) 
 static int strength(const struct symbol *s) {
   if (s->declared_only) return 0;
   switch ((enum linkage)s->linkage) {
-  case LINK_EXTERN_WEAK: return 0;
-  case LINK_AVAILABLE_EXTERNALLY: return 1;
-  case LINK_COMMON: return 2;
-  case LINK_LINKONCE: case LINK_LINKONCE_ODR: return 3;
-  case LINK_WEAK: case LINK_WEAK_ODR: return 4;
-  case LINK_EXTERNAL: case LINK_PRIVATE: case LINK_INTERNAL: case LINK_APPENDING: return 5;
-  case LINK_COUNT: break;
+    case LINK_EXTERN_WEAK: return 0;
+    case LINK_AVAILABLE_EXTERNALLY: return 1;
+    case LINK_COMMON: return 2;
+    case LINK_LINKONCE:
+    case LINK_LINKONCE_ODR: return 3;
+    case LINK_WEAK:
+    case LINK_WEAK_ODR: return 4;
+    case LINK_EXTERNAL:
+    case LINK_PRIVATE:
+    case LINK_INTERNAL:
+    case LINK_APPENDING: return 5;
+    case LINK_COUNT: break;
   }
   return 0;
 }
@@ -151,7 +156,8 @@ static void check_layout(struct linker *l) {
          (struct nvm_text){0});
 }
 
-/* --- module flags: !llvm.module.flags = !{!{i32 behaviour, !"key", value}, …} ------------------ */
+/* --- module flags: !llvm.module.flags = !{!{i32 behaviour, !"key", value}, …} ------------------
+ */
 
 static void check_flags(struct linker *l) {
   const struct named_metadata *flags = module_named_metadata(l->from, "llvm.module.flags");
@@ -273,8 +279,7 @@ struct nvm_value link_known_symbol(const struct linker *l, struct nvm_value v) {
 static void reconcile(struct symbol *ours, const struct symbol *theirs) {
   if (theirs->visibility == VIS_HIDDEN || ours->visibility == VIS_HIDDEN)
     ours->visibility = VIS_HIDDEN;
-  else if (theirs->visibility > ours->visibility)
-    ours->visibility = theirs->visibility;
+  else if (theirs->visibility > ours->visibility) ours->visibility = theirs->visibility;
   if (theirs->unnamed_addr < ours->unnamed_addr) ours->unnamed_addr = theirs->unnamed_addr;
   bool referred = theirs->declared_only && theirs->linkage == LINK_EXTERNAL;
   if (referred && ours->declared_only && ours->linkage == LINK_EXTERN_WEAK)
@@ -292,8 +297,8 @@ static struct nvm_value add_symbol(struct linker *l, struct nvm_value v) {
     if (is_local(s)) name = other;
     else if (!module_rename_symbol(m, holder, other)) l->failed = true;
   }
-  struct nvm_value made = value_kind(v) == VALUE_FUNCTION ? module_add_function(m, name)
-                                                          : module_add_global(m, name);
+  struct nvm_value made =
+      value_kind(v) == VALUE_FUNCTION ? module_add_function(m, name) : module_add_global(m, name);
   if (value_is_none(made)) l->failed = true;
   return made;
 }
@@ -378,9 +383,10 @@ struct nvm_value link_symbol(struct linker *l, struct nvm_value v) {
 
 /* The attributes that all definitions of a list agree on, for those copied from a library. */
 static const char *const agreed_keys[] = {
-    "denormal-fp-math", "denormal-fp-math-f32", "nvptx-f32ftz", "unsafe-fp-math",
-    "no-infs-fp-math", "no-nans-fp-math", "no-signed-zeros-fp-math", "approx-func-fp-math",
-    "target-cpu", "target-features",
+    "denormal-fp-math",        "denormal-fp-math-f32", "nvptx-f32ftz",
+    "unsafe-fp-math",          "no-infs-fp-math",      "no-nans-fp-math",
+    "no-signed-zeros-fp-math", "approx-func-fp-math",  "target-cpu",
+    "target-features",
 };
 
 static bool same_value(const struct nvm_attr *a, const struct nvm_attr *b) {
@@ -528,7 +534,8 @@ static void check_all(struct linker *l) {
   check_layout(l);
   check_flags(l);
   for (uint32_t i = 0; i < l->from->symbol_order.count && !diag_full(l->sink); i++)
-    if (!value_is_none(l->from->symbol_order.data[i])) check_symbol(l, l->from->symbol_order.data[i]);
+    if (!value_is_none(l->from->symbol_order.data[i]))
+      check_symbol(l, l->from->symbol_order.data[i]);
 }
 
 enum nvm_status link_modules(struct nvm_module *into, const struct nvm_module *from,

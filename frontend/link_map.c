@@ -74,17 +74,26 @@ static struct nvm_type make_type(struct linker *l, struct nvm_type ty) {
   for (uint32_t i = 0; i < count; i++)
     members[i] = link_type(l, type_member(&l->from->types, ty, i));
   switch ((enum type_kind)info.kind) {
-  case TY_INT: return type_int(t, info.width);
-  case TY_PTR: return type_ptr(t, info.width);
-  case TY_VECTOR: return type_vector(t, link_type(l, info.element), info.count);
-  case TY_ARRAY: return type_array(t, link_type(l, info.element), info.count);
-  case TY_FUNCTION:
-    return type_function(t, link_type(l, info.element), members, count, info.flags & TYPE_VARIADIC);
-  case TY_STRUCT:
-    if (info.name.index) return named_type(l, &info, members);
-    return type_struct(t, members, count, info.flags & TYPE_PACKED);
-  case TY_NONE: case TY_VOID: case TY_LABEL: case TY_METADATA: case TY_TOKEN: case TY_HALF:
-  case TY_BFLOAT: case TY_FLOAT: case TY_DOUBLE: case TY_KIND_COUNT: break;
+    case TY_INT: return type_int(t, info.width);
+    case TY_PTR: return type_ptr(t, info.width);
+    case TY_VECTOR: return type_vector(t, link_type(l, info.element), info.count);
+    case TY_ARRAY: return type_array(t, link_type(l, info.element), info.count);
+    case TY_FUNCTION:
+      return type_function(t, link_type(l, info.element), members, count,
+                           info.flags & TYPE_VARIADIC);
+    case TY_STRUCT:
+      if (info.name.index) return named_type(l, &info, members);
+      return type_struct(t, members, count, info.flags & TYPE_PACKED);
+    case TY_NONE:
+    case TY_VOID:
+    case TY_LABEL:
+    case TY_METADATA:
+    case TY_TOKEN:
+    case TY_HALF:
+    case TY_BFLOAT:
+    case TY_FLOAT:
+    case TY_DOUBLE:
+    case TY_KIND_COUNT: break;
   }
   return ty; /* has the same handle in every module */
 }
@@ -114,42 +123,44 @@ static struct nvm_value make_constant(struct linker *l, struct nvm_value v) {
   bool listed = c.kind == CONST_AGGREGATE || c.kind == CONST_EXPR;
   if (listed && !(operands = link_operands(l, v, c.count))) return VALUE_NULL;
   switch ((enum constant_kind)c.kind) {
-  case CONST_INT:
-    const_is_int(l->from, v, &number);
-    return const_int(m, type, number);
-  case CONST_BIG_INT: {
-    uint64_t words[TYPE_MAX_INT_WORDS];
-    const_words(l->from, v, words);
-    return const_big_int(m, type, words);
-  }
-  case CONST_FLOAT: return const_float(m, type, c.bits);
-  case CONST_NULL: return const_null(m, type);
-  case CONST_ZERO: return const_zero(m, type);
-  case CONST_UNDEF: return const_undef(m, type);
-  case CONST_POISON: return const_poison(m, type);
-  case CONST_AGGREGATE: return const_aggregate(m, type, operands, c.count);
-  case CONST_BYTES: {
-    struct nvm_text text = module_text(l->from, c.str);
-    return const_bytes(m, type, text.bytes, text.length);
-  }
-  case CONST_EXPR: {
-    uint32_t aux = c.op == OP_GEP ? link_type(l, (struct nvm_type){c.aux}).index : c.aux;
-    return const_expr(m, (enum op)c.op, c.flags, type, operands, c.count, aux);
-  }
-  case CONST_ASM: return const_asm(m, link_string(l, c.str), link_string(l, c.str2), c.flags);
-  case CONST_METADATA: return const_metadata(m, link_meta(l, (struct nvm_meta){c.meta}).index);
-  case CONST_NONE_TOKEN: return const_token_none(m);
-  case CONST_NONE: break;
+    case CONST_INT: const_is_int(l->from, v, &number); return const_int(m, type, number);
+    case CONST_BIG_INT: {
+      uint64_t words[TYPE_MAX_INT_WORDS];
+      const_words(l->from, v, words);
+      return const_big_int(m, type, words);
+    }
+    case CONST_FLOAT: return const_float(m, type, c.bits);
+    case CONST_NULL: return const_null(m, type);
+    case CONST_ZERO: return const_zero(m, type);
+    case CONST_UNDEF: return const_undef(m, type);
+    case CONST_POISON: return const_poison(m, type);
+    case CONST_AGGREGATE: return const_aggregate(m, type, operands, c.count);
+    case CONST_BYTES: {
+      struct nvm_text text = module_text(l->from, c.str);
+      return const_bytes(m, type, text.bytes, text.length);
+    }
+    case CONST_EXPR: {
+      uint32_t aux = c.op == OP_GEP ? link_type(l, (struct nvm_type){c.aux}).index : c.aux;
+      return const_expr(m, (enum op)c.op, c.flags, type, operands, c.count, aux);
+    }
+    case CONST_ASM: return const_asm(m, link_string(l, c.str), link_string(l, c.str2), c.flags);
+    case CONST_METADATA: return const_metadata(m, link_meta(l, (struct nvm_meta){c.meta}).index);
+    case CONST_NONE_TOKEN: return const_token_none(m);
+    case CONST_NONE: break;
   }
   return VALUE_NULL;
 }
 
 struct nvm_value link_value(struct linker *l, struct nvm_value v) {
   switch (value_kind(v)) {
-  case VALUE_CONST: break;
-  case VALUE_GLOBAL:
-  case VALUE_FUNCTION: return link_symbol(l, v);
-  case VALUE_NONE: case VALUE_INST: case VALUE_ARG: case VALUE_BLOCK: case VALUE_FORWARD: return v;
+    case VALUE_CONST: break;
+    case VALUE_GLOBAL:
+    case VALUE_FUNCTION: return link_symbol(l, v);
+    case VALUE_NONE:
+    case VALUE_INST:
+    case VALUE_ARG:
+    case VALUE_BLOCK:
+    case VALUE_FORWARD: return v;
   }
   struct nvm_value *known = &l->constants[value_index(v)];
   if (value_is_none(*known)) *known = make_constant(l, v);
@@ -179,14 +190,14 @@ static struct nvm_meta link_meta_value(struct linker *l, const struct meta_item 
 static struct nvm_meta make_meta(struct linker *l, const struct meta_item *item) {
   struct meta_table *t = &l->into->metadata;
   switch ((enum meta_kind)item->kind) {
-  case META_STRING: return meta_string(t, link_string(l, item->str));
-  case META_WORD: return meta_word(t, link_string(l, item->str));
-  case META_INT: return meta_int(t, item->number, false);
-  case META_UNSIGNED: return meta_int(t, item->number, true);
-  case META_VALUE: return link_meta_value(l, item);
-  case META_NODE:
-  case META_INLINE: return link_node(l, item);
-  case META_NULL: break;
+    case META_STRING: return meta_string(t, link_string(l, item->str));
+    case META_WORD: return meta_word(t, link_string(l, item->str));
+    case META_INT: return meta_int(t, item->number, false);
+    case META_UNSIGNED: return meta_int(t, item->number, true);
+    case META_VALUE: return link_meta_value(l, item);
+    case META_NODE:
+    case META_INLINE: return link_node(l, item);
+    case META_NULL: break;
   }
   return (struct nvm_meta){0};
 }
@@ -230,7 +241,8 @@ uint32_t link_attachments(struct linker *l, uint32_t chain) {
 /* --- attributes ------------------------------------------------------------------------------- */
 
 struct nvm_attrset link_attributes(struct linker *l, struct nvm_attrset s) {
-  if (s.index == 0 || l->sets[s.index]) return (struct nvm_attrset){l->sets[s.index] - (s.index != 0)};
+  if (s.index == 0 || l->sets[s.index])
+    return (struct nvm_attrset){l->sets[s.index] - (s.index != 0)};
   struct attrset_info info = l->from->attributes.sets.data[s.index];
   struct nvm_attr *attrs = table(l, info.count, sizeof *attrs);
   if (!attrs) return (struct nvm_attrset){0};
@@ -253,8 +265,10 @@ struct nvm_attrlist link_attribute_list(struct linker *l, struct nvm_attrlist li
   if (!sets) return (struct nvm_attrlist){0};
   for (uint32_t i = 0; i < info.count; i++)
     sets[i] = link_attributes(l, l->from->attributes.parameter_sets.data[info.first + i]);
-  struct nvm_attrset result = link_attributes(l, info.result), function = link_attributes(l, info.function);
-  struct nvm_attrlist made = attrlist_make(&l->into->attributes, function, result, sets, info.count);
+  struct nvm_attrset result = link_attributes(l, info.result),
+                     function = link_attributes(l, info.function);
+  struct nvm_attrlist made =
+      attrlist_make(&l->into->attributes, function, result, sets, info.count);
   l->lists[list.index] = made.index + 1;
   return made;
 }
@@ -308,15 +322,32 @@ static uint32_t link_access(struct linker *l, uint32_t aux) {
 
 static uint32_t link_aux(struct linker *l, const struct nvm_inst *i) {
   switch (op_table[i->op].form) {
-  case FORM_ALLOCA:
-  case FORM_GEP: return link_type(l, (struct nvm_type){i->aux}).index;
-  case FORM_LOAD: case FORM_STORE: case FORM_FENCE: case FORM_CMPXCHG: case FORM_ATOMICRMW:
-    return link_access(l, i->aux);
-  case FORM_CALL: return link_call_site(l, i->aux);
-  case FORM_NONE: case FORM_RET: case FORM_BR: case FORM_CONDBR: case FORM_SWITCH: case FORM_UNARY:
-  case FORM_BINARY: case FORM_CAST: case FORM_CMP: case FORM_PHI: case FORM_SELECT:
-  case FORM_EXTRACTELEMENT: case FORM_INSERTELEMENT: case FORM_SHUFFLEVECTOR:
-  case FORM_EXTRACTVALUE: case FORM_INSERTVALUE: case FORM_VA_ARG: case FORM_DBG_RECORD: break;
+    case FORM_ALLOCA:
+    case FORM_GEP: return link_type(l, (struct nvm_type){i->aux}).index;
+    case FORM_LOAD:
+    case FORM_STORE:
+    case FORM_FENCE:
+    case FORM_CMPXCHG:
+    case FORM_ATOMICRMW: return link_access(l, i->aux);
+    case FORM_CALL: return link_call_site(l, i->aux);
+    case FORM_NONE:
+    case FORM_RET:
+    case FORM_BR:
+    case FORM_CONDBR:
+    case FORM_SWITCH:
+    case FORM_UNARY:
+    case FORM_BINARY:
+    case FORM_CAST:
+    case FORM_CMP:
+    case FORM_PHI:
+    case FORM_SELECT:
+    case FORM_EXTRACTELEMENT:
+    case FORM_INSERTELEMENT:
+    case FORM_SHUFFLEVECTOR:
+    case FORM_EXTRACTVALUE:
+    case FORM_INSERTVALUE:
+    case FORM_VA_ARG:
+    case FORM_DBG_RECORD: break;
   }
   return i->aux;
 }

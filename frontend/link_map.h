@@ -17,15 +17,15 @@ struct linker {
   struct nvm_type *types;
   struct nvm_value *constants, *globals, *functions;
   struct nvm_meta *items;
-  uint32_t *nodes;        /* + 1: number in `into` */
-  uint32_t *sets;         /* + 1: attribute sets, lists */
+  uint32_t *nodes; /* + 1: number in `into` */
+  uint32_t *sets;  /* + 1: attribute sets, lists */
   uint32_t *lists;
   uint32_t *call_sites, *scopes, *comdats; /* + 1 */
 
-  VEC(uint32_t) open_nodes;        /* have a number in `into`, but no content yet */
+  VEC(uint32_t) open_nodes;           /* have a number in `into`, but no content yet */
   VEC(struct nvm_value) open_symbols; /* definitions of `from` that have a record, but no content */
-  VEC(struct nvm_attr) agreed;     /* only_needed: string attributes of `into`'s definitions */
-  uint32_t renamed;                /* last number given to a renamed symbol or type */
+  VEC(struct nvm_attr) agreed;        /* only_needed: string attributes of `into`'s definitions */
+  uint32_t renamed;                   /* last number given to a renamed symbol or type */
 };
 
 /* Makes the tables; false when out of memory. */

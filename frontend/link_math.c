@@ -5,14 +5,14 @@
  * the intrinsic (Clang's builtins, Numba, OpenCL's and Julia's optimizers) expect the compiler to
  * do so. It happens before optimizing, that the bodies be linked, asked about the target and
  * inlined like all others. What PTX can do stays: an approximation where the call allows it (afn),
- * 2^x in f32, log2 of half and bfloat. A vector is taken apart; half and bfloat are computed as float, whose result
- * is within an ulp of theirs. */
+ * 2^x in f32, log2 of half and bfloat. A vector is taken apart; half and bfloat are computed as
+ * float, whose result is within an ulp of theirs. */
 #include "frontend/link.h"
 
 #include "ir/intrinsic.h"
 
-/* When PTX's own instruction will do for f32: never, in calls marked afn, also for half and bfloat (its error is far below
- * their ulp), always. */
+/* When PTX's own instruction will do for f32: never, in calls marked afn, also for half and bfloat
+ * (its error is far below their ulp), always. */
 enum exactness { NEVER, IF_ALLOWED, IF_NARROW, ALWAYS };
 
 static const struct math_row {
@@ -20,14 +20,22 @@ static const struct math_row {
   uint8_t approximated; /* enum exactness */
   const char *names[2]; /* without __nv_; the second: that of its second result */
 } math_rows[] = {
-    {INTRINSIC_sin, IF_ALLOWED, {"sin"}},    {INTRINSIC_cos, IF_ALLOWED, {"cos"}},
-    {INTRINSIC_tan, IF_ALLOWED, {"tan"}},    {INTRINSIC_tanh, IF_ALLOWED, {"tanh"}},
-    {INTRINSIC_exp, IF_ALLOWED, {"exp"}},    {INTRINSIC_exp10, IF_ALLOWED, {"exp10"}},
-    {INTRINSIC_log, IF_ALLOWED, {"log"}},    {INTRINSIC_log10, IF_ALLOWED, {"log10"}},
-    {INTRINSIC_pow, IF_ALLOWED, {"pow"}},    {INTRINSIC_exp2, ALWAYS, {"exp2"}},
-    {INTRINSIC_log2, IF_NARROW, {"log2"}},      {INTRINSIC_asin, NEVER, {"asin"}},
-    {INTRINSIC_acos, NEVER, {"acos"}},       {INTRINSIC_atan, NEVER, {"atan"}},
-    {INTRINSIC_sinh, NEVER, {"sinh"}},       {INTRINSIC_cosh, NEVER, {"cosh"}},
+    {INTRINSIC_sin, IF_ALLOWED, {"sin"}},
+    {INTRINSIC_cos, IF_ALLOWED, {"cos"}},
+    {INTRINSIC_tan, IF_ALLOWED, {"tan"}},
+    {INTRINSIC_tanh, IF_ALLOWED, {"tanh"}},
+    {INTRINSIC_exp, IF_ALLOWED, {"exp"}},
+    {INTRINSIC_exp10, IF_ALLOWED, {"exp10"}},
+    {INTRINSIC_log, IF_ALLOWED, {"log"}},
+    {INTRINSIC_log10, IF_ALLOWED, {"log10"}},
+    {INTRINSIC_pow, IF_ALLOWED, {"pow"}},
+    {INTRINSIC_exp2, ALWAYS, {"exp2"}},
+    {INTRINSIC_log2, IF_NARROW, {"log2"}},
+    {INTRINSIC_asin, NEVER, {"asin"}},
+    {INTRINSIC_acos, NEVER, {"acos"}},
+    {INTRINSIC_atan, NEVER, {"atan"}},
+    {INTRINSIC_sinh, NEVER, {"sinh"}},
+    {INTRINSIC_cosh, NEVER, {"cosh"}},
     {INTRINSIC_atan2, NEVER, {"atan2"}},
     {INTRINSIC_sincos, IF_ALLOWED, {"sin", "cos"}},
     {INTRINSIC_sincospi, NEVER, {"sinpi", "cospi"}},
@@ -120,8 +128,7 @@ static struct nvm_value lane_result(const struct math_call *c, uint32_t lane) {
   for (uint32_t k = 0; k < c->count; k++) {
     operands[k] = extract[0] = c->arguments[k];
     extract[1] = const_int(c->f->module, TYPE_I32, lane);
-    if (c->is_vector)
-      operands[k] = before(c->f, c->at, OP_EXTRACTELEMENT, c->lane, extract, 2, 0);
+    if (c->is_vector) operands[k] = before(c->f, c->at, OP_EXTRACTELEMENT, c->lane, extract, 2, 0);
     if (!type_equal(c->lane, c->computed))
       operands[k] = before(c->f, c->at, OP_FPEXT, c->computed, &operands[k], 1, 0);
   }
@@ -173,7 +180,8 @@ static void call_for_each(struct math_call *c, const struct nvm_value callees[2]
   }
 }
 
-static void link_call(struct nvm_function *f, struct nvm_inst_id i, const struct nvm_module *library) {
+static void link_call(struct nvm_function *f, struct nvm_inst_id i,
+                      const struct nvm_module *library) {
   struct nvm_module *m = f->module;
   const struct nvm_inst *inst = function_inst(f, i);
   struct nvm_value callee = call_callee(f, inst), functions[2];
@@ -182,7 +190,8 @@ static void link_call(struct nvm_function *f, struct nvm_inst_id i, const struct
   const struct math_row *row = intrinsic ? row_of(intrinsic) : NULL;
   if (!row || !type_equal(call_site_of(f, inst)->function_type, module_function(m, callee)->type))
     return;
-  struct nvm_type type = value_type(f, inst_operand(f, inst, 0)), lane = type_scalar(&m->types, type);
+  struct nvm_type type = value_type(f, inst_operand(f, inst, 0)),
+                  lane = type_scalar(&m->types, type);
   bool is_double = type_kind(&m->types, lane) == TY_DOUBLE;
   bool allowed = inst->flags & INST_AFN && row->approximated != NEVER;
   bool is_narrow = row->approximated == IF_NARROW && !type_equal(lane, TYPE_FLOAT);
@@ -196,7 +205,8 @@ static void link_call(struct nvm_function *f, struct nvm_inst_id i, const struct
     if (value_is_none(functions[k]) || module_function(m, functions[k]) == f) return;
   }
   c.callee = functions[0];
-  c.site = module_call_site(m, (struct call_site){.function_type = module_function(m, c.callee)->type});
+  c.site =
+      module_call_site(m, (struct call_site){.function_type = module_function(m, c.callee)->type});
   if (!c.site) return;
   if (row->names[1]) call_for_each(&c, functions);
   else call_library(&c);
@@ -209,8 +219,8 @@ bool link_math(struct nvm_module *into, const struct nvm_module *library) {
   for (uint32_t n = 1, end = into->functions.count; any && n < end; n++) {
     struct nvm_function *f = into->functions.data[n];
     FOR_EACH_BLOCK(f, b)
-      FOR_EACH_INST(f, b, i)
-        if (function_inst(f, i)->op == OP_CALL) link_call(f, i, library);
+    FOR_EACH_INST(f, b, i)
+    if (function_inst(f, i)->op == OP_CALL) link_call(f, i, library);
   }
   return !module_out_of_memory(into);
 }

@@ -38,7 +38,8 @@ struct nvm_str names_unescape(struct parser *p, uint32_t begin, uint32_t length)
     char c = s[i];
     if (c == '\\' && i + 1 < length && s[i + 1] == '\\') {
       i++;
-    } else if (c == '\\' && i + 2 < length && hex_digit(s[i + 1]) >= 0 && hex_digit(s[i + 2]) >= 0) {
+    } else if (c == '\\' && i + 2 < length && hex_digit(s[i + 1]) >= 0 &&
+               hex_digit(s[i + 2]) >= 0) {
       c = (char)(hex_digit(s[i + 1]) << 4 | hex_digit(s[i + 2]));
       i += 2;
     }
@@ -110,8 +111,8 @@ static struct local_slot *number_slot(struct parser *p, uint64_t n) {
 }
 
 /* The slot of a local name; its value is VALUE_NULL if it has none in this function. */
-static struct local_slot *local_slot(struct parser *p, uint32_t begin, uint32_t length,
-                                     uint64_t id, struct nvm_str *name) {
+static struct local_slot *local_slot(struct parser *p, uint32_t begin, uint32_t length, uint64_t id,
+                                     struct nvm_str *name) {
   struct local_slot *slot;
   *name = (struct nvm_str){0};
   if (id < NAME_ESCAPED) {
@@ -130,14 +131,14 @@ static struct local_slot *local_slot(struct parser *p, uint32_t begin, uint32_t 
 
 static struct nvm_type local_type(const struct parser *p, struct nvm_value v) {
   switch (value_kind(v)) {
-  case VALUE_INST: return p->f->insts.data[value_index(v)].type;
-  case VALUE_ARG: return type_member(&p->m->types, p->f->type, value_index(v));
-  case VALUE_FORWARD: return p->forwards.data[value_index(v)].type;
-  case VALUE_BLOCK: return TYPE_LABEL;
-  case VALUE_NONE:
-  case VALUE_CONST:
-  case VALUE_GLOBAL:
-  case VALUE_FUNCTION: break;
+    case VALUE_INST: return p->f->insts.data[value_index(v)].type;
+    case VALUE_ARG: return type_member(&p->m->types, p->f->type, value_index(v));
+    case VALUE_FORWARD: return p->forwards.data[value_index(v)].type;
+    case VALUE_BLOCK: return TYPE_LABEL;
+    case VALUE_NONE:
+    case VALUE_CONST:
+    case VALUE_GLOBAL:
+    case VALUE_FUNCTION: break;
   }
   return module_value_type(p->m, v);
 }
@@ -195,8 +196,7 @@ static void take_number(struct parser *p, const struct token *t) {
   if (t->number >= NAME_ESCAPED) return;
   if (t->number < p->next_number)
     report_token(p, DIAG_VALUE_NUMBER, names_begin(p, t), report_number(p, p->next_number), NULL);
-  else
-    p->next_number = (uint32_t)t->number + 1;
+  else p->next_number = (uint32_t)t->number + 1;
 }
 
 /* Makes the slot mean v, which has the type; settles uses before this definition. */
@@ -289,8 +289,8 @@ struct nvm_value names_block(struct parser *p, const struct token *t) {
 }
 
 /* Opens the block of a slot at the end of the layout. */
-static struct nvm_block open_block(struct parser *p, struct local_slot *slot,
-                                   const struct token *t, struct nvm_str name) {
+static struct nvm_block open_block(struct parser *p, struct local_slot *slot, const struct token *t,
+                                   struct nvm_str name) {
   struct block_use use = {names_begin(p, t), token_end(p, t), true};
   struct nvm_value v = slot ? slot->value : VALUE_NULL;
   if (value_kind(v) == VALUE_BLOCK && !p->blocks.data[value_index(v)].defined) {

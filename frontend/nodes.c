@@ -31,8 +31,7 @@ struct nvm_meta nodes_int(struct parser *p, const struct token *t) {
   struct token magnitude = {t->begin + negative, t->length - negative, t->number};
   uint64_t n = 0;
   bool big = magnitude.length > 20 ||
-             (magnitude.length == 20 &&
-              memcmp(text + negative, "18446744073709551615", 20) > 0) ||
+             (magnitude.length == 20 && memcmp(text + negative, "18446744073709551615", 20) > 0) ||
              text[0] == 'u' || text[0] == 's';
   if (!big) values_number(p, &magnitude, UINT64_MAX, &n);
   if (big || (negative && n > UINT64_C(1) << 63))
@@ -125,8 +124,8 @@ void nodes_define_named(struct parser *p, const struct token *t, uint32_t first)
 }
 
 struct operand nodes_operand(struct parser *p, struct nvm_meta meta, uint32_t begin) {
-  struct operand o = {.value = const_metadata(p->m, meta.index), .type = TYPE_METADATA,
-                      .begin = begin};
+  struct operand o = {
+      .value = const_metadata(p->m, meta.index), .type = TYPE_METADATA, .begin = begin};
   return o;
 }
 

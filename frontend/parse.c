@@ -65,7 +65,8 @@ static bool is_one(const struct parser *p, const struct meta_item *item) {
 /* The offset of the first occurrence of these bytes, 0: none; metadata has no source locations. */
 static uint32_t find_bytes(const struct parser *p, const char *bytes, size_t length) {
   for (const char *at = p->text; (at = memchr(at, bytes[0], (size_t)(p->limit - at))); at++)
-    if ((size_t)(p->limit - at) >= length && memcmp(at, bytes, length) == 0) return (uint32_t)(at - p->text);
+    if ((size_t)(p->limit - at) >= length && memcmp(at, bytes, length) == 0)
+      return (uint32_t)(at - p->text);
   return 0;
 }
 
@@ -85,10 +86,14 @@ static bool is_reported(struct unknown_keys *u, struct nvm_str key) {
 
 /* The keys that NVVM IR's specification or LLVM know. */
 static void check_annotation_key(struct parser *p, struct unknown_keys *unknown, struct nvm_str s) {
-  static const char *const known[] = {
-      "align", "callalign", "cluster_dim_x", "cluster_dim_y", "cluster_dim_z", "cluster_max_blocks", "grid_constant",
-      "kernel", "managed", "maxclusterrank", "maxnreg", "maxntidx", "maxntidy", "maxntidz", "minctasm", "rdoimage",
-      "rdwrimage", "reqntidx", "reqntidy", "reqntidz", "sampler", "surface", "texture", "wroimage"};
+  static const char *const known[] = {"align",          "callalign",     "cluster_dim_x",
+                                      "cluster_dim_y",  "cluster_dim_z", "cluster_max_blocks",
+                                      "grid_constant",  "kernel",        "managed",
+                                      "maxclusterrank", "maxnreg",       "maxntidx",
+                                      "maxntidy",       "maxntidz",      "minctasm",
+                                      "rdoimage",       "rdwrimage",     "reqntidx",
+                                      "reqntidy",       "reqntidz",      "sampler",
+                                      "surface",        "texture",       "wroimage"};
   struct nvm_text key = module_text(p->m, s);
   struct nearest near = nearest_start(key);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -99,8 +104,10 @@ static void check_annotation_key(struct parser *p, struct unknown_keys *unknown,
   struct textbuf quoted;
   textbuf_init(&quoted, &p->scratch);
   textbuf_format(&quoted, "!\"%t\"", key);
-  uint32_t at = find_bytes(p, quoted.bytes, quoted.length), end = at ? at + (uint32_t)quoted.length : 0;
-  struct diag *d = report(p, DIAG_UNKNOWN_ANNOTATION, at, end, report_copy(p, key.bytes, key.length), NULL, NULL);
+  uint32_t at = find_bytes(p, quoted.bytes, quoted.length),
+           end = at ? at + (uint32_t)quoted.length : 0;
+  struct diag *d = report(p, DIAG_UNKNOWN_ANNOTATION, at, end,
+                          report_copy(p, key.bytes, key.length), NULL, NULL);
   diag_suggest(p->sink, d, &near);
 }
 
@@ -108,21 +115,22 @@ static void make_kernel(struct nvm_function *f) {
   if (!function_is_kernel(f)) f->convention = CC_PTX_KERNEL;
 }
 
-static void read_annotation(struct parser *p, struct unknown_keys *unknown, const struct meta_node *n) {
+static void read_annotation(struct parser *p, struct unknown_keys *unknown,
+                            const struct meta_node *n) {
   const struct meta_item *symbol = item_of(p, n, 0);
   bool is_function = symbol->kind == META_VALUE && value_kind(symbol->value) == VALUE_FUNCTION;
   for (uint32_t i = 1; i + 1 < n->count; i += 2) {
     const struct meta_item *key = item_of(p, n, i);
     if (key->kind != META_STRING) continue;
     if (!text_is(module_text(p->m, key->str), "kernel")) check_annotation_key(p, unknown, key->str);
-    else if (is_function && is_one(p, item_of(p, n, i + 1))) make_kernel(module_function(p->m, symbol->value));
+    else if (is_function && is_one(p, item_of(p, n, i + 1)))
+      make_kernel(module_function(p->m, symbol->value));
   }
 }
 
 static void finish_kernels(struct parser *p) {
   struct nvm_str name = strtab_find(&p->m->strings, "nvvm.annotations", strlen("nvvm.annotations"));
-  const struct named_metadata *named =
-      name.index ? meta_find_named(&p->m->metadata, name) : NULL;
+  const struct named_metadata *named = name.index ? meta_find_named(&p->m->metadata, name) : NULL;
   struct unknown_keys unknown = {0};
   bool *done = named ? arena_alloc(&p->scratch, p->m->metadata.nodes.count * sizeof *done) : NULL;
   for (uint32_t i = 0; done && i < named->count; i++) {
@@ -134,7 +142,8 @@ static void finish_kernels(struct parser *p) {
   }
 }
 
-/* ---- !nvvmir.version = !{!0}, !0 = !{i32 2, i32 0}, with debug information two more numbers ---- */
+/* ---- !nvvmir.version = !{!0}, !0 = !{i32 2, i32 0}, with debug information two more numbers ----
+ */
 
 static void check_ir_version(struct parser *p) {
   static const char line[] = "!nvvmir.version";
@@ -144,7 +153,8 @@ static void check_ir_version(struct parser *p) {
   for (uint32_t i = 0; named && i < named->count; i++) {
     const struct meta_node *n = meta_as_node(t, t->operands.data[named->first + i]);
     nvm_u128 major = 0, minor = 0;
-    bool is_pair = n && n->count >= 2 && item_of(p, n, 0)->kind == META_VALUE && item_of(p, n, 1)->kind == META_VALUE &&
+    bool is_pair = n && n->count >= 2 && item_of(p, n, 0)->kind == META_VALUE &&
+                   item_of(p, n, 1)->kind == META_VALUE &&
                    const_is_int(p->m, item_of(p, n, 0)->value, &major) &&
                    const_is_int(p->m, item_of(p, n, 1)->value, &minor);
     if (is_pair && ((major == 1 && minor <= 11) || (major == 2 && minor == 0))) continue;
@@ -153,7 +163,8 @@ static void check_ir_version(struct parser *p) {
     if (is_pair) textbuf_format(&b, "%U.%U", (uint64_t)major, (uint64_t)minor);
     else textbuf_puts(&b, "(no pair of numbers)");
     uint32_t at = find_bytes(p, line, strlen(line));
-    report(p, DIAG_UNKNOWN_IR_VERSION, at, at + (uint32_t)strlen(line), report_copy(p, b.bytes, b.length), NULL, NULL);
+    report(p, DIAG_UNKNOWN_IR_VERSION, at, at + (uint32_t)strlen(line),
+           report_copy(p, b.bytes, b.length), NULL, NULL);
   }
 }
 
@@ -183,15 +194,15 @@ static void finish(struct parser *p) {
 }
 
 static enum nvm_status parse(struct parser *p, const char *name) {
-  if (!lexer_init(p) || !scan_lines(p) || !VEC_RESERVE(&p->scratch, &p->stack, 4)) return NVM_OUT_OF_MEMORY;
+  if (!lexer_init(p) || !scan_lines(p) || !VEC_RESERVE(&p->scratch, &p->stack, 4))
+    return NVM_OUT_OF_MEMORY;
   read_module_id(p);
   int result = nvir_parse(p);
   if (state_out_of_memory(p)) return NVM_OUT_OF_MEMORY;
   if (result == 0 && !p->stop) finish(p);
   if (state_out_of_memory(p)) return NVM_OUT_OF_MEMORY;
   if (result != 0 && !p->refused) return NVM_BUG;
-  if (p->m->source_filename.index == 0 && name)
-    p->m->source_filename = module_str(p->m, name);
+  if (p->m->source_filename.index == 0 && name) p->m->source_filename = module_str(p->m, name);
   return p->refused ? NVM_REFUSED : NVM_OK;
 }
 
@@ -213,11 +224,16 @@ static const struct {
     {"BC\xC0\xDE", "LLVM bitcode", "`llvm-dis` makes the text that nvmini reads"},
     {"\xDE\xC0\x17\x0B", "LLVM bitcode", "`llvm-dis` makes the text that nvmini reads"},
     {".version", "PTX", "`nvmini run` executes PTX"},
-    {"\x7F" "ELF", "an object file", NULL},
+    {"\x7F"
+     "ELF",
+     "an object file", NULL},
     {"#", "C or C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
-    {"__global__", "CUDA C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
-    {"__device__", "CUDA C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
-    {"extern \"C\"", "C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
+    {"__global__", "CUDA C++ source",
+     "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
+    {"__device__", "CUDA C++ source",
+     "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
+    {"extern \"C\"", "C++ source",
+     "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
     {"template", "C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
     {"using ", "C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
     {"namespace", "C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
@@ -225,7 +241,8 @@ static const struct {
 };
 
 static bool begins_ir(const char *at) {
-  static const char *const words[] = {"define", "declare", "target", "source_filename", "attributes", "module"};
+  static const char *const words[] = {"define",          "declare",    "target",
+                                      "source_filename", "attributes", "module"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strncmp(at, words[i], strlen(words[i])) == 0) return true;
   return *at == '\0' || strchr("@%!$^", *at);
@@ -234,7 +251,8 @@ static bool begins_ir(const char *at) {
 /* Reports, once and clearly, a file that is no text of IR at all. */
 static bool is_other_language(const char *text, uint32_t source, struct diag_sink *sink) {
   bool c_like = false;
-  if (strncmp(text, "\xEF\xBB\xBF", 3) == 0 || strncmp(text, "\xFF\xFE", 2) == 0 || strncmp(text, "\xFE\xFF", 2) == 0) {
+  if (strncmp(text, "\xEF\xBB\xBF", 3) == 0 || strncmp(text, "\xFF\xFE", 2) == 0 ||
+      strncmp(text, "\xFE\xFF", 2) == 0) {
     diag_report(sink, DIAG_BYTE_ORDER_MARK, (struct diag_range){source, 0, 2}, NULL, 0);
     return true;
   }
@@ -248,7 +266,8 @@ static bool is_other_language(const char *text, uint32_t source, struct diag_sin
   }
   if (!what && (!c_like || begins_ir(at))) return false;
   uint64_t begin = (uint64_t)(at - text);
-  struct diag *d = diag_report_s(sink, DIAG_OTHER_LANGUAGE, (struct diag_range){source, begin, begin + (what ? length : 1)},
+  struct diag *d = diag_report_s(sink, DIAG_OTHER_LANGUAGE,
+                                 (struct diag_range){source, begin, begin + (what ? length : 1)},
                                  what ? what : "C or C++ source", NULL, NULL);
   if (d && hint) d->hint = text_of(hint);
   return true;
@@ -256,8 +275,8 @@ static bool is_other_language(const char *text, uint32_t source, struct diag_sin
 
 enum nvm_status parse_module(struct nvm_module *m, const char *text, size_t length,
                              const char *name, uint32_t source, struct diag_sink *sink) {
-  struct parser p = {.m = m, .sink = sink, .source = source, .text = text, .cursor = text,
-                     .limit = text + length};
+  struct parser p = {
+      .m = m, .sink = sink, .source = source, .text = text, .cursor = text, .limit = text + length};
   if (length > PARSE_MAX_BYTES) {
     diag_report(sink, DIAG_SOURCE_TOO_LARGE, (struct diag_range){source, 0, 0}, NULL, 0);
     return NVM_REFUSED;

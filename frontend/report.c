@@ -3,8 +3,8 @@
 
 enum { LONGEST_TYPE = 120 };
 
-struct diag *report(struct parser *p, enum diag_id id, uint32_t begin, uint32_t end,
-                    const char *a0, const char *a1, const char *a2) {
+struct diag *report(struct parser *p, enum diag_id id, uint32_t begin, uint32_t end, const char *a0,
+                    const char *a1, const char *a2) {
   if (state_out_of_memory(p)) { /* the fault of dummies, not of the text */
     p->refused = p->stop = true;
     return NULL;

@@ -38,16 +38,25 @@ enum float_spelling {
 
 /* A value before its type is known. */
 enum literal_kind {
-  LIT_LOCAL,   /* length, id */
-  LIT_GLOBAL,  /* length, id */
-  LIT_INT,     /* number: magnitude, saturated; the text tells the rest */
-  LIT_FLOAT,   /* length, id: enum float_spelling */
-  LIT_TRUE, LIT_FALSE, LIT_NULL, LIT_UNDEF, LIT_POISON, LIT_ZERO, LIT_NONE,
+  LIT_LOCAL,  /* length, id */
+  LIT_GLOBAL, /* length, id */
+  LIT_INT,    /* number: magnitude, saturated; the text tells the rest */
+  LIT_FLOAT,  /* length, id: enum float_spelling */
+  LIT_TRUE,
+  LIT_FALSE,
+  LIT_NULL,
+  LIT_UNDEF,
+  LIT_POISON,
+  LIT_ZERO,
+  LIT_NONE,
   LIT_CSTRING, /* length */
-  LIT_ARRAY, LIT_VECTOR, LIT_STRUCT, LIT_PACKED, /* first, count: on the operand stack */
-  LIT_CONST,   /* value, type */
-  LIT_ASM,     /* value */
-  LIT_SPLAT,   /* value, type: of one lane */
+  LIT_ARRAY,
+  LIT_VECTOR,
+  LIT_STRUCT,
+  LIT_PACKED, /* first, count: on the operand stack */
+  LIT_CONST,  /* value, type */
+  LIT_ASM,    /* value */
+  LIT_SPLAT,  /* value, type: of one lane */
 };
 struct literal {
   uint32_t begin;
@@ -69,8 +78,8 @@ struct literal {
 };
 
 static inline struct literal state_name(enum literal_kind kind, const struct token *t) {
-  return (struct literal){.begin = t->begin, .kind = kind, .length = t->length,
-                          .id = (uint32_t)t->number};
+  return (struct literal){
+      .begin = t->begin, .kind = kind, .length = t->length, .id = (uint32_t)t->number};
 }
 
 static inline struct literal state_int(const struct token *t) {
@@ -117,7 +126,7 @@ struct name_slot {
 struct forward {
   struct nvm_value value; /* once defined */
   struct nvm_type type;
-  uint32_t begin, end;    /* of the first use */
+  uint32_t begin, end; /* of the first use */
 };
 struct fixup {
   struct nvm_inst_id inst; /* {0}: `operand` indexes the metadata operands */
@@ -131,8 +140,8 @@ struct block_use {
 
 /* Uses of a function or global that are checked at the end of the module. */
 struct symbol_use {
-  uint32_t begin, end;     /* the first use; end 0: none */
-  uint32_t space;          /* address space + 1 that it asked for; 0: none */
+  uint32_t begin, end; /* the first use; end 0: none */
+  uint32_t space;      /* address space + 1 that it asked for; 0: none */
   uint32_t call_begin, call_end;
 };
 
@@ -148,8 +157,14 @@ struct argument {
 
 /* The words before a function's, variable's or call's type. */
 enum {
-  PREFIX_LINKAGE = 1, PREFIX_SYMBOL = 2, PREFIX_CONVENTION = 4, PREFIX_ATTRIBUTE = 8,
-  PREFIX_FLAG = 16, PREFIX_SPACE = 32, PREFIX_UNNAMED = 64, PREFIX_VARIABLE = 128,
+  PREFIX_LINKAGE = 1,
+  PREFIX_SYMBOL = 2,
+  PREFIX_CONVENTION = 4,
+  PREFIX_ATTRIBUTE = 8,
+  PREFIX_FLAG = 16,
+  PREFIX_SPACE = 32,
+  PREFIX_UNNAMED = 64,
+  PREFIX_VARIABLE = 128,
 };
 struct prefixes {
   uint32_t seen; /* PREFIX_ */
@@ -200,10 +215,10 @@ struct parser {
   bool resync;                     /* the next token is a resynchronization */
   bool at_begin;                   /* the error was at the begin of a statement or definition */
   bool in_body;
-  bool stop;                       /* hand out the end of the text */
+  bool stop; /* hand out the end of the text */
   bool refused;
   uint32_t last_resync;
-  uint32_t outside;                /* of the last T_OUTSIDE token */
+  uint32_t outside; /* of the last T_OUTSIDE token */
   struct nvm_type int_types[TYPE_MAX_INT_BITS + 1];
   struct word *words; /* WORD_SLOTS of them */
   const char *ahead;  /* the word behind the last op, which was looked up already */
@@ -211,8 +226,8 @@ struct parser {
 
   struct arena scratch;
   VEC(struct operand) stack;
-  VEC(struct nvm_value) values;   /* operands on their way into a table */
-  VEC(struct nvm_type) types;     /* member lists, nested */
+  VEC(struct nvm_value) values; /* operands on their way into a table */
+  VEC(struct nvm_type) types;   /* member lists, nested */
   VEC(struct nvm_attr) attributes;
   VEC(struct argument) arguments;
   VEC(struct nvm_attrset) sets;
@@ -227,18 +242,18 @@ struct parser {
 
   /* Names. */
   VEC(struct name_slot) slots;
-  VEC(struct local_slot) numbers;  /* %N */
-  VEC(uint32_t) global_numbers;     /* @N: bits of a struct nvm_value */
-  VEC(uint32_t) nodes;              /* !N: index into the module's nodes */
-  VEC(uint32_t) node_uses;          /* by node: begin of its first use + 1 */
-  VEC(uint32_t) comdats;            /* by string: index + 1 into the module's comdats */
-  VEC(uint32_t) comdat_uses;        /* by comdat: begin of its first use + 1 */
-  VEC(struct body_lines) bodies;    /* in their order (scan.c) */
+  VEC(struct local_slot) numbers; /* %N */
+  VEC(uint32_t) global_numbers;   /* @N: bits of a struct nvm_value */
+  VEC(uint32_t) nodes;            /* !N: index into the module's nodes */
+  VEC(uint32_t) node_uses;        /* by node: begin of its first use + 1 */
+  VEC(uint32_t) comdats;          /* by string: index + 1 into the module's comdats */
+  VEC(uint32_t) comdat_uses;      /* by comdat: begin of its first use + 1 */
+  VEC(struct body_lines) bodies;  /* in their order (scan.c) */
   VEC(struct symbol_use) function_uses, global_uses;
   VEC(struct nvm_type) aliased_types; /* by string: what `%T = type i32` means */
-  VEC(uint32_t) type_uses;          /* by string: begin of the first use of a type not yet given */
-  VEC(uint32_t) type_places;        /* by string: begin of the definition + 1 */
-  VEC(uint32_t) type_depths;        /* by type: how deep it nests, 0: not yet known */
+  VEC(uint32_t) type_uses;   /* by string: begin of the first use of a type not yet given */
+  VEC(uint32_t) type_places; /* by string: begin of the definition + 1 */
+  VEC(uint32_t) type_depths; /* by type: how deep it nests, 0: not yet known */
   uint32_t next_global;
   bool scanned_fully;
 
@@ -258,12 +273,12 @@ struct parser {
 
   /* The function being read. */
   struct nvm_function *f;
-  uint32_t function_begin;     /* where its name stands */
-  uint32_t next_body;          /* the first of `bodies` that may be its */
-  struct nvm_block block;      /* {0}: none open */
+  uint32_t function_begin; /* where its name stands */
+  uint32_t next_body;      /* the first of `bodies` that may be its */
+  struct nvm_block block;  /* {0}: none open */
   uint32_t stamp, next_number;
   bool saw_forward;
-  bool block_broken;           /* it had an error: perhaps that was its terminator */
+  bool block_broken; /* it had an error: perhaps that was its terminator */
   VEC(struct forward) forwards;
   VEC(struct fixup) fixups;
   VEC(struct block_use) blocks;
@@ -272,9 +287,9 @@ struct parser {
   struct nvm_type phi_type;
   struct written_type call_type;
   struct literal callee;
-  uint32_t bundle_first; /* of the open bundle, among the arguments */
+  uint32_t bundle_first;   /* of the open bundle, among the arguments */
   uint32_t argument_count; /* without bundles; UINT32_MAX: no bundle met */
-  struct token assigned;       /* the name before the `=` of the statement being read */
+  struct token assigned;   /* the name before the `=` of the statement being read */
   bool has_assigned;
 };
 
@@ -300,8 +315,8 @@ uint32_t lexer_token_end(struct parser *p, uint32_t begin);
 void lexer_offer_words(const struct parser *p, const bool *wanted, struct nearest *n);
 
 /* report.c: diagnostics at [begin, end). */
-struct diag *report(struct parser *p, enum diag_id id, uint32_t begin, uint32_t end,
-                    const char *a0, const char *a1, const char *a2);
+struct diag *report(struct parser *p, enum diag_id id, uint32_t begin, uint32_t end, const char *a0,
+                    const char *a1, const char *a2);
 /* At the token that begins at `begin`, whose text is %0. */
 struct diag *report_token(struct parser *p, enum diag_id id, uint32_t begin, const char *a1,
                           const char *a2);
@@ -351,8 +366,8 @@ struct operand values_typed(struct parser *p, const struct written_type *t,
                             const struct literal *l);
 void values_push(struct parser *p, struct list *l, const struct operand *o);
 bool values_number(struct parser *p, const struct token *t, uint64_t limit, uint64_t *number);
-struct literal values_asm(struct parser *p, uint32_t begin, uint32_t flags, const struct token *text,
-                          const struct token *constraints);
+struct literal values_asm(struct parser *p, uint32_t begin, uint32_t flags,
+                          const struct token *text, const struct token *constraints);
 struct literal values_list(uint32_t begin, enum literal_kind kind, struct list l);
 struct literal values_splat(struct parser *p, uint32_t begin, const struct operand *o);
 struct literal values_cast(struct parser *p, const struct token *op, const struct operand *o,
@@ -388,8 +403,7 @@ struct written_type types_sequence(struct parser *p, const struct token *count,
                                    uint32_t end);
 struct written_type types_struct(struct parser *p, struct list l, bool packed, uint32_t begin,
                                  uint32_t end);
-struct written_type types_empty_struct(struct parser *p, bool packed, uint32_t begin,
-                                       uint32_t end);
+struct written_type types_empty_struct(struct parser *p, bool packed, uint32_t begin, uint32_t end);
 struct written_type types_function(struct parser *p, const struct written_type *result,
                                    struct list l, bool variadic, uint32_t end);
 struct written_type types_named(struct parser *p, const struct token *t);
@@ -433,7 +447,8 @@ void symbols_reset_prefixes(struct parser *p);
 void symbols_check_prefixes(struct parser *p, uint32_t allowed, uint32_t begin);
 struct nvm_attrlist symbols_attribute_list(struct parser *p, struct nvm_attrset function,
                                            struct nvm_attrset result, uint32_t count);
-void symbols_open_header(struct parser *p, const struct written_type *type, const struct token *name);
+void symbols_open_header(struct parser *p, const struct written_type *type,
+                         const struct token *name);
 void symbols_parameter(struct parser *p, const struct written_type *type, const struct token *name);
 void symbols_begin_function(struct parser *p);
 void symbols_declare(struct parser *p);

@@ -12,10 +12,14 @@ void symbols_reset_prefixes(struct parser *p) {
 }
 
 void symbols_check_prefixes(struct parser *p, uint32_t allowed, uint32_t begin) {
-  static const char *const what[] = {
-      "a linkage",     "a visibility or storage class", "a calling convention", "an attribute",
-      "a flag",        "an address space",              "unnamed_addr",
-      "thread_local or externally_initialized"};
+  static const char *const what[] = {"a linkage",
+                                     "a visibility or storage class",
+                                     "a calling convention",
+                                     "an attribute",
+                                     "a flag",
+                                     "an address space",
+                                     "unnamed_addr",
+                                     "thread_local or externally_initialized"};
   uint32_t bad = p->prefixes.seen & ~allowed;
   for (uint32_t i = 0; i < sizeof what / sizeof *what; i++) {
     if (bad >> i & 1) {
@@ -301,15 +305,14 @@ void symbols_abandon_function(struct parser *p) {
 
 static void check_initializer(struct parser *p, const struct token *name,
                               const struct operand *initializer) {
-  bool external = p->prefixes.linkage_written && (p->prefixes.linkage == LINK_EXTERNAL ||
-                                                  p->prefixes.linkage == LINK_EXTERN_WEAK);
+  bool external = p->prefixes.linkage_written &&
+                  (p->prefixes.linkage == LINK_EXTERNAL || p->prefixes.linkage == LINK_EXTERN_WEAK);
   uint32_t begin = names_begin(p, name);
   if (external && initializer)
     report(p, DIAG_INITIALIZER_UNWANTED, initializer->begin, initializer->begin + 1,
            report_copy(p, p->text + begin, name->begin + name->length - begin), NULL, NULL);
   if (!external && !initializer) p->initializer_missing = *name;
 }
-
 
 void symbols_variable(struct parser *p, const struct token *name, bool is_constant,
                       const struct written_type *type, const struct operand *initializer) {
@@ -430,7 +433,8 @@ static void hint_symbol(struct parser *p, struct diag *d, struct nvm_text name) 
   d->hint = (struct nvm_text){b.bytes, b.length};
 }
 
-/* An intrinsic that is called and not declared: frontend/parse.c checks the type of its first call. */
+/* An intrinsic that is called and not declared: frontend/parse.c checks the type of its first call.
+ */
 static bool declares_itself(struct parser *p, struct nvm_value v) {
   struct nvm_text name = module_text(p->m, module_symbol(p->m, v)->name);
   return value_kind(v) == VALUE_FUNCTION && module_function(p->m, v)->type.index != 0 &&

@@ -166,8 +166,8 @@ void types_define(struct parser *p, const struct token *t, const struct written_
     report_token(p, DIAG_REDEFINED, begin, NULL, NULL);
     return;
   }
-  bool is_struct = body && kind_of(p, body->type) == TY_STRUCT &&
-                   type_info(types, body->type)->name.index == 0;
+  bool is_struct =
+      body && kind_of(p, body->type) == TY_STRUCT && type_info(types, body->type)->name.index == 0;
   if (body && !is_struct) {
     if (*use != 0) report_token(p, DIAG_TYPE_TOO_EARLY, *use - 1, NULL, NULL);
     struct nvm_type *alias = alias_slot(p, name);
@@ -199,7 +199,12 @@ enum { ON_PATH = UINT32_MAX };
 struct walk {
   struct parser *p;
   uint32_t *depth;
-  VEC(struct { struct nvm_type type; uint64_t next; uint32_t deepest; }) path;
+  VEC(struct {
+    struct nvm_type type;
+    uint64_t next;
+    uint32_t deepest;
+  })
+  path;
 };
 
 static bool contains_types(const struct parser *p, struct nvm_type type) {
@@ -240,9 +245,10 @@ static bool walk_step(struct walk *w) {
   uint64_t count = info->kind == TY_STRUCT ? info->count : 1;
   if (w->path.data[top].next < count) {
     uint64_t k = w->path.data[top].next;
-    struct nvm_type inner = info->kind == TY_STRUCT ? type_member(&p->m->types, type, (uint32_t)k)
-                                                    : info->element;
-    if (contains_types(p, inner) && w->depth[inner.index] != 0 && w->depth[inner.index] != ON_PATH) {
+    struct nvm_type inner =
+        info->kind == TY_STRUCT ? type_member(&p->m->types, type, (uint32_t)k) : info->element;
+    if (contains_types(p, inner) && w->depth[inner.index] != 0 &&
+        w->depth[inner.index] != ON_PATH) {
       if (w->depth[inner.index] > w->path.data[top].deepest)
         w->path.data[top].deepest = w->depth[inner.index];
       w->path.data[top].next++;

@@ -1,6 +1,6 @@
 /* Values: a literal as written and the type before it become a constant or a local value. Constant
- * expressions are kept as they are written, except bitcasts: those of literals are folded, those that
- * erasing pointer types made empty are dropped. */
+ * expressions are kept as they are written, except bitcasts: those of literals are folded, those
+ * that erasing pointer types made empty are dropped. */
 #include "frontend/state.h"
 #include "ir/eval.h"
 
@@ -14,7 +14,8 @@ static const struct type_info *info_of(const struct parser *p, struct nvm_type t
 
 void values_push(struct parser *p, struct list *l, const struct operand *o) {
   if (VEC_PUSH(&p->scratch, &p->stack, *o)) l->count++;
-  else *l = (struct list){0}; /* what is read of it is any operand: nothing is made of it any more */
+  else
+    *l = (struct list){0}; /* what is read of it is any operand: nothing is made of it any more */
 }
 
 const struct nvm_value *values_take(struct parser *p, struct list l) {
@@ -61,9 +62,7 @@ static struct nvm_value bad_constant(struct parser *p, const struct literal *l,
   return poison(p, type);
 }
 
-static uint32_t digit_value(char c) {
-  return (uint32_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
-}
+static uint32_t digit_value(char c) { return (uint32_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10); }
 
 /* The magnitude of [c, end) in the base; false if it needs more than 128 bits. */
 static bool read_wide(const char *c, const char *end, uint32_t base, nvm_u128 *value) {
@@ -99,7 +98,8 @@ static bool append_digit(uint64_t *words, uint32_t base, uint32_t digit) {
   return carry == 0;
 }
 
-/* Whether the magnitude is a number of that width: below 2^width, a negative one at most 2^(width - 1). */
+/* Whether the magnitude is a number of that width: below 2^width, a negative one at most 2^(width -
+ * 1). */
 static bool words_fit(const uint64_t *words, uint32_t width, bool negative) {
   uint32_t bits = 0;
   bool power = true; /* only the highest bit is set */
@@ -112,12 +112,14 @@ static bool words_fit(const uint64_t *words, uint32_t width, bool negative) {
 }
 
 /* An integer of more than 128 bits, decimal or u0x. */
-static struct nvm_value resolve_big_int(struct parser *p, struct nvm_type type, const struct literal *l, uint32_t width) {
+static struct nvm_value resolve_big_int(struct parser *p, struct nvm_type type,
+                                        const struct literal *l, uint32_t width) {
   const char *text = p->text + l->begin, *end = p->text + lexer_token_end(p, l->begin);
   uint32_t hex = *text == 'u' || *text == 's' ? 3 : 0;
   bool negative = *text == '-', fits = *text != 's';
   uint64_t words[TYPE_MAX_INT_WORDS] = {0}, carry = 1;
-  for (const char *c = text + hex + negative; c < end && fits; c++) fits = append_digit(words, hex ? 16 : 10, digit_value(*c));
+  for (const char *c = text + hex + negative; c < end && fits; c++)
+    fits = append_digit(words, hex ? 16 : 10, digit_value(*c));
   if (!fits || !words_fit(words, width, negative)) {
     report_token(p, DIAG_CONSTANT_RANGE, l->begin, report_type(p, type), NULL);
     return poison(p, type);
@@ -157,13 +159,22 @@ static struct nvm_value resolve_int(struct parser *p, struct nvm_type type,
 
 static bool float_format_of(enum type_kind kind, enum float_format *format) {
   switch (kind) {
-  case TY_HALF: *format = FLOAT_HALF; return true;
-  case TY_BFLOAT: *format = FLOAT_BFLOAT; return true;
-  case TY_FLOAT: *format = FLOAT_SINGLE; return true;
-  case TY_DOUBLE: *format = FLOAT_DOUBLE; return true;
-  case TY_NONE: case TY_VOID: case TY_LABEL: case TY_METADATA: case TY_TOKEN: case TY_INT:
-  case TY_PTR: case TY_VECTOR: case TY_ARRAY: case TY_STRUCT: case TY_FUNCTION:
-  case TY_KIND_COUNT: break;
+    case TY_HALF: *format = FLOAT_HALF; return true;
+    case TY_BFLOAT: *format = FLOAT_BFLOAT; return true;
+    case TY_FLOAT: *format = FLOAT_SINGLE; return true;
+    case TY_DOUBLE: *format = FLOAT_DOUBLE; return true;
+    case TY_NONE:
+    case TY_VOID:
+    case TY_LABEL:
+    case TY_METADATA:
+    case TY_TOKEN:
+    case TY_INT:
+    case TY_PTR:
+    case TY_VECTOR:
+    case TY_ARRAY:
+    case TY_STRUCT:
+    case TY_FUNCTION:
+    case TY_KIND_COUNT: break;
   }
   return false;
 }
@@ -197,9 +208,9 @@ static struct nvm_value resolve_float(struct parser *p, struct nvm_type type,
   bool exact = true, ok = false;
   if (!float_format_of(type_kind(&p->m->types, type), &format)) return bad_constant(p, l, type);
   switch ((enum float_spelling)l->id) {
-  case SPELLED_BITS: ok = float_from_bits(text, l->length, format, &bits, &exact); break;
-  case SPELLED_SPECIAL: ok = float_from_special(text, l->length, format, &bits); break;
-  case SPELLED_DECIMAL: ok = float_from_decimal(text, l->length, format, &bits); break;
+    case SPELLED_BITS: ok = float_from_bits(text, l->length, format, &bits, &exact); break;
+    case SPELLED_SPECIAL: ok = float_from_special(text, l->length, format, &bits); break;
+    case SPELLED_DECIMAL: ok = float_from_decimal(text, l->length, format, &bits); break;
   }
   if (!ok) return bad_constant(p, l, type);
   if (!exact) report_token(p, DIAG_CONSTANT_INEXACT, l->begin, report_type(p, type), NULL);
@@ -243,8 +254,7 @@ static bool check_elements(struct parser *p, const struct literal *l, struct nvm
     struct nvm_type wanted = type_element(&p->m->types, type, i);
     if (!check_constant(p, o)) return false;
     if (!type_equal(o->type, wanted)) {
-      report_token(p, DIAG_ELEMENT_TYPE, o->begin, report_type(p, o->type),
-                   report_type(p, wanted));
+      report_token(p, DIAG_ELEMENT_TYPE, o->begin, report_type(p, o->type), report_type(p, wanted));
       return false;
     }
   }
@@ -254,11 +264,11 @@ static bool check_elements(struct parser *p, const struct literal *l, struct nvm
 static bool kind_matches(const struct type_info *info, uint32_t literal) {
   bool packed = info->flags & TYPE_PACKED;
   switch (literal) {
-  case LIT_ARRAY: return info->kind == TY_ARRAY;
-  case LIT_VECTOR: return info->kind == TY_VECTOR;
-  case LIT_STRUCT: return info->kind == TY_STRUCT && !packed && !(info->flags & TYPE_OPAQUE);
-  case LIT_PACKED: return info->kind == TY_STRUCT && packed;
-  default: return false;
+    case LIT_ARRAY: return info->kind == TY_ARRAY;
+    case LIT_VECTOR: return info->kind == TY_VECTOR;
+    case LIT_STRUCT: return info->kind == TY_STRUCT && !packed && !(info->flags & TYPE_OPAQUE);
+    case LIT_PACKED: return info->kind == TY_STRUCT && packed;
+    default: return false;
   }
 }
 
@@ -304,47 +314,45 @@ static struct nvm_value resolve_zero(struct parser *p, struct nvm_type type,
   return const_zero(p->m, type);
 }
 
-static bool takes_undef(enum type_kind kind) {
-  return kind >= TY_INT && kind != TY_FUNCTION;
-}
+static bool takes_undef(enum type_kind kind) { return kind >= TY_INT && kind != TY_FUNCTION; }
 
 struct nvm_value values_resolve(struct parser *p, struct nvm_type type, const struct literal *l) {
   enum type_kind kind = type_kind(&p->m->types, type);
   switch ((enum literal_kind)l->kind) {
-  case LIT_LOCAL: return names_local(p, l, type);
-  case LIT_GLOBAL: return names_global(p, l, type);
-  case LIT_INT: return resolve_int(p, type, l);
-  case LIT_FLOAT: return resolve_float(p, type, l);
-  case LIT_TRUE:
-  case LIT_FALSE:
-    if (!type_equal(type, TYPE_I1)) return bad_constant(p, l, type);
-    return const_int(p->m, type, l->kind == LIT_TRUE);
-  case LIT_NULL:
-    if (kind != TY_PTR) return bad_constant(p, l, type);
-    return const_null(p->m, type);
-  case LIT_UNDEF:
-    if (!takes_undef(kind)) return bad_constant(p, l, type);
-    return const_undef(p->m, type);
-  case LIT_POISON:
-    if (!takes_undef(kind)) return bad_constant(p, l, type);
-    return const_poison(p->m, type);
-  case LIT_ZERO: return resolve_zero(p, type, l);
-  case LIT_NONE:
-    if (kind != TY_TOKEN) return bad_constant(p, l, type);
-    return const_token_none(p->m);
-  case LIT_CSTRING: return resolve_string(p, type, l);
-  case LIT_ARRAY:
-  case LIT_VECTOR:
-  case LIT_STRUCT:
-  case LIT_PACKED: return resolve_list(p, type, l);
-  case LIT_CONST:
-    if (type_equal(l->type, type)) return l->value;
-    report_token(p, DIAG_VALUE_TYPE, l->begin, report_type(p, l->type), report_type(p, type));
-    return poison(p, type);
-  case LIT_ASM:
-    report_token(p, DIAG_NOT_A_CONSTANT, l->begin, NULL, NULL);
-    return poison(p, type);
-  case LIT_SPLAT: return resolve_splat(p, type, l);
+    case LIT_LOCAL: return names_local(p, l, type);
+    case LIT_GLOBAL: return names_global(p, l, type);
+    case LIT_INT: return resolve_int(p, type, l);
+    case LIT_FLOAT: return resolve_float(p, type, l);
+    case LIT_TRUE:
+    case LIT_FALSE:
+      if (!type_equal(type, TYPE_I1)) return bad_constant(p, l, type);
+      return const_int(p->m, type, l->kind == LIT_TRUE);
+    case LIT_NULL:
+      if (kind != TY_PTR) return bad_constant(p, l, type);
+      return const_null(p->m, type);
+    case LIT_UNDEF:
+      if (!takes_undef(kind)) return bad_constant(p, l, type);
+      return const_undef(p->m, type);
+    case LIT_POISON:
+      if (!takes_undef(kind)) return bad_constant(p, l, type);
+      return const_poison(p->m, type);
+    case LIT_ZERO: return resolve_zero(p, type, l);
+    case LIT_NONE:
+      if (kind != TY_TOKEN) return bad_constant(p, l, type);
+      return const_token_none(p->m);
+    case LIT_CSTRING: return resolve_string(p, type, l);
+    case LIT_ARRAY:
+    case LIT_VECTOR:
+    case LIT_STRUCT:
+    case LIT_PACKED: return resolve_list(p, type, l);
+    case LIT_CONST:
+      if (type_equal(l->type, type)) return l->value;
+      report_token(p, DIAG_VALUE_TYPE, l->begin, report_type(p, l->type), report_type(p, type));
+      return poison(p, type);
+    case LIT_ASM:
+      report_token(p, DIAG_NOT_A_CONSTANT, l->begin, NULL, NULL);
+      return poison(p, type);
+    case LIT_SPLAT: return resolve_splat(p, type, l);
   }
   return VALUE_NULL;
 }
@@ -373,8 +381,8 @@ struct operand values_typed(struct parser *p, const struct written_type *t,
   return o;
 }
 
-struct literal values_asm(struct parser *p, uint32_t begin, uint32_t flags, const struct token *text,
-                          const struct token *constraints) {
+struct literal values_asm(struct parser *p, uint32_t begin, uint32_t flags,
+                          const struct token *text, const struct token *constraints) {
   struct literal l = {.begin = begin, .kind = LIT_ASM};
   struct nvm_str a = names_string(p, text), b = names_string(p, constraints);
   l.value = const_asm(p->m, a, b, (uint16_t)flags);
@@ -440,33 +448,48 @@ struct nvm_type values_op_type(struct parser *p, enum op op, const struct token 
                                const struct operand *operands, uint32_t count) {
   struct type_table *t = &p->m->types;
   switch (op_table[op].form) {
-  case FORM_UNARY: return has_count(p, op, at, count, 1) ? operands[0].type : TYPE_NONE;
-  case FORM_BINARY:
-    if (!has_count(p, op, at, count, 2) || !same_types(p, &operands[0], &operands[1]))
-      return TYPE_NONE;
-    return operands[0].type;
-  case FORM_CMP:
-    if (!same_types(p, &operands[0], &operands[1])) return TYPE_NONE;
-    return type_with_lanes_of(t, TYPE_I1, type_is_vector(t, operands[0].type) ? operands[0].type
-                                                                             : TYPE_NONE);
-  case FORM_SELECT:
-    if (!has_count(p, op, at, count, 3) || !same_types(p, &operands[1], &operands[2]))
-      return TYPE_NONE;
-    return operands[1].type;
-  case FORM_EXTRACTELEMENT:
-    if (!has_count(p, op, at, count, 2)) return TYPE_NONE;
-    if (!type_is_vector(t, operands[0].type)) return refuse_operand(p, op, &operands[0]);
-    return info_of(p, operands[0].type)->element;
-  case FORM_INSERTELEMENT:
-    if (!has_count(p, op, at, count, 3)) return TYPE_NONE;
-    if (!type_is_vector(t, operands[0].type)) return refuse_operand(p, op, &operands[0]);
-    return operands[0].type;
-  case FORM_SHUFFLEVECTOR:
-    return has_count(p, op, at, count, 3) ? shuffle_type(p, op, operands) : TYPE_NONE;
-  case FORM_NONE: case FORM_RET: case FORM_BR: case FORM_CONDBR: case FORM_SWITCH:
-  case FORM_ALLOCA: case FORM_LOAD: case FORM_STORE: case FORM_FENCE: case FORM_CMPXCHG:
-  case FORM_ATOMICRMW: case FORM_GEP: case FORM_CAST: case FORM_PHI: case FORM_CALL:
-  case FORM_EXTRACTVALUE: case FORM_INSERTVALUE: case FORM_VA_ARG: case FORM_DBG_RECORD: break;
+    case FORM_UNARY: return has_count(p, op, at, count, 1) ? operands[0].type : TYPE_NONE;
+    case FORM_BINARY:
+      if (!has_count(p, op, at, count, 2) || !same_types(p, &operands[0], &operands[1]))
+        return TYPE_NONE;
+      return operands[0].type;
+    case FORM_CMP:
+      if (!same_types(p, &operands[0], &operands[1])) return TYPE_NONE;
+      return type_with_lanes_of(t, TYPE_I1,
+                                type_is_vector(t, operands[0].type) ? operands[0].type : TYPE_NONE);
+    case FORM_SELECT:
+      if (!has_count(p, op, at, count, 3) || !same_types(p, &operands[1], &operands[2]))
+        return TYPE_NONE;
+      return operands[1].type;
+    case FORM_EXTRACTELEMENT:
+      if (!has_count(p, op, at, count, 2)) return TYPE_NONE;
+      if (!type_is_vector(t, operands[0].type)) return refuse_operand(p, op, &operands[0]);
+      return info_of(p, operands[0].type)->element;
+    case FORM_INSERTELEMENT:
+      if (!has_count(p, op, at, count, 3)) return TYPE_NONE;
+      if (!type_is_vector(t, operands[0].type)) return refuse_operand(p, op, &operands[0]);
+      return operands[0].type;
+    case FORM_SHUFFLEVECTOR:
+      return has_count(p, op, at, count, 3) ? shuffle_type(p, op, operands) : TYPE_NONE;
+    case FORM_NONE:
+    case FORM_RET:
+    case FORM_BR:
+    case FORM_CONDBR:
+    case FORM_SWITCH:
+    case FORM_ALLOCA:
+    case FORM_LOAD:
+    case FORM_STORE:
+    case FORM_FENCE:
+    case FORM_CMPXCHG:
+    case FORM_ATOMICRMW:
+    case FORM_GEP:
+    case FORM_CAST:
+    case FORM_PHI:
+    case FORM_CALL:
+    case FORM_EXTRACTVALUE:
+    case FORM_INSERTVALUE:
+    case FORM_VA_ARG:
+    case FORM_DBG_RECORD: break;
   }
   return TYPE_NONE;
 }
@@ -504,8 +527,10 @@ struct nvm_type values_member_type(struct parser *p, struct nvm_type type,
 void values_push_index(struct parser *p, struct list *l, const struct token *t) {
   uint64_t number;
   values_number(p, t, UINT32_MAX, &number);
-  struct operand o = {.value = const_int(p->m, TYPE_I32, number), .type = TYPE_I32,
-                      .pointee = TYPE_LABEL, .begin = t->begin};
+  struct operand o = {.value = const_int(p->m, TYPE_I32, number),
+                      .type = TYPE_I32,
+                      .pointee = TYPE_LABEL,
+                      .begin = t->begin};
   values_push(p, l, &o);
 }
 
@@ -536,11 +561,14 @@ static bool check_op(struct parser *p, const struct token *op) {
   return values_check_flags(p, token_op(op), op, token_flags(op));
 }
 
-/* Ops that only pick and join bits are folded where all bits are literals: initializers have no vectors to compute with. */
-static struct nvm_value value_or_expression(struct parser *p, const struct token *op, struct nvm_type type,
-                                            const struct nvm_value *operands, uint32_t count) {
+/* Ops that only pick and join bits are folded where all bits are literals: initializers have no
+ * vectors to compute with. */
+static struct nvm_value value_or_expression(struct parser *p, const struct token *op,
+                                            struct nvm_type type, const struct nvm_value *operands,
+                                            uint32_t count) {
   enum op o = token_op(op);
-  bool moves_bits = o == OP_BITCAST || o == OP_EXTRACTELEMENT || o == OP_INSERTELEMENT || o == OP_SHUFFLEVECTOR;
+  bool moves_bits =
+      o == OP_BITCAST || o == OP_EXTRACTELEMENT || o == OP_INSERTELEMENT || o == OP_SHUFFLEVECTOR;
   struct nvm_value v = moves_bits ? eval_fold(p->m, o, 0, 0, type, operands, count) : VALUE_NULL;
   return value_is_none(v) ? const_expr(p->m, o, token_flags(op), type, operands, count, 0) : v;
 }
@@ -606,8 +634,7 @@ struct literal values_member(struct parser *p, const struct token *op, struct li
   struct nvm_type type = p->stack.data[l.first].type, member = TYPE_NONE;
   uint32_t written = 0;
   while (written < l.count && !state_is_index(&p->stack.data[l.first + written])) written++;
-  if (written != given)
-    has_count(p, token_op(op), op, written, given);
+  if (written != given) has_count(p, token_op(op), op, written, given);
   else if (all_constant(p, l))
     member = values_member_type(p, type, p->stack.data + l.first + given, l.count - given);
   const struct nvm_value *operands = values_take(p, l);

@@ -36,8 +36,8 @@ enum nvmini_status {
   NVMINI_OK = 0,
   NVMINI_REFUSED,       /* the input has errors; each was reported */
   NVMINI_OUT_OF_MEMORY, /* the allocator refused, or the memory limit was reached; reported */
-  NVMINI_BAD_OPTION,    /* an option is unknown, has a wrong value or contradicts another; reported */
-  NVMINI_BUG,           /* a fault of nvmini's own; reported, with the part it happened in */
+  NVMINI_BAD_OPTION, /* an option is unknown, has a wrong value or contradicts another; reported */
+  NVMINI_BUG,        /* a fault of nvmini's own; reported, with the part it happened in */
 };
 
 enum nvmini_severity { NVMINI_ERROR, NVMINI_WARNING, NVMINI_REMARK, NVMINI_NOTE };
@@ -88,30 +88,34 @@ NVMINI_API void nvmini_on_diagnostic(struct nvmini_context *context, nvmini_repo
                                      void *user);
 
 /* From now on the IR dumps that --print-before, --print-after and --print-changed ask for, and the
- * tables of --time-passes and --stats, go to `dump`, called with `user`; the text is valid during the call. NULL: nowhere. */
+ * tables of --time-passes and --stats, go to `dump`, called with `user`; the text is valid during
+ * the call. NULL: nowhere. */
 typedef void nvmini_dump(void *user, struct nvmini_text text);
 NVMINI_API void nvmini_on_dump(struct nvmini_context *context, nvmini_dump *dump, void *user);
 
-/* From now on the loop vectorizer's plans go to `plan`, as text or, if `graphs` is not 0, for Graphviz. */
-NVMINI_API void nvmini_on_plan(struct nvmini_context *context, nvmini_dump *plan, void *user, int graphs);
+/* From now on the loop vectorizer's plans go to `plan`, as text or, if `graphs` is not 0, for
+ * Graphviz. */
+NVMINI_API void nvmini_on_plan(struct nvmini_context *context, nvmini_dump *plan, void *user,
+                               int graphs);
 
-/* What the optimizer did, did not do and why, or found out: LLVM's optimization remarks. The text is
- * the values of the arguments in a row; their keys ("String" for plain text) are for programs. */
+/* What the optimizer did, did not do and why, or found out: LLVM's optimization remarks. The text
+ * is the values of the arguments in a row; their keys ("String" for plain text) are for programs.
+ */
 enum nvmini_remark_kind { NVMINI_PASSED, NVMINI_MISSED, NVMINI_ANALYSIS };
 struct nvmini_remark_argument {
   struct nvmini_text key, value;
 };
 struct nvmini_remark {
   enum nvmini_remark_kind kind;
-  const char *pass, *name;   /* NUL-terminated: "inline", "TooCostly" */
+  const char *pass, *name; /* NUL-terminated: "inline", "TooCostly" */
   struct nvmini_text function;
-  struct nvmini_text file;   /* of the place: the source's, or as given to nvmini_parse */
-  uint32_t line, column;     /* from 1; 0: not known */
+  struct nvmini_text file; /* of the place: the source's, or as given to nvmini_parse */
+  uint32_t line, column;   /* from 1; 0: not known */
   const struct nvmini_remark_argument *arguments;
   size_t count;
 };
-/* From now on remarks go to `remark`, called with `user`; the record is valid during the call. NULL:
- * nowhere, which costs nothing. */
+/* From now on remarks go to `remark`, called with `user`; the record is valid during the call.
+ * NULL: nowhere, which costs nothing. */
 typedef void nvmini_remark_report(void *user, const struct nvmini_remark *remark);
 NVMINI_API void nvmini_on_remark(struct nvmini_context *context, nvmini_remark_report *remark,
                                  void *user);
@@ -122,8 +126,8 @@ NVMINI_API void nvmini_on_remark(struct nvmini_context *context, nvmini_remark_r
  *   --prec-sqrt=0..1  --error-limit=N (0: none)  -O0 … -O3 (-O3 unless set)
  *   -Ofc=max|mid|min (fast compilation)  --passes=LIST  --verify-each  --time-passes  --stats
  *   --asm-verbose
- *   -WNAME  -Wno-NAME (report a warning or not, by its id)  -Werror, --warnings-as-errors  -Wno-error
- *   -Werror=NAME  -Wno-error=NAME
+ *   -WNAME  -Wno-NAME (report a warning or not, by its id)  -Werror, --warnings-as-errors
+ * -Wno-error -Werror=NAME  -Wno-error=NAME
  *   --print-before=PASS  --print-after=PASS (*: all)  --print-changed  --only-function=NAME
  *   --opt-bisect-limit=N
  *   --knob=NAME=VALUE: `nvmini knobs` lists them; each may be set several times, the last one holds
@@ -131,8 +135,7 @@ NVMINI_API void nvmini_on_remark(struct nvmini_context *context, nvmini_remark_r
  *
  * Returns NVMINI_BAD_OPTION, having changed nothing, for anything else. A CPU must be set before
  * the first nvmini_compile; there is no default. */
-NVMINI_API enum nvmini_status nvmini_set_option(struct nvmini_context *context,
-                                                const char *option);
+NVMINI_API enum nvmini_status nvmini_set_option(struct nvmini_context *context, const char *option);
 
 /* Reads a module of `length` bytes; text[length] must be a NUL, as it is behind a C string. On
  * NVMINI_OK *module is the caller's to release; otherwise it is NULL. `text` and `name` are
@@ -173,8 +176,7 @@ NVMINI_API enum nvmini_status nvmini_optimize(struct nvmini_module *module);
 
 /* The same, and compiles what comes out to PTX. Valid until the next call
  * that takes this module; a NUL follows it. */
-NVMINI_API enum nvmini_status nvmini_compile(struct nvmini_module *module,
-                                             struct nvmini_text *ptx);
+NVMINI_API enum nvmini_status nvmini_compile(struct nvmini_module *module, struct nvmini_text *ptx);
 
 /* Bytes that the context and its modules hold now, and the most they ever held. */
 NVMINI_API size_t nvmini_memory_used(const struct nvmini_context *context);

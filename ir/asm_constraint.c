@@ -1,25 +1,28 @@
-/* See asm_constraint.h. What LLVM accepts and PTX has no use for (several letters, alternatives, named
- * registers, labels of asm goto) is refused with a sentence of its own. */
+/* See asm_constraint.h. What LLVM accepts and PTX has no use for (several letters, alternatives,
+ * named registers, labels of asm goto) is refused with a sentence of its own. */
 #include "ir/asm_constraint.h"
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* The code after the flags: an output's number, or a letter. */
-static const char *read_code(struct nvm_text code, const struct asm_constraints *all, struct asm_constraint *out) {
+static const char *read_code(struct nvm_text code, const struct asm_constraints *all,
+                             struct asm_constraint *out) {
   if (code.length > 0 && is_digit(code.bytes[0])) {
     size_t k = 0;
     out->is_tied = true;
     for (; k < code.length && is_digit(code.bytes[k]) && out->tied < ASM_MAX_OPERANDS; k++)
       out->tied = out->tied * 10 + (uint32_t)(code.bytes[k] - '0');
     const struct asm_constraint *to = out->tied < all->count ? &all->of[out->tied] : NULL;
-    if (k < code.length || out->output || !to || !to->output || to->indirect) return "constraint tied to no output";
+    if (k < code.length || out->output || !to || !to->output || to->indirect)
+      return "constraint tied to no output";
     return NULL;
   }
   if (code.length > 0 && code.bytes[0] == '{') return "named register, which PTX does not have,";
   if (code.length != 1 || !strchr("bchrlNqfdnismC", code.bytes[0])) return "unknown constraint";
   out->letter = code.bytes[0];
   if (out->output && strchr("nisC", out->letter)) return "constant as an output";
-  if (out->output && out->letter == 'm' && !out->indirect) return "output in memory that is not indirect";
+  if (out->output && out->letter == 'm' && !out->indirect)
+    return "output in memory that is not indirect";
   if (out->indirect && out->letter != 'm') return "indirect operand that is not memory";
   return NULL;
 }
@@ -44,13 +47,15 @@ static bool is_clobber(struct nvm_text word) {
   return word.length > 2 && word.bytes[1] == '{' && word.bytes[word.length - 1] == '}';
 }
 
-const char *asm_constraints_read(struct nvm_text text, struct asm_constraints *out, struct nvm_text *word) {
+const char *asm_constraints_read(struct nvm_text text, struct asm_constraints *out,
+                                 struct nvm_text *word) {
   const char *p = text.bytes, *end = p + text.length, *wrong = NULL;
   bool clobbered = false, more = text.length > 0;
   out->count = out->results = 0;
   while (more && !wrong) {
     const char *start = p;
-    for (bool braced = false; p < end && (braced || *p != ','); p++) braced = *p == '{' || (braced && *p != '}');
+    for (bool braced = false; p < end && (braced || *p != ','); p++)
+      braced = *p == '{' || (braced && *p != '}');
     *word = (struct nvm_text){start, (size_t)(p - start)};
     if (word->length == 0) wrong = "empty constraint";
     else if (*start != '~') wrong = read_one(*word, out, clobbered);

@@ -82,8 +82,7 @@ static bool list_hash_record(const void *table, uint32_t k, uint32_t *hash) {
 }
 
 static bool list_matches(const struct attr_table_data *t, uint32_t k,
-                         const struct attrlist_info *wanted,
-                         const struct nvm_attrset *parameters) {
+                         const struct attrlist_info *wanted, const struct nvm_attrset *parameters) {
   const struct attrlist_info *l = &t->lists.data[k];
   if (l->function.index != wanted->function.index || l->result.index != wanted->result.index ||
       l->count != wanted->count)
@@ -117,7 +116,8 @@ struct nvm_attrset attrset_make(struct attr_table_data *t, const struct nvm_attr
       !VEC_PUSH(t->arena, &t->sets, set))
     return none;
   attrs = pool_rebase(attrs, offset, t->attrs.data);
-  for (uint32_t i = 0; i < count; i++) t->sets.data[k].has[attrs[i].id / 64] |= UINT64_C(1) << attrs[i].id % 64;
+  for (uint32_t i = 0; i < count; i++)
+    t->sets.data[k].has[attrs[i].id / 64] |= UINT64_C(1) << attrs[i].id % 64;
   for (uint32_t i = 0; i < count; i++) t->attrs.data[t->attrs.count++] = attrs[i];
   intern_enter(t->slots, t->slot_count, hash, k);
   return (struct nvm_attrset){k};
@@ -128,8 +128,7 @@ static struct nvm_attrlist list_add(struct attr_table_data *t, struct attrlist_i
   const struct nvm_attrlist none = {0};
   uint32_t k = t->lists.count;
   list.first = t->parameter_sets.count;
-  size_t offset =
-      pool_offset(parameters, t->parameter_sets.data, list.first * sizeof *parameters);
+  size_t offset = pool_offset(parameters, t->parameter_sets.data, list.first * sizeof *parameters);
   if (!intern_room(t->arena, &t->list_slots, &t->list_slot_count, 1, k, list_hash_record, t) ||
       !VEC_RESERVE(t->arena, &t->parameter_sets, (uint64_t)list.first + list.count) ||
       !VEC_PUSH(t->arena, &t->lists, list))
@@ -141,7 +140,8 @@ static struct nvm_attrlist list_add(struct attr_table_data *t, struct attrlist_i
   return (struct nvm_attrlist){k};
 }
 
-struct nvm_attrset attrset_without(struct attr_table_data *t, struct nvm_attrset s, enum attr_id id, struct arena *scratch) {
+struct nvm_attrset attrset_without(struct attr_table_data *t, struct nvm_attrset s, enum attr_id id,
+                                   struct arena *scratch) {
   struct attrset_info info = t->sets.data[s.index];
   struct nvm_attr *left = arena_alloc(scratch, (info.count + 1) * sizeof *left);
   uint32_t count = 0;
@@ -163,7 +163,8 @@ struct nvm_attrlist attrlist_make(struct attr_table_data *t, struct nvm_attrset 
   return list_add(t, list, parameters, hash);
 }
 
-const struct nvm_attr *attrset_get(const struct attr_table_data *t, struct nvm_attrset s, enum attr_id id) {
+const struct nvm_attr *attrset_get(const struct attr_table_data *t, struct nvm_attrset s,
+                                   enum attr_id id) {
   const struct attrset_info *set = &t->sets.data[s.index];
   for (uint32_t i = 0; i < set->count; i++)
     if (t->attrs.data[set->first + i].id == id) return &t->attrs.data[set->first + i];
@@ -171,7 +172,9 @@ const struct nvm_attr *attrset_get(const struct attr_table_data *t, struct nvm_a
 }
 
 uint32_t attr_align_bytes(const struct nvm_attr *align) {
-  return align == NULL ? 0 : align->number > INT32_MAX ? UINT32_C(1) << 31 : (uint32_t)align->number;
+  return align == NULL               ? 0
+         : align->number > INT32_MAX ? UINT32_C(1) << 31
+                                     : (uint32_t)align->number;
 }
 
 uint32_t attrset_align(const struct attr_table_data *t, struct nvm_attrset s) {

@@ -96,22 +96,26 @@ bool attr_table_init(struct attr_table_data *t, struct arena *arena);
 struct nvm_attrset attrset_make(struct attr_table_data *t, const struct nvm_attr *attrs,
                                 uint32_t count);
 /* The set without that attribute; `scratch` for a copy. {0} when out of memory. */
-struct nvm_attrset attrset_without(struct attr_table_data *t, struct nvm_attrset s, enum attr_id id, struct arena *scratch);
+struct nvm_attrset attrset_without(struct attr_table_data *t, struct nvm_attrset s, enum attr_id id,
+                                   struct arena *scratch);
 struct nvm_attrlist attrlist_make(struct attr_table_data *t, struct nvm_attrset function,
                                   struct nvm_attrset result, const struct nvm_attrset *parameters,
                                   uint32_t count);
 
-static inline bool attrset_has(const struct attr_table_data *t, struct nvm_attrset s, enum attr_id id) {
+static inline bool attrset_has(const struct attr_table_data *t, struct nvm_attrset s,
+                               enum attr_id id) {
   return t->sets.data[s.index].has[id / 64] >> id % 64 & 1;
 }
 /* The attribute with this id, which the set has. */
-const struct nvm_attr *attrset_get(const struct attr_table_data *t, struct nvm_attrset s, enum attr_id id);
+const struct nvm_attr *attrset_get(const struct attr_table_data *t, struct nvm_attrset s,
+                                   enum attr_id id);
 /* The attribute with this id in the set, or NULL. */
-static inline const struct nvm_attr *attrset_find(const struct attr_table_data *t, struct nvm_attrset s,
-                                                  enum attr_id id) {
+static inline const struct nvm_attr *attrset_find(const struct attr_table_data *t,
+                                                  struct nvm_attrset s, enum attr_id id) {
   return attrset_has(t, s, id) ? attrset_get(t, s, id) : NULL;
 }
-/* The bytes of an `align` (NULL: 0), of a set's; 2^32, the largest of the language, counts as 2^31. */
+/* The bytes of an `align` (NULL: 0), of a set's; 2^32, the largest of the language, counts as 2^31.
+ */
 uint32_t attr_align_bytes(const struct nvm_attr *align);
 uint32_t attrset_align(const struct attr_table_data *t, struct nvm_attrset s);
 /* The string attribute with this key, or NULL. */

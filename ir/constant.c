@@ -34,11 +34,11 @@ static uint32_t constant_hash(const struct constant_info *info, const struct nvm
   uint32_t h = info->kind | (uint32_t)info->op << 8 | (uint32_t)info->flags << 16;
   h = hash_mix(h, (uint64_t)info->type.index << 32 | info->aux);
   switch (constant_content(info)) {
-  case CONTENT_BITS: return hash_mix(h, info->bits);
-  case CONTENT_WIDE: return hash_mix(hash_mix(h, wide[0]), wide[1]);
-  case CONTENT_OPERANDS:
-    for (uint32_t i = 0; i < info->count; i++) h = hash_mix(h, operands[i].bits);
-    return hash_mix(h, info->count);
+    case CONTENT_BITS: return hash_mix(h, info->bits);
+    case CONTENT_WIDE: return hash_mix(hash_mix(h, wide[0]), wide[1]);
+    case CONTENT_OPERANDS:
+      for (uint32_t i = 0; i < info->count; i++) h = hash_mix(h, operands[i].bits);
+      return hash_mix(h, info->count);
   }
   return h;
 }
@@ -55,13 +55,13 @@ static bool constant_hash_record(const void *table, uint32_t k, uint32_t *hash) 
 static bool content_matches(const struct constant_table *t, const struct constant_info *a,
                             const struct constant_probe *p) {
   switch (constant_content(a)) {
-  case CONTENT_BITS: return a->bits == p->info.bits;
-  case CONTENT_WIDE:
-    return t->wide.data[a->first] == p->wide[0] && t->wide.data[a->first + 1] == p->wide[1];
-  case CONTENT_OPERANDS:
-    return a->count == p->info.count &&
-           (a->count == 0 || memcmp(t->operands.data + a->first, p->operands,
-                                    a->count * sizeof *p->operands) == 0);
+    case CONTENT_BITS: return a->bits == p->info.bits;
+    case CONTENT_WIDE:
+      return t->wide.data[a->first] == p->wide[0] && t->wide.data[a->first + 1] == p->wide[1];
+    case CONTENT_OPERANDS:
+      return a->count == p->info.count &&
+             (a->count == 0 || memcmp(t->operands.data + a->first, p->operands,
+                                      a->count * sizeof *p->operands) == 0);
   }
   return false;
 }
@@ -97,9 +97,9 @@ static bool add_wide(struct constant_table *t, struct constant_probe *p) {
 
 static bool add_content(struct constant_table *t, struct constant_probe *p) {
   switch (constant_content(&p->info)) {
-  case CONTENT_BITS: return true;
-  case CONTENT_WIDE: return add_wide(t, p);
-  case CONTENT_OPERANDS: return add_operands(t, p);
+    case CONTENT_BITS: return true;
+    case CONTENT_WIDE: return add_wide(t, p);
+    case CONTENT_OPERANDS: return add_operands(t, p);
   }
   return false;
 }
@@ -191,12 +191,22 @@ struct nvm_value const_token_none(struct nvm_module *m) {
 
 struct nvm_value const_zero(struct nvm_module *m, struct nvm_type type) {
   switch (type_kind(&m->types, type)) {
-  case TY_INT: return const_int(m, type, 0);
-  case TY_HALF: case TY_BFLOAT: case TY_FLOAT: case TY_DOUBLE: return const_float(m, type, 0);
-  case TY_PTR: return const_null(m, type);
-  case TY_TOKEN: return const_token_none(m);
-  case TY_NONE: case TY_VOID: case TY_LABEL: case TY_METADATA: case TY_VECTOR: case TY_ARRAY:
-  case TY_STRUCT: case TY_FUNCTION: case TY_KIND_COUNT: break;
+    case TY_INT: return const_int(m, type, 0);
+    case TY_HALF:
+    case TY_BFLOAT:
+    case TY_FLOAT:
+    case TY_DOUBLE: return const_float(m, type, 0);
+    case TY_PTR: return const_null(m, type);
+    case TY_TOKEN: return const_token_none(m);
+    case TY_NONE:
+    case TY_VOID:
+    case TY_LABEL:
+    case TY_METADATA:
+    case TY_VECTOR:
+    case TY_ARRAY:
+    case TY_STRUCT:
+    case TY_FUNCTION:
+    case TY_KIND_COUNT: break;
   }
   return intern_bits(m, CONST_ZERO, type, 0);
 }
@@ -300,7 +310,8 @@ bool const_words(const struct nvm_module *m, struct nvm_value v, uint64_t *words
   memset(words, 0, TYPE_MAX_INT_WORDS * sizeof *words);
   if (kind_of(m, v) == CONST_BIG_INT) {
     struct nvm_text text = module_text(m, constant_info(&m->constants, v)->str);
-    for (uint32_t k = 0; k < text.length; k++) words[k / 8] |= (uint64_t)(unsigned char)text.bytes[k] << k % 8 * 8;
+    for (uint32_t k = 0; k < text.length; k++)
+      words[k / 8] |= (uint64_t)(unsigned char)text.bytes[k] << k % 8 * 8;
     return true;
   }
   if (!const_is_int(m, v, &value)) return false;
@@ -324,19 +335,28 @@ bool const_is_undef_or_poison(const struct nvm_module *m, struct nvm_value v) {
 
 bool const_is_zero(const struct nvm_module *m, struct nvm_value v) {
   switch (kind_of(m, v)) {
-  case CONST_INT: case CONST_FLOAT: {
-    const struct constant_info *info = constant_info(&m->constants, v);
-    if (constant_content(info) == CONTENT_BITS) return info->bits == 0;
-    const uint64_t *wide = m->constants.wide.data + info->first;
-    return (wide[0] | wide[1]) == 0;
-  }
-  case CONST_BIG_INT: {
-    struct nvm_text text = module_text(m, constant_info(&m->constants, v)->str);
-    return all_zero(text.bytes, text.length);
-  }
-  case CONST_NULL: case CONST_ZERO: return true;
-  case CONST_NONE: case CONST_UNDEF: case CONST_POISON: case CONST_AGGREGATE: case CONST_BYTES:
-  case CONST_EXPR: case CONST_ASM: case CONST_METADATA: case CONST_NONE_TOKEN: return false;
+    case CONST_INT:
+    case CONST_FLOAT: {
+      const struct constant_info *info = constant_info(&m->constants, v);
+      if (constant_content(info) == CONTENT_BITS) return info->bits == 0;
+      const uint64_t *wide = m->constants.wide.data + info->first;
+      return (wide[0] | wide[1]) == 0;
+    }
+    case CONST_BIG_INT: {
+      struct nvm_text text = module_text(m, constant_info(&m->constants, v)->str);
+      return all_zero(text.bytes, text.length);
+    }
+    case CONST_NULL:
+    case CONST_ZERO: return true;
+    case CONST_NONE:
+    case CONST_UNDEF:
+    case CONST_POISON:
+    case CONST_AGGREGATE:
+    case CONST_BYTES:
+    case CONST_EXPR:
+    case CONST_ASM:
+    case CONST_METADATA:
+    case CONST_NONE_TOKEN: return false;
   }
   return false;
 }
@@ -352,16 +372,23 @@ struct nvm_value const_element(struct nvm_module *m, struct nvm_value v, uint64_
   struct nvm_type element = type_element(&m->types, info->type, i);
   if (element.index == 0) return VALUE_NULL;
   switch ((enum constant_kind)info->kind) {
-  case CONST_AGGREGATE: return i < info->count ? const_operand(m, v, (uint32_t)i) : VALUE_NULL;
-  case CONST_BYTES: {
-    struct nvm_text text = module_text(m, info->str);
-    return i < text.length ? const_int(m, element, (unsigned char)text.bytes[i]) : VALUE_NULL;
-  }
-  case CONST_ZERO: return const_zero(m, element);
-  case CONST_UNDEF: return const_undef(m, element);
-  case CONST_POISON: return const_poison(m, element);
-  case CONST_NONE: case CONST_INT: case CONST_BIG_INT: case CONST_FLOAT: case CONST_NULL: case CONST_EXPR:
-  case CONST_ASM: case CONST_METADATA: case CONST_NONE_TOKEN: return VALUE_NULL;
+    case CONST_AGGREGATE: return i < info->count ? const_operand(m, v, (uint32_t)i) : VALUE_NULL;
+    case CONST_BYTES: {
+      struct nvm_text text = module_text(m, info->str);
+      return i < text.length ? const_int(m, element, (unsigned char)text.bytes[i]) : VALUE_NULL;
+    }
+    case CONST_ZERO: return const_zero(m, element);
+    case CONST_UNDEF: return const_undef(m, element);
+    case CONST_POISON: return const_poison(m, element);
+    case CONST_NONE:
+    case CONST_INT:
+    case CONST_BIG_INT:
+    case CONST_FLOAT:
+    case CONST_NULL:
+    case CONST_EXPR:
+    case CONST_ASM:
+    case CONST_METADATA:
+    case CONST_NONE_TOKEN: return VALUE_NULL;
   }
   return VALUE_NULL;
 }

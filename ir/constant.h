@@ -11,22 +11,27 @@ __extension__ typedef __int128 nvm_i128;
 
 enum constant_kind {
   CONST_NONE,
-  CONST_INT,      /* bits: value up to 64 bits; wide: from 65 to 128 bits, in `pool` */
-  CONST_BIG_INT,  /* over 128 bits: str, its bytes, low first, zero above the width */
-  CONST_FLOAT,    /* bits: the IEEE bits of the type's own format */
-  CONST_NULL,     /* null pointer */
-  CONST_ZERO,     /* zeroinitializer of a vector, array or struct (scalars become INT, FLOAT, NULL) */
+  CONST_INT,     /* bits: value up to 64 bits; wide: from 65 to 128 bits, in `pool` */
+  CONST_BIG_INT, /* over 128 bits: str, its bytes, low first, zero above the width */
+  CONST_FLOAT,   /* bits: the IEEE bits of the type's own format */
+  CONST_NULL,    /* null pointer */
+  CONST_ZERO, /* zeroinitializer of a vector, array or struct (scalars become INT, FLOAT, NULL) */
   CONST_UNDEF,
   CONST_POISON,
-  CONST_AGGREGATE,/* operands: one value per element */
-  CONST_BYTES,    /* array of i8 as a string: str */
-  CONST_EXPR,     /* op, flags, aux as in an instruction; operands */
-  CONST_ASM,      /* inline asm: str the text, str2 the constraints, flags CONST_ASM_; a callee */
-  CONST_METADATA, /* metadata as an operand: meta */
+  CONST_AGGREGATE, /* operands: one value per element */
+  CONST_BYTES,     /* array of i8 as a string: str */
+  CONST_EXPR,      /* op, flags, aux as in an instruction; operands */
+  CONST_ASM,       /* inline asm: str the text, str2 the constraints, flags CONST_ASM_; a callee */
+  CONST_METADATA,  /* metadata as an operand: meta */
   CONST_NONE_TOKEN,
 };
 
-enum { CONST_ASM_SIDEEFFECT = 1, CONST_ASM_ALIGNSTACK = 2, CONST_ASM_INTEL = 4, CONST_ASM_UNWIND = 8 };
+enum {
+  CONST_ASM_SIDEEFFECT = 1,
+  CONST_ASM_ALIGNSTACK = 2,
+  CONST_ASM_INTEL = 4,
+  CONST_ASM_UNWIND = 8
+};
 
 struct constant_info {
   uint8_t kind;   /* enum constant_kind */
@@ -34,8 +39,8 @@ struct constant_info {
   uint16_t flags; /* CONST_EXPR: inst_flag; CONST_ASM: CONST_ASM_; CONST_INT: the table's own */
   struct nvm_type type;
   union {
-    uint64_t bits; /* CONST_INT up to 64 bits, CONST_FLOAT */
-    struct {       /* CONST_INT over 64 bits: `first` indexes the wide pool */
+    uint64_t bits;    /* CONST_INT up to 64 bits, CONST_FLOAT */
+    struct {          /* CONST_INT over 64 bits: `first` indexes the wide pool */
       uint32_t first; /* CONST_AGGREGATE, CONST_EXPR: first operand in the operand pool */
       uint32_t count;
     };
@@ -89,7 +94,8 @@ struct nvm_value const_asm(struct nvm_module *m, struct nvm_str text, struct nvm
 struct nvm_value const_metadata(struct nvm_module *m, uint32_t meta);
 struct nvm_value const_token_none(struct nvm_module *m);
 
-/* Fills TYPE_MAX_INT_WORDS words, low first, with an integer constant of any width; false: v is none. */
+/* Fills TYPE_MAX_INT_WORDS words, low first, with an integer constant of any width; false: v is
+ * none. */
 bool const_words(const struct nvm_module *m, struct nvm_value v, uint64_t *words);
 /* Whether v is an integer constant of at most 128 bits; *value its bits, zero-extended. */
 bool const_is_int(const struct nvm_module *m, struct nvm_value v, nvm_u128 *value);

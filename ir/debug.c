@@ -13,8 +13,7 @@ uint32_t debug_number(const struct nvm_module *m, const struct meta_node *n, con
   return item->kind == META_INT && item->number <= INT32_MAX ? (uint32_t)item->number : 0;
 }
 
-struct nvm_text debug_text(const struct nvm_module *m, const struct meta_node *n,
-                           const char *key) {
+struct nvm_text debug_text(const struct nvm_module *m, const struct meta_node *n, const char *key) {
   const struct meta_item *item = meta_item(&m->metadata, field(m, n, key));
   return item->kind == META_STRING ? module_text(m, item->str) : (struct nvm_text){"", 0};
 }

@@ -10,7 +10,8 @@ uint32_t debug_number(const struct nvm_module *m, const struct meta_node *n, con
 struct nvm_text debug_text(const struct nvm_module *m, const struct meta_node *n, const char *key);
 const struct meta_node *debug_node(const struct nvm_module *m, const struct meta_node *n,
                                    const char *key);
-/* The DIFile of a DILocation or scope: that of the nearest scope around it that says one, or NULL. */
+/* The DIFile of a DILocation or scope: that of the nearest scope around it that says one, or NULL.
+ */
 const struct meta_node *debug_file(const struct nvm_module *m, const struct meta_node *place);
 
 #endif

@@ -14,10 +14,10 @@
 struct semi_nca {
   const struct nvm_function *f;
   struct dominance *d;
-  uint32_t *number;   /* block → preorder number, 0: unreachable */
-  uint32_t *vertex;   /* number → block; from here on all are indexed by number */
-  uint32_t *parent;   /* in the depth-first tree; compressed as the search goes */
-  uint32_t *idom;     /* starts as the uncompressed parent */
+  uint32_t *number; /* block → preorder number, 0: unreachable */
+  uint32_t *vertex; /* number → block; from here on all are indexed by number */
+  uint32_t *parent; /* in the depth-first tree; compressed as the search goes */
+  uint32_t *idom;   /* starts as the uncompressed parent */
   uint32_t *semi, *label;
   uint32_t *stack;
   uint32_t count;
@@ -54,9 +54,12 @@ static bool predecessors_compute(struct dominance *d, const struct nvm_function 
 
 /* What is asked before it is known is zero, the rest holds anything. */
 static bool allocate(struct semi_nca *s, struct arena *a) {
-  uint32_t **zero[] = {&s->number, &s->d->enter, &s->d->size}, **raw[] = {&s->vertex, &s->parent, &s->idom, &s->semi, &s->label, &s->stack};
-  size_t zeros = sizeof zero / sizeof *zero, raws = sizeof raw / sizeof *raw, blocks = (size_t)s->f->blocks.count + 1;
-  uint32_t *known = arena_alloc(a, zeros * blocks * sizeof *known), *other = arena_grow_raw(a, NULL, 0, raws * blocks * sizeof *other);
+  uint32_t **zero[] = {&s->number, &s->d->enter, &s->d->size},
+           **raw[] = {&s->vertex, &s->parent, &s->idom, &s->semi, &s->label, &s->stack};
+  size_t zeros = sizeof zero / sizeof *zero, raws = sizeof raw / sizeof *raw,
+         blocks = (size_t)s->f->blocks.count + 1;
+  uint32_t *known = arena_alloc(a, zeros * blocks * sizeof *known),
+           *other = arena_grow_raw(a, NULL, 0, raws * blocks * sizeof *other);
   s->d->immediate = arena_alloc(a, blocks * sizeof *s->d->immediate);
   s->d->postorder = arena_grow_raw(a, NULL, 0, blocks * sizeof *s->d->postorder);
   if (!known || !other || !s->d->immediate || !s->d->postorder) return false;

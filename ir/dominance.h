@@ -8,12 +8,13 @@
 #include "ir/function.h"
 
 struct dominance {
-  uint32_t *first_predecessor; /* block b: predecessors[first[b] .. first[b + 1] - 1] */
+  uint32_t *first_predecessor;    /* block b: predecessors[first[b] .. first[b + 1] - 1] */
   struct nvm_block *predecessors; /* one per edge; those of unreachable blocks too */
   struct nvm_block *immediate; /* immediate dominator; none for the entry and unreachable blocks */
   uint32_t *enter;             /* the dominator tree in preorder, from 1; 0: unreachable */
   uint32_t *size;              /* blocks of the subtree */
-  struct nvm_block *postorder; /* the reachable blocks, as many as the entry's subtree has, depth first by successors */
+  struct nvm_block *postorder; /* the reachable blocks, as many as the entry's subtree has, depth
+                                  first by successors */
 };
 
 /* False when out of memory. Cost: close to linear in blocks and edges. */

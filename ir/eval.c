@@ -1,5 +1,6 @@
 /* What the ops compute; see eval.h. Integers of all widths share one path of 128-bit arithmetic:
- * operands are zero-extended, signed ops extend them by sign first, results are cut to the width. */
+ * operands are zero-extended, signed ops extend them by sign first, results are cut to the width.
+ */
 #include "ir/eval.h"
 
 #include "ir/evalfloat.h"
@@ -65,29 +66,34 @@ static void shift(enum op op, uint16_t flags, uint32_t bits, nvm_u128 a, nvm_u12
 static bool int_binary(enum op op, uint16_t flags, uint32_t bits, nvm_u128 a, nvm_u128 b,
                        struct eval_lane *out) {
   switch (op) {
-  case OP_ADD:
-    out->bits = a + b;
-    out->poison = add_overflows(a, b, out->bits, bits, flags);
-    break;
-  case OP_SUB:
-    out->bits = a - b;
-    out->poison = sub_overflows(a, b, out->bits, bits, flags);
-    break;
-  case OP_MUL:
-    out->bits = a * b;
-    out->poison = mul_overflows(a, b, bits, flags);
-    break;
-  case OP_UDIV: case OP_SDIV: case OP_UREM: case OP_SREM:
-    if (!divide(op, flags, bits, a, b, out)) return false;
-    break;
-  case OP_SHL: case OP_LSHR: case OP_ASHR: shift(op, flags, bits, a, b, out); break;
-  case OP_AND: out->bits = a & b; break;
-  case OP_OR:
-    out->bits = a | b;
-    out->poison = (flags & INST_DISJOINT) && (a & b) != 0;
-    break;
-  case OP_XOR: out->bits = a ^ b; break;
-  default: return false;
+    case OP_ADD:
+      out->bits = a + b;
+      out->poison = add_overflows(a, b, out->bits, bits, flags);
+      break;
+    case OP_SUB:
+      out->bits = a - b;
+      out->poison = sub_overflows(a, b, out->bits, bits, flags);
+      break;
+    case OP_MUL:
+      out->bits = a * b;
+      out->poison = mul_overflows(a, b, bits, flags);
+      break;
+    case OP_UDIV:
+    case OP_SDIV:
+    case OP_UREM:
+    case OP_SREM:
+      if (!divide(op, flags, bits, a, b, out)) return false;
+      break;
+    case OP_SHL:
+    case OP_LSHR:
+    case OP_ASHR: shift(op, flags, bits, a, b, out); break;
+    case OP_AND: out->bits = a & b; break;
+    case OP_OR:
+      out->bits = a | b;
+      out->poison = (flags & INST_DISJOINT) && (a & b) != 0;
+      break;
+    case OP_XOR: out->bits = a ^ b; break;
+    default: return false;
   }
   out->bits &= eval_mask(bits);
   return true;
@@ -96,17 +102,17 @@ static bool int_binary(enum op op, uint16_t flags, uint32_t bits, nvm_u128 a, nv
 static bool int_compare(enum icmp_predicate pred, uint32_t bits, nvm_u128 a, nvm_u128 b) {
   nvm_i128 x = eval_signed(a, bits), y = eval_signed(b, bits);
   switch (pred) {
-  case ICMP_EQ: return a == b;
-  case ICMP_NE: return a != b;
-  case ICMP_UGT: return a > b;
-  case ICMP_UGE: return a >= b;
-  case ICMP_ULT: return a < b;
-  case ICMP_ULE: return a <= b;
-  case ICMP_SGT: return x > y;
-  case ICMP_SGE: return x >= y;
-  case ICMP_SLT: return x < y;
-  case ICMP_SLE: return x <= y;
-  case ICMP_COUNT: break;
+    case ICMP_EQ: return a == b;
+    case ICMP_NE: return a != b;
+    case ICMP_UGT: return a > b;
+    case ICMP_UGE: return a >= b;
+    case ICMP_ULT: return a < b;
+    case ICMP_ULE: return a <= b;
+    case ICMP_SGT: return x > y;
+    case ICMP_SGE: return x >= y;
+    case ICMP_SLT: return x < y;
+    case ICMP_SLE: return x <= y;
+    case ICMP_COUNT: break;
   }
   return false;
 }
@@ -129,16 +135,16 @@ static bool float_binary(enum op op, uint16_t flags, enum float_format f, uint64
                          struct eval_lane *out) {
   uint64_t r;
   switch (op) {
-  case OP_FADD: r = evalfloat_add(f, EVALFLOAT_NEAREST, a, b); break;
-  case OP_FSUB: r = evalfloat_sub(f, EVALFLOAT_NEAREST, a, b); break;
-  case OP_FMUL: r = evalfloat_mul(f, EVALFLOAT_NEAREST, a, b); break;
-  case OP_FDIV: r = evalfloat_div(f, EVALFLOAT_NEAREST, a, b); break;
-  case OP_FREM: r = evalfloat_rem(f, a, b); break;
-  default: return false;
+    case OP_FADD: r = evalfloat_add(f, EVALFLOAT_NEAREST, a, b); break;
+    case OP_FSUB: r = evalfloat_sub(f, EVALFLOAT_NEAREST, a, b); break;
+    case OP_FMUL: r = evalfloat_mul(f, EVALFLOAT_NEAREST, a, b); break;
+    case OP_FDIV: r = evalfloat_div(f, EVALFLOAT_NEAREST, a, b); break;
+    case OP_FREM: r = evalfloat_rem(f, a, b); break;
+    default: return false;
   }
   out->bits = r;
-  out->poison =
-      eval_breaks_promise(f, flags, a) || eval_breaks_promise(f, flags, b) || eval_breaks_promise(f, flags, r);
+  out->poison = eval_breaks_promise(f, flags, a) || eval_breaks_promise(f, flags, b) ||
+                eval_breaks_promise(f, flags, r);
   return true;
 }
 
@@ -154,16 +160,18 @@ static bool cast_from_float(enum op op, uint16_t flags, enum float_format f,
                             const struct type_info *to, uint64_t a, struct eval_lane *out) {
   enum float_format other = eval_format((enum type_kind)to->kind);
   switch (op) {
-  case OP_FPTRUNC: case OP_FPEXT:
-    out->bits = evalfloat_convert(f, other, EVALFLOAT_NEAREST, a);
-    out->poison = eval_breaks_promise(f, flags, a) ||
-                  eval_breaks_promise(other, flags, (uint64_t)out->bits);
-    return true;
-  case OP_FPTOUI: case OP_FPTOSI:
-    out->bits = evalfloat_to_wide_int(f, EVALFLOAT_ZERO, to->width, op == OP_FPTOSI, a,
-                                      &out->poison);
-    return true;
-  default: return false;
+    case OP_FPTRUNC:
+    case OP_FPEXT:
+      out->bits = evalfloat_convert(f, other, EVALFLOAT_NEAREST, a);
+      out->poison = eval_breaks_promise(f, flags, a) ||
+                    eval_breaks_promise(other, flags, (uint64_t)out->bits);
+      return true;
+    case OP_FPTOUI:
+    case OP_FPTOSI:
+      out->bits =
+          evalfloat_to_wide_int(f, EVALFLOAT_ZERO, to->width, op == OP_FPTOSI, a, &out->poison);
+      return true;
+    default: return false;
   }
 }
 
@@ -171,23 +179,24 @@ static bool cast_from_int(enum op op, uint16_t flags, uint32_t bits, const struc
                           nvm_u128 a, struct eval_lane *out) {
   bool negative = eval_signed(a, bits) < 0;
   switch (op) {
-  case OP_TRUNC:
-    out->bits = a & eval_mask(to->width);
-    out->poison =
-        ((flags & INST_NUW) && out->bits != a) ||
-        ((flags & INST_NSW) && eval_signed(out->bits, to->width) != eval_signed(a, bits));
-    return true;
-  case OP_ZEXT:
-    out->bits = a;
-    out->poison = (flags & INST_NNEG) && negative;
-    return true;
-  case OP_SEXT: out->bits = (nvm_u128)eval_signed(a, bits) & eval_mask(to->width); return true;
-  case OP_UITOFP: case OP_SITOFP:
-    out->bits = evalfloat_from_wide_int(eval_format((enum type_kind)to->kind), EVALFLOAT_NEAREST,
-                                        bits, op == OP_SITOFP, a);
-    out->poison = op == OP_UITOFP && (flags & INST_NNEG) && negative;
-    return true;
-  default: return false;
+    case OP_TRUNC:
+      out->bits = a & eval_mask(to->width);
+      out->poison =
+          ((flags & INST_NUW) && out->bits != a) ||
+          ((flags & INST_NSW) && eval_signed(out->bits, to->width) != eval_signed(a, bits));
+      return true;
+    case OP_ZEXT:
+      out->bits = a;
+      out->poison = (flags & INST_NNEG) && negative;
+      return true;
+    case OP_SEXT: out->bits = (nvm_u128)eval_signed(a, bits) & eval_mask(to->width); return true;
+    case OP_UITOFP:
+    case OP_SITOFP:
+      out->bits = evalfloat_from_wide_int(eval_format((enum type_kind)to->kind), EVALFLOAT_NEAREST,
+                                          bits, op == OP_SITOFP, a);
+      out->poison = op == OP_UITOFP && (flags & INST_NNEG) && negative;
+      return true;
+    default: return false;
   }
 }
 
@@ -273,66 +282,71 @@ bool eval_lane(const struct nvm_module *m, enum op op, uint16_t flags, uint32_t 
 #define SIGNED(x) ((int64_t)(((x) ^ sign) - sign))
 
 /* Whether a flag, or a shift by more than there is, may make poison of one of the lanes. */
-static bool row_has_poison(enum op op, uint16_t flags, uint32_t bits, const uint64_t *a, const uint64_t *b, uint32_t count) {
+static bool row_has_poison(enum op op, uint16_t flags, uint32_t bits, const uint64_t *a,
+                           const uint64_t *b, uint32_t count) {
   uint64_t sign = UINT64_C(1) << (bits - 1), mask = (uint64_t)eval_mask(bits), bad = 0;
   uint64_t nuw = flags & INST_NUW ? 1 : 0, nsw = flags & INST_NSW ? sign : 0;
-#define ANY(expression) \
+#define ANY(expression)                                               \
   for (uint32_t i = 0; i < count; i++) bad |= (uint64_t)(expression); \
   return bad != 0
   bool shifts = op == OP_SHL || op == OP_LSHR || op == OP_ASHR;
   if (!flags && !shifts) return false;
   switch (op) {
-  case OP_ADD: ANY((nuw & (((a[i] + b[i]) & mask) < a[i])) | (nsw & (a[i] ^ (a[i] + b[i])) & ~(a[i] ^ b[i])));
-  case OP_SUB: ANY((nuw & (a[i] < b[i])) | (nsw & (a[i] ^ (a[i] - b[i])) & (a[i] ^ b[i])));
-  case OP_MUL:
-    if (bits > 32) return true;
-    ANY((nuw & (a[i] * b[i] > mask)) | (nsw && SIGNED(a[i]) * SIGNED(b[i]) != SIGNED(a[i] * b[i] & mask)));
-  case OP_OR: ANY(a[i] & b[i]);
-  case OP_ZEXT: ANY(a[i] & sign);
-  case OP_ICMP: ANY((a[i] ^ b[i]) & sign);
-  default:
-    if (flags) return true;
-    ANY(b[i] >= bits);
+    case OP_ADD:
+      ANY((nuw & (((a[i] + b[i]) & mask) < a[i])) |
+          (nsw & (a[i] ^ (a[i] + b[i])) & ~(a[i] ^ b[i])));
+    case OP_SUB: ANY((nuw & (a[i] < b[i])) | (nsw & (a[i] ^ (a[i] - b[i])) & (a[i] ^ b[i])));
+    case OP_MUL:
+      if (bits > 32) return true;
+      ANY((nuw & (a[i] * b[i] > mask)) |
+          (nsw && SIGNED(a[i]) * SIGNED(b[i]) != SIGNED(a[i] * b[i] & mask)));
+    case OP_OR: ANY(a[i] & b[i]);
+    case OP_ZEXT: ANY(a[i] & sign);
+    case OP_ICMP: ANY((a[i] ^ b[i]) & sign);
+    default:
+      if (flags) return true;
+      ANY(b[i] >= bits);
   }
 #undef ANY
 }
 
-bool eval_row(enum op op, uint16_t flags, uint32_t aux, uint32_t bits, uint32_t to_bits, const uint64_t *a, const uint64_t *b,
-              uint64_t *d, uint32_t count) {
+bool eval_row(enum op op, uint16_t flags, uint32_t aux, uint32_t bits, uint32_t to_bits,
+              const uint64_t *a, const uint64_t *b, uint64_t *d, uint32_t count) {
   uint64_t mask = (uint64_t)eval_mask(to_bits), sign = UINT64_C(1) << (bits - 1);
   if (row_has_poison(op, flags, bits, a, b, count)) return false;
-#define ROW(expression) \
-  for (uint32_t i = 0; i < count; i++) d[i] = (uint64_t)(expression) & mask; \
+#define ROW(expression)                                                    \
+  for (uint32_t i = 0; i < count; i++) d[i] = (uint64_t)(expression)&mask; \
   return true
   if (op == OP_ICMP) {
     switch ((enum icmp_predicate)aux) {
-    case ICMP_EQ: ROW(a[i] == b[i]);
-    case ICMP_NE: ROW(a[i] != b[i]);
-    case ICMP_UGT: ROW(a[i] > b[i]);
-    case ICMP_UGE: ROW(a[i] >= b[i]);
-    case ICMP_ULT: ROW(a[i] < b[i]);
-    case ICMP_ULE: ROW(a[i] <= b[i]);
-    case ICMP_SGT: ROW(SIGNED(a[i]) > SIGNED(b[i]));
-    case ICMP_SGE: ROW(SIGNED(a[i]) >= SIGNED(b[i]));
-    case ICMP_SLT: ROW(SIGNED(a[i]) < SIGNED(b[i]));
-    case ICMP_SLE: ROW(SIGNED(a[i]) <= SIGNED(b[i]));
-    case ICMP_COUNT: break;
+      case ICMP_EQ: ROW(a[i] == b[i]);
+      case ICMP_NE: ROW(a[i] != b[i]);
+      case ICMP_UGT: ROW(a[i] > b[i]);
+      case ICMP_UGE: ROW(a[i] >= b[i]);
+      case ICMP_ULT: ROW(a[i] < b[i]);
+      case ICMP_ULE: ROW(a[i] <= b[i]);
+      case ICMP_SGT: ROW(SIGNED(a[i]) > SIGNED(b[i]));
+      case ICMP_SGE: ROW(SIGNED(a[i]) >= SIGNED(b[i]));
+      case ICMP_SLT: ROW(SIGNED(a[i]) < SIGNED(b[i]));
+      case ICMP_SLE: ROW(SIGNED(a[i]) <= SIGNED(b[i]));
+      case ICMP_COUNT: break;
     }
     return false;
   }
   switch (op) {
-  case OP_ADD: ROW(a[i] + b[i]);
-  case OP_SUB: ROW(a[i] - b[i]);
-  case OP_MUL: ROW(a[i] * b[i]);
-  case OP_AND: ROW(a[i] & b[i]);
-  case OP_OR: ROW(a[i] | b[i]);
-  case OP_XOR: ROW(a[i] ^ b[i]);
-  case OP_SHL: ROW(a[i] << b[i]);
-  case OP_LSHR: ROW(a[i] >> b[i]);
-  case OP_ASHR: ROW(SIGNED(a[i]) >> b[i]);
-  case OP_TRUNC: case OP_ZEXT: ROW(a[i]);
-  case OP_SEXT: ROW(SIGNED(a[i]));
-  default: return false;
+    case OP_ADD: ROW(a[i] + b[i]);
+    case OP_SUB: ROW(a[i] - b[i]);
+    case OP_MUL: ROW(a[i] * b[i]);
+    case OP_AND: ROW(a[i] & b[i]);
+    case OP_OR: ROW(a[i] | b[i]);
+    case OP_XOR: ROW(a[i] ^ b[i]);
+    case OP_SHL: ROW(a[i] << b[i]);
+    case OP_LSHR: ROW(a[i] >> b[i]);
+    case OP_ASHR: ROW(SIGNED(a[i]) >> b[i]);
+    case OP_TRUNC:
+    case OP_ZEXT: ROW(a[i]);
+    case OP_SEXT: ROW(SIGNED(a[i]));
+    default: return false;
   }
 #undef ROW
 #undef SIGNED
@@ -345,10 +359,10 @@ bool eval_lane_of(const struct nvm_module *m, struct nvm_value v, struct eval_la
   if (value_kind(v) != VALUE_CONST) return false;
   const struct constant_info *c = constant_info(&m->constants, v);
   switch ((enum constant_kind)c->kind) {
-  case CONST_INT: return const_is_int(m, v, &lane->bits);
-  case CONST_FLOAT: lane->bits = c->bits; return true;
-  case CONST_POISON: lane->poison = true; return true;
-  default: return false;
+    case CONST_INT: return const_is_int(m, v, &lane->bits);
+    case CONST_FLOAT: lane->bits = c->bits; return true;
+    case CONST_POISON: lane->poison = true; return true;
+    default: return false;
   }
 }
 
@@ -403,10 +417,12 @@ static struct nvm_value element_or_self(struct nvm_module *m, struct nvm_value v
 }
 
 /* Bits [at, at + count) of lanes of `bits` bits each, lane 0 lowest. */
-static nvm_u128 lane_bits(const struct eval_lane *lanes, uint32_t bits, uint64_t at, uint32_t count) {
+static nvm_u128 lane_bits(const struct eval_lane *lanes, uint32_t bits, uint64_t at,
+                          uint32_t count) {
   nvm_u128 all = 0;
   for (uint32_t done = 0; done < count;) {
-    uint32_t skip = (uint32_t)((at + done) % bits), take = bits - skip < count - done ? bits - skip : count - done;
+    uint32_t skip = (uint32_t)((at + done) % bits),
+             take = bits - skip < count - done ? bits - skip : count - done;
     all |= (lanes[(at + done) / bits].bits >> skip & eval_mask(take)) << done;
     done += take;
   }
@@ -414,14 +430,17 @@ static nvm_u128 lane_bits(const struct eval_lane *lanes, uint32_t bits, uint64_t
 }
 
 /* Between vectors of unlike lengths, or a vector and a scalar: lane 0 is lowest. */
-static struct nvm_value fold_bitcast(struct nvm_module *m, struct nvm_type type, struct nvm_value v) {
+static struct nvm_value fold_bitcast(struct nvm_module *m, struct nvm_type type,
+                                     struct nvm_value v) {
   struct nvm_type from = constant_info(&m->constants, v)->type, to = type_scalar(&m->types, type);
   uint32_t bits = type_scalar_bits(&m->types, type_scalar(&m->types, from));
   uint32_t to_bits = type_scalar_bits(&m->types, to);
   uint64_t count = element_count(m, from), to_count = element_count(m, type);
   struct nvm_value result[128];
   struct eval_lane lanes[128];
-  if (bits == 0 || to_bits == 0 || bits > 128 || to_bits > 128 || count > 128 || to_count > 128 || bits * count != to_bits * to_count) return VALUE_NULL;
+  if (bits == 0 || to_bits == 0 || bits > 128 || to_bits > 128 || count > 128 || to_count > 128 ||
+      bits * count != to_bits * to_count)
+    return VALUE_NULL;
   for (uint64_t i = 0; i < count; i++)
     if (!eval_lane_of(m, element_or_self(m, v, i), &lanes[i]) || lanes[i].poison) return VALUE_NULL;
   for (uint64_t i = 0; i < to_count; i++) {
@@ -497,7 +516,8 @@ static struct nvm_value fold_shuffle(struct nvm_module *m, struct nvm_type type,
     nvm_u128 from;
     struct nvm_value choice = const_element(m, operands[2], i);
     if (const_is_int(m, choice, &from))
-      result[i] = const_element(m, operands[from >= each], (uint64_t)(from >= each ? from - each : from));
+      result[i] =
+          const_element(m, operands[from >= each], (uint64_t)(from >= each ? from - each : from));
     else if (const_is_undef_or_poison(m, choice))
       result[i] = const_poison(m, type_scalar(&m->types, type));
     else return VALUE_NULL;

@@ -40,16 +40,17 @@ bool eval_lane(const struct nvm_module *m, enum op op, uint16_t flags, uint32_t 
                struct eval_lane *out);
 
 /* The same for `count` lanes at once, of the commonest ops on integers of up to 64 bits, without
- * poison among the operands: d[i] = op(a[i], b[i]). `bits` of the operands, `to_bits` of the result. False for
- * all other ops, and where a lane may be poison. */
-bool eval_row(enum op op, uint16_t flags, uint32_t aux, uint32_t bits, uint32_t to_bits, const uint64_t *a, const uint64_t *b,
-              uint64_t *d, uint32_t count);
+ * poison among the operands: d[i] = op(a[i], b[i]). `bits` of the operands, `to_bits` of the
+ * result. False for all other ops, and where a lane may be poison. */
+bool eval_row(enum op op, uint16_t flags, uint32_t aux, uint32_t bits, uint32_t to_bits,
+              const uint64_t *a, const uint64_t *b, uint64_t *d, uint32_t count);
 
 enum { EVAL_MOST_LANES = 64 }; /* of vectors that are folded */
 
 /* A scalar constant as a lane and back; false for undef, pointers, expressions. */
 bool eval_lane_of(const struct nvm_module *m, struct nvm_value v, struct eval_lane *lane);
-struct nvm_value eval_constant_of(struct nvm_module *m, struct nvm_type type, struct eval_lane lane);
+struct nvm_value eval_constant_of(struct nvm_module *m, struct nvm_type type,
+                                  struct eval_lane lane);
 
 /* The constant that an op on constants is: numbers and vectors of numbers, selects, extracts and
  * inserts of aggregates. VALUE_NULL if it is not known to be one. May add constants. */

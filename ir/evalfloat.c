@@ -95,11 +95,11 @@ static void shift_right(struct number *n, int count) {
  * up. */
 static bool rounds_up(enum evalfloat_rounding r, bool negative, int rest, bool odd) {
   switch (r) {
-  case EVALFLOAT_NEAREST: return rest == 3 || (rest == 2 && odd);
-  case EVALFLOAT_AWAY: return rest >= 2;
-  case EVALFLOAT_ZERO: return false;
-  case EVALFLOAT_DOWN: return rest != 0 && negative;
-  case EVALFLOAT_UP: return rest != 0 && !negative;
+    case EVALFLOAT_NEAREST: return rest == 3 || (rest == 2 && odd);
+    case EVALFLOAT_AWAY: return rest >= 2;
+    case EVALFLOAT_ZERO: return false;
+    case EVALFLOAT_DOWN: return rest != 0 && negative;
+    case EVALFLOAT_UP: return rest != 0 && !negative;
   }
   return false;
 }
@@ -123,8 +123,8 @@ static u128 round_off(const struct number *n, enum evalfloat_rounding r, int cou
 }
 
 static uint64_t overflow(enum float_format f, enum evalfloat_rounding r, bool negative) {
-  bool away = r == EVALFLOAT_NEAREST || r == EVALFLOAT_AWAY ||
-              (r == EVALFLOAT_DOWN && negative) || (r == EVALFLOAT_UP && !negative);
+  bool away = r == EVALFLOAT_NEAREST || r == EVALFLOAT_AWAY || (r == EVALFLOAT_DOWN && negative) ||
+              (r == EVALFLOAT_UP && !negative);
   return away ? evalfloat_infinity(f) : evalfloat_largest(f);
 }
 
@@ -149,7 +149,8 @@ static uint64_t pack(enum float_format f, enum evalfloat_rounding r, struct numb
 
 static const struct number not_a_number = {.class = NUMBER_NAN};
 
-/* --- sums -------------------------------------------------------------------------------------- */
+/* --- sums --------------------------------------------------------------------------------------
+ */
 
 /* The sum of finite numbers. */
 static struct number sum_finite(struct number a, struct number b, enum evalfloat_rounding r) {
@@ -220,7 +221,8 @@ uint64_t evalfloat_fma(enum float_format f, enum evalfloat_rounding r, uint64_t 
   return pack(f, r, sum(product(unpack(f, a), unpack(f, b)), unpack(f, c), r));
 }
 
-/* --- quotients and roots ------------------------------------------------------------------------ */
+/* --- quotients and roots ------------------------------------------------------------------------
+ */
 
 uint64_t evalfloat_div(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b) {
   struct number x = unpack(f, a), y = unpack(f, b);
@@ -275,11 +277,13 @@ uint64_t evalfloat_rem(enum float_format f, uint64_t a, uint64_t b) {
     y.exponent = x.exponent;
   }
   x.significand %= y.significand;
-  for (; x.exponent > y.exponent; x.exponent--) x.significand = (x.significand << 1) % y.significand;
+  for (; x.exponent > y.exponent; x.exponent--)
+    x.significand = (x.significand << 1) % y.significand;
   return pack(f, EVALFLOAT_NEAREST, x);
 }
 
-/* --- comparisons --------------------------------------------------------------------------------- */
+/* --- comparisons ---------------------------------------------------------------------------------
+ */
 
 /* In the order of values, with -0 just below +0. */
 static int64_t order_key(enum float_format f, uint64_t a) {
@@ -313,7 +317,8 @@ uint64_t evalfloat_max(enum float_format f, bool nan_wins, uint64_t a, uint64_t 
   return order_key(f, a) > order_key(f, b) ? a : b;
 }
 
-/* --- conversions --------------------------------------------------------------------------------- */
+/* --- conversions ---------------------------------------------------------------------------------
+ */
 
 uint64_t evalfloat_round(enum float_format f, enum evalfloat_rounding r, uint64_t a) {
   struct number n = unpack(f, a);

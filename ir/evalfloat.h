@@ -70,7 +70,8 @@ uint64_t evalfloat_to_int(enum float_format f, enum evalfloat_rounding r, unsign
  * the integer has 64 bits (PTX ISA 9.0, cvt). */
 uint64_t evalfloat_to_int_ptx(enum float_format f, enum evalfloat_rounding r, unsigned bits,
                               bool is_signed, uint64_t a);
-/* evalfloat_from_int and evalfloat_to_int for integers of up to 128 bits; out_of_range is needed. */
+/* evalfloat_from_int and evalfloat_to_int for integers of up to 128 bits; out_of_range is needed.
+ */
 uint64_t evalfloat_from_wide_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,
                                  bool is_signed, evalint_u128 a);
 evalint_u128 evalfloat_to_wide_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,

@@ -88,7 +88,8 @@ static inline uint64_t evalint_clamp_u(unsigned bits, evalint_s128 v) {
   return v > (evalint_s128)evalint_mask(bits) ? evalint_mask(bits) : (uint64_t)v;
 }
 
-/* --- shifts: counts of the width or more shift everything out ----------------------------------- */
+/* --- shifts: counts of the width or more shift everything out -----------------------------------
+ */
 
 static inline uint64_t evalint_shl(unsigned bits, uint64_t a, uint64_t count) {
   return count >= bits ? 0 : evalint_zext(bits, a << count);
@@ -113,7 +114,8 @@ static inline uint64_t evalint_funnel_r(uint64_t low, uint64_t high, unsigned co
   return (pair >> count) & 0xffffffff;
 }
 
-/* --- bits -------------------------------------------------------------------------------------- */
+/* --- bits --------------------------------------------------------------------------------------
+ */
 
 static inline uint64_t evalint_popcount(unsigned bits, uint64_t a) {
   a = evalint_zext(bits, a);

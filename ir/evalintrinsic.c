@@ -1,9 +1,9 @@
 /* Intrinsics on constants; see evalintrinsic.h.
  *
- * Those of LLVM are a switch each for floats, integers and the rest. Those of NVVM are not listed at
- * all: their row's PTX column says what they compute ("fma.rz.ftz.f32"), and is read word by word.
- * A word that is not known here ("approx") means that the call is not evaluated, so a new row is
- * either right or left alone. Results are what the PTX manual says, chapter "Floating Point
+ * Those of LLVM are a switch each for floats, integers and the rest. Those of NVVM are not listed
+ * at all: their row's PTX column says what they compute ("fma.rz.ftz.f32"), and is read word by
+ * word. A word that is not known here ("approx") means that the call is not evaluated, so a new row
+ * is either right or left alone. Results are what the PTX manual says, chapter "Floating Point
  * Instructions": ftz on single precision in and out, then sat or relu. */
 #include "ir/evalintrinsic.h"
 
@@ -42,8 +42,8 @@ static bool to_integer(const struct call *c, enum float_format f, enum evalfloat
 static bool saturated(const struct call *c, enum float_format f, bool is_signed,
                       struct eval_lane *out) {
   bool ignored;
-  out->bits = evalfloat_to_wide_int(f, EVALFLOAT_ZERO, c->to->width, is_signed, argument(c, 0),
-                                    &ignored);
+  out->bits =
+      evalfloat_to_wide_int(f, EVALFLOAT_ZERO, c->to->width, is_signed, argument(c, 0), &ignored);
   return true;
 }
 
@@ -63,15 +63,21 @@ static uint64_t power(enum float_format f, uint64_t a, int64_t n) {
 }
 
 /* frexp and modf: two results. The exponent is 0 where there is none. */
-static uint64_t split(const struct call *c, enum float_format f, uint64_t a, struct eval_lane *second) {
-  bool ordinary = !evalfloat_is_nan(f, a) && !evalfloat_is_infinite(f, a) && !evalfloat_is_zero(f, a);
+static uint64_t split(const struct call *c, enum float_format f, uint64_t a,
+                      struct eval_lane *second) {
+  bool ordinary =
+      !evalfloat_is_nan(f, a) && !evalfloat_is_infinite(f, a) && !evalfloat_is_zero(f, a);
   if (c->id == INTRINSIC_frexp) {
-    uint64_t half = evalfloat_scale(f, EVALFLOAT_NEAREST, evalfloat_from_int(f, EVALFLOAT_NEAREST, 32, false, 1), -1);
+    uint64_t half = evalfloat_scale(f, EVALFLOAT_NEAREST,
+                                    evalfloat_from_int(f, EVALFLOAT_NEAREST, 32, false, 1), -1);
     int n = 0;
-    for (uint64_t top = float_shapes[f].fraction_bits; ordinary && evalfloat_is_subnormal(f, a); n -= (int)top)
+    for (uint64_t top = float_shapes[f].fraction_bits; ordinary && evalfloat_is_subnormal(f, a);
+         n -= (int)top)
       a = evalfloat_scale(f, EVALFLOAT_NEAREST, a, (int64_t)top);
     uint64_t exponents = evalfloat_infinity(f);
-    if (ordinary) n += (int)((a & exponents) >> float_shapes[f].fraction_bits) - (int)(half >> float_shapes[f].fraction_bits);
+    if (ordinary)
+      n += (int)((a & exponents) >> float_shapes[f].fraction_bits) -
+           (int)(half >> float_shapes[f].fraction_bits);
     second->bits = (nvm_u128)n;
     return ordinary ? (a & ~exponents) | half : a;
   }
@@ -84,45 +90,53 @@ static uint64_t split(const struct call *c, enum float_format f, uint64_t a, str
 static bool float_call(const struct call *c, enum float_format f, struct eval_lane *out) {
   uint64_t a = argument(c, 0), b = c->count > 1 ? argument(c, 1) : 0, r;
   switch (c->id) {
-  case INTRINSIC_fabs: case INTRINSIC_nvvm_fabs: r = a & ~sign_of(f); break;
-  case INTRINSIC_copysign: r = (a & ~sign_of(f)) | (b & sign_of(f)); break;
-  case INTRINSIC_sqrt: r = evalfloat_sqrt(f, EVALFLOAT_NEAREST, a); break;
-  case INTRINSIC_fma: case INTRINSIC_fmuladd:
-    r = evalfloat_fma(f, EVALFLOAT_NEAREST, a, b, argument(c, 2));
-    break;
-  case INTRINSIC_floor: r = evalfloat_round(f, EVALFLOAT_DOWN, a); break;
-  case INTRINSIC_ceil: r = evalfloat_round(f, EVALFLOAT_UP, a); break;
-  case INTRINSIC_trunc: r = evalfloat_round(f, EVALFLOAT_ZERO, a); break;
-  case INTRINSIC_rint: case INTRINSIC_nearbyint: case INTRINSIC_roundeven:
-    r = evalfloat_round(f, EVALFLOAT_NEAREST, a);
-    break;
-  case INTRINSIC_round: r = evalfloat_round(f, EVALFLOAT_AWAY, a); break;
-  case INTRINSIC_minnum: case INTRINSIC_minimumnum: r = evalfloat_min(f, false, a, b); break;
-  case INTRINSIC_maxnum: case INTRINSIC_maximumnum: r = evalfloat_max(f, false, a, b); break;
-  case INTRINSIC_minimum: r = evalfloat_min(f, true, a, b); break;
-  case INTRINSIC_maximum: r = evalfloat_max(f, true, a, b); break;
-  case INTRINSIC_canonicalize: r = evalfloat_convert(f, f, EVALFLOAT_NEAREST, a); break;
-  case INTRINSIC_ldexp: r = scaled(c, f); break;
-  case INTRINSIC_powi: {
-    enum float_format in = f < FLOAT_SINGLE ? FLOAT_SINGLE : f;
-    r = power(in, evalfloat_convert(f, in, EVALFLOAT_NEAREST, a), evalint_sext(32, b));
-    r = evalfloat_convert(in, f, EVALFLOAT_NEAREST, r);
-    break;
-  }
-  case INTRINSIC_frexp: case INTRINSIC_modf: r = split(c, f, a, &out[1]); break;
-  case INTRINSIC_is_fpclass: r = (class_of(f, a) & b) != 0; break;
-  case INTRINSIC_convert_to_fp16: r = evalfloat_convert(f, FLOAT_HALF, EVALFLOAT_NEAREST, a); break;
-  case INTRINSIC_lrint: case INTRINSIC_llrint: return to_integer(c, f, EVALFLOAT_NEAREST, out);
-  case INTRINSIC_lround: case INTRINSIC_llround: return to_integer(c, f, EVALFLOAT_AWAY, out);
-  case INTRINSIC_fptosi_sat: return saturated(c, f, true, out);
-  case INTRINSIC_fptoui_sat: return saturated(c, f, false, out);
-  default: return false;
+    case INTRINSIC_fabs:
+    case INTRINSIC_nvvm_fabs: r = a & ~sign_of(f); break;
+    case INTRINSIC_copysign: r = (a & ~sign_of(f)) | (b & sign_of(f)); break;
+    case INTRINSIC_sqrt: r = evalfloat_sqrt(f, EVALFLOAT_NEAREST, a); break;
+    case INTRINSIC_fma:
+    case INTRINSIC_fmuladd: r = evalfloat_fma(f, EVALFLOAT_NEAREST, a, b, argument(c, 2)); break;
+    case INTRINSIC_floor: r = evalfloat_round(f, EVALFLOAT_DOWN, a); break;
+    case INTRINSIC_ceil: r = evalfloat_round(f, EVALFLOAT_UP, a); break;
+    case INTRINSIC_trunc: r = evalfloat_round(f, EVALFLOAT_ZERO, a); break;
+    case INTRINSIC_rint:
+    case INTRINSIC_nearbyint:
+    case INTRINSIC_roundeven: r = evalfloat_round(f, EVALFLOAT_NEAREST, a); break;
+    case INTRINSIC_round: r = evalfloat_round(f, EVALFLOAT_AWAY, a); break;
+    case INTRINSIC_minnum:
+    case INTRINSIC_minimumnum: r = evalfloat_min(f, false, a, b); break;
+    case INTRINSIC_maxnum:
+    case INTRINSIC_maximumnum: r = evalfloat_max(f, false, a, b); break;
+    case INTRINSIC_minimum: r = evalfloat_min(f, true, a, b); break;
+    case INTRINSIC_maximum: r = evalfloat_max(f, true, a, b); break;
+    case INTRINSIC_canonicalize: r = evalfloat_convert(f, f, EVALFLOAT_NEAREST, a); break;
+    case INTRINSIC_ldexp: r = scaled(c, f); break;
+    case INTRINSIC_powi: {
+      enum float_format in = f < FLOAT_SINGLE ? FLOAT_SINGLE : f;
+      r = power(in, evalfloat_convert(f, in, EVALFLOAT_NEAREST, a), evalint_sext(32, b));
+      r = evalfloat_convert(in, f, EVALFLOAT_NEAREST, r);
+      break;
+    }
+    case INTRINSIC_frexp:
+    case INTRINSIC_modf: r = split(c, f, a, &out[1]); break;
+    case INTRINSIC_is_fpclass: r = (class_of(f, a) & b) != 0; break;
+    case INTRINSIC_convert_to_fp16:
+      r = evalfloat_convert(f, FLOAT_HALF, EVALFLOAT_NEAREST, a);
+      break;
+    case INTRINSIC_lrint:
+    case INTRINSIC_llrint: return to_integer(c, f, EVALFLOAT_NEAREST, out);
+    case INTRINSIC_lround:
+    case INTRINSIC_llround: return to_integer(c, f, EVALFLOAT_AWAY, out);
+    case INTRINSIC_fptosi_sat: return saturated(c, f, true, out);
+    case INTRINSIC_fptoui_sat: return saturated(c, f, false, out);
+    default: return false;
   }
   out->bits = r;
   return true;
 }
 
-/* --- llvm.*: integers --------------------------------------------------------------------------- */
+/* --- llvm.*: integers ---------------------------------------------------------------------------
+ */
 
 static uint32_t leading_zeros(nvm_u128 a, uint32_t bits) {
   uint32_t n = 0;
@@ -145,8 +159,7 @@ static uint32_t population(nvm_u128 a) {
 /* The order of groups of `group` bits turned round. */
 static nvm_u128 reverse(nvm_u128 a, uint32_t bits, uint32_t group) {
   nvm_u128 r = 0;
-  for (uint32_t i = 0; i < bits; i += group)
-    r |= (a >> i & eval_mask(group)) << (bits - group - i);
+  for (uint32_t i = 0; i < bits; i += group) r |= (a >> i & eval_mask(group)) << (bits - group - i);
   return r;
 }
 
@@ -166,19 +179,19 @@ struct overflow_form {
 /* An op that is poison with the flag where these intrinsics overflow. */
 static bool overflow_form(enum intrinsic_id id, struct overflow_form *f) {
   switch (id) {
-  case INTRINSIC_sadd_with_overflow: *f = (struct overflow_form){OP_ADD, INST_NSW, false}; break;
-  case INTRINSIC_uadd_with_overflow: *f = (struct overflow_form){OP_ADD, INST_NUW, false}; break;
-  case INTRINSIC_ssub_with_overflow: *f = (struct overflow_form){OP_SUB, INST_NSW, false}; break;
-  case INTRINSIC_usub_with_overflow: *f = (struct overflow_form){OP_SUB, INST_NUW, false}; break;
-  case INTRINSIC_smul_with_overflow: *f = (struct overflow_form){OP_MUL, INST_NSW, false}; break;
-  case INTRINSIC_umul_with_overflow: *f = (struct overflow_form){OP_MUL, INST_NUW, false}; break;
-  case INTRINSIC_sadd_sat: *f = (struct overflow_form){OP_ADD, INST_NSW, true}; break;
-  case INTRINSIC_uadd_sat: *f = (struct overflow_form){OP_ADD, INST_NUW, true}; break;
-  case INTRINSIC_ssub_sat: *f = (struct overflow_form){OP_SUB, INST_NSW, true}; break;
-  case INTRINSIC_usub_sat: *f = (struct overflow_form){OP_SUB, INST_NUW, true}; break;
-  case INTRINSIC_sshl_sat: *f = (struct overflow_form){OP_SHL, INST_NSW, true}; break;
-  case INTRINSIC_ushl_sat: *f = (struct overflow_form){OP_SHL, INST_NUW, true}; break;
-  default: return false;
+    case INTRINSIC_sadd_with_overflow: *f = (struct overflow_form){OP_ADD, INST_NSW, false}; break;
+    case INTRINSIC_uadd_with_overflow: *f = (struct overflow_form){OP_ADD, INST_NUW, false}; break;
+    case INTRINSIC_ssub_with_overflow: *f = (struct overflow_form){OP_SUB, INST_NSW, false}; break;
+    case INTRINSIC_usub_with_overflow: *f = (struct overflow_form){OP_SUB, INST_NUW, false}; break;
+    case INTRINSIC_smul_with_overflow: *f = (struct overflow_form){OP_MUL, INST_NSW, false}; break;
+    case INTRINSIC_umul_with_overflow: *f = (struct overflow_form){OP_MUL, INST_NUW, false}; break;
+    case INTRINSIC_sadd_sat: *f = (struct overflow_form){OP_ADD, INST_NSW, true}; break;
+    case INTRINSIC_uadd_sat: *f = (struct overflow_form){OP_ADD, INST_NUW, true}; break;
+    case INTRINSIC_ssub_sat: *f = (struct overflow_form){OP_SUB, INST_NSW, true}; break;
+    case INTRINSIC_usub_sat: *f = (struct overflow_form){OP_SUB, INST_NUW, true}; break;
+    case INTRINSIC_sshl_sat: *f = (struct overflow_form){OP_SHL, INST_NSW, true}; break;
+    case INTRINSIC_ushl_sat: *f = (struct overflow_form){OP_SHL, INST_NUW, true}; break;
+    default: return false;
   }
   return true;
 }
@@ -210,51 +223,71 @@ static bool int_call(const struct call *c, struct eval_lane *out) {
   nvm_u128 a = c->in[0].bits, b = c->count > 1 ? c->in[1].bits : 0, r;
   nvm_i128 x = eval_signed(a, bits), y = eval_signed(b, bits);
   switch (c->id) {
-  case INTRINSIC_smin: r = x < y ? a : b; break;
-  case INTRINSIC_smax: r = x > y ? a : b; break;
-  case INTRINSIC_umin: r = a < b ? a : b; break;
-  case INTRINSIC_umax: r = a > b ? a : b; break;
-  case INTRINSIC_scmp: r = x < y ? ~(nvm_u128)0 : x > y; break;
-  case INTRINSIC_ucmp: r = a < b ? ~(nvm_u128)0 : a > b; break;
-  case INTRINSIC_abs:
-    r = x < 0 ? 0 - a : a;
-    out->poison = b && a == (nvm_u128)1 << (bits - 1);
-    break;
-  case INTRINSIC_ctpop: r = population(a); break;
-  case INTRINSIC_ctlz: case INTRINSIC_cttz:
-    r = c->id == INTRINSIC_ctlz ? leading_zeros(a, bits) : trailing_zeros(a, bits);
-    out->poison = b && a == 0;
-    break;
-  case INTRINSIC_bitreverse: r = reverse(a, bits, 1); break;
-  case INTRINSIC_bswap:
-    if (bits % 8 != 0) return false;
-    r = reverse(a, bits, 8);
-    break;
-  case INTRINSIC_fshl: r = funnel(true, a, b, c->in[2].bits, bits); break;
-  case INTRINSIC_fshr: r = funnel(false, a, b, c->in[2].bits, bits); break;
-  default: return false;
+    case INTRINSIC_smin: r = x < y ? a : b; break;
+    case INTRINSIC_smax: r = x > y ? a : b; break;
+    case INTRINSIC_umin: r = a < b ? a : b; break;
+    case INTRINSIC_umax: r = a > b ? a : b; break;
+    case INTRINSIC_scmp: r = x < y ? ~(nvm_u128)0 : x > y; break;
+    case INTRINSIC_ucmp: r = a < b ? ~(nvm_u128)0 : a > b; break;
+    case INTRINSIC_abs:
+      r = x < 0 ? 0 - a : a;
+      out->poison = b && a == (nvm_u128)1 << (bits - 1);
+      break;
+    case INTRINSIC_ctpop: r = population(a); break;
+    case INTRINSIC_ctlz:
+    case INTRINSIC_cttz:
+      r = c->id == INTRINSIC_ctlz ? leading_zeros(a, bits) : trailing_zeros(a, bits);
+      out->poison = b && a == 0;
+      break;
+    case INTRINSIC_bitreverse: r = reverse(a, bits, 1); break;
+    case INTRINSIC_bswap:
+      if (bits % 8 != 0) return false;
+      r = reverse(a, bits, 8);
+      break;
+    case INTRINSIC_fshl: r = funnel(true, a, b, c->in[2].bits, bits); break;
+    case INTRINSIC_fshr: r = funnel(false, a, b, c->in[2].bits, bits); break;
+    default: return false;
   }
   out->bits = r & eval_mask(c->to->width);
   return true;
 }
 
-/* --- llvm.nvvm.* by their PTX ------------------------------------------------------------------- */
+/* --- llvm.nvvm.* by their PTX -------------------------------------------------------------------
+ */
 
 enum ptx_operation {
-  DO_ADD, DO_SUB, DO_MUL, DO_FMA, DO_DIV, DO_RCP, DO_SQRT, DO_MIN, DO_MAX, DO_ABS, DO_NEG, DO_CVT,
-  DO_MOV, DO_SAD, DO_MUL24, DO_CLZ, DO_POPC, DO_BREV, DO_PRMT, DO_COUNT,
+  DO_ADD,
+  DO_SUB,
+  DO_MUL,
+  DO_FMA,
+  DO_DIV,
+  DO_RCP,
+  DO_SQRT,
+  DO_MIN,
+  DO_MAX,
+  DO_ABS,
+  DO_NEG,
+  DO_CVT,
+  DO_MOV,
+  DO_SAD,
+  DO_MUL24,
+  DO_CLZ,
+  DO_POPC,
+  DO_BREV,
+  DO_PRMT,
+  DO_COUNT,
 };
 
 static const struct {
   char name[8];
   uint8_t operands;
 } operations[DO_COUNT] = {
-    [DO_ADD] = {"add", 2},     [DO_SUB] = {"sub", 2},   [DO_MUL] = {"mul", 2},
-    [DO_FMA] = {"fma", 3},     [DO_DIV] = {"div", 2},   [DO_RCP] = {"rcp", 1},
-    [DO_SQRT] = {"sqrt", 1},   [DO_MIN] = {"min", 2},   [DO_MAX] = {"max", 2},
-    [DO_ABS] = {"abs", 1},     [DO_NEG] = {"neg", 1},   [DO_CVT] = {"cvt", 1},
-    [DO_MOV] = {"mov", 1},     [DO_SAD] = {"sad", 3},   [DO_MUL24] = {"mul24", 2},
-    [DO_CLZ] = {"clz", 1},     [DO_POPC] = {"popc", 1}, [DO_BREV] = {"brev", 1},
+    [DO_ADD] = {"add", 2},   [DO_SUB] = {"sub", 2},   [DO_MUL] = {"mul", 2},
+    [DO_FMA] = {"fma", 3},   [DO_DIV] = {"div", 2},   [DO_RCP] = {"rcp", 1},
+    [DO_SQRT] = {"sqrt", 1}, [DO_MIN] = {"min", 2},   [DO_MAX] = {"max", 2},
+    [DO_ABS] = {"abs", 1},   [DO_NEG] = {"neg", 1},   [DO_CVT] = {"cvt", 1},
+    [DO_MOV] = {"mov", 1},   [DO_SAD] = {"sad", 3},   [DO_MUL24] = {"mul24", 2},
+    [DO_CLZ] = {"clz", 1},   [DO_POPC] = {"popc", 1}, [DO_BREV] = {"brev", 1},
     [DO_PRMT] = {"prmt", 3},
 };
 
@@ -268,8 +301,8 @@ enum {
   WORD_HI = 1 << 6,
   WORD_LO = 1 << 7,
   WORD_SATFINITE = 1 << 8,
-  WORD_ROUNDED = 1 << 9,  /* rn rz rm rp rna */
-  WORD_INTEGRAL = 1 << 10,/* rni rzi rmi rpi */
+  WORD_ROUNDED = 1 << 9,   /* rn rz rm rp rna */
+  WORD_INTEGRAL = 1 << 10, /* rni rzi rmi rpi */
 };
 
 static const struct {
@@ -277,15 +310,24 @@ static const struct {
   uint16_t word;
   uint8_t rounding; /* of WORD_ROUNDED, WORD_INTEGRAL */
 } modifiers[] = {
-    {"rn", WORD_ROUNDED, EVALFLOAT_NEAREST},  {"rz", WORD_ROUNDED, EVALFLOAT_ZERO},
-    {"rm", WORD_ROUNDED, EVALFLOAT_DOWN},     {"rp", WORD_ROUNDED, EVALFLOAT_UP},
-    {"rna", WORD_ROUNDED, EVALFLOAT_AWAY},    {"rni", WORD_INTEGRAL, EVALFLOAT_NEAREST},
-    {"rzi", WORD_INTEGRAL, EVALFLOAT_ZERO},   {"rmi", WORD_INTEGRAL, EVALFLOAT_DOWN},
-    {"rpi", WORD_INTEGRAL, EVALFLOAT_UP},     {"ftz", WORD_FTZ, 0},
-    {"sat", WORD_SAT, 0},                     {"relu", WORD_RELU, 0},
-    {"NaN", WORD_NAN, 0},                     {"xorsign", WORD_XORSIGN, 0},
-    {"abs", WORD_ABS, 0},                     {"hi", WORD_HI, 0},
-    {"lo", WORD_LO, 0},                       {"satfinite", WORD_SATFINITE, 0},
+    {"rn", WORD_ROUNDED, EVALFLOAT_NEAREST},
+    {"rz", WORD_ROUNDED, EVALFLOAT_ZERO},
+    {"rm", WORD_ROUNDED, EVALFLOAT_DOWN},
+    {"rp", WORD_ROUNDED, EVALFLOAT_UP},
+    {"rna", WORD_ROUNDED, EVALFLOAT_AWAY},
+    {"rni", WORD_INTEGRAL, EVALFLOAT_NEAREST},
+    {"rzi", WORD_INTEGRAL, EVALFLOAT_ZERO},
+    {"rmi", WORD_INTEGRAL, EVALFLOAT_DOWN},
+    {"rpi", WORD_INTEGRAL, EVALFLOAT_UP},
+    {"ftz", WORD_FTZ, 0},
+    {"sat", WORD_SAT, 0},
+    {"relu", WORD_RELU, 0},
+    {"NaN", WORD_NAN, 0},
+    {"xorsign", WORD_XORSIGN, 0},
+    {"abs", WORD_ABS, 0},
+    {"hi", WORD_HI, 0},
+    {"lo", WORD_LO, 0},
+    {"satfinite", WORD_SATFINITE, 0},
 };
 
 struct ptx_type {
@@ -298,13 +340,20 @@ static const struct {
   char name[8];
   struct ptx_type type; /* of one lane */
 } ptx_types[] = {
-    {"f16", {'f', 16, FLOAT_HALF}},      {"f16x2", {'f', 16, FLOAT_HALF}},
-    {"bf16", {'f', 16, FLOAT_BFLOAT}},   {"bf16x2", {'f', 16, FLOAT_BFLOAT}},
-    {"f32", {'f', 32, FLOAT_SINGLE}},    {"f64", {'f', 64, FLOAT_DOUBLE}},
-    {"s16", {'s', 16, 0}},               {"s32", {'s', 32, 0}},
-    {"s64", {'s', 64, 0}},               {"u16", {'u', 16, 0}},
-    {"u32", {'u', 32, 0}},               {"u64", {'u', 64, 0}},
-    {"b16", {'b', 16, 0}},               {"b32", {'b', 32, 0}},
+    {"f16", {'f', 16, FLOAT_HALF}},
+    {"f16x2", {'f', 16, FLOAT_HALF}},
+    {"bf16", {'f', 16, FLOAT_BFLOAT}},
+    {"bf16x2", {'f', 16, FLOAT_BFLOAT}},
+    {"f32", {'f', 32, FLOAT_SINGLE}},
+    {"f64", {'f', 64, FLOAT_DOUBLE}},
+    {"s16", {'s', 16, 0}},
+    {"s32", {'s', 32, 0}},
+    {"s64", {'s', 64, 0}},
+    {"u16", {'u', 16, 0}},
+    {"u32", {'u', 32, 0}},
+    {"u64", {'u', 64, 0}},
+    {"b16", {'b', 16, 0}},
+    {"b32", {'b', 32, 0}},
     {"b64", {'b', 64, 0}},
 };
 
@@ -392,19 +441,26 @@ static bool ptx_float(const struct ptx_form *form, const uint64_t *x, uint64_t *
   enum float_format f = form->to.format;
   enum evalfloat_rounding mode = form->rounding;
   switch (form->operation) {
-  case DO_ADD: *r = evalfloat_add(f, mode, x[0], x[1]); break;
-  case DO_SUB: *r = evalfloat_sub(f, mode, x[0], x[1]); break;
-  case DO_MUL: *r = evalfloat_mul(f, mode, x[0], x[1]); break;
-  case DO_FMA: *r = evalfloat_fma(f, mode, x[0], x[1], x[2]); break;
-  case DO_DIV: *r = evalfloat_div(f, mode, x[0], x[1]); break;
-  case DO_RCP: *r = evalfloat_div(f, mode, one_of(f), x[0]); break;
-  case DO_SQRT: *r = evalfloat_sqrt(f, mode, x[0]); break;
-  case DO_MIN: case DO_MAX: *r = extreme(form, x[0], x[1]); return true;
-  case DO_ABS: *r = x[0] & ~sign_of(f); return true;
-  case DO_NEG: *r = x[0] ^ sign_of(f); return true;
-  case DO_MOV: *r = x[0]; return true;
-  case DO_CVT: case DO_SAD: case DO_MUL24: case DO_CLZ: case DO_POPC: case DO_BREV: case DO_PRMT:
-  case DO_COUNT: return false;
+    case DO_ADD: *r = evalfloat_add(f, mode, x[0], x[1]); break;
+    case DO_SUB: *r = evalfloat_sub(f, mode, x[0], x[1]); break;
+    case DO_MUL: *r = evalfloat_mul(f, mode, x[0], x[1]); break;
+    case DO_FMA: *r = evalfloat_fma(f, mode, x[0], x[1], x[2]); break;
+    case DO_DIV: *r = evalfloat_div(f, mode, x[0], x[1]); break;
+    case DO_RCP: *r = evalfloat_div(f, mode, one_of(f), x[0]); break;
+    case DO_SQRT: *r = evalfloat_sqrt(f, mode, x[0]); break;
+    case DO_MIN:
+    case DO_MAX: *r = extreme(form, x[0], x[1]); return true;
+    case DO_ABS: *r = x[0] & ~sign_of(f); return true;
+    case DO_NEG: *r = x[0] ^ sign_of(f); return true;
+    case DO_MOV: *r = x[0]; return true;
+    case DO_CVT:
+    case DO_SAD:
+    case DO_MUL24:
+    case DO_CLZ:
+    case DO_POPC:
+    case DO_BREV:
+    case DO_PRMT:
+    case DO_COUNT: return false;
   }
   *r = finished(form, *r);
   return (form->words & WORD_ROUNDED) != 0;
@@ -437,33 +493,40 @@ static bool ptx_int(const struct ptx_form *form, const uint64_t *x, uint64_t *r)
   unsigned bits = form->to.bits;
   bool is_signed = form->to.kind == 's';
   switch (form->operation) {
-  case DO_MUL:
-    if (!(form->words & WORD_HI)) return false;
-    *r = is_signed ? evalint_mul_high_s(bits, x[0], x[1]) : evalint_mul_high_u(bits, x[0], x[1]);
-    break;
-  case DO_MUL24:
-    if (!(form->words & WORD_LO)) return false;
-    *r = (uint64_t)(number_of(&form->to, 24, x[0]) * number_of(&form->to, 24, x[1]));
-    break;
-  case DO_SAD: {
-    evalint_s128 d = number_of(&form->to, bits, x[0]) - number_of(&form->to, bits, x[1]);
-    *r = x[2] + (uint64_t)(d < 0 ? -d : d);
-    break;
-  }
-  case DO_MIN:
-    *r = is_signed ? evalint_min_s(bits, x[0], x[1]) : evalint_min_u(bits, x[0], x[1]);
-    break;
-  case DO_MAX:
-    *r = is_signed ? evalint_max_s(bits, x[0], x[1]) : evalint_max_u(bits, x[0], x[1]);
-    break;
-  case DO_ABS: *r = evalint_abs(bits, x[0]); break;
-  case DO_CLZ: *r = evalint_leading_zeros(bits, x[0]); break;
-  case DO_POPC: *r = evalint_popcount(bits, x[0]); break;
-  case DO_BREV: *r = evalint_reverse(bits, x[0]); break;
-  case DO_PRMT: *r = evalint_permute(x[0], x[1], x[2]); break;
-  case DO_MOV: *r = x[0]; break;
-  case DO_ADD: case DO_SUB: case DO_FMA: case DO_DIV: case DO_RCP: case DO_SQRT: case DO_NEG:
-  case DO_CVT: case DO_COUNT: return false;
+    case DO_MUL:
+      if (!(form->words & WORD_HI)) return false;
+      *r = is_signed ? evalint_mul_high_s(bits, x[0], x[1]) : evalint_mul_high_u(bits, x[0], x[1]);
+      break;
+    case DO_MUL24:
+      if (!(form->words & WORD_LO)) return false;
+      *r = (uint64_t)(number_of(&form->to, 24, x[0]) * number_of(&form->to, 24, x[1]));
+      break;
+    case DO_SAD: {
+      evalint_s128 d = number_of(&form->to, bits, x[0]) - number_of(&form->to, bits, x[1]);
+      *r = x[2] + (uint64_t)(d < 0 ? -d : d);
+      break;
+    }
+    case DO_MIN:
+      *r = is_signed ? evalint_min_s(bits, x[0], x[1]) : evalint_min_u(bits, x[0], x[1]);
+      break;
+    case DO_MAX:
+      *r = is_signed ? evalint_max_s(bits, x[0], x[1]) : evalint_max_u(bits, x[0], x[1]);
+      break;
+    case DO_ABS: *r = evalint_abs(bits, x[0]); break;
+    case DO_CLZ: *r = evalint_leading_zeros(bits, x[0]); break;
+    case DO_POPC: *r = evalint_popcount(bits, x[0]); break;
+    case DO_BREV: *r = evalint_reverse(bits, x[0]); break;
+    case DO_PRMT: *r = evalint_permute(x[0], x[1], x[2]); break;
+    case DO_MOV: *r = x[0]; break;
+    case DO_ADD:
+    case DO_SUB:
+    case DO_FMA:
+    case DO_DIV:
+    case DO_RCP:
+    case DO_SQRT:
+    case DO_NEG:
+    case DO_CVT:
+    case DO_COUNT: return false;
   }
   return true;
 }
@@ -494,26 +557,29 @@ static bool ptx_call(const struct call *c, struct eval_lane *out) {
   return known;
 }
 
-/* --- one lane ------------------------------------------------------------------------------------- */
+/* --- one lane
+ * ------------------------------------------------------------------------------------- */
 
 /* Those of NVVM that are more than one instruction. */
 static bool other_call(const struct call *c, struct eval_lane *out) {
   uint64_t a = argument(c, 0);
   switch (c->id) {
-  case INTRINSIC_convert_from_fp16:
-    out->bits = evalfloat_convert(FLOAT_HALF, eval_format((enum type_kind)c->to->kind),
-                                  EVALFLOAT_NEAREST, a);
-    return true;
-  case INTRINSIC_nvvm_d2i_lo: out->bits = a & 0xffffffff; return true;
-  case INTRINSIC_nvvm_d2i_hi: out->bits = a >> 32; return true;
-  case INTRINSIC_nvvm_lohi_i2d: out->bits = argument(c, 1) << 32 | a; return true;
-  case INTRINSIC_nvvm_swap_lo_hi_b64: out->bits = (a << 32 | a >> 32) & eval_mask(64); return true;
-  case INTRINSIC_nvvm_rotate_b32: out->bits = funnel(true, a, a, argument(c, 1), 32); return true;
-  case INTRINSIC_nvvm_rotate_b64: out->bits = funnel(true, a, a, argument(c, 1), 64); return true;
-  case INTRINSIC_nvvm_rotate_right_b64:
-    out->bits = funnel(false, a, a, argument(c, 1), 64);
-    return true;
-  default: return ptx_call(c, out);
+    case INTRINSIC_convert_from_fp16:
+      out->bits = evalfloat_convert(FLOAT_HALF, eval_format((enum type_kind)c->to->kind),
+                                    EVALFLOAT_NEAREST, a);
+      return true;
+    case INTRINSIC_nvvm_d2i_lo: out->bits = a & 0xffffffff; return true;
+    case INTRINSIC_nvvm_d2i_hi: out->bits = a >> 32; return true;
+    case INTRINSIC_nvvm_lohi_i2d: out->bits = argument(c, 1) << 32 | a; return true;
+    case INTRINSIC_nvvm_swap_lo_hi_b64:
+      out->bits = (a << 32 | a >> 32) & eval_mask(64);
+      return true;
+    case INTRINSIC_nvvm_rotate_b32: out->bits = funnel(true, a, a, argument(c, 1), 32); return true;
+    case INTRINSIC_nvvm_rotate_b64: out->bits = funnel(true, a, a, argument(c, 1), 64); return true;
+    case INTRINSIC_nvvm_rotate_right_b64:
+      out->bits = funnel(false, a, a, argument(c, 1), 64);
+      return true;
+    default: return ptx_call(c, out);
   }
 }
 
@@ -525,7 +591,9 @@ static bool is_number(const struct type_info *t) {
 static bool breaks_promise(const struct call *c, uint16_t flags, uint64_t result) {
   enum type_kind from = (enum type_kind)c->from->kind, to = (enum type_kind)c->to->kind;
   if (eval_is_float_kind(to) && eval_breaks_promise(eval_format(to), flags, result)) return true;
-  if (from != to || !eval_is_float_kind(from) || c->id == INTRINSIC_ldexp || c->id == INTRINSIC_powi) return false;
+  if (from != to || !eval_is_float_kind(from) || c->id == INTRINSIC_ldexp ||
+      c->id == INTRINSIC_powi)
+    return false;
   for (uint32_t k = 0; k < c->count; k++)
     if (eval_breaks_promise(eval_format(from), flags, argument(c, k))) return true;
   return false;
@@ -539,11 +607,12 @@ bool eval_intrinsic_lane(const struct nvm_module *m, enum intrinsic_id id, uint1
   struct overflow_form form;
   out[0] = out[1] = (struct eval_lane){0, false};
   if (count == 0 || !is_number(from) || !is_number(to)) return false;
-  bool known = overflow_form(id, &form) ? overflow_call(m, &c, operand, &form, out)
-               : (from->kind == TY_INT && int_call(&c, out)) ||
-                   (from->kind != TY_INT &&
-                    float_call(&c, eval_format((enum type_kind)from->kind), out)) ||
-                   other_call(&c, out);
+  bool known = overflow_form(id, &form)
+                   ? overflow_call(m, &c, operand, &form, out)
+                   : (from->kind == TY_INT && int_call(&c, out)) ||
+                         (from->kind != TY_INT &&
+                          float_call(&c, eval_format((enum type_kind)from->kind), out)) ||
+                         other_call(&c, out);
   if (!known) return false;
   if (breaks_promise(&c, flags, (uint64_t)out->bits)) out->poison = true;
   for (uint32_t k = 0; k < count; k++)
@@ -551,7 +620,8 @@ bool eval_intrinsic_lane(const struct nvm_module *m, enum intrinsic_id id, uint1
   return true;
 }
 
-/* --- constants ------------------------------------------------------------------------------------ */
+/* --- constants
+ * ------------------------------------------------------------------------------------ */
 
 enum { MOST_ARGUMENTS = 4 };
 
@@ -603,7 +673,8 @@ static bool lanes_of(struct nvm_module *m, const struct nvm_value *args, uint32_
                      struct eval_lane *in) {
   for (uint32_t k = 0; k < count; k++) {
     struct nvm_value v = args[k];
-    if (type_is_vector(&m->types, constant_info(&m->constants, v)->type)) v = const_element(m, v, i);
+    if (type_is_vector(&m->types, constant_info(&m->constants, v)->type))
+      v = const_element(m, v, i);
     if (!eval_lane_of(m, v, &in[k])) return false;
   }
   return true;
@@ -650,7 +721,8 @@ struct nvm_value eval_intrinsic(struct nvm_module *m, enum intrinsic_id id, uint
   if (is_text(intrinsic_table[id].ptx, "@forward")) return args[0];
   for (uint32_t k = 0; k < count; k++)
     if (value_kind(args[k]) != VALUE_CONST) return VALUE_NULL;
-  if ((id == INTRINSIC_ldexp || id == INTRINSIC_powi) && !is_i32(m, args[count - 1])) return VALUE_NULL;
+  if ((id == INTRINSIC_ldexp || id == INTRINSIC_powi) && !is_i32(m, args[count - 1]))
+    return VALUE_NULL;
   if (eval_reduction(id, &op, &lane)) return reduce(m, op, lane, flags, type, args[0]);
   struct nvm_type part[2] = {type, type};
   struct nvm_value result[2];

@@ -1,6 +1,6 @@
 /* What the pure intrinsics compute on constants: llvm.* of arithmetic, and those llvm.nvvm.* whose
- * row of intrinsics.def is one PTX instruction that ir/evalfloat.h or plain integers can do exactly.
- * Approximate instructions are left to the machine. */
+ * row of intrinsics.def is one PTX instruction that ir/evalfloat.h or plain integers can do
+ * exactly. Approximate instructions are left to the machine. */
 #ifndef NVM_IR_EVALINTRINSIC_H
 #define NVM_IR_EVALINTRINSIC_H
 
@@ -8,10 +8,10 @@
 #include "ir/intrinsic.h"
 
 /* One lane. `result` and `operand` are the scalar types of the result and of the first argument;
- * (the exponents of llvm.ldexp and powi are taken to be i32); `flags` the call's fast-math flags; `in` the
- * `count` arguments. out[0] is the result; what has two (whose `result` is the first one's type) puts the
- * other into out[1]: the overflow, or of frexp and modf the exponent, sign-extended, and the whole part.
- * False if nothing is known. */
+ * (the exponents of llvm.ldexp and powi are taken to be i32); `flags` the call's fast-math flags;
+ * `in` the `count` arguments. out[0] is the result; what has two (whose `result` is the first one's
+ * type) puts the other into out[1]: the overflow, or of frexp and modf the exponent, sign-extended,
+ * and the whole part. False if nothing is known. */
 bool eval_intrinsic_lane(const struct nvm_module *m, enum intrinsic_id id, uint16_t flags,
                          struct nvm_type result, struct nvm_type operand,
                          const struct eval_lane *in, uint32_t count, struct eval_lane out[2]);

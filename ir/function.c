@@ -32,12 +32,14 @@ struct nvm_type function_result_type(const struct nvm_function *f) {
 
 struct nvm_type function_type_of(const struct nvm_function *f, struct nvm_value v) {
   switch (value_kind(v)) {
-  case VALUE_INST: return f->insts.data[value_index(v)].type;
-  case VALUE_ARG: return function_arg_type(f, value_index(v));
-  case VALUE_CONST: return constant_info(&f->module->constants, v)->type;
-  case VALUE_BLOCK: return TYPE_LABEL;
-  case VALUE_GLOBAL: case VALUE_FUNCTION: return module_value_type(f->module, v);
-  case VALUE_NONE: case VALUE_FORWARD: break;
+    case VALUE_INST: return f->insts.data[value_index(v)].type;
+    case VALUE_ARG: return function_arg_type(f, value_index(v));
+    case VALUE_CONST: return constant_info(&f->module->constants, v)->type;
+    case VALUE_BLOCK: return TYPE_LABEL;
+    case VALUE_GLOBAL:
+    case VALUE_FUNCTION: return module_value_type(f->module, v);
+    case VALUE_NONE:
+    case VALUE_FORWARD: break;
   }
   return TYPE_NONE;
 }
@@ -101,16 +103,17 @@ void function_remove_block(struct nvm_function *f, struct nvm_block b) {
 
 /* Instructions. */
 
-/* The table of instructions stands last, so that after a failure only the others have room to spare. */
+/* The table of instructions stands last, so that after a failure only the others have room to
+ * spare. */
 #define INST_TABLES(DO, f) \
-  DO(&(f)->uses) DO(&(f)->names) DO(&(f)->locations) DO(&(f)->attachments) DO(&(f)->positions) DO(&(f)->insts)
+  DO(&(f)->uses)           \
+  DO(&(f)->names) DO(&(f)->locations) DO(&(f)->attachments) DO(&(f)->positions) DO(&(f)->insts)
 
 void function_clear(struct nvm_function *f) {
   struct arena *a = &f->module->arena;
   void *dummy = f->module->functions.data[0]->insts.data;
 #define CLEAR(table) VEC_RELEASE(a, table), (table)->data = dummy, (table)->count = 1;
-  INST_TABLES(CLEAR, f) CLEAR(&f->operands) CLEAR(&f->blocks)
-  f->operands.count = 0;
+  INST_TABLES(CLEAR, f) CLEAR(&f->operands) CLEAR(&f->blocks) f->operands.count = 0;
   f->entry = f->last_block = (struct nvm_block){0};
   f->removed = f->removed_blocks = 0;
 }
@@ -123,7 +126,7 @@ void function_drop_body(struct nvm_function *f) {
 
 bool function_reserve(struct nvm_function *f, uint64_t insts, uint64_t operands) {
   struct arena *a = &f->module->arena;
-#define ROOM(table) && VEC_ROOM(a, table, insts)
+#define ROOM(table) &&VEC_ROOM(a, table, insts)
   return true INST_TABLES(ROOM, f) && VEC_ROOM(a, &f->operands, operands);
 }
 
@@ -147,7 +150,8 @@ static bool grow_insts(struct nvm_function *f) {
   return function_reserve(f, wanted, 0);
 }
 
-/* Room at the end of the pool for `count` operands more; where `operands` are in the pool they move with it. */
+/* Room at the end of the pool for `count` operands more; where `operands` are in the pool they move
+ * with it. */
 static bool grow_pool(struct nvm_function *f, const struct nvm_value **operands, uint64_t count) {
   size_t pool_bytes = f->operands.capacity ? f->operands.count * sizeof **operands : 0;
   size_t offset = pool_offset(*operands, f->operands.data, pool_bytes);
@@ -156,7 +160,8 @@ static bool grow_pool(struct nvm_function *f, const struct nvm_value **operands,
   return true;
 }
 
-static inline bool pool_room(struct nvm_function *f, const struct nvm_value **operands, uint64_t count) {
+static inline bool pool_room(struct nvm_function *f, const struct nvm_value **operands,
+                             uint64_t count) {
   return f->operands.count + count <= f->operands.capacity || grow_pool(f, operands, count);
 }
 
@@ -313,7 +318,8 @@ const struct nvm_attr *function_attribute(const struct nvm_function *f, enum att
   return attribute_of(f, f->attributes, id);
 }
 
-const struct nvm_attr *function_parameter_attribute(const struct nvm_function *f, uint32_t k, enum attr_id id) {
+const struct nvm_attr *function_parameter_attribute(const struct nvm_function *f, uint32_t k,
+                                                    enum attr_id id) {
   const struct attr_table_data *a = &f->module->attributes;
   return attrset_find(a, attrlist_parameter(a, f->attributes, k), id);
 }
@@ -341,7 +347,8 @@ bool gep_constant_offset(const struct nvm_function *f, const struct nvm_inst *ge
   nvm_i128 sum = 0, most = (nvm_i128)1 << MOST_BITS;
   for (uint32_t k = 1; k < gep->operand_count; k++) {
     struct nvm_value v = inst_operand(f, gep, k);
-    if (value_kind(v) != VALUE_CONST || constant_info(&m->constants, v)->kind != CONST_INT) return false;
+    if (value_kind(v) != VALUE_CONST || constant_info(&m->constants, v)->kind != CONST_INT)
+      return false;
     nvm_i128 index = const_int_signed(m, v);
     if (index > most || index < -most) return false;
     if (k > 1 && type_kind(&m->types, type) == TY_STRUCT) {

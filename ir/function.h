@@ -2,17 +2,17 @@
  *
  * Blocks and the instructions of a block are doubly linked through their records, so that passes
  * insert and remove in constant time; ids never change and are never reused while a pass runs.
- * Removed instructions keep their slot with block 0, removed blocks theirs (until rewrite_compact() of opt/). Parallel
- * tables hold what only some readers want. */
+ * Removed instructions keep their slot with block 0, removed blocks theirs (until rewrite_compact()
+ * of opt/). Parallel tables hold what only some readers want. */
 #ifndef NVM_IR_FUNCTION_H
 #define NVM_IR_FUNCTION_H
 
 #include "ir/module.h"
 
 struct nvm_inst {
-  uint16_t op;    /* enum op */
-  uint16_t flags; /* INST_, CALL_TAIL_, ALLOCA_ */
-  struct nvm_type type; /* of the result; TYPE_VOID: none */
+  uint16_t op;            /* enum op */
+  uint16_t flags;         /* INST_, CALL_TAIL_, ALLOCA_ */
+  struct nvm_type type;   /* of the result; TYPE_VOID: none */
   struct nvm_block block; /* {0}: removed */
   struct nvm_inst_id previous, next;
   uint32_t first_operand; /* into function->operands */
@@ -41,18 +41,18 @@ struct nvm_function {
   struct nvm_str gc;
   struct nvm_value prefix, prologue, personality;
 
-  VEC(struct nvm_inst) insts;        /* [0]: dummy */
+  VEC(struct nvm_inst) insts; /* [0]: dummy */
   VEC(struct nvm_value) operands;
   VEC(struct nvm_block_info) blocks; /* [0]: dummy */
   struct nvm_block entry, last_block;
-  uint32_t removed, removed_blocks;  /* instructions and blocks that are in the tables yet */
-  struct nvm_str *arg_names;         /* one per parameter, or NULL */
+  uint32_t removed, removed_blocks; /* instructions and blocks that are in the tables yet */
+  struct nvm_str *arg_names;        /* one per parameter, or NULL */
   /* Parallel to insts: they have its count, and at least its capacity. */
-  VEC(uint32_t) uses;                /* how many operands name the instruction */
+  VEC(uint32_t) uses; /* how many operands name the instruction */
   VEC(struct nvm_str) names;
-  VEC(struct nvm_meta) locations;    /* !dbg */
-  VEC(uint32_t) attachments;         /* chains in module->attachments */
-  VEC(uint32_t) positions;           /* byte offset in the source, low 32 bits; 0: made by a pass */
+  VEC(struct nvm_meta) locations; /* !dbg */
+  VEC(uint32_t) attachments;      /* chains in module->attachments */
+  VEC(uint32_t) positions;        /* byte offset in the source, low 32 bits; 0: made by a pass */
 };
 
 /* Empty tables; the memory of large ones is given back. */
@@ -132,7 +132,8 @@ void inst_remove_operands(struct nvm_function *f, struct nvm_inst_id i, uint32_t
  */
 bool gep_constant_offset(const struct nvm_function *f, const struct nvm_inst *gep, int64_t *offset);
 /* The terminator of b, {0} if it has none. */
-static inline struct nvm_inst_id block_terminator(const struct nvm_function *f, struct nvm_block b) {
+static inline struct nvm_inst_id block_terminator(const struct nvm_function *f,
+                                                  struct nvm_block b) {
   struct nvm_inst_id last = function_block(f, b)->last;
   bool found = !inst_is_none(last) && op_is_terminator((enum op)function_inst(f, last)->op);
   return found ? last : (struct nvm_inst_id){0};
@@ -140,9 +141,13 @@ static inline struct nvm_inst_id block_terminator(const struct nvm_function *f, 
 /* Successors of b, in operand order, with repetitions: their number, and number k. */
 static inline uint32_t block_successor_count(const struct nvm_function *f, struct nvm_block b) {
   const struct nvm_inst *t = function_inst(f, function_block(f, b)->last);
-  return t->op == OP_BR ? 1 : t->op == OP_CONDBR ? 2 : t->op == OP_SWITCH ? t->operand_count / 2 : 0;
+  return t->op == OP_BR       ? 1
+         : t->op == OP_CONDBR ? 2
+         : t->op == OP_SWITCH ? t->operand_count / 2
+                              : 0;
 }
-static inline struct nvm_block block_successor(const struct nvm_function *f, struct nvm_block b, uint32_t k) {
+static inline struct nvm_block block_successor(const struct nvm_function *f, struct nvm_block b,
+                                               uint32_t k) {
   const struct nvm_inst *t = function_inst(f, function_block(f, b)->last);
   uint32_t operand = t->op == OP_BR ? k : t->op == OP_CONDBR ? k + 1 : 2 * k + 1;
   return (struct nvm_block){value_index(inst_operand(f, t, operand))};
@@ -181,9 +186,11 @@ static inline uint32_t call_intrinsic(const struct nvm_function *f, const struct
   const struct nvm_function *g = call_function(f, i);
   return g ? g->intrinsic : 0;
 }
-/* An attribute of the function itself, of its parameter k, or of the call itself; NULL: it has none such. */
+/* An attribute of the function itself, of its parameter k, or of the call itself; NULL: it has none
+ * such. */
 const struct nvm_attr *function_attribute(const struct nvm_function *f, enum attr_id id);
-const struct nvm_attr *function_parameter_attribute(const struct nvm_function *f, uint32_t k, enum attr_id id);
+const struct nvm_attr *function_parameter_attribute(const struct nvm_function *f, uint32_t k,
+                                                    enum attr_id id);
 const struct nvm_attr *call_attribute(const struct nvm_function *f, const struct nvm_inst *i,
                                       enum attr_id id);
 
@@ -192,13 +199,12 @@ const struct nvm_attr *call_attribute(const struct nvm_function *f, const struct
  *          i = function_inst(f, i)->next) */
 #define FOR_EACH_BLOCK(f, b) \
   for (struct nvm_block b = (f)->entry; b.index != 0; b = (f)->blocks.data[b.index].next)
-#define FOR_EACH_INST(f, b, i)                                                  \
+#define FOR_EACH_INST(f, b, i)                                                 \
   for (struct nvm_inst_id i = (f)->blocks.data[(b).index].first; i.index != 0; \
        i = (f)->insts.data[i.index].next)
 /* The phis of b, which come first. */
-#define FOR_EACH_PHI(f, b, i)                                                 \
-  for (struct nvm_inst_id i = (f)->blocks.data[(b).index].first;              \
-       i.index != 0 && (f)->insts.data[i.index].op == OP_PHI;                 \
-       i = (f)->insts.data[i.index].next)
+#define FOR_EACH_PHI(f, b, i)                                    \
+  for (struct nvm_inst_id i = (f)->blocks.data[(b).index].first; \
+       i.index != 0 && (f)->insts.data[i.index].op == OP_PHI; i = (f)->insts.data[i.index].next)
 
 #endif

@@ -18,7 +18,8 @@ bool intern_room(struct arena *a, uint32_t **slots, uint32_t *slot_count, uint32
     a->failed = true;
     return false;
   }
-  uint32_t *grown = arena_grow_raw(a, *slots, *slot_count * sizeof *grown, (size_t)wanted * sizeof *grown);
+  uint32_t *grown =
+      arena_grow_raw(a, *slots, *slot_count * sizeof *grown, (size_t)wanted * sizeof *grown);
   if (!grown) return false;
   memset(grown, 0, (size_t)wanted * sizeof *grown);
   for (uint32_t k = first; k < end; k++) {

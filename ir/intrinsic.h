@@ -46,8 +46,9 @@ bool intrinsic_check_type(const struct type_table *t, enum intrinsic_id id, stru
                           struct textbuf *why);
 
 struct nvm_module;
-/* The declaration of an intrinsic for these overloads (llvm.memcpy.p0.p1.i64), made if the module has none.
- * `type` is the function's. VALUE_NULL when out of memory, or if the name is something else's. */
+/* The declaration of an intrinsic for these overloads (llvm.memcpy.p0.p1.i64), made if the module
+ * has none. `type` is the function's. VALUE_NULL when out of memory, or if the name is something
+ * else's. */
 struct nvm_value intrinsic_declare(struct nvm_module *m, enum intrinsic_id id,
                                    const struct nvm_type *overloads, uint32_t count,
                                    struct nvm_type type);

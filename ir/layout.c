@@ -53,7 +53,8 @@ static struct extent composite_extent(const struct nvm_layout *l, const struct t
 static uint64_t bytes_of(uint64_t bits) { return bits / 8 + (bits % 8 != 0); }
 
 static struct extent extent_of_bits(uint64_t bits, uint32_t align_log2) {
-  return (struct extent){saturate(align_up(saturate(bytes_of(bits)), align_log2)), (uint8_t)align_log2};
+  return (struct extent){saturate(align_up(saturate(bytes_of(bits)), align_log2)),
+                         (uint8_t)align_log2};
 }
 
 static struct extent type_extent(const struct nvm_layout *l, const struct type_table *t,
@@ -63,8 +64,9 @@ static struct extent type_extent(const struct nvm_layout *l, const struct type_t
   uint64_t bits = layout_scalar_bits(l, t, ty);
   if (kind == TY_INT) return extent_of_bits(bits, l->int_align_log2[least(ceil_log2(bits), 7)]);
   if (kind == TY_PTR) return extent_of_bits(bits, ceil_log2(bits / 8));
-  return kind >= TY_HALF && kind <= TY_DOUBLE ? extent_of_bits(bits, l->float_align_log2[ceil_log2(bits)])
-                                              : (struct extent){0, 0};
+  return kind >= TY_HALF && kind <= TY_DOUBLE
+             ? extent_of_bits(bits, l->float_align_log2[ceil_log2(bits)])
+             : (struct extent){0, 0};
 }
 
 static uint64_t vector_bits(const struct nvm_layout *l, const struct type_table *t,
@@ -136,8 +138,10 @@ static struct extent composite_extent(const struct nvm_layout *l, const struct t
   return e;
 }
 
-uint64_t layout_composite_bits(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty) {
-  return type_kind(t, ty) == TY_VECTOR ? vector_bits(l, t, ty) : product(composite_extent(l, t, ty).bytes, 8);
+uint64_t layout_composite_bits(const struct nvm_layout *l, const struct type_table *t,
+                               struct nvm_type ty) {
+  return type_kind(t, ty) == TY_VECTOR ? vector_bits(l, t, ty)
+                                       : product(composite_extent(l, t, ty).bytes, 8);
 }
 
 uint64_t layout_alloc_size(const struct nvm_layout *l, const struct type_table *t,
@@ -160,10 +164,12 @@ uint64_t layout_member_offset(const struct nvm_layout *l, const struct type_tabl
   return c->offset;
 }
 
-uint32_t layout_member_at(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty, uint64_t *offset) {
+uint32_t layout_member_at(const struct nvm_layout *l, const struct type_table *t,
+                          struct nvm_type ty, uint64_t *offset) {
   uint32_t k = 0;
   uint64_t begin = 0;
-  for (uint32_t next = 1; next < type_info(t, ty)->count; next++) { /* upwards, for which offsets are kept */
+  for (uint32_t next = 1; next < type_info(t, ty)->count;
+       next++) { /* upwards, for which offsets are kept */
     uint64_t at = layout_member_offset(l, t, ty, next);
     if (at > *offset) break;
     begin = at;

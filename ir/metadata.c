@@ -8,10 +8,14 @@
 
 static uint32_t item_payload(const struct meta_item *item) {
   switch ((enum meta_kind)item->kind) {
-  case META_NULL: case META_INT: case META_UNSIGNED: return 0;
-  case META_STRING: case META_WORD: return item->str.index;
-  case META_NODE: case META_INLINE: return item->node;
-  case META_VALUE: return item->value.bits;
+    case META_NULL:
+    case META_INT:
+    case META_UNSIGNED: return 0;
+    case META_STRING:
+    case META_WORD: return item->str.index;
+    case META_NODE:
+    case META_INLINE: return item->node;
+    case META_VALUE: return item->value.bits;
   }
   return 0;
 }
@@ -27,8 +31,8 @@ static bool item_hash_record(const void *table, uint32_t k, uint32_t *hash) {
 }
 
 static bool item_equal(const struct meta_item *a, const struct meta_item *b) {
-  return a->kind == b->kind && item_payload(a) == item_payload(b) &&
-         type_equal(a->type, b->type) && a->number == b->number;
+  return a->kind == b->kind && item_payload(a) == item_payload(b) && type_equal(a->type, b->type) &&
+         a->number == b->number;
 }
 
 static struct nvm_meta item_intern(struct meta_table *t, struct meta_item item) {
@@ -101,8 +105,7 @@ static bool operands_add(struct meta_table *t, const struct nvm_str *keys,
 }
 
 bool meta_node_define(struct meta_table *t, uint32_t node, struct nvm_str name, bool distinct,
-                      const struct nvm_str *keys, const struct nvm_meta *operands,
-                      uint32_t count) {
+                      const struct nvm_str *keys, const struct nvm_meta *operands, uint32_t count) {
   uint32_t first;
   if (node == 0 || !operands_add(t, keys, operands, count, &first)) return false;
   t->nodes.data[node] = (struct meta_node){

@@ -1,7 +1,8 @@
 /* Metadata: a graph of nodes that is kept and printed back.
  *
  * Two shapes only: tuples `!{ … }` and specialized nodes `!DILocation(line: 3, …)`, the latter as
- * their name and (field, value) pairs in the order written, so that kinds not known here survive. */
+ * their name and (field, value) pairs in the order written, so that kinds not known here survive.
+ */
 #ifndef NVM_IR_METADATA_H
 #define NVM_IR_METADATA_H
 
@@ -19,9 +20,9 @@ enum meta_kind {
   META_VALUE,    /* value: a typed constant or global; or a function's own value (local) */
   META_INT,      /* number: field `line: 3` (two's complement in bits) */
   META_UNSIGNED, /* number above INT64_MAX */
-  META_WORD,     /* str: field `tag: DW_TAG_member`, `flags: DIFlagA | DIFlagB`, `true`, `FullDebug` */
-  META_INLINE,   /* node: an unnumbered node printed in place: !DIExpression(…), !DIArgList(…),
-                    !{…} inside of an operand */
+  META_WORD, /* str: field `tag: DW_TAG_member`, `flags: DIFlagA | DIFlagB`, `true`, `FullDebug` */
+  META_INLINE, /* node: an unnumbered node printed in place: !DIExpression(…), !DIArgList(…),
+                  !{…} inside of an operand */
 };
 
 struct meta_item {
@@ -38,12 +39,12 @@ struct meta_item {
 /* A node. `name` is 0 for a tuple. Fields of a specialized node: keys[i] (0: positional) and
  * operands[i]. */
 struct meta_node {
-  struct nvm_str name;   /* "DILocation", or 0: a tuple */
-  uint32_t first;        /* into `operands` and, for specialized nodes, `keys` at the same index */
+  struct nvm_str name; /* "DILocation", or 0: a tuple */
+  uint32_t first;      /* into `operands` and, for specialized nodes, `keys` at the same index */
   uint32_t count;
   bool distinct;
-  bool defined;          /* false: only referred to so far (an error at the end of the file) */
-  bool uniqued_number;   /* scratch of the printer */
+  bool defined;        /* false: only referred to so far (an error at the end of the file) */
+  bool uniqued_number; /* scratch of the printer */
 };
 
 struct named_metadata {
@@ -54,12 +55,12 @@ struct named_metadata {
 
 struct meta_table {
   struct arena *arena;
-  VEC(struct meta_item) items;      /* [0]: null */
-  VEC(struct meta_node) nodes;      /* [0]: dummy; in order of number in the source */
+  VEC(struct meta_item) items; /* [0]: null */
+  VEC(struct meta_node) nodes; /* [0]: dummy; in order of number in the source */
   VEC(struct nvm_meta) operands;
-  VEC(struct nvm_str) keys;         /* parallel to operands */
+  VEC(struct nvm_str) keys; /* parallel to operands */
   VEC(struct named_metadata) named;
-  uint32_t *slots;                  /* interning of items */
+  uint32_t *slots; /* interning of items */
   uint32_t slot_count;
   bool has_locals; /* some item may speak of an instruction */
 };
@@ -92,7 +93,8 @@ static inline struct nvm_meta meta_operand(const struct meta_table *t, const str
   return t->operands.data[n->first + i];
 }
 /* The field of a specialized node, or {0}. */
-struct nvm_meta meta_field(const struct meta_table *t, const struct meta_node *n, struct nvm_str key);
+struct nvm_meta meta_field(const struct meta_table *t, const struct meta_node *n,
+                           struct nvm_str key);
 const struct named_metadata *meta_find_named(const struct meta_table *t, struct nvm_str name);
 
 #endif

@@ -23,9 +23,7 @@ const char *const preemption_names[PREEMPT_COUNT] = {
 const char *const dll_storage_names[DLL_COUNT] = {
     [DLL_NONE] = "", [DLL_IMPORT] = "dllimport", [DLL_EXPORT] = "dllexport"};
 const char *const unnamed_addr_names[UNNAMED_COUNT] = {
-    [UNNAMED_NONE] = "",
-    [UNNAMED_LOCAL] = "local_unnamed_addr",
-    [UNNAMED_GLOBAL] = "unnamed_addr"};
+    [UNNAMED_NONE] = "", [UNNAMED_LOCAL] = "local_unnamed_addr", [UNNAMED_GLOBAL] = "unnamed_addr"};
 const char *const thread_local_names[TLS_COUNT] = {
     [TLS_NONE] = "",
     [TLS_GENERAL] = "thread_local",
@@ -36,14 +34,14 @@ const char *const thread_local_names[TLS_COUNT] = {
 
 const char *calling_convention_name(uint32_t cc) {
   switch (cc) {
-  case CC_C: return "ccc";
-  case CC_FAST: return "fastcc";
-  case CC_COLD: return "coldcc";
-  case CC_PTX_KERNEL: return "ptx_kernel";
-  case CC_PTX_DEVICE: return "ptx_device";
-  case CC_SPIR_FUNC: return "spir_func";
-  case CC_SPIR_KERNEL: return "spir_kernel";
-  default: return NULL;
+    case CC_C: return "ccc";
+    case CC_FAST: return "fastcc";
+    case CC_COLD: return "coldcc";
+    case CC_PTX_KERNEL: return "ptx_kernel";
+    case CC_PTX_DEVICE: return "ptx_device";
+    case CC_SPIR_FUNC: return "spir_func";
+    case CC_SPIR_KERNEL: return "spir_kernel";
+    default: return NULL;
   }
 }
 
@@ -106,8 +104,7 @@ static bool module_init_symbols(struct nvm_module *m) {
   struct attachment attachment = {.next = 0};
   struct call_site site = {.convention = 0};
   struct nvm_str system = {0};
-  return VEC_PUSH(&m->arena, &m->globals, global) &&
-         VEC_PUSH(&m->arena, &m->functions, NULL) &&
+  return VEC_PUSH(&m->arena, &m->globals, global) && VEC_PUSH(&m->arena, &m->functions, NULL) &&
          VEC_PUSH(&m->arena, &m->attachments, attachment) &&
          VEC_PUSH(&m->arena, &m->call_sites, site) &&
          VEC_PUSH(&m->arena, &m->sync_scopes, system) &&
@@ -136,10 +133,8 @@ static struct nvm_function *function_new(struct nvm_module *m) {
 
 static bool module_init(struct nvm_module *m) {
   m->layout = nvm_layout_default;
-  if (!strtab_init(&m->strings, &m->arena) ||
-      !type_table_init(&m->types, &m->arena, &m->strings) ||
-      !constant_table_init(&m->constants, &m->arena) ||
-      !meta_table_init(&m->metadata, &m->arena) ||
+  if (!strtab_init(&m->strings, &m->arena) || !type_table_init(&m->types, &m->arena, &m->strings) ||
+      !constant_table_init(&m->constants, &m->arena) || !meta_table_init(&m->metadata, &m->arena) ||
       !attr_table_init(&m->attributes, &m->arena) || !module_init_symbols(m))
     return false;
   m->functions.data[0] = function_new(m);
@@ -170,8 +165,8 @@ void module_destroy(struct nvm_module *m) {
 /* Puts a new symbol at the end of the order and makes its name known. */
 static bool symbol_enter(struct nvm_module *m, struct nvm_value v, struct nvm_str name) {
   uint32_t place = m->symbol_order.count + 1;
-  if (!intern_room(&m->arena, &m->symbol_slots, &m->symbol_slot_count, 1, place,
-                   symbol_hash_record, m) ||
+  if (!intern_room(&m->arena, &m->symbol_slots, &m->symbol_slot_count, 1, place, symbol_hash_record,
+                   m) ||
       !VEC_PUSH(&m->arena, &m->symbol_order, v))
     return false;
   module_symbol(m, v)->name = name;
@@ -224,10 +219,18 @@ bool module_must_keep(const struct nvm_module *m, struct nvm_value v) {
   if (y->declared_only) return false;
   if (value_kind(v) == VALUE_FUNCTION && function_is_kernel(module_function(m, v))) return true;
   switch ((enum linkage)y->linkage) {
-  case LINK_PRIVATE: case LINK_INTERNAL: case LINK_LINKONCE: case LINK_LINKONCE_ODR:
-  case LINK_AVAILABLE_EXTERNALLY: return false;
-  case LINK_EXTERNAL: case LINK_WEAK: case LINK_WEAK_ODR: case LINK_COMMON: case LINK_APPENDING:
-  case LINK_EXTERN_WEAK: case LINK_COUNT: break;
+    case LINK_PRIVATE:
+    case LINK_INTERNAL:
+    case LINK_LINKONCE:
+    case LINK_LINKONCE_ODR:
+    case LINK_AVAILABLE_EXTERNALLY: return false;
+    case LINK_EXTERNAL:
+    case LINK_WEAK:
+    case LINK_WEAK_ODR:
+    case LINK_COMMON:
+    case LINK_APPENDING:
+    case LINK_EXTERN_WEAK:
+    case LINK_COUNT: break;
   }
   return true;
 }
@@ -268,8 +271,7 @@ uint32_t module_share_attachments(struct nvm_module *m, uint32_t chain) {
   return chain;
 }
 
-struct nvm_meta module_attachment(const struct nvm_module *m, uint32_t chain,
-                                  struct nvm_str kind) {
+struct nvm_meta module_attachment(const struct nvm_module *m, uint32_t chain, struct nvm_str kind) {
   for (uint32_t k = chain; k; k = m->attachments.data[k].next)
     if (m->attachments.data[k].kind.index == kind.index) return m->attachments.data[k].node;
   return (struct nvm_meta){0};
@@ -290,11 +292,14 @@ static struct nvm_type pointer_to(const struct nvm_module *m, uint32_t address_s
 
 struct nvm_type module_value_type(const struct nvm_module *m, struct nvm_value v) {
   switch (value_kind(v)) {
-  case VALUE_CONST: return constant_info(&m->constants, v)->type;
-  case VALUE_GLOBAL: return pointer_to(m, module_global(m, v)->address_space);
-  case VALUE_FUNCTION: return pointer_to(m, module_function(m, v)->address_space);
-  case VALUE_BLOCK: return TYPE_LABEL;
-  case VALUE_NONE: case VALUE_INST: case VALUE_ARG: case VALUE_FORWARD: break;
+    case VALUE_CONST: return constant_info(&m->constants, v)->type;
+    case VALUE_GLOBAL: return pointer_to(m, module_global(m, v)->address_space);
+    case VALUE_FUNCTION: return pointer_to(m, module_function(m, v)->address_space);
+    case VALUE_BLOCK: return TYPE_LABEL;
+    case VALUE_NONE:
+    case VALUE_INST:
+    case VALUE_ARG:
+    case VALUE_FORWARD: break;
   }
   return TYPE_NONE;
 }
@@ -308,9 +313,12 @@ bool function_flushes_f32(const struct nvm_function *f) {
     if (own) text = own + 6 + strspn(own + 6, " ");
     return strncmp(text, "preservesign", 12) == 0;
   }
-  struct nvm_str keys[2] = {strtab_find(&m->strings, "denormal-fp-math-f32", 20), strtab_find(&m->strings, "nvptx-f32ftz", 12)};
-  const struct nvm_attr *mode = keys[0].index ? attrset_find_string(&m->attributes, set, keys[0]) : NULL;
+  struct nvm_str keys[2] = {strtab_find(&m->strings, "denormal-fp-math-f32", 20),
+                            strtab_find(&m->strings, "nvptx-f32ftz", 12)};
+  const struct nvm_attr *mode =
+      keys[0].index ? attrset_find_string(&m->attributes, set, keys[0]) : NULL;
   if (mode) return strncmp(module_text(m, mode->str2).bytes, "preserve-sign", 13) == 0;
-  const struct nvm_attr *old = keys[1].index ? attrset_find_string(&m->attributes, set, keys[1]) : NULL;
+  const struct nvm_attr *old =
+      keys[1].index ? attrset_find_string(&m->attributes, set, keys[1]) : NULL;
   return old && strcmp(module_text(m, old->str2).bytes, "true") == 0;
 }

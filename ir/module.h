@@ -13,47 +13,69 @@
 #include "support/status.h"
 
 enum linkage {
-  LINK_EXTERNAL, LINK_PRIVATE, LINK_INTERNAL, LINK_AVAILABLE_EXTERNALLY, LINK_LINKONCE,
-  LINK_LINKONCE_ODR, LINK_WEAK, LINK_WEAK_ODR, LINK_COMMON, LINK_APPENDING, LINK_EXTERN_WEAK,
+  LINK_EXTERNAL,
+  LINK_PRIVATE,
+  LINK_INTERNAL,
+  LINK_AVAILABLE_EXTERNALLY,
+  LINK_LINKONCE,
+  LINK_LINKONCE_ODR,
+  LINK_WEAK,
+  LINK_WEAK_ODR,
+  LINK_COMMON,
+  LINK_APPENDING,
+  LINK_EXTERN_WEAK,
   LINK_COUNT,
 };
 enum visibility { VIS_DEFAULT, VIS_HIDDEN, VIS_PROTECTED, VIS_COUNT };
 enum preemption { PREEMPT_NONE, PREEMPT_LOCAL, PREEMPT_PREEMPTABLE, PREEMPT_COUNT };
 enum dll_storage { DLL_NONE, DLL_IMPORT, DLL_EXPORT, DLL_COUNT };
 enum unnamed_addr { UNNAMED_NONE, UNNAMED_LOCAL, UNNAMED_GLOBAL, UNNAMED_COUNT };
-enum thread_local_model { TLS_NONE, TLS_GENERAL, TLS_LOCALDYNAMIC, TLS_INITIALEXEC, TLS_LOCALEXEC, TLS_COUNT };
+enum thread_local_model {
+  TLS_NONE,
+  TLS_GENERAL,
+  TLS_LOCALDYNAMIC,
+  TLS_INITIALEXEC,
+  TLS_LOCALEXEC,
+  TLS_COUNT
+};
 
 extern const char *const linkage_names[LINK_COUNT]; /* [LINK_EXTERNAL] is "" */
 extern const char *const visibility_names[VIS_COUNT];
 extern const char *const preemption_names[PREEMPT_COUNT];
 extern const char *const dll_storage_names[DLL_COUNT];
 extern const char *const unnamed_addr_names[UNNAMED_COUNT];
-extern const char *const thread_local_names[TLS_COUNT]; /* "thread_local", "thread_local(localdynamic)" … */
+extern const char
+    *const thread_local_names[TLS_COUNT]; /* "thread_local", "thread_local(localdynamic)" … */
 
 /* Calling conventions by LLVM's numbers. */
 enum calling_convention {
-  CC_C = 0, CC_FAST = 8, CC_COLD = 9, CC_PTX_KERNEL = 71, CC_PTX_DEVICE = 72,
-  CC_SPIR_FUNC = 75, CC_SPIR_KERNEL = 76,
+  CC_C = 0,
+  CC_FAST = 8,
+  CC_COLD = 9,
+  CC_PTX_KERNEL = 71,
+  CC_PTX_DEVICE = 72,
+  CC_SPIR_FUNC = 75,
+  CC_SPIR_KERNEL = 76,
 };
 /* "ptx_kernel" for 71, "ccc" for 0 (not written as a rule); NULL for those printed as `cc N`. */
 const char *calling_convention_name(uint32_t cc);
 
 /* What functions, variables and aliases share. */
 struct symbol {
-  struct nvm_str name;   /* without @; 0: numbered */
-  uint8_t linkage;       /* enum linkage */
+  struct nvm_str name; /* without @; 0: numbered */
+  uint8_t linkage;     /* enum linkage */
   uint8_t visibility;
   uint8_t preemption;
   uint8_t dll_storage;
   uint8_t unnamed_addr;
   uint8_t thread_local;
-  bool declared_only;    /* no initializer, no body */
-  bool defined;          /* false while only referred to: an error at the end of the file */
-  uint32_t comdat;       /* index + 1 into comdats, 0: none */
+  bool declared_only; /* no initializer, no body */
+  bool defined;       /* false while only referred to: an error at the end of the file */
+  uint32_t comdat;    /* index + 1 into comdats, 0: none */
   struct nvm_str section;
   struct nvm_str partition;
   struct diag_range where; /* of its name in the source */
-  uint32_t attachments;  /* metadata attachments: first link of the chain, 0: none */
+  uint32_t attachments;    /* metadata attachments: first link of the chain, 0: none */
 };
 
 /* A variable (alias == VALUE_NULL) or an alias or ifunc (alias: what it stands for). */
@@ -71,7 +93,7 @@ struct nvm_global {
   bool is_alias, is_ifunc;
   bool is_constant;
   bool externally_initialized;
-  uint8_t align_log2;           /* log2 + 1, 0: none written */
+  uint8_t align_log2; /* log2 + 1, 0: none written */
   struct nvm_attrset attributes;
 };
 
@@ -85,7 +107,8 @@ struct attachment {
   struct nvm_str kind;
   struct nvm_meta node;
   uint32_t next; /* index into attachments, 0: end */
-  uint32_t last; /* of the first of a chain: where it ends; 0: several have it, it never changes again */
+  uint32_t
+      last; /* of the first of a chain: where it ends; 0: several have it, it never changes again */
 };
 
 /* What a call site says beside its operands; interned, for most calls of a function are alike. */
@@ -111,16 +134,16 @@ struct nvm_module {
   struct attr_table_data attributes;
   struct nvm_layout layout;
   struct nvm_str layout_text, triple, source_filename, module_id;
-  bool has_layout, has_triple; /* written in the source */
+  bool has_layout, has_triple;    /* written in the source */
   VEC(struct nvm_str) module_asm; /* one line each */
   VEC(struct comdat) comdats;
-  VEC(struct nvm_global) globals;        /* [0]: dummy */
-  VEC(struct nvm_function *) functions;  /* [0]: dummy */
-  VEC(struct nvm_value) symbol_order;    /* globals and functions in source order */
-  VEC(struct attachment) attachments;    /* [0]: dummy */
-  VEC(struct call_site) call_sites;      /* [0]: dummy */
+  VEC(struct nvm_global) globals;       /* [0]: dummy */
+  VEC(struct nvm_function *) functions; /* [0]: dummy */
+  VEC(struct nvm_value) symbol_order;   /* globals and functions in source order */
+  VEC(struct attachment) attachments;   /* [0]: dummy */
+  VEC(struct call_site) call_sites;     /* [0]: dummy */
   VEC(struct operand_bundle) bundles;
-  VEC(struct nvm_str) sync_scopes;       /* [0]: system, "" */
+  VEC(struct nvm_str) sync_scopes; /* [0]: system, "" */
   uint32_t *call_site_slots;
   uint32_t call_site_slot_count;
   uint32_t *symbol_slots; /* name → index into symbol_order + 1 */
@@ -146,8 +169,8 @@ struct nvm_value module_add_global(struct nvm_module *m, struct nvm_str name);
 struct nvm_value module_add_function(struct nvm_module *m, struct nvm_str name);
 /* The global or function of that name, or VALUE_NULL. */
 struct nvm_value module_find_symbol(const struct nvm_module *m, struct nvm_str name);
-/* Gives a symbol a free name; its place in symbol_order is at the end from now on. False when out of
- * memory. */
+/* Gives a symbol a free name; its place in symbol_order is at the end from now on. False when out
+ * of memory. */
 bool module_rename_symbol(struct nvm_module *m, struct nvm_value symbol, struct nvm_str name);
 /* Forgets a symbol and its name (dead declarations and such). Its record stays; its place in
  * symbol_order becomes VALUE_NULL, which readers skip. */
@@ -168,7 +191,8 @@ struct symbol *module_symbol(const struct nvm_module *m, struct nvm_value v);
 /* Interned call site. Index 0 when out of memory. */
 uint32_t module_call_site(struct nvm_module *m, struct call_site s);
 /* Adds an attachment to the front-to-back chain that *chain begins. */
-bool module_attach(struct nvm_module *m, uint32_t *chain, struct nvm_str kind, struct nvm_meta node);
+bool module_attach(struct nvm_module *m, uint32_t *chain, struct nvm_str kind,
+                   struct nvm_meta node);
 /* The same chain for somebody else; whoever adds to it gets one of his own then. */
 uint32_t module_share_attachments(struct nvm_module *m, uint32_t chain);
 /* The node attached under `kind`, or {0}. */

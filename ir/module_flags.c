@@ -5,10 +5,12 @@
 
 static bool item_number(const struct nvm_module *m, struct nvm_meta i, nvm_u128 *value) {
   const struct meta_item *item = meta_item(&m->metadata, i);
-  return item->kind == META_VALUE && value_kind(item->value) == VALUE_CONST && const_is_int(m, item->value, value);
+  return item->kind == META_VALUE && value_kind(item->value) == VALUE_CONST &&
+         const_is_int(m, item->value, value);
 }
 
-bool module_flag_read(const struct nvm_module *m, struct nvm_meta operand, struct module_flag *flag) {
+bool module_flag_read(const struct nvm_module *m, struct nvm_meta operand,
+                      struct module_flag *flag) {
   const struct meta_table *t = &m->metadata;
   const struct meta_node *n = meta_as_node(t, operand);
   nvm_u128 behaviour;
@@ -25,11 +27,12 @@ const struct named_metadata *module_named_metadata(const struct nvm_module *m, c
   return s.index ? meta_find_named(&m->metadata, s) : NULL;
 }
 
-bool module_flag_find(const struct nvm_module *m, struct nvm_text key, struct module_flag *flag, uint32_t *at) {
+bool module_flag_find(const struct nvm_module *m, struct nvm_text key, struct module_flag *flag,
+                      uint32_t *at) {
   const struct named_metadata *flags = module_named_metadata(m, "llvm.module.flags");
   for (*at = 0; flags && *at < flags->count; ++*at)
-    if (module_flag_read(m, m->metadata.operands.data[flags->first + *at], flag) && flag->key.length == key.length &&
-        memcmp(flag->key.bytes, key.bytes, key.length) == 0)
+    if (module_flag_read(m, m->metadata.operands.data[flags->first + *at], flag) &&
+        flag->key.length == key.length && memcmp(flag->key.bytes, key.bytes, key.length) == 0)
       return true;
   return false;
 }

@@ -5,8 +5,14 @@
 #include "ir/function.h"
 
 enum flag_behaviour {
-  FLAG_ERROR = 1, FLAG_WARNING, FLAG_REQUIRE, FLAG_OVERRIDE, FLAG_APPEND, FLAG_APPEND_UNIQUE,
-  FLAG_MAX, FLAG_MIN,
+  FLAG_ERROR = 1,
+  FLAG_WARNING,
+  FLAG_REQUIRE,
+  FLAG_OVERRIDE,
+  FLAG_APPEND,
+  FLAG_APPEND_UNIQUE,
+  FLAG_MAX,
+  FLAG_MIN,
 };
 
 struct module_flag {
@@ -19,8 +25,10 @@ struct module_flag {
 /* The named metadata list of that name; NULL: the module has none. */
 const struct named_metadata *module_named_metadata(const struct nvm_module *m, const char *name);
 /* Reads one operand of !llvm.module.flags; false if it has not the form of a flag. */
-bool module_flag_read(const struct nvm_module *m, struct nvm_meta operand, struct module_flag *flag);
+bool module_flag_read(const struct nvm_module *m, struct nvm_meta operand,
+                      struct module_flag *flag);
 /* Finds the flag with that key and its index among the operands; false: there is none. */
-bool module_flag_find(const struct nvm_module *m, struct nvm_text key, struct module_flag *flag, uint32_t *at);
+bool module_flag_find(const struct nvm_module *m, struct nvm_text key, struct module_flag *flag,
+                      uint32_t *at);
 
 #endif

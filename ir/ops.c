@@ -3,11 +3,11 @@
 
 #include <stddef.h>
 
-#define INST_FLAGS(flags)                                                                       \
-  (((flags) & OPF_WRAP ? INST_NUW | INST_NSW : 0) | ((flags) & OPF_EXACT ? INST_EXACT : 0) |     \
-   ((flags) & OPF_DISJOINT ? INST_DISJOINT : 0) | ((flags) & OPF_NNEG ? INST_NNEG : 0) |         \
-   ((flags) & OPF_SAMESIGN ? INST_SAMESIGN : 0) | ((flags) & OPF_FAST ? INST_FAST : 0) |         \
-   ((flags) & OPF_GEPFLAGS ? INST_INBOUNDS | INST_NUSW | INST_NUW : 0))
+#define INST_FLAGS(flags)                                                                \
+  (((flags)&OPF_WRAP ? INST_NUW | INST_NSW : 0) | ((flags)&OPF_EXACT ? INST_EXACT : 0) | \
+   ((flags)&OPF_DISJOINT ? INST_DISJOINT : 0) | ((flags)&OPF_NNEG ? INST_NNEG : 0) |     \
+   ((flags)&OPF_SAMESIGN ? INST_SAMESIGN : 0) | ((flags)&OPF_FAST ? INST_FAST : 0) |     \
+   ((flags)&OPF_GEPFLAGS ? INST_INBOUNDS | INST_NUSW | INST_NUW : 0))
 
 const struct op_info op_table[OP_COUNT] = {
 #define OP(ENUM, keyword, form, flags, meaning) \
@@ -17,19 +17,19 @@ const struct op_info op_table[OP_COUNT] = {
 };
 
 /* The groups that ops.h names by their ends are what the enum's order makes of them. */
-#define OP(ENUM, keyword, form, flags, meaning)                                              \
-  _Static_assert(((flags) & OPF_TERMINATOR ? 1 : 0) ==                                       \
-                     ((int)OP_##ENUM >= (int)OP_FIRST_TERMINATOR &&                          \
-                      (int)OP_##ENUM <= (int)OP_LAST_TERMINATOR),                            \
-                 keyword " is out of the terminators' group");                               \
-  _Static_assert(((flags) & OPF_INT ? 1 : 0) == ((int)OP_##ENUM >= (int)OP_FIRST_INT &&      \
-                                                 (int)OP_##ENUM <= (int)OP_LAST_INT),        \
-                 keyword " is out of the integer group");                                    \
-  _Static_assert(((flags) & OPF_FLOAT ? 1 : 0) == ((int)OP_##ENUM >= (int)OP_FIRST_FLOAT &&  \
-                                                   (int)OP_##ENUM <= (int)OP_LAST_FLOAT),    \
-                 keyword " is out of the float group");                                      \
-  _Static_assert(((form) == FORM_CAST) == ((int)OP_##ENUM >= (int)OP_FIRST_CAST &&           \
-                                           (int)OP_##ENUM <= (int)OP_LAST_CAST),             \
+#define OP(ENUM, keyword, form, flags, meaning)                                                   \
+  _Static_assert(                                                                                 \
+      ((flags)&OPF_TERMINATOR ? 1 : 0) == ((int)OP_##ENUM >= (int)OP_FIRST_TERMINATOR &&          \
+                                           (int)OP_##ENUM <= (int)OP_LAST_TERMINATOR),            \
+      keyword " is out of the terminators' group");                                               \
+  _Static_assert(((flags)&OPF_INT ? 1 : 0) ==                                                     \
+                     ((int)OP_##ENUM >= (int)OP_FIRST_INT && (int)OP_##ENUM <= (int)OP_LAST_INT), \
+                 keyword " is out of the integer group");                                         \
+  _Static_assert(((flags)&OPF_FLOAT ? 1 : 0) == ((int)OP_##ENUM >= (int)OP_FIRST_FLOAT &&         \
+                                                 (int)OP_##ENUM <= (int)OP_LAST_FLOAT),           \
+                 keyword " is out of the float group");                                           \
+  _Static_assert(((form) == FORM_CAST) == ((int)OP_##ENUM >= (int)OP_FIRST_CAST &&                \
+                                           (int)OP_##ENUM <= (int)OP_LAST_CAST),                  \
                  keyword " is out of the casts' group");
 #include "ir/ops.def"
 #undef OP

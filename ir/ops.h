@@ -7,10 +7,32 @@
 
 /* Operand and result shapes; the text of each is drawn in docs/nvir.md. */
 enum op_form {
-  FORM_NONE, FORM_RET, FORM_BR, FORM_CONDBR, FORM_SWITCH, FORM_UNARY, FORM_BINARY, FORM_ALLOCA,
-  FORM_LOAD, FORM_STORE, FORM_FENCE, FORM_CMPXCHG, FORM_ATOMICRMW, FORM_GEP, FORM_CAST, FORM_CMP,
-  FORM_PHI, FORM_SELECT, FORM_CALL, FORM_EXTRACTELEMENT, FORM_INSERTELEMENT, FORM_SHUFFLEVECTOR,
-  FORM_EXTRACTVALUE, FORM_INSERTVALUE, FORM_VA_ARG, FORM_DBG_RECORD,
+  FORM_NONE,
+  FORM_RET,
+  FORM_BR,
+  FORM_CONDBR,
+  FORM_SWITCH,
+  FORM_UNARY,
+  FORM_BINARY,
+  FORM_ALLOCA,
+  FORM_LOAD,
+  FORM_STORE,
+  FORM_FENCE,
+  FORM_CMPXCHG,
+  FORM_ATOMICRMW,
+  FORM_GEP,
+  FORM_CAST,
+  FORM_CMP,
+  FORM_PHI,
+  FORM_SELECT,
+  FORM_CALL,
+  FORM_EXTRACTELEMENT,
+  FORM_INSERTELEMENT,
+  FORM_SHUFFLEVECTOR,
+  FORM_EXTRACTVALUE,
+  FORM_INSERTVALUE,
+  FORM_VA_ARG,
+  FORM_DBG_RECORD,
 };
 
 /* What a row of ops.def says beside its form. */
@@ -38,11 +60,16 @@ enum op {
 #include "ir/ops.def"
 #undef OP
   OP_COUNT,
-  OP_FIRST_TERMINATOR = OP_RET, OP_LAST_TERMINATOR = OP_UNREACHABLE,
-  OP_FIRST_INT = OP_ADD, OP_LAST_INT = OP_XOR,
-  OP_FIRST_FLOAT = OP_FADD, OP_LAST_FLOAT = OP_FNEG,
-  OP_FIRST_MEMORY = OP_ALLOCA, OP_LAST_MEMORY = OP_GEP,
-  OP_FIRST_CAST = OP_TRUNC, OP_LAST_CAST = OP_ADDRSPACECAST,
+  OP_FIRST_TERMINATOR = OP_RET,
+  OP_LAST_TERMINATOR = OP_UNREACHABLE,
+  OP_FIRST_INT = OP_ADD,
+  OP_LAST_INT = OP_XOR,
+  OP_FIRST_FLOAT = OP_FADD,
+  OP_LAST_FLOAT = OP_FNEG,
+  OP_FIRST_MEMORY = OP_ALLOCA,
+  OP_LAST_MEMORY = OP_GEP,
+  OP_FIRST_CAST = OP_TRUNC,
+  OP_LAST_CAST = OP_ADDRSPACECAST,
 };
 
 struct op_info {
@@ -79,8 +106,8 @@ enum inst_flag {
   INST_CONTRACT = 1 << 12,
   INST_AFN = 1 << 13,
   INST_REASSOC = 1 << 14,
-  INST_FAST = INST_NNAN | INST_NINF | INST_NSZ | INST_ARCP | INST_CONTRACT | INST_AFN |
-              INST_REASSOC,
+  INST_FAST =
+      INST_NNAN | INST_NINF | INST_NSZ | INST_ARCP | INST_CONTRACT | INST_AFN | INST_REASSOC,
 
   CALL_TAIL_NONE = 0, /* OP_CALL: "", "tail", "musttail", "notail" */
   CALL_TAIL = 1,
@@ -98,14 +125,37 @@ static inline uint16_t op_flags(enum op op) { return op_table[op].inst_flags; }
 
 /* Predicates, in the aux word of icmp and fcmp. */
 enum icmp_predicate {
-  ICMP_EQ, ICMP_NE, ICMP_UGT, ICMP_UGE, ICMP_ULT, ICMP_ULE, ICMP_SGT, ICMP_SGE, ICMP_SLT, ICMP_SLE,
+  ICMP_EQ,
+  ICMP_NE,
+  ICMP_UGT,
+  ICMP_UGE,
+  ICMP_ULT,
+  ICMP_ULE,
+  ICMP_SGT,
+  ICMP_SGE,
+  ICMP_SLT,
+  ICMP_SLE,
   ICMP_COUNT,
 };
 
 /* Bit 0: true if equal, 1: if greater, 2: if less, 3: if unordered (LLVM's numbering). */
 enum fcmp_predicate {
-  FCMP_FALSE, FCMP_OEQ, FCMP_OGT, FCMP_OGE, FCMP_OLT, FCMP_OLE, FCMP_ONE, FCMP_ORD,
-  FCMP_UNO, FCMP_UEQ, FCMP_UGT, FCMP_UGE, FCMP_ULT, FCMP_ULE, FCMP_UNE, FCMP_TRUE,
+  FCMP_FALSE,
+  FCMP_OEQ,
+  FCMP_OGT,
+  FCMP_OGE,
+  FCMP_OLT,
+  FCMP_OLE,
+  FCMP_ONE,
+  FCMP_ORD,
+  FCMP_UNO,
+  FCMP_UEQ,
+  FCMP_UGT,
+  FCMP_UGE,
+  FCMP_ULT,
+  FCMP_ULE,
+  FCMP_UNE,
+  FCMP_TRUE,
   FCMP_COUNT,
 };
 
@@ -121,15 +171,40 @@ extern const char *const fcmp_names[FCMP_COUNT];
 
 /* Atomic orderings, weakest first. */
 enum atomic_ordering {
-  ORDER_NONE, ORDER_UNORDERED, ORDER_MONOTONIC, ORDER_ACQUIRE, ORDER_RELEASE, ORDER_ACQ_REL,
-  ORDER_SEQ_CST, ORDER_COUNT,
+  ORDER_NONE,
+  ORDER_UNORDERED,
+  ORDER_MONOTONIC,
+  ORDER_ACQUIRE,
+  ORDER_RELEASE,
+  ORDER_ACQ_REL,
+  ORDER_SEQ_CST,
+  ORDER_COUNT,
 };
 extern const char *const ordering_names[ORDER_COUNT]; /* [ORDER_NONE] is "" */
 
 enum rmw_op {
-  RMW_XCHG, RMW_ADD, RMW_SUB, RMW_AND, RMW_NAND, RMW_OR, RMW_XOR, RMW_MAX, RMW_MIN, RMW_UMAX,
-  RMW_UMIN, RMW_FADD, RMW_FSUB, RMW_FMAX, RMW_FMIN, RMW_UINC_WRAP, RMW_UDEC_WRAP, RMW_USUB_COND,
-  RMW_USUB_SAT, RMW_FMAXIMUM, RMW_FMINIMUM, RMW_COUNT,
+  RMW_XCHG,
+  RMW_ADD,
+  RMW_SUB,
+  RMW_AND,
+  RMW_NAND,
+  RMW_OR,
+  RMW_XOR,
+  RMW_MAX,
+  RMW_MIN,
+  RMW_UMAX,
+  RMW_UMIN,
+  RMW_FADD,
+  RMW_FSUB,
+  RMW_FMAX,
+  RMW_FMIN,
+  RMW_UINC_WRAP,
+  RMW_UDEC_WRAP,
+  RMW_USUB_COND,
+  RMW_USUB_SAT,
+  RMW_FMAXIMUM,
+  RMW_FMINIMUM,
+  RMW_COUNT,
 };
 extern const char *const rmw_names[RMW_COUNT];
 
@@ -139,13 +214,13 @@ extern const char *const dbg_names[DBG_COUNT];
 
 /* How a load, store, fence, cmpxchg or atomicrmw touches memory; packed into the aux word. */
 struct memory_access {
-  unsigned align_log2 : 6;      /* log2(alignment in bytes) + 1; 0: not written, the type's own */
+  unsigned align_log2 : 6; /* log2(alignment in bytes) + 1; 0: not written, the type's own */
   unsigned is_volatile : 1;
-  unsigned is_weak : 1;         /* cmpxchg weak */
-  unsigned ordering : 3;        /* enum atomic_ordering; ORDER_NONE: not atomic */
-  unsigned failure_ordering : 3;/* cmpxchg */
-  unsigned rmw : 5;             /* enum rmw_op */
-  unsigned scope : 8;           /* index into the module's sync scope names; 0: system */
+  unsigned is_weak : 1;          /* cmpxchg weak */
+  unsigned ordering : 3;         /* enum atomic_ordering; ORDER_NONE: not atomic */
+  unsigned failure_ordering : 3; /* cmpxchg */
+  unsigned rmw : 5;              /* enum rmw_op */
+  unsigned scope : 8;            /* index into the module's sync scope names; 0: system */
 };
 
 static inline uint32_t memory_access_pack(struct memory_access m) {

@@ -15,14 +15,15 @@ static void print_attribute(struct printer *p, const struct nvm_attr *a, bool gr
   if (a->id == ATTR_UNKNOWN) textbuf_text(p->out, module_text(p->m, a->str));
   else print_word(p, attr_table[a->id].keyword);
   switch ((enum attr_payload)a->payload) {
-  case ATTR_FLAG: case ATTR_STRING: break;
-  case ATTR_INT: print_int_attribute(p, a, group); break;
-  case ATTR_TYPE: /* the older spelling is without a type */
-    if (!type_equal(a->type, TYPE_NONE)) print_format(p, "(%T)", a->type);
-    break;
-  case ATTR_TEXT: /* uwtable and dead_on_return may stand alone */
-    if (a->str2.index) print_format(p, "(%t)", module_text(p->m, a->str2));
-    break;
+    case ATTR_FLAG:
+    case ATTR_STRING: break;
+    case ATTR_INT: print_int_attribute(p, a, group); break;
+    case ATTR_TYPE: /* the older spelling is without a type */
+      if (!type_equal(a->type, TYPE_NONE)) print_format(p, "(%T)", a->type);
+      break;
+    case ATTR_TEXT: /* uwtable and dead_on_return may stand alone */
+      if (a->str2.index) print_format(p, "(%t)", module_text(p->m, a->str2));
+      break;
   }
 }
 
@@ -34,7 +35,8 @@ static void print_set(struct printer *p, struct nvm_attrset set, bool group) {
   }
 }
 
-void print_attributes(struct printer *p, const char *before, struct nvm_attrset set, const char *after) {
+void print_attributes(struct printer *p, const char *before, struct nvm_attrset set,
+                      const char *after) {
   if (set.index == 0) return;
   print_word(p, before);
   print_set(p, set, false);

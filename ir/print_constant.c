@@ -49,13 +49,13 @@ void print_format(struct printer *p, const char *format, ...) {
       continue;
     }
     switch (*++f) {
-    case 'T': print_type(p, va_arg(args, struct nvm_type)); break;
-    case 'O': print_operand(p, va_arg(args, struct nvm_value)); break;
-    case 'V': print_typed(p, va_arg(args, struct nvm_value)); break;
-    case 'N': print_name(p, va_arg(args, struct nvm_str)); break;
-    case 'Q': print_quoted(p, va_arg(args, struct nvm_str)); break;
-    case 'M': print_meta(p, va_arg(args, struct nvm_meta)); break;
-    default: textbuf_directive(p->out, *f, &args); break;
+      case 'T': print_type(p, va_arg(args, struct nvm_type)); break;
+      case 'O': print_operand(p, va_arg(args, struct nvm_value)); break;
+      case 'V': print_typed(p, va_arg(args, struct nvm_value)); break;
+      case 'N': print_name(p, va_arg(args, struct nvm_str)); break;
+      case 'Q': print_quoted(p, va_arg(args, struct nvm_str)); break;
+      case 'M': print_meta(p, va_arg(args, struct nvm_meta)); break;
+      default: textbuf_directive(p->out, *f, &args); break;
     }
   }
   va_end(args);
@@ -236,33 +236,34 @@ static void print_asm(struct printer *p, const struct constant_info *c) {
 static void print_constant(struct printer *p, struct nvm_value v) {
   const struct constant_info *c = constant_info(&p->m->constants, v);
   switch ((enum constant_kind)c->kind) {
-  case CONST_NONE: print_word(p, "<no constant>"); break;
-  case CONST_INT: print_int(p, v, c); break;
-  case CONST_BIG_INT: print_big_int(p, v, c); break;
-  case CONST_FLOAT: print_float(p, c); break;
-  case CONST_NULL: print_word(p, "null"); break;
-  case CONST_ZERO: print_word(p, "zeroinitializer"); break;
-  case CONST_UNDEF: print_word(p, "undef"); break;
-  case CONST_POISON: print_word(p, "poison"); break;
-  case CONST_AGGREGATE: print_aggregate(p, v, c); break;
-  case CONST_BYTES: print_format(p, "c%Q", c->str); break;
-  case CONST_EXPR: print_expression(p, v, c); break;
-  case CONST_ASM: print_asm(p, c); break;
-  case CONST_METADATA: print_meta(p, (struct nvm_meta){c->meta}); break;
-  case CONST_NONE_TOKEN: print_word(p, "none"); break;
+    case CONST_NONE: print_word(p, "<no constant>"); break;
+    case CONST_INT: print_int(p, v, c); break;
+    case CONST_BIG_INT: print_big_int(p, v, c); break;
+    case CONST_FLOAT: print_float(p, c); break;
+    case CONST_NULL: print_word(p, "null"); break;
+    case CONST_ZERO: print_word(p, "zeroinitializer"); break;
+    case CONST_UNDEF: print_word(p, "undef"); break;
+    case CONST_POISON: print_word(p, "poison"); break;
+    case CONST_AGGREGATE: print_aggregate(p, v, c); break;
+    case CONST_BYTES: print_format(p, "c%Q", c->str); break;
+    case CONST_EXPR: print_expression(p, v, c); break;
+    case CONST_ASM: print_asm(p, c); break;
+    case CONST_METADATA: print_meta(p, (struct nvm_meta){c->meta}); break;
+    case CONST_NONE_TOKEN: print_word(p, "none"); break;
   }
 }
 
 void print_operand(struct printer *p, struct nvm_value v) {
   uint32_t index = value_index(v);
   switch (value_kind(v)) {
-  case VALUE_NONE: print_word(p, "<none>"); break;
-  case VALUE_INST: print_inst_name(p, index); break;
-  case VALUE_ARG: print_arg_name(p, index); break;
-  case VALUE_BLOCK: print_block_name(p, index); break;
-  case VALUE_CONST: print_constant(p, v); break;
-  case VALUE_GLOBAL: case VALUE_FUNCTION: print_symbol(p, v); break;
-  case VALUE_FORWARD: print_word(p, "<forward>"); break;
+    case VALUE_NONE: print_word(p, "<none>"); break;
+    case VALUE_INST: print_inst_name(p, index); break;
+    case VALUE_ARG: print_arg_name(p, index); break;
+    case VALUE_BLOCK: print_block_name(p, index); break;
+    case VALUE_CONST: print_constant(p, v); break;
+    case VALUE_GLOBAL:
+    case VALUE_FUNCTION: print_symbol(p, v); break;
+    case VALUE_FORWARD: print_word(p, "<forward>"); break;
   }
 }
 
@@ -279,12 +280,13 @@ static void print_flag_words(struct printer *p, const struct flag_word *words, s
 }
 
 void print_flags(struct printer *p, enum op op, uint16_t flags) {
-  static const struct flag_word fast[] = {
-      {INST_REASSOC, " reassoc"}, {INST_NNAN, " nnan"}, {INST_NINF, " ninf"}, {INST_NSZ, " nsz"},
-      {INST_ARCP, " arcp"},       {INST_CONTRACT, " contract"},               {INST_AFN, " afn"}};
+  static const struct flag_word fast[] = {{INST_REASSOC, " reassoc"}, {INST_NNAN, " nnan"},
+                                          {INST_NINF, " ninf"},       {INST_NSZ, " nsz"},
+                                          {INST_ARCP, " arcp"},       {INST_CONTRACT, " contract"},
+                                          {INST_AFN, " afn"}};
   static const struct flag_word other[] = {
-      {INST_INBOUNDS, " inbounds"}, {INST_NUSW, " nusw"},         {INST_NUW, " nuw"},
-      {INST_NSW, " nsw"},           {INST_EXACT, " exact"},       {INST_DISJOINT, " disjoint"},
+      {INST_INBOUNDS, " inbounds"}, {INST_NUSW, " nusw"},        {INST_NUW, " nuw"},
+      {INST_NSW, " nsw"},           {INST_EXACT, " exact"},      {INST_DISJOINT, " disjoint"},
       {INST_NNEG, " nneg"},         {INST_SAMESIGN, " samesign"}};
   flags &= op_flags(op);
   if (flags == 0) return;

@@ -8,7 +8,8 @@ static struct nvm_value operand(const struct printer *p, const struct nvm_inst *
 /* `, ` between operands k..end-1, each with its type. */
 static void print_typed_operands(struct printer *p, const struct nvm_inst *i, uint32_t k,
                                  uint32_t end) {
-  for (uint32_t first = k; k < end; k++) print_format(p, k > first ? ", %V" : "%V", operand(p, i, k));
+  for (uint32_t first = k; k < end; k++)
+    print_format(p, k > first ? ", %V" : "%V", operand(p, i, k));
 }
 
 /* `, 1, 0`: the operands from k on, without their type. */
@@ -67,7 +68,8 @@ static void print_memory(struct printer *p, const struct nvm_inst *i) {
 static void print_phi(struct printer *p, const struct nvm_inst *i) {
   print_type(p, i->type);
   for (uint32_t k = 0; k + 1 < i->operand_count; k += 2)
-    print_format(p, k == 0 ? " [ %O, %O ]" : ", [ %O, %O ]", operand(p, i, k), operand(p, i, k + 1));
+    print_format(p, k == 0 ? " [ %O, %O ]" : ", [ %O, %O ]", operand(p, i, k),
+                 operand(p, i, k + 1));
 }
 
 /* ---- Calls ---- */
@@ -83,8 +85,8 @@ static void print_arguments(struct printer *p, const struct nvm_inst *i,
 }
 
 /* ` [ "tag"(i32 1), "other"() ]`; operands from k on. */
-static void print_bundles(struct printer *p, const struct nvm_inst *i,
-                          const struct call_site *site, uint32_t k) {
+static void print_bundles(struct printer *p, const struct nvm_inst *i, const struct call_site *site,
+                          uint32_t k) {
   for (uint32_t b = 0; b < site->bundle_count; b++) {
     const struct operand_bundle *bundle = &p->m->bundles.data[site->first_bundle + b];
     print_format(p, b == 0 ? " [ %Q(" : ", %Q(", bundle->tag);
@@ -103,11 +105,13 @@ void print_convention(struct printer *p, uint32_t convention) {
 }
 
 /* The function type is written out only where the arguments don't give it. */
-static void print_callee(struct printer *p, const struct nvm_inst *i, const struct call_site *site) {
+static void print_callee(struct printer *p, const struct nvm_inst *i,
+                         const struct call_site *site) {
   struct nvm_value callee = call_callee(p->f, i);
   const struct type_info *function_type = type_info(&p->m->types, site->function_type);
   const struct type_info *pointer = type_info(&p->m->types, print_type_of(p, callee));
-  if (pointer->width != 0 && pointer->kind == TY_PTR) print_format(p, "addrspace(%u) ", pointer->width);
+  if (pointer->width != 0 && pointer->kind == TY_PTR)
+    print_format(p, "addrspace(%u) ", pointer->width);
   bool variadic = function_type->flags & TYPE_VARIADIC;
   print_format(p, "%T %O", variadic ? site->function_type : function_type->element, callee);
 }
@@ -149,24 +153,34 @@ static void print_record(struct printer *p, const struct nvm_inst *i, struct nvm
 static void print_form(struct printer *p, const struct nvm_inst *i) {
   uint32_t count = i->operand_count;
   switch (op_table[i->op].form) {
-  case FORM_NONE: case FORM_DBG_RECORD: return;
-  case FORM_LOAD: case FORM_STORE: case FORM_CMPXCHG: case FORM_ATOMICRMW: case FORM_FENCE:
-    return; /* print_body */
-  case FORM_RET:
-    if (count == 0) print_word(p, "void");
-    break;
-  case FORM_SWITCH: print_switch(p, i); return;
-  case FORM_ALLOCA: print_alloca(p, i); return;
-  case FORM_GEP: print_format(p, "%T, ", (struct nvm_type){i->aux}); break;
-  case FORM_CAST: print_format(p, "%V to %T", operand(p, i, 0), i->type); return;
-  case FORM_VA_ARG: print_format(p, "%V, %T", operand(p, i, 0), i->type); return;
-  case FORM_PHI: print_phi(p, i); return;
-  case FORM_CALL: print_call(p, i); return;
-  case FORM_UNARY: case FORM_BINARY: case FORM_CMP: /* operands of one type, which is written once */
-  case FORM_EXTRACTVALUE: count = 1; break;
-  case FORM_INSERTVALUE: count = 2; break;
-  case FORM_BR: case FORM_CONDBR: case FORM_SELECT: case FORM_EXTRACTELEMENT:
-  case FORM_INSERTELEMENT: case FORM_SHUFFLEVECTOR: break;
+    case FORM_NONE:
+    case FORM_DBG_RECORD: return;
+    case FORM_LOAD:
+    case FORM_STORE:
+    case FORM_CMPXCHG:
+    case FORM_ATOMICRMW:
+    case FORM_FENCE: return; /* print_body */
+    case FORM_RET:
+      if (count == 0) print_word(p, "void");
+      break;
+    case FORM_SWITCH: print_switch(p, i); return;
+    case FORM_ALLOCA: print_alloca(p, i); return;
+    case FORM_GEP: print_format(p, "%T, ", (struct nvm_type){i->aux}); break;
+    case FORM_CAST: print_format(p, "%V to %T", operand(p, i, 0), i->type); return;
+    case FORM_VA_ARG: print_format(p, "%V, %T", operand(p, i, 0), i->type); return;
+    case FORM_PHI: print_phi(p, i); return;
+    case FORM_CALL: print_call(p, i); return;
+    case FORM_UNARY:
+    case FORM_BINARY:
+    case FORM_CMP: /* operands of one type, which is written once */
+    case FORM_EXTRACTVALUE: count = 1; break;
+    case FORM_INSERTVALUE: count = 2; break;
+    case FORM_BR:
+    case FORM_CONDBR:
+    case FORM_SELECT:
+    case FORM_EXTRACTELEMENT:
+    case FORM_INSERTELEMENT:
+    case FORM_SHUFFLEVECTOR: break;
   }
   print_typed_operands(p, i, 0, count);
   print_indices(p, i, count);
@@ -176,10 +190,13 @@ static void print_form(struct printer *p, const struct nvm_inst *i) {
 static void print_body(struct printer *p, const struct nvm_inst *i) {
   enum op_form form = op_table[i->op].form;
   switch ((int)form) {
-  case FORM_NONE: return;
-  case FORM_FENCE: print_ordering(p, memory_access_unpack(i->aux), false); return;
-  case FORM_LOAD: case FORM_STORE: case FORM_CMPXCHG: case FORM_ATOMICRMW: print_memory(p, i); return;
-  default: break;
+    case FORM_NONE: return;
+    case FORM_FENCE: print_ordering(p, memory_access_unpack(i->aux), false); return;
+    case FORM_LOAD:
+    case FORM_STORE:
+    case FORM_CMPXCHG:
+    case FORM_ATOMICRMW: print_memory(p, i); return;
+    default: break;
   }
   if (form != FORM_ALLOCA) print_flags(p, (enum op)i->op, i->flags);
   print_predicate(p, (enum op)i->op, i->aux);
@@ -189,8 +206,8 @@ static void print_body(struct printer *p, const struct nvm_inst *i) {
 
 void print_inst_text(struct printer *p, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(p->f, id);
-  struct nvm_meta location = p->f->locations.count > id.index ? p->f->locations.data[id.index]
-                                                              : (struct nvm_meta){0};
+  struct nvm_meta location =
+      p->f->locations.count > id.index ? p->f->locations.data[id.index] : (struct nvm_meta){0};
   bool record = i->op == OP_DBG_RECORD;
   if (!record && !type_equal(i->type, TYPE_VOID)) print_format(p, "%O = ", value_of_inst(id));
   print_format(p, "%s%s", tail_word(i), op_table[i->op].keyword);

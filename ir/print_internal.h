@@ -17,12 +17,12 @@ struct printer {
   struct textbuf *out;
   size_t begin; /* of the text in `out` */
   struct arena scratch;
-  struct nvm_text *types;      /* by type: its text once it was needed, else bytes is NULL */
-  uint32_t *global_numbers;    /* by global; only read for those without a name */
-  uint32_t *function_numbers;  /* by function */
-  uint32_t *group_numbers;     /* by a set's first attribute: number + 1, 0: none yet */
-  VEC(uint32_t) groups;        /* sets in order of their number */
-  bool numbered_groups;        /* false: a dump of one function, where a set's index is its number */
+  struct nvm_text *types;     /* by type: its text once it was needed, else bytes is NULL */
+  uint32_t *global_numbers;   /* by global; only read for those without a name */
+  uint32_t *function_numbers; /* by function */
+  uint32_t *group_numbers;    /* by a set's first attribute: number + 1, 0: none yet */
+  VEC(uint32_t) groups;       /* sets in order of their number */
+  bool numbered_groups;       /* false: a dump of one function, where a set's index is its number */
   uint32_t *node_numbers; /* by metadata node: number + 1, 0: not reached; NULL: in a dump of one
                              function, where a node's index - 1 is its number */
   VEC(uint32_t) nodes;    /* nodes in order of their number */
@@ -40,8 +40,9 @@ bool print_enter_function(struct printer *p, const struct nvm_function *f);
 
 /* ---- print_constant.c ---- */
 
-/* textbuf_format() with more letters: %T a type, %O an operand, %V one with its type, %N a name as it
- * stands behind @, % or $ (struct nvm_str), %Q a string with its quotes (struct nvm_str), %M metadata. */
+/* textbuf_format() with more letters: %T a type, %O an operand, %V one with its type, %N a name as
+ * it stands behind @, % or $ (struct nvm_str), %Q a string with its quotes (struct nvm_str), %M
+ * metadata. */
 void print_format(struct printer *p, const char *format, ...);
 
 /* Bytes between quotes, without the quotes: `\\` and \XX for odd ones. */
@@ -81,9 +82,10 @@ void print_numbered_metadata(struct printer *p);
 
 /* ---- print_attribute.c ---- */
 
-/* The attributes of a set where they apply, separated by spaces, between `before` and `after`; nothing
- * for the empty set. */
-void print_attributes(struct printer *p, const char *before, struct nvm_attrset set, const char *after);
+/* The attributes of a set where they apply, separated by spaces, between `before` and `after`;
+ * nothing for the empty set. */
+void print_attributes(struct printer *p, const char *before, struct nvm_attrset set,
+                      const char *after);
 /* ` #N`, or nothing for the empty set. */
 void print_group_reference(struct printer *p, struct nvm_attrset set);
 /* Numbers a set in order of first use; the empty one has no number. */

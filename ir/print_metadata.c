@@ -1,5 +1,5 @@
-/* Metadata: only nodes that the module reaches are printed, numbered as they are met in the order of
- * the text (variables, named metadata, functions with their instructions), each node before the
+/* Metadata: only nodes that the module reaches are printed, numbered as they are met in the order
+ * of the text (variables, named metadata, functions with their instructions), each node before the
  * nodes it names. The numbers thus depend on the module alone, not on how its tables came about,
  * and are those that LLVM gives. */
 #include "ir/print_internal.h"
@@ -24,8 +24,8 @@ struct reach {
   struct printer *p;
   const struct meta_table *t;
   struct nvm_str fields[FIELD_RULES][FIELD_COLUMNS]; /* first_fields; 0 where the module lacks it */
-  bool *seen_inline;     /* by node: visited as part of a line, where it has no number */
-  VEC(uint32_t) stack;   /* items still to be visited, the next one last */
+  bool *seen_inline;   /* by node: visited as part of a line, where it has no number */
+  VEC(uint32_t) stack; /* items still to be visited, the next one last */
 };
 
 /* Whether this is the first visit; gives the node its number then. */
@@ -179,7 +179,8 @@ static void print_meta_value(struct printer *p, const struct meta_item *item) {
 static bool field_is_plain_string(const struct printer *p, const struct meta_node *n,
                                   struct nvm_str key) {
   struct nvm_text node = module_text(p->m, n->name), field = module_text(p->m, key);
-  return !(strcmp(field.bytes, "value") == 0 && strcmp(node.bytes, "DITemplateValueParameter") == 0);
+  return !(strcmp(field.bytes, "value") == 0 &&
+           strcmp(node.bytes, "DITemplateValueParameter") == 0);
 }
 
 static void print_field(struct printer *p, const struct meta_node *n, uint32_t i) {
@@ -188,7 +189,8 @@ static void print_field(struct printer *p, const struct meta_node *n, uint32_t i
   struct nvm_meta value = meta_operand(t, n, i);
   const struct meta_item *item = meta_item(t, value);
   if (key.index) print_format(p, "%t: ", module_text(p->m, key));
-  if (item->kind == META_STRING && field_is_plain_string(p, n, key)) print_format(p, "%Q", item->str);
+  if (item->kind == META_STRING && field_is_plain_string(p, n, key))
+    print_format(p, "%Q", item->str);
   else print_meta(p, value);
 }
 
@@ -209,14 +211,14 @@ static void print_node(struct printer *p, const struct meta_node *n) {
 void print_meta(struct printer *p, struct nvm_meta m) {
   const struct meta_item *item = meta_item(&p->m->metadata, m);
   switch ((enum meta_kind)item->kind) {
-  case META_NULL: print_word(p, "null"); break;
-  case META_STRING: print_format(p, "!%Q", item->str); break;
-  case META_NODE: print_node_reference(p, item->node); break;
-  case META_VALUE: print_meta_value(p, item); break;
-  case META_INT: textbuf_signed(p->out, (int64_t)item->number); break;
-  case META_UNSIGNED: print_number(p, item->number); break;
-  case META_WORD: textbuf_text(p->out, module_text(p->m, item->str)); break;
-  case META_INLINE: print_node(p, &p->m->metadata.nodes.data[item->node]); break;
+    case META_NULL: print_word(p, "null"); break;
+    case META_STRING: print_format(p, "!%Q", item->str); break;
+    case META_NODE: print_node_reference(p, item->node); break;
+    case META_VALUE: print_meta_value(p, item); break;
+    case META_INT: textbuf_signed(p->out, (int64_t)item->number); break;
+    case META_UNSIGNED: print_number(p, item->number); break;
+    case META_WORD: textbuf_text(p->out, module_text(p->m, item->str)); break;
+    case META_INLINE: print_node(p, &p->m->metadata.nodes.data[item->node]); break;
   }
 }
 

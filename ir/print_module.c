@@ -150,8 +150,8 @@ static void print_variable(struct printer *p, const struct nvm_global *g) {
 /* What an alias stands for has its type before it unless it is an expression. */
 static void print_alias(struct printer *p, const struct nvm_global *g) {
   struct nvm_value v = g->aliasee;
-  bool expression = value_kind(v) == VALUE_CONST &&
-                    constant_info(&p->m->constants, v)->kind == CONST_EXPR;
+  bool expression =
+      value_kind(v) == VALUE_CONST && constant_info(&p->m->constants, v)->kind == CONST_EXPR;
   print_thread_and_address(p, &g->symbol);
   print_format(p, g->is_ifunc ? "ifunc %T, " : "alias %T, ", g->value_type);
   print_format(p, expression ? "%O" : "%V", v);
@@ -176,7 +176,8 @@ static void print_parameters(struct printer *p, const struct nvm_function *f) {
     print_attributes(p, " ", attrlist_parameter(&p->m->attributes, f->attributes, i), "");
     if (!function_is_declaration(f)) print_format(p, " %O", value_of_arg(i));
   }
-  if (type_info(&p->m->types, f->type)->flags & TYPE_VARIADIC) print_word(p, count ? ", ..." : "...");
+  if (type_info(&p->m->types, f->type)->flags & TYPE_VARIADIC)
+    print_word(p, count ? ", ..." : "...");
 }
 
 static void print_function_data(struct printer *p, const char *format, struct nvm_value v) {
@@ -330,7 +331,8 @@ enum nvm_status print_function(const struct nvm_function *f, struct textbuf *out
   return printer_end(&p);
 }
 
-enum nvm_status print_inst(const struct nvm_function *f, struct nvm_inst_id i, struct textbuf *out) {
+enum nvm_status print_inst(const struct nvm_function *f, struct nvm_inst_id i,
+                           struct textbuf *out) {
   struct printer p;
   if (printer_begin(&p, f->module, out) && print_enter_function(&p, f)) print_inst_text(&p, i);
   return printer_end(&p);
@@ -338,13 +340,12 @@ enum nvm_status print_inst(const struct nvm_function *f, struct nvm_inst_id i, s
 
 enum nvm_status print_insts(const struct nvm_function *f, struct textbuf *out, uint32_t *end) {
   struct printer p;
-  if (printer_begin(&p, f->module, out) && print_enter_function(&p, f))
-    FOR_EACH_BLOCK(f, b)
-      FOR_EACH_INST(f, b, i) {
-        print_inst_text(&p, i);
-        end[i.index] = (uint32_t)out->length;
-        textbuf_char(out, '\0');
-      }
+  if (printer_begin(&p, f->module, out) && print_enter_function(&p, f)) FOR_EACH_BLOCK(f, b)
+  FOR_EACH_INST(f, b, i) {
+    print_inst_text(&p, i);
+    end[i.index] = (uint32_t)out->length;
+    textbuf_char(out, '\0');
+  }
   return printer_end(&p);
 }
 

@@ -103,11 +103,10 @@ static const struct {
   enum type_kind kind;
   uint32_t width;
 } first_types[] = {
-    {TY_VOID, 0}, {TY_LABEL, 0}, {TY_METADATA, 0}, {TY_TOKEN, 0},  {TY_INT, 1},
-    {TY_INT, 8},  {TY_INT, 16},  {TY_INT, 32},     {TY_INT, 64},   {TY_INT, 128},
-    {TY_HALF, 0}, {TY_BFLOAT, 0}, {TY_FLOAT, 0},   {TY_DOUBLE, 0}, {TY_PTR, 0},
-    {TY_PTR, 1},  {TY_PTR, 2},   {TY_PTR, 3},      {TY_PTR, 4},    {TY_PTR, 5},
-    {TY_PTR, 6},  {TY_PTR, 7},
+    {TY_VOID, 0},  {TY_LABEL, 0},  {TY_METADATA, 0}, {TY_TOKEN, 0}, {TY_INT, 1},  {TY_INT, 8},
+    {TY_INT, 16},  {TY_INT, 32},   {TY_INT, 64},     {TY_INT, 128}, {TY_HALF, 0}, {TY_BFLOAT, 0},
+    {TY_FLOAT, 0}, {TY_DOUBLE, 0}, {TY_PTR, 0},      {TY_PTR, 1},   {TY_PTR, 2},  {TY_PTR, 3},
+    {TY_PTR, 4},   {TY_PTR, 5},    {TY_PTR, 6},      {TY_PTR, 7},
 };
 _Static_assert(sizeof first_types / sizeof *first_types == TYPE_FIRST_DERIVED - 1,
                "every constant handle has its row");
@@ -129,12 +128,12 @@ bool type_table_init(struct type_table *t, struct arena *arena, struct strtab *s
 
 struct nvm_type type_int(struct type_table *t, uint32_t bits) {
   switch (bits) {
-  case 1: return TYPE_I1;
-  case 8: return TYPE_I8;
-  case 16: return TYPE_I16;
-  case 32: return TYPE_I32;
-  case 64: return TYPE_I64;
-  default: return type_intern_simple(t, TY_INT, bits);
+    case 1: return TYPE_I1;
+    case 8: return TYPE_I8;
+    case 16: return TYPE_I16;
+    case 32: return TYPE_I32;
+    case 64: return TYPE_I64;
+    default: return type_intern_simple(t, TY_INT, bits);
   }
 }
 
@@ -159,8 +158,7 @@ struct nvm_type type_array(struct type_table *t, struct nvm_type element, uint64
 
 struct nvm_type type_struct(struct type_table *t, const struct nvm_type *members, uint32_t count,
                             bool packed) {
-  struct type_info info = {
-      .kind = TY_STRUCT, .flags = packed ? TYPE_PACKED : 0, .count = count};
+  struct type_info info = {.kind = TY_STRUCT, .flags = packed ? TYPE_PACKED : 0, .count = count};
   return type_intern(t, (struct type_probe){info, members});
 }
 
@@ -222,20 +220,13 @@ static const struct kind_info {
   bool first_class;      /* a value may have it */
   bool scalar_in_memory; /* has a size of its own */
 } kinds[TY_KIND_COUNT + 1] = {
-    [TY_NONE] = {"<no type>", false, false},
-    [TY_VOID] = {"void", false, false},
-    [TY_LABEL] = {"label", false, false},
-    [TY_METADATA] = {"metadata", true, false},
-    [TY_TOKEN] = {"token", true, false},
-    [TY_INT] = {"i", true, true},
-    [TY_HALF] = {"half", true, true},
-    [TY_BFLOAT] = {"bfloat", true, true},
-    [TY_FLOAT] = {"float", true, true},
-    [TY_DOUBLE] = {"double", true, true},
-    [TY_PTR] = {"ptr", true, true},
-    [TY_VECTOR] = {"<", true, false},
-    [TY_ARRAY] = {"[", true, false},
-    [TY_STRUCT] = {"{", true, false},
+    [TY_NONE] = {"<no type>", false, false}, [TY_VOID] = {"void", false, false},
+    [TY_LABEL] = {"label", false, false},    [TY_METADATA] = {"metadata", true, false},
+    [TY_TOKEN] = {"token", true, false},     [TY_INT] = {"i", true, true},
+    [TY_HALF] = {"half", true, true},        [TY_BFLOAT] = {"bfloat", true, true},
+    [TY_FLOAT] = {"float", true, true},      [TY_DOUBLE] = {"double", true, true},
+    [TY_PTR] = {"ptr", true, true},          [TY_VECTOR] = {"<", true, false},
+    [TY_ARRAY] = {"[", true, false},         [TY_STRUCT] = {"{", true, false},
     [TY_FUNCTION] = {"", false, false},
 };
 
@@ -368,17 +359,18 @@ static void print_function_type(const struct type_table *t, struct nvm_type ty,
 void type_print(const struct type_table *t, struct nvm_type ty, struct textbuf *out) {
   const struct type_info *info = type_info(t, ty);
   switch ((int)info->kind) {
-  case TY_INT: textbuf_format(out, "i%u", info->width); break;
-  case TY_PTR:
-    textbuf_puts(out, "ptr");
-    if (info->width) textbuf_format(out, " addrspace(%u)", info->width);
-    break;
-  case TY_VECTOR: case TY_ARRAY: print_sequence(t, ty, out); break;
-  case TY_STRUCT:
-    if (info->name.index) print_struct_name(strtab_text(t->strings, info->name), out);
-    else type_print_body(t, ty, out);
-    break;
-  case TY_FUNCTION: print_function_type(t, ty, out); break;
-  default: textbuf_puts(out, kinds[info->kind].word); break;
+    case TY_INT: textbuf_format(out, "i%u", info->width); break;
+    case TY_PTR:
+      textbuf_puts(out, "ptr");
+      if (info->width) textbuf_format(out, " addrspace(%u)", info->width);
+      break;
+    case TY_VECTOR:
+    case TY_ARRAY: print_sequence(t, ty, out); break;
+    case TY_STRUCT:
+      if (info->name.index) print_struct_name(strtab_text(t->strings, info->name), out);
+      else type_print_body(t, ty, out);
+      break;
+    case TY_FUNCTION: print_function_type(t, ty, out); break;
+    default: textbuf_puts(out, kinds[info->kind].word); break;
   }
 }

@@ -15,15 +15,15 @@ enum type_kind {
   TY_LABEL,
   TY_METADATA,
   TY_TOKEN,
-  TY_INT,    /* width: bits, 1..1024; above 128 until expand-integers has run */
-  TY_HALF,   /* from here to TY_DOUBLE: IEEE and bfloat16 formats */
+  TY_INT,  /* width: bits, 1..1024; above 128 until expand-integers has run */
+  TY_HALF, /* from here to TY_DOUBLE: IEEE and bfloat16 formats */
   TY_BFLOAT,
   TY_FLOAT,
   TY_DOUBLE,
-  TY_PTR,    /* width: address space. Pointee types of the older dialect are erased */
-  TY_VECTOR, /* element, count: fixed number of lanes */
-  TY_ARRAY,  /* element, count */
-  TY_STRUCT, /* members; packed; name if it has one; opaque if named and without a body */
+  TY_PTR,      /* width: address space. Pointee types of the older dialect are erased */
+  TY_VECTOR,   /* element, count: fixed number of lanes */
+  TY_ARRAY,    /* element, count */
+  TY_STRUCT,   /* members; packed; name if it has one; opaque if named and without a body */
   TY_FUNCTION, /* element: result; members: parameters; variadic */
   TY_KIND_COUNT,
 };
@@ -33,13 +33,13 @@ enum { TYPE_MAX_INT_BITS = 1024, TYPE_MAX_INT_WORDS = TYPE_MAX_INT_BITS / 64 };
 enum { TYPE_PACKED = 1, TYPE_OPAQUE = 2, TYPE_VARIADIC = 4 };
 
 struct type_info {
-  uint8_t kind;  /* enum type_kind */
-  uint8_t flags; /* TYPE_ */
-  uint32_t width;            /* TY_INT: bits; TY_PTR: address space */
-  struct nvm_type element;   /* TY_VECTOR, TY_ARRAY: element; TY_FUNCTION: result */
-  uint32_t first_member;     /* TY_STRUCT, TY_FUNCTION: into the table's member pool */
-  uint64_t count;            /* TY_VECTOR, TY_ARRAY: elements; TY_STRUCT, TY_FUNCTION: members */
-  struct nvm_str name;       /* TY_STRUCT: its name without %, or 0 */
+  uint8_t kind;            /* enum type_kind */
+  uint8_t flags;           /* TYPE_ */
+  uint32_t width;          /* TY_INT: bits; TY_PTR: address space */
+  struct nvm_type element; /* TY_VECTOR, TY_ARRAY: element; TY_FUNCTION: result */
+  uint32_t first_member;   /* TY_STRUCT, TY_FUNCTION: into the table's member pool */
+  uint64_t count;          /* TY_VECTOR, TY_ARRAY: elements; TY_STRUCT, TY_FUNCTION: members */
+  struct nvm_str name;     /* TY_STRUCT: its name without %, or 0 */
 };
 
 /* The handles every table starts with, so that they are constants. */
@@ -69,12 +69,12 @@ enum { TYPE_MAX_DEPTH = 1024 };
  * table's records and written through `const` tables; verify_module() fills it for every type, and
  * from then on it is only read. */
 struct type_memo {
-  uint64_t alloc_size;   /* bytes, while layout_epoch is that of the table's layout_key */
+  uint64_t alloc_size; /* bytes, while layout_epoch is that of the table's layout_key */
   uint32_t layout_epoch;
-  uint32_t bodies;       /* UNSIZED: the answer holds while the table has so many struct bodies */
-  uint16_t depth;        /* SIZED: levels, a scalar has 1 */
-  uint8_t state;         /* TYPE_SIZE_ */
-  uint8_t align_log2;    /* as alloc_size */
+  uint32_t bodies;    /* UNSIZED: the answer holds while the table has so many struct bodies */
+  uint16_t depth;     /* SIZED: levels, a scalar has 1 */
+  uint8_t state;      /* TYPE_SIZE_ */
+  uint8_t align_log2; /* as alloc_size */
 };
 enum { TYPE_SIZE_UNKNOWN, TYPE_SIZE_BUSY, TYPE_SIZE_SIZED, TYPE_SIZE_UNSIZED };
 
@@ -104,11 +104,11 @@ struct type_table {
   VEC(struct nvm_type) named; /* named structs in order of first appearance */
   uint32_t *slots;            /* interning: open addressing over infos */
   uint32_t slot_count;
-  uint32_t *named_slots;      /* struct name → index into named + 1 */
+  uint32_t *named_slots; /* struct name → index into named + 1 */
   uint32_t named_slot_count;
   VEC(struct type_memo) memos; /* parallel to infos */
   struct type_layout_key *layout_key;
-  uint32_t body_count;         /* struct bodies set so far */
+  uint32_t body_count; /* struct bodies set so far */
 };
 
 /* The table with the types that have fixed handles; false when out of memory. */
@@ -186,7 +186,8 @@ bool type_is_first_class(const struct type_table *t, struct nvm_type ty);
 bool type_is_sized(const struct type_table *t, struct nvm_type ty);
 /* Bits of a scalar: integers and floats; 0 for all others (pointers depend on the layout). */
 static inline uint32_t type_scalar_bits(const struct type_table *t, struct nvm_type ty) {
-  static const uint8_t float_bits[TY_KIND_COUNT] = {[TY_HALF] = 16, [TY_BFLOAT] = 16, [TY_FLOAT] = 32, [TY_DOUBLE] = 64};
+  static const uint8_t float_bits[TY_KIND_COUNT] = {
+      [TY_HALF] = 16, [TY_BFLOAT] = 16, [TY_FLOAT] = 32, [TY_DOUBLE] = 64};
   const struct type_info *info = type_info(t, ty);
   return info->kind == TY_INT ? info->width : float_bits[info->kind];
 }

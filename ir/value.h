@@ -5,12 +5,12 @@
 #include "ir/type.h"
 
 enum value_kind {
-  VALUE_NONE,     /* no value; index 0 */
-  VALUE_INST,     /* index into the function's instructions */
-  VALUE_ARG,      /* number of the parameter of the function */
-  VALUE_BLOCK,    /* index into the function's blocks */
-  VALUE_CONST,    /* index into the module's constants: numbers, undef, aggregates, expressions… */
-  VALUE_GLOBAL,   /* index into the module's globals: variables and aliases */
+  VALUE_NONE,   /* no value; index 0 */
+  VALUE_INST,   /* index into the function's instructions */
+  VALUE_ARG,    /* number of the parameter of the function */
+  VALUE_BLOCK,  /* index into the function's blocks */
+  VALUE_CONST,  /* index into the module's constants: numbers, undef, aggregates, expressions… */
+  VALUE_GLOBAL, /* index into the module's globals: variables and aliases */
   VALUE_FUNCTION, /* index into the module's functions */
   VALUE_FORWARD,  /* only while parsing: a name used before its definition */
 };

@@ -18,28 +18,35 @@ static void write_value(const struct verifier *v, struct nvm_value value, struct
   struct nvm_str name = {0};
   char sigil = '%';
   switch (value_kind(value)) {
-  case VALUE_INST:
-    if (v->f && value_index(value) < v->f->insts.count) name = v->f->names.data[value_index(value)];
-    break;
-  case VALUE_ARG:
-    if (v->f && v->f->arg_names && value_index(value) < function_arg_count(v->f))
-      name = v->f->arg_names[value_index(value)];
-    break;
-  case VALUE_BLOCK:
-    if (v->f && value_index(value) < v->f->blocks.count)
-      name = v->f->blocks.data[value_index(value)].name;
-    break;
-  case VALUE_GLOBAL: case VALUE_FUNCTION:
-    sigil = '@';
-    name = module_symbol(v->m, value)->name;
-    break;
-  case VALUE_NONE: case VALUE_CONST: case VALUE_FORWARD: break;
+    case VALUE_INST:
+      if (v->f && value_index(value) < v->f->insts.count)
+        name = v->f->names.data[value_index(value)];
+      break;
+    case VALUE_ARG:
+      if (v->f && v->f->arg_names && value_index(value) < function_arg_count(v->f))
+        name = v->f->arg_names[value_index(value)];
+      break;
+    case VALUE_BLOCK:
+      if (v->f && value_index(value) < v->f->blocks.count)
+        name = v->f->blocks.data[value_index(value)].name;
+      break;
+    case VALUE_GLOBAL:
+    case VALUE_FUNCTION:
+      sigil = '@';
+      name = module_symbol(v->m, value)->name;
+      break;
+    case VALUE_NONE:
+    case VALUE_CONST:
+    case VALUE_FORWARD: break;
   }
-  static const char *const nameless[] = {
-      [VALUE_NONE] = "no value",          [VALUE_INST] = "an unnamed value",
-      [VALUE_ARG] = "an unnamed parameter", [VALUE_BLOCK] = "an unnamed block",
-      [VALUE_CONST] = "a constant",       [VALUE_GLOBAL] = "an unnamed variable",
-      [VALUE_FUNCTION] = "an unnamed function", [VALUE_FORWARD] = "an unresolved name"};
+  static const char *const nameless[] = {[VALUE_NONE] = "no value",
+                                         [VALUE_INST] = "an unnamed value",
+                                         [VALUE_ARG] = "an unnamed parameter",
+                                         [VALUE_BLOCK] = "an unnamed block",
+                                         [VALUE_CONST] = "a constant",
+                                         [VALUE_GLOBAL] = "an unnamed variable",
+                                         [VALUE_FUNCTION] = "an unnamed function",
+                                         [VALUE_FORWARD] = "an unresolved name"};
   nvm_u128 number;
   bool is_short = value_kind(value) == VALUE_CONST && const_is_int(v->m, value, &number) &&
                   type_info(v->types, verify_type(v, value))->width <= 64;
@@ -56,10 +63,10 @@ static void write_found(const struct verifier *v, struct textbuf *out, const cha
       continue;
     }
     switch (*++p) {
-    case 'T': type_print(v->types, va_arg(*args, struct nvm_type), out); break;
-    case 'V': write_value(v, va_arg(*args, struct nvm_value), out); break;
-    case 'S': textbuf_text(out, module_text(v->m, va_arg(*args, struct nvm_str))); break;
-    default: textbuf_directive(out, *p, args); break;
+      case 'T': type_print(v->types, va_arg(*args, struct nvm_type), out); break;
+      case 'V': write_value(v, va_arg(*args, struct nvm_value), out); break;
+      case 'S': textbuf_text(out, module_text(v->m, va_arg(*args, struct nvm_str))); break;
+      default: textbuf_directive(out, *p, args); break;
     }
   }
 }
@@ -92,7 +99,8 @@ static void report(struct verifier *v, enum verify_rule rule, struct diag_range 
   textbuf_init(&found, &v->arena);
   write_found(v, &found, format, args);
   write_place(v, at, &found);
-  struct nvm_text arguments[] = {text_of(verify_rules[rule].id), text_of(verify_rules[rule].demand),
+  struct nvm_text arguments[] = {text_of(verify_rules[rule].id),
+                                 text_of(verify_rules[rule].demand),
                                  {found.bytes ? found.bytes : "", found.length}};
   struct diag *d = diag_report(v->sink, DIAG_VERIFY, where, arguments, 3);
   if (d && v->f) d->function = module_text(v->m, v->f->symbol.name);
@@ -126,8 +134,8 @@ bool verify_same_lanes(const struct type_table *t, struct nvm_type a, struct nvm
 struct body {
   struct verifier *v;
   const struct nvm_function *f;
-  uint32_t *order; /* by instruction: its number in layout order; 0: in no block */
-  uint32_t *uses;  /* by instruction: operands that name it */
+  uint32_t *order;         /* by instruction: its number in layout order; 0: in no block */
+  uint32_t *uses;          /* by instruction: operands that name it */
   struct nvm_inst_id *far; /* instructions that use what other blocks compute, in layout order */
   uint32_t far_count;
   struct dominance dominance;
@@ -198,8 +206,7 @@ static bool check_targets(struct body *y, struct nvm_inst_id id) {
   uint32_t wanted = i->op == OP_BR ? 1 : i->op == OP_CONDBR ? 3 : i->op == OP_SWITCH ? 2 : 0;
   bool fits = i->op == OP_SWITCH ? i->operand_count >= 2 && i->operand_count % 2 == 0
                                  : wanted == 0 || i->operand_count == wanted;
-  if (!fits)
-    return verify_fail(y->v, VERIFY_OPERAND_COUNT, id, "%u operands", i->operand_count);
+  if (!fits) return verify_fail(y->v, VERIFY_OPERAND_COUNT, id, "%u operands", i->operand_count);
   bool sound = true;
   uint32_t step = i->op == OP_SWITCH ? 2 : 1;
   for (uint32_t k = i->op == OP_BR ? 0 : 1; wanted && k < i->operand_count; k += step)
@@ -235,13 +242,14 @@ static bool inst_is_live(const struct body *y, uint32_t index) {
 static bool operand_exists(const struct body *y, struct nvm_value value) {
   uint32_t index = value_index(value);
   switch (value_kind(value)) {
-  case VALUE_INST: return inst_is_live(y, index);
-  case VALUE_ARG: return index < function_arg_count(y->f);
-  case VALUE_BLOCK: return block_is_live(y->f, index);
-  case VALUE_CONST: return index != 0 && index < y->v->m->constants.infos.count;
-  case VALUE_GLOBAL: return index != 0 && index < y->v->m->globals.count;
-  case VALUE_FUNCTION: return index != 0 && index < y->v->m->functions.count;
-  case VALUE_NONE: case VALUE_FORWARD: return false;
+    case VALUE_INST: return inst_is_live(y, index);
+    case VALUE_ARG: return index < function_arg_count(y->f);
+    case VALUE_BLOCK: return block_is_live(y->f, index);
+    case VALUE_CONST: return index != 0 && index < y->v->m->constants.infos.count;
+    case VALUE_GLOBAL: return index != 0 && index < y->v->m->globals.count;
+    case VALUE_FUNCTION: return index != 0 && index < y->v->m->functions.count;
+    case VALUE_NONE:
+    case VALUE_FORWARD: return false;
   }
   return false;
 }
@@ -251,11 +259,13 @@ static bool kind_is_allowed(const struct body *y, const struct nvm_inst *i, uint
                             struct nvm_value value) {
   bool call = i->op == OP_CALL, callee = call && k == i->operand_count - 1;
   switch ((int)type_kind(y->v->types, value_type(y->f, value))) {
-  case TY_LABEL: return i->op == OP_PHI || op_is_terminator((enum op)i->op);
-  case TY_METADATA: return (call && !callee) || i->op == OP_DBG_RECORD;
-  case TY_TOKEN: return call && !callee;
-  case TY_NONE: case TY_VOID: case TY_FUNCTION: return false;
-  default: break;
+    case TY_LABEL: return i->op == OP_PHI || op_is_terminator((enum op)i->op);
+    case TY_METADATA: return (call && !callee) || i->op == OP_DBG_RECORD;
+    case TY_TOKEN: return call && !callee;
+    case TY_NONE:
+    case TY_VOID:
+    case TY_FUNCTION: return false;
+    default: break;
   }
   bool is_asm = value_kind(value) == VALUE_CONST &&
                 constant_info(&y->v->m->constants, value)->kind == CONST_ASM;
@@ -285,8 +295,7 @@ static bool is_computed(const struct body *y, struct nvm_inst_id def, struct nvm
                         struct nvm_inst_id use) {
   struct nvm_block from = function_inst(y->f, def)->block;
   if (!dominance_reachable(&y->dominance, b)) return true;
-  if (from.index == b.index && !inst_is_none(use))
-    return y->order[def.index] < y->order[use.index];
+  if (from.index == b.index && !inst_is_none(use)) return y->order[def.index] < y->order[use.index];
   return dominance_dominates(&y->dominance, from, b);
 }
 
@@ -378,8 +387,14 @@ static void check_inst(struct body *y, struct nvm_inst_id id) {
   if (type_equal(i->type, TYPE_VOID) && y->f->names.data[id.index].index)
     verify_fail(y->v, VERIFY_RESULT_NAME, id, "a name");
   if (!sound) return;
-  struct subject s = {y->v, id, (enum op)i->op, i->flags, i->type,
-                      y->f->operands.data + i->first_operand, i->operand_count, i->aux};
+  struct subject s = {y->v,
+                      id,
+                      (enum op)i->op,
+                      i->flags,
+                      i->type,
+                      y->f->operands.data + i->first_operand,
+                      i->operand_count,
+                      i->aux};
   verify_op(&s);
   if (y->f->attachments.data[id.index] || y->f->locations.data[id.index].index)
     verify_attachments(y->v, id);
@@ -468,8 +483,7 @@ static bool body_allocate(struct body *y) {
   y->edge_count = arena_alloc(a, blocks * sizeof *y->edge_count);
   y->seen = arena_alloc(a, blocks * sizeof *y->seen);
   y->seen_value = arena_alloc(a, blocks * sizeof *y->seen_value);
-  return y->edge_count && y->seen && y->seen_value &&
-         dominance_compute(&y->dominance, y->f, a);
+  return y->edge_count && y->seen && y->seen_value && dominance_compute(&y->dominance, y->f, a);
 }
 
 static void check_flow(struct body *y) {
@@ -492,7 +506,7 @@ static void check_body(struct verifier *v) {
   bool sound = true;
   FOR_EACH_BLOCK(v->f, b) sound &= check_block_shape(&y, b);
   FOR_EACH_BLOCK(v->f, b)
-    FOR_EACH_INST(v->f, b, i) check_inst(&y, i);
+  FOR_EACH_INST(v->f, b, i) check_inst(&y, i);
   check_use_counts(&y);
   if (sound) check_flow(&y);
 }
@@ -508,7 +522,10 @@ static void check_function(struct verifier *v, const struct nvm_function *f) {
 
 static void verifier_init(struct verifier *v, const struct nvm_module *m, struct diag_sink *sink,
                           uint32_t source) {
-  *v = (struct verifier){.m = m, .types = &m->types, .sink = sink, .source = source,
+  *v = (struct verifier){.m = m,
+                         .types = &m->types,
+                         .sink = sink,
+                         .source = source,
                          .range = strtab_find(&m->strings, "range", strlen("range"))};
   arena_init(&v->arena, m->arena.allocator);
   arena_init_reused(&v->function_arena, m->arena.allocator);
@@ -531,8 +548,7 @@ enum nvm_status verify_function(const struct nvm_function *f, struct diag_sink *
   return verifier_end(&v);
 }
 
-enum nvm_status verify_module(const struct nvm_module *m, struct diag_sink *sink,
-                              uint32_t source) {
+enum nvm_status verify_module(const struct nvm_module *m, struct diag_sink *sink, uint32_t source) {
   struct verifier v;
   verifier_init(&v, m, sink, source);
   v.site_seen = arena_alloc(&v.arena, m->call_sites.count);

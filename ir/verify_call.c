@@ -27,7 +27,9 @@ static void verify_attr(const struct attr_subject *s, const struct nvm_attr *a,
   bool sized_type = a->id == ATTR_BYVAL || a->id == ATTR_SRET || a->id == ATTR_BYREF;
   if (!(places & place)) {
     verify_fail(s->v, VERIFY_ATTR_PLACE, s->at, "%s on a %s", keyword,
-                place == ON_FUNCTION ? "function" : place == ON_RESULT ? "result" : "parameter");
+                place == ON_FUNCTION ? "function"
+                : place == ON_RESULT ? "result"
+                                     : "parameter");
   } else if (place != ON_FUNCTION && !attr_fits_type(s->v->types, places, type)) {
     verify_fail(s->v, VERIFY_ATTR_TYPE, s->at, "%s on %T", keyword, type);
   } else if (a->id == ATTR_ALIGN && ((a->number & (a->number - 1)) != 0 || a->number == 0 ||
@@ -95,10 +97,8 @@ static void verify_parameters(const struct attr_subject *s, struct nvm_attrlist 
     if (i < function->count) verify_set(s, set, type, ON_PARAMETER);
     if (attrset_find(t, set, ATTR_SRET) && (srets++ || i > 1))
       verify_fail(s->v, VERIFY_ATTR_SRET, s->at, "sret on parameter %u", i + 1);
-    if (attrset_find(t, set, ATTR_RETURNED) &&
-        (returned++ || !type_equal(type, function->element)))
-      verify_fail(s->v, VERIFY_ATTR_RETURNED, s->at, "returned on parameter %u of %T", i + 1,
-                  type);
+    if (attrset_find(t, set, ATTR_RETURNED) && (returned++ || !type_equal(type, function->element)))
+      verify_fail(s->v, VERIFY_ATTR_RETURNED, s->at, "returned on parameter %u of %T", i + 1, type);
   }
 }
 
@@ -148,8 +148,8 @@ static bool verify_arguments(const struct subject *s, const struct call_site *si
     bool fits = k < type->count ? type_equal(found, type_member(t, site->function_type, k))
                                 : type_is_first_class(t, found);
     if (!fits)
-      return verify_fail(s->v, VERIFY_CALL_ARGUMENT, s->id, "%T as argument %u of %T", found,
-                         k + 1, site->function_type);
+      return verify_fail(s->v, VERIFY_CALL_ARGUMENT, s->id, "%T as argument %u of %T", found, k + 1,
+                         site->function_type);
   }
   return verify_result(s, type->element);
 }
@@ -161,8 +161,7 @@ static bool verify_immargs(const struct subject *s, const struct nvm_function *c
     struct nvm_attrset set = attrlist_parameter(t, callee->attributes, k);
     enum value_kind kind = value_kind(s->operands[k]);
     if (set.index == 0 || kind == VALUE_CONST || !attrset_find(t, set, ATTR_IMMARG)) continue;
-    return verify_fail(s->v, VERIFY_CALL_IMMARG, s->id, "%V as argument %u", s->operands[k],
-                       k + 1);
+    return verify_fail(s->v, VERIFY_CALL_IMMARG, s->id, "%V as argument %u", s->operands[k], k + 1);
   }
   return true;
 }
@@ -173,19 +172,23 @@ static int64_t result_count(const struct type_table *t, struct nvm_type type) {
   return type_kind(t, type) == TY_STRUCT ? (int64_t)type_info(t, type)->count : 1;
 }
 
-/* Constraints that fit the call, as LLVM's InlineAsm::verify asks; a struct stands for two outputs or more. */
+/* Constraints that fit the call, as LLVM's InlineAsm::verify asks; a struct stands for two outputs
+ * or more. */
 static bool verify_asm(const struct subject *s, const struct constant_info *assembly) {
   struct asm_constraint room[ASM_MAX_OPERANDS];
   struct asm_constraints all = {.room = ASM_MAX_OPERANDS, .of = room};
   struct nvm_text word;
   const char *wrong = asm_constraints_read(module_text(s->v->m, assembly->str2), &all, &word);
   if (wrong) return verify_fail(s->v, VERIFY_ASM_CONSTRAINT, s->id, "%s '%t'", wrong, word);
-  uint32_t inputs = all.count - all.results, arguments = call_arg_count(s->v->f, function_inst(s->v->f, s->id));
+  uint32_t inputs = all.count - all.results,
+           arguments = call_arg_count(s->v->f, function_inst(s->v->f, s->id));
   if (inputs != arguments)
-    return verify_fail(s->v, VERIFY_ASM_OPERANDS, s->id, "inputs: %u, arguments: %u", inputs, arguments);
+    return verify_fail(s->v, VERIFY_ASM_OPERANDS, s->id, "inputs: %u, arguments: %u", inputs,
+                       arguments);
   bool is_struct = type_kind(s->v->types, s->type) == TY_STRUCT;
   if (result_count(s->v->types, s->type) != all.results || is_struct != (all.results > 1))
-    return verify_fail(s->v, VERIFY_ASM_OPERANDS, s->id, "outputs: %u, a result of %T", all.results, s->type);
+    return verify_fail(s->v, VERIFY_ASM_OPERANDS, s->id, "outputs: %u, a result of %T", all.results,
+                       s->type);
   for (uint32_t n = 0, k = 0; n < all.count; n++) {
     const struct asm_constraint *c = &all.of[n];
     if (c->output && !c->indirect) continue;
@@ -200,7 +203,8 @@ static bool verify_callee(const struct subject *s, const struct call_site *site)
   struct nvm_value value = s->operands[s->count - 1];
   if (!type_is_ptr(s->v->types, verify_type(s->v, value)))
     return verify_fail(s->v, VERIFY_CALL_CALLEE, s->id, "%T", verify_type(s->v, value));
-  const struct constant_info *c = value_kind(value) == VALUE_CONST ? constant_info(&s->v->m->constants, value) : NULL;
+  const struct constant_info *c =
+      value_kind(value) == VALUE_CONST ? constant_info(&s->v->m->constants, value) : NULL;
   if (c && c->kind == CONST_ASM) return verify_asm(s, c);
   const struct nvm_function *callee = direct_callee(s);
   if (!callee) return true;
@@ -209,7 +213,8 @@ static bool verify_callee(const struct subject *s, const struct call_site *site)
                        site->function_type, callee->type);
   bool variadic = type_info(s->v->types, s->v->f->type)->flags & TYPE_VARIADIC;
   if (callee->intrinsic == INTRINSIC_va_start && !variadic)
-    return verify_fail(s->v, VERIFY_CALL_VA_START, s->id, "it in a function of type %T", s->v->f->type);
+    return verify_fail(s->v, VERIFY_CALL_VA_START, s->id, "it in a function of type %T",
+                       s->v->f->type);
   return verify_immargs(s, callee);
 }
 

@@ -96,8 +96,8 @@ static bool verify_phi(const struct subject *s) {
   for (uint32_t k = 0; k + 1 < s->count; k += 2) {
     if (!type_equal(subject_type(s, k), s->type)) return fail_type(s, VERIFY_PHI_TYPE, k);
     if (value_kind(s->operands[k + 1]) != VALUE_BLOCK)
-      return verify_fail(s->v, VERIFY_OPERAND_BLOCK, s->id, "%V as operand %u",
-                         s->operands[k + 1], k + 1);
+      return verify_fail(s->v, VERIFY_OPERAND_BLOCK, s->id, "%V as operand %u", s->operands[k + 1],
+                         k + 1);
   }
   return true;
 }
@@ -137,9 +137,9 @@ static bool verify_cmp(const struct subject *s) {
 static bool verify_select(const struct subject *s) {
   const struct type_table *t = s->v->types;
   struct nvm_type condition = subject_type(s, 0), type = subject_type(s, 1);
-  bool condition_fits = type_equal(condition, TYPE_I1) ||
-                        (type_equal(type_scalar(t, condition), TYPE_I1) &&
-                         verify_same_lanes(t, condition, type));
+  bool condition_fits =
+      type_equal(condition, TYPE_I1) ||
+      (type_equal(type_scalar(t, condition), TYPE_I1) && verify_same_lanes(t, condition, type));
   if (!condition_fits || !type_equal(type, subject_type(s, 2)) || !is_value_type(t, type))
     return verify_fail(s->v, VERIFY_SELECT_TYPE, s->id, "%T, %T and %T", condition, type,
                        subject_type(s, 2));
@@ -252,16 +252,16 @@ static bool verify_pointer(const struct subject *s, uint32_t k) {
 static bool verify_ordering(const struct subject *s, uint32_t ordering, uint32_t allowed) {
   if (ordering < ORDER_COUNT && allowed >> ordering & 1) return true;
   return verify_fail(s->v, VERIFY_ATOMIC_ORDERING, s->id, "%s",
-                     ordering == ORDER_NONE     ? "none"
+                     ordering == ORDER_NONE   ? "none"
                      : ordering < ORDER_COUNT ? ordering_names[ordering]
-                                                : "an unknown one");
+                                              : "an unknown one");
 }
 
 enum {
-  ALLOW_LOAD = 1 << ORDER_NONE | 1 << ORDER_UNORDERED | 1 << ORDER_MONOTONIC |
-               1 << ORDER_ACQUIRE | 1 << ORDER_SEQ_CST,
-  ALLOW_STORE = 1 << ORDER_NONE | 1 << ORDER_UNORDERED | 1 << ORDER_MONOTONIC |
-                1 << ORDER_RELEASE | 1 << ORDER_SEQ_CST,
+  ALLOW_LOAD = 1 << ORDER_NONE | 1 << ORDER_UNORDERED | 1 << ORDER_MONOTONIC | 1 << ORDER_ACQUIRE |
+               1 << ORDER_SEQ_CST,
+  ALLOW_STORE = 1 << ORDER_NONE | 1 << ORDER_UNORDERED | 1 << ORDER_MONOTONIC | 1 << ORDER_RELEASE |
+                1 << ORDER_SEQ_CST,
   ALLOW_FENCE = 1 << ORDER_ACQUIRE | 1 << ORDER_RELEASE | 1 << ORDER_ACQ_REL | 1 << ORDER_SEQ_CST,
   ALLOW_UPDATE = ALLOW_FENCE | 1 << ORDER_MONOTONIC,
   ALLOW_FAILURE = 1 << ORDER_MONOTONIC | 1 << ORDER_ACQUIRE | 1 << ORDER_SEQ_CST,
@@ -287,21 +287,19 @@ static bool verify_accessed(const struct subject *s, struct nvm_type type,
     return verify_fail(s->v, VERIFY_MEMORY_TYPE, s->id, "%T", type);
   if (!verify_align(s, access.align_log2) || !verify_scope(s, access)) return false;
   if (access.ordering == ORDER_NONE) return true;
-  if (type_is_aggregate(t, type))
-    return verify_fail(s->v, VERIFY_ATOMIC_TYPE, s->id, "%T", type);
+  if (type_is_aggregate(t, type)) return verify_fail(s->v, VERIFY_ATOMIC_TYPE, s->id, "%T", type);
   return verify_atomic_size(s, type);
 }
 
 static bool verify_load(const struct subject *s) {
   struct memory_access access = memory_access_unpack(s->aux);
-  return verify_pointer(s, 0) &&
-         verify_ordering(s, access.ordering, ALLOW_LOAD) && verify_accessed(s, s->type, access);
+  return verify_pointer(s, 0) && verify_ordering(s, access.ordering, ALLOW_LOAD) &&
+         verify_accessed(s, s->type, access);
 }
 
 static bool verify_store(const struct subject *s) {
   struct memory_access access = memory_access_unpack(s->aux);
-  return verify_pointer(s, 1) &&
-         verify_ordering(s, access.ordering, ALLOW_STORE) &&
+  return verify_pointer(s, 1) && verify_ordering(s, access.ordering, ALLOW_STORE) &&
          verify_accessed(s, subject_type(s, 0), access);
 }
 
@@ -355,8 +353,8 @@ static bool verify_atomicrmw(const struct subject *s) {
 static bool fail_index(const struct subject *s, uint32_t k, struct nvm_type in) {
   uint64_t number;
   if (type_is_aggregate(s->v->types, in) && index_number(s, k, &number))
-    return verify_fail(s->v, VERIFY_GEP_INDEX, s->id, "index %U into %T, which has %U members", number, in,
-                       type_info(s->v->types, in)->count);
+    return verify_fail(s->v, VERIFY_GEP_INDEX, s->id, "index %U into %T, which has %U members",
+                       number, in, type_info(s->v->types, in)->count);
   return verify_fail(s->v, VERIFY_GEP_INDEX, s->id, "operand %u of %T as an index into %T", k,
                      subject_type(s, k), in);
 }
@@ -401,8 +399,7 @@ static bool verify_gep(const struct subject *s) {
     if (k > 1) type = gep_step(s, k, type);
     if (type.index == 0) return false;
   }
-  return gep_lanes(s, &lanes) &&
-         expect_result_lanes(s, type_scalar(t, subject_type(s, 0)), lanes);
+  return gep_lanes(s, &lanes) && expect_result_lanes(s, type_scalar(t, subject_type(s, 0)), lanes);
 }
 
 /* Vectors and aggregates. */
@@ -468,10 +465,12 @@ static bool walk_path(const struct subject *s, uint32_t first, struct nvm_type *
     uint64_t number = 0;
     bool is_number = index_number(s, k, &number);
     if (is_number && type_is_aggregate(t, type) && number >= type_info(t, type)->count)
-      return verify_fail(s->v, VERIFY_AGGREGATE_PATH, s->id, "index %U into %T, which has %U members", number, type,
+      return verify_fail(s->v, VERIFY_AGGREGATE_PATH, s->id,
+                         "index %U into %T, which has %U members", number, type,
                          type_info(t, type)->count);
     if (!is_number || !type_is_aggregate(t, type))
-      return verify_fail(s->v, VERIFY_AGGREGATE_PATH, s->id, "operand %u as an index into %T", k, type);
+      return verify_fail(s->v, VERIFY_AGGREGATE_PATH, s->id, "operand %u as an index into %T", k,
+                         type);
     type = type_element(t, type, number);
   }
   *member = type;
@@ -499,8 +498,7 @@ static bool verify_va_arg(const struct subject *s) {
 }
 
 static bool verify_dbg_record(const struct subject *s) {
-  if (s->aux >= DBG_COUNT)
-    return verify_fail(s->v, VERIFY_DBG_RECORD, s->id, "kind %u", s->aux);
+  if (s->aux >= DBG_COUNT) return verify_fail(s->v, VERIFY_DBG_RECORD, s->id, "kind %u", s->aux);
   for (uint32_t k = 0; k < s->count; k++)
     if (!type_equal(subject_type(s, k), TYPE_METADATA)) return fail_type(s, VERIFY_DBG_RECORD, k);
   return true;
@@ -509,8 +507,8 @@ static bool verify_dbg_record(const struct subject *s) {
 enum { MANY = UINT8_MAX };
 
 static const struct form_rule {
-  uint8_t least, most; /* operands; MANY: any number */
-  bool is_void;        /* there is no result */
+  uint8_t least, most;                    /* operands; MANY: any number */
+  bool is_void;                           /* there is no result */
   bool (*check)(const struct subject *s); /* what else there is; NULL: nothing */
 } form_rules[] = {
     [FORM_NONE] = {0, 0, true, NULL},

@@ -12,12 +12,12 @@ struct verifier {
   const struct type_table *types;
   const struct nvm_function *f; /* the function in hand, or NULL */
   struct diag_sink *sink;
-  struct arena arena;           /* released when the verifier ends */
-  struct arena function_arena;  /* reset after each function */
+  struct arena arena;          /* released when the verifier ends */
+  struct arena function_arena; /* reset after each function */
   uint32_t source;
-  bool broken;                  /* some rule is broken */
-  struct nvm_str range;         /* the attachment that is checked; {0}: no instruction has one */
-  uint8_t *site_seen;           /* by call site: its attributes are checked; NULL: check all */
+  bool broken;          /* some rule is broken */
+  struct nvm_str range; /* the attachment that is checked; {0}: no instruction has one */
+  uint8_t *site_seen;   /* by call site: its attributes are checked; NULL: check all */
 };
 
 /* What a rule of an op looks at: an instruction or a constant expression. */

@@ -15,9 +15,9 @@ enum { WHITE, GREY, BLACK };
 
 struct type_walk {
   struct verifier *v;
-  uint8_t *colour;  /* by type */
-  uint32_t *depth;  /* by type: levels below and including it */
-  uint32_t *next;   /* by type on the stack: its next member */
+  uint8_t *colour; /* by type */
+  uint32_t *depth; /* by type: levels below and including it */
+  uint32_t *next;  /* by type on the stack: its next member */
   struct nvm_type *stack;
   uint32_t count;
 };
@@ -114,23 +114,27 @@ static bool constant_fits(const struct verifier *v, const struct constant_info *
   enum type_kind kind = type_kind(t, c->type);
   const struct type_info *info = type_info(t, c->type);
   switch ((enum constant_kind)c->kind) {
-  case CONST_INT: return kind == TY_INT;
-  case CONST_BIG_INT: return kind == TY_INT && info->width > 128 && module_text(v->m, c->str).length == (info->width + 7) / 8;
-  case CONST_FLOAT: return type_is_float(t, c->type);
-  case CONST_NULL: return kind == TY_PTR;
-  case CONST_ZERO: case CONST_AGGREGATE:
-    return kind == TY_VECTOR || kind == TY_ARRAY ||
-           (kind == TY_STRUCT && !(info->flags & TYPE_OPAQUE));
-  case CONST_UNDEF: case CONST_POISON:
-    return type_is_first_class(t, c->type) && kind != TY_TOKEN && kind != TY_METADATA;
-  case CONST_BYTES:
-    return kind == TY_ARRAY && type_equal(info->element, TYPE_I8) &&
-           info->count == module_text(v->m, c->str).length;
-  case CONST_EXPR: return type_is_first_class(t, c->type);
-  case CONST_ASM: return kind == TY_PTR;
-  case CONST_METADATA: return kind == TY_METADATA && c->meta < v->m->metadata.items.count;
-  case CONST_NONE_TOKEN: return kind == TY_TOKEN;
-  case CONST_NONE: return false;
+    case CONST_INT: return kind == TY_INT;
+    case CONST_BIG_INT:
+      return kind == TY_INT && info->width > 128 &&
+             module_text(v->m, c->str).length == (info->width + 7) / 8;
+    case CONST_FLOAT: return type_is_float(t, c->type);
+    case CONST_NULL: return kind == TY_PTR;
+    case CONST_ZERO:
+    case CONST_AGGREGATE:
+      return kind == TY_VECTOR || kind == TY_ARRAY ||
+             (kind == TY_STRUCT && !(info->flags & TYPE_OPAQUE));
+    case CONST_UNDEF:
+    case CONST_POISON:
+      return type_is_first_class(t, c->type) && kind != TY_TOKEN && kind != TY_METADATA;
+    case CONST_BYTES:
+      return kind == TY_ARRAY && type_equal(info->element, TYPE_I8) &&
+             info->count == module_text(v->m, c->str).length;
+    case CONST_EXPR: return type_is_first_class(t, c->type);
+    case CONST_ASM: return kind == TY_PTR;
+    case CONST_METADATA: return kind == TY_METADATA && c->meta < v->m->metadata.items.count;
+    case CONST_NONE_TOKEN: return kind == TY_TOKEN;
+    case CONST_NONE: return false;
   }
   return false;
 }
@@ -181,8 +185,9 @@ static void check_expression(struct verifier *v, const struct constant_info *c) 
                 c->op < OP_COUNT ? op_table[c->op].keyword : "an unknown op");
     return;
   }
-  struct subject s = {v, NOWHERE, (enum op)c->op, c->flags, c->type,
-                      v->m->constants.operands.data + c->first, c->count, c->aux};
+  struct subject s = {v,        NOWHERE, (enum op)c->op,
+                      c->flags, c->type, v->m->constants.operands.data + c->first,
+                      c->count, c->aux};
   verify_op(&s);
 }
 
@@ -228,8 +233,7 @@ static void check_symbol(struct verifier *v, const struct symbol *s, bool declar
 static void check_list(struct verifier *v, const struct nvm_global *g) {
   struct nvm_text name = module_text(v->m, g->symbol.name);
   bool used = text_is(name, "llvm.used") || text_is(name, "llvm.compiler.used");
-  bool structors =
-      text_is(name, "llvm.global_ctors") || text_is(name, "llvm.global_dtors");
+  bool structors = text_is(name, "llvm.global_ctors") || text_is(name, "llvm.global_dtors");
   if (!used && !structors) return;
   const struct type_info *info = type_info(v->types, g->value_type);
   bool fits = info->kind == TY_ARRAY && g->symbol.linkage == LINK_APPENDING;
@@ -254,8 +258,7 @@ static void check_initializer(struct verifier *v, const struct nvm_global *g) {
     verify_fail_at(v, VERIFY_GLOBAL_INITIALIZER, g->symbol.where, "%T for @%S of %T", found,
                    g->symbol.name, g->value_type);
   else if (!type_is_sized(v->types, g->value_type))
-    verify_fail_at(v, VERIFY_GLOBAL_TYPE, g->symbol.where, "%T, which has no size",
-                   g->value_type);
+    verify_fail_at(v, VERIFY_GLOBAL_TYPE, g->symbol.where, "%T, which has no size", g->value_type);
   if (g->symbol.linkage == LINK_COMMON && (!const_is_zero(v->m, g->initializer) || g->is_constant))
     verify_fail_at(v, VERIFY_GLOBAL_COMMON, g->symbol.where, "@%S", g->symbol.name);
 }
@@ -269,8 +272,7 @@ static void check_variable(struct verifier *v, const struct nvm_global *g) {
                    (unsigned)g->align_log2 - 1, g->symbol.name);
   if (!may_be_member(v->types, TY_STRUCT, g->value_type))
     verify_fail_at(v, VERIFY_GLOBAL_TYPE, g->symbol.where, "%T", g->value_type);
-  else if (!declared)
-    check_initializer(v, g);
+  else if (!declared) check_initializer(v, g);
   if (g->symbol.linkage == LINK_APPENDING && type_kind(v->types, g->value_type) != TY_ARRAY)
     verify_fail_at(v, VERIFY_SYMBOL_LINKAGE, g->symbol.where, "appending @%S, which is no array",
                    g->symbol.name);
@@ -379,8 +381,7 @@ static void check_convention(struct verifier *v, const struct nvm_function *f) {
   bool variadic = type_info(v->types, f->type)->flags & TYPE_VARIADIC;
   bool fixed = f->convention == CC_FAST || f->convention == CC_COLD ||
                f->convention == CC_PTX_KERNEL || f->convention == CC_PTX_DEVICE;
-  if (variadic && fixed)
-    verify_fail(v, VERIFY_FUNCTION_VARIADIC, NOWHERE, "%T", f->type);
+  if (variadic && fixed) verify_fail(v, VERIFY_FUNCTION_VARIADIC, NOWHERE, "%T", f->type);
   if (function_is_kernel(f) && !type_equal(function_result_type(f), TYPE_VOID))
     verify_fail(v, VERIFY_KERNEL_RESULT, NOWHERE, "%T", function_result_type(f));
 }
@@ -454,8 +455,7 @@ static void check_named(struct verifier *v) {
     bool flags = text_is(module_text(v->m, named->name), "llvm.module.flags");
     for (uint32_t i = 0; i < named->count; i++) {
       const struct meta_node *n = meta_as_node(t, t->operands.data[named->first + i]);
-      if (!n)
-        verify_fail(v, VERIFY_META_NAMED, NOWHERE, "operand %u of !%S", i, named->name);
+      if (!n) verify_fail(v, VERIFY_META_NAMED, NOWHERE, "operand %u of !%S", i, named->name);
       else if (flags && n->defined && !is_module_flag(v, n))
         verify_fail(v, VERIFY_META_MODULE_FLAG, NOWHERE, "operand %u of !llvm.module.flags", i);
     }

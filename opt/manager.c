@@ -29,47 +29,58 @@ const struct pass_info pass_table[PASS_COUNT] = {
 
 enum pass_id pass_find(const char *name, size_t length) {
   for (int p = 1; p < PASS_COUNT; p++)
-    if (strncmp(pass_table[p].name, name, length) == 0 && strlen(pass_table[p].name) == length) return (enum pass_id)p;
+    if (strncmp(pass_table[p].name, name, length) == 0 && strlen(pass_table[p].name) == length)
+      return (enum pass_id)p;
   return PASS_NONE;
 }
 
-/* What several levels share. Reflection is asked again after each round of inlining, which brings new questions. */
+/* What several levels share. Reflection is asked again after each round of inlining, which brings
+ * new questions. */
 #define REFLECT "nvvm-reflect,nvvm-reflect-pp,"
 /* Callees first, those that are called more than once simplified before they are copied. */
-#define INLINED REFLECT "inline,written-parameters,copied-constants,sroa,mem2reg,early-cse,combine,simplifycfg,"
+#define INLINED \
+  REFLECT "inline,written-parameters,copied-constants,sroa,mem2reg,early-cse,combine,simplifycfg,"
 #define ACROSS "globaldce,ipsccp,argument-promotion,"
 /* Callees are smaller after the first round, and constants have found their way into addresses. */
-#define ROUNDS                                                                                                          \
-  INLINED ACROSS REFLECT "inline,written-parameters,copied-constants,sroa,mem2reg,+early-cse,+combine,+simplifycfg,"      \
-  REFLECT "bool-phis,infer-address-space,infer-invariant,"
+#define ROUNDS                                                                        \
+  INLINED ACROSS REFLECT                                                              \
+      "inline,written-parameters,copied-constants,sroa,mem2reg,+early-cse,+combine,+" \
+      "simplifycfg," REFLECT "bool-phis,infer-address-space,infer-invariant,"
 /* Memory and branches, once all is in its place. */
 #define SCALARS "gvn,correlated,reassociate,dse,barriers,combine,jump-threading,simplifycfg,"
 /* When no pass makes accesses any more. */
-#define WIDE "infer-local,infer-alignment,share-addresses,load-store-vectorizer,slp-vectorizer,combine,dce,sink"
+#define WIDE                                                                                      \
+  "infer-local,infer-alignment,share-addresses,load-store-vectorizer,slp-vectorizer,combine,dce," \
+  "sink"
 
-/* Loops in the order in which they help each other. Only what they need comes before: memory is looked through when they
- * are unrolled, and again when arrays have become values by that. */
-#define FIRST_LOOPS \
-  "correlated,reassociate,barriers,simplifycfg,loop-rotate,licm,mem2reg,simplifycfg,combine,loop-deletion,"
+/* Loops in the order in which they help each other. Only what they need comes before: memory is
+ * looked through when they are unrolled, and again when arrays have become values by that. */
+#define FIRST_LOOPS                                                                                \
+  "correlated,reassociate,barriers,simplifycfg,loop-rotate,licm,mem2reg,simplifycfg,combine,loop-" \
+  "deletion,"
 #define UNSWITCHED "loop-unswitch,+simplifycfg,"
-#define UNROLLED                                                                                                          \
-  "loop-unroll-full,+nvvm-reflect,+nvvm-reflect-pp,+simplifycfg,+early-cse,+combine,"                                     \
-  "sroa,mem2reg,gvn,nvvm-reflect,+nvvm-reflect-pp,+simplifycfg,+combine,bool-phis,correlated,reassociate,dse,barriers,jump-threading,simplifycfg,licm,+gvn,"
+#define UNROLLED                                                                               \
+  "loop-unroll-full,+nvvm-reflect,+nvvm-reflect-pp,+simplifycfg,+early-cse,+combine,"          \
+  "sroa,mem2reg,gvn,nvvm-reflect,+nvvm-reflect-pp,+simplifycfg,+combine,bool-phis,correlated," \
+  "reassociate,dse,barriers,jump-threading,simplifycfg,licm,+gvn,"
 /* Vectorized before they are unrolled. */
 #define VECTORS "loop-vectorize,+simplifycfg,+early-cse,+combine,+simplifycfg,+dce,"
 /* Unrolled copies of a pointer that moves are offsets from it; what they say twice goes. */
-#define LAST_LOOPS                                                                                                       \
-  "lsr,dce,+gvn,"                                                                                                        \
-  "loop-unroll,+simplifycfg,+sroa,+mem2reg,+gvn,+correlated,+reassociate,+dse,+barriers,+combine,+jump-threading,simplifycfg,"
+#define LAST_LOOPS                                                                                 \
+  "lsr,dce,+gvn,"                                                                                  \
+  "loop-unroll,+simplifycfg,+sroa,+mem2reg,+gvn,+correlated,+reassociate,+dse,+barriers,+combine," \
+  "+jump-threading,simplifycfg,"
 
-/* One row a level; read from left to right. max, mid, min: how much faster the compiler shall be. */
+/* One row a level; read from left to right. max, mid, min: how much faster the compiler shall be.
+ */
 static const struct {
   const char *level;
   const char *passes;
 } pipelines[] = {
     {"0", "nvvm-reflect"},
     {"max", REFLECT "simplifycfg,sroa,mem2reg"},
-    {"mid", REFLECT "simplifycfg,inline,sroa,mem2reg,early-cse,combine,dce," ACROSS REFLECT "simplifycfg,sroa,mem2reg,early-cse,combine,dce"},
+    {"mid", REFLECT "simplifycfg,inline,sroa,mem2reg,early-cse,combine,dce," ACROSS REFLECT
+                    "simplifycfg,sroa,mem2reg,early-cse,combine,dce"},
     {"min", ROUNDS SCALARS WIDE},
     {"1", ROUNDS SCALARS WIDE},
     {"2", ROUNDS FIRST_LOOPS UNROLLED VECTORS LAST_LOOPS WIDE},
@@ -82,7 +93,8 @@ const char *pass_pipeline(const char *level) {
   return pipelines[i].passes;
 }
 
-/* --- reading a pipeline ------------------------------------------------------------------------ */
+/* --- reading a pipeline ------------------------------------------------------------------------
+ */
 
 struct reading {
   struct pass_step *steps;
@@ -158,7 +170,7 @@ struct manager {
   struct arena scratch; /* of the running pass */
   struct arena text;    /* of dumps and remarks */
   struct flow flow;     /* of the function in hand */
-  uint64_t *settled;    /* by function, a bit a pass: it changed nothing, and nothing changed since */
+  uint64_t *settled; /* by function, a bit a pass: it changed nothing, and nothing changed since */
   uint32_t function_count; /* without those that passes declare */
 };
 _Static_assert(PASS_COUNT <= 64, "a bit a pass");
@@ -181,7 +193,8 @@ static bool function_matches(const struct manager *g, const struct nvm_function 
 }
 
 /* `when` is "Before" or "After"; f is NULL for the whole module. */
-static void dump(struct manager *g, const char *when, enum pass_id p, const struct nvm_function *f) {
+static void dump(struct manager *g, const char *when, enum pass_id p,
+                 const struct nvm_function *f) {
   if (!g->options->dump || !function_matches(g, f)) return;
   struct textbuf b;
   textbuf_init(&b, &g->text);
@@ -196,7 +209,8 @@ static void dump(struct manager *g, const char *when, enum pass_id p, const stru
   arena_reset(&g->text);
 }
 
-/* --- checks ------------------------------------------------------------------------------------ */
+/* --- checks ------------------------------------------------------------------------------------
+ */
 
 /* What a pass started from, to see whether it tells the truth. */
 struct fingerprint {
@@ -245,8 +259,7 @@ static enum nvm_status check_after(struct manager *g, enum pass_id p, struct nvm
   else if ((pass_table[p].keeps & FORM_CFG) && after.flow != before.flow && f)
     fault = DIAG_PASS_BROKE_PROMISE;
   else if (!changed) return NVM_OK;
-  enum nvm_status s =
-      f ? verify_function(f, g->sink, 0) : verify_module(g->env.module, g->sink, 0);
+  enum nvm_status s = f ? verify_function(f, g->sink, 0) : verify_module(g->env.module, g->sink, 0);
   if (s == NVM_REFUSED || g->sink->error_count != errors) fault = DIAG_PASS_BROKE_IR;
   if (fault == DIAG_COUNT) return s;
   diag_report(g->sink, fault, (struct diag_range){0, 0, 0}, arguments, 2);
@@ -262,7 +275,8 @@ static bool is_taken_out(enum pass_id p, const int32_t *knob) {
 }
 
 /* Runs pass p on f, or on the module if f is NULL. */
-static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_function *f, bool *changed) {
+static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_function *f,
+                               bool *changed) {
   const struct pass_options *o = g->options;
   if (is_taken_out(p, o->knobs->value)) return NVM_OK;
   if (o->bisect_limit >= 0 && g->result->executed >= (uint64_t)o->bisect_limit) return NVM_OK;
@@ -287,7 +301,8 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
   if (name_matches(o->print_after, pass_table[p].name) || (o->print_changed && *changed))
     dump(g, "After", p, f);
   if (check) s = check_after(g, p, f, before, *changed);
-  if (s == NVM_OK && *changed && o->on_change) s = o->on_change(o->change_state, g->env.module, pass_table[p].name, f);
+  if (s == NVM_OK && *changed && o->on_change)
+    s = o->on_change(o->change_state, g->env.module, pass_table[p].name, f);
   uint32_t blocks = f ? f->blocks.count : 0;
   if (s == NVM_OK && f && *changed && !rewrite_compact(f, &g->scratch)) s = NVM_OUT_OF_MEMORY;
   bool flow_kept = (pass_table[p].keeps & FORM_CFG) || g->env.flow_kept;
@@ -301,7 +316,8 @@ static bool has_no_loop(struct manager *g, const struct nvm_function *f) {
   return flow_loops(&g->flow, f, &d, &l) && l.count == 0;
 }
 
-/* What stays settled although p changed something: the passes that make the forms that p keeps, and p if it made one. */
+/* What stays settled although p changed something: the passes that make the forms that p keeps, and
+ * p if it made one. */
 static uint64_t still_settled(const struct manager *g, enum pass_id p, uint32_t n) {
   uint64_t kept = 0, made = 0;
   for (size_t k = 0; k < FORMS; k++) {
@@ -311,9 +327,12 @@ static uint64_t still_settled(const struct manager *g, enum pass_id p, uint32_t 
   return (g->settled[n] & kept) | made;
 }
 
-static bool is_for_loops(int p) { return p == PASS_LOOP_SIMPLIFY || (pass_table[p].needs & FORM_LOOP_SIMPLIFY); }
+static bool is_for_loops(int p) {
+  return p == PASS_LOOP_SIMPLIFY || (pass_table[p].needs & FORM_LOOP_SIMPLIFY);
+}
 
-/* Whether p would find nothing in function n: it did not, and nothing changed since; or it wants loops. */
+/* Whether p would find nothing in function n: it did not, and nothing changed since; or it wants
+ * loops. */
 static bool is_vain(struct manager *g, enum pass_id p, uint32_t n) {
   if ((g->settled[n] >> p & 1) && p != PASS_INLINE) return true; /* callees may have changed */
   if (!is_for_loops(p) || !has_no_loop(g, g->env.module->functions.data[n])) return false;
@@ -323,7 +342,8 @@ static bool is_vain(struct manager *g, enum pass_id p, uint32_t n) {
 }
 
 /* Function passes steps[0..count-1] over function n, but those in vain. */
-static enum nvm_status run_on_function(struct manager *g, const struct pass_step *steps, uint32_t count, uint32_t n) {
+static enum nvm_status run_on_function(struct manager *g, const struct pass_step *steps,
+                                       uint32_t count, uint32_t n) {
   struct nvm_function *f = g->env.module->functions.data[n];
   bool any = false, leader_changed = true;
   if (function_is_declaration(f)) return NVM_OK;
@@ -344,13 +364,15 @@ static enum nvm_status run_on_function(struct manager *g, const struct pass_step
   return NVM_OK;
 }
 
-/* Callees first; those called once are left to their callers from steps[inliner] on. What these have not taken comes
- * last, callers first: of a chain, the first takes as much as it may have. */
-static enum nvm_status run_callees_first(struct manager *g, const struct pass_step *steps, uint32_t count, uint32_t inliner) {
+/* Callees first; those called once are left to their callers from steps[inliner] on. What these
+ * have not taken comes last, callers first: of a chain, the first takes as much as it may have. */
+static enum nvm_status run_callees_first(struct manager *g, const struct pass_step *steps,
+                                         uint32_t count, uint32_t inliner) {
   enum nvm_status s = NVM_OK;
   const struct call_graph *c = g->env.calls;
   for (uint32_t k = 0; k < c->order_count && s == NVM_OK; k++)
-    s = run_on_function(g, steps, call_graph_is_passed_on(c, c->order[k]) ? inliner : count, c->order[k]);
+    s = run_on_function(g, steps, call_graph_is_passed_on(c, c->order[k]) ? inliner : count,
+                        c->order[k]);
   for (uint32_t k = c->order_count; k-- > 0 && s == NVM_OK;)
     if (!c->nodes[c->order[k]].inlined_into) s = run_on_function(g, steps, count, c->order[k]);
   return s;
@@ -364,7 +386,8 @@ static enum nvm_status run_group(struct manager *g, const struct pass_step *step
   uint32_t inliner = 0;
   while (inliner < count && steps[inliner].pass != PASS_INLINE) inliner++;
   if (inliner == count) {
-    for (uint32_t n = 1; n < g->function_count && s == NVM_OK; n++) s = run_on_function(g, steps, count, n);
+    for (uint32_t n = 1; n < g->function_count && s == NVM_OK; n++)
+      s = run_on_function(g, steps, count, n);
     return s;
   }
   arena_init(&arena, g->env.module->arena.allocator);
@@ -406,14 +429,16 @@ static enum nvm_status run_all(struct manager *g, const struct pass_step *steps,
   for (uint32_t k = 0; k < count;) {
     uint32_t n = 0;
     while (k + n < count && pass_table[steps[k + n].pass].on_function) n++;
-    enum nvm_status s = n ? run_group(g, steps + k, n) : run_on_module(g, (enum pass_id)steps[k].pass);
+    enum nvm_status s =
+        n ? run_group(g, steps + k, n) : run_on_module(g, (enum pass_id)steps[k].pass);
     if (s != NVM_OK) return s;
     k += n ? n : 1;
   }
   return NVM_OK;
 }
 
-/* --- reports ------------------------------------------------------------------------------------ */
+/* --- reports ------------------------------------------------------------------------------------
+ */
 
 /* A number in a column of that width. */
 static void put_column(struct textbuf *out, uint64_t n, int width) {
@@ -446,14 +471,22 @@ void pass_report_statistics(const struct pass_result *r, struct textbuf *out) {
   }
 }
 
-/* --- all together ------------------------------------------------------------------------------- */
+/* --- all together -------------------------------------------------------------------------------
+ */
 
 enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target *target,
                                   const struct pass_options *options, struct diag_sink *sink,
                                   struct pass_result *result) {
-  struct manager g = {.env = {.module = m, .target = target, .knobs = options->knobs, .draw = options->draw,
-                              .draw_state = options->draw_state, .draw_graphs = options->draw_graphs},
-                      .options = options, .sink = sink, .result = result, .function_count = m->functions.count,
+  struct manager g = {.env = {.module = m,
+                              .target = target,
+                              .knobs = options->knobs,
+                              .draw = options->draw,
+                              .draw_state = options->draw_state,
+                              .draw_graphs = options->draw_graphs},
+                      .options = options,
+                      .sink = sink,
+                      .result = result,
+                      .function_count = m->functions.count,
                       .remarks = {options->remark, options->remark_state, &g.text}};
   struct pass_step steps[PASS_MOST];
   struct nvm_text unknown;
@@ -470,7 +503,8 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
   if (!g.settled) s = NVM_OUT_OF_MEMORY;
   if (s == NVM_OK) s = known_pass(sink, options->print_before);
   if (s == NVM_OK) s = known_pass(sink, options->print_after);
-  if (s == NVM_OK && options->on_change) s = options->on_change(options->change_state, m, NULL, NULL);
+  if (s == NVM_OK && options->on_change)
+    s = options->on_change(options->change_state, m, NULL, NULL);
   if (s == NVM_OK) s = run_all(&g, steps, (uint32_t)count);
   arena_free(&g.scratch);
   arena_free(&g.text);

@@ -17,15 +17,17 @@ struct remark_sink;
 struct pass_env {
   struct nvm_module *module;
   const struct nvm_target *target;
-  struct arena *arena;      /* scratch memory, reset after each run of a pass */
-  const char *pass;         /* the running pass's name */
+  struct arena *arena; /* scratch memory, reset after each run of a pass */
+  const char *pass;    /* the running pass's name */
   const struct knobs *knobs;
   const struct remark_sink *remarks; /* for remark() of opt/remark.h; NULL: nobody asks */
-  void (*draw)(void *state, struct nvm_text text); /* takes vectorization plans; NULL: nobody asks */
+  void (*draw)(void *state,
+               struct nvm_text text); /* takes vectorization plans; NULL: nobody asks */
   void *draw_state;
-  bool draw_graphs;         /* for Graphviz */
-  struct flow *flow;        /* of the function in hand, as the pass finds it: analysis/flow.h */
-  bool flow_kept;           /* a pass that changed the control flow says: since then it made `flow` forget, and has asked again */
+  bool draw_graphs;  /* for Graphviz */
+  struct flow *flow; /* of the function in hand, as the pass finds it: analysis/flow.h */
+  bool flow_kept;    /* a pass that changed the control flow says: since then it made `flow` forget,
+                        and has asked again */
   struct call_graph *calls; /* opt/interprocedural/call_graph.h; NULL: no pass of the group asks */
   uint32_t number;          /* of the function in hand */
   uint64_t *statistic;      /* what the running pass counts: its row's `counts` */
@@ -46,26 +48,30 @@ enum pass_id {
   PASS_COUNT,
 };
 
-/* What a function can be in. Each form but FORM_CFG, which is the control flow as it was, is made by
- * the pass of its name. */
+/* What a function can be in. Each form but FORM_CFG, which is the control flow as it was, is made
+ * by the pass of its name. */
 enum pass_form { FORM_CFG = 1, FORM_LOOP_SIMPLIFY = 2, FORM_LCSSA = 4 };
-enum { KEEPS_NOTHING = 0, KEEPS_CFG = FORM_CFG | FORM_LOOP_SIMPLIFY, KEEPS_ALL = KEEPS_CFG | FORM_LCSSA };
+enum {
+  KEEPS_NOTHING = 0,
+  KEEPS_CFG = FORM_CFG | FORM_LOOP_SIMPLIFY,
+  KEEPS_ALL = KEEPS_CFG | FORM_LCSSA
+};
 
 struct pass_info {
   const char *name;
   const char *meaning;
-  const char *counts;          /* what the pass counts: "instructions removed" */
+  const char *counts;            /* what the pass counts: "instructions removed" */
   pass_on_function *on_function; /* one of the two */
   pass_on_module *on_module;
-  uint8_t needs, keeps;        /* enum pass_form */
+  uint8_t needs, keeps; /* enum pass_form */
 };
 extern const struct pass_info pass_table[PASS_COUNT];
 
 /* The pass of that name, PASS_NONE if there is none. */
 enum pass_id pass_find(const char *name, size_t length);
 
-/* A level's pipeline as names separated by commas: "mem2reg,sccp,…". `+name`: the pass runs on those functions that
- * the last one before it without + has changed. Levels: "0" … "3", "max",
+/* A level's pipeline as names separated by commas: "mem2reg,sccp,…". `+name`: the pass runs on
+ * those functions that the last one before it without + has changed. Levels: "0" … "3", "max",
  * "mid", "min" (of -Ofc). A level without a row has the last row's. */
 const char *pass_pipeline(const char *level);
 
@@ -80,7 +86,7 @@ int pass_read_pipeline(struct nvm_text list, struct pass_step *steps, struct nvm
 
 /* What the manager does beside running. Zero: nothing. */
 struct pass_options {
-  struct nvm_text pipeline;    /* names, separated by commas */
+  struct nvm_text pipeline; /* names, separated by commas */
   const struct knobs *knobs;
   void (*draw)(void *state, struct nvm_text text); /* as in struct pass_env */
   void *draw_state;
@@ -88,17 +94,18 @@ struct pass_options {
   /* After each pass: verify what it changed, and that it told the truth about changing anything and
    * about what it keeps. Always so in a checking build. */
   bool verify_each;
-  bool print_changed;          /* dump after each pass that changed something */
+  bool print_changed;                        /* dump after each pass that changed something */
   struct nvm_text print_before, print_after; /* a pass's name, "*": all, empty: none */
-  struct nvm_text only_function; /* dumps of this function only; empty: all */
-  int64_t bisect_limit;        /* run only the first N passes; negative: all */
-  bool time_passes;            /* measure */
+  struct nvm_text only_function;             /* dumps of this function only; empty: all */
+  int64_t bisect_limit;                      /* run only the first N passes; negative: all */
+  bool time_passes;                          /* measure */
   /* Receives the remarks; NULL: nobody asks. */
   void (*remark)(void *state, const struct remark *r);
   void *remark_state;
-  /* Called before the first pass, then with `pass` NULL, and after each that changed something (f NULL:
-   * the module). Anything but NVM_OK ends the run and is its status. NULL: nobody asks. */
-  enum nvm_status (*on_change)(void *state, struct nvm_module *m, const char *pass, const struct nvm_function *f);
+  /* Called before the first pass, then with `pass` NULL, and after each that changed something (f
+   * NULL: the module). Anything but NVM_OK ends the run and is its status. NULL: nobody asks. */
+  enum nvm_status (*on_change)(void *state, struct nvm_module *m, const char *pass,
+                               const struct nvm_function *f);
   void *change_state;
   /* Receives the dumps; NULL: none. */
   void (*dump)(void *state, struct nvm_text text);

@@ -57,7 +57,10 @@ void remark(const struct pass_env *env, enum remark_kind kind, const struct nvm_
   if (!remark_wanted(env)) return;
   struct writing w = {.count = 0};
   struct remark_argument arguments[MOST_ARGUMENTS];
-  struct remark r = {.kind = kind, .pass = env->pass, .name = name, .arguments = arguments,
+  struct remark r = {.kind = kind,
+                     .pass = env->pass,
+                     .name = name,
+                     .arguments = arguments,
                      .function = module_text(f->module, f->symbol.name)};
   va_list args;
   va_start(args, format);
@@ -75,6 +78,6 @@ void remark(const struct pass_env *env, enum remark_kind kind, const struct nvm_
 
 struct nvm_inst_id remark_at_block(const struct nvm_function *f, struct nvm_block b) {
   FOR_EACH_INST(f, b, i)
-    if (f->locations.data[i.index].index) return i;
+  if (f->locations.data[i.index].index) return i;
   return block_terminator(f, b);
 }

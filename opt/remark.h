@@ -38,7 +38,8 @@ static inline bool remark_wanted(const struct pass_env *env) { return env->remar
  * LLVM's manner ("NotInlined"). The text is as textbuf_format()'s, and `%(Cost)u` gives a piece the
  * key `Cost`:
  *
- *   remark(env, REMARK_MISSED, f, call, "TooCostly", "'%(Callee)t' not inlined: cost=%(Cost)u", …) */
+ *   remark(env, REMARK_MISSED, f, call, "TooCostly", "'%(Callee)t' not inlined: cost=%(Cost)u", …)
+ */
 void remark(const struct pass_env *env, enum remark_kind kind, const struct nvm_function *f,
             struct nvm_inst_id at, const char *name, const char *format, ...);
 

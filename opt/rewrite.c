@@ -56,7 +56,9 @@ static struct nvm_value speak_of(struct nvm_module *m, struct nvm_value now, str
 }
 
 /* Whether constants among its operands may be metadata that speaks of values. */
-static bool takes_metadata(const struct nvm_inst *i) { return i->op == OP_CALL || i->op == OP_DBG_RECORD; }
+static bool takes_metadata(const struct nvm_inst *i) {
+  return i->op == OP_CALL || i->op == OP_DBG_RECORD;
+}
 
 /* The metadata operand for a replaced local value: debug records follow the value. */
 static struct nvm_value rewrite_metadata(struct rewrite *r, struct nvm_value v) {
@@ -69,7 +71,8 @@ static struct nvm_value rewrite_metadata(struct rewrite *r, struct nvm_value v) 
 /* The same of metadata operands. */
 static void replace_metadata(struct rewrite *r, struct nvm_inst_id i) {
   for (uint32_t k = 0; k < function_inst(r->f, i)->operand_count; k++) {
-    struct nvm_value v = inst_operand(r->f, function_inst(r->f, i), k), now = rewrite_metadata(r, v);
+    struct nvm_value v = inst_operand(r->f, function_inst(r->f, i), k),
+                     now = rewrite_metadata(r, v);
     if (!value_equal(v, now)) inst_set_operand(r->f, i, k, now);
   }
 }
@@ -87,7 +90,8 @@ void rewrite_apply(struct rewrite *r) {
   if (r->set_count == 0) return;
   const struct nvm_function *f = r->f;
   bool metadata = f->module->metadata.has_locals;
-  struct nvm_block start = function_inst(f, r->set[0])->block, b = start; /* most of what names values stands behind them */
+  struct nvm_block start = function_inst(f, r->set[0])->block,
+                   b = start; /* most of what names values stands behind them */
   if (block_is_none(b)) b = start = f->entry;
   uint64_t named = remove_replaced(r);
   while (named || metadata) {
@@ -104,16 +108,18 @@ void rewrite_drop_dead_metadata(struct nvm_function *f, const bool *live) {
   struct nvm_module *m = f->module;
   if (!m->metadata.has_locals) return;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      for (uint32_t k = 0; takes_metadata(function_inst(f, i)) && k < function_inst(f, i)->operand_count; k++) {
-        const struct meta_item *item = spoken_of(m, inst_operand(f, function_inst(f, i), k));
-        if (!is_local(item) || live[value_index(item->value)]) continue;
-        struct nvm_type type = item->type;
-        inst_set_operand(f, i, k, speak_of(m, const_poison(m, type), type));
-      }
+  FOR_EACH_INST(f, b, i)
+  for (uint32_t k = 0;
+       takes_metadata(function_inst(f, i)) && k < function_inst(f, i)->operand_count; k++) {
+    const struct meta_item *item = spoken_of(m, inst_operand(f, function_inst(f, i), k));
+    if (!is_local(item) || live[value_index(item->value)]) continue;
+    struct nvm_type type = item->type;
+    inst_set_operand(f, i, k, speak_of(m, const_poison(m, type), type));
+  }
 }
 
-/* --- renumbering ---------------------------------------------------------------------------------- */
+/* --- renumbering
+ * ---------------------------------------------------------------------------------- */
 
 /* Whether i names lists of debug information that name values, which cannot be renumbered. */
 static bool takes_lists(const struct nvm_function *f, const struct nvm_inst *i) {
@@ -124,8 +130,8 @@ static bool takes_lists(const struct nvm_function *f, const struct nvm_inst *i) 
   return false;
 }
 
-/* Numbers what is alive, in the order of the old numbers; 0 for the dead. *operands: how many they have.
- * False: some cannot be renumbered. */
+/* Numbers what is alive, in the order of the old numbers; 0 for the dead. *operands: how many they
+ * have. False: some cannot be renumbered. */
 static bool number_alive(const struct nvm_function *f, uint32_t *now, uint32_t *operands) {
   bool metadata = f->module->metadata.has_locals;
   uint32_t count = 0, total = 0;
@@ -147,8 +153,10 @@ static struct nvm_value renumbered(struct nvm_module *m, const uint32_t *now, st
   return speak_of(m, value_make(VALUE_INST, now[value_index(item->value)]), item->type);
 }
 
-/* Moves instruction `from` to its new number, its operands to `operands`, number `first` and on. Returns how many. */
-static uint32_t move_inst(struct nvm_function *f, const uint32_t *now, uint32_t from, struct nvm_value *operands, uint32_t first) {
+/* Moves instruction `from` to its new number, its operands to `operands`, number `first` and on.
+ * Returns how many. */
+static uint32_t move_inst(struct nvm_function *f, const uint32_t *now, uint32_t from,
+                          struct nvm_value *operands, uint32_t first) {
   uint32_t to = now[from];
   struct nvm_inst *i = &f->insts.data[to];
   *i = f->insts.data[from];
@@ -158,7 +166,9 @@ static uint32_t move_inst(struct nvm_function *f, const uint32_t *now, uint32_t 
   uint32_t count = i->operand_count;
   operands += i->first_operand = first;
   for (uint32_t k = 0; k < count; k++)
-    operands[k] = value_kind(old[k]) == VALUE_INST ? value_make(VALUE_INST, now[value_index(old[k])]) : old[k];
+    operands[k] = value_kind(old[k]) == VALUE_INST
+                      ? value_make(VALUE_INST, now[value_index(old[k])])
+                      : old[k];
   for (uint32_t k = 0; f->module->metadata.has_locals && takes_metadata(i) && k < count; k++)
     operands[k] = renumbered(f->module, now, operands[k]);
   f->uses.data[to] = f->uses.data[from];
@@ -178,13 +188,15 @@ static bool compact_blocks(struct nvm_function *f, struct arena *scratch) {
   for (uint32_t k = 1; k < f->blocks.count; k++)
     if (!f->blocks.data[k].removed) now[k] = count++;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      struct nvm_inst *inst = function_inst(f, i);
-      inst->block.index = now[b.index];
-      if (inst->op != OP_PHI && !op_is_terminator((enum op)inst->op)) continue;
-      for (struct nvm_value *v = f->operands.data + inst->first_operand, *end = v + inst->operand_count; v < end; v++)
-        if (value_kind(*v) == VALUE_BLOCK) *v = value_make(VALUE_BLOCK, now[value_index(*v)]);
-    }
+  FOR_EACH_INST(f, b, i) {
+    struct nvm_inst *inst = function_inst(f, i);
+    inst->block.index = now[b.index];
+    if (inst->op != OP_PHI && !op_is_terminator((enum op)inst->op)) continue;
+    for (struct nvm_value *v = f->operands.data + inst->first_operand,
+                          *end = v + inst->operand_count;
+         v < end; v++)
+      if (value_kind(*v) == VALUE_BLOCK) *v = value_make(VALUE_BLOCK, now[value_index(*v)]);
+  }
   for (uint32_t k = 1; k < f->blocks.count; k++) {
     if (!now[k]) continue;
     struct nvm_block_info info = f->blocks.data[k];

@@ -8,14 +8,17 @@ struct walk {
   uint16_t types[MAX_TYPES]; /* first four type modifiers */
   uint8_t type_count;
   uint16_t last_type;
-  uint8_t vector;                /* 2, 4, 8 of .v2 .v4 .v8; else 0 */
-  bool is_video;                 /* operands may have selectors */
+  uint8_t vector; /* 2, 4, 8 of .v2 .v4 .v8; else 0 */
+  bool is_video;  /* operands may have selectors */
   uint8_t need_count;
-  struct { uint16_t need, mod; } needs[MAX_NEEDS];
+  struct {
+    uint16_t need, mod;
+  } needs[MAX_NEEDS];
   const struct ptx_state *end;
 };
 
-/* ---- classes of registers that a type takes --------------------------------------------------- */
+/* ---- classes of registers that a type takes ---------------------------------------------------
+ */
 
 #define CLASS(c) (1u << (c))
 
@@ -23,23 +26,23 @@ static unsigned classes_of(unsigned bits, char kind, bool relaxed) {
   bool either = kind == 'b' || kind == 'f'; /* .b32 and .f32 take both %r and %f */
   unsigned wider = 0;
   switch (bits) {
-  case 1: return kind == 'p' ? CLASS(PTX_PRED) : 0;
-  case 2:
-  case 4:
-  case 8:
-    if (!relaxed) return CLASS(PTX_B8);
-    return CLASS(PTX_B8) | CLASS(PTX_B16) | CLASS(PTX_B32) | CLASS(PTX_B64);
-  case 16:
-    if (relaxed) wider = CLASS(PTX_B32) | CLASS(PTX_B64);
-    if (relaxed && kind == 'b') wider |= CLASS(PTX_F32) | CLASS(PTX_F64);
-    return CLASS(PTX_B16) | wider;
-  case 32:
-    if (relaxed && kind != 'f') wider = CLASS(PTX_B64);
-    if (relaxed && kind == 'b') wider |= CLASS(PTX_F64);
-    return CLASS(PTX_B32) | (either ? CLASS(PTX_F32) : 0) | wider;
-  case 64: return CLASS(PTX_B64) | (either ? CLASS(PTX_F64) : 0);
-  case 128: return CLASS(PTX_B128);
-  default: return 0;
+    case 1: return kind == 'p' ? CLASS(PTX_PRED) : 0;
+    case 2:
+    case 4:
+    case 8:
+      if (!relaxed) return CLASS(PTX_B8);
+      return CLASS(PTX_B8) | CLASS(PTX_B16) | CLASS(PTX_B32) | CLASS(PTX_B64);
+    case 16:
+      if (relaxed) wider = CLASS(PTX_B32) | CLASS(PTX_B64);
+      if (relaxed && kind == 'b') wider |= CLASS(PTX_F32) | CLASS(PTX_F64);
+      return CLASS(PTX_B16) | wider;
+    case 32:
+      if (relaxed && kind != 'f') wider = CLASS(PTX_B64);
+      if (relaxed && kind == 'b') wider |= CLASS(PTX_F64);
+      return CLASS(PTX_B32) | (either ? CLASS(PTX_F32) : 0) | wider;
+    case 64: return CLASS(PTX_B64) | (either ? CLASS(PTX_F64) : 0);
+    case 128: return CLASS(PTX_B128);
+    default: return 0;
   }
 }
 
@@ -73,7 +76,8 @@ uint16_t ptx_shape_type(const struct ptx_function *f, const struct ptx_entry *e,
   return shape->type == PTX_TYPE_LAST ? found : 0;
 }
 
-/* ---- operands ------------------------------------------------------------------------------------ */
+/* ---- operands
+ * ------------------------------------------------------------------------------------ */
 
 static bool reg_fits(const struct ptx_operand *o, unsigned classes) {
   if (!(classes & CLASS(ptx_reg_class(o->reg)))) return false;
@@ -91,22 +95,23 @@ static bool value_fits(const struct walk *w, const struct ptx_shape *s,
   char kind;
   unsigned bits = type_of(w, s, &kind);
   switch ((enum ptx_operand_kind)o->kind) {
-  case PTX_OPERAND_REG:
-    return reg_fits(o, classes_of(bits, kind, s->relaxed)) && !(s->dest && o->negated) && (s->selected ? o->count != 0 : !o->count || (w->is_video && !s->dest));
-  case PTX_OPERAND_NONE: return s->dest;
-  case PTX_OPERAND_INT:
-  case PTX_OPERAND_F32:
-  case PTX_OPERAND_F64: return !s->dest && literal_fits(o, bits, kind);
-  case PTX_OPERAND_SYMBOL:
-  case PTX_OPERAND_LABEL:
-  case PTX_OPERAND_SPECIAL:
-  case PTX_OPERAND_ADDRESS_REG:
-  case PTX_OPERAND_ADDRESS_SYMBOL:
-  case PTX_OPERAND_ADDRESS_IMM:
-  case PTX_OPERAND_VECTOR:
-  case PTX_OPERAND_TENSOR:
-  case PTX_OPERAND_LIST:
-  case PTX_OPERAND_PAIR: return false;
+    case PTX_OPERAND_REG:
+      return reg_fits(o, classes_of(bits, kind, s->relaxed)) && !(s->dest && o->negated) &&
+             (s->selected ? o->count != 0 : !o->count || (w->is_video && !s->dest));
+    case PTX_OPERAND_NONE: return s->dest;
+    case PTX_OPERAND_INT:
+    case PTX_OPERAND_F32:
+    case PTX_OPERAND_F64: return !s->dest && literal_fits(o, bits, kind);
+    case PTX_OPERAND_SYMBOL:
+    case PTX_OPERAND_LABEL:
+    case PTX_OPERAND_SPECIAL:
+    case PTX_OPERAND_ADDRESS_REG:
+    case PTX_OPERAND_ADDRESS_SYMBOL:
+    case PTX_OPERAND_ADDRESS_IMM:
+    case PTX_OPERAND_VECTOR:
+    case PTX_OPERAND_TENSOR:
+    case PTX_OPERAND_LIST:
+    case PTX_OPERAND_PAIR: return false;
   }
   return false;
 }
@@ -151,8 +156,7 @@ static bool pack_fits(const struct ptx_function *f, const struct walk *w, const 
 static bool pair_fits(const struct ptx_function *f, const struct walk *w, const struct ptx_shape *s,
                       const struct ptx_operand *o) {
   static const struct ptx_shape predicate = {.dest = true, .type = PTX_MOD_PRED};
-  if (o->kind != PTX_OPERAND_PAIR)
-    return s->kind == PTX_SHAPE_PAIR_OPTIONAL && value_fits(w, s, o);
+  if (o->kind != PTX_OPERAND_PAIR) return s->kind == PTX_SHAPE_PAIR_OPTIONAL && value_fits(w, s, o);
   const struct ptx_operand *parts = &f->operands.data[o->first];
   return o->count == 2 && value_fits(w, s, &parts[0]) && value_fits(w, &predicate, &parts[1]);
 }
@@ -172,24 +176,25 @@ static bool is_symbol(const struct ptx_operand *o) {
 static bool operand_fits(const struct ptx_function *f, const struct walk *w,
                          const struct ptx_shape *s, const struct ptx_operand *o) {
   switch ((enum ptx_shape_kind)s->kind) {
-  case PTX_SHAPE_VALUE: return value_fits(w, s, o);
-  case PTX_SHAPE_VECTOR: return vector_fits(f, w, s, o);
-  case PTX_SHAPE_PAIR:
-  case PTX_SHAPE_PAIR_OPTIONAL: return pair_fits(f, w, s, o);
-  case PTX_SHAPE_PACK: return pack_fits(f, w, s, o);
-  case PTX_SHAPE_ADDRESS: return is_address(o);
-  case PTX_SHAPE_TENSOR: return o->kind == PTX_OPERAND_TENSOR;
-  case PTX_SHAPE_IMMEDIATE: return o->kind == PTX_OPERAND_INT;
-  case PTX_SHAPE_LABEL: return o->kind == PTX_OPERAND_LABEL;
-  case PTX_SHAPE_SYMBOL:
-  case PTX_SHAPE_CALLEE: return is_symbol(o);
-  case PTX_SHAPE_LIST: return o->kind == PTX_OPERAND_LIST;
-  case PTX_SHAPE_ANY: return true;
+    case PTX_SHAPE_VALUE: return value_fits(w, s, o);
+    case PTX_SHAPE_VECTOR: return vector_fits(f, w, s, o);
+    case PTX_SHAPE_PAIR:
+    case PTX_SHAPE_PAIR_OPTIONAL: return pair_fits(f, w, s, o);
+    case PTX_SHAPE_PACK: return pack_fits(f, w, s, o);
+    case PTX_SHAPE_ADDRESS: return is_address(o);
+    case PTX_SHAPE_TENSOR: return o->kind == PTX_OPERAND_TENSOR;
+    case PTX_SHAPE_IMMEDIATE: return o->kind == PTX_OPERAND_INT;
+    case PTX_SHAPE_LABEL: return o->kind == PTX_OPERAND_LABEL;
+    case PTX_SHAPE_SYMBOL:
+    case PTX_SHAPE_CALLEE: return is_symbol(o);
+    case PTX_SHAPE_LIST: return o->kind == PTX_OPERAND_LIST;
+    case PTX_SHAPE_ANY: return true;
   }
   return false;
 }
 
-/* ---- the walk -------------------------------------------------------------------------------------- */
+/* ---- the walk
+ * -------------------------------------------------------------------------------------- */
 
 static void note_need(struct walk *w, uint16_t need, uint16_t mod) {
   if (need == 0 || w->need_count == MAX_NEEDS) return;
@@ -271,7 +276,8 @@ const struct ptx_form *ptx_find_form(const struct ptx_function *f, const struct 
   return find_form(f, e, &w, need) ? need->form : NULL;
 }
 
-/* ---- requirements ----------------------------------------------------------------------------------- */
+/* ---- requirements
+ * ----------------------------------------------------------------------------------- */
 
 /* Special registers have needs of their own; they stand in mov only. */
 static void note_specials(const struct ptx_function *f, const struct ptx_entry *e, struct walk *w) {
@@ -307,7 +313,8 @@ enum nvm_status ptx_check_entry(const struct ptx_function *f, const struct ptx_e
   return NVM_OK;
 }
 
-/* ---- what the answer depends on -------------------------------------------------------------------- */
+/* ---- what the answer depends on
+ * -------------------------------------------------------------------- */
 
 enum { KEY_MODS = 4, KEY_OPERANDS = 16 };
 
@@ -325,7 +332,8 @@ static uint32_t key_push_operands(const struct ptx_function *f, uint32_t first, 
   for (uint32_t i = 0; i < count; i++) {
     const struct ptx_operand *o = &f->operands.data[first + i];
     bool has_class = o->kind == PTX_OPERAND_REG || o->kind == PTX_OPERAND_ADDRESS_REG;
-    key_push(key, o->kind | (uint32_t)o->negated << 4 | (has_class ? ptx_reg_class(o->reg) << 5 : 0));
+    key_push(key,
+             o->kind | (uint32_t)o->negated << 4 | (has_class ? ptx_reg_class(o->reg) << 5 : 0));
     if (o->kind == PTX_OPERAND_REG && o->count) return KEY_OPERANDS + 1; /* a selector */
     if (o->kind == PTX_OPERAND_SPECIAL) {
       key_push(key, o->special >> 8);
@@ -342,14 +350,16 @@ static uint32_t key_push_operands(const struct ptx_function *f, uint32_t first, 
 
 bool ptx_check_key(const struct ptx_function *f, const struct ptx_entry *e, struct ptx_key *key) {
   uint64_t guard_class = ptx_reg_is_none(e->guard) ? PTX_PRED : ptx_reg_class(e->guard);
-  *key = (struct ptx_key){.op = e->op | (uint64_t)e->mod_count << 16 | (uint64_t)e->operand_count << 24 |
-                                guard_class << 32};
+  *key = (struct ptx_key){.op = e->op | (uint64_t)e->mod_count << 16 |
+                                (uint64_t)e->operand_count << 24 | guard_class << 32};
   if (e->mod_count > KEY_MODS || e->operand_count > KEY_OPERANDS) return false;
-  for (uint32_t i = 0; i < e->mod_count; i++) key->mods = key->mods << 16 | f->mods.data[e->first_mod + i];
+  for (uint32_t i = 0; i < e->mod_count; i++)
+    key->mods = key->mods << 16 | f->mods.data[e->first_mod + i];
   return key_push_operands(f, e->first_operand, e->operand_count, key) <= KEY_OPERANDS;
 }
 
-/* ---- messages ----------------------------------------------------------------------------------------- */
+/* ---- messages
+ * ----------------------------------------------------------------------------------------- */
 
 /* Op and modifiers: "ld.global.u32". */
 static void write_mnemonic(const struct ptx_function *f, const struct ptx_entry *e,
@@ -366,22 +376,22 @@ void ptx_describe_need(const struct ptx_function *f, const struct ptx_entry *e,
   write_mnemonic(f, e, out);
   textbuf_puts(out, ": ");
   switch ((enum ptx_fault)need->fault) {
-  case PTX_FAULT_NONE: textbuf_puts(out, "nothing is wrong"); break;
-  case PTX_FAULT_MODIFIER:
-    textbuf_format(out, "'%s' can't stand there", ptx_mod_row(need->mod)->text);
-    break;
-  case PTX_FAULT_END: textbuf_puts(out, "a modifier is missing at the end"); break;
-  case PTX_FAULT_COUNT:
-    textbuf_format(out, "does not take %u operands", (unsigned)e->operand_count);
-    break;
-  case PTX_FAULT_OPERAND:
-    textbuf_format(out, "operand %u has the wrong kind or type", need->operand + 1u);
-    break;
-  case PTX_FAULT_GUARD: textbuf_puts(out, "the guard is no predicate"); break;
-  case PTX_FAULT_TARGET:
-    if (need->mod) textbuf_format(out, "'%s' ", ptx_mod_row(need->mod)->text);
-    tgt_describe_missing(target, need->missing, buffer, sizeof buffer);
-    textbuf_puts(out, buffer);
-    break;
+    case PTX_FAULT_NONE: textbuf_puts(out, "nothing is wrong"); break;
+    case PTX_FAULT_MODIFIER:
+      textbuf_format(out, "'%s' can't stand there", ptx_mod_row(need->mod)->text);
+      break;
+    case PTX_FAULT_END: textbuf_puts(out, "a modifier is missing at the end"); break;
+    case PTX_FAULT_COUNT:
+      textbuf_format(out, "does not take %u operands", (unsigned)e->operand_count);
+      break;
+    case PTX_FAULT_OPERAND:
+      textbuf_format(out, "operand %u has the wrong kind or type", need->operand + 1u);
+      break;
+    case PTX_FAULT_GUARD: textbuf_puts(out, "the guard is no predicate"); break;
+    case PTX_FAULT_TARGET:
+      if (need->mod) textbuf_format(out, "'%s' ", ptx_mod_row(need->mod)->text);
+      tgt_describe_missing(target, need->missing, buffer, sizeof buffer);
+      textbuf_puts(out, buffer);
+      break;
   }
 }

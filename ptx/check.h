@@ -13,21 +13,21 @@
 
 enum ptx_fault {
   PTX_FAULT_NONE,
-  PTX_FAULT_MODIFIER,  /* `mod` can't stand where it stands */
-  PTX_FAULT_END,       /* modifiers are missing at the end */
-  PTX_FAULT_COUNT,     /* too few or too many operands */
-  PTX_FAULT_OPERAND,   /* `operand` is not what the form wants */
-  PTX_FAULT_GUARD,     /* the guard is no predicate */
-  PTX_FAULT_TARGET,    /* the target lacks `missing` */
+  PTX_FAULT_MODIFIER, /* `mod` can't stand where it stands */
+  PTX_FAULT_END,      /* modifiers are missing at the end */
+  PTX_FAULT_COUNT,    /* too few or too many operands */
+  PTX_FAULT_OPERAND,  /* `operand` is not what the form wants */
+  PTX_FAULT_GUARD,    /* the guard is no predicate */
+  PTX_FAULT_TARGET,   /* the target lacks `missing` */
 };
 
 /* What an instruction needs, or what is wrong with it. */
 struct ptx_need {
-  uint8_t fault;                         /* enum ptx_fault */
-  uint8_t ptx;                           /* lowest .version for it on this target: 78 */
-  uint8_t before_ptx;                    /* .version must be below; 0: may be any */
-  uint8_t operand;                       /* index */
-  uint16_t mod;                          /* enum ptx_mod: of MODIFIER; of TARGET, if one word needs it */
+  uint8_t fault;      /* enum ptx_fault */
+  uint8_t ptx;        /* lowest .version for it on this target: 78 */
+  uint8_t before_ptx; /* .version must be below; 0: may be any */
+  uint8_t operand;    /* index */
+  uint16_t mod;       /* enum ptx_mod: of MODIFIER; of TARGET, if one word needs it */
   const struct tgt_requirement *missing; /* of TARGET */
   const struct ptx_form *form;           /* the row; NULL unless found */
 };

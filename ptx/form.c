@@ -1,7 +1,8 @@
-/* The walk over the words of an intrinsic's PTX form (form.h says how they lie): makes its instructions.
+/* The walk over the words of an intrinsic's PTX form (form.h says how they lie): makes its
+ * instructions.
  *
- * Code generation and the simulator of IR read the same forms; what differs, where a call's values are
- * and what its types are called, they supply as functions. */
+ * Code generation and the simulator of IR read the same forms; what differs, where a call's values
+ * are and what its types are called, they supply as functions. */
 #include "ptx/form.h"
 
 static const uint16_t words[] = {
@@ -19,12 +20,16 @@ static const uint16_t offsets[] = {
 
 enum { MOST_MEMBERS = 160, MOST_OPERANDS = 24, MOST_MODS = 24 };
 
-const uint16_t *form_of(uint32_t intrinsic) { return offsets[intrinsic] ? words + offsets[intrinsic] : NULL; }
+const uint16_t *form_of(uint32_t intrinsic) {
+  return offsets[intrinsic] ? words + offsets[intrinsic] : NULL;
+}
 
-/* --- operands ------------------------------------------------------------------------------------------ */
+/* --- operands
+ * ------------------------------------------------------------------------------------------ */
 
 static struct ptx_reg temporary(struct form_reader *r, uint16_t word) {
-  static const uint8_t classes[8] = {PTX_PRED, PTX_B16, PTX_B32, PTX_B64, PTX_F32, PTX_F64, PTX_B8, PTX_B128};
+  static const uint8_t classes[8] = {PTX_PRED, PTX_B16, PTX_B32, PTX_B64,
+                                     PTX_F32,  PTX_F64, PTX_B8,  PTX_B128};
   struct ptx_reg *slot = &r->temps[word >> 4 & 7][word & 15];
   if (ptx_reg_is_none(*slot)) *slot = ptx_new_reg(r->f, (enum ptx_class)classes[word >> 4 & 7]);
   return *slot;
@@ -33,7 +38,8 @@ static struct ptx_reg temporary(struct form_reader *r, uint16_t word) {
 /* Reads one word's operands into `to`: several where a whole value stands in a group. */
 static uint32_t read_operands(struct form_reader *r, struct ptx_operand *to, uint32_t room);
 
-static struct ptx_operand read_group(struct form_reader *r, enum ptx_operand_kind kind, uint32_t count) {
+static struct ptx_operand read_group(struct form_reader *r, enum ptx_operand_kind kind,
+                                     uint32_t count) {
   struct ptx_operand members[MOST_MEMBERS];
   uint32_t n = 0;
   bool before = r->registers_only;
@@ -43,30 +49,33 @@ static struct ptx_operand read_group(struct form_reader *r, enum ptx_operand_kin
   return ptx_group(r->f, kind, members, n);
 }
 
-static uint32_t read_value(struct form_reader *r, uint16_t word, struct ptx_operand *to, uint32_t room) {
-  uint32_t k = (word & FORM_KIND) == FORM_RESULT ? FORM_TYPE_RESULT : word >> 6 & 63, part = word & 63, count = 0;
+static uint32_t read_value(struct form_reader *r, uint16_t word, struct ptx_operand *to,
+                           uint32_t room) {
+  uint32_t k = (word & FORM_KIND) == FORM_RESULT ? FORM_TYPE_RESULT : word >> 6 & 63,
+           part = word & 63, count = 0;
   uint32_t first = part == FORM_ALL ? 0 : part, last = part == FORM_ALL ? r->parts(r, k) : part + 1;
-  for (uint32_t p = first; p < last && count < room; p++) to[count++] = r->value(r, k, p, r->registers_only);
+  for (uint32_t p = first; p < last && count < room; p++)
+    to[count++] = r->value(r, k, p, r->registers_only);
   return count;
 }
 
 static struct ptx_operand read_operand(struct form_reader *r, uint16_t word) {
   uint32_t payload = word & 0xfff;
   switch (word & FORM_KIND) {
-  case FORM_INT: return ptx_i((int16_t)*r->at++);
-  case FORM_SPECIAL: return ptx_special_reg(*r->at++);
-  case FORM_TEMP: return ptx_r(temporary(r, word));
-  case FORM_VECTOR: return read_group(r, PTX_OPERAND_VECTOR, payload);
-  case FORM_PAIR: return read_group(r, PTX_OPERAND_PAIR, payload);
-  case FORM_TENSOR: return read_group(r, PTX_OPERAND_TENSOR, payload);
-  case FORM_ADDRESS: return ptx_at(r->value(r, payload, 0, true).reg, 0);
-  case FORM_NOT: {
-    struct ptx_operand o = {.kind = PTX_OPERAND_NONE};
-    read_operands(r, &o, 1);
-    o.negated = true;
-    return o;
-  }
-  default: return (struct ptx_operand){.kind = PTX_OPERAND_NONE};
+    case FORM_INT: return ptx_i((int16_t)*r->at++);
+    case FORM_SPECIAL: return ptx_special_reg(*r->at++);
+    case FORM_TEMP: return ptx_r(temporary(r, word));
+    case FORM_VECTOR: return read_group(r, PTX_OPERAND_VECTOR, payload);
+    case FORM_PAIR: return read_group(r, PTX_OPERAND_PAIR, payload);
+    case FORM_TENSOR: return read_group(r, PTX_OPERAND_TENSOR, payload);
+    case FORM_ADDRESS: return ptx_at(r->value(r, payload, 0, true).reg, 0);
+    case FORM_NOT: {
+      struct ptx_operand o = {.kind = PTX_OPERAND_NONE};
+      read_operands(r, &o, 1);
+      o.negated = true;
+      return o;
+    }
+    default: return (struct ptx_operand){.kind = PTX_OPERAND_NONE};
   }
 }
 
@@ -83,7 +92,8 @@ static uint32_t read_operands(struct form_reader *r, struct ptx_operand *to, uin
   return 1;
 }
 
-/* --- modifiers ----------------------------------------------------------------------------------------- */
+/* --- modifiers
+ * ----------------------------------------------------------------------------------------- */
 
 /* The word that constant arguments choose; two make a number of base 4. */
 static uint16_t chosen_word(struct form_reader *r, uint16_t word) {
@@ -100,15 +110,16 @@ static uint16_t chosen_word(struct form_reader *r, uint16_t word) {
 static uint16_t read_modifier(struct form_reader *r) {
   uint16_t word = *r->at++;
   switch (word & FORM_KIND) {
-  case FORM_MOD_SPACE: return r->space(r, word & 0xfff);
-  case FORM_MOD_FTZ: return r->ftz ? PTX_MOD_FTZ : PTX_MOD_NONE;
-  case FORM_MOD_TYPE: return r->type(r, word & 0xff, word >> 8 & 3);
-  case FORM_MOD_CHOICE: return chosen_word(r, word);
-  default: return word;
+    case FORM_MOD_SPACE: return r->space(r, word & 0xfff);
+    case FORM_MOD_FTZ: return r->ftz ? PTX_MOD_FTZ : PTX_MOD_NONE;
+    case FORM_MOD_TYPE: return r->type(r, word & 0xff, word >> 8 & 3);
+    case FORM_MOD_CHOICE: return chosen_word(r, word);
+    default: return word;
   }
 }
 
-/* --- instructions -------------------------------------------------------------------------------------- */
+/* --- instructions
+ * -------------------------------------------------------------------------------------- */
 
 static bool is_destination(uint16_t word) {
   uint16_t kind = word & FORM_KIND;
@@ -135,7 +146,8 @@ static bool emit_instruction(struct form_reader *r) {
     count += read_operands(r, operands + count, MOST_OPERANDS - count);
   }
   r->registers_only = false;
-  if (head & FORM_GUARDED) ptx_add_guarded(r->f, guard.reg, guard.negated, op, mods, operands, count);
+  if (head & FORM_GUARDED)
+    ptx_add_guarded(r->f, guard.reg, guard.negated, op, mods, operands, count);
   else ptx_add(r->f, op, mods, operands, count);
   return true;
 }

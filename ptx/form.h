@@ -29,10 +29,10 @@ enum {
   FORM_GUARDED = 0x100, /* in the number of operands */
 
   /* Modifiers that depend on the call. PTX's own are below 0x1000. */
-  FORM_MOD_SPACE = 0xc000, /* | argument: the state space it points to; none if generic */
-  FORM_MOD_FTZ = 0xd000,   /* .ftz where the function flushes denormals */
-  FORM_MOD_TYPE = 0xe000,  /* | kind << 8 | argument, or FORM_TYPE_RESULT; kinds b u s f */
-  FORM_TYPE_RESULT = 0xff, /* as the number of an argument everywhere: the result */
+  FORM_MOD_SPACE = 0xc000,  /* | argument: the state space it points to; none if generic */
+  FORM_MOD_FTZ = 0xd000,    /* .ftz where the function flushes denormals */
+  FORM_MOD_TYPE = 0xe000,   /* | kind << 8 | argument, or FORM_TYPE_RESULT; kinds b u s f */
+  FORM_TYPE_RESULT = 0xff,  /* as the number of an argument everywhere: the result */
   FORM_MOD_CHOICE = 0xf000, /* | number << 6 | argument; another argument or FORM_ALL; the words */
 };
 
@@ -47,13 +47,14 @@ struct form_reader {
   struct ptx_operand (*value)(struct form_reader *r, uint32_t k, uint32_t part, bool in_register);
   /* A constant argument; 0, and the caller's complaint, if it is none. */
   uint64_t (*constant)(struct form_reader *r, uint32_t k);
-  /* The modifiers (enum ptx_mod) of what a pointer points to; of a value's first part, kind 0..3: b u s f. */
+  /* The modifiers (enum ptx_mod) of what a pointer points to; of a value's first part, kind 0..3: b
+   * u s f. */
   uint16_t (*space)(struct form_reader *r, uint32_t k);
   uint16_t (*type)(struct form_reader *r, uint32_t k, unsigned kind);
   void (*refuse)(struct form_reader *r, const char *why);
   /* the walk's */
   const uint16_t *at;
-  bool registers_only;    /* in vectors, and as the first source */
+  bool registers_only; /* in vectors, and as the first source */
   struct ptx_reg temps[8][16];
 };
 

@@ -58,10 +58,10 @@ struct ptx_form {
   uint16_t first_shape;
   uint8_t shape_count; /* all operands, destinations first */
   uint8_t dest_count;
-  uint8_t min_count;   /* operands that must stand */
-  uint8_t issue;       /* enum ptx_issue */
-  uint16_t need;       /* index of ptx_need() */
-  uint16_t line;       /* in ops.def */
+  uint8_t min_count; /* operands that must stand */
+  uint8_t issue;     /* enum ptx_issue */
+  uint16_t need;     /* index of ptx_need() */
+  uint16_t line;     /* in ops.def */
 };
 
 struct ptx_step {

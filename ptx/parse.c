@@ -18,7 +18,8 @@ enum { MAX_SCOPES = 1000, MAX_REGISTERS = 1 << 26 };
 _Static_assert(2 * (int64_t)MAX_REGISTERS + 2 < INT64_C(1) << PTX_REG_CLASS_SHIFT,
                "numbers fit beside the class");
 
-/* ---- errors ------------------------------------------------------------------------------------ */
+/* ---- errors ------------------------------------------------------------------------------------
+ */
 
 static void locate(struct ptx_parser *p, struct ptx_parse_error *e) {
   const char *token = p->token ? p->token : p->start, *line = token;
@@ -70,13 +71,13 @@ void ptxp_syntax_error(struct ptx_parser *p) {
   else fail_with(p, "can't read '%t' here", p->token, length < 60 ? length : 60);
 }
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------------------------------
+ */
 
 /* Gives the name a meaning until the scope ends. */
 static bool set_meaning(struct ptx_parser *p, uint32_t name, struct ptx_name meaning) {
   struct ptx_name *n = &p->meaning.data[name];
-  if (p->scopes.count > 0 &&
-      !VEC_PUSH(&p->scratch, &p->undo, (struct ptx_undo){name, *n}))
+  if (p->scopes.count > 0 && !VEC_PUSH(&p->scratch, &p->undo, (struct ptx_undo){name, *n}))
     return fail(p, "out of memory");
   meaning.symbol = n->symbol;
   if (meaning.range.count == 0) meaning.range = n->range;
@@ -136,18 +137,19 @@ static bool find_meaning(struct ptx_parser *p, uint32_t name) {
   return true;
 }
 
-/* ---- registers --------------------------------------------------------------------------------- */
+/* ---- registers ---------------------------------------------------------------------------------
+ */
 
 static bool class_of(uint16_t type, enum ptx_class *class) {
   const struct ptx_mod_row *row = ptx_mod_row(type);
   switch (row->bits) {
-  case 1: *class = PTX_PRED; return row->kind == 'p';
-  case 8: *class = PTX_B8; return true;
-  case 16: *class = PTX_B16; return true;
-  case 32: *class = type == PTX_MOD_F32 ? PTX_F32 : PTX_B32; return true;
-  case 64: *class = type == PTX_MOD_F64 ? PTX_F64 : PTX_B64; return true;
-  case 128: *class = PTX_B128; return true;
-  default: return false;
+    case 1: *class = PTX_PRED; return row->kind == 'p';
+    case 8: *class = PTX_B8; return true;
+    case 16: *class = PTX_B16; return true;
+    case 32: *class = type == PTX_MOD_F32 ? PTX_F32 : PTX_B32; return true;
+    case 64: *class = type == PTX_MOD_F64 ? PTX_F64 : PTX_B64; return true;
+    case 128: *class = PTX_B128; return true;
+    default: return false;
   }
 }
 
@@ -169,13 +171,13 @@ bool ptxp_reg(struct ptx_parser *p, uint16_t type, uint32_t name, bool is_prefix
   return set_meaning(p, name, n);
 }
 
-/* ---- labels ------------------------------------------------------------------------------------ */
+/* ---- labels ------------------------------------------------------------------------------------
+ */
 
 /* Our own spelling `$L_name` stands for the name. */
 static struct nvm_str label_name(struct ptx_parser *p, uint32_t name) {
   struct nvm_text t = name_text(p, name);
-  if (t.length > 3 && text_begins(t, "$L_"))
-    t = (struct nvm_text){t.bytes + 3, t.length - 3};
+  if (t.length > 3 && text_begins(t, "$L_")) t = (struct nvm_text){t.bytes + 3, t.length - 3};
   return strtab_intern(p->module->strings, t.bytes, t.length);
 }
 
@@ -254,12 +256,15 @@ bool ptxp_branch_targets(struct ptx_parser *p, uint32_t name, uint32_t count) {
   uint32_t label = define_label(p, name);
   struct ptx_operand list;
   if (label == 0 || !ptxp_group(p, PTX_OPERAND_LIST, count, &list)) return false;
-  ptx_add_entry(p->f, (struct ptx_entry){.kind = PTX_BRANCHTARGETS, .first_mod = label,
-                                         .first_operand = list.first, .line = count});
+  ptx_add_entry(p->f, (struct ptx_entry){.kind = PTX_BRANCHTARGETS,
+                                         .first_mod = label,
+                                         .first_operand = list.first,
+                                         .line = count});
   return true;
 }
 
-/* ---- scopes ------------------------------------------------------------------------------------ */
+/* ---- scopes ------------------------------------------------------------------------------------
+ */
 
 static bool open_scope(struct ptx_parser *p) {
   struct ptx_scope s = {p->undo.count, p->scope_labels.count, p->f->entries.count,
@@ -301,7 +306,8 @@ bool ptxp_scope_end(struct ptx_parser *p) {
   return close_scope(p);
 }
 
-/* ---- operands ---------------------------------------------------------------------------------- */
+/* ---- operands ----------------------------------------------------------------------------------
+ */
 
 static bool wants_label(const struct ptx_parser *p) { return p->op == PTX_BRA || p->op == PTX_BRX; }
 
@@ -312,21 +318,21 @@ bool ptxp_name_operand(struct ptx_parser *p, uint32_t name, struct ptx_operand *
   if (t.length == 1 && t.bytes[0] == '_') return true;
   if (n->kind == NAME_UNKNOWN && find_meaning(p, name)) n = &p->meaning.data[name];
   switch ((enum name_kind)n->kind) {
-  case NAME_REG: *o = ptx_r((struct ptx_reg){n->value}); return true;
-  case NAME_SPECIAL: *o = ptx_special_reg(n->value); return true;
-  case NAME_LABEL: *o = ptx_label(n->value); return true;
-  case NAME_SYMBOL: break;
-  case NAME_UNKNOWN:
-    if (text_is(t, "WARP_SZ")) {
-      *o = ptx_i(32);
-      return true;
-    }
-    if (wants_label(p)) {
-      *o = ptx_label(ptxp_label_of(p, name));
-      return o->label != 0 || fail(p, "out of memory");
-    }
-    if (!p->is_inline || t.bytes[0] == '%') return fail_outside(p, "'%t' is not declared", name);
-    break;
+    case NAME_REG: *o = ptx_r((struct ptx_reg){n->value}); return true;
+    case NAME_SPECIAL: *o = ptx_special_reg(n->value); return true;
+    case NAME_LABEL: *o = ptx_label(n->value); return true;
+    case NAME_SYMBOL: break;
+    case NAME_UNKNOWN:
+      if (text_is(t, "WARP_SZ")) {
+        *o = ptx_i(32);
+        return true;
+      }
+      if (wants_label(p)) {
+        *o = ptx_label(ptxp_label_of(p, name));
+        return o->label != 0 || fail(p, "out of memory");
+      }
+      if (!p->is_inline || t.bytes[0] == '%') return fail_outside(p, "'%t' is not declared", name);
+      break;
   }
   *o = ptx_symbol(module_name(p, name), 0);
   return true;
@@ -342,7 +348,8 @@ uint32_t ptxp_selector_of(const char *word, size_t length) {
 bool ptxp_select(struct ptx_parser *p, struct ptx_operand *o, uint32_t selector) {
   if (selector == PTX_MOD_B1) selector = ptxp_selector_of(".b1", 3);
   if (selector == PTX_MOD_B32) selector = ptxp_selector_of(".b32", 4);
-  if (o->kind != PTX_OPERAND_REG || !(selector & PTX_SELECTOR)) return fail(p, "a selector can't stand here");
+  if (o->kind != PTX_OPERAND_REG || !(selector & PTX_SELECTOR))
+    return fail(p, "a selector can't stand here");
   o->count = (uint16_t)selector;
   return true;
 }
@@ -385,7 +392,8 @@ bool ptxp_decimal(struct ptx_parser *p, struct nvm_text text, bool negative,
   return true;
 }
 
-/* ---- instructions ------------------------------------------------------------------------------ */
+/* ---- instructions ------------------------------------------------------------------------------
+ */
 
 /* The word just read: before the last token, which is read ahead, or that token itself. */
 static const char *begin_of(const struct ptx_parser *p, struct nvm_text word) {
@@ -499,7 +507,8 @@ bool ptxp_loc(struct ptx_parser *p, const uint64_t place[3], uint32_t function_n
     count = 6;
   }
   struct ptx_operand list = ptx_group(p->f, PTX_OPERAND_LIST, o, count);
-  ptx_add_entry(p->f, (struct ptx_entry){.kind = PTX_LOC, .operand_count = (uint8_t)count,
+  ptx_add_entry(p->f, (struct ptx_entry){.kind = PTX_LOC,
+                                         .operand_count = (uint8_t)count,
                                          .first_mod = (uint32_t)place[0],
                                          .first_operand = list.first});
   return list.count == count || fail(p, "out of memory");
@@ -510,7 +519,8 @@ bool ptxp_pragma(struct ptx_parser *p, struct nvm_text text) {
   return true;
 }
 
-/* ---- variables ---------------------------------------------------------------------------------- */
+/* ---- variables ----------------------------------------------------------------------------------
+ */
 
 void ptxp_variable_begin(struct ptx_parser *p, uint16_t space) {
   p->variable = (struct ptx_variable){.space = space, .linkage = p->linkage};
@@ -521,8 +531,7 @@ bool ptxp_variable_word(struct ptx_parser *p, uint16_t mod) {
   else if (ptx_mod_row(mod)->bits != 0 || mod == PTX_MOD_TEXREF || mod == PTX_MOD_SAMPLERREF ||
            mod == PTX_MOD_SURFREF)
     p->variable.type = mod;
-  else
-    return fail_with(p, "'%t' is no type", ptx_mod_row(mod)->text, ptx_mod_row(mod)->length);
+  else return fail_with(p, "'%t' is no type", ptx_mod_row(mod)->text, ptx_mod_row(mod)->length);
   return true;
 }
 
@@ -562,7 +571,8 @@ static bool add_init(struct ptx_parser *p, struct ptx_init init) {
 bool ptxp_init_number(struct ptx_parser *p, uint64_t bits) {
   const struct ptx_mod_row *type = ptx_mod_row(p->variable.type);
   if (type->kind == 'f' && bits != 0) return fail(p, "this is no floating-point number");
-  if (type->bits != 0 && type->bits < 64) bits &= (UINT64_C(1) << type->bits) - 1; /* 0: a property */
+  if (type->bits != 0 && type->bits < 64)
+    bits &= (UINT64_C(1) << type->bits) - 1; /* 0: a property */
   return add_init(p, (struct ptx_init){.bits = bits});
 }
 
@@ -578,8 +588,9 @@ bool ptxp_init_float(struct ptx_parser *p, struct ptx_operand value) {
 }
 
 bool ptxp_init_symbol(struct ptx_parser *p, uint32_t name, bool generic, int64_t addend) {
-  return add_init(p, (struct ptx_init){.bits = (uint64_t)addend, .symbol = module_name(p, name),
-                                       .generic = generic});
+  return add_init(
+      p, (struct ptx_init){
+             .bits = (uint64_t)addend, .symbol = module_name(p, name), .generic = generic});
 }
 
 bool ptxp_init_property(struct ptx_parser *p, uint32_t name) {
@@ -618,7 +629,8 @@ bool ptxp_parameter_end(struct ptx_parser *p) {
   return VEC_PUSH(&p->scratch, &p->parameters, p->variable) || fail(p, "out of memory");
 }
 
-/* ---- the module --------------------------------------------------------------------------------- */
+/* ---- the module ---------------------------------------------------------------------------------
+ */
 
 bool ptxp_version(struct ptx_parser *p, struct nvm_text text) {
   bool good = text.length == 3 && text.bytes[1] == '.';
@@ -630,7 +642,8 @@ bool ptxp_version(struct ptx_parser *p, struct nvm_text text) {
 /* What is recognized here is what can be selected with --cpu: seed 5's lesson of sm_87. */
 bool ptxp_target(struct ptx_parser *p, uint32_t name, bool first) {
   struct nvm_text t = name_text(p, name);
-  if (first && !tgt_find_cpu(t.bytes, t.length)) return fail_name(p, "there is no target '%t'", name);
+  if (first && !tgt_find_cpu(t.bytes, t.length))
+    return fail_name(p, "there is no target '%t'", name);
   if (first) p->module->target = module_name(p, name);
   else if (text_is(t, "debug")) p->module->debug = true;
   else if (text_is(t, "texmode_independent")) p->module->texmode_independent = true;
@@ -715,12 +728,13 @@ bool ptxp_prototype(struct ptx_parser *p, uint32_t name) {
   for (uint32_t i = 0; i < p->parameters.count; i++)
     if (!VEC_PUSH(m->arena, &m->variables, p->parameters.data[i])) return fail(p, "out of memory");
   if (!VEC_PUSH(m->arena, &m->prototypes, t)) return fail(p, "out of memory");
-  ptx_add_entry(p->f, (struct ptx_entry){.kind = PTX_PROTOTYPE,
-                                         .first_mod = m->prototypes.count - 1});
+  ptx_add_entry(p->f,
+                (struct ptx_entry){.kind = PTX_PROTOTYPE, .first_mod = m->prototypes.count - 1});
   return declare_symbol(p, name);
 }
 
-/* ---- entry points ------------------------------------------------------------------------------- */
+/* ---- entry points -------------------------------------------------------------------------------
+ */
 
 static bool parser_init(struct ptx_parser *p, struct nvm_text text, struct ptx_module *m,
                         int first_token) {
@@ -756,10 +770,16 @@ struct function_mark {
 };
 
 static struct function_mark mark_function(const struct ptx_function *f) {
-  struct function_mark m = {f->entries.count, f->mods.count,   f->operands.count,
-                            f->variables.count, f->labels.count, f->texts.count,
-                            f->module->inits.count, f->module->prototypes.count,
-                            f->module->variables.count, {0}};
+  struct function_mark m = {f->entries.count,
+                            f->mods.count,
+                            f->operands.count,
+                            f->variables.count,
+                            f->labels.count,
+                            f->texts.count,
+                            f->module->inits.count,
+                            f->module->prototypes.count,
+                            f->module->variables.count,
+                            {0}};
   memcpy(m.reg_count, f->reg_count, sizeof m.reg_count);
   return m;
 }
@@ -777,8 +797,9 @@ static void return_to(struct ptx_function *f, const struct function_mark *m) {
   memcpy(f->reg_count, m->reg_count, sizeof m->reg_count);
 }
 
-bool ptx_parse_inline(struct ptx_function *f, struct nvm_text text, const struct ptx_operand *operands,
-                      uint32_t count, struct ptx_parse_error *error) {
+bool ptx_parse_inline(struct ptx_function *f, struct nvm_text text,
+                      const struct ptx_operand *operands, uint32_t count,
+                      struct ptx_parse_error *error) {
   struct ptx_parser p;
   struct function_mark mark = mark_function(f);
   bool good = parser_init(&p, text, f->module, T_INLINE);

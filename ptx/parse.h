@@ -15,11 +15,11 @@
 
 /* The first error. */
 struct ptx_parse_error {
-  uint32_t line;            /* 1-based */
-  uint32_t column;          /* 1-based, in bytes */
-  uint64_t begin, end;      /* bytes of the text */
-  struct nvm_text message;  /* in the module's arena */
-  bool is_fragment;         /* of inline assembly: what precedes or follows it may make it right */
+  uint32_t line;           /* 1-based */
+  uint32_t column;         /* 1-based, in bytes */
+  uint64_t begin, end;     /* bytes of the text */
+  struct nvm_text message; /* in the module's arena */
+  bool is_fragment;        /* of inline assembly: what precedes or follows it may make it right */
 };
 
 /* Adds the text's variables and functions to `m`, whose arena and strings the caller has set; also
@@ -29,9 +29,10 @@ enum nvm_status ptx_parse_module(struct nvm_text text, struct ptx_module *m,
                                  struct ptx_parse_error *error);
 
 /* Appends the instructions of an inline-assembly body to `f`. `$0`, `${1:x}` in the text stand for
- * operands[0], operands[1]; `$$` for a dollar sign. False, *error says why, and `f` is as before, if the
- * text is not understood: the caller then emits it as PTX_RAW. */
-bool ptx_parse_inline(struct ptx_function *f, struct nvm_text text, const struct ptx_operand *operands,
-                      uint32_t count, struct ptx_parse_error *error);
+ * operands[0], operands[1]; `$$` for a dollar sign. False, *error says why, and `f` is as before,
+ * if the text is not understood: the caller then emits it as PTX_RAW. */
+bool ptx_parse_inline(struct ptx_function *f, struct nvm_text text,
+                      const struct ptx_operand *operands, uint32_t count,
+                      struct ptx_parse_error *error);
 
 #endif

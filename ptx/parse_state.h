@@ -16,13 +16,13 @@ enum name_kind {
 };
 
 struct ptx_name {
-  uint8_t kind;      /* enum name_kind */
+  uint8_t kind; /* enum name_kind */
   uint32_t value;
   struct ptx_range {
-    uint32_t first; /* bits of the register of index 1 */
-    uint32_t zero;  /* of that of index 0, once used */
-    uint32_t count; /* registers declared */
-  } range;          /* what `%r<5>` declares, beside a meaning of `%r` itself */
+    uint32_t first;      /* bits of the register of index 1 */
+    uint32_t zero;       /* of that of index 0, once used */
+    uint32_t count;      /* registers declared */
+  } range;               /* what `%r<5>` declares, beside a meaning of `%r` itself */
   struct nvm_str symbol; /* the name in the module's strings, once used */
 };
 
@@ -39,15 +39,15 @@ struct ptx_scope {
 };
 
 struct ptx_label_state {
-  uint32_t name;   /* index of names */
-  uint32_t scope;  /* depth that it belongs to */
-  uint32_t alias;  /* another label that it is, or 0 */
+  uint32_t name;  /* index of names */
+  uint32_t scope; /* depth that it belongs to */
+  uint32_t alias; /* another label that it is, or 0 */
   bool defined;
 };
 
 /* A token's or nonterminal's value. */
 union ptx_value {
-  uint32_t number;            /* name, modifier, count */
+  uint32_t number; /* name, modifier, count */
   uint64_t integer;
   struct nvm_text text;
   struct ptx_operand operand;
@@ -57,13 +57,13 @@ struct ptx_parser {
   /* scanner */
   const char *start, *cursor, *end, *token;
   uint32_t line;
-  int first_token;            /* given once, selects the grammar's start; 0 afterwards */
+  int first_token; /* given once, selects the grammar's start; 0 afterwards */
   bool is_inline;
   const struct ptx_operand *arguments;
   uint32_t argument_count;
   /* where it goes */
   struct ptx_module *module;
-  struct ptx_function *f;     /* NULL outside a function */
+  struct ptx_function *f;        /* NULL outside a function */
   struct ptx_parse_error *error; /* or NULL */
   bool failed;
   /* names */
@@ -75,7 +75,7 @@ struct ptx_parser {
   VEC(uint32_t) scope_labels;
   VEC(struct ptx_label_state) labels; /* by label of the function, from first_label */
   uint32_t first_label;
-  uint32_t first_operand;     /* of the function, when parsing began */
+  uint32_t first_operand; /* of the function, when parsing began */
   bool has_aliases;
   /* the instruction being read */
   uint16_t op;

@@ -12,9 +12,9 @@ static const struct {
   uint8_t length;
   uint16_t type;
 } class_rows[PTX_CLASS_COUNT] = {
-    [PTX_PRED] = {"%p", 2, PTX_MOD_PRED}, [PTX_B16] = {"%rs", 3, PTX_MOD_B16},
-    [PTX_B32] = {"%r", 2, PTX_MOD_B32},   [PTX_B64] = {"%rd", 3, PTX_MOD_B64},
-    [PTX_F32] = {"%f", 2, PTX_MOD_F32},   [PTX_F64] = {"%fd", 3, PTX_MOD_F64},
+    [PTX_PRED] = {"%p", 2, PTX_MOD_PRED},  [PTX_B16] = {"%rs", 3, PTX_MOD_B16},
+    [PTX_B32] = {"%r", 2, PTX_MOD_B32},    [PTX_B64] = {"%rd", 3, PTX_MOD_B64},
+    [PTX_F32] = {"%f", 2, PTX_MOD_F32},    [PTX_F64] = {"%fd", 3, PTX_MOD_F64},
     [PTX_B128] = {"%rq", 3, PTX_MOD_B128}, [PTX_B8] = {"%rb", 3, PTX_MOD_B8},
 };
 
@@ -50,7 +50,8 @@ static void write_mod(struct textbuf *b, uint16_t mod) {
   textbuf_write(b, row->text, row->length);
 }
 
-/* ---- labels ----------------------------------------------------------------------------------- */
+/* ---- labels -----------------------------------------------------------------------------------
+ */
 
 static bool label_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -95,11 +96,14 @@ static void write_label(const struct printer *pr, uint32_t label) {
   textbuf_close(pr->out, put_label(pr, textbuf_open(pr->out), label));
 }
 
-/* ---- operands ---------------------------------------------------------------------------------- */
+/* ---- operands ----------------------------------------------------------------------------------
+ */
 
-static struct text_room put_operand(const struct printer *pr, struct text_room r, const struct ptx_operand *o);
+static struct text_room put_operand(const struct printer *pr, struct text_room r,
+                                    const struct ptx_operand *o);
 
-static struct text_room put_list(const struct printer *pr, struct text_room r, uint32_t first, uint32_t count) {
+static struct text_room put_list(const struct printer *pr, struct text_room r, uint32_t first,
+                                 uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     if (i > 0) r = room_word(pr->out, r, ", ", 2);
     r = put_operand(pr, r, &pr->f->operands.data[first + i]);
@@ -107,7 +111,8 @@ static struct text_room put_list(const struct printer *pr, struct text_room r, u
   return r;
 }
 
-static struct text_room put_pair(const struct printer *pr, struct text_room r, const struct ptx_operand *o) {
+static struct text_room put_pair(const struct printer *pr, struct text_room r,
+                                 const struct ptx_operand *o) {
   for (uint32_t i = 0; i < o->count; i++) {
     if (i > 0) r = room_char(pr->out, r, '|');
     r = put_operand(pr, r, &pr->f->operands.data[o->first + i]);
@@ -115,15 +120,16 @@ static struct text_room put_pair(const struct printer *pr, struct text_room r, c
   return r;
 }
 
-static struct text_room put_group(const struct printer *pr, struct text_room r, const struct ptx_operand *o,
-                                  char open, char close) {
+static struct text_room put_group(const struct printer *pr, struct text_room r,
+                                  const struct ptx_operand *o, char open, char close) {
   r = put_list(pr, room_char(pr->out, r, open), o->first, o->count);
   return room_char(pr->out, r, close);
 }
 
 /* Registers, numbers, special registers. */
 /* `.h10` of a video instruction's operand. */
-static inline struct text_room put_selector(struct textbuf *b, struct text_room r, uint16_t selector) {
+static inline struct text_room put_selector(struct textbuf *b, struct text_room r,
+                                            uint16_t selector) {
   if (!selector) return r;
   r = room_word(b, r, selector & PTX_SELECTOR_HALVES ? ".h" : ".b", 2);
   for (unsigned digits = (selector >> PTX_SELECTOR_DIGITS_SHIFT & 3) + 1; digits-- > 0;)
@@ -131,13 +137,17 @@ static inline struct text_room put_selector(struct textbuf *b, struct text_room 
   return r;
 }
 
-static inline struct text_room put_scalar(struct textbuf *b, struct text_room r, const struct ptx_operand *o) {
+static inline struct text_room put_scalar(struct textbuf *b, struct text_room r,
+                                          const struct ptx_operand *o) {
   if (o->negated)
-    r = room_char(b, r, o->kind == PTX_OPERAND_REG && ptx_reg_class(o->reg) == PTX_PRED ? '!' : '-');
+    r = room_char(b, r,
+                  o->kind == PTX_OPERAND_REG && ptx_reg_class(o->reg) == PTX_PRED ? '!' : '-');
   if (o->kind == PTX_OPERAND_REG) return put_selector(b, put_reg(b, r, o->reg), o->count);
   if (o->kind == PTX_OPERAND_INT) return room_signed(b, r, o->imm);
-  if (o->kind == PTX_OPERAND_F32) return room_hex(b, room_word(b, r, "0f", 2), (uint64_t)o->imm, 8, true);
-  if (o->kind == PTX_OPERAND_F64) return room_hex(b, room_word(b, r, "0d", 2), (uint64_t)o->imm, 16, true);
+  if (o->kind == PTX_OPERAND_F32)
+    return room_hex(b, room_word(b, r, "0f", 2), (uint64_t)o->imm, 8, true);
+  if (o->kind == PTX_OPERAND_F64)
+    return room_hex(b, room_word(b, r, "0d", 2), (uint64_t)o->imm, 16, true);
   const struct ptx_special_row *row = ptx_special_row(o->special);
   return room_word(b, r, row->text, row->length);
 }
@@ -147,14 +157,16 @@ static struct text_room put_offset(struct textbuf *b, struct text_room r, int64_
   return room_signed(b, room_char(b, r, '+'), offset); /* ptxas wants `+-4` */
 }
 
-static struct text_room put_address(struct textbuf *b, struct text_room r, const struct ptx_operand *o) {
+static struct text_room put_address(struct textbuf *b, struct text_room r,
+                                    const struct ptx_operand *o) {
   r = room_char(b, r, '[');
   if (o->kind == PTX_OPERAND_ADDRESS_REG) r = put_offset(b, put_reg(b, r, o->reg), o->imm);
   else r = room_signed(b, r, o->imm);
   return room_char(b, r, ']');
 }
 
-static struct text_room put_symbol(const struct printer *pr, struct text_room r, const struct ptx_operand *o) {
+static struct text_room put_symbol(const struct printer *pr, struct text_room r,
+                                   const struct ptx_operand *o) {
   bool address = o->kind == PTX_OPERAND_ADDRESS_SYMBOL;
   if (address) r = room_char(pr->out, r, '[');
   r = put_text(pr->out, r, strtab_text(pr->module->strings, o->symbol));
@@ -162,23 +174,24 @@ static struct text_room put_symbol(const struct printer *pr, struct text_room r,
   return address ? room_char(pr->out, r, ']') : r;
 }
 
-static struct text_room put_operand(const struct printer *pr, struct text_room r, const struct ptx_operand *o) {
+static struct text_room put_operand(const struct printer *pr, struct text_room r,
+                                    const struct ptx_operand *o) {
   switch ((enum ptx_operand_kind)o->kind) {
-  case PTX_OPERAND_NONE: return room_char(pr->out, r, '_');
-  case PTX_OPERAND_REG:
-  case PTX_OPERAND_INT:
-  case PTX_OPERAND_F32:
-  case PTX_OPERAND_F64:
-  case PTX_OPERAND_SPECIAL: return put_scalar(pr->out, r, o);
-  case PTX_OPERAND_ADDRESS_REG:
-  case PTX_OPERAND_ADDRESS_IMM: return put_address(pr->out, r, o);
-  case PTX_OPERAND_SYMBOL:
-  case PTX_OPERAND_ADDRESS_SYMBOL: return put_symbol(pr, r, o);
-  case PTX_OPERAND_LABEL: return put_label(pr, r, o->label);
-  case PTX_OPERAND_VECTOR: return put_group(pr, r, o, '{', '}');
-  case PTX_OPERAND_TENSOR: return put_group(pr, r, o, '[', ']');
-  case PTX_OPERAND_LIST: return put_group(pr, r, o, '(', ')');
-  case PTX_OPERAND_PAIR: return put_pair(pr, r, o);
+    case PTX_OPERAND_NONE: return room_char(pr->out, r, '_');
+    case PTX_OPERAND_REG:
+    case PTX_OPERAND_INT:
+    case PTX_OPERAND_F32:
+    case PTX_OPERAND_F64:
+    case PTX_OPERAND_SPECIAL: return put_scalar(pr->out, r, o);
+    case PTX_OPERAND_ADDRESS_REG:
+    case PTX_OPERAND_ADDRESS_IMM: return put_address(pr->out, r, o);
+    case PTX_OPERAND_SYMBOL:
+    case PTX_OPERAND_ADDRESS_SYMBOL: return put_symbol(pr, r, o);
+    case PTX_OPERAND_LABEL: return put_label(pr, r, o->label);
+    case PTX_OPERAND_VECTOR: return put_group(pr, r, o, '{', '}');
+    case PTX_OPERAND_TENSOR: return put_group(pr, r, o, '[', ']');
+    case PTX_OPERAND_LIST: return put_group(pr, r, o, '(', ')');
+    case PTX_OPERAND_PAIR: return put_pair(pr, r, o);
   }
   return r;
 }
@@ -187,9 +200,11 @@ static void write_operand(const struct printer *pr, const struct ptx_operand *o)
   textbuf_close(pr->out, put_operand(pr, textbuf_open(pr->out), o));
 }
 
-/* ---- instructions -------------------------------------------------------------------------------- */
+/* ---- instructions
+ * -------------------------------------------------------------------------------- */
 
-static struct text_room put_guard(struct textbuf *b, struct text_room r, const struct ptx_entry *e) {
+static struct text_room put_guard(struct textbuf *b, struct text_room r,
+                                  const struct ptx_entry *e) {
   r = room_char(b, r, '@');
   if (e->guard_negated) r = room_char(b, r, '!');
   return room_char(b, put_reg(b, r, e->guard), ' ');
@@ -238,36 +253,39 @@ static void write_text(const struct printer *pr, const char *before, uint32_t te
 static void write_entry(const struct printer *pr, const struct ptx_entry *e) {
   struct textbuf *b = pr->out;
   switch ((enum ptx_entry_kind)e->kind) {
-  case PTX_INST: write_inst(pr, e); break;
-  case PTX_LABEL:
-    write_label(pr, e->first_mod);
-    textbuf_write(b, ":\n", 2);
-    break;
-  case PTX_LOC: write_loc(pr, e); break;
-  case PTX_SCOPE_BEGIN: textbuf_write(b, "\t{\n", 3); break;
-  case PTX_SCOPE_END: textbuf_write(b, "\t}\n", 3); break;
-  case PTX_LOCAL_VAR:
-    textbuf_char(b, '\t');
-    write_variable(pr, &pr->f->variables.data[e->first_mod]);
-    textbuf_write(b, ";\n", 2);
-    break;
-  case PTX_PROTOTYPE: write_prototype(pr, e->first_mod); break;
-  case PTX_BRANCHTARGETS:
-    write_label(pr, e->first_mod);
-    textbuf_puts(b, ": .branchtargets ");
-    textbuf_close(b, put_list(pr, textbuf_open(b), e->first_operand, e->line));
-    textbuf_write(b, ";\n", 2);
-    break;
-  case PTX_PRAGMA: write_text(pr, "\t.pragma \"", e->first_mod, "\";\n"); break;
-  case PTX_RAW: write_text(pr, "\t// begin inline asm\n\t", e->first_mod,
-                           "\n\t// end inline asm\n"); break;
-  case PTX_COMMENT: write_text(pr, "\t// ", e->first_mod, "\n"); break;
+    case PTX_INST: write_inst(pr, e); break;
+    case PTX_LABEL:
+      write_label(pr, e->first_mod);
+      textbuf_write(b, ":\n", 2);
+      break;
+    case PTX_LOC: write_loc(pr, e); break;
+    case PTX_SCOPE_BEGIN: textbuf_write(b, "\t{\n", 3); break;
+    case PTX_SCOPE_END: textbuf_write(b, "\t}\n", 3); break;
+    case PTX_LOCAL_VAR:
+      textbuf_char(b, '\t');
+      write_variable(pr, &pr->f->variables.data[e->first_mod]);
+      textbuf_write(b, ";\n", 2);
+      break;
+    case PTX_PROTOTYPE: write_prototype(pr, e->first_mod); break;
+    case PTX_BRANCHTARGETS:
+      write_label(pr, e->first_mod);
+      textbuf_puts(b, ": .branchtargets ");
+      textbuf_close(b, put_list(pr, textbuf_open(b), e->first_operand, e->line));
+      textbuf_write(b, ";\n", 2);
+      break;
+    case PTX_PRAGMA: write_text(pr, "\t.pragma \"", e->first_mod, "\";\n"); break;
+    case PTX_RAW:
+      write_text(pr, "\t// begin inline asm\n\t", e->first_mod, "\n\t// end inline asm\n");
+      break;
+    case PTX_COMMENT: write_text(pr, "\t// ", e->first_mod, "\n"); break;
   }
 }
 
-/* ---- variables ------------------------------------------------------------------------------------ */
+/* ---- variables
+ * ------------------------------------------------------------------------------------ */
 
-static struct text_room put_init_symbol(const struct printer *pr, struct text_room r, const struct ptx_init *init) {
+static struct text_room put_init_symbol(const struct printer *pr, struct text_room r,
+                                        const struct ptx_init *init) {
   struct textbuf *b = pr->out;
   if (init->mask_byte) {
     r = room_word(b, r, "0xFF", 4);
@@ -281,34 +299,40 @@ static struct text_room put_init_symbol(const struct printer *pr, struct text_ro
   return init->mask_byte ? room_char(b, r, ')') : r;
 }
 
-static struct text_room put_init(const struct printer *pr, struct text_room r, const struct ptx_init *init,
-                                 const struct ptx_mod_row *type) {
+static struct text_room put_init(const struct printer *pr, struct text_room r,
+                                 const struct ptx_init *init, const struct ptx_mod_row *type) {
   struct textbuf *b = pr->out;
   if (init->symbol.index != 0) return put_init_symbol(pr, r, init);
-  if (type->kind == 'f' && type->bits == 32) return room_hex(b, room_word(b, r, "0f", 2), init->bits, 8, true);
-  if (type->kind == 'f' && type->bits == 64) return room_hex(b, room_word(b, r, "0d", 2), init->bits, 16, true);
+  if (type->kind == 'f' && type->bits == 32)
+    return room_hex(b, room_word(b, r, "0f", 2), init->bits, 8, true);
+  if (type->kind == 'f' && type->bits == 64)
+    return room_hex(b, room_word(b, r, "0d", 2), init->bits, 16, true);
   if (type->kind != 's') return room_unsigned(b, r, init->bits);
   unsigned up = type->bits < 64 ? 64u - type->bits : 0;
   return room_signed(b, r, (int64_t)(init->bits << up) >> up);
 }
 
 /* What precedes a byte in a list, and the byte. */
-#define BYTE(n) {", " #n, sizeof ", " #n - 1}
-#define TEN(p) BYTE(p##0), BYTE(p##1), BYTE(p##2), BYTE(p##3), BYTE(p##4), \
-               BYTE(p##5), BYTE(p##6), BYTE(p##7), BYTE(p##8), BYTE(p##9)
+#define BYTE(n) \
+  { ", " #n, sizeof ", " #n - 1 }
+#define TEN(p)                                                                                    \
+  BYTE(p##0), BYTE(p##1), BYTE(p##2), BYTE(p##3), BYTE(p##4), BYTE(p##5), BYTE(p##6), BYTE(p##7), \
+      BYTE(p##8), BYTE(p##9)
 static const struct {
   char text[7];
   uint8_t length;
 } byte_items[256] = {
-    TEN(), TEN(1), TEN(2), TEN(3), TEN(4), TEN(5), TEN(6), TEN(7), TEN(8), TEN(9), TEN(10), TEN(11), TEN(12),
-    TEN(13), TEN(14), TEN(15), TEN(16), TEN(17), TEN(18), TEN(19), TEN(20), TEN(21), TEN(22), TEN(23), TEN(24),
-    BYTE(250), BYTE(251), BYTE(252), BYTE(253), BYTE(254), BYTE(255),
+    TEN(),   TEN(1),    TEN(2),    TEN(3),    TEN(4),    TEN(5),    TEN(6),    TEN(7),
+    TEN(8),  TEN(9),    TEN(10),   TEN(11),   TEN(12),   TEN(13),   TEN(14),   TEN(15),
+    TEN(16), TEN(17),   TEN(18),   TEN(19),   TEN(20),   TEN(21),   TEN(22),   TEN(23),
+    TEN(24), BYTE(250), BYTE(251), BYTE(252), BYTE(253), BYTE(254), BYTE(255),
 };
 
 static void write_init_bytes(struct textbuf *b, const unsigned char *bytes, uint32_t count) {
   struct text_room r = room_word(b, textbuf_open(b), " = {", 4);
   r = room_unsigned(b, r, bytes[0]);
-  for (uint32_t i = 1; i < count; i++) r = room_word(b, r, byte_items[bytes[i]].text, byte_items[bytes[i]].length);
+  for (uint32_t i = 1; i < count; i++)
+    r = room_word(b, r, byte_items[bytes[i]].text, byte_items[bytes[i]].length);
   textbuf_close(b, room_char(b, r, '}'));
 }
 
@@ -322,7 +346,9 @@ static void write_inits(const struct printer *pr, const struct ptx_variable *v) 
   bool braces = v->is_array || v->vector || inits->is_property;
   struct text_room r = room_word(pr->out, textbuf_open(pr->out), " = {", braces ? 4 : 3);
   for (uint32_t i = 0; i < v->init_count; i++) {
-    if (i > 0) r = inits[i - 1].is_property ? room_word(pr->out, r, " = ", 3) : room_word(pr->out, r, ", ", 2);
+    if (i > 0)
+      r = inits[i - 1].is_property ? room_word(pr->out, r, " = ", 3)
+                                   : room_word(pr->out, r, ", ", 2);
     r = put_init(pr, r, &inits[i], type);
   }
   textbuf_close(pr->out, braces ? room_char(pr->out, r, '}') : r);
@@ -371,7 +397,8 @@ static void write_variable(const struct printer *pr, const struct ptx_variable *
   if (v->init_count > 0) write_inits(pr, v);
 }
 
-/* ---- functions ------------------------------------------------------------------------------------ */
+/* ---- functions
+ * ------------------------------------------------------------------------------------ */
 
 /* `(a, b)` in one line, or one a line. */
 static void write_parameters(const struct printer *pr, const struct ptx_variable *v, uint32_t count,
@@ -455,7 +482,8 @@ static bool has_parameter_of(const struct ptx_function *f, enum ptx_class c) {
 static void write_single_regs(struct textbuf *b, const struct ptx_function *f, enum ptx_class c) {
   for (uint32_t n = 1; n <= f->reg_count[c]; n++)
     if (!is_parameter(f, ptx_reg_make(c, n)))
-      textbuf_format(b, "\t.reg %s\t%s%u;\n", ptx_mod_row(class_rows[c].type)->text, class_rows[c].prefix, n);
+      textbuf_format(b, "\t.reg %s\t%s%u;\n", ptx_mod_row(class_rows[c].type)->text,
+                     class_rows[c].prefix, n);
 }
 
 static void write_registers(struct textbuf *b, const struct ptx_function *f) {
@@ -500,7 +528,8 @@ void ptx_print_entry(const struct ptx_function *f, const struct ptx_entry *e, st
   write_entry(&(struct printer){out, f->module, f, name_labels(f)}, e);
 }
 
-/* ---- the module ------------------------------------------------------------------------------------ */
+/* ---- the module
+ * ------------------------------------------------------------------------------------ */
 
 static void write_comment(struct textbuf *b, struct nvm_text comment) {
   const char *p = comment.bytes, *end = p + comment.length;

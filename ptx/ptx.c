@@ -89,8 +89,10 @@ void ptx_add_loc(struct ptx_function *f, struct nvm_str function_name, const uin
   }
   uint32_t first = f->operands.count;
   if (ptx_group(f, PTX_OPERAND_LIST, o, count).count != count) return;
-  ptx_add_entry(f, (struct ptx_entry){.kind = PTX_LOC, .operand_count = (uint8_t)count,
-                                      .first_mod = file[0], .first_operand = first});
+  ptx_add_entry(f, (struct ptx_entry){.kind = PTX_LOC,
+                                      .operand_count = (uint8_t)count,
+                                      .first_mod = file[0],
+                                      .first_operand = first});
 }
 
 void ptx_add_text(struct ptx_function *f, enum ptx_entry_kind kind, struct nvm_text text) {

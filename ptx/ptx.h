@@ -44,22 +44,23 @@ static inline uint32_t ptx_reg_number(struct ptx_reg r) {
 static inline bool ptx_reg_is_none(struct ptx_reg r) { return r.bits == 0; }
 
 enum ptx_operand_kind {
-  PTX_OPERAND_NONE,    /* `_`, the sink */
-  PTX_OPERAND_REG,     /* reg; negated: `!%p1` or, in inline text, `-%r1`; count: a selector, as `%r1.h0`; 0: none */
-  PTX_OPERAND_INT,     /* imm: printed in decimal, signed */
-  PTX_OPERAND_F32,     /* imm: bits, printed 0fXXXXXXXX */
-  PTX_OPERAND_F64,     /* imm: bits, printed 0dXXXXXXXXXXXXXXXX */
-  PTX_OPERAND_SYMBOL,  /* symbol + imm: a variable, parameter or function; as a value */
-  PTX_OPERAND_LABEL,   /* label */
-  PTX_OPERAND_SPECIAL, /* special: %tid.x … (enum ptx_special); */
-  PTX_OPERAND_ADDRESS_REG,    /* [reg + imm] */
+  PTX_OPERAND_NONE,        /* `_`, the sink */
+  PTX_OPERAND_REG,         /* reg; negated: `!%p1` or, in inline text, `-%r1`; count: a selector, as
+                              `%r1.h0`; 0: none */
+  PTX_OPERAND_INT,         /* imm: printed in decimal, signed */
+  PTX_OPERAND_F32,         /* imm: bits, printed 0fXXXXXXXX */
+  PTX_OPERAND_F64,         /* imm: bits, printed 0dXXXXXXXXXXXXXXXX */
+  PTX_OPERAND_SYMBOL,      /* symbol + imm: a variable, parameter or function; as a value */
+  PTX_OPERAND_LABEL,       /* label */
+  PTX_OPERAND_SPECIAL,     /* special: %tid.x … (enum ptx_special); */
+  PTX_OPERAND_ADDRESS_REG, /* [reg + imm] */
   PTX_OPERAND_ADDRESS_SYMBOL, /* [symbol + imm] */
   PTX_OPERAND_ADDRESS_IMM,    /* [imm] */
   /* From here on groups: `count` operands from `first` in the operand pool. */
-  PTX_OPERAND_VECTOR,  /* { a, b, … } */
-  PTX_OPERAND_TENSOR,  /* [a, {b, c}] or [a, {b, c}, d…] */
-  PTX_OPERAND_LIST,    /* ( a, b ): the parameter lists of call */
-  PTX_OPERAND_PAIR,    /* a|b: two (setp, shfl: d|p) */
+  PTX_OPERAND_VECTOR, /* { a, b, … } */
+  PTX_OPERAND_TENSOR, /* [a, {b, c}] or [a, {b, c}, d…] */
+  PTX_OPERAND_LIST,   /* ( a, b ): the parameter lists of call */
+  PTX_OPERAND_PAIR,   /* a|b: two (setp, shfl: d|p) */
 };
 
 struct ptx_operand {
@@ -75,25 +76,27 @@ struct ptx_operand {
   };
   int64_t imm;
 };
-/* Selectors of video instructions, in `count` of a register: `.b` or `.h`, one to four octal digits, as written. */
+/* Selectors of video instructions, in `count` of a register: `.b` or `.h`, one to four octal
+ * digits, as written. */
 enum { PTX_SELECTOR = 0x8000, PTX_SELECTOR_HALVES = 0x4000, PTX_SELECTOR_DIGITS_SHIFT = 12 };
 
 _Static_assert(sizeof(struct ptx_operand) == 16, "operands are copied around");
 
 /* Entries of a body. */
 enum ptx_entry_kind {
-  PTX_INST,        /* an instruction */
-  PTX_LABEL,       /* `name:`; label in a */
-  PTX_LOC,         /* `.loc file line column`: file in a; operands: INT line, INT column and, if it is
-                      inlined, SYMBOL function_name, INT file, INT line, INT column; ptx_add_loc() */
+  PTX_INST,  /* an instruction */
+  PTX_LABEL, /* `name:`; label in a */
+  PTX_LOC,   /* `.loc file line column`: file in a; operands: INT line, INT column and, if it is
+                inlined, SYMBOL function_name, INT file, INT line, INT column; ptx_add_loc() */
   PTX_SCOPE_BEGIN, /* `{` … */
   PTX_SCOPE_END,   /* `}` */
-  PTX_LOCAL_VAR,   /* `.param .b32 retval0;`, `.local .align 8 .b8 __local_depot[16];`: variable in a */
-  PTX_PROTOTYPE,   /* `.callprototype`: a: index into module->prototypes, whose name is the label */
+  PTX_LOCAL_VAR, /* `.param .b32 retval0;`, `.local .align 8 .b8 __local_depot[16];`: variable in a
+                  */
+  PTX_PROTOTYPE, /* `.callprototype`: a: index into module->prototypes, whose name is the label */
   PTX_BRANCHTARGETS, /* `.branchtargets`: label in a; `line` operands, labels, from b */
-  PTX_PRAGMA,      /* `.pragma "text";`: text in a */
-  PTX_RAW,         /* inline-asm text that the parser could not take, printed as it is: text in a */
-  PTX_COMMENT,     /* `// text`, only with --asm-verbose: text in a */
+  PTX_PRAGMA,        /* `.pragma "text";`: text in a */
+  PTX_RAW,     /* inline-asm text that the parser could not take, printed as it is: text in a */
+  PTX_COMMENT, /* `// text`, only with --asm-verbose: text in a */
 };
 
 struct ptx_entry {
@@ -101,29 +104,29 @@ struct ptx_entry {
   uint8_t mod_count;     /* PTX_INST */
   uint8_t operand_count; /* PTX_INST: destinations first, as written */
   bool guard_negated;
-  uint16_t op;           /* PTX_INST: enum ptx_op */
-  struct ptx_reg guard;  /* PTX_INST: `@%p1`, {0}: none */
-  uint32_t first_mod;    /* PTX_INST: into function->mods. Others: payload a */
-  uint32_t first_operand;/* PTX_INST: into function->operands. Others: payload b */
-  uint32_t line;         /* of the source: a byte offset of IR text or a line of PTX text; 0: none */
+  uint16_t op;            /* PTX_INST: enum ptx_op */
+  struct ptx_reg guard;   /* PTX_INST: `@%p1`, {0}: none */
+  uint32_t first_mod;     /* PTX_INST: into function->mods. Others: payload a */
+  uint32_t first_operand; /* PTX_INST: into function->operands. Others: payload b */
+  uint32_t line; /* of the source: a byte offset of IR text or a line of PTX text; 0: none */
 };
 
 /* A variable of any state space, at module level, in a function, or a parameter. */
 struct ptx_variable {
   struct nvm_str name;
-  uint16_t space;      /* enum ptx_mod: PTX_MOD_GLOBAL, SHARED, CONST, LOCAL, PARAM, REG */
-  uint16_t type;       /* enum ptx_mod: PTX_MOD_B8 …; element type */
-  uint16_t vector;     /* 0, or PTX_MOD_V2, PTX_MOD_V4 */
-  uint16_t linkage;    /* 0, PTX_MOD_VISIBLE, PTX_MOD_EXTERN, PTX_MOD_WEAK, PTX_MOD_COMMON */
-  uint32_t align;      /* bytes; 0: not written */
+  uint16_t space;   /* enum ptx_mod: PTX_MOD_GLOBAL, SHARED, CONST, LOCAL, PARAM, REG */
+  uint16_t type;    /* enum ptx_mod: PTX_MOD_B8 …; element type */
+  uint16_t vector;  /* 0, or PTX_MOD_V2, PTX_MOD_V4 */
+  uint16_t linkage; /* 0, PTX_MOD_VISIBLE, PTX_MOD_EXTERN, PTX_MOD_WEAK, PTX_MOD_COMMON */
+  uint32_t align;   /* bytes; 0: not written */
   bool is_array;
-  bool is_unsized;     /* `name[]` */
-  bool managed;        /* .attribute(.managed) */
-  uint64_t count;      /* elements if is_array */
-  uint16_t ptr_space;  /* parameters: `.ptr .global`: PTX_MOD_GLOBAL…, 0: no .ptr or generic */
-  bool is_ptr;         /* parameters: `.ptr` written */
-  uint32_t ptr_align;  /* `.align` after `.ptr`; bytes */
-  struct ptx_reg reg;  /* PTX_MOD_REG parameters of parsed text */
+  bool is_unsized;    /* `name[]` */
+  bool managed;       /* .attribute(.managed) */
+  uint64_t count;     /* elements if is_array */
+  uint16_t ptr_space; /* parameters: `.ptr .global`: PTX_MOD_GLOBAL…, 0: no .ptr or generic */
+  bool is_ptr;        /* parameters: `.ptr` written */
+  uint32_t ptr_align; /* `.align` after `.ptr`; bytes */
+  struct ptx_reg reg; /* PTX_MOD_REG parameters of parsed text */
   uint32_t first_init, init_count; /* into module->inits; 0 count: no initializer */
   const unsigned char *bytes;      /* instead: `init_count` numbers of one byte each; borrowed. Long
                                       tables would take 24 bytes for each of theirs. NULL: none */
@@ -132,14 +135,19 @@ struct ptx_variable {
 /* One initializer element: a number of the variable's type, or an address; of samplers two for each
  * property, `addr_mode_0 = wrap`. */
 struct ptx_init {
-  uint64_t bits;       /* number, or addend */
+  uint64_t bits;         /* number, or addend */
   struct nvm_str symbol; /* 0: a number */
-  bool is_property;    /* `symbol =`, and the next element is its value */
-  bool generic;        /* generic(symbol) */
-  uint8_t mask_byte;   /* 0xFF(symbol)-style: 1 + index of the byte taken; 0: whole */
+  bool is_property;      /* `symbol =`, and the next element is its value */
+  bool generic;          /* generic(symbol) */
+  uint8_t mask_byte;     /* 0xFF(symbol)-style: 1 + index of the byte taken; 0: whole */
 };
 
-enum ptx_linkage_flag { PTX_FUNC_VISIBLE = 1, PTX_FUNC_EXTERN = 2, PTX_FUNC_WEAK = 4, PTX_FUNC_NORETURN = 8 };
+enum ptx_linkage_flag {
+  PTX_FUNC_VISIBLE = 1,
+  PTX_FUNC_EXTERN = 2,
+  PTX_FUNC_WEAK = 4,
+  PTX_FUNC_NORETURN = 8
+};
 
 /* `.maxntid 128, 1, 1` and such. */
 struct ptx_performance {
@@ -149,7 +157,7 @@ struct ptx_performance {
 };
 
 struct ptx_prototype {
-  struct nvm_str name;              /* label of the .callprototype, local to the function */
+  struct nvm_str name;                 /* label of the .callprototype, local to the function */
   uint32_t first_result, result_count; /* into module->variables */
   uint32_t first_param, param_count;
   bool noreturn;
@@ -160,17 +168,17 @@ struct ptx_function {
   struct nvm_str name;
   bool is_entry;
   bool is_declaration;
-  uint8_t flags;                    /* enum ptx_linkage_flag */
+  uint8_t flags; /* enum ptx_linkage_flag */
   struct ptx_performance performance;
-  struct arena *arena;              /* owns the tables below; the function arena in codegen */
-  VEC(struct ptx_variable) params;  /* results first */
+  struct arena *arena;             /* owns the tables below; the function arena in codegen */
+  VEC(struct ptx_variable) params; /* results first */
   uint32_t result_count;
   VEC(struct ptx_entry) entries;
-  VEC(uint16_t) mods;               /* enum ptx_mod */
+  VEC(uint16_t) mods; /* enum ptx_mod */
   VEC(struct ptx_operand) operands;
-  VEC(struct ptx_variable) variables; /* of PTX_LOCAL_VAR entries */
-  VEC(struct nvm_str) labels;       /* names; [0]: dummy */
-  VEC(struct nvm_text) texts;       /* of PTX_PRAGMA, PTX_RAW, PTX_COMMENT */
+  VEC(struct ptx_variable) variables;  /* of PTX_LOCAL_VAR entries */
+  VEC(struct nvm_str) labels;          /* names; [0]: dummy */
+  VEC(struct nvm_text) texts;          /* of PTX_PRAGMA, PTX_RAW, PTX_COMMENT */
   uint32_t reg_count[PTX_CLASS_COUNT]; /* highest number in use */
 };
 
@@ -181,12 +189,12 @@ struct ptx_file {
 
 struct ptx_module {
   struct arena *arena;
-  struct strtab *strings;           /* borrowed */
-  uint32_t ptx_version;             /* 90 for 9.0 */
-  struct nvm_str target;            /* "sm_90a" */
-  bool debug;                       /* `.target sm_90, debug` */
-  bool texmode_independent;         /* likewise: samplers are variables of their own */
-  uint32_t address_size;            /* bits */
+  struct strtab *strings;   /* borrowed */
+  uint32_t ptx_version;     /* 90 for 9.0 */
+  struct nvm_str target;    /* "sm_90a" */
+  bool debug;               /* `.target sm_90, debug` */
+  bool texmode_independent; /* likewise: samplers are variables of their own */
+  uint32_t address_size;    /* bits */
   VEC(struct ptx_variable) variables;
   VEC(struct ptx_init) inits;
   VEC(struct ptx_prototype) prototypes;
@@ -214,8 +222,9 @@ void ptx_add_guarded(struct ptx_function *f, struct ptx_reg guard, bool negated,
                      const uint16_t *mods, const struct ptx_operand *operands, uint32_t count);
 
 #define PTX_MODS(...) ((const uint16_t[]){__VA_ARGS__, PTX_MOD_NONE})
-#define PTX_OPS(...) ((const struct ptx_operand[]){__VA_ARGS__}), \
-  (uint32_t)(sizeof((const struct ptx_operand[]){__VA_ARGS__}) / sizeof(struct ptx_operand))
+#define PTX_OPS(...)                           \
+  ((const struct ptx_operand[]){__VA_ARGS__}), \
+      (uint32_t)(sizeof((const struct ptx_operand[]){__VA_ARGS__}) / sizeof(struct ptx_operand))
 
 static inline struct ptx_operand ptx_r(struct ptx_reg r) {
   return (struct ptx_operand){.kind = PTX_OPERAND_REG, .reg = r};

@@ -1,11 +1,12 @@
-/* mbarriers, bulk copies, clusters: how blocks and the copy engine wait for each other. Decoding and
- * execution.
+/* mbarriers, bulk copies, clusters: how blocks and the copy engine wait for each other. Decoding
+ * and execution.
  *
- * Copies are done as late as may be, so that who does not wait for them finds nothing there: those in
- * groups when their thread waits for the group, those that an mbarrier counts when somebody asks for
- * its phase, the rest when the block ends. An mbarrier is 64 bits whose layout PTX leaves open:
+ * Copies are done as late as may be, so that who does not wait for them finds nothing there: those
+ * in groups when their thread waits for the group, those that an mbarrier counts when somebody asks
+ * for its phase, the rest when the block ends. An mbarrier is 64 bits whose layout PTX leaves open:
  *
- *   bits 0..19 arrivals pending | 20..39 arrivals expected | 40..61 bytes pending + 2^21 | 62 phase | 63 set
+ *   bits 0..19 arrivals pending | 20..39 arrivals expected | 40..61 bytes pending + 2^21 | 62 phase
+ * | 63 set
  *
  * A phase ends when no arrivals and no bytes are pending. Waiting is asking again and again; a warp
  * that asked in vain lets others run. Shared memory of another block of the cluster is named by its
@@ -14,7 +15,16 @@
 
 #include <string.h>
 
-enum mbarrier_op { MB_INIT, MB_INVALIDATE, MB_EXPECT, MB_COMPLETE, MB_ARRIVE, MB_ARRIVE_EXPECT, MB_TEST, MB_TRY };
+enum mbarrier_op {
+  MB_INIT,
+  MB_INVALIDATE,
+  MB_EXPECT,
+  MB_COMPLETE,
+  MB_ARRIVE,
+  MB_ARRIVE_EXPECT,
+  MB_TEST,
+  MB_TRY
+};
 enum { TX_ZERO = 1 << 21, COUNT_MASK = 0xfffff };
 
 struct mbarrier {
@@ -30,13 +40,13 @@ static uint64_t pack(const struct mbarrier *m) {
 
 static struct mbarrier get_mbarrier(const uint8_t *at) {
   uint64_t v = memory_number(at, 8);
-  return (struct mbarrier){v & COUNT_MASK, v >> 20 & COUNT_MASK, (int32_t)(v >> 40 & (2 * TX_ZERO - 1)) - TX_ZERO,
-                           v >> 62 & 1, v >> 63};
+  return (struct mbarrier){v & COUNT_MASK, v >> 20 & COUNT_MASK,
+                           (int32_t)(v >> 40 & (2 * TX_ZERO - 1)) - TX_ZERO, v >> 62 & 1, v >> 63};
 }
 
 /* The mbarrier at the address; NULL: a finding was made. */
-static uint8_t *find_mbarrier(struct warp *w, unsigned l, uint64_t address, unsigned window, bool is_init,
-                              struct mbarrier *m) {
+static uint8_t *find_mbarrier(struct warp *w, unsigned l, uint64_t address, unsigned window,
+                              bool is_init, struct mbarrier *m) {
   struct access at;
   if (!memory_find(w, l, address, window, 8, 8, true, &at)) return NULL;
   *m = get_mbarrier(at.at);
@@ -61,7 +71,8 @@ static void publish(struct warp *w) {
   race_publish(w, RACE_DEVICE);
 }
 
-/* --- copies that come later ------------------------------------------------------------------------------ */
+/* --- copies that come later
+ * ------------------------------------------------------------------------------ */
 
 struct copy {
   struct warp *w;
@@ -79,8 +90,10 @@ static bool is_no_race(const struct copy *c) {
   uint8_t value[16] = {0};
   if (!c->w->sim->races || c->barrier || !c->w->live) return true;
   if (c->read < c->bytes && c->read) memcpy(value, c->source.at, c->read);
-  return (!c->source.shadow || race_access(c->w, c->lane, c->in, &c->source, c->read, RACE_WEAK, NULL)) &&
-         race_access(c->w, c->lane, c->in, &c->target, c->bytes, RACE_WEAK, c->read < c->bytes ? value : c->source.at);
+  return (!c->source.shadow ||
+          race_access(c->w, c->lane, c->in, &c->source, c->read, RACE_WEAK, NULL)) &&
+         race_access(c->w, c->lane, c->in, &c->target, c->bytes, RACE_WEAK,
+                     c->read < c->bytes ? value : c->source.at);
 }
 
 static bool land(const struct copy *c) {
@@ -142,7 +155,8 @@ static bool begin_copy(struct copy c) {
   return false;
 }
 
-/* .commit_group, .wait_group (imm: how many may still be going), .wait_all; is_signed: of bulk copies. */
+/* .commit_group, .wait_group (imm: how many may still be going), .wait_all; is_signed: of bulk
+ * copies. */
 static void run_commit(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) w->groups[in->is_signed][l]++;
 }
@@ -167,10 +181,16 @@ static bool decode_group(struct decoder *d) {
 void run_copy(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *to = row_of(w, in->a), *from = row_of(w, in->b), *read = row_of(w, in->c);
   FOR_LANES(l, mask) {
-    struct copy c = {.w = w, .in = in, .lane = l, .bytes = in->count, .read = read[l] < in->count ? read[l] : in->count};
+    struct copy c = {.w = w,
+                     .in = in,
+                     .lane = l,
+                     .bytes = in->count,
+                     .read = read[l] < in->count ? read[l] : in->count};
     uint64_t address = from[l] + (uint64_t)(int64_t)(int32_t)in->rows[0];
-    if ((c.read && !memory_find(w, l, address, WINDOW_GLOBAL, c.read, in->count, false, &c.source)) ||
-        !memory_find(w, l, to[l] + (uint64_t)in->imm, WINDOW_SHARED, in->count, in->count, true, &c.target) ||
+    if ((c.read &&
+         !memory_find(w, l, address, WINDOW_GLOBAL, c.read, in->count, false, &c.source)) ||
+        !memory_find(w, l, to[l] + (uint64_t)in->imm, WINDOW_SHARED, in->count, in->count, true,
+                     &c.target) ||
         !begin_copy(c))
       return;
   }
@@ -203,27 +223,30 @@ static bool decode_copy(struct decoder *d) {
   return true;
 }
 
-/* --- mbarriers ------------------------------------------------------------------------------------------- */
+/* --- mbarriers
+ * ------------------------------------------------------------------------------------------- */
 
 static bool update(struct warp *w, const struct inst *in, unsigned l, uint64_t b, uint64_t c) {
   struct mbarrier m;
-  uint8_t *at = find_mbarrier(w, l, row_of(w, in->a)[l] + (uint64_t)in->imm, in->window, in->compare == MB_INIT, &m);
+  uint8_t *at = find_mbarrier(w, l, row_of(w, in->a)[l] + (uint64_t)in->imm, in->window,
+                              in->compare == MB_INIT, &m);
   if (!at) return false;
   if (in->d != NO_ROW) row_of(w, in->d)[l] = pack(&m);
   switch (in->compare) {
-  case MB_INIT: m = (struct mbarrier){b & COUNT_MASK, b & COUNT_MASK, 0, false, true}; break;
-  case MB_INVALIDATE: m.set = false; break;
-  case MB_EXPECT: m.bytes += (int32_t)b; break;
-  case MB_COMPLETE: m.bytes -= (int32_t)b; break;
-  default: /* c arrivals, after b more bytes are expected */
-    m.bytes += (int32_t)b;
-    if (c > m.pending) {
-      sim_report(w, l, SIM_BAD_CALL, "arrives %U times at an mbarrier that expects %u more arrivals", c, m.pending);
-      return false;
-    }
-    m.pending -= (uint32_t)c;
-    if (in->is_signed) m.expected -= (uint32_t)c; /* arrive_drop */
-    break;
+    case MB_INIT: m = (struct mbarrier){b & COUNT_MASK, b & COUNT_MASK, 0, false, true}; break;
+    case MB_INVALIDATE: m.set = false; break;
+    case MB_EXPECT: m.bytes += (int32_t)b; break;
+    case MB_COMPLETE: m.bytes -= (int32_t)b; break;
+    default: /* c arrivals, after b more bytes are expected */
+      m.bytes += (int32_t)b;
+      if (c > m.pending) {
+        sim_report(w, l, SIM_BAD_CALL,
+                   "arrives %U times at an mbarrier that expects %u more arrivals", c, m.pending);
+        return false;
+      }
+      m.pending -= (uint32_t)c;
+      if (in->is_signed) m.expected -= (uint32_t)c; /* arrive_drop */
+      break;
   }
   put_mbarrier(at, &m);
   return true;
@@ -243,7 +266,8 @@ static void run_mbarrier_wait(struct warp *w, const struct inst *in, uint32_t ma
   uint32_t done = 0;
   FOR_LANES(l, mask) {
     struct mbarrier m;
-    uint8_t *at = find_mbarrier(w, l, row_of(w, in->a)[l] + (uint64_t)in->imm, in->window, false, &m);
+    uint8_t *at =
+        find_mbarrier(w, l, row_of(w, in->a)[l] + (uint64_t)in->imm, in->window, false, &m);
     if (!at) return;
     if (w->sim->copies.count) land_at(w->sim, at, at + 8);
     m = get_mbarrier(at);
@@ -265,9 +289,10 @@ static bool decode_mbarrier(struct decoder *d) {
   static const struct {
     uint16_t mod;
     uint8_t op;
-  } ops[] = {{PTX_MOD_INIT, MB_INIT}, {PTX_MOD_INVAL, MB_INVALIDATE}, {PTX_MOD_ARRIVE, MB_ARRIVE},
-             {PTX_MOD_ARRIVE_DROP, MB_ARRIVE}, {PTX_MOD_EXPECT_TX, MB_EXPECT}, {PTX_MOD_COMPLETE_TX, MB_COMPLETE},
-             {PTX_MOD_TEST_WAIT, MB_TEST}, {PTX_MOD_TRY_WAIT, MB_TRY}};
+  } ops[] = {{PTX_MOD_INIT, MB_INIT},        {PTX_MOD_INVAL, MB_INVALIDATE},
+             {PTX_MOD_ARRIVE, MB_ARRIVE},    {PTX_MOD_ARRIVE_DROP, MB_ARRIVE},
+             {PTX_MOD_EXPECT_TX, MB_EXPECT}, {PTX_MOD_COMPLETE_TX, MB_COMPLETE},
+             {PTX_MOD_TEST_WAIT, MB_TEST},   {PTX_MOD_TRY_WAIT, MB_TRY}};
   if (decode_has_mod(d, PTX_MOD_PENDING_COUNT)) {
     decode_operands(d, PTX_MOD_B64, 0, 0);
     in->run = run_pending_count;
@@ -283,7 +308,9 @@ static bool decode_mbarrier(struct decoder *d) {
   decode_address(d, decode_operand(d, has_result));
   uint32_t value = has_result + 1u;
   bool has_value = decode_has(d, value);
-  uint32_t row = has_value ? decode_source(d, decode_operand(d, value), wait ? PTX_MOD_B64 : PTX_MOD_B32) : in->b;
+  uint32_t row = has_value
+                     ? decode_source(d, decode_operand(d, value), wait ? PTX_MOD_B64 : PTX_MOD_B32)
+                     : in->b;
   if (in->compare == MB_ARRIVE && !expects) in->c = has_value ? row : decode_constant(d, 1);
   else in->b = row;
   if (expects) in->c = decode_constant(d, 1);
@@ -293,7 +320,8 @@ static bool decode_mbarrier(struct decoder *d) {
   return true;
 }
 
-/* --- bulk copies -------------------------------------------------------------------------------------- */
+/* --- bulk copies
+ * -------------------------------------------------------------------------------------- */
 
 /* Rows and offsets of the operands, in in->rows. */
 enum { BULK_TO, BULK_FROM = 2, BULK_BYTES = 4, BULK_BARRIER, BULK_MASK = 7, BULK_WORDS };
@@ -302,33 +330,39 @@ static uint64_t bulk_address(const struct warp *w, const struct inst *in, unsign
   return row_of(w, in->rows[at])[l] + (uint64_t)(int64_t)(int32_t)in->rows[at + 1];
 }
 
-static bool copy_bulk(struct warp *w, const struct inst *in, unsigned l, uint64_t to, uint64_t barrier) {
+static bool copy_bulk(struct warp *w, const struct inst *in, unsigned l, uint64_t to,
+                      uint64_t barrier) {
   struct copy c = {.w = w, .in = in, .lane = l, .bulk = true};
   struct mbarrier m;
   c.read = c.bytes = row_of(w, in->rows[BULK_BYTES])[l] & UINT32_MAX;
   if (c.bytes % 16 != 0) {
-    sim_report(w, l, SIM_MISALIGNED, "copies %U bytes in bulk, which is no multiple of 16", c.bytes);
+    sim_report(w, l, SIM_MISALIGNED, "copies %U bytes in bulk, which is no multiple of 16",
+               c.bytes);
     return false;
   }
   if (c.bytes == 0) return true;
-  if (!memory_find(w, l, bulk_address(w, in, BULK_FROM, l), in->window, c.bytes, 16, false, &c.source) ||
+  if (!memory_find(w, l, bulk_address(w, in, BULK_FROM, l), in->window, c.bytes, 16, false,
+                   &c.source) ||
       !memory_find(w, l, to, in->dest_bits, c.bytes, 16, true, &c.target))
     return false;
   if (in->is_signed && !is_no_race(&c)) return false; /* as if it were done now */
-  if (in->is_signed && !(c.barrier = find_mbarrier(w, l, barrier, WINDOW_SHARED, false, &m))) return false;
+  if (in->is_signed && !(c.barrier = find_mbarrier(w, l, barrier, WINDOW_SHARED, false, &m)))
+    return false;
   if (in->is_signed) publish(w);
   return begin_copy(c);
 }
 
 static void run_bulk(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) {
-    uint64_t to = bulk_address(w, in, BULK_TO, l), barrier = in->is_signed ? bulk_address(w, in, BULK_BARRIER, l) : 0;
+    uint64_t to = bulk_address(w, in, BULK_TO, l),
+             barrier = in->is_signed ? bulk_address(w, in, BULK_BARRIER, l) : 0;
     if (in->rows[BULK_MASK] == NO_ROW) {
       if (!copy_bulk(w, in, l, to, barrier)) return;
       continue;
     }
     FOR_LANES(rank, (uint32_t)row_of(w, in->rows[BULK_MASK])[l] & 0xffff) {
-      uint64_t other = (uint64_t)(rank + 1) << CLUSTER_SHIFT, offset = (UINT64_C(1) << CLUSTER_SHIFT) - 1;
+      uint64_t other = (uint64_t)(rank + 1) << CLUSTER_SHIFT,
+               offset = (UINT64_C(1) << CLUSTER_SHIFT) - 1;
       if (!copy_bulk(w, in, l, (to & offset) | other, (barrier & offset) | other)) return;
     }
   }
@@ -355,9 +389,12 @@ static bool decode_bulk(struct decoder *d) {
   rows[BULK_BYTES] = decode_source(d, decode_operand(d, 2), PTX_MOD_B32);
   in->is_signed = decode_has_mod(d, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES);
   if (in->is_signed) bulk_operand(d, rows, BULK_BARRIER, 3);
-  rows[BULK_MASK] = decode_has_mod(d, PTX_MOD_MULTICAST_CLUSTER) ? decode_source(d, decode_operand(d, 4), PTX_MOD_B16) : NO_ROW;
+  rows[BULK_MASK] = decode_has_mod(d, PTX_MOD_MULTICAST_CLUSTER)
+                        ? decode_source(d, decode_operand(d, 4), PTX_MOD_B16)
+                        : NO_ROW;
   /* the first space is the target's, the last the source's */
-  bool from_shared = d->words.space != PTX_MOD_GLOBAL, to_global = decode_has_mod(d, PTX_MOD_BULK_GROUP);
+  bool from_shared = d->words.space != PTX_MOD_GLOBAL,
+       to_global = decode_has_mod(d, PTX_MOD_BULK_GROUP);
   in->window = from_shared ? WINDOW_SHARED : WINDOW_GLOBAL;
   in->dest_bits = to_global ? WINDOW_GLOBAL : WINDOW_SHARED;
   in->rows = rows;
@@ -380,7 +417,8 @@ static bool decode_copy_arrive(struct decoder *d) {
   return true;
 }
 
-/* --- clusters ------------------------------------------------------------------------------------------ */
+/* --- clusters
+ * ------------------------------------------------------------------------------------------ */
 
 void async_cluster_check(struct cluster *c) {
   if (c->arrived < c->live || c->arrived == 0) return;
@@ -416,7 +454,8 @@ static void run_map(struct warp *w, const struct inst *in, uint32_t mask) {
   uint64_t place = (UINT64_C(0xffffffff) >> CLUSTER_SHIFT) << CLUSTER_SHIFT;
   FOR_LANES(l, mask) {
     if ((uint32_t)b[l] >= w->block->cluster->count) {
-      sim_report(w, l, SIM_OUT_OF_BOUNDS, "maps an address to block %U of a cluster of %u", b[l], w->block->cluster->count);
+      sim_report(w, l, SIM_OUT_OF_BOUNDS, "maps an address to block %U of a cluster of %u", b[l],
+                 w->block->cluster->count);
       return;
     }
     row_of(w, in->d)[l] = (a[l] & ~place) | (b[l] + 1) << CLUSTER_SHIFT;
@@ -434,17 +473,18 @@ static void run_rank_of(struct warp *w, const struct inst *in, uint32_t mask) {
 bool decode_async(struct decoder *d) {
   struct inst *in = d->in;
   switch (d->e->op) {
-  case PTX_MBARRIER: return decode_mbarrier(d);
-  case PTX_CP:
-    if (decode_has_mod(d, PTX_MOD_REDUCE)) return false;
-    if (decode_group(d)) return true;
-    if (decode_has_mod(d, PTX_MOD_BULK)) return decode_bulk(d);
-    return decode_has_mod(d, PTX_MOD_MBARRIER) ? decode_copy_arrive(d) : decode_copy(d);
-  case PTX_MAPA: case PTX_GETCTARANK:
-    decode_operands(d, d->words.type[0], PTX_MOD_B32, 0);
-    in->run = d->e->op == PTX_MAPA ? run_map : run_rank_of;
-    in->kind = INST_MEMORY;
-    return true;
-  default: return false;
+    case PTX_MBARRIER: return decode_mbarrier(d);
+    case PTX_CP:
+      if (decode_has_mod(d, PTX_MOD_REDUCE)) return false;
+      if (decode_group(d)) return true;
+      if (decode_has_mod(d, PTX_MOD_BULK)) return decode_bulk(d);
+      return decode_has_mod(d, PTX_MOD_MBARRIER) ? decode_copy_arrive(d) : decode_copy(d);
+    case PTX_MAPA:
+    case PTX_GETCTARANK:
+      decode_operands(d, d->words.type[0], PTX_MOD_B32, 0);
+      in->run = d->e->op == PTX_MAPA ? run_map : run_rank_of;
+      in->kind = INST_MEMORY;
+      return true;
+    default: return false;
   }
 }

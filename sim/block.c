@@ -6,14 +6,15 @@
 #include <string.h>
 
 enum {
-  WARP_TURN = 200000,  /* warp instructions */
+  WARP_TURN = 200000, /* warp instructions */
   BLOCK_TURN = 4000000,
   RESIDENT_LIMIT = 256, /* blocks at a time */
   RANDOM_RESIDENT = 8,  /* with a random schedule, at first */
   MOST_IDLE = 20000,
 };
 
-/* --- barriers -------------------------------------------------------------------------------------- */
+/* --- barriers
+ * -------------------------------------------------------------------------------------- */
 
 static uint64_t reduction(const struct block *b, uint32_t id, uint8_t kind) {
   uint64_t yes = 0, all = 0;
@@ -44,7 +45,8 @@ static bool is_divergent(struct warp *w, uint32_t id) {
   for (uint32_t i = 0; i < w->split_count; i++) {
     const struct split *s = &w->splits[i];
     if (s->state != SPLIT_BARRIER || s->barrier != id) continue;
-    if (first && (first->pc != s->pc || first->frame != s->frame) && s->frame->func->code[s->pc].is_signed) {
+    if (first && (first->pc != s->pc || first->frame != s->frame) &&
+        s->frame->func->code[s->pc].is_signed) {
       w->frame = s->frame;
       w->pc = s->pc;
       sim_report(w, lane_first(s->mask), SIM_DIVERGENT_BARRIER,
@@ -57,8 +59,9 @@ static bool is_divergent(struct warp *w, uint32_t id) {
   return false;
 }
 
-/* Others of the warp went past the aligned barrier, wrote memory and ended, or wait elsewhere. Those that only
- * return are taken for what CUDA allows from sm_70 on: threads that left the kernel early. */
+/* Others of the warp went past the aligned barrier, wrote memory and ended, or wait elsewhere.
+ * Those that only return are taken for what CUDA allows from sm_70 on: threads that left the kernel
+ * early. */
 static bool is_passed(struct warp *w, uint32_t id) {
   struct split *waits = NULL;
   for (uint32_t i = 0; i < w->split_count && !waits; i++)
@@ -71,14 +74,15 @@ static bool is_passed(struct warp *w, uint32_t id) {
   w->frame = waits->frame;
   w->pc = waits->pc;
   sim_report(w, lane_first(waits->mask), SIM_DIVERGENT_BARRIER,
-             "waits at a barrier that thread (%U,%U,%U) of its warp went past without reaching it", tid[0], tid[LANES],
-             tid[2 * LANES]);
+             "waits at a barrier that thread (%U,%U,%U) of its warp went past without reaching it",
+             tid[0], tid[LANES], tid[2 * LANES]);
   return true;
 }
 
 static void release(struct block *b, uint32_t id) {
   uint64_t results[5] = {0};
-  for (uint8_t kind = BARRIER_POPC; kind <= BARRIER_OR; kind++) results[kind] = reduction(b, id, kind);
+  for (uint8_t kind = BARRIER_POPC; kind <= BARRIER_OR; kind++)
+    results[kind] = reduction(b, id, kind);
   uint32_t waiting = 0;
   for (uint32_t k = 0; k < b->warp_count; k++) {
     struct warp *w = &b->warps[k];
@@ -112,7 +116,8 @@ void block_arrive(struct block *b, uint32_t id, uint32_t threads, uint32_t expec
   if (expected) r->expected = expected;
 }
 
-/* --- a block ------------------------------------------------------------------------------------------ */
+/* --- a block
+ * ------------------------------------------------------------------------------------------ */
 
 static bool allocate_warp(struct sim *s, struct block *b, uint32_t k) {
   struct warp *w = &b->warps[k];
@@ -179,7 +184,9 @@ static void set_specials(struct warp *w) {
   }
 }
 
-static uint32_t cluster_size(const struct sim *s) { return s->cluster_dim[0] * s->cluster_dim[1] * s->cluster_dim[2]; }
+static uint32_t cluster_size(const struct sim *s) {
+  return s->cluster_dim[0] * s->cluster_dim[1] * s->cluster_dim[2];
+}
 
 /* The n-th block to start: clusters in order, in them blocks in order. */
 static bool place_block(struct sim *s, struct block *b, uint64_t n) {
@@ -249,13 +256,13 @@ static void report_deadlock(struct block *b) {
   } else if ((s = first_waiting(b, SPLIT_BARRIER, &w)) != NULL) {
     const struct barrier *r = &b->barriers[s->barrier];
     sim_report(w, lane_first(s->mask), SIM_DEADLOCK,
-               "waits at barrier %u for threads that never come: %u of %u have", (unsigned)s->barrier,
-               r->arrived, r->expected ? r->expected : b->live_threads);
+               "waits at barrier %u for threads that never come: %u of %u have",
+               (unsigned)s->barrier, r->arrived, r->expected ? r->expected : b->live_threads);
   }
 }
 
-/* What was never written may be what another warp has yet to write: then the finding is a race, and names both
- * places. Until they wait for the warp that stopped, the others go on. */
+/* What was never written may be what another warp has yet to write: then the finding is a race, and
+ * names both places. Until they wait for the warp that stopped, the others go on. */
 static void look_for_writer(struct block *b) {
   struct sim *s = b->warps[0].sim;
   struct sim_finding first = s->finding;
@@ -294,7 +301,8 @@ static bool run_block(struct sim *s, struct block *b) {
   return true;
 }
 
-/* --- the grid --------------------------------------------------------------------------------------------- */
+/* --- the grid
+ * --------------------------------------------------------------------------------------------- */
 
 struct grid {
   struct block *resident[RESIDENT_LIMIT + CLUSTER_LIMIT];
@@ -307,7 +315,8 @@ static bool fill_grid(struct sim *s, struct grid *g) {
   while ((g->count < g->limit || g->next % cluster_size(s) != 0) && g->next < g->total) {
     struct block *b = allocate_block(s);
     if (!b) {
-      sim_refuse(s, SIM_MEMORY, s->kernel->name, 0, "a block needs more memory than the simulator may take");
+      sim_refuse(s, SIM_MEMORY, s->kernel->name, 0,
+                 "a block needs more memory than the simulator may take");
       return false;
     }
     if (!start_block(s, b, g->next++)) return false;
@@ -342,8 +351,11 @@ static bool is_stuck(const struct sim *s, struct grid *g) {
 static void report_stuck(struct grid *g) {
   struct warp *w = NULL;
   struct split *s = NULL;
-  for (uint32_t i = 0; i < g->count && !s; i++) s = first_waiting(g->resident[i], SPLIT_YIELDED, &w);
-  if (s) sim_report(w, lane_first(s->mask), SIM_DEADLOCK, "waits for an mbarrier or its cluster, where nobody else can come");
+  for (uint32_t i = 0; i < g->count && !s; i++)
+    s = first_waiting(g->resident[i], SPLIT_YIELDED, &w);
+  if (s)
+    sim_report(w, lane_first(s->mask), SIM_DEADLOCK,
+               "waits for an mbarrier or its cluster, where nobody else can come");
 }
 
 static bool run_blocks(struct sim *s) {
@@ -367,7 +379,8 @@ static bool run_blocks(struct sim *s) {
   return s->finding.kind == SIM_NOTHING;
 }
 
-/* --- a random schedule ------------------------------------------------------------------------------------ */
+/* --- a random schedule
+ * ------------------------------------------------------------------------------------ */
 
 /* SplitMix64, by Steele, Lea and Flood (2014). */
 uint32_t block_random(struct sim *s, uint32_t n) {
@@ -401,7 +414,8 @@ static bool run_randomly(struct sim *s) {
     if (b->live_threads == 0) {
       retire(s, &g, i);
       begin = s->clock;
-    } else if (s->clock - begin > BLOCK_TURN && g.limit < RESIDENT_LIMIT) { /* they may wait for others */
+    } else if (s->clock - begin > BLOCK_TURN &&
+               g.limit < RESIDENT_LIMIT) { /* they may wait for others */
       g.limit++;
       begin = s->clock;
     }

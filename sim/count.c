@@ -1,8 +1,9 @@
-/* What --stats counts: instructions by class, and what the accesses of a warp ask of the memory of a
- * GPU. Lines (128 bytes) and sectors (32 bytes) are those that the lanes of one access touch, each
- * counted once; local memory lies as on a GPU, where words of the same offset of all lanes of a warp
- * are neighbours. Shared memory has 32 banks of 4 bytes: an access takes as many turns as different
- * words fall on one bank; lanes that access 8 (16) bytes each go in groups of 16 (8) lanes. */
+/* What --stats counts: instructions by class, and what the accesses of a warp ask of the memory of
+ * a GPU. Lines (128 bytes) and sectors (32 bytes) are those that the lanes of one access touch,
+ * each counted once; local memory lies as on a GPU, where words of the same offset of all lanes of
+ * a warp are neighbours. Shared memory has 32 banks of 4 bytes: an access takes as many turns as
+ * different words fall on one bank; lanes that access 8 (16) bytes each go in groups of 16 (8)
+ * lanes. */
 #include "sim/machine.h"
 
 #include <string.h>
@@ -11,16 +12,17 @@ enum { LINE_SHIFT = 7, SECTOR_SHIFT = 5, BANKS = 32 };
 
 static unsigned space_of(unsigned window) {
   switch (window) {
-  case WINDOW_SHARED: return SIM_SHARED;
-  case WINDOW_LOCAL: return SIM_LOCAL;
-  case WINDOW_CONST: return SIM_CONST;
-  case WINDOW_PARAM: return SIM_PARAM;
-  default: return SIM_GLOBAL;
+    case WINDOW_SHARED: return SIM_SHARED;
+    case WINDOW_LOCAL: return SIM_LOCAL;
+    case WINDOW_CONST: return SIM_CONST;
+    case WINDOW_PARAM: return SIM_PARAM;
+    default: return SIM_GLOBAL;
   }
 }
 
 /* How many different blocks of 2^shift bytes the accesses of `bytes` bytes touch. */
-static unsigned blocks_touched(const uint64_t *address, unsigned count, unsigned bytes, unsigned shift) {
+static unsigned blocks_touched(const uint64_t *address, unsigned count, unsigned bytes,
+                               unsigned shift) {
   uint64_t seen[LANES * 2];
   unsigned n = 0;
   for (unsigned i = 0; i < count; i++)
@@ -60,13 +62,14 @@ struct traffic {
   unsigned bytes; /* of a lane */
 };
 
-static void count_access(struct warp *w, const uint64_t *a, int64_t offset, unsigned window, uint32_t mask,
-                         struct traffic t) {
+static void count_access(struct warp *w, const uint64_t *a, int64_t offset, unsigned window,
+                         uint32_t mask, struct traffic t) {
   uint64_t address[LANES];
   unsigned count = 0;
   FOR_LANES(l, mask) {
     uint64_t at = a[l] + (uint64_t)offset;
-    if (window == WINDOW_COUNT) window = window_of(at) < WINDOW_COUNT ? window_of(at) : WINDOW_GLOBAL;
+    if (window == WINDOW_COUNT)
+      window = window_of(at) < WINDOW_COUNT ? window_of(at) : WINDOW_GLOBAL;
     at = in_window(at);
     if (window == WINDOW_LOCAL) at = at / 4 * 4 * LANES + l * 4 + at % 4;
     address[count++] = at;
@@ -80,7 +83,8 @@ static void count_access(struct warp *w, const uint64_t *a, int64_t offset, unsi
   if (t.writes) s->store_bytes += (uint64_t)count * t.bytes;
   if (window == WINDOW_PARAM) return;
   if (window == WINDOW_SHARED) c->bank_conflicts += bank_conflicts(address, count, t.bytes);
-  unsigned step = window == WINDOW_LOCAL && t.bytes > 4 ? 4 : t.bytes; /* words of a lane are apart */
+  unsigned step =
+      window == WINDOW_LOCAL && t.bytes > 4 ? 4 : t.bytes; /* words of a lane are apart */
   for (unsigned k = 0; k < t.bytes; k += step) {
     s->lines += blocks_touched(address, count, step, LINE_SHIFT);
     s->sectors += blocks_touched(address, count, step, SECTOR_SHIFT);
@@ -95,9 +99,11 @@ static void count_memory(struct warp *w, const struct inst *in, uint32_t mask) {
   } else if (in->run == run_store) {
     count_access(w, a, in->imm, in->window, mask, (struct traffic){.writes = true, .bytes = bytes});
   } else if (in->run == run_atom) {
-    count_access(w, a, in->imm, in->window, mask, (struct traffic){true, true, true, in->bits / 8u});
+    count_access(w, a, in->imm, in->window, mask,
+                 (struct traffic){true, true, true, in->bits / 8u});
   } else if (in->run == run_copy) {
-    struct traffic from = {.reads = true, .bytes = in->count}, to = {.writes = true, .bytes = in->count};
+    struct traffic from = {.reads = true, .bytes = in->count},
+                   to = {.writes = true, .bytes = in->count};
     count_access(w, row_of(w, in->b), (int32_t)in->rows[0], WINDOW_GLOBAL, mask, from);
     count_access(w, a, in->imm, WINDOW_SHARED, mask, to);
   } else if (in->run == run_load_kernel_param) {
@@ -125,7 +131,8 @@ void count_instruction(struct warp *w, const struct inst *in, uint32_t mask, uin
   if (in->kind == INST_MEMORY || in->run == run_load_kernel_param) count_memory(w, in, mask);
 }
 
-/* --- names ---------------------------------------------------------------------------------------- */
+/* --- names
+ * ---------------------------------------------------------------------------------------- */
 
 struct count_printer {
   struct textbuf *out;
@@ -133,7 +140,8 @@ struct count_printer {
   const char *separator;
 };
 
-static void print_count(struct count_printer *p, const char *group, const char *name, uint64_t value) {
+static void print_count(struct count_printer *p, const char *group, const char *name,
+                        uint64_t value) {
   const char *dot = *group ? "." : "";
   if (p->json) textbuf_format(p->out, "%s\"%s%s%s\": %U", p->separator, group, dot, name, value);
   else textbuf_format(p->out, "%s%s%s %U\n", group, dot, name, value);
@@ -141,7 +149,8 @@ static void print_count(struct count_printer *p, const char *group, const char *
 }
 
 void sim_print_counts(const struct sim_counts *c, bool json, struct textbuf *out) {
-  static const char *const spaces[SIM_SPACE_COUNT] = {"global", "shared", "local", "const", "param"};
+  static const char *const spaces[SIM_SPACE_COUNT] = {"global", "shared", "local", "const",
+                                                      "param"};
   struct count_printer p = {out, json, "{"};
   print_count(&p, "", "instructions", c->instructions);
   print_count(&p, "", "warp_instructions", c->warp_instructions);

@@ -2,8 +2,8 @@
  * fields. What a family of instructions needs is in decode_alu.c, decode_mem.c, decode_warp.c; here
  * are operands, variables, control flow and the walk.
  *
- * An instruction that nothing knows is decoded into one that reports when it is reached: a module may
- * hold code that never runs. */
+ * An instruction that nothing knows is decoded into one that reports when it is reached: a module
+ * may hold code that never runs. */
 #include "sim/ir.h"
 
 #include "ptx/check.h"
@@ -16,7 +16,8 @@ void *decode_alloc(struct decoder *d, size_t bytes) {
   return p;
 }
 
-/* --- modifiers ----------------------------------------------------------------------------------- */
+/* --- modifiers -----------------------------------------------------------------------------------
+ */
 
 static void round_by(struct words *w, enum evalfloat_rounding rounding, bool integral) {
   w->rounding = (uint8_t)rounding;
@@ -26,38 +27,76 @@ static void round_by(struct words *w, enum evalfloat_rounding rounding, bool int
 /* A modifier that is no type. */
 static void read_word(struct words *w, uint16_t mod) {
   switch (mod) {
-  case PTX_MOD_RN: case PTX_MOD_RNI: round_by(w, EVALFLOAT_NEAREST, mod == PTX_MOD_RNI); break;
-  case PTX_MOD_RZ: case PTX_MOD_RZI: round_by(w, EVALFLOAT_ZERO, mod == PTX_MOD_RZI); break;
-  case PTX_MOD_RM: case PTX_MOD_RMI: round_by(w, EVALFLOAT_DOWN, mod == PTX_MOD_RMI); break;
-  case PTX_MOD_RP: case PTX_MOD_RPI: round_by(w, EVALFLOAT_UP, mod == PTX_MOD_RPI); break;
-  case PTX_MOD_RNA: round_by(w, EVALFLOAT_AWAY, false); break;
-  case PTX_MOD_FTZ: w->ftz = true; break;
-  case PTX_MOD_SAT: w->sat = true; break;
-  case PTX_MOD_SATFINITE: w->satfinite = true; break;
-  case PTX_MOD_RELU: w->relu = true; break;
-  case PTX_MOD_APPROX: case PTX_MOD_FULL: break;
-  case PTX_MOD_LO: w->compare = mod; break;
-  case PTX_MOD_HI: w->hi = true; w->compare = mod; break;
-  case PTX_MOD_WIDE: w->wide = true; break;
-  case PTX_MOD_CC: w->cc = true; break;
-  case PTX_MOD_NAN_RESULT: w->nan_result = true; break;
-  case PTX_MOD_XORSIGN: w->xorsign = true; break;
-  case PTX_MOD_ABS: w->abs = true; break;
-  case PTX_MOD_SYNC: w->sync = true; break;
-  case PTX_MOD_TO: w->to = true; break;
-  case PTX_MOD_SHIFTAMT: w->shiftamt = true; break;
-  case PTX_MOD_CLAMP: w->clamp = true; break;
-  case PTX_MOD_L: w->left = true; break;
-  case PTX_MOD_GLOBAL: case PTX_MOD_SHARED: case PTX_MOD_SHARED_CTA: case PTX_MOD_SHARED_CLUSTER: case PTX_MOD_LOCAL:
-  case PTX_MOD_CONST: case PTX_MOD_PARAM: case PTX_MOD_PARAM_ENTRY: case PTX_MOD_PARAM_FUNC: w->space = mod; break;
-  case PTX_MOD_V2: case PTX_MOD_V4: case PTX_MOD_V8: w->vector = mod; break;
-  case PTX_MOD_EQ: case PTX_MOD_NE: case PTX_MOD_LT: case PTX_MOD_LE: case PTX_MOD_GT: case PTX_MOD_GE: case PTX_MOD_LS:
-  case PTX_MOD_HS: case PTX_MOD_EQU: case PTX_MOD_NEU: case PTX_MOD_LTU: case PTX_MOD_LEU: case PTX_MOD_GTU:
-  case PTX_MOD_GEU: case PTX_MOD_NUM: case PTX_MOD_NAN: w->compare = mod; break;
-  case PTX_MOD_AND: case PTX_MOD_OR: case PTX_MOD_XOR: w->bool_op = w->atom_op = mod; break;
-  case PTX_MOD_ADD: case PTX_MOD_MIN: case PTX_MOD_MAX: case PTX_MOD_INC: case PTX_MOD_DEC: case PTX_MOD_EXCH:
-  case PTX_MOD_CAS: w->atom_op = mod; break;
-  default: if (!w->mode) w->mode = mod;
+    case PTX_MOD_RN:
+    case PTX_MOD_RNI: round_by(w, EVALFLOAT_NEAREST, mod == PTX_MOD_RNI); break;
+    case PTX_MOD_RZ:
+    case PTX_MOD_RZI: round_by(w, EVALFLOAT_ZERO, mod == PTX_MOD_RZI); break;
+    case PTX_MOD_RM:
+    case PTX_MOD_RMI: round_by(w, EVALFLOAT_DOWN, mod == PTX_MOD_RMI); break;
+    case PTX_MOD_RP:
+    case PTX_MOD_RPI: round_by(w, EVALFLOAT_UP, mod == PTX_MOD_RPI); break;
+    case PTX_MOD_RNA: round_by(w, EVALFLOAT_AWAY, false); break;
+    case PTX_MOD_FTZ: w->ftz = true; break;
+    case PTX_MOD_SAT: w->sat = true; break;
+    case PTX_MOD_SATFINITE: w->satfinite = true; break;
+    case PTX_MOD_RELU: w->relu = true; break;
+    case PTX_MOD_APPROX:
+    case PTX_MOD_FULL: break;
+    case PTX_MOD_LO: w->compare = mod; break;
+    case PTX_MOD_HI:
+      w->hi = true;
+      w->compare = mod;
+      break;
+    case PTX_MOD_WIDE: w->wide = true; break;
+    case PTX_MOD_CC: w->cc = true; break;
+    case PTX_MOD_NAN_RESULT: w->nan_result = true; break;
+    case PTX_MOD_XORSIGN: w->xorsign = true; break;
+    case PTX_MOD_ABS: w->abs = true; break;
+    case PTX_MOD_SYNC: w->sync = true; break;
+    case PTX_MOD_TO: w->to = true; break;
+    case PTX_MOD_SHIFTAMT: w->shiftamt = true; break;
+    case PTX_MOD_CLAMP: w->clamp = true; break;
+    case PTX_MOD_L: w->left = true; break;
+    case PTX_MOD_GLOBAL:
+    case PTX_MOD_SHARED:
+    case PTX_MOD_SHARED_CTA:
+    case PTX_MOD_SHARED_CLUSTER:
+    case PTX_MOD_LOCAL:
+    case PTX_MOD_CONST:
+    case PTX_MOD_PARAM:
+    case PTX_MOD_PARAM_ENTRY:
+    case PTX_MOD_PARAM_FUNC: w->space = mod; break;
+    case PTX_MOD_V2:
+    case PTX_MOD_V4:
+    case PTX_MOD_V8: w->vector = mod; break;
+    case PTX_MOD_EQ:
+    case PTX_MOD_NE:
+    case PTX_MOD_LT:
+    case PTX_MOD_LE:
+    case PTX_MOD_GT:
+    case PTX_MOD_GE:
+    case PTX_MOD_LS:
+    case PTX_MOD_HS:
+    case PTX_MOD_EQU:
+    case PTX_MOD_NEU:
+    case PTX_MOD_LTU:
+    case PTX_MOD_LEU:
+    case PTX_MOD_GTU:
+    case PTX_MOD_GEU:
+    case PTX_MOD_NUM:
+    case PTX_MOD_NAN: w->compare = mod; break;
+    case PTX_MOD_AND:
+    case PTX_MOD_OR:
+    case PTX_MOD_XOR: w->bool_op = w->atom_op = mod; break;
+    case PTX_MOD_ADD:
+    case PTX_MOD_MIN:
+    case PTX_MOD_MAX:
+    case PTX_MOD_INC:
+    case PTX_MOD_DEC:
+    case PTX_MOD_EXCH:
+    case PTX_MOD_CAS: w->atom_op = mod; break;
+    default:
+      if (!w->mode) w->mode = mod;
   }
 }
 
@@ -80,14 +119,17 @@ bool decode_has_mod(const struct decoder *d, uint16_t mod) {
 
 enum float_format decode_format(uint16_t type) {
   switch (type) {
-  case PTX_MOD_F16: case PTX_MOD_F16X2: return FLOAT_HALF;
-  case PTX_MOD_BF16: case PTX_MOD_BF16X2: return FLOAT_BFLOAT;
-  case PTX_MOD_F64: return FLOAT_DOUBLE;
-  default: return FLOAT_SINGLE;
+    case PTX_MOD_F16:
+    case PTX_MOD_F16X2: return FLOAT_HALF;
+    case PTX_MOD_BF16:
+    case PTX_MOD_BF16X2: return FLOAT_BFLOAT;
+    case PTX_MOD_F64: return FLOAT_DOUBLE;
+    default: return FLOAT_SINGLE;
   }
 }
 
-/* --- operands -------------------------------------------------------------------------------------- */
+/* --- operands
+ * -------------------------------------------------------------------------------------- */
 
 const struct ptx_operand *decode_operand(const struct decoder *d, uint32_t i) {
   return &d->f->operands.data[d->e->first_operand + i];
@@ -96,8 +138,8 @@ bool decode_has(const struct decoder *d, uint32_t i) { return i < d->e->operand_
 
 unsigned decode_reg_bits(struct ptx_reg r) {
   static const uint8_t bits[PTX_CLASS_COUNT] = {
-      [PTX_PRED] = 1, [PTX_B8] = 8, [PTX_B16] = 16, [PTX_B32] = 32, [PTX_B64] = 64,
-      [PTX_F32] = 32, [PTX_F64] = 64, [PTX_B128] = 128};
+      [PTX_PRED] = 1, [PTX_B8] = 8,   [PTX_B16] = 16, [PTX_B32] = 32,
+      [PTX_B64] = 64, [PTX_F32] = 32, [PTX_F64] = 64, [PTX_B128] = 128};
   return bits[ptx_reg_class(r)];
 }
 
@@ -202,8 +244,10 @@ static uint32_t special_source(struct decoder *d, uint32_t special) {
                 {PTX_SPECIAL_DYNAMIC_SMEM_SIZE, PTX_SPECIAL_TOTAL_SMEM_SIZE, SPECIAL_DYNAMIC_SMEM}};
   uint32_t row = SPECIAL_ZERO;
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-    if (special >= ranges[i].first && special <= ranges[i].last) row = ranges[i].row + (special - ranges[i].first);
-  if (special < PTX_SPECIAL_CLOCK || special > PTX_SPECIAL_GLOBALTIMER_HI) return (uint32_t)BANK_SPECIAL << BANK_SHIFT | row;
+    if (special >= ranges[i].first && special <= ranges[i].last)
+      row = ranges[i].row + (special - ranges[i].first);
+  if (special < PTX_SPECIAL_CLOCK || special > PTX_SPECIAL_GLOBALTIMER_HI)
+    return (uint32_t)BANK_SPECIAL << BANK_SHIFT | row;
   struct inst in = {.kind = INST_HELPER, .line = d->e->line, .d = new_row(d), .run = run_clock};
   in.count = special == PTX_SPECIAL_CLOCK_HI || special == PTX_SPECIAL_GLOBALTIMER_HI ? 32 : 0;
   in.bits = special == PTX_SPECIAL_CLOCK64 || special == PTX_SPECIAL_GLOBALTIMER ? 64 : 32;
@@ -214,13 +258,15 @@ static uint32_t special_source(struct decoder *d, uint32_t special) {
 uint32_t decode_source(struct decoder *d, const struct ptx_operand *o, uint16_t type) {
   unsigned bits = type ? ptx_mod_row(type)->bits : 64;
   switch (o->kind) {
-  case PTX_OPERAND_REG: return decode_reg(d, o->reg);
-  case PTX_OPERAND_INT: return decode_constant(d, evalint_zext(bits > 64 ? 64 : bits, (uint64_t)o->imm));
-  case PTX_OPERAND_F32: case PTX_OPERAND_F64: return decode_constant(d, float_immediate(o, type));
-  case PTX_OPERAND_SPECIAL: return special_source(d, o->special);
-  case PTX_OPERAND_SYMBOL: return symbol_address(d, o);
-  case PTX_OPERAND_NONE: return decode_constant(d, 0);
-  default: break;
+    case PTX_OPERAND_REG: return decode_reg(d, o->reg);
+    case PTX_OPERAND_INT:
+      return decode_constant(d, evalint_zext(bits > 64 ? 64 : bits, (uint64_t)o->imm));
+    case PTX_OPERAND_F32:
+    case PTX_OPERAND_F64: return decode_constant(d, float_immediate(o, type));
+    case PTX_OPERAND_SPECIAL: return special_source(d, o->special);
+    case PTX_OPERAND_SYMBOL: return symbol_address(d, o);
+    case PTX_OPERAND_NONE: return decode_constant(d, 0);
+    default: break;
   }
   decode_unsupported(d, "has an operand of a kind that is not known here");
   return decode_constant(d, 0);
@@ -232,7 +278,8 @@ uint32_t decode_pred(struct decoder *d, const struct ptx_operand *o, bool *negat
   if (o->kind == PTX_OPERAND_INT) return o->imm != 0;
   if (o->kind == PTX_OPERAND_REG && ptx_reg_class(o->reg) == PTX_PRED) return decode_reg(d, o->reg);
   if (o->kind == PTX_OPERAND_SPECIAL && o->special == PTX_SPECIAL_IS_EXPLICIT_CLUSTER) {
-    struct inst in = {.kind = INST_HELPER, .line = d->e->line, .d = d->func->preds++, .run = run_is_clustered};
+    struct inst in = {
+        .kind = INST_HELPER, .line = d->e->line, .d = d->func->preds++, .run = run_is_clustered};
     decode_append(d, &in);
     return in.d;
   }
@@ -255,13 +302,14 @@ static const char *not_simulated(struct decoder *d) {
   struct textbuf b;
   textbuf_init(&b, &d->sim->arena);
   textbuf_format(&b, "is not simulated: %s", ptx_op_row(d->e->op)->text);
-  for (uint32_t i = 0; i < d->e->mod_count; i++) textbuf_puts(&b, ptx_mod_row(d->f->mods.data[d->e->first_mod + i])->text);
+  for (uint32_t i = 0; i < d->e->mod_count; i++)
+    textbuf_puts(&b, ptx_mod_row(d->f->mods.data[d->e->first_mod + i])->text);
   textbuf_char(&b, 0);
   return b.bytes ? b.bytes : "is not simulated";
 }
 
-uint32_t *decode_rows(struct decoder *d, const struct ptx_operand *o, bool is_dest, uint16_t type, uint32_t room,
-                      uint32_t *count) {
+uint32_t *decode_rows(struct decoder *d, const struct ptx_operand *o, bool is_dest, uint16_t type,
+                      uint32_t room, uint32_t *count) {
   bool vector = o->kind == PTX_OPERAND_VECTOR;
   *count = vector ? o->count : 1;
   uint32_t *rows = decode_alloc(d, (*count + room) * sizeof *rows);
@@ -294,10 +342,13 @@ bool decode_unsupported(struct decoder *d, const char *why) {
   return true;
 }
 
-/* --- variables ---------------------------------------------------------------------------------------- */
+/* --- variables
+ * ---------------------------------------------------------------------------------------- */
 
 static uint64_t element_bytes(const struct ptx_variable *v) {
-  uint64_t bits = ptx_mod_row(v->type)->bits, lanes = v->vector == PTX_MOD_V2 ? 2 : v->vector == PTX_MOD_V4 ? 4 : 1;
+  uint64_t bits = ptx_mod_row(v->type)->bits, lanes = v->vector == PTX_MOD_V2   ? 2
+                                                      : v->vector == PTX_MOD_V4 ? 4
+                                                                                : 1;
   return (bits < 8 ? 8 : bits) / 8 * lanes;
 }
 
@@ -360,8 +411,8 @@ static void formals(struct decoder *d) {
   for (uint32_t i = 0; i < f->formal_count; i++) {
     const struct ptx_variable *v = &f->ptx->params.data[i];
     if (v->space == PTX_MOD_REG) {
-      f->formals[i] = (struct slot){.is_reg = true, .row = decode_reg(d, v->reg),
-                                    .bits = decode_reg_bits(v->reg)};
+      f->formals[i] = (struct slot){
+          .is_reg = true, .row = decode_reg(d, v->reg), .bits = decode_reg_bits(v->reg)};
       continue;
     }
     add_param(d, v, i + 1, &f->formals[i]);
@@ -372,7 +423,8 @@ static void formals(struct decoder *d) {
   }
 }
 
-/* --- control flow --------------------------------------------------------------------------------------- */
+/* --- control flow
+ * --------------------------------------------------------------------------------------- */
 
 static bool call_slots(struct decoder *d, const struct ptx_operand *list, const struct slot **slots,
                        uint32_t *count, const struct ptx_variable *formal) {
@@ -385,10 +437,12 @@ static bool call_slots(struct decoder *d, const struct ptx_operand *list, const 
       if (!v) return false;
       s[i] = (struct slot){.offset = (uint32_t)v->offset, .bytes = (uint32_t)v->bytes};
     } else if (o->kind == PTX_OPERAND_REG) {
-      s[i] = (struct slot){.is_reg = true, .row = decode_reg(d, o->reg), .bits = decode_reg_bits(o->reg)};
+      s[i] = (struct slot){
+          .is_reg = true, .row = decode_reg(d, o->reg), .bits = decode_reg_bits(o->reg)};
     } else {
       uint16_t type = formal ? formal[i].type : 0;
-      s[i] = (struct slot){.is_reg = true, .row = decode_source(d, o, type),
+      s[i] = (struct slot){.is_reg = true,
+                           .row = decode_source(d, o, type),
                            .bits = type ? ptx_mod_row(type)->bits : 64};
     }
   }
@@ -434,7 +488,8 @@ static bool decode_branch_table(struct decoder *d) {
     if (e->kind != PTX_BRANCHTARGETS || e->first_mod != label) continue;
     uint32_t *targets = decode_alloc(d, (e->line + 1u) * sizeof *targets);
     if (!targets) return true;
-    for (uint32_t k = 0; k < e->line; k++) targets[k] = d->f->operands.data[e->first_operand + k].label;
+    for (uint32_t k = 0; k < e->line; k++)
+      targets[k] = d->f->operands.data[e->first_operand + k].label;
     in->kind = INST_BRANCH_TABLE;
     in->rows = targets;
     in->imm = e->line;
@@ -447,28 +502,33 @@ static bool decode_branch_table(struct decoder *d) {
 static bool decode_control(struct decoder *d) {
   struct inst *in = d->in;
   switch (d->e->op) {
-  case PTX_BRA:
-    in->kind = INST_BRANCH;
-    in->imm = decode_operand(d, 0)->label;
-    return true;
-  case PTX_BRX: return decode_branch_table(d);
-  case PTX_CALL: return decode_call(d);
-  case PTX_RET: in->kind = INST_RETURN; return true;
-  case PTX_EXIT: in->kind = INST_EXIT; return true;
-  case PTX_TRAP: in->kind = INST_TRAP; return true;
-  case PTX_NANOSLEEP:
-    in->run = run_sleep;
-    in->kind = INST_MEMORY;
-    return true;
-  case PTX_BRKPT: case PTX_PMEVENT: case PTX_PREFETCH: case PTX_PREFETCHU: case PTX_APPLYPRIORITY: case PTX_DISCARD:
-  case PTX_GRIDDEPCONTROL: case PTX_SETMAXNREG:
-    in->run = run_nothing;
-    return true;
-  default: return false;
+    case PTX_BRA:
+      in->kind = INST_BRANCH;
+      in->imm = decode_operand(d, 0)->label;
+      return true;
+    case PTX_BRX: return decode_branch_table(d);
+    case PTX_CALL: return decode_call(d);
+    case PTX_RET: in->kind = INST_RETURN; return true;
+    case PTX_EXIT: in->kind = INST_EXIT; return true;
+    case PTX_TRAP: in->kind = INST_TRAP; return true;
+    case PTX_NANOSLEEP:
+      in->run = run_sleep;
+      in->kind = INST_MEMORY;
+      return true;
+    case PTX_BRKPT:
+    case PTX_PMEVENT:
+    case PTX_PREFETCH:
+    case PTX_PREFETCHU:
+    case PTX_APPLYPRIORITY:
+    case PTX_DISCARD:
+    case PTX_GRIDDEPCONTROL:
+    case PTX_SETMAXNREG: in->run = run_nothing; return true;
+    default: return false;
   }
 }
 
-/* --- the walk --------------------------------------------------------------------------------------------- */
+/* --- the walk
+ * --------------------------------------------------------------------------------------------- */
 
 static void decode_instruction(struct decoder *d) {
   struct inst in = {.kind = INST_PLAIN, .line = d->e->line, .d = NO_ROW, .d2 = NO_ROW};
@@ -483,8 +543,8 @@ static void decode_instruction(struct decoder *d) {
     in.guard = decode_reg(d, d->e->guard) + 1;
     in.flip = d->e->guard_negated ? ALL_LANES : 0;
   }
-  if (!decode_control(d) && !decode_alu(d) && !decode_async(d) && !decode_memory(d) && !decode_warp(d) &&
-      !decode_matrix(d))
+  if (!decode_control(d) && !decode_alu(d) && !decode_async(d) && !decode_memory(d) &&
+      !decode_warp(d) && !decode_matrix(d))
     decode_unsupported(d, NULL);
   undefined_set_flow(&in);
   decode_append(d, &in);
@@ -493,25 +553,31 @@ static void decode_instruction(struct decoder *d) {
 void decode_entry(struct decoder *d) {
   const struct ptx_entry *e = d->e;
   switch ((enum ptx_entry_kind)e->kind) {
-  case PTX_INST: decode_instruction(d); break;
-  case PTX_LABEL: {
-    d->labels[e->first_mod] = d->code.count;
-    struct inst in = {.kind = INST_LABEL, .line = e->line};
-    decode_append(d, &in);
-    break;
-  }
-  case PTX_SCOPE_BEGIN: push_variable(d, (struct scope_variable){0}); break;
-  case PTX_SCOPE_END:
-    while (d->scope.count && d->scope.data[d->scope.count - 1].space) d->scope.count--;
-    if (d->scope.count) d->scope.count--;
-    break;
-  case PTX_LOCAL_VAR: local_variable(d, &d->f->variables.data[e->first_mod]); break;
-  case PTX_RAW: {
-    struct inst in = {.kind = INST_BAD, .line = e->line, .call = (const void *)"is inline assembly that was not understood"};
-    decode_append(d, &in);
-    break;
-  }
-  case PTX_LOC: case PTX_PROTOTYPE: case PTX_BRANCHTARGETS: case PTX_PRAGMA: case PTX_COMMENT: break;
+    case PTX_INST: decode_instruction(d); break;
+    case PTX_LABEL: {
+      d->labels[e->first_mod] = d->code.count;
+      struct inst in = {.kind = INST_LABEL, .line = e->line};
+      decode_append(d, &in);
+      break;
+    }
+    case PTX_SCOPE_BEGIN: push_variable(d, (struct scope_variable){0}); break;
+    case PTX_SCOPE_END:
+      while (d->scope.count && d->scope.data[d->scope.count - 1].space) d->scope.count--;
+      if (d->scope.count) d->scope.count--;
+      break;
+    case PTX_LOCAL_VAR: local_variable(d, &d->f->variables.data[e->first_mod]); break;
+    case PTX_RAW: {
+      struct inst in = {.kind = INST_BAD,
+                        .line = e->line,
+                        .call = (const void *)"is inline assembly that was not understood"};
+      decode_append(d, &in);
+      break;
+    }
+    case PTX_LOC:
+    case PTX_PROTOTYPE:
+    case PTX_BRANCHTARGETS:
+    case PTX_PRAGMA:
+    case PTX_COMMENT: break;
   }
 }
 

@@ -29,7 +29,8 @@ static uint64_t in_halves(const struct inst *in, uint64_t a, uint64_t b, uint64_
 
 /* The two floats of .f32x2. */
 static uint64_t in_pair(const struct inst *in, uint64_t a, uint64_t b, uint64_t c) {
-  return in->inner(in, a >> 32, b >> 32, c >> 32) << 32 | (uint32_t)in->inner(in, (uint32_t)a, (uint32_t)b, (uint32_t)c);
+  return in->inner(in, a >> 32, b >> 32, c >> 32) << 32 |
+         (uint32_t)in->inner(in, (uint32_t)a, (uint32_t)b, (uint32_t)c);
 }
 
 static bool finish(struct decoder *d, lane_fn *fn) {
@@ -40,7 +41,8 @@ static bool finish(struct decoder *d, lane_fn *fn) {
   return fn ? true : decode_unsupported(d, NULL);
 }
 
-/* --- carries --------------------------------------------------------------------------------------- */
+/* --- carries
+ * --------------------------------------------------------------------------------------- */
 
 static bool with_carry(struct decoder *d) {
   struct inst *in = d->in;
@@ -58,19 +60,20 @@ static bool with_carry(struct decoder *d) {
   return true;
 }
 
-/* --- arithmetic -------------------------------------------------------------------------------------- */
+/* --- arithmetic
+ * -------------------------------------------------------------------------------------- */
 
 static bool is_shift(enum ptx_op op) { return op == PTX_SHL || op == PTX_SHR; }
 
 static uint8_t permute_mode(uint16_t mode) {
   switch (mode) {
-  case PTX_MOD_F4E: return 0;
-  case PTX_MOD_B4E: return 1;
-  case PTX_MOD_RC8: return 2;
-  case PTX_MOD_ECL: return 3;
-  case PTX_MOD_ECR: return 4;
-  case PTX_MOD_RC16: return 5;
-  default: return 0xff;
+    case PTX_MOD_F4E: return 0;
+    case PTX_MOD_B4E: return 1;
+    case PTX_MOD_RC8: return 2;
+    case PTX_MOD_ECL: return 3;
+    case PTX_MOD_ECR: return 4;
+    case PTX_MOD_RC16: return 5;
+    default: return 0xff;
   }
 }
 
@@ -135,8 +138,11 @@ static uint64_t join_field(const struct inst *in, uint64_t a, uint64_t b, uint64
 }
 
 static bool insert_op(struct decoder *d) {
-  struct inst *in = d->in, joined = {.kind = INST_HELPER, .line = in->line, .run = run_lanes,
-                                     .fn = join_field, .d2 = NO_ROW};
+  struct inst *in = d->in, joined = {.kind = INST_HELPER,
+                                     .line = in->line,
+                                     .run = run_lanes,
+                                     .fn = join_field,
+                                     .d2 = NO_ROW};
   uint16_t type = d->words.type[0];
   joined.a = decode_source(d, decode_operand(d, 3), PTX_MOD_U32);
   joined.b = decode_source(d, decode_operand(d, 4), PTX_MOD_U32);
@@ -149,15 +155,17 @@ static bool insert_op(struct decoder *d) {
   return finish(d, insert_field);
 }
 
-/* --- predicates ---------------------------------------------------------------------------------------- */
+/* --- predicates
+ * ---------------------------------------------------------------------------------------- */
 
 static void combine(struct decoder *d) {
   if (!d->words.bool_op || !decode_has(d, 3)) return;
   bool negated;
   d->in->c = decode_pred(d, decode_operand(d, 3), &negated);
-  d->in->count = (uint8_t)((negated ? FLAG_NEGATE_PRED : 0) |
-                           (d->words.bool_op == PTX_MOD_AND ? FLAG_AND
-                            : d->words.bool_op == PTX_MOD_OR ? FLAG_OR : FLAG_XOR));
+  d->in->count =
+      (uint8_t)((negated ? FLAG_NEGATE_PRED : 0) | (d->words.bool_op == PTX_MOD_AND  ? FLAG_AND
+                                                    : d->words.bool_op == PTX_MOD_OR ? FLAG_OR
+                                                                                     : FLAG_XOR));
 }
 
 static bool compare_op(struct decoder *d) {
@@ -178,7 +186,8 @@ static bool compare_op(struct decoder *d) {
     bool as_float = ptx_mod_row(result)->kind != 'u' && ptx_mod_row(result)->kind != 's';
     unsigned bits = ptx_mod_row(result)->bits == 16 || in->bits2 ? 16 : 32;
     in->is_signed2 = true; /* writes a value */
-    in->imm = as_float ? (int64_t)evalfloat_from_int(decode_format(result), EVALFLOAT_NEAREST, 32, false, 1)
+    in->imm = as_float ? (int64_t)evalfloat_from_int(decode_format(result), EVALFLOAT_NEAREST, 32,
+                                                     false, 1)
                        : (int64_t)evalint_mask(bits);
   }
   return in->fn ? true : decode_unsupported(d, NULL);
@@ -190,12 +199,12 @@ static uint64_t test_number(const struct inst *in, uint64_t a, uint64_t b, uint6
   bool nan = evalfloat_is_nan(f, a), inf = evalfloat_is_infinite(f, a);
   bool tiny = evalfloat_is_subnormal(f, a), zero = evalfloat_is_zero(f, a);
   switch (in->imm) {
-  case PTX_MOD_FINITE: return !nan && !inf;
-  case PTX_MOD_INFINITE: return inf;
-  case PTX_MOD_NUMBER: return !nan;
-  case PTX_MOD_NOTANUMBER: return nan;
-  case PTX_MOD_NORMAL: return !nan && !inf && !tiny && !zero;
-  default: return tiny;
+    case PTX_MOD_FINITE: return !nan && !inf;
+    case PTX_MOD_INFINITE: return inf;
+    case PTX_MOD_NUMBER: return !nan;
+    case PTX_MOD_NOTANUMBER: return nan;
+    case PTX_MOD_NORMAL: return !nan && !inf && !tiny && !zero;
+    default: return tiny;
   }
 }
 
@@ -266,12 +275,15 @@ static bool lop3_with_pred(struct decoder *d) {
   if (!row) return true;
   *row = q;
   in->rows = row;
-  in->count = (uint8_t)((negated ? FLAG_NEGATE_PRED : 0) | (d->words.bool_op == PTX_MOD_AND ? FLAG_AND : FLAG_OR));
+  in->count = (uint8_t)((negated ? FLAG_NEGATE_PRED : 0) |
+                        (d->words.bool_op == PTX_MOD_AND ? FLAG_AND : FLAG_OR));
   in->run = run_lop3_pred;
   return true;
 }
 
-/* --- moves ------------------------------------------------------------------------------------------------ */
+/* --- moves
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static uint16_t bits_type(unsigned bits) {
   return bits == 8 ? PTX_MOD_B8 : bits == 16 ? PTX_MOD_B16 : bits == 32 ? PTX_MOD_B32 : PTX_MOD_B64;
@@ -327,26 +339,57 @@ bool decode_alu(struct decoder *d) {
   if (with_carry(d)) return true;
   if (d->e->op >= PTX_VADD && d->e->op <= PTX_VSET4) return decode_video(d);
   switch (d->e->op) {
-  case PTX_ADD: case PTX_SUB: case PTX_MUL: case PTX_MAD: case PTX_DIV: case PTX_ABS:
-  case PTX_NEG: case PTX_MIN: case PTX_MAX:
-    return is_float(type) ? float_op(d) : int_op(d);
-  case PTX_FMA: case PTX_RCP: case PTX_SQRT: case PTX_RSQRT: case PTX_SIN: case PTX_COS:
-  case PTX_LG2: case PTX_EX2: case PTX_TANH: case PTX_COPYSIGN:
-    return float_op(d);
-  case PTX_AND: case PTX_OR: case PTX_XOR: case PTX_NOT:
-    return type == PTX_MOD_PRED ? logic_of_preds(d) : int_op(d);
-  case PTX_LOP3: return d->words.bool_op ? lop3_with_pred(d) : int_op(d);
-  case PTX_MUL24: case PTX_MAD24: case PTX_SAD: case PTX_REM: case PTX_POPC: case PTX_CLZ:
-  case PTX_BFIND: case PTX_BREV: case PTX_BFE: case PTX_SZEXT: case PTX_BMSK: case PTX_FNS: case PTX_DP4A:
-  case PTX_DP2A: case PTX_CNOT: case PTX_SHF: case PTX_SHL: case PTX_SHR: case PTX_PRMT:
-    return int_op(d);
-  case PTX_BFI: return insert_op(d);
-  case PTX_SETP: case PTX_SET: return compare_op(d);
-  case PTX_TESTP: return test_op(d);
-  case PTX_SELP: return select_op(d);
-  case PTX_SLCT: return slct_op(d);
-  case PTX_MOV: return mov_op(d);
-  case PTX_CVT: return cvt_op(d);
-  default: return false;
+    case PTX_ADD:
+    case PTX_SUB:
+    case PTX_MUL:
+    case PTX_MAD:
+    case PTX_DIV:
+    case PTX_ABS:
+    case PTX_NEG:
+    case PTX_MIN:
+    case PTX_MAX: return is_float(type) ? float_op(d) : int_op(d);
+    case PTX_FMA:
+    case PTX_RCP:
+    case PTX_SQRT:
+    case PTX_RSQRT:
+    case PTX_SIN:
+    case PTX_COS:
+    case PTX_LG2:
+    case PTX_EX2:
+    case PTX_TANH:
+    case PTX_COPYSIGN: return float_op(d);
+    case PTX_AND:
+    case PTX_OR:
+    case PTX_XOR:
+    case PTX_NOT: return type == PTX_MOD_PRED ? logic_of_preds(d) : int_op(d);
+    case PTX_LOP3: return d->words.bool_op ? lop3_with_pred(d) : int_op(d);
+    case PTX_MUL24:
+    case PTX_MAD24:
+    case PTX_SAD:
+    case PTX_REM:
+    case PTX_POPC:
+    case PTX_CLZ:
+    case PTX_BFIND:
+    case PTX_BREV:
+    case PTX_BFE:
+    case PTX_SZEXT:
+    case PTX_BMSK:
+    case PTX_FNS:
+    case PTX_DP4A:
+    case PTX_DP2A:
+    case PTX_CNOT:
+    case PTX_SHF:
+    case PTX_SHL:
+    case PTX_SHR:
+    case PTX_PRMT: return int_op(d);
+    case PTX_BFI: return insert_op(d);
+    case PTX_SETP:
+    case PTX_SET: return compare_op(d);
+    case PTX_TESTP: return test_op(d);
+    case PTX_SELP: return select_op(d);
+    case PTX_SLCT: return slct_op(d);
+    case PTX_MOV: return mov_op(d);
+    case PTX_CVT: return cvt_op(d);
+    default: return false;
   }
 }

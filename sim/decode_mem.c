@@ -1,15 +1,19 @@
-/* Decoding of what touches memory or makes addresses. Scopes and orderings need nothing: threads run
- * one after the other, so that every access is sequentially consistent. */
+/* Decoding of what touches memory or makes addresses. Scopes and orderings need nothing: threads
+ * run one after the other, so that every access is sequentially consistent. */
 #include "sim/machine.h"
 
 uint8_t decode_window(uint16_t space) {
   switch (space) {
-  case PTX_MOD_GLOBAL: return WINDOW_GLOBAL;
-  case PTX_MOD_SHARED: case PTX_MOD_SHARED_CTA: case PTX_MOD_SHARED_CLUSTER: return WINDOW_SHARED;
-  case PTX_MOD_LOCAL: return WINDOW_LOCAL;
-  case PTX_MOD_CONST: return WINDOW_CONST;
-  case PTX_MOD_PARAM: case PTX_MOD_PARAM_ENTRY: case PTX_MOD_PARAM_FUNC: return WINDOW_PARAM;
-  default: return WINDOW_COUNT;
+    case PTX_MOD_GLOBAL: return WINDOW_GLOBAL;
+    case PTX_MOD_SHARED:
+    case PTX_MOD_SHARED_CTA:
+    case PTX_MOD_SHARED_CLUSTER: return WINDOW_SHARED;
+    case PTX_MOD_LOCAL: return WINDOW_LOCAL;
+    case PTX_MOD_CONST: return WINDOW_CONST;
+    case PTX_MOD_PARAM:
+    case PTX_MOD_PARAM_ENTRY:
+    case PTX_MOD_PARAM_FUNC: return WINDOW_PARAM;
+    default: return WINDOW_COUNT;
   }
 }
 
@@ -25,28 +29,30 @@ void decode_address(struct decoder *d, const struct ptx_operand *o) {
   struct inst *in = d->in;
   in->imm = 0;
   switch (o->kind) {
-  case PTX_OPERAND_ADDRESS_REG:
-    in->a = decode_reg(d, o->reg);
-    in->imm = o->imm;
-    break;
-  case PTX_OPERAND_ADDRESS_IMM: in->a = decode_constant(d, (uint64_t)o->imm); break;
-  case PTX_OPERAND_ADDRESS_SYMBOL: {
-    struct ptx_operand value = *o;
-    value.kind = PTX_OPERAND_SYMBOL;
-    in->a = decode_source(d, &value, 0);
-    const struct scope_variable *v = decode_find_variable(d, o->symbol);
-    if (!v) add_window(d, o);
-    else if (in->window == WINDOW_COUNT) in->imm = (int64_t)window_base(WINDOW_LOCAL);
-    break;
-  }
-  default: decode_unsupported(d, "has an address of a kind that is not known here"); break;
+    case PTX_OPERAND_ADDRESS_REG:
+      in->a = decode_reg(d, o->reg);
+      in->imm = o->imm;
+      break;
+    case PTX_OPERAND_ADDRESS_IMM: in->a = decode_constant(d, (uint64_t)o->imm); break;
+    case PTX_OPERAND_ADDRESS_SYMBOL: {
+      struct ptx_operand value = *o;
+      value.kind = PTX_OPERAND_SYMBOL;
+      in->a = decode_source(d, &value, 0);
+      const struct scope_variable *v = decode_find_variable(d, o->symbol);
+      if (!v) add_window(d, o);
+      else if (in->window == WINDOW_COUNT) in->imm = (int64_t)window_base(WINDOW_LOCAL);
+      break;
+    }
+    default: decode_unsupported(d, "has an address of a kind that is not known here"); break;
   }
 }
 
 /* Which threads an access or a fence is strong for. */
 static void set_strength(struct decoder *d, bool is_strong) {
-  static const uint16_t strong[] = {PTX_MOD_VOLATILE, PTX_MOD_RELAXED, PTX_MOD_ACQUIRE, PTX_MOD_RELEASE, PTX_MOD_MMIO};
-  for (size_t i = 0; i < sizeof strong / sizeof strong[0]; i++) is_strong |= decode_has_mod(d, strong[i]);
+  static const uint16_t strong[] = {PTX_MOD_VOLATILE, PTX_MOD_RELAXED, PTX_MOD_ACQUIRE,
+                                    PTX_MOD_RELEASE, PTX_MOD_MMIO};
+  for (size_t i = 0; i < sizeof strong / sizeof strong[0]; i++)
+    is_strong |= decode_has_mod(d, strong[i]);
   if (is_strong) d->in->strength = decode_has_mod(d, PTX_MOD_CTA) ? RACE_BLOCK : RACE_DEVICE;
   d->in->releases = decode_has_mod(d, PTX_MOD_RELEASE) || decode_has_mod(d, PTX_MOD_ACQ_REL);
 }
@@ -102,7 +108,8 @@ static bool access_op(struct decoder *d, bool is_store) {
   return true;
 }
 
-/* --- atomics ----------------------------------------------------------------------------------------- */
+/* --- atomics
+ * ----------------------------------------------------------------------------------------- */
 
 static bool atomic_op(struct decoder *d, bool is_reduction) {
   struct inst *in = d->in;
@@ -113,8 +120,8 @@ static bool atomic_op(struct decoder *d, bool is_reduction) {
   in->bits = (uint8_t)row->bits;
   in->is_signed = row->kind == 's';
   in->format = (uint8_t)decode_format(type);
-  in->is_signed2 = row->kind == 'f' || row->kind == 'x';          /* a float */
-  in->bits2 = type == PTX_MOD_F16X2 || type == PTX_MOD_BF16X2;    /* halves */
+  in->is_signed2 = row->kind == 'f' || row->kind == 'x';       /* a float */
+  in->bits2 = type == PTX_MOD_F16X2 || type == PTX_MOD_BF16X2; /* halves */
   in->window = decode_window(d->words.space);
   decode_address(d, decode_operand(d, at));
   if (in->kind == INST_BAD) return true;
@@ -131,7 +138,8 @@ static bool atomic_op(struct decoder *d, bool is_reduction) {
   return true;
 }
 
-/* --- addresses ----------------------------------------------------------------------------------------- */
+/* --- addresses
+ * ----------------------------------------------------------------------------------------- */
 
 static bool cvta_op(struct decoder *d) {
   struct inst *in = d->in;
@@ -170,17 +178,21 @@ static bool alloca_op(struct decoder *d) {
 
 bool decode_memory(struct decoder *d) {
   switch (d->e->op) {
-  case PTX_LD: case PTX_LDU: return access_op(d, false);
-  case PTX_ST:
-    if (d->words.mode == PTX_MOD_ASYNC) return false;
-    if (d->words.mode == PTX_MOD_BULK) return store_bulk(d);
-    return access_op(d, true);
-  case PTX_MEMBAR: case PTX_FENCE: return fence_op(d);
-  case PTX_ATOM: return atomic_op(d, false);
-  case PTX_RED: return atomic_op(d, true);
-  case PTX_CVTA: return cvta_op(d);
-  case PTX_ISSPACEP: return isspacep_op(d);
-  case PTX_ALLOCA: case PTX_STACKSAVE: case PTX_STACKRESTORE: return alloca_op(d);
-  default: return false;
+    case PTX_LD:
+    case PTX_LDU: return access_op(d, false);
+    case PTX_ST:
+      if (d->words.mode == PTX_MOD_ASYNC) return false;
+      if (d->words.mode == PTX_MOD_BULK) return store_bulk(d);
+      return access_op(d, true);
+    case PTX_MEMBAR:
+    case PTX_FENCE: return fence_op(d);
+    case PTX_ATOM: return atomic_op(d, false);
+    case PTX_RED: return atomic_op(d, true);
+    case PTX_CVTA: return cvta_op(d);
+    case PTX_ISSPACEP: return isspacep_op(d);
+    case PTX_ALLOCA:
+    case PTX_STACKSAVE:
+    case PTX_STACKRESTORE: return alloca_op(d);
+    default: return false;
   }
 }

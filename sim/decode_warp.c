@@ -61,7 +61,8 @@ static bool elect_op(struct decoder *d) {
   return set_members(d, 1);
 }
 
-/* --- barriers ------------------------------------------------------------------------------------------ */
+/* --- barriers
+ * ------------------------------------------------------------------------------------------ */
 
 static bool barrier_op(struct decoder *d) {
   struct inst *in = d->in;
@@ -83,7 +84,8 @@ static bool barrier_op(struct decoder *d) {
   uint32_t at = red ? 1 : 0;
   in->a = decode_source(d, decode_operand(d, at), PTX_MOD_U32);
   bool counted = d->e->operand_count > at + 1 + (red ? 1 : 0);
-  in->b = counted ? decode_source(d, decode_operand(d, at + 1), PTX_MOD_U32) : decode_constant(d, 0);
+  in->b =
+      counted ? decode_source(d, decode_operand(d, at + 1), PTX_MOD_U32) : decode_constant(d, 0);
   in->kind = INST_BARRIER;
   in->is_signed = d->e->op == PTX_BAR || aligned;
   in->compare = arrive ? BARRIER_ARRIVE : BARRIER_SYNC;
@@ -98,16 +100,17 @@ static bool barrier_op(struct decoder *d) {
 
 bool decode_warp(struct decoder *d) {
   switch (d->e->op) {
-  case PTX_SHFL: return shuffle_op(d);
-  case PTX_VOTE: return vote_op(d);
-  case PTX_MATCH: return match_op(d);
-  case PTX_REDUX: return redux_op(d);
-  case PTX_ELECT: return elect_op(d);
-  case PTX_ACTIVEMASK:
-    d->in->d = decode_dest(d, decode_operand(d, 0));
-    d->in->run = run_activemask;
-    return true;
-  case PTX_BAR: case PTX_BARRIER: return barrier_op(d);
-  default: return false;
+    case PTX_SHFL: return shuffle_op(d);
+    case PTX_VOTE: return vote_op(d);
+    case PTX_MATCH: return match_op(d);
+    case PTX_REDUX: return redux_op(d);
+    case PTX_ELECT: return elect_op(d);
+    case PTX_ACTIVEMASK:
+      d->in->d = decode_dest(d, decode_operand(d, 0));
+      d->in->run = run_activemask;
+      return true;
+    case PTX_BAR:
+    case PTX_BARRIER: return barrier_op(d);
+    default: return false;
   }
 }

@@ -1,5 +1,5 @@
-/* What a warp does with instructions that compute: one lane function over the lanes of the mask, and
- * what works on predicates as masks. */
+/* What a warp does with instructions that compute: one lane function over the lanes of the mask,
+ * and what works on predicates as masks. */
 #include "sim/machine.h"
 
 void run_nothing(struct warp *w, const struct inst *in, uint32_t mask) {
@@ -17,12 +17,11 @@ void run_lanes(struct warp *w, const struct inst *in, uint32_t mask) {
 /* Integer division, whose result by zero PTX leaves open. */
 void run_divide(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *b = row_of(w, in->b);
-  if (w->sim->launch->check_division)
-    FOR_LANES(l, mask)
-      if (evalint_zext(in->bits, b[l]) == 0) {
-        sim_report(w, l, SIM_DIVISION, "divides by zero");
-        return;
-      }
+  if (w->sim->launch->check_division) FOR_LANES(l, mask)
+  if (evalint_zext(in->bits, b[l]) == 0) {
+    sim_report(w, l, SIM_DIVISION, "divides by zero");
+    return;
+  }
   run_lanes(w, in, mask);
 }
 
@@ -38,8 +37,9 @@ void run_lanes_carry(struct warp *w, const struct inst *in, uint32_t mask) {
     unsigned carry = in->flags & FLAG_CARRY_IN ? w->carry >> l & 1 : 0;
     if (product) {
       bool high = in->flags & FLAG_HIGH;
-      x = !high ? evalint_zext(bits, x * y)
-          : in->is_signed ? evalint_mul_high_s(bits, x, y) : evalint_mul_high_u(bits, x, y);
+      x = !high           ? evalint_zext(bits, x * y)
+          : in->is_signed ? evalint_mul_high_s(bits, x, y)
+                          : evalint_mul_high_u(bits, x, y);
       y = c[l];
     }
     evalint_u128 r = subtract ? (evalint_u128)x - y - carry : (evalint_u128)x + y + carry;
@@ -49,7 +49,8 @@ void run_lanes_carry(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-static uint32_t combined(const struct warp *w, const struct inst *in, uint32_t value, uint32_t pred) {
+static uint32_t combined(const struct warp *w, const struct inst *in, uint32_t value,
+                         uint32_t pred) {
   uint32_t q = w->preds[pred] ^ (in->count & FLAG_NEGATE_PRED ? ALL_LANES : 0);
   if (in->count & FLAG_AND) return value & q;
   if (in->count & FLAG_OR) return value | q;
@@ -61,7 +62,8 @@ static uint32_t compare_lanes(struct warp *w, const struct inst *in, uint32_t ma
                               uint64_t keep) {
   const uint64_t *a = row_of(w, in->a), *b = row_of(w, in->b);
   uint32_t value = 0;
-  FOR_LANES(l, mask) value |= (uint32_t)in->fn(in, a[l] >> shift & keep, b[l] >> shift & keep, 0) << l;
+  FOR_LANES(l, mask)
+  value |= (uint32_t)in->fn(in, a[l] >> shift & keep, b[l] >> shift & keep, 0) << l;
   return value;
 }
 
@@ -108,10 +110,10 @@ void run_pred_logic(struct warp *w, const struct inst *in, uint32_t mask) {
   uint32_t a = w->preds[in->a] ^ (in->bits ? ALL_LANES : 0);
   uint32_t b = w->preds[in->b] ^ (in->bits2 ? ALL_LANES : 0);
   switch (in->imm) {
-  case PTX_AND: a &= b; break;
-  case PTX_OR: a |= b; break;
-  case PTX_XOR: a ^= b; break;
-  default: a = ~a; break;
+    case PTX_AND: a &= b; break;
+    case PTX_OR: a |= b; break;
+    case PTX_XOR: a ^= b; break;
+    default: a = ~a; break;
   }
   write_pred(w, in->d, mask, a);
 }

@@ -4,11 +4,12 @@
 
 #include <string.h>
 
-/* --- loads and stores ------------------------------------------------------------------------------------ */
+/* --- loads and stores
+ * ------------------------------------------------------------------------------------ */
 
 /* One element of in->bits into lane l of the row; signed ones are extended to the register. */
 static inline void put_element(struct warp *w, const struct inst *in, uint32_t row, unsigned l,
-                        const uint8_t *at) {
+                               const uint8_t *at) {
   if (row == NO_ROW) return;
   uint64_t *d = row_of(w, row);
   if (in->bits == 128) {
@@ -20,8 +21,8 @@ static inline void put_element(struct warp *w, const struct inst *in, uint32_t r
   d[l] = in->is_signed ? evalint_zext(in->dest_bits, (uint64_t)evalint_sext(in->bits, v)) : v;
 }
 
-static inline void get_element(const struct warp *w, const struct inst *in, uint32_t row, unsigned l,
-                        uint8_t *at) {
+static inline void get_element(const struct warp *w, const struct inst *in, uint32_t row,
+                               unsigned l, uint8_t *at) {
   const uint64_t *a = row_of(w, row);
   memory_put_number(at, a[l], in->bits == 128 ? 8 : in->bits / 8);
   if (in->bits == 128) memory_put_number(at + 8, a[LANES + l], 8);
@@ -34,14 +35,17 @@ static uint64_t effective_address(const struct inst *in, uint64_t register_value
   return narrow && register_value >> 32 == 0 ? (uint32_t)address : address;
 }
 
-static inline bool find(struct warp *w, unsigned l, uint64_t base, const struct inst *in, unsigned bytes,
-                        bool is_write, struct access *at) {
-  return memory_find_common(w, l, base + (uint64_t)in->imm, in->window, bytes, bytes, is_write, at) ||
+static inline bool find(struct warp *w, unsigned l, uint64_t base, const struct inst *in,
+                        unsigned bytes, bool is_write, struct access *at) {
+  return memory_find_common(w, l, base + (uint64_t)in->imm, in->window, bytes, bytes, is_write,
+                            at) ||
          memory_find(w, l, effective_address(in, base), in->window, bytes, bytes, is_write, at);
 }
 
-static bool read_is_no_race(struct warp *w, unsigned l, const struct inst *in, const struct access *at, unsigned bytes) {
-  return !w->sim->races || !at->shadow || race_access(w, l, in, at, bytes, (enum race_strength)in->strength, NULL);
+static bool read_is_no_race(struct warp *w, unsigned l, const struct inst *in,
+                            const struct access *at, unsigned bytes) {
+  return !w->sim->races || !at->shadow ||
+         race_access(w, l, in, at, bytes, (enum race_strength)in->strength, NULL);
 }
 
 void run_load(struct warp *w, const struct inst *in, uint32_t mask) {
@@ -74,7 +78,8 @@ void run_store(struct warp *w, const struct inst *in, uint32_t mask) {
     if ((undefined_rows && !undefined_check(w, in->a, l, "uses as an address")) ||
         !find(w, l, a[l], in, bytes, true, &at))
       return;
-    for (unsigned i = 0; i < in->count; i++) get_element(w, in, in->rows[i], l, value + i * element);
+    for (unsigned i = 0; i < in->count; i++)
+      get_element(w, in, in->rows[i], l, value + i * element);
     if (w->sim->races && at.shadow &&
         !race_access(w, l, in, &at, bytes, (enum race_strength)in->strength, value))
       return;
@@ -98,7 +103,9 @@ void run_store_bulk(struct warp *w, const struct inst *in, uint32_t mask) {
       sim_report(w, l, SIM_MISALIGNED, "writes %U bytes in bulk, which is no multiple of 8", bytes);
       return;
     }
-    if (!memory_find(w, l, effective_address(in, row_of(w, in->a)[l]), in->window, bytes, 8, true, &at)) return;
+    if (!memory_find(w, l, effective_address(in, row_of(w, in->a)[l]), in->window, bytes, 8, true,
+                     &at))
+      return;
     for (uint64_t done = 0; done < bytes; done += 8, at.at += 8, at.offset += 8) {
       if (w->sim->races && at.shadow && !race_access(w, l, in, &at, 8, RACE_WEAK, zeros)) return;
       memset(at.at, 0, 8);
@@ -110,24 +117,29 @@ void run_store_bulk(struct warp *w, const struct inst *in, uint32_t mask) {
 void run_load_kernel_param(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint8_t *at = w->sim->kernel_params + in->imm;
   FOR_LANES(l, mask)
-    for (unsigned i = 0; i < in->count; i++) put_element(w, in, in->rows[i], l, at + i * (in->bits / 8u));
+  for (unsigned i = 0; i < in->count; i++)
+    put_element(w, in, in->rows[i], l, at + i * (in->bits / 8u));
 }
 
 void run_load_param(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) {
     const uint8_t *at = w->frame->params + (size_t)l * w->frame->func->param_bytes + in->imm;
-    for (unsigned i = 0; i < in->count; i++) put_element(w, in, in->rows[i], l, at + i * (in->bits / 8u));
+    for (unsigned i = 0; i < in->count; i++)
+      put_element(w, in, in->rows[i], l, at + i * (in->bits / 8u));
   }
 }
 
 void run_store_param(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) {
     uint8_t *at = w->frame->params + (size_t)l * w->frame->func->param_bytes + in->imm;
-    for (unsigned i = 0; i < in->count; i++) get_element(w, in, in->rows[i], l, at + i * (in->bits / 8u));
+    for (unsigned i = 0; i < in->count; i++)
+      get_element(w, in, in->rows[i], l, at + i * (in->bits / 8u));
   }
 }
 
-/* --- atomics ------------------------------------------------------------------------------------------------ */
+/* --- atomics
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static uint64_t float_sum(const struct inst *in, uint64_t a, uint64_t b) {
   enum float_format f = (enum float_format)in->format;
@@ -140,16 +152,16 @@ static uint64_t atomic_result(const struct inst *in, uint64_t old, uint64_t b, u
   unsigned bits = in->bits;
   bool s = in->is_signed;
   switch (in->rows[0]) {
-  case PTX_MOD_ADD: return in->is_signed2 ? float_sum(in, old, b) : evalint_zext(bits, old + b);
-  case PTX_MOD_AND: return old & b;
-  case PTX_MOD_OR: return old | b;
-  case PTX_MOD_XOR: return old ^ b;
-  case PTX_MOD_EXCH: return b;
-  case PTX_MOD_CAS: return old == b ? c : old;
-  case PTX_MOD_INC: return old >= b ? 0 : old + 1;
-  case PTX_MOD_DEC: return old == 0 || old > b ? b : old - 1;
-  case PTX_MOD_MIN: return s ? evalint_min_s(bits, old, b) : evalint_min_u(bits, old, b);
-  default: return s ? evalint_max_s(bits, old, b) : evalint_max_u(bits, old, b);
+    case PTX_MOD_ADD: return in->is_signed2 ? float_sum(in, old, b) : evalint_zext(bits, old + b);
+    case PTX_MOD_AND: return old & b;
+    case PTX_MOD_OR: return old | b;
+    case PTX_MOD_XOR: return old ^ b;
+    case PTX_MOD_EXCH: return b;
+    case PTX_MOD_CAS: return old == b ? c : old;
+    case PTX_MOD_INC: return old >= b ? 0 : old + 1;
+    case PTX_MOD_DEC: return old == 0 || old > b ? b : old - 1;
+    case PTX_MOD_MIN: return s ? evalint_min_s(bits, old, b) : evalint_min_u(bits, old, b);
+    default: return s ? evalint_max_s(bits, old, b) : evalint_max_u(bits, old, b);
   }
 }
 
@@ -157,7 +169,8 @@ static void atomic_wide(struct warp *w, const struct inst *in, unsigned l, uint8
   const uint64_t *b = row_of(w, in->b), *c = row_of(w, in->c);
   uint64_t low = memory_number(at, 8), high = memory_number(at + 8, 8);
   bool same = low == b[l] && high == b[LANES + l];
-  if (in->rows[0] == PTX_MOD_EXCH) memory_put_number(at, b[l], 8), memory_put_number(at + 8, b[LANES + l], 8);
+  if (in->rows[0] == PTX_MOD_EXCH)
+    memory_put_number(at, b[l], 8), memory_put_number(at + 8, b[LANES + l], 8);
   else if (same) memory_put_number(at, c[l], 8), memory_put_number(at + 8, c[LANES + l], 8);
   if (in->d == NO_ROW) return;
   row_of(w, in->d)[l] = low;
@@ -176,7 +189,8 @@ void run_atom(struct warp *w, const struct inst *in, uint32_t mask) {
     if (!find(w, l, a[l], in, bytes, true, &at)) return;
     if (w->sim->races && !race_atomic(w, l, in, &at, bytes)) return;
     if (in->rows[0] != PTX_MOD_EXCH && !memory_is_defined(w, &at, bytes)) {
-      sim_report(w, l, SIM_UNINITIALIZED, "does an atomic operation on memory that was never written");
+      sim_report(w, l, SIM_UNINITIALIZED,
+                 "does an atomic operation on memory that was never written");
       return;
     }
     if (w->frame->undefined) undefined_set(w, in->d, l, false);
@@ -191,9 +205,12 @@ void run_atom(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-/* --- addresses ------------------------------------------------------------------------------------------------ */
+/* --- addresses
+ * ------------------------------------------------------------------------------------------------
+ */
 
-/* Null stays null in neither direction: the hardware adds its window's base too. imm: what is added. */
+/* Null stays null in neither direction: the hardware adds its window's base too. imm: what is
+ * added. */
 void run_cvta(struct warp *w, const struct inst *in, uint32_t mask) {
   uint64_t *d = row_of(w, in->d);
   const uint64_t *a = row_of(w, in->a);
@@ -231,7 +248,8 @@ void run_stack_restore(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, in->a);
   FOR_LANES(l, mask) {
     if (a[l] > w->stack_top[l] || a[l] < w->frame->local_base[l]) {
-      sim_report(w, l, SIM_OUT_OF_BOUNDS, "restores a stack pointer that was not saved in this function");
+      sim_report(w, l, SIM_OUT_OF_BOUNDS,
+                 "restores a stack pointer that was not saved in this function");
       return;
     }
     w->stack_top[l] = a[l];

@@ -8,27 +8,28 @@ static uint32_t members(const struct warp *w, const struct inst *in, unsigned l,
 }
 
 /* Which lane lane l reads from; *in_range: it is in its segment. */
-static unsigned shuffle_source(const struct inst *in, unsigned l, uint64_t b, uint64_t c, bool *in_range) {
+static unsigned shuffle_source(const struct inst *in, unsigned l, uint64_t b, uint64_t c,
+                               bool *in_range) {
   unsigned by = b & 31, clamp = c & 31, segment = c >> 8 & 31;
   unsigned top = (l & segment) | (clamp & ~segment), bottom = l & segment;
   unsigned from;
   switch (in->imm) {
-  case PTX_MOD_UP:
-    from = l - by;
-    *in_range = (int)from >= (int)top;
-    break;
-  case PTX_MOD_DOWN:
-    from = l + by;
-    *in_range = from <= top;
-    break;
-  case PTX_MOD_BFLY:
-    from = l ^ by;
-    *in_range = from <= top;
-    break;
-  default:
-    from = bottom | (by & ~segment);
-    *in_range = from <= top;
-    break;
+    case PTX_MOD_UP:
+      from = l - by;
+      *in_range = (int)from >= (int)top;
+      break;
+    case PTX_MOD_DOWN:
+      from = l + by;
+      *in_range = from <= top;
+      break;
+    case PTX_MOD_BFLY:
+      from = l ^ by;
+      *in_range = from <= top;
+      break;
+    default:
+      from = bottom | (by & ~segment);
+      *in_range = from <= top;
+      break;
   }
   return *in_range ? from : l;
 }
@@ -94,15 +95,16 @@ void run_activemask(struct warp *w, const struct inst *in, uint32_t mask) {
 static uint64_t reduce(const struct inst *in, uint64_t x, uint64_t y) {
   if (in->is_signed2) {
     bool nan = in->flags & FLAG_NAN;
-    return in->imm == PTX_MOD_MIN ? evalfloat_min(FLOAT_SINGLE, nan, x, y) : evalfloat_max(FLOAT_SINGLE, nan, x, y);
+    return in->imm == PTX_MOD_MIN ? evalfloat_min(FLOAT_SINGLE, nan, x, y)
+                                  : evalfloat_max(FLOAT_SINGLE, nan, x, y);
   }
   switch (in->imm) {
-  case PTX_MOD_ADD: return (x + y) & 0xffffffff;
-  case PTX_MOD_AND: return x & y;
-  case PTX_MOD_OR: return x | y;
-  case PTX_MOD_XOR: return x ^ y;
-  case PTX_MOD_MIN: return in->is_signed ? evalint_min_s(32, x, y) : evalint_min_u(32, x, y);
-  default: return in->is_signed ? evalint_max_s(32, x, y) : evalint_max_u(32, x, y);
+    case PTX_MOD_ADD: return (x + y) & 0xffffffff;
+    case PTX_MOD_AND: return x & y;
+    case PTX_MOD_OR: return x | y;
+    case PTX_MOD_XOR: return x ^ y;
+    case PTX_MOD_MIN: return in->is_signed ? evalint_min_s(32, x, y) : evalint_min_u(32, x, y);
+    default: return in->is_signed ? evalint_max_s(32, x, y) : evalint_max_u(32, x, y);
   }
 }
 
@@ -113,7 +115,8 @@ void run_redux(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) {
     uint32_t m = members(w, in, l, mask);
     result[l] = a[lane_first(m)];
-    for (uint32_t r = m & (m - 1); r; r &= r - 1) result[l] = reduce(in, result[l], a[lane_first(r)]);
+    for (uint32_t r = m & (m - 1); r; r &= r - 1)
+      result[l] = reduce(in, result[l], a[lane_first(r)]);
   }
   if (in->d == NO_ROW) return;
   FOR_LANES(l, mask) row_of(w, in->d)[l] = result[l];

@@ -1,10 +1,10 @@
 /* What the files sim/ir_*.c share: IR as the machine of machine.h executes it.
  *
- * An IR function becomes code of the same kind as PTX: the warps, splits, calls, barriers and findings
- * are the machine's. A value is a run of *scalars* (lanes of a vector, members of an aggregate), each
- * in one row of the frame, or two if it is wider than 64 bits. Poison is the frame's mask of undefined
- * lanes of the (low) row, so that it costs nothing while there is none; in memory it is a byte of the
- * shadow with the value SHADOW_POISON. undef is zero.
+ * An IR function becomes code of the same kind as PTX: the warps, splits, calls, barriers and
+ * findings are the machine's. A value is a run of *scalars* (lanes of a vector, members of an
+ * aggregate), each in one row of the frame, or two if it is wider than 64 bits. Poison is the
+ * frame's mask of undefined lanes of the (low) row, so that it costs nothing while there is none;
+ * in memory it is a byte of the shadow with the value SHADOW_POISON. undef is zero.
  *
  * Files: ir_load.c symbols, variables, constants; ir_order.c the order of blocks; ir_decode.c
  * functions into code; ir_call.c calls, intrinsics, inline assembly; ir_exec.c what ops do;
@@ -21,7 +21,7 @@ enum { IR_MOST_SCALARS = 1 << 16 }; /* of one value */
 /* A scalar of a type: where it lies in memory. Pointers are integers of their width. */
 struct ir_piece {
   struct nvm_type type;
-  uint64_t bit;  /* offset from the value's beginning */
+  uint64_t bit; /* offset from the value's beginning */
   uint32_t bits;
 };
 struct ir_shape {
@@ -49,20 +49,20 @@ struct ir_op {
   enum intrinsic_id intrinsic; /* of calls */
   struct ir_value d;
   const struct ir_value *in;
-  uint32_t count;              /* of in */
+  uint32_t count;                /* of in */
   const struct ir_piece *pieces; /* memory: of the value */
   uint64_t bytes, align;
-  struct nvm_type scalar;      /* reductions: of a lane */
-  const int64_t *scales;       /* GEP: bytes by which index k counts */
-  nvm_i128 *terms;             /* GEP: room for what it adds */
-  bool flushes;                /* f32 that is denormal counts as zero */
-  const nvm_u128 *cases;       /* SWITCH: values, of the i-th entry of the table */
+  struct nvm_type scalar; /* reductions: of a lane */
+  const int64_t *scales;  /* GEP: bytes by which index k counts */
+  nvm_i128 *terms;        /* GEP: room for what it adds */
+  bool flushes;           /* f32 that is denormal counts as zero */
+  const nvm_u128 *cases;  /* SWITCH: values, of the i-th entry of the table */
 };
 
 /* A module in execution. */
 struct ir_program {
   struct nvm_module *module;
-  struct nvm_text source;      /* lines are counted in it; empty: not known */
+  struct nvm_text source; /* lines are counted in it; empty: not known */
   struct strtab strings;
   struct ptx_module names;     /* what the machine wants to know of a module */
   uint64_t *addresses;         /* of globals, as their pointers have them */
@@ -71,7 +71,8 @@ struct ir_program {
   struct line_list lines;      /* of the source */
 };
 
-/* --- ir_load.c ----------------------------------------------------------------------------------- */
+/* --- ir_load.c -----------------------------------------------------------------------------------
+ */
 /* The scalars of a type; NULL if it has too many or memory ends. */
 const struct ir_shape *ir_shape_of(struct sim *s, struct nvm_type type);
 /* The scalars of a constant, in order; false where it has no value known here. */
@@ -88,35 +89,38 @@ uint64_t ir_offset(uint16_t flags, uint32_t bits, uint64_t p, const nvm_i128 *te
 /* The 1-based line of a byte offset; 0: not known. */
 uint32_t ir_line(const struct ir_program *p, uint32_t position);
 
-/* --- ir_order.c ------------------------------------------------------------------------------------- */
-/* The function's reachable blocks, `*count` of them, in an order in which lanes that part meet again
- * where all their paths meet. NULL when out of memory. */
-const struct nvm_block *ir_order_blocks(const struct nvm_function *f, struct arena *a, uint32_t *count);
+/* --- ir_order.c
+ * ------------------------------------------------------------------------------------- */
+/* The function's reachable blocks, `*count` of them, in an order in which lanes that part meet
+ * again where all their paths meet. NULL when out of memory. */
+const struct nvm_block *ir_order_blocks(const struct nvm_function *f, struct arena *a,
+                                        uint32_t *count);
 
-/* --- ir_decode.c ------------------------------------------------------------------------------------ */
+/* --- ir_decode.c
+ * ------------------------------------------------------------------------------------ */
 struct ir_slots {
   struct slot *data;
   uint32_t count, capacity;
 };
 struct ir_decoder {
-  struct decoder d;          /* first: helpers of decode.c take it */
-  struct ptx_function pf;    /* PTX in the function, and its labels */
+  struct decoder d;       /* first: helpers of decode.c take it */
+  struct ptx_function pf; /* PTX in the function, and its labels */
   const struct nvm_function *f;
   struct nvm_module *m;
   struct ir_program *program;
-  struct nvm_inst_id id;     /* being decoded */
-  struct nvm_inst i;         /* a copy */
-  const char *bad;           /* why it can't be */
+  struct nvm_inst_id id;               /* being decoded */
+  struct nvm_inst i;                   /* a copy */
+  const char *bad;                     /* why it can't be */
   struct ir_value *values, *arguments; /* by instruction, parameter; made when they are first met */
-  struct ir_value results;   /* of the function */
+  struct ir_value results;             /* of the function */
   struct ir_slots formals;
-  uint32_t *labels;          /* of blocks; of a switch's edges from stubs[instruction] on */
+  uint32_t *labels; /* of blocks; of a switch's edges from stubs[instruction] on */
   uint32_t *stubs;
   uint32_t poison_row;
   bool uses_poison;
-  uint32_t list_row;         /* the address of variable arguments */
-  uint32_t guard, flip;      /* of what is emitted */
-  struct inst nowhere;       /* what is emitted when memory has ended */
+  uint32_t list_row;           /* the address of variable arguments */
+  uint32_t guard, flip;        /* of what is emitted */
+  struct inst nowhere;         /* what is emitted when memory has ended */
   struct ir_snippet *snippets; /* by instruction; of calls that are PTX */
 };
 enum nvm_status ir_decode_function(struct sim *s, struct func *f);
@@ -129,26 +133,31 @@ struct ir_value ir_new_value(struct ir_decoder *d, struct nvm_type type);
 /* A number in all lanes; `count` of the scalars of v from `first` on. */
 struct ir_value ir_number(struct ir_decoder *d, struct nvm_type type, nvm_u128 number);
 struct ir_value ir_slice(struct ir_value v, uint32_t first, uint32_t count);
-/* Appends an instruction with a copy of `ir`, whose `in` are the first operands of the instruction if
- * it is NULL; the record is valid until the next one is appended. */
-struct inst *ir_emit(struct ir_decoder *d, enum inst_kind kind, inst_run *run, const struct ir_op *ir);
+/* Appends an instruction with a copy of `ir`, whose `in` are the first operands of the instruction
+ * if it is NULL; the record is valid until the next one is appended. */
+struct inst *ir_emit(struct ir_decoder *d, enum inst_kind kind, inst_run *run,
+                     const struct ir_op *ir);
 /* to = from, all at once. */
 void ir_emit_moves(struct ir_decoder *d, struct ir_value to, struct ir_value from);
-/* How an access to a type in an address space looks: fills pieces, bytes and align (0: the type's). */
+/* How an access to a type in an address space looks: fills pieces, bytes and align (0: the type's).
+ */
 bool ir_set_access(struct ir_decoder *d, struct ir_op *op, struct nvm_type type, uint64_t align);
 /* The address space of a pointer operand; the window of its accesses. */
 uint32_t ir_space_of(const struct ir_decoder *d, struct nvm_value pointer);
-/* What the host computes as well: arithmetic, or by OP_CALL a fused product, of floats of the type. NULL: else. */
-lane_fn *ir_host_function(const struct ir_decoder *d, enum op op, uint16_t flags, struct nvm_type type);
+/* What the host computes as well: arithmetic, or by OP_CALL a fused product, of floats of the type.
+ * NULL: else. */
+lane_fn *ir_host_function(const struct ir_decoder *d, enum op op, uint16_t flags,
+                          struct nvm_type type);
 void ir_emit_cast_space(struct ir_decoder *d, struct nvm_value from, struct nvm_type to);
 
-/* --- ir_call.c --------------------------------------------------------------------------------------- */
+/* --- ir_call.c
+ * --------------------------------------------------------------------------------------- */
 /* The PTX that a call is: entries of the scratch function and the registers of its operands. */
 struct ir_snippet {
   uint32_t first, end;  /* entries; end 0: none */
   struct ptx_reg *regs; /* results' parts, then arguments' */
   uint32_t result_count, count;
-  const char *bad;      /* why inline assembly was not understood, or NULL */
+  const char *bad; /* why inline assembly was not understood, or NULL */
 };
 /* Before registers get rows: makes the snippets of the function's calls. */
 void ir_find_snippets(struct ir_decoder *d);
@@ -157,10 +166,11 @@ void ir_decode_call(struct ir_decoder *d);
 void ir_add_slot(struct ir_decoder *d, struct ir_slots *s, struct slot slot);
 void ir_add_slots(struct ir_decoder *d, struct ir_slots *s, struct ir_value v);
 
-/* --- ir_exec.c, ir_memory.c ---------------------------------------------------------------------------- */
-inst_run ir_run_eval, ir_run_eval_intrinsic, ir_run_moves, ir_run_bitcast, ir_run_test, ir_run_switch,
-    ir_run_gep, ir_run_cast_space, ir_run_extract, ir_run_insert, ir_run_reduce, ir_run_approximate,
-    ir_run_unreachable, ir_run_poison, ir_run_to_reg, ir_run_from_reg;
+/* --- ir_exec.c, ir_memory.c
+ * ---------------------------------------------------------------------------- */
+inst_run ir_run_eval, ir_run_eval_intrinsic, ir_run_moves, ir_run_bitcast, ir_run_test,
+    ir_run_switch, ir_run_gep, ir_run_cast_space, ir_run_extract, ir_run_insert, ir_run_reduce,
+    ir_run_approximate, ir_run_unreachable, ir_run_poison, ir_run_to_reg, ir_run_from_reg;
 inst_run ir_run_load, ir_run_store, ir_run_alloca, ir_run_atomicrmw, ir_run_cmpxchg, ir_run_copy,
     ir_run_set, ir_run_kernel_argument, ir_run_byval, ir_run_variadic, ir_run_va_arg;
 
@@ -173,12 +183,14 @@ static inline uint32_t ir_poisoned(const struct warp *w, uint32_t row) {
 static inline void ir_set_poisoned(struct warp *w, uint32_t row, unsigned lane, bool poison) {
   if (poison || w->frame->undefined) undefined_set(w, row, lane, poison);
 }
-static inline struct eval_lane ir_get(const struct warp *w, const struct ir_scalar *s, unsigned lane) {
+static inline struct eval_lane ir_get(const struct warp *w, const struct ir_scalar *s,
+                                      unsigned lane) {
   struct eval_lane v = {row_of(w, s->low)[lane], ir_poisoned(w, s->low) >> lane & 1};
   if (s->high != NO_ROW) v.bits |= (nvm_u128)row_of(w, s->high)[lane] << 64;
   return v;
 }
-static inline void ir_put(struct warp *w, const struct ir_scalar *s, unsigned lane, struct eval_lane v) {
+static inline void ir_put(struct warp *w, const struct ir_scalar *s, unsigned lane,
+                          struct eval_lane v) {
   row_of(w, s->low)[lane] = (uint64_t)v.bits;
   if (s->high != NO_ROW) row_of(w, s->high)[lane] = (uint64_t)(v.bits >> 64);
   ir_set_poisoned(w, s->low, lane, v.poison);

@@ -1,10 +1,10 @@
 /* Calls in IR: of functions, of intrinsics, of inline assembly.
  *
  * What ir/evalintrinsic.c can evaluate is evaluated. The rest of the intrinsics are handlers of the
- * table below, by the `@handler` of their row in intrinsics.def, or the PTX instructions that the row
- * names: these are built into a scratch function, decoded by decode.c and run on registers that the
- * arguments are moved to, as is the text of inline assembly. So there is one simulation of what PTX
- * does, and whatever it learns IR has too. */
+ * table below, by the `@handler` of their row in intrinsics.def, or the PTX instructions that the
+ * row names: these are built into a scratch function, decoded by decode.c and run on registers that
+ * the arguments are moved to, as is the text of inline assembly. So there is one simulation of what
+ * PTX does, and whatever it learns IR has too. */
 #include "sim/ir.h"
 
 #include <string.h>
@@ -14,24 +14,31 @@
 
 static enum intrinsic_id intrinsic_of(const struct ir_decoder *d, const struct nvm_inst *i) {
   struct nvm_value callee = call_callee(d->f, i);
-  return value_kind(callee) == VALUE_FUNCTION ? (enum intrinsic_id)module_function(d->m, callee)->intrinsic
-                                              : INTRINSIC_NONE;
+  return value_kind(callee) == VALUE_FUNCTION
+             ? (enum intrinsic_id)module_function(d->m, callee)->intrinsic
+             : INTRINSIC_NONE;
 }
 
 static const struct constant_info *asm_of(const struct ir_decoder *d, const struct nvm_inst *i) {
   struct nvm_value callee = call_callee(d->f, i);
-  const struct constant_info *c = value_kind(callee) == VALUE_CONST ? constant_info(&d->m->constants, callee) : NULL;
+  const struct constant_info *c =
+      value_kind(callee) == VALUE_CONST ? constant_info(&d->m->constants, callee) : NULL;
   return c && c->kind == CONST_ASM ? c : NULL;
 }
 
-/* --- registers of snippets ------------------------------------------------------------------------------ */
+/* --- registers of snippets
+ * ------------------------------------------------------------------------------ */
 
 static enum ptx_class class_of(const struct ir_decoder *d, struct nvm_type scalar) {
   enum type_kind kind = type_kind(&d->m->types, scalar);
   uint32_t bits = type_scalar_bits(&d->m->types, scalar);
   if (kind == TY_FLOAT) return PTX_F32;
   if (kind == TY_DOUBLE) return PTX_F64;
-  return bits == 1 ? PTX_PRED : bits <= 16 ? PTX_B16 : bits <= 32 ? PTX_B32 : bits <= 64 ? PTX_B64 : PTX_B128;
+  return bits == 1    ? PTX_PRED
+         : bits <= 16 ? PTX_B16
+         : bits <= 32 ? PTX_B32
+         : bits <= 64 ? PTX_B64
+                      : PTX_B128;
 }
 
 /* Scalars that share a register: two of a vector of halves. */
@@ -44,15 +51,19 @@ static uint32_t packed_by(const struct ir_decoder *d, struct nvm_type type) {
 /* How many registers the parts of a type need; new ones, if `regs` is not NULL. */
 static uint32_t make_parts(struct ir_decoder *d, struct nvm_type type, struct ptx_reg *regs) {
   const struct ir_shape *s = ir_shape_of(d->d.sim, type);
-  uint32_t n = 0, members = type_kind(&d->m->types, type) == TY_STRUCT ? (uint32_t)type_info(&d->m->types, type)->count : 0;
-  for (uint32_t i = 0; i < members; i++) n += make_parts(d, type_member(&d->m->types, type, i), regs ? regs + n : NULL);
+  uint32_t n = 0, members = type_kind(&d->m->types, type) == TY_STRUCT
+                                ? (uint32_t)type_info(&d->m->types, type)->count
+                                : 0;
+  for (uint32_t i = 0; i < members; i++)
+    n += make_parts(d, type_member(&d->m->types, type, i), regs ? regs + n : NULL);
   uint32_t by = packed_by(d, type), count = s && !members ? s->count / by : 0;
   for (uint32_t k = 0; regs && k < count; k++)
     regs[k] = ptx_new_reg(&d->pf, by == 2 ? PTX_B32 : class_of(d, s->pieces[k].type));
   return n + count;
 }
 
-/* --- snippets of intrinsics --------------------------------------------------------------------------------- */
+/* --- snippets of intrinsics
+ * --------------------------------------------------------------------------------- */
 
 struct form_call {
   struct ir_decoder *d;
@@ -67,28 +78,32 @@ static uint32_t form_parts(struct form_reader *r, uint32_t k) {
   return k == FORM_TYPE_RESULT ? c->snippet->result_count : c->first[k + 1] - c->first[k];
 }
 
-static struct ptx_operand form_value(struct form_reader *r, uint32_t k, uint32_t part, bool in_register) {
+static struct ptx_operand form_value(struct form_reader *r, uint32_t k, uint32_t part,
+                                     bool in_register) {
   const struct form_call *c = r->call;
   nvm_u128 number;
   (void)in_register;
   if (k == FORM_TYPE_RESULT) return ptx_r(c->snippet->regs[part]);
   struct nvm_value v = inst_operand(c->d->f, c->inst, k);
   bool immediate = intrinsic_arg_is_immediate(intrinsic_of(c->d, c->inst), k);
-  if (immediate && value_kind(v) == VALUE_CONST && const_is_int(c->d->m, v, &number)) return ptx_i((int64_t)number);
+  if (immediate && value_kind(v) == VALUE_CONST && const_is_int(c->d->m, v, &number))
+    return ptx_i((int64_t)number);
   return ptx_r(c->snippet->regs[c->first[k] + part]);
 }
 
 static uint64_t form_constant(struct form_reader *r, uint32_t k) {
   const struct form_call *c = r->call;
   nvm_u128 number = 0;
-  struct nvm_value v = k < call_arg_count(c->d->f, c->inst) ? inst_operand(c->d->f, c->inst, k) : VALUE_NULL;
+  struct nvm_value v =
+      k < call_arg_count(c->d->f, c->inst) ? inst_operand(c->d->f, c->inst, k) : VALUE_NULL;
   if (value_kind(v) == VALUE_CONST) const_is_int(c->d->m, v, &number);
   return (uint64_t)number;
 }
 
 static uint16_t form_space(struct form_reader *r, uint32_t k) {
   const struct form_call *c = r->call;
-  static const uint16_t words[] = {PTX_MOD_GLOBAL, PTX_MOD_SHARED, PTX_MOD_LOCAL, PTX_MOD_CONST, PTX_MOD_PARAM};
+  static const uint16_t words[] = {PTX_MOD_GLOBAL, PTX_MOD_SHARED, PTX_MOD_LOCAL, PTX_MOD_CONST,
+                                   PTX_MOD_PARAM};
   enum window w = ir_window(ir_space_of(c->d, inst_operand(c->d->f, c->inst, k)));
   return w <= WINDOW_PARAM ? words[w] : PTX_MOD_NONE;
 }
@@ -99,7 +114,9 @@ static uint16_t form_type(struct form_reader *r, uint32_t k, unsigned kind) {
                                        {PTX_MOD_B64, PTX_MOD_U64, PTX_MOD_S64, PTX_MOD_F64},
                                        {PTX_MOD_B16, PTX_MOD_U16, PTX_MOD_S16, PTX_MOD_BF16}};
   const struct form_call *c = r->call;
-  struct nvm_type type = k == FORM_TYPE_RESULT ? c->inst->type : value_type(c->d->f, inst_operand(c->d->f, c->inst, k));
+  struct nvm_type type = k == FORM_TYPE_RESULT
+                             ? c->inst->type
+                             : value_type(c->d->f, inst_operand(c->d->f, c->inst, k));
   const struct ir_shape *s = ir_shape_of(c->d->d.sim, type);
   struct nvm_type scalar = s && s->count ? s->pieces[0].type : TYPE_I32;
   uint32_t bits = type_scalar_bits(&c->d->m->types, scalar);
@@ -113,7 +130,8 @@ static void form_refuse(struct form_reader *r, const char *why) {
   c->refused = true;
 }
 
-static void intrinsic_snippet(struct ir_decoder *d, const struct nvm_inst *i, struct ir_snippet *s) {
+static void intrinsic_snippet(struct ir_decoder *d, const struct nvm_inst *i,
+                              struct ir_snippet *s) {
   uint32_t arguments = call_arg_count(d->f, i), parts = make_parts(d, i->type, NULL);
   uint32_t *first = decode_alloc(&d->d, (arguments + 1) * sizeof *first);
   if (!first) return;
@@ -126,19 +144,29 @@ static void intrinsic_snippet(struct ir_decoder *d, const struct nvm_inst *i, st
   s->regs = decode_alloc(&d->d, (parts + 1) * sizeof *s->regs);
   if (!s->regs) return;
   make_parts(d, i->type, s->regs);
-  for (uint32_t k = 0; k < arguments; k++) make_parts(d, value_type(d->f, inst_operand(d->f, i, k)), s->regs + first[k]);
+  for (uint32_t k = 0; k < arguments; k++)
+    make_parts(d, value_type(d->f, inst_operand(d->f, i, k)), s->regs + first[k]);
   struct form_call call = {d, i, s, first, false};
-  struct form_reader r = {.f = &d->pf, .call = &call, .ftz = function_flushes_f32(d->f), .parts = form_parts, .value = form_value,
-                          .constant = form_constant, .space = form_space, .type = form_type, .refuse = form_refuse};
+  struct form_reader r = {.f = &d->pf,
+                          .call = &call,
+                          .ftz = function_flushes_f32(d->f),
+                          .parts = form_parts,
+                          .value = form_value,
+                          .constant = form_constant,
+                          .space = form_space,
+                          .type = form_type,
+                          .refuse = form_refuse};
   form_emit(&r, form_of(intrinsic_of(d, i)));
   if (call.refused) s->regs = NULL;
 }
 
-/* --- snippets of inline assembly ------------------------------------------------------------------------------ */
+/* --- snippets of inline assembly
+ * ------------------------------------------------------------------------------ */
 
 static bool class_of_letter(char letter, enum ptx_class *c) {
   static const char letters[] = "bchrlNqfd";
-  static const uint8_t classes[] = {PTX_PRED, PTX_B16, PTX_B16, PTX_B32, PTX_B64, PTX_B64, PTX_B128, PTX_F32, PTX_F64};
+  static const uint8_t classes[] = {PTX_PRED, PTX_B16,  PTX_B16, PTX_B32, PTX_B64,
+                                    PTX_B64,  PTX_B128, PTX_F32, PTX_F64};
   const char *at = letter ? strchr(letters, letter) : NULL;
   if (at) *c = (enum ptx_class)classes[at - letters];
   return at != NULL;
@@ -204,8 +232,9 @@ static bool is_blank(struct nvm_text text) {
 static const char *describe_error(struct ir_decoder *d, const struct ptx_parse_error *error) {
   struct textbuf b;
   textbuf_init(&b, d->pf.module->arena);
-  textbuf_format(&b, "is inline assembly that was not understood: %t (line %u, column %u of its text)%c", error->message,
-                 error->line, error->column, 0);
+  textbuf_format(
+      &b, "is inline assembly that was not understood: %t (line %u, column %u of its text)%c",
+      error->message, error->line, error->column, 0);
   return b.bytes;
 }
 
@@ -220,7 +249,8 @@ static void asm_snippet(struct ir_decoder *d, const struct nvm_inst *i, struct i
   bool good = true;
   for (const char *p = rows.bytes, *end = p + rows.length; good && p < end;) {
     const char *start = p;
-    for (bool braced = false; p < end && (braced || *p != ','); p++) braced = *p == '{' || (braced && *p != '}');
+    for (bool braced = false; p < end && (braced || *p != ','); p++)
+      braced = *p == '{' || (braced && *p != '}');
     good = read_constraint(&r, start, p);
     p++;
   }
@@ -245,7 +275,8 @@ void ir_find_snippets(struct ir_decoder *d) {
   }
 }
 
-/* --- running snippets ------------------------------------------------------------------------------------------ */
+/* --- running snippets
+ * ------------------------------------------------------------------------------------------ */
 
 static void emit_register(struct ir_decoder *d, struct ptx_reg r, struct ir_value v, bool in) {
   struct ir_value *copy = decode_alloc(&d->d, sizeof *copy);
@@ -263,8 +294,8 @@ static uint32_t scalars_of(struct ir_decoder *d, struct nvm_type type) {
 }
 
 /* The parts of a value to or from its registers; how many there are. */
-static uint32_t emit_parts(struct ir_decoder *d, struct nvm_type type, struct ir_value v, const struct ptx_reg *regs,
-                           bool in) {
+static uint32_t emit_parts(struct ir_decoder *d, struct nvm_type type, struct ir_value v,
+                           const struct ptx_reg *regs, bool in) {
   const struct type_info *info = type_info(&d->m->types, type);
   uint32_t n = 0, at = 0;
   for (uint32_t i = 0; info->kind == TY_STRUCT && i < info->count; i++) {
@@ -291,7 +322,8 @@ static void emit_entries(struct ir_decoder *d, const struct ir_snippet *s) {
 static void emit_intrinsic_snippet(struct ir_decoder *d, const struct ir_snippet *s) {
   uint32_t at = s->result_count, arguments = call_arg_count(d->f, &d->i);
   for (uint32_t k = 0; k < arguments; k++)
-    at += emit_parts(d, value_type(d->f, inst_operand(d->f, &d->i, k)), ir_operand(d, k), s->regs + at, true);
+    at += emit_parts(d, value_type(d->f, inst_operand(d->f, &d->i, k)), ir_operand(d, k),
+                     s->regs + at, true);
   emit_entries(d, s);
   if (s->result_count) emit_parts(d, d->i.type, ir_result(d), s->regs, false);
 }
@@ -309,7 +341,9 @@ static void emit_asm_snippet(struct ir_decoder *d, const struct ir_snippet *s) {
   }
 }
 
-/* --- functions ---------------------------------------------------------------------------------------------------- */
+/* --- functions
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 void ir_add_slot(struct ir_decoder *d, struct ir_slots *s, struct slot slot) {
   if (!VEC_PUSH(&d->d.sim->arena, s, slot)) d->d.failed = true;
@@ -318,7 +352,8 @@ void ir_add_slot(struct ir_decoder *d, struct ir_slots *s, struct slot slot) {
 void ir_add_slots(struct ir_decoder *d, struct ir_slots *s, struct ir_value v) {
   for (uint32_t i = 0; i < v.count; i++) {
     ir_add_slot(d, s, (struct slot){.is_reg = true, .row = v.scalars[i].low, .bits = 64});
-    if (v.scalars[i].high != NO_ROW) ir_add_slot(d, s, (struct slot){.is_reg = true, .row = v.scalars[i].high, .bits = 64});
+    if (v.scalars[i].high != NO_ROW)
+      ir_add_slot(d, s, (struct slot){.is_reg = true, .row = v.scalars[i].high, .bits = 64});
   }
 }
 
@@ -356,33 +391,42 @@ static void decode_function_call(struct ir_decoder *d) {
   struct ir_slots arguments = {0}, results = {0};
   struct nvm_value callee = call_callee(d->f, &d->i);
   struct nvm_type type = call_site_of(d->f, &d->i)->function_type;
-  uint32_t count = call_arg_count(d->f, &d->i), fixed = (uint32_t)type_info(&d->m->types, type)->count;
+  uint32_t count = call_arg_count(d->f, &d->i),
+           fixed = (uint32_t)type_info(&d->m->types, type)->count;
   bool variadic = type_info(&d->m->types, type)->flags & TYPE_VARIADIC;
   uint32_t saved = variadic ? d->d.func->rows++ : 0;
   if (!c) return;
   if (variadic) ir_emit(d, INST_PLAIN, run_stack_save, NULL)->d = saved;
-  for (uint32_t k = 0; k < count && (!variadic || k < fixed); k++) ir_add_slots(d, &arguments, ir_operand(d, k));
+  for (uint32_t k = 0; k < count && (!variadic || k < fixed); k++)
+    ir_add_slots(d, &arguments, ir_operand(d, k));
   if (variadic) ir_add_slots(d, &arguments, emit_variadic(d, fixed, count));
   if (d->i.type.index != TYPE_VOID.index) ir_add_slots(d, &results, ir_result(d));
   c->arguments = arguments.data;
   c->argument_count = arguments.count;
   c->results = results.data;
   c->result_count = results.count;
-  if (value_kind(callee) == VALUE_FUNCTION) c->callee = d->d.sim->funcs.data[d->program->code[value_index(callee)]];
+  if (value_kind(callee) == VALUE_FUNCTION)
+    c->callee = d->d.sim->funcs.data[d->program->code[value_index(callee)]];
   else c->pointer = ir_value_of(d, callee).scalars[0].low;
   ir_emit(d, INST_CALL, NULL, NULL)->call = c;
   if (variadic) ir_emit(d, INST_MEMORY, run_stack_restore, NULL)->a = saved;
 }
 
-/* --- handlers ------------------------------------------------------------------------------------------------------- */
+/* --- handlers
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 static void do_nothing(struct ir_decoder *d) { (void)d; }
 static void do_forward(struct ir_decoder *d) { ir_emit_moves(d, ir_result(d), ir_operand(d, 0)); }
-static void give_number(struct ir_decoder *d, nvm_u128 number) { ir_emit_moves(d, ir_result(d), ir_number(d, d->i.type, number)); }
+static void give_number(struct ir_decoder *d, nvm_u128 number) {
+  ir_emit_moves(d, ir_result(d), ir_number(d, d->i.type, number));
+}
 static void do_undefined(struct ir_decoder *d) { give_number(d, 0); }
 
 /* "@number(1)" */
-static void do_number(struct ir_decoder *d) { give_number(d, intrinsic_table[intrinsic_of(d, &d->i)].ptx[8] == '1'); }
+static void do_number(struct ir_decoder *d) {
+  give_number(d, intrinsic_table[intrinsic_of(d, &d->i)].ptx[8] == '1');
+}
 
 static void do_objectsize(struct ir_decoder *d) {
   nvm_u128 least = 0;
@@ -394,7 +438,9 @@ static void do_is_constant(struct ir_decoder *d) {
   give_number(d, value_kind(inst_operand(d->f, &d->i, 0)) == VALUE_CONST);
 }
 
-static void do_cast_space(struct ir_decoder *d) { ir_emit_cast_space(d, inst_operand(d->f, &d->i, 0), d->i.type); }
+static void do_cast_space(struct ir_decoder *d) {
+  ir_emit_cast_space(d, inst_operand(d->f, &d->i, 0), d->i.type);
+}
 
 static void do_ptrmask(struct ir_decoder *d) {
   struct ir_op op = {.op = OP_AND, .d = ir_result(d), .count = 2};
@@ -407,7 +453,8 @@ static uint8_t window_of_operand(const struct ir_decoder *d, uint32_t k) {
 
 /* in: to, from, bytes; NULL: the operands. */
 static void emit_copy(struct ir_decoder *d, const struct ir_value *operands) {
-  struct inst *in = ir_emit(d, INST_MEMORY, ir_run_copy, &(struct ir_op){.in = operands, .count = 3});
+  struct inst *in =
+      ir_emit(d, INST_MEMORY, ir_run_copy, &(struct ir_op){.in = operands, .count = 3});
   in->window = window_of_operand(d, 0);
   in->dest_bits = window_of_operand(d, 1);
 }
@@ -415,7 +462,8 @@ static void emit_copy(struct ir_decoder *d, const struct ir_value *operands) {
 static void do_copy(struct ir_decoder *d) { emit_copy(d, NULL); }
 
 static void do_set(struct ir_decoder *d) {
-  ir_emit(d, INST_MEMORY, ir_run_set, &(struct ir_op){.count = 3})->window = window_of_operand(d, 0);
+  ir_emit(d, INST_MEMORY, ir_run_set, &(struct ir_op){.count = 3})->window =
+      window_of_operand(d, 0);
 }
 
 static void do_load(struct ir_decoder *d) {
@@ -456,7 +504,10 @@ static void do_va_copy(struct ir_decoder *d) {
 }
 
 static void do_reduce(struct ir_decoder *d) {
-  struct ir_op op = {.op = OP_COUNT, .flags = d->i.flags & INST_FAST, .d = ir_result(d), .count = call_arg_count(d->f, &d->i)};
+  struct ir_op op = {.op = OP_COUNT,
+                     .flags = d->i.flags & INST_FAST,
+                     .d = ir_result(d),
+                     .count = call_arg_count(d->f, &d->i)};
   enum intrinsic_id id = intrinsic_of(d, &d->i);
   if (id == INTRINSIC_vector_reduce_fadd) op.op = OP_FADD;
   else if (id == INTRINSIC_vector_reduce_fmul) op.op = OP_FMUL;
@@ -465,7 +516,8 @@ static void do_reduce(struct ir_decoder *d) {
 }
 
 static void do_approximate(struct ir_decoder *d) {
-  struct ir_op op = {.intrinsic = intrinsic_of(d, &d->i), .d = ir_result(d), .count = call_arg_count(d->f, &d->i)};
+  struct ir_op op = {
+      .intrinsic = intrinsic_of(d, &d->i), .d = ir_result(d), .count = call_arg_count(d->f, &d->i)};
   bool is_double = op.d.count && type_equal(op.d.scalars[0].type, TYPE_DOUBLE);
   bool known = strcmp(intrinsic_table[op.intrinsic].ptx, "@approximate(APPROX_NONE)") != 0;
   if (is_double || !known) d->bad = "calls a function that GPUs have no instruction for";
@@ -476,16 +528,26 @@ static const struct handler {
   const char *name; /* with what follows it, up to its length */
   void (*decode)(struct ir_decoder *d);
 } handlers[] = {
-    {"@nothing", do_nothing},         {"@prefetch", do_nothing},
-    {"@undefined", do_undefined},     {"@forward", do_forward},
-    {"@number", do_number},           {"@objectsize", do_objectsize},
-    {"@is_constant", do_is_constant}, {"@reflect", do_undefined},
-    {"@address_cast", do_cast_space}, {"@ptrmask", do_ptrmask},
-    {"@memcpy", do_copy},             {"@memset", do_set},
-    {"@load_read_only", do_load},     {"@stack_save", do_stack_save},
-    {"@va_start", do_va_start},       {"@va_copy", do_va_copy},
-    {"@stack_restore", do_stack_restore}, {"@reduce", do_reduce},
-    {"@approximate", do_approximate}, {"@tanh_approx", do_approximate},
+    {"@nothing", do_nothing},
+    {"@prefetch", do_nothing},
+    {"@undefined", do_undefined},
+    {"@forward", do_forward},
+    {"@number", do_number},
+    {"@objectsize", do_objectsize},
+    {"@is_constant", do_is_constant},
+    {"@reflect", do_undefined},
+    {"@address_cast", do_cast_space},
+    {"@ptrmask", do_ptrmask},
+    {"@memcpy", do_copy},
+    {"@memset", do_set},
+    {"@load_read_only", do_load},
+    {"@stack_save", do_stack_save},
+    {"@va_start", do_va_start},
+    {"@va_copy", do_va_copy},
+    {"@stack_restore", do_stack_restore},
+    {"@reduce", do_reduce},
+    {"@approximate", do_approximate},
+    {"@tanh_approx", do_approximate},
     {"@float_pair(PAIR_SINCOS", do_approximate},
 };
 
@@ -509,14 +571,16 @@ static bool emit_evaluated(struct ir_decoder *d, enum intrinsic_id id) {
     d->bad = "has an exponent that is no i32";
     return true;
   }
-  struct ir_op op = {.intrinsic = id, .flags = d->i.flags & INST_FAST, .d = to, .count = count, .aux = to.count};
+  struct ir_op op = {
+      .intrinsic = id, .flags = d->i.flags & INST_FAST, .d = to, .count = count, .aux = to.count};
   if (id == INTRINSIC_nvvm_sqrt_f) op.intrinsic = INTRINSIC_sqrt;
   if (type_kind(&d->m->types, d->i.type) == TY_STRUCT) op.aux = to.count / 2;
   if (from.count != op.aux || !eval_intrinsic_lane(d->m, op.intrinsic, op.flags, to.scalars[0].type,
                                                    from.scalars[0].type, zeros, count, out))
     return false;
   bool fuses = id == INTRINSIC_fma || id == INTRINSIC_fmuladd;
-  ir_emit(d, INST_PLAIN, ir_run_eval_intrinsic, &op)->fn = fuses ? ir_host_function(d, OP_CALL, op.flags, d->i.type) : NULL;
+  ir_emit(d, INST_PLAIN, ir_run_eval_intrinsic, &op)->fn =
+      fuses ? ir_host_function(d, OP_CALL, op.flags, d->i.type) : NULL;
   return true;
 }
 

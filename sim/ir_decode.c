@@ -2,13 +2,14 @@
  *
  * Blocks stand in the order of ir_order.c. A phi has rows of its own; what comes over an edge is
  * copied into them by one instruction before the branch, under the branch's condition, so that no
- * block has to be put on the edge (a switch gets such blocks behind it). An instruction that nothing
- * knows becomes one that reports when it is reached, as for PTX. Calls are in ir_call.c. */
+ * block has to be put on the edge (a switch gets such blocks behind it). An instruction that
+ * nothing knows becomes one that reports when it is reached, as for PTX. Calls are in ir_call.c. */
 #include "sim/ir.h"
 
 #include <string.h>
 
-/* --- values ----------------------------------------------------------------------------------------- */
+/* --- values
+ * ----------------------------------------------------------------------------------------- */
 
 static struct ir_value no_value(struct ir_decoder *d, const char *why) {
   static const struct ir_scalar none = {0, NO_ROW, {0}};
@@ -21,7 +22,8 @@ static const char too_large[] = "has a value of too many scalars";
 static struct ir_scalar *new_scalars(struct ir_decoder *d, struct nvm_type type, uint32_t *count) {
   const struct ir_shape *shape = ir_shape_of(d->d.sim, type);
   struct ir_scalar *s = shape ? decode_alloc(&d->d, (shape->count + 1) * sizeof *s) : NULL;
-  for (uint32_t i = 0; s && i < shape->count; i++) s[i] = (struct ir_scalar){0, NO_ROW, shape->pieces[i].type};
+  for (uint32_t i = 0; s && i < shape->count; i++)
+    s[i] = (struct ir_scalar){0, NO_ROW, shape->pieces[i].type};
   if (s) *count = shape->count;
   return s;
 }
@@ -37,9 +39,11 @@ struct ir_value ir_new_value(struct ir_decoder *d, struct nvm_type type) {
   return (struct ir_value){s, count};
 }
 
-static struct ir_scalar constant_scalar(struct ir_decoder *d, struct nvm_type type, struct eval_lane v) {
+static struct ir_scalar constant_scalar(struct ir_decoder *d, struct nvm_type type,
+                                        struct eval_lane v) {
   struct ir_scalar s = {decode_constant(&d->d, (uint64_t)v.bits), NO_ROW, type};
-  if (type_scalar_bits(&d->m->types, type) > 64) s.high = decode_constant(&d->d, (uint64_t)(v.bits >> 64));
+  if (type_scalar_bits(&d->m->types, type) > 64)
+    s.high = decode_constant(&d->d, (uint64_t)(v.bits >> 64));
   if (!v.poison) return s;
   d->uses_poison = true;
   s.low = d->poison_row;
@@ -51,7 +55,8 @@ static struct ir_value constant_value(struct ir_decoder *d, struct nvm_value v) 
   struct ir_scalar *s = new_scalars(d, value_type(d->f, v), &count);
   struct eval_lane *lanes = s ? decode_alloc(&d->d, (count + 1) * sizeof *lanes) : NULL;
   if (!lanes) return no_value(d, too_large);
-  if (!ir_constant(d->d.sim, v, lanes, count)) return no_value(d, "has a constant whose value is not known");
+  if (!ir_constant(d->d.sim, v, lanes, count))
+    return no_value(d, "has a constant whose value is not known");
   for (uint32_t i = 0; i < count; i++) s[i] = constant_scalar(d, s[i].type, lanes[i]);
   return (struct ir_value){s, count};
 }
@@ -75,14 +80,17 @@ static struct ir_value remembered(struct ir_decoder *d, struct ir_value *at, str
 struct ir_value ir_value_of(struct ir_decoder *d, struct nvm_value v) {
   uint32_t i = value_index(v);
   if (value_kind(v) == VALUE_INST) return remembered(d, &d->values[i], d->f->insts.data[i].type);
-  if (value_kind(v) == VALUE_ARG) return remembered(d, &d->arguments[i], function_arg_type(d->f, i));
+  if (value_kind(v) == VALUE_ARG)
+    return remembered(d, &d->arguments[i], function_arg_type(d->f, i));
   return constant_value(d, v);
 }
 
 struct ir_value ir_operand(struct ir_decoder *d, uint32_t k) {
   return ir_value_of(d, inst_operand(d->f, &d->i, k));
 }
-struct ir_value ir_result(struct ir_decoder *d) { return ir_value_of(d, value_of_inst(d->id)); }
+struct ir_value ir_result(struct ir_decoder *d) {
+  return ir_value_of(d, value_of_inst(d->id));
+}
 struct ir_value ir_slice(struct ir_value v, uint32_t first, uint32_t count) {
   return (struct ir_value){v.scalars + first, count};
 }
@@ -91,7 +99,8 @@ static struct nvm_type operand_type(const struct ir_decoder *d, uint32_t k) {
   return value_type(d->f, inst_operand(d->f, &d->i, k));
 }
 
-/* --- emitting --------------------------------------------------------------------------------------- */
+/* --- emitting
+ * --------------------------------------------------------------------------------------- */
 
 static const struct ir_value *operands(struct ir_decoder *d, uint32_t count) {
   struct ir_value *in = decode_alloc(&d->d, (count + 1) * sizeof *in);
@@ -99,8 +108,14 @@ static const struct ir_value *operands(struct ir_decoder *d, uint32_t count) {
   return in;
 }
 
-struct inst *ir_emit(struct ir_decoder *d, enum inst_kind kind, inst_run *run, const struct ir_op *ir) {
-  struct inst in = {.kind = (uint8_t)kind, .run = run, .d = NO_ROW, .d2 = NO_ROW, .guard = d->guard, .flip = d->flip};
+struct inst *ir_emit(struct ir_decoder *d, enum inst_kind kind, inst_run *run,
+                     const struct ir_op *ir) {
+  struct inst in = {.kind = (uint8_t)kind,
+                    .run = run,
+                    .d = NO_ROW,
+                    .d2 = NO_ROW,
+                    .guard = d->guard,
+                    .flip = d->flip};
   in.entry = d->id.index;
   in.line = ir_line(d->program, d->id.index ? d->f->positions.data[d->id.index] : 0);
   in.a = in.b = in.c = decode_constant(&d->d, 0);
@@ -145,7 +160,8 @@ void ir_emit_moves(struct ir_decoder *d, struct ir_value to, struct ir_value fro
   emit_moves(d, to, from);
 }
 
-/* --- control flow ------------------------------------------------------------------------------------ */
+/* --- control flow
+ * ------------------------------------------------------------------------------------ */
 
 /* What the phis of `to` get from block `from`. */
 static struct nvm_value phi_value(const struct nvm_function *f, const struct nvm_inst *phi,
@@ -178,17 +194,22 @@ static void emit_edge(struct ir_decoder *d, struct nvm_block to) {
     struct ir_value from = ir_value_of(d, source);
     if (d->bad) return;
     for (uint32_t i = 0; i < v.count; i++)
-      if (!VEC_PUSH(a, &targets, v.scalars[i]) || !VEC_PUSH(a, &sources, from.scalars[i])) d->d.failed = true;
+      if (!VEC_PUSH(a, &targets, v.scalars[i]) || !VEC_PUSH(a, &sources, from.scalars[i]))
+        d->d.failed = true;
   }
   if (!d->d.failed)
-    ir_emit_moves(d, (struct ir_value){targets.data, targets.count}, (struct ir_value){sources.data, sources.count});
+    ir_emit_moves(d, (struct ir_value){targets.data, targets.count},
+                  (struct ir_value){sources.data, sources.count});
 }
 
-static void emit_jump(struct ir_decoder *d, uint32_t label) { ir_emit(d, INST_BRANCH, NULL, NULL)->imm = label; }
+static void emit_jump(struct ir_decoder *d, uint32_t label) {
+  ir_emit(d, INST_BRANCH, NULL, NULL)->imm = label;
+}
 
 static void decode_conditional(struct ir_decoder *d, struct nvm_block next) {
   uint32_t pred = d->d.func->preds++;
-  struct nvm_block to[2] = {block_successor(d->f, d->i.block, 0), block_successor(d->f, d->i.block, 1)};
+  struct nvm_block to[2] = {block_successor(d->f, d->i.block, 0),
+                            block_successor(d->f, d->i.block, 1)};
   ir_emit(d, INST_MEMORY, ir_run_test, &(struct ir_op){.count = 1})->d = pred;
   d->guard = pred + 1;
   for (int k = 0; k < 2; k++) {
@@ -235,26 +256,32 @@ static void decode_switch(struct ir_decoder *d) {
 
 static void decode_terminator(struct ir_decoder *d, struct nvm_block next) {
   switch ((enum op)d->i.op) {
-  case OP_BR:
-    emit_edge(d, block_successor(d->f, d->i.block, 0));
-    if (block_successor(d->f, d->i.block, 0).index != next.index)
-      emit_jump(d, d->labels[block_successor(d->f, d->i.block, 0).index]);
-    break;
-  case OP_CONDBR: decode_conditional(d, next); break;
-  case OP_SWITCH: decode_switch(d); break;
-  case OP_RET:
-    if (d->i.operand_count) ir_emit_moves(d, d->results, ir_operand(d, 0));
-    ir_emit(d, INST_RETURN, NULL, NULL);
-    break;
-  default: ir_emit(d, INST_MEMORY, ir_run_unreachable, NULL); break;
+    case OP_BR:
+      emit_edge(d, block_successor(d->f, d->i.block, 0));
+      if (block_successor(d->f, d->i.block, 0).index != next.index)
+        emit_jump(d, d->labels[block_successor(d->f, d->i.block, 0).index]);
+      break;
+    case OP_CONDBR: decode_conditional(d, next); break;
+    case OP_SWITCH: decode_switch(d); break;
+    case OP_RET:
+      if (d->i.operand_count) ir_emit_moves(d, d->results, ir_operand(d, 0));
+      ir_emit(d, INST_RETURN, NULL, NULL);
+      break;
+    default: ir_emit(d, INST_MEMORY, ir_run_unreachable, NULL); break;
   }
 }
 
-/* --- instructions -------------------------------------------------------------------------------------- */
+/* --- instructions
+ * -------------------------------------------------------------------------------------- */
 
-lane_fn *ir_host_function(const struct ir_decoder *d, enum op op, uint16_t flags, struct nvm_type type) {
+lane_fn *ir_host_function(const struct ir_decoder *d, enum op op, uint16_t flags,
+                          struct nvm_type type) {
   enum type_kind kind = type_kind(&d->m->types, type_scalar(&d->m->types, type));
-  enum ptx_op same = op == OP_FADD ? PTX_ADD : op == OP_FSUB ? PTX_SUB : op == OP_FMUL ? PTX_MUL : op == OP_FDIV ? PTX_DIV : PTX_FMA;
+  enum ptx_op same = op == OP_FADD   ? PTX_ADD
+                     : op == OP_FSUB ? PTX_SUB
+                     : op == OP_FMUL ? PTX_MUL
+                     : op == OP_FDIV ? PTX_DIV
+                                     : PTX_FMA;
   bool is_one = op == OP_CALL || (same != PTX_FMA && op_is_binary(op));
   if (!is_one || flags & (INST_NNAN | INST_NINF) || !eval_is_float_kind(kind)) return NULL;
   return scalar_host(d->d.sim, same, eval_format(kind));
@@ -270,14 +297,17 @@ static void set_conversion(struct ir_decoder *d, struct inst *in, enum op op) {
     in->is_signed2 = op == OP_SITOFP;
   }
   if (op == OP_FPEXT || op == OP_FPTRUNC)
-    in->fn = scalar_host_convert(d->d.sim, eval_format(type_kind(t, to)), eval_format(type_kind(t, from)));
+    in->fn = scalar_host_convert(d->d.sim, eval_format(type_kind(t, to)),
+                                 eval_format(type_kind(t, from)));
 }
 
 static void decode_eval(struct ir_decoder *d, enum op op, uint16_t flags) {
   bool may_fail = op == OP_UDIV || op == OP_SDIV || op == OP_UREM || op == OP_SREM;
-  struct ir_op ir = {.op = op, .flags = flags, .aux = d->i.aux, .d = ir_result(d), .count = d->i.operand_count};
+  struct ir_op ir = {
+      .op = op, .flags = flags, .aux = d->i.aux, .d = ir_result(d), .count = d->i.operand_count};
   bool computes = op_is_binary(op) || op == OP_FCMP || op == OP_FPEXT || op == OP_FPTRUNC;
-  ir.flushes = computes && type_equal(type_scalar(&d->m->types, operand_type(d, 0)), TYPE_FLOAT) && function_flushes_f32(d->f);
+  ir.flushes = computes && type_equal(type_scalar(&d->m->types, operand_type(d, 0)), TYPE_FLOAT) &&
+               function_flushes_f32(d->f);
   lane_fn *fn = ir.flushes ? NULL : ir_host_function(d, op, flags, operand_type(d, 0));
   struct inst *in = ir_emit(d, may_fail ? INST_MEMORY : INST_PLAIN, ir_run_eval, &ir);
   in->fn = fn;
@@ -296,8 +326,7 @@ static void decode_cast(struct ir_decoder *d) {
     decode_eval(d, to_bits > from_bits ? OP_ZEXT : to_bits < from_bits ? OP_TRUNC : OP_BITCAST, 0);
   else if (op == OP_BITCAST && (to.count != from.count || to_bits != from_bits))
     ir_emit(d, INST_PLAIN, ir_run_bitcast, &(struct ir_op){.d = to, .count = 1});
-  else if (op == OP_ADDRSPACECAST)
-    ir_emit_cast_space(d, inst_operand(d->f, &d->i, 0), d->i.type);
+  else if (op == OP_ADDRSPACECAST) ir_emit_cast_space(d, inst_operand(d->f, &d->i, 0), d->i.type);
   else decode_eval(d, op, d->i.flags);
 }
 
@@ -329,19 +358,22 @@ static void decode_gep(struct ir_decoder *d) {
       struct nvm_value v = inst_operand(d->f, &d->i, k);
       if (type_is_vector(&d->m->types, value_type(d->f, v))) v = const_element(d->m, v, 0);
       const_is_int(d->m, v, &index);
-      scales[k] = -1 - (int64_t)layout_member_offset(&d->m->layout, &d->m->types, type, (uint32_t)index);
+      scales[k] =
+          -1 - (int64_t)layout_member_offset(&d->m->layout, &d->m->types, type, (uint32_t)index);
       type = type_member(&d->m->types, type, (uint32_t)index);
       continue;
     }
     if (k > 1) type = type_info(&d->m->types, type)->element;
     scales[k] = (int64_t)layout_alloc_size(&d->m->layout, &d->m->types, type);
   }
-  struct ir_op op = {.flags = d->i.flags, .d = ir_result(d), .count = count, .scales = scales, .terms = terms};
+  struct ir_op op = {
+      .flags = d->i.flags, .d = ir_result(d), .count = count, .scales = scales, .terms = terms};
   ir_emit(d, INST_PLAIN, ir_run_gep, &op);
 }
 
 /* The number of the scalar that `count` constant indices name in an aggregate. */
-static uint32_t member_scalar(struct ir_decoder *d, struct nvm_type type, uint32_t first, uint32_t count) {
+static uint32_t member_scalar(struct ir_decoder *d, struct nvm_type type, uint32_t first,
+                              uint32_t count) {
   uint32_t at = 0;
   for (uint32_t k = first; k < first + count; k++) {
     nvm_u128 index = 0;
@@ -355,7 +387,8 @@ static uint32_t member_scalar(struct ir_decoder *d, struct nvm_type type, uint32
   return at;
 }
 
-static void emit_replaced(struct ir_decoder *d, struct ir_value whole, struct ir_value part, uint32_t at) {
+static void emit_replaced(struct ir_decoder *d, struct ir_value whole, struct ir_value part,
+                          uint32_t at) {
   struct ir_scalar *s = decode_alloc(&d->d, (whole.count + 1) * sizeof *s);
   if (!s || d->bad) return;
   memcpy(s, whole.scalars, whole.count * sizeof *s);
@@ -368,7 +401,8 @@ static void decode_element(struct ir_decoder *d) {
   struct ir_value vector = ir_operand(d, 0);
   nvm_u128 index;
   if (d->bad) return;
-  if (!const_is_int(d->m, inst_operand(d->f, &d->i, insert ? 2 : 1), &index) || index >= vector.count) {
+  if (!const_is_int(d->m, inst_operand(d->f, &d->i, insert ? 2 : 1), &index) ||
+      index >= vector.count) {
     struct ir_op op = {.d = ir_result(d), .count = d->i.operand_count};
     ir_emit(d, INST_PLAIN, insert ? ir_run_insert : ir_run_extract, &op);
   } else if (insert) {
@@ -391,7 +425,8 @@ static void decode_shuffle(struct ir_decoder *d) {
   ir_emit_moves(d, to, (struct ir_value){s, to.count});
 }
 
-/* --- memory ---------------------------------------------------------------------------------------------- */
+/* --- memory
+ * ---------------------------------------------------------------------------------------------- */
 
 bool ir_set_access(struct ir_decoder *d, struct ir_op *op, struct nvm_type type, uint64_t align) {
   const struct ir_shape *shape = ir_shape_of(d->d.sim, type);
@@ -433,35 +468,39 @@ static void decode_alloca(struct ir_decoder *d) {
   struct nvm_type type = {d->i.aux};
   struct ir_op op = {.d = ir_result(d), .count = 1};
   op.bytes = layout_alloc_size(&d->m->layout, &d->m->types, type);
-  op.align = layout_written_align(&d->m->layout, &d->m->types, type, d->i.flags & ALLOCA_ALIGN_MASK);
+  op.align =
+      layout_written_align(&d->m->layout, &d->m->types, type, d->i.flags & ALLOCA_ALIGN_MASK);
   struct inst *in = ir_emit(d, INST_MEMORY, ir_run_alloca, &op);
   in->imm = space_of_type(d, d->i.type) == 0 ? (int64_t)window_base(WINDOW_LOCAL) : 0;
 }
 
 static void decode_other(struct ir_decoder *d) {
   switch ((enum op)d->i.op) {
-  case OP_ALLOCA: decode_alloca(d); break;
-  case OP_LOAD: decode_access(d, ir_run_load, 0, -1); break;
-  case OP_STORE: decode_access(d, ir_run_store, 1, 0); break;
-  case OP_CMPXCHG: decode_access(d, ir_run_cmpxchg, 0, 1); break;
-  case OP_ATOMICRMW: decode_access(d, ir_run_atomicrmw, 0, 1); break;
-  case OP_VA_ARG: decode_access(d, ir_run_va_arg, 0, -1); break;
-  case OP_GEP: decode_gep(d); break;
-  case OP_CALL: ir_decode_call(d); break;
-  case OP_EXTRACTELEMENT: case OP_INSERTELEMENT: decode_element(d); break;
-  case OP_SHUFFLEVECTOR: decode_shuffle(d); break;
-  case OP_EXTRACTVALUE: {
-    uint32_t at = member_scalar(d, operand_type(d, 0), 1, d->i.operand_count - 1);
-    struct ir_value to = ir_result(d);
-    ir_emit_moves(d, to, ir_slice(ir_operand(d, 0), at, to.count));
-    break;
-  }
-  case OP_INSERTVALUE:
-    emit_replaced(d, ir_operand(d, 0), ir_operand(d, 1), member_scalar(d, d->i.type, 2, d->i.operand_count - 2));
-    break;
-  case OP_FENCE: set_strength(d, ir_emit(d, INST_PLAIN, run_fence, NULL)); break;
-  case OP_PHI: case OP_DBG_RECORD: break;
-  default: d->bad = "is not executed"; break;
+    case OP_ALLOCA: decode_alloca(d); break;
+    case OP_LOAD: decode_access(d, ir_run_load, 0, -1); break;
+    case OP_STORE: decode_access(d, ir_run_store, 1, 0); break;
+    case OP_CMPXCHG: decode_access(d, ir_run_cmpxchg, 0, 1); break;
+    case OP_ATOMICRMW: decode_access(d, ir_run_atomicrmw, 0, 1); break;
+    case OP_VA_ARG: decode_access(d, ir_run_va_arg, 0, -1); break;
+    case OP_GEP: decode_gep(d); break;
+    case OP_CALL: ir_decode_call(d); break;
+    case OP_EXTRACTELEMENT:
+    case OP_INSERTELEMENT: decode_element(d); break;
+    case OP_SHUFFLEVECTOR: decode_shuffle(d); break;
+    case OP_EXTRACTVALUE: {
+      uint32_t at = member_scalar(d, operand_type(d, 0), 1, d->i.operand_count - 1);
+      struct ir_value to = ir_result(d);
+      ir_emit_moves(d, to, ir_slice(ir_operand(d, 0), at, to.count));
+      break;
+    }
+    case OP_INSERTVALUE:
+      emit_replaced(d, ir_operand(d, 0), ir_operand(d, 1),
+                    member_scalar(d, d->i.type, 2, d->i.operand_count - 2));
+      break;
+    case OP_FENCE: set_strength(d, ir_emit(d, INST_PLAIN, run_fence, NULL)); break;
+    case OP_PHI:
+    case OP_DBG_RECORD: break;
+    default: d->bad = "is not executed"; break;
   }
 }
 
@@ -473,7 +512,8 @@ static void decode_instruction(struct ir_decoder *d, struct nvm_inst_id id, stru
   enum op op = (enum op)d->i.op;
   if (op_is_terminator(op)) decode_terminator(d, next);
   else if (op_is_cast(op)) decode_cast(d);
-  else if (op_is_binary(op) || op == OP_FNEG || op == OP_ICMP || op == OP_FCMP || op == OP_SELECT || op == OP_FREEZE)
+  else if (op_is_binary(op) || op == OP_FNEG || op == OP_ICMP || op == OP_FCMP || op == OP_SELECT ||
+           op == OP_FREEZE)
     decode_eval(d, op, d->i.flags);
   else decode_other(d);
   d->guard = d->flip = 0;
@@ -482,7 +522,8 @@ static void decode_instruction(struct ir_decoder *d, struct nvm_inst_id id, stru
   ir_emit(d, INST_BAD, NULL, NULL)->call = (const void *)d->bad;
 }
 
-/* --- functions --------------------------------------------------------------------------------------------- */
+/* --- functions
+ * --------------------------------------------------------------------------------------------- */
 
 static const struct nvm_attr *byval_of(const struct ir_decoder *d, uint32_t i) {
   return function_parameter_attribute(d->f, i, ATTR_BYVAL);
@@ -500,7 +541,8 @@ static void kernel_parameter(struct ir_decoder *d, uint32_t i) {
   struct func *f = d->d.func;
   const struct nvm_attr *byval = byval_of(d, i);
   struct nvm_type type = byval ? byval->type : function_arg_type(d->f, i);
-  uint64_t align = attrset_align(&d->m->attributes, attrlist_parameter(&d->m->attributes, d->f->attributes, i));
+  uint64_t align =
+      attrset_align(&d->m->attributes, attrlist_parameter(&d->m->attributes, d->f->attributes, i));
   if (!byval || align == 0) align = layout_align(&d->m->layout, &d->m->types, type);
   uint64_t at = (f->kernel_param_bytes + align - 1) / align * align;
   uint64_t bytes = layout_alloc_size(&d->m->layout, &d->m->types, type);
@@ -508,7 +550,8 @@ static void kernel_parameter(struct ir_decoder *d, uint32_t i) {
   ir_add_slot(d, &d->formals, (struct slot){.offset = (uint32_t)at, .bytes = (uint32_t)bytes});
   bool in_place = byval && ir_window(space_of_type(d, function_arg_type(d->f, i))) == WINDOW_PARAM;
   if (in_place || (byval && is_grid_constant(d, i))) {
-    ir_emit_moves(d, ir_value_of(d, value_of_arg(i)), ir_number(d, TYPE_I64, at + (in_place ? 0 : window_base(WINDOW_PARAM))));
+    ir_emit_moves(d, ir_value_of(d, value_of_arg(i)),
+                  ir_number(d, TYPE_I64, at + (in_place ? 0 : window_base(WINDOW_PARAM))));
     return;
   }
   struct ir_op op = {.d = ir_value_of(d, value_of_arg(i))};
@@ -526,7 +569,8 @@ static void device_parameter(struct ir_decoder *d, uint32_t i) {
   if (!byval) return;
   struct ir_op op = {.d = v, .align = layout_align(&d->m->layout, &d->m->types, byval->type)};
   op.bytes = layout_alloc_size(&d->m->layout, &d->m->types, byval->type);
-  ir_emit(d, INST_MEMORY, ir_run_byval, &op)->window = (uint8_t)ir_window(space_of_type(d, function_arg_type(d->f, i)));
+  ir_emit(d, INST_MEMORY, ir_run_byval, &op)->window =
+      (uint8_t)ir_window(space_of_type(d, function_arg_type(d->f, i)));
 }
 
 static void decode_parameters(struct ir_decoder *d) {
@@ -550,7 +594,8 @@ static void decode_parameters(struct ir_decoder *d) {
 
 /* Labels of the blocks and of the edges of switches. */
 static void make_labels(struct ir_decoder *d, const struct nvm_block *order, uint32_t count) {
-  for (uint32_t k = 0; k < count; k++) d->labels[order[k].index] = ptx_new_label(&d->pf, (struct nvm_str){0});
+  for (uint32_t k = 0; k < count; k++)
+    d->labels[order[k].index] = ptx_new_label(&d->pf, (struct nvm_str){0});
   for (uint32_t k = 0; k < count; k++) {
     struct nvm_inst_id last = block_terminator(d->f, order[k]);
     if (function_inst(d->f, last)->op != OP_SWITCH) continue;
@@ -578,7 +623,8 @@ static bool prepare(struct ir_decoder *d, const struct nvm_block *order, uint32_
 }
 
 enum nvm_status ir_decode_function(struct sim *s, struct func *func) {
-  struct ir_decoder d = {.d = {.sim = s, .func = func}, .f = func->ir, .m = s->ir->module, .program = s->ir};
+  struct ir_decoder d = {
+      .d = {.sim = s, .func = func}, .f = func->ir, .m = s->ir->module, .program = s->ir};
   uint32_t count;
   ptx_function_init(&d.pf, &s->ir->names, &s->arena);
   d.d.f = &d.pf;

@@ -1,5 +1,6 @@
-/* What a warp does with instructions of IR that compute: every lane asks ir/eval.c, which alone knows
- * what an op means. Poison travels with the values; where it would decide something it is a finding. */
+/* What a warp does with instructions of IR that compute: every lane asks ir/eval.c, which alone
+ * knows what an op means. Poison travels with the values; where it would decide something it is a
+ * finding. */
 #include "sim/ir.h"
 
 #include <string.h>
@@ -8,7 +9,8 @@
 
 static const struct nvm_module *module_of(const struct warp *w) { return w->sim->ir->module; }
 
-/* --- arithmetic --------------------------------------------------------------------------------------- */
+/* --- arithmetic
+ * --------------------------------------------------------------------------------------- */
 
 static void report_undefined(struct warp *w, unsigned lane, const struct ir_scalar *divisor) {
   if (!undefined_check(w, divisor->low, lane, "divides by")) return;
@@ -16,13 +18,15 @@ static void report_undefined(struct warp *w, unsigned lane, const struct ir_scal
   else sim_report(w, lane, SIM_UNDEFINED, "divides the smallest number by -1");
 }
 
-/* All lanes at once, where nothing can be poison: numbers of up to 64 bits, floats that the host computes. */
-static bool evaluate_row(struct warp *w, const struct inst *in, const struct ir_scalar *to, const struct ir_scalar **s,
-                         uint32_t mask) {
+/* All lanes at once, where nothing can be poison: numbers of up to 64 bits, floats that the host
+ * computes. */
+static bool evaluate_row(struct warp *w, const struct inst *in, const struct ir_scalar *to,
+                         const struct ir_scalar **s, uint32_t mask) {
   const struct ir_op *o = in->ir;
   if (w->frame->undefined || to->high != NO_ROW || s[0]->high != NO_ROW) return false;
   uint64_t *d = row_of(w, to->low);
-  const uint64_t *a = row_of(w, s[0]->low), *b = row_of(w, s[o->count > 1]->low), *c = row_of(w, s[o->count - 1]->low);
+  const uint64_t *a = row_of(w, s[0]->low), *b = row_of(w, s[o->count > 1]->low),
+                 *c = row_of(w, s[o->count - 1]->low);
   if (in->fn) {
     FOR_LANES(l, mask) d[l] = in->fn(in, a[l], b[l], c[l]);
     return true;
@@ -32,7 +36,8 @@ static bool evaluate_row(struct warp *w, const struct inst *in, const struct ir_
     return true;
   }
   if (mask != ALL_LANES || type_kind(&module_of(w)->types, s[0]->type) != TY_INT) return false;
-  uint32_t bits = type_scalar_bits(&module_of(w)->types, s[0]->type), to_bits = type_scalar_bits(&module_of(w)->types, to->type);
+  uint32_t bits = type_scalar_bits(&module_of(w)->types, s[0]->type),
+           to_bits = type_scalar_bits(&module_of(w)->types, to->type);
   return eval_row(o->op, o->flags, o->aux, bits, to_bits, a, c, d, LANES);
 }
 
@@ -53,7 +58,8 @@ void ir_run_eval(struct warp *w, const struct inst *in, uint32_t mask) {
         report_undefined(w, l, s[1]);
         return;
       }
-      if (o->flushes && type_equal(d->type, TYPE_FLOAT)) r.bits = evalfloat_flush(FLOAT_SINGLE, (uint64_t)r.bits);
+      if (o->flushes && type_equal(d->type, TYPE_FLOAT))
+        r.bits = evalfloat_flush(FLOAT_SINGLE, (uint64_t)r.bits);
       ir_put(w, d, l, r);
     }
   }
@@ -108,17 +114,19 @@ void ir_run_reduce(struct warp *w, const struct inst *in, uint32_t mask) {
 static double approximate(enum intrinsic_id id, double x, double y) {
   static const double log2_e = 0x1.71547652b82fep+0, log2_10 = 0x1.a934f0979a371p+1;
   switch (id) {
-  case INTRINSIC_sin: case INTRINSIC_sincos: return special_sin(x);
-  case INTRINSIC_cos: return special_cos(x);
-  case INTRINSIC_tan: return special_sin(x) / special_cos(x);
-  case INTRINSIC_tanh: case INTRINSIC_nvvm_tanh_approx: return special_tanh(x);
-  case INTRINSIC_exp: return special_exp2(x * log2_e);
-  case INTRINSIC_exp2: return special_exp2(x);
-  case INTRINSIC_exp10: return special_exp2(x * log2_10);
-  case INTRINSIC_log: return special_log2(x) / log2_e;
-  case INTRINSIC_log2: return special_log2(x);
-  case INTRINSIC_log10: return special_log2(x) / log2_10;
-  default: return special_exp2(y * special_log2(x)); /* pow */
+    case INTRINSIC_sin:
+    case INTRINSIC_sincos: return special_sin(x);
+    case INTRINSIC_cos: return special_cos(x);
+    case INTRINSIC_tan: return special_sin(x) / special_cos(x);
+    case INTRINSIC_tanh:
+    case INTRINSIC_nvvm_tanh_approx: return special_tanh(x);
+    case INTRINSIC_exp: return special_exp2(x * log2_e);
+    case INTRINSIC_exp2: return special_exp2(x);
+    case INTRINSIC_exp10: return special_exp2(x * log2_10);
+    case INTRINSIC_log: return special_log2(x) / log2_e;
+    case INTRINSIC_log2: return special_log2(x);
+    case INTRINSIC_log10: return special_log2(x) / log2_10;
+    default: return special_exp2(y * special_log2(x)); /* pow */
   }
 }
 
@@ -134,7 +142,8 @@ void ir_run_approximate(struct warp *w, const struct inst *in, uint32_t mask) {
     enum intrinsic_id id = i < lanes ? o->intrinsic : INTRINSIC_cos;
     enum float_format f = eval_format(type_kind(&module_of(w)->types, d->type));
     FOR_LANES(l, mask) {
-      struct eval_lane x = ir_get(w, ir_lane(&o->in[0], i % lanes), l), y = ir_get(w, ir_lane(&o->in[o->count - 1], i % lanes), l);
+      struct eval_lane x = ir_get(w, ir_lane(&o->in[0], i % lanes), l),
+                       y = ir_get(w, ir_lane(&o->in[o->count - 1], i % lanes), l);
       double r = approximate(id, as_double(f, x.bits), as_double(f, y.bits));
       uint64_t bits = evalfloat_convert(FLOAT_DOUBLE, f, EVALFLOAT_NEAREST, special_bits(r));
       ir_put(w, d, l, (struct eval_lane){bits, x.poison || y.poison});
@@ -142,7 +151,8 @@ void ir_run_approximate(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-/* --- moving -------------------------------------------------------------------------------------------- */
+/* --- moving
+ * -------------------------------------------------------------------------------------------- */
 
 static void move_row(struct warp *w, uint32_t to, uint32_t from, uint32_t mask) {
   uint64_t *d = row_of(w, to);
@@ -169,10 +179,10 @@ void ir_run_poison(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-/* Bits [at, at + count) of a value whose scalars lie one behind the other; poison if one is that gives
- * some. */
-static struct eval_lane read_bits(const struct warp *w, const struct ir_value *v, uint64_t at, uint32_t count,
-                                  unsigned lane) {
+/* Bits [at, at + count) of a value whose scalars lie one behind the other; poison if one is that
+ * gives some. */
+static struct eval_lane read_bits(const struct warp *w, const struct ir_value *v, uint64_t at,
+                                  uint32_t count, unsigned lane) {
   struct eval_lane r = {0, false};
   uint64_t begin = 0;
   for (uint32_t i = 0; i < v->count && begin < at + count; i++) {
@@ -232,7 +242,8 @@ void ir_run_extract(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   FOR_LANES(l, mask) {
     struct eval_lane index = ir_get(w, &o->in[1].scalars[0], l), v = {0, true};
-    if (!index.poison && index.bits < o->in[0].count) v = ir_get(w, &o->in[0].scalars[index.bits], l);
+    if (!index.poison && index.bits < o->in[0].count)
+      v = ir_get(w, &o->in[0].scalars[index.bits], l);
     ir_put(w, &o->d.scalars[0], l, v);
   }
 }
@@ -240,7 +251,8 @@ void ir_run_extract(struct warp *w, const struct inst *in, uint32_t mask) {
 void ir_run_insert(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   FOR_LANES(l, mask) {
-    struct eval_lane index = ir_get(w, &o->in[2].scalars[0], l), element = ir_get(w, &o->in[1].scalars[0], l);
+    struct eval_lane index = ir_get(w, &o->in[2].scalars[0], l),
+                     element = ir_get(w, &o->in[1].scalars[0], l);
     bool outside = index.poison || index.bits >= o->d.count;
     for (uint32_t i = 0; i < o->d.count; i++) {
       struct eval_lane v = i == index.bits ? element : ir_get(w, &o->in[0].scalars[i], l);
@@ -250,17 +262,21 @@ void ir_run_insert(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-/* --- addresses ------------------------------------------------------------------------------------------ */
+/* --- addresses
+ * ------------------------------------------------------------------------------------------ */
 
-/* All lanes at once, where it can't be poison: small indices that lead to the same object. False: else. */
+/* All lanes at once, where it can't be poison: small indices that lead to the same object. False:
+ * else. */
 static bool offset_row(struct warp *w, const struct ir_op *o, uint32_t i, uint32_t mask) {
   const uint64_t half = UINT64_C(1) << 31, *p = row_of(w, ir_lane(&o->in[0], i)->low);
   uint64_t *d = row_of(w, o->d.scalars[i].low), sum[LANES] = {0}, large[LANES] = {0}, bad = 0;
-  if (w->frame->undefined || o->flags & INST_NUW || bits_of(w, &o->d.scalars[i]) != 64) return false;
+  if (w->frame->undefined || o->flags & INST_NUW || bits_of(w, &o->d.scalars[i]) != 64)
+    return false;
   for (uint32_t k = 1; k < o->count; k++) {
     const struct ir_scalar *s = ir_lane(&o->in[k], i);
     int64_t scale = o->scales[k];
-    uint64_t fixed = scale < 0 ? (uint64_t)(-1 - scale) : 0, factor = scale < 0 ? 0 : (uint64_t)scale;
+    uint64_t fixed = scale < 0 ? (uint64_t)(-1 - scale) : 0,
+             factor = scale < 0 ? 0 : (uint64_t)scale;
     unsigned shift = 64 - bits_of(w, s);
     if (s->high != NO_ROW || factor >= half || fixed + half >= 2 * half) return false;
     const uint64_t *a = row_of(w, s->low);
@@ -290,7 +306,8 @@ void ir_run_gep(struct warp *w, const struct inst *in, uint32_t mask) {
         o->terms[k] = scale < 0 ? -1 - scale : eval_signed(index.bits, bits_of(w, s)) * scale;
         r.poison |= index.poison;
       }
-      r.bits = ir_offset(o->flags, bits_of(w, &o->d.scalars[i]), (uint64_t)p.bits, o->terms, terms, &r.poison);
+      r.bits = ir_offset(o->flags, bits_of(w, &o->d.scalars[i]), (uint64_t)p.bits, o->terms, terms,
+                         &r.poison);
       ir_put(w, &o->d.scalars[i], l, r);
     }
   }
@@ -299,15 +316,15 @@ void ir_run_gep(struct warp *w, const struct inst *in, uint32_t mask) {
 /* Null stays null in neither direction, as in PTX. */
 void ir_run_cast_space(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
-  for (uint32_t i = 0; i < o->d.count; i++)
-    FOR_LANES(l, mask) {
+  for (uint32_t i = 0; i < o->d.count; i++) FOR_LANES(l, mask) {
       struct eval_lane v = ir_get(w, &o->in[0].scalars[i], l);
       v.bits = (v.bits + (uint64_t)in->imm) & eval_mask(bits_of(w, &o->d.scalars[i]));
       ir_put(w, &o->d.scalars[i], l, v);
     }
 }
 
-/* --- control flow ----------------------------------------------------------------------------------------- */
+/* --- control flow
+ * ----------------------------------------------------------------------------------------- */
 
 void ir_run_test(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_scalar *s = &in->ir->in[0].scalars[0];

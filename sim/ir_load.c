@@ -10,7 +10,8 @@
 
 enum { MOST_DEPTH = 512 }; /* of constant expressions */
 
-/* --- types ------------------------------------------------------------------------------------------ */
+/* --- types
+ * ------------------------------------------------------------------------------------------ */
 
 struct nvm_type ir_number_type(const struct nvm_module *m, struct nvm_type type) {
   const struct type_info *info = type_info(&m->types, type);
@@ -37,11 +38,13 @@ static void add_pieces(struct shape_maker *s, struct nvm_type type, uint64_t bit
     uint64_t step = info->kind == TY_ARRAY ? 8 * layout_alloc_size(l, t, info->element)
                                            : layout_bits(l, t, info->element);
     if (info->count > IR_MOST_SCALARS) s->failed = true;
-    for (uint64_t i = 0; i < info->count && !s->failed; i++) add_pieces(s, info->element, bit + i * step);
+    for (uint64_t i = 0; i < info->count && !s->failed; i++)
+      add_pieces(s, info->element, bit + i * step);
   } else {
     struct ir_piece p = {ir_number_type(s->m, type), bit, 0};
     p.bits = type_scalar_bits(t, p.type);
-    if (p.bits == 0 || s->pieces.count >= IR_MOST_SCALARS || !VEC_PUSH(&s->sim->arena, &s->pieces, p))
+    if (p.bits == 0 || s->pieces.count >= IR_MOST_SCALARS ||
+        !VEC_PUSH(&s->sim->arena, &s->pieces, p))
       s->failed = true;
   }
 }
@@ -62,21 +65,24 @@ const struct ir_shape *ir_shape_of(struct sim *s, struct nvm_type type) {
 
 enum window ir_window(uint32_t address_space) {
   switch (address_space) {
-  case 1: return WINDOW_GLOBAL;
-  case 3: case 7: return WINDOW_SHARED;
-  case 4: return WINDOW_CONST;
-  case 5: return WINDOW_LOCAL;
-  case 101: return WINDOW_PARAM;
-  default: return WINDOW_COUNT;
+    case 1: return WINDOW_GLOBAL;
+    case 3:
+    case 7: return WINDOW_SHARED;
+    case 4: return WINDOW_CONST;
+    case 5: return WINDOW_LOCAL;
+    case 101: return WINDOW_PARAM;
+    default: return WINDOW_COUNT;
   }
 }
 
-/* --- addresses -------------------------------------------------------------------------------------- */
+/* --- addresses
+ * -------------------------------------------------------------------------------------- */
 
-/* The bytes [0, end] around an address that inbounds may reach; shared and local memory are one piece
- * each here, so that only leaving them is seen. */
+/* The bytes [0, end] around an address that inbounds may reach; shared and local memory are one
+ * piece each here, so that only leaving them is seen. */
 static bool leaves_object(uint64_t p, uint64_t q) {
-  return window_of(p) != window_of(q) || in_window(p) >> OBJECT_SHIFT != in_window(q) >> OBJECT_SHIFT;
+  return window_of(p) != window_of(q) ||
+         in_window(p) >> OBJECT_SHIFT != in_window(q) >> OBJECT_SHIFT;
 }
 
 uint64_t ir_offset(uint16_t flags, uint32_t bits, uint64_t p, const nvm_i128 *terms, uint32_t count,
@@ -96,9 +102,11 @@ uint64_t ir_offset(uint16_t flags, uint32_t bits, uint64_t p, const nvm_i128 *te
   return q;
 }
 
-/* --- constants -------------------------------------------------------------------------------------- */
+/* --- constants
+ * -------------------------------------------------------------------------------------- */
 
-static bool constant_at(struct sim *s, struct nvm_value v, struct eval_lane *out, uint32_t count, int depth);
+static bool constant_at(struct sim *s, struct nvm_value v, struct eval_lane *out, uint32_t count,
+                        int depth);
 
 static bool symbol_address(struct sim *s, struct nvm_value v, struct eval_lane *out, int depth) {
   struct ir_program *p = s->ir;
@@ -149,7 +157,8 @@ uint64_t ir_space_base(const struct nvm_module *m, struct nvm_type pointer) {
   return w == WINDOW_COUNT ? 0 : window_base(w);
 }
 
-static bool constant_expression(struct sim *s, struct nvm_value v, struct eval_lane *out, int depth) {
+static bool constant_expression(struct sim *s, struct nvm_value v, struct eval_lane *out,
+                                int depth) {
   struct nvm_module *m = s->ir->module;
   struct constant_info c = *constant_info(&m->constants, v); /* a copy: the table may move */
   struct eval_lane in[3];
@@ -173,30 +182,42 @@ static bool constant_expression(struct sim *s, struct nvm_value v, struct eval_l
   return eval_lane(m, op, c.flags, c.aux, to, from, in, out);
 }
 
-static bool constant_at(struct sim *s, struct nvm_value v, struct eval_lane *out, uint32_t count, int depth) {
+static bool constant_at(struct sim *s, struct nvm_value v, struct eval_lane *out, uint32_t count,
+                        int depth) {
   struct nvm_module *m = s->ir->module;
   if (depth > MOST_DEPTH) return false;
-  if (value_kind(v) == VALUE_GLOBAL || value_kind(v) == VALUE_FUNCTION) return symbol_address(s, v, out, depth);
+  if (value_kind(v) == VALUE_GLOBAL || value_kind(v) == VALUE_FUNCTION)
+    return symbol_address(s, v, out, depth);
   if (value_kind(v) != VALUE_CONST) return false;
   struct constant_info c = *constant_info(&m->constants, v);
   switch ((enum constant_kind)c.kind) {
-  case CONST_INT: case CONST_FLOAT: return eval_lane_of(m, v, out);
-  case CONST_NULL: case CONST_ZERO: case CONST_UNDEF: case CONST_POISON:
-    for (uint32_t i = 0; i < count; i++) out[i] = (struct eval_lane){0, c.kind == CONST_POISON};
-    return true;
-  case CONST_AGGREGATE: case CONST_BYTES: {
-    uint64_t elements = type_info(&m->types, c.type)->count;
-    for (uint64_t i = 0; i < elements; i++) {
-      const struct ir_shape *shape = ir_shape_of(s, type_element(&m->types, c.type, i));
-      if (!shape || shape->count > count || !constant_at(s, const_element(m, v, i), out, shape->count, depth + 1))
-        return false;
-      out += shape->count;
-      count -= shape->count;
+    case CONST_INT:
+    case CONST_FLOAT: return eval_lane_of(m, v, out);
+    case CONST_NULL:
+    case CONST_ZERO:
+    case CONST_UNDEF:
+    case CONST_POISON:
+      for (uint32_t i = 0; i < count; i++) out[i] = (struct eval_lane){0, c.kind == CONST_POISON};
+      return true;
+    case CONST_AGGREGATE:
+    case CONST_BYTES: {
+      uint64_t elements = type_info(&m->types, c.type)->count;
+      for (uint64_t i = 0; i < elements; i++) {
+        const struct ir_shape *shape = ir_shape_of(s, type_element(&m->types, c.type, i));
+        if (!shape || shape->count > count ||
+            !constant_at(s, const_element(m, v, i), out, shape->count, depth + 1))
+          return false;
+        out += shape->count;
+        count -= shape->count;
+      }
+      return true;
     }
-    return true;
-  }
-  case CONST_EXPR: return count == 1 && constant_expression(s, v, out, depth + 1);
-  case CONST_NONE: case CONST_BIG_INT: case CONST_ASM: case CONST_METADATA: case CONST_NONE_TOKEN: break;
+    case CONST_EXPR: return count == 1 && constant_expression(s, v, out, depth + 1);
+    case CONST_NONE:
+    case CONST_BIG_INT:
+    case CONST_ASM:
+    case CONST_METADATA:
+    case CONST_NONE_TOKEN: break;
   }
   return false;
 }
@@ -205,7 +226,8 @@ bool ir_constant(struct sim *s, struct nvm_value v, struct eval_lane *out, uint3
   return constant_at(s, v, out, count, 0);
 }
 
-/* --- variables -------------------------------------------------------------------------------------- */
+/* --- variables
+ * -------------------------------------------------------------------------------------- */
 
 static struct nvm_str name_of(struct ir_program *p, const struct symbol *symbol) {
   struct nvm_text text = module_text(p->module, symbol->name);
@@ -221,9 +243,12 @@ static bool place_variable(struct sim *s, uint32_t index, bool dynamic) {
   uint64_t bytes = layout_alloc_size(&p->module->layout, t, g->value_type);
   uint64_t align = layout_align(&p->module->layout, t, g->value_type);
   if (layout_align_bytes(g->align_log2) > align) align = layout_align_bytes(g->align_log2);
-  enum window window = shared ? WINDOW_SHARED : g->address_space == 4 ? WINDOW_CONST : WINDOW_GLOBAL;
+  enum window window = shared                  ? WINDOW_SHARED
+                       : g->address_space == 4 ? WINDOW_CONST
+                                               : WINDOW_GLOBAL;
   struct sim_symbol at;
-  if (!sim_place_variable(s, name_of(p, &g->symbol), window, bytes, align, dynamic, &at)) return false;
+  if (!sim_place_variable(s, name_of(p, &g->symbol), window, bytes, align, dynamic, &at))
+    return false;
   p->addresses[index] = at.address + (g->address_space == 0 ? window_base(window) : 0);
   return true;
 }
@@ -232,7 +257,8 @@ static bool initialize(struct sim *s, const struct nvm_global *g, uint64_t addre
   struct nvm_module *m = s->ir->module;
   struct nvm_value v = g->initializer;
   if (g->is_alias || value_is_none(v) || g->address_space == 3 || const_is_undef_or_poison(m, v) ||
-      const_is_zero(m, v) || (value_kind(v) == VALUE_CONST && constant_info(&m->constants, v)->kind == CONST_ZERO))
+      const_is_zero(m, v) ||
+      (value_kind(v) == VALUE_CONST && constant_info(&m->constants, v)->kind == CONST_ZERO))
     return true;
   struct object *o = &s->objects.data[in_window(address) >> OBJECT_SHIFT];
   if (constant_info(&m->constants, v)->kind == CONST_BYTES && value_kind(v) == VALUE_CONST) {
@@ -241,13 +267,15 @@ static bool initialize(struct sim *s, const struct nvm_global *g, uint64_t addre
     return true;
   }
   const struct ir_shape *shape = ir_shape_of(s, g->value_type);
-  struct eval_lane *values = shape ? arena_alloc(&s->arena, (shape->count + 1) * sizeof *values) : NULL;
+  struct eval_lane *values =
+      shape ? arena_alloc(&s->arena, (shape->count + 1) * sizeof *values) : NULL;
   if (!values || !ir_constant(s, v, values, shape->count)) {
     sim_refuse(s, SIM_BAD_PROGRAM, name_of(s->ir, &g->symbol), 0,
                "the initializer is too large or nothing that can be evaluated");
     return false;
   }
-  for (uint32_t i = 0; i < shape->count; i++) ir_write_piece(o->bytes, NULL, &shape->pieces[i], values[i]);
+  for (uint32_t i = 0; i < shape->count; i++)
+    ir_write_piece(o->bytes, NULL, &shape->pieces[i], values[i]);
   return true;
 }
 
@@ -263,9 +291,11 @@ static bool place_variables(struct sim *s) {
   return true;
 }
 
-/* --- functions -------------------------------------------------------------------------------------- */
+/* --- functions
+ * -------------------------------------------------------------------------------------- */
 
-/* The record the machine has of a function; parameters only of kernels, whose number a launch checks. */
+/* The record the machine has of a function; parameters only of kernels, whose number a launch
+ * checks. */
 static struct ptx_function *describe(struct sim *s, const struct nvm_function *f) {
   struct ptx_function *p = arena_alloc(&s->arena, sizeof *p);
   if (!p) return NULL;
@@ -274,7 +304,8 @@ static struct ptx_function *describe(struct sim *s, const struct nvm_function *f
   p->is_entry = function_is_kernel(f);
   p->is_declaration = function_is_declaration(f);
   for (uint32_t i = 0; p->is_entry && i < function_arg_count(f); i++)
-    if (!VEC_PUSH(&s->arena, &p->params, (struct ptx_variable){.space = PTX_MOD_PARAM})) return NULL;
+    if (!VEC_PUSH(&s->arena, &p->params, (struct ptx_variable){.space = PTX_MOD_PARAM}))
+      return NULL;
   return p;
 }
 
@@ -292,12 +323,14 @@ static bool add_functions(struct sim *s) {
     if (func->ptx->is_declaration) func->native = native_find(sim_text(s, func->name));
     p->code[i] = s->funcs.count;
     struct sim_symbol symbol = {WINDOW_CODE, (uint64_t)p->code[i] * 16, 0, func};
-    if (!VEC_PUSH(&s->arena, &s->funcs, func) || !sim_add_symbol(s, func->name, symbol)) return false;
+    if (!VEC_PUSH(&s->arena, &s->funcs, func) || !sim_add_symbol(s, func->name, symbol))
+      return false;
   }
   return true;
 }
 
-/* --- the interface ------------------------------------------------------------------------------------ */
+/* --- the interface
+ * ------------------------------------------------------------------------------------ */
 
 uint32_t ir_line(const struct ir_program *p, uint32_t position) {
   return position == 0 || p->lines.starts.count == 0 ? 0 : lines_find(&p->lines, position, NULL);
@@ -314,7 +347,8 @@ enum nvm_status sim_load_ir(struct sim *s, struct nvm_module *m, struct nvm_text
   p->code = arena_alloc(&s->arena, m->functions.count * sizeof *p->code);
   s->ir = p;
   s->module = &p->names;
-  bool known = source.length == 0 || source.length > UINT32_MAX || lines_list(&p->lines, source, &s->arena);
+  bool known =
+      source.length == 0 || source.length > UINT32_MAX || lines_list(&p->lines, source, &s->arena);
   bool ok = p->addresses && p->code && known && add_functions(s) && place_variables(s);
   if (s->finding.kind) return NVM_REFUSED;
   return ok ? NVM_OK : NVM_OUT_OF_MEMORY;

@@ -12,12 +12,12 @@
 struct order {
   const struct nvm_function *f;
   struct dominance dominance;
-  uint32_t blocks;          /* of the table */
+  uint32_t blocks;           /* of the table */
   struct nvm_block *reverse; /* reverse postorder */
   uint32_t count;
-  uint32_t *place;          /* in it, + 1 */
-  uint32_t *header;         /* of the innermost loop around a block; of a header: itself; 0: none */
-  uint32_t *outer;          /* of a header: the header of the loop around it */
+  uint32_t *place;  /* in it, + 1 */
+  uint32_t *header; /* of the innermost loop around a block; of a header: itself; 0: none */
+  uint32_t *outer;  /* of a header: the header of the loop around it */
   uint32_t *first, *last, *next; /* lists of what stands directly in a loop, [0]: in no loop */
 };
 
@@ -110,7 +110,8 @@ static bool allocate(struct order *o, struct arena *a) {
   return o->reverse && o->next;
 }
 
-const struct nvm_block *ir_order_blocks(const struct nvm_function *f, struct arena *a, uint32_t *count) {
+const struct nvm_block *ir_order_blocks(const struct nvm_function *f, struct arena *a,
+                                        uint32_t *count) {
   struct order o = {.f = f, .blocks = f->blocks.count};
   uint32_t *numbers = arena_alloc(a, o.blocks * sizeof *numbers);
   uint32_t edges = 0;

@@ -4,7 +4,8 @@
  * lane that grows upwards.
  *
  * "Written" bytes are kept one a byte for memory whose contents nobody supplied. What is read is
- * undefined only if no byte of the access was written: padding that is copied along stays silent. */
+ * undefined only if no byte of the access was written: padding that is copied along stays silent.
+ */
 #include "sim/machine.h"
 
 #include <string.h>
@@ -27,7 +28,8 @@ static const char *window_name(unsigned window) {
 static const struct shared_variable *overrun(const struct sim *s, uint64_t offset, uint64_t bytes) {
   for (uint32_t i = 0; i < s->shared_variables.count; i++) {
     const struct shared_variable *v = &s->shared_variables.data[i];
-    if (offset + bytes > v->address + v->size && offset < v->address + v->size + SHARED_GAP) return v;
+    if (offset + bytes > v->address + v->size && offset < v->address + v->size + SHARED_GAP)
+      return v;
   }
   return NULL;
 }
@@ -43,20 +45,25 @@ static bool out_of_bounds(struct warp *w, unsigned lane, uint64_t address, unsig
   for (int i = 0; i < 16; i++) hex[i] = digits[address >> (60 - 4 * i) & 15];
   hex[16] = 0;
   const struct shared_variable *shared = window == WINDOW_SHARED ? overrun(s, offset, bytes) : NULL;
-  bool in_object = (window == WINDOW_GLOBAL || window == WINDOW_CONST) && number != 0 && number < s->objects.count;
+  bool in_object = (window == WINDOW_GLOBAL || window == WINDOW_CONST) && number != 0 &&
+                   number < s->objects.count;
   const struct object *o = in_object ? &s->objects.data[number] : NULL;
   struct nvm_str name = shared ? shared->name : o ? o->name : (struct nvm_str){0};
   if (o && o->freed)
-    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at offset %U of memory that was freed", verb, bytes, offset);
+    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at offset %U of memory that was freed",
+               verb, bytes, offset);
   else if (o || shared)
-    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at offset %U of %t, which has %U bytes", verb, bytes,
-               offset - (shared ? shared->address : 0), name.index ? sim_text(s, name) : text_of("a buffer"),
+    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at offset %U of %t, which has %U bytes",
+               verb, bytes, offset - (shared ? shared->address : 0),
+               name.index ? sim_text(s, name) : text_of("a buffer"),
                shared ? shared->size : o->size);
-  else if (in_window(address) < (window == WINDOW_LOCAL ? LOCAL_FIRST : 4096) && window != WINDOW_SHARED)
-    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at address 0x%s, a null pointer", verb, bytes, hex);
+  else if (in_window(address) < (window == WINDOW_LOCAL ? LOCAL_FIRST : 4096) &&
+           window != WINDOW_SHARED)
+    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at address 0x%s, a null pointer", verb,
+               bytes, hex);
   else
-    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at address 0x%s, which is no %s memory", verb, bytes, hex,
-               window_name(window));
+    sim_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at address 0x%s, which is no %s memory",
+               verb, bytes, hex, window_name(window));
   return false;
 }
 
@@ -72,7 +79,8 @@ static bool find_object(struct warp *w, uint64_t address, uint64_t bytes, struct
     sim_report(w, lane, SIM_READ_ONLY, "writes to constant memory");
     return false;
   }
-  *at = (struct access){o->bytes + offset, o->written ? o->written + offset : NULL, &o->shadow, offset, o->size};
+  *at = (struct access){o->bytes + offset, o->written ? o->written + offset : NULL, &o->shadow,
+                        offset, o->size};
   return true;
 }
 
@@ -114,8 +122,8 @@ uint64_t memory_push_stack(struct warp *w, unsigned lane, uint64_t bytes, uint64
   return base;
 }
 
-static bool find_in(uint8_t *bytes, uint8_t *written, uint64_t size, uint64_t first, uint64_t offset,
-                    uint64_t count, struct access *at) {
+static bool find_in(uint8_t *bytes, uint8_t *written, uint64_t size, uint64_t first,
+                    uint64_t offset, uint64_t count, struct access *at) {
   if (offset < first || offset > size || count > size - offset) return false;
   *at = (struct access){.at = bytes + offset, .written = written ? written + offset : NULL};
   return true;
@@ -128,7 +136,8 @@ static bool find_shared(struct warp *w, uint64_t offset, uint64_t bytes, struct 
   if (place > b->cluster->count) return false;
   if (place) b = b->cluster->blocks[place - 1];
   offset &= (UINT64_C(1) << CLUSTER_SHIFT) - 1;
-  if (!b || !find_in(b->shared, b->shared_written, w->sim->shared_bytes, 0, offset, bytes, at)) return false;
+  if (!b || !find_in(b->shared, b->shared_written, w->sim->shared_bytes, 0, offset, bytes, at))
+    return false;
   at->shadow = &b->shadow;
   at->offset = offset;
   at->size = w->sim->shared_bytes;
@@ -152,26 +161,25 @@ bool memory_find(struct warp *w, unsigned lane, uint64_t address, unsigned windo
     offset = in_window(address);
   }
   switch (window) {
-  case WINDOW_GLOBAL: case WINDOW_CONST:
-    found = find_object(w, offset, bytes, at, is_write, lane);
-    break;
-  case WINDOW_SHARED:
-    found = find_shared(w, offset, bytes, at);
-    break;
-  case WINDOW_LOCAL:
-    found = find_in(w->local[lane].bytes, w->local[lane].written, w->stack_top[lane], LOCAL_FIRST,
-                    offset, bytes, at);
-    break;
-  case WINDOW_PARAM:
-    found = !is_write && find_in(w->sim->kernel_params, NULL, w->sim->kernel->kernel_param_bytes, 0,
-                                 offset, bytes, at);
-    break;
-  default: break;
+    case WINDOW_GLOBAL:
+    case WINDOW_CONST: found = find_object(w, offset, bytes, at, is_write, lane); break;
+    case WINDOW_SHARED: found = find_shared(w, offset, bytes, at); break;
+    case WINDOW_LOCAL:
+      found = find_in(w->local[lane].bytes, w->local[lane].written, w->stack_top[lane], LOCAL_FIRST,
+                      offset, bytes, at);
+      break;
+    case WINDOW_PARAM:
+      found = !is_write && find_in(w->sim->kernel_params, NULL, w->sim->kernel->kernel_param_bytes,
+                                   0, offset, bytes, at);
+      break;
+    default: break;
   }
   if (w->stopped) return false;
-  if (!found || (at->written && in_gap(at->written, bytes))) return out_of_bounds(w, lane, address, window, bytes, is_write);
+  if (!found || (at->written && in_gap(at->written, bytes)))
+    return out_of_bounds(w, lane, address, window, bytes, is_write);
   if (offset & (align - 1)) {
-    sim_report(w, lane, SIM_MISALIGNED, "%s %U bytes at an address that is no multiple of %U (%s + %U)",
+    sim_report(w, lane, SIM_MISALIGNED,
+               "%s %U bytes at an address that is no multiple of %U (%s + %U)",
                is_write ? "writes" : "reads", bytes, align, window_name(window),
                offset & ((UINT64_C(1) << OBJECT_SHIFT) - 1));
     return false;

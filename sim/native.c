@@ -1,5 +1,5 @@
-/* Functions that a GPU's run-time system has: vprintf, malloc, free, __assertfail. Parameters lie in
- * the caller's parameter area as the call says. */
+/* Functions that a GPU's run-time system has: vprintf, malloc, free, __assertfail. Parameters lie
+ * in the caller's parameter area as the call says. */
 #include "sim/machine.h"
 
 #include <string.h>
@@ -11,7 +11,8 @@ struct native {
   native_run *run;
 };
 
-static uint64_t argument(const struct warp *w, const struct call_info *c, uint32_t i, unsigned lane) {
+static uint64_t argument(const struct warp *w, const struct call_info *c, uint32_t i,
+                         unsigned lane) {
   if (i >= c->argument_count) return 0;
   const struct slot *s = &c->arguments[i];
   if (s->is_reg) return row_of(w, s->row)[lane];

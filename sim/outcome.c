@@ -14,14 +14,15 @@ static enum nvm_status say_finding(struct sim_outcome *o, const struct sim *s) {
   textbuf_init(&b, o->arena);
   textbuf_format(&b, "ends with %s: ", sim_finding_name(f->kind));
   if (f->has_thread)
-    textbuf_format(&b, "block (%u,%u,%u), thread (%u,%u,%u) ", f->block[0], f->block[1], f->block[2], f->thread[0],
-                   f->thread[1], f->thread[2]);
+    textbuf_format(&b, "block (%u,%u,%u), thread (%u,%u,%u) ", f->block[0], f->block[1],
+                   f->block[2], f->thread[0], f->thread[1], f->thread[2]);
   textbuf_text(&b, f->message);
   return say(o, &b);
 }
 
 /* What buffer i holds, or for i = count what was printed. */
-static struct nvm_text left_by(const struct sim_outcome *o, struct sim *s, const uint64_t *addresses, uint32_t i) {
+static struct nvm_text left_by(const struct sim_outcome *o, struct sim *s,
+                               const uint64_t *addresses, uint32_t i) {
   if (i == o->count) return sim_output(s);
   if (!o->arguments[i].is_buffer) return (struct nvm_text){"", 0};
   return (struct nvm_text){sim_memory(s, addresses[i], o->arguments[i].size), o->arguments[i].size};
@@ -36,8 +37,9 @@ static enum nvm_status compare(struct sim_outcome *o, uint32_t i, struct nvm_tex
   textbuf_init(&b, o->arena);
   if (i == o->count) textbuf_format(&b, "prints another text from byte %u on", (unsigned)at);
   else
-    textbuf_format(&b, "leaves %u instead of %u in byte %u of argument %u", (unsigned)(uint8_t)now.bytes[at],
-                   (unsigned)(uint8_t)before.bytes[at], (unsigned)at, i);
+    textbuf_format(&b, "leaves %u instead of %u in byte %u of argument %u",
+                   (unsigned)(uint8_t)now.bytes[at], (unsigned)(uint8_t)before.bytes[at],
+                   (unsigned)at, i);
   return say(o, &b);
 }
 
@@ -75,12 +77,14 @@ static enum nvm_status keep(struct sim_outcome *o, struct sim *s, const uint64_t
 enum nvm_status outcome_check(struct sim_outcome *o, struct nvm_module *m) {
   struct sim *s = sim_create(o->arena->allocator, 0);
   uint64_t *addresses = arena_alloc(o->arena, (o->count + 1) * sizeof *addresses);
-  enum nvm_status status = s && addresses ? sim_load_ir(s, m, (struct nvm_text){"", 0}) : NVM_OUT_OF_MEMORY;
+  enum nvm_status status =
+      s && addresses ? sim_load_ir(s, m, (struct nvm_text){"", 0}) : NVM_OUT_OF_MEMORY;
   if (status == NVM_OK) status = run(o, s, addresses);
   if (status == NVM_REFUSED) status = say_finding(o, s);
   else if (status == NVM_OK && !o->left) status = keep(o, s, addresses);
   else
-    for (uint32_t i = 0; status == NVM_OK && i <= o->count; i++) status = compare(o, i, left_by(o, s, addresses, i));
+    for (uint32_t i = 0; status == NVM_OK && i <= o->count; i++)
+      status = compare(o, i, left_by(o, s, addresses, i));
   sim_destroy(s);
   return status;
 }

@@ -1,5 +1,5 @@
-/* What a kernel of IR computes, to compare it before and after a pass: the kernel runs on fresh copies
- * of its arguments, and everything that it leaves is kept. */
+/* What a kernel of IR computes, to compare it before and after a pass: the kernel runs on fresh
+ * copies of its arguments, and everything that it leaves is kept. */
 #ifndef NVM_SIM_OUTCOME_H
 #define NVM_SIM_OUTCOME_H
 
@@ -18,12 +18,12 @@ struct sim_outcome {
   const struct sim_argument *arguments;
   uint32_t count;
 
-  struct nvm_text *left;    /* of the first run: what was in each buffer, then what was printed */
-  struct nvm_text message;  /* of a later one: how it differs */
+  struct nvm_text *left;   /* of the first run: what was in each buffer, then what was printed */
+  struct nvm_text message; /* of a later one: how it differs */
 };
 
-/* Executes the kernel of the module. NVM_REFUSED: a later run leaves something else than the first, or
- * there was a finding; `message` says so, one sentence without a full stop. */
+/* Executes the kernel of the module. NVM_REFUSED: a later run leaves something else than the first,
+ * or there was a finding; `message` says so, one sentence without a full stop. */
 enum nvm_status outcome_check(struct sim_outcome *o, struct nvm_module *m);
 
 #endif

@@ -1,5 +1,6 @@
 /* vprintf: a format and its arguments, which lie one after the other in memory, each aligned to its
- * size: integers of 4 or 8 bytes, doubles, pointers. Numbers are formatted here, not by the host. */
+ * size: integers of 4 or 8 bytes, doubles, pointers. Numbers are formatted here, not by the host.
+ */
 #include "sim/machine.h"
 
 #include "support/float_print.h"
@@ -16,7 +17,7 @@ struct directive {
 struct printer {
   struct warp *w;
   unsigned lane;
-  uint64_t at;        /* of the next argument */
+  uint64_t at; /* of the next argument */
   struct textbuf *out;
 };
 
@@ -45,7 +46,8 @@ static bool read_number(struct printer *p, const char **text, const char *end, i
   return true;
 }
 
-static bool read_directive(struct printer *p, const char **text, const char *end, struct directive *d) {
+static bool read_directive(struct printer *p, const char **text, const char *end,
+                           struct directive *d) {
   *d = (struct directive){.width = 0, .precision = -1};
   for (; *text < end; ++*text) {
     if (**text == '-') d->left = true;
@@ -71,13 +73,15 @@ static bool read_directive(struct printer *p, const char **text, const char *end
 }
 
 /* `body` with its sign or 0x in front, padded. */
-static void pad(struct printer *p, const struct directive *d, const char *prefix, struct nvm_text body,
-                bool zeros) {
+static void pad(struct printer *p, const struct directive *d, const char *prefix,
+                struct nvm_text body, bool zeros) {
   size_t length = strlen(prefix) + body.length;
   size_t fill = (size_t)d->width > length ? (size_t)d->width - length : 0;
-  if (!d->left && !zeros) for (; fill; fill--) textbuf_char(p->out, ' ');
+  if (!d->left && !zeros)
+    for (; fill; fill--) textbuf_char(p->out, ' ');
   textbuf_puts(p->out, prefix);
-  if (!d->left && zeros) for (; fill; fill--) textbuf_char(p->out, '0');
+  if (!d->left && zeros)
+    for (; fill; fill--) textbuf_char(p->out, '0');
   textbuf_text(p->out, body);
   for (; fill; fill--) textbuf_char(p->out, ' ');
 }
@@ -135,7 +139,8 @@ static void fixed_digits(struct textbuf *out, uint64_t bits, int decimals) {
   bool half = false, more = false; /* of what was halved away */
   for (; power < 0; power++) {
     unsigned rest = 0;
-    for (int i = count; i-- > 0;) rest = rest * 10 + digits[i], digits[i] = (uint8_t)(rest / 2), rest %= 2;
+    for (int i = count; i-- > 0;)
+      rest = rest * 10 + digits[i], digits[i] = (uint8_t)(rest / 2), rest %= 2;
     while (count && digits[count - 1] == 0) count--;
     more = more || half;
     half = rest != 0;
@@ -192,12 +197,14 @@ static bool print_float(struct printer *p, const struct directive *d) {
   bool special = evalfloat_is_nan(FLOAT_DOUBLE, bits) || evalfloat_is_infinite(FLOAT_DOUBLE, bits);
   if (special) textbuf_puts(&body, evalfloat_is_nan(FLOAT_DOUBLE, bits) ? "nan" : "inf");
   else if (kind == 'f') fixed_digits(&body, bits, precision);
-  else if (kind == 'e') float_print_scientific(&body, FLOAT_DOUBLE, bits, precision > 39 ? 39 : precision);
+  else if (kind == 'e')
+    float_print_scientific(&body, FLOAT_DOUBLE, bits, precision > 39 ? 39 : precision);
   else general(&body, bits, precision > 40 ? 40 : precision, d->alternate);
   if (d->conversion != (d->conversion | 0x20))
     for (size_t i = 0; i < body.length; i++)
       if (body.bytes[i] >= 'a' && body.bytes[i] <= 'z') body.bytes[i] -= 32;
-  pad(p, d, sign_prefix(d, negative), (struct nvm_text){body.bytes, body.length}, d->zero && !special);
+  pad(p, d, sign_prefix(d, negative), (struct nvm_text){body.bytes, body.length},
+      d->zero && !special);
   return true;
 }
 
@@ -213,17 +220,28 @@ static bool print_text(struct printer *p, const struct directive *d) {
 static bool print_directive(struct printer *p, const struct directive *d) {
   uint64_t v;
   switch (d->conversion) {
-  case 'd': case 'i': case 'u': case 'x': case 'X': case 'o': case 'p': return print_integer(p, d);
-  case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': return print_float(p, d);
-  case 's': return print_text(p, d);
-  case 'c': {
-    if (!next_argument(p, 4, &v)) return false;
-    char c = (char)v;
-    pad(p, d, "", (struct nvm_text){&c, 1}, false);
-    return true;
-  }
-  case '%': textbuf_char(p->out, '%'); return true;
-  default: return true;
+    case 'd':
+    case 'i':
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o':
+    case 'p': return print_integer(p, d);
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G': return print_float(p, d);
+    case 's': return print_text(p, d);
+    case 'c': {
+      if (!next_argument(p, 4, &v)) return false;
+      char c = (char)v;
+      pad(p, d, "", (struct nvm_text){&c, 1}, false);
+      return true;
+    }
+    case '%': textbuf_char(p->out, '%'); return true;
+    default: return true;
   }
 }
 

@@ -1,21 +1,20 @@
 /* Races: two accesses of different threads to the same byte, one of them a write, with nothing that
  * orders them. Found by what orders them ("happens before"), not by the order in which this run did
- * them; as in FastTrack (Flanagan and Freund, 2009) and, for the hierarchy of lanes, warps and blocks,
- * iGUARD (Kamath and Basu, 2021).
+ * them; as in FastTrack (Flanagan and Freund, 2009) and, for the hierarchy of lanes, warps and
+ * blocks, iGUARD (Kamath and Basu, 2021).
  *
- * `sim.time` counts events that order something. Each word of memory has a cell with the last write and
- * the last reads of two threads: who, when, which of the four bytes. An access conflicts with a mark
- * unless the mark is of the same thread or older than the time up to which
+ * `sim.time` counts events that order something. Each word of memory has a cell with the last write
+ * and the last reads of two threads: who, when, which of the four bytes. An access conflicts with a
+ * mark unless the mark is of the same thread or older than the time up to which
  *
- *   lanes of a warp      have met (.sync instructions count all as meetings of their members; before
- *                        sm_70 every instruction is one)
- *   warps of a block     have met at barriers, known[reader's warp][other warp], transitively
- *   anything else        was published: a fence of the marked thread's block, then a strong write or
- *                        atomic operation of it, and after that a strong read or atomic operation of
- *                        the block that now accesses.
+ *   lanes of a warp      have met (.sync instructions count all as meetings of their members;
+ * before sm_70 every instruction is one) warps of a block     have met at barriers, known[reader's
+ * warp][other warp], transitively anything else        was published: a fence of the marked
+ * thread's block, then a strong write or atomic operation of it, and after that a strong read or
+ * atomic operation of the block that now accesses.
  *
- * Two strong accesses (volatile, relaxed …, atomics) never conflict if their scopes reach each other;
- * nor do two writes of the same value, which many programs do on purpose.
+ * Two strong accesses (volatile, relaxed …, atomics) never conflict if their scopes reach each
+ * other; nor do two writes of the same value, which many programs do on purpose.
  *
  * Where this departs from the memory model it is silent, never loud: publishing is by block, not by
  * thread and location; a mark of two threads' reads stands for all reads. */
@@ -23,13 +22,20 @@
 
 #include <string.h>
 
-enum { CELL_SHIFT = 2, PAGE_SHIFT = 10, PAGE_CELLS = 1 << PAGE_SHIFT, MOST_WARPS = 32, PUBLICATIONS = 4, NUMBER_PAGE = 1024 };
+enum {
+  CELL_SHIFT = 2,
+  PAGE_SHIFT = 10,
+  PAGE_CELLS = 1 << PAGE_SHIFT,
+  MOST_WARPS = 32,
+  PUBLICATIONS = 4,
+  NUMBER_PAGE = 1024
+};
 
 struct mark {
   uint32_t thread; /* of the launch, from 1; 0: nobody */
   uint32_t time;
   uint32_t line;
-  uint8_t bytes;   /* of the word, one bit each */
+  uint8_t bytes; /* of the word, one bit each */
   uint8_t strength;
 };
 
@@ -45,11 +51,12 @@ struct race_published {
 struct race_block {
   uint32_t known[MOST_WARPS][MOST_WARPS]; /* of a warp: up to when others are ordered before it */
   uint32_t arrived[BARRIER_COUNT][MOST_WARPS]; /* bar.arrive: when; 0: not */
-  uint32_t fence[2];                      /* time of the last fence, by scope */
+  uint32_t fence[2];                           /* time of the last fence, by scope */
   uint32_t acquired;
 };
 
-/* --- time --------------------------------------------------------------------------------------------- */
+/* --- time
+ * --------------------------------------------------------------------------------------------- */
 
 static uint32_t tick(struct sim *s) {
   if (s->time == UINT32_MAX) s->races = false; /* no more times: no more findings */
@@ -70,7 +77,8 @@ bool race_begin(struct sim *s) {
   s->races = s->launch->check_races && blocks * threads_of_block(s) < UINT32_MAX;
   s->launch_time = s->races ? tick(s) : 0;
   s->published = NULL;
-  if (s->races) s->published = arena_alloc(&s->arena, (blocks / NUMBER_PAGE + 1) * sizeof *s->published);
+  if (s->races)
+    s->published = arena_alloc(&s->arena, (blocks / NUMBER_PAGE + 1) * sizeof *s->published);
   return !s->races || s->published;
 }
 
@@ -84,7 +92,8 @@ bool race_begin_block(struct block *b) {
   b->first_thread = (uint32_t)b->number * threads_of_block(s) + 1;
   for (uint32_t k = 0; k < b->warp_count; k++) {
     b->warps[k].synced = b->shadow.since;
-    if (b->warps[k].lanes_synced) memset(b->warps[k].lanes_synced, 0, LANES * LANES * sizeof(uint32_t));
+    if (b->warps[k].lanes_synced)
+      memset(b->warps[k].lanes_synced, 0, LANES * LANES * sizeof(uint32_t));
   }
   return true;
 }
@@ -95,7 +104,8 @@ static struct race_published *published_of(struct sim *s, uint64_t block, bool m
   return *page ? *page + block % NUMBER_PAGE : NULL;
 }
 
-/* --- what orders ---------------------------------------------------------------------------------------- */
+/* --- what orders
+ * ---------------------------------------------------------------------------------------- */
 
 void race_sync_lanes(struct warp *w, uint32_t mask) {
   struct sim *s = w->sim;
@@ -106,7 +116,8 @@ void race_sync_lanes(struct warp *w, uint32_t mask) {
   if (!w->lanes_synced) w->lanes_synced = arena_alloc(&s->arena, LANES * LANES * sizeof(uint32_t));
   if (!w->lanes_synced) return;
   uint32_t joined[LANES] = {0}, now = tick(s);
-  FOR_LANES(l, mask) for (unsigned k = 0; k < LANES; k++) joined[k] = later(joined[k], w->lanes_synced[l * LANES + k]);
+  FOR_LANES(l, mask)
+  for (unsigned k = 0; k < LANES; k++) joined[k] = later(joined[k], w->lanes_synced[l * LANES + k]);
   FOR_LANES(l, mask) joined[l] = now;
   FOR_LANES(l, mask) memcpy(w->lanes_synced + (size_t)l * LANES, joined, sizeof joined);
 }
@@ -142,7 +153,8 @@ void race_publish(struct warp *w, enum race_strength scope) {
   if (r->fence[0] == 0) return;
   struct race_published *p = published_of(w->sim, w->block->number, true);
   for (unsigned k = 0; p && k < (scope == RACE_DEVICE ? 2u : 1u); k++) {
-    if (r->fence[k] == 0 || p->before[k][0] == r->fence[k]) continue; /* is known since its first time */
+    if (r->fence[k] == 0 || p->before[k][0] == r->fence[k])
+      continue; /* is known since its first time */
     memmove(&p->before[k][1], &p->before[k][0], (PUBLICATIONS - 1) * sizeof(uint32_t));
     memmove(&p->at[k][1], &p->at[k][0], (PUBLICATIONS - 1) * sizeof(uint32_t));
     p->before[k][0] = r->fence[k];
@@ -157,7 +169,8 @@ void race_release(struct warp *w, const struct inst *in) {
 
 void race_acquire(struct warp *w) { w->block->race->acquired = w->sim->time; }
 
-static bool is_published(struct sim *s, const struct mark *m, uint64_t block, const struct block *reader) {
+static bool is_published(struct sim *s, const struct mark *m, uint64_t block,
+                         const struct block *reader) {
   const struct race_published *p = published_of(s, block, false);
   unsigned scope = block == reader->number ? 0 : 1, k = 0;
   uint32_t acquired = reader->race->acquired;
@@ -175,15 +188,18 @@ static bool is_ordered(const struct warp *w, unsigned lane, const struct mark *m
   if (block == w->block->number) {
     uint32_t time = other == w->index ? w->synced : w->block->race->known[w->index][other];
     if (other == w->index && !s->lanes_part) return true; /* one program counter for all */
-    if (other == w->index && w->lanes_synced) time = later(time, w->lanes_synced[lane * LANES + in_block % LANES]);
+    if (other == w->index && w->lanes_synced)
+      time = later(time, w->lanes_synced[lane * LANES + in_block % LANES]);
     if (m->time < time) return true;
   }
   return is_published(s, m, block, w->block);
 }
 
-/* --- accesses ---------------------------------------------------------------------------------------------- */
+/* --- accesses
+ * ---------------------------------------------------------------------------------------------- */
 
-static inline struct race_cell *cell_of(struct sim *s, struct shadow *shadow, uint64_t offset, uint64_t size) {
+static inline struct race_cell *cell_of(struct sim *s, struct shadow *shadow, uint64_t offset,
+                                        uint64_t size) {
   uint64_t cell = offset >> CELL_SHIFT, pages = (size >> CELL_SHIFT) / PAGE_CELLS + 1;
   if (!shadow->pages) shadow->pages = arena_alloc(&s->arena, pages * sizeof *shadow->pages);
   if (!shadow->pages) return NULL;
@@ -192,7 +208,8 @@ static inline struct race_cell *cell_of(struct sim *s, struct shadow *shadow, ui
   return *page ? *page + cell % PAGE_CELLS : NULL;
 }
 
-static bool conflicts(const struct warp *w, unsigned lane, const struct mark *m, const struct mark *now, uint32_t since) {
+static bool conflicts(const struct warp *w, unsigned lane, const struct mark *m,
+                      const struct mark *now, uint32_t since) {
   if (m->thread == 0 || m->thread == now->thread || !(m->bytes & now->bytes)) return false;
   if (m->strength && now->strength) {
     uint32_t size = threads_of_block(w->sim);
@@ -202,30 +219,36 @@ static bool conflicts(const struct warp *w, unsigned lane, const struct mark *m,
   return !is_ordered(w, lane, m, since);
 }
 
-static bool report(struct warp *w, unsigned lane, const struct access *at, const struct mark *m, uint64_t bytes,
-                   bool writes, bool wrote) {
+static bool report(struct warp *w, unsigned lane, const struct access *at, const struct mark *m,
+                   uint64_t bytes, bool writes, bool wrote) {
   struct sim *s = w->sim;
   const uint32_t *d = s->launch->block, *g = s->launch->grid;
   uint32_t size = threads_of_block(s), t = (m->thread - 1) % size, b = (m->thread - 1) / size;
   bool shared = at->shadow == &w->block->shadow;
   sim_report(w, lane, SIM_RACE,
-             "%s %U bytes at %s + %U that thread (%u,%u,%u) of block (%u,%u,%u) %s at line %u, with nothing between "
+             "%s %U bytes at %s + %U that thread (%u,%u,%u) of block (%u,%u,%u) %s at line %u, "
+             "with nothing between "
              "the two that orders them",
-             writes ? "writes" : "reads", bytes, shared ? "shared" : "global", at->offset, t % d[0], t / d[0] % d[1],
-             t / d[0] / d[1], b % g[0], b / g[0] % g[1], b / g[0] / g[1], wrote ? "wrote" : "read", m->line);
+             writes ? "writes" : "reads", bytes, shared ? "shared" : "global", at->offset, t % d[0],
+             t / d[0] % d[1], t / d[0] / d[1], b % g[0], b / g[0] % g[1], b / g[0] / g[1],
+             wrote ? "wrote" : "read", m->line);
   return false;
 }
 
 static void note_read(struct race_cell *cell, const struct mark *now) {
-  unsigned k = cell->reads[0].thread == now->thread ? 0
-               : cell->reads[1].thread == now->thread ? 1 : cell->reads[1].time < cell->reads[0].time;
-  uint8_t before = cell->reads[k].thread == now->thread && cell->reads[k].time == now->time ? cell->reads[k].bytes : 0;
+  unsigned k = cell->reads[0].thread == now->thread   ? 0
+               : cell->reads[1].thread == now->thread ? 1
+                                                      : cell->reads[1].time < cell->reads[0].time;
+  uint8_t before = cell->reads[k].thread == now->thread && cell->reads[k].time == now->time
+                       ? cell->reads[k].bytes
+                       : 0;
   cell->reads[k] = *now;
   cell->reads[k].bytes |= before;
 }
 
 static void note_write(struct race_cell *cell, const struct mark *now) {
-  uint8_t before = cell->write.thread == now->thread && cell->write.time == now->time ? cell->write.bytes : 0;
+  uint8_t before =
+      cell->write.thread == now->thread && cell->write.time == now->time ? cell->write.bytes : 0;
   cell->write = *now;
   cell->write.bytes |= before;
   if (cell->write.bytes == 15) cell->reads[0].thread = cell->reads[1].thread = 0;
@@ -236,38 +259,49 @@ static inline bool is_own(struct race_cell *cell, const struct mark *now, bool w
   uint32_t me = now->thread;
   if (cell->write.thread != me && cell->write.thread != 0) return false;
   if (!writes && cell->reads[0].thread != me) return false;
-  if (writes && ((cell->reads[0].thread != me && cell->reads[0].thread != 0) || cell->reads[1].thread != 0)) return false;
+  if (writes &&
+      ((cell->reads[0].thread != me && cell->reads[0].thread != 0) || cell->reads[1].thread != 0))
+    return false;
   struct mark *m = writes ? &cell->write : &cell->reads[0];
-  if (m->time != now->time || m->thread != me || m->strength != now->strength || m->bytes != 15) *m = *now;
+  if (m->time != now->time || m->thread != me || m->strength != now->strength || m->bytes != 15)
+    *m = *now;
   return true;
 }
 
 /* The cell of an aligned word, if it has one. */
 static inline struct race_cell *known_cell(const struct access *at, uint64_t bytes) {
   uint64_t cell = at->offset >> CELL_SHIFT;
-  if (bytes != 4 || at->offset % 4 != 0 || !at->shadow->pages || !at->shadow->pages[cell >> PAGE_SHIFT]) return NULL;
+  if (bytes != 4 || at->offset % 4 != 0 || !at->shadow->pages ||
+      !at->shadow->pages[cell >> PAGE_SHIFT])
+    return NULL;
   return &at->shadow->pages[cell >> PAGE_SHIFT][cell % PAGE_CELLS];
 }
 
-bool race_access(struct warp *w, unsigned lane, const struct inst *in, const struct access *at, uint64_t bytes,
-                 enum race_strength strength, const uint8_t *value) {
+bool race_access(struct warp *w, unsigned lane, const struct inst *in, const struct access *at,
+                 uint64_t bytes, enum race_strength strength, const uint8_t *value) {
   struct sim *s = w->sim;
   if (value) w->passed |= w->passing & UINT32_C(1) << lane;
   uint64_t first = at->offset, end = first + bytes;
-  struct mark now = {.thread = w->block->first_thread + w->index * LANES + lane, .time = s->time, .line = in->line,
-                     .strength = (uint8_t)strength, .bytes = 15};
+  struct mark now = {.thread = w->block->first_thread + w->index * LANES + lane,
+                     .time = s->time,
+                     .line = in->line,
+                     .strength = (uint8_t)strength,
+                     .bytes = 15};
   struct race_cell *known = known_cell(at, bytes);
   if (known && is_own(known, &now, value != NULL)) return true;
   uint32_t since = later(s->launch_time, at->shadow->since);
   for (uint64_t word = first & ~UINT64_C(3); word < end; word += 4) {
     struct race_cell *cell = cell_of(s, at->shadow, word, at->size);
     if (!cell) return true;
-    unsigned low = word < first ? (unsigned)(first - word) : 0, high = end - word < 4 ? (unsigned)(end - word) : 4;
+    unsigned low = word < first ? (unsigned)(first - word) : 0,
+             high = end - word < 4 ? (unsigned)(end - word) : 4;
     now.bytes = (uint8_t)((1u << high) - (1u << low));
-    if (conflicts(w, lane, &cell->write, &now, since) && !(value && memcmp(value, at->at, bytes) == 0))
+    if (conflicts(w, lane, &cell->write, &now, since) &&
+        !(value && memcmp(value, at->at, bytes) == 0))
       return report(w, lane, at, &cell->write, bytes, value != NULL, true);
     for (unsigned k = 0; value && k < 2; k++)
-      if (conflicts(w, lane, &cell->reads[k], &now, since)) return report(w, lane, at, &cell->reads[k], bytes, true, false);
+      if (conflicts(w, lane, &cell->reads[k], &now, since))
+        return report(w, lane, at, &cell->reads[k], bytes, true, false);
     if (value) note_write(cell, &now);
     else note_read(cell, &now);
   }
@@ -275,8 +309,10 @@ bool race_access(struct warp *w, unsigned lane, const struct inst *in, const str
 }
 
 /* Other bytes than there are: what it writes counts as something new. */
-bool race_atomic(struct warp *w, unsigned lane, const struct inst *in, const struct access *at, uint64_t bytes) {
+bool race_atomic(struct warp *w, unsigned lane, const struct inst *in, const struct access *at,
+                 uint64_t bytes) {
   uint8_t other[16];
   for (uint64_t k = 0; k < bytes && k < sizeof other; k++) other[k] = (uint8_t)~at->at[k];
-  return !at->shadow || race_access(w, lane, in, at, bytes, (enum race_strength)in->strength, other);
+  return !at->shadow ||
+         race_access(w, lane, in, at, bytes, (enum race_strength)in->strength, other);
 }

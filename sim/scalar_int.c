@@ -1,18 +1,30 @@
-/* What one lane computes: integers and bits. The common instructions have a function for each width;
- * the others read the width from the instruction. */
+/* What one lane computes: integers and bits. The common instructions have a function for each
+ * width; the others read the width from the instruction. */
 #include "sim/machine.h"
 
 /* For 16, 32 and 64 bits, with `bits` a constant. */
-#define LANE_WIDTHS(name, result)                                            \
-  LANE(name##_16) { enum { bits = 16 }; UNUSED_OPERANDS; return (uint16_t)(result); } \
-  LANE(name##_32) { enum { bits = 32 }; UNUSED_OPERANDS; return (uint32_t)(result); } \
-  LANE(name##_64) { enum { bits = 64 }; UNUSED_OPERANDS; return (uint64_t)(result); } \
+#define LANE_WIDTHS(name, result) \
+  LANE(name##_16) {               \
+    enum { bits = 16 };           \
+    UNUSED_OPERANDS;              \
+    return (uint16_t)(result);    \
+  }                               \
+  LANE(name##_32) {               \
+    enum { bits = 32 };           \
+    UNUSED_OPERANDS;              \
+    return (uint32_t)(result);    \
+  }                               \
+  LANE(name##_64) {               \
+    enum { bits = 64 };           \
+    UNUSED_OPERANDS;              \
+    return (uint64_t)(result);    \
+  }                               \
   static lane_fn *const name[3] = {name##_16, name##_32, name##_64};
 
 LANE_WIDTHS(add, a + b)
 LANE_WIDTHS(sub, a - b)
-LANE_WIDTHS(mul_low, a * b)
-LANE_WIDTHS(mad_low, a * b + c)
+LANE_WIDTHS(mul_low, a *b)
+LANE_WIDTHS(mad_low, a *b + c)
 LANE_WIDTHS(mul_high_u, evalint_mul_high_u(bits, a, b))
 LANE_WIDTHS(mul_high_s, evalint_mul_high_s(bits, a, b))
 LANE_WIDTHS(mad_high_u, evalint_mul_high_u(bits, a, b) + c)
@@ -40,8 +52,8 @@ LANE_WIDTHS(reverse, evalint_reverse(bits, a))
 LANE(mul_wide) {
   (void)c;
   if (in->is_signed)
-    return evalint_zext(2 * in->bits, (uint64_t)evalint_sext(in->bits, a) *
-                                          (uint64_t)evalint_sext(in->bits, b));
+    return evalint_zext(2 * in->bits,
+                        (uint64_t)evalint_sext(in->bits, a) * (uint64_t)evalint_sext(in->bits, b));
   return evalint_zext(in->bits, a) * evalint_zext(in->bits, b);
 }
 LANE(mad_wide) { return evalint_zext(2 * in->bits, mul_wide(in, a, b, 0) + c); }
@@ -72,8 +84,14 @@ LANE(sum_of_difference) {
   bool less = in->is_signed ? evalint_sext(in->bits, a) < evalint_sext(in->bits, b) : a < b;
   return evalint_zext(in->bits, c + (less ? b - a : a - b));
 }
-LANE(popcount) { (void)b, (void)c; return evalint_popcount(in->bits, a); }
-LANE(leading_zeros) { (void)b, (void)c; return evalint_leading_zeros(in->bits, a); }
+LANE(popcount) {
+  (void)b, (void)c;
+  return evalint_popcount(in->bits, a);
+}
+LANE(leading_zeros) {
+  (void)b, (void)c;
+  return evalint_leading_zeros(in->bits, a);
+}
 LANE(find_bit) {
   (void)b, (void)c;
   uint64_t at = evalint_find_bit(in->bits, in->is_signed, a);
@@ -88,7 +106,10 @@ LANE(funnel_left) {
 LANE(funnel_right) {
   return evalint_funnel_r(a, b, in->flags & FLAG_SAT ? (c > 32 ? 32 : (unsigned)c) : c & 31);
 }
-LANE(permute) { (void)in; return evalint_permute(a, b, c); }
+LANE(permute) {
+  (void)in;
+  return evalint_permute(a, b, c);
+}
 
 /* prmt's modes: the selectors that each stands for, by the low two bits of c. */
 LANE(permute_mode) {
@@ -110,8 +131,8 @@ LANE(extend_field) { /* szext */
     n &= 31;
   }
   if (n == 0) return 0;
-  return evalint_zext(32, in->is_signed ? (uint64_t)evalint_sext((unsigned)n, a)
-                                        : evalint_zext((unsigned)n, a));
+  return evalint_zext(
+      32, in->is_signed ? (uint64_t)evalint_sext((unsigned)n, a) : evalint_zext((unsigned)n, a));
 }
 LANE(bit_mask) { /* bmsk */
   (void)c;
@@ -141,7 +162,8 @@ LANE(dot_bytes) {
 LANE(dot_halves) {
   uint64_t sum = c;
   for (unsigned i = 0; i < 2; i++) {
-    uint64_t x = a >> (16 * i) & 0xffff, y = b >> (8 * (i + (in->flags & FLAG_HIGH ? 2 : 0))) & 0xff;
+    uint64_t x = a >> (16 * i) & 0xffff,
+             y = b >> (8 * (i + (in->flags & FLAG_HIGH ? 2 : 0))) & 0xff;
     sum += (uint64_t)((in->is_signed ? evalint_sext(16, x) : (int64_t)x) *
                       (in->is_signed2 ? evalint_sext(8, y) : (int64_t)y));
   }
@@ -167,49 +189,51 @@ lane_fn *scalar_int(const struct decoder *d, enum ptx_op op) {
   bool s = in->is_signed;
   unsigned bits = in->bits;
   switch ((int)op) {
-  case PTX_ADD: return w->sat ? saturated_sum : by_width(add, bits);
-  case PTX_SUB: return w->sat ? saturated_sum : by_width(sub, bits);
-  case PTX_MUL: return multiplication(d, false);
-  case PTX_MAD: return multiplication(d, true);
-  case PTX_MUL24: return mul24;
-  case PTX_MAD24: return mad24;
-  case PTX_SAD: return sum_of_difference;
-  case PTX_DIV: return by_width(s ? div_s : div_u, bits);
-  case PTX_REM: return by_width(s ? rem_s : rem_u, bits);
-  case PTX_ABS: return by_width(absolute, bits);
-  case PTX_NEG: return by_width(negate, bits);
-  case PTX_MIN: return by_width(s ? min_s : min_u, bits);
-  case PTX_MAX: return by_width(s ? max_s : max_u, bits);
-  case PTX_POPC: return popcount;
-  case PTX_CLZ: return leading_zeros;
-  case PTX_BFIND: return find_bit;
-  case PTX_BREV: return by_width(reverse, bits);
-  case PTX_BFE: return extract;
-  case PTX_SZEXT: return extend_field;
-  case PTX_BMSK: return bit_mask;
-  case PTX_FNS: return find_nth_set;
-  case PTX_DP4A: return dot_bytes;
-  case PTX_DP2A: return dot_halves;
-  case PTX_AND: return by_width(and_bits, bits);
-  case PTX_OR: return by_width(or_bits, bits);
-  case PTX_XOR: return by_width(xor_bits, bits);
-  case PTX_NOT: return by_width(not_bits, bits);
-  case PTX_CNOT: return by_width(cnot, bits);
-  case PTX_LOP3: return table3;
-  case PTX_SHF: return w->left ? funnel_left : funnel_right;
-  case PTX_SHL: return by_width(shift_left, bits);
-  case PTX_SHR: return by_width(s ? shift_right_s : shift_right_u, bits);
-  case PTX_PRMT: return in->compare == 0xff ? permute : permute_mode;
-  default: return NULL;
+    case PTX_ADD: return w->sat ? saturated_sum : by_width(add, bits);
+    case PTX_SUB: return w->sat ? saturated_sum : by_width(sub, bits);
+    case PTX_MUL: return multiplication(d, false);
+    case PTX_MAD: return multiplication(d, true);
+    case PTX_MUL24: return mul24;
+    case PTX_MAD24: return mad24;
+    case PTX_SAD: return sum_of_difference;
+    case PTX_DIV: return by_width(s ? div_s : div_u, bits);
+    case PTX_REM: return by_width(s ? rem_s : rem_u, bits);
+    case PTX_ABS: return by_width(absolute, bits);
+    case PTX_NEG: return by_width(negate, bits);
+    case PTX_MIN: return by_width(s ? min_s : min_u, bits);
+    case PTX_MAX: return by_width(s ? max_s : max_u, bits);
+    case PTX_POPC: return popcount;
+    case PTX_CLZ: return leading_zeros;
+    case PTX_BFIND: return find_bit;
+    case PTX_BREV: return by_width(reverse, bits);
+    case PTX_BFE: return extract;
+    case PTX_SZEXT: return extend_field;
+    case PTX_BMSK: return bit_mask;
+    case PTX_FNS: return find_nth_set;
+    case PTX_DP4A: return dot_bytes;
+    case PTX_DP2A: return dot_halves;
+    case PTX_AND: return by_width(and_bits, bits);
+    case PTX_OR: return by_width(or_bits, bits);
+    case PTX_XOR: return by_width(xor_bits, bits);
+    case PTX_NOT: return by_width(not_bits, bits);
+    case PTX_CNOT: return by_width(cnot, bits);
+    case PTX_LOP3: return table3;
+    case PTX_SHF: return w->left ? funnel_left : funnel_right;
+    case PTX_SHL: return by_width(shift_left, bits);
+    case PTX_SHR: return by_width(s ? shift_right_s : shift_right_u, bits);
+    case PTX_PRMT: return in->compare == 0xff ? permute : permute_mode;
+    default: return NULL;
   }
 }
 
-/* --- loops ---------------------------------------------------------------------------------------- */
+/* --- loops
+ * ---------------------------------------------------------------------------------------- */
 
-#define COMMON(F) \
-  F(add_32) F(add_64) F(sub_32) F(sub_64) F(mul_low_32) F(mul_low_64) F(mad_low_32) F(and_bits_32) \
-  F(and_bits_64) F(or_bits_32) F(or_bits_64) F(xor_bits_32) F(xor_bits_64) F(shift_left_32) \
-  F(shift_left_64) F(shift_right_u_32) F(shift_right_u_64) F(shift_right_s_32) F(mul_wide)
+#define COMMON(F)                                                                               \
+  F(add_32)                                                                                     \
+  F(add_64) F(sub_32) F(sub_64) F(mul_low_32) F(mul_low_64) F(mad_low_32) F(and_bits_32)        \
+      F(and_bits_64) F(or_bits_32) F(or_bits_64) F(xor_bits_32) F(xor_bits_64) F(shift_left_32) \
+          F(shift_left_64) F(shift_right_u_32) F(shift_right_u_64) F(shift_right_s_32) F(mul_wide)
 COMMON(SCALAR_LOOP)
 
 inst_run *scalar_int_loop(lane_fn *fn) {
@@ -222,18 +246,49 @@ inst_run *scalar_int_loop(lane_fn *fn) {
   return NULL;
 }
 
-/* --- comparisons --------------------------------------------------------------------------------- */
+/* --- comparisons ---------------------------------------------------------------------------------
+ */
 
-LANE(int_eq) { UNUSED_OPERANDS; return a == b; }
-LANE(int_ne) { UNUSED_OPERANDS; return a != b; }
-LANE(int_lt_u) { UNUSED_OPERANDS; return a < b; }
-LANE(int_le_u) { UNUSED_OPERANDS; return a <= b; }
-LANE(int_gt_u) { UNUSED_OPERANDS; return a > b; }
-LANE(int_ge_u) { UNUSED_OPERANDS; return a >= b; }
-LANE(int_lt_s) { (void)c; return evalint_sext(in->bits, a) < evalint_sext(in->bits, b); }
-LANE(int_le_s) { (void)c; return evalint_sext(in->bits, a) <= evalint_sext(in->bits, b); }
-LANE(int_gt_s) { (void)c; return evalint_sext(in->bits, a) > evalint_sext(in->bits, b); }
-LANE(int_ge_s) { (void)c; return evalint_sext(in->bits, a) >= evalint_sext(in->bits, b); }
+LANE(int_eq) {
+  UNUSED_OPERANDS;
+  return a == b;
+}
+LANE(int_ne) {
+  UNUSED_OPERANDS;
+  return a != b;
+}
+LANE(int_lt_u) {
+  UNUSED_OPERANDS;
+  return a < b;
+}
+LANE(int_le_u) {
+  UNUSED_OPERANDS;
+  return a <= b;
+}
+LANE(int_gt_u) {
+  UNUSED_OPERANDS;
+  return a > b;
+}
+LANE(int_ge_u) {
+  UNUSED_OPERANDS;
+  return a >= b;
+}
+LANE(int_lt_s) {
+  (void)c;
+  return evalint_sext(in->bits, a) < evalint_sext(in->bits, b);
+}
+LANE(int_le_s) {
+  (void)c;
+  return evalint_sext(in->bits, a) <= evalint_sext(in->bits, b);
+}
+LANE(int_gt_s) {
+  (void)c;
+  return evalint_sext(in->bits, a) > evalint_sext(in->bits, b);
+}
+LANE(int_ge_s) {
+  (void)c;
+  return evalint_sext(in->bits, a) >= evalint_sext(in->bits, b);
+}
 
 /* Bits: 1 less, 2 equal, 4 greater, 8 unordered. */
 LANE(float_compare) {
@@ -248,20 +303,20 @@ LANE(float_compare) {
 
 static uint8_t float_orders(uint16_t compare) {
   switch (compare) {
-  case PTX_MOD_EQ: return 2;
-  case PTX_MOD_NE: return 5;
-  case PTX_MOD_LT: return 1;
-  case PTX_MOD_LE: return 3;
-  case PTX_MOD_GT: return 4;
-  case PTX_MOD_GE: return 6;
-  case PTX_MOD_EQU: return 10;
-  case PTX_MOD_NEU: return 13;
-  case PTX_MOD_LTU: return 9;
-  case PTX_MOD_LEU: return 11;
-  case PTX_MOD_GTU: return 12;
-  case PTX_MOD_GEU: return 14;
-  case PTX_MOD_NUM: return 7;
-  default: return 8; /* nan */
+    case PTX_MOD_EQ: return 2;
+    case PTX_MOD_NE: return 5;
+    case PTX_MOD_LT: return 1;
+    case PTX_MOD_LE: return 3;
+    case PTX_MOD_GT: return 4;
+    case PTX_MOD_GE: return 6;
+    case PTX_MOD_EQU: return 10;
+    case PTX_MOD_NEU: return 13;
+    case PTX_MOD_LTU: return 9;
+    case PTX_MOD_LEU: return 11;
+    case PTX_MOD_GTU: return 12;
+    case PTX_MOD_GEU: return 14;
+    case PTX_MOD_NUM: return 7;
+    default: return 8; /* nan */
   }
 }
 
@@ -276,12 +331,16 @@ lane_fn *scalar_compare(const struct decoder *d, uint16_t type) {
   }
   bool s = row->kind == 's';
   switch (d->words.compare) {
-  case PTX_MOD_EQ: return int_eq;
-  case PTX_MOD_NE: return int_ne;
-  case PTX_MOD_LT: case PTX_MOD_LO: return s ? int_lt_s : int_lt_u;
-  case PTX_MOD_LE: case PTX_MOD_LS: return s ? int_le_s : int_le_u;
-  case PTX_MOD_GT: case PTX_MOD_HI: return s ? int_gt_s : int_gt_u;
-  case PTX_MOD_GE: case PTX_MOD_HS: return s ? int_ge_s : int_ge_u;
-  default: return NULL;
+    case PTX_MOD_EQ: return int_eq;
+    case PTX_MOD_NE: return int_ne;
+    case PTX_MOD_LT:
+    case PTX_MOD_LO: return s ? int_lt_s : int_lt_u;
+    case PTX_MOD_LE:
+    case PTX_MOD_LS: return s ? int_le_s : int_le_u;
+    case PTX_MOD_GT:
+    case PTX_MOD_HI: return s ? int_gt_s : int_gt_u;
+    case PTX_MOD_GE:
+    case PTX_MOD_HS: return s ? int_ge_s : int_ge_u;
+    default: return NULL;
   }
 }

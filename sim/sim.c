@@ -10,19 +10,31 @@
 
 enum { MOST_SHARED = 227 << 10 };
 
-/* --- findings ------------------------------------------------------------------------------------ */
+/* --- findings ------------------------------------------------------------------------------------
+ */
 
 const char *sim_finding_name(enum sim_finding_kind kind) {
-  static const char *const names[] = {
-      [SIM_NOTHING] = "nothing", [SIM_BAD_PROGRAM] = "bad-program", [SIM_BAD_LAUNCH] = "bad-launch",
-      [SIM_OUT_OF_BOUNDS] = "out-of-bounds", [SIM_MISALIGNED] = "misaligned",
-      [SIM_UNINITIALIZED] = "uninitialized", [SIM_READ_ONLY] = "read-only",
-      [SIM_BAD_CALL] = "bad-call", [SIM_STACK_OVERFLOW] = "stack-overflow",
-      [SIM_DEADLOCK] = "deadlock", [SIM_DIVERGENT_BARRIER] = "divergent-barrier",
-      [SIM_RACE] = "race", [SIM_DIVISION] = "division-by-zero",
-      [SIM_MISSING_LANES] = "missing-lanes", [SIM_TRAP] = "trap", [SIM_ASSERT] = "assert",
-      [SIM_STEP_LIMIT] = "step-limit", [SIM_UNSUPPORTED] = "unsupported", [SIM_MEMORY] = "memory",
-      [SIM_POISON] = "poison", [SIM_UNDEFINED] = "undefined-behavior"};
+  static const char *const names[] = {[SIM_NOTHING] = "nothing",
+                                      [SIM_BAD_PROGRAM] = "bad-program",
+                                      [SIM_BAD_LAUNCH] = "bad-launch",
+                                      [SIM_OUT_OF_BOUNDS] = "out-of-bounds",
+                                      [SIM_MISALIGNED] = "misaligned",
+                                      [SIM_UNINITIALIZED] = "uninitialized",
+                                      [SIM_READ_ONLY] = "read-only",
+                                      [SIM_BAD_CALL] = "bad-call",
+                                      [SIM_STACK_OVERFLOW] = "stack-overflow",
+                                      [SIM_DEADLOCK] = "deadlock",
+                                      [SIM_DIVERGENT_BARRIER] = "divergent-barrier",
+                                      [SIM_RACE] = "race",
+                                      [SIM_DIVISION] = "division-by-zero",
+                                      [SIM_MISSING_LANES] = "missing-lanes",
+                                      [SIM_TRAP] = "trap",
+                                      [SIM_ASSERT] = "assert",
+                                      [SIM_STEP_LIMIT] = "step-limit",
+                                      [SIM_UNSUPPORTED] = "unsupported",
+                                      [SIM_MEMORY] = "memory",
+                                      [SIM_POISON] = "poison",
+                                      [SIM_UNDEFINED] = "undefined-behavior"};
   return names[kind];
 }
 
@@ -38,7 +50,8 @@ static struct nvm_text format_message(struct sim *s, const char *format, va_list
 }
 
 /* The source that `!dbg` names. */
-static void set_source(struct sim *s, struct sim_finding *f, const struct func *code, uint32_t instruction) {
+static void set_source(struct sim *s, struct sim_finding *f, const struct func *code,
+                       uint32_t instruction) {
   const struct nvm_module *m = s->ir->module;
   const struct meta_node *place = meta_as_node(&m->metadata, code->ir->locations.data[instruction]);
   const struct meta_node *file = place ? debug_file(m, place) : NULL;
@@ -60,13 +73,15 @@ static void set_place(struct sim *s, struct sim_finding *f, const struct func *c
   for (uint32_t i = code->code[pc].entry; i-- > 0;) {
     const struct ptx_entry *e = &code->ptx->entries.data[i];
     if (e->kind != PTX_LOC) continue;
-    if (e->first_mod - 1 < s->module->files.count) f->source = s->module->files.data[e->first_mod - 1];
+    if (e->first_mod - 1 < s->module->files.count)
+      f->source = s->module->files.data[e->first_mod - 1];
     f->source_line = (uint32_t)code->ptx->operands.data[e->first_operand].imm;
     return;
   }
 }
 
-void sim_report(struct warp *w, unsigned lane, enum sim_finding_kind kind, const char *format, ...) {
+void sim_report(struct warp *w, unsigned lane, enum sim_finding_kind kind, const char *format,
+                ...) {
   w->stopped = true;
   struct sim *s = w->sim;
   if (s->finding.kind != SIM_NOTHING) return;
@@ -101,7 +116,8 @@ struct nvm_text sim_output(const struct sim *s) {
 }
 void sim_output_taken(struct sim *s) { s->output.length = 0; }
 
-/* --- creation --------------------------------------------------------------------------------------- */
+/* --- creation
+ * --------------------------------------------------------------------------------------- */
 
 struct sim *sim_create(struct nvm_allocator allocator, size_t limit_bytes) {
   struct arena arena;
@@ -156,15 +172,17 @@ bool sim_add_symbol(struct sim *s, struct nvm_str name, struct sim_symbol symbol
   return true;
 }
 
-/* --- loading ------------------------------------------------------------------------------------------ */
+/* --- loading
+ * ------------------------------------------------------------------------------------------ */
 
-bool sim_place_variable(struct sim *s, struct nvm_str name, enum window window, uint64_t bytes, uint64_t align, bool dynamic,
-                        struct sim_symbol *symbol) {
+bool sim_place_variable(struct sim *s, struct nvm_str name, enum window window, uint64_t bytes,
+                        uint64_t align, bool dynamic, struct sim_symbol *symbol) {
   *symbol = (struct sim_symbol){.window = window, .size = bytes};
   if (window == WINDOW_SHARED) {
     symbol->address = s->shared_static = align_up(s->shared_static, align);
     if (!dynamic) s->shared_static += bytes + SHARED_GAP;
-    if (!dynamic && !VEC_PUSH(&s->arena, &s->shared_variables, (struct shared_variable){name, symbol->address, bytes}))
+    if (!dynamic && !VEC_PUSH(&s->arena, &s->shared_variables,
+                              (struct shared_variable){name, symbol->address, bytes}))
       return false;
   } else {
     uint32_t object = memory_new_object(s, bytes, true, name);
@@ -181,8 +199,8 @@ static bool init_bits(struct sim *s, const struct ptx_init *init, uint64_t *bits
   if (init->symbol.index) {
     const struct sim_symbol *target = sim_find_symbol(s, init->symbol);
     if (!target) {
-      sim_refuse(s, SIM_BAD_PROGRAM, (struct nvm_str){0}, 0, "the initializer names %t, which is not defined",
-                 sim_text(s, init->symbol));
+      sim_refuse(s, SIM_BAD_PROGRAM, (struct nvm_str){0}, 0,
+                 "the initializer names %t, which is not defined", sim_text(s, init->symbol));
       return false;
     }
     *bits += target->address;
@@ -229,15 +247,18 @@ static bool is_module_variable(const struct ptx_variable *v) {
   return v->space == PTX_MOD_GLOBAL || v->space == PTX_MOD_CONST || v->space == PTX_MOD_SHARED;
 }
 
-static bool place_variables(struct sim *s, const struct ptx_variable *variables, uint32_t count, bool dynamic) {
+static bool place_variables(struct sim *s, const struct ptx_variable *variables, uint32_t count,
+                            bool dynamic) {
   bool ok = true;
   for (uint32_t i = 0; i < count && ok; i++) {
     const struct ptx_variable *v = &variables[i];
     struct sim_symbol symbol;
     uint64_t align, bytes = decode_variable(v, &align);
-    bool shared = v->space == PTX_MOD_SHARED, wanted = (shared && v->is_unsized) == dynamic && is_module_variable(v);
+    bool shared = v->space == PTX_MOD_SHARED,
+         wanted = (shared && v->is_unsized) == dynamic && is_module_variable(v);
     if (wanted && v->name.index && (dynamic || !sim_find_symbol(s, v->name)))
-      ok = sim_place_variable(s, v->name, (enum window)decode_window(v->space), bytes, align, dynamic, &symbol);
+      ok = sim_place_variable(s, v->name, (enum window)decode_window(v->space), bytes, align,
+                              dynamic, &symbol);
   }
   return ok;
 }
@@ -249,7 +270,8 @@ enum nvm_status sim_load(struct sim *s, const struct ptx_module *m) {
     ok = place_variables(s, m->variables.data, m->variables.count, round > 0);
     for (uint32_t i = 0; ok && i < m->functions.count; i++) {
       const struct ptx_function *f = m->functions.data[i];
-      ok = (round > 0 || add_function(s, f)) && place_variables(s, f->variables.data, f->variables.count, round > 0);
+      ok = (round > 0 || add_function(s, f)) &&
+           place_variables(s, f->variables.data, f->variables.count, round > 0);
     }
     s->shared_static = align_up(s->shared_static, 16);
   }
@@ -259,7 +281,8 @@ enum nvm_status sim_load(struct sim *s, const struct ptx_module *m) {
   return ok ? NVM_OK : NVM_OUT_OF_MEMORY;
 }
 
-/* --- the caller's memory ------------------------------------------------------------------------------ */
+/* --- the caller's memory
+ * ------------------------------------------------------------------------------ */
 
 uint64_t sim_allocate(struct sim *s, uint64_t bytes, bool initialized) {
   return memory_object_address(memory_new_object(s, bytes, initialized, (struct nvm_str){0}));
@@ -293,29 +316,34 @@ const struct ptx_function *sim_kernel_at(const struct sim *s, uint32_t i) {
   return NULL;
 }
 
-/* --- launching ------------------------------------------------------------------------------------------ */
+/* --- launching
+ * ------------------------------------------------------------------------------------------ */
 
 static enum nvm_status check_launch(struct sim *s, const struct sim_launch *l) {
   struct nvm_str none = {0};
   uint64_t threads = 1;
   for (int k = 0; k < 3; k++) {
     if (l->grid[k] == 0 || l->block[k] == 0)
-      return sim_refuse(s, SIM_BAD_LAUNCH, none, 0, "grid and block need at least 1 in each direction");
+      return sim_refuse(s, SIM_BAD_LAUNCH, none, 0,
+                        "grid and block need at least 1 in each direction");
     threads *= l->block[k];
   }
   if (threads > 1024 || l->block[2] > 64)
-    return sim_refuse(s, SIM_BAD_LAUNCH, none, 0, "a block has at most 1024 threads, 64 of them in z");
+    return sim_refuse(s, SIM_BAD_LAUNCH, none, 0,
+                      "a block has at most 1024 threads, 64 of them in z");
   const struct ptx_function *f = sim_kernel(s, l->kernel);
   if (!f) return sim_refuse(s, SIM_BAD_LAUNCH, none, 0, "there is no kernel '%t'", l->kernel);
   if (f->params.count != l->argument_count)
-    return sim_refuse(s, SIM_BAD_LAUNCH, f->name, 0, "kernel %t has %u parameters, but %u arguments were given",
-                      l->kernel, f->params.count, l->argument_count);
-  uint32_t most = f->performance.maxntid[0] ? f->performance.maxntid[0] *
-                                                  f->performance.maxntid[1] * f->performance.maxntid[2]
-                                            : 1024;
+    return sim_refuse(s, SIM_BAD_LAUNCH, f->name, 0,
+                      "kernel %t has %u parameters, but %u arguments were given", l->kernel,
+                      f->params.count, l->argument_count);
+  uint32_t most =
+      f->performance.maxntid[0]
+          ? f->performance.maxntid[0] * f->performance.maxntid[1] * f->performance.maxntid[2]
+          : 1024;
   if (threads > most)
-    return sim_refuse(s, SIM_BAD_LAUNCH, f->name, 0, "kernel %t allows %u threads a block, not %U", l->kernel,
-                      most, threads);
+    return sim_refuse(s, SIM_BAD_LAUNCH, f->name, 0, "kernel %t allows %u threads a block, not %U",
+                      l->kernel, most, threads);
   return NVM_OK;
 }
 
@@ -327,8 +355,8 @@ static enum nvm_status place_arguments(struct sim *s, const struct sim_launch *l
     const struct slot *slot = &f->formals[i];
     if (l->argument_bytes[i] != slot->bytes)
       return sim_refuse(s, SIM_BAD_LAUNCH, f->name, 0,
-                        "argument %u of kernel %t has %U bytes, but its parameter has %u", i, l->kernel,
-                        l->argument_bytes[i], slot->bytes);
+                        "argument %u of kernel %t has %U bytes, but its parameter has %u", i,
+                        l->kernel, l->argument_bytes[i], slot->bytes);
     memcpy(s->kernel_params + slot->offset, l->arguments[i], slot->bytes);
   }
   return NVM_OK;
@@ -336,18 +364,22 @@ static enum nvm_status place_arguments(struct sim *s, const struct sim_launch *l
 
 /* The kernel's clusters, or the launch's. */
 static bool choose_cluster(struct sim *s, const struct sim_launch *l) {
-  const uint32_t *given = l->cluster[0] ? l->cluster : s->kernel->ptx ? s->kernel->ptx->performance.cluster_dim : l->cluster;
+  const uint32_t *given = l->cluster[0]    ? l->cluster
+                          : s->kernel->ptx ? s->kernel->ptx->performance.cluster_dim
+                                           : l->cluster;
   uint32_t size = 1;
   bool whole = true;
   s->clusters_given = given[0] != 0;
   for (int k = 0; k < 3; k++) {
     s->cluster_dim[k] = given[0] && given[k] ? given[k] : 1;
-    size = size <= CLUSTER_LIMIT && s->cluster_dim[k] <= CLUSTER_LIMIT ? size * s->cluster_dim[k] : CLUSTER_LIMIT + 1;
+    size = size <= CLUSTER_LIMIT && s->cluster_dim[k] <= CLUSTER_LIMIT ? size * s->cluster_dim[k]
+                                                                       : CLUSTER_LIMIT + 1;
     whole = whole && l->grid[k] % s->cluster_dim[k] == 0;
   }
   if (size <= CLUSTER_LIMIT && whole) return true;
   sim_refuse(s, SIM_BAD_LAUNCH, s->kernel->name, 0,
-             whole ? "a cluster has at most 16 blocks" : "the grid is no multiple of the cluster of %u by %u by %u blocks",
+             whole ? "a cluster has at most 16 blocks"
+                   : "the grid is no multiple of the cluster of %u by %u by %u blocks",
              s->cluster_dim[0], s->cluster_dim[1], s->cluster_dim[2]);
   return false;
 }
@@ -372,8 +404,10 @@ enum nvm_status sim_launch(struct sim *s, const struct sim_launch *l) {
   s->kernel = f;
   s->shared_bytes = s->shared_static + l->shared_bytes;
   if (s->shared_bytes - sim_gaps(s) > MOST_SHARED)
-    return sim_refuse(s, SIM_BAD_LAUNCH, f->name, 0, "kernel %t needs %U bytes of shared memory; no GPU has more than %u for a block",
-                      l->kernel, s->shared_bytes - sim_gaps(s), (unsigned)MOST_SHARED);
+    return sim_refuse(
+        s, SIM_BAD_LAUNCH, f->name, 0,
+        "kernel %t needs %U bytes of shared memory; no GPU has more than %u for a block", l->kernel,
+        s->shared_bytes - sim_gaps(s), (unsigned)MOST_SHARED);
   s->stack_bytes = l->stack_bytes ? l->stack_bytes : UINT64_C(512) << 10;
   s->step_limit = l->step_limit ? l->step_limit : UINT64_MAX;
   s->free_blocks = NULL;

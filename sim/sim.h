@@ -9,8 +9,8 @@
  *   sim_destroy(s)
  *
  * Nothing here prints, exits or keeps state outside of the struct. The schedule is deterministic:
- * blocks in order, warps of a block in turn, lanes of a warp together (warp.c says how they part and
- * meet); or, from a seed, any order of everything that may have one. */
+ * blocks in order, warps of a block in turn, lanes of a warp together (warp.c says how they part
+ * and meet); or, from a seed, any order of everything that may have one. */
 #ifndef NVM_SIM_SIM_H
 #define NVM_SIM_SIM_H
 
@@ -20,26 +20,26 @@
 
 enum sim_finding_kind {
   SIM_NOTHING,
-  SIM_BAD_PROGRAM,    /* the module can't be executed; no thread */
-  SIM_BAD_LAUNCH,     /* no such kernel, too many threads, wrong arguments; no thread */
+  SIM_BAD_PROGRAM, /* the module can't be executed; no thread */
+  SIM_BAD_LAUNCH,  /* no such kernel, too many threads, wrong arguments; no thread */
   SIM_OUT_OF_BOUNDS,
   SIM_MISALIGNED,
   SIM_UNINITIALIZED,
   SIM_READ_ONLY,
-  SIM_BAD_CALL,       /* through a pointer that is no function; a function without body */
+  SIM_BAD_CALL, /* through a pointer that is no function; a function without body */
   SIM_STACK_OVERFLOW,
   SIM_DEADLOCK,
   SIM_DIVERGENT_BARRIER,
   SIM_RACE,
-  SIM_DIVISION,       /* of an integer by zero */
-  SIM_MISSING_LANES,  /* of a warp-level operation */
+  SIM_DIVISION,      /* of an integer by zero */
+  SIM_MISSING_LANES, /* of a warp-level operation */
   SIM_TRAP,
   SIM_ASSERT,
   SIM_STEP_LIMIT,
-  SIM_UNSUPPORTED,    /* an instruction that the simulator does not know was reached */
-  SIM_MEMORY,         /* the host's memory */
-  SIM_POISON,         /* IR: poison decides, is an address, is stored to global memory */
-  SIM_UNDEFINED,      /* IR: division by zero, unreachable code */
+  SIM_UNSUPPORTED, /* an instruction that the simulator does not know was reached */
+  SIM_MEMORY,      /* the host's memory */
+  SIM_POISON,      /* IR: poison decides, is an address, is stored to global memory */
+  SIM_UNDEFINED,   /* IR: division by zero, unreachable code */
 };
 
 struct sim_finding {
@@ -50,49 +50,49 @@ struct sim_finding {
   uint32_t line;                   /* of the text, PTX or IR; 0: not known */
   struct nvm_str source;           /* where .loc says that it comes from; {0}: nowhere */
   uint32_t source_line;
-  struct nvm_text message;         /* one sentence without a full stop */
+  struct nvm_text message; /* one sentence without a full stop */
 };
 
 enum sim_space { SIM_GLOBAL, SIM_SHARED, SIM_LOCAL, SIM_CONST, SIM_PARAM, SIM_SPACE_COUNT };
 
 /* Accesses to a state space. */
 struct sim_space_counts {
-  uint64_t loads, stores, atomics; /* instructions of warps */
+  uint64_t loads, stores, atomics;  /* instructions of warps */
   uint64_t load_bytes, store_bytes; /* of threads; atomics count as both */
-  uint64_t lines, sectors; /* of 128 and 32 bytes that each access of a warp touches */
+  uint64_t lines, sectors;          /* of 128 and 32 bytes that each access of a warp touches */
 };
 
 /* What the launched kernels did; docs/run.md says what is counted how. Only the first two are
  * counted without sim_launch.count. */
 struct sim_counts {
-  uint64_t instructions;      /* of threads, guarded off or not */
+  uint64_t instructions; /* of threads, guarded off or not */
   uint64_t warp_instructions;
   uint64_t by_class[PTX_ISSUE_COUNT]; /* of threads */
-  uint64_t branches, diverged; /* of warps; of them those that went both ways */
-  uint64_t barriers;           /* arrivals of warps */
-  uint64_t bank_conflicts;     /* turns of shared memory beyond the first that an access takes */
+  uint64_t branches, diverged;        /* of warps; of them those that went both ways */
+  uint64_t barriers;                  /* arrivals of warps */
+  uint64_t bank_conflicts; /* turns of shared memory beyond the first that an access takes */
   struct sim_space_counts space[SIM_SPACE_COUNT];
 };
 
 struct sim_launch {
   struct nvm_text kernel;
-  uint32_t grid[3], block[3]; /* the grid counts blocks, also where they are in clusters */
-  uint32_t cluster[3];        /* [0] 0: as the kernel says */
-  uint64_t shared_bytes;      /* dynamic shared memory */
+  uint32_t grid[3], block[3];   /* the grid counts blocks, also where they are in clusters */
+  uint32_t cluster[3];          /* [0] 0: as the kernel says */
+  uint64_t shared_bytes;        /* dynamic shared memory */
   const void *const *arguments; /* each `argument_bytes[i]` bytes, as the kernel's parameters lie */
   const uint64_t *argument_bytes;
   uint32_t argument_count;
-  uint64_t step_limit;        /* instructions of all threads together; 0: none */
-  uint64_t stack_bytes;       /* local memory of a thread; 0: 512 KiB */
+  uint64_t step_limit;  /* instructions of all threads together; 0: none */
+  uint64_t stack_bytes; /* local memory of a thread; 0: 512 KiB */
   bool check_uninitialized, check_races, check_division;
-  bool count;                 /* all of struct sim_counts */
-  bool random_schedule;       /* from `seed`: which warp runs, how long, with which of its lanes */
+  bool count;           /* all of struct sim_counts */
+  bool random_schedule; /* from `seed`: which warp runs, how long, with which of its lanes */
   uint64_t seed;
   /* NULL: no trace. Gets a line for each instruction of one thread, without its end of line. */
   void (*trace)(void *trace_data, struct nvm_text line);
   void *trace_data;
-  uint64_t trace_block;       /* x + y * grid.x + z * grid.x * grid.y */
-  uint32_t trace_thread;      /* x + y * block.x + … */
+  uint64_t trace_block;  /* x + y * grid.x + z * grid.x * grid.y */
+  uint32_t trace_thread; /* x + y * block.x + … */
 };
 
 struct sim; /* machine.h */
@@ -105,9 +105,9 @@ void sim_destroy(struct sim *s);
 /* Takes the module in; it must stay valid. NVM_REFUSED: sim_finding says why. */
 enum nvm_status sim_load(struct sim *s, const struct ptx_module *m);
 
-/* Takes a module of IR in instead, verified and with its final layout. `source`, if not empty, is its
- * text, which findings then name lines of. Adds constants to the module, changes nothing else; both
- * must stay as they are. */
+/* Takes a module of IR in instead, verified and with its final layout. `source`, if not empty, is
+ * its text, which findings then name lines of. Adds constants to the module, changes nothing else;
+ * both must stay as they are. */
 enum nvm_status sim_load_ir(struct sim *s, struct nvm_module *m, struct nvm_text source);
 
 /* Global memory of `bytes` bytes: its device address, 0 when out of memory. Zeroed; `initialized`

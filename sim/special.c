@@ -1,6 +1,6 @@
-/* Elementary functions by reduction and Taylor series, which are short where the reduced argument is
- * small. Sine and cosine multiply the argument's significand with 320 bits of 2/pi and keep what is
- * left modulo 4 (Payne and Hanek, 1983), so that huge arguments are as exact as small ones. */
+/* Elementary functions by reduction and Taylor series, which are short where the reduced argument
+ * is small. Sine and cosine multiply the argument's significand with 320 bits of 2/pi and keep what
+ * is left modulo 4 (Payne and Hanek, 1983), so that huge arguments are as exact as small ones. */
 #include "sim/special.h"
 
 __extension__ typedef unsigned __int128 u128;
@@ -52,11 +52,13 @@ double special_tanh(double x) {
   return x == 0 ? x : e / (e + 2);
 }
 
-/* --- sine and cosine ---------------------------------------------------------------------------- */
+/* --- sine and cosine ----------------------------------------------------------------------------
+ */
 
 /* x modulo pi/2, nearest to zero; *quadrant: how often pi/2 was taken away, modulo 4. */
 static double reduce(double x, unsigned *quadrant) {
-  static const uint64_t two_over_pi[5] = { /* times 2^320, lowest word first */
+  static const uint64_t two_over_pi[5] = {
+      /* times 2^320, lowest word first */
       UINT64_C(0xb7246e3a424dd2e0), UINT64_C(0xfe5163abdebbc561), UINT64_C(0xdb6295993c439041),
       UINT64_C(0xfc2757d1f534ddc0), UINT64_C(0xa2f9836e4e441529)};
   *quadrant = 0;
@@ -98,10 +100,10 @@ static double cosine_series(double x) {
 
 static double by_quadrant(double r, unsigned quadrant) {
   switch (quadrant & 3) {
-  case 0: return sine_series(r);
-  case 1: return cosine_series(r);
-  case 2: return -sine_series(r);
-  default: return -cosine_series(r);
+    case 0: return sine_series(r);
+    case 1: return cosine_series(r);
+    case 2: return -sine_series(r);
+    default: return -cosine_series(r);
   }
 }
 
@@ -119,7 +121,8 @@ double special_cos(double x) {
   return by_quadrant(r, quadrant + 1);
 }
 
-/* --- fused multiply-add ---------------------------------------------------------------------------- */
+/* --- fused multiply-add
+ * ---------------------------------------------------------------------------- */
 
 /* The product is exact in a double; the sum is rounded to odd, so that rounding it again to a float
  * is as good as rounding once (Boldo and Melquiond, 2008). */

@@ -1,8 +1,8 @@
 /* What --trace shows: each instruction of one thread with the values that it reads and writes.
  *
- * What an instruction wrote is read when the thread comes to its next one, because calls and barriers
- * end elsewhere than they began. Registers of a frame that was left stay readable until another call
- * takes it, which can't be before then. */
+ * What an instruction wrote is read when the thread comes to its next one, because calls and
+ * barriers end elsewhere than they began. Registers of a frame that was left stay readable until
+ * another call takes it, which can't be before then. */
 #include "ir/print.h"
 #include "sim/ir.h"
 
@@ -39,7 +39,8 @@ void trace_instruction(struct warp *w, const struct inst *in, uint32_t mask, uin
   struct sim *s = w->sim;
   unsigned lane = s->launch->trace_thread % LANES;
   const struct func *f = w->frame->func;
-  bool goes_on = s->traced && s->traced_frame == w->frame && in > s->traced && in->entry == s->traced->entry;
+  bool goes_on =
+      s->traced && s->traced_frame == w->frame && in > s->traced && in->entry == s->traced->entry;
   if (f->ir && goes_on) return; /* of the same instruction */
   write_results(s, w);
   if (in->kind == INST_HELPER || (f->ir ? in->entry : in->line) == 0) return;
@@ -56,7 +57,8 @@ void trace_instruction(struct warp *w, const struct inst *in, uint32_t mask, uin
   hand_out(s);
 }
 
-/* --- PTX -------------------------------------------------------------------------------------------- */
+/* --- PTX
+ * -------------------------------------------------------------------------------------------- */
 
 static enum float_format format_of(uint16_t type, unsigned bits) {
   if (type == PTX_MOD_BF16) return FLOAT_BFLOAT;
@@ -71,7 +73,8 @@ static void write_hex(struct textbuf *out, uint64_t v) {
 }
 
 /* Numbers as numbers; what is no number, or looks like an address, in hexadecimal. */
-static void write_value(struct textbuf *out, uint64_t v, unsigned bits, uint16_t type, enum ptx_class c) {
+static void write_value(struct textbuf *out, uint64_t v, unsigned bits, uint16_t type,
+                        enum ptx_class c) {
   const struct ptx_mod_row *row = ptx_mod_row(type);
   char kind = row->bits == 0 || (row->bits != bits && row->kind != 's') ? 'b' : row->kind;
   if (c == PTX_F32 || c == PTX_F64) kind = 'f';
@@ -106,21 +109,31 @@ static void write_register(struct ptx_tracer *t, struct ptx_reg r, uint16_t type
     write_hex(t->out, values[LANES + t->lane]);
     textbuf_char(t->out, ':');
   }
-  static const uint8_t bits[PTX_CLASS_COUNT] = {[PTX_B8] = 8, [PTX_B16] = 16, [PTX_B32] = 32, [PTX_F32] = 32};
+  static const uint8_t bits[PTX_CLASS_COUNT] = {
+      [PTX_B8] = 8, [PTX_B16] = 16, [PTX_B32] = 32, [PTX_F32] = 32};
   write_value(t->out, values[t->lane], bits[c] ? bits[c] : 64, type, c);
 }
 
 static void write_operand(struct ptx_tracer *t, const struct ptx_operand *o, uint16_t type) {
   switch ((enum ptx_operand_kind)o->kind) {
-  case PTX_OPERAND_REG: write_register(t, o->reg, type); break;
-  case PTX_OPERAND_ADDRESS_REG: write_register(t, o->reg, PTX_MOD_B64); break;
-  case PTX_OPERAND_VECTOR: case PTX_OPERAND_TENSOR: case PTX_OPERAND_LIST: case PTX_OPERAND_PAIR:
-    for (uint32_t i = 0; i < o->count; i++) write_operand(t, &t->f->operands.data[o->first + i], type);
-    break;
-  case PTX_OPERAND_NONE: case PTX_OPERAND_INT: case PTX_OPERAND_F32: case PTX_OPERAND_F64:
-  case PTX_OPERAND_SYMBOL: case PTX_OPERAND_LABEL: case PTX_OPERAND_SPECIAL:
-  case PTX_OPERAND_ADDRESS_SYMBOL: case PTX_OPERAND_ADDRESS_IMM:
-    break;
+    case PTX_OPERAND_REG: write_register(t, o->reg, type); break;
+    case PTX_OPERAND_ADDRESS_REG: write_register(t, o->reg, PTX_MOD_B64); break;
+    case PTX_OPERAND_VECTOR:
+    case PTX_OPERAND_TENSOR:
+    case PTX_OPERAND_LIST:
+    case PTX_OPERAND_PAIR:
+      for (uint32_t i = 0; i < o->count; i++)
+        write_operand(t, &t->f->operands.data[o->first + i], type);
+      break;
+    case PTX_OPERAND_NONE:
+    case PTX_OPERAND_INT:
+    case PTX_OPERAND_F32:
+    case PTX_OPERAND_F64:
+    case PTX_OPERAND_SYMBOL:
+    case PTX_OPERAND_LABEL:
+    case PTX_OPERAND_SPECIAL:
+    case PTX_OPERAND_ADDRESS_SYMBOL:
+    case PTX_OPERAND_ADDRESS_IMM: break;
   }
 }
 
@@ -134,8 +147,8 @@ static void straighten(struct textbuf *out, size_t begin) {
   out->length = to;
 }
 
-void trace_ptx(const struct warp *w, const struct frame *frame, const struct inst *in, unsigned lane,
-               bool results, struct textbuf *out) {
+void trace_ptx(const struct warp *w, const struct frame *frame, const struct inst *in,
+               unsigned lane, bool results, struct textbuf *out) {
   const struct ptx_function *f = frame->func->ptx;
   const struct ptx_entry *e = &f->entries.data[in->entry];
   struct ptx_tracer t = {frame, f, lane, results ? " -> " : " ", out};
@@ -151,17 +164,20 @@ void trace_ptx(const struct warp *w, const struct frame *frame, const struct ins
     if (!ptx_reg_is_none(e->guard)) write_register(&t, e->guard, PTX_MOD_PRED);
   }
   for (uint32_t i = 0; form && i < e->operand_count && e->op != PTX_CALL; i++) {
-    const struct ptx_shape *shape = &ptx_form_shapes(form)[i < form->shape_count ? i : form->shape_count - 1u];
+    const struct ptx_shape *shape =
+        &ptx_form_shapes(form)[i < form->shape_count ? i : form->shape_count - 1u];
     bool wide;
     if ((i < form->dest_count) == results)
-      write_operand(&t, &f->operands.data[e->first_operand + i], ptx_shape_type(f, e, shape, &wide));
+      write_operand(&t, &f->operands.data[e->first_operand + i],
+                    ptx_shape_type(f, e, shape, &wide));
   }
 }
 
-/* --- IR ---------------------------------------------------------------------------------------------- */
+/* --- IR
+ * ---------------------------------------------------------------------------------------------- */
 
-static void write_scalar(const struct frame *frame, const struct type_table *types, const struct ir_scalar *s, unsigned lane,
-                         struct textbuf *out) {
+static void write_scalar(const struct frame *frame, const struct type_table *types,
+                         const struct ir_scalar *s, unsigned lane, struct textbuf *out) {
   static const uint16_t floats[] = {PTX_MOD_F16, PTX_MOD_BF16, PTX_MOD_F32, PTX_MOD_F64};
   enum type_kind kind = type_kind(types, s->type);
   unsigned bits = type_scalar_bits(types, s->type);
@@ -175,12 +191,16 @@ static void write_scalar(const struct frame *frame, const struct type_table *typ
   } else if (eval_is_float_kind(kind)) {
     write_value(out, v, bits, floats[kind - TY_HALF], PTX_B64);
   } else {
-    write_value(out, v, bits, bits == 1 ? PTX_MOD_U8 : bits <= 32 ? PTX_MOD_S32 : PTX_MOD_S64, PTX_B64);
+    write_value(out, v, bits,
+                bits == 1    ? PTX_MOD_U8
+                : bits <= 32 ? PTX_MOD_S32
+                             : PTX_MOD_S64,
+                PTX_B64);
   }
 }
 
-void trace_ir(const struct warp *w, const struct frame *frame, const struct inst *in, unsigned lane, bool results,
-              struct textbuf *out) {
+void trace_ir(const struct warp *w, const struct frame *frame, const struct inst *in, unsigned lane,
+              bool results, struct textbuf *out) {
   enum { MOST_SCALARS = 16 };
   const struct nvm_function *f = frame->func->ir;
   const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){in->entry});
@@ -193,9 +213,12 @@ void trace_ir(const struct warp *w, const struct frame *frame, const struct inst
     textbuf_puts(out, " //");
   }
   for (uint32_t k = 0; k < (results ? 1 : i->operand_count); k++) {
-    struct nvm_value v = results ? value_of_inst((struct nvm_inst_id){in->entry}) : inst_operand(f, i, k);
-    const struct ir_value *known = value_kind(v) == VALUE_INST  ? &frame->func->values[value_index(v)]
-                                   : value_kind(v) == VALUE_ARG ? &frame->func->arguments[value_index(v)] : NULL;
+    struct nvm_value v =
+        results ? value_of_inst((struct nvm_inst_id){in->entry}) : inst_operand(f, i, k);
+    const struct ir_value *known =
+        value_kind(v) == VALUE_INST  ? &frame->func->values[value_index(v)]
+        : value_kind(v) == VALUE_ARG ? &frame->func->arguments[value_index(v)]
+                                     : NULL;
     if (!known || !known->scalars) continue;
     textbuf_puts(out, separator);
     separator = " ";

@@ -1,22 +1,34 @@
-/* Video instructions: vadd … vset on values of 32 bits, vadd2 … vset4 on halves and bytes. Operands with selectors
+/* Video instructions: vadd … vset on values of 32 bits, vadd2 … vset4 on halves and bytes. Operands
+ * with selectors
  * (%r1.h0) and vmad are reported when they are executed. */
 #include "sim/machine.h"
 
 /* What a lane computes, whatever its width. */
-enum video_kind { VIDEO_ADD, VIDEO_SUB, VIDEO_AVERAGE, VIDEO_DIFFERENCE, VIDEO_MIN, VIDEO_MAX, VIDEO_SHL, VIDEO_SHR, VIDEO_SET };
+enum video_kind {
+  VIDEO_ADD,
+  VIDEO_SUB,
+  VIDEO_AVERAGE,
+  VIDEO_DIFFERENCE,
+  VIDEO_MIN,
+  VIDEO_MAX,
+  VIDEO_SHL,
+  VIDEO_SHR,
+  VIDEO_SET
+};
 
-/* The fields of an instruction: imm holds the kind, bits a lane's width, is_signed and is_signed2 the types of the first
- * and the second source, rounding that of the result, bits2 the secondary operation (0: none). */
+/* The fields of an instruction: imm holds the kind, bits a lane's width, is_signed and is_signed2
+ * the types of the first and the second source, rounding that of the result, bits2 the secondary
+ * operation (0: none). */
 enum video_second { SECOND_NONE, SECOND_ADD, SECOND_MIN, SECOND_MAX };
 
 static bool compare(const struct inst *in, int64_t x, int64_t y) {
   switch (in->compare) {
-  case CMP_EQ: return x == y;
-  case CMP_NE: return x != y;
-  case CMP_LT: return x < y;
-  case CMP_LE: return x <= y;
-  case CMP_GT: return x > y;
-  default: return x >= y;
+    case CMP_EQ: return x == y;
+    case CMP_NE: return x != y;
+    case CMP_LT: return x < y;
+    case CMP_LE: return x <= y;
+    case CMP_GT: return x > y;
+    default: return x >= y;
   }
 }
 
@@ -27,15 +39,15 @@ static int64_t shift_distance(const struct inst *in, int64_t y) {
 /* Shifts to the left need 64 bits and a sign. */
 static evalint_s128 compute(const struct inst *in, int64_t x, int64_t y) {
   switch ((enum video_kind)in->imm) {
-  case VIDEO_ADD: return x + y;
-  case VIDEO_SUB: return x - y;
-  case VIDEO_AVERAGE: return (x + y + (x + y >= 0)) >> 1;
-  case VIDEO_DIFFERENCE: return x < y ? y - x : x - y;
-  case VIDEO_MIN: return x < y ? x : y;
-  case VIDEO_MAX: return x > y ? x : y;
-  case VIDEO_SHL: return (evalint_s128)x * ((evalint_s128)1 << shift_distance(in, y));
-  case VIDEO_SHR: return x >> shift_distance(in, y);
-  case VIDEO_SET: return compare(in, x, y);
+    case VIDEO_ADD: return x + y;
+    case VIDEO_SUB: return x - y;
+    case VIDEO_AVERAGE: return (x + y + (x + y >= 0)) >> 1;
+    case VIDEO_DIFFERENCE: return x < y ? y - x : x - y;
+    case VIDEO_MIN: return x < y ? x : y;
+    case VIDEO_MAX: return x > y ? x : y;
+    case VIDEO_SHL: return (evalint_s128)x * ((evalint_s128)1 << shift_distance(in, y));
+    case VIDEO_SHR: return x >> shift_distance(in, y);
+    case VIDEO_SET: return compare(in, x, y);
   }
   return 0;
 }
@@ -53,17 +65,18 @@ static uint64_t lane_result(const struct inst *in, unsigned bits, evalint_s128 r
 LANE(video) {
   uint64_t all = 0, sum = c;
   for (unsigned at = 0; at < 32; at += in->bits) {
-    int64_t x = extend(in->is_signed, in->bits, a >> at), y = extend(in->is_signed2, in->bits, b >> at);
+    int64_t x = extend(in->is_signed, in->bits, a >> at),
+            y = extend(in->is_signed2, in->bits, b >> at);
     uint64_t r = lane_result(in, in->bits, compute(in, x, y));
     all |= r << at;
     sum += (uint64_t)extend(in->rounding, in->bits, r);
   }
   int64_t first = extend(in->rounding, 32, all), second = extend(in->rounding, 32, c);
   switch ((enum video_second)in->bits2) {
-  case SECOND_NONE: return all;
-  case SECOND_ADD: return evalint_zext(32, sum);
-  case SECOND_MIN: return evalint_zext(32, (uint64_t)(first < second ? first : second));
-  case SECOND_MAX: return evalint_zext(32, (uint64_t)(first > second ? first : second));
+    case SECOND_NONE: return all;
+    case SECOND_ADD: return evalint_zext(32, sum);
+    case SECOND_MIN: return evalint_zext(32, (uint64_t)(first < second ? first : second));
+    case SECOND_MAX: return evalint_zext(32, (uint64_t)(first > second ? first : second));
   }
   return all;
 }
@@ -95,12 +108,12 @@ static bool kind_of(uint16_t op, enum video_kind *kind, unsigned *bits) {
 
 static uint8_t comparison(uint16_t word) {
   switch (word) {
-  case PTX_MOD_EQ: return CMP_EQ;
-  case PTX_MOD_NE: return CMP_NE;
-  case PTX_MOD_LT: return CMP_LT;
-  case PTX_MOD_LE: return CMP_LE;
-  case PTX_MOD_GT: return CMP_GT;
-  default: return CMP_GE;
+    case PTX_MOD_EQ: return CMP_EQ;
+    case PTX_MOD_NE: return CMP_NE;
+    case PTX_MOD_LT: return CMP_LT;
+    case PTX_MOD_LE: return CMP_LE;
+    case PTX_MOD_GT: return CMP_GT;
+    default: return CMP_GE;
   }
 }
 
@@ -115,7 +128,8 @@ bool decode_video(struct decoder *d) {
   unsigned bits;
   if (!kind_of(d->e->op, &kind, &bits)) return decode_unsupported(d, NULL);
   for (uint32_t k = 0; decode_has(d, k); k++)
-    if (decode_operand(d, k)->kind == PTX_OPERAND_REG && decode_operand(d, k)->count) return decode_unsupported(d, NULL);
+    if (decode_operand(d, k)->kind == PTX_OPERAND_REG && decode_operand(d, k)->count)
+      return decode_unsupported(d, NULL);
   bool sets = kind == VIDEO_SET; /* has no type of the result */
   in->imm = kind;
   in->bits = (uint8_t)bits;
@@ -123,7 +137,10 @@ bool decode_video(struct decoder *d) {
   in->is_signed = is_signed_type(d, sets ? 0 : 1);
   in->is_signed2 = is_signed_type(d, sets ? 1 : 2);
   in->compare = comparison(w->compare);
-  in->bits2 = w->atom_op == PTX_MOD_ADD ? SECOND_ADD : w->atom_op == PTX_MOD_MIN ? SECOND_MIN : w->atom_op == PTX_MOD_MAX ? SECOND_MAX : SECOND_NONE;
+  in->bits2 = w->atom_op == PTX_MOD_ADD   ? SECOND_ADD
+              : w->atom_op == PTX_MOD_MIN ? SECOND_MIN
+              : w->atom_op == PTX_MOD_MAX ? SECOND_MAX
+                                          : SECOND_NONE;
   if (w->sat) in->flags |= FLAG_SAT;
   if ((kind == VIDEO_SHL || kind == VIDEO_SHR) && !w->clamp) in->flags |= FLAG_HIGH;
   decode_operands(d, PTX_MOD_U32, PTX_MOD_U32, PTX_MOD_U32);

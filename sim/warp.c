@@ -1,11 +1,11 @@
 /* A warp: its lanes run together as long as they stand at the same instruction of the same call.
  *
  * Lanes that parted are *splits*, each with a mask, a frame and a place. The split in the deepest
- * call, there at the lowest place, runs; it stops at the label where another one waits and joins it.
- * With blocks in the order of their source that is where paths meet again, without any analysis (as
- * the min-PC scheme of Collange: "Stack-less SIMT Reconvergence at Low Cost", 2011). Because a split
- * is only preferred, not ordered, lanes make progress independently of each other: after QUANTUM
- * instructions it yields to the others, so that a lane may wait for a sibling in a loop.
+ * call, there at the lowest place, runs; it stops at the label where another one waits and joins
+ * it. With blocks in the order of their source that is where paths meet again, without any analysis
+ * (as the min-PC scheme of Collange: "Stack-less SIMT Reconvergence at Low Cost", 2011). Because a
+ * split is only preferred, not ordered, lanes make progress independently of each other: after
+ * QUANTUM instructions it yields to the others, so that a lane may wait for a sibling in a loop.
  *
  * An instruction with a member mask waits until all its live members stand there.
  *
@@ -16,12 +16,13 @@
 #include <string.h>
 
 enum {
-  QUANTUM = 20000, /* instructions of a split before another one gets its turn */
+  QUANTUM = 20000,    /* instructions of a split before another one gets its turn */
   WAITING_TURN = 256, /* instructions around a question whether a barrier is done */
-  RANDOM_TURN = 48 /* at most, with a random schedule */
+  RANDOM_TURN = 48    /* at most, with a random schedule */
 };
 
-/* --- frames ---------------------------------------------------------------------------------------- */
+/* --- frames
+ * ---------------------------------------------------------------------------------------- */
 
 static struct frame *allocate_frame(struct warp *w, const struct func *f) {
   struct func *pool = (struct func *)(uintptr_t)f;
@@ -62,7 +63,8 @@ static bool add_lanes(struct warp *w, struct frame *frame, uint32_t mask) {
 }
 
 /* A frame with local memory for the lanes; NULL: a finding was made. */
-static struct frame *new_frame(struct warp *w, const struct func *f, struct frame *parent, uint32_t mask) {
+static struct frame *new_frame(struct warp *w, const struct func *f, struct frame *parent,
+                               uint32_t mask) {
   struct frame *frame = allocate_frame(w, f);
   if (!frame) {
     sim_report(w, lane_first(mask), SIM_MEMORY, "needs more memory than the simulator may take");
@@ -77,13 +79,16 @@ static struct frame *new_frame(struct warp *w, const struct func *f, struct fram
   return add_lanes(w, frame, mask) ? frame : NULL;
 }
 
-/* The frame of other lanes that made the same call and have not returned; NULL: none. Lanes that come there one
- * after the other share it, so that they can meet in the function. */
-static struct frame *frame_of_call(const struct warp *w, const struct frame *caller, const struct func *f, uint32_t return_to) {
+/* The frame of other lanes that made the same call and have not returned; NULL: none. Lanes that
+ * come there one after the other share it, so that they can meet in the function. */
+static struct frame *frame_of_call(const struct warp *w, const struct frame *caller,
+                                   const struct func *f, uint32_t return_to) {
   for (uint32_t i = 0; i < w->split_count; i++) {
     if (w->splits[i].mask == 0) continue;
-    for (struct frame *frame = w->splits[i].frame; frame && frame->depth > caller->depth; frame = frame->parent)
-      if (frame->parent == caller && frame->func == f && frame->return_to == return_to) return frame;
+    for (struct frame *frame = w->splits[i].frame; frame && frame->depth > caller->depth;
+         frame = frame->parent)
+      if (frame->parent == caller && frame->func == f && frame->return_to == return_to)
+        return frame;
   }
   return NULL;
 }
@@ -96,7 +101,8 @@ static void enter_frame(struct warp *w, struct frame *frame) {
   w->preds = frame->preds;
 }
 
-/* --- parameters ------------------------------------------------------------------------------------- */
+/* --- parameters
+ * ------------------------------------------------------------------------------------- */
 
 static const uint64_t *slot_row(const struct frame *f, const struct warp *w, uint32_t row) {
   const uint64_t *banks[3] = {f->rows, f->func->constants, w->special};
@@ -104,8 +110,8 @@ static const uint64_t *slot_row(const struct frame *f, const struct warp *w, uin
 }
 
 /* Undefined values stay so in registers. */
-static void copy_undefined(struct warp *w, struct frame *to, uint32_t d, const struct frame *from, uint32_t s,
-                           unsigned l) {
+static void copy_undefined(struct warp *w, struct frame *to, uint32_t d, const struct frame *from,
+                           uint32_t s, unsigned l) {
   bool undefined = from->undefined && s >> BANK_SHIFT == BANK_FRAME && from->undefined[s] >> l & 1;
   struct frame *running = w->frame;
   w->frame = to;
@@ -136,12 +142,14 @@ static void copy_slot(struct warp *w, struct frame *to, const struct slot *d,
   if (d->is_reg && d->bits == 1) {
     to->preds[d->row] = (to->preds[d->row] & ~(UINT32_C(1) << l)) | (uint32_t)(value & 1) << l;
   } else if (d->is_reg) {
-    ((uint64_t *)(uintptr_t)slot_row(to, w, d->row))[l] = evalint_zext(d->bits > 64 ? 64 : d->bits, value);
+    ((uint64_t *)(uintptr_t)slot_row(to, w, d->row))[l] =
+        evalint_zext(d->bits > 64 ? 64 : d->bits, value);
     if (s->is_reg && s->bits > 1) copy_undefined(w, to, d->row, from, s->row, l);
     else if (to->undefined) to->undefined[d->row] &= ~(UINT32_C(1) << l);
   } else {
     for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(value >> (8 * i));
-    memcpy(to->params + (size_t)l * to->func->param_bytes + d->offset, bytes, d->bytes < 8 ? d->bytes : 8);
+    memcpy(to->params + (size_t)l * to->func->param_bytes + d->offset, bytes,
+           d->bytes < 8 ? d->bytes : 8);
   }
 }
 
@@ -152,14 +160,16 @@ static void copy_params_to_stack(struct warp *w, struct frame *frame, uint32_t m
     if (f->param_copies[i] == 0) continue;
     FOR_LANES(l, mask) {
       uint64_t at = frame->local_base[l] + f->param_copies[i] - 1;
-      memcpy(w->local[l].bytes + at, frame->params + (size_t)l * f->param_bytes + f->formals[i].offset,
+      memcpy(w->local[l].bytes + at,
+             frame->params + (size_t)l * f->param_bytes + f->formals[i].offset,
              f->formals[i].bytes);
       memset(w->local[l].written + at, 1, f->formals[i].bytes);
     }
   }
 }
 
-/* --- splits -------------------------------------------------------------------------------------------- */
+/* --- splits
+ * -------------------------------------------------------------------------------------------- */
 
 static struct split *add_split(struct warp *w, uint32_t mask, struct frame *frame, uint32_t pc) {
   struct split *s = &w->splits[w->split_count++];
@@ -207,7 +217,8 @@ static struct split *choose_of(struct warp *w, enum split_state state) {
   return best;
 }
 
-/* bar.warp.sync may be met at several places: lets go whoever waits only for others that wait too. */
+/* bar.warp.sync may be met at several places: lets go whoever waits only for others that wait too.
+ */
 static bool release_meeting(struct warp *w) {
   uint32_t here = 0, released = 0;
   for (uint32_t i = 0; i < w->split_count; i++) {
@@ -228,9 +239,9 @@ static bool release_meeting(struct warp *w) {
 
 /* Exchanges what two frames of a function hold for the lanes. */
 static void swap_lanes(struct frame *a, struct frame *b, uint32_t mask) {
-  for (uint32_t i = 0; i < a->func->rows; i++)
-    FOR_LANES(l, mask) {
-      uint64_t *x = &a->rows[(size_t)i * LANES + l], *y = &b->rows[(size_t)i * LANES + l], kept = *x;
+  for (uint32_t i = 0; i < a->func->rows; i++) FOR_LANES(l, mask) {
+      uint64_t *x = &a->rows[(size_t)i * LANES + l], *y = &b->rows[(size_t)i * LANES + l],
+               kept = *x;
       *x = *y;
       *y = kept;
     }
@@ -245,7 +256,8 @@ static bool waits_at(const struct split *t, const struct split *s) {
   return t->state == SPLIT_WARP && t->frame->func == s->frame->func && t->pc == s->pc;
 }
 
-/* Lanes that came to the same instruction through different calls: it is done in the frame of the first ones. */
+/* Lanes that came to the same instruction through different calls: it is done in the frame of the
+ * first ones. */
 static bool meet_across_calls(struct warp *w) {
   for (uint32_t i = 0; i < w->split_count; i++) {
     struct split *s = &w->splits[i], *t;
@@ -295,7 +307,9 @@ static struct split *choose_randomly(struct warp *w) {
   uint32_t wanted = block_random(sim, ready), i = 0;
   while (w->splits[i].state != SPLIT_READY || wanted-- > 0) i++;
   struct split *s = &w->splits[i];
-  uint32_t some = block_random(sim, 8) == 0 && sim->lanes_part ? s->mask & (block_random(sim, UINT32_MAX) | 1) : 0;
+  uint32_t some = block_random(sim, 8) == 0 && sim->lanes_part
+                      ? s->mask & (block_random(sim, UINT32_MAX) | 1)
+                      : 0;
   if (some != 0 && some != s->mask) {
     add_split(w, s->mask & ~some, s->frame, s->pc);
     s->mask = some;
@@ -317,13 +331,16 @@ static uint32_t meeting_place(const struct warp *w, const struct split *s) {
   uint32_t place = UINT32_MAX;
   for (uint32_t i = 0; i < w->split_count; i++) {
     const struct split *o = &w->splits[i];
-    if (o != s && o->frame == s->frame && o->state != SPLIT_BARRIER && o->pc > s->pc && o->pc < place)
+    if (o != s && o->frame == s->frame && o->state != SPLIT_BARRIER && o->pc > s->pc &&
+        o->pc < place)
       place = o->pc;
   }
   return place;
 }
 
-/* --- calls ------------------------------------------------------------------------------------------------ */
+/* --- calls
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void lanes_exit(struct warp *w, struct frame *frame, uint32_t mask) {
   while (frame) {
@@ -338,13 +355,16 @@ static void lanes_exit(struct warp *w, struct frame *frame, uint32_t mask) {
   w->block->live_threads -= (uint32_t)evalint_popcount(32, mask);
 }
 
-static bool check_callee(struct warp *w, const struct func *f, const struct call_info *c, unsigned lane) {
+static bool check_callee(struct warp *w, const struct func *f, const struct call_info *c,
+                         unsigned lane) {
   if (!f) {
     sim_report(w, lane, SIM_BAD_CALL, "calls through a pointer that is no function");
   } else if (f->ptx->is_declaration && !f->native) {
     sim_report(w, lane, SIM_BAD_CALL, "calls %t, which has no body", sim_text(w->sim, f->name));
   } else if (!f->native && decode_function(w->sim, (struct func *)(uintptr_t)f) != NVM_OK) {
-    sim_report(w, lane, SIM_MEMORY, "calls %t, whose code needs more memory than the simulator may take", sim_text(w->sim, f->name));
+    sim_report(w, lane, SIM_MEMORY,
+               "calls %t, whose code needs more memory than the simulator may take",
+               sim_text(w->sim, f->name));
   } else if (!f->native && (c->argument_count + f->result_count != f->formal_count ||
                             c->result_count > f->result_count)) {
     sim_report(w, lane, SIM_BAD_CALL, "calls %t with another number of parameters than it has",
@@ -374,8 +394,8 @@ static void enter(struct warp *w, struct split *s, const struct func *f, const s
   frame->call = c;
   frame->return_to = s->pc + 1;
   FOR_LANES(l, mask)
-    for (uint32_t i = 0; i < c->argument_count; i++)
-      copy_slot(w, frame, &f->formals[f->result_count + i], caller, &c->arguments[i], l);
+  for (uint32_t i = 0; i < c->argument_count; i++)
+    copy_slot(w, frame, &f->formals[f->result_count + i], caller, &c->arguments[i], l);
   copy_params_to_stack(w, frame, mask);
   s->frame = frame;
   s->pc = 0;
@@ -426,13 +446,15 @@ static void leave(struct warp *w, struct split *s) {
   if (frame->live == 0) free_frame(frame);
 }
 
-/* --- the rare instructions ----------------------------------------------------------------------------------- */
+/* --- the rare instructions
+ * ----------------------------------------------------------------------------------- */
 
 static void meet_at_barrier(struct warp *w, struct split *s, const struct inst *in) {
   unsigned lane = lane_first(s->mask);
   uint64_t id = row_of(w, in->a)[lane], count = row_of(w, in->b)[lane];
   if (id >= BARRIER_COUNT) {
-    sim_report(w, lane, SIM_DEADLOCK, "waits at barrier %U; there are %u", id, (unsigned)BARRIER_COUNT);
+    sim_report(w, lane, SIM_DEADLOCK, "waits at barrier %U; there are %u", id,
+               (unsigned)BARRIER_COUNT);
     return;
   }
   uint32_t threads = (uint32_t)evalint_popcount(32, s->mask);
@@ -453,13 +475,15 @@ static void meet_at_barrier(struct warp *w, struct split *s, const struct inst *
   block_arrive(w->block, (uint32_t)id, threads, (uint32_t)count);
 }
 
-static bool members_are_here(struct warp *w, struct split *s, const struct inst *in, uint32_t mask) {
+static bool members_are_here(struct warp *w, struct split *s, const struct inst *in,
+                             uint32_t mask) {
   const uint64_t *members = row_of(w, in->rows[0]);
   uint32_t wanted = 0;
   FOR_LANES(l, mask) {
     wanted |= (uint32_t)members[l];
     if (!((uint32_t)members[l] >> l & 1)) {
-      sim_report(w, l, SIM_MISSING_LANES, "executes a warp-level operation whose member mask lacks its own lane");
+      sim_report(w, l, SIM_MISSING_LANES,
+                 "executes a warp-level operation whose member mask lacks its own lane");
       return false;
     }
   }
@@ -479,7 +503,8 @@ static void branch_by_table(struct warp *w, struct split *s, const struct inst *
     uint32_t same = 0;
     FOR_LANES(l, rest) if (index[l] == at) same |= UINT32_C(1) << l;
     if (at >= (uint64_t)in->imm) {
-      sim_report(w, lane_first(same), SIM_OUT_OF_BOUNDS, "branches to entry %U of a table of %U", at, (uint64_t)in->imm);
+      sim_report(w, lane_first(same), SIM_OUT_OF_BOUNDS, "branches to entry %U of a table of %U",
+                 at, (uint64_t)in->imm);
       return;
     }
     rest &= ~same;
@@ -499,24 +524,31 @@ static void do_event(struct warp *w, struct split *s, const struct inst *in, uin
     s->mask = mask;
   }
   switch ((enum inst_kind)in->kind) {
-  case INST_BRANCH: s->pc = (uint32_t)in->imm; break;
-  case INST_BRANCH_TABLE: branch_by_table(w, s, in); break;
-  case INST_CALL: call(w, s, in); break;
-  case INST_RETURN: leave(w, s); break;
-  case INST_EXIT:
-    lanes_exit(w, s->frame, s->mask);
-    s->mask = 0;
-    break;
-  case INST_BARRIER: meet_at_barrier(w, s, in); break;
-  case INST_TRAP: sim_report(w, lane_first(mask), SIM_TRAP, "executes trap"); break;
-  case INST_BAD:
-    sim_report(w, lane_first(mask), SIM_UNSUPPORTED, "reaches an instruction that %s", (const char *)in->call);
-    break;
-  case INST_PLAIN: case INST_MEMORY: case INST_HELPER: case INST_LABEL: case INST_WARP_SYNC: break;
+    case INST_BRANCH: s->pc = (uint32_t)in->imm; break;
+    case INST_BRANCH_TABLE: branch_by_table(w, s, in); break;
+    case INST_CALL: call(w, s, in); break;
+    case INST_RETURN: leave(w, s); break;
+    case INST_EXIT:
+      lanes_exit(w, s->frame, s->mask);
+      s->mask = 0;
+      break;
+    case INST_BARRIER: meet_at_barrier(w, s, in); break;
+    case INST_TRAP: sim_report(w, lane_first(mask), SIM_TRAP, "executes trap"); break;
+    case INST_BAD:
+      sim_report(w, lane_first(mask), SIM_UNSUPPORTED, "reaches an instruction that %s",
+                 (const char *)in->call);
+      break;
+    case INST_PLAIN:
+    case INST_MEMORY:
+    case INST_HELPER:
+    case INST_LABEL:
+    case INST_WARP_SYNC: break;
   }
 }
 
-/* --- the loop --------------------------------------------------------------------------------------------------- */
+/* --- the loop
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 static void watch(struct warp *w, const struct inst *in, uint32_t mask, uint32_t all) {
   if (w->sim->launch->count && in->kind != INST_HELPER) count_instruction(w, in, mask, all);
@@ -612,7 +644,8 @@ bool warp_run(struct warp *w, uint64_t budget) {
     run_split(w, s);
     if (w->sim->counts.instructions > w->sim->step_limit && !w->stopped && w->frame)
       sim_report(w, s->mask ? lane_first(s->mask) : 0, SIM_STEP_LIMIT,
-                 "is one of the threads that together executed more than %U instructions", w->sim->step_limit);
+                 "is one of the threads that together executed more than %U instructions",
+                 w->sim->step_limit);
     if (w->yields) break;
   }
   w->waited = w->yields > YIELD_ON && w->steps < WAITING_TURN;

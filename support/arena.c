@@ -36,7 +36,8 @@ static void *default_resize(void *state, void *memory, size_t old_bytes, size_t 
 const struct nvm_allocator nvm_default_allocator = {default_resize, NULL};
 
 void arena_init(struct arena *a, struct nvm_allocator allocator) {
-  *a = (struct arena){.allocator = allocator, .chunk_bytes = FIRST_CHUNK, .large_bytes = LARGE_OBJECT};
+  *a = (struct arena){
+      .allocator = allocator, .chunk_bytes = FIRST_CHUNK, .large_bytes = LARGE_OBJECT};
 }
 
 void arena_init_reused(struct arena *a, struct nvm_allocator allocator) {
@@ -48,7 +49,8 @@ static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) & ~(size_t
 
 /* Whether `more` bytes may still be asked for; counts them if so. */
 static bool arena_charge(struct arena *a, size_t more) {
-  if (a->limit_bytes != 0 && (more > a->limit_bytes || a->total_bytes > a->limit_bytes - more)) return false;
+  if (a->limit_bytes != 0 && (more > a->limit_bytes || a->total_bytes > a->limit_bytes - more))
+    return false;
   a->total_bytes += more;
   return true;
 }
@@ -159,7 +161,8 @@ void arena_release(struct arena *a, void *memory, size_t bytes) {
 
 void *arena_grow(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes) {
   void *grown = arena_grow_raw(a, memory, old_bytes, new_bytes);
-  if (grown && new_bytes > old_bytes) memset((unsigned char *)grown + old_bytes, 0, new_bytes - old_bytes);
+  if (grown && new_bytes > old_bytes)
+    memset((unsigned char *)grown + old_bytes, 0, new_bytes - old_bytes);
   return grown;
 }
 
@@ -217,6 +220,8 @@ void arena_free(struct arena *a) {
     next = c->next;
     chunk_free(a, c);
   }
-  *a = (struct arena){.allocator = a->allocator, .chunk_bytes = FIRST_CHUNK, .large_bytes = a->large_bytes,
+  *a = (struct arena){.allocator = a->allocator,
+                      .chunk_bytes = FIRST_CHUNK,
+                      .large_bytes = a->large_bytes,
                       .limit_bytes = a->limit_bytes};
 }

@@ -1,13 +1,15 @@
 /* Arenas: the only way the library allocates.
  *
  * Everything the compiler makes lives in one of three arenas (module, function, pass) and is
- * released as a whole; only large objects can be given back before, so nothing can leak. Chunks come from the caller's
- * allocator, so that an embedder can bound memory and tests can make the n-th request fail.
+ * released as a whole; only large objects can be given back before, so nothing can leak. Chunks
+ * come from the caller's allocator, so that an embedder can bound memory and tests can make the
+ * n-th request fail.
  *
  * Running out of memory is a status, not a crash: arena_alloc() returns NULL and sets `failed`,
  * which stays set: from then on every request is refused, however small, so that of two arrays the
- * later is there only if the earlier is. Code that appends to tables returns the null handle (index 0, always a valid
- * dummy record), so that a phase may run on to its end and report NVM_OUT_OF_MEMORY there. */
+ * later is there only if the earlier is. Code that appends to tables returns the null handle (index
+ * 0, always a valid dummy record), so that a phase may run on to its end and report
+ * NVM_OUT_OF_MEMORY there. */
 #ifndef NVM_SUPPORT_ARENA_H
 #define NVM_SUPPORT_ARENA_H
 
@@ -58,7 +60,8 @@ void *arena_grow(struct arena *a, void *memory, size_t old_bytes, size_t new_byt
 /* The same, the new part holding anything. */
 void *arena_grow_raw(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes);
 
-/* Gives back what lies behind the first new_bytes of a large object, if it stays one; it may move. */
+/* Gives back what lies behind the first new_bytes of a large object, if it stays one; it may move.
+ */
 void *arena_shrink(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes);
 
 /* Gives an object back if it is large; a small one stays until all go. */

@@ -13,10 +13,8 @@ struct diag_row {
  * (no writable globals). */
 enum { LONGEST_NAME = 40 };
 #define AT(s, i) ((i) < sizeof(s) ? (s)[(i) < sizeof(s) ? (i) : 0] : '\0')
-#define SMALL(s, i)                                              \
-  (AT(s, i) == '_'                          ? '-'                \
-   : (AT(s, i) >= 'A' && AT(s, i) <= 'Z') ? AT(s, i) + ('a' - 'A') \
-                                            : AT(s, i))
+#define SMALL(s, i) \
+  (AT(s, i) == '_' ? '-' : (AT(s, i) >= 'A' && AT(s, i) <= 'Z') ? AT(s, i) + ('a' - 'A') : AT(s, i))
 #define SMALL4(s, i) SMALL(s, i), SMALL(s, i + 1), SMALL(s, i + 2), SMALL(s, i + 3)
 #define SMALL20(s, i) \
   SMALL4(s, i), SMALL4(s, i + 4), SMALL4(s, i + 8), SMALL4(s, i + 12), SMALL4(s, i + 16)
@@ -78,7 +76,9 @@ static bool count_error(struct diag_sink *s) {
 /* The warning of that name, or DIAG_COUNT. */
 static enum diag_id find_warning(const char *name) {
   int id = 0;
-  while (id < DIAG_COUNT && !(rows[id].severity == DIAG_WARNING && strcmp(rows[id].name, name) == 0)) id++;
+  while (id < DIAG_COUNT &&
+         !(rows[id].severity == DIAG_WARNING && strcmp(rows[id].name, name) == 0))
+    id++;
   return (enum diag_id)id;
 }
 

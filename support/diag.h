@@ -1,8 +1,9 @@
 /* Diagnostics as values. The library reports; only the driver renders text, carets and JSON.
  *
  * Every kind of diagnostic is a row of support/diags.def: its id, its severity, its message with
- * %0 %1 … %9 for the arguments, and what it means. A warning's id is its name after -W. A diagnostic carries the byte range
- * [begin, end) of the source it speaks of, and its arguments as text. */
+ * %0 %1 … %9 for the arguments, and what it means. A warning's id is its name after -W. A
+ * diagnostic carries the byte range [begin, end) of the source it speaks of, and its arguments as
+ * text. */
 #ifndef NVM_SUPPORT_DIAG_H
 #define NVM_SUPPORT_DIAG_H
 
@@ -43,12 +44,12 @@ struct diag_policy {
 };
 enum { DIAG_POLICY_OFF = 1, DIAG_POLICY_ERROR = 2, DIAG_POLICY_NO_ERROR = 4 };
 
-/* Takes what follows -W: NAME, no-NAME, error, no-error, error=NAME, no-error=NAME. False, and nothing
- * changed, if no warning has that name, which is *unknown then. */
+/* Takes what follows -W: NAME, no-NAME, error, no-error, error=NAME, no-error=NAME. False, and
+ * nothing changed, if no warning has that name, which is *unknown then. */
 bool diag_policy_set(struct diag_policy *p, const char *text, const char **unknown);
 
 struct diag_sink {
-  struct arena *arena; /* borrowed; owns the texts */
+  struct arena *arena;              /* borrowed; owns the texts */
   const struct diag_policy *policy; /* borrowed, or NULL */
   VEC(struct diag) list;
   uint32_t error_count;

@@ -2,10 +2,10 @@
  *
  * Decimal to binary: numbers of up to 19 digits whose value is an exact double times or over an
  * exact power of ten are done in two machine operations (Clinger's fast path, 1990), if the result
- * then suits the format. All others go through a decimal big number that is shifted by powers of two
- * until its integer part has more bits than any format; digits beyond MAX_DIGITS only matter as "not zero" (they decide ties), which one flag
- * remembers. No double has more than 767 significant digits, so the result is always correctly
- * rounded. */
+ * then suits the format. All others go through a decimal big number that is shifted by powers of
+ * two until its integer part has more bits than any format; digits beyond MAX_DIGITS only matter as
+ * "not zero" (they decide ties), which one flag remembers. No double has more than 767 significant
+ * digits, so the result is always correctly rounded. */
 #include "support/float.h"
 
 #include <string.h>
@@ -124,7 +124,6 @@ static void decimal_trim(struct decimal *d) {
   if (d->count == 0 && !d->more) d->point = 0;
 }
 
-
 /* d *= 2^shift, shift up to MAX_SHIFT. */
 static void decimal_shift_left(struct decimal *d, int shift) {
   uint8_t result[MAX_DIGITS + 40];
@@ -240,8 +239,7 @@ static const char *read_digits(const char *p, const char *end, struct decimal *d
   return p;
 }
 
-bool float_from_decimal(const char *text, size_t length, enum float_format format,
-                        uint64_t *bits) {
+bool float_from_decimal(const char *text, size_t length, enum float_format format, uint64_t *bits) {
   const struct float_shape *s = &float_shapes[format];
   const char *p = text, *end = text + length;
   struct decimal d;
@@ -263,9 +261,7 @@ bool float_from_decimal(const char *text, size_t length, enum float_format forma
   return true;
 }
 
-static uint32_t hex_value(char c) {
-  return (uint32_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
-}
+static uint32_t hex_value(char c) { return (uint32_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10); }
 
 /* Digits that 62 bits can't hold only matter as "not zero". */
 static bool from_hexadecimal(const char *p, const char *end, const struct float_shape *s,
@@ -303,8 +299,7 @@ static bool from_word(const char *p, const char *end, const struct float_shape *
   return payload != 0 || *p != 's';
 }
 
-bool float_from_special(const char *text, size_t length, enum float_format format,
-                        uint64_t *bits) {
+bool float_from_special(const char *text, size_t length, enum float_format format, uint64_t *bits) {
   const struct float_shape *s = &float_shapes[format];
   const char *p = text, *end = text + length;
   bool negative = *p == '-', ok;

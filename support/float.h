@@ -29,8 +29,8 @@ extern const struct float_shape float_shapes[FLOAT_FORMAT_COUNT];
 uint64_t float_convert_bits(uint64_t bits, enum float_format from, enum float_format to,
                             bool *exact);
 
-/* Reads [+-]digits[.digits][(e|E)[+-]digits] (at least one digit, all `length` bytes) as the nearest
- * value of the format. False if the text is no such number, or too large. */
+/* Reads [+-]digits[.digits][(e|E)[+-]digits] (at least one digit, all `length` bytes) as the
+ * nearest value of the format. False if the text is no such number, or too large. */
 bool float_from_decimal(const char *text, size_t length, enum float_format format, uint64_t *bits);
 
 /* Reads what later LLVM writes beside decimals, with or without a sign: 0x1.8p3 (to the nearest

@@ -41,8 +41,7 @@ static void big_multiply(struct big *b, uint32_t factor) {
 }
 
 static void big_multiply_power_of_ten(struct big *b, int exponent) {
-  static const uint32_t powers[] = {1,      10,      100,      1000,     10000,
-                                    100000, 1000000, 10000000, 100000000};
+  static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
   for (; exponent >= 9; exponent -= 9) big_multiply(b, 1000000000);
   if (exponent > 0) big_multiply(b, powers[exponent]);
 }
@@ -381,7 +380,8 @@ static bool write_decimal_constant(struct textbuf *out, uint64_t bits) {
   write_scientific(out, &d, CONSTANT_DIGITS);
   uint64_t back = 0;
   if (exact || out->arena->failed) return true;
-  if (float_from_decimal(out->bytes + begin, out->length - begin, FLOAT_DOUBLE, &back) && back == bits)
+  if (float_from_decimal(out->bytes + begin, out->length - begin, FLOAT_DOUBLE, &back) &&
+      back == bits)
     return true;
   out->length = begin;
   return false;

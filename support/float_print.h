@@ -10,8 +10,8 @@
 enum { FLOAT_PRINT_MAX_DIGITS = 40 };
 
 /* As a constant in the IR's text, to the byte as LLVM 19 does it. Single and double:
- * `1.000000e+00` where LLVM's six significant digits read back exactly as a double, else the bits of
- * the double as `0x3FB99999A0000000`. Half and bfloat: `0xH3C00`, `0xR3F80`. */
+ * `1.000000e+00` where LLVM's six significant digits read back exactly as a double, else the bits
+ * of the double as `0x3FB99999A0000000`. Half and bfloat: `0xH3C00`, `0xR3F80`. */
 void float_print_constant(struct textbuf *out, enum float_format format, uint64_t bits);
 
 /* The shortest decimal that reads back as the same number of this format, the nearest of them:

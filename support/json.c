@@ -2,7 +2,6 @@
  * a begin or a key. */
 #include "support/json.h"
 
-
 void json_begin(struct json_writer *w, struct textbuf *out, bool pretty) {
   *w = (struct json_writer){.out = out, .pretty = pretty};
 }
@@ -46,8 +45,11 @@ void json_array_end(struct json_writer *w) { close_level(w, ']'); }
  * nothing above U+10FFFF. */
 static size_t utf8_length(const unsigned char *s, size_t left) {
   unsigned char c = s[0];
-  size_t length = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : (c & 0xF0) == 0xE0 ? 3
-                                                        : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+  size_t length = c < 0x80                ? 1
+                  : c >= 0xC2 && c < 0xE0 ? 2
+                  : (c & 0xF0) == 0xE0    ? 3
+                  : c >= 0xF0 && c < 0xF5 ? 4
+                                          : 0;
   if (length == 0 || length > left) return 0;
   for (size_t i = 1; i < length; i++)
     if ((s[i] & 0xC0) != 0x80) return 0;
@@ -58,10 +60,10 @@ static size_t utf8_length(const unsigned char *s, size_t left) {
 
 static void write_control(struct textbuf *out, unsigned char c) {
   switch (c) {
-  case '\n': textbuf_puts(out, "\\n"); return;
-  case '\t': textbuf_puts(out, "\\t"); return;
-  case '\r': textbuf_puts(out, "\\r"); return;
-  default: break;
+    case '\n': textbuf_puts(out, "\\n"); return;
+    case '\t': textbuf_puts(out, "\\t"); return;
+    case '\r': textbuf_puts(out, "\\r"); return;
+    default: break;
   }
   textbuf_puts(out, "\\u");
   textbuf_hex(out, c, 4, false);

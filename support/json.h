@@ -16,10 +16,10 @@
 
 struct json_writer {
   struct textbuf *out; /* borrowed */
-  bool pretty;         /* a line for each member, two spaces for each level; else no spaces at all */
-  bool comma;          /* the next member follows another one */
-  bool after_key;      /* the next value belongs to the key just written */
-  uint32_t depth;      /* open objects and arrays */
+  bool pretty;    /* a line for each member, two spaces for each level; else no spaces at all */
+  bool comma;     /* the next member follows another one */
+  bool after_key; /* the next value belongs to the key just written */
+  uint32_t depth; /* open objects and arrays */
 };
 
 /* A writer that appends to `out`, outside of any object. */

@@ -1,5 +1,5 @@
-/* Where the lines of a text begin, for who asks about places here and there in it; who asks in order
- * counts as it goes. */
+/* Where the lines of a text begin, for who asks about places here and there in it; who asks in
+ * order counts as it goes. */
 #ifndef NVM_SUPPORT_LINES_H
 #define NVM_SUPPORT_LINES_H
 
@@ -13,8 +13,8 @@ struct line_list {
 /* Lists the lines of a text of at most 4 GB, in `arena`; false when out of memory. */
 bool lines_list(struct line_list *l, struct nvm_text text, struct arena *arena);
 
-/* The line, from 1, that the byte at this offset is in; *column (from 1, in bytes) may be NULL. The list
- * must not be empty. */
+/* The line, from 1, that the byte at this offset is in; *column (from 1, in bytes) may be NULL. The
+ * list must not be empty. */
 uint32_t lines_find(const struct line_list *l, uint32_t offset, uint32_t *column);
 
 #endif

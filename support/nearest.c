@@ -3,7 +3,8 @@
 
 enum { LONGEST = 95 };
 
-unsigned nearest_distance(const char *a, size_t a_length, const char *b, size_t b_length, unsigned limit) {
+unsigned nearest_distance(const char *a, size_t a_length, const char *b, size_t b_length,
+                          unsigned limit) {
   unsigned row[LONGEST + 1];
   size_t apart = a_length > b_length ? a_length - b_length : b_length - a_length;
   if (a_length > LONGEST || b_length > LONGEST || apart > limit) return limit + 1;
@@ -34,7 +35,8 @@ static bool precedes(struct nvm_text a, struct nvm_text b) {
 }
 
 void nearest_offer(struct nearest *n, struct nvm_text name) {
-  unsigned edits = nearest_distance(n->word.bytes, n->word.length, name.bytes, name.length, n->limit);
+  unsigned edits =
+      nearest_distance(n->word.bytes, n->word.length, name.bytes, name.length, n->limit);
   if (edits > n->limit || name.length == 0) return;
   bool tie = n->best.bytes && edits == n->limit, first = !tie || precedes(name, n->best);
   if (!tie) n->also = (struct nvm_text){NULL, 0};

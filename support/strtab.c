@@ -39,7 +39,8 @@ static uint32_t strtab_slot(const struct strtab *t, const char *bytes, size_t le
 
 static bool strtab_rehash(struct strtab *t) {
   uint32_t count = t->slot_count * 2;
-  uint32_t *slots = arena_grow_raw(t->arena, t->slots, t->slot_count * sizeof *slots, (size_t)count * sizeof *slots);
+  uint32_t *slots = arena_grow_raw(t->arena, t->slots, t->slot_count * sizeof *slots,
+                                   (size_t)count * sizeof *slots);
   if (!slots) return false;
   memset(slots, 0, (size_t)count * sizeof *slots);
   for (uint32_t k = 1; k < t->entries.count; k++) {

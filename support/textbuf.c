@@ -16,9 +16,7 @@ enum { GUARD_BYTES = 0 };
 #endif
 enum { GUARD = 0xA5 };
 
-void textbuf_init(struct textbuf *b, struct arena *arena) {
-  *b = (struct textbuf){.arena = arena};
-}
+void textbuf_init(struct textbuf *b, struct arena *arena) { *b = (struct textbuf){.arena = arena}; }
 
 #ifndef NDEBUG
 /* Whether nothing was written after the capacity: of use only where the guard has bytes. */
@@ -79,7 +77,8 @@ void textbuf_close(struct textbuf *b, struct text_room r) {
   assert(r.at <= r.end && is_guarded(b));
 }
 
-struct text_room room_write(struct textbuf *b, struct text_room r, const char *bytes, size_t length) {
+struct text_room room_write(struct textbuf *b, struct text_room r, const char *bytes,
+                            size_t length) {
   textbuf_close(b, r);
   textbuf_write(b, bytes, length);
   return textbuf_open(b);
@@ -107,8 +106,8 @@ static inline void put_digits(char *end, uint64_t value) {
   else end[-1] = (char)('0' + value);
 }
 
-__attribute__((noinline)) static struct text_room put_beyond(struct textbuf *b, struct text_room r, uint64_t value,
-                                                             size_t count) {
+__attribute__((noinline)) static struct text_room put_beyond(struct textbuf *b, struct text_room r,
+                                                             uint64_t value, size_t count) {
   char digits[20]; /* of the largest uint64_t */
   put_digits(digits + count, value);
   return room_write(b, r, digits, count);
@@ -126,14 +125,16 @@ struct text_room room_signed(struct textbuf *b, struct text_room r, int64_t valu
   return room_unsigned(b, room_char(b, r, '-'), -(uint64_t)value);
 }
 
-struct text_room room_hex(struct textbuf *b, struct text_room r, uint64_t value, int digits, bool upper) {
+struct text_room room_hex(struct textbuf *b, struct text_room r, uint64_t value, int digits,
+                          bool upper) {
   const char *alphabet = upper ? "0123456789ABCDEF" : "0123456789abcdef";
   char text[16];
   for (int k = 16; k > 0; value >>= 4) text[--k] = alphabet[value & 15];
   return room_word(b, r, text + 16 - digits, (size_t)digits);
 }
 
-/* ---- Numbers and formats ----------------------------------------------------------------------- */
+/* ---- Numbers and formats -----------------------------------------------------------------------
+ */
 
 void textbuf_unsigned(struct textbuf *b, uint64_t value) {
   textbuf_close(b, room_unsigned(b, textbuf_open(b), value));
@@ -155,19 +156,19 @@ static int hex_digits(uint64_t value) {
 
 void textbuf_directive(struct textbuf *b, char letter, va_list *args) {
   switch (letter) {
-  case 's': textbuf_puts(b, va_arg(*args, const char *)); break;
-  case 't': textbuf_text(b, va_arg(*args, struct nvm_text)); break;
-  case 'u': textbuf_unsigned(b, va_arg(*args, unsigned)); break;
-  case 'd': textbuf_signed(b, va_arg(*args, int)); break;
-  case 'U': textbuf_unsigned(b, va_arg(*args, uint64_t)); break;
-  case 'D': textbuf_signed(b, va_arg(*args, int64_t)); break;
-  case 'x': {
-    unsigned x = va_arg(*args, unsigned);
-    textbuf_hex(b, x, hex_digits(x), false);
-    break;
-  }
-  case 'c': textbuf_char(b, (char)va_arg(*args, int)); break;
-  default: textbuf_char(b, '%'); break;
+    case 's': textbuf_puts(b, va_arg(*args, const char *)); break;
+    case 't': textbuf_text(b, va_arg(*args, struct nvm_text)); break;
+    case 'u': textbuf_unsigned(b, va_arg(*args, unsigned)); break;
+    case 'd': textbuf_signed(b, va_arg(*args, int)); break;
+    case 'U': textbuf_unsigned(b, va_arg(*args, uint64_t)); break;
+    case 'D': textbuf_signed(b, va_arg(*args, int64_t)); break;
+    case 'x': {
+      unsigned x = va_arg(*args, unsigned);
+      textbuf_hex(b, x, hex_digits(x), false);
+      break;
+    }
+    case 'c': textbuf_char(b, (char)va_arg(*args, int)); break;
+    default: textbuf_char(b, '%'); break;
   }
 }
 

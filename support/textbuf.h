@@ -15,33 +15,36 @@ struct textbuf {
   size_t capacity;
 };
 
-/* The end of a buffer to which many short pieces are appended; passed and returned by value, so that
- * both pointers stay in registers. The room_ functions are its only writers. Each compares what it
- * appends with the room that is left and asks for more itself: no caller computes a size, and no
- * writer can pass the end. After a failed request they append nothing. */
+/* The end of a buffer to which many short pieces are appended; passed and returned by value, so
+ * that both pointers stay in registers. The room_ functions are its only writers. Each compares
+ * what it appends with the room that is left and asks for more itself: no caller computes a size,
+ * and no writer can pass the end. After a failed request they append nothing. */
 struct text_room {
   char *at, *end;
 };
 
-static inline struct nvm_text text_of(const char *s) {
-  return (struct nvm_text){s, strlen(s)};
-}
+static inline struct nvm_text text_of(const char *s) { return (struct nvm_text){s, strlen(s)}; }
 
 /* An empty buffer; after a failed request (arena->failed) writes are dropped. */
 void textbuf_init(struct textbuf *b, struct arena *arena);
 
-/* Opens the room after the last byte. Until textbuf_close() the buffer is written through it only. */
+/* Opens the room after the last byte. Until textbuf_close() the buffer is written through it only.
+ */
 static inline struct text_room textbuf_open(const struct textbuf *b) {
   return (struct text_room){b->bytes + b->length, b->bytes + b->capacity};
 }
 void textbuf_close(struct textbuf *b, struct text_room r);
 
 /* Appends any number of bytes. */
-struct text_room room_write(struct textbuf *b, struct text_room r, const char *bytes, size_t length);
+struct text_room room_write(struct textbuf *b, struct text_room r, const char *bytes,
+                            size_t length);
 
-/* The same for what is mostly 2 to 16 bytes: two copies that may overlap, of sizes that the compiler knows. */
-static inline struct text_room room_word(struct textbuf *b, struct text_room r, const char *text, size_t length) {
-  if ((size_t)(r.end - r.at) < length || length > 16 || length < 2) return room_write(b, r, text, length);
+/* The same for what is mostly 2 to 16 bytes: two copies that may overlap, of sizes that the
+ * compiler knows. */
+static inline struct text_room room_word(struct textbuf *b, struct text_room r, const char *text,
+                                         size_t length) {
+  if ((size_t)(r.end - r.at) < length || length > 16 || length < 2)
+    return room_write(b, r, text, length);
   if (length >= 8) {
     memcpy(r.at, text, 8);
     memcpy(r.at + length - 8, text + length - 8, 8);
@@ -66,7 +69,8 @@ static inline struct text_room room_char(struct textbuf *b, struct text_room r, 
 struct text_room room_unsigned(struct textbuf *b, struct text_room r, uint64_t value);
 struct text_room room_signed(struct textbuf *b, struct text_room r, int64_t value);
 /* Exactly `digits` hexadecimal digits (1..16), upper or lower case. */
-struct text_room room_hex(struct textbuf *b, struct text_room r, uint64_t value, int digits, bool upper);
+struct text_room room_hex(struct textbuf *b, struct text_room r, uint64_t value, int digits,
+                          bool upper);
 
 /* Appends bytes, a text, a C string, a character. */
 void textbuf_write(struct textbuf *b, const char *bytes, size_t length);
@@ -74,7 +78,9 @@ void textbuf_write(struct textbuf *b, const char *bytes, size_t length);
 static inline void textbuf_text(struct textbuf *b, struct nvm_text t) {
   textbuf_write(b, t.bytes, t.length);
 }
-static inline void textbuf_puts(struct textbuf *b, const char *s) { textbuf_write(b, s, strlen(s)); }
+static inline void textbuf_puts(struct textbuf *b, const char *s) {
+  textbuf_write(b, s, strlen(s));
+}
 static inline void textbuf_char(struct textbuf *b, char c) {
   if (b->length < b->capacity) b->bytes[b->length++] = c;
   else textbuf_write(b, &c, 1);
@@ -83,7 +89,8 @@ static inline void textbuf_char(struct textbuf *b, char c) {
 /* Appends zero bytes. */
 void textbuf_zeros(struct textbuf *b, size_t count);
 
-/* Puts a text in place of the bytes from `begin` to `end`; false when out of memory, nothing changed then. */
+/* Puts a text in place of the bytes from `begin` to `end`; false when out of memory, nothing
+ * changed then. */
 bool textbuf_replace(struct textbuf *b, size_t begin, size_t end, struct nvm_text text);
 
 /* Appends decimal digits, with `-` before them where needed. */

@@ -22,14 +22,16 @@ void *vec_grow(struct arena *a, void *data, uint32_t *capacity, uint64_t wanted,
   if (doubled < wanted) doubled = wanted;
   if (doubled > most) doubled = most;
   size_t old_bytes = *capacity * element_bytes, bytes = (size_t)doubled * element_bytes;
-  void *grown = zero ? arena_grow(a, data, old_bytes, bytes) : arena_grow_raw(a, data, old_bytes, bytes);
+  void *grown =
+      zero ? arena_grow(a, data, old_bytes, bytes) : arena_grow_raw(a, data, old_bytes, bytes);
   if (!grown) return data;
   if (*capacity == 0) memset(grown, 0, element_bytes); /* the dummy of tables that have one */
   *capacity = (uint32_t)doubled;
   return grown;
 }
 
-void *vec_shrink(struct arena *a, void *data, uint32_t *capacity, uint32_t count, size_t element_bytes) {
+void *vec_shrink(struct arena *a, void *data, uint32_t *capacity, uint32_t count,
+                 size_t element_bytes) {
   size_t least = a->large_bytes / element_bytes + 1;
   uint32_t fewer = count > least ? count : (uint32_t)least;
   if (fewer >= *capacity) return data;

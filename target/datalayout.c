@@ -229,8 +229,9 @@ static bool same_alignments(struct writer *w, const char *what, const uint8_t *a
 static bool same_layout(struct writer *w, const struct nvm_layout *a, const struct nvm_layout *b) {
   for (unsigned s = 0; s < LAYOUT_POINTERS; s++) {
     if (a->pointer_bits[s] == b->pointer_bits[s]) continue;
-    write_difference(w, "pointers of address space ", s < LAYOUT_ADDRESS_SPACES ? s : LAYOUT_PARAM_SPACE, " have ", a->pointer_bits[s],
-                     b->pointer_bits[s]);
+    write_difference(w, "pointers of address space ",
+                     s < LAYOUT_ADDRESS_SPACES ? s : LAYOUT_PARAM_SPACE, " have ",
+                     a->pointer_bits[s], b->pointer_bits[s]);
     return false;
   }
   return same_alignments(w, "integers of bits ", a->int_align_log2, b->int_align_log2,
@@ -271,7 +272,8 @@ struct nvm_target datalayout_target(const struct nvm_layout *layout,
   t.pointer_bits = layout->pointer_bits[0];
   if (layout->pointer_bits[3] == 32 && t.pointer_bits == 64 && !t.long_shared_pointers) {
     t.short_shared_pointers = true;
-    t.bits[TGT_FEATURE_SHAREDMEM32BITPTR >> 6] |= UINT64_C(1) << (TGT_FEATURE_SHAREDMEM32BITPTR & 63);
+    t.bits[TGT_FEATURE_SHAREDMEM32BITPTR >> 6] |= UINT64_C(1)
+                                                  << (TGT_FEATURE_SHAREDMEM32BITPTR & 63);
   }
   return t;
 }

@@ -11,7 +11,8 @@ bool reflect_is_callee(const struct nvm_module *m, struct nvm_value callee) {
   const struct nvm_function *f = module_function(m, callee);
   if (f->intrinsic) return f->intrinsic == INTRINSIC_nvvm_reflect;
   struct nvm_text name = module_text(m, f->symbol.name);
-  return function_is_declaration(f) && (text_is(name, "__nvvm_reflect") || text_is(name, "__nvvm_reflect_ocl"));
+  return function_is_declaration(f) &&
+         (text_is(name, "__nvvm_reflect") || text_is(name, "__nvvm_reflect_ocl"));
 }
 
 /* llvm.nvvm.ptr.constant.to.gen and its like, which older front ends write for a cast. */
@@ -68,10 +69,12 @@ static bool flushes(const struct nvm_target *t, const struct nvm_function *f) {
   uint32_t at;
   if (t->ftz || function_flushes_f32(f)) return true;
   const char *key = "nvvm-reflect-ftz";
-  return module_flag_find(f->module, (struct nvm_text){key, strlen(key)}, &flag, &at) && flag.is_number && flag.value != 0;
+  return module_flag_find(f->module, (struct nvm_text){key, strlen(key)}, &flag, &at) &&
+         flag.is_number && flag.value != 0;
 }
 
-uint64_t reflect_answer(const struct nvm_target *t, const struct nvm_function *f, struct nvm_text query) {
+uint64_t reflect_answer(const struct nvm_target *t, const struct nvm_function *f,
+                        struct nvm_text query) {
   if (text_is(query, "__CUDA_ARCH")) return tgt_cuda_arch(t->cpu);
   if (text_is(query, "__CUDA_FTZ")) return flushes(t, f);
   if (text_is(query, "__CUDA_PREC_DIV")) return t->prec_div >= 2;

@@ -101,7 +101,8 @@ const struct tgt_cpu *tgt_nearest_cpu(const char *name, size_t length) {
   size_t cut = length > 8 && memcmp(name, "compute_", 8) == 0 ? 8 : 0, kept = cut ? 3 : 0;
   size_t rest = length - cut < NEAR_MAX - kept ? length - cut : NEAR_MAX - kept;
   memcpy(meant + kept, name + cut, rest);
-  unsigned number = first_number(meant, kept + rest), limit = nearest_start((struct nvm_text){meant, kept + rest}).limit;
+  unsigned number = first_number(meant, kept + rest),
+           limit = nearest_start((struct nvm_text){meant, kept + rest}).limit;
   const struct tgt_cpu *best = NULL;
   unsigned best_rank = 0;
   for (int i = 0; i < TGT_CPU_COUNT; i++) {
@@ -178,7 +179,8 @@ enum tgt_status tgt_init(struct nvm_target *target, const struct tgt_options *op
   for (int i = 0; i < TGT_FEATURE_WORDS; i++)
     t.bits[i] = (cpu->implies[i] & ~options->removed[i]) | options->added[i];
   t.long_shared_pointers = (options->removed[TGT_FEATURE_SHAREDMEM32BITPTR >> 6] >>
-                            (TGT_FEATURE_SHAREDMEM32BITPTR & 63) & 1) != 0;
+                                (TGT_FEATURE_SHAREDMEM32BITPTR & 63) &
+                            1) != 0;
   derive(&t);
   if (t.ptx != 0 && t.ptx < cpu->min_ptx) {
     tgt_fail(error, TGT_PTX_TOO_LOW, cpu->name, strlen(cpu->name), NULL);

@@ -110,7 +110,8 @@ struct tgt_legality {
   uint16_t lanes;
   enum tgt_action with;
   enum tgt_action without;
-  enum tgt_family gains; /* `with` in this family only: elsewhere it is no faster; none: everywhere */
+  enum tgt_family
+      gains; /* `with` in this family only: elsewhere it is no faster; none: everywhere */
   struct tgt_requirement need;
 };
 
@@ -176,8 +177,8 @@ enum tgt_status tgt_init(struct nvm_target *target, const struct tgt_options *op
 const struct tgt_cpu *tgt_find_cpu(const char *name, size_t length);
 const struct tgt_feature *tgt_find_feature(const char *key, size_t length);
 
-/* The CPU whose name is the fewest edits away; of equals the one nearest in number. Understands compute_NN.
- * NULL if none is near or has that number. */
+/* The CPU whose name is the fewest edits away; of equals the one nearest in number. Understands
+ * compute_NN. NULL if none is near or has that number. */
 const struct tgt_cpu *tgt_nearest_cpu(const char *name, size_t length);
 /* The feature the fewest edits away, or NULL if none is near. */
 const struct tgt_feature *tgt_nearest_feature(const char *key, size_t length);
@@ -259,8 +260,8 @@ size_t tgt_describe_missing(const struct nvm_target *target,
 enum tgt_action tgt_type_action(const struct nvm_target *target, enum tgt_scalar scalar,
                                 unsigned bits, unsigned lanes);
 
-/* Do two such lanes share a 32-bit register? Where a row has the pair, on every CPU: those that compute lane by
- * lane still load, move and pass the pair as one. */
+/* Do two such lanes share a 32-bit register? Where a row has the pair, on every CPU: those that
+ * compute lane by lane still load, move and pass the pair as one. */
 bool tgt_pair_fills_register(enum tgt_scalar scalar, unsigned bits);
 
 #endif

@@ -28,9 +28,9 @@ void cfg_remove_phi_edges(struct nvm_function *f, struct nvm_block to, struct nv
 void cfg_rename_phi_edges(struct nvm_function *f, struct nvm_block b, struct nvm_block from,
                           struct nvm_block to) {
   FOR_EACH_PHI(f, b, i)
-    for (uint32_t k = 1, count = function_inst(f, i)->operand_count; k < count; k += 2)
-      if (value_index(inst_operand(f, function_inst(f, i), k)) == from.index)
-        inst_set_operand(f, i, k, value_of_block(to));
+  for (uint32_t k = 1, count = function_inst(f, i)->operand_count; k < count; k += 2)
+    if (value_index(inst_operand(f, function_inst(f, i), k)) == from.index)
+      inst_set_operand(f, i, k, value_of_block(to));
 }
 
 void cfg_move_rest(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block to) {
@@ -103,8 +103,11 @@ struct nvm_block cfg_known_successor(const struct nvm_function *f, struct nvm_bl
   return (struct nvm_block){value_index(inst_operand(f, t, 1))};
 }
 
-bool cfg_postorder(const struct nvm_function *f, struct nvm_block *order, uint32_t *count, struct arena *arena) {
-  uint32_t depth = 0, *next = arena_alloc(arena, f->blocks.count * sizeof *next); /* successor, plus 1; 0: not seen */
+bool cfg_postorder(const struct nvm_function *f, struct nvm_block *order, uint32_t *count,
+                   struct arena *arena) {
+  uint32_t depth = 0,
+           *next = arena_alloc(arena,
+                               f->blocks.count * sizeof *next); /* successor, plus 1; 0: not seen */
   struct nvm_block *stack = arena_alloc(arena, f->blocks.count * sizeof *stack);
   *count = 0;
   if (!next || !stack) return false;
@@ -130,7 +133,8 @@ bool cfg_may_loop(const struct nvm_function *f, struct arena *arena) {
   FOR_EACH_BLOCK(f, b) {
     if (any) break;
     seen[b.index] = true;
-    for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++) any |= seen[block_successor(f, b, k).index];
+    for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++)
+      any |= seen[block_successor(f, b, k).index];
   }
   return any;
 }

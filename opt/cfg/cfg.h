@@ -33,16 +33,18 @@ struct nvm_block cfg_known_successor(const struct nvm_function *f, struct nvm_bl
 
 /* The blocks that paths from the entry reach, each behind those that it is the first to lead to:
  * order[0 … *count - 1], room for all. False when out of memory. */
-bool cfg_postorder(const struct nvm_function *f, struct nvm_block *order, uint32_t *count, struct arena *arena);
+bool cfg_postorder(const struct nvm_function *f, struct nvm_block *order, uint32_t *count,
+                   struct arena *arena);
 
-/* Whether a branch goes back to a block that is laid out before it, or to its own: without, there is no loop. Scratch
- * memory; true when out of it. */
+/* Whether a branch goes back to a block that is laid out before it, or to its own: without, there
+ * is no loop. Scratch memory; true when out of it. */
 bool cfg_may_loop(const struct nvm_function *f, struct arena *arena);
 
 /* Removes the blocks that no path from the entry reaches. Returns how many, or -1 when out of
  * memory. */
 int64_t cfg_remove_unreachable(struct nvm_function *f, struct arena *arena);
-/* The same; *edges, in `arena`, is by block how many edges lead there from then on, one more for the entry. */
+/* The same; *edges, in `arena`, is by block how many edges lead there from then on, one more for
+ * the entry. */
 int64_t cfg_keep_reachable(struct nvm_function *f, struct arena *arena, uint32_t **edges);
 
 #endif

@@ -1,21 +1,20 @@
 /* jump-threading: a path that decides the next branch goes where that branch leads.
  *
- * Purpose:   `a && b || c`, flags and state machines make blocks that only look at what the path to them
- *            has settled: a phi of constants, or a condition that was already branched on.
- * Algorithm: for each block of phis, a few pure instructions and a branch or switch: its instructions are
- *            evaluated for each way in, with the phis' values of that edge and the condition of a branch
- *            that this way came through. If that decides the branch, the edge goes to its target; nothing
- *            has to be copied, for all that the target's phis take from the block must be known too.
+ * Purpose:   `a && b || c`, flags and state machines make blocks that only look at what the path to
+ * them has settled: a phi of constants, or a condition that was already branched on. Algorithm: for
+ * each block of phis, a few pure instructions and a branch or switch: its instructions are
+ *            evaluated for each way in, with the phis' values of that edge and the condition of a
+ * branch that this way came through. If that decides the branch, the edge goes to its target;
+ * nothing has to be copied, for all that the target's phis take from the block must be known too.
  * Requires:  nothing; needs no loop form and destroys it.
  * Preserves: SSA form.
  * Cost:      linear in edges into such blocks times MOST_INSTS.
  *            A block that asks again what its head has asked goes where the head's branch leads.
- * Omits:     blocks that would have to be copied; loop headers, as blocks and as targets, and ways out of a
- *            loop: what stands before such a way would leave the loop with it, and a lane that holds a lock
- *            would wait behind those that spin for it. Threads that met in the block part earlier
- *            now and meet later: not where a convergent operation may follow (LLVM does not thread for
- *            GPUs at all).
- * Tests:     check/opt/jump-threading.nvir. */
+ * Omits:     blocks that would have to be copied; loop headers, as blocks and as targets, and ways
+ * out of a loop: what stands before such a way would leave the loop with it, and a lane that holds
+ * a lock would wait behind those that spin for it. Threads that met in the block part earlier now
+ * and meet later: not where a convergent operation may follow (LLVM does not thread for GPUs at
+ * all). Tests:     check/opt/jump-threading.nvir. */
 #include "ir/dominance.h"
 #include "ir/eval.h"
 #include "analysis/loops.h"
@@ -30,15 +29,20 @@ struct threader {
   struct pass_env *env;
   struct dominance dominance; /* as it was before the pass */
   struct loops loops;         /* likewise */
-  bool *convergent;           /* by block: a convergent operation may follow; NULL: it and the loops are not known yet */
-  bool *touched;              /* by block: its ways in are others now */
-  uint32_t *seen, stamp;      /* by block: the count of near uses that looked at it last */
+  bool *convergent; /* by block: a convergent operation may follow; NULL: it and the loops are not
+                       known yet */
+  bool *touched;    /* by block: its ways in are others now */
+  uint32_t *seen, stamp; /* by block: the count of near uses that looked at it last */
   /* The block in hand: its instructions, what they are on the edge in hand. */
   struct nvm_block block;
   struct nvm_inst_id insts[MOST_INSTS];
   struct nvm_value values[MOST_INSTS];
   uint32_t count;
-  enum { NOT_ASKED, USED_NEAR, USED_FAR } used; /* FAR: somebody behind the block's edges reads one of them */
+  enum {
+    NOT_ASKED,
+    USED_NEAR,
+    USED_FAR
+  } used;              /* FAR: somebody behind the block's edges reads one of them */
   uint64_t steps_left; /* instructions to look at in search of who does */
 };
 
@@ -50,11 +54,11 @@ static bool find_convergent(struct threader *t) {
   t->convergent = arena_alloc(t->env->arena, f->blocks.count * sizeof *t->convergent);
   if (!stack || !t->convergent) return false;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      if (!t->convergent[b.index] && effects_is_convergent(f, function_inst(f, i))) {
-        t->convergent[b.index] = true;
-        stack[depth++] = b.index;
-      }
+  FOR_EACH_INST(f, b, i)
+  if (!t->convergent[b.index] && effects_is_convergent(f, function_inst(f, i))) {
+    t->convergent[b.index] = true;
+    stack[depth++] = b.index;
+  }
   while (depth) {
     uint32_t b = stack[--depth];
     for (uint32_t e = d->first_predecessor[b]; e < d->first_predecessor[b + 1]; e++) {
@@ -73,8 +77,8 @@ static uint32_t near_uses(struct threader *t, struct nvm_value v) {
   uint32_t found = 0;
   t->stamp++;
   FOR_EACH_INST(f, t->block, i)
-    for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++)
-      found += value_equal(inst_operand(f, function_inst(f, i), k), v);
+  for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++)
+    found += value_equal(inst_operand(f, function_inst(f, i), k), v);
   for (uint32_t n = 0, count = block_successor_count(f, t->block); n < count; n++) {
     struct nvm_block to = block_successor(f, t->block, n);
     bool seen = t->seen[to.index] == t->stamp;
@@ -83,7 +87,8 @@ static uint32_t near_uses(struct threader *t, struct nvm_value v) {
       const struct nvm_inst *phi = function_inst(f, i);
       if (seen || phi->op != OP_PHI) break;
       for (uint32_t k = 0; k < phi->operand_count; k += 2)
-        found += value_equal(inst_operand(f, phi, k), v) && value_index(inst_operand(f, phi, k + 1)) == t->block.index;
+        found += value_equal(inst_operand(f, phi, k), v) &&
+                 value_index(inst_operand(f, phi, k + 1)) == t->block.index;
     }
   }
   return found;
@@ -94,7 +99,8 @@ static bool used_far(struct threader *t) {
   if (t->used != NOT_ASKED) return t->used == USED_FAR;
   t->used = USED_NEAR;
   for (uint32_t k = 0; k < t->count && t->used == USED_NEAR; k++)
-    if (t->f->uses.data[t->insts[k].index] != near_uses(t, value_of_inst(t->insts[k]))) t->used = USED_FAR;
+    if (t->f->uses.data[t->insts[k].index] != near_uses(t, value_of_inst(t->insts[k])))
+      t->used = USED_FAR;
   return t->used == USED_FAR;
 }
 
@@ -108,11 +114,13 @@ static bool take_block(struct threader *t, struct nvm_block b) {
   t->block = b;
   t->count = 0;
   t->used = NOT_ASKED;
-  if ((op != OP_CONDBR && op != OP_SWITCH) || f->attachments.data[last.index] || edges < 2 || edges > MOST_PREDECESSORS)
+  if ((op != OP_CONDBR && op != OP_SWITCH) || f->attachments.data[last.index] || edges < 2 ||
+      edges > MOST_PREDECESSORS)
     return false;
   for (uint32_t e = 0; e < edges; e++)
     if (dominance_dominates(d, b, d->predecessors[first + e])) return false;
-  for (struct nvm_inst_id i = function_block(f, b)->first; i.index != last.index; i = function_inst(f, i)->next) {
+  for (struct nvm_inst_id i = function_block(f, b)->first; i.index != last.index;
+       i = function_inst(f, i)->next) {
     const struct nvm_inst *inst = function_inst(f, i);
     if (effects_is_debug(f, inst)) continue;
     if (t->count == MOST_INSTS || (inst->op != OP_PHI && !effects_is_pure(f, inst))) return false;
@@ -135,17 +143,21 @@ static void evaluate(struct threader *t, struct nvm_block from) {
     struct nvm_value v[MOST_INSTS];
     t->values[n] = VALUE_NULL;
     for (uint32_t k = 0; i->op == OP_PHI && k < i->operand_count; k += 2)
-      if (value_index(inst_operand(f, i, k + 1)) == from.index) t->values[n] = inst_operand(f, i, k);
+      if (value_index(inst_operand(f, i, k + 1)) == from.index)
+        t->values[n] = inst_operand(f, i, k);
     bool constant = i->op != OP_PHI && i->op != OP_CALL && i->operand_count <= MOST_INSTS;
     for (uint32_t k = 0; constant && k < i->operand_count; k++) {
       v[k] = on_edge(t, inst_operand(f, i, k));
       constant = value_kind(v[k]) == VALUE_CONST;
     }
-    if (constant) t->values[n] = eval_fold(f->module, (enum op)i->op, i->flags, i->aux, i->type, v, i->operand_count);
+    if (constant)
+      t->values[n] =
+          eval_fold(f->module, (enum op)i->op, i->flags, i->aux, i->type, v, i->operand_count);
   }
 }
 
-/* The truth of `condition` where block b ends, by a branch on it that the way to b came through; -1: not known. */
+/* The truth of `condition` where block b ends, by a branch on it that the way to b came through;
+ * -1: not known. */
 static int known_truth(const struct threader *t, struct nvm_value condition, struct nvm_block b) {
   const struct nvm_function *f = t->f;
   const struct dominance *d = &t->dominance;
@@ -182,20 +194,23 @@ static struct nvm_block target_from(const struct threader *t, struct nvm_block f
 /* The phi's value from the block in hand, as it is on the edge in hand. */
 static struct nvm_value phi_value(const struct threader *t, const struct nvm_inst *phi) {
   for (uint32_t k = 0; k < phi->operand_count; k += 2)
-    if (value_index(inst_operand(t->f, phi, k + 1)) == t->block.index) return on_edge(t, inst_operand(t->f, phi, k));
+    if (value_index(inst_operand(t->f, phi, k + 1)) == t->block.index)
+      return on_edge(t, inst_operand(t->f, phi, k));
   return VALUE_NULL;
 }
 
 static bool can_enter(const struct threader *t, struct nvm_block from, struct nvm_block to) {
   const struct nvm_function *f = t->f;
   uint32_t edges = 0;
-  if (block_is_none(to) || to.index == t->block.index || dominance_dominates(&t->dominance, to, t->block)) return false;
+  if (block_is_none(to) || to.index == t->block.index ||
+      dominance_dominates(&t->dominance, to, t->block))
+    return false;
   for (uint32_t k = 0, n = block_successor_count(f, from); k < n; k++) {
     if (block_successor(f, from, k).index == to.index) return false;
     edges += block_successor(f, from, k).index == t->block.index;
   }
   FOR_EACH_PHI(f, to, i)
-    if (value_is_none(phi_value(t, function_inst(f, i)))) return false;
+  if (value_is_none(phi_value(t, function_inst(f, i)))) return false;
   return edges == 1;
 }
 
@@ -204,26 +219,30 @@ static bool can_go(struct threader *t, struct nvm_block from, struct nvm_block t
          t->loops.innermost[to.index] == t->loops.innermost[t->block.index] && !used_far(t);
 }
 
-/* --- blocks that ask again ------------------------------------------------------------------------
+/* --- blocks that ask again
+ * ------------------------------------------------------------------------
  *
  *     head: br c, some, again     some: …, br again     again: phis; br c, more, done
  *
- * Lanes that meet in `again` part there as they did in `head`, so that head may go to `done` at once, out of
- * a loop or towards a barrier too: nothing moves but the phis, and `some` stays on its way to `more`, and in
- * its loop. */
+ * Lanes that meet in `again` part there as they did in `head`, so that head may go to `done` at
+ * once, out of a loop or towards a barrier too: nothing moves but the phis, and `some` stays on its
+ * way to `more`, and in its loop. */
 
 /* The head of the block in hand, with `done` and `more`; {0}: it is no such block. */
-static struct nvm_block find_head(const struct threader *t, struct nvm_block *done, struct nvm_block *more) {
+static struct nvm_block find_head(const struct threader *t, struct nvm_block *done,
+                                  struct nvm_block *more) {
   const struct nvm_function *f = t->f;
   const struct dominance *d = &t->dominance;
   uint32_t first = d->first_predecessor[t->block.index];
   const struct nvm_inst *last = function_inst(f, block_terminator(f, t->block));
-  if (d->first_predecessor[t->block.index + 1] - first != 2 || last->op != OP_CONDBR) return (struct nvm_block){0};
+  if (d->first_predecessor[t->block.index + 1] - first != 2 || last->op != OP_CONDBR)
+    return (struct nvm_block){0};
   for (uint32_t e = 0; e < 2; e++) {
     struct nvm_block head = d->predecessors[first + e], some = d->predecessors[first + 1 - e];
     uint32_t in = d->first_predecessor[some.index];
     const struct nvm_inst *branch = function_inst(f, block_terminator(f, head));
-    if (branch->op != OP_CONDBR || !value_equal(inst_operand(f, branch, 0), inst_operand(f, last, 0)) ||
+    if (branch->op != OP_CONDBR ||
+        !value_equal(inst_operand(f, branch, 0), inst_operand(f, last, 0)) ||
         d->first_predecessor[some.index + 1] - in != 1 || d->predecessors[in].index != head.index ||
         t->touched[head.index] || t->touched[some.index])
       continue;
@@ -236,27 +255,31 @@ static struct nvm_block find_head(const struct threader *t, struct nvm_block *do
   return (struct nvm_block){0};
 }
 
-/* Whether all who read what the block in hand makes still come behind it if `to` can be entered without it:
- * they are in it, behind `more`, which is entered from nowhere else, or phis of `to`. */
+/* Whether all who read what the block in hand makes still come behind it if `to` can be entered
+ * without it: they are in it, behind `more`, which is entered from nowhere else, or phis of `to`.
+ */
 static bool readers_stay(struct threader *t, struct nvm_block to, struct nvm_block more) {
   const struct nvm_function *f = t->f;
   const struct dominance *d = &t->dominance;
   if (!used_far(t)) return true;
-  if (d->first_predecessor[more.index + 1] - d->first_predecessor[more.index] != 1 || t->steps_left < f->insts.count)
+  if (d->first_predecessor[more.index + 1] - d->first_predecessor[more.index] != 1 ||
+      t->steps_left < f->insts.count)
     return false;
   t->steps_left -= f->insts.count;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, id) {
-      const struct nvm_inst *i = function_inst(f, id);
-      for (uint32_t k = 0; k < i->operand_count; k++) {
-        bool reads = false, phi = i->op == OP_PHI;
-        for (uint32_t n = 0; n < t->count; n++) reads |= value_equal(inst_operand(f, i, k), value_of_inst(t->insts[n]));
-        if (!reads) continue;
-        struct nvm_block at = phi ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
-        bool stays = at.index == t->block.index && (!phi || b.index == to.index || b.index == more.index);
-        if (!stays && !dominance_dominates(d, more, at)) return false;
-      }
+  FOR_EACH_INST(f, b, id) {
+    const struct nvm_inst *i = function_inst(f, id);
+    for (uint32_t k = 0; k < i->operand_count; k++) {
+      bool reads = false, phi = i->op == OP_PHI;
+      for (uint32_t n = 0; n < t->count; n++)
+        reads |= value_equal(inst_operand(f, i, k), value_of_inst(t->insts[n]));
+      if (!reads) continue;
+      struct nvm_block at = phi ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
+      bool stays =
+          at.index == t->block.index && (!phi || b.index == to.index || b.index == more.index);
+      if (!stays && !dominance_dominates(d, more, at)) return false;
     }
+  }
   return true;
 }
 
@@ -272,17 +295,21 @@ static bool thread_edge(struct threader *t, struct nvm_block from, struct nvm_bl
   return true;
 }
 
-/* Computes what is asked of blocks that can be jumped over, if it is not known yet; false when out of memory. */
+/* Computes what is asked of blocks that can be jumped over, if it is not known yet; false when out
+ * of memory. */
 static bool look_around(struct threader *t) {
-  return t->convergent || (flow_loops(t->env->flow, t->f, &t->dominance, &t->loops) && find_convergent(t));
+  return t->convergent ||
+         (flow_loops(t->env->flow, t->f, &t->dominance, &t->loops) && find_convergent(t));
 }
 
 enum nvm_status jump_threading_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
-  struct threader t = {.f = f, .env = env, .touched = arena_alloc(env->arena, f->blocks.count * sizeof(bool))};
+  struct threader t = {
+      .f = f, .env = env, .touched = arena_alloc(env->arena, f->blocks.count * sizeof(bool))};
   uint64_t before = *env->statistic;
   if (f->entry.index == f->last_block.index) return NVM_OK;
   t.seen = arena_alloc(env->arena, f->blocks.count * sizeof *t.seen);
-  if (!t.touched || !t.seen || !flow_dominance(env->flow, f, &t.dominance)) return NVM_OUT_OF_MEMORY;
+  if (!t.touched || !t.seen || !flow_dominance(env->flow, f, &t.dominance))
+    return NVM_OUT_OF_MEMORY;
   t.steps_left = 16 * (uint64_t)f->insts.count;
   FOR_EACH_BLOCK(f, b) {
     if (t.touched[b.index] || !dominance_reachable(&t.dominance, b) || !take_block(&t, b)) continue;
@@ -297,7 +324,8 @@ enum nvm_status jump_threading_run(struct nvm_function *f, struct pass_env *env,
         continue;
       }
     }
-    for (uint32_t e = t.dominance.first_predecessor[b.index]; e < t.dominance.first_predecessor[b.index + 1]; e++) {
+    for (uint32_t e = t.dominance.first_predecessor[b.index];
+         e < t.dominance.first_predecessor[b.index + 1]; e++) {
       struct nvm_block from = t.dominance.predecessors[e];
       if (t.touched[from.index]) continue;
       evaluate(&t, from);

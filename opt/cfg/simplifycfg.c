@@ -27,11 +27,11 @@
  *            none; selects have the branch's.
  * Requires:  nothing.
  * Preserves: SSA form.
- * Cost:      linear a sweep, but for switches that name one target in turns with others; a sweep that changes something makes at least one block or phi vanish,
- *            and few sweeps suffice in practice.
- * Omits:     threading of jumps: nothing is duplicated. Convergent operations, atomics, volatile
- *            accesses and calls with effects are never moved, merged or made unconditional.
- * Tests:     check/opt/simplifycfg-*. */
+ * Cost:      linear a sweep, but for switches that name one target in turns with others; a sweep
+ * that changes something makes at least one block or phi vanish, and few sweeps suffice in
+ * practice. Omits:     threading of jumps: nothing is duplicated. Convergent operations, atomics,
+ * volatile accesses and calls with effects are never moved, merged or made unconditional. Tests:
+ * check/opt/simplifycfg-*. */
 #include "analysis/divergence.h"
 #include "opt/cfg/cfg.h"
 #include "analysis/effects.h"
@@ -39,12 +39,14 @@
 #include "opt/rewrite.h"
 
 enum {
-  MOST_SPECULATED = 8,   /* cost of what a select's ways compute, selects included */
-  MOST_UNIFORM = 2,      /* the same behind a branch that all threads of a warp take the same way */
+  MOST_SPECULATED = 8, /* cost of what a select's ways compute, selects included */
+  MOST_UNIFORM = 2,    /* the same behind a branch that all threads of a warp take the same way */
   MOST_PHI_OPERANDS = 64, /* of phis that are made selects */
-  LEAST_CASES = 4, MOST_CASES = 64, /* of a chain of comparisons that is made a switch */
-  STEPS_TO_SOURCE = 4,   /* from a condition to what makes it differ among threads, looked for before all is analyzed */
-  MOST_ALIKE = 16        /* instructions of a block that is merged with another */
+  LEAST_CASES = 4,
+  MOST_CASES = 64,     /* of a chain of comparisons that is made a switch */
+  STEPS_TO_SOURCE = 4, /* from a condition to what makes it differ among threads, looked for before
+                          all is analyzed */
+  MOST_ALIKE = 16      /* instructions of a block that is merged with another */
 };
 
 struct simplifier {
@@ -83,8 +85,8 @@ static bool is_unreachable(const struct nvm_function *f, struct nvm_block b) {
   return function_inst(f, function_block(f, b)->first)->op == OP_UNREACHABLE;
 }
 
-/* The only way out of b that does not lead to undefined behaviour at once, {0} if there are several;
- * a switch gets such a way for its default. */
+/* The only way out of b that does not lead to undefined behaviour at once, {0} if there are
+ * several; a switch gets such a way for its default. */
 static struct nvm_block defined_successor(struct simplifier *s, struct nvm_block b) {
   struct nvm_function *f = s->f;
   struct nvm_inst_id t = block_terminator(f, b);
@@ -118,7 +120,8 @@ static bool fold_known_branches(struct simplifier *s) {
 
 /* The table of rewrites is made when the first is found. */
 static bool need_rewrite(struct simplifier *s) {
-  return s->rewrite.to ? rewrite_grow(&s->rewrite, s->env->arena) : rewrite_init(&s->rewrite, s->f, s->env->arena);
+  return s->rewrite.to ? rewrite_grow(&s->rewrite, s->env->arena)
+                       : rewrite_init(&s->rewrite, s->f, s->env->arena);
 }
 
 /* What a rule rewrote; the next one starts anew. */
@@ -132,13 +135,13 @@ static bool remove_trivial_phis(struct simplifier *s) {
   struct nvm_function *f = s->f;
   struct rewrite *r = &s->rewrite;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_PHI(f, b, i) {
-      struct nvm_value v = phi_single_value(f, i);
-      if (value_is_none(v)) continue;
-      if (!need_rewrite(s)) return false;
-      v = rewrite_get(r, v);
-      if (!value_equal(v, value_of_inst(i))) rewrite_set(r, i, v);
-    }
+  FOR_EACH_PHI(f, b, i) {
+    struct nvm_value v = phi_single_value(f, i);
+    if (value_is_none(v)) continue;
+    if (!need_rewrite(s)) return false;
+    v = rewrite_get(r, v);
+    if (!value_equal(v, value_of_inst(i))) rewrite_set(r, i, v);
+  }
   apply_rewrites(s);
   return true;
 }
@@ -161,10 +164,10 @@ static bool merge_with_successor(struct simplifier *s, struct nvm_block b) {
 
 static void merge_blocks(struct simplifier *s) {
   FOR_EACH_BLOCK(s->f, b)
-    while (merge_with_successor(s, b)) {
-      ++*s->env->statistic;
-      s->changed = true;
-    }
+  while (merge_with_successor(s, b)) {
+    ++*s->env->statistic;
+    s->changed = true;
+  }
 }
 
 /* An empty block b that jumps to `to`, which has no phis: whoever comes to b can go on to `to`. A
@@ -235,7 +238,8 @@ static bool has_hints(const struct nvm_function *f, struct nvm_inst_id t) {
   return module_attachment(f->module, f->attachments.data[t.index], kind).index != 0;
 }
 
-/* --- switches ----------------------------------------------------------------------------------- */
+/* --- switches -----------------------------------------------------------------------------------
+ */
 
 /* A value computed before t, located where t is. */
 static struct nvm_value add_before(struct nvm_function *f, struct nvm_inst_id t, enum op op,
@@ -266,7 +270,8 @@ static bool simplify_switches(struct simplifier *s) {
   return !any || cfg_keep_reachable(f, s->env->arena, &s->predecessors) >= 0;
 }
 
-/* --- chains of comparisons ------------------------------------------------------------------------ */
+/* --- chains of comparisons
+ * ------------------------------------------------------------------------ */
 
 struct chain {
   struct nvm_value x, operands[2 + 2 * MOST_CASES]; /* of the switch */
@@ -275,7 +280,8 @@ struct chain {
 };
 
 /* Whether `to` can be entered from the chain's head: phis need one value for all edges. */
-static bool is_new_target(const struct nvm_function *f, const struct chain *c, struct nvm_value to) {
+static bool is_new_target(const struct nvm_function *f, const struct chain *c,
+                          struct nvm_value to) {
   const struct nvm_block b = {value_index(to)};
   if (function_inst(f, function_block(f, b)->first)->op != OP_PHI) return true;
   for (uint32_t k = 0; k < c->count; k++)
@@ -287,9 +293,11 @@ static bool is_new_target(const struct nvm_function *f, const struct chain *c, s
 static bool add_comparison(const struct simplifier *s, struct chain *c, struct nvm_block b) {
   const struct nvm_function *f = s->f;
   struct nvm_inst_id t = block_terminator(f, b);
-  if (function_inst(f, t)->op != OP_CONDBR || has_hints(f, t) || c->count == MOST_CASES) return false;
+  if (function_inst(f, t)->op != OP_CONDBR || has_hints(f, t) || c->count == MOST_CASES)
+    return false;
   struct nvm_value condition = inst_operand(f, function_inst(f, t), 0);
-  if (value_kind(condition) != VALUE_INST || f->uses.data[value_index(condition)] != 1) return false;
+  if (value_kind(condition) != VALUE_INST || f->uses.data[value_index(condition)] != 1)
+    return false;
   struct nvm_inst_id id = {value_index(condition)};
   const struct nvm_inst *i = function_inst(f, id);
   nvm_u128 label, other;
@@ -297,7 +305,8 @@ static bool add_comparison(const struct simplifier *s, struct chain *c, struct n
       !const_is_int(f->module, inst_operand(f, i, 1), &label) ||
       (c->count && (!value_equal(c->x, inst_operand(f, i, 0)) || s->predecessors[b.index] != 1)))
     return false;
-  for (struct nvm_inst_id k = function_block(f, b)->first; c->count && k.index != t.index; k = function_inst(f, k)->next)
+  for (struct nvm_inst_id k = function_block(f, b)->first; c->count && k.index != t.index;
+       k = function_inst(f, k)->next)
     if (k.index != id.index && !effects_is_debug(f, function_inst(f, k))) return false;
   for (uint32_t k = 0; k < c->count; k++)
     if (const_is_int(f->module, c->operands[2 * k + 2], &other) && other == label) return false;
@@ -319,20 +328,26 @@ static bool find_chains(struct simplifier *s) {
   FOR_EACH_BLOCK(f, b) {
     c->count = 0;
     for (struct nvm_block at = b; add_comparison(s, c, at);) at.index = value_index(c->operands[1]);
-    while (c->count && !is_new_target(f, c, c->operands[1])) /* the default is where the last one leads */
+    while (c->count &&
+           !is_new_target(f, c, c->operands[1])) /* the default is where the last one leads */
       c->operands[1] = value_of_block(c->blocks[--c->count]);
     if (c->count < LEAST_CASES) continue;
     c->operands[0] = c->x;
     for (uint32_t k = 1; k < c->count; k++)
-      cfg_rename_phi_edges(f, (struct nvm_block){value_index(c->operands[2 * k + 3])}, c->blocks[k], b);
-    cfg_rename_phi_edges(f, (struct nvm_block){value_index(c->operands[1])}, c->blocks[c->count - 1], b);
-    if (!cfg_replace_terminator(f, block_terminator(f, b), OP_SWITCH, c->operands, 2 + 2 * c->count)) return false;
+      cfg_rename_phi_edges(f, (struct nvm_block){value_index(c->operands[2 * k + 3])}, c->blocks[k],
+                           b);
+    cfg_rename_phi_edges(f, (struct nvm_block){value_index(c->operands[1])},
+                         c->blocks[c->count - 1], b);
+    if (!cfg_replace_terminator(f, block_terminator(f, b), OP_SWITCH, c->operands,
+                                2 + 2 * c->count))
+      return false;
     any = s->changed = true;
   }
   return !any || cfg_keep_reachable(f, s->env->arena, &s->predecessors) >= 0;
 }
 
-/* --- what both ways do -------------------------------------------------------------------------- */
+/* --- what both ways do --------------------------------------------------------------------------
+ */
 
 /* Neither convergent nor with an effect beyond reading and writing memory as programs do alone. */
 static bool is_movable(const struct nvm_function *f, const struct nvm_inst *i) {
@@ -358,7 +373,8 @@ static void keep_common_facts(struct nvm_function *f, struct nvm_inst_id a, stru
   function_inst(f, a)->flags &= function_inst(f, b)->flags;
   if (f->locations.data[a.index].index != f->locations.data[b.index].index)
     f->locations.data[a.index].index = 0;
-  if (f->attachments.data[a.index] != f->attachments.data[b.index]) f->attachments.data[a.index] = 0;
+  if (f->attachments.data[a.index] != f->attachments.data[b.index])
+    f->attachments.data[a.index] = 0;
 }
 
 /* The operand of a phi that names its entry for `from`. */
@@ -373,7 +389,8 @@ static uint32_t phi_entry(const struct nvm_function *f, const struct nvm_inst *p
 static bool is_closed(const struct nvm_function *f, struct nvm_block b) {
   FOR_EACH_INST(f, b, i) {
     uint32_t found = 0;
-    for (struct nvm_inst_id k = function_inst(f, i)->next; !inst_is_none(k); k = function_inst(f, k)->next)
+    for (struct nvm_inst_id k = function_inst(f, i)->next; !inst_is_none(k);
+         k = function_inst(f, k)->next)
       for (uint32_t n = 0; n < function_inst(f, k)->operand_count; n++)
         found += value_equal(inst_operand(f, function_inst(f, k), n), value_of_inst(i));
     if (found != f->uses.data[i.index]) return false;
@@ -389,22 +406,26 @@ static bool are_same(struct rewrite *r, struct nvm_block a, struct nvm_block b) 
   for (uint32_t n = 0; same && !inst_is_none(i) && !inst_is_none(k); n++) {
     const struct nvm_inst *x = function_inst(f, i), *y = function_inst(f, k);
     bool end = op_is_terminator((enum op)x->op);
-    same = n < MOST_ALIKE && are_alike(r, x, y) && x->flags == y->flags && (end || is_movable(f, x)) &&
+    same = n < MOST_ALIKE && are_alike(r, x, y) && x->flags == y->flags &&
+           (end || is_movable(f, x)) &&
            f->attachments.data[i.index] == f->attachments.data[k.index];
     if (same && !end) r->to[k.index] = value_of_inst(i);
     i = x->next, k = y->next;
   }
   same = same && inst_is_none(i) && inst_is_none(k);
-  for (k = function_block(f, b)->first; !inst_is_none(k); k = function_inst(f, k)->next) r->to[k.index] = VALUE_NULL;
+  for (k = function_block(f, b)->first; !inst_is_none(k); k = function_inst(f, k)->next)
+    r->to[k.index] = VALUE_NULL;
   for (uint32_t n = 0; same && n < block_successor_count(f, a); n++)
     FOR_EACH_PHI(f, block_successor(f, a, n), phi) {
       const struct nvm_inst *inst = function_inst(f, phi);
-      same &= value_equal(inst_operand(f, inst, phi_entry(f, inst, a)), inst_operand(f, inst, phi_entry(f, inst, b)));
+      same &= value_equal(inst_operand(f, inst, phi_entry(f, inst, a)),
+                          inst_operand(f, inst, phi_entry(f, inst, b)));
     }
   return same && is_closed(f, a) && is_closed(f, b);
 }
 
-/* Whether b is the header of a loop: of two ways to it one may come from within, and must stay apart. */
+/* Whether b is the header of a loop: of two ways to it one may come from within, and must stay
+ * apart. */
 static bool is_header(const struct simplifier *s, struct dominance *d, struct nvm_block b) {
   if (block_is_none(b)) return false;
   if (!d->enter && !dominance_compute(d, s->f, s->env->arena)) return true;
@@ -417,18 +438,21 @@ static bool is_header(const struct simplifier *s, struct dominance *d, struct nv
 static bool merge_tails(struct simplifier *s) {
   enum { SLOTS = 64 };
   struct nvm_function *f = s->f;
-  struct nvm_block seen[SLOTS] = {{0}}, *to = arena_alloc(s->env->arena, f->blocks.count * sizeof *to);
+  struct nvm_block seen[SLOTS] = {{0}},
+                   *to = arena_alloc(s->env->arena, f->blocks.count * sizeof *to);
   struct rewrite *r = &s->rewrite;
   struct dominance d = {.enter = NULL};
   bool any = false;
   if (!to) return false;
   FOR_EACH_BLOCK(f, b) {
-    const struct nvm_inst *t = function_inst(f, block_terminator(f, b)), *first = function_inst(f, function_block(f, b)->first);
+    const struct nvm_inst *t = function_inst(f, block_terminator(f, b)),
+                          *first = function_inst(f, function_block(f, b)->first);
     bool ends = t->op == OP_RET || t->op == OP_UNREACHABLE || t->op == OP_BR;
     if (b.index == f->entry.index || !ends || first == t || first->op == OP_PHI) continue;
     uint32_t target = t->op == OP_BR ? value_index(inst_operand(f, t, 0)) : 0;
     struct nvm_block *slot = &seen[(target * 31 + t->op * 7u + first->op) % SLOTS];
-    bool alike = !block_is_none(*slot) && are_alike(r, function_inst(f, function_block(f, *slot)->first), first);
+    bool alike = !block_is_none(*slot) &&
+                 are_alike(r, function_inst(f, function_block(f, *slot)->first), first);
     if (alike && !need_rewrite(s)) return false;
     if (!alike || !are_same(r, *slot, b) || is_header(s, &d, (struct nvm_block){target})) *slot = b;
     else to[b.index] = *slot, any = true;
@@ -436,8 +460,9 @@ static bool merge_tails(struct simplifier *s) {
   if (!any) return true;
   FOR_EACH_BLOCK(f, b) {
     if (block_is_none(to[b.index])) continue;
-    for (struct nvm_inst_id i = function_block(f, to[b.index])->first, k = function_block(f, b)->first; !inst_is_none(i);
-         i = function_inst(f, i)->next, k = function_inst(f, k)->next)
+    for (struct nvm_inst_id i = function_block(f, to[b.index])->first,
+                            k = function_block(f, b)->first;
+         !inst_is_none(i); i = function_inst(f, i)->next, k = function_inst(f, k)->next)
       keep_common_facts(f, i, k);
   }
   redirect(s, to);
@@ -520,7 +545,8 @@ static bool sink_stores(struct simplifier *s, const struct meeting *m) {
     struct nvm_inst_id i = last_of(f, m->ways[0]), k = last_of(f, m->ways[1]);
     if (inst_is_none(i) || inst_is_none(k)) return true;
     const struct nvm_inst *a = function_inst(f, i), *c = function_inst(f, k);
-    if (a->op != OP_STORE || c->op != OP_STORE || a->aux != c->aux || !is_movable(f, a)) return true;
+    if (a->op != OP_STORE || c->op != OP_STORE || a->aux != c->aux || !is_movable(f, a))
+      return true;
     struct nvm_value v[] = {inst_operand(f, a, 0), value_of_block(m->ways[0]),
                             inst_operand(f, c, 0), value_of_block(m->ways[1])};
     if (!value_equal(inst_operand(f, a, 1), inst_operand(f, c, 1)) ||
@@ -540,7 +566,8 @@ static bool sink_stores(struct simplifier *s, const struct meeting *m) {
   }
 }
 
-/* --- selects ------------------------------------------------------------------------------------ */
+/* --- selects ------------------------------------------------------------------------------------
+ */
 
 /* In instructions of a 32-bit unit, roughly; beyond MOST_SPECULATED: not at all. */
 static uint32_t cost_of(const struct nvm_function *f, const struct nvm_inst *i) {
@@ -549,16 +576,22 @@ static uint32_t cost_of(const struct nvm_function *f, const struct nvm_inst *i) 
   struct nvm_type scalar = type_scalar(t, i->type);
   bool wide = type_kind(t, scalar) == TY_DOUBLE;
   switch ((enum op)i->op) {
-  case OP_UDIV: case OP_SDIV: case OP_UREM: case OP_SREM: case OP_FDIV: case OP_FREM:
-    return MOST_SPECULATED + 1;
-  case OP_CALL: {
-    const struct attr_table_data *a = &f->module->attributes;
-    const struct attrlist_info *list = attrlist_info(a, call_site_of(f, i)->attributes);
-    bool promises = list->result.index || list->count; /* noundef and such: undefined if broken */
-    return promises ? MOST_SPECULATED + 1 : 4;
-  }
-  case OP_BITCAST: case OP_FREEZE: case OP_TRUNC: return 0;
-  default: break;
+    case OP_UDIV:
+    case OP_SDIV:
+    case OP_UREM:
+    case OP_SREM:
+    case OP_FDIV:
+    case OP_FREM: return MOST_SPECULATED + 1;
+    case OP_CALL: {
+      const struct attr_table_data *a = &f->module->attributes;
+      const struct attrlist_info *list = attrlist_info(a, call_site_of(f, i)->attributes);
+      bool promises = list->result.index || list->count; /* noundef and such: undefined if broken */
+      return promises ? MOST_SPECULATED + 1 : 4;
+    }
+    case OP_BITCAST:
+    case OP_FREEZE:
+    case OP_TRUNC: return 0;
+    default: break;
   }
   if (type_kind(t, i->type) == TY_VECTOR || type_is_aggregate(t, i->type)) return 4;
   return wide ? 4 : 1;
@@ -568,7 +601,8 @@ static uint32_t cost_of_way(const struct nvm_function *f, struct nvm_block way) 
   uint32_t cost = 0;
   FOR_EACH_INST(f, way, i) {
     const struct nvm_inst *inst = function_inst(f, i);
-    if (!op_is_terminator((enum op)inst->op) && !effects_is_debug(f, inst)) cost += cost_of(f, inst);
+    if (!op_is_terminator((enum op)inst->op) && !effects_is_debug(f, inst))
+      cost += cost_of(f, inst);
     if (cost > MOST_SPECULATED) break;
   }
   return cost;
@@ -580,8 +614,9 @@ static uint32_t cost_of_selects(const struct nvm_function *f, const struct meeti
   FOR_EACH_INST(f, m->join, i) {
     const struct nvm_inst *phi = function_inst(f, i);
     if (phi->op != OP_PHI) return cost;
-    bool simple = type_is_int(t, phi->type) ? type_scalar_bits(t, phi->type) <= 64
-                                            : type_is_float(t, phi->type) || type_is_ptr(t, phi->type);
+    bool simple = type_is_int(t, phi->type)
+                      ? type_scalar_bits(t, phi->type) <= 64
+                      : type_is_float(t, phi->type) || type_is_ptr(t, phi->type);
     if (!simple || phi->operand_count > MOST_PHI_OPERANDS) return MOST_SPECULATED + 1;
     cost += !value_equal(inst_operand(f, phi, phi_entry(f, phi, m->ways[0])),
                          inst_operand(f, phi, phi_entry(f, phi, m->ways[1])));
@@ -592,7 +627,8 @@ static uint32_t cost_of_selects(const struct nvm_function *f, const struct meeti
 /* What block `way` computes is computed before t, whether it is needed or not. */
 static void speculate(struct nvm_function *f, struct nvm_block way, struct nvm_inst_id t) {
   struct nvm_inst_id last = block_terminator(f, way);
-  for (struct nvm_inst_id i = function_block(f, way)->first, next; i.index != last.index; i = next) {
+  for (struct nvm_inst_id i = function_block(f, way)->first, next; i.index != last.index;
+       i = next) {
     next = function_inst(f, i)->next;
     if (effects_is_debug(f, function_inst(f, i))) {
       inst_remove(f, i);
@@ -654,7 +690,8 @@ static bool find_divergence(struct simplifier *s) {
   if (s->divergence) return true;
   s->dominance = NULL;
   struct divergence *found = arena_alloc(a, sizeof *found);
-  if (!found || !find_loops(s) || !divergence_compute(found, s->f, s->dominance, &s->loops, a)) return false;
+  if (!found || !find_loops(s) || !divergence_compute(found, s->f, s->dominance, &s->loops, a))
+    return false;
   s->divergence = found;
   return true;
 }
@@ -662,9 +699,12 @@ static bool find_divergence(struct simplifier *s) {
 /* What ways behind the branch of b may cost: more than MOST_UNIFORM only if it parts threads. */
 static uint32_t most_speculated(struct simplifier *s, struct nvm_block b, uint32_t cost) {
   if (cost <= MOST_UNIFORM || cost > MOST_SPECULATED) return MOST_SPECULATED;
-  struct nvm_value condition = inst_operand(s->f, function_inst(s->f, block_terminator(s->f, b)), 0);
-  if (!s->divergence && divergence_is_evident(s->f, condition, STEPS_TO_SOURCE)) return MOST_SPECULATED;
-  if (!s->divergence && divergence_is_absent(s->f, b, condition, STEPS_TO_SOURCE)) return MOST_UNIFORM;
+  struct nvm_value condition =
+      inst_operand(s->f, function_inst(s->f, block_terminator(s->f, b)), 0);
+  if (!s->divergence && divergence_is_evident(s->f, condition, STEPS_TO_SOURCE))
+    return MOST_SPECULATED;
+  if (!s->divergence && divergence_is_absent(s->f, b, condition, STEPS_TO_SOURCE))
+    return MOST_UNIFORM;
   if (!find_divergence(s)) return 0;
   return divergence_of(s->divergence, condition) ? MOST_SPECULATED : MOST_UNIFORM;
 }
@@ -685,9 +725,11 @@ static bool join_ways(struct simplifier *s) {
   return true;
 }
 
-/* --- shortcuts ---------------------------------------------------------------------------------- */
+/* --- shortcuts ----------------------------------------------------------------------------------
+ */
 
-/* b branches to `second` or `other`, and `second`, which has no other way in, to `other` or elsewhere. */
+/* b branches to `second` or `other`, and `second`, which has no other way in, to `other` or
+ * elsewhere. */
 struct shortcut {
   struct nvm_block b, second, other;
   bool first_wants, second_wants; /* the conditions' values that lead on, not to `other` */
@@ -698,7 +740,10 @@ static bool find_shortcut(const struct simplifier *s, struct nvm_block b, struct
   struct nvm_inst_id t = block_terminator(f, b);
   if (function_inst(f, t)->op != OP_CONDBR || has_hints(f, t)) return false;
   for (uint32_t k = 0; k < 2; k++) {
-    *c = (struct shortcut){.b = b, .second = block_successor(f, b, k), .other = block_successor(f, b, 1 - k), .first_wants = k == 0};
+    *c = (struct shortcut){.b = b,
+                           .second = block_successor(f, b, k),
+                           .other = block_successor(f, b, 1 - k),
+                           .first_wants = k == 0};
     t = block_terminator(f, c->second);
     bool entered = s->predecessors[c->second.index] == 1 && c->second.index != c->other.index;
     if (!entered || function_inst(f, t)->op != OP_CONDBR || has_hints(f, t)) continue;
@@ -734,8 +779,10 @@ static bool leaves_loop(struct simplifier *s, const struct shortcut *c) {
 }
 
 /* The condition as it is where `wanted`, else its opposite. */
-static struct nvm_value wanted_condition(struct simplifier *s, struct nvm_inst_id t, struct nvm_inst_id branch, bool wanted) {
-  struct nvm_value operands[] = {inst_operand(s->f, function_inst(s->f, branch), 0), const_int(s->f->module, TYPE_I1, 1)};
+static struct nvm_value wanted_condition(struct simplifier *s, struct nvm_inst_id t,
+                                         struct nvm_inst_id branch, bool wanted) {
+  struct nvm_value operands[] = {inst_operand(s->f, function_inst(s->f, branch), 0),
+                                 const_int(s->f->module, TYPE_I1, 1)};
   return wanted ? operands[0] : add_before(s->f, t, OP_XOR, TYPE_I1, operands, 2, 0);
 }
 
@@ -744,7 +791,8 @@ static bool join_conditions(struct simplifier *s, const struct shortcut *c) {
   struct nvm_inst_id t = block_terminator(f, c->b), branch = block_terminator(f, c->second);
   struct nvm_block on = block_successor(f, c->second, c->second_wants ? 0 : 1);
   speculate(f, c->second, t);
-  struct nvm_value operands[] = {wanted_condition(s, t, t, c->first_wants), wanted_condition(s, t, branch, c->second_wants),
+  struct nvm_value operands[] = {wanted_condition(s, t, t, c->first_wants),
+                                 wanted_condition(s, t, branch, c->second_wants),
                                  const_int(f->module, TYPE_I1, 0)};
   struct nvm_value both = add_before(f, t, OP_SELECT, TYPE_I1, operands, 3, 0);
   struct nvm_value ways[] = {both, value_of_block(on), value_of_block(c->other)};
@@ -770,7 +818,8 @@ static bool join_shortcuts(struct simplifier *s) {
   return true;
 }
 
-/* --- all together ------------------------------------------------------------------------------- */
+/* --- all together -------------------------------------------------------------------------------
+ */
 
 enum nvm_status simplifycfg_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct simplifier s = {.f = f, .env = env, .rewrite = {.f = f}};

@@ -1,17 +1,14 @@
 /* barriers: barriers and fences that order nothing are removed.
  *
  * Purpose:   inlined helpers end with a barrier and begin with one; kernels begin with one.
- * Algorithm: a walk down each block that remembers what has been ordered since the last access to memory:
- *              a barrier of the block of threads   → all fences of its scope, and itself
- *              a fence                             → fences of its scope and narrower ones
- *            What finds itself ordered already goes. At the start of a kernel nothing has been accessed.
- *            Barriers count only as llvm.nvvm.barrier0, __syncthreads, which all threads of the block
- *            execute or none: were it a numbered one, another path might wait for the second arrival.
- * Requires:  nothing.
- * Preserves: the control flow.
- * Cost:      linear.
- * Omits:     facts across blocks; barriers of warps and clusters; accesses of memory that is private.
- * Tests:     check/opt/barriers.nvir. */
+ * Algorithm: a walk down each block that remembers what has been ordered since the last access to
+ * memory: a barrier of the block of threads   → all fences of its scope, and itself a fence →
+ * fences of its scope and narrower ones What finds itself ordered already goes. At the start of a
+ * kernel nothing has been accessed. Barriers count only as llvm.nvvm.barrier0, __syncthreads, which
+ * all threads of the block execute or none: were it a numbered one, another path might wait for the
+ * second arrival. Requires:  nothing. Preserves: the control flow. Cost:      linear. Omits: facts
+ * across blocks; barriers of warps and clusters; accesses of memory that is private. Tests:
+ * check/opt/barriers.nvir. */
 #include "ir/intrinsic.h"
 #include "analysis/alias.h"
 #include "analysis/effects.h"
@@ -29,7 +26,8 @@ struct ordered {
 static bool is_redundant(const struct nvm_function *f, struct nvm_inst_id id, struct ordered *o) {
   const struct nvm_inst *i = function_inst(f, id);
   if (i->op != OP_CALL) {
-    if (o->fence != NOTHING && alias_effects(f, id)) *o = (struct ordered){NOTHING, false}; /* a barrier is a fence, too */
+    if (o->fence != NOTHING && alias_effects(f, id))
+      *o = (struct ordered){NOTHING, false}; /* a barrier is a fence, too */
     return false;
   }
   uint32_t intrinsic = call_intrinsic(f, i);

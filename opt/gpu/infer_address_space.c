@@ -1,15 +1,13 @@
 /* infer-address-space: accesses through generic pointers get the state space they lie in.
  *
- * Purpose:   a generic access asks at run time which memory it means; ld.global and ld.shared do not, and
- *            alias analysis sees them apart.
- * Algorithm: optimistic data flow over the expressions of generic pointers (getelementptr, phi, select,
- *            casts) that accesses or comparisons depend on: unknown, one space, generic. The sources are casts
- *            from a space, variables, and what the host passes to a CUDA kernel: its pointer parameters, and
- *            pointers loaded from byval parameters that are only read, are global. Expressions that lead to an
- *            access change their type in place; who needs the generic pointer still gets a cast back. As
- *            infer-local variables of the frame are sources too, and become .local themselves: when sroa is
- *            done with them.
- * Requires:  nothing.
+ * Purpose:   a generic access asks at run time which memory it means; ld.global and ld.shared do
+ * not, and alias analysis sees them apart. Algorithm: optimistic data flow over the expressions of
+ * generic pointers (getelementptr, phi, select, casts) that accesses or comparisons depend on:
+ * unknown, one space, generic. The sources are casts from a space, variables, and what the host
+ * passes to a CUDA kernel: its pointer parameters, and pointers loaded from byval parameters that
+ * are only read, are global. Expressions that lead to an access change their type in place; who
+ * needs the generic pointer still gets a cast back. As infer-local variables of the frame are
+ * sources too, and become .local themselves: when sroa is done with them. Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in operands: a value moves at most twice.
  * Omits:     arguments of device functions; pointers loaded from memory; vectors of pointers.
@@ -37,20 +35,22 @@ struct use {
 struct inferrer {
   struct nvm_function *f;
   struct arena *arena;
-  uint32_t size;          /* instructions when the pass began; later ones are casts it made */
-  uint8_t *state;         /* by instruction */
-  uint32_t *space;        /* by instruction: of the object; only of those REACHED */
-  uint32_t *first_use;    /* by instruction that is REACHED: into `uses`, index + 1 */
+  uint32_t size;       /* instructions when the pass began; later ones are casts it made */
+  uint8_t *state;      /* by instruction */
+  uint32_t *space;     /* by instruction: of the object; only of those REACHED */
+  uint32_t *first_use; /* by instruction that is REACHED: into `uses`, index + 1 */
   VEC(struct use) uses;
   VEC(struct nvm_inst_id) accesses;    /* of generic addresses, and block copies, in layout order */
   VEC(struct nvm_inst_id) expressions; /* those REACHED, users mostly before what they read */
   VEC(struct nvm_inst_id) work;
-  bool any_retyped;       /* an expression changes its type */
-  bool *written;          /* by argument: byval and perhaps stored to (where parameters are global) */
+  bool any_retyped; /* an expression changes its type */
+  bool *written;    /* by argument: byval and perhaps stored to (where parameters are global) */
   bool parameters_global;
-  bool locals;            /* allocas are expressions of space LOCAL */
-  struct nvm_inst_id *behind_phis; /* by block: what stands first behind its phis; none: not looked for; NULL: none yet */
-  struct nvm_value *cast_of; /* by instruction, then by argument: the cast made for it; NULL: none yet */
+  bool locals;                     /* allocas are expressions of space LOCAL */
+  struct nvm_inst_id *behind_phis; /* by block: what stands first behind its phis; none: not looked
+                                      for; NULL: none yet */
+  struct nvm_value
+      *cast_of; /* by instruction, then by argument: the cast made for it; NULL: none yet */
   uint64_t changes;
 };
 
@@ -70,21 +70,26 @@ static bool is_scalar_pointer(const struct inferrer *g, struct nvm_type type) {
 static bool is_expression(const struct inferrer *g, const struct nvm_inst *i) {
   if (!is_scalar_pointer(g, i->type) || type_space(g, i->type) != GENERIC) return false;
   switch ((enum op)i->op) {
-  case OP_GEP: case OP_BITCAST: case OP_PHI: case OP_SELECT: return true;
-  case OP_ADDRSPACECAST: return true;
-  case OP_ALLOCA: return g->locals && value_kind(inst_operand(g->f, i, 0)) == VALUE_CONST;
-  default: return false;
+    case OP_GEP:
+    case OP_BITCAST:
+    case OP_PHI:
+    case OP_SELECT: return true;
+    case OP_ADDRSPACECAST: return true;
+    case OP_ALLOCA: return g->locals && value_kind(inst_operand(g->f, i, 0)) == VALUE_CONST;
+    default: return false;
   }
 }
 
 /* Which operands are pointers: the first, the step and the end (exclusive). */
-static void pointer_operands(const struct nvm_inst *i, uint32_t *first, uint32_t *step, uint32_t *end) {
+static void pointer_operands(const struct nvm_inst *i, uint32_t *first, uint32_t *step,
+                             uint32_t *end) {
   *first = i->op == OP_SELECT;
   *step = i->op == OP_PHI ? 2 : 1;
   *end = i->op == OP_PHI || i->op == OP_SELECT ? i->operand_count : i->op != OP_ALLOCA;
 }
 
-/* --- sources -------------------------------------------------------------------------------------- */
+/* --- sources
+ * -------------------------------------------------------------------------------------- */
 
 static bool is_byval(const struct inferrer *g, uint32_t arg) {
   return function_parameter_attribute(g->f, arg, ATTR_BYVAL) != NULL;
@@ -106,25 +111,26 @@ static bool find_written(struct inferrer *g) {
   for (uint32_t k = 0; g->parameters_global && k < count; k++) asked += is_byval(g, k);
   if (asked == 0) return true;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      bool derives = inst->op == OP_GEP || inst->op == OP_ADDRSPACECAST || inst->op == OP_BITCAST ||
-                     inst->op == OP_LOAD;
-      bool computes = inst->op >= OP_FIRST_INT && inst->op <= OP_LAST_FLOAT; /* with numbers only */
-      for (uint32_t k = 0; k < inst->operand_count && !derives && !computes; k++) {
-        struct nvm_value v = inst_operand(f, inst, k);
-        if (value_kind(v) != VALUE_INST && value_kind(v) != VALUE_ARG) continue;
-        if (!is_scalar_pointer(g, value_type(f, v))) continue;
-        struct nvm_value object = alias_underlying_object(f, v);
-        if (value_kind(object) == VALUE_ARG) g->written[value_index(object)] = true;
-      }
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    bool derives = inst->op == OP_GEP || inst->op == OP_ADDRSPACECAST || inst->op == OP_BITCAST ||
+                   inst->op == OP_LOAD;
+    bool computes = inst->op >= OP_FIRST_INT && inst->op <= OP_LAST_FLOAT; /* with numbers only */
+    for (uint32_t k = 0; k < inst->operand_count && !derives && !computes; k++) {
+      struct nvm_value v = inst_operand(f, inst, k);
+      if (value_kind(v) != VALUE_INST && value_kind(v) != VALUE_ARG) continue;
+      if (!is_scalar_pointer(g, value_type(f, v))) continue;
+      struct nvm_value object = alias_underlying_object(f, v);
+      if (value_kind(object) == VALUE_ARG) g->written[value_index(object)] = true;
     }
+  }
   return true;
 }
 
 /* A variable that the front end put nowhere in particular lies in global memory. */
 static uint32_t variable_space(const struct inferrer *g, struct nvm_value v) {
-  return value_kind(v) == VALUE_GLOBAL && !module_global(g->f->module, v)->is_alias ? GLOBAL : GENERIC;
+  return value_kind(v) == VALUE_GLOBAL && !module_global(g->f->module, v)->is_alias ? GLOBAL
+                                                                                    : GENERIC;
 }
 
 static uint32_t constant_space(const struct inferrer *g, struct nvm_value v) {
@@ -154,14 +160,17 @@ static uint32_t space_of(const struct inferrer *g, struct nvm_value v) {
   return value_kind(v) == VALUE_CONST ? constant_space(g, v) : variable_space(g, v);
 }
 
-/* --- what matters --------------------------------------------------------------------------------- */
+/* --- what matters
+ * --------------------------------------------------------------------------------- */
 
 /* The operand by which an access finds its memory; UINT32_MAX: no access. */
 static uint32_t access_operand(const struct nvm_inst *i) {
   switch ((enum op)i->op) {
-  case OP_LOAD: case OP_ATOMICRMW: case OP_CMPXCHG: return 0;
-  case OP_STORE: return 1;
-  default: return UINT32_MAX;
+    case OP_LOAD:
+    case OP_ATOMICRMW:
+    case OP_CMPXCHG: return 0;
+    case OP_STORE: return 1;
+    default: return UINT32_MAX;
   }
 }
 
@@ -181,20 +190,22 @@ static bool reach(struct inferrer *g, struct nvm_value v) {
 static bool find_accesses(struct inferrer *g) {
   const struct nvm_function *f = g->f;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      struct memory_location l;
-      uint32_t k = access_operand(inst);
-      bool access = k != UINT32_MAX && is_generic(g, inst_operand(f, inst, k));
-      bool copy = inst->op == OP_CALL && alias_location_of(f, i, &l);
-      bool compares = inst->op == OP_ICMP && is_generic(g, inst_operand(f, inst, 0));
-      if (access || copy) {
-        g->state[i.index] |= ACCESS;
-        if (!VEC_PUSH(g->arena, &g->accesses, i)) return false;
-      }
-      if (access && !reach(g, inst_operand(f, inst, k))) return false;
-      if ((copy || compares) && !(reach(g, inst_operand(f, inst, 0)) && reach(g, inst_operand(f, inst, 1)))) return false;
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    struct memory_location l;
+    uint32_t k = access_operand(inst);
+    bool access = k != UINT32_MAX && is_generic(g, inst_operand(f, inst, k));
+    bool copy = inst->op == OP_CALL && alias_location_of(f, i, &l);
+    bool compares = inst->op == OP_ICMP && is_generic(g, inst_operand(f, inst, 0));
+    if (access || copy) {
+      g->state[i.index] |= ACCESS;
+      if (!VEC_PUSH(g->arena, &g->accesses, i)) return false;
     }
+    if (access && !reach(g, inst_operand(f, inst, k))) return false;
+    if ((copy || compares) &&
+        !(reach(g, inst_operand(f, inst, 0)) && reach(g, inst_operand(f, inst, 1))))
+      return false;
+  }
   return true;
 }
 
@@ -217,7 +228,8 @@ static bool find_expressions(struct inferrer *g) {
   return true;
 }
 
-/* --- the data flow -------------------------------------------------------------------------------- */
+/* --- the data flow
+ * -------------------------------------------------------------------------------- */
 
 static bool enqueue(struct inferrer *g, struct nvm_inst_id i) {
   if (g->state[i.index] & QUEUED) return true;
@@ -254,7 +266,9 @@ static bool infer(struct inferrer *g) {
 static bool want(struct inferrer *g, struct nvm_value v) {
   const struct nvm_inst *i = inst_of(g, v);
   uint32_t n = value_index(v);
-  if (!i || !(g->state[n] & REACHED) || (g->state[n] & WANTED) || g->space[n] == UNKNOWN || g->space[n] == GENERIC) return true;
+  if (!i || !(g->state[n] & REACHED) || (g->state[n] & WANTED) || g->space[n] == UNKNOWN ||
+      g->space[n] == GENERIC)
+    return true;
   g->state[n] |= i->op == OP_ADDRSPACECAST ? WANTED : WANTED | RETYPED;
   g->any_retyped = g->any_retyped || i->op != OP_ADDRSPACECAST;
   return VEC_PUSH(g->arena, &g->work, (struct nvm_inst_id){n});
@@ -268,7 +282,8 @@ static bool find_wanted(struct inferrer *g) {
     const struct nvm_inst *i = function_inst(f, g->accesses.data[n]);
     uint32_t k = access_operand(i);
     bool copy = k == UINT32_MAX;
-    if (!want(g, inst_operand(f, i, copy ? 0 : k)) || (copy && !want(g, inst_operand(f, i, 1)))) return false;
+    if (!want(g, inst_operand(f, i, copy ? 0 : k)) || (copy && !want(g, inst_operand(f, i, 1))))
+      return false;
   }
   while (g->work.count) {
     const struct nvm_inst *i = function_inst(f, g->work.data[--g->work.count]);
@@ -280,14 +295,17 @@ static bool find_wanted(struct inferrer *g) {
   return true;
 }
 
-/* --- the change ----------------------------------------------------------------------------------- */
+/* --- the change
+ * ----------------------------------------------------------------------------------- */
 
 /* Whether i now has a type of its space. */
 static bool is_changed(const struct inferrer *g, struct nvm_value v) {
-  return value_kind(v) == VALUE_INST && value_index(v) < g->size && (g->state[value_index(v)] & RETYPED);
+  return value_kind(v) == VALUE_INST && value_index(v) < g->size &&
+         (g->state[value_index(v)] & RETYPED);
 }
 
-/* Puts i behind the definition of v. All casts of a block's phis go where its phis end, which is found once. */
+/* Puts i behind the definition of v. All casts of a block's phis go where its phis end, which is
+ * found once. */
 static bool insert_behind(struct inferrer *g, struct nvm_inst_id i, struct nvm_value v) {
   struct nvm_function *f = g->f;
   const struct nvm_inst *made = inst_of(g, v);
@@ -295,10 +313,12 @@ static bool insert_behind(struct inferrer *g, struct nvm_inst_id i, struct nvm_v
     inst_insert_before(f, i, made ? made->next : function_block(f, f->entry)->first);
     return true;
   }
-  if (!g->behind_phis) g->behind_phis = arena_alloc(g->arena, f->blocks.count * sizeof *g->behind_phis);
+  if (!g->behind_phis)
+    g->behind_phis = arena_alloc(g->arena, f->blocks.count * sizeof *g->behind_phis);
   if (!g->behind_phis) return false;
   struct nvm_inst_id *behind = &g->behind_phis[made->block.index];
-  inst_insert_before(f, i, inst_is_none(*behind) ? block_first_behind_phis(f, made->block) : *behind);
+  inst_insert_before(f, i,
+                     inst_is_none(*behind) ? block_first_behind_phis(f, made->block) : *behind);
   *behind = i;
   return true;
 }
@@ -306,7 +326,8 @@ static bool insert_behind(struct inferrer *g, struct nvm_inst_id i, struct nvm_v
 /* v cast to `type`, made once. */
 static struct nvm_value cast_to(struct inferrer *g, struct nvm_value v, struct nvm_type type) {
   struct nvm_function *f = g->f;
-  if (!g->cast_of) g->cast_of = arena_alloc(g->arena, (g->size + function_arg_count(f)) * sizeof *g->cast_of);
+  if (!g->cast_of)
+    g->cast_of = arena_alloc(g->arena, (g->size + function_arg_count(f)) * sizeof *g->cast_of);
   if (!g->cast_of) return v;
   struct nvm_value *slot = &g->cast_of[value_index(v) + (value_kind(v) == VALUE_ARG ? g->size : 0)];
   if (!value_is_none(*slot)) return *slot;
@@ -317,7 +338,8 @@ static struct nvm_value cast_to(struct inferrer *g, struct nvm_value v, struct n
   return *slot = value_of_inst(i);
 }
 
-static struct nvm_value constant_in_space(struct inferrer *g, struct nvm_value v, struct nvm_type type) {
+static struct nvm_value constant_in_space(struct inferrer *g, struct nvm_value v,
+                                          struct nvm_type type) {
   struct nvm_module *m = g->f->module;
   if (value_kind(v) == VALUE_GLOBAL) return const_expr(m, OP_ADDRSPACECAST, 0, type, &v, 1, 0);
   const struct constant_info c = *constant_info(&m->constants, v);
@@ -338,7 +360,8 @@ static struct nvm_value in_space(struct inferrer *g, struct nvm_value v, uint32_
   if (is_changed(g, v) || type_equal(value_type(g->f, v), type)) return v;
   const struct nvm_inst *i = inst_of(g, v);
   if (i && i->op == OP_ADDRSPACECAST) return in_space(g, inst_operand(g->f, i, 0), space);
-  if (value_kind(v) == VALUE_CONST || value_kind(v) == VALUE_GLOBAL) return constant_in_space(g, v, type);
+  if (value_kind(v) == VALUE_CONST || value_kind(v) == VALUE_GLOBAL)
+    return constant_in_space(g, v, type);
   return cast_to(g, v, type);
 }
 
@@ -360,7 +383,8 @@ static uint32_t compared_space(const struct inferrer *g, const struct nvm_inst *
 /* Debug metadata says the type of the value it speaks of. */
 static struct nvm_value retyped_metadata(struct inferrer *g, struct nvm_value v) {
   struct nvm_module *m = g->f->module;
-  if (value_kind(v) != VALUE_CONST || constant_info(&m->constants, v)->kind != CONST_METADATA) return v;
+  if (value_kind(v) != VALUE_CONST || constant_info(&m->constants, v)->kind != CONST_METADATA)
+    return v;
   const struct meta_item *item =
       meta_item(&m->metadata, (struct nvm_meta){constant_info(&m->constants, v)->meta});
   if (item->kind != META_VALUE || !is_changed(g, item->value)) return v;
@@ -375,7 +399,8 @@ static bool may_speak(const struct inferrer *g, const struct nvm_inst *i) {
 static void change_operands(struct inferrer *g, struct nvm_inst_id i) {
   struct nvm_function *f = g->f;
   const struct nvm_inst *inst = function_inst(f, i);
-  uint32_t access = access_operand(inst), compared = compared_space(g, inst), count = inst->operand_count;
+  uint32_t access = access_operand(inst), compared = compared_space(g, inst),
+           count = inst->operand_count;
   bool changed = is_changed(g, value_of_inst(i));
   uint32_t first = 0, step = 1, end = 0;
   if (changed) pointer_operands(inst, &first, &step, &end);
@@ -414,23 +439,29 @@ static void change(struct inferrer *g) {
     return;
   }
   FOR_EACH_BLOCK(f, b)
-    for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
-      next = function_inst(f, i)->next;
-      if (i.index < g->size && ((g->state[i.index] & ACCESS) || sees_change(g, i))) change_operands(g, i);
-    }
+  for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
+    next = function_inst(f, i)->next;
+    if (i.index < g->size && ((g->state[i.index] & ACCESS) || sees_change(g, i)))
+      change_operands(g, i);
+  }
 }
 
-static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool locals, bool *changed) {
+static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool locals,
+                           bool *changed) {
   const struct nvm_layout *l = &f->module->layout;
-  struct inferrer g = {.f = f, .arena = env->arena, .size = f->insts.count,
-                       .locals = locals && layout_pointer_bits(l, LOCAL) == layout_pointer_bits(l, GENERIC),
-                       .parameters_global = alias_parameters_are_global(f)};
+  struct inferrer g = {
+      .f = f,
+      .arena = env->arena,
+      .size = f->insts.count,
+      .locals = locals && layout_pointer_bits(l, LOCAL) == layout_pointer_bits(l, GENERIC),
+      .parameters_global = alias_parameters_are_global(f)};
   g.state = arena_alloc(env->arena, g.size);
   if (!g.state || !find_accesses(&g)) return NVM_OUT_OF_MEMORY;
   if (g.accesses.count == 0) return NVM_OK;
   g.space = arena_alloc(env->arena, g.size * sizeof *g.space);
   g.first_use = arena_alloc(env->arena, g.size * sizeof *g.first_use);
-  if (!g.space || !g.first_use || !find_expressions(&g) || !find_written(&g) || !infer(&g) || !find_wanted(&g))
+  if (!g.space || !g.first_use || !find_expressions(&g) || !find_written(&g) || !infer(&g) ||
+      !find_wanted(&g))
     return NVM_OUT_OF_MEMORY;
   change(&g);
   *env->statistic += g.changes;
@@ -438,7 +469,8 @@ static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool lo
   return NVM_OK;
 }
 
-enum nvm_status infer_address_space_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+enum nvm_status infer_address_space_run(struct nvm_function *f, struct pass_env *env,
+                                        bool *changed) {
   return run(f, env, false, changed);
 }
 

@@ -1,12 +1,10 @@
 /* infer-invariant: loads of global memory that nobody writes while the kernel runs are marked.
  *
  * Purpose:   such loads may take the read-only path (ld.global.nc) and move across barriers.
- * Algorithm: alias analysis knows them: constants, and what a kernel gets as noalias and only reads.
- * Requires:  infer-address-space before it, or the pointers are generic.
- * Preserves: everything.
- * Cost:      linear; each parameter's uses are walked once.
- * Omits:     other state spaces, which have no such path.
- * Tests:     check/opt/infer-invariant.nvir. */
+ * Algorithm: alias analysis knows them: constants, and what a kernel gets as noalias and only
+ * reads. Requires:  infer-address-space before it, or the pointers are generic. Preserves:
+ * everything. Cost:      linear; each parameter's uses are walked once. Omits:     other state
+ * spaces, which have no such path. Tests:     check/opt/infer-invariant.nvir. */
 #include "analysis/alias.h"
 #include "analysis/effects.h"
 #include "opt/passes.h"
@@ -25,21 +23,21 @@ enum nvm_status infer_invariant_run(struct nvm_function *f, struct pass_env *env
   struct nvm_str kind = module_str(m, "invariant.load");
   struct nvm_meta empty = {0};
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      struct memory_location l;
-      if (!is_candidate(f, function_inst(f, i)) || !alias_location_of(f, i, &l)) continue;
-      if (module_attachment(m, f->attachments.data[i.index], kind).index) continue;
-      if (!e && !(e = alias_init(f, env->arena))) return NVM_OUT_OF_MEMORY;
-      if (!alias_is_constant(e, l)) continue;
-      if (!empty.index) {
-        uint32_t node = meta_node_new(&m->metadata);
-        if (!meta_node_define(&m->metadata, node, (struct nvm_str){0}, false, NULL, NULL, 0))
-          return NVM_OUT_OF_MEMORY;
-        empty = meta_node(&m->metadata, node, false);
-      }
-      if (!module_attach(m, &f->attachments.data[i.index], kind, empty)) return NVM_OUT_OF_MEMORY;
-      ++*env->statistic;
-      *changed = true;
+  FOR_EACH_INST(f, b, i) {
+    struct memory_location l;
+    if (!is_candidate(f, function_inst(f, i)) || !alias_location_of(f, i, &l)) continue;
+    if (module_attachment(m, f->attachments.data[i.index], kind).index) continue;
+    if (!e && !(e = alias_init(f, env->arena))) return NVM_OUT_OF_MEMORY;
+    if (!alias_is_constant(e, l)) continue;
+    if (!empty.index) {
+      uint32_t node = meta_node_new(&m->metadata);
+      if (!meta_node_define(&m->metadata, node, (struct nvm_str){0}, false, NULL, NULL, 0))
+        return NVM_OUT_OF_MEMORY;
+      empty = meta_node(&m->metadata, node, false);
     }
+    if (!module_attach(m, &f->attachments.data[i.index], kind, empty)) return NVM_OUT_OF_MEMORY;
+    ++*env->statistic;
+    *changed = true;
+  }
   return NVM_OK;
 }

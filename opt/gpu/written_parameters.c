@@ -1,15 +1,15 @@
 /* written-parameters: what a kernel writes of its parameters is a variable of the frame.
  *
- * Purpose:   a struct passed by value is read where it lies, in constant memory. A kernel that changes a member of it
- *            (most of them helpers of a class, inlined) needs a copy, which lowering makes of the whole struct, in the
- *            frame. As a variable, sroa and mem2reg keep of it what is changed, in registers.
- * Algorithm: a byval pointer that a store, an atomic operation or a block copy goes to, through any chain of getelementptr
- *            and casts, is replaced everywhere by a variable that a memcpy fills in the entry.
- * Requires:  nothing; best after inlining and before sroa.
+ * Purpose:   a struct passed by value is read where it lies, in constant memory. A kernel that
+ * changes a member of it (most of them helpers of a class, inlined) needs a copy, which lowering
+ * makes of the whole struct, in the frame. As a variable, sroa and mem2reg keep of it what is
+ * changed, in registers. Algorithm: a byval pointer that a store, an atomic operation or a block
+ * copy goes to, through any chain of getelementptr and casts, is replaced everywhere by a variable
+ * that a memcpy fills in the entry. Requires:  nothing; best after inlining and before sroa.
  * Preserves: the control flow.
  * Cost:      linear in operands, in kernels with such parameters.
- * Omits:     parameters whose address goes elsewhere and may be written there: lowering copies these.
- * Tests:     check/opt/written-parameters.nvir. */
+ * Omits:     parameters whose address goes elsewhere and may be written there: lowering copies
+ * these. Tests:     check/opt/written-parameters.nvir. */
 #include "ir/intrinsic.h"
 #include "analysis/alias.h"
 #include "opt/memory/byval.h"
@@ -18,43 +18,53 @@
 /* The address that i writes to; VALUE_NULL: none that is known. */
 static struct nvm_value written_address(const struct nvm_function *f, const struct nvm_inst *i) {
   switch ((enum op)i->op) {
-  case OP_STORE: return inst_operand(f, i, 1);
-  case OP_ATOMICRMW: case OP_CMPXCHG: return inst_operand(f, i, 0);
-  case OP_CALL: break;
-  default: return VALUE_NULL;
+    case OP_STORE: return inst_operand(f, i, 1);
+    case OP_ATOMICRMW:
+    case OP_CMPXCHG: return inst_operand(f, i, 0);
+    case OP_CALL: break;
+    default: return VALUE_NULL;
   }
   switch (call_intrinsic(f, i)) {
-  case INTRINSIC_memcpy: case INTRINSIC_memmove: case INTRINSIC_memset: return inst_operand(f, i, 0);
-  default: return VALUE_NULL;
+    case INTRINSIC_memcpy:
+    case INTRINSIC_memmove:
+    case INTRINSIC_memset: return inst_operand(f, i, 0);
+    default: return VALUE_NULL;
   }
 }
 
-static void replace_argument(struct nvm_function *f, struct nvm_value argument, struct nvm_value with) {
+static void replace_argument(struct nvm_function *f, struct nvm_value argument,
+                             struct nvm_value with) {
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++)
-        if (value_equal(inst_operand(f, function_inst(f, i), k), argument)) inst_set_operand(f, i, k, with);
+  FOR_EACH_INST(f, b, i)
+  for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++)
+    if (value_equal(inst_operand(f, function_inst(f, i), k), argument))
+      inst_set_operand(f, i, k, with);
 }
 
-enum nvm_status written_parameters_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+enum nvm_status written_parameters_run(struct nvm_function *f, struct pass_env *env,
+                                       bool *changed) {
   uint32_t count = function_is_kernel(f) ? function_arg_count(f) : 0;
   bool *written = arena_alloc(env->arena, count + 1), any = false;
   if (!written) return NVM_OUT_OF_MEMORY;
-  for (uint32_t k = 0; k < count; k++) any |= function_parameter_attribute(f, k, ATTR_BYVAL) != NULL;
+  for (uint32_t k = 0; k < count; k++)
+    any |= function_parameter_attribute(f, k, ATTR_BYVAL) != NULL;
   if (!any) return NVM_OK;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      struct nvm_value at = written_address(f, function_inst(f, i));
-      struct nvm_value object = value_is_none(at) ? at : alias_underlying_object(f, at);
-      if (value_kind(object) == VALUE_ARG) written[value_index(object)] = true;
-    }
+  FOR_EACH_INST(f, b, i) {
+    struct nvm_value at = written_address(f, function_inst(f, i));
+    struct nvm_value object = value_is_none(at) ? at : alias_underlying_object(f, at);
+    if (value_kind(object) == VALUE_ARG) written[value_index(object)] = true;
+  }
   for (uint32_t k = 0; k < count; k++) {
     const struct nvm_attr *byval = function_parameter_attribute(f, k, ATTR_BYVAL);
     struct nvm_value argument = value_of_arg(k);
-    if (!written[k] || !byval || !byval->type.index || !type_equal(function_arg_type(f, k), TYPE_PTR)) continue;
+    if (!written[k] || !byval || !byval->type.index ||
+        !type_equal(function_arg_type(f, k), TYPE_PTR))
+      continue;
     struct nvm_inst_id first = function_block(f, f->entry)->first;
-    struct nvm_value variable = byval_copy(f, first, argument, byval->type,
-                                           attr_align_bytes(function_parameter_attribute(f, k, ATTR_ALIGN)), (struct nvm_meta){0});
+    struct nvm_value variable = byval_copy(
+        f, first, argument, byval->type,
+        attr_align_bytes(function_parameter_attribute(f, k, ATTR_ALIGN)), (struct nvm_meta){0});
     if (value_is_none(variable)) return NVM_OUT_OF_MEMORY;
     replace_argument(f, argument, variable);
     inst_set_operand(f, function_inst(f, first)->previous, 1, argument);

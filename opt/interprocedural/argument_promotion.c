@@ -1,24 +1,22 @@
 /* argument-promotion: what passes into and out of internal functions is only what they use.
  *
- * Purpose:   what is left of calls after inlining passes arguments that nobody reads, returns what nobody asks for,
- *            and addresses of variables only to have them loaded, which keeps the variables in memory. Each costs
- *            a store and a load of parameter space.
- * Algorithm: for functions of which all uses are known (analysis/callers.h), each argument for itself:
+ * Purpose:   what is left of calls after inlining passes arguments that nobody reads, returns what
+ * nobody asks for, and addresses of variables only to have them loaded, which keeps the variables
+ * in memory. Each costs a store and a load of parameter space. Algorithm: for functions of which
+ * all uses are known (analysis/callers.h), each argument for itself:
  *
  *               unused, or only passed on to itself in the same place    it goes
- *               a pointer, only loaded as one type (see below)           the value that the caller loads
+ *               a pointer, only loaded as one type (see below)           the value that the caller
+ * loads
  *
- *            and the result goes if no call uses it. The function and its calls are changed where they are.
- *            The caller may load if the callee surely does before anything else happens: some load stands in the
- *            entry block before whatever writes, orders memory or may not return, and so do all others, or the
- *            callee has no such operation at all.
- * Requires:  nothing.
- * Preserves: the control flow.
- * Cost:      linear in operands.
- * Omits:     byval copies; pointers of which several parts are loaded; arguments passed around by several functions
- *            that do not use them; functions with musttail calls, with allocsize, or named by annotations, which number
- *            arguments.
- * Tests:     check/opt/argument-promotion*. */
+ *            and the result goes if no call uses it. The function and its calls are changed where
+ * they are. The caller may load if the callee surely does before anything else happens: some load
+ * stands in the entry block before whatever writes, orders memory or may not return, and so do all
+ * others, or the callee has no such operation at all. Requires:  nothing. Preserves: the control
+ * flow. Cost:      linear in operands. Omits:     byval copies; pointers of which several parts are
+ * loaded; arguments passed around by several functions that do not use them; functions with
+ * musttail calls, with allocsize, or named by annotations, which number arguments. Tests:
+ * check/opt/argument-promotion*. */
 #include "analysis/callers.h"
 #include "analysis/effects.h"
 #include "opt/passes.h"
@@ -39,13 +37,13 @@ struct promoter {
   struct nvm_module *m;
   struct pass_env *env;
   struct callers callers;
-  bool *touched;        /* by function: calls of it have no result any more */
+  bool *touched; /* by function: calls of it have no result any more */
   struct nvm_function *f;
-  uint32_t n;           /* f's number */
+  uint32_t n; /* f's number */
   struct uses uses;
-  bool *early;          /* by instruction: a load before anything else happens */
-  bool quiet;           /* nothing else ever happens */
-  struct fate *fates;   /* by argument */
+  bool *early;        /* by instruction: a load before anything else happens */
+  bool quiet;         /* nothing else ever happens */
+  struct fate *fates; /* by argument */
   bool no_result;
 };
 
@@ -59,10 +57,10 @@ static bool find_early_loads(struct promoter *p) {
   if (!p->early) return false;
   p->quiet = true;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      p->quiet = p->quiet && !is_event(f, function_inst(f, i));
-      p->early[i.index] = p->quiet && b.index == f->entry.index;
-    }
+  FOR_EACH_INST(f, b, i) {
+    p->quiet = p->quiet && !is_event(f, function_inst(f, i));
+    p->early[i.index] = p->quiet && b.index == f->entry.index;
+  }
   return true;
 }
 
@@ -100,8 +98,10 @@ static struct fate judge(const struct promoter *p, uint32_t k) {
 /* Musttail calls want both types to be the same. */
 static bool has_musttail(const struct nvm_function *f) {
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      if (function_inst(f, i)->op == OP_CALL && (function_inst(f, i)->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL) return true;
+  FOR_EACH_INST(f, b, i)
+  if (function_inst(f, i)->op == OP_CALL &&
+      (function_inst(f, i)->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL)
+    return true;
   return false;
 }
 
@@ -124,10 +124,13 @@ static bool judge_function(struct promoter *p) {
   return changes != 0;
 }
 
-/* --- changing ----------------------------------------------------------------------------------- */
+/* --- changing -----------------------------------------------------------------------------------
+ */
 
-/* Attributes of argument k as it will be: none of what is loaded, no `returned` where nothing is. */
-static struct nvm_attrset reduced_set(const struct promoter *p, struct nvm_attrlist old, uint32_t k) {
+/* Attributes of argument k as it will be: none of what is loaded, no `returned` where nothing is.
+ */
+static struct nvm_attrset reduced_set(const struct promoter *p, struct nvm_attrlist old,
+                                      uint32_t k) {
   struct attr_table_data *t = &p->m->attributes;
   struct nvm_attrset set = attrlist_parameter(t, old, k);
   if (p->fates[k].promoted) return (struct nvm_attrset){0};
@@ -143,7 +146,8 @@ static struct nvm_attrlist reduced(const struct promoter *p, struct nvm_attrlist
   struct nvm_attrset *sets = arena_alloc(p->env->arena, (count + 1) * sizeof *sets);
   for (uint32_t k = 0; sets && k < count; k++)
     if (p->fates[k].now != GOES) sets[kept++] = reduced_set(p, old, k);
-  return attrlist_make(t, info.function, p->no_result ? (struct nvm_attrset){0} : info.result, sets, sets ? kept : 0);
+  return attrlist_make(t, info.function, p->no_result ? (struct nvm_attrset){0} : info.result, sets,
+                       sets ? kept : 0);
 }
 
 static struct nvm_type reduced_type(const struct promoter *p) {
@@ -151,7 +155,8 @@ static struct nvm_type reduced_type(const struct promoter *p) {
   struct nvm_type *types = arena_alloc(p->env->arena, (count + 1) * sizeof *types);
   for (uint32_t k = 0; types && k < count; k++)
     if (p->fates[k].now != GOES) types[kept++] = p->fates[k].type;
-  return types ? type_function(&p->m->types, p->no_result ? TYPE_VOID : function_result_type(p->f), types, kept, false)
+  return types ? type_function(&p->m->types, p->no_result ? TYPE_VOID : function_result_type(p->f),
+                               types, kept, false)
                : TYPE_NONE;
 }
 
@@ -164,7 +169,8 @@ static void change_call(const struct promoter *p, const struct caller *at, struc
     if (p->fates[k].now == GOES) inst_remove_operands(f, at->call, k, 1);
     if (!p->fates[k].promoted) continue;
     struct nvm_value pointer = inst_operand(f, function_inst(f, at->call), k);
-    struct nvm_inst_id load = function_add_inst(f, OP_LOAD, 0, p->fates[k].type, &pointer, 1, p->fates[k].access);
+    struct nvm_inst_id load =
+        function_add_inst(f, OP_LOAD, 0, p->fates[k].type, &pointer, 1, p->fates[k].access);
     if (inst_is_none(load)) return;
     f->locations.data[load.index] = f->locations.data[at->call.index];
     inst_insert_before(f, load, at->call);
@@ -194,16 +200,23 @@ static struct nvm_value renumbered(const struct promoter *p, struct nvm_value v)
   struct nvm_module *m = p->m;
   if (value_kind(v) == VALUE_ARG) {
     uint32_t now = p->fates[value_index(v)].now;
-    return now == GOES ? const_poison(m, function_arg_type(p->f, value_index(v))) : value_make(VALUE_ARG, now);
+    return now == GOES ? const_poison(m, function_arg_type(p->f, value_index(v)))
+                       : value_make(VALUE_ARG, now);
   }
-  const struct constant_info *c = value_kind(v) == VALUE_CONST ? constant_info(&m->constants, v) : NULL;
+  const struct constant_info *c =
+      value_kind(v) == VALUE_CONST ? constant_info(&m->constants, v) : NULL;
   if (!c || c->kind != CONST_METADATA) return v;
   struct meta_item item = *meta_item(&m->metadata, (struct nvm_meta){c->meta});
-  if (item.kind == META_INLINE && names_argument(m, meta_as_node(&m->metadata, (struct nvm_meta){c->meta})))
-    item = (struct meta_item){.kind = META_VALUE, .value = const_poison(m, TYPE_I1), .type = TYPE_I1};
+  if (item.kind == META_INLINE &&
+      names_argument(m, meta_as_node(&m->metadata, (struct nvm_meta){c->meta})))
+    item =
+        (struct meta_item){.kind = META_VALUE, .value = const_poison(m, TYPE_I1), .type = TYPE_I1};
   else if (item.kind != META_VALUE || value_kind(item.value) != VALUE_ARG) return v;
-  bool arg = value_kind(item.value) == VALUE_ARG, loaded = arg && p->fates[value_index(item.value)].promoted;
-  struct nvm_value now = loaded ? const_poison(m, item.type) : arg ? renumbered(p, item.value) : item.value;
+  bool arg = value_kind(item.value) == VALUE_ARG,
+       loaded = arg && p->fates[value_index(item.value)].promoted;
+  struct nvm_value now = loaded ? const_poison(m, item.type)
+                         : arg  ? renumbered(p, item.value)
+                                : item.value;
   return const_metadata(m, meta_value(&m->metadata, now, item.type).index);
 }
 
@@ -213,20 +226,21 @@ static bool change_body(struct promoter *p) {
   struct rewrite r;
   if (!rewrite_init(&r, f, p->env->arena)) return false;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      struct nvm_value from = inst->op == OP_LOAD ? inst_operand(f, inst, 0) : VALUE_NULL;
-      if (value_kind(from) == VALUE_ARG && p->fates[value_index(from)].promoted) rewrite_set(&r, i, from);
-    }
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    struct nvm_value from = inst->op == OP_LOAD ? inst_operand(f, inst, 0) : VALUE_NULL;
+    if (value_kind(from) == VALUE_ARG && p->fates[value_index(from)].promoted)
+      rewrite_set(&r, i, from);
+  }
   rewrite_apply(&r);
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++) {
-        struct nvm_value v = inst_operand(f, function_inst(f, i), k), now = renumbered(p, v);
-        if (!value_equal(v, now)) inst_set_operand(f, i, k, now);
-      }
-      if (p->no_result && function_inst(f, i)->op == OP_RET) inst_remove_operands(f, i, 0, 1);
+  FOR_EACH_INST(f, b, i) {
+    for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++) {
+      struct nvm_value v = inst_operand(f, function_inst(f, i), k), now = renumbered(p, v);
+      if (!value_equal(v, now)) inst_set_operand(f, i, k, now);
     }
+    if (p->no_result && function_inst(f, i)->op == OP_RET) inst_remove_operands(f, i, 0, 1);
+  }
   return true;
 }
 
@@ -260,7 +274,9 @@ static bool run_on(struct promoter *p, uint32_t n, bool *changed) {
       attrset_find(a, attrlist_info(a, p->f->attributes)->function, ATTR_ALLOCSIZE))
     return true;
   p->fates = arena_alloc(p->env->arena, (function_arg_count(p->f) + 1) * sizeof *p->fates);
-  if (!p->fates || !find_early_loads(p) || !uses_build_with_arguments(&p->uses, p->f, p->env->arena)) return false;
+  if (!p->fates || !find_early_loads(p) ||
+      !uses_build_with_arguments(&p->uses, p->f, p->env->arena))
+    return false;
   if (!judge_function(p)) return true;
   *changed = true;
   return change_function(p);
@@ -271,7 +287,8 @@ static bool forget_results(const struct promoter *p, uint32_t n) {
   struct nvm_function *f = p->m->functions.data[n];
   bool *live = p->touched[n] ? arena_alloc(p->env->arena, f->insts.count * sizeof *live) : NULL;
   if (!live) return !p->touched[n];
-  for (uint32_t i = 0; i < f->insts.count; i++) live[i] = !type_equal(f->insts.data[i].type, TYPE_VOID);
+  for (uint32_t i = 0; i < f->insts.count; i++)
+    live[i] = !type_equal(f->insts.data[i].type, TYPE_VOID);
   rewrite_drop_dead_metadata(f, live);
   return true;
 }

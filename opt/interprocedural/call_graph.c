@@ -1,11 +1,13 @@
-/* The call graph; see call_graph.h. Tarjan's strongly connected components (1972) come out callees first. */
+/* The call graph; see call_graph.h. Tarjan's strongly connected components (1972) come out callees
+ * first. */
 #include "opt/interprocedural/call_graph.h"
 
 #include "ir/intrinsic.h"
 #include "analysis/callers.h"
 #include "analysis/effects.h"
 
-/* --- facts about functions --------------------------------------------------------------------- */
+/* --- facts about functions ---------------------------------------------------------------------
+ */
 
 bool call_graph_is_static_alloca(const struct nvm_function *f, const struct nvm_inst *i) {
   nvm_u128 count;
@@ -15,7 +17,8 @@ bool call_graph_is_static_alloca(const struct nvm_function *f, const struct nvm_
 
 static bool is_marker(const struct nvm_function *f, const struct nvm_inst *call) {
   uint32_t id = call_intrinsic(f, call);
-  return id == INTRINSIC_lifetime_start || id == INTRINSIC_lifetime_end || effects_call_is_debug(f, call);
+  return id == INTRINSIC_lifetime_start || id == INTRINSIC_lifetime_end ||
+         effects_call_is_debug(f, call);
 }
 
 static bool call_prevents_copying(const struct nvm_function *f, const struct nvm_inst *i) {
@@ -51,7 +54,8 @@ bool call_graph_add(struct call_graph *g, uint32_t n, uint32_t callee) {
   return VEC_PUSH(g->arena, &g->callees, callee);
 }
 
-static bool survey_call(struct call_graph *g, uint32_t n, const struct nvm_function *f, const struct nvm_inst *call) {
+static bool survey_call(struct call_graph *g, uint32_t n, const struct nvm_function *f,
+                        const struct nvm_inst *call) {
   struct call_node *node = &g->nodes[n];
   node->size += !is_marker(f, call);
   node->copyable = node->copyable && !call_prevents_copying(f, call);
@@ -66,18 +70,25 @@ static bool survey(struct call_graph *g, uint32_t n) {
   node->count = node->size = 0;
   node->copyable = is_copyable(f);
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, id) {
-      const struct nvm_inst *i = function_inst(f, id);
-      switch ((enum op)i->op) {
-      case OP_PHI: case OP_BR: case OP_RET: case OP_DBG_RECORD: case OP_BITCAST: break; /* cost nothing */
+  FOR_EACH_INST(f, b, id) {
+    const struct nvm_inst *i = function_inst(f, id);
+    switch ((enum op)i->op) {
+      case OP_PHI:
+      case OP_BR:
+      case OP_RET:
+      case OP_DBG_RECORD:
+      case OP_BITCAST: break; /* cost nothing */
       case OP_ALLOCA: node->copyable = node->copyable && !alloca_prevents_copying(f, i); break;
       case OP_CALL:
         if (!survey_call(g, n, f, i)) return false;
         break;
-      case OP_VA_ARG: node->copyable = false; node->size++; break;
+      case OP_VA_ARG:
+        node->copyable = false;
+        node->size++;
+        break;
       default: node->size++; break;
-      }
     }
+  }
   return true;
 }
 
@@ -109,11 +120,12 @@ bool call_graph_update(struct call_graph *g, uint32_t n) {
 bool call_graph_is_passed_on(const struct call_graph *g, uint32_t n) {
   const struct call_node *c = &g->nodes[n];
   const struct nvm_function *f = g->m->functions.data[n];
-  return c->uses == 1 && !c->kept && c->copyable && !c->recursive && !function_attribute(f, ATTR_NOINLINE) &&
-         !function_attribute(f, ATTR_OPTNONE);
+  return c->uses == 1 && !c->kept && c->copyable && !c->recursive &&
+         !function_attribute(f, ATTR_NOINLINE) && !function_attribute(f, ATTR_OPTNONE);
 }
 
-/* --- the order --------------------------------------------------------------------------------- */
+/* --- the order ---------------------------------------------------------------------------------
+ */
 
 struct visit {
   uint32_t function, next_call;
@@ -145,7 +157,8 @@ static void close_component(struct ordering *o, uint32_t n) {
     g->order[g->order_count++] = member;
     size++;
   } while (member != n);
-  for (uint32_t k = 0; size > 1 && k < size; k++) g->nodes[g->order[g->order_count - 1 - k]].recursive = true;
+  for (uint32_t k = 0; size > 1 && k < size; k++)
+    g->nodes[g->order[g->order_count - 1 - k]].recursive = true;
 }
 
 static void visit_next(struct ordering *o) {
@@ -179,7 +192,8 @@ static bool find_order(struct call_graph *g) {
   return true;
 }
 
-/* --- the whole --------------------------------------------------------------------------------- */
+/* --- the whole ---------------------------------------------------------------------------------
+ */
 
 /* What metadata names is kept. */
 static void keep_named(struct call_graph *g) {

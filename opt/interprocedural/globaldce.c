@@ -23,11 +23,14 @@ struct sweeper {
 static bool mark(struct sweeper *s, struct nvm_value v) {
   bool *at = NULL;
   switch (value_kind(v)) {
-  case VALUE_CONST: at = &s->constants[value_index(v)]; break;
-  case VALUE_GLOBAL: at = &s->globals[value_index(v)]; break;
-  case VALUE_FUNCTION: at = &s->functions[value_index(v)]; break;
-  case VALUE_NONE: case VALUE_INST: case VALUE_ARG: case VALUE_BLOCK: case VALUE_FORWARD:
-    return true;
+    case VALUE_CONST: at = &s->constants[value_index(v)]; break;
+    case VALUE_GLOBAL: at = &s->globals[value_index(v)]; break;
+    case VALUE_FUNCTION: at = &s->functions[value_index(v)]; break;
+    case VALUE_NONE:
+    case VALUE_INST:
+    case VALUE_ARG:
+    case VALUE_BLOCK:
+    case VALUE_FORWARD: return true;
   }
   if (*at) return true;
   *at = true;
@@ -37,10 +40,10 @@ static bool mark(struct sweeper *s, struct nvm_value v) {
 static bool mark_body(struct sweeper *s, const struct nvm_function *f) {
   bool ok = mark(s, f->prefix) && mark(s, f->prologue) && mark(s, f->personality);
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      for (uint32_t k = 0; ok && k < inst->operand_count; k++) ok = mark(s, inst_operand(f, inst, k));
-    }
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    for (uint32_t k = 0; ok && k < inst->operand_count; k++) ok = mark(s, inst_operand(f, inst, k));
+  }
   return ok;
 }
 
@@ -92,8 +95,8 @@ static void drop_annotations(struct sweeper *s) {
     for (uint32_t k = 0; k < n->count; k++) {
       struct nvm_meta operand = t->operands.data[n->first + k];
       const struct meta_node *node = meta_as_node(t, operand);
-      const struct meta_item *first =
-          node && node->count ? meta_item(t, meta_operand(t, node, 0)) : meta_item(t, (struct nvm_meta){0});
+      const struct meta_item *first = node && node->count ? meta_item(t, meta_operand(t, node, 0))
+                                                          : meta_item(t, (struct nvm_meta){0});
       bool gone = first->kind == META_VALUE && value_kind(first->value) == VALUE_FUNCTION &&
                   !s->functions[value_index(first->value)];
       if (!gone) t->operands.data[n->first + kept++] = operand;

@@ -2,31 +2,28 @@
  *
  * Purpose:   libdevice and C++ are functions of a few instructions each; a call costs a GPU more
  *            than most of them, and hides what the arguments say.
- * Algorithm: the manager comes to callees first and runs all passes of a round on one function before its callers
- *            (opt/interprocedural/call_graph.h). So a body is small when it is copied: what a chain of helpers hands on in variables
- *            of the frame is simplified once, not once for each kernel. A function that is called once waits,
- *            as it came, for the one that calls it, or for that one's caller: it is copied and simplified
- *            once. A call is looked at once; those that come with a body were, if that did not wait. The
- *            variables of a body that is copied into a loop forget what the last iteration left: undef is
- *            stored there. The calls of a function are taken from the last to the first:
- *            the instructions behind a call move to a new block, and then are never moved again.
- *            A body of one block goes before the call, without a new block. What was called for the last time
- *            is removed at once: chains of helpers would otherwise be there once for each of their links.
- * Inlined:   alwaysinline; internal functions that are called once and not otherwise used; what
- *            costs at most INLINE_THRESHOLD, where each constant argument is worth CONSTANT_BONUS
- *            and each use of it in the callee as much again, and each variable of the frame that is
- *            given FRAME_BONUS, for the call alone keeps it in memory.
- * Not:       noinline, optnone, recursive functions, those that the linker may replace, variadic
- *            ones, kernels, dynamic allocas, musttail, noduplicate calls, operand bundles, another
- *            mode of denormals, another function type than the call's.
- * Rules:     allocas move to the caller's entry block. A byval argument is copied. `tail` is
- *            dropped inside. Inlined instructions are located where they were, inlinedAt the call, those of
- *            functions without a subprogram at the call; without a location at the call they have none. The
- *            callee's debug variables, !alias.scope and !noalias are dropped: they would speak of several
- *            copies at once.
- *            Convergent operations stay as conditional as they were, for the call was. `mustprogress` goes where the
- *            callee has loops and does not say so.
- * Requires:  nothing.
+ * Algorithm: the manager comes to callees first and runs all passes of a round on one function
+ * before its callers (opt/interprocedural/call_graph.h). So a body is small when it is copied: what
+ * a chain of helpers hands on in variables of the frame is simplified once, not once for each
+ * kernel. A function that is called once waits, as it came, for the one that calls it, or for that
+ * one's caller: it is copied and simplified once. A call is looked at once; those that come with a
+ * body were, if that did not wait. The variables of a body that is copied into a loop forget what
+ * the last iteration left: undef is stored there. The calls of a function are taken from the last
+ * to the first: the instructions behind a call move to a new block, and then are never moved again.
+ *            A body of one block goes before the call, without a new block. What was called for the
+ * last time is removed at once: chains of helpers would otherwise be there once for each of their
+ * links. Inlined:   alwaysinline; internal functions that are called once and not otherwise used;
+ * what costs at most INLINE_THRESHOLD, where each constant argument is worth CONSTANT_BONUS and
+ * each use of it in the callee as much again, and each variable of the frame that is given
+ * FRAME_BONUS, for the call alone keeps it in memory. Not:       noinline, optnone, recursive
+ * functions, those that the linker may replace, variadic ones, kernels, dynamic allocas, musttail,
+ * noduplicate calls, operand bundles, another mode of denormals, another function type than the
+ * call's. Rules:     allocas move to the caller's entry block. A byval argument is copied. `tail`
+ * is dropped inside. Inlined instructions are located where they were, inlinedAt the call, those of
+ *            functions without a subprogram at the call; without a location at the call they have
+ * none. The callee's debug variables, !alias.scope and !noalias are dropped: they would speak of
+ * several copies at once. Convergent operations stay as conditional as they were, for the call was.
+ * `mustprogress` goes where the callee has loops and does not say so. Requires:  nothing.
  * Preserves: nothing of the callers.
  * Cost:      linear in the instructions that are there at the end.
  * Omits:     functions called through pointers; one level of a recursion; profiles.
@@ -40,13 +37,14 @@
 #include "opt/rewrite.h"
 
 enum {
-  INLINE_THRESHOLD = 80,     /* instructions */
-  HINT_THRESHOLD = 240,      /* of functions marked inlinehint */
-  CONSTANT_BONUS = 5,        /* instructions */
-  FRAME_BONUS = 240,         /* instructions */
-  MOST_CALLER_SIZE = 20000,  /* a caller of this size gets only what must be inlined, or is called from there alone */
+  INLINE_THRESHOLD = 80,    /* instructions */
+  HINT_THRESHOLD = 240,     /* of functions marked inlinehint */
+  CONSTANT_BONUS = 5,       /* instructions */
+  FRAME_BONUS = 240,        /* instructions */
+  MOST_CALLER_SIZE = 20000, /* a caller of this size gets only what must be inlined, or is called
+                               from there alone */
   MOST_CALLER_SIZE_OF_ONLY_USE = 80000, /* of this size only what must be */
-  MOST_INSTRUCTIONS = 1 << 22, /* and of this many records nothing */
+  MOST_INSTRUCTIONS = 1 << 22,          /* and of this many records nothing */
 };
 
 struct call {
@@ -69,14 +67,15 @@ struct inliner {
   struct nvm_value *map;
   struct nvm_block *blocks;
   uint32_t map_size, blocks_size;
-  struct nvm_meta location;              /* of the call */
-  uint32_t position;        /* of the call */
-  struct nvm_str scope, noalias;         /* kinds of attachments that copies do not get */
-  struct nvm_meta unlocated;             /* what instructions without a location get */
+  struct nvm_meta location;                    /* of the call */
+  uint32_t position;                           /* of the call */
+  struct nvm_str scope, noalias;               /* kinds of attachments that copies do not get */
+  struct nvm_meta unlocated;                   /* what instructions without a location get */
   struct nvm_meta last_location, last_inlined; /* the location translated last */
 };
 
-/* --- which calls ------------------------------------------------------------------------------- */
+/* --- which calls -------------------------------------------------------------------------------
+ */
 
 /* A callee that says how denormals are treated must agree with its caller. */
 static bool same_denormals(const struct nvm_function *f, const struct nvm_function *g) {
@@ -105,15 +104,15 @@ static uint32_t uses_of_constants(const struct nvm_function *f, const struct nvm
     if (value_kind(inst_operand(f, i, k)) == VALUE_CONST) constants |= UINT32_C(1) << k;
   if (constants == 0) return 0;
   FOR_EACH_BLOCK(g, b)
-    FOR_EACH_INST(g, b, id) {
-      const struct nvm_inst *inst = function_inst(g, id);
-      if (++seen > HINT_THRESHOLD * 2) return uses;
-      for (uint32_t k = 0; k < inst->operand_count; k++) {
-        struct nvm_value v = inst_operand(g, inst, k);
-        if (value_kind(v) == VALUE_ARG && value_index(v) < 32)
-          uses += constants >> value_index(v) & 1;
-      }
+  FOR_EACH_INST(g, b, id) {
+    const struct nvm_inst *inst = function_inst(g, id);
+    if (++seen > HINT_THRESHOLD * 2) return uses;
+    for (uint32_t k = 0; k < inst->operand_count; k++) {
+      struct nvm_value v = inst_operand(g, inst, k);
+      if (value_kind(v) == VALUE_ARG && value_index(v) < 32)
+        uses += constants >> value_index(v) & 1;
     }
+  }
   return uses;
 }
 
@@ -126,7 +125,8 @@ static uint32_t variables_given(const struct nvm_function *f, const struct nvm_i
   uint32_t count = 0;
   for (uint32_t k = 0; k + 1 < i->operand_count; k++) {
     struct nvm_value v = inst_operand(f, i, k);
-    count += value_kind(v) == VALUE_INST && call_graph_is_static_alloca(f, function_inst(f, (struct nvm_inst_id){value_index(v)}));
+    count += value_kind(v) == VALUE_INST &&
+             call_graph_is_static_alloca(f, function_inst(f, (struct nvm_inst_id){value_index(v)}));
   }
   return count;
 }
@@ -148,11 +148,14 @@ static bool is_only_use(const struct inliner *l, uint32_t callee) {
 static const char *why_never(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
   const struct nvm_function *g = l->m->functions.data[callee];
   const struct call_node *c = &l->graph->nodes[callee];
-  bool always = function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE);
+  bool always =
+      function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE);
   if (!c->copyable) return "its body cannot be copied";
-  if (c->recursive || g == l->f) return "it is recursive"; /* or became so: what it calls was a pointer before */
+  if (c->recursive || g == l->f)
+    return "it is recursive"; /* or became so: what it calls was a pointer before */
   if (call_site_of(l->f, i)->bundle_count) return "the call has operand bundles";
-  if (!type_equal(call_site_of(l->f, i)->function_type, g->type)) return "the call has another type";
+  if (!type_equal(call_site_of(l->f, i)->function_type, g->type))
+    return "the call has another type";
   if ((i->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL) return "the call is musttail";
   if (!same_denormals(l->f, g)) return "it treats denormals in another way";
   if (l->f->insts.count >= MOST_INSTRUCTIONS) return "the caller is too large";
@@ -166,7 +169,8 @@ static const char *why_never(const struct inliner *l, const struct nvm_inst *i, 
 static bool wants_inline(const struct inliner *l, const struct nvm_inst *i, const struct call *call,
                          uint32_t caller_size) {
   const struct nvm_function *g = l->m->functions.data[call->callee];
-  if (function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE)) return true;
+  if (function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE))
+    return true;
   if (is_only_use(l, call->callee)) return caller_size <= MOST_CALLER_SIZE_OF_ONLY_USE;
   return caller_size <= MOST_CALLER_SIZE && is_cheap(l, i, call->callee);
 }
@@ -187,13 +191,14 @@ static bool decide(const struct inliner *l, struct call call, uint32_t caller_si
   else
     remark(l->env, inlined ? REMARK_PASSED : REMARK_MISSED, l->f, call.inst,
            inlined ? "Inlined" : "TooCostly",
-           "'%(Callee)t' %s into '%(Caller)t' with (cost=%(Cost)u, threshold=%(Threshold)u)", callee,
-           inlined ? "inlined" : "not inlined", caller, l->graph->nodes[call.callee].size,
+           "'%(Callee)t' %s into '%(Caller)t' with (cost=%(Cost)u, threshold=%(Threshold)u)",
+           callee, inlined ? "inlined" : "not inlined", caller, l->graph->nodes[call.callee].size,
            threshold_of(g));
   return inlined;
 }
 
-/* --- locations --------------------------------------------------------------------------------- */
+/* --- locations ---------------------------------------------------------------------------------
+ */
 
 static bool is_location(const struct inliner *l, const struct meta_node *n) {
   struct nvm_text name = module_text(l->m, n->name);
@@ -237,16 +242,19 @@ static struct nvm_meta location_of_copy(struct inliner *l, struct nvm_meta where
   return l->last_inlined;
 }
 
-/* --- copying ----------------------------------------------------------------------------------- */
+/* --- copying -----------------------------------------------------------------------------------
+ */
 
 static uint32_t copy_attachments(struct inliner *l, uint32_t chain) {
   uint32_t made = 0;
   if (chain == 0) return 0;
-  if (!module_attachment(l->m, chain, l->scope).index && !module_attachment(l->m, chain, l->noalias).index)
+  if (!module_attachment(l->m, chain, l->scope).index &&
+      !module_attachment(l->m, chain, l->noalias).index)
     return module_share_attachments(l->m, chain);
   for (; chain; chain = l->m->attachments.data[chain].next) {
     struct attachment a = l->m->attachments.data[chain];
-    if (a.kind.index != l->scope.index && a.kind.index != l->noalias.index) module_attach(l->m, &made, a.kind, a.node);
+    if (a.kind.index != l->scope.index && a.kind.index != l->noalias.index)
+      module_attach(l->m, &made, a.kind, a.node);
   }
   return made;
 }
@@ -255,11 +263,14 @@ static uint32_t copy_attachments(struct inliner *l, uint32_t chain) {
 static struct nvm_value mapped(const struct inliner *l, const struct nvm_value *arguments,
                                struct nvm_value v) {
   switch (value_kind(v)) {
-  case VALUE_INST: return l->map[value_index(v)];
-  case VALUE_ARG: return arguments[value_index(v)];
-  case VALUE_BLOCK: return value_of_block(l->blocks[value_index(v)]);
-  case VALUE_NONE: case VALUE_CONST: case VALUE_GLOBAL: case VALUE_FUNCTION: case VALUE_FORWARD:
-    break;
+    case VALUE_INST: return l->map[value_index(v)];
+    case VALUE_ARG: return arguments[value_index(v)];
+    case VALUE_BLOCK: return value_of_block(l->blocks[value_index(v)]);
+    case VALUE_NONE:
+    case VALUE_CONST:
+    case VALUE_GLOBAL:
+    case VALUE_FUNCTION:
+    case VALUE_FORWARD: break;
   }
   return v;
 }
@@ -297,35 +308,43 @@ static struct nvm_inst_id copy_inst(struct inliner *l, struct copy *c, struct nv
   }
   if (i.op == OP_CALL && (i.flags & CALL_TAIL_MASK) == CALL_TAIL)
     i.flags &= (uint16_t)~CALL_TAIL_MASK;
-  made = function_add_inst(l->f, (enum op)i.op, i.flags, i.type, c->operands.data, i.operand_count, i.aux);
+  made = function_add_inst(l->f, (enum op)i.op, i.flags, i.type, c->operands.data, i.operand_count,
+                           i.aux);
   if (inst_is_none(made)) return made;
   l->f->names.data[made.index] = g->names.data[id.index];
   l->f->locations.data[made.index] = location_of_copy(l, g->locations.data[id.index]);
-  l->f->positions.data[made.index] = g->positions.data[id.index] ? g->positions.data[id.index] : l->position;
+  l->f->positions.data[made.index] =
+      g->positions.data[id.index] ? g->positions.data[id.index] : l->position;
   l->f->attachments.data[made.index] = copy_attachments(l, g->attachments.data[id.index]);
   l->map[id.index] = value_of_inst(made);
   if (i.op != OP_CALL) return made;
-  struct call call = {made, call_graph_callee(g, &i), l->graph->callees.count, true, c->looked_at, c->repeated || c->loops};
-  if (call.callee && !(call_graph_add(l->graph, l->env->number, call.callee) && VEC_PUSH(a, &l->calls, call)))
+  struct call call = {made,         call_graph_callee(g, &i), l->graph->callees.count, true,
+                      c->looked_at, c->repeated || c->loops};
+  if (call.callee &&
+      !(call_graph_add(l->graph, l->env->number, call.callee) && VEC_PUSH(a, &l->calls, call)))
     return (struct nvm_inst_id){0};
   return made;
 }
 
 enum { MOST_FORGOTTEN = 128 /* values of a variable */, MOST_NESTING = 8 };
 
-/* How many values a variable of that type may become, members of structs and arrays; more than MOST_FORGOTTEN: too many. */
+/* How many values a variable of that type may become, members of structs and arrays; more than
+ * MOST_FORGOTTEN: too many. */
 static uint64_t value_count(const struct type_table *t, struct nvm_type type, int depth) {
   const struct type_info *info = type_info(t, type);
   uint64_t count = 0;
   if (info->kind != TY_ARRAY && info->kind != TY_STRUCT) return 1;
   if (info->count > MOST_FORGOTTEN || depth == MOST_NESTING) return MOST_FORGOTTEN + 1;
   if (info->kind == TY_ARRAY) return info->count * value_count(t, info->element, depth + 1);
-  for (uint32_t k = 0; k < info->count && count <= MOST_FORGOTTEN; k++) count += value_count(t, type_member(t, type, k), depth + 1);
+  for (uint32_t k = 0; k < info->count && count <= MOST_FORGOTTEN; k++)
+    count += value_count(t, type_member(t, type, k), depth + 1);
   return count;
 }
 
-/* Each call has variables of its own: where one follows another, what the last one left must not seem to be read. */
-static bool forget_variable(struct inliner *l, struct nvm_inst_id alloca, struct nvm_block to, struct nvm_inst_id before) {
+/* Each call has variables of its own: where one follows another, what the last one left must not
+ * seem to be read. */
+static bool forget_variable(struct inliner *l, struct nvm_inst_id alloca, struct nvm_block to,
+                            struct nvm_inst_id before) {
   const struct nvm_inst *variable = function_inst(l->f, alloca);
   struct nvm_type type = {variable->aux};
   nvm_u128 count;
@@ -334,7 +353,8 @@ static bool forget_variable(struct inliner *l, struct nvm_inst_id alloca, struct
     return true;
   struct nvm_value operands[] = {const_undef(l->m, type), value_of_inst(alloca)};
   struct memory_access how = {.align_log2 = variable->flags & ALLOCA_ALIGN_MASK};
-  struct nvm_inst_id store = function_add_inst(l->f, OP_STORE, 0, TYPE_VOID, operands, 2, memory_access_pack(how));
+  struct nvm_inst_id store =
+      function_add_inst(l->f, OP_STORE, 0, TYPE_VOID, operands, 2, memory_access_pack(how));
   if (inst_is_none(store)) return false;
   l->f->locations.data[store.index] = l->f->locations.data[alloca.index];
   l->f->positions.data[store.index] = l->f->positions.data[alloca.index];
@@ -390,7 +410,8 @@ static bool prepare_map(struct inliner *l, const struct nvm_function *g) {
   return true;
 }
 
-/* --- byval arguments ---------------------------------------------------------------------------- */
+/* --- byval arguments ----------------------------------------------------------------------------
+ */
 
 /* What the callee's arguments are: the call's, or copies. */
 static struct nvm_value *bind_arguments(struct inliner *l, struct nvm_inst_id call,
@@ -402,14 +423,16 @@ static struct nvm_value *bind_arguments(struct inliner *l, struct nvm_inst_id ca
     const struct nvm_attr *byval = function_parameter_attribute(g, k, ATTR_BYVAL);
     uint32_t align = attr_align_bytes(function_parameter_attribute(g, k, ATTR_ALIGN));
     bool copied = byval && byval->type.index && !function_attribute(g, ATTR_READONLY) &&
-                  !function_attribute(g, ATTR_READNONE) && type_equal(value_type(l->f, v), TYPE_PTR);
+                  !function_attribute(g, ATTR_READNONE) &&
+                  type_equal(value_type(l->f, v), TYPE_PTR);
     arguments[k] = copied ? byval_copy(l->f, call, v, byval->type, align, l->location) : v;
     if (value_is_none(arguments[k])) return NULL;
   }
   return arguments;
 }
 
-/* --- the call ----------------------------------------------------------------------------------- */
+/* --- the call -----------------------------------------------------------------------------------
+ */
 
 /* The instructions behind the call move to a new block after `b`. */
 static struct nvm_block split_after(struct nvm_function *f, struct nvm_inst_id call) {
@@ -448,8 +471,7 @@ static bool join_returns(struct inliner *l, struct copy *c, struct nvm_block res
     struct nvm_block b = function_inst(f, ret)->block;
     struct nvm_value v = has_value ? inst_operand(f, function_inst(f, ret), 0) : VALUE_NULL;
     if (inst_is_none(phi)) *result = v;
-    else if (!phi_add(f, phi, v, b))
-      return false;
+    else if (!phi_add(f, phi, v, b)) return false;
     inst_remove(f, ret);
     if (!jump_to(l, b, rest)) return false;
   }
@@ -468,7 +490,7 @@ static bool copy_body(struct inliner *l, struct copy *c, struct nvm_inst_id call
     l->blocks[from.index] = to;
   }
   FOR_EACH_BLOCK(c->g, from)
-    if (!copy_block(l, c, from, l->blocks[from.index], (struct nvm_inst_id){0})) return false;
+  if (!copy_block(l, c, from, l->blocks[from.index], (struct nvm_inst_id){0})) return false;
   settle_pending(l, c);
   struct nvm_type type = function_inst(f, call)->type;
   return jump_to(l, b, l->blocks[c->g->entry.index]) && join_returns(l, c, rest, type, result);
@@ -486,11 +508,13 @@ static bool copy_simple_body(struct inliner *l, struct copy *c, struct nvm_inst_
   return true;
 }
 
-/* A caller that promises progress (its loops without effects end) does not for the loops of a callee that does not. */
+/* A caller that promises progress (its loops without effects end) does not for the loops of a
+ * callee that does not. */
 static bool take_back_progress(struct inliner *l, const struct nvm_function *g) {
   struct attr_table_data *t = &l->m->attributes;
   struct arena *arena = l->env->arena;
-  if (!function_attribute(l->f, ATTR_MUSTPROGRESS) || function_attribute(g, ATTR_MUSTPROGRESS)) return true;
+  if (!function_attribute(l->f, ATTR_MUSTPROGRESS) || function_attribute(g, ATTR_MUSTPROGRESS))
+    return true;
   struct attrlist_info info = *attrlist_info(t, l->f->attributes);
   struct nvm_attrset *parameters = arena_alloc(arena, (info.count + 1) * sizeof *parameters);
   if (!parameters) return false;
@@ -507,9 +531,13 @@ static bool inline_call(struct inliner *l, const struct call *which) {
   l->location = f->locations.data[call.index];
   l->position = f->positions.data[call.index];
   l->last_location = l->unlocated = (struct nvm_meta){0};
-  if (!module_attachment(l->m, g->symbol.attachments, module_str(l->m, "dbg")).index) l->unlocated = l->location;
-  struct copy c = {.g = g, .looked_at = l->graph->nodes[which->callee].inlined_into, .repeated = which->repeated,
-                   .loops = cfg_may_loop(g, l->env->arena), .arguments = bind_arguments(l, call, g)};
+  if (!module_attachment(l->m, g->symbol.attachments, module_str(l->m, "dbg")).index)
+    l->unlocated = l->location;
+  struct copy c = {.g = g,
+                   .looked_at = l->graph->nodes[which->callee].inlined_into,
+                   .repeated = which->repeated,
+                   .loops = cfg_may_loop(g, l->env->arena),
+                   .arguments = bind_arguments(l, call, g)};
   struct nvm_value result = VALUE_NULL;
   if (!c.arguments || !prepare_map(l, g) || (c.loops && !take_back_progress(l, g))) return false;
   struct nvm_inst_id last = block_terminator(g, g->entry);
@@ -518,8 +546,8 @@ static bool inline_call(struct inliner *l, const struct call *which) {
     return false;
   struct nvm_type type = function_inst(f, call)->type;
   /* In unreachable code a call may be its own argument, and so come back as its result. */
-  bool known = !value_is_none(result) &&
-               !value_equal(rewrite_get(&l->rewrite, result), value_of_inst(call));
+  bool known =
+      !value_is_none(result) && !value_equal(rewrite_get(&l->rewrite, result), value_of_inst(call));
   if (!type_equal(type, TYPE_VOID))
     rewrite_set(&l->rewrite, call, known ? result : const_poison(l->m, type));
   inst_remove(f, call);
@@ -527,28 +555,35 @@ static bool inline_call(struct inliner *l, const struct call *which) {
   return true;
 }
 
-/* --- the pass ----------------------------------------------------------------------------------- */
+/* --- the pass -----------------------------------------------------------------------------------
+ */
 
 static bool find_calls(struct inliner *l) {
   const struct nvm_function *f = l->f;
   struct dominance d;
   struct loops loops;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      if (function_inst(f, i)->op != OP_CALL) continue;
-      struct call c = {.inst = i, .callee = call_graph_callee(f, function_inst(f, i)), .edge = l->calls.count};
-      if (c.callee && !VEC_PUSH(l->env->arena, &l->calls, c)) return false;
-    }
+  FOR_EACH_INST(f, b, i) {
+    if (function_inst(f, i)->op != OP_CALL) continue;
+    struct call c = {
+        .inst = i, .callee = call_graph_callee(f, function_inst(f, i)), .edge = l->calls.count};
+    if (c.callee && !VEC_PUSH(l->env->arena, &l->calls, c)) return false;
+  }
   if (l->calls.count && !flow_loops(l->env->flow, f, &d, &loops)) return false;
   for (uint32_t k = 0; k < l->calls.count; k++)
-    l->calls.data[k].repeated = loops.innermost[function_inst(f, l->calls.data[k].inst)->block.index] != 0;
+    l->calls.data[k].repeated =
+        loops.innermost[function_inst(f, l->calls.data[k].inst)->block.index] != 0;
   return true;
 }
 
 enum nvm_status inline_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct nvm_module *m = env->module;
-  struct inliner l = {.m = m, .env = env, .f = f, .graph = env->calls,
-                      .scope = module_str(m, "alias.scope"), .noalias = module_str(m, "noalias")};
+  struct inliner l = {.m = m,
+                      .env = env,
+                      .f = f,
+                      .graph = env->calls,
+                      .scope = module_str(m, "alias.scope"),
+                      .noalias = module_str(m, "noalias")};
   l.graph->nodes[env->number].inlined_into = true;
   if (!find_calls(&l)) return NVM_OUT_OF_MEMORY;
   if (l.calls.count == 0) return NVM_OK;

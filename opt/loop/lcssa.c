@@ -1,15 +1,14 @@
 /* lcssa: what a loop computes leaves it through phis of its exits.
  *
- * Purpose:   passes that copy or rewrite a loop then only have to look at these phis, not at uses anywhere.
- * Algorithm: "loop-closed SSA". For a value and its uses outside of its loop: a phi in each exit block that its block
- *            dominates; a use takes that of the nearest exit up its dominator tree. Where several exits meet on the way
- *            (a block whose immediate dominator is in the loop) a phi merges them, made on demand. The new phis are values
- *            of outer loops in turn.
- * Requires:  loop-simplify (loops with exits that other blocks reach too are left alone).
- * Preserves: everything else.
- * Cost:      linear in uses times the loops they leave; climbing the dominator tree, remembered for each value.
- * Omits:     tokens, which no phi can hold: such a loop stays open; simplifycfg takes the phis away again.
- * Tests:     check/opt/lcssa-*. */
+ * Purpose:   passes that copy or rewrite a loop then only have to look at these phis, not at uses
+ * anywhere. Algorithm: "loop-closed SSA". For a value and its uses outside of its loop: a phi in
+ * each exit block that its block dominates; a use takes that of the nearest exit up its dominator
+ * tree. Where several exits meet on the way (a block whose immediate dominator is in the loop) a
+ * phi merges them, made on demand. The new phis are values of outer loops in turn. Requires:
+ * loop-simplify (loops with exits that other blocks reach too are left alone). Preserves:
+ * everything else. Cost:      linear in uses times the loops they leave; climbing the dominator
+ * tree, remembered for each value. Omits:     tokens, which no phi can hold: such a loop stays
+ * open; simplifycfg takes the phis away again. Tests:     check/opt/lcssa-*. */
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
 
@@ -30,8 +29,9 @@ struct closer {
   struct loop_nest nest;
   VEC(struct use) pool;
   VEC(struct closed_value) work;
-  struct nvm_inst_id *phi; /* by block: the phi of the value at hand there, valid where stamp says so */
-  uint32_t *work_of;       /* by block: its place in `work` */
+  struct nvm_inst_id
+      *phi;          /* by block: the phi of the value at hand there, valid where stamp says so */
+  uint32_t *work_of; /* by block: its place in `work` */
   uint32_t *stamp;
   uint32_t turn;
   VEC(struct nvm_block) merges; /* phis whose operands are not made yet */
@@ -58,14 +58,16 @@ static struct nvm_inst_id add_phi(struct closer *c, struct nvm_inst_id value, st
 }
 
 /* The block whose phi holds the value (of loop n) where b begins. */
-static struct nvm_block find_phi(struct closer *c, uint32_t n, struct nvm_inst_id value, struct nvm_block b) {
+static struct nvm_block find_phi(struct closer *c, uint32_t n, struct nvm_inst_id value,
+                                 struct nvm_block b) {
   while (c->stamp[b.index] != c->turn) {
     struct nvm_block up = c->nest.d.immediate[b.index];
     if (!loops_contains(&c->nest.loops, n, up)) {
       b = up;
       continue;
     }
-    if (inst_is_none(add_phi(c, value, b)) || !VEC_PUSH(c->env->arena, &c->merges, b)) return (struct nvm_block){0};
+    if (inst_is_none(add_phi(c, value, b)) || !VEC_PUSH(c->env->arena, &c->merges, b))
+      return (struct nvm_block){0};
   }
   return b;
 }
@@ -85,7 +87,8 @@ static bool fill_phis(struct closer *c, uint32_t n, struct nvm_inst_id value) {
         struct nvm_block at = find_phi(c, n, value, p);
         if (block_is_none(at)) return false;
         v = value_of_inst(c->phi[at.index]);
-        if (!add_use(c, c->work_of[at.index], phi, function_inst(c->f, phi)->operand_count)) return false;
+        if (!add_use(c, c->work_of[at.index], phi, function_inst(c->f, phi)->operand_count))
+          return false;
       }
       if (!phi_add(c->f, phi, v, p)) return false;
     }
@@ -95,7 +98,8 @@ static bool fill_phis(struct closer *c, uint32_t n, struct nvm_inst_id value) {
 
 static struct nvm_block block_of_use(const struct closer *c, struct use u) {
   const struct nvm_inst *i = function_inst(c->f, u.user);
-  return i->op == OP_PHI ? (struct nvm_block){value_index(inst_operand(c->f, i, u.operand + 1))} : i->block;
+  return i->op == OP_PHI ? (struct nvm_block){value_index(inst_operand(c->f, i, u.operand + 1))}
+                         : i->block;
 }
 
 /* Leads the uses of a value outside of its loop through phis. */
@@ -144,7 +148,8 @@ static bool close_all(struct closer *c) {
   uint32_t *first_use = arena_alloc(c->env->arena, insts * sizeof *first_use);
   if (!first_use || !collect_uses(c, first_use)) return false;
   for (uint32_t n = 1, known = c->pool.count; known && n < insts; n++) {
-    if (first_use[n] == 0 || type_equal(c->f->insts.data[n].type, TYPE_TOKEN)) continue; /* no phi has a token */
+    if (first_use[n] == 0 || type_equal(c->f->insts.data[n].type, TYPE_TOKEN))
+      continue; /* no phi has a token */
     struct closed_value v = {{n}, first_use[n]};
     c->work.count = 0;
     if (!VEC_PUSH(c->env->arena, &c->work, v)) return false;

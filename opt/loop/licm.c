@@ -1,16 +1,18 @@
-/* licm: what does not change in a loop is computed before it, and memory that only the loop touches lives in a register.
+/* licm: what does not change in a loop is computed before it, and memory that only the loop touches
+ * lives in a register.
  *
  * Purpose:   addresses, conversions, loads of parameters and bounds; sums kept in memory.
- * Algorithm: "loop-invariant code motion". One walk over the blocks in reverse postorder: an instruction whose operands
- *            do not change goes to the preheader of the outermost loop for which that holds. Loads also need that nothing
- *            in the loop may write there (alias analysis), and, as divisions do, that they are executed whenever the loop
- *            is: their block dominates the latch and all exits, and no call before them may fail to return.
- *            Then, from outer loops to inner ones, "scalar promotion": an unchanging address that is stored to in every
- *            iteration, while all other accesses in the loop are to just this address or elsewhere for sure, becomes a
- *            variable of the frame, loaded before the loop and stored behind its exits; mem2reg makes it a register.
- * Requires:  loop-simplify, lcssa; mem2reg afterwards.
- * Preserves: control flow. Convergent operations stay; barriers and fences count as writes of all that other threads see.
- * Cost:      linear in instructions times the loops they leave; alias questions are limited to loops with at most
+ * Algorithm: "loop-invariant code motion". One walk over the blocks in reverse postorder: an
+ * instruction whose operands do not change goes to the preheader of the outermost loop for which
+ * that holds. Loads also need that nothing in the loop may write there (alias analysis), and, as
+ * divisions do, that they are executed whenever the loop is: their block dominates the latch and
+ * all exits, and no call before them may fail to return. Then, from outer loops to inner ones,
+ * "scalar promotion": an unchanging address that is stored to in every iteration, while all other
+ * accesses in the loop are to just this address or elsewhere for sure, becomes a variable of the
+ * frame, loaded before the loop and stored behind its exits; mem2reg makes it a register. Requires:
+ * loop-simplify, lcssa; mem2reg afterwards. Preserves: control flow. Convergent operations stay;
+ * barriers and fences count as writes of all that other threads see. Cost:      linear in
+ * instructions times the loops they leave; alias questions are limited to loops with at most
  *            MOST_ACCESSES accesses.
  * Omits:     sinking; calls; promotion of conditional stores to memory that other threads see.
  * Tests:     check/opt/licm-*. */
@@ -24,8 +26,8 @@ enum { MOST_ACCESSES = 200, MOST_EXITS = 4 };
 
 struct loop_facts {
   uint32_t first_access, end_access; /* into accesses */
-  struct nvm_block pivot;            /* what dominates this is executed in every iteration that ends */
-  bool may_stop;                     /* has calls that may not come back */
+  struct nvm_block pivot; /* what dominates this is executed in every iteration that ends */
+  bool may_stop;          /* has calls that may not come back */
 };
 
 struct loop_access {
@@ -38,7 +40,7 @@ struct mover {
   struct pass_env *env;
   struct loop_nest nest;
   struct alias_env *alias;
-  struct loop_facts *facts;       /* by loop */
+  struct loop_facts *facts;         /* by loop */
   VEC(struct loop_access) accesses; /* of memory, in the order of the nest's blocks */
   bool changed;
 };
@@ -46,7 +48,8 @@ struct mover {
 static bool may_not_return(const struct nvm_function *f, const struct nvm_inst *i) {
   if (i->op != OP_CALL) return false;
   uint32_t intrinsic = call_intrinsic(f, i);
-  return intrinsic ? (intrinsic_table[intrinsic].flags & INTRIN_NORETURN) != 0 : effects_must_stay(f, i);
+  return intrinsic ? (intrinsic_table[intrinsic].flags & INTRIN_NORETURN) != 0
+                   : effects_must_stay(f, i);
 }
 
 static void find_pivot(struct mover *m, uint32_t n) {
@@ -54,7 +57,8 @@ static void find_pivot(struct mover *m, uint32_t n) {
   struct nvm_block pivot = m->nest.loops.data[n].latch;
   const struct loop_exit *exits = loops_exits(&m->nest.loops, n, &count);
   for (uint32_t k = 0; k < count; k++)
-    while (pivot.index && !dominance_dominates(&m->nest.d, pivot, exits[k].from)) pivot = m->nest.d.immediate[pivot.index];
+    while (pivot.index && !dominance_dominates(&m->nest.d, pivot, exits[k].from))
+      pivot = m->nest.d.immediate[pivot.index];
   m->facts[n].pivot = exits ? pivot : (struct nvm_block){0};
 }
 
@@ -90,7 +94,8 @@ static bool is_certain(const struct mover *m, uint32_t n, struct nvm_block b) {
   return !p->may_stop && p->pivot.index && dominance_dominates(&m->nest.d, b, p->pivot);
 }
 
-/* --- hoisting ----------------------------------------------------------------------------------- */
+/* --- hoisting -----------------------------------------------------------------------------------
+ */
 
 static bool is_written(struct mover *m, uint32_t n, struct memory_location where) {
   const struct loop_facts *p = &m->facts[n];
@@ -99,7 +104,8 @@ static bool is_written(struct mover *m, uint32_t n, struct memory_location where
   where.place = alias_place_of(m->alias, where.pointer);
   for (uint32_t k = p->first_access; k < p->end_access; k++) {
     struct loop_access a = m->accesses.data[k];
-    if ((a.effects & ALIAS_WRITES) && (alias_mod_ref(m->alias, a.inst, where) & ALIAS_WRITES)) return true;
+    if ((a.effects & ALIAS_WRITES) && (alias_mod_ref(m->alias, a.inst, where) & ALIAS_WRITES))
+      return true;
   }
   return false;
 }
@@ -136,7 +142,8 @@ static void hoist(struct mover *m) {
       next = function_inst(m->f, i)->next;
       uint32_t out = how_far_out(m, i);
       if (out == 0) continue;
-      if (!is_certain(m, out, b)) m->f->locations.data[i.index].index = 0; /* docs/locations.md, rule 4 */
+      if (!is_certain(m, out, b))
+        m->f->locations.data[i.index].index = 0; /* docs/locations.md, rule 4 */
       inst_unlink(m->f, i);
       inst_insert_before(m->f, i, block_terminator(m->f, l->data[out].preheader));
       ++*m->env->statistic;
@@ -145,12 +152,15 @@ static void hoist(struct mover *m) {
   }
 }
 
-/* --- promotion ---------------------------------------------------------------------------------- */
+/* --- promotion ----------------------------------------------------------------------------------
+ */
 
 /* A load or store of just this pointer and type. */
-static bool is_access_of(const struct nvm_function *f, const struct nvm_inst *i, struct nvm_value pointer, struct nvm_type type) {
+static bool is_access_of(const struct nvm_function *f, const struct nvm_inst *i,
+                         struct nvm_value pointer, struct nvm_type type) {
   if (!effects_is_plain_access(i)) return false;
-  if (i->op == OP_LOAD) return value_equal(inst_operand(f, i, 0), pointer) && type_equal(i->type, type);
+  if (i->op == OP_LOAD)
+    return value_equal(inst_operand(f, i, 0), pointer) && type_equal(i->type, type);
   return i->op == OP_STORE && value_equal(inst_operand(f, i, 1), pointer) &&
          type_equal(value_type(f, inst_operand(f, i, 0)), type);
 }
@@ -161,8 +171,11 @@ static bool can_promote(struct mover *m, uint32_t n, struct nvm_inst_id store) {
   struct nvm_value pointer = inst_operand(m->f, i, 1);
   struct nvm_type type = value_type(m->f, inst_operand(m->f, i, 0));
   struct memory_location where;
-  if (!effects_is_plain_access(i) || !is_certain(m, n, i->block) || !loops_is_invariant(&m->nest.loops, m->f, n, pointer)) return false;
-  if (type_is_aggregate(&m->f->module->types, type) || !alias_location_of(m->f, store, &where)) return false;
+  if (!effects_is_plain_access(i) || !is_certain(m, n, i->block) ||
+      !loops_is_invariant(&m->nest.loops, m->f, n, pointer))
+    return false;
+  if (type_is_aggregate(&m->f->module->types, type) || !alias_location_of(m->f, store, &where))
+    return false;
   for (uint32_t k = m->facts[n].first_access; k < m->facts[n].end_access; k++) {
     const struct nvm_inst *other = function_inst(m->f, m->accesses.data[k].inst);
     if (block_is_none(other->block) || !loops_contains(&m->nest.loops, n, other->block)) continue;
@@ -188,19 +201,23 @@ static uint32_t find_exits(const struct mover *m, uint32_t n, struct nvm_block *
 }
 
 /* A variable takes the place of the memory that `store` writes. */
-static bool promote(struct mover *m, uint32_t n, struct nvm_inst_id store, const struct nvm_block *exits, uint32_t exit_count) {
+static bool promote(struct mover *m, uint32_t n, struct nvm_inst_id store,
+                    const struct nvm_block *exits, uint32_t exit_count) {
   struct nvm_function *f = m->f;
   struct nvm_value pointer = inst_operand(f, function_inst(f, store), 1);
   struct nvm_type type = value_type(f, inst_operand(f, function_inst(f, store), 0));
   uint32_t how = function_inst(f, store)->aux;
-  struct nvm_value v = inst_emit(f, block_first_behind_phis(f, f->entry), OP_ALLOCA, TYPE_PTR, const_int(f->module, TYPE_I32, 1), VALUE_NULL, type.index);
+  struct nvm_value v = inst_emit(f, block_first_behind_phis(f, f->entry), OP_ALLOCA, TYPE_PTR,
+                                 const_int(f->module, TYPE_I32, 1), VALUE_NULL, type.index);
   struct nvm_inst_id before = block_terminator(f, m->nest.loops.data[n].preheader);
   struct nvm_value initial = inst_emit(f, before, OP_LOAD, type, pointer, VALUE_NULL, how);
   inst_emit(f, before, OP_STORE, TYPE_VOID, initial, v, 0);
   for (uint32_t k = m->facts[n].first_access; k < m->facts[n].end_access; k++) {
     struct nvm_inst_id id = m->accesses.data[k].inst;
     struct nvm_inst *i = function_inst(f, id);
-    if (block_is_none(i->block) || !loops_contains(&m->nest.loops, n, i->block) || !is_access_of(f, i, pointer, type)) continue;
+    if (block_is_none(i->block) || !loops_contains(&m->nest.loops, n, i->block) ||
+        !is_access_of(f, i, pointer, type))
+      continue;
     inst_set_operand(f, id, i->op == OP_STORE, v);
     function_inst(f, id)->aux = 0;
     f->attachments.data[id.index] = 0;
@@ -218,7 +235,8 @@ static bool promote(struct mover *m, uint32_t n, struct nvm_inst_id store, const
 static bool promote_in(struct mover *m, uint32_t n) {
   struct nvm_block exits[MOST_EXITS];
   const struct loop_facts *p = &m->facts[n];
-  if (p->end_access <= p->first_access || p->end_access - p->first_access > MOST_ACCESSES) return true;
+  if (p->end_access <= p->first_access || p->end_access - p->first_access > MOST_ACCESSES)
+    return true;
   uint32_t count = find_exits(m, n, exits);
   if (count > MOST_EXITS || block_is_none(m->nest.loops.data[n].preheader)) return true;
   for (uint32_t k = p->first_access; k < p->end_access; k++) {
@@ -226,7 +244,8 @@ static bool promote_in(struct mover *m, uint32_t n) {
     const struct nvm_inst *inst = function_inst(m->f, i);
     if (inst->op != OP_STORE || !loops_contains(&m->nest.loops, n, inst->block)) continue;
     struct nvm_value object = alias_underlying_object(m->f, inst_operand(m->f, inst, 1));
-    if (value_kind(object) == VALUE_INST && function_inst(m->f, (struct nvm_inst_id){value_index(object)})->op == OP_ALLOCA &&
+    if (value_kind(object) == VALUE_INST &&
+        function_inst(m->f, (struct nvm_inst_id){value_index(object)})->op == OP_ALLOCA &&
         value_equal(object, inst_operand(m->f, inst, 1)))
       continue; /* mem2reg's, or promoted already */
     if (can_promote(m, n, i) && !promote(m, n, i, exits, count)) return false;

@@ -1,16 +1,17 @@
-/* loop-deletion: loops that leave nothing behind are not run, and what others leave is known before them.
+/* loop-deletion: loops that leave nothing behind are not run, and what others leave is known before
+ * them.
  *
- * Purpose:   what other passes emptied, loops that only count, and counters that are used behind their loops.
- * Algorithm: a loop without effects whose trip count is known ends; where each value that leaves it is either the same in every
- *            iteration or affine in them, the preheader computes it ("exit-value replacement", with the trip count for the
- *            iteration number) and goes to the exit at once. Where the loop stays, integers whose last value is a number, or
- *            one invariant value and a number, are that.
- *            An exit that another is always taken before is no exit: both are counted.
+ * Purpose:   what other passes emptied, loops that only count, and counters that are used behind
+ * their loops. Algorithm: a loop without effects whose trip count is known ends; where each value
+ * that leaves it is either the same in every iteration or affine in them, the preheader computes it
+ * ("exit-value replacement", with the trip count for the iteration number) and goes to the exit at
+ * once. Where the loop stays, integers whose last value is a number, or one invariant value and a
+ * number, are that. An exit that another is always taken before is no exit: both are counted.
  * Requires:  loop-simplify, lcssa.
  * Preserves: nothing of the loop; everything else.
  * Cost:      linear.
- * Omits:     loops that are finite only by promise (mustprogress); dearer exit values of loops that stay.
- * Tests:     check/opt/loop-deletion. */
+ * Omits:     loops that are finite only by promise (mustprogress); dearer exit values of loops that
+ * stay. Tests:     check/opt/loop-deletion. */
 #include "analysis/scev.h"
 #include "opt/cfg/cfg.h"
 #include "analysis/effects.h"
@@ -26,13 +27,13 @@ struct deleter {
   const struct loop *loop;
 };
 
-/* Marks the loops that do more than compute, or might not end; whatever holds an inner one is marked too. */
+/* Marks the loops that do more than compute, or might not end; whatever holds an inner one is
+ * marked too. */
 static bool find_kept(struct deleter *d, struct arena *arena) {
   const struct loops *l = &d->nest.loops;
   d->kept = arena_alloc(arena, (l->count + 1) * sizeof *d->kept);
   if (!d->kept) return false;
-  for (uint32_t k = 0; k < l->data[0].block_count; k++)
-    FOR_EACH_INST(d->f, l->blocks[k], i) {
+  for (uint32_t k = 0; k < l->data[0].block_count; k++) FOR_EACH_INST(d->f, l->blocks[k], i) {
       const struct nvm_inst *inst = function_inst(d->f, i);
       bool *kept = &d->kept[l->innermost[l->blocks[k].index]];
       if (inst->op == OP_UNREACHABLE || inst->op == OP_RET) *kept = true;
@@ -49,7 +50,8 @@ static bool find_kept(struct deleter *d, struct arena *arena) {
 /* An integer that moves evenly: what it is in the last iteration can be computed. */
 static bool is_computable(struct deleter *d, struct nvm_value v, int64_t *step) {
   struct scev form = scev_of(d->scev, v);
-  return type_is_int(&d->f->module->types, value_type(d->f, v)) && form.width && scev_step(d->scev, form, d->n, step);
+  return type_is_int(&d->f->module->types, value_type(d->f, v)) && form.width &&
+         scev_step(d->scev, form, d->n, step);
 }
 
 static bool is_deletable(struct deleter *d) {
@@ -61,13 +63,15 @@ static bool is_deletable(struct deleter *d) {
   FOR_EACH_PHI(d->f, l->exit, i) {
     struct nvm_value v = loop_incoming(d->f, i, l->exiting);
     if (value_is_none(v) || function_inst(d->f, i)->operand_count != 2) return false;
-    if (!loops_is_invariant(&d->nest.loops, d->f, d->n, v) && !is_computable(d, v, &step)) return false;
+    if (!loops_is_invariant(&d->nest.loops, d->f, d->n, v) && !is_computable(d, v, &step))
+      return false;
   }
   return true;
 }
 
 /* v in the last iteration, computed before `at`; VALUE_NULL if that is not expressible. */
-static struct nvm_value last_value(struct deleter *d, struct nvm_value v, struct nvm_value taken, struct nvm_inst_id at) {
+static struct nvm_value last_value(struct deleter *d, struct nvm_value v, struct nvm_value taken,
+                                   struct nvm_inst_id at) {
   int64_t step;
   struct nvm_module *m = d->f->module;
   if (loops_is_invariant(&d->nest.loops, d->f, d->n, v)) return v;
@@ -77,12 +81,17 @@ static struct nvm_value last_value(struct deleter *d, struct nvm_value v, struct
   struct nvm_value start = scev_expand(d->scev, d->f, scev_at_start(d->scev, form, d->n), at);
   if (value_is_none(start) || step == 0) return start;
   uint32_t width = type_scalar_bits(&m->types, value_type(d->f, taken));
-  if (width != form.width) taken = inst_emit(d->f, at, width < form.width ? OP_ZEXT : OP_TRUNC, type, taken, VALUE_NULL, 0);
-  uint64_t bits = (uint64_t)step & (form.width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << form.width) - 1);
-  return inst_emit(d->f, at, OP_ADD, type, start, inst_emit(d->f, at, OP_MUL, type, taken, const_int(m, type, bits), 0), 0);
+  if (width != form.width)
+    taken =
+        inst_emit(d->f, at, width < form.width ? OP_ZEXT : OP_TRUNC, type, taken, VALUE_NULL, 0);
+  uint64_t bits =
+      (uint64_t)step & (form.width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << form.width) - 1);
+  return inst_emit(d->f, at, OP_ADD, type, start,
+                   inst_emit(d->f, at, OP_MUL, type, taken, const_int(m, type, bits), 0), 0);
 }
 
-/* The preheader goes to the exit. False where a value cannot be computed; then only dead code was added. */
+/* The preheader goes to the exit. False where a value cannot be computed; then only dead code was
+ * added. */
 static bool delete_loop(struct deleter *d) {
   struct nvm_function *f = d->f;
   struct nvm_block pre = d->loop->preheader, exit = d->loop->exit;
@@ -105,14 +114,17 @@ static bool delete_loop(struct deleter *d) {
 static void settle_exit_values(struct deleter *d, bool *changed) {
   struct nvm_function *f = d->f;
   struct nvm_block exit = d->loop->exit;
-  if (block_is_none(exit) || !scev_trip_count(d->scev, d->n).known || !loop_is_closed(&d->nest, f, d->n)) return;
+  if (block_is_none(exit) || !scev_trip_count(d->scev, d->n).known ||
+      !loop_is_closed(&d->nest, f, d->n))
+    return;
   FOR_EACH_PHI(f, exit, i) {
     const struct nvm_inst *phi = function_inst(f, i);
     struct nvm_value v = inst_operand(f, phi, 0);
     if (phi->operand_count != 2 || !type_is_int(&f->module->types, phi->type)) continue;
     if (loops_is_invariant(&d->nest.loops, f, d->n, v)) continue;
     struct scev last = scev_at_end(d->scev, scev_of(d->scev, v), d->n);
-    bool cheap = last.count == 0 || (last.count == 1 && last.terms[0].loop == 0 && last.terms[0].coefficient == 1);
+    bool cheap = last.count == 0 ||
+                 (last.count == 1 && last.terms[0].loop == 0 && last.terms[0].coefficient == 1);
     if (!cheap || !scev_is_invariant(d->scev, last, d->n)) continue;
     v = scev_expand(d->scev, f, last, block_terminator(f, d->loop->preheader));
     if (value_is_none(v)) continue;
@@ -125,7 +137,8 @@ static void settle_exit_values(struct deleter *d, bool *changed) {
 static bool leaves_before(struct deleter *d, struct nvm_block x, struct nvm_block y) {
   struct trip_count a = scev_exit_count(d->scev, d->n, x), b = scev_exit_count(d->scev, d->n, y);
   if (!a.guarded || !a.exact || !b.guarded || a.divisor != b.divisor) return false;
-  return x.index != y.index && dominance_dominates(&d->nest.d, x, y) && scev_equal(a.taken, b.taken);
+  return x.index != y.index && dominance_dominates(&d->nest.d, x, y) &&
+         scev_equal(a.taken, b.taken);
 }
 
 /* Branches that never leave stay. */
@@ -137,7 +150,9 @@ static void settle_exits(struct deleter *d, bool *changed) {
   for (uint32_t k = 0; k < count && count > 1 && count <= MOST; k++)
     for (uint32_t other = 0; other < count; other++) {
       struct nvm_inst_id t = block_terminator(f, exits[k].from);
-      if (function_inst(f, t)->op != OP_CONDBR || !leaves_before(d, exits[other].from, exits[k].from)) continue;
+      if (function_inst(f, t)->op != OP_CONDBR ||
+          !leaves_before(d, exits[other].from, exits[k].from))
+        continue;
       bool leaves = block_successor(f, exits[k].from, 0).index == exits[k].to.index;
       inst_set_operand(f, t, 0, const_int(f->module, TYPE_I1, !leaves));
       *changed = true;
@@ -166,6 +181,7 @@ enum nvm_status loop_deletion_run(struct nvm_function *f, struct pass_env *env, 
     n = d.loop->end - 1;
   }
   *env->statistic += deleted;
-  if (module_out_of_memory(f->module) || (deleted && cfg_remove_unreachable(f, env->arena) < 0)) return NVM_OUT_OF_MEMORY;
+  if (module_out_of_memory(f->module) || (deleted && cfg_remove_unreachable(f, env->arena) < 0))
+    return NVM_OUT_OF_MEMORY;
   return NVM_OK;
 }

@@ -1,12 +1,11 @@
 /* loop-rotate: the test moves from the top of a loop to its bottom.
  *
- * Purpose:   one branch an iteration instead of two; a block that is reached only if the loop runs at all, where
- *            invariants may be hoisted to; and trip counts that need no special case for zero.
- * Algorithm: "loop inversion". The header, which tests and leaves, is copied into the preheader, where it becomes the
- *            guard; the body's first block is the new header, the old one the latch:
- *              pre → H ⇄ body, H → exit    becomes    pre+H' → body ⇄ H, both H' and H → exit
- *            What H defines has two definitions now; a phi in the new header joins them, and exits' phis get an
- *            entry for the guard.
+ * Purpose:   one branch an iteration instead of two; a block that is reached only if the loop runs
+ * at all, where invariants may be hoisted to; and trip counts that need no special case for zero.
+ * Algorithm: "loop inversion". The header, which tests and leaves, is copied into the preheader,
+ * where it becomes the guard; the body's first block is the new header, the old one the latch: pre
+ * → H ⇄ body, H → exit    becomes    pre+H' → body ⇄ H, both H' and H → exit What H defines has two
+ * definitions now; a phi in the new header joins them, and exits' phis get an entry for the guard.
  * Requires:  loop-simplify, lcssa (other loops are left alone). Afterwards both should run again.
  * Preserves: hints, which move to the new latch.
  * Cost:      linear; a header of at most MOST_HEADER instructions is copied, once.
@@ -34,13 +33,15 @@ static bool is_small_header(const struct nvm_function *f, struct nvm_block heade
   FOR_EACH_INST(f, header, i) {
     const struct nvm_inst *inst = function_inst(f, i);
     if (inst->op == OP_PHI || inst->op == OP_DBG_RECORD) continue;
-    if (++size > MOST_HEADER || effects_is_convergent(f, inst) || inst->op == OP_ALLOCA || inst->op == OP_VA_ARG)
+    if (++size > MOST_HEADER || effects_is_convergent(f, inst) || inst->op == OP_ALLOCA ||
+        inst->op == OP_VA_ARG)
       return false;
   }
   return true;
 }
 
-/* A small header that tests, in a loop that does not test at its latch; the successors inside and outside. */
+/* A small header that tests, in a loop that does not test at its latch; the successors inside and
+ * outside. */
 static bool has_shape(struct rotation *r, uint32_t n) {
   const struct nvm_function *f = r->f;
   const struct loop *l = r->loop = &r->nest.loops.data[n];
@@ -83,24 +84,28 @@ static bool make_guard(struct rotation *r) {
   return true;
 }
 
-/* A phi in the new header for each value of the old one; what comes from the latch is filled in later. Casts and addresses
- * are computed again instead: from phis of their operands, which analyses understand. */
+/* A phi in the new header for each value of the old one; what comes from the latch is filled in
+ * later. Casts and addresses are computed again instead: from phis of their operands, which
+ * analyses understand. */
 static bool join_values(struct rotation *r) {
   struct nvm_function *f = r->f;
   struct nvm_inst_id behind = block_first_behind_phis(f, r->body);
   FOR_EACH_INST(f, r->header, i) {
     struct nvm_inst inst = *function_inst(f, i);
-    if (inst.op == OP_DBG_RECORD || f->uses.data[i.index] == 0 || type_equal(inst.type, TYPE_VOID)) continue;
+    if (inst.op == OP_DBG_RECORD || f->uses.data[i.index] == 0 || type_equal(inst.type, TYPE_VOID))
+      continue;
     if (op_is_cast((enum op)inst.op) || inst.op == OP_GEP) {
-      struct nvm_inst_id again = function_add_inst(f, (enum op)inst.op, inst.flags, inst.type,
-                                                   f->operands.data + inst.first_operand, inst.operand_count, inst.aux);
+      struct nvm_inst_id again =
+          function_add_inst(f, (enum op)inst.op, inst.flags, inst.type,
+                            f->operands.data + inst.first_operand, inst.operand_count, inst.aux);
       if (inst_is_none(again)) return false;
       inst_insert_before(f, again, behind);
       r->joined[i.index] = again;
       continue;
     }
-    struct nvm_value operands[4] = {loop_copy_of(&r->copy, value_of_inst(i)), value_of_block(r->loop->preheader),
-                                    value_of_inst(i), value_of_block(r->header)};
+    struct nvm_value operands[4] = {loop_copy_of(&r->copy, value_of_inst(i)),
+                                    value_of_block(r->loop->preheader), value_of_inst(i),
+                                    value_of_block(r->header)};
     struct nvm_inst_id phi = function_add_inst(f, OP_PHI, 0, inst.type, operands, 4, 0);
     if (inst_is_none(phi)) return false;
     inst_prepend(f, phi, r->body);
@@ -111,7 +116,8 @@ static bool join_values(struct rotation *r) {
   return true;
 }
 
-/* What v of the old loop is where the new loop goes on from its latch to the old header (`behind`), or before that. */
+/* What v of the old loop is where the new loop goes on from its latch to the old header (`behind`),
+ * or before that. */
 static struct nvm_value joined_value(const struct rotation *r, struct nvm_value v, bool behind) {
   if (value_kind(v) != VALUE_INST || value_index(v) >= r->copy.value_count) return v;
   struct nvm_inst_id i = {value_index(v)}, phi = r->joined[i.index];
@@ -121,7 +127,8 @@ static struct nvm_value joined_value(const struct rotation *r, struct nvm_value 
   return joined_value(r, loop_incoming(r->f, i, r->loop->latch), false);
 }
 
-/* Renames in block b, inside the loop or an exit; of a phi, what comes from the old header is behind the latch. */
+/* Renames in block b, inside the loop or an exit; of a phi, what comes from the old header is
+ * behind the latch. */
 static void use_joined(struct rotation *r, struct nvm_block b, bool outside) {
   struct nvm_function *f = r->f;
   FOR_EACH_INST(f, b, i) {
@@ -130,7 +137,8 @@ static void use_joined(struct rotation *r, struct nvm_block b, bool outside) {
     for (uint32_t o = 0; o < function_inst(f, i)->operand_count; o++) {
       struct nvm_value v = inst_operand(f, function_inst(f, i), o);
       bool behind = header;
-      if (phi && !(o & 1)) behind = value_index(inst_operand(f, function_inst(f, i), o + 1)) == r->header.index;
+      if (phi && !(o & 1))
+        behind = value_index(inst_operand(f, function_inst(f, i), o + 1)) == r->header.index;
       struct nvm_value now = joined_value(r, v, behind);
       if (!value_equal(v, now)) inst_set_operand(f, i, o, now);
     }
@@ -152,19 +160,23 @@ static void forget_phis(struct rotation *r, struct rewrite *gone) {
   FOR_EACH_PHI(r->f, r->header, i) {
     const struct nvm_inst *inst = function_inst(r->f, i);
     struct nvm_inst_id phi = r->joined[i.index];
-    rewrite_set(gone, i, inst_is_none(phi) ? const_poison(r->f->module, inst->type) : value_of_inst(phi));
+    rewrite_set(gone, i,
+                inst_is_none(phi) ? const_poison(r->f->module, inst->type) : value_of_inst(phi));
   }
 }
 
 static bool rotate(struct rotation *r, uint32_t n, struct rewrite *gone) {
   struct nvm_function *f = r->f;
   const struct loops *l = &r->nest.loops;
-  if (!make_guard(r) || !add_guard_entries(r, r->exit) || !add_guard_entries(r, r->body) || !join_values(r)) return false;
+  if (!make_guard(r) || !add_guard_entries(r, r->exit) || !add_guard_entries(r, r->body) ||
+      !join_values(r))
+    return false;
   for (uint32_t k = 0; k < r->loop->block_count; k++) {
     struct nvm_block b = l->blocks[r->loop->first_block + k];
     use_joined(r, b, false);
     for (uint32_t s = 0, count = block_successor_count(f, b); s < count; s++)
-      if (!loops_contains(l, n, block_successor(f, b, s))) use_joined(r, block_successor(f, b, s), true);
+      if (!loops_contains(l, n, block_successor(f, b, s)))
+        use_joined(r, block_successor(f, b, s), true);
   }
   forget_phis(r, gone);
   struct nvm_inst_id old = block_terminator(f, r->loop->latch);
@@ -190,12 +202,15 @@ enum nvm_status loop_rotate_run(struct nvm_function *f, struct pass_env *env, bo
   if (r.nest.loops.count == 0) return NVM_OK;
   uint32_t blocks = f->blocks.count;
   const bool *wanted = find_wanted(&r);
-  if (!wanted || !separate_bodies(&r, wanted) || !rewrite_init(&gone, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  if (!wanted || !separate_bodies(&r, wanted) || !rewrite_init(&gone, f, env->arena))
+    return NVM_OUT_OF_MEMORY;
   *changed = f->blocks.count != blocks;
-  if (*changed && (!loop_nest_compute(&r.nest, f, env->arena) || !(wanted = find_wanted(&r)))) return NVM_OUT_OF_MEMORY;
+  if (*changed && (!loop_nest_compute(&r.nest, f, env->arena) || !(wanted = find_wanted(&r))))
+    return NVM_OUT_OF_MEMORY;
   r.joined = arena_alloc(env->arena, f->insts.count * sizeof *r.joined);
   if (!r.joined || !loop_copy_init(&r.copy, f, env->arena)) return NVM_OUT_OF_MEMORY;
-  /* Rotating a loop makes its preheader test, which may be the header of the loop around: that one waits. */
+  /* Rotating a loop makes its preheader test, which may be the header of the loop around: that one
+   * waits. */
   for (uint32_t n = r.nest.loops.count; n >= 1; n--) {
     if (!wanted[n] || !has_shape(&r, n)) continue;
     if (!rotate(&r, n, &gone)) return NVM_OUT_OF_MEMORY;

@@ -1,14 +1,12 @@
 /* loop-simplify: loops in the form that other loop passes ask for.
  *
- * Purpose:   a preheader to put things into, one latch, exits that only the loop reaches: without them every
- *            loop pass would have to make its own blocks on edges.
- * Algorithm: edges of one kind are led through a new block: those that enter a header, those back to it if
- *            there are several, those to an exit that other blocks reach too.
- * Requires:  nothing.
- * Preserves: everything but the shape of the graph; hints stay on the latch.
- * Cost:      linear; for an exit shared by several loops, its predecessors times these loops.
- * Omits:     separating two loops that share a header.
- * Tests:     check/opt/loop-simplify-*. */
+ * Purpose:   a preheader to put things into, one latch, exits that only the loop reaches: without
+ * them every loop pass would have to make its own blocks on edges. Algorithm: edges of one kind are
+ * led through a new block: those that enter a header, those back to it if there are several, those
+ * to an exit that other blocks reach too. Requires:  nothing. Preserves: everything but the shape
+ * of the graph; hints stay on the latch. Cost:      linear; for an exit shared by several loops,
+ * its predecessors times these loops. Omits:     separating two loops that share a header. Tests:
+ * check/opt/loop-simplify-*. */
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
 
@@ -29,7 +27,8 @@ static uint32_t collect(struct simplifier *s, uint32_t n, struct nvm_block b, bo
   s->search++;
   for (uint32_t k = d->first_predecessor[b.index]; k < d->first_predecessor[b.index + 1]; k++) {
     struct nvm_block p = d->predecessors[k];
-    bool reachable = dominance_reachable(d, p) || !inside; /* what nothing reaches enters from outside */
+    bool reachable =
+        dominance_reachable(d, p) || !inside; /* what nothing reaches enters from outside */
     if (block_is_none(p) || !reachable || s->stamp[p.index] == s->search) continue;
     if ((dominance_reachable(d, p) && loops_contains(&s->nest.loops, n, p)) != inside) continue;
     s->stamp[p.index] = s->search;
@@ -38,7 +37,8 @@ static uint32_t collect(struct simplifier *s, uint32_t n, struct nvm_block b, bo
   return count;
 }
 
-static bool split(struct simplifier *s, struct nvm_block b, uint32_t count, struct nvm_block *made) {
+static bool split(struct simplifier *s, struct nvm_block b, uint32_t count,
+                  struct nvm_block *made) {
   *made = loop_split_predecessors(s->f, b, s->from, count);
   s->changed = true;
   ++*s->env->statistic;
@@ -67,8 +67,8 @@ static void forget_edges(struct simplifier *s, struct nvm_block b) {
     if (s->stamp[d->predecessors[k].index] == s->search) d->predecessors[k].index = 0;
 }
 
-/* The exits of loop n that others reach too: blocks made for other loops among them (`touched`), which are in no
- * loop that `to` is not in. */
+/* The exits of loop n that others reach too: blocks made for other loops among them (`touched`),
+ * which are in no loop that `to` is not in. */
 static bool dedicate_exits(struct simplifier *s, uint32_t n, uint32_t known, bool *touched) {
   uint32_t count;
   const struct loop_exit *exits = loops_exits(&s->nest.loops, n, &count);
@@ -93,7 +93,8 @@ static bool survey(struct simplifier *s) {
   s->from = arena_alloc(s->env->arena, blocks * sizeof *s->from);
   s->stamp = arena_alloc(s->env->arena, blocks * sizeof *s->stamp);
   if (!s->from || !s->stamp) return false;
-  return s->changed ? loop_nest_compute(&s->nest, s->f, s->env->arena) : loop_nest_of(&s->nest, s->f, s->env);
+  return s->changed ? loop_nest_compute(&s->nest, s->f, s->env->arena)
+                    : loop_nest_of(&s->nest, s->f, s->env);
 }
 
 enum nvm_status loop_simplify_run(struct nvm_function *f, struct pass_env *env, bool *changed) {

@@ -16,7 +16,8 @@ bool loop_nest_compute(struct loop_nest *n, const struct nvm_function *f, struct
   return dominance_compute(&n->d, f, arena) && loops_compute(&n->loops, f, &n->d, arena);
 }
 
-/* --- edges -------------------------------------------------------------------------------------- */
+/* --- edges --------------------------------------------------------------------------------------
+ */
 
 static bool is_among(struct nvm_value block, const struct nvm_block *from, uint32_t count) {
   for (uint32_t k = 0; k < count; k++)
@@ -25,17 +26,19 @@ static bool is_among(struct nvm_value block, const struct nvm_block *from, uint3
 }
 
 /* The entries of phi i for `from` become one for `to`: their common value, or a phi there. */
-static void move_entries(struct nvm_function *f, struct nvm_inst_id i, const struct nvm_block *from, uint32_t count,
-                         struct nvm_block to, struct nvm_inst_id before) {
+static void move_entries(struct nvm_function *f, struct nvm_inst_id i, const struct nvm_block *from,
+                         uint32_t count, struct nvm_block to, struct nvm_inst_id before) {
   struct nvm_value common = VALUE_NULL;
   struct nvm_inst_id phi = {0};
   for (int turn = 0; turn < 2; turn++)
     for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k += 2) {
-      struct nvm_value v = inst_operand(f, function_inst(f, i), k), b = inst_operand(f, function_inst(f, i), k + 1);
+      struct nvm_value v = inst_operand(f, function_inst(f, i), k),
+                       b = inst_operand(f, function_inst(f, i), k + 1);
       if (!is_among(b, from, count)) continue;
       if (turn == 0 && value_is_none(common)) common = v;
       if (turn == 0 && !value_equal(common, v) && inst_is_none(phi)) {
-        phi = function_add_inst(f, OP_PHI, function_inst(f, i)->flags, function_inst(f, i)->type, NULL, 0, 0);
+        phi = function_add_inst(f, OP_PHI, function_inst(f, i)->flags, function_inst(f, i)->type,
+                                NULL, 0, 0);
         inst_insert_before(f, phi, before);
       }
       if (turn == 0) continue;
@@ -48,8 +51,8 @@ static void move_entries(struct nvm_function *f, struct nvm_inst_id i, const str
   (void)phi_add(f, i, v, to);
 }
 
-struct nvm_block loop_split_predecessors(struct nvm_function *f, struct nvm_block b, const struct nvm_block *from,
-                                         uint32_t count) {
+struct nvm_block loop_split_predecessors(struct nvm_function *f, struct nvm_block b,
+                                         const struct nvm_block *from, uint32_t count) {
   struct nvm_block made = function_add_block(f, (struct nvm_str){0});
   struct nvm_value target = value_of_block(b);
   struct nvm_inst_id jump = function_add_inst(f, OP_BR, 0, TYPE_VOID, &target, 1, 0);
@@ -57,12 +60,13 @@ struct nvm_block loop_split_predecessors(struct nvm_function *f, struct nvm_bloc
   inst_append(f, jump, made);
   function_move_block(f, made, b);
   FOR_EACH_PHI(f, b, i)
-    move_entries(f, i, from, count, made, jump);
+  move_entries(f, i, from, count, made, jump);
   for (uint32_t k = 0; k < count; k++) cfg_redirect(f, from[k], b, made);
   return made;
 }
 
-/* --- copies ------------------------------------------------------------------------------------- */
+/* --- copies -------------------------------------------------------------------------------------
+ */
 
 bool loop_copy_init(struct loop_copy *c, const struct nvm_function *f, struct arena *arena) {
   *c = (struct loop_copy){.value_count = f->insts.count, .block_count = f->blocks.count};
@@ -74,14 +78,17 @@ bool loop_copy_init(struct loop_copy *c, const struct nvm_function *f, struct ar
 bool loop_copy_grow(struct loop_copy *c, const struct nvm_function *f, struct arena *arena) {
   uint32_t values = f->insts.count > c->value_count ? f->insts.count * 2 : c->value_count;
   uint32_t blocks = f->blocks.count > c->block_count ? f->blocks.count * 2 : c->block_count;
-  c->values = arena_grow(arena, c->values, c->value_count * sizeof *c->values, values * sizeof *c->values);
-  c->blocks = arena_grow(arena, c->blocks, c->block_count * sizeof *c->blocks, blocks * sizeof *c->blocks);
+  c->values =
+      arena_grow(arena, c->values, c->value_count * sizeof *c->values, values * sizeof *c->values);
+  c->blocks =
+      arena_grow(arena, c->blocks, c->block_count * sizeof *c->blocks, blocks * sizeof *c->blocks);
   c->value_count = values;
   c->block_count = blocks;
   return c->values && c->blocks;
 }
 
-void loop_copy_forget(struct loop_copy *c, const struct nvm_function *f, const struct nvm_block *blocks, uint32_t count) {
+void loop_copy_forget(struct loop_copy *c, const struct nvm_function *f,
+                      const struct nvm_block *blocks, uint32_t count) {
   for (uint32_t k = 0; k < count; k++) {
     c->blocks[blocks[k].index].index = 0;
     FOR_EACH_INST(f, blocks[k], i) if (i.index < c->value_count) c->values[i.index] = VALUE_NULL;
@@ -90,20 +97,25 @@ void loop_copy_forget(struct loop_copy *c, const struct nvm_function *f, const s
 
 struct nvm_value loop_copy_of(const struct loop_copy *c, struct nvm_value v) {
   uint32_t k = value_index(v);
-  if (value_kind(v) == VALUE_BLOCK && k < c->block_count && c->blocks[k].index) return value_of_block(c->blocks[k]);
-  if (value_kind(v) == VALUE_INST && k < c->value_count && !value_is_none(c->values[k])) return c->values[k];
+  if (value_kind(v) == VALUE_BLOCK && k < c->block_count && c->blocks[k].index)
+    return value_of_block(c->blocks[k]);
+  if (value_kind(v) == VALUE_INST && k < c->value_count && !value_is_none(c->values[k]))
+    return c->values[k];
   return v;
 }
 
-struct nvm_inst_id loop_copy_inst(struct loop_copy *c, struct nvm_function *f, struct nvm_inst_id id) {
+struct nvm_inst_id loop_copy_inst(struct loop_copy *c, struct nvm_function *f,
+                                  struct nvm_inst_id id) {
   struct nvm_inst i = *function_inst(f, id);
-  struct nvm_inst_id made = function_add_inst(f, (enum op)i.op, i.flags, i.type, f->operands.data + i.first_operand,
-                                              i.operand_count, i.aux);
+  struct nvm_inst_id made =
+      function_add_inst(f, (enum op)i.op, i.flags, i.type, f->operands.data + i.first_operand,
+                        i.operand_count, i.aux);
   if (inst_is_none(made)) return made;
   f->locations.data[made.index] = f->locations.data[id.index];
   f->positions.data[made.index] = f->positions.data[id.index];
   if (!op_is_terminator((enum op)i.op))
-    f->attachments.data[made.index] = module_share_attachments(f->module, f->attachments.data[id.index]);
+    f->attachments.data[made.index] =
+        module_share_attachments(f->module, f->attachments.data[id.index]);
   for (uint32_t k = 0; k < i.operand_count; k++) {
     struct nvm_value v = inst_operand(f, function_inst(f, made), k), now = loop_copy_of(c, v);
     if (!value_equal(v, now)) inst_set_operand(f, made, k, now);
@@ -113,10 +125,13 @@ struct nvm_inst_id loop_copy_inst(struct loop_copy *c, struct nvm_function *f, s
 }
 
 /* The constant that i is where its operands' copies are constants; VALUE_NULL: none. */
-static struct nvm_value folded_copy(const struct loop_copy *c, struct nvm_function *f, const struct nvm_inst *i) {
+static struct nvm_value folded_copy(const struct loop_copy *c, struct nvm_function *f,
+                                    const struct nvm_inst *i) {
   enum { MOST = 3 };
   struct nvm_value operands[MOST];
-  if (i->operand_count == 0 || i->operand_count > MOST || i->op == OP_CALL || !effects_is_pure(f, i)) return VALUE_NULL;
+  if (i->operand_count == 0 || i->operand_count > MOST || i->op == OP_CALL ||
+      !effects_is_pure(f, i))
+    return VALUE_NULL;
   for (uint32_t k = 0; k < i->operand_count; k++) {
     operands[k] = loop_copy_of(c, inst_operand(f, i, k));
     if (value_kind(operands[k]) != VALUE_CONST) return VALUE_NULL;
@@ -125,7 +140,8 @@ static struct nvm_value folded_copy(const struct loop_copy *c, struct nvm_functi
 }
 
 /* How many operands of i name what shall be copied, but is not yet. */
-static uint32_t count_missing(const struct loop_copy *c, const struct nvm_function *f, const struct nvm_inst *i) {
+static uint32_t count_missing(const struct loop_copy *c, const struct nvm_function *f,
+                              const struct nvm_inst *i) {
   uint32_t missing = 0;
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value v = inst_operand(f, i, k);
@@ -136,8 +152,8 @@ static uint32_t count_missing(const struct loop_copy *c, const struct nvm_functi
   return missing;
 }
 
-bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct nvm_block *blocks, uint32_t count,
-                      struct nvm_block before) {
+bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct nvm_block *blocks,
+                      uint32_t count, struct nvm_block before) {
   uint32_t missing = 0;
   for (uint32_t k = 0; k < count; k++) {
     struct nvm_block made = function_add_block(f, (struct nvm_str){0});
@@ -145,8 +161,7 @@ bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct 
     function_move_block(f, made, before);
     c->blocks[blocks[k].index] = made;
   }
-  for (uint32_t k = 0; k < count; k++)
-    FOR_EACH_INST(f, blocks[k], i) {
+  for (uint32_t k = 0; k < count; k++) FOR_EACH_INST(f, blocks[k], i) {
       bool given = function_inst(f, i)->op == OP_PHI && blocks[k].index == c->header.index;
       if (given || function_inst(f, i)->op == OP_DBG_RECORD) continue;
       struct nvm_value constant = folded_copy(c, f, function_inst(f, i));
@@ -174,17 +189,20 @@ bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct 
   return true;
 }
 
-struct nvm_value loop_incoming(const struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block b) {
+struct nvm_value loop_incoming(const struct nvm_function *f, struct nvm_inst_id phi,
+                               struct nvm_block b) {
   const struct nvm_inst *i = function_inst(f, phi);
   for (uint32_t k = 0; k < i->operand_count; k += 2)
     if (value_index(inst_operand(f, i, k + 1)) == b.index) return inst_operand(f, i, k);
   return VALUE_NULL;
 }
 
-bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f, const struct nvm_block *blocks, uint32_t block_count) {
+bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f,
+                     const struct nvm_block *blocks, uint32_t block_count) {
   for (uint32_t k = 0; k < block_count; k++) {
     struct nvm_block b = blocks[k];
-    for (uint32_t s = 0, count = block_successor_count(f, b); s < count; s++) { /* an operand for each edge */
+    for (uint32_t s = 0, count = block_successor_count(f, b); s < count;
+         s++) { /* an operand for each edge */
       struct nvm_block to = block_successor(f, b, s);
       if (to.index < c->block_count && c->blocks[to.index].index) continue;
       FOR_EACH_PHI(f, to, i) {
@@ -196,7 +214,8 @@ bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f, const st
   return true;
 }
 
-/* --- what a loop is like ------------------------------------------------------------------------ */
+/* --- what a loop is like ------------------------------------------------------------------------
+ */
 
 static bool is_noduplicate(const struct nvm_function *f, const struct nvm_inst *i) {
   const struct nvm_function *g = call_function(f, i);
@@ -204,8 +223,8 @@ static bool is_noduplicate(const struct nvm_function *f, const struct nvm_inst *
          call_intrinsic(f, i) == INTRINSIC_experimental_noalias_scope_decl;
 }
 
-bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint32_t n, uint32_t most, bool *convergent,
-                      uint32_t *size) {
+bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint32_t n,
+                      uint32_t most, bool *convergent, uint32_t *size) {
   const struct loop *p = &l->data[n];
   uint32_t count = 0;
   *convergent = false;
@@ -217,7 +236,8 @@ bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint3
       if (inst->op == OP_ALLOCA || inst->op == OP_VA_ARG) return false;
       if (inst->op == OP_CALL && is_noduplicate(f, inst)) return false;
       *convergent |= effects_is_convergent(f, inst);
-      count += inst->op != OP_PHI && inst->op != OP_BR && inst->op != OP_DBG_RECORD && inst->op != OP_BITCAST;
+      count += inst->op != OP_PHI && inst->op != OP_BR && inst->op != OP_DBG_RECORD &&
+               inst->op != OP_BITCAST;
     }
   *size = count;
   return count <= most;
@@ -229,48 +249,54 @@ static bool has_dedicated_exits(const struct loop_nest *nest, uint32_t n) {
   uint32_t count;
   const struct loop_exit *exits = loops_exits(&nest->loops, n, &count);
   for (uint32_t k = 0; k < count; k++) {
-    uint32_t first = d->first_predecessor[exits[k].to.index], end = d->first_predecessor[exits[k].to.index + 1];
-    bool once = d->predecessors[first].index == exits[k].from.index; /* each block once: by its first predecessor */
+    uint32_t first = d->first_predecessor[exits[k].to.index],
+             end = d->first_predecessor[exits[k].to.index + 1];
+    bool once = d->predecessors[first].index ==
+                exits[k].from.index; /* each block once: by its first predecessor */
     for (uint32_t e = first; e < (once ? end : first + 1); e++)
       if (!loops_contains(&nest->loops, n, d->predecessors[e])) return false;
   }
   return exits != NULL;
 }
 
-/* Marks the loops with a value that is used outside, but by a phi on an edge that leaves; for all at once. */
+/* Marks the loops with a value that is used outside, but by a phi on an edge that leaves; for all
+ * at once. */
 static bool find_open_loops(struct loop_nest *nest, const struct nvm_function *f) {
   const struct loops *l = &nest->loops;
   nest->open = arena_alloc(nest->arena, (l->count + 1) * sizeof *nest->open);
   if (!nest->open) return false;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      for (uint32_t k = 0; k < inst->operand_count; k++) {
-        struct nvm_value v = inst_operand(f, inst, k);
-        if (value_kind(v) != VALUE_INST) continue;
-        struct nvm_block from = f->insts.data[value_index(v)].block, at = b;
-        if (from.index == b.index && inst->op != OP_PHI) continue;
-        if (inst->op == OP_PHI) at.index = value_index(inst_operand(f, inst, k + 1));
-        uint32_t n = from.index < l->known_blocks ? l->innermost[from.index] : 0;
-        for (; n && !loops_contains(l, n, at); n = l->data[n].parent) nest->open[n] = true;
-      }
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    for (uint32_t k = 0; k < inst->operand_count; k++) {
+      struct nvm_value v = inst_operand(f, inst, k);
+      if (value_kind(v) != VALUE_INST) continue;
+      struct nvm_block from = f->insts.data[value_index(v)].block, at = b;
+      if (from.index == b.index && inst->op != OP_PHI) continue;
+      if (inst->op == OP_PHI) at.index = value_index(inst_operand(f, inst, k + 1));
+      uint32_t n = from.index < l->known_blocks ? l->innermost[from.index] : 0;
+      for (; n && !loops_contains(l, n, at); n = l->data[n].parent) nest->open[n] = true;
     }
+  }
   return true;
 }
 
 bool loop_is_closed(struct loop_nest *nest, const struct nvm_function *f, uint32_t n) {
   const struct loop *p = &nest->loops.data[n];
-  if (block_is_none(p->preheader) || block_is_none(p->latch) || !has_dedicated_exits(nest, n)) return false;
+  if (block_is_none(p->preheader) || block_is_none(p->latch) || !has_dedicated_exits(nest, n))
+    return false;
   return (nest->open || find_open_loops(nest, f)) && !nest->open[n];
 }
 
-/* --- hints -------------------------------------------------------------------------------------- */
+/* --- hints --------------------------------------------------------------------------------------
+ */
 
 bool loop_attach(struct nvm_function *f, struct nvm_inst_id branch, struct nvm_meta loop) {
   struct nvm_module *m = f->module;
   struct nvm_str kind = module_str(m, "llvm.loop");
   uint32_t made = 0;
-  for (uint32_t chain = f->attachments.data[branch.index]; chain; chain = m->attachments.data[chain].next) {
+  for (uint32_t chain = f->attachments.data[branch.index]; chain;
+       chain = m->attachments.data[chain].next) {
     struct attachment a = m->attachments.data[chain];
     if (a.kind.index != kind.index && !module_attach(m, &made, a.kind, a.node)) return false;
   }
@@ -288,8 +314,8 @@ static bool hint_begins(const struct nvm_module *m, struct nvm_meta hint, const 
   return text_begins(module_text(m, name->str), prefix);
 }
 
-bool loop_set_hint(struct nvm_function *f, struct nvm_block latch, struct nvm_meta old, const char *without,
-                   const char *hint) {
+bool loop_set_hint(struct nvm_function *f, struct nvm_block latch, struct nvm_meta old,
+                   const char *without, const char *hint) {
   struct nvm_module *m = f->module;
   VEC(struct nvm_meta) operands = {0};
   uint32_t made = meta_node_new(&m->metadata);
@@ -303,10 +329,13 @@ bool loop_set_hint(struct nvm_function *f, struct nvm_block latch, struct nvm_me
   if (hint) {
     uint32_t node = meta_node_new(&m->metadata);
     struct nvm_meta text = meta_string(&m->metadata, module_str(m, hint));
-    if (!node || !meta_node_define(&m->metadata, node, (struct nvm_str){0}, false, NULL, &text, 1)) return false;
+    if (!node || !meta_node_define(&m->metadata, node, (struct nvm_str){0}, false, NULL, &text, 1))
+      return false;
     struct nvm_meta o = meta_node(&m->metadata, node, false);
     if (!VEC_PUSH(&m->arena, &operands, o)) return false;
   }
-  if (!meta_node_define(&m->metadata, made, (struct nvm_str){0}, true, NULL, operands.data, operands.count)) return false;
+  if (!meta_node_define(&m->metadata, made, (struct nvm_str){0}, true, NULL, operands.data,
+                        operands.count))
+    return false;
   return loop_attach(f, block_terminator(f, latch), self);
 }

@@ -1,18 +1,19 @@
 /* lsr: addresses in a loop are pointers that move.
  *
- * Purpose:   PTX addresses memory as [register + constant]. `p[i]` in a loop costs a widening multiplication and an addition
- *            for each access and iteration; a pointer that is advanced once an iteration costs one addition, and
- *            neighbours (p[i + 1], the members of a struct, the copies that unrolling makes) are offsets from it.
- * Algorithm: "strength reduction", for addresses only. Accesses of a loop whose addresses are affine in its iterations are
- *            grouped: same base, same strides, a constant apart. Each group gets a phi of its header. It starts where the
- *            group's first access would be in the first iteration (its computation is copied to the preheader, the
- *            loop's phis replaced by what they start with), and moves by the stride, a number or an invariant value.
+ * Purpose:   PTX addresses memory as [register + constant]. `p[i]` in a loop costs a widening
+ * multiplication and an addition for each access and iteration; a pointer that is advanced once an
+ * iteration costs one addition, and neighbours (p[i + 1], the members of a struct, the copies that
+ * unrolling makes) are offsets from it. Algorithm: "strength reduction", for addresses only.
+ * Accesses of a loop whose addresses are affine in its iterations are grouped: same base, same
+ * strides, a constant apart. Each group gets a phi of its header. It starts where the group's first
+ * access would be in the first iteration (its computation is copied to the preheader, the loop's
+ * phis replaced by what they start with), and moves by the stride, a number or an invariant value.
  *            Accesses that are not in every iteration get one where they are at least LEAST_OTHERS.
  * Requires:  loop-simplify; vectorizing first, unrolling, combine and dce afterwards.
  * Preserves: control flow, LCSSA form.
- * Cost:      linear; at most MOST_POINTERS groups a loop, which also bounds the registers (two each).
- * Omits:     single accesses that are not in every iteration and have no neighbour that is; sums that are not addresses; exit tests.
- * Tests:     check/opt/lsr-*. */
+ * Cost:      linear; at most MOST_POINTERS groups a loop, which also bounds the registers (two
+ * each). Omits:     single accesses that are not in every iteration and have no neighbour that is;
+ * sums that are not addresses; exit tests. Tests:     check/opt/lsr-*. */
 #include "analysis/scev.h"
 #include "analysis/effects.h"
 #include "opt/loop/loop_tools.h"
@@ -51,9 +52,11 @@ struct reducer {
 /* The operand that is the address; UINT32_MAX: none. */
 static uint32_t address_operand(const struct nvm_inst *i) {
   switch ((enum op)i->op) {
-  case OP_LOAD: case OP_ATOMICRMW: case OP_CMPXCHG: return 0;
-  case OP_STORE: return 1;
-  default: return UINT32_MAX;
+    case OP_LOAD:
+    case OP_ATOMICRMW:
+    case OP_CMPXCHG: return 0;
+    case OP_STORE: return 1;
+    default: return UINT32_MAX;
   }
 }
 
@@ -147,16 +150,18 @@ static bool collect(struct reducer *r) {
   return true;
 }
 
-/* v as it is in the first iteration, computed in the preheader; VALUE_NULL: too much to copy. Recursion is bounded by what
- * may be copied. */
+/* v as it is in the first iteration, computed in the preheader; VALUE_NULL: too much to copy.
+ * Recursion is bounded by what may be copied. */
 static struct nvm_value at_start(struct reducer *r, struct nvm_value v) {
   struct nvm_function *f = r->f;
   if (loops_is_invariant(&r->nest.loops, f, r->n, v)) return v;
   struct nvm_inst_id id = {value_index(v)};
-  if (id.index < r->copy.value_count && !value_is_none(r->copy.values[id.index])) return r->copy.values[id.index];
+  if (id.index < r->copy.value_count && !value_is_none(r->copy.values[id.index]))
+    return r->copy.values[id.index];
   const struct nvm_inst *i = function_inst(f, id);
   if (i->op == OP_PHI)
-    return i->block.index == r->loop->header.index ? loop_incoming(f, id, r->loop->preheader) : VALUE_NULL;
+    return i->block.index == r->loop->header.index ? loop_incoming(f, id, r->loop->preheader)
+                                                   : VALUE_NULL;
   if (!effects_is_speculatable(f, i) || ++r->copied > MOST_COPIED) return VALUE_NULL;
   for (uint32_t k = 0; k < function_inst(f, id)->operand_count; k++)
     if (value_is_none(at_start(r, inst_operand(f, function_inst(f, id), k)))) return VALUE_NULL;
@@ -168,7 +173,8 @@ static struct nvm_value at_start(struct reducer *r, struct nvm_value v) {
   return value_of_inst(made);
 }
 
-static struct nvm_value add_bytes(struct reducer *r, struct nvm_value pointer, struct nvm_value bytes, struct nvm_inst_id before) {
+static struct nvm_value add_bytes(struct reducer *r, struct nvm_value pointer,
+                                  struct nvm_value bytes, struct nvm_inst_id before) {
   return inst_emit(r->f, before, OP_GEP, value_type(r->f, pointer), pointer, bytes, TYPE_I8.index);
 }
 
@@ -183,11 +189,14 @@ static void make_pointer(struct reducer *r, struct group *g) {
   struct nvm_value address = inst_operand(f, i, address_operand(i));
   r->copied = 0;
   /* What is not computed in every iteration may be poison in the first; the form is not. */
-  struct nvm_value start = always ? at_start(r, address) : scev_expand(r->scev, f, scev_at_start(r->scev, g->form, r->n), before);
+  struct nvm_value start =
+      always ? at_start(r, address)
+             : scev_expand(r->scev, f, scev_at_start(r->scev, g->form, r->n), before);
   if (value_is_none(start)) return;
   struct nvm_value bytes = scev_expand(r->scev, f, step, before);
   if (value_is_none(bytes)) return;
-  struct nvm_value operands[4] = {start, value_of_block(r->loop->preheader), start, value_of_block(r->loop->latch)};
+  struct nvm_value operands[4] = {start, value_of_block(r->loop->preheader), start,
+                                  value_of_block(r->loop->latch)};
   struct nvm_inst_id phi = function_add_inst(f, OP_PHI, 0, value_type(f, address), operands, 4, 0);
   if (inst_is_none(phi)) return;
   inst_insert_before(f, phi, function_block(f, r->loop->header)->first);

@@ -1,25 +1,20 @@
 /* loop-unroll: several iterations in a row without a test between them.
  *
- * Purpose:   the counter, the test and the branch cost a short loop as much as its work; a loop of a few iterations
- *            becomes straight code in which constants fold and arrays of the frame become registers.
- * Algorithm: a loop's blocks are copied one behind the other; a header's phi is, in each copy, what came round in the
- *            one before. Three ways:
- *              full     the trip count is a small number: as many copies, no loop
- *              exact    the count is known to be a multiple of the factor: only the last copy tests
- *              runtime  a second loop, the original, does what is left over:
- *                         pre: if (iterations < factor) goto rest
- *                         factor copies, until iterations - iterations % factor are done
- *                         if (iterations % factor == 0) goto exit
- *                         rest: the loop as it was
- *            Loops within go first; a loop around one that was unrolled waits for the next of MOST_ROUNDS rounds.
- *            Hints (llvm.loop.unroll.full, .count, .enable, .disable) come before costs; what was unrolled has
- *            .disable, which code generation makes .pragma "nounroll"; so have innermost loops in which less than
- *            FEW_REGISTERS are left, for ptxas would unroll them.
- * Requires:  loop-simplify, lcssa, loop-rotate for exact and runtime.
- * Preserves: convergent operations: all threads that are together in an iteration still are; a rest of a loop with such
- *            operations is never split off.
- * Cost:      linear in the code that results, which the limits bound.
- * Omits:     peeling; loops that may leave in several ways, but for full unrolling.
+ * Purpose:   the counter, the test and the branch cost a short loop as much as its work; a loop of
+ * a few iterations becomes straight code in which constants fold and arrays of the frame become
+ * registers. Algorithm: a loop's blocks are copied one behind the other; a header's phi is, in each
+ * copy, what came round in the one before. Three ways: full     the trip count is a small number:
+ * as many copies, no loop exact    the count is known to be a multiple of the factor: only the last
+ * copy tests runtime  a second loop, the original, does what is left over: pre: if (iterations <
+ * factor) goto rest factor copies, until iterations - iterations % factor are done if (iterations %
+ * factor == 0) goto exit rest: the loop as it was Loops within go first; a loop around one that was
+ * unrolled waits for the next of MOST_ROUNDS rounds. Hints (llvm.loop.unroll.full, .count, .enable,
+ * .disable) come before costs; what was unrolled has .disable, which code generation makes .pragma
+ * "nounroll"; so have innermost loops in which less than FEW_REGISTERS are left, for ptxas would
+ * unroll them. Requires:  loop-simplify, lcssa, loop-rotate for exact and runtime. Preserves:
+ * convergent operations: all threads that are together in an iteration still are; a rest of a loop
+ * with such operations is never split off. Cost:      linear in the code that results, which the
+ * limits bound. Omits:     peeling; loops that may leave in several ways, but for full unrolling.
  * Tests:     check/opt/unroll-*. */
 #include "analysis/pressure.h"
 #include "analysis/scev.h"
@@ -28,8 +23,16 @@
 #include "opt/passes.h"
 
 /* Instructions; LLVM's numbers for this target: a quarter for loops that stay loops. */
-enum { MOST_FULL = 300, MOST_FULL_FRAME = 1200, MOST_PARTIAL = 75, MOST_BY_PRAGMA = 16384, RUNTIME_FACTOR = 8, MOST_ROUNDS = 4, MOST_BLOCKS = 1024,
-       FEW_REGISTERS = 24 };
+enum {
+  MOST_FULL = 300,
+  MOST_FULL_FRAME = 1200,
+  MOST_PARTIAL = 75,
+  MOST_BY_PRAGMA = 16384,
+  RUNTIME_FACTOR = 8,
+  MOST_ROUNDS = 4,
+  MOST_BLOCKS = 1024,
+  FEW_REGISTERS = 24
+};
 
 struct unroller {
   struct nvm_function *f;
@@ -37,7 +40,8 @@ struct unroller {
   struct loop_nest nest;
   struct scev_env *scev;
   struct loop_copy copy;
-  bool *inner_changed; /* by loop: something within it was copied, what is known of it no longer holds */
+  bool *inner_changed; /* by loop: something within it was copied, what is known of it no longer
+                          holds */
   const struct loop *loop;
   const struct nvm_block *blocks; /* of the loop */
   struct nvm_block last_latch;    /* of the newest copy, and what `tested` is in it */
@@ -53,15 +57,18 @@ struct plan {
   bool exact;      /* which copy leaves is known */
 };
 
-/* --- deciding ----------------------------------------------------------------------------------- */
+/* --- deciding -----------------------------------------------------------------------------------
+ */
 
-/* Whether the loop indexes a variable of the frame by something that changes: then unrolling frees it from memory. */
+/* Whether the loop indexes a variable of the frame by something that changes: then unrolling frees
+ * it from memory. */
 static bool indexes_frame(const struct unroller *u, uint32_t n) {
-  for (uint32_t k = 0; k < u->loop->block_count; k++)
-    FOR_EACH_INST(u->f, u->blocks[k], i) {
+  for (uint32_t k = 0; k < u->loop->block_count; k++) FOR_EACH_INST(u->f, u->blocks[k], i) {
       const struct nvm_inst *inst = function_inst(u->f, i);
       if (inst->op != OP_GEP || value_kind(inst_operand(u->f, inst, 0)) != VALUE_INST) continue;
-      if (function_inst(u->f, (struct nvm_inst_id){value_index(inst_operand(u->f, inst, 0))})->op != OP_ALLOCA) continue;
+      if (function_inst(u->f, (struct nvm_inst_id){value_index(inst_operand(u->f, inst, 0))})->op !=
+          OP_ALLOCA)
+        continue;
       for (uint32_t o = 1; o < inst->operand_count; o++)
         if (!loops_is_invariant(&u->nest.loops, u->f, n, inst_operand(u->f, inst, o))) return true;
     }
@@ -76,37 +83,45 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   bool wanted = full || count.given || loops_hint(u->f, u->loop, "llvm.loop.unroll.enable").given;
   bool convergent;
   uint32_t size;
-  if (disable.given || (count.given && count.value <= 1)) return not;
+  if (disable.given || (count.given && count.value <= 1)) return not ;
   uint32_t largest = wanted ? MOST_BY_PRAGMA : MOST_FULL_FRAME;
-  if (!loop_is_copyable(u->f, &u->nest.loops, n, largest + 2, &convergent, &size)) return not;
+  if (!loop_is_copyable(u->f, &u->nest.loops, n, largest + 2, &convergent, &size)) return not ;
   struct trip_count c = scev_trip_count(u->scev, n);
-  uint64_t taken, work = size > 2 ? size - 2 : 1, iterations = c.most == UINT64_MAX ? UINT64_MAX : c.most + 1;
+  uint64_t taken, work = size > 2 ? size - 2 : 1,
+                  iterations = c.most == UINT64_MAX ? UINT64_MAX : c.most + 1;
   bool number = c.known && trip_count_is_number(&c, &taken);
   uint64_t limit = wanted ? MOST_BY_PRAGMA : indexes_frame(u, n) ? MOST_FULL_FRAME : MOST_FULL;
-  bool fits = iterations <= limit && iterations * work <= limit && (number || !convergent) && (number || iterations <= 8);
-  if (fits && (!count.given || (uint64_t)count.value >= iterations)) return (struct plan){UNROLL_FULL, (uint32_t)iterations, number};
-  /* The vectorizer says so of its loops: it has chosen how much is done at once. Not of the old loop, which is what
-   * runs where there are few iterations, or a check has failed. */
-  if (u->only_full || loops_hint(u->f, u->loop, "llvm.loop.unroll.runtime.disable").given) return not;
+  bool fits = iterations <= limit && iterations * work <= limit && (number || !convergent) &&
+              (number || iterations <= 8);
+  if (fits && (!count.given || (uint64_t)count.value >= iterations))
+    return (struct plan){UNROLL_FULL, (uint32_t)iterations, number};
+  /* The vectorizer says so of its loops: it has chosen how much is done at once. Not of the old
+   * loop, which is what runs where there are few iterations, or a check has failed. */
+  if (u->only_full || loops_hint(u->f, u->loop, "llvm.loop.unroll.runtime.disable").given)
+    return not ;
   bool bottom = c.known && u->loop->exiting.index == u->loop->latch.index;
   bool innermost = u->loop->end == n + 1;
-  if (full || !bottom || !innermost || iterations == 1) return not;
+  if (full || !bottom || !innermost || iterations == 1) return not ;
   uint32_t factor = RUNTIME_FACTOR, most = wanted ? MOST_BY_PRAGMA / 32 : MOST_PARTIAL;
   if (count.given) factor = count.value > 128 ? 128 : (uint32_t)count.value;
-  else while (factor > 1 && factor * work > most) factor /= 2;
+  else
+    while (factor > 1 && factor * work > most) factor /= 2;
   if (!count.given)
-    while (number && factor > 1 && iterations % factor) factor /= 2; /* no rest where the count is known */
-  if (factor <= 1) return not;
+    while (number && factor > 1 && iterations % factor)
+      factor /= 2; /* no rest where the count is known */
+  if (factor <= 1) return not ;
   if (c.guarded && c.multiple % factor == 0) return (struct plan){UNROLL_EXACT, factor, true};
   bool cheap = wanted || !(c.divisor & (c.divisor - 1));
-  if (convergent || !cheap || iterations <= factor) return not;
+  if (convergent || !cheap || iterations <= factor) return not ;
   return (struct plan){UNROLL_RUNTIME, factor, true};
 }
 
-/* --- copying ------------------------------------------------------------------------------------ */
+/* --- copying ------------------------------------------------------------------------------------
+ */
 
 /* The branch at the end of a copy's exiting block is known: it stays in the loop, or leaves. */
-static void settle_exit(struct nvm_function *f, struct nvm_block exiting, bool leaves, struct nvm_block inside) {
+static void settle_exit(struct nvm_function *f, struct nvm_block exiting, bool leaves,
+                        struct nvm_block inside) {
   uint32_t away = block_successor(f, exiting, 0).index == inside.index;
   cfg_make_jump(f, exiting, leaves ? block_successor(f, exiting, away) : inside);
 }
@@ -116,17 +131,17 @@ static void advance_phis(struct unroller *u, struct nvm_value *next) {
   struct nvm_function *f = u->f;
   uint32_t k = 0;
   FOR_EACH_PHI(f, u->loop->header, i)
-    next[k++] = loop_copy_of(&u->copy, loop_incoming(f, i, u->loop->latch));
+  next[k++] = loop_copy_of(&u->copy, loop_incoming(f, i, u->loop->latch));
   loop_copy_forget(&u->copy, f, u->blocks, u->loop->block_count);
   k = 0;
   FOR_EACH_PHI(f, u->loop->header, i)
-    u->copy.values[i.index] = next[k++];
+  u->copy.values[i.index] = next[k++];
 }
 
 static uint32_t count_phis(const struct nvm_function *f, struct nvm_block b) {
   uint32_t count = 0;
   FOR_EACH_PHI(f, b, i)
-    count++;
+  count++;
   return count;
 }
 
@@ -134,22 +149,29 @@ struct copy_place {
   struct nvm_block header, latch, exiting, inside; /* inside: where `exiting` goes when it stays */
 };
 
-/* Makes the copies and joins one to the next. `places` has room for all of them, the original first. */
-static bool make_copies(struct unroller *u, uint32_t n, uint32_t factor, struct copy_place *places) {
+/* Makes the copies and joins one to the next. `places` has room for all of them, the original
+ * first. */
+static bool make_copies(struct unroller *u, uint32_t n, uint32_t factor,
+                        struct copy_place *places) {
   struct nvm_function *f = u->f;
   const struct loop *l = u->loop;
-  struct nvm_value *next = arena_alloc(u->env->arena, (count_phis(f, l->header) + 1) * sizeof *next);
+  struct nvm_value *next =
+      arena_alloc(u->env->arena, (count_phis(f, l->header) + 1) * sizeof *next);
   struct nvm_block behind = function_block(f, u->blocks[l->block_count - 1])->next, inside = {0};
   if (!next || !loop_copy_grow(&u->copy, f, u->env->arena)) return false;
   for (uint32_t s = 0; l->exiting.index && s < block_successor_count(f, l->exiting); s++)
-    if (loops_contains(&u->nest.loops, n, block_successor(f, l->exiting, s))) inside = block_successor(f, l->exiting, s);
+    if (loops_contains(&u->nest.loops, n, block_successor(f, l->exiting, s)))
+      inside = block_successor(f, l->exiting, s);
   places[0] = (struct copy_place){l->header, l->latch, l->exiting, inside};
   u->copy.header = l->header;
   for (uint32_t k = 1; k < factor; k++) {
     advance_phis(u, next);
-    if (!loop_copy_blocks(&u->copy, f, u->blocks, l->block_count, behind) || !loop_copy_exits(&u->copy, f, u->blocks, l->block_count)) return false;
+    if (!loop_copy_blocks(&u->copy, f, u->blocks, l->block_count, behind) ||
+        !loop_copy_exits(&u->copy, f, u->blocks, l->block_count))
+      return false;
     const struct nvm_block *now = u->copy.blocks;
-    places[k] = (struct copy_place){now[l->header.index], now[l->latch.index], now[l->exiting.index], now[inside.index]};
+    places[k] = (struct copy_place){now[l->header.index], now[l->latch.index],
+                                    now[l->exiting.index], now[inside.index]};
   }
   for (uint32_t k = 0; k < factor; k++) { /* from now on a latch goes on to the next copy */
     struct copy_place *p = &places[k];
@@ -165,7 +187,8 @@ static void close_header(struct unroller *u, struct nvm_block last) {
   struct nvm_function *f = u->f;
   FOR_EACH_PHI(f, u->loop->header, i) {
     for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k += 2) {
-      if (value_index(inst_operand(f, function_inst(f, i), k + 1)) != u->loop->latch.index) continue;
+      if (value_index(inst_operand(f, function_inst(f, i), k + 1)) != u->loop->latch.index)
+        continue;
       struct nvm_value v = loop_copy_of(&u->copy, inst_operand(f, function_inst(f, i), k));
       inst_set_operand(f, i, k, v);
       inst_set_operand(f, i, k + 1, value_of_block(last));
@@ -205,7 +228,8 @@ static bool unroll(struct unroller *u, uint32_t n, struct plan p) {
     for (uint32_t s = 0; s < block_successor_count(u->f, last); s++)
       if (block_successor(u->f, last, s).index == u->loop->header.index) cut = true;
     if (cut && !cut_latch(u, last)) return false;
-  } else if (!loop_set_hint(u->f, last, u->loop->hints, "llvm.loop.unroll.", "llvm.loop.unroll.disable")) {
+  } else if (!loop_set_hint(u->f, last, u->loop->hints, "llvm.loop.unroll.",
+                            "llvm.loop.unroll.disable")) {
     return false;
   }
   u->last_latch = last;
@@ -214,21 +238,24 @@ static bool unroll(struct unroller *u, uint32_t n, struct plan p) {
   return true;
 }
 
-/* --- with a rest ---------------------------------------------------------------------------------- */
+/* --- with a rest
+ * ---------------------------------------------------------------------------------- */
 
 struct glue {
   struct nvm_value taken, rest, few, bound;
   struct nvm_block exit, middle, before_rest, rest_header, rest_latch;
 };
 
-/* What the preheader computes: how many iterations are left over, and the tested value in the last one before these. */
+/* What the preheader computes: how many iterations are left over, and the tested value in the last
+ * one before these. */
 static bool count_rest(struct unroller *u, uint32_t n, uint32_t factor, struct glue *g) {
   struct nvm_function *f = u->f;
   struct nvm_module *m = f->module;
   struct trip_count c = scev_trip_count(u->scev, n);
   struct nvm_inst_id at = block_terminator(f, u->loop->preheader);
   g->taken = scev_expand_trip_count(u->scev, f, n, at);
-  struct nvm_value first = value_is_none(g->taken) ? VALUE_NULL : scev_expand(u->scev, f, c.first, at);
+  struct nvm_value first =
+      value_is_none(g->taken) ? VALUE_NULL : scev_expand(u->scev, f, c.first, at);
   if (value_is_none(first)) return false;
   struct nvm_type t = value_type(f, g->taken);
   struct nvm_value one = const_int(m, t, 1), by = const_int(m, t, factor);
@@ -242,22 +269,25 @@ static bool count_rest(struct unroller *u, uint32_t n, uint32_t factor, struct g
   }
   g->few = inst_emit(f, at, OP_ICMP, TYPE_I1, g->taken, const_int(m, t, factor - 1), ICMP_ULT);
   struct nvm_value steps = inst_emit(f, at, OP_SUB, t, g->taken, g->rest, 0);
-  uint64_t step = (uint64_t)c.step & (c.taken.width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << c.taken.width) - 1);
+  uint64_t step =
+      (uint64_t)c.step & (c.taken.width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << c.taken.width) - 1);
   steps = inst_emit(f, at, OP_MUL, t, steps, const_int(m, t, step), 0);
   bool pointer = type_is_ptr(&m->types, value_type(f, first));
-  g->bound = inst_emit(f, at, pointer ? OP_GEP : OP_ADD, value_type(f, first), first, steps, pointer ? TYPE_I8.index : 0);
+  g->bound = inst_emit(f, at, pointer ? OP_GEP : OP_ADD, value_type(f, first), first, steps,
+                       pointer ? TYPE_I8.index : 0);
   return !module_out_of_memory(m);
 }
 
-static struct nvm_value single_phi(struct unroller *u, struct nvm_block b, struct nvm_value v, struct nvm_block from) {
+static struct nvm_value single_phi(struct unroller *u, struct nvm_block b, struct nvm_value v,
+                                   struct nvm_block from) {
   struct nvm_value operands[2] = {v, value_of_block(from)};
   struct nvm_inst_id phi = function_add_inst(u->f, OP_PHI, 0, value_type(u->f, v), operands, 2, 0);
   inst_prepend(u->f, phi, b);
   return value_of_inst(phi);
 }
 
-static void replace_entry(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block old, struct nvm_value v,
-                          struct nvm_block from) {
+static void replace_entry(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block old,
+                          struct nvm_value v, struct nvm_block from) {
   for (uint32_t k = 0; k < function_inst(f, phi)->operand_count; k += 2)
     if (value_index(inst_operand(f, function_inst(f, phi), k + 1)) == old.index) {
       inst_set_operand(f, phi, k, v);
@@ -277,17 +307,22 @@ static bool lead_values(struct unroller *u, const struct glue *g) {
   FOR_EACH_PHI(f, u->loop->header, i) {
     struct nvm_value round = single_phi(u, g->middle, loop_incoming(f, i, latch), latch);
     struct nvm_value start = single_phi(u, g->before_rest, loop_incoming(f, i, pre), pre);
-    struct nvm_inst_id phi = {value_index(start)}, theirs = {value_index(loop_copy_of(&u->copy, value_of_inst(i)))};
+    struct nvm_inst_id phi = {value_index(start)},
+                       theirs = {value_index(loop_copy_of(&u->copy, value_of_inst(i)))};
     if (!phi_add(f, phi, round, g->middle)) return false;
     replace_entry(f, theirs, pre, start, g->before_rest);
   }
   return true;
 }
 
-static void branch(struct unroller *u, struct nvm_block b, struct nvm_value condition, struct nvm_block yes, struct nvm_block no) {
+static void branch(struct unroller *u, struct nvm_block b, struct nvm_value condition,
+                   struct nvm_block yes, struct nvm_block no) {
   struct nvm_value operands[3] = {condition, value_of_block(yes), value_of_block(no)};
   bool jump = value_is_none(condition);
-  inst_append(u->f, function_add_inst(u->f, jump ? OP_BR : OP_CONDBR, 0, TYPE_VOID, operands + jump, jump ? 1 : 3, 0), b);
+  inst_append(u->f,
+              function_add_inst(u->f, jump ? OP_BR : OP_CONDBR, 0, TYPE_VOID, operands + jump,
+                                jump ? 1 : 3, 0),
+              b);
 }
 
 /* The loop is copied to do what is left over. */
@@ -303,7 +338,8 @@ static bool split_rest(struct unroller *u, uint32_t n, struct glue *g) {
   g->before_rest = function_add_block(f, (struct nvm_str){0});
   function_move_block(f, g->middle, behind);
   function_move_block(f, g->before_rest, behind);
-  if (!g->before_rest.index || !loop_copy_blocks(&u->copy, f, u->blocks, l->block_count, behind)) return false;
+  if (!g->before_rest.index || !loop_copy_blocks(&u->copy, f, u->blocks, l->block_count, behind))
+    return false;
   g->rest_header = u->copy.blocks[l->header.index];
   g->rest_latch = u->copy.blocks[l->latch.index];
   if (!lead_values(u, g)) return false;
@@ -330,30 +366,34 @@ static bool unroll_with_rest(struct unroller *u, uint32_t n, struct plan p) {
   if (!split_rest(u, n, &g) || !unroll(u, n, p)) return false;
   struct nvm_inst_id t = block_terminator(f, u->last_latch);
   bool back = block_successor(f, u->last_latch, 0).index == u->loop->header.index;
-  inst_set_operand(f, t, 0, inst_emit(f, t, OP_ICMP, TYPE_I1, u->last_tested, g.bound, back ? ICMP_NE : ICMP_EQ));
+  inst_set_operand(
+      f, t, 0,
+      inst_emit(f, t, OP_ICMP, TYPE_I1, u->last_tested, g.bound, back ? ICMP_NE : ICMP_EQ));
   return !module_out_of_memory(f->module);
 }
 
-/* --- what ptxas may not unroll ---------------------------------------------------------------------- */
+/* --- what ptxas may not unroll
+ * ---------------------------------------------------------------------- */
 
 static bool is_hinted(const struct nvm_function *f, const struct loop *l) {
-  static const char *const names[] = {"llvm.loop.unroll.disable", "llvm.loop.unroll.enable", "llvm.loop.unroll.full",
-                                      "llvm.loop.unroll.count"};
+  static const char *const names[] = {"llvm.loop.unroll.disable", "llvm.loop.unroll.enable",
+                                      "llvm.loop.unroll.full", "llvm.loop.unroll.count"};
   bool any = false;
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) any |= loops_hint(f, l, names[k]).given;
   return any;
 }
 
-/* ptxas unrolls loops too, even if it then has to spill: not those where nearly all registers are taken already. (That
- * many values alive at once are only looked for where many more are made.) */
+/* ptxas unrolls loops too, even if it then has to spill: not those where nearly all registers are
+ * taken already. (That many values alive at once are only looked for where many more are made.) */
 static bool keep_rolled(struct unroller *u) {
   const struct nvm_function *f = u->f;
-  uint32_t most = tgt_limit(u->env->target->cpu, TGT_LIMIT_REGISTERS_PER_THREAD) - FEW_REGISTERS, all = 0, enough = 8 * most;
+  uint32_t most = tgt_limit(u->env->target->cpu, TGT_LIMIT_REGISTERS_PER_THREAD) - FEW_REGISTERS,
+           all = 0, enough = 8 * most;
   struct pressure p;
   const struct loops *l = &u->nest.loops;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      if (l->count && all <= enough) all += pressure_registers(f, function_inst(f, i)->type);
+  FOR_EACH_INST(f, b, i)
+  if (l->count && all <= enough) all += pressure_registers(f, function_inst(f, i)->type);
   if (all <= enough) return true;
   if (u->changed && !loop_nest_compute(&u->nest, u->f, u->env->arena)) return false;
   if (!pressure_compute(&p, f, &u->nest.d, u->env->arena)) return false;
@@ -366,18 +406,23 @@ static bool keep_rolled(struct unroller *u) {
       if (here > highest) highest = here;
     }
     if (highest <= most) continue;
-    if (!loop_set_hint(u->f, loop->latch, loop->hints, "llvm.loop.unroll.", "llvm.loop.unroll.disable")) return false;
+    if (!loop_set_hint(u->f, loop->latch, loop->hints, "llvm.loop.unroll.",
+                       "llvm.loop.unroll.disable"))
+      return false;
     u->changed = true;
   }
   return true;
 }
 
-/* --- the pass ------------------------------------------------------------------------------------- */
+/* --- the pass
+ * ------------------------------------------------------------------------------------- */
 
 /* One walk over the nest, inner loops first; *again: a loop waits for the next. */
 static bool one_round(struct unroller *u, bool *again) {
   struct nvm_function *f = u->f;
-  if (!(u->changed ? loop_nest_compute(&u->nest, f, u->env->arena) : loop_nest_of(&u->nest, f, u->env))) return false;
+  if (!(u->changed ? loop_nest_compute(&u->nest, f, u->env->arena)
+                   : loop_nest_of(&u->nest, f, u->env)))
+    return false;
   const struct loops *l = &u->nest.loops;
   u->inner_changed = arena_alloc(u->env->arena, (l->count + 1) * sizeof *u->inner_changed);
   u->scev = l->count ? scev_init(f, l, &u->nest.d, u->env->arena) : NULL;
@@ -390,7 +435,9 @@ static bool one_round(struct unroller *u, bool *again) {
       *again = true;
       continue;
     }
-    if (u->loop->block_count > MOST_BLOCKS || block_is_none(u->loop->preheader) || block_is_none(u->loop->latch)) continue;
+    if (u->loop->block_count > MOST_BLOCKS || block_is_none(u->loop->preheader) ||
+        block_is_none(u->loop->latch))
+      continue;
     struct plan p = plan_loop(u, n);
     if (p.kind == UNROLL_NOT || !loop_is_closed(&u->nest, f, n)) continue;
     u->inner_changed[u->loop->parent] = true;
@@ -399,7 +446,8 @@ static bool one_round(struct unroller *u, bool *again) {
   return true;
 }
 
-static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool only_full, bool *changed) {
+static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool only_full,
+                           bool *changed) {
   struct unroller u = {.f = f, .env = env, .only_full = only_full};
   if (!loop_copy_init(&u.copy, f, env->arena)) return NVM_OUT_OF_MEMORY;
   bool again = true;

@@ -1,14 +1,13 @@
 /* loop-unswitch: a test that comes out the same in every iteration is made once.
  *
- * Purpose:   flags of kernels and bounds that do not change are tested in each iteration, and what hangs on them keeps
- *            other passes from seeing a simple loop.
- * Algorithm: the loop is copied; the preheader tests (a frozen copy of the condition, for the loop might not have got as
- *            far as to branch on poison) and goes to the one or the other; in each the branch is a jump.
- * Requires:  loop-simplify, lcssa; licm before it, so that the condition stands outside.
- * Preserves: convergent operations, which no loop that is copied may have: copies part threads that were together.
- * Cost:      linear; a loop of at most MOST_SIZE instructions without loops within, once a run.
- * Omits:     switches; loops with loops within.
- * Tests:     check/opt/loop-unswitch. */
+ * Purpose:   flags of kernels and bounds that do not change are tested in each iteration, and what
+ * hangs on them keeps other passes from seeing a simple loop. Algorithm: the loop is copied; the
+ * preheader tests (a frozen copy of the condition, for the loop might not have got as far as to
+ * branch on poison) and goes to the one or the other; in each the branch is a jump. Requires:
+ * loop-simplify, lcssa; licm before it, so that the condition stands outside. Preserves: convergent
+ * operations, which no loop that is copied may have: copies part threads that were together. Cost:
+ * linear; a loop of at most MOST_SIZE instructions without loops within, once a run. Omits:
+ * switches; loops with loops within. Tests:     check/opt/loop-unswitch. */
 #include "opt/cfg/cfg.h"
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
@@ -29,7 +28,8 @@ static struct nvm_block find_branch(const struct unswitcher *u, uint32_t n) {
     const struct nvm_inst *t = function_inst(u->f, block_terminator(u->f, u->blocks[k]));
     if (t->op != OP_CONDBR || value_kind(inst_operand(u->f, t, 0)) == VALUE_CONST) continue;
     bool parts = !value_equal(inst_operand(u->f, t, 1), inst_operand(u->f, t, 2));
-    if (parts && loops_is_invariant(&u->nest.loops, u->f, n, inst_operand(u->f, t, 0))) return u->blocks[k];
+    if (parts && loops_is_invariant(&u->nest.loops, u->f, n, inst_operand(u->f, t, 0)))
+      return u->blocks[k];
   }
   return (struct nvm_block){0};
 }
@@ -39,7 +39,8 @@ static bool unswitch(struct unswitcher *u, struct nvm_block b, struct arena *are
   struct nvm_function *f = u->f;
   const struct loop *l = u->loop;
   struct nvm_block behind = function_block(f, u->blocks[l->block_count - 1])->next;
-  if (!loop_copy_grow(&u->copy, f, arena) || !loop_copy_blocks(&u->copy, f, u->blocks, l->block_count, behind) ||
+  if (!loop_copy_grow(&u->copy, f, arena) ||
+      !loop_copy_blocks(&u->copy, f, u->blocks, l->block_count, behind) ||
       !loop_copy_exits(&u->copy, f, u->blocks, l->block_count))
     return false;
   struct nvm_block other = u->copy.blocks[b.index], latch = u->copy.blocks[l->latch.index];
@@ -69,7 +70,8 @@ enum nvm_status unswitch_run(struct nvm_function *f, struct pass_env *env, bool 
     u.loop = &u.nest.loops.data[n];
     u.blocks = u.nest.loops.blocks + u.loop->first_block;
     struct nvm_block b = u.loop->end == n + 1 ? find_branch(&u, n) : (struct nvm_block){0};
-    if (block_is_none(b) || !loop_is_copyable(f, &u.nest.loops, n, MOST_SIZE, &convergent, &size)) continue;
+    if (block_is_none(b) || !loop_is_copyable(f, &u.nest.loops, n, MOST_SIZE, &convergent, &size))
+      continue;
     if (convergent || !loop_is_closed(&u.nest, f, n)) continue;
     if (!unswitch(&u, b, env->arena)) return NVM_OUT_OF_MEMORY;
     ++*env->statistic;

@@ -1,10 +1,10 @@
 /* copied-constants: variables that are copies of constants, and only read, are the constants.
  *
- * Purpose:   a table written as a local array of constants is copied from a constant into the thread's frame, byte
- *            by byte and for every call; its reads can go to the constant itself.
- * Algorithm: an alloca that one memcpy fills, as a whole and from a constant variable, and that is then only
- *            loaded from, also through getelementptrs, casts, phis and selects, is replaced by the source.
- *            (What is read before the copy is undefined.) The constant is aligned like the variable.
+ * Purpose:   a table written as a local array of constants is copied from a constant into the
+ * thread's frame, byte by byte and for every call; its reads can go to the constant itself.
+ * Algorithm: an alloca that one memcpy fills, as a whole and from a constant variable, and that is
+ * then only loaded from, also through getelementptrs, casts, phis and selects, is replaced by the
+ * source. (What is read before the copy is undefined.) The constant is aligned like the variable.
  * Requires:  nothing; best after inlining and before sroa.
  * Preserves: the control flow.
  * Cost:      linear in the uses of such variables.
@@ -32,29 +32,35 @@ static bool allows_call(struct finder *g, struct nvm_inst_id user, uint32_t k, b
   const struct nvm_inst *i = function_inst(g->f, user);
   nvm_u128 is_volatile = 1;
   switch (call_intrinsic(g->f, i)) {
-  case INTRINSIC_lifetime_start: case INTRINSIC_lifetime_end:
-    return is_variable && VEC_PUSH(g->arena, &g->markers, user);
-  case INTRINSIC_memcpy: case INTRINSIC_memmove:
-    if (!const_is_int(g->f->module, inst_operand(g->f, i, call_arg_count(g->f, i) - 1), &is_volatile)) return false;
-    if (is_volatile || k > 1) return false;
-    if (k == 1) return true;
-    if (!is_variable || !inst_is_none(g->copy)) return false;
-    g->copy = user;
-    return true;
-  default: return false;
+    case INTRINSIC_lifetime_start:
+    case INTRINSIC_lifetime_end: return is_variable && VEC_PUSH(g->arena, &g->markers, user);
+    case INTRINSIC_memcpy:
+    case INTRINSIC_memmove:
+      if (!const_is_int(g->f->module, inst_operand(g->f, i, call_arg_count(g->f, i) - 1),
+                        &is_volatile))
+        return false;
+      if (is_volatile || k > 1) return false;
+      if (k == 1) return true;
+      if (!is_variable || !inst_is_none(g->copy)) return false;
+      g->copy = user;
+      return true;
+    default: return false;
   }
 }
 
 static bool allows_use(struct finder *g, struct nvm_inst_id user, uint32_t k, bool is_variable) {
   const struct nvm_inst *i = function_inst(g->f, user);
   switch ((enum op)i->op) {
-  case OP_LOAD: return !memory_access_unpack(i->aux).is_volatile;
-  case OP_CALL: return allows_call(g, user, k, is_variable);
-  case OP_GEP: case OP_BITCAST: case OP_PHI: case OP_SELECT:
-    if (g->seen[user.index]) return true;
-    g->seen[user.index] = true;
-    return VEC_PUSH(g->arena, &g->work, user);
-  default: return false;
+    case OP_LOAD: return !memory_access_unpack(i->aux).is_volatile;
+    case OP_CALL: return allows_call(g, user, k, is_variable);
+    case OP_GEP:
+    case OP_BITCAST:
+    case OP_PHI:
+    case OP_SELECT:
+      if (g->seen[user.index]) return true;
+      g->seen[user.index] = true;
+      return VEC_PUSH(g->arena, &g->work, user);
+    default: return false;
   }
 }
 
@@ -86,8 +92,8 @@ static struct nvm_value source_of(struct finder *g, struct nvm_inst_id variable)
   if (value_kind(base) != VALUE_GLOBAL || value_kind(source) == VALUE_INST) return VALUE_NULL;
   struct nvm_global *c = module_global(m, base);
   if (v->operand_count && !const_is_int(m, inst_operand(g->f, v, 0), &count)) return VALUE_NULL;
-  if (!const_is_int(m, inst_operand(g->f, copy, 2), &bytes) || c->is_alias || !c->is_constant || count != 1 ||
-      bytes != layout_alloc_size(&m->layout, &m->types, type) ||
+  if (!const_is_int(m, inst_operand(g->f, copy, 2), &bytes) || c->is_alias || !c->is_constant ||
+      count != 1 || bytes != layout_alloc_size(&m->layout, &m->types, type) ||
       alias_decompose(g->f, source).offset != 0 || alias_decompose(g->f, source).term_count)
     return VALUE_NULL;
   uint32_t have = align_log2(m, c->align_log2, c->value_type);
@@ -100,14 +106,14 @@ static struct nvm_value source_of(struct finder *g, struct nvm_inst_id variable)
 
 static bool copies_constants(const struct nvm_function *f) {
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *call = function_inst(f, i);
-      if (call->op != OP_CALL) continue;
-      uint32_t id = call_intrinsic(f, call);
-      if (id != INTRINSIC_memcpy && id != INTRINSIC_memmove) continue;
-      enum value_kind source = value_kind(inst_operand(f, call, 1));
-      if (source == VALUE_CONST || source == VALUE_GLOBAL) return true;
-    }
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *call = function_inst(f, i);
+    if (call->op != OP_CALL) continue;
+    uint32_t id = call_intrinsic(f, call);
+    if (id != INTRINSIC_memcpy && id != INTRINSIC_memmove) continue;
+    enum value_kind source = value_kind(inst_operand(f, call, 1));
+    if (source == VALUE_CONST || source == VALUE_GLOBAL) return true;
+  }
   return false;
 }
 
@@ -118,7 +124,8 @@ enum nvm_status copied_constants_run(struct nvm_function *f, struct pass_env *en
   FOR_EACH_INST(f, f->entry, i) any = any || function_inst(f, i)->op == OP_ALLOCA;
   if (!any || !copies_constants(f)) return NVM_OK;
   g.seen = arena_alloc(env->arena, f->insts.count);
-  if (!g.seen || !uses_build(&g.uses, f, env->arena) || !rewrite_init(&r, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  if (!g.seen || !uses_build(&g.uses, f, env->arena) || !rewrite_init(&r, f, env->arena))
+    return NVM_OUT_OF_MEMORY;
   FOR_EACH_INST(f, f->entry, i) {
     if (function_inst(f, i)->op != OP_ALLOCA || !is_only_copied(&g, i)) continue;
     struct nvm_value source = source_of(&g, i);

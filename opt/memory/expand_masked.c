@@ -1,14 +1,13 @@
 /* expand-masked: masked vector accesses become accesses of single lanes under conditions.
  *
- * Purpose:   loop vectorizers of other compilers write llvm.masked.load, .store, .gather and .scatter, and
- *            llvm.get.active.lane.mask for their masks; PTX has no masked access of several lanes.
- * Algorithm: lane by lane: a constant mask decides at once; any other branches around the lane's access, and a phi holds
- *            the vector so far. Lane k of the mask of (base, n) is k < n - base, saturated, for base + k does not wrap.
- * Requires:  nothing; runs before all passes, in modules that name such an intrinsic.
- * Preserves: nothing.
- * Cost:      linear in lanes.
- * Omits:     lanes that are not whole bytes, expandload and compressstore: codegen refuses them by name.
- * Tests:     check/opt/expand-masked.nvir, exec/masked.nvir. */
+ * Purpose:   loop vectorizers of other compilers write llvm.masked.load, .store, .gather and
+ * .scatter, and llvm.get.active.lane.mask for their masks; PTX has no masked access of several
+ * lanes. Algorithm: lane by lane: a constant mask decides at once; any other branches around the
+ * lane's access, and a phi holds the vector so far. Lane k of the mask of (base, n) is k < n -
+ * base, saturated, for base + k does not wrap. Requires:  nothing; runs before all passes, in
+ * modules that name such an intrinsic. Preserves: nothing. Cost:      linear in lanes. Omits: lanes
+ * that are not whole bytes, expandload and compressstore: codegen refuses them by name. Tests:
+ * check/opt/expand-masked.nvir, exec/masked.nvir. */
 #include "opt/memory/expand_masked.h"
 
 #include "ir/intrinsic.h"
@@ -17,20 +16,22 @@
 
 struct access {
   struct nvm_function *f;
-  struct nvm_inst_id call; /* what is expanded; the lanes' code comes before it */
+  struct nvm_inst_id call;               /* what is expanded; the lanes' code comes before it */
   struct nvm_value mask, pointer, value; /* value: what is stored, or the vector loaded so far */
   struct nvm_type lane;
-  uint64_t count, bytes;   /* of lanes, of a lane */
-  uint32_t align_log2;     /* of memory_access */
+  uint64_t count, bytes; /* of lanes, of a lane */
+  uint32_t align_log2;   /* of memory_access */
   bool stores;
 };
 
 static bool is_expanded(uint32_t intrinsic) {
-  return intrinsic == INTRINSIC_masked_load || intrinsic == INTRINSIC_masked_store || intrinsic == INTRINSIC_masked_gather ||
-         intrinsic == INTRINSIC_masked_scatter || intrinsic == INTRINSIC_get_active_lane_mask;
+  return intrinsic == INTRINSIC_masked_load || intrinsic == INTRINSIC_masked_store ||
+         intrinsic == INTRINSIC_masked_gather || intrinsic == INTRINSIC_masked_scatter ||
+         intrinsic == INTRINSIC_get_active_lane_mask;
 }
 
-static struct nvm_value located(const struct access *a, struct nvm_inst_id i, struct nvm_block end) {
+static struct nvm_value located(const struct access *a, struct nvm_inst_id i,
+                                struct nvm_block end) {
   if (inst_is_none(i)) return VALUE_NULL;
   a->f->locations.data[i.index] = a->f->locations.data[a->call.index];
   a->f->positions.data[i.index] = a->f->positions.data[a->call.index];
@@ -40,15 +41,18 @@ static struct nvm_value located(const struct access *a, struct nvm_inst_id i, st
 }
 
 /* A new instruction at the end of block `end`; {0}: before the call. */
-static struct nvm_value emit(const struct access *a, struct nvm_block end, enum op op, struct nvm_type type,
-                             const struct nvm_value *operands, uint32_t count, uint32_t aux) {
+static struct nvm_value emit(const struct access *a, struct nvm_block end, enum op op,
+                             struct nvm_type type, const struct nvm_value *operands, uint32_t count,
+                             uint32_t aux) {
   return located(a, function_add_inst(a->f, op, 0, type, operands, count, aux), end);
 }
 
-static struct nvm_value index_of(const struct access *a, uint64_t k) { return const_int(a->f->module, TYPE_I64, k); }
+static struct nvm_value index_of(const struct access *a, uint64_t k) {
+  return const_int(a->f->module, TYPE_I64, k);
+}
 
-static struct nvm_value lane_of(const struct access *a, struct nvm_block end, struct nvm_value vector, struct nvm_type type,
-                                uint64_t k) {
+static struct nvm_value lane_of(const struct access *a, struct nvm_block end,
+                                struct nvm_value vector, struct nvm_type type, uint64_t k) {
   if (value_kind(vector) == VALUE_CONST) {
     struct nvm_value element = const_element(a->f->module, vector, k);
     if (!value_is_none(element)) return element;
@@ -61,7 +65,8 @@ static struct nvm_value lane_address(const struct access *a, struct nvm_block en
   const struct type_table *t = &a->f->module->types;
   if (type_is_vector(t, type)) return lane_of(a, end, a->pointer, type_scalar(t, type), k);
   if (k == 0) return a->pointer;
-  return emit(a, end, OP_GEP, type, (struct nvm_value[]){a->pointer, index_of(a, k * a->bytes)}, 2, TYPE_I8.index);
+  return emit(a, end, OP_GEP, type, (struct nvm_value[]){a->pointer, index_of(a, k * a->bytes)}, 2,
+              TYPE_I8.index);
 }
 
 /* The access of lane k; returns the vector with it. */
@@ -76,7 +81,8 @@ static struct nvm_value access_lane(const struct access *a, struct nvm_block end
     return a->value;
   }
   struct nvm_value v = emit(a, end, OP_LOAD, a->lane, &at, 1, memory_access_pack(how));
-  return emit(a, end, OP_INSERTELEMENT, value_type(a->f, a->value), (struct nvm_value[]){a->value, v, index_of(a, k)}, 3, 0);
+  return emit(a, end, OP_INSERTELEMENT, value_type(a->f, a->value),
+              (struct nvm_value[]){a->value, v, index_of(a, k)}, 3, 0);
 }
 
 static bool jump(const struct access *a, struct nvm_block from, struct nvm_block to) {
@@ -87,7 +93,8 @@ static bool jump(const struct access *a, struct nvm_block from, struct nvm_block
 /* `if (condition) access`, and a phi of the vector. */
 static bool guard_lane(struct access *a, struct nvm_value condition, uint64_t k) {
   struct nvm_block before = function_inst(a->f, a->call)->block;
-  struct nvm_block taken = function_add_block(a->f, (struct nvm_str){0}), rest = function_add_block(a->f, (struct nvm_str){0});
+  struct nvm_block taken = function_add_block(a->f, (struct nvm_str){0}),
+                   rest = function_add_block(a->f, (struct nvm_str){0});
   if (block_is_none(taken) || block_is_none(rest)) return false;
   function_move_block(a->f, taken, function_block(a->f, before)->next);
   function_move_block(a->f, rest, function_block(a->f, taken)->next);
@@ -122,13 +129,17 @@ static struct nvm_value active_lanes(const struct access *a, struct nvm_type typ
   struct nvm_type index = value_type(a->f, base);
   struct nvm_block here = {0};
   uint32_t width = type_info(&m->types, index)->width;
-  struct nvm_value any = emit(a, here, OP_ICMP, TYPE_I1, (struct nvm_value[]){base, n}, 2, ICMP_ULT);
+  struct nvm_value any =
+      emit(a, here, OP_ICMP, TYPE_I1, (struct nvm_value[]){base, n}, 2, ICMP_ULT);
   struct nvm_value left = emit(a, here, OP_SUB, index, (struct nvm_value[]){n, base}, 2, 0);
-  left = emit(a, here, OP_SELECT, index, (struct nvm_value[]){any, left, const_zero(m, index)}, 3, 0);
+  left =
+      emit(a, here, OP_SELECT, index, (struct nvm_value[]){any, left, const_zero(m, index)}, 3, 0);
   struct nvm_value mask = const_zero(m, type);
   for (uint64_t k = 0; k < a->count && (width >= 64 || k >> width == 0); k++) {
-    struct nvm_value bit = emit(a, here, OP_ICMP, TYPE_I1, (struct nvm_value[]){left, const_int(m, index, k)}, 2, ICMP_UGT);
-    mask = emit(a, here, OP_INSERTELEMENT, type, (struct nvm_value[]){mask, bit, index_of(a, k)}, 3, 0);
+    struct nvm_value bit = emit(a, here, OP_ICMP, TYPE_I1,
+                                (struct nvm_value[]){left, const_int(m, index, k)}, 2, ICMP_UGT);
+    mask = emit(a, here, OP_INSERTELEMENT, type, (struct nvm_value[]){mask, bit, index_of(a, k)}, 3,
+                0);
   }
   return mask;
 }
@@ -156,8 +167,10 @@ static bool describe(struct access *a, uint32_t intrinsic) {
   a->lane = type_scalar(&m->types, type);
   a->bytes = layout_store_size(&m->layout, &m->types, a->lane);
   a->count = type_is_vector(&m->types, type) ? type_info(&m->types, type)->count : 0;
-  if (a->count == 0 || !type_equal(value_type(a->f, a->mask), type_vector(&m->types, TYPE_I1, a->count)) ||
-      !type_equal(function_inst(a->f, a->call)->type, a->stores ? TYPE_VOID : type) || !are_pointers(a))
+  if (a->count == 0 ||
+      !type_equal(value_type(a->f, a->mask), type_vector(&m->types, TYPE_I1, a->count)) ||
+      !type_equal(function_inst(a->f, a->call)->type, a->stores ? TYPE_VOID : type) ||
+      !are_pointers(a))
     return false;
   bool whole = layout_alloc_size(&m->layout, &m->types, a->lane) == a->bytes &&
                layout_scalar_bits(&m->layout, &m->types, a->lane) == a->bytes * 8;
@@ -171,7 +184,9 @@ static bool expand_call(struct nvm_function *f, struct nvm_inst_id call, struct 
   uint32_t intrinsic = call_intrinsic(f, function_inst(f, call));
   struct nvm_type type = function_inst(f, call)->type;
   if (intrinsic == INTRINSIC_get_active_lane_mask) {
-    if (!type_is_vector(&f->module->types, type) || !type_equal(type_scalar(&f->module->types, type), TYPE_I1)) return true;
+    if (!type_is_vector(&f->module->types, type) ||
+        !type_equal(type_scalar(&f->module->types, type), TYPE_I1))
+      return true;
     a.count = type_info(&f->module->types, type)->count;
     a.value = active_lanes(&a, type);
   } else if (!describe(&a, intrinsic)) {
@@ -201,10 +216,12 @@ static bool expand_function(struct nvm_function *f, struct arena *arena) {
 bool expand_masked(struct nvm_module *m) {
   struct arena arena;
   bool any = false, ok = true;
-  for (uint32_t n = 1; n < m->functions.count && !any; n++) any = is_expanded(m->functions.data[n]->intrinsic);
+  for (uint32_t n = 1; n < m->functions.count && !any; n++)
+    any = is_expanded(m->functions.data[n]->intrinsic);
   arena_init(&arena, m->arena.allocator);
   for (uint32_t n = 1; n < m->functions.count && any && ok; n++)
-    if (!function_is_declaration(m->functions.data[n])) ok = expand_function(m->functions.data[n], &arena);
+    if (!function_is_declaration(m->functions.data[n]))
+      ok = expand_function(m->functions.data[n], &arena);
   arena_free(&arena);
   return ok;
 }

@@ -2,25 +2,23 @@
  *
  * Purpose:   wide accesses need proof of alignment; front ends write that of the element type.
  * Algorithm: optimistic data flow: log2 of the alignment of every pointer, from variables, allocas,
- *            `align` of parameters and results, and llvm.assume; a getelementptr has at least that of its
- *            base and of its offset (scales times known trailing zeros), a phi the least of its inputs.
- *            Loads, stores and atomics then get what is proven, if it is more than is written. As most objects are
- *            aligned like what is read from them, a first solution that takes no notice of offsets says whether
- *            there can be any.
- * Requires:  nothing.
- * Preserves: everything but the alignments.
- * Cost:      linear in operands times the rounds: of each of two solutions two or three, at most 16; and in
- *            accesses times the assumptions, at most MOST_ASSUMPTIONS.
- * Omits:     raising the alignment of variables; block copies; assumptions about integers.
- * Tests:     check/opt/infer-alignment.nvir. */
+ *            `align` of parameters and results, and llvm.assume; a getelementptr has at least that
+ * of its base and of its offset (scales times known trailing zeros), a phi the least of its inputs.
+ *            Loads, stores and atomics then get what is proven, if it is more than is written. As
+ * most objects are aligned like what is read from them, a first solution that takes no notice of
+ * offsets says whether there can be any. Requires:  nothing. Preserves: everything but the
+ * alignments. Cost:      linear in operands times the rounds: of each of two solutions two or
+ * three, at most 16; and in accesses times the assumptions, at most MOST_ASSUMPTIONS. Omits:
+ * raising the alignment of variables; block copies; assumptions about integers. Tests:
+ * check/opt/infer-alignment.nvir. */
 #include "ir/dominance.h"
 #include "ir/intrinsic.h"
 #include "analysis/alias.h"
 #include "opt/passes.h"
 
 enum {
-  MOST = 31,            /* log2; also "not known yet" */
-  MOST_WRITTEN = 7,     /* log2 of what accesses are given: a line of the cache */
+  MOST = 31,        /* log2; also "not known yet" */
+  MOST_WRITTEN = 7, /* log2 of what accesses are given: a line of the cache */
   MOST_ROUNDS = 16,
   MOST_ASSUMPTIONS = 64,
 };
@@ -31,13 +29,13 @@ struct assumption {
   uint8_t log2;
 };
 
-/* An instruction that makes a pointer. Of one that adds to another: what it adds to and the trailing zeros of what
- * it adds; before look_at_offsets() the object and MOST. */
+/* An instruction that makes a pointer. Of one that adds to another: what it adds to and the
+ * trailing zeros of what it adds; before look_at_offsets() the object and MOST. */
 struct pointer {
   struct nvm_inst_id inst;
   struct nvm_value base; /* VALUE_NULL: it does not add */
   uint8_t zeros;
-  bool matters;          /* to look_at_offsets() */
+  bool matters; /* to look_at_offsets() */
 };
 
 /* A load, store or atomic. */
@@ -50,8 +48,8 @@ struct aligner {
   struct nvm_function *f;
   struct arena *arena;
   struct dominance dominance;
-  uint8_t *log2; /* by instruction */
-  VEC(struct pointer) pointers; /* in layout order */
+  uint8_t *log2;                  /* by instruction */
+  VEC(struct pointer) pointers;   /* in layout order */
   VEC(struct candidate) accesses; /* in layout order */
   VEC(struct assumption) assumptions;
 };
@@ -100,7 +98,8 @@ static uint8_t of(const struct aligner *g, struct nvm_value v) {
   if (value_kind(v) == VALUE_INST) return g->log2[value_index(v)];
   if (value_kind(v) != VALUE_CONST) return object_log2(g, v);
   struct alias_address a = alias_decompose(g->f, v);
-  uint8_t base = object_log2(g, a.base), offset = a.offset ? trailing_zeros((uint64_t)a.offset) : MOST;
+  uint8_t base = object_log2(g, a.base),
+          offset = a.offset ? trailing_zeros((uint64_t)a.offset) : MOST;
   return a.term_count ? 0 : base < offset ? base : offset;
 }
 
@@ -122,19 +121,23 @@ static uint8_t transfer(const struct aligner *g, const struct pointer *p) {
   const struct nvm_inst *i = function_inst(g->f, p->inst);
   uint8_t least = MOST;
   switch ((enum op)i->op) {
-  case OP_ALLOCA:
-    return i->flags & ALLOCA_ALIGN_MASK ? (uint8_t)((i->flags & ALLOCA_ALIGN_MASK) - 1)
-                                        : type_log2(g, (struct nvm_type){i->aux});
-  case OP_PHI: case OP_SELECT:
-    for (uint32_t k = i->op == OP_SELECT; k < i->operand_count; k += i->op == OP_PHI ? 2 : 1) {
-      uint8_t n = of(g, inst_operand(g->f, i, k));
-      least = n < least ? n : least;
-    }
-    return least;
-  case OP_CALL:
-    return attribute_log2(g, attrlist_info(&g->f->module->attributes, call_site_of(g->f, i)->attributes)->result);
-  case OP_GEP: case OP_ADDRSPACECAST: case OP_BITCAST: return address_log2(g, p);
-  default: return 0;
+    case OP_ALLOCA:
+      return i->flags & ALLOCA_ALIGN_MASK ? (uint8_t)((i->flags & ALLOCA_ALIGN_MASK) - 1)
+                                          : type_log2(g, (struct nvm_type){i->aux});
+    case OP_PHI:
+    case OP_SELECT:
+      for (uint32_t k = i->op == OP_SELECT; k < i->operand_count; k += i->op == OP_PHI ? 2 : 1) {
+        uint8_t n = of(g, inst_operand(g->f, i, k));
+        least = n < least ? n : least;
+      }
+      return least;
+    case OP_CALL:
+      return attribute_log2(
+          g, attrlist_info(&g->f->module->attributes, call_site_of(g->f, i)->attributes)->result);
+    case OP_GEP:
+    case OP_ADDRSPACECAST:
+    case OP_BITCAST: return address_log2(g, p);
+    default: return 0;
   }
 }
 
@@ -155,7 +158,8 @@ static bool solve(struct aligner *g) {
   return !moved;
 }
 
-/* --- offsets ---------------------------------------------------------------------------------------- */
+/* --- offsets
+ * ---------------------------------------------------------------------------------------- */
 
 /* The pointers that accesses depend on. */
 struct dependence {
@@ -190,9 +194,11 @@ static bool depend_on_operands(struct dependence *d, struct pointer *p) {
 static bool look_at_offsets(struct aligner *g) {
   const struct nvm_function *f = g->f;
   uint32_t kept = 0;
-  struct dependence d = {.g = g, .numbers = arena_alloc(g->arena, f->insts.count * sizeof *d.numbers)};
+  struct dependence d = {.g = g,
+                         .numbers = arena_alloc(g->arena, f->insts.count * sizeof *d.numbers)};
   if (!d.numbers) return false;
-  for (uint32_t k = 0; k < g->pointers.count; k++) d.numbers[g->pointers.data[k].inst.index] = k + 1;
+  for (uint32_t k = 0; k < g->pointers.count; k++)
+    d.numbers[g->pointers.data[k].inst.index] = k + 1;
   for (uint32_t k = 0; k < g->accesses.count; k++) {
     const struct nvm_inst *i = function_inst(f, g->accesses.data[k].inst);
     if (!depend_on(&d, inst_operand(f, i, i->op == OP_STORE))) return false;
@@ -205,7 +211,8 @@ static bool look_at_offsets(struct aligner *g) {
   return true;
 }
 
-/* --- assumptions ------------------------------------------------------------------------------------ */
+/* --- assumptions
+ * ------------------------------------------------------------------------------------ */
 
 /* call void @llvm.assume(i1 true) [ "align"(ptr %p, i64 16) ] */
 static bool note_assumptions(struct aligner *g, struct nvm_inst_id id) {
@@ -229,7 +236,8 @@ static bool note_assumptions(struct aligner *g, struct nvm_inst_id id) {
 }
 
 /* What assumptions that hold at the access say of its pointer. */
-static uint8_t assumed_log2(const struct aligner *g, struct candidate access, struct nvm_value pointer) {
+static uint8_t assumed_log2(const struct aligner *g, struct candidate access,
+                            struct nvm_value pointer) {
   const struct nvm_function *f = g->f;
   uint8_t most = 0;
   for (uint32_t k = 0; k < g->assumptions.count; k++) {
@@ -238,15 +246,19 @@ static uint8_t assumed_log2(const struct aligner *g, struct candidate access, st
     struct alias_address x = alias_decompose(f, pointer), y = alias_decompose(f, a.pointer);
     if (!alias_same_shape(&x, &y)) continue;
     uint64_t distance = (uint64_t)x.offset - (uint64_t)y.offset;
-    uint8_t log2 = distance && trailing_zeros(distance) < a.log2 ? trailing_zeros(distance) : a.log2;
-    struct nvm_block from = function_inst(f, a.at)->block, to = function_inst(f, access.inst)->block;
-    bool holds = from.index == to.index ? k < access.assumed : dominance_dominates(&g->dominance, from, to);
+    uint8_t log2 =
+        distance && trailing_zeros(distance) < a.log2 ? trailing_zeros(distance) : a.log2;
+    struct nvm_block from = function_inst(f, a.at)->block,
+                     to = function_inst(f, access.inst)->block;
+    bool holds =
+        from.index == to.index ? k < access.assumed : dominance_dominates(&g->dominance, from, to);
     if (holds && log2 > most) most = log2;
   }
   return most;
 }
 
-/* --- the change ------------------------------------------------------------------------------------- */
+/* --- the change
+ * ------------------------------------------------------------------------------------- */
 
 static bool is_access(const struct nvm_inst *i) {
   return i->op == OP_LOAD || i->op == OP_STORE || i->op == OP_ATOMICRMW || i->op == OP_CMPXCHG;
@@ -291,13 +303,14 @@ enum nvm_status infer_alignment_run(struct nvm_function *f, struct pass_env *env
   g.log2 = arena_alloc(env->arena, f->insts.count);
   if (!g.log2) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      struct candidate access = {i, g.assumptions.count};
-      if (is_access(inst) && !VEC_PUSH(g.arena, &g.accesses, access)) return NVM_OUT_OF_MEMORY;
-      if (type_is_ptr(&f->module->types, inst->type) && !note_pointer(&g, i)) return NVM_OUT_OF_MEMORY;
-      if (!note_assumptions(&g, i)) return NVM_OUT_OF_MEMORY;
-    }
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    struct candidate access = {i, g.assumptions.count};
+    if (is_access(inst) && !VEC_PUSH(g.arena, &g.accesses, access)) return NVM_OUT_OF_MEMORY;
+    if (type_is_ptr(&f->module->types, inst->type) && !note_pointer(&g, i))
+      return NVM_OUT_OF_MEMORY;
+    if (!note_assumptions(&g, i)) return NVM_OUT_OF_MEMORY;
+  }
   if (g.assumptions.count > MOST_ASSUMPTIONS) g.assumptions.count = MOST_ASSUMPTIONS;
   if (g.assumptions.count && !flow_dominance(env->flow, f, &g.dominance)) return NVM_OUT_OF_MEMORY;
   if (!solve(&g) || !drop_hopeless(&g)) return NVM_OK;

@@ -54,14 +54,14 @@ struct promoter {
   struct arena *arena;
   struct dominance dom;
   struct rewrite rewrite;
-  uint32_t *variable_of;         /* by instruction: index + 1 into variables */
+  uint32_t *variable_of; /* by instruction: index + 1 into variables */
   VEC(struct variable) variables;
-  VEC(struct user) users;        /* those of a block stand together, in its order */
-  uint32_t *first_user;          /* by block, where there is one: its place in users */
-  struct nvm_inst_id *first_phi; /* by block: phis that this pass made, chained by next_phi */
+  VEC(struct user) users;           /* those of a block stand together, in its order */
+  uint32_t *first_user;             /* by block, where there is one: its place in users */
+  struct nvm_inst_id *first_phi;    /* by block: phis that this pass made, chained by next_phi */
   VEC(struct nvm_inst_id) next_phi; /* by number of the phi */
   VEC(uint32_t) phi_variable;
-  uint32_t first_new;            /* first instruction id made here */
+  uint32_t first_new; /* first instruction id made here */
 };
 
 /* --- candidates ------------------------------------------------------------------------------- */
@@ -89,13 +89,16 @@ static void give_up(struct promoter *p, const struct variable *v) {
 
 /* The variable that a load or store accesses, NULL if none. */
 static struct variable *accessed_variable(struct promoter *p, const struct nvm_inst *i) {
-  return i->op == OP_LOAD || i->op == OP_STORE ? variable_of(p, inst_operand(p->f, i, i->op == OP_STORE)) : NULL;
+  return i->op == OP_LOAD || i->op == OP_STORE
+             ? variable_of(p, inst_operand(p->f, i, i->op == OP_STORE))
+             : NULL;
 }
 
 static bool note_user(struct promoter *p, struct nvm_inst_id i, const struct variable *v) {
   struct nvm_block b = function_inst(p->f, i)->block;
   struct user u = {i, (uint32_t)(v - p->variables.data)};
-  bool first = p->users.count == 0 || function_inst(p->f, p->users.data[p->users.count - 1].inst)->block.index != b.index;
+  bool first = p->users.count == 0 ||
+               function_inst(p->f, p->users.data[p->users.count - 1].inst)->block.index != b.index;
   if (first) p->first_user[b.index] = p->users.count;
   return VEC_PUSH(p->arena, &p->users, u);
 }
@@ -109,7 +112,8 @@ static bool note_access(struct promoter *p, struct nvm_inst_id id) {
   if (v->type.index == 0) v->type = type;
   v->known_uses += type_equal(v->type, type);
   if (!note_user(p, id, v)) return false;
-  if (v->accesses.count == 0 || v->accesses.data[v->accesses.count - 1].block.index != i->block.index) {
+  if (v->accesses.count == 0 ||
+      v->accesses.data[v->accesses.count - 1].block.index != i->block.index) {
     struct block_accesses a = {i->block, !store, store};
     return VEC_PUSH(p->arena, &v->accesses, a);
   }
@@ -123,7 +127,8 @@ static bool note_marker(struct promoter *p, struct nvm_inst_id id) {
   uint32_t callee = call_intrinsic(p->f, i);
   bool marker = callee == INTRINSIC_lifetime_start || callee == INTRINSIC_lifetime_end;
   struct variable *v = NULL;
-  for (uint32_t k = 0; marker && !v && k < i->operand_count; k++) v = variable_of(p, inst_operand(p->f, i, k));
+  for (uint32_t k = 0; marker && !v && k < i->operand_count; k++)
+    v = variable_of(p, inst_operand(p->f, i, k));
   if (!v) return true;
   v->known_uses++;
   return note_user(p, id, v);
@@ -140,10 +145,11 @@ static bool find_variables(struct promoter *p, uint32_t *promoted) {
   p->variable_of = arena_alloc(p->arena, f->insts.count * sizeof(uint32_t));
   p->first_user = arena_alloc(p->arena, f->blocks.count * sizeof *p->first_user);
   if (!p->variable_of || !p->first_user) return false;
-  for (uint32_t n = 0; n < p->variables.count; n++) p->variable_of[p->variables.data[n].alloca.index] = n + 1;
+  for (uint32_t n = 0; n < p->variables.count; n++)
+    p->variable_of[p->variables.data[n].alloca.index] = n + 1;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      if (!(function_inst(f, i)->op == OP_CALL ? note_marker(p, i) : note_access(p, i))) return false;
+  FOR_EACH_INST(f, b, i)
+  if (!(function_inst(f, i)->op == OP_CALL ? note_marker(p, i) : note_access(p, i))) return false;
   for (uint32_t n = 0; n < p->variables.count; n++) {
     struct variable *v = &p->variables.data[n];
     if (v->type.index == 0) v->type = TYPE_I32; /* never accessed: any type will do */
@@ -153,7 +159,8 @@ static bool find_variables(struct promoter *p, uint32_t *promoted) {
   return true;
 }
 
-/* --- where phis are needed --------------------------------------------------------------------- */
+/* --- where phis are needed ---------------------------------------------------------------------
+ */
 
 /* Marks by block, cleared by counting up: mark[b] == stamp says yes. */
 struct marks {
@@ -171,8 +178,8 @@ struct placement {
   struct promoter *p;
   struct marks live, stored, placed;
   VEC(struct nvm_block) work, joins; /* joins: where the variable at hand needs phis */
-  uint64_t budget, operands; /* steps, operands of phis left */
-  bool spent;      /* the variable at hand needs more */
+  uint64_t budget, operands;         /* steps, operands of phis left */
+  bool spent;                        /* the variable at hand needs more */
 };
 
 /* live: blocks that the variable's value enters and where it is then read. */
@@ -189,8 +196,8 @@ static bool mark_live(struct placement *s, const access_list *list) {
     s->spent = s->budget < edges;
     if (s->spent) return true;
     s->budget -= edges;
-    for (uint32_t e = p->dom.first_predecessor[b.index];
-         e < p->dom.first_predecessor[b.index + 1]; e++) {
+    for (uint32_t e = p->dom.first_predecessor[b.index]; e < p->dom.first_predecessor[b.index + 1];
+         e++) {
       struct nvm_block from = p->dom.predecessors[e];
       if (s->stored.at[from.index] == s->stored.stamp) continue;
       if (!dominance_reachable(&p->dom, from)) continue;
@@ -219,8 +226,8 @@ static bool place_from(struct placement *s, struct nvm_block store, const uint32
   for (uint32_t k = frontier_start[store.index]; k < frontier_start[store.index + 1]; k++) {
     struct nvm_block join = frontier[k];
     if (s->live.at[join.index] != s->live.stamp || marks_test_and_set(&s->placed, join)) continue;
-    uint32_t edges = s->p->dom.first_predecessor[join.index + 1] -
-                     s->p->dom.first_predecessor[join.index];
+    uint32_t edges =
+        s->p->dom.first_predecessor[join.index + 1] - s->p->dom.first_predecessor[join.index];
     if (s->operands < edges) return s->spent = true;
     s->operands -= edges;
     if (!VEC_PUSH(s->p->arena, &s->joins, join)) return false;
@@ -231,14 +238,15 @@ static bool place_from(struct placement *s, struct nvm_block store, const uint32
 }
 
 /* Dominance frontiers of all blocks (Cooper, Harvey, Kennedy, 2001), in two passes: count, fill.
- * Where they are larger than the budget (it takes thousands of loops in each other), there are none,
- * and nothing is left of the budget. */
+ * Where they are larger than the budget (it takes thousands of loops in each other), there are
+ * none, and nothing is left of the budget. */
 static bool compute_frontiers(struct promoter *p, uint64_t *budget, uint32_t **start,
                               struct nvm_block **frontier) {
   struct nvm_function *f = p->f;
   const struct dominance *d = &p->dom;
   uint32_t blocks = f->blocks.count;
-  uint32_t *last = arena_alloc(p->arena, blocks * sizeof *last); /* join seen last, to skip repeats */
+  uint32_t *last =
+      arena_alloc(p->arena, blocks * sizeof *last); /* join seen last, to skip repeats */
   *start = arena_alloc(p->arena, (blocks + 2) * sizeof **start);
   if (!last || !*start) return false;
   for (int pass = 0; pass < 2; pass++) {
@@ -284,7 +292,8 @@ static bool is_stored_first(const struct promoter *p, const access_list *list) {
   }
   if (block_is_none(store)) return true; /* what is read is undefined */
   for (uint32_t k = 0; k < list->count; k++) {
-    bool after = list->data[k].block.index != store.index && dominance_dominates(&p->dom, store, list->data[k].block);
+    bool after = list->data[k].block.index != store.index &&
+                 dominance_dominates(&p->dom, store, list->data[k].block);
     if (list->data[k].reads_first && !after) return false;
   }
   return true;
@@ -328,7 +337,8 @@ static bool place_phis(struct promoter *p) {
   if (!s.live.at || !s.stored.at || !s.placed.at || !p->first_phi) return false;
   if (!compute_frontiers(p, &s.budget, &frontier_start, &frontier)) return false;
   for (uint32_t v = 0; v < p->variables.count; v++)
-    if (is_promoted(p, &p->variables.data[v]) && !place_variable(&s, v, frontier_start, frontier)) return false;
+    if (is_promoted(p, &p->variables.data[v]) && !place_variable(&s, v, frontier_start, frontier))
+      return false;
   return true;
 }
 
@@ -390,8 +400,7 @@ static bool fill_successors(struct renamer *r, struct nvm_block b) {
     for (struct nvm_inst_id phi = p->first_phi[to.index]; !inst_is_none(phi);
          phi = p->next_phi.data[phi.index - p->first_new]) {
       struct nvm_value v = current(r, p->phi_variable.data[phi.index - p->first_new]);
-      if (!phi_add(p->f, phi, v, b))
-        return false;
+      if (!phi_add(p->f, phi, v, b)) return false;
     }
   }
   return true;
@@ -415,10 +424,10 @@ static bool rename_all(struct promoter *p) {
   if (!order || !undo_start || !r.current) return false;
   uint32_t count = 0;
   FOR_EACH_BLOCK(f, b)
-    if (dominance_reachable(&p->dom, b)) {
-      order[p->dom.enter[b.index]] = b;
-      count++;
-    }
+  if (dominance_reachable(&p->dom, b)) {
+    order[p->dom.enter[b.index]] = b;
+    count++;
+  }
   VEC(struct nvm_block) open = {0}; /* the path from the root */
   for (uint32_t n = 1; n <= count; n++) {
     struct nvm_block b = order[n];
@@ -430,7 +439,7 @@ static bool rename_all(struct promoter *p) {
   }
   leave_block(&r, 0);
   FOR_EACH_BLOCK(f, b) /* edges that nobody takes want an operand too */
-    if (!dominance_reachable(&p->dom, b) && !fill_successors(&r, b)) return false;
+  if (!dominance_reachable(&p->dom, b) && !fill_successors(&r, b)) return false;
   return true;
 }
 
@@ -444,18 +453,16 @@ static void remove_leftovers(struct promoter *p) {
     if (is_promoted(p, &p->variables.data[v])) left += p->variables.data[v].known_uses;
   if (left == 0) return;
   FOR_EACH_BLOCK(f, b)
-    for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      next = inst->next;
-      bool gone = false;
-      for (uint32_t k = 0; k < inst->operand_count && !gone; k++)
-        gone = variable_of(p, inst_operand(f, inst, k)) != NULL;
-      if (!gone || rewrite_is_set(&p->rewrite, i)) continue;
-      if (inst->op == OP_LOAD)
-        rewrite_set(&p->rewrite, i, const_undef(f->module, inst->type));
-      else
-        inst_remove(f, i); /* stores and lifetime markers */
-    }
+  for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    next = inst->next;
+    bool gone = false;
+    for (uint32_t k = 0; k < inst->operand_count && !gone; k++)
+      gone = variable_of(p, inst_operand(f, inst, k)) != NULL;
+    if (!gone || rewrite_is_set(&p->rewrite, i)) continue;
+    if (inst->op == OP_LOAD) rewrite_set(&p->rewrite, i, const_undef(f->module, inst->type));
+    else inst_remove(f, i); /* stores and lifetime markers */
+  }
 }
 
 enum nvm_status mem2reg_run(struct nvm_function *f, struct pass_env *env, bool *changed) {

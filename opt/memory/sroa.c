@@ -19,16 +19,13 @@
  *            of a vector is extracted and inserted, bytes of an integer shifted and masked. A part
  *            that fits none of these stays in memory, apart from the others. Bytes that are only
  *            copied have the type they are declared with; parts that are never read are dropped.
- *            Before that, sroa_accesses.c takes apart loads and stores of whole structs and of one of two variables.
- *            Rounds, until nothing changes: of two variables that are copied into one another one
- *            is split in a round, so that its types show what the other's are.
- * Requires:  nothing. mem2reg does the rest.
- * Preserves: the control flow.
- * Cost:      n log n in the uses, times the parts of a variable, each round; variables of more than
- *            MOST_BYTES or MOST_PARTS are left alone.
- * Omits:     addresses through phi, other uses of select; variable indices; lifetime markers of what was split
- *            are dropped.
- * Tests:     check/opt/sroa-*. */
+ *            Before that, sroa_accesses.c takes apart loads and stores of whole structs and of one
+ * of two variables. Rounds, until nothing changes: of two variables that are copied into one
+ * another one is split in a round, so that its types show what the other's are. Requires:  nothing.
+ * mem2reg does the rest. Preserves: the control flow. Cost:      n log n in the uses, times the
+ * parts of a variable, each round; variables of more than MOST_BYTES or MOST_PARTS are left alone.
+ * Omits:     addresses through phi, other uses of select; variable indices; lifetime markers of
+ * what was split are dropped. Tests:     check/opt/sroa-*. */
 #include <stdlib.h>
 
 #include "ir/evalint.h"
@@ -39,13 +36,14 @@
 #include "opt/memory/sroa.h"
 
 enum {
-  MOST_BYTES = 1024,  /* of a variable */
+  MOST_BYTES = 1024, /* of a variable */
   MOST_ROUNDS = 16,
-  MOST_PARTS = 128,   /* of a variable */
-  MOST_COPIED = 128,  /* bytes of one that is only copied */
+  MOST_PARTS = 128,  /* of a variable */
+  MOST_COPIED = 128, /* bytes of one that is only copied */
 };
 
-/* --- facts -------------------------------------------------------------------------------------- */
+/* --- facts --------------------------------------------------------------------------------------
+ */
 
 uint64_t sroa_size(const struct splitter *s, struct nvm_type t) {
   return layout_store_size(&s->m->layout, &s->m->types, t);
@@ -71,19 +69,21 @@ uint64_t sroa_alloca_bytes(const struct splitter *s, struct nvm_inst_id id) {
   nvm_u128 count;
   struct nvm_type type = {i->aux};
   if (!const_is_int(s->m, inst_operand(s->f, i, 0), &count) || count != 1) return 0;
-  return type_is_sized(&s->m->types, type)
-             ? layout_alloc_size(&s->m->layout, &s->m->types, type) : 0;
+  return type_is_sized(&s->m->types, type) ? layout_alloc_size(&s->m->layout, &s->m->types, type)
+                                           : 0;
 }
 
 uint32_t sroa_alloca_align(const struct splitter *s, const struct nvm_inst *i) {
-  return layout_written_align(&s->m->layout, &s->m->types, (struct nvm_type){i->aux}, i->flags & ALLOCA_ALIGN_MASK);
+  return layout_written_align(&s->m->layout, &s->m->types, (struct nvm_type){i->aux},
+                              i->flags & ALLOCA_ALIGN_MASK);
 }
 
-/* --- new instructions ---------------------------------------------------------------------------- */
+/* --- new instructions ----------------------------------------------------------------------------
+ */
 
 struct nvm_value sroa_add(struct splitter *s, struct nvm_inst_id before, enum op op,
-                            struct nvm_type type, const struct nvm_value *operands, uint32_t count,
-                            uint32_t aux) {
+                          struct nvm_type type, const struct nvm_value *operands, uint32_t count,
+                          uint32_t aux) {
   struct nvm_inst_id i = function_add_inst(s->f, op, 0, type, operands, count, aux);
   if (inst_is_none(i)) {
     s->failed = true;
@@ -112,7 +112,7 @@ static struct nvm_value cast(struct splitter *s, struct nvm_inst_id before, stru
 }
 
 struct nvm_value sroa_offset_pointer(struct splitter *s, struct nvm_inst_id before,
-                                       struct nvm_value base, int64_t offset) {
+                                     struct nvm_value base, int64_t offset) {
   if (offset == 0) return base;
   struct nvm_value operands[] = {base, const_int(s->m, TYPE_I64, (nvm_u128)(nvm_i128)offset)};
   return sroa_add(s, before, OP_GEP, value_type(s->f, base), operands, 2, TYPE_I8.index);
@@ -123,19 +123,20 @@ uint32_t sroa_aligned(uint64_t align) {
 }
 
 struct nvm_value sroa_add_load(struct splitter *s, struct nvm_inst_id before, struct nvm_type type,
-                                 struct nvm_value pointer, uint32_t aux) {
+                               struct nvm_value pointer, uint32_t aux) {
   return sroa_add(s, before, OP_LOAD, type, &pointer, 1, aux);
 }
 
 void sroa_add_store(struct splitter *s, struct nvm_inst_id before, struct nvm_value v,
-                      struct nvm_value pointer, uint32_t aux) {
+                    struct nvm_value pointer, uint32_t aux) {
   struct nvm_value operands[] = {v, pointer};
   sroa_add(s, before, OP_STORE, TYPE_VOID, operands, 2, aux);
 }
 
 uint64_t sroa_access_align(const struct splitter *s, const struct nvm_inst *i,
-                             struct nvm_type type) {
-  return layout_written_align(&s->m->layout, &s->m->types, type, memory_access_unpack(i->aux).align_log2);
+                           struct nvm_type type) {
+  return layout_written_align(&s->m->layout, &s->m->types, type,
+                              memory_access_unpack(i->aux).align_log2);
 }
 
 uint64_t sroa_align_at(uint64_t align, uint64_t offset) {
@@ -143,7 +144,8 @@ uint64_t sroa_align_at(uint64_t align, uint64_t offset) {
   return low && low < align ? low : align;
 }
 
-/* --- slices -------------------------------------------------------------------------------------- */
+/* --- slices --------------------------------------------------------------------------------------
+ */
 
 static bool add_slice(struct splitter *s, struct nvm_inst_id i, enum slice_kind kind, int64_t begin,
                       uint64_t bytes, uint64_t size, struct nvm_type type) {
@@ -172,7 +174,8 @@ static bool add_call(struct splitter *s, struct nvm_inst_id id, struct nvm_value
   bool to = value_equal(inst_operand(s->f, i, 0), pointer);
   nvm_u128 byte;
   if (!copy && !const_is_int(s->m, inst_operand(s->f, i, 1), &byte)) return false;
-  if (copy && s->addresses[id.index].seen == s->tries) return false; /* both ends in this variable */
+  if (copy && s->addresses[id.index].seen == s->tries)
+    return false; /* both ends in this variable */
   s->addresses[id.index].seen = s->tries;
   enum slice_kind kind = !copy ? SLICE_SET : to ? SLICE_COPY_TO : SLICE_COPY_FROM;
   return add_slice(s, id, kind, offset, (uint64_t)length, size, TYPE_NONE);
@@ -186,22 +189,23 @@ static bool add_use(struct splitter *s, struct nvm_inst_id id, struct nvm_value 
   const struct nvm_inst *i = function_inst(s->f, id);
   int64_t more = 0;
   switch ((enum op)i->op) {
-  case OP_LOAD:
-    return effects_is_plain_access(i) && add_slice(s, id, SLICE_LOAD, offset, sroa_size(s, i->type), size, i->type);
-  case OP_STORE: {
-    struct nvm_type type = value_type(s->f, inst_operand(s->f, i, 0));
-    return effects_is_plain_access(i) && !value_equal(inst_operand(s->f, i, 0), pointer) &&
-           add_slice(s, id, SLICE_STORE, offset, sroa_size(s, type), size, type);
-  }
-  case OP_CALL: return add_call(s, id, pointer, offset, size);
-  case OP_GEP:
-    if (!value_equal(inst_operand(s->f, i, 0), pointer) || !type_is_ptr(&s->m->types, i->type) ||
-        !gep_constant_offset(s->f, i, &more))
-      return false;
-    break;
-  case OP_BITCAST:
-  case OP_ADDRSPACECAST: break;
-  default: return false;
+    case OP_LOAD:
+      return effects_is_plain_access(i) &&
+             add_slice(s, id, SLICE_LOAD, offset, sroa_size(s, i->type), size, i->type);
+    case OP_STORE: {
+      struct nvm_type type = value_type(s->f, inst_operand(s->f, i, 0));
+      return effects_is_plain_access(i) && !value_equal(inst_operand(s->f, i, 0), pointer) &&
+             add_slice(s, id, SLICE_STORE, offset, sroa_size(s, type), size, type);
+    }
+    case OP_CALL: return add_call(s, id, pointer, offset, size);
+    case OP_GEP:
+      if (!value_equal(inst_operand(s->f, i, 0), pointer) || !type_is_ptr(&s->m->types, i->type) ||
+          !gep_constant_offset(s->f, i, &more))
+        return false;
+      break;
+    case OP_BITCAST:
+    case OP_ADDRSPACECAST: break;
+    default: return false;
   }
   return VEC_PUSH(s->arena, &s->derived, id) &&
          follow(s, value_of_inst(id), offset + more, size, depth + 1);
@@ -215,20 +219,24 @@ static bool follow(struct splitter *s, struct nvm_value pointer, int64_t offset,
   for (uint32_t k = s->addresses[n].first; k; k = s->uses.data[k - 1].next) {
     struct nvm_inst_id user = s->uses.data[k - 1].user;
     if (function_inst(s->f, user)->block.index) left--;
-    else if (s->addresses[user.index].seen > s->tries_before) return false; /* split in this round, from the other end */
+    else if (s->addresses[user.index].seen > s->tries_before)
+      return false; /* split in this round, from the other end */
     else continue;
     if (!add_use(s, user, pointer, offset, size, depth)) return false;
   }
   return left == 0;
 }
 
-/* --- who names addresses --------------------------------------------------------------------------- */
+/* --- who names addresses
+ * --------------------------------------------------------------------------- */
 
 static enum op op_of(const struct splitter *s, struct nvm_value v) {
   return value_kind(v) == VALUE_INST ? (enum op)s->f->insts.data[value_index(v)].op : OP_RET;
 }
 
-static bool is_address_of(enum op op) { return op == OP_GEP || op == OP_BITCAST || op == OP_ADDRSPACECAST; }
+static bool is_address_of(enum op op) {
+  return op == OP_GEP || op == OP_BITCAST || op == OP_ADDRSPACECAST;
+}
 
 /* Whether v may be an address in a candidate, as far as its own operand tells. */
 static bool may_be_address(const struct splitter *s, struct nvm_value v) {
@@ -252,7 +260,8 @@ static inline bool may_access(enum op op) {
   return op == OP_LOAD || op == OP_STORE || op == OP_CALL || is_address_of(op);
 }
 
-/* Notes what may be addresses among the operands of i, unless add_use() would not understand it anyway. */
+/* Notes what may be addresses among the operands of i, unless add_use() would not understand it
+ * anyway. */
 static void note_addresses(struct splitter *s, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(s->f, id);
   uint32_t count = is_address_of((enum op)i->op) ? 1 : i->operand_count; /* indices are none */
@@ -262,17 +271,21 @@ static void note_addresses(struct splitter *s, struct nvm_inst_id id) {
 /* Notes what this round has brought: the first one, all that names its candidates. */
 static void note_new(struct splitter *s, const inst_list *candidates) {
   uint32_t known = s->noted, count = s->f->insts.count;
-  s->addresses = arena_grow(s->arena, s->addresses, known * sizeof *s->addresses, count * sizeof *s->addresses);
+  s->addresses = arena_grow(s->arena, s->addresses, known * sizeof *s->addresses,
+                            count * sizeof *s->addresses);
   s->failed |= !s->addresses;
-  for (uint32_t k = 0; k < candidates->count && !s->failed; k++) s->addresses[candidates->data[k].index].wanted = true;
+  for (uint32_t k = 0; k < candidates->count && !s->failed; k++)
+    s->addresses[candidates->data[k].index].wanted = true;
   for (uint32_t k = known; k < count && !s->failed; k++)
-    if (s->f->insts.data[k].block.index && may_access((enum op)s->f->insts.data[k].op)) note_addresses(s, (struct nvm_inst_id){k});
+    if (s->f->insts.data[k].block.index && may_access((enum op)s->f->insts.data[k].op))
+      note_addresses(s, (struct nvm_inst_id){k});
   for (uint32_t k = 0; k < s->moved.count && !s->failed; k++) note_addresses(s, s->moved.data[k]);
   s->noted = count;
   s->moved.count = 0;
 }
 
-static void move_access(struct splitter *s, struct nvm_inst_id i, uint32_t operand, struct nvm_value address) {
+static void move_access(struct splitter *s, struct nvm_inst_id i, uint32_t operand,
+                        struct nvm_value address) {
   inst_set_operand(s->f, i, operand, address);
   s->failed |= !VEC_PUSH(s->arena, &s->moved, i);
 }
@@ -282,9 +295,12 @@ static void remove_user(struct splitter *s, struct nvm_inst_id i) {
   inst_remove(s->f, i);
 }
 
-/* --- parts --------------------------------------------------------------------------------------- */
+/* --- parts ---------------------------------------------------------------------------------------
+ */
 
-static bool is_uncut(const struct slice *c) { return c->kind == SLICE_LOAD || c->kind == SLICE_STORE; }
+static bool is_uncut(const struct slice *c) {
+  return c->kind == SLICE_LOAD || c->kind == SLICE_STORE;
+}
 
 static int compare_slices(const void *a, const void *b) {
   const struct slice *x = a, *y = b;
@@ -293,8 +309,8 @@ static int compare_slices(const void *a, const void *b) {
   return x->inst.index < y->inst.index ? -1 : x->inst.index > y->inst.index;
 }
 
-/* The scalar or vector that the variable is declared with at that byte; TYPE_NONE: none, of odd width, or a byte of an
- * array, which is storage for anything. */
+/* The scalar or vector that the variable is declared with at that byte; TYPE_NONE: none, of odd
+ * width, or a byte of an array, which is storage for anything. */
 static struct nvm_type declared_type(const struct splitter *s, uint64_t offset) {
   const struct type_table *t = &s->m->types;
   struct nvm_type type = {function_inst(s->f, s->alloca)->aux};
@@ -312,8 +328,8 @@ static struct nvm_type declared_type(const struct splitter *s, uint64_t offset) 
   }
 }
 
-/* What bytes that are only copied are declared as, for that is how callers access them once this is inlined;
- * integers for the rest, up to what is declared next. */
+/* What bytes that are only copied are declared as, for that is how callers access them once this is
+ * inlined; integers for the rest, up to what is declared next. */
 static bool add_gap(struct splitter *s, uint32_t begin, uint32_t end) {
   while (begin < end) {
     struct part p = {.begin = begin, .form = PART_SCALAR, .type = declared_type(s, begin)};
@@ -448,7 +464,8 @@ static void make_variable(struct splitter *s, struct part *p) {
     s->f->insts.data[value_index(p->variable)].flags = (uint16_t)(evalint_log2(align) + 1);
 }
 
-/* --- rewriting ------------------------------------------------------------------------------------ */
+/* --- rewriting
+ * ------------------------------------------------------------------------------------ */
 
 /* The first part that ends behind `begin`. */
 static struct part *part_at(struct splitter *s, uint32_t begin) {
@@ -466,7 +483,8 @@ static struct nvm_value lane(struct splitter *s, const struct slice *c, const st
 }
 
 /* The bytes [c->begin, c->end) of the integer that the part is. */
-static struct nvm_value load_bytes(struct splitter *s, const struct slice *c, const struct part *p) {
+static struct nvm_value load_bytes(struct splitter *s, const struct slice *c,
+                                   const struct part *p) {
   struct nvm_value v = sroa_add_load(s, c->inst, p->type, p->variable, 0);
   struct nvm_type narrow = type_int(&s->m->types, (c->end - c->begin) * 8);
   struct nvm_value shift[] = {v, const_int(s->m, p->type, (c->begin - p->begin) * 8)};
@@ -526,7 +544,8 @@ static void rewrite_store(struct splitter *s, const struct slice *c, const struc
     struct nvm_value element = cast(s, c->inst, v, type_element(&s->m->types, p->type, 0));
     struct nvm_value operands[] = {sroa_add_load(s, c->inst, p->type, p->variable, 0), element,
                                    lane(s, c, p)};
-    sroa_add_store(s, c->inst, sroa_add(s, c->inst, OP_INSERTELEMENT, p->type, operands, 3, 0), p->variable, 0);
+    sroa_add_store(s, c->inst, sroa_add(s, c->inst, OP_INSERTELEMENT, p->type, operands, 3, 0),
+                   p->variable, 0);
   } else {
     store_bytes(s, c, p, v);
   }
@@ -610,7 +629,8 @@ static void rewrite_slice(struct splitter *s, const struct slice *c) {
   }
 }
 
-/* --- a variable ------------------------------------------------------------------------------------ */
+/* --- a variable
+ * ------------------------------------------------------------------------------------ */
 
 /* Whether splitting gains: some part leaves memory, and it is not yet as it would become. */
 static bool is_worth_it(const struct splitter *s) {
@@ -650,7 +670,8 @@ static bool should_wait(const struct splitter *s) {
     const struct slice *c = &s->slices.data[k];
     const struct nvm_inst *i = function_inst(s->f, c->inst);
     if (c->kind == SLICE_SET) continue;
-    if (sroa_is_in_variable(s, inst_operand(s->f, i, c->kind == SLICE_COPY_TO ? 1 : 0))) return true;
+    if (sroa_is_in_variable(s, inst_operand(s->f, i, c->kind == SLICE_COPY_TO ? 1 : 0)))
+      return true;
   }
   return false;
 }
@@ -695,15 +716,17 @@ static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool pat
   return true;
 }
 
-/* --- the pass ------------------------------------------------------------------------------------ */
+/* --- the pass ------------------------------------------------------------------------------------
+ */
 
-/* One round over the candidates. Those of the next one are what is left of them, and what is left of split ones in
- * memory: the other parts are such as mem2reg takes. */
+/* One round over the candidates. Those of the next one are what is left of them, and what is left
+ * of split ones in memory: the other parts are such as mem2reg takes. */
 static bool run_round(struct splitter *s, bool patient) {
   bool any = false;
   inst_list now = {0};
   for (uint32_t k = 0; k < s->candidates.count; k++)
-    if (s->f->uses.data[s->candidates.data[k].index]) s->failed |= !VEC_PUSH(s->arena, &now, s->candidates.data[k]);
+    if (s->f->uses.data[s->candidates.data[k].index])
+      s->failed |= !VEC_PUSH(s->arena, &now, s->candidates.data[k]);
   s->candidates.count = 0;
   if (now.count == 0) return false;
   note_new(s, &now);
@@ -713,7 +736,8 @@ static bool run_round(struct splitter *s, bool patient) {
     bool split = try_variable(s, now.data[k], patient);
     for (uint32_t p = 0; split && p < s->parts.count; p++)
       if (s->parts.data[p].form == PART_MEMORY)
-        s->failed |= !VEC_PUSH(s->arena, &s->candidates, (struct nvm_inst_id){value_index(s->parts.data[p].variable)});
+        s->failed |= !VEC_PUSH(s->arena, &s->candidates,
+                               (struct nvm_inst_id){value_index(s->parts.data[p].variable)});
     if (!split) s->failed |= !VEC_PUSH(s->arena, &s->candidates, now.data[k]);
     any |= split;
   }

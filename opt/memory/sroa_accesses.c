@@ -1,9 +1,9 @@
 /* The accesses that sroa could not take apart, and how they become such as it can:
  *
  *   load {T, U} of a variable          a load for each member, put together by insertvalue
- *   store {T, U} to one                a store for each member, which extractvalue takes or insertvalue had put there
- *   extractvalue of insertvalue        what was put there
- *   load of select c, &a, &b           select c, what a holds, what b holds
+ *   store {T, U} to one                a store for each member, which extractvalue takes or
+ * insertvalue had put there extractvalue of insertvalue        what was put there load of select c,
+ * &a, &b           select c, what a holds, what b holds
  *
  * New instructions stand before the one replaced. */
 #include <string.h>
@@ -16,7 +16,8 @@ enum {
   MOST_DEPTH = 16,   /* of structs in structs */
 };
 
-/* --- whole structs ------------------------------------------------------------------------------- */
+/* --- whole structs -------------------------------------------------------------------------------
+ */
 
 struct member {
   struct nvm_type type;
@@ -41,9 +42,8 @@ static bool list_members(const struct splitter *s, const struct member *at, memb
   for (uint32_t i = 0; i < info->count; i++) {
     struct member m = *at;
     m.type = type_element(t, at->type, i);
-    m.offset += info->kind == TY_STRUCT
-                    ? layout_member_offset(&s->m->layout, t, at->type, i)
-                    : i * layout_alloc_size(&s->m->layout, t, m.type);
+    m.offset += info->kind == TY_STRUCT ? layout_member_offset(&s->m->layout, t, at->type, i)
+                                        : i * layout_alloc_size(&s->m->layout, t, m.type);
     m.path[m.depth++] = i;
     if (!list_members(s, &m, out)) return false;
   }
@@ -101,7 +101,8 @@ static struct nvm_value take_member(struct splitter *s, struct nvm_inst_id befor
   return sroa_add(s, before, OP_EXTRACTVALUE, m->type, operands, m->depth + 1, 0);
 }
 
-static void split_struct_load(struct splitter *s, struct nvm_inst_id id, const member_list *members) {
+static void split_struct_load(struct splitter *s, struct nvm_inst_id id,
+                              const member_list *members) {
   struct nvm_type type = function_inst(s->f, id)->type;
   struct nvm_value pointer = inst_operand(s->f, function_inst(s->f, id), 0);
   uint64_t align = sroa_access_align(s, function_inst(s->f, id), type);
@@ -111,8 +112,7 @@ static void split_struct_load(struct splitter *s, struct nvm_inst_id id, const m
     struct nvm_value at = sroa_offset_pointer(s, id, pointer, (int64_t)m->offset);
     operands[0] = whole;
     operands[1] = sroa_add_load(s, id, m->type, at, sroa_aligned(sroa_align_at(align, m->offset)));
-    for (uint32_t p = 0; p < m->depth; p++)
-      operands[p + 2] = const_int(s->m, TYPE_I32, m->path[p]);
+    for (uint32_t p = 0; p < m->depth; p++) operands[p + 2] = const_int(s->m, TYPE_I32, m->path[p]);
     whole = sroa_add(s, id, OP_INSERTVALUE, type, operands, m->depth + 2, 0);
   }
   rewrite_set(&s->rewrite, id, whole);
@@ -120,8 +120,7 @@ static void split_struct_load(struct splitter *s, struct nvm_inst_id id, const m
 
 static void split_struct_store(struct splitter *s, struct nvm_inst_id id,
                                const member_list *members) {
-  struct nvm_value value =
-      rewrite_get(&s->rewrite, inst_operand(s->f, function_inst(s->f, id), 0));
+  struct nvm_value value = rewrite_get(&s->rewrite, inst_operand(s->f, function_inst(s->f, id), 0));
   struct nvm_value pointer = inst_operand(s->f, function_inst(s->f, id), 1);
   uint64_t align = sroa_access_align(s, function_inst(s->f, id), value_type(s->f, value));
   for (uint32_t k = 0; k < members->count; k++) {
@@ -152,7 +151,8 @@ static bool split_struct_access(struct splitter *s, struct nvm_inst_id id) {
 static bool look_through(struct splitter *s, struct nvm_inst_id id) {
   uint32_t path[MOST_DEPTH], depth = 0;
   struct nvm_value rest, whole = value_of_inst(id);
-  for (const struct nvm_inst *i; value_kind(whole) == VALUE_INST; whole = rewrite_get(&s->rewrite, inst_operand(s->f, i, 0))) {
+  for (const struct nvm_inst *i; value_kind(whole) == VALUE_INST;
+       whole = rewrite_get(&s->rewrite, inst_operand(s->f, i, 0))) {
     i = function_inst(s->f, (struct nvm_inst_id){value_index(whole)});
     uint32_t own = i->operand_count - 1;
     if (i->op != OP_EXTRACTVALUE) break;
@@ -173,10 +173,13 @@ static bool look_through(struct splitter *s, struct nvm_inst_id id) {
   return true;
 }
 
-/* --- choices ------------------------------------------------------------------------------------- */
+/* --- choices -------------------------------------------------------------------------------------
+ */
 
-/* Whether `bytes` of memory at v, a variable or one of several, are there; *align: what is known of the place. */
-static bool is_in_variables(const struct splitter *s, struct nvm_value v, uint64_t bytes, uint64_t *align) {
+/* Whether `bytes` of memory at v, a variable or one of several, are there; *align: what is known of
+ * the place. */
+static bool is_in_variables(const struct splitter *s, struct nvm_value v, uint64_t bytes,
+                            uint64_t *align) {
   int64_t offset = 0, more;
   for (int steps = 0; steps < 16 && value_kind(v) == VALUE_INST; steps++) {
     struct nvm_inst_id id = {value_index(v)};
@@ -201,7 +204,8 @@ static struct nvm_inst_id choice_of(const struct splitter *s, const struct nvm_i
   uint64_t align = 1;
   if (!i || i->op != OP_SELECT || !effects_is_plain_access(load)) return (struct nvm_inst_id){0};
   for (uint32_t k = 1; k < 3; k++)
-    if (!is_in_variables(s, inst_operand(s->f, i, k), sroa_size(s, load->type), &align)) return (struct nvm_inst_id){0};
+    if (!is_in_variables(s, inst_operand(s->f, i, k), sroa_size(s, load->type), &align))
+      return (struct nvm_inst_id){0};
   return (struct nvm_inst_id){value_index(v)};
 }
 
@@ -218,22 +222,25 @@ static void load_both(struct splitter *s, struct nvm_inst_id id, struct nvm_inst
   rewrite_set(&s->rewrite, choice, operands[1]); /* nobody needs it any more */
 }
 
-/* `std::min(a, b)` returns a reference: what is only loaded from one of two variables is loaded from both. */
+/* `std::min(a, b)` returns a reference: what is only loaded from one of two variables is loaded
+ * from both. */
 static bool split_choices(struct splitter *s) {
   bool any = false, found = false;
-  uint32_t *loads = arena_alloc(s->arena, s->f->insts.count * sizeof *loads), known = s->f->insts.count;
+  uint32_t *loads = arena_alloc(s->arena, s->f->insts.count * sizeof *loads),
+           known = s->f->insts.count;
   s->failed |= !loads;
   if (!loads) return false;
-  for (int again = 0; again < 1 + found; again++)
-    FOR_EACH_BLOCK(s->f, b)
-      FOR_EACH_INST(s->f, b, i) {
-        struct nvm_inst_id choice = i.index < known ? choice_of(s, function_inst(s->f, i)) : (struct nvm_inst_id){0};
-        if (inst_is_none(choice) || (again && loads[choice.index] != s->f->uses.data[choice.index])) continue;
-        if (again) load_both(s, i, choice);
-        else loads[choice.index]++;
-        found = true;
-        any |= again;
-      }
+  for (int again = 0; again < 1 + found; again++) FOR_EACH_BLOCK(s->f, b)
+  FOR_EACH_INST(s->f, b, i) {
+    struct nvm_inst_id choice =
+        i.index < known ? choice_of(s, function_inst(s->f, i)) : (struct nvm_inst_id){0};
+    if (inst_is_none(choice) || (again && loads[choice.index] != s->f->uses.data[choice.index]))
+      continue;
+    if (again) load_both(s, i, choice);
+    else loads[choice.index]++;
+    found = true;
+    any |= again;
+  }
   return any;
 }
 
@@ -244,17 +251,16 @@ bool sroa_split_accesses(struct splitter *s, struct sroa_found found) {
     return false;
   }
   bool any = found.choices && split_choices(s);
-  if (found.structs)
-    FOR_EACH_BLOCK(s->f, b)
-      for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i); i = next) {
-        next = function_inst(s->f, i)->next;
-        uint16_t op = function_inst(s->f, i)->op;
-        if (op == OP_LOAD || op == OP_STORE) any |= split_struct_access(s, i);
-      }
-  if (found.structs || found.members)
-    FOR_EACH_BLOCK(s->f, b)
-      FOR_EACH_INST(s->f, b, i)
-        if (function_inst(s->f, i)->op == OP_EXTRACTVALUE && i.index < s->rewrite.size) any |= look_through(s, i);
+  if (found.structs) FOR_EACH_BLOCK(s->f, b)
+  for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i); i = next) {
+    next = function_inst(s->f, i)->next;
+    uint16_t op = function_inst(s->f, i)->op;
+    if (op == OP_LOAD || op == OP_STORE) any |= split_struct_access(s, i);
+  }
+  if (found.structs || found.members) FOR_EACH_BLOCK(s->f, b)
+  FOR_EACH_INST(s->f, b, i)
+  if (function_inst(s->f, i)->op == OP_EXTRACTVALUE && i.index < s->rewrite.size)
+    any |= look_through(s, i);
   rewrite_apply(&s->rewrite);
   return any;
 }

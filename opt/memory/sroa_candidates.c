@@ -1,5 +1,5 @@
-/* Which variables sroa looks at: one walk counts the uses of each alloca that can be judged one by one, so that most need no
- * list of uses. Linear. */
+/* Which variables sroa looks at: one walk counts the uses of each alloca that can be judged one by
+ * one, so that most need no list of uses. Linear. */
 #include "ir/intrinsic.h"
 #include "analysis/effects.h"
 #include "opt/memory/sroa.h"
@@ -9,7 +9,7 @@ struct direct_uses {
   struct nvm_type type; /* of the first load or store, if it is one of the whole variable */
   unsigned count : 29;  /* loads and stores of that type, lifetime markers */
   bool accessed : 1, read : 1;
-  bool hopeless : 1;    /* one that follow() would not understand */
+  bool hopeless : 1; /* one that follow() would not understand */
 };
 
 static bool is_op(const struct splitter *s, struct nvm_value v, enum op op) {
@@ -23,10 +23,12 @@ static struct direct_uses *direct_of(const struct splitter *s, struct nvm_value 
 
 static bool is_whole(const struct splitter *s, struct nvm_value variable, struct nvm_type type) {
   struct nvm_inst_id id = {value_index(variable)};
-  return type.index == function_inst(s->f, id)->aux || sroa_size(s, type) == sroa_alloca_bytes(s, id);
+  return type.index == function_inst(s->f, id)->aux ||
+         sroa_size(s, type) == sroa_alloca_bytes(s, id);
 }
 
-static void note_access(struct splitter *s, const struct nvm_inst *i, struct nvm_value address, struct nvm_type type) {
+static void note_access(struct splitter *s, const struct nvm_inst *i, struct nvm_value address,
+                        struct nvm_type type) {
   struct direct_uses *d = direct_of(s, address);
   if (!d) return;
   if (!d->accessed && is_whole(s, address, type)) d->type = type;
@@ -52,28 +54,29 @@ static void note_uses(struct splitter *s, const struct nvm_inst *i, struct sroa_
   struct nvm_value first, second;
   struct direct_uses *d;
   switch ((enum op)i->op) {
-  case OP_LOAD:
-    first = inst_operand(s->f, i, 0);
-    note_access(s, i, first, i->type);
-    found->structs |= type_is_aggregate(t, i->type);
-    found->choices |= is_op(s, first, OP_SELECT);
-    break;
-  case OP_STORE:
-    first = inst_operand(s->f, i, 0), second = inst_operand(s->f, i, 1);
-    note_access(s, i, second, value_type(s->f, first));
-    if ((d = direct_of(s, first))) d->hopeless = true;
-    found->structs |= type_is_aggregate(t, value_type(s->f, first));
-    break;
-  case OP_GEP:
-    if (!(d = direct_of(s, inst_operand(s->f, i, 0)))) break;
-    for (uint32_t k = 1; k < i->operand_count; k++) d->hopeless |= value_kind(inst_operand(s->f, i, k)) != VALUE_CONST;
-    break;
-  case OP_CALL: note_call(s, i); break;
-  case OP_EXTRACTVALUE:
-    first = inst_operand(s->f, i, 0);
-    found->members |= is_op(s, first, OP_INSERTVALUE) || is_op(s, first, OP_EXTRACTVALUE);
-    break;
-  default: break;
+    case OP_LOAD:
+      first = inst_operand(s->f, i, 0);
+      note_access(s, i, first, i->type);
+      found->structs |= type_is_aggregate(t, i->type);
+      found->choices |= is_op(s, first, OP_SELECT);
+      break;
+    case OP_STORE:
+      first = inst_operand(s->f, i, 0), second = inst_operand(s->f, i, 1);
+      note_access(s, i, second, value_type(s->f, first));
+      if ((d = direct_of(s, first))) d->hopeless = true;
+      found->structs |= type_is_aggregate(t, value_type(s->f, first));
+      break;
+    case OP_GEP:
+      if (!(d = direct_of(s, inst_operand(s->f, i, 0)))) break;
+      for (uint32_t k = 1; k < i->operand_count; k++)
+        d->hopeless |= value_kind(inst_operand(s->f, i, k)) != VALUE_CONST;
+      break;
+    case OP_CALL: note_call(s, i); break;
+    case OP_EXTRACTVALUE:
+      first = inst_operand(s->f, i, 0);
+      found->members |= is_op(s, first, OP_INSERTVALUE) || is_op(s, first, OP_EXTRACTVALUE);
+      break;
+    default: break;
   }
 }
 
@@ -86,8 +89,8 @@ bool sroa_find_candidates(struct splitter *s, struct sroa_found *found) {
   s->direct = any ? arena_alloc(s->arena, f->insts.count * sizeof *s->direct) : NULL;
   if (any && !s->direct) return false;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      if (any || function_inst(f, i)->op == OP_EXTRACTVALUE) note_uses(s, function_inst(f, i), found);
+  FOR_EACH_INST(f, b, i)
+  if (any || function_inst(f, i)->op == OP_EXTRACTVALUE) note_uses(s, function_inst(f, i), found);
   if (!any) return true;
   FOR_EACH_INST(f, f->entry, i) {
     const struct direct_uses *d = &s->direct[i.index];

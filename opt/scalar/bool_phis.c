@@ -1,28 +1,29 @@
 /* bool-phis: phis of integers that only hold a bool become phis of i1.
  *
- * Purpose:   a bool of C and C++ lives in a byte. Once the variable is a phi, what was a predicate is made 0 or 1, moved
- *            around, masked and compared again, wherever it is tested.
- * Algorithm: phis that feed each other are a web, found by union-find. A web becomes i1 if what comes into it is a
- *            constant, or an i1 extended by zeros, and each use elsewhere asks for nothing more than the bool:
+ * Purpose:   a bool of C and C++ lives in a byte. Once the variable is a phi, what was a predicate
+ * is made 0 or 1, moved around, masked and compared again, wherever it is tested. Algorithm: phis
+ * that feed each other are a web, found by union-find. A web becomes i1 if what comes into it is a
+ *            constant, or an i1 extended by zeros, and each use elsewhere asks for nothing more
+ * than the bool:
  *
  *               trunc to i1                the phi           icmp ne x, 0; eq x, 1       the phi
- *               zext                       zext of the phi   icmp eq x, 0; ne x, 1       its opposite
+ *               zext                       zext of the phi   icmp eq x, 0; ne x, 1       its
+ * opposite
  *
- *            Where all uses are trunc to i1, constants may be any and the i1 may be extended by its sign.
- * Requires:  nothing.
- * Preserves: the control flow.
- * Cost:      linear in operands.
- * Omits:     and x, 1; selects; phis that hold other narrow integers; debug records of the phi, which say poison then.
- * Tests:     check/opt/bool-phis.nvir. */
+ *            Where all uses are trunc to i1, constants may be any and the i1 may be extended by its
+ * sign. Requires:  nothing. Preserves: the control flow. Cost:      linear in operands. Omits: and
+ * x, 1; selects; phis that hold other narrow integers; debug records of the phi, which say poison
+ * then. Tests:     check/opt/bool-phis.nvir. */
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 #include "analysis/uses.h"
 
 struct web {
-  uint32_t next;    /* by phi: to its web's representative */
-  bool wide;        /* by representative: a use or a source asks for more than a bool */
-  bool loose, whole; /* a source that is a bool in its lowest bit only; a use that asks for all bits */
-  bool worth;       /* a use or source that becomes cheaper */
+  uint32_t next; /* by phi: to its web's representative */
+  bool wide;     /* by representative: a use or a source asks for more than a bool */
+  bool loose,
+      whole;  /* a source that is a bool in its lowest bit only; a use that asks for all bits */
+  bool worth; /* a use or source that becomes cheaper */
 };
 
 struct narrower {
@@ -98,33 +99,33 @@ static void find_webs(struct narrower *n) {
   struct nvm_function *f = n->f;
   bool any = false;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_PHI(f, b, i) {
-      struct nvm_type type = function_inst(f, i)->type;
-      uint32_t bits = type_is_int(&n->m->types, type) ? type_scalar_bits(&n->m->types, type) : 0;
-      if (bits < 2 || bits > 64) continue;
-      n->webs[i.index].next = i.index;
-      any = true;
-    }
+  FOR_EACH_PHI(f, b, i) {
+    struct nvm_type type = function_inst(f, i)->type;
+    uint32_t bits = type_is_int(&n->m->types, type) ? type_scalar_bits(&n->m->types, type) : 0;
+    if (bits < 2 || bits > 64) continue;
+    n->webs[i.index].next = i.index;
+    any = true;
+  }
   if (!any) return;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      bool phi = n->webs[i.index].next != 0;
-      for (uint32_t k = 0; k < inst->operand_count; k++) {
-        struct nvm_value v = inst_operand(f, inst, k);
-        bool inner = is_candidate(n, v);
-        if (phi && inner) {
-          struct web *a = web_of(n, i.index), *c = web_of(n, value_index(v));
-          if (a == c) continue;
-          a->next = (uint32_t)(c - n->webs);
-          c->wide |= a->wide, c->loose |= a->loose, c->whole |= a->whole, c->worth |= a->worth;
-        } else if (phi && k % 2 == 0) {
-          look_at_source(n, web_of(n, i.index), v);
-        } else if (inner) {
-          look_at_use(n, web_of(n, value_index(v)), inst);
-        }
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    bool phi = n->webs[i.index].next != 0;
+    for (uint32_t k = 0; k < inst->operand_count; k++) {
+      struct nvm_value v = inst_operand(f, inst, k);
+      bool inner = is_candidate(n, v);
+      if (phi && inner) {
+        struct web *a = web_of(n, i.index), *c = web_of(n, value_index(v));
+        if (a == c) continue;
+        a->next = (uint32_t)(c - n->webs);
+        c->wide |= a->wide, c->loose |= a->loose, c->whole |= a->whole, c->worth |= a->worth;
+      } else if (phi && k % 2 == 0) {
+        look_at_source(n, web_of(n, i.index), v);
+      } else if (inner) {
+        look_at_use(n, web_of(n, value_index(v)), inst);
       }
     }
+  }
 }
 
 static bool becomes_bool(struct narrower *n, uint32_t phi) {
@@ -174,7 +175,8 @@ static bool narrow_use(struct narrower *n, struct nvm_inst_id i, struct nvm_valu
   }
   if (compared == 0) {
     bit = inst_emit(n->f, i, OP_XOR, TYPE_I1, bit, const_int(n->m, TYPE_I1, 1), 0);
-    n->f->locations.data[value_index(bit)] = n->f->locations.data[i.index]; /* [0] where memory ran out */
+    n->f->locations.data[value_index(bit)] =
+        n->f->locations.data[i.index]; /* [0] where memory ran out */
   }
   rewrite_set(&n->rewrite, i, bit);
   return !value_is_none(bit);
@@ -188,7 +190,9 @@ static bool narrow_all(struct narrower *n, const struct uses *uses, bool *change
     if (value_is_none(n->made[k])) continue;
     if (!fill_phi(n, (struct nvm_inst_id){k})) return false;
     for (uint32_t u = uses->first[k]; u < uses->first[k + 1]; u++)
-      if (!is_candidate(n, value_of_inst(uses->users[u])) && !narrow_use(n, uses->users[u], n->made[k])) return false;
+      if (!is_candidate(n, value_of_inst(uses->users[u])) &&
+          !narrow_use(n, uses->users[u], n->made[k]))
+        return false;
     rewrite_set(&n->rewrite, (struct nvm_inst_id){k}, const_poison(n->m, f->insts.data[k].type));
     ++*n->env->statistic;
     *changed = true;

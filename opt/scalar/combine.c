@@ -5,9 +5,9 @@
  * Algorithm: a worklist: every instruction once in the order of the text, and again whenever an
  *            operand or a user of it changed. At each: dead code goes; operations on constants fold
  *            (ir/eval.c); a constant operand of a commutative op goes to the right; then the
- *            decision tree made from combine.rules (all integer rules are proven: `make prove`), then the code
- *            of combine_code.c for what rules cannot say. Everything that a replacement touches is
- *            queued; use lists, of which dead code needs the counts only, are made by the first
+ *            decision tree made from combine.rules (all integer rules are proven: `make prove`),
+ * then the code of combine_code.c for what rules cannot say. Everything that a replacement touches
+ * is queued; use lists, of which dead code needs the counts only, are made by the first
  *            replacement. It ends because each rule makes its measure smaller: first the sum of the
  *            weights of the instructions (prove.py holds and checks them), then the depth of the
  *            operands; code that cannot be reached may hold cycles without phis, in which even that
@@ -69,7 +69,7 @@ static bool have_lists(struct combiner *k) {
   if (k->linked) return true;
   if (!have_insts(k) || !have_uses(k)) return false;
   FOR_EACH_BLOCK(k->f, b)
-    FOR_EACH_INST(k->f, b, i) link_operands(k, i);
+  FOR_EACH_INST(k->f, b, i) link_operands(k, i);
   return k->linked = true;
 }
 
@@ -267,7 +267,8 @@ static void drain(struct combiner *k) {
 
 /* What a local value named by metadata is now. */
 static struct nvm_value settled(struct combiner *k, struct nvm_value v) {
-  while (has_list(v) && value_index(v) < k->insts.capacity && !value_is_none(k->insts.data[value_index(v)].fate))
+  while (has_list(v) && value_index(v) < k->insts.capacity &&
+         !value_is_none(k->insts.data[value_index(v)].fate))
     v = k->insts.data[value_index(v)].fate;
   return v;
 }
@@ -289,11 +290,11 @@ static void settle_metadata(struct combiner *k, struct nvm_inst_id i, uint32_t n
 
 static void settle_all_metadata(struct combiner *k) {
   FOR_EACH_BLOCK(k->f, b)
-    FOR_EACH_INST(k->f, b, i) {
-      uint16_t op = function_inst(k->f, i)->op;
-      if (op != OP_DBG_RECORD && op != OP_CALL) continue;
-      for (uint32_t n = 0; n < function_inst(k->f, i)->operand_count; n++) settle_metadata(k, i, n);
-    }
+  FOR_EACH_INST(k->f, b, i) {
+    uint16_t op = function_inst(k->f, i)->op;
+    if (op != OP_DBG_RECORD && op != OP_CALL) continue;
+    for (uint32_t n = 0; n < function_inst(k->f, i)->operand_count; n++) settle_metadata(k, i, n);
+  }
 }
 
 /* In the order of the text as it was; what comes new is queued when made. */
@@ -301,7 +302,7 @@ static bool visit_all(struct combiner *k) {
   VEC(uint32_t) order = {0};
   if (!VEC_ROOM(k->arena, &order, k->f->insts.count)) return false;
   FOR_EACH_BLOCK(k->f, b)
-    FOR_EACH_INST(k->f, b, i) order.data[order.count++] = i.index;
+  FOR_EACH_INST(k->f, b, i) order.data[order.count++] = i.index;
   for (uint32_t n = 0; n < order.count && !k->arena->failed; n++) {
     visit(k, (struct nvm_inst_id){order.data[n]});
     drain(k);
@@ -311,7 +312,9 @@ static bool visit_all(struct combiner *k) {
 
 enum nvm_status combine_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   enum { BUDGET_FACTOR = 16, BUDGET_LEAST = 1000 };
-  struct combiner k = {.f = f, .m = env->module, .arena = env->arena,
+  struct combiner k = {.f = f,
+                       .m = env->module,
+                       .arena = env->arena,
                        .budget = (uint64_t)f->insts.count * BUDGET_FACTOR + BUDGET_LEAST};
   uint64_t all = k.budget;
   if (!visit_all(&k)) return NVM_OUT_OF_MEMORY;

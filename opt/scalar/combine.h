@@ -10,7 +10,7 @@ struct combine_use { /* by slot */
   uint32_t next, previous;
   struct nvm_inst_id user;
 };
-struct combine_inst { /* by instruction */
+struct combine_inst {    /* by instruction */
   uint32_t head;         /* of the list of its uses */
   bool waiting;          /* on the stack */
   struct nvm_value fate; /* what a removed one became; VALUE_NULL: nothing */
@@ -21,11 +21,12 @@ struct combiner {
   struct nvm_module *m;
   struct arena *arena;
   bool changed;
-  VEC(struct combine_inst) insts; /* made when something is queued, for most runs find nothing to do */
-  VEC(struct combine_use) uses;   /* made when something new is, or takes the place of something */
-  bool linked;                    /* they are */
-  VEC(uint32_t) stack; /* work: instructions */
-  uint64_t budget;     /* replacements still allowed */
+  VEC(struct combine_inst)
+  insts; /* made when something is queued, for most runs find nothing to do */
+  VEC(struct combine_use) uses; /* made when something new is, or takes the place of something */
+  bool linked;                  /* they are */
+  VEC(uint32_t) stack;          /* work: instructions */
+  uint64_t budget;              /* replacements still allowed */
 };
 
 /* A new instruction before `root`, with its location, its uses noted and itself queued; folded if

@@ -7,7 +7,8 @@
  *   icmp       of two addresses with the same base
  *   ptrtoint, inttoptr and back, where the widths agree
  *   br         on a negated condition: the other way round
- *   call       llvm.expect and such, the size of a warp, the space of a pointer made from one that has it */
+ *   call       llvm.expect and such, the size of a warp, the space of a pointer made from one that
+ * has it */
 #include "analysis/known_bits.h"
 #include "opt/scalar/combine.h"
 #include "ir/intrinsic.h"
@@ -34,8 +35,8 @@ static bool has_constant_indices(const struct combiner *k, const struct nvm_inst
   return true;
 }
 
-/* The same with indices of the pointer's own width, where some are wider: pointers to shared memory may have 32 bits. The
- * truncations meet the extensions and sums that they follow. */
+/* The same with indices of the pointer's own width, where some are wider: pointers to shared memory
+ * may have 32 bits. The truncations meet the extensions and sums that they follow. */
 static struct nvm_value narrow_indices(struct combiner *k, struct nvm_inst_id root) {
   enum { MAX_OPERANDS = 8 };
   struct nvm_inst g = *function_inst(k->f, root);
@@ -53,7 +54,8 @@ static struct nvm_value narrow_indices(struct combiner *k, struct nvm_inst_id ro
     if (value_is_none(operands[n])) return VALUE_NULL;
     any = true;
   }
-  return any ? build_op(k, root, OP_GEP, g.flags, g.type, g.aux, g.operand_count, operands) : VALUE_NULL;
+  return any ? build_op(k, root, OP_GEP, g.flags, g.type, g.aux, g.operand_count, operands)
+             : VALUE_NULL;
 }
 
 static struct nvm_value gep_simplify(struct combiner *k, struct nvm_inst_id root) {
@@ -67,7 +69,8 @@ static struct nvm_value gep_simplify(struct combiner *k, struct nvm_inst_id root
   int64_t outer, inner;
   const struct nvm_inst *b = as_inst(k, base, OP_GEP);
   if (!type_equal(value_type(k->f, base), g->type) || !type_is_ptr(&k->m->types, g->type) ||
-      (steps_once(k, g) && !(b && has_constant_indices(k, b))) || !gep_constant_offset(k->f, g, &outer))
+      (steps_once(k, g) && !(b && has_constant_indices(k, b))) ||
+      !gep_constant_offset(k->f, g, &outer))
     return VALUE_NULL;
   if (outer == 0) return base;
   if (!b || !type_is_ptr(&k->m->types, value_type(k->f, inst_operand(k->f, b, 0))) ||
@@ -199,8 +202,10 @@ bool combine_unnegate_branch(struct combiner *k, struct nvm_inst_id root) {
   return true;
 }
 
-/* Whether a generic pointer lies in the space that is asked for, if it was made from one of a known space. */
-static struct nvm_value isspacep_known(struct combiner *k, const struct nvm_inst *i, uint32_t asked) {
+/* Whether a generic pointer lies in the space that is asked for, if it was made from one of a known
+ * space. */
+static struct nvm_value isspacep_known(struct combiner *k, const struct nvm_inst *i,
+                                       uint32_t asked) {
   enum { MOST_STEPS = 32, GLOBAL = 1, SHARED = 3, LOCAL = 5, SHARED_CLUSTER = 7 };
   const struct nvm_inst *from = i;
   for (int step = 0; step < MOST_STEPS && from && from->op != OP_ADDRSPACECAST; step++) {
@@ -217,15 +222,15 @@ static struct nvm_value call_simplify(struct combiner *k, struct nvm_inst_id roo
   const struct nvm_inst *i = function_inst(k->f, root);
   enum { WARP_LANES = 32 };
   switch (call_intrinsic(k->f, i)) {
-  case INTRINSIC_expect: case INTRINSIC_expect_with_probability:
-    return inst_operand(k->f, i, 0);
-  case INTRINSIC_nvvm_isspacep_global: return isspacep_known(k, i, 1);
-  case INTRINSIC_nvvm_isspacep_shared: return isspacep_known(k, i, 3);
-  case INTRINSIC_nvvm_isspacep_const: return isspacep_known(k, i, 4);
-  case INTRINSIC_nvvm_isspacep_local: return isspacep_known(k, i, 5);
-  case INTRINSIC_nvvm_isspacep_shared_cluster: return isspacep_known(k, i, 7);
-  case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return make_int(k, i->type, WARP_LANES);
-  default: return VALUE_NULL;
+    case INTRINSIC_expect:
+    case INTRINSIC_expect_with_probability: return inst_operand(k->f, i, 0);
+    case INTRINSIC_nvvm_isspacep_global: return isspacep_known(k, i, 1);
+    case INTRINSIC_nvvm_isspacep_shared: return isspacep_known(k, i, 3);
+    case INTRINSIC_nvvm_isspacep_const: return isspacep_known(k, i, 4);
+    case INTRINSIC_nvvm_isspacep_local: return isspacep_known(k, i, 5);
+    case INTRINSIC_nvvm_isspacep_shared_cluster: return isspacep_known(k, i, 7);
+    case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return make_int(k, i->type, WARP_LANES);
+    default: return VALUE_NULL;
   }
 }
 
@@ -234,7 +239,7 @@ static struct nvm_value phi_simplify(struct combiner *k, struct nvm_inst_id root
 }
 
 struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
-  typedef struct nvm_value simplify(struct combiner *k, struct nvm_inst_id root);
+  typedef struct nvm_value simplify(struct combiner * k, struct nvm_inst_id root);
   static simplify *const by_op[OP_COUNT] = {
       [OP_PHI] = phi_simplify,
       [OP_GEP] = gep_simplify,

@@ -17,13 +17,14 @@
 struct matcher {
   struct combiner *k;
   struct nvm_inst_id root;
-  uint32_t root_kind;  /* the bit of RULE_ANY_ROOT that it is */
+  uint32_t root_kind; /* the bit of RULE_ANY_ROOT that it is */
   uint32_t root_flags;
   struct nvm_value slots[RULE_MOST_SLOTS];
   uint8_t classes[RULE_MOST_SLOTS]; /* of the slots */
-  struct known_bits known[RULE_MOST_SLOTS]; /* of those that `have_known` (bits) names: have been asked for */
+  struct known_bits
+      known[RULE_MOST_SLOTS]; /* of those that `have_known` (bits) names: have been asked for */
   uint64_t have_known;
-  const uint16_t *registers;        /* of the program: slots */
+  const uint16_t *registers; /* of the program: slots */
   uint64_t numbers[RULE_MOST_STACK];
   struct nvm_value made[RULE_MOST_STACK];
   uint32_t number_count, made_count;
@@ -36,9 +37,9 @@ struct matcher {
 static enum rule_class class_of_splat(const struct nvm_module *m, const struct constant_info *c) {
   if (!type_is_vector(&m->types, c->type)) return CLASS_OTHER;
   const struct type_info *element = type_info(&m->types, type_scalar(&m->types, c->type));
-  enum rule_class class = element->kind == TY_INT && element->width <= 64          ? CLASS_INT
+  enum rule_class class = element->kind == TY_INT && element->width <= 64     ? CLASS_INT
                           : eval_is_float_kind((enum type_kind)element->kind) ? CLASS_FLOAT
-                                                                                : CLASS_OTHER;
+                                                                              : CLASS_OTHER;
   if (c->kind == CONST_ZERO) return class;
   const struct nvm_value *lanes = m->constants.operands.data + c->first;
   for (uint32_t n = 0; n < c->count; n++)
@@ -51,15 +52,17 @@ static enum rule_class class_of_splat(const struct nvm_module *m, const struct c
 static enum rule_class class_of_constant(const struct nvm_module *m, struct nvm_value v) {
   const struct constant_info *c = constant_info(&m->constants, v);
   switch ((enum constant_kind)c->kind) {
-  case CONST_INT: return type_info(&m->types, c->type)->width <= 64 ? CLASS_INT : CLASS_OTHER;
-  case CONST_FLOAT: return CLASS_FLOAT;
-  case CONST_ZERO: case CONST_AGGREGATE: return class_of_splat(m, c);
-  default: return CLASS_OTHER;
+    case CONST_INT: return type_info(&m->types, c->type)->width <= 64 ? CLASS_INT : CLASS_OTHER;
+    case CONST_FLOAT: return CLASS_FLOAT;
+    case CONST_ZERO:
+    case CONST_AGGREGATE: return class_of_splat(m, c);
+    default: return CLASS_OTHER;
   }
 }
 
 static inline uint32_t class_of_inst(const struct combiner *k, const struct nvm_inst *i) {
-  return i->op == OP_CALL ? (uint32_t)CLASS_CALL + rule_of_intrinsic[call_intrinsic(k->f, i)] : i->op;
+  return i->op == OP_CALL ? (uint32_t)CLASS_CALL + rule_of_intrinsic[call_intrinsic(k->f, i)]
+                          : i->op;
 }
 
 static inline uint32_t class_of(const struct combiner *k, struct nvm_value v) {
@@ -98,11 +101,11 @@ static bool widens(const struct matcher *m, uint32_t from, uint32_t to) {
 
 static bool type_is(const struct matcher *m, uint32_t type, enum rule_type_class class) {
   switch (class) {
-  case TYPE_IS_INT: return type_is_int(&m->k->m->types, scalar_of(m, type));
-  case TYPE_IS_FLOAT: return type_is_float(&m->k->m->types, scalar_of(m, type));
-  case TYPE_IS_BOOL: return type_equal(scalar_of(m, type), TYPE_I1);
-  case TYPE_IS_WIDE: return width_of(m, type) > 1;
-  case TYPE_FITS_64_BITS: return width_of(m, type) <= 64;
+    case TYPE_IS_INT: return type_is_int(&m->k->m->types, scalar_of(m, type));
+    case TYPE_IS_FLOAT: return type_is_float(&m->k->m->types, scalar_of(m, type));
+    case TYPE_IS_BOOL: return type_equal(scalar_of(m, type), TYPE_I1);
+    case TYPE_IS_WIDE: return width_of(m, type) > 1;
+    case TYPE_FITS_64_BITS: return width_of(m, type) <= 64;
   }
   return false;
 }
@@ -131,34 +134,35 @@ static uint64_t float_of(const struct matcher *m, uint32_t index, uint32_t type)
 static uint64_t compute(uint32_t what, uint32_t from, uint32_t to, uint64_t a, uint64_t b) {
   uint64_t r = 0;
   switch (what) {
-  case RULE_COMPARE + ICMP_EQ: return a == b;
-  case OP_SHL: return evalint_shl(from, a, b);
-  case OP_LSHR: return evalint_shr_u(from, a, b);
-  case OP_ASHR: return evalint_shr_s(from, a, b);
-  case OP_UDIV: return evalint_div_u(from, a, b);
-  case OP_SDIV: return evalint_div_s(from, a, b);
-  case OP_SREM: return evalint_rem_s(from, a, b);
-  case OP_UREM: return evalint_rem_u(from, a, b);
-  case FUNCTION_smin: return evalint_min_s(from, a, b);
-  case FUNCTION_smax: return evalint_max_s(from, a, b);
-  case FUNCTION_umin: return evalint_min_u(from, a, b);
-  case FUNCTION_umax: return evalint_max_u(from, a, b);
-  case FUNCTION_ctpop: return evalint_popcount(from, a);
-  case FUNCTION_bswap: return evalint_byte_swap(from, a);
-  case FUNCTION_bitreverse: return evalint_reverse(from, a);
-  case FUNCTION_log2: return evalint_log2(a);
-  case FUNCTION_not: return evalint_zext(from, ~a);
-  case FUNCTION_neg: return evalint_zext(from, 0 - a);
-  case FUNCTION_lowmask: return evalint_mask(a < from ? (uint32_t)a : from);
-  case FUNCTION_lowzeros: return evalint_trailing_zeros(from, a);
-  case FUNCTION_pow2: return a != 0 && (a & (a - 1)) == 0;
-  /* Whether a number survives the way to the other width and back. */
-  case FUNCTION_fitsu: return evalint_zext(to, a) == a;
-  case FUNCTION_fitss: return to >= from || evalint_zext(from, (uint64_t)evalint_sext(to, a)) == a;
-  case FUNCTION_MIN: return UINT64_C(1) << (from - 1);
-  case FUNCTION_MAX: return evalint_mask(from - 1);
-  case FUNCTION_WIDTH: return from;
-  default: break;
+    case RULE_COMPARE + ICMP_EQ: return a == b;
+    case OP_SHL: return evalint_shl(from, a, b);
+    case OP_LSHR: return evalint_shr_u(from, a, b);
+    case OP_ASHR: return evalint_shr_s(from, a, b);
+    case OP_UDIV: return evalint_div_u(from, a, b);
+    case OP_SDIV: return evalint_div_s(from, a, b);
+    case OP_SREM: return evalint_rem_s(from, a, b);
+    case OP_UREM: return evalint_rem_u(from, a, b);
+    case FUNCTION_smin: return evalint_min_s(from, a, b);
+    case FUNCTION_smax: return evalint_max_s(from, a, b);
+    case FUNCTION_umin: return evalint_min_u(from, a, b);
+    case FUNCTION_umax: return evalint_max_u(from, a, b);
+    case FUNCTION_ctpop: return evalint_popcount(from, a);
+    case FUNCTION_bswap: return evalint_byte_swap(from, a);
+    case FUNCTION_bitreverse: return evalint_reverse(from, a);
+    case FUNCTION_log2: return evalint_log2(a);
+    case FUNCTION_not: return evalint_zext(from, ~a);
+    case FUNCTION_neg: return evalint_zext(from, 0 - a);
+    case FUNCTION_lowmask: return evalint_mask(a < from ? (uint32_t)a : from);
+    case FUNCTION_lowzeros: return evalint_trailing_zeros(from, a);
+    case FUNCTION_pow2: return a != 0 && (a & (a - 1)) == 0;
+    /* Whether a number survives the way to the other width and back. */
+    case FUNCTION_fitsu: return evalint_zext(to, a) == a;
+    case FUNCTION_fitss:
+      return to >= from || evalint_zext(from, (uint64_t)evalint_sext(to, a)) == a;
+    case FUNCTION_MIN: return UINT64_C(1) << (from - 1);
+    case FUNCTION_MAX: return evalint_mask(from - 1);
+    case FUNCTION_WIDTH: return from;
+    default: break;
   }
   if (what >= RULE_COMPARE) eval_row(OP_ICMP, 0, what - RULE_COMPARE, from, 1, &a, &b, &r, 1);
   else eval_row((enum op)what, 0, 0, from, to, &a, &b, &r, 1);
@@ -170,7 +174,8 @@ static void compute_number(struct matcher *m, enum rule_word word, const uint16_
   if (word == RULE_NUMBER) r = number_of(m, a[0]);
   else if (word == RULE_LITERAL) r = evalint_zext(width_of(m, a[1]), (uint64_t)(int16_t)a[0]);
   else {
-    uint32_t from = width_of(m, a[1]), to = a[2] == a[1] ? from : width_of(m, a[2]), count = word == RULE_BINARY ? 2 : 1;
+    uint32_t from = width_of(m, a[1]), to = a[2] == a[1] ? from : width_of(m, a[2]),
+             count = word == RULE_BINARY ? 2 : 1;
     top -= count;
     r = compute(a[0], from, to, top[0], count == 2 ? top[1] : 0);
   }
@@ -185,11 +190,12 @@ static uint32_t find_predicate(const struct matcher *m, enum rule_predicate how,
   const struct nvm_inst *i = inst_of(m, of);
   uint32_t p = i->aux;
   switch (how) {
-  case PREDICATE_INV: return predicate_inverse((enum op)i->op, p);
-  case PREDICATE_SWAP: return predicate_swapped((enum op)i->op, p);
-  case PREDICATE_U: return p >= ICMP_SGT ? p - ICMP_SGT + ICMP_UGT : p;
-  case PREDICATE_S: return RULE_UREL >> p & 1 ? p - ICMP_UGT + ICMP_SGT : p;
-  case PREDICATE_LITERAL: case PREDICATE_PLAIN: break;
+    case PREDICATE_INV: return predicate_inverse((enum op)i->op, p);
+    case PREDICATE_SWAP: return predicate_swapped((enum op)i->op, p);
+    case PREDICATE_U: return p >= ICMP_SGT ? p - ICMP_SGT + ICMP_UGT : p;
+    case PREDICATE_S: return RULE_UREL >> p & 1 ? p - ICMP_UGT + ICMP_SGT : p;
+    case PREDICATE_LITERAL:
+    case PREDICATE_PLAIN: break;
   }
   return p;
 }
@@ -217,14 +223,23 @@ static bool is_defined(const struct combiner *k, struct nvm_value v, uint32_t de
   if (value_kind(v) != VALUE_INST) return false;
   const struct nvm_inst *i = &k->f->insts.data[value_index(v)];
   switch ((enum op)i->op) {
-  case OP_FREEZE: return true;
-  case OP_CALL: {
-    uint32_t id = call_intrinsic(k->f, i);
-    return id && i->operand_count == 1 && !(intrinsic_table[id].flags & (INTRIN_READS | INTRIN_WRITES));
-  }
-  case OP_ICMP: case OP_AND: case OP_OR: case OP_XOR: case OP_ADD: case OP_SUB: case OP_MUL:
-  case OP_ZEXT: case OP_SEXT: case OP_TRUNC: break;
-  default: return false;
+    case OP_FREEZE: return true;
+    case OP_CALL: {
+      uint32_t id = call_intrinsic(k->f, i);
+      return id && i->operand_count == 1 &&
+             !(intrinsic_table[id].flags & (INTRIN_READS | INTRIN_WRITES));
+    }
+    case OP_ICMP:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_ZEXT:
+    case OP_SEXT:
+    case OP_TRUNC: break;
+    default: return false;
   }
   if (i->flags || depth >= MOST_DEPTH) return false;
   for (uint32_t n = 0; n < i->operand_count; n++)
@@ -237,27 +252,27 @@ static bool is_defined(const struct combiner *k, struct nvm_value v, uint32_t de
 static bool check(struct matcher *m, enum rule_word word, const uint16_t *a) {
   const struct nvm_function *f = m->k->f;
   switch (word) {
-  case RULE_SAME: return value_equal(value_of(m, a[0]), value_of(m, a[1]));
-  case RULE_NUMBER_IS: return number_is(m, a[0], (int16_t)a[1]);
-  case RULE_FLOAT_IS: return number_of(m, a[0]) == float_of(m, a[1], a[0]);
-  case RULE_PREDICATE_IS:
-    return inst_of(m, a[0])->aux == find_predicate(m, (enum rule_predicate)a[1], a[2]);
-  case RULE_PREDICATE_IN: return a[1] >> inst_of(m, a[0])->aux & 1;
-  case RULE_HAS_FLAGS: return (inst_of(m, a[0])->flags & a[1]) == a[1];
-  case RULE_ONE_USE: return f->uses.data[value_index(value_of(m, a[0]))] == 1;
-  case RULE_SAME_TYPE: return type_equal(type_of(m, a[0]), type_of(m, a[1]));
-  case RULE_TYPE_IS: return type_is(m, a[0], (enum rule_type_class)a[1]);
-  case RULE_WIDENS: return widens(m, a[0], a[1]);
-  case RULE_ZERO: {
-    struct known_bits b = known_of(m, a[0]);
-    return (m->numbers[--m->number_count] & ~b.zero) == 0 && b.width;
-  }
-  case RULE_NONNEG: return known_bits_nonnegative(known_of(m, a[0]));
-  case RULE_NONZERO: return known_of(m, a[0]).one != 0;
-  case RULE_DEFINED: return is_defined(m->k, value_of(m, a[0]), 0);
-  case RULE_DISJOINT: return is_disjoint(known_of(m, a[0]), known_of(m, a[1]));
-  case RULE_REQUIRE: return m->numbers[--m->number_count] != 0;
-  default: return false;
+    case RULE_SAME: return value_equal(value_of(m, a[0]), value_of(m, a[1]));
+    case RULE_NUMBER_IS: return number_is(m, a[0], (int16_t)a[1]);
+    case RULE_FLOAT_IS: return number_of(m, a[0]) == float_of(m, a[1], a[0]);
+    case RULE_PREDICATE_IS:
+      return inst_of(m, a[0])->aux == find_predicate(m, (enum rule_predicate)a[1], a[2]);
+    case RULE_PREDICATE_IN: return a[1] >> inst_of(m, a[0])->aux & 1;
+    case RULE_HAS_FLAGS: return (inst_of(m, a[0])->flags & a[1]) == a[1];
+    case RULE_ONE_USE: return f->uses.data[value_index(value_of(m, a[0]))] == 1;
+    case RULE_SAME_TYPE: return type_equal(type_of(m, a[0]), type_of(m, a[1]));
+    case RULE_TYPE_IS: return type_is(m, a[0], (enum rule_type_class)a[1]);
+    case RULE_WIDENS: return widens(m, a[0], a[1]);
+    case RULE_ZERO: {
+      struct known_bits b = known_of(m, a[0]);
+      return (m->numbers[--m->number_count] & ~b.zero) == 0 && b.width;
+    }
+    case RULE_NONNEG: return known_bits_nonnegative(known_of(m, a[0]));
+    case RULE_NONZERO: return known_of(m, a[0]).one != 0;
+    case RULE_DEFINED: return is_defined(m->k, value_of(m, a[0]), 0);
+    case RULE_DISJOINT: return is_disjoint(known_of(m, a[0]), known_of(m, a[1]));
+    case RULE_REQUIRE: return m->numbers[--m->number_count] != 0;
+    default: return false;
   }
 }
 
@@ -269,21 +284,21 @@ static uint32_t common_flags(const struct matcher *m, uint32_t flags, uint32_t r
 
 static struct nvm_value make(struct matcher *m, enum rule_word word, const uint16_t *a) {
   switch (word) {
-  case RULE_VALUE: return value_of(m, a[0]);
-  case RULE_MAKE_INT: return make_int(m->k, type_of(m, a[0]), m->numbers[--m->number_count]);
-  case RULE_MAKE_FLOAT:
-    return make_splat(m->k, type_of(m, a[0]),
-                      const_float(m->k->m, scalar_of(m, a[0]), float_of(m, a[1], a[0])));
-  case RULE_OP:
-    m->made_count -= a[4];
-    return build_op(m->k, m->root, (enum op)a[0], m->flags, type_of(m, a[1]),
-                    find_predicate(m, (enum rule_predicate)a[2], a[3]), a[4],
-                    m->made + m->made_count);
-  case RULE_CALL:
-    m->made_count -= a[2];
-    return build_call(m->k, m->root, rule_intrinsics[a[0]], m->flags, type_of(m, a[1]), a[2],
+    case RULE_VALUE: return value_of(m, a[0]);
+    case RULE_MAKE_INT: return make_int(m->k, type_of(m, a[0]), m->numbers[--m->number_count]);
+    case RULE_MAKE_FLOAT:
+      return make_splat(m->k, type_of(m, a[0]),
+                        const_float(m->k->m, scalar_of(m, a[0]), float_of(m, a[1], a[0])));
+    case RULE_OP:
+      m->made_count -= a[4];
+      return build_op(m->k, m->root, (enum op)a[0], m->flags, type_of(m, a[1]),
+                      find_predicate(m, (enum rule_predicate)a[2], a[3]), a[4],
                       m->made + m->made_count);
-  default: return VALUE_NULL;
+    case RULE_CALL:
+      m->made_count -= a[2];
+      return build_call(m->k, m->root, rule_intrinsics[a[0]], m->flags, type_of(m, a[1]), a[2],
+                        m->made + m->made_count);
+    default: return VALUE_NULL;
   }
 }
 
@@ -296,7 +311,7 @@ static struct nvm_value run(struct matcher *m, const uint16_t *at) {
   };
   m->number_count = m->made_count = m->flags = 0;
   for (;;) {
-    enum rule_word word = (enum rule_word)*at++;
+    enum rule_word word = (enum rule_word) * at++;
     if (word <= RULE_REQUIRE) {
       if (!check(m, word, at)) return VALUE_NULL;
     } else if (word <= RULE_BINARY) compute_number(m, word, at);
@@ -353,7 +368,9 @@ static struct nvm_value try_tree(struct matcher *m, uint32_t tree, uint32_t top)
 
 static uint32_t kind_of_root(const struct combiner *k, const struct nvm_inst *i) {
   if (i->op == OP_ICMP || i->op == OP_FCMP) return i->aux;
-  return type_equal(type_scalar(&k->m->types, i->type), TYPE_I1) ? 0 : 1; /* RULE_BOOL_ROOT, RULE_WIDE_ROOT */
+  return type_equal(type_scalar(&k->m->types, i->type), TYPE_I1)
+             ? 0
+             : 1; /* RULE_BOOL_ROOT, RULE_WIDE_ROOT */
 }
 
 struct nvm_value combine_try_rules(struct combiner *k, struct nvm_inst_id root) {

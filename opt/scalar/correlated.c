@@ -1,29 +1,23 @@
 /* correlated: what branches and number ranges say of values is used where it holds.
  *
- * Purpose:   `if (i < n)` tells everything behind it about i; a thread's number is below 1,024, a block's
- *            not negative. Comparisons repeated in other words (bounds checks of inlined helpers) go,
- *            divisions and extensions become the cheaper unsigned ones, those of 64 bits narrow ones;
- *            sums learn that they do not wrap, on which loop passes and addressing build.
- * Algorithm: a walk over the dominator tree, siblings in reverse postorder, with a scoped table of the
- *            range of each integer (analysis/ranges.h). A block with one way in adds what its branch
- *            or switch implies, llvm.assume what it says; leaving the subtree takes it back. Phis of
- *            loops start at their first value and move one way: their step says which, the latch's test
- *            how far.
- *              operand with one possible value   → that constant
- *              icmp, min, max decided            → constant, operand
- *              sdiv, srem, ashr, sext, abs of what is not negative → udiv, urem, lshr, zext nneg, itself
- *              x udiv y, x urem y with x < y     → 0, x;  x and mask that has all of x → x
- *              64-bit udiv, urem of 32-bit values → 32 bits and zext
- *              add, sub, mul, shl in range       → nuw, nsw
- *              case that cannot be               → dropped
- *              phi of true behind one way of a branch, false behind the other → the branch's condition
- *              64-bit counter of 32-bit values   → 32 bits, where all who use it read it extended at no cost:
- *                                                  comparisons, addresses, truncations
- * Requires:  nothing.
- * Preserves: the blocks; edges of impossible cases go.
- * Cost:      linear in instructions and in facts; a condition is looked into MOST_DEPTH levels deep.
- * Omits:     relations between two variables; vectors; facts that hold on an edge into a join.
- * Tests:     check/opt/correlated*.nvir, unit/test_ranges.c. */
+ * Purpose:   `if (i < n)` tells everything behind it about i; a thread's number is below 1,024, a
+ * block's not negative. Comparisons repeated in other words (bounds checks of inlined helpers) go,
+ *            divisions and extensions become the cheaper unsigned ones, those of 64 bits narrow
+ * ones; sums learn that they do not wrap, on which loop passes and addressing build. Algorithm: a
+ * walk over the dominator tree, siblings in reverse postorder, with a scoped table of the range of
+ * each integer (analysis/ranges.h). A block with one way in adds what its branch or switch implies,
+ * llvm.assume what it says; leaving the subtree takes it back. Phis of loops start at their first
+ * value and move one way: their step says which, the latch's test how far. operand with one
+ * possible value   → that constant icmp, min, max decided            → constant, operand sdiv,
+ * srem, ashr, sext, abs of what is not negative → udiv, urem, lshr, zext nneg, itself x udiv y, x
+ * urem y with x < y     → 0, x;  x and mask that has all of x → x 64-bit udiv, urem of 32-bit
+ * values → 32 bits and zext add, sub, mul, shl in range       → nuw, nsw case that cannot be →
+ * dropped phi of true behind one way of a branch, false behind the other → the branch's condition
+ *              64-bit counter of 32-bit values   → 32 bits, where all who use it read it extended
+ * at no cost: comparisons, addresses, truncations Requires:  nothing. Preserves: the blocks; edges
+ * of impossible cases go. Cost:      linear in instructions and in facts; a condition is looked
+ * into MOST_DEPTH levels deep. Omits:     relations between two variables; vectors; facts that hold
+ * on an edge into a join. Tests:     check/opt/correlated*.nvir, unit/test_ranges.c. */
 #include "ir/dominance.h"
 #include "ir/intrinsic.h"
 #include "analysis/ranges.h"
@@ -35,7 +29,11 @@
 #include "analysis/uses.h"
 
 enum { MOST_DEPTH = 4 };
-enum { NOTHING, SOME, ONE }; /* what is known of a value: nothing yet, a range, a range of one number */
+enum {
+  NOTHING,
+  SOME,
+  ONE
+}; /* what is known of a value: nothing yet, a range, a range of one number */
 enum { FITS_UNSIGNED = 1, FITS_SIGNED = 2 }; /* 32 bits */
 
 /* A phi of 64 bits and what it is when it comes round, next = phi + step. */
@@ -54,18 +52,19 @@ struct walker {
   struct pass_env *env;
   struct dominance dominance;
   struct rewrite rewrite;
-  uint32_t insts;        /* slots of the next two: instructions, then arguments */
-  uint8_t *knows;        /* NOTHING, SOME, ONE; of slot 0: NOTHING */
-  struct range *known;   /* where that is not NOTHING */
+  uint32_t insts;      /* slots of the next two: instructions, then arguments */
+  uint8_t *knows;      /* NOTHING, SOME, ONE; of slot 0: NOTHING */
+  struct range *known; /* where that is not NOTHING */
   VEC(struct fact) undo;
   struct nvm_block *child, *sibling; /* of the dominator tree, in reverse postorder */
-  uint8_t *fits;         /* by instruction: FITS_ of phis of two ways in */
+  uint8_t *fits;                     /* by instruction: FITS_ of phis of two ways in */
   VEC(struct counter) counters;
-  uint32_t *case_of;     /* by block: the operand of the switch that leads there, 0: none */
+  uint32_t *case_of; /* by block: the operand of the switch that leads there, 0: none */
   bool changed;
 };
 
-/* --- ranges ------------------------------------------------------------------------------------- */
+/* --- ranges -------------------------------------------------------------------------------------
+ */
 
 static uint32_t slot_of(const struct walker *w, struct nvm_value v) {
   if (value_kind(v) == VALUE_ARG) return w->insts + value_index(v);
@@ -134,22 +133,25 @@ static bool learn(struct walker *w, struct nvm_value condition, bool truth, int 
   struct nvm_value b = i->operand_count > 1 ? inst_operand(f, i, 1) : VALUE_NULL;
   nvm_u128 bits;
   switch ((enum op)i->op) {
-  case OP_ICMP: {
-    enum icmp_predicate p = (enum icmp_predicate)i->aux;
-    if (!truth) p = icmp_inverse(p);
-    return narrow(w, a, range_where(p, range_here(w, b)), 0) &&
-           narrow(w, b, range_where(icmp_swapped(p), range_here(w, a)), 0);
-  }
-  case OP_AND: case OP_OR:
-    if (truth != (i->op == OP_AND)) return true;
-    return learn(w, a, truth, depth + 1) && learn(w, b, truth, depth + 1);
-  case OP_SELECT: { /* a and b, a or b */
-    struct nvm_value other = inst_operand(f, i, truth ? 2 : 1), both = inst_operand(f, i, truth ? 1 : 2);
-    if (!const_is_int(f->module, other, &bits) || bits == truth) return true;
-    return learn(w, a, truth, depth + 1) && learn(w, both, truth, depth + 1);
-  }
-  case OP_XOR: return !const_is_int(f->module, b, &bits) || bits == 0 || learn(w, a, !truth, depth + 1);
-  default: return true;
+    case OP_ICMP: {
+      enum icmp_predicate p = (enum icmp_predicate)i->aux;
+      if (!truth) p = icmp_inverse(p);
+      return narrow(w, a, range_where(p, range_here(w, b)), 0) &&
+             narrow(w, b, range_where(icmp_swapped(p), range_here(w, a)), 0);
+    }
+    case OP_AND:
+    case OP_OR:
+      if (truth != (i->op == OP_AND)) return true;
+      return learn(w, a, truth, depth + 1) && learn(w, b, truth, depth + 1);
+    case OP_SELECT: { /* a and b, a or b */
+      struct nvm_value other = inst_operand(f, i, truth ? 2 : 1),
+                       both = inst_operand(f, i, truth ? 1 : 2);
+      if (!const_is_int(f->module, other, &bits) || bits == truth) return true;
+      return learn(w, a, truth, depth + 1) && learn(w, both, truth, depth + 1);
+    }
+    case OP_XOR:
+      return !const_is_int(f->module, b, &bits) || bits == 0 || learn(w, a, !truth, depth + 1);
+    default: return true;
   }
 }
 
@@ -159,14 +161,19 @@ static bool learn_edge(struct walker *w, struct nvm_block b) {
   if (d->first_predecessor[b.index + 1] - d->first_predecessor[b.index] != 1) return true;
   struct nvm_block from = d->predecessors[d->first_predecessor[b.index]];
   const struct nvm_inst *t = function_inst(w->f, block_terminator(w->f, from));
-  if (t->op == OP_CONDBR) return learn(w, inst_operand(w->f, t, 0), value_index(inst_operand(w->f, t, 1)) == b.index, 0);
-  if (t->op != OP_SWITCH || value_index(inst_operand(w->f, t, 1)) == b.index || !w->case_of[b.index]) return true;
-  return narrow(w, inst_operand(w->f, t, 0), range_of_value(w->f, inst_operand(w->f, t, w->case_of[b.index])), 0);
+  if (t->op == OP_CONDBR)
+    return learn(w, inst_operand(w->f, t, 0), value_index(inst_operand(w->f, t, 1)) == b.index, 0);
+  if (t->op != OP_SWITCH || value_index(inst_operand(w->f, t, 1)) == b.index ||
+      !w->case_of[b.index])
+    return true;
+  return narrow(w, inst_operand(w->f, t, 0),
+                range_of_value(w->f, inst_operand(w->f, t, w->case_of[b.index])), 0);
 }
 
-/* What v can be where it comes round from `latch`, not yet seen: phi and a step, below the latch's bound. */
-static struct range range_next(struct walker *w, struct nvm_inst_id phi, struct range first, struct nvm_value v,
-                               struct nvm_block latch) {
+/* What v can be where it comes round from `latch`, not yet seen: phi and a step, below the latch's
+ * bound. */
+static struct range range_next(struct walker *w, struct nvm_inst_id phi, struct range first,
+                               struct nvm_value v, struct nvm_block latch) {
   const struct nvm_function *f = w->f;
   struct range r = range_of_value(f, v), all = r;
   const struct nvm_inst *t = function_inst(f, block_terminator(f, latch));
@@ -181,7 +188,9 @@ static struct range range_next(struct walker *w, struct nvm_inst_id phi, struct 
   }
   if (value_kind(v) != VALUE_INST) return r;
   const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
-  if (i->operand_count < 2 || !value_equal(inst_operand(f, i, 0), value_of_inst(phi)) || first.width == 0) return r;
+  if (i->operand_count < 2 || !value_equal(inst_operand(f, i, 0), value_of_inst(phi)) ||
+      first.width == 0)
+    return r;
   struct range step = range_here(w, inst_operand(f, i, 1));
   if (i->op == OP_ADD) {
     if (i->flags & INST_NUW) all.low = first.low;
@@ -202,14 +211,17 @@ static struct range range_of_phi(struct walker *w, struct nvm_inst_id id) {
       uint32_t slot = slot_of(w, v);
       bool later = slot && slot < w->insts && !w->knows[slot];
       if (later != (turn == 1)) continue;
-      struct range next = later ? range_next(w, id, r, v, (struct nvm_block){value_index(inst_operand(w->f, phi, k + 1))})
-                                : range_here(w, v);
+      struct range next =
+          later ? range_next(w, id, r, v,
+                             (struct nvm_block){value_index(inst_operand(w->f, phi, k + 1))})
+                : range_here(w, v);
       r = r.width ? range_either(r, next) : next;
     }
   return range_is_empty(r) ? range_of_value(w->f, value_of_inst(id)) : r;
 }
 
-/* --- what becomes cheaper ----------------------------------------------------------------------- */
+/* --- what becomes cheaper -----------------------------------------------------------------------
+ */
 
 static void use(struct walker *w, struct nvm_inst_id i, struct nvm_value v) {
   rewrite_set(&w->rewrite, i, v);
@@ -224,8 +236,9 @@ static void become(struct walker *w, struct nvm_inst_id i, enum op op, uint16_t 
   w->changed = true;
 }
 
-static struct nvm_value add_before(struct walker *w, struct nvm_inst_id at, enum op op, struct nvm_type type,
-                                   const struct nvm_value *operands, uint32_t count) {
+static struct nvm_value add_before(struct walker *w, struct nvm_inst_id at, enum op op,
+                                   struct nvm_type type, const struct nvm_value *operands,
+                                   uint32_t count) {
   struct nvm_inst_id i = function_add_inst(w->f, op, 0, type, operands, count, 0);
   if (inst_is_none(i)) return VALUE_NULL;
   w->f->locations.data[i.index] = w->f->locations.data[at.index];
@@ -248,15 +261,18 @@ static bool narrow_division(struct walker *w, struct nvm_inst_id id) {
   return true;
 }
 
-static bool simplify_division(struct walker *w, struct nvm_inst_id id, struct range a, struct range b) {
+static bool simplify_division(struct walker *w, struct nvm_inst_id id, struct range a,
+                              struct range b) {
   struct nvm_inst *i = function_inst(w->f, id);
   bool quotient = i->op == OP_SDIV || i->op == OP_UDIV;
   if (i->op == OP_SDIV || i->op == OP_SREM) {
     if (a.least < 0 || b.least < 0) return true;
     become(w, id, quotient ? OP_UDIV : OP_UREM, i->flags);
   }
-  if (a.high < b.low) use(w, id, quotient ? const_int(w->f->module, i->type, 0) : inst_operand(w->f, i, 0));
-  else if (a.width == 64 && a.high <= UINT32_MAX && b.high <= UINT32_MAX) return narrow_division(w, id);
+  if (a.high < b.low)
+    use(w, id, quotient ? const_int(w->f->module, i->type, 0) : inst_operand(w->f, i, 0));
+  else if (a.width == 64 && a.high <= UINT32_MAX && b.high <= UINT32_MAX)
+    return narrow_division(w, id);
   return true;
 }
 
@@ -265,17 +281,19 @@ static void simplify_call(struct walker *w, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(w->f, id);
   enum icmp_predicate first; /* where it holds, the first operand is the result */
   switch (call_intrinsic(w->f, i)) {
-  case INTRINSIC_smin: first = ICMP_SLE; break;
-  case INTRINSIC_smax: first = ICMP_SGE; break;
-  case INTRINSIC_umin: first = ICMP_ULE; break;
-  case INTRINSIC_umax: first = ICMP_UGE; break;
-  case INTRINSIC_abs:
-    if (range_here(w, inst_operand(w->f, i, 0)).width && range_here(w, inst_operand(w->f, i, 0)).least >= 0)
-      use(w, id, inst_operand(w->f, i, 0));
-    return;
-  default: return;
+    case INTRINSIC_smin: first = ICMP_SLE; break;
+    case INTRINSIC_smax: first = ICMP_SGE; break;
+    case INTRINSIC_umin: first = ICMP_ULE; break;
+    case INTRINSIC_umax: first = ICMP_UGE; break;
+    case INTRINSIC_abs:
+      if (range_here(w, inst_operand(w->f, i, 0)).width &&
+          range_here(w, inst_operand(w->f, i, 0)).least >= 0)
+        use(w, id, inst_operand(w->f, i, 0));
+      return;
+    default: return;
   }
-  struct range a = range_here(w, inst_operand(w->f, i, 0)), b = range_here(w, inst_operand(w->f, i, 1));
+  struct range a = range_here(w, inst_operand(w->f, i, 0)),
+               b = range_here(w, inst_operand(w->f, i, 1));
   int truth = range_compare(first, a, b);
   if (truth < 0 && range_compare(first, b, a) == 1) truth = 0;
   if (truth >= 0) use(w, id, inst_operand(w->f, i, truth ? 0 : 1));
@@ -287,7 +305,8 @@ static uint32_t gather_cases(struct walker *w, struct nvm_inst_id t) {
   struct range r = range_here(w, inst_operand(f, function_inst(f, t), 0));
   uint32_t to = 2;
   for (uint32_t k = 2; k < function_inst(f, t)->operand_count; k += 2) {
-    if (range_compare(ICMP_EQ, r, range_of_value(f, inst_operand(f, function_inst(f, t), k))) == 0) continue;
+    if (range_compare(ICMP_EQ, r, range_of_value(f, inst_operand(f, function_inst(f, t), k))) == 0)
+      continue;
     for (uint32_t n = 0; n < 2 && to != k; n++) {
       struct nvm_value swap = inst_operand(f, function_inst(f, t), to + n);
       inst_set_operand(f, t, to + n, inst_operand(f, function_inst(f, t), k + n));
@@ -302,7 +321,8 @@ static uint32_t gather_cases(struct walker *w, struct nvm_inst_id t) {
 static bool drop_cases(struct walker *w, struct nvm_inst_id t) {
   struct nvm_function *f = w->f;
   struct nvm_block b = function_inst(f, t)->block;
-  uint32_t kept = gather_cases(w, t), count = function_inst(f, t)->operand_count, dropped = (count - kept) / 2;
+  uint32_t kept = gather_cases(w, t), count = function_inst(f, t)->operand_count,
+           dropped = (count - kept) / 2;
   if (dropped) {
     uint32_t *edges = arena_alloc(w->env->arena, f->blocks.count * sizeof *edges);
     struct nvm_block *targets = arena_alloc(w->env->arena, dropped * sizeof *targets);
@@ -310,7 +330,8 @@ static bool drop_cases(struct walker *w, struct nvm_inst_id t) {
     for (uint32_t k = 0; k < dropped; k++)
       targets[k].index = value_index(inst_operand(f, function_inst(f, t), kept + 2 * k + 1));
     inst_remove_operands(f, t, kept, count - kept);
-    for (uint32_t n = 0, left = block_successor_count(f, b); n < left; n++) edges[block_successor(f, b, n).index]++;
+    for (uint32_t n = 0, left = block_successor_count(f, b); n < left; n++)
+      edges[block_successor(f, b, n).index]++;
     for (uint32_t k = 0; k < dropped; k++) {
       uint32_t *left = &edges[targets[k].index];
       if (*left != UINT32_MAX) cfg_remove_phi_edges(f, targets[k], b, *left);
@@ -318,7 +339,8 @@ static bool drop_cases(struct walker *w, struct nvm_inst_id t) {
     }
     w->changed = true;
   }
-  for (uint32_t k = 2; k < kept; k += 2) w->case_of[value_index(inst_operand(f, function_inst(f, t), k + 1))] = k;
+  for (uint32_t k = 2; k < kept; k += 2)
+    w->case_of[value_index(inst_operand(f, function_inst(f, t), k + 1))] = k;
   return true;
 }
 
@@ -328,20 +350,27 @@ static void simplify_extension(struct walker *w, struct nvm_inst_id id) {
 }
 
 /* An operation on integers of these ranges. */
-static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct range a, struct range b) {
+static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct range a,
+                            struct range b) {
   const struct nvm_inst *i = function_inst(w->f, id);
   enum op op = (enum op)i->op;
   switch (op) {
-  case OP_ASHR: if (a.least >= 0) become(w, id, OP_LSHR, i->flags); break;
-  case OP_SDIV: case OP_SREM: case OP_UDIV: case OP_UREM: return simplify_division(w, id, a, b);
-  case OP_AND:
-    if (b.low == b.high && (b.low & (b.low + 1)) == 0 && a.high <= b.low) use(w, id, inst_operand(w->f, i, 0));
-    break;
-  default: {
-    const uint16_t both = INST_NUW | INST_NSW;
-    uint16_t flags = (i->flags & both) == both ? i->flags : i->flags | range_no_wrap(op, a, b);
-    if (flags != i->flags) become(w, id, op, flags);
-  }
+    case OP_ASHR:
+      if (a.least >= 0) become(w, id, OP_LSHR, i->flags);
+      break;
+    case OP_SDIV:
+    case OP_SREM:
+    case OP_UDIV:
+    case OP_UREM: return simplify_division(w, id, a, b);
+    case OP_AND:
+      if (b.low == b.high && (b.low & (b.low + 1)) == 0 && a.high <= b.low)
+        use(w, id, inst_operand(w->f, i, 0));
+      break;
+    default: {
+      const uint16_t both = INST_NUW | INST_NSW;
+      uint16_t flags = (i->flags & both) == both ? i->flags : i->flags | range_no_wrap(op, a, b);
+      if (flags != i->flags) become(w, id, op, flags);
+    }
   }
   return true;
 }
@@ -349,11 +378,14 @@ static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct rang
 /* Simplifies an operation on integers, and notes the range of its result. */
 static bool visit_binary(struct walker *w, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(w->f, id);
-  struct range a = range_here(w, inst_operand(w->f, i, 0)), b = range_here(w, inst_operand(w->f, i, 1));
+  struct range a = range_here(w, inst_operand(w->f, i, 0)),
+               b = range_here(w, inst_operand(w->f, i, 1));
   bool told = a.width && !range_is_empty(a) && !range_is_empty(b);
   if (told && !simplify_binary(w, id, a, b)) return false;
   i = function_inst(w->f, id);
-  know(w, id.index, told ? range_binary((enum op)i->op, i->flags, a, b) : range_of_value(w->f, value_of_inst(id)));
+  know(w, id.index,
+       told ? range_binary((enum op)i->op, i->flags, a, b)
+            : range_of_value(w->f, value_of_inst(id)));
   return true;
 }
 
@@ -364,12 +396,14 @@ static bool visit_other(struct walker *w, struct nvm_inst_id id) {
   if (i->op == OP_SWITCH && i->operand_count > 2) return drop_cases(w, id);
   if (i->op == OP_SEXT) simplify_extension(w, id);
   if (type_is_int(&w->f->module->types, i->type))
-    know(w, id.index, i->op == OP_PHI ? range_of_phi(w, id) : range_of_inst(w->f, i, range_here, w));
+    know(w, id.index,
+         i->op == OP_PHI ? range_of_phi(w, id) : range_of_inst(w->f, i, range_here, w));
   if (i->op != OP_CALL || call_intrinsic(w->f, i) != INTRINSIC_assume) return true;
   return learn(w, inst_operand(w->f, i, 0), true, 0);
 }
 
-/* --- counters of 64 bits ------------------------------------------------------------------------ */
+/* --- counters of 64 bits ------------------------------------------------------------------------
+ */
 
 static unsigned fits(struct range r) {
   bool is_signed = r.least >= INT32_MIN && r.most <= INT32_MAX;
@@ -380,7 +414,8 @@ static unsigned fits(struct range r) {
 /* Notes whether i fits 32 bits, and counters of which both values do. */
 static bool note_counter(struct walker *w, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(w->f, id);
-  if (i->op == OP_PHI) w->fits[id.index] = i->operand_count == 4 ? (uint8_t)fits(w->known[id.index]) : 0;
+  if (i->op == OP_PHI)
+    w->fits[id.index] = i->operand_count == 4 ? (uint8_t)fits(w->known[id.index]) : 0;
   struct nvm_value v = i->op == OP_ADD ? inst_operand(w->f, i, 0) : VALUE_NULL;
   if (value_kind(v) != VALUE_INST) return true;
   struct counter c = {{value_index(v)}, id, w->fits[value_index(v)] & fits(w->known[id.index])};
@@ -391,7 +426,8 @@ static bool note_counter(struct walker *w, struct nvm_inst_id id) {
   return !round || VEC_PUSH(w->env->arena, &w->counters, c);
 }
 
-/* The 32 bits of which v is an extension, and which (*as: FITS_); VALUE_NULL if they would have to be computed. */
+/* The 32 bits of which v is an extension, and which (*as: FITS_); VALUE_NULL if they would have to
+ * be computed. */
 static struct nvm_value narrowed(const struct walker *w, struct nvm_value v, unsigned *as) {
   struct nvm_module *m = w->f->module;
   nvm_u128 bits;
@@ -402,13 +438,15 @@ static struct nvm_value narrowed(const struct walker *w, struct nvm_value v, uns
   if (value_kind(v) != VALUE_INST) return VALUE_NULL;
   const struct nvm_inst *i = function_inst(w->f, (struct nvm_inst_id){value_index(v)});
   *as = i->op == OP_ZEXT ? FITS_UNSIGNED : FITS_SIGNED;
-  if ((i->op != OP_ZEXT && i->op != OP_SEXT) || !type_equal(value_type(w->f, inst_operand(w->f, i, 0)), TYPE_I32))
+  if ((i->op != OP_ZEXT && i->op != OP_SEXT) ||
+      !type_equal(value_type(w->f, inst_operand(w->f, i, 0)), TYPE_I32))
     return VALUE_NULL;
   return inst_operand(w->f, i, 0);
 }
 
 /* What c may be extended as for this user of it at no cost. */
-static unsigned free_as(const struct walker *w, const struct counter *c, struct nvm_inst_id user, struct nvm_value v) {
+static unsigned free_as(const struct walker *w, const struct counter *c, struct nvm_inst_id user,
+                        struct nvm_value v) {
   const struct nvm_inst *i = function_inst(w->f, user);
   unsigned as = 0, all = FITS_UNSIGNED | FITS_SIGNED;
   if (user.index == c->phi.index || user.index == c->next.index || i->op == OP_TRUNC) return all;
@@ -421,7 +459,8 @@ static unsigned free_as(const struct walker *w, const struct counter *c, struct 
   return value_is_none(narrowed(w, inst_operand(w->f, i, other), &as)) ? 0 : as;
 }
 
-static struct nvm_value insert(struct walker *w, struct nvm_inst_id before, enum op op, uint16_t flags, struct nvm_type type,
+static struct nvm_value insert(struct walker *w, struct nvm_inst_id before, enum op op,
+                               uint16_t flags, struct nvm_type type,
                                const struct nvm_value *operands, uint32_t count) {
   struct nvm_value v = add_before(w, before, op, type, operands, count);
   if (!value_is_none(v)) w->f->insts.data[value_index(v)].flags = flags;
@@ -433,18 +472,23 @@ static bool demote(struct walker *w, const struct uses *uses, struct counter c) 
   struct nvm_value pair[] = {value_of_inst(c.phi), value_of_inst(c.next)};
   if (rewrite_is_set(&w->rewrite, c.phi) || rewrite_is_set(&w->rewrite, c.next)) return true;
   for (int n = 0; n < 2; n++)
-    for (uint32_t u = uses->first[value_index(pair[n])]; u < uses->first[value_index(pair[n]) + 1]; u++)
+    for (uint32_t u = uses->first[value_index(pair[n])]; u < uses->first[value_index(pair[n]) + 1];
+         u++)
       c.fits &= free_as(w, &c, uses->users[u], pair[n]);
   unsigned step_as, start_as;
   struct nvm_value step = narrowed(w, inst_operand(f, function_inst(f, c.next), 1), &step_as);
   if (c.fits == 0 || value_is_none(step)) return true;
   uint32_t out = value_equal(inst_operand(f, function_inst(f, c.phi), 0), pair[1]) ? 2 : 0;
-  struct nvm_value wide = inst_operand(f, function_inst(f, c.phi), out), start = narrowed(w, wide, &start_as);
+  struct nvm_value wide = inst_operand(f, function_inst(f, c.phi), out),
+                   start = narrowed(w, wide, &start_as);
   struct nvm_block from = {value_index(inst_operand(f, function_inst(f, c.phi), out + 1))};
-  if (value_is_none(start)) start = insert(w, block_terminator(f, from), OP_TRUNC, 0, TYPE_I32, &wide, 1);
-  struct nvm_value entries[] = {start, value_of_block(from), start, inst_operand(f, function_inst(f, c.phi), 3 - out)};
+  if (value_is_none(start))
+    start = insert(w, block_terminator(f, from), OP_TRUNC, 0, TYPE_I32, &wide, 1);
+  struct nvm_value entries[] = {start, value_of_block(from), start,
+                                inst_operand(f, function_inst(f, c.phi), 3 - out)};
   struct nvm_value phi = insert(w, c.phi, OP_PHI, 0, TYPE_I32, entries, 4), sum[] = {phi, step};
-  uint16_t flags = (c.fits & step_as & FITS_SIGNED ? INST_NSW : 0) | (c.fits & step_as & FITS_UNSIGNED ? INST_NUW : 0);
+  uint16_t flags = (c.fits & step_as & FITS_SIGNED ? INST_NSW : 0) |
+                   (c.fits & step_as & FITS_UNSIGNED ? INST_NUW : 0);
   struct nvm_value next = insert(w, c.next, OP_ADD, flags, TYPE_I32, sum, 2);
   struct nvm_inst_id behind = function_block(f, function_inst(f, c.phi)->block)->first;
   while (function_inst(f, behind)->op == OP_PHI) behind = function_inst(f, behind)->next;
@@ -452,7 +496,9 @@ static bool demote(struct walker *w, const struct uses *uses, struct counter c) 
   flags = op == OP_ZEXT && (c.fits & FITS_SIGNED) ? INST_NNEG : 0;
   struct nvm_value phi_wide = insert(w, behind, op, flags, TYPE_I64, &phi, 1);
   struct nvm_value next_wide = insert(w, c.next, op, flags, TYPE_I64, &next, 1);
-  if (value_is_none(phi) || value_is_none(next) || value_is_none(phi_wide) || value_is_none(next_wide)) return false;
+  if (value_is_none(phi) || value_is_none(next) || value_is_none(phi_wide) ||
+      value_is_none(next_wide))
+    return false;
   inst_set_operand(f, (struct nvm_inst_id){value_index(phi)}, 2, next);
   use(w, c.phi, phi_wide);
   use(w, c.next, next_wide);
@@ -467,7 +513,8 @@ static bool demote_counters(struct walker *w) {
   return ok;
 }
 
-/* --- the walk ----------------------------------------------------------------------------------- */
+/* --- the walk -----------------------------------------------------------------------------------
+ */
 
 static void put_constants(struct walker *w, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(w->f, i);
@@ -475,22 +522,26 @@ static void put_constants(struct walker *w, struct nvm_inst_id i) {
   for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
     struct nvm_value v = operands[k];
     if (w->knows[slot_of(w, v)] != ONE) continue;
-    inst_set_operand(w->f, i, k, const_int(w->f->module, value_type(w->f, v), w->known[slot_of(w, v)].low));
+    inst_set_operand(w->f, i, k,
+                     const_int(w->f->module, value_type(w->f, v), w->known[slot_of(w, v)].low));
     ++*w->env->statistic;
     w->changed = true;
   }
 }
 
 /* Whether the edge from → b is only taken where the branch at the end of `d` has gone its way k. */
-static bool is_behind(const struct walker *w, struct nvm_block d, uint32_t k, struct nvm_block from, struct nvm_block b) {
+static bool is_behind(const struct walker *w, struct nvm_block d, uint32_t k, struct nvm_block from,
+                      struct nvm_block b) {
   struct nvm_block to = block_successor(w->f, d, k);
   if (from.index == d.index) return to.index == b.index;
   const uint32_t *first = w->dominance.first_predecessor;
   return first[to.index + 1] - first[to.index] == 1 && dominance_dominates(&w->dominance, to, from);
 }
 
-/* Whether the phi says which way the branch at the end of `d` went: true for way `yes`, false for the other. */
-static bool tells_way(const struct walker *w, const struct nvm_inst *phi, struct nvm_block d, uint32_t yes) {
+/* Whether the phi says which way the branch at the end of `d` went: true for way `yes`, false for
+ * the other. */
+static bool tells_way(const struct walker *w, const struct nvm_inst *phi, struct nvm_block d,
+                      uint32_t yes) {
   nvm_u128 bit;
   bool told = true;
   for (uint32_t k = 0; k < phi->operand_count && told; k += 2) {
@@ -526,7 +577,8 @@ static bool visit_block(struct walker *w, struct nvm_block b) {
   FOR_EACH_INST(w->f, b, i) {
     put_constants(w, i);
     enum op op = (enum op)function_inst(w->f, i)->op;
-    if (op >= OP_FIRST_INT && op <= OP_LAST_INT ? !visit_binary(w, i) : !visit_other(w, i)) return false;
+    if (op >= OP_FIRST_INT && op <= OP_LAST_INT ? !visit_binary(w, i) : !visit_other(w, i))
+      return false;
     if (w->knows[i.index] && w->known[i.index].width == 64 && !note_counter(w, i)) return false;
   }
   return true;
@@ -544,7 +596,8 @@ static bool walk(struct walker *w) {
   struct nvm_block *order = arena_alloc(w->env->arena, blocks * sizeof *order);
   struct nvm_block *open = arena_alloc(w->env->arena, blocks * sizeof *open);
   uint32_t *scope = arena_alloc(w->env->arena, blocks * sizeof *scope);
-  if (!order || !open || !scope || !cfg_postorder(w->f, order, &reachable, w->env->arena)) return false;
+  if (!order || !open || !scope || !cfg_postorder(w->f, order, &reachable, w->env->arena))
+    return false;
   for (uint32_t k = 0; k + 1 < reachable; k++) {
     struct nvm_block above = w->dominance.immediate[order[k].index];
     w->sibling[order[k].index] = w->child[above.index];
@@ -573,8 +626,9 @@ enum nvm_status correlated_run(struct nvm_function *f, struct pass_env *env, boo
   w.sibling = arena_alloc(env->arena, f->blocks.count * sizeof *w.sibling);
   w.fits = arena_alloc(env->arena, f->insts.count);
   w.case_of = arena_alloc(env->arena, f->blocks.count * sizeof *w.case_of);
-  if (!w.knows || !w.known || !w.child || !w.sibling || !w.case_of || !w.fits || !flow_dominance(env->flow, f, &w.dominance) ||
-      !rewrite_init(&w.rewrite, f, env->arena) || !walk(&w) || !demote_counters(&w))
+  if (!w.knows || !w.known || !w.child || !w.sibling || !w.case_of || !w.fits ||
+      !flow_dominance(env->flow, f, &w.dominance) || !rewrite_init(&w.rewrite, f, env->arena) ||
+      !walk(&w) || !demote_counters(&w))
     return NVM_OUT_OF_MEMORY;
   *env->statistic += w.rewrite.count;
   rewrite_apply(&w.rewrite);

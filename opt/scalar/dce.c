@@ -1,11 +1,9 @@
 /* dce: removes instructions without effect whose result nobody uses.
  *
  * Purpose:   other passes leave dead computations behind; this one sweeps them.
- * Algorithm: mark from the instructions with effects through their operands, in one walk backwards, remove the rest: cycles
- *            of dead phis go too (Cytron et al., 1991, section 7.1, without control dependence).
- * Requires:  nothing.
- * Preserves: the control flow.
- * Cost:      linear in operands.
+ * Algorithm: mark from the instructions with effects through their operands, in one walk backwards,
+ * remove the rest: cycles of dead phis go too (Cytron et al., 1991, section 7.1, without control
+ * dependence). Requires:  nothing. Preserves: the control flow. Cost:      linear in operands.
  * Omits:     dead branches; stores, but those of undef and poison.
  * Tests:     check/opt/dce-*. */
 #include "analysis/effects.h"
@@ -14,10 +12,11 @@
 
 struct marker {
   struct nvm_function *f;
-  bool *live, *passed; /* by instruction: needed; seen by the walk, which found nobody who needs it until then */
+  bool *live, *passed; /* by instruction: needed; seen by the walk, which found nobody who needs it
+                          until then */
   uint32_t *stack;     /* those that are needed though the walk had passed them */
   uint32_t depth;
-  uint32_t dead;       /* passed and not live */
+  uint32_t dead; /* passed and not live */
 };
 
 static void mark_operands(struct marker *k, const struct nvm_inst *i) {
@@ -30,13 +29,16 @@ static void mark_operands(struct marker *k, const struct nvm_inst *i) {
   }
 }
 
-/* Backwards, for operands mostly stand before their users: then one look at each instruction is enough. */
+/* Backwards, for operands mostly stand before their users: then one look at each instruction is
+ * enough. */
 static void mark_all(struct marker *k) {
   struct nvm_function *f = k->f;
   for (struct nvm_block b = f->last_block; !block_is_none(b); b = function_block(f, b)->previous)
-    for (struct nvm_inst_id i = function_block(f, b)->last; !inst_is_none(i); i = function_inst(f, i)->previous) {
+    for (struct nvm_inst_id i = function_block(f, b)->last; !inst_is_none(i);
+         i = function_inst(f, i)->previous) {
       const struct nvm_inst *inst = function_inst(f, i);
-      k->passed[i.index] = !k->live[i.index] && (!effects_must_stay(f, inst) || effects_stores_nothing(f, inst));
+      k->passed[i.index] =
+          !k->live[i.index] && (!effects_must_stay(f, inst) || effects_stores_nothing(f, inst));
       k->dead += k->passed[i.index];
       if (k->passed[i.index]) continue;
       k->live[i.index] = true;
@@ -54,10 +56,10 @@ enum nvm_status dce_run(struct nvm_function *f, struct pass_env *env, bool *chan
   mark_all(&k);
   if (k.dead == 0) return NVM_OK;
   FOR_EACH_BLOCK(f, b)
-    for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
-      next = function_inst(f, i)->next;
-      if (!k.live[i.index]) inst_remove(f, i);
-    }
+  for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
+    next = function_inst(f, i)->next;
+    if (!k.live[i.index]) inst_remove(f, i);
+  }
   *env->statistic += k.dead;
   *changed = true;
   rewrite_drop_dead_metadata(f, k.live);

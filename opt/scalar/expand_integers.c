@@ -1,17 +1,16 @@
 /* expand-integers: integers of more than 128 bits become words of 64 bits.
  *
- * Purpose:   clang reads and writes runs of bit-fields as integers of any width (i136, i168); evaluator, passes and
- *            code generation know 128 bits at most.
- * Algorithm: each value iN becomes ceil(N / 64) values of i64, low first, zero above bit N. Blocks are visited in
- *            reverse postorder, so that operands are expanded before their users; phis come first, and get their entries
- *            last. Sums carry from word to word, comparisons go from the lowest word up, shifts by a variable go through
- *            one select for each bit of the distance. Bitcasts go through vectors of i64.
- * Requires:  nothing; runs before all passes, in modules that have such a type.
- * Preserves: the control flow.
+ * Purpose:   clang reads and writes runs of bit-fields as integers of any width (i136, i168);
+ * evaluator, passes and code generation know 128 bits at most. Algorithm: each value iN becomes
+ * ceil(N / 64) values of i64, low first, zero above bit N. Blocks are visited in reverse postorder,
+ * so that operands are expanded before their users; phis come first, and get their entries last.
+ * Sums carry from word to word, comparisons go from the lowest word up, shifts by a variable go
+ * through one select for each bit of the distance. Bitcasts go through vectors of i64. Requires:
+ * nothing; runs before all passes, in modules that have such a type. Preserves: the control flow.
  * Cost:      linear in instructions times words.
- * Omits:     products, quotients, conversions to floats, calls, parameters, constant expressions, vectors and
- *            aggregates: each is refused by name.
- * Tests:     check/opt/expand-integers.nvir, exec/wide_integers.nvir. */
+ * Omits:     products, quotients, conversions to floats, calls, parameters, constant expressions,
+ * vectors and aggregates: each is refused by name. Tests:     check/opt/expand-integers.nvir,
+ * exec/wide_integers.nvir. */
 #include "opt/scalar/expand_integers.h"
 
 #include "ir/dominance.h"
@@ -23,17 +22,20 @@ struct expansion {
   struct nvm_function *f;
   struct nvm_module *m;
   struct arena *arena;
-  const bool *wide;          /* by type: it is or holds an integer of more than 128 bits */
-  uint32_t type_count;       /* of types at the start; later ones are not wide */
-  struct nvm_value **words;  /* by instruction: the words of its value; NULL: not expanded */
-  uint32_t count;            /* of instructions at the start */
-  struct nvm_inst_id at;     /* the instruction that is expanded; new ones come before it */
+  const bool *wide;         /* by type: it is or holds an integer of more than 128 bits */
+  uint32_t type_count;      /* of types at the start; later ones are not wide */
+  struct nvm_value **words; /* by instruction: the words of its value; NULL: not expanded */
+  uint32_t count;           /* of instructions at the start */
+  struct nvm_inst_id at;    /* the instruction that is expanded; new ones come before it */
   struct rewrite rewrite;
 };
 
-/* --- types -------------------------------------------------------------------------------------- */
+/* --- types --------------------------------------------------------------------------------------
+ */
 
-static uint32_t width_of(const struct expansion *x, struct nvm_type type) { return type_info(&x->m->types, type)->width; }
+static uint32_t width_of(const struct expansion *x, struct nvm_type type) {
+  return type_info(&x->m->types, type)->width;
+}
 static bool is_wide(const struct expansion *x, struct nvm_type type) {
   return type.index < x->type_count && x->wide[type.index];
 }
@@ -51,7 +53,8 @@ static bool holds_wide(const struct type_table *t, const bool *wide, uint32_t k)
   return false;
 }
 
-/* Types may name later ones, so that the walk is repeated until nothing changes. False when out of memory. */
+/* Types may name later ones, so that the walk is repeated until nothing changes. False when out of
+ * memory. */
 static bool find_wide_types(struct nvm_module *m, struct arena *arena, bool **out, bool *any) {
   bool *wide = arena_alloc(arena, m->types.infos.count), changed = true;
   if (!wide) return false;
@@ -65,12 +68,15 @@ static bool find_wide_types(struct nvm_module *m, struct arena *arena, bool **ou
   return true;
 }
 
-/* --- making instructions ------------------------------------------------------------------------ */
+/* --- making instructions ------------------------------------------------------------------------
+ */
 
-static struct nvm_value number(struct expansion *x, uint64_t n) { return const_int(x->m, TYPE_I64, n); }
+static struct nvm_value number(struct expansion *x, uint64_t n) {
+  return const_int(x->m, TYPE_I64, n);
+}
 
-static struct nvm_value emit_aux(struct expansion *x, enum op op, struct nvm_type type, struct nvm_value a, struct nvm_value b,
-                                 uint32_t aux) {
+static struct nvm_value emit_aux(struct expansion *x, enum op op, struct nvm_type type,
+                                 struct nvm_value a, struct nvm_value b, uint32_t aux) {
   struct nvm_value v = inst_emit(x->f, x->at, op, type, a, b, aux);
   if (value_is_none(v)) return v;
   x->f->locations.data[value_index(v)] = x->f->locations.data[x->at.index];
@@ -78,15 +84,18 @@ static struct nvm_value emit_aux(struct expansion *x, enum op op, struct nvm_typ
   return v;
 }
 
-static struct nvm_value emit(struct expansion *x, enum op op, struct nvm_value a, struct nvm_value b) {
+static struct nvm_value emit(struct expansion *x, enum op op, struct nvm_value a,
+                             struct nvm_value b) {
   return emit_aux(x, op, TYPE_I64, a, b, 0);
 }
 
-static struct nvm_value emit_compare(struct expansion *x, enum icmp_predicate p, struct nvm_value a, struct nvm_value b) {
+static struct nvm_value emit_compare(struct expansion *x, enum icmp_predicate p, struct nvm_value a,
+                                     struct nvm_value b) {
   return emit_aux(x, OP_ICMP, TYPE_I1, a, b, p);
 }
 
-static struct nvm_value emit_select(struct expansion *x, struct nvm_value condition, struct nvm_value a, struct nvm_value b) {
+static struct nvm_value emit_select(struct expansion *x, struct nvm_value condition,
+                                    struct nvm_value a, struct nvm_value b) {
   struct nvm_value operands[3] = {condition, a, b};
   struct nvm_inst_id i = function_add_inst(x->f, OP_SELECT, 0, TYPE_I64, operands, 3, 0);
   if (inst_is_none(i)) return VALUE_NULL;
@@ -119,9 +128,11 @@ static struct nvm_value with_sign(struct expansion *x, struct nvm_value v, uint3
   return emit(x, OP_ASHR, up, number(x, WORD - bits));
 }
 
-/* --- memory ------------------------------------------------------------------------------------- */
+/* --- memory -------------------------------------------------------------------------------------
+ */
 
-/* The type of word k in memory, and how it is accessed: the alignment that is known 8 k bytes on. */
+/* The type of word k in memory, and how it is accessed: the alignment that is known 8 k bytes on.
+ */
 static struct nvm_type piece_type(struct expansion *x, uint32_t width, uint32_t k) {
   return k + 1 < words_of(width) ? TYPE_I64 : type_int(&x->m->types, top_bits(width));
 }
@@ -136,7 +147,9 @@ static uint32_t piece_access(const struct expansion *x, struct nvm_type type, ui
 }
 
 static struct nvm_value piece_address(struct expansion *x, struct nvm_value pointer, uint32_t k) {
-  return k == 0 ? pointer : emit_aux(x, OP_GEP, value_type(x->f, pointer), pointer, number(x, k * 8), TYPE_I8.index);
+  return k == 0 ? pointer
+                : emit_aux(x, OP_GEP, value_type(x->f, pointer), pointer, number(x, k * 8),
+                           TYPE_I8.index);
 }
 
 static void expand_load(struct expansion *x, struct nvm_value *to, uint32_t width) {
@@ -161,19 +174,22 @@ static void expand_store(struct expansion *x) {
   }
 }
 
-/* --- arithmetic --------------------------------------------------------------------------------- */
+/* --- arithmetic ---------------------------------------------------------------------------------
+ */
 
 static void expand_sum(struct expansion *x, struct nvm_value *to, uint32_t width, bool subtract) {
   enum op op = subtract ? OP_SUB : OP_ADD;
   struct nvm_value carry = VALUE_NULL; /* i1: into the word */
   for (uint32_t k = 0; k < words_of(width); k++) {
     struct nvm_value a = word(x, operand(x, 0), k), b = word(x, operand(x, 1), k);
-    struct nvm_value first = emit(x, op, a, b), out = emit_compare(x, ICMP_ULT, subtract ? a : first, subtract ? b : a);
+    struct nvm_value first = emit(x, op, a, b),
+                     out = emit_compare(x, ICMP_ULT, subtract ? a : first, subtract ? b : a);
     to[k] = first;
     if (!value_is_none(carry)) {
       struct nvm_value in = emit(x, OP_ZEXT, carry, VALUE_NULL);
       to[k] = emit(x, op, first, in);
-      struct nvm_value again = emit_compare(x, ICMP_ULT, subtract ? first : to[k], subtract ? in : first);
+      struct nvm_value again =
+          emit_compare(x, ICMP_ULT, subtract ? first : to[k], subtract ? in : first);
       out = emit_aux(x, OP_OR, TYPE_I1, out, again, 0);
     }
     carry = out;
@@ -181,12 +197,14 @@ static void expand_sum(struct expansion *x, struct nvm_value *to, uint32_t width
   to[words_of(width) - 1] = masked(x, to[words_of(width) - 1], top_bits(width));
 }
 
-/* The words of `from` moved by a constant number of bits, `fill` coming in from above (right) or zero (left). */
-static void move_words(struct expansion *x, const struct nvm_value *from, struct nvm_value *to, uint32_t count, uint32_t by,
-                       bool left, struct nvm_value fill) {
+/* The words of `from` moved by a constant number of bits, `fill` coming in from above (right) or
+ * zero (left). */
+static void move_words(struct expansion *x, const struct nvm_value *from, struct nvm_value *to,
+                       uint32_t count, uint32_t by, bool left, struct nvm_value fill) {
   uint32_t whole = by / WORD, bits = by % WORD;
   for (uint32_t k = 0; k < count; k++) {
-    uint32_t near = left ? k - whole : k + whole, far = left ? near - 1 : near + 1; /* beyond the ends: wraps, not below count */
+    uint32_t near = left ? k - whole : k + whole,
+             far = left ? near - 1 : near + 1; /* beyond the ends: wraps, not below count */
     struct nvm_value edge = left ? number(x, 0) : fill;
     struct nvm_value a = near < count ? from[near] : edge, b = far < count ? from[far] : edge;
     to[k] = a;
@@ -209,7 +227,8 @@ static void expand_shift(struct expansion *x, struct nvm_value *to, uint32_t wid
   }
   if (const_words(x->m, by, distance)) {
     memcpy(from, to, count * sizeof *to);
-    move_words(x, from, to, count, distance[0] < width ? (uint32_t)distance[0] : 0, left, fill); /* beyond: poison */
+    move_words(x, from, to, count, distance[0] < width ? (uint32_t)distance[0] : 0, left,
+               fill); /* beyond: poison */
   } else {
     for (uint32_t step = 1; step < width; step *= 2) {
       struct nvm_value bit = emit(x, OP_AND, word(x, by, 0), number(x, step));
@@ -222,7 +241,8 @@ static void expand_shift(struct expansion *x, struct nvm_value *to, uint32_t wid
   to[count - 1] = masked(x, to[count - 1], top_bits(width));
 }
 
-/* --- comparisons, casts ------------------------------------------------------------------------- */
+/* --- comparisons, casts -------------------------------------------------------------------------
+ */
 
 static struct nvm_value compare_equal(struct expansion *x, enum icmp_predicate p, uint32_t width) {
   struct nvm_value differ = VALUE_NULL;
@@ -234,17 +254,23 @@ static struct nvm_value compare_equal(struct expansion *x, enum icmp_predicate p
 }
 
 static enum icmp_predicate without_equal(enum icmp_predicate p) {
-  return p == ICMP_SGE ? ICMP_SGT : p == ICMP_SLE ? ICMP_SLT : p == ICMP_UGE ? ICMP_UGT : p == ICMP_ULE ? ICMP_ULT : p;
+  return p == ICMP_SGE   ? ICMP_SGT
+         : p == ICMP_SLE ? ICMP_SLT
+         : p == ICMP_UGE ? ICMP_UGT
+         : p == ICMP_ULE ? ICMP_ULT
+                         : p;
 }
 
 /* From the lowest word up: a word that differs overrules those below it. */
-static struct nvm_value compare_ordered(struct expansion *x, enum icmp_predicate p, uint32_t width) {
+static struct nvm_value compare_ordered(struct expansion *x, enum icmp_predicate p,
+                                        uint32_t width) {
   bool is_signed = p >= ICMP_SGT;
   enum icmp_predicate below = is_signed ? (enum icmp_predicate)(p - ICMP_SGT + ICMP_UGT) : p;
   struct nvm_value result = VALUE_NULL;
   for (uint32_t k = 0, last = words_of(width) - 1; k <= last; k++) {
     struct nvm_value a = word(x, operand(x, 0), k), b = word(x, operand(x, 1), k);
-    if (k == last && is_signed) a = with_sign(x, a, top_bits(width)), b = with_sign(x, b, top_bits(width));
+    if (k == last && is_signed)
+      a = with_sign(x, a, top_bits(width)), b = with_sign(x, b, top_bits(width));
     if (k == 0) {
       result = emit_compare(x, below, a, b);
       continue;
@@ -257,7 +283,8 @@ static struct nvm_value compare_ordered(struct expansion *x, enum icmp_predicate
 }
 
 /* The first words of a value of at most 128 bits, as many as it has; the last one extended. */
-static uint32_t narrow_words(struct expansion *x, struct nvm_value v, bool is_signed, struct nvm_value *to) {
+static uint32_t narrow_words(struct expansion *x, struct nvm_value v, bool is_signed,
+                             struct nvm_value *to) {
   uint32_t width = width_of(x, value_type(x->f, v));
   enum op extend = is_signed ? OP_SEXT : OP_ZEXT;
   if (width <= WORD) {
@@ -271,7 +298,8 @@ static uint32_t narrow_words(struct expansion *x, struct nvm_value v, bool is_si
   return 2;
 }
 
-static void expand_extension(struct expansion *x, struct nvm_value *to, uint32_t width, bool is_signed) {
+static void expand_extension(struct expansion *x, struct nvm_value *to, uint32_t width,
+                             bool is_signed) {
   struct nvm_value v = operand(x, 0);
   uint32_t from = width_of(x, value_type(x->f, v)), count = words_of(from);
   if (from <= MAX_NARROW) {
@@ -280,7 +308,8 @@ static void expand_extension(struct expansion *x, struct nvm_value *to, uint32_t
     for (uint32_t k = 0; k < count; k++) to[k] = word(x, v, k);
     if (is_signed) to[count - 1] = with_sign(x, to[count - 1], top_bits(from));
   }
-  struct nvm_value fill = is_signed ? emit(x, OP_ASHR, to[count - 1], number(x, WORD - 1)) : number(x, 0);
+  struct nvm_value fill =
+      is_signed ? emit(x, OP_ASHR, to[count - 1], number(x, WORD - 1)) : number(x, 0);
   for (uint32_t k = count; k < words_of(width); k++) to[k] = fill;
   to[words_of(width) - 1] = masked(x, to[words_of(width) - 1], top_bits(width));
 }
@@ -297,7 +326,8 @@ static struct nvm_value truncated(struct expansion *x, struct nvm_value v, struc
   return width == MAX_NARROW ? whole : emit_aux(x, OP_TRUNC, type, whole, VALUE_NULL, 0);
 }
 
-/* The vector of 64-bit elements as wide as a value of `width` bits; TYPE_NONE: not a whole number of them. */
+/* The vector of 64-bit elements as wide as a value of `width` bits; TYPE_NONE: not a whole number
+ * of them. */
 static struct nvm_type word_vector(struct expansion *x, uint32_t width) {
   return width % WORD ? TYPE_NONE : type_vector(&x->m->types, TYPE_I64, width / WORD);
 }
@@ -324,13 +354,15 @@ static struct nvm_value to_vector(struct expansion *x, struct nvm_value v, struc
   return type_equal(type, words) ? whole : emit_aux(x, OP_BITCAST, type, whole, VALUE_NULL, 0);
 }
 
-/* --- instructions ------------------------------------------------------------------------------- */
+/* --- instructions -------------------------------------------------------------------------------
+ */
 
 static void expand_each(struct expansion *x, struct nvm_value *to, uint32_t width, enum op op) {
   for (uint32_t k = 0; k < words_of(width); k++)
     to[k] = op == OP_FREEZE   ? emit(x, op, word(x, operand(x, 0), k), VALUE_NULL)
             : op == OP_TRUNC  ? word(x, operand(x, 0), k)
-            : op == OP_SELECT ? emit_select(x, operand(x, 0), word(x, operand(x, 1), k), word(x, operand(x, 2), k))
+            : op == OP_SELECT ? emit_select(x, operand(x, 0), word(x, operand(x, 1), k),
+                                            word(x, operand(x, 2), k))
                               : emit(x, op, word(x, operand(x, 0), k), word(x, operand(x, 1), k));
   if (op == OP_TRUNC) to[words_of(width) - 1] = masked(x, to[words_of(width) - 1], top_bits(width));
 }
@@ -345,13 +377,17 @@ static void expand_freeze(struct expansion *x, struct nvm_value *to, uint32_t wi
 static void expand_result(struct expansion *x, struct nvm_value *to, uint32_t width) {
   enum op op = (enum op)function_inst(x->f, x->at)->op;
   switch (op) {
-  case OP_LOAD: expand_load(x, to, width); return;
-  case OP_ADD: case OP_SUB: expand_sum(x, to, width, op == OP_SUB); return;
-  case OP_SHL: case OP_LSHR: case OP_ASHR: expand_shift(x, to, width, op); return;
-  case OP_ZEXT: case OP_SEXT: expand_extension(x, to, width, op == OP_SEXT); return;
-  case OP_FREEZE: expand_freeze(x, to, width); return;
-  case OP_BITCAST: expand_from_vector(x, to, width); return;
-  default: expand_each(x, to, width, op); return;
+    case OP_LOAD: expand_load(x, to, width); return;
+    case OP_ADD:
+    case OP_SUB: expand_sum(x, to, width, op == OP_SUB); return;
+    case OP_SHL:
+    case OP_LSHR:
+    case OP_ASHR: expand_shift(x, to, width, op); return;
+    case OP_ZEXT:
+    case OP_SEXT: expand_extension(x, to, width, op == OP_SEXT); return;
+    case OP_FREEZE: expand_freeze(x, to, width); return;
+    case OP_BITCAST: expand_from_vector(x, to, width); return;
+    default: expand_each(x, to, width, op); return;
   }
 }
 
@@ -375,7 +411,8 @@ static bool expand(struct expansion *x, struct nvm_inst_id i) {
   } else if (op == OP_ICMP && is_wide(x, value_type(x->f, operand(x, 0)))) {
     uint32_t width = width_of(x, value_type(x->f, operand(x, 0)));
     enum icmp_predicate p = (enum icmp_predicate)function_inst(x->f, i)->aux;
-    rewrite_set(&x->rewrite, i, p <= ICMP_NE ? compare_equal(x, p, width) : compare_ordered(x, p, width));
+    rewrite_set(&x->rewrite, i,
+                p <= ICMP_NE ? compare_equal(x, p, width) : compare_ordered(x, p, width));
   } else if (op == OP_TRUNC && is_wide(x, value_type(x->f, operand(x, 0)))) {
     rewrite_set(&x->rewrite, i, truncated(x, operand(x, 0), type));
   } else if (op == OP_BITCAST && is_wide(x, value_type(x->f, operand(x, 0)))) {
@@ -393,12 +430,15 @@ static bool fill_phis(struct expansion *x, struct nvm_inst_id i) {
     struct nvm_value v = inst_operand(x->f, function_inst(x->f, i), n);
     struct nvm_block from = {value_index(inst_operand(x->f, function_inst(x->f, i), n + 1))};
     for (uint32_t k = 0; k < words_of(width_of(x, function_inst(x->f, i)->type)); k++)
-      if (!phi_add(x->f, (struct nvm_inst_id){value_index(x->words[i.index][k])}, word(x, v, k), from)) return false;
+      if (!phi_add(x->f, (struct nvm_inst_id){value_index(x->words[i.index][k])}, word(x, v, k),
+                   from))
+        return false;
   }
   return true;
 }
 
-/* --- what has no expansion ---------------------------------------------------------------------- */
+/* --- what has no expansion ----------------------------------------------------------------------
+ */
 
 /* Parameters and constant expressions have no words. */
 static bool has_words(const struct expansion *x, struct nvm_value v) {
@@ -411,19 +451,37 @@ static bool has_words(const struct expansion *x, struct nvm_value v) {
 
 static bool has_expansion(const struct expansion *x, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
-  const struct nvm_type given = i->operand_count ? value_type(x->f, inst_operand(x->f, i, 0)) : TYPE_VOID;
+  const struct nvm_type given =
+      i->operand_count ? value_type(x->f, inst_operand(x->f, i, 0)) : TYPE_VOID;
   bool scalar = !is_wide(x, i->type) || type_kind(&x->m->types, i->type) == TY_INT;
-  if (i->op != OP_PHI && i->op != OP_SELECT && is_wide(x, given)) scalar &= type_kind(&x->m->types, given) == TY_INT;
+  if (i->op != OP_PHI && i->op != OP_SELECT && is_wide(x, given))
+    scalar &= type_kind(&x->m->types, given) == TY_INT;
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value v = inst_operand(x->f, i, k);
     if (value_kind(v) != VALUE_BLOCK && is_wide(x, value_type(x->f, v))) scalar &= has_words(x, v);
   }
   switch ((enum op)i->op) {
-  case OP_LOAD: case OP_STORE: return scalar && how.ordering == ORDER_NONE;
-  case OP_ADD: case OP_SUB: case OP_AND: case OP_OR: case OP_XOR: case OP_SHL: case OP_LSHR: case OP_ASHR: case OP_ICMP:
-  case OP_SELECT: case OP_PHI: case OP_TRUNC: case OP_ZEXT: case OP_SEXT: case OP_FREEZE: return scalar;
-  case OP_BITCAST: return scalar && is_wide(x, given) != is_wide(x, i->type) && width_of(x, is_wide(x, given) ? given : i->type) % WORD == 0;
-  default: return i->op == OP_DBG_RECORD;
+    case OP_LOAD:
+    case OP_STORE: return scalar && how.ordering == ORDER_NONE;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_SHL:
+    case OP_LSHR:
+    case OP_ASHR:
+    case OP_ICMP:
+    case OP_SELECT:
+    case OP_PHI:
+    case OP_TRUNC:
+    case OP_ZEXT:
+    case OP_SEXT:
+    case OP_FREEZE: return scalar;
+    case OP_BITCAST:
+      return scalar && is_wide(x, given) != is_wide(x, i->type) &&
+             width_of(x, is_wide(x, given) ? given : i->type) % WORD == 0;
+    default: return i->op == OP_DBG_RECORD;
   }
 }
 
@@ -437,12 +495,14 @@ static struct nvm_type wide_type(const struct expansion *x, const struct nvm_ins
   return TYPE_NONE;
 }
 
-static void refuse(const struct expansion *x, struct diag_sink *sink, struct nvm_inst_id i, struct nvm_type type) {
+static void refuse(const struct expansion *x, struct diag_sink *sink, struct nvm_inst_id i,
+                   struct nvm_type type) {
   struct textbuf name;
   textbuf_init(&name, sink->arena);
   type_print(&x->m->types, type, &name);
   struct diag_range where = {0, x->f->positions.data[i.index], x->f->positions.data[i.index] + 1};
-  struct nvm_text arguments[2] = {text_of(op_table[function_inst(x->f, i)->op].keyword), {name.bytes, name.length}};
+  struct nvm_text arguments[2] = {text_of(op_table[function_inst(x->f, i)->op].keyword),
+                                  {name.bytes, name.length}};
   struct diag *d = diag_report(sink, DIAG_WIDE_INTEGER, where, arguments, 2);
   if (d) d->function = module_text(x->m, x->f->symbol.name);
 }
@@ -451,16 +511,17 @@ static void refuse(const struct expansion *x, struct diag_sink *sink, struct nvm
 static bool check(struct expansion *x, struct diag_sink *sink, bool *any) {
   uint32_t errors = sink->error_count;
   FOR_EACH_BLOCK(x->f, b)
-    FOR_EACH_INST(x->f, b, i) {
-      struct nvm_type type = wide_type(x, function_inst(x->f, i));
-      if (type.index == 0) continue;
-      *any = true;
-      if (!has_expansion(x, function_inst(x->f, i))) refuse(x, sink, i, type);
-    }
+  FOR_EACH_INST(x->f, b, i) {
+    struct nvm_type type = wide_type(x, function_inst(x->f, i));
+    if (type.index == 0) continue;
+    *any = true;
+    if (!has_expansion(x, function_inst(x->f, i))) refuse(x, sink, i, type);
+  }
   return sink->error_count == errors;
 }
 
-/* --- functions ---------------------------------------------------------------------------------- */
+/* --- functions ----------------------------------------------------------------------------------
+ */
 
 static bool expand_block(struct expansion *x, struct nvm_block b) {
   for (struct nvm_inst_id i = function_block(x->f, b)->first, next; !inst_is_none(i); i = next) {
@@ -475,14 +536,16 @@ static bool expand_function(struct expansion *x) {
   struct nvm_function *f = x->f;
   x->count = f->insts.count;
   x->words = arena_alloc(x->arena, x->count * sizeof *x->words);
-  if (!x->words || !rewrite_init(&x->rewrite, f, x->arena) || !dominance_compute(&d, f, x->arena)) return false;
+  if (!x->words || !rewrite_init(&x->rewrite, f, x->arena) || !dominance_compute(&d, f, x->arena))
+    return false;
   memset(x->words, 0, x->count * sizeof *x->words);
   for (uint32_t k = d.size[f->entry.index]; k-- > 0;)
     if (!expand_block(x, d.postorder[k])) return false;
   FOR_EACH_BLOCK(f, b)
-    if (!dominance_reachable(&d, b) && !expand_block(x, b)) return false;
+  if (!dominance_reachable(&d, b) && !expand_block(x, b)) return false;
   for (uint32_t k = 1; k < x->count; k++)
-    if (x->words[k] && f->insts.data[k].op == OP_PHI && !fill_phis(x, (struct nvm_inst_id){k})) return false;
+    if (x->words[k] && f->insts.data[k].op == OP_PHI && !fill_phis(x, (struct nvm_inst_id){k}))
+      return false;
   rewrite_apply(&x->rewrite);
   return !x->m->arena.failed;
 }
@@ -497,7 +560,8 @@ enum nvm_status expand_integers(struct nvm_module *m, struct diag_sink *sink) {
   if (!find_wide_types(m, &arena, &wide, &any_type)) status = NVM_OUT_OF_MEMORY;
   for (uint32_t n = 1; n < m->functions.count && any_type && status != NVM_OUT_OF_MEMORY; n++) {
     bool any = false;
-    x = (struct expansion){.f = m->functions.data[n], .m = m, .arena = &arena, .wide = wide, .type_count = type_count};
+    x = (struct expansion){
+        .f = m->functions.data[n], .m = m, .arena = &arena, .wide = wide, .type_count = type_count};
     if (function_is_declaration(x.f)) continue;
     if (!check(&x, sink, &any)) status = NVM_REFUSED;
     else if (any && status == NVM_OK && !expand_function(&x)) status = NVM_OUT_OF_MEMORY;

@@ -5,7 +5,8 @@
 #include "ir/function.h"
 #include "support/diag.h"
 
-/* Expands all functions of m. NVM_REFUSED: an operation that has no expansion was reported to `sink`. */
+/* Expands all functions of m. NVM_REFUSED: an operation that has no expansion was reported to
+ * `sink`. */
 enum nvm_status expand_integers(struct nvm_module *m, struct diag_sink *sink);
 
 #endif

@@ -1,18 +1,17 @@
 /* gvn: values that are already known are not computed or loaded again.
  *
- * Purpose:   a load is a trip of hundreds of cycles; what was stored or loaded on the way is in a register.
- * Algorithm: the walk of early-cse, with loads: each looks back over the accesses before it, through its
- *            block and all predecessors, for the value that its address holds (the address follows phis on
- *            the way: alias_translate). Found on all ways: phis join it. Found on all but one, and that
- *            one ends in a jump: the load is made there too (partial redundancy elimination as Chow et
- *            al., 1997, but one load at a time). Loads from constant initializers are folded, stores of
+ * Purpose:   a load is a trip of hundreds of cycles; what was stored or loaded on the way is in a
+ * register. Algorithm: the walk of early-cse, with loads: each looks back over the accesses before
+ * it, through its block and all predecessors, for the value that its address holds (the address
+ * follows phis on the way: alias_translate). Found on all ways: phis join it. Found on all but one,
+ * and that one ends in a jump: the load is made there too (partial redundancy elimination as Chow
+ * et al., 1997, but one load at a time). Loads from constant initializers are folded, stores of
  *            what is there already go.
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in operands; each load looks at MAX_STEPS accesses in MAX_NODES blocks.
- * Omits:     values of another size than what was stored; block copies as sources; partially redundant
- *            arithmetic.
- * Tests:     check/opt/gvn-*. */
+ * Omits:     values of another size than what was stored; block copies as sources; partially
+ * redundant arithmetic. Tests:     check/opt/gvn-*. */
 #include "analysis/accesses.h"
 #include "analysis/effects.h"
 #include "opt/scalar/numbering.h"
@@ -26,10 +25,10 @@ enum fate { VALUE_HERE, NOT_KNOWN, PASSES };
 struct node {
   struct nvm_block block;
   enum fate fate;
-  struct alias_place place;     /* of the address at its end; PASSES: at its start too */
-  struct nvm_value value;       /* VALUE_HERE; of the load's type or as wide */
-  struct nvm_inst_id source;    /* the access that has it; none: undef */
-  struct nvm_value phi;         /* PASSES, several predecessors: what joins them */
+  struct alias_place place;  /* of the address at its end; PASSES: at its start too */
+  struct nvm_value value;    /* VALUE_HERE; of the load's type or as wide */
+  struct nvm_inst_id source; /* the access that has it; none: undef */
+  struct nvm_value phi;      /* PASSES, several predecessors: what joins them */
 };
 
 struct numberer {
@@ -39,23 +38,28 @@ struct numberer {
   struct dominance dominance;
   struct numbering numbering;
   struct accesses accesses;
-  uint32_t size;              /* of its table by instruction */
-  uint32_t *node_of;          /* by block: index + 1 into nodes */
-  uint32_t *plain;            /* by class: how many plain accesses there are */
+  uint32_t size;     /* of its table by instruction */
+  uint32_t *node_of; /* by block: index + 1 into nodes */
+  uint32_t *plain;   /* by class: how many plain accesses there are */
   struct node nodes[MAX_NODES];
   uint32_t node_count, steps;
-  bool found;                 /* some node has the value */
-  struct node *without;       /* that node does not, but the load can be made there; NULL: all have it or pass it on */
-  struct nvm_inst_id load;    /* that is being looked for; its type: */
+  bool found;           /* some node has the value */
+  struct node *without; /* that node does not, but the load can be made there; NULL: all have it or
+                           pass it on */
+  struct nvm_inst_id load; /* that is being looked for; its type: */
   struct nvm_type type;
-  VEC(uint32_t) passed;       /* accesses that the search passed only because metadata says that they do not alias */
-  uint32_t first_passed;      /* of the load at hand */
-  struct passed { uint32_t first, end; } *passed_of; /* by instruction: of a load that was replaced */
-  bool *moved;                /* by instruction: the load's address was another where some of those were passed */
+  VEC(uint32_t)
+  passed; /* accesses that the search passed only because metadata says that they do not alias */
+  uint32_t first_passed; /* of the load at hand */
+  struct passed {
+    uint32_t first, end;
+  } * passed_of; /* by instruction: of a load that was replaced */
+  bool *moved; /* by instruction: the load's address was another where some of those were passed */
   VEC(struct nvm_inst_id) dead;
 };
 
-/* The access that instruction i, which was there when they were collected, is; NULL: none, or not a plain one. */
+/* The access that instruction i, which was there when they were collected, is; NULL: none, or not a
+ * plain one. */
 static struct access *plain_access(const struct numberer *g, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(g->f, i);
   if (inst->op != OP_LOAD && inst->op != OP_STORE) return NULL;
@@ -63,7 +67,8 @@ static struct access *plain_access(const struct numberer *g, struct nvm_inst_id 
   return x->kind == ACCESS_OTHER ? NULL : x;
 }
 
-/* The pointer may have become another by now, of which more is known: that of other accesses, where it was loaded twice. */
+/* The pointer may have become another by now, of which more is known: that of other accesses, where
+ * it was loaded twice. */
 static bool follow_pointer(struct numberer *g, struct access *x) {
   const struct nvm_inst *i = function_inst(g->f, x->where.access);
   struct nvm_value pointer = inst_operand(g->f, i, i->op == OP_STORE);
@@ -76,14 +81,17 @@ static bool follow_pointer(struct numberer *g, struct access *x) {
   return x->class != 0;
 }
 
-/* Whether another plain access has the address of x. Classes beyond the table were made on the way, for it alone. */
+/* Whether another plain access has the address of x. Classes beyond the table were made on the way,
+ * for it alone. */
 static bool has_company(const struct numberer *g, const struct access *x) {
   return x->class <= g->accesses.list.count && g->plain[x->class] > 1;
 }
 
 static bool collect_accesses(struct numberer *g) {
   struct nvm_function *f = g->f;
-  if (!accesses_collect(&g->accesses, f, g->alias, 1u << ACCESS_LOAD | 1u << ACCESS_STORE, g->arena)) return false;
+  if (!accesses_collect(&g->accesses, f, g->alias, 1u << ACCESS_LOAD | 1u << ACCESS_STORE,
+                        g->arena))
+    return false;
   g->size = f->insts.count;
   g->node_of = arena_alloc(g->arena, f->blocks.count * sizeof *g->node_of);
   g->plain = arena_alloc(g->arena, (g->accesses.list.count + 1) * sizeof *g->plain);
@@ -97,7 +105,8 @@ static bool collect_accesses(struct numberer *g) {
   return true;
 }
 
-/* --- looking back --------------------------------------------------------------------------------- */
+/* --- looking back
+ * --------------------------------------------------------------------------------- */
 
 /* Whether a value of type `have` can be taken for one of type `want`: the same bits. */
 static bool same_bits(const struct numberer *g, struct nvm_type have, struct nvm_type want) {
@@ -108,12 +117,14 @@ static bool same_bits(const struct numberer *g, struct nvm_type have, struct nvm
       type_is_ptr_or_vector(t, want))
     return false;
   uint64_t bits = layout_bits(&m->layout, t, want);
-  return bits == layout_bits(&m->layout, t, have) && bits == 8 * layout_store_size(&m->layout, t, want) &&
+  return bits == layout_bits(&m->layout, t, have) &&
+         bits == 8 * layout_store_size(&m->layout, t, want) &&
          bits == 8 * layout_store_size(&m->layout, t, have);
 }
 
 /* Whether access x may write the location, or has its address: *answer, of a plain one. */
-static bool concerns(struct numberer *g, const struct access *x, struct memory_location l, enum alias *answer) {
+static bool concerns(struct numberer *g, const struct access *x, struct memory_location l,
+                     enum alias *answer) {
   if (x->kind == ACCESS_OTHER || x->kind == ACCESS_END)
     return alias_mod_ref(g->alias, x->where.access, l) & ALIAS_WRITES;
   *answer = alias_query(g->alias, x->where, l);
@@ -121,17 +132,19 @@ static bool concerns(struct numberer *g, const struct access *x, struct memory_l
 }
 
 /* The same; notes what only metadata says. */
-static bool stands_in_way(struct numberer *g, const struct access *x, struct memory_location l, enum alias *answer) {
+static bool stands_in_way(struct numberer *g, const struct access *x, struct memory_location l,
+                          enum alias *answer) {
   *answer = ALIAS_MAY;
   if (concerns(g, x, l, answer)) return true;
   enum alias addresses;
   if (g->f->attachments.data[l.access.index] == 0) return false;
   l.access = (struct nvm_inst_id){0};
-  return concerns(g, x, l, &addresses) && !VEC_PUSH(g->arena, &g->passed, (uint32_t)(x - g->accesses.list.data));
+  return concerns(g, x, l, &addresses) &&
+         !VEC_PUSH(g->arena, &g->passed, (uint32_t)(x - g->accesses.list.data));
 }
 
-/* Whether what load i was replaced by serves the location too: by its metadata too, nothing that was passed is to the
- * same bytes. */
+/* Whether what load i was replaced by serves the location too: by its metadata too, nothing that
+ * was passed is to the same bytes. */
 static bool serves(struct numberer *g, struct nvm_inst_id i, struct memory_location l) {
   enum { MAX_PASSED = 256 };
   struct passed p = g->passed_of[i.index];
@@ -139,14 +152,16 @@ static bool serves(struct numberer *g, struct nvm_inst_id i, struct memory_locat
   for (; p.first < p.end; p.first++) {
     enum alias answer;
     uint32_t k = g->passed.data[p.first];
-    if (concerns(g, &g->accesses.list.data[k], l, &answer) || !VEC_PUSH(g->arena, &g->passed, k)) return false;
+    if (concerns(g, &g->accesses.list.data[k], l, &answer) || !VEC_PUSH(g->arena, &g->passed, k))
+      return false;
   }
   return true;
 }
 
-/* Looks at the accesses before `end`, down to `first`, of one block for the location, whose address is of that class. */
-static void look_back(struct numberer *g, uint32_t first, uint32_t end, struct memory_location l, uint32_t class,
-                      struct node *n) {
+/* Looks at the accesses before `end`, down to `first`, of one block for the location, whose address
+ * is of that class. */
+static void look_back(struct numberer *g, uint32_t first, uint32_t end, struct memory_location l,
+                      uint32_t class, struct node *n) {
   const struct nvm_function *f = g->f;
   n->fate = NOT_KNOWN;
   for (uint32_t k = end; k-- > first;) {
@@ -176,7 +191,8 @@ static void look_back(struct numberer *g, uint32_t first, uint32_t end, struct m
 static void look_back_from(struct numberer *g, const struct access *x, struct node *n) {
   uint32_t at = (uint32_t)(x - g->accesses.list.data);
   g->steps = 0;
-  look_back(g, g->accesses.first[function_inst(g->f, x->where.access)->block.index], at, x->where, x->class, n);
+  look_back(g, g->accesses.first[function_inst(g->f, x->where.access)->block.index], at, x->where,
+            x->class, n);
 }
 
 static bool same_address(const struct alias_address *a, const struct alias_address *b) {
@@ -198,7 +214,8 @@ static bool is_anticipated(const struct numberer *g) {
 /* Whether the load can be made at the end of block b, for the way from there to its own. */
 static bool can_load_in(const struct numberer *g, struct nvm_block b) {
   struct nvm_block home = function_inst(g->f, g->load)->block;
-  if (block_successor_count(g->f, b) != 1 || block_successor(g->f, b, 0).index != home.index) return false;
+  if (block_successor_count(g->f, b) != 1 || block_successor(g->f, b, 0).index != home.index)
+    return false;
   if (dominance_dominates(&g->dominance, home, b)) return false; /* a loop: nothing is won */
   return is_anticipated(g);
 }
@@ -211,20 +228,23 @@ static void judge(struct numberer *g, struct node *n) {
     n->value = const_undef(g->f->module, g->type);
   } else if (n->fate == PASSES && n->block.index == g->f->entry.index) {
     struct nvm_value base = n->place.address.base;
-    n->fate = alias_is_private(g->alias, base) && value_kind(base) == VALUE_INST ? VALUE_HERE : NOT_KNOWN;
+    n->fate =
+        alias_is_private(g->alias, base) && value_kind(base) == VALUE_INST ? VALUE_HERE : NOT_KNOWN;
     n->value = const_undef(g->f->module, g->type);
   }
 }
 
-/* Adds the predecessors of `to`, at whose start the load's place is `place`. False: too many, or one block
- * would have two addresses, or what is missing cannot be loaded in one place. */
-static bool add_predecessors(struct numberer *g, struct nvm_block to, const struct alias_place *place, uint64_t bytes) {
+/* Adds the predecessors of `to`, at whose start the load's place is `place`. False: too many, or
+ * one block would have two addresses, or what is missing cannot be loaded in one place. */
+static bool add_predecessors(struct numberer *g, struct nvm_block to,
+                             const struct alias_place *place, uint64_t bytes) {
   const struct dominance *d = &g->dominance;
   bool moves = alias_is_made_in(g->f, &place->address, to);
   g->moved[g->load.index] |= moves;
   for (uint32_t e = d->first_predecessor[to.index]; e < d->first_predecessor[to.index + 1]; e++) {
     struct nvm_block from = d->predecessors[e];
-    if (e > d->first_predecessor[to.index] && from.index == d->predecessors[e - 1].index) continue; /* cases of a switch */
+    if (e > d->first_predecessor[to.index] && from.index == d->predecessors[e - 1].index)
+      continue; /* cases of a switch */
     struct alias_place at = *place;
     bool known = !moves || alias_translate(g->f, &at.address, to, from);
     uint32_t seen = g->node_of[from.index];
@@ -234,12 +254,14 @@ static bool add_predecessors(struct numberer *g, struct nvm_block to, const stru
     }
     if (g->node_count == MAX_NODES) return false;
     if (moves && known)
-      at = (struct alias_place){at.address, at.address.base, alias_known_class(g->alias, &at.address), NULL};
+      at = (struct alias_place){at.address, at.address.base,
+                                alias_known_class(g->alias, &at.address), NULL};
     struct node *n = &g->nodes[g->node_count++];
     *n = (struct node){.block = from, .place = at, .fate = NOT_KNOWN};
     g->node_of[from.index] = g->node_count;
     struct memory_location l = {n->place.pointer, bytes, g->load, &n->place};
-    if (known) look_back(g, g->accesses.first[from.index], g->accesses.end[from.index], l, at.class, n);
+    if (known)
+      look_back(g, g->accesses.first[from.index], g->accesses.end[from.index], l, at.class, n);
     else n->place.address.base = VALUE_NULL; /* like no other */
     judge(g, n);
     g->found |= n->fate == VALUE_HERE;
@@ -250,7 +272,8 @@ static bool add_predecessors(struct numberer *g, struct nvm_block to, const stru
   return true;
 }
 
-/* Visits all blocks before the load. Whether all have the value or pass it on, but one perhaps that may load it. */
+/* Visits all blocks before the load. Whether all have the value or pass it on, but one perhaps that
+ * may load it. */
 static bool search(struct numberer *g, struct memory_location l) {
   struct nvm_block home = function_inst(g->f, g->load)->block;
   g->node_count = 0;
@@ -260,13 +283,15 @@ static bool search(struct numberer *g, struct memory_location l) {
   for (uint32_t k = 0; k < g->node_count; k++) {
     struct node *n = &g->nodes[k];
     if (n->fate != PASSES) continue;
-    if (n->block.index == home.index && !same_address(&n->place.address, &l.place->address)) return false;
+    if (n->block.index == home.index && !same_address(&n->place.address, &l.place->address))
+      return false;
     if (!add_predecessors(g, n->block, &n->place, l.bytes)) return false;
   }
   return g->found;
 }
 
-/* --- making the value ----------------------------------------------------------------------------- */
+/* --- making the value
+ * ----------------------------------------------------------------------------- */
 
 /* v with the type of the load, made where it comes from. */
 static struct nvm_value adapt(struct numberer *g, struct nvm_value v, struct nvm_inst_id source) {
@@ -278,7 +303,8 @@ static struct nvm_value adapt(struct numberer *g, struct nvm_value v, struct nvm
   return value_of_inst(cast);
 }
 
-/* A reused load loses the metadata about its value, and keeps the alias metadata that both loads have. */
+/* A reused load loses the metadata about its value, and keeps the alias metadata that both loads
+ * have. */
 static void drop_value_metadata(struct numberer *g, struct nvm_inst_id source) {
   if (!inst_is_none(source) && function_inst(g->f, source)->op == OP_LOAD)
     effects_join_access_metadata(g->f, source, g->load, false);
@@ -307,8 +333,7 @@ static bool fill_phi(struct numberer *g, struct nvm_value phi, struct nvm_block 
   for (uint32_t e = d->first_predecessor[b.index]; e < d->first_predecessor[b.index + 1]; e++) {
     struct nvm_value v = value_at_end(g, d->predecessors[e]);
     struct nvm_inst_id i = {value_index(phi)};
-    if (!phi_add(g->f, i, v, d->predecessors[e]))
-      return false;
+    if (!phi_add(g->f, i, v, d->predecessors[e])) return false;
   }
   return true;
 }
@@ -329,7 +354,9 @@ static struct nvm_value common_value(const struct numberer *g) {
   if (value_kind(one) != VALUE_INST) return one;
   struct nvm_block made = g->f->insts.data[value_index(one)].block;
   struct nvm_block home = function_inst(g->f, g->load)->block;
-  return value_index(one) != g->load.index && dominance_dominates(&g->dominance, made, home) ? one : VALUE_NULL;
+  return value_index(one) != g->load.index && dominance_dominates(&g->dominance, made, home)
+             ? one
+             : VALUE_NULL;
 }
 
 /* Every node has the value or passes it on: what the load gives. */
@@ -357,7 +384,8 @@ static struct nvm_value join(struct numberer *g) {
   return result;
 }
 
-/* --- the load that is missing on one way ---------------------------------------------------------- */
+/* --- the load that is missing on one way
+ * ---------------------------------------------------------- */
 
 /* v as `from` has it, where v is used in its successor `home`; what computes
  * it is made again. */
@@ -379,8 +407,8 @@ static struct nvm_value available_at(struct numberer *g, struct nvm_value v, str
     if (value_is_none(operands[k])) return VALUE_NULL;
     i = function_inst(f, id);
   }
-  struct nvm_inst_id made = function_add_inst(f, (enum op)i->op, i->flags, i->type, operands,
-                                              i->operand_count, i->aux);
+  struct nvm_inst_id made =
+      function_add_inst(f, (enum op)i->op, i->flags, i->type, operands, i->operand_count, i->aux);
   if (inst_is_none(made)) return VALUE_NULL;
   f->locations.data[made.index] = f->locations.data[id.index];
   inst_insert_before(f, made, block_terminator(f, from));
@@ -394,7 +422,8 @@ static bool load_in(struct numberer *g, struct node *n) {
   pointer = available_at(g, pointer, home, n->block, 0);
   if (value_is_none(pointer)) return false;
   const struct nvm_inst *old = function_inst(f, g->load);
-  struct nvm_inst_id made = function_add_inst(f, OP_LOAD, old->flags, g->type, &pointer, 1, old->aux);
+  struct nvm_inst_id made =
+      function_add_inst(f, OP_LOAD, old->flags, g->type, &pointer, 1, old->aux);
   if (inst_is_none(made)) return false;
   effects_copy_access_metadata(f, made, g->load, true);
   f->locations.data[made.index] = f->locations.data[g->load.index];
@@ -404,7 +433,8 @@ static bool load_in(struct numberer *g, struct node *n) {
   return true;
 }
 
-/* --- visits --------------------------------------------------------------------------------------- */
+/* --- visits
+ * --------------------------------------------------------------------------------------- */
 
 /* The element of that type at a byte offset in a constant. */
 static struct nvm_value constant_at(struct nvm_module *m, struct nvm_value v, uint64_t offset,
@@ -414,7 +444,8 @@ static struct nvm_value constant_at(struct nvm_module *m, struct nvm_value v, ui
     struct nvm_type type = module_value_type(m, v);
     if (offset == 0 && type_equal(type, want)) return v;
     const struct type_info *info = type_info(t, type);
-    if (info->kind != TY_STRUCT && info->kind != TY_ARRAY && info->kind != TY_VECTOR) return VALUE_NULL;
+    if (info->kind != TY_STRUCT && info->kind != TY_ARRAY && info->kind != TY_VECTOR)
+      return VALUE_NULL;
     uint64_t k = 0;
     if (info->kind == TY_STRUCT) {
       if (info->count == 0) return VALUE_NULL;
@@ -422,13 +453,15 @@ static struct nvm_value constant_at(struct nvm_module *m, struct nvm_value v, ui
     } else {
       uint64_t each = layout_alloc_size(&m->layout, t, info->element);
       if (each == 0 || offset / each >= info->count) return VALUE_NULL;
-      if (info->kind == TY_VECTOR && layout_bits(&m->layout, t, info->element) != 8 * each) return VALUE_NULL;
+      if (info->kind == TY_VECTOR && layout_bits(&m->layout, t, info->element) != 8 * each)
+        return VALUE_NULL;
       k = offset / each;
       offset %= each;
     }
     v = const_element(m, v, k);
     if (value_kind(v) != VALUE_CONST && !(offset == 0 && !value_is_none(v))) return VALUE_NULL;
-    if (value_kind(v) != VALUE_CONST) return type_equal(module_value_type(m, v), want) ? v : VALUE_NULL;
+    if (value_kind(v) != VALUE_CONST)
+      return type_equal(module_value_type(m, v), want) ? v : VALUE_NULL;
   }
 }
 
@@ -436,22 +469,23 @@ static struct nvm_value fold_constant_load(struct numberer *g, const struct alia
   struct nvm_module *m = g->f->module;
   if (value_kind(a->base) != VALUE_GLOBAL || a->term_count || a->offset < 0) return VALUE_NULL;
   const struct nvm_global *v = module_global(m, a->base);
-  bool replaced = !symbol_is_local(&v->symbol) && v->symbol.linkage != LINK_EXTERNAL && v->symbol.linkage != LINK_LINKONCE_ODR &&
-                  v->symbol.linkage != LINK_WEAK_ODR;
+  bool replaced = !symbol_is_local(&v->symbol) && v->symbol.linkage != LINK_EXTERNAL &&
+                  v->symbol.linkage != LINK_LINKONCE_ODR && v->symbol.linkage != LINK_WEAK_ODR;
   if (!v->is_constant || v->is_alias || v->externally_initialized || replaced ||
       value_is_none(v->initializer))
     return VALUE_NULL;
   return constant_at(m, v->initializer, (uint64_t)a->offset, g->type);
 }
 
-/* Whether the value of the load can be known at all: another access has its address, or it is another's on the way
- * through phis, or the variable's first value. */
+/* Whether the value of the load can be known at all: another access has its address, or it is
+ * another's on the way through phis, or the variable's first value. */
 static bool may_be_known(const struct numberer *g, const struct access *load) {
   const struct alias_address *a = &load->where.place->address;
   bool found = has_company(g, load);
   for (uint32_t k = 0; k <= a->term_count && !found; k++) {
     struct nvm_value v = k ? a->terms[k - 1].variable : a->base;
-    const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &g->f->insts.data[value_index(v)] : NULL;
+    const struct nvm_inst *i =
+        value_kind(v) == VALUE_INST ? &g->f->insts.data[value_index(v)] : NULL;
     found = i && (i->op == OP_PHI || i->op == OP_ALLOCA);
   }
   return found;

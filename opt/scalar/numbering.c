@@ -1,7 +1,7 @@
 /* Numbering expressions; see numbering.h. Linear in operands, by hashing.
  *
- * In preorder of the dominator tree, what does not dominate the block at hand will not dominate a later one
- * either: the newer expression takes its place in the table, which needs no scopes. */
+ * In preorder of the dominator tree, what does not dominate the block at hand will not dominate a
+ * later one either: the newer expression takes its place in the table, which needs no scopes. */
 #include "opt/scalar/numbering.h"
 
 #include "ir/evalintrinsic.h"
@@ -14,8 +14,10 @@ static uint32_t expression_hash(struct numbering *g, const struct nvm_inst *i) {
   return h;
 }
 
-/* The same op on the same operands; flags may differ, for the survivor loses what the other lacks. */
-static bool same_expression(struct numbering *g, const struct nvm_inst *a, const struct nvm_inst *b) {
+/* The same op on the same operands; flags may differ, for the survivor loses what the other lacks.
+ */
+static bool same_expression(struct numbering *g, const struct nvm_inst *a,
+                            const struct nvm_inst *b) {
   if (a->op != b->op || !type_equal(a->type, b->type) || a->aux != b->aux ||
       a->operand_count != b->operand_count)
     return false;
@@ -71,14 +73,14 @@ bool numbering_walk(struct numbering *g, const struct dominance *d, numbering_vi
   struct nvm_block *order = arena_alloc(g->arena, (f->blocks.count + 1) * sizeof *order);
   if (!order) return false;
   FOR_EACH_BLOCK(f, b)
-    if (dominance_reachable(d, b)) {
-      order[d->enter[b.index]] = b;
-      count++;
-    }
-  for (uint32_t n = 1; n <= count; n++)
-    FOR_EACH_INST(f, order[n], i) {
+  if (dominance_reachable(d, b)) {
+    order[d->enter[b.index]] = b;
+    count++;
+  }
+  for (uint32_t n = 1; n <= count; n++) FOR_EACH_INST(f, order[n], i) {
       if (g->rewrite.set_count) rewrite_operands(&g->rewrite, i);
-      if (i.index >= g->rewrite.size) continue; /* made on the way, for a block that was not come to yet */
+      if (i.index >= g->rewrite.size)
+        continue; /* made on the way, for a block that was not come to yet */
       if (effects_is_pure(f, function_inst(f, i))) visit(g, d, i);
       else if (others && !others(state, i)) return false;
     }

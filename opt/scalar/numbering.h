@@ -1,5 +1,5 @@
-/* Expressions seen on the way from the entry: a hash table that a walk over the dominator tree fills, with
- * the replacements found. early-cse and gvn are such walks. */
+/* Expressions seen on the way from the entry: a hash table that a walk over the dominator tree
+ * fills, with the replacements found. early-cse and gvn are such walks. */
 #ifndef NVM_OPT_NUMBERING_H
 #define NVM_OPT_NUMBERING_H
 
@@ -10,7 +10,8 @@ struct numbering {
   struct nvm_function *f;
   struct arena *arena;
   struct rewrite rewrite;
-  uint32_t *slots;     /* by hash, probed linearly: the instruction that computes an expression, where it was seen last; 0: none */
+  uint32_t *slots; /* by hash, probed linearly: the instruction that computes an expression, where
+                      it was seen last; 0: none */
   uint32_t slot_count; /* a power of two, twice the instructions */
 };
 

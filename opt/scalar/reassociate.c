@@ -1,17 +1,14 @@
 /* reassociate: sums and products of many are put in the order that costs least.
  *
- * Purpose:   in (x + 1) + i + 2 the constants do not meet, in (i + a) + b two that stand still in the loop
- *            do not.
- * Algorithm: after Briggs and Cooper, "Effective Partial Redundancy Elimination", 1994: trees of one
- *            associative and commutative op, each inner node used once, are flattened. If there are
- *            two constants, two equal operands that cancel or are one, or two operands of outer loops that
- *            are joined by way of one of an inner loop, the tree is built anew: operands of outer
- *            loops first, constants last, folded into one. Otherwise it stays as it is, with its flags.
- * Requires:  nothing; licm moves what stands still.
- * Preserves: the control flow.
- * Cost:      a tree of n operands n² comparisons, n at most MOST_OPERANDS.
- * Omits:     factoring, which combine does; floats without reassoc and nsz on every op of the tree. New
- *            integer sums carry no flags.
+ * Purpose:   in (x + 1) + i + 2 the constants do not meet, in (i + a) + b two that stand still in
+ * the loop do not. Algorithm: after Briggs and Cooper, "Effective Partial Redundancy Elimination",
+ * 1994: trees of one associative and commutative op, each inner node used once, are flattened. If
+ * there are two constants, two equal operands that cancel or are one, or two operands of outer
+ * loops that are joined by way of one of an inner loop, the tree is built anew: operands of outer
+ *            loops first, constants last, folded into one. Otherwise it stays as it is, with its
+ * flags. Requires:  nothing; licm moves what stands still. Preserves: the control flow. Cost: a
+ * tree of n operands n² comparisons, n at most MOST_OPERANDS. Omits:     factoring, which combine
+ * does; floats without reassoc and nsz on every op of the tree. New integer sums carry no flags.
  * Tests:     check/opt/reassociate.nvir. */
 #include "ir/eval.h"
 #include "analysis/loops.h"
@@ -36,14 +33,20 @@ struct reassociation {
 
 static bool may_reorder(const struct nvm_inst *i) {
   switch ((enum op)i->op) {
-  case OP_ADD: case OP_MUL: case OP_AND: case OP_OR: case OP_XOR: return true;
-  case OP_FADD: case OP_FMUL: return (i->flags & INST_REASSOC) && (i->flags & INST_NSZ);
-  default: return false;
+    case OP_ADD:
+    case OP_MUL:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR: return true;
+    case OP_FADD:
+    case OP_FMUL: return (i->flags & INST_REASSOC) && (i->flags & INST_NSZ);
+    default: return false;
   }
 }
 
 /* The instruction that makes v, if it is an inner node of a tree of `op`. */
-static const struct nvm_inst *inner_node(const struct nvm_function *f, struct nvm_value v, uint16_t op) {
+static const struct nvm_inst *inner_node(const struct nvm_function *f, struct nvm_value v,
+                                         uint16_t op) {
   if (value_kind(v) != VALUE_INST || f->uses.data[value_index(v)] != 1) return NULL;
   const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
   return i->op == op && may_reorder(i) ? i : NULL;
@@ -111,8 +114,8 @@ static bool drop_pairs(struct tree *t, enum op op, struct nvm_value zero) {
   return any;
 }
 
-/* Outer loops first, constants last; otherwise in the order they had. True if that brings two of an outer loop
- * together, or two constants. */
+/* Outer loops first, constants last; otherwise in the order they had. True if that brings two of an
+ * outer loop together, or two constants. */
 static bool sort_leaves(struct tree *t) {
   uint32_t constants = 0, inner = 0, moved = 0, least = UINT32_MAX, outer = 0;
   for (uint32_t k = 0; k < t->count; k++) {
@@ -135,11 +138,13 @@ static bool sort_leaves(struct tree *t) {
   return constants > 1 || (moved && outer > 1);
 }
 
-static struct nvm_value join(struct reassociation *s, const struct tree *t, struct nvm_value a, struct nvm_value b) {
+static struct nvm_value join(struct reassociation *s, const struct tree *t, struct nvm_value a,
+                             struct nvm_value b) {
   const struct nvm_inst root = *function_inst(s->f, t->root);
   struct nvm_value v[] = {a, b};
   if (value_kind(a) == VALUE_CONST && value_kind(b) == VALUE_CONST) {
-    struct nvm_value folded = eval_fold(s->f->module, (enum op)root.op, t->flags, 0, root.type, v, 2);
+    struct nvm_value folded =
+        eval_fold(s->f->module, (enum op)root.op, t->flags, 0, root.type, v, 2);
     if (!value_is_none(folded)) return folded;
   }
   struct nvm_inst_id i = function_add_inst(s->f, (enum op)root.op, t->flags, root.type, v, 2, 0);
@@ -169,7 +174,8 @@ static bool visit(struct reassociation *s, struct nvm_inst_id id, const uint32_t
   const struct nvm_inst *i = function_inst(s->f, id);
   struct tree t;
   t.root = id;
-  if ((s->f->uses.data[id.index] == 1 && user_op[id.index] == i->op) || !flatten(s, &t)) return true;
+  if ((s->f->uses.data[id.index] == 1 && user_op[id.index] == i->op) || !flatten(s, &t))
+    return true;
   if (!find_depths(s, &t)) return false;
   bool paired = drop_pairs(&t, (enum op)i->op, const_zero(s->f->module, i->type));
   if (t.count < 2) { /* x and x; the others of x and 0 */
@@ -187,15 +193,15 @@ enum nvm_status reassociate_run(struct nvm_function *f, struct pass_env *env, bo
   VEC(struct nvm_inst_id) nodes = {NULL, 0, 0};
   if (!user_op) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      if (!may_reorder(inst)) continue;
-      for (uint32_t k = 0; k < 2; k++) {
-        struct nvm_value v = inst_operand(f, inst, k);
-        if (value_kind(v) == VALUE_INST) user_op[value_index(v)] = inst->op;
-      }
-      if (!VEC_PUSH(env->arena, &nodes, i)) return NVM_OUT_OF_MEMORY;
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    if (!may_reorder(inst)) continue;
+    for (uint32_t k = 0; k < 2; k++) {
+      struct nvm_value v = inst_operand(f, inst, k);
+      if (value_kind(v) == VALUE_INST) user_op[value_index(v)] = inst->op;
     }
+    if (!VEC_PUSH(env->arena, &nodes, i)) return NVM_OUT_OF_MEMORY;
+  }
   for (uint32_t k = 0; k < nodes.count; k++)
     if (!visit(&s, nodes.data[k], user_op)) return NVM_OUT_OF_MEMORY;
   *changed = *env->statistic != before;

@@ -15,17 +15,16 @@
  *
  *            Values only move down. Two work lists: edges found to be taken, instructions whose
  *            operands moved. What is still unknown at the end is taken to vary, block by block.
- *            ipsccp solves functions of which all uses are known (analysis/callers.h) and those that call
- *            them together: an argument is the meet of what the calls that are reached pass, a call
+ *            ipsccp solves functions of which all uses are known (analysis/callers.h) and those
+ * that call them together: an argument is the meet of what the calls that are reached pass, a call
  *            is the meet of what the callee returns, and a callee is entered by the first call that
  *            is reached. For sccp arguments and calls vary.
  * Requires:  nothing.
  * Preserves: SSA form; dead blocks are left to simplifycfg, their branches are folded.
- * Cost:      linear in operands and edges, for a value moves at most twice; but each edge into a phi
- *            looks at all of the phi, each switch decided at all cases.
- * Omits:     phis of more than 1,024 edges; ranges; values that pass through memory; byval, sret and
- *            inalloca arguments; results of which a part is constant.
- * Tests:     check/opt/sccp-*, check/opt/ipsccp*. */
+ * Cost:      linear in operands and edges, for a value moves at most twice; but each edge into a
+ * phi looks at all of the phi, each switch decided at all cases. Omits:     phis of more than 1,024
+ * edges; ranges; values that pass through memory; byval, sret and inalloca arguments; results of
+ * which a part is constant. Tests:     check/opt/sccp-*, check/opt/ipsccp*. */
 #include "ir/evalintrinsic.h"
 #include "analysis/callers.h"
 #include "opt/cfg/cfg.h"
@@ -46,13 +45,19 @@ enum {
 
 struct body {
   struct nvm_function *f;
-  bool closed;                /* arguments are what the calls seen here pass; else they vary */
-  struct nvm_value *state;    /* by slot of `uses`; NULL: not entered */
+  bool closed;             /* arguments are what the calls seen here pass; else they vary */
+  struct nvm_value *state; /* by slot of `uses`; NULL: not entered */
   struct nvm_value result;
-  struct uses uses;           /* made when first asked for */
-  int64_t *taken;             /* by block: 0, the only successor that is taken, or ALL_EDGES */
-  enum { DEAD, ENTERED, REACHED, SETTLED } *reached; /* by block; ENTERED: in the middle of its first visit */
-  uint32_t constants;         /* how many states are constants */
+  struct uses uses; /* made when first asked for */
+  int64_t *taken;   /* by block: 0, the only successor that is taken, or ALL_EDGES */
+  enum {
+    DEAD,
+    ENTERED,
+    REACHED,
+    SETTLED
+  } *
+      reached;        /* by block; ENTERED: in the middle of its first visit */
+  uint32_t constants; /* how many states are constants */
 };
 
 struct place {
@@ -64,10 +69,11 @@ struct solver {
   struct arena *arena;
   struct body *bodies;           /* by function */
   const struct callers *callers; /* NULL: a single function */
-  VEC(struct place) edges;       /* blocks that taken edges lead to, in the order found; a block again for its phis */
-  VEC(struct place) work;        /* instructions to look at again */
-  uint32_t next_edge;            /* edges before this have been looked at */
-  bool unknown;                  /* something that was visited is not known yet, or was not */
+  VEC(struct place)
+  edges; /* blocks that taken edges lead to, in the order found; a block again for its phis */
+  VEC(struct place) work; /* instructions to look at again */
+  uint32_t next_edge;     /* edges before this have been looked at */
+  bool unknown;           /* something that was visited is not known yet, or was not */
 };
 
 static bool is_varying(struct nvm_value v) { return v.bits == UINT32_MAX; }
@@ -76,12 +82,14 @@ static bool is_varying(struct nvm_value v) { return v.bits == UINT32_MAX; }
 
 static struct nvm_value state_of(const struct body *p, struct nvm_value v) {
   switch (value_kind(v)) {
-  case VALUE_INST: return p->state[value_index(v)];
-  case VALUE_CONST:
-    return const_is_undef_or_poison(p->f->module, v) ? VALUE_NULL : v;
-  case VALUE_GLOBAL: case VALUE_FUNCTION: return v;
-  case VALUE_ARG: return p->closed ? p->state[uses_slot(&p->uses, v)] : VARIES;
-  case VALUE_NONE: case VALUE_BLOCK: case VALUE_FORWARD: break;
+    case VALUE_INST: return p->state[value_index(v)];
+    case VALUE_CONST: return const_is_undef_or_poison(p->f->module, v) ? VALUE_NULL : v;
+    case VALUE_GLOBAL:
+    case VALUE_FUNCTION: return v;
+    case VALUE_ARG: return p->closed ? p->state[uses_slot(&p->uses, v)] : VARIES;
+    case VALUE_NONE:
+    case VALUE_BLOCK:
+    case VALUE_FORWARD: break;
   }
   return VARIES;
 }
@@ -102,16 +110,19 @@ static bool lower(struct nvm_value *state, struct nvm_value to) {
 }
 
 static bool have_uses(struct solver *s, struct body *p) {
-  return p->uses.first || (p->closed ? uses_build_with_arguments : uses_build)(&p->uses, p->f, s->arena);
+  return p->uses.first ||
+         (p->closed ? uses_build_with_arguments : uses_build)(&p->uses, p->f, s->arena);
 }
 
 static bool is_in_entered_block(const struct body *p, struct nvm_value v) {
   if (value_kind(v) != VALUE_INST) return false;
-  return p->reached[function_inst(p->f, (struct nvm_inst_id){value_index(v)})->block.index] == ENTERED;
+  return p->reached[function_inst(p->f, (struct nvm_inst_id){value_index(v)})->block.index] ==
+         ENTERED;
 }
 
-/* An instruction or argument meets `to`; those who use it are looked at again, unless they are yet to be
- * looked at for the first time: they stand behind it, or at the end of an edge not taken yet. */
+/* An instruction or argument meets `to`; those who use it are looked at again, unless they are yet
+ * to be looked at for the first time: they stand behind it, or at the end of an edge not taken yet.
+ */
 static bool lower_value(struct solver *s, struct body *p, struct nvm_value v, struct nvm_value to) {
   uint32_t slot = uses_slot(&p->uses, v);
   p->constants -= is_constant(p->state[slot]);
@@ -127,14 +138,17 @@ static bool lower_value(struct solver *s, struct body *p, struct nvm_value v, st
 static bool lower_result(struct solver *s, struct body *p, struct nvm_value to) {
   if (!s->callers || !lower(&p->result, to)) return true;
   uint32_t n = (uint32_t)(p - s->bodies);
-  for (uint32_t c = s->callers->open[n] ? 0 : s->callers->first[n]; c; c = s->callers->calls.data[c].next) {
+  for (uint32_t c = s->callers->open[n] ? 0 : s->callers->first[n]; c;
+       c = s->callers->calls.data[c].next) {
     struct caller at = s->callers->calls.data[c];
-    if (!VEC_PUSH(s->arena, &s->work, (struct place){&s->bodies[at.function], at.call.index})) return false;
+    if (!VEC_PUSH(s->arena, &s->work, (struct place){&s->bodies[at.function], at.call.index}))
+      return false;
   }
   return true;
 }
 
-/* --- entering functions and taking edges -------------------------------------------------------- */
+/* --- entering functions and taking edges --------------------------------------------------------
+ */
 
 /* Reaches the function's entry for the first time. */
 static bool enter(struct solver *s, struct body *p, bool closed) {
@@ -162,18 +176,19 @@ static bool take_edges(struct solver *s, struct body *p, struct nvm_block b, int
   *taken = *taken == 0 ? to : ALL_EDGES;
   if (*taken > 0) return VEC_PUSH(s->arena, &s->edges, (struct place){p, (uint32_t)to});
   for (uint32_t k = 0, count = block_successor_count(p->f, b); k < count; k++)
-    if (!VEC_PUSH(s->arena, &s->edges, (struct place){p, block_successor(p->f, b, k).index})) return false;
+    if (!VEC_PUSH(s->arena, &s->edges, (struct place){p, block_successor(p->f, b, k).index}))
+      return false;
   return true;
 }
 
-/* --- instructions ------------------------------------------------------------------------------- */
+/* --- instructions -------------------------------------------------------------------------------
+ */
 
 static struct nvm_value visit_phi(const struct body *p, const struct nvm_inst *phi) {
   struct nvm_value v = phi->operand_count > MOST_PHI_OPERANDS ? VARIES : VALUE_NULL;
   for (uint32_t k = 0; k < phi->operand_count && !is_varying(v); k += 2) {
     struct nvm_block from = {value_index(inst_operand(p->f, phi, k + 1))};
-    if (edge_is_taken(p, from, phi->block))
-      v = meet(v, state_of(p, inst_operand(p->f, phi, k)));
+    if (edge_is_taken(p, from, phi->block)) v = meet(v, state_of(p, inst_operand(p->f, phi, k)));
   }
   return v;
 }
@@ -207,26 +222,31 @@ static struct nvm_value visit_pure(const struct body *p, const struct nvm_inst *
   return value_kind(v) == VALUE_CONST && const_is_undef_or_poison(p->f->module, v) ? VARIES : v;
 }
 
-/* A call of a function that is solved with this one: enters it, passes arguments. *v: the result. */
-static bool visit_call(struct solver *s, struct body *p, const struct nvm_inst *i, struct nvm_value *v) {
+/* A call of a function that is solved with this one: enters it, passes arguments. *v: the result.
+ */
+static bool visit_call(struct solver *s, struct body *p, const struct nvm_inst *i,
+                       struct nvm_value *v) {
   uint32_t n = s->callers ? callers_closed_callee(s->callers, p->f, i) : 0;
   if (n == 0) return true;
   struct body *callee = &s->bodies[n];
   if (!enter(s, callee, true)) return false;
   for (uint32_t k = 0, count = function_arg_count(callee->f); k < count; k++)
-    if (!lower_value(s, callee, value_make(VALUE_ARG, k), state_of(p, inst_operand(p->f, i, k)))) return false;
+    if (!lower_value(s, callee, value_make(VALUE_ARG, k), state_of(p, inst_operand(p->f, i, k))))
+      return false;
   if ((i->flags & CALL_TAIL_MASK) != CALL_MUSTTAIL) *v = callee->result;
   return true;
 }
 
 static bool visit_terminator(struct solver *s, struct body *p, const struct nvm_inst *i) {
   struct nvm_value c = VARIES;
-  if (i->op == OP_RET && i->operand_count) return lower_result(s, p, state_of(p, inst_operand(p->f, i, 0)));
+  if (i->op == OP_RET && i->operand_count)
+    return lower_result(s, p, state_of(p, inst_operand(p->f, i, 0)));
   if (i->op == OP_CONDBR || i->op == OP_SWITCH) c = state_of(p, inst_operand(p->f, i, 0));
   s->unknown |= value_is_none(c);
   if (value_is_none(c)) return true;
   nvm_u128 value, label;
-  if (is_varying(c) || !const_is_int(p->f->module, c, &value)) return take_edges(s, p, i->block, ALL_EDGES);
+  if (is_varying(c) || !const_is_int(p->f->module, c, &value))
+    return take_edges(s, p, i->block, ALL_EDGES);
   struct nvm_value to = inst_operand(p->f, i, i->op == OP_CONDBR && value == 0 ? 2 : 1);
   if (i->op == OP_SWITCH)
     for (uint32_t k = 2; k < i->operand_count; k += 2)
@@ -305,19 +325,20 @@ static bool solve(struct solver *s) {
   return true;
 }
 
-/* --- what was found ----------------------------------------------------------------------------- */
+/* --- what was found -----------------------------------------------------------------------------
+ */
 
 /* Constants take the place of arguments, and of the results of calls, which stay. */
 static void put_in_arguments(const struct body *p, uint64_t *count) {
   FOR_EACH_BLOCK(p->f, b)
-    FOR_EACH_INST(p->f, b, i)
-      for (uint32_t k = 0; k < function_inst(p->f, i)->operand_count; k++) {
-        struct nvm_value v = inst_operand(p->f, function_inst(p->f, i), k);
-        bool call = value_kind(v) == VALUE_INST && p->f->insts.data[value_index(v)].op == OP_CALL;
-        if ((!call && value_kind(v) != VALUE_ARG) || !is_constant(state_of(p, v))) continue;
-        inst_set_operand(p->f, i, k, state_of(p, v));
-        ++*count;
-      }
+  FOR_EACH_INST(p->f, b, i)
+  for (uint32_t k = 0; k < function_inst(p->f, i)->operand_count; k++) {
+    struct nvm_value v = inst_operand(p->f, function_inst(p->f, i), k);
+    bool call = value_kind(v) == VALUE_INST && p->f->insts.data[value_index(v)].op == OP_CALL;
+    if ((!call && value_kind(v) != VALUE_ARG) || !is_constant(state_of(p, v))) continue;
+    inst_set_operand(p->f, i, k, state_of(p, v));
+    ++*count;
+  }
 }
 
 /* Puts the constants in and turns decided branches into jumps. */
@@ -327,11 +348,11 @@ static bool apply(const struct body *p, bool across, struct pass_env *env, bool 
   uint64_t count = 0;
   bool jumps = false;
   if (!rewrite_init(&r, f, env->arena)) return false;
-  if (p->constants)
-    FOR_EACH_BLOCK(f, b)
-      FOR_EACH_INST(f, b, i)
-        if (p->reached[b.index] && is_constant(p->state[i.index]) && !effects_must_stay(f, function_inst(f, i)))
-          rewrite_set(&r, i, p->state[i.index]);
+  if (p->constants) FOR_EACH_BLOCK(f, b)
+  FOR_EACH_INST(f, b, i)
+  if (p->reached[b.index] && is_constant(p->state[i.index]) &&
+      !effects_must_stay(f, function_inst(f, i)))
+    rewrite_set(&r, i, p->state[i.index]);
   if (across && p->constants) put_in_arguments(p, &count);
   count += r.count;
   *env->statistic += count;
@@ -358,7 +379,8 @@ static bool enter_roots(struct solver *s) {
   const struct callers *c = s->callers;
   for (uint32_t k = 1; k < c->calls.count; k++) {
     uint32_t n = c->calls.data[k].function;
-    bool asks = callers_closed_callee(c, s->bodies[n].f, function_inst(s->bodies[n].f, c->calls.data[k].call)) != 0;
+    bool asks = callers_closed_callee(c, s->bodies[n].f,
+                                      function_inst(s->bodies[n].f, c->calls.data[k].call)) != 0;
     if (asks && c->open[n] && !enter(s, &s->bodies[n], false)) return false;
   }
   return true;

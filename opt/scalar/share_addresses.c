@@ -1,18 +1,17 @@
-/* share-addresses: an address that is a constant away from one accessed before is [register+constant].
+/* share-addresses: an address that is a constant away from one accessed before is
+ * [register+constant].
  *
- * Purpose:   stencils and rows of matrices access a[i-1], a[i], a[(i+1)*n+j]: each index is computed,
- *            extended and scaled anew, though PTX adds a constant to an address for free.
- * Algorithm: straight-line reassociation (what LLVM does by separate-const-offset-from-gep, n-ary
- *            reassociation and early-cse) on affine forms: a walk in preorder of the dominator tree with a
- *            hash table of the addresses accessed, by base and terms of their form (analysis/scev.h).
- *            Found above: the access is written as that address plus the difference of the constants.
- *            Only addresses that were accessed above count: of those one knows that they are not poison,
- *            so that the flags in their computation hold.
- * Requires:  nothing; lsr has made the addresses in loops that move.
- * Preserves: the control flow.
- * Cost:      linear in accesses (hashing), each looks at MOST_TRIED addresses.
- * Omits:     differences that are not constant; atomics as users.
- * Tests:     check/opt/share-addresses.nvir. */
+ * Purpose:   stencils and rows of matrices access a[i-1], a[i], a[(i+1)*n+j]: each index is
+ * computed, extended and scaled anew, though PTX adds a constant to an address for free. Algorithm:
+ * straight-line reassociation (what LLVM does by separate-const-offset-from-gep, n-ary
+ *            reassociation and early-cse) on affine forms: a walk in preorder of the dominator tree
+ * with a hash table of the addresses accessed, by base and terms of their form (analysis/scev.h).
+ *            Found above: the access is written as that address plus the difference of the
+ * constants. Only addresses that were accessed above count: of those one knows that they are not
+ * poison, so that the flags in their computation hold. Requires:  nothing; lsr has made the
+ * addresses in loops that move. Preserves: the control flow. Cost:      linear in accesses
+ * (hashing), each looks at MOST_TRIED addresses. Omits:     differences that are not constant;
+ * atomics as users. Tests:     check/opt/share-addresses.nvir. */
 #include "ir/evalint.h"
 #include "analysis/scev.h"
 #include "opt/passes.h"
@@ -44,10 +43,13 @@ static struct nvm_value root_of(const struct nvm_function *f, struct nvm_value v
   for (uint32_t step = 0; step < MOST_STEPS && value_kind(v) == VALUE_INST; step++) {
     const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
     nvm_u128 number;
-    if (i->op != OP_GEP || i->operand_count != 2 || !const_is_int(f->module, inst_operand(f, i, 1), &number)) break;
+    if (i->op != OP_GEP || i->operand_count != 2 ||
+        !const_is_int(f->module, inst_operand(f, i, 1), &number))
+      break;
     struct nvm_type element = {i->aux};
     uint64_t index = (uint64_t)const_int_signed(f->module, inst_operand(f, i, 1));
-    *offset = (int64_t)((uint64_t)*offset + index * layout_alloc_size(&f->module->layout, t, element));
+    *offset =
+        (int64_t)((uint64_t)*offset + index * layout_alloc_size(&f->module->layout, t, element));
     v = inst_operand(f, i, 0);
   }
   return v;
@@ -56,7 +58,8 @@ static struct nvm_value root_of(const struct nvm_function *f, struct nvm_value v
 static uint32_t hash_form(struct scev a) {
   uint64_t h = hash_mix(a.base.bits, a.count);
   for (uint32_t k = 0; k < a.count; k++)
-    h = hash_mix(h ^ a.terms[k].symbol.bits, (uint64_t)a.terms[k].coefficient ^ (uint64_t)a.terms[k].loop << 48);
+    h = hash_mix(h ^ a.terms[k].symbol.bits,
+                 (uint64_t)a.terms[k].coefficient ^ (uint64_t)a.terms[k].loop << 48);
   return (uint32_t)(h ^ h >> 32);
 }
 
@@ -68,7 +71,8 @@ static bool is_within_loops(const struct sharer *s, struct scev a, struct nvm_bl
 }
 
 /* The address above that is a constant away from `now`; NULL if there is none. */
-static const struct address *find(const struct sharer *s, const struct address *now, uint32_t slot) {
+static const struct address *find(const struct sharer *s, const struct address *now,
+                                  uint32_t slot) {
   uint32_t tried = 0;
   for (uint32_t n = s->slots[slot]; n && tried++ < MOST_TRIED; n = s->seen.data[n - 1].older) {
     const struct address *a = &s->seen.data[n - 1];
@@ -88,7 +92,9 @@ static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand)
   now.root = root_of(f, v, &now.offset);
   now.form = scev_of(s->scev, now.root);
   now.form.constant = (int64_t)((uint64_t)now.form.constant + (uint64_t)now.offset);
-  if (now.form.width == 0 || value_is_none(now.form.base) || !is_within_loops(s, now.form, now.block)) return true;
+  if (now.form.width == 0 || value_is_none(now.form.base) ||
+      !is_within_loops(s, now.form, now.block))
+    return true;
   uint32_t slot = hash_form(now.form) % (sizeof s->slots / sizeof *s->slots);
   const struct address *above = find(s, &now, slot);
   if (!above) {
@@ -97,13 +103,17 @@ static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand)
     s->slots[slot] = s->seen.count;
     return true;
   }
-  uint64_t distance = (uint64_t)above->offset + (uint64_t)now.form.constant - (uint64_t)above->form.constant;
+  uint64_t distance =
+      (uint64_t)above->offset + (uint64_t)now.form.constant - (uint64_t)above->form.constant;
   int64_t offset = evalint_sext(now.form.width, distance);
-  if (value_equal(above->root, now.root) || offset <= -MOST_OFFSET || offset >= MOST_OFFSET) return true;
-  struct nvm_value parts[] = {above->root, const_int(f->module, TYPE_I64, (nvm_u128)(nvm_i128)offset)};
+  if (value_equal(above->root, now.root) || offset <= -MOST_OFFSET || offset >= MOST_OFFSET)
+    return true;
+  struct nvm_value parts[] = {above->root,
+                              const_int(f->module, TYPE_I64, (nvm_u128)(nvm_i128)offset)};
   struct nvm_value to = parts[0];
   if (offset) {
-    struct nvm_inst_id i = function_add_inst(f, OP_GEP, 0, value_type(f, to), parts, 2, TYPE_I8.index);
+    struct nvm_inst_id i =
+        function_add_inst(f, OP_GEP, 0, value_type(f, to), parts, 2, TYPE_I8.index);
     if (inst_is_none(i)) return false;
     f->locations.data[i.index] = f->locations.data[access.index];
     inst_insert_before(f, i, access);
@@ -121,15 +131,14 @@ enum nvm_status share_addresses_run(struct nvm_function *f, struct pass_env *env
   if (!s || !order) return NVM_OUT_OF_MEMORY;
   s->f = f;
   s->env = env;
-  if (!flow_loops(env->flow, f, &s->dominance, &s->loops))
-    return NVM_OUT_OF_MEMORY;
+  if (!flow_loops(env->flow, f, &s->dominance, &s->loops)) return NVM_OUT_OF_MEMORY;
   s->scev = scev_init(f, &s->loops, &s->dominance, env->arena);
   if (!s->scev) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b) order[s->dominance.enter[b.index]] = b; /* [0]: those not reached */
-  for (uint32_t k = 1; k <= s->dominance.size[f->entry.index]; k++)
-    FOR_EACH_INST(f, order[k], i) {
+  for (uint32_t k = 1; k <= s->dominance.size[f->entry.index]; k++) FOR_EACH_INST(f, order[k], i) {
       enum op op = (enum op)function_inst(f, i)->op;
-      if ((op == OP_LOAD || op == OP_STORE) && !share(s, i, op == OP_STORE)) return NVM_OUT_OF_MEMORY;
+      if ((op == OP_LOAD || op == OP_STORE) && !share(s, i, op == OP_STORE))
+        return NVM_OUT_OF_MEMORY;
     }
   *changed = *env->statistic != before;
   return NVM_OK;

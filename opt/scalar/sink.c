@@ -1,10 +1,10 @@
 /* sink: what only some paths need is computed there.
  *
- * Purpose:   most threads of a kernel's last block leave at once, and what stands before the test (pointers
- *            made generic or global, addresses, loop bounds) is computed for nothing.
- * Algorithm: from the last block of the dominator tree to the first, from the last instruction to the
- *            first: to the nearest block that dominates all uses (of a phi: the end of the edge) and is in no
- *            loop that the instruction is not in. If that would keep more registers alive than it saves, only so
+ * Purpose:   most threads of a kernel's last block leave at once, and what stands before the test
+ * (pointers made generic or global, addresses, loop bounds) is computed for nothing. Algorithm:
+ * from the last block of the dominator tree to the first, from the last instruction to the first:
+ * to the nearest block that dominates all uses (of a phi: the end of the edge) and is in no loop
+ * that the instruction is not in. If that would keep more registers alive than it saves, only so
  *            far as a branch decides: what is always executed, behind a loop say, need not wait.
  * Requires:  nothing.
  * Preserves: the control flow.
@@ -39,7 +39,8 @@ static struct nvm_block common(const struct sinker *s, struct nvm_block a, struc
 }
 
 /* Whether somebody but i reads v at `to` or behind it. */
-static bool is_needed(const struct sinker *s, struct nvm_value v, const struct nvm_inst *i, struct nvm_block to) {
+static bool is_needed(const struct sinker *s, struct nvm_value v, const struct nvm_inst *i,
+                      struct nvm_block to) {
   uint32_t u = s->uses.first[value_index(v)], end = s->uses.first[value_index(v) + 1];
   if (end - u > MOST_STEPS) return true;
   for (; u < end; u++) {
@@ -49,12 +50,14 @@ static bool is_needed(const struct sinker *s, struct nvm_value v, const struct n
   return false;
 }
 
-/* Registers that it takes to have v at `to` for i: none where it is needed anyway, or is an argument at a constant
- * distance; those of what was cast. */
-static uint32_t cost_of_keeping(const struct sinker *s, struct nvm_value v, const struct nvm_inst *i, struct nvm_block to) {
+/* Registers that it takes to have v at `to` for i: none where it is needed anyway, or is an
+ * argument at a constant distance; those of what was cast. */
+static uint32_t cost_of_keeping(const struct sinker *s, struct nvm_value v,
+                                const struct nvm_inst *i, struct nvm_block to) {
   for (; value_kind(v) == VALUE_INST && !is_needed(s, v, i, to); v = inst_operand(s->f, i, 0)) {
     i = function_inst(s->f, (struct nvm_inst_id){value_index(v)});
-    if (i->op != OP_ZEXT && i->op != OP_SEXT && !pressure_is_other_name(s->f, i)) return pressure_registers(s->f, i->type);
+    if (i->op != OP_ZEXT && i->op != OP_SEXT && !pressure_is_other_name(s->f, i))
+      return pressure_registers(s->f, i->type);
   }
   return 0;
 }
@@ -120,7 +123,8 @@ enum nvm_status sink_run(struct nvm_function *f, struct pass_env *env, bool *cha
   memset(stays, true, f->insts.count * sizeof *stays);
   FOR_EACH_BLOCK(f, b) order[s.dominance.enter[b.index]] = b; /* [0]: those not reached */
   for (uint32_t k = s.dominance.size[f->entry.index]; k > 0; k--)
-    for (struct nvm_inst_id i = function_block(f, order[k])->last, above; !inst_is_none(i); i = above) {
+    for (struct nvm_inst_id i = function_block(f, order[k])->last, above; !inst_is_none(i);
+         i = above) {
       above = function_inst(f, i)->previous;
       if (!sink(&s, i)) continue;
       stays[i.index] = false; /* debug records may stand before it now */

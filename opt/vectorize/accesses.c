@@ -1,27 +1,30 @@
-/* Memory: what the loop accesses, which accesses make groups, and what must hold so that several iterations can be
- * carried out at a time.
+/* Memory: what the loop accesses, which accesses make groups, and what must hold so that several
+ * iterations can be carried out at a time.
  *
- * An access whose address moves by a constant belongs to a group: those of its kind whose addresses differ from its
- * own by constants (neighbours of a stencil, members of a struct). A group's bytes, over all lanes, are accessed by
- * as few and as wide instructions as alignment allows, each byte once (accesses_pieces). Elements between accessed
- * ones may be loaded too, never stored.
+ * An access whose address moves by a constant belongs to a group: those of its kind whose addresses
+ * differ from its own by constants (neighbours of a stencil, members of a struct). A group's bytes,
+ * over all lanes, are accessed by as few and as wide instructions as alignment allows, each byte
+ * once (accesses_pieces). Elements between accessed ones may be loaded too, never stored.
  *
- * Order: with n iterations at a time, an access that stands later in the body is carried out after the earlier ones
- * of the n - 1 iterations behind. That is wrong only if Y, the later, touches in iteration i what X, the earlier,
- * touches in iteration i + d, 0 < d < n:
+ * Order: with n iterations at a time, an access that stands later in the body is carried out after
+ * the earlier ones of the n - 1 iterations behind. That is wrong only if Y, the later, touches in
+ * iteration i what X, the earlier, touches in iteration i + d, 0 < d < n:
  *
- *   both move by s:  Y - X in (s·d - bytes of Y, s·d + bytes of X)      a distance: known, or checked at run time
- *   else:            the ranges they cover in the whole loop meet       checked at run time
+ *   both move by s:  Y - X in (s·d - bytes of Y, s·d + bytes of X)      a distance: known, or
+ * checked at run time else:            the ranges they cover in the whole loop meet       checked
+ * at run time
  *
- * so that a buffer worked on in place, or shifted down, is no obstacle. Members of a group that pass others on their way
- * to it must not meet those in the same iteration either (d = 0). Stores to computed addresses, as a histogram's, and
- * what may meet them stay in order, lane after lane, with what is computed between them. */
+ * so that a buffer worked on in place, or shifted down, is no obstacle. Members of a group that
+ * pass others on their way to it must not meet those in the same iteration either (d = 0). Stores
+ * to computed addresses, as a histogram's, and what may meet them stay in order, lane after lane,
+ * with what is computed between them. */
 #include "opt/vectorize/vectorize.h"
 
 #include "analysis/effects.h"
 #include "target/cost.h"
 
-/* --- accesses ----------------------------------------------------------------------------------- */
+/* --- accesses -----------------------------------------------------------------------------------
+ */
 
 static uint32_t low_bit(uint64_t x, uint32_t most) {
   uint64_t low = x & (0 - x);
@@ -46,7 +49,8 @@ uint32_t accesses_known_align(const struct vector_loop *v, struct scev address, 
   uint32_t align = value_is_none(address.base) ? 32 : base_align(v, address.base);
   align = low_bit((uint64_t)(address.constant + offset), align < 32 ? align : 32);
   for (uint32_t k = 0; k < address.count; k++)
-    if (address.terms[k].loop != v->index) align = low_bit((uint64_t)address.terms[k].coefficient, align);
+    if (address.terms[k].loop != v->index)
+      align = low_bit((uint64_t)address.terms[k].coefficient, align);
   return align;
 }
 
@@ -58,20 +62,28 @@ bool accesses_in_parameter(const struct vector_loop *v, struct nvm_value base) {
 /* Bytes from the base on that are known to be there. */
 static uint64_t known_bytes(const struct vector_loop *v, struct nvm_value base) {
   const struct nvm_module *m = v->f->module;
-  const struct nvm_global *g = value_kind(base) == VALUE_GLOBAL ? module_global(v->f->module, base) : NULL;
-  if (g) return g->is_alias || g->is_ifunc ? 0 : layout_alloc_size(&m->layout, &m->types, g->value_type);
+  const struct nvm_global *g =
+      value_kind(base) == VALUE_GLOBAL ? module_global(v->f->module, base) : NULL;
+  if (g)
+    return g->is_alias || g->is_ifunc ? 0 : layout_alloc_size(&m->layout, &m->types, g->value_type);
   if (value_kind(base) != VALUE_ARG) return 0;
-  const struct nvm_attr *bytes = function_parameter_attribute(v->f, value_index(base), ATTR_DEREFERENCEABLE);
+  const struct nvm_attr *bytes =
+      function_parameter_attribute(v->f, value_index(base), ATTR_DEREFERENCEABLE);
   return bytes ? bytes->number : 0;
 }
 
 bool accesses_may_run_ahead(const struct vector_loop *v) {
   for (uint32_t k = 0; k < v->accesses.count; k++) {
     const struct vector_access *a = &v->accesses.data[k];
-    uint64_t bytes = a->affine ? known_bytes(v, a->address.base) : 0, last = bytes ? v->trips.most : 0;
-    bool alone = a->address.count == 0 || (a->address.count == 1 && a->address.terms[0].loop == v->index);
-    if (a->is_store || a->conditional || !alone || a->step < 0 || a->address.constant < 0 || bytes >= 1u << 31) return false;
-    if (last > bytes || last * (uint64_t)a->step + (uint64_t)a->address.constant + a->bytes > bytes) return false;
+    uint64_t bytes = a->affine ? known_bytes(v, a->address.base) : 0,
+             last = bytes ? v->trips.most : 0;
+    bool alone =
+        a->address.count == 0 || (a->address.count == 1 && a->address.terms[0].loop == v->index);
+    if (a->is_store || a->conditional || !alone || a->step < 0 || a->address.constant < 0 ||
+        bytes >= 1u << 31)
+      return false;
+    if (last > bytes || last * (uint64_t)a->step + (uint64_t)a->address.constant + a->bytes > bytes)
+      return false;
   }
   return true;
 }
@@ -82,9 +94,11 @@ bool accesses_add(struct vector_loop *v, uint32_t at) {
   struct nvm_value pointer = inst_operand(v->f, i, store ? 1 : 0);
   struct nvm_type type = store ? value_type(v->f, inst_operand(v->f, i, 0)) : i->type;
   const struct nvm_layout *layout = &v->f->module->layout;
-  struct vector_access a = {.inst = v->body[at], .is_store = store, .type = type, .order = at, .group = VP_NO_GROUP};
+  struct vector_access a = {
+      .inst = v->body[at], .is_store = store, .type = type, .order = at, .group = VP_NO_GROUP};
   a.bytes = (uint32_t)layout_store_size(layout, vl_types(v), type);
-  a.align = layout_written_align(layout, vl_types(v), type, memory_access_unpack(i->aux).align_log2);
+  a.align =
+      layout_written_align(layout, vl_types(v), type, memory_access_unpack(i->aux).align_log2);
   a.space = type_info(vl_types(v), value_type(v->f, pointer))->width;
   a.address = scev_of(v->scev, pointer);
   a.affine = a.address.width != 0 && scev_step(v->scev, a.address, v->index, &a.step);
@@ -94,7 +108,8 @@ bool accesses_add(struct vector_loop *v, uint32_t at) {
   return true;
 }
 
-/* --- groups ------------------------------------------------------------------------------------- */
+/* --- groups -------------------------------------------------------------------------------------
+ */
 
 enum { MOST_GROUP_BYTES = 128 };
 
@@ -105,27 +120,34 @@ bool accesses_is_element(const struct vector_loop *v, const struct vector_access
   return kind && whole && a->bytes <= 8 && (a->bytes & (a->bytes - 1)) == 0;
 }
 
-static struct memory_location location(const struct vector_loop *v, const struct vector_access *a, uint64_t bytes) {
+static struct memory_location location(const struct vector_loop *v, const struct vector_access *a,
+                                       uint64_t bytes) {
   const struct nvm_inst *i = vl_inst(v, a->inst);
-  return (struct memory_location){.pointer = inst_operand(v->f, i, a->is_store ? 1 : 0), .bytes = bytes, .access = a->inst};
+  return (struct memory_location){
+      .pointer = inst_operand(v->f, i, a->is_store ? 1 : 0), .bytes = bytes, .access = a->inst};
 }
 
-/* Whether the addresses alone tell in which iterations two accesses overlap, or that they overlap in one:
- * metadata, which describes one pair of addresses, is not used then. */
-static bool distance_is_known(const struct vector_loop *v, const struct vector_access *a, const struct vector_access *b) {
-  if (a->affine && b->affine && a->step == b->step && scev_is_constant(scev_subtract(v->scev, b->address, a->address))) return true;
+/* Whether the addresses alone tell in which iterations two accesses overlap, or that they overlap
+ * in one: metadata, which describes one pair of addresses, is not used then. */
+static bool distance_is_known(const struct vector_loop *v, const struct vector_access *a,
+                              const struct vector_access *b) {
+  if (a->affine && b->affine && a->step == b->step &&
+      scev_is_constant(scev_subtract(v->scev, b->address, a->address)))
+    return true;
   enum alias now = alias_query(v->alias, location(v, a, a->bytes), location(v, b, b->bytes));
   return now == ALIAS_MUST || now == ALIAS_PARTIAL;
 }
 
-bool accesses_never_meet(const struct vector_loop *v, const struct vector_access *a, const struct vector_access *b) {
+bool accesses_never_meet(const struct vector_loop *v, const struct vector_access *a,
+                         const struct vector_access *b) {
   struct memory_location x = location(v, a, ALIAS_ANY_BYTES), y = location(v, b, ALIAS_ANY_BYTES);
-  if (v->declares_scopes || distance_is_known(v, a, b)) x.access = y.access = (struct nvm_inst_id){0};
+  if (v->declares_scopes || distance_is_known(v, a, b))
+    x.access = y.access = (struct nvm_inst_id){0};
   return alias_query(v->alias, x, y) == ALIAS_NO;
 }
 
-/* The least distance d > 0 at which `later` touches what `earlier` touches d iterations on; UINT64_MAX: none.
- * Both move by s; D = later - earlier. */
+/* The least distance d > 0 at which `later` touches what `earlier` touches d iterations on;
+ * UINT64_MAX: none. Both move by s; D = later - earlier. */
 static uint64_t least_conflict(int64_t distance, int64_t s, uint32_t earlier, uint32_t later) {
   for (uint64_t d = 1; d <= VECTORIZE_MOST_LANES; d++) {
     int64_t x = distance - s * (int64_t)d;
@@ -138,40 +160,49 @@ static uint64_t least_conflict(int64_t distance, int64_t s, uint32_t earlier, ui
 static bool is_boundable(const struct vector_loop *v, const struct vector_access *a) {
   if (!a->affine) return false;
   for (uint32_t k = 0; k < a->address.count; k++)
-    if (a->address.terms[k].loop > v->index && a->address.terms[k].loop < v->loop->end) return false;
+    if (a->address.terms[k].loop > v->index && a->address.terms[k].loop < v->loop->end)
+      return false;
   return true;
 }
 
 /* Whether both begin within a constant of each other. */
-static bool start_is_near(const struct vector_loop *v, const struct vector_access *a, const struct vector_access *b) {
+static bool start_is_near(const struct vector_loop *v, const struct vector_access *a,
+                          const struct vector_access *b) {
   uint32_t i = 0, k = 0;
   if (!value_equal(a->address.base, b->address.base)) return false;
   for (;; i++, k++) {
     while (i < a->address.count && a->address.terms[i].loop == v->index) i++;
     while (k < b->address.count && b->address.terms[k].loop == v->index) k++;
-    if (i == a->address.count || k == b->address.count) return i == a->address.count && k == b->address.count;
+    if (i == a->address.count || k == b->address.count)
+      return i == a->address.count && k == b->address.count;
     const struct scev_term *x = &a->address.terms[i], *y = &b->address.terms[k];
-    if (x->loop != y->loop || !value_equal(x->symbol, y->symbol) || x->coefficient != y->coefficient) return false;
+    if (x->loop != y->loop || !value_equal(x->symbol, y->symbol) ||
+        x->coefficient != y->coefficient)
+      return false;
   }
 }
 
-/* Whether the later of two accesses may be carried out before the earlier one: they never meet, or run-time checks can
- * tell (order_pair makes them; *same_iteration: of one iteration too). */
-static bool may_swap(const struct vector_loop *v, const struct vector_access *earlier, const struct vector_access *later,
-                     bool *same_iteration) {
+/* Whether the later of two accesses may be carried out before the earlier one: they never meet, or
+ * run-time checks can tell (order_pair makes them; *same_iteration: of one iteration too). */
+static bool may_swap(const struct vector_loop *v, const struct vector_access *earlier,
+                     const struct vector_access *later, bool *same_iteration) {
   if (accesses_never_meet(v, earlier, later)) return true;
-  if (!is_boundable(v, earlier) || !is_boundable(v, later) || earlier->space != later->space) return false;
+  if (!is_boundable(v, earlier) || !is_boundable(v, later) || earlier->space != later->space)
+    return false;
   if (earlier->step != later->step) return !start_is_near(v, earlier, later);
   struct scev d = scev_subtract(v->scev, later->address, earlier->address);
   if (earlier->step == 0) return false;
   if (!scev_is_constant(d)) return *same_iteration = true;
   bool meets = d.constant > -(int64_t)later->bytes && d.constant < (int64_t)earlier->bytes;
-  return !meets && least_conflict(d.constant, -earlier->step, earlier->bytes, later->bytes) == UINT64_MAX;
+  return !meets &&
+         least_conflict(d.constant, -earlier->step, earlier->bytes, later->bytes) == UINT64_MAX;
 }
 
-static bool joins(const struct vector_loop *v, struct access_group *g, const struct vector_access *a,
-                  int64_t *offset) {
-  if (g->is_store != a->is_store || g->step != a->step || g->bytes != a->bytes || g->space != a->space) return false;
+static bool joins(const struct vector_loop *v, struct access_group *g,
+                  const struct vector_access *a, int64_t *offset) {
+  if (g->is_store != a->is_store || g->step != a->step || g->bytes != a->bytes ||
+      g->space != a->space)
+    return false;
   if (!type_equal(g->type, a->type)) return false;
   struct scev d = scev_subtract(v->scev, a->address, g->address);
   if (!scev_is_constant(d)) return false;
@@ -179,22 +210,31 @@ static bool joins(const struct vector_loop *v, struct access_group *g, const str
   int64_t high = d.constant + a->bytes > g->high ? d.constant + a->bytes : g->high;
   int64_t reach = g->step < 0 ? -g->step : g->step;
   /* Neighbours within what a few iterations cover: farther ones share nothing. */
-  if (high - low > MOST_GROUP_BYTES || high - low > 8 * reach || d.constant % a->bytes) return false;
+  if (high - low > MOST_GROUP_BYTES || high - low > 8 * reach || d.constant % a->bytes)
+    return false;
   *offset = d.constant;
   return true;
 }
 
 static bool new_group(struct vector_loop *v, uint32_t at) {
   struct vector_access *a = &v->accesses.data[at];
-  struct access_group g = {.address = a->address, .first = at, .last = at, .count = 1, .step = a->step,
-                           .high = a->bytes, .bytes = a->bytes, .space = a->space, .type = a->type,
-                           .is_store = a->is_store, .aligned_elements = a->align >= a->bytes};
+  struct access_group g = {.address = a->address,
+                           .first = at,
+                           .last = at,
+                           .count = 1,
+                           .step = a->step,
+                           .high = a->bytes,
+                           .bytes = a->bytes,
+                           .space = a->space,
+                           .type = a->type,
+                           .is_store = a->is_store,
+                           .aligned_elements = a->align >= a->bytes};
   a->group = v->groups.count;
   return VEC_PUSH(v->env->arena, &v->groups, g);
 }
 
-/* The open group that access `at` can join without passing an access that touches the same bytes: loads move up to the
- * group's first, the group's stores down to its last. */
+/* The open group that access `at` can join without passing an access that touches the same bytes:
+ * loads move up to the group's first, the group's stores down to its last. */
 static bool place_access(struct vector_loop *v, uint32_t at) {
   struct vector_access *a = &v->accesses.data[at];
   for (uint32_t n = v->groups.count; n-- > 0;) {
@@ -207,7 +247,8 @@ static bool place_access(struct vector_loop *v, uint32_t at) {
       if (between->group == n || (!a->is_store && !between->is_store)) continue;
       blocked = !a->is_store && !may_swap(v, between, a, &crosses);
       for (uint32_t m = g->first; m < k && a->is_store && !blocked; m++)
-        blocked = v->accesses.data[m].group == n && !may_swap(v, &v->accesses.data[m], between, &crosses);
+        blocked =
+            v->accesses.data[m].group == n && !may_swap(v, &v->accesses.data[m], between, &crosses);
     }
     if (blocked) continue;
     a->group = n, a->offset = offset;
@@ -221,9 +262,11 @@ static bool place_access(struct vector_loop *v, uint32_t at) {
   return new_group(v, at);
 }
 
-/* --- order -------------------------------------------------------------------------------------- */
+/* --- order --------------------------------------------------------------------------------------
+ */
 
-static void extent(const struct vector_loop *v, const struct vector_access *a, int64_t *low, int64_t *high) {
+static void extent(const struct vector_loop *v, const struct vector_access *a, int64_t *low,
+                   int64_t *high) {
   if (a->group != VP_NO_GROUP) {
     *low = v->groups.data[a->group].low - a->offset;
     *high = v->groups.data[a->group].high - a->offset;
@@ -232,18 +275,21 @@ static void extent(const struct vector_loop *v, const struct vector_access *a, i
   }
 }
 
-static bool same_check(const struct vector_loop *v, const struct overlap_check *c, const struct vector_access *a,
-                       const struct vector_access *b) {
+static bool same_check(const struct vector_loop *v, const struct overlap_check *c,
+                       const struct vector_access *a, const struct vector_access *b) {
   const struct vector_access *x = &v->accesses.data[c->earlier], *y = &v->accesses.data[c->later];
-  return x->group != VP_NO_GROUP && y->group != VP_NO_GROUP && x->group == a->group && y->group == b->group;
+  return x->group != VP_NO_GROUP && y->group != VP_NO_GROUP && x->group == a->group &&
+         y->group == b->group;
 }
 
-/* Two accesses that may meet, one a store, `a` the earlier: they are in order, bounded, or to be checked. */
+/* Two accesses that may meet, one a store, `a` the earlier: they are in order, bounded, or to be
+ * checked. */
 static enum vector_refusal order_pair(struct vector_loop *v, uint32_t at, uint32_t bt, bool *ok) {
   const struct vector_access *a = &v->accesses.data[at], *b = &v->accesses.data[bt];
   if (accesses_never_meet(v, a, b)) return VECTOR_OK;
   v->culprit = b->inst;
-  if (!is_boundable(v, a) || !is_boundable(v, b) || a->space != b->space) return VECTOR_REORDER_MEMORY;
+  if (!is_boundable(v, a) || !is_boundable(v, b) || a->space != b->space)
+    return VECTOR_REORDER_MEMORY;
   struct scev d = scev_subtract(v->scev, b->address, a->address);
   if (a->step == b->step && a->step != 0) {
     if (scev_is_constant(d)) {
@@ -262,19 +308,23 @@ static enum vector_refusal order_pair(struct vector_loop *v, uint32_t at, uint32
   extent(v, a, &c.earlier_low, &c.earlier_high);
   extent(v, b, &c.later_low, &c.later_high);
   *ok &= VEC_PUSH(v->env->arena, &v->checks, c);
-  if ((int32_t)v->checks.count > vl_knob(v, KNOB_VECTORIZER_CHECK_THRESHOLD)) return VECTOR_REORDER_MEMORY;
+  if ((int32_t)v->checks.count > vl_knob(v, KNOB_VECTORIZER_CHECK_THRESHOLD))
+    return VECTOR_REORDER_MEMORY;
   return VECTOR_OK;
 }
 
-/* Whether iterations of the store meet each other: at an address that is computed, stays, or moves by less than it
- * stores. */
+/* Whether iterations of the store meet each other: at an address that is computed, stays, or moves
+ * by less than it stores. */
 static bool meets_itself(const struct vector_access *a) {
   return a->is_store && (!a->affine || (a->step < 0 ? -a->step : a->step) < (int64_t)a->bytes);
 }
 
-static bool can_be_chained(const struct vector_access *a) { return !a->conditional && a->group == VP_NO_GROUP; }
+static bool can_be_chained(const struct vector_access *a) {
+  return !a->conditional && a->group == VP_NO_GROUP;
+}
 
-/* What a chained access's value comes from and is computed for joins the chain: all between a load and a store of it. */
+/* What a chained access's value comes from and is computed for joins the chain: all between a load
+ * and a store of it. */
 static enum vector_refusal chain_between(struct vector_loop *v, bool *ok) {
   bool *reaches = arena_alloc(v->env->arena, v->f->insts.count * sizeof *reaches);
   bool *depends = arena_alloc(v->env->arena, v->f->insts.count * sizeof *depends);
@@ -284,7 +334,8 @@ static enum vector_refusal chain_between(struct vector_loop *v, bool *ok) {
     uint32_t access = v->access_of[v->body[n].index];
     bool store = access && v->accesses.data[access - 1].is_store && v->chained[v->body[n].index];
     for (uint32_t k = 0; k < i->operand_count && (store || reaches[v->body[n].index]); k++)
-      if (vl_inside(v, inst_operand(v->f, i, k))) reaches[value_index(inst_operand(v->f, i, k))] = true;
+      if (vl_inside(v, inst_operand(v->f, i, k)))
+        reaches[value_index(inst_operand(v->f, i, k))] = true;
   }
   for (uint32_t n = 0; n < v->body_count; n++) {
     struct nvm_inst_id id = v->body[n];
@@ -292,16 +343,20 @@ static enum vector_refusal chain_between(struct vector_loop *v, bool *ok) {
     uint32_t access = v->access_of[id.index];
     depends[id.index] = access && v->chained[id.index];
     for (uint32_t k = 0; k < i->operand_count; k++)
-      depends[id.index] |= vl_inside(v, inst_operand(v->f, i, k)) && depends[value_index(inst_operand(v->f, i, k))];
+      depends[id.index] |=
+          vl_inside(v, inst_operand(v->f, i, k)) && depends[value_index(inst_operand(v->f, i, k))];
     if (!depends[id.index] || !reaches[id.index] || v->chained[id.index]) continue;
-    bool plain = access ? can_be_chained(&v->accesses.data[access - 1]) : effects_is_speculatable(v->f, i);
-    if (i->op == OP_PHI || !plain || !dominance_dominates(v->dominance, i->block, v->loop->latch)) return VECTOR_REORDER_MEMORY;
+    bool plain =
+        access ? can_be_chained(&v->accesses.data[access - 1]) : effects_is_speculatable(v->f, i);
+    if (i->op == OP_PHI || !plain || !dominance_dominates(v->dominance, i->block, v->loop->latch))
+      return VECTOR_REORDER_MEMORY;
     v->chained[id.index] = true;
   }
   return VECTOR_OK;
 }
 
-/* Stores that meet themselves (a histogram's), and the loads that may meet those, stay in order, lane after lane. */
+/* Stores that meet themselves (a histogram's), and the loads that may meet those, stay in order,
+ * lane after lane. */
 static enum vector_refusal chain_stores(struct vector_loop *v, bool *ok) {
   bool some = false;
   for (uint32_t b = 0; b < v->accesses.count; b++) {
@@ -326,7 +381,9 @@ static enum vector_refusal order_all(struct vector_loop *v, bool *ok) {
     const struct vector_access *y = &v->accesses.data[b];
     for (uint32_t a = 0; a < b; a++) {
       const struct vector_access *x = &v->accesses.data[a];
-      if ((!x->is_store && !y->is_store) || (v->chained[x->inst.index] && v->chained[y->inst.index])) continue;
+      if ((!x->is_store && !y->is_store) ||
+          (v->chained[x->inst.index] && v->chained[y->inst.index]))
+        continue;
       enum vector_refusal r = order_pair(v, a, b, ok);
       if (r != VECTOR_OK) return r;
     }
@@ -334,7 +391,8 @@ static enum vector_refusal order_all(struct vector_loop *v, bool *ok) {
   return VECTOR_OK;
 }
 
-/* --- alignment ---------------------------------------------------------------------------------- */
+/* --- alignment ----------------------------------------------------------------------------------
+ */
 
 /* Which group wide accesses are aligned for: the first that stores, else the first. */
 static uint32_t reference_group(const struct vector_loop *v) {
@@ -347,8 +405,9 @@ static uint32_t reference_group(const struct vector_loop *v) {
   return best;
 }
 
-/* Where wide accesses begin. Buffers are taken to be aligned alike, so that groups of one iteration are in step if
- * their anchors differ by as much as their addresses do (checked when it matters). */
+/* Where wide accesses begin. Buffers are taken to be aligned alike, so that groups of one iteration
+ * are in step if their anchors differ by as much as their addresses do (checked when it matters).
+ */
 static void set_anchors(struct vector_loop *v) {
   uint32_t reference = reference_group(v);
   if (reference == VP_NO_GROUP) return;
@@ -368,7 +427,8 @@ static void set_anchors(struct vector_loop *v) {
     if ((g->anchor - g->low) % g->bytes) g->anchor = floor;
     g->known_align = accesses_known_align(v, g->address, g->anchor);
     /* To ask at run time is to take the address, and with that a copy of the whole parameter. */
-    if (accesses_in_parameter(v, g->address.base)) g->wide &= g->known_align >= cost_widest_access_bits(v->env->target, g->space) / 8;
+    if (accesses_in_parameter(v, g->address.base))
+      g->wide &= g->known_align >= cost_widest_access_bits(v->env->target, g->space) / 8;
   }
 }
 
@@ -380,7 +440,8 @@ enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *sta
   }
   for (uint32_t k = 0; k < v->accesses.count && ok; k++) {
     const struct vector_access *a = &v->accesses.data[k];
-    bool strides = a->affine && a->step != 0 && a->step % (int64_t)a->bytes == 0; /* by whole elements */
+    bool strides =
+        a->affine && a->step != 0 && a->step % (int64_t)a->bytes == 0; /* by whole elements */
     if (strides && !a->conditional && accesses_is_element(v, a)) ok = place_access(v, k);
   }
   for (uint32_t n = 0; n < v->groups.count; n++) {
@@ -396,7 +457,8 @@ enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *sta
   return r;
 }
 
-/* --- pieces ------------------------------------------------------------------------------------- */
+/* --- pieces -------------------------------------------------------------------------------------
+ */
 
 uint32_t accesses_width(const struct vector_loop *v, const struct access_group *g, uint32_t lanes) {
   uint32_t widest = cost_widest_access_bits(v->env->target, g->space) / 8;
@@ -408,22 +470,25 @@ uint32_t accesses_width(const struct vector_loop *v, const struct access_group *
 }
 
 /* Marks the elements (from `low` on) that members access in `lanes` iterations. */
-static void mark_elements(const struct vector_loop *v, uint32_t group, uint32_t lanes, int64_t low, bool *used) {
+static void mark_elements(const struct vector_loop *v, uint32_t group, uint32_t lanes, int64_t low,
+                          bool *used) {
   const struct access_group *g = &v->groups.data[group];
   for (uint32_t k = g->first; k <= g->last; k++) {
     const struct vector_access *a = &v->accesses.data[k];
     if (a->group != group || (!a->is_store && !v->needed[a->inst.index])) continue;
-    for (uint32_t l = 0; l < lanes; l++) used[(a->offset + (int64_t)l * g->step - low) / g->bytes] = true;
+    for (uint32_t l = 0; l < lanes; l++)
+      used[(a->offset + (int64_t)l * g->step - low) / g->bytes] = true;
   }
 }
 
-uint32_t accesses_pieces(const struct vector_loop *v, uint32_t group, uint32_t lanes, uint32_t width,
-                         struct access_piece pieces[MOST_PIECES]) {
+uint32_t accesses_pieces(const struct vector_loop *v, uint32_t group, uint32_t lanes,
+                         uint32_t width, struct access_piece pieces[MOST_PIECES]) {
   const struct access_group *g = &v->groups.data[group];
   enum { MOST_ELEMENTS = MOST_PIECES + MOST_GROUP_BYTES };
   bool used[MOST_ELEMENTS] = {false};
   int64_t low = g->low + (g->step < 0 ? (int64_t)(lanes - 1) * g->step : 0);
-  int64_t span = (g->high - g->low + (int64_t)(lanes - 1) * (g->step < 0 ? -g->step : g->step)) / g->bytes;
+  int64_t span =
+      (g->high - g->low + (int64_t)(lanes - 1) * (g->step < 0 ? -g->step : g->step)) / g->bytes;
   uint32_t count = 0;
   if (span > MOST_ELEMENTS) return 0;
   mark_elements(v, group, lanes, low, used);

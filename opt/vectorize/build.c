@@ -1,5 +1,6 @@
-/* From the loop to its plan: recipes in the order of the body, conditions as masks, phis of the body as blends.
- * After LLVM's VPRecipeBuilder and its predicator; masks are made where somebody asks for them. */
+/* From the loop to its plan: recipes in the order of the body, conditions as masks, phis of the
+ * body as blends. After LLVM's VPRecipeBuilder and its predicator; masks are made where somebody
+ * asks for them. */
 #include "opt/vectorize/vectorize.h"
 
 #include "ir/eval.h"
@@ -15,7 +16,8 @@ struct builder {
   bool failed;
 };
 
-static uint32_t add(struct builder *b, struct vp_recipe r, const uint32_t *operands, uint32_t count) {
+static uint32_t add(struct builder *b, struct vp_recipe r, const uint32_t *operands,
+                    uint32_t count) {
   uint32_t n = vplan_add(b->p, r, operands, count);
   b->failed |= n == 0;
   return n;
@@ -24,7 +26,8 @@ static uint32_t add(struct builder *b, struct vp_recipe r, const uint32_t *opera
 static uint32_t live_in(struct builder *b, struct nvm_value x) {
   for (uint32_t k = 0; k < b->live_ins.count; k++)
     if (value_equal(vplan_recipe(b->p, b->live_ins.data[k])->value, x)) return b->live_ins.data[k];
-  struct vp_recipe r = {.kind = VP_LIVE_IN, .value = x, .uniform = true, .type = value_type(b->v->f, x)};
+  struct vp_recipe r = {
+      .kind = VP_LIVE_IN, .value = x, .uniform = true, .type = value_type(b->v->f, x)};
   uint32_t n = add(b, r, NULL, 0);
   b->failed |= !VEC_PUSH(b->v->env->arena, &b->live_ins, n);
   return n;
@@ -36,7 +39,8 @@ static uint32_t recipe_for(struct builder *b, struct nvm_value x) {
   return n;
 }
 
-/* --- masks -------------------------------------------------------------------------------------- */
+/* --- masks --------------------------------------------------------------------------------------
+ */
 
 static uint32_t block_mask(struct builder *b, struct nvm_block block);
 
@@ -44,27 +48,32 @@ static uint32_t combine_masks(struct builder *b, enum vp_kind kind, uint32_t x, 
   if (kind == VP_AND && x == 0) return y;
   if (kind == VP_AND && y == 0) return x;
   uint32_t operands[2] = {x, y};
-  return add(b, (struct vp_recipe){.kind = (uint8_t)kind, .type = TYPE_I1}, operands, kind == VP_NOT ? 1 : 2);
+  return add(b, (struct vp_recipe){.kind = (uint8_t)kind, .type = TYPE_I1}, operands,
+             kind == VP_NOT ? 1 : 2);
 }
 
 /* The lanes that go from one block to another: 0: all. */
 static uint32_t edge_mask(struct builder *b, struct nvm_block from, struct nvm_block to) {
   const struct nvm_inst *t = vl_inst(b->v, block_terminator(b->v->f, from));
   uint32_t mask = block_mask(b, from);
-  if (t->op != OP_CONDBR || value_equal(inst_operand(b->v->f, t, 1), inst_operand(b->v->f, t, 2))) return mask;
+  if (t->op != OP_CONDBR || value_equal(inst_operand(b->v->f, t, 1), inst_operand(b->v->f, t, 2)))
+    return mask;
   uint32_t condition = recipe_for(b, inst_operand(b->v->f, t, 0));
-  if (value_index(inst_operand(b->v->f, t, 1)) != to.index) condition = combine_masks(b, VP_NOT, condition, 0);
+  if (value_index(inst_operand(b->v->f, t, 1)) != to.index)
+    condition = combine_masks(b, VP_NOT, condition, 0);
   return combine_masks(b, VP_AND, mask, condition);
 }
 
-/* The lanes that get to the block: 0: all. Blocks on the way were asked before, or lie in front of it. */
+/* The lanes that get to the block: 0: all. Blocks on the way were asked before, or lie in front of
+ * it. */
 static uint32_t block_mask(struct builder *b, struct nvm_block block) {
   struct vector_loop *v = b->v;
   if (b->block_mask[block.index]) return b->block_mask[block.index] - 1;
   uint32_t mask = 0;
   if (!dominance_dominates(v->dominance, block, v->loop->latch)) {
     const struct dominance *d = v->dominance;
-    for (uint32_t k = d->first_predecessor[block.index]; k < d->first_predecessor[block.index + 1]; k++) {
+    for (uint32_t k = d->first_predecessor[block.index]; k < d->first_predecessor[block.index + 1];
+         k++) {
       uint32_t edge = edge_mask(b, d->predecessors[k], block);
       mask = mask ? combine_masks(b, VP_OR, mask, edge) : edge;
     }
@@ -73,16 +82,28 @@ static uint32_t block_mask(struct builder *b, struct nvm_block block) {
   return mask;
 }
 
-/* --- recipes ------------------------------------------------------------------------------------ */
+/* --- recipes ------------------------------------------------------------------------------------
+ */
 
 static bool widens_call(const struct vector_loop *v, const struct nvm_inst *i) {
   switch (module_function(v->f->module, call_callee(v->f, i))->intrinsic) {
-  case INTRINSIC_fma: case INTRINSIC_fmuladd: case INTRINSIC_fabs: case INTRINSIC_sqrt: case INTRINSIC_smin:
-  case INTRINSIC_smax: case INTRINSIC_umin: case INTRINSIC_umax: case INTRINSIC_minnum: case INTRINSIC_maxnum:
-  case INTRINSIC_minimum: case INTRINSIC_maximum: case INTRINSIC_floor: case INTRINSIC_ceil: case INTRINSIC_trunc:
-  case INTRINSIC_copysign:
-    return true;
-  default: return false;
+    case INTRINSIC_fma:
+    case INTRINSIC_fmuladd:
+    case INTRINSIC_fabs:
+    case INTRINSIC_sqrt:
+    case INTRINSIC_smin:
+    case INTRINSIC_smax:
+    case INTRINSIC_umin:
+    case INTRINSIC_umax:
+    case INTRINSIC_minnum:
+    case INTRINSIC_maxnum:
+    case INTRINSIC_minimum:
+    case INTRINSIC_maximum:
+    case INTRINSIC_floor:
+    case INTRINSIC_ceil:
+    case INTRINSIC_trunc:
+    case INTRINSIC_copysign: return true;
+    default: return false;
   }
 }
 
@@ -92,7 +113,8 @@ static bool touches_pointers(const struct vector_loop *v, const struct nvm_inst 
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value x = inst_operand(v->f, i, k);
     enum value_kind kind = value_kind(x);
-    if (kind != VALUE_BLOCK && kind != VALUE_FUNCTION && type_is_ptr(t, value_type(v->f, x))) return true;
+    if (kind != VALUE_BLOCK && kind != VALUE_FUNCTION && type_is_ptr(t, value_type(v->f, x)))
+      return true;
   }
   return false;
 }
@@ -101,8 +123,10 @@ static void build_phi(struct builder *b, const struct header_phi *h) {
   struct vp_recipe r = {.inst = h->inst, .type = vl_inst(b->v, h->inst)->type, .step = h->step};
   uint32_t operands[2] = {live_in(b, h->start), 0};
   r.reduction = (uint32_t)(h - b->v->phis.data);
-  r.kind = h->kind == PHI_INDUCTION ? VP_INDUCTION : h->kind == PHI_REDUCTION ? VP_REDUCTION
-         : h->kind == PHI_RECURRENCE ? VP_RECURRENCE : VP_SERIAL;
+  r.kind = h->kind == PHI_INDUCTION    ? VP_INDUCTION
+           : h->kind == PHI_REDUCTION  ? VP_REDUCTION
+           : h->kind == PHI_RECURRENCE ? VP_RECURRENCE
+                                       : VP_SERIAL;
   b->recipe_of[h->inst.index] = add(b, r, operands, h->kind == PHI_INDUCTION ? 1 : 2);
 }
 
@@ -130,7 +154,10 @@ static uint32_t pointer_for(struct builder *b, uint32_t at, int64_t *offset) {
   }
   *offset = 0;
   const struct nvm_inst *i = vl_inst(b->v, a->inst);
-  struct vp_recipe r = {.kind = VP_POINTER, .step = a->step, .access = at, .uniform = a->step == 0,
+  struct vp_recipe r = {.kind = VP_POINTER,
+                        .step = a->step,
+                        .access = at,
+                        .uniform = a->step == 0,
                         .type = value_type(b->v->f, inst_operand(b->v->f, i, a->is_store ? 1 : 0))};
   return add(b, r, NULL, 0);
 }
@@ -140,11 +167,15 @@ static void build_access(struct builder *b, struct nvm_inst_id id) {
   uint32_t at = v->access_of[id.index] - 1;
   const struct vector_access *a = &v->accesses.data[at];
   const struct nvm_inst *i = vl_inst(v, id);
-  struct vp_recipe r = {.kind = a->is_store ? VP_STORE : VP_LOAD, .inst = id, .access = at, .group = a->group,
+  struct vp_recipe r = {.kind = a->is_store ? VP_STORE : VP_LOAD,
+                        .inst = id,
+                        .access = at,
+                        .group = a->group,
                         .type = a->is_store ? TYPE_VOID : a->type};
   r.in_chain = v->chained[id.index];
   if (a->conditional) r.mask = block_mask(b, i->block);
-  r.uniform = a->affine && a->step == 0 && !r.in_chain && !r.mask; /* a lane that does not load has no value */
+  r.uniform = a->affine && a->step == 0 && !r.in_chain &&
+              !r.mask; /* a lane that does not load has no value */
   if (a->group != VP_NO_GROUP) {
     const struct access_group *g = &v->groups.data[a->group];
     int64_t reach = a->step < 0 ? -a->step : a->step;
@@ -152,7 +183,8 @@ static void build_access(struct builder *b, struct nvm_inst_id id) {
   }
   uint32_t operands[2], n = 0;
   if (a->is_store) operands[n++] = recipe_for(b, inst_operand(v->f, i, 0));
-  operands[n++] = a->affine ? pointer_for(b, at, &r.offset) : recipe_for(b, inst_operand(v->f, i, a->is_store));
+  operands[n++] =
+      a->affine ? pointer_for(b, at, &r.offset) : recipe_for(b, inst_operand(v->f, i, a->is_store));
   b->recipe_of[id.index] = add(b, r, operands, n);
   if (r.in_chain) b->p->chain_end = b->recipe_of[id.index];
 }
@@ -174,7 +206,8 @@ static void build_blend(struct builder *b, struct nvm_inst_id id) {
     b->failed |= k && mask == 0;
   }
   /* Operand order: value, then mask and value in turns. */
-  b->recipe_of[id.index] = add(b, (struct vp_recipe){.kind = VP_BLEND, .inst = id, .type = i->type}, operands, n);
+  b->recipe_of[id.index] =
+      add(b, (struct vp_recipe){.kind = VP_BLEND, .inst = id, .type = i->type}, operands, n);
 }
 
 static bool all_uniform(const struct builder *b, const uint32_t *operands, uint32_t count) {
@@ -183,9 +216,10 @@ static bool all_uniform(const struct builder *b, const uint32_t *operands, uint3
   return true;
 }
 
-/* Operand k of `wide` as a value of the narrow type that it was extended from, or as a constant of it. */
-static struct nvm_value narrow_operand(const struct builder *b, const struct nvm_inst *wide, uint32_t k,
-                                       struct nvm_type narrow) {
+/* Operand k of `wide` as a value of the narrow type that it was extended from, or as a constant of
+ * it. */
+static struct nvm_value narrow_operand(const struct builder *b, const struct nvm_inst *wide,
+                                       uint32_t k, struct nvm_type narrow) {
   struct nvm_module *m = b->v->f->module;
   struct nvm_value x = inst_operand(b->v->f, wide, k);
   nvm_u128 number;
@@ -196,33 +230,41 @@ static struct nvm_value narrow_operand(const struct builder *b, const struct nvm
   }
   if (!vl_inside(b->v, x) || (wide->op == OP_SHL && k == 1)) return VALUE_NULL;
   const struct nvm_inst *extension = &b->v->f->insts.data[value_index(x)];
-  if (extension->op != OP_SEXT && extension->op != OP_ZEXT && extension->op != OP_FPEXT) return VALUE_NULL;
+  if (extension->op != OP_SEXT && extension->op != OP_ZEXT && extension->op != OP_FPEXT)
+    return VALUE_NULL;
   struct nvm_value inner = inst_operand(b->v->f, extension, 0);
   return type_equal(value_type(b->v->f, inner), narrow) ? inner : VALUE_NULL;
 }
 
-/* trunc (a + b) of extended a and b is their sum in the narrow type: C computes in int what is stored in bytes. Sums,
- * differences and products of half and bfloat in float are rounded once too, for float has more than twice the digits. */
+/* trunc (a + b) of extended a and b is their sum in the narrow type: C computes in int what is
+ * stored in bytes. Sums, differences and products of half and bfloat in float are rounded once too,
+ * for float has more than twice the digits. */
 static bool build_narrow(struct builder *b, struct nvm_inst_id id) {
   struct vector_loop *v = b->v;
   const struct nvm_inst *cut = vl_inst(v, id);
   struct nvm_value x = inst_operand(v->f, cut, 0);
   if ((cut->op != OP_TRUNC && cut->op != OP_FPTRUNC) || !vl_inside(v, x)) return false;
   const struct nvm_inst *wide = &v->f->insts.data[value_index(x)];
-  bool integer = wide->op == OP_ADD || wide->op == OP_SUB || wide->op == OP_MUL || wide->op == OP_SHL ||
-                 wide->op == OP_AND || wide->op == OP_OR || wide->op == OP_XOR;
+  bool integer = wide->op == OP_ADD || wide->op == OP_SUB || wide->op == OP_MUL ||
+                 wide->op == OP_SHL || wide->op == OP_AND || wide->op == OP_OR ||
+                 wide->op == OP_XOR;
   bool number = (wide->op == OP_FADD || wide->op == OP_FSUB || wide->op == OP_FMUL) &&
                 type_equal(wide->type, TYPE_FLOAT) && !v->env->target->ftz;
-  if (!(cut->op == OP_TRUNC ? integer : number) || v->chained[value_index(x)] || v->reduced[value_index(x)]) return false;
-  struct nvm_value a = narrow_operand(b, wide, 0, cut->type), c = narrow_operand(b, wide, 1, cut->type);
+  if (!(cut->op == OP_TRUNC ? integer : number) || v->chained[value_index(x)] ||
+      v->reduced[value_index(x)])
+    return false;
+  struct nvm_value a = narrow_operand(b, wide, 0, cut->type),
+                   c = narrow_operand(b, wide, 1, cut->type);
   if (value_is_none(a) || value_is_none(c)) return false;
   uint32_t operands[2] = {recipe_for(b, a), recipe_for(b, c)};
-  struct vp_recipe r = {.kind = VP_WIDEN, .inst = {value_index(x)}, .type = cut->type, .narrowed = true};
+  struct vp_recipe r = {
+      .kind = VP_WIDEN, .inst = {value_index(x)}, .type = cut->type, .narrowed = true};
   b->recipe_of[id.index] = add(b, r, operands, 2);
   return true;
 }
 
-/* An index made wide for addresses alone: lane by lane, the address takes it with its own multiplication. */
+/* An index made wide for addresses alone: lane by lane, the address takes it with its own
+ * multiplication. */
 static bool extends_indices(const struct vector_loop *v, struct nvm_inst_id id) {
   const struct nvm_inst *i = vl_inst(v, id);
   bool extends = i->op == OP_SEXT || i->op == OP_ZEXT;
@@ -231,11 +273,13 @@ static bool extends_indices(const struct vector_loop *v, struct nvm_inst_id id) 
   return extends;
 }
 
-/* A product that only a member of the chain adds: lane by lane, so that both become one instruction. */
+/* A product that only a member of the chain adds: lane by lane, so that both become one
+ * instruction. */
 static bool multiplies_for_chain(const struct vector_loop *v, struct nvm_inst_id id) {
   uint32_t user = v->uses.first[id.index];
   if (vl_inst(v, id)->op != OP_FMUL || v->uses.first[id.index + 1] != user + 1) return false;
-  if (type_scalar_bits(vl_types(v), vl_inst(v, id)->type) < 32) return false; /* products of pairs */
+  if (type_scalar_bits(vl_types(v), vl_inst(v, id)->type) < 32)
+    return false; /* products of pairs */
   const struct nvm_inst *sum = vl_inst(v, v->uses.users[user]);
   return v->chained[v->uses.users[user].index] && (sum->op == OP_FADD || sum->op == OP_FSUB);
 }
@@ -251,13 +295,16 @@ static void build_plain(struct builder *b, struct nvm_inst_id id) {
     return;
   }
   for (uint32_t k = 0; k < count; k++) operands[k] = recipe_for(b, inst_operand(v->f, i, k));
-  struct vp_recipe r = {.kind = VP_WIDEN, .inst = id, .type = i->type, .in_chain = v->chained[id.index]};
-  if (touches_pointers(v, i) || (i->op == OP_CALL && !widens_call(v, i)) || count == 0 || extends_indices(v, id) ||
-      multiplies_for_chain(v, id))
+  struct vp_recipe r = {
+      .kind = VP_WIDEN, .inst = id, .type = i->type, .in_chain = v->chained[id.index]};
+  if (touches_pointers(v, i) || (i->op == OP_CALL && !widens_call(v, i)) || count == 0 ||
+      extends_indices(v, id) || multiplies_for_chain(v, id))
     r.kind = VP_REPLICATE;
   bool traps = !effects_is_speculatable(v->f, i) && i->op != OP_FREEZE;
-  if (traps && !dominance_dominates(v->dominance, i->block, v->loop->latch)) r.mask = block_mask(b, i->block);
-  r.uniform = !b->failed && !r.in_chain && !r.mask && i->op != OP_FREEZE && all_uniform(b, operands, count);
+  if (traps && !dominance_dominates(v->dominance, i->block, v->loop->latch))
+    r.mask = block_mask(b, i->block);
+  r.uniform =
+      !b->failed && !r.in_chain && !r.mask && i->op != OP_FREEZE && all_uniform(b, operands, count);
   b->recipe_of[id.index] = add(b, r, operands, count);
   if (r.in_chain) b->p->chain_end = b->recipe_of[id.index];
 }

@@ -1,9 +1,9 @@
 /* Carrying out a plan's recipes: instructions for all lanes, in the order of the plan.
  *
- * A value exists as a vector, as lanes, or both; each form is made from the other when first asked for. On this
- * machine lanes of 32 bits and more are registers of their own, so that taking a vector apart costs nothing. All
- * parts of a recipe (interleave count many) are emitted before the next recipe's, which is the order that
- * accesses.c has proven right. */
+ * A value exists as a vector, as lanes, or both; each form is made from the other when first asked
+ * for. On this machine lanes of 32 bits and more are registers of their own, so that taking a
+ * vector apart costs nothing. All parts of a recipe (interleave count many) are emitted before the
+ * next recipe's, which is the order that accesses.c has proven right. */
 #include "analysis/effects.h"
 #include "opt/vectorize/execute.h"
 
@@ -12,7 +12,8 @@
 #include "ir/eval.h"
 #include "ir/intrinsic.h"
 
-/* --- single instructions ------------------------------------------------------------------------ */
+/* --- single instructions ------------------------------------------------------------------------
+ */
 
 struct nvm_value x_emit(struct executor *x, enum op op, uint16_t flags, struct nvm_type type,
                         const struct nvm_value *operands, uint32_t count, uint32_t aux) {
@@ -42,7 +43,8 @@ struct nvm_value x_binary(struct executor *x, enum op op, struct nvm_value a, st
   return value_is_none(a) ? a : x_emit(x, op, 0, value_type(x->v->f, a), operands, 2, 0);
 }
 
-struct nvm_value x_compare(struct executor *x, enum icmp_predicate p, struct nvm_value a, struct nvm_value b) {
+struct nvm_value x_compare(struct executor *x, enum icmp_predicate p, struct nvm_value a,
+                           struct nvm_value b) {
   struct nvm_value operands[2] = {a, b};
   return x_emit(x, OP_ICMP, 0, TYPE_I1, operands, 2, p);
 }
@@ -65,7 +67,8 @@ struct nvm_value x_iterations(struct executor *x, uint64_t count) {
 
 struct nvm_value x_resize(struct executor *x, struct nvm_value a, struct nvm_type type) {
   if (value_is_none(a)) return a;
-  uint32_t from = type_info(vl_types(x->v), value_type(x->v->f, a))->width, to = type_info(vl_types(x->v), type)->width;
+  uint32_t from = type_info(vl_types(x->v), value_type(x->v->f, a))->width,
+           to = type_info(vl_types(x->v), type)->width;
   return from == to ? a : x_emit(x, from < to ? OP_ZEXT : OP_TRUNC, 0, type, &a, 1, 0);
 }
 
@@ -88,20 +91,25 @@ void x_jump(struct executor *x, struct nvm_block to) {
   x_emit(x, OP_BR, 0, TYPE_VOID, &target, 1, 0);
 }
 
-void x_branch(struct executor *x, struct nvm_value condition, struct nvm_block yes, struct nvm_block no) {
+void x_branch(struct executor *x, struct nvm_value condition, struct nvm_block yes,
+              struct nvm_block no) {
   struct nvm_value operands[3] = {condition, value_of_block(yes), value_of_block(no)};
   x_emit(x, OP_CONDBR, 0, TYPE_VOID, operands, 3, 0);
 }
 
-/* --- vectors and lanes -------------------------------------------------------------------------- */
+/* --- vectors and lanes --------------------------------------------------------------------------
+ */
 
 static struct nvm_type wide(const struct executor *x, struct nvm_type scalar) {
   return x->factor == 1 ? scalar : type_vector(&x->v->f->module->types, scalar, x->factor);
 }
 
-static struct nvm_value lane_number(struct executor *x, uint32_t lane) { return x_number(x, TYPE_I32, lane); }
+static struct nvm_value lane_number(struct executor *x, uint32_t lane) {
+  return x_number(x, TYPE_I32, lane);
+}
 
-static struct nvm_value insert(struct executor *x, struct nvm_value vector, struct nvm_value lane, uint32_t at) {
+static struct nvm_value insert(struct executor *x, struct nvm_value vector, struct nvm_value lane,
+                               uint32_t at) {
   struct nvm_value operands[3] = {vector, lane, lane_number(x, at)};
   return x_emit(x, OP_INSERTELEMENT, 0, value_type(x->v->f, vector), operands, 3, 0);
 }
@@ -150,7 +158,8 @@ static struct nvm_value get_lane(struct executor *x, uint32_t r, uint32_t part, 
 static struct nvm_value get_vector(struct executor *x, uint32_t r, uint32_t part) {
   const struct vp_recipe *from = vplan_recipe(x->p, r);
   if (x->factor == 1) return get_lane(x, r, part, 0);
-  if (from->kind == VP_LIVE_IN && value_kind(from->value) == VALUE_CONST) return splat(x, from->value);
+  if (from->kind == VP_LIVE_IN && value_kind(from->value) == VALUE_CONST)
+    return splat(x, from->value);
   if (from->kind == VP_LIVE_IN || from->uniform) part = 0;
   struct nvm_value *slot = vector_slot(x, r, part);
   if (!value_is_none(*slot) || x->failed) return *slot;
@@ -160,16 +169,18 @@ static struct nvm_value get_vector(struct executor *x, uint32_t r, uint32_t part
   return *slot = v;
 }
 
-/* --- plain recipes ------------------------------------------------------------------------------ */
+/* --- plain recipes ------------------------------------------------------------------------------
+ */
 
-static struct nvm_value emit_call(struct executor *x, const struct nvm_inst *old, struct nvm_value *operands,
-                                  uint32_t count) {
+static struct nvm_value emit_call(struct executor *x, const struct nvm_inst *old,
+                                  struct nvm_value *operands, uint32_t count) {
   struct nvm_module *m = x->v->f->module;
   struct nvm_type parameters[8], result = wide(x, old->type);
   if (count >= 8) return VALUE_NULL;
   for (uint32_t k = 0; k < count; k++) parameters[k] = value_type(x->v->f, operands[k]);
   struct nvm_type type = type_function(&m->types, result, parameters, count, false);
-  operands[count] = intrinsic_declare(m, (enum intrinsic_id)call_intrinsic(x->v->f, old), &result, 1, type);
+  operands[count] =
+      intrinsic_declare(m, (enum intrinsic_id)call_intrinsic(x->v->f, old), &result, 1, type);
   uint32_t site = module_call_site(m, (struct call_site){.function_type = type});
   return x_emit(x, OP_CALL, old->flags, result, operands, count + 1, site);
 }
@@ -180,14 +191,15 @@ static uint16_t kept_flags(const struct executor *x, const struct vp_recipe *r) 
   uint16_t flags = vl_inst(x->v, i)->flags;
   if (r->narrowed) return type_is_float(vl_types(x->v), r->type) ? flags : 0;
   if (vl_inst(x->v, i)->op == OP_CALL || !x->v->reduced[i.index]) return flags;
-  return flags & (uint16_t)~(INST_NUW | INST_NSW | INST_EXACT | INST_DISJOINT);
+  return flags & (uint16_t) ~(INST_NUW | INST_NSW | INST_EXACT | INST_DISJOINT);
 }
 
 enum { MOST_OPERANDS = 68 };
 
 static struct nvm_value widen_one(struct executor *x, const struct vp_recipe *r, uint32_t part) {
   struct nvm_value operands[MOST_OPERANDS];
-  for (uint32_t k = 0; k < r->operand_count; k++) operands[k] = get_vector(x, vplan_operand(x->p, r, k), part);
+  for (uint32_t k = 0; k < r->operand_count; k++)
+    operands[k] = get_vector(x, vplan_operand(x->p, r, k), part);
   if (r->mask && !x->failed) { /* a division where the mask is false divides by 1 */
     struct nvm_value one = x_number(x, r->type, 1);
     struct nvm_value choice[3] = {get_vector(x, r->mask, part), operands[1], splat(x, one)};
@@ -201,13 +213,16 @@ static struct nvm_value widen_one(struct executor *x, const struct vp_recipe *r,
   return x_emit(x, (enum op)old.op, kept_flags(x, r), wide(x, type), operands, count, old.aux);
 }
 
-static struct nvm_value replicate_one(struct executor *x, const struct vp_recipe *r, uint32_t part, uint32_t lane) {
+static struct nvm_value replicate_one(struct executor *x, const struct vp_recipe *r, uint32_t part,
+                                      uint32_t lane) {
   struct nvm_value operands[MOST_OPERANDS];
-  for (uint32_t k = 0; k < r->operand_count; k++) operands[k] = get_lane(x, vplan_operand(x->p, r, k), part, lane);
+  for (uint32_t k = 0; k < r->operand_count; k++)
+    operands[k] = get_lane(x, vplan_operand(x->p, r, k), part, lane);
   struct nvm_inst old = *vl_inst(x->v, r->inst);
   uint32_t count = r->operand_count;
   if (old.op == OP_CALL) operands[count++] = call_callee(x->v->f, &old);
-  return x_emit(x, (enum op)old.op, kept_flags(x, r), r->narrowed ? r->type : old.type, operands, count, old.aux);
+  return x_emit(x, (enum op)old.op, kept_flags(x, r), r->narrowed ? r->type : old.type, operands,
+                count, old.aux);
 }
 
 static void do_blend(struct executor *x, uint32_t n) {
@@ -231,17 +246,22 @@ static void do_mask(struct executor *x, uint32_t n) {
                                            : get_vector(x, vplan_operand(x->p, r, 1), part);
     /* Where one condition is false the other was never asked, and may be poison. */
     if (r->kind == VP_AND) b = x_emit(x, OP_FREEZE, 0, wide(x, TYPE_I1), &b, 1, 0);
-    *vector_slot(x, n, part) =
-        x_binary(x, r->kind == VP_NOT ? OP_XOR : r->kind == VP_AND ? OP_AND : OP_OR, a, b);
+    *vector_slot(x, n, part) = x_binary(x,
+                                        r->kind == VP_NOT   ? OP_XOR
+                                        : r->kind == VP_AND ? OP_AND
+                                                            : OP_OR,
+                                        a, b);
   }
 }
 
-/* --- memory ------------------------------------------------------------------------------------- */
+/* --- memory -------------------------------------------------------------------------------------
+ */
 
-/* Metadata that is true of a wide access if it is of the elements. Scopes that the loop declares are those of one
- * iteration. */
+/* Metadata that is true of a wide access if it is of the elements. Scopes that the loop declares
+ * are those of one iteration. */
 static void copy_metadata(struct executor *x, struct nvm_inst_id from, struct nvm_value to) {
-  effects_copy_access_metadata(x->v->f, (struct nvm_inst_id){value_index(to)}, from, !x->v->declares_scopes);
+  effects_copy_access_metadata(x->v->f, (struct nvm_inst_id){value_index(to)}, from,
+                               !x->v->declares_scopes);
 }
 
 static uint32_t access_word(uint32_t bytes) {
@@ -251,7 +271,8 @@ static uint32_t access_word(uint32_t bytes) {
 }
 
 /* An access alone: at the moving pointer, or at an address of its own. */
-static struct nvm_value access_address(struct executor *x, const struct vp_recipe *r, uint32_t part, uint32_t lane) {
+static struct nvm_value access_address(struct executor *x, const struct vp_recipe *r, uint32_t part,
+                                       uint32_t lane) {
   const struct vector_access *a = &x->v->accesses.data[r->access];
   uint32_t pointer = vplan_operand(x->p, r, r->operand_count - 1);
   if (!a->affine) return get_lane(x, pointer, part, lane);
@@ -307,8 +328,8 @@ static void access_masked(struct executor *x, uint32_t n, uint32_t part, uint32_
   x->block = after;
   if (store || x->failed) return;
   struct nvm_value *slot = lane_slot(x, n, part, lane);
-  struct nvm_value operands[4] = {*slot, value_of_block(then), const_poison(x->v->f->module, r->type),
-                                  value_of_block(from)};
+  struct nvm_value operands[4] = {*slot, value_of_block(then),
+                                  const_poison(x->v->f->module, r->type), value_of_block(from)};
   *slot = x_emit(x, OP_PHI, 0, r->type, operands, 4, 0);
 }
 
@@ -321,49 +342,59 @@ static void do_access_alone(struct executor *x, uint32_t n) {
       else access_one(x, n, part, lane);
 }
 
-/* The recipe of a member of the group that has the element at `offset`: recipe, lane over all parts. */
-static bool find_member(const struct executor *x, uint32_t group, int64_t offset, uint32_t *recipe, uint32_t *lane,
-                        uint32_t from) {
+/* The recipe of a member of the group that has the element at `offset`: recipe, lane over all
+ * parts. */
+static bool find_member(const struct executor *x, uint32_t group, int64_t offset, uint32_t *recipe,
+                        uint32_t *lane, uint32_t from) {
   const struct access_group *g = &x->v->groups.data[group];
   for (uint32_t n = from; n < x->p->recipes.count; n++) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);
     if ((r->kind != VP_LOAD && r->kind != VP_STORE) || r->group != group) continue;
     int64_t apart = offset - x->v->accesses.data[r->access].offset;
-    if (apart % g->step || apart / g->step < 0 || apart / g->step >= (int64_t)(x->factor * x->count)) continue;
+    if (apart % g->step || apart / g->step < 0 ||
+        apart / g->step >= (int64_t)(x->factor * x->count))
+      continue;
     *recipe = n, *lane = (uint32_t)(apart / g->step);
     return true;
   }
   return false;
 }
 
-static struct nvm_type piece_type(const struct executor *x, const struct access_group *g, uint32_t elements) {
+static struct nvm_type piece_type(const struct executor *x, const struct access_group *g,
+                                  uint32_t elements) {
   return elements == 1 ? g->type : type_vector(&x->v->f->module->types, g->type, elements);
 }
 
 /* Whether the piece is exactly one part of one member. */
-static bool is_whole_part(const struct executor *x, uint32_t group, struct access_piece piece, uint32_t *recipe,
-                          uint32_t *part) {
+static bool is_whole_part(const struct executor *x, uint32_t group, struct access_piece piece,
+                          uint32_t *recipe, uint32_t *part) {
   const struct access_group *g = &x->v->groups.data[group];
   uint32_t lane;
   if (piece.elements != x->factor || g->step != (int64_t)g->bytes) return false;
-  for (uint32_t from = 1; find_member(x, group, piece.offset, recipe, &lane, from); from = *recipe + 1) {
+  for (uint32_t from = 1; find_member(x, group, piece.offset, recipe, &lane, from);
+       from = *recipe + 1) {
     *part = lane / x->factor;
     if (lane % x->factor == 0) return true;
   }
   return false;
 }
 
-static void load_piece(struct executor *x, uint32_t group, struct access_piece piece, struct nvm_value address) {
+static void load_piece(struct executor *x, uint32_t group, struct access_piece piece,
+                       struct nvm_value address) {
   const struct access_group *g = &x->v->groups.data[group];
-  uint32_t align = piece.elements > 1 ? piece.elements * g->bytes : g->aligned_elements ? g->bytes : 1;
+  uint32_t align = piece.elements > 1    ? piece.elements * g->bytes
+                   : g->aligned_elements ? g->bytes
+                                         : 1;
   struct nvm_value whole =
       x_emit(x, OP_LOAD, 0, piece_type(x, g, piece.elements), &address, 1, access_word(align));
   if (x->failed) return;
   if (g->count == 1) copy_metadata(x, x->v->accesses.data[g->first].inst, whole);
   uint32_t recipe, lane, part;
-  if (x->factor > 1 && is_whole_part(x, group, piece, &recipe, &part)) *vector_slot(x, recipe, part) = whole;
+  if (x->factor > 1 && is_whole_part(x, group, piece, &recipe, &part))
+    *vector_slot(x, recipe, part) = whole;
   for (uint32_t k = 0; k < piece.elements; k++)
-    for (uint32_t from = 1; find_member(x, group, piece.offset + (int64_t)k * g->bytes, &recipe, &lane, from);
+    for (uint32_t from = 1;
+         find_member(x, group, piece.offset + (int64_t)k * g->bytes, &recipe, &lane, from);
          from = recipe + 1) {
       bool has_vector = x->factor > 1 && !value_is_none(*vector_slot(x, recipe, lane / x->factor));
       struct nvm_value *slot = lane_slot(x, recipe, lane / x->factor, lane % x->factor);
@@ -371,9 +402,12 @@ static void load_piece(struct executor *x, uint32_t group, struct access_piece p
     }
 }
 
-static void store_piece(struct executor *x, uint32_t group, struct access_piece piece, struct nvm_value address) {
+static void store_piece(struct executor *x, uint32_t group, struct access_piece piece,
+                        struct nvm_value address) {
   const struct access_group *g = &x->v->groups.data[group];
-  uint32_t align = piece.elements > 1 ? piece.elements * g->bytes : g->aligned_elements ? g->bytes : 1;
+  uint32_t align = piece.elements > 1    ? piece.elements * g->bytes
+                   : g->aligned_elements ? g->bytes
+                                         : 1;
   struct nvm_type type = piece_type(x, g, piece.elements);
   struct nvm_value whole = const_poison(x->v->f->module, type);
   uint32_t from[VECTORIZE_MOST_LANES], lane_of[VECTORIZE_MOST_LANES], recipe, lane;
@@ -381,14 +415,17 @@ static void store_piece(struct executor *x, uint32_t group, struct access_piece 
   for (uint32_t k = 0; k < piece.elements && !x->failed; k++) {
     from[k] = lane_of[k] = 0;
     /* Of two members that store to one place the later one counts. */
-    for (uint32_t n = 1; find_member(x, group, piece.offset + (int64_t)k * g->bytes, &recipe, &lane, n); n = recipe + 1)
+    for (uint32_t n = 1;
+         find_member(x, group, piece.offset + (int64_t)k * g->bytes, &recipe, &lane, n);
+         n = recipe + 1)
       if (!from[k] || lane >= lane_of[k]) from[k] = recipe, lane_of[k] = lane;
     x->failed |= !from[k];
     whole_part &= from[k] == from[0] && lane_of[k] == lane_of[0] + k && lane_of[0] % x->factor == 0;
   }
   if (x->failed) return;
   if (whole_part) {
-    whole = get_vector(x, vplan_operand(x->p, vplan_recipe(x->p, from[0]), 0), lane_of[0] / x->factor);
+    whole =
+        get_vector(x, vplan_operand(x->p, vplan_recipe(x->p, from[0]), 0), lane_of[0] / x->factor);
   } else {
     for (uint32_t k = 0; k < piece.elements; k++) {
       struct nvm_value element = get_lane(x, vplan_operand(x->p, vplan_recipe(x->p, from[k]), 0),
@@ -414,7 +451,8 @@ static void do_group(struct executor *x, uint32_t n) {
   uint32_t width = accesses_width(x->v, g, x->factor * x->count);
   if (width > x->width) width = x->width > g->bytes ? x->width : g->bytes;
   uint32_t count = accesses_pieces(x->v, r->group, x->factor * x->count, width, pieces);
-  int64_t from_pointer = r->offset - x->v->accesses.data[r->access].offset; /* of the group's offset 0 */
+  int64_t from_pointer =
+      r->offset - x->v->accesses.data[r->access].offset; /* of the group's offset 0 */
   struct nvm_value pointer = *lane_slot(x, vplan_operand(x->p, r, r->operand_count - 1), 0, 0);
   for (uint32_t k = 0; k < count && !x->failed; k++) {
     struct nvm_value bytes = x_number(x, TYPE_I64, pieces[k].offset + from_pointer);
@@ -424,7 +462,8 @@ static void do_group(struct executor *x, uint32_t n) {
   }
 }
 
-/* --- the loop ----------------------------------------------------------------------------------- */
+/* --- the loop -----------------------------------------------------------------------------------
+ */
 
 static void do_recipe(struct executor *x, uint32_t n) {
   const struct vp_recipe *r = vplan_recipe(x->p, n);
@@ -434,25 +473,34 @@ static void do_recipe(struct executor *x, uint32_t n) {
     return;
   }
   switch ((enum vp_kind)r->kind) {
-  case VP_WIDEN:
-    for (uint32_t part = 0; part < (r->uniform ? 1 : x->count); part++) {
-      if (r->uniform) *lane_slot(x, n, 0, 0) = replicate_one(x, r, 0, 0);
-      else *vector_slot(x, n, part) = widen_one(x, r, part);
-    }
-    break;
-  case VP_REPLICATE:
-    for (uint32_t part = 0; part < (r->uniform ? 1 : x->count); part++)
-      for (uint32_t lane = 0; lane < (r->uniform ? 1 : x->factor); lane++)
-        *lane_slot(x, n, part, lane) = replicate_one(x, r, part, lane);
-    break;
-  case VP_LOAD: case VP_STORE:
-    if (r->group == VP_NO_GROUP || r->mask) do_access_alone(x, n);
-    else do_group(x, n);
-    break;
-  case VP_BLEND: do_blend(x, n); break;
-  case VP_AND: case VP_OR: case VP_NOT: do_mask(x, n); break;
-  case VP_NONE: case VP_LIVE_IN: case VP_POINTER: case VP_INDUCTION: case VP_REDUCTION: case VP_RECURRENCE:
-  case VP_SERIAL: case VP_KIND_COUNT: break;
+    case VP_WIDEN:
+      for (uint32_t part = 0; part < (r->uniform ? 1 : x->count); part++) {
+        if (r->uniform) *lane_slot(x, n, 0, 0) = replicate_one(x, r, 0, 0);
+        else *vector_slot(x, n, part) = widen_one(x, r, part);
+      }
+      break;
+    case VP_REPLICATE:
+      for (uint32_t part = 0; part < (r->uniform ? 1 : x->count); part++)
+        for (uint32_t lane = 0; lane < (r->uniform ? 1 : x->factor); lane++)
+          *lane_slot(x, n, part, lane) = replicate_one(x, r, part, lane);
+      break;
+    case VP_LOAD:
+    case VP_STORE:
+      if (r->group == VP_NO_GROUP || r->mask) do_access_alone(x, n);
+      else do_group(x, n);
+      break;
+    case VP_BLEND: do_blend(x, n); break;
+    case VP_AND:
+    case VP_OR:
+    case VP_NOT: do_mask(x, n); break;
+    case VP_NONE:
+    case VP_LIVE_IN:
+    case VP_POINTER:
+    case VP_INDUCTION:
+    case VP_REDUCTION:
+    case VP_RECURRENCE:
+    case VP_SERIAL:
+    case VP_KIND_COUNT: break;
   }
 }
 
@@ -468,10 +516,12 @@ static void close_phi(struct executor *x, struct nvm_value phi, struct nvm_value
     return;
   }
   struct nvm_inst_id i = {value_index(phi)};
-  x->failed |= !inst_add_operand(x->v->f, i, back) || !inst_add_operand(x->v->f, i, value_of_block(x->block));
+  x->failed |= !inst_add_operand(x->v->f, i, back) ||
+               !inst_add_operand(x->v->f, i, value_of_block(x->block));
 }
 
-/* --- reductions --------------------------------------------------------------------------------- */
+/* --- reductions ---------------------------------------------------------------------------------
+ */
 
 /* What changes nothing, or VALUE_NULL: every lane may begin with the start. */
 static struct nvm_value identity(struct executor *x, const struct header_phi *p) {
@@ -479,20 +529,32 @@ static struct nvm_value identity(struct executor *x, const struct header_phi *p)
   struct nvm_module *m = x->v->f->module;
   uint32_t bits = type_scalar_bits(&m->types, type);
   bool bf16 = type_kind(&m->types, type) == TY_BFLOAT;
-  uint64_t one = bits == 64 ? UINT64_C(0x3ff0000000000000) : bits == 32 ? 0x3f800000 : bf16 ? 0x3f80 : 0x3c00;
+  uint64_t one = bits == 64   ? UINT64_C(0x3ff0000000000000)
+                 : bits == 32 ? 0x3f800000
+                 : bf16       ? 0x3f80
+                              : 0x3c00;
   switch (p->reduction) {
-  case REDUCE_ADD: case REDUCE_XOR: return const_zero(m, type);
-  case REDUCE_MUL: return x_number(x, type, 1);
-  case REDUCE_FADD: return const_float(m, type, UINT64_C(1) << (bits - 1)); /* -0 */
-  case REDUCE_FMUL: return const_float(m, type, one);
-  case REDUCE_NONE: case REDUCE_AND: case REDUCE_OR: case REDUCE_SMIN: case REDUCE_SMAX: case REDUCE_UMIN:
-  case REDUCE_UMAX: case REDUCE_FMIN: case REDUCE_FMAX: case REDUCE_COUNT: break;
+    case REDUCE_ADD:
+    case REDUCE_XOR: return const_zero(m, type);
+    case REDUCE_MUL: return x_number(x, type, 1);
+    case REDUCE_FADD: return const_float(m, type, UINT64_C(1) << (bits - 1)); /* -0 */
+    case REDUCE_FMUL: return const_float(m, type, one);
+    case REDUCE_NONE:
+    case REDUCE_AND:
+    case REDUCE_OR:
+    case REDUCE_SMIN:
+    case REDUCE_SMAX:
+    case REDUCE_UMIN:
+    case REDUCE_UMAX:
+    case REDUCE_FMIN:
+    case REDUCE_FMAX:
+    case REDUCE_COUNT: break;
   }
   return VALUE_NULL;
 }
 
-static struct nvm_value emit_minmax(struct executor *x, const struct header_phi *p, struct nvm_value a,
-                                    struct nvm_value b) {
+static struct nvm_value emit_minmax(struct executor *x, const struct header_phi *p,
+                                    struct nvm_value a, struct nvm_value b) {
   struct nvm_inst old = *vl_inst(x->v, p->combine);
   struct nvm_value operands[4] = {a, b};
   if (old.op == OP_CALL) {
@@ -502,13 +564,13 @@ static struct nvm_value emit_minmax(struct executor *x, const struct header_phi 
     return x_emit(x, OP_CALL, old.flags, old.type, operands, 3, old.aux);
   }
   static const uint8_t predicates[REDUCE_COUNT] = {
-      [REDUCE_SMIN] = ICMP_SLT, [REDUCE_SMAX] = ICMP_SGT, [REDUCE_UMIN] = ICMP_ULT, [REDUCE_UMAX] = ICMP_UGT,
-      [REDUCE_FMIN] = FCMP_OLT, [REDUCE_FMAX] = FCMP_OGT};
+      [REDUCE_SMIN] = ICMP_SLT, [REDUCE_SMAX] = ICMP_SGT, [REDUCE_UMIN] = ICMP_ULT,
+      [REDUCE_UMAX] = ICMP_UGT, [REDUCE_FMIN] = FCMP_OLT, [REDUCE_FMAX] = FCMP_OGT};
   bool is_float = p->reduction == REDUCE_FMIN || p->reduction == REDUCE_FMAX;
   struct nvm_type type = x->failed ? TYPE_I32 : value_type(x->v->f, a);
   struct nvm_type condition = type_with_lanes_of(&x->v->f->module->types, TYPE_I1, type);
-  struct nvm_value c = x_emit(x, is_float ? OP_FCMP : OP_ICMP, is_float ? INST_NNAN | INST_NSZ : 0, condition,
-                              operands, 2, predicates[p->reduction]);
+  struct nvm_value c = x_emit(x, is_float ? OP_FCMP : OP_ICMP, is_float ? INST_NNAN | INST_NSZ : 0,
+                              condition, operands, 2, predicates[p->reduction]);
   struct nvm_value choice[3] = {c, a, b};
   return x_emit(x, OP_SELECT, 0, type, choice, 3, 0);
 }
@@ -516,14 +578,14 @@ static struct nvm_value emit_minmax(struct executor *x, const struct header_phi 
 static struct nvm_value combine(struct executor *x, const struct header_phi *p, struct nvm_value a,
                                 struct nvm_value b) {
   static const uint16_t ops[REDUCE_COUNT] = {
-      [REDUCE_ADD] = OP_ADD, [REDUCE_MUL] = OP_MUL, [REDUCE_AND] = OP_AND, [REDUCE_OR] = OP_OR,
+      [REDUCE_ADD] = OP_ADD, [REDUCE_MUL] = OP_MUL,   [REDUCE_AND] = OP_AND,  [REDUCE_OR] = OP_OR,
       [REDUCE_XOR] = OP_XOR, [REDUCE_FADD] = OP_FADD, [REDUCE_FMUL] = OP_FMUL};
   if (ops[p->reduction] == 0) return emit_minmax(x, p, a, b);
   struct nvm_value operands[2] = {a, b};
   bool is_float = p->reduction == REDUCE_FADD || p->reduction == REDUCE_FMUL;
   if (x->failed) return VALUE_NULL;
-  return x_emit(x, (enum op)ops[p->reduction], is_float ? p->flags & INST_FAST : 0, value_type(x->v->f, a), operands,
-                2, 0);
+  return x_emit(x, (enum op)ops[p->reduction], is_float ? p->flags & INST_FAST : 0,
+                value_type(x->v->f, a), operands, 2, 0);
 }
 
 /* All parts and lanes become one, as a tree. */
@@ -540,9 +602,11 @@ static struct nvm_value reduce(struct executor *x, const struct header_phi *p, u
   return lane[0];
 }
 
-/* --- a stage ------------------------------------------------------------------------------------ */
+/* --- a stage ------------------------------------------------------------------------------------
+ */
 
-struct nvm_value induction_at(struct executor *x, const struct header_phi *p, struct nvm_value iterations) {
+struct nvm_value induction_at(struct executor *x, const struct header_phi *p,
+                              struct nvm_value iterations) {
   struct nvm_type type = vl_inst(x->v, p->inst)->type;
   bool pointer = type_is_ptr(vl_types(x->v), type);
   struct nvm_type number = pointer ? TYPE_I64 : type;
@@ -551,7 +615,8 @@ struct nvm_value induction_at(struct executor *x, const struct header_phi *p, st
   return pointer ? x_advance(x, p->start, n) : x_binary(x, OP_ADD, p->start, n);
 }
 
-struct heads { /* by recipe: the phi of a moving pointer, induction, recurrence; parts of reductions in vectors */
+struct heads { /* by recipe: the phi of a moving pointer, induction, recurrence; parts of reductions
+                  in vectors */
   struct nvm_value index;
   struct nvm_value *phi;
 };
@@ -560,18 +625,22 @@ struct heads { /* by recipe: the phi of a moving pointer, induction, recurrence;
 static void emit_preheader(struct executor *x, struct heads *h) {
   for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);
-    const struct header_phi *p = vplan_is_phi((enum vp_kind)r->kind) ? &x->v->phis.data[r->reduction] : NULL;
-    if (r->kind == VP_LIVE_IN && x->factor > 1 && !type_is_ptr(vl_types(x->v), r->type)) get_vector(x, n, 0);
+    const struct header_phi *p =
+        vplan_is_phi((enum vp_kind)r->kind) ? &x->v->phis.data[r->reduction] : NULL;
+    if (r->kind == VP_LIVE_IN && x->factor > 1 && !type_is_ptr(vl_types(x->v), r->type))
+      get_vector(x, n, 0);
     if (r->kind == VP_POINTER) {
       struct nvm_value iterations = x_resize(x, x->begin, TYPE_I64);
-      h->phi[n] = x_advance(x, x->starts[n], x_binary(x, OP_MUL, iterations, x_number(x, TYPE_I64, r->step)));
+      h->phi[n] = x_advance(x, x->starts[n],
+                            x_binary(x, OP_MUL, iterations, x_number(x, TYPE_I64, r->step)));
     } else if (p) {
       h->phi[n] = p->kind == PHI_INDUCTION ? induction_at(x, p, x->begin) : x->entry[r->reduction];
     }
     if (r->kind != VP_REDUCTION) continue;
     struct nvm_value none = identity(x, p), all = splat(x, value_is_none(none) ? h->phi[n] : none);
     for (uint32_t part = 0; part < x->count; part++) *vector_slot(x, n, part) = all;
-    if (!value_is_none(none)) *vector_slot(x, n, 0) = x->factor == 1 ? h->phi[n] : insert(x, all, h->phi[n], 0);
+    if (!value_is_none(none))
+      *vector_slot(x, n, 0) = x->factor == 1 ? h->phi[n] : insert(x, all, h->phi[n], 0);
   }
 }
 
@@ -596,19 +665,22 @@ static void emit_steps(struct executor *x, uint32_t n, struct nvm_value scalar) 
   for (uint32_t part = 0; part < x->count; part++) {
     struct nvm_value steps[VECTORIZE_MOST_LANES];
     for (uint32_t l = 0; l < x->factor; l++) {
-      struct nvm_value by = x_number(x, pointer ? TYPE_I64 : r->type, r->step * (int64_t)(part * x->factor + l));
+      struct nvm_value by =
+          x_number(x, pointer ? TYPE_I64 : r->type, r->step * (int64_t)(part * x->factor + l));
       steps[l] = by;
       if (pointer) *lane_slot(x, n, part, l) = x_advance(x, scalar, by);
     }
     if (pointer || x->failed) continue;
-    struct nvm_value by = x->factor == 1 ? steps[0]
-                                         : const_aggregate(x->v->f->module, wide(x, r->type), steps, x->factor);
+    struct nvm_value by =
+        x->factor == 1 ? steps[0]
+                       : const_aggregate(x->v->f->module, wide(x, r->type), steps, x->factor);
     *vector_slot(x, n, part) = x_binary(x, OP_ADD, splat(x, scalar), by);
     if (part == 0) *lane_slot(x, n, 0, 0) = scalar;
   }
 }
 
-/* What a recurrence is for each lane: the lane before of its value. Carried out once that value is there. */
+/* What a recurrence is for each lane: the lane before of its value. Carried out once that value is
+ * there. */
 static void emit_splice(struct executor *x, uint32_t n, struct nvm_value phi) {
   uint32_t back = vplan_operand(x->p, vplan_recipe(x->p, n), 1);
   for (uint32_t k = 0; k < x->factor * x->count; k++)
@@ -616,8 +688,8 @@ static void emit_splice(struct executor *x, uint32_t n, struct nvm_value phi) {
         k == 0 ? phi : get_lane(x, back, (k - 1) / x->factor, (k - 1) % x->factor);
 }
 
-/* Inductions, and recurrences of what comes from outside, when the body begins; other recurrences once recipe
- * `done` has given their value. */
+/* Inductions, and recurrences of what comes from outside, when the body begins; other recurrences
+ * once recipe `done` has given their value. */
 static void emit_due(struct executor *x, const struct heads *h, uint32_t done) {
   uint32_t heads = 2 * x->v->phis.count + 1; /* phis and their starts stand first */
   for (uint32_t n = 1; n < x->p->recipes.count && n <= heads && !x->failed; n++) {
@@ -641,14 +713,15 @@ static void emit_body(struct executor *x, const struct heads *h) {
 }
 
 /* A moving pointer or an induction so many iterations on. */
-static struct nvm_value step_by(struct executor *x, const struct vp_recipe *r, struct nvm_value from, uint32_t iterations) {
+static struct nvm_value step_by(struct executor *x, const struct vp_recipe *r,
+                                struct nvm_value from, uint32_t iterations) {
   bool pointer = type_is_ptr(vl_types(x->v), r->type);
   struct nvm_value by = x_number(x, pointer ? TYPE_I64 : r->type, r->step * (int64_t)iterations);
   return pointer ? x_advance(x, from, by) : x_binary(x, OP_ADD, from, by);
 }
 
-/* Where any lane leaves the loop, the old one takes over from this iteration's first lane and finds out which. Lanes behind
- * it were never asked, and may be poison. */
+/* Where any lane leaves the loop, the old one takes over from this iteration's first lane and finds
+ * out which. Lanes behind it were never asked, and may be poison. */
 static void leave_early(struct executor *x, const struct heads *h) {
   struct nvm_value any = VALUE_NULL;
   for (uint32_t k = 0; k < x->count * x->factor; k++) {
@@ -663,8 +736,8 @@ static void leave_early(struct executor *x, const struct heads *h) {
   x->block = on;
 }
 
-static void emit_latch(struct executor *x, struct heads *h, struct nvm_value end, struct nvm_block body,
-                       struct nvm_block middle) {
+static void emit_latch(struct executor *x, struct heads *h, struct nvm_value end,
+                       struct nvm_block body, struct nvm_block middle) {
   uint32_t last = x->factor * x->count - 1;
   struct nvm_value step = x_iterations(x, last + 1);
   x->origin = (struct nvm_inst_id){0};
@@ -675,7 +748,8 @@ static void emit_latch(struct executor *x, struct heads *h, struct nvm_value end
     if (moves) {
       close_phi(x, h->phi[n], step_by(x, r, h->phi[n], last + 1));
     } else if (r->kind == VP_RECURRENCE || r->kind == VP_SERIAL) {
-      struct nvm_value back = get_lane(x, vplan_operand(x->p, r, 1), last / x->factor, last % x->factor);
+      struct nvm_value back =
+          get_lane(x, vplan_operand(x->p, r, 1), last / x->factor, last % x->factor);
       x->leave[r->reduction] = back;
       close_phi(x, h->phi[n], back);
     } else if (r->kind == VP_REDUCTION) {
@@ -707,7 +781,8 @@ void straight_emit(struct executor *x, uint32_t copy, struct nvm_value *heads) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);
     if (r->kind == VP_POINTER || r->kind == VP_INDUCTION) h.phi[n] = step_by(x, r, heads[n], copy);
     else if (vplan_is_phi((enum vp_kind)r->kind)) h.phi[n] = x->entry[r->reduction];
-    if (r->kind == VP_POINTER || r->kind == VP_SERIAL || r->kind == VP_REDUCTION) *lane_slot(x, n, 0, 0) = h.phi[n];
+    if (r->kind == VP_POINTER || r->kind == VP_SERIAL || r->kind == VP_REDUCTION)
+      *lane_slot(x, n, 0, 0) = h.phi[n];
   }
   emit_body(x, &h);
   for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
@@ -717,12 +792,14 @@ void straight_emit(struct executor *x, uint32_t copy, struct nvm_value *heads) {
   }
 }
 
-void stage_emit(struct executor *x, struct nvm_value end, const char *ph, const char *body, const char *middle) {
+void stage_emit(struct executor *x, struct nvm_value end, const char *ph, const char *body,
+                const char *middle) {
   struct arena *arena = x->v->env->arena;
   uint32_t recipes = x->p->recipes.count;
   struct heads h = {.phi = arena_alloc(arena, recipes * sizeof *h.phi)};
   x->failed |= !h.phi || !allocate_values(x);
-  struct nvm_block ph_block = x_block(x, ph), body_block = x_block(x, body), middle_block = x_block(x, middle);
+  struct nvm_block ph_block = x_block(x, ph), body_block = x_block(x, body),
+                   middle_block = x_block(x, middle);
   if (x->failed) return;
   x_jump(x, ph_block);
   x->block = ph_block;

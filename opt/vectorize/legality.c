@@ -1,16 +1,17 @@
 /* Legality: may the loop's iterations be carried out several at a time?
  *
- * The shape is checked first (one latch that is the only exit, a known number of iterations), then each
- * instruction, then the phis of the header:
+ * The shape is checked first (one latch that is the only exit, a known number of iterations), then
+ * each instruction, then the phis of the header:
  *
  *   induction     start + constant × iteration, by scalar evolution
  *   reduction     combined by an operation whose order does not matter            (reductions.c)
  *   recurrence    what another value was one iteration before
  *   serial        anything else that is plain arithmetic: kept in order, lane after lane
  *
- * and last memory (accesses.c). Barriers and whatever speaks to other threads refuse: they must happen as often
- * as the source says. After LLVM's LoopVectorizationLegality; serial chains are an addition: on a GPU a loop that
- * sums in order still wins by its wide loads, and so do inductions of floats. */
+ * and last memory (accesses.c). Barriers and whatever speaks to other threads refuse: they must
+ * happen as often as the source says. After LLVM's LoopVectorizationLegality; serial chains are an
+ * addition: on a GPU a loop that sums in order still wins by its wide loads, and so do inductions
+ * of floats. */
 #include "opt/vectorize/vectorize.h"
 
 #include "ir/intrinsic.h"
@@ -29,7 +30,8 @@ const char *const vector_refusal_messages[VECTOR_REFUSAL_COUNT] = {
 #undef REFUSAL
 };
 
-/* --- shape -------------------------------------------------------------------------------------- */
+/* --- shape --------------------------------------------------------------------------------------
+ */
 
 /* Whether only the loop leads to its exit. */
 static bool exit_is_dedicated(const struct vector_loop *v) {
@@ -40,7 +42,8 @@ static bool exit_is_dedicated(const struct vector_loop *v) {
   return true;
 }
 
-/* The block that leaves the loop beside the latch, if there is one, and it is asked in every iteration. */
+/* The block that leaves the loop beside the latch, if there is one, and it is asked in every
+ * iteration. */
 static bool find_early_exit(struct vector_loop *v) {
   uint32_t exits = 0;
   for (uint32_t k = 0; k < v->loop->block_count; k++) {
@@ -51,7 +54,8 @@ static bool find_early_exit(struct vector_loop *v) {
       if (b.index != v->loop->latch.index) v->early = b;
     }
   }
-  return exits == 2 && v->early.index && vl_inst(v, block_terminator(v->f, v->early))->op == OP_CONDBR &&
+  return exits == 2 && v->early.index &&
+         vl_inst(v, block_terminator(v->f, v->early))->op == OP_CONDBR &&
          dominance_dominates(v->dominance, v->early, v->loop->latch) && v->trips.taken.width;
 }
 
@@ -64,7 +68,8 @@ enum vector_refusal legality_check_shape(struct vector_loop *v) {
     if (!vl_knob(v, KNOB_ENABLE_EARLY_EXIT_VECTORIZATION)) return VECTOR_EARLY_EXIT_DISABLED;
     if (!find_early_exit(v)) return VECTOR_EARLY_EXIT;
     v->scalar_epilogue = true;
-  } else if (l->exiting.index != l->latch.index || block_is_none(l->exit) || !exit_is_dedicated(v)) {
+  } else if (l->exiting.index != l->latch.index || block_is_none(l->exit) ||
+             !exit_is_dedicated(v)) {
     return VECTOR_SHAPE;
   }
   if (v->trips.taken.width == 0 || !(v->trips.known || v->early.index)) return VECTOR_TRIP_COUNT;
@@ -73,11 +78,13 @@ enum vector_refusal legality_check_shape(struct vector_loop *v) {
   return VECTOR_OK;
 }
 
-/* --- instructions ------------------------------------------------------------------------------- */
+/* --- instructions -------------------------------------------------------------------------------
+ */
 
 static bool is_annotation(uint32_t intrinsic) {
   return intrinsic == INTRINSIC_assume || intrinsic == INTRINSIC_lifetime_start ||
-         intrinsic == INTRINSIC_lifetime_end || intrinsic == INTRINSIC_experimental_noalias_scope_decl ||
+         intrinsic == INTRINSIC_lifetime_end ||
+         intrinsic == INTRINSIC_experimental_noalias_scope_decl ||
          intrinsic == INTRINSIC_dbg_value || intrinsic == INTRINSIC_dbg_declare;
 }
 
@@ -93,10 +100,12 @@ static enum vector_refusal check_call(const struct vector_loop *v, const struct 
 
 static bool is_scalar_type(const struct vector_loop *v, struct nvm_type type) {
   const struct type_info *t = type_info(vl_types(v), type);
-  return (t->kind == TY_INT && t->width <= 64) || (t->kind >= TY_HALF && t->kind <= TY_PTR) || t->kind == TY_VOID;
+  return (t->kind == TY_INT && t->width <= 64) || (t->kind >= TY_HALF && t->kind <= TY_PTR) ||
+         t->kind == TY_VOID;
 }
 
-static enum vector_refusal check_instruction(const struct vector_loop *v, const struct nvm_inst *i) {
+static enum vector_refusal check_instruction(const struct vector_loop *v,
+                                             const struct nvm_inst *i) {
   enum op op = (enum op)i->op;
   if (op == OP_CALL) return check_call(v, i);
   if (op == OP_BR || op == OP_CONDBR || op == OP_DBG_RECORD) return VECTOR_OK;
@@ -107,14 +116,17 @@ static enum vector_refusal check_instruction(const struct vector_loop *v, const 
     struct memory_access how = memory_access_unpack(i->aux);
     bool store = op == OP_STORE;
     if (how.is_volatile || how.ordering != ORDER_NONE) return VECTOR_ORDERED_MEMORY;
-    return !store || is_scalar_type(v, value_type(v->f, inst_operand(v->f, i, 0))) ? VECTOR_OK : VECTOR_INSTRUCTION;
+    return !store || is_scalar_type(v, value_type(v->f, inst_operand(v->f, i, 0)))
+               ? VECTOR_OK
+               : VECTOR_INSTRUCTION;
   }
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value x = inst_operand(v->f, i, k);
-    if (value_kind(x) != VALUE_BLOCK && !is_scalar_type(v, value_type(v->f, x))) return VECTOR_INSTRUCTION;
+    if (value_kind(x) != VALUE_BLOCK && !is_scalar_type(v, value_type(v->f, x)))
+      return VECTOR_INSTRUCTION;
   }
-  bool known = op_is_binary(op) || op_is_cast(op) || op == OP_FNEG || op == OP_GEP || op == OP_ICMP ||
-               op == OP_FCMP || op == OP_PHI || op == OP_SELECT || op == OP_FREEZE;
+  bool known = op_is_binary(op) || op_is_cast(op) || op == OP_FNEG || op == OP_GEP ||
+               op == OP_ICMP || op == OP_FCMP || op == OP_PHI || op == OP_SELECT || op == OP_FREEZE;
   return known ? VECTOR_OK : VECTOR_INSTRUCTION;
 }
 
@@ -128,7 +140,8 @@ enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok) {
       enum vector_refusal r = check_instruction(v, vl_inst(v, i));
       v->culprit = i;
       if (r != VECTOR_OK) return r;
-      v->declares_scopes |= call_intrinsic(v->f, vl_inst(v, i)) == INTRINSIC_experimental_noalias_scope_decl;
+      v->declares_scopes |=
+          call_intrinsic(v->f, vl_inst(v, i)) == INTRINSIC_experimental_noalias_scope_decl;
       count++;
     }
   v->body = arena_alloc(arena, (count + 1) * sizeof *v->body);
@@ -147,7 +160,8 @@ enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok) {
   return VECTOR_OK;
 }
 
-/* --- phis --------------------------------------------------------------------------------------- */
+/* --- phis ---------------------------------------------------------------------------------------
+ */
 
 /* Users of i inside the loop all come later than position `after`. */
 static bool users_follow(const struct vector_loop *v, struct nvm_inst_id i, uint32_t after) {
@@ -161,7 +175,8 @@ static bool users_follow(const struct vector_loop *v, struct nvm_inst_id i, uint
 static bool is_recurrence(const struct vector_loop *v, const struct header_phi *p) {
   if (!vl_inside(v, p->back)) return true;
   struct nvm_inst_id back = {value_index(p->back)};
-  bool is_header_phi = vl_inst(v, back)->op == OP_PHI && vl_inst(v, back)->block.index == v->loop->header.index;
+  bool is_header_phi =
+      vl_inst(v, back)->op == OP_PHI && vl_inst(v, back)->block.index == v->loop->header.index;
   return !is_header_phi && users_follow(v, p->inst, v->position[back.index]);
 }
 
@@ -186,7 +201,8 @@ static enum vector_refusal collect_phis(struct vector_loop *v, bool *ok) {
     if (phi->op != OP_PHI) break;
     if (phi->operand_count != 4) return VECTOR_SHAPE;
     bool swapped = value_index(inst_operand(f, phi, 1)) == v->loop->latch.index;
-    struct header_phi p = {.inst = i, .start = inst_operand(f, phi, swapped ? 2 : 0),
+    struct header_phi p = {.inst = i,
+                           .start = inst_operand(f, phi, swapped ? 2 : 0),
                            .back = inst_operand(f, phi, swapped ? 0 : 2)};
     v->culprit = i;
     enum vector_refusal r = classify_phi(v, &p);
@@ -197,20 +213,21 @@ static enum vector_refusal collect_phis(struct vector_loop *v, bool *ok) {
   return VECTOR_OK;
 }
 
-/* Whether the phi of the header has its lanes only once the chain has been carried out: it is a chain's, or what a
- * member was one iteration before. */
+/* Whether the phi of the header has its lanes only once the chain has been carried out: it is a
+ * chain's, or what a member was one iteration before. */
 static bool waits_for_chain(const struct vector_loop *v, struct nvm_inst_id i, bool *recurrence) {
   for (uint32_t p = 0; p < v->phis.count; p++) {
     const struct header_phi *h = &v->phis.data[p];
     if (h->inst.index != i.index) continue;
-    *recurrence = h->kind == PHI_RECURRENCE && vl_inside(v, h->back) && v->chained[value_index(h->back)];
+    *recurrence =
+        h->kind == PHI_RECURRENCE && vl_inside(v, h->back) && v->chained[value_index(h->back)];
     return *recurrence || h->kind == PHI_SERIAL;
   }
   return false;
 }
 
-/* Members of serial chains are carried out together where the last of them stands: who looks at one of them from
- * outside the chain must come later. */
+/* Members of serial chains are carried out together where the last of them stands: who looks at one
+ * of them from outside the chain must come later. */
 static bool chain_is_whole(const struct vector_loop *v) {
   uint32_t last = 0;
   for (uint32_t k = 0; k < v->body_count; k++)
@@ -218,17 +235,21 @@ static bool chain_is_whole(const struct vector_loop *v) {
   for (uint32_t k = 0; k < last; k++) {
     bool recurrence = false;
     if (!v->chained[v->body[k].index] && !waits_for_chain(v, v->body[k], &recurrence)) continue;
-    for (uint32_t u = v->uses.first[v->body[k].index]; u < v->uses.first[v->body[k].index + 1]; u++) {
+    for (uint32_t u = v->uses.first[v->body[k].index]; u < v->uses.first[v->body[k].index + 1];
+         u++) {
       struct nvm_inst_id user = v->uses.users[u];
-      bool next_round = vl_inst(v, user)->op == OP_PHI && vl_inst(v, user)->block.index == v->loop->header.index;
-      bool early = v->position[user.index] && v->position[user.index] <= last && (recurrence || !v->chained[user.index]);
+      bool next_round =
+          vl_inst(v, user)->op == OP_PHI && vl_inst(v, user)->block.index == v->loop->header.index;
+      bool early = v->position[user.index] && v->position[user.index] <= last &&
+                   (recurrence || !v->chained[user.index]);
       if (early && !next_round) return false;
     }
   }
   return true;
 }
 
-/* --- what is needed ----------------------------------------------------------------------------- */
+/* --- what is needed -----------------------------------------------------------------------------
+ */
 
 static const struct header_phi *phi_of(const struct vector_loop *v, struct nvm_inst_id i) {
   for (uint32_t p = 0; p < v->phis.count; p++)
@@ -260,19 +281,23 @@ static void need_operands(struct needs *n, struct nvm_inst_id i) {
     if (k != skip) need(n, inst_operand(v->f, inst, k));
 }
 
-/* Values that recipes must compute: what is stored, conditions, what phis bring back and somebody uses. A value
- * that is used after the loop and is not what a phi brings back is left to the old loop's last iteration. */
+/* Values that recipes must compute: what is stored, conditions, what phis bring back and somebody
+ * uses. A value that is used after the loop and is not what a phi brings back is left to the old
+ * loop's last iteration. */
 static enum vector_refusal find_needed(struct vector_loop *v) {
   struct needs n = {.v = v};
   for (uint32_t k = 0; k < v->body_count; k++) {
     struct nvm_inst_id i = v->body[k];
     const struct nvm_inst *inst = vl_inst(v, i);
     if (inst->op == OP_STORE) need(&n, value_of_inst(i));
-    if (inst->op == OP_CONDBR && inst->block.index != v->loop->latch.index) need(&n, inst_operand(v->f, inst, 0));
+    if (inst->op == OP_CONDBR && inst->block.index != v->loop->latch.index)
+      need(&n, inst_operand(v->f, inst, 0));
     for (uint32_t u = v->uses.first[i.index]; u < v->uses.first[i.index + 1]; u++) {
       struct nvm_inst_id user = v->uses.users[u];
-      if (v->position[user.index] || block_is_none(vl_inst(v, user)->block) || v->early.index) continue;
-      if (vl_inst(v, user)->op != OP_PHI || vl_inst(v, user)->block.index != v->loop->exit.index) return VECTOR_PHI;
+      if (v->position[user.index] || block_is_none(vl_inst(v, user)->block) || v->early.index)
+        continue;
+      if (vl_inst(v, user)->op != OP_PHI || vl_inst(v, user)->block.index != v->loop->exit.index)
+        return VECTOR_PHI;
       bool brought = false;
       for (uint32_t p = 0; p < v->phis.count; p++)
         if (value_equal(v->phis.data[p].back, value_of_inst(i))) {
@@ -286,7 +311,8 @@ static enum vector_refusal find_needed(struct vector_loop *v) {
   for (uint32_t p = 0; p < v->phis.count; p++)
     if (v->phis.data[p].kind != PHI_INDUCTION) need(&n, value_of_inst(v->phis.data[p].inst));
   while (n.open.count) need_operands(&n, n.open.data[--n.open.count]);
-  for (uint32_t p = 0; p < v->phis.count; p++) v->phis.data[p].needed = v->needed[v->phis.data[p].inst.index];
+  for (uint32_t p = 0; p < v->phis.count; p++)
+    v->phis.data[p].needed = v->needed[v->phis.data[p].inst.index];
   return VECTOR_OK;
 }
 

@@ -1,18 +1,16 @@
 /* load-store-vectorizer: neighbouring loads, and stores, of a block become one wide access.
  *
  * Purpose:   an access of 16 bytes costs the memory pipe little more than one of 4.
- * Algorithm: the plain accesses of a block are grouped by the shape of their address (base + terms), sorted by
- *            offset, and cut greedily into runs without gaps of 2, 4 … bytes up to the widest that the
- *            target has and the proven alignment allows. A run of loads is made where the first of them stood,
- *            a run of stores where the last stood; nothing in between may touch what moves past it.
- *            What counts is bytes, not types: other types are cast. Variables of the function or module
- *            that are nobody else's are aligned as it takes. Addresses are taken apart only where objects
- *            accessed more than once are aligned well enough.
- * Requires:  nothing; infer-alignment before it finds more.
- * Preserves: the control flow.
- * Cost:      n log n in the accesses of a block; each looks at MAX_PILES objects, each run at MAX_BETWEEN others.
- * Omits:     gaps; accesses that overlap; more than MAX_GROUPS shapes open at a time.
- * Tests:     check/opt/load-store-vectorizer-*. */
+ * Algorithm: the plain accesses of a block are grouped by the shape of their address (base +
+ * terms), sorted by offset, and cut greedily into runs without gaps of 2, 4 … bytes up to the
+ * widest that the target has and the proven alignment allows. A run of loads is made where the
+ * first of them stood, a run of stores where the last stood; nothing in between may touch what
+ * moves past it. What counts is bytes, not types: other types are cast. Variables of the function
+ * or module that are nobody else's are aligned as it takes. Addresses are taken apart only where
+ * objects accessed more than once are aligned well enough. Requires:  nothing; infer-alignment
+ * before it finds more. Preserves: the control flow. Cost:      n log n in the accesses of a block;
+ * each looks at MAX_PILES objects, each run at MAX_BETWEEN others. Omits:     gaps; accesses that
+ * overlap; more than MAX_GROUPS shapes open at a time. Tests: check/opt/load-store-vectorizer-*. */
 #include "ir/evalint.h"
 #include "analysis/alias.h"
 #include "analysis/effects.h"
@@ -37,7 +35,8 @@ struct group {
   VEC(struct member) members;
 };
 
-/* What a block does with one object; the last pile is of all objects that have none of their own. */
+/* What a block does with one object; the last pile is of all objects that have none of their own.
+ */
 struct pile {
   struct nvm_value object;
   bool store;
@@ -61,7 +60,8 @@ struct vectorizer {
   uint64_t changes;
 };
 
-/* --- finding runs ----------------------------------------------------------------------------------- */
+/* --- finding runs
+ * ----------------------------------------------------------------------------------- */
 
 static struct nvm_type accessed_type(const struct vectorizer *g, const struct nvm_inst *i) {
   return i->op == OP_STORE ? value_type(g->f, inst_operand(g->f, i, 0)) : i->type;
@@ -75,20 +75,24 @@ static struct nvm_value pointer_of(const struct vectorizer *g, const struct nvm_
 static uint32_t candidate_bytes(const struct vectorizer *g, const struct nvm_inst *i) {
   const struct nvm_module *m = g->f->module;
   struct memory_access how = memory_access_unpack(i->aux);
-  if ((i->op != OP_LOAD && i->op != OP_STORE) || how.is_volatile || how.ordering != ORDER_NONE) return 0;
+  if ((i->op != OP_LOAD && i->op != OP_STORE) || how.is_volatile || how.ordering != ORDER_NONE)
+    return 0;
   struct nvm_type type = accessed_type(g, i);
   if (type_is_aggregate(&m->types, type)) return 0;
   uint64_t bytes = layout_store_size(&m->layout, &m->types, type);
   uint64_t each = layout_bits(&m->layout, &m->types, type_scalar(&m->types, type));
   if (layout_bits(&m->layout, &m->types, type) != 8 * bytes || bytes > MAX_BYTES / 2) return 0;
-  return (bytes & (bytes - 1)) == 0 && each >= 8 && each <= 64 && (each & (each - 1)) == 0 ? (uint32_t)bytes : 0;
+  return (bytes & (bytes - 1)) == 0 && each >= 8 && each <= 64 && (each & (each - 1)) == 0
+             ? (uint32_t)bytes
+             : 0;
 }
 
 static uint32_t written_log2(const struct vectorizer *g, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(g->f, id);
   uint32_t written = memory_access_unpack(i->aux).align_log2;
   if (written) return written - 1;
-  return evalint_log2(layout_align(&g->f->module->layout, &g->f->module->types, accessed_type(g, i)));
+  return evalint_log2(
+      layout_align(&g->f->module->layout, &g->f->module->types, accessed_type(g, i)));
 }
 
 /* The pile of i; an empty one if it is the first. */
@@ -96,18 +100,24 @@ static struct pile *pile_of(struct vectorizer *g, const struct nvm_inst *i) {
   struct nvm_value object = alias_underlying_object(g->f, pointer_of(g, i));
   bool store = i->op == OP_STORE;
   uint32_t n = 0;
-  while (n < g->pile_count && !(value_equal(g->piles[n].object, object) && g->piles[n].store == store)) n++;
+  while (n < g->pile_count &&
+         !(value_equal(g->piles[n].object, object) && g->piles[n].store == store))
+    n++;
   if (n == MAX_PILES) return &g->piles[n - 1];
-  if (n == g->pile_count) g->piles[g->pile_count++] = (struct pile){.object = object, .store = store, .least_bytes = MAX_BYTES};
+  if (n == g->pile_count)
+    g->piles[g->pile_count++] =
+        (struct pile){.object = object, .store = store, .least_bytes = MAX_BYTES};
   return &g->piles[n];
 }
 
-/* Whether the object is a variable that can be aligned as one likes, for nobody else has a say in it. */
+/* Whether the object is a variable that can be aligned as one likes, for nobody else has a say in
+ * it. */
 static bool is_own(const struct nvm_function *f, struct nvm_value object) {
   if (value_kind(object) == VALUE_INST) return f->insts.data[value_index(object)].op == OP_ALLOCA;
   if (value_kind(object) != VALUE_GLOBAL) return false;
   const struct nvm_global *v = module_global(f->module, object);
-  return symbol_is_local(&v->symbol) && !v->is_alias && !value_is_none(v->initializer) && !v->symbol.section.index;
+  return symbol_is_local(&v->symbol) && !v->is_alias && !value_is_none(v->initializer) &&
+         !v->symbol.section.index;
 }
 
 /* Whether two of them may be aligned as one access that takes their bytes. */
@@ -143,12 +153,14 @@ static void add_member(struct vectorizer *g, uint32_t order) {
   uint32_t space = type_info(&g->f->module->types, value_type(g->f, pointer_of(g, i)))->width;
   struct member m = {id, a.offset, bytes, order};
   uint32_t n = 0;
-  while (n < g->group_count && !(alias_same_shape(&g->groups[n].shape, &a) && g->groups[n].space == space &&
-                                 g->groups[n].store == (i->op == OP_STORE)))
+  while (n < g->group_count &&
+         !(alias_same_shape(&g->groups[n].shape, &a) && g->groups[n].space == space &&
+           g->groups[n].store == (i->op == OP_STORE)))
     n++;
   if (n == MAX_GROUPS) return;
   if (n == g->group_count) {
-    g->groups[n] = (struct group){.shape = a, .store = i->op == OP_STORE, .space = space, .best = m};
+    g->groups[n] =
+        (struct group){.shape = a, .store = i->op == OP_STORE, .space = space, .best = m};
     g->group_count++;
   }
   if (written_log2(g, id) > written_log2(g, g->groups[n].best.inst)) g->groups[n].best = m;
@@ -168,8 +180,8 @@ static void sort_members(struct member *a, struct member *room, uint32_t count) 
   memcpy(a, room, count * sizeof *a);
 }
 
-/* The alignment of the lowest of the members, as all of them prove it, and the best aligned of the group
- * that stands before them; log2. */
+/* The alignment of the lowest of the members, as all of them prove it, and the best aligned of the
+ * group that stands before them; log2. */
 static uint32_t proven_log2(const struct vectorizer *g, const struct group *group,
                             const struct member *run, uint32_t count) {
   uint32_t most = 0;
@@ -185,8 +197,8 @@ static uint32_t proven_log2(const struct vectorizer *g, const struct group *grou
 }
 
 /* Whether the variable that the address is based on can be aligned so; `commit`: does so. */
-static bool align_base(struct vectorizer *g, const struct group *group, int64_t offset, uint32_t log2,
-                       bool commit) {
+static bool align_base(struct vectorizer *g, const struct group *group, int64_t offset,
+                       uint32_t log2, bool commit) {
   struct nvm_function *f = g->f;
   struct alias_address a = group->shape;
   a.offset = offset;
@@ -228,7 +240,8 @@ static bool may_meet(struct vectorizer *g, const struct member *run, uint32_t co
   return true;
 }
 
-/* --- the wide access -------------------------------------------------------------------------------- */
+/* --- the wide access
+ * -------------------------------------------------------------------------------- */
 
 static struct nvm_value make(struct vectorizer *g, enum op op, struct nvm_type type, uint32_t count,
                              const struct nvm_value *operands, uint32_t aux) {
@@ -245,20 +258,22 @@ static struct nvm_type as_numbers(struct vectorizer *g, struct nvm_type type) {
   struct nvm_type scalar = type_scalar(&m->types, type);
   if (!type_is_ptr(&m->types, scalar)) return type;
   uint32_t bits = layout_pointer_bits(&m->layout, type_info(&m->types, scalar)->width);
-  return type_with_lanes_of(&m->types, type_int(&m->types, bits), type_is_vector(&m->types, type) ? type : TYPE_NONE);
+  return type_with_lanes_of(&m->types, type_int(&m->types, bits),
+                            type_is_vector(&m->types, type) ? type : TYPE_NONE);
 }
 
 /* The same bits as another type; pointers by way of numbers. */
 static struct nvm_value make_cast(struct vectorizer *g, struct nvm_value v, struct nvm_type to) {
-  struct nvm_type from = value_type(g->f, v), from_numbers = as_numbers(g, from), to_numbers = as_numbers(g, to);
+  struct nvm_type from = value_type(g->f, v), from_numbers = as_numbers(g, from),
+                  to_numbers = as_numbers(g, to);
   if (type_equal(from, to)) return v;
   if (!type_equal(from, from_numbers)) v = make(g, OP_PTRTOINT, from_numbers, 1, &v, 0);
   if (!type_equal(from_numbers, to_numbers)) v = make(g, OP_BITCAST, to_numbers, 1, &v, 0);
   return type_equal(to, to_numbers) ? v : make(g, OP_INTTOPTR, to, 1, &v, 0);
 }
 
-/* The element of the wide access: the type of all, where they agree; else integers of the smallest. Of what
- * is narrower than 32 bits, words: more than four lanes of it are no single access. */
+/* The element of the wide access: the type of all, where they agree; else integers of the smallest.
+ * Of what is narrower than 32 bits, words: more than four lanes of it are no single access. */
 static struct nvm_type element_of(struct vectorizer *g, const struct member *run, uint32_t count,
                                   uint32_t bytes) {
   struct type_table *t = &g->f->module->types;
@@ -284,9 +299,10 @@ static struct nvm_type lanes(struct vectorizer *g, struct nvm_type element, uint
   return bits == each ? element : type_vector(t, element, bits / each);
 }
 
-/* A run of loads and what it is cut into: `piece` bits wide elements of a vector, from bit `at` on. */
-static struct nvm_value cut_out(struct vectorizer *g, struct nvm_value wide, struct nvm_type element,
-                                uint32_t at, uint32_t bits) {
+/* A run of loads and what it is cut into: `piece` bits wide elements of a vector, from bit `at` on.
+ */
+static struct nvm_value cut_out(struct vectorizer *g, struct nvm_value wide,
+                                struct nvm_type element, uint32_t at, uint32_t bits) {
   struct nvm_module *m = g->f->module;
   uint32_t each = (uint32_t)layout_bits(&m->layout, &m->types, element), count = bits / each;
   struct nvm_value result = const_poison(m, lanes(g, element, bits));
@@ -299,7 +315,8 @@ static struct nvm_value cut_out(struct vectorizer *g, struct nvm_value wide, str
   return result;
 }
 
-static struct nvm_type smallest_integer(struct vectorizer *g, const struct member *run, uint32_t count) {
+static struct nvm_type smallest_integer(struct vectorizer *g, const struct member *run,
+                                        uint32_t count) {
   struct nvm_module *m = g->f->module;
   uint64_t least = 64;
   for (uint32_t k = 0; k < count; k++) {
@@ -316,10 +333,13 @@ static void split_load(struct vectorizer *g, struct nvm_value wide, struct nvm_t
   struct nvm_type piece = element;
   if (type_equal(element, TYPE_I32)) { /* perhaps words that hold smaller things */
     piece = smallest_integer(g, run, count);
-    struct nvm_type first = type_scalar(&m->types, accessed_type(g, function_inst(g->f, run[0].inst)));
-    bool same = layout_bits(&m->layout, &m->types, first) == layout_bits(&m->layout, &m->types, piece);
+    struct nvm_type first =
+        type_scalar(&m->types, accessed_type(g, function_inst(g->f, run[0].inst)));
+    bool same =
+        layout_bits(&m->layout, &m->types, first) == layout_bits(&m->layout, &m->types, piece);
     for (uint32_t k = 0; k < count && same; k++)
-      same = type_equal(first, type_scalar(&m->types, accessed_type(g, function_inst(g->f, run[k].inst))));
+      same = type_equal(first,
+                        type_scalar(&m->types, accessed_type(g, function_inst(g->f, run[k].inst))));
     if (same) piece = first;
     wide = make_cast(g, wide, lanes(g, piece, bytes * 8));
   }
@@ -341,7 +361,8 @@ static struct nvm_value join_stores(struct vectorizer *g, struct nvm_type elemen
   for (uint32_t k = 0; k < count; k++) {
     struct nvm_value v = inst_operand(g->f, function_inst(g->f, run[k].inst), 0);
     v = make_cast(g, v, lanes(g, piece, run[k].bytes * 8));
-    uint32_t at = (uint32_t)(run[k].offset - run[0].offset) * 8 / each, own = run[k].bytes * 8 / each;
+    uint32_t at = (uint32_t)(run[k].offset - run[0].offset) * 8 / each,
+             own = run[k].bytes * 8 / each;
     for (uint32_t n = 0; n < own; n++) {
       struct nvm_value take[2] = {v, const_int(m, TYPE_I32, n)};
       struct nvm_value lane = own == 1 ? v : make(g, OP_EXTRACTELEMENT, piece, 2, take, 0);
@@ -359,7 +380,8 @@ static void merge(struct vectorizer *g, const struct member *run, uint32_t count
   g->at = place->inst;
   struct nvm_value pointer = pointer_of(g, function_inst(f, place->inst));
   if (place->offset != run[0].offset) {
-    struct nvm_value in[2] = {pointer, const_int(m, TYPE_I64, (uint64_t)(run[0].offset - place->offset))};
+    struct nvm_value in[2] = {pointer,
+                              const_int(m, TYPE_I64, (uint64_t)(run[0].offset - place->offset))};
     pointer = make(g, OP_GEP, value_type(f, pointer), 2, in, TYPE_I8.index);
   }
   struct nvm_type element = element_of(g, run, count, bytes), type = lanes(g, element, bytes * 8);
@@ -411,7 +433,9 @@ static void vectorize_group(struct vectorizer *g, struct group *group, struct me
   sort_members(a, room, count);
   for (uint32_t k = 0; k < count;) {
     uint32_t n = 1;
-    while (k + n < count && n < MAX_RUN && a[k + n].offset == a[k + n - 1].offset + a[k + n - 1].bytes) n++;
+    while (k + n < count && n < MAX_RUN &&
+           a[k + n].offset == a[k + n - 1].offset + a[k + n - 1].bytes)
+      n++;
     uint32_t done = n > 1 ? try_run(g, group, a + k, n) : 0;
     k += done ? done : 1;
   }
@@ -423,24 +447,30 @@ static bool vectorize_block(struct vectorizer *g, struct nvm_block b) {
   if (!make_piles(g, b)) return true;
   g->accesses.count = g->group_count = 0;
   FOR_EACH_INST(f, b, i)
-    if ((alias_effects(f, i) || function_inst(f, i)->op == OP_CALL) && !VEC_PUSH(g->env->arena, &g->accesses, i)) return false;
+  if ((alias_effects(f, i) || function_inst(f, i)->op == OP_CALL) &&
+      !VEC_PUSH(g->env->arena, &g->accesses, i))
+    return false;
   for (uint32_t order = 0; order < g->accesses.count; order++) add_member(g, order);
-  for (uint32_t n = 0; n < g->group_count; n++) most = g->groups[n].members.count > most ? g->groups[n].members.count : most;
+  for (uint32_t n = 0; n < g->group_count; n++)
+    most = g->groups[n].members.count > most ? g->groups[n].members.count : most;
   if (most < 2) return true;
-  if (!g->alias && (!rewrite_init(&g->rewrite, f, g->env->arena) || !(g->alias = alias_init(f, g->env->arena)))) return false;
+  if (!g->alias &&
+      (!rewrite_init(&g->rewrite, f, g->env->arena) || !(g->alias = alias_init(f, g->env->arena))))
+    return false;
   struct member *room = arena_alloc(g->env->arena, most * sizeof *room);
   for (uint32_t n = 0; room && n < g->group_count; n++)
     if (g->groups[n].members.count > 1) vectorize_group(g, &g->groups[n], room);
   return room != NULL;
 }
 
-enum nvm_status load_store_vectorizer_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+enum nvm_status load_store_vectorizer_run(struct nvm_function *f, struct pass_env *env,
+                                          bool *changed) {
   struct vectorizer *g = arena_alloc(env->arena, sizeof *g);
   if (!g) return NVM_OUT_OF_MEMORY;
   g->f = f;
   g->env = env;
   FOR_EACH_BLOCK(f, b)
-    if (!vectorize_block(g, b)) return NVM_OUT_OF_MEMORY;
+  if (!vectorize_block(g, b)) return NVM_OUT_OF_MEMORY;
   for (uint32_t k = 0; k < g->dead.count; k++) inst_remove(f, g->dead.data[k]);
   rewrite_apply(&g->rewrite);
   *env->statistic += g->changes;

@@ -1,19 +1,18 @@
 /* loop-vectorize: several iterations of a loop at a time.
  *
- * Purpose:   a thread's serial loop over memory becomes wide accesses (ld.v2, v4, v8), fewer instructions around
- *            them, packed arithmetic on narrow types, partial sums that do not wait for each other.
- * Algorithm: seed 3's eight phases, a function each below: legality (shape, then in full), outer or inner, trip
- *            count and safety, the plan and the factor, the cost model, profit and interleaving, carrying out with
- *            epilogue, metadata and remarks. Plans are built and priced before anything is changed; what is only
- *            known at run time (overlap, alignment, trip count) is checked there, and the old loop is kept for when
- *            a check fails and for what remains.
- * Requires:  loops in simplified, rotated, loop-closed form; others are left alone.
- * Preserves: SSA form, not the control flow.
- * Cost:      analyses once per vectorized loop and function (at most MOST_LOOPS a function), otherwise about
- *            linear in the body's accesses squared (pairs that may overlap).
- * Omits:     outer loops but of nests of two, where asked for (outer.c), early exits but of searches (with the knob),
- *            scatters under conditions, scalable vectors.
- * Tests:     check/vectorize/, exec/vectorize-*, unit/test_vplan.c, bench/vectorize.py. */
+ * Purpose:   a thread's serial loop over memory becomes wide accesses (ld.v2, v4, v8), fewer
+ * instructions around them, packed arithmetic on narrow types, partial sums that do not wait for
+ * each other. Algorithm: seed 3's eight phases, a function each below: legality (shape, then in
+ * full), outer or inner, trip count and safety, the plan and the factor, the cost model, profit and
+ * interleaving, carrying out with epilogue, metadata and remarks. Plans are built and priced before
+ * anything is changed; what is only known at run time (overlap, alignment, trip count) is checked
+ * there, and the old loop is kept for when a check fails and for what remains. Requires:  loops in
+ * simplified, rotated, loop-closed form; others are left alone. Preserves: SSA form, not the
+ * control flow. Cost:      analyses once per vectorized loop and function (at most MOST_LOOPS a
+ * function), otherwise about linear in the body's accesses squared (pairs that may overlap). Omits:
+ * outer loops but of nests of two, where asked for (outer.c), early exits but of searches (with the
+ * knob), scatters under conditions, scalable vectors. Tests:     check/vectorize/,
+ * exec/vectorize-*, unit/test_vplan.c, bench/vectorize.py. */
 #include "analysis/effects.h"
 #include "opt/passes.h"
 #include "opt/remark.h"
@@ -42,45 +41,57 @@ static bool analyze(struct vectorizer *z) {
          (z->alias = alias_init(z->f, a)) != NULL && uses_build(&z->uses, z->f, a);
 }
 
-/* --- remarks ------------------------------------------------------------------------------------ */
+/* --- remarks ------------------------------------------------------------------------------------
+ */
 
-static void tell(const struct vector_loop *v, enum remark_kind kind, const char *name, const char *message) {
+static void tell(const struct vector_loop *v, enum remark_kind kind, const char *name,
+                 const char *message) {
   remark(v->env, kind, v->f, remark_at_block(v->f, v->loop->header), name, "%s", message);
 }
 
 static void refuse(const struct vector_loop *v, enum vector_refusal r) {
-  if (v->histogram) tell(v, REMARK_ANALYSIS, vector_refusal_tags[VECTOR_HISTOGRAM], vector_refusal_messages[VECTOR_HISTOGRAM]);
+  if (v->histogram)
+    tell(v, REMARK_ANALYSIS, vector_refusal_tags[VECTOR_HISTOGRAM],
+         vector_refusal_messages[VECTOR_HISTOGRAM]);
   tell(v, REMARK_ANALYSIS, vector_refusal_tags[r], vector_refusal_messages[r]);
   if (v->hints.force == FORCE_ENABLED || r == VECTOR_NOT_BENEFICIAL || r == VECTOR_DISABLED)
-    tell(v, REMARK_MISSED, r == VECTOR_DISABLED ? "MissedExplicitlyDisabled" : "MissedDetails", "loop not vectorized");
+    tell(v, REMARK_MISSED, r == VECTOR_DISABLED ? "MissedExplicitlyDisabled" : "MissedDetails",
+         "loop not vectorized");
 }
 
 static void tell_success(const struct vector_loop *v) {
   struct nvm_inst_id at = remark_at_block(v->f, v->loop->header);
   if (v->factor == 1)
-    remark(v->env, REMARK_PASSED, v->f, at, "Interleaved", "interleaved loop (interleaved count: %(InterleaveCount)u)",
-           (unsigned)v->interleave);
+    remark(v->env, REMARK_PASSED, v->f, at, "Interleaved",
+           "interleaved loop (interleaved count: %(InterleaveCount)u)", (unsigned)v->interleave);
   else
     remark(v->env, REMARK_PASSED, v->f, at, "Vectorized",
            v->loop->end == v->index + 1
-               ? "vectorized loop (vectorization width: %(VectorizationFactor)u, interleaved count: %(InterleaveCount)u)"
-               : "vectorized outer loop (vectorization width: %(VectorizationFactor)u, interleaved count: %(InterleaveCount)u)",
+               ? "vectorized loop (vectorization width: %(VectorizationFactor)u, interleaved "
+                 "count: %(InterleaveCount)u)"
+               : "vectorized outer loop (vectorization width: %(VectorizationFactor)u, interleaved "
+                 "count: %(InterleaveCount)u)",
            (unsigned)v->factor, (unsigned)v->interleave);
   if (v->histogram)
-    remark(v->env, REMARK_ANALYSIS, v->f, at, "Histogram", "updates at computed addresses stay in order");
+    remark(v->env, REMARK_ANALYSIS, v->f, at, "Histogram",
+           "updates at computed addresses stay in order");
   if (v->twofold)
-    tell(v, REMARK_ANALYSIS, "AlignedUnlike", "vectors twice: narrow accesses where buffers are not aligned alike");
+    tell(v, REMARK_ANALYSIS, "AlignedUnlike",
+         "vectors twice: narrow accesses where buffers are not aligned alike");
   if (v->epilogue_factor)
-    remark(v->env, REMARK_ANALYSIS, v->f, at, "EpilogueVectorized", "epilogue of width %(EpilogueFactor)u",
-           (unsigned)v->epilogue_factor);
+    remark(v->env, REMARK_ANALYSIS, v->f, at, "EpilogueVectorized",
+           "epilogue of width %(EpilogueFactor)u", (unsigned)v->epilogue_factor);
   if (v->predicated)
-    remark(v->env, REMARK_ANALYSIS, v->f, at, "PredicatedEpilogue", "last iterations predicated: up to %(Predicated)u in a row",
-           (unsigned)v->predicated);
-  else if (v->hints.predicate == FORCE_ENABLED || vl_knob(v, KNOB_PREFER_PREDICATE_OVER_EPILOGUE) == 1)
-    tell(v, REMARK_ANALYSIS, "PredicationAvoided", "last iterations not predicated: the old loop has to do them");
+    remark(v->env, REMARK_ANALYSIS, v->f, at, "PredicatedEpilogue",
+           "last iterations predicated: up to %(Predicated)u in a row", (unsigned)v->predicated);
+  else if (v->hints.predicate == FORCE_ENABLED ||
+           vl_knob(v, KNOB_PREFER_PREDICATE_OVER_EPILOGUE) == 1)
+    tell(v, REMARK_ANALYSIS, "PredicationAvoided",
+         "last iterations not predicated: the old loop has to do them");
 }
 
-/* --- hints -------------------------------------------------------------------------------------- */
+/* --- hints --------------------------------------------------------------------------------------
+ */
 
 static struct loop_hint hint(const struct vector_loop *v, const char *name) {
   return loops_hint(v->f, v->loop, name);
@@ -88,7 +99,8 @@ static struct loop_hint hint(const struct vector_loop *v, const char *name) {
 
 static void read_hints(struct vector_loop *v) {
   struct vector_hints *h = &v->hints;
-  struct loop_hint enable = hint(v, "llvm.loop.vectorize.enable"), width = hint(v, "llvm.loop.vectorize.width");
+  struct loop_hint enable = hint(v, "llvm.loop.vectorize.enable"),
+                   width = hint(v, "llvm.loop.vectorize.width");
   struct loop_hint interleave = hint(v, "llvm.loop.interleave.count");
   struct loop_hint scalable = hint(v, "llvm.loop.vectorize.scalable.enable");
   struct loop_hint predicate = hint(v, "llvm.loop.vectorize.predicate.enable");
@@ -105,10 +117,12 @@ static bool function_has(const struct nvm_function *f, enum attr_id id) {
   return function_attribute(f, id) != NULL;
 }
 
-/* --- the phases --------------------------------------------------------------------------------- */
+/* --- the phases ---------------------------------------------------------------------------------
+ */
 
 /* 1: is it a loop that we can think about, and may it be changed at all? */
-static enum vector_refusal phase_legality(struct vector_loop *v, bool outer, struct outer_nest **nest, enum nvm_status *status) {
+static enum vector_refusal phase_legality(struct vector_loop *v, bool outer,
+                                          struct outer_nest **nest, enum nvm_status *status) {
   enum vector_refusal r = legality_check_shape(v);
   if (r != VECTOR_OK) return r;
   return outer ? outer_check(v, nest, status) : legality_check(v, status);
@@ -122,17 +136,23 @@ static bool phase_dispatch(const struct vector_loop *v, bool *outer) {
 
 /* 3: is it long enough, and do attributes allow it? */
 static enum vector_refusal phase_safety(const struct vector_loop *v) {
-  int64_t wanted = vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) ? vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) : v->hints.width;
-  bool forced = v->hints.force == FORCE_ENABLED || (wanted > 1 && v->exact_trips >= (uint64_t)wanted);
-  uint64_t most = v->exact_trips ? v->exact_trips : v->trips.most < UINT64_MAX ? v->trips.most + 1 : UINT64_MAX;
-  if (most < (uint64_t)vl_knob(v, KNOB_VECTORIZER_MIN_TRIP_COUNT) && !forced) return VECTOR_LOW_TRIP_COUNT;
+  int64_t wanted =
+      vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) ? vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) : v->hints.width;
+  bool forced =
+      v->hints.force == FORCE_ENABLED || (wanted > 1 && v->exact_trips >= (uint64_t)wanted);
+  uint64_t most = v->exact_trips               ? v->exact_trips
+                  : v->trips.most < UINT64_MAX ? v->trips.most + 1
+                                               : UINT64_MAX;
+  if (most < (uint64_t)vl_knob(v, KNOB_VECTORIZER_MIN_TRIP_COUNT) && !forced)
+    return VECTOR_LOW_TRIP_COUNT;
   if (function_has(v->f, ATTR_NOIMPLICITFLOAT)) return VECTOR_NO_IMPLICIT_FLOAT;
   if (function_has(v->f, ATTR_STRICTFP)) return VECTOR_UNSAFE_FP;
   return VECTOR_OK;
 }
 
 /* 4 and 5: the plan of all factors; pricing it is the cost model's (vcost.c). */
-static enum vector_refusal phase_plan(struct vector_loop *v, struct vplan *p, enum nvm_status *status) {
+static enum vector_refusal phase_plan(struct vector_loop *v, struct vplan *p,
+                                      enum nvm_status *status) {
   uint32_t at;
   if (!plan_build(v, 1, MOST_FACTOR, p)) {
     *status = NVM_OUT_OF_MEMORY;
@@ -149,17 +169,21 @@ static enum vector_refusal phase_profit(struct vector_loop *v, const struct vpla
     tell(v, REMARK_ANALYSIS, "ScalableVFUnfeasible",
          "Scalable vectorization requested but not supported by the target");
   enum vector_refusal r = price_choose(v, p);
-  if (r == VECTOR_OK && v->histogram && v->factor == 1) r = VECTOR_NOT_BENEFICIAL; /* refuse() says why */
+  if (r == VECTOR_OK && v->histogram && v->factor == 1)
+    r = VECTOR_NOT_BENEFICIAL; /* refuse() says why */
   bool asked = v->hints.interleave > 1 || vl_knob(v, KNOB_FORCE_VECTOR_INTERLEAVE) > 1;
   if (v->interleave == 1 && asked)
-    tell(v, REMARK_ANALYSIS, "InterleavingAvoided", "Ignoring UserIC, because interleaving was avoided up front");
+    tell(v, REMARK_ANALYSIS, "InterleavingAvoided",
+         "Ignoring UserIC, because interleaving was avoided up front");
   else if (v->interleave == 1 && v->interleave_refused)
     tell(v, REMARK_ANALYSIS, "InterleavingBeneficialButDisabled",
-         "the cost-model indicates that interleaving is beneficial but is explicitly disabled or interleave count is "
+         "the cost-model indicates that interleaving is beneficial but is explicitly disabled or "
+         "interleave count is "
          "set to 1");
   else if (v->interleave == 1 && v->hints.interleave == 1)
     tell(v, REMARK_ANALYSIS, "InterleavingNotBeneficialAndDisabled",
-         "the cost-model indicates that interleaving is not beneficial and is explicitly disabled or interleave "
+         "the cost-model indicates that interleaving is not beneficial and is explicitly disabled "
+         "or interleave "
          "count is set to 1");
   else if (v->interleave == 1)
     tell(v, REMARK_ANALYSIS, "InterleavingNotBeneficial",
@@ -167,9 +191,10 @@ static enum vector_refusal phase_profit(struct vector_loop *v, const struct vpla
   return r;
 }
 
-/* 7: the change. 8 (metadata) is done with it, loop by loop; the remark is told here. *changed: also by what was computed
- * for a loop of which not all can be. */
-static enum nvm_status phase_execute(struct vector_loop *v, struct vplan *p, struct outer_nest *nest, bool *changed) {
+/* 7: the change. 8 (metadata) is done with it, loop by loop; the remark is told here. *changed:
+ * also by what was computed for a loop of which not all can be. */
+static enum nvm_status phase_execute(struct vector_loop *v, struct vplan *p,
+                                     struct outer_nest *nest, bool *changed) {
   enum plan_result done = nest ? outer_execute(nest) : plan_execute(v, p);
   if (done == PLAN_OUT_OF_MEMORY) return NVM_OUT_OF_MEMORY;
   *changed = true;
@@ -188,8 +213,15 @@ static void show_plan(const struct vector_loop *v, const struct vplan *p) {
 }
 
 static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed) {
-  struct vector_loop v = {.f = z->f, .env = z->env, .loops = &z->loops, .dominance = &z->dominance, .scev = z->scev,
-                          .alias = z->alias, .uses = z->uses, .index = index, .loop = &z->loops.data[index]};
+  struct vector_loop v = {.f = z->f,
+                          .env = z->env,
+                          .loops = &z->loops,
+                          .dominance = &z->dominance,
+                          .scev = z->scev,
+                          .alias = z->alias,
+                          .uses = z->uses,
+                          .index = index,
+                          .loop = &z->loops.data[index]};
   enum nvm_status status = NVM_OK;
   struct vplan p;
   struct outer_nest *nest = NULL;

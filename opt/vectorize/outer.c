@@ -1,15 +1,18 @@
 /* Outer loops: `factor` iterations of a nest of two at once, where the user asks for it.
  *
- *   for i: A; for j: B; C    becomes    for i by 4: A A A A; for j: B B B B; C C C C    and the nest as it was
+ *   for i: A; for j: B; C    becomes    for i by 4: A A A A; for j: B B B B; C C C C    and the
+ * nest as it was
  *
- * unroll-and-jam, but for the order: instruction for instruction, all lanes of one before the next, as plans are
- * carried out. What is the same for all lanes is computed once: the inner loop's control, loads at addresses that stay.
- * Lanes that access neighbours become wide accesses in the load-store vectorizer; that they are aligned is known, or
- * checked when the kernel runs, and the old nest does what is not, and what remains.
+ * unroll-and-jam, but for the order: instruction for instruction, all lanes of one before the next,
+ * as plans are carried out. What is the same for all lanes is computed once: the inner loop's
+ * control, loads at addresses that stay. Lanes that access neighbours become wide accesses in the
+ * load-store vectorizer; that they are aligned is known, or checked when the kernel runs, and the
+ * old nest does what is not, and what remains.
  *
- * Order: with d the distance of two lanes, what U accesses in iterations (i, j) must not be what W accesses in
- * (i + d, j + k) if W comes first now: if k < 0, or k = 0 and U stands behind W. Accesses that move alike are told apart
- * by their distances, others by the ranges that they cover in the whole nest. */
+ * Order: with d the distance of two lanes, what U accesses in iterations (i, j) must not be what W
+ * accesses in (i + d, j + k) if W comes first now: if k < 0, or k = 0 and U stands behind W.
+ * Accesses that move alike are told apart by their distances, others by the ranges that they cover
+ * in the whole nest. */
 #include "opt/vectorize/execute.h"
 
 #include "ir/intrinsic.h"
@@ -22,14 +25,19 @@ static const int64_t most_step = INT64_C(1) << 40; /* bytes; more than any memor
 /* What an access does in the nest, beside its struct vector_access. */
 struct nest_access {
   struct scev start, steps[2]; /* the address in the first iterations, and bytes that it moves by */
-  bool affine, in_inner, wanted; /* affine: start and steps are known before the nest; wanted: at run time too */
-  uint32_t width;     /* bytes that lane 0 is aligned to, 0: as it is */
-  bool unsure;        /* that must be checked */
+  bool affine, in_inner,
+      wanted;     /* affine: start and steps are known before the nest; wanted: at run time too */
+  uint32_t width; /* bytes that lane 0 is aligned to, 0: as it is */
+  bool unsure;    /* that must be checked */
   struct nvm_value first, by[2]; /* start and steps at run time */
 };
 
-/* Where apart == 0: a and b cover ranges that do not meet; else the inner step of a is at least so many bytes. */
-struct nest_check { uint32_t a, b; int64_t apart; };
+/* Where apart == 0: a and b cover ranges that do not meet; else the inner step of a is at least so
+ * many bytes. */
+struct nest_check {
+  uint32_t a, b;
+  int64_t apart;
+};
 
 struct outer_nest {
   struct executor x;
@@ -41,10 +49,11 @@ struct outer_nest {
   VEC(struct nest_check) checks;
   VEC(struct nvm_inst_id) skips; /* branches around the inner loop */
   struct loop_copy lanes[MOST_FACTOR];
-  struct nvm_value conflict;    /* some check failed; VALUE_NULL: none yet */
+  struct nvm_value conflict; /* some check failed; VALUE_NULL: none yet */
 };
 
-/* --- shape -------------------------------------------------------------------------------------- */
+/* --- shape --------------------------------------------------------------------------------------
+ */
 
 /* The block from which the only way that is taken comes into a block behind the outer header. */
 static struct nvm_block way_into(const struct vector_loop *v, struct nvm_block b) {
@@ -54,11 +63,14 @@ static struct nvm_block way_into(const struct vector_loop *v, struct nvm_block b
   return (struct nvm_block){0};
 }
 
-/* Blocks follow each other, but for an inner loop of one block, and ways around it that no iteration takes if one does not. */
+/* Blocks follow each other, but for an inner loop of one block, and ways around it that no
+ * iteration takes if one does not. */
 static bool find_chain(struct outer_nest *n) {
   const struct vector_loop *v = n->x.v;
   const struct loop *inner = &v->loops->data[n->inner];
-  if (v->loop->end != v->index + 2 || inner->block_count != 1 || inner->exiting.index != inner->header.index) return false;
+  if (v->loop->end != v->index + 2 || inner->block_count != 1 ||
+      inner->exiting.index != inner->header.index)
+    return false;
   n->inner_block = inner->header;
   for (uint32_t k = 0; k + 1 < v->loop->block_count; k++) {
     struct nvm_block b = v->loops->blocks[v->loop->first_block + k];
@@ -68,20 +80,24 @@ static bool find_chain(struct outer_nest *n) {
       leads |= way_into(v, block_successor(v->f, b, s)).index == b.index;
     if (!leads) return false;
     if (vl_inst(v, end)->op == OP_BR || b.index == n->inner_block.index) continue;
-    if (!loops_is_invariant(v->loops, v->f, v->index, inst_operand(v->f, vl_inst(v, end), 0))) return false;
+    if (!loops_is_invariant(v->loops, v->f, v->index, inst_operand(v->f, vl_inst(v, end), 0)))
+      return false;
     if (!VEC_PUSH(v->env->arena, &n->skips, end)) n->x.failed = true;
   }
   return true;
 }
 
-static bool is_within(struct scev s, int64_t most) { return scev_is_constant(s) && s.constant <= most && s.constant >= -most; }
+static bool is_within(struct scev s, int64_t most) {
+  return scev_is_constant(s) && s.constant <= most && s.constant >= -most;
+}
 
 /* The inner loop runs as often in each iteration of the outer one. */
 static bool counts_alike(const struct outer_nest *n) {
   const struct vector_loop *v = n->x.v;
   const struct trip_count *t = &n->trips;
   return scev_is_invariant(v->scev, t->taken, v->index) &&
-         (t->guarded || (scev_is_invariant(v->scev, t->first, v->index) && scev_is_invariant(v->scev, t->bound, v->index)));
+         (t->guarded || (scev_is_invariant(v->scev, t->first, v->index) &&
+                         scev_is_invariant(v->scev, t->bound, v->index)));
 }
 
 /* The value that comes into a phi behind the headers. */
@@ -89,14 +105,17 @@ static struct nvm_value chained_value(const struct vector_loop *v, struct nvm_in
   return loop_incoming(v->f, phi, way_into(v, vl_inst(v, phi)->block));
 }
 
-/* What is the same for all lanes: the inner loop's inductions, loads from places that stay, and what is made of these. */
+/* What is the same for all lanes: the inner loop's inductions, loads from places that stay, and
+ * what is made of these. */
 static void find_uniform(struct outer_nest *n) {
   const struct vector_loop *v = n->x.v;
   for (uint32_t k = 0; k < v->body_count; k++) {
     struct nvm_inst_id id = v->body[k];
     const struct nvm_inst *i = vl_inst(v, id);
-    const struct nest_access *a = v->access_of[id.index] ? &n->accesses[v->access_of[id.index] - 1] : NULL;
-    bool same = i->op != OP_STORE, header = i->op == OP_PHI && i->block.index == v->loop->header.index;
+    const struct nest_access *a =
+        v->access_of[id.index] ? &n->accesses[v->access_of[id.index] - 1] : NULL;
+    bool same = i->op != OP_STORE,
+         header = i->op == OP_PHI && i->block.index == v->loop->header.index;
     for (uint32_t o = 0; o < i->operand_count && same; o++) {
       struct nvm_value x = inst_operand(v->f, i, o);
       same = !vl_inside(v, x) || n->uniform[value_index(x)];
@@ -112,7 +131,8 @@ static void find_uniform(struct outer_nest *n) {
   }
 }
 
-/* --- order -------------------------------------------------------------------------------------- */
+/* --- order --------------------------------------------------------------------------------------
+ */
 
 /* What the address moves by in an iteration of the loop. */
 static struct scev step_of(struct outer_nest *n, struct scev a, uint32_t loop) {
@@ -139,7 +159,8 @@ static void describe(struct outer_nest *n, uint32_t at) {
   a->steps[OUTER] = step_of(n, address, v->index);
   a->steps[INNER] = step_of(n, address, n->inner);
   a->affine = address.width == 64 && scev_is_invariant(v->scev, a->start, v->index) &&
-              scev_is_invariant(v->scev, a->steps[OUTER], v->index) && scev_is_invariant(v->scev, a->steps[INNER], v->index) &&
+              scev_is_invariant(v->scev, a->steps[OUTER], v->index) &&
+              scev_is_invariant(v->scev, a->steps[INNER], v->index) &&
               (a->in_inner || is_within(a->steps[INNER], 0));
 }
 
@@ -152,14 +173,15 @@ static bool meets_later(int64_t step, int64_t low, int64_t high, uint64_t most) 
   return step * (int64_t)(c < most ? c : most) > low && most > 0;
 }
 
-/* Whether what `u` accesses is accessed by `w` in a later iteration of the outer loop, and earlier now. They move alike, and
- * lie `distance` bytes apart. */
+/* Whether what `u` accesses is accessed by `w` in a later iteration of the outer loop, and earlier
+ * now. They move alike, and lie `distance` bytes apart. */
 static bool is_reversed(const struct outer_nest *n, uint32_t u, uint32_t w, int64_t distance) {
   const struct vector_access *first = &n->x.v->accesses.data[u], *later = &n->x.v->accesses.data[w];
   const struct nest_access *a = &n->accesses[u];
   bool both = a->in_inner && n->accesses[w].in_inner && scev_is_constant(a->steps[INNER]);
   for (uint32_t d = 1; d < n->factor; d++) {
-    int64_t at = distance + a->steps[OUTER].constant * (int64_t)d, low = at - (int64_t)first->bytes, high = at + (int64_t)later->bytes;
+    int64_t at = distance + a->steps[OUTER].constant * (int64_t)d, low = at - (int64_t)first->bytes,
+            high = at + (int64_t)later->bytes;
     if (low < 0 && high > 0 && first->order > later->order) return true;
     if (both && meets_later(a->steps[INNER].constant, low, high, n->trips.most)) return true;
   }
@@ -184,29 +206,39 @@ static bool keeps_order(struct outer_nest *n, uint32_t u, uint32_t w) {
   if (!scev_is_constant(scev_subtract(v->scev, nb->start, na->start))) return add_check(n, u, w, 0);
   struct scev d = scev_subtract(v->scev, b->address, a->address);
   bool constant = scev_is_constant(na->steps[INNER]);
-  if (!is_within(d, most_step) || !is_within(na->steps[OUTER], most_step) || (constant && !is_within(na->steps[INNER], most_step)))
+  if (!is_within(d, most_step) || !is_within(na->steps[OUTER], most_step) ||
+      (constant && !is_within(na->steps[INNER], most_step)))
     return false;
-  if (is_reversed(n, u, w, d.constant) || (u != w && is_reversed(n, w, u, -d.constant))) return false;
+  if (is_reversed(n, u, w, d.constant) || (u != w && is_reversed(n, w, u, -d.constant)))
+    return false;
   if (constant) return true;
   int64_t step = na->steps[OUTER].constant, most = a->bytes > b->bytes ? a->bytes : b->bytes;
-  return add_check(n, u, w, (d.constant < 0 ? -d.constant : d.constant) + (step < 0 ? -step : step) * (n->factor - 1) + most);
+  return add_check(n, u, w,
+                   (d.constant < 0 ? -d.constant : d.constant) +
+                       (step < 0 ? -step : step) * (n->factor - 1) + most);
 }
 
-/* --- alignment ---------------------------------------------------------------------------------- */
+/* --- alignment ----------------------------------------------------------------------------------
+ */
 
-/* Lanes that access neighbours: aligned as one access, if that can be. Of those with one address but for a constant, the first. */
+/* Lanes that access neighbours: aligned as one access, if that can be. Of those with one address
+ * but for a constant, the first. */
 static void align_lanes(struct outer_nest *n, uint32_t at) {
   struct vector_loop *v = n->x.v;
   const struct vector_access *a = &v->accesses.data[at];
   struct nest_access *na = &n->accesses[at];
   uint32_t width = cost_widest_access_bits(v->env->target, a->space) / 8;
-  bool neighbours = na->affine && scev_is_constant(na->steps[OUTER]) && na->steps[OUTER].constant == a->bytes;
+  bool neighbours =
+      na->affine && scev_is_constant(na->steps[OUTER]) && na->steps[OUTER].constant == a->bytes;
   if (!neighbours || !accesses_is_element(v, a) || a->align < a->bytes) return;
   if (width > n->factor * a->bytes) width = n->factor * a->bytes;
-  while (width > a->bytes && scev_is_constant(na->steps[INNER]) && na->steps[INNER].constant % width) width /= 2;
+  while (width > a->bytes && scev_is_constant(na->steps[INNER]) &&
+         na->steps[INNER].constant % width)
+    width /= 2;
   na->unsure = accesses_known_align(v, a->address, 0) < width;
   bool never = (na->unsure && accesses_in_parameter(v, a->address.base)) ||
-               (a->address.constant % width && accesses_known_align(v, a->address, -a->address.constant) >= width);
+               (a->address.constant % width &&
+                accesses_known_align(v, a->address, -a->address.constant) >= width);
   for (uint32_t k = 0; k < at && na->unsure; k++) {
     struct scev d = scev_subtract(v->scev, a->address, v->accesses.data[k].address);
     if (!n->accesses[k].width || !scev_is_constant(d)) continue;
@@ -218,15 +250,21 @@ static void align_lanes(struct outer_nest *n, uint32_t at) {
   na->wanted |= na->unsure;
 }
 
-/* --- legality ----------------------------------------------------------------------------------- */
+/* --- legality -----------------------------------------------------------------------------------
+ */
 
-/* Lanes as the hint or the knob says, else as fit into a register: that is one for most types, and never what is meant. */
+/* Lanes as the hint or the knob says, else as fit into a register: that is one for most types, and
+ * never what is meant. */
 static uint32_t choose_factor(const struct vector_loop *v) {
-  int64_t wanted = vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) ? vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) : v->hints.width;
+  int64_t wanted =
+      vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) ? vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) : v->hints.width;
   uint32_t bytes = 1, factor = MOST_FACTOR;
   for (uint32_t k = 0; k < v->accesses.count; k++)
     if (v->accesses.data[k].bytes > bytes) bytes = v->accesses.data[k].bytes;
-  if (wanted <= 0) wanted = cost_register_bit_width(true) / (8 * bytes) > 1 ? cost_register_bit_width(true) / (8 * bytes) : USUAL_FACTOR;
+  if (wanted <= 0)
+    wanted = cost_register_bit_width(true) / (8 * bytes) > 1
+                 ? cost_register_bit_width(true) / (8 * bytes)
+                 : USUAL_FACTOR;
   while (factor > wanted) factor /= 2;
   return factor;
 }
@@ -235,7 +273,9 @@ static enum vector_refusal check_phis(const struct vector_loop *v) {
   FOR_EACH_PHI(v->f, v->loop->header, i) {
     int64_t step;
     struct scev s = scev_of(v->scev, value_of_inst(i));
-    if (s.width == 0 || !scev_step(v->scev, s, v->index, &step) || vl_inst(v, i)->operand_count != 4) return VECTOR_CARRIED;
+    if (s.width == 0 || !scev_step(v->scev, s, v->index, &step) ||
+        vl_inst(v, i)->operand_count != 4)
+      return VECTOR_CARRIED;
   }
   return VECTOR_OK;
 }
@@ -258,25 +298,30 @@ static enum vector_refusal check_accesses(struct outer_nest *n) {
   for (uint32_t k = 0; k < v->accesses.count && !n->x.failed; k++) describe(n, k);
   for (uint32_t w = 0; w < v->accesses.count && !n->x.failed; w++) {
     for (uint32_t u = 0; u <= w; u++)
-      if ((v->accesses.data[u].is_store || v->accesses.data[w].is_store) && !keeps_order(n, u, w)) return VECTOR_REORDER_MEMORY;
+      if ((v->accesses.data[u].is_store || v->accesses.data[w].is_store) && !keeps_order(n, u, w))
+        return VECTOR_REORDER_MEMORY;
     align_lanes(n, w);
   }
   return VECTOR_OK;
 }
 
-enum vector_refusal outer_check(struct vector_loop *v, struct outer_nest **made, enum nvm_status *status) {
+enum vector_refusal outer_check(struct vector_loop *v, struct outer_nest **made,
+                                enum nvm_status *status) {
   struct outer_nest *n = *made = arena_alloc(v->env->arena, sizeof *n);
   bool ok = n != NULL, convergent;
   uint32_t size;
   enum vector_refusal r = ok ? legality_collect_body(v, &ok) : VECTOR_OK;
   if (ok && r == VECTOR_OK) {
-    *n = (struct outer_nest){.x = {.v = v, .before = v->loop->header}, .inner = v->index + 1, .trips = scev_trip_count(v->scev, v->index + 1)};
+    *n = (struct outer_nest){.x = {.v = v, .before = v->loop->header},
+                             .inner = v->index + 1,
+                             .trips = scev_trip_count(v->scev, v->index + 1)};
     n->uniform = arena_alloc(v->env->arena, v->f->insts.count * sizeof *n->uniform);
     n->x.failed |= !n->uniform;
     if (v->early.index || !find_chain(n)) r = VECTOR_SHAPE;
     else if (!n->trips.known) r = VECTOR_TRIP_COUNT;
     else if (!counts_alike(n)) r = VECTOR_INNER_TRIP_COUNT;
-    else if (!loop_is_copyable(v->f, v->loops, v->index, MOST_NEST, &convergent, &size)) r = VECTOR_INSTRUCTION;
+    else if (!loop_is_copyable(v->f, v->loops, v->index, MOST_NEST, &convergent, &size))
+      r = VECTOR_INSTRUCTION;
     else if ((r = check_phis(v)) == VECTOR_OK) r = check_accesses(n);
     if (r == VECTOR_OK && !n->x.failed) find_uniform(n);
     ok = !n->x.failed;
@@ -285,14 +330,18 @@ enum vector_refusal outer_check(struct vector_loop *v, struct outer_nest **made,
   return r;
 }
 
-/* --- checks at run time ------------------------------------------------------------------------- */
+/* --- checks at run time -------------------------------------------------------------------------
+ */
 
 static void fail_if(struct outer_nest *n, struct nvm_value condition) {
-  n->conflict = value_is_none(n->conflict) ? condition : x_binary(&n->x, OP_OR, n->conflict, condition);
+  n->conflict =
+      value_is_none(n->conflict) ? condition : x_binary(&n->x, OP_OR, n->conflict, condition);
 }
 
-/* [*low, *high): all that the access covers in the nest. Steps that are only known now must not be negative. */
-static void range_of(struct outer_nest *n, uint32_t at, const struct nvm_value taken[2], struct nvm_value *low, struct nvm_value *high) {
+/* [*low, *high): all that the access covers in the nest. Steps that are only known now must not be
+ * negative. */
+static void range_of(struct outer_nest *n, uint32_t at, const struct nvm_value taken[2],
+                     struct nvm_value *low, struct nvm_value *high) {
   struct executor *x = &n->x;
   const struct nest_access *a = &n->accesses[at];
   *low = a->first;
@@ -301,15 +350,18 @@ static void range_of(struct outer_nest *n, uint32_t at, const struct nvm_value t
     if (is_within(a->steps[k], 0)) continue;
     struct nvm_value way = x_binary(x, OP_MUL, taken[k], a->by[k]);
     bool down = scev_is_constant(a->steps[k]) && a->steps[k].constant < 0;
-    if (!scev_is_constant(a->steps[k])) fail_if(n, x_compare(x, ICMP_SLT, a->by[k], x_number(x, TYPE_I64, 0)));
+    if (!scev_is_constant(a->steps[k]))
+      fail_if(n, x_compare(x, ICMP_SLT, a->by[k], x_number(x, TYPE_I64, 0)));
     *(down ? low : high) = x_binary(x, OP_ADD, *(down ? low : high), way);
   }
 }
 
-static void emit_check(struct outer_nest *n, const struct nest_check *c, const struct nvm_value taken[2]) {
+static void emit_check(struct outer_nest *n, const struct nest_check *c,
+                       const struct nvm_value taken[2]) {
   struct executor *x = &n->x;
   if (c->apart) {
-    struct nvm_value step = x_binary(x, OP_ADD, n->accesses[c->a].by[INNER], x_number(x, TYPE_I64, c->apart - 1));
+    struct nvm_value step =
+        x_binary(x, OP_ADD, n->accesses[c->a].by[INNER], x_number(x, TYPE_I64, c->apart - 1));
     fail_if(n, x_compare(x, ICMP_ULT, step, x_number(x, TYPE_I64, 2 * c->apart - 1)));
     return;
   }
@@ -322,7 +374,8 @@ static void emit_check(struct outer_nest *n, const struct nest_check *c, const s
 
 static void emit_checks(struct outer_nest *n, const struct nvm_value taken[2]) {
   struct executor *x = &n->x;
-  for (uint32_t k = 0; k < n->checks.count && !x->failed; k++) emit_check(n, &n->checks.data[k], taken);
+  for (uint32_t k = 0; k < n->checks.count && !x->failed; k++)
+    emit_check(n, &n->checks.data[k], taken);
   for (uint32_t k = 0; k < x->v->accesses.count && !x->failed; k++) {
     const struct nest_access *a = &n->accesses[k];
     if (!a->unsure) continue;
@@ -331,12 +384,16 @@ static void emit_checks(struct outer_nest *n, const struct nvm_value taken[2]) {
     fail_if(n, x_compare(x, ICMP_NE, bits, x_number(x, TYPE_I64, 0)));
   }
   /* Where the inner loop does not run, nobody has asked for what the checks are made of. */
-  if (!value_is_none(n->conflict) && !x->failed) n->conflict = x_emit(x, OP_FREEZE, 0, TYPE_I1, &n->conflict, 1, 0);
+  if (!value_is_none(n->conflict) && !x->failed)
+    n->conflict = x_emit(x, OP_FREEZE, 0, TYPE_I1, &n->conflict, 1, 0);
   for (uint32_t k = 0; k < n->skips.count && !x->failed; k++) {
     const struct nvm_inst *skip = vl_inst(x->v, n->skips.data[k]);
     struct nvm_value c = inst_operand(x->v->f, skip, 0);
-    bool stays = way_into(x->v, block_successor(x->v->f, skip->block, 0)).index == skip->block.index;
-    if (k) c = x_emit(x, OP_FREEZE, 0, TYPE_I1, &c, 1, 0); /* nor for this where the one before is gone */
+    bool stays =
+        way_into(x->v, block_successor(x->v->f, skip->block, 0)).index == skip->block.index;
+    if (k)
+      c = x_emit(x, OP_FREEZE, 0, TYPE_I1, &c, 1,
+                 0); /* nor for this where the one before is gone */
     fail_if(n, stays ? x_binary(x, OP_XOR, c, x_number(x, TYPE_I1, -1)) : c);
   }
 }
@@ -361,7 +418,8 @@ static bool expand_all(struct outer_nest *n, struct nvm_value taken[2], struct n
   return true;
 }
 
-/* --- the lanes ---------------------------------------------------------------------------------- */
+/* --- the lanes ----------------------------------------------------------------------------------
+ */
 
 static void copy_lanes(struct outer_nest *n, struct nvm_inst_id i) {
   struct executor *x = &n->x;
@@ -375,7 +433,8 @@ static void copy_lanes(struct outer_nest *n, struct nvm_inst_id i) {
       n->lanes[l].values[i.index] = n->lanes[0].values[i.index];
       continue;
     }
-    struct nvm_value place = VALUE_NULL; /* relative to lane 0's, so that everybody sees the distance */
+    struct nvm_value place =
+        VALUE_NULL; /* relative to lane 0's, so that everybody sees the distance */
     if (l && moves)
       place = x_advance(x, loop_copy_of(&n->lanes[0], inst_operand(f, vl_inst(x->v, i), pointer)),
                         x_number(x, TYPE_I64, a->steps[OUTER].constant * (int64_t)l));
@@ -396,7 +455,8 @@ static void begin_lanes(struct outer_nest *n, struct nvm_block from) {
   struct executor *x = &n->x;
   struct nvm_function *f = x->v->f;
   FOR_EACH_PHI(f, x->v->loop->header, i) {
-    struct nvm_value operands[2] = {loop_incoming(f, i, x->v->loop->preheader), value_of_block(from)};
+    struct nvm_value operands[2] = {loop_incoming(f, i, x->v->loop->preheader),
+                                    value_of_block(from)};
     x->origin = i;
     n->lanes[0].values[i.index] = x_emit(x, OP_PHI, 0, vl_inst(x->v, i)->type, operands, 2, 0);
   }
@@ -408,7 +468,8 @@ static void begin_lanes(struct outer_nest *n, struct nvm_block from) {
     bool is_pointer = type_is_ptr(vl_types(x->v), type);
     for (uint32_t l = 1; l < n->factor && !x->failed; l++) {
       struct nvm_value by = x_number(x, is_pointer ? TYPE_I64 : type, step * (int64_t)l);
-      n->lanes[l].values[i.index] = is_pointer ? x_advance(x, first, by) : x_binary(x, OP_ADD, first, by);
+      n->lanes[l].values[i.index] =
+          is_pointer ? x_advance(x, first, by) : x_binary(x, OP_ADD, first, by);
     }
   }
 }
@@ -423,17 +484,19 @@ static void close_inner(struct outer_nest *n, struct nvm_block after) {
     n->lanes[0].blocks[to.index] = to.index == n->inner_block.index ? x->block : after;
   }
   FOR_EACH_PHI(f, n->inner_block, i)
-    for (uint32_t l = 0; l < (n->uniform[i.index] ? 1 : n->factor); l++)
-      for (uint32_t k = 0; k < vl_inst(x->v, i)->operand_count; k += 2) {
-        if (value_index(inst_operand(f, vl_inst(x->v, i), k + 1)) != n->inner_block.index) continue;
-        struct nvm_inst_id made = {value_index(n->lanes[l].values[i.index])};
-        inst_set_operand(f, made, k, loop_copy_of(&n->lanes[l], inst_operand(f, vl_inst(x->v, i), k)));
-      }
+  for (uint32_t l = 0; l < (n->uniform[i.index] ? 1 : n->factor); l++)
+    for (uint32_t k = 0; k < vl_inst(x->v, i)->operand_count; k += 2) {
+      if (value_index(inst_operand(f, vl_inst(x->v, i), k + 1)) != n->inner_block.index) continue;
+      struct nvm_inst_id made = {value_index(n->lanes[l].values[i.index])};
+      inst_set_operand(f, made, k,
+                       loop_copy_of(&n->lanes[l], inst_operand(f, vl_inst(x->v, i), k)));
+    }
   struct nvm_inst_id made = loop_copy_inst(&n->lanes[0], f, end);
   x->failed |= inst_is_none(made);
   if (x->failed) return;
   inst_append(f, made, x->block);
-  x->failed |= !loop_set_hint(f, x->block, x->v->loops->data[n->inner].hints, "llvm.loop.vectorize.", "llvm.loop.isvectorized");
+  x->failed |= !loop_set_hint(f, x->block, x->v->loops->data[n->inner].hints,
+                              "llvm.loop.vectorize.", "llvm.loop.isvectorized");
   x->block = after;
 }
 
@@ -441,7 +504,8 @@ static void close_inner(struct outer_nest *n, struct nvm_block after) {
 static void emit_body(struct outer_nest *n) {
   struct executor *x = &n->x;
   struct vector_loop *v = x->v;
-  struct nvm_block inner = x_block(x, "vector.inner"), after = x_block(x, "vector.latch"), body = x->block;
+  struct nvm_block inner = x_block(x, "vector.inner"), after = x_block(x, "vector.latch"),
+                   body = x->block;
   for (uint32_t k = 0; k < v->body_count && !x->failed; k++) {
     struct nvm_inst_id id = v->body[k];
     const struct nvm_inst i = *vl_inst(v, id);
@@ -455,30 +519,37 @@ static void emit_body(struct outer_nest *n) {
       }
     }
     if (in_inner && ends) close_inner(n, after);
-    else if (ends || effects_is_debug(v->f, &i) || (i.op == OP_CALL && type_equal(i.type, TYPE_VOID))) continue;
+    else if (ends || effects_is_debug(v->f, &i) ||
+             (i.op == OP_CALL && type_equal(i.type, TYPE_VOID)))
+      continue;
     else if (i.op != OP_PHI || in_inner) copy_lanes(n, id);
     else if (i.block.index != v->loop->header.index)
-      for (uint32_t l = 0; l < n->factor; l++) n->lanes[l].values[id.index] = loop_copy_of(&n->lanes[l], chained_value(v, id));
+      for (uint32_t l = 0; l < n->factor; l++)
+        n->lanes[l].values[id.index] = loop_copy_of(&n->lanes[l], chained_value(v, id));
   }
 }
 
-/* --- the nest ----------------------------------------------------------------------------------- */
+/* --- the nest -----------------------------------------------------------------------------------
+ */
 
-/* What phis have behind the vectors: what the last lane brings round, or leaves with. The old nest goes on from there. */
+/* What phis have behind the vectors: what the last lane brings round, or leaves with. The old nest
+ * goes on from there. */
 static void lead_values(struct outer_nest *n, struct nvm_block middle, struct nvm_block scalar) {
   struct executor *x = &n->x;
   struct vector_loop *v = x->v;
   struct nvm_function *f = v->f;
   const struct loop_copy *last = &n->lanes[n->factor - 1];
   FOR_EACH_PHI(f, v->loop->exit, i)
-    x->failed |= !phi_add(f, i, loop_copy_of(last, loop_incoming(f, i, v->loop->latch)), middle);
+  x->failed |= !phi_add(f, i, loop_copy_of(last, loop_incoming(f, i, v->loop->latch)), middle);
   x->block = scalar;
   FOR_EACH_PHI(f, v->loop->header, i) {
     struct nvm_value back = loop_copy_of(last, loop_incoming(f, i, v->loop->latch));
-    struct nvm_value operands[4] = {loop_incoming(f, i, v->loop->preheader), value_of_block(v->loop->preheader), back,
+    struct nvm_value operands[4] = {loop_incoming(f, i, v->loop->preheader),
+                                    value_of_block(v->loop->preheader), back,
                                     value_of_block(middle)};
     x->origin = i;
-    x->failed |= !phi_add(f, (struct nvm_inst_id){value_index(n->lanes[0].values[i.index])}, back, x->latch);
+    x->failed |=
+        !phi_add(f, (struct nvm_inst_id){value_index(n->lanes[0].values[i.index])}, back, x->latch);
     struct nvm_value merged = x_emit(x, OP_PHI, 0, vl_inst(v, i)->type, operands, 4, 0);
     for (uint32_t k = 0; k < 4 && !x->failed; k += 2) {
       if (value_index(inst_operand(f, vl_inst(v, i), k + 1)) != v->loop->preheader.index) continue;
@@ -492,9 +563,12 @@ static void lead_values(struct outer_nest *n, struct nvm_block middle, struct nv
 /* From the preheader: the checks, the vectors and what follows them. */
 static void emit_nest(struct outer_nest *n, const struct nvm_value taken[2]) {
   struct executor *x = &n->x;
-  struct nvm_block ph = x_block(x, "vector.ph"), body = x_block(x, "vector.body"), scalar = x_block(x, "scalar.ph");
-  struct nvm_value wide[2] = {x_resize(x, taken[OUTER], TYPE_I64), x_resize(x, taken[INNER], TYPE_I64)};
-  struct nvm_value count = x_count_in(x, taken[OUTER]), total = x_binary(x, OP_ADD, count, x_iterations(x, 1));
+  struct nvm_block ph = x_block(x, "vector.ph"), body = x_block(x, "vector.body"),
+                   scalar = x_block(x, "scalar.ph");
+  struct nvm_value wide[2] = {x_resize(x, taken[OUTER], TYPE_I64),
+                              x_resize(x, taken[INNER], TYPE_I64)};
+  struct nvm_value count = x_count_in(x, taken[OUTER]),
+                   total = x_binary(x, OP_ADD, count, x_iterations(x, 1));
   struct nvm_value end = x_binary(x, OP_AND, total, x_number(x, x->counter, -(int64_t)n->factor));
   emit_checks(n, wide);
   fail_if(n, x_compare(x, ICMP_ULT, total, x_iterations(x, n->factor)));
@@ -522,15 +596,19 @@ static void emit_nest(struct outer_nest *n, const struct nvm_value taken[2]) {
 enum plan_result outer_execute(struct outer_nest *n) {
   struct executor *x = &n->x;
   struct vector_loop *v = x->v;
-  struct nvm_inst_id jump = block_terminator(v->f, v->loop->preheader), latch = block_terminator(v->f, v->loop->latch);
+  struct nvm_inst_id jump = block_terminator(v->f, v->loop->preheader),
+                     latch = block_terminator(v->f, v->loop->latch);
   struct nvm_value taken[2];
   for (uint32_t l = 0; l < n->factor; l++)
     if (!loop_copy_init(&n->lanes[l], v->f, v->env->arena)) return PLAN_OUT_OF_MEMORY;
-  if (!expand_all(n, taken, jump)) return module_out_of_memory(v->f->module) ? PLAN_OUT_OF_MEMORY : PLAN_NOT_EXPRESSIBLE;
+  if (!expand_all(n, taken, jump))
+    return module_out_of_memory(v->f->module) ? PLAN_OUT_OF_MEMORY : PLAN_NOT_EXPRESSIBLE;
   inst_remove(v->f, jump);
   x->block = v->loop->preheader;
   emit_nest(n, taken);
-  if (!x->failed) x_mark_loop(x, block_terminator(v->f, x->latch), "llvm.loop.vectorize.followup_vectorized", true);
+  if (!x->failed)
+    x_mark_loop(x, block_terminator(v->f, x->latch), "llvm.loop.vectorize.followup_vectorized",
+                true);
   if (!x->failed) x_mark_loop(x, latch, "llvm.loop.vectorize.followup_epilogue", false);
   return x->failed ? PLAN_OUT_OF_MEMORY : PLAN_DONE;
 }

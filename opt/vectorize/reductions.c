@@ -1,12 +1,13 @@
 /* Reductions and serial chains: phis of the header that carry a result around.
  *
- * A reduction is a set of values that begins at the phi and ends at what comes back, linked by one operation whose
- * order does not matter; conditions may skip a link (select, or a phi of the body). Nobody else may look at the
- * set. The vector loop keeps a partial result in every lane. Floats take part under `reassoc`, or where the knob
- * says so; min and max of floats in any case where the operation is an intrinsic, which PTX orders fully.
+ * A reduction is a set of values that begins at the phi and ends at what comes back, linked by one
+ * operation whose order does not matter; conditions may skip a link (select, or a phi of the body).
+ * Nobody else may look at the set. The vector loop keeps a partial result in every lane. Floats
+ * take part under `reassoc`, or where the knob says so; min and max of floats in any case where the
+ * operation is an intrinsic, which PTX orders fully.
  *
- * A serial chain is what depends on the phi and what comes back depends on: arithmetic that stays in order, lane
- * after lane, while everything around it is widened. */
+ * A serial chain is what depends on the phi and what comes back depends on: arithmetic that stays
+ * in order, lane after lane, while everything around it is widened. */
 #include "opt/vectorize/vectorize.h"
 
 #include "ir/intrinsic.h"
@@ -38,17 +39,24 @@ static void add_member(struct links *s, struct nvm_inst_id i) {
   else s->members[s->count++] = i;
 }
 
-/* --- links -------------------------------------------------------------------------------------- */
+/* --- links --------------------------------------------------------------------------------------
+ */
 
-static const struct { uint16_t op; uint8_t kind; } op_kinds[] = {
-    {OP_ADD, REDUCE_ADD}, {OP_SUB, REDUCE_ADD}, {OP_MUL, REDUCE_MUL}, {OP_AND, REDUCE_AND}, {OP_OR, REDUCE_OR},
-    {OP_XOR, REDUCE_XOR}, {OP_FADD, REDUCE_FADD}, {OP_FSUB, REDUCE_FADD}, {OP_FMUL, REDUCE_FMUL}};
+static const struct {
+  uint16_t op;
+  uint8_t kind;
+} op_kinds[] = {{OP_ADD, REDUCE_ADD},   {OP_SUB, REDUCE_ADD},   {OP_MUL, REDUCE_MUL},
+                {OP_AND, REDUCE_AND},   {OP_OR, REDUCE_OR},     {OP_XOR, REDUCE_XOR},
+                {OP_FADD, REDUCE_FADD}, {OP_FSUB, REDUCE_FADD}, {OP_FMUL, REDUCE_FMUL}};
 
-static const struct { uint16_t intrinsic; uint8_t kind; } intrinsic_kinds[] = {
-    {INTRINSIC_smin, REDUCE_SMIN}, {INTRINSIC_smax, REDUCE_SMAX}, {INTRINSIC_umin, REDUCE_UMIN},
-    {INTRINSIC_umax, REDUCE_UMAX}, {INTRINSIC_minnum, REDUCE_FMIN}, {INTRINSIC_maxnum, REDUCE_FMAX},
-    {INTRINSIC_minimum, REDUCE_FMIN}, {INTRINSIC_maximum, REDUCE_FMAX}, {INTRINSIC_fma, REDUCE_FADD},
-    {INTRINSIC_fmuladd, REDUCE_FADD}};
+static const struct {
+  uint16_t intrinsic;
+  uint8_t kind;
+} intrinsic_kinds[] = {{INTRINSIC_smin, REDUCE_SMIN},    {INTRINSIC_smax, REDUCE_SMAX},
+                       {INTRINSIC_umin, REDUCE_UMIN},    {INTRINSIC_umax, REDUCE_UMAX},
+                       {INTRINSIC_minnum, REDUCE_FMIN},  {INTRINSIC_maxnum, REDUCE_FMAX},
+                       {INTRINSIC_minimum, REDUCE_FMIN}, {INTRINSIC_maximum, REDUCE_FMAX},
+                       {INTRINSIC_fma, REDUCE_FADD},     {INTRINSIC_fmuladd, REDUCE_FADD}};
 
 static uint32_t intrinsic_of(const struct vector_loop *v, const struct nvm_inst *i) {
   if (i->op != OP_CALL || value_kind(call_callee(v->f, i)) != VALUE_FUNCTION) return 0;
@@ -60,12 +68,15 @@ static enum reduction_kind kind_of(const struct vector_loop *v, const struct nvm
     if (op_kinds[k].op == i->op) return (enum reduction_kind)op_kinds[k].kind;
   uint32_t intrinsic = intrinsic_of(v, i);
   for (uint32_t k = 0; intrinsic && k < sizeof intrinsic_kinds / sizeof *intrinsic_kinds; k++)
-    if (intrinsic_kinds[k].intrinsic == intrinsic) return (enum reduction_kind)intrinsic_kinds[k].kind;
+    if (intrinsic_kinds[k].intrinsic == intrinsic)
+      return (enum reduction_kind)intrinsic_kinds[k].kind;
   return REDUCE_NONE;
 }
 
-/* The condition under which a phi of the body, where two empty arms of a branch meet, is its first value. */
-static struct nvm_value phi_condition(const struct vector_loop *v, const struct nvm_inst *phi, bool *negated) {
+/* The condition under which a phi of the body, where two empty arms of a branch meet, is its first
+ * value. */
+static struct nvm_value phi_condition(const struct vector_loop *v, const struct nvm_inst *phi,
+                                      bool *negated) {
   struct nvm_block top = v->dominance->immediate[phi->block.index];
   if (phi->operand_count != 4 || block_is_none(top)) return VALUE_NULL;
   const struct nvm_inst *branch = vl_inst(v, block_terminator(v->f, top));
@@ -82,7 +93,8 @@ static struct nvm_value phi_condition(const struct vector_loop *v, const struct 
   return inst_operand(v->f, branch, 0);
 }
 
-/* select(a < b, a, b), as such or as a phi: which minimum or maximum it is; the compare joins the members. */
+/* select(a < b, a, b), as such or as a phi: which minimum or maximum it is; the compare joins the
+ * members. */
 static enum reduction_kind kind_of_select(struct links *s, const struct nvm_inst *i) {
   const struct vector_loop *v = s->v;
   bool phi = i->op == OP_PHI, negated = false;
@@ -96,7 +108,8 @@ static enum reduction_kind kind_of_select(struct links *s, const struct nvm_inst
   const struct nvm_inst *cmp = &v->f->insts.data[value_index(c)];
   if (cmp->op != OP_ICMP && cmp->op != OP_FCMP) return REDUCE_NONE;
   struct nvm_value x = inst_operand(v->f, cmp, 0), y = inst_operand(v->f, cmp, 1);
-  bool straight = value_equal(x, a) && value_equal(y, b), crossed = value_equal(x, b) && value_equal(y, a);
+  bool straight = value_equal(x, a) && value_equal(y, b),
+       crossed = value_equal(x, b) && value_equal(y, a);
   if (!straight && !crossed) return REDUCE_NONE;
   bool less;
   enum reduction_kind low, high;
@@ -108,7 +121,8 @@ static enum reduction_kind kind_of_select(struct links *s, const struct nvm_inst
   } else {
     if (cmp->aux == ICMP_EQ || cmp->aux == ICMP_NE) return REDUCE_NONE;
     bool is_signed = cmp->aux >= ICMP_SGT;
-    less = cmp->aux == ICMP_ULT || cmp->aux == ICMP_ULE || cmp->aux == ICMP_SLT || cmp->aux == ICMP_SLE;
+    less = cmp->aux == ICMP_ULT || cmp->aux == ICMP_ULE || cmp->aux == ICMP_SLT ||
+           cmp->aux == ICMP_SLE;
     low = is_signed ? REDUCE_SMIN : REDUCE_UMIN, high = is_signed ? REDUCE_SMAX : REDUCE_UMAX;
   }
   add_member(s, (struct nvm_inst_id){value_index(c)});
@@ -124,7 +138,8 @@ static bool take_kind(struct links *s, enum reduction_kind kind, struct nvm_inst
 }
 
 /* A link of the operation: one operand is of the set, the others know nothing of it. */
-static bool walk_operation(struct links *s, struct nvm_inst_id id, enum reduction_kind kind, uint32_t depth) {
+static bool walk_operation(struct links *s, struct nvm_inst_id id, enum reduction_kind kind,
+                           uint32_t depth) {
   const struct nvm_inst *i = vl_inst(s->v, id);
   uint32_t operands = i->op == OP_CALL ? i->operand_count - 1 : i->operand_count;
   uint32_t intrinsic = intrinsic_of(s->v, i);
@@ -148,11 +163,13 @@ static bool walk_choice(struct links *s, struct nvm_inst_id id, uint32_t depth) 
   enum reduction_kind kind = kind_of_select(s, i);
   if (kind != REDUCE_NONE) {
     if (!take_kind(s, kind, id)) return false;
-    struct nvm_value a = inst_operand(s->v->f, i, i->op == OP_SELECT ? 1 : 0), b = inst_operand(s->v->f, i, 2);
+    struct nvm_value a = inst_operand(s->v->f, i, i->op == OP_SELECT ? 1 : 0),
+                     b = inst_operand(s->v->f, i, 2);
     if (!walk(s, a, depth + 1) && !walk(s, b, depth + 1)) return false;
   } else {
     s->count = members;
-    for (uint32_t k = i->op == OP_SELECT ? 1 : 0; k < i->operand_count; k += i->op == OP_SELECT ? 1 : 2)
+    for (uint32_t k = i->op == OP_SELECT ? 1 : 0; k < i->operand_count;
+         k += i->op == OP_SELECT ? 1 : 2)
       if (!walk(s, inst_operand(s->v->f, i, k), depth + 1)) return false;
   }
   add_member(s, id);
@@ -176,11 +193,13 @@ static bool is_closed(const struct links *s, struct nvm_inst_id i) {
   const struct uses *u = &s->v->uses;
   for (uint32_t k = u->first[i.index]; k < u->first[i.index + 1]; k++) {
     struct nvm_inst_id user = u->users[k];
-    /* A branch on the comparison of a minimum only chooses the phi that is a member, if it is alone. */
+    /* A branch on the comparison of a minimum only chooses the phi that is a member, if it is
+     * alone. */
     struct nvm_inst_id combine = s->phi->combine, next = combine;
     if (combine.index) next = vl_inst(s->v, combine)->next;
     bool chooses = vl_inst(s->v, user)->op == OP_CONDBR && combine.index &&
-                   vl_inst(s->v, combine)->op == OP_PHI && inst_is_none(vl_inst(s->v, combine)->previous) &&
+                   vl_inst(s->v, combine)->op == OP_PHI &&
+                   inst_is_none(vl_inst(s->v, combine)->previous) &&
                    vl_inst(s->v, next)->op != OP_PHI &&
                    s->v->dominance->immediate[vl_inst(s->v, combine)->block.index].index ==
                        vl_inst(s->v, user)->block.index;
@@ -189,11 +208,13 @@ static bool is_closed(const struct links *s, struct nvm_inst_id i) {
   return true;
 }
 
-/* A link takes the result once: s + s, or a product whose factor knows s, is none of the operation's steps. */
+/* A link takes the result once: s + s, or a product whose factor knows s, is none of the
+ * operation's steps. */
 static bool links_once(const struct links *s, const struct nvm_inst *i) {
   if (i->op == OP_SELECT || i->op == OP_PHI || i->op == OP_ICMP || i->op == OP_FCMP) return true;
   uint32_t members = 0;
-  for (uint32_t k = 0; k < i->operand_count; k++) members += is_member(s, inst_operand(s->v->f, i, k));
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    members += is_member(s, inst_operand(s->v->f, i, k));
   return members == 1;
 }
 
@@ -201,12 +222,14 @@ bool reduction_recognize(struct vector_loop *v, struct header_phi *p) {
   struct links s = {.v = v, .phi = p};
   p->reduction = REDUCE_NONE;
   if (!vl_inside(v, p->back) || value_equal(p->back, value_of_inst(p->inst))) return false;
-  if (!walk(&s, p->back, 0) || s.wrong || p->reduction == REDUCE_NONE || !is_closed(&s, p->inst)) return false;
+  if (!walk(&s, p->back, 0) || s.wrong || p->reduction == REDUCE_NONE || !is_closed(&s, p->inst))
+    return false;
   p->flags = INST_FAST;
   for (uint32_t k = 0; k < s.count; k++) {
     const struct nvm_inst *i = vl_inst(v, s.members[k]);
     if (!is_closed(&s, s.members[k]) || !links_once(&s, i)) return false;
-    if (i->op != OP_SELECT && i->op != OP_PHI && i->op != OP_ICMP && i->op != OP_FCMP) p->flags &= i->flags;
+    if (i->op != OP_SELECT && i->op != OP_PHI && i->op != OP_ICMP && i->op != OP_FCMP)
+      p->flags &= i->flags;
   }
   int32_t override = vl_knob(v, KNOB_FORCE_CAN_REORDER_FP);
   bool reorder = override >= 0 ? override != 0 : (p->flags & INST_REASSOC) != 0;
@@ -215,7 +238,8 @@ bool reduction_recognize(struct vector_loop *v, struct header_phi *p) {
   return true;
 }
 
-/* --- serial chains ------------------------------------------------------------------------------ */
+/* --- serial chains ------------------------------------------------------------------------------
+ */
 
 /* Marks in members what x depends on that depends on the phi; whether x does. */
 static bool walk_chain(struct links *s, struct nvm_value x, uint32_t depth) {
@@ -226,10 +250,12 @@ static bool walk_chain(struct links *s, struct nvm_value x, uint32_t depth) {
   if (i->op == OP_PHI && i->block.index == s->v->loop->header.index) return false;
   if (depth > MOST_LINKS || ++s->steps > MOST_STEPS) s->wrong = true;
   bool depends = false;
-  for (uint32_t k = 0; k < i->operand_count; k++) depends |= walk_chain(s, inst_operand(s->v->f, i, k), depth + 1);
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    depends |= walk_chain(s, inst_operand(s->v->f, i, k), depth + 1);
   if (!depends) return false;
   bool arithmetic = i->op != OP_PHI && effects_is_pure(s->v->f, i);
-  if (!arithmetic || !(effects_is_speculatable(s->v->f, i) || i->block.index == s->v->loop->latch.index))
+  if (!arithmetic ||
+      !(effects_is_speculatable(s->v->f, i) || i->block.index == s->v->loop->latch.index))
     s->wrong = true;
   add_member(s, id);
   return true;
@@ -237,7 +263,8 @@ static bool walk_chain(struct links *s, struct nvm_value x, uint32_t depth) {
 
 bool serial_recognize(struct vector_loop *v, struct header_phi *p) {
   struct links s = {.v = v, .phi = p};
-  if (value_equal(p->back, value_of_inst(p->inst)) || !walk_chain(&s, p->back, 0) || s.wrong) return false;
+  if (value_equal(p->back, value_of_inst(p->inst)) || !walk_chain(&s, p->back, 0) || s.wrong)
+    return false;
   for (uint32_t k = 0; k < s.count; k++) v->chained[s.members[k].index] = true;
   return true;
 }

@@ -17,10 +17,11 @@
  *       │                              scalar.ph ◄─────────────────┘
  *     exit ◄──────────────────────── the old loop
  *
- * Peeling, the main loop, the epilogue and the remainder are stages of one plan: what a stage leaves (iterations done,
- * the values of the header's phis) is what the next begins with. The old loop is left as it was, and unrolled as if
- * nobody had vectorized it. Where its last iteration computes what is used after the loop, or it is long, there is no
- * stage for the remainder: the old loop goes on where the stages stopped. */
+ * Peeling, the main loop, the epilogue and the remainder are stages of one plan: what a stage
+ * leaves (iterations done, the values of the header's phis) is what the next begins with. The old
+ * loop is left as it was, and unrolled as if nobody had vectorized it. Where its last iteration
+ * computes what is used after the loop, or it is long, there is no stage for the remainder: the old
+ * loop goes on where the stages stopped. */
 #include "opt/vectorize/execute.h"
 
 enum { MOST_WAYS = VECTORIZE_MOST_LANES + 1 };
@@ -37,13 +38,15 @@ struct skeleton {
   struct nvm_value taken, total; /* back edges taken; iterations that stages may do */
   struct nvm_value conflict;     /* some check failed; VALUE_NULL: none yet */
   struct nvm_value peeled;       /* iterations to peel; VALUE_NULL: none */
-  struct nvm_value alike;        /* all groups are aligned when the ruling one is; VALUE_NULL: they are, or it is a conflict */
+  struct nvm_value alike; /* all groups are aligned when the ruling one is; VALUE_NULL: they are, or
+                             it is a conflict */
   struct nvm_block scalar_ph, memcheck;
   struct way to_scalar[MOST_WAYS];
   uint32_t to_scalar_count;
 };
 
-static struct way way_here(struct skeleton *s, const struct nvm_value *values, struct nvm_value begin) {
+static struct way way_here(struct skeleton *s, const struct nvm_value *values,
+                           struct nvm_value begin) {
   uint32_t count = s->x.v->phis.count;
   struct way w = {.from = s->x.block, .begin = begin};
   w.values = arena_alloc(s->x.v->env->arena, (count + 1) * sizeof *w.values);
@@ -52,7 +55,8 @@ static struct way way_here(struct skeleton *s, const struct nvm_value *values, s
   return w;
 }
 
-static struct nvm_value merge_value(struct executor *x, const struct way *ways, uint32_t count, uint32_t phi) {
+static struct nvm_value merge_value(struct executor *x, const struct way *ways, uint32_t count,
+                                    uint32_t phi) {
   struct nvm_value operands[2 * MOST_WAYS];
   bool same = true;
   for (uint32_t k = 0; k < count; k++) {
@@ -65,7 +69,8 @@ static struct nvm_value merge_value(struct executor *x, const struct way *ways, 
 }
 
 /* Goes on in `block`, where these ways meet. */
-static void enter(struct skeleton *s, struct nvm_block block, const struct way *ways, uint32_t count) {
+static void enter(struct skeleton *s, struct nvm_block block, const struct way *ways,
+                  uint32_t count) {
   struct executor *x = &s->x;
   x->block = block;
   x->origin = (struct nvm_inst_id){0};
@@ -77,10 +82,12 @@ static void enter(struct skeleton *s, struct nvm_block block, const struct way *
   }
 }
 
-/* --- checks ------------------------------------------------------------------------------------- */
+/* --- checks -------------------------------------------------------------------------------------
+ */
 
 static void fail_if(struct skeleton *s, struct nvm_value condition) {
-  s->conflict = value_is_none(s->conflict) ? condition : x_binary(&s->x, OP_OR, s->conflict, condition);
+  s->conflict =
+      value_is_none(s->conflict) ? condition : x_binary(&s->x, OP_OR, s->conflict, condition);
 }
 
 static struct nvm_value as_number(struct executor *x, struct nvm_value pointer) {
@@ -91,22 +98,26 @@ static struct nvm_value plus(struct executor *x, struct nvm_value a, int64_t b) 
   return x_binary(x, OP_ADD, a, x_number(x, TYPE_I64, b));
 }
 
-/* The address of an access in iteration 0, as a number, from whichever member of its group has a recipe; VALUE_NULL:
- * nobody needs the access, nor its group. */
+/* The address of an access in iteration 0, as a number, from whichever member of its group has a
+ * recipe; VALUE_NULL: nobody needs the access, nor its group. */
 static struct nvm_value access_start(struct skeleton *s, uint32_t access) {
   const struct vector_access *a = &s->x.v->accesses.data[access];
   for (uint32_t n = 1; n < s->x.p->recipes.count; n++) {
     const struct vp_recipe *r = vplan_recipe(s->x.p, n);
-    if ((r->kind != VP_LOAD && r->kind != VP_STORE) || (r->access != access && (a->group == VP_NO_GROUP || r->group != a->group)))
+    if ((r->kind != VP_LOAD && r->kind != VP_STORE) ||
+        (r->access != access && (a->group == VP_NO_GROUP || r->group != a->group)))
       continue;
     struct nvm_value start = s->x.starts[vplan_operand(s->x.p, r, r->operand_count - 1)];
-    return plus(&s->x, as_number(&s->x, start), r->offset + a->offset - s->x.v->accesses.data[r->access].offset);
+    return plus(&s->x, as_number(&s->x, start),
+                r->offset + a->offset - s->x.v->accesses.data[r->access].offset);
   }
   return VALUE_NULL;
 }
 
-/* Both move by s: the later must not be where the earlier gets within the next iterations of a vector. */
-static void check_near(struct skeleton *s, const struct overlap_check *c, struct nvm_value a, struct nvm_value b) {
+/* Both move by s: the later must not be where the earlier gets within the next iterations of a
+ * vector. */
+static void check_near(struct skeleton *s, const struct overlap_check *c, struct nvm_value a,
+                       struct nvm_value b) {
   struct executor *x = &s->x;
   int64_t step = x->v->accesses.data[c->earlier].step;
   int64_t last = step * (int64_t)(x->v->factor * x->v->interleave - 1);
@@ -114,19 +125,22 @@ static void check_near(struct skeleton *s, const struct overlap_check *c, struct
   int64_t low = (step < 0 ? last : first) + c->earlier_low - c->later_high;
   int64_t high = (step < 0 ? first : last) + c->earlier_high - c->later_low;
   struct nvm_value distance = x_binary(x, OP_SUB, b, a);
-  fail_if(s, x_compare(x, ICMP_ULT, plus(x, distance, -(low + 1)), x_number(x, TYPE_I64, high - low - 1)));
+  fail_if(s, x_compare(x, ICMP_ULT, plus(x, distance, -(low + 1)),
+                       x_number(x, TYPE_I64, high - low - 1)));
 }
 
-static void range_of(struct skeleton *s, uint32_t access, struct nvm_value start, int64_t low, int64_t high,
-                     struct nvm_value *first, struct nvm_value *end) {
+static void range_of(struct skeleton *s, uint32_t access, struct nvm_value start, int64_t low,
+                     int64_t high, struct nvm_value *first, struct nvm_value *end) {
   struct executor *x = &s->x;
   int64_t step = x->v->accesses.data[access].step;
-  struct nvm_value way = x_binary(x, OP_MUL, x_resize(x, s->taken, TYPE_I64), x_number(x, TYPE_I64, step));
+  struct nvm_value way =
+      x_binary(x, OP_MUL, x_resize(x, s->taken, TYPE_I64), x_number(x, TYPE_I64, step));
   *first = plus(x, step < 0 ? x_binary(x, OP_ADD, start, way) : start, low);
   *end = plus(x, step > 0 ? x_binary(x, OP_ADD, start, way) : start, high);
 }
 
-static void check_far(struct skeleton *s, const struct overlap_check *c, struct nvm_value a, struct nvm_value b) {
+static void check_far(struct skeleton *s, const struct overlap_check *c, struct nvm_value a,
+                      struct nvm_value b) {
   struct executor *x = &s->x;
   struct nvm_value a_first, a_end, b_first, b_end;
   range_of(s, c->earlier, a, c->earlier_low, c->earlier_high, &a_first, &a_end);
@@ -145,7 +159,8 @@ static void check_overlaps(struct skeleton *s) {
   }
 }
 
-/* --- alignment ---------------------------------------------------------------------------------- */
+/* --- alignment ----------------------------------------------------------------------------------
+ */
 
 static uint32_t width_of(const struct skeleton *s, uint32_t group) {
   const struct vector_loop *v = s->x.v;
@@ -156,7 +171,9 @@ static uint32_t width_of(const struct skeleton *s, uint32_t group) {
 static struct nvm_value anchor_of(struct skeleton *s, uint32_t group) {
   const struct access_group *g = &s->x.v->groups.data[group];
   struct nvm_value start = access_start(s, g->first);
-  return value_is_none(start) ? start : plus(&s->x, start, g->anchor - s->x.v->accesses.data[g->first].offset);
+  return value_is_none(start)
+             ? start
+             : plus(&s->x, start, g->anchor - s->x.v->accesses.data[g->first].offset);
 }
 
 /* Iterations until the group is aligned: its elements are next to each other. */
@@ -181,7 +198,8 @@ static void check_alignment(struct skeleton *s) {
     uint32_t width = width_of(s, n);
     struct nvm_value at = g->asked ? anchor_of(s, n) : VALUE_NULL;
     if (value_is_none(at)) continue;
-    if (v->peel && v->groups.data[v->peel_group].step == g->step && width <= width_of(s, v->peel_group)) {
+    if (v->peel && v->groups.data[v->peel_group].step == g->step &&
+        width <= width_of(s, v->peel_group)) {
       at = x_binary(x, OP_SUB, at, anchor_of(s, v->peel_group));
     } else if (v->peel) {
       at = x_binary(x, OP_ADD, at, x_binary(x, OP_MUL, s->peeled, x_number(x, TYPE_I64, g->step)));
@@ -194,7 +212,8 @@ static void check_alignment(struct skeleton *s) {
   if (!value_is_none(sums[true])) s->alike = x_compare(x, ICMP_EQ, sums[true], zero);
 }
 
-/* --- metadata ----------------------------------------------------------------------------------- */
+/* --- metadata -----------------------------------------------------------------------------------
+ */
 
 /* The attributes that hint `followup` of the old loop lists, appended to operands. */
 static bool take_followup(struct nvm_module *m, const struct meta_node *old, const char *followup,
@@ -218,11 +237,13 @@ static struct nvm_meta new_hint(struct executor *x, const char *name, bool value
   struct nvm_meta operands[2] = {meta_string(&m->metadata, module_str(m, name)),
                                  meta_value(&m->metadata, const_int(m, TYPE_I32, 1), TYPE_I32)};
   uint32_t node = meta_node_new(&m->metadata);
-  x->failed |= !meta_node_define(&m->metadata, node, (struct nvm_str){0}, false, NULL, operands, 1 + value);
+  x->failed |=
+      !meta_node_define(&m->metadata, node, (struct nvm_str){0}, false, NULL, operands, 1 + value);
   return meta_node(&m->metadata, node, false);
 }
 
-void x_mark_loop(struct executor *x, struct nvm_inst_id latch, const char *followup, bool is_stage) {
+void x_mark_loop(struct executor *x, struct nvm_inst_id latch, const char *followup,
+                 bool is_stage) {
   enum { MOST = 32 };
   struct nvm_function *f = x->v->f;
   struct nvm_module *m = f->module;
@@ -235,7 +256,8 @@ void x_mark_loop(struct executor *x, struct nvm_inst_id latch, const char *follo
   for (uint32_t k = 1; old && !followed && k < old->count && count < MOST; k++) {
     struct nvm_meta h = meta_operand(&m->metadata, old, k);
     const struct meta_node *hint = meta_as_node(&m->metadata, h);
-    const struct meta_item *name = hint && hint->count ? meta_item(&m->metadata, meta_operand(&m->metadata, hint, 0)) : NULL;
+    const struct meta_item *name =
+        hint && hint->count ? meta_item(&m->metadata, meta_operand(&m->metadata, hint, 0)) : NULL;
     bool ours = name && name->kind == META_STRING &&
                 (text_begins(module_text(m, name->str), "llvm.loop.vectorize.") ||
                  text_begins(module_text(m, name->str), "llvm.loop.interleave."));
@@ -243,7 +265,8 @@ void x_mark_loop(struct executor *x, struct nvm_inst_id latch, const char *follo
   }
   operands[count++] = new_hint(x, "llvm.loop.isvectorized", true);
   if (is_stage) operands[count++] = new_hint(x, "llvm.loop.unroll.runtime.disable", false);
-  x->failed |= !meta_node_define(&m->metadata, node, (struct nvm_str){0}, true, NULL, operands, count);
+  x->failed |=
+      !meta_node_define(&m->metadata, node, (struct nvm_str){0}, true, NULL, operands, count);
   struct nvm_str key = module_str(m, "llvm.loop");
   for (uint32_t c = f->attachments.data[latch.index]; c; c = m->attachments.data[c].next)
     if (m->attachments.data[c].kind.index == key.index) {
@@ -253,21 +276,27 @@ void x_mark_loop(struct executor *x, struct nvm_inst_id latch, const char *follo
   x->failed |= !module_attach(m, &f->attachments.data[latch.index], key, operands[0]);
 }
 
-/* --- stages ------------------------------------------------------------------------------------- */
+/* --- stages -------------------------------------------------------------------------------------
+ */
 
-struct stage_names { const char *enough, *ph, *body, *middle, *followup; };
+struct stage_names {
+  const char *enough, *ph, *body, *middle, *followup;
+};
 static const struct stage_names peel_names = {"peel.check", "peel.ph", "peel.body", "peel.middle",
-                                               "llvm.loop.vectorize.followup_epilogue"};
-static const struct stage_names main_names = {"vector.enough", "vector.ph", "vector.body", "middle.block",
+                                              "llvm.loop.vectorize.followup_epilogue"};
+static const struct stage_names main_names = {"vector.enough", "vector.ph", "vector.body",
+                                              "middle.block",
                                               "llvm.loop.vectorize.followup_vectorized"};
-static const struct stage_names remainder_names = {"remainder.some", "remainder.ph", "remainder.body", "remainder.middle",
+static const struct stage_names remainder_names = {"remainder.some", "remainder.ph",
+                                                   "remainder.body", "remainder.middle",
                                                    "llvm.loop.vectorize.followup_epilogue"};
-static const struct stage_names epilogue_names = {"vector.enough", "vec.epilog.ph", "vec.epilog.vector.body",
-                                                  "vec.epilog.middle.block", "llvm.loop.vectorize.followup_epilogue"};
+static const struct stage_names epilogue_names = {
+    "vector.enough", "vec.epilog.ph", "vec.epilog.vector.body", "vec.epilog.middle.block",
+    "llvm.loop.vectorize.followup_epilogue"};
 
 /* Emits a stage up to iteration `end` and returns the way that leaves it. */
-static struct way run_stage(struct skeleton *s, uint32_t factor, uint32_t count, struct nvm_value end,
-                            const struct stage_names *names) {
+static struct way run_stage(struct skeleton *s, uint32_t factor, uint32_t count,
+                            struct nvm_value end, const struct stage_names *names) {
   struct executor *x = &s->x;
   x->factor = factor, x->count = count;
   x->width = factor * count == 1 ? 1 : 32;
@@ -279,9 +308,10 @@ static struct way run_stage(struct skeleton *s, uint32_t factor, uint32_t count,
   return way_here(s, x->leave, end);
 }
 
-/* The next iterations, at most `most` and until `end`, in a row, each only if there is one more; behind them x->block,
- * which is `next`. */
-static void emit_row(struct skeleton *s, struct nvm_value end, uint32_t most, const char *name, struct nvm_block next) {
+/* The next iterations, at most `most` and until `end`, in a row, each only if there is one more;
+ * behind them x->block, which is `next`. */
+static void emit_row(struct skeleton *s, struct nvm_value end, uint32_t most, const char *name,
+                     struct nvm_block next) {
   struct executor *x = &s->x;
   struct arena *arena = x->v->env->arena;
   struct nvm_value *heads = arena_alloc(arena, x->p->recipes.count * sizeof *heads);
@@ -309,7 +339,8 @@ static void emit_row(struct skeleton *s, struct nvm_value end, uint32_t most, co
 static struct nvm_value full_end(struct skeleton *s, uint32_t chunk) {
   struct executor *x = &s->x;
   struct nvm_value left = x_binary(x, OP_SUB, s->total, x->begin);
-  return x_binary(x, OP_ADD, x->begin, x_binary(x, OP_AND, left, x_number(x, x->counter, -(int64_t)chunk)));
+  return x_binary(x, OP_ADD, x->begin,
+                  x_binary(x, OP_AND, left, x_number(x, x->counter, -(int64_t)chunk)));
 }
 
 static void leave_to_scalar(struct skeleton *s, struct nvm_value condition, struct nvm_block next) {
@@ -322,23 +353,25 @@ static void emit_checks(struct skeleton *s) {
   struct executor *x = &s->x;
   struct nvm_block checks = x_block(x, "vector.memcheck");
   if (x->failed) return;
-  struct nvm_value few =
-      x_compare(x, ICMP_ULT, s->total, x_iterations(x, x->v->least_iterations));
+  struct nvm_value few = x_compare(x, ICMP_ULT, s->total, x_iterations(x, x->v->least_iterations));
   leave_to_scalar(s, few, checks);
   x->block = checks;
   check_overlaps(s);
   check_alignment(s);
   if (!value_is_none(s->peeled)) s->peeled = x_resize(x, s->peeled, x->counter);
   if (value_is_none(s->conflict) || x->failed) return;
-  struct nvm_block next = x_block(x, value_is_none(s->peeled) ? "vector.main.loop.iter.check" : "peel.iter.check");
+  struct nvm_block next =
+      x_block(x, value_is_none(s->peeled) ? "vector.main.loop.iter.check" : "peel.iter.check");
   leave_to_scalar(s, s->conflict, next);
   x->block = next;
 }
 
-/* A stage, unless there are too `few` iterations for it (VALUE_NULL: there are not), up to iteration `end`, where it
- * already is if there are too few (VALUE_NULL: while there are full chunks); behind it x->block, where the ways meet. */
-static void emit_stage(struct skeleton *s, uint32_t factor, uint32_t count, struct nvm_value few, struct nvm_value end,
-                       const struct stage_names *names, const char *next_name) {
+/* A stage, unless there are too `few` iterations for it (VALUE_NULL: there are not), up to
+ * iteration `end`, where it already is if there are too few (VALUE_NULL: while there are full
+ * chunks); behind it x->block, where the ways meet. */
+static void emit_stage(struct skeleton *s, uint32_t factor, uint32_t count, struct nvm_value few,
+                       struct nvm_value end, const struct stage_names *names,
+                       const char *next_name) {
   struct executor *x = &s->x;
   struct way ways[2];
   uint32_t n = 0;
@@ -350,14 +383,15 @@ static void emit_stage(struct skeleton *s, uint32_t factor, uint32_t count, stru
     x_branch(x, few, next, enough);
     x->block = enough;
   }
-  ways[n++] = run_stage(s, factor, count, value_is_none(end) ? full_end(s, factor * count) : end, names);
+  ways[n++] =
+      run_stage(s, factor, count, value_is_none(end) ? full_end(s, factor * count) : end, names);
   if (n == 2) x_jump(x, next);
   if (n == 2 && !x->failed) function_move_block(x->v->f, next, x->before);
   enter(s, n == 2 ? next : x->block, ways, n);
 }
 
-static void emit_vector(struct skeleton *s, uint32_t factor, uint32_t count, const struct stage_names *names,
-                        const char *next_name, bool sure) {
+static void emit_vector(struct skeleton *s, uint32_t factor, uint32_t count,
+                        const struct stage_names *names, const char *next_name, bool sure) {
   struct executor *x = &s->x;
   struct nvm_value few = VALUE_NULL, chunk = x_iterations(x, factor * count);
   if (!sure) few = x_compare(x, ICMP_ULT, x_binary(x, OP_SUB, s->total, x->begin), chunk);
@@ -368,15 +402,18 @@ static void emit_vector(struct skeleton *s, uint32_t factor, uint32_t count, con
 static void emit_vectors(struct skeleton *s) {
   const struct vector_loop *v = s->x.v;
   bool sure = v->least_iterations >= v->factor * v->interleave + v->peel_most;
-  emit_vector(s, v->factor, v->interleave, &main_names, v->epilogue_factor ? "vec.epilog.iter.check" : "vector.done", sure);
-  if (v->epilogue_factor) emit_vector(s, v->epilogue_factor, 1, &epilogue_names, "vec.epilog.done", false);
+  emit_vector(s, v->factor, v->interleave, &main_names,
+              v->epilogue_factor ? "vec.epilog.iter.check" : "vector.done", sure);
+  if (v->epilogue_factor)
+    emit_vector(s, v->epilogue_factor, 1, &epilogue_names, "vec.epilog.done", false);
 }
 
 /* Both for groups that are aligned alike and, out of the way, for others. */
 static void emit_twice(struct skeleton *s) {
   struct executor *x = &s->x;
   struct way before = way_here(s, x->entry, x->begin), after[2];
-  struct nvm_block alike = x_block(x, "vector.alike"), unlike = x_block(x, "vector.unlike"), next = x_block(x, "vectors.done");
+  struct nvm_block alike = x_block(x, "vector.alike"), unlike = x_block(x, "vector.unlike"),
+                   next = x_block(x, "vectors.done");
   if (x->failed) return;
   x_branch(x, s->alike, alike, unlike);
   for (uint32_t k = 0; k < 2 && !x->failed; k++) {
@@ -393,7 +430,8 @@ static void emit_twice(struct skeleton *s) {
   enter(s, next, after, 2);
 }
 
-/* --- the ends ----------------------------------------------------------------------------------- */
+/* --- the ends -----------------------------------------------------------------------------------
+ */
 
 /* What a phi of the header is in front of x->block's end. */
 static struct nvm_value phi_here(struct skeleton *s, uint32_t k) {
@@ -411,7 +449,8 @@ static void extend_exit_phis(struct skeleton *s, struct nvm_block from) {
     if (phi->op != OP_PHI) break;
     struct nvm_value value = VALUE_NULL;
     for (uint32_t k = 0; k < phi->operand_count; k += 2)
-      if (value_index(inst_operand(v->f, phi, k + 1)) == v->loop->latch.index) value = inst_operand(v->f, phi, k);
+      if (value_index(inst_operand(v->f, phi, k + 1)) == v->loop->latch.index)
+        value = inst_operand(v->f, phi, k);
     for (uint32_t k = 0; k < v->phis.count; k++)
       if (vl_inside(v, value) && value_equal(v->phis.data[k].back, value)) {
         value = phi_here(s, k);
@@ -431,7 +470,8 @@ static void enter_old_loop(struct skeleton *s) {
     struct nvm_inst_id i = v->phis.data[p].inst;
     struct nvm_value first = phi_here(s, p);
     for (uint32_t k = 0; k < 4 && !x->failed; k += 2) {
-      if (value_index(inst_operand(v->f, vl_inst(v, i), k + 1)) != v->loop->preheader.index) continue;
+      if (value_index(inst_operand(v->f, vl_inst(v, i), k + 1)) != v->loop->preheader.index)
+        continue;
       inst_set_operand(v->f, i, k, first);
       inst_set_operand(v->f, i, k + 1, value_of_block(s->scalar_ph));
     }
@@ -476,7 +516,8 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
   struct executor *x = &s.x;
   struct nvm_inst_id jump = block_terminator(v->f, v->loop->preheader);
   if (!prepare(&s)) return PLAN_OUT_OF_MEMORY;
-  if (!expand_all(&s, jump)) return module_out_of_memory(v->f->module) ? PLAN_OUT_OF_MEMORY : PLAN_NOT_EXPRESSIBLE;
+  if (!expand_all(&s, jump))
+    return module_out_of_memory(v->f->module) ? PLAN_OUT_OF_MEMORY : PLAN_NOT_EXPRESSIBLE;
   inst_remove(v->f, jump);
   x->block = v->loop->preheader;
   s.taken = x_count_in(x, s.taken);
@@ -490,12 +531,16 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
   if (!value_is_none(s.peeled) && v->peel_in_row)
     emit_row(&s, s.peeled, v->peel_most, "peel.row", x_block(x, "vector.main.loop.iter.check"));
   else if (!value_is_none(s.peeled))
-    emit_stage(&s, 1, 1, x_compare(x, ICMP_EQ, s.peeled, zero), s.peeled, &peel_names, "vector.main.loop.iter.check");
+    emit_stage(&s, 1, 1, x_compare(x, ICMP_EQ, s.peeled, zero), s.peeled, &peel_names,
+               "vector.main.loop.iter.check");
   if (value_is_none(s.alike)) emit_vectors(&s);
   else emit_twice(&s);
   if (v->own_remainder) {
-    if (v->predicated) emit_row(&s, s.total, v->predicated, "vec.epilog.predicated", x_block(x, "vector.all.done"));
-    else emit_stage(&s, 1, 1, x_compare(x, ICMP_EQ, x->begin, s.total), s.total, &remainder_names, "vector.all.done");
+    if (v->predicated)
+      emit_row(&s, s.total, v->predicated, "vec.epilog.predicated", x_block(x, "vector.all.done"));
+    else
+      emit_stage(&s, 1, 1, x_compare(x, ICMP_EQ, x->begin, s.total), s.total, &remainder_names,
+                 "vector.all.done");
     extend_exit_phis(&s, x->block);
     x_jump(x, v->loop->exit);
   } else if (!v->scalar_epilogue) {
@@ -511,6 +556,8 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
     s.to_scalar[s.to_scalar_count++] = (struct way){x->early[k].from, x->early[k].begin, x->entry};
   if (!x->failed) function_move_block(v->f, s.scalar_ph, v->loop->header);
   enter_old_loop(&s);
-  if (!x->failed) x_mark_loop(x, block_terminator(v->f, v->loop->latch), "llvm.loop.vectorize.followup_epilogue", false);
+  if (!x->failed)
+    x_mark_loop(x, block_terminator(v->f, v->loop->latch), "llvm.loop.vectorize.followup_epilogue",
+                false);
   return x->failed ? PLAN_OUT_OF_MEMORY : PLAN_DONE;
 }

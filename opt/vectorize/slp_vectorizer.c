@@ -1,19 +1,18 @@
 /* slp-vectorizer: equal operations on neighbouring lanes become one packed operation.
  *
- * Purpose:   half2, bfloat2 and, where the CPU has them, i16x2 and f32x2 do two lanes in one instruction. What
- *            load-store-vectorizer and unrolling leave is wide accesses around lanes that are computed one by one.
- * Algorithm: superword-level parallelism from seeds upwards (Larsen and Amarasinghe 2000, as LLVM's bottom-up tree):
- *            a seed is all lanes of a vector that is put together (what a wide store takes), or the terms of a sum
- *            or product that may be reordered. Lanes that are results of one op in one block are a node, their
- *            operands the next bundles; a bundle that is a whole vector taken apart is that vector; any other is put
- *            together. The tree is kept if target/cost.h says that its packed operations and what has to be put
- *            together cost less than the scalars that then nobody needs.
- * Requires:  nothing; behind load-store-vectorizer and unrolling it finds what they made.
- * Preserves: the control flow.
- * Cost:      linear in seeds, each with MOST_NODES nodes.
- * Omits:     calls, casts, selects, comparisons; lanes in another order; operations of different blocks. Scalars that
- *            others use too stay where they are.
- * Tests:     check/opt/slp-vectorizer*. */
+ * Purpose:   half2, bfloat2 and, where the CPU has them, i16x2 and f32x2 do two lanes in one
+ * instruction. What load-store-vectorizer and unrolling leave is wide accesses around lanes that
+ * are computed one by one. Algorithm: superword-level parallelism from seeds upwards (Larsen and
+ * Amarasinghe 2000, as LLVM's bottom-up tree): a seed is all lanes of a vector that is put together
+ * (what a wide store takes), or the terms of a sum or product that may be reordered. Lanes that are
+ * results of one op in one block are a node, their operands the next bundles; a bundle that is a
+ * whole vector taken apart is that vector; any other is put together. The tree is kept if
+ * target/cost.h says that its packed operations and what has to be put together cost less than the
+ * scalars that then nobody needs. Requires:  nothing; behind load-store-vectorizer and unrolling it
+ * finds what they made. Preserves: the control flow. Cost:      linear in seeds, each with
+ * MOST_NODES nodes. Omits:     calls, casts, selects, comparisons; lanes in another order;
+ * operations of different blocks. Scalars that others use too stay where they are. Tests:
+ * check/opt/slp-vectorizer*. */
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 #include "opt/vectorize/vectorize.h"
@@ -33,7 +32,7 @@ struct slp {
   struct pass_env *env;
   struct uses uses;
   struct rewrite rewrite;
-  bool *dead;              /* by instruction: nobody needs it if the tree is made */
+  bool *dead; /* by instruction: nobody needs it if the tree is made */
   VEC(struct nvm_inst_id) marked;
   struct node nodes[MOST_NODES];
   uint32_t count, lanes;
@@ -48,25 +47,35 @@ static const struct nvm_inst *inst_of(const struct slp *s, struct nvm_value v) {
 static bool is_packed_op(const struct slp *s, const struct nvm_inst *i) {
   bool integer = type_is_int(&s->f->module->types, type_scalar(&s->f->module->types, i->type));
   switch ((enum op)i->op) {
-  case OP_ADD: case OP_AND: case OP_OR: case OP_XOR: return integer;
-  case OP_FADD: case OP_FSUB: case OP_FMUL: case OP_FNEG: return true;
-  default: return false;
+    case OP_ADD:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR: return integer;
+    case OP_FADD:
+    case OP_FSUB:
+    case OP_FMUL:
+    case OP_FNEG: return true;
+    default: return false;
   }
 }
 
 static bool is_lane_type(const struct slp *s, struct nvm_type type) {
   const struct type_info *t = type_info(&s->f->module->types, type);
-  return t->kind == TY_HALF || t->kind == TY_BFLOAT || t->kind == TY_FLOAT || (t->kind == TY_INT && t->width == 16);
+  return t->kind == TY_HALF || t->kind == TY_BFLOAT || t->kind == TY_FLOAT ||
+         (t->kind == TY_INT && t->width == 16);
 }
 
-static bool constant_index(const struct slp *s, struct nvm_value v, uint32_t most, uint32_t *index) {
+static bool constant_index(const struct slp *s, struct nvm_value v, uint32_t most,
+                           uint32_t *index) {
   nvm_u128 number;
   if (!const_is_int(s->f->module, v, &number) || number >= most) return false;
   *index = (uint32_t)number;
   return true;
 }
 
-/* --- the tree --------------------------------------------------------------------------------------------------- */
+/* --- the tree
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 /* The vector whose lanes these are, all and in order. */
 static struct nvm_value whole_vector(const struct slp *s, const struct nvm_value *lane) {
@@ -75,10 +84,12 @@ static struct nvm_value whole_vector(const struct slp *s, const struct nvm_value
     const struct nvm_inst *i = inst_of(s, lane[k]);
     uint32_t index;
     if (!i || i->op != OP_EXTRACTELEMENT) return VALUE_NULL;
-    if (!constant_index(s, inst_operand(s->f, i, 1), s->lanes, &index) || index != k) return VALUE_NULL;
+    if (!constant_index(s, inst_operand(s->f, i, 1), s->lanes, &index) || index != k)
+      return VALUE_NULL;
     struct nvm_value vector = inst_operand(s->f, i, 0);
     if (k == 0) from = vector;
-    if (!value_equal(from, vector) || !type_equal(value_type(s->f, vector), s->type)) return VALUE_NULL;
+    if (!value_equal(from, vector) || !type_equal(value_type(s->f, vector), s->type))
+      return VALUE_NULL;
   }
   return from;
 }
@@ -88,14 +99,16 @@ static bool is_operation(const struct slp *s, const struct nvm_value *lane) {
   if (!first || !is_packed_op(s, first)) return false;
   for (uint32_t k = 0; k < s->lanes; k++) {
     const struct nvm_inst *i = inst_of(s, lane[k]);
-    if (!i || i->op != first->op || i->block.index != function_inst(s->f, s->root)->block.index) return false;
+    if (!i || i->op != first->op || i->block.index != function_inst(s->f, s->root)->block.index)
+      return false;
     for (uint32_t j = 0; j < k; j++)
       if (value_equal(lane[j], lane[k])) return false;
   }
   return true;
 }
 
-/* What two lanes must have in common to stand in one bundle: the op, or the vector that they are of. */
+/* What two lanes must have in common to stand in one bundle: the op, or the vector that they are
+ * of. */
 static uint32_t likeness(const struct slp *s, struct nvm_value v) {
   const struct nvm_inst *i = inst_of(s, v);
   if (!i) return value_kind(v) == VALUE_CONST ? 1 : 2;
@@ -119,7 +132,8 @@ static uint32_t build(struct slp *s, const struct nvm_value *lane, uint32_t dept
   for (uint32_t k = 0; k < s->lanes; k++) {
     const struct nvm_inst *i = inst_of(s, lane[k]);
     for (uint32_t o = 0; o < i->operand_count; o++) in[o][k] = inst_operand(s->f, i, o);
-    bool swap = k > 0 && op_table[i->op].flags & OPF_COMMUTES && likeness(s, in[0][k]) != likeness(s, in[0][0]) &&
+    bool swap = k > 0 && op_table[i->op].flags & OPF_COMMUTES &&
+                likeness(s, in[0][k]) != likeness(s, in[0][0]) &&
                 likeness(s, in[1][k]) == likeness(s, in[0][0]);
     if (swap) in[0][k] = inst_operand(s->f, i, 1), in[1][k] = inst_operand(s->f, i, 0);
   }
@@ -130,7 +144,8 @@ static uint32_t build(struct slp *s, const struct nvm_value *lane, uint32_t dept
   return n;
 }
 
-/* --- what it costs ---------------------------------------------------------------------------------------------- */
+/* --- what it costs
+ * ---------------------------------------------------------------------------------------------- */
 
 static bool mark_dead(struct slp *s, struct nvm_inst_id i) {
   if (s->dead[i.index]) return true;
@@ -140,15 +155,17 @@ static bool mark_dead(struct slp *s, struct nvm_inst_id i) {
 }
 
 static cost op_cost(const struct slp *s, enum op op, struct nvm_type type, uint32_t lanes) {
-  cost c = cost_arithmetic(s->env->target, price_operation(op), price_type(s->f->module, type, lanes), COST_THROUGHPUT);
+  cost c = cost_arithmetic(s->env->target, price_operation(op),
+                           price_type(s->f->module, type, lanes), COST_THROUGHPUT);
   return c < 1 << 20 ? c : 1 << 20;
 }
 
-/* Slots that the tree saves: of scalars that die, and lanes that need not be taken out, less the packed operations and
- * what must be put together. Nodes stand behind those that use them. */
+/* Slots that the tree saves: of scalars that die, and lanes that need not be taken out, less the
+ * packed operations and what must be put together. Nodes stand behind those that use them. */
 static cost tree_gain(struct slp *s) {
   struct nvm_type scalar = type_scalar(&s->f->module->types, s->type);
-  cost gain = 0, shuffle = cost_shuffle(s->env->target, price_type(s->f->module, scalar, s->lanes), COST_THROUGHPUT);
+  cost gain = 0, shuffle = cost_shuffle(s->env->target, price_type(s->f->module, scalar, s->lanes),
+                                        COST_THROUGHPUT);
   for (uint32_t n = 1; n < s->count; n++) {
     const struct node *node = &s->nodes[n];
     bool constant = true, all = true;
@@ -160,17 +177,21 @@ static cost tree_gain(struct slp *s) {
       all &= dies;
       if (dies && node->kind == NODE_OPERATION) gain += op_cost(s, (enum op)i->op, scalar, 1);
     }
-    if (node->kind == NODE_OPERATION) gain -= op_cost(s, (enum op)inst_of(s, node->lane[0])->op, scalar, s->lanes);
+    if (node->kind == NODE_OPERATION)
+      gain -= op_cost(s, (enum op)inst_of(s, node->lane[0])->op, scalar, s->lanes);
     if (node->kind == NODE_GATHER && !constant) gain -= shuffle;
     if (node->kind == NODE_VECTOR && all) gain += shuffle;
   }
   return gain;
 }
 
-/* --- making it -------------------------------------------------------------------------------------------------- */
+/* --- making it
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static struct nvm_value make(struct slp *s, enum op op, uint16_t flags, struct nvm_type type,
-                             const struct nvm_value *operands, uint32_t count, struct nvm_inst_id origin) {
+                             const struct nvm_value *operands, uint32_t count,
+                             struct nvm_inst_id origin) {
   struct nvm_inst_id i = function_add_inst(s->f, op, flags, type, operands, count, 0);
   if (inst_is_none(i)) return const_poison(s->f->module, type);
   s->f->locations.data[i.index] = s->f->locations.data[origin.index];
@@ -204,10 +225,12 @@ static struct nvm_value make_node(struct slp *s, uint32_t n) {
   return node->vector = make(s, (enum op)first.op, flags, s->type, in, first.operand_count, origin);
 }
 
-/* --- seeds ------------------------------------------------------------------------------------------------------ */
+/* --- seeds
+ * ------------------------------------------------------------------------------------------------------
+ */
 
-/* A tree over these lanes, made in front of the root if it saves more than `other`; the seed's own instructions are
- * marked. VALUE_NULL: not made. */
+/* A tree over these lanes, made in front of the root if it saves more than `other`; the seed's own
+ * instructions are marked. VALUE_NULL: not made. */
 static struct nvm_value try_tree(struct slp *s, const struct nvm_value *lane, cost other) {
   s->count = 1;
   uint32_t n = build(s, lane, 0);
@@ -216,7 +239,8 @@ static struct nvm_value try_tree(struct slp *s, const struct nvm_value *lane, co
   return pays ? make_node(s, n) : VALUE_NULL;
 }
 
-static bool begin_seed(struct slp *s, struct nvm_inst_id root, struct nvm_type scalar, uint32_t lanes) {
+static bool begin_seed(struct slp *s, struct nvm_inst_id root, struct nvm_type scalar,
+                       uint32_t lanes) {
   s->root = root;
   s->lanes = lanes;
   if (!is_lane_type(s, scalar) || lanes < 2 || lanes > MOST_LANES || lanes % 2) return false;
@@ -238,10 +262,13 @@ static void seed_vector(struct slp *s, struct nvm_inst_id root) {
   for (; (i = inst_of(s, v)) && i->op == OP_INSERTELEMENT; v = inst_operand(s->f, i, 0)) {
     uint32_t id = value_index(v);
     if (id != root.index && s->uses.first[id + 1] != s->uses.first[id] + 1) break;
-    if (!constant_index(s, inst_operand(s->f, i, 2), lanes, &index) || !mark(s, (struct nvm_inst_id){id})) break;
+    if (!constant_index(s, inst_operand(s->f, i, 2), lanes, &index) ||
+        !mark(s, (struct nvm_inst_id){id}))
+      break;
     if (value_is_none(lane[index])) set++, lane[index] = inst_operand(s->f, i, 1);
   }
-  cost joined = cost_shuffle(s->env->target, price_type(s->f->module, scalar, lanes), COST_THROUGHPUT);
+  cost joined =
+      cost_shuffle(s->env->target, price_type(s->f->module, scalar, lanes), COST_THROUGHPUT);
   v = set == lanes ? try_tree(s, lane, -joined) : VALUE_NULL;
   while (s->marked.count) s->dead[s->marked.data[--s->marked.count].index] = false;
   if (value_is_none(v)) return;
@@ -254,9 +281,10 @@ static bool may_reorder(const struct slp *s, const struct nvm_inst *i) {
   return i->op != OP_FADD && i->op != OP_FMUL ? true : (i->flags & INST_REASSOC) != 0;
 }
 
-/* The terms of the sum that i ends, first to last; false if they are too many. *flags: what all links have. */
-static bool collect_terms(struct slp *s, struct nvm_inst_id id, struct nvm_value *lane, uint32_t *count,
-                          uint16_t *flags) {
+/* The terms of the sum that i ends, first to last; false if they are too many. *flags: what all
+ * links have. */
+static bool collect_terms(struct slp *s, struct nvm_inst_id id, struct nvm_value *lane,
+                          uint32_t *count, uint16_t *flags) {
   const struct nvm_inst *i = function_inst(s->f, id);
   *flags &= i->flags;
   if (!mark(s, id)) return false;
@@ -279,7 +307,8 @@ static struct nvm_value reduce(struct slp *s, struct nvm_value v, enum op op, ui
   struct nvm_module *m = s->f->module;
   struct nvm_type scalar = type_scalar(&m->types, s->type);
   for (uint32_t lanes = s->lanes / 2; lanes > 1; lanes /= 2) {
-    struct nvm_type half = type_vector(&m->types, scalar, lanes), mask = type_vector(&m->types, TYPE_I32, lanes);
+    struct nvm_type half = type_vector(&m->types, scalar, lanes),
+                    mask = type_vector(&m->types, TYPE_I32, lanes);
     struct nvm_value part[2], number[MOST_LANES], poison = const_poison(m, value_type(s->f, v));
     for (uint32_t h = 0; h < 2; h++) {
       for (uint32_t k = 0; k < lanes; k++) number[k] = const_int(m, TYPE_I32, h * lanes + k);
@@ -290,7 +319,8 @@ static struct nvm_value reduce(struct slp *s, struct nvm_value v, enum op op, ui
   }
   struct nvm_value end[2];
   for (uint32_t k = 0; k < 2; k++)
-    end[k] = make(s, OP_EXTRACTELEMENT, 0, scalar, (struct nvm_value[]){v, const_int(m, TYPE_I32, k)}, 2, s->root);
+    end[k] = make(s, OP_EXTRACTELEMENT, 0, scalar,
+                  (struct nvm_value[]){v, const_int(m, TYPE_I32, k)}, 2, s->root);
   return make(s, op, flags, scalar, end, 2, s->root);
 }
 
@@ -300,18 +330,22 @@ static void seed_reduction(struct slp *s, struct nvm_inst_id root) {
   struct nvm_value lane[MOST_LANES];
   uint32_t count = 0, user = s->uses.first[root.index];
   uint16_t flags = UINT16_MAX;
-  bool inner = s->uses.first[root.index + 1] == user + 1 && function_inst(s->f, s->uses.users[user])->op == i.op;
-  bool whole = !inner && collect_terms(s, root, lane, &count, &flags) && count >= 4 && !(count & (count - 1));
+  bool inner = s->uses.first[root.index + 1] == user + 1 &&
+               function_inst(s->f, s->uses.users[user])->op == i.op;
+  bool whole = !inner && collect_terms(s, root, lane, &count, &flags) && count >= 4 &&
+               !(count & (count - 1));
   struct nvm_value v = VALUE_NULL;
   if (whole && begin_seed(s, root, i.type, count)) {
     cost scalars = cost_times(op_cost(s, (enum op)i.op, i.type, 1), count - 1);
     struct cost_type all = price_type(s->f->module, i.type, count);
-    cost tree = cost_reduction(s->env->target, price_operation((enum op)i.op), all, false, COST_THROUGHPUT);
+    cost tree =
+        cost_reduction(s->env->target, price_operation((enum op)i.op), all, false, COST_THROUGHPUT);
     v = try_tree(s, lane, tree - scalars);
   }
   while (s->marked.count) s->dead[s->marked.data[--s->marked.count].index] = false;
   if (value_is_none(v)) return;
-  rewrite_set(&s->rewrite, root, reduce(s, v, (enum op)i.op, op_table[i.op].flags & OPF_FAST ? flags : 0));
+  rewrite_set(&s->rewrite, root,
+              reduce(s, v, (enum op)i.op, op_table[i.op].flags & OPF_FAST ? flags : 0));
   ++*s->env->statistic;
 }
 
@@ -321,8 +355,8 @@ static bool is_seed(const struct slp *s, const struct nvm_inst *i) {
 
 static bool has_seed(const struct slp *s) {
   FOR_EACH_BLOCK(s->f, b)
-    FOR_EACH_INST(s->f, b, i)
-      if (is_seed(s, function_inst(s->f, i))) return true;
+  FOR_EACH_INST(s->f, b, i)
+  if (is_seed(s, function_inst(s->f, i))) return true;
   return false;
 }
 
@@ -333,17 +367,18 @@ enum nvm_status slp_vectorizer_run(struct nvm_function *f, struct pass_env *env,
   *s = (struct slp){.f = f, .env = env};
   if (!has_seed(s)) return NVM_OK;
   s->dead = arena_alloc(env->arena, first * sizeof *s->dead);
-  bool ready = s->dead && uses_build(&s->uses, f, env->arena) && rewrite_init(&s->rewrite, f, env->arena);
+  bool ready =
+      s->dead && uses_build(&s->uses, f, env->arena) && rewrite_init(&s->rewrite, f, env->arena);
   if (!ready) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      if (i.index >= first || !is_seed(s, inst)) continue;
-      uint32_t user = s->uses.first[i.index], users = s->uses.first[i.index + 1] - user;
-      bool last = users != 1 || function_inst(f, s->uses.users[user])->op != OP_INSERTELEMENT;
-      if (inst->op == OP_INSERTELEMENT && last) seed_vector(s, i);
-      else if (inst->op != OP_INSERTELEMENT) seed_reduction(s, i);
-    }
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    if (i.index >= first || !is_seed(s, inst)) continue;
+    uint32_t user = s->uses.first[i.index], users = s->uses.first[i.index + 1] - user;
+    bool last = users != 1 || function_inst(f, s->uses.users[user])->op != OP_INSERTELEMENT;
+    if (inst->op == OP_INSERTELEMENT && last) seed_vector(s, i);
+    else if (inst->op != OP_INSERTELEMENT) seed_reduction(s, i);
+  }
   *changed = s->rewrite.count != 0;
   rewrite_apply(&s->rewrite);
   return NVM_OK;

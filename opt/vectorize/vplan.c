@@ -19,13 +19,18 @@ bool vplan_is_phi(enum vp_kind k) {
   return k == VP_INDUCTION || k == VP_REDUCTION || k == VP_RECURRENCE || k == VP_SERIAL;
 }
 
-/* --- the verifier ------------------------------------------------------------------------------- */
+/* --- the verifier -------------------------------------------------------------------------------
+ */
 
 /* How many operands a kind takes: least, most; 0 for most: any number. */
-static const struct { uint8_t least, most; } arity[VP_KIND_COUNT] = {
-    [VP_POINTER] = {0, 0}, [VP_INDUCTION] = {1, 1}, [VP_REDUCTION] = {2, 2}, [VP_RECURRENCE] = {2, 2},
-    [VP_SERIAL] = {2, 2}, [VP_WIDEN] = {1, 0}, [VP_REPLICATE] = {0, 0}, [VP_LOAD] = {1, 1}, [VP_STORE] = {2, 2},
-    [VP_BLEND] = {1, 0}, [VP_AND] = {2, 2}, [VP_OR] = {2, 2}, [VP_NOT] = {1, 1}};
+static const struct {
+  uint8_t least, most;
+} arity[VP_KIND_COUNT] = {
+    [VP_POINTER] = {0, 0},    [VP_INDUCTION] = {1, 1}, [VP_REDUCTION] = {2, 2},
+    [VP_RECURRENCE] = {2, 2}, [VP_SERIAL] = {2, 2},    [VP_WIDEN] = {1, 0},
+    [VP_REPLICATE] = {0, 0},  [VP_LOAD] = {1, 1},      [VP_STORE] = {2, 2},
+    [VP_BLEND] = {1, 0},      [VP_AND] = {2, 2},       [VP_OR] = {2, 2},
+    [VP_NOT] = {1, 1}};
 
 static const char *check_operand(const struct vplan *p, uint32_t n, uint32_t k) {
   const struct vp_recipe *r = vplan_recipe(p, n);
@@ -35,7 +40,8 @@ static const char *check_operand(const struct vplan *p, uint32_t n, uint32_t k) 
   const struct vp_recipe *from = vplan_recipe(p, o);
   if (o >= n && !back && from->kind != VP_LIVE_IN) return "an operand comes after its user";
   if (from->kind == VP_STORE) return "an operand has no value";
-  bool mask = r->kind == VP_AND || r->kind == VP_OR || r->kind == VP_NOT || (r->kind == VP_BLEND && k % 2 == 1);
+  bool mask = r->kind == VP_AND || r->kind == VP_OR || r->kind == VP_NOT ||
+              (r->kind == VP_BLEND && k % 2 == 1);
   if (mask && !type_equal(from->type, TYPE_I1)) return "a mask is no condition";
   bool same = back || (r->kind == VP_BLEND && k % 2 == 0);
   if (same && !type_equal(from->type, r->type)) return "the types of a phi and its values differ";
@@ -45,11 +51,13 @@ static const char *check_operand(const struct vplan *p, uint32_t n, uint32_t k) 
 static const char *check_recipe(const struct vplan *p, const struct nvm_function *f, uint32_t n) {
   const struct vp_recipe *r = vplan_recipe(p, n);
   if (r->kind == VP_NONE || r->kind >= VP_KIND_COUNT) return "a recipe is of no kind";
-  if (r->operand_count < arity[r->kind].least || (arity[r->kind].most && r->operand_count > arity[r->kind].most))
+  if (r->operand_count < arity[r->kind].least ||
+      (arity[r->kind].most && r->operand_count > arity[r->kind].most))
     return "a recipe has a wrong number of operands";
   if (r->kind == VP_LIVE_IN && value_is_none(r->value)) return "a value from outside is missing";
   if (r->inst.index && r->inst.index >= f->insts.count) return "a recipe stands for no instruction";
-  bool needs_inst = r->kind == VP_WIDEN || r->kind == VP_REPLICATE || r->kind == VP_LOAD || r->kind == VP_STORE;
+  bool needs_inst =
+      r->kind == VP_WIDEN || r->kind == VP_REPLICATE || r->kind == VP_LOAD || r->kind == VP_STORE;
   if (needs_inst && !r->inst.index) return "a recipe stands for no instruction";
   if (r->mask && (r->mask >= n || !type_equal(vplan_recipe(p, r->mask)->type, TYPE_I1)))
     return "a mask is no condition";
@@ -65,18 +73,21 @@ const char *vplan_verify(const struct vplan *p, const struct nvm_function *f, ui
   bool body = false;
   uint32_t least = p->least_factor, most = p->most_factor;
   *at = 0;
-  if (least == 0 || (least & (least - 1)) || (most & (most - 1)) || most < least) return "the range is none";
+  if (least == 0 || (least & (least - 1)) || (most & (most - 1)) || most < least)
+    return "the range is none";
   for (uint32_t n = 1; n < p->recipes.count; n++) {
     const struct vp_recipe *r = vplan_recipe(p, n);
     *at = n;
     const char *wrong = check_recipe(p, f, n);
     if (wrong) return wrong;
-    bool head = vplan_is_phi((enum vp_kind)r->kind) || r->kind == VP_LIVE_IN || r->kind == VP_POINTER;
+    bool head =
+        vplan_is_phi((enum vp_kind)r->kind) || r->kind == VP_LIVE_IN || r->kind == VP_POINTER;
     if (body && vplan_is_phi((enum vp_kind)r->kind)) return "a phi stands in the body";
     body |= !head;
   }
   *at = p->chain_end;
-  if (p->chain_end && (p->chain_end >= p->recipes.count || !vplan_recipe(p, p->chain_end)->in_chain))
+  if (p->chain_end &&
+      (p->chain_end >= p->recipes.count || !vplan_recipe(p, p->chain_end)->in_chain))
     return "the chain's end is no member";
   return NULL;
 }

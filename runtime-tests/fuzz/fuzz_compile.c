@@ -1,7 +1,7 @@
 /* Fuzzes the whole compile, for a CPU and options that the length of the input chooses: it ends
  * with PTX or with located errors, never otherwise, and twice with the same bytes. Where the input
- * begins with a line `; fuzz: WORDS`, the words that are levels, passes and knobs are options too, so
- * that the mutator chooses them; other words are left out. */
+ * begins with a line `; fuzz: WORDS`, the words that are levels, passes and knobs are options too,
+ * so that the mutator chooses them; other words are left out. */
 #include "nvmini.h"
 
 #include <stdbool.h>

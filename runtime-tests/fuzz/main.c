@@ -4,9 +4,10 @@
  *   fuzz_X                                  standard input once (AFL++)
  *   fuzz_X --seconds N --dict F FILE...     each file, then mutations of them for N seconds
  *
- * The mutations are blind (no coverage): truncation, bit flips, deletions, copies within and between
- * files, words of the dictionary, extreme numbers. The seed is fixed, so that a run repeats. The
- * input in hand is in the file `fuzz-crash-input`, which stays when the target ends the process. */
+ * The mutations are blind (no coverage): truncation, bit flips, deletions, copies within and
+ * between files, words of the dictionary, extreme numbers. The seed is fixed, so that a run
+ * repeats. The input in hand is in the file `fuzz-crash-input`, which stays when the target ends
+ * the process. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,8 +88,15 @@ static void splice(struct bytes *b, size_t at, size_t old, const void *with, siz
 }
 
 static void mutate(struct mutator *m, struct bytes *b) {
-  static const char *const numbers[] = {"0", "-1", "4294967295", "18446744073709551616", "128", "129",
-                                        "9999999999999999999999999", "1000000", "0x7FF0000000000000"};
+  static const char *const numbers[] = {"0",
+                                        "-1",
+                                        "4294967295",
+                                        "18446744073709551616",
+                                        "128",
+                                        "129",
+                                        "9999999999999999999999999",
+                                        "1000000",
+                                        "0x7FF0000000000000"};
   size_t at = below(m, b->size), rest = b->size - at;
   size_t length = below(m, rest < 64 ? rest + 1 : 64);
   const struct bytes *other = &m->seeds[below(m, m->seed_count)];
@@ -97,17 +105,28 @@ static void mutate(struct mutator *m, struct bytes *b) {
   uint8_t copy[64];
   const char *text;
   switch (below(m, 8)) {
-    case 0: if (b->size > 0) b->data[at] ^= (uint8_t)(1u << below(m, 8)); break;
+    case 0:
+      if (b->size > 0) b->data[at] ^= (uint8_t)(1u << below(m, 8));
+      break;
     case 1: splice(b, at, length, "", 0); break;
-    case 2: memcpy(copy, b->data + at, length); splice(b, below(m, b->size), 0, copy, length); break;
+    case 2:
+      memcpy(copy, b->data + at, length);
+      splice(b, below(m, b->size), 0, copy, length);
+      break;
     case 3: splice(b, at, length, other->data + from, piece); break;
-    case 4: text = numbers[below(m, 9)]; splice(b, at, 0, text, strlen(text)); break;
-    case 5: case 6:
+    case 4:
+      text = numbers[below(m, 9)];
+      splice(b, at, 0, text, strlen(text));
+      break;
+    case 5:
+    case 6:
       if (m->word_count == 0) break;
       text = m->words[below(m, m->word_count)];
       splice(b, at, below(m, 2) * length, text, strlen(text));
       break;
-    case 7: if (below(m, 16) == 0) b->size = at; break;
+    case 7:
+      if (below(m, 16) == 0) b->size = at;
+      break;
   }
 }
 

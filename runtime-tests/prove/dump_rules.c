@@ -11,10 +11,12 @@ enum { NO_PATTERN = 255 }; /* arity of an op that no pattern can have */
 
 static int arity_of(enum op_form form) {
   switch (form) {
-  case FORM_UNARY: case FORM_CAST: return 1;
-  case FORM_BINARY: case FORM_CMP: return 2;
-  case FORM_SELECT: return 3;
-  default: return NO_PATTERN;
+    case FORM_UNARY:
+    case FORM_CAST: return 1;
+    case FORM_BINARY:
+    case FORM_CMP: return 2;
+    case FORM_SELECT: return 3;
+    default: return NO_PATTERN;
   }
 }
 
@@ -34,7 +36,8 @@ static void print_ops(void) {
 #undef OP
   };
   printf("\"ops\": [");
-  for (int k = 0; k < OP_COUNT; k++) printf("%s[\"%s\", %d]", k ? "," : "", ops[k].keyword, arity_of(ops[k].form));
+  for (int k = 0; k < OP_COUNT; k++)
+    printf("%s[\"%s\", %d]", k ? "," : "", ops[k].keyword, arity_of(ops[k].form));
   printf("],\n");
 }
 
@@ -56,7 +59,8 @@ static void print_words(void) {
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
     printf("%s[\"%s\", %d]", k ? "," : "", kinds[k].name, kinds[k].operands);
   printf("],\n\"functions\": [");
-  for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) printf("%s\"%s\"", k ? "," : "", functions[k]);
+  for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
+    printf("%s\"%s\"", k ? "," : "", functions[k]);
   printf("],\n");
 }
 
@@ -69,14 +73,16 @@ int main(void) {
   printf("\"floats\": [");
   for (size_t k = 0; k < sizeof rule_floats / sizeof *rule_floats; k++)
     printf("%s%llu", k ? "," : "", (unsigned long long)rule_floats[k][3]);
-  printf("],\n\"CLASS_INT\": %d, \"CLASS_FLOAT\": %d, \"CLASS_OTHER\": %d, \"CLASS_CALL\": %d,\n", CLASS_INT, CLASS_FLOAT,
-         CLASS_OTHER, CLASS_CALL);
-  printf("\"BOOL_LIKE\": %d, \"TYPE_BOOL\": %d, \"COMPARE\": %d, \"FUNCTION_FIRST\": %d,\n", RULE_BOOL_LIKE, RULE_TYPE_BOOL,
-         RULE_COMPARE, FUNCTION_FIRST);
-  printf("\"flags\": {\"nuw\": %d, \"nsw\": %d, \"exact\": %d, \"disjoint\": %d, \"nneg\": %d, ", INST_NUW, INST_NSW,
-         INST_EXACT, INST_DISJOINT, INST_NNEG);
-  printf("\"nnan\": %d, \"ninf\": %d, \"nsz\": %d, \"arcp\": %d, \"contract\": %d, \"afn\": %d, \"reassoc\": %d}}\n", INST_NNAN,
-         INST_NINF, INST_NSZ, INST_ARCP, INST_CONTRACT, INST_AFN, INST_REASSOC);
+  printf("],\n\"CLASS_INT\": %d, \"CLASS_FLOAT\": %d, \"CLASS_OTHER\": %d, \"CLASS_CALL\": %d,\n",
+         CLASS_INT, CLASS_FLOAT, CLASS_OTHER, CLASS_CALL);
+  printf("\"BOOL_LIKE\": %d, \"TYPE_BOOL\": %d, \"COMPARE\": %d, \"FUNCTION_FIRST\": %d,\n",
+         RULE_BOOL_LIKE, RULE_TYPE_BOOL, RULE_COMPARE, FUNCTION_FIRST);
+  printf("\"flags\": {\"nuw\": %d, \"nsw\": %d, \"exact\": %d, \"disjoint\": %d, \"nneg\": %d, ",
+         INST_NUW, INST_NSW, INST_EXACT, INST_DISJOINT, INST_NNEG);
+  printf(
+      "\"nnan\": %d, \"ninf\": %d, \"nsz\": %d, \"arcp\": %d, \"contract\": %d, \"afn\": %d, "
+      "\"reassoc\": %d}}\n",
+      INST_NNAN, INST_NINF, INST_NSZ, INST_ARCP, INST_CONTRACT, INST_AFN, INST_REASSOC);
   (void)rule_of_intrinsic, (void)rule_intrinsics; /* prove.py reads their names in the text */
   return 0;
 }

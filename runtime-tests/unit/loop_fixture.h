@@ -23,7 +23,8 @@ static inline struct loop_sample loop_sample(const char *text) {
   s.f = s.m->functions.data[s.m->functions.count - 1];
   struct dominance *d = arena_alloc(&s.m->arena, sizeof *d);
   struct loops *l = arena_alloc(&s.m->arena, sizeof *l);
-  assert_true(d && l && dominance_compute(d, s.f, &s.m->arena) && loops_compute(l, s.f, d, &s.m->arena));
+  assert_true(d && l && dominance_compute(d, s.f, &s.m->arena) &&
+              loops_compute(l, s.f, d, &s.m->arena));
   s.loops = *l;
   s.scev = scev_init(s.f, l, d, &s.m->arena);
   assert_non_null(s.scev);
@@ -32,7 +33,8 @@ static inline struct loop_sample loop_sample(const char *text) {
 
 static inline struct nvm_value named(const struct loop_sample *s, const char *name) {
   for (uint32_t k = 0; k < function_arg_count(s->f); k++)
-    if (s->f->arg_names && strcmp(module_text(s->m, s->f->arg_names[k]).bytes, name) == 0) return value_of_arg(k);
+    if (s->f->arg_names && strcmp(module_text(s->m, s->f->arg_names[k]).bytes, name) == 0)
+      return value_of_arg(k);
   for (uint32_t k = 1; k < s->f->insts.count; k++)
     if (strcmp(module_text(s->m, s->f->names.data[k]).bytes, name) == 0)
       return value_of_inst((struct nvm_inst_id){k});
@@ -46,7 +48,8 @@ static inline struct nvm_value named(const struct loop_sample *s, const char *na
 static inline const char *name_of(const struct loop_sample *s, struct nvm_value v) {
   if (value_is_none(v)) return "-";
   if (value_kind(v) == VALUE_ARG) return module_text(s->m, s->f->arg_names[value_index(v)]).bytes;
-  if (value_kind(v) == VALUE_BLOCK) return module_text(s->m, s->f->blocks.data[value_index(v)].name).bytes;
+  if (value_kind(v) == VALUE_BLOCK)
+    return module_text(s->m, s->f->blocks.data[value_index(v)].name).bytes;
   return module_text(s->m, s->f->names.data[value_index(v)]).bytes;
 }
 

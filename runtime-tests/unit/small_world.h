@@ -1,9 +1,10 @@
 /* Small worlds: functions on integers of 3 to 8 bits, executed for every value of their arguments.
  *
- * What an op computes is asked of ir/eval.c once for each pair of operands and kept in a table, so that an execution costs a
- * few nanoseconds an instruction. A load is an opaque condition: false. `make check` takes every n-th case of each
- * suite, `make prove` all of them (SMALL_WORLDS=all); either way the same cases each time, so that how many of them an analysis
- * is exact for is a number in the source, below which it may not fall. */
+ * What an op computes is asked of ir/eval.c once for each pair of operands and kept in a table, so
+ * that an execution costs a few nanoseconds an instruction. A load is an opaque condition: false.
+ * `make check` takes every n-th case of each suite, `make prove` all of them (SMALL_WORLDS=all);
+ * either way the same cases each time, so that how many of them an analysis is exact for is a
+ * number in the source, below which it may not fall. */
 #ifndef NVM_TESTS_SMALL_WORLD_H
 #define NVM_TESTS_SMALL_WORLD_H
 
@@ -18,7 +19,8 @@ static inline bool world_is_whole(void) {
   return wanted && strcmp(wanted, "all") == 0;
 }
 
-/* --- what ops compute ----------------------------------------------------------------------------- */
+/* --- what ops compute
+ * ----------------------------------------------------------------------------- */
 
 enum { WORLD_BITS = 8, WORLD_POISON = 1 << 14, WORLD_UNDEFINED = 1 << 15 };
 
@@ -33,11 +35,13 @@ struct world_tables {
   uint32_t count;
 };
 
-static inline const uint16_t *world_table(struct world_tables *t, enum op op, uint16_t flags, uint32_t aux, uint32_t from, uint32_t to) {
+static inline const uint16_t *world_table(struct world_tables *t, enum op op, uint16_t flags,
+                                          uint32_t aux, uint32_t from, uint32_t to) {
   uint32_t key = (uint32_t)op << 20 | (uint32_t)flags << 12 | aux << 8 | from << 4 | to, k = 0;
   while (k < t->count && t->data[k].key != key) k++;
   if (k < t->count) return t->data[k].results;
-  assert_true(t->count < sizeof t->data / sizeof *t->data && flags < 256 && aux < 16 && from <= WORLD_BITS && to <= WORLD_BITS);
+  assert_true(t->count < sizeof t->data / sizeof *t->data && flags < 256 && aux < 16 &&
+              from <= WORLD_BITS && to <= WORLD_BITS);
   uint16_t *r = calloc(1u << 2 * WORLD_BITS, sizeof *r);
   assert_non_null(r);
   struct nvm_type operand = type_int(&t->m->types, from), result = type_int(&t->m->types, to);
@@ -56,17 +60,19 @@ static inline void world_tables_free(struct world_tables *t) {
   t->count = 0;
 }
 
-/* --- execution -------------------------------------------------------------------------------------- */
+/* --- execution
+ * -------------------------------------------------------------------------------------- */
 
 enum { WORLD_INSTS = 48 };
 
-/* An execution of a function whose instructions, arguments and constants have at most WORLD_BITS bits. */
+/* An execution of a function whose instructions, arguments and constants have at most WORLD_BITS
+ * bits. */
 struct world_run {
   struct world_tables *tables;
   const struct nvm_function *f;
   const uint16_t *table[WORLD_INSTS]; /* by instruction */
   uint16_t arguments[4];
-  uint16_t values[WORLD_INSTS];       /* of instructions; WORLD_POISON or'ed in */
+  uint16_t values[WORLD_INSTS]; /* of instructions; WORLD_POISON or'ed in */
 };
 
 static inline uint32_t world_width(const struct nvm_function *f, struct nvm_value v) {
@@ -78,12 +84,14 @@ static inline void world_prepare(struct world_run *r) {
   assert_true(r->f->insts.count <= WORLD_INSTS);
   for (uint32_t k = 1; k < r->f->insts.count; k++) {
     const struct nvm_inst *i = function_inst(r->f, (struct nvm_inst_id){k});
-    bool computes = (i->op >= OP_FIRST_INT && i->op <= OP_LAST_INT) || i->op == OP_ICMP || i->op == OP_ZEXT || i->op == OP_SEXT ||
-                    i->op == OP_TRUNC;
+    bool computes = (i->op >= OP_FIRST_INT && i->op <= OP_LAST_INT) || i->op == OP_ICMP ||
+                    i->op == OP_ZEXT || i->op == OP_SEXT || i->op == OP_TRUNC;
     r->table[k] = NULL;
     if (!computes) continue;
-    uint32_t from = world_width(r->f, inst_operand(r->f, i, 0)), to = world_width(r->f, value_of_inst((struct nvm_inst_id){k}));
-    r->table[k] = world_table(r->tables, (enum op)i->op, i->flags, i->op == OP_ICMP ? i->aux : 0, from, to);
+    uint32_t from = world_width(r->f, inst_operand(r->f, i, 0)),
+             to = world_width(r->f, value_of_inst((struct nvm_inst_id){k}));
+    r->table[k] =
+        world_table(r->tables, (enum op)i->op, i->flags, i->op == OP_ICMP ? i->aux : 0, from, to);
   }
 }
 
@@ -117,14 +125,17 @@ static inline bool world_execute(struct world_run *r, struct nvm_inst_id id) {
   return true;
 }
 
-/* Executes block b, its phis as from `from`; the next one, {0} after a return or where what it does is undefined (*defined). */
-static inline struct nvm_block world_block(struct world_run *r, struct nvm_block from, struct nvm_block b, bool *defined) {
+/* Executes block b, its phis as from `from`; the next one, {0} after a return or where what it does
+ * is undefined (*defined). */
+static inline struct nvm_block world_block(struct world_run *r, struct nvm_block from,
+                                           struct nvm_block b, bool *defined) {
   uint16_t phis[WORLD_INSTS];
   *defined = true;
   FOR_EACH_PHI(r->f, b, i) {
     const struct nvm_inst *phi = function_inst(r->f, i);
     for (uint32_t k = 0; k < phi->operand_count; k += 2)
-      if (value_index(inst_operand(r->f, phi, k + 1)) == from.index) phis[i.index] = world_value(r, inst_operand(r->f, phi, k));
+      if (value_index(inst_operand(r->f, phi, k + 1)) == from.index)
+        phis[i.index] = world_value(r, inst_operand(r->f, phi, k));
   }
   FOR_EACH_INST(r->f, b, i) {
     const struct nvm_inst *inst = function_inst(r->f, i);
@@ -143,10 +154,13 @@ static inline struct nvm_block world_block(struct world_run *r, struct nvm_block
   return (struct nvm_block){0};
 }
 
-/* --- forms ---------------------------------------------------------------------------------------- */
+/* --- forms
+ * ---------------------------------------------------------------------------------------- */
 
-/* What the form is in iteration n, in numbers without bounds where `reading` is 0 (unsigned) or 1 (signed), else modulo 2^width. */
-static inline bool world_form(const struct world_run *r, const struct scev *a, uint32_t n, int reading, int64_t *out) {
+/* What the form is in iteration n, in numbers without bounds where `reading` is 0 (unsigned) or 1
+ * (signed), else modulo 2^width. */
+static inline bool world_form(const struct world_run *r, const struct scev *a, uint32_t n,
+                              int reading, int64_t *out) {
   int64_t sum = a->constant;
   for (uint32_t k = 0; k < a->count; k++) {
     const struct scev_term *t = &a->terms[k];
@@ -164,7 +178,8 @@ static inline bool world_form(const struct world_run *r, const struct scev *a, u
   return true;
 }
 
-static inline const char *world_check_form(const struct world_run *r, const struct scev *a, struct nvm_value v, uint32_t n) {
+static inline const char *world_check_form(const struct world_run *r, const struct scev *a,
+                                           struct nvm_value v, uint32_t n) {
   uint16_t now = world_value(r, v);
   uint32_t bits = world_width(r->f, v);
   int64_t sum;
@@ -172,8 +187,10 @@ static inline const char *world_check_form(const struct world_run *r, const stru
   if (a->width != bits) return "a form has another width than its value";
   if (!world_form(r, a, n, 2, &sum)) return "a form of a value has poison in it";
   if (evalint_zext(bits, (uint64_t)sum) != now) return "a form is not its value";
-  if (a->no_unsigned_wrap && (!world_form(r, a, n, 0, &sum) || sum != now)) return "a form wraps that should not, unsigned";
-  if (a->no_signed_wrap && (!world_form(r, a, n, 1, &sum) || sum != evalint_sext(bits, now))) return "a form wraps that should not, signed";
+  if (a->no_unsigned_wrap && (!world_form(r, a, n, 0, &sum) || sum != now))
+    return "a form wraps that should not, unsigned";
+  if (a->no_signed_wrap && (!world_form(r, a, n, 1, &sum) || sum != evalint_sext(bits, now)))
+    return "a form wraps that should not, signed";
   return NULL;
 }
 
@@ -186,29 +203,35 @@ static inline const char *world_text(struct nvm_module *m) {
   return b.bytes;
 }
 
-/* --- counting ------------------------------------------------------------------------------------- */
+/* --- counting
+ * ------------------------------------------------------------------------------------- */
 
-/* How many cases there were, how many have an answer, and how many of these the analysis gave in full. */
+/* How many cases there were, how many have an answer, and how many of these the analysis gave in
+ * full. */
 struct world_score {
   const char *name;
   uint64_t cases, answerable, exact, wrong;
 };
 
-/* The least number of exact answers: of the cases in `make check`, and of all. They may only grow. */
+/* The least number of exact answers: of the cases in `make check`, and of all. They may only grow.
+ */
 struct world_golden {
   const char *name;
   uint64_t exact[2];
 };
 
-static inline void world_report(const struct world_score *s, const struct world_golden *goldens, size_t count) {
+static inline void world_report(const struct world_score *s, const struct world_golden *goldens,
+                                size_t count) {
   size_t k = 0;
   while (k < count && strcmp(goldens[k].name, s->name) != 0) k++;
   uint64_t least = k < count ? goldens[k].exact[world_is_whole()] : 0;
-  printf("%s: %llu cases, exact %llu of %llu\n", s->name, (unsigned long long)s->cases, (unsigned long long)s->exact,
-         (unsigned long long)s->answerable);
+  printf("%s: %llu cases, exact %llu of %llu\n", s->name, (unsigned long long)s->cases,
+         (unsigned long long)s->exact, (unsigned long long)s->answerable);
   if (s->wrong) fail_msg("%s: %llu wrong answers", s->name, (unsigned long long)s->wrong);
   if (k == count) fail_msg("no golden number of %s", s->name);
-  if (s->exact < least) fail_msg("%s: exact %llu, and %llu before", s->name, (unsigned long long)s->exact, (unsigned long long)least);
+  if (s->exact < least)
+    fail_msg("%s: exact %llu, and %llu before", s->name, (unsigned long long)s->exact,
+             (unsigned long long)least);
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* Alias analysis: each sample is a function body; its first two accesses are compared, or what the second
- * instruction that touches memory may do to the first is asked. */
+/* Alias analysis: each sample is a function body; its first two accesses are compared, or what the
+ * second instruction that touches memory may do to the first is asked. */
 #include "ir_fixture.h"
 
 #include "frontend/parse.h"
@@ -48,8 +48,8 @@ static void set_up(struct scene *s, const char *function) {
   s->env = alias_init(f, &s->arena);
   int found = 0;
   FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-      if (alias_effects(f, i) && found < 2) s->access[found++] = i;
+  FOR_EACH_INST(f, b, i)
+  if (alias_effects(f, i) && found < 2) s->access[found++] = i;
   assert_int_equal(found, 2);
 }
 
@@ -91,23 +91,27 @@ static uint32_t does(const char *function) {
 static void spaces(void **state) {
   (void)state;
   assert_int_equal(ask(DEVICE("ptr addrspace(1) %p, ptr addrspace(3) %q")
-                       LOADS("ptr addrspace(1) %p", "ptr addrspace(3) %q")), ALIAS_NO);
-  assert_int_equal(ask(DEVICE("ptr %p, ptr addrspace(3) %q")
-                       LOADS("ptr %p", "ptr addrspace(3) %q")), ALIAS_MAY);
-  assert_int_equal(ask(KERNEL("ptr %p, ptr addrspace(3) %q")
-                       LOADS("ptr %p", "ptr addrspace(3) %q")), ALIAS_NO);
+                           LOADS("ptr addrspace(1) %p", "ptr addrspace(3) %q")),
+                   ALIAS_NO);
+  assert_int_equal(
+      ask(DEVICE("ptr %p, ptr addrspace(3) %q") LOADS("ptr %p", "ptr addrspace(3) %q")), ALIAS_MAY);
+  assert_int_equal(
+      ask(KERNEL("ptr %p, ptr addrspace(3) %q") LOADS("ptr %p", "ptr addrspace(3) %q")), ALIAS_NO);
   assert_int_equal(ask(DEVICE("ptr addrspace(7) %p, ptr addrspace(3) %q")
-                       LOADS("ptr addrspace(7) %p", "ptr addrspace(3) %q")), ALIAS_MAY);
-  assert_int_equal(ask(KERNEL("ptr %p, i1 %c")
-                       "  %a = addrspacecast ptr addrspace(3) @s to ptr\n"
-                       "  %b = addrspacecast ptr addrspace(3) @t to ptr\n"
-                       "  %q = select i1 %c, ptr %a, ptr %b\n" LOADS("ptr %p", "ptr %q")), ALIAS_NO);
+                           LOADS("ptr addrspace(7) %p", "ptr addrspace(3) %q")),
+                   ALIAS_MAY);
+  assert_int_equal(ask(KERNEL("ptr %p, i1 %c") "  %a = addrspacecast ptr addrspace(3) @s to ptr\n"
+                                               "  %b = addrspacecast ptr addrspace(3) @t to ptr\n"
+                                               "  %q = select i1 %c, ptr %a, ptr %b\n" LOADS(
+                                                   "ptr %p", "ptr %q")),
+                   ALIAS_NO);
 }
 
 static void objects(void **state) {
   (void)state;
   assert_int_equal(ask(DEVICE("") LOADS("ptr addrspace(3) @s", "ptr addrspace(3) @t")), ALIAS_NO);
-  assert_int_equal(ask(DEVICE("") LOADS("ptr addrspace(3) @d1", "ptr addrspace(3) @d2")), ALIAS_MAY);
+  assert_int_equal(ask(DEVICE("") LOADS("ptr addrspace(3) @d1", "ptr addrspace(3) @d2")),
+                   ALIAS_MAY);
   assert_int_equal(ask(DEVICE("") LOADS("ptr addrspace(3) @d1", "ptr addrspace(3) @s")), ALIAS_MAY);
   assert_int_equal(ask(DEVICE("ptr %p, ptr %q") LOADS("ptr %p", "ptr %q")), ALIAS_MAY);
   assert_int_equal(ask(DEVICE("ptr noalias %p, ptr %q") LOADS("ptr %p", "ptr %q")), ALIAS_NO);
@@ -115,24 +119,31 @@ static void objects(void **state) {
   const char *captured = DEVICE("ptr %q") "  %a = alloca i32\n  store ptr %a, ptr %q\n"
                          "  %l = load ptr, ptr %q\n" LOADS("ptr %l", "ptr %a");
   assert_int_equal(ask(captured), ALIAS_MUST); /* the two accesses to %q */
-  assert_int_equal(ask(DEVICE("ptr %q") "  %a = alloca i32\n  %i = ptrtoint ptr %a to i64\n"
-                       "  %l = inttoptr i64 %i to ptr\n" LOADS("ptr %l", "ptr %a")), ALIAS_MAY);
+  assert_int_equal(
+      ask(DEVICE("ptr %q") "  %a = alloca i32\n  %i = ptrtoint ptr %a to i64\n"
+                           "  %l = inttoptr i64 %i to ptr\n" LOADS("ptr %l", "ptr %a")),
+      ALIAS_MAY);
 }
 
 static void bytes(void **state) {
   (void)state;
 #define AT(p, type, index) "  " p " = getelementptr inbounds " type ", ptr %p, i64 " index "\n"
   assert_int_equal(ask(DEVICE("ptr %p, i64 %i") AT("%a", "i32", "%i") AT("%b", "i32", "%i")
-                       LOADS("ptr %a", "ptr %b")), ALIAS_MUST);
+                           LOADS("ptr %a", "ptr %b")),
+                   ALIAS_MUST);
   assert_int_equal(ask(DEVICE("ptr %p, i64 %i") "  %j = add i64 %i, 1\n" AT("%a", "i32", "%i")
-                       AT("%b", "i32", "%j") LOADS("ptr %a", "ptr %b")), ALIAS_NO);
+                           AT("%b", "i32", "%j") LOADS("ptr %a", "ptr %b")),
+                   ALIAS_NO);
   assert_int_equal(ask(DEVICE("ptr %p, i64 %i") AT("%a", "i8", "2") LOADS("ptr %a", "ptr %p")),
                    ALIAS_PARTIAL);
   assert_int_equal(ask(DEVICE("ptr %p, i64 %i, i64 %j") AT("%a", "i32", "%i") AT("%b", "i32", "%j")
-                       LOADS("ptr %a", "ptr %b")), ALIAS_MAY);
-  assert_int_equal(ask(DEVICE("ptr %p, i64 %i, i64 %j") AT("%a", "i64", "%i")
-                       "  %o = getelementptr i8, ptr %p, i64 4\n"
-                       "  %b = getelementptr i64, ptr %o, i64 %j\n" LOADS("ptr %a", "ptr %b")), ALIAS_NO);
+                           LOADS("ptr %a", "ptr %b")),
+                   ALIAS_MAY);
+  assert_int_equal(ask(DEVICE("ptr %p, i64 %i, i64 %j")
+                           AT("%a", "i64", "%i") "  %o = getelementptr i8, ptr %p, i64 4\n"
+                                                 "  %b = getelementptr i64, ptr %o, i64 %j\n" LOADS(
+                                                     "ptr %a", "ptr %b")),
+                   ALIAS_NO);
   const char *narrow = DEVICE("ptr %p, i32 %n") "  %m = add %s  i32 %n, 1\n  %i = sext i32 %n to i64\n"
                        "  %j = sext i32 %m to i64\n" AT("%a", "i32", "%i") AT("%b", "i32", "%j")
                        LOADS("ptr %a", "ptr %b");
@@ -144,11 +155,13 @@ static void bytes(void **state) {
     assert_int_equal(ask(text), nsw ? ALIAS_NO : ALIAS_MAY);
   }
   assert_int_equal(ask(DEVICE("ptr %p") "  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
-                       "  %i = zext i32 %t to i64\n" AT("%a", "i32", "%i") AT("%b", "i32", "1024")
-                       LOADS("ptr %a", "ptr %b")), ALIAS_NO);
+                                        "  %i = zext i32 %t to i64\n" AT("%a", "i32", "%i")
+                                            AT("%b", "i32", "1024") LOADS("ptr %a", "ptr %b")),
+                   ALIAS_NO);
   assert_int_equal(ask(DEVICE("ptr %p") "  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
-                       "  %i = zext i32 %t to i64\n" AT("%a", "i32", "%i") AT("%b", "i32", "1023")
-                       LOADS("ptr %a", "ptr %b")), ALIAS_MAY);
+                                        "  %i = zext i32 %t to i64\n" AT("%a", "i32", "%i")
+                                            AT("%b", "i32", "1023") LOADS("ptr %a", "ptr %b")),
+                   ALIAS_MAY);
 }
 
 #define TAGGED(type, p, a, q, b) \
@@ -157,12 +170,15 @@ static void metadata(void **state) {
   (void)state;
   const char *two = "ptr %p, ptr %q";
   char text[1024];
-  static const struct { const char *a, *b; enum alias answer; } cases[] = {
-      {"!tbaa !0", "!tbaa !2", ALIAS_NO},   /* int, float */
-      {"!tbaa !0", "!tbaa !8", ALIAS_MAY},  /* int, char */
-      {"!tbaa !0", "!tbaa !6", ALIAS_MAY},  /* int, S::int */
-      {"!tbaa !0", "!tbaa !9", ALIAS_NO},   /* int, S::float */
-      {"!tbaa !6", "!tbaa !9", ALIAS_NO},   /* two members */
+  static const struct {
+    const char *a, *b;
+    enum alias answer;
+  } cases[] = {
+      {"!tbaa !0", "!tbaa !2", ALIAS_NO},  /* int, float */
+      {"!tbaa !0", "!tbaa !8", ALIAS_MAY}, /* int, char */
+      {"!tbaa !0", "!tbaa !6", ALIAS_MAY}, /* int, S::int */
+      {"!tbaa !0", "!tbaa !9", ALIAS_NO},  /* int, S::float */
+      {"!tbaa !6", "!tbaa !9", ALIAS_NO},  /* two members */
       {"!tbaa !0", "!noalias !23", ALIAS_MAY},
       {"!alias.scope !23", "!noalias !23", ALIAS_NO},
       {"!alias.scope !23", "!noalias !24", ALIAS_NO},
@@ -170,13 +186,17 @@ static void metadata(void **state) {
       {"!alias.scope !25", "!noalias !23", ALIAS_MAY},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-    snprintf(text, sizeof text,
-             "define void @f(%s) {\n  %%x = load i32, ptr %%p, %s\n  %%y = load float, ptr %%q, %s\n"
-             "  ret void\n}\n", two, cases[k].a, cases[k].b);
+    snprintf(
+        text, sizeof text,
+        "define void @f(%s) {\n  %%x = load i32, ptr %%p, %s\n  %%y = load float, ptr %%q, %s\n"
+        "  ret void\n}\n",
+        two, cases[k].a, cases[k].b);
     assert_int_equal(ask(text), cases[k].answer);
     snprintf(text, sizeof text,
-             "define void @f(%s) {\n  %%r = getelementptr i8, ptr %%p, i64 2\n  %%x = load i32, ptr %%p, %s\n"
-             "  %%y = load float, ptr %s, %s\n  ret void\n}\n", two, cases[k].a, k % 2 ? "%p" : "%r", cases[k].b);
+             "define void @f(%s) {\n  %%r = getelementptr i8, ptr %%p, i64 2\n  %%x = load i32, "
+             "ptr %%p, %s\n"
+             "  %%y = load float, ptr %s, %s\n  ret void\n}\n",
+             two, cases[k].a, k % 2 ? "%p" : "%r", cases[k].b);
     assert_int_equal(ask(text), k % 2 ? ALIAS_MUST : ALIAS_PARTIAL); /* the addresses count first */
   }
 }
@@ -190,26 +210,34 @@ static void effects(void **state) {
   assert_int_equal(does(DEVICE("") "  %a = alloca i32\n" THEN("ptr %a", BARRIER)), 0);
   assert_int_equal(does(DEVICE("ptr noalias %a") THEN("ptr %a", BARRIER)), BOTH);
   assert_int_equal(does(KERNEL("ptr noalias %a") THEN("ptr %a", BARRIER)), ALIAS_READS);
-  assert_int_equal(does(KERNEL("ptr noalias %a")
-                   THEN("ptr %a", BARRIER "\n  store i32 0, ptr %a")), BOTH);
+  assert_int_equal(does(KERNEL("ptr noalias %a") THEN("ptr %a", BARRIER "\n  store i32 0, ptr %a")),
+                   BOTH);
   assert_int_equal(does(KERNEL("ptr %a") THEN("ptr %a", BARRIER)), BOTH);
   assert_int_equal(does(KERNEL("ptr noalias readonly %a") THEN("ptr %a", BARRIER)), ALIAS_READS);
   assert_int_equal(does(DEVICE("") THEN("ptr addrspace(4) @c", BARRIER)), ALIAS_READS);
-  assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p, !invariant.load !30", BARRIER)), ALIAS_READS);
-  assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p",
-                   "  store atomic i32 0, ptr addrspace(3) @s release, align 4")), BOTH);
-  assert_int_equal(does(KERNEL("ptr %p") THEN("ptr %p",
-                   "  store atomic i32 0, ptr addrspace(3) @s monotonic, align 4")), 0);
+  assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p, !invariant.load !30", BARRIER)),
+                   ALIAS_READS);
+  assert_int_equal(does(DEVICE("ptr %p") THEN(
+                       "ptr %p", "  store atomic i32 0, ptr addrspace(3) @s release, align 4")),
+                   BOTH);
+  assert_int_equal(does(KERNEL("ptr %p") THEN(
+                       "ptr %p", "  store atomic i32 0, ptr addrspace(3) @s monotonic, align 4")),
+                   0);
   assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p", "  %v = load volatile i32, ptr %p")), BOTH);
   assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p", "  %v = load i32, ptr %p")), ALIAS_READS);
   assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p", "  call void @opaque(ptr null)")), BOTH);
-  assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p", "  call void @reader(ptr %p)")), ALIAS_READS);
-  assert_int_equal(does(DEVICE("ptr %p") "  %a = alloca i32\n"
-                   THEN("ptr %p", "  call void @reader(ptr %a)")), 0);
-  assert_int_equal(does(DEVICE("ptr noalias %p, ptr noalias %q")
-                   THEN("ptr %p", "  call void @llvm.memcpy.p0.p0.i64(ptr %q, ptr %p, i64 8, i1 0)")), ALIAS_READS);
-  assert_int_equal(does(DEVICE("ptr %q") "  %a = alloca i32\n"
-                   THEN("ptr %a", "  call void asm sideeffect \"nop;\", \"\"()")), 0);
+  assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p", "  call void @reader(ptr %p)")),
+                   ALIAS_READS);
+  assert_int_equal(
+      does(DEVICE("ptr %p") "  %a = alloca i32\n" THEN("ptr %p", "  call void @reader(ptr %a)")),
+      0);
+  assert_int_equal(
+      does(DEVICE("ptr noalias %p, ptr noalias %q")
+               THEN("ptr %p", "  call void @llvm.memcpy.p0.p0.i64(ptr %q, ptr %p, i64 8, i1 0)")),
+      ALIAS_READS);
+  assert_int_equal(does(DEVICE("ptr %q") "  %a = alloca i32\n" THEN(
+                       "ptr %a", "  call void asm sideeffect \"nop;\", \"\"()")),
+                   0);
 }
 
 int main(void) {

@@ -17,7 +17,8 @@ static void objects_are_zeroed_aligned_and_apart(void **state) {
   arena_free(&a);
 }
 
-/* From a small object into chunks of its own and on, keeping content, zeroing the rest; half of it given back, and grown again. */
+/* From a small object into chunks of its own and on, keeping content, zeroing the rest; half of it
+ * given back, and grown again. */
 static void growing_keeps_content(void **state) {
   (void)state;
   struct arena a;
@@ -30,8 +31,7 @@ static void growing_keeps_content(void **state) {
     if (bytes % 3 == 0) arena_alloc(&a, 40); /* at times something stands in the way */
     p = arena_grow(&a, p, bytes, more);
     assert_non_null(p);
-    for (size_t k = 0; k < more; k += k < 64 ? 1 : 997)
-      assert_int_equal(p[k], k < bytes ? 1 : 0);
+    for (size_t k = 0; k < more; k += k < 64 ? 1 : 997) assert_int_equal(p[k], k < bytes ? 1 : 0);
     memset(p, 1, more);
     bytes = more;
   }

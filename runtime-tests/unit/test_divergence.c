@@ -1,9 +1,10 @@
-/* analysis/divergence.h: sources, what follows from data, from joins, from leaving loops; what stays uniform. */
+/* analysis/divergence.h: sources, what follows from data, from joins, from leaving loops; what
+ * stays uniform. */
 #include "loop_fixture.h"
 
 #include "analysis/divergence.h"
 
-#define INTRINSICS                                                                               \
+#define INTRINSICS                                                                                 \
   "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\ndeclare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n" \
   "declare i32 @llvm.umin.i32(i32, i32)\ndeclare i32 @other(i32)\n"
 
@@ -31,29 +32,31 @@ static void expect(struct sample *x, const char *divergent, const char *uniform)
 
 static void sources_and_data(void **state) {
   (void)state;
-  struct sample x = sample(INTRINSICS
-      "define ptx_kernel void @f(ptr addrspace(1) %g, ptr addrspace(5) %l, i32 %n) {\n"
-      "entry:\n"
-      "  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
-      "  %b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
-      "  %sum = add i32 %t, %n\n"
-      "  %same = add i32 %b, %n\n"
-      "  %m = call i32 @llvm.umin.i32(i32 %b, i32 %n)\n"
-      "  %mt = call i32 @llvm.umin.i32(i32 %b, i32 %sum)\n"
-      "  %v = load i32, ptr addrspace(1) %g\n"
-      "  %own = load i32, ptr addrspace(5) %l\n"
-      "  %p = getelementptr i32, ptr addrspace(1) %g, i32 %t\n"
-      "  %vt = load i32, ptr addrspace(1) %p\n"
-      "  %a = atomicrmw add ptr addrspace(1) %g, i32 1 monotonic\n"
-      "  %c = call i32 @other(i32 %n)\n"
-      "  ret void\n}\n");
+  struct sample x =
+      sample(INTRINSICS
+             "define ptx_kernel void @f(ptr addrspace(1) %g, ptr addrspace(5) %l, i32 %n) {\n"
+             "entry:\n"
+             "  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
+             "  %b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
+             "  %sum = add i32 %t, %n\n"
+             "  %same = add i32 %b, %n\n"
+             "  %m = call i32 @llvm.umin.i32(i32 %b, i32 %n)\n"
+             "  %mt = call i32 @llvm.umin.i32(i32 %b, i32 %sum)\n"
+             "  %v = load i32, ptr addrspace(1) %g\n"
+             "  %own = load i32, ptr addrspace(5) %l\n"
+             "  %p = getelementptr i32, ptr addrspace(1) %g, i32 %t\n"
+             "  %vt = load i32, ptr addrspace(1) %p\n"
+             "  %a = atomicrmw add ptr addrspace(1) %g, i32 1 monotonic\n"
+             "  %c = call i32 @other(i32 %n)\n"
+             "  ret void\n}\n");
   expect(&x, "t sum mt own p vt a c", "b same m v n");
   module_destroy(x.s.m);
 }
 
 static void joins(void **state) {
   (void)state;
-  struct sample x = sample(INTRINSICS
+  struct sample x = sample(
+      INTRINSICS
       "define ptx_kernel void @f(i32 %n, i1 %u) {\n"
       "entry:\n"
       "  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
@@ -75,28 +78,31 @@ static void joins(void **state) {
 
 static void loops_left_at_different_times(void **state) {
   (void)state;
-  struct sample x = sample(INTRINSICS
-      "define ptx_kernel void @f(i32 %n) {\n"
-      "entry:\n  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  br label %loop\n"
-      "loop:\n"
-      "  %i = phi i32 [ 0, %entry ], [ %next, %loop ]\n"
-      "  %next = add i32 %i, 1\n"
-      "  %c = icmp ult i32 %next, %t\n"
-      "  br i1 %c, label %loop, label %between\n"
-      "between:\n  %after = add i32 %next, 0\n  br label %second\n"
-      "second:\n"
-      "  %k = phi i32 [ 0, %between ], [ %more, %second ]\n"
-      "  %more = add i32 %k, 1\n"
-      "  %d = icmp ult i32 %more, %n\n"
-      "  br i1 %d, label %second, label %end\n"
-      "end:\n  %last = add i32 %more, 0\n  ret void\n}\n");
+  struct sample x =
+      sample(INTRINSICS
+             "define ptx_kernel void @f(i32 %n) {\n"
+             "entry:\n  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  br label %loop\n"
+             "loop:\n"
+             "  %i = phi i32 [ 0, %entry ], [ %next, %loop ]\n"
+             "  %next = add i32 %i, 1\n"
+             "  %c = icmp ult i32 %next, %t\n"
+             "  br i1 %c, label %loop, label %between\n"
+             "between:\n  %after = add i32 %next, 0\n  br label %second\n"
+             "second:\n"
+             "  %k = phi i32 [ 0, %between ], [ %more, %second ]\n"
+             "  %more = add i32 %k, 1\n"
+             "  %d = icmp ult i32 %more, %n\n"
+             "  br i1 %d, label %second, label %end\n"
+             "end:\n  %last = add i32 %more, 0\n  ret void\n}\n");
   expect(&x, "t c after", "k more d last");
   module_destroy(x.s.m);
 }
 
 static void arguments_of_device_functions(void **state) {
   (void)state;
-  struct sample x = sample("define i32 @f(i32 %n) {\nentry:\n  %a = add i32 %n, 1\n  %b = add i32 1, 2\n  ret i32 %a\n}\n");
+  struct sample x = sample(
+      "define i32 @f(i32 %n) {\nentry:\n  %a = add i32 %n, 1\n  %b = add i32 1, 2\n  ret i32 "
+      "%a\n}\n");
   expect(&x, "n a", "b");
   module_destroy(x.s.m);
 }

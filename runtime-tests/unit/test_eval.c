@@ -8,7 +8,8 @@
 #include "ir/eval.h"
 #include "ir/evalfloat.h"
 
-/* --- exact integers ----------------------------------------------------------------------------- */
+/* --- exact integers -----------------------------------------------------------------------------
+ */
 
 enum { LIMBS = 9 };
 static int limbs_used = LIMBS; /* enough for products of the width in question */
@@ -51,8 +52,8 @@ static struct exact exact_add(struct exact a, struct exact b) {
     a = b, b = swap;
   }
   for (int i = 0; i < limbs_used; i++) {
-    carry += a.negative == b.negative ? (int64_t)a.limb[i] + b.limb[i]
-                                      : (int64_t)a.limb[i] - b.limb[i];
+    carry +=
+        a.negative == b.negative ? (int64_t)a.limb[i] + b.limb[i] : (int64_t)a.limb[i] - b.limb[i];
     a.limb[i] = (uint32_t)carry;
     carry = carry < 0 ? -1 : carry >> 32;
   }
@@ -122,7 +123,8 @@ static nvm_u128 wrap(struct exact x, uint32_t width) {
   return width < 128 ? v & (((nvm_u128)1 << width) - 1) : v;
 }
 
-/* --- what an op is ------------------------------------------------------------------------------ */
+/* --- what an op is ------------------------------------------------------------------------------
+ */
 
 struct answer {
   bool known, poison;
@@ -134,12 +136,13 @@ static struct answer arithmetic(enum op op, uint16_t flags, uint32_t w, nvm_u128
   for (int s = 0; s < 2; s++) {
     struct exact x = exact_of(a, w, s), y = exact_of(b, w, s);
     if (op == OP_SHL) r[s] = exact_mul(x, power_of_two((uint32_t)b));
-    else r[s] = op == OP_ADD   ? exact_add(x, y)
-                : op == OP_SUB ? exact_add(x, exact_negate(y))
-                               : exact_mul(x, y);
+    else
+      r[s] = op == OP_ADD   ? exact_add(x, y)
+             : op == OP_SUB ? exact_add(x, exact_negate(y))
+                            : exact_mul(x, y);
   }
-  bool poison = ((flags & INST_NUW) && !fits(r[0], w, false)) ||
-                ((flags & INST_NSW) && !fits(r[1], w, true));
+  bool poison =
+      ((flags & INST_NUW) && !fits(r[0], w, false)) || ((flags & INST_NSW) && !fits(r[1], w, true));
   return (struct answer){true, poison, wrap(r[0], w)};
 }
 
@@ -174,12 +177,18 @@ static struct answer bitwise(enum op op, uint16_t flags, uint32_t w, nvm_u128 a,
 
 static struct answer expected(enum op op, uint16_t flags, uint32_t w, nvm_u128 a, nvm_u128 b) {
   switch (op) {
-  case OP_SHL: case OP_LSHR: case OP_ASHR:
-    if (b >= w) return (struct answer){true, true, 0};
-    return op == OP_SHL ? arithmetic(op, flags, w, a, b) : right_shift(op, flags, w, a, b);
-  case OP_ADD: case OP_SUB: case OP_MUL: return arithmetic(op, flags, w, a, b);
-  case OP_AND: case OP_OR: case OP_XOR: return bitwise(op, flags, w, a, b);
-  default: return division(op, flags, w, a, b);
+    case OP_SHL:
+    case OP_LSHR:
+    case OP_ASHR:
+      if (b >= w) return (struct answer){true, true, 0};
+      return op == OP_SHL ? arithmetic(op, flags, w, a, b) : right_shift(op, flags, w, a, b);
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL: return arithmetic(op, flags, w, a, b);
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR: return bitwise(op, flags, w, a, b);
+    default: return division(op, flags, w, a, b);
   }
 }
 
@@ -209,7 +218,8 @@ static uint16_t flags_of(enum op op) {
 static bool predicate_holds(enum icmp_predicate p, uint32_t w, nvm_u128 a, nvm_u128 b) {
   bool is_signed = p >= ICMP_SGT;
   int order = exact_compare(exact_of(a, w, is_signed), exact_of(b, w, is_signed));
-  static const bool holds[ICMP_COUNT][3] = { /* less, equal, greater */
+  static const bool holds[ICMP_COUNT][3] = {
+      /* less, equal, greater */
       [ICMP_EQ] = {0, 1, 0},  [ICMP_NE] = {1, 0, 1},  [ICMP_UGT] = {0, 0, 1},
       [ICMP_UGE] = {0, 1, 1}, [ICMP_ULT] = {1, 0, 0}, [ICMP_ULE] = {1, 1, 0},
       [ICMP_SGT] = {0, 0, 1}, [ICMP_SGE] = {0, 1, 1}, [ICMP_SLT] = {1, 0, 0},
@@ -263,8 +273,9 @@ static uint32_t edges_of(uint32_t w, nvm_u128 *edge) {
   uint32_t n = 0;
   nvm_u128 mask = eval_mask(w), top = (nvm_u128)1 << (w - 1);
   nvm_u128 root = (nvm_u128)1 << (w / 2);
-  nvm_u128 some[] = {0, 1, 2, 3, 5, 7, w - 1, w, w + 1, root - 1, root, root + 1, top - 2, top - 1,
-                     top, top + 1, top + 2, mask / 3, mask - 2, mask - 1, mask};
+  nvm_u128 some[] = {0,   1,       2,        3,        5,        7,        w - 1,
+                     w,   w + 1,   root - 1, root,     root + 1, top - 2,  top - 1,
+                     top, top + 1, top + 2,  mask / 3, mask - 2, mask - 1, mask};
   for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) edge[n++] = some[i] & mask;
   return n;
 }
@@ -300,15 +311,16 @@ static void wide_integers(void **unused) {
   module_destroy(m);
 }
 
-/* --- casts -------------------------------------------------------------------------------------- */
+/* --- casts --------------------------------------------------------------------------------------
+ */
 
 static void check_int_casts(const struct nvm_module *m, struct nvm_type from, uint32_t w,
                             struct nvm_type to, uint32_t v, nvm_u128 a) {
   struct exact u = exact_of(a, w, false), s = exact_of(a, w, true);
   if (v < w)
     for (uint16_t flags = 0; flags < 4; flags++) {
-      bool poison = ((flags & INST_NUW) && !fits(u, v, false)) ||
-                    ((flags & INST_NSW) && !fits(s, v, true));
+      bool poison =
+          ((flags & INST_NUW) && !fits(u, v, false)) || ((flags & INST_NSW) && !fits(s, v, true));
       check_lane(m, OP_TRUNC, flags, 0, to, from, a, 0, (struct answer){true, poison, wrap(u, v)});
     }
   if (v <= w) return;
@@ -421,7 +433,8 @@ static void casts_between_formats(void **unused) {
     check_lane(m, OP_FPTRUNC, 0, 0, TYPE_FLOAT, TYPE_DOUBLE, bits, 0, narrow);
     struct answer wide = {true, false, bits_of_double((double)(float)x)};
     check_lane(m, OP_FPEXT, 0, 0, TYPE_DOUBLE, TYPE_FLOAT, narrow.bits, 0, wide);
-    check_lane(m, OP_BITCAST, 0, 0, TYPE_I64, TYPE_DOUBLE, bits, 0, (struct answer){true, false, bits});
+    check_lane(m, OP_BITCAST, 0, 0, TYPE_I64, TYPE_DOUBLE, bits, 0,
+               (struct answer){true, false, bits});
     check_lane(m, OP_BITCAST, 0, 0, TYPE_BFLOAT, TYPE_I16, bits & 0xffff, 0,
                (struct answer){true, false, bits & 0xffff});
   }
@@ -433,13 +446,17 @@ static void casts_between_formats(void **unused) {
   module_destroy(m);
 }
 
-/* --- floats ------------------------------------------------------------------------------------- */
+/* --- floats -------------------------------------------------------------------------------------
+ */
 
 static void float_ops(void **unused) {
   (void)unused;
   struct nvm_module *m = new_module();
-  double edge[] = {0.0, -0.0, 1, -1, 1.5, 3, 0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp1023, INFINITY,
-                   -INFINITY, NAN, 0x1p-600, 0x1p600, 1.0 / 3};
+  double edge[] = {0.0,       -0.0,      1,
+                   -1,        1.5,       3,
+                   0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp1023,
+                   INFINITY,  -INFINITY, NAN,
+                   0x1p-600,  0x1p600,   1.0 / 3};
   enum { N = sizeof edge / sizeof edge[0] };
   for (int i = 0; i < N; i++)
     for (int k = 0; k < N; k++) {
@@ -452,13 +469,15 @@ static void float_ops(void **unused) {
           bool nan = x != x || y != y || r[o] != r[o], inf = isinf(x) || isinf(y) || isinf(r[o]);
           struct answer want = {true, ((flags & 1) && nan) || ((flags & 2) && inf),
                                 bits_of_double(r[o])};
-          check_lane(m, op[o], (uint16_t)(flags * INST_NNAN), 0, TYPE_DOUBLE, TYPE_DOUBLE, a, b, want);
+          check_lane(m, op[o], (uint16_t)(flags * INST_NNAN), 0, TYPE_DOUBLE, TYPE_DOUBLE, a, b,
+                     want);
         }
       bool unordered = x != x || y != y;
       bool holds[] = {false, x == y, x > y, x >= y, x < y, x <= y, x < y || x > y, !unordered};
       for (uint32_t p = 0; p < FCMP_COUNT; p++) { /* the second half: or unordered */
         bool want = p < FCMP_UNO ? holds[p] : unordered || holds[p - FCMP_UNO];
-        check_lane(m, OP_FCMP, 0, p, TYPE_I1, TYPE_DOUBLE, a, b, (struct answer){true, false, want});
+        check_lane(m, OP_FCMP, 0, p, TYPE_I1, TYPE_DOUBLE, a, b,
+                   (struct answer){true, false, want});
         check_lane(m, OP_FCMP, INST_NNAN, p, TYPE_I1, TYPE_DOUBLE, a, b,
                    (struct answer){true, unordered, want});
         check_lane(m, OP_FCMP, INST_NINF, p, TYPE_I1, TYPE_DOUBLE, a, b,
@@ -466,9 +485,11 @@ static void float_ops(void **unused) {
       }
     }
   /* fneg turns the sign of anything, the bits of a NaN otherwise untouched. */
-  check_lane(m, OP_FNEG, 0, 0, TYPE_FLOAT, TYPE_FLOAT, 0x7fc01234, 0, (struct answer){true, false, 0xffc01234});
+  check_lane(m, OP_FNEG, 0, 0, TYPE_FLOAT, TYPE_FLOAT, 0x7fc01234, 0,
+             (struct answer){true, false, 0xffc01234});
   check_lane(m, OP_FNEG, 0, 0, TYPE_HALF, TYPE_HALF, 0x8000, 0, (struct answer){true, false, 0});
-  check_lane(m, OP_FNEG, INST_NNAN, 0, TYPE_HALF, TYPE_HALF, 0x7e00, 0, (struct answer){true, true, 0});
+  check_lane(m, OP_FNEG, INST_NNAN, 0, TYPE_HALF, TYPE_HALF, 0x7e00, 0,
+             (struct answer){true, true, 0});
   check_lane(m, OP_FPTRUNC, INST_NINF, 0, TYPE_HALF, TYPE_FLOAT, 0x47800000, 0,
              (struct answer){true, true, 0});
   check_lane(m, OP_FPEXT, INST_NNAN, 0, TYPE_DOUBLE, TYPE_FLOAT, 0x7fc00000, 0,
@@ -476,7 +497,8 @@ static void float_ops(void **unused) {
   module_destroy(m);
 }
 
-/* --- poison ------------------------------------------------------------------------------------- */
+/* --- poison -------------------------------------------------------------------------------------
+ */
 
 static void poison_spreads(void **unused) {
   (void)unused;
@@ -491,8 +513,12 @@ static void poison_spreads(void **unused) {
     assert_int_equal(eval_lane(m, op, 0, 0, TYPE_I32, TYPE_I32, by_zero, &out), !divides);
   }
   for (enum op op = OP_FADD; op <= OP_FNEG; op++)
-    assert_true(eval_lane(m, op, 0, 0, TYPE_FLOAT, TYPE_FLOAT, (struct eval_lane[]){poison, five}, &out) && out.poison);
-  assert_true(eval_lane(m, OP_ICMP, 0, ICMP_EQ, TYPE_I1, TYPE_I32, (struct eval_lane[]){five, poison}, &out) && out.poison);
+    assert_true(
+        eval_lane(m, op, 0, 0, TYPE_FLOAT, TYPE_FLOAT, (struct eval_lane[]){poison, five}, &out) &&
+        out.poison);
+  assert_true(eval_lane(m, OP_ICMP, 0, ICMP_EQ, TYPE_I1, TYPE_I32,
+                        (struct eval_lane[]){five, poison}, &out) &&
+              out.poison);
   assert_true(eval_lane(m, OP_TRUNC, 0, 0, TYPE_I8, TYPE_I32, &poison, &out) && out.poison);
   assert_true(eval_lane(m, OP_BITCAST, 0, 0, TYPE_FLOAT, TYPE_I32, &poison, &out) && out.poison);
   assert_true(eval_lane(m, OP_FREEZE, 0, 0, TYPE_I32, TYPE_I32, &poison, &out) && !out.poison);
@@ -500,7 +526,8 @@ static void poison_spreads(void **unused) {
   struct eval_lane yes = {1, false}, no = {0, false};
   struct eval_lane select_five[] = {yes, five, poison}, select_poison[] = {no, five, poison};
   struct eval_lane unknown[] = {poison, five, five};
-  assert_true(eval_lane(m, OP_SELECT, 0, 0, TYPE_I32, TYPE_I1, select_five, &out) && !out.poison && out.bits == 5);
+  assert_true(eval_lane(m, OP_SELECT, 0, 0, TYPE_I32, TYPE_I1, select_five, &out) && !out.poison &&
+              out.bits == 5);
   assert_true(eval_lane(m, OP_SELECT, 0, 0, TYPE_I32, TYPE_I1, select_poison, &out) && out.poison);
   assert_true(eval_lane(m, OP_SELECT, 0, 0, TYPE_I32, TYPE_I1, unknown, &out) && out.poison);
   struct eval_lane nan[] = {yes, {0x7fc00000, false}, five};
@@ -510,7 +537,8 @@ static void poison_spreads(void **unused) {
   module_destroy(m);
 }
 
-/* --- constants ---------------------------------------------------------------------------------- */
+/* --- constants ----------------------------------------------------------------------------------
+ */
 
 static struct nvm_value i32(struct nvm_module *m, uint64_t v) { return const_int(m, TYPE_I32, v); }
 
@@ -519,8 +547,8 @@ static struct nvm_value pair_of(struct nvm_module *m, struct nvm_value a, struct
   return const_aggregate(m, type, (struct nvm_value[]){a, b}, 2);
 }
 
-#define FOLD(op, flags, aux, type, ...)                                                    \
-  eval_fold(m, op, flags, aux, type, (struct nvm_value[]){__VA_ARGS__},                    \
+#define FOLD(op, flags, aux, type, ...)                                 \
+  eval_fold(m, op, flags, aux, type, (struct nvm_value[]){__VA_ARGS__}, \
             sizeof(struct nvm_value[]){__VA_ARGS__} / sizeof(struct nvm_value))
 
 static void vectors_fold_lane_by_lane(void **unused) {
@@ -529,21 +557,24 @@ static void vectors_fold_lane_by_lane(void **unused) {
   struct nvm_type v2 = type_vector(&m->types, TYPE_I32, 2), b2 = type_vector(&m->types, TYPE_I1, 2);
   struct nvm_type f2 = type_vector(&m->types, TYPE_FLOAT, 2);
   struct nvm_value poison = const_poison(m, TYPE_I32), undef = const_undef(m, TYPE_I32);
-  struct nvm_value a = pair_of(m, i32(m, 6), i32(m, 0xffffffff)), b = pair_of(m, i32(m, 3), i32(m, 1));
+  struct nvm_value a = pair_of(m, i32(m, 6), i32(m, 0xffffffff)),
+                   b = pair_of(m, i32(m, 3), i32(m, 1));
   assert_true(value_equal(FOLD(OP_ADD, 0, 0, v2, a, b), pair_of(m, i32(m, 9), i32(m, 0))));
   assert_true(value_equal(FOLD(OP_ADD, INST_NUW, 0, v2, a, b), pair_of(m, i32(m, 9), poison)));
   assert_true(value_equal(FOLD(OP_SUB, 0, 0, v2, a, a), const_zero(m, v2)));
   assert_true(value_equal(FOLD(OP_MUL, 0, 0, v2, const_zero(m, v2), b), const_zero(m, v2)));
   assert_true(value_equal(FOLD(OP_ICMP, 0, ICMP_SGT, b2, a, b),
                           pair_of(m, const_int(m, TYPE_I1, 1), const_int(m, TYPE_I1, 0))));
-  struct nvm_value half_undef = pair_of(m, undef, i32(m, 1)), half_poison = pair_of(m, poison, i32(m, 1));
+  struct nvm_value half_undef = pair_of(m, undef, i32(m, 1)),
+                   half_poison = pair_of(m, poison, i32(m, 1));
   assert_true(value_is_none(FOLD(OP_ADD, 0, 0, v2, half_undef, b)));
   assert_true(value_is_none(FOLD(OP_ADD, 0, 0, TYPE_I32, undef, i32(m, 1))));
   assert_true(value_equal(FOLD(OP_ADD, 0, 0, v2, half_poison, b), pair_of(m, poison, i32(m, 2))));
   assert_true(value_equal(FOLD(OP_ADD, 0, 0, v2, const_poison(m, v2), b), const_poison(m, v2)));
   assert_true(value_is_none(FOLD(OP_UDIV, 0, 0, v2, b, half_poison)));
   assert_true(value_is_none(FOLD(OP_UDIV, 0, 0, v2, b, pair_of(m, i32(m, 1), i32(m, 0)))));
-  assert_true(value_equal(FOLD(OP_FREEZE, 0, 0, v2, half_poison), pair_of(m, i32(m, 0), i32(m, 1))));
+  assert_true(
+      value_equal(FOLD(OP_FREEZE, 0, 0, v2, half_poison), pair_of(m, i32(m, 0), i32(m, 1))));
   assert_true(value_is_none(FOLD(OP_FREEZE, 0, 0, v2, half_undef)));
   struct nvm_value ones = FOLD(OP_UITOFP, 0, 0, f2, pair_of(m, i32(m, 1), i32(m, 1)));
   assert_int_equal(constant_info(&m->constants, const_element(m, ones, 1))->bits, 0x3f800000);
@@ -553,22 +584,27 @@ static void vectors_fold_lane_by_lane(void **unused) {
 static void selects_extracts_inserts(void **unused) {
   (void)unused;
   struct nvm_module *m = new_module();
-  struct nvm_type v2 = type_vector(&m->types, TYPE_I32, 2), v4 = type_vector(&m->types, TYPE_I32, 4);
+  struct nvm_type v2 = type_vector(&m->types, TYPE_I32, 2),
+                  v4 = type_vector(&m->types, TYPE_I32, 4);
   struct nvm_value yes = const_int(m, TYPE_I1, 1), no = const_int(m, TYPE_I1, 0);
   struct nvm_value poison = const_poison(m, TYPE_I32), undef = const_undef(m, TYPE_I32);
   struct nvm_value a = pair_of(m, i32(m, 6), i32(m, 7)), b = pair_of(m, i32(m, 8), undef);
   struct nvm_value g = module_add_global(m, module_str(m, "g"));
   assert_true(value_equal(FOLD(OP_SELECT, 0, 0, TYPE_PTR, yes, g, const_null(m, TYPE_PTR)), g));
   assert_true(value_equal(FOLD(OP_SELECT, 0, 0, v2, no, a, b), b));
-  assert_true(value_equal(FOLD(OP_SELECT, 0, 0, v2, pair_of(m, yes, no), a, b), pair_of(m, i32(m, 6), undef)));
-  assert_true(value_equal(FOLD(OP_SELECT, 0, 0, v2, const_poison(m, TYPE_I1), a, b), const_poison(m, v2)));
+  assert_true(value_equal(FOLD(OP_SELECT, 0, 0, v2, pair_of(m, yes, no), a, b),
+                          pair_of(m, i32(m, 6), undef)));
+  assert_true(
+      value_equal(FOLD(OP_SELECT, 0, 0, v2, const_poison(m, TYPE_I1), a, b), const_poison(m, v2)));
   assert_true(value_is_none(FOLD(OP_SELECT, 0, 0, v2, const_undef(m, TYPE_I1), a, b)));
   assert_true(value_equal(FOLD(OP_EXTRACTELEMENT, 0, 0, TYPE_I32, a, i32(m, 1)), i32(m, 7)));
   assert_true(value_equal(FOLD(OP_EXTRACTELEMENT, 0, 0, TYPE_I32, b, i32(m, 1)), undef));
   assert_true(value_equal(FOLD(OP_EXTRACTELEMENT, 0, 0, TYPE_I32, a, i32(m, 2)), poison));
   assert_true(value_is_none(FOLD(OP_EXTRACTELEMENT, 0, 0, TYPE_I32, a, undef)));
-  assert_true(value_equal(FOLD(OP_INSERTELEMENT, 0, 0, v2, b, i32(m, 7), i32(m, 1)), pair_of(m, i32(m, 8), i32(m, 7))));
-  assert_true(value_equal(FOLD(OP_INSERTELEMENT, 0, 0, v2, b, i32(m, 7), i32(m, 9)), const_poison(m, v2)));
+  assert_true(value_equal(FOLD(OP_INSERTELEMENT, 0, 0, v2, b, i32(m, 7), i32(m, 1)),
+                          pair_of(m, i32(m, 8), i32(m, 7))));
+  assert_true(
+      value_equal(FOLD(OP_INSERTELEMENT, 0, 0, v2, b, i32(m, 7), i32(m, 9)), const_poison(m, v2)));
   struct nvm_type members[] = {TYPE_I32, v2};
   struct nvm_type s = type_struct(&m->types, members, 2, false);
   struct nvm_value record = const_aggregate(m, s, (struct nvm_value[]){i32(m, 1), a}, 2);
@@ -576,9 +612,12 @@ static void selects_extracts_inserts(void **unused) {
   struct nvm_value zeros = const_zero(m, array);
   struct nvm_value with = FOLD(OP_INSERTVALUE, 0, 0, array, zeros, i32(m, 4), i32(m, 2), i32(m, 0));
   assert_true(value_equal(FOLD(OP_EXTRACTVALUE, 0, 0, v2, record, i32(m, 1)), a));
-  assert_true(value_equal(FOLD(OP_EXTRACTVALUE, 0, 0, TYPE_I32, with, i32(m, 2), i32(m, 0)), i32(m, 4)));
-  assert_true(value_equal(FOLD(OP_EXTRACTVALUE, 0, 0, TYPE_I32, with, i32(m, 1), i32(m, 0)), i32(m, 0)));
-  assert_true(value_equal(FOLD(OP_EXTRACTVALUE, 0, 0, v2, with, i32(m, 2), i32(m, 1)), const_zero(m, v2)));
+  assert_true(
+      value_equal(FOLD(OP_EXTRACTVALUE, 0, 0, TYPE_I32, with, i32(m, 2), i32(m, 0)), i32(m, 4)));
+  assert_true(
+      value_equal(FOLD(OP_EXTRACTVALUE, 0, 0, TYPE_I32, with, i32(m, 1), i32(m, 0)), i32(m, 0)));
+  assert_true(
+      value_equal(FOLD(OP_EXTRACTVALUE, 0, 0, v2, with, i32(m, 2), i32(m, 1)), const_zero(m, v2)));
   struct nvm_value order[] = {i32(m, 3), i32(m, 0), poison, i32(m, 1)};
   struct nvm_value shuffled[] = {undef, i32(m, 6), poison, i32(m, 7)};
   assert_true(value_equal(FOLD(OP_SHUFFLEVECTOR, 0, 0, v4, a, b, const_aggregate(m, v4, order, 4)),
@@ -589,14 +628,16 @@ static void selects_extracts_inserts(void **unused) {
 static void bits_as_other_lanes(void **unused) {
   (void)unused;
   struct nvm_module *m = new_module();
-  struct nvm_type h2 = type_vector(&m->types, TYPE_HALF, 2), i8x4 = type_vector(&m->types, TYPE_I8, 4);
+  struct nvm_type h2 = type_vector(&m->types, TYPE_HALF, 2),
+                  i8x4 = type_vector(&m->types, TYPE_I8, 4);
   struct nvm_value one = const_float(m, TYPE_HALF, 0x3c00), two = const_float(m, TYPE_HALF, 0x4000);
   struct nvm_value both = pair_of(m, one, two);
   assert_true(value_equal(FOLD(OP_BITCAST, 0, 0, TYPE_I32, both), i32(m, 0x40003c00)));
   assert_true(value_equal(FOLD(OP_BITCAST, 0, 0, h2, i32(m, 0x40003c00)), both));
   struct nvm_value bytes = FOLD(OP_BITCAST, 0, 0, i8x4, both);
   assert_true(value_equal(const_element(m, bytes, 1), const_int(m, TYPE_I8, 0x3c)));
-  assert_true(value_equal(FOLD(OP_BITCAST, 0, 0, TYPE_FLOAT, const_zero(m, h2)), const_zero(m, TYPE_FLOAT)));
+  assert_true(value_equal(FOLD(OP_BITCAST, 0, 0, TYPE_FLOAT, const_zero(m, h2)),
+                          const_zero(m, TYPE_FLOAT)));
   assert_true(value_is_none(FOLD(OP_BITCAST, 0, 0, TYPE_I32, const_undef(m, h2))));
   assert_true(value_equal(FOLD(OP_BITCAST, 0, 0, TYPE_I16, one), const_int(m, TYPE_I16, 0x3c00)));
   module_destroy(m);
@@ -615,16 +656,27 @@ static void what_is_no_number_is_left(void **unused) {
   module_destroy(m);
 }
 
-/* --- many lanes at once ------------------------------------------------------------------------- */
+/* --- many lanes at once -------------------------------------------------------------------------
+ */
 
 enum { ROW_EDGES = 8 };
 
 /* eval_row() computes what eval_lane() does, or nothing. Returns whether it did. */
-static bool row_agrees(struct nvm_module *m, enum op op, uint32_t aux, uint32_t bits, uint32_t to_bits) {
-  uint64_t mask = (uint64_t)eval_mask(bits), a[ROW_EDGES * ROW_EDGES], b[ROW_EDGES * ROW_EDGES], d[ROW_EDGES * ROW_EDGES];
-  const uint64_t edges[ROW_EDGES] = {0, 1, mask, mask >> 1, (mask >> 1) + 1, 0x5a5a5a5a5a5a5a5a & mask, 3 & mask, mask - (bits > 1)};
+static bool row_agrees(struct nvm_module *m, enum op op, uint32_t aux, uint32_t bits,
+                       uint32_t to_bits) {
+  uint64_t mask = (uint64_t)eval_mask(bits), a[ROW_EDGES * ROW_EDGES], b[ROW_EDGES * ROW_EDGES],
+           d[ROW_EDGES * ROW_EDGES];
+  const uint64_t edges[ROW_EDGES] = {0,
+                                     1,
+                                     mask,
+                                     mask >> 1,
+                                     (mask >> 1) + 1,
+                                     0x5a5a5a5a5a5a5a5a & mask,
+                                     3 & mask,
+                                     mask - (bits > 1)};
   struct nvm_type from = type_int(&m->types, bits), to = type_int(&m->types, to_bits);
-  for (int i = 0; i < ROW_EDGES * ROW_EDGES; i++) a[i] = edges[i / ROW_EDGES], b[i] = edges[i % ROW_EDGES];
+  for (int i = 0; i < ROW_EDGES * ROW_EDGES; i++)
+    a[i] = edges[i / ROW_EDGES], b[i] = edges[i % ROW_EDGES];
   if (!eval_row(op, 0, aux, bits, to_bits, a, b, d, ROW_EDGES * ROW_EDGES)) return false;
   for (int i = 0; i < ROW_EDGES * ROW_EDGES; i++) {
     struct eval_lane in[2] = {{a[i], false}, {b[i], false}}, out;
@@ -635,8 +687,10 @@ static bool row_agrees(struct nvm_module *m, enum op op, uint32_t aux, uint32_t 
 }
 
 /* A row of one lane is done exactly where that is no poison, but for wide products. */
-static void row_leaves_poison(struct nvm_module *m, enum op op, uint16_t flags, uint32_t bits, uint32_t to_bits) {
-  const uint64_t mask = (uint64_t)eval_mask(bits), edges[] = {0, 1, 2, bits - 1, bits, mask >> 1, (mask >> 1) + 1, mask - 1, mask};
+static void row_leaves_poison(struct nvm_module *m, enum op op, uint16_t flags, uint32_t bits,
+                              uint32_t to_bits) {
+  const uint64_t mask = (uint64_t)eval_mask(bits),
+                 edges[] = {0, 1, 2, bits - 1, bits, mask >> 1, (mask >> 1) + 1, mask - 1, mask};
   struct nvm_type from = type_int(&m->types, bits), to = type_int(&m->types, to_bits);
   for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
     for (size_t k = 0; k < sizeof edges / sizeof *edges; k++) {
@@ -655,7 +709,8 @@ static void rows_with_flags(void **state) {
   struct nvm_module *m = new_module();
   for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
     for (uint16_t flags = 0; flags <= (INST_NUW | INST_NSW); flags++)
-      for (int op = OP_ADD; op <= OP_MUL; op++) row_leaves_poison(m, (enum op)op, flags, widths[w], widths[w]);
+      for (int op = OP_ADD; op <= OP_MUL; op++)
+        row_leaves_poison(m, (enum op)op, flags, widths[w], widths[w]);
     row_leaves_poison(m, OP_OR, INST_DISJOINT, widths[w], widths[w]);
     row_leaves_poison(m, OP_ICMP, INST_SAMESIGN, widths[w], 1);
     row_leaves_poison(m, OP_ZEXT, INST_NNEG, widths[w], 64);
@@ -672,11 +727,13 @@ static void rows_of_lanes(void **state) {
   struct nvm_module *m = new_module();
   int done = 0;
   for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
-    for (int op = OP_FIRST_INT; op <= OP_LAST_INT; op++) done += row_agrees(m, (enum op)op, 0, widths[w], widths[w]);
+    for (int op = OP_FIRST_INT; op <= OP_LAST_INT; op++)
+      done += row_agrees(m, (enum op)op, 0, widths[w], widths[w]);
     for (uint32_t p = 0; p < ICMP_COUNT; p++) done += row_agrees(m, OP_ICMP, p, widths[w], 1);
     for (size_t v = 0; v < w; v++) {
       done += row_agrees(m, OP_TRUNC, 0, widths[w], widths[v]);
-      done += row_agrees(m, OP_ZEXT, 0, widths[v], widths[w]) + row_agrees(m, OP_SEXT, 0, widths[v], widths[w]);
+      done += row_agrees(m, OP_ZEXT, 0, widths[v], widths[w]) +
+              row_agrees(m, OP_SEXT, 0, widths[v], widths[w]);
     }
   }
   assert_int_equal(done, 8 * (6 + 10) + 28 * 3);

@@ -1,7 +1,7 @@
-/* ir/evalfloat.h, all formats and directions. half and bfloat against a table of all their values: a
- * result computed in double, with its error kept in the last bit, must be rounded to the neighbour
- * that the direction asks for. float and double: the host's arithmetic on edge values with each
- * other (random ones: test_sim_float). */
+/* ir/evalfloat.h, all formats and directions. half and bfloat against a table of all their values:
+ * a result computed in double, with its error kept in the last bit, must be rounded to the
+ * neighbour that the direction asks for. float and double: the host's arithmetic on edge values
+ * with each other (random ones: test_sim_float). */
 #include <fenv.h>
 #include <math.h>
 #include <setjmp.h>
@@ -52,7 +52,8 @@ static uint64_t bits_of_float(float f) {
   return f != f ? 0x7fffffff : b;
 }
 
-/* A format and a mode in one word: gcc 12 at -O1 leaks the stack of a seventh argument in a loop. */
+/* A format and a mode in one word: gcc 12 at -O1 leaks the stack of a seventh argument in a loop.
+ */
 static int at(int f, int mode) { return f << 4 | mode; }
 
 static void same(const char *what, int where, uint64_t a, uint64_t b, uint64_t mine,
@@ -63,7 +64,8 @@ static void same(const char *what, int where, uint64_t a, uint64_t b, uint64_t m
            (unsigned long long)reference);
 }
 
-/* --- all values of the short formats -------------------------------------------------------------- */
+/* --- all values of the short formats
+ * -------------------------------------------------------------- */
 
 /* The finite magnitudes by their bits; beyond the last, what infinity would be as a number. */
 static double half_values[0x7c01], bfloat_values[0x7f81];
@@ -154,9 +156,11 @@ static void check_short_unary(const struct short_format *s, uint64_t a) {
                    : mode == EVALFLOAT_DOWN  ? floor(x)
                    : mode == EVALFLOAT_UP    ? ceil(x)
                                              : round(x);
-    same("round", at(f, mode), a, 0, evalfloat_round(f, r, a), round_short(s, EVALFLOAT_NEAREST, whole));
+    same("round", at(f, mode), a, 0, evalfloat_round(f, r, a),
+         round_short(s, EVALFLOAT_NEAREST, whole));
     same("sqrt", at(f, mode), a, 0, evalfloat_sqrt(f, r, a), round_short(s, mode, odd_root(x)));
-    same("widen", at(f, mode), a, 0, evalfloat_convert(f, FLOAT_SINGLE, r, a), bits_of_float((float)x));
+    same("widen", at(f, mode), a, 0, evalfloat_convert(f, FLOAT_SINGLE, r, a),
+         bits_of_float((float)x));
     same("widen", at(f, mode), a, 0, evalfloat_convert(f, FLOAT_DOUBLE, r, a), bits_of_double(x));
     for (int k = 0; k < 2; k++)
       same("convert", at(f, mode), a, 0, evalfloat_convert(f, shorts[k].format, r, a),
@@ -220,7 +224,8 @@ static void check_short_binary(const struct short_format *s, uint64_t a, uint64_
     same("add", at(f, mode), a, b, evalfloat_add(f, r, a, b), round_sum(s, mode, x, y));
     same("sub", at(f, mode), a, b, evalfloat_sub(f, r, a, b), round_sum(s, mode, x, -y));
     same("mul", at(f, mode), a, b, evalfloat_mul(f, r, a, b), round_short(s, mode, x * y));
-    same("div", at(f, mode), a, b, evalfloat_div(f, r, a, b), round_short(s, mode, odd_quotient(x, y)));
+    same("div", at(f, mode), a, b, evalfloat_div(f, r, a, b),
+         round_short(s, mode, odd_quotient(x, y)));
     same("fma", at(f, mode), a, b, evalfloat_fma(f, r, a, b, c), round_sum(s, mode, x * y, z));
   }
   same("rem", at(f, 0), a, b, evalfloat_rem(f, a, b), round_short(s, 0, fmod(x, y)));
@@ -229,10 +234,28 @@ static void check_short_binary(const struct short_format *s, uint64_t a, uint64_
 
 static uint32_t short_edges(const struct short_format *s, uint64_t *edge) {
   uint64_t hidden = UINT64_C(1) << s->fraction_bits, one = (s->infinity / 2) & ~(hidden - 1);
-  uint64_t some[] = {0, 1, 2, 3, hidden - 1, hidden, hidden + 1, one - 1, one, one + 1, one + hidden / 2,
-                     one + hidden, one + hidden + hidden / 2, one - hidden,
-                     one + hidden * (unsigned)s->fraction_bits, s->infinity - 1, s->infinity - 2,
-                     s->infinity - hidden, s->infinity, s->infinity + 1, 0x7fff, hidden * 3 - 1};
+  uint64_t some[] = {0,
+                     1,
+                     2,
+                     3,
+                     hidden - 1,
+                     hidden,
+                     hidden + 1,
+                     one - 1,
+                     one,
+                     one + 1,
+                     one + hidden / 2,
+                     one + hidden,
+                     one + hidden + hidden / 2,
+                     one - hidden,
+                     one + hidden * (unsigned)s->fraction_bits,
+                     s->infinity - 1,
+                     s->infinity - 2,
+                     s->infinity - hidden,
+                     s->infinity,
+                     s->infinity + 1,
+                     0x7fff,
+                     hidden * 3 - 1};
   uint32_t n = 0;
   for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
     edge[n++] = some[i];
@@ -249,7 +272,8 @@ static void short_formats_two_operands(void **unused) {
     uint32_t n = short_edges(s, edge);
     for (uint32_t i = 0; i < n; i++)
       for (uint32_t j = 0; j < n; j++)
-        for (uint32_t l = 0; l < n; l += 3) check_short_binary(s, edge[i], edge[j], edge[(l + i) % n]);
+        for (uint32_t l = 0; l < n; l += 3)
+          check_short_binary(s, edge[i], edge[j], edge[(l + i) % n]);
     for (int i = 0; i < 60000; i++) {
       uint64_t r = next_random();
       uint64_t a = r & 0xffff, b = r >> 16 & 0xffff, c = r >> 32 & 0xffff;
@@ -276,10 +300,12 @@ static void narrowing(void **unused) {
     float y = (float)x;
     for (int mode = 0; mode < MODES; mode++) {
       same("from double", at(s->format, mode), bits_of_double(x), 0,
-           evalfloat_convert(FLOAT_DOUBLE, s->format, (enum evalfloat_rounding)mode, bits_of_double(x)),
+           evalfloat_convert(FLOAT_DOUBLE, s->format, (enum evalfloat_rounding)mode,
+                             bits_of_double(x)),
            round_short(s, mode, x));
       same("from float", at(s->format, mode), bits_of_float(y), 0,
-           evalfloat_convert(FLOAT_SINGLE, s->format, (enum evalfloat_rounding)mode, bits_of_float(y)),
+           evalfloat_convert(FLOAT_SINGLE, s->format, (enum evalfloat_rounding)mode,
+                             bits_of_float(y)),
            round_short(s, mode, y));
     }
   }
@@ -300,13 +326,14 @@ static void integers_to_short_formats(void **unused) {
     int mode = i % MODES;
     enum evalfloat_rounding r = (enum evalfloat_rounding)mode;
     same("from_int", at(s->format, mode), (uint64_t)v, 0,
-         evalfloat_from_int(s->format, r, 64, true, (uint64_t)v), round_short(s, mode, odd_integer(v)));
+         evalfloat_from_int(s->format, r, 64, true, (uint64_t)v),
+         round_short(s, mode, odd_integer(v)));
     uint64_t u = (uint64_t)v & 0xffffff;
-    same("from_int", at(s->format, mode), u, 0, evalfloat_from_int(s->format, r, 24, false, (uint64_t)v),
-         round_short(s, mode, (double)u));
+    same("from_int", at(s->format, mode), u, 0,
+         evalfloat_from_int(s->format, r, 24, false, (uint64_t)v), round_short(s, mode, (double)u));
     double x = u & 0x800000 ? (double)u - 0x1000000 : (double)u;
-    same("from_int", at(s->format, mode), u, 0, evalfloat_from_int(s->format, r, 24, true, (uint64_t)v),
-         round_short(s, mode, x));
+    same("from_int", at(s->format, mode), u, 0,
+         evalfloat_from_int(s->format, r, 24, true, (uint64_t)v), round_short(s, mode, x));
     same("wide", at(s->format, mode), u, 0,
          evalfloat_from_wide_int(s->format, r, 100, true, (evalint_u128)(evalint_s128)v),
          round_short(s, mode, odd_integer(v)));
@@ -315,23 +342,45 @@ static void integers_to_short_formats(void **unused) {
     for (int k = 0; k < 2 * MODES; k++) {
       const struct short_format *s = &shorts[k & 1];
       enum evalfloat_rounding r = (enum evalfloat_rounding)(k / 2);
-      same("from_int", at(s->format, k / 2), u, 16, evalfloat_from_int(s->format, r, 16, false, u), round_short(s, k / 2, u));
+      same("from_int", at(s->format, k / 2), u, 16, evalfloat_from_int(s->format, r, 16, false, u),
+           round_short(s, k / 2, u));
       double x = u & 0x8000 ? (double)u - 0x10000 : (double)u;
-      same("from_int", at(s->format, k / 2), u, 16, evalfloat_from_int(s->format, r, 16, true, u), round_short(s, k / 2, x));
+      same("from_int", at(s->format, k / 2), u, 16, evalfloat_from_int(s->format, r, 16, true, u),
+           round_short(s, k / 2, x));
     }
 }
 
-/* --- float and double on the host ------------------------------------------------------------------ */
+/* --- float and double on the host
+ * ------------------------------------------------------------------ */
 
 enum { EDGES = 44 };
 static uint32_t edges_of(enum float_format f, uint64_t *edge) {
   int bits = float_shapes[f].fraction_bits;
-  uint64_t hidden = UINT64_C(1) << bits, infinity = ((UINT64_C(1) << float_shapes[f].exponent_bits) - 1) << bits;
+  uint64_t hidden = UINT64_C(1) << bits,
+           infinity = ((UINT64_C(1) << float_shapes[f].exponent_bits) - 1) << bits;
   uint64_t one = (infinity / 2) & ~(hidden - 1);
-  uint64_t some[] = {0, 1, 2, hidden - 1, hidden, hidden + 1, one - 1, one, one + 1, one + hidden / 2,
-                     one + hidden, one + hidden / 3, one + hidden * (unsigned)bits, one - hidden * (unsigned)bits,
-                     one + hidden * (unsigned)(bits + 1), one - hidden * (unsigned)(bits + 1) + 1,
-                     one / 2, one + one / 2, infinity - 1, infinity - hidden, infinity, infinity + 1};
+  uint64_t some[] = {0,
+                     1,
+                     2,
+                     hidden - 1,
+                     hidden,
+                     hidden + 1,
+                     one - 1,
+                     one,
+                     one + 1,
+                     one + hidden / 2,
+                     one + hidden,
+                     one + hidden / 3,
+                     one + hidden * (unsigned)bits,
+                     one - hidden * (unsigned)bits,
+                     one + hidden * (unsigned)(bits + 1),
+                     one - hidden * (unsigned)(bits + 1) + 1,
+                     one / 2,
+                     one + one / 2,
+                     infinity - 1,
+                     infinity - hidden,
+                     infinity,
+                     infinity + 1};
   uint32_t n = 0;
   for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
     edge[n++] = some[i];
@@ -356,7 +405,8 @@ static void check_single(int mode, uint64_t a, uint64_t b) {
 
 static void check_double(int mode, uint64_t a, uint64_t b) {
   enum evalfloat_rounding r = (enum evalfloat_rounding)mode;
-  volatile double x = double_of(a), y = double_of(b), sum, difference, product, quotient, root, whole;
+  volatile double x = double_of(a), y = double_of(b), sum, difference, product, quotient, root,
+                  whole;
   volatile float narrow;
   fesetround(host_modes[mode]);
   sum = x + y, difference = x - y, product = x * y, quotient = x / y, root = sqrt(x);
@@ -369,7 +419,8 @@ static void check_double(int mode, uint64_t a, uint64_t b) {
   same("div", at(f, mode), a, b, evalfloat_div(f, r, a, b), bits_of_double(quotient));
   same("sqrt", at(f, mode), a, b, evalfloat_sqrt(f, r, a), bits_of_double(root));
   same("round", at(f, mode), a, b, evalfloat_round(f, r, a), bits_of_double(whole));
-  same("narrow", at(f, mode), a, b, evalfloat_convert(f, FLOAT_SINGLE, r, a), bits_of_float(narrow));
+  same("narrow", at(f, mode), a, b, evalfloat_convert(f, FLOAT_SINGLE, r, a),
+       bits_of_float(narrow));
 }
 
 static void edges_with_each_other(void **unused) {
@@ -387,8 +438,8 @@ static void edges_with_each_other(void **unused) {
       double u = double_of(dbl[i]), v = double_of(dbl[k]);
       check_order(FLOAT_SINGLE, x, y, single[i], single[k]);
       check_order(FLOAT_DOUBLE, u, v, dbl[i], dbl[k]);
-      same("rem", at(FLOAT_SINGLE, 0), single[i], single[k], evalfloat_rem(FLOAT_SINGLE, single[i], single[k]),
-           bits_of_float(fmodf(x, y)));
+      same("rem", at(FLOAT_SINGLE, 0), single[i], single[k],
+           evalfloat_rem(FLOAT_SINGLE, single[i], single[k]), bits_of_float(fmodf(x, y)));
       same("rem", at(FLOAT_DOUBLE, 0), dbl[i], dbl[k], evalfloat_rem(FLOAT_DOUBLE, dbl[i], dbl[k]),
            bits_of_double(fmod(u, v)));
     }
@@ -404,7 +455,8 @@ static void fused_edges(void **unused) {
       for (uint32_t k = 0; k < n; k++)
         for (uint32_t l = 0; l < n; l++) {
           fesetround(host_modes[mode]);
-          volatile float s = host_fmaf(float_of(single[i]), float_of(single[k]), float_of(single[l]));
+          volatile float s =
+              host_fmaf(float_of(single[i]), float_of(single[k]), float_of(single[l]));
           volatile double d = host_fma(double_of(dbl[i]), double_of(dbl[k]), double_of(dbl[l]));
           fesetround(FE_TONEAREST);
           enum evalfloat_rounding r = (enum evalfloat_rounding)mode;
@@ -420,7 +472,8 @@ static void fused_is_exact(void **unused) {
   (void)unused;
   enum float_format f = FLOAT_DOUBLE;
   for (int i = 0; i < 50000; i++) {
-    uint64_t a = (next_random() >> 12) | UINT64_C(0x3ff) << 52, b = (next_random() >> 12) | UINT64_C(0x3ff) << 52;
+    uint64_t a = (next_random() >> 12) | UINT64_C(0x3ff) << 52,
+             b = (next_random() >> 12) | UINT64_C(0x3ff) << 52;
     evalint_u128 product = (evalint_u128)((a & 0xfffffffffffff) | UINT64_C(1) << 52) *
                            ((b & 0xfffffffffffff) | UINT64_C(1) << 52); /* units of 2^-104 */
     uint64_t rounded = evalfloat_mul(f, EVALFLOAT_NEAREST, a, b);
@@ -438,15 +491,20 @@ static void random_remainders_and_scales(void **unused) {
     uint64_t r = next_random(), a = next_random() >> 32, b = next_random() >> 32;
     same("rem", at(FLOAT_SINGLE, 0), a, b, evalfloat_rem(FLOAT_SINGLE, a, b),
          bits_of_float(fmodf(float_of(a), float_of(b))));
-    uint64_t u = next_random(), v = (u & UINT64_C(0x7ff) << 52) ^ (r & UINT64_C(0x801fffffffffffff));
+    uint64_t u = next_random(),
+             v = (u & UINT64_C(0x7ff) << 52) ^ (r & UINT64_C(0x801fffffffffffff));
     same("rem", at(FLOAT_DOUBLE, 0), u, v, evalfloat_rem(FLOAT_DOUBLE, u, v),
          bits_of_double(fmod(double_of(u), double_of(v))));
     int by = (int)(r % 5000) - 2500;
-    same("scale", at(FLOAT_DOUBLE, 0), u, r, evalfloat_scale(FLOAT_DOUBLE, EVALFLOAT_NEAREST, u, by),
+    same("scale", at(FLOAT_DOUBLE, 0), u, r,
+         evalfloat_scale(FLOAT_DOUBLE, EVALFLOAT_NEAREST, u, by),
          bits_of_double(ldexp(double_of(u), by)));
   }
-  same("scale", at(FLOAT_DOUBLE, 0), 1, 0, evalfloat_scale(FLOAT_DOUBLE, EVALFLOAT_NEAREST, 1, INT64_MAX), evalfloat_infinity(FLOAT_DOUBLE));
-  same("scale", at(FLOAT_DOUBLE, 0), 1, 0, evalfloat_scale(FLOAT_DOUBLE, EVALFLOAT_UP, 1, INT64_MIN), 1);
+  same("scale", at(FLOAT_DOUBLE, 0), 1, 0,
+       evalfloat_scale(FLOAT_DOUBLE, EVALFLOAT_NEAREST, 1, INT64_MAX),
+       evalfloat_infinity(FLOAT_DOUBLE));
+  same("scale", at(FLOAT_DOUBLE, 0), 1, 0,
+       evalfloat_scale(FLOAT_DOUBLE, EVALFLOAT_UP, 1, INT64_MIN), 1);
 }
 
 /* Halfway cases away from zero, which no host mode has: as nearest, but for ties. */
@@ -465,19 +523,25 @@ static void ties_away(void **unused) {
          evalfloat_convert(FLOAT_DOUBLE, FLOAT_SINGLE, EVALFLOAT_ZERO, tie));
     double y = floor(ldexp(x, (int)(next_random() % 60) - 30)) + 0.5;
     same("round", at(FLOAT_DOUBLE, EVALFLOAT_AWAY), bits_of_double(y), 0,
-         evalfloat_round(FLOAT_DOUBLE, EVALFLOAT_AWAY, bits_of_double(-y)), bits_of_double(round(-y)));
+         evalfloat_round(FLOAT_DOUBLE, EVALFLOAT_AWAY, bits_of_double(-y)),
+         bits_of_double(round(-y)));
   }
 }
 
 static void what_ptx_makes_of_nan(void **unused) {
   (void)unused;
-  uint64_t f = evalfloat_nan(FLOAT_SINGLE), d = evalfloat_nan(FLOAT_DOUBLE), h = evalfloat_nan(FLOAT_HALF);
+  uint64_t f = evalfloat_nan(FLOAT_SINGLE), d = evalfloat_nan(FLOAT_DOUBLE),
+           h = evalfloat_nan(FLOAT_HALF);
   assert_int_equal(evalfloat_to_int_ptx(FLOAT_SINGLE, EVALFLOAT_ZERO, 32, true, f), 0);
   assert_int_equal(evalfloat_to_int_ptx(FLOAT_HALF, EVALFLOAT_ZERO, 16, false, h), 0);
-  assert_int_equal(evalfloat_to_int_ptx(FLOAT_SINGLE, EVALFLOAT_ZERO, 64, false, f), UINT64_C(1) << 63);
+  assert_int_equal(evalfloat_to_int_ptx(FLOAT_SINGLE, EVALFLOAT_ZERO, 64, false, f), UINT64_C(1)
+                                                                                         << 63);
   assert_int_equal(evalfloat_to_int_ptx(FLOAT_DOUBLE, EVALFLOAT_ZERO, 32, true, d), 0x80000000);
-  assert_int_equal(evalfloat_to_int_ptx(FLOAT_DOUBLE, EVALFLOAT_ZERO, 32, true, bits_of_double(-1e300)), 0x80000000);
-  assert_int_equal(evalfloat_to_int_ptx(FLOAT_SINGLE, EVALFLOAT_UP, 32, true, bits_of_float(2.5f)), 3);
+  assert_int_equal(
+      evalfloat_to_int_ptx(FLOAT_DOUBLE, EVALFLOAT_ZERO, 32, true, bits_of_double(-1e300)),
+      0x80000000);
+  assert_int_equal(evalfloat_to_int_ptx(FLOAT_SINGLE, EVALFLOAT_UP, 32, true, bits_of_float(2.5f)),
+                   3);
 }
 
 int main(void) {

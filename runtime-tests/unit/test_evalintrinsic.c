@@ -14,22 +14,54 @@ static enum intrinsic_id id_of(const char *name) {
   return id;
 }
 
-/* --- integers ----------------------------------------------------------------------------------- */
+/* --- integers -----------------------------------------------------------------------------------
+ */
 
-/* The result for width w, -1: poison. Operands are unsigned; sa and sb the same as signed numbers. */
+/* The result for width w, -1: poison. Operands are unsigned; sa and sb the same as signed numbers.
+ */
 typedef int reference(int w, int a, int b, int sa, int sb);
 
 static int clamp(int v, int low, int high) { return v < low ? low : v > high ? high : v; }
-static int r_smin(int w, int a, int b, int sa, int sb) { (void)w; return sa < sb ? a : b; }
-static int r_smax(int w, int a, int b, int sa, int sb) { (void)w; return sa > sb ? a : b; }
-static int r_umin(int w, int a, int b, int sa, int sb) { (void)w, (void)sa, (void)sb; return a < b ? a : b; }
-static int r_umax(int w, int a, int b, int sa, int sb) { (void)w, (void)sa, (void)sb; return a > b ? a : b; }
-static int r_sadd(int w, int a, int b, int sa, int sb) { (void)a, (void)b; return clamp(sa + sb, -(1 << w) / 2, (1 << w) / 2 - 1); }
-static int r_ssub(int w, int a, int b, int sa, int sb) { (void)a, (void)b; return clamp(sa - sb, -(1 << w) / 2, (1 << w) / 2 - 1); }
-static int r_uadd(int w, int a, int b, int sa, int sb) { (void)sa, (void)sb; return clamp(a + b, 0, (1 << w) - 1); }
-static int r_usub(int w, int a, int b, int sa, int sb) { (void)w, (void)sa, (void)sb; return clamp(a - b, 0, a); }
-static int r_ushl(int w, int a, int b, int sa, int sb) { (void)sa, (void)sb; return clamp(a << b, 0, (1 << w) - 1); }
-static int r_sshl(int w, int a, int b, int sa, int sb) { (void)a; return clamp(sa * (1 << b), -(1 << w) / 2, (1 << w) / 2 - 1) + 0 * sb; }
+static int r_smin(int w, int a, int b, int sa, int sb) {
+  (void)w;
+  return sa < sb ? a : b;
+}
+static int r_smax(int w, int a, int b, int sa, int sb) {
+  (void)w;
+  return sa > sb ? a : b;
+}
+static int r_umin(int w, int a, int b, int sa, int sb) {
+  (void)w, (void)sa, (void)sb;
+  return a < b ? a : b;
+}
+static int r_umax(int w, int a, int b, int sa, int sb) {
+  (void)w, (void)sa, (void)sb;
+  return a > b ? a : b;
+}
+static int r_sadd(int w, int a, int b, int sa, int sb) {
+  (void)a, (void)b;
+  return clamp(sa + sb, -(1 << w) / 2, (1 << w) / 2 - 1);
+}
+static int r_ssub(int w, int a, int b, int sa, int sb) {
+  (void)a, (void)b;
+  return clamp(sa - sb, -(1 << w) / 2, (1 << w) / 2 - 1);
+}
+static int r_uadd(int w, int a, int b, int sa, int sb) {
+  (void)sa, (void)sb;
+  return clamp(a + b, 0, (1 << w) - 1);
+}
+static int r_usub(int w, int a, int b, int sa, int sb) {
+  (void)w, (void)sa, (void)sb;
+  return clamp(a - b, 0, a);
+}
+static int r_ushl(int w, int a, int b, int sa, int sb) {
+  (void)sa, (void)sb;
+  return clamp(a << b, 0, (1 << w) - 1);
+}
+static int r_sshl(int w, int a, int b, int sa, int sb) {
+  (void)a;
+  return clamp(sa * (1 << b), -(1 << w) / 2, (1 << w) / 2 - 1) + 0 * sb;
+}
 
 static const struct {
   const char *name;
@@ -61,11 +93,14 @@ static bool lane(const struct nvm_module *m, enum intrinsic_id id, struct nvm_ty
 }
 
 static void check_two(const struct nvm_module *m, const enum intrinsic_id *ids,
-                      const enum intrinsic_id *overflow_ids, struct nvm_type type, int w, int a, int b) {
-  int mask = (1 << w) - 1, sa = a << 1 & ~mask ? a - (1 << w) : a, sb = b << 1 & ~mask ? b - (1 << w) : b;
+                      const enum intrinsic_id *overflow_ids, struct nvm_type type, int w, int a,
+                      int b) {
+  int mask = (1 << w) - 1, sa = a << 1 & ~mask ? a - (1 << w) : a,
+      sb = b << 1 & ~mask ? b - (1 << w) : b;
   struct eval_lane out[2];
   for (size_t i = 0; i < sizeof int_cases / sizeof int_cases[0]; i++) {
-    if (!lane(m, ids[i], type, type, (unsigned)a, (unsigned)b, 0, 2, out)) fail_msg("%s", int_cases[i].name);
+    if (!lane(m, ids[i], type, type, (unsigned)a, (unsigned)b, 0, 2, out))
+      fail_msg("%s", int_cases[i].name);
     bool poison = int_cases[i].shifts && b >= w;
     int want = poison ? 0 : int_cases[i].is(w, a, b, sa, sb) & mask;
     if (out[0].poison != poison || (!poison && out[0].bits != (unsigned)want))
@@ -84,7 +119,8 @@ static void check_two(const struct nvm_module *m, const enum intrinsic_id *ids,
   assert_int_equal(out[0].bits, (sa < sb ? -1 : sa > sb) & 0xff);
   assert_true(lane(m, INTRINSIC_ucmp, TYPE_I8, type, (unsigned)a, (unsigned)b, 0, 2, out));
   assert_int_equal(out[0].bits, (a < b ? -1 : a > b) & 0xff);
-  for (int c = 0; c <= mask && c < 2 * w; c++) { /* a pair of words turned left, one bit at a time */
+  for (int c = 0; c <= mask && c < 2 * w;
+       c++) { /* a pair of words turned left, one bit at a time */
     unsigned pair = (unsigned)a << w | (unsigned)b, n = (unsigned)c % (unsigned)w;
     assert_true(lane(m, INTRINSIC_fshl, type, type, (unsigned)a, (unsigned)b, (unsigned)c, 3, out));
     assert_int_equal(out[0].bits, (pair << n) >> w & (unsigned)mask);
@@ -110,17 +146,21 @@ static void check_one(const struct nvm_module *m, struct nvm_type type, int w, u
     assert_true(out[0].poison == (flag && a == 0) && out[0].bits == (trailing & mask));
     bool lowest = a == 1u << (w - 1);
     assert_true(lane(m, INTRINSIC_abs, type, type, a, flag, 0, 2, out));
-    assert_true(out[0].poison == (flag && lowest) && out[0].bits == (a >> (w - 1) ? (0 - a) & mask : a));
+    assert_true(out[0].poison == (flag && lowest) &&
+                out[0].bits == (a >> (w - 1) ? (0 - a) & mask : a));
   }
-  assert_true(lane(m, INTRINSIC_ctpop, type, type, a, 0, 0, 1, out) && out[0].bits == (ones & mask));
-  assert_true(lane(m, INTRINSIC_bitreverse, type, type, a, 0, 0, 1, out) && out[0].bits == reversed);
+  assert_true(lane(m, INTRINSIC_ctpop, type, type, a, 0, 0, 1, out) &&
+              out[0].bits == (ones & mask));
+  assert_true(lane(m, INTRINSIC_bitreverse, type, type, a, 0, 0, 1, out) &&
+              out[0].bits == reversed);
 }
 
 static void small_integers_exhaustively(void **unused) {
   (void)unused;
   struct nvm_module *m = new_module();
   enum intrinsic_id ids[16], overflow_ids[8];
-  for (size_t i = 0; i < sizeof int_cases / sizeof int_cases[0]; i++) ids[i] = id_of(int_cases[i].name);
+  for (size_t i = 0; i < sizeof int_cases / sizeof int_cases[0]; i++)
+    ids[i] = id_of(int_cases[i].name);
   for (size_t i = 0; i < sizeof overflow_cases / sizeof overflow_cases[0]; i++)
     overflow_ids[i] = id_of(overflow_cases[i].name);
   for (int w = 1; w <= 8; w++) {
@@ -133,7 +173,8 @@ static void small_integers_exhaustively(void **unused) {
   for (unsigned a = 0; a < 0x10000; a++) { /* of 16 bits: what has one operand */
     struct eval_lane out[2];
     check_one(m, TYPE_I16, 16, a);
-    assert_true(lane(m, INTRINSIC_bswap, TYPE_I16, TYPE_I16, a, 0, 0, 1, out) && out[0].bits == (a >> 8 | (a << 8 & 0xff00)));
+    assert_true(lane(m, INTRINSIC_bswap, TYPE_I16, TYPE_I16, a, 0, 0, 1, out) &&
+                out[0].bits == (a >> 8 | (a << 8 & 0xff00)));
   }
   module_destroy(m);
 }
@@ -144,21 +185,29 @@ static void wide_integers(void **unused) {
   struct nvm_type i128 = TYPE_I128, i100 = type_int(&m->types, 100);
   nvm_u128 top = (nvm_u128)1 << 127, all = ~(nvm_u128)0;
   struct eval_lane out[2];
-  assert_true(lane(m, INTRINSIC_smul_with_overflow, i128, i128, top, all, 0, 2, out) && out[1].bits == 1 && out[0].bits == top);
-  assert_true(lane(m, INTRINSIC_umul_with_overflow, i128, i128, top, 2, 0, 2, out) && out[1].bits == 1 && out[0].bits == 0);
-  assert_true(lane(m, INTRINSIC_umul_with_overflow, i128, i128, top, 1, 0, 2, out) && out[1].bits == 0);
+  assert_true(lane(m, INTRINSIC_smul_with_overflow, i128, i128, top, all, 0, 2, out) &&
+              out[1].bits == 1 && out[0].bits == top);
+  assert_true(lane(m, INTRINSIC_umul_with_overflow, i128, i128, top, 2, 0, 2, out) &&
+              out[1].bits == 1 && out[0].bits == 0);
+  assert_true(lane(m, INTRINSIC_umul_with_overflow, i128, i128, top, 1, 0, 2, out) &&
+              out[1].bits == 0);
   assert_true(lane(m, INTRINSIC_sadd_sat, i128, i128, top, all, 0, 2, out) && out[0].bits == top);
   assert_true(lane(m, INTRINSIC_uadd_sat, i128, i128, top, top, 0, 2, out) && out[0].bits == all);
   assert_true(lane(m, INTRINSIC_ctlz, i128, i128, 1, 0, 0, 2, out) && out[0].bits == 127);
-  assert_true(lane(m, INTRINSIC_ctpop, i100, i100, eval_mask(100), 0, 0, 1, out) && out[0].bits == 100);
+  assert_true(lane(m, INTRINSIC_ctpop, i100, i100, eval_mask(100), 0, 0, 1, out) &&
+              out[0].bits == 100);
   assert_true(lane(m, INTRINSIC_fshl, i128, i128, 1, top, 129, 3, out) && out[0].bits == 3);
-  assert_true(lane(m, INTRINSIC_bswap, TYPE_I32, TYPE_I32, 0x01020304, 0, 0, 1, out) && out[0].bits == 0x04030201);
-  assert_true(lane(m, INTRINSIC_bswap, i128, i128, 0xff, 0, 0, 1, out) && out[0].bits == (nvm_u128)0xff << 120);
-  assert_true(lane(m, INTRINSIC_bswap, TYPE_I16, TYPE_I16, 0x1234, 0, 0, 1, out) && out[0].bits == 0x3412);
+  assert_true(lane(m, INTRINSIC_bswap, TYPE_I32, TYPE_I32, 0x01020304, 0, 0, 1, out) &&
+              out[0].bits == 0x04030201);
+  assert_true(lane(m, INTRINSIC_bswap, i128, i128, 0xff, 0, 0, 1, out) &&
+              out[0].bits == (nvm_u128)0xff << 120);
+  assert_true(lane(m, INTRINSIC_bswap, TYPE_I16, TYPE_I16, 0x1234, 0, 0, 1, out) &&
+              out[0].bits == 0x3412);
   module_destroy(m);
 }
 
-/* --- floats ------------------------------------------------------------------------------------- */
+/* --- floats -------------------------------------------------------------------------------------
+ */
 
 static uint64_t bits_of(double f) {
   uint64_t b;
@@ -171,8 +220,9 @@ static uint64_t bits_of_float(float f) {
   return f != f ? 0x7fffffff : b;
 }
 
-static const double numbers[] = {0.0, -0.0, 0.25, 0.5, -0.5, 1, -1, 1.5, 2.5, -2.5, 3.75, 1e10, -1e300, 0x1p52, 0x1.8p51,
-                                 0x1p-1074, 0x1p-1022, INFINITY, -INFINITY, NAN};
+static const double numbers[] = {
+    0.0,  -0.0, 0.25,   0.5,    -0.5,     1,         -1,        1.5,      2.5,       -2.5,
+    3.75, 1e10, -1e300, 0x1p52, 0x1.8p51, 0x1p-1074, 0x1p-1022, INFINITY, -INFINITY, NAN};
 enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
 
 static double away(double x) { return round(x); }
@@ -184,17 +234,19 @@ static void doubles_as_the_host(void **unused) {
     enum intrinsic_id id;
     double (*host)(double);
   } one[] = {
-      {INTRINSIC_fabs, fabs},        {INTRINSIC_floor, floor},        {INTRINSIC_ceil, ceil},
-      {INTRINSIC_trunc, trunc},      {INTRINSIC_rint, nearbyint},     {INTRINSIC_nearbyint, nearbyint},
-      {INTRINSIC_round, away},       {INTRINSIC_roundeven, nearbyint},{INTRINSIC_nvvm_floor_d, floor},
-      {INTRINSIC_nvvm_ceil_d, ceil}, {INTRINSIC_nvvm_trunc_d, trunc}, {INTRINSIC_nvvm_round_d, nearbyint},
+      {INTRINSIC_fabs, fabs},          {INTRINSIC_floor, floor},
+      {INTRINSIC_ceil, ceil},          {INTRINSIC_trunc, trunc},
+      {INTRINSIC_rint, nearbyint},     {INTRINSIC_nearbyint, nearbyint},
+      {INTRINSIC_round, away},         {INTRINSIC_roundeven, nearbyint},
+      {INTRINSIC_nvvm_floor_d, floor}, {INTRINSIC_nvvm_ceil_d, ceil},
+      {INTRINSIC_nvvm_trunc_d, trunc}, {INTRINSIC_nvvm_round_d, nearbyint},
       {INTRINSIC_nvvm_fabs_d, fabs},
   };
   static const struct {
     enum intrinsic_id id;
     double (*host)(double, double);
   } two[] = {
-      {INTRINSIC_copysign, copysign}, {INTRINSIC_minnum, fmin},     {INTRINSIC_maxnum, fmax},
+      {INTRINSIC_copysign, copysign}, {INTRINSIC_minnum, fmin},      {INTRINSIC_maxnum, fmax},
       {INTRINSIC_nvvm_fmin_d, fmin},  {INTRINSIC_nvvm_fmax_d, fmax},
   };
   struct nvm_module *m = new_module();
@@ -208,7 +260,8 @@ static void doubles_as_the_host(void **unused) {
     assert_true(lane(m, INTRINSIC_sqrt, TYPE_DOUBLE, TYPE_DOUBLE, bits_of(x), 0, 0, 1, out));
     assert_int_equal(out[0].bits, bits_of(host_sqrt(x)));
     for (int k = -3; k < 3; k++) {
-      assert_true(lane(m, INTRINSIC_ldexp, TYPE_DOUBLE, TYPE_DOUBLE, bits_of(x), (uint32_t)(k * 700), 0, 2, out));
+      assert_true(lane(m, INTRINSIC_ldexp, TYPE_DOUBLE, TYPE_DOUBLE, bits_of(x),
+                       (uint32_t)(k * 700), 0, 2, out));
       assert_int_equal(out[0].bits, bits_of(ldexp(x, k * 700)));
     }
     for (int j = 0; j < NUMBERS; j++) {
@@ -216,30 +269,38 @@ static void doubles_as_the_host(void **unused) {
       for (size_t k = 0; k < sizeof two / sizeof two[0]; k++) {
         /* Zeros: the host takes any; the sign of a NaN: bits_of drops it. */
         if (k > 0 ? x == y : x != x) continue;
-        assert_true(lane(m, two[k].id, TYPE_DOUBLE, TYPE_DOUBLE, bits_of(x), bits_of(y), 0, 2, out));
+        assert_true(
+            lane(m, two[k].id, TYPE_DOUBLE, TYPE_DOUBLE, bits_of(x), bits_of(y), 0, 2, out));
         assert_int_equal(out[0].bits, bits_of(two[k].host(x, y)));
       }
       for (int k = 0; k < NUMBERS; k++) {
-        assert_true(lane(m, k & 1 ? INTRINSIC_fma : INTRINSIC_fmuladd, TYPE_DOUBLE, TYPE_DOUBLE, bits_of(x), bits_of(y), bits_of(numbers[k]), 3, out));
+        assert_true(lane(m, k & 1 ? INTRINSIC_fma : INTRINSIC_fmuladd, TYPE_DOUBLE, TYPE_DOUBLE,
+                         bits_of(x), bits_of(y), bits_of(numbers[k]), 3, out));
         assert_int_equal(out[0].bits, bits_of(fma(x, y, numbers[k])));
       }
     }
   }
-  assert_true(lane(m, INTRINSIC_minnum, TYPE_FLOAT, TYPE_FLOAT, 0, 0x80000000, 0, 2, out) && out[0].bits == 0x80000000);
-  assert_true(lane(m, INTRINSIC_minimum, TYPE_FLOAT, TYPE_FLOAT, 0x7fc00000, 0, 0, 2, out) && out[0].bits == 0x7fffffff);
-  assert_true(lane(m, INTRINSIC_maximum, TYPE_FLOAT, TYPE_FLOAT, 0, 0x80000000, 0, 2, out) && out[0].bits == 0);
-  assert_true(lane(m, INTRINSIC_fabs, TYPE_HALF, TYPE_HALF, 0xfe01, 0, 0, 1, out) && out[0].bits == 0x7e01);
+  assert_true(lane(m, INTRINSIC_minnum, TYPE_FLOAT, TYPE_FLOAT, 0, 0x80000000, 0, 2, out) &&
+              out[0].bits == 0x80000000);
+  assert_true(lane(m, INTRINSIC_minimum, TYPE_FLOAT, TYPE_FLOAT, 0x7fc00000, 0, 0, 2, out) &&
+              out[0].bits == 0x7fffffff);
+  assert_true(lane(m, INTRINSIC_maximum, TYPE_FLOAT, TYPE_FLOAT, 0, 0x80000000, 0, 2, out) &&
+              out[0].bits == 0);
+  assert_true(lane(m, INTRINSIC_fabs, TYPE_HALF, TYPE_HALF, 0xfe01, 0, 0, 1, out) &&
+              out[0].bits == 0x7e01);
   module_destroy(m);
 }
 
 static void classes(void **unused) {
   (void)unused;
   struct nvm_module *m = new_module();
-  static const uint32_t of_half[] = {0x7c01, 0x7e00, 0xfc00, 0xbc00, 0x8001, 0x8000, 0, 1, 0x3c00, 0x7c00};
+  static const uint32_t of_half[] = {0x7c01, 0x7e00, 0xfc00, 0xbc00, 0x8001,
+                                     0x8000, 0,      1,      0x3c00, 0x7c00};
   struct eval_lane out[2];
   for (int i = 0; i < 10; i++)
     for (int k = 0; k < 10; k++) {
-      assert_true(lane(m, INTRINSIC_is_fpclass, TYPE_I1, TYPE_HALF, of_half[i], 1u << k, 0, 2, out));
+      assert_true(
+          lane(m, INTRINSIC_is_fpclass, TYPE_I1, TYPE_HALF, of_half[i], 1u << k, 0, 2, out));
       assert_int_equal(out[0].bits, i == k);
     }
   module_destroy(m);
@@ -249,26 +310,37 @@ static void to_integers(void **unused) {
   (void)unused;
   struct nvm_module *m = new_module();
   struct eval_lane out[2];
-  assert_true(lane(m, INTRINSIC_lrint, TYPE_I32, TYPE_DOUBLE, bits_of(-2.5), 0, 0, 1, out) && out[0].bits == 0xfffffffe);
-  assert_true(lane(m, INTRINSIC_lround, TYPE_I32, TYPE_DOUBLE, bits_of(-2.5), 0, 0, 1, out) && out[0].bits == 0xfffffffd);
+  assert_true(lane(m, INTRINSIC_lrint, TYPE_I32, TYPE_DOUBLE, bits_of(-2.5), 0, 0, 1, out) &&
+              out[0].bits == 0xfffffffe);
+  assert_true(lane(m, INTRINSIC_lround, TYPE_I32, TYPE_DOUBLE, bits_of(-2.5), 0, 0, 1, out) &&
+              out[0].bits == 0xfffffffd);
   assert_false(lane(m, INTRINSIC_lrint, TYPE_I32, TYPE_DOUBLE, bits_of(1e10), 0, 0, 1, out));
-  assert_true(lane(m, INTRINSIC_fptosi_sat, TYPE_I8, TYPE_DOUBLE, bits_of(-1e10), 0, 0, 1, out) && out[0].bits == 0x80);
-  assert_true(lane(m, INTRINSIC_fptoui_sat, TYPE_I8, TYPE_DOUBLE, bits_of(1e10), 0, 0, 1, out) && out[0].bits == 0xff);
-  assert_true(lane(m, INTRINSIC_fptoui_sat, TYPE_I128, TYPE_DOUBLE, bits_of(0x1p127), 0, 0, 1, out) && out[0].bits == (nvm_u128)1 << 127);
-  assert_true(lane(m, INTRINSIC_fptosi_sat, TYPE_I8, TYPE_DOUBLE, bits_of(NAN), 0, 0, 1, out) && out[0].bits == 0);
-  assert_true(lane(m, INTRINSIC_convert_from_fp16, TYPE_FLOAT, TYPE_I16, 0x3c00, 0, 0, 1, out) && out[0].bits == 0x3f800000);
-  assert_true(lane(m, INTRINSIC_convert_to_fp16, TYPE_I16, TYPE_FLOAT, 0x3f800000, 0, 0, 1, out) && out[0].bits == 0x3c00);
+  assert_true(lane(m, INTRINSIC_fptosi_sat, TYPE_I8, TYPE_DOUBLE, bits_of(-1e10), 0, 0, 1, out) &&
+              out[0].bits == 0x80);
+  assert_true(lane(m, INTRINSIC_fptoui_sat, TYPE_I8, TYPE_DOUBLE, bits_of(1e10), 0, 0, 1, out) &&
+              out[0].bits == 0xff);
+  assert_true(
+      lane(m, INTRINSIC_fptoui_sat, TYPE_I128, TYPE_DOUBLE, bits_of(0x1p127), 0, 0, 1, out) &&
+      out[0].bits == (nvm_u128)1 << 127);
+  assert_true(lane(m, INTRINSIC_fptosi_sat, TYPE_I8, TYPE_DOUBLE, bits_of(NAN), 0, 0, 1, out) &&
+              out[0].bits == 0);
+  assert_true(lane(m, INTRINSIC_convert_from_fp16, TYPE_FLOAT, TYPE_I16, 0x3c00, 0, 0, 1, out) &&
+              out[0].bits == 0x3f800000);
+  assert_true(lane(m, INTRINSIC_convert_to_fp16, TYPE_I16, TYPE_FLOAT, 0x3f800000, 0, 0, 1, out) &&
+              out[0].bits == 0x3c00);
   module_destroy(m);
 }
 
-/* --- forms of PTX ------------------------------------------------------------------------------- */
+/* --- forms of PTX -------------------------------------------------------------------------------
+ */
 
 static void directed_arithmetic(void **unused) {
   (void)unused;
   static const struct {
     const char *suffix;
     int mode;
-  } direction[] = {{"rn", FE_TONEAREST}, {"rz", FE_TOWARDZERO}, {"rm", FE_DOWNWARD}, {"rp", FE_UPWARD}};
+  } direction[] = {
+      {"rn", FE_TONEAREST}, {"rz", FE_TOWARDZERO}, {"rm", FE_DOWNWARD}, {"rp", FE_UPWARD}};
   static const char *const op[] = {"add", "sub", "mul", "div", "rcp", "sqrt"};
   struct nvm_module *m = new_module();
   for (int d = 0; d < 4; d++)
@@ -278,15 +350,27 @@ static void directed_arithmetic(void **unused) {
         volatile double x = numbers[i / NUMBERS], y = numbers[i % NUMBERS], r;
         volatile float u = (float)x, v = (float)y, s;
         fesetround(direction[d].mode);
-        r = o == 0 ? x + y : o == 1 ? x - y : o == 2 ? x * y : o == 3 ? x / y : o == 4 ? 1 / x : host_sqrt(x);
-        s = o == 0 ? u + v : o == 1 ? u - v : o == 2 ? u * v : o == 3 ? u / v : o == 4 ? 1 / u : sqrtf(u);
+        r = o == 0   ? x + y
+            : o == 1 ? x - y
+            : o == 2 ? x * y
+            : o == 3 ? x / y
+            : o == 4 ? 1 / x
+                     : host_sqrt(x);
+        s = o == 0   ? u + v
+            : o == 1 ? u - v
+            : o == 2 ? u * v
+            : o == 3 ? u / v
+            : o == 4 ? 1 / u
+                     : sqrtf(u);
         fesetround(FE_TONEAREST);
         struct eval_lane out[2];
         snprintf(name, sizeof name, "llvm.nvvm.%s.%s.d", op[o], direction[d].suffix);
-        assert_true(lane(m, id_of(name), TYPE_DOUBLE, TYPE_DOUBLE, bits_of(x), bits_of(y), 0, o < 4 ? 2 : 1, out));
+        assert_true(lane(m, id_of(name), TYPE_DOUBLE, TYPE_DOUBLE, bits_of(x), bits_of(y), 0,
+                         o < 4 ? 2 : 1, out));
         assert_int_equal(out[0].bits, bits_of(r));
         snprintf(name, sizeof name, "llvm.nvvm.%s.%s.f", op[o], direction[d].suffix);
-        assert_true(lane(m, id_of(name), TYPE_FLOAT, TYPE_FLOAT, bits_of_float(u), bits_of_float(v), 0, o < 4 ? 2 : 1, out));
+        assert_true(lane(m, id_of(name), TYPE_FLOAT, TYPE_FLOAT, bits_of_float(u), bits_of_float(v),
+                         0, o < 4 ? 2 : 1, out));
         assert_int_equal(out[0].bits, bits_of_float(s));
       }
   module_destroy(m);
@@ -343,7 +427,12 @@ static const struct form_case {
     {"llvm.nvvm.rotate.b32", 'i', 'i', 3, 2, {0x80000001, 33}},
     {"llvm.nvvm.rotate.b64", 'l', 'l', 3, 2, {UINT64_C(0x8000000000000001), 1}},
     {"llvm.nvvm.rotate.right.b64", 'l', 'l', UINT64_C(0x8000000000000000), 2, {1, 1}},
-    {"llvm.nvvm.swap.lo.hi.b64", 'l', 'l', UINT64_C(0x0000000200000001), 1, {UINT64_C(0x0000000100000002)}},
+    {"llvm.nvvm.swap.lo.hi.b64",
+     'l',
+     'l',
+     UINT64_C(0x0000000200000001),
+     1,
+     {UINT64_C(0x0000000100000002)}},
     /* Conversions: out of range to the nearest, NaN to 0, or the highest bit beside 64 bits. */
     {"llvm.nvvm.f2i.rn", 'i', 'f', 2, 1, {0x40200000}},
     {"llvm.nvvm.f2i.rp", 'i', 'f', 3, 1, {0x40200000}},
@@ -359,7 +448,12 @@ static const struct form_case {
     {"llvm.nvvm.ui2f.rn", 'f', 'i', 0x4f800000, 1, {0xffffffff}},
     {"llvm.nvvm.ull2d.rm", 'd', 'l', UINT64_C(0x43efffffffffffff), 1, {UINT64_MAX}},
     {"llvm.nvvm.d2f.rz", 'f', 'd', 0x7f7fffff, 1, {UINT64_C(0x7e37e43c8800759c)}},
-    {"llvm.nvvm.d2f.rn.ftz", 'f', 'd', 0x80000000, 1, {UINT64_C(0xb800000000000000) - (UINT64_C(1) << 52)}},
+    {"llvm.nvvm.d2f.rn.ftz",
+     'f',
+     'd',
+     0x80000000,
+     1,
+     {UINT64_C(0xb800000000000000) - (UINT64_C(1) << 52)}},
     {"llvm.nvvm.f2h.rn", 's', 'f', 0x3c00, 1, {0x3f800000}},
     {"llvm.nvvm.h2f", 'f', 's', 0x3f800000, 1, {0x3c00}},
     {"llvm.nvvm.f2bf16.rz.relu", 'b', 'f', 0, 1, {0xbf800000}},
@@ -373,13 +467,13 @@ static const struct form_case {
 
 static struct nvm_type type_of(char c) {
   switch (c) {
-  case 'h': return TYPE_HALF;
-  case 'b': return TYPE_BFLOAT;
-  case 'f': return TYPE_FLOAT;
-  case 'd': return TYPE_DOUBLE;
-  case 's': return TYPE_I16;
-  case 'i': return TYPE_I32;
-  default: return TYPE_I64;
+    case 'h': return TYPE_HALF;
+    case 'b': return TYPE_BFLOAT;
+    case 'f': return TYPE_FLOAT;
+    case 'd': return TYPE_DOUBLE;
+    case 's': return TYPE_I16;
+    case 'i': return TYPE_I32;
+    default: return TYPE_I64;
   }
 }
 
@@ -389,10 +483,12 @@ static void forms_of_ptx(void **unused) {
   for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
     const struct form_case *c = &forms[i];
     struct eval_lane out[2];
-    if (!lane(m, id_of(c->name), type_of(c->to), type_of(c->from), c->in[0], c->in[1], c->in[2], (uint32_t)c->count, out))
+    if (!lane(m, id_of(c->name), type_of(c->to), type_of(c->from), c->in[0], c->in[1], c->in[2],
+              (uint32_t)c->count, out))
       fail_msg("%s is not evaluated", c->name);
     if (out[0].poison || out[0].bits != c->want)
-      fail_msg("%s: %llx instead of %llx", c->name, (unsigned long long)out[0].bits, (unsigned long long)c->want);
+      fail_msg("%s: %llx instead of %llx", c->name, (unsigned long long)out[0].bits,
+               (unsigned long long)c->want);
   }
   module_destroy(m);
 }
@@ -401,11 +497,21 @@ static void what_is_not_exact_is_left(void **unused) {
   (void)unused;
   struct nvm_module *m = new_module();
   static const char *const names[] = {
-      "llvm.nvvm.div.approx.f", "llvm.nvvm.div.full",       "llvm.nvvm.rcp.approx.ftz.f",
-      "llvm.nvvm.sqrt.approx.f", "llvm.nvvm.sin.approx.f",  "llvm.nvvm.ex2.approx.ftz.f",
-      "llvm.sin",               "llvm.exp2",                "llvm.nvvm.tanh.approx",
-      "llvm.nvvm.sqrt.f",       "llvm.nvvm.rsqrt.approx.f",  "llvm.nvvm.f2tf32.rna",
-      "llvm.pow",               "llvm.is.constant",         "llvm.nvvm.shfl.idx.f32",
+      "llvm.nvvm.div.approx.f",
+      "llvm.nvvm.div.full",
+      "llvm.nvvm.rcp.approx.ftz.f",
+      "llvm.nvvm.sqrt.approx.f",
+      "llvm.nvvm.sin.approx.f",
+      "llvm.nvvm.ex2.approx.ftz.f",
+      "llvm.sin",
+      "llvm.exp2",
+      "llvm.nvvm.tanh.approx",
+      "llvm.nvvm.sqrt.f",
+      "llvm.nvvm.rsqrt.approx.f",
+      "llvm.nvvm.f2tf32.rna",
+      "llvm.pow",
+      "llvm.is.constant",
+      "llvm.nvvm.shfl.idx.f32",
   };
   struct eval_lane out[2];
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -415,7 +521,8 @@ static void what_is_not_exact_is_left(void **unused) {
   module_destroy(m);
 }
 
-/* --- constants ---------------------------------------------------------------------------------- */
+/* --- constants ----------------------------------------------------------------------------------
+ */
 
 static struct nvm_value call(struct nvm_module *m, enum intrinsic_id id, struct nvm_type type,
                              struct nvm_value a, struct nvm_value b) {
@@ -434,7 +541,8 @@ static void constants_and_vectors(void **unused) {
   (void)unused;
   struct nvm_module *m = new_module();
   struct nvm_type v2 = type_vector(&m->types, TYPE_I32, 2), b2 = type_vector(&m->types, TYPE_I1, 2);
-  struct nvm_value none = VALUE_NULL, one = const_int(m, TYPE_I32, 1), all = const_int(m, TYPE_I32, UINT32_MAX);
+  struct nvm_value none = VALUE_NULL, one = const_int(m, TYPE_I32, 1),
+                   all = const_int(m, TYPE_I32, UINT32_MAX);
   struct nvm_value v = vector(m, TYPE_I32, 1, UINT32_MAX), w = vector(m, TYPE_I32, 5, 5);
   struct nvm_value no = const_int(m, TYPE_I1, 0), yes = const_int(m, TYPE_I1, 1);
   assert_true(value_equal(call(m, INTRINSIC_smax, v2, v, w), w));
@@ -449,21 +557,26 @@ static void constants_and_vectors(void **unused) {
   assert_true(value_equal(const_element(m, overs, 0), vector(m, TYPE_I32, 2, UINT32_MAX - 1)));
   assert_true(value_equal(const_element(m, overs, 1), vector(m, TYPE_I1, 0, 1)));
   struct nvm_type h2 = type_vector(&m->types, TYPE_HALF, 2);
-  assert_true(value_equal(call(m, INTRINSIC_nvvm_fmin_f16x2, h2, vector(m, TYPE_HALF, 0x3c00, 0x4000), vector(m, TYPE_HALF, 0x4000, 0x3c00)),
-                          vector(m, TYPE_HALF, 0x3c00, 0x3c00)));
+  assert_true(
+      value_equal(call(m, INTRINSIC_nvvm_fmin_f16x2, h2, vector(m, TYPE_HALF, 0x3c00, 0x4000),
+                       vector(m, TYPE_HALF, 0x4000, 0x3c00)),
+                  vector(m, TYPE_HALF, 0x3c00, 0x3c00)));
   /* bf16 pairs in a word are not taken apart. */
   assert_true(value_is_none(call(m, INTRINSIC_nvvm_fmin_bf16x2, TYPE_I32, one, one)));
-  assert_true(value_equal(call(m, INTRINSIC_vector_reduce_add, TYPE_I32, w, none), const_int(m, TYPE_I32, 10)));
+  assert_true(value_equal(call(m, INTRINSIC_vector_reduce_add, TYPE_I32, w, none),
+                          const_int(m, TYPE_I32, 10)));
   assert_true(value_equal(call(m, INTRINSIC_vector_reduce_umax, TYPE_I32, v, none), all));
   assert_true(value_equal(call(m, INTRINSIC_vector_reduce_smax, TYPE_I32, v, none), one));
-  assert_true(value_equal(call(m, INTRINSIC_vector_reduce_fmin, TYPE_FLOAT, vector(m, TYPE_FLOAT, 0x7fc00000, 0x3f800000), none),
+  assert_true(value_equal(call(m, INTRINSIC_vector_reduce_fmin, TYPE_FLOAT,
+                               vector(m, TYPE_FLOAT, 0x7fc00000, 0x3f800000), none),
                           const_float(m, TYPE_FLOAT, 0x3f800000)));
   struct nvm_value g = module_add_global(m, module_str(m, "g"));
   assert_true(value_equal(call(m, INTRINSIC_expect, TYPE_I32, one, all), one));
   assert_true(value_equal(call(m, INTRINSIC_ssa_copy, TYPE_PTR, g, none), g));
   assert_true(value_is_none(call(m, INTRINSIC_abs, TYPE_I32, g, no)));
   struct nvm_value two = const_float(m, TYPE_FLOAT, 0x40000000);
-  assert_true(value_equal(call(m, INTRINSIC_ldexp, TYPE_FLOAT, two, one), const_float(m, TYPE_FLOAT, 0x40800000)));
+  assert_true(value_equal(call(m, INTRINSIC_ldexp, TYPE_FLOAT, two, one),
+                          const_float(m, TYPE_FLOAT, 0x40800000)));
   assert_true(value_is_none(call(m, INTRINSIC_ldexp, TYPE_FLOAT, two, const_int(m, TYPE_I16, 1))));
   module_destroy(m);
 }
@@ -471,18 +584,22 @@ static void constants_and_vectors(void **unused) {
 static void poison_and_undef(void **unused) {
   (void)unused;
   struct nvm_module *m = new_module();
-  struct nvm_value poison = const_poison(m, TYPE_I32), undef = const_undef(m, TYPE_I32), one = const_int(m, TYPE_I32, 1);
+  struct nvm_value poison = const_poison(m, TYPE_I32), undef = const_undef(m, TYPE_I32),
+                   one = const_int(m, TYPE_I32, 1);
   struct nvm_type v2 = type_vector(&m->types, TYPE_I32, 2);
   assert_true(value_equal(call(m, INTRINSIC_smin, TYPE_I32, poison, one), poison));
   assert_true(value_equal(call(m, INTRINSIC_smin, TYPE_I32, one, poison), poison));
   assert_true(value_is_none(call(m, INTRINSIC_smin, TYPE_I32, one, undef)));
   struct nvm_value half = const_aggregate(m, v2, (struct nvm_value[]){one, poison}, 2);
   assert_true(value_equal(call(m, INTRINSIC_umax, v2, half, half), half));
-  assert_true(value_equal(call(m, INTRINSIC_vector_reduce_add, TYPE_I32, half, VALUE_NULL), poison));
+  assert_true(
+      value_equal(call(m, INTRINSIC_vector_reduce_add, TYPE_I32, half, VALUE_NULL), poison));
   struct nvm_type pair = type_struct(&m->types, (struct nvm_type[]){TYPE_I32, TYPE_I1}, 2, false);
-  assert_true(value_equal(call(m, INTRINSIC_sadd_with_overflow, pair, one, poison), const_poison(m, pair)));
+  assert_true(
+      value_equal(call(m, INTRINSIC_sadd_with_overflow, pair, one, poison), const_poison(m, pair)));
   struct nvm_value nan = const_float(m, TYPE_FLOAT, 0x7fc00000);
-  assert_true(value_equal(eval_intrinsic(m, INTRINSIC_fabs, INST_NNAN, TYPE_FLOAT, &nan, 1), const_poison(m, TYPE_FLOAT)));
+  assert_true(value_equal(eval_intrinsic(m, INTRINSIC_fabs, INST_NNAN, TYPE_FLOAT, &nan, 1),
+                          const_poison(m, TYPE_FLOAT)));
   module_destroy(m);
 }
 

@@ -88,12 +88,18 @@ static void constants_read_like_llvm(void **state) {
 
 static void shortest_text_of_each_format(void **state) {
   static const struct row rows[] = {
-      {FLOAT_HALF, 0x2E66, "0.1"},         {FLOAT_HALF, 0x0001, "6e-08"},
-      {FLOAT_HALF, 0x7BFF, "65500.0"},     {FLOAT_HALF, 0xFC00, "-inf"},
-      {FLOAT_BFLOAT, 0x3DCD, "0.1"},       {FLOAT_BFLOAT, 0x7F80, "inf"},
-      {FLOAT_SINGLE, 0x3DCCCCCD, "0.1"},   {FLOAT_SINGLE, 0x7F7FFFFF, "3.4028235e+38"},
-      {FLOAT_SINGLE, 0x00000001, "1e-45"}, {FLOAT_SINGLE, 0x4B800000, "16777216.0"},
-      {FLOAT_SINGLE, 0xFFC00000, "nan"},   {FLOAT_SINGLE, 0x80000000, "-0.0"},
+      {FLOAT_HALF, 0x2E66, "0.1"},
+      {FLOAT_HALF, 0x0001, "6e-08"},
+      {FLOAT_HALF, 0x7BFF, "65500.0"},
+      {FLOAT_HALF, 0xFC00, "-inf"},
+      {FLOAT_BFLOAT, 0x3DCD, "0.1"},
+      {FLOAT_BFLOAT, 0x7F80, "inf"},
+      {FLOAT_SINGLE, 0x3DCCCCCD, "0.1"},
+      {FLOAT_SINGLE, 0x7F7FFFFF, "3.4028235e+38"},
+      {FLOAT_SINGLE, 0x00000001, "1e-45"},
+      {FLOAT_SINGLE, 0x4B800000, "16777216.0"},
+      {FLOAT_SINGLE, 0xFFC00000, "nan"},
+      {FLOAT_SINGLE, 0x80000000, "-0.0"},
       {FLOAT_DOUBLE, UINT64_C(0x3FD5555555555555), "0.3333333333333333"},
       {FLOAT_DOUBLE, UINT64_C(0x44B52D02C7E14AF6), "1e+23"}, /* not 9.999999999999999e+22 */
       {FLOAT_DOUBLE, UINT64_C(0x7FEFFFFFFFFFFFFF), "1.7976931348623157e+308"},

@@ -1,5 +1,5 @@
-/* What a target has, read off the requirements of the instruction table, against the checker: a word
- * is there exactly where some form that uses it is allowed. */
+/* What a target has, read off the requirements of the instruction table, against the checker: a
+ * word is there exactly where some form that uses it is allowed. */
 #include "ptx/gate.h"
 #include "target/options.h"
 

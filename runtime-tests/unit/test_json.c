@@ -60,16 +60,17 @@ static void compact_has_no_spaces(void **state) {
 static void pretty_has_a_line_for_each_member(void **state) {
   (void)state;
   write_sample(true);
-  assert_string_equal(text_written(), "{\n"
-                                      "  \"name\": \"saxpy\",\n"
-                                      "  \"list\": [\n"
-                                      "    18446744073709551615,\n"
-                                      "    0,\n"
-                                      "    {}\n"
-                                      "  ],\n"
-                                      "  \"none\": [],\n"
-                                      "  \"yes\": true\n"
-                                      "}");
+  assert_string_equal(text_written(),
+                      "{\n"
+                      "  \"name\": \"saxpy\",\n"
+                      "  \"list\": [\n"
+                      "    18446744073709551615,\n"
+                      "    0,\n"
+                      "    {}\n"
+                      "  ],\n"
+                      "  \"none\": [],\n"
+                      "  \"yes\": true\n"
+                      "}");
 }
 
 static const char *string(const char *bytes, size_t length) {
@@ -81,7 +82,8 @@ static const char *string(const char *bytes, size_t length) {
 
 static void strings_are_escaped(void **state) {
   (void)state;
-  assert_string_equal(string("a\"b\\c/\n\t\r\x01\x7f", 11), "\"a\\\"b\\\\c/\\n\\t\\r\\u0001\\u007f\"");
+  assert_string_equal(string("a\"b\\c/\n\t\r\x01\x7f", 11),
+                      "\"a\\\"b\\\\c/\\n\\t\\r\\u0001\\u007f\"");
   assert_string_equal(string("\0", 1), "\"\\u0000\"");
   assert_string_equal(string("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", 9),
                       "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
@@ -101,8 +103,10 @@ static void bytes_that_are_no_utf8_are_replaced(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(compact_has_no_spaces),       TEST(pretty_has_a_line_for_each_member),
-      TEST(strings_are_escaped),         TEST(bytes_that_are_no_utf8_are_replaced),
+      TEST(compact_has_no_spaces),
+      TEST(pretty_has_a_line_for_each_member),
+      TEST(strings_are_escaped),
+      TEST(bytes_that_are_no_utf8_are_replaced),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

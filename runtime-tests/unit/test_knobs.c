@@ -1,5 +1,5 @@
-/* Knobs: every row is sound, values are taken within their range, all else is refused and leaves the
- * knobs as they were. */
+/* Knobs: every row is sound, values are taken within their range, all else is refused and leaves
+ * the knobs as they were. */
 #include "support/knobs.h"
 
 #include <setjmp.h>
@@ -46,9 +46,17 @@ static void rows_are_sound(void **state) {
 
 static void wrong_texts_are_refused(void **state) {
   (void)state;
-  static const char *const wrong[] = {"", "=", "=1", "nvptx", "nvptx-fma-level", "nvptx-fma-level=",
-                                      "nvptx-fma-level=x", "nvptx-fma-level=1x", "nvptx-fma-level=-",
-                                      "nvptx-fma-level= 1", "nvptx-fma-level=99999999999999999999"};
+  static const char *const wrong[] = {"",
+                                      "=",
+                                      "=1",
+                                      "nvptx",
+                                      "nvptx-fma-level",
+                                      "nvptx-fma-level=",
+                                      "nvptx-fma-level=x",
+                                      "nvptx-fma-level=1x",
+                                      "nvptx-fma-level=-",
+                                      "nvptx-fma-level= 1",
+                                      "nvptx-fma-level=99999999999999999999"};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
     struct knobs k = knobs_initial(), before = k;
     assert_int_equal(set(&k, wrong[i]), NVM_REFUSED);
@@ -61,7 +69,8 @@ static void messages_say_what_was_meant(void **state) {
   (void)state;
   struct knobs k = knobs_initial();
   set(&k, "nvptx-fma-levle=1");
-  assert_string_equal(message, "there is no knob 'nvptx-fma-levle'; did you mean 'nvptx-fma-level'?");
+  assert_string_equal(message,
+                      "there is no knob 'nvptx-fma-levle'; did you mean 'nvptx-fma-level'?");
   set(&k, "xyzzy=1");
   assert_string_equal(message, "there is no knob 'xyzzy'");
   set(&k, "nvptx-prec-divf32=4");

@@ -1,5 +1,5 @@
-/* Known bits: every binary op on four-bit numbers against all values the masks allow, special registers,
- * casts, and the walk's end at its depth limit. */
+/* Known bits: every binary op on four-bit numbers against all values the masks allow, special
+ * registers, casts, and the walk's end at its depth limit. */
 #include "ir_fixture.h"
 
 #include "ir/eval.h"
@@ -38,7 +38,8 @@ static struct nvm_value with_bits(struct sample *s, uint32_t arg, unsigned zero,
   return op2(s, OP_OR, 0, v, const_int(s->m, s->type, one));
 }
 
-static void check_op(enum op op, uint16_t flags, unsigned za, unsigned oa, unsigned zb, unsigned ob) {
+static void check_op(enum op op, uint16_t flags, unsigned za, unsigned oa, unsigned zb,
+                     unsigned ob) {
   struct sample s = new_sample();
   struct nvm_value a = with_bits(&s, 0, za, oa), b = with_bits(&s, 1, zb, ob);
   struct known_bits k = known_bits_of(s.f, op2(&s, op, flags, a, b));
@@ -56,7 +57,8 @@ static void check_op(enum op op, uint16_t flags, unsigned za, unsigned oa, unsig
 
 static void never_claims_too_much(void **state) {
   (void)state;
-  static const unsigned masks[][2] = {{0, 0}, {8, 0}, {12, 1}, {1, 8}, {3, 4}, {0, 15}, {15, 0}, {5, 10}};
+  static const unsigned masks[][2] = {{0, 0}, {8, 0},  {12, 1}, {1, 8},
+                                      {3, 4}, {0, 15}, {15, 0}, {5, 10}};
   enum { COUNT = sizeof masks / sizeof *masks };
   for (int op = OP_FIRST_INT; op <= OP_LAST_INT; op++)
     for (unsigned a = 0; a < COUNT; a++)
@@ -102,7 +104,8 @@ static void special_registers(void **state) {
   assert_true(known_bits_most(known_bits_of_register(INTRINSIC_nvvm_read_ptx_sreg_tid_z)) == 63);
   assert_true(known_bits_most(known_bits_of_register(INTRINSIC_nvvm_read_ptx_sreg_laneid)) == 31);
   assert_true(known_bits_nonnegative(known_bits_of_register(INTRINSIC_nvvm_read_ptx_sreg_ctaid_x)));
-  assert_true(known_bits_least(known_bits_of_register(INTRINSIC_nvvm_read_ptx_sreg_warpsize)) == 32);
+  assert_true(known_bits_least(known_bits_of_register(INTRINSIC_nvvm_read_ptx_sreg_warpsize)) ==
+              32);
   assert_true(known_bits_of_register(INTRINSIC_nvvm_read_ptx_sreg_smid).zero == 0);
 }
 
@@ -118,8 +121,10 @@ static void depth_ends(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(never_claims_too_much), cmocka_unit_test(claims_what_it_should),
-      cmocka_unit_test(casts_and_widths),      cmocka_unit_test(special_registers),
+      cmocka_unit_test(never_claims_too_much),
+      cmocka_unit_test(claims_what_it_should),
+      cmocka_unit_test(casts_and_widths),
+      cmocka_unit_test(special_registers),
       cmocka_unit_test(depth_ends),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,8 @@ static const char llvm_21[] = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32
 static const char llvm_short[] =
     "e-p3:32:32-p4:32:32-p5:32:32-i64:64-i128:128-v16:16-v32:32-n16:32:64";
 static const char llvm_22_short[] =
-    "e-p3:32:32-p4:32:32-p5:32:32-p6:32:32-p7:32:32-p101:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64";
+    "e-p3:32:32-p4:32:32-p5:32:32-p6:32:32-p7:32:32-p101:32:32-i64:64-i128:128-i256:256-v16:16-v32:"
+    "32-n16:32:64";
 static const char link_form[] = "e-i64:64-v16:16-v32:32-n16:32:64";
 
 static struct nvm_layout layout_of(const char *text) {

@@ -8,11 +8,13 @@ static const char *block_name(const struct loop_sample *s, struct nvm_block b) {
 static void expect_loop(const struct loop_sample *s, uint32_t n, const char *text) {
   const struct loop *l = &s->loops.data[n];
   char out[200];
-  int at = snprintf(out, sizeof out, "%s parent %u depth %u preheader %s latch %s exiting %s exit %s:",
-                    block_name(s, l->header), l->parent, l->depth, block_name(s, l->preheader),
-                    block_name(s, l->latch), block_name(s, l->exiting), block_name(s, l->exit));
+  int at =
+      snprintf(out, sizeof out, "%s parent %u depth %u preheader %s latch %s exiting %s exit %s:",
+               block_name(s, l->header), l->parent, l->depth, block_name(s, l->preheader),
+               block_name(s, l->latch), block_name(s, l->exiting), block_name(s, l->exit));
   for (uint32_t k = 0; k < l->block_count; k++)
-    at += snprintf(out + at, sizeof out - (size_t)at, " %s", block_name(s, s->loops.blocks[l->first_block + k]));
+    at += snprintf(out + at, sizeof out - (size_t)at, " %s",
+                   block_name(s, s->loops.blocks[l->first_block + k]));
   assert_string_equal(out, text);
 }
 
@@ -29,10 +31,14 @@ static void nests(void **state) {
       "tail:\n  br i1 %c, label %outer, label %out\n"
       "out:\n  ret void\n}\n");
   assert_int_equal(s.loops.count, 3);
-  expect_loop(&s, 1, "outer parent 0 depth 1 preheader entry latch tail exiting - exit out:"
-                     " outer inner between second body tail");
-  expect_loop(&s, 2, "inner parent 1 depth 2 preheader outer latch inner exiting inner exit between: inner");
-  expect_loop(&s, 3, "second parent 1 depth 2 preheader between latch body exiting - exit -: second body");
+  expect_loop(&s, 1,
+              "outer parent 0 depth 1 preheader entry latch tail exiting - exit out:"
+              " outer inner between second body tail");
+  expect_loop(
+      &s, 2,
+      "inner parent 1 depth 2 preheader outer latch inner exiting inner exit between: inner");
+  expect_loop(&s, 3,
+              "second parent 1 depth 2 preheader between latch body exiting - exit -: second body");
   assert_int_equal(s.loops.data[1].end, 4);
   assert_int_equal(s.loops.data[2].end, 3);
   struct nvm_block body = {value_index(named(&s, "body"))};
@@ -65,14 +71,18 @@ static void shapes_that_are_not_simple(void **state) {
       "dead:\n  br label %header\n"
       "out:\n  ret void\n}\n");
   assert_int_equal(s.loops.count, 2);
-  expect_loop(&s, 1, "cycle1 parent 0 depth 1 preheader - latch cycle2 exiting - exit out: cycle1 cycle2");
-  expect_loop(&s, 2, "header parent 0 depth 1 preheader - latch - exiting latch2 exit out: header latch2 latch1");
+  expect_loop(&s, 1,
+              "cycle1 parent 0 depth 1 preheader - latch cycle2 exiting - exit out: cycle1 cycle2");
+  expect_loop(
+      &s, 2,
+      "header parent 0 depth 1 preheader - latch - exiting latch2 exit out: header latch2 latch1");
   module_destroy(s.m);
-  s = loop_sample("define void @irreducible(i1 %c) {\n"
-                  "entry:\n  br i1 %c, label %a, label %b\n"
-                  "a:\n  br i1 %c, label %b, label %out\n"
-                  "b:\n  br label %a\n"
-                  "out:\n  ret void\n}\n");
+  s = loop_sample(
+      "define void @irreducible(i1 %c) {\n"
+      "entry:\n  br i1 %c, label %a, label %b\n"
+      "a:\n  br i1 %c, label %b, label %out\n"
+      "b:\n  br label %a\n"
+      "out:\n  ret void\n}\n");
   assert_int_equal(s.loops.count, 0);
   module_destroy(s.m);
 }
@@ -94,7 +104,8 @@ static void hints(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(nests), cmocka_unit_test(shapes_that_are_not_simple),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(nests),
+                                     cmocka_unit_test(shapes_that_are_not_simple),
                                      cmocka_unit_test(hints)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

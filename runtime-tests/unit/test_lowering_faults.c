@@ -1,5 +1,5 @@
-/* What the lowering makes of IR that the verifier would refuse: a fault of nvmini, which is no refusal of the input
- * (exit status 70 of the command), and never text that is no PTX. */
+/* What the lowering makes of IR that the verifier would refuse: a fault of nvmini, which is no
+ * refusal of the input (exit status 70 of the command), and never text that is no PTX. */
 #include "ptx_fixture.h"
 
 #include "codegen/codegen.h"
@@ -22,7 +22,7 @@ static const char text[] =
 /* Puts an argument in place of the first operand of the first instruction of an op. */
 static void put_argument(struct nvm_function *f, enum op op, uint32_t argument) {
   FOR_EACH_INST(f, f->entry, i)
-    if (function_inst(f, i)->op == op) inst_set_operand(f, i, 0, value_of_arg(argument));
+  if (function_inst(f, i)->op == op) inst_set_operand(f, i, 0, value_of_arg(argument));
 }
 
 /* The status of the lowering, and its only message. */

@@ -67,8 +67,7 @@ static void named_metadata_by_name(void **state) {
   struct nvm_module *m = new_module();
   struct nvm_meta operand = meta_node(&m->metadata, meta_node_new(&m->metadata), false);
   meta_add_named(&m->metadata, module_str(m, "nvvm.annotations"), &operand, 1);
-  const struct named_metadata *n =
-      meta_find_named(&m->metadata, module_str(m, "nvvm.annotations"));
+  const struct named_metadata *n = meta_find_named(&m->metadata, module_str(m, "nvvm.annotations"));
   assert_int_equal(m->metadata.operands.data[n->first].index, operand.index);
   assert_null(meta_find_named(&m->metadata, module_str(m, "llvm.ident")));
   module_destroy(m);

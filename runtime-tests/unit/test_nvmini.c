@@ -21,8 +21,8 @@ static const char good[] =
 /* What the callback saw. */
 struct seen {
   int count, errors, warnings;
-  char id[64];          /* of the first */
-  char message[256];    /* of the first */
+  char id[64];       /* of the first */
+  char message[256]; /* of the first */
   unsigned line, column;
   uint64_t begin, end;
 };
@@ -106,7 +106,8 @@ static void test_warnings(void **state) {
   assert_int_equal(seen.column, 3);
   assert_int_equal(compile_undefined("-Wno-undefined-function", NVMINI_OK).count, 0);
   assert_int_equal(compile_undefined("-Wno-error=undefined-function", NVMINI_OK).warnings, 1);
-  static const char *const errors[] = {"-Werror", "--warnings-as-errors", "-Werror=undefined-function"};
+  static const char *const errors[] = {"-Werror", "--warnings-as-errors",
+                                       "-Werror=undefined-function"};
   for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
     seen = compile_undefined(errors[i], NVMINI_REFUSED);
     assert_int_equal(seen.errors, 1);
@@ -118,8 +119,10 @@ static void test_warnings(void **state) {
 static void test_spellings(void **state) {
   (void)state;
   static const char *const pairs[][2] = {
-      {"--cpu=sm_90a", "-arch=compute_90a"}, {"--ftz", "-ftz=1"},
-      {"--fma-level=0", "-fma=0"},           {"--prec-sqrt=0", "-prec-sqrt=0"},
+      {"--cpu=sm_90a", "-arch=compute_90a"},
+      {"--ftz", "-ftz=1"},
+      {"--fma-level=0", "-fma=0"},
+      {"--prec-sqrt=0", "-prec-sqrt=0"},
   };
   char *texts[2];
   for (int way = 0; way < 2; way++) {
@@ -142,10 +145,16 @@ static void test_spellings(void **state) {
 static void test_wrong_options(void **state) {
   (void)state;
   static const char *const rows[][2] = {
-      {"--cpu=sm_95", "sm_9"},      {"--cpu", "needs a value"}, {"--ftz=1", "takes no value"},
-      {"--fma-level=3", "from 0 to 2"}, {"--features=ftz", "ftz"},  {"--nonsense", "nonsense"},
-      {"-opt=9", "-opt=9"}, {"--error-limit=x", "number"},
-      {"-Wnonsense", "unknown warning 'nonsense'"}, {"-Wno-syntax", "unknown warning 'syntax'"},
+      {"--cpu=sm_95", "sm_9"},
+      {"--cpu", "needs a value"},
+      {"--ftz=1", "takes no value"},
+      {"--fma-level=3", "from 0 to 2"},
+      {"--features=ftz", "ftz"},
+      {"--nonsense", "nonsense"},
+      {"-opt=9", "-opt=9"},
+      {"--error-limit=x", "number"},
+      {"-Wnonsense", "unknown warning 'nonsense'"},
+      {"-Wno-syntax", "unknown warning 'syntax'"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     struct seen seen;
@@ -278,8 +287,10 @@ static bool compile_with(const struct nvmini_allocator *a, const char *text) {
 /* Something for every part: globals, calls, a loop to vectorize, vectors, intrinsics, metadata. */
 static const char rich[] =
     "target triple = \"nvptx64-nvidia-cuda\"\n"
-    "@table = internal addrspace(4) constant [4 x float] [float 1.0, float 2.0, float 4.0, float 8.0]\n"
-    "@at = global ptr getelementptr (i8, ptr addrspacecast (ptr addrspace(4) @table to ptr), i64 4)\n"
+    "@table = internal addrspace(4) constant [4 x float] [float 1.0, float 2.0, float 4.0, float "
+    "8.0]\n"
+    "@at = global ptr getelementptr (i8, ptr addrspacecast (ptr addrspace(4) @table to ptr), i64 "
+    "4)\n"
     "define internal float @of(i32 %k) {\n"
     "  %i = and i32 %k, 3\n"
     "  %p = getelementptr [4 x float], ptr addrspace(4) @table, i32 0, i32 %i\n"
@@ -367,12 +378,11 @@ static void test_failing_allocator(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_compile),        cmocka_unit_test(test_spellings),
-      cmocka_unit_test(test_wrong_options),  cmocka_unit_test(test_no_cpu),
-      cmocka_unit_test(test_warnings),
-      cmocka_unit_test(test_ranges),         cmocka_unit_test(test_error_limit),
-      cmocka_unit_test(test_print_is_a_fixed_point), cmocka_unit_test(test_memory_limit),
-      cmocka_unit_test(test_failing_allocator),
+      cmocka_unit_test(test_compile),       cmocka_unit_test(test_spellings),
+      cmocka_unit_test(test_wrong_options), cmocka_unit_test(test_no_cpu),
+      cmocka_unit_test(test_warnings),      cmocka_unit_test(test_ranges),
+      cmocka_unit_test(test_error_limit),   cmocka_unit_test(test_print_is_a_fixed_point),
+      cmocka_unit_test(test_memory_limit),  cmocka_unit_test(test_failing_allocator),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Both ways to say options to the library, the command's and libNVVM's, build the same target, field by
- * field, and give the same PTX for every CPU. */
+/* Both ways to say options to the library, the command's and libNVVM's, build the same target,
+ * field by field, and give the same PTX for every CPU. */
 #include "api/module.h"
 #include "target/target.h"
 
@@ -71,10 +71,12 @@ static void spellings_give_the_same_code(void **state) {
     snprintf(cpu, sizeof cpu, "--cpu=%s", tgt_cpus()[i].name);
     snprintf(arch, sizeof arch, "-arch=compute_%s", tgt_cpus()[i].name + 3);
     assert_same((const char *const[]){cpu, NULL}, (const char *const[]){arch, NULL});
-    assert_same((const char *const[]){cpu, "--fma-level=0", "--prec-div=1", "--prec-sqrt=0", "--ftz", NULL},
-                (const char *const[]){arch, "-fma=0", "-prec-div=0", "-prec-sqrt=0", "-ftz=1", NULL});
-    assert_same((const char *const[]){cpu, "--fma-level=2", "--prec-div=2", "--prec-sqrt=1", NULL},
-                (const char *const[]){arch, "-fma=1", "-prec-div=1", "-prec-sqrt=1", "-ftz=0", NULL});
+    assert_same(
+        (const char *const[]){cpu, "--fma-level=0", "--prec-div=1", "--prec-sqrt=0", "--ftz", NULL},
+        (const char *const[]){arch, "-fma=0", "-prec-div=0", "-prec-sqrt=0", "-ftz=1", NULL});
+    assert_same(
+        (const char *const[]){cpu, "--fma-level=2", "--prec-div=2", "--prec-sqrt=1", NULL},
+        (const char *const[]){arch, "-fma=1", "-prec-div=1", "-prec-sqrt=1", "-ftz=0", NULL});
     assert_same((const char *const[]){cpu, "--fma-level=1", NULL},
                 (const char *const[]){arch, "--knob=nvptx-fma-level=1", NULL});
   }
@@ -115,11 +117,16 @@ static void spellings_build_the_same_target(void **state) {
     snprintf(cpu, sizeof cpu, "--cpu=%s", tgt_cpus()[i].name);
     snprintf(arch, sizeof arch, "-arch=compute_%s", tgt_cpus()[i].name + 3);
     assert_same_target((const char *const[]){cpu, NULL}, (const char *const[]){arch, NULL});
-    assert_same_target((const char *const[]){cpu, "-g", "-O0", NULL}, (const char *const[]){arch, "-g", "-opt=0", NULL});
-    assert_same_target((const char *const[]){cpu, "--ftz", "--fma-level=0", "--prec-div=1", "--prec-sqrt=0", "-O2", NULL},
-                       (const char *const[]){arch, "-ftz=1", "-fma=0", "-prec-div=0", "-prec-sqrt=0", "-opt=2", NULL});
-    assert_same_target((const char *const[]){cpu, "--fma-level=2", "--prec-div=2", "--prec-sqrt=1", "-O1", NULL},
-                       (const char *const[]){arch, "-ftz=0", "-fma=1", "-prec-div=1", "-prec-sqrt=1", "-opt=1", NULL});
+    assert_same_target((const char *const[]){cpu, "-g", "-O0", NULL},
+                       (const char *const[]){arch, "-g", "-opt=0", NULL});
+    assert_same_target((const char *const[]){cpu, "--ftz", "--fma-level=0", "--prec-div=1",
+                                             "--prec-sqrt=0", "-O2", NULL},
+                       (const char *const[]){arch, "-ftz=1", "-fma=0", "-prec-div=0",
+                                             "-prec-sqrt=0", "-opt=2", NULL});
+    assert_same_target(
+        (const char *const[]){cpu, "--fma-level=2", "--prec-div=2", "--prec-sqrt=1", "-O1", NULL},
+        (const char *const[]){arch, "-ftz=0", "-fma=1", "-prec-div=1", "-prec-sqrt=1", "-opt=1",
+                              NULL});
   }
 }
 
@@ -127,8 +134,9 @@ static void spellings_build_the_same_target(void **state) {
 static void options_show_in_the_target(void **state) {
   (void)state;
   struct nvm_target plain = target_of((const char *const[]){"--cpu=sm_103a", NULL});
-  struct nvm_target other = target_of(
-      (const char *const[]){"--cpu=sm_103a", "-g", "--ftz", "-O1", "--fma-level=0", "--prec-div=1", "--prec-sqrt=0", NULL});
+  struct nvm_target other =
+      target_of((const char *const[]){"--cpu=sm_103a", "-g", "--ftz", "-O1", "--fma-level=0",
+                                      "--prec-div=1", "--prec-sqrt=0", NULL});
   assert_true(!plain.debug && other.debug);
   assert_true(!plain.ftz && other.ftz);
   assert_true(plain.optimization_level == 3 && other.optimization_level == 1);

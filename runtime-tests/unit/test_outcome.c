@@ -1,4 +1,5 @@
-/* Executing before and after each pass: a pass that is made to go wrong is named, with what it changed. */
+/* Executing before and after each pass: a pass that is made to go wrong is named, with what it
+ * changed. */
 #include "ir_fixture.h"
 
 #include "frontend/parse.h"
@@ -29,10 +30,12 @@ struct planted {
 static void plant(struct nvm_module *m, enum op becomes) {
   struct nvm_function *f = m->functions.data[1];
   for (uint32_t i = 1; i < f->insts.count; i++)
-    if (f->insts.data[i].op == OP_ADD && f->insts.data[i].block.index) f->insts.data[i].op = (uint16_t)becomes;
+    if (f->insts.data[i].op == OP_ADD && f->insts.data[i].block.index)
+      f->insts.data[i].op = (uint16_t)becomes;
 }
 
-static enum nvm_status on_change(void *state, struct nvm_module *m, const char *pass, const struct nvm_function *f) {
+static enum nvm_status on_change(void *state, struct nvm_module *m, const char *pass,
+                                 const struct nvm_function *f) {
   struct planted *p = state;
   (void)f;
   if (pass && p->wrong_after && strcmp(pass, p->wrong_after) == 0) plant(m, p->becomes);
@@ -48,14 +51,18 @@ static enum nvm_status run(struct planted *p, struct nvm_module *m) {
   diag_sink_init(&sink, &m->arena, 0);
   assert_int_equal(parse_module(m, text, strlen(text), "test", 0, &sink), NVM_OK);
   p->outcome = (struct sim_outcome){.arena = &m->arena, .arguments = arguments, .count = 2};
-  p->outcome.launch = (struct sim_launch){.kernel = text_of("k"), .grid = {1, 1, 1}, .block = {32, 1, 1}};
+  p->outcome.launch =
+      (struct sim_launch){.kernel = text_of("k"), .grid = {1, 1, 1}, .block = {32, 1, 1}};
   struct tgt_options options = tgt_default_options();
   struct nvm_target target;
   assert_int_equal(tgt_set_cpu(&options, "sm_90", 5, NULL), TGT_OK);
   assert_int_equal(tgt_init(&target, &options, NULL), TGT_OK);
   const struct knobs knobs = knobs_initial();
-  struct pass_options passes = {.knobs = &knobs, .pipeline = text_of("mem2reg,dce"), .bisect_limit = -1,
-                                .on_change = on_change, .change_state = p};
+  struct pass_options passes = {.knobs = &knobs,
+                                .pipeline = text_of("mem2reg,dce"),
+                                .bisect_limit = -1,
+                                .on_change = on_change,
+                                .change_state = p};
   struct pass_result result;
   return pass_run_pipeline(m, &target, &passes, &sink, &result);
 }
@@ -76,8 +83,10 @@ static void test_wrong_pass(void **state) {
   struct planted p = {.wrong_after = "dce", .becomes = OP_SUB};
   assert_int_equal(run(&p, m), NVM_REFUSED);
   assert_string_equal(p.refused, "dce");
-  assert_int_equal(p.outcome.message.length, strlen("leaves 32 instead of 42 in byte 0 of argument 0"));
-  assert_memory_equal(p.outcome.message.bytes, "leaves 32 instead of 42 in byte 0 of argument 0", p.outcome.message.length);
+  assert_int_equal(p.outcome.message.length,
+                   strlen("leaves 32 instead of 42 in byte 0 of argument 0"));
+  assert_memory_equal(p.outcome.message.bytes, "leaves 32 instead of 42 in byte 0 of argument 0",
+                      p.outcome.message.length);
   module_destroy(m);
 }
 

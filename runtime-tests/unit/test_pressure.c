@@ -17,10 +17,12 @@ static struct sample sample(const char *text) {
 }
 
 /* Registers alive where the block begins and ends, and the most within. */
-static void expect(const struct sample *x, const char *block, uint32_t in, uint32_t most, uint32_t out) {
+static void expect(const struct sample *x, const char *block, uint32_t in, uint32_t most,
+                   uint32_t out) {
   uint32_t b = value_index(named(&x->s, block));
   if (x->p.in[b] != in || x->p.most[b] != most || x->p.out[b] != out)
-    fail_msg("%s: %u %u %u, not %u %u %u", block, x->p.in[b], x->p.most[b], x->p.out[b], in, most, out);
+    fail_msg("%s: %u %u %u, not %u %u %u", block, x->p.in[b], x->p.most[b], x->p.out[b], in, most,
+             out);
 }
 
 static void widths(void **state) {
@@ -30,10 +32,20 @@ static void widths(void **state) {
   struct {
     struct nvm_type type;
     uint32_t registers;
-  } rows[] = {{TYPE_VOID, 0}, {TYPE_I1, 0}, {TYPE_I8, 1}, {TYPE_I32, 1}, {TYPE_FLOAT, 1}, {TYPE_I64, 2}, {TYPE_DOUBLE, 2},
-              {TYPE_PTR, 2}, {type_vector(&m->types, TYPE_HALF, 4), 2}, {type_vector(&m->types, TYPE_HALF, 3), 2},
-              {type_vector(&m->types, TYPE_FLOAT, 4), 4}, {type_vector(&m->types, TYPE_I64, 2), 4},
-              {type_vector(&m->types, TYPE_I1, 4), 0}, {type_array(&m->types, TYPE_I32, 3), 3}};
+  } rows[] = {{TYPE_VOID, 0},
+              {TYPE_I1, 0},
+              {TYPE_I8, 1},
+              {TYPE_I32, 1},
+              {TYPE_FLOAT, 1},
+              {TYPE_I64, 2},
+              {TYPE_DOUBLE, 2},
+              {TYPE_PTR, 2},
+              {type_vector(&m->types, TYPE_HALF, 4), 2},
+              {type_vector(&m->types, TYPE_HALF, 3), 2},
+              {type_vector(&m->types, TYPE_FLOAT, 4), 4},
+              {type_vector(&m->types, TYPE_I64, 2), 4},
+              {type_vector(&m->types, TYPE_I1, 4), 0},
+              {type_array(&m->types, TYPE_I32, 3), 3}};
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
     assert_int_equal(pressure_registers(&f, rows[k].type), rows[k].registers);
   module_destroy(m);
@@ -65,7 +77,8 @@ static void branches(void **state) {
       "left:\n  %k = trunc i64 %b to i32\n  br label %end\n"
       "right:\n  br label %end\n"
       "none:\n  %dead = add i32 %a, %k\n  br label %none\n"
-      "end:\n  %m = phi i32 [ %k, %left ], [ 3, %right ]\n  %r = add i32 %m, %a\n  ret i32 %r\n}\n");
+      "end:\n  %m = phi i32 [ %k, %left ], [ 3, %right ]\n  %r = add i32 %m, %a\n  ret i32 "
+      "%r\n}\n");
   expect(&x, "entry", 1, 3, 3);
   expect(&x, "left", 3, 3, 2); /* k is read on the edge */
   expect(&x, "right", 1, 1, 1);
@@ -91,7 +104,8 @@ static void loops(void **state) {
   module_destroy(x.s.m);
 }
 
-/* Arguments of kernels are memory; an address at a constant distance keeps its base alive instead of itself. */
+/* Arguments of kernels are memory; an address at a constant distance keeps its base alive instead
+ * of itself. */
 static void what_takes_none(void **state) {
   (void)state;
   struct sample x = sample(
@@ -116,7 +130,7 @@ static void what_takes_none(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(widths), cmocka_unit_test(one_block), cmocka_unit_test(branches),
+      cmocka_unit_test(widths), cmocka_unit_test(one_block),       cmocka_unit_test(branches),
       cmocka_unit_test(loops),  cmocka_unit_test(what_takes_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,12 +103,12 @@ static void globals_and_their_numbers(void **state) {
   struct nvm_value a = module_add_global(m, (struct nvm_str){0});
   struct nvm_value v = module_add_global(m, (struct nvm_str){0});
   struct nvm_value w = module_add_global(m, str("shared mem"));
-  *module_global(m, v) = (struct nvm_global){.value_type = TYPE_I32,
-                                             .initializer = i32(-7),
-                                             .symbol = {.linkage = LINK_INTERNAL,
-                                                        .unnamed_addr = UNNAMED_GLOBAL},
-                                             .is_constant = true,
-                                             .align_log2 = 3};
+  *module_global(m, v) =
+      (struct nvm_global){.value_type = TYPE_I32,
+                          .initializer = i32(-7),
+                          .symbol = {.linkage = LINK_INTERNAL, .unnamed_addr = UNNAMED_GLOBAL},
+                          .is_constant = true,
+                          .align_log2 = 3};
   struct nvm_global *g = module_global(m, w);
   g->value_type = type_array(&m->types, TYPE_I8, 0);
   g->address_space = 3;
@@ -185,17 +185,18 @@ static void unnamed_values_are_numbered_like_llvm(void **state) {
   struct nvm_value branch[] = {test, to_next, to_end};
   add(f, next, OP_CONDBR, 0, TYPE_VOID, branch, 3, 0);
   add(f, end, OP_RET, 0, TYPE_VOID, &sum, 1, 0);
-  assert_string_equal(function_printed(f), "define i32 @f(i32 %0, i32 %n) {\n"
-                                           "  %2 = add nuw nsw i32 %0, %n\n"
-                                           "  br label %3\n"
-                                           "\n"
-                                           "3:\n"
-                                           "  %4 = icmp slt i32 %2, 0\n"
-                                           "  br i1 %4, label %3, label %end\n"
-                                           "\n"
-                                           "end:\n"
-                                           "  ret i32 %2\n"
-                                           "}\n");
+  assert_string_equal(function_printed(f),
+                      "define i32 @f(i32 %0, i32 %n) {\n"
+                      "  %2 = add nuw nsw i32 %0, %n\n"
+                      "  br label %3\n"
+                      "\n"
+                      "3:\n"
+                      "  %4 = icmp slt i32 %2, 0\n"
+                      "  br i1 %4, label %3, label %end\n"
+                      "\n"
+                      "end:\n"
+                      "  ret i32 %2\n"
+                      "}\n");
 }
 
 /* A pass that copies an instruction may leave its name on both. */
@@ -209,12 +210,13 @@ static void a_name_taken_twice_is_numbered(void **state) {
     f->names.data[value_index(operands[0])] = str("x y");
   }
   add(f, entry, OP_RET, 0, TYPE_VOID, operands, 1, 0);
-  assert_string_equal(function_printed(f), "define i32 @f() {\n"
-                                           "entry:\n"
-                                           "  %\"x y\" = mul i32 1, 2\n"
-                                           "  %0 = mul i32 %\"x y\", 2\n"
-                                           "  ret i32 %0\n"
-                                           "}\n");
+  assert_string_equal(function_printed(f),
+                      "define i32 @f() {\n"
+                      "entry:\n"
+                      "  %\"x y\" = mul i32 1, 2\n"
+                      "  %0 = mul i32 %\"x y\", 2\n"
+                      "  ret i32 %0\n"
+                      "}\n");
 }
 
 static void memory_instructions(void **state) {
@@ -232,8 +234,8 @@ static void memory_instructions(void **state) {
   add(f, b, OP_STORE, 0, TYPE_VOID, stored, 2, memory_access_pack(a));
   a = (struct memory_access){.ordering = ORDER_ACQ_REL, .rmw = RMW_UINC_WRAP};
   add(f, b, OP_ATOMICRMW, 0, TYPE_I32, pair, 2, memory_access_pack(a));
-  a = (struct memory_access){.ordering = ORDER_SEQ_CST, .failure_ordering = ORDER_ACQUIRE,
-                             .is_weak = 1, .align_log2 = 4};
+  a = (struct memory_access){
+      .ordering = ORDER_SEQ_CST, .failure_ordering = ORDER_ACQUIRE, .is_weak = 1, .align_log2 = 4};
   struct nvm_type result[] = {TYPE_I32, TYPE_I1};
   add(f, b, OP_CMPXCHG, 0, type_struct(&m->types, result, 2, false), three, 3,
       memory_access_pack(a));
@@ -243,17 +245,18 @@ static void memory_instructions(void **state) {
   add(f, b, OP_ALLOCA, 5, type_ptr(&m->types, 5), &four, 1, TYPE_FLOAT.index);
   add(f, b, OP_GEP, INST_NUSW, TYPE_PTR, pair, 2, TYPE_I16.index);
   add(f, b, OP_RET, 0, TYPE_VOID, NULL, 0, 0);
-  assert_string_equal(function_printed(f),
-                      "define void @f(ptr %0) {\n"
-                      "  %2 = load volatile i32, ptr %0, align 4\n"
-                      "  store atomic volatile i32 1, ptr %0 syncscope(\"agent\") release, align 4\n"
-                      "  %3 = atomicrmw uinc_wrap ptr %0, i32 1 acq_rel\n"
-                      "  %4 = cmpxchg weak ptr %0, i32 1, i32 2 seq_cst acquire, align 8\n"
-                      "  fence syncscope(\"agent\") acquire\n"
-                      "  %5 = alloca float, i64 4, align 16, addrspace(5)\n"
-                      "  %6 = getelementptr nusw i16, ptr %0, i32 1\n"
-                      "  ret void\n"
-                      "}\n");
+  assert_string_equal(
+      function_printed(f),
+      "define void @f(ptr %0) {\n"
+      "  %2 = load volatile i32, ptr %0, align 4\n"
+      "  store atomic volatile i32 1, ptr %0 syncscope(\"agent\") release, align 4\n"
+      "  %3 = atomicrmw uinc_wrap ptr %0, i32 1 acq_rel\n"
+      "  %4 = cmpxchg weak ptr %0, i32 1, i32 2 seq_cst acquire, align 8\n"
+      "  fence syncscope(\"agent\") acquire\n"
+      "  %5 = alloca float, i64 4, align 16, addrspace(5)\n"
+      "  %6 = getelementptr nusw i16, ptr %0, i32 1\n"
+      "  ret void\n"
+      "}\n");
 }
 
 static void calls_and_groups(void **state) {
@@ -325,9 +328,10 @@ static void one_instruction_for_diagnostics(void **state) {
   struct nvm_value value[] = {i32(1), value_of_block(b), i32(5), value_of_block(b)};
   struct nvm_value sw = add(f, b, OP_SWITCH, 0, TYPE_VOID, value, 4, 0);
   assert_int_equal(print_inst(f, (struct nvm_inst_id){value_index(sw)}, &out), NVM_OK);
-  assert_string_equal(text_written(), "switch i32 1, label %entry [\n"
-                                      "    i32 5, label %entry\n"
-                                      "  ]");
+  assert_string_equal(text_written(),
+                      "switch i32 1, label %entry [\n"
+                      "    i32 5, label %entry\n"
+                      "  ]");
 }
 
 /* An allocator that gives `left` more blocks of memory. */

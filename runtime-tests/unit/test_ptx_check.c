@@ -26,7 +26,10 @@ static enum nvm_status check(const char *text, const char *cpu, const char *ptx,
 
 static void versions_that_instructions_need(void **state) {
   (void)state;
-  static const struct { const char *text, *cpu; int ptx; } cases[] = {
+  static const struct {
+    const char *text, *cpu;
+    int ptx;
+  } cases[] = {
       {"add.s32 $0, $1, 1;", "sm_75", 63},
       {"ld.global.L2::128B.u32 $0, [$4];", "sm_75", 74},
       {"ld.global.u32 $0, [$4];", "sm_90", 78},
@@ -48,7 +51,10 @@ static void versions_that_instructions_need(void **state) {
 
 static void targets_that_lack_something(void **state) {
   (void)state;
-  static const struct { const char *text, *cpu, *ptx; enum ptx_mod mod; } cases[] = {
+  static const struct {
+    const char *text, *cpu, *ptx;
+    enum ptx_mod mod;
+  } cases[] = {
       {"wgmma.fence.sync.aligned;", "sm_90", NULL, PTX_MOD_NONE},
       {"wgmma.fence.sync.aligned;", "sm_100a", NULL, PTX_MOD_NONE},
       {"tcgen05.wait::ld.sync.aligned;", "sm_120a", NULL, PTX_MOD_NONE},
@@ -105,12 +111,14 @@ static void what_is_no_instruction(void **state) {
                    PTX_FAULT_NONE);
   assert_int_equal(fault_of(PTX_MUL, PTX_MODS(PTX_MOD_WIDE, PTX_MOD_S32), PTX_OPS(r, r, r), &need),
                    PTX_FAULT_OPERAND);
-  assert_int_equal(fault_of(PTX_LD, PTX_MODS(PTX_MOD_U8), PTX_OPS(r, ptx_at((struct ptx_reg){d.reg.bits}, 0)),
-                            &need), PTX_FAULT_NONE);
+  assert_int_equal(fault_of(PTX_LD, PTX_MODS(PTX_MOD_U8),
+                            PTX_OPS(r, ptx_at((struct ptx_reg){d.reg.bits}, 0)), &need),
+                   PTX_FAULT_NONE);
   assert_int_equal(fault_of(PTX_LD, PTX_MODS(PTX_MOD_U64), PTX_OPS(r, ptx_at(d.reg, 0)), &need),
                    PTX_FAULT_OPERAND);
-  assert_int_equal(fault_of(PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_F32, PTX_MOD_U8), PTX_OPS(f, r), &need),
-                   PTX_FAULT_NONE);
+  assert_int_equal(
+      fault_of(PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_F32, PTX_MOD_U8), PTX_OPS(f, r), &need),
+      PTX_FAULT_NONE);
   /* negation: predicates only */
   p.negated = true;
   assert_int_equal(fault_of(PTX_SELP, PTX_MODS(PTX_MOD_B32), PTX_OPS(r, r, r, p), &need),
@@ -137,7 +145,8 @@ static void guards_are_predicates(void **state) {
     for (int k = 0; k < 2; k++)
       assert_true(ptx_check_key(&x.function, &x.function.entries.data[k], &keys[k]));
     assert_int_equal(ptx_key_equal(&keys[0], &keys[1]), good);
-    enum nvm_status status = ptx_check_entry(&x.function, &x.function.entries.data[1], &target, &need);
+    enum nvm_status status =
+        ptx_check_entry(&x.function, &x.function.entries.data[1], &target, &need);
     assert_int_equal(status, good ? NVM_OK : NVM_REFUSED);
     assert_int_equal(need.fault, good ? PTX_FAULT_NONE : PTX_FAULT_GUARD);
     fixture_end(&x);
@@ -201,25 +210,38 @@ static bool key_of(const char *text, struct ptx_key *key) {
   return fits;
 }
 
-/* Other registers and numbers make no difference; another op, word, kind, class, count or special register does. */
+/* Other registers and numbers make no difference; another op, word, kind, class, count or special
+ * register does. */
 static void keys_are_equal_for_equal_answers(void **state) {
   (void)state;
   static const char *const texts[] = {
-      "add.s32 $0, $1, $2;", "add.s32 $0, $1, 2;", "add.u32 $0, $1, $2;", "sub.s32 $0, $1, $2;",
-      "mov.u32 $0, $1;", "mov.b32 $0, $1;", "mov.b32 $0, $8;", "mov.u32 $0, %tid.x;", "mov.u32 $0, %clusterid.x;",
-      "ld.global.u32 $0, [$4];", "ld.global.v2.u32 {$0, $1}, [$4];", "ld.global.v4.u32 {$0, $1, $2, $3}, [$4];",
-      "selp.b32 $0, $1, $2, $12;", "selp.b32 $0, $1, $2, !$12;",
+      "add.s32 $0, $1, $2;",
+      "add.s32 $0, $1, 2;",
+      "add.u32 $0, $1, $2;",
+      "sub.s32 $0, $1, $2;",
+      "mov.u32 $0, $1;",
+      "mov.b32 $0, $1;",
+      "mov.b32 $0, $8;",
+      "mov.u32 $0, %tid.x;",
+      "mov.u32 $0, %clusterid.x;",
+      "ld.global.u32 $0, [$4];",
+      "ld.global.v2.u32 {$0, $1}, [$4];",
+      "ld.global.v4.u32 {$0, $1, $2, $3}, [$4];",
+      "selp.b32 $0, $1, $2, $12;",
+      "selp.b32 $0, $1, $2, !$12;",
   };
   enum { COUNT = sizeof texts / sizeof *texts };
   struct ptx_key keys[COUNT], other;
   for (int i = 0; i < COUNT; i++) {
     assert_true(key_of(texts[i], &keys[i]));
     for (int k = 0; k < i; k++)
-      if (ptx_key_equal(&keys[k], &keys[i])) fail_msg("one key for '%s' and '%s'", texts[k], texts[i]);
+      if (ptx_key_equal(&keys[k], &keys[i]))
+        fail_msg("one key for '%s' and '%s'", texts[k], texts[i]);
   }
   assert_true(key_of("add.s32 $3, $0, 77;", &other));
   assert_true(ptx_key_equal(&other, &keys[1]));
-  assert_false(key_of("ld.relaxed.gpu.global.L1::evict_last.u32 $0, [$4];", &other)); /* too many words */
+  assert_false(
+      key_of("ld.relaxed.gpu.global.L1::evict_last.u32 $0, [$4];", &other)); /* too many words */
 }
 
 int main(void) {

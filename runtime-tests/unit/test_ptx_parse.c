@@ -25,10 +25,12 @@ static void our_own_text_is_a_fixpoint(void **state) {
       ".extern .func (.param .b32 func_retval0) vprintf(\n\t.param .b64 p0,\n\t.param .b64 p1\n);\n"
       ".visible .global .align 4 .u32 g[3] = {1, 2, 3};\n"
       ".extern .shared .align 16 .b8 s[];\n"
-      ".global .samplerref t = {addr_mode_0 = wrap, filter_mode = linear, force_unnormalized_coords = 1};\n"
+      ".global .samplerref t = {addr_mode_0 = wrap, filter_mode = linear, "
+      "force_unnormalized_coords = 1};\n"
       "\n.visible .entry k(\n\t.param .u64 .ptr .global .align 4 k_param_0,\n"
       "\t.param .align 4 .b8 k_param_1[8]\n)\n.reqntid 32, 1, 1\n"
-      "{\n\t.reg .pred \t%p<2>;\n\t.reg .b32 \t%r<4>;\n\t.reg .b64 \t%rd<3>;\n\t.reg .f32 \t%f<2>;\n\n"
+      "{\n\t.reg .pred \t%p<2>;\n\t.reg .b32 \t%r<4>;\n\t.reg .b64 \t%rd<3>;\n\t.reg .f32 "
+      "\t%f<2>;\n\n"
       "\t.local .align 8 .b8 __local_depot0[16];\n"
       "\t.loc\t1 3 5\n"
       "\tld.param.u64 \t%rd1, [k_param_0];\n"
@@ -53,64 +55,74 @@ static void our_own_text_is_a_fixpoint(void **state) {
 
 static void other_compilers_text(void **state) {
   (void)state;
-  expect_module("//\n// comment\n.version 8.5 .target sm_80, debug .address_size 64 /* block\n */\n"
-                ".weak .func (.param .b32 r) f (.param .b32 a)\n{\n"
-                ".reg .b32 t, u; .reg .pred p; .reg .f32 %fx<3>;\n"
-                "ld.param.u32 t, [a]; mul.lo.s32 u, t, 0x10;"
-                "{.reg .b32 t; mov.u32 t, 7U; BB1: add.s32 u, u, t; bra BB1;}\n"
-                "atom.or.acq_rel.cta.b32 t, [12], u; mov.f32 %fx1, 1.5;\n"
-                "@!p bra BB1; BB1: st.param.b32 [r+0], u; ret; }\n"
-                ".section .debug_str { $L__info: .b8 1 }\n",
-                ".version 8.5\n.target sm_80, debug\n.address_size 64\n\n"
-                ".weak .func (.param .b32 r) f(\n\t.param .b32 a\n);\n\n"
-                ".weak .func (.param .b32 r) f(\n\t.param .b32 a\n)\n{\n"
-                "\t.reg .pred \t%p<2>;\n\t.reg .b32 \t%r<4>;\n\t.reg .f32 \t%f<3>;\n\n"
-                "\tld.param.u32 \t%r1, [a];\n"
-                "\tmul.lo.s32 \t%r2, %r1, 16;\n"
-                "\tmov.u32 \t%r3, 7;\n"
-                "$L_BB1:\n"
-                "\tadd.s32 \t%r2, %r2, %r3;\n"
-                "\tbra \t$L_BB1;\n"
-                "\tatom.acq_rel.cta.or.b32 \t%r1, [12], %r2;\n"
-                "\tmov.f32 \t%f1, 0d3FF8000000000000;\n"
-                "\t@!%p1 bra \t$L_BB1$2;\n"
-                "$L_BB1$2:\n"
-                "\tst.param.b32 \t[r], %r2;\n"
-                "\tret;\n}\n");
+  expect_module(
+      "//\n// comment\n.version 8.5 .target sm_80, debug .address_size 64 /* block\n */\n"
+      ".weak .func (.param .b32 r) f (.param .b32 a)\n{\n"
+      ".reg .b32 t, u; .reg .pred p; .reg .f32 %fx<3>;\n"
+      "ld.param.u32 t, [a]; mul.lo.s32 u, t, 0x10;"
+      "{.reg .b32 t; mov.u32 t, 7U; BB1: add.s32 u, u, t; bra BB1;}\n"
+      "atom.or.acq_rel.cta.b32 t, [12], u; mov.f32 %fx1, 1.5;\n"
+      "@!p bra BB1; BB1: st.param.b32 [r+0], u; ret; }\n"
+      ".section .debug_str { $L__info: .b8 1 }\n",
+      ".version 8.5\n.target sm_80, debug\n.address_size 64\n\n"
+      ".weak .func (.param .b32 r) f(\n\t.param .b32 a\n);\n\n"
+      ".weak .func (.param .b32 r) f(\n\t.param .b32 a\n)\n{\n"
+      "\t.reg .pred \t%p<2>;\n\t.reg .b32 \t%r<4>;\n\t.reg .f32 \t%f<3>;\n\n"
+      "\tld.param.u32 \t%r1, [a];\n"
+      "\tmul.lo.s32 \t%r2, %r1, 16;\n"
+      "\tmov.u32 \t%r3, 7;\n"
+      "$L_BB1:\n"
+      "\tadd.s32 \t%r2, %r2, %r3;\n"
+      "\tbra \t$L_BB1;\n"
+      "\tatom.acq_rel.cta.or.b32 \t%r1, [12], %r2;\n"
+      "\tmov.f32 \t%f1, 0d3FF8000000000000;\n"
+      "\t@!%p1 bra \t$L_BB1$2;\n"
+      "$L_BB1$2:\n"
+      "\tst.param.b32 \t[r], %r2;\n"
+      "\tret;\n}\n");
 }
 
 /* `a<2>` declares a0 and a1, beside an `a`; an inner `a` leaves them alone. */
 static void a_range_beside_its_name(void **state) {
   (void)state;
-  expect_module(".version 8.0 .target sm_80 .address_size 64 .entry k() { .reg .b32 a; .reg .b16 a<2>;\n"
-                "mov.b32 {a0, a1}, a; { .reg .b32 a; mov.b16 a0, a1; mov.b32 a, 3; } mov.b16 a1, a0; ret; }",
-                ".version 8.0\n.target sm_80\n.address_size 64\n\n\n.entry k()\n{\n"
-                "\t.reg .b16 \t%rs<3>;\n\t.reg .b32 \t%r<3>;\n\n"
-                "\tmov.b32 \t{%rs2, %rs1}, %r1;\n\tmov.b16 \t%rs2, %rs1;\n\tmov.b32 \t%r2, 3;\n"
-                "\tmov.b16 \t%rs1, %rs2;\n\tret;\n}\n");
+  expect_module(
+      ".version 8.0 .target sm_80 .address_size 64 .entry k() { .reg .b32 a; .reg .b16 a<2>;\n"
+      "mov.b32 {a0, a1}, a; { .reg .b32 a; mov.b16 a0, a1; mov.b32 a, 3; } mov.b16 a1, a0; ret; }",
+      ".version 8.0\n.target sm_80\n.address_size 64\n\n\n.entry k()\n{\n"
+      "\t.reg .b16 \t%rs<3>;\n\t.reg .b32 \t%r<3>;\n\n"
+      "\tmov.b32 \t{%rs2, %rs1}, %r1;\n\tmov.b16 \t%rs2, %rs1;\n\tmov.b32 \t%r2, 3;\n"
+      "\tmov.b16 \t%rs1, %rs2;\n\tret;\n}\n");
 }
 
 /* Braces around one register mean nothing to loads and stores. */
 static void braces_around_one(void **state) {
   (void)state;
-  expect_module(".version 8.0 .target sm_80 .address_size 64 .entry k(.param .u64 a) { .reg .b32 x; .reg .b64 p;\n"
-                "ld.param.b64 { p }, [a]; ld.global.L1::evict_first.b32 { x }, [ p + 4 ]; st.global.b32 [ p + 0 ], { x }; }",
-                ".version 8.0\n.target sm_80\n.address_size 64\n\n\n.entry k(\n\t.param .u64 a\n)\n{\n"
-                "\t.reg .b32 \t%r<2>;\n\t.reg .b64 \t%rd<2>;\n\n\tld.param.b64 \t%rd1, [a];\n"
-                "\tld.global.L1::evict_first.b32 \t%r1, [%rd1+4];\n\tst.global.b32 \t[%rd1], %r1;\n}\n");
+  expect_module(
+      ".version 8.0 .target sm_80 .address_size 64 .entry k(.param .u64 a) { .reg .b32 x; .reg "
+      ".b64 p;\n"
+      "ld.param.b64 { p }, [a]; ld.global.L1::evict_first.b32 { x }, [ p + 4 ]; st.global.b32 [ p "
+      "+ 0 ], { x }; }",
+      ".version 8.0\n.target sm_80\n.address_size 64\n\n\n.entry k(\n\t.param .u64 a\n)\n{\n"
+      "\t.reg .b32 \t%r<2>;\n\t.reg .b64 \t%rd<2>;\n\n\tld.param.b64 \t%rd1, [a];\n"
+      "\tld.global.L1::evict_first.b32 \t%r1, [%rd1+4];\n\tst.global.b32 \t[%rd1], %r1;\n}\n");
 }
 
 static void a_label_may_lie_outside_the_scope(void **state) {
   (void)state;
-  expect_module(".version 8.0 .target sm_80 .address_size 64 .entry k() {\n"
-                "{ bra OUT; }\n{ { bra OUT; } }\nOUT: ret; }",
-                ".version 8.0\n.target sm_80\n.address_size 64\n\n\n.entry k()\n{\n"
-                "\tbra \t$L_OUT;\n\tbra \t$L_OUT;\n$L_OUT:\n\tret;\n}\n");
+  expect_module(
+      ".version 8.0 .target sm_80 .address_size 64 .entry k() {\n"
+      "{ bra OUT; }\n{ { bra OUT; } }\nOUT: ret; }",
+      ".version 8.0\n.target sm_80\n.address_size 64\n\n\n.entry k()\n{\n"
+      "\tbra \t$L_OUT;\n\tbra \t$L_OUT;\n$L_OUT:\n\tret;\n}\n");
 }
 
 static void errors_say_where_and_why(void **state) {
   (void)state;
-  static const struct { const char *text; uint32_t line, column; const char *message; } cases[] = {
+  static const struct {
+    const char *text;
+    uint32_t line, column;
+    const char *message;
+  } cases[] = {
       {".version 8", 1, 10, "can't read '8' here"},
       {".entry k() {\n  foo.u32 %r1;\n}", 2, 3, "there is no instruction 'foo'"},
       {".entry k() {\n ret\n}", 3, 1, "can't read '}' here"},
@@ -144,8 +156,10 @@ static void damaged_text(void **state) {
   static const char text[] =
       ".version 8.0 .target sm_90 .address_size 64 .global .b8 g[2] = {0xFF(generic(g)+4), -1};"
       ".global .samplerref s = { addr_mode_0 = wrap, force_unnormalized_coords = 1 };"
-      ".entry k(.param .u64 .ptr .global .align 4 a) .maxntid 1, 2, 3 { .reg .b32 %r<5>, q; { .param .b32 x;"
-      " @!%p1 bra L; L: ld.global.v2.u32 {%r1, _}, [%r2+-4]; t: .branchtargets L; brx.idx %r1, t; } }";
+      ".entry k(.param .u64 .ptr .global .align 4 a) .maxntid 1, 2, 3 { .reg .b32 %r<5>, q; { "
+      ".param .b32 x;"
+      " @!%p1 bra L; L: ld.global.v2.u32 {%r1, _}, [%r2+-4]; t: .branchtargets L; brx.idx %r1, t; "
+      "} }";
   char copy[sizeof text];
   for (size_t i = 0; i < sizeof text * 2; i++) {
     struct ptx_fixture x;
@@ -155,7 +169,8 @@ static void damaged_text(void **state) {
     if (i < sizeof text) copy[at] = 0;
     else if (at + 1 < sizeof text) copy[at] = "{}()[],;:.%$"[at % 12];
     fixture_begin(&x);
-    ptx_parse_module((struct nvm_text){copy, i < sizeof text ? at : sizeof text - 1}, &x.module, &e);
+    ptx_parse_module((struct nvm_text){copy, i < sizeof text ? at : sizeof text - 1}, &x.module,
+                     &e);
     fixture_end(&x);
   }
 }
@@ -187,8 +202,9 @@ static void inline_assembly(void **state) {
   expect_inline("st.shared.f32 [$4+4], $2;", "\tst.shared.f32 \t[g+8], %f1;\n");
   expect_inline("add.s32 $0, $0, -$3;", "\tadd.s32 \t%r1, %r1, -5;\n");
   expect_inline("ld.global.u32 $0, [$1+$3];", "\tld.global.u32 \t%r1, [%rd1+5];\n");
-  expect_inline("{ .reg .pred p; setp.eq.s32 p, $0, $3; @p bra DONE; add.s32 $0, $0, 1; DONE: }",
-                "\tsetp.eq.s32 \t%p1, %r1, 5;\n\t@%p1 bra \t$L_DONE;\n\tadd.s32 \t%r1, %r1, 1;\n$L_DONE:\n");
+  expect_inline(
+      "{ .reg .pred p; setp.eq.s32 p, $0, $3; @p bra DONE; add.s32 $0, $0, 1; DONE: }",
+      "\tsetp.eq.s32 \t%p1, %r1, 5;\n\t@%p1 bra \t$L_DONE;\n\tadd.s32 \t%r1, %r1, 1;\n$L_DONE:\n");
   expect_inline("{ .param .b32 x; st.param.b32 [x], $0; }",
                 "\t{\n\t.param .b32 x;\n\tst.param.b32 \t[x], %r1;\n\t}\n");
   expect_inline("fence.acq_rel.gpu; // why", "\tfence.acq_rel.gpu;\n");
@@ -212,8 +228,9 @@ static void *failing(void *state, void *memory, size_t old_bytes, size_t new_byt
 
 static void out_of_memory(void **state) {
   (void)state;
-  static const char text[] = ".version 8.0 .target sm_90 .address_size 64 .entry k() "
-                             "{ .reg .b32 %r<5>; L: add.s32 %r1, %r2, 3; bra L; }";
+  static const char text[] =
+      ".version 8.0 .target sm_90 .address_size 64 .entry k() "
+      "{ .reg .b32 %r<5>; L: add.s32 %r1, %r2, 3; bra L; }";
   enum nvm_status status = NVM_OUT_OF_MEMORY;
   for (int n = 0; status != NVM_OK && n < 200; n++) {
     int left = n;
@@ -235,8 +252,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(our_own_text_is_a_fixpoint),
       cmocka_unit_test(other_compilers_text),
-      cmocka_unit_test(a_range_beside_its_name), cmocka_unit_test(braces_around_one),
-      cmocka_unit_test(a_label_may_lie_outside_the_scope), cmocka_unit_test(a_range_beside_its_name),
+      cmocka_unit_test(a_range_beside_its_name),
+      cmocka_unit_test(braces_around_one),
+      cmocka_unit_test(a_label_may_lie_outside_the_scope),
+      cmocka_unit_test(a_range_beside_its_name),
       cmocka_unit_test(braces_around_one),
       cmocka_unit_test(errors_say_where_and_why),
       cmocka_unit_test(damaged_text),

@@ -17,7 +17,8 @@ static void operands_are_spelled_as_ptxas_reads_them(void **state) {
   ptx_add(f, PTX_MOV, PTX_MODS(PTX_MOD_F64), PTX_OPS(ptx_r(d), ptx_f64(0xBFF0000000000000)));
   ptx_add(f, PTX_MOV, PTX_MODS(PTX_MOD_U64), PTX_OPS(ptx_r(d), ptx_i(INT64_MIN)));
   ptx_add(f, PTX_MOV, PTX_MODS(PTX_MOD_U32), PTX_OPS(ptx_r(r), ptx_special_reg(PTX_SPECIAL_TID_X)));
-  ptx_add(f, PTX_MOV, PTX_MODS(PTX_MOD_U64), PTX_OPS(ptx_r(d), ptx_symbol(fixture_name(&x, "g"), 8)));
+  ptx_add(f, PTX_MOV, PTX_MODS(PTX_MOD_U64),
+          PTX_OPS(ptx_r(d), ptx_symbol(fixture_name(&x, "g"), 8)));
   ptx_add(f, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_V2, PTX_MOD_U32),
           PTX_OPS(vector, ptx_at(d, -4)));
   ptx_add(f, PTX_LD, PTX_MODS(PTX_MOD_PARAM, PTX_MOD_U32),
@@ -46,8 +47,9 @@ static void labels_are_unique_and_legal(void **state) {
   struct ptx_function *f = &x.function;
   const char *names[] = {"for.body", "for_body", "for body", "", "_4", "a$b"};
   for (int i = 0; i < 6; i++) ptx_add_label(f, ptx_new_label(f, fixture_name(&x, names[i])));
-  assert_string_equal(fixture_body(&x), "$L_for_body:\n$L_for_body$2:\n$L_for_body$3:\n"
-                                        "$L__4:\n$L__4$5:\n$L_a$b:\n");
+  assert_string_equal(fixture_body(&x),
+                      "$L_for_body:\n$L_for_body$2:\n$L_for_body$3:\n"
+                      "$L__4:\n$L__4$5:\n$L_a$b:\n");
   fixture_end(&x);
 }
 
@@ -59,18 +61,24 @@ static void entries(void **state) {
   uint32_t a = ptx_new_label(f, fixture_name(&x, "a")), t = ptx_new_label(f, fixture_name(&x, "t"));
   struct ptx_operand list =
       ptx_group(f, PTX_OPERAND_LIST, (struct ptx_operand[]){ptx_label(a), ptx_label(a)}, 2);
-  ptx_add_entry(f, (struct ptx_entry){.kind = PTX_BRANCHTARGETS, .first_mod = t,
-                                      .first_operand = list.first, .line = 2});
+  ptx_add_entry(
+      f, (struct ptx_entry){
+             .kind = PTX_BRANCHTARGETS, .first_mod = t, .first_operand = list.first, .line = 2});
   ptx_add_entry(f, (struct ptx_entry){.kind = PTX_SCOPE_BEGIN});
-  ptx_add_variable(f, (struct ptx_variable){.name = fixture_name(&x, "retval0"), .space = PTX_MOD_PARAM,
-                                            .type = PTX_MOD_B8, .align = 8, .is_array = true, .count = 16});
+  ptx_add_variable(f, (struct ptx_variable){.name = fixture_name(&x, "retval0"),
+                                            .space = PTX_MOD_PARAM,
+                                            .type = PTX_MOD_B8,
+                                            .align = 8,
+                                            .is_array = true,
+                                            .count = 16});
   ptx_add(f, PTX_CALL, PTX_MODS(PTX_MOD_UNI),
           PTX_OPS(ptx_group(f, PTX_OPERAND_LIST,
                             (struct ptx_operand[]){ptx_symbol(fixture_name(&x, "retval0"), 0)}, 1),
                   ptx_symbol(fixture_name(&x, "f"), 0), ptx_group(f, PTX_OPERAND_LIST, NULL, 0)));
   ptx_add_entry(f, (struct ptx_entry){.kind = PTX_SCOPE_END});
   ptx_add_loc(f, (struct nvm_str){0}, (uint32_t[]){1, 0}, (uint32_t[]){7, 0}, (uint32_t[]){3, 0});
-  ptx_add_loc(f, fixture_name(&x, "$L__info"), (uint32_t[]){1, 2}, (uint32_t[]){7, 9}, (uint32_t[]){3, 5});
+  ptx_add_loc(f, fixture_name(&x, "$L__info"), (uint32_t[]){1, 2}, (uint32_t[]){7, 9},
+              (uint32_t[]){3, 5});
   ptx_add_text(f, PTX_PRAGMA, text_of("nounroll"));
   ptx_add_text(f, PTX_COMMENT, text_of("loop of depth 1"));
   ptx_add_text(f, PTX_RAW, text_of("nop;"));
@@ -101,26 +109,56 @@ static void variables(void **state) {
   struct ptx_fixture x;
   fixture_begin(&x);
   struct nvm_str v = fixture_name(&x, "v");
-  struct ptx_init inits[] = {{.bits = 0xFF}, {.bits = 0x80}, {.bits = 8, .symbol = v},
-                             {.symbol = v, .generic = true}, {.symbol = v, .mask_byte = 2},
+  struct ptx_init inits[] = {{.bits = 0xFF},
+                             {.bits = 0x80},
+                             {.bits = 8, .symbol = v},
+                             {.symbol = v, .generic = true},
+                             {.symbol = v, .mask_byte = 2},
                              {.bits = 0x3FC00000}};
   for (int i = 0; i < 6; i++) VEC_PUSH(&x.arena, &x.module.inits, inits[i]);
-  check_variable(&x, (struct ptx_variable){.name = v, .space = PTX_MOD_SHARED, .type = PTX_MOD_B8,
-                                           .linkage = PTX_MOD_EXTERN, .align = 16, .is_array = true,
-                                           .is_unsized = true},
+  check_variable(&x,
+                 (struct ptx_variable){.name = v,
+                                       .space = PTX_MOD_SHARED,
+                                       .type = PTX_MOD_B8,
+                                       .linkage = PTX_MOD_EXTERN,
+                                       .align = 16,
+                                       .is_array = true,
+                                       .is_unsized = true},
                  ".extern .shared .align 16 .b8 v[];\n");
-  check_variable(&x, (struct ptx_variable){.name = v, .space = PTX_MOD_GLOBAL, .type = PTX_MOD_S8,
-                                           .linkage = PTX_MOD_VISIBLE, .managed = true, .is_array = true,
-                                           .count = 2, .init_count = 2},
+  check_variable(&x,
+                 (struct ptx_variable){.name = v,
+                                       .space = PTX_MOD_GLOBAL,
+                                       .type = PTX_MOD_S8,
+                                       .linkage = PTX_MOD_VISIBLE,
+                                       .managed = true,
+                                       .is_array = true,
+                                       .count = 2,
+                                       .init_count = 2},
                  ".visible .global .attribute(.managed) .s8 v[2] = {-1, -128};\n");
-  check_variable(&x, (struct ptx_variable){.name = v, .space = PTX_MOD_CONST, .type = PTX_MOD_B64,
-                                           .is_array = true, .count = 3, .first_init = 2, .init_count = 3},
+  check_variable(&x,
+                 (struct ptx_variable){.name = v,
+                                       .space = PTX_MOD_CONST,
+                                       .type = PTX_MOD_B64,
+                                       .is_array = true,
+                                       .count = 3,
+                                       .first_init = 2,
+                                       .init_count = 3},
                  ".const .b64 v[3] = {v+8, generic(v), 0xFF00(v)};\n");
-  check_variable(&x, (struct ptx_variable){.name = v, .space = PTX_MOD_GLOBAL, .type = PTX_MOD_F32,
-                                           .vector = PTX_MOD_V2, .first_init = 5, .init_count = 1},
+  check_variable(&x,
+                 (struct ptx_variable){.name = v,
+                                       .space = PTX_MOD_GLOBAL,
+                                       .type = PTX_MOD_F32,
+                                       .vector = PTX_MOD_V2,
+                                       .first_init = 5,
+                                       .init_count = 1},
                  ".global .v2 .f32 v = {0f3FC00000};\n");
-  check_variable(&x, (struct ptx_variable){.name = v, .space = PTX_MOD_PARAM, .type = PTX_MOD_U64,
-                                           .is_ptr = true, .ptr_space = PTX_MOD_GLOBAL, .ptr_align = 4},
+  check_variable(&x,
+                 (struct ptx_variable){.name = v,
+                                       .space = PTX_MOD_PARAM,
+                                       .type = PTX_MOD_U64,
+                                       .is_ptr = true,
+                                       .ptr_space = PTX_MOD_GLOBAL,
+                                       .ptr_align = 4},
                  ".param .u64 .ptr .global .align 4 v;\n");
   fixture_end(&x);
 }
@@ -134,9 +172,11 @@ static void heads_and_registers(void **state) {
   f->name = fixture_name(&x, "k");
   f->is_entry = true;
   f->flags = PTX_FUNC_VISIBLE;
-  f->performance = (struct ptx_performance){.maxntid = {128, 2, 1}, .minnctapersm = 2, .maxnreg = 64};
-  VEC_PUSH(&x.arena, &f->params, (struct ptx_variable){.name = fixture_name(&x, "k_param_0"),
-                                                       .space = PTX_MOD_PARAM, .type = PTX_MOD_U32});
+  f->performance =
+      (struct ptx_performance){.maxntid = {128, 2, 1}, .minnctapersm = 2, .maxnreg = 64};
+  VEC_PUSH(&x.arena, &f->params,
+           (struct ptx_variable){
+               .name = fixture_name(&x, "k_param_0"), .space = PTX_MOD_PARAM, .type = PTX_MOD_U32});
   ptx_new_reg(f, PTX_B32);
   ptx_add(f, PTX_RET, NULL, NULL, 0);
   textbuf_init(&b, &x.arena);
@@ -147,10 +187,11 @@ static void heads_and_registers(void **state) {
   f->result_count = 1;
   ptx_print_function(f, &b);
   textbuf_char(&b, 0);
-  assert_string_equal(b.bytes, ".visible .entry k(\n\t.param .u32 k_param_0\n)\n"
-                               ".maxntid 128, 2, 1\n.minnctapersm 2\n.maxnreg 64\n"
-                               "{\n\t.reg .b32 \t%r<2>;\n\n\tret;\n}\n"
-                               ".extern .func (.param .u32 k_param_0) k()\n.noreturn;\n");
+  assert_string_equal(b.bytes,
+                      ".visible .entry k(\n\t.param .u32 k_param_0\n)\n"
+                      ".maxntid 128, 2, 1\n.minnctapersm 2\n.maxnreg 64\n"
+                      "{\n\t.reg .b32 \t%r<2>;\n\n\tret;\n}\n"
+                      ".extern .func (.param .u32 k_param_0) k()\n.noreturn;\n");
   fixture_end(&x);
 }
 

@@ -1,4 +1,5 @@
-/* Ranges: every op, comparison and wrap flag on four-bit numbers against all values of the intervals. */
+/* Ranges: every op, comparison and wrap flag on four-bit numbers against all values of the
+ * intervals. */
 #include "ir_fixture.h"
 
 #include "ir/eval.h"
@@ -46,24 +47,25 @@ static void check_op(const struct sample *s, const struct operands *o, enum op o
       struct eval_lane in[2] = {{x, false}, {y, false}}, out;
       if (!eval_lane(s->m, op, flags, 0, s->type, s->type, in, &out) || out.poison) continue;
       assert_true(contains(r, (unsigned)out.bits));
-      if (proven && eval_lane(s->m, op, proven, 0, s->type, s->type, in, &out)) assert_false(out.poison);
+      if (proven && eval_lane(s->m, op, proven, 0, s->type, s->type, in, &out))
+        assert_false(out.poison);
     }
 }
 
 static bool holds(enum icmp_predicate p, unsigned x, unsigned y) {
   int a = x & 8 ? (int)x - 16 : (int)x, b = y & 8 ? (int)y - 16 : (int)y;
   switch (p) {
-  case ICMP_EQ: return x == y;
-  case ICMP_NE: return x != y;
-  case ICMP_UGT: return x > y;
-  case ICMP_UGE: return x >= y;
-  case ICMP_ULT: return x < y;
-  case ICMP_ULE: return x <= y;
-  case ICMP_SGT: return a > b;
-  case ICMP_SGE: return a >= b;
-  case ICMP_SLT: return a < b;
-  case ICMP_SLE: return a <= b;
-  case ICMP_COUNT: break;
+    case ICMP_EQ: return x == y;
+    case ICMP_NE: return x != y;
+    case ICMP_UGT: return x > y;
+    case ICMP_UGE: return x >= y;
+    case ICMP_ULT: return x < y;
+    case ICMP_ULE: return x <= y;
+    case ICMP_SGT: return a > b;
+    case ICMP_SGE: return a >= b;
+    case ICMP_SLT: return a < b;
+    case ICMP_SLE: return a <= b;
+    case ICMP_COUNT: break;
   }
   return false;
 }
@@ -128,7 +130,8 @@ static void comparisons_never_claim_too_much(void **state) {
 
 static void is_exact_where_it_can_be(void **state) {
   (void)state;
-  struct range small = range_unsigned(8, 3, 9), r = range_where(ICMP_SLT, range_unsigned(8, 10, 10));
+  struct range small = range_unsigned(8, 3, 9),
+               r = range_where(ICMP_SLT, range_unsigned(8, 10, 10));
   assert_int_equal(r.least, -128);
   assert_int_equal(r.most, 9);
   assert_int_equal(range_compare(ICMP_ULT, small, range_unsigned(8, 10, 20)), 1);

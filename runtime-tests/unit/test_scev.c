@@ -10,11 +10,13 @@ static const char *form_text(const struct loop_sample *s, struct scev a) {
   at += snprintf(out + at, sizeof out - (size_t)at, "%lld", (long long)a.constant);
   for (uint32_t k = 0; k < a.count; k++) {
     const struct scev_term *t = &a.terms[k];
-    bool narrow = t->symbol.bits && type_scalar_bits(&s->m->types, value_type(s->f, t->symbol)) < a.width;
+    bool narrow =
+        t->symbol.bits && type_scalar_bits(&s->m->types, value_type(s->f, t->symbol)) < a.width;
     at += snprintf(out + at, sizeof out - (size_t)at, " + %lld", (long long)t->coefficient);
     if (t->symbol.bits)
-      at += snprintf(out + at, sizeof out - (size_t)at, "*%s%s%s", narrow ? (t->is_signed ? "s(" : "z(") : "",
-                     name_of(s, t->symbol), narrow ? ")" : "");
+      at += snprintf(out + at, sizeof out - (size_t)at, "*%s%s%s",
+                     narrow ? (t->is_signed ? "s(" : "z(") : "", name_of(s, t->symbol),
+                     narrow ? ")" : "");
     if (t->loop) at += snprintf(out + at, sizeof out - (size_t)at, "*i%u", t->loop);
   }
   return out;
@@ -52,29 +54,36 @@ static void sums(void **state) {
 /* 7 + 1 is no four-bit number: the sum holds modulo 16 only, although nothing wraps. */
 static void constants_that_wrap(void **state) {
   (void)state;
-  struct loop_sample s = loop_sample("define void @f(i4 %x) {\n  %a = add nuw i4 %x, 7\n  %b = add nuw i4 %a, 1\n  ret void\n}\n");
+  struct loop_sample s = loop_sample(
+      "define void @f(i4 %x) {\n  %a = add nuw i4 %x, 7\n  %b = add nuw i4 %a, 1\n  ret void\n}\n");
   expect_form(&s, "b", "-8 + 1*x");
   assert_true(scev_of(s.scev, named(&s, "a")).no_unsigned_wrap);
   assert_false(scev_of(s.scev, named(&s, "b")).no_unsigned_wrap);
   module_destroy(s.m);
 }
 
-/* A loop over %i from 0 with these instructions in the body, rotated and guarded as clang has it after its simplifications. */
-static struct loop_sample counted(const char *guard, const char *body, const char *next, const char *test) {
+/* A loop over %i from 0 with these instructions in the body, rotated and guarded as clang has it
+ * after its simplifications. */
+static struct loop_sample counted(const char *guard, const char *body, const char *next,
+                                  const char *test) {
   char text[2000];
-  snprintf(text, sizeof text,
-           "define void @f(i32 %%n, i32 %%m, i64 %%big, ptr %%p, ptr %%q) {\nentry:\n  %%guard = icmp %s\n"
-           "  br i1 %%guard, label %%loop, label %%out\n"
-           "loop:\n  %%i = phi i32 [0, %%entry], [%%next, %%loop]\n%s  %%next = %s\n  %%test = icmp %s\n"
-           "  br i1 %%test, label %%loop, label %%out\nout:\n  ret void\n}\n",
-           guard, body, next, test);
+  snprintf(
+      text, sizeof text,
+      "define void @f(i32 %%n, i32 %%m, i64 %%big, ptr %%p, ptr %%q) {\nentry:\n  %%guard = icmp "
+      "%s\n"
+      "  br i1 %%guard, label %%loop, label %%out\n"
+      "loop:\n  %%i = phi i32 [0, %%entry], [%%next, %%loop]\n%s  %%next = %s\n  %%test = icmp %s\n"
+      "  br i1 %%test, label %%loop, label %%out\nout:\n  ret void\n}\n",
+      guard, body, next, test);
   return loop_sample(text);
 }
 
 static void recurrences(void **state) {
   (void)state;
-  const char *body = "  %wide = sext i32 %i to i64\n  %unsigned = zext i32 %i to i64\n  %row = mul nsw i32 %i, %m\n"
-                     "  %g = getelementptr float, ptr %p, i64 %wide\n  %other = xor i32 %i, 1\n";
+  const char *body =
+      "  %wide = sext i32 %i to i64\n  %unsigned = zext i32 %i to i64\n  %row = mul nsw i32 %i, "
+      "%m\n"
+      "  %g = getelementptr float, ptr %p, i64 %wide\n  %other = xor i32 %i, 1\n";
   struct loop_sample s = counted("sgt i32 %n, 0", body, "add nsw i32 %i, 1", "slt i32 %next, %n");
   expect_form(&s, "i", "0 + 1*i1");
   expect_form(&s, "next", "1 + 1*i1");
@@ -89,7 +98,8 @@ static void recurrences(void **state) {
   assert_false(scev_step(s.scev, scev_of(s.scev, named(&s, "row")), 1, &step));
   assert_true(scev_of(s.scev, named(&s, "i")).no_signed_wrap);
   module_destroy(s.m);
-  s = counted("sgt i32 %n, 0", body, "add i32 %i, 1", "slt i32 %next, %n"); /* no flag, but the test bounds it */
+  s = counted("sgt i32 %n, 0", body, "add i32 %i, 1",
+              "slt i32 %next, %n"); /* no flag, but the test bounds it */
   expect_form(&s, "wide", "0 + 1*i1");
   expect_form(&s, "unsigned", "0 + 1*i1");
   module_destroy(s.m);
@@ -97,16 +107,19 @@ static void recurrences(void **state) {
   expect_form(&s, "unsigned", "0 + 1*i1");
   expect_form(&s, "wide", "0 + 1*s(i)");
   module_destroy(s.m);
-  s = counted("ne i32 %n, 7", body, "add i32 %i, 1", "ult i32 %next, %n"); /* not guarded: n may be 0 */
+  s = counted("ne i32 %n, 7", body, "add i32 %i, 1",
+              "ult i32 %next, %n"); /* not guarded: n may be 0 */
   expect_form(&s, "unsigned", "0 + 1*z(i)");
   module_destroy(s.m);
-  s = counted("ult i32 0, %n", body, "add i32 %i, 2", "ult i32 %next, %n"); /* may step over n and wrap */
+  s = counted("ult i32 0, %n", body, "add i32 %i, 2",
+              "ult i32 %next, %n"); /* may step over n and wrap */
   expect_form(&s, "unsigned", "0 + 1*z(i)");
   module_destroy(s.m);
   s = counted("ne i32 %n, 0", body, "add i32 %i, 1", "ne i32 %next, %n");
   expect_form(&s, "unsigned", "0 + 1*i1");
   module_destroy(s.m);
-  s = counted("ne i32 %n, 7", body, "sub nuw i32 %i, -3", "ne i32 %next, %n"); /* less 2^32 - 3, not 3 more */
+  s = counted("ne i32 %n, 7", body, "sub nuw i32 %i, -3",
+              "ne i32 %next, %n"); /* less 2^32 - 3, not 3 more */
   expect_form(&s, "unsigned", "0 + -4294967293*i1");
   module_destroy(s.m);
 }
@@ -114,12 +127,14 @@ static void recurrences(void **state) {
 static void expect_count(const struct loop_sample *s, const char *text) {
   struct trip_count c = scev_trip_count(s->scev, 1);
   char out[500];
-  snprintf(out, sizeof out, "%s / %llu%s%s", c.known ? form_text(s, c.taken) : "unknown", (unsigned long long)c.divisor,
-           c.guarded ? " guarded" : "", c.multiple == 1 ? "" : " even");
+  snprintf(out, sizeof out, "%s / %llu%s%s", c.known ? form_text(s, c.taken) : "unknown",
+           (unsigned long long)c.divisor, c.guarded ? " guarded" : "",
+           c.multiple == 1 ? "" : " even");
   assert_string_equal(out, text);
 }
 
-static void expect_counted(const char *guard, const char *next, const char *test, const char *text) {
+static void expect_counted(const char *guard, const char *next, const char *test,
+                           const char *text) {
   struct loop_sample s = counted(guard, "", next, test);
   expect_count(&s, text);
   module_destroy(s.m);
@@ -139,7 +154,8 @@ static void trip_counts(void **state) {
   expect_counted("sge i32 %n, 0", "add nsw i32 %i, 1", "sle i32 %next, %n", "0 + 1*n / 1 guarded");
   expect_counted("sge i32 %n, 0", "add i32 %i, 1", "sle i32 %next, %n", "unknown / 1");
   expect_counted("sgt i32 %n, 0", "add nsw i32 %i, -1", "sgt i32 %next, %n", "-1 + -1*n / 1");
-  expect_counted("slt i32 %n, 0", "sub nsw i32 %i, 2", "sgt i32 %next, %n", "-1 + -1*n / 2 guarded");
+  expect_counted("slt i32 %n, 0", "sub nsw i32 %i, 2", "sgt i32 %next, %n",
+                 "-1 + -1*n / 2 guarded");
   expect_counted("sgt i32 %n, 0", "add i32 %i, 1", "slt i32 %next, 100", "99 / 1 guarded even");
   expect_counted("sgt i32 %n, 0", "add i32 %i, 7", "ult i32 %next, 100", "14 / 1 guarded even");
   expect_counted("sgt i32 %n, 0", "add i32 %i, 1", "slt i32 %next, -5", "0 / 1 guarded");
@@ -155,11 +171,14 @@ static void rows_of_a_matrix(void **state) {
       "define void @f(i32 %n, i32 %m, ptr %p) {\n"
       "entry:\n  %g = icmp sgt i32 %n, 0\n  %h = icmp sgt i32 %m, 0\n  %both = and i1 %g, %h\n"
       "  br i1 %both, label %rows, label %out\n"
-      "rows:\n  %i = phi i32 [0, %entry], [%i1, %end]\n  %row = mul nsw i32 %i, %m\n  br label %columns\n"
+      "rows:\n  %i = phi i32 [0, %entry], [%i1, %end]\n  %row = mul nsw i32 %i, %m\n  br label "
+      "%columns\n"
       "columns:\n  %j = phi i32 [0, %rows], [%j1, %columns]\n  %at = add nsw i32 %row, %j\n"
       "  %w = sext i32 %at to i64\n  %a = getelementptr inbounds float, ptr %p, i64 %w\n"
-      "  %j1 = add nsw i32 %j, 1\n  %tj = icmp slt i32 %j1, %m\n  br i1 %tj, label %columns, label %end\n"
-      "end:\n  %i1 = add nsw i32 %i, 1\n  %ti = icmp slt i32 %i1, %n\n  br i1 %ti, label %rows, label %out\n"
+      "  %j1 = add nsw i32 %j, 1\n  %tj = icmp slt i32 %j1, %m\n  br i1 %tj, label %columns, label "
+      "%end\n"
+      "end:\n  %i1 = add nsw i32 %i, 1\n  %ti = icmp slt i32 %i1, %n\n  br i1 %ti, label %rows, "
+      "label %out\n"
       "out:\n  ret void\n}\n");
   expect_form(&s, "a", "%p + 0 + 4*s(m)*i1 + 4*i2");
   assert_true(scev_is_invariant(s.scev, scev_of(s.scev, named(&s, "row")), 2));
@@ -176,26 +195,29 @@ static void while_loops(void **state) {
       "entry:\n  br label %header\n"
       "header:\n  %i = phi i32 [0, %entry], [%next, %body]\n  %c = icmp ult i32 %i, %n\n"
       "  br i1 %c, label %body, label %out\n"
-      "body:\n  %w = zext i32 %i to i64\n  %a = getelementptr i32, ptr %p, i64 %w\n  %next = add i32 %i, 1\n  br label %header\n"
+      "body:\n  %w = zext i32 %i to i64\n  %a = getelementptr i32, ptr %p, i64 %w\n  %next = add "
+      "i32 %i, 1\n  br label %header\n"
       "out:\n  ret void\n}\n");
   expect_form(&s, "a", "%p + 0 + 4*i1");
   expect_count(&s, "0 + 1*n / 1");
   module_destroy(s.m);
-  s = loop_sample("define void @f(ptr %p, i64 %n) {\n"
-                  "entry:\n  %end = getelementptr i32, ptr %p, i64 %n\n  br label %header\n"
-                  "header:\n  %i = phi ptr [%p, %entry], [%next, %body]\n  %c = icmp eq ptr %i, %end\n"
-                  "  br i1 %c, label %out, label %body\n"
-                  "body:\n  %next = getelementptr i8, ptr %i, i64 4\n  br label %header\n"
-                  "out:\n  ret void\n}\n");
+  s = loop_sample(
+      "define void @f(ptr %p, i64 %n) {\n"
+      "entry:\n  %end = getelementptr i32, ptr %p, i64 %n\n  br label %header\n"
+      "header:\n  %i = phi ptr [%p, %entry], [%next, %body]\n  %c = icmp eq ptr %i, %end\n"
+      "  br i1 %c, label %out, label %body\n"
+      "body:\n  %next = getelementptr i8, ptr %i, i64 4\n  br label %header\n"
+      "out:\n  ret void\n}\n");
   expect_form(&s, "i", "%p + 0 + 4*i1");
   expect_count(&s, "0 + 4*n / 4 guarded");
   module_destroy(s.m);
-  s = loop_sample("define void @f(ptr %p, i64 %n) {\n" /* inbounds says nothing of addresses read signed */
-                  "entry:\n  %end = getelementptr i32, ptr %p, i64 %n\n  br label %header\n"
-                  "header:\n  %i = phi ptr [%p, %entry], [%next, %body]\n  %c = icmp slt ptr %i, %end\n"
-                  "  br i1 %c, label %body, label %out\n"
-                  "body:\n  %next = getelementptr inbounds i8, ptr %i, i64 4\n  br label %header\n"
-                  "out:\n  ret void\n}\n");
+  s = loop_sample(
+      "define void @f(ptr %p, i64 %n) {\n" /* inbounds says nothing of addresses read signed */
+      "entry:\n  %end = getelementptr i32, ptr %p, i64 %n\n  br label %header\n"
+      "header:\n  %i = phi ptr [%p, %entry], [%next, %body]\n  %c = icmp slt ptr %i, %end\n"
+      "  br i1 %c, label %body, label %out\n"
+      "body:\n  %next = getelementptr inbounds i8, ptr %i, i64 4\n  br label %header\n"
+      "out:\n  ret void\n}\n");
   expect_count(&s, "unknown / 1");
   module_destroy(s.m);
 }
@@ -207,7 +229,8 @@ static void finite_loops(void **state) {
       "entry:\n  br label %%header\n"
       "header:\n  %%i = phi i32 [0, %%entry], [%%next, %%body]\n  %%c = icmp ult i32 %%i, %%n\n"
       "  br i1 %%c, label %%body, label %%out\n"
-      "body:\n  store %s i32 1, ptr %%p\n  %%next = add i32 %%i, 4\n  br label %%header, !llvm.loop !0\n"
+      "body:\n  store %s i32 1, ptr %%p\n  %%next = add i32 %%i, 4\n  br label %%header, "
+      "!llvm.loop !0\n"
       "out:\n  ret void\n}\n"
       "!0 = distinct !{!0, !1}\n!1 = !{!\"llvm.loop.mustprogress\"}\n";
   char buffer[1000];
@@ -221,20 +244,21 @@ static void finite_loops(void **state) {
   module_destroy(s.m);
 }
 
-/* Every pair of predicates on four-bit numbers, guard against numbers, decided as enumeration decides. */
+/* Every pair of predicates on four-bit numbers, guard against numbers, decided as enumeration
+ * decides. */
 static bool compares(unsigned p, int a, int b) {
   unsigned x = (unsigned)a & 15, y = (unsigned)b & 15;
   switch (p) {
-  case ICMP_EQ: return a == b;
-  case ICMP_NE: return a != b;
-  case ICMP_UGT: return x > y;
-  case ICMP_UGE: return x >= y;
-  case ICMP_ULT: return x < y;
-  case ICMP_ULE: return x <= y;
-  case ICMP_SGT: return a > b;
-  case ICMP_SGE: return a >= b;
-  case ICMP_SLT: return a < b;
-  default: return a <= b;
+    case ICMP_EQ: return a == b;
+    case ICMP_NE: return a != b;
+    case ICMP_UGT: return x > y;
+    case ICMP_UGE: return x >= y;
+    case ICMP_ULT: return x < y;
+    case ICMP_ULE: return x <= y;
+    case ICMP_SGT: return a > b;
+    case ICMP_SGE: return a >= b;
+    case ICMP_SLT: return a < b;
+    default: return a <= b;
   }
 }
 
@@ -244,8 +268,10 @@ static void implications(void **state) {
   for (unsigned known = 0; known < ICMP_COUNT; known++)
     for (int c = -8; c < 8; c++) {
       char text[300];
-      snprintf(text, sizeof text, "define void @f(i4 %%x) {\nentry:\n  %%t = icmp %s i4 %%x, %d\n"
-               "  br i1 %%t, label %%yes, label %%no\nyes:\n  ret void\nno:\n  ret void\n}\n", icmp_names[known], c);
+      snprintf(text, sizeof text,
+               "define void @f(i4 %%x) {\nentry:\n  %%t = icmp %s i4 %%x, %d\n"
+               "  br i1 %%t, label %%yes, label %%no\nyes:\n  ret void\nno:\n  ret void\n}\n",
+               icmp_names[known], c);
       struct loop_sample s = loop_sample(text);
       for (unsigned wanted = 0; wanted < ICMP_COUNT; wanted++)
         for (int d = -8; d < 8; d++) {
@@ -253,7 +279,8 @@ static void implications(void **state) {
           for (int x = -8; x < 8; x++) truth &= !compares(known, x, c) || compares(wanted, x, d);
           struct scev number = {.constant = d, .width = 4};
           struct nvm_block yes = {value_index(named(&s, "yes"))};
-          bool told = scev_holds(s.scev, yes, (enum icmp_predicate)wanted, scev_of(s.scev, named(&s, "x")), number);
+          bool told = scev_holds(s.scev, yes, (enum icmp_predicate)wanted,
+                                 scev_of(s.scev, named(&s, "x")), number);
           assert_true(truth || !told);
           proven += told;
           for (int more = -8; more < 8; more++) { /* x + more, which may wrap */
@@ -262,7 +289,8 @@ static void implications(void **state) {
             truth = true;
             for (int x = -8; x < 8; x++)
               truth &= !compares(known, x, c) || compares(wanted, ((x + more + 40) & 15) - 8, d);
-            assert_true(truth || !scev_holds(s.scev, yes, (enum icmp_predicate)wanted, sum, number));
+            assert_true(truth ||
+                        !scev_holds(s.scev, yes, (enum icmp_predicate)wanted, sum, number));
           }
         }
       module_destroy(s.m);
@@ -291,9 +319,14 @@ static void many_terms_and_long_chains(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sums),         cmocka_unit_test(constants_that_wrap), cmocka_unit_test(recurrences),   cmocka_unit_test(trip_counts),
-      cmocka_unit_test(rows_of_a_matrix), cmocka_unit_test(while_loops), cmocka_unit_test(finite_loops),
-      cmocka_unit_test(implications), cmocka_unit_test(many_terms_and_long_chains)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(sums),
+                                     cmocka_unit_test(constants_that_wrap),
+                                     cmocka_unit_test(recurrences),
+                                     cmocka_unit_test(trip_counts),
+                                     cmocka_unit_test(rows_of_a_matrix),
+                                     cmocka_unit_test(while_loops),
+                                     cmocka_unit_test(finite_loops),
+                                     cmocka_unit_test(implications),
+                                     cmocka_unit_test(many_terms_and_long_chains)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

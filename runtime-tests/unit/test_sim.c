@@ -1,5 +1,5 @@
-/* The simulator's interface: a module from text, memory, launches, findings; and that it survives an
- * allocator that refuses its n-th request, for every n. */
+/* The simulator's interface: a module from text, memory, launches, findings; and that it survives
+ * an allocator that refuses its n-th request, for every n. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,9 +22,11 @@ static const char program[] =
     "  .reg .b32 %r<9>;\n  .reg .b64 %rd<4>;\n  .reg .pred %p<2>;\n"
     "  mov.u32 %r1, %tid.x;\n  ld.param.u32 %r2, [n];\n  ld.param.u64 %rd1, [out];\n"
     "  setp.ge.u32 %p1, %r1, %r2;\n  @%p1 bra L1;\n"
-    "  { .param .b32 a; st.param.b32 [a], %r1; .param .b32 r; call (r), twice, (a); ld.param.b32 %r3, [r]; }\n"
+    "  { .param .b32 a; st.param.b32 [a], %r1; .param .b32 r; call (r), twice, (a); ld.param.b32 "
+    "%r3, [r]; }\n"
     "  bra L2;\nL1:\n  mov.u32 %r3, 7;\nL2:\n"
-    "  mov.u32 %r4, cells;\n  mad.lo.s32 %r5, %r1, 4, %r4;\n  st.shared.u32 [%r5], %r3;\n  bar.sync 0;\n"
+    "  mov.u32 %r4, cells;\n  mad.lo.s32 %r5, %r1, 4, %r4;\n  st.shared.u32 [%r5], %r3;\n  "
+    "bar.sync 0;\n"
     "  xor.b32 %r6, %r1, 1;\n  mad.lo.s32 %r5, %r6, 4, %r4;\n  ld.shared.u32 %r7, [%r5];\n"
     "  mul.wide.u32 %rd2, %r1, 4;\n  add.s64 %rd3, %rd1, %rd2;\n  st.global.u32 [%rd3], %r7;\n"
     "  atom.global.add.u32 %r8, [counter], 1;\n  ret;\n}\n";
@@ -43,14 +45,19 @@ static void parse(struct fixture *f) {
   assert_true(strtab_init(&f->strings, &f->arena));
   f->module.arena = &f->arena;
   f->module.strings = &f->strings;
-  assert_int_equal(ptx_parse_module((struct nvm_text){program, sizeof program - 1}, &f->module, &error), NVM_OK);
+  assert_int_equal(
+      ptx_parse_module((struct nvm_text){program, sizeof program - 1}, &f->module, &error), NVM_OK);
 }
 
 static enum nvm_status launch(struct fixture *f, uint64_t out, uint32_t block, uint32_t n) {
   const void *arguments[2] = {&out, &n};
   const uint64_t bytes[2] = {8, 4};
-  struct sim_launch l = {.kernel = text_of("k"), .grid = {1, 1, 1}, .block = {block, 1, 1},
-                         .arguments = arguments, .argument_bytes = bytes, .argument_count = 2,
+  struct sim_launch l = {.kernel = text_of("k"),
+                         .grid = {1, 1, 1},
+                         .block = {block, 1, 1},
+                         .arguments = arguments,
+                         .argument_bytes = bytes,
+                         .argument_count = 2,
                          .check_uninitialized = true};
   return sim_launch(f->sim, &l);
 }

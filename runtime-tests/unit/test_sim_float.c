@@ -1,5 +1,5 @@
-/* ir/evalfloat and sim/special against the host's own arithmetic, in all rounding modes: edge values
- * with each other, and random ones. */
+/* ir/evalfloat and sim/special against the host's own arithmetic, in all rounding modes: edge
+ * values with each other, and random ones. */
 #include <fenv.h>
 #include <math.h>
 #include <setjmp.h>
@@ -54,12 +54,23 @@ static double double_of(uint64_t b) {
 static uint64_t pick(enum float_format f) {
   const struct float_shape *s = &float_shapes[f];
   uint64_t one = evalfloat_from_int(f, EVALFLOAT_NEAREST, 8, false, 1);
-  uint64_t edges[] = {0, 1, 2, evalint_mask(s->fraction_bits), evalint_mask(s->fraction_bits) + 1, one, one + 1,
-                      one - 1, evalfloat_largest(f), evalfloat_infinity(f), evalfloat_nan(f),
+  uint64_t edges[] = {0,
+                      1,
+                      2,
+                      evalint_mask(s->fraction_bits),
+                      evalint_mask(s->fraction_bits) + 1,
+                      one,
+                      one + 1,
+                      one - 1,
+                      evalfloat_largest(f),
+                      evalfloat_infinity(f),
+                      evalfloat_nan(f),
                       evalfloat_from_int(f, EVALFLOAT_NEAREST, 8, false, 3)};
   uint64_t r = next_random(), bits;
   if (r % 4 == 0) bits = edges[r / 4 % (sizeof edges / sizeof edges[0])];
-  else if (r % 4 == 1) bits = one + (next_random() % (UINT64_C(1) << (s->fraction_bits + 4))) - (UINT64_C(1) << (s->fraction_bits + 3));
+  else if (r % 4 == 1)
+    bits = one + (next_random() % (UINT64_C(1) << (s->fraction_bits + 4))) -
+           (UINT64_C(1) << (s->fraction_bits + 3));
   else bits = next_random();
   if (r >> 40 & 1) bits ^= UINT64_C(1) << (s->bits - 1);
   return evalint_zext(s->bits, bits);
@@ -67,9 +78,11 @@ static uint64_t pick(enum float_format f) {
 
 static void check_f32(int mode, uint64_t a, uint64_t b, uint64_t c) {
   enum evalfloat_rounding r = (enum evalfloat_rounding)mode;
-  volatile float x = float_of(a), y = float_of(b), z = float_of(c), sum, difference, product, quotient, fused, root;
+  volatile float x = float_of(a), y = float_of(b), z = float_of(c), sum, difference, product,
+                 quotient, fused, root;
   fesetround(host_modes[mode]);
-  sum = x + y, difference = x - y, product = x * y, quotient = x / y, fused = fmaf(x, y, z), root = sqrtf(x);
+  sum = x + y, difference = x - y, product = x * y, quotient = x / y, fused = fmaf(x, y, z),
+  root = sqrtf(x);
   fesetround(FE_TONEAREST);
   assert_int_equal(evalfloat_add(FLOAT_SINGLE, r, a, b), bits_of_float(sum));
   assert_int_equal(evalfloat_sub(FLOAT_SINGLE, r, a, b), bits_of_float(difference));
@@ -81,10 +94,12 @@ static void check_f32(int mode, uint64_t a, uint64_t b, uint64_t c) {
 
 static void check_f64(int mode, uint64_t a, uint64_t b, uint64_t c) {
   enum evalfloat_rounding r = (enum evalfloat_rounding)mode;
-  volatile double x = double_of(a), y = double_of(b), z = double_of(c), sum, difference, product, quotient, fused, root;
+  volatile double x = double_of(a), y = double_of(b), z = double_of(c), sum, difference, product,
+                  quotient, fused, root;
   volatile float narrow;
   fesetround(host_modes[mode]);
-  sum = x + y, difference = x - y, product = x * y, quotient = x / y, fused = fma(x, y, z), root = sqrt(x);
+  sum = x + y, difference = x - y, product = x * y, quotient = x / y, fused = fma(x, y, z),
+  root = sqrt(x);
   narrow = (float)x;
   fesetround(FE_TONEAREST);
   assert_int_equal(evalfloat_add(FLOAT_DOUBLE, r, a, b), bits_of_double(sum));
@@ -112,8 +127,10 @@ static void short_formats(void **unused) {
     enum float_format f = k ? FLOAT_BFLOAT : FLOAT_HALF;
     for (int i = 0; i < RANDOM_CASES; i++) {
       uint64_t a = pick(f), b = pick(f);
-      double x = double_of(float_convert_bits(a, f, FLOAT_DOUBLE, NULL)), y = double_of(float_convert_bits(b, f, FLOAT_DOUBLE, NULL));
-      uint64_t product = evalfloat_convert(FLOAT_DOUBLE, f, EVALFLOAT_NEAREST, bits_of_double(x * y));
+      double x = double_of(float_convert_bits(a, f, FLOAT_DOUBLE, NULL)),
+             y = double_of(float_convert_bits(b, f, FLOAT_DOUBLE, NULL));
+      uint64_t product =
+          evalfloat_convert(FLOAT_DOUBLE, f, EVALFLOAT_NEAREST, bits_of_double(x * y));
       assert_int_equal(evalfloat_mul(f, EVALFLOAT_NEAREST, a, b), product);
       if (f == FLOAT_BFLOAT) continue; /* sums of these may take more bits than a double has */
       uint64_t sum = evalfloat_convert(FLOAT_DOUBLE, f, EVALFLOAT_NEAREST, bits_of_double(x + y));
@@ -121,7 +138,8 @@ static void short_formats(void **unused) {
     }
     for (uint64_t a = 0; a < 0x10000; a++) {
       if (evalfloat_is_nan(f, a)) continue;
-      assert_int_equal(evalfloat_convert(f, FLOAT_DOUBLE, EVALFLOAT_NEAREST, a), float_convert_bits(a, f, FLOAT_DOUBLE, NULL));
+      assert_int_equal(evalfloat_convert(f, FLOAT_DOUBLE, EVALFLOAT_NEAREST, a),
+                       float_convert_bits(a, f, FLOAT_DOUBLE, NULL));
       uint64_t wide = evalfloat_convert(f, FLOAT_SINGLE, EVALFLOAT_NEAREST, a);
       assert_int_equal(evalfloat_convert(FLOAT_SINGLE, f, EVALFLOAT_ZERO, wide), a);
     }
@@ -150,15 +168,22 @@ static void integers(void **unused) {
       volatile int64_t whole = host_llrint(x);
       volatile double integral = host_rint(x);
       fesetround(FE_TONEAREST);
-      assert_int_equal(evalfloat_to_int(FLOAT_DOUBLE, r, 64, true, bits_of_double(x), NULL), (uint64_t)whole);
-      assert_int_equal(evalfloat_round(FLOAT_DOUBLE, r, bits_of_double(x)), bits_of_double(integral));
+      assert_int_equal(evalfloat_to_int(FLOAT_DOUBLE, r, 64, true, bits_of_double(x), NULL),
+                       (uint64_t)whole);
+      assert_int_equal(evalfloat_round(FLOAT_DOUBLE, r, bits_of_double(x)),
+                       bits_of_double(integral));
     }
   }
   bool out;
-  assert_int_equal(evalfloat_to_int(FLOAT_SINGLE, EVALFLOAT_ZERO, 32, true, bits_of_float(3e9f), &out), 0x7fffffff);
+  assert_int_equal(
+      evalfloat_to_int(FLOAT_SINGLE, EVALFLOAT_ZERO, 32, true, bits_of_float(3e9f), &out),
+      0x7fffffff);
   assert_true(out);
-  assert_int_equal(evalfloat_to_int(FLOAT_SINGLE, EVALFLOAT_ZERO, 32, true, bits_of_float(-3e9f), &out), 0x80000000);
-  assert_int_equal(evalfloat_to_int(FLOAT_SINGLE, EVALFLOAT_ZERO, 8, false, bits_of_float(-1), &out), 0);
+  assert_int_equal(
+      evalfloat_to_int(FLOAT_SINGLE, EVALFLOAT_ZERO, 32, true, bits_of_float(-3e9f), &out),
+      0x80000000);
+  assert_int_equal(
+      evalfloat_to_int(FLOAT_SINGLE, EVALFLOAT_ZERO, 8, false, bits_of_float(-1), &out), 0);
   assert_int_equal(evalfloat_to_int(FLOAT_SINGLE, EVALFLOAT_ZERO, 32, true, 0x7fc00000, &out), 0);
 }
 
@@ -189,7 +214,8 @@ static void elementary_functions(void **unused) {
   (void)unused;
   assert_true(special_host_is_ieee());
   for (int i = 0; i < RANDOM_CASES; i++) {
-    float x = float_of(pick(FLOAT_SINGLE)), y = float_of(pick(FLOAT_SINGLE)), z = float_of(pick(FLOAT_SINGLE));
+    float x = float_of(pick(FLOAT_SINGLE)), y = float_of(pick(FLOAT_SINGLE)),
+          z = float_of(pick(FLOAT_SINGLE));
     near(special_sin(x), sin(x));
     near(special_cos(x), cos(x));
     near(special_log2(x), log2(x));
@@ -201,8 +227,10 @@ static void elementary_functions(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(arithmetic_in_all_modes), cmocka_unit_test(short_formats),
-      cmocka_unit_test(integers), cmocka_unit_test(remainders_and_order),
+      cmocka_unit_test(arithmetic_in_all_modes),
+      cmocka_unit_test(short_formats),
+      cmocka_unit_test(integers),
+      cmocka_unit_test(remainders_and_order),
       cmocka_unit_test(elementary_functions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* Forms of scalar evolution and implied conditions in small worlds: sums, products and extensions of two symbols, and of the
- * counter of a loop, with all flags, against the values that they have; and each pair of a condition that is known and one
- * that is asked for. */
+/* Forms of scalar evolution and implied conditions in small worlds: sums, products and extensions
+ * of two symbols, and of the counter of a loop, with all flags, against the values that they have;
+ * and each pair of a condition that is known and one that is asked for. */
 #include "small_world.h"
 
 /* Exact answers: of the cases in `make check`, and of all. */
@@ -21,36 +21,47 @@ static const struct world_golden goldens[] = {
     {"two branches, one of them by numbers", {937, 22753}},
 };
 
-/* --- forms ---------------------------------------------------------------------------------------- */
+/* --- forms
+ * ---------------------------------------------------------------------------------------- */
 
-/* A function whose ops are chosen anew for each case. `%x`, `%y` are symbols; %ca … %cd stand for numbers. */
+/* A function whose ops are chosen anew for each case. `%x`, `%y` are symbols; %ca … %cd stand for
+ * numbers. */
 struct template {
   const char *name;
-  const char *text;   /* W: the width, V: two more */
+  const char *text; /* W: the width, V: two more */
 };
 
 static const struct template templates[] = {
     {"forms of sums",
-     "define void @f(iW %x, iW %y, iW %ca, iW %cb, iV %cc) {\n  %p = add iW %x, %ca\n  %q = add iW %p, %cb\n"
+     "define void @f(iW %x, iW %y, iW %ca, iW %cb, iV %cc) {\n  %p = add iW %x, %ca\n  %q = add iW "
+     "%p, %cb\n"
      "  %r = zext iW %q to iV\n  %s = add iV %r, %cc\n  %t = trunc iV %s to iW\n  ret void\n}\n"},
     {"forms of sums of symbols",
-     "define void @f(iW %x, iW %y, iW %ca, iW %cb, iV %cc) {\n  %p = add iW %x, %y\n  %q = add iW %p, %cb\n  %u = add iW %q, %x\n"
+     "define void @f(iW %x, iW %y, iW %ca, iW %cb, iV %cc) {\n  %p = add iW %x, %y\n  %q = add iW "
+     "%p, %cb\n  %u = add iW %q, %x\n"
      "  %r = zext iW %u to iV\n  %v = zext iW %y to iV\n  %s = add iV %r, %v\n  ret void\n}\n"},
     {"forms of counters",
-     "define void @f(iW %x, iW %y, iW %ca, iW %cb, iV %cc, iW %cd) {\nentry:\n  %b = and iW %y, 3\n  br label %loop\n"
+     "define void @f(iW %x, iW %y, iW %ca, iW %cb, iV %cc, iW %cd) {\nentry:\n  %b = and iW %y, "
+     "3\n  br label %loop\n"
      "loop:\n  %i = phi iW [%x, %entry], [%n, %loop]\n  %d = add iW %i, %ca\n"
-     "  %e = zext iW %d to iV\n  %g = add iV %e, %cc\n  %w = zext iW %i to iV\n  %n = add iW %i, %cb\n  %z = zext iW %n to iV\n"
+     "  %e = zext iW %d to iV\n  %g = add iV %e, %cc\n  %w = zext iW %i to iV\n  %n = add iW %i, "
+     "%cb\n  %z = zext iW %n to iV\n"
      "  %t = icmp eq iW %n, %y\n  br i1 %t, label %loop, label %out\nout:\n  ret void\n}\n"},
     {"forms of counters from a number",
      "define void @f(iW %x, iW %y, iW %ca, iW %cb, iV %cc, iW %cd) {\nentry:\n  br label %loop\n"
-     "loop:\n  %i = phi iW [%cd, %entry], [%n, %latch]\n  %w = zext iW %i to iV\n  %t = icmp eq iW %i, %ca\n"
-     "  br i1 %t, label %latch, label %out\nlatch:\n  %d = add iW %i, %x\n  %e = zext iW %d to iV\n  %n = add iW %i, %cb\n"
+     "loop:\n  %i = phi iW [%cd, %entry], [%n, %latch]\n  %w = zext iW %i to iV\n  %t = icmp eq iW "
+     "%i, %ca\n"
+     "  br i1 %t, label %latch, label %out\nlatch:\n  %d = add iW %i, %x\n  %e = zext iW %d to "
+     "iV\n  %n = add iW %i, %cb\n"
      "  br label %loop\nout:\n  ret void\n}\n"},
     {"forms of counters that move by a symbol",
-     "define void @f(iW %x, iW %y, iW %ca, iW %cb, iV %cc, iW %cd) {\nentry:\n  %g = icmp eq iW %cd, %y\n  br i1 %g, label %pre, label %out\n"
+     "define void @f(iW %x, iW %y, iW %ca, iW %cb, iV %cc, iW %cd) {\nentry:\n  %g = icmp eq iW "
+     "%cd, %y\n  br i1 %g, label %pre, label %out\n"
      "pre:\n  br label %loop\n"
-     "loop:\n  %i = phi iW [%cd, %pre], [%n, %loop]\n  %w = zext iW %i to iV\n  %m = add iW %i, %x\n  %n = add iW %m, %cb\n"
-     "  %z = zext iW %n to iV\n  %t = icmp eq iW %n, %y\n  br i1 %t, label %loop, label %out\nout:\n  ret void\n}\n"},
+     "loop:\n  %i = phi iW [%cd, %pre], [%n, %loop]\n  %w = zext iW %i to iV\n  %m = add iW %i, "
+     "%x\n  %n = add iW %m, %cb\n"
+     "  %z = zext iW %n to iV\n  %t = icmp eq iW %n, %y\n  br i1 %t, label %loop, label "
+     "%out\nout:\n  ret void\n}\n"},
 };
 
 enum { TEMPLATES = sizeof templates / sizeof *templates, ARG_FIRST_NUMBER = 2, MOST_USES = 16 };
@@ -68,12 +79,14 @@ struct world {
   uint32_t use_count;
 };
 
-static void open_world(struct world *w, const char *text, uint32_t width, struct world_tables *tables) {
+static void open_world(struct world *w, const char *text, uint32_t width,
+                       struct world_tables *tables) {
   char written[2000];
   uint32_t at = 0;
   for (const char *c = text; *c; c++) {
     bool number = c != text && c[-1] == 'i' && (*c == 'W' || *c == 'V');
-    at += (uint32_t)sprintf(written + at, number ? "%u" : "%c", number ? width + (*c == 'V' ? 2 : 0) : (uint32_t)*c);
+    at += (uint32_t)sprintf(written + at, number ? "%u" : "%c",
+                            number ? width + (*c == 'V' ? 2 : 0) : (uint32_t)*c);
   }
   *w = (struct world){.width = width, .sample = loop_sample(written)};
   w->run = (struct world_run){.tables = tables, .f = w->sample.f};
@@ -118,12 +131,14 @@ static void set_case(struct world *w, uint64_t seed) {
   for (uint32_t k = 0; k < w->use_count; k++) {
     struct nvm_type t = value_type(f, value_of_arg(w->uses[k].argument));
     uint32_t bits = type_scalar_bits(&f->module->types, t);
-    inst_set_operand(f, w->uses[k].inst, w->uses[k].operand, const_int(f->module, t, evalint_zext(bits, numbers[w->uses[k].argument])));
+    inst_set_operand(f, w->uses[k].inst, w->uses[k].operand,
+                     const_int(f->module, t, evalint_zext(bits, numbers[w->uses[k].argument])));
   }
   for (uint32_t k = 1; k < f->insts.count; k++) {
     struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){k});
     bool is_next = strcmp(module_text(f->module, f->names.data[k]).bytes, "n") == 0;
-    if (i->op >= OP_FIRST_INT && i->op <= OP_LAST_INT && world_width(f, value_of_inst((struct nvm_inst_id){k})) > 1) {
+    if (i->op >= OP_FIRST_INT && i->op <= OP_LAST_INT &&
+        world_width(f, value_of_inst((struct nvm_inst_id){k})) > 1) {
       i->op = (uint8_t)sums[draw(&state, is_next ? 5 : 8)];
       i->flags = i->op == OP_OR ? INST_DISJOINT : wraps[draw(&state, 4)];
     } else if (i->op == OP_ZEXT || i->op == OP_SEXT) {
@@ -156,7 +171,8 @@ static void execute(struct world *w, struct forms *forms) {
       forms->wrong = world_check_form(&w->run, &forms->of[i.index], value_of_inst(i), iteration);
       forms->at = value_of_inst(i);
     }
-    if (w->sample.loops.count && !header && at.index == w->sample.loops.data[1].latch.index) iteration++;
+    if (w->sample.loops.count && !header && at.index == w->sample.loops.data[1].latch.index)
+      iteration++;
     else if (header && at.index == w->sample.loops.data[1].latch.index) iteration++;
   }
 }
@@ -168,7 +184,9 @@ static void check_forms(struct world *w, struct world_score *s) {
   struct scev_env *e = scev_init(w->sample.f, &w->sample.loops, &w->dominance, &w->arena);
   for (uint32_t k = 1; k < w->sample.f->insts.count; k++) {
     struct nvm_value v = value_of_inst((struct nvm_inst_id){k});
-    if (!type_is_int(&w->sample.m->types, value_type(w->sample.f, v)) || world_width(w->sample.f, v) == 1) continue;
+    if (!type_is_int(&w->sample.m->types, value_type(w->sample.f, v)) ||
+        world_width(w->sample.f, v) == 1)
+      continue;
     forms.of[k] = scev_of(e, v);
     bool symbol = forms.of[k].count == 1 && value_equal(forms.of[k].terms[0].symbol, v);
     s->answerable++;
@@ -181,8 +199,8 @@ static void check_forms(struct world *w, struct world_score *s) {
     execute(w, &forms);
   }
   if (!forms.wrong || s->wrong++ >= 5) return;
-  printf("%s: %%%s, x %u, y %u\n%s\n", forms.wrong, name_of(&w->sample, forms.at), w->run.arguments[0], w->run.arguments[1],
-         world_text(w->sample.m));
+  printf("%s: %%%s, x %u, y %u\n%s\n", forms.wrong, name_of(&w->sample, forms.at),
+         w->run.arguments[0], w->run.arguments[1], world_text(w->sample.m));
 }
 
 static void forms_are_their_values(void **state) {
@@ -205,27 +223,45 @@ static void forms_are_their_values(void **state) {
   }
 }
 
-/* --- implied conditions ---------------------------------------------------------------------------- */
+/* --- implied conditions
+ * ---------------------------------------------------------------------------- */
 
 /* Two conditions, or one, that lead to block %yes or %no. */
 struct condition_shape {
   const char *name, *text;
 };
 
-#define CONDITION_HEAD "define void @f(iW %x, iW %y, iW %ca, iW %cb, iW %cc, iW %cd) {\n  %u = add iW %x, %ca\n"
+#define CONDITION_HEAD \
+  "define void @f(iW %x, iW %y, iW %ca, iW %cb, iW %cc, iW %cd) {\n  %u = add iW %x, %ca\n"
 #define CONDITION_TAIL "yes:\n  ret void\nno:\n  ret void\n}\n"
 
 static const struct condition_shape conditions[] = {
-    {"a comparison with a number", CONDITION_HEAD "  %c = icmp eq iW %u, %cb\n  br i1 %c, label %yes, label %no\n" CONDITION_TAIL},
-    {"a number compared, negated", CONDITION_HEAD "  %c = icmp eq iW %cb, %u\n  %n = xor i1 %c, 1\n  br i1 %n, label %yes, label %no\n" CONDITION_TAIL},
-    {"a comparison of two symbols", CONDITION_HEAD "  %v = add iW %y, %cb\n  %c = icmp eq iW %u, %v\n  br i1 %c, label %yes, label %no\n" CONDITION_TAIL},
-    {"a conjunction", CONDITION_HEAD "  %c = icmp eq iW %u, %cb\n  %d = icmp eq iW %x, %y\n  %b = and i1 %c, %d\n  br i1 %b, label %yes, label %no\n" CONDITION_TAIL},
-    {"a disjunction", CONDITION_HEAD "  %c = icmp eq iW %x, %cb\n  %d = icmp eq iW %y, %x\n  %b = or i1 %c, %d\n  br i1 %b, label %yes, label %no\n" CONDITION_TAIL},
-    {"a select as conjunction", CONDITION_HEAD "  %c = icmp eq iW %x, %cb\n  %d = icmp eq iW %u, %y\n  %b = select i1 %c, i1 %d, i1 0\n  br i1 %b, label %yes, label %no\n" CONDITION_TAIL},
-    {"a select as disjunction", CONDITION_HEAD "  %c = icmp eq iW %x, %cb\n  %d = icmp eq iW %u, %y\n  %b = select i1 %c, i1 1, i1 %d\n  br i1 %b, label %yes, label %no\n" CONDITION_TAIL},
-    {"two branches", CONDITION_HEAD "  %c = icmp eq iW %u, %cb\n  br i1 %c, label %mid, label %no\nmid:\n  %d = icmp eq iW %y, %x\n  br i1 %d, label %no, label %yes\n" CONDITION_TAIL},
+    {"a comparison with a number", CONDITION_HEAD
+     "  %c = icmp eq iW %u, %cb\n  br i1 %c, label %yes, label %no\n" CONDITION_TAIL},
+    {"a number compared, negated",
+     CONDITION_HEAD "  %c = icmp eq iW %cb, %u\n  %n = xor i1 %c, 1\n  br i1 %n, label %yes, label "
+                    "%no\n" CONDITION_TAIL},
+    {"a comparison of two symbols",
+     CONDITION_HEAD "  %v = add iW %y, %cb\n  %c = icmp eq iW %u, %v\n  br i1 %c, label %yes, "
+                    "label %no\n" CONDITION_TAIL},
+    {"a conjunction",
+     CONDITION_HEAD "  %c = icmp eq iW %u, %cb\n  %d = icmp eq iW %x, %y\n  %b = and i1 %c, %d\n  "
+                    "br i1 %b, label %yes, label %no\n" CONDITION_TAIL},
+    {"a disjunction",
+     CONDITION_HEAD "  %c = icmp eq iW %x, %cb\n  %d = icmp eq iW %y, %x\n  %b = or i1 %c, %d\n  "
+                    "br i1 %b, label %yes, label %no\n" CONDITION_TAIL},
+    {"a select as conjunction",
+     CONDITION_HEAD "  %c = icmp eq iW %x, %cb\n  %d = icmp eq iW %u, %y\n  %b = select i1 %c, i1 "
+                    "%d, i1 0\n  br i1 %b, label %yes, label %no\n" CONDITION_TAIL},
+    {"a select as disjunction",
+     CONDITION_HEAD "  %c = icmp eq iW %x, %cb\n  %d = icmp eq iW %u, %y\n  %b = select i1 %c, i1 "
+                    "1, i1 %d\n  br i1 %b, label %yes, label %no\n" CONDITION_TAIL},
+    {"two branches",
+     CONDITION_HEAD "  %c = icmp eq iW %u, %cb\n  br i1 %c, label %mid, label %no\nmid:\n  %d = "
+                    "icmp eq iW %y, %x\n  br i1 %d, label %no, label %yes\n" CONDITION_TAIL},
     {"two branches, one of them by numbers",
-     CONDITION_HEAD "  %c = icmp eq iW %x, %cb\n  br i1 %c, label %no, label %mid\nmid:\n  %d = icmp eq iW %x, %cc\n  br i1 %d, label %yes, label %no\n" CONDITION_TAIL},
+     CONDITION_HEAD "  %c = icmp eq iW %x, %cb\n  br i1 %c, label %no, label %mid\nmid:\n  %d = "
+                    "icmp eq iW %x, %cc\n  br i1 %d, label %yes, label %no\n" CONDITION_TAIL},
 };
 
 enum { CONDITIONS = sizeof conditions / sizeof *conditions, WORDS = 4, BLOCKS = 2 };
@@ -236,15 +272,19 @@ struct pairs {
 };
 
 static void add_pair(struct pairs *p, uint32_t k) { p->words[k / 64] |= UINT64_C(1) << k % 64; }
-static bool has_pairs(const struct pairs *p) { return p->words[0] || p->words[1] || p->words[2] || p->words[3]; }
+static bool has_pairs(const struct pairs *p) {
+  return p->words[0] || p->words[1] || p->words[2] || p->words[3];
+}
 static bool is_subset(const struct pairs *a, const struct pairs *b) {
   bool yes = true;
   for (int k = 0; k < WORDS; k++) yes &= !(a->words[k] & ~b->words[k]);
   return yes;
 }
 
-/* The pairs for which `x + m predicate y + n` holds, or `x + m predicate n` where no symbol is asked for. */
-static struct pairs pairs_where(struct world_tables *t, uint32_t width, enum icmp_predicate p, uint32_t m, uint32_t n, bool symbol) {
+/* The pairs for which `x + m predicate y + n` holds, or `x + m predicate n` where no symbol is
+ * asked for. */
+static struct pairs pairs_where(struct world_tables *t, uint32_t width, enum icmp_predicate p,
+                                uint32_t m, uint32_t n, bool symbol) {
   const uint16_t *table = world_table(t, OP_ICMP, 0, p, width, 1);
   struct pairs out = {{0}};
   uint32_t mask = (1u << width) - 1;
@@ -256,7 +296,8 @@ static struct pairs pairs_where(struct world_tables *t, uint32_t width, enum icm
 }
 
 /* The pairs that lead to each of the two blocks. */
-static void find_reached(struct world *w, const struct nvm_block to[BLOCKS], struct pairs reached[BLOCKS]) {
+static void find_reached(struct world *w, const struct nvm_block to[BLOCKS],
+                         struct pairs reached[BLOCKS]) {
   memset(reached, 0, BLOCKS * sizeof *reached);
   for (uint32_t k = 0; k < 1u << 2 * w->width; k++) {
     struct nvm_block from = {0}, at = w->sample.f->entry, next;
@@ -271,11 +312,13 @@ static void find_reached(struct world *w, const struct nvm_block to[BLOCKS], str
   }
 }
 
-static void ask(struct world *w, struct world_score *s, uint64_t seed, const struct nvm_block to[BLOCKS], const struct pairs reached[BLOCKS],
+static void ask(struct world *w, struct world_score *s, uint64_t seed,
+                const struct nvm_block to[BLOCKS], const struct pairs reached[BLOCKS],
                 struct scev_env *e) {
   uint64_t state = seed * UINT64_C(0x9E3779B97F4A7C15) + 99;
   for (int k = 0; k < 4; k++) (void)draw(&state, 2);
-  uint32_t p = draw(&state, ICMP_COUNT), m = draw(&state, 1u << w->width), n = draw(&state, 1u << w->width), b = draw(&state, BLOCKS);
+  uint32_t p = draw(&state, ICMP_COUNT), m = draw(&state, 1u << w->width),
+           n = draw(&state, 1u << w->width), b = draw(&state, BLOCKS);
   bool symbol = draw(&state, 2), plain = draw(&state, 2);
   if (plain) m = 0;
   if (plain && symbol) n = 0;
@@ -291,7 +334,8 @@ static void ask(struct world *w, struct world_score *s, uint64_t seed, const str
   s->answerable += truth;
   s->exact += told && truth;
   if (!told || truth || s->wrong++ >= 5) return;
-  printf("not implied in block %d: x + %u %s %s%u\n%s\n", b, m, icmp_names[p], symbol ? "y + " : "", n, world_text(w->sample.m));
+  printf("not implied in block %d: x + %u %s %s%u\n%s\n", b, m, icmp_names[p], symbol ? "y + " : "",
+         n, world_text(w->sample.m));
 }
 
 static void conditions_imply(void **state) {
@@ -302,14 +346,16 @@ static void conditions_imply(void **state) {
     for (uint32_t width = 3; width <= 4; width++) {
       struct world w;
       open_world(&w, conditions[k].text, width, &tables);
-      struct nvm_block to[BLOCKS] = {{value_index(named(&w.sample, "yes"))}, {value_index(named(&w.sample, "no"))}};
+      struct nvm_block to[BLOCKS] = {{value_index(named(&w.sample, "yes"))},
+                                     {value_index(named(&w.sample, "no"))}};
       for (uint64_t n = 0; n < (world_is_whole() ? 10000u : 400u); n++) {
         struct pairs reached[BLOCKS];
         set_case(&w, n);
         find_reached(&w, to, reached);
         arena_reset(&w.arena);
         struct scev_env *e = scev_init(w.sample.f, &w.sample.loops, &w.dominance, &w.arena);
-        for (uint64_t question = 0; question < 20; question++) ask(&w, &s, n * 64 + question, to, reached, e);
+        for (uint64_t question = 0; question < 20; question++)
+          ask(&w, &s, n * 64 + question, to, reached, e);
       }
       close_world(&w);
     }
@@ -319,6 +365,7 @@ static void conditions_imply(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(forms_are_their_values), cmocka_unit_test(conditions_imply)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(forms_are_their_values),
+                                     cmocka_unit_test(conditions_imply)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

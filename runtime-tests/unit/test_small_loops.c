@@ -1,12 +1,22 @@
-/* Trip counts and forms of recurrences in small worlds: loops of 3- to 6-bit counters of all predicates, steps, starts, bounds,
- * wrap flags and guards, executed for every value of the symbols, against what analysis/scev.h says that they do. */
+/* Trip counts and forms of recurrences in small worlds: loops of 3- to 6-bit counters of all
+ * predicates, steps, starts, bounds, wrap flags and guards, executed for every value of the
+ * symbols, against what analysis/scev.h says that they do. */
 #include "small_world.h"
 
-/* --- loops ---------------------------------------------------------------------------------------- */
+/* --- loops
+ * ---------------------------------------------------------------------------------------- */
 
 /* How start and bound are made; %cs, %cb stand for numbers, which each case has its own of. */
 enum made_of { IS_NUMBER, IS_ARGUMENT, IS_MASKED, IS_SUM, IS_FROM_START, IS_TO_START };
-enum guard_kind { NO_GUARD, GUARD_BY_START, GUARD_INVERSE, GUARD_BY_FIRST, GUARD_UNEQUAL, GUARD_BOUND, GUARDS };
+enum guard_kind {
+  NO_GUARD,
+  GUARD_BY_START,
+  GUARD_INVERSE,
+  GUARD_BY_FIRST,
+  GUARD_UNEQUAL,
+  GUARD_BOUND,
+  GUARDS
+};
 enum { TWO_BLOCKS = 1, TESTS_NEW = 2, SHAPES = 4 };
 enum extension { NOT_EXTENDED, EXTENDED_ZERO, EXTENDED_SIGN, EXTENSIONS };
 enum ending { ENDS_ONCE, ENDS_EARLY, ENDS_FINITE, ENDINGS };
@@ -20,36 +30,62 @@ struct shape {
 
 /* The numbers of a case. */
 struct numbers {
-  uint32_t predicate, step, step_op, flags, start, start_flags, bound, bound_flags, guard_predicate, guard;
+  uint32_t predicate, step, step_op, flags, start, start_flags, bound, bound_flags, guard_predicate,
+      guard;
 };
 
 /* The text of a shape, with `eq` for each predicate. */
 static void write_loop(const struct shape *s, char *text) {
   uint32_t w = s->width, wide = s->extension == NOT_EXTENDED ? w : w + 2;
   bool two = s->shape & TWO_BLOCKS, is_new = s->shape & TESTS_NEW, early = s->ending == ENDS_EARLY;
-  const char *extension = s->extension == EXTENDED_ZERO ? "zext" : "sext", *again = two ? "%latch" : "%header";
-  const char *start = s->start == IS_NUMBER ? "%cs" : s->start == IS_ARGUMENT ? "%a" : "%s", *from = start;
-  const char *bound = s->bound == IS_NUMBER ? "%cb" : s->bound == IS_ARGUMENT ? "%b" : "%e", *t = is_new ? "%n" : "%i";
+  const char *extension = s->extension == EXTENDED_ZERO ? "zext" : "sext",
+             *again = two ? "%latch" : "%header";
+  const char *start = s->start == IS_NUMBER     ? "%cs"
+                      : s->start == IS_ARGUMENT ? "%a"
+                                                : "%s",
+             *from = start;
+  const char *bound = s->bound == IS_NUMBER     ? "%cb"
+                      : s->bound == IS_ARGUMENT ? "%b"
+                                                : "%e",
+             *t = is_new ? "%n" : "%i";
   char *at = text;
-  at += sprintf(at, "define void @f(i%u %%a, i%u %%b, i%u %%cs, i%u %%cb, i%u %%ct, i%u %%cw, i%u %%cg, ptr %%p) {\nentry:\n", w, wide, w,
-                wide, w, wide, wide);
-  if (s->start >= IS_MASKED) at += sprintf(at, "  %%s = %s i%u %%a, %%cs\n", s->start == IS_MASKED ? "and" : "add", w);
-  if (s->extension != NOT_EXTENDED) at += sprintf(at, "  %%ws = %s i%u %s to i%u\n", extension, w, start, wide), from = "%ws";
-  if (s->bound == IS_MASKED || s->bound == IS_SUM) at += sprintf(at, "  %%e = %s i%u %%b, %%cb\n", s->bound == IS_SUM ? "add" : "and", wide);
+  at += sprintf(at,
+                "define void @f(i%u %%a, i%u %%b, i%u %%cs, i%u %%cb, i%u %%ct, i%u %%cw, i%u "
+                "%%cg, ptr %%p) {\nentry:\n",
+                w, wide, w, wide, w, wide, wide);
+  if (s->start >= IS_MASKED)
+    at += sprintf(at, "  %%s = %s i%u %%a, %%cs\n", s->start == IS_MASKED ? "and" : "add", w);
+  if (s->extension != NOT_EXTENDED)
+    at += sprintf(at, "  %%ws = %s i%u %s to i%u\n", extension, w, start, wide), from = "%ws";
+  if (s->bound == IS_MASKED || s->bound == IS_SUM)
+    at += sprintf(at, "  %%e = %s i%u %%b, %%cb\n", s->bound == IS_SUM ? "add" : "and", wide);
   if (s->bound == IS_FROM_START) at += sprintf(at, "  %%e = add i%u %s, %%cb\n", wide, from);
   if (s->bound == IS_TO_START) at += sprintf(at, "  %%e = sub i%u %%cb, %s\n", wide, from);
-  if (s->guard == GUARD_BY_FIRST) at += sprintf(at, "  %%f = add i%u %s, %%cw\n", wide, from), from = "%f";
+  if (s->guard == GUARD_BY_FIRST)
+    at += sprintf(at, "  %%f = add i%u %s, %%cw\n", wide, from), from = "%f";
   if (s->guard == GUARD_BOUND) at += sprintf(at, "  %%g = icmp eq i%u %s, %%cg\n", wide, bound);
   else if (s->guard) at += sprintf(at, "  %%g = icmp eq i%u %s, %s\n", wide, from, bound);
   if (!s->guard) at += sprintf(at, "  br label %%pre\n");
-  else at += sprintf(at, "  br i1 %%g, label %%%s, label %%%s\n", s->guard == GUARD_INVERSE ? "out" : "pre", s->guard == GUARD_INVERSE ? "pre" : "out");
-  at += sprintf(at, "pre:\n  br label %%header\nheader:\n  %%i = phi i%u [%s, %%pre], [%%n, %%%s]\n", w, start,
-                two ? "latch" : early ? "body" : "header");
-  if (early) at += sprintf(at, "  %%q = load volatile i1, ptr %%p\n  br i1 %%q, label %%out, label %%body\nbody:\n");
+  else
+    at += sprintf(at, "  br i1 %%g, label %%%s, label %%%s\n",
+                  s->guard == GUARD_INVERSE ? "out" : "pre",
+                  s->guard == GUARD_INVERSE ? "pre" : "out");
+  at +=
+      sprintf(at, "pre:\n  br label %%header\nheader:\n  %%i = phi i%u [%s, %%pre], [%%n, %%%s]\n",
+              w, start,
+              two     ? "latch"
+              : early ? "body"
+                      : "header");
+  if (early)
+    at += sprintf(
+        at, "  %%q = load volatile i1, ptr %%p\n  br i1 %%q, label %%out, label %%body\nbody:\n");
   if (is_new || !two) at += sprintf(at, "  %%n = add i%u %%i, %%ct\n", w);
-  if (s->extension != NOT_EXTENDED) at += sprintf(at, "  %%x = %s i%u %s to i%u\n", extension, w, t, wide), t = "%x";
-  at += sprintf(at, "  %%t = icmp eq i%u %s, %s\n", wide, s->written == IS_SWAPPED ? bound : t, s->written == IS_SWAPPED ? t : bound);
-  at += sprintf(at, "  br i1 %%t, label %s, label %s", s->written == IS_NEGATED ? "%out" : again, s->written == IS_NEGATED ? again : "%out");
+  if (s->extension != NOT_EXTENDED)
+    at += sprintf(at, "  %%x = %s i%u %s to i%u\n", extension, w, t, wide), t = "%x";
+  at += sprintf(at, "  %%t = icmp eq i%u %s, %s\n", wide, s->written == IS_SWAPPED ? bound : t,
+                s->written == IS_SWAPPED ? t : bound);
+  at += sprintf(at, "  br i1 %%t, label %s, label %s", s->written == IS_NEGATED ? "%out" : again,
+                s->written == IS_NEGATED ? again : "%out");
   if (two) at += sprintf(at, "\nlatch:\n");
   if (two && !is_new) at += sprintf(at, "  %%n = add i%u %%i, %%ct\n", w);
   if (two) at += sprintf(at, "  br label %%header");
@@ -78,7 +114,8 @@ struct world {
 
 static struct nvm_inst_id inst_named(const struct world *w, const char *name) {
   for (uint32_t k = 1; k < w->sample.f->insts.count; k++)
-    if (strcmp(module_text(w->sample.m, w->sample.f->names.data[k]).bytes, name) == 0) return (struct nvm_inst_id){k};
+    if (strcmp(module_text(w->sample.m, w->sample.f->names.data[k]).bytes, name) == 0)
+      return (struct nvm_inst_id){k};
   return (struct nvm_inst_id){0};
 }
 
@@ -88,7 +125,8 @@ static void find_uses(struct world *w) {
     const struct nvm_inst *i = function_inst(w->sample.f, (struct nvm_inst_id){k});
     for (uint32_t o = 0; o < i->operand_count; o++) {
       struct nvm_value v = inst_operand(w->sample.f, i, o);
-      if (value_kind(v) != VALUE_ARG || value_index(v) < ARG_START || value_index(v) >= ARG_COUNT) continue;
+      if (value_kind(v) != VALUE_ARG || value_index(v) < ARG_START || value_index(v) >= ARG_COUNT)
+        continue;
       assert_true(w->use_count < MOST_USES);
       w->uses[w->use_count].inst = (struct nvm_inst_id){k};
       w->uses[w->use_count].operand = o;
@@ -109,10 +147,13 @@ static void open_world(struct world *w, struct shape shape) {
   w->test = inst_named(w, "t");
   w->guard = inst_named(w, "g");
   w->phi = named(&w->sample, "i");
-  w->tested = shape.extension ? named(&w->sample, "x") : shape.shape & TESTS_NEW ? named(&w->sample, "n") : w->phi;
+  w->tested = shape.extension           ? named(&w->sample, "x")
+              : shape.shape & TESTS_NEW ? named(&w->sample, "n")
+                                        : w->phi;
   w->header = (struct nvm_block){value_index(named(&w->sample, "header"))};
   w->exiting = function_inst(w->sample.f, w->test)->block;
-  w->again = shape.shape & TWO_BLOCKS ? (struct nvm_block){value_index(named(&w->sample, "latch"))} : w->header;
+  w->again = shape.shape & TWO_BLOCKS ? (struct nvm_block){value_index(named(&w->sample, "latch"))}
+                                      : w->header;
   assert_true(dominance_compute(&w->dominance, w->sample.f, &w->sample.m->arena));
   arena_init_reused(&w->arena, nvm_default_allocator);
   find_uses(w);
@@ -134,20 +175,27 @@ static void set_case(struct world *w, const struct numbers *n) {
     struct nvm_type t = value_type(f, value_of_arg(w->uses[k].argument));
     uint32_t bits = type_scalar_bits(&f->module->types, t);
     uint64_t v = by_argument[w->uses[k].argument];
-    if (w->uses[k].argument == ARG_WIDE_STEP) v = (uint64_t)evalint_sext(w->shape.width, n->step_op == OP_SUB ? 0 - v : v);
-    inst_set_operand(f, w->uses[k].inst, w->uses[k].operand, const_int(f->module, t, evalint_zext(bits, v)));
+    if (w->uses[k].argument == ARG_WIDE_STEP)
+      v = (uint64_t)evalint_sext(w->shape.width, n->step_op == OP_SUB ? 0 - v : v);
+    inst_set_operand(f, w->uses[k].inst, w->uses[k].operand,
+                     const_int(f->module, t, evalint_zext(bits, v)));
   }
-  function_inst(f, w->test)->aux = w->shape.written == IS_SWAPPED ? icmp_swapped(p) : w->shape.written == IS_NEGATED ? icmp_inverse(p) : p;
+  function_inst(f, w->test)->aux = w->shape.written == IS_SWAPPED   ? icmp_swapped(p)
+                                   : w->shape.written == IS_NEGATED ? icmp_inverse(p)
+                                                                    : p;
   function_inst(f, w->next)->flags = (uint16_t)n->flags;
   function_inst(f, w->next)->op = (uint8_t)n->step_op;
   if (w->shape.start == IS_SUM) function_inst(f, w->start)->flags = (uint16_t)n->start_flags;
   if (w->shape.bound >= IS_SUM) function_inst(f, w->bound)->flags = (uint16_t)n->bound_flags;
   if (inst_is_none(w->guard)) return;
-  enum icmp_predicate g = w->shape.guard == GUARD_BOUND ? (enum icmp_predicate)n->guard_predicate : w->shape.guard == GUARD_UNEQUAL ? ICMP_NE : p;
+  enum icmp_predicate g = w->shape.guard == GUARD_BOUND ? (enum icmp_predicate)n->guard_predicate
+                          : w->shape.guard == GUARD_UNEQUAL ? ICMP_NE
+                                                            : p;
   function_inst(f, w->guard)->aux = w->shape.guard == GUARD_INVERSE ? icmp_inverse(g) : g;
 }
 
-/* --- truth ---------------------------------------------------------------------------------------- */
+/* --- truth
+ * ---------------------------------------------------------------------------------------- */
 
 /* One execution: the tests that stayed, and how it ended. */
 enum end { ENDS_BEFORE, ENDS_LEFT, ENDS_UNDEFINED, ENDS_NEVER };
@@ -162,7 +210,8 @@ static struct nvm_block inst_block(const struct world *w, struct nvm_value v) {
   return function_inst(w->sample.f, (struct nvm_inst_id){value_index(v)})->block;
 }
 
-static enum end execute(struct world *w, const struct forms *forms, uint32_t *stays, const char **wrong) {
+static enum end execute(struct world *w, const struct forms *forms, uint32_t *stays,
+                        const char **wrong) {
   struct nvm_block from = {0}, at = w->sample.f->entry, next;
   uint32_t iteration = 0, limit = (1u << w->shape.width) + 2;
   bool defined, entered = false;
@@ -173,12 +222,14 @@ static enum end execute(struct world *w, const struct forms *forms, uint32_t *st
     next = world_block(&w->run, from, at, &defined);
     for (int k = 0; entered && k < 3; k++) {
       bool here = inst_block(w, forms->of[k]).index == at.index;
-      if (here && !*wrong) *wrong = world_check_form(&w->run, &forms->value[k], forms->of[k], iteration);
+      if (here && !*wrong)
+        *wrong = world_check_form(&w->run, &forms->value[k], forms->of[k], iteration);
     }
     if (!defined) return ENDS_UNDEFINED;
     if (at.index != w->exiting.index) continue;
     for (int k = 0; k < 3 && next.index != w->again.index && !*wrong; k++)
-      if (inst_block(w, forms->of[k]).index == w->header.index) *wrong = world_check_form(&w->run, &forms->last[k], forms->of[k], 0);
+      if (inst_block(w, forms->of[k]).index == w->header.index)
+        *wrong = world_check_form(&w->run, &forms->last[k], forms->of[k], 0);
     if (next.index != w->again.index) return ENDS_LEFT;
     if (++*stays > limit) return ENDS_NEVER;
   }
@@ -188,12 +239,15 @@ static enum end execute(struct world *w, const struct forms *forms, uint32_t *st
 /* C, as the trip count says it is; *evaluated is false where its forms have poison in them. */
 static uint64_t count_said(const struct world *w, const struct trip_count *c, bool *evaluated) {
   int64_t taken, first, bound;
-  *evaluated = world_form(&w->run, &c->taken, 0, 2, &taken) && world_form(&w->run, &c->first, 0, 2, &first) && world_form(&w->run, &c->bound, 0, 2, &bound);
+  *evaluated = world_form(&w->run, &c->taken, 0, 2, &taken) &&
+               world_form(&w->run, &c->first, 0, 2, &first) &&
+               world_form(&w->run, &c->bound, 0, 2, &bound);
   if (!*evaluated) return 0;
   if (!c->guarded) {
     uint32_t bits = c->first.width;
     const uint16_t *table = world_table(w->tables, OP_ICMP, 0, c->predicate, bits, 1);
-    if (!table[evalint_zext(bits, (uint64_t)bound) << 8 | evalint_zext(bits, (uint64_t)first)]) return 0;
+    if (!table[evalint_zext(bits, (uint64_t)bound) << 8 | evalint_zext(bits, (uint64_t)first)])
+      return 0;
   }
   return evalint_zext(c->taken.width, (uint64_t)taken) / c->divisor;
 }
@@ -204,7 +258,8 @@ struct truth {
   uint64_t most, least; /* of executions that leave */
 };
 
-static const char *check_count(const struct world *w, const struct trip_count *c, enum end end, uint32_t stays, struct truth *truth) {
+static const char *check_count(const struct world *w, const struct trip_count *c, enum end end,
+                               uint32_t stays, struct truth *truth) {
   bool early = w->shape.ending == ENDS_EARLY, evaluated;
   if (end == ENDS_BEFORE) return NULL;
   if (end == ENDS_NEVER && w->shape.ending == ENDS_FINITE) return NULL;
@@ -220,22 +275,29 @@ static const char *check_count(const struct world *w, const struct trip_count *c
   if (!evaluated) return end == ENDS_LEFT ? "the count has poison in it" : NULL;
   if (c->known && end == ENDS_LEFT && said != stays) return "known, but another count";
   if (c->known && end == ENDS_NEVER) return "known, but the loop does not end";
-  if (c->exact && (end == ENDS_LEFT ? said != stays : said < stays)) return "exact, but another count";
+  if (c->exact && (end == ENDS_LEFT ? said != stays : said < stays))
+    return "exact, but another count";
   if (end == ENDS_LEFT && stays < said) return "fewer tests stay";
-  if ((c->known || c->exact) && c->guarded && end == ENDS_LEFT && (stays + 1) % c->multiple != 0) return "not a multiple";
+  if ((c->known || c->exact) && c->guarded && end == ENDS_LEFT && (stays + 1) % c->multiple != 0)
+    return "not a multiple";
   return NULL;
 }
 
-/* --- a case --------------------------------------------------------------------------------------- */
+/* --- a case
+ * --------------------------------------------------------------------------------------- */
 
 struct suite {
   struct world_score count, most;
 };
 
-static void print_case(const struct world *w, const struct trip_count *c, const char *wrong, uint32_t stays) {
-  printf("%s: a %u, b %u, %u tests stay; known %d guarded %d exact %d most %llu multiple %llu divisor %llu\n%s\n", wrong, w->run.arguments[0],
-         w->run.arguments[1], stays, c->known, c->guarded, c->exact, (unsigned long long)c->most, (unsigned long long)c->multiple,
-         (unsigned long long)c->divisor, world_text(w->sample.m));
+static void print_case(const struct world *w, const struct trip_count *c, const char *wrong,
+                       uint32_t stays) {
+  printf(
+      "%s: a %u, b %u, %u tests stay; known %d guarded %d exact %d most %llu multiple %llu divisor "
+      "%llu\n%s\n",
+      wrong, w->run.arguments[0], w->run.arguments[1], stays, c->known, c->guarded, c->exact,
+      (unsigned long long)c->most, (unsigned long long)c->multiple, (unsigned long long)c->divisor,
+      world_text(w->sample.m));
 }
 
 static void check_case(struct world *w, struct suite *s) {
@@ -248,8 +310,10 @@ static void check_case(struct world *w, struct suite *s) {
     forms.last[k] = scev_at_end(e, forms.value[k], 1);
   }
   struct truth truth = {false, false, 0, 0};
-  bool uses_a = w->shape.start != IS_NUMBER, uses_b = w->shape.bound != IS_NUMBER && w->shape.bound < IS_FROM_START;
-  uint32_t as = uses_a ? 1u << w->shape.width : 1, bs = uses_b ? 1u << world_width(w->sample.f, value_of_arg(ARG_B)) : 1;
+  bool uses_a = w->shape.start != IS_NUMBER,
+       uses_b = w->shape.bound != IS_NUMBER && w->shape.bound < IS_FROM_START;
+  uint32_t as = uses_a ? 1u << w->shape.width : 1,
+           bs = uses_b ? 1u << world_width(w->sample.f, value_of_arg(ARG_B)) : 1;
   const char *wrong = NULL;
   world_prepare(&w->run);
   for (uint32_t k = 0; k < as * bs && !wrong; k++) {
@@ -269,9 +333,11 @@ static void check_case(struct world *w, struct suite *s) {
   s->most.exact += c.most == truth.most;
 }
 
-/* --- instructions that compute a count ---------------------------------------------------------------- */
+/* --- instructions that compute a count
+ * ---------------------------------------------------------------- */
 
-/* What scev_expand_trip_count() emits before the loop, executed: C for all symbols. Adds to the function: its last use. */
+/* What scev_expand_trip_count() emits before the loop, executed: C for all symbols. Adds to the
+ * function: its last use. */
 static void check_expansion(struct world *w, struct world_score *s) {
   arena_reset(&w->arena);
   struct scev_env *e = scev_init(w->sample.f, &w->sample.loops, &w->dominance, &w->arena);
@@ -279,7 +345,8 @@ static void check_expansion(struct world *w, struct world_score *s) {
   struct nvm_block pre = {value_index(named(&w->sample, "pre"))};
   s->cases++;
   if (!c.taken.width) return;
-  struct nvm_value v = scev_expand_trip_count(e, w->sample.f, 1, block_terminator(w->sample.f, pre));
+  struct nvm_value v =
+      scev_expand_trip_count(e, w->sample.f, 1, block_terminator(w->sample.f, pre));
   s->answerable++;
   if (value_is_none(v)) return;
   s->exact++;
@@ -290,17 +357,20 @@ static void check_expansion(struct world *w, struct world_score *s) {
     bool defined = true, evaluated;
     w->run.arguments[0] = (uint16_t)(k & ((1u << bits) - 1));
     w->run.arguments[1] = (uint16_t)(k >> bits);
-    for (; at.index && defined && from.index != pre.index && at.index != w->header.index; from = at, at = next) next = world_block(&w->run, from, at, &defined);
+    for (; at.index && defined && from.index != pre.index && at.index != w->header.index;
+         from = at, at = next)
+      next = world_block(&w->run, from, at, &defined);
     if (from.index != pre.index) continue;
     uint64_t said = count_said(w, &c, &evaluated);
     uint16_t now = world_value(&w->run, v);
     if (!evaluated || now == said || s->wrong++ >= 5) continue;
-    printf("expanded to %u instead of %llu: a %u, b %u\n%s\n", now, (unsigned long long)said, w->run.arguments[0], w->run.arguments[1],
-           world_text(w->sample.m));
+    printf("expanded to %u instead of %llu: a %u, b %u\n%s\n", now, (unsigned long long)said,
+           w->run.arguments[0], w->run.arguments[1], world_text(w->sample.m));
   }
 }
 
-/* --- all cases ------------------------------------------------------------------------------------ */
+/* --- all cases
+ * ------------------------------------------------------------------------------------ */
 
 #define ONE(x) (1u << (x))
 
@@ -311,13 +381,21 @@ struct family {
 };
 
 static const struct family families[] = {
-    {"numbers", ONE(IS_NUMBER), ONE(IS_NUMBER), ONE(NO_GUARD), ONE(NOT_EXTENDED), ONE(ENDS_ONCE), 7},
-    {"one symbol", ONE(IS_NUMBER), ONE(IS_ARGUMENT) | ONE(IS_MASKED), 31, ONE(NOT_EXTENDED), ONE(ENDS_ONCE), 1},
-    {"a number as bound", ONE(IS_ARGUMENT) | ONE(IS_MASKED), ONE(IS_NUMBER), 31, ONE(NOT_EXTENDED), ONE(ENDS_ONCE), 1},
-    {"a bound made of the start", ONE(IS_ARGUMENT) | ONE(IS_MASKED), ONE(IS_FROM_START) | ONE(IS_TO_START), 31, ONE(NOT_EXTENDED), ONE(ENDS_ONCE), 1},
-    {"two symbols", ONE(IS_ARGUMENT) | ONE(IS_MASKED) | ONE(IS_SUM), ONE(IS_ARGUMENT) | ONE(IS_MASKED) | ONE(IS_SUM), 31, ONE(NOT_EXTENDED), ONE(ENDS_ONCE), 7},
-    {"what is known of the bound", ONE(IS_NUMBER) | ONE(IS_MASKED), ONE(IS_ARGUMENT) | ONE(IS_MASKED), ONE(GUARD_BOUND), ONE(NOT_EXTENDED), ONE(ENDS_ONCE), 1},
-    {"extended counters", ONE(IS_NUMBER) | ONE(IS_ARGUMENT) | ONE(IS_MASKED), ONE(IS_NUMBER) | ONE(IS_ARGUMENT) | ONE(IS_SUM) | ONE(IS_FROM_START), 15, 6, ONE(ENDS_ONCE), 1},
+    {"numbers", ONE(IS_NUMBER), ONE(IS_NUMBER), ONE(NO_GUARD), ONE(NOT_EXTENDED), ONE(ENDS_ONCE),
+     7},
+    {"one symbol", ONE(IS_NUMBER), ONE(IS_ARGUMENT) | ONE(IS_MASKED), 31, ONE(NOT_EXTENDED),
+     ONE(ENDS_ONCE), 1},
+    {"a number as bound", ONE(IS_ARGUMENT) | ONE(IS_MASKED), ONE(IS_NUMBER), 31, ONE(NOT_EXTENDED),
+     ONE(ENDS_ONCE), 1},
+    {"a bound made of the start", ONE(IS_ARGUMENT) | ONE(IS_MASKED),
+     ONE(IS_FROM_START) | ONE(IS_TO_START), 31, ONE(NOT_EXTENDED), ONE(ENDS_ONCE), 1},
+    {"two symbols", ONE(IS_ARGUMENT) | ONE(IS_MASKED) | ONE(IS_SUM),
+     ONE(IS_ARGUMENT) | ONE(IS_MASKED) | ONE(IS_SUM), 31, ONE(NOT_EXTENDED), ONE(ENDS_ONCE), 7},
+    {"what is known of the bound", ONE(IS_NUMBER) | ONE(IS_MASKED),
+     ONE(IS_ARGUMENT) | ONE(IS_MASKED), ONE(GUARD_BOUND), ONE(NOT_EXTENDED), ONE(ENDS_ONCE), 1},
+    {"extended counters", ONE(IS_NUMBER) | ONE(IS_ARGUMENT) | ONE(IS_MASKED),
+     ONE(IS_NUMBER) | ONE(IS_ARGUMENT) | ONE(IS_SUM) | ONE(IS_FROM_START), 15, 6, ONE(ENDS_ONCE),
+     1},
     {"two exits", 7, 55, 15, 1, ONE(ENDS_EARLY), 1},
     {"loops that must end", 7, 55, 15, 1, ONE(ENDS_FINITE), 1},
 };
@@ -357,7 +435,16 @@ static void walk_shape(struct walk *walk, struct shape shape) {
   for (; at < all; at += walk->stride) {
     uint64_t rest = at;
     for (int k = 0; k < 9; rest /= counts[k++]) v[k] = (uint32_t)(rest % counts[k]);
-    struct numbers n = {v[0], v[1] + 1, v[2] & 4 ? OP_SUB : OP_ADD, flags[v[2] & 3], v[3], flags[v[4]], v[5], flags[v[6]], v[7], v[8]};
+    struct numbers n = {v[0],
+                        v[1] + 1,
+                        v[2] & 4 ? OP_SUB : OP_ADD,
+                        flags[v[2] & 3],
+                        v[3],
+                        flags[v[4]],
+                        v[5],
+                        flags[v[6]],
+                        v[7],
+                        v[8]};
     if (!w.sample.m) {
       open_world(&w, shape);
       walk->tables.m = w.sample.m;
@@ -377,7 +464,8 @@ static void walk_shape(struct walk *walk, struct shape shape) {
 /* All shapes of a family and width; the number of cases, where none is looked at. */
 static uint64_t walk_shapes(struct walk *walk, uint32_t width, bool only_count) {
   const struct family *f = walk->family;
-  const uint32_t masks[] = {f->starts, f->bounds, f->guards, f->extensions, f->endings, f->written, (1u << SHAPES) - 1};
+  const uint32_t masks[] = {f->starts,  f->bounds,  f->guards,         f->extensions,
+                            f->endings, f->written, (1u << SHAPES) - 1};
   uint64_t all = 0;
   uint32_t counts[9];
   for (uint32_t k = 0; k < 6 * 6 * GUARDS * EXTENSIONS * ENDINGS * WRITTEN * SHAPES; k++) {
@@ -393,14 +481,16 @@ static uint64_t walk_shapes(struct walk *walk, uint32_t width, bool only_count) 
   return all;
 }
 
-/* The next number that has no factor in common with how many predicates, steps and numbers there are. */
+/* The next number that has no factor in common with how many predicates, steps and numbers there
+ * are. */
 static uint64_t coprime(uint64_t n) {
   while (n > 1 && (n % 2 == 0 || n % 3 == 0 || n % 5 == 0 || n % 7 == 0 || n % 31 == 0)) n++;
   return n;
 }
 
 static void walk_family(struct walk *walk, uint32_t widest, uint64_t budget) {
-  uint32_t own = ONE(IS_ARGUMENT) | ONE(IS_MASKED) | ONE(IS_SUM), symbols = !!(walk->family->starts & own) + !!(walk->family->bounds & own);
+  uint32_t own = ONE(IS_ARGUMENT) | ONE(IS_MASKED) | ONE(IS_SUM),
+           symbols = !!(walk->family->starts & own) + !!(walk->family->bounds & own);
   for (uint32_t width = 3; width <= widest; width++) {
     uint64_t all = walk_shapes(walk, width, true), most = budget >> width * (1 + symbols);
     walk->next = 0;
@@ -461,6 +551,7 @@ static void counts_are_expanded(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(loops_run_as_counted), cmocka_unit_test(counts_are_expanded)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(loops_run_as_counted),
+                                     cmocka_unit_test(counts_are_expanded)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,25 @@
-/* Known bits and ranges in small worlds: every op on integers of 3 to 6 bits, whose operands are known to have certain bits or
- * to lie in an interval, against all numbers that these can be. The best answer is what the results have in common. */
+/* Known bits and ranges in small worlds: every op on integers of 3 to 6 bits, whose operands are
+ * known to have certain bits or to lie in an interval, against all numbers that these can be. The
+ * best answer is what the results have in common. */
 #include "small_world.h"
 
 #include "ir/evalintrinsic.h"
 #include "analysis/known_bits.h"
 #include "analysis/ranges.h"
 
-/* --- what is asked --------------------------------------------------------------------------------- */
+/* --- what is asked
+ * --------------------------------------------------------------------------------- */
 
 /* An op with flags, a comparison, a cast to another width, or an intrinsic. */
 struct question {
   const char *name;
   enum op op;
   uint16_t flags;
-  uint32_t aux;      /* the predicate */
-  int to;            /* width of the result, less that of the operands; 1 of comparisons */
+  uint32_t aux; /* the predicate */
+  int to;       /* width of the result, less that of the operands; 1 of comparisons */
   const char *intrinsic;
   enum intrinsic_id id;
-  const char *more;  /* arguments of the intrinsic after these */
+  const char *more; /* arguments of the intrinsic after these */
   uint32_t operands;
 };
 
@@ -35,40 +37,62 @@ static uint32_t all_questions(struct question *q) {
     enum intrinsic_id id;
     uint32_t operands;
     const char *more;
-  } intrinsics[] = {{"umin", INTRINSIC_umin, 2, ""}, {"umax", INTRINSIC_umax, 2, ""}, {"smin", INTRINSIC_smin, 2, ""},
-                    {"smax", INTRINSIC_smax, 2, ""}, {"ctpop", INTRINSIC_ctpop, 1, ""}, {"ctlz", INTRINSIC_ctlz, 1, ", i1 0"},
+  } intrinsics[] = {{"umin", INTRINSIC_umin, 2, ""},       {"umax", INTRINSIC_umax, 2, ""},
+                    {"smin", INTRINSIC_smin, 2, ""},       {"smax", INTRINSIC_smax, 2, ""},
+                    {"ctpop", INTRINSIC_ctpop, 1, ""},     {"ctlz", INTRINSIC_ctlz, 1, ", i1 0"},
                     {"cttz", INTRINSIC_cttz, 1, ", i1 0"}, {"abs", INTRINSIC_abs, 1, ", i1 0"}};
   uint32_t count = 0;
   for (enum op op = OP_FIRST_INT; op <= OP_LAST_INT; op++) {
     uint32_t may = op_table[op].flags;
     for (uint16_t flags = 0; flags < 16; flags++) {
-      uint16_t allowed = (uint16_t)((may & OPF_WRAP ? INST_NUW | INST_NSW : 0) | (may & OPF_EXACT ? INST_EXACT : 0) | (may & OPF_DISJOINT ? INST_DISJOINT : 0));
+      uint16_t allowed =
+          (uint16_t)((may & OPF_WRAP ? INST_NUW | INST_NSW : 0) |
+                     (may & OPF_EXACT ? INST_EXACT : 0) | (may & OPF_DISJOINT ? INST_DISJOINT : 0));
       if (!(flags & ~allowed))
-        count = add_question(q, count, (struct question){.name = op_table[op].keyword, .op = op, .flags = flags, .operands = 2});
+        count = add_question(
+            q, count,
+            (struct question){
+                .name = op_table[op].keyword, .op = op, .flags = flags, .operands = 2});
     }
   }
   for (uint16_t flags = 0; flags < 4; flags++)
-    count = add_question(q, count, (struct question){.name = "trunc", .op = OP_TRUNC, .flags = flags, .to = -1, .operands = 1});
-  count = add_question(q, count, (struct question){.name = "zext", .op = OP_ZEXT, .to = 2, .operands = 1});
-  count = add_question(q, count, (struct question){.name = "zext", .op = OP_ZEXT, .flags = INST_NNEG, .to = 2, .operands = 1});
-  count = add_question(q, count, (struct question){.name = "sext", .op = OP_SEXT, .to = 2, .operands = 1});
-  count = add_question(q, count, (struct question){.name = "select", .op = OP_SELECT, .operands = 2});
+    count =
+        add_question(q, count,
+                     (struct question){
+                         .name = "trunc", .op = OP_TRUNC, .flags = flags, .to = -1, .operands = 1});
+  count = add_question(q, count,
+                       (struct question){.name = "zext", .op = OP_ZEXT, .to = 2, .operands = 1});
+  count = add_question(
+      q, count,
+      (struct question){.name = "zext", .op = OP_ZEXT, .flags = INST_NNEG, .to = 2, .operands = 1});
+  count = add_question(q, count,
+                       (struct question){.name = "sext", .op = OP_SEXT, .to = 2, .operands = 1});
+  count =
+      add_question(q, count, (struct question){.name = "select", .op = OP_SELECT, .operands = 2});
   for (uint32_t p = 0; p < ICMP_COUNT; p++)
-    count = add_question(q, count, (struct question){.name = "icmp", .op = OP_ICMP, .aux = p, .to = 1, .operands = 2});
+    count = add_question(
+        q, count,
+        (struct question){.name = "icmp", .op = OP_ICMP, .aux = p, .to = 1, .operands = 2});
   for (uint32_t k = 0; k < sizeof intrinsics / sizeof *intrinsics; k++)
-    count = add_question(q, count, (struct question){.name = intrinsics[k].name, .op = OP_CALL, .intrinsic = intrinsics[k].name,
-                                                     .id = intrinsics[k].id, .more = intrinsics[k].more, .operands = intrinsics[k].operands});
+    count = add_question(q, count,
+                         (struct question){.name = intrinsics[k].name,
+                                           .op = OP_CALL,
+                                           .intrinsic = intrinsics[k].name,
+                                           .id = intrinsics[k].id,
+                                           .more = intrinsics[k].more,
+                                           .operands = intrinsics[k].operands});
   return count;
 }
 
-/* --- the world ------------------------------------------------------------------------------------- */
+/* --- the world
+ * ------------------------------------------------------------------------------------- */
 
 struct world {
   struct question q;
   uint32_t width, to;
   struct loop_sample sample;
   struct nvm_inst_id masks[2][2], result; /* and, or; the op */
-  uint32_t *results;                      /* by operands: second << width | first; bits of select's other arm << 16 */
+  uint32_t *results; /* by operands: second << width | first; bits of select's other arm << 16 */
 };
 
 static struct nvm_inst_id inst_of(const struct world *w, const char *name) {
@@ -82,13 +106,17 @@ static void fill_results(struct world *w) {
   w->results = calloc(1u << 2 * w->width, sizeof *w->results);
   assert_non_null(w->results);
   for (uint32_t k = 0; k < 1u << 2 * w->width; k++) {
-    struct eval_lane in[3] = {{k & ((1u << w->width) - 1), false}, {k >> w->width, false}, {0, false}}, out[2];
+    struct eval_lane in[3] = {{k & ((1u << w->width) - 1), false},
+                              {k >> w->width, false},
+                              {0, false}},
+                     out[2];
     bool defined;
     if (w->q.op == OP_SELECT) defined = true, out[0] = in[0];
-    else if (w->q.op != OP_CALL) defined = eval_lane(m, w->q.op, w->q.flags, w->q.aux, to, from, in, out);
+    else if (w->q.op != OP_CALL)
+      defined = eval_lane(m, w->q.op, w->q.flags, w->q.aux, to, from, in, out);
     else {
       if (w->q.operands == 1) in[1] = (struct eval_lane){0, false};
-      defined = eval_intrinsic_lane(m, w->q.id, 0, to, from, in, 2, out) ;
+      defined = eval_intrinsic_lane(m, w->q.id, 0, to, from, in, 2, out);
       assert_true(defined);
     }
     w->results[k] = !defined || out[0].poison ? WORLD_POISON : (uint32_t)out[0].bits;
@@ -97,20 +125,23 @@ static void fill_results(struct world *w) {
 
 static void open_world(struct world *w, struct question q, uint32_t width) {
   char text[1500], op[200], types[60];
-  *w = (struct world){.q = q, .width = width, .to = q.op == OP_ICMP ? 1 : (uint32_t)((int)width + q.to)};
+  *w = (struct world){
+      .q = q, .width = width, .to = q.op == OP_ICMP ? 1 : (uint32_t)((int)width + q.to)};
   sprintf(types, "i%u", width);
   if (q.op == OP_CALL)
-    sprintf(op, "call i%u @llvm.%s.i%u(i%u %%a1%s%s%s)", width, q.intrinsic, width, width, q.operands == 2 ? ", i" : "",
-            q.operands == 2 ? types + 1 : "", q.operands == 2 ? " %b1" : q.more);
+    sprintf(op, "call i%u @llvm.%s.i%u(i%u %%a1%s%s%s)", width, q.intrinsic, width, width,
+            q.operands == 2 ? ", i" : "", q.operands == 2 ? types + 1 : "",
+            q.operands == 2 ? " %b1" : q.more);
   else if (q.op == OP_SELECT) sprintf(op, "select i1 %%c, i%u %%a1, i%u %%b1", width, width);
   else if (q.operands == 1) sprintf(op, "%s i%u %%a1 to i%u", q.name, width, w->to);
   else sprintf(op, "%s%s i%u %%a1, %%b1", q.name, q.op == OP_ICMP ? " eq" : "", width);
   *text = 0;
   if (q.op == OP_CALL)
-    sprintf(text, "declare i%u @llvm.%s.i%u(i%u%s%s%s)\n", width, q.intrinsic, width, width, q.operands == 2 ? ", " : "",
-            q.operands == 2 ? types : "", *q.more ? ", i1" : "");
+    sprintf(text, "declare i%u @llvm.%s.i%u(i%u%s%s%s)\n", width, q.intrinsic, width, width,
+            q.operands == 2 ? ", " : "", q.operands == 2 ? types : "", *q.more ? ", i1" : "");
   sprintf(text + strlen(text),
-          "define void @f(i%u %%a, i%u %%b, i1 %%c) {\n  %%a0 = and i%u %%a, 1\n  %%a1 = or i%u %%a0, 1\n  %%b0 = and i%u %%b, 1\n"
+          "define void @f(i%u %%a, i%u %%b, i1 %%c) {\n  %%a0 = and i%u %%a, 1\n  %%a1 = or i%u "
+          "%%a0, 1\n  %%b0 = and i%u %%b, 1\n"
           "  %%b1 = or i%u %%b0, 1\n  %%r = %s\n  ret void\n}\n",
           width, width, width, width, width, width, op);
   w->sample = (struct loop_sample){.m = new_module()};
@@ -134,13 +165,15 @@ static void close_world(struct world *w) {
   module_destroy(w->sample.m);
 }
 
-/* --- what is known of an operand ------------------------------------------------------------------- */
+/* --- what is known of an operand
+ * ------------------------------------------------------------------- */
 
-/* Every assignment of 0, 1 and unknown to the bits, or every interval read unsigned, then every one read signed. */
+/* Every assignment of 0, 1 and unknown to the bits, or every interval read unsigned, then every one
+ * read signed. */
 struct fact {
   uint32_t zero, one; /* known bits */
   struct range range;
-  uint64_t members;   /* a bit for each number */
+  uint64_t members; /* a bit for each number */
 };
 
 static uint32_t bit_facts(uint32_t width, struct fact *out) {
@@ -162,17 +195,20 @@ static uint32_t range_facts(uint32_t width, struct fact *out) {
   for (int is_signed = 0; is_signed < 2; is_signed++)
     for (int64_t low = 0; low < 2 * half; low++)
       for (int64_t high = low; high < 2 * half; high++) {
-        struct fact f = {.range = is_signed ? range_signed(width, low - half, high - half) : range_unsigned(width, (uint64_t)low, (uint64_t)high)};
+        struct fact f = {.range = is_signed ? range_signed(width, low - half, high - half)
+                                            : range_unsigned(width, (uint64_t)low, (uint64_t)high)};
         for (uint32_t v = 0; v < 1u << width; v++) {
           int64_t s = evalint_sext(width, v);
-          if (is_signed ? s >= low - half && s <= high - half : v >= low && v <= high) f.members |= UINT64_C(1) << v;
+          if (is_signed ? s >= low - half && s <= high - half : v >= low && v <= high)
+            f.members |= UINT64_C(1) << v;
         }
         out[count++] = f;
       }
   return count;
 }
 
-/* --- the best answers ------------------------------------------------------------------------------ */
+/* --- the best answers
+ * ------------------------------------------------------------------------------ */
 
 struct best {
   uint64_t zero, one;
@@ -195,7 +231,8 @@ static struct best best_answer(const struct world *w, const struct fact *a, cons
   struct best best = {0, 0, {0, 0, 0, 0, 0}, false};
   for (uint64_t xs = a->members; xs; xs &= xs - 1)
     for (uint64_t ys = b->members; ys; ys &= ys - 1) {
-      uint32_t x = (uint32_t)__builtin_ctzll(xs), y = (uint32_t)__builtin_ctzll(ys), r = w->results[y << w->width | x];
+      uint32_t x = (uint32_t)__builtin_ctzll(xs), y = (uint32_t)__builtin_ctzll(ys),
+               r = w->results[y << w->width | x];
       if (r != WORLD_POISON) add_result(&best, w->to, r);
       if (w->q.op == OP_SELECT) add_result(&best, w->to, y);
     }
@@ -204,26 +241,34 @@ static struct best best_answer(const struct world *w, const struct fact *a, cons
 }
 
 static bool range_covers(struct range r, struct range best) {
-  return r.width == best.width && r.low <= best.low && r.high >= best.high && r.least <= best.least && r.most >= best.most;
+  return r.width == best.width && r.low <= best.low && r.high >= best.high &&
+         r.least <= best.least && r.most >= best.most;
 }
 
-static void note_wrong(struct world_score *s, const struct world *w, const struct fact *a, const struct fact *b) {
+static void note_wrong(struct world_score *s, const struct world *w, const struct fact *a,
+                       const struct fact *b) {
   if (s->wrong++ >= 5) return;
-  printf("%s, flags %u, aux %u, width %u: bits %x/%x [%llu, %llu] [%lld, %lld] and %x/%x [%llu, %llu] [%lld, %lld]\n", w->q.name, w->q.flags,
-         w->q.aux, w->width, a->zero, a->one, (unsigned long long)a->range.low, (unsigned long long)a->range.high, (long long)a->range.least,
-         (long long)a->range.most, b->zero, b->one, (unsigned long long)b->range.low, (unsigned long long)b->range.high,
-         (long long)b->range.least, (long long)b->range.most);
+  printf(
+      "%s, flags %u, aux %u, width %u: bits %x/%x [%llu, %llu] [%lld, %lld] and %x/%x [%llu, %llu] "
+      "[%lld, %lld]\n",
+      w->q.name, w->q.flags, w->q.aux, w->width, a->zero, a->one, (unsigned long long)a->range.low,
+      (unsigned long long)a->range.high, (long long)a->range.least, (long long)a->range.most,
+      b->zero, b->one, (unsigned long long)b->range.low, (unsigned long long)b->range.high,
+      (long long)b->range.least, (long long)b->range.most);
 }
 
-/* --- known bits ------------------------------------------------------------------------------------ */
+/* --- known bits
+ * ------------------------------------------------------------------------------------ */
 
 static void set_bits(struct world *w, uint32_t operand, const struct fact *a) {
   struct nvm_type t = type_int(&w->sample.m->types, w->width);
-  inst_set_operand(w->sample.f, w->masks[operand][0], 1, const_int(w->sample.m, t, ~a->zero & evalint_mask(w->width)));
+  inst_set_operand(w->sample.f, w->masks[operand][0], 1,
+                   const_int(w->sample.m, t, ~a->zero & evalint_mask(w->width)));
   inst_set_operand(w->sample.f, w->masks[operand][1], 1, const_int(w->sample.m, t, a->one));
 }
 
-static void check_bits(struct world *w, struct world_score *s, struct world_score *ranges, const struct fact *a, const struct fact *b) {
+static void check_bits(struct world *w, struct world_score *s, struct world_score *ranges,
+                       const struct fact *a, const struct fact *b) {
   set_bits(w, 0, a);
   set_bits(w, 1, b);
   struct best best = best_answer(w, a, b);
@@ -241,7 +286,8 @@ static void check_bits(struct world *w, struct world_score *s, struct world_scor
   ranges->exact += range_equal(r, best.range);
 }
 
-/* --- ranges ---------------------------------------------------------------------------------------- */
+/* --- ranges
+ * ---------------------------------------------------------------------------------------- */
 
 struct operands {
   const struct fact *of[2];
@@ -253,10 +299,12 @@ static struct range range_of_operand_of(void *state, struct nvm_value v) {
   return o->of[!value_equal(v, o->first)]->range;
 }
 
-static void check_ranges(struct world *w, struct world_score *s, const struct fact *a, const struct fact *b) {
+static void check_ranges(struct world *w, struct world_score *s, const struct fact *a,
+                         const struct fact *b) {
   struct operands o = {{a, b}, value_of_inst(w->masks[0][1])};
   struct best best = best_answer(w, a, b);
-  struct range r = range_of_inst(w->sample.f, function_inst(w->sample.f, w->result), range_of_operand_of, &o);
+  struct range r =
+      range_of_inst(w->sample.f, function_inst(w->sample.f, w->result), range_of_operand_of, &o);
   s->cases++;
   if (!best.any) return;
   s->answerable++;
@@ -265,14 +313,19 @@ static void check_ranges(struct world *w, struct world_score *s, const struct fa
 }
 
 /* Which wrap flags the op may have: exact where each flag that holds for all numbers is found. */
-static void check_flags(struct world *w, struct world_score *s, const struct fact *a, const struct fact *b) {
+static void check_flags(struct world *w, struct world_score *s, const struct fact *a,
+                        const struct fact *b) {
   uint16_t found = range_no_wrap(w->q.op, a->range, b->range), best = INST_NUW | INST_NSW;
   struct nvm_type t = type_int(&w->sample.m->types, w->width);
   for (uint64_t xs = a->members; xs; xs &= xs - 1)
     for (uint64_t ys = b->members; ys; ys &= ys - 1)
       for (uint16_t flag = INST_NUW; flag <= INST_NSW; flag++) {
-        struct eval_lane in[2] = {{(nvm_u128)__builtin_ctzll(xs), false}, {(nvm_u128)__builtin_ctzll(ys), false}}, out;
-        if ((best & flag) && (!eval_lane(w->sample.m, w->q.op, flag, 0, t, t, in, &out) || out.poison)) best &= (uint16_t)~flag;
+        struct eval_lane in[2] = {{(nvm_u128)__builtin_ctzll(xs), false},
+                                  {(nvm_u128)__builtin_ctzll(ys), false}},
+                         out;
+        if ((best & flag) &&
+            (!eval_lane(w->sample.m, w->q.op, flag, 0, t, t, in, &out) || out.poison))
+          best &= (uint16_t)~flag;
       }
   s->cases++;
   s->answerable++;
@@ -280,7 +333,8 @@ static void check_flags(struct world *w, struct world_score *s, const struct fac
   s->exact += found == best;
 }
 
-/* --- comparisons and sets --------------------------------------------------------------------------- */
+/* --- comparisons and sets
+ * --------------------------------------------------------------------------- */
 
 static struct range hull(uint32_t width, uint64_t members) {
   struct best b = {0, 0, {0, 0, 0, 0, 0}, false};
@@ -288,7 +342,8 @@ static struct range hull(uint32_t width, uint64_t members) {
   return b.range;
 }
 
-static void check_compare(struct world *w, struct world_score *compare, struct world_score *where, const struct fact *a, const struct fact *b) {
+static void check_compare(struct world *w, struct world_score *compare, struct world_score *where,
+                          const struct fact *a, const struct fact *b) {
   bool some[2] = {false, false};
   uint64_t xs_where = 0;
   for (uint32_t x = 0; x < 1u << w->width; x++)
@@ -297,12 +352,14 @@ static void check_compare(struct world *w, struct world_score *compare, struct w
       if (holds) xs_where |= UINT64_C(1) << x;
       if (a->members >> x & 1) some[holds] = true;
     }
-  int best = some[0] && some[1] ? -1 : some[1], found = range_compare((enum icmp_predicate)w->q.aux, a->range, b->range);
+  int best = some[0] && some[1] ? -1 : some[1],
+      found = range_compare((enum icmp_predicate)w->q.aux, a->range, b->range);
   compare->cases++;
   compare->answerable++;
   if (found >= 0 && found != best) note_wrong(compare, w, a, b);
   compare->exact += found == best;
-  struct range r = range_where((enum icmp_predicate)w->q.aux, b->range), h = hull(w->width, xs_where);
+  struct range r = range_where((enum icmp_predicate)w->q.aux, b->range),
+               h = hull(w->width, xs_where);
   where->cases++;
   if (!xs_where) return;
   where->answerable++;
@@ -310,16 +367,21 @@ static void check_compare(struct world *w, struct world_score *compare, struct w
   where->exact += range_equal(r, h);
 }
 
-static void check_sets(struct world *w, struct world_score *s, const struct fact *a, const struct fact *b) {
+static void check_sets(struct world *w, struct world_score *s, const struct fact *a,
+                       const struct fact *b) {
   struct range both = range_both(a->range, b->range), either = range_either(a->range, b->range);
-  struct range h = hull(w->width, a->members | b->members), inner = hull(w->width, a->members & b->members);
+  struct range h = hull(w->width, a->members | b->members),
+               inner = hull(w->width, a->members & b->members);
   s->cases++;
   s->answerable++;
-  if (!range_covers(either, h) || (a->members & b->members && !range_covers(both, inner))) note_wrong(s, w, a, b);
-  s->exact += range_equal(either, h) && (a->members & b->members ? range_equal(both, inner) : range_is_empty(both));
+  if (!range_covers(either, h) || (a->members & b->members && !range_covers(both, inner)))
+    note_wrong(s, w, a, b);
+  s->exact += range_equal(either, h) &&
+              (a->members & b->members ? range_equal(both, inner) : range_is_empty(both));
 }
 
-/* --- all cases ------------------------------------------------------------------------------------- */
+/* --- all cases
+ * ------------------------------------------------------------------------------------- */
 
 enum { MOST_FACTS = 1 << 12, MOST_SCORES = 64 };
 
@@ -339,16 +401,20 @@ static struct world_score *score_of(struct scores *s, const char *name) {
 /* Pairs of facts; every n-th, so that there are about as many as `budget` says. */
 typedef void visit(struct world *w, struct scores *s, const struct fact *a, const struct fact *b);
 
-static void for_all_pairs(struct question q, uint32_t width, uint32_t facts(uint32_t width, struct fact *out), uint64_t budget, visit *visit,
-                          struct scores *s) {
+static void for_all_pairs(struct question q, uint32_t width,
+                          uint32_t facts(uint32_t width, struct fact *out), uint64_t budget,
+                          visit *visit, struct scores *s) {
   static struct fact data[MOST_FACTS];
   struct world w;
   uint32_t count = facts(width, data);
   assert_true(count <= MOST_FACTS);
   uint64_t pairs = q.operands == 1 ? count : (uint64_t)count * count, stride = pairs / budget + 1;
-  while (stride > 1 && (stride % 2 == 0 || stride % 3 == 0 || stride % 5 == 0 || stride % 17 == 0 || stride % 11 == 0)) stride++;
+  while (stride > 1 && (stride % 2 == 0 || stride % 3 == 0 || stride % 5 == 0 || stride % 17 == 0 ||
+                        stride % 11 == 0))
+    stride++;
   open_world(&w, q, width);
-  for (uint64_t k = 0; k < pairs; k += stride) visit(&w, s, &data[k % count], &data[q.operands == 1 ? k : k / count]);
+  for (uint64_t k = 0; k < pairs; k += stride)
+    visit(&w, s, &data[k % count], &data[q.operands == 1 ? k : k / count]);
   close_world(&w);
 }
 
@@ -363,17 +429,21 @@ static const char *ranges_name(const char *name) {
   return names[k];
 }
 
-static void visit_bits(struct world *w, struct scores *s, const struct fact *a, const struct fact *b) {
+static void visit_bits(struct world *w, struct scores *s, const struct fact *a,
+                       const struct fact *b) {
   struct world_score *ranges = score_of(s, ranges_name(w->q.name));
   check_bits(w, score_of(s, w->q.name), ranges, a, b);
 }
-static void visit_ranges(struct world *w, struct scores *s, const struct fact *a, const struct fact *b) {
+static void visit_ranges(struct world *w, struct scores *s, const struct fact *a,
+                         const struct fact *b) {
   check_ranges(w, score_of(s, w->q.name), a, b);
 }
-static void visit_flags(struct world *w, struct scores *s, const struct fact *a, const struct fact *b) {
+static void visit_flags(struct world *w, struct scores *s, const struct fact *a,
+                        const struct fact *b) {
   check_flags(w, score_of(s, w->q.name), a, b);
 }
-static void visit_compare(struct world *w, struct scores *s, const struct fact *a, const struct fact *b) {
+static void visit_compare(struct world *w, struct scores *s, const struct fact *a,
+                          const struct fact *b) {
   struct world_score *where = score_of(s, "numbers that a comparison holds for");
   check_compare(w, score_of(s, "comparison"), where, a, b);
   if (w->q.aux == ICMP_EQ) check_sets(w, score_of(s, "sets"), a, b);
@@ -496,9 +566,11 @@ static void ranges_of_ops(void **state) {
     for (uint32_t width = 3; width <= widest; width++) {
       uint64_t budget = world_is_whole() ? 100000 : 1500;
       for_all_pairs(q[k], width, range_facts, budget, visit_ranges, &s);
-      if (q[k].flags == 0 && (q[k].op == OP_ADD || q[k].op == OP_SUB || q[k].op == OP_MUL || q[k].op == OP_SHL))
+      if (q[k].flags == 0 &&
+          (q[k].op == OP_ADD || q[k].op == OP_SUB || q[k].op == OP_MUL || q[k].op == OP_SHL))
         for_all_pairs(q[k], width, range_facts, budget, visit_flags, &flags);
-      if (q[k].op == OP_ICMP) for_all_pairs(q[k], width, range_facts, budget, visit_compare, &compare);
+      if (q[k].op == OP_ICMP)
+        for_all_pairs(q[k], width, range_facts, budget, visit_compare, &compare);
     }
   report(&s, "ranges");
   report(&flags, "wrap flags");
@@ -506,6 +578,7 @@ static void ranges_of_ops(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(known_bits_of_ops), cmocka_unit_test(ranges_of_ops)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(known_bits_of_ops),
+                                     cmocka_unit_test(ranges_of_ops)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,17 +94,24 @@ static void exactly_eight_cpus_imply_tmem(void **state) {
 /* Seed 5's 81 keys in the order of their indices, then what was appended. */
 static void feature_indices_are_those_of_seed_5(void **state) {
   static const char *const keys[] = {
-      "fma-level=0", "fma-level=1", "fma-level=2", "ptx32", "ptx40", "ptx41", "ptx42", "ptx43",
-      "ptx50", "ptx60", "ptx61", "ptx62", "ptx63", "ptx64", "ptx65", "ptx70", "ptx71", "ptx72",
-      "ptx73", "ptx74", "ptx75", "ptx76", "ptx77", "ptx78", "ptx80", "ptx81", "ptx82", "ptx83",
-      "ptx84", "ptx85", "ptx86", "ptx87", "ptx88", "prec-divf32=0", "prec-divf32=1",
-      "prec-divf32=2", "prec-divf32=3", "prec-sqrtf32=0", "prec-sqrtf32=1", "sm_20", "sm_21",
-      "sm_30", "sm_32", "sm_35", "sm_37", "sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62",
-      "sm_70", "sm_72", "sm_73", "sm_75", "sm_80", "sm_82", "sm_86", "sm_89", "sm_90", "sm_90a",
-      "sm_100", "sm_100a", "sm_100f", "sm_101", "sm_101a", "sm_101f", "sm_103", "sm_103a",
-      "sm_103f", "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121",
-      "sm_121a", "sm_121f", "sharedmem32bitptr", "tmem", "sm_87", "sm_88", "ptx90", "sm_102",
-      "sm_102a", "sm_102f",
+      "fma-level=0",   "fma-level=1",   "fma-level=2",    "ptx32",          "ptx40",
+      "ptx41",         "ptx42",         "ptx43",          "ptx50",          "ptx60",
+      "ptx61",         "ptx62",         "ptx63",          "ptx64",          "ptx65",
+      "ptx70",         "ptx71",         "ptx72",          "ptx73",          "ptx74",
+      "ptx75",         "ptx76",         "ptx77",          "ptx78",          "ptx80",
+      "ptx81",         "ptx82",         "ptx83",          "ptx84",          "ptx85",
+      "ptx86",         "ptx87",         "ptx88",          "prec-divf32=0",  "prec-divf32=1",
+      "prec-divf32=2", "prec-divf32=3", "prec-sqrtf32=0", "prec-sqrtf32=1", "sm_20",
+      "sm_21",         "sm_30",         "sm_32",          "sm_35",          "sm_37",
+      "sm_50",         "sm_52",         "sm_53",          "sm_60",          "sm_61",
+      "sm_62",         "sm_70",         "sm_72",          "sm_73",          "sm_75",
+      "sm_80",         "sm_82",         "sm_86",          "sm_89",          "sm_90",
+      "sm_90a",        "sm_100",        "sm_100a",        "sm_100f",        "sm_101",
+      "sm_101a",       "sm_101f",       "sm_103",         "sm_103a",        "sm_103f",
+      "sm_110",        "sm_110a",       "sm_110f",        "sm_120",         "sm_120a",
+      "sm_120f",       "sm_121",        "sm_121a",        "sm_121f",        "sharedmem32bitptr",
+      "tmem",          "sm_87",         "sm_88",          "ptx90",          "sm_102",
+      "sm_102a",       "sm_102f",
   };
   (void)state;
   assert_int_equal(TGT_FEATURE_COUNT, sizeof keys / sizeof keys[0]);
@@ -118,21 +125,21 @@ static void feature_indices_are_those_of_seed_5(void **state) {
     assert_true(strcmp(tgt_features()[i - 1].key, tgt_features()[i].key) < 0);
 }
 
-/* Seed 5's 40 rows in its order; sm_87 and sm_88 have no row there, sm_102 and its suffixes none but
- * in libNVVM's list of 45. ELF bytes are seed 5's, 0 where it has a gap. */
+/* Seed 5's 40 rows in its order; sm_87 and sm_88 have no row there, sm_102 and its suffixes none
+ * but in libNVVM's list of 45. ELF bytes are seed 5's, 0 where it has a gap. */
 static void cpu_rows_are_those_of_seed_5(void **state) {
   static const struct {
     const char *name;
     unsigned elf;
   } rows[] = {
-      {"sm_100", 0x64}, {"sm_100a", 0}, {"sm_100f", 0}, {"sm_101", 0}, {"sm_101a", 0},
-      {"sm_101f", 0}, {"sm_103", 0}, {"sm_103a", 0}, {"sm_103f", 0}, {"sm_110", 0},
-      {"sm_110a", 0}, {"sm_110f", 0}, {"sm_120", 0x78}, {"sm_120a", 0}, {"sm_120f", 0},
-      {"sm_121", 0}, {"sm_121a", 0}, {"sm_121f", 0}, {"sm_20", 0x14}, {"sm_21", 0x15},
-      {"sm_30", 0x1E}, {"sm_32", 0x20}, {"sm_35", 0x23}, {"sm_37", 0x25}, {"sm_50", 0x32},
-      {"sm_52", 0x34}, {"sm_53", 0x35}, {"sm_60", 0x3C}, {"sm_61", 0x3D}, {"sm_62", 0x3E},
-      {"sm_70", 0x46}, {"sm_72", 0x48}, {"sm_73", 0}, {"sm_75", 0x4B}, {"sm_80", 0x50},
-      {"sm_82", 0}, {"sm_86", 0x56}, {"sm_89", 0x59}, {"sm_90", 0x5A}, {"sm_90a", 0x85A},
+      {"sm_100", 0x64}, {"sm_100a", 0},  {"sm_100f", 0},   {"sm_101", 0},   {"sm_101a", 0},
+      {"sm_101f", 0},   {"sm_103", 0},   {"sm_103a", 0},   {"sm_103f", 0},  {"sm_110", 0},
+      {"sm_110a", 0},   {"sm_110f", 0},  {"sm_120", 0x78}, {"sm_120a", 0},  {"sm_120f", 0},
+      {"sm_121", 0},    {"sm_121a", 0},  {"sm_121f", 0},   {"sm_20", 0x14}, {"sm_21", 0x15},
+      {"sm_30", 0x1E},  {"sm_32", 0x20}, {"sm_35", 0x23},  {"sm_37", 0x25}, {"sm_50", 0x32},
+      {"sm_52", 0x34},  {"sm_53", 0x35}, {"sm_60", 0x3C},  {"sm_61", 0x3D}, {"sm_62", 0x3E},
+      {"sm_70", 0x46},  {"sm_72", 0x48}, {"sm_73", 0},     {"sm_75", 0x4B}, {"sm_80", 0x50},
+      {"sm_82", 0},     {"sm_86", 0x56}, {"sm_89", 0x59},  {"sm_90", 0x5A}, {"sm_90a", 0x85A},
   };
   (void)state;
   int n = 0;
@@ -561,14 +568,16 @@ static void what_is_missing_is_said(void **state) {
                  "needs sm_120a or sm_120f (or later in its family) and PTX 8.7; the target is "
                  "sm_90a; nearest CPU that has it: sm_120a");
   assert_missing("sm_80", "", "sm_70 before_ptx65 ptx63",
-                 "needs sm_70 or later and PTX 6.3 to before 6.5; the target is sm_80; nearest CPU that has it: sm_75");
+                 "needs sm_70 or later and PTX 6.3 to before 6.5; the target is sm_80; nearest CPU "
+                 "that has it: sm_75");
   assert_missing("sm_75", "+ptx70", "sm_70 before_ptx65 ptx63",
                  "needs PTX 6.3 to before 6.5; the target is sm_75 with PTX 7.0");
   assert_missing("sm_70", "", "before_sm_70",
                  "needs a CPU before sm_70; the target is sm_70; nearest CPU that has it: sm_62");
-  assert_missing("sm_20", "", "sm_30 before_sm_70",
-                 "needs sm_30 or later, before sm_70; the target is sm_20; nearest CPU that has it: "
-                 "sm_30");
+  assert_missing(
+      "sm_20", "", "sm_30 before_sm_70",
+      "needs sm_30 or later, before sm_70; the target is sm_20; nearest CPU that has it: "
+      "sm_30");
 }
 
 /* ---- types ---- */
@@ -627,9 +636,9 @@ static void legalization_ends(void **state) {
   static const struct {
     enum tgt_scalar scalar;
     unsigned bits;
-  } lane[] = {{TGT_INTEGER, 1},  {TGT_INTEGER, 3},   {TGT_INTEGER, 8}, {TGT_INTEGER, 16}, {TGT_INTEGER, 32},
-              {TGT_INTEGER, 64}, {TGT_INTEGER, 128}, {TGT_HALF, 16},   {TGT_BFLOAT, 16},  {TGT_FLOAT, 32},
-              {TGT_DOUBLE, 64}};
+  } lane[] = {{TGT_INTEGER, 1},  {TGT_INTEGER, 3},  {TGT_INTEGER, 8},   {TGT_INTEGER, 16},
+              {TGT_INTEGER, 32}, {TGT_INTEGER, 64}, {TGT_INTEGER, 128}, {TGT_HALF, 16},
+              {TGT_BFLOAT, 16},  {TGT_FLOAT, 32},   {TGT_DOUBLE, 64}};
   (void)state;
   for (int c = 0; c < TGT_CPU_COUNT; c++)
     for (size_t k = 0; k < sizeof lane / sizeof lane[0]; k++)
@@ -637,13 +646,15 @@ static void legalization_ends(void **state) {
         struct nvm_target t = target_of(tgt_cpus()[c].name, "");
         unsigned now = lanes;
         enum tgt_action action = tgt_type_action(&t, lane[k].scalar, lane[k].bits, now);
-        while (action == TGT_SPLIT) action = tgt_type_action(&t, lane[k].scalar, lane[k].bits, now /= 2);
+        while (action == TGT_SPLIT)
+          action = tgt_type_action(&t, lane[k].scalar, lane[k].bits, now /= 2);
         if (action == TGT_LEGAL) {
           assert_in_range(now, 1, 2);
           continue;
         }
         action = tgt_type_action(&t, lane[k].scalar, lane[k].bits, 1); /* by lane, then */
-        assert_true(action == TGT_LEGAL || action == TGT_PROMOTE || (action == TGT_EXPAND && lane[k].bits == 128));
+        assert_true(action == TGT_LEGAL || action == TGT_PROMOTE ||
+                    (action == TGT_EXPAND && lane[k].bits == 128));
       }
 }
 

@@ -1,5 +1,5 @@
-/* support/textbuf.h: what is appended is there, in order, wherever the buffer has to grow, and nothing
- * is written past its room. */
+/* support/textbuf.h: what is appended is there, in order, wherever the buffer has to grow, and
+ * nothing is written past its room. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -33,13 +33,14 @@ static void begin(struct fixture *x, size_t capacity) {
   x->b.capacity = capacity;
 }
 
-/* The text is `expected`, and no byte after the room was written; of the first memory, which the arena
- * takes for a multiple of 16 bytes, if the buffer moved. */
+/* The text is `expected`, and no byte after the room was written; of the first memory, which the
+ * arena takes for a multiple of 16 bytes, if the buffer moved. */
 static void end(struct fixture *x, size_t capacity, const char *expected, size_t length) {
   capacity = x->b.bytes == x->memory ? x->b.capacity : (capacity + 15) / 16 * 16;
   assert_int_equal(x->b.length, length);
   assert_memory_equal(x->b.bytes, expected, length);
-  for (size_t k = capacity; k < sizeof x->memory; k++) assert_int_equal((unsigned char)x->memory[k], 0xA5);
+  for (size_t k = capacity; k < sizeof x->memory; k++)
+    assert_int_equal((unsigned char)x->memory[k], 0xA5);
   arena_free(&x->arena);
 }
 
@@ -80,7 +81,8 @@ static void hexadecimal_digits_stop_at_the_end_of_their_room(void **state) {
     for (size_t capacity = 0; capacity <= 18; capacity++) {
       struct fixture x;
       begin(&x, capacity);
-      textbuf_close(&x.b, room_hex(&x.b, textbuf_open(&x.b), UINT64_C(0x0123456789ABCDEF), digits, true));
+      textbuf_close(&x.b,
+                    room_hex(&x.b, textbuf_open(&x.b), UINT64_C(0x0123456789ABCDEF), digits, true));
       end(&x, capacity, &"0123456789ABCDEF"[16 - digits], (size_t)digits);
     }
 }

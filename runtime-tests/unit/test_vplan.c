@@ -18,11 +18,15 @@ static struct sample new_sample(void) {
   struct nvm_value both[2] = {value_of_arg(0), value_of_arg(0)};
   struct nvm_inst_id i = emit(s.f, s.f->entry, OP_ADD, TYPE_I32, 2, both, 0);
   assert_true(vplan_init(&s.p, 1, 8, &s.m->arena));
-  s.x = vplan_add(&s.p, (struct vp_recipe){.kind = VP_LIVE_IN, .type = TYPE_I32, .value = value_of_arg(0)}, NULL, 0);
+  s.x = vplan_add(
+      &s.p, (struct vp_recipe){.kind = VP_LIVE_IN, .type = TYPE_I32, .value = value_of_arg(0)},
+      NULL, 0);
   uint32_t phi[2] = {s.x, 0};
-  s.sum = vplan_add(&s.p, (struct vp_recipe){.kind = VP_REDUCTION, .type = TYPE_I32, .inst = i}, phi, 2);
+  s.sum = vplan_add(&s.p, (struct vp_recipe){.kind = VP_REDUCTION, .type = TYPE_I32, .inst = i},
+                    phi, 2);
   uint32_t operands[2] = {s.sum, s.x};
-  s.add = vplan_add(&s.p, (struct vp_recipe){.kind = VP_WIDEN, .type = TYPE_I32, .inst = i}, operands, 2);
+  s.add = vplan_add(&s.p, (struct vp_recipe){.kind = VP_WIDEN, .type = TYPE_I32, .inst = i},
+                    operands, 2);
   s.p.operands.data[vplan_recipe(&s.p, s.sum)->first_operand + 1] = s.add;
   return s;
 }
@@ -103,9 +107,13 @@ static void prints(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(accepts), cmocka_unit_test(refuses_order), cmocka_unit_test(refuses_masks_of_numbers),
-      cmocka_unit_test(refuses_phis_of_other_types), cmocka_unit_test(refuses_phis_in_the_body),
-      cmocka_unit_test(refuses_missing_operands), cmocka_unit_test(refuses_odd_ranges),
+      cmocka_unit_test(accepts),
+      cmocka_unit_test(refuses_order),
+      cmocka_unit_test(refuses_masks_of_numbers),
+      cmocka_unit_test(refuses_phis_of_other_types),
+      cmocka_unit_test(refuses_phis_in_the_body),
+      cmocka_unit_test(refuses_missing_operands),
+      cmocka_unit_test(refuses_odd_ranges),
       cmocka_unit_test(prints),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

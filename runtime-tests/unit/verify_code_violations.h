@@ -1,5 +1,5 @@
-/* Each breaks a rule of ir/verify_rules.def about functions' bodies: blocks, operands, instructions, calls.
- * test_verify.c has the table of them. */
+/* Each breaks a rule of ir/verify_rules.def about functions' bodies: blocks, operands,
+ * instructions, calls. test_verify.c has the table of them. */
 #ifndef NVM_TESTS_VERIFY_CODE_VIOLATIONS_H
 #define NVM_TESTS_VERIFY_CODE_VIOLATIONS_H
 
@@ -303,7 +303,8 @@ static void call_immarg(struct fixture *x) {
   EMIT(x, x->b, OP_CALL, TYPE_VOID, site(x, g->type), x->i32, symbol(x, "g"));
 }
 static void call_asm(struct fixture *x, const char *constraints) {
-  struct nvm_value assembly = const_asm(x->m, module_str(x->m, "nop;"), module_str(x->m, constraints), CONST_ASM_SIDEEFFECT);
+  struct nvm_value assembly = const_asm(x->m, module_str(x->m, "nop;"),
+                                        module_str(x->m, constraints), CONST_ASM_SIDEEFFECT);
   EMIT(x, x->b, OP_CALL, TYPE_VOID, site(x, void_of_i32(x)), x->i32, assembly);
 }
 static void asm_constraint_unknown(struct fixture *x) { call_asm(x, "z"); }

@@ -27,9 +27,9 @@ static struct fixture make(void) {
   return x;
 }
 
-#define EMIT(x, block, op, type, aux, ...)                                                 \
-  emit((x)->f, (block), (op), (type),                                                      \
-       (uint32_t)(sizeof((struct nvm_value[]){__VA_ARGS__}) / sizeof(struct nvm_value)),   \
+#define EMIT(x, block, op, type, aux, ...)                                               \
+  emit((x)->f, (block), (op), (type),                                                    \
+       (uint32_t)(sizeof((struct nvm_value[]){__VA_ARGS__}) / sizeof(struct nvm_value)), \
        (struct nvm_value[]){__VA_ARGS__}, (aux))
 
 static struct nvm_inst_id emit_none(struct fixture *x, struct nvm_block b, enum op op,

@@ -1,5 +1,5 @@
-/* Each breaks a rule of ir/verify_rules.def about the module: types, constants, symbols, attributes, metadata.
- * test_verify.c has the table of them. */
+/* Each breaks a rule of ir/verify_rules.def about the module: types, constants, symbols,
+ * attributes, metadata. test_verify.c has the table of them. */
 #ifndef NVM_TESTS_VERIFY_MODULE_VIOLATIONS_H
 #define NVM_TESTS_VERIFY_MODULE_VIOLATIONS_H
 

@@ -45,57 +45,101 @@ struct shape {
   bool commutes;
 };
 
-#define KIND_OF(op, form, flags)                                                                 \
-  ((form) == FORM_BINARY   ? (flags) & OPF_INT ? KIND_INT : KIND_FLOAT                             \
-   : (form) == FORM_UNARY  ? (int)(op) == (int)OP_FREEZE ? KIND_ANY : KIND_FLOAT                   \
-   : (form) == FORM_CAST   ? KIND_CAST                                                           \
-   : (form) == FORM_CMP    ? KIND_COMPARE                                                        \
-   : (form) == FORM_SELECT ? KIND_SELECT                                                         \
+#define KIND_OF(op, form, flags)                                                 \
+  ((form) == FORM_BINARY   ? (flags)&OPF_INT ? KIND_INT : KIND_FLOAT             \
+   : (form) == FORM_UNARY  ? (int)(op) == (int)OP_FREEZE ? KIND_ANY : KIND_FLOAT \
+   : (form) == FORM_CAST   ? KIND_CAST                                           \
+   : (form) == FORM_CMP    ? KIND_COMPARE                                        \
+   : (form) == FORM_SELECT ? KIND_SELECT                                         \
                            : KIND_NONE)
 #define ARITY_OF(form) \
   ((form) == FORM_UNARY || (form) == FORM_CAST ? 1 : (form) == FORM_SELECT ? 3 : 2)
 #define IS_INTEGER(op, form, flags) \
-  ((form) == FORM_CAST ? (int)(op) <= (int)OP_SEXT : (form) == FORM_BINARY && (flags) & OPF_INT)
+  ((form) == FORM_CAST ? (int)(op) <= (int)OP_SEXT : (form) == FORM_BINARY && (flags)&OPF_INT)
 
 /* Ops by number, intrinsics in the order of their classes, functions. */
 static const struct shape shapes[] = {
-#define OP(ENUM, keyword, form, flags, meaning)                                           \
-  {keyword, #ENUM, IS_INTEGER(OP_##ENUM, form, flags) ? "OP_" : NULL,                      \
-   KIND_OF(OP_##ENUM, form, flags), ARITY_OF(form), ((flags) & OPF_COMMUTES) != 0},
+#define OP(ENUM, keyword, form, flags, meaning)       \
+  {keyword,                                           \
+   #ENUM,                                             \
+   IS_INTEGER(OP_##ENUM, form, flags) ? "OP_" : NULL, \
+   KIND_OF(OP_##ENUM, form, flags),                   \
+   ARITY_OF(form),                                    \
+   ((flags)&OPF_COMMUTES) != 0},
 #include "ir/ops.def"
 #undef OP
-#define NUMBERS(name, arity, commutes) {#name, #name, "FUNCTION_", KIND_INT, arity, commutes}
-    NUMBERS(smin, 2, true), NUMBERS(smax, 2, true), NUMBERS(umin, 2, true), NUMBERS(umax, 2, true),
-    NUMBERS(ctpop, 1, false), NUMBERS(bswap, 1, false), NUMBERS(bitreverse, 1, false),
-#define INTEGER(name, kind, arity, commutes) {#name, #name, NULL, kind, arity, commutes}
-    INTEGER(fshl, KIND_INT, 3, false), INTEGER(fshr, KIND_INT, 3, false),
-    INTEGER(uadd_sat, KIND_INT, 2, true), INTEGER(usub_sat, KIND_INT, 2, false),
-    INTEGER(sadd_sat, KIND_INT, 2, true), INTEGER(ssub_sat, KIND_INT, 2, false),
-    INTEGER(abs, KIND_INT_IMM, 2, false), INTEGER(ctlz, KIND_INT_IMM, 2, false),
+#define NUMBERS(name, arity, commutes) \
+  { #name, #name, "FUNCTION_", KIND_INT, arity, commutes }
+    NUMBERS(smin, 2, true),
+    NUMBERS(smax, 2, true),
+    NUMBERS(umin, 2, true),
+    NUMBERS(umax, 2, true),
+    NUMBERS(ctpop, 1, false),
+    NUMBERS(bswap, 1, false),
+    NUMBERS(bitreverse, 1, false),
+#define INTEGER(name, kind, arity, commutes) \
+  { #name, #name, NULL, kind, arity, commutes }
+    INTEGER(fshl, KIND_INT, 3, false),
+    INTEGER(fshr, KIND_INT, 3, false),
+    INTEGER(uadd_sat, KIND_INT, 2, true),
+    INTEGER(usub_sat, KIND_INT, 2, false),
+    INTEGER(sadd_sat, KIND_INT, 2, true),
+    INTEGER(ssub_sat, KIND_INT, 2, false),
+    INTEGER(abs, KIND_INT_IMM, 2, false),
+    INTEGER(ctlz, KIND_INT_IMM, 2, false),
     INTEGER(cttz, KIND_INT_IMM, 2, false),
-#define FLOATING(name, arity, commutes) {#name, #name, NULL, KIND_FLOAT, arity, commutes}
-    FLOATING(fabs, 1, false), FLOATING(fma, 3, true), FLOATING(fmuladd, 3, true),
-    FLOATING(sqrt, 1, false), FLOATING(copysign, 2, false), FLOATING(minnum, 2, true),
-    FLOATING(maxnum, 2, true), FLOATING(minimum, 2, true), FLOATING(maximum, 2, true),
-    FLOATING(floor, 1, false), FLOATING(ceil, 1, false),
-    {"ftrunc", "trunc", NULL, KIND_FLOAT, 1, false}, FLOATING(rint, 1, false),
-    FLOATING(nearbyint, 1, false), FLOATING(roundeven, 1, false), FLOATING(round, 1, false),
-    FLOATING(canonicalize, 1, false), FLOATING(cos, 1, false), FLOATING(sin, 1, false),
-    FLOATING(pow, 2, false), FLOATING(exp2, 1, false),
-#define FUNCTION(name, kind, arity) {#name, #name, "FUNCTION_", kind, arity, false}
-    FUNCTION(log2, KIND_FUNCTION, 1), FUNCTION(not, KIND_FUNCTION, 1),
-    FUNCTION(neg, KIND_FUNCTION, 1), FUNCTION(lowmask, KIND_FUNCTION, 1),
-    FUNCTION(lowzeros, KIND_FUNCTION, 1), FUNCTION(pow2, KIND_NUMBERS, 1),
-    FUNCTION(fitsu, KIND_FITS, 2), FUNCTION(fitss, KIND_FITS, 2),
-#define PREDICATE(keyword, name) {keyword, name, "RULE_COMPARE + ICMP_", KIND_NUMBERS, 2, false}
-    PREDICATE("eq", "EQ"), PREDICATE("ne", "NE"), PREDICATE("ugt", "UGT"), PREDICATE("uge", "UGE"),
-    PREDICATE("ult", "ULT"), PREDICATE("ule", "ULE"), PREDICATE("sgt", "SGT"),
-    PREDICATE("sge", "SGE"), PREDICATE("slt", "SLT"), PREDICATE("sle", "SLE"),
-    {"zero", "ZERO", NULL, KIND_VALUE, 2, false}, {"nonneg", "NONNEG", NULL, KIND_VALUE, 1, false},
+#define FLOATING(name, arity, commutes) \
+  { #name, #name, NULL, KIND_FLOAT, arity, commutes }
+    FLOATING(fabs, 1, false),
+    FLOATING(fma, 3, true),
+    FLOATING(fmuladd, 3, true),
+    FLOATING(sqrt, 1, false),
+    FLOATING(copysign, 2, false),
+    FLOATING(minnum, 2, true),
+    FLOATING(maxnum, 2, true),
+    FLOATING(minimum, 2, true),
+    FLOATING(maximum, 2, true),
+    FLOATING(floor, 1, false),
+    FLOATING(ceil, 1, false),
+    {"ftrunc", "trunc", NULL, KIND_FLOAT, 1, false},
+    FLOATING(rint, 1, false),
+    FLOATING(nearbyint, 1, false),
+    FLOATING(roundeven, 1, false),
+    FLOATING(round, 1, false),
+    FLOATING(canonicalize, 1, false),
+    FLOATING(cos, 1, false),
+    FLOATING(sin, 1, false),
+    FLOATING(pow, 2, false),
+    FLOATING(exp2, 1, false),
+#define FUNCTION(name, kind, arity) \
+  { #name, #name, "FUNCTION_", kind, arity, false }
+    FUNCTION(log2, KIND_FUNCTION, 1),
+    FUNCTION(not, KIND_FUNCTION, 1),
+    FUNCTION(neg, KIND_FUNCTION, 1),
+    FUNCTION(lowmask, KIND_FUNCTION, 1),
+    FUNCTION(lowzeros, KIND_FUNCTION, 1),
+    FUNCTION(pow2, KIND_NUMBERS, 1),
+    FUNCTION(fitsu, KIND_FITS, 2),
+    FUNCTION(fitss, KIND_FITS, 2),
+#define PREDICATE(keyword, name) \
+  { keyword, name, "RULE_COMPARE + ICMP_", KIND_NUMBERS, 2, false }
+    PREDICATE("eq", "EQ"),
+    PREDICATE("ne", "NE"),
+    PREDICATE("ugt", "UGT"),
+    PREDICATE("uge", "UGE"),
+    PREDICATE("ult", "ULT"),
+    PREDICATE("ule", "ULE"),
+    PREDICATE("sgt", "SGT"),
+    PREDICATE("sge", "SGE"),
+    PREDICATE("slt", "SLT"),
+    PREDICATE("sle", "SLE"),
+    {"zero", "ZERO", NULL, KIND_VALUE, 2, false},
+    {"nonneg", "NONNEG", NULL, KIND_VALUE, 1, false},
     {"nonzero", "NONZERO", NULL, KIND_VALUE, 1, false},
     {"defined", "DEFINED", NULL, KIND_VALUE, 1, false},
     {"disjoint", "DISJOINT", NULL, KIND_VALUE, 2, false},
-    {"bool", "BOOL", NULL, KIND_TYPE, 1, false}, {"wide", "WIDE", NULL, KIND_TYPE, 1, false},
+    {"bool", "BOOL", NULL, KIND_TYPE, 1, false},
+    {"wide", "WIDE", NULL, KIND_TYPE, 1, false},
 };
 static const struct shape *const intrinsics = shapes + OP_COUNT; /* up to the first function */
 
@@ -118,9 +162,9 @@ static const struct shape *find_shape(const char *keyword) {
 }
 
 enum { FLAG_COUNT = 12 };
-static const char *const flag_names[FLAG_COUNT] = {"nuw",  "nsw",  "exact", "disjoint",
-                                                   "nneg", "nnan", "ninf",  "nsz",
-                                                   "arcp", "contract", "afn", "reassoc"};
+static const char *const flag_names[FLAG_COUNT] = {"nuw",  "nsw",      "exact", "disjoint",
+                                                   "nneg", "nnan",     "ninf",  "nsz",
+                                                   "arcp", "contract", "afn",   "reassoc"};
 
 /* ---- Reading ---- */
 
@@ -145,12 +189,12 @@ enum { MOST_CONDITIONS = 8 };
 
 struct rule {
   const char *name;
-  int line, program; /* program: where it begins */
+  int line, program;                       /* program: where it begins */
   struct node *nodes[RULE_MOST_REGISTERS]; /* of the pattern, by register, 0 is the root */
   struct node *conditions[MOST_CONDITIONS], *result;
   int node_count, commuting_count, condition_count;
-  /* What leaves of trees say, because it fails cheaply: the predicates or types that the root may have; the
-   * first two registers that must hold one value, 0: none. */
+  /* What leaves of trees say, because it fails cheaply: the predicates or types that the root may
+   * have; the first two registers that must hold one value, 0: none. */
   const char *roots;
   int same[2];
 };
@@ -338,30 +382,37 @@ static void infer_op(struct node *n) {
   const struct shape *s = n->shape;
   struct node *first = n->args[0];
   switch (s->kind) {
-  case KIND_INT: case KIND_FLOAT: case KIND_ANY:
-  case KIND_FUNCTION: case KIND_NUMBERS: case KIND_VALUE: case KIND_TYPE:
-    for (int k = 0; k < n->arity; k++) unify(n, n->args[k]);
-    if (s->kind != KIND_ANY && s->kind != KIND_VALUE) type_of(n)->is[s->kind == KIND_FLOAT ? FACT_FLOAT : FACT_INT] = true;
-    return;
-  case KIND_INT_IMM:
-    unify(n, first);
-    type_of(n)->is[FACT_INT] = type_of(n->args[1])->is[FACT_BOOL] = true;
-    return;
-  case KIND_COMPARE:
-    unify(first, n->args[1]);
-    if (s == &shapes[OP_FCMP]) type_of(first)->is[FACT_FLOAT] = true;
-    type_of(n)->is[FACT_BOOL] = type_of(n)->is[FACT_INT] = true;
-    if (type_of(n)->same_lanes < 0) type_of(n)->same_lanes = first->type;
-    return;
-  case KIND_SELECT:
-    type_of(first)->is[FACT_BOOL] = type_of(first)->is[FACT_INT] = true;
-    unify(n, n->args[1]);
-    unify(n, n->args[2]);
-    return;
-  case KIND_CAST:
-    if (is_int_cast(s)) type_of(n)->is[FACT_INT] = type_of(first)->is[FACT_INT] = true;
-    return;
-  case KIND_FITS: case KIND_NONE: return;
+    case KIND_INT:
+    case KIND_FLOAT:
+    case KIND_ANY:
+    case KIND_FUNCTION:
+    case KIND_NUMBERS:
+    case KIND_VALUE:
+    case KIND_TYPE:
+      for (int k = 0; k < n->arity; k++) unify(n, n->args[k]);
+      if (s->kind != KIND_ANY && s->kind != KIND_VALUE)
+        type_of(n)->is[s->kind == KIND_FLOAT ? FACT_FLOAT : FACT_INT] = true;
+      return;
+    case KIND_INT_IMM:
+      unify(n, first);
+      type_of(n)->is[FACT_INT] = type_of(n->args[1])->is[FACT_BOOL] = true;
+      return;
+    case KIND_COMPARE:
+      unify(first, n->args[1]);
+      if (s == &shapes[OP_FCMP]) type_of(first)->is[FACT_FLOAT] = true;
+      type_of(n)->is[FACT_BOOL] = type_of(n)->is[FACT_INT] = true;
+      if (type_of(n)->same_lanes < 0) type_of(n)->same_lanes = first->type;
+      return;
+    case KIND_SELECT:
+      type_of(first)->is[FACT_BOOL] = type_of(first)->is[FACT_INT] = true;
+      unify(n, n->args[1]);
+      unify(n, n->args[2]);
+      return;
+    case KIND_CAST:
+      if (is_int_cast(s)) type_of(n)->is[FACT_INT] = type_of(first)->is[FACT_INT] = true;
+      return;
+    case KIND_FITS:
+    case KIND_NONE: return;
   }
 }
 
@@ -369,8 +420,8 @@ static bool is_bool_literal(const struct node *n) {
   return n->kind == NODE_LITERAL && (*n->name == 't' || *n->name == 'f');
 }
 
-/* Whether the name is that of a value, which two operands share only if they are of one type. Constants
- * are compared as numbers. */
+/* Whether the name is that of a value, which two operands share only if they are of one type.
+ * Constants are compared as numbers. */
 static bool names_value(const struct node *n) { return *n->name && !is_constant(n); }
 
 static void unify_by_name(struct node *n) {
@@ -428,22 +479,26 @@ static unsigned long long float_bits(const char *text, int exponent_bits, int fr
   double value = strtod(text, NULL);
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
-  int spare = 52 - fraction_bits, exponent = (int)(bits >> 52 & 0x7ff), most = (1 << exponent_bits) - 1;
+  int spare = 52 - fraction_bits, exponent = (int)(bits >> 52 & 0x7ff),
+      most = (1 << exponent_bits) - 1;
   uint64_t fraction = bits << 12 >> 12;
   if (exponent == 0x7ff) exponent = most;
   else if (bits << 1) {
     exponent += most / 2 - 1023;
-    if (exponent <= 0 || exponent >= most || fraction << (64 - spare)) gen_fail("`%s` is not exact in all formats", text);
+    if (exponent <= 0 || exponent >= most || fraction << (64 - spare))
+      gen_fail("`%s` is not exact in all formats", text);
   }
-  return bits >> 63 << (exponent_bits + fraction_bits) | (uint64_t)exponent << fraction_bits | fraction >> spare;
+  return bits >> 63 << (exponent_bits + fraction_bits) | (uint64_t)exponent << fraction_bits |
+         fraction >> spare;
 }
 
 static int put_float(const char *text) {
   double value = strtod(text, NULL);
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
-  const char *row = gen_format("{0x%llx, 0x%llx, 0x%llx, 0x%llx}", float_bits(text, 5, 10), float_bits(text, 8, 7),
-                               float_bits(text, 8, 23), (unsigned long long)bits);
+  const char *row =
+      gen_format("{0x%llx, 0x%llx, 0x%llx, 0x%llx}", float_bits(text, 5, 10),
+                 float_bits(text, 8, 7), float_bits(text, 8, 23), (unsigned long long)bits);
   for (int k = 0; k < float_count; k++)
     if (strcmp(floats[k], row) == 0) return k;
   if (float_count == MOST_FLOATS) gen_fail("too many floats");
@@ -559,17 +614,17 @@ static void check_number(const struct node *n) {
 static void check_node(const struct node *n) {
   const struct node *first = find_variable(n->name);
   switch (n->kind) {
-  case NODE_VALUE:
-    if (first == n) return;
-    if (rule->same[0]) put("RULE_SAME, %d, %d", n->number, first->number);
-    else rule->same[0] = n->number, rule->same[1] = first->number;
-    return;
-  case NODE_INT:
-    if (first != n) check_number(n);
-    return;
-  case NODE_LITERAL: check_number(n); return;
-  case NODE_FLOAT: put("RULE_FLOAT_IS, %d, %d", n->number, put_float(n->name)); return;
-  case NODE_OP: break;
+    case NODE_VALUE:
+      if (first == n) return;
+      if (rule->same[0]) put("RULE_SAME, %d, %d", n->number, first->number);
+      else rule->same[0] = n->number, rule->same[1] = first->number;
+      return;
+    case NODE_INT:
+      if (first != n) check_number(n);
+      return;
+    case NODE_LITERAL: check_number(n); return;
+    case NODE_FLOAT: put("RULE_FLOAT_IS, %d, %d", n->number, put_float(n->name)); return;
+    case NODE_OP: break;
   }
   if (n->predicate) check_predicate(n);
   if (n->flags && n->number > 0) put("RULE_HAS_FLAGS, %d, %s", n->number, flags_text(n->flags));
@@ -603,8 +658,8 @@ static void check_condition(const struct node *n) {
   }
 }
 
-/* Types that the result, the conditions or the names of constants want to be one although the pattern, of
- * which we knew `before`, does not say so. */
+/* Types that the result, the conditions or the names of constants want to be one although the
+ * pattern, of which we knew `before`, does not say so. */
 static void check_types(const struct type *before, int count) {
   static const char *const names[FACT_COUNT] = {"INT", "FLOAT", "BOOL"};
   for (int a = 0; a < count; a++) {
@@ -620,10 +675,12 @@ static void check_types(const struct type *before, int count) {
   }
 }
 
-/* Whether a constant of the pattern has that type: constants of more than 64 bits are of another class. */
+/* Whether a constant of the pattern has that type: constants of more than 64 bits are of another
+ * class. */
 static bool has_constant(const struct type *t) {
   for (int k = 0; k < rule->node_count; k++)
-    if ((rule->nodes[k]->kind == NODE_INT || rule->nodes[k]->kind == NODE_LITERAL) && type_of(rule->nodes[k]) == t)
+    if ((rule->nodes[k]->kind == NODE_INT || rule->nodes[k]->kind == NODE_LITERAL) &&
+        type_of(rule->nodes[k]) == t)
       return true;
   return false;
 }
@@ -632,8 +689,8 @@ static bool has_constant(const struct type *t) {
  * 64 bits here: only 0 and 1 can be made for wider types. */
 static void check_result(const struct node *n) {
   if (all_constant(n)) {
-    bool fits = type_of(n)->is[FACT_BOOL] || strcmp(n->name, "0") == 0 || strcmp(n->name, "1") == 0 ||
-                has_constant(type_of(n));
+    bool fits = type_of(n)->is[FACT_BOOL] || strcmp(n->name, "0") == 0 ||
+                strcmp(n->name, "1") == 0 || has_constant(type_of(n));
     if (!fits) put("RULE_TYPE_IS, %s, TYPE_FITS_64_BITS", type_text(type_of(n)));
   } else if (n->kind == NODE_OP && !*n->name) {
     for (int k = 0; k < n->arity; k++) check_result(n->args[k]);
@@ -698,7 +755,8 @@ static void put_program(struct rule *r) {
   for (int k = 0; k < r->node_count; k++) check_node(r->nodes[k]);
   int count = type_count;
   memcpy(before, types, sizeof before);
-  for (int k = 0; k < r->condition_count; k++) infer(r->conditions[k]), infer_demands(r->conditions[k]);
+  for (int k = 0; k < r->condition_count; k++)
+    infer(r->conditions[k]), infer_demands(r->conditions[k]);
   infer(r->result);
   unify(r->nodes[0], r->result);
   infer_demands(r->nodes[0]);
@@ -747,7 +805,7 @@ static void add_group(struct gen_text *t, struct variant **v, int count, int dep
     lowest = class < lowest ? class : lowest, highest = class > highest ? class : highest;
   }
   gen_add(t, ", %d, %d, %d", v[0]->tests[depth].slot, lowest, highest - lowest + 1);
-  for (int class = lowest; class <= highest; class++) {
+  for (int class = lowest; class <= highest; class ++) {
     int n = 0;
     for (int k = 0; k < count; k++)
       if (v[k]->tests[depth].class == class) same[n++] = v[k];
@@ -760,7 +818,8 @@ static void put_leaf(const struct variant *v) {
   const struct rule *r = v->rule;
   const struct node *root = r->nodes[0];
   const char *roots = r->roots ? r->roots : predicate_mask(root);
-  put("%d, %s, %s", r->program, roots ? roots : "RULE_ANY_ROOT", root->flags ? flags_text(root->flags) : "0");
+  put("%d, %s, %s", r->program, roots ? roots : "RULE_ANY_ROOT",
+      root->flags ? flags_text(root->flags) : "0");
   put("%d", r->same[0] ? v->slots[r->same[0]] << 8 | v->slots[r->same[1]] : 0);
   for (int k = 0; k < r->node_count; k++) put("%d", v->slots[k]);
 }
@@ -836,8 +895,10 @@ static void write_texts(FILE *out, const char *type, const char *name, const cha
 
 static void write_tables(FILE *out) {
   const char *root_texts[CLASS_UNKNOWN];
-  fputs("/* Made by gen_combine from opt/scalar/combine.rules; see opt/scalar/combine_program.h. */\n"
-        "static const uint16_t rule_intrinsics[] = {\nINTRINSIC_NONE", out);
+  fputs(
+      "/* Made by gen_combine from opt/scalar/combine.rules; see opt/scalar/combine_program.h. */\n"
+      "static const uint16_t rule_intrinsics[] = {\nINTRINSIC_NONE",
+      out);
   for (const struct shape *s = intrinsics; s->kind < KIND_FUNCTION; s++)
     fprintf(out, ", INTRINSIC_%s", s->name);
   fputs("};\nstatic const uint8_t rule_of_intrinsic[INTRINSIC_COUNT] = {\n", out);

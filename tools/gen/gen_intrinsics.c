@@ -498,7 +498,8 @@ static void add_type_modifier(struct form *f, const char *m, size_t length) {
   static const char kinds[] = "busf";
   const char *kind = strchr(kinds, m[0]);
   if (!kind || length > 3) gen_fault("'.%.*s' is no modifier", (int)length, m);
-  else if (length == 2) add_code(f, "FORM_MOD_TYPE | %d << 8 | FORM_TYPE_RESULT", (int)(kind - kinds));
+  else if (length == 2)
+    add_code(f, "FORM_MOD_TYPE | %d << 8 | FORM_TYPE_RESULT", (int)(kind - kinds));
   else add_code(f, "FORM_MOD_TYPE | %d << 8 | %c", (int)(kind - kinds), m[2]);
 }
 
@@ -694,8 +695,8 @@ static void add_string(struct gen_text *t, const char *s) {
 static void write_header(FILE *out) {
   struct gen_text t = {0};
   gen_add(&t,
-      "/* Made by gen_intrinsics from ir/intrinsics.def. */\n#ifndef NVM_INTRINSICS_H\n"
-      "#define NVM_INTRINSICS_H\n\nenum intrinsic_id {\n  INTRINSIC_NONE,\n");
+          "/* Made by gen_intrinsics from ir/intrinsics.def. */\n#ifndef NVM_INTRINSICS_H\n"
+          "#define NVM_INTRINSICS_H\n\nenum intrinsic_id {\n  INTRINSIC_NONE,\n");
   for (int i = 0; i < g.row_count; i++) {
     gen_add(&t, "  ");
     add_id(&t, g.rows[i].name);
@@ -729,7 +730,8 @@ static void write_forms(struct gen_text *t) {
   for (int i = 0; i < g.row_count; i++)
     gen_add(t, "{%s, %d},\n", g.rows[i].handler ? g.rows[i].handler : "0, 0, 0, 0", g.rows[i].need);
   gen_add(t, "#endif\n#ifdef INTRINSIC_OFFSETS\n");
-  for (int i = 0; i < g.row_count; at += g.rows[i++].words) gen_add(t, "%d,\n", g.rows[i].code ? at : 0);
+  for (int i = 0; i < g.row_count; at += g.rows[i++].words)
+    gen_add(t, "%d,\n", g.rows[i].code ? at : 0);
   gen_add(t, "#endif\n#ifdef INTRINSIC_NEEDS\n");
   for (int i = 0; i < gen_table.need_count; i++)
     gen_add(t, "%s,\n", gen_requirement(&gen_table.needs[i].value));
@@ -745,7 +747,10 @@ static void write_tables(FILE *out) {
 }
 
 int main(int argc, char **argv) {
-  return gen_main(argc, argv, &(struct generator){true, read_row, sort_rows,
-                                                  {{"intrinsics.h", write_header},
-                                                   {"intrinsics.inc", write_tables}}});
+  return gen_main(
+      argc, argv,
+      &(struct generator){true,
+                          read_row,
+                          sort_rows,
+                          {{"intrinsics.h", write_header}, {"intrinsics.inc", write_tables}}});
 }

@@ -13,7 +13,8 @@
  *          |  -.rn--> (2) -.f32-> (1')    binary search a word; the state reached names the forms
  *          |  -.f32-> (1')                whose operands may follow
  *
- * A wrong row is reported as `file:line: error: ...`, the exit status is 1 and nothing is written. */
+ * A wrong row is reported as `file:line: error: ...`, the exit status is 1 and nothing is written.
+ */
 #include "tools/gen/gen_ptx.h"
 
 #include "ptx/word_hash.h"
@@ -88,14 +89,29 @@ static void finish_group(void) {
 /* ---- operands ------------------------------------------------------------------------------- */
 
 enum shape_kind {
-  S_VALUE, S_VECTOR, S_PAIR, S_PAIR_OPTIONAL, S_PACK, S_ADDRESS, S_TENSOR, S_IMMEDIATE, S_LABEL,
-  S_SYMBOL, S_CALLEE, S_LIST, S_ANY, S_COUNT
+  S_VALUE,
+  S_VECTOR,
+  S_PAIR,
+  S_PAIR_OPTIONAL,
+  S_PACK,
+  S_ADDRESS,
+  S_TENSOR,
+  S_IMMEDIATE,
+  S_LABEL,
+  S_SYMBOL,
+  S_CALLEE,
+  S_LIST,
+  S_ANY,
+  S_COUNT
 };
 static const char *const shape_names[S_COUNT] = {
-    [S_VALUE] = "VALUE", [S_VECTOR] = "VECTOR", [S_PAIR] = "PAIR",
-    [S_PAIR_OPTIONAL] = "PAIR_OPTIONAL", [S_PACK] = "PACK", [S_ADDRESS] = "ADDRESS",
-    [S_TENSOR] = "TENSOR", [S_IMMEDIATE] = "IMMEDIATE", [S_LABEL] = "LABEL",
-    [S_SYMBOL] = "SYMBOL", [S_CALLEE] = "CALLEE", [S_LIST] = "LIST", [S_ANY] = "ANY"};
+    [S_VALUE] = "VALUE",   [S_VECTOR] = "VECTOR",
+    [S_PAIR] = "PAIR",     [S_PAIR_OPTIONAL] = "PAIR_OPTIONAL",
+    [S_PACK] = "PACK",     [S_ADDRESS] = "ADDRESS",
+    [S_TENSOR] = "TENSOR", [S_IMMEDIATE] = "IMMEDIATE",
+    [S_LABEL] = "LABEL",   [S_SYMBOL] = "SYMBOL",
+    [S_CALLEE] = "CALLEE", [S_LIST] = "LIST",
+    [S_ANY] = "ANY"};
 
 static const struct {
   const char *text;
@@ -152,7 +168,7 @@ static bool parse_shape(char *s, struct shape *out) {
   } else if (colon && s[0] == 'v') {
     out->kind = S_VECTOR;
     *colon = 0;
-    if (strcmp(s, "v") == 0) out->count = 0;        /* as .v2, .v4, .v8 says; none: a value */
+    if (strcmp(s, "v") == 0) out->count = 0;         /* as .v2, .v4, .v8 says; none: a value */
     else if (strcmp(s, "v*") == 0) out->count = 255; /* any number */
     else if ((out->count = atoi(s + 1)) <= 0) return false;
     s = colon + 1;
@@ -190,7 +206,8 @@ static void parse_operands(char *text, struct form *f) {
     struct shape *s = &g.shapes[take(&g.shape_count, MAX_SHAPES, "operands")];
     memset(s, 0, sizeof *s);
     if (!parse_shape(w, s)) gen_fault("'%s' is no operand", w);
-    if (seen_optional && !s->optional) gen_fault("an operand that must stand follows an optional one");
+    if (seen_optional && !s->optional)
+      gen_fault("an operand that must stand follows an optional one");
     seen_optional |= s->optional;
     if (!s->optional) f->min_count++;
     f->shape_count++;
@@ -415,8 +432,8 @@ static void read_row(char *row) {
   static const struct {
     const char *word;
     void (*read)(char *);
-  } kinds[] = {{"set", read_set},         {"type", read_type}, {"special", read_special},
-               {"class", read_class},     {"op", read_op},     {"name", read_name}};
+  } kinds[] = {{"set", read_set},     {"type", read_type}, {"special", read_special},
+               {"class", read_class}, {"op", read_op},     {"name", read_name}};
   bool indented = row[0] == ' ' || row[0] == '\t';
   row = gen_trim(row);
   if (!*row) return;
@@ -442,23 +459,28 @@ static void read_row(char *row) {
 /* ---- output --------------------------------------------------------------------------------- */
 
 static void write_header(FILE *out) {
-  fputs("/* Made by gen_ptx from ptx/ops.def; do not edit. */\n"
-        "#ifndef NVM_PTX_OPS_GENERATED_H\n#define NVM_PTX_OPS_GENERATED_H\n\n"
-        "enum ptx_op {\n  PTX_NONE,\n", out);
+  fputs(
+      "/* Made by gen_ptx from ptx/ops.def; do not edit. */\n"
+      "#ifndef NVM_PTX_OPS_GENERATED_H\n#define NVM_PTX_OPS_GENERATED_H\n\n"
+      "enum ptx_op {\n  PTX_NONE,\n",
+      out);
   for (int i = 1; i < g.op_count; i++) fprintf(out, "  PTX_%s,\n", g.ops[i].id);
   fputs("  PTX_OP_COUNT,\n};\n\nenum ptx_mod {\n  PTX_MOD_NONE,\n", out);
   for (int i = 1; i < g.mod_count; i++)
     fprintf(out, "  PTX_MOD_%s, /* %s */\n", g.mods[i].id, g.mods[i].text);
   fputs("  PTX_MOD_COUNT,\n};\n\nenum ptx_special {\n  PTX_SPECIAL_NONE,\n", out);
-  for (int i = 1; i < g.special_count; i++)
-    fprintf(out, "  PTX_SPECIAL_%s,\n", g.specials[i].id);
-  fputs("  PTX_SPECIAL_COUNT,\n};\n\n/* Which unit an instruction is issued to. */\n"
-        "enum ptx_issue {\n", out);
+  for (int i = 1; i < g.special_count; i++) fprintf(out, "  PTX_SPECIAL_%s,\n", g.specials[i].id);
+  fputs(
+      "  PTX_SPECIAL_COUNT,\n};\n\n/* Which unit an instruction is issued to. */\n"
+      "enum ptx_issue {\n",
+      out);
   for (int i = 0; i < g.class_count; i++)
-    fprintf(out, "  PTX_ISSUE_%s, /* %s */\n", gen_name(g.classes[i].name, strlen(g.classes[i].name)),
-            g.classes[i].text);
-  fputs("  PTX_ISSUE_COUNT,\n};\n\n/* What an operand may be; see the head of ops.def. */\n"
-        "enum ptx_shape_kind {\n", out);
+    fprintf(out, "  PTX_ISSUE_%s, /* %s */\n",
+            gen_name(g.classes[i].name, strlen(g.classes[i].name)), g.classes[i].text);
+  fputs(
+      "  PTX_ISSUE_COUNT,\n};\n\n/* What an operand may be; see the head of ops.def. */\n"
+      "enum ptx_shape_kind {\n",
+      out);
   for (int i = 0; i < S_COUNT; i++) fprintf(out, "  PTX_SHAPE_%s,\n", shape_names[i]);
   fprintf(out, "};\n\nenum {\n  PTX_NEED_COUNT = %d,\n  PTX_FORM_COUNT = %d,\n};\n\n#endif\n",
           gen_table.need_count, g.form_count);
@@ -487,15 +509,19 @@ static const char *special_text(int i) { return g.specials[i].text; }
 static void write_names(FILE *out) {
   fputs("static const struct ptx_op_row op_rows[PTX_OP_COUNT] = {\n  {\"\", 0, 0, 0},\n", out);
   for (int i = 1; i < g.op_count; i++)
-    fprintf(out, "  {\"%s\", %zu, %d, %d},\n", g.ops[i].text, strlen(g.ops[i].text),
-            g.ops[i].class, g.ops[i].state);
-  fputs("};\n\nstatic const struct ptx_mod_row mod_rows[PTX_MOD_COUNT] = {\n"
-        "  {\"\", 0, 0, 0},\n", out);
+    fprintf(out, "  {\"%s\", %zu, %d, %d},\n", g.ops[i].text, strlen(g.ops[i].text), g.ops[i].class,
+            g.ops[i].state);
+  fputs(
+      "};\n\nstatic const struct ptx_mod_row mod_rows[PTX_MOD_COUNT] = {\n"
+      "  {\"\", 0, 0, 0},\n",
+      out);
   for (int i = 1; i < g.mod_count; i++)
     fprintf(out, "  {\"%s\", %zu, %d, %d},\n", g.mods[i].text, strlen(g.mods[i].text),
             g.mods[i].bits, g.mods[i].kind);
-  fputs("};\n\nstatic const struct ptx_special_row special_rows[PTX_SPECIAL_COUNT] = {\n"
-        "  {\"\", 0, 0, 0},\n", out);
+  fputs(
+      "};\n\nstatic const struct ptx_special_row special_rows[PTX_SPECIAL_COUNT] = {\n"
+      "  {\"\", 0, 0, 0},\n",
+      out);
   for (int i = 1; i < g.special_count; i++)
     fprintf(out, "  {\"%s\", %zu, PTX_MOD_%s, %d},\n", g.specials[i].text,
             strlen(g.specials[i].text), g.mods[g.specials[i].type].id, g.specials[i].need);
@@ -525,20 +551,24 @@ static void write_shape(FILE *out, const struct shape *s) {
 }
 
 static void write_tables(FILE *out) {
-  fputs("/* Made by gen_ptx from ptx/ops.def; do not edit. Included by ptx/ops.c only. */\n\n", out);
+  fputs("/* Made by gen_ptx from ptx/ops.def; do not edit. Included by ptx/ops.c only. */\n\n",
+        out);
   write_names(out);
   write_needs(out);
   fprintf(out, "static const struct ptx_shape shape_rows[%d] = {\n", g.shape_count + 1);
   for (int i = 0; i < g.shape_count; i++) write_shape(out, &g.shapes[i]);
-  fputs("};\n\n/* first shape, shapes, of them destinations, of them needed, issue, need, line */\n"
-        "static const struct ptx_form form_rows[PTX_FORM_COUNT] = {\n", out);
+  fputs(
+      "};\n\n/* first shape, shapes, of them destinations, of them needed, issue, need, line */\n"
+      "static const struct ptx_form form_rows[PTX_FORM_COUNT] = {\n",
+      out);
   for (int i = 0; i < g.form_count; i++) {
     const struct form *f = &g.forms[i];
-    fprintf(out, "  {%d, %d, %d, %d, %d, %d, %d},\n", f->first_shape, f->shape_count,
-            f->dest_count, f->min_count, f->class, f->need, f->line);
+    fprintf(out, "  {%d, %d, %d, %d, %d, %d, %d},\n", f->first_shape, f->shape_count, f->dest_count,
+            f->min_count, f->class, f->need, f->line);
   }
   fprintf(out, "};\n\nstatic const uint16_t accept_rows[%d] = {", g.accept_count + 1);
-  for (int i = 0; i < g.accept_count; i++) fprintf(out, "%s%d,", i % 20 ? "" : "\n  ", g.accepts[i]);
+  for (int i = 0; i < g.accept_count; i++)
+    fprintf(out, "%s%d,", i % 20 ? "" : "\n  ", g.accepts[i]);
   fprintf(out, "\n};\n\nstatic const struct ptx_step step_rows[%d] = {\n", g.step_count + 1);
   for (int i = 0; i < g.step_count; i++)
     fprintf(out, "{%d,%d,%d},%s", g.steps[i].mod, g.steps[i].next, g.steps[i].need,
@@ -560,7 +590,8 @@ static void finish(void) {
 int main(int argc, char **argv) {
   g.mod_count = g.op_count = g.special_count = 1;
   g.group_start = -1;
-  return gen_main(argc, argv, &(struct generator){false, read_row, finish,
-                                                  {{"ptx_ops.h", write_header},
-                                                   {"ptx_ops.inc", write_tables}}});
+  return gen_main(
+      argc, argv,
+      &(struct generator){
+          false, read_row, finish, {{"ptx_ops.h", write_header}, {"ptx_ops.inc", write_tables}}});
 }

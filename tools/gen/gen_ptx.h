@@ -24,11 +24,11 @@ struct word {
   char text[64];
   const char *id; /* as part of a C name */
   int line;
-  int need;       /* modifiers: index of a requirement that it always has; specials too */
-  int bits;       /* types: width; 0: not a type */
-  char kind;      /* types: 'u' 's' 'b' 'f' 'x' (packed) 'p' */
-  int op_need;    /* modifiers: requirement inside the op that is being read */
-  int type;       /* specials: modifier index of their type */
+  int need;    /* modifiers: index of a requirement that it always has; specials too */
+  int bits;    /* types: width; 0: not a type */
+  char kind;   /* types: 'u' 's' 'b' 'f' 'x' (packed) 'p' */
+  int op_need; /* modifiers: requirement inside the op that is being read */
+  int type;    /* specials: modifier index of their type */
 };
 
 struct set {
@@ -130,8 +130,8 @@ int find_mod(const char *s, size_t n);
 /* The set of that name, -1 if there is none. */
 int find_set(const char *s, size_t n);
 
-/* The start of an automaton that reads the pattern, accepts `form`, and before that tries `others` (-1:
- * none); -1 if the pattern has a fault. */
+/* The start of an automaton that reads the pattern, accepts `form`, and before that tries `others`
+ * (-1: none); -1 if the pattern has a fault. */
 int automaton_add(const char *pattern, int form, int others);
 /* The deterministic state of that start. */
 int automaton_state(int start);

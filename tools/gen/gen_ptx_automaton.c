@@ -1,5 +1,5 @@
-/* The automaton of gen_ptx: patterns over modifier words, read, made nondeterministic from their ends
- * backwards, and deterministic and minimal; see gen_ptx.c. */
+/* The automaton of gen_ptx: patterns over modifier words, read, made nondeterministic from their
+ * ends backwards, and deterministic and minimal; see gen_ptx.c. */
 #include "tools/gen/gen_ptx.h"
 
 #include "ptx/word_hash.h"
@@ -88,7 +88,8 @@ static int parse_alternatives(const char **p) {
   return new_node(ALT, 0, first);
 }
 
-/* ---- nondeterministic automaton, built from its end backwards --------------------------------- */
+/* ---- nondeterministic automaton, built from its end backwards ---------------------------------
+ */
 
 static int new_nfa(int mod, int a, int b) {
   int i = take(&g.nfa_count, MAX_NFA, "automaton states");
@@ -107,26 +108,27 @@ static int compile(int node, int next) {
   const struct node *n = &g.nodes[node];
   int start = -1;
   switch (n->kind) {
-  case WORD: return new_nfa(n->value, next, -1);
-  case ANY:
-    for (int i = 0; i < g.sets[n->value].count; i++) {
-      int s = new_nfa(g.sets[n->value].mods[i], next, -1);
-      start = start < 0 ? s : new_nfa(-1, start, s);
-    }
-    return start;
-  case SEQ: return compile_sequence(n->first, next);
-  case ALT:
-    for (int c = n->first; c >= 0; c = g.nodes[c].next) {
-      int s = compile(c, next);
-      start = start < 0 ? s : new_nfa(-1, start, s);
-    }
-    return start;
-  case OPT: return new_nfa(-1, compile(n->first, next), next);
+    case WORD: return new_nfa(n->value, next, -1);
+    case ANY:
+      for (int i = 0; i < g.sets[n->value].count; i++) {
+        int s = new_nfa(g.sets[n->value].mods[i], next, -1);
+        start = start < 0 ? s : new_nfa(-1, start, s);
+      }
+      return start;
+    case SEQ: return compile_sequence(n->first, next);
+    case ALT:
+      for (int c = n->first; c >= 0; c = g.nodes[c].next) {
+        int s = compile(c, next);
+        start = start < 0 ? s : new_nfa(-1, start, s);
+      }
+      return start;
+    case OPT: return new_nfa(-1, compile(n->first, next), next);
   }
   return -1;
 }
 
-/* ---- deterministic automaton ------------------------------------------------------------------ */
+/* ---- deterministic automaton ------------------------------------------------------------------
+ */
 
 static int compare_ints(const void *a, const void *b) {
   return *(const int *)a < *(const int *)b ? -1 : *(const int *)a > *(const int *)b;
@@ -259,7 +261,8 @@ static int determinize(struct list *set) {
     }
   }
   int state = make_state(set);
-  for (slot = hash_ints(set->data, set->count) & mask; g.memo_slots[slot];) slot = (slot + 1) & mask;
+  for (slot = hash_ints(set->data, set->count) & mask; g.memo_slots[slot];)
+    slot = (slot + 1) & mask;
   int i = take(&g.memo_count, MAX_MEMO, "sets of states");
   g.memos[i] = (struct memo){set->data, set->count, state};
   g.memo_slots[slot] = i + 1;

@@ -130,9 +130,7 @@ static bool read_rows(bool indented, void (*read)(char *text)) {
 
 /* ---- requirements ---- */
 
-static struct {
-  char name[32], text[128];
-} names[GEN_MAX_NAMES];
+static struct { char name[32], text[128]; } names[GEN_MAX_NAMES];
 static int name_count;
 
 /* `req NAME @source "REQUIREMENT"`, checked by gen_target; other rows are not of interest here. */

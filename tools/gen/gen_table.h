@@ -1,6 +1,7 @@
 /* What the generators of tables share: reading rows, reporting what is wrong with them, texts that
  * grow, requirements by name, output that is whole or not there. A generator reads one table and
- * ends, so the table is one variable and memory is never given back. Linked into generators only. */
+ * ends, so the table is one variable and memory is never given back. Linked into generators only.
+ */
 #ifndef NVM_TARGET_GEN_TABLE_H
 #define NVM_TARGET_GEN_TABLE_H
 
@@ -40,7 +41,8 @@ struct generator {
 
 /* The whole of a generator: `gen_X TABLE [NAMES] OUTDIR` reads the table, with the `req` rows of
  * NAMES as names of requirements, and writes the files, all or none. A row goes on in the next line
- * behind a `\` at its end too. Returns the exit status: 1 if anything was wrong, 2 for wrong use. */
+ * behind a `\` at its end too. Returns the exit status: 1 if anything was wrong, 2 for wrong use.
+ */
 int gen_main(int argc, char **argv, const struct generator *generator);
 
 /* `file:line: error: …` on standard error, the first GEN_MAX_FAULTS of them. */

@@ -3,8 +3,8 @@
  *
  * Problem: dozens of facts about each GPU are needed in six folders, and must agree.
  * Approach: read the whole table into rows of words, check every row, then write both files. All
- * faults of a run are printed as `file:line: error: …`; any fault means exit status 1 and no output.
- * The language of the table is described at its top.
+ * faults of a run are printed as `file:line: error: …`; any fault means exit status 1 and no
+ * output. The language of the table is described at its top.
  *
  * Stages, in this order below: reading (text to rows), checking (rows to facts), writing. */
 #include "tools/gen/gen_table.h"
@@ -225,8 +225,7 @@ static void check_words(const struct row *row) {
     const struct word *word = &row->words[i];
     if (!word_allowed(row->kind, word->key))
       gen_fault("unknown word '%s' in a %s row", word->key, kinds[row->kind].name);
-    if (find_word(row, word->key) != word)
-      gen_fault("'%s' given twice in one row", word->key);
+    if (find_word(row, word->key) != word) gen_fault("'%s' given twice in one row", word->key);
   }
   if (kinds[row->kind].described && row->source < 0)
     gen_fault("%s '%s' has no source", kinds[row->kind].name, row->name);
@@ -351,8 +350,7 @@ static void check_cpu(const struct row *row) {
   snprintf(version, sizeof version, "%lu", need_number(row, "version"));
   if (find_row(K_PTX, version) < 0) gen_fault("unknown PTX version '%s'", version);
   if (find_word(row, "family")) need_reference(row, "family", K_FAMILY);
-  else if (suffix == 'f')
-    gen_fault("cpu '%s' needs a family: it has the suffix f", row->name);
+  else if (suffix == 'f') gen_fault("cpu '%s' needs a family: it has the suffix f", row->name);
   need_reference(row, "limits", K_LIMITS);
   need_reference(row, "timing", K_THROUGHPUT);
 }
@@ -394,14 +392,12 @@ static void check_features(void) {
     if (row->kind != K_PTX && row->kind != K_FEATURE && row->kind != K_CPU) continue;
     long index = (long)need_number(row, "index");
     count++;
-    if (index >= MAX_FEATURES)
-      gen_fault("index %ld is not below %d", index, MAX_FEATURES);
+    if (index >= MAX_FEATURES) gen_fault("index %ld is not below %d", index, MAX_FEATURES);
     else if (g.features[index].row)
-      gen_fault("index %ld is taken by '%s' in line %d", index,
-            g.features[index].row->name, g.features[index].row->line);
+      gen_fault("index %ld is taken by '%s' in line %d", index, g.features[index].row->name,
+                g.features[index].row->line);
     else if (index <= last[row->kind])
-      gen_fault("index %ld is not above %ld, that of the row before", index,
-            last[row->kind]);
+      gen_fault("index %ld is not above %ld, that of the row before", index, last[row->kind]);
     else {
       g.features[index].row = row;
       describe_feature(&g.features[index]);
@@ -472,16 +468,19 @@ static const struct {
 
 static void write_header(FILE *out) {
   const struct row *row;
-  fputs("/* Made by gen_target from target/nvptx.def; do not edit. */\n"
-        "#ifndef NVM_NVPTX_TABLES_H\n#define NVM_NVPTX_TABLES_H\n\n"
-        "/* Feature bits; the numbers are stable for ever. */\nenum tgt_feature_index {\n", out);
+  fputs(
+      "/* Made by gen_target from target/nvptx.def; do not edit. */\n"
+      "#ifndef NVM_NVPTX_TABLES_H\n#define NVM_NVPTX_TABLES_H\n\n"
+      "/* Feature bits; the numbers are stable for ever. */\nenum tgt_feature_index {\n",
+      out);
   for (int i = 0; i < g.feature_count; i++)
     fprintf(out, "  TGT_FEATURE_%s = %d,\n", c_name(g.features[i].key), i);
-  fprintf(out,
-          "};\n\nenum {\n  TGT_FEATURE_COUNT = %d,\n  TGT_FEATURE_WORDS = %d,\n  TGT_CPU_COUNT = %d,\n"
-          "  TGT_PTX_COUNT = %d,\n  TGT_LEGALITY_COUNT = %d,\n  TGT_DIFFERS_COUNT = %d,\n",
-          g.feature_count, FEATURE_WORDS, count_rows(K_CPU), count_rows(K_PTX), count_rows(K_LEGAL),
-          count_rows(K_DIFFERS));
+  fprintf(
+      out,
+      "};\n\nenum {\n  TGT_FEATURE_COUNT = %d,\n  TGT_FEATURE_WORDS = %d,\n  TGT_CPU_COUNT = %d,\n"
+      "  TGT_PTX_COUNT = %d,\n  TGT_LEGALITY_COUNT = %d,\n  TGT_DIFFERS_COUNT = %d,\n",
+      g.feature_count, FEATURE_WORDS, count_rows(K_CPU), count_rows(K_PTX), count_rows(K_LEGAL),
+      count_rows(K_DIFFERS));
   fprintf(out, "  TGT_PTX_LOWEST = %s,  /* major * 10 + minor */\n  TGT_PTX_HIGHEST = %s,\n};\n\n",
           nth_row(K_PTX, 0)->name, nth_row(K_PTX, count_rows(K_PTX) - 1)->name);
   for (size_t e = 0; e < sizeof enums / sizeof *enums; e++) {
@@ -540,7 +539,8 @@ static void write_cpu(FILE *out, const struct feature *f) {
   fprintf(out, "   .min_ptx = %s, .ptx_code = %s, .elf_byte = %s, .self = %d, .placeholder = %s,\n",
           version->value, find_word(row, "code")->value, find_word(row, "elf")->value,
           (int)(f - g.features), find_word(row, "placeholder") ? "true" : "false");
-  fprintf(out, "   .family = TGT_FAMILY_%s, .limits = TGT_LIMITS_%s, .generation = TGT_GENERATION_%s,\n",
+  fprintf(out,
+          "   .family = TGT_FAMILY_%s, .limits = TGT_LIMITS_%s, .generation = TGT_GENERATION_%s,\n",
           family ? c_name(family->value) : "NONE", c_name(find_word(row, "limits")->value),
           c_name(find_word(row, "timing")->value));
   fprintf(out, "   .version_source = TGT_SOURCE_%s, .version_unverified = %s,\n   .implies = ",
@@ -632,10 +632,12 @@ static void write_legal(FILE *out) {
             "  {.name = \"%s\", .scalar = %s, .bits = %u, .lanes = %u,\n   .with = %s, "
             ".without = %s, .gains = TGT_FAMILY_%s,\n   .need = %s},\n",
             row->name, type.scalar, type.bits, type.lanes, actions[with],
-            actions[without < 0 ? with : without], gains ? c_name(gains->value) : "NONE", c_need(row));
+            actions[without < 0 ? with : without], gains ? c_name(gains->value) : "NONE",
+            c_need(row));
   }
   fputs("};\n\nstatic const struct tgt_requirement need_table[] = {\n", out);
-  for (int i = 0; (row = nth_row(K_NEED, i)); i++) fprintf(out, "  %s, /* %s */\n", c_need(row), row->name);
+  for (int i = 0; (row = nth_row(K_NEED, i)); i++)
+    fprintf(out, "  %s, /* %s */\n", c_need(row), row->name);
   fputs("};\n\n", out);
 }
 
@@ -665,8 +667,7 @@ static void write_order_assert(FILE *out, const char *a, const char *b) {
 }
 
 /* For a feature with cpus=N: so many CPU rows imply it. Sums the bits as emitted. */
-static void write_count_assert(FILE *out, const struct feature *f,
-                               const char *count) {
+static void write_count_assert(FILE *out, const struct feature *f, const char *count) {
   unsigned bit = (unsigned)(f - g.features);
   fputs("_Static_assert(0", out);
   for (int i = 0; i < g.feature_count; i++) {
@@ -694,7 +695,8 @@ static void write_self_assert(FILE *out, const struct feature *f) {
 
 static void write_zero_assert(FILE *out, const char *key, const char *what) {
   fputs("_Static_assert((0", out);
-  for (int i = 0; i < FEATURE_WORDS; i++) fprintf(out, " | 0x%llxu", (unsigned long long)no_bits[i]);
+  for (int i = 0; i < FEATURE_WORDS; i++)
+    fprintf(out, " | 0x%llxu", (unsigned long long)no_bits[i]);
   fprintf(out, ") == 0, \"%s %s\");\n", key, what);
 }
 
@@ -726,8 +728,9 @@ static void write_tables(FILE *out) {
   static const enum kind named[] = {K_SOURCE, K_FAMILY, K_LIMIT, K_DIFFERS};
   static const enum kind counted[] = {K_LIMITS, K_THROUGHPUT, K_LATENCY, K_OPERATION};
   const struct row *row;
-  fputs("/* Made by gen_target from target/nvptx.def; do not edit. Included by target.c only. */\n\n",
-        out);
+  fputs(
+      "/* Made by gen_target from target/nvptx.def; do not edit. Included by target.c only. */\n\n",
+      out);
   for (size_t i = 0; i < sizeof named / sizeof *named; i++) write_names(out, named[i]);
   for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) write_columns(out, counted[i]);
   write_legal(out);
@@ -740,7 +743,10 @@ static void write_tables(FILE *out) {
 }
 
 int main(int argc, char **argv) {
-  return gen_main(argc, argv, &(struct generator){true, read_row, check_all,
-                                                  {{"nvptx_tables.h", write_header},
-                                                   {"nvptx_tables.inc", write_tables}}});
+  return gen_main(
+      argc, argv,
+      &(struct generator){true,
+                          read_row,
+                          check_all,
+                          {{"nvptx_tables.h", write_header}, {"nvptx_tables.inc", write_tables}}});
 }

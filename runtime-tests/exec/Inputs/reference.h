@@ -1,6 +1,6 @@
-/* What the references of algorithms/ and ops/ share: `reference KERNEL` reads the lists that the kernel's
-   launch prints from the standard input, one a line, and prints what those that the kernel wrote should
-   be. A kernel that it doesn't know: status 2. See c_references.py. */
+/* What the references of algorithms/ and ops/ share: `reference KERNEL` reads the lists that the
+   kernel's launch prints from the standard input, one a line, and prints what those that the kernel
+   wrote should be. A kernel that it doesn't know: status 2. See c_references.py. */
 #ifndef REFERENCE_H
 #define REFERENCE_H
 
@@ -36,10 +36,10 @@ static inline void put_unsigned(uint64_t x) { printf("%llu ", (unsigned long lon
 static inline void put_float(double x) { printf("%.17g ", x); }
 static inline void next_list(void) { printf("\n"); }
 
-/* x to the nearest number of `precision` bits and exponents from `lowest` to `highest`, ties to even. */
+/* x to the nearest number of `precision` bits and exponents from `lowest` to `highest`, ties to
+ * even. */
 static inline double rounded(int precision, int lowest, int highest, double x) {
-  if (x == 0 || !isfinite(x))
-    return x;
+  if (x == 0 || !isfinite(x)) return x;
   int e = ilogb(x) < lowest ? lowest : ilogb(x);
   double y = ldexp(nearbyint(ldexp(x, precision - 1 - e)), e - precision + 1);
   return precision < 53 && fabs(y) >= ldexp(1, highest + 1) ? copysign(INFINITY, x) : y;
@@ -59,17 +59,16 @@ static inline void read_list(struct list *list) {
       list->i[list->count] = (int64_t)strtoull(word, NULL, 10);
       list->f[list->count++] = strtod(word, NULL);
     }
-    if (c == '\n' || c == EOF)
-      break;
+    if (c == '\n' || c == EOF) break;
   }
 }
 
-static inline int reference_main(int count, char **words, const struct reference *table, size_t size) {
+static inline int reference_main(int count, char **words, const struct reference *table,
+                                 size_t size) {
   static struct list in[MAX_LISTS];
   for (size_t k = 0; count == 2 && k < size; k++)
     if (!strcmp(table[k].kernel, words[1])) {
-      for (int j = 0; j < table[k].lists; j++)
-        read_list(&in[j]);
+      for (int j = 0; j < table[k].lists; j++) read_list(&in[j]);
       table[k].compute(in);
       next_list();
       return 0;

@@ -10,15 +10,13 @@ static int compare(const void *a, const void *b) {
 
 static void put_sorted(int64_t *v, int count) {
   qsort(v, (size_t)count, sizeof *v, compare);
-  for (int k = 0; k < count; k++)
-    put(v[k]);
+  for (int k = 0; k < count; k++) put(v[k]);
 }
 
 static void reduce_tree(const struct list *in) {
   for (int first = 0; first < 256; first += 64) {
     int64_t sum = 0;
-    for (int k = first; k < first + 64; k++)
-      sum += in->i[k] * in->i[k] - 7 * in->i[k];
+    for (int k = first; k < first + 64; k++) sum += in->i[k] * in->i[k] - 7 * in->i[k];
     put(sum);
   }
 }
@@ -35,49 +33,42 @@ static void matmul_tiled(const struct list *in) {
   for (int r = 0; r < 16; r++)
     for (int c = 0; c < 16; c++) {
       float sum = 0;
-      for (int k = 0; k < 16; k++)
-        sum += (float)in[0].f[16 * r + k] * (float)in[1].f[16 * k + c];
+      for (int k = 0; k < 16; k++) sum += (float)in[0].f[16 * r + k] * (float)in[1].f[16 * k + c];
       put_float((double)sum);
     }
 }
 
 static void bitonic_sort(const struct list *in) {
   int64_t v[64];
-  for (int k = 0; k < 64; k++)
-    v[k] = (uint32_t)in->i[k] * 2654435761u >> 8;
+  for (int k = 0; k < 64; k++) v[k] = (uint32_t)in->i[k] * 2654435761u >> 8;
   put_sorted(v, 64);
 }
 
 static void histogram_shared(const struct list *in) {
   for (uint32_t bin = 0; bin < 16; bin++) {
     int count = 0;
-    for (int k = 0; k < in->count; k++)
-      count += (uint32_t)in->i[k] * 2654435761u >> 28 == bin;
+    for (int k = 0; k < in->count; k++) count += (uint32_t)in->i[k] * 2654435761u >> 28 == bin;
     put(count);
   }
 }
 
 static void stencil_jacobi(const struct list *in) {
   double now[66] = {1}, next[66];
-  for (int k = 0; k < 64; k++)
-    now[k + 1] = in->f[k];
+  for (int k = 0; k < 64; k++) now[k + 1] = in->f[k];
   now[65] = -1;
   for (int step = 0; step < 10; step++) {
     memcpy(next, now, sizeof next);
-    for (int k = 1; k <= 64; k++)
-      next[k] = (now[k - 1] + now[k] + now[k + 1]) / 3;
+    for (int k = 1; k <= 64; k++) next[k] = (now[k - 1] + now[k] + now[k + 1]) / 3;
     memcpy(now, next, sizeof now);
   }
-  for (int k = 1; k <= 64; k++)
-    put_float(now[k]);
+  for (int k = 1; k <= 64; k++) put_float(now[k]);
 }
 
 static void convolution(const struct list *in) {
   static const float weights[] = {0.5f, -1.25f, 2, 0.125f, 3, -0.75f, 1, 0.0625f, -2};
   for (int k = 0; k < 100; k++) {
     float sum = 0;
-    for (int j = 0; j < 9; j++)
-      sum += weights[j] * (float)in->f[k + j];
+    for (int j = 0; j < 9; j++) sum += weights[j] * (float)in->f[k + j];
     put_float((double)sum);
   }
 }
@@ -95,8 +86,7 @@ static void bfs_levels(const struct list *in) {
         queue[last++] = next[k];
       }
   }
-  for (int v = 0; v < 64; v++)
-    put(level[v]);
+  for (int v = 0; v < 64; v++) put(level[v]);
 }
 
 /* The first 32 bits after the point of the power-th root of prime. */
@@ -104,15 +94,15 @@ static uint32_t root_fraction(int prime, int power) {
   uint64_t root = 0;
   for (uint64_t bit = (uint64_t)1 << 36; bit; bit >>= 1) {
     u128 r = root | bit, value = power == 3 ? r * r * r : r * r;
-    if (value <= (u128)prime << 32 * power)
-      root |= bit;
+    if (value <= (u128)prime << 32 * power) root |= bit;
   }
   return (uint32_t)root;
 }
 
 static uint32_t turn(uint32_t x, int n) { return x >> n | x << (32 - n); }
 
-static void sha256_compress(const uint32_t *message, const uint32_t *constants, const uint32_t *start) {
+static void sha256_compress(const uint32_t *message, const uint32_t *constants,
+                            const uint32_t *start) {
   uint32_t w[64], v[8];
   memcpy(w, message, 16 * sizeof *w);
   memcpy(v, start, sizeof v);
@@ -130,25 +120,20 @@ static void sha256_compress(const uint32_t *message, const uint32_t *constants, 
     v[4] += t1;
     v[0] = t1 + t2;
   }
-  for (int k = 0; k < 8; k++)
-    put_unsigned(start[k] + v[k]);
+  for (int k = 0; k < 8; k++) put_unsigned(start[k] + v[k]);
 }
 
 static void sha256_block(const struct list *in) {
   uint32_t constants[64], start[8], message[16];
   for (int p = 2, found = 0; found < 64; p++) {
     int q = 2;
-    while (p % q)
-      q++;
-    if (q < p)
-      continue;
-    if (found < 8)
-      start[found] = root_fraction(p, 2);
+    while (p % q) q++;
+    if (q < p) continue;
+    if (found < 8) start[found] = root_fraction(p, 2);
     constants[found++] = root_fraction(p, 3);
   }
   for (uint32_t thread = 0; thread < 32; thread++) {
-    for (int k = 0; k < 16; k++)
-      message[k] = (uint32_t)in->i[k] + thread;
+    for (int k = 0; k < 16; k++) message[k] = (uint32_t)in->i[k] + thread;
     sha256_compress(message, constants, start);
   }
 }
@@ -161,18 +146,15 @@ static void lu_decompose(const struct list *in) {
   for (int k = 0; k < 7; k++)
     for (int i = k + 1; i < 8; i++) {
       a[i][k] /= a[k][k];
-      for (int j = k + 1; j < 8; j++)
-        a[i][j] -= a[i][k] * a[k][j];
+      for (int j = k + 1; j < 8; j++) a[i][j] -= a[i][k] * a[k][j];
     }
-  for (int k = 0; k < 64; k++)
-    put_float(a[k / 8][k % 8]);
+  for (int k = 0; k < 64; k++) put_float(a[k / 8][k % 8]);
 }
 
 static uint64_t power_modulo(uint64_t x, uint64_t n, uint64_t m) {
   u128 result = 1, square = x % m;
   for (; n; n >>= 1, square = square * square % m)
-    if (n & 1)
-      result = result * square % m;
+    if (n & 1) result = result * square % m;
   return (uint64_t)(result % m);
 }
 
@@ -191,9 +173,12 @@ struct complex {
 };
 
 /* The transform of v's `count` elements, `stride` apart, into out. */
-static void transform(const struct complex *v, int count, int stride, int stage, struct complex *out) {
-  static const double cosine[] = {-1, 0, 0.70710678118654752440, 0.92387953251128675613, 0.98078528040323044913};
-  static const double sine[] = {0, -1, -0.70710678118654752440, -0.38268343236508977173, -0.19509032201612826785};
+static void transform(const struct complex *v, int count, int stride, int stage,
+                      struct complex *out) {
+  static const double cosine[] = {-1, 0, 0.70710678118654752440, 0.92387953251128675613,
+                                  0.98078528040323044913};
+  static const double sine[] = {0, -1, -0.70710678118654752440, -0.38268343236508977173,
+                                -0.19509032201612826785};
   if (count == 1) {
     *out = *v;
     return;
@@ -207,14 +192,14 @@ static void transform(const struct complex *v, int count, int stride, int stage,
     struct complex t = {y.re * w.re - y.im * w.im, y.re * w.im + y.im * w.re};
     out[j] = (struct complex){x.re + t.re, x.im + t.im};
     out[j + middle] = (struct complex){x.re - t.re, x.im - t.im};
-    w = (struct complex){w.re * cosine[stage] - w.im * sine[stage], w.re * sine[stage] + w.im * cosine[stage]};
+    w = (struct complex){w.re * cosine[stage] - w.im * sine[stage],
+                         w.re * sine[stage] + w.im * cosine[stage]};
   }
 }
 
 static void fft_double(const struct list *in) {
   struct complex v[32], out[32];
-  for (int k = 0; k < 32; k++)
-    v[k] = (struct complex){in->f[k], in->f[k] * in->f[k] / 8};
+  for (int k = 0; k < 32; k++) v[k] = (struct complex){in->f[k], in->f[k] * in->f[k] / 8};
   transform(v, 32, 1, 4, out);
   for (int k = 0; k < 32; k++) {
     put_float(out[k].re);
@@ -238,8 +223,7 @@ static void mandelbrot(const struct list *in) {
 
 static void nbody(const struct list *in) {
   double p[16][3];
-  for (int k = 0; k < 48; k++)
-    p[k / 3][k % 3] = (double)((int)in->f[k] * 37 % 101);
+  for (int k = 0; k < 48; k++) p[k / 3][k % 3] = (double)((int)in->f[k] * 37 % 101);
   for (int i = 0; i < 16; i++) {
     double v[3] = {0};
     for (int j = 0; j < 16; j++) {
@@ -249,23 +233,19 @@ static void nbody(const struct list *in) {
         r2 += d[k] * d[k];
       }
       double f = 1 / (r2 * sqrt(r2));
-      for (int k = 0; k < 3; k++)
-        v[k] += d[k] * f;
+      for (int k = 0; k < 3; k++) v[k] += d[k] * f;
     }
-    for (int k = 0; k < 3; k++)
-      put_float(p[i][k] + v[k] * 0.01);
+    for (int k = 0; k < 3; k++) put_float(p[i][k] + v[k] * 0.01);
   }
 }
 
 static void string_search(const struct list *in) {
   static const char *const words[] = {"abc", "cabcab", "bca"};
   char text[MAX_ELEMENTS + 1] = "";
-  for (int k = 0; k < in->count; k++)
-    text[k] = (char)('a' + in->i[k] % 3);
+  for (int k = 0; k < in->count; k++) text[k] = (char)('a' + in->i[k] % 3);
   for (int k = 0; k < 128; k++) {
     int found = 0;
-    for (int j = 0; j < 3; j++)
-      found |= !strncmp(text + k, words[j], strlen(words[j])) << j;
+    for (int j = 0; j < 3; j++) found |= !strncmp(text + k, words[j], strlen(words[j])) << j;
     put(found);
   }
 }
@@ -282,8 +262,7 @@ static void crc32(const struct list *in) {
 }
 
 static void transpose_padded(const struct list *in) {
-  for (int k = 0; k < 256; k++)
-    put(in->i[16 * (k % 16) + k / 16]);
+  for (int k = 0; k < 256; k++) put(in->i[16 * (k % 16) + k / 16]);
 }
 
 static void compact(const struct list *in) {
@@ -293,15 +272,13 @@ static void compact(const struct list *in) {
       put(in->i[k] * 7 % 31);
       kept++;
     }
-  for (int k = kept; k < 99; k++)
-    put(0);
+  for (int k = kept; k < 99; k++) put(0);
   put(kept);
 }
 
 static void radix_sort(const struct list *in) {
   int64_t v[32];
-  for (int k = 0; k < 32; k++)
-    v[k] = in->i[k] * 40503 & 0xffff;
+  for (int k = 0; k < 32; k++) v[k] = in->i[k] * 40503 & 0xffff;
   put_sorted(v, 32);
 }
 
@@ -315,13 +292,11 @@ static void game_of_life(const struct list *in) {
         for (int x = 7; x <= 9; x++)
           if (x != 8 || y != 8)
             neighbours += alive >> ((cell / 8 + y) % 8 * 8 + (cell + x) % 8) & 1;
-      if (neighbours == 3 || (neighbours == 2 && alive >> cell & 1))
-        next |= (uint64_t)1 << cell;
+      if (neighbours == 3 || (neighbours == 2 && alive >> cell & 1)) next |= (uint64_t)1 << cell;
     }
     alive = next;
   }
-  for (int cell = 0; cell < 64; cell++)
-    put((int64_t)(alive >> cell & 1));
+  for (int cell = 0; cell < 64; cell++) put((int64_t)(alive >> cell & 1));
 }
 
 /* The edits between the first m characters of x[1...] and the first n of y[0...]. */
@@ -335,10 +310,8 @@ static void levenshtein(const struct list *in) {
           continue;
         }
         int best = table[i - 1][j - 1] + (in->i[i] * 5 % 7 != in->i[j - 1] % 4);
-        if (table[i - 1][j] + 1 < best)
-          best = table[i - 1][j] + 1;
-        if (table[i][j - 1] + 1 < best)
-          best = table[i][j - 1] + 1;
+        if (table[i - 1][j] + 1 < best) best = table[i - 1][j] + 1;
+        if (table[i][j - 1] + 1 < best) best = table[i][j - 1] + 1;
         table[i][j] = best;
       }
     put(table[12][n]);
@@ -347,19 +320,16 @@ static void levenshtein(const struct list *in) {
 
 static int is_composite(int64_t x) {
   for (int64_t q = 2; q < x; q++)
-    if (x % q == 0)
-      return 1;
+    if (x % q == 0) return 1;
   return x < 2;
 }
 
 static void sieve(const struct list *in) {
   int primes = 0;
-  for (int64_t k = 0; k < in->i[0]; k++)
-    primes += !is_composite(k);
+  for (int64_t k = 0; k < in->i[0]; k++) primes += !is_composite(k);
   put(primes);
   next_list();
-  for (int64_t k = 0; k < in->i[0]; k++)
-    put(is_composite(k));
+  for (int64_t k = 0; k < in->i[0]; k++) put(is_composite(k));
 }
 
 static void powmod(const struct list *in) {
@@ -372,8 +342,7 @@ static void powmod(const struct list *in) {
 static void heap_sort(const struct list *in) {
   for (int first = 0; first < 64; first += 16) {
     int64_t v[16];
-    for (int k = 0; k < 16; k++)
-      v[k] = (int32_t)((uint32_t)in->i[first + k] * 1103515245u) >> 16;
+    for (int k = 0; k < 16; k++) v[k] = (int32_t)((uint32_t)in->i[first + k] * 1103515245u) >> 16;
     put_sorted(v, 16);
   }
 }
@@ -381,8 +350,7 @@ static void heap_sort(const struct list *in) {
 static void quick_sort(const struct list *in) {
   for (int first = 0; first < 64; first += 16) {
     int64_t v[16];
-    for (int k = 0; k < 16; k++)
-      v[k] = in->i[first + k] * 69069 % 1000;
+    for (int k = 0; k < 16; k++) v[k] = in->i[first + k] * 69069 % 1000;
     put_sorted(v, 16);
   }
 }
@@ -398,40 +366,33 @@ static void knapsack(const struct list *in) {
         worth += in->i[k] * in->i[k] % 19 + 1;
       }
     for (int64_t room = weight; room < 32; room++)
-      if (worth > best[room])
-        best[room] = worth;
+      if (worth > best[room]) best[room] = worth;
   }
-  for (int room = 0; room < 32; room++)
-    put(best[room]);
+  for (int room = 0; room < 32; room++) put(best[room]);
 }
 
 static void components(const struct list *in) {
   int64_t least[48];
-  for (int v = 0; v < 48; v++)
-    least[v] = v;
+  for (int v = 0; v < 48; v++) least[v] = v;
   for (int round = 0; round < 48; round++)
     for (int k = 0; k < in->count; k++) {
       int64_t *u = &least[in->i[k]], *v = &least[(in->i[k] * 6 + 9) % 48];
       *u = *v = *u < *v ? *u : *v;
     }
-  for (int v = 0; v < 48; v++)
-    put(least[v]);
+  for (int v = 0; v < 48; v++) put(least[v]);
 }
 
 /* From each vertex by itself: seven rounds over all edges. */
 static void floyd_warshall(const struct list *in) {
   for (int from = 0; from < 8; from++) {
     int64_t distance[8];
-    for (int v = 0; v < 8; v++)
-      distance[v] = v == from ? 0 : INT32_MAX;
+    for (int v = 0; v < 8; v++) distance[v] = v == from ? 0 : INT32_MAX;
     for (int round = 0; round < 7; round++)
       for (int edge = 0; edge < 64; edge++) {
         int64_t through = distance[edge / 8] + in->i[edge] * 29 % 97 + 1;
-        if (through < distance[edge % 8])
-          distance[edge % 8] = through;
+        if (through < distance[edge % 8]) distance[edge % 8] = through;
       }
-    for (int v = 0; v < 8; v++)
-      put(distance[v]);
+    for (int v = 0; v < 8; v++) put(distance[v]);
   }
 }
 
@@ -440,10 +401,8 @@ static void base64(const struct list *in) {
   static const int factors[] = {77, 101, 211};
   for (int k = 0; k + 2 < in->count; k += 3) {
     int bits = 0;
-    for (int j = 0; j < 3; j++)
-      bits = bits << 8 | (in->i[k + j] * factors[j] & 255);
-    for (int shift = 18; shift >= 0; shift -= 6)
-      put(digits[bits >> shift & 63]);
+    for (int j = 0; j < 3; j++) bits = bits << 8 | (in->i[k + j] * factors[j] & 255);
+    for (int shift = 18; shift >= 0; shift -= 6) put(digits[bits >> shift & 63]);
   }
 }
 
@@ -458,8 +417,7 @@ static void bigint_multiply(const struct list *in) {
     }
     for (int column = 0; column < 32; column++) {
       for (int k = 0; k < 16; k++)
-        if (column - k >= 0 && column - k < 16)
-          carry += x[k] * y[column - k];
+        if (column - k >= 0 && column - k < 16) carry += x[k] * y[column - k];
       word |= (carry & 0xffff) << 16 * (column % 4);
       carry >>= 16;
       if (column % 4 == 3) {
@@ -476,10 +434,8 @@ static void isqrt(const struct list *in) {
     uint64_t low = 0, high = (uint64_t)1 << 32;
     while (high - low > 1) {
       uint64_t middle = (low + high) / 2;
-      if (middle * middle <= n)
-        low = middle;
-      else
-        high = middle;
+      if (middle * middle <= n) low = middle;
+      else high = middle;
     }
     put_unsigned(low);
   }
@@ -488,8 +444,7 @@ static void isqrt(const struct list *in) {
 static void spmv(const struct list *in) {
   for (int t = 0; t < 32; t++) {
     double sum = 0;
-    for (int k = 0; k < t % 5 + 1; k++)
-      sum += 1.0 / (t + k + 1) * in->f[(t * 7 + k * k * 3) % 32];
+    for (int k = 0; k < t % 5 + 1; k++) sum += 1.0 / (t + k + 1) * in->f[(t * 7 + k * k * 3) % 32];
     put_float(sum);
   }
 }
@@ -512,8 +467,7 @@ static void warp_butterfly(const struct list *in) {
     double sum = 0;
     for (int j = 0; j < 32; j++) {
       int sign = 1;
-      for (int common = j & k; common; common &= common - 1)
-        sign = -sign;
+      for (int common = j & k; common; common &= common - 1) sign = -sign;
       sum += sign * (in->f[k / 32 * 32 + j] * 0.75 + 1);
     }
     put_float(sum);
@@ -545,9 +499,11 @@ static void run_length(const struct list *in) {
     for (int k = 0; k < 16; k++) {
       int64_t v = in->i[16 * t + k] / 3 % 4;
       length++;
-      if (k < 15 && in->i[16 * t + k + 1] / 3 % 4 == v)
-        continue;
-      code = v == 0 ? code * 5 + length : v == 1 ? code ^ length << 7 : v == 2 ? code + 1000 * length : length - code;
+      if (k < 15 && in->i[16 * t + k + 1] / 3 % 4 == v) continue;
+      code = v == 0   ? code * 5 + length
+             : v == 1 ? code ^ length << 7
+             : v == 2 ? code + 1000 * length
+                      : length - code;
       length = 0;
     }
     put(code);
@@ -561,21 +517,19 @@ static void state_machine(const struct list *in) {
     for (; i < limit && state != 99; i++) {
       uint32_t c = (uint32_t)(in->i[(i * 7 + t) % 96] % 5);
       switch (state) {
-      case 0:
-        state = c < 2;
-        value += c < 2 ? 0 : c;
-        break;
-      case 1:
-        value = value * 3 + c;
-        state = c == 4 ? 7 : c == 0 ? 2 : 1;
-        break;
-      case 2:
-        value -= c;
-        state = c & 1 ? 0 : 2;
-        break;
-      default:
-        value ^= 85;
-        state = c == 3 ? 99 : 0;
+        case 0:
+          state = c < 2;
+          value += c < 2 ? 0 : c;
+          break;
+        case 1:
+          value = value * 3 + c;
+          state = c == 4 ? 7 : c == 0 ? 2 : 1;
+          break;
+        case 2:
+          value -= c;
+          state = c & 1 ? 0 : 2;
+          break;
+        default: value ^= 85; state = c == 3 ? 99 : 0;
       }
     }
     put((int32_t)(state == 99 && i < limit ? value : value * 8 + (uint32_t)state % 8));
@@ -585,8 +539,7 @@ static void state_machine(const struct list *in) {
 static void struct_passing(const struct list *in) {
   for (int t = 0; t < in->count; t++) {
     float x = (float)in->f[t], low[3] = {x, 1, 2}, high[3] = {x + 1, 3, 5}, v = (float)(t + 6);
-    for (int k = 0; k < 3; k++)
-      v *= (high[k] + 0.75f * (float)(k + 1)) - (low[k] - 0.75f);
+    for (int k = 0; k < 3; k++) v *= (high[k] + 0.75f * (float)(k + 1)) - (low[k] - 0.75f);
     put_float((double)v);
   }
 }
@@ -603,8 +556,7 @@ static void function_table(const struct list *in) {
 }
 
 static void grid_strides(const struct list *in) {
-  for (int k = 0; k < in->count; k++)
-    put(in->i[k] * in->i[k] / 3 - in->i[k] % 7);
+  for (int k = 0; k < in->count; k++) put(in->i[k] * in->i[k] / 3 - in->i[k] % 7);
 }
 
 static void dot_half(const struct list *in) {
@@ -620,28 +572,53 @@ static void polynomial(const struct list *in) {
   static const float coefficients[] = {1, -0.5f, 0.25f, 3, -2, 0.125f};
   for (int t = 0; t < in->count; t++) {
     float x = (float)in->f[t] * 0.03125f - 1, y = 0;
-    for (int k = 0; k < 6; k++)
-      y = fmaf(y, x, coefficients[k]);
+    for (int k = 0; k < 6; k++) y = fmaf(y, x, coefficients[k]);
     put_float((double)((fabsf(y) + floorf(x * 4)) + sqrtf(x * x + 1)));
   }
 }
 
 int main(int count, char **words) {
-  static const struct reference table[] = {
-      {"base64", base64, 1}, {"bfs_levels", bfs_levels, 1}, {"bigint_multiply", bigint_multiply, 1},
-      {"bitonic_sort", bitonic_sort, 1}, {"compact", compact, 1}, {"components", components, 1},
-      {"convolution", convolution, 1}, {"crc32", crc32, 1}, {"dot_half", dot_half, 1}, {"fft_double", fft_double, 1},
-      {"floyd_warshall", floyd_warshall, 1}, {"function_table", function_table, 1},
-      {"game_of_life", game_of_life, 1},
-      {"grid_strides", grid_strides, 1}, {"heap_sort", heap_sort, 1}, {"histogram_shared", histogram_shared, 1},
-      {"isqrt", isqrt, 1}, {"knapsack", knapsack, 1}, {"levenshtein", levenshtein, 1}, {"lu_decompose", lu_decompose, 1},
-      {"mandelbrot", mandelbrot, 0}, {"matmul_tiled", matmul_tiled, 2}, {"monte_carlo", monte_carlo, 0},
-      {"nbody", nbody, 1}, {"ntt", ntt, 1}, {"polynomial", polynomial, 1}, {"powmod", powmod, 1},
-      {"quick_sort", quick_sort, 1}, {"radix_sort", radix_sort, 1}, {"reduce_tree", reduce_tree, 1},
-      {"run_length", run_length, 1}, {"scan_blelloch", scan_blelloch, 1}, {"sha256_block", sha256_block, 1},
-      {"sieve", sieve, 1}, {"spmv", spmv, 1}, {"state_machine", state_machine, 1},
-      {"stencil_jacobi", stencil_jacobi, 1},
-      {"string_search", string_search, 1}, {"struct_passing", struct_passing, 1},
-      {"transpose_padded", transpose_padded, 1}, {"warp_butterfly", warp_butterfly, 1}, {"warp_scan", warp_scan, 1}};
+  static const struct reference table[] = {{"base64", base64, 1},
+                                           {"bfs_levels", bfs_levels, 1},
+                                           {"bigint_multiply", bigint_multiply, 1},
+                                           {"bitonic_sort", bitonic_sort, 1},
+                                           {"compact", compact, 1},
+                                           {"components", components, 1},
+                                           {"convolution", convolution, 1},
+                                           {"crc32", crc32, 1},
+                                           {"dot_half", dot_half, 1},
+                                           {"fft_double", fft_double, 1},
+                                           {"floyd_warshall", floyd_warshall, 1},
+                                           {"function_table", function_table, 1},
+                                           {"game_of_life", game_of_life, 1},
+                                           {"grid_strides", grid_strides, 1},
+                                           {"heap_sort", heap_sort, 1},
+                                           {"histogram_shared", histogram_shared, 1},
+                                           {"isqrt", isqrt, 1},
+                                           {"knapsack", knapsack, 1},
+                                           {"levenshtein", levenshtein, 1},
+                                           {"lu_decompose", lu_decompose, 1},
+                                           {"mandelbrot", mandelbrot, 0},
+                                           {"matmul_tiled", matmul_tiled, 2},
+                                           {"monte_carlo", monte_carlo, 0},
+                                           {"nbody", nbody, 1},
+                                           {"ntt", ntt, 1},
+                                           {"polynomial", polynomial, 1},
+                                           {"powmod", powmod, 1},
+                                           {"quick_sort", quick_sort, 1},
+                                           {"radix_sort", radix_sort, 1},
+                                           {"reduce_tree", reduce_tree, 1},
+                                           {"run_length", run_length, 1},
+                                           {"scan_blelloch", scan_blelloch, 1},
+                                           {"sha256_block", sha256_block, 1},
+                                           {"sieve", sieve, 1},
+                                           {"spmv", spmv, 1},
+                                           {"state_machine", state_machine, 1},
+                                           {"stencil_jacobi", stencil_jacobi, 1},
+                                           {"string_search", string_search, 1},
+                                           {"struct_passing", struct_passing, 1},
+                                           {"transpose_padded", transpose_padded, 1},
+                                           {"warp_butterfly", warp_butterfly, 1},
+                                           {"warp_scan", warp_scan, 1}};
   return reference_main(count, words, table, sizeof table / sizeof *table);
 }

@@ -1,5 +1,5 @@
-/* What the operations compute: integers of any width in 128 bits, floats in doubles that are rounded by
-   hand. See ../Inputs/reference.h. */
+/* What the operations compute: integers of any width in 128 bits, floats in doubles that are
+   rounded by hand. See ../Inputs/reference.h. */
 #include "../Inputs/reference.h"
 
 static int width; /* of the integers, which the kernel's name ends with */
@@ -14,15 +14,17 @@ static int is_set(u128 x, int k) { return (int)(x >> k & 1); }
 static u128 signed_min(int n) { return (u128)1 << (n - 1); }
 
 static u128 saturated_add(int n, i128 s, i128 t) {
-  u128 sum = (u128)s + (u128)t; /* beyond 128 bits too when the signs are the same and the sum's is not */
-  int over = as_signed(n, sum) != (i128)sum || (n == 128 && (s < 0) == (t < 0) && ((i128)sum < 0) != (s < 0));
+  u128 sum =
+      (u128)s + (u128)t; /* beyond 128 bits too when the signs are the same and the sum's is not */
+  int over = as_signed(n, sum) != (i128)sum ||
+             (n == 128 && (s < 0) == (t < 0) && ((i128)sum < 0) != (s < 0));
   return !over ? sum : s < 0 ? signed_min(n) : signed_min(n) - 1;
 }
 
 static u128 saturated_subtract(int n, i128 s, i128 t) {
   u128 difference = (u128)s - (u128)t;
-  int over = as_signed(n, difference) != (i128)difference
-             || (n == 128 && (s < 0) != (t < 0) && ((i128)difference < 0) != (s < 0));
+  int over = as_signed(n, difference) != (i128)difference ||
+             (n == 128 && (s < 0) != (t < 0) && ((i128)difference < 0) != (s < 0));
   return !over ? difference : s < 0 ? signed_min(n) : signed_min(n) - 1;
 }
 
@@ -33,8 +35,7 @@ static void put_result(int n, u128 r) {
 
 static void put_bits(const int *bits, int count) {
   int64_t x = 0;
-  for (int k = 0; k < count; k++)
-    x = x << 1 | bits[k];
+  for (int k = 0; k < count; k++) x = x << 1 | bits[k];
   put(x);
 }
 
@@ -45,10 +46,8 @@ static void counts(int n, u128 a) {
     ones += is_set(a, k);
     reversed |= (u128)is_set(a, k) << (n - 1 - k);
   }
-  while (leading < n && !is_set(a, n - 1 - leading))
-    leading++;
-  while (trailing < n && !is_set(a, trailing))
-    trailing++;
+  while (leading < n && !is_set(a, n - 1 - leading)) leading++;
+  while (trailing < n && !is_set(a, trailing)) trailing++;
   put_result(n, (u128)ones);
   put_result(n, reversed);
   put_result(n, (u128)leading);
@@ -57,7 +56,7 @@ static void counts(int n, u128 a) {
 
 static void comparisons(int n, u128 a, u128 b) {
   i128 s = as_signed(n, a), t = as_signed(n, b);
-  int bits[16] = {a == b, a != b, a > b, a >= b, a < b, a <= b, s > t, s >= t, s < t, s <= t};
+  int bits[16] = {a == b, a != b, a > b, a >= b, a<b, a <= b, s> t, s >= t, s < t, s <= t};
   if (n > 64) {
     put_bits(bits, 10);
     return;
@@ -78,20 +77,34 @@ static u128 operand(int n, int64_t v) {
 
 static void integers(const struct list *in) {
   int n = width, log2_width = 0;
-  while (2 << log2_width <= n)
-    log2_width++;
+  while (2 << log2_width <= n) log2_width++;
   for (int k = 0; k < in[0].count; k++) {
     u128 a = operand(n, in[0].i[k]), b = operand(n, in[1].i[k]), mask = low_bits(n);
     i128 s = as_signed(n, a), t = as_signed(n, b);
     int by = (int)(b & (((u128)1 << log2_width) - 1)), f = (int)(b % (u128)n);
     u128 d = (b & (signed_min(n) - 1)) | 1;
-    u128 results[] = {
-        a + b, a - b, a * b, a & b, a | b, a ^ b, a << by, a >> by, (u128)(s >> by),
-        a / d, (u128)(s / (i128)d), a % d, (u128)(s % (i128)d),
-        (u128)(s < t ? s : t), (u128)(s > t ? s : t), a < b ? a : b, a > b ? a : b,
-        saturated_add(n, s, t), b > mask - a ? mask : a + b, saturated_subtract(n, s, t), a < b ? 0 : a - b};
-    for (size_t j = 0; j < sizeof results / sizeof *results; j++)
-      put_result(n, results[j]);
+    u128 results[] = {a + b,
+                      a - b,
+                      a * b,
+                      a & b,
+                      a | b,
+                      a ^ b,
+                      a << by,
+                      a >> by,
+                      (u128)(s >> by),
+                      a / d,
+                      (u128)(s / (i128)d),
+                      a % d,
+                      (u128)(s % (i128)d),
+                      (u128)(s < t ? s : t),
+                      (u128)(s > t ? s : t),
+                      a < b ? a : b,
+                      a > b ? a : b,
+                      saturated_add(n, s, t),
+                      b > mask - a ? mask : a + b,
+                      saturated_subtract(n, s, t),
+                      a < b ? 0 : a - b};
+    for (size_t j = 0; j < sizeof results / sizeof *results; j++) put_result(n, results[j]);
     counts(n, a);
     put_result(n, s < 0 ? -a : a);
     put_result(n, f ? a << f | b >> (n - f) : a);
@@ -109,26 +122,26 @@ static double to(struct format f, double x) { return rounded(f.precision, f.lowe
 /* x * y + z, rounded once. The product is exact in a double but for the format double; the sum is
    rounded to odd, which a second rounding to fewer bits doesn't see (Boldo and Melquiond). */
 static double multiply_add(struct format f, double x, double y, double z) {
-  if (f.precision == 53)
-    return fma(x, y, z);
+  if (f.precision == 53) return fma(x, y, z);
   double product = x * y, sum = product + z, part = sum - product;
   double rest = (product - (sum - part)) + (z - part);
   uint64_t bits;
   memcpy(&bits, &sum, sizeof bits);
-  if (rest != 0 && !(bits & 1))
-    sum = nextafter(sum, copysign(INFINITY, rest));
+  if (rest != 0 && !(bits & 1)) sum = nextafter(sum, copysign(INFINITY, rest));
   return to(f, sum);
 }
 
-static double clamped(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
+static double clamped(double x, double low, double high) {
+  return x < low ? low : x > high ? high : x;
+}
 
 static void put_floats(struct format f, double a, double b, double c) {
-  const double row[] = {a + b, a - b, a * b, a / b, -a, multiply_add(f, a, b, c), fabs(a), copysign(a, b),
-                        floor(a), ceil(a), trunc(a), nearbyint(a), a < b ? a : b, a > b ? a : b};
-  for (size_t k = 0; k < sizeof row / sizeof *row; k++)
-    put_float(to(f, row[k]));
-  if (f.precision >= 24)
-    put_float(to(f, sqrt(fabs(a))));
+  const double row[] = {
+      a + b,         a - b,          a * b,    a / b,   -a,       multiply_add(f, a, b, c),
+      fabs(a),       copysign(a, b), floor(a), ceil(a), trunc(a), nearbyint(a),
+      a < b ? a : b, a > b ? a : b};
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) put_float(to(f, row[k]));
+  if (f.precision >= 24) put_float(to(f, sqrt(fabs(a))));
   put_float(to(f, clamped(trunc(a), INT32_MIN, INT32_MAX)));
   put_float(to(f, clamped(trunc(a), 0, UINT16_MAX)));
   put_float(to(f, clamped(trunc(a), -0x1p63, 0x1p63)));
@@ -143,7 +156,8 @@ static void floats(struct format f, const struct list *in) {
     put((int64_t)clamped(a, INT32_MIN, INT32_MAX));
     put((int64_t)clamped(a, 0, UINT16_MAX));
     put(a >= 0x1p63 ? INT64_MAX : (int64_t)clamped(a, -0x1p63, 0x1p63));
-    const int ordered[] = {a == b, a > b, a >= b, a < b, a <= b, a != b, 1}; /* then the unordered ones */
+    const int ordered[] = {a == b, a > b,  a >= b, a < b,
+                           a <= b, a != b, 1}; /* then the unordered ones */
     const int unordered[] = {0, a == b, a > b, a >= b, a < b, a <= b, a != b};
     int bits[14];
     memcpy(bits, ordered, sizeof ordered);
@@ -184,8 +198,7 @@ static void wgmma(const struct list *in) {
   for (int t = 0; t < 128; t++)
     for (int r = 0; r < 4; r++) {
       int sum = 0, i = t / 32 * 16 + t % 32 / 4 + r / 2 * 8, j = t % 4 * 2 + r % 2;
-      for (int k = 0; k < 16; k++)
-        sum += 2 * (i + k) * (k - j);
+      for (int k = 0; k < 16; k++) sum += 2 * (i + k) * (k - j);
       put_float(sum);
     }
 }
@@ -194,13 +207,30 @@ static void wgmma(const struct list *in) {
 static void conventions(const struct list *in) {
   for (int k = 0; k < in[0].count; k++) {
     uint64_t x = (uint64_t)in[0].i[k], word = x & 0xffffffff;
-    const uint64_t row[] = {
-        1 - (x & 1), (uint64_t)(int8_t)(x + 1), (x + 1) & 0xffff, x * 3 & 0x1fff, x * 3 & 0x1ffffffff,
-        (uint64_t)(((u128)x * 3 & low_bits(65)) >> 1), (uint64_t)((u128)x * x >> 64), (x & 1023) + 1, (x & 127) + 1,
-        (x & 65535) + 1, word + 1, x, word ^ 4, (x & 1023) + 3, (x & 127) + 2, (x + 2) & 0x1fff,
-        (word + 1) & 0xffffffff, x & 0xffff, (word + 7) & 0xffffffff, 2 * word, x ^ 12345, 35, 77};
-    for (size_t j = 0; j < sizeof row / sizeof *row; j++)
-      put((int64_t)row[j]);
+    const uint64_t row[] = {1 - (x & 1),
+                            (uint64_t)(int8_t)(x + 1),
+                            (x + 1) & 0xffff,
+                            x * 3 & 0x1fff,
+                            x * 3 & 0x1ffffffff,
+                            (uint64_t)(((u128)x * 3 & low_bits(65)) >> 1),
+                            (uint64_t)((u128)x * x >> 64),
+                            (x & 1023) + 1,
+                            (x & 127) + 1,
+                            (x & 65535) + 1,
+                            word + 1,
+                            x,
+                            word ^ 4,
+                            (x & 1023) + 3,
+                            (x & 127) + 2,
+                            (x + 2) & 0x1fff,
+                            (word + 1) & 0xffffffff,
+                            x & 0xffff,
+                            (word + 7) & 0xffffffff,
+                            2 * word,
+                            x ^ 12345,
+                            35,
+                            77};
+    for (size_t j = 0; j < sizeof row / sizeof *row; j++) put((int64_t)row[j]);
   }
 }
 
@@ -212,7 +242,8 @@ static void types(const struct list *in) {
     for (int j = 0; j < 4; j++) {
       lanes[j] = (int16_t)(x >> 16 * j);
       int16_t product = (int16_t)(lanes[j] * factors[j]);
-      chosen |= (uint64_t)((uint16_t)(lanes[j] > product ? lanes[j] : product) >> (j + 1)) << 16 * j;
+      chosen |= (uint64_t)((uint16_t)(lanes[j] > product ? lanes[j] : product) >> (j + 1))
+                << 16 * j;
     }
     put((int64_t)chosen);
     put((int64_t)((x + 1) * (x + 1) ^ (x - 1) * (x - 1)));
@@ -226,10 +257,15 @@ static void types(const struct list *in) {
 }
 
 int main(int count, char **words) {
-  static const struct reference table[] = {
-      {"int_i", integers, 2}, {"float_half", float_half, 3}, {"float_bfloat", float_bfloat, 3},
-      {"float_float", float_float, 3}, {"float_double", float_double, 3}, {"wmma_bits", wmma_bits, 2}, {"wgmma", wgmma, 0},
-      {"conventions", conventions, 1}, {"types", types, 1}};
+  static const struct reference table[] = {{"int_i", integers, 2},
+                                           {"float_half", float_half, 3},
+                                           {"float_bfloat", float_bfloat, 3},
+                                           {"float_float", float_float, 3},
+                                           {"float_double", float_double, 3},
+                                           {"wmma_bits", wmma_bits, 2},
+                                           {"wgmma", wgmma, 0},
+                                           {"conventions", conventions, 1},
+                                           {"types", types, 1}};
   if (count == 2 && sscanf(words[1], "int_i%d", &width) == 1 && width >= 2 && width <= 128)
     words[1][strlen("int_i")] = 0;
   return reference_main(count, words, table, sizeof table / sizeof *table);

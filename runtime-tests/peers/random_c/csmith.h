@@ -1,4 +1,5 @@
-/* In place of Csmith's own csmith.h: the platform part without a C library, and a cheaper checksum. */
+/* In place of Csmith's own csmith.h: the platform part without a C library, and a cheaper checksum.
+ */
 #ifndef RANDOM_RUNTIME_H
 #define RANDOM_RUNTIME_H
 #include "entry.h"

@@ -1,8 +1,9 @@
 /* How a random C program is entered, and where its checksum goes.
 
-   The program keeps one number, `program_checksum`, and has a function `program` (its `main`, renamed). On a GPU one thread of
-   the kernel `run` calls it and stores the number. On the host the file is linked without any library: the C library
-   takes more time to link than the program to compile. */
+   The program keeps one number, `program_checksum`, and has a function `program` (its `main`,
+   renamed). On a GPU one thread of the kernel `run` calls it and stores the number. On the host the
+   file is linked without any library: the C library takes more time to link than the program to
+   compile. */
 #ifndef RANDOM_C_ENTRY_H
 #define RANDOM_C_ENTRY_H
 #include <limits.h>
@@ -16,10 +17,10 @@ static void checksum_add(uint64_t value) {
 }
 
 #ifdef __NVPTX__
-#define PROGRAM_ENTRY \
+#define PROGRAM_ENTRY                                     \
   __attribute__((nvptx_kernel)) void run(uint64_t *out) { \
-    program(); \
-    *out = program_checksum; \
+    program();                                            \
+    *out = program_checksum;                              \
   }
 #else
 void *memcpy(void *to, const void *from, unsigned long bytes) {
@@ -44,18 +45,19 @@ static void finish(void) {
   system_call(60, 0, 0, 0);
 }
 
-/* A signal ends programs that take more than 0.2 seconds of processor time, which most never end. */
+/* A signal ends programs that take more than 0.2 seconds of processor time, which most never end.
+ */
 static void limit_time(void) {
   static const long interval[4] = {0, 0, 0, 200000};
   system_call(38, 1, (long)interval, 0);
 }
 
-#define PROGRAM_ENTRY \
+#define PROGRAM_ENTRY       \
   static void enter(void) { \
-    limit_time(); \
-    program(); \
-    finish(); \
-  } \
+    limit_time();           \
+    program();              \
+    finish();               \
+  }                         \
   __attribute__((naked)) void _start(void) { __asm__("and $-16,%%rsp; call *%0" : : "r"(enter)); }
 #endif
 #endif
