@@ -6,9 +6,8 @@
  * frame's mask of undefined lanes of the (low) row, so that it costs nothing while there is none;
  * in memory it is a byte of the shadow with the value SHADOW_POISON. undef is zero.
  *
- * Files: ir_load.c symbols, variables, constants; ir_order.c the order of blocks; ir_decode.c
- * functions into code; ir_call.c calls, intrinsics, inline assembly; ir_exec.c what ops do;
- * ir_memory.c what touches memory. */
+ * Files: ir_load.c symbols, variables, constants; ir_decode.c functions into code; ir_call.c calls,
+ * intrinsics, inline assembly; ir_exec.c what ops do; ir_memory.c what touches memory. */
 #ifndef NVM_SIM_IR_H
 #define NVM_SIM_IR_H
 
@@ -88,13 +87,6 @@ uint64_t ir_offset(uint16_t flags, uint32_t bits, uint64_t p, const nvm_i128 *te
                    bool *poison);
 /* The 1-based line of a byte offset; 0: not known. */
 uint32_t ir_line(const struct ir_program *p, uint32_t position);
-
-/* --- ir_order.c
- * ------------------------------------------------------------------------------------- */
-/* The function's reachable blocks, `*count` of them, in an order in which lanes that part meet
- * again where all their paths meet. NULL when out of memory. */
-const struct nvm_block *ir_order_blocks(const struct nvm_function *f, struct arena *a,
-                                        uint32_t *count);
 
 /* --- ir_decode.c
  * ------------------------------------------------------------------------------------ */

@@ -1,10 +1,12 @@
 /* Functions of IR into the machine's code.
  *
- * Blocks stand in the order of ir_order.c. A phi has rows of its own; what comes over an edge is
- * copied into them by one instruction before the branch, under the branch's condition, so that no
- * block has to be put on the edge (a switch gets such blocks behind it). An instruction that
+ * Blocks are in the order of analysis/loops.h. A phi has rows of its own; what comes over an edge
+ * is copied into them by one instruction before the branch, under the branch's condition, so that
+ * no block has to be put on the edge (a switch gets such blocks behind it). An instruction that
  * nothing knows becomes one that reports when it is reached, as for PTX. Calls are in ir_call.c. */
 #include "sim/ir.h"
+
+#include "analysis/loops.h"
 
 #include <string.h>
 
@@ -625,11 +627,19 @@ static bool prepare(struct ir_decoder *d, const struct nvm_block *order, uint32_
 enum nvm_status ir_decode_function(struct sim *s, struct func *func) {
   struct ir_decoder d = {
       .d = {.sim = s, .func = func}, .f = func->ir, .m = s->ir->module, .program = s->ir};
-  uint32_t count;
+  struct dominance dominance;
+  struct loops loops;
   ptx_function_init(&d.pf, &s->ir->names, &s->arena);
   d.d.f = &d.pf;
-  const struct nvm_block *order = ir_order_blocks(d.f, &s->arena, &count);
-  if (!order || !prepare(&d, order, count)) return NVM_OUT_OF_MEMORY;
+  if (!dominance_compute(&dominance, d.f, &s->arena) ||
+      !loops_compute(&loops, d.f, &dominance, &s->arena))
+    return NVM_OUT_OF_MEMORY;
+  /* Diverged lanes run from the lowest place on (warp.c). In a reverse postorder with contiguous
+   * loops everything between a branch and its post-dominator is lower than the latter, so that the
+   * lanes reconverge there at the latest (in an irreducible cycle: later). */
+  const struct nvm_block *order = loops.blocks;
+  uint32_t count = loops.data[0].block_count;
+  if (!prepare(&d, order, count)) return NVM_OUT_OF_MEMORY;
   ir_emit(&d, INST_PLAIN, run_nothing, NULL);
   decode_parameters(&d);
   if (d.bad)
