@@ -727,7 +727,7 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   struct remark_route route = {.module = m};
   arena_init(&route.arena, counted(c));
   struct pass_options options = c->passes;
-  if (options.pipeline.bytes == NULL) options.pipeline = text_of(pass_pipeline(c->level));
+  options.level = c->level;
   options.knobs = &c->knobs;
   options.dump = deliver_dump;
   options.dump_state = c;

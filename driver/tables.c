@@ -2,7 +2,7 @@
 #include "driver/commands.h"
 #include "ir/intrinsic.h"
 #include "ir/ops.h"
-#include "opt/pass.h"
+#include "opt/pipeline.h"
 #include "support/diag.h"
 #include "support/knobs.h"
 
@@ -59,14 +59,13 @@ int tables_ops(const struct options *o) {
 /* A level's passes in the order in which they run. What stands between two module passes runs
  * function by function; +: where the last one without + changed something. */
 static int show_level(const char *level) {
-  struct pass_step steps[PASS_MOST];
-  struct nvm_text unknown;
-  int count = pass_read_pipeline(text_of(pass_pipeline(level)), steps, &unknown);
-  for (int i = 0; i < count; i++) {
-    const struct pass_info *pass = &pass_table[steps[i].pass];
-    bool follows = i > 0 && pass_table[steps[i - 1].pass].on_module == NULL;
+  struct pipeline p;
+  pipeline_of_level(&p, level);
+  for (uint32_t i = 0; i < p.count; i++) {
+    const struct pass_info *pass = &pass_table[p.steps[i].pass];
+    bool follows = i > 0 && pass_table[p.steps[i - 1].pass].on_module == NULL;
     if (!pass->on_module && !follows) puts("for each function");
-    fputs(pass->on_module ? "" : steps[i].conditional ? " +" : "  ", stdout);
+    fputs(pass->on_module ? "" : p.steps[i].conditional ? " +" : "  ", stdout);
     printf("%-*s %s\n", pass->on_module ? 18 : 16, pass->name, pass->meaning);
   }
   return EXIT_DONE;

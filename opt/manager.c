@@ -1,10 +1,9 @@
-/* The pass manager: runs a list of passes over a module and does everything that is not the
- * passes' business.
+/* The pass manager: runs a pipeline over a module, and verifies, dumps, times, counts and bisects.
  *
- * Consecutive function passes run function by function, so that a function stays in the cache while
- * all of them look at it. Dumps have LLVM's headers, `*** IR Dump After sccp on saxpy ***`, which
- * viewers of optimization pipelines understand. */
-#include "opt/pass.h"
+ * Consecutive function passes run function by function, so that a function stays in the cache.
+ * Dumps have LLVM's headers, `*** IR Dump After sccp on saxpy ***`, which viewers of optimization
+ * pipelines understand. */
+#include "opt/pipeline.h"
 
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -34,108 +33,8 @@ enum pass_id pass_find(const char *name, size_t length) {
   return PASS_NONE;
 }
 
-/* What several levels share. Reflection is asked again after each round of inlining, which brings
- * new questions. */
-#define REFLECT "nvvm-reflect,nvvm-reflect-pp,"
-/* Callees first, those that are called more than once simplified before they are copied. */
-#define INLINED \
-  REFLECT "inline,written-parameters,copied-constants,sroa,mem2reg,early-cse,combine,simplifycfg,"
-#define ACROSS "globaldce,ipsccp,argument-promotion,"
-/* Callees are smaller after the first round, and constants have found their way into addresses. */
-#define ROUNDS                                                                        \
-  INLINED ACROSS REFLECT                                                              \
-      "inline,written-parameters,copied-constants,sroa,mem2reg,+early-cse,+combine,+" \
-      "simplifycfg," REFLECT "bool-phis,infer-address-space,infer-invariant,"
-/* Memory and branches, once all is in its place. */
-#define SCALARS "gvn,correlated,reassociate,dse,barriers,combine,jump-threading,simplifycfg,"
-/* When no pass makes accesses any more. */
-#define WIDE                                                                                      \
-  "infer-local,infer-alignment,share-addresses,load-store-vectorizer,slp-vectorizer,combine,dce," \
-  "sink"
-
-/* Loops in the order in which they help each other. Only what they need comes before: memory is
- * looked through when they are unrolled, and again when arrays have become values by that. */
-#define FIRST_LOOPS                                                                                \
-  "correlated,reassociate,barriers,simplifycfg,loop-rotate,licm,mem2reg,simplifycfg,combine,loop-" \
-  "deletion,"
-#define UNSWITCHED "loop-unswitch,+simplifycfg,"
-#define UNROLLED                                                                               \
-  "loop-unroll-full,+nvvm-reflect,+nvvm-reflect-pp,+simplifycfg,+early-cse,+combine,"          \
-  "sroa,mem2reg,gvn,nvvm-reflect,+nvvm-reflect-pp,+simplifycfg,+combine,bool-phis,correlated," \
-  "reassociate,dse,barriers,jump-threading,simplifycfg,licm,+gvn,"
-/* Vectorized before they are unrolled. */
-#define VECTORS "loop-vectorize,+simplifycfg,+early-cse,+combine,+simplifycfg,+dce,"
-/* Unrolled copies of a pointer that moves are offsets from it; what they say twice goes. */
-#define LAST_LOOPS                                                                                 \
-  "lsr,dce,+gvn,"                                                                                  \
-  "loop-unroll,+simplifycfg,+sroa,+mem2reg,+gvn,+correlated,+reassociate,+dse,+barriers,+combine," \
-  "+jump-threading,simplifycfg,"
-
-/* One row a level; read from left to right. max, mid, min: how much faster the compiler shall be.
- */
-static const struct {
-  const char *level;
-  const char *passes;
-} pipelines[] = {
-    {"0", "nvvm-reflect"},
-    {"max", REFLECT "simplifycfg,sroa,mem2reg"},
-    {"mid", REFLECT "simplifycfg,inline,sroa,mem2reg,early-cse,combine,dce," ACROSS REFLECT
-                    "simplifycfg,sroa,mem2reg,early-cse,combine,dce"},
-    {"min", ROUNDS SCALARS WIDE},
-    {"1", ROUNDS SCALARS WIDE},
-    {"2", ROUNDS FIRST_LOOPS UNROLLED VECTORS LAST_LOOPS WIDE},
-    {"3", ROUNDS FIRST_LOOPS UNSWITCHED UNROLLED VECTORS LAST_LOOPS WIDE},
-};
-
-const char *pass_pipeline(const char *level) {
-  size_t i = 0, last = sizeof pipelines / sizeof *pipelines - 1;
-  while (i < last && strcmp(pipelines[i].level, level) != 0) i++;
-  return pipelines[i].passes;
-}
-
-/* --- reading a pipeline ------------------------------------------------------------------------
- */
-
-struct reading {
-  struct pass_step *steps;
-  int count;
-  unsigned holds; /* FORM_ bits */
-};
-
-/* Which pass makes a form. */
-static const struct {
-  enum pass_form form;
-  enum pass_id maker;
-} forms[] = {{FORM_LOOP_SIMPLIFY, PASS_LOOP_SIMPLIFY}, {FORM_LCSSA, PASS_LCSSA}};
-enum { FORMS = sizeof forms / sizeof *forms };
-
-static bool add_pass(struct reading *r, enum pass_id p, bool conditional) {
-  unsigned made = 0;
-  for (size_t k = 0; k < FORMS; k++) {
-    enum pass_id maker = forms[k].maker;
-    bool missing = pass_table[p].needs & forms[k].form & ~r->holds;
-    if (missing && maker != p && !add_pass(r, maker, conditional)) return false;
-    if (maker == p && !conditional) made = forms[k].form;
-  }
-  if (r->count == PASS_MOST) return false;
-  r->steps[r->count++] = (struct pass_step){(uint8_t)p, conditional};
-  r->holds = (r->holds & pass_table[p].keeps) | made;
-  return true;
-}
-
-int pass_read_pipeline(struct nvm_text list, struct pass_step *steps, struct nvm_text *unknown) {
-  struct reading r = {.steps = steps};
-  for (size_t at = 0; at < list.length;) {
-    const char *comma = memchr(list.bytes + at, ',', list.length - at);
-    size_t length = comma ? (size_t)(comma - (list.bytes + at)) : list.length - at;
-    *unknown = (struct nvm_text){list.bytes + at, length};
-    bool conditional = list.bytes[at] == '+';
-    enum pass_id p = pass_find(list.bytes + at + conditional, length - conditional);
-    if (p == PASS_NONE || !add_pass(&r, p, conditional)) return -1;
-    at += length + 1;
-  }
-  return r.count;
-}
+const struct pass_form_maker pass_forms[PASS_FORMS] = {{FORM_LOOP_SIMPLIFY, PASS_LOOP_SIMPLIFY},
+                                                       {FORM_LCSSA, PASS_LCSSA}};
 
 #ifdef NVM_CHECKING
 enum { always_check = true };
@@ -159,8 +58,6 @@ enum nvm_status test_flow_run(struct nvm_function *f, struct pass_env *env, bool
 enum { always_check = false };
 #endif
 
-/* --- one run ---------------------------------------------------------------------------------- */
-
 struct manager {
   struct pass_env env;
   const struct pass_options *options;
@@ -169,11 +66,12 @@ struct manager {
   struct remark_sink remarks;
   struct arena scratch; /* of the running pass */
   struct arena text;    /* of dumps and remarks */
-  struct flow flow;     /* of the function in hand */
-  uint64_t *settled; /* by function, a bit a pass: it changed nothing, and nothing changed since */
-  uint32_t function_count; /* without those that passes declare */
+  struct flow flow;     /* of the current function */
+  uint64_t
+      *settled; /* by function, a bit per pass: it changed nothing, and nothing changed since */
+  uint32_t function_count; /* before the first pass: passes only add declarations */
 };
-_Static_assert(PASS_COUNT <= 64, "a bit a pass");
+_Static_assert(PASS_COUNT <= 64, "a bit per pass");
 
 static uint64_t processor_nanoseconds(void) {
   struct timespec t;
@@ -192,7 +90,7 @@ static bool function_matches(const struct manager *g, const struct nvm_function 
   return name.length == wanted.length && memcmp(name.bytes, wanted.bytes, name.length) == 0;
 }
 
-/* `when` is "Before" or "After"; f is NULL for the whole module. */
+/* `when` is "Before" or "After"; f == NULL: the module. */
 static void dump(struct manager *g, const char *when, enum pass_id p,
                  const struct nvm_function *f) {
   if (!g->options->dump || !function_matches(g, f)) return;
@@ -209,12 +107,10 @@ static void dump(struct manager *g, const char *when, enum pass_id p,
   arena_reset(&g->text);
 }
 
-/* --- checks ------------------------------------------------------------------------------------
- */
-
-/* What a pass started from, to see whether it tells the truth. */
+/* To detect unreported changes. */
 struct fingerprint {
-  uint64_t text, flow; /* of the function or module; of the blocks and who follows whom */
+  uint64_t text; /* of the function or module */
+  uint64_t flow; /* of blocks and edges */
 };
 
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length) {
@@ -223,7 +119,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length) {
   return hash;
 }
 
-/* The edges in any order: a branch may be turned around. */
+/* Independent of the order of edges: a pass that keeps the control flow may invert a branch. */
 static uint64_t hash_flow(const struct nvm_function *f) {
   uint64_t sum = 0;
   FOR_EACH_BLOCK(f, b) {
@@ -266,8 +162,8 @@ static enum nvm_status check_after(struct manager *g, enum pass_id p, struct nvm
   return NVM_BUG;
 }
 
-/* Do knobs take the pass out of every pipeline? */
-static bool is_taken_out(enum pass_id p, const int32_t *knob) {
+/* Whether a knob disables the pass. */
+static bool is_disabled(enum pass_id p, const int32_t *knob) {
   return (p == PASS_REFLECT && knob[KNOB_DISABLE_REFLECT]) ||
          (p == PASS_LOAD_STORE_VECTORIZER && knob[KNOB_DISABLE_LOAD_STORE_VECTORIZER]) ||
          (p == PASS_COMBINE && !knob[KNOB_ENABLE_PEEPHOLE]) ||
@@ -278,7 +174,7 @@ static bool is_taken_out(enum pass_id p, const int32_t *knob) {
 static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_function *f,
                                bool *changed) {
   const struct pass_options *o = g->options;
-  if (is_taken_out(p, o->knobs->value)) return NVM_OK;
+  if (is_disabled(p, o->knobs->value)) return NVM_OK;
   if (o->bisect_limit >= 0 && g->result->executed >= (uint64_t)o->bisect_limit) return NVM_OK;
   g->result->executed++;
   if (name_matches(o->print_before, pass_table[p].name)) dump(g, "Before", p, f);
@@ -316,32 +212,31 @@ static bool has_no_loop(struct manager *g, const struct nvm_function *f) {
   return flow_loops(&g->flow, f, &d, &l) && l.count == 0;
 }
 
-/* What stays settled although p changed something: the passes that make the forms that p keeps, and
- * p if it made one. */
-static uint64_t still_settled(const struct manager *g, enum pass_id p, uint32_t n) {
+/* The passes that stay settled although p changed something: those that make the forms that p
+ * keeps, and p if it makes one. */
+static uint64_t settled_after(const struct manager *g, enum pass_id p, uint32_t n) {
   uint64_t kept = 0, made = 0;
-  for (size_t k = 0; k < FORMS; k++) {
-    if (pass_table[p].keeps & forms[k].form) kept |= UINT64_C(1) << forms[k].maker;
-    if (forms[k].maker == p) made = UINT64_C(1) << p;
+  for (size_t k = 0; k < PASS_FORMS; k++) {
+    if (pass_table[p].keeps & pass_forms[k].form) kept |= UINT64_C(1) << pass_forms[k].maker;
+    if (pass_forms[k].maker == p) made = UINT64_C(1) << p;
   }
   return (g->settled[n] & kept) | made;
 }
 
-static bool is_for_loops(int p) {
+static bool is_loop_pass(int p) {
   return p == PASS_LOOP_SIMPLIFY || (pass_table[p].needs & FORM_LOOP_SIMPLIFY);
 }
 
-/* Whether p would find nothing in function n: it did not, and nothing changed since; or it wants
- * loops. */
-static bool is_vain(struct manager *g, enum pass_id p, uint32_t n) {
+/* Whether p is known not to change function n: it is settled, or it needs loops and n has none. */
+static bool is_noop(struct manager *g, enum pass_id p, uint32_t n) {
   if ((g->settled[n] >> p & 1) && p != PASS_INLINE) return true; /* callees may have changed */
-  if (!is_for_loops(p) || !has_no_loop(g, g->env.module->functions.data[n])) return false;
+  if (!is_loop_pass(p) || !has_no_loop(g, g->env.module->functions.data[n])) return false;
   for (int k = 1; k < PASS_COUNT; k++)
-    if (is_for_loops(k)) g->settled[n] |= UINT64_C(1) << k;
+    if (is_loop_pass(k)) g->settled[n] |= UINT64_C(1) << k;
   return true;
 }
 
-/* Function passes steps[0..count-1] over function n, but those in vain. */
+/* Runs the function passes steps[0..count-1] over function n, except no-ops. */
 static enum nvm_status run_on_function(struct manager *g, const struct pass_step *steps,
                                        uint32_t count, uint32_t n) {
   struct nvm_function *f = g->env.module->functions.data[n];
@@ -352,9 +247,9 @@ static enum nvm_status run_on_function(struct manager *g, const struct pass_step
   for (uint32_t k = 0; k < count; k++) {
     enum pass_id p = (enum pass_id)steps[k].pass;
     bool changed = false, skipped = steps[k].conditional && !leader_changed;
-    enum nvm_status s = skipped || is_vain(g, p, n) ? NVM_OK : run_one(g, p, f, &changed);
+    enum nvm_status s = skipped || is_noop(g, p, n) ? NVM_OK : run_one(g, p, f, &changed);
     if (s != NVM_OK) return s;
-    if (changed) g->settled[n] = still_settled(g, p, n);
+    if (changed) g->settled[n] = settled_after(g, p, n);
     else if (!skipped) g->settled[n] |= UINT64_C(1) << p;
     if (!steps[k].conditional) leader_changed = changed;
     any |= changed;
@@ -364,8 +259,9 @@ static enum nvm_status run_on_function(struct manager *g, const struct pass_step
   return NVM_OK;
 }
 
-/* Callees first; those called once are left to their callers from steps[inliner] on. What these
- * have not taken comes last, callers first: of a chain, the first takes as much as it may have. */
+/* Callees first. Functions that are called once run only the steps before the inliner, since their
+ * caller will absorb them; those that it did not inline are completed last, callers first, so that
+ * the first of a call chain inlines as much as the limits allow. */
 static enum nvm_status run_callees_first(struct manager *g, const struct pass_step *steps,
                                          uint32_t count, uint32_t inliner) {
   enum nvm_status s = NVM_OK;
@@ -406,8 +302,8 @@ static enum nvm_status run_on_module(struct manager *g, enum pass_id p) {
   return s;
 }
 
-/* Reports a name that no pass has, with what was probably meant, or a pass that is one too many. */
-static enum nvm_status unknown_pass(struct diag_sink *sink, struct nvm_text name) {
+/* Reports an unknown pass, with a spelling suggestion, or one step too many. */
+static enum nvm_status refuse_pass(struct diag_sink *sink, struct nvm_text name) {
   bool known = pass_find(name.bytes, name.length) != PASS_NONE;
   struct diag *d = diag_report(sink, known ? DIAG_TOO_MANY_PASSES : DIAG_UNKNOWN_PASS,
                                (struct diag_range){0, 0, 0}, &name, 1);
@@ -418,11 +314,11 @@ static enum nvm_status unknown_pass(struct diag_sink *sink, struct nvm_text name
   return NVM_REFUSED;
 }
 
-/* Whether --print-before or -after names a pass, or nothing. */
-static enum nvm_status known_pass(struct diag_sink *sink, struct nvm_text name) {
+/* Checks the operand of --print-before or --print-after. */
+static enum nvm_status check_pass_name(struct diag_sink *sink, struct nvm_text name) {
   for (int p = 1; p < PASS_COUNT; p++)
     if (name.length == 0 || name_matches(name, pass_table[p].name)) return NVM_OK;
-  return unknown_pass(sink, name);
+  return refuse_pass(sink, name);
 }
 
 static enum nvm_status run_all(struct manager *g, const struct pass_step *steps, uint32_t count) {
@@ -437,10 +333,7 @@ static enum nvm_status run_all(struct manager *g, const struct pass_step *steps,
   return NVM_OK;
 }
 
-/* --- reports ------------------------------------------------------------------------------------
- */
-
-/* A number in a column of that width. */
+/* `width` in characters. */
 static void put_column(struct textbuf *out, uint64_t n, int width) {
   for (uint64_t rest = n; rest >= 10; rest /= 10) width--;
   while (--width > 0) textbuf_char(out, ' ');
@@ -471,9 +364,6 @@ void pass_report_statistics(const struct pass_result *r, struct textbuf *out) {
   }
 }
 
-/* --- all together -------------------------------------------------------------------------------
- */
-
 enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target *target,
                                   const struct pass_options *options, struct diag_sink *sink,
                                   struct pass_result *result) {
@@ -488,8 +378,9 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
                       .result = result,
                       .function_count = m->functions.count,
                       .remarks = {options->remark, options->remark_state, &g.text}};
-  struct pass_step steps[PASS_MOST];
-  struct nvm_text unknown;
+  struct pipeline p = {.count = 0};
+  struct nvm_text refused;
+  enum nvm_status s = NVM_OK;
   *result = (struct pass_result){.executed = 0};
   arena_init_reused(&g.scratch, m->arena.allocator);
   arena_init(&g.text, m->arena.allocator);
@@ -498,14 +389,14 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
   g.env.flow = &g.flow;
   g.settled = arena_alloc(&m->arena, m->functions.count * sizeof *g.settled);
   g.env.remarks = options->remark ? &g.remarks : NULL;
-  int count = pass_read_pipeline(options->pipeline, steps, &unknown);
-  enum nvm_status s = count < 0 ? unknown_pass(sink, unknown) : NVM_OK;
+  if (!options->pipeline.bytes) pipeline_of_level(&p, options->level);
+  else if (!pipeline_append(&p, options->pipeline, &refused)) s = refuse_pass(sink, refused);
   if (!g.settled) s = NVM_OUT_OF_MEMORY;
-  if (s == NVM_OK) s = known_pass(sink, options->print_before);
-  if (s == NVM_OK) s = known_pass(sink, options->print_after);
+  if (s == NVM_OK) s = check_pass_name(sink, options->print_before);
+  if (s == NVM_OK) s = check_pass_name(sink, options->print_after);
   if (s == NVM_OK && options->on_change)
     s = options->on_change(options->change_state, m, NULL, NULL);
-  if (s == NVM_OK) s = run_all(&g, steps, (uint32_t)count);
+  if (s == NVM_OK) s = run_all(&g, p.steps, p.count);
   arena_free(&g.scratch);
   arena_free(&g.text);
   flow_free(&g.flow);

@@ -1,22 +1,22 @@
-/* Remarks; see remark.h. The pieces of a text lie in one buffer, and are told apart by where they
- * begin until it is complete. */
+/* Remarks; see remark.h. The pieces of a text share one growing buffer, so that they are offsets
+ * until the text is complete. */
 #include "opt/remark.h"
 
 #include "ir/debug.h"
 
-enum { MOST_ARGUMENTS = 24 };
+enum { MAX_ARGUMENTS = 24 };
 
 struct writing {
   struct textbuf text;
-  size_t begins[MOST_ARGUMENTS + 1];
-  struct nvm_text keys[MOST_ARGUMENTS];
+  size_t begins[MAX_ARGUMENTS + 1];
+  struct nvm_text keys[MAX_ARGUMENTS];
   uint32_t count;
 };
 
-/* What is written from now on is another piece; an empty one is written over. */
+/* Ends the current piece and begins the next; an empty piece is dropped. */
 static void begin_piece(struct writing *w, const char *key, size_t length) {
   if (w->count && w->begins[w->count - 1] == w->text.length) w->count--;
-  else if (w->count == MOST_ARGUMENTS) return;
+  else if (w->count == MAX_ARGUMENTS) return;
   w->begins[w->count] = w->text.length;
   w->keys[w->count++] = (struct nvm_text){key, length};
 }
@@ -36,8 +36,8 @@ static void write_pieces(struct writing *w, const char *format, va_list *args) {
   w->begins[w->count] = w->text.length;
 }
 
-/* The place of an instruction, or else of its function. */
-static void find_place(struct remark *r, const struct nvm_function *f, struct nvm_inst_id at) {
+/* The location of the instruction, or of f if there is none. */
+static void find_location(struct remark *r, const struct nvm_function *f, struct nvm_inst_id at) {
   const struct nvm_module *m = f->module;
   struct nvm_meta where = at.index ? f->locations.data[at.index] : (struct nvm_meta){0};
   struct nvm_str dbg = strtab_find(&m->strings, "dbg", 3);
@@ -54,9 +54,9 @@ static void find_place(struct remark *r, const struct nvm_function *f, struct nv
 
 void remark(const struct pass_env *env, enum remark_kind kind, const struct nvm_function *f,
             struct nvm_inst_id at, const char *name, const char *format, ...) {
-  if (!remark_wanted(env)) return;
+  if (!remark_enabled(env)) return;
   struct writing w = {.count = 0};
-  struct remark_argument arguments[MOST_ARGUMENTS];
+  struct remark_argument arguments[MAX_ARGUMENTS];
   struct remark r = {.kind = kind,
                      .pass = env->pass,
                      .name = name,
@@ -67,7 +67,7 @@ void remark(const struct pass_env *env, enum remark_kind kind, const struct nvm_
   textbuf_init(&w.text, env->remarks->arena);
   write_pieces(&w, format, &args);
   va_end(args);
-  find_place(&r, f, at);
+  find_location(&r, f, at);
   for (; r.count < w.count; r.count++)
     arguments[r.count] = (struct remark_argument){
         w.keys[r.count],

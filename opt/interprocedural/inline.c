@@ -182,7 +182,7 @@ static bool decide(const struct inliner *l, struct call call, uint32_t caller_si
   if (call.refused && !is_only_use(l, call.callee)) return false;
   const char *never = why_never(l, i, call.callee);
   bool inlined = !never && wants_inline(l, i, &call, caller_size);
-  if (!remark_wanted(l->env)) return inlined;
+  if (!remark_enabled(l->env)) return inlined;
   struct nvm_text callee = module_text(l->m, g->symbol.name);
   struct nvm_text caller = module_text(l->m, l->f->symbol.name);
   if (never)

@@ -1,0 +1,66 @@
+/* Pipelines; see pipeline.h. */
+#include "opt/pipeline.h"
+
+enum level {
+  O0 = 1,
+  MAX = 2, /* -Ofc=max */
+  MID = 4,
+  O1 = 8, /* and -Ofc=min */
+  O2 = 16,
+  O3 = 32,
+  ABOVE_O0 = MAX | MID | O1 | O2 | O3,
+  ALL_LEVELS = O0 | ABOVE_O0,
+  FROM_O1 = O1 | O2 | O3,
+  FROM_O2 = O2 | O3,
+};
+
+static const struct {
+  const char *name;
+  enum level level;
+} levels[] = {{"0", O0}, {"max", MAX}, {"mid", MID}, {"min", O1}, {"1", O1}, {"2", O2}, {"3", O3}};
+
+static const struct {
+  enum level levels;
+  const char *passes;
+} stages[] = {
+#define STAGE(levels, purpose, passes) {(enum level)(levels), passes},
+#include "opt/pipelines.def"
+#undef STAGE
+};
+
+void pipeline_of_level(struct pipeline *p, const char *level) {
+  struct nvm_text refused;
+  size_t n = 0;
+  while (n + 1 < sizeof levels / sizeof *levels && strcmp(levels[n].name, level) != 0) n++;
+  *p = (struct pipeline){.count = 0};
+  for (size_t k = 0; k < sizeof stages / sizeof *stages; k++)
+    if (stages[k].levels & levels[n].level) pipeline_append(p, text_of(stages[k].passes), &refused);
+}
+
+static bool add_pass(struct pipeline *p, enum pass_id id, bool conditional) {
+  const struct pass_info *pass = &pass_table[id];
+  unsigned made = 0;
+  for (size_t k = 0; k < PASS_FORMS; k++) {
+    enum pass_id maker = pass_forms[k].maker;
+    bool missing = pass->needs & pass_forms[k].form & ~p->holds;
+    if (missing && maker != id && !add_pass(p, maker, conditional)) return false;
+    if (maker == id && !conditional) made = pass_forms[k].form;
+  }
+  if (p->count == PIPELINE_MAX) return false;
+  p->steps[p->count++] = (struct pass_step){(uint8_t)id, conditional};
+  p->holds = (p->holds & pass->keeps) | made;
+  return true;
+}
+
+bool pipeline_append(struct pipeline *p, struct nvm_text list, struct nvm_text *refused) {
+  for (size_t at = 0; at < list.length;) {
+    const char *comma = memchr(list.bytes + at, ',', list.length - at);
+    size_t length = comma ? (size_t)(comma - (list.bytes + at)) : list.length - at;
+    *refused = (struct nvm_text){list.bytes + at, length};
+    bool conditional = list.bytes[at] == '+';
+    enum pass_id id = pass_find(list.bytes + at + conditional, length - conditional);
+    if (id == PASS_NONE || !add_pass(p, id, conditional)) return false;
+    at += length + 1;
+  }
+  return true;
+}

@@ -1,0 +1,27 @@
+/* Pipelines: the levels' (pipelines.def), and lists of names. */
+#ifndef NVM_OPT_PIPELINE_H
+#define NVM_OPT_PIPELINE_H
+
+#include "opt/pass.h"
+
+enum { PIPELINE_MAX = 256 }; /* steps */
+
+struct pipeline {
+  struct pass_step {
+    uint8_t pass;     /* enum pass_id */
+    bool conditional; /* only on functions that the last unconditional step has changed */
+  } steps[PIPELINE_MAX];
+  uint32_t count;
+  unsigned holds; /* FORM_ bits that hold after the last step */
+};
+
+/* The pipeline of level "0" … "3", "max", "mid" or "min" (of -Ofc); of any other level that of "3".
+ */
+void pipeline_of_level(struct pipeline *p, const char *level);
+
+/* Appends the passes of `list`, which are separated by commas (`+name`: conditional), each after
+ * those that make the forms it requires. False on a name that no pass has, or if there are too many
+ * steps; *refused is that name. */
+bool pipeline_append(struct pipeline *p, struct nvm_text list, struct nvm_text *refused);
+
+#endif
