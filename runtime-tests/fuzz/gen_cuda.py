@@ -360,7 +360,9 @@ class Body:
         if pick < 6: return f"({sub()} {rng.choice('+-*')} {sub()})"
         if pick == 6: return f"({sub()} / {sub()})"
         if pick == 7: return f"({t}){'__builtin_sqrt' if t == 'double' else '__builtin_sqrtf'}({sub()})"
-        if pick == 8: return f"({t}){self.integer(rng.choice(list(INTS)), depth - 1, level)}"
+        if pick == 8:  # C leaves integers beyond the largest half undefined, and clang -O1 folds them as floats
+            small = [i for i in INTS if INTS[i][0] + (not INTS[i][1]) <= 16]
+            return f"({t}){self.integer(rng.choice(small if t == 'half' else list(INTS)), depth - 1, level)}"
         if pick == 9: return f"({self.condition(depth - 1, level)} ? {sub()} : {sub()})"
         if pick == 10: return f"({t}){'__builtin_fabs' if t == 'double' else '__builtin_fabsf'}({sub()})"
         if pick == 11: return f"({t})__builtin_{rng.choice(['floor', 'ceil', 'trunc', 'rint'])}{'' if t == 'double' else 'f'}({sub()})"
@@ -454,7 +456,7 @@ class Body:
         floats = [v for v in self.assignable("t") if v.type == "float"]
         wide = [v for v in self.assignable("t") if v.type == "u32"]
         if floats and wide:
-            f, u, p = rng.choice(floats).name, rng.choice(wide).name, self.name("p")
+            f, u, p = rng.choice(floats).name, rng.choice(wide).name, self.name("at")  # p1 is a parameter
             if pick < 0.75: return self.emit(f"{f} = number({f}); {u} ^= *reinterpret_cast<u32 *>(&{f});")
             return self.emit(f"{{ float *{p} = &{f}; *{p} = number({self.real('float', 1)}); {u} = *reinterpret_cast<u32 *>({p}); }}")
         self.assign("t")
