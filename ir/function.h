@@ -90,8 +90,30 @@ static inline struct nvm_value inst_operand(const struct nvm_function *f, const 
                                             uint32_t k) {
   return f->operands.data[i->first_operand + k];
 }
+/* The same of the instruction with that id, looked up anew. */
+static inline struct nvm_value inst_operand_at(const struct nvm_function *f, struct nvm_inst_id i,
+                                               uint32_t k) {
+  return inst_operand(f, function_inst(f, i), k);
+}
 static inline bool block_is_none(struct nvm_block b) { return b.index == 0; }
 static inline bool inst_is_none(struct nvm_inst_id i) { return i.index == 0; }
+
+/* The handle in a value that is known to be an instruction, or a block. */
+static inline struct nvm_inst_id value_inst_id(struct nvm_value v) {
+  return (struct nvm_inst_id){value_index(v)};
+}
+static inline struct nvm_block value_block(struct nvm_value v) {
+  return (struct nvm_block){value_index(v)};
+}
+/* The instruction that computes v, NULL if it is another kind of value; the same for one op. */
+static inline const struct nvm_inst *value_inst(const struct nvm_function *f, struct nvm_value v) {
+  return value_kind(v) == VALUE_INST ? &f->insts.data[value_index(v)] : NULL;
+}
+static inline const struct nvm_inst *value_inst_of(const struct nvm_function *f, struct nvm_value v,
+                                                   enum op op) {
+  const struct nvm_inst *i = value_inst(f, v);
+  return i && i->op == op ? i : NULL;
+}
 
 /* The type of any value as an operand in f. */
 struct nvm_type function_type_of(const struct nvm_function *f, struct nvm_value v);

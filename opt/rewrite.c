@@ -21,6 +21,7 @@ bool rewrite_grow(struct rewrite *r, struct arena *arena) {
 }
 
 void rewrite_set(struct rewrite *r, struct nvm_inst_id i, struct nvm_value to) {
+  if (value_is_none(to)) return;
   if (value_is_none(r->to[i.index])) r->set[r->set_count++] = i;
   r->to[i.index] = to;
   r->count++;

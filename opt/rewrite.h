@@ -19,7 +19,8 @@ bool rewrite_init(struct rewrite *r, struct nvm_function *f, struct arena *arena
 /* Makes room for instructions that were made since; cheap if asked often. False when out of memory.
  */
 bool rewrite_grow(struct rewrite *r, struct arena *arena);
-/* Notes that i is `to`, which must not (through replacements) be i itself. */
+/* Notes that i is `to`, which must not (through replacements) be i itself. VALUE_NULL, which stands
+ * for a value that could not be made, is not noted. */
 void rewrite_set(struct rewrite *r, struct nvm_inst_id i, struct nvm_value to);
 /* The number of an instruction; of any other value a larger one than instructions have. */
 static inline uint32_t rewrite_number(struct nvm_value v) {

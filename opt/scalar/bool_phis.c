@@ -14,6 +14,7 @@
  * sign. Requires:  nothing. Preserves: the control flow. Cost:      linear in operands. Omits: and
  * x, 1; selects; phis that hold other narrow integers; debug records of the phi, which say poison
  * then. Tests:     check/opt/bool-phis.nvir. */
+#include "ir/build.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 #include "analysis/uses.h"
@@ -145,12 +146,11 @@ static struct nvm_value narrow_source(struct narrower *n, struct nvm_value v) {
 }
 
 static bool make_phi(struct narrower *n, struct nvm_inst_id old) {
-  struct nvm_inst_id phi = function_add_inst(n->f, OP_PHI, 0, TYPE_I1, NULL, 0, 0);
-  if (inst_is_none(phi)) return false;
-  n->f->locations.data[phi.index] = n->f->locations.data[old.index];
-  n->f->names.data[phi.index] = n->f->names.data[old.index];
-  inst_insert_before(n->f, phi, old);
-  n->made[old.index] = value_of_inst(phi);
+  struct builder at = builder_replacing(n->f, old);
+  struct nvm_value phi = builder_phi(&at, TYPE_I1, NULL, 0);
+  if (value_is_none(phi)) return false;
+  n->f->names.data[value_index(phi)] = n->f->names.data[old.index];
+  n->made[old.index] = phi;
   return true;
 }
 
@@ -173,11 +173,8 @@ static bool narrow_use(struct narrower *n, struct nvm_inst_id i, struct nvm_valu
     function_inst(n->f, i)->flags = 0; /* nneg would be wrong: i1 1 is negative */
     return true;
   }
-  if (compared == 0) {
-    bit = inst_emit(n->f, i, OP_XOR, TYPE_I1, bit, const_int(n->m, TYPE_I1, 1), 0);
-    n->f->locations.data[value_index(bit)] =
-        n->f->locations.data[i.index]; /* [0] where memory ran out */
-  }
+  struct builder at = builder_replacing(n->f, i);
+  if (compared == 0) bit = builder_binary(&at, OP_XOR, bit, const_int(n->m, TYPE_I1, 1));
   rewrite_set(&n->rewrite, i, bit);
   return !value_is_none(bit);
 }

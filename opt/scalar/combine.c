@@ -19,8 +19,8 @@
  * Tests:     check/opt/combine-*, unit/test_known_bits.c, prove/. */
 #include "opt/scalar/combine.h"
 
+#include "ir/build.h"
 #include "ir/eval.h"
-#include "ir/intrinsic.h"
 #include "analysis/effects.h"
 #include "opt/passes.h"
 
@@ -120,13 +120,13 @@ static void replace(struct combiner *k, struct nvm_inst_id i, struct nvm_value t
 
 /* --- building --------------------------------------------------------------------------------- */
 
-static struct nvm_value place(struct combiner *k, struct nvm_inst_id root, struct nvm_inst_id i) {
-  if (inst_is_none(i) || !have_lists(k) || !have_insts(k) || !have_uses(k)) return VALUE_NULL;
-  inst_insert_before(k->f, i, root);
-  k->f->locations.data[i.index] = k->f->locations.data[root.index];
-  link_operands(k, i);
-  combine_queue(k, value_of_inst(i));
-  return value_of_inst(i);
+/* Notes the uses of what was just made, and queues it; a constant needs neither. */
+static struct nvm_value note_made(struct combiner *k, struct nvm_value v) {
+  if (!has_list(v)) return v;
+  if (!have_insts(k) || !have_uses(k)) return VALUE_NULL;
+  link_operands(k, value_inst_id(v));
+  combine_queue(k, v);
+  return v;
 }
 
 static bool is_float_type(const struct combiner *k, struct nvm_type type) {
@@ -136,38 +136,21 @@ static bool is_float_type(const struct combiner *k, struct nvm_type type) {
 struct nvm_value build_op(struct combiner *k, struct nvm_inst_id root, enum op op, uint32_t flags,
                           struct nvm_type type, uint32_t aux, uint32_t count,
                           const struct nvm_value *operands) {
-  bool constant = true;
-  for (uint32_t n = 0; n < count; n++) {
-    if (value_is_none(operands[n])) return VALUE_NULL;
-    constant &= value_kind(operands[n]) == VALUE_CONST;
-  }
+  struct builder at = builder_replacing(k->f, root);
   flags &= op_flags(op);
   if (op == OP_SELECT && !is_float_type(k, type)) flags = 0;
-  if (constant) {
-    struct nvm_value folded = eval_fold(k->m, op, (uint16_t)flags, aux, type, operands, count);
-    if (!value_is_none(folded)) return folded;
-  }
-  return place(k, root, function_add_inst(k->f, op, (uint16_t)flags, type, operands, count, aux));
+  if (!have_lists(k)) return VALUE_NULL;
+  return note_made(k, builder_add(&at, op, (uint16_t)flags, type, operands, count, aux));
 }
 
 struct nvm_value build_call(struct combiner *k, struct nvm_inst_id root, uint32_t intrinsic,
                             uint32_t flags, struct nvm_type type, uint32_t count,
                             const struct nvm_value *operands) {
-  enum { MOST = 4 };
-  struct nvm_type parameters[MOST];
-  struct nvm_value all[MOST + 1];
-  for (uint32_t n = 0; n < count; n++) {
-    if (value_is_none(operands[n])) return VALUE_NULL;
-    all[n] = operands[n];
-    parameters[n] = value_type(k->f, operands[n]);
-  }
-  struct nvm_type callee = type_function(&k->m->types, type, parameters, count, false);
-  all[count] = intrinsic_declare(k->m, (enum intrinsic_id)intrinsic, &type, 1, callee);
-  if (value_is_none(all[count])) return VALUE_NULL;
-  uint32_t site = module_call_site(k->m, (struct call_site){.function_type = callee});
-  if (site == 0) return VALUE_NULL;
+  struct builder at = builder_replacing(k->f, root);
   uint16_t fast = is_float_type(k, type) ? (uint16_t)(flags & INST_FAST) : 0;
-  return place(k, root, function_add_inst(k->f, OP_CALL, fast, type, all, count + 1, site));
+  if (!have_lists(k)) return VALUE_NULL;
+  return note_made(
+      k, builder_intrinsic(&at, (enum intrinsic_id)intrinsic, fast, type, operands, count));
 }
 
 struct nvm_value make_splat(struct combiner *k, struct nvm_type type, struct nvm_value scalar) {

@@ -18,6 +18,7 @@
  * of impossible cases go. Cost:      linear in instructions and in facts; a condition is looked
  * into MOST_DEPTH levels deep. Omits:     relations between two variables; vectors; facts that hold
  * on an edge into a join. Tests:     check/opt/correlated*.nvir, unit/test_ranges.c. */
+#include "ir/build.h"
 #include "ir/dominance.h"
 #include "ir/intrinsic.h"
 #include "analysis/ranges.h"
@@ -236,26 +237,13 @@ static void become(struct walker *w, struct nvm_inst_id i, enum op op, uint16_t 
   w->changed = true;
 }
 
-static struct nvm_value add_before(struct walker *w, struct nvm_inst_id at, enum op op,
-                                   struct nvm_type type, const struct nvm_value *operands,
-                                   uint32_t count) {
-  struct nvm_inst_id i = function_add_inst(w->f, op, 0, type, operands, count, 0);
-  if (inst_is_none(i)) return VALUE_NULL;
-  w->f->locations.data[i.index] = w->f->locations.data[at.index];
-  inst_insert_before(w->f, i, at);
-  return value_of_inst(i);
-}
-
 /* A division of 64 bits takes tens of instructions, one of 32 bits a handful. */
 static bool narrow_division(struct walker *w, struct nvm_inst_id id) {
-  struct nvm_value v[2], wide;
-  for (uint32_t k = 0; k < 2; k++) {
-    struct nvm_value from = inst_operand(w->f, function_inst(w->f, id), k);
-    v[k] = add_before(w, id, OP_TRUNC, TYPE_I32, &from, 1);
-    if (value_is_none(v[k])) return false;
-  }
-  wide = add_before(w, id, (enum op)function_inst(w->f, id)->op, TYPE_I32, v, 2);
-  if (!value_is_none(wide)) wide = add_before(w, id, OP_ZEXT, TYPE_I64, &wide, 1);
+  struct builder at = builder_replacing(w->f, id);
+  struct nvm_value a = builder_unary(&at, OP_TRUNC, TYPE_I32, inst_operand_at(w->f, id, 0)),
+                   b = builder_unary(&at, OP_TRUNC, TYPE_I32, inst_operand_at(w->f, id, 1)),
+                   narrow = builder_binary(&at, (enum op)function_inst(w->f, id)->op, a, b),
+                   wide = builder_unary(&at, OP_ZEXT, TYPE_I64, narrow);
   if (value_is_none(wide)) return false;
   use(w, id, wide);
   return true;
@@ -462,9 +450,8 @@ static unsigned free_as(const struct walker *w, const struct counter *c, struct 
 static struct nvm_value insert(struct walker *w, struct nvm_inst_id before, enum op op,
                                uint16_t flags, struct nvm_type type,
                                const struct nvm_value *operands, uint32_t count) {
-  struct nvm_value v = add_before(w, before, op, type, operands, count);
-  if (!value_is_none(v)) w->f->insts.data[value_index(v)].flags = flags;
-  return v;
+  struct builder at = builder_replacing(w->f, before);
+  return builder_add(&at, op, flags, type, operands, count, 0);
 }
 
 static bool demote(struct walker *w, const struct uses *uses, struct counter c) {
@@ -565,8 +552,8 @@ static void use_condition(struct walker *w, struct nvm_block b) {
     if (tells_way(w, phi, d, 0)) {
       use(w, i, condition);
     } else if (tells_way(w, phi, d, 1)) {
-      struct nvm_value operands[] = {condition, const_int(w->f->module, TYPE_I1, 1)};
-      use(w, i, add_before(w, t, OP_XOR, TYPE_I1, operands, 2));
+      struct builder at = builder_replacing(w->f, t);
+      use(w, i, builder_binary(&at, OP_XOR, condition, const_int(w->f->module, TYPE_I1, 1)));
     }
   }
 }

@@ -12,6 +12,7 @@
  * Cost:      linear in operands; each load looks at MAX_STEPS accesses in MAX_NODES blocks.
  * Omits:     values of another size than what was stored; block copies as sources; partially
  * redundant arithmetic. Tests:     check/opt/gvn-*. */
+#include "ir/build.h"
 #include "analysis/accesses.h"
 #include "analysis/effects.h"
 #include "opt/scalar/numbering.h"
@@ -297,10 +298,8 @@ static bool search(struct numberer *g, struct memory_location l) {
 static struct nvm_value adapt(struct numberer *g, struct nvm_value v, struct nvm_inst_id source) {
   struct nvm_function *f = g->f;
   if (type_equal(value_type(f, v), g->type)) return v;
-  struct nvm_inst_id cast = function_add_inst(f, OP_BITCAST, 0, g->type, &v, 1, 0);
-  if (inst_is_none(cast)) return v;
-  inst_insert_before(f, cast, function_inst(f, source)->next);
-  return value_of_inst(cast);
+  struct builder at = builder_before(f, function_inst(f, source)->next);
+  return builder_unary(&at, OP_BITCAST, g->type, v);
 }
 
 /* A reused load loses the metadata about its value, and keeps the alias metadata that both loads
@@ -321,11 +320,8 @@ static struct nvm_value value_at_end(struct numberer *g, struct nvm_block b) {
 }
 
 static struct nvm_value make_phi(struct numberer *g, struct nvm_block b) {
-  struct nvm_inst_id phi = function_add_inst(g->f, OP_PHI, 0, g->type, NULL, 0, 0);
-  if (inst_is_none(phi)) return VALUE_NULL;
-  g->f->locations.data[phi.index] = g->f->locations.data[g->load.index];
-  inst_prepend(g->f, phi, b);
-  return value_of_inst(phi);
+  struct builder at = builder_located(builder_at_start(g->f, b), g->load);
+  return builder_phi(&at, g->type, NULL, 0);
 }
 
 static bool fill_phi(struct numberer *g, struct nvm_value phi, struct nvm_block b) {
@@ -407,12 +403,8 @@ static struct nvm_value available_at(struct numberer *g, struct nvm_value v, str
     if (value_is_none(operands[k])) return VALUE_NULL;
     i = function_inst(f, id);
   }
-  struct nvm_inst_id made =
-      function_add_inst(f, (enum op)i->op, i->flags, i->type, operands, i->operand_count, i->aux);
-  if (inst_is_none(made)) return VALUE_NULL;
-  f->locations.data[made.index] = f->locations.data[id.index];
-  inst_insert_before(f, made, block_terminator(f, from));
-  return value_of_inst(made);
+  struct builder at = builder_located(builder_before(f, block_terminator(f, from)), id);
+  return builder_add(&at, (enum op)i->op, i->flags, i->type, operands, i->operand_count, i->aux);
 }
 
 static bool load_in(struct numberer *g, struct node *n) {
@@ -422,13 +414,10 @@ static bool load_in(struct numberer *g, struct node *n) {
   pointer = available_at(g, pointer, home, n->block, 0);
   if (value_is_none(pointer)) return false;
   const struct nvm_inst *old = function_inst(f, g->load);
-  struct nvm_inst_id made =
-      function_add_inst(f, OP_LOAD, old->flags, g->type, &pointer, 1, old->aux);
-  if (inst_is_none(made)) return false;
-  effects_copy_access_metadata(f, made, g->load, true);
-  f->locations.data[made.index] = f->locations.data[g->load.index];
-  inst_insert_before(f, made, block_terminator(f, n->block));
-  n->value = value_of_inst(made);
+  struct builder at = builder_located(builder_before(f, block_terminator(f, n->block)), g->load);
+  n->value = builder_add(&at, OP_LOAD, old->flags, g->type, &pointer, 1, old->aux);
+  if (value_is_none(n->value)) return false;
+  effects_copy_access_metadata(f, value_inst_id(n->value), g->load, true);
   n->fate = VALUE_HERE;
   return true;
 }

@@ -10,7 +10,7 @@
  * tree of n operands n² comparisons, n at most MOST_OPERANDS. Omits:     factoring, which combine
  * does; floats without reassoc and nsz on every op of the tree. New integer sums carry no flags.
  * Tests:     check/opt/reassociate.nvir. */
-#include "ir/eval.h"
+#include "ir/build.h"
 #include "analysis/loops.h"
 #include "opt/passes.h"
 
@@ -140,18 +140,10 @@ static bool sort_leaves(struct tree *t) {
 
 static struct nvm_value join(struct reassociation *s, const struct tree *t, struct nvm_value a,
                              struct nvm_value b) {
-  const struct nvm_inst root = *function_inst(s->f, t->root);
-  struct nvm_value v[] = {a, b};
-  if (value_kind(a) == VALUE_CONST && value_kind(b) == VALUE_CONST) {
-    struct nvm_value folded =
-        eval_fold(s->f->module, (enum op)root.op, t->flags, 0, root.type, v, 2);
-    if (!value_is_none(folded)) return folded;
-  }
-  struct nvm_inst_id i = function_add_inst(s->f, (enum op)root.op, t->flags, root.type, v, 2, 0);
-  if (inst_is_none(i)) return VALUE_NULL;
-  s->f->locations.data[i.index] = s->f->locations.data[t->root.index];
-  inst_insert_before(s->f, i, t->root);
-  return value_of_inst(i);
+  const struct nvm_inst *root = function_inst(s->f, t->root);
+  struct builder at = builder_replacing(s->f, t->root);
+  return builder_add(&at, (enum op)root->op, t->flags, root->type, (struct nvm_value[]){a, b}, 2,
+                     0);
 }
 
 /* Builds the tree; the root becomes its last op, what it was made of is dead. */

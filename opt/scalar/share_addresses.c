@@ -12,6 +12,7 @@
  * addresses in loops that move. Preserves: the control flow. Cost:      linear in accesses
  * (hashing), each looks at MOST_TRIED addresses. Omits:     differences that are not constant;
  * atomics as users. Tests:     check/opt/share-addresses.nvir. */
+#include "ir/build.h"
 #include "ir/evalint.h"
 #include "analysis/scev.h"
 #include "opt/passes.h"
@@ -108,17 +109,9 @@ static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand)
   int64_t offset = evalint_sext(now.form.width, distance);
   if (value_equal(above->root, now.root) || offset <= -MOST_OFFSET || offset >= MOST_OFFSET)
     return true;
-  struct nvm_value parts[] = {above->root,
-                              const_int(f->module, TYPE_I64, (nvm_u128)(nvm_i128)offset)};
-  struct nvm_value to = parts[0];
-  if (offset) {
-    struct nvm_inst_id i =
-        function_add_inst(f, OP_GEP, 0, value_type(f, to), parts, 2, TYPE_I8.index);
-    if (inst_is_none(i)) return false;
-    f->locations.data[i.index] = f->locations.data[access.index];
-    inst_insert_before(f, i, access);
-    to = value_of_inst(i);
-  }
+  struct builder at = builder_replacing(f, access);
+  struct nvm_value to = builder_offset(&at, above->root, offset);
+  if (value_is_none(to)) return false;
   inst_set_operand(f, access, operand, to);
   ++*s->env->statistic;
   return true;
