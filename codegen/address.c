@@ -303,8 +303,7 @@ struct address lower_address(struct lower *l, struct nvm_value pointer) {
   if (value_kind(pointer) == VALUE_GLOBAL && fits_offset(sum)) {
     const struct nvm_global *g = module_global(l->module, pointer);
     if (!g->is_alias)
-      return (struct address){ptx_at_symbol(lower_symbol_name(l, pointer), sum), global_space(g),
-                              1};
+      return (struct address){ptx_at_symbol(names_of_symbol(l, pointer), sum), global_space(g), 1};
   }
   struct nvm_str param = {0};
   bool in_param = lower_in_param(l, pointer, &param);
@@ -320,4 +319,15 @@ struct address lower_address(struct lower *l, struct nvm_value pointer) {
   }
   uint16_t space = in_param ? PTX_MOD_PARAM : space_mod(pointer_space(l, pointer));
   return (struct address){ptx_at(base, sum), space, 1};
+}
+
+struct ptx_reg address_register(struct lower *l, struct address a) {
+  bool is_symbol = a.at.kind == PTX_OPERAND_ADDRESS_SYMBOL;
+  bool is_short = a.space == PTX_MOD_SHARED && l->target->short_shared_pointers;
+  bool wide =
+      is_symbol ? l->target->pointer_bits == 64 && !is_short : ptx_reg_class(a.at.reg) == PTX_B64;
+  if (is_symbol)
+    return emit_unary(l, PTX_MOV, mod_unsigned(wide ? 64 : 32), ptx_symbol(a.at.symbol, a.at.imm))
+        .reg;
+  return emit_binary(l, PTX_ADD, mod_signed(wide ? 64 : 32), ptx_r(a.at.reg), ptx_i(a.at.imm)).reg;
 }

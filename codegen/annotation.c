@@ -20,7 +20,7 @@ static struct nvm_value annotated(const struct lower *l, const struct meta_node 
          constant_info(&l->module->constants, v)->kind == CONST_EXPR &&
          op_is_cast((enum op)constant_info(&l->module->constants, v)->op))
     v = const_operand(l->module, v, 0);
-  return lower_resolve_alias(l, v);
+  return names_resolve_alias(l, v);
 }
 
 /* Chains the pairs of one node, last first, so that the list has the order of the text. */
@@ -39,7 +39,7 @@ static bool chain_node(struct lower *l, const struct meta_node *node) {
   return true;
 }
 
-bool lower_read_annotations(struct lower *l) {
+bool annotation_read_all(struct lower *l) {
   struct nvm_module *m = l->module;
   struct annotations *a = &l->annotations;
   a->of_function = arena_alloc(&l->arena, m->functions.count * sizeof *a->of_function);
@@ -61,7 +61,7 @@ bool lower_read_annotations(struct lower *l) {
   return done != NULL;
 }
 
-const struct annotation *lower_annotations_of(const struct lower *l, struct nvm_value symbol) {
+const struct annotation *annotation_first(const struct lower *l, struct nvm_value symbol) {
   const struct annotations *a = &l->annotations;
   uint32_t head = value_kind(symbol) == VALUE_FUNCTION ? a->of_function[value_index(symbol)]
                   : value_kind(symbol) == VALUE_GLOBAL ? a->of_global[value_index(symbol)]
@@ -69,15 +69,15 @@ const struct annotation *lower_annotations_of(const struct lower *l, struct nvm_
   return head ? &a->all.data[head] : NULL;
 }
 
-const struct annotation *lower_annotation_next(const struct lower *l, const struct annotation *a) {
+const struct annotation *annotation_next(const struct lower *l, const struct annotation *a) {
   return a->next ? &l->annotations.all.data[a->next] : NULL;
 }
 
-bool lower_annotation_is(const struct lower *l, const struct annotation *a, const char *key) {
+bool annotation_is(const struct lower *l, const struct annotation *a, const char *key) {
   return text_is(module_text(l->module, a->key), key);
 }
 
-bool lower_meta_number(const struct lower *l, struct nvm_meta meta, uint64_t *value) {
+bool annotation_metadata_number(const struct lower *l, struct nvm_meta meta, uint64_t *value) {
   const struct meta_item *item = meta_item(&l->module->metadata, meta);
   nvm_u128 wide = 0;
   bool found = item->kind == META_VALUE && value_kind(item->value) == VALUE_CONST &&
@@ -86,10 +86,9 @@ bool lower_meta_number(const struct lower *l, struct nvm_meta meta, uint64_t *va
   return found;
 }
 
-bool lower_annotation(const struct lower *l, struct nvm_value symbol, const char *key,
-                      uint64_t *value) {
-  for (const struct annotation *a = lower_annotations_of(l, symbol); a;
-       a = lower_annotation_next(l, a))
-    if (lower_annotation_is(l, a, key) && lower_meta_number(l, a->value, value)) return true;
+bool annotation_number(const struct lower *l, struct nvm_value symbol, const char *key,
+                       uint64_t *value) {
+  for (const struct annotation *a = annotation_first(l, symbol); a; a = annotation_next(l, a))
+    if (annotation_is(l, a, key) && annotation_metadata_number(l, a->value, value)) return true;
   return false;
 }

@@ -35,7 +35,7 @@ static bool refuse(const struct asm_call *c, const char *what, const char *word,
   return false;
 }
 
-/* ---- Constraints ---- */
+/* --- Constraints --- */
 
 /* The verifier has checked them; false when out of memory. */
 static bool read_constraints(struct asm_call *c) {
@@ -66,7 +66,7 @@ static uint32_t class_bits(enum ptx_class class) {
   return ptx_mod_row(ptx_class_type(class))->bits;
 }
 
-uint32_t *lower_asm_ties(struct lower *l, const struct nvm_inst *i) {
+uint32_t *asm_ties(struct lower *l, const struct nvm_inst *i) {
   struct asm_call c = {.l = l, .inst = i};
   c.assembly = constant_info(&l->module->constants, call_callee(l->f, i));
   if (!read_constraints(&c)) return NULL;
@@ -85,7 +85,7 @@ uint32_t *lower_asm_ties(struct lower *l, const struct nvm_inst *i) {
   return ties;
 }
 
-/* ---- Values into and out of registers of a class ---- */
+/* --- Values into and out of registers of a class --- */
 
 /* How the parts of a type fit a register. */
 enum fit {
@@ -198,7 +198,7 @@ static void move_out(struct lower *l, struct nvm_type type, const struct ptx_reg
   }
 }
 
-/* ---- Operands ---- */
+/* --- Operands --- */
 
 /* The types of the outputs that are results, from the call's type. */
 static void assign_results(struct asm_call *c) {
@@ -246,7 +246,7 @@ static bool constant_input(struct asm_call *c, struct nvm_value v, char letter,
   }
   if ((letter == 'i' || letter == 's') &&
       (value_kind(v) == VALUE_GLOBAL || value_kind(v) == VALUE_FUNCTION)) {
-    *out = ptx_symbol(lower_symbol_name(l, v), 0);
+    *out = ptx_symbol(names_of_symbol(l, v), 0);
     return true;
   }
   if (value_kind(v) == VALUE_CONST && letter == 'i') {
@@ -306,7 +306,7 @@ static bool make_inputs(struct asm_call *c) {
   return true;
 }
 
-/* ---- The call ---- */
+/* --- The call --- */
 
 static bool is_blank(struct nvm_text text) {
   for (size_t k = 0; k < text.length; k++)
@@ -331,17 +331,17 @@ static void emit_text(struct asm_call *c, struct nvm_text text) {
   struct ptx_parse_error error;
   if (ptx_parse_inline(l->pf, text, operands, c->count, &error)) return;
   if (error.line && !error.is_fragment) warn_unknown(l, &error);
-  ptx_add_text(l->pf, PTX_RAW, asm_substitute(l, text, c->operands, c->count));
+  ptx_add_text(l->pf, PTX_RAW, asm_text_substitute(l, text, c->operands, c->count));
 }
 
-void lower_asm(struct lower *l, const struct nvm_inst *i) {
+void asm_lower(struct lower *l, const struct nvm_inst *i) {
   struct asm_call call = {.l = l, .inst = i}, *c = &call;
   struct nvm_text text;
   c->assembly = constant_info(&l->module->constants, call_callee(l->f, i));
   if (!read_constraints(c)) return;
   assign_results(c);
   if (!make_outputs(c) || !make_inputs(c)) return;
-  if (!asm_expand(l, module_text(l->module, c->assembly->str), c->operands, c->count, &text))
+  if (!asm_text_expand(l, module_text(l->module, c->assembly->str), c->operands, c->count, &text))
     return;
   emit_text(c, text);
   const struct ptx_reg *result = c->constraints.results ? lower_result(l, l->inst) : NULL;

@@ -98,8 +98,8 @@ static bool read_dollar(struct template_reader *r) {
   }
 }
 
-bool asm_expand(struct lower *l, struct nvm_text text, const struct asm_operand *operands,
-                uint32_t count, struct nvm_text *out) {
+bool asm_text_expand(struct lower *l, struct nvm_text text, const struct asm_operand *operands,
+                     uint32_t count, struct nvm_text *out) {
   struct template_reader r = {.l = l,
                               .at = text.bytes,
                               .end = text.bytes + text.length,
@@ -116,10 +116,10 @@ bool asm_expand(struct lower *l, struct nvm_text text, const struct asm_operand 
   return r.out.bytes != NULL;
 }
 
-/* ---- Raw text ---- */
+/* --- Raw text --- */
 
-struct nvm_text asm_substitute(struct lower *l, struct nvm_text text,
-                               const struct asm_operand *operands, uint32_t count) {
+struct nvm_text asm_text_substitute(struct lower *l, struct nvm_text text,
+                                    const struct asm_operand *operands, uint32_t count) {
   struct textbuf out;
   textbuf_init(&out, &l->function_arena);
   for (const char *at = text.bytes, *end = at + text.length; at < end;) {

@@ -14,11 +14,11 @@ struct asm_operand {
  * taken, `${:uid}` becomes a number, literals are inserted, `${0:n}` becomes the negated number.
  * Refuses, and returns false, where the text names no operand or uses a modifier PTX has no meaning
  * for. The text is in the function arena and ends with a NUL. */
-bool asm_expand(struct lower *l, struct nvm_text text, const struct asm_operand *operands,
-                uint32_t count, struct nvm_text *out);
+bool asm_text_expand(struct lower *l, struct nvm_text text, const struct asm_operand *operands,
+                     uint32_t count, struct nvm_text *out);
 
 /* The expanded text with the operands written in: what PTX_RAW prints. */
-struct nvm_text asm_substitute(struct lower *l, struct nvm_text text,
-                               const struct asm_operand *operands, uint32_t count);
+struct nvm_text asm_text_substitute(struct lower *l, struct nvm_text text,
+                                    const struct asm_operand *operands, uint32_t count);
 
 #endif

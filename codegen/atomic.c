@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* --- orderings and scopes --------------------------------------------------------------------- */
+/* --- orderings and scopes --- */
 
 static bool has_orderings(const struct lower *l) {
   return lower_has(l, PTX_FENCE, PTX_MODS(PTX_MOD_SC, PTX_MOD_SYS));
@@ -53,7 +53,7 @@ static void emit_fence(struct lower *l, bool sequential, unsigned scope) {
   emit0(l, PTX_MEMBAR, PTX_MODS(old));
 }
 
-void lower_fence(struct lower *l, const struct nvm_inst *i) {
+void atomic_lower_fence(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   emit_fence(l, how.ordering == ORDER_SEQ_CST, how.scope);
 }
@@ -115,7 +115,7 @@ static bool has_flag(const struct nvm_module *m, const char *key) {
   return module_flag_find(m, (struct nvm_text){key, strlen(key)}, &flag, &at);
 }
 
-bool lower_atomics_are_relaxed(const struct nvm_module *m, int32_t knob) {
+bool atomic_is_relaxed_module(const struct nvm_module *m, int32_t knob) {
   enum { LAST_CLANG = 21 };
   if (knob >= 0) return knob != 0;
   unsigned version = clang_version(m);
@@ -156,7 +156,7 @@ static void fence_after(const struct atomic *a) {
   if (!has_orderings(a->l) && acquires(a->order)) emit_fence(a->l, true, a->scope);
 }
 
-/* --- loads and stores ------------------------------------------------------------------------- */
+/* --- loads and stores --- */
 
 /* `ld.acquire.sys.global.b32 to, [at]`, st; the own frame has no order to keep. */
 static void emit_plain(const struct atomic *a, bool load, uint16_t order,
@@ -192,7 +192,7 @@ static bool is_wide(const struct lower *l, struct nvm_type type) {
   return type_scalar_bits(&l->module->types, type) > 64;
 }
 
-void lower_atomic_load(struct lower *l, const struct nvm_inst *i) {
+void atomic_lower_load(struct lower *l, const struct nvm_inst *i) {
   struct atomic a;
   if (!atomic_init(&a, l, inst_operand(l->f, i, 0), i->type, memory_access_unpack(i->aux))) return;
   const struct ptx_reg *to = lower_result(l, l->inst);
@@ -207,7 +207,7 @@ void lower_atomic_load(struct lower *l, const struct nvm_inst *i) {
   if (wide) emit_ungroup(l, PTX_MOD_B128, raw, ptx_r(to[0]), ptx_r(to[1]));
 }
 
-void lower_atomic_store(struct lower *l, const struct nvm_inst *i) {
+void atomic_lower_store(struct lower *l, const struct nvm_inst *i) {
   struct atomic a;
   struct nvm_value v = inst_operand(l->f, i, 0);
   struct memory_access how = memory_access_unpack(i->aux);
@@ -224,7 +224,7 @@ void lower_atomic_store(struct lower *l, const struct nvm_inst *i) {
   fence_after(&a);
 }
 
-/* --- atom ------------------------------------------------------------------------------------- */
+/* --- atom --- */
 
 /* The words of `atom.acquire.sys.global.OP[.noftz].TYPE` and of red. */
 static struct mod_list atom_mods(const struct atomic *a, uint16_t op, uint16_t type) {
@@ -280,8 +280,7 @@ static void scatter(struct lower *l, const struct part *p, uint32_t bits, struct
     emit2(l, PTX_MOV, PTX_MODS(mod_bits(bits)), parts[0], word);
 }
 
-/* --- which operations PTX has ------------------------------------------------------------------
- */
+/* --- which operations PTX has --- */
 
 struct native_atom {
   uint16_t op; /* 0: none */
@@ -333,7 +332,7 @@ static struct ptx_operand native_operand(struct lower *l, const struct part *p, 
                   : emit_binary(l, PTX_XOR, part_bits_mod(p), v, lower_sign_bits(p));
 }
 
-/* --- the new value of a loop ------------------------------------------------------------------ */
+/* --- the new value of a loop --- */
 
 /* An object's type; wider than 64 bits it has two parts, low first. */
 struct object {
@@ -403,7 +402,7 @@ static void emit_new_value(struct lower *l, const struct object *o, enum rmw_op 
     case RMW_FMAX:
     case RMW_FMIN:
     case RMW_FMAXIMUM:
-    case RMW_FMINIMUM: intrinsic_float_minmax(l, o->part, to[0].reg, both, &choice); return;
+    case RMW_FMINIMUM: intrinsic_minmax_part(l, o->part, to[0].reg, both, &choice); return;
     case RMW_UINC_WRAP:
     case RMW_UDEC_WRAP:
     case RMW_USUB_COND:
@@ -412,8 +411,7 @@ static void emit_new_value(struct lower *l, const struct object *o, enum rmw_op 
   }
 }
 
-/* --- the word around a small object ------------------------------------------------------------
- */
+/* --- the word around a small object --- */
 
 /* The aligned 32-bit word that holds an 8- or 16-bit object, and where in it. */
 struct word {
@@ -423,21 +421,10 @@ struct word {
   struct ptx_operand outside;
 };
 
-struct ptx_reg lower_address_register(struct lower *l, struct address a) {
-  bool is_symbol = a.at.kind == PTX_OPERAND_ADDRESS_SYMBOL;
-  bool is_short = a.space == PTX_MOD_SHARED && l->target->short_shared_pointers;
-  bool wide =
-      is_symbol ? l->target->pointer_bits == 64 && !is_short : ptx_reg_class(a.at.reg) == PTX_B64;
-  if (is_symbol)
-    return emit_unary(l, PTX_MOV, mod_unsigned(wide ? 64 : 32), ptx_symbol(a.at.symbol, a.at.imm))
-        .reg;
-  return emit_binary(l, PTX_ADD, mod_signed(wide ? 64 : 32), ptx_r(a.at.reg), ptx_i(a.at.imm)).reg;
-}
-
 static struct word word_around(const struct atomic *a) {
   struct lower *l = a->l;
   struct word w = {.at = *a};
-  struct ptx_operand byte = ptx_r(lower_address_register(l, a->at));
+  struct ptx_operand byte = ptx_r(address_register(l, a->at));
   uint32_t bits = ptx_reg_class(byte.reg) == PTX_B64 ? 64 : 32;
   struct ptx_operand base = emit_binary(l, PTX_AND, mod_bits(bits), byte, ptx_i(-4));
   struct ptx_operand low = lower_narrow(l, byte, bits, 32);
@@ -467,7 +454,7 @@ static struct ptx_operand word_insert(struct lower *l, const struct word *w,
                      v);
 }
 
-/* --- loops ------------------------------------------------------------------------------------ */
+/* --- loops --- */
 
 /* seen = cas(at, old, next), of one or two registers; two are a .b128 (sm_90). */
 static void emit_cas(const struct atomic *a, uint32_t bits, uint32_t words,
@@ -585,7 +572,7 @@ static bool describe(struct lower *l, const struct nvm_inst *i, uint32_t k, stru
   return false;
 }
 
-void lower_atomicrmw(struct lower *l, const struct nvm_inst *i) {
+void atomic_lower_rmw(struct lower *l, const struct nvm_inst *i) {
   struct atomic a;
   struct update u;
   if (!describe(l, i, 1, &a, &u)) return;
@@ -620,7 +607,7 @@ void lower_atomicrmw(struct lower *l, const struct nvm_inst *i) {
   fence_after(&a);
 }
 
-/* --- cmpxchg ---------------------------------------------------------------------------------- */
+/* --- cmpxchg --- */
 
 /* Compare and swap of a small object: tried on its word until the object differs or the word was
  * exchanged whole. */
@@ -645,7 +632,7 @@ static void cas_in_word(const struct atomic *a, struct ptx_reg to, struct ptx_op
   ptx_add_label(l->pf, end);
 }
 
-void lower_cmpxchg(struct lower *l, const struct nvm_inst *i) {
+void atomic_lower_cmpxchg(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value c = inst_operand(l->f, i, 1);
   struct atomic a;
   struct update u;

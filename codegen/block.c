@@ -35,11 +35,11 @@ static void copy_unrolled(struct lower *l, struct address to, struct address fro
   }
 }
 
-/* --- loops ------------------------------------------------------------------------------------ */
+/* --- loops --- */
 
 /* An address in a register that a loop can advance. */
 static struct address movable(struct lower *l, struct address a) {
-  a.at = ptx_at(lower_address_register(l, a), 0);
+  a.at = ptx_at(address_register(l, a), 0);
   return a;
 }
 
@@ -123,7 +123,7 @@ static void move_any(struct lower *l, struct address to, struct address from,
   ptx_add_label(l->pf, end);
 }
 
-/* --- the intrinsics --------------------------------------------------------------------------- */
+/* --- the intrinsics --- */
 
 /* The pointer argument's alignment: its `align` attribute, or the old intrinsic's own operand. */
 static uint32_t argument_align(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
@@ -157,13 +157,13 @@ static struct ptx_operand length_operand(struct lower *l, const struct nvm_inst 
   return lower_zext_part(l, lower_operand(l, v, 0), &p, 64);
 }
 
-void lower_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes,
+void block_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes,
                       bool is_volatile) {
   if (bytes <= UNROLLED_BYTES) copy_unrolled(l, to, from, bytes, is_volatile);
   else copy_forwards(l, to, from, ptx_i((int64_t)bytes), is_volatile);
 }
 
-void lower_memcpy(struct lower *l, const struct nvm_inst *i, bool may_overlap) {
+void block_lower_copy(struct lower *l, const struct nvm_inst *i, bool may_overlap) {
   struct address to = argument_address(l, i, 0), from = argument_address(l, i, 1);
   bool known, is_volatile = is_volatile_call(l, i);
   uint64_t bytes;
@@ -172,7 +172,7 @@ void lower_memcpy(struct lower *l, const struct nvm_inst *i, bool may_overlap) {
     lower_refuse(l, "a copy into constant or parameter memory", "these are read-only");
   else if (may_overlap && !(known && bytes <= unit_for(from.align, bytes)))
     move_any(l, to, from, length, is_volatile);
-  else if (known) lower_copy_bytes(l, to, from, bytes, is_volatile);
+  else if (known) block_copy_bytes(l, to, from, bytes, is_volatile);
   else copy_forwards(l, to, from, length, is_volatile);
 }
 
@@ -201,7 +201,7 @@ static void fill_loop(struct lower *l, struct address to, struct ptx_reg left, u
   ptx_add_label(l->pf, end);
 }
 
-void lower_memset(struct lower *l, const struct nvm_inst *i) {
+void block_lower_fill(struct lower *l, const struct nvm_inst *i) {
   struct address to = argument_address(l, i, 0);
   bool known, is_volatile = is_volatile_call(l, i);
   uint64_t bytes;

@@ -56,7 +56,7 @@ static bool passes_alike(struct lower *l, struct abi call, struct nvm_value call
 
 static struct call describe_call(struct lower *l, const struct nvm_inst *i) {
   struct call c = {.inst = i, .site = call_site_of(l->f, i)};
-  c.callee = lower_resolve_alias(l, call_callee(l->f, i));
+  c.callee = names_resolve_alias(l, call_callee(l->f, i));
   const struct type_info *type = type_info(&l->module->types, c.site->function_type);
   c.abi = (struct abi){VALUE_NULL,
                        c.site->function_type,
@@ -142,7 +142,7 @@ static void store_variable(struct lower *l, const struct call *c, uint32_t k, st
   struct address from = lower_address(l, argument(l, c, k));
   to.align = from.align = layout_align(&l->module->layout, &l->module->types, type);
   uint64_t bytes = layout_alloc_size(&l->module->layout, &l->module->types, type);
-  lower_copy_bytes(l, to, from, bytes, false);
+  block_copy_bytes(l, to, from, bytes, false);
 }
 
 /* Fills the area and gives its address as the last argument. */
@@ -209,7 +209,7 @@ static void emit_call(struct lower *l, const struct call *c, const struct passin
     struct ptx_operand one = ptx_symbol(result_name, 0);
     operands[n++] = ptx_group(l->pf, PTX_OPERAND_LIST, &one, 1);
   }
-  operands[n++] = c->is_direct ? ptx_symbol(lower_symbol_name(l, c->callee), 0) : ptx_r(callee);
+  operands[n++] = c->is_direct ? ptx_symbol(names_of_symbol(l, c->callee), 0) : ptx_r(callee);
   for (uint32_t k = 0; k < count; k++) list[k] = ptx_symbol(out[k].name, 0);
   if (count || !c->is_direct) operands[n++] = ptx_group(l->pf, PTX_OPERAND_LIST, list, count);
   if (!c->is_direct) operands[n++] = ptx_symbol(prototype, 0);
@@ -242,7 +242,7 @@ static void lower_ordinary_call(struct lower *l, const struct call *c) {
   ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_SCOPE_BEGIN});
   for (uint32_t k = 0; k < count; k++) store_argument(l, &out[k]);
   struct nvm_str result_name =
-      result.kind == PASS_NOTHING ? (struct nvm_str){0} : lower_local_name(l, "retval0");
+      result.kind == PASS_NOTHING ? (struct nvm_str){0} : names_of_local(l, "retval0");
   if (result.kind != PASS_NOTHING) ptx_add_variable(l->pf, abi_variable(&result, result_name));
   emit_call(l, c, &result, result_name, out, count, callee);
   if (result.kind != PASS_NOTHING && l->f->uses.data[l->inst.index] != 0)
@@ -272,17 +272,17 @@ bool lower_is_asm(const struct lower *l, struct nvm_value callee) {
 void lower_call(struct lower *l, const struct nvm_inst *i) {
   struct call c = describe_call(l, i);
   if (lower_is_asm(l, c.callee)) {
-    lower_asm(l, i);
+    asm_lower(l, i);
     return;
   }
   if (value_kind(c.callee) == VALUE_FUNCTION) {
     const struct nvm_function *f = module_function(l->module, c.callee);
     if (f->intrinsic) {
-      lower_intrinsic(l, i, (enum intrinsic_id)f->intrinsic);
+      intrinsic_lower(l, i, (enum intrinsic_id)f->intrinsic);
       return;
     }
     if (reflect_is_callee(l->module, c.callee)) {
-      lower_i_reflect(l, i, 0);
+      intrinsic_lower_reflect(l, i, 0);
       return;
     }
     if (function_is_kernel(f)) {

@@ -184,7 +184,7 @@ static void add_assembly(struct coalescer *c, struct nvm_inst_id id) {
   struct lower *l = c->l;
   struct assembly a = {.call = id};
   const struct nvm_inst *call = function_inst(l->f, id);
-  const uint32_t *ties = lower_asm_ties(l, call);
+  const uint32_t *ties = asm_ties(l, call);
   if (!ties || !find_readers(c, &a) || !VEC_PUSH(&l->function_arena, &c->assemblies, a)) return;
   for (uint32_t k = 0; k < a.count; k++) {
     struct nvm_value v =

@@ -45,7 +45,7 @@ static struct ptx_operand made_odd(struct lower *l, struct ptx_operand cut,
                                    struct ptx_operand inexact) {
   struct ptx_operand bit = emit_select(l, PTX_MOD_B32, ptx_i(1), ptx_i(0), inexact);
   struct ptx_operand bits = emit_unary(l, PTX_MOV, PTX_MOD_B32, cut);
-  return lower_float_of_word(l, PTX_MOD_F32, emit_binary(l, PTX_OR, PTX_MOD_B32, bits, bit));
+  return float_of_word(l, PTX_MOD_F32, emit_binary(l, PTX_OR, PTX_MOD_B32, bits, bit));
 }
 
 struct ptx_operand lower_round_to_odd(struct lower *l, struct ptx_operand v) {
@@ -104,7 +104,7 @@ static void cast_float_to_int(struct cast *c, bool is_signed) {
     from = &part_f32;
   }
   if (c->to_count == 2) {
-    lower_float_to_wide(l, is_signed, from->kind == PART_DOUBLE, c->target, v);
+    wide_from_float(l, is_signed, from->kind == PART_DOUBLE, c->target, v);
     return;
   }
   bool to_i1 = c->to->kind == PART_I1;
@@ -118,11 +118,11 @@ static void cast_float_to_int(struct cast *c, bool is_signed) {
 }
 
 /* Halves and bfloats have no double: a float rounded to odd keeps what their rounding must know. */
-static void wide_to_float(struct cast *c, bool is_signed) {
+static void cast_wide_to_float(struct cast *c, bool is_signed) {
   struct lower *l = c->l;
   bool small = !part_is_full(c->to);
   struct ptx_reg to = small ? lower_temp(l, PTX_F32) : c->target[0].reg;
-  lower_wide_to_float(l, c->from_bits, is_signed, c->to->kind == PART_DOUBLE, small, to, c->source);
+  wide_to_float(l, c->from_bits, is_signed, c->to->kind == PART_DOUBLE, small, to, c->source);
   if (small) lower_from_f32(l, c->to, c->target[0].reg, ptx_r(to));
 }
 
@@ -130,7 +130,7 @@ static void wide_to_float(struct cast *c, bool is_signed) {
 static void cast_int_to_float(struct cast *c, bool is_signed) {
   struct lower *l = c->l;
   if (c->from_count == 2) {
-    wide_to_float(c, is_signed);
+    cast_wide_to_float(c, is_signed);
     return;
   }
   uint32_t bits = c->from->kind == PART_I1 ? 32 : c->from->container;

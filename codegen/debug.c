@@ -34,8 +34,7 @@ static uint32_t file_number(struct lower *l, const struct meta_node *file) {
   return *number = l->ptx.files.count;
 }
 
-/* ---- Inlined code: `.loc 1 5 3, function_name $L__inlined0, inlined_at 1 20 7`
- * -------------------- */
+/* --- Inlined code: `.loc 1 5 3, function_name $L__inlined0, inlined_at 1 20 7` --- */
 
 enum { MOST_INLINED = 64 }; /* nested calls that are told of */
 
@@ -65,7 +64,7 @@ static struct nvm_str function_label(struct lower *l, const struct meta_node *pl
                          : strtab_intern(&l->module->strings, b.bytes, b.length);
 }
 
-void lower_inlined_names(struct lower *l) {
+void debug_write_inlined_names(struct lower *l) {
   if (l->inlined_names.count == 0) return;
   textbuf_puts(l->out, ".section .debug_str\n{\n");
   for (uint32_t i = 0; i < l->inlined_names.count; i++) {
@@ -79,8 +78,7 @@ void lower_inlined_names(struct lower *l) {
   textbuf_puts(l->out, "}\n");
 }
 
-/* ---- .loc
- * ----------------------------------------------------------------------------------------- */
+/* --- .loc --- */
 
 /* Writes one place; that of the call it was inlined at, which must stand before it, first. */
 static bool write_place(struct lower *l, const struct meta_node *n, int depth) {
@@ -103,7 +101,7 @@ static bool write_place(struct lower *l, const struct meta_node *n, int depth) {
   return true;
 }
 
-void lower_location(struct lower *l, struct nvm_inst_id i) {
+void debug_write_location(struct lower *l, struct nvm_inst_id i) {
   struct nvm_meta location = l->f->locations.data[i.index];
   if (location.index == 0 || location.index == l->location.index) return;
   l->location = location;

@@ -3,8 +3,7 @@
  * with up to three numbers); where both are there, the attribute counts, as the newer one. */
 #include "codegen/lower.h"
 
-/* --- reading -----------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 static const struct nvm_attr *string_attribute(const struct lower *l, struct nvm_attrset set,
                                                const char *key) {
@@ -49,7 +48,7 @@ static bool read_attribute(const struct directive_reader *r, const char *key, ui
 
 static bool read_annotation(const struct directive_reader *r, const char *key, uint32_t *out) {
   uint64_t value;
-  if (!lower_annotation(r->l, r->l->symbol, key, &value)) return false;
+  if (!annotation_number(r->l, r->l->symbol, key, &value)) return false;
   *out = (uint32_t)value;
   return true;
 }
@@ -70,8 +69,7 @@ static void read_number(const struct directive_reader *r, const char *attribute,
   if (!read_attribute(r, attribute, out, 1)) read_annotation(r, annotation, out);
 }
 
-/* --- what a kernel says ------------------------------------------------------------------------
- */
+/* --- what a kernel says --- */
 
 static void read_cluster(const struct directive_reader *r, struct ptx_performance *p) {
   static const char *const dims[3] = {"cluster_dim_x", "cluster_dim_y", "cluster_dim_z"};
@@ -89,7 +87,7 @@ static void read_cluster(const struct directive_reader *r, struct ptx_performanc
   p->blocks_are_clusters = lower_require(l, TGT_NEED_CLUSTER_GRIDS, "grids given in clusters");
 }
 
-void lower_directives(struct lower *l, const struct nvm_function *f, struct ptx_function *pf) {
+void directive_read(struct lower *l, const struct nvm_function *f, struct ptx_function *pf) {
   static const char *const max[3] = {"maxntidx", "maxntidy", "maxntidz"};
   static const char *const req[3] = {"reqntidx", "reqntidy", "reqntidz"};
   struct directive_reader r = {l, f};
@@ -101,26 +99,25 @@ void lower_directives(struct lower *l, const struct nvm_function *f, struct ptx_
   read_cluster(&r, p);
 }
 
-/* --- grid constants ----------------------------------------------------------------------------
- */
+/* --- grid constants --- */
 
 /* !{ptr @k, !"grid_constant", !{i32 1, i32 3}}: parameters by number from 1. */
 static bool annotated_grid_constant(const struct lower *l, uint32_t argument) {
   const struct meta_table *t = &l->module->metadata;
-  for (const struct annotation *a = lower_annotations_of(l, l->symbol); a;
-       a = lower_annotation_next(l, a)) {
+  for (const struct annotation *a = annotation_first(l, l->symbol); a; a = annotation_next(l, a)) {
     const struct meta_node *n =
-        lower_annotation_is(l, a, "grid_constant") ? meta_as_node(t, a->value) : NULL;
+        annotation_is(l, a, "grid_constant") ? meta_as_node(t, a->value) : NULL;
     for (uint32_t i = 0; n && i < n->count; i++) {
       uint64_t number;
-      if (lower_meta_number(l, meta_operand(t, n, i), &number) && number == (uint64_t)argument + 1)
+      if (annotation_metadata_number(l, meta_operand(t, n, i), &number) &&
+          number == (uint64_t)argument + 1)
         return true;
     }
   }
   return false;
 }
 
-bool lower_is_grid_constant(struct lower *l, const struct nvm_function *f, uint32_t argument) {
+bool directive_is_grid_constant(struct lower *l, const struct nvm_function *f, uint32_t argument) {
   if (!function_is_kernel(f)) return false;
   struct nvm_attrset set = attrlist_parameter(&l->module->attributes, f->attributes, argument);
   if (!string_attribute(l, set, "nvvm.grid_constant") && !annotated_grid_constant(l, argument))

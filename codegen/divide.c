@@ -94,8 +94,8 @@ static struct ptx_operand divide_signed(struct division *v, int64_t divisor) {
   return divisor < 0 ? emit_op(v, PTX_SUB, type, ptx_i(0), q) : q;
 }
 
-bool lower_divide_by_constant(struct lower *l, enum op op, const struct part *p, struct ptx_reg to,
-                              struct ptx_operand a, int64_t divisor) {
+bool divide_by_constant(struct lower *l, enum op op, const struct part *p, struct ptx_reg to,
+                        struct ptx_operand a, int64_t divisor) {
   bool is_signed = op == OP_SDIV || op == OP_SREM, remainder = op == OP_UREM || op == OP_SREM;
   uint64_t mask = p->container == 64 ? UINT64_MAX : UINT32_MAX;
   bool trivial = divisor == 0 || divisor == 1 || (is_signed && divisor == -1);

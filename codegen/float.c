@@ -30,6 +30,21 @@ static void emit_rn(struct lower *l, enum ptx_op op, const struct part *p, struc
   emit3(l, op, GIVEN_MODS(PTX_MOD_RN, lower_ftz(l, type), type), ptx_r(to), a, b);
 }
 
+struct ptx_operand float_immediate(uint16_t type, uint32_t f32, uint64_t f64) {
+  return type == PTX_MOD_F64 ? ptx_f64(f64) : ptx_f32(f32);
+}
+
+struct ptx_operand float_power_of_two(uint16_t type, int exponent) {
+  return float_immediate(type, (uint32_t)(127 + exponent) << 23, (uint64_t)(1023 + exponent) << 52);
+}
+
+struct ptx_operand float_of_word(struct lower *l, uint16_t type, struct ptx_operand high) {
+  if (type != PTX_MOD_F64) return emit_value(l, type, PTX_MOV, PTX_MODS(PTX_MOD_B32), &high, 1);
+  struct ptx_operand words[2] = {lower_in_reg(l, ptx_i(0), &part_i32), high};
+  struct ptx_operand vector = ptx_group(l->pf, PTX_OPERAND_VECTOR, words, 2);
+  return emit_value(l, type, PTX_MOV, PTX_MODS(PTX_MOD_B64), &vector, 1);
+}
+
 /* --- division --------------------------------------------------------------------------------- */
 
 static void emit_div_f32(struct lower *l, uint16_t flags, struct ptx_reg to, struct ptx_operand a,
@@ -75,7 +90,7 @@ static void emit_remainder_loops(struct remainder *r, struct ptx_operand a, stru
   emit3(l, PTX_SUB, rn, a, a, t);
   ptx_add_label(l->pf, skip);
   remainder_branch(r, PTX_MOD_EQ, t, b, false, done);
-  emit3(l, PTX_MUL, rn, t, t, lower_power_of_two(r->type, -1));
+  emit3(l, PTX_MUL, rn, t, t, float_power_of_two(r->type, -1));
   emit1(l, PTX_BRA, NULL, ptx_label(down));
   ptx_add_label(l->pf, done);
 }
@@ -297,7 +312,7 @@ static void fneg_part(struct lower *l, const struct part *p, struct ptx_reg to,
 
 /* fneg changes the sign of everything, NaNs included; the 16-bit formats flip the bit. */
 void lower_fneg(struct lower *l, const struct nvm_inst *i) {
-  lower_by_parts(l, i, 1, fneg_part, NULL);
+  intrinsic_by_parts(l, i, 1, fneg_part, NULL);
 }
 
 /* --- comparison ------------------------------------------------------------------------------- */

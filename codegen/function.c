@@ -201,7 +201,7 @@ static void lower_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_RET: lower_ret(l, i); break;
     case OP_BR: lower_br(l, i); break;
     case OP_CONDBR: lower_condbr(l, i); break;
-    case OP_SWITCH: lower_switch(l, i); break;
+    case OP_SWITCH: switch_lower(l, i); break;
     case OP_UNREACHABLE: lower_unreachable(l); break;
     case OP_ADD:
     case OP_SUB:
@@ -225,9 +225,9 @@ static void lower_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_ALLOCA: lower_alloca(l, i); break;
     case OP_LOAD: lower_load(l, i); break;
     case OP_STORE: lower_store(l, i); break;
-    case OP_FENCE: lower_fence(l, i); break;
-    case OP_CMPXCHG: lower_cmpxchg(l, i); break;
-    case OP_ATOMICRMW: lower_atomicrmw(l, i); break;
+    case OP_FENCE: atomic_lower_fence(l, i); break;
+    case OP_CMPXCHG: atomic_lower_cmpxchg(l, i); break;
+    case OP_ATOMICRMW: atomic_lower_rmw(l, i); break;
     case OP_GEP: lower_gep(l, i); break;
     case OP_TRUNC:
     case OP_ZEXT:
@@ -270,7 +270,7 @@ static void lower_one(struct lower *l, struct nvm_inst_id i) {
   if ((inst->op == OP_ZEXT || inst->op == OP_SEXT) && lower_is_loaded_extended(l, i)) return;
   if (inst->op == OP_LOAD) lower_share_load(l, i);
   uint32_t comment = l->notes ? lower_comment_inst(l, i) : 0;
-  if (l->target->debug) lower_location(l, i);
+  if (l->target->debug) debug_write_location(l, i);
   uint32_t from = l->pf->entries.count, temps[PTX_CLASS_COUNT];
   bool tidy = !op_is_terminator((enum op)inst->op) && lower_type(l, inst->type).count != 0;
   if (tidy) {

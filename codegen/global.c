@@ -35,14 +35,13 @@ static void refuse(struct variables *v, const struct nvm_global *g, const char *
   v->refused = true;
 }
 
-/* --- which variables are written
- * ------------------------------------------------------------------ */
+/* --- which variables are written --- */
 
 static bool is_declaration(const struct nvm_global *g) {
   return value_is_none(g->initializer) || g->symbol.linkage == LINK_AVAILABLE_EXTERNALLY;
 }
 
-bool lower_is_for_compiler(const struct lower *l, const struct nvm_global *g) {
+bool global_is_for_compiler(const struct lower *l, const struct nvm_global *g) {
   return text_is(module_text(l->module, g->symbol.section), "llvm.metadata") ||
          text_begins(module_text(l->module, g->symbol.name), "llvm.");
 }
@@ -56,12 +55,11 @@ static bool is_constructor_list(const struct lower *l, const struct nvm_global *
 
 static bool is_written(const struct variables *v, uint32_t index) {
   const struct nvm_global *g = &v->l->module->globals.data[index];
-  if (g->is_alias || lower_is_for_compiler(v->l, g)) return false;
+  if (g->is_alias || global_is_for_compiler(v->l, g)) return false;
   return !is_declaration(g) || v->used[index];
 }
 
-/* --- the shape of a variable
- * ---------------------------------------------------------------------- */
+/* --- the shape of a variable --- */
 
 static uint16_t linkage_of(const struct nvm_global *g) {
   if (is_declaration(g)) return PTX_MOD_EXTERN;
@@ -146,13 +144,11 @@ static void set_type(const struct lower *l, const struct nvm_global *g, const st
   out->count = 1; /* PTX has no variables without bytes */
 }
 
-/* --- initializers
- * --------------------------------------------------------------------------------- */
+/* --- initializers --- */
 
 static struct ptx_init address_init(const struct lower *l, const struct constant_value *v) {
-  return (struct ptx_init){.bits = (uint64_t)v->number,
-                           .symbol = lower_symbol_name(l, v->symbol),
-                           .generic = v->generic};
+  return (struct ptx_init){
+      .bits = (uint64_t)v->number, .symbol = names_of_symbol(l, v->symbol), .generic = v->generic};
 }
 
 static uint64_t image_number(const struct image *image, uint64_t at, uint32_t bytes) {
@@ -220,17 +216,16 @@ static bool addresses_can_be_written(struct variables *v, const struct nvm_globa
   return true;
 }
 
-/* --- special variables
- * ---------------------------------------------------------------------------- */
+/* --- special variables --- */
 
 static bool is_marked(const struct lower *l, uint32_t index, const char *key) {
   uint64_t value;
-  return lower_annotation(l, value_make(VALUE_GLOBAL, index), key, &value) && value != 0;
+  return annotation_number(l, value_make(VALUE_GLOBAL, index), key, &value) && value != 0;
 }
 
 /* Textures, surfaces and samplers are references of types of their own. */
 static uint16_t reference_type(const struct lower *l, uint32_t index) {
-  if (!lower_annotations_of(l, value_make(VALUE_GLOBAL, index))) return 0;
+  if (!annotation_first(l, value_make(VALUE_GLOBAL, index))) return 0;
   if (is_marked(l, index, "texture")) return PTX_MOD_TEXREF;
   if (is_marked(l, index, "surface")) return PTX_MOD_SURFREF;
   return is_marked(l, index, "sampler") ? PTX_MOD_SAMPLERREF : 0;
@@ -263,8 +258,7 @@ static uint32_t alignment(const struct lower *l, const struct nvm_global *g) {
   return layout_written_align(&l->module->layout, &l->module->types, g->value_type, g->align_log2);
 }
 
-/* --- writing
- * -------------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 static void require_linkage(struct variables *v, uint16_t linkage) {
   if (linkage == PTX_MOD_COMMON) lower_require(v->l, TGT_NEED_COMMON, "common linkage");
@@ -288,7 +282,7 @@ static bool set_properties(struct variables *v, const struct nvm_global *g,
   struct image image = {.failure = NULL};
   if (is_declaration(g) || const_is_undef_or_poison(l->module, g->initializer)) return true;
   textbuf_init(&image.bytes, &l->function_arena);
-  lower_image(l, g->initializer, &image);
+  initializer_image(l, g->initializer, &image);
   uint64_t bits = image_number(&image, 0, 8);
   if (image.failure || image.addresses.count || bits > 31 || !modes[bits & 7]) {
     refuse(v, g, "its initializer",
@@ -328,7 +322,7 @@ static bool write_variable(struct variables *v, uint32_t index, bool predeclare)
   if (reference) return write_reference(v, index, reference);
   struct image image = {.failure = NULL};
   textbuf_init(&image.bytes, &l->function_arena);
-  if (!is_declaration(g) && g->address_space != 3) lower_image(l, g->initializer, &image);
+  if (!is_declaration(g) && g->address_space != 3) initializer_image(l, g->initializer, &image);
   g = &l->module->globals.data[index];
   if (image.failure) {
     refuse(v, g, "its initializer", image.failure);
@@ -352,12 +346,11 @@ static bool write_variable(struct variables *v, uint32_t index, bool predeclare)
   return !l->arena.failed;
 }
 
-/* --- order
- * ---------------------------------------------------------------------------------------- */
+/* --- order --- */
 
 /* Collects the variables that a constant names. */
 static bool collect(struct variables *v, struct nvm_value constant) {
-  struct nvm_value base = lower_resolve_alias(v->l, constant);
+  struct nvm_value base = names_resolve_alias(v->l, constant);
   if (value_kind(base) == VALUE_GLOBAL) return VEC_PUSH(&v->l->arena, &v->references, base);
   if (value_kind(base) != VALUE_CONST) return true;
   const struct constant_info *c = constant_info(&v->l->module->constants, base);
@@ -425,8 +418,7 @@ static bool write_with_references(struct variables *v, uint32_t root) {
   return true;
 }
 
-/* --- all of them
- * ---------------------------------------------------------------------------------- */
+/* --- all of them --- */
 
 static void check_odd_globals(struct variables *v, const struct nvm_global *g) {
   if (is_constructor_list(v->l, g))
@@ -434,7 +426,7 @@ static void check_odd_globals(struct variables *v, const struct nvm_global *g) {
   if (g->is_ifunc) refuse(v, g, "an ifunc", "PTX has no resolvers");
 }
 
-enum nvm_status lower_globals(struct lower *l, const bool *used) {
+enum nvm_status global_write_all(struct lower *l, const bool *used) {
   struct variables v = {.l = l, .used = used};
   uint32_t count = l->module->globals.count;
   v.state = arena_alloc(&l->arena, count * sizeof *v.state);

@@ -37,8 +37,7 @@ static uint32_t space_of(const struct evaluator *e, struct nvm_value v) {
 
 static bool evaluate(struct evaluator *e, struct nvm_value v, struct constant_value *out);
 
-/* --- symbols -----------------------------------------------------------------------------------
- */
+/* --- symbols --- */
 
 /* Abstract classes have this in their tables of virtual functions. No device runtime defines it, so
  * that null is the only address which can be linked. */
@@ -51,7 +50,7 @@ static bool is_pure_virtual(const struct lower *l, struct nvm_value v) {
 }
 
 static bool evaluate_symbol(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
-  struct nvm_value base = lower_resolve_alias(e->l, v);
+  struct nvm_value base = names_resolve_alias(e->l, v);
   if (value_kind(base) == VALUE_CONST) return evaluate(e, base, out);
   *out = (struct constant_value){.symbol = base,
                                  .bits = bits_of(e, module_value_type(e->l->module, v))};
@@ -66,8 +65,7 @@ static bool evaluate_symbol(struct evaluator *e, struct nvm_value v, struct cons
   return true;
 }
 
-/* --- expressions -------------------------------------------------------------------------------
- */
+/* --- expressions --- */
 
 /* Sums: at most one symbol, or a difference in the same one. */
 static bool add(struct evaluator *e, struct constant_value *a, const struct constant_value *b,
@@ -209,8 +207,7 @@ static bool evaluate_expression(struct evaluator *e, struct nvm_value v,
   return binary(e, &c, out, &second);
 }
 
-/* --- values ------------------------------------------------------------------------------------
- */
+/* --- values --- */
 
 static bool evaluate_constant(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
   struct constant_info c = *constant_info(&e->l->module->constants, v);
@@ -258,8 +255,7 @@ static bool evaluate_whole(struct lower *l, struct nvm_value v, struct constant_
   return ok;
 }
 
-/* --- images ------------------------------------------------------------------------------------
- */
+/* --- images --- */
 
 struct painter {
   struct lower *l;
@@ -413,7 +409,7 @@ static void paint(struct painter *p, struct nvm_value v, struct nvm_type type, u
   }
 }
 
-void lower_image(struct lower *l, struct nvm_value initializer, struct image *out) {
+void initializer_image(struct lower *l, struct nvm_value initializer, struct image *out) {
   struct painter p = {l, out, 0};
   paint(&p, initializer, module_value_type(l->module, initializer), 0);
 }

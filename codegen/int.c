@@ -59,8 +59,7 @@ static void lower_int_part(struct lower *l, enum op op, const struct part *p, st
   else if (form.extends) b = lower_extend(l, b, p, p->container, is_signed);
   if (b.kind != PTX_OPERAND_REG) a = lower_in_reg(l, a, p);
   bool division = form.op == PTX_DIV || form.op == PTX_REM;
-  if (division && b.kind != PTX_OPERAND_REG && lower_divide_by_constant(l, op, p, to, a, b.imm))
-    return;
+  if (division && b.kind != PTX_OPERAND_REG && divide_by_constant(l, op, p, to, a, b.imm)) return;
   uint16_t type = is_signed          ? part_signed_mod(p)
                   : form.type == 'u' ? part_unsigned_mod(p)
                                      : part_bits_mod(p);
@@ -128,7 +127,7 @@ void lower_binary_part(struct lower *l, enum op op, uint16_t flags, const struct
 void lower_binary_bits(struct lower *l, enum op op, uint32_t bits, const struct part *p,
                        const struct ptx_operand *to, const struct ptx_operand *a,
                        const struct ptx_operand *b) {
-  if (bits > 64) lower_wide_binary(l, op, bits, to, a, b);
+  if (bits > 64) wide_binary(l, op, bits, to, a, b);
   else lower_binary_part(l, op, 0, p, to[0].reg, a[0], b[0]);
 }
 
@@ -156,7 +155,7 @@ void lower_int_binary(struct lower *l, const struct nvm_inst *i) {
       struct ptx_operand result[2] = {ptx_r(to[k]), ptx_r(to[k + 1])};
       x[1] = lower_operand(l, a, k + 1);
       for (uint32_t j = 0; j < 2; j++) y[j] = lower_operand(l, b, k + j);
-      lower_wide_binary(l, (enum op)i->op, bits, result, x, y);
+      wide_binary(l, (enum op)i->op, bits, result, x, y);
       k++;
       continue;
     }

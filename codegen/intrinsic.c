@@ -24,7 +24,7 @@ static const struct tgt_requirement needs[] = {
 #undef INTRINSIC_NEEDS
 };
 
-/* ---- Helpers of all handlers ---- */
+/* --- Helpers of all handlers --- */
 
 const char *intrinsic_call_name(const struct lower *l, const struct nvm_inst *i) {
   const struct nvm_function *callee = module_function(l->module, call_callee(l->f, i));
@@ -80,7 +80,7 @@ void intrinsic_set_number(struct lower *l, const struct nvm_inst *i, int64_t val
   }
 }
 
-/* ---- Lanes ---- */
+/* --- Lanes --- */
 
 /* Lanes are tidied one by one: later ones would hide their copies from the caller. */
 void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, uint32_t arguments,
@@ -118,8 +118,8 @@ void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, ui
   for (int j = 0; j <= two; j++) lower_join(l, types[j], results[j], to[j]);
 }
 
-void lower_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments,
-                    lane_function *lower, const void *how) {
+void intrinsic_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments,
+                        lane_function *lower, const void *how) {
   uint32_t count = lower_type(l, i->type).count;
   const struct ptx_reg *to = lower_result(l, l->inst);
   for (uint32_t k = 0; k < count; k++) {
@@ -145,7 +145,7 @@ void intrinsic_finish(const struct lane *x, struct ptx_operand result) {
   else lower_copy(x->l, x->to[0].reg, result);
 }
 
-/* ---- Forms ---- */
+/* --- Forms --- */
 
 struct form_call {
   struct lower *l;
@@ -208,7 +208,7 @@ static void emit_form(struct lower *l, const struct nvm_inst *i, const uint16_t 
   form_emit(&r, form);
 }
 
-/* ---- Dispatch ---- */
+/* --- Dispatch --- */
 
 static bool target_has(struct lower *l, const struct nvm_inst *i,
                        const struct tgt_requirement *need) {
@@ -223,7 +223,7 @@ static bool target_has(struct lower *l, const struct nvm_inst *i,
   return true;
 }
 
-void lower_intrinsic(struct lower *l, const struct nvm_inst *i, enum intrinsic_id id) {
+void intrinsic_lower(struct lower *l, const struct nvm_inst *i, enum intrinsic_id id) {
   const struct intrinsic_form *how = &forms[id];
   const uint16_t *form = form_of(id);
   if (how->need != 0 && !target_has(l, i, &needs[how->need])) return;

@@ -1,8 +1,9 @@
 /* What the files codegen/intrinsic*.c share.
  *
  * Most intrinsics are lowered by interpreting the PTX form of their row (intrinsic.c), see
- * ptx/form.h; the odd ones name a function `@name(argument)` in it, which is lower_i_name here, or
- * `@*name(argument)`: lane_name, for each lane. */
+ * ptx/form.h; the odd ones name a function `@name(argument)` in it, which is intrinsic_lower_name
+ * here, or
+ * `@*name(argument)`: intrinsic_lane_name, for each lane. */
 #ifndef NVM_CODEGEN_INTRINSIC_H
 #define NVM_CODEGEN_INTRINSIC_H
 
@@ -54,34 +55,37 @@ enum {
   APPROX_POW,
 };
 
-/* lower_i_float_pair */
+/* intrinsic_lower_float_pair */
 enum float_pair { PAIR_NONE, PAIR_FREXP, PAIR_MODF, PAIR_SINCOS };
 
 /* intrinsic_misc.c */
-intrinsic_function lower_i_nothing, lower_i_undefined, lower_i_forward, lower_i_number,
-    lower_i_objectsize, lower_i_is_constant, lower_i_reflect, lower_i_stack_save,
-    lower_i_stack_restore, lower_i_prefetch, lower_i_va_start, lower_i_va_copy, lower_i_memcpy,
-    lower_i_memset, lower_i_ptrmask, lower_i_address_cast, lower_i_load_read_only,
-    lower_i_texture_handle;
+intrinsic_function intrinsic_lower_nothing, intrinsic_lower_undefined, intrinsic_lower_forward,
+    intrinsic_lower_number, intrinsic_lower_objectsize, intrinsic_lower_is_constant,
+    intrinsic_lower_reflect, intrinsic_lower_stack_save, intrinsic_lower_stack_restore,
+    intrinsic_lower_prefetch, intrinsic_lower_va_start, intrinsic_lower_va_copy,
+    intrinsic_lower_memcpy, intrinsic_lower_memset, intrinsic_lower_ptrmask,
+    intrinsic_lower_address_cast, intrinsic_lower_load_read_only, intrinsic_lower_texture_handle;
 /* intrinsic_int.c */
-lane_lowering lane_int_minmax, lane_int_abs, lane_compare_three_way, lane_turn, lane_count,
-    lane_funnel_shift;
-intrinsic_function lower_i_rotate64;
+lane_lowering intrinsic_lane_int_minmax, intrinsic_lane_int_abs, intrinsic_lane_compare_three_way,
+    intrinsic_lane_turn, intrinsic_lane_count, intrinsic_lane_funnel_shift;
+intrinsic_function intrinsic_lower_rotate64;
 /* intrinsic_overflow.c */
-lane_lowering lane_overflow, lane_saturating, lane_saturating_shift;
+lane_lowering intrinsic_lane_overflow, intrinsic_lane_saturating, intrinsic_lane_saturating_shift;
 /* intrinsic_float.c */
-lane_lowering lane_sqrt, lane_round_to_integral, lane_round_away, lane_canonicalize;
-intrinsic_function lower_i_fabs, lower_i_fma, lower_i_float_to_integer, lower_i_copysign,
-    lower_i_float_minmax, lower_i_float_minmax_nan, lower_i_is_fpclass, lower_i_convert_fp16,
-    lower_i_float_to_int_saturated;
+lane_lowering intrinsic_lane_sqrt, intrinsic_lane_round_to_integral, intrinsic_lane_round_away,
+    intrinsic_lane_canonicalize;
+intrinsic_function intrinsic_lower_fabs, intrinsic_lower_fma, intrinsic_lower_float_to_integer,
+    intrinsic_lower_copysign, intrinsic_lower_float_minmax, intrinsic_lower_float_minmax_nan,
+    intrinsic_lower_is_fpclass, intrinsic_lower_convert_fp16,
+    intrinsic_lower_float_to_int_saturated;
 /* intrinsic_math.c */
-intrinsic_function lower_i_ldexp, lower_i_float_pair, lower_i_powi, lower_i_approximate,
-    lower_i_tanh_approx;
+intrinsic_function intrinsic_lower_ldexp, intrinsic_lower_float_pair, intrinsic_lower_powi,
+    intrinsic_lower_approximate, intrinsic_lower_tanh_approx;
 /* intrinsic_reduce.c */
-intrinsic_function lower_i_reduce, lower_i_reduce_float, lower_i_reduce_minmax,
-    lower_i_reduce_float_minmax;
+intrinsic_function intrinsic_lower_reduce, intrinsic_lower_reduce_float,
+    intrinsic_lower_reduce_minmax, intrinsic_lower_reduce_float_minmax;
 
-/* ---- Helpers (intrinsic.c) ---- */
+/* --- Helpers (intrinsic.c) --- */
 
 /* Argument k of the call. */
 static inline struct nvm_value intrinsic_arg(const struct lower *l, const struct nvm_inst *i,
@@ -113,10 +117,6 @@ struct working {
 struct working intrinsic_working(const struct lane *x, const struct ptx_operand *argument);
 /* Rounds the result to the lane's own format. */
 void intrinsic_finish(const struct lane *x, struct ptx_operand result);
-/* A number of f32 or f64. */
-static inline struct ptx_operand working_imm(const struct working *w, uint32_t f32, uint64_t f64) {
-  return w->type == PTX_MOD_F64 ? ptx_f64(f64) : ptx_f32(f32);
-}
 
 /* One lane of min or max of integers: `keep` is the predicate for which a is the result. */
 void intrinsic_int_minmax(struct lower *l, enum icmp_predicate keep, uint32_t bits,
@@ -127,6 +127,6 @@ struct float_minmax {
   enum ptx_op op; /* PTX_MIN, PTX_MAX */
   bool nan;       /* NaN if either is NaN */
 };
-lane_function intrinsic_float_minmax;
+lane_function intrinsic_minmax_part;
 
 #endif

@@ -7,7 +7,7 @@
  * "Emulation of FMA and Correctly Rounded Sums", 2008), which LLVM's is not. */
 #include "codegen/intrinsic.h"
 
-/* ---- Part by part ---- */
+/* --- Part by part --- */
 
 /* All bits but the signs. */
 static struct ptx_operand magnitude_bits(const struct part *p) {
@@ -24,9 +24,9 @@ static void fabs_part(struct lower *l, const struct part *p, struct ptx_reg to,
   else emit3(l, PTX_AND, PTX_MODS(part_bits_mod(p)), ptx_r(to), x, magnitude_bits(p));
 }
 
-void lower_i_fabs(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_fabs(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  lower_by_parts(l, i, 1, fabs_part, NULL);
+  intrinsic_by_parts(l, i, 1, fabs_part, NULL);
 }
 
 /* (a & ~sign) | (b & sign) for the 16-bit formats, which have no copysign. */
@@ -44,12 +44,12 @@ static void copysign_part(struct lower *l, const struct part *p, struct ptx_reg 
   emit3(l, PTX_OR, PTX_MODS(bits), ptx_r(to), a, b);
 }
 
-void lower_i_copysign(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_copysign(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  lower_by_parts(l, i, 2, copysign_part, NULL);
+  intrinsic_by_parts(l, i, 2, copysign_part, NULL);
 }
 
-/* ---- Multiplication and addition ---- */
+/* --- Multiplication and addition --- */
 
 static bool has_fma(const struct lower *l, const struct part *p) {
   return lower_has(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, part_float_mod(p)));
@@ -93,17 +93,17 @@ static void fma_part(struct lower *l, const struct part *p, struct ptx_reg to,
   lower_binary_part(l, OP_FADD, 0, p, to, ptx_r(product), v[2]);
 }
 
-void lower_i_fma(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_fma(struct lower *l, const struct nvm_inst *i, int argument) {
   const struct nvm_value v[3] = {intrinsic_arg(l, i, 0), intrinsic_arg(l, i, 1),
                                  intrinsic_arg(l, i, 2)};
   bool fused = !argument || l->target->fma_level > 0, even = lower_type(l, i->type).count % 2 == 0;
   if (fused && even && lower_float_pairs(l, PTX_FMA, i->type, v, 3, -1) > 0) return;
-  lower_by_parts(l, i, 3, fma_part, argument ? &argument : NULL);
+  intrinsic_by_parts(l, i, 3, fma_part, argument ? &argument : NULL);
 }
 
-/* ---- Functions of one operand ---- */
+/* --- Functions of one operand --- */
 
-void lane_sqrt(const struct lane *x) {
+void intrinsic_lane_sqrt(const struct lane *x) {
   struct working w = intrinsic_working(x, x->a);
   bool exact =
       w.part.kind == PART_DOUBLE || (x->l->target->prec_sqrt && !(x->inst->flags & INST_AFN));
@@ -113,14 +113,14 @@ void lane_sqrt(const struct lane *x) {
 }
 
 /* Multiplying by one quiets NaNs and, under ftz, flushes. */
-void lane_canonicalize(const struct lane *x) {
+void intrinsic_lane_canonicalize(const struct lane *x) {
   struct working w = intrinsic_working(x, x->a);
   intrinsic_finish(x, emit_value(x->l, w.type, PTX_MUL, GIVEN_MODS(PTX_MOD_RN, w.ftz, w.type),
-                                 PTX_OPS(w.v, lower_power_of_two(w.type, 0))));
+                                 PTX_OPS(w.v, float_power_of_two(w.type, 0))));
 }
 
 /* floor, ceil, trunc, rint: `argument` is the rounding modifier. Halves round as they are. */
-void lane_round_to_integral(const struct lane *x) {
+void intrinsic_lane_round_to_integral(const struct lane *x) {
   bool small = x->part.kind == PART_BFLOAT;
   uint16_t type = small ? PTX_MOD_F32 : part_float_mod(&x->part);
   uint16_t ftz = small ? PTX_MOD_NONE : lower_ftz(x->l, type);
@@ -135,20 +135,20 @@ void lane_round_to_integral(const struct lane *x) {
  * where every float is whole; with x's sign. */
 static struct ptx_operand rounded_away(struct lower *l, const struct working *w) {
   uint16_t type = w->type;
-  struct ptx_operand half = lower_power_of_two(type, -1);
-  struct ptx_operand whole = lower_power_of_two(type, type == PTX_MOD_F64 ? 52 : 23);
+  struct ptx_operand half = float_power_of_two(type, -1);
+  struct ptx_operand whole = float_power_of_two(type, type == PTX_MOD_F64 ? 52 : 23);
   struct ptx_operand magnitude = emit_unary(l, PTX_ABS, type, w->v);
   struct ptx_operand sum =
       emit_value(l, type, PTX_ADD, PTX_MODS(PTX_MOD_RN, type), PTX_OPS(magnitude, half));
   struct ptx_operand r = emit_value(l, type, PTX_CVT, PTX_MODS(PTX_MOD_RZI, type, type), &sum, 1);
   struct ptx_operand small = emit_compare(l, PTX_MOD_LT, type, magnitude, half);
   struct ptx_operand large = emit_compare(l, PTX_MOD_GT, type, magnitude, whole);
-  r = emit_select(l, type, working_imm(w, 0, 0), r, small);
+  r = emit_select(l, type, float_immediate(w->type, 0, 0), r, small);
   r = emit_select(l, type, magnitude, r, large);
   return emit_binary(l, PTX_COPYSIGN, type, w->v, r);
 }
 
-void lane_round_away(const struct lane *x) {
+void intrinsic_lane_round_away(const struct lane *x) {
   struct working w = intrinsic_working(x, x->a);
   intrinsic_finish(x, rounded_away(x->l, &w));
 }
@@ -162,14 +162,14 @@ static void to_integer_lane(const struct lane *x) {
         x->to[0], w.v);
 }
 
-void lower_i_float_to_integer(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_float_to_integer(struct lower *l, const struct nvm_inst *i, int argument) {
   struct part target = intrinsic_part(l, type_scalar(&l->module->types, i->type), 0);
   if (target.kind != PART_INT || intrinsic_int_bits(l, i->type) > 64)
     lower_refuse(l, intrinsic_call_name(l, i), "the result has more than 64 bits");
   else intrinsic_lanes(l, i, argument, 1, to_integer_lane);
 }
 
-/* ---- Minimum and maximum ---- */
+/* --- Minimum and maximum --- */
 
 static bool has_minmax(const struct lower *l, const struct float_minmax *m, const struct part *p) {
   return lower_has(l, m->op,
@@ -192,13 +192,13 @@ static void native_minmax(struct lower *l, const struct float_minmax *m, const s
   emit4(l, PTX_SELP, PTX_MODS(type), ptx_r(to), quiet, number, unordered);
 }
 
-void intrinsic_float_minmax(struct lower *l, const struct part *p, struct ptx_reg to,
-                            const struct ptx_operand v[3], const void *how) {
+void intrinsic_minmax_part(struct lower *l, const struct part *p, struct ptx_reg to,
+                           const struct ptx_operand v[3], const void *how) {
   const struct float_minmax *m = how;
   if (part_is_full(p) || has_minmax(l, m, p)) {
     native_minmax(l, m, p, lower_ftz(l, part_float_mod(p)), to, v[0], v[1]);
   } else if (part_is_pair(p)) {
-    lower_pair_by_lanes(l, p, to, v, 2, intrinsic_float_minmax, how);
+    lower_pair_by_lanes(l, p, to, v, 2, intrinsic_minmax_part, how);
   } else {
     struct ptx_operand a = lower_to_f32(l, p, v[0]), b = lower_to_f32(l, p, v[1]);
     struct ptx_reg r = lower_temp(l, PTX_F32);
@@ -207,16 +207,16 @@ void intrinsic_float_minmax(struct lower *l, const struct part *p, struct ptx_re
   }
 }
 
-void lower_i_float_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_float_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
   const struct float_minmax how = {(enum ptx_op)argument, false};
-  lower_by_parts(l, i, 2, intrinsic_float_minmax, &how);
+  intrinsic_by_parts(l, i, 2, intrinsic_minmax_part, &how);
 }
-void lower_i_float_minmax_nan(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_float_minmax_nan(struct lower *l, const struct nvm_inst *i, int argument) {
   const struct float_minmax how = {(enum ptx_op)argument, true};
-  lower_by_parts(l, i, 2, intrinsic_float_minmax, &how);
+  intrinsic_by_parts(l, i, 2, intrinsic_minmax_part, &how);
 }
 
-/* ---- Classification ---- */
+/* --- Classification --- */
 
 /* A format as an unsigned integer, by magnitude:
  *
@@ -265,15 +265,15 @@ static void fpclass_lane(const struct lane *x) {
   lower_copy(l, x->to[0].reg, any);
 }
 
-void lower_i_is_fpclass(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_is_fpclass(struct lower *l, const struct nvm_inst *i, int argument) {
   uint64_t mask;
   if (intrinsic_constant(l, i, 1, &mask)) intrinsic_lanes(l, i, argument, 1, fpclass_lane);
 }
 
-/* ---- Conversions ---- */
+/* --- Conversions --- */
 
 /* Half as an i16. argument 1: to it. */
-void lower_i_convert_fp16(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_convert_fp16(struct lower *l, const struct nvm_inst *i, int argument) {
   struct ptx_operand v = ptx_r(lower_reg(l, intrinsic_arg(l, i, 0), 0));
   struct ptx_operand to = ptx_r(lower_result(l, l->inst)[0]);
   struct nvm_type wide = argument ? value_type(l->f, intrinsic_arg(l, i, 0)) : i->type;
@@ -317,7 +317,7 @@ static void saturate_narrow(const struct lane *x, const struct working *w) {
 static struct ptx_operand power_of_two(const struct working *w, uint32_t exponent, bool negative) {
   uint64_t f64 = (uint64_t)(1023 + exponent) << 52 | (uint64_t)negative << 63;
   uint32_t f32 = (exponent > 127 ? 255u : 127 + exponent) << 23 | (uint32_t)negative << 31;
-  return working_imm(w, f32, f64);
+  return float_immediate(w->type, f32, f64);
 }
 
 static void saturate_wide(const struct lane *x, const struct working *w) {
@@ -326,13 +326,13 @@ static void saturate_wide(const struct lane *x, const struct working *w) {
   uint32_t value_bits = is_signed ? x->bits - 1 : x->bits;
   struct ptx_operand r[2] = {ptx_r(lower_temp(l, PTX_B64)), ptx_r(lower_temp(l, PTX_B64))},
                      nan = {0};
-  lower_float_to_wide(l, is_signed, w->type == PTX_MOD_F64, r, w->v);
+  wide_from_float(l, is_signed, w->type == PTX_MOD_F64, r, w->v);
   struct ptx_operand over =
       emit_compare(l, PTX_MOD_GE, w->type, w->v, power_of_two(w, value_bits, false));
   /* Below the least number, or NaN, which gives zero: the unsigned least is zero too. */
   struct ptx_operand under =
       emit_compare(l, is_signed ? PTX_MOD_LT : PTX_MOD_LTU, w->type, w->v,
-                   is_signed ? power_of_two(w, value_bits, true) : working_imm(w, 0, 0));
+                   is_signed ? power_of_two(w, value_bits, true) : float_immediate(w->type, 0, 0));
   const int64_t greatest[2] = {-1, greatest_of(is_signed, x->bits - 64)};
   const int64_t least[2] = {0, least_of(is_signed, x->bits - 64)};
   if (is_signed) nan = emit_compare(l, PTX_MOD_NAN, w->type, w->v, w->v);
@@ -351,6 +351,7 @@ static void saturated_lane(const struct lane *x) {
   else saturate_narrow(x, &w);
 }
 
-void lower_i_float_to_int_saturated(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_float_to_int_saturated(struct lower *l, const struct nvm_inst *i,
+                                            int argument) {
   intrinsic_lanes(l, i, argument, 1, saturated_lane);
 }

@@ -7,7 +7,7 @@
 
 static bool is_signed_predicate(enum icmp_predicate pred) { return pred >= ICMP_SGT; }
 
-/* ---- Minimum, maximum, absolute value ---- */
+/* --- Minimum, maximum, absolute value --- */
 
 /* Of i1: true is the greatest unsigned and the least signed number. */
 void intrinsic_int_minmax(struct lower *l, enum icmp_predicate keep, uint32_t bits,
@@ -29,12 +29,12 @@ void intrinsic_int_minmax(struct lower *l, enum icmp_predicate keep, uint32_t bi
   }
 }
 
-void lane_int_minmax(const struct lane *x) {
+void intrinsic_lane_int_minmax(const struct lane *x) {
   intrinsic_int_minmax(x->l, (enum icmp_predicate)x->argument, x->bits, &x->part, x->a, x->b,
                        x->to);
 }
 
-void lane_int_abs(const struct lane *x) {
+void intrinsic_lane_int_abs(const struct lane *x) {
   struct lower *l = x->l;
   struct part high = x->bits > 64 ? high_part(x->bits) : x->part;
   if (x->part.kind == PART_I1) {
@@ -51,14 +51,14 @@ void lane_int_abs(const struct lane *x) {
   const struct ptx_operand v[2] = {lower_in_reg(l, x->a[0], &part_i64), top};
   const struct ptx_operand minus[2] = {ptx_r(lower_temp(l, PTX_B64)),
                                        ptx_r(lower_temp(l, PTX_B64))};
-  lower_wide_binary(l, OP_SUB, 128, minus, zero, v);
+  wide_binary(l, OP_SUB, 128, minus, zero, v);
   struct ptx_operand negative = emit_compare(l, PTX_MOD_LT, PTX_MOD_S64, top, ptx_i(0));
   for (int k = 0; k < 2; k++)
     emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B64), x->to[k], minus[k], v[k], negative);
 }
 
 /* scmp, ucmp: -1, 0 or 1. */
-void lane_compare_three_way(const struct lane *x) {
+void intrinsic_lane_compare_three_way(const struct lane *x) {
   struct lower *l = x->l;
   bool is_signed = x->argument != 0;
   uint16_t type = part_bits_mod(&x->part);
@@ -71,7 +71,7 @@ void lane_compare_three_way(const struct lane *x) {
   if (x->bits > 64) emit3(l, PTX_SHR, PTX_MODS(PTX_MOD_S64), x->to[1], x->to[0], ptx_i(63));
 }
 
-/* ---- Bits ---- */
+/* --- Bits --- */
 
 /* The lane in a register of 32 or 64 bits, zeros above. */
 static struct ptx_operand in_word(struct lower *l, struct ptx_operand v, const struct part *p) {
@@ -141,7 +141,7 @@ static struct ptx_operand count_wide(const struct lane *x) {
   return emit_select(l, PTX_MOD_B32, beyond, first, empty);
 }
 
-void lane_count(const struct lane *x) {
+void intrinsic_lane_count(const struct lane *x) {
   struct lower *l = x->l;
   const struct part *p = &x->part;
   if (p->kind == PART_I1 && x->argument == BITS_POPCOUNT) {
@@ -176,7 +176,7 @@ static struct ptx_operand turned(struct lower *l, int what, struct ptx_operand v
 }
 
 /* bitreverse, bswap: of the whole register, then shifted down by what the lane does not fill. */
-void lane_turn(const struct lane *x) {
+void intrinsic_lane_turn(const struct lane *x) {
   struct lower *l = x->l;
   if (x->part.kind == PART_I1) {
     lower_copy(l, x->to[0].reg, x->a[0]);
@@ -186,7 +186,7 @@ void lane_turn(const struct lane *x) {
     const struct ptx_operand distance[2] = {ptx_i(128 - x->bits), ptx_i(0)};
     high = turned(l, x->argument, high);
     low = turned(l, x->argument, low);
-    lower_wide_binary(l, OP_LSHR, 128, x->to, (struct ptx_operand[]){high, low}, distance);
+    wide_binary(l, OP_LSHR, 128, x->to, (struct ptx_operand[]){high, low}, distance);
   } else {
     struct ptx_operand v = turned(l, x->argument, in_word(l, x->a[0], &x->part));
     uint32_t word = word_bits(v), distance = word - x->bits;
@@ -196,7 +196,7 @@ void lane_turn(const struct lane *x) {
   }
 }
 
-/* ---- Funnel shifts ---- */
+/* --- Funnel shifts --- */
 
 /* The amount modulo the width, as a 32-bit register or immediate. */
 static struct ptx_operand amount_modulo(struct lower *l, struct ptx_operand v,
@@ -242,23 +242,23 @@ static void funnel_wide(const struct lane *x) {
     emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B64), n[0], lower_in_reg(l, x->c[0], &part_i64), ptx_i(127));
     lower_copy(l, n[1].reg, ptx_i(0));
   } else {
-    lower_wide_binary(l, OP_UREM, x->bits, n, x->c, width);
+    wide_binary(l, OP_UREM, x->bits, n, x->c, width);
   }
   const struct ptx_operand rest[2] = {
       emit_binary(l, PTX_SUB, PTX_MOD_S64, ptx_i((int64_t)x->bits - 1), n[0]), ptx_i(0)};
   if (x->argument) {
-    lower_wide_binary(l, OP_SHL, x->bits, step, x->a, one);
-    lower_wide_binary(l, OP_SHL, x->bits, left, step, rest);
-    lower_wide_binary(l, OP_LSHR, x->bits, down, x->b, n);
+    wide_binary(l, OP_SHL, x->bits, step, x->a, one);
+    wide_binary(l, OP_SHL, x->bits, left, step, rest);
+    wide_binary(l, OP_LSHR, x->bits, down, x->b, n);
   } else {
-    lower_wide_binary(l, OP_SHL, x->bits, left, x->a, n);
-    lower_wide_binary(l, OP_LSHR, x->bits, step, x->b, one);
-    lower_wide_binary(l, OP_LSHR, x->bits, down, step, rest);
+    wide_binary(l, OP_SHL, x->bits, left, x->a, n);
+    wide_binary(l, OP_LSHR, x->bits, step, x->b, one);
+    wide_binary(l, OP_LSHR, x->bits, down, step, rest);
   }
-  lower_wide_binary(l, OP_OR, x->bits, x->to, left, down);
+  wide_binary(l, OP_OR, x->bits, x->to, left, down);
 }
 
-void lane_funnel_shift(const struct lane *x) {
+void intrinsic_lane_funnel_shift(const struct lane *x) {
   struct lower *l = x->l;
   const uint16_t *mods = PTX_MODS(x->argument ? PTX_MOD_R : PTX_MOD_L, PTX_MOD_WRAP, PTX_MOD_B32);
   if (x->part.kind == PART_I1) { /* the amount is 0 modulo 1 */
@@ -274,7 +274,7 @@ void lane_funnel_shift(const struct lane *x) {
 }
 
 /* llvm.nvvm.rotate.b64, .right.b64: the amount is an i32. */
-void lower_i_rotate64(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_rotate64(struct lower *l, const struct nvm_inst *i, int argument) {
   struct ptx_operand v = ptx_r(lower_reg(l, intrinsic_arg(l, i, 0), 0));
   struct ptx_operand n = ptx_r(lower_reg(l, intrinsic_arg(l, i, 1), 0));
   struct ptx_operand near = emit_binary(l, PTX_AND, PTX_MOD_B32, n, ptx_i(63));

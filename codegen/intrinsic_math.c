@@ -48,7 +48,7 @@ static struct ptx_operand clamped_s32(struct lower *l, struct ptx_operand v, con
   return lower_narrow(l, v, 64, 32);
 }
 
-/* ---- ldexp ---- */
+/* --- ldexp --- */
 
 /* x * 2^n in three factors. Downwards the first two stop short of the subnormals by the width of
  * the fraction, so that only the last product rounds. */
@@ -61,16 +61,16 @@ static struct ptx_operand emit_ldexp(struct lower *l, const struct working *w,
   for (int round = 0; round < 2; round++) {
     struct ptx_operand large = compare_s32(l, PTX_MOD_GT, n, top);
     struct ptx_operand small = compare_s32(l, PTX_MOD_LT, n, bottom);
-    struct ptx_operand factor = emit_select(l, w->type, lower_power_of_two(w->type, step),
-                                            lower_power_of_two(w->type, 0), small);
-    factor = emit_select(l, w->type, lower_power_of_two(w->type, top), factor, large);
+    struct ptx_operand factor = emit_select(l, w->type, float_power_of_two(w->type, step),
+                                            float_power_of_two(w->type, 0), small);
+    factor = emit_select(l, w->type, float_power_of_two(w->type, top), factor, large);
     y = multiply(l, w, y, factor);
     struct ptx_operand taken = select_s32(l, ptx_i(step), ptx_i(0), small);
     n = minus(l, n, select_s32(l, ptx_i(top), taken, large));
   }
   n = s32(l, PTX_MAX, s32(l, PTX_MIN, n, top), bottom);
   n = s32(l, PTX_SHL, s32(l, PTX_ADD, n, is_double ? 1023 : 127), is_double ? 20 : 23);
-  return multiply(l, w, y, lower_float_of_word(l, w->type, n));
+  return multiply(l, w, y, float_of_word(l, w->type, n));
 }
 
 static void ldexp_lane(const struct lane *x) {
@@ -82,11 +82,11 @@ static void ldexp_lane(const struct lane *x) {
   intrinsic_finish(x, emit_ldexp(x->l, &w, n));
 }
 
-void lower_i_ldexp(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_ldexp(struct lower *l, const struct nvm_inst *i, int argument) {
   if (exponent_fits(l, i)) intrinsic_lanes(l, i, argument, 2, ldexp_lane);
 }
 
-/* ---- frexp ---- */
+/* --- frexp --- */
 
 /* x = fraction * 2^exponent with 0.5 <= |fraction| < 1. Subnormals are scaled up by 2^64 first;
  * zeros, infinities and NaNs are themselves, with exponent 0. */
@@ -97,13 +97,15 @@ static struct ptx_operand emit_frexp(struct lower *l, const struct working *w,
   int bias = is_double ? 1022 : 126;
   struct ptx_operand magnitude = emit_unary(l, PTX_ABS, type, w->v), low = {0}, high;
   struct ptx_operand small =
-      emit_compare(l, PTX_MOD_LT, type, magnitude, lower_power_of_two(type, -bias));
-  struct ptx_operand ordinary = emit_compare(l, PTX_MOD_GT, type, magnitude, working_imm(w, 0, 0));
+      emit_compare(l, PTX_MOD_LT, type, magnitude, float_power_of_two(type, -bias));
+  struct ptx_operand ordinary =
+      emit_compare(l, PTX_MOD_GT, type, magnitude, float_immediate(w->type, 0, 0));
   ordinary = emit_value(
       l, PTX_MOD_PRED, PTX_SETP, PTX_MODS(PTX_MOD_LT, PTX_MOD_AND, type),
-      PTX_OPS(magnitude, working_imm(w, 0x7f800000, UINT64_C(0x7ff0000000000000)), ordinary));
+      PTX_OPS(magnitude, float_immediate(w->type, 0x7f800000, UINT64_C(0x7ff0000000000000)),
+              ordinary));
   struct ptx_operand scaled = emit_value(l, type, PTX_MUL, PTX_MODS(PTX_MOD_RN, type),
-                                         PTX_OPS(w->v, lower_power_of_two(type, 64)));
+                                         PTX_OPS(w->v, float_power_of_two(type, 64)));
   struct ptx_operand chosen = emit_select(l, type, scaled, w->v, small);
   if (is_double) { /* the word that holds sign and exponent, and the other one */
     low = ptx_r(lower_temp(l, PTX_B32));
@@ -137,12 +139,12 @@ static struct ptx_operand emit_modf(struct lower *l, const struct working *w,
       emit_value(l, type, PTX_SUB, PTX_MODS(PTX_MOD_RN, type), PTX_OPS(w->v, whole));
   struct ptx_operand infinite =
       emit_value(l, PTX_MOD_PRED, PTX_TESTP, PTX_MODS(PTX_MOD_INFINITE, type), &w->v, 1);
-  struct ptx_operand chosen = emit_select(l, type, working_imm(w, 0, 0), rest, infinite);
+  struct ptx_operand chosen = emit_select(l, type, float_immediate(w->type, 0, 0), rest, infinite);
   *fraction = emit_binary(l, PTX_COPYSIGN, type, w->v, chosen);
   return whole;
 }
 
-/* ---- powi ---- */
+/* --- powi --- */
 
 /* Repeated squaring over the bits of |n|, in a loop; the reciprocal where n, of 32 or 64 bits, is
  * negative. */
@@ -155,7 +157,7 @@ static void powi_lane(const struct lane *x) {
                                       bits == 64 ? &part_i64 : &part_i32);
   struct working w = intrinsic_working(x, x->a);
   uint32_t loop = emit_new_label(l);
-  struct ptx_operand result = lower_in_reg(l, lower_power_of_two(w.type, 0), &w.part);
+  struct ptx_operand result = lower_in_reg(l, float_power_of_two(w.type, 0), &w.part);
   struct ptx_operand square = emit_unary(l, PTX_MOV, w.type, w.v);
   struct ptx_operand rest = emit_unary(l, PTX_ABS, s, n);
   ptx_add_label(l->pf, loop);
@@ -172,11 +174,11 @@ static void powi_lane(const struct lane *x) {
   intrinsic_finish(x, emit_select(l, w.type, inverse, result, negative));
 }
 
-void lower_i_powi(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_powi(struct lower *l, const struct nvm_inst *i, int argument) {
   if (exponent_fits(l, i)) intrinsic_lanes(l, i, argument, 2, powi_lane);
 }
 
-/* ---- Approximations ---- */
+/* --- Approximations --- */
 
 static struct ptx_operand approx(struct lower *l, const struct working *w, enum ptx_op op,
                                  struct ptx_operand v) {
@@ -240,7 +242,7 @@ static void refuse_math(struct lower *l, const struct nvm_inst *i, bool is_doubl
   if (d) d->hint = (struct nvm_text){hint.bytes, hint.length};
 }
 
-void lower_i_approximate(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_approximate(struct lower *l, const struct nvm_inst *i, int argument) {
   bool is_double = type_equal(type_scalar(&l->module->types, i->type), TYPE_DOUBLE);
   bool allowed = i->flags & INST_AFN || argument == APPROX_EXP2 ||
                  (argument == APPROX_LOG2 && !l->options->exact_log2);
@@ -277,7 +279,7 @@ static void pair_lane(const struct lane *x) {
   intrinsic_finish(x, first);
 }
 
-void lower_i_float_pair(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_float_pair(struct lower *l, const struct nvm_inst *i, int argument) {
   struct nvm_type first = type_element(&l->module->types, i->type, 0);
   bool is_double = type_equal(type_scalar(&l->module->types, first), TYPE_DOUBLE);
   if (argument == PAIR_NONE || (argument == PAIR_SINCOS && (is_double || !(i->flags & INST_AFN))))
@@ -293,7 +295,7 @@ static void tanh_part(struct lower *l, const struct part *p, struct ptx_reg to,
         lower_in_reg(l, v[0], p));
 }
 
-void lower_i_tanh_approx(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_tanh_approx(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  lower_by_parts(l, i, 1, tanh_part, NULL);
+  intrinsic_by_parts(l, i, 1, tanh_part, NULL);
 }

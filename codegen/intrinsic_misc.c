@@ -3,18 +3,18 @@
 #include "codegen/intrinsic.h"
 #include "target/reflect.h"
 
-/* ---- Nothing, an argument, a number ---- */
+/* --- Nothing, an argument, a number --- */
 
-void lower_i_nothing(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_nothing(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)l, (void)i, (void)argument;
 }
 
 /* The value is never looked at by anything that matters (invariant.start's token). */
-void lower_i_undefined(struct lower *l, const struct nvm_inst *i, int argument) {
-  lower_i_number(l, i, argument);
+void intrinsic_lower_undefined(struct lower *l, const struct nvm_inst *i, int argument) {
+  intrinsic_lower_number(l, i, argument);
 }
 
-void lower_i_forward(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_forward(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   uint32_t count = lower_type(l, i->type).count;
   const struct ptx_reg *to = lower_result(l, l->inst);
@@ -22,11 +22,11 @@ void lower_i_forward(struct lower *l, const struct nvm_inst *i, int argument) {
     lower_copy(l, to[k], lower_operand(l, intrinsic_arg(l, i, 0), k));
 }
 
-void lower_i_number(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_number(struct lower *l, const struct nvm_inst *i, int argument) {
   intrinsic_set_number(l, i, argument);
 }
 
-void lower_i_is_constant(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_is_constant(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   intrinsic_set_number(l, i, value_kind(intrinsic_arg(l, i, 0)) == VALUE_CONST);
 }
@@ -59,7 +59,7 @@ static bool known_object(struct lower *l, struct nvm_value pointer, uint64_t *by
 }
 
 /* objectsize(p, min): what is left of p's object; unknown: 0 if the least is asked for, else -1. */
-void lower_i_objectsize(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_objectsize(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   uint64_t least = 0, bytes = 0;
   int64_t offset = 0;
@@ -71,9 +71,9 @@ void lower_i_objectsize(struct lower *l, const struct nvm_inst *i, int argument)
                          offset < 0 || (uint64_t)offset > bytes ? 0 : (int64_t)bytes - offset);
 }
 
-/* ---- __nvvm_reflect ---- */
+/* --- __nvvm_reflect --- */
 
-void lower_i_reflect(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_reflect(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   struct nvm_text key;
   if (!reflect_string(l->f, intrinsic_arg(l, i, 0), &key))
@@ -83,15 +83,15 @@ void lower_i_reflect(struct lower *l, const struct nvm_inst *i, int argument) {
         l, i, l->options->no_reflect ? 0 : (int64_t)reflect_answer(l->target, l->f, key));
 }
 
-/* ---- Memory ---- */
+/* --- Memory --- */
 
-void lower_i_memcpy(struct lower *l, const struct nvm_inst *i, int argument) {
-  lower_memcpy(l, i, argument != 0);
+void intrinsic_lower_memcpy(struct lower *l, const struct nvm_inst *i, int argument) {
+  block_lower_copy(l, i, argument != 0);
 }
 
-void lower_i_memset(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_memset(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  lower_memset(l, i);
+  block_lower_fill(l, i);
 }
 
 static uint32_t space_of(struct lower *l, struct nvm_value pointer) {
@@ -103,7 +103,7 @@ static uint16_t pointer_type(struct ptx_reg r) {
   return ptx_reg_class(r) == PTX_B32 ? PTX_MOD_U32 : PTX_MOD_U64;
 }
 
-void lower_i_stack_save(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_stack_save(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   struct ptx_reg to = lower_result(l, l->inst)[0], local = ptx_new_reg(l->pf, ptx_reg_class(to));
   uint16_t type = pointer_type(to);
@@ -121,14 +121,14 @@ static struct ptx_operand in_space(struct lower *l, struct nvm_value pointer, ui
   return emit_value(l, type, PTX_CVTA, PTX_MODS(PTX_MOD_TO, space, type), &v, 1);
 }
 
-void lower_i_stack_restore(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_stack_restore(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   struct ptx_operand local = in_space(l, intrinsic_arg(l, i, 0), PTX_MOD_LOCAL);
   emit1(l, PTX_STACKRESTORE, PTX_MODS(pointer_type(local.reg)), local);
 }
 
 /* A hint: dropped where PTX cannot say it (instruction caches, shared and constant memory). */
-void lower_i_prefetch(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_prefetch(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   uint64_t locality, data;
   if (!intrinsic_constant(l, i, 2, &locality) || !intrinsic_constant(l, i, 3, &data)) return;
@@ -139,7 +139,7 @@ void lower_i_prefetch(struct lower *l, const struct nvm_inst *i, int argument) {
 }
 
 /* A va_list is the address of the next argument. */
-void lower_i_va_start(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_va_start(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   struct ptx_reg area = lower_variadic_area(l);
   struct address to = lower_address(l, intrinsic_arg(l, i, 0));
@@ -147,7 +147,7 @@ void lower_i_va_start(struct lower *l, const struct nvm_inst *i, int argument) {
   emit2(l, PTX_ST, GIVEN_MODS(to.space, type), to.at, ptx_r(area));
 }
 
-void lower_i_va_copy(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_va_copy(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   uint16_t type = mod_bits(layout_pointer_bits(&l->module->layout, 0));
   struct ptx_operand r = ptx_r(lower_temp(l, mod_class(type)));
@@ -172,7 +172,7 @@ static void emit_read_only(struct lower *l, int nc, struct ptx_reg base, const s
 }
 
 /* llvm.nvvm.ldg (ld.global.nc) and ldu: in as few accesses as alignment and equal parts allow. */
-void lower_i_load_read_only(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_load_read_only(struct lower *l, const struct nvm_inst *i, int argument) {
   uint64_t align;
   if (!intrinsic_constant(l, i, 1, &align)) return;
   struct nvm_value pointer = intrinsic_arg(l, i, 0);
@@ -191,9 +191,9 @@ void lower_i_load_read_only(struct lower *l, const struct nvm_inst *i, int argum
   }
 }
 
-/* ---- Pointers ---- */
+/* --- Pointers --- */
 
-void lower_i_ptrmask(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_ptrmask(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   uint32_t count = lower_type(l, i->type).count;
   const struct ptx_reg *to = lower_result(l, l->inst);
@@ -207,7 +207,7 @@ void lower_i_ptrmask(struct lower *l, const struct nvm_inst *i, int argument) {
 }
 
 /* llvm.nvvm.ptr.*: between a specific space and the generic one, as the types say. */
-void lower_i_address_cast(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_address_cast(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   struct nvm_value pointer = intrinsic_arg(l, i, 0);
   uint32_t to = type_info(&l->module->types, type_scalar(&l->module->types, i->type))->width;
@@ -216,12 +216,12 @@ void lower_i_address_cast(struct lower *l, const struct nvm_inst *i, int argumen
 }
 
 /* The handle of a texture, surface or sampler variable is its address. */
-void lower_i_texture_handle(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_texture_handle(struct lower *l, const struct nvm_inst *i, int argument) {
   struct nvm_value v = reflect_variable(l->f, intrinsic_arg(l, i, (uint32_t)argument));
   if (value_kind(v) != VALUE_GLOBAL) {
     lower_refuse(l, intrinsic_call_name(l, i), "its argument is no texture or surface variable");
     return;
   }
   emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_U64), ptx_r(lower_result(l, l->inst)[0]),
-        ptx_symbol(lower_symbol_name(l, v), 0));
+        ptx_symbol(names_of_symbol(l, v), 0));
 }

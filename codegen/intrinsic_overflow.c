@@ -65,7 +65,7 @@ static struct ptx_operand leaves_width(struct lower *l, struct ptx_operand v, co
   return emit_compare(l, PTX_MOD_NE, part_bits_mod(p), extend(l, v, p, is_signed), v);
 }
 
-/* ---- Sums and differences ---- */
+/* --- Sums and differences --- */
 
 static struct ptx_operand add_sub(const struct lane *x, bool is_signed, enum op op, struct value a,
                                   struct value b, struct value *r) {
@@ -81,7 +81,7 @@ static struct ptx_operand add_sub(const struct lane *x, bool is_signed, enum op 
   return join(x->l, PTX_XOR, less, compare(x, op == OP_SUB ? ICMP_SGT : ICMP_SLT, b, number(x, 0)));
 }
 
-/* ---- Products ---- */
+/* --- Products --- */
 
 /* Up to 32 bits: the product fits a register of twice the width. */
 static struct ptx_operand multiply_narrow(struct lower *l, bool is_signed, const struct part *p,
@@ -190,14 +190,14 @@ static struct ptx_operand overflow(const struct lane *x, struct value *r) {
   return op == OP_MUL ? multiply(x, is_signed, a, b, r) : add_sub(x, is_signed, op, a, b, r);
 }
 
-void lane_overflow(const struct lane *x) {
+void intrinsic_lane_overflow(const struct lane *x) {
   struct value r;
   struct ptx_operand over = overflow(x, &r);
   copy_value(x, x->to, r);
   lower_copy(x->l, x->second[0].reg, over);
 }
 
-/* ---- Saturation ---- */
+/* --- Saturation --- */
 
 /* to = over ? limit : v; the limit is zero (differences), all ones, or signed the largest number of
  * a's sign: that sign, spread, xor the largest. */
@@ -212,7 +212,7 @@ static void saturate(const struct lane *x, bool is_signed, bool to_zero, struct 
     emit4(x->l, PTX_SELP, PTX_MODS(part_bits_mod(&x->part)), x->to[k], limit.at[k], v.at[k], over);
 }
 
-void lane_saturating(const struct lane *x) {
+void intrinsic_lane_saturating(const struct lane *x) {
   struct lower *l = x->l;
   bool is_signed = is_signed_kind(x->argument), subtract = op_of(x->argument) == OP_SUB;
   if (x->part.kind == PART_I1) {
@@ -230,7 +230,7 @@ void lane_saturating(const struct lane *x) {
 
 /* A shift has overflowed if shifting back does not give the operand. Of i1, shifts by 1 are poison.
  */
-void lane_saturating_shift(const struct lane *x) {
+void intrinsic_lane_saturating_shift(const struct lane *x) {
   struct value a = value_of(x, x->a), b = value_of(x, x->b);
   if (x->part.kind == PART_I1) {
     lower_copy(x->l, x->to[0].reg, x->a[0]);

@@ -35,7 +35,7 @@ static void join_integers(const struct lane *x) {
   lower_binary_bits(x->l, (enum op)x->argument, x->bits, &x->part, x->to, x->a, x->b);
 }
 
-void lower_i_reduce(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_reduce(struct lower *l, const struct nvm_inst *i, int argument) {
   reduce(l, i, argument, join_integers);
 }
 
@@ -45,7 +45,7 @@ static void join_floats(const struct lane *x) {
                    x->b[0]);
 }
 
-void lower_i_reduce_float(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_reduce_float(struct lower *l, const struct nvm_inst *i, int argument) {
   reduce(l, i, argument, join_floats);
 }
 
@@ -55,7 +55,7 @@ static void least_integer(const struct lane *x) {
                        x->to);
 }
 
-void lower_i_reduce_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_reduce_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
   reduce(l, i, argument, least_integer);
 }
 
@@ -63,9 +63,9 @@ void lower_i_reduce_minmax(struct lower *l, const struct nvm_inst *i, int argume
 static void least_float(const struct lane *x) {
   const struct float_minmax how = {x->argument & 1 ? PTX_MAX : PTX_MIN, x->argument >= 2};
   const struct ptx_operand v[3] = {x->a[0], x->b[0]};
-  intrinsic_float_minmax(x->l, &x->part, x->to[0].reg, v, &how);
+  intrinsic_minmax_part(x->l, &x->part, x->to[0].reg, v, &how);
 }
 
-void lower_i_reduce_float_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
+void intrinsic_lower_reduce_float_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
   reduce(l, i, argument, least_float);
 }

@@ -308,8 +308,8 @@ void lower_pair_by_lanes(struct lower *l, const struct part *p, struct ptx_reg t
                          const void *how);
 
 /* An instruction or call of which the first `count` operands are treated part by part. */
-void lower_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t count, lane_function *lower,
-                    const void *how);
+void intrinsic_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t count,
+                        lane_function *lower, const void *how);
 
 /* --- address.c, memory.c, block.c
  * --------------------------------------------------------------------------------- */
@@ -325,7 +325,7 @@ enum { MAX_ADDRESS_CHAIN = 64 }; /* looked through; code that nothing reaches ma
 struct address lower_address(struct lower *l, struct nvm_value pointer);
 struct address address_plus(struct address a, int64_t offset);
 /* The address in a register of its own, as wide as it is (atomic.c). */
-struct ptx_reg lower_address_register(struct lower *l, struct address a);
+struct ptx_reg address_register(struct lower *l, struct address a);
 uint16_t space_mod(uint32_t address_space); /* 1 → PTX_MOD_GLOBAL …, 0 for generic */
 uint16_t vector_mod(uint32_t count);        /* 2 → PTX_MOD_V2 …, 0 for 1 */
 /* Loads and stores all parts of a type at an address, as wide as the alignment allows. */
@@ -349,7 +349,7 @@ void lower_plan_allocas(struct lower *l);
 void lower_plan_wanted(struct lower *l);
 /* Whether seq_cst atomics without a scope are relaxed at GPU scope, given the knob
  * nvptx-relaxed-atomics. */
-bool lower_atomics_are_relaxed(const struct nvm_module *m, int32_t knob);
+bool atomic_is_relaxed_module(const struct nvm_module *m, int32_t knob);
 /* A load of 8 or 16 bits that only a zext or sext reads is made in the registers of that one, by an
  * access that extends; of a byte that others read too, it is known what lies above. */
 void lower_share_load(struct lower *l, struct nvm_inst_id id);
@@ -358,10 +358,10 @@ struct nvm_value lower_stored_value(const struct lower *l, const struct nvm_inst
 /* Whether such a load has made the result of this zext or sext already. */
 bool lower_is_loaded_extended(const struct lower *l, struct nvm_inst_id id);
 /* llvm.memcpy, memmove, memset (also .inline, element-atomic refused). */
-void lower_memcpy(struct lower *l, const struct nvm_inst *i, bool may_overlap);
-void lower_memset(struct lower *l, const struct nvm_inst *i);
+void block_lower_copy(struct lower *l, const struct nvm_inst *i, bool may_overlap);
+void block_lower_fill(struct lower *l, const struct nvm_inst *i);
 /* Copies `bytes` bytes between addresses, unrolled or as a loop. */
-void lower_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes,
+void block_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes,
                       bool is_volatile);
 
 /* Whether all indices of a getelementptr are constants; *offset (may be NULL) is their sum in
@@ -376,19 +376,19 @@ bool lower_gep_index_source(const struct lower *l, const struct nvm_inst *i, uin
 bool lower_cast_drops_space(const struct lower *l, const struct nvm_inst *i);
 
 /* --- atomic.c --------------------------------------------------------------------------------- */
-void lower_atomicrmw(struct lower *l, const struct nvm_inst *i);
-void lower_cmpxchg(struct lower *l, const struct nvm_inst *i);
-void lower_fence(struct lower *l, const struct nvm_inst *i);
+void atomic_lower_rmw(struct lower *l, const struct nvm_inst *i);
+void atomic_lower_cmpxchg(struct lower *l, const struct nvm_inst *i);
+void atomic_lower_fence(struct lower *l, const struct nvm_inst *i);
 /* Atomic loads and stores (ordering above unordered), called by lower_load and lower_store. */
-void lower_atomic_load(struct lower *l, const struct nvm_inst *i);
-void lower_atomic_store(struct lower *l, const struct nvm_inst *i);
+void atomic_lower_load(struct lower *l, const struct nvm_inst *i);
+void atomic_lower_store(struct lower *l, const struct nvm_inst *i);
 
 /* --- int.c, wide.c, float.c, convert.c, vector.c: one instruction each --------------------------
  */
 /* a op divisor, extended as the op's signedness says, without dividing; false: nothing was emitted.
  */
-bool lower_divide_by_constant(struct lower *l, enum op op, const struct part *p, struct ptx_reg to,
-                              struct ptx_operand a, int64_t divisor);
+bool divide_by_constant(struct lower *l, enum op op, const struct part *p, struct ptx_reg to,
+                        struct ptx_operand a, int64_t divisor);
 void lower_int_binary(struct lower *l, const struct nvm_inst *i);
 void lower_float_binary(struct lower *l, const struct nvm_inst *i);
 void lower_fneg(struct lower *l, const struct nvm_inst *i);
@@ -460,21 +460,22 @@ void lower_or_shifted(struct lower *l, struct ptx_operand word, struct ptx_opera
 static inline struct part high_part(uint32_t bits) {
   return (struct part){.kind = PART_INT, .bits = (uint8_t)(bits - 64), .container = 64};
 }
-void lower_wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_operand to[2],
-                       const struct ptx_operand a[2], const struct ptx_operand b[2]);
+void wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_operand to[2],
+                 const struct ptx_operand a[2], const struct ptx_operand b[2]);
 /* double → float towards zero with the lowest bit set if inexact: rounding that once more, to a
  * format narrower by two bits or more, gives what rounding the double would. */
 struct ptx_operand lower_round_to_odd(struct lower *l, struct ptx_operand v);
 struct ptx_operand lower_int64_to_odd_f32(struct lower *l, struct ptx_operand v, bool is_signed);
 /* `to_odd` (f32 only): towards zero with the lowest bit set if inexact, to be rounded once more. */
-void lower_wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is_double,
-                         bool to_odd, struct ptx_reg to, const struct ptx_operand v[2]);
-void lower_float_to_wide(struct lower *l, bool is_signed, bool is_double,
-                         const struct ptx_operand to[2], struct ptx_operand v);
-/* 2^exponent of .f32 or .f64; the number of which `high` is the word with sign and exponent, the
- * rest of it zero. */
-struct ptx_operand lower_power_of_two(uint16_t type, int exponent);
-struct ptx_operand lower_float_of_word(struct lower *l, uint16_t type, struct ptx_operand high);
+void wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is_double, bool to_odd,
+                   struct ptx_reg to, const struct ptx_operand v[2]);
+void wide_from_float(struct lower *l, bool is_signed, bool is_double,
+                     const struct ptx_operand to[2], struct ptx_operand v);
+/* Of .f32 or .f64, as `type` says: the number with these bits; 2^exponent; the number of which
+ * `high` is the word with sign and exponent, all other bits zero. */
+struct ptx_operand float_immediate(uint16_t type, uint32_t f32, uint64_t f64);
+struct ptx_operand float_power_of_two(uint16_t type, int exponent);
+struct ptx_operand float_of_word(struct lower *l, uint16_t type, struct ptx_operand high);
 /* The operand (0 or 1) of an fadd, fsub or add that is a product to be fused with it; -1: none. */
 int lower_fused_multiply(const struct lower *l, const struct nvm_inst *i);
 /* Lowers such a sum; false if it is none. */
@@ -517,7 +518,7 @@ bool lower_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_
 /* The copies for the edge from → to, as if done at once. True if any was emitted. */
 bool lower_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block to);
 bool block_has_phis(const struct lower *l, struct nvm_block b);
-void lower_switch(struct lower *l, const struct nvm_inst *i); /* switch.c */
+void switch_lower(struct lower *l, const struct nvm_inst *i); /* switch.c */
 /* Lowers one function definition and appends its text to l->out. */
 enum nvm_status lower_function(struct lower *l, struct nvm_function *f);
 
@@ -593,10 +594,10 @@ bool lower_in_param(const struct lower *l, struct nvm_value pointer, struct nvm_
 /* --- directive.c ------------------------------------------------------------------------------ */
 
 /* `.maxntid` and its like, from annotations and attributes; refuses what the target lacks. */
-void lower_directives(struct lower *l, const struct nvm_function *f, struct ptx_function *pf);
+void directive_read(struct lower *l, const struct nvm_function *f, struct ptx_function *pf);
 /* Whether a kernel's byval parameter is marked as never written, so that its address can be taken.
  */
-bool lower_is_grid_constant(struct lower *l, const struct nvm_function *f, uint32_t argument);
+bool directive_is_grid_constant(struct lower *l, const struct nvm_function *f, uint32_t argument);
 
 /* --- call.c ----------------------------------------------------------------------------------- */
 void lower_call(struct lower *l, const struct nvm_inst *i);
@@ -605,26 +606,26 @@ bool lower_call_has_effect(const struct nvm_function *f, const struct nvm_inst *
 void lower_va_arg(struct lower *l, const struct nvm_inst *i);
 
 /* --- annotation.c ----------------------------------------------------------------------------- */
-bool lower_read_annotations(struct lower *l);
+bool annotation_read_all(struct lower *l);
 /* The pairs of a function or variable, in order; NULL at the end. */
-const struct annotation *lower_annotations_of(const struct lower *l, struct nvm_value symbol);
-const struct annotation *lower_annotation_next(const struct lower *l, const struct annotation *a);
-bool lower_annotation_is(const struct lower *l, const struct annotation *a, const char *key);
+const struct annotation *annotation_first(const struct lower *l, struct nvm_value symbol);
+const struct annotation *annotation_next(const struct lower *l, const struct annotation *a);
+bool annotation_is(const struct lower *l, const struct annotation *a, const char *key);
 /* The number that metadata is, of an annotation or another list; false if it is none. */
-bool lower_meta_number(const struct lower *l, struct nvm_meta meta, uint64_t *value);
+bool annotation_metadata_number(const struct lower *l, struct nvm_meta meta, uint64_t *value);
 /* The first number under `key`; false if there is none. */
-bool lower_annotation(const struct lower *l, struct nvm_value symbol, const char *key,
-                      uint64_t *value);
+bool annotation_number(const struct lower *l, struct nvm_value symbol, const char *key,
+                       uint64_t *value);
 
 /* --- names.c, initializer.c, global.c, module.c ----------------------------------------------- */
 /* Legal, unique, deterministic PTX names for all functions and globals. */
-bool lower_names(struct lower *l);
+bool names_assign(struct lower *l);
 /* The name of the symbol, or of what it is an alias of. */
-struct nvm_str lower_symbol_name(const struct lower *l, struct nvm_value global_or_function);
+struct nvm_str names_of_symbol(const struct lower *l, struct nvm_value global_or_function);
 /* What an alias stands for in the end (a symbol or an expression); other values as they are. */
-struct nvm_value lower_resolve_alias(const struct lower *l, struct nvm_value symbol);
+struct nvm_value names_resolve_alias(const struct lower *l, struct nvm_value symbol);
 /* A name for something in a function: this one, unless a symbol of the module has it. */
-struct nvm_str lower_local_name(struct lower *l, const char *name);
+struct nvm_str names_of_local(struct lower *l, const char *name);
 
 /* A constant as a number, or an address plus a number. */
 struct constant_value {
@@ -645,13 +646,13 @@ struct image {
   VEC(struct image_address) addresses;
   const char *failure; /* why it can't be initialized so; NULL: it can */
 };
-void lower_image(struct lower *l, struct nvm_value initializer, struct image *out);
+void initializer_image(struct lower *l, struct nvm_value initializer, struct image *out);
 
 /* All variables of the module in an order in which none is used before its definition. `used`: by
  * global, whether anything refers to it. */
-enum nvm_status lower_globals(struct lower *l, const bool *used);
+enum nvm_status global_write_all(struct lower *l, const bool *used);
 /* Lists for the compiler itself: llvm.used, llvm.global.annotations and such. */
-bool lower_is_for_compiler(const struct lower *l, const struct nvm_global *g);
+bool global_is_for_compiler(const struct lower *l, const struct nvm_global *g);
 /* The address space a global lives in: address space 0 variables are placed in .global. */
 uint16_t global_space(const struct nvm_global *g);
 /* Where the current instruction, or else the function, stands in the source. */
@@ -668,9 +669,9 @@ bool lower_require(struct lower *l, enum tgt_need need, const char *what);
 
 /* --- debug.c ---------------------------------------------------------------------------------- */
 /* `.loc` before an instruction of which the place differs from the one before; only with -g. */
-void lower_location(struct lower *l, struct nvm_inst_id i);
+void debug_write_location(struct lower *l, struct nvm_inst_id i);
 /* The names of inlined functions that .loc lines refer to, behind all functions. */
-void lower_inlined_names(struct lower *l);
+void debug_write_inlined_names(struct lower *l);
 
 /* --- verbose.c: comments, only with --asm-verbose -----------------------------------------------
  */
@@ -694,12 +695,12 @@ void lower_pair_registers(struct lower *l);
 
 /* --- intrinsic.c, asm.c ----------------------------------------------------------------------- */
 /* A call whose callee is an intrinsic; a call of inline asm. */
-void lower_intrinsic(struct lower *l, const struct nvm_inst *i, enum intrinsic_id id);
-void lower_asm(struct lower *l, const struct nvm_inst *i);
+void intrinsic_lower(struct lower *l, const struct nvm_inst *i, enum intrinsic_id id);
+void asm_lower(struct lower *l, const struct nvm_inst *i);
 bool lower_is_asm(const struct lower *l, struct nvm_value callee);
 /* For each result of a call of inline assembly the argument that is tied to it, or UINT32_MAX; in
  * the function arena. NULL: the constraints are wrong, or there is no memory. */
-uint32_t *lower_asm_ties(struct lower *l, const struct nvm_inst *i);
+uint32_t *asm_ties(struct lower *l, const struct nvm_inst *i);
 
 /* Makes the PTX instruction check for what was emitted since entry `from`; reports what the target
  * lacks. Called once per IR instruction. */

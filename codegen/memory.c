@@ -365,7 +365,7 @@ void lower_share_load(struct lower *l, struct nvm_inst_id id) {
 void lower_load(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   if (how.ordering != ORDER_NONE) {
-    lower_atomic_load(l, i);
+    atomic_lower_load(l, i);
     return;
   }
   struct access a = {
@@ -399,7 +399,7 @@ struct nvm_value lower_stored_value(const struct lower *l, const struct nvm_inst
 void lower_store(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   if (how.ordering != ORDER_NONE) {
-    lower_atomic_store(l, i);
+    atomic_lower_store(l, i);
     return;
   }
   struct address at = lower_address(l, inst_operand(l->f, i, 1));

@@ -131,7 +131,7 @@ static void name_constant(struct uses *u, struct nvm_value v) {
 }
 
 static void name_symbol(struct uses *u, struct nvm_value v) {
-  v = lower_resolve_alias(u->l, v);
+  v = names_resolve_alias(u->l, v);
   if (value_kind(v) == VALUE_CONST) name_constant(u, v);
   else if (value_kind(v) == VALUE_GLOBAL) u->global[value_index(v)] = true;
   else if (value_kind(v) == VALUE_FUNCTION) {
@@ -159,7 +159,7 @@ static bool init_uses(struct uses *u, struct lower *l) {
 
 /* Sections like llvm.metadata hold lists for the compiler, which name but do not use. */
 static bool is_program_data(const struct lower *l, const struct nvm_global *g) {
-  return !g->is_alias && !value_is_none(g->initializer) && !lower_is_for_compiler(l, g);
+  return !g->is_alias && !value_is_none(g->initializer) && !global_is_for_compiler(l, g);
 }
 
 /* What nobody uses any more is no value there. */
@@ -256,7 +256,7 @@ static void write_alias(struct lower *l, struct nvm_value alias) {
   const struct nvm_global *g = module_global(l->module, alias);
   uint8_t linkage = g->symbol.linkage;
   if (linkage == LINK_PRIVATE || linkage == LINK_INTERNAL) return;
-  struct nvm_value aliasee = lower_resolve_alias(l, alias);
+  struct nvm_value aliasee = names_resolve_alias(l, alias);
   const struct nvm_function *f =
       value_kind(aliasee) == VALUE_FUNCTION ? module_function(l->module, aliasee) : NULL;
   const char *problem = NULL;
@@ -274,7 +274,7 @@ static void write_alias(struct lower *l, struct nvm_value alias) {
   struct nvm_str name = l->global_names[value_index(alias)];
   write_declaration(l, aliasee, name, PTX_FUNC_VISIBLE);
   textbuf_format(l->out, ".alias %t, %t;\n", module_text(l->module, name),
-                 module_text(l->module, lower_symbol_name(l, aliasee)));
+                 module_text(l->module, names_of_symbol(l, aliasee)));
 }
 
 static void write_aliases(struct lower *l) {
@@ -364,20 +364,20 @@ static enum nvm_status write_module(struct lower *l) {
   l->allowed = arena_alloc(&l->arena, ALLOWED_PLACES * sizeof *l->allowed);
   l->known_undefined =
       arena_alloc(&l->arena, l->module->functions.count * sizeof *l->known_undefined);
-  if (!l->allowed || !l->known_undefined || !init_parts(l) || !lower_names(l) ||
-      !lower_read_annotations(l) || !find_uses(l, &uses))
+  if (!l->allowed || !l->known_undefined || !init_parts(l) || !names_assign(l) ||
+      !annotation_read_all(l) || !find_uses(l, &uses))
     return NVM_OUT_OF_MEMORY;
   write_header(l, l->out);
   size_t end = l->out->length;
   write_module_asm(l);
   write_declarations(l, &uses);
-  enum nvm_status globals = lower_globals(l, uses.global);
+  enum nvm_status globals = global_write_all(l, uses.global);
   if (globals == NVM_OUT_OF_MEMORY) return globals;
   enum nvm_status functions = write_functions(l, &uses);
   if (functions == NVM_OUT_OF_MEMORY || functions == NVM_BUG) return functions;
   l->f = NULL;
   write_aliases(l);
-  lower_inlined_names(l);
+  debug_write_inlined_names(l);
   if (functions != NVM_OK) return functions;
   rewrite_header(l, begin, end);
   return globals;
@@ -393,7 +393,7 @@ enum nvm_status codegen_module(struct nvm_module *m, const struct nvm_target *ta
   arena_init_reused(&l.function_arena, m->arena.allocator);
   l.ptx = (struct ptx_module){.arena = &l.arena, .strings = &m->strings};
   l.ptx_needed = tgt_ptx_for(target->cpu);
-  l.relaxed_atomics = lower_atomics_are_relaxed(m, options->relaxed_atomics);
+  l.relaxed_atomics = atomic_is_relaxed_module(m, options->relaxed_atomics);
   l.invariant_load = module_str(m, "invariant.load");
   enum nvm_status status = write_module(&l);
   bool failed =

@@ -39,8 +39,7 @@ static bool is_local_linkage(uint8_t linkage) {
   return linkage == LINK_PRIVATE || linkage == LINK_INTERNAL;
 }
 
-/* --- which names are taken ---------------------------------------------------------------------
- */
+/* --- which names are taken --- */
 
 static bool is_taken(const struct lower *l, struct nvm_str name) {
   return name.index < l->taken_names.count && l->taken_names.data[name.index];
@@ -54,7 +53,7 @@ static bool take(struct lower *l, struct nvm_str name) {
   return true;
 }
 
-struct nvm_str lower_local_name(struct lower *l, const char *name) {
+struct nvm_str names_of_local(struct lower *l, const char *name) {
   struct textbuf b;
   struct nvm_str s = module_str(l->module, name);
   if (!is_taken(l, s)) return s;
@@ -67,8 +66,7 @@ struct nvm_str lower_local_name(struct lower *l, const char *name) {
   return s;
 }
 
-/* --- choosing ----------------------------------------------------------------------------------
- */
+/* --- choosing --- */
 
 static struct nvm_str *slot_of(struct lower *l, struct nvm_value symbol) {
   return value_kind(symbol) == VALUE_FUNCTION ? &l->function_names[value_index(symbol)]
@@ -145,7 +143,7 @@ static bool rewrite_names(struct lower *l) {
   return true;
 }
 
-bool lower_names(struct lower *l) {
+bool names_assign(struct lower *l) {
   const struct nvm_module *m = l->module;
   l->function_names = arena_alloc(&l->arena, m->functions.count * sizeof *l->function_names);
   l->global_names = arena_alloc(&l->arena, m->globals.count * sizeof *l->global_names);
@@ -153,17 +151,16 @@ bool lower_names(struct lower *l) {
   return keep_names(l, false) && keep_names(l, true) && rewrite_names(l);
 }
 
-/* --- looking up --------------------------------------------------------------------------------
- */
+/* --- looking up --- */
 
-struct nvm_value lower_resolve_alias(const struct lower *l, struct nvm_value symbol) {
+struct nvm_value names_resolve_alias(const struct lower *l, struct nvm_value symbol) {
   if (value_kind(symbol) != VALUE_GLOBAL) return symbol;
   const struct nvm_global *g = module_global(l->module, symbol);
   return g->is_alias ? g->aliasee : symbol;
 }
 
-struct nvm_str lower_symbol_name(const struct lower *l, struct nvm_value global_or_function) {
-  struct nvm_value v = lower_resolve_alias(l, global_or_function);
+struct nvm_str names_of_symbol(const struct lower *l, struct nvm_value global_or_function) {
+  struct nvm_value v = names_resolve_alias(l, global_or_function);
   if (value_kind(v) == VALUE_FUNCTION) return l->function_names[value_index(v)];
   if (value_kind(v) == VALUE_GLOBAL) return l->global_names[value_index(v)];
   return (struct nvm_str){0};

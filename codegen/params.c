@@ -51,10 +51,9 @@ static bool packed_align(uint64_t packed, uint32_t i, uint32_t *align) {
 
 static bool annotated_align(const struct lower *l, struct nvm_value function, uint32_t i,
                             uint32_t *align) {
-  for (const struct annotation *a = lower_annotations_of(l, function); a;
-       a = lower_annotation_next(l, a)) {
+  for (const struct annotation *a = annotation_first(l, function); a; a = annotation_next(l, a)) {
     uint64_t packed;
-    if (lower_annotation_is(l, a, "align") && lower_meta_number(l, a->value, &packed) &&
+    if (annotation_is(l, a, "align") && annotation_metadata_number(l, a->value, &packed) &&
         packed_align(packed, i, align))
       return true;
   }
@@ -66,7 +65,8 @@ static bool call_align(const struct lower *l, struct nvm_meta node, uint32_t i, 
   const struct meta_node *n = meta_as_node(t, node);
   for (uint32_t k = 0; n && k < n->count; k++) {
     uint64_t packed;
-    if (lower_meta_number(l, meta_operand(t, n, k), &packed) && packed_align(packed, i, align))
+    if (annotation_metadata_number(l, meta_operand(t, n, k), &packed) &&
+        packed_align(packed, i, align))
       return true;
   }
   return false;
@@ -218,7 +218,7 @@ struct nvm_str lower_numbered_name(struct lower *l, const char *before, const ch
   textbuf_puts(&b, word);
   textbuf_unsigned(&b, n);
   textbuf_char(&b, 0);
-  return b.arena->failed ? (struct nvm_str){0} : lower_local_name(l, b.bytes);
+  return b.arena->failed ? (struct nvm_str){0} : names_of_local(l, b.bytes);
 }
 
 /* Settles l->params: the parameters, and behind them the area of variadic arguments. */
@@ -238,7 +238,7 @@ static bool name_params(struct lower *l, const struct abi *abi, const struct ptx
   return true;
 }
 
-static struct nvm_str result_name(struct lower *l) { return lower_local_name(l, "func_retval0"); }
+static struct nvm_str result_name(struct lower *l) { return names_of_local(l, "func_retval0"); }
 
 static uint8_t linkage_flags(const struct nvm_function *f, bool is_declaration) {
   switch ((enum linkage)f->symbol.linkage) {
@@ -296,7 +296,7 @@ void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_f
   struct abi abi = abi_of_function(l, l->symbol);
   struct passing result = abi_result(l, &abi);
   bool external = function_is_declaration(f) || f->symbol.linkage == LINK_AVAILABLE_EXTERNALLY;
-  pf->name = lower_symbol_name(l, l->symbol);
+  pf->name = names_of_symbol(l, l->symbol);
   pf->is_entry = function_is_kernel(f);
   pf->flags = linkage_flags(f, external);
   if (!name_params(l, &abi, pf)) return;
@@ -316,7 +316,7 @@ void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_f
   bool noreturn = attrset_find(&l->module->attributes, abi.attributes->function, ATTR_NORETURN);
   if (noreturn && !pf->is_entry && result.kind == PASS_NOTHING && lower_may_write_noreturn(l))
     pf->flags |= PTX_FUNC_NORETURN;
-  if (pf->is_entry && !external) lower_directives(l, f, pf);
+  if (pf->is_entry && !external) directive_read(l, f, pf);
 }
 
 /* --- moving values ------------------------------------------------------------------------------
@@ -542,7 +542,7 @@ static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
 void abi_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes) {
   enum { PIECE = 64 };
   for (uint64_t at = 0; at < bytes; at += PIECE)
-    lower_copy_bytes(l, address_plus(to, (int64_t)at), address_plus(from, (int64_t)at),
+    block_copy_bytes(l, address_plus(to, (int64_t)at), address_plus(from, (int64_t)at),
                      bytes - at < PIECE ? bytes - at : PIECE, false);
 }
 
@@ -562,7 +562,7 @@ static void lower_byval_argument(struct lower *l, uint32_t a, const struct passi
     emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(to), ptx_symbol(name, 0));
     return;
   }
-  if (p->kind == PASS_BYTES && lower_is_grid_constant(l, l->f, a)) {
+  if (p->kind == PASS_BYTES && directive_is_grid_constant(l, l->f, a)) {
     struct ptx_operand in_param = emit_unary(l, PTX_MOV, pointer, ptx_symbol(name, 0));
     emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_PARAM, pointer), ptx_r(to), in_param);
     return;
@@ -571,7 +571,7 @@ static void lower_byval_argument(struct lower *l, uint32_t a, const struct passi
   struct address copy = lower_depot_address(l, offset);
   copy.align = p->align;
   if (p->kind == PASS_BYTES && function_is_kernel(l->f))
-    lower_copy_bytes(l, copy, param_address(p, name), p->bytes, false);
+    block_copy_bytes(l, copy, param_address(p, name), p->bytes, false);
   else if (p->kind == PASS_BYTES) abi_copy_bytes(l, copy, param_address(p, name), p->bytes);
   struct ptx_operand frame = ptx_symbol(l->depot_name, (int64_t)offset);
   struct ptx_reg local = space_mod(space) == PTX_MOD_LOCAL ? to : lower_temp(l, ptx_reg_class(to));

@@ -162,7 +162,7 @@ static void prepare_value(struct switch_lowering *s, struct nvm_value v) {
   }
 }
 
-void lower_switch(struct lower *l, const struct nvm_inst *i) {
+void switch_lower(struct lower *l, const struct nvm_inst *i) {
   struct switch_lowering s = {.l = l};
   struct edge_blocks e = {0};
   uint32_t count;

@@ -119,7 +119,7 @@ static struct ptx_reg symbol_address(struct lower *l, struct nvm_value symbol) {
   struct type_parts parts = lower_type(l, type);
   uint16_t width = part_unsigned_mod(lower_part(l, parts, 0));
   struct ptx_reg r = lower_new_reg(l, lower_part(l, parts, 0));
-  emit2(l, PTX_MOV, PTX_MODS(width), ptx_r(r), ptx_symbol(lower_symbol_name(l, symbol), 0));
+  emit2(l, PTX_MOV, PTX_MODS(width), ptx_r(r), ptx_symbol(names_of_symbol(l, symbol), 0));
   bool is_generic = type_info(&l->module->types, type)->width == 0;
   if (value_kind(symbol) == VALUE_FUNCTION || !is_generic) return r;
   struct ptx_reg generic = lower_new_reg(l, lower_part(l, parts, 0));

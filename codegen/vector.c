@@ -1,7 +1,7 @@
 /* Vectors and aggregates: their lanes and members as registers. Nothing here computes; it moves. */
 #include "codegen/lower.h"
 
-static uint64_t lane_count(struct lower *l, struct nvm_type type) {
+static uint64_t intrinsic_lane_count(struct lower *l, struct nvm_type type) {
   const struct type_table *t = &l->module->types;
   return type_is_vector(t, type) ? type_info(t, type)->count : 1;
 }
@@ -9,7 +9,7 @@ static uint64_t lane_count(struct lower *l, struct nvm_type type) {
 static struct lanes lanes_of(struct lower *l, struct nvm_type type) {
   struct nvm_type scalar = type_scalar(&l->module->types, type);
   struct lanes r = {.scalar = scalar, .parts_each = lower_type(l, scalar).count};
-  uint64_t count = lane_count(l, type);
+  uint64_t count = intrinsic_lane_count(l, type);
   if (lower_type(l, type).count == 0) count = 0; /* refused before */
   r.at = arena_alloc(&l->function_arena, count * r.parts_each * sizeof *r.at);
   r.count = r.at ? (uint32_t)count : 0;
@@ -249,15 +249,16 @@ static struct ptx_reg held_part(struct lower *l, const struct nvm_inst *i, uint3
   struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1), source = a;
   bool undefined = false;
   if (i->op == OP_EXTRACTELEMENT) {
-    from = constant_index(l, b, &from) && from < lane_count(l, value_type(l->f, a)) ? from
-                                                                                    : UINT64_MAX;
+    from = constant_index(l, b, &from) && from < intrinsic_lane_count(l, value_type(l->f, a))
+               ? from
+               : UINT64_MAX;
   } else if (i->op == OP_INSERTELEMENT) {
     if (!constant_index(l, inst_operand(l->f, i, 2), &from)) return (struct ptx_reg){0};
     undefined = lane != from && is_undefined(l, a); /* any register of the class will do */
     if (lane == from || undefined) source = b;
     from = lane == from || undefined ? 0 : lane;
   } else {
-    uint64_t lanes = lane_count(l, value_type(l->f, a));
+    uint64_t lanes = intrinsic_lane_count(l, value_type(l->f, a));
     struct nvm_value at = const_element(l->module, inst_operand(l->f, i, 2), lane);
     if (!constant_index(l, at, &from)) from = 0;
     if (from >= lanes) source = b;
@@ -293,7 +294,7 @@ void lower_extractelement(struct lower *l, const struct nvm_inst *i) {
   const struct ptx_reg *to = lower_result(l, l->inst);
   uint64_t lane = 0;
   bool known = constant_index(l, index, &lane);
-  if (lane >= lane_count(l, type)) lane = 0;
+  if (lane >= intrinsic_lane_count(l, type)) lane = 0;
   if (known && is_packed(l, type)) {
     struct ptx_operand pair[2];
     split_pair(l, vector, (uint32_t)lane & ~UINT32_C(1), pair);
@@ -310,7 +311,7 @@ void lower_extractelement(struct lower *l, const struct nvm_inst *i) {
 static void insert_packed(struct lower *l, const struct nvm_inst *i, uint64_t lane) {
   struct nvm_value vector = inst_operand(l->f, i, 0), e = inst_operand(l->f, i, 1);
   const struct ptx_reg *to = lower_result(l, l->inst);
-  for (uint32_t k = 0; k < lane_count(l, i->type); k += 2) {
+  for (uint32_t k = 0; k < intrinsic_lane_count(l, i->type); k += 2) {
     struct nvm_value rest = vector, other = vector;
     struct ptx_operand pair[2];
     bool here = lane / 2 == k / 2;

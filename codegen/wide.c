@@ -137,8 +137,8 @@ static void emit_divrem(struct lower *l, enum op op, uint32_t bits, const struct
   for (int k = 0; k < 2; k++) lower_copy(l, to[k].reg, remainder ? r.at[k] : q.at[k]);
 }
 
-void lower_wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_operand to[2],
-                       const struct ptx_operand a[2], const struct ptx_operand b[2]) {
+void wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_operand to[2],
+                 const struct ptx_operand a[2], const struct ptx_operand b[2]) {
   struct part high = high_part(bits);
   struct ptx_operand extended[2] = {a[0], a[1]};
   switch (op) {
@@ -158,22 +158,7 @@ void lower_wide_binary(struct lower *l, enum op op, uint32_t bits, const struct 
   }
 }
 
-/* --- conversions ------------------------------------------------------------------------------ */
-
-static struct ptx_operand float_imm(uint16_t type, uint32_t f32, uint64_t f64) {
-  return type == PTX_MOD_F64 ? ptx_f64(f64) : ptx_f32(f32);
-}
-
-struct ptx_operand lower_power_of_two(uint16_t type, int exponent) {
-  return float_imm(type, (uint32_t)(127 + exponent) << 23, (uint64_t)(1023 + exponent) << 52);
-}
-
-struct ptx_operand lower_float_of_word(struct lower *l, uint16_t type, struct ptx_operand high) {
-  if (type != PTX_MOD_F64) return emit_value(l, type, PTX_MOV, PTX_MODS(PTX_MOD_B32), &high, 1);
-  struct ptx_operand words[2] = {lower_in_reg(l, ptx_i(0), &part_i32), high};
-  struct ptx_operand vector = ptx_group(l->pf, PTX_OPERAND_VECTOR, words, 2);
-  return emit_value(l, type, PTX_MOV, PTX_MODS(PTX_MOD_B64), &vector, 1);
-}
+/* --- conversions --- */
 
 /* Unsigned 128 → float: the value is normalized so that its top 64 bits, with the rest or-ed into
  * the lowest bit, round as the whole would; the power of two is multiplied back exactly. */
@@ -195,11 +180,11 @@ static void emit_unsigned_to_float(struct lower *l, uint16_t type, bool to_odd, 
       emit_binary(l, PTX_SUB, PTX_MOD_S32, ptx_i(is_double ? 1023 + 64 : 127 + 64), zeros);
   exponent = emit_binary(l, PTX_SHL, PTX_MOD_B32, exponent, ptx_i(is_double ? 20 : 23));
   emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_RN, type), ptx_r(to), scaled,
-        lower_float_of_word(l, type, exponent));
+        float_of_word(l, type, exponent));
 }
 
-void lower_wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is_double,
-                         bool to_odd, struct ptx_reg to, const struct ptx_operand v[2]) {
+void wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is_double, bool to_odd,
+                   struct ptx_reg to, const struct ptx_operand v[2]) {
   uint16_t type = is_double ? PTX_MOD_F64 : PTX_MOD_F32;
   struct pair x = own_pair(l, v, bits, is_signed);
   if (!is_signed) {
@@ -217,17 +202,17 @@ void lower_wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is
 
 /* Float → 128 bits: the high half is the value divided by 2^64, the low half what that leaves;
  * both steps are exact. Signed values go through their magnitude. */
-void lower_float_to_wide(struct lower *l, bool is_signed, bool is_double,
-                         const struct ptx_operand to[2], struct ptx_operand v) {
+void wide_from_float(struct lower *l, bool is_signed, bool is_double,
+                     const struct ptx_operand to[2], struct ptx_operand v) {
   uint16_t type = is_double ? PTX_MOD_F64 : PTX_MOD_F32;
   const uint16_t *to_u64 = PTX_MODS(PTX_MOD_RZI, PTX_MOD_U64, type);
   struct ptx_operand x =
       is_signed ? emit_unary(l, PTX_ABS, type, v) : emit_unary(l, PTX_MOV, type, v);
   struct ptx_operand scaled = emit_value(l, type, PTX_MUL, PTX_MODS(PTX_MOD_RN, type),
-                                         PTX_OPS(x, lower_power_of_two(type, -64)));
+                                         PTX_OPS(x, float_power_of_two(type, -64)));
   struct ptx_operand whole =
       emit_value(l, type, PTX_CVT, PTX_MODS(PTX_MOD_RZI, type, type), &scaled, 1);
-  struct ptx_operand minus = lower_power_of_two(type, 64);
+  struct ptx_operand minus = float_power_of_two(type, 64);
   minus.imm = (int64_t)((uint64_t)minus.imm | (is_double ? UINT64_C(1) << 63 : UINT64_C(1) << 31));
   struct ptx_operand rest =
       emit_value(l, type, PTX_FMA, PTX_MODS(PTX_MOD_RN, type), PTX_OPS(whole, minus, x));
@@ -235,7 +220,7 @@ void lower_float_to_wide(struct lower *l, bool is_signed, bool is_double,
   result.at[1] = emit_value(l, PTX_MOD_U64, PTX_CVT, to_u64, &whole, 1);
   result.at[0] = emit_value(l, PTX_MOD_U64, PTX_CVT, to_u64, &rest, 1);
   if (is_signed) {
-    struct ptx_operand negative = emit_compare(l, PTX_MOD_LT, type, v, float_imm(type, 0, 0));
+    struct ptx_operand negative = emit_compare(l, PTX_MOD_LT, type, v, float_immediate(type, 0, 0));
     emit_negate_if(l, &result, emit_select(l, PTX_MOD_B64, ptx_i(-1), ptx_i(0), negative));
   }
   for (int k = 0; k < 2; k++) lower_copy(l, to[k].reg, result.at[k]);

@@ -30,8 +30,7 @@ struct expansion {
   struct rewrite rewrite;
 };
 
-/* --- types --------------------------------------------------------------------------------------
- */
+/* --- types --- */
 
 static uint32_t width_of(const struct expansion *x, struct nvm_type type) {
   return type_info(&x->m->types, type)->width;
@@ -68,8 +67,7 @@ static bool find_wide_types(struct nvm_module *m, struct arena *arena, bool **ou
   return true;
 }
 
-/* --- making instructions ------------------------------------------------------------------------
- */
+/* --- making instructions --- */
 
 static struct nvm_value number(struct expansion *x, uint64_t n) {
   return const_int(x->m, TYPE_I64, n);
@@ -128,8 +126,7 @@ static struct nvm_value with_sign(struct expansion *x, struct nvm_value v, uint3
   return emit(x, OP_ASHR, up, number(x, WORD - bits));
 }
 
-/* --- memory -------------------------------------------------------------------------------------
- */
+/* --- memory --- */
 
 /* The type of word k in memory, and how it is accessed: the alignment that is known 8 k bytes on.
  */
@@ -174,8 +171,7 @@ static void expand_store(struct expansion *x) {
   }
 }
 
-/* --- arithmetic ---------------------------------------------------------------------------------
- */
+/* --- arithmetic --- */
 
 static void expand_sum(struct expansion *x, struct nvm_value *to, uint32_t width, bool subtract) {
   enum op op = subtract ? OP_SUB : OP_ADD;
@@ -241,8 +237,7 @@ static void expand_shift(struct expansion *x, struct nvm_value *to, uint32_t wid
   to[count - 1] = masked(x, to[count - 1], top_bits(width));
 }
 
-/* --- comparisons, casts -------------------------------------------------------------------------
- */
+/* --- comparisons, casts --- */
 
 static struct nvm_value compare_equal(struct expansion *x, enum icmp_predicate p, uint32_t width) {
   struct nvm_value differ = VALUE_NULL;
@@ -354,8 +349,7 @@ static struct nvm_value to_vector(struct expansion *x, struct nvm_value v, struc
   return type_equal(type, words) ? whole : emit_aux(x, OP_BITCAST, type, whole, VALUE_NULL, 0);
 }
 
-/* --- instructions -------------------------------------------------------------------------------
- */
+/* --- instructions --- */
 
 static void expand_each(struct expansion *x, struct nvm_value *to, uint32_t width, enum op op) {
   for (uint32_t k = 0; k < words_of(width); k++)
@@ -437,8 +431,7 @@ static bool fill_phis(struct expansion *x, struct nvm_inst_id i) {
   return true;
 }
 
-/* --- what has no expansion ----------------------------------------------------------------------
- */
+/* --- what has no expansion --- */
 
 /* Parameters and constant expressions have no words. */
 static bool has_words(const struct expansion *x, struct nvm_value v) {
@@ -520,8 +513,7 @@ static bool check(struct expansion *x, struct diag_sink *sink, bool *any) {
   return sink->error_count == errors;
 }
 
-/* --- functions ----------------------------------------------------------------------------------
- */
+/* --- functions --- */
 
 static bool expand_block(struct expansion *x, struct nvm_block b) {
   for (struct nvm_inst_id i = function_block(x->f, b)->first, next; !inst_is_none(i); i = next) {

@@ -584,8 +584,8 @@ static void read_handler(struct row *row, const struct shape *shape) {
   if (argument && end[-1] != ')') gen_fault("')' is missing in '%s'", row->ptx);
   argument = argument ? gen_format("%.*s", (int)(end - argument) - 2, argument + 1) : "0";
   int operands = shape->arguments - shape->constants;
-  row->handler = lanes ? gen_format("0, lane_%.*s, %d, %s", length, name, operands, argument)
-                       : gen_format("lower_i_%.*s, 0, 0, %s", length, name, argument);
+  row->handler = lanes ? gen_format("0, intrinsic_lane_%.*s, %d, %s", length, name, operands, argument)
+                       : gen_format("intrinsic_lower_%.*s, 0, 0, %s", length, name, argument);
 }
 
 /* ---- Rows ---- */
