@@ -1,7 +1,7 @@
 /* Changes of the control flow graph; see cfg.h. */
 #include "opt/cfg/cfg.h"
 
-/* Keeps the first `keep` entries of `from`, in one walk over the phi. */
+/* Keeps the first `keep` entries for `from`; one pass over the phi. */
 static void remove_entries(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block from,
                            uint32_t keep) {
   uint32_t count = function_inst(f, i)->operand_count, to = 0;
@@ -47,7 +47,8 @@ void cfg_move_rest(struct nvm_function *f, struct nvm_inst_id i, struct nvm_bloc
   new->last = last;
   for (; !inst_is_none(i); i = function_inst(f, i)->next) function_inst(f, i)->block = to;
   for (uint32_t k = 0, n = block_successor_count(f, to); k < n; k++) {
-    struct nvm_block s = block_successor(f, to, k); /* a switch names one often, mostly in a row */
+    struct nvm_block s = block_successor(f, to, k); /* a switch repeats targets, mostly in sequence
+                                                     */
     if (s.index != previous.index) cfg_rename_phi_edges(f, s, b, to);
     previous = s;
   }
@@ -106,8 +107,8 @@ struct nvm_block cfg_known_successor(const struct nvm_function *f, struct nvm_bl
 bool cfg_postorder(const struct nvm_function *f, struct nvm_block *order, uint32_t *count,
                    struct arena *arena) {
   uint32_t depth = 0,
-           *next = arena_alloc(arena,
-                               f->blocks.count * sizeof *next); /* successor, plus 1; 0: not seen */
+           *next = arena_alloc(arena, f->blocks.count * sizeof *next); /* successor, plus 1; 0: not
+                                                                        * visited */
   struct nvm_block *stack = arena_alloc(arena, f->blocks.count * sizeof *stack);
   *count = 0;
   if (!next || !stack) return false;

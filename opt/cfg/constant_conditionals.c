@@ -1,19 +1,19 @@
-/* nvvm-reflect-pp: branches on constants become jumps, and what they made unreachable goes.
+/* nvvm-reflect-pp: branches on constants become jumps; unreachable blocks are removed.
  *
- * Purpose:   cleans up at once after reflect folding, so that no later pass spends time on code for
- *            other targets (seed 4's SimplifyConstantConditionals).
- * Algorithm: folds comparisons of two constants where they feed a branch, then the branches.
+ * Purpose:   removes code for other targets right after nvvm-reflect, before other passes spend
+ *            time on it (NVIDIA's SimplifyConstantConditionals).
+ * Algorithm: folds comparisons of constants that feed a branch, then the branches.
  * Requires:  nothing.
  * Preserves: SSA form.
  * Cost:      linear.
- * Omits:     conditions that are constant for less obvious reasons: sccp.
+ * Omits:     conditions that are constant for other reasons: sccp.
  * Tests:     check/opt/reflect-*. */
 #include "ir/evalintrinsic.h"
 #include "opt/cfg/cfg.h"
 #include "analysis/effects.h"
 #include "opt/passes.h"
 
-/* Puts a constant in the place of a condition that is an op on constants. */
+/* Folds a condition whose operands are constants. */
 static bool fold_condition(struct nvm_function *f, struct nvm_inst_id t) {
   struct nvm_value v = inst_operand(f, function_inst(f, t), 0);
   if (value_kind(v) != VALUE_INST) return false;

@@ -1,20 +1,22 @@
-/* jump-threading: a path that decides the next branch goes where that branch leads.
+/* jump-threading: edges into a block whose branch they decide lead to the branch's target.
  *
- * Purpose:   `a && b || c`, flags and state machines make blocks that only look at what the path to
- * them has settled: a phi of constants, or a condition that was already branched on. Algorithm: for
- * each block of phis, a few pure instructions and a branch or switch: its instructions are
- *            evaluated for each way in, with the phis' values of that edge and the condition of a
- * branch that this way came through. If that decides the branch, the edge goes to its target;
- * nothing has to be copied, for all that the target's phis take from the block must be known too.
- * Requires:  nothing; needs no loop form and destroys it.
+ * Purpose:   `a && b || c`, flags and state machines make blocks that only test what the path to
+ *            them has determined: a phi of constants, or a condition that was branched on before.
+ * Algorithm: for each block of phis, a few pure instructions and a branch or switch: evaluate the
+ *            instructions for each incoming edge, given the phis' values on it and the condition
+ *            of a branch that dominates the edge. If that decides the branch, redirect the edge.
+ *            Nothing is copied, since all values that the target's phis take from the block must
+ *            be known. A block that tests the condition of its dominator again is skipped on that
+ *            edge.
+ * Requires:  nothing; destroys loop forms.
  * Preserves: SSA form.
- * Cost:      linear in edges into such blocks times MOST_INSTS.
- *            A block that asks again what its head has asked goes where the head's branch leads.
- * Omits:     blocks that would have to be copied; loop headers, as blocks and as targets, and ways
- * out of a loop: what stands before such a way would leave the loop with it, and a lane that holds
- * a lock would wait behind those that spin for it. Threads that met in the block part earlier now
- * and meet later: not where a convergent operation may follow (LLVM does not thread for GPUs at
- * all). Tests:     check/opt/jump-threading.nvir. */
+ * Cost:      linear in edges into such blocks times MAX_INSTS.
+ * Omits:     blocks that would have to be copied; loop headers, as blocks and as targets, and loop
+ *            exits: code before the exit would leave the loop with it, and a lane that holds a
+ *            lock would wait for those that spin on it. Threading moves the reconvergence point of
+ *            the block's threads: not done if a convergent operation may follow (LLVM does not
+ *            thread for GPUs at all).
+ * Tests:     check/opt/jump-threading.nvir. */
 #include "ir/dominance.h"
 #include "ir/eval.h"
 #include "analysis/loops.h"
@@ -22,28 +24,28 @@
 #include "analysis/effects.h"
 #include "opt/passes.h"
 
-enum { MOST_INSTS = 8, MOST_PREDECESSORS = 64, MOST_STEPS = 8 };
+enum { MAX_INSTS = 8, MAX_PREDECESSORS = 64, MAX_STEPS = 8 };
 
 struct threader {
   struct nvm_function *f;
   struct pass_env *env;
   struct dominance dominance; /* as it was before the pass */
   struct loops loops;         /* likewise */
-  bool *convergent; /* by block: a convergent operation may follow; NULL: it and the loops are not
-                       known yet */
-  bool *touched;    /* by block: its ways in are others now */
-  uint32_t *seen, stamp; /* by block: the count of near uses that looked at it last */
-  /* The block in hand: its instructions, what they are on the edge in hand. */
+  bool *convergent;      /* by block: a convergent operation may follow; NULL: not computed yet, nor
+                          * `loops` */
+  bool *touched;         /* by block: its predecessors have changed */
+  uint32_t *seen, stamp; /* by block: the last count of near uses that visited it */
+  /* The current block: its instructions, and their values on the current edge. */
   struct nvm_block block;
-  struct nvm_inst_id insts[MOST_INSTS];
-  struct nvm_value values[MOST_INSTS];
+  struct nvm_inst_id insts[MAX_INSTS];
+  struct nvm_value values[MAX_INSTS];
   uint32_t count;
   enum {
-    NOT_ASKED,
+    UNKNOWN_USES,
     USED_NEAR,
     USED_FAR
-  } used;              /* FAR: somebody behind the block's edges reads one of them */
-  uint64_t steps_left; /* instructions to look at in search of who does */
+  } used;              /* FAR: used outside of the block and its successors' phis */
+  uint64_t steps_left; /* instructions to visit in search of such uses */
 };
 
 /* Marks the blocks from which a convergent operation can be reached. */
@@ -71,7 +73,7 @@ static bool find_convergent(struct threader *t) {
   return true;
 }
 
-/* Uses of i in its block and in phis that the block's edges lead to. */
+/* Uses of v in its block and in phis of its successors, on edges from it. */
 static uint32_t near_uses(struct threader *t, struct nvm_value v) {
   const struct nvm_function *f = t->f;
   uint32_t found = 0;
@@ -94,9 +96,9 @@ static uint32_t near_uses(struct threader *t, struct nvm_value v) {
   return found;
 }
 
-/* Whether somebody behind the block's edges reads what it makes. */
+/* Whether a value of the block is used elsewhere. */
 static bool used_far(struct threader *t) {
-  if (t->used != NOT_ASKED) return t->used == USED_FAR;
+  if (t->used != UNKNOWN_USES) return t->used == USED_FAR;
   t->used = USED_NEAR;
   for (uint32_t k = 0; k < t->count && t->used == USED_NEAR; k++)
     if (t->f->uses.data[t->insts[k].index] != near_uses(t, value_of_inst(t->insts[k])))
@@ -104,8 +106,8 @@ static bool used_far(struct threader *t) {
   return t->used == USED_FAR;
 }
 
-/* Takes a block in hand; false if it is none that can be jumped over. */
-static bool take_block(struct threader *t, struct nvm_block b) {
+/* Sets the current block; false if it cannot be skipped. */
+static bool set_block(struct threader *t, struct nvm_block b) {
   const struct nvm_function *f = t->f;
   const struct dominance *d = &t->dominance;
   struct nvm_inst_id last = block_terminator(f, b);
@@ -113,9 +115,9 @@ static bool take_block(struct threader *t, struct nvm_block b) {
   uint32_t first = d->first_predecessor[b.index], edges = d->first_predecessor[b.index + 1] - first;
   t->block = b;
   t->count = 0;
-  t->used = NOT_ASKED;
+  t->used = UNKNOWN_USES;
   if ((op != OP_CONDBR && op != OP_SWITCH) || f->attachments.data[last.index] || edges < 2 ||
-      edges > MOST_PREDECESSORS)
+      edges > MAX_PREDECESSORS)
     return false;
   for (uint32_t e = 0; e < edges; e++)
     if (dominance_dominates(d, b, d->predecessors[first + e])) return false;
@@ -123,13 +125,13 @@ static bool take_block(struct threader *t, struct nvm_block b) {
        i = function_inst(f, i)->next) {
     const struct nvm_inst *inst = function_inst(f, i);
     if (effects_is_debug(f, inst)) continue;
-    if (t->count == MOST_INSTS || (inst->op != OP_PHI && !effects_is_pure(f, inst))) return false;
+    if (t->count == MAX_INSTS || (inst->op != OP_PHI && !effects_is_pure(f, inst))) return false;
     t->insts[t->count++] = i;
   }
   return true;
 }
 
-/* What v is on the edge in hand; VALUE_NULL: not known. */
+/* The value of v on the current edge; VALUE_NULL: unknown. */
 static struct nvm_value on_edge(const struct threader *t, struct nvm_value v) {
   for (uint32_t k = 0; k < t->count; k++)
     if (value_equal(v, value_of_inst(t->insts[k]))) return t->values[k];
@@ -140,12 +142,12 @@ static void evaluate(struct threader *t, struct nvm_block from) {
   struct nvm_function *f = t->f;
   for (uint32_t n = 0; n < t->count; n++) {
     const struct nvm_inst *i = function_inst(f, t->insts[n]);
-    struct nvm_value v[MOST_INSTS];
+    struct nvm_value v[MAX_INSTS];
     t->values[n] = VALUE_NULL;
     for (uint32_t k = 0; i->op == OP_PHI && k < i->operand_count; k += 2)
       if (value_index(inst_operand(f, i, k + 1)) == from.index)
         t->values[n] = inst_operand(f, i, k);
-    bool constant = i->op != OP_PHI && i->op != OP_CALL && i->operand_count <= MOST_INSTS;
+    bool constant = i->op != OP_PHI && i->op != OP_CALL && i->operand_count <= MAX_INSTS;
     for (uint32_t k = 0; constant && k < i->operand_count; k++) {
       v[k] = on_edge(t, inst_operand(f, i, k));
       constant = value_kind(v[k]) == VALUE_CONST;
@@ -156,12 +158,12 @@ static void evaluate(struct threader *t, struct nvm_block from) {
   }
 }
 
-/* The truth of `condition` where block b ends, by a branch on it that the way to b came through;
- * -1: not known. */
+/* The truth value of `condition` at the end of block b, from a branch on it that dominates b
+ * through single predecessors; -1: unknown. */
 static int known_truth(const struct threader *t, struct nvm_value condition, struct nvm_block b) {
   const struct nvm_function *f = t->f;
   const struct dominance *d = &t->dominance;
-  for (uint32_t steps = 0; steps < MOST_STEPS; steps++) {
+  for (uint32_t steps = 0; steps < MAX_STEPS; steps++) {
     uint32_t e = d->first_predecessor[b.index];
     if (t->touched[b.index] || d->first_predecessor[b.index + 1] - e != 1) return -1;
     const struct nvm_inst *last = function_inst(f, block_terminator(f, d->predecessors[e]));
@@ -173,7 +175,7 @@ static int known_truth(const struct threader *t, struct nvm_value condition, str
   return -1;
 }
 
-/* Where the block in hand goes if it is entered from `from`; {0}: not known. */
+/* The successor of the current block if it is entered from `from`; {0}: unknown. */
 static struct nvm_block target_from(const struct threader *t, struct nvm_block from) {
   const struct nvm_function *f = t->f;
   const struct nvm_inst *last = function_inst(f, block_terminator(f, t->block));
@@ -191,7 +193,7 @@ static struct nvm_block target_from(const struct threader *t, struct nvm_block f
   return (struct nvm_block){value_index(inst_operand(f, last, 1))};
 }
 
-/* The phi's value from the block in hand, as it is on the edge in hand. */
+/* The phi's value from the current block, on the current edge. */
 static struct nvm_value phi_value(const struct threader *t, const struct nvm_inst *phi) {
   for (uint32_t k = 0; k < phi->operand_count; k += 2)
     if (value_index(inst_operand(t->f, phi, k + 1)) == t->block.index)
@@ -214,21 +216,20 @@ static bool can_enter(const struct threader *t, struct nvm_block from, struct nv
   return edges == 1;
 }
 
-static bool can_go(struct threader *t, struct nvm_block from, struct nvm_block to) {
+static bool can_thread(struct threader *t, struct nvm_block from, struct nvm_block to) {
   return can_enter(t, from, to) && !t->convergent[to.index] &&
          t->loops.innermost[to.index] == t->loops.innermost[t->block.index] && !used_far(t);
 }
 
-/* --- blocks that ask again
- * ------------------------------------------------------------------------
+/* Blocks that test a condition again:
  *
  *     head: br c, some, again     some: …, br again     again: phis; br c, more, done
  *
- * Lanes that meet in `again` part there as they did in `head`, so that head may go to `done` at
- * once, out of a loop or towards a barrier too: nothing moves but the phis, and `some` stays on its
- * way to `more`, and in its loop. */
-
-/* The head of the block in hand, with `done` and `more`; {0}: it is no such block. */
+ * Lanes that reconverge in `again` diverge there as they did in `head`. So `head` may branch to
+ * `done`, out of a loop or past a barrier too: only phis move, and `some` still leads to `more`, in
+ * its loop.
+ *
+ * Returns the head of the current block, with `done` and `more`; {0}: not such a block. */
 static struct nvm_block find_head(const struct threader *t, struct nvm_block *done,
                                   struct nvm_block *more) {
   const struct nvm_function *f = t->f;
@@ -246,19 +247,19 @@ static struct nvm_block find_head(const struct threader *t, struct nvm_block *do
         d->first_predecessor[some.index + 1] - in != 1 || d->predecessors[in].index != head.index ||
         t->touched[head.index] || t->touched[some.index])
       continue;
-    uint32_t way = block_successor(f, head, 1).index == t->block.index;
-    *done = block_successor(f, t->block, way);
-    *more = block_successor(f, t->block, 1 - way);
+    uint32_t arm = block_successor(f, head, 1).index == t->block.index;
+    *done = block_successor(f, t->block, arm);
+    *more = block_successor(f, t->block, 1 - arm);
     bool leaves = t->loops.innermost[more->index] != t->loops.innermost[t->block.index];
     return leaves || done->index == more->index ? (struct nvm_block){0} : head;
   }
   return (struct nvm_block){0};
 }
 
-/* Whether all who read what the block in hand makes still come behind it if `to` can be entered
- * without it: they are in it, behind `more`, which is entered from nowhere else, or phis of `to`.
- */
-static bool readers_stay(struct threader *t, struct nvm_block to, struct nvm_block more) {
+/* Whether the values of the current block still dominate their uses if `to` can be entered without
+ * it: the uses are in the block, dominated by `more`, which has no other predecessor, or in phis
+ * of `to`. */
+static bool uses_stay_dominated(struct threader *t, struct nvm_block to, struct nvm_block more) {
   const struct nvm_function *f = t->f;
   const struct dominance *d = &t->dominance;
   if (!used_far(t)) return true;
@@ -295,9 +296,8 @@ static bool thread_edge(struct threader *t, struct nvm_block from, struct nvm_bl
   return true;
 }
 
-/* Computes what is asked of blocks that can be jumped over, if it is not known yet; false when out
- * of memory. */
-static bool look_around(struct threader *t) {
+/* Computes the analyses, if a block can be skipped; false when out of memory. */
+static bool need_analyses(struct threader *t) {
   return t->convergent ||
          (flow_loops(t->env->flow, t->f, &t->dominance, &t->loops) && find_convergent(t));
 }
@@ -312,12 +312,13 @@ enum nvm_status jump_threading_run(struct nvm_function *f, struct pass_env *env,
     return NVM_OUT_OF_MEMORY;
   t.steps_left = 16 * (uint64_t)f->insts.count;
   FOR_EACH_BLOCK(f, b) {
-    if (t.touched[b.index] || !dominance_reachable(&t.dominance, b) || !take_block(&t, b)) continue;
-    if (!look_around(&t)) return NVM_OUT_OF_MEMORY;
+    if (t.touched[b.index] || !dominance_reachable(&t.dominance, b) || !set_block(&t, b)) continue;
+    if (!need_analyses(&t)) return NVM_OUT_OF_MEMORY;
     struct nvm_block done, more, head = find_head(&t, &done, &more);
     if (!block_is_none(head)) {
       evaluate(&t, head);
-      if (can_enter(&t, head, done) && !t.touched[done.index] && readers_stay(&t, done, more)) {
+      if (can_enter(&t, head, done) && !t.touched[done.index] &&
+          uses_stay_dominated(&t, done, more)) {
         if (!thread_edge(&t, head, done)) return NVM_OUT_OF_MEMORY;
         cfg_make_jump(f, b, more);
         t.touched[done.index] = t.touched[more.index] = t.touched[b.index] = true;
@@ -330,7 +331,7 @@ enum nvm_status jump_threading_run(struct nvm_function *f, struct pass_env *env,
       if (t.touched[from.index]) continue;
       evaluate(&t, from);
       struct nvm_block to = target_from(&t, from);
-      if (!can_go(&t, from, to)) continue;
+      if (!can_thread(&t, from, to)) continue;
       if (!thread_edge(&t, from, to)) return NVM_OUT_OF_MEMORY;
       t.touched[to.index] = t.touched[b.index] = true;
     }

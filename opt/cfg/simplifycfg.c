@@ -1,22 +1,30 @@
 /* simplifycfg: fewer blocks, branches and phis.
  *
  * Purpose:   front ends and other passes leave chains of blocks, empty blocks, branches with a
- * known outcome, and phis of one value. Algorithm: rules, applied to every block in layout order
- * until none applies: known-branch    a branch with only one possible target    → a jump undefined
- * a successor that begins with `unreachable` → not taken unreachable     a block that is not
- * reachable             → removed trivial-phi     a phi whose values are all the same       → that
- * value merge           b jumps to s, s has no other predecessor  → one block forward         b is
- * empty and jumps to s                 → its predecessors jump to s switch          cases with the
- * default's target           → dropped; one case left → a comparison chain           x == 1, else x
- * == 2, else x == 3 …        → a switch tails           two blocks with equal code and successor  →
- * one block hoist           both successors begin with equal code     → executed once before and
- * if-conversion (if_conversion.c). Locations: a jump that replaces a branch has its location; an
- * instruction that replaces two has theirs if they are equal. Requires:  nothing. Preserves: SSA
- * form. Cost:      linear per sweep, except for switches whose cases alternate between targets. A
- * sweep that changes something removes at least one block or phi; few sweeps suffice in practice.
+ *            known outcome, and phis of one value.
+ * Algorithm: rules, applied to every block in layout order until none applies:
+ *              known-branch  a branch with only one possible target      → a jump
+ *              undefined     a successor that begins with `unreachable`  → not taken
+ *              unreachable   a block that is not reachable               → removed
+ *              trivial-phi   a phi whose values are all the same         → that value
+ *              merge         b jumps to s, s has no other predecessor    → one block
+ *              forward       b is empty and jumps to s                   → predecessors jump to s
+ *              switch        cases with the default's target             → dropped
+ *                            one case left                               → a comparison
+ *              chain         x == 1, else x == 2, else x == 3 …          → a switch
+ *              tails         two blocks with equal code and successor    → one block
+ *              hoist         both successors begin with equal code       → executed before
+ *            and if-conversion (if_conversion.c).
+ * Locations: a jump that replaces a branch has its location; an instruction that replaces two has
+ *            theirs if they are equal.
+ * Requires:  nothing.
+ * Preserves: SSA form.
+ * Cost:      linear per sweep, except for switches whose cases alternate between targets. A sweep
+ *            that changes something removes at least one block or phi; few sweeps are needed in
+ *            practice.
  * Omits:     jump threading: nothing is duplicated. Convergent operations, atomics, volatile
- * accesses and calls with effects are never moved, merged or made unconditional. Tests:
- * check/opt/simplifycfg-*. */
+ *            accesses and calls with effects are never moved, merged or made unconditional.
+ * Tests:     check/opt/simplifycfg-*. */
 #include "opt/cfg/simplifycfg.h"
 
 #include "analysis/effects.h"

@@ -1,20 +1,25 @@
-/* barriers: barriers and fences that order nothing are removed.
+/* barriers: removes barriers and fences that order nothing.
  *
  * Purpose:   inlined helpers end with a barrier and begin with one; kernels begin with one.
- * Algorithm: a walk down each block that remembers what has been ordered since the last access to
- * memory: a barrier of the block of threads   → all fences of its scope, and itself a fence →
- * fences of its scope and narrower ones What finds itself ordered already goes. At the start of a
- * kernel nothing has been accessed. Barriers count only as llvm.nvvm.barrier0, __syncthreads, which
- * all threads of the block execute or none: were it a numbered one, another path might wait for the
- * second arrival. Requires:  nothing. Preserves: the control flow. Cost:      linear. Omits: facts
- * across blocks; barriers of warps and clusters; accesses of memory that is private. Tests:
- * check/opt/barriers.nvir. */
+ * Algorithm: a forward walk over each block that tracks what has been ordered since the last
+ *            memory access:
+ *              a barrier of all threads of the block  → the fences of its scope, and itself
+ *              a fence                                → fences of its scope and narrower
+ *            An operation that orders nothing new is removed. At the start of a kernel nothing has
+ *            been accessed. Only llvm.nvvm.barrier0 (__syncthreads) counts as a barrier, since all
+ *            threads of the block execute it or none: at a numbered one, another path might wait
+ *            for the second arrival.
+ * Requires:  nothing.
+ * Preserves: the control flow.
+ * Cost:      linear.
+ * Omits:     facts across blocks; barriers of warps and clusters; accesses to private memory.
+ * Tests:     check/opt/barriers.nvir. */
 #include "ir/intrinsic.h"
 #include "analysis/alias.h"
 #include "analysis/effects.h"
 #include "opt/passes.h"
 
-/* What has been done since the last access, each with all before it. */
+/* What has been executed since the last access; each includes those before it. */
 enum { NOTHING, CTA_FENCE, DEVICE_FENCE, SYSTEM_FENCE };
 
 struct ordered {
@@ -22,7 +27,7 @@ struct ordered {
   bool barrier;
 };
 
-/* True if i does nothing that `*o` has not; otherwise *o is what holds behind it. */
+/* Whether i orders nothing that `*o` has not ordered; if not, updates *o. */
 static bool is_redundant(const struct nvm_function *f, struct nvm_inst_id id, struct ordered *o) {
   const struct nvm_inst *i = function_inst(f, id);
   if (i->op != OP_CALL) {

@@ -1,15 +1,17 @@
-/* infer-address-space: accesses through generic pointers get the state space they lie in.
+/* infer-address-space, infer-local: generic pointers whose state space is known get it.
  *
- * Purpose:   a generic access asks at run time which memory it means; ld.global and ld.shared do
- * not, and alias analysis sees them apart. Algorithm: optimistic data flow over the expressions of
- * generic pointers (getelementptr, phi, select, casts) that accesses or comparisons depend on:
- * unknown, one space, generic. The sources are casts from a space, variables, and what the host
- * passes to a CUDA kernel: its pointer parameters, and pointers loaded from byval parameters that
- * are only read, are global. Expressions that lead to an access change their type in place; who
- * needs the generic pointer still gets a cast back. As infer-local variables of the frame are
- * sources too, and become .local themselves: when sroa is done with them. Requires:  nothing.
+ * Purpose:   a generic access determines its state space at run time; ld.global and ld.shared do
+ *            not, and alias analysis can distinguish them.
+ * Algorithm: optimistic data flow over the expressions of generic pointers (getelementptr, phi,
+ *            select, casts) that accesses or comparisons depend on: unknown, one space, generic.
+ *            The sources are casts from a space, variables, and what the host passes to a CUDA
+ *            kernel: its pointer parameters, and pointers loaded from byval parameters that are
+ *            only read, are global. Expressions that reach an access change their type in place;
+ *            other users get a cast back to generic. In infer-local, variables of the frame are
+ *            sources too, and become .local themselves; it runs after the last sroa.
+ * Requires:  nothing.
  * Preserves: the control flow.
- * Cost:      linear in operands: a value moves at most twice.
+ * Cost:      linear in operands: a value changes its state at most twice.
  * Omits:     arguments of device functions; pointers loaded from memory; vectors of pointers.
  * Tests:     check/opt/infer-address-space-*. */
 #include "analysis/alias.h"
@@ -17,16 +19,16 @@
 
 enum { GENERIC = 0, GLOBAL = 1, LOCAL = 5, UNKNOWN = UINT32_MAX };
 
-/* What is known of an instruction. */
+/* The state of an instruction. */
 enum {
   REACHED = 1, /* an expression: an access or a comparison depends on it */
-  QUEUED = 2,  /* to be looked at */
-  WANTED = 4,  /* an access depends on it, and it has a space */
-  RETYPED = 8, /* so that its type says it, unless it is a cast from there */
+  QUEUED = 2,  /* on the worklist */
+  NEEDED = 4,  /* an access depends on it, and it has a space */
+  RETYPED = 8, /* its type changes to that space; not if it is a cast from there */
   ACCESS = 16, /* of `accesses` */
 };
 
-/* One expression reads another. */
+/* An expression that has another as operand. */
 struct use {
   struct nvm_inst_id user;
   uint32_t next; /* of the same operand: index + 1 */
@@ -35,22 +37,21 @@ struct use {
 struct inferrer {
   struct nvm_function *f;
   struct arena *arena;
-  uint32_t size;       /* instructions when the pass began; later ones are casts it made */
+  uint32_t size;       /* number of instructions before the pass; later ones are casts */
   uint8_t *state;      /* by instruction */
-  uint32_t *space;     /* by instruction: of the object; only of those REACHED */
-  uint32_t *first_use; /* by instruction that is REACHED: into `uses`, index + 1 */
+  uint32_t *space;     /* by instruction that is REACHED */
+  uint32_t *first_use; /* likewise: into `uses`, index + 1 */
   VEC(struct use) uses;
   VEC(struct nvm_inst_id) accesses;    /* of generic addresses, and block copies, in layout order */
-  VEC(struct nvm_inst_id) expressions; /* those REACHED, users mostly before what they read */
+  VEC(struct nvm_inst_id) expressions; /* those REACHED, users mostly before operands */
   VEC(struct nvm_inst_id) work;
   bool any_retyped; /* an expression changes its type */
   bool *written;    /* by argument: byval and perhaps stored to (where parameters are global) */
   bool parameters_global;
-  bool locals;                     /* allocas are expressions of space LOCAL */
-  struct nvm_inst_id *behind_phis; /* by block: what stands first behind its phis; none: not looked
-                                      for; NULL: none yet */
-  struct nvm_value
-      *cast_of; /* by instruction, then by argument: the cast made for it; NULL: none yet */
+  bool locals;                    /* allocas are expressions of space LOCAL */
+  struct nvm_inst_id *after_phis; /* by block: the first instruction after its phis, 0: not known;
+                                   * NULL: not allocated */
+  struct nvm_value *cast_of; /* by instruction, then by argument: its cast; NULL: not allocated */
   uint64_t changes;
 };
 
@@ -66,21 +67,21 @@ static bool is_scalar_pointer(const struct inferrer *g, struct nvm_type type) {
   return type_kind(&g->f->module->types, type) == TY_PTR;
 }
 
-/* A generic pointer made of others. */
+/* Whether i is a generic pointer computed from others. */
 static bool is_expression(const struct inferrer *g, const struct nvm_inst *i) {
   if (!is_scalar_pointer(g, i->type) || type_space(g, i->type) != GENERIC) return false;
   switch ((enum op)i->op) {
     case OP_GEP:
     case OP_BITCAST:
     case OP_PHI:
-    case OP_SELECT: return true;
+    case OP_SELECT:
     case OP_ADDRSPACECAST: return true;
     case OP_ALLOCA: return g->locals && value_kind(inst_operand(g->f, i, 0)) == VALUE_CONST;
     default: return false;
   }
 }
 
-/* Which operands are pointers: the first, the step and the end (exclusive). */
+/* The range of pointer operands: first, step and end (exclusive). */
 static void pointer_operands(const struct nvm_inst *i, uint32_t *first, uint32_t *step,
                              uint32_t *end) {
   *first = i->op == OP_SELECT;
@@ -88,14 +89,12 @@ static void pointer_operands(const struct nvm_inst *i, uint32_t *first, uint32_t
   *end = i->op == OP_PHI || i->op == OP_SELECT ? i->operand_count : i->op != OP_ALLOCA;
 }
 
-/* --- sources
- * -------------------------------------------------------------------------------------- */
-
 static bool is_byval(const struct inferrer *g, uint32_t arg) {
   return function_parameter_attribute(g->f, arg, ATTR_BYVAL) != NULL;
 }
 
-/* Pointers in a byval parameter of a kernel come from the host, if nobody stores there. */
+/* Whether i loads a pointer from a byval parameter of a kernel that is not written: it comes from
+ * the host. */
 static bool is_passed_pointer(const struct inferrer *g, const struct nvm_inst *i) {
   if (i->op != OP_LOAD || !g->parameters_global) return false;
   struct nvm_value object = alias_underlying_object(g->f, inst_operand(g->f, i, 0));
@@ -105,11 +104,11 @@ static bool is_passed_pointer(const struct inferrer *g, const struct nvm_inst *i
 
 static bool find_written(struct inferrer *g) {
   const struct nvm_function *f = g->f;
-  uint32_t count = function_arg_count(f), asked = 0;
+  uint32_t count = function_arg_count(f), candidates = 0;
   g->written = arena_alloc(g->arena, count + 1);
   if (!g->written) return false;
-  for (uint32_t k = 0; g->parameters_global && k < count; k++) asked += is_byval(g, k);
-  if (asked == 0) return true;
+  for (uint32_t k = 0; g->parameters_global && k < count; k++) candidates += is_byval(g, k);
+  if (candidates == 0) return true;
   FOR_EACH_BLOCK(f, b)
   FOR_EACH_INST(f, b, i) {
     const struct nvm_inst *inst = function_inst(f, i);
@@ -127,7 +126,7 @@ static bool find_written(struct inferrer *g) {
   return true;
 }
 
-/* A variable that the front end put nowhere in particular lies in global memory. */
+/* A variable without a declared space is in global memory. */
 static uint32_t variable_space(const struct inferrer *g, struct nvm_value v) {
   return value_kind(v) == VALUE_GLOBAL && !module_global(g->f->module, v)->is_alias ? GLOBAL
                                                                                     : GENERIC;
@@ -136,7 +135,7 @@ static uint32_t variable_space(const struct inferrer *g, struct nvm_value v) {
 static uint32_t constant_space(const struct inferrer *g, struct nvm_value v) {
   const struct nvm_module *m = g->f->module;
   if (const_is_undef_or_poison(m, v)) return UNKNOWN;
-  if (const_is_zero(m, v)) return GLOBAL; /* the null pointers of both are the same */
+  if (const_is_zero(m, v)) return GLOBAL; /* both spaces have the same null pointer */
   for (const struct constant_info *c = constant_info(&m->constants, v);
        c->kind == CONST_EXPR && (c->op == OP_ADDRSPACECAST || c->op == OP_GEP);
        c = constant_info(&m->constants, v)) {
@@ -160,10 +159,7 @@ static uint32_t space_of(const struct inferrer *g, struct nvm_value v) {
   return value_kind(v) == VALUE_CONST ? constant_space(g, v) : variable_space(g, v);
 }
 
-/* --- what matters
- * --------------------------------------------------------------------------------- */
-
-/* The operand by which an access finds its memory; UINT32_MAX: no access. */
+/* The address operand of an access; UINT32_MAX: not an access. */
 static uint32_t access_operand(const struct nvm_inst *i) {
   switch ((enum op)i->op) {
     case OP_LOAD:
@@ -186,7 +182,7 @@ static bool reach(struct inferrer *g, struct nvm_value v) {
   return VEC_PUSH(g->arena, &g->expressions, (struct nvm_inst_id){value_index(v)});
 }
 
-/* Notes accesses, and reaches what they and comparisons read. */
+/* Collects accesses, and reaches the operands of accesses and comparisons. */
 static bool find_accesses(struct inferrer *g) {
   const struct nvm_function *f = g->f;
   FOR_EACH_BLOCK(f, b)
@@ -209,7 +205,7 @@ static bool find_accesses(struct inferrer *g) {
   return true;
 }
 
-/* Reaches the operands of what is reached, and notes who reads them. */
+/* Reaches operands transitively, and records their uses. */
 static bool find_expressions(struct inferrer *g) {
   for (uint32_t n = 0; n < g->expressions.count; n++) {
     struct nvm_inst_id user = g->expressions.data[n];
@@ -227,9 +223,6 @@ static bool find_expressions(struct inferrer *g) {
   }
   return true;
 }
-
-/* --- the data flow
- * -------------------------------------------------------------------------------- */
 
 static bool enqueue(struct inferrer *g, struct nvm_inst_id i) {
   if (g->state[i.index] & QUEUED) return true;
@@ -252,7 +245,7 @@ static bool infer(struct inferrer *g) {
     g->space[g->expressions.data[n].index] = UNKNOWN;
     if (!enqueue(g, g->expressions.data[n])) return false;
   }
-  for (uint32_t n = 0; n < g->work.count; n++) { /* first in, first out; grows by those moved */
+  for (uint32_t n = 0; n < g->work.count; n++) { /* a queue: grows by users of changed values */
     uint32_t id = g->work.data[n].index, space = transfer(g, &g->f->insts.data[id]);
     g->state[id] &= (uint8_t)~QUEUED;
     if (space == g->space[id] || g->space[id] == GENERIC) continue;
@@ -263,26 +256,26 @@ static bool infer(struct inferrer *g) {
   return true;
 }
 
-static bool want(struct inferrer *g, struct nvm_value v) {
+static bool need(struct inferrer *g, struct nvm_value v) {
   const struct nvm_inst *i = inst_of(g, v);
   uint32_t n = value_index(v);
-  if (!i || !(g->state[n] & REACHED) || (g->state[n] & WANTED) || g->space[n] == UNKNOWN ||
+  if (!i || !(g->state[n] & REACHED) || (g->state[n] & NEEDED) || g->space[n] == UNKNOWN ||
       g->space[n] == GENERIC)
     return true;
-  g->state[n] |= i->op == OP_ADDRSPACECAST ? WANTED : WANTED | RETYPED;
+  g->state[n] |= i->op == OP_ADDRSPACECAST ? NEEDED : NEEDED | RETYPED;
   g->any_retyped = g->any_retyped || i->op != OP_ADDRSPACECAST;
   return VEC_PUSH(g->arena, &g->work, (struct nvm_inst_id){n});
 }
 
-/* From the accesses, and block copies, back. */
-static bool find_wanted(struct inferrer *g) {
+/* Marks what accesses and block copies depend on. */
+static bool find_needed(struct inferrer *g) {
   const struct nvm_function *f = g->f;
   g->work.count = 0;
   for (uint32_t n = 0; n < g->accesses.count; n++) {
     const struct nvm_inst *i = function_inst(f, g->accesses.data[n]);
     uint32_t k = access_operand(i);
     bool copy = k == UINT32_MAX;
-    if (!want(g, inst_operand(f, i, copy ? 0 : k)) || (copy && !want(g, inst_operand(f, i, 1))))
+    if (!need(g, inst_operand(f, i, copy ? 0 : k)) || (copy && !need(g, inst_operand(f, i, 1))))
       return false;
   }
   while (g->work.count) {
@@ -290,40 +283,35 @@ static bool find_wanted(struct inferrer *g) {
     uint32_t first, step, end;
     pointer_operands(i, &first, &step, &end);
     for (uint32_t k = first; k < end; k += step)
-      if (!want(g, inst_operand(f, i, k))) return false;
+      if (!need(g, inst_operand(f, i, k))) return false;
   }
   return true;
 }
 
-/* --- the change
- * ----------------------------------------------------------------------------------- */
-
-/* Whether i now has a type of its space. */
-static bool is_changed(const struct inferrer *g, struct nvm_value v) {
+/* Whether v has its new type. */
+static bool is_retyped(const struct inferrer *g, struct nvm_value v) {
   return value_kind(v) == VALUE_INST && value_index(v) < g->size &&
          (g->state[value_index(v)] & RETYPED);
 }
 
-/* Puts i behind the definition of v. All casts of a block's phis go where its phis end, which is
- * found once. */
-static bool insert_behind(struct inferrer *g, struct nvm_inst_id i, struct nvm_value v) {
+/* Inserts i after the definition of v. The end of a block's phis is found once. */
+static bool insert_after(struct inferrer *g, struct nvm_inst_id i, struct nvm_value v) {
   struct nvm_function *f = g->f;
   const struct nvm_inst *made = inst_of(g, v);
   if (!made || made->op != OP_PHI) {
     inst_insert_before(f, i, made ? made->next : function_block(f, f->entry)->first);
     return true;
   }
-  if (!g->behind_phis)
-    g->behind_phis = arena_alloc(g->arena, f->blocks.count * sizeof *g->behind_phis);
-  if (!g->behind_phis) return false;
-  struct nvm_inst_id *behind = &g->behind_phis[made->block.index];
-  inst_insert_before(f, i,
-                     inst_is_none(*behind) ? block_first_behind_phis(f, made->block) : *behind);
-  *behind = i;
+  if (!g->after_phis)
+    g->after_phis = arena_alloc(g->arena, f->blocks.count * sizeof *g->after_phis);
+  if (!g->after_phis) return false;
+  struct nvm_inst_id *end = &g->after_phis[made->block.index];
+  inst_insert_before(f, i, inst_is_none(*end) ? block_first_behind_phis(f, made->block) : *end);
+  *end = i;
   return true;
 }
 
-/* v cast to `type`, made once. */
+/* v cast to `type`; one cast per value. */
 static struct nvm_value cast_to(struct inferrer *g, struct nvm_value v, struct nvm_type type) {
   struct nvm_function *f = g->f;
   if (!g->cast_of)
@@ -334,7 +322,7 @@ static struct nvm_value cast_to(struct inferrer *g, struct nvm_value v, struct n
   struct nvm_inst_id i = function_add_inst(f, OP_ADDRSPACECAST, 0, type, &v, 1, 0);
   if (inst_is_none(i)) return v;
   if (value_kind(v) == VALUE_INST) f->locations.data[i.index] = f->locations.data[value_index(v)];
-  if (!insert_behind(g, i, v)) return v;
+  if (!insert_after(g, i, v)) return v;
   return *slot = value_of_inst(i);
 }
 
@@ -354,10 +342,10 @@ static struct nvm_value constant_in_space(struct inferrer *g, struct nvm_value v
   return const_expr(m, OP_GEP, c.flags, type, operands, c.count, c.aux);
 }
 
-/* v, which has this space, as a pointer of it. */
+/* v, whose space is `space`, as a pointer to it. */
 static struct nvm_value in_space(struct inferrer *g, struct nvm_value v, uint32_t space) {
   struct nvm_type type = type_ptr(&g->f->module->types, space);
-  if (is_changed(g, v) || type_equal(value_type(g->f, v), type)) return v;
+  if (is_retyped(g, v) || type_equal(value_type(g->f, v), type)) return v;
   const struct nvm_inst *i = inst_of(g, v);
   if (i && i->op == OP_ADDRSPACECAST) return in_space(g, inst_operand(g->f, i, 0), space);
   if (value_kind(v) == VALUE_CONST || value_kind(v) == VALUE_GLOBAL)
@@ -371,28 +359,28 @@ static void set_operand(struct inferrer *g, struct nvm_inst_id i, uint32_t k, st
   g->changes++;
 }
 
-/* Comparisons of two pointers of one space need no cast. */
+/* The common space of compared pointers; GENERIC if the comparison needs casts. */
 static uint32_t compared_space(const struct inferrer *g, const struct nvm_inst *i) {
   if (i->op != OP_ICMP) return GENERIC;
   struct nvm_value a = inst_operand(g->f, i, 0), b = inst_operand(g->f, i, 1);
   uint32_t space = space_of(g, a);
   bool known = space != UNKNOWN && space == space_of(g, b);
-  return known && (is_changed(g, a) || is_changed(g, b)) ? space : GENERIC;
+  return known && (is_retyped(g, a) || is_retyped(g, b)) ? space : GENERIC;
 }
 
-/* Debug metadata says the type of the value it speaks of. */
+/* Debug metadata contains the type of its value. */
 static struct nvm_value retyped_metadata(struct inferrer *g, struct nvm_value v) {
   struct nvm_module *m = g->f->module;
   if (value_kind(v) != VALUE_CONST || constant_info(&m->constants, v)->kind != CONST_METADATA)
     return v;
   const struct meta_item *item =
       meta_item(&m->metadata, (struct nvm_meta){constant_info(&m->constants, v)->meta});
-  if (item->kind != META_VALUE || !is_changed(g, item->value)) return v;
+  if (item->kind != META_VALUE || !is_retyped(g, item->value)) return v;
   struct nvm_type type = inst_of(g, item->value)->type;
   return const_metadata(m, meta_value(&m->metadata, item->value, type).index);
 }
 
-static bool may_speak(const struct inferrer *g, const struct nvm_inst *i) {
+static bool has_metadata_operands(const struct inferrer *g, const struct nvm_inst *i) {
   return g->f->module->metadata.has_locals && (i->op == OP_CALL || i->op == OP_DBG_RECORD);
 }
 
@@ -401,36 +389,37 @@ static void change_operands(struct inferrer *g, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(f, i);
   uint32_t access = access_operand(inst), compared = compared_space(g, inst),
            count = inst->operand_count;
-  bool changed = is_changed(g, value_of_inst(i));
+  bool changed = is_retyped(g, value_of_inst(i));
   uint32_t first = 0, step = 1, end = 0;
   if (changed) pointer_operands(inst, &first, &step, &end);
   for (uint32_t k = 0; k < count; k++) {
     struct nvm_value v = inst_operand(f, function_inst(f, i), k);
     bool pointer = k >= first && k < end && (k - first) % step == 0;
-    if (k == access && value_kind(v) == VALUE_GLOBAL) continue; /* lowering sees where it lies */
+    if (k == access && value_kind(v) == VALUE_GLOBAL) continue; /* lowering knows its space */
     uint32_t space = k == access ? space_of(g, v) : pointer ? g->space[i.index] : compared;
     if (space != GENERIC && space != UNKNOWN) set_operand(g, i, k, in_space(g, v, space));
-    else if (is_changed(g, v)) set_operand(g, i, k, cast_to(g, v, TYPE_PTR));
-    else if (may_speak(g, function_inst(f, i))) set_operand(g, i, k, retyped_metadata(g, v));
+    else if (is_retyped(g, v)) set_operand(g, i, k, cast_to(g, v, TYPE_PTR));
+    else if (has_metadata_operands(g, function_inst(f, i)))
+      set_operand(g, i, k, retyped_metadata(g, v));
   }
 }
 
-/* Whether i is, reads or speaks of what has another type now. */
-static bool sees_change(const struct inferrer *g, struct nvm_inst_id id) {
+/* Whether i, an operand or a metadata operand is retyped. */
+static bool is_affected(const struct inferrer *g, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(g->f, id);
   const struct nvm_value *operands = g->f->operands.data + i->first_operand;
-  if ((g->state[id.index] & RETYPED) || may_speak(g, i)) return true;
+  if ((g->state[id.index] & RETYPED) || has_metadata_operands(g, i)) return true;
   for (uint32_t k = 0, count = i->operand_count; k < count; k++)
-    if (is_changed(g, operands[k])) return true;
+    if (is_retyped(g, operands[k])) return true;
   return false;
 }
 
-/* Sets the types first, so that they can be asked, then the operands. */
+/* Changes all types before operands, which depend on them. */
 static void change(struct inferrer *g) {
   struct nvm_function *f = g->f;
   for (uint32_t n = 0; n < g->expressions.count; n++) {
     uint32_t id = g->expressions.data[n].index;
-    if (!is_changed(g, value_make(VALUE_INST, id))) continue;
+    if (!is_retyped(g, value_make(VALUE_INST, id))) continue;
     f->insts.data[id].type = type_ptr(&f->module->types, g->space[id]);
     g->changes++;
   }
@@ -441,7 +430,7 @@ static void change(struct inferrer *g) {
   FOR_EACH_BLOCK(f, b)
   for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
     next = function_inst(f, i)->next;
-    if (i.index < g->size && ((g->state[i.index] & ACCESS) || sees_change(g, i)))
+    if (i.index < g->size && ((g->state[i.index] & ACCESS) || is_affected(g, i)))
       change_operands(g, i);
   }
 }
@@ -461,7 +450,7 @@ static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool lo
   g.space = arena_alloc(env->arena, g.size * sizeof *g.space);
   g.first_use = arena_alloc(env->arena, g.size * sizeof *g.first_use);
   if (!g.space || !g.first_use || !find_expressions(&g) || !find_written(&g) || !infer(&g) ||
-      !find_wanted(&g))
+      !find_needed(&g))
     return NVM_OUT_OF_MEMORY;
   change(&g);
   *env->statistic += g.changes;

@@ -1,10 +1,13 @@
-/* infer-invariant: loads of global memory that nobody writes while the kernel runs are marked.
+/* infer-invariant: marks loads from global memory that is not written while the kernel runs.
  *
- * Purpose:   such loads may take the read-only path (ld.global.nc) and move across barriers.
- * Algorithm: alias analysis knows them: constants, and what a kernel gets as noalias and only
- * reads. Requires:  infer-address-space before it, or the pointers are generic. Preserves:
- * everything. Cost:      linear; each parameter's uses are walked once. Omits:     other state
- * spaces, which have no such path. Tests:     check/opt/infer-invariant.nvir. */
+ * Purpose:   such loads can use the read-only path (ld.global.nc) and move across barriers.
+ * Algorithm: alias analysis finds them: constants, and noalias parameters of a kernel that it only
+ *            reads.
+ * Requires:  nothing; finds more after infer-address-space.
+ * Preserves: everything.
+ * Cost:      linear; each parameter's uses are visited once.
+ * Omits:     other state spaces, which have no such path.
+ * Tests:     check/opt/infer-invariant.nvir. */
 #include "analysis/alias.h"
 #include "analysis/effects.h"
 #include "opt/passes.h"

@@ -1,21 +1,23 @@
-/* written-parameters: what a kernel writes of its parameters is a variable of the frame.
+/* written-parameters: byval parameters that a kernel writes become variables of the frame.
  *
- * Purpose:   a struct passed by value is read where it lies, in constant memory. A kernel that
- * changes a member of it (most of them helpers of a class, inlined) needs a copy, which lowering
- * makes of the whole struct, in the frame. As a variable, sroa and mem2reg keep of it what is
- * changed, in registers. Algorithm: a byval pointer that a store, an atomic operation or a block
- * copy goes to, through any chain of getelementptr and casts, is replaced everywhere by a variable
- * that a memcpy fills in the entry. Requires:  nothing; best after inlining and before sroa.
+ * Purpose:   a struct passed by value is read in place, in constant memory. If a kernel writes to
+ *            a member (most often in an inlined member function), lowering copies the whole struct
+ *            to the frame. Sroa and mem2reg keep the changed members of a variable in registers.
+ * Algorithm: a byval pointer that reaches the address of a store, an atomic operation or a block
+ *            copy, through any chain of getelementptr and casts, is replaced everywhere by a
+ *            variable, which a memcpy initializes in the entry.
+ * Requires:  nothing; best after inlining and before sroa.
  * Preserves: the control flow.
  * Cost:      linear in operands, in kernels with such parameters.
- * Omits:     parameters whose address goes elsewhere and may be written there: lowering copies
- * these. Tests:     check/opt/written-parameters.nvir. */
+ * Omits:     parameters whose address escapes and which may be written there: lowering copies
+ *            them.
+ * Tests:     check/opt/written-parameters.nvir. */
 #include "ir/intrinsic.h"
 #include "analysis/alias.h"
 #include "opt/memory/byval.h"
 #include "opt/passes.h"
 
-/* The address that i writes to; VALUE_NULL: none that is known. */
+/* The address that i writes to; VALUE_NULL: none known. */
 static struct nvm_value written_address(const struct nvm_function *f, const struct nvm_inst *i) {
   switch ((enum op)i->op) {
     case OP_STORE: return inst_operand(f, i, 1);
