@@ -6,6 +6,7 @@
  *   extractvalue, extractelement of what inserts; shuffles that are one of their operands
  *   icmp       of two addresses with the same base
  *   ptrtoint, inttoptr and back, where the widths agree
+ *   trunc, and with a mask, of products and shifts that need 32 bits: computed in 32 bits
  *   br         on a negated condition: the other way round
  *   call       llvm.expect and such, the size of a warp, the space of a pointer made from one that
  * has it */
@@ -117,6 +118,112 @@ static struct nvm_value ptrtoint_of_inttoptr(struct combiner *k, struct nvm_inst
   bool whole = type_equal(value_type(k->f, v), i->type) &&
                type_scalar_bits(&k->m->types, i->type) <= pointer;
   return whole ? v : VALUE_NULL;
+}
+
+/* --- truncations ------------------------------------------------------------------------------ */
+
+/* The low 32 bits of sums, products, bitwise operations and left shifts depend on the low 32 bits
+ * of the operands alone. `trunc` or `and` with a mask of at most 32 bits computes a tree of these
+ * operations, which nothing else reads, in 32 bits (LLVM: evaluateInDifferentType). At least one
+ * product or left shift of 64 bits goes each time and none is made; no rule makes one of narrower
+ * operations, so that combine ends. */
+struct tree {
+  uint32_t products, shifts, cuts; /* cuts: operands that need a truncation */
+};
+
+enum { MAX_TREE_DEPTH = 6 };
+
+static bool is_tree_op(const struct combiner *k, const struct nvm_inst *i) {
+  nvm_u128 amount;
+  switch ((enum op)i->op) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR: return true;
+    case OP_SHL: return const_is_int(k->m, inst_operand(k->f, i, 1), &amount) && amount < 32;
+    default: return false;
+  }
+}
+
+/* The operation of the tree that computes v; NULL if v is an operand of the tree. */
+static const struct nvm_inst *tree_node(const struct combiner *k, struct nvm_value v, int depth) {
+  if (value_kind(v) != VALUE_INST || k->f->uses.data[value_index(v)] != 1) return NULL;
+  const struct nvm_inst *i = &k->f->insts.data[value_index(v)];
+  return depth < MAX_TREE_DEPTH && is_tree_op(k, i) ? i : NULL;
+}
+
+/* Whether v is extended from an integer of at most 32 bits. */
+static bool is_extended(const struct combiner *k, struct nvm_value v) {
+  const struct nvm_inst *i = as_inst(k, v, OP_ZEXT);
+  if (!i) i = as_inst(k, v, OP_SEXT);
+  return i && type_scalar_bits(&k->m->types, value_type(k->f, inst_operand(k->f, i, 0))) <= 32;
+}
+
+static void measure_tree(const struct combiner *k, struct nvm_value v, int depth,
+                         struct tree *tree) {
+  const struct nvm_inst *i = tree_node(k, v, depth);
+  if (!i) {
+    tree->cuts += value_kind(v) != VALUE_CONST && !is_extended(k, v);
+    return;
+  }
+  tree->products += i->op == OP_MUL;
+  tree->shifts += i->op == OP_SHL;
+  measure_tree(k, inst_operand(k->f, i, 0), depth + 1, tree);
+  measure_tree(k, inst_operand(k->f, i, 1), depth + 1, tree);
+}
+
+/* The low 32 bits of an operand of the tree, before `at`. */
+static struct nvm_value cut_operand(struct combiner *k, struct nvm_inst_id at, struct nvm_value v) {
+  if (!is_extended(k, v)) return build_op(k, at, OP_TRUNC, 0, TYPE_I32, 0, 1, &v);
+  struct nvm_inst i = k->f->insts.data[value_index(v)];
+  struct nvm_value from = inst_operand(k->f, &i, 0);
+  if (type_equal(value_type(k->f, from), TYPE_I32)) return from;
+  return build_op(k, at, (enum op)i.op, i.flags, TYPE_I32, 0, 1, &from);
+}
+
+/* Each operation is made where it was, so that it stays outside of loops. */
+static struct nvm_value build_tree(struct combiner *k, struct nvm_inst_id at, struct nvm_value v,
+                                   int depth) {
+  const struct nvm_inst *i = tree_node(k, v, depth);
+  if (!i) return cut_operand(k, at, v);
+  enum op op = (enum op)i->op;
+  struct nvm_inst_id here = {value_index(v)};
+  struct nvm_value a = inst_operand(k->f, i, 0), b = inst_operand(k->f, i, 1), operands[2];
+  operands[0] = build_tree(k, here, a, depth + 1);
+  operands[1] = value_equal(a, b) ? operands[0] : build_tree(k, here, b, depth + 1);
+  return build_op(k, here, op, 0, TYPE_I32, 0, 2, operands);
+}
+
+/* A shift alone only where no truncation is added: PTX has one instruction for 64 bits too. */
+static struct nvm_value trunc_of_tree(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  struct nvm_type type = i->type;
+  struct nvm_value v = inst_operand(k->f, i, 0);
+  struct tree tree = {0, 0, 0};
+  if (!type_is_int(&k->m->types, type) || !type_equal(value_type(k->f, v), TYPE_I64) ||
+      type_scalar_bits(&k->m->types, type) > 32)
+    return VALUE_NULL;
+  measure_tree(k, v, 0, &tree);
+  if (tree.products == 0 && (tree.shifts == 0 || tree.cuts > 1)) return VALUE_NULL;
+  struct nvm_value narrow = build_tree(k, root, v, 0);
+  return type_equal(type, TYPE_I32) ? narrow : build_op(k, root, OP_TRUNC, 0, type, 0, 1, &narrow);
+}
+
+static struct nvm_value mask_of_tree(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  struct nvm_value v = inst_operand(k->f, i, 0);
+  struct tree tree = {0, 0, 0};
+  nvm_u128 mask;
+  if (!type_equal(i->type, TYPE_I64) || !const_is_int(k->m, inst_operand(k->f, i, 1), &mask) ||
+      mask > UINT32_MAX)
+    return VALUE_NULL;
+  measure_tree(k, v, 0, &tree);
+  if (tree.products == 0) return VALUE_NULL;
+  struct nvm_value pair[] = {build_tree(k, root, v, 0), make_int(k, TYPE_I32, (uint64_t)mask)};
+  if (mask != UINT32_MAX) pair[0] = build_op(k, root, OP_AND, 0, TYPE_I32, 0, 2, pair);
+  return build_op(k, root, OP_ZEXT, 0, TYPE_I64, 0, 1, pair);
 }
 
 /* --- vectors and aggregates ------------------------------------------------------------------- */
@@ -245,6 +352,8 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_GEP] = gep_simplify,
       [OP_ICMP] = icmp_of_addresses,
       [OP_PTRTOINT] = ptrtoint_of_inttoptr,
+      [OP_TRUNC] = trunc_of_tree,
+      [OP_AND] = mask_of_tree,
       [OP_EXTRACTELEMENT] = extractelement_of_inserts,
       [OP_EXTRACTVALUE] = extractvalue_of_inserts,
       [OP_SHUFFLEVECTOR] = shuffle_identity,
