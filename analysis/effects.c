@@ -58,7 +58,7 @@ static bool call_never_writes(const struct nvm_function *f, const struct nvm_ins
 bool effects_call_must_stay(const struct nvm_function *f, const struct nvm_inst *i) {
   const struct intrinsic_info *in = intrinsic_of(f, i);
   if (in) return (in->flags & (INTRIN_WRITES | INTRIN_NORETURN)) != 0;
-  if (is_plain_asm(f, call_callee(f, i))) return false;
+  if (is_plain_asm(f, call_callee(f, i))) return type_equal(i->type, TYPE_VOID);
   bool comes_back = call_has_attribute(f, i, ATTR_WILLRETURN);
   return !comes_back || !call_never_writes(f, i) || effects_call_is_convergent(f, i);
 }

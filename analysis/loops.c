@@ -144,13 +144,6 @@ static void note_only(struct nvm_block *only, bool *any, struct nvm_block b) {
   *any = true;
 }
 
-static struct nvm_meta hints_of(const struct nvm_function *f, struct nvm_block latch) {
-  struct nvm_str kind = strtab_find(&f->module->strings, "llvm.loop", strlen("llvm.loop"));
-  if (kind.index == 0) return (struct nvm_meta){0};
-  uint32_t chain = f->attachments.data[block_terminator(f, latch).index];
-  return chain ? module_attachment(f->module, chain, kind) : (struct nvm_meta){0};
-}
-
 static void find_entries(struct loops *l, uint32_t n, const struct nvm_function *f,
                          const struct dominance *d) {
   struct loop *p = &l->data[n];
@@ -160,7 +153,7 @@ static void find_entries(struct loops *l, uint32_t n, const struct nvm_function 
     struct nvm_block b = d->predecessors[k];
     if (!dominance_reachable(d, b)) continue;
     if (loops_contains(l, n, b)) {
-      struct nvm_meta hints = hints_of(f, b);
+      struct nvm_meta hints = loops_hints_of(f, block_terminator(f, b));
       p->hints = !any_back || p->hints.index == hints.index ? hints : (struct nvm_meta){0};
       note_only(&p->latch, &any_back, b);
     } else {
@@ -236,20 +229,33 @@ bool loops_is_invariant(const struct loops *l, const struct nvm_function *f, uin
   return !loops_contains(l, n, f->insts.data[value_index(v)].block);
 }
 
-struct loop_hint loops_hint(const struct nvm_function *f, const struct loop *l, const char *name) {
+struct nvm_meta loops_hints_of(const struct nvm_function *f, struct nvm_inst_id branch) {
+  uint32_t chain = f->attachments.data[branch.index];
+  if (chain == 0) return (struct nvm_meta){0};
+  struct nvm_str kind = strtab_find(&f->module->strings, "llvm.loop", strlen("llvm.loop"));
+  return kind.index ? module_attachment(f->module, chain, kind) : (struct nvm_meta){0};
+}
+
+struct nvm_str loops_hint_name(const struct nvm_module *m, struct nvm_meta hint) {
+  const struct meta_node *node = meta_as_node(&m->metadata, hint);
+  if (!node || node->count == 0) return (struct nvm_str){0};
+  const struct meta_item *name = meta_item(&m->metadata, meta_operand(&m->metadata, node, 0));
+  return name->kind == META_STRING ? name->str : (struct nvm_str){0};
+}
+
+struct loop_hint loops_hint(const struct nvm_function *f, struct nvm_meta hints, const char *name) {
   const struct nvm_module *m = f->module;
-  const struct meta_node *all = l->hints.index ? meta_as_node(&m->metadata, l->hints) : NULL;
+  const struct meta_table *t = &m->metadata;
+  const struct meta_node *all = hints.index ? meta_as_node(t, hints) : NULL;
   struct nvm_str wanted = strtab_find(&m->strings, name, strlen(name));
   for (uint32_t k = 1; all && wanted.index && k < all->count; k++) {
-    const struct meta_node *hint = meta_as_node(&m->metadata, meta_operand(&m->metadata, all, k));
-    if (!hint || hint->count == 0) continue;
-    const struct meta_item *key = meta_item(&m->metadata, meta_operand(&m->metadata, hint, 0));
-    if (key->kind != META_STRING || key->str.index != wanted.index) continue;
+    if (loops_hint_name(m, meta_operand(t, all, k)).index != wanted.index) continue;
+    const struct meta_node *hint = meta_as_node(t, meta_operand(t, all, k));
     if (hint->count == 1) return (struct loop_hint){true, 1};
-    const struct meta_item *value = meta_item(&m->metadata, meta_operand(&m->metadata, hint, 1));
+    const struct meta_item *value = meta_item(t, meta_operand(t, hint, 1));
     nvm_u128 bits;
-    if (value->kind != META_VALUE || !const_is_int(m, value->value, &bits)) continue;
-    return (struct loop_hint){true, (int64_t)bits};
+    if (value->kind == META_VALUE && const_is_int(m, value->value, &bits))
+      return (struct loop_hint){true, (int64_t)bits};
   }
   return (struct loop_hint){false, 0};
 }

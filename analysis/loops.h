@@ -56,12 +56,16 @@ static inline bool loops_contains(const struct loops *l, uint32_t n, struct nvm_
 bool loops_is_invariant(const struct loops *l, const struct nvm_function *f, uint32_t n,
                         struct nvm_value v);
 
-/* One hint of !llvm.loop, "llvm.loop.vectorize.width" for example. */
+/* !llvm.loop of a branch; {0}: none. */
+struct nvm_meta loops_hints_of(const struct nvm_function *f, struct nvm_inst_id branch);
+/* The name of an operand of an !llvm.loop node; {0} if it is not a hint. */
+struct nvm_str loops_hint_name(const struct nvm_module *m, struct nvm_meta hint);
+/* One hint of an !llvm.loop node. */
 struct loop_hint {
   bool given;
   int64_t value; /* 1 for a hint without a value */
 };
-/* The hint of that name; not given if the loop has none. */
-struct loop_hint loops_hint(const struct nvm_function *f, const struct loop *l, const char *name);
+/* The hint of that name ("llvm.loop.vectorize.width"), not given if `hints` has none or is {0}. */
+struct loop_hint loops_hint(const struct nvm_function *f, struct nvm_meta hints, const char *name);
 
 #endif

@@ -290,7 +290,7 @@ static bool is_finite(const struct scev_env *e, uint32_t n) {
   const struct nvm_function *f = e->f;
   const struct loop *l = &e->loops->data[n];
   const struct attr_table_data *a = &f->module->attributes;
-  bool promised = loops_hint(f, l, "llvm.loop.mustprogress").given ||
+  bool promised = loops_hint(f, l->hints, "llvm.loop.mustprogress").given ||
                   attrset_find(a, attrlist_info(a, f->attributes)->function, ATTR_MUSTPROGRESS);
   if (!promised || l->block_count > MOST_BLOCKS_SEARCHED) return false;
   for (uint32_t k = 0; k < l->block_count; k++)

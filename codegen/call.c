@@ -294,49 +294,6 @@ void lower_call(struct lower *l, const struct nvm_inst *i) {
   lower_ordinary_call(l, &c);
 }
 
-/* --- effects ------------------------------------------------------------------------------------
- */
-
-enum { EFFECT_READS = 1, EFFECT_WRITES = 2 };
-
-/* What `memory(...)` or the older words allow. */
-static unsigned memory_effects(const struct nvm_module *m, struct nvm_attrset set) {
-  const struct attr_table_data *t = &m->attributes;
-  if (attrset_find(t, set, ATTR_READNONE)) return 0;
-  if (attrset_find(t, set, ATTR_READONLY)) return EFFECT_READS;
-  const struct nvm_attr *memory = attrset_find(t, set, ATTR_MEMORY);
-  if (!memory) return EFFECT_READS | EFFECT_WRITES;
-  struct nvm_text text = module_text(m, memory->str2);
-  return strstr(text.bytes, "write") ? EFFECT_READS | EFFECT_WRITES : EFFECT_READS;
-}
-
-static bool returns(const struct nvm_module *m, struct nvm_attrset set) {
-  const struct attr_table_data *t = &m->attributes;
-  return attrset_find(t, set, ATTR_WILLRETURN) && !attrset_find(t, set, ATTR_NORETURN);
-}
-
-bool lower_call_has_effect(const struct nvm_function *f, const struct nvm_inst *i) {
-  const struct nvm_module *m = f->module;
-  struct nvm_value callee = call_callee(f, i);
-  struct nvm_attrset site = attrlist_info(&m->attributes, call_site_of(f, i)->attributes)->function;
-  if (value_kind(callee) == VALUE_CONST) {
-    const struct constant_info *c = constant_info(&m->constants, callee);
-    if (c->kind == CONST_ASM)
-      return c->flags & CONST_ASM_SIDEEFFECT || i->type.index == TYPE_VOID.index;
-    return true;
-  }
-  if (value_kind(callee) != VALUE_FUNCTION)
-    return (memory_effects(m, site) & EFFECT_WRITES) || !returns(m, site);
-  const struct nvm_function *g = module_function(m, callee);
-  if (g->intrinsic) {
-    uint16_t flags = intrinsic_table[g->intrinsic].flags;
-    return flags & (INTRIN_WRITES | INTRIN_CONVERGENT | INTRIN_NORETURN);
-  }
-  struct nvm_attrset own = attrlist_info(&m->attributes, g->attributes)->function;
-  return (memory_effects(m, site) & memory_effects(m, own) & EFFECT_WRITES) ||
-         !(returns(m, site) || returns(m, own));
-}
-
 /* --- va_arg --------------------------------------------------------------------------------------
  */
 

@@ -2,6 +2,7 @@
  * instruction, in layout order. No look-ahead but what the planning passes collected. */
 #include "codegen/lower.h"
 
+#include "analysis/effects.h"
 #include "ptx/print.h"
 
 /* --- planning --------------------------------------------------------------------------------- */
@@ -22,15 +23,6 @@ static bool folds_into_address(const struct lower *l, const struct nvm_inst *i) 
 static bool is_address_operand(const struct nvm_inst *i, uint32_t k) {
   return (i->op == OP_LOAD && k == 0) || (i->op == OP_STORE && k == 1) ||
          (i->op == OP_ATOMICRMW && k == 0) || (i->op == OP_CMPXCHG && k == 0);
-}
-
-static bool has_effect(const struct nvm_function *f, const struct nvm_inst *i) {
-  if (op_is_terminator((enum op)i->op)) return true;
-  if (i->op == OP_LOAD)
-    return memory_access_unpack(i->aux).is_volatile ||
-           memory_access_unpack(i->aux).ordering > ORDER_UNORDERED;
-  if (i->op == OP_CALL) return lower_call_has_effect(f, i);
-  return (op_table[i->op].flags & OPF_WRITES) != 0;
 }
 
 static void want(struct lower *l, struct nvm_value v, uint32_t *stack, uint32_t *depth) {
@@ -83,7 +75,7 @@ static void want_operands(struct lower *l, const struct nvm_inst *i, uint32_t *s
   }
 }
 
-/* Roots are instructions with effects; the rest is wanted if something wanted uses it. */
+/* Roots are instructions that must stay; the rest is wanted if something wanted uses it. */
 void lower_plan_wanted(struct lower *l) {
   const struct nvm_function *f = l->f;
   l->wanted = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->wanted);
@@ -95,7 +87,7 @@ void lower_plan_wanted(struct lower *l) {
   FOR_EACH_BLOCK(f, b)
   FOR_EACH_INST(f, b, i) {
     const struct nvm_inst *inst = function_inst(f, i);
-    if (!has_effect(f, inst) || l->wanted[i.index]) continue;
+    if (!effects_must_stay(f, inst) || effects_is_debug(f, inst) || l->wanted[i.index]) continue;
     l->wanted[i.index] = true;
     want_operands(l, inst, stack, &depth);
     while (depth) want_operands(l, &f->insts.data[stack[--depth]], stack, &depth);
@@ -289,30 +281,13 @@ static void lower_one(struct lower *l, struct nvm_inst_id i) {
   if (l->notes) lower_comment_end(l, comment);
 }
 
-/* Whether the branch's !llvm.loop has the hint llvm.loop.unroll.disable. */
-static bool forbids_unrolling(const struct lower *l, struct nvm_inst_id branch) {
-  const struct meta_table *t = &l->module->metadata;
-  uint32_t chain = l->f->attachments.data[branch.index];
-  if (!chain) return false;
-  struct nvm_str kind = strtab_find(&l->module->strings, "llvm.loop", 9);
-  struct nvm_str disable = strtab_find(&l->module->strings, "llvm.loop.unroll.disable", 24);
-  if (!kind.index || !disable.index) return false;
-  const struct meta_node *loop = meta_as_node(t, module_attachment(l->module, chain, kind));
-  for (uint32_t k = 1; loop && k < loop->count; k++) {
-    const struct meta_node *hint = meta_as_node(t, meta_operand(t, loop, k));
-    if (!hint || hint->count == 0) continue;
-    const struct meta_item *name = meta_item(t, meta_operand(t, hint, 0));
-    if (name->kind == META_STRING && name->str.index == disable.index) return true;
-  }
-  return false;
-}
-
 /* Marks the headers of loops that ptxas shall not unroll. */
 static bool plan_pragmas(struct lower *l) {
   l->keeps_rolled = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->keeps_rolled);
   if (!l->keeps_rolled) return false;
   FOR_EACH_BLOCK(l->f, b) {
-    if (!forbids_unrolling(l, block_terminator(l->f, b))) continue;
+    struct nvm_meta hints = loops_hints_of(l->f, block_terminator(l->f, b));
+    if (!loops_hint(l->f, hints, "llvm.loop.unroll.disable").given) continue;
     for (uint32_t k = 0, count = block_successor_count(l->f, b); k < count; k++) {
       struct nvm_block to = block_successor(l->f, b, k);
       l->keeps_rolled[to.index] |= dominance_dominates(&l->dominance, to, b);
@@ -348,7 +323,9 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   ptx_function_init(pf, &l->ptx, &l->function_arena);
   ptx_expect(pf, f->insts.count);
   lower_signature(l, f, pf);
-  if (!dominance_compute(&l->dominance, f, &l->function_arena)) return false;
+  if (!dominance_compute(&l->dominance, f, &l->function_arena) ||
+      !loops_compute(&l->loops, f, &l->dominance, &l->function_arena))
+    return false;
   lower_plan_allocas(l);
   lower_plan_wanted(l);
   return !l->function_arena.failed && plan_registers(l) && plan_labels(l) && plan_pragmas(l) &&

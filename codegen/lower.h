@@ -23,7 +23,7 @@
 #define NVM_CODEGEN_LOWER_H
 
 #include "codegen/codegen.h"
-#include "ir/dominance.h"
+#include "analysis/loops.h"
 #include "ir/intrinsic.h"
 #include "ptx/check.h"
 #include "ptx/gate.h"
@@ -130,6 +130,7 @@ struct lower {
       *next_argument; /* by block, by argument: 1 + the (next) argument read there; 0: none */
   VEC(struct ptx_reg) regs;
   struct dominance dominance;
+  struct loops loops;
   uint32_t *block_labels; /* by block */
   bool *keeps_rolled;     /* by block: header of a loop that is not to be unrolled */
   struct edge_uses edges;
@@ -601,8 +602,6 @@ bool directive_is_grid_constant(struct lower *l, const struct nvm_function *f, u
 
 /* --- call.c ----------------------------------------------------------------------------------- */
 void lower_call(struct lower *l, const struct nvm_inst *i);
-/* Whether a call must be kept even if its result is not used. */
-bool lower_call_has_effect(const struct nvm_function *f, const struct nvm_inst *i);
 void lower_va_arg(struct lower *l, const struct nvm_inst *i);
 
 /* --- annotation.c ----------------------------------------------------------------------------- */

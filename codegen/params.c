@@ -485,32 +485,6 @@ bool lower_in_param(const struct lower *l, struct nvm_value pointer, struct nvm_
 /* --- where arguments are read --------------------------------------------------------------------
  */
 
-/* Blocks of natural loops, outer loops first: what a block of a loop is reached from, up to the
- * header. */
-static bool *mark_loops(struct lower *l) {
-  const struct dominance *d = &l->dominance;
-  uint32_t count = l->f->blocks.count, depth = 0;
-  bool *in_loop = arena_alloc(&l->function_arena, count * sizeof *in_loop);
-  struct nvm_block *preorder = arena_alloc(&l->function_arena, (count + 1) * sizeof *preorder);
-  struct nvm_block *stack = arena_alloc(&l->function_arena, count * sizeof *stack);
-  if (!in_loop || !preorder || !stack) return NULL;
-  FOR_EACH_BLOCK(l->f, b)
-  if (dominance_reachable(d, b)) preorder[d->enter[b.index]] = b;
-  for (uint32_t k = 1; k <= count && preorder[k].index; k++) {
-    struct nvm_block header = preorder[k];
-    for (struct nvm_block b = header; b.index; b = depth ? stack[--depth] : (struct nvm_block){0})
-      for (uint32_t p = d->first_predecessor[b.index]; p < d->first_predecessor[b.index + 1]; p++) {
-        struct nvm_block from = d->predecessors[p];
-        if (in_loop[from.index] || !dominance_reachable(d, from) ||
-            !dominance_dominates(d, header, from))
-          continue;
-        in_loop[from.index] = true;
-        stack[depth++] = from;
-      }
-  }
-  return in_loop;
-}
-
 /* By argument, the block that reads it if some instruction does: in kernels, where threads may
  * leave before they need it, the nearest one that dominates all uses and is in no loop; else the
  * entry. */
@@ -519,7 +493,6 @@ static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
   const struct dominance *d = &l->dominance;
   struct nvm_block *place = arena_alloc(&l->function_arena, (count + 1) * sizeof *place);
   bool choose = function_is_kernel(f) && f->entry.index != f->last_block.index;
-  const bool *in_loop = choose ? mark_loops(l) : NULL;
   if (!place || l->function_arena.failed) return NULL;
   FOR_EACH_BLOCK(f, b)
   FOR_EACH_INST(f, b, id) {
@@ -530,9 +503,9 @@ static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
       struct nvm_block *at = &place[value_index(v)];
       struct nvm_block use =
           i->op == OP_PHI ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
-      if (!in_loop || !dominance_reachable(d, use)) use = f->entry;
+      if (!choose || !dominance_reachable(d, use)) use = f->entry;
       if (at->index == 0) *at = use;
-      while (in_loop && (in_loop[at->index] || !dominance_dominates(d, *at, use)))
+      while (choose && (l->loops.innermost[at->index] || !dominance_dominates(d, *at, use)))
         *at = d->immediate[at->index];
     }
   }

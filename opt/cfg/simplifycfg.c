@@ -207,9 +207,7 @@ static bool forward_empty_blocks(struct simplifier *s) {
 }
 
 bool simplifycfg_has_hints(const struct nvm_function *f, struct nvm_inst_id t) {
-  if (f->attachments.data[t.index] == 0) return false;
-  struct nvm_str kind = strtab_find(&f->module->strings, "llvm.loop", strlen("llvm.loop"));
-  return module_attachment(f->module, f->attachments.data[t.index], kind).index != 0;
+  return loops_hints_of(f, t).index != 0;
 }
 
 struct nvm_value simplifycfg_add_before(struct nvm_function *f, struct nvm_inst_id t, enum op op,

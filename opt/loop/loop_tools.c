@@ -305,15 +305,6 @@ bool loop_attach(struct nvm_function *f, struct nvm_inst_id branch, struct nvm_m
   return true;
 }
 
-/* Whether a hint's name begins so. */
-static bool hint_begins(const struct nvm_module *m, struct nvm_meta hint, const char *prefix) {
-  const struct meta_node *node = meta_as_node(&m->metadata, hint);
-  if (!node || node->count == 0) return false;
-  const struct meta_item *name = meta_item(&m->metadata, meta_operand(&m->metadata, node, 0));
-  if (name->kind != META_STRING) return false;
-  return text_begins(module_text(m, name->str), prefix);
-}
-
 bool loop_set_hint(struct nvm_function *f, struct nvm_block latch, struct nvm_meta old,
                    const char *without, const char *hint) {
   struct nvm_module *m = f->module;
@@ -324,7 +315,9 @@ bool loop_set_hint(struct nvm_function *f, struct nvm_block latch, struct nvm_me
   if (!made || !VEC_PUSH(&m->arena, &operands, self)) return false;
   for (uint32_t k = 1; before && k < before->count; k++) {
     struct nvm_meta o = meta_operand(&m->metadata, before, k);
-    if (!hint_begins(m, o, without) && !VEC_PUSH(&m->arena, &operands, o)) return false;
+    if (!text_begins(module_text(m, loops_hint_name(m, o)), without) &&
+        !VEC_PUSH(&m->arena, &operands, o))
+      return false;
   }
   if (hint) {
     uint32_t node = meta_node_new(&m->metadata);

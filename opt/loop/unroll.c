@@ -77,10 +77,11 @@ static bool indexes_frame(const struct unroller *u, uint32_t n) {
 
 static struct plan plan_loop(struct unroller *u, uint32_t n) {
   struct plan not = {UNROLL_NOT, 0, false};
-  struct loop_hint disable = loops_hint(u->f, u->loop, "llvm.loop.unroll.disable");
-  struct loop_hint count = loops_hint(u->f, u->loop, "llvm.loop.unroll.count");
-  bool full = loops_hint(u->f, u->loop, "llvm.loop.unroll.full").given;
-  bool wanted = full || count.given || loops_hint(u->f, u->loop, "llvm.loop.unroll.enable").given;
+  struct loop_hint disable = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.disable");
+  struct loop_hint count = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.count");
+  bool full = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.full").given;
+  bool wanted =
+      full || count.given || loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.enable").given;
   bool convergent;
   uint32_t size;
   if (disable.given || (count.given && count.value <= 1)) return not ;
@@ -97,7 +98,7 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
     return (struct plan){UNROLL_FULL, (uint32_t)iterations, number};
   /* The vectorizer says so of its loops: it has chosen how much is done at once. Not of the old
    * loop, which is what runs where there are few iterations, or a check has failed. */
-  if (u->only_full || loops_hint(u->f, u->loop, "llvm.loop.unroll.runtime.disable").given)
+  if (u->only_full || loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.runtime.disable").given)
     return not ;
   bool bottom = c.known && u->loop->exiting.index == u->loop->latch.index;
   bool innermost = u->loop->end == n + 1;
@@ -379,7 +380,8 @@ static bool is_hinted(const struct nvm_function *f, const struct loop *l) {
   static const char *const names[] = {"llvm.loop.unroll.disable", "llvm.loop.unroll.enable",
                                       "llvm.loop.unroll.full", "llvm.loop.unroll.count"};
   bool any = false;
-  for (size_t k = 0; k < sizeof names / sizeof *names; k++) any |= loops_hint(f, l, names[k]).given;
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    any |= loops_hint(f, l->hints, names[k]).given;
   return any;
 }
 

@@ -94,7 +94,7 @@ static void tell_success(const struct vector_loop *v) {
  */
 
 static struct loop_hint hint(const struct vector_loop *v, const char *name) {
-  return loops_hint(v->f, v->loop, name);
+  return loops_hint(v->f, v->loop->hints, name);
 }
 
 static void read_hints(struct vector_loop *v) {

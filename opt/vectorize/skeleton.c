@@ -24,6 +24,8 @@
  * loop goes on where the stages stopped. */
 #include "opt/vectorize/execute.h"
 
+#include "opt/loop/loop_tools.h"
+
 enum { MOST_WAYS = VECTORIZE_MOST_LANES + 1 };
 
 /* The state on one way into a block. */
@@ -220,10 +222,9 @@ static bool take_followup(struct nvm_module *m, const struct meta_node *old, con
                           struct nvm_meta *operands, uint32_t *count, uint32_t most) {
   bool found = false;
   for (uint32_t k = 1; old && k < old->count; k++) {
-    const struct meta_node *hint = meta_as_node(&m->metadata, meta_operand(&m->metadata, old, k));
-    if (!hint || hint->count == 0) continue;
-    const struct meta_item *name = meta_item(&m->metadata, meta_operand(&m->metadata, hint, 0));
-    if (name->kind != META_STRING || !text_begins(module_text(m, name->str), followup)) continue;
+    struct nvm_meta o = meta_operand(&m->metadata, old, k);
+    if (!text_begins(module_text(m, loops_hint_name(m, o)), followup)) continue;
+    const struct meta_node *hint = meta_as_node(&m->metadata, o);
     found = true;
     for (uint32_t n = 1; n < hint->count && *count < most; n++)
       operands[(*count)++] = meta_operand(&m->metadata, hint, n);
@@ -255,25 +256,15 @@ void x_mark_loop(struct executor *x, struct nvm_inst_id latch, const char *follo
   followed |= take_followup(m, old, "llvm.loop.vectorize.followup_all", operands, &count, MOST);
   for (uint32_t k = 1; old && !followed && k < old->count && count < MOST; k++) {
     struct nvm_meta h = meta_operand(&m->metadata, old, k);
-    const struct meta_node *hint = meta_as_node(&m->metadata, h);
-    const struct meta_item *name =
-        hint && hint->count ? meta_item(&m->metadata, meta_operand(&m->metadata, hint, 0)) : NULL;
-    bool ours = name && name->kind == META_STRING &&
-                (text_begins(module_text(m, name->str), "llvm.loop.vectorize.") ||
-                 text_begins(module_text(m, name->str), "llvm.loop.interleave."));
-    if (!ours) operands[count++] = h;
+    struct nvm_text name = module_text(m, loops_hint_name(m, h));
+    if (!text_begins(name, "llvm.loop.vectorize.") && !text_begins(name, "llvm.loop.interleave."))
+      operands[count++] = h;
   }
   operands[count++] = new_hint(x, "llvm.loop.isvectorized", true);
   if (is_stage) operands[count++] = new_hint(x, "llvm.loop.unroll.runtime.disable", false);
   x->failed |=
       !meta_node_define(&m->metadata, node, (struct nvm_str){0}, true, NULL, operands, count);
-  struct nvm_str key = module_str(m, "llvm.loop");
-  for (uint32_t c = f->attachments.data[latch.index]; c; c = m->attachments.data[c].next)
-    if (m->attachments.data[c].kind.index == key.index) {
-      m->attachments.data[c].node = operands[0];
-      return;
-    }
-  x->failed |= !module_attach(m, &f->attachments.data[latch.index], key, operands[0]);
+  x->failed |= !loop_attach(f, latch, operands[0]);
 }
 
 /* --- stages -------------------------------------------------------------------------------------

@@ -97,9 +97,9 @@ static void hints(void **state) {
       "!0 = distinct !{!0, !1, !2}\n!1 = !{!\"llvm.loop.mustprogress\"}\n"
       "!2 = !{!\"llvm.loop.unroll.count\", i32 4}\n");
   const struct loop *l = &s.loops.data[1];
-  assert_true(loops_hint(s.f, l, "llvm.loop.mustprogress").given);
-  assert_int_equal(loops_hint(s.f, l, "llvm.loop.unroll.count").value, 4);
-  assert_false(loops_hint(s.f, l, "llvm.loop.unroll.disable").given);
+  assert_true(loops_hint(s.f, l->hints, "llvm.loop.mustprogress").given);
+  assert_int_equal(loops_hint(s.f, l->hints, "llvm.loop.unroll.count").value, 4);
+  assert_false(loops_hint(s.f, l->hints, "llvm.loop.unroll.disable").given);
   module_destroy(s.m);
 }
 
