@@ -1,24 +1,56 @@
-/* What the ops compute; see eval.h. Integers of all widths share one path of 128-bit arithmetic:
- * operands are zero-extended, signed ops extend them by sign first, results are cut to the width.
- */
+/* See eval.h. The meaning of each op on integers is one row of the table below, over the operations
+ * of ir/evalint.h. */
 #include "ir/eval.h"
 
 #include "ir/evalfloat.h"
 
 /* --- integers --------------------------------------------------------------------------------- */
 
-static bool add_overflows(nvm_u128 a, nvm_u128 b, nvm_u128 r, uint32_t bits, uint16_t flags) {
-  bool carried = (r & eval_mask(bits)) < a || (bits == 128 && r < a);
-  bool sa = eval_signed(a, bits) < 0, sb = eval_signed(b, bits) < 0, sr = eval_signed(r, bits) < 0;
-  return ((flags & INST_NUW) && carried) || ((flags & INST_NSW) && sa == sb && sr != sa);
-}
+/* Every op on integers of `bits` bits: its value, when it is undefined, and when the flags (or the
+ * amount of a shift) make it poison. a and b are the operands, zero above `bits`; r is the value,
+ * cut off to `to_bits` bits. The rows are expanded for one value of up to 128 bits (P:
+ * evalint_wide) and for many of up to 64 (P: evalint_narrow). nuw and exact are 0 or 1, nsw is the
+ * sign bit or 0. Products overflow if twice their bits fit into the type; the others are
+ * wide_mul_overflows(). */
+#define INT_OPS(ROW, P)                                                                      \
+  ROW(OP_ADD, P##_add(bits, a, b), 0, (nuw & (r < a)) | (nsw & (a ^ r) & (b ^ r)))           \
+  ROW(OP_SUB, P##_sub(bits, a, b), 0, (nuw & (a < b)) | (nsw & (a ^ b) & (a ^ r)))           \
+  ROW(OP_MUL, P##_mul(bits, a, b), 0,                                                        \
+      (nuw & (a * b > mask)) |                                                               \
+          (nsw && P##_sext(bits, a) * P##_sext(bits, b) != P##_sext(bits, r)))               \
+  ROW(OP_UDIV, P##_div_u(bits, a, b), b == 0, exact && P##_rem_u(bits, a, b) != 0)           \
+  ROW(OP_SDIV, P##_div_s(bits, a, b), b == 0 || (a == sign && b == mask),                    \
+      exact && P##_rem_s(bits, a, b) != 0)                                                   \
+  ROW(OP_UREM, P##_rem_u(bits, a, b), b == 0, 0)                                             \
+  ROW(OP_SREM, P##_rem_s(bits, a, b), b == 0 || (a == sign && b == mask), 0)                 \
+  ROW(OP_SHL, P##_shl(bits, a, b), 0,                                                        \
+      b >= bits || (nuw && P##_shr_u(bits, r, b) != a) ||                                    \
+          (nsw && (P##_shr_s(bits, r, b) & mask) != a))                                      \
+  ROW(OP_LSHR, P##_shr_u(bits, a, b), 0,                                                     \
+      b >= bits || (exact && (P##_shl(bits, r, b) & mask) != a))                             \
+  ROW(OP_ASHR, P##_shr_s(bits, a, b), 0,                                                     \
+      b >= bits || (exact && (P##_shl(bits, r, b) & mask) != a))                             \
+  ROW(OP_AND, P##_and(bits, a, b), 0, 0)                                                     \
+  ROW(OP_OR, P##_or(bits, a, b), 0, (flags & INST_DISJOINT) != 0 ? (a & b) : 0)              \
+  ROW(OP_XOR, P##_xor(bits, a, b), 0, 0)                                                     \
+  ROW(OP_TRUNC, a, 0, (nuw && r != a) || (nsw && P##_sext(to_bits, r) != P##_sext(bits, a))) \
+  ROW(OP_ZEXT, a, 0, (flags & INST_NNEG) != 0 ? (a & sign) : 0)                              \
+  ROW(OP_SEXT, P##_sext(bits, a), 0, 0)
 
-static bool sub_overflows(nvm_u128 a, nvm_u128 b, nvm_u128 r, uint32_t bits, uint16_t flags) {
-  bool sa = eval_signed(a, bits) < 0, sb = eval_signed(b, bits) < 0, sr = eval_signed(r, bits) < 0;
-  return ((flags & INST_NUW) && a < b) || ((flags & INST_NSW) && sa != sb && sr != sa);
-}
+#define INT_COMPARISONS(ROW, P)       \
+  ROW(ICMP_EQ, P##_eq(bits, a, b))    \
+  ROW(ICMP_NE, P##_ne(bits, a, b))    \
+  ROW(ICMP_UGT, P##_gt_u(bits, a, b)) \
+  ROW(ICMP_UGE, P##_ge_u(bits, a, b)) \
+  ROW(ICMP_ULT, P##_lt_u(bits, a, b)) \
+  ROW(ICMP_ULE, P##_le_u(bits, a, b)) \
+  ROW(ICMP_SGT, P##_gt_s(bits, a, b)) \
+  ROW(ICMP_SGE, P##_ge_s(bits, a, b)) \
+  ROW(ICMP_SLT, P##_lt_s(bits, a, b)) \
+  ROW(ICMP_SLE, P##_le_s(bits, a, b))
 
-static bool mul_overflows(nvm_u128 a, nvm_u128 b, uint32_t bits, uint16_t flags) {
+/* Of more than 64 bits, where the product itself does not tell. */
+static bool wide_mul_overflows(nvm_u128 a, nvm_u128 b, uint32_t bits, uint16_t flags) {
   if ((flags & INST_NUW) && a != 0 && b > eval_mask(bits) / a) return true;
   if (!(flags & INST_NSW)) return false;
   nvm_i128 x = eval_signed(a, bits), y = eval_signed(b, bits);
@@ -28,93 +60,105 @@ static bool mul_overflows(nvm_u128 a, nvm_u128 b, uint32_t bits, uint16_t flags)
   return ux > most / uy;
 }
 
-/* Division: false for what is undefined. */
-static bool divide(enum op op, uint16_t flags, uint32_t bits, nvm_u128 a, nvm_u128 b,
-                   struct eval_lane *out) {
-  if (b == 0) return false;
-  if (op == OP_UDIV || op == OP_UREM) {
-    out->bits = op == OP_UDIV ? a / b : a % b;
-    out->poison = op == OP_UDIV && (flags & INST_EXACT) && a % b != 0;
-    return true;
-  }
-  nvm_i128 x = eval_signed(a, bits), y = eval_signed(b, bits);
-  if (y == -1 && a == (nvm_u128)1 << (bits - 1)) return false; /* the quotient has no number */
-  out->bits = (nvm_u128)(op == OP_SDIV ? x / y : x % y);
-  out->poison = op == OP_SDIV && (flags & INST_EXACT) && x % y != 0;
-  return true;
-}
-
-static void shift(enum op op, uint16_t flags, uint32_t bits, nvm_u128 a, nvm_u128 b,
-                  struct eval_lane *out) {
-  if (b >= bits) {
-    out->poison = true;
-    return;
-  }
-  unsigned n = (unsigned)b;
-  nvm_u128 lost = a & eval_mask(n);
-  if (op == OP_SHL) {
-    out->bits = (a << n) & eval_mask(bits);
-    bool unsigned_lost = out->bits >> n != a;
-    bool signed_lost = (eval_signed(out->bits, bits) >> n) != eval_signed(a, bits);
-    out->poison = ((flags & INST_NUW) && unsigned_lost) || ((flags & INST_NSW) && signed_lost);
-    return;
-  }
-  out->bits = op == OP_LSHR ? a >> n : (nvm_u128)(eval_signed(a, bits) >> n);
-  out->poison = (flags & INST_EXACT) && n != 0 && lost != 0;
-}
-
-static bool int_binary(enum op op, uint16_t flags, uint32_t bits, nvm_u128 a, nvm_u128 b,
-                       struct eval_lane *out) {
+/* False where there is no result: undefined behaviour, or no op of the table. */
+static bool int_op(enum op op, uint16_t flags, uint32_t bits, uint32_t to_bits, nvm_u128 a,
+                   nvm_u128 b, struct eval_lane *out) {
+  const nvm_u128 sign = (nvm_u128)1 << (bits - 1), mask = eval_mask(bits);
+  const nvm_u128 nuw = flags & INST_NUW ? 1 : 0, nsw = flags & INST_NSW ? sign : 0;
+  const bool exact = flags & INST_EXACT;
+  nvm_u128 r;
+#define CASE(op, value, undefined, poisoned) \
+  case op:                                   \
+    if (undefined) return false;             \
+    r = eval_mask(to_bits) & (value);        \
+    out->poison = (poisoned) != 0;           \
+    break;
   switch (op) {
-    case OP_ADD:
-      out->bits = a + b;
-      out->poison = add_overflows(a, b, out->bits, bits, flags);
-      break;
-    case OP_SUB:
-      out->bits = a - b;
-      out->poison = sub_overflows(a, b, out->bits, bits, flags);
-      break;
-    case OP_MUL:
-      out->bits = a * b;
-      out->poison = mul_overflows(a, b, bits, flags);
-      break;
-    case OP_UDIV:
-    case OP_SDIV:
-    case OP_UREM:
-    case OP_SREM:
-      if (!divide(op, flags, bits, a, b, out)) return false;
-      break;
-    case OP_SHL:
-    case OP_LSHR:
-    case OP_ASHR: shift(op, flags, bits, a, b, out); break;
-    case OP_AND: out->bits = a & b; break;
-    case OP_OR:
-      out->bits = a | b;
-      out->poison = (flags & INST_DISJOINT) && (a & b) != 0;
-      break;
-    case OP_XOR: out->bits = a ^ b; break;
+    INT_OPS(CASE, evalint_wide)
     default: return false;
   }
-  out->bits &= eval_mask(bits);
+#undef CASE
+  if (op == OP_MUL && bits > 64) out->poison = wide_mul_overflows(a, b, bits, flags);
+  out->bits = r;
   return true;
 }
 
 static bool int_compare(enum icmp_predicate pred, uint32_t bits, nvm_u128 a, nvm_u128 b) {
-  nvm_i128 x = eval_signed(a, bits), y = eval_signed(b, bits);
+#define CASE(pred, value) \
+  case pred: return value;
   switch (pred) {
-    case ICMP_EQ: return a == b;
-    case ICMP_NE: return a != b;
-    case ICMP_UGT: return a > b;
-    case ICMP_UGE: return a >= b;
-    case ICMP_ULT: return a < b;
-    case ICMP_ULE: return a <= b;
-    case ICMP_SGT: return x > y;
-    case ICMP_SGE: return x >= y;
-    case ICMP_SLT: return x < y;
-    case ICMP_SLE: return x <= y;
+    INT_COMPARISONS(CASE, evalint_wide)
     case ICMP_COUNT: break;
   }
+#undef CASE
   return false;
+}
+
+/* --- integers of many lanes ------------------------------------------------------------------- */
+
+/* Whether a lane is undefined or poison, so that the lanes must be evaluated one by one. */
+static bool row_has_poison(enum op op, uint16_t flags, uint32_t bits, uint32_t to_bits,
+                           const uint64_t *x, const uint64_t *y, uint32_t count) {
+  const uint64_t sign = UINT64_C(1) << (bits - 1), mask = evalint_mask(bits);
+  const uint64_t nuw = flags & INST_NUW ? 1 : 0, nsw = flags & INST_NSW ? sign : 0;
+  const bool exact = flags & INST_EXACT;
+  uint64_t bad = 0, to_mask = evalint_mask(to_bits);
+#define CASE(op, value, undefined, poisoned)                    \
+  case op:                                                      \
+    for (uint32_t i = 0; i < count; i++) {                      \
+      const uint64_t a = x[i], b = y[i], r = to_mask & (value); \
+      (void)b, (void)r;                                         \
+      bad |= (undefined) ? 1 : (uint64_t)(poisoned);            \
+    }                                                           \
+    break;
+  switch (op) {
+    INT_OPS(CASE, evalint_narrow)
+    default: return true;
+  }
+#undef CASE
+  return bad != 0;
+}
+
+static bool compare_row(uint16_t flags, enum icmp_predicate pred, uint32_t bits, const uint64_t *x,
+                        const uint64_t *y, uint64_t *d, uint32_t count) {
+  if (flags & INST_SAMESIGN)
+    for (uint32_t i = 0; i < count; i++)
+      if ((x[i] ^ y[i]) >> (bits - 1)) return false;
+#define CASE(pred, value)                  \
+  case pred:                               \
+    for (uint32_t i = 0; i < count; i++) { \
+      const uint64_t a = x[i], b = y[i];   \
+      d[i] = value;                        \
+    }                                      \
+    return true;
+  switch (pred) {
+    INT_COMPARISONS(CASE, evalint_narrow)
+    case ICMP_COUNT: break;
+  }
+#undef CASE
+  return false;
+}
+
+bool eval_row(enum op op, uint16_t flags, uint32_t aux, uint32_t bits, uint32_t to_bits,
+              const uint64_t *x, const uint64_t *y, uint64_t *d, uint32_t count) {
+  const uint64_t mask = evalint_mask(to_bits);
+  if (op == OP_ICMP) return compare_row(flags, (enum icmp_predicate)aux, bits, x, y, d, count);
+  bool may_fail = flags || (op >= OP_UDIV && op <= OP_ASHR);
+  if (op == OP_MUL && flags && bits > 32) return false;
+  if (may_fail && row_has_poison(op, flags, bits, to_bits, x, y, count)) return false;
+#define CASE(op, value, undefined, poisoned) \
+  case op:                                   \
+    for (uint32_t i = 0; i < count; i++) {   \
+      const uint64_t a = x[i], b = y[i];     \
+      (void)b;                               \
+      d[i] = mask & (value);                 \
+    }                                        \
+    return true;
+  switch (op) {
+    INT_OPS(CASE, evalint_narrow)
+    default: return false;
+  }
+#undef CASE
 }
 
 /* --- floats ----------------------------------------------------------------------------------- */
@@ -175,29 +219,13 @@ static bool cast_from_float(enum op op, uint16_t flags, enum float_format f,
   }
 }
 
-static bool cast_from_int(enum op op, uint16_t flags, uint32_t bits, const struct type_info *to,
-                          nvm_u128 a, struct eval_lane *out) {
-  bool negative = eval_signed(a, bits) < 0;
-  switch (op) {
-    case OP_TRUNC:
-      out->bits = a & eval_mask(to->width);
-      out->poison =
-          ((flags & INST_NUW) && out->bits != a) ||
-          ((flags & INST_NSW) && eval_signed(out->bits, to->width) != eval_signed(a, bits));
-      return true;
-    case OP_ZEXT:
-      out->bits = a;
-      out->poison = (flags & INST_NNEG) && negative;
-      return true;
-    case OP_SEXT: out->bits = (nvm_u128)eval_signed(a, bits) & eval_mask(to->width); return true;
-    case OP_UITOFP:
-    case OP_SITOFP:
-      out->bits = evalfloat_from_wide_int(eval_format((enum type_kind)to->kind), EVALFLOAT_NEAREST,
-                                          bits, op == OP_SITOFP, a);
-      out->poison = op == OP_UITOFP && (flags & INST_NNEG) && negative;
-      return true;
-    default: return false;
-  }
+static bool int_to_float(enum op op, uint16_t flags, uint32_t bits, const struct type_info *to,
+                         nvm_u128 a, struct eval_lane *out) {
+  if (op != OP_UITOFP && op != OP_SITOFP) return false;
+  out->bits = evalfloat_from_wide_int(eval_format((enum type_kind)to->kind), EVALFLOAT_NEAREST,
+                                      bits, op == OP_SITOFP, a);
+  out->poison = op == OP_UITOFP && (flags & INST_NNEG) && eval_signed(a, bits) < 0;
+  return true;
 }
 
 /* --- one lane --------------------------------------------------------------------------------- */
@@ -231,14 +259,14 @@ static bool float_lane(enum op op, uint16_t flags, uint32_t aux, enum float_form
 static bool int_lane(enum op op, uint16_t flags, uint32_t aux, uint32_t bits,
                      const struct type_info *to, const struct eval_lane *in,
                      struct eval_lane *out) {
-  nvm_u128 a = in[0].bits;
-  if (op_is_cast(op)) return cast_from_int(op, flags, bits, to, a, out);
-  nvm_u128 b = in[1].bits;
-  if (op != OP_ICMP) return int_binary(op, flags, bits, a, b, out);
-  bool same_sign = (eval_signed(a, bits) < 0) == (eval_signed(b, bits) < 0);
-  out->bits = int_compare((enum icmp_predicate)aux, bits, a, b);
-  out->poison = (flags & INST_SAMESIGN) && !same_sign;
-  return true;
+  nvm_u128 a = in[0].bits, b = op_is_cast(op) ? 0 : in[1].bits;
+  if (op == OP_ICMP) {
+    out->bits = int_compare((enum icmp_predicate)aux, bits, a, b);
+    out->poison = (flags & INST_SAMESIGN) && (a ^ b) >> (bits - 1) != 0;
+    return true;
+  }
+  return to->kind == TY_INT ? int_op(op, flags, bits, to->width, a, b, out)
+                            : int_to_float(op, flags, bits, to, a, out);
 }
 
 static bool is_foldable(enum op op) {
@@ -275,81 +303,6 @@ bool eval_lane(const struct nvm_module *m, enum op op, uint16_t flags, uint32_t 
   }
   if (eval_is_float_kind(kind)) return float_lane(op, flags, aux, eval_format(kind), to, in, out);
   return int_lane(op, flags, aux, from->width, to, in, out);
-}
-
-/* --- many lanes ------------------------------------------------------------------------------- */
-
-#define SIGNED(x) ((int64_t)(((x) ^ sign) - sign))
-
-/* Whether a flag, or a shift by more than there is, may make poison of one of the lanes. */
-static bool row_has_poison(enum op op, uint16_t flags, uint32_t bits, const uint64_t *a,
-                           const uint64_t *b, uint32_t count) {
-  uint64_t sign = UINT64_C(1) << (bits - 1), mask = (uint64_t)eval_mask(bits), bad = 0;
-  uint64_t nuw = flags & INST_NUW ? 1 : 0, nsw = flags & INST_NSW ? sign : 0;
-#define ANY(expression)                                               \
-  for (uint32_t i = 0; i < count; i++) bad |= (uint64_t)(expression); \
-  return bad != 0
-  bool shifts = op == OP_SHL || op == OP_LSHR || op == OP_ASHR;
-  if (!flags && !shifts) return false;
-  switch (op) {
-    case OP_ADD:
-      ANY((nuw & (((a[i] + b[i]) & mask) < a[i])) |
-          (nsw & (a[i] ^ (a[i] + b[i])) & ~(a[i] ^ b[i])));
-    case OP_SUB: ANY((nuw & (a[i] < b[i])) | (nsw & (a[i] ^ (a[i] - b[i])) & (a[i] ^ b[i])));
-    case OP_MUL:
-      if (bits > 32) return true;
-      ANY((nuw & (a[i] * b[i] > mask)) |
-          (nsw && SIGNED(a[i]) * SIGNED(b[i]) != SIGNED(a[i] * b[i] & mask)));
-    case OP_OR: ANY(a[i] & b[i]);
-    case OP_ZEXT: ANY(a[i] & sign);
-    case OP_ICMP: ANY((a[i] ^ b[i]) & sign);
-    default:
-      if (flags) return true;
-      ANY(b[i] >= bits);
-  }
-#undef ANY
-}
-
-bool eval_row(enum op op, uint16_t flags, uint32_t aux, uint32_t bits, uint32_t to_bits,
-              const uint64_t *a, const uint64_t *b, uint64_t *d, uint32_t count) {
-  uint64_t mask = (uint64_t)eval_mask(to_bits), sign = UINT64_C(1) << (bits - 1);
-  if (row_has_poison(op, flags, bits, a, b, count)) return false;
-#define ROW(expression)                                                    \
-  for (uint32_t i = 0; i < count; i++) d[i] = (uint64_t)(expression)&mask; \
-  return true
-  if (op == OP_ICMP) {
-    switch ((enum icmp_predicate)aux) {
-      case ICMP_EQ: ROW(a[i] == b[i]);
-      case ICMP_NE: ROW(a[i] != b[i]);
-      case ICMP_UGT: ROW(a[i] > b[i]);
-      case ICMP_UGE: ROW(a[i] >= b[i]);
-      case ICMP_ULT: ROW(a[i] < b[i]);
-      case ICMP_ULE: ROW(a[i] <= b[i]);
-      case ICMP_SGT: ROW(SIGNED(a[i]) > SIGNED(b[i]));
-      case ICMP_SGE: ROW(SIGNED(a[i]) >= SIGNED(b[i]));
-      case ICMP_SLT: ROW(SIGNED(a[i]) < SIGNED(b[i]));
-      case ICMP_SLE: ROW(SIGNED(a[i]) <= SIGNED(b[i]));
-      case ICMP_COUNT: break;
-    }
-    return false;
-  }
-  switch (op) {
-    case OP_ADD: ROW(a[i] + b[i]);
-    case OP_SUB: ROW(a[i] - b[i]);
-    case OP_MUL: ROW(a[i] * b[i]);
-    case OP_AND: ROW(a[i] & b[i]);
-    case OP_OR: ROW(a[i] | b[i]);
-    case OP_XOR: ROW(a[i] ^ b[i]);
-    case OP_SHL: ROW(a[i] << b[i]);
-    case OP_LSHR: ROW(a[i] >> b[i]);
-    case OP_ASHR: ROW(SIGNED(a[i]) >> b[i]);
-    case OP_TRUNC:
-    case OP_ZEXT: ROW(a[i]);
-    case OP_SEXT: ROW(SIGNED(a[i]));
-    default: return false;
-  }
-#undef ROW
-#undef SIGNED
 }
 
 /* --- constants -------------------------------------------------------------------------------- */

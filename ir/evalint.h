@@ -1,9 +1,10 @@
-/* What integer operations compute, on bits: constant folding and the simulator call the same
- * functions.
+/* What integer operations compute, on bits: constant folding, the optimizer and the simulator call
+ * the same functions.
  *
  * A value of width `bits` (1..64) is the low bits of a uint64_t; bits above are zero in results and
- * ignored in operands unless said otherwise. Total: every input has a result, division by zero and
- * too large shifts too (as PTX has them); whoever needs poison or a fault asks before. */
+ * ignored in operands unless stated otherwise. Every operation is total: division by zero and
+ * shifts by the width or more have the result that PTX gives them. Callers that need poison or a
+ * fault check for it first (ir/eval.c). */
 #ifndef NVM_IR_EVALINT_H
 #define NVM_IR_EVALINT_H
 
@@ -16,6 +17,10 @@ __extension__ typedef __int128 evalint_s128;
 static inline uint64_t evalint_mask(unsigned bits) {
   return bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
 }
+/* The same for 0..128 bits. */
+static inline evalint_u128 evalint_wide_mask(unsigned bits) {
+  return bits >= 128 ? ~(evalint_u128)0 : ((evalint_u128)1 << bits) - 1;
+}
 static inline uint64_t evalint_zext(unsigned bits, uint64_t a) { return a & evalint_mask(bits); }
 /* Sign-extended to 64 bits. */
 static inline int64_t evalint_sext(unsigned bits, uint64_t a) {
@@ -23,8 +28,74 @@ static inline int64_t evalint_sext(unsigned bits, uint64_t a) {
   return (int64_t)((evalint_zext(bits, a) ^ sign) - sign);
 }
 
-/* --- arithmetic ------------------------------------------------------------------------------- */
+/* --- binary operations --------------------------------------------------------------------------
+ * One row per operation: its name and its result, computed from a and b, which are zero above
+ * `bits`, in the unsigned type U and the signed type S. The rows are expanded for two widths:
+ *
+ *   evalint_narrow_NAME   1..64 bits, operands zero above `bits`, the result not cut off
+ *   evalint_wide_NAME     1..128 bits, likewise
+ *   evalint_NAME          1..64 bits, bits above in the operands are ignored
+ *
+ * Division by zero gives all ones, and the dividend as remainder, which is what GPUs give. */
+#define EVALINT_BINARY(ROW, P, U, S)                                                           \
+  ROW(P, U, add, a + b)                                                                        \
+  ROW(P, U, sub, a - b)                                                                        \
+  ROW(P, U, mul, (a * b))                                                                      \
+  ROW(P, U, and, (a & b))                                                                      \
+  ROW(P, U, or, a | b)                                                                         \
+  ROW(P, U, xor, a ^ b)                                                                        \
+  ROW(P, U, div_u, b ? a / b : mask)                                                           \
+  ROW(P, U, rem_u, b ? a % b : a)                                                              \
+  ROW(P, U, div_s, b == 0 ? mask : b == mask ? 0 - a : (U)(EVALINT_S(S, a) / EVALINT_S(S, b))) \
+  ROW(P, U, rem_s, b == 0 ? a : b == mask ? 0 : (U)(EVALINT_S(S, a) % EVALINT_S(S, b)))        \
+  ROW(P, U, shl, b < bits ? a << b : 0)                                                        \
+  ROW(P, U, shr_u, b < bits ? a >> b : 0)                                                      \
+  ROW(P, U, shr_s, (U)(EVALINT_S(S, a) >> (b < bits ? b : bits - 1)))                          \
+  ROW(P, U, min_u, a < b ? a : b)                                                              \
+  ROW(P, U, max_u, a > b ? a : b)                                                              \
+  ROW(P, U, min_s, EVALINT_S(S, a) < EVALINT_S(S, b) ? a : b)                                  \
+  ROW(P, U, max_s, EVALINT_S(S, a) > EVALINT_S(S, b) ? a : b)                                  \
+  ROW(P, U, eq, a == b)                                                                        \
+  ROW(P, U, ne, a != b)                                                                        \
+  ROW(P, U, lt_u, a < b)                                                                       \
+  ROW(P, U, le_u, a <= b)                                                                      \
+  ROW(P, U, gt_u, a > b)                                                                       \
+  ROW(P, U, ge_u, a >= b)                                                                      \
+  ROW(P, U, lt_s, EVALINT_S(S, a) < EVALINT_S(S, b))                                           \
+  ROW(P, U, le_s, EVALINT_S(S, a) <= EVALINT_S(S, b))                                          \
+  ROW(P, U, gt_s, EVALINT_S(S, a) > EVALINT_S(S, b))                                           \
+  ROW(P, U, ge_s, EVALINT_S(S, a) >= EVALINT_S(S, b))
 
+/* x, zero above `bits`, as a number with a sign. */
+#define EVALINT_S(S, x) ((S)(((x) ^ sign) - sign))
+
+#define EVALINT_FUNCTION(P, U, name, result)                      \
+  static inline U evalint_##P##_##name(unsigned bits, U a, U b) { \
+    const U sign = (U)1 << (bits - 1), mask = sign | (sign - 1);  \
+    (void)mask;                                                   \
+    return (U)(result);                                           \
+  }
+EVALINT_BINARY(EVALINT_FUNCTION, narrow, uint64_t, int64_t)
+EVALINT_BINARY(EVALINT_FUNCTION, wide, evalint_u128, evalint_s128)
+
+#define EVALINT_WRAPPER(P, U, name, result)                                      \
+  static inline uint64_t evalint_##name(unsigned bits, uint64_t a, uint64_t b) { \
+    a = evalint_zext(bits, a), b = evalint_zext(bits, b);                        \
+    return evalint_zext(bits, evalint_narrow_##name(bits, a, b));                \
+  }
+EVALINT_BINARY(EVALINT_WRAPPER, narrow, uint64_t, int64_t)
+
+/* Sign-extended to the whole type; operand zero above `bits`. */
+static inline uint64_t evalint_narrow_sext(unsigned bits, uint64_t a) {
+  uint64_t sign = UINT64_C(1) << (bits - 1);
+  return (a ^ sign) - sign;
+}
+static inline evalint_u128 evalint_wide_sext(unsigned bits, evalint_u128 a) {
+  evalint_u128 sign = (evalint_u128)1 << (bits - 1);
+  return (a ^ sign) - sign;
+}
+
+/* The upper half of the product. */
 static inline uint64_t evalint_mul_high_u(unsigned bits, uint64_t a, uint64_t b) {
   evalint_u128 p = (evalint_u128)evalint_zext(bits, a) * evalint_zext(bits, b);
   return evalint_zext(bits, (uint64_t)(p >> bits));
@@ -33,50 +104,7 @@ static inline uint64_t evalint_mul_high_s(unsigned bits, uint64_t a, uint64_t b)
   evalint_s128 p = (evalint_s128)evalint_sext(bits, a) * evalint_sext(bits, b);
   return evalint_zext(bits, (uint64_t)((evalint_u128)p >> bits));
 }
-/* By zero: all ones, and the dividend as remainder, which is what GPUs give. */
-static inline uint64_t evalint_div_u(unsigned bits, uint64_t a, uint64_t b) {
-  a = evalint_zext(bits, a);
-  b = evalint_zext(bits, b);
-  return b ? a / b : evalint_mask(bits);
-}
-static inline uint64_t evalint_rem_u(unsigned bits, uint64_t a, uint64_t b) {
-  a = evalint_zext(bits, a);
-  b = evalint_zext(bits, b);
-  return b ? a % b : a;
-}
-static inline uint64_t evalint_div_s(unsigned bits, uint64_t a, uint64_t b) {
-  int64_t x = evalint_sext(bits, a), y = evalint_sext(bits, b);
-  if (y == 0) return evalint_mask(bits);
-  if (y == -1) return evalint_zext(bits, 0 - (uint64_t)x);
-  return evalint_zext(bits, (uint64_t)(x / y));
-}
-static inline uint64_t evalint_rem_s(unsigned bits, uint64_t a, uint64_t b) {
-  int64_t x = evalint_sext(bits, a), y = evalint_sext(bits, b);
-  if (y == 0) return evalint_zext(bits, a);
-  if (y == -1) return 0;
-  return evalint_zext(bits, (uint64_t)(x % y));
-}
-static inline uint64_t evalint_abs(unsigned bits, uint64_t a) {
-  int64_t x = evalint_sext(bits, a);
-  return evalint_zext(bits, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
-}
-static inline uint64_t evalint_min_s(unsigned bits, uint64_t a, uint64_t b) {
-  return evalint_zext(bits, evalint_sext(bits, a) < evalint_sext(bits, b) ? a : b);
-}
-static inline uint64_t evalint_max_s(unsigned bits, uint64_t a, uint64_t b) {
-  return evalint_zext(bits, evalint_sext(bits, a) > evalint_sext(bits, b) ? a : b);
-}
-static inline uint64_t evalint_min_u(unsigned bits, uint64_t a, uint64_t b) {
-  a = evalint_zext(bits, a);
-  b = evalint_zext(bits, b);
-  return a < b ? a : b;
-}
-static inline uint64_t evalint_max_u(unsigned bits, uint64_t a, uint64_t b) {
-  a = evalint_zext(bits, a);
-  b = evalint_zext(bits, b);
-  return a > b ? a : b;
-}
-/* The nearest value in range of a signed, exact result. */
+/* The nearest value in range to an exact result. */
 static inline uint64_t evalint_clamp_s(unsigned bits, evalint_s128 v) {
   evalint_s128 top = (evalint_s128)1 << (bits - 1);
   if (v >= top) v = top - 1;
@@ -87,63 +115,55 @@ static inline uint64_t evalint_clamp_u(unsigned bits, evalint_s128 v) {
   if (v < 0) return 0;
   return v > (evalint_s128)evalint_mask(bits) ? evalint_mask(bits) : (uint64_t)v;
 }
+/* The upper part of high:low shifted left by n (0..bits), all of `bits` bits; a shift right by n is
+ * one left by bits - n. */
+static inline evalint_u128 evalint_funnel(unsigned bits, evalint_u128 high, evalint_u128 low,
+                                          unsigned n) {
+  if (n == 0 || n == bits) return n ? low : high;
+  return (high << n | low >> (bits - n)) & evalint_wide_mask(bits);
+}
 
-/* --- shifts: counts of the width or more shift everything out -----------------------------------
+/* --- bits: up to 128 where the type is wide -----------------------------------------------------
  */
 
-static inline uint64_t evalint_shl(unsigned bits, uint64_t a, uint64_t count) {
-  return count >= bits ? 0 : evalint_zext(bits, a << count);
+/* The smallest signed value has no absolute value: it stays. */
+static inline evalint_u128 evalint_abs(unsigned bits, evalint_u128 a) {
+  a &= evalint_wide_mask(bits);
+  return evalint_wide_max_s(bits, a, (0 - a) & evalint_wide_mask(bits));
 }
-static inline uint64_t evalint_shr_u(unsigned bits, uint64_t a, uint64_t count) {
-  return count >= bits ? 0 : evalint_zext(bits, a) >> count;
+static inline unsigned evalint_popcount(unsigned bits, evalint_u128 a) {
+  unsigned n = 0;
+  a &= evalint_wide_mask(bits);
+  for (unsigned half = 0; half < 2; half++, a >>= 64) {
+    uint64_t x = (uint64_t)a;
+    x -= x >> 1 & UINT64_C(0x5555555555555555);
+    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+    x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    n += (unsigned)(x * UINT64_C(0x0101010101010101) >> 56);
+  }
+  return n;
 }
-static inline uint64_t evalint_shr_s(unsigned bits, uint64_t a, uint64_t count) {
-  int64_t x = evalint_sext(bits, a);
-  if (count >= bits) count = bits - 1;
-  uint64_t r = x < 0 ? ~(~(uint64_t)x >> count) : (uint64_t)x >> count;
-  return evalint_zext(bits, r);
-}
-/* The upper word of (high:low) << count, of 32 bits; count at most 32. */
-static inline uint64_t evalint_funnel_l(uint64_t low, uint64_t high, unsigned count) {
-  uint64_t pair = (high << 32) | (low & 0xffffffff);
-  return count >= 32 ? low & 0xffffffff : (pair << count) >> 32;
-}
-/* The lower word of (high:low) >> count. */
-static inline uint64_t evalint_funnel_r(uint64_t low, uint64_t high, unsigned count) {
-  uint64_t pair = (high << 32) | (low & 0xffffffff);
-  return (pair >> count) & 0xffffffff;
-}
-
-/* --- bits --------------------------------------------------------------------------------------
- */
-
-static inline uint64_t evalint_popcount(unsigned bits, uint64_t a) {
-  a = evalint_zext(bits, a);
-  a -= a >> 1 & UINT64_C(0x5555555555555555);
-  a = (a & UINT64_C(0x3333333333333333)) + (a >> 2 & UINT64_C(0x3333333333333333));
-  a = (a + (a >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-  return a * UINT64_C(0x0101010101010101) >> 56;
-}
-static inline uint64_t evalint_leading_zeros(unsigned bits, uint64_t a) {
-  a = evalint_zext(bits, a);
+static inline unsigned evalint_leading_zeros(unsigned bits, evalint_u128 a) {
   unsigned n = 0;
   while (n < bits && !(a >> (bits - 1 - n) & 1)) n++;
   return n;
 }
-static inline uint64_t evalint_trailing_zeros(unsigned bits, uint64_t a) {
+static inline unsigned evalint_trailing_zeros(unsigned bits, evalint_u128 a) {
   unsigned n = 0;
   while (n < bits && !(a >> n & 1)) n++;
   return n;
 }
-static inline uint64_t evalint_reverse(unsigned bits, uint64_t a) {
-  uint64_t r = 0;
-  for (unsigned i = 0; i < bits; i++) r |= (a >> i & 1) << (bits - 1 - i);
+/* Groups of `group` bits in reverse order. */
+static inline evalint_u128 evalint_reverse_groups(unsigned bits, unsigned group, evalint_u128 a) {
+  evalint_u128 r = 0, mask = evalint_wide_mask(group);
+  for (unsigned i = 0; i < bits; i += group) r |= (a >> i & mask) << (bits - group - i);
   return r;
 }
-static inline uint64_t evalint_byte_swap(unsigned bits, uint64_t a) {
-  uint64_t r = 0;
-  for (unsigned i = 0; i < bits / 8; i++) r |= (a >> (8 * i) & 0xff) << (bits - 8 - 8 * i);
-  return r;
+static inline evalint_u128 evalint_reverse(unsigned bits, evalint_u128 a) {
+  return evalint_reverse_groups(bits, 1, a);
+}
+static inline evalint_u128 evalint_byte_swap(unsigned bits, evalint_u128 a) {
+  return evalint_reverse_groups(bits, 8, a);
 }
 /* The number of the highest bit that is set; 0 for 0. */
 static inline uint32_t evalint_log2(uint64_t a) {

@@ -138,36 +138,10 @@ static bool float_call(const struct call *c, enum float_format f, struct eval_la
 /* --- llvm.*: integers ---------------------------------------------------------------------------
  */
 
-static uint32_t leading_zeros(nvm_u128 a, uint32_t bits) {
-  uint32_t n = 0;
-  while (n < bits && !(a >> (bits - 1 - n) & 1)) n++;
-  return n;
-}
-
-static uint32_t trailing_zeros(nvm_u128 a, uint32_t bits) {
-  uint32_t n = 0;
-  while (n < bits && !(a >> n & 1)) n++;
-  return n;
-}
-
-static uint32_t population(nvm_u128 a) {
-  uint32_t n = 0;
-  for (; a; a &= a - 1) n++;
-  return n;
-}
-
-/* The order of groups of `group` bits turned round. */
-static nvm_u128 reverse(nvm_u128 a, uint32_t bits, uint32_t group) {
-  nvm_u128 r = 0;
-  for (uint32_t i = 0; i < bits; i += group) r |= (a >> i & eval_mask(group)) << (bits - group - i);
-  return r;
-}
-
+/* fshl, or fshr; the amount counts modulo the width. */
 static nvm_u128 funnel(bool left, nvm_u128 high, nvm_u128 low, nvm_u128 amount, uint32_t bits) {
   uint32_t n = (uint32_t)(amount % bits);
-  if (n == 0) return left ? high : low;
-  if (!left) n = bits - n;
-  return (high << n | low >> (bits - n)) & eval_mask(bits);
+  return evalint_funnel(bits, high, low, left ? n : bits - n);
 }
 
 struct overflow_form {
@@ -223,26 +197,27 @@ static bool int_call(const struct call *c, struct eval_lane *out) {
   nvm_u128 a = c->in[0].bits, b = c->count > 1 ? c->in[1].bits : 0, r;
   nvm_i128 x = eval_signed(a, bits), y = eval_signed(b, bits);
   switch (c->id) {
-    case INTRINSIC_smin: r = x < y ? a : b; break;
-    case INTRINSIC_smax: r = x > y ? a : b; break;
-    case INTRINSIC_umin: r = a < b ? a : b; break;
-    case INTRINSIC_umax: r = a > b ? a : b; break;
+    case INTRINSIC_smin: r = evalint_wide_min_s(bits, a, b); break;
+    case INTRINSIC_smax: r = evalint_wide_max_s(bits, a, b); break;
+    case INTRINSIC_umin: r = evalint_wide_min_u(bits, a, b); break;
+    case INTRINSIC_umax: r = evalint_wide_max_u(bits, a, b); break;
     case INTRINSIC_scmp: r = x < y ? ~(nvm_u128)0 : x > y; break;
     case INTRINSIC_ucmp: r = a < b ? ~(nvm_u128)0 : a > b; break;
     case INTRINSIC_abs:
-      r = x < 0 ? 0 - a : a;
+      r = evalint_abs(bits, a);
       out->poison = b && a == (nvm_u128)1 << (bits - 1);
       break;
-    case INTRINSIC_ctpop: r = population(a); break;
+    case INTRINSIC_ctpop: r = evalint_popcount(bits, a); break;
     case INTRINSIC_ctlz:
     case INTRINSIC_cttz:
-      r = c->id == INTRINSIC_ctlz ? leading_zeros(a, bits) : trailing_zeros(a, bits);
+      r = c->id == INTRINSIC_ctlz ? evalint_leading_zeros(bits, a)
+                                  : evalint_trailing_zeros(bits, a);
       out->poison = b && a == 0;
       break;
-    case INTRINSIC_bitreverse: r = reverse(a, bits, 1); break;
+    case INTRINSIC_bitreverse: r = evalint_reverse(bits, a); break;
     case INTRINSIC_bswap:
       if (bits % 8 != 0) return false;
-      r = reverse(a, bits, 8);
+      r = evalint_byte_swap(bits, a);
       break;
     case INTRINSIC_fshl: r = funnel(true, a, b, c->in[2].bits, bits); break;
     case INTRINSIC_fshr: r = funnel(false, a, b, c->in[2].bits, bits); break;
@@ -512,10 +487,10 @@ static bool ptx_int(const struct ptx_form *form, const uint64_t *x, uint64_t *r)
     case DO_MAX:
       *r = is_signed ? evalint_max_s(bits, x[0], x[1]) : evalint_max_u(bits, x[0], x[1]);
       break;
-    case DO_ABS: *r = evalint_abs(bits, x[0]); break;
+    case DO_ABS: *r = (uint64_t)evalint_abs(bits, x[0]); break;
     case DO_CLZ: *r = evalint_leading_zeros(bits, x[0]); break;
     case DO_POPC: *r = evalint_popcount(bits, x[0]); break;
-    case DO_BREV: *r = evalint_reverse(bits, x[0]); break;
+    case DO_BREV: *r = (uint64_t)evalint_reverse(bits, x[0]); break;
     case DO_PRMT: *r = evalint_permute(x[0], x[1], x[2]); break;
     case DO_MOV: *r = x[0]; break;
     case DO_ADD:

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "ir/asm_constraint.h"
 #include "ptx/form.h"
 #include "ptx/parse.h"
 
@@ -167,58 +168,54 @@ static bool class_of_letter(char letter, enum ptx_class *c) {
   static const char letters[] = "bchrlNqfd";
   static const uint8_t classes[] = {PTX_PRED, PTX_B16,  PTX_B16, PTX_B32, PTX_B64,
                                     PTX_B64,  PTX_B128, PTX_F32, PTX_F64};
-  const char *at = letter ? strchr(letters, letter) : NULL;
+  const char *at = strchr(letters, letter);
   if (at) *c = (enum ptx_class)classes[at - letters];
   return at != NULL;
 }
 
-/* One constraint at *p, up to the comma. regs: one an operand, outputs first, a value each. */
-struct asm_reader {
-  struct ir_decoder *d;
-  const struct nvm_inst *inst;
-  struct ir_snippet *s;
-  struct ptx_operand *operands;
-  uint32_t count, argument;
-};
-
-static bool read_constraint(struct asm_reader *r, const char *p, const char *end) {
-  bool output = false, indirect = false;
+/* The operand of an input, whose register is *reg: none for a number. False if not supported. */
+static bool asm_input(struct ir_decoder *d, const struct asm_constraint *c, struct nvm_value v,
+                      const struct ir_snippet *s, struct ptx_reg *reg, struct ptx_operand *o) {
   enum ptx_class class;
   nvm_u128 number;
-  if (p < end && *p == '~') return true;
-  for (; p < end && strchr("=&*%", *p); p++) {
-    output |= *p == '=';
-    indirect |= *p == '*';
-  }
-  if (p == end) return false;
-  if (output && !indirect) {
-    if (end - p != 1 || !class_of_letter(*p, &class)) return false;
-    r->s->regs[r->s->count++] = ptx_new_reg(&r->d->pf, class);
-    r->s->result_count++;
-    r->operands[r->count++] = ptx_r(r->s->regs[r->s->count - 1]);
+  if (c->is_tied) {
+    if (c->tied >= s->result_count) return false;
+    *reg = s->regs[c->tied];
+  } else if (c->letter == 'm') {
+    *reg = ptx_new_reg(&d->pf, PTX_B64);
+    *o = ptx_at(*reg, 0);
     return true;
-  }
-  if (r->argument == call_arg_count(r->d->f, r->inst)) return false;
-  struct nvm_value v = inst_operand(r->d->f, r->inst, r->argument++);
-  struct ptx_reg *reg = &r->s->regs[r->s->count++];
-  if (*p >= '0' && *p <= '9') {
-    uint32_t tied = 0;
-    for (; p < end; p++) tied = tied * 10 + (uint32_t)(*p - '0');
-    if (tied >= r->s->result_count) return false;
-    *reg = r->s->regs[tied];
-  } else if (end - p != 1) {
-    return false;
-  } else if (*p == 'm' || class_of_letter(*p, &class)) {
-    *reg = ptx_new_reg(&r->d->pf, *p == 'm' ? PTX_B64 : class);
-    r->operands[r->count++] = *p == 'm' ? ptx_at(*reg, 0) : ptx_r(*reg);
-    return true;
-  } else if (const_is_int(r->d->m, v, &number)) {
-    r->operands[r->count++] = ptx_i((int64_t)const_int_signed(r->d->m, v));
+  } else if (class_of_letter(c->letter, &class)) {
+    *reg = ptx_new_reg(&d->pf, class);
+  } else if (const_is_int(d->m, v, &number)) {
+    *o = ptx_i((int64_t)const_int_signed(d->m, v));
     return true;
   } else {
     return false;
   }
-  r->operands[r->count++] = ptx_r(*reg);
+  *o = ptx_r(*reg);
+  return true;
+}
+
+/* Registers of the snippet and operands of the text, one per constraint, outputs first. */
+static bool asm_operands(struct ir_decoder *d, const struct nvm_inst *i,
+                         const struct asm_constraints *all, struct ir_snippet *s,
+                         struct ptx_operand *operands) {
+  uint32_t argument = 0;
+  for (; s->count < all->count; s->count++) {
+    const struct asm_constraint *c = &all->of[s->count];
+    struct ptx_reg *reg = &s->regs[s->count];
+    enum ptx_class class;
+    if (c->output && !c->indirect) {
+      if (!class_of_letter(c->letter, &class)) return false;
+      *reg = ptx_new_reg(&d->pf, class);
+      operands[s->count] = ptx_r(*reg);
+      s->result_count++;
+    } else if (argument == call_arg_count(d->f, i) ||
+               !asm_input(d, c, inst_operand(d->f, i, argument++), s, reg, &operands[s->count])) {
+      return false;
+    }
+  }
   return true;
 }
 
@@ -240,22 +237,17 @@ static const char *describe_error(struct ir_decoder *d, const struct ptx_parse_e
 
 static void asm_snippet(struct ir_decoder *d, const struct nvm_inst *i, struct ir_snippet *s) {
   const struct constant_info *c = asm_of(d, i);
-  struct nvm_text rows = module_text(d->m, c->str2), text = module_text(d->m, c->str);
-  uint32_t room = call_arg_count(d->f, i) + (uint32_t)rows.length + 1;
-  struct asm_reader r = {.d = d, .inst = i, .s = s};
-  s->regs = decode_alloc(&d->d, room * sizeof *s->regs);
-  r.operands = decode_alloc(&d->d, room * sizeof *r.operands);
+  struct nvm_text constraints = module_text(d->m, c->str2), text = module_text(d->m, c->str), word;
+  uint32_t room = (uint32_t)constraints.length + 1;
+  struct asm_constraints all = {.room = room < ASM_MAX_OPERANDS ? room : ASM_MAX_OPERANDS};
+  all.of = decode_alloc(&d->d, all.room * sizeof *all.of);
+  s->regs = decode_alloc(&d->d, all.room * sizeof *s->regs);
+  struct ptx_operand *operands = decode_alloc(&d->d, all.room * sizeof *operands);
   if (d->d.failed) return;
-  bool good = true;
-  for (const char *p = rows.bytes, *end = p + rows.length; good && p < end;) {
-    const char *start = p;
-    for (bool braced = false; p < end && (braced || *p != ','); p++)
-      braced = *p == '{' || (braced && *p != '}');
-    good = read_constraint(&r, start, p);
-    p++;
-  }
   struct ptx_parse_error error = {0};
-  if (!is_blank(text)) good = good && ptx_parse_inline(&d->pf, text, r.operands, r.count, &error);
+  bool good =
+      !asm_constraints_read(constraints, &all, &word) && asm_operands(d, i, &all, s, operands);
+  if (good && !is_blank(text)) good = ptx_parse_inline(&d->pf, text, operands, all.count, &error);
   if (!good) s->regs = NULL;
   if (error.line) s->bad = describe_error(d, &error);
 }

@@ -21,32 +21,19 @@
   }                               \
   static lane_fn *const name[3] = {name##_16, name##_32, name##_64};
 
-LANE_WIDTHS(add, a + b)
-LANE_WIDTHS(sub, a - b)
-LANE_WIDTHS(mul_low, a *b)
-LANE_WIDTHS(mad_low, a *b + c)
+#define LANE_ROW(P, U, name, result) LANE_WIDTHS(name, evalint_##name(bits, a, b))
+EVALINT_BINARY(LANE_ROW, , , )
+LANE_WIDTHS(mad, a *b + c)
 LANE_WIDTHS(mul_high_u, evalint_mul_high_u(bits, a, b))
 LANE_WIDTHS(mul_high_s, evalint_mul_high_s(bits, a, b))
 LANE_WIDTHS(mad_high_u, evalint_mul_high_u(bits, a, b) + c)
 LANE_WIDTHS(mad_high_s, evalint_mul_high_s(bits, a, b) + c)
-LANE_WIDTHS(div_u, evalint_div_u(bits, a, b))
-LANE_WIDTHS(div_s, evalint_div_s(bits, a, b))
-LANE_WIDTHS(rem_u, evalint_rem_u(bits, a, b))
-LANE_WIDTHS(rem_s, evalint_rem_s(bits, a, b))
-LANE_WIDTHS(min_u, evalint_min_u(bits, a, b))
-LANE_WIDTHS(min_s, evalint_min_s(bits, a, b))
-LANE_WIDTHS(max_u, evalint_max_u(bits, a, b))
-LANE_WIDTHS(max_s, evalint_max_s(bits, a, b))
-LANE_WIDTHS(absolute, evalint_abs(bits, a))
+LANE_WIDTHS(abs, evalint_abs(bits, a))
 LANE_WIDTHS(negate, 0 - a)
-LANE_WIDTHS(and_bits, a &b)
-LANE_WIDTHS(or_bits, a | b)
-LANE_WIDTHS(xor_bits, a ^ b)
-LANE_WIDTHS(not_bits, ~a)
+LANE_WIDTHS(not, ~a)
 LANE_WIDTHS(cnot, evalint_zext(bits, a) == 0)
-LANE_WIDTHS(shift_left, evalint_shl(bits, a, b))
-LANE_WIDTHS(shift_right_u, evalint_shr_u(bits, a, b))
-LANE_WIDTHS(shift_right_s, evalint_shr_s(bits, a, b))
+LANE_WIDTHS(popcount, evalint_popcount(bits, a))
+LANE_WIDTHS(leading_zeros, evalint_leading_zeros(bits, a))
 LANE_WIDTHS(reverse, evalint_reverse(bits, a))
 
 LANE(mul_wide) {
@@ -84,14 +71,6 @@ LANE(sum_of_difference) {
   bool less = in->is_signed ? evalint_sext(in->bits, a) < evalint_sext(in->bits, b) : a < b;
   return evalint_zext(in->bits, c + (less ? b - a : a - b));
 }
-LANE(popcount) {
-  (void)b, (void)c;
-  return evalint_popcount(in->bits, a);
-}
-LANE(leading_zeros) {
-  (void)b, (void)c;
-  return evalint_leading_zeros(in->bits, a);
-}
 LANE(find_bit) {
   (void)b, (void)c;
   uint64_t at = evalint_find_bit(in->bits, in->is_signed, a);
@@ -100,12 +79,12 @@ LANE(find_bit) {
 LANE(extract) { return evalint_extract(in->bits, in->is_signed, a, b, c); }
 /* The fourth operand, the length, is in row d2. */
 LANE(table3) { return evalint_lop3(a, b, c, (unsigned)in->imm); }
-LANE(funnel_left) {
-  return evalint_funnel_l(a, b, in->flags & FLAG_SAT ? (c > 32 ? 32 : (unsigned)c) : c & 31);
+/* shf.wrap, .clamp: b:a by c bits. */
+static unsigned funnel_amount(const struct inst *in, uint64_t c) {
+  return in->flags & FLAG_SAT && c > 32 ? 32 : (unsigned)(in->flags & FLAG_SAT ? c : c & 31);
 }
-LANE(funnel_right) {
-  return evalint_funnel_r(a, b, in->flags & FLAG_SAT ? (c > 32 ? 32 : (unsigned)c) : c & 31);
-}
+LANE(funnel_left) { return (uint64_t)evalint_funnel(32, b, a, funnel_amount(in, c)); }
+LANE(funnel_right) { return (uint64_t)evalint_funnel(32, b, a, 32 - funnel_amount(in, c)); }
 LANE(permute) {
   (void)in;
   return evalint_permute(a, b, c);
@@ -178,7 +157,7 @@ static lane_fn *multiplication(const struct decoder *d, bool add) {
   const struct words *w = &d->words;
   if (w->wide) return add ? mad_wide : mul_wide;
   if (add && w->hi && w->sat) return mad_high_saturated;
-  if (!w->hi) return by_width(add ? mad_low : mul_low, in->bits);
+  if (!w->hi) return by_width(add ? mad : mul, in->bits);
   if (add) return by_width(in->is_signed ? mad_high_s : mad_high_u, in->bits);
   return by_width(in->is_signed ? mul_high_s : mul_high_u, in->bits);
 }
@@ -198,12 +177,12 @@ lane_fn *scalar_int(const struct decoder *d, enum ptx_op op) {
     case PTX_SAD: return sum_of_difference;
     case PTX_DIV: return by_width(s ? div_s : div_u, bits);
     case PTX_REM: return by_width(s ? rem_s : rem_u, bits);
-    case PTX_ABS: return by_width(absolute, bits);
+    case PTX_ABS: return by_width(abs, bits);
     case PTX_NEG: return by_width(negate, bits);
     case PTX_MIN: return by_width(s ? min_s : min_u, bits);
     case PTX_MAX: return by_width(s ? max_s : max_u, bits);
-    case PTX_POPC: return popcount;
-    case PTX_CLZ: return leading_zeros;
+    case PTX_POPC: return by_width(popcount, bits);
+    case PTX_CLZ: return by_width(leading_zeros, bits);
     case PTX_BFIND: return find_bit;
     case PTX_BREV: return by_width(reverse, bits);
     case PTX_BFE: return extract;
@@ -212,15 +191,15 @@ lane_fn *scalar_int(const struct decoder *d, enum ptx_op op) {
     case PTX_FNS: return find_nth_set;
     case PTX_DP4A: return dot_bytes;
     case PTX_DP2A: return dot_halves;
-    case PTX_AND: return by_width(and_bits, bits);
-    case PTX_OR: return by_width(or_bits, bits);
-    case PTX_XOR: return by_width(xor_bits, bits);
-    case PTX_NOT: return by_width(not_bits, bits);
+    case PTX_AND: return by_width(and, bits);
+    case PTX_OR: return by_width(or, bits);
+    case PTX_XOR: return by_width(xor, bits);
+    case PTX_NOT: return by_width(not, bits);
     case PTX_CNOT: return by_width(cnot, bits);
     case PTX_LOP3: return table3;
     case PTX_SHF: return w->left ? funnel_left : funnel_right;
-    case PTX_SHL: return by_width(shift_left, bits);
-    case PTX_SHR: return by_width(s ? shift_right_s : shift_right_u, bits);
+    case PTX_SHL: return by_width(shl, bits);
+    case PTX_SHR: return by_width(s ? shr_s : shr_u, bits);
     case PTX_PRMT: return in->compare == 0xff ? permute : permute_mode;
     default: return NULL;
   }
@@ -229,11 +208,11 @@ lane_fn *scalar_int(const struct decoder *d, enum ptx_op op) {
 /* --- loops
  * ---------------------------------------------------------------------------------------- */
 
-#define COMMON(F)                                                                               \
-  F(add_32)                                                                                     \
-  F(add_64) F(sub_32) F(sub_64) F(mul_low_32) F(mul_low_64) F(mad_low_32) F(and_bits_32)        \
-      F(and_bits_64) F(or_bits_32) F(or_bits_64) F(xor_bits_32) F(xor_bits_64) F(shift_left_32) \
-          F(shift_left_64) F(shift_right_u_32) F(shift_right_u_64) F(shift_right_s_32) F(mul_wide)
+#define COMMON(F)                                                                         \
+  F(add_32)                                                                               \
+  F(add_64)                                                                               \
+  F(sub_32) F(sub_64) F(mul_32) F(mul_64) F(mad_32) F(and_32) F(and_64) F(or_32) F(or_64) \
+      F(xor_32) F(xor_64) F(shl_32) F(shl_64) F(shr_u_32) F(shr_u_64) F(shr_s_32) F(mul_wide)
 COMMON(SCALAR_LOOP)
 
 inst_run *scalar_int_loop(lane_fn *fn) {
@@ -248,47 +227,6 @@ inst_run *scalar_int_loop(lane_fn *fn) {
 
 /* --- comparisons ---------------------------------------------------------------------------------
  */
-
-LANE(int_eq) {
-  UNUSED_OPERANDS;
-  return a == b;
-}
-LANE(int_ne) {
-  UNUSED_OPERANDS;
-  return a != b;
-}
-LANE(int_lt_u) {
-  UNUSED_OPERANDS;
-  return a < b;
-}
-LANE(int_le_u) {
-  UNUSED_OPERANDS;
-  return a <= b;
-}
-LANE(int_gt_u) {
-  UNUSED_OPERANDS;
-  return a > b;
-}
-LANE(int_ge_u) {
-  UNUSED_OPERANDS;
-  return a >= b;
-}
-LANE(int_lt_s) {
-  (void)c;
-  return evalint_sext(in->bits, a) < evalint_sext(in->bits, b);
-}
-LANE(int_le_s) {
-  (void)c;
-  return evalint_sext(in->bits, a) <= evalint_sext(in->bits, b);
-}
-LANE(int_gt_s) {
-  (void)c;
-  return evalint_sext(in->bits, a) > evalint_sext(in->bits, b);
-}
-LANE(int_ge_s) {
-  (void)c;
-  return evalint_sext(in->bits, a) >= evalint_sext(in->bits, b);
-}
 
 /* Bits: 1 less, 2 equal, 4 greater, 8 unordered. */
 LANE(float_compare) {
@@ -331,16 +269,16 @@ lane_fn *scalar_compare(const struct decoder *d, uint16_t type) {
   }
   bool s = row->kind == 's';
   switch (d->words.compare) {
-    case PTX_MOD_EQ: return int_eq;
-    case PTX_MOD_NE: return int_ne;
+    case PTX_MOD_EQ: return by_width(eq, in->bits);
+    case PTX_MOD_NE: return by_width(ne, in->bits);
     case PTX_MOD_LT:
-    case PTX_MOD_LO: return s ? int_lt_s : int_lt_u;
+    case PTX_MOD_LO: return by_width(s ? lt_s : lt_u, in->bits);
     case PTX_MOD_LE:
-    case PTX_MOD_LS: return s ? int_le_s : int_le_u;
+    case PTX_MOD_LS: return by_width(s ? le_s : le_u, in->bits);
     case PTX_MOD_GT:
-    case PTX_MOD_HI: return s ? int_gt_s : int_gt_u;
+    case PTX_MOD_HI: return by_width(s ? gt_s : gt_u, in->bits);
     case PTX_MOD_GE:
-    case PTX_MOD_HS: return s ? int_ge_s : int_ge_u;
+    case PTX_MOD_HS: return by_width(s ? ge_s : ge_u, in->bits);
     default: return NULL;
   }
 }
