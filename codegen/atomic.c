@@ -1,21 +1,21 @@
 /* Atomic loads, stores, read-modify-writes and fences, after the published mapping of the C++
  * memory model to PTX (Lustig, Sahasrabuddhe, Giroux: "A Formal Analysis of the NVIDIA PTX Memory
- * Consistency Model", 2019): the ordering stands on the instruction, and seq_cst puts fence.sc in
- * front of an acquire. Before sm_70 there are no orderings: membar stands on either side.
+ * Consistency Model", 2019): the instruction carries the ordering, and seq_cst is fence.sc followed
+ * by an acquire. Before sm_70 there are no orderings: membar precedes and follows the access.
  *
- * CUDA code is the exception: clang up to 21 writes seq_cst without a scope for every atomicAdd,
- * which the CUDA guide defines as relaxed at GPU scope; in such modules these are lowered as
- * relaxed, with one note.
+ * CUDA code is an exception: clang up to 21 writes seq_cst without a scope for every atomicAdd,
+ * which the CUDA guide defines as relaxed at GPU scope. In modules by such a clang these are
+ * lowered as relaxed, and one note reports it.
  *
- * What PTX has no instruction for is a compare-and-swap loop: over the object itself where it is
- * 16, 32, 64 or 128 bits long, else over the 32-bit word around it. The thread's own frame can't be
- * seen by anybody else, and atom has no form for it: there the plain sequence is used. */
+ * An operation without a PTX instruction becomes a compare-and-swap loop: over the object itself if
+ * it has 16, 32, 64 or 128 bits, else over the 32-bit word around it. Other threads cannot see a
+ * thread's own frame, and atom has no form for .local: a load, the operation and a store do. */
 #include "codegen/intrinsic.h"
 #include "ir/module_flags.h"
 
 #include <string.h>
 
-/* --- orderings and scopes --- */
+/* --- Orderings and scopes --- */
 
 static bool has_orderings(const struct lower *l) {
   return lower_has(l, PTX_FENCE, PTX_MODS(PTX_MOD_SC, PTX_MOD_SYS));
@@ -61,7 +61,7 @@ void atomic_lower_fence(struct lower *l, const struct nvm_inst *i) {
 static bool acquires(unsigned order) { return order == ORDER_ACQUIRE || order >= ORDER_ACQ_REL; }
 static bool releases(unsigned order) { return order >= ORDER_RELEASE; }
 
-/* The ordering that an atom of this IR ordering carries, after fence.sc if it is seq_cst. */
+/* The ordering of the atom instruction; of seq_cst, after its fence.sc. */
 static uint16_t order_mod(unsigned order) {
   switch (order) {
     case ORDER_ACQUIRE:
@@ -72,25 +72,18 @@ static uint16_t order_mod(unsigned order) {
   }
 }
 
-/* One atomic operation as its instructions need to know it. */
+/* One atomic operation. */
 struct atomic {
   struct lower *l;
   struct address at;
-  unsigned order; /* enum atomic_ordering; of cmpxchg the stronger of both */
+  unsigned order; /* enum atomic_ordering; of cmpxchg the stronger of its two */
   unsigned scope;
   struct part part; /* the object */
-  bool is_relaxed;  /* seq_cst without a scope that is lowered as relaxed at GPU scope */
+  bool is_relaxed;  /* seq_cst without a scope, lowered as relaxed at GPU scope */
 };
 
-/* Reports the first atomic that is relaxed, unless the knob asks for it. */
-static void note_relaxed(struct lower *l) {
-  if (l->options->relaxed_atomics < 0 && !l->noted_relaxed)
-    diag_report(l->sink, DIAG_RELAXED_ATOMICS, lower_place(l), NULL, 0);
-  l->noted_relaxed = true;
-}
-
-/* The version of the clang that made the module, without libdevice's (3.8); 0: another compiler
- * made it. */
+/* The major version of the clang that made the module, 0 if none did. libdevice's clang, 3.8, does
+ * not count. */
 static unsigned clang_version(const struct nvm_module *m) {
   const struct named_metadata *idents = module_named_metadata(m, "llvm.ident");
   for (uint32_t k = 0; idents && k < idents->count; k++) {
@@ -101,8 +94,8 @@ static unsigned clang_version(const struct nvm_module *m) {
     if (!text || text->kind != META_STRING) continue;
     const char *at = strstr(module_text(m, text->str).bytes, "clang version ");
     unsigned version = 0;
-    for (at += at ? strlen("clang version ") : 0; at && *at >= '0' && *at <= '9' && version < 1000;
-         at++)
+    if (at) at += strlen("clang version ");
+    for (; at && *at >= '0' && *at <= '9' && version < 1000; at++)
       version = version * 10 + (unsigned)(*at - '0');
     if (version > 3) return version;
   }
@@ -112,7 +105,7 @@ static unsigned clang_version(const struct nvm_module *m) {
 static bool has_flag(const struct nvm_module *m, const char *key) {
   struct module_flag flag;
   uint32_t at;
-  return module_flag_find(m, (struct nvm_text){key, strlen(key)}, &flag, &at);
+  return module_flag_find(m, text_of(key), &flag, &at);
 }
 
 bool atomic_is_relaxed_module(const struct nvm_module *m, int32_t knob) {
@@ -131,34 +124,35 @@ static struct atomic describe_atomic(struct lower *l, struct nvm_value pointer,
       .l = l, .at = lower_address(l, pointer), .order = order, .scope = how.scope};
 }
 
-/* Of atomicrmw and cmpxchg only. */
+/* Relaxes an atomicrmw or cmpxchg where the module asks for it; reports the first one, unless the
+ * knob asked. */
 static void relax(struct atomic *a) {
-  a->is_relaxed = a->order == ORDER_SEQ_CST && a->scope == 0 && a->l->relaxed_atomics;
+  struct lower *l = a->l;
+  a->is_relaxed = a->order == ORDER_SEQ_CST && a->scope == 0 && l->relaxed_atomics;
   if (!a->is_relaxed) return;
-  note_relaxed(a->l);
   a->order = ORDER_MONOTONIC;
+  if (l->options->relaxed_atomics < 0 && !l->noted_relaxed)
+    diag_report(l->sink, DIAG_RELAXED_ATOMICS, lower_place(l), NULL, 0);
+  l->noted_relaxed = true;
 }
 
-/* As scope_mod; 0 too where the scope is atom's own, the GPU. */
+/* As scope_mod(); also 0 for the scope that atom has by default, the GPU. */
 static uint16_t atomic_scope(const struct atomic *a) {
   return a->is_relaxed ? 0 : scope_mod(a->l, a->scope);
 }
 
 static void fence_before(const struct atomic *a) {
-  if (has_orderings(a->l)) {
-    if (a->order == ORDER_SEQ_CST) emit_fence(a->l, true, a->scope);
-  } else if (releases(a->order)) {
+  if (has_orderings(a->l) ? a->order == ORDER_SEQ_CST : releases(a->order))
     emit_fence(a->l, true, a->scope);
-  }
 }
 
 static void fence_after(const struct atomic *a) {
   if (!has_orderings(a->l) && acquires(a->order)) emit_fence(a->l, true, a->scope);
 }
 
-/* --- loads and stores --- */
+/* --- Loads and stores --- */
 
-/* `ld.acquire.sys.global.b32 to, [at]`, st; the own frame has no order to keep. */
+/* `ld.acquire.sys.global.b32 to, [at]` or st; in the thread's own frame without an ordering. */
 static void emit_plain(const struct atomic *a, bool load, uint16_t order,
                        struct ptx_operand value) {
   struct lower *l = a->l;
@@ -226,11 +220,11 @@ void atomic_lower_store(struct lower *l, const struct nvm_inst *i) {
 
 /* --- atom --- */
 
-/* The words of `atom.acquire.sys.global.OP[.noftz].TYPE` and of red. */
+/* The modifiers of `atom.acquire.sys.global.OP[.noftz].TYPE`, and of red. */
 static struct mod_list atom_mods(const struct atomic *a, uint16_t op, uint16_t type) {
   struct lower *l = a->l;
   uint16_t scope = atomic_scope(a), order = order_mod(a->order);
-  /* Without a word atom is relaxed, and its scope is the GPU. */
+  /* By default atom is relaxed, and its scope is the GPU. */
   bool far = scope && scope != PTX_MOD_GPU,
        ordered = has_orderings(l) && (order != PTX_MOD_RELAXED || far);
   bool small_float = type == PTX_MOD_F16 || type == PTX_MOD_F16X2 || type == PTX_MOD_BF16 ||
@@ -251,8 +245,7 @@ static void emit_atom(const struct atomic *a, uint16_t op, uint16_t type, struct
   else emit3(a->l, PTX_ATOM, mods.words, to, a->at.at, b);
 }
 
-/* Whether red can be emitted: the result is unused, and the operation neither exchanges nor
- * acquires. */
+/* Whether red will do: the result is unused, and the operation neither exchanges nor acquires. */
 static bool can_reduce(const struct atomic *a, uint16_t op) {
   uint16_t order = order_mod(a->order);
   bool unused = a->l->f->uses.data[a->l->inst.index] == 0;
@@ -266,7 +259,7 @@ static struct ptx_operand as_integer(struct lower *l, const struct part *p, uint
   return part_is_full(p) ? emit_unary(l, PTX_MOV, mod_bits(bits), v) : v;
 }
 
-/* The parts' bits in integer registers of `bits` each, one or two parts in one, and back. */
+/* The bits of one or two parts in one integer register of `bits`; scatter() is the inverse. */
 static struct ptx_operand gathered(struct lower *l, const struct part *p, uint32_t bits,
                                    const struct ptx_operand *parts) {
   if (p->bits < bits && p->bits >= 32) return emit_group(l, mod_bits(bits), parts[0], parts[1]);
@@ -280,44 +273,35 @@ static void scatter(struct lower *l, const struct part *p, uint32_t bits, struct
     emit2(l, PTX_MOV, PTX_MODS(mod_bits(bits)), parts[0], word);
 }
 
-/* --- which operations PTX has --- */
+/* --- Operations that PTX has --- */
 
 struct native_atom {
   uint16_t op; /* 0: none */
   uint16_t type;
 };
 
-static struct native_atom native_float(const struct lower *l, const struct part *p,
-                                       enum rmw_op op) {
-  uint16_t type = part_float_mod(p);
-  bool native =
-      (op == RMW_FADD || op == RMW_FSUB) &&
-      lower_has(l, PTX_ATOM,
-                GIVEN_MODS(PTX_MOD_ADD, part_is_full(p) ? PTX_MOD_NONE : PTX_MOD_NOFTZ, type));
-  return native ? (struct native_atom){PTX_MOD_ADD, type} : (struct native_atom){0, 0};
-}
-
 static struct native_atom native_atom(const struct lower *l, const struct part *p, enum rmw_op op) {
-  const struct native_atom none = {0, 0};
-  if (op >= RMW_FADD && op <= RMW_FMIN) return native_float(l, p, op);
-  if (p->bits != 32 && p->bits != 64) return none;
-  uint16_t u = p->bits == 32 ? PTX_MOD_U32 : PTX_MOD_U64;
-  uint16_t s = p->bits == 32 ? PTX_MOD_S32 : PTX_MOD_S64, b = mod_bits(p->bits);
-  switch (op) {
-    case RMW_XCHG: return (struct native_atom){PTX_MOD_EXCH, b};
-    case RMW_ADD:
-    case RMW_SUB: return (struct native_atom){PTX_MOD_ADD, u};
-    case RMW_AND: return (struct native_atom){PTX_MOD_AND, b};
-    case RMW_OR: return (struct native_atom){PTX_MOD_OR, b};
-    case RMW_XOR: return (struct native_atom){PTX_MOD_XOR, b};
-    case RMW_MAX: return (struct native_atom){PTX_MOD_MAX, s};
-    case RMW_MIN: return (struct native_atom){PTX_MOD_MIN, s};
-    case RMW_UMAX: return (struct native_atom){PTX_MOD_MAX, u};
-    case RMW_UMIN: return (struct native_atom){PTX_MOD_MIN, u};
-    case RMW_UINC_WRAP: return p->bits == 32 ? (struct native_atom){PTX_MOD_INC, u} : none;
-    case RMW_UDEC_WRAP: return p->bits == 32 ? (struct native_atom){PTX_MOD_DEC, u} : none;
-    default: return none;
+  static const struct native_atom of_32_bits[RMW_COUNT] = {
+      [RMW_XCHG] = {PTX_MOD_EXCH, PTX_MOD_B32},     [RMW_ADD] = {PTX_MOD_ADD, PTX_MOD_U32},
+      [RMW_SUB] = {PTX_MOD_ADD, PTX_MOD_U32},       [RMW_AND] = {PTX_MOD_AND, PTX_MOD_B32},
+      [RMW_OR] = {PTX_MOD_OR, PTX_MOD_B32},         [RMW_XOR] = {PTX_MOD_XOR, PTX_MOD_B32},
+      [RMW_MAX] = {PTX_MOD_MAX, PTX_MOD_S32},       [RMW_MIN] = {PTX_MOD_MIN, PTX_MOD_S32},
+      [RMW_UMAX] = {PTX_MOD_MAX, PTX_MOD_U32},      [RMW_UMIN] = {PTX_MOD_MIN, PTX_MOD_U32},
+      [RMW_UINC_WRAP] = {PTX_MOD_INC, PTX_MOD_U32}, [RMW_UDEC_WRAP] = {PTX_MOD_DEC, PTX_MOD_U32}};
+  struct native_atom native = of_32_bits[op];
+  if (op == RMW_FADD || op == RMW_FSUB) {
+    native = (struct native_atom){PTX_MOD_ADD, part_float_mod(p)};
+    uint16_t noftz = part_is_full(p) ? PTX_MOD_NONE : PTX_MOD_NOFTZ;
+    if (lower_has(l, PTX_ATOM, GIVEN_MODS(PTX_MOD_ADD, noftz, native.type))) return native;
+  } else if (p->bits == 32) {
+    return native;
+  } else if (p->bits == 64 && op != RMW_UINC_WRAP && op != RMW_UDEC_WRAP) {
+    native.type = native.type == PTX_MOD_U32   ? PTX_MOD_U64
+                  : native.type == PTX_MOD_S32 ? PTX_MOD_S64
+                                               : PTX_MOD_B64;
+    return native;
   }
+  return (struct native_atom){0, 0};
 }
 
 /* The operand of the native instruction: sub adds the negative. */
@@ -332,9 +316,9 @@ static struct ptx_operand native_operand(struct lower *l, const struct part *p, 
                   : emit_binary(l, PTX_XOR, part_bits_mod(p), v, lower_sign_bits(p));
 }
 
-/* --- the new value of a loop --- */
+/* --- The new value of a loop --- */
 
-/* An object's type; wider than 64 bits it has two parts, low first. */
+/* The type of an object; one of more than 64 bits has two parts, low first. */
 struct object {
   const struct part *part;
   uint32_t bits; /* of an integer lane */
@@ -376,47 +360,26 @@ static void emit_new_value(struct lower *l, const struct object *o, enum rmw_op 
       [RMW_OR] = OP_OR,   [RMW_XOR] = OP_XOR, [RMW_FADD] = OP_FADD, [RMW_FSUB] = OP_FSUB};
   static const enum icmp_predicate keep[RMW_COUNT] = {
       [RMW_MAX] = ICMP_SGT, [RMW_MIN] = ICMP_SLT, [RMW_UMAX] = ICMP_UGT, [RMW_UMIN] = ICMP_ULT};
-  const struct float_minmax choice = {op == RMW_FMAX || op == RMW_FMAXIMUM ? PTX_MAX : PTX_MIN,
-                                      op == RMW_FMAXIMUM || op == RMW_FMINIMUM};
+  static const struct float_minmax choice[RMW_COUNT] = {[RMW_FMAX] = {PTX_MAX, false},
+                                                        [RMW_FMIN] = {PTX_MIN, false},
+                                                        [RMW_FMAXIMUM] = {PTX_MAX, true},
+                                                        [RMW_FMINIMUM] = {PTX_MIN, true}};
   const struct ptx_operand both[3] = {old[0], v[0]};
-  switch (op) {
-    case RMW_XCHG:
-      for (uint32_t k = 0; k < object_parts(o); k++) lower_copy(l, to[k].reg, v[k]);
-      return;
-    case RMW_ADD:
-    case RMW_SUB:
-    case RMW_AND:
-    case RMW_OR:
-    case RMW_XOR:
-    case RMW_FADD:
-    case RMW_FSUB:
-    case RMW_NAND:
-      lower_binary_bits(l, ops[op], o->bits, o->part, to, old, v);
-      for (uint32_t k = 0; k < object_parts(o) && op == RMW_NAND; k++)
-        emit2(l, PTX_NOT, PTX_MODS(part_bits_mod(o->part)), to[k], to[k]);
-      return;
-    case RMW_MAX:
-    case RMW_MIN:
-    case RMW_UMAX:
-    case RMW_UMIN: intrinsic_int_minmax(l, keep[op], o->bits, o->part, old, v, to); return;
-    case RMW_FMAX:
-    case RMW_FMIN:
-    case RMW_FMAXIMUM:
-    case RMW_FMINIMUM: intrinsic_minmax_part(l, o->part, to[0].reg, both, &choice); return;
-    case RMW_UINC_WRAP:
-    case RMW_UDEC_WRAP:
-    case RMW_USUB_COND:
-    case RMW_USUB_SAT: emit_wrapping(l, o, op, to, old, v); return;
-    case RMW_COUNT: return;
-  }
+  if (ops[op]) lower_binary_bits(l, ops[op], o->bits, o->part, to, old, v);
+  else if (keep[op]) intrinsic_int_minmax(l, keep[op], o->bits, o->part, old, v, to);
+  else if (choice[op].op) intrinsic_minmax_part(l, o->part, to[0].reg, both, &choice[op]);
+  else if (op != RMW_XCHG) emit_wrapping(l, o, op, to, old, v);
+  for (uint32_t k = 0; k < object_parts(o); k++)
+    if (op == RMW_XCHG) lower_copy(l, to[k].reg, v[k]);
+    else if (op == RMW_NAND) emit2(l, PTX_NOT, PTX_MODS(part_bits_mod(o->part)), to[k], to[k]);
 }
 
-/* --- the word around a small object --- */
+/* --- The word around a small object --- */
 
-/* The aligned 32-bit word that holds an 8- or 16-bit object, and where in it. */
+/* The aligned 32-bit word that holds an 8- or 16-bit object, and its place there. */
 struct word {
   struct atomic at;         /* the word as an atomic object */
-  struct ptx_operand shift; /* bits */
+  struct ptx_operand shift; /* in bits */
   struct ptx_operand mask;  /* the object's bits in the word */
   struct ptx_operand outside;
 };
@@ -454,9 +417,9 @@ static struct ptx_operand word_insert(struct lower *l, const struct word *w,
                      v);
 }
 
-/* --- loops --- */
+/* --- Loops --- */
 
-/* seen = cas(at, old, next), of one or two registers; two are a .b128 (sm_90). */
+/* seen = cas(at, old, next) of one register, or of two as a .b128 (sm_90). */
 static void emit_cas(const struct atomic *a, uint32_t bits, uint32_t words,
                      const struct ptx_operand *seen, const struct ptx_operand *old,
                      const struct ptx_operand *next) {
@@ -472,18 +435,18 @@ static void emit_cas(const struct atomic *a, uint32_t bits, uint32_t words,
   emit_ungroup(l, PTX_MOD_B128, was, seen[0], seen[1]);
 }
 
-/* One operation: on one part, or on the parts of a vector that fills one or two words of 64 bits.
- * PTX's own vectors (atom.v2.f32) are atomic by element only. */
+/* An operation on one part, or on the parts of a vector that fills one or two words of 64 bits.
+ * PTX's own vectors (atom.v2.f32) are only atomic by element. */
 struct update {
   enum rmw_op op;
   uint32_t count;                   /* parts */
   uint32_t bits;                    /* of a lane; above 64 both parts are one integer */
-  const struct ptx_operand *to, *v; /* by part: registers of the result, the operand */
+  const struct ptx_operand *to, *v; /* by part: registers of the result; the operand */
 };
 
-enum { MOST_PARTS = 4 };
+enum { MAX_UPDATE_PARTS = 4 };
 
-/* value[k] = new(old[k], v[k]) for all lanes, in new registers. */
+/* value[k] = new(to[k], v[k]) for all lanes, in new registers. */
 static void emit_new_values(const struct atomic *a, const struct update *u,
                             struct ptx_operand *value) {
   const struct object lane = {&a->part, u->bits};
@@ -492,15 +455,15 @@ static void emit_new_values(const struct atomic *a, const struct update *u,
     emit_new_value(a->l, &lane, u->op, value + k, u->to + k, u->v + k);
 }
 
-/* do { seen = cas(at, old, new(old)) } while (seen != old); the result is what was replaced. `w` is
- * not NULL where the object of the loop is the word around a small one. Vectors begin with the
- * guess that the object is zero: a wrong one costs one round. */
+/* do { seen = cas(at, old, new(old)) } while (seen != old); the result is the replaced value. If
+ * `w` is not NULL, the loop is over the word around a small object. For a vector, which has no load
+ * of all its parts, `old` starts as zero: a wrong guess costs one iteration. */
 static void rmw_loop(const struct atomic *a, const struct word *w, const struct update *u) {
   struct lower *l = a->l;
   const struct atomic *object = w ? &w->at : a;
   uint32_t bits = u->count > 1 ? 64 : object->part.container;
   uint32_t words = u->count > 1 ? u->count * a->part.bits / 64 : 1, each = u->count / words;
-  struct ptx_operand old[2], seen[2], next[2] = {{0}}, value[MOST_PARTS];
+  struct ptx_operand old[2], seen[2], next[2] = {{0}}, value[MAX_UPDATE_PARTS];
   for (uint32_t k = 0; k < words; k++) {
     old[k] = ptx_r(lower_temp(l, mod_class(mod_bits(bits))));
     seen[k] = ptx_r(lower_temp(l, mod_class(mod_bits(bits))));
@@ -531,12 +494,12 @@ static bool needs_word(const struct lower *l, const struct part *p) {
          (p->container == 16 && !lower_has(l, PTX_ATOM, PTX_MODS(PTX_MOD_CAS, PTX_MOD_B16)));
 }
 
-/* The frame of one thread: nobody interferes. `expected` NULL: no compare. */
+/* In the thread's own frame. `expected` is cmpxchg's operand, or NULL. */
 static void update_local(const struct atomic *a, struct nvm_type type, const struct update *u,
                          const struct ptx_operand *expected) {
   struct lower *l = a->l;
   const struct object lane = {&a->part, u->bits};
-  struct ptx_operand value[MOST_PARTS], same = {0};
+  struct ptx_operand value[MAX_UPDATE_PARTS], same = {0};
   lower_load_parts(l, type, lower_result(l, l->inst), a->at, (struct memory_access){0});
   if (expected) {
     same = lower_compare(l, ICMP_EQ, u->bits, &a->part, u->to, expected);
@@ -549,7 +512,7 @@ static void update_local(const struct atomic *a, struct nvm_type type, const str
   if (expected) lower_copy(l, u->to[u->count].reg, same);
 }
 
-/* An instruction's update, of operand `k`; false: nothing is to be done, or it was refused. */
+/* The update by operand `k` of an instruction; false if it is empty or was refused. */
 static bool describe(struct lower *l, const struct nvm_inst *i, uint32_t k, struct atomic *a,
                      struct update *u) {
   struct memory_access how = memory_access_unpack(i->aux);
@@ -609,8 +572,8 @@ void atomic_lower_rmw(struct lower *l, const struct nvm_inst *i) {
 
 /* --- cmpxchg --- */
 
-/* Compare and swap of a small object: tried on its word until the object differs or the word was
- * exchanged whole. */
+/* Compare and swap of a small object: repeated on its word until the object differs or the word was
+ * exchanged. */
 static void cas_in_word(const struct atomic *a, struct ptx_reg to, struct ptx_operand expected,
                         struct ptx_operand next) {
   struct lower *l = a->l;
@@ -618,7 +581,7 @@ static void cas_in_word(const struct atomic *a, struct ptx_reg to, struct ptx_op
   struct ptx_operand old = ptx_r(lower_temp(l, PTX_B32)), seen = ptx_r(lower_temp(l, PTX_B32));
   const struct ptx_operand found = ptx_r(to);
   uint32_t loop = emit_new_label(l), end = emit_new_label(l);
-  /* Where the object differs at once, this load is all that the failed exchange does. */
+  /* If the object differs at once, this load is the whole exchange, and has its ordering. */
   emit_plain(&w.at, true, acquires(a->order) ? PTX_MOD_ACQUIRE : PTX_MOD_RELAXED, old);
   ptx_add_label(l->pf, loop);
   lower_copy(l, to, word_extract(l, &w, old));
