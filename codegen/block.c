@@ -1,5 +1,5 @@
-/* memcpy, memmove and memset: unrolled for short constant lengths, else loops. The widest unit that
- * both alignments allow is used; a tail of bytes follows. */
+/* memcpy, memmove and memset: straight code for short constant lengths, else loops over the widest
+ * unit that the alignments allow, and over the bytes that remain. */
 #include "codegen/lower.h"
 
 enum { UNROLLED_BYTES = 128, WIDEST_UNIT = 8 };
@@ -35,9 +35,9 @@ static void copy_unrolled(struct lower *l, struct address to, struct address fro
   }
 }
 
-/* --- loops --- */
+/* --- Loops --- */
 
-/* An address in a register that a loop can advance. */
+/* The address in a register that a loop can advance. */
 static struct address movable(struct lower *l, struct address a) {
   a.at = ptx_at(address_register(l, a), 0);
   return a;
@@ -48,32 +48,43 @@ static void advance(struct lower *l, struct ptx_reg r, int64_t by) {
         ptx_r(r), ptx_i(by));
 }
 
-static void branch_on(struct lower *l, uint16_t compare, struct ptx_reg left, int64_t with,
+/* A loop over units while `left`, a counter of bytes, is not below one. */
+struct unit_loop {
+  struct ptx_reg left;
+  uint32_t unit, begin, end; /* bytes; labels */
+};
+
+static void branch_on(struct lower *l, uint16_t compare, const struct unit_loop *x,
                       uint32_t label) {
-  emit_branch_if(l, emit_compare(l, compare, PTX_MOD_U64, ptx_r(left), ptx_i(with)), false, label);
+  struct ptx_operand unit = ptx_i(x->unit);
+  emit_branch_if(l, emit_compare(l, compare, PTX_MOD_U64, ptx_r(x->left), unit), false, label);
 }
 
-/* while (left >= unit) { one unit; forwards or backwards }. `left` counts down in place. */
+static struct unit_loop begin_loop(struct lower *l, struct ptx_reg left, uint32_t unit) {
+  struct unit_loop x = {left, unit, emit_new_label(l), emit_new_label(l)};
+  branch_on(l, PTX_MOD_LT, &x, x.end);
+  ptx_add_label(l->pf, x.begin);
+  return x;
+}
+
+static void end_loop(struct lower *l, const struct unit_loop *x) {
+  advance(l, x->left, -(int64_t)x->unit);
+  branch_on(l, PTX_MOD_GE, x, x->begin);
+  ptx_add_label(l->pf, x->end);
+}
+
+/* Copies units from the first to the last, or, with addresses that start at the ends, `backwards`.
+ */
 static void copy_loop(struct lower *l, struct address to, struct address from, struct ptx_reg left,
                       uint32_t unit, bool backwards, bool is_volatile) {
-  uint32_t loop = emit_new_label(l), end = emit_new_label(l);
+  struct unit_loop x = begin_loop(l, left, unit);
+  struct ptx_reg ends[2] = {to.at.reg, from.at.reg};
   struct ptx_operand r = new_unit(l, unit);
-  branch_on(l, PTX_MOD_LT, left, unit, end);
-  ptx_add_label(l->pf, loop);
-  int64_t step = backwards ? -(int64_t)unit : (int64_t)unit;
-  if (backwards) {
-    advance(l, to.at.reg, step);
-    advance(l, from.at.reg, step);
-  }
+  for (int k = 0; k < 2 && backwards; k++) advance(l, ends[k], -(int64_t)unit);
   emit_unit(l, true, from, unit, r, is_volatile);
   emit_unit(l, false, to, unit, r, is_volatile);
-  if (!backwards) {
-    advance(l, to.at.reg, step);
-    advance(l, from.at.reg, step);
-  }
-  advance(l, left, -(int64_t)unit);
-  branch_on(l, PTX_MOD_GE, left, unit, loop);
-  ptx_add_label(l->pf, end);
+  for (int k = 0; k < 2 && !backwards; k++) advance(l, ends[k], unit);
+  end_loop(l, &x);
 }
 
 static struct ptx_reg counter(struct lower *l, struct ptx_operand length) {
@@ -92,8 +103,8 @@ static void copy_forwards(struct lower *l, struct address to, struct address fro
   copy_loop(l, t, f, left, 1, false, is_volatile);
 }
 
-/* memmove of unknown distance: backwards if the target lies above the source. Addresses of
- * different spaces can't overlap unless one of them is generic; both are compared as generic. */
+/* memmove of unknown distance: backwards if the target is above the source. Addresses of different
+ * spaces cannot overlap unless one of them is generic; both are compared as generic. */
 static void move_any(struct lower *l, struct address to, struct address from,
                      struct ptx_operand length, bool is_volatile) {
   if (to.space != from.space && to.space != 0 && from.space != 0) {
@@ -123,25 +134,21 @@ static void move_any(struct lower *l, struct address to, struct address from,
   ptx_add_label(l->pf, end);
 }
 
-/* --- the intrinsics --- */
+/* --- The intrinsics --- */
 
-/* The pointer argument's alignment: its `align` attribute, or the old intrinsic's own operand. */
-static uint32_t argument_align(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
-  const struct attr_table_data *a = &l->module->attributes;
-  uint32_t align = attrset_align(a, attrlist_parameter(a, call_site_of(l->f, i)->attributes, k));
-  return align > 16 ? 16 : align ? align : 1;
-}
-
-/* The last argument is the volatile flag; LLVM 7 and earlier had an alignment before it. */
+/* The last argument is the volatile flag; LLVM 6 and earlier had an alignment before it. */
 static bool is_volatile_call(const struct lower *l, const struct nvm_inst *i) {
   nvm_u128 value = 0;
   uint32_t last = call_arg_count(l->f, i) - 1;
   return const_is_int(l->module, inst_operand(l->f, i, last), &value) && (value & 1) != 0;
 }
 
+/* Pointer argument k, aligned as its `align` attribute states. */
 static struct address argument_address(struct lower *l, const struct nvm_inst *i, uint32_t k) {
+  const struct attr_table_data *t = &l->module->attributes;
+  uint32_t align = attrset_align(t, attrlist_parameter(t, call_site_of(l->f, i)->attributes, k));
   struct address a = lower_address(l, inst_operand(l->f, i, k));
-  a.align = argument_align(l, i, k);
+  a.align = align ? align : 1;
   return a;
 }
 
@@ -176,7 +183,7 @@ void block_lower_copy(struct lower *l, const struct nvm_inst *i, bool may_overla
   else copy_forwards(l, to, from, length, is_volatile);
 }
 
-/* The byte repeated over a unit of 8 bytes, in registers of each size as they are asked for. */
+/* The byte repeated over a unit. */
 static struct ptx_operand fill_value(struct lower *l, struct ptx_operand byte, uint32_t unit) {
   static const struct part byte_part = {.kind = PART_INT, .bits = 8, .container = 16};
   if (byte.kind != PTX_OPERAND_REG) {
@@ -190,15 +197,12 @@ static struct ptx_operand fill_value(struct lower *l, struct ptx_operand byte, u
 }
 
 static void fill_loop(struct lower *l, struct address to, struct ptx_reg left, uint32_t unit,
-                      struct ptx_operand value) {
-  uint32_t loop = emit_new_label(l), end = emit_new_label(l);
-  branch_on(l, PTX_MOD_LT, left, unit, end);
-  ptx_add_label(l->pf, loop);
-  emit_unit(l, false, to, unit, value, false);
+                      struct ptx_operand byte, bool is_volatile) {
+  struct ptx_operand value = fill_value(l, byte, unit);
+  struct unit_loop x = begin_loop(l, left, unit);
+  emit_unit(l, false, to, unit, value, is_volatile);
   advance(l, to.at.reg, unit);
-  advance(l, left, -(int64_t)unit);
-  branch_on(l, PTX_MOD_GE, left, unit, loop);
-  ptx_add_label(l->pf, end);
+  end_loop(l, &x);
 }
 
 void block_lower_fill(struct lower *l, const struct nvm_inst *i) {
@@ -223,6 +227,6 @@ void block_lower_fill(struct lower *l, const struct nvm_inst *i) {
   struct ptx_reg left = counter(l, length);
   struct address t = movable(l, to);
   uint32_t unit = unit_for(to.align, WIDEST_UNIT);
-  if (unit > 1) fill_loop(l, t, left, unit, fill_value(l, byte, unit));
-  fill_loop(l, t, left, 1, fill_value(l, byte, 1));
+  if (unit > 1) fill_loop(l, t, left, unit, byte, is_volatile);
+  fill_loop(l, t, left, 1, byte, is_volatile);
 }

@@ -1,20 +1,19 @@
-/* Division and remainder by constants: a multiplication by the reciprocal, of which the high half
- * counts.
+/* Division and remainder by constants: the high half of a multiplication by the reciprocal.
  *
  * After Granlund and Montgomery, "Division by Invariant Integers using Multiplication", 1994. With
  * width w, divisor d and a shift s, m = floor(2^(w+s) / d) + 1 exceeds 2^(w+s) / d by e / d, e = d
- * - 2^(w+s) mod d; floor(m n / 2^(w+s)) is the quotient of every n below 2^w if e <= 2^s. The
- * smallest such s mostly leaves m < 2^w; where not, an even divisor's zeros are shifted out first,
- * or 2^w is taken off m and n added in its stead, without losing the carry. Signed numbers: e <=
- * 2^(s+1) suffices, m counts as signed, and what the high half rounds down is rounded towards zero
- * by adding the sign.
+ * - 2^(w+s) mod d; floor(m n / 2^(w+s)) is the quotient of every n below 2^w if e <= 2^s. With the
+ * smallest such s, m is usually below 2^w. If it is not, the trailing zeros of an even divisor are
+ * shifted out first, or 2^w is subtracted from m and n is added to the product without losing the
+ * carry. For signed numbers e <= 2^(s+1) suffices, m is taken as signed, and the quotient, which
+ * the high half rounds down, is rounded towards zero by adding the sign.
  *
- * ptxas does the same for 32 bits, at more instructions; 64 bits it leaves to a subroutine. */
+ * ptxas does the same for 32 bits, in more instructions; for 64 bits it calls a subroutine. */
 #include "codegen/lower.h"
 
 struct division {
   struct lower *l;
-  const struct part *p; /* as wide as the registers: 32 or 64 bits */
+  const struct part *p; /* of all 32 or 64 bits of the register */
   struct ptx_operand n;
 };
 
@@ -33,7 +32,7 @@ static struct ptx_operand shift_right(struct division *v, bool is_signed, struct
                  ptx_i(by));
 }
 
-/* As an immediate of the register's width. */
+/* An immediate of the register's width. */
 static struct ptx_operand number(const struct division *v, uint64_t x) {
   return ptx_i(v->p->container == 32 ? (int64_t)(int32_t)x : (int64_t)x);
 }
@@ -60,7 +59,7 @@ static struct ptx_operand divide_unsigned(struct division *v, uint64_t d) {
   while (s + 1 < l && !reciprocal(w, s, 0, d, &m)) s++;
   if (reciprocal(w, s, 0, d, &m) && m < limit)
     return shift_right(v, false, emit_op(v, PTX_MUL, type, v->n, number(v, (uint64_t)m)), s);
-  if (zeros) { /* numbers below 2^(w - zeros), a smaller divisor */
+  if (zeros) { /* the numbers shifted are below 2^(w - zeros), and the divisor is smaller */
     for (s = 0; !reciprocal(w, s, zeros, d >> zeros, &m);) s++;
     struct ptx_operand n = shift_right(v, false, v->n, zeros);
     return shift_right(v, false, emit_op(v, PTX_MUL, type, n, number(v, (uint64_t)m)), s);
@@ -79,7 +78,7 @@ static struct ptx_operand divide_signed(struct division *v, int64_t divisor) {
   uint64_t d = divisor < 0 ? 0 - (uint64_t)divisor : (uint64_t)divisor;
   uint32_t l = log2_ceiling(d);
   struct ptx_operand q;
-  if ((d & (d - 1)) == 0) { /* n + (d - 1 if negative) */
+  if ((d & (d - 1)) == 0) { /* (n + (n < 0 ? d - 1 : 0)) >> l */
     struct ptx_operand sign = shift_right(v, true, v->n, w - 1);
     q = emit_op(v, PTX_ADD, type, v->n, shift_right(v, false, sign, w - l));
     q = shift_right(v, true, q, l);

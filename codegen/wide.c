@@ -1,23 +1,21 @@
-/* Integers of 65 to 128 bits: two 64-bit registers, low and high. Carries go through add.cc/addc,
- * shifts through the funnel identities, division through a shift-and-subtract loop.
- * Bits of the high register above the width are undefined, as everywhere in codegen. */
+/* Integers of 65 to 128 bits: two 64-bit registers, low and high. Sums carry through add.cc and
+ * addc, a shift joins the bits of both registers, division is a shift-and-subtract loop. Bits of
+ * the high register above the width are undefined, as everywhere in codegen. */
 #include "codegen/lower.h"
 
 struct pair {
   struct ptx_operand at[2]; /* low, high */
 };
 
-static struct ptx_reg temp64(struct lower *l) { return lower_temp(l, PTX_B64); }
-
 static struct pair new_pair(struct lower *l) {
-  return (struct pair){{ptx_r(temp64(l)), ptx_r(temp64(l))}};
+  return (struct pair){{ptx_r(lower_temp(l, PTX_B64)), ptx_r(lower_temp(l, PTX_B64))}};
 }
 
 static struct ptx_operand reg64(struct lower *l, struct ptx_operand v) {
   return lower_in_reg(l, v, &part_i64);
 }
 
-/* Both halves in registers of their own, the bits above the width defined. */
+/* A copy in new registers, extended to 128 bits. */
 static struct pair own_pair(struct lower *l, const struct ptx_operand v[2], uint32_t bits,
                             bool is_signed) {
   struct part high = high_part(bits);
@@ -54,9 +52,9 @@ static void emit_bitwise(struct lower *l, enum ptx_op op, const struct ptx_opera
   for (int k = 0; k < 2; k++) emit3(l, op, PTX_MODS(PTX_MOD_B64), to[k], reg64(l, a[k]), b[k]);
 }
 
-/* near: the half the bits leave towards `far`; the far half collects them. For shl near is low and
- * far is high; for shr the other way round. PTX shifts clamp at the register's width, so that no
- * shift here needs a mask. Amounts of the width or more are poison, so that the low 32 bits do. */
+/* Bits move from the `near` half into the `far` one: for shl from low to high, for shr from high to
+ * low. PTX shifts clamp at the register's width, so no shift needs a mask. Amounts of the width or
+ * more are poison, so the low 32 bits of the amount suffice. */
 static void emit_shift(struct lower *l, enum op op, const struct ptx_operand to[2],
                        const struct ptx_operand a[2], struct ptx_operand amount) {
   bool left = op == OP_SHL;
@@ -79,8 +77,8 @@ static void emit_shift(struct lower *l, enum op op, const struct ptx_operand to[
   lower_copy(l, to[!left].reg, near_result);
 }
 
-/* One step of the division: remainder:quotient shifted left by one bit, the divisor subtracted
- * where it fits. All registers are updated in place. */
+/* One step of the division, in place: remainder:quotient moves left by one bit; the divisor is
+ * subtracted from the remainder if it is not greater. */
 static void emit_division_step(struct lower *l, const struct pair *q, const struct pair *r,
                                const struct pair *d) {
   const uint16_t *b64 = PTX_MODS(PTX_MOD_B64);
@@ -99,7 +97,8 @@ static void emit_division_step(struct lower *l, const struct pair *q, const stru
   emit3(l, PTX_OR, b64, q->at[0], q->at[0], bit);
 }
 
-/* q, r = n / d, n % d, unsigned, 128 steps in a loop. q holds n on entry. */
+/* Unsigned division in 128 steps: q, which holds the dividend, becomes the quotient; returns the
+ * remainder. */
 static struct pair emit_division(struct lower *l, const struct pair *q, const struct pair *d) {
   struct pair r = new_pair(l);
   struct ptx_operand steps = ptx_r(lower_temp(l, PTX_B32));
@@ -158,10 +157,10 @@ void wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_op
   }
 }
 
-/* --- conversions --- */
+/* --- Conversions --- */
 
-/* Unsigned 128 → float: the value is normalized so that its top 64 bits, with the rest or-ed into
- * the lowest bit, round as the whole would; the power of two is multiplied back exactly. */
+/* Unsigned 128 bits to float: after normalization the high 64 bits, with a lowest bit that is set
+ * if any other bit is, round as the whole value would; the scaling by a power of two is exact. */
 static void emit_unsigned_to_float(struct lower *l, uint16_t type, bool to_odd, struct ptx_reg to,
                                    const struct pair *v) {
   bool is_double = type == PTX_MOD_F64;
@@ -172,7 +171,7 @@ static void emit_unsigned_to_float(struct lower *l, uint16_t type, bool to_odd, 
   struct ptx_operand inexact = emit_compare(l, PTX_MOD_NE, PTX_MOD_B64, shifted.at[0], ptx_i(0));
   struct ptx_operand sticky = emit_select(l, PTX_MOD_B64, ptx_i(1), ptx_i(0), inexact);
   struct ptx_operand top = emit_binary(l, PTX_OR, PTX_MOD_B64, shifted.at[1], sticky);
-  /* The scale 2^(64 - zeros): with 64 leading zeros the low half was moved up whole. */
+
   struct ptx_operand scaled =
       to_odd ? lower_int64_to_odd_f32(l, top, false)
              : emit_value(l, type, PTX_CVT, PTX_MODS(PTX_MOD_RN, type, PTX_MOD_U64), &top, 1);
@@ -200,8 +199,8 @@ void wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is_doubl
   emit4(l, PTX_SELP, PTX_MODS(type), ptx_r(to), minus, ptx_r(magnitude), negative);
 }
 
-/* Float → 128 bits: the high half is the value divided by 2^64, the low half what that leaves;
- * both steps are exact. Signed values go through their magnitude. */
+/* Float to 128 bits: the high half is the quotient by 2^64, the low half the remainder; both are
+ * exact. Signed values are converted by magnitude. */
 void wide_from_float(struct lower *l, bool is_signed, bool is_double,
                      const struct ptx_operand to[2], struct ptx_operand v) {
   uint16_t type = is_double ? PTX_MOD_F64 : PTX_MOD_F32;
