@@ -9,8 +9,6 @@
 int jobs_compile(const struct options *o);
 int jobs_check(const struct options *o);
 int jobs_print(const struct options *o);
-/* Every --knob and -W of the command line, in order. */
-enum nvmini_status jobs_set_repeated(struct nvmini_context *context, const struct options *o);
 int jobs_link(const struct options *o);
 
 /* Links the libraries that --link names into `module`, in that order; what is wrong goes to the

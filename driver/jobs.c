@@ -1,18 +1,19 @@
-/* compile, check, print, link: a client of the public API with files and a terminal. */
+/* compile, check, print, link: a client of the public API. */
 #include "driver/commands.h"
 #include "driver/files.h"
 #include "driver/remarks.h"
 #include "driver/render.h"
+#include "support/number.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* One module on its way through a command. */
+/* The module of a command, and what it is processed with. */
 struct job {
   const struct options *options;
   struct render render;
   struct nvmini_context *context;
-  const char *path, *shown; /* shown: how messages call it */
+  const char *path, *shown; /* shown: its name in messages */
   struct file_bytes file;
   struct nvmini_module *module;
   const struct remarks *remarks; /* of `compile` */
@@ -29,8 +30,8 @@ static int exit_status(enum nvmini_status status) {
     case NVMINI_BUG: break;
   }
   fputs(
-      "nvmini: this is a fault of nvmini, not of your input. Please report it with the input, the\n"
-      "command line and what `nvmini version` prints.\n",
+      "nvmini: this is a bug in nvmini. Please report it with the input, the command line and the\n"
+      "output of `nvmini version`.\n",
       stderr);
   return EXIT_FAULT;
 }
@@ -56,10 +57,10 @@ static int file_failed(const struct render *how, const char *shown, struct file_
 
 /* ---- Options ---- */
 
-/* "64M" in bytes; 0 if it is no size. */
+/* "64M" in bytes; 0 if it is not a size. */
 static size_t parse_size(const char *text) {
   uint64_t n;
-  if (!options_number(&text, SIZE_MAX, &n)) return 0;
+  if (!number_read(&text, SIZE_MAX, &n)) return 0;
   unsigned shift = *text == 'K' ? 10 : *text == 'M' ? 20 : *text == 'G' ? 30 : 0;
   if (shift != 0) text++;
   return *text == '\0' && n <= SIZE_MAX >> shift ? (size_t)n << shift : 0;
@@ -75,7 +76,7 @@ static int make_context(struct job *j) {
   size_t bytes = limit == NULL ? 0 : parse_size(limit);
   if (limit != NULL && bytes == 0) {
     fprintf(stderr,
-            "nvmini: error: option '--memory-limit': '%s' is no number of bytes; "
+            "nvmini: error: option '--memory-limit': '%s' is not a number of bytes; "
             "examples: 500000, 64M, 2G\n",
             limit);
     return EXIT_USAGE;
@@ -90,36 +91,21 @@ static int make_context(struct job *j) {
   return EXIT_DONE;
 }
 
-enum nvmini_status jobs_set_repeated(struct nvmini_context *context, const struct options *o) {
-  char text[256];
-  enum nvmini_status status = NVMINI_OK;
-  for (int i = 0; i < o->given_count && status == NVMINI_OK; i++) {
-    if (o->given[i].id != OPTION_KNOB && o->given[i].id != OPTION_WARNING) continue;
-    snprintf(text, sizeof text, "%s%.200s", o->given[i].id == OPTION_KNOB ? "--knob=" : "-W",
-             o->given[i].value);
-    status = nvmini_set_option(context, text);
+static int set_options(struct job *j) {
+  enum option_id failed;
+  int status = exit_status(options_set_library(j->options, j->context, &failed));
+  if (status == EXIT_USAGE && failed == OPTION_CPU && !j->render.json) {
+    fputs("valid CPUs are:\n", stderr);
+    targets_cpu_names(stderr);
   }
   return status;
 }
 
-static int set_options(struct job *j) {
-  for (int i = 0; i < OPTION_COUNT; i++) {
-    int status = exit_status(options_set_library(j->options, (enum option_id)i, j->context));
-    if (status == EXIT_USAGE && i == OPTION_CPU && !j->render.json) {
-      fputs("the CPUs are:\n", stderr);
-      targets_cpu_names(stderr);
-    }
-    if (status != EXIT_DONE) return status;
-  }
-  return exit_status(jobs_set_repeated(j->context, j->options));
-}
-
-/* ---- The way of a module ---- */
+/* ---- Loading and saving ---- */
 
 static int start(struct job *j, const struct options *o) {
-  const char *form = o->values[OPTION_DIAGNOSTICS];
-  *j =
-      (struct job){.options = o, .render = render_start(form != NULL && strcmp(form, "json") == 0)};
+  bool json = strcmp(options_value(o, OPTION_DIAGNOSTICS), "json") == 0;
+  *j = (struct job){.options = o, .render = render_start(json)};
   int status = make_context(j);
   return status == EXIT_DONE ? set_options(j) : status;
 }
@@ -144,7 +130,7 @@ static int end(struct job *j, int status) {
   return status;
 }
 
-/* Whether `path` is a file that the command reads, by whatever name. */
+/* Whether `path` is, under any name, a file that the command reads. */
 static bool is_input(const struct options *o, const char *path) {
   for (int i = 0; i < o->operand_count; i++)
     if (files_same(path, o->operands[i])) return true;
@@ -165,12 +151,11 @@ static struct nvmini_text remarks_text(const struct remarks *r) {
   return (struct nvmini_text){r->text.bytes ? r->text.bytes : "", r->text.length};
 }
 
-/* The output, after the remarks: where these cannot be written there is none. */
+/* Saves the output, after the remarks; nothing if these cannot be written. */
 static int save(struct job *j, struct nvmini_text text) {
-  const char *path = j->options->values[OPTION_OUTPUT],
-             *file = j->options->values[OPTION_REMARKS_FILE];
+  const char *file = j->options->values[OPTION_REMARKS_FILE];
   int status = file ? save_as(j, file, remarks_text(j->remarks)) : EXIT_DONE;
-  return status == EXIT_DONE ? save_as(j, path == NULL ? "-" : path, text) : status;
+  return status == EXIT_DONE ? save_as(j, options_value(j->options, OPTION_OUTPUT), text) : status;
 }
 
 /* ---- Linking ---- */
@@ -215,7 +200,7 @@ int jobs_check(const struct options *o) {
   return end(&j, status);
 }
 
-/* Prints the module that was loaded: as IR, or its graphs. */
+/* Prints the loaded module: as IR, or its control flow graphs. */
 static int print_module_as(struct job *j, bool graphs) {
   struct nvmini_text text;
   int status =
@@ -243,7 +228,7 @@ int jobs_link(const struct options *o) {
   return end(&j, status);
 }
 
-/* Without a CPU there is nothing to optimize for: the module as it was read. */
+/* Without a CPU the module is printed as it was read. */
 static int emit_ir(struct job *j, bool graphs) {
   bool optimize = j->options->values[OPTION_CPU] != NULL;
   int status = exit_status(optimize ? nvmini_optimize(j->module) : nvmini_check(j->module));
@@ -256,7 +241,7 @@ static int emit_ptx(struct job *j) {
   return status == EXIT_DONE ? save(j, text) : status;
 }
 
-/* What the vectorizer plans, one plan after the other. */
+/* The vectorizer's plans in order. */
 struct plans {
   char *bytes;
   size_t length;
@@ -287,7 +272,7 @@ static int emit_plans(struct job *j, bool graphs) {
 int jobs_compile(const struct options *o) {
   struct job j;
   struct remarks remarks;
-  const char *emit = o->values[OPTION_EMIT] == NULL ? "ptx" : o->values[OPTION_EMIT];
+  const char *emit = options_value(o, OPTION_EMIT);
   bool graphs = strcmp(emit, "cfg") == 0, only_remarks = strcmp(emit, "remarks") == 0;
   bool ir = graphs || strcmp(emit, "ir") == 0;
   int status = start(&j, o);
@@ -295,10 +280,8 @@ int jobs_compile(const struct options *o) {
   else return end(&j, status);
   j.remarks = &remarks;
   if (status == EXIT_DONE && !ir && o->values[OPTION_CPU] == NULL) {
-    fputs(
-        "nvmini: error: `compile` needs --cpu, e.g. --cpu sm_90a; `nvmini targets` lists the "
-        "CPUs\n",
-        stderr);
+    fputs("nvmini: error: `compile` needs --cpu, e.g. --cpu sm_90a (see `nvmini targets`)\n",
+          stderr);
     status = EXIT_USAGE;
   }
   if (status == EXIT_DONE) status = load(&j, o->operands[0]);

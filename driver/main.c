@@ -53,8 +53,7 @@ static int help(const struct options *o) {
   }
   enum command c = COMMAND_COUNT;
   if (o->operand_count > 0 && (c = command_find(o->operands[0])) == COMMAND_COUNT) {
-    fprintf(stderr, "nvmini: error: there is no command '%s'; `nvmini help` lists them\n",
-            o->operands[0]);
+    fprintf(stderr, "nvmini: error: unknown command '%s' (see `nvmini help`)\n", o->operands[0]);
     return EXIT_USAGE;
   }
   options_help(stdout, c);

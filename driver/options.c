@@ -1,52 +1,48 @@
-/* Reads the command line by the table options.def, and prints what else is made from it. */
+/* Parsing the command line by the tables of options, and everything printed from them. */
 #include "driver/options.h"
-
-#include "support/nearest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "nvmini.h"
+#include "support/nearest.h"
+#include "support/options.h"
 
 enum {
-#define COMMAND(id, name, operands, least, most, help) IN_##id = 1 << COMMAND_##id,
-#define OPTION(id, commands, name, value, kind, help)
+#define COMMAND(id, name, operands, min, max, help) IN_##id = 1 << COMMAND_##id,
+#define OPTION(id, commands, name, value, initial, nvvm, llvm, help)
 #include "driver/options.def"
 #undef COMMAND
 #undef OPTION
   IN_ALL = (1 << COMMAND_COUNT) - 1,
 };
 
-enum option_kind { OPTION_DRIVER, OPTION_LIBRARY };
-
-struct command_row {
+static const struct {
   const char *name, *operands;
-  int least, most;
+  int min, max;
   const char *help;
+} commands[COMMAND_COUNT] = {
+#define COMMAND(id, name, operands, min, max, help) {name, operands, min, max, help},
+#define OPTION(id, commands, name, value, initial, nvvm, llvm, help)
+#include "driver/options.def"
+#undef COMMAND
+#undef OPTION
 };
 
-struct option_row {
+static const struct command_option {
   int commands;
-  const char *name, *value;
-  enum option_kind kind;
-  const char *help;
-};
-
-static const struct command_row commands[COMMAND_COUNT] = {
-#define COMMAND(id, name, operands, least, most, help) {name, operands, least, most, help},
-#define OPTION(id, commands, name, value, kind, help)
+  struct option_row row;
+} options[OPTION_COUNT] = {
+#define COMMAND(id, name, operands, min, max, help)
+#define OPTION(id, commands, name, value, initial, nvvm, llvm, help) \
+  {commands, {name, value, initial, nvvm, llvm, help}},
 #include "driver/options.def"
+#include "support/options.def"
 #undef COMMAND
 #undef OPTION
 };
 
-static const struct option_row options[OPTION_COUNT] = {
-#define COMMAND(id, name, operands, least, most, help)
-#define OPTION(id, commands, name, value, kind, help) {commands, name, value, kind, help},
-#include "driver/options.def"
-#undef COMMAND
-#undef OPTION
-};
+static bool takes(enum command c, int option) { return options[option].commands >> c & 1; }
 
 enum command command_find(const char *name) {
   int c = 0;
@@ -58,7 +54,7 @@ enum command command_find(const char *name) {
 
 enum { LONGEST_WORD = 63 };
 
-/* Ends an error line with the names nearest to `word`, if any is near. */
+/* Ends an error line, with the names nearest to `word` if there are any. */
 static void suggest(const char *word, const char *const *names, size_t count) {
   struct nearest n = nearest_start(text_of(word));
   for (size_t i = 0; i < count; i++) nearest_offer(&n, text_of(names[i]));
@@ -75,7 +71,6 @@ int options_unknown(const char *what, const char *word, const char *const *names
 
 /* ---- Parsing ---- */
 
-/* Ends a usage message: where to look. */
 static int see_help(const char *command) {
   fprintf(stderr, "see `nvmini %s%s--help`\n", command, *command == '\0' ? "" : " ");
   return EXIT_USAGE;
@@ -87,116 +82,91 @@ static int unknown_command(const char *word) {
   size_t length = strlen(word);
   bool file = strchr(word, '/') != NULL || (length > 3 && strcmp(word + length - 3, ".ll") == 0) ||
               (length > 5 && strcmp(word + length - 5, ".nvir") == 0);
-  fprintf(stderr, "nvmini: error: there is no command '%s'", word);
+  fprintf(stderr, "nvmini: error: unknown command '%s'", word);
   if (file) fprintf(stderr, "; did you mean `nvmini compile %s`?\n", word);
   else suggest(word, names, COMMAND_COUNT);
   return see_help("");
 }
 
-/* Options of other compilers, and what they are here. */
-static const struct {
-  const char *theirs, *ours;
-} other_spellings[] = {
-    {"-opt", "-O0 to -O3"},  {"-arch", "--cpu"},          {"-march", "--cpu"},
-    {"-mcpu", "--cpu"},      {"-mattr", "--features"},    {"-ftz", "--ftz"},
-    {"-fma", "--fma-level"}, {"-prec-div", "--prec-div"}, {"-prec-sqrt", "--prec-sqrt"}};
+/* Whether `word` is one of the spellings "a|b" of another compiler, whose values may follow =. */
+static bool is_spelling(const char *list, const char *word) {
+  size_t length = strlen(word);
+  for (const char *at = list; *at; at += strcspn(at, "|"), at += *at == '|')
+    if (strcspn(at, "=|") == length && strncmp(at, word, length) == 0) return true;
+  return false;
+}
 
 static int unknown_option(enum command c, const char *word) {
-  char name[LONGEST_WORD + 1];
-  size_t length = strcspn(word, "=");
-  snprintf(name, sizeof name, "%.*s", (int)(length < LONGEST_WORD ? length : LONGEST_WORD), word);
-  for (size_t i = 0; i < sizeof other_spellings / sizeof *other_spellings; i++)
-    if ((options[OPTION_CPU].commands >> c & 1) && strcmp(name, other_spellings[i].theirs) == 0) {
-      fprintf(stderr, "nvmini: error: `%s` has no option '%s'; use %s\n", commands[c].name, name,
-              other_spellings[i].ours);
-      return see_help(commands[c].name);
-    }
+  char what[LONGEST_WORD + 1], name[LONGEST_WORD + 1];
   const char *names[OPTION_COUNT];
-  size_t count = 0;
-  for (int i = 0; i < OPTION_COUNT; i++)
-    if (options[i].commands >> c & 1) names[count++] = options[i].name;
-  char what[LONGEST_WORD + 1];
+  size_t length = strcspn(word, "="), count = 0;
+  snprintf(name, sizeof name, "%.*s", (int)(length < LONGEST_WORD ? length : LONGEST_WORD), word);
   snprintf(what, sizeof what, "`%s` has no option", commands[c].name);
+  for (int i = 0; i < OPTION_COUNT; i++) {
+    const struct option_row *row = &options[i].row;
+    if (!takes(c, i)) continue;
+    names[count++] = row->name;
+    if (!is_spelling(row->nvvm, name) && !is_spelling(row->llvm, name)) continue;
+    fprintf(stderr, "nvmini: error: %s '%s'; use %s\n", what, name,
+            i == OPTION_O3 ? "-O0 to -O3" : row->name);
+    return see_help(commands[c].name);
+  }
   options_unknown(what, name, names, count);
   return see_help(commands[c].name);
 }
 
-/* The option that `word` gives to command c; *value gets what follows `=` (or -o), else NULL. */
+/* The option of command c that `word` spells, and its value as option_matches() returns it. */
 static int find_option(enum command c, const char *word, const char **value) {
-  for (int i = 0; i < OPTION_COUNT; i++) {
-    const struct option_row *o = &options[i];
-    size_t length = strlen(o->name);
-    if (!(o->commands >> c & 1) || strncmp(word, o->name, length) != 0) continue;
-    const char *rest = word + length;
-    bool is_short = length == 2 && o->value[0] != '\0';
-    /* -opt=3 is libNVVM's, not the file pt=3 */
-    bool is_glued = is_short && *rest != '\0' && !(i == OPTION_OUTPUT && strchr(rest, '=') != NULL);
-    *value = *rest == '=' ? rest + 1 : is_glued ? rest : NULL;
-    if (*rest == '\0' || *value != NULL) return i;
+  int i = 0;
+  for (; i < OPTION_COUNT; i++) {
+    /* -opt=3 is libNVVM's option, not the file pt=3 */
+    bool is_other = i == OPTION_OUTPUT && word[2] != '=' && strchr(word, '=') != NULL;
+    if (takes(c, i) && !is_other && option_matches(&options[i].row, word, value)) break;
   }
-  return OPTION_COUNT;
+  return i;
 }
 
-/* Whether `value` is one of the words in "a|b|c"; true if there is no such list. */
-static bool is_listed(const char *list, const char *value) {
-  if (strchr(list, '|') == NULL) return true;
-  size_t length = strlen(value);
-  for (const char *word = list; length > 0; word++) {
-    size_t n = strcspn(word, "|");
-    if (n == length && strncmp(word, value, n) == 0) return true;
-    word += n;
-    if (*word == '\0') break;
+bool options_add(struct options *o, enum option_id id, const char *value) {
+  if (o->given_count == OPTIONS_MAX_GIVEN) {
+    fprintf(stderr, "nvmini: error: more than %d options\n", (int)OPTIONS_MAX_GIVEN);
+    return false;
   }
-  return false;
-}
-
-/* Takes option number i; `value` was given with it or is NULL. Advances *at past a separate one. */
-void options_set(struct options *o, enum option_id id, const char *value) {
   if (id >= OPTION_O0 && id <= OPTION_OFC)
     for (int level = OPTION_O0; level <= OPTION_OFC; level++) o->values[level] = NULL;
   o->values[id] = value;
+  o->given[o->given_count++] = (struct option_given){id, value};
+  return true;
 }
 
+/* Takes option i, with the value that was given with it (NULL: none) or with the next word. */
 static int take_option(struct options *o, int i, const char *value, int argc, char **argv,
                        int *at) {
-  const struct option_row *row = &options[i];
-  const char *command = commands[o->command].name;
-  if (row->value[0] == '\0' && value != NULL) {
-    fprintf(stderr, "nvmini: error: option '%s' takes no value\n", row->name);
-    return see_help(command);
-  }
-  if (row->value[0] != '\0' && row->value[0] != '[' && value == NULL) {
-    if (*at + 1 >= argc) {
-      fprintf(stderr, "nvmini: error: option '%s' needs a value: %s\n", row->name, row->value);
-      return see_help(command);
-    }
-    value = argv[++*at];
-  }
-  if (value != NULL && !is_listed(row->value, value)) {
-    fprintf(stderr, "nvmini: error: option '%s': '%s' is not one of %s\n", row->name, value,
-            row->value);
-    return see_help(command);
-  }
-  options_set(o, (enum option_id)i, value == NULL ? "" : value);
-  if (o->given_count == OPTIONS_MOST_GIVEN) {
-    fprintf(stderr, "nvmini: error: more than %d options\n", (int)OPTIONS_MOST_GIVEN);
-    return EXIT_USAGE;
-  }
-  o->given[o->given_count++] = (struct option_given){(enum option_id)i, o->values[i]};
-  return EXIT_DONE;
+  const struct option_row *row = &options[i].row;
+  struct arena arena;
+  struct textbuf message;
+  if (option_needs_value(row) && value == NULL && *at + 1 < argc) value = argv[++*at];
+  arena_init(&arena, nvm_default_allocator);
+  textbuf_init(&message, &arena);
+  bool valid = option_check_value(row, value, &message);
+  if (!valid) fprintf(stderr, "nvmini: error: %.*s\n", (int)message.length, message.bytes);
+  arena_free(&arena);
+  if (!valid) return see_help(commands[o->command].name);
+  return options_add(o, (enum option_id)i, value == NULL ? "" : value) ? EXIT_DONE : EXIT_USAGE;
 }
 
 static int check_operands(const struct options *o) {
-  const struct command_row *c = &commands[o->command];
+  const char *name = commands[o->command].name;
+  int max = commands[o->command].max;
   if (o->values[OPTION_HELP] != NULL) return EXIT_DONE;
-  if (o->operand_count < c->least) {
-    fprintf(stderr, "nvmini: error: `%s` needs an operand: %s\n", c->name, c->operands);
-    return see_help(c->name);
+  if (o->operand_count < commands[o->command].min) {
+    fprintf(stderr, "nvmini: error: `%s` needs an operand: %s\n", name,
+            commands[o->command].operands);
+    return see_help(name);
   }
-  if (o->operand_count > c->most) {
-    fprintf(stderr, "nvmini: error: `%s` takes no more than %d operand%s; '%s' is too many\n",
-            c->name, c->most, c->most == 1 ? "" : "s", o->operands[c->most]);
-    return see_help(c->name);
+  if (o->operand_count > max) {
+    fprintf(stderr, "nvmini: error: `%s` takes at most %d operand%s; unexpected '%s'\n", name, max,
+            max == 1 ? "" : "s", o->operands[max]);
+    return see_help(name);
   }
   return EXIT_DONE;
 }
@@ -231,51 +201,61 @@ int options_parse(struct options *o, int argc, char **argv) {
   return check_operands(o);
 }
 
-enum nvmini_status options_set_library(const struct options *o, enum option_id id,
-                                       struct nvmini_context *context) {
-  const struct option_row *row = &options[id];
-  const char *value = o->values[id];
-  if (row->kind != OPTION_LIBRARY || value == NULL) return NVMINI_OK;
-  bool alone = row->value[0] == '\0' || (row->value[0] == '[' && *value == '\0');
-  size_t size = strlen(row->name) + strlen(value) + sizeof "=";
+const char *options_name(enum option_id id) { return options[id].row.name; }
+
+const char *options_value(const struct options *o, enum option_id id) {
+  return o->values[id] != NULL ? o->values[id] : options[id].row.initial;
+}
+
+/* "--cpu=sm_90a", "-Wno-x", "--ftz" */
+static enum nvmini_status set_library(const struct option_given *given,
+                                      struct nvmini_context *context) {
+  const struct option_row *row = &options[given->id].row;
+  const char *equals = *given->value == '\0' || strlen(row->name) == 2 ? "" : "=";
+  size_t size = strlen(row->name) + strlen(given->value) + sizeof "=";
   char *text = malloc(size);
   if (text == NULL) return NVMINI_OUT_OF_MEMORY;
-  snprintf(text, size, "%s%s%s", row->name, alone ? "" : "=", value);
+  snprintf(text, size, "%s%s%s", row->name, equals, given->value);
   enum nvmini_status status = nvmini_set_option(context, text);
   free(text);
   return status;
 }
 
-bool options_number(const char **text, uint64_t most, uint64_t *number) {
-  const char *digits = *text;
-  *number = 0;
-  for (; **text >= '0' && **text <= '9'; ++*text) {
-    uint64_t digit = (uint64_t)(**text - '0');
-    if (digit > most || *number > (most - digit) / 10) return false;
-    *number = *number * 10 + digit;
+enum nvmini_status options_set_library(const struct options *o, struct nvmini_context *context,
+                                       enum option_id *failed) {
+  enum nvmini_status status = NVMINI_OK;
+  for (int i = 0; i < o->given_count && status == NVMINI_OK; i++) {
+    *failed = o->given[i].id;
+    if (*failed > OPTION_LAST_OF_COMMAND) status = set_library(&o->given[i], context);
   }
-  return *text != digits;
+  return status;
 }
 
 /* ---- Help ---- */
 
-static void option_syntax(char *text, size_t size, const struct option_row *o) {
-  const char *space = o->value[0] == '\0' || o->value[0] == '[' ? "" : " ";
-  snprintf(text, size, "%s%s%s", o->name, space, o->value);
+static void option_help(FILE *out, const struct option_row *row) {
+  char syntax[64];
+  bool separate = option_needs_value(row);
+  snprintf(syntax, sizeof syntax, "%s%s%s", row->name, separate ? " " : "", row->value);
+  fprintf(out, "  %-26s%s%s", syntax, strlen(syntax) > 26 ? "\n                             " : " ",
+          row->help);
+  if (row->initial[0] != '\0') fprintf(out, " (default: %s)", row->initial);
+  fputc('\n', out);
 }
 
 static void command_help(FILE *out, enum command c) {
-  const struct command_row *row = &commands[c];
-  fprintf(out, "nvmini %s [OPTION...]%s%s\n\n  %s\n\nOptions:\n", row->name,
-          row->operands[0] == '\0' ? "" : " ", row->operands, row->help);
+  const char *operands = commands[c].operands, *heading = "\nCompiler options:\n";
+  fprintf(out, "nvmini %s [OPTION...]%s%s\n\n  %s\n\nOptions:\n", commands[c].name,
+          operands[0] == '\0' ? "" : " ", operands, commands[c].help);
   for (int i = 0; i < OPTION_COUNT; i++) {
-    if (!(options[i].commands >> c & 1)) continue;
-    char syntax[64];
-    option_syntax(syntax, sizeof syntax, &options[i]);
-    fprintf(out, "  %-26s %s\n", syntax, options[i].help);
+    if (!takes(c, i)) continue;
+    if (i > OPTION_LAST_OF_COMMAND) fputs(heading, out), heading = "";
+    option_help(out, &options[i].row);
   }
-  if (strncmp(row->operands, "FILE", 4) == 0) fputs("\nA FILE of - is standard input.\n", out);
+  if (strncmp(operands, "FILE", 4) == 0) fputs("\nFILE may be - for standard input.\n", out);
 }
+
+#define EXIT_STATUSES "0 success, 1 input refused, 2 wrong usage, 70 internal compiler error.\n"
 
 void options_help(FILE *out, enum command c) {
   if (c != COMMAND_COUNT) {
@@ -288,13 +268,10 @@ void options_help(FILE *out, enum command c) {
     snprintf(syntax, sizeof syntax, "%s %s", commands[i].name, commands[i].operands);
     fprintf(out, "  %-22s %s\n", syntax, commands[i].help);
   }
-  fputs(
-      "\n`nvmini COMMAND --help` shows its options.\n"
-      "Exit status: 0 done, 1 the input was refused, 2 wrong usage, 70 internal fault.\n",
-      out);
+  fputs("\n`nvmini COMMAND --help` lists its options.\nExit status: " EXIT_STATUSES, out);
 }
 
-/* Text for roff: a backslash before what it would interpret. */
+/* Escapes text for roff. */
 static void roff_text(FILE *out, const char *text) {
   for (; *text != '\0'; text++) {
     if (*text == '-' || *text == '\\') fputc('\\', out);
@@ -316,20 +293,22 @@ void options_man(FILE *out) {
     roff_text(out, commands[c].help);
     fputs(".\n", out);
     for (int i = 0; i < OPTION_COUNT; i++) {
-      if (!(options[i].commands >> c & 1)) continue;
+      const struct option_row *row = &options[i].row;
+      if (!takes((enum command)c, i)) continue;
       fputs(".TP\n.B ", out);
-      roff_text(out, options[i].name);
+      roff_text(out, row->name);
       fputs(" ", out);
-      roff_text(out, options[i].value);
+      roff_text(out, row->value);
       fputs("\n", out);
-      roff_text(out, options[i].help);
+      roff_text(out, row->help);
+      if (row->initial[0] != '\0') fprintf(out, " (default: %s)", row->initial);
       fputs("\n", out);
     }
   }
   fputs(
       ".SH FILES\nA \\fIFILE\\fR of \\fB\\-\\fR is standard input or output.\n"
-      ".SH EXIT STATUS\n0 done, 1 the input was refused, 2 wrong usage, 70 internal fault.\n"
-      ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set and not empty, diagnostics have no colour.\n",
+      ".SH EXIT STATUS\n" EXIT_STATUSES
+      ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set and not empty, disables colours in diagnostics.\n",
       out);
 }
 
@@ -340,9 +319,9 @@ void options_bash_completion(FILE *out) {
       "  case $before in\n",
       out);
   for (int i = 0; i < OPTION_COUNT; i++) {
-    const char *value = options[i].value;
+    const char *value = options[i].row.value;
     if (strchr(value, '|') == NULL) continue;
-    fprintf(out, "    %s) list='", options[i].name);
+    fprintf(out, "    %s) list='", options[i].row.name);
     for (; *value != '\0'; value++) fputc(*value == '|' ? ' ' : *value, out);
     fputs("' ;;\n", out);
   }
@@ -357,7 +336,7 @@ void options_bash_completion(FILE *out) {
   for (int c = 0; c < COMMAND_COUNT; c++) {
     fprintf(out, "      %s) list='", commands[c].name);
     for (int i = 0; i < OPTION_COUNT; i++)
-      if (options[i].commands >> c & 1) fprintf(out, "%s ", options[i].name);
+      if (takes((enum command)c, i)) fprintf(out, "%s ", options[i].row.name);
     fputs("' ;;\n", out);
   }
   fputs(

@@ -1,4 +1,4 @@
-/* The command line as data, and what is made from the same table: help, man page, completion. */
+/* The parsed command line; help, man page and completion from the same tables. */
 #ifndef NVM_DRIVER_OPTIONS_H
 #define NVM_DRIVER_OPTIONS_H
 
@@ -10,8 +10,8 @@
 #include "nvmini.h"
 
 enum command {
-#define COMMAND(id, name, operands, least, most, help) COMMAND_##id,
-#define OPTION(id, commands, name, value, kind, help)
+#define COMMAND(id, name, operands, min, max, help) COMMAND_##id,
+#define OPTION(id, commands, name, value, initial, nvvm, llvm, help)
 #include "driver/options.def"
 #undef COMMAND
 #undef OPTION
@@ -19,9 +19,11 @@ enum command {
 };
 
 enum option_id {
-#define COMMAND(id, name, operands, least, most, help)
-#define OPTION(id, commands, name, value, kind, help) OPTION_##id,
+#define COMMAND(id, name, operands, min, max, help)
+#define OPTION(id, commands, name, value, initial, nvvm, llvm, help) OPTION_##id,
 #include "driver/options.def"
+  OPTION_LAST_OF_COMMAND = OPTION_HELP,
+#include "support/options.def"
 #undef COMMAND
 #undef OPTION
   OPTION_COUNT,
@@ -30,48 +32,51 @@ enum option_id {
 /* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_FAULT = 70 };
 
-/* An option of which every occurrence counts, as --arg. */
+/* One occurrence of an option. */
 struct option_given {
   enum option_id id;
   const char *value;
 };
 
-enum { OPTIONS_MOST_GIVEN = 256 };
+enum { OPTIONS_MAX_GIVEN = 256 };
 
 struct options {
   enum command command;
-  const char *values[OPTION_COUNT]; /* as given last; "" for those without value; NULL: not given */
+  const char *values[OPTION_COUNT]; /* the last one given; "": without a value; NULL: not given */
   char **operands;                  /* into argv, which is reordered */
   int operand_count;
-  struct option_given given[OPTIONS_MOST_GIVEN]; /* all options with values, in order */
+  struct option_given given[OPTIONS_MAX_GIVEN]; /* in order */
   int given_count;
 };
 
-/* Reads the command line. Returns EXIT_DONE, or EXIT_USAGE after saying on standard error what is
- * wrong and what was probably meant. */
+/* Parses the command line. Returns EXIT_DONE, or EXIT_USAGE after an error message with a spelling
+ * suggestion. */
 int options_parse(struct options *o, int argc, char **argv);
 
-/* Gives an option its value, borrowed from the command line; of several levels the last one counts.
- */
-void options_set(struct options *o, enum option_id id, const char *value);
+/* Records an occurrence of an option; `value` is borrowed. Of several levels the last one holds.
+ * False after an error message. */
+bool options_add(struct options *o, enum option_id id, const char *value);
 
-/* Sets a library option that was given, as "--cpu=sm_90a"; others are no error. */
-enum nvmini_status options_set_library(const struct options *o, enum option_id id,
-                                       struct nvmini_context *context);
+/* "--cpu" */
+const char *options_name(enum option_id id);
 
-/* Moves *text behind the decimal digits it begins with and stores their number; false if there are
- * none or the number is larger than `most`. */
-bool options_number(const char **text, uint64_t most, uint64_t *number);
+/* The value given last, or the default of the table. */
+const char *options_value(const struct options *o, enum option_id id);
+
+/* Sets the library options in the order given. The status is that of the first one that fails, and
+ * *failed is its id. */
+enum nvmini_status options_set_library(const struct options *o, struct nvmini_context *context,
+                                       enum option_id *failed);
 
 /* The command of that name, or COMMAND_COUNT. */
 enum command command_find(const char *name);
 
-/* COMMAND_COUNT: the overview of all. */
+/* Help of one command; COMMAND_COUNT: the list of commands. */
 void options_help(FILE *out, enum command c);
 void options_man(FILE *out);
 void options_bash_completion(FILE *out);
 
-/* Says `WHAT 'WORD'`, an error, with the nearest of the names; EXIT_USAGE. */
+/* Prints the error `WHAT 'WORD'` with a suggestion from the names; returns EXIT_USAGE. */
 int options_unknown(const char *what, const char *word, const char *const *names, size_t count);
 
 #endif

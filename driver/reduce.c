@@ -47,8 +47,7 @@ static bool is_chosen(struct place *p) {
     for (struct nvm_function *f = (m)->functions.data[n_]; \
          f && !function_is_declaration(f) && f->symbol.name.index; f = NULL)
 
-/* --- values
- * --------------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 /* A constant of the type; VALUE_NULL if there is none. */
 static struct nvm_value zero_of(struct nvm_module *m, struct nvm_type type) {
@@ -65,9 +64,7 @@ static void replace_uses(struct nvm_function *f, struct nvm_inst_id old, struct 
   }
 }
 
-/* --- ways
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- ways ---- */
 
 /* Functions and their calls go. */
 static uint32_t remove_functions(struct nvm_module *m, uint32_t first, uint32_t count) {
@@ -230,8 +227,7 @@ static uint32_t tidy(struct nvm_module *m, uint32_t first, uint32_t count) {
   return PASSES;
 }
 
-/* --- the text
- * -------------------------------------------------------------------------------------------- */
+/* ---- the text ---- */
 
 /* One type for another in the whole text, names of overloaded intrinsics included. */
 static const char *const simpler_types[][2] = {
@@ -259,9 +255,7 @@ static char *with_type(const char *text, const char *from, const char *to) {
   return out;
 }
 
-/* --- trying
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- trying ---- */
 
 static bool succeeds(struct reduction *r, const char *text, size_t length) {
   struct file_error error;
@@ -382,8 +376,7 @@ static bool reduce_passes(struct reduction *r) {
   return any;
 }
 
-/* --- the command
- * -------------------------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
 static void reduce_all(struct reduction *r) {
   static reduction_way *const ways[] = {remove_functions, remove_edges,    end_blocks,
@@ -415,7 +408,7 @@ static int begin(struct reduction *r, const char *path, const struct file_bytes 
   struct nvm_module *m = module_from(file->bytes, file->length);
   struct textbuf out;
   struct diag_sink sink;
-  if (!m) return fail(path, "it has errors: `nvmini check` shows them");
+  if (!m) return fail(path, "the module has errors (see `nvmini check`)");
   textbuf_init(&out, &m->arena);
   bool ok = print_module(m, &out) == NVM_OK;
   diag_sink_init(&sink, &m->arena, 1);
@@ -430,7 +423,7 @@ static int begin(struct reduction *r, const char *path, const struct file_bytes 
   if (!ok) return fail(path, "out of memory");
   return succeeds(r, r->text, r->length)
              ? EXIT_DONE
-             : fail(path, "the test does not succeed on the file as it is");
+             : fail(path, "the test command fails on the unreduced module");
 }
 
 static int finish(struct reduction *r, const char *to) {
@@ -441,7 +434,7 @@ static int finish(struct reduction *r, const char *to) {
   memcpy(whole + r->head.length, r->text, r->length);
   bool written = files_write(to, whole, r->head.length + r->length, &error);
   free(whole);
-  if (!written) return fail(to, "cannot be written");
+  if (!written) return fail(to, "cannot write");
   if (r->passes) fprintf(stderr, "passes: %s\n", r->passes);
   fprintf(stderr, "%u tries, %u bytes left\n", r->tries, (unsigned)r->length);
   return EXIT_DONE;
@@ -460,9 +453,9 @@ int reduce_command(const struct options *o) {
     return EXIT_USAGE;
   }
   snprintf(name, sizeof name, "%s/nvmini-reduce-XXXXXX", folder && *folder ? folder : "/tmp");
-  if (!files_read(path, &file, &error)) return fail(path, "cannot be read");
+  if (!files_read(path, &file, &error)) return fail(path, "cannot read");
   int descriptor = mkstemp(name);
-  int status = descriptor < 0 ? fail(path, "no temporary file can be made") : EXIT_DONE;
+  int status = descriptor < 0 ? fail(path, "cannot create a temporary file") : EXIT_DONE;
   if (descriptor >= 0) close(descriptor);
   r.path = name;
   r.head = (struct nvm_text){file.bytes, head_length(file.bytes)};

@@ -15,8 +15,9 @@
 #include "nvmini.h"
 #include "ptx/parse.h"
 #include "sim/outcome.h"
+#include "support/number.h"
 
-enum { MOST_WORDS = 256 };
+enum { MAX_WORDS = 256 };
 
 struct run {
   const struct options *options;
@@ -30,7 +31,7 @@ struct run {
   struct ptx_module module;
   struct sim *sim;
   const struct ptx_function *kernel;
-  struct run_argument arguments[OPTIONS_MOST_GIVEN];
+  struct run_argument arguments[OPTIONS_MAX_GIVEN];
   uint32_t argument_count;
   double tolerance;
   struct sim_launch launch;
@@ -46,8 +47,7 @@ static int refuse(const struct run *r, const char *message) {
   return EXIT_REFUSED;
 }
 
-/* --- the command in the file ---------------------------------------------------------------------
- */
+/* ---- the command in the file ---- */
 
 /* Splits the rest of each line that holds the mark into words, which it appends. */
 static int header_words(struct run *r, char **words, int count) {
@@ -55,7 +55,7 @@ static int header_words(struct run *r, char **words, int count) {
   for (const char *line = strstr(r->file.bytes, mark); line; line = strstr(line, mark)) {
     line += sizeof mark - 1;
     char *text = arena_copy(&r->arena, line, strcspn(line, "\r\n"));
-    for (char *word = text ? strtok(text, " \t") : NULL; word && count < MOST_WORDS;
+    for (char *word = text ? strtok(text, " \t") : NULL; word && count < MAX_WORDS;
          word = strtok(NULL, " \t"))
       words[count++] = word;
   }
@@ -65,7 +65,7 @@ static int header_words(struct run *r, char **words, int count) {
 /* The options of the file, then those of the command line; NULL after an error message. */
 static const struct options *own_options(struct run *r, const struct options *o) {
   if (o->values[OPTION_KERNEL] || o->values[OPTION_ARG]) return o;
-  char **words = arena_alloc(&r->arena, MOST_WORDS * sizeof *words);
+  char **words = arena_alloc(&r->arena, MAX_WORDS * sizeof *words);
   struct options *own = arena_alloc(&r->arena, sizeof *own);
   if (!words || !own) return o;
   words[0] = (char *)(uintptr_t) "nvmini";
@@ -74,19 +74,15 @@ static const struct options *own_options(struct run *r, const struct options *o)
   int count = header_words(r, words, 3);
   if (count == 3) return o;
   if (options_parse(own, count, words) != EXIT_DONE) return NULL;
-  for (int i = 0; i < o->given_count && own->given_count < OPTIONS_MOST_GIVEN; i++) {
-    options_set(own, o->given[i].id, o->given[i].value);
-    own->given[own->given_count++] = o->given[i];
-  }
+  for (int i = 0; i < o->given_count; i++)
+    if (!options_add(own, o->given[i].id, o->given[i].value)) return NULL;
   return own;
 }
 
-/* --- loading
- * --------------------------------------------------------------------------------------- */
+/* ---- loading ---- */
 
 static bool runs_ir(const struct run *r) {
-  const char *from = r->options->values[OPTION_FROM];
-  return from && strcmp(from, "ir") == 0;
+  return strcmp(options_value(r->options, OPTION_FROM), "ir") == 0;
 }
 
 static bool verifies_by_running(const struct run *r) {
@@ -101,14 +97,12 @@ static int compile(struct run *r, struct nvmini_text *ptx) {
   nvmini_on_diagnostic(r->context, render_diagnostic, &render);
   if (verifies_by_running(r)) module_on_change(r->context, check_change, r);
   nvmini_set_option(r->context, "-O0"); /* the kernel as it is written, unless a level is given */
-  for (int i = 0; i < OPTION_COUNT; i++)
-    if (options_set_library(r->options, (enum option_id)i, r->context) != NVMINI_OK)
-      return EXIT_USAGE;
   if (!r->options->values[OPTION_CPU]) nvmini_set_option(r->context, "--cpu=sm_90a");
   nvmini_set_option(r->context, "-g"); /* for the findings' source lines */
   if (!runs_ir(r))
     nvmini_set_option(r->context, "-Werror=unknown-asm"); /* the PTX could not be read either */
-  if (jobs_set_repeated(r->context, r->options) != NVMINI_OK) return EXIT_USAGE;
+  enum option_id failed;
+  if (options_set_library(r->options, r->context, &failed) != NVMINI_OK) return EXIT_USAGE;
   enum nvmini_status s =
       nvmini_parse(r->context, r->file.bytes, r->file.length, r->path, &r->compiled);
   if (s == NVMINI_OK) {
@@ -145,8 +139,7 @@ static int parse(struct run *r, struct nvm_text text) {
   return EXIT_REFUSED;
 }
 
-/* --- findings
- * ---------------------------------------------------------------------------------------- */
+/* ---- findings ---- */
 
 static int text_length(const struct run *r, struct nvm_str s) {
   return (int)sim_text(r->sim, s).length;
@@ -174,33 +167,28 @@ static int report(const struct run *r) {
   return EXIT_REFUSED;
 }
 
-/* --- the launch
- * ---------------------------------------------------------------------------------------- */
+/* ---- the launch ---- */
 
-static bool parse_triple(const char *option, const char *text, uint32_t out[3]) {
-  out[0] = out[1] = out[2] = 1;
-  if (!text) return true;
+static bool refuse_value(const struct options *o, enum option_id id, const char *expected) {
+  fprintf(stderr, "nvmini: error: option '%s': '%s' is not %s\n", options_name(id), o->values[id],
+          expected);
+  return false;
+}
+
+static bool parse_triple(const struct options *o, enum option_id id, uint32_t out[3]) {
+  const char *text = options_value(o, id);
   uint64_t v;
-  for (int k = 0; k < 3 && options_number(&text, 0x7fffffff, &v) && v != 0; k++) {
+  out[0] = out[1] = out[2] = 1;
+  for (int k = 0; k < 3 && number_read(&text, 0x7fffffff, &v) && v != 0; k++) {
     out[k] = (uint32_t)v;
     if (*text == 0) return true;
     if (*text++ != ',') break;
   }
-  fprintf(stderr, "nvmini: error: option '%s' wants one to three numbers from 1: 4 or 4,2,1\n",
-          option);
-  return false;
+  return refuse_value(o, id, "one to three positive numbers, e.g. 4 or 4,2,1");
 }
 
-static bool complain_value(const char *name, const char *value, const char *wanted) {
-  fprintf(stderr, "nvmini: error: option '%s': '%s' is not %s\n", name, value, wanted);
-  return false;
-}
-
-static bool parse_count(const struct options *o, enum option_id id, const char *name,
-                        uint64_t *out) {
-  const char *text = o->values[id];
-  if (!text || (options_number(&text, UINT64_MAX, out) && *text == 0)) return true;
-  return complain_value(name, o->values[id], "a number");
+static bool parse_count(const struct options *o, enum option_id id, uint64_t *out) {
+  return number_read_all(options_value(o, id), UINT64_MAX, out) || refuse_value(o, id, "a number");
 }
 
 static void print_trace(void *data, struct nvm_text line) {
@@ -208,26 +196,24 @@ static void print_trace(void *data, struct nvm_text line) {
   fprintf(stderr, "%.*s\n", (int)line.length, line.bytes);
 }
 
-/* --stats, --trace, --schedule. */
 static bool watch(const struct options *o, struct sim_launch *l) {
   const char *stats = o->values[OPTION_STATS], *trace = o->values[OPTION_TRACE],
-             *schedule = o->values[OPTION_SCHEDULE];
+             *schedule = options_value(o, OPTION_SCHEDULE);
   uint64_t thread = 0;
   l->count = stats != NULL;
   if (stats && *stats && strcmp(stats, "text") != 0 && strcmp(stats, "json") != 0)
-    return complain_value("--stats", stats, "text or json");
+    return refuse_value(o, OPTION_STATS, "text or json");
   l->trace = trace ? print_trace : NULL;
-  const char *at = trace;
   if (trace && *trace &&
-      !(options_number(&at, UINT64_MAX, &l->trace_block) && *at++ == ',' &&
-        options_number(&at, UINT32_MAX, &thread) && *at == 0))
-    return complain_value("--trace", trace, "BLOCK,THREAD, both numbers");
+      !(number_read(&trace, UINT64_MAX, &l->trace_block) && *trace++ == ',' &&
+        number_read_all(trace, UINT32_MAX, &thread)))
+    return refuse_value(o, OPTION_TRACE, "BLOCK,THREAD (two numbers)");
   l->trace_thread = (uint32_t)thread;
-  if (!schedule || strcmp(schedule, "fixed") == 0) return true;
-  l->random_schedule = true;
+  l->random_schedule = strcmp(schedule, "fixed") != 0;
+  if (!l->random_schedule) return true;
   const char *seed = strncmp(schedule, "random:", 7) == 0 ? schedule + 7 : "";
-  return (options_number(&seed, UINT64_MAX, &l->seed) && *seed == 0) ||
-         complain_value("--schedule", schedule, "fixed or random:SEED");
+  return number_read_all(seed, UINT64_MAX, &l->seed) ||
+         refuse_value(o, OPTION_SCHEDULE, "fixed or random:SEED");
 }
 
 static int choose_kernel(struct run *r) {
@@ -235,14 +221,14 @@ static int choose_kernel(struct run *r) {
   if (name) {
     r->kernel = sim_kernel(r->sim, text_of(name));
     if (r->kernel) return EXIT_DONE;
-    fprintf(stderr, "nvmini: error: %s: there is no kernel '%s'", r->path, name);
+    fprintf(stderr, "nvmini: error: %s: unknown kernel '%s'", r->path, name);
   } else {
     r->kernel = sim_kernel_at(r->sim, 0);
     if (r->kernel && !sim_kernel_at(r->sim, 1)) return EXIT_DONE;
     fprintf(stderr, "nvmini: error: %s: %s", r->path,
-            r->kernel ? "say which kernel with --kernel" : "there is no kernel in it");
+            r->kernel ? "several kernels; choose one with --kernel" : "no kernel in this module");
   }
-  const char *separator = "; there are: ";
+  const char *separator = "; available: ";
   for (uint32_t i = 0; sim_kernel_at(r->sim, i); i++, separator = ", ") {
     struct nvm_str k = sim_kernel_at(r->sim, i)->name;
     fprintf(stderr, "%s%.*s", separator, text_length(r, k), text_bytes(r, k));
@@ -268,20 +254,17 @@ static int read_arguments(struct run *r) {
 static bool read_launch(struct run *r) {
   const struct options *o = r->options;
   struct sim_launch *l = &r->launch;
-  const char *tolerance = o->values[OPTION_TOLERANCE];
+  const char *tolerance = options_value(o, OPTION_TOLERANCE);
   char *end = NULL;
-  r->tolerance = tolerance ? strtod(tolerance, &end) : 0;
-  if (tolerance && (end == tolerance || *end || !(r->tolerance >= 0)))
-    return complain_value("--tolerance", tolerance, "a number from 0");
-  l->step_limit = UINT64_C(10000000000);
+  r->tolerance = strtod(tolerance, &end);
+  if (end == tolerance || *end || !(r->tolerance >= 0))
+    return refuse_value(o, OPTION_TOLERANCE, "a non-negative number");
   l->check_uninitialized = l->check_races = l->check_division = !o->values[OPTION_NO_CHECKS];
-  return parse_triple("--grid", o->values[OPTION_GRID], l->grid) &&
-         parse_triple("--block", o->values[OPTION_BLOCK], l->block) &&
-         (!o->values[OPTION_CLUSTER] ||
-          parse_triple("--cluster", o->values[OPTION_CLUSTER], l->cluster)) &&
-         parse_count(o, OPTION_SHARED, "--shared", &l->shared_bytes) &&
-         parse_count(o, OPTION_STACK, "--stack", &l->stack_bytes) &&
-         parse_count(o, OPTION_STEP_LIMIT, "--step-limit", &l->step_limit) && watch(o, l);
+  return parse_triple(o, OPTION_GRID, l->grid) && parse_triple(o, OPTION_BLOCK, l->block) &&
+         (!o->values[OPTION_CLUSTER] || parse_triple(o, OPTION_CLUSTER, l->cluster)) &&
+         parse_count(o, OPTION_SHARED, &l->shared_bytes) &&
+         parse_count(o, OPTION_STACK, &l->stack_bytes) &&
+         parse_count(o, OPTION_STEP_LIMIT, &l->step_limit) && watch(o, l);
 }
 
 static int prepare(struct run *r) {
@@ -306,18 +289,17 @@ static int prepare(struct run *r) {
   return EXIT_DONE;
 }
 
-/* --- results
- * ---------------------------------------------------------------------------------------------- */
+/* ---- results ---- */
 
 /* Reads `N` and what follows it; NULL after an error message. */
 static const struct run_argument *buffer_of(const struct run *r, const char *text,
                                             const char **rest) {
   uint64_t n;
   *rest = text;
-  if (options_number(rest, UINT64_MAX, &n) && n < r->argument_count && r->arguments[n].is_buffer)
+  if (number_read(rest, UINT64_MAX, &n) && n < r->argument_count && r->arguments[n].is_buffer)
     return &r->arguments[n];
   fprintf(stderr,
-          "nvmini: error: '%s' does not begin with the number of a buffer argument (from 0)\n",
+          "nvmini: error: '%s' does not start with the index of a buffer argument (from 0)\n",
           text);
   return NULL;
 }
@@ -329,9 +311,9 @@ static int print_result(struct run *r, const char *text) {
   uint64_t first = 0, last = a->count;
   bool right = *rest == 0;
   if (*rest++ == '[') {
-    right = options_number(&rest, UINT64_MAX - 1, &first);
+    right = number_read(&rest, UINT64_MAX - 1, &first);
     last = first + 1;
-    if (right && *rest == ':') rest++, right = options_number(&rest, UINT64_MAX, &last);
+    if (right && *rest == ':') rest++, right = number_read(&rest, UINT64_MAX, &last);
     right = right && strcmp(rest, "]") == 0 && first <= last;
   }
   if (!right) {
@@ -378,12 +360,11 @@ static void print_counts(struct run *r) {
   fwrite(b.bytes, 1, b.length, stdout);
 }
 
-/* --- --verify-each=run
- * ------------------------------------------------------------------------------------ */
+/* ---- --verify-each=run ---- */
 
 static bool add_outcome(struct run *r, const struct nvm_function *f) {
   struct sim_outcome *o = &r->outcomes[r->outcome_count++];
-  struct sim_argument *arguments = arena_alloc(&r->arena, OPTIONS_MOST_GIVEN * sizeof *arguments);
+  struct sim_argument *arguments = arena_alloc(&r->arena, OPTIONS_MAX_GIVEN * sizeof *arguments);
   *o = (struct sim_outcome){.arena = &r->arena, .launch = r->launch, .arguments = arguments};
   o->launch.kernel = module_text(f->module, f->symbol.name);
   for (int i = 0; arguments && i < r->options->given_count; i++) {
@@ -436,8 +417,7 @@ static enum nvm_status check_change(void *state, struct nvm_module *m, const cha
 }
 
 static bool on_gpu(const struct run *r) {
-  const char *on = r->options->values[OPTION_ON];
-  return on && strcmp(on, "gpu") == 0;
+  return strcmp(options_value(r->options, OPTION_ON), "gpu") == 0;
 }
 
 static int compare_with_gpu(struct run *r) {
@@ -470,9 +450,9 @@ static int launch(struct run *r) {
  */
 static int execute(struct run *r) {
   if (on_gpu(r) && r->is_ir)
-    return refuse(r, "a GPU runs PTX, not IR: --on gpu does not go with --from ir");
+    return refuse(r, "option '--on gpu' cannot be combined with '--from ir': a GPU executes PTX");
   if (on_gpu(r) && r->options->values[OPTION_CLUSTER])
-    return refuse(r, "--on gpu takes clusters from the kernel alone, not from --cluster");
+    return refuse(r, "option '--on gpu' cannot be combined with '--cluster'");
   if (on_gpu(r) && !gpu_open()) return EXIT_REFUSED;
   r->sim = sim_create(nvm_default_allocator, 0);
   if (!r->sim) return refuse(r, "out of memory");

@@ -11,14 +11,14 @@
 #include "driver/options.h"
 #include "support/float.h"
 #include "support/float_print.h"
+#include "support/number.h"
 
-static bool complain(const char *text, const char *what) {
+static bool refuse(const char *text, const char *what) {
   fprintf(stderr, "nvmini: error: argument '%s': %s\n", text, what);
   return false;
 }
 
-/* --- values
- * --------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 static bool parse_type(const char *text, size_t length, struct run_type *t) {
   static const struct {
@@ -108,10 +108,10 @@ static bool fill(const char *text, const char *how, struct run_argument *a) {
   bool iota = strcmp(how, "iota") == 0, random = strncmp(how, "random:", 7) == 0;
   if (strcmp(how, "zero") == 0) return true;
   const char *seed = how + 7;
-  if (random ? !options_number(&seed, UINT64_MAX, &state) || *seed
+  if (random ? !number_read(&seed, UINT64_MAX, &state) || *seed
              : !iota && (strncmp(how, "fill:", 5) != 0 ||
                          !parse_value(how + 5, strlen(how + 5), a->type, &value)))
-    return complain(text, "how to fill it is zero, iota, random:SEED or fill:VALUE");
+    return refuse(text, "the contents must be zero, iota, random:SEED or fill:VALUE");
   for (uint64_t i = 0; i < a->count; i++)
     put(a->bytes + i * a->type.bytes,
         iota     ? from_number(i, a->type)
@@ -121,8 +121,7 @@ static bool fill(const char *text, const char *how, struct run_argument *a) {
   return true;
 }
 
-/* --- files
- * ----------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static bool read_file(const char *path, struct arena *arena, const uint8_t **bytes,
                       uint64_t *length) {
@@ -160,12 +159,12 @@ static bool load(const char *path, struct arena *arena, struct run_argument *a, 
     char text[512] = {0};
     memcpy(text, bytes + 10, length - 10 < sizeof text - 1 ? length - 10 : sizeof text - 1);
     if (header > length || !npy_type(text, &a->type))
-      return complain(path, "a .npy file of a kind that is not read");
+      return refuse(path, "unsupported element type or order in a .npy file");
   } else if (!typed) {
-    return complain(path, "no .npy file; say its element type: buf:f32:@FILE");
+    return refuse(path, "not a .npy file; state the element type, e.g. buf:f32:@FILE");
   }
   if ((length - header) % a->type.bytes)
-    return complain(path, "its length is no multiple of an element's");
+    return refuse(path, "the size of the file is not a multiple of the element size");
   a->count = (length - header) / a->type.bytes;
   a->bytes = (uint8_t *)arena_copy(arena, bytes + header, a->count * a->type.bytes);
   return a->bytes != NULL;
@@ -196,13 +195,12 @@ bool run_save(const char *path, const struct run_argument *a, const uint8_t *byt
   textbuf_write(&b, (const char *)bytes, a->count * a->type.bytes);
   struct file_error error;
   bool ok = !arena.failed && files_write(path, b.bytes, b.length, &error);
-  if (!ok) fprintf(stderr, "nvmini: error: %s: cannot be written\n", path);
+  if (!ok) fprintf(stderr, "nvmini: error: %s: cannot write\n", path);
   arena_free(&arena);
   return ok;
 }
 
-/* --- arguments
- * ---------------------------------------------------------------------------------------- */
+/* ---- arguments ---- */
 
 static bool parse_buffer(const char *text, struct arena *arena, struct run_argument *a) {
   const char *rest = text + 4;
@@ -210,15 +208,16 @@ static bool parse_buffer(const char *text, struct arena *arena, struct run_argum
   if (*rest == '@') return load(rest + 1, arena, a, false);
   size_t length = strcspn(rest, ":");
   if (!parse_type(rest, length, &a->type) || rest[length] != ':')
-    return complain(text,
-                    "a buffer is buf:TYPE:COUNT:HOW or buf:TYPE:@FILE; TYPE is i8 … i64, u8 … u64, "
-                    "f16, bf16, f32, f64");
+    return refuse(
+        text,
+        "expected buf:TYPE:COUNT:CONTENTS or buf:TYPE:@FILE, where TYPE is i8 … i64, u8 … u64, "
+        "f16, bf16, f32, f64");
   rest += length + 1;
   if (*rest == '@') return load(rest + 1, arena, a, true);
-  if (!options_number(&rest, UINT64_C(1) << 32, &a->count) || (*rest != ':' && *rest != 0))
-    return complain(text, "the number of elements is no number, or too large");
+  if (!number_read(&rest, UINT64_C(1) << 32, &a->count) || (*rest != ':' && *rest != 0))
+    return refuse(text, "invalid or too large number of elements");
   a->bytes = arena_alloc(arena, a->count * a->type.bytes);
-  if (!a->bytes) return complain(text, "out of memory");
+  if (!a->bytes) return refuse(text, "out of memory");
   return *rest == 0 || fill(text, rest + 1, a);
 }
 
@@ -226,8 +225,7 @@ static bool parse_buffer(const char *text, struct arena *arena, struct run_argum
 static bool parse_bytes(const char *text, struct arena *arena, struct run_argument *a) {
   const char *digits = text + 6;
   size_t length = strspn(digits, "0123456789abcdefABCDEF");
-  if (digits[length] || length % 2)
-    return complain(text, "these are no pairs of hexadecimal digits");
+  if (digits[length] || length % 2) return refuse(text, "expected pairs of hexadecimal digits");
   a->type = (struct run_type){'u', 1};
   a->count = length / 2;
   a->bytes = arena_alloc(arena, a->count + 1);
@@ -245,11 +243,11 @@ bool run_parse_argument(const char *text, struct arena *arena, struct run_argume
   size_t length = strcspn(text, ":");
   uint64_t bits;
   if (text[length] != ':' || !parse_type(text, length, &a->type))
-    return complain(text,
-                    "an argument is TYPE:VALUE, buf:TYPE:COUNT:HOW or bytes:HEX; e.g. i32:5, "
-                    "buf:f32:1024:iota");
+    return refuse(text,
+                  "expected TYPE:VALUE, buf:TYPE:COUNT:CONTENTS or bytes:HEX, e.g. i32:5, "
+                  "buf:f32:1024:iota");
   if (!parse_value(text + length + 1, strlen(text + length + 1), a->type, &bits))
-    return complain(text, "this is no value of the type");
+    return refuse(text, "invalid value for the type");
   a->bytes = arena_alloc(arena, 8);
   if (!a->bytes) return false;
   put(a->bytes, bits, a->type.bytes);
@@ -271,8 +269,7 @@ void run_print_elements(struct textbuf *out, const struct run_argument *a, const
   textbuf_char(out, '\n');
 }
 
-/* --- comparison
- * ------------------------------------------------------------------------------------------ */
+/* ---- comparison ---- */
 
 static double as_double(struct run_type t, uint64_t bits) {
   double d;
@@ -319,8 +316,7 @@ bool run_compare_file(const char *path, const struct run_argument *a, const uint
   if (wanted.count == a->count && wanted.type.bytes == a->type.bytes)
     return run_compare_elements(path, a, bytes, wanted.bytes, tolerance, arena);
   fprintf(stderr,
-          "nvmini: error: %s has %" PRIu64 " elements of %u bytes, the argument %" PRIu64
-          " of %u\n",
+          "nvmini: error: %s has %" PRIu64 " elements of %u bytes, expected %" PRIu64 " of %u\n",
           path, wanted.count, (unsigned)wanted.type.bytes, a->count, (unsigned)a->type.bytes);
   return false;
 }

@@ -32,7 +32,7 @@ struct gpu {
 
 enum { DYNAMIC_SHARED_SIZE = 8 /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */ };
 
-static bool complain(const char *what) {
+static bool refuse(const char *what) {
   fprintf(stderr, "nvmini: error: %s\n", what);
   return false;
 }
@@ -46,7 +46,7 @@ static bool failed(const struct gpu *g, const char *what, int error) {
 
 static bool load(struct gpu *g) {
   void *library = dlopen("libcuda.so.1", RTLD_NOW);
-  if (!library) return complain("--on gpu: there is no GPU here: libcuda.so.1 is not found");
+  if (!library) return refuse("--on gpu: no GPU driver: libcuda.so.1 not found");
   bool all = true;
 #define F(name, parameters)                       \
   {                                               \
@@ -56,15 +56,14 @@ static bool load(struct gpu *g) {
   }
   GPU_FUNCTIONS(F)
 #undef F
-  return all || complain("--on gpu: libcuda.so.1 lacks functions that are needed");
+  return all || refuse("--on gpu: libcuda.so.1 lacks required functions");
 }
 
 static bool open_device(struct gpu *g) {
   int device;
   void *context;
   if (!load(g)) return false;
-  if (g->cuInit(0) != 0 || g->cuDeviceGet(&device, 0) != 0)
-    return complain("--on gpu: there is no GPU here");
+  if (g->cuInit(0) != 0 || g->cuDeviceGet(&device, 0) != 0) return refuse("--on gpu: no GPU found");
   int error = g->cuDevicePrimaryCtxRetain(&context, device);
   if (error == 0) error = g->cuCtxSetCurrent(context);
   return error == 0 || failed(g, "opening the device", error);
@@ -94,7 +93,7 @@ static bool launch_kernel(const struct gpu *g, const char *ptx, const struct sim
                           void **values, struct arena *arena) {
   void *module, *function;
   const char *name = arena_copy(arena, l->kernel.bytes, l->kernel.length); /* with a NUL */
-  if (!name) return complain("out of memory");
+  if (!name) return refuse("out of memory");
   int error = g->cuModuleLoadData(&module, ptx);
   if (error != 0) return failed(g, "loading the PTX", error);
   error = g->cuModuleGetFunction(&function, module, name);
@@ -113,14 +112,14 @@ bool gpu_compare(const char *ptx, const struct sim_launch *l, const struct run_a
   struct gpu g;
   uint64_t *addresses = arena_alloc(arena, (l->argument_count + 1) * sizeof *addresses);
   void **values = arena_alloc(arena, (l->argument_count + 1) * sizeof *values);
-  if (!addresses || !values) return complain("out of memory");
+  if (!addresses || !values) return refuse("out of memory");
   bool same = true, ok = open_device(&g) && copy_arguments(&g, l, a, addresses, values) &&
                          launch_kernel(&g, ptx, l, values, arena);
   for (uint32_t i = 0; ok && i < l->argument_count; i++) {
     size_t bytes = a[i].count * a[i].type.bytes;
     if (!a[i].is_buffer || !bytes) continue;
     uint8_t *copy = arena_alloc(arena, bytes);
-    if (!copy) return complain("out of memory");
+    if (!copy) return refuse("out of memory");
     int error = g.cuMemcpyDtoH_v2(copy, addresses[i], bytes);
     if (error != 0) return failed(&g, "copying results", error);
     same = run_compare_elements("the GPU", &a[i], results[i], copy, tolerance, arena) && same;

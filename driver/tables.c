@@ -51,7 +51,7 @@ int tables_ops(const struct options *o) {
     show_op_flags(op_table[i].flags);
     putchar('\n');
   }
-  return found ? EXIT_DONE : options_unknown("there is no instruction", wanted, names, OP_COUNT);
+  return found ? EXIT_DONE : options_unknown("unknown instruction", wanted, names, OP_COUNT);
 }
 
 /* ---- Passes ---- */
@@ -113,7 +113,7 @@ int tables_intrinsics(const struct options *o) {
     found = true;
   }
   if (found) return EXIT_DONE;
-  fprintf(stderr, "nvmini: error: no intrinsic's name begins with '%s'\n", prefix);
+  fprintf(stderr, "nvmini: error: no intrinsic with prefix '%s'\n", prefix);
   return EXIT_USAGE;
 }
 
@@ -132,7 +132,7 @@ int tables_knobs(const struct options *o) {
            k->least == 0 && k->most == 1 ? "switch" : "number", (int)k->least, (int)k->most,
            (int)k->initial, k->reader, k->meaning);
   }
-  return found ? EXIT_DONE : options_unknown("there is no knob", wanted, names, KNOB_COUNT);
+  return found ? EXIT_DONE : options_unknown("unknown knob", wanted, names, KNOB_COUNT);
 }
 
 /* ---- Diagnostics ---- */
@@ -161,5 +161,5 @@ int tables_diagnostics(const struct options *o) {
     return EXIT_DONE;
   }
   return wanted == NULL ? EXIT_DONE
-                        : options_unknown("there is no diagnostic", wanted, names, DIAG_COUNT);
+                        : options_unknown("unknown diagnostic", wanted, names, DIAG_COUNT);
 }

@@ -390,7 +390,7 @@ static void print_page(void) {
 
 static int unknown(const char *name) {
   const struct tgt_cpu *near = tgt_nearest_cpu(name, strlen(name));
-  fprintf(stderr, "nvmini: error: there is no CPU '%s'; ", name);
+  fprintf(stderr, "nvmini: error: unknown CPU '%s'; ", name);
   if (near) fprintf(stderr, "did you mean '%s'? ", near->name);
   fputs("`nvmini targets` lists all\n", stderr);
   return EXIT_USAGE;

@@ -120,21 +120,13 @@ typedef void nvmini_remark_report(void *user, const struct nvmini_remark *remark
 NVMINI_API void nvmini_on_remark(struct nvmini_context *context, nvmini_remark_report *remark,
                                  void *user);
 
-/* Sets one option, spelled as on the command line or as libNVVM spells it:
+/* Sets one option: any of those that `nvmini compile --help` lists as compiler options, spelled with
+ * `=` before the value ("--cpu=sm_90a", "--ftz", "-O2", "-Wno-unknown-asm", "--knob=NAME=VALUE"), or
+ * one of libNVVM's: -arch=compute_90a -opt=0..3 -ftz=0|1 -fma=0|1 -prec-div=0|1 -prec-sqrt=0|1 -g.
+ * Of several occurrences the last one holds.
  *
- *   --cpu=sm_90a  --ptx=8.0  --features=+x,-y  --ftz  --fma-level=0..2  --prec-div=0..3
- *   --prec-sqrt=0..1  --error-limit=N (0: none)  -O0 … -O3 (-O3 unless set)
- *   -Ofc=max|mid|min (fast compilation)  --passes=LIST  --verify-each  --time-passes  --stats
- *   --asm-verbose
- *   -WNAME  -Wno-NAME (report a warning or not, by its id)  -Werror, --warnings-as-errors
- * -Wno-error -Werror=NAME  -Wno-error=NAME
- *   --print-before=PASS  --print-after=PASS (*: all)  --print-changed  --only-function=NAME
- *   --opt-bisect-limit=N
- *   --knob=NAME=VALUE: `nvmini knobs` lists them; each may be set several times, the last one holds
- *   -arch=compute_90a  -ftz=0|1  -fma=0|1  -prec-div=0|1  -prec-sqrt=0|1  -opt=0..3
- *
- * Returns NVMINI_BAD_OPTION, having changed nothing, for anything else. A CPU must be set before
- * the first nvmini_compile; there is no default. */
+ * Returns NVMINI_BAD_OPTION, without effect, for anything else. A CPU must be set before the first
+ * nvmini_compile; it has no default. */
 NVMINI_API enum nvmini_status nvmini_set_option(struct nvmini_context *context, const char *option);
 
 /* Reads a module of `length` bytes; text[length] must be a NUL, as it is behind a C string. On

@@ -24,7 +24,7 @@ struct knobs knobs_initial(void) {
 static enum nvm_status unknown(const char *name, size_t length, struct textbuf *message) {
   struct nearest near = nearest_start((struct nvm_text){name, length});
   for (int i = 0; i < KNOB_COUNT; i++) nearest_offer(&near, text_of(rows[i].name));
-  textbuf_format(message, "there is no knob '%t'", near.word);
+  textbuf_format(message, "unknown knob '%t'", near.word);
   if (near.best.bytes) textbuf_puts(message, "; ");
   nearest_write(&near, message);
   return NVM_REFUSED;

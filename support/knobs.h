@@ -30,7 +30,7 @@ const struct knob_row *knobs_row(enum knob knob);
 struct knobs knobs_initial(void);
 
 /* Takes "NAME=VALUE" into *knobs and *knob. NVM_REFUSED: nothing is changed, and what is wrong is
- * written to `message`: "there is no knob 'x'; did you mean 'y'?", "knob 'y': '7' is not a number
+ * written to `message`: "unknown knob 'x'; did you mean 'y'?", "knob 'y': '7' is not a number
  * from 0 to 2". */
 enum nvm_status knobs_set(struct knobs *knobs, const char *text, enum knob *knob,
                           struct textbuf *message);

@@ -1,5 +1,7 @@
-/* Options of both ways in, turned into feature bits and a few fields; see options.h. */
+/* Options as feature bits and a few fields; see options.h. */
 #include "target/options.h"
+
+#include "support/options.h"
 
 #include <string.h>
 
@@ -120,21 +122,9 @@ enum tgt_status tgt_set_ptx(struct tgt_options *options, const char *text, size_
   return tgt_set_group(options, "ptx", version, error);
 }
 
-/* ---- options of the library ---- */
+/* ---- libNVVM's spellings ---- */
 
-enum nvvm_option { OPT_ARCH, OPT_OPT, OPT_FTZ, OPT_FMA, OPT_PREC_DIV, OPT_PREC_SQRT, OPT_G };
-
-static const struct option_row {
-  const char *name; /* what stands before the value */
-  enum nvvm_option option;
-  char highest; /* a digit from '0' to this one; 0: no digit */
-} nvvm_options[] = {
-    {"-arch=", OPT_ARCH, 0}, {"-opt=", OPT_OPT, '3'},           {"-ftz=", OPT_FTZ, '1'},
-    {"-fma=", OPT_FMA, '1'}, {"-prec-div=", OPT_PREC_DIV, '1'}, {"-prec-sqrt=", OPT_PREC_SQRT, '1'},
-    {"-g", OPT_G, 0},
-};
-
-/* -arch=compute_90a; `text` is what stands behind the =. */
+/* -arch=compute_90a; `text` follows the `=`. */
 static bool set_arch(struct tgt_options *o, const char *text, size_t length) {
   char name[16] = "sm_";
   if (length < 9 || length > 8 + 8 || memcmp(text, "compute_", 8) != 0) return false;
@@ -144,39 +134,40 @@ static bool set_arch(struct tgt_options *o, const char *text, size_t length) {
   return cpu != NULL;
 }
 
-/* Is the value one that the row takes? Sets the CPU where it is one. */
-static bool good_value(struct tgt_options *o, const struct option_row *row, const char *value,
-                       size_t length) {
-  if (row->option == OPT_ARCH) return set_arch(o, value, length);
-  return length == 1 && *value >= '0' && *value <= row->highest;
+/* True if the value is in the range of `spelling`, -name=0|1; sets the CPU of -arch. */
+static bool is_good_value(struct tgt_options *o, const char *spelling, const char *value,
+                          size_t length) {
+  char highest = spelling[strlen(spelling) - 1];
+  if (highest == 'N') return set_arch(o, value, length);
+  return length == 1 && *value >= '0' && *value <= highest;
 }
 
-static void apply_nvvm(struct tgt_options *o, enum nvvm_option option, unsigned value) {
-  switch (option) {
-    case OPT_ARCH: break; /* set_arch() has done it */
-    case OPT_OPT: o->optimization_level = (uint8_t)value; break;
-    case OPT_FTZ: o->ftz = value != 0; break;
-    case OPT_FMA: tgt_set_group(o, "fma-level", value ? 2 : 0, NULL); break;
-    case OPT_PREC_DIV: tgt_set_group(o, "prec-divf32", value ? 2 : 1, NULL); break;
-    case OPT_PREC_SQRT: tgt_set_group(o, "prec-sqrtf32", value, NULL); break;
-    case OPT_G: o->debug = true; break;
-  }
+/* The rows of support/options.def with such a spelling. */
+static void apply_nvvm(struct tgt_options *o, enum option option, unsigned value) {
+  if (option == OPT_O3) o->optimization_level = (uint8_t)value;
+  if (option == OPT_FTZ) o->ftz = value != 0;
+  if (option == OPT_FMA_LEVEL) tgt_set_group(o, "fma-level", value ? 2 : 0, NULL);
+  if (option == OPT_PREC_DIV) tgt_set_group(o, "prec-divf32", value ? 2 : 1, NULL);
+  if (option == OPT_PREC_SQRT) tgt_set_group(o, "prec-sqrtf32", value, NULL);
+  if (option == OPT_DEBUG_LINES) o->debug = true;
 }
 
 enum tgt_status tgt_parse_nvvm_option(struct tgt_options *options, const char *option,
                                       size_t length, struct tgt_error *error) {
-  for (size_t i = 0; i < sizeof nvvm_options / sizeof nvvm_options[0]; i++) {
-    size_t name = strlen(nvvm_options[i].name);
-    const char *value = option + name;
-    bool takes_value = nvvm_options[i].option != OPT_G;
-    if (length < name || memcmp(option, nvvm_options[i].name, name) != 0) continue;
+  for (enum option o = 0; o < OPT_COUNT; o++) {
+    const char *spelling = option_row(o)->nvvm;
+    size_t name = strcspn(spelling, "=");
+    bool takes_value = spelling[name] == '=';
+    if (name == 0 || length < name + takes_value || memcmp(option, spelling, name + takes_value))
+      continue;
     if (!takes_value && length > name) continue;
-    if (options->nvvm_given >> i & 1)
-      return tgt_fail(error, TGT_REPEATED_OPTION, option, name - takes_value, NULL);
-    bool good = !takes_value || good_value(options, &nvvm_options[i], value, length - name);
-    if (!good) return tgt_fail(error, TGT_BAD_OPTION_VALUE, option, length, NULL);
-    options->nvvm_given |= UINT32_C(1) << i;
-    apply_nvvm(options, nvvm_options[i].option, takes_value ? (unsigned)(*value - '0') : 1);
+    const char *value = option + name + 1;
+    if (options->nvvm_given >> o & 1)
+      return tgt_fail(error, TGT_REPEATED_OPTION, option, name, NULL);
+    if (takes_value && !is_good_value(options, spelling, value, length - name - 1))
+      return tgt_fail(error, TGT_BAD_OPTION_VALUE, option, length, NULL);
+    options->nvvm_given |= UINT32_C(1) << o;
+    apply_nvvm(options, o, takes_value ? (unsigned)(*value - '0') : 1);
     return TGT_OK;
   }
   return tgt_fail(error, TGT_UNKNOWN_OPTION, option, length, NULL);

@@ -70,9 +70,9 @@ static void messages_say_what_was_meant(void **state) {
   struct knobs k = knobs_initial();
   set(&k, "nvptx-fma-levle=1");
   assert_string_equal(message,
-                      "there is no knob 'nvptx-fma-levle'; did you mean 'nvptx-fma-level'?");
+                      "unknown knob 'nvptx-fma-levle'; did you mean 'nvptx-fma-level'?");
   set(&k, "xyzzy=1");
-  assert_string_equal(message, "there is no knob 'xyzzy'");
+  assert_string_equal(message, "unknown knob 'xyzzy'");
   set(&k, "nvptx-prec-divf32=4");
   assert_string_equal(message, "knob 'nvptx-prec-divf32': '4' is not a number from 0 to 3");
 }

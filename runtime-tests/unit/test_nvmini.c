@@ -148,7 +148,7 @@ static void test_wrong_options(void **state) {
       {"--cpu=sm_95", "sm_9"},
       {"--cpu", "needs a value"},
       {"--ftz=1", "takes no value"},
-      {"--fma-level=3", "from 0 to 2"},
+      {"--fma-level=3", "not one of 0|1|2"},
       {"--features=ftz", "ftz"},
       {"--nonsense", "nonsense"},
       {"-opt=9", "-opt=9"},
