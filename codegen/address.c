@@ -1,19 +1,9 @@
 /* Addresses: the best base + offset for a pointer, getelementptr, and places in the thread's frame
  * (frame.c). */
-#include "codegen/lower.h"
+#include "codegen/select.h"
 
 #include "ir/evalint.h"
-uint16_t space_mod(uint32_t address_space) {
-  switch (address_space) {
-    case 1: return PTX_MOD_GLOBAL;
-    case 3: return PTX_MOD_SHARED;
-    case 4: return PTX_MOD_CONST;
-    case 5: return PTX_MOD_LOCAL;
-    case 7: return PTX_MOD_SHARED_CLUSTER;
-    case 101: return PTX_MOD_PARAM;
-    default: return 0;
-  }
-}
+#include "ir/gep.h"
 
 static const struct nvm_inst *inst_of(const struct lower *l, struct nvm_value v) {
   return value_kind(v) == VALUE_INST ? &l->f->insts.data[value_index(v)] : NULL;
@@ -81,59 +71,6 @@ void lower_alloca(struct lower *l, const struct nvm_inst *i) {
 
 /* --- getelementptr ---------------------------------------------------------------------------- */
 
-/* Steps through the indexed types of a getelementptr. */
-struct gep_walk {
-  struct nvm_type type; /* what the next index selects from; first the element type itself */
-  bool first;           /* the next index is the first: it steps over whole objects */
-};
-
-/* The bytes that one step of index `k` moves; for structs, the offset of the member (*member set).
- */
-static uint64_t gep_step(const struct lower *l, struct gep_walk *w, struct nvm_value index,
-                         bool *member) {
-  const struct type_table *t = &l->module->types;
-  *member = false;
-  if (w->first) {
-    w->first = false;
-    return layout_alloc_size(&l->module->layout, t, w->type);
-  }
-  if (type_kind(t, w->type) == TY_STRUCT) {
-    nvm_u128 value = 0;
-    if (!const_is_int(l->module, index, &value)) /* a splat, where the base is a vector */
-      const_is_int(l->module, const_element(l->module, index, 0), &value);
-    uint64_t offset = layout_member_offset(&l->module->layout, t, w->type, (uint32_t)value);
-    w->type = type_member(t, w->type, (uint32_t)value);
-    *member = true;
-    return offset;
-  }
-  bool vector = type_is_vector(t, w->type);
-  w->type = type_info(t, w->type)->element;
-  return vector ? (layout_bits(&l->module->layout, t, w->type) + 7) / 8
-                : layout_alloc_size(&l->module->layout, t, w->type);
-}
-
-bool lower_gep_is_constant(const struct lower *l, const struct nvm_inst *i, int64_t *offset) {
-  if (type_is_vector(&l->module->types, i->type)) return false;
-  struct gep_walk w = {{i->aux}, true};
-  uint64_t sum = 0;
-  for (uint32_t k = 1; k < i->operand_count; k++) {
-    struct nvm_value index = inst_operand(l->f, i, k);
-    nvm_u128 value;
-    if (!const_is_int(l->module, index, &value)) return false;
-    bool member;
-    uint64_t step = gep_step(l, &w, index, &member);
-    sum += member ? step : step * (uint64_t)const_int_signed(l->module, index);
-  }
-  if (offset) *offset = (int64_t)sum;
-  return true;
-}
-
-bool lower_cast_drops_space(const struct lower *l, const struct nvm_inst *i) {
-  if (i->op != OP_ADDRSPACECAST || type_is_vector(&l->module->types, i->type)) return false;
-  return space_mod(type_info(&l->module->types, i->type)->width) == 0 &&
-         space_mod(pointer_space(l, inst_operand(l->f, i, 0))) != 0;
-}
-
 static bool is_power_of_two(uint64_t x) { return x != 0 && (x & (x - 1)) == 0; }
 
 /* v * step in 64 bits; `index` holds v. ptxas makes one instruction of such a product and each of
@@ -186,46 +123,17 @@ static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struc
   return sum;
 }
 
-/* An index that is a 32-bit integer extended to 64 bits needs no register of its own: mul.wide
- * extends. Returns the 32-bit value, or VALUE_NULL. */
-static struct nvm_value narrow_index(const struct lower *l, struct nvm_value index, uint64_t step,
-                                     bool *is_signed) {
-  const struct type_table *t = &l->module->types;
-  const struct nvm_inst *i = inst_of(l, index);
-  if (!i || (i->op != OP_ZEXT && i->op != OP_SEXT) || step <= 1 || step > INT32_MAX)
-    return VALUE_NULL;
-  struct nvm_value from = inst_operand(l->f, i, 0);
-  bool fits = type_equal(i->type, TYPE_I64) && type_equal(value_type(l->f, from), TYPE_I32);
-  *is_signed = i->op == OP_SEXT;
-  return fits && type_scalar_bits(t, i->type) == 64 ? from : VALUE_NULL;
-}
-
-bool lower_gep_index_source(const struct lower *l, const struct nvm_inst *i, uint32_t k,
-                            struct nvm_value *source, bool *is_signed) {
-  *source = inst_operand(l->f, i, k);
-  if (k == 0 || type_is_vector(&l->module->types, i->type)) return false;
-  if (layout_pointer_bits(&l->module->layout, type_info(&l->module->types, i->type)->width) != 64)
-    return false;
-  struct gep_walk w = {{i->aux}, true};
-  bool member = false;
-  uint64_t step = 0;
-  for (uint32_t n = 1; n <= k; n++) step = gep_step(l, &w, inst_operand(l->f, i, n), &member);
-  struct nvm_value narrow = member ? VALUE_NULL : narrow_index(l, *source, step, is_signed);
-  if (value_is_none(narrow)) return false;
-  *source = narrow;
-  return true;
-}
-
 /* One lane: base + the sum of index * step, the constant rest added last. */
 static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const struct lanes *operands,
                            uint32_t lane, struct ptx_reg to) {
   bool wide = ptx_reg_class(to) == PTX_B64;
-  struct gep_walk w = {{i->aux}, true};
+  struct gep_walk w = gep_begin(l->module, i->aux);
   struct ptx_operand address = operands[0].at[operands[0].count == 1 ? 0 : lane];
   uint64_t constant = 0;
   for (uint32_t k = 1; k < i->operand_count; k++) {
     bool member;
-    uint64_t step = gep_step(l, &w, inst_operand(l->f, i, k), &member);
+    struct nvm_value whole = inst_operand(l->f, i, k), source = select_operand(l, i, k);
+    uint64_t step = gep_step(&w, whole, &member);
     const struct lanes *o = &operands[k];
     struct ptx_operand index = o->at[(o->count == 1 ? 0 : lane) * o->parts_each];
     if (member || step == 0) {
@@ -236,9 +144,7 @@ static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const stru
       constant += step * (uint64_t)index.imm;
       continue;
     }
-    struct nvm_value source;
-    bool is_signed = true;
-    lower_gep_index_source(l, i, k, &source, &is_signed);
+    bool is_signed = value_equal(source, whole) || inst_of(l, whole)->op == OP_SEXT;
     struct part p = *lower_part(l, lower_type(l, o->scalar), 0);
     address = ptx_r(add_scaled(l, address, o->count == 1 ? source : VALUE_NULL, index, &p,
                                is_signed, step, wide));
@@ -252,12 +158,8 @@ static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const stru
 void lower_gep(struct lower *l, const struct nvm_inst *i) {
   struct lanes *operands = arena_alloc(&l->function_arena, i->operand_count * sizeof *operands);
   if (!operands) return;
-  for (uint32_t k = 0; k < i->operand_count; k++) {
-    struct nvm_value source;
-    bool is_signed;
-    lower_gep_index_source(l, i, k, &source, &is_signed);
-    operands[k] = lower_split(l, source);
-  }
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    operands[k] = lower_split(l, select_operand(l, i, k));
   const struct ptx_reg *to = lower_result(l, l->inst);
   uint32_t count = lower_type(l, i->type).count;
   if (l->function_arena.failed) return;
@@ -276,49 +178,30 @@ struct address address_plus(struct address a, int64_t offset) {
   return a;
 }
 
-/* A variable in no space of its own, cast to where it lies: its name says that too. */
-static bool casts_variable(const struct nvm_inst *i, struct nvm_value from) {
-  return i->op == OP_ADDRSPACECAST && value_kind(from) == VALUE_GLOBAL;
-}
-
 struct address lower_address(struct lower *l, struct nvm_value pointer) {
-  int64_t sum = 0, own_sum = 0;
-  const struct nvm_inst *i;
-  struct nvm_value own = VALUE_NULL; /* the first on the way that has a register of its own */
-  for (int step = 0; step < MAX_ADDRESS_CHAIN && (i = inst_of(l, pointer)) != NULL; step++) {
-    int64_t offset = 0;
-    if (value_is_none(own) && l->wanted[value_index(pointer)]) own = pointer, own_sum = sum;
-    if (i->op == OP_ALLOCA) {
-      uint32_t at = l->alloca_offsets[value_index(pointer)];
-      if (at == 0 || !fits_offset(sum) || !fits_offset(sum + at)) break;
-      return lower_depot_address(l, (uint64_t)(sum + at - 1));
-    }
-    if (i->op == OP_GEP && lower_gep_is_constant(l, i, &offset))
-      sum = (int64_t)((uint64_t)sum + (uint64_t)offset);
-    else if (!lower_cast_drops_space(l, i) && !casts_variable(i, inst_operand(l->f, i, 0))) break;
-    pointer = inst_operand(l->f, i, 0);
+  struct selected_address a = select_address(l, pointer);
+  if (a.in_frame) {
+    uint32_t place = l->alloca_offsets[value_index(a.base)] - 1;
+    return lower_depot_address(l, (uint64_t)(a.offset + place));
   }
-  if (value_kind(pointer) == VALUE_INST && l->overwritten[value_index(pointer)])
-    pointer = own, sum = own_sum;
-  if (value_kind(pointer) == VALUE_GLOBAL && fits_offset(sum)) {
-    const struct nvm_global *g = module_global(l->module, pointer);
+  if (value_kind(a.base) == VALUE_GLOBAL && fits_offset(a.offset)) {
+    const struct nvm_global *g = module_global(l->module, a.base);
     if (!g->is_alias)
-      return (struct address){ptx_at_symbol(names_of_symbol(l, pointer), sum), global_space(g), 1};
+      return (struct address){ptx_at_symbol(names_of_symbol(l, a.base), a.offset), global_space(g),
+                              1};
   }
   struct nvm_str param = {0};
-  bool in_param = lower_in_param(l, pointer, &param);
-  if (in_param && param.index && fits_offset(sum))
-    return (struct address){ptx_at_symbol(param, sum), PTX_MOD_PARAM, 1};
-  struct ptx_reg base = lower_reg(l, pointer, 0);
-  if (!fits_offset(sum)) {
-    struct ptx_reg moved = ptx_new_reg(l->pf, ptx_reg_class(base));
-    emit3(l, PTX_ADD, PTX_MODS(ptx_reg_class(base) == PTX_B64 ? PTX_MOD_S64 : PTX_MOD_S32),
-          ptx_r(moved), ptx_r(base), ptx_i(sum));
-    base = moved;
-    sum = 0;
+  bool in_param = lower_in_param(l, a.base, &param);
+  if (in_param && param.index && fits_offset(a.offset))
+    return (struct address){ptx_at_symbol(param, a.offset), PTX_MOD_PARAM, 1};
+  struct ptx_reg base = lower_reg(l, a.base, 0);
+  if (!fits_offset(a.offset)) {
+    uint16_t type = ptx_reg_class(base) == PTX_B64 ? PTX_MOD_S64 : PTX_MOD_S32;
+    base = emit_binary(l, PTX_ADD, type, ptx_r(base), ptx_i(a.offset)).reg;
+    a.offset = 0;
   }
-  uint16_t space = in_param ? PTX_MOD_PARAM : space_mod(pointer_space(l, pointer));
-  return (struct address){ptx_at(base, sum), space, 1};
+  uint16_t space = in_param ? PTX_MOD_PARAM : space_mod(pointer_space(l, a.base));
+  return (struct address){ptx_at(base, a.offset), space, 1};
 }
 
 struct ptx_reg address_register(struct lower *l, struct address a) {

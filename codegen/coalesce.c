@@ -18,7 +18,7 @@
  * Reads are those of the code that is emitted: who gets no register of its own is computed where
  * its readers are, lanes may be read where their vectors lie (vector.c), and addresses are not
  * folded through sums that have registers down to a value that shares its own (address.c). */
-#include "codegen/lower.h"
+#include "codegen/select.h"
 
 #include "ir/intrinsic.h"
 
@@ -124,7 +124,8 @@ static uint32_t number_of(const struct coalescer *c, struct nvm_value v) {
 
 static void add_candidate(struct coalescer *c, struct nvm_value v) {
   struct lower *l = c->l;
-  if (value_kind(v) != VALUE_INST || number_of(c, v) || !l->wanted[value_index(v)]) return;
+  if (value_kind(v) != VALUE_INST || number_of(c, v) || !l->selection[value_index(v)].wanted)
+    return;
   struct nvm_inst_id id = {value_index(v)};
   uint32_t n = c->candidates.count;
   if (!is_candidate_type(l, function_inst(l->f, id)->type)) return;
@@ -203,13 +204,14 @@ static void share_results(struct lower *l, const struct assembly *a) {
   const struct nvm_inst *call = function_inst(l->f, a->call);
   struct type_parts parts = lower_type(l, call->type);
   uint32_t part = 0;
-  if (!l->wanted[a->call.index] || a->results[0] == a->call.index) return;
+  if (!l->selection[a->call.index].wanted || a->results[0] == a->call.index) return;
   for (uint32_t k = 0; k < a->count; k++)
-    if (a->results[k] && l->wanted[a->results[k]])
+    if (a->results[k] && l->selection[a->results[k]].wanted)
       lower_result(l, (struct nvm_inst_id){a->results[k]});
   uint32_t first = l->regs.count;
   for (uint32_t k = 0; k < a->count; k++) {
-    uint32_t reader = a->results[k], held = reader && l->wanted[reader] ? l->inst_regs[reader] : 0;
+    uint32_t reader = a->results[k],
+             held = reader && l->selection[reader].wanted ? l->inst_regs[reader] : 0;
     uint32_t count = lower_type(l, type_member(&l->module->types, call->type, k)).count;
     for (uint32_t j = 0; j < count; j++, part++) {
       struct ptx_reg r =
@@ -233,15 +235,9 @@ static void add_read(struct coalescer *c, struct nvm_value v, struct live at, ui
     c->candidates.data[n].reads = c->reads.count;
     if (!VEC_PUSH(&l->function_arena, &c->reads, r)) return;
   }
-  bool lanes = i->op >= OP_EXTRACTELEMENT && i->op <= OP_SHUFFLEVECTOR;
-  if (l->wanted[value_index(v)] && !lanes) return;
-  for (uint32_t k = 0; k < i->operand_count && i->op != OP_PHI; k++) {
-    struct nvm_value source;
-    bool is_signed;
-    if (i->op == OP_GEP && lower_gep_index_source(l, i, k, &source, &is_signed))
-      add_read(c, source, at, depth + 1);
-    add_read(c, inst_operand(l->f, i, k), at, depth + 1);
-  }
+  if (l->selection[value_index(v)].wanted && !select_moves_lanes((enum op)i->op)) return;
+  for (uint32_t k = 0; k < i->operand_count && i->op != OP_PHI; k++)
+    add_read(c, select_operand(l, i, k), at, depth + 1);
 }
 
 static void collect_reads(struct coalescer *c, struct nvm_block b) {
@@ -250,16 +246,11 @@ static void collect_reads(struct coalescer *c, struct nvm_block b) {
   FOR_EACH_INST(l->f, b, id) {
     const struct nvm_inst *i = function_inst(l->f, id);
     c->position[id.index] = i->op == OP_PHI ? 0 : ++n;
-    for (uint32_t k = 0; k < i->operand_count && l->wanted[id.index]; k++) {
+    for (uint32_t k = 0; k < i->operand_count && l->selection[id.index].wanted; k++) {
       struct live at = {b.index, n};
-      struct nvm_value source;
-      bool is_signed;
       if (i->op == OP_PHI && k % 2) continue;
       if (i->op == OP_PHI) at = (struct live){value_index(inst_operand(l->f, i, k + 1)), AT_EDGE};
-      if (i->op == OP_GEP && lower_gep_index_source(l, i, k, &source, &is_signed))
-        add_read(c, source, at, 0);
-      add_read(c, i->op == OP_STORE && k == 0 ? lower_stored_value(l, i) : inst_operand(l->f, i, k),
-               at, 0);
+      add_read(c, select_operand(l, i, k), at, 0);
     }
   }
 }
@@ -369,15 +360,23 @@ static void join_operands(struct coalescer *c, bool backward) {
   }
 }
 
+/* A load must not write the registers of its extension where these hold another value. */
+static void release_load(struct lower *l, struct nvm_inst_id v) {
+  const struct nvm_inst *i = function_inst(l->f, v);
+  if ((i->op == OP_ZEXT || i->op == OP_SEXT) && select_is_loaded(l, i))
+    l->selection[value_index(inst_operand(l->f, i, 0))].home = 0;
+}
+
 static void share_registers(struct coalescer *c) {
   struct lower *l = c->l;
   for (uint32_t n = 1; n < c->candidates.count; n++) {
     struct nvm_inst_id v = c->candidates.data[n].value,
                        leader = c->candidates.data[c->candidates.data[n].leader].value;
     if (c->candidates.data[c->candidates.data[n].leader].members == 1) continue;
-    lower_result(l, leader);
-    l->inst_regs[v.index] = l->inst_regs[leader.index];
-    l->overwritten[v.index] = true;
+    if (v.index != leader.index) l->selection[v.index].home = leader.index;
+    l->selection[v.index].is_shared = true;
+    lower_result(l, v);
+    release_load(l, v);
   }
 }
 
@@ -403,13 +402,13 @@ void lower_coalesce(struct lower *l) {
   FOR_EACH_BLOCK(f, b)
   FOR_EACH_PHI(f, b, i) {
     const struct nvm_inst *phi = function_inst(f, i);
-    if (!l->wanted[i.index]) continue;
+    if (!l->selection[i.index].wanted) continue;
     add_candidate(&c, value_of_inst(i));
     for (uint32_t k = 0; k < phi->operand_count; k += 2) add_candidate(&c, inst_operand(f, phi, k));
   }
   FOR_EACH_BLOCK(f, b)
   FOR_EACH_INST(f, b, i)
-  if (l->wanted[i.index] && is_assembly(l, i)) add_assembly(&c, i);
+  if (l->selection[i.index].wanted && is_assembly(l, i)) add_assembly(&c, i);
   FOR_EACH_BLOCK(f, b) collect_reads(&c, b);
   place_results(&c);
   if (c.steps_left == 0 || arena->failed) return; /* some reads are not known */

@@ -4,7 +4,7 @@
  * with an addition. 16-bit formats are computed natively where the CPU can, else in float and
  * rounded back; for one +, -, *, / that gives the same bits, for float has more than twice their
  * precision plus two bits. */
-#include "codegen/lower.h"
+#include "codegen/select.h"
 
 static bool is_bfloat(const struct part *p) {
   return p->kind == PART_BFLOAT || p->kind == PART_PAIR_BFLOAT;
@@ -240,32 +240,10 @@ uint32_t lower_float_pairs(struct lower *l, enum ptx_op op, struct nvm_type type
 
 /* --- contraction ------------------------------------------------------------------------------ */
 
-/* NVVM contracts by default: a product that only one sum reads is fused with it, rounding once.
- * Level 1 fuses floats of up to 32 bits, level 2 doubles too; -O0 fuses nothing. Products of
- * integers only where they are made: one that was moved out of a loop stays there. */
-int lower_fused_multiply(const struct lower *l, const struct nvm_inst *i) {
-  bool integer = i->op == OP_ADD;
-  if ((i->op != OP_FADD && i->op != OP_FSUB && !integer) || l->target->optimization_level == 0)
-    return -1;
-  struct nvm_type scalar = type_scalar(&l->module->types, i->type);
-  unsigned needed = type_equal(scalar, TYPE_DOUBLE) ? 2 : 1;
-  bool native = integer ? type_equal(scalar, TYPE_I32) || type_equal(scalar, TYPE_I64)
-                        : type_equal(scalar, TYPE_DOUBLE) || type_equal(scalar, TYPE_FLOAT);
-  if (!native || (!integer && l->target->fma_level < needed)) return -1;
-  for (int k = 0; k < 2; k++) {
-    struct nvm_value v = inst_operand(l->f, i, (uint32_t)k);
-    if (value_kind(v) != VALUE_INST || l->f->uses.data[value_index(v)] != 1) continue;
-    const struct nvm_inst *product = &l->f->insts.data[value_index(v)];
-    if (product->op == (integer ? OP_MUL : OP_FMUL) &&
-        (!integer || product->block.index == i->block.index))
-      return k;
-  }
-  return -1;
-}
-
 /* a * b + c, a * b - c or c - a * b; neg is a modifier of the operand in machine code. */
 bool lower_fused(struct lower *l, const struct nvm_inst *i) {
-  int product_operand = lower_fused_multiply(l, i);
+  bool is_sum = i->op == OP_ADD || i->op == OP_FADD || i->op == OP_FSUB;
+  int product_operand = is_sum ? select_product(l, i) : -1;
   if (product_operand < 0) return false;
   struct nvm_value product = inst_operand(l->f, i, (uint32_t)product_operand);
   struct nvm_value addend = inst_operand(l->f, i, product_operand == 0 ? 1 : 0);

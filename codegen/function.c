@@ -1,98 +1,10 @@
 /* One function: registers and labels for everything, then block after block, instruction after
  * instruction, in layout order. No look-ahead but what the planning passes collected. */
-#include "codegen/lower.h"
+#include "codegen/select.h"
 
-#include "analysis/effects.h"
 #include "ptx/print.h"
 
 /* --- planning --------------------------------------------------------------------------------- */
-
-/* Whether the pointer operand of a load or store (or the base of such a pointer) is folded into its
- * address, so that no register is needed for it: fixed allocas, offsets by constants, casts from a
- * specific address space to generic. Must agree with lower_address. */
-static bool folds_into_address(const struct lower *l, const struct nvm_inst *i) {
-  struct nvm_inst_id id = {(uint32_t)(i - l->f->insts.data)};
-  switch ((enum op)i->op) {
-    case OP_ALLOCA: return l->alloca_offsets[id.index] != 0;
-    case OP_GEP: return lower_gep_is_constant(l, i, NULL);
-    case OP_ADDRSPACECAST: return lower_cast_drops_space(l, i);
-    default: return false;
-  }
-}
-
-static bool is_address_operand(const struct nvm_inst *i, uint32_t k) {
-  return (i->op == OP_LOAD && k == 0) || (i->op == OP_STORE && k == 1) ||
-         (i->op == OP_ATOMICRMW && k == 0) || (i->op == OP_CMPXCHG && k == 0);
-}
-
-static void want(struct lower *l, struct nvm_value v, uint32_t *stack, uint32_t *depth) {
-  if (value_kind(v) != VALUE_INST || l->wanted[value_index(v)]) return;
-  l->wanted[value_index(v)] = true;
-  stack[(*depth)++] = value_index(v);
-}
-
-/* Scalars of up to 64 bits only: one register. */
-static void note_extension(struct lower *l, const struct nvm_inst *i) {
-  struct nvm_value v = inst_operand(l->f, i, 0);
-  const struct nvm_inst *from =
-      value_kind(v) == VALUE_INST ? &l->f->insts.data[value_index(v)] : NULL;
-  if (from && from->op == OP_LOAD && l->f->uses.data[value_index(v)] == 1 &&
-      lower_type(l, i->type).count == 1)
-    l->extension[value_index(v)] = (uint32_t)(i - l->f->insts.data);
-}
-
-/* Marks what the operands of one needed instruction need in turn; address chains are followed to
- * the value that ends them. */
-static void want_operands(struct lower *l, const struct nvm_inst *i, uint32_t *stack,
-                          uint32_t *depth) {
-  int fused = lower_fused_multiply(l, i);
-  if (i->op == OP_ZEXT || i->op == OP_SEXT) note_extension(l, i);
-  for (uint32_t k = 0; k < i->operand_count; k++) {
-    struct nvm_value v =
-        i->op == OP_STORE && k == 0 ? lower_stored_value(l, i) : inst_operand(l->f, i, k);
-    bool is_signed;
-    if (i->op == OP_GEP) lower_gep_index_source(l, i, k, &v, &is_signed);
-    if ((int)k == fused) { /* the product is not wanted, its factors are */
-      const struct nvm_inst *product = &l->f->insts.data[value_index(v)];
-      want(l, inst_operand(l->f, product, 0), stack, depth);
-      v = inst_operand(l->f, product, 1);
-    }
-    if (value_kind(v) != VALUE_INST) continue;
-    if (is_address_operand(i, k))
-      for (int step = 0; step < MAX_ADDRESS_CHAIN && value_kind(v) == VALUE_INST &&
-                         folds_into_address(l, &l->f->insts.data[value_index(v)]);
-           step++)
-        v = inst_operand(l->f, &l->f->insts.data[value_index(v)], 0);
-    uint64_t lane;
-    bool takes_apart = i->op >= OP_EXTRACTELEMENT && i->op <= OP_SHUFFLEVECTOR;
-    for (int step = 0;
-         takes_apart && step < LOWER_MOST_INSERTIONS && lower_is_insertion(l, v, &lane); step++) {
-      const struct nvm_inst *insertion = &l->f->insts.data[value_index(v)];
-      want(l, inst_operand(l->f, insertion, 1), stack, depth);
-      v = inst_operand(l->f, insertion, 0);
-    }
-    want(l, v, stack, depth);
-  }
-}
-
-/* Roots are instructions that must stay; the rest is wanted if something wanted uses it. */
-void lower_plan_wanted(struct lower *l) {
-  const struct nvm_function *f = l->f;
-  l->wanted = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->wanted);
-  l->overwritten = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->overwritten);
-  l->extension = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->extension);
-  uint32_t *stack = arena_alloc(&l->function_arena, f->insts.count * sizeof *stack);
-  if (!l->wanted || !l->overwritten || !l->extension || !stack) return;
-  uint32_t depth = 0;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    if (!effects_must_stay(f, inst) || effects_is_debug(f, inst) || l->wanted[i.index]) continue;
-    l->wanted[i.index] = true;
-    want_operands(l, inst, stack, &depth);
-    while (depth) want_operands(l, &f->insts.data[stack[--depth]], stack, &depth);
-  }
-}
 
 /* Computes the parts of all types in use and makes room for all registers, so that neither table
  * moves while an instruction is being lowered. */
@@ -104,7 +16,7 @@ static bool plan_registers(struct lower *l) {
   FOR_EACH_BLOCK(f, b)
   FOR_EACH_INST(f, b, i) {
     const struct nvm_inst *inst = function_inst(f, i);
-    if (!l->wanted[i.index]) continue;
+    if (!l->selection[i.index].wanted) continue;
     parts += lower_type(l, inst->type).count;
     for (uint32_t k = 0; k < inst->operand_count; k++) {
       struct nvm_value v = inst_operand(f, inst, k);
@@ -257,16 +169,13 @@ static void lower_inst(struct lower *l, const struct nvm_inst *i) {
 static void lower_one(struct lower *l, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(l->f, i);
   l->inst = i;
-  if (inst->op >= OP_EXTRACTELEMENT && inst->op <= OP_SHUFFLEVECTOR && lower_share_lanes(l, i))
-    return;
-  if ((inst->op == OP_ZEXT || inst->op == OP_SEXT) && lower_is_loaded_extended(l, i)) return;
-  if (inst->op == OP_LOAD) lower_share_load(l, i);
+  if (select_moves_lanes((enum op)inst->op) && lower_share_lanes(l, i)) return;
+  if ((inst->op == OP_ZEXT || inst->op == OP_SEXT) && select_is_loaded(l, inst)) return;
   uint32_t comment = l->notes ? lower_comment_inst(l, i) : 0;
   if (l->target->debug) debug_write_location(l, i);
   uint32_t from = l->pf->entries.count, temps[PTX_CLASS_COUNT];
   bool tidy = !op_is_terminator((enum op)inst->op) && lower_type(l, inst->type).count != 0;
   if (tidy) {
-    if (inst->op == OP_INSERTVALUE) lower_share_aggregate(l, i);
     lower_result(l, i);
     for (uint32_t k = 0; k < inst->operand_count; k++) lower_touch(l, inst_operand(l->f, inst, k));
   }
@@ -303,7 +212,7 @@ static void lower_block(struct lower *l, struct nvm_block b) {
   lower_comment_block(l, b);
   lower_arguments(l, b);
   FOR_EACH_INST(l->f, b, i)
-  if (l->wanted[i.index]) lower_one(l, i);
+  if (l->selection[i.index].wanted) lower_one(l, i);
 }
 
 static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_function *pf) {
@@ -327,10 +236,9 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
       !loops_compute(&l->loops, f, &l->dominance, &l->function_arena))
     return false;
   lower_plan_allocas(l);
-  lower_plan_wanted(l);
-  return !l->function_arena.failed && plan_registers(l) && plan_labels(l) && plan_pragmas(l) &&
-         lower_plan_edges(l) && lower_plan_comments(l) && lower_plan_arguments(l) &&
-         (lower_coalesce(l), !l->function_arena.failed);
+  return !l->function_arena.failed && select_function(l) && plan_registers(l) && plan_labels(l) &&
+         plan_pragmas(l) && lower_plan_edges(l) && lower_plan_comments(l) &&
+         lower_plan_arguments(l) && (lower_coalesce(l), !l->function_arena.failed);
 }
 
 /* `.local .align 8 .b8 __local_depot[24];` in front, if the function has a frame. */

@@ -1,6 +1,7 @@
 /* Intrinsics that are neither a PTX form nor arithmetic: hints that vanish, values known here,
  * memory, pointers, and instructions whose modifiers depend on an argument. */
 #include "codegen/intrinsic.h"
+#include "ir/gep.h"
 #include "target/reflect.h"
 
 /* --- Nothing, an argument, a number --- */
@@ -46,7 +47,7 @@ static bool known_object(struct lower *l, struct nvm_value pointer, uint64_t *by
                (uint64_t)count;
       return true;
     }
-    if (i->op == OP_GEP && !lower_gep_is_constant(l, i, &step)) return false;
+    if (i->op == OP_GEP && !gep_constant_offset(l->f, i, &step)) return false;
     if (i->op != OP_GEP && i->op != OP_BITCAST && i->op != OP_ADDRSPACECAST) return false;
     *offset += step;
     pointer = inst_operand(l->f, i, 0);

@@ -144,12 +144,11 @@ struct lower {
   uint32_t *param_of;       /* by instruction: 1 + such an argument that its address is based on */
   struct nvm_meta location; /* of the last .loc */
   struct verbose_notes *notes; /* of --asm-verbose (verbose.c); else NULL */
-  bool *wanted;                /* by instruction: its result is needed in a register */
-  uint32_t *extension;  /* by instruction: the zext or sext that alone reads a narrow load, or 0 */
+  struct selection *selection; /* by instruction (select.h) */
+  VEC(struct selected_address) addresses;
   VEC(bool) zero_above; /* by number of a 16-bit register: it holds a loaded byte, zeros above */
   struct wide_product wide_products[32]; /* by value and step, hashed (address.c) */
-  bool *overwritten;    /* by instruction: its register is others' too (coalesce.c) */
-  bool ftz;             /* f32 denormals are flushed in this function */
+  bool ftz;                              /* f32 denormals are flushed in this function */
   bool relaxed_atomics; /* seq_cst atomicrmw and cmpxchg without a scope are relaxed at GPU scope */
   bool noted_relaxed;   /* a note said so */
   bool refused;         /* something in this function was reported */
@@ -198,6 +197,8 @@ bool lower_is_legal(const struct lower *l, const struct part *p);
 static inline bool lower_has(const struct lower *l, enum ptx_op op, const uint16_t *mods) {
   return gate_has(l->target, op, mods);
 }
+/* Whether the type is a vector whose parts are packed pairs. */
+bool lower_is_packed(struct lower *l, struct nvm_type type);
 /* Bytes a part takes in memory: 1, 2, 4, 8 (3 for i24). */
 uint32_t part_store_bytes(const struct part *p);
 /* Range of parts that element `index` of an aggregate or vector type takes; for packed pairs see
@@ -344,37 +345,17 @@ void lower_load(struct lower *l, const struct nvm_inst *i);
 void lower_store(struct lower *l, const struct nvm_inst *i);
 void lower_alloca(struct lower *l, const struct nvm_inst *i);
 void lower_gep(struct lower *l, const struct nvm_inst *i);
-/* Function-wide set-up: fixed allocas get their depot offsets, and `wanted` says which results
- * somebody needs in a register; addresses that only loads and stores fold are not. */
+/* Fixed allocas get their depot offsets. */
 void lower_plan_allocas(struct lower *l);
-void lower_plan_wanted(struct lower *l);
 /* Whether seq_cst atomics without a scope are relaxed at GPU scope, given the knob
  * nvptx-relaxed-atomics. */
 bool atomic_is_relaxed_module(const struct nvm_module *m, int32_t knob);
-/* A load of 8 or 16 bits that only a zext or sext reads is made in the registers of that one, by an
- * access that extends; of a byte that others read too, it is known what lies above. */
-void lower_share_load(struct lower *l, struct nvm_inst_id id);
-/* The register value that a store reads: the access itself cuts an integer to 8, 16 or 32 bits. */
-struct nvm_value lower_stored_value(const struct lower *l, const struct nvm_inst *store);
-/* Whether such a load has made the result of this zext or sext already. */
-bool lower_is_loaded_extended(const struct lower *l, struct nvm_inst_id id);
 /* llvm.memcpy, memmove, memset (also .inline, element-atomic refused). */
 void block_lower_copy(struct lower *l, const struct nvm_inst *i, bool may_overlap);
 void block_lower_fill(struct lower *l, const struct nvm_inst *i);
 /* Copies `bytes` bytes between addresses, unrolled or as a loop. */
 void block_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes,
                       bool is_volatile);
-
-/* Whether all indices of a getelementptr are constants; *offset (may be NULL) is their sum in
- * bytes. Vectors of pointers are not. */
-bool lower_gep_is_constant(const struct lower *l, const struct nvm_inst *i, int64_t *offset);
-/* Operand k of a getelementptr as lowering reads it: an index extended from 32 bits to 64 is read
- * unextended where mul.wide extends it (true; *is_signed says how). */
-bool lower_gep_index_source(const struct lower *l, const struct nvm_inst *i, uint32_t k,
-                            struct nvm_value *source, bool *is_signed);
-/* Whether an addrspacecast goes from a specific space to generic, so that accesses can look
- * through. */
-bool lower_cast_drops_space(const struct lower *l, const struct nvm_inst *i);
 
 /* --- atomic.c --------------------------------------------------------------------------------- */
 void atomic_lower_rmw(struct lower *l, const struct nvm_inst *i);
@@ -403,9 +384,6 @@ void lower_insertelement(struct lower *l, const struct nvm_inst *i);
 void lower_shufflevector(struct lower *l, const struct nvm_inst *i);
 void lower_extractvalue(struct lower *l, const struct nvm_inst *i);
 void lower_insertvalue(struct lower *l, const struct nvm_inst *i);
-/* Lets an insertvalue into an aggregate that nobody else reads change it in place: a chain of n
- * inserts then copies n members, not n aggregates. */
-void lower_share_aggregate(struct lower *l, struct nvm_inst_id id);
 /* The four bytes of a 32-bit register in 16-bit registers of their own (zero above), and back (what
  * is above 8 bits is ignored). */
 void lower_unpack_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4]);
@@ -422,10 +400,6 @@ struct lanes {
 };
 /* The lanes of an operand; constants may give immediates where lower_operand does. */
 struct lanes lower_split(struct lower *l, struct nvm_value v);
-/* Whether v is an insertion into a packed vector as a lane that is known. Who takes lanes apart
- * looks through LOWER_MOST_INSERTIONS of these, which then need no registers. */
-bool lower_is_insertion(struct lower *l, struct nvm_value v, uint64_t *lane);
-enum { LOWER_MOST_INSERTIONS = 64 };
 /* Registers for the lanes of the current instruction's result: its own, or temporaries for packed
  * pairs, which lower_join then packs. All operands are registers. */
 struct lanes lower_lane_targets(struct lower *l, struct nvm_type type, const struct ptx_reg *to);
@@ -477,8 +451,6 @@ void wide_from_float(struct lower *l, bool is_signed, bool is_double,
 struct ptx_operand float_immediate(uint16_t type, uint32_t f32, uint64_t f64);
 struct ptx_operand float_power_of_two(uint16_t type, int exponent);
 struct ptx_operand float_of_word(struct lower *l, uint16_t type, struct ptx_operand high);
-/* The operand (0 or 1) of an fadd, fsub or add that is a product to be fused with it; -1: none. */
-int lower_fused_multiply(const struct lower *l, const struct nvm_inst *i);
 /* Lowers such a sum; false if it is none. */
 bool lower_fused(struct lower *l, const struct nvm_inst *i);
 /* The running instruction as op.rn.f32x2 on `count` values, of which the one numbered `negated`

@@ -2,7 +2,7 @@
  *
  * A value is accessed part by part; runs of neighbouring parts of one size become one vector access
  * where the known alignment allows it (a wider access at a smaller alignment would trap). */
-#include "codegen/lower.h"
+#include "codegen/select.h"
 
 #include "target/cost.h"
 
@@ -334,32 +334,12 @@ void lower_store_parts(struct lower *l, struct nvm_type type, const struct ptx_o
   access_value((struct access){.l = l, .at = to, .is_volatile = how.is_volatile}, type, from);
 }
 
-bool lower_is_loaded_extended(const struct lower *l, struct nvm_inst_id id) {
-  const struct nvm_inst *i = function_inst(l->f, id);
-  struct nvm_value v = inst_operand(l->f, i, 0);
-  uint32_t regs = l->inst_regs[id.index];
-  return value_kind(v) == VALUE_INST && regs && l->inst_regs[value_index(v)] == regs;
-}
-
-void lower_share_load(struct lower *l, struct nvm_inst_id id) {
-  const struct nvm_inst *i = function_inst(l->f, id);
-  if (l->inst_regs[id.index]) return; /* those of a phi change */
-  struct memory_access how = memory_access_unpack(i->aux);
-  struct type_parts parts = lower_type(l, i->type);
-  const struct part *p = parts.count == 1 ? lower_part(l, parts, 0) : NULL;
-  if (!p || p->kind != PART_INT || (p->bits != 8 && p->bits != 16) || how.ordering != ORDER_NONE ||
-      access_align(l, i->type, how) < p->bits / 8u)
-    return;
-  struct nvm_inst_id extension = {l->extension[id.index]};
-  if (!inst_is_none(extension) && !l->inst_regs[extension.index]) {
-    lower_result(l, extension);
-    l->inst_regs[id.index] = l->inst_regs[extension.index];
-  } else if (p->bits == 8) {
-    uint32_t number = ptx_reg_number(lower_result(l, id)[0]);
-    if (!VEC_RESERVE(&l->function_arena, &l->zero_above, number + 1)) return;
-    while (l->zero_above.count <= number) l->zero_above.data[l->zero_above.count++] = false;
-    l->zero_above.data[number] = true;
-  }
+/* A loaded byte has zeros above it, which lower_extend() makes use of. */
+static void note_zero_above(struct lower *l, struct ptx_reg r) {
+  uint32_t number = ptx_reg_number(r);
+  if (!VEC_RESERVE(&l->function_arena, &l->zero_above, number + 1)) return;
+  while (l->zero_above.count <= number) l->zero_above.data[l->zero_above.count++] = false;
+  l->zero_above.data[number] = true;
 }
 
 void lower_load(struct lower *l, const struct nvm_inst *i) {
@@ -374,26 +354,15 @@ void lower_load(struct lower *l, const struct nvm_inst *i) {
   uint32_t chain = l->f->attachments.data[l->inst.index];
   a.invariant = chain && module_attachment(l->module, chain, l->invariant_load).index != 0 &&
                 lower_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
-  uint32_t extension = l->extension[l->inst.index];
-  a.is_signed = extension && l->f->insts.data[extension].op == OP_SEXT &&
-                lower_is_loaded_extended(l, (struct nvm_inst_id){extension});
-  load_value(a, i->type, lower_result(l, l->inst));
-}
-
-struct nvm_value lower_stored_value(const struct lower *l, const struct nvm_inst *store) {
-  const struct type_table *t = &l->module->types;
-  struct nvm_value v = inst_operand(l->f, store, 0);
-  const struct nvm_inst *cut =
-      value_kind(v) == VALUE_INST ? &l->f->insts.data[value_index(v)] : NULL;
-  struct memory_access how = memory_access_unpack(store->aux);
-  if (!cut || cut->op != OP_TRUNC || how.ordering != ORDER_NONE || type_is_vector(t, cut->type))
-    return v;
-  struct nvm_value whole = inst_operand(l->f, cut, 0);
-  uint64_t to = layout_bits(&l->module->layout, t, cut->type);
-  uint64_t from = layout_bits(&l->module->layout, t, value_type(l->f, whole));
-  bool fits =
-      (to == 8 || to == 16 || to == 32) && from <= 64 && access_align(l, cut->type, how) * 8 >= to;
-  return fits && value_kind(whole) != VALUE_CONST ? whole : v;
+  struct nvm_inst_id extension = select_extension(l, l->inst);
+  a.is_signed = !inst_is_none(extension) && function_inst(l->f, extension)->op == OP_SEXT;
+  const struct ptx_reg *to = lower_result(l, l->inst);
+  load_value(a, i->type, to);
+  struct type_parts parts = lower_type(l, i->type);
+  bool is_byte = parts.count == 1 && lower_part(l, parts, 0)->kind == PART_INT &&
+                 lower_part(l, parts, 0)->bits == 8;
+  if (is_byte && inst_is_none(extension) && !l->selection[l->inst.index].is_shared)
+    note_zero_above(l, to[0]);
 }
 
 void lower_store(struct lower *l, const struct nvm_inst *i) {
@@ -407,6 +376,6 @@ void lower_store(struct lower *l, const struct nvm_inst *i) {
     lower_refuse(l, "a store to constant or parameter memory", "these are read-only");
     return;
   }
-  const struct ptx_operand *parts = abi_operands(l, lower_stored_value(l, i));
+  const struct ptx_operand *parts = abi_operands(l, select_operand(l, i, 0));
   if (parts) lower_store_parts(l, value_type(l->f, inst_operand(l->f, i, 0)), parts, at, how);
 }

@@ -12,6 +12,8 @@
  * that is done with it is loading: then the loads read .param itself. */
 #include "codegen/lower.h"
 
+#include "ir/gep.h"
+
 /* --- the rules ---------------------------------------------------------------------------------
  */
 
@@ -404,7 +406,8 @@ static bool reads_in_place(const struct lower *l, const struct nvm_inst *i, uint
   if (i->op == OP_CALL) return function_is_kernel(l->f) && is_memcpy_source(l, i, k);
   if (is_join(i)) return function_is_kernel(l->f);
   if (i->op != OP_GEP || k != 0 || type_is_vector(&l->module->types, i->type)) return false;
-  return function_is_kernel(l->f) || lower_gep_is_constant(l, i, NULL);
+  int64_t offset;
+  return function_is_kernel(l->f) || gep_constant_offset(l->f, i, &offset);
 }
 
 /* One walk over the function: follows addresses through getelementptr and strikes out arguments

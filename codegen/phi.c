@@ -5,7 +5,7 @@
  * each is broken by saving one register in a temporary. Linear in the number of copies.
  * (After Boissinot et al., "Revisiting Out-of-SSA Translation", 2009, algorithm 1.) Critical edges
  * get their copies in a block of their own (function.c), which is what keeps lost copies right. */
-#include "codegen/lower.h"
+#include "codegen/select.h"
 
 struct move {
   struct ptx_reg to;
@@ -187,7 +187,8 @@ bool lower_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_
     const struct nvm_inst *phi = function_inst(l->f, use.phi);
     if (phi->block.index != to.index) break;
     struct nvm_value v = inst_operand(l->f, phi, use.operand);
-    if (l->wanted[use.phi.index] && !is_undefined(l, v) && !shares_registers(l, use.phi, v))
+    if (l->selection[use.phi.index].wanted && !is_undefined(l, v) &&
+        !shares_registers(l, use.phi, v))
       return true;
   }
   return false;
@@ -205,7 +206,7 @@ bool lower_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block 
     if (use.phi.index == previous.index) continue; /* several edges carry the same value */
     previous = use.phi;
     struct nvm_value v = inst_operand(l->f, phi, use.operand);
-    bool none = !l->wanted[use.phi.index] || is_undefined(l, v);
+    bool none = !l->selection[use.phi.index].wanted || is_undefined(l, v);
     uint32_t parts = none ? 0 : lower_type(l, phi->type).count;
     for (uint32_t k = 0; k < parts; k++) {
       struct ptx_operand source = lower_source(l, v, k);

@@ -164,6 +164,18 @@ uint16_t mod_signed(uint32_t bits) {
   return mod_of(bits, words);
 }
 
+uint16_t space_mod(uint32_t address_space) {
+  switch (address_space) {
+    case 1: return PTX_MOD_GLOBAL;
+    case 3: return PTX_MOD_SHARED;
+    case 4: return PTX_MOD_CONST;
+    case 5: return PTX_MOD_LOCAL;
+    case 7: return PTX_MOD_SHARED_CLUSTER;
+    case 101: return PTX_MOD_PARAM;
+    default: return 0;
+  }
+}
+
 enum ptx_class mod_class(uint16_t type) {
   switch (type) {
     case PTX_MOD_PRED: return PTX_PRED;
@@ -219,6 +231,12 @@ bool lower_is_legal(const struct lower *l, const struct part *p) {
   }
   return tgt_type_action(l->target, scalar, is_pair ? 16 : p->container, is_pair ? 2 : 1) ==
          TGT_LEGAL;
+}
+
+bool lower_is_packed(struct lower *l, struct nvm_type type) {
+  struct type_parts parts = lower_type(l, type);
+  return parts.count != 0 && type_is_vector(&l->module->types, type) &&
+         part_is_pair(lower_part(l, parts, 0));
 }
 
 uint32_t part_store_bytes(const struct part *p) { return (p->bits + 7u) / 8u; }

@@ -1,5 +1,5 @@
 /* Operands: registers of results and arguments, immediates of constants. */
-#include "codegen/lower.h"
+#include "codegen/select.h"
 
 struct diag *lower_refuse(struct lower *l, const char *what, const char *detail) {
   struct diag *d = diag_report_s(l->sink, DIAG_CANNOT_LOWER, lower_place(l), what, detail, NULL);
@@ -29,13 +29,17 @@ static const struct ptx_reg *value_regs(struct lower *l, uint32_t *slot, struct 
 }
 
 const struct ptx_reg *lower_result(struct lower *l, struct nvm_inst_id i) {
-  return value_regs(l, &l->inst_regs[i.index], function_inst(l->f, i)->type);
+  uint32_t home = i.index;
+  while (l->inst_regs[home] == 0 && l->selection[home].home) home = l->selection[home].home;
+  const struct ptx_reg *regs = value_regs(l, &l->inst_regs[home], l->f->insts.data[home].type);
+  l->inst_regs[i.index] = l->inst_regs[home];
+  return regs;
 }
 
 void lower_touch(struct lower *l, struct nvm_value v) {
   uint32_t index = value_index(v);
   if (value_kind(v) == VALUE_INST) {
-    if (l->wanted[index]) lower_result(l, (struct nvm_inst_id){index});
+    if (l->selection[index].wanted) lower_result(l, (struct nvm_inst_id){index});
   } else if (value_kind(v) == VALUE_ARG) {
     value_regs(l, &l->arg_regs[index], function_arg_type(l->f, index));
   }

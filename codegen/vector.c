@@ -1,7 +1,7 @@
 /* Vectors and aggregates: their lanes and members as registers. Nothing here computes; it moves. */
-#include "codegen/lower.h"
+#include "codegen/select.h"
 
-static uint64_t intrinsic_lane_count(struct lower *l, struct nvm_type type) {
+static uint64_t lane_count(struct lower *l, struct nvm_type type) {
   const struct type_table *t = &l->module->types;
   return type_is_vector(t, type) ? type_info(t, type)->count : 1;
 }
@@ -9,18 +9,11 @@ static uint64_t intrinsic_lane_count(struct lower *l, struct nvm_type type) {
 static struct lanes lanes_of(struct lower *l, struct nvm_type type) {
   struct nvm_type scalar = type_scalar(&l->module->types, type);
   struct lanes r = {.scalar = scalar, .parts_each = lower_type(l, scalar).count};
-  uint64_t count = intrinsic_lane_count(l, type);
+  uint64_t count = lane_count(l, type);
   if (lower_type(l, type).count == 0) count = 0; /* refused before */
   r.at = arena_alloc(&l->function_arena, count * r.parts_each * sizeof *r.at);
   r.count = r.at ? (uint32_t)count : 0;
   return r;
-}
-
-/* Whether the parts of a type are packed pairs. */
-static bool is_packed(struct lower *l, struct nvm_type type) {
-  struct type_parts parts = lower_type(l, type);
-  return parts.count != 0 && type_is_vector(&l->module->types, type) &&
-         part_is_pair(lower_part(l, parts, 0));
 }
 
 static bool is_undefined(const struct lower *l, struct nvm_value v) {
@@ -34,17 +27,11 @@ static bool constant_index(struct lower *l, struct nvm_value v, uint64_t *index)
   return true;
 }
 
-bool lower_is_insertion(struct lower *l, struct nvm_value v, uint64_t *lane) {
-  if (value_kind(v) != VALUE_INST || !is_packed(l, value_type(l->f, v))) return false;
-  const struct nvm_inst *i = &l->f->insts.data[value_index(v)];
-  return i->op == OP_INSERTELEMENT && constant_index(l, inst_operand(l->f, i, 2), lane);
-}
-
 /* The scalar that was inserted as lane k of *v; VALUE_NULL: none, *v becomes the vector below the
  * insertions. */
 static struct nvm_value inserted_lane(struct lower *l, struct nvm_value *v, uint32_t k) {
   uint64_t lane;
-  for (uint32_t step = 0; step < LOWER_MOST_INSERTIONS && lower_is_insertion(l, *v, &lane);
+  for (uint32_t step = 0; step < SELECT_MAX_INSERTIONS && select_is_insertion(l, *v, &lane);
        step++) {
     const struct nvm_inst *i = &l->f->insts.data[value_index(*v)];
     if (lane == k) return inst_operand(l->f, i, 1);
@@ -74,7 +61,7 @@ static void split_pair(struct lower *l, struct nvm_value v, uint32_t k,
 struct lanes lower_split(struct lower *l, struct nvm_value v) {
   struct nvm_type type = value_type(l->f, v);
   struct lanes r = lanes_of(l, type);
-  bool packed = is_packed(l, type);
+  bool packed = lower_is_packed(l, type);
   for (uint32_t k = 0; k < r.count * r.parts_each && !packed; k++) r.at[k] = lower_operand(l, v, k);
   for (uint32_t k = 0; k + 1 < r.count && packed; k += 2) split_pair(l, v, k, &r.at[k]);
   return r;
@@ -82,7 +69,7 @@ struct lanes lower_split(struct lower *l, struct nvm_value v) {
 
 struct lanes lower_lane_targets(struct lower *l, struct nvm_type type, const struct ptx_reg *to) {
   struct lanes r = lanes_of(l, type);
-  bool packed = is_packed(l, type);
+  bool packed = lower_is_packed(l, type);
   for (uint32_t k = 0; k < r.count * r.parts_each; k++)
     r.at[k] = ptx_r(packed ? lower_temp(l, PTX_B16) : to[k]);
   return r;
@@ -90,7 +77,7 @@ struct lanes lower_lane_targets(struct lower *l, struct nvm_type type, const str
 
 void lower_join(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
                 struct lanes from) {
-  if (is_packed(l, type)) {
+  if (lower_is_packed(l, type)) {
     for (uint32_t k = 0; k + 1 < from.count; k += 2)
       lower_copy(l, to[k / 2], lower_pack_pair(l, from.at[k], from.at[k + 1]));
     return;
@@ -192,16 +179,6 @@ void lower_extractvalue(struct lower *l, const struct nvm_inst *i) {
   copy_parts(l, lower_result(l, l->inst), whole, member.first, member.count);
 }
 
-void lower_share_aggregate(struct lower *l, struct nvm_inst_id id) {
-  const struct nvm_inst *i = function_inst(l->f, id);
-  struct nvm_value whole = inst_operand(l->f, i, 0);
-  if (value_kind(whole) != VALUE_INST || l->inst_regs[id.index] != 0) return;
-  const struct nvm_inst *before = &l->f->insts.data[value_index(whole)];
-  bool dies = l->f->uses.data[value_index(whole)] == 1 && before->block.index == i->block.index;
-  if (dies && before->op == OP_INSERTVALUE)
-    l->inst_regs[id.index] = l->inst_regs[value_index(whole)];
-}
-
 void lower_insertvalue(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value whole = inst_operand(l->f, i, 0), member = inst_operand(l->f, i, 1);
   struct nvm_type type = i->type;
@@ -209,8 +186,8 @@ void lower_insertvalue(struct lower *l, const struct nvm_inst *i) {
   const struct ptx_reg *to = lower_result(l, l->inst);
   uint32_t count = lower_type(l, i->type).count;
   bool undefined = value_kind(whole) == VALUE_CONST && const_is_undef_or_poison(l->module, whole);
-  bool in_place = value_kind(whole) == VALUE_INST &&
-                  l->inst_regs[value_index(whole)] == l->inst_regs[l->inst.index];
+  bool in_place =
+      value_kind(whole) == VALUE_INST && l->selection[l->inst.index].home == value_index(whole);
   for (uint32_t k = 0; k < count && !undefined && !in_place; k++)
     if (k < at.first || k >= at.first + at.count) lower_copy(l, to[k], lower_operand(l, whole, k));
   copy_parts(l, to + at.first, member, 0, at.count);
@@ -237,7 +214,7 @@ static void select_lane(struct lower *l, struct lanes v, uint32_t lane, struct p
 /* The registers that already hold the lanes of v; NULL for constants, packed pairs, values without
  * registers yet, and phis, whose registers change while others may still look at the lane. */
 static const struct ptx_reg *held_lanes(struct lower *l, struct nvm_value v) {
-  if (value_kind(v) != VALUE_INST || is_packed(l, value_type(l->f, v))) return NULL;
+  if (value_kind(v) != VALUE_INST || lower_is_packed(l, value_type(l->f, v))) return NULL;
   uint32_t index = value_index(v), first = l->inst_regs[index];
   return first && l->f->insts.data[index].op != OP_PHI ? &l->regs.data[first] : NULL;
 }
@@ -249,16 +226,15 @@ static struct ptx_reg held_part(struct lower *l, const struct nvm_inst *i, uint3
   struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1), source = a;
   bool undefined = false;
   if (i->op == OP_EXTRACTELEMENT) {
-    from = constant_index(l, b, &from) && from < intrinsic_lane_count(l, value_type(l->f, a))
-               ? from
-               : UINT64_MAX;
+    from = constant_index(l, b, &from) && from < lane_count(l, value_type(l->f, a)) ? from
+                                                                                    : UINT64_MAX;
   } else if (i->op == OP_INSERTELEMENT) {
     if (!constant_index(l, inst_operand(l->f, i, 2), &from)) return (struct ptx_reg){0};
     undefined = lane != from && is_undefined(l, a); /* any register of the class will do */
     if (lane == from || undefined) source = b;
     from = lane == from || undefined ? 0 : lane;
   } else {
-    uint64_t lanes = intrinsic_lane_count(l, value_type(l->f, a));
+    uint64_t lanes = lane_count(l, value_type(l->f, a));
     struct nvm_value at = const_element(l->module, inst_operand(l->f, i, 2), lane);
     if (!constant_index(l, at, &from)) from = 0;
     if (from >= lanes) source = b;
@@ -274,7 +250,7 @@ bool lower_share_lanes(struct lower *l, struct nvm_inst_id id) {
   struct type_parts parts = lower_type(l, i->type);
   uint32_t each = lower_type(l, type_scalar(&l->module->types, i->type)).count;
   uint32_t first = l->regs.count;
-  if (parts.count == 0 || is_packed(l, i->type)) return false;
+  if (parts.count == 0 || lower_is_packed(l, i->type)) return false;
   for (uint32_t k = 0; k < parts.count; k++) {
     struct ptx_reg r = held_part(l, i, k, each);
     if (ptx_reg_is_none(r) || ptx_reg_class(r) != part_class(lower_part(l, parts, k)) ||
@@ -294,8 +270,8 @@ void lower_extractelement(struct lower *l, const struct nvm_inst *i) {
   const struct ptx_reg *to = lower_result(l, l->inst);
   uint64_t lane = 0;
   bool known = constant_index(l, index, &lane);
-  if (lane >= intrinsic_lane_count(l, type)) lane = 0;
-  if (known && is_packed(l, type)) {
+  if (lane >= lane_count(l, type)) lane = 0;
+  if (known && lower_is_packed(l, type)) {
     struct ptx_operand pair[2];
     split_pair(l, vector, (uint32_t)lane & ~UINT32_C(1), pair);
     lower_copy(l, to[0], pair[lane & 1]);
@@ -311,7 +287,7 @@ void lower_extractelement(struct lower *l, const struct nvm_inst *i) {
 static void insert_packed(struct lower *l, const struct nvm_inst *i, uint64_t lane) {
   struct nvm_value vector = inst_operand(l->f, i, 0), e = inst_operand(l->f, i, 1);
   const struct ptx_reg *to = lower_result(l, l->inst);
-  for (uint32_t k = 0; k < intrinsic_lane_count(l, i->type); k += 2) {
+  for (uint32_t k = 0; k < lane_count(l, i->type); k += 2) {
     struct nvm_value rest = vector, other = vector;
     struct ptx_operand pair[2];
     bool here = lane / 2 == k / 2;
@@ -331,7 +307,7 @@ void lower_insertelement(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value index = inst_operand(l->f, i, 2);
   uint64_t lane = 0;
   bool known = constant_index(l, index, &lane);
-  if (known && is_packed(l, i->type)) {
+  if (known && lower_is_packed(l, i->type)) {
     insert_packed(l, i, lane);
     return;
   }

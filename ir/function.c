@@ -339,33 +339,6 @@ struct nvm_value inst_emit(struct nvm_function *f, struct nvm_inst_id before, en
   return value_of_inst(i);
 }
 
-bool gep_constant_offset(const struct nvm_function *f, const struct nvm_inst *gep,
-                         int64_t *offset) {
-  enum { MOST_BITS = 40 };
-  const struct nvm_module *m = f->module;
-  struct nvm_type type = {gep->aux};
-  nvm_i128 sum = 0, most = (nvm_i128)1 << MOST_BITS;
-  for (uint32_t k = 1; k < gep->operand_count; k++) {
-    struct nvm_value v = inst_operand(f, gep, k);
-    if (value_kind(v) != VALUE_CONST || constant_info(&m->constants, v)->kind != CONST_INT)
-      return false;
-    nvm_i128 index = const_int_signed(m, v);
-    if (index > most || index < -most) return false;
-    if (k > 1 && type_kind(&m->types, type) == TY_STRUCT) {
-      sum += layout_member_offset(&m->layout, &m->types, type, (uint32_t)index);
-      type = type_member(&m->types, type, (uint32_t)index);
-    } else {
-      if (k > 1) type = type_element(&m->types, type, 0);
-      uint64_t bytes = layout_alloc_size(&m->layout, &m->types, type);
-      if (bytes == 0 && !type_is_sized(&m->types, type)) return false;
-      sum += index * (nvm_i128)bytes;
-    }
-    if (sum > most || sum < -most) return false;
-  }
-  *offset = (int64_t)sum;
-  return true;
-}
-
 struct nvm_value phi_single_value(const struct nvm_function *f, struct nvm_inst_id i) {
   const struct nvm_inst *phi = function_inst(f, i);
   struct nvm_value single = VALUE_NULL;

@@ -150,9 +150,6 @@ bool inst_add_operand(struct nvm_function *f, struct nvm_inst_id i, struct nvm_v
 /* Removes operands k..k+count-1, keeping the order of the rest. */
 void inst_remove_operands(struct nvm_function *f, struct nvm_inst_id i, uint32_t k, uint32_t count);
 
-/* The bytes that a getelementptr of constants adds; false if it is none such, or they are too many.
- */
-bool gep_constant_offset(const struct nvm_function *f, const struct nvm_inst *gep, int64_t *offset);
 /* The terminator of b, {0} if it has none. */
 static inline struct nvm_inst_id block_terminator(const struct nvm_function *f,
                                                   struct nvm_block b) {

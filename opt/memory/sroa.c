@@ -29,6 +29,7 @@
 #include <stdlib.h>
 
 #include "ir/evalint.h"
+#include "ir/gep.h"
 #include "ir/intrinsic.h"
 #include "analysis/alias.h"
 #include "analysis/effects.h"
@@ -200,7 +201,7 @@ static bool add_use(struct splitter *s, struct nvm_inst_id id, struct nvm_value 
     case OP_CALL: return add_call(s, id, pointer, offset, size);
     case OP_GEP:
       if (!value_equal(inst_operand(s->f, i, 0), pointer) || !type_is_ptr(&s->m->types, i->type) ||
-          !gep_constant_offset(s->f, i, &more))
+          !gep_small_offset(s->f, i, &more))
         return false;
       break;
     case OP_BITCAST:

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/effects.h"
+#include "ir/gep.h"
 #include "opt/memory/sroa.h"
 
 enum {
@@ -190,7 +191,7 @@ static bool is_in_variables(const struct splitter *s, struct nvm_value v, uint64
       if (sroa_alloca_align(s, i) < *align) *align = sroa_alloca_align(s, i);
       return offset >= 0 && bytes <= size && (uint64_t)offset <= size - bytes;
     }
-    if (i->op != OP_GEP || !gep_constant_offset(s->f, i, &more)) return false;
+    if (i->op != OP_GEP || !gep_small_offset(s->f, i, &more)) return false;
     offset += more;
     v = inst_operand(s->f, i, 0);
   }

@@ -12,6 +12,7 @@
  * has it */
 #include "analysis/known_bits.h"
 #include "opt/scalar/combine.h"
+#include "ir/gep.h"
 #include "ir/intrinsic.h"
 
 static const struct nvm_inst *as_inst(const struct combiner *k, struct nvm_value v, enum op op) {
@@ -71,11 +72,11 @@ static struct nvm_value gep_simplify(struct combiner *k, struct nvm_inst_id root
   const struct nvm_inst *b = as_inst(k, base, OP_GEP);
   if (!type_equal(value_type(k->f, base), g->type) || !type_is_ptr(&k->m->types, g->type) ||
       (steps_once(k, g) && !(b && has_constant_indices(k, b))) ||
-      !gep_constant_offset(k->f, g, &outer))
+      !gep_small_offset(k->f, g, &outer))
     return VALUE_NULL;
   if (outer == 0) return base;
   if (!b || !type_is_ptr(&k->m->types, value_type(k->f, inst_operand(k->f, b, 0))) ||
-      !gep_constant_offset(k->f, b, &inner))
+      !gep_small_offset(k->f, b, &inner))
     return VALUE_NULL;
   uint16_t flags = g->flags & b->flags;
   if ((inner < 0) != (outer < 0)) flags = 0; /* the way back may leave the object first */

@@ -1,0 +1,282 @@
+/* Two parts: the patterns, each in one function; and a walk from the instructions with effects to
+ * the operands that they read, which decides an instruction when it is found to be wanted. Linear
+ * in the operands times MAX_ADDRESS_CHAIN at worst. */
+#include "codegen/select.h"
+
+#include "analysis/effects.h"
+#include "ir/gep.h"
+
+static const struct nvm_inst *inst_of(const struct lower *l, struct nvm_value v) {
+  return value_kind(v) == VALUE_INST ? &l->f->insts.data[value_index(v)] : NULL;
+}
+
+static struct selection *selection_of(const struct lower *l, const struct nvm_inst *i) {
+  return &l->selection[i - l->f->insts.data];
+}
+
+static bool is_read_once(const struct lower *l, struct nvm_value v) {
+  return l->f->uses.data[value_index(v)] == 1;
+}
+
+/* --- sums of products ------------------------------------------------------------------------- */
+
+/* Whether the target fuses a product into this sum. NVVM contracts by default: level 1 fuses floats
+ * of up to 32 bits, level 2 doubles too. -O0 fuses nothing. */
+static bool may_fuse(const struct lower *l, const struct nvm_inst *sum) {
+  if (l->target->optimization_level == 0) return false;
+  struct nvm_type scalar = type_scalar(&l->module->types, sum->type);
+  if (sum->op == OP_ADD) return type_equal(scalar, TYPE_I32) || type_equal(scalar, TYPE_I64);
+  return (type_equal(scalar, TYPE_FLOAT) && l->target->fma_level >= 1) ||
+         (type_equal(scalar, TYPE_DOUBLE) && l->target->fma_level >= 2);
+}
+
+/* A product that only the sum reads. Products of integers only if they are in the same block: one
+ * that was hoisted out of a loop stays there. */
+static void select_fused_product(struct lower *l, const struct nvm_inst *sum) {
+  bool is_integer = sum->op == OP_ADD;
+  if (!may_fuse(l, sum)) return;
+  for (uint32_t k = 0; k < 2; k++) {
+    const struct nvm_inst *product = inst_of(l, inst_operand(l->f, sum, k));
+    if (!product || product->op != (is_integer ? OP_MUL : OP_FMUL) ||
+        !is_read_once(l, inst_operand(l->f, sum, k)) ||
+        (is_integer && product->block.index != sum->block.index))
+      continue;
+    selection_of(l, sum)->folded = (uint16_t)(1u << k);
+    return;
+  }
+}
+
+int select_product(const struct lower *l, const struct nvm_inst *i) {
+  uint16_t folded = selection_of(l, i)->folded;
+  return folded == 0 ? -1 : folded == 1 ? 0 : 1;
+}
+
+/* --- extensions and truncations --------------------------------------------------------------- */
+
+/* mul.wide multiplies 32-bit indices by steps that are positive as signed numbers. */
+static bool is_widened_index(const struct lower *l, struct nvm_value index, uint64_t step) {
+  const struct nvm_inst *i = inst_of(l, index);
+  return i && (i->op == OP_ZEXT || i->op == OP_SEXT) && step > 1 && step <= INT32_MAX &&
+         type_equal(i->type, TYPE_I64) &&
+         type_equal(value_type(l->f, inst_operand(l->f, i, 0)), TYPE_I32);
+}
+
+static void select_indices(struct lower *l, const struct nvm_inst *gep) {
+  const struct type_table *t = &l->module->types;
+  if (type_is_vector(t, gep->type)) return;
+  if (layout_pointer_bits(&l->module->layout, type_info(t, gep->type)->width) != 64) return;
+  struct gep_walk w = gep_begin(l->module, gep->aux);
+  struct selection *s = selection_of(l, gep);
+  for (uint32_t k = 1; k < gep->operand_count && k < 8 * sizeof s->folded; k++) {
+    struct nvm_value index = inst_operand(l->f, gep, k);
+    bool is_member;
+    uint64_t step = gep_step(&w, index, &is_member);
+    if (!is_member && is_widened_index(l, index, step)) s->folded |= (uint16_t)(1u << k);
+  }
+}
+
+static bool is_aligned(const struct lower *l, struct nvm_type type, struct memory_access how,
+                       uint64_t bytes) {
+  return layout_written_align(&l->module->layout, &l->module->types, type, how.align_log2) >= bytes;
+}
+
+static void select_stored_value(struct lower *l, const struct nvm_inst *store) {
+  const struct type_table *t = &l->module->types;
+  const struct nvm_inst *cut = inst_of(l, inst_operand(l->f, store, 0));
+  struct memory_access how = memory_access_unpack(store->aux);
+  if (!cut || cut->op != OP_TRUNC || how.ordering != ORDER_NONE || type_is_vector(t, cut->type))
+    return;
+  struct nvm_value whole = inst_operand(l->f, cut, 0);
+  uint64_t to = layout_bits(&l->module->layout, t, cut->type);
+  uint64_t from = layout_bits(&l->module->layout, t, value_type(l->f, whole));
+  if ((to == 8 || to == 16 || to == 32) && from <= 64 && is_aligned(l, cut->type, how, to / 8) &&
+      value_kind(whole) != VALUE_CONST)
+    selection_of(l, store)->folded = 1;
+}
+
+struct nvm_value select_operand(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
+  struct nvm_value v = inst_operand(l->f, i, k);
+  bool converts = (i->op == OP_GEP || i->op == OP_STORE) && k < 8 * sizeof(uint16_t) &&
+                  selection_of(l, i)->folded >> k & 1;
+  return converts ? inst_operand(l->f, inst_of(l, v), 0) : v;
+}
+
+/* Scalars of up to 64 bits only: one register. */
+static void select_extending_load(struct lower *l, const struct nvm_inst *extension) {
+  struct nvm_value v = inst_operand(l->f, extension, 0);
+  const struct nvm_inst *load = inst_of(l, v);
+  if (!load || load->op != OP_LOAD || !is_read_once(l, v) ||
+      lower_type(l, extension->type).count != 1)
+    return;
+  struct memory_access how = memory_access_unpack(load->aux);
+  struct type_parts parts = lower_type(l, load->type);
+  const struct part *p = parts.count == 1 ? lower_part(l, parts, 0) : NULL;
+  if (p && p->kind == PART_INT && (p->bits == 8 || p->bits == 16) && how.ordering == ORDER_NONE &&
+      is_aligned(l, load->type, how, p->bits / 8u))
+    selection_of(l, load)->home = (uint32_t)(extension - l->f->insts.data);
+}
+
+struct nvm_inst_id select_extension(const struct lower *l, struct nvm_inst_id load) {
+  return (struct nvm_inst_id){l->selection[load.index].is_shared ? 0
+                                                                 : l->selection[load.index].home};
+}
+
+bool select_is_loaded(const struct lower *l, const struct nvm_inst *extension) {
+  const struct nvm_inst *load = inst_of(l, inst_operand(l->f, extension, 0));
+  return load && selection_of(l, load)->home == (uint32_t)(extension - l->f->insts.data);
+}
+
+/* --- vectors and aggregates ------------------------------------------------------------------- */
+
+/* A chain of n insertions then copies n members, not n aggregates. */
+static void select_insertion_in_place(struct lower *l, const struct nvm_inst *insertion) {
+  struct nvm_value whole = inst_operand(l->f, insertion, 0);
+  const struct nvm_inst *before = inst_of(l, whole);
+  if (before && before->op == OP_INSERTVALUE && is_read_once(l, whole) &&
+      before->block.index == insertion->block.index)
+    selection_of(l, insertion)->home = value_index(whole);
+}
+
+bool select_is_insertion(struct lower *l, struct nvm_value v, uint64_t *lane) {
+  const struct nvm_inst *i = inst_of(l, v);
+  nvm_u128 index;
+  if (!i || i->op != OP_INSERTELEMENT || !lower_is_packed(l, i->type) ||
+      !const_is_int(l->module, inst_operand(l->f, i, 2), &index))
+    return false;
+  *lane = (uint64_t)index;
+  return true;
+}
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+/* Whether the instruction only adds *offset to the pointer that is its operand 0, or casts it from
+ * a specific space to the generic one. A variable in no space of its own that is cast to the space
+ * where it lies is as good by its name. */
+static bool step_to_base(const struct lower *l, const struct nvm_inst *i, int64_t *offset) {
+  const struct type_table *t = &l->module->types;
+  *offset = 0;
+  if ((i->op != OP_GEP && i->op != OP_ADDRSPACECAST) || type_is_vector(t, i->type)) return false;
+  if (i->op == OP_GEP) return gep_constant_offset(l->f, i, offset);
+  struct nvm_value from = inst_operand(l->f, i, 0);
+  return value_kind(from) == VALUE_GLOBAL ||
+         (space_mod(type_info(t, i->type)->width) == 0 &&
+          space_mod(type_info(t, value_type(l->f, from))->width) != 0);
+}
+
+static bool fits_offset(int64_t offset) { return offset >= INT32_MIN && offset <= INT32_MAX; }
+
+/* The end of the chain of constant additions; `has_registers`: the first pointer that is wanted. */
+static struct selected_address find_base(const struct lower *l, struct nvm_value pointer,
+                                         bool has_registers) {
+  struct selected_address a = {.base = pointer};
+  const struct nvm_inst *i;
+  for (int step = 0; step < MAX_ADDRESS_CHAIN && (i = inst_of(l, a.base)) != NULL; step++) {
+    int64_t offset, place = l->alloca_offsets[value_index(a.base)];
+    if (has_registers && selection_of(l, i)->wanted) break;
+    a.in_frame = place && fits_offset(a.offset) && fits_offset(a.offset + place);
+    if (a.in_frame || !step_to_base(l, i, &offset)) break;
+    a.offset = (int64_t)((uint64_t)a.offset + (uint64_t)offset);
+    a.base = inst_operand(l->f, i, 0);
+  }
+  return a;
+}
+
+struct selected_address select_address(struct lower *l, struct nvm_value pointer) {
+  const struct nvm_inst *i = inst_of(l, pointer);
+  if (!i) return (struct selected_address){.base = pointer};
+  struct selection *s = selection_of(l, i);
+  struct selected_address a =
+      s->address ? l->addresses.data[s->address - 1] : find_base(l, pointer, false);
+  if (!s->address && VEC_PUSH(&l->function_arena, &l->addresses, a))
+    s->address = l->addresses.count;
+  const struct nvm_inst *base = inst_of(l, a.base);
+  return base && !a.in_frame && selection_of(l, base)->is_shared ? find_base(l, pointer, true) : a;
+}
+
+/* --- what is wanted --------------------------------------------------------------------------- */
+
+struct selector {
+  struct lower *l;
+  uint32_t *stack; /* wanted instructions whose operands have not been looked at */
+  uint32_t depth;
+};
+
+static void want(struct selector *s, struct nvm_value v) {
+  if (value_kind(v) != VALUE_INST || s->l->selection[value_index(v)].wanted) return;
+  s->l->selection[value_index(v)].wanted = true;
+  s->stack[s->depth++] = value_index(v);
+}
+
+static bool is_address_operand(const struct nvm_inst *i, uint32_t k) {
+  return k == (i->op == OP_STORE) &&
+         (i->op == OP_LOAD || i->op == OP_STORE || i->op == OP_ATOMICRMW || i->op == OP_CMPXCHG);
+}
+
+static void want_address(struct selector *s, struct nvm_value pointer) {
+  struct selected_address a = select_address(s->l, pointer);
+  if (!a.in_frame) want(s, a.base);
+}
+
+/* A vector whose lanes are taken apart: the insertions need no registers. */
+static void want_lanes(struct selector *s, struct nvm_value v) {
+  uint64_t lane;
+  for (int n = 0; n < SELECT_MAX_INSERTIONS && select_is_insertion(s->l, v, &lane); n++) {
+    const struct nvm_inst *insertion = inst_of(s->l, v);
+    want(s, inst_operand(s->l->f, insertion, 1));
+    v = inst_operand(s->l->f, insertion, 0);
+  }
+  want(s, v);
+}
+
+static void select_inst(struct lower *l, const struct nvm_inst *i) {
+  switch ((enum op)i->op) {
+    case OP_ADD:
+    case OP_FADD:
+    case OP_FSUB: select_fused_product(l, i); break;
+    case OP_GEP: select_indices(l, i); break;
+    case OP_STORE: select_stored_value(l, i); break;
+    case OP_ZEXT:
+    case OP_SEXT: select_extending_load(l, i); break;
+    case OP_INSERTVALUE: select_insertion_in_place(l, i); break;
+    default: break;
+  }
+}
+
+/* The product of a sum is not wanted; its factors are. */
+static void want_operands(struct selector *s, const struct nvm_inst *i) {
+  struct lower *l = s->l;
+  select_inst(l, i);
+  bool is_sum = i->op == OP_ADD || i->op == OP_FADD || i->op == OP_FSUB;
+  int product = is_sum ? select_product(l, i) : -1;
+  for (uint32_t k = 0; k < i->operand_count; k++) {
+    struct nvm_value v = select_operand(l, i, k);
+    if ((int)k == product) {
+      want(s, inst_operand(l->f, inst_of(l, v), 0));
+      want(s, inst_operand(l->f, inst_of(l, v), 1));
+    } else if (is_address_operand(i, k)) {
+      want_address(s, v);
+    } else if (select_moves_lanes((enum op)i->op)) {
+      want_lanes(s, v);
+    } else {
+      want(s, v);
+    }
+  }
+}
+
+bool select_function(struct lower *l) {
+  const struct nvm_function *f = l->f;
+  struct selector s = {.l = l};
+  l->addresses.data = NULL;
+  l->addresses.count = l->addresses.capacity = 0;
+  l->selection = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->selection);
+  s.stack = arena_alloc(&l->function_arena, f->insts.count * sizeof *s.stack);
+  if (!l->selection || !s.stack) return false;
+  FOR_EACH_BLOCK(f, b)
+  FOR_EACH_INST(f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    if (!effects_must_stay(f, inst) || effects_is_debug(f, inst)) continue;
+    want(&s, value_of_inst(i));
+    while (s.depth) want_operands(&s, &f->insts.data[s.stack[--s.depth]]);
+  }
+  return !l->function_arena.failed;
+}

@@ -1,0 +1,62 @@
+/* Instruction selection, decided once for a function, before registers are assigned and anything is
+ * lowered: which instructions are emitted, which operands are folded into their readers, and which
+ * results share registers by construction. Coalescing and lowering read these decisions.
+ *
+ *   pattern                              decision
+ *   result is not used                   not wanted
+ *   add, fadd, fsub of a product         `folded` bit of the product, which is not wanted: mad, fma
+ *   gep index extended from 32 bits      `folded` bit of the index: mul.wide extends it
+ *   store of a truncated integer         `folded` bit 0: the access truncates
+ *   extended load of 8 or 16 bits        `home` of the load is the zext or sext: the access extends
+ *   insertvalue into a dying aggregate   `home` is the aggregate: changed in place
+ *   alloca, constant gep, cast to the    the pointer's address is another base plus an offset
+ *   generic space
+ *   lane of a packed vector              lane instructions look through insertions into it
+ *
+ * Coalescing adds to `home`, and sets `is_shared`. */
+#ifndef NVM_CODEGEN_SELECT_H
+#define NVM_CODEGEN_SELECT_H
+
+#include "codegen/lower.h"
+
+struct selection {
+  uint32_t home;    /* the instruction in whose registers the result is; 0: in its own */
+  uint32_t address; /* of a pointer: 1 + its address in lower.addresses; 0: not decided yet */
+  uint16_t folded; /* bit k: this instruction computes operand k itself, from that one's operands */
+  bool wanted;     /* emitted, with a result in registers */
+  bool is_shared;  /* the registers hold other values at other times */
+};
+
+/* base + offset; where `in_frame`, base is an alloca with a fixed place. */
+struct selected_address {
+  struct nvm_value base;
+  int64_t offset;
+  bool in_frame;
+};
+
+/* Decides for the whole function; needs the places of allocas. False when out of memory. */
+bool select_function(struct lower *l);
+
+/* Operand k as instruction i reads it: the extension of an index or the truncation of a stored
+ * value is looked through where i does it. */
+struct nvm_value select_operand(const struct lower *l, const struct nvm_inst *i, uint32_t k);
+/* The operand that is a product to be fused with this sum; -1: none. */
+int select_product(const struct lower *l, const struct nvm_inst *i);
+/* The zext or sext whose registers a load writes, extended; 0: none. */
+struct nvm_inst_id select_extension(const struct lower *l, struct nvm_inst_id load);
+/* Whether the load has computed the result of this zext or sext. */
+bool select_is_loaded(const struct lower *l, const struct nvm_inst *extension);
+/* The address that an access to `pointer` uses. Coalescing may change registers that the base has;
+ * then the nearest pointer on the way to it that has registers is the base. */
+struct selected_address select_address(struct lower *l, struct nvm_value pointer);
+
+/* Instructions that only move lanes may get the registers of their operands (vector.c). */
+static inline bool select_moves_lanes(enum op op) {
+  return op >= OP_EXTRACTELEMENT && op <= OP_SHUFFLEVECTOR;
+}
+/* Whether v is an insertion into a packed vector at a lane that is known. Lane instructions look
+ * through SELECT_MAX_INSERTIONS of these, which then need no registers. */
+bool select_is_insertion(struct lower *l, struct nvm_value v, uint64_t *lane);
+enum { SELECT_MAX_INSERTIONS = 64 };
+
+#endif
