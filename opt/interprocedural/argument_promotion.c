@@ -1,35 +1,35 @@
-/* argument-promotion: what passes into and out of internal functions is only what they use.
+/* argument-promotion: internal functions take and return only what is used.
  *
- * Purpose:   what is left of calls after inlining passes arguments that nobody reads, returns what
- * nobody asks for, and addresses of variables only to have them loaded, which keeps the variables
- * in memory. Each costs a store and a load of parameter space. Algorithm: for functions of which
- * all uses are known (analysis/callers.h), each argument for itself:
- *
- *               unused, or only passed on to itself in the same place    it goes
- *               a pointer, only loaded as one type (see below)           the value that the caller
- * loads
- *
- *            and the result goes if no call uses it. The function and its calls are changed where
- * they are. The caller may load if the callee surely does before anything else happens: some load
- * stands in the entry block before whatever writes, orders memory or may not return, and so do all
- * others, or the callee has no such operation at all. Requires:  nothing. Preserves: the control
- * flow. Cost:      linear in operands. Omits:     byval copies; pointers of which several parts are
- * loaded; arguments passed around by several functions that do not use them; functions with
- * musttail calls, with allocsize, or named by annotations, which number arguments. Tests:
- * check/opt/argument-promotion*. */
+ * Purpose:   calls that remain after inlining pass arguments that are not read, return results
+ *            that are not used, and pass addresses of variables only to have them loaded, which
+ *            keeps the variables in memory. Each costs a store and a load of parameter space.
+ * Algorithm: for functions with known uses (analysis/callers.h), each argument separately:
+ *              unused, or only passed to the same parameter in recursion  → removed
+ *              a pointer, only loaded as one type (see below)             → the loaded value
+ *            and the result is removed if no call uses it. The function and its calls are changed
+ *            in place. The caller may load if the callee certainly does before any other event:
+ *            some load is in the entry block before any operation that writes, orders memory or
+ *            may not return, and so are all others, or the callee has no such operation at all.
+ * Requires:  nothing.
+ * Preserves: the control flow.
+ * Cost:      linear in operands.
+ * Omits:     byval copies; pointers of which several parts are loaded; arguments passed between
+ *            several functions that do not use them; functions with musttail calls, with
+ *            allocsize, or in annotations, which refer to arguments by number.
+ * Tests:     check/opt/argument-promotion*. */
 #include "analysis/callers.h"
 #include "analysis/effects.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 #include "analysis/uses.h"
 
-enum { GOES = UINT32_MAX };
+enum { REMOVED = UINT32_MAX };
 
-/* What becomes of an argument. */
-struct fate {
-  uint32_t now;         /* its new number, or GOES */
-  struct nvm_type type; /* its new type */
-  bool promoted;        /* it is what the caller loads */
+/* How an argument changes. */
+struct plan {
+  uint32_t number;      /* new number, or REMOVED */
+  struct nvm_type type; /* new type */
+  bool promoted;        /* the caller loads it */
   uint32_t access;      /* of that load */
 };
 
@@ -37,13 +37,13 @@ struct promoter {
   struct nvm_module *m;
   struct pass_env *env;
   struct callers callers;
-  bool *touched; /* by function: calls of it have no result any more */
+  bool *touched; /* by function: contains calls that have lost their result */
   struct nvm_function *f;
-  uint32_t n; /* f's number */
+  uint32_t n; /* number of f */
   struct uses uses;
-  bool *early;        /* by instruction: a load before anything else happens */
-  bool quiet;         /* nothing else ever happens */
-  struct fate *fates; /* by argument */
+  bool *early;        /* by instruction: executed before any event */
+  bool no_events;     /* there is no event at all */
+  struct plan *plans; /* by argument */
   bool no_result;
 };
 
@@ -55,17 +55,17 @@ static bool find_early_loads(struct promoter *p) {
   const struct nvm_function *f = p->f;
   p->early = arena_alloc(p->env->arena, f->insts.count * sizeof *p->early);
   if (!p->early) return false;
-  p->quiet = true;
+  p->no_events = true;
   FOR_EACH_BLOCK(f, b)
   FOR_EACH_INST(f, b, i) {
-    p->quiet = p->quiet && !is_event(f, function_inst(f, i));
-    p->early[i.index] = p->quiet && b.index == f->entry.index;
+    p->no_events = p->no_events && !is_event(f, function_inst(f, i));
+    p->early[i.index] = p->no_events && b.index == f->entry.index;
   }
   return true;
 }
 
-/* Whether i does nothing with argument k but to pass it to this function again. */
-static bool passes_on(const struct promoter *p, const struct nvm_inst *i, uint32_t k) {
+/* Whether the only use of argument k in i is to pass it to the same parameter of this function. */
+static bool is_passed_on(const struct promoter *p, const struct nvm_inst *i, uint32_t k) {
   if (callers_closed_callee(&p->callers, p->f, i) != p->n) return false;
   for (uint32_t o = 0; o < i->operand_count; o++)
     if (o != k && value_equal(inst_operand(p->f, i, o), value_make(VALUE_ARG, k))) return false;
@@ -78,24 +78,24 @@ static bool is_loadable(const struct promoter *p, const struct nvm_inst *i, stru
          (type_equal(type, TYPE_NONE) || type_equal(type, i->type));
 }
 
-static struct fate judge(const struct promoter *p, uint32_t k) {
-  struct fate stays = {.type = function_arg_type(p->f, k)}, loaded = {.type = TYPE_NONE};
+static struct plan plan_argument(const struct promoter *p, uint32_t k) {
+  struct plan unchanged = {.type = function_arg_type(p->f, k)}, loaded = {.type = TYPE_NONE};
   uint32_t slot = uses_slot(&p->uses, value_make(VALUE_ARG, k));
-  bool goes = true, loads = !callers_in_memory(p->f, k);
+  bool unused = true, loads = !callers_in_memory(p->f, k);
   for (uint32_t u = p->uses.first[slot]; u < p->uses.first[slot + 1]; u++) {
     const struct nvm_inst *i = function_inst(p->f, p->uses.users[u]);
     bool early = p->early[p->uses.users[u].index];
-    goes = goes && passes_on(p, i, k);
-    loads = loads && is_loadable(p, i, loaded.type) && (early || p->quiet);
+    unused = unused && is_passed_on(p, i, k);
+    loads = loads && is_loadable(p, i, loaded.type) && (early || p->no_events);
     loaded.type = i->type;
     if (early && !loaded.promoted) loaded.access = i->aux;
     loaded.promoted |= early;
   }
-  if (goes) return (struct fate){.now = GOES};
-  return loads && loaded.promoted ? loaded : stays;
+  if (unused) return (struct plan){.number = REMOVED};
+  return loads && loaded.promoted ? loaded : unchanged;
 }
 
-/* Musttail calls want both types to be the same. */
+/* Musttail calls require equal function types. */
 static bool has_musttail(const struct nvm_function *f) {
   FOR_EACH_BLOCK(f, b)
   FOR_EACH_INST(f, b, i)
@@ -105,8 +105,8 @@ static bool has_musttail(const struct nvm_function *f) {
   return false;
 }
 
-/* Decides about all that passes; whether any of it changes. */
-static bool judge_function(struct promoter *p) {
+/* Plans all arguments and the result; whether anything changes. */
+static bool plan_function(struct promoter *p) {
   uint32_t kept = 0, changes = 0, count = function_arg_count(p->f);
   p->no_result = !type_equal(function_result_type(p->f), TYPE_VOID);
   for (uint32_t c = p->callers.first[p->n]; c; c = p->callers.calls.data[c].next) {
@@ -116,36 +116,33 @@ static bool judge_function(struct promoter *p) {
     p->no_result = p->no_result && from->uses.data[at->call.index] == 0;
   }
   for (uint32_t k = 0; k < count; k++) {
-    p->fates[k] = judge(p, k);
-    changes += p->fates[k].now == GOES || p->fates[k].promoted;
-    if (p->fates[k].now != GOES) p->fates[k].now = kept++;
+    p->plans[k] = plan_argument(p, k);
+    changes += p->plans[k].number == REMOVED || p->plans[k].promoted;
+    if (p->plans[k].number != REMOVED) p->plans[k].number = kept++;
   }
   *p->env->statistic += changes += p->no_result;
   return changes != 0;
 }
 
-/* --- changing -----------------------------------------------------------------------------------
- */
-
-/* Attributes of argument k as it will be: none of what is loaded, no `returned` where nothing is.
- */
+/* Attributes of the new argument k: none if it is promoted, without `returned` if there is no
+ * result. */
 static struct nvm_attrset reduced_set(const struct promoter *p, struct nvm_attrlist old,
                                       uint32_t k) {
   struct attr_table_data *t = &p->m->attributes;
   struct nvm_attrset set = attrlist_parameter(t, old, k);
-  if (p->fates[k].promoted) return (struct nvm_attrset){0};
+  if (p->plans[k].promoted) return (struct nvm_attrset){0};
   if (!p->no_result || !attrset_find(t, set, ATTR_RETURNED)) return set;
   return attrset_without(t, set, ATTR_RETURNED, p->env->arena);
 }
 
-/* Attributes of what stays. */
+/* The attributes of what remains. */
 static struct nvm_attrlist reduced(const struct promoter *p, struct nvm_attrlist old) {
   struct attr_table_data *t = &p->m->attributes;
   struct attrlist_info info = *attrlist_info(t, old);
   uint32_t count = function_arg_count(p->f), kept = 0;
   struct nvm_attrset *sets = arena_alloc(p->env->arena, (count + 1) * sizeof *sets);
   for (uint32_t k = 0; sets && k < count; k++)
-    if (p->fates[k].now != GOES) sets[kept++] = reduced_set(p, old, k);
+    if (p->plans[k].number != REMOVED) sets[kept++] = reduced_set(p, old, k);
   return attrlist_make(t, info.function, p->no_result ? (struct nvm_attrset){0} : info.result, sets,
                        sets ? kept : 0);
 }
@@ -154,7 +151,7 @@ static struct nvm_type reduced_type(const struct promoter *p) {
   uint32_t count = function_arg_count(p->f), kept = 0;
   struct nvm_type *types = arena_alloc(p->env->arena, (count + 1) * sizeof *types);
   for (uint32_t k = 0; types && k < count; k++)
-    if (p->fates[k].now != GOES) types[kept++] = p->fates[k].type;
+    if (p->plans[k].number != REMOVED) types[kept++] = p->plans[k].type;
   return types ? type_function(&p->m->types, p->no_result ? TYPE_VOID : function_result_type(p->f),
                                types, kept, false)
                : TYPE_NONE;
@@ -166,11 +163,11 @@ static void change_call(const struct promoter *p, const struct caller *at, struc
   site.attributes = reduced(p, site.attributes);
   site.function_type = type;
   for (uint32_t k = function_arg_count(p->f); k-- > 0;) {
-    if (p->fates[k].now == GOES) inst_remove_operands(f, at->call, k, 1);
-    if (!p->fates[k].promoted) continue;
+    if (p->plans[k].number == REMOVED) inst_remove_operands(f, at->call, k, 1);
+    if (!p->plans[k].promoted) continue;
     struct nvm_value pointer = inst_operand(f, function_inst(f, at->call), k);
     struct nvm_inst_id load =
-        function_add_inst(f, OP_LOAD, 0, p->fates[k].type, &pointer, 1, p->fates[k].access);
+        function_add_inst(f, OP_LOAD, 0, p->plans[k].type, &pointer, 1, p->plans[k].access);
     if (inst_is_none(load)) return;
     f->locations.data[load.index] = f->locations.data[at->call.index];
     inst_insert_before(f, load, at->call);
@@ -181,13 +178,13 @@ static void change_call(const struct promoter *p, const struct caller *at, struc
   if (!p->no_result) return;
   i->type = TYPE_VOID;
   i->flags &= (uint16_t)~INST_FAST;
-  effects_copy_access_metadata(f, at->call, at->call, true); /* nothing is said of the result */
+  effects_copy_access_metadata(f, at->call, at->call, true); /* removes metadata about the result */
   f->names.data[at->call.index] = (struct nvm_str){0};
   p->touched[at->function] = true;
 }
 
-/* A list of values, !DIArgList(…), with an argument among them. */
-static bool names_argument(const struct nvm_module *m, const struct meta_node *list) {
+/* Whether an argument is in a list of values, !DIArgList(…). */
+static bool contains_argument(const struct nvm_module *m, const struct meta_node *list) {
   for (uint32_t k = 0; list && k < list->count; k++) {
     const struct meta_item *item = meta_item(&m->metadata, meta_operand(&m->metadata, list, k));
     if (item->kind == META_VALUE && value_kind(item->value) == VALUE_ARG) return true;
@@ -195,32 +192,33 @@ static bool names_argument(const struct nvm_module *m, const struct meta_node *l
   return false;
 }
 
-/* Argument v as it is now; metadata that speaks of an argument that is no more speaks of poison. */
+/* The new value for v, an argument or metadata about one; removed and promoted arguments become
+ * poison in metadata. */
 static struct nvm_value renumbered(const struct promoter *p, struct nvm_value v) {
   struct nvm_module *m = p->m;
   if (value_kind(v) == VALUE_ARG) {
-    uint32_t now = p->fates[value_index(v)].now;
-    return now == GOES ? const_poison(m, function_arg_type(p->f, value_index(v)))
-                       : value_make(VALUE_ARG, now);
+    uint32_t number = p->plans[value_index(v)].number;
+    return number == REMOVED ? const_poison(m, function_arg_type(p->f, value_index(v)))
+                             : value_make(VALUE_ARG, number);
   }
   const struct constant_info *c =
       value_kind(v) == VALUE_CONST ? constant_info(&m->constants, v) : NULL;
   if (!c || c->kind != CONST_METADATA) return v;
   struct meta_item item = *meta_item(&m->metadata, (struct nvm_meta){c->meta});
   if (item.kind == META_INLINE &&
-      names_argument(m, meta_as_node(&m->metadata, (struct nvm_meta){c->meta})))
+      contains_argument(m, meta_as_node(&m->metadata, (struct nvm_meta){c->meta})))
     item =
         (struct meta_item){.kind = META_VALUE, .value = const_poison(m, TYPE_I1), .type = TYPE_I1};
   else if (item.kind != META_VALUE || value_kind(item.value) != VALUE_ARG) return v;
   bool arg = value_kind(item.value) == VALUE_ARG,
-       loaded = arg && p->fates[value_index(item.value)].promoted;
-  struct nvm_value now = loaded ? const_poison(m, item.type)
-                         : arg  ? renumbered(p, item.value)
-                                : item.value;
-  return const_metadata(m, meta_value(&m->metadata, now, item.type).index);
+       loaded = arg && p->plans[value_index(item.value)].promoted;
+  struct nvm_value number = loaded ? const_poison(m, item.type)
+                            : arg  ? renumbered(p, item.value)
+                                   : item.value;
+  return const_metadata(m, meta_value(&m->metadata, number, item.type).index);
 }
 
-/* Loads of promoted arguments become these; then all arguments get their new numbers. */
+/* Replaces loads of promoted arguments, then renumbers all arguments. */
 static bool change_body(struct promoter *p) {
   struct nvm_function *f = p->f;
   struct rewrite r;
@@ -229,15 +227,15 @@ static bool change_body(struct promoter *p) {
   FOR_EACH_INST(f, b, i) {
     const struct nvm_inst *inst = function_inst(f, i);
     struct nvm_value from = inst->op == OP_LOAD ? inst_operand(f, inst, 0) : VALUE_NULL;
-    if (value_kind(from) == VALUE_ARG && p->fates[value_index(from)].promoted)
+    if (value_kind(from) == VALUE_ARG && p->plans[value_index(from)].promoted)
       rewrite_set(&r, i, from);
   }
   rewrite_apply(&r);
   FOR_EACH_BLOCK(f, b)
   FOR_EACH_INST(f, b, i) {
     for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++) {
-      struct nvm_value v = inst_operand(f, function_inst(f, i), k), now = renumbered(p, v);
-      if (!value_equal(v, now)) inst_set_operand(f, i, k, now);
+      struct nvm_value v = inst_operand(f, function_inst(f, i), k), number = renumbered(p, v);
+      if (!value_equal(v, number)) inst_set_operand(f, i, k, number);
     }
     if (p->no_result && function_inst(f, i)->op == OP_RET) inst_remove_operands(f, i, 0, 1);
   }
@@ -252,13 +250,13 @@ static bool change_function(struct promoter *p) {
   for (uint32_t c = p->callers.first[p->n]; c; c = p->callers.calls.data[c].next)
     change_call(p, &p->callers.calls.data[c], type);
   for (uint32_t k = 0, count = function_arg_count(f); f->arg_names && k < count; k++)
-    if (p->fates[k].now != GOES) f->arg_names[p->fates[k].now] = f->arg_names[k];
+    if (p->plans[k].number != REMOVED) f->arg_names[p->plans[k].number] = f->arg_names[k];
   f->type = type;
   f->attributes = attributes;
   return true;
 }
 
-/* Annotations say "align" of arguments by their number. */
+/* Annotations ("align") refer to arguments by number. */
 static void open_annotated(struct promoter *p) {
   const struct meta_table *t = &p->m->metadata;
   for (uint32_t i = 0; i < t->items.count; i++)
@@ -273,17 +271,17 @@ static bool run_on(struct promoter *p, uint32_t n, bool *changed) {
   if (p->callers.open[n] || !p->callers.first[n] || has_musttail(p->f) ||
       attrset_find(a, attrlist_info(a, p->f->attributes)->function, ATTR_ALLOCSIZE))
     return true;
-  p->fates = arena_alloc(p->env->arena, (function_arg_count(p->f) + 1) * sizeof *p->fates);
-  if (!p->fates || !find_early_loads(p) ||
+  p->plans = arena_alloc(p->env->arena, (function_arg_count(p->f) + 1) * sizeof *p->plans);
+  if (!p->plans || !find_early_loads(p) ||
       !uses_build_with_arguments(&p->uses, p->f, p->env->arena))
     return false;
-  if (!judge_function(p)) return true;
+  if (!plan_function(p)) return true;
   *changed = true;
   return change_function(p);
 }
 
-/* Debug records speak of no results that are no more. */
-static bool forget_results(const struct promoter *p, uint32_t n) {
+/* Removes references to lost results from debug records. */
+static bool drop_debug_results(const struct promoter *p, uint32_t n) {
   struct nvm_function *f = p->m->functions.data[n];
   bool *live = p->touched[n] ? arena_alloc(p->env->arena, f->insts.count * sizeof *live) : NULL;
   if (!live) return !p->touched[n];
@@ -300,6 +298,6 @@ enum nvm_status argument_promotion_run(struct nvm_module *m, struct pass_env *en
   if (!ok || !p.touched) return NVM_OUT_OF_MEMORY;
   open_annotated(&p);
   for (uint32_t n = 1; ok && n < m->functions.count; n++) ok = run_on(&p, n, changed);
-  for (uint32_t n = 1; ok && n < m->functions.count; n++) ok = forget_results(&p, n);
+  for (uint32_t n = 1; ok && n < m->functions.count; n++) ok = drop_debug_results(&p, n);
   return ok ? NVM_OK : NVM_OUT_OF_MEMORY;
 }

@@ -1,13 +1,10 @@
-/* The call graph; see call_graph.h. Tarjan's strongly connected components (1972) come out callees
- * first. */
+/* The call graph; see call_graph.h. Tarjan's algorithm (1972) yields strongly connected components
+ * in the order callees first. */
 #include "opt/interprocedural/call_graph.h"
 
 #include "ir/intrinsic.h"
 #include "analysis/callers.h"
 #include "analysis/effects.h"
-
-/* --- facts about functions ---------------------------------------------------------------------
- */
 
 bool call_graph_is_static_alloca(const struct nvm_function *f, const struct nvm_inst *i) {
   nvm_u128 count;
@@ -92,7 +89,7 @@ static bool survey(struct call_graph *g, uint32_t n) {
   return true;
 }
 
-/* Removes a definition that nobody can call. What it calls itself stays for globaldce. */
+/* Removes a definition without uses; its callees, if dead too, are left to globaldce. */
 static void remove_if_dead(struct call_graph *g, uint32_t n) {
   struct call_node *node = &g->nodes[n];
   if (node->uses || node->kept || function_is_declaration(g->m->functions.data[n])) return;
@@ -124,9 +121,6 @@ bool call_graph_is_passed_on(const struct call_graph *g, uint32_t n) {
          !function_attribute(f, ATTR_NOINLINE) && !function_attribute(f, ATTR_OPTNONE);
 }
 
-/* --- the order ---------------------------------------------------------------------------------
- */
-
 struct visit {
   uint32_t function, next_call;
 };
@@ -147,7 +141,7 @@ static void enter(struct ordering *o, uint32_t n) {
   o->visits[o->depth++] = (struct visit){n, 0};
 }
 
-/* The component whose first member is n is complete. */
+/* Ends the component whose first member is n. */
 static void close_component(struct ordering *o, uint32_t n) {
   struct call_graph *g = o->g;
   uint32_t size = 0, member;
@@ -192,11 +186,8 @@ static bool find_order(struct call_graph *g) {
   return true;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
-
-/* What metadata names is kept. */
-static void keep_named(struct call_graph *g) {
+/* Keeps functions that metadata refers to. */
+static void keep_in_metadata(struct call_graph *g) {
   const struct meta_table *t = &g->m->metadata;
   for (uint32_t k = 0; k < t->items.count; k++) {
     const struct meta_item *item = &t->items.data[k];
@@ -210,8 +201,8 @@ bool call_graph_build(struct call_graph *g, struct nvm_module *m, struct arena *
   struct callers callers;
   g->nodes = arena_alloc(arena, g->count * sizeof *g->nodes);
   if (!g->nodes || !callers_find(&callers, m, arena)) return false;
-  g->nodes[0].kept = true; /* nobody: calls that were inlined name it */
-  keep_named(g);
+  g->nodes[0].kept = true; /* dropped calls refer to it */
+  keep_in_metadata(g);
   for (uint32_t n = 1; n < g->count; n++) {
     g->nodes[n].kept |= callers.taken[n] || module_must_keep(m, value_make(VALUE_FUNCTION, n));
     if (!survey(g, n)) return false;

@@ -1,15 +1,14 @@
 /* globaldce: removes functions and variables that nothing refers to.
  *
- * Purpose:   after inlining most of a library and many helpers have no caller left; what is not
- *            removed would be compiled and written.
- * Algorithm: mark from the symbols that others may see (external, weak and so on, kernels, what
- *            @llvm.used and annotations other than of functions name) through bodies and
- *            initializers; remove the rest. Declarations are removed if nothing marks them.
+ * Purpose:   after inlining, most functions of a library have no caller left; without this they
+ *            would be compiled and printed.
+ * Algorithm: mark from externally visible symbols (external, weak etc., kernels, operands of
+ *            @llvm.used and of annotations, except functions) through bodies and initializers;
+ *            remove the rest. Unmarked declarations are removed too.
  * Requires:  nothing.
- * Preserves: all functions that stay.
+ * Preserves: all functions that remain.
  * Cost:      linear in operands and constants.
- * Omits:     linkonce definitions and available_externally ones, which would be free to go too,
- *            stay if the source defines them but go if they are not referred to; comdats as units.
+ * Omits:     comdats as units.
  * Tests:     check/opt/globaldce-*. */
 #include "opt/passes.h"
 
@@ -17,7 +16,7 @@ struct sweeper {
   struct nvm_module *m;
   struct arena *arena;
   bool *functions, *globals, *constants; /* marked, by number */
-  VEC(struct nvm_value) open;            /* marked, their operands not yet */
+  VEC(struct nvm_value) open;            /* marked, with unmarked operands */
 };
 
 static bool mark(struct sweeper *s, struct nvm_value v) {
@@ -61,8 +60,7 @@ static bool mark_operands(struct sweeper *s, struct nvm_value v) {
   return item->kind != META_VALUE || mark(s, item->value);
 }
 
-/* Variables that metadata names (textures, surfaces, managed variables) stay; functions need more
- * than an annotation. */
+/* Variables in metadata (textures, surfaces, managed variables) are roots; functions are not. */
 static bool mark_metadata(struct sweeper *s) {
   const struct meta_table *t = &s->m->metadata;
   for (uint32_t i = 0; i < t->items.count; i++) {
@@ -86,7 +84,7 @@ static bool mark_all(struct sweeper *s) {
   return true;
 }
 
-/* An annotation of a removed function goes with it: the named list loses the operand. */
+/* Removes annotations of removed functions from named lists. */
 static void drop_annotations(struct sweeper *s) {
   struct meta_table *t = &s->m->metadata;
   for (uint32_t i = 0; i < t->named.count; i++) {
@@ -105,8 +103,8 @@ static void drop_annotations(struct sweeper *s) {
   }
 }
 
-/* Other metadata says null where it named a removed function, as in LLVM. */
-static void forget_in_metadata(struct sweeper *s) {
+/* Replaces removed functions by null in other metadata, as LLVM does. */
+static void nullify_in_metadata(struct sweeper *s) {
   struct meta_table *t = &s->m->metadata;
   for (uint32_t i = 0; i < t->items.count; i++) {
     struct meta_item *item = &t->items.data[i];
@@ -140,7 +138,7 @@ enum nvm_status globaldce_run(struct nvm_module *m, struct pass_env *env, bool *
   }
   if (*changed) {
     drop_annotations(&s);
-    forget_in_metadata(&s);
+    nullify_in_metadata(&s);
   }
   return NVM_OK;
 }

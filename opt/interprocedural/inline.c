@@ -1,32 +1,32 @@
-/* inline: calls become the bodies of what they call.
+/* inline: replaces calls by the bodies of callees.
  *
- * Purpose:   libdevice and C++ are functions of a few instructions each; a call costs a GPU more
- *            than most of them, and hides what the arguments say.
- * Algorithm: the manager comes to callees first and runs all passes of a round on one function
- * before its callers (opt/interprocedural/call_graph.h). So a body is small when it is copied: what
- * a chain of helpers hands on in variables of the frame is simplified once, not once for each
- * kernel. A function that is called once waits, as it came, for the one that calls it, or for that
- * one's caller: it is copied and simplified once. A call is looked at once; those that come with a
- * body were, if that did not wait. The variables of a body that is copied into a loop forget what
- * the last iteration left: undef is stored there. The calls of a function are taken from the last
- * to the first: the instructions behind a call move to a new block, and then are never moved again.
- *            A body of one block goes before the call, without a new block. What was called for the
- * last time is removed at once: chains of helpers would otherwise be there once for each of their
- * links. Inlined:   alwaysinline; internal functions that are called once and not otherwise used;
- * what costs at most INLINE_THRESHOLD, where each constant argument is worth CONSTANT_BONUS and
- * each use of it in the callee as much again, and each variable of the frame that is given
- * FRAME_BONUS, for the call alone keeps it in memory. Not:       noinline, optnone, recursive
- * functions, those that the linker may replace, variadic ones, kernels, dynamic allocas, musttail,
- * noduplicate calls, operand bundles, another mode of denormals, another function type than the
- * call's. Rules:     allocas move to the caller's entry block. A byval argument is copied. `tail`
- * is dropped inside. Inlined instructions are located where they were, inlinedAt the call, those of
- *            functions without a subprogram at the call; without a location at the call they have
- * none. The callee's debug variables, !alias.scope and !noalias are dropped: they would speak of
- * several copies at once. Convergent operations stay as conditional as they were, for the call was.
- * `mustprogress` goes where the callee has loops and does not say so. Requires:  nothing.
+ * Purpose:   libdevice and C++ consist of functions of a few instructions; on a GPU a call costs
+ *            more than most of them, and hides facts about arguments.
+ * Algorithm: the manager visits callees first and runs all passes of a round on a function before
+ *            its callers (opt/interprocedural/call_graph.h), so that bodies are simplified before
+ *            they are copied. A function that is called once is not simplified by itself, but in
+ *            its caller. The calls of a function are visited from the last to the first: the
+ *            instructions after a call move to a new block and never again. A body of one block is
+ *            inserted before the call, without a new block. A callee is removed after its last
+ *            call was inlined. If a body is copied into a loop, undef is stored to its variables
+ *            first, which forget the last iteration.
+ * Inlined:   alwaysinline; internal functions with one call and no other use; callees that cost at
+ *            most INLINE_THRESHOLD, plus CONSTANT_BONUS for each use of a constant argument and
+ *            FRAME_BONUS for each variable whose address is passed, since only the call keeps it
+ *            in memory. Not: noinline, optnone, recursive functions, those that the linker may
+ *            replace, variadic ones, kernels, dynamic allocas, musttail, noduplicate calls,
+ *            operand bundles, different denormal modes, calls with another function type than the
+ *            callee's.
+ * Rules:     allocas move to the caller's entry block. A byval argument is copied. `tail` is
+ *            dropped. Inlined instructions keep their location, inlinedAt the call; those of
+ *            functions without a subprogram get the call's; without a location of the call they
+ *            have none. The callee's debug variables, !alias.scope and !noalias are dropped, since
+ *            they would describe several copies at once. `mustprogress` is dropped if the callee
+ *            has loops and lacks it.
+ * Requires:  nothing.
  * Preserves: nothing of the callers.
- * Cost:      linear in the instructions that are there at the end.
- * Omits:     functions called through pointers; one level of a recursion; profiles.
+ * Cost:      linear in the size of the result.
+ * Omits:     calls through pointers; recursion, even one level; profiles.
  * Tests:     check/opt/inline-*. */
 #include "opt/memory/byval.h"
 #include "opt/interprocedural/call_graph.h"
@@ -37,47 +37,44 @@
 #include "opt/rewrite.h"
 
 enum {
-  INLINE_THRESHOLD = 80,    /* instructions */
-  HINT_THRESHOLD = 240,     /* of functions marked inlinehint */
-  CONSTANT_BONUS = 5,       /* instructions */
-  FRAME_BONUS = 240,        /* instructions */
-  MOST_CALLER_SIZE = 20000, /* a caller of this size gets only what must be inlined, or is called
-                               from there alone */
-  MOST_CALLER_SIZE_OF_ONLY_USE = 80000, /* of this size only what must be */
-  MOST_INSTRUCTIONS = 1 << 22,          /* and of this many records nothing */
+  INLINE_THRESHOLD = 80,   /* instructions */
+  HINT_THRESHOLD = 240,    /* of functions marked inlinehint */
+  CONSTANT_BONUS = 5,      /* instructions */
+  FRAME_BONUS = 240,       /* instructions */
+  MAX_CALLER_SIZE = 20000, /* larger callers inline only alwaysinline functions and only uses */
+  MAX_CALLER_SIZE_OF_ONLY_USE = 80000, /* larger callers inline only alwaysinline functions */
+  MAX_INSTRUCTIONS = 1 << 22,          /* callers with more instruction records inline nothing */
 };
 
 struct call {
   struct nvm_inst_id inst;
   uint32_t callee;
   uint32_t edge; /* of the call graph */
-  bool copied;   /* it came with a body */
-  bool refused;  /* where it came from */
-  bool repeated; /* it lies in a loop of the caller */
+  bool copied;   /* it was copied from an inlined body */
+  bool refused;  /* in the body that it was copied from */
+  bool repeated; /* it is in a loop of the caller */
 };
 
 struct inliner {
   struct nvm_module *m;
   struct pass_env *env;
   struct call_graph *graph;
-  VEC(struct call) calls; /* of definitions, in the caller; the last is looked at next */
-  struct nvm_function *f; /* the caller in hand */
+  VEC(struct call) calls; /* of definitions, in the caller; a stack */
+  struct nvm_function *f; /* the caller */
   struct rewrite rewrite; /* of its calls that have results */
-  /* Of the call in hand: by instruction and block of the callee. */
+  /* Of the current call: by instruction and block of the callee. */
   struct nvm_value *map;
   struct nvm_block *blocks;
   uint32_t map_size, blocks_size;
   struct nvm_meta location;                    /* of the call */
   uint32_t position;                           /* of the call */
-  struct nvm_str scope, noalias;               /* kinds of attachments that copies do not get */
-  struct nvm_meta unlocated;                   /* what instructions without a location get */
-  struct nvm_meta last_location, last_inlined; /* the location translated last */
+  struct nvm_str scope, noalias;               /* attachment kinds that are dropped */
+  struct nvm_meta unlocated;                   /* the location of copies of instructions without
+                                                * one */
+  struct nvm_meta last_location, last_inlined; /* cache of the last translated location */
 };
 
-/* --- which calls -------------------------------------------------------------------------------
- */
-
-/* A callee that says how denormals are treated must agree with its caller. */
+/* A callee with a denormal mode must have its caller's. */
 static bool same_denormals(const struct nvm_function *f, const struct nvm_function *g) {
   static const char *const keys[] = {"denormal-fp-math", "denormal-fp-math-f32", "nvptx-f32ftz"};
   const struct attr_table_data *a = &f->module->attributes;
@@ -96,9 +93,10 @@ static bool same_denormals(const struct nvm_function *f, const struct nvm_functi
   return true;
 }
 
-/* How many operands of g name argument `arg`, up to a few. */
-static uint32_t uses_of_constants(const struct nvm_function *f, const struct nvm_inst *i,
-                                  const struct nvm_function *g) {
+/* The number of operands of g that are arguments with a constant value; stops after a few hundred
+ * instructions. */
+static uint32_t count_constant_uses(const struct nvm_function *f, const struct nvm_inst *i,
+                                    const struct nvm_function *g) {
   uint32_t constants = 0, uses = 0, seen = 0;
   for (uint32_t k = 0; k + 1 < i->operand_count && k < 32; k++)
     if (value_kind(inst_operand(f, i, k)) == VALUE_CONST) constants |= UINT32_C(1) << k;
@@ -120,8 +118,8 @@ static uint32_t threshold_of(const struct nvm_function *g) {
   return function_attribute(g, ATTR_INLINEHINT) ? HINT_THRESHOLD : INLINE_THRESHOLD;
 }
 
-/* How many arguments point to variables that would be registers, if they did not. */
-static uint32_t variables_given(const struct nvm_function *f, const struct nvm_inst *i) {
+/* The number of arguments that point to variables of the frame. */
+static uint32_t count_passed_variables(const struct nvm_function *f, const struct nvm_inst *i) {
   uint32_t count = 0;
   for (uint32_t k = 0; k + 1 < i->operand_count; k++) {
     struct nvm_value v = inst_operand(f, i, k);
@@ -134,54 +132,55 @@ static uint32_t variables_given(const struct nvm_function *f, const struct nvm_i
 static bool is_cheap(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
   const struct nvm_function *g = l->m->functions.data[callee];
   uint32_t size = l->graph->nodes[callee].size;
-  uint32_t threshold = threshold_of(g) + FRAME_BONUS * variables_given(l->f, i);
+  uint32_t threshold = threshold_of(g) + FRAME_BONUS * count_passed_variables(l->f, i);
   if (size <= threshold) return true;
   if (size > threshold * 2) return false;
-  return size <= threshold + CONSTANT_BONUS * uses_of_constants(l->f, i, g);
+  return size <= threshold + CONSTANT_BONUS * count_constant_uses(l->f, i, g);
 }
 
 static bool is_only_use(const struct inliner *l, uint32_t callee) {
   return l->graph->nodes[callee].uses == 1 && !l->graph->nodes[callee].kept;
 }
 
-/* Why a call can't be inlined whatever it costs, or must not be; NULL: it can. */
-static const char *why_never(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
+/* The reason not to inline whatever the cost; NULL: none. */
+static const char *reason_to_refuse(const struct inliner *l, const struct nvm_inst *i,
+                                    uint32_t callee) {
   const struct nvm_function *g = l->m->functions.data[callee];
   const struct call_node *c = &l->graph->nodes[callee];
   bool always =
       function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE);
   if (!c->copyable) return "its body cannot be copied";
   if (c->recursive || g == l->f)
-    return "it is recursive"; /* or became so: what it calls was a pointer before */
+    return "it is recursive"; /* or became so when a called pointer became known */
   if (call_site_of(l->f, i)->bundle_count) return "the call has operand bundles";
   if (!type_equal(call_site_of(l->f, i)->function_type, g->type))
-    return "the call has another type";
+    return "the call's function type differs";
   if ((i->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL) return "the call is musttail";
-  if (!same_denormals(l->f, g)) return "it treats denormals in another way";
-  if (l->f->insts.count >= MOST_INSTRUCTIONS) return "the caller is too large";
+  if (!same_denormals(l->f, g)) return "its denormal mode differs from the caller's";
+  if (l->f->insts.count >= MAX_INSTRUCTIONS) return "the caller is too large";
   if (call_attribute(l->f, i, ATTR_NOINLINE) || (function_attribute(g, ATTR_NOINLINE) && !always))
     return "it is marked noinline";
   if (function_attribute(g, ATTR_OPTNONE) || (function_attribute(l->f, ATTR_OPTNONE) && !always))
-    return "of optnone";
+    return "of attribute optnone";
   return NULL;
 }
 
-static bool wants_inline(const struct inliner *l, const struct nvm_inst *i, const struct call *call,
-                         uint32_t caller_size) {
+static bool is_profitable(const struct inliner *l, const struct nvm_inst *i,
+                          const struct call *call, uint32_t caller_size) {
   const struct nvm_function *g = l->m->functions.data[call->callee];
   if (function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE))
     return true;
-  if (is_only_use(l, call->callee)) return caller_size <= MOST_CALLER_SIZE_OF_ONLY_USE;
-  return caller_size <= MOST_CALLER_SIZE && is_cheap(l, i, call->callee);
+  if (is_only_use(l, call->callee)) return caller_size <= MAX_CALLER_SIZE_OF_ONLY_USE;
+  return caller_size <= MAX_CALLER_SIZE && is_cheap(l, i, call->callee);
 }
 
-/* Whether to inline a call; tells whoever asks. */
-static bool decide(const struct inliner *l, struct call call, uint32_t caller_size) {
+/* Whether to inline a call; emits the remark. */
+static bool should_inline(const struct inliner *l, struct call call, uint32_t caller_size) {
   const struct nvm_inst *i = function_inst(l->f, call.inst);
   const struct nvm_function *g = l->m->functions.data[call.callee];
   if (call.refused && !is_only_use(l, call.callee)) return false;
-  const char *never = why_never(l, i, call.callee);
-  bool inlined = !never && wants_inline(l, i, &call, caller_size);
+  const char *never = reason_to_refuse(l, i, call.callee);
+  bool inlined = !never && is_profitable(l, i, &call, caller_size);
   if (!remark_enabled(l->env)) return inlined;
   struct nvm_text callee = module_text(l->m, g->symbol.name);
   struct nvm_text caller = module_text(l->m, l->f->symbol.name);
@@ -197,24 +196,21 @@ static bool decide(const struct inliner *l, struct call call, uint32_t caller_si
   return inlined;
 }
 
-/* --- locations ---------------------------------------------------------------------------------
- */
-
 static bool is_location(const struct inliner *l, const struct meta_node *n) {
   struct nvm_text name = module_text(l->m, n->name);
   return text_is(name, "DILocation");
 }
 
-/* The location with its outermost inlinedAt being the call; none if it is no location. Chains are
- * as deep as inlining was. */
+/* The location with the call as outermost inlinedAt; {0} if it is not a location. The recursion is
+ * as deep as the inlining was. */
 static struct nvm_meta inlined_location(struct inliner *l, struct nvm_meta where) {
   struct meta_table *t = &l->m->metadata;
   const struct meta_node *found = meta_as_node(t, where);
-  enum { MOST_FIELDS = 8 };
-  if (!found || !is_location(l, found) || found->count >= MOST_FIELDS) return (struct nvm_meta){0};
+  enum { MAX_FIELDS = 8 };
+  if (!found || !is_location(l, found) || found->count >= MAX_FIELDS) return (struct nvm_meta){0};
   struct meta_node n = *found;
-  struct nvm_str keys[MOST_FIELDS], key = module_str(l->m, "inlinedAt");
-  struct nvm_meta operands[MOST_FIELDS], at = l->location;
+  struct nvm_str keys[MAX_FIELDS], key = module_str(l->m, "inlinedAt");
+  struct nvm_meta operands[MAX_FIELDS], at = l->location;
   uint32_t count = 0;
   for (uint32_t i = 0; i < n.count; i++) {
     struct nvm_meta operand = meta_operand(t, &n, i);
@@ -242,9 +238,6 @@ static struct nvm_meta location_of_copy(struct inliner *l, struct nvm_meta where
   return l->last_inlined;
 }
 
-/* --- copying -----------------------------------------------------------------------------------
- */
-
 static uint32_t copy_attachments(struct inliner *l, uint32_t chain) {
   uint32_t made = 0;
   if (chain == 0) return 0;
@@ -259,7 +252,7 @@ static uint32_t copy_attachments(struct inliner *l, uint32_t chain) {
   return made;
 }
 
-/* What a value of the callee is in the caller; VALUE_NULL: not copied yet. */
+/* The copy of a value of the callee; VALUE_NULL: not copied yet. */
 static struct nvm_value mapped(const struct inliner *l, const struct nvm_value *arguments,
                                struct nvm_value v) {
   switch (value_kind(v)) {
@@ -275,7 +268,7 @@ static struct nvm_value mapped(const struct inliner *l, const struct nvm_value *
   return v;
 }
 
-/* An operand that was not known when its user was copied. */
+/* An operand whose copy did not exist when its user was copied. */
 struct pending {
   struct nvm_inst_id user;
   uint32_t operand;
@@ -284,11 +277,11 @@ struct pending {
 
 struct copy {
   const struct nvm_function *g;
-  bool looked_at; /* by the inliner: what it calls still, it shall call */
-  bool repeated;  /* the call lies in a loop */
-  bool loops;     /* the callee may have one */
+  bool visited;  /* by the inliner: the calls it left were refused */
+  bool repeated; /* the call is in a loop */
+  bool loops;    /* the callee may have one */
   struct nvm_value *arguments;
-  VEC(struct nvm_value) operands; /* of the instruction in hand */
+  VEC(struct nvm_value) operands; /* of the current instruction */
   VEC(struct pending) pending;
   VEC(struct nvm_inst_id) returns; /* copies of ret */
 };
@@ -318,38 +311,36 @@ static struct nvm_inst_id copy_inst(struct inliner *l, struct copy *c, struct nv
   l->f->attachments.data[made.index] = copy_attachments(l, g->attachments.data[id.index]);
   l->map[id.index] = value_of_inst(made);
   if (i.op != OP_CALL) return made;
-  struct call call = {made,         call_graph_callee(g, &i), l->graph->callees.count, true,
-                      c->looked_at, c->repeated || c->loops};
+  struct call call = {made,       call_graph_callee(g, &i), l->graph->callees.count, true,
+                      c->visited, c->repeated || c->loops};
   if (call.callee &&
       !(call_graph_add(l->graph, l->env->number, call.callee) && VEC_PUSH(a, &l->calls, call)))
     return (struct nvm_inst_id){0};
   return made;
 }
 
-enum { MOST_FORGOTTEN = 128 /* values of a variable */, MOST_NESTING = 8 };
+enum { MAX_UNDEF_VALUES = 128 /* values of a variable */, MAX_NESTING = 8 };
 
-/* How many values a variable of that type may become, members of structs and arrays; more than
- * MOST_FORGOTTEN: too many. */
+/* The number of scalars in a type; more than MAX_UNDEF_VALUES: too many. */
 static uint64_t value_count(const struct type_table *t, struct nvm_type type, int depth) {
   const struct type_info *info = type_info(t, type);
   uint64_t count = 0;
   if (info->kind != TY_ARRAY && info->kind != TY_STRUCT) return 1;
-  if (info->count > MOST_FORGOTTEN || depth == MOST_NESTING) return MOST_FORGOTTEN + 1;
+  if (info->count > MAX_UNDEF_VALUES || depth == MAX_NESTING) return MAX_UNDEF_VALUES + 1;
   if (info->kind == TY_ARRAY) return info->count * value_count(t, info->element, depth + 1);
-  for (uint32_t k = 0; k < info->count && count <= MOST_FORGOTTEN; k++)
+  for (uint32_t k = 0; k < info->count && count <= MAX_UNDEF_VALUES; k++)
     count += value_count(t, type_member(t, type, k), depth + 1);
   return count;
 }
 
-/* Each call has variables of its own: where one follows another, what the last one left must not
- * seem to be read. */
-static bool forget_variable(struct inliner *l, struct nvm_inst_id alloca, struct nvm_block to,
-                            struct nvm_inst_id before) {
+/* Stores undef to the variable: a call must not appear to read what the previous one stored. */
+static bool reset_variable(struct inliner *l, struct nvm_inst_id alloca, struct nvm_block to,
+                           struct nvm_inst_id before) {
   const struct nvm_inst *variable = function_inst(l->f, alloca);
   struct nvm_type type = {variable->aux};
   nvm_u128 count;
   if (!const_is_int(l->m, inst_operand(l->f, variable, 0), &count) || count != 1 ||
-      value_count(&l->m->types, type, 0) > MOST_FORGOTTEN)
+      value_count(&l->m->types, type, 0) > MAX_UNDEF_VALUES)
     return true;
   struct nvm_value operands[] = {const_undef(l->m, type), value_of_inst(alloca)};
   struct memory_access how = {.align_log2 = variable->flags & ALLOCA_ALIGN_MASK};
@@ -364,12 +355,12 @@ static bool forget_variable(struct inliner *l, struct nvm_inst_id alloca, struct
 }
 
 /* Copies the instructions of block b before `before`, or at the end of `to`; allocas to the
- * caller's entry block; ret into `returns`, not placed. */
+ * caller's entry block; ret into `returns`. */
 static bool copy_block(struct inliner *l, struct copy *c, struct nvm_block b, struct nvm_block to,
                        struct nvm_inst_id before) {
   FOR_EACH_INST(c->g, b, id) {
     const struct nvm_inst *i = function_inst(c->g, id);
-    if (effects_is_debug(c->g, i)) continue; /* the callee's variables are left behind */
+    if (effects_is_debug(c->g, i)) continue; /* the callee's debug variables are dropped */
     struct nvm_inst_id made = copy_inst(l, c, id);
     if (inst_is_none(made)) return false;
     if (i->op == OP_RET) {
@@ -377,7 +368,7 @@ static bool copy_block(struct inliner *l, struct copy *c, struct nvm_block b, st
       if (inst_is_none(before)) inst_append(l->f, made, to);
     } else if (i->op == OP_ALLOCA) {
       inst_prepend(l->f, made, l->f->entry);
-      if (c->repeated && !forget_variable(l, made, to, before)) return false;
+      if (c->repeated && !reset_variable(l, made, to, before)) return false;
     } else if (!inst_is_none(before)) {
       inst_insert_before(l->f, made, before);
     } else {
@@ -387,14 +378,14 @@ static bool copy_block(struct inliner *l, struct copy *c, struct nvm_block b, st
   return true;
 }
 
-static void settle_pending(struct inliner *l, struct copy *c) {
+static void resolve_pending(struct inliner *l, struct copy *c) {
   for (uint32_t k = 0; k < c->pending.count; k++) {
     struct pending p = c->pending.data[k];
     inst_set_operand(l->f, p.user, p.operand, l->map[p.value]);
   }
 }
 
-/* Room to translate g's handles; what its instructions are is not known yet. */
+/* Allocates the maps, without copies of instructions yet. */
 static bool prepare_map(struct inliner *l, const struct nvm_function *g) {
   struct arena *a = l->env->arena;
   if (l->map_size < g->insts.count) {
@@ -410,10 +401,7 @@ static bool prepare_map(struct inliner *l, const struct nvm_function *g) {
   return true;
 }
 
-/* --- byval arguments ----------------------------------------------------------------------------
- */
-
-/* What the callee's arguments are: the call's, or copies. */
+/* The values of the callee's arguments: the call's operands, or copies of byval ones. */
 static struct nvm_value *bind_arguments(struct inliner *l, struct nvm_inst_id call,
                                         const struct nvm_function *g) {
   uint32_t count = function_arg_count(g);
@@ -431,10 +419,7 @@ static struct nvm_value *bind_arguments(struct inliner *l, struct nvm_inst_id ca
   return arguments;
 }
 
-/* --- the call -----------------------------------------------------------------------------------
- */
-
-/* The instructions behind the call move to a new block after `b`. */
+/* Moves the instructions after the call to a new block, which follows `b`. */
 static struct nvm_block split_after(struct nvm_function *f, struct nvm_inst_id call) {
   struct nvm_block b = function_inst(f, call)->block;
   struct nvm_block rest = function_add_block(f, (struct nvm_str){0});
@@ -454,7 +439,7 @@ static bool jump_to(struct inliner *l, struct nvm_block from, struct nvm_block t
   return true;
 }
 
-/* The copies of ret become jumps to `rest`; *result is the value they bring. */
+/* Replaces the copies of ret by jumps to `rest`; *result is the returned value. */
 static bool join_returns(struct inliner *l, struct copy *c, struct nvm_block rest,
                          struct nvm_type type, struct nvm_value *result) {
   struct nvm_function *f = l->f;
@@ -491,16 +476,16 @@ static bool copy_body(struct inliner *l, struct copy *c, struct nvm_inst_id call
   }
   FOR_EACH_BLOCK(c->g, from)
   if (!copy_block(l, c, from, l->blocks[from.index], (struct nvm_inst_id){0})) return false;
-  settle_pending(l, c);
+  resolve_pending(l, c);
   struct nvm_type type = function_inst(f, call)->type;
   return jump_to(l, b, l->blocks[c->g->entry.index]) && join_returns(l, c, rest, type, result);
 }
 
-/* A body of one block that returns goes before the call. */
+/* Copies a body of one block before the call. */
 static bool copy_simple_body(struct inliner *l, struct copy *c, struct nvm_inst_id call,
                              struct nvm_value *result) {
   if (!copy_block(l, c, c->g->entry, (struct nvm_block){0}, call)) return false;
-  settle_pending(l, c);
+  resolve_pending(l, c);
   struct nvm_inst_id ret = c->returns.data[0];
   if (function_inst(l->f, ret)->operand_count)
     *result = inst_operand(l->f, function_inst(l->f, ret), 0);
@@ -508,9 +493,8 @@ static bool copy_simple_body(struct inliner *l, struct copy *c, struct nvm_inst_
   return true;
 }
 
-/* A caller that promises progress (its loops without effects end) does not for the loops of a
- * callee that does not. */
-static bool take_back_progress(struct inliner *l, const struct nvm_function *g) {
+/* Drops mustprogress from the caller if the callee, which has loops, lacks it. */
+static bool drop_mustprogress(struct inliner *l, const struct nvm_function *g) {
   struct attr_table_data *t = &l->m->attributes;
   struct arena *arena = l->env->arena;
   if (!function_attribute(l->f, ATTR_MUSTPROGRESS) || function_attribute(g, ATTR_MUSTPROGRESS))
@@ -534,18 +518,18 @@ static bool inline_call(struct inliner *l, const struct call *which) {
   if (!module_attachment(l->m, g->symbol.attachments, module_str(l->m, "dbg")).index)
     l->unlocated = l->location;
   struct copy c = {.g = g,
-                   .looked_at = l->graph->nodes[which->callee].inlined_into,
+                   .visited = l->graph->nodes[which->callee].inlined_into,
                    .repeated = which->repeated,
                    .loops = cfg_may_loop(g, l->env->arena),
                    .arguments = bind_arguments(l, call, g)};
   struct nvm_value result = VALUE_NULL;
-  if (!c.arguments || !prepare_map(l, g) || (c.loops && !take_back_progress(l, g))) return false;
+  if (!c.arguments || !prepare_map(l, g) || (c.loops && !drop_mustprogress(l, g))) return false;
   struct nvm_inst_id last = block_terminator(g, g->entry);
   bool simple = g->entry.index == g->last_block.index && function_inst(g, last)->op == OP_RET;
   if (simple ? !copy_simple_body(l, &c, call, &result) : !copy_body(l, &c, call, &result))
     return false;
   struct nvm_type type = function_inst(f, call)->type;
-  /* In unreachable code a call may be its own argument, and so come back as its result. */
+  /* In unreachable code a call may be its own argument, and so its own result. */
   bool known =
       !value_is_none(result) && !value_equal(rewrite_get(&l->rewrite, result), value_of_inst(call));
   if (!type_equal(type, TYPE_VOID))
@@ -554,9 +538,6 @@ static bool inline_call(struct inliner *l, const struct call *which) {
   ++*l->env->statistic;
   return true;
 }
-
-/* --- the pass -----------------------------------------------------------------------------------
- */
 
 static bool find_calls(struct inliner *l) {
   const struct nvm_function *f = l->f;
@@ -592,7 +573,7 @@ enum nvm_status inline_run(struct nvm_function *f, struct pass_env *env, bool *c
   for (uint32_t k = 0; k < l.calls.count; k++) l.calls.data[k].edge += first;
   while (l.calls.count) {
     struct call call = l.calls.data[--l.calls.count];
-    if (!decide(&l, call, size)) continue;
+    if (!should_inline(&l, call, size)) continue;
     if (!*changed && !rewrite_init(&l.rewrite, f, env->arena)) return NVM_OUT_OF_MEMORY;
     *changed = true;
     if (call.copied && !rewrite_grow(&l.rewrite, env->arena)) return NVM_OUT_OF_MEMORY;

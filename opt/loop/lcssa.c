@@ -1,14 +1,17 @@
-/* lcssa: what a loop computes leaves it through phis of its exits.
+/* lcssa: values leave a loop through phis of its exit blocks (loop-closed SSA).
  *
- * Purpose:   passes that copy or rewrite a loop then only have to look at these phis, not at uses
- * anywhere. Algorithm: "loop-closed SSA". For a value and its uses outside of its loop: a phi in
- * each exit block that its block dominates; a use takes that of the nearest exit up its dominator
- * tree. Where several exits meet on the way (a block whose immediate dominator is in the loop) a
- * phi merges them, made on demand. The new phis are values of outer loops in turn. Requires:
- * loop-simplify (loops with exits that other blocks reach too are left alone). Preserves:
- * everything else. Cost:      linear in uses times the loops they leave; climbing the dominator
- * tree, remembered for each value. Omits:     tokens, which no phi can hold: such a loop stays
- * open; simplifycfg takes the phis away again. Tests:     check/opt/lcssa-*. */
+ * Purpose:   passes that copy or rewrite a loop only need to update these phis, not uses anywhere.
+ * Algorithm: for a value and its uses outside of its loop: a phi in each exit block that its block
+ *            dominates; a use takes the phi of the nearest exit up the dominator tree. Where
+ *            several exits meet on the way up (a block whose immediate dominator is in the loop) a
+ *            phi merges them, made on demand. The new phis are values of outer loops in current.
+ * Requires:  loop-simplify; loops with shared exits are skipped.
+ * Preserves: everything else.
+ * Cost:      linear in uses times the loops they leave, plus walks up the dominator tree, cached
+ *            per value.
+ * Omits:     tokens, which a phi cannot hold: such a loop stays open. Simplifycfg removes the
+ *            phis.
+ * Tests:     check/opt/lcssa-*. */
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
 
@@ -29,12 +32,11 @@ struct closer {
   struct loop_nest nest;
   VEC(struct use) pool;
   VEC(struct closed_value) work;
-  struct nvm_inst_id
-      *phi;          /* by block: the phi of the value at hand there, valid where stamp says so */
-  uint32_t *work_of; /* by block: its place in `work` */
+  struct nvm_inst_id *phi; /* by block: its phi of the current value, valid if stamp is current */
+  uint32_t *work_of;       /* by block: its index in `work` */
   uint32_t *stamp;
-  uint32_t turn;
-  VEC(struct nvm_block) merges; /* phis whose operands are not made yet */
+  uint32_t current;
+  VEC(struct nvm_block) merges; /* blocks whose phi has no operands yet */
 };
 
 static bool add_use(struct closer *c, uint32_t work, struct nvm_inst_id user, uint32_t operand) {
@@ -50,17 +52,17 @@ static struct nvm_inst_id add_phi(struct closer *c, struct nvm_inst_id value, st
   if (inst_is_none(phi)) return phi;
   inst_prepend(c->f, phi, b);
   c->phi[b.index] = phi;
-  c->stamp[b.index] = c->turn;
+  c->stamp[b.index] = c->current;
   struct closed_value w = {phi, 0};
   if (!VEC_PUSH(c->env->arena, &c->work, w)) return (struct nvm_inst_id){0};
   c->work_of[b.index] = c->work.count - 1;
   return phi;
 }
 
-/* The block whose phi holds the value (of loop n) where b begins. */
+/* The block whose phi has the value (of loop n) at the beginning of b. */
 static struct nvm_block find_phi(struct closer *c, uint32_t n, struct nvm_inst_id value,
                                  struct nvm_block b) {
-  while (c->stamp[b.index] != c->turn) {
+  while (c->stamp[b.index] != c->current) {
     struct nvm_block up = c->nest.d.immediate[b.index];
     if (!loops_contains(&c->nest.loops, n, up)) {
       b = up;
@@ -72,7 +74,8 @@ static struct nvm_block find_phi(struct closer *c, uint32_t n, struct nvm_inst_i
   return b;
 }
 
-/* Fills the phis made so far: from the loop comes the value, from elsewhere what is there. */
+/* Adds the operands of new phis: on edges from the loop the value, on others the phi that is valid
+ * there. */
 static bool fill_phis(struct closer *c, uint32_t n, struct nvm_inst_id value) {
   const struct dominance *d = &c->nest.d;
   while (c->merges.count) {
@@ -102,10 +105,10 @@ static struct nvm_block block_of_use(const struct closer *c, struct use u) {
                          : i->block;
 }
 
-/* Leads the uses of a value outside of its loop through phis. */
+/* Replaces the uses of a value outside of its loop by phis. */
 static bool close_value(struct closer *c, struct closed_value v) {
   uint32_t n = c->nest.loops.innermost[function_inst(c->f, v.value)->block.index];
-  c->turn++;
+  c->current++;
   for (uint32_t k = v.first_use; n && k;) {
     struct use u = c->pool.data[k - 1];
     struct nvm_block b = block_of_use(c, u);
@@ -120,7 +123,7 @@ static bool close_value(struct closer *c, struct closed_value v) {
   return true;
 }
 
-/* Notes the uses outside of the loop that a value is made in, by value, the last one first. */
+/* Collects the uses outside of the loop of a value, by value, the last use first. */
 static bool collect_uses(struct closer *c, uint32_t *first_use) {
   const struct nvm_function *f = c->f;
   FOR_EACH_BLOCK(f, b) {
@@ -144,12 +147,11 @@ static bool collect_uses(struct closer *c, uint32_t *first_use) {
 }
 
 static bool close_all(struct closer *c) {
-  uint32_t insts = c->f->insts.count; /* phis made here are closed with the value they carry */
+  uint32_t insts = c->f->insts.count; /* new phis are closed with their value */
   uint32_t *first_use = arena_alloc(c->env->arena, insts * sizeof *first_use);
   if (!first_use || !collect_uses(c, first_use)) return false;
   for (uint32_t n = 1, known = c->pool.count; known && n < insts; n++) {
-    if (first_use[n] == 0 || type_equal(c->f->insts.data[n].type, TYPE_TOKEN))
-      continue; /* no phi has a token */
+    if (first_use[n] == 0 || type_equal(c->f->insts.data[n].type, TYPE_TOKEN)) continue;
     struct closed_value v = {{n}, first_use[n]};
     c->work.count = 0;
     if (!VEC_PUSH(c->env->arena, &c->work, v)) return false;

@@ -1,20 +1,22 @@
-/* licm: what does not change in a loop is computed before it, and memory that only the loop touches
- * lives in a register.
+/* licm: hoists loop-invariant code, and promotes memory that only the loop accesses to registers.
  *
  * Purpose:   addresses, conversions, loads of parameters and bounds; sums kept in memory.
- * Algorithm: "loop-invariant code motion". One walk over the blocks in reverse postorder: an
- * instruction whose operands do not change goes to the preheader of the outermost loop for which
- * that holds. Loads also need that nothing in the loop may write there (alias analysis), and, as
- * divisions do, that they are executed whenever the loop is: their block dominates the latch and
- * all exits, and no call before them may fail to return. Then, from outer loops to inner ones,
- * "scalar promotion": an unchanging address that is stored to in every iteration, while all other
- * accesses in the loop are to just this address or elsewhere for sure, becomes a variable of the
- * frame, loaded before the loop and stored behind its exits; mem2reg makes it a register. Requires:
- * loop-simplify, lcssa; mem2reg afterwards. Preserves: control flow. Convergent operations stay;
- * barriers and fences count as writes of all that other threads see. Cost:      linear in
- * instructions times the loops they leave; alias questions are limited to loops with at most
- *            MOST_ACCESSES accesses.
- * Omits:     sinking; calls; promotion of conditional stores to memory that other threads see.
+ * Algorithm: one walk over the blocks in reverse postorder: an instruction with invariant operands
+ *            moves to the preheader of the outermost loop in which they are invariant. A load also
+ *            requires that the loop may not write to its address (alias analysis) and, as
+ *            divisions do, that it is executed whenever the loop is: its block dominates the latch
+ *            and all exits, and no call before it may fail to return. Then, from outer to inner
+ *            loops, scalar promotion: an invariant address that is stored to in every iteration,
+ *            while all other accesses in the loop must alias it or do not alias it, becomes a
+ *            variable of the frame, loaded before the loop and stored in its exits; mem2reg turns
+ *            it into a register.
+ * Requires:  loop-simplify, lcssa; mem2reg afterwards.
+ * Preserves: control flow. Convergent operations are not moved; barriers and fences count as
+ *            writes to all memory that other threads can access.
+ * Cost:      linear in instructions times the loops they leave; alias queries only in loops with
+ *            at most MAX_ACCESSES accesses.
+ * Omits:     sinking; calls; promotion of conditional stores to memory that other threads can
+ *            access.
  * Tests:     check/opt/licm-*. */
 #include "ir/intrinsic.h"
 #include "analysis/alias.h"
@@ -22,12 +24,12 @@
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
 
-enum { MOST_ACCESSES = 200, MOST_EXITS = 4 };
+enum { MAX_ACCESSES = 200, MAX_EXITS = 4 };
 
 struct loop_facts {
   uint32_t first_access, end_access; /* into accesses */
-  struct nvm_block pivot; /* what dominates this is executed in every iteration that ends */
-  bool may_stop;          /* has calls that may not come back */
+  struct nvm_block pivot; /* blocks that dominate it are executed in every complete iteration */
+  bool may_stop;          /* has calls that may not return */
 };
 
 struct loop_access {
@@ -62,7 +64,7 @@ static void find_pivot(struct mover *m, uint32_t n) {
   m->facts[n].pivot = exits ? pivot : (struct nvm_block){0};
 }
 
-/* Lists the accesses, in one piece for every loop. */
+/* Lists the accesses, contiguous for every loop. */
 static bool survey(struct mover *m) {
   const struct loops *l = &m->nest.loops;
   for (uint32_t n = 1; n <= l->count; n++) m->facts[n].first_access = UINT32_MAX;
@@ -94,13 +96,10 @@ static bool is_certain(const struct mover *m, uint32_t n, struct nvm_block b) {
   return !p->may_stop && p->pivot.index && dominance_dominates(&m->nest.d, b, p->pivot);
 }
 
-/* --- hoisting -----------------------------------------------------------------------------------
- */
-
 static bool is_written(struct mover *m, uint32_t n, struct memory_location where) {
   const struct loop_facts *p = &m->facts[n];
   if (alias_is_constant(m->alias, where)) return false;
-  if (p->end_access - p->first_access > MOST_ACCESSES) return true;
+  if (p->end_access - p->first_access > MAX_ACCESSES) return true;
   where.place = alias_place_of(m->alias, where.pointer);
   for (uint32_t k = p->first_access; k < p->end_access; k++) {
     struct loop_access a = m->accesses.data[k];
@@ -116,8 +115,8 @@ static bool operands_are_invariant(const struct mover *m, uint32_t n, const stru
   return true;
 }
 
-/* The outermost loop that the instruction can leave; 0: none. */
-static uint32_t how_far_out(struct mover *m, struct nvm_inst_id id) {
+/* The outermost loop that the instruction can be hoisted out of; 0: none. */
+static uint32_t find_target_loop(struct mover *m, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(m->f, id);
   struct memory_location where;
   bool load = i->op == OP_LOAD && effects_is_plain_access(i) && alias_location_of(m->f, id, &where);
@@ -140,7 +139,7 @@ static void hoist(struct mover *m) {
     if (l->innermost[b.index] == 0) continue;
     for (struct nvm_inst_id i = function_block(m->f, b)->first, next; !inst_is_none(i); i = next) {
       next = function_inst(m->f, i)->next;
-      uint32_t out = how_far_out(m, i);
+      uint32_t out = find_target_loop(m, i);
       if (out == 0) continue;
       if (!is_certain(m, out, b))
         m->f->locations.data[i.index].index = 0; /* docs/locations.md, rule 4 */
@@ -152,10 +151,7 @@ static void hoist(struct mover *m) {
   }
 }
 
-/* --- promotion ----------------------------------------------------------------------------------
- */
-
-/* A load or store of just this pointer and type. */
+/* Whether i is a load or store of this pointer and type. */
 static bool is_access_of(const struct nvm_function *f, const struct nvm_inst *i,
                          struct nvm_value pointer, struct nvm_type type) {
   if (!effects_is_plain_access(i)) return false;
@@ -165,7 +161,7 @@ static bool is_access_of(const struct nvm_function *f, const struct nvm_inst *i,
          type_equal(value_type(f, inst_operand(f, i, 0)), type);
 }
 
-/* Whether the location of `store` can live in a register while loop n runs. */
+/* Whether the location of `store` can be in a register during loop n. */
 static bool can_promote(struct mover *m, uint32_t n, struct nvm_inst_id store) {
   const struct nvm_inst *i = function_inst(m->f, store);
   struct nvm_value pointer = inst_operand(m->f, i, 1);
@@ -185,22 +181,22 @@ static bool can_promote(struct mover *m, uint32_t n, struct nvm_inst_id store) {
   return true;
 }
 
-/* The blocks outside that loop n goes to; how many, or MOST_EXITS + 1. */
+/* The exit blocks of loop n; returns their number, or MAX_EXITS + 1. */
 static uint32_t find_exits(const struct mover *m, uint32_t n, struct nvm_block *blocks) {
   uint32_t count = 0, edges;
   const struct loop_exit *exits = loops_exits(&m->nest.loops, n, &edges);
-  if (!exits) return MOST_EXITS + 1;
+  if (!exits) return MAX_EXITS + 1;
   for (uint32_t k = 0; k < edges; k++) {
     uint32_t seen = 0;
     while (seen < count && blocks[seen].index != exits[k].to.index) seen++;
     if (seen < count) continue;
-    if (count == MOST_EXITS) return MOST_EXITS + 1;
+    if (count == MAX_EXITS) return MAX_EXITS + 1;
     blocks[count++] = exits[k].to;
   }
   return count;
 }
 
-/* A variable takes the place of the memory that `store` writes. */
+/* Replaces the memory that `store` writes by a variable. */
 static bool promote(struct mover *m, uint32_t n, struct nvm_inst_id store,
                     const struct nvm_block *exits, uint32_t exit_count) {
   struct nvm_function *f = m->f;
@@ -233,12 +229,12 @@ static bool promote(struct mover *m, uint32_t n, struct nvm_inst_id store,
 }
 
 static bool promote_in(struct mover *m, uint32_t n) {
-  struct nvm_block exits[MOST_EXITS];
+  struct nvm_block exits[MAX_EXITS];
   const struct loop_facts *p = &m->facts[n];
-  if (p->end_access <= p->first_access || p->end_access - p->first_access > MOST_ACCESSES)
+  if (p->end_access <= p->first_access || p->end_access - p->first_access > MAX_ACCESSES)
     return true;
   uint32_t count = find_exits(m, n, exits);
-  if (count > MOST_EXITS || block_is_none(m->nest.loops.data[n].preheader)) return true;
+  if (count > MAX_EXITS || block_is_none(m->nest.loops.data[n].preheader)) return true;
   for (uint32_t k = p->first_access; k < p->end_access; k++) {
     struct nvm_inst_id i = m->accesses.data[k].inst;
     const struct nvm_inst *inst = function_inst(m->f, i);
@@ -247,7 +243,7 @@ static bool promote_in(struct mover *m, uint32_t n) {
     if (value_kind(object) == VALUE_INST &&
         function_inst(m->f, (struct nvm_inst_id){value_index(object)})->op == OP_ALLOCA &&
         value_equal(object, inst_operand(m->f, inst, 1)))
-      continue; /* mem2reg's, or promoted already */
+      continue; /* mem2reg promotes it, or it has been promoted */
     if (can_promote(m, n, i) && !promote(m, n, i, exits, count)) return false;
   }
   return true;

@@ -1,17 +1,18 @@
-/* loop-deletion: loops that leave nothing behind are not run, and what others leave is known before
- * them.
+/* loop-deletion: deletes loops without effects, and computes exit values before loops.
  *
- * Purpose:   what other passes emptied, loops that only count, and counters that are used behind
- * their loops. Algorithm: a loop without effects whose trip count is known ends; where each value
- * that leaves it is either the same in every iteration or affine in them, the preheader computes it
- * ("exit-value replacement", with the trip count for the iteration number) and goes to the exit at
- * once. Where the loop stays, integers whose last value is a number, or one invariant value and a
- * number, are that. An exit that another is always taken before is no exit: both are counted.
+ * Purpose:   loops that other passes emptied or that only count; counters that are used after
+ *            loops.
+ * Algorithm: a loop without effects and with a known trip count terminates. If each value that
+ *            leaves it is invariant or affine, the preheader computes it (exit-value replacement:
+ *            the trip count instead of the iteration number) and jumps to the exit. In other
+ *            loops, exit values that are a number, or an invariant value plus a number, are
+ *            replaced. An exit is removed if another one is always taken before it; both trip
+ *            counts must be known.
  * Requires:  loop-simplify, lcssa.
  * Preserves: nothing of the loop; everything else.
  * Cost:      linear.
- * Omits:     loops that are finite only by promise (mustprogress); dearer exit values of loops that
- * stay. Tests:     check/opt/loop-deletion. */
+ * Omits:     loops that terminate only by mustprogress; costlier exit values of loops that remain.
+ * Tests:     check/opt/loop-deletion. */
 #include "analysis/scev.h"
 #include "opt/cfg/cfg.h"
 #include "analysis/effects.h"
@@ -22,13 +23,12 @@ struct deleter {
   struct nvm_function *f;
   struct loop_nest nest;
   struct scev_env *scev;
-  bool *kept; /* by loop: must run */
+  bool *kept; /* by loop */
   uint32_t n;
   const struct loop *loop;
 };
 
-/* Marks the loops that do more than compute, or might not end; whatever holds an inner one is
- * marked too. */
+/* Marks loops with effects, or without a known trip count, and the loops around them. */
 static bool find_kept(struct deleter *d, struct arena *arena) {
   const struct loops *l = &d->nest.loops;
   d->kept = arena_alloc(arena, (l->count + 1) * sizeof *d->kept);
@@ -47,7 +47,7 @@ static bool find_kept(struct deleter *d, struct arena *arena) {
   return true;
 }
 
-/* An integer that moves evenly: what it is in the last iteration can be computed. */
+/* Whether v is an affine integer, whose value in the last iteration can be computed. */
 static bool is_computable(struct deleter *d, struct nvm_value v, int64_t *step) {
   struct scev form = scev_of(d->scev, v);
   return type_is_int(&d->f->module->types, value_type(d->f, v)) && form.width &&
@@ -69,7 +69,7 @@ static bool is_deletable(struct deleter *d) {
   return true;
 }
 
-/* v in the last iteration, computed before `at`; VALUE_NULL if that is not expressible. */
+/* v in the last iteration, computed before `at`; VALUE_NULL if not expressible. */
 static struct nvm_value last_value(struct deleter *d, struct nvm_value v, struct nvm_value taken,
                                    struct nvm_inst_id at) {
   int64_t step;
@@ -90,8 +90,8 @@ static struct nvm_value last_value(struct deleter *d, struct nvm_value v, struct
                    inst_emit(d->f, at, OP_MUL, type, taken, const_int(m, type, bits), 0), 0);
 }
 
-/* The preheader goes to the exit. False where a value cannot be computed; then only dead code was
- * added. */
+/* Redirects the preheader to the exit. False if a value cannot be computed; then only dead code
+ * was added. */
 static bool delete_loop(struct deleter *d) {
   struct nvm_function *f = d->f;
   struct nvm_block pre = d->loop->preheader, exit = d->loop->exit;
@@ -110,8 +110,8 @@ static bool delete_loop(struct deleter *d) {
   return true;
 }
 
-/* What leaves a loop that stays need not be computed there. */
-static void settle_exit_values(struct deleter *d, bool *changed) {
+/* Replaces exit values of a loop that remains. */
+static void replace_exit_values(struct deleter *d, bool *changed) {
   struct nvm_function *f = d->f;
   struct nvm_block exit = d->loop->exit;
   if (block_is_none(exit) || !scev_trip_count(d->scev, d->n).known ||
@@ -133,25 +133,25 @@ static void settle_exit_values(struct deleter *d, bool *changed) {
   }
 }
 
-/* Whether the loop has left at x before it can leave at y. */
-static bool leaves_before(struct deleter *d, struct nvm_block x, struct nvm_block y) {
+/* Whether exit x is always taken before exit y. */
+static bool is_taken_before(struct deleter *d, struct nvm_block x, struct nvm_block y) {
   struct trip_count a = scev_exit_count(d->scev, d->n, x), b = scev_exit_count(d->scev, d->n, y);
   if (!a.guarded || !a.exact || !b.guarded || a.divisor != b.divisor) return false;
   return x.index != y.index && dominance_dominates(&d->nest.d, x, y) &&
          scev_equal(a.taken, b.taken);
 }
 
-/* Branches that never leave stay. */
-static void settle_exits(struct deleter *d, bool *changed) {
+/* Folds the branches of exits that are never taken. */
+static void remove_dead_exits(struct deleter *d, bool *changed) {
   struct nvm_function *f = d->f;
   uint32_t count;
   const struct loop_exit *exits = loops_exits(&d->nest.loops, d->n, &count);
-  enum { MOST = 4 };
-  for (uint32_t k = 0; k < count && count > 1 && count <= MOST; k++)
+  enum { MAX_EXITS = 4 };
+  for (uint32_t k = 0; k < count && count > 1 && count <= MAX_EXITS; k++)
     for (uint32_t other = 0; other < count; other++) {
       struct nvm_inst_id t = block_terminator(f, exits[k].from);
       if (function_inst(f, t)->op != OP_CONDBR ||
-          !leaves_before(d, exits[other].from, exits[k].from))
+          !is_taken_before(d, exits[other].from, exits[k].from))
         continue;
       bool leaves = block_successor(f, exits[k].from, 0).index == exits[k].to.index;
       inst_set_operand(f, t, 0, const_int(f->module, TYPE_I1, !leaves));
@@ -167,12 +167,12 @@ enum nvm_status loop_deletion_run(struct nvm_function *f, struct pass_env *env, 
   d.scev = scev_init(f, &d.nest.loops, &d.nest.d, env->arena);
   if (!d.scev || !find_kept(&d, env->arena)) return NVM_OUT_OF_MEMORY;
   uint64_t deleted = 0;
-  for (uint32_t n = 1; n <= d.nest.loops.count; n++) { /* a loop takes those within it along */
+  for (uint32_t n = 1; n <= d.nest.loops.count; n++) { /* outer loops first */
     d.n = n;
     d.loop = &d.nest.loops.data[n];
     if (!is_deletable(&d)) {
-      settle_exit_values(&d, changed);
-      settle_exits(&d, changed);
+      replace_exit_values(&d, changed);
+      remove_dead_exits(&d, changed);
       continue;
     }
     *changed = true;

@@ -1,22 +1,25 @@
-/* loop-rotate: the test moves from the top of a loop to its bottom.
+/* loop-rotate: while loops become guarded do-while loops (loop inversion).
  *
- * Purpose:   one branch an iteration instead of two; a block that is reached only if the loop runs
- * at all, where invariants may be hoisted to; and trip counts that need no special case for zero.
- * Algorithm: "loop inversion". The header, which tests and leaves, is copied into the preheader,
- * where it becomes the guard; the body's first block is the new header, the old one the latch: pre
- * → H ⇄ body, H → exit    becomes    pre+H' → body ⇄ H, both H' and H → exit What H defines has two
- * definitions now; a phi in the new header joins them, and exits' phis get an entry for the guard.
- * Requires:  loop-simplify, lcssa (other loops are left alone). Afterwards both should run again.
+ * Purpose:   one branch per iteration instead of two; a block that is executed only if the loop
+ *            is, to hoist invariants to; trip counts without a special case for zero.
+ * Algorithm: the header, which tests and exits, is copied into the preheader, where it becomes the
+ *            guard. The body's first block is the new header, the old header the latch:
+ *              pre → H ⇄ body, H → exit
+ *            becomes
+ *              pre+H' → body ⇄ H, both H' and H → exit
+ *            The values of H have two definitions then: phis in the new header join them, and
+ *            exits' phis get an entry for the guard.
+ * Requires:  loop-simplify, lcssa (other loops are skipped), which it destroys.
  * Preserves: hints, which move to the new latch.
- * Cost:      linear; a header of at most MOST_HEADER instructions is copied, once.
- * Omits:     headers with convergent operations; loops that test at the bottom already.
+ * Cost:      linear; a header of at most MAX_HEADER instructions is copied, once.
+ * Omits:     headers with convergent operations; loops that test in the latch already.
  * Tests:     check/opt/loop-rotate-*. */
 #include "analysis/effects.h"
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 
-enum { MOST_HEADER = 16 };
+enum { MAX_HEADER = 16 };
 
 struct rotation {
   struct nvm_function *f;
@@ -33,15 +36,14 @@ static bool is_small_header(const struct nvm_function *f, struct nvm_block heade
   FOR_EACH_INST(f, header, i) {
     const struct nvm_inst *inst = function_inst(f, i);
     if (inst->op == OP_PHI || inst->op == OP_DBG_RECORD) continue;
-    if (++size > MOST_HEADER || effects_is_convergent(f, inst) || inst->op == OP_ALLOCA ||
+    if (++size > MAX_HEADER || effects_is_convergent(f, inst) || inst->op == OP_ALLOCA ||
         inst->op == OP_VA_ARG)
       return false;
   }
   return true;
 }
 
-/* A small header that tests, in a loop that does not test at its latch; the successors inside and
- * outside. */
+/* Whether the loop has a small header that exits, and a latch that does not. */
 static bool has_shape(struct rotation *r, uint32_t n) {
   const struct nvm_function *f = r->f;
   const struct loop *l = r->loop = &r->nest.loops.data[n];
@@ -56,17 +58,18 @@ static bool has_shape(struct rotation *r, uint32_t n) {
   return is_small_header(f, l->header);
 }
 
-/* The loops of that shape that can be rotated; NULL when out of memory. */
-static bool *find_wanted(struct rotation *r) {
-  bool *wanted = arena_alloc(r->arena, (r->nest.loops.count + 1) * sizeof *wanted), convergent;
+/* The loops that can be rotated; NULL when out of memory. */
+static bool *find_rotatable(struct rotation *r) {
+  bool *rotatable = arena_alloc(r->arena, (r->nest.loops.count + 1) * sizeof *rotatable),
+       convergent;
   uint32_t size;
-  for (uint32_t n = 1; wanted && n <= r->nest.loops.count; n++)
-    wanted[n] = has_shape(r, n) && loop_is_closed(&r->nest, r->f, n) &&
-                loop_is_copyable(r->f, &r->nest.loops, n, UINT32_MAX, &convergent, &size);
-  return wanted;
+  for (uint32_t n = 1; rotatable && n <= r->nest.loops.count; n++)
+    rotatable[n] = has_shape(r, n) && loop_is_closed(&r->nest, r->f, n) &&
+                   loop_is_copyable(r->f, &r->nest.loops, n, UINT32_MAX, &convergent, &size);
+  return rotatable;
 }
 
-/* Copies the header into the preheader, in place of its jump. */
+/* Copies the header into the preheader, replacing its jump. */
 static bool make_guard(struct rotation *r) {
   struct nvm_function *f = r->f;
   inst_remove(f, block_terminator(f, r->loop->preheader));
@@ -84,12 +87,11 @@ static bool make_guard(struct rotation *r) {
   return true;
 }
 
-/* A phi in the new header for each value of the old one; what comes from the latch is filled in
- * later. Casts and addresses are computed again instead: from phis of their operands, which
- * analyses understand. */
+/* Adds a phi to the new header for each value of the old one. Casts and addresses are computed
+ * again instead, from phis of their operands, which analyses understand. */
 static bool join_values(struct rotation *r) {
   struct nvm_function *f = r->f;
-  struct nvm_inst_id behind = block_first_behind_phis(f, r->body);
+  struct nvm_inst_id after = block_first_behind_phis(f, r->body);
   FOR_EACH_INST(f, r->header, i) {
     struct nvm_inst inst = *function_inst(f, i);
     if (inst.op == OP_DBG_RECORD || f->uses.data[i.index] == 0 || type_equal(inst.type, TYPE_VOID))
@@ -99,7 +101,7 @@ static bool join_values(struct rotation *r) {
           function_add_inst(f, (enum op)inst.op, inst.flags, inst.type,
                             f->operands.data + inst.first_operand, inst.operand_count, inst.aux);
       if (inst_is_none(again)) return false;
-      inst_insert_before(f, again, behind);
+      inst_insert_before(f, again, after);
       r->joined[i.index] = again;
       continue;
     }
@@ -116,19 +118,17 @@ static bool join_values(struct rotation *r) {
   return true;
 }
 
-/* What v of the old loop is where the new loop goes on from its latch to the old header (`behind`),
- * or before that. */
-static struct nvm_value joined_value(const struct rotation *r, struct nvm_value v, bool behind) {
+/* The new value for v: after the new loop's latch (the old header), or before it. */
+static struct nvm_value new_value(const struct rotation *r, struct nvm_value v, bool after) {
   if (value_kind(v) != VALUE_INST || value_index(v) >= r->copy.value_count) return v;
   struct nvm_inst_id i = {value_index(v)}, phi = r->joined[i.index];
   if (inst_is_none(phi) || function_inst(r->f, i)->block.index != r->header.index) return v;
-  if (!behind) return value_of_inst(phi);
+  if (!after) return value_of_inst(phi);
   if (function_inst(r->f, i)->op != OP_PHI) return v; /* computed there */
-  return joined_value(r, loop_incoming(r->f, i, r->loop->latch), false);
+  return new_value(r, loop_incoming(r->f, i, r->loop->latch), false);
 }
 
-/* Renames in block b, inside the loop or an exit; of a phi, what comes from the old header is
- * behind the latch. */
+/* Renames the operands in block b; entries of phis for the old header are after the latch. */
 static void use_joined(struct rotation *r, struct nvm_block b, bool outside) {
   struct nvm_function *f = r->f;
   FOR_EACH_INST(f, b, i) {
@@ -136,16 +136,16 @@ static void use_joined(struct rotation *r, struct nvm_block b, bool outside) {
     if ((outside && !phi) || (phi && header)) continue;
     for (uint32_t o = 0; o < function_inst(f, i)->operand_count; o++) {
       struct nvm_value v = inst_operand(f, function_inst(f, i), o);
-      bool behind = header;
+      bool after = header;
       if (phi && !(o & 1))
-        behind = value_index(inst_operand(f, function_inst(f, i), o + 1)) == r->header.index;
-      struct nvm_value now = joined_value(r, v, behind);
+        after = value_index(inst_operand(f, function_inst(f, i), o + 1)) == r->header.index;
+      struct nvm_value now = new_value(r, v, after);
       if (!value_equal(v, now)) inst_set_operand(f, i, o, now);
     }
   }
 }
 
-/* The exit and the body are reached from the guard too. */
+/* Adds entries for the guard to the phis of the exit or the body. */
 static bool add_guard_entries(struct rotation *r, struct nvm_block to) {
   struct nvm_function *f = r->f;
   FOR_EACH_PHI(f, to, i) {
@@ -155,17 +155,17 @@ static bool add_guard_entries(struct rotation *r, struct nvm_block to) {
   return true;
 }
 
-/* The old header's phis are the joined ones, for whoever still speaks of them (debug records). */
-static void forget_phis(struct rotation *r, struct rewrite *gone) {
+/* Replaces the old header's phis, which debug records may still refer to. */
+static void replace_old_phis(struct rotation *r, struct rewrite *replaced) {
   FOR_EACH_PHI(r->f, r->header, i) {
     const struct nvm_inst *inst = function_inst(r->f, i);
     struct nvm_inst_id phi = r->joined[i.index];
-    rewrite_set(gone, i,
+    rewrite_set(replaced, i,
                 inst_is_none(phi) ? const_poison(r->f->module, inst->type) : value_of_inst(phi));
   }
 }
 
-static bool rotate(struct rotation *r, uint32_t n, struct rewrite *gone) {
+static bool rotate(struct rotation *r, uint32_t n, struct rewrite *replaced) {
   struct nvm_function *f = r->f;
   const struct loops *l = &r->nest.loops;
   if (!make_guard(r) || !add_guard_entries(r, r->exit) || !add_guard_entries(r, r->body) ||
@@ -178,16 +178,16 @@ static bool rotate(struct rotation *r, uint32_t n, struct rewrite *gone) {
       if (!loops_contains(l, n, block_successor(f, b, s)))
         use_joined(r, block_successor(f, b, s), true);
   }
-  forget_phis(r, gone);
+  replace_old_phis(r, replaced);
   struct nvm_inst_id old = block_terminator(f, r->loop->latch);
   return loop_attach(f, old, (struct nvm_meta){0}) &&
          (!r->loop->hints.index || loop_attach(f, block_terminator(f, r->header), r->loop->hints));
 }
 
-/* Edges from headers to bodies that are entered from elsewhere too get a block. */
-static bool separate_bodies(struct rotation *r, const bool *wanted) {
+/* Splits the edge from a header to a body with other predecessors. */
+static bool split_body_edges(struct rotation *r, const bool *rotatable) {
   for (uint32_t n = r->nest.loops.count; n >= 1; n--) {
-    if (!wanted[n] || !has_shape(r, n)) continue;
+    if (!rotatable[n] || !has_shape(r, n)) continue;
     const uint32_t *first = &r->nest.d.first_predecessor[r->body.index];
     if (first[1] - first[0] == 1) continue;
     if (block_is_none(loop_split_predecessors(r->f, r->body, &r->header, 1))) return false;
@@ -197,26 +197,26 @@ static bool separate_bodies(struct rotation *r, const bool *wanted) {
 
 enum nvm_status loop_rotate_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct rotation r = {.f = f, .arena = env->arena};
-  struct rewrite gone;
+  struct rewrite replaced;
   if (!loop_nest_of(&r.nest, f, env)) return NVM_OUT_OF_MEMORY;
   if (r.nest.loops.count == 0) return NVM_OK;
   uint32_t blocks = f->blocks.count;
-  const bool *wanted = find_wanted(&r);
-  if (!wanted || !separate_bodies(&r, wanted) || !rewrite_init(&gone, f, env->arena))
+  const bool *rotatable = find_rotatable(&r);
+  if (!rotatable || !split_body_edges(&r, rotatable) || !rewrite_init(&replaced, f, env->arena))
     return NVM_OUT_OF_MEMORY;
   *changed = f->blocks.count != blocks;
-  if (*changed && (!loop_nest_compute(&r.nest, f, env->arena) || !(wanted = find_wanted(&r))))
+  if (*changed && (!loop_nest_compute(&r.nest, f, env->arena) || !(rotatable = find_rotatable(&r))))
     return NVM_OUT_OF_MEMORY;
   r.joined = arena_alloc(env->arena, f->insts.count * sizeof *r.joined);
   if (!r.joined || !loop_copy_init(&r.copy, f, env->arena)) return NVM_OUT_OF_MEMORY;
-  /* Rotating a loop makes its preheader test, which may be the header of the loop around: that one
-   * waits. */
+  /* Inner loops first: rotation ends the preheader with a test, and it may be the header of the
+   * outer loop, which then is not rotated in this run. */
   for (uint32_t n = r.nest.loops.count; n >= 1; n--) {
-    if (!wanted[n] || !has_shape(&r, n)) continue;
-    if (!rotate(&r, n, &gone)) return NVM_OUT_OF_MEMORY;
+    if (!rotatable[n] || !has_shape(&r, n)) continue;
+    if (!rotate(&r, n, &replaced)) return NVM_OUT_OF_MEMORY;
     ++*env->statistic;
     *changed = true;
   }
-  rewrite_apply(&gone);
+  rewrite_apply(&replaced);
   return NVM_OK;
 }

@@ -1,12 +1,13 @@
-/* loop-simplify: loops in the form that other loop passes ask for.
+/* loop-simplify: loops get the canonical form: preheader, one latch, dedicated exits.
  *
- * Purpose:   a preheader to put things into, one latch, exits that only the loop reaches: without
- * them every loop pass would have to make its own blocks on edges. Algorithm: edges of one kind are
- * led through a new block: those that enter a header, those back to it if there are several, those
- * to an exit that other blocks reach too. Requires:  nothing. Preserves: everything but the shape
- * of the graph; hints stay on the latch. Cost:      linear; for an exit shared by several loops,
- * its predecessors times these loops. Omits:     separating two loops that share a header. Tests:
- * check/opt/loop-simplify-*. */
+ * Purpose:   without it each loop pass would have to split edges itself.
+ * Algorithm: edges of one kind are redirected through a new block: those that enter a header,
+ *            those back to it if there are several, those to an exit that other blocks reach too.
+ * Requires:  nothing.
+ * Preserves: everything but the shape of the graph; hints stay on the latch.
+ * Cost:      linear; for an exit shared by several loops, its predecessors times these loops.
+ * Omits:     separating two loops that share a header.
+ * Tests:     check/opt/loop-simplify-*. */
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
 
@@ -14,8 +15,8 @@ struct simplifier {
   struct nvm_function *f;
   struct pass_env *env;
   struct loop_nest nest;
-  struct nvm_block *from; /* room for the predecessors of a block */
-  uint32_t *stamp;        /* by block: the search that has it in `from` */
+  struct nvm_block *from; /* predecessors of a block */
+  uint32_t *stamp;        /* by block: the last search that found it */
   uint32_t search;
   bool changed;
 };
@@ -27,8 +28,7 @@ static uint32_t collect(struct simplifier *s, uint32_t n, struct nvm_block b, bo
   s->search++;
   for (uint32_t k = d->first_predecessor[b.index]; k < d->first_predecessor[b.index + 1]; k++) {
     struct nvm_block p = d->predecessors[k];
-    bool reachable =
-        dominance_reachable(d, p) || !inside; /* what nothing reaches enters from outside */
+    bool reachable = dominance_reachable(d, p) || !inside; /* unreachable blocks are outside */
     if (block_is_none(p) || !reachable || s->stamp[p.index] == s->search) continue;
     if ((dominance_reachable(d, p) && loops_contains(&s->nest.loops, n, p)) != inside) continue;
     s->stamp[p.index] = s->search;
@@ -60,15 +60,15 @@ static bool make_entry_and_latch(struct simplifier *s, uint32_t n) {
   return !l->hints.index || loop_attach(s->f, block_terminator(s->f, made), l->hints);
 }
 
-/* The edges that collect() found last lead to b no longer. */
-static void forget_edges(struct simplifier *s, struct nvm_block b) {
+/* Removes the edges that collect() found last from the predecessors of b. */
+static void remove_edges(struct simplifier *s, struct nvm_block b) {
   const struct dominance *d = &s->nest.d;
   for (uint32_t k = d->first_predecessor[b.index]; k < d->first_predecessor[b.index + 1]; k++)
     if (s->stamp[d->predecessors[k].index] == s->search) d->predecessors[k].index = 0;
 }
 
-/* The exits of loop n that others reach too: blocks made for other loops among them (`touched`),
- * which are in no loop that `to` is not in. */
+/* Splits the exits of loop n that other blocks reach too, among them blocks made for other loops
+ * (`touched`), which are in no loop that `to` is not in. */
 static bool dedicate_exits(struct simplifier *s, uint32_t n, uint32_t known, bool *touched) {
   uint32_t count;
   const struct loop_exit *exits = loops_exits(&s->nest.loops, n, &count);
@@ -80,14 +80,14 @@ static bool dedicate_exits(struct simplifier *s, uint32_t n, uint32_t known, boo
       if (to.index >= known || loops_contains(&s->nest.loops, n, to)) continue;
       if (!touched[to.index] && collect(s, n, to, false) == 0) continue;
       if (!split(s, to, collect(s, n, to, true), &made)) return false;
-      forget_edges(s, to);
+      remove_edges(s, to);
       touched[to.index] = true;
     }
   }
   return true;
 }
 
-/* The nest, and room for lists of blocks. */
+/* Computes the nest, and allocates lists of blocks. */
 static bool survey(struct simplifier *s) {
   uint32_t blocks = s->f->blocks.count;
   s->from = arena_alloc(s->env->arena, blocks * sizeof *s->from);

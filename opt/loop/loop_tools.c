@@ -1,4 +1,4 @@
-/* What loop passes share; see loop_tools.h. */
+/* Shared by loop passes; see loop_tools.h. */
 #include "opt/loop/loop_tools.h"
 
 #include "ir/evalintrinsic.h"
@@ -16,16 +16,14 @@ bool loop_nest_compute(struct loop_nest *n, const struct nvm_function *f, struct
   return dominance_compute(&n->d, f, arena) && loops_compute(&n->loops, f, &n->d, arena);
 }
 
-/* --- edges --------------------------------------------------------------------------------------
- */
-
 static bool is_among(struct nvm_value block, const struct nvm_block *from, uint32_t count) {
   for (uint32_t k = 0; k < count; k++)
     if (from[k].index == value_index(block)) return true;
   return false;
 }
 
-/* The entries of phi i for `from` become one for `to`: their common value, or a phi there. */
+/* Replaces the entries of phi i for `from` by one for `to`: their common value, or a phi in `to`.
+ */
 static void move_entries(struct nvm_function *f, struct nvm_inst_id i, const struct nvm_block *from,
                          uint32_t count, struct nvm_block to, struct nvm_inst_id before) {
   struct nvm_value common = VALUE_NULL;
@@ -64,9 +62,6 @@ struct nvm_block loop_split_predecessors(struct nvm_function *f, struct nvm_bloc
   for (uint32_t k = 0; k < count; k++) cfg_redirect(f, from[k], b, made);
   return made;
 }
-
-/* --- copies -------------------------------------------------------------------------------------
- */
 
 bool loop_copy_init(struct loop_copy *c, const struct nvm_function *f, struct arena *arena) {
   *c = (struct loop_copy){.value_count = f->insts.count, .block_count = f->blocks.count};
@@ -124,12 +119,12 @@ struct nvm_inst_id loop_copy_inst(struct loop_copy *c, struct nvm_function *f,
   return made;
 }
 
-/* The constant that i is where its operands' copies are constants; VALUE_NULL: none. */
+/* The constant that the copy of i folds to; VALUE_NULL: none. */
 static struct nvm_value folded_copy(const struct loop_copy *c, struct nvm_function *f,
                                     const struct nvm_inst *i) {
-  enum { MOST = 3 };
-  struct nvm_value operands[MOST];
-  if (i->operand_count == 0 || i->operand_count > MOST || i->op == OP_CALL ||
+  enum { MAX_OPERANDS = 3 };
+  struct nvm_value operands[MAX_OPERANDS];
+  if (i->operand_count == 0 || i->operand_count > MAX_OPERANDS || i->op == OP_CALL ||
       !effects_is_pure(f, i))
     return VALUE_NULL;
   for (uint32_t k = 0; k < i->operand_count; k++) {
@@ -139,7 +134,7 @@ static struct nvm_value folded_copy(const struct loop_copy *c, struct nvm_functi
   return eval_inst(f, i, operands);
 }
 
-/* How many operands of i name what shall be copied, but is not yet. */
+/* The number of operands of i whose copy does not exist yet. */
 static uint32_t count_missing(const struct loop_copy *c, const struct nvm_function *f,
                               const struct nvm_inst *i) {
   uint32_t missing = 0;
@@ -174,7 +169,7 @@ bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct 
       if (inst_is_none(made)) return false;
       inst_append(f, made, c->blocks[blocks[k].index]);
     }
-  for (uint32_t k = 0; missing && k < count; k++) /* once more for these */
+  for (uint32_t k = 0; missing && k < count; k++) /* second pass for operands copied later */
     FOR_EACH_INST(f, blocks[k], i) {
       bool given = function_inst(f, i)->op == OP_PHI && blocks[k].index == c->header.index;
       if (given || value_kind(c->values[i.index]) != VALUE_INST) continue;
@@ -201,8 +196,7 @@ bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f,
                      const struct nvm_block *blocks, uint32_t block_count) {
   for (uint32_t k = 0; k < block_count; k++) {
     struct nvm_block b = blocks[k];
-    for (uint32_t s = 0, count = block_successor_count(f, b); s < count;
-         s++) { /* an operand for each edge */
+    for (uint32_t s = 0, count = block_successor_count(f, b); s < count; s++) {
       struct nvm_block to = block_successor(f, b, s);
       if (to.index < c->block_count && c->blocks[to.index].index) continue;
       FOR_EACH_PHI(f, to, i) {
@@ -213,9 +207,6 @@ bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f,
   }
   return true;
 }
-
-/* --- what a loop is like ------------------------------------------------------------------------
- */
 
 static bool is_noduplicate(const struct nvm_function *f, const struct nvm_inst *i) {
   const struct nvm_function *g = call_function(f, i);
@@ -243,7 +234,7 @@ bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint3
   return count <= most;
 }
 
-/* Whether each block that the loop's exits go to is reached from the loop only. */
+/* Whether all predecessors of the exit blocks are in the loop. */
 static bool has_dedicated_exits(const struct loop_nest *nest, uint32_t n) {
   const struct dominance *d = &nest->d;
   uint32_t count;
@@ -252,14 +243,14 @@ static bool has_dedicated_exits(const struct loop_nest *nest, uint32_t n) {
     uint32_t first = d->first_predecessor[exits[k].to.index],
              end = d->first_predecessor[exits[k].to.index + 1];
     bool once = d->predecessors[first].index ==
-                exits[k].from.index; /* each block once: by its first predecessor */
+                exits[k].from.index; /* once per exit block: for its first predecessor */
     for (uint32_t e = first; e < (once ? end : first + 1); e++)
       if (!loops_contains(&nest->loops, n, d->predecessors[e])) return false;
   }
   return exits != NULL;
 }
 
-/* Marks the loops with a value that is used outside, but by a phi on an edge that leaves; for all
+/* Marks the loops with a value that is used outside other than by a phi of an exit; for all loops
  * at once. */
 static bool find_open_loops(struct loop_nest *nest, const struct nvm_function *f) {
   const struct loops *l = &nest->loops;
@@ -287,9 +278,6 @@ bool loop_is_closed(struct loop_nest *nest, const struct nvm_function *f, uint32
     return false;
   return (nest->open || find_open_loops(nest, f)) && !nest->open[n];
 }
-
-/* --- hints --------------------------------------------------------------------------------------
- */
 
 bool loop_attach(struct nvm_function *f, struct nvm_inst_id branch, struct nvm_meta loop) {
   struct nvm_module *m = f->module;

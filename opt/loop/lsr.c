@@ -1,32 +1,34 @@
-/* lsr: addresses in a loop are pointers that move.
+/* lsr: addresses in a loop become advancing pointers and constant offsets (strength reduction).
  *
- * Purpose:   PTX addresses memory as [register + constant]. `p[i]` in a loop costs a widening
- * multiplication and an addition for each access and iteration; a pointer that is advanced once an
- * iteration costs one addition, and neighbours (p[i + 1], the members of a struct, the copies that
- * unrolling makes) are offsets from it. Algorithm: "strength reduction", for addresses only.
- * Accesses of a loop whose addresses are affine in its iterations are grouped: same base, same
- * strides, a constant apart. Each group gets a phi of its header. It starts where the group's first
- * access would be in the first iteration (its computation is copied to the preheader, the loop's
- * phis replaced by what they start with), and moves by the stride, a number or an invariant value.
- *            Accesses that are not in every iteration get one where they are at least LEAST_OTHERS.
- * Requires:  loop-simplify; vectorizing first, unrolling, combine and dce afterwards.
+ * Purpose:   PTX addresses are [register + constant]. `p[i]` in a loop costs a widening
+ *            multiplication and an addition per access and iteration; an advancing pointer costs
+ *            one addition per iteration, and neighbours (p[i + 1], struct members, unrolled
+ *            copies) are offsets from it.
+ * Algorithm: accesses with affine addresses are grouped by base and strides; members of a group
+ *            differ by constants. Each group gets a phi in the header. It starts at the address of
+ *            the group's first access in the first iteration (its computation is copied to the
+ *            preheader, with the start values of the loop's phis), and advances by the stride, a
+ *            number or an invariant value. A group without an access in every iteration needs at
+ *            least MIN_CONDITIONAL accesses.
+ * Requires:  loop-simplify; vectorization before it; unrolling, combine and dce afterwards.
  * Preserves: control flow, LCSSA form.
- * Cost:      linear; at most MOST_POINTERS groups a loop, which also bounds the registers (two
- * each). Omits:     single accesses that are not in every iteration and have no neighbour that is;
- * sums that are not addresses; exit tests. Tests:     check/opt/lsr-*. */
+ * Cost:      linear; at most MAX_POINTERS groups per loop, which also bounds the registers (two
+ *            each).
+ * Omits:     single conditional accesses; sums that are not addresses; exit tests.
+ * Tests:     check/opt/lsr-*. */
 #include "analysis/scev.h"
 #include "analysis/effects.h"
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
 
-enum { MOST_POINTERS = 12, MOST_COPIED = 24, MOST_OFFSET = 1 << 20, LEAST_OTHERS = 2 };
+enum { MAX_POINTERS = 12, MAX_COPIED = 24, MAX_OFFSET = 1 << 20, MIN_CONDITIONAL = 2 };
 
 struct group {
-  struct scev form;         /* of the first access */
-  struct nvm_inst_id first; /* the first access that is in every iteration; {0}: none yet */
-  struct nvm_inst_id other; /* else the first of all */
-  uint32_t others;          /* and how many these are */
-  struct nvm_value pointer; /* the phi, at the constant of `form` */
+  struct scev form;               /* of the first access */
+  struct nvm_inst_id first;       /* the first unconditional access; {0}: none */
+  struct nvm_inst_id conditional; /* otherwise the first one */
+  uint32_t conditional_count;     /* number of conditional accesses */
+  struct nvm_value pointer;       /* the phi, whose offset is that of `form` */
 };
 
 struct access {
@@ -43,13 +45,13 @@ struct reducer {
   struct loop_copy copy;
   uint32_t n;
   const struct loop *loop;
-  struct group groups[MOST_POINTERS];
+  struct group groups[MAX_POINTERS];
   uint32_t group_count, copied;
   VEC(struct access) accesses;
   bool changed;
 };
 
-/* The operand that is the address; UINT32_MAX: none. */
+/* The address operand; UINT32_MAX: none. */
 static uint32_t address_operand(const struct nvm_inst *i) {
   switch ((enum op)i->op) {
     case OP_LOAD:
@@ -60,7 +62,7 @@ static uint32_t address_operand(const struct nvm_inst *i) {
   }
 }
 
-/* Already a pointer that moves, or a constant away from one. */
+/* Whether v is an advancing pointer, or a constant offset from one. */
 static bool is_reduced(const struct reducer *r, struct nvm_value v) {
   while (value_kind(v) == VALUE_INST) {
     const struct nvm_inst *i = function_inst(r->f, (struct nvm_inst_id){value_index(v)});
@@ -73,8 +75,9 @@ static bool is_reduced(const struct reducer *r, struct nvm_value v) {
   return false;
 }
 
-/* The part of the form that moves with the loop, and whether the rest stands still. */
-static bool moves(struct reducer *r, struct scev form, struct scev *step) {
+/* The part of the form that changes with the loop; false if there is none, or the rest is not
+ * invariant. */
+static bool split_step(struct reducer *r, struct scev form, struct scev *step) {
   *step = (struct scev){.width = form.width};
   struct scev rest = form;
   struct scev_term *terms = arena_alloc(r->env->arena, (form.count + 1) * 2 * sizeof *terms);
@@ -106,12 +109,12 @@ static struct scev without_constant(struct scev a) {
 static uint32_t find_group(struct reducer *r, struct scev form) {
   struct scev step;
   for (uint32_t g = 0; g < r->group_count; g++) {
-    int64_t apart = (int64_t)((uint64_t)form.constant - (uint64_t)r->groups[g].form.constant);
-    if (apart >= -MOST_OFFSET && apart <= MOST_OFFSET &&
+    int64_t distance = (int64_t)((uint64_t)form.constant - (uint64_t)r->groups[g].form.constant);
+    if (distance >= -MAX_OFFSET && distance <= MAX_OFFSET &&
         scev_equal(without_constant(form), without_constant(r->groups[g].form)))
       return g;
   }
-  if (r->group_count == MOST_POINTERS || !moves(r, form, &step)) return UINT32_MAX;
+  if (r->group_count == MAX_POINTERS || !split_step(r, form, &step)) return UINT32_MAX;
   r->groups[r->group_count] = (struct group){.form = form};
   return r->group_count++;
 }
@@ -122,7 +125,7 @@ static bool collect(struct reducer *r) {
   for (uint32_t k = r->loop->first_block, end = k + r->loop->block_count; k < end; k++) {
     struct nvm_block b = l->blocks[k];
     const struct loop *inner = &l->data[l->innermost[b.index]];
-    if (inner != r->loop) { /* one piece, not to be looked into */
+    if (inner != r->loop) { /* inner loops are skipped */
       k = inner->first_block + inner->block_count - 1;
       continue;
     }
@@ -139,8 +142,8 @@ static bool collect(struct reducer *r) {
       if (!VEC_PUSH(r->env->arena, &r->accesses, a)) return false;
       struct group *group = &r->groups[g];
       bool always = dominance_dominates(&r->nest.d, b, r->loop->latch);
-      if (inst_is_none(group->other)) group->other = i;
-      group->others += !always;
+      if (inst_is_none(group->conditional)) group->conditional = i;
+      group->conditional_count += !always;
       if (always && inst_is_none(group->first)) {
         group->first = i;
         group->form = form;
@@ -150,8 +153,8 @@ static bool collect(struct reducer *r) {
   return true;
 }
 
-/* v as it is in the first iteration, computed in the preheader; VALUE_NULL: too much to copy.
- * Recursion is bounded by what may be copied. */
+/* The value of v in the first iteration, computed in the preheader; VALUE_NULL: too much to copy,
+ * which bounds the recursion. */
 static struct nvm_value at_start(struct reducer *r, struct nvm_value v) {
   struct nvm_function *f = r->f;
   if (loops_is_invariant(&r->nest.loops, f, r->n, v)) return v;
@@ -162,7 +165,7 @@ static struct nvm_value at_start(struct reducer *r, struct nvm_value v) {
   if (i->op == OP_PHI)
     return i->block.index == r->loop->header.index ? loop_incoming(f, id, r->loop->preheader)
                                                    : VALUE_NULL;
-  if (!effects_is_speculatable(f, i) || ++r->copied > MOST_COPIED) return VALUE_NULL;
+  if (!effects_is_speculatable(f, i) || ++r->copied > MAX_COPIED) return VALUE_NULL;
   for (uint32_t k = 0; k < function_inst(f, id)->operand_count; k++)
     if (value_is_none(at_start(r, inst_operand(f, function_inst(f, id), k)))) return VALUE_NULL;
   struct nvm_inst_id made = loop_copy_inst(&r->copy, f, id);
@@ -178,17 +181,17 @@ static struct nvm_value add_bytes(struct reducer *r, struct nvm_value pointer,
   return inst_emit(r->f, before, OP_GEP, value_type(r->f, pointer), pointer, bytes, TYPE_I8.index);
 }
 
-/* The pointer of a group; none where its start or its step cannot be computed. */
+/* Makes the pointer of a group, if its start and step can be computed. */
 static void make_pointer(struct reducer *r, struct group *g) {
   struct nvm_function *f = r->f;
   struct scev step;
   bool always = !inst_is_none(g->first);
-  if ((!always && g->others < LEAST_OTHERS) || !moves(r, g->form, &step)) return;
+  if ((!always && g->conditional_count < MIN_CONDITIONAL) || !split_step(r, g->form, &step)) return;
   struct nvm_inst_id before = block_terminator(f, r->loop->preheader);
-  const struct nvm_inst *i = function_inst(f, always ? g->first : g->other);
+  const struct nvm_inst *i = function_inst(f, always ? g->first : g->conditional);
   struct nvm_value address = inst_operand(f, i, address_operand(i));
   r->copied = 0;
-  /* What is not computed in every iteration may be poison in the first; the form is not. */
+  /* A conditional address may be poison in the first iteration; its form is not. */
   struct nvm_value start =
       always ? at_start(r, address)
              : scev_expand(r->scev, f, scev_at_start(r->scev, g->form, r->n), before);
@@ -212,11 +215,11 @@ static void use_pointers(struct reducer *r) {
     struct access a = r->accesses.data[k];
     const struct group *g = &r->groups[a.group];
     if (value_is_none(g->pointer)) continue;
-    uint64_t apart = (uint64_t)a.constant - (uint64_t)g->form.constant;
+    uint64_t distance = (uint64_t)a.constant - (uint64_t)g->form.constant;
     struct nvm_value pointer = g->pointer;
     struct nvm_type offset = type_int(&f->module->types, g->form.width);
-    if (g->form.width < 64) apart &= (UINT64_C(1) << g->form.width) - 1;
-    if (apart) pointer = add_bytes(r, pointer, const_int(f->module, offset, apart), a.inst);
+    if (g->form.width < 64) distance &= (UINT64_C(1) << g->form.width) - 1;
+    if (distance) pointer = add_bytes(r, pointer, const_int(f->module, offset, distance), a.inst);
     inst_set_operand(f, a.inst, address_operand(function_inst(f, a.inst)), pointer);
   }
 }

@@ -1,20 +1,27 @@
-/* loop-unroll: several iterations in a row without a test between them.
+/* loop-unroll, loop-unroll-full: executes several iterations without a test between them.
  *
- * Purpose:   the counter, the test and the branch cost a short loop as much as its work; a loop of
- * a few iterations becomes straight code in which constants fold and arrays of the frame become
- * registers. Algorithm: a loop's blocks are copied one behind the other; a header's phi is, in each
- * copy, what came round in the one before. Three ways: full     the trip count is a small number:
- * as many copies, no loop exact    the count is known to be a multiple of the factor: only the last
- * copy tests runtime  a second loop, the original, does what is left over: pre: if (iterations <
- * factor) goto rest factor copies, until iterations - iterations % factor are done if (iterations %
- * factor == 0) goto exit rest: the loop as it was Loops within go first; a loop around one that was
- * unrolled waits for the next of MOST_ROUNDS rounds. Hints (llvm.loop.unroll.full, .count, .enable,
- * .disable) come before costs; what was unrolled has .disable, which code generation makes .pragma
- * "nounroll"; so have innermost loops in which less than FEW_REGISTERS are left, for ptxas would
- * unroll them. Requires:  loop-simplify, lcssa, loop-rotate for exact and runtime. Preserves:
- * convergent operations: all threads that are together in an iteration still are; a rest of a loop
- * with such operations is never split off. Cost:      linear in the code that results, which the
- * limits bound. Omits:     peeling; loops that may leave in several ways, but for full unrolling.
+ * Purpose:   counter, test and branch cost a short loop as much as its work; a loop of a few
+ *            iterations becomes straight-line code, in which constants fold and arrays of the
+ *            frame become registers.
+ * Algorithm: the blocks are copied in sequence; a header's phi is, in each copy, its latch value
+ *            of the copy before. Three kinds:
+ *              full     the trip count is a small constant: as many copies, no loop
+ *              exact    the count is a known multiple of the factor: only the last copy tests
+ *              runtime  the original loop executes the remaining iterations:
+ *                         pre:  if (iterations < factor) goto rest
+ *                               `factor` copies, for iterations - iterations % factor
+ *                               if (iterations % factor == 0) goto exit
+ *                         rest: the original loop
+ *            Inner loops first; a loop around an unrolled one is visited in the next of MAX_ROUNDS
+ *            rounds. Hints (llvm.loop.unroll.full, .count, .enable, .disable) override costs.
+ *            Unrolled loops get .disable, which code generation prints as .pragma "nounroll"; so
+ *            do innermost loops with fewer than FEW_REGISTERS free registers, since ptxas would
+ *            unroll them.
+ * Requires:  loop-simplify, lcssa; loop-rotate for exact and runtime.
+ * Preserves: convergent operations: threads that are converged in an iteration remain so; a loop
+ *            with such operations gets no remainder loop.
+ * Cost:      linear in the resulting code, which the limits bound.
+ * Omits:     peeling; loops with several exits, except for full unrolling.
  * Tests:     check/opt/unroll-*. */
 #include "analysis/pressure.h"
 #include "analysis/scev.h"
@@ -22,15 +29,16 @@
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
 
-/* Instructions; LLVM's numbers for this target: a quarter for loops that stay loops. */
+/* In instructions: LLVM's limits for this target, a quarter for loops that are not fully unrolled.
+ */
 enum {
-  MOST_FULL = 300,
-  MOST_FULL_FRAME = 1200,
-  MOST_PARTIAL = 75,
-  MOST_BY_PRAGMA = 16384,
+  MAX_FULL = 300,
+  MAX_FULL_FRAME = 1200,
+  MAX_PARTIAL = 75,
+  MAX_BY_PRAGMA = 16384,
   RUNTIME_FACTOR = 8,
-  MOST_ROUNDS = 4,
-  MOST_BLOCKS = 1024,
+  MAX_ROUNDS = 4,
+  MAX_BLOCKS = 1024,
   FEW_REGISTERS = 24
 };
 
@@ -40,11 +48,10 @@ struct unroller {
   struct loop_nest nest;
   struct scev_env *scev;
   struct loop_copy copy;
-  bool *inner_changed; /* by loop: something within it was copied, what is known of it no longer
-                          holds */
+  bool *inner_changed; /* by loop: an inner loop was copied, so that analyses of it are invalid */
   const struct loop *loop;
   const struct nvm_block *blocks; /* of the loop */
-  struct nvm_block last_latch;    /* of the newest copy, and what `tested` is in it */
+  struct nvm_block last_latch;    /* of the last copy, and `tested` in it */
   struct nvm_value tested, last_tested;
   bool changed, only_full;
 };
@@ -53,15 +60,12 @@ enum unroll_kind { UNROLL_NOT, UNROLL_FULL, UNROLL_EXACT, UNROLL_RUNTIME };
 
 struct plan {
   enum unroll_kind kind;
-  uint32_t factor; /* copies in all */
-  bool exact;      /* which copy leaves is known */
+  uint32_t factor; /* number of copies, original included */
+  bool exact;      /* the copy that exits is known */
 };
 
-/* --- deciding -----------------------------------------------------------------------------------
- */
-
-/* Whether the loop indexes a variable of the frame by something that changes: then unrolling frees
- * it from memory. */
+/* Whether the loop indexes a variable of the frame by a variant value: unrolling may promote it to
+ * registers. */
 static bool indexes_frame(const struct unroller *u, uint32_t n) {
   for (uint32_t k = 0; k < u->loop->block_count; k++) FOR_EACH_INST(u->f, u->blocks[k], i) {
       const struct nvm_inst *inst = function_inst(u->f, i);
@@ -80,54 +84,51 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   struct loop_hint disable = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.disable");
   struct loop_hint count = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.count");
   bool full = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.full").given;
-  bool wanted =
+  bool hinted =
       full || count.given || loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.enable").given;
   bool convergent;
   uint32_t size;
   if (disable.given || (count.given && count.value <= 1)) return not ;
-  uint32_t largest = wanted ? MOST_BY_PRAGMA : MOST_FULL_FRAME;
+  uint32_t largest = hinted ? MAX_BY_PRAGMA : MAX_FULL_FRAME;
   if (!loop_is_copyable(u->f, &u->nest.loops, n, largest + 2, &convergent, &size)) return not ;
   struct trip_count c = scev_trip_count(u->scev, n);
   uint64_t taken, work = size > 2 ? size - 2 : 1,
                   iterations = c.most == UINT64_MAX ? UINT64_MAX : c.most + 1;
   bool number = c.known && trip_count_is_number(&c, &taken);
-  uint64_t limit = wanted ? MOST_BY_PRAGMA : indexes_frame(u, n) ? MOST_FULL_FRAME : MOST_FULL;
+  uint64_t limit = hinted ? MAX_BY_PRAGMA : indexes_frame(u, n) ? MAX_FULL_FRAME : MAX_FULL;
   bool fits = iterations <= limit && iterations * work <= limit && (number || !convergent) &&
               (number || iterations <= 8);
   if (fits && (!count.given || (uint64_t)count.value >= iterations))
     return (struct plan){UNROLL_FULL, (uint32_t)iterations, number};
-  /* The vectorizer says so of its loops: it has chosen how much is done at once. Not of the old
-   * loop, which is what runs where there are few iterations, or a check has failed. */
+  /* The vectorizer sets this hint on its loops, whose width it has chosen; not on the original
+   * loop, which runs few iterations or after a failed check. */
   if (u->only_full || loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.runtime.disable").given)
     return not ;
   bool bottom = c.known && u->loop->exiting.index == u->loop->latch.index;
   bool innermost = u->loop->end == n + 1;
   if (full || !bottom || !innermost || iterations == 1) return not ;
-  uint32_t factor = RUNTIME_FACTOR, most = wanted ? MOST_BY_PRAGMA / 32 : MOST_PARTIAL;
+  uint32_t factor = RUNTIME_FACTOR, most = hinted ? MAX_BY_PRAGMA / 32 : MAX_PARTIAL;
   if (count.given) factor = count.value > 128 ? 128 : (uint32_t)count.value;
   else
     while (factor > 1 && factor * work > most) factor /= 2;
   if (!count.given)
     while (number && factor > 1 && iterations % factor)
-      factor /= 2; /* no rest where the count is known */
+      factor /= 2; /* no remainder if the count is known */
   if (factor <= 1) return not ;
   if (c.guarded && c.multiple % factor == 0) return (struct plan){UNROLL_EXACT, factor, true};
-  bool cheap = wanted || !(c.divisor & (c.divisor - 1));
+  bool cheap = hinted || !(c.divisor & (c.divisor - 1));
   if (convergent || !cheap || iterations <= factor) return not ;
   return (struct plan){UNROLL_RUNTIME, factor, true};
 }
 
-/* --- copying ------------------------------------------------------------------------------------
- */
-
-/* The branch at the end of a copy's exiting block is known: it stays in the loop, or leaves. */
-static void settle_exit(struct nvm_function *f, struct nvm_block exiting, bool leaves,
-                        struct nvm_block inside) {
+/* Folds the branch at the end of a copy's exiting block. */
+static void fold_exit(struct nvm_function *f, struct nvm_block exiting, bool leaves,
+                      struct nvm_block inside) {
   uint32_t away = block_successor(f, exiting, 0).index == inside.index;
   cfg_make_jump(f, exiting, leaves ? block_successor(f, exiting, away) : inside);
 }
 
-/* The values that header's phis have in the next copy. */
+/* Sets the header's phis to their values in the next copy. */
 static void advance_phis(struct unroller *u, struct nvm_value *next) {
   struct nvm_function *f = u->f;
   uint32_t k = 0;
@@ -147,18 +148,19 @@ static uint32_t count_phis(const struct nvm_function *f, struct nvm_block b) {
 }
 
 struct copy_place {
-  struct nvm_block header, latch, exiting, inside; /* inside: where `exiting` goes when it stays */
+  struct nvm_block header, latch, exiting, inside; /* inside: the successor of `exiting` in the
+                                                    * loop */
 };
 
-/* Makes the copies and joins one to the next. `places` has room for all of them, the original
- * first. */
+/* Makes the copies and connects each to the next. `places` has room for all, the original first. */
 static bool make_copies(struct unroller *u, uint32_t n, uint32_t factor,
                         struct copy_place *places) {
   struct nvm_function *f = u->f;
   const struct loop *l = u->loop;
   struct nvm_value *next =
       arena_alloc(u->env->arena, (count_phis(f, l->header) + 1) * sizeof *next);
-  struct nvm_block behind = function_block(f, u->blocks[l->block_count - 1])->next, inside = {0};
+  struct nvm_block next_block = function_block(f, u->blocks[l->block_count - 1])->next,
+                   inside = {0};
   if (!next || !loop_copy_grow(&u->copy, f, u->env->arena)) return false;
   for (uint32_t s = 0; l->exiting.index && s < block_successor_count(f, l->exiting); s++)
     if (loops_contains(&u->nest.loops, n, block_successor(f, l->exiting, s)))
@@ -167,14 +169,14 @@ static bool make_copies(struct unroller *u, uint32_t n, uint32_t factor,
   u->copy.header = l->header;
   for (uint32_t k = 1; k < factor; k++) {
     advance_phis(u, next);
-    if (!loop_copy_blocks(&u->copy, f, u->blocks, l->block_count, behind) ||
+    if (!loop_copy_blocks(&u->copy, f, u->blocks, l->block_count, next_block) ||
         !loop_copy_exits(&u->copy, f, u->blocks, l->block_count))
       return false;
     const struct nvm_block *now = u->copy.blocks;
     places[k] = (struct copy_place){now[l->header.index], now[l->latch.index],
                                     now[l->exiting.index], now[inside.index]};
   }
-  for (uint32_t k = 0; k < factor; k++) { /* from now on a latch goes on to the next copy */
+  for (uint32_t k = 0; k < factor; k++) { /* redirect latches to the next copy */
     struct copy_place *p = &places[k];
     struct nvm_block to = places[(k + 1) % factor].header;
     cfg_redirect(f, p->latch, p->header, to);
@@ -183,7 +185,7 @@ static bool make_copies(struct unroller *u, uint32_t n, uint32_t factor,
   return true;
 }
 
-/* The original header's phis get what comes round from the last copy. */
+/* Sets the latch entries of the original header's phis to values of the last copy. */
 static void close_header(struct unroller *u, struct nvm_block last) {
   struct nvm_function *f = u->f;
   FOR_EACH_PHI(f, u->loop->header, i) {
@@ -197,8 +199,8 @@ static void close_header(struct unroller *u, struct nvm_block last) {
   }
 }
 
-/* A latch that is never left backwards. */
-static bool cut_latch(struct unroller *u, struct nvm_block latch) {
+/* Removes the back edge of the last latch. */
+static bool remove_back_edge(struct unroller *u, struct nvm_block latch) {
   struct nvm_function *f = u->f;
   struct nvm_inst_id t = block_terminator(f, latch);
   struct nvm_block header = u->loop->header;
@@ -211,7 +213,7 @@ static bool cut_latch(struct unroller *u, struct nvm_block latch) {
   return cfg_replace_terminator(f, t, OP_UNREACHABLE, NULL, 0);
 }
 
-/* Copies the loop so that there are `factor` iterations in a row; the last tests, or ends it. */
+/* Copies the loop for `factor` iterations; the last copy tests, or ends the loop. */
 static bool unroll(struct unroller *u, uint32_t n, struct plan p) {
   struct copy_place *places = arena_alloc(u->env->arena, p.factor * sizeof *places);
   if (!places || !make_copies(u, n, p.factor, places)) return false;
@@ -222,13 +224,13 @@ static bool unroll(struct unroller *u, uint32_t n, struct plan p) {
   for (uint32_t k = 0; p.exact && k < p.factor; k++) {
     bool leaves = k + 1 == p.factor;
     if (leaves && p.kind != UNROLL_FULL) break;
-    settle_exit(u->f, places[k].exiting, leaves, places[k].inside);
+    fold_exit(u->f, places[k].exiting, leaves, places[k].inside);
   }
   if (p.kind == UNROLL_FULL) {
     bool cut = block_successor_count(u->f, last) == 0;
     for (uint32_t s = 0; s < block_successor_count(u->f, last); s++)
       if (block_successor(u->f, last, s).index == u->loop->header.index) cut = true;
-    if (cut && !cut_latch(u, last)) return false;
+    if (cut && !remove_back_edge(u, last)) return false;
   } else if (!loop_set_hint(u->f, last, u->loop->hints, "llvm.loop.unroll.",
                             "llvm.loop.unroll.disable")) {
     return false;
@@ -239,17 +241,14 @@ static bool unroll(struct unroller *u, uint32_t n, struct plan p) {
   return true;
 }
 
-/* --- with a rest
- * ---------------------------------------------------------------------------------- */
-
 struct glue {
   struct nvm_value taken, rest, few, bound;
   struct nvm_block exit, middle, before_rest, rest_header, rest_latch;
 };
 
-/* What the preheader computes: how many iterations are left over, and the tested value in the last
- * one before these. */
-static bool count_rest(struct unroller *u, uint32_t n, uint32_t factor, struct glue *g) {
+/* Computes, in the preheader, the number of remaining iterations, and the tested value in the last
+ * iteration before them. */
+static bool count_remainder(struct unroller *u, uint32_t n, uint32_t factor, struct glue *g) {
   struct nvm_function *f = u->f;
   struct nvm_module *m = f->module;
   struct trip_count c = scev_trip_count(u->scev, n);
@@ -264,7 +263,7 @@ static bool count_rest(struct unroller *u, uint32_t n, uint32_t factor, struct g
   if (power) {
     g->rest = inst_emit(f, at, OP_ADD, t, g->taken, one, 0);
     g->rest = inst_emit(f, at, OP_AND, t, g->rest, const_int(m, t, factor - 1), 0);
-  } else { /* the count itself may be 2^width */
+  } else { /* the count may be 2^width */
     g->rest = inst_emit(f, at, OP_ADD, t, inst_emit(f, at, OP_UREM, t, g->taken, by, 0), one, 0);
     g->rest = inst_emit(f, at, OP_UREM, t, g->rest, by, 0);
   }
@@ -296,22 +295,22 @@ static void replace_entry(struct nvm_function *f, struct nvm_inst_id phi, struct
     }
 }
 
-/* Leads values from the loop through the middle to the exit and to the rest. */
-static bool lead_values(struct unroller *u, const struct glue *g) {
+/* Adds phis for the values that leave the loop to the exit and to the remainder loop. */
+static bool connect_values(struct unroller *u, const struct glue *g) {
   struct nvm_function *f = u->f;
   struct nvm_block latch = u->loop->latch, pre = u->loop->preheader;
   FOR_EACH_PHI(f, g->exit, i) {
-    struct nvm_value v = loop_incoming(f, i, latch), theirs = loop_copy_of(&u->copy, v);
+    struct nvm_value v = loop_incoming(f, i, latch), copied = loop_copy_of(&u->copy, v);
     replace_entry(f, i, latch, single_phi(u, g->middle, v, latch), g->middle);
-    if (!phi_add(f, i, theirs, g->rest_latch)) return false;
+    if (!phi_add(f, i, copied, g->rest_latch)) return false;
   }
   FOR_EACH_PHI(f, u->loop->header, i) {
-    struct nvm_value round = single_phi(u, g->middle, loop_incoming(f, i, latch), latch);
+    struct nvm_value latch_value = single_phi(u, g->middle, loop_incoming(f, i, latch), latch);
     struct nvm_value start = single_phi(u, g->before_rest, loop_incoming(f, i, pre), pre);
     struct nvm_inst_id phi = {value_index(start)},
-                       theirs = {value_index(loop_copy_of(&u->copy, value_of_inst(i)))};
-    if (!phi_add(f, phi, round, g->middle)) return false;
-    replace_entry(f, theirs, pre, start, g->before_rest);
+                       copied = {value_index(loop_copy_of(&u->copy, value_of_inst(i)))};
+    if (!phi_add(f, phi, latch_value, g->middle)) return false;
+    replace_entry(f, copied, pre, start, g->before_rest);
   }
   return true;
 }
@@ -326,24 +325,25 @@ static void branch(struct unroller *u, struct nvm_block b, struct nvm_value cond
               b);
 }
 
-/* The loop is copied to do what is left over. */
-static bool split_rest(struct unroller *u, uint32_t n, struct glue *g) {
+/* Copies the loop for the remaining iterations. */
+static bool add_remainder(struct unroller *u, uint32_t n, struct glue *g) {
   struct nvm_function *f = u->f;
   const struct loop *l = u->loop;
-  struct nvm_block behind = function_block(f, u->blocks[l->block_count - 1])->next;
+  struct nvm_block next_block = function_block(f, u->blocks[l->block_count - 1])->next;
   bool first = loops_contains(&u->nest.loops, n, block_successor(f, l->latch, 0));
   g->exit = block_successor(f, l->latch, first);
   u->copy.header.index = 0;
   if (!loop_copy_grow(&u->copy, f, u->env->arena)) return false;
   g->middle = function_add_block(f, (struct nvm_str){0});
   g->before_rest = function_add_block(f, (struct nvm_str){0});
-  function_move_block(f, g->middle, behind);
-  function_move_block(f, g->before_rest, behind);
-  if (!g->before_rest.index || !loop_copy_blocks(&u->copy, f, u->blocks, l->block_count, behind))
+  function_move_block(f, g->middle, next_block);
+  function_move_block(f, g->before_rest, next_block);
+  if (!g->before_rest.index ||
+      !loop_copy_blocks(&u->copy, f, u->blocks, l->block_count, next_block))
     return false;
   g->rest_header = u->copy.blocks[l->header.index];
   g->rest_latch = u->copy.blocks[l->latch.index];
-  if (!lead_values(u, g)) return false;
+  if (!connect_values(u, g)) return false;
   cfg_redirect(f, l->latch, g->exit, g->middle);
   inst_remove(f, block_terminator(f, l->preheader));
   branch(u, l->preheader, g->few, g->before_rest, l->header);
@@ -357,14 +357,14 @@ static bool split_rest(struct unroller *u, uint32_t n, struct glue *g) {
   return loop_set_hint(f, g->rest_latch, l->hints, "llvm.loop.unroll.", "llvm.loop.unroll.disable");
 }
 
-static bool unroll_with_rest(struct unroller *u, uint32_t n, struct plan p) {
+static bool unroll_with_remainder(struct unroller *u, uint32_t n, struct plan p) {
   struct glue g;
   struct nvm_function *f = u->f;
   u->changed = true;
-  if (!count_rest(u, n, p.factor, &g)) return !module_out_of_memory(f->module);
+  if (!count_remainder(u, n, p.factor, &g)) return !module_out_of_memory(f->module);
   p.kind = UNROLL_EXACT;
   u->tested = scev_trip_count(u->scev, n).tested;
-  if (!split_rest(u, n, &g) || !unroll(u, n, p)) return false;
+  if (!add_remainder(u, n, &g) || !unroll(u, n, p)) return false;
   struct nvm_inst_id t = block_terminator(f, u->last_latch);
   bool back = block_successor(f, u->last_latch, 0).index == u->loop->header.index;
   inst_set_operand(
@@ -372,9 +372,6 @@ static bool unroll_with_rest(struct unroller *u, uint32_t n, struct plan p) {
       inst_emit(f, t, OP_ICMP, TYPE_I1, u->last_tested, g.bound, back ? ICMP_NE : ICMP_EQ));
   return !module_out_of_memory(f->module);
 }
-
-/* --- what ptxas may not unroll
- * ---------------------------------------------------------------------- */
 
 static bool is_hinted(const struct nvm_function *f, const struct loop *l) {
   static const char *const names[] = {"llvm.loop.unroll.disable", "llvm.loop.unroll.enable",
@@ -385,8 +382,8 @@ static bool is_hinted(const struct nvm_function *f, const struct loop *l) {
   return any;
 }
 
-/* ptxas unrolls loops too, even if it then has to spill: not those where nearly all registers are
- * taken already. (That many values alive at once are only looked for where many more are made.) */
+/* Marks loops in which nearly all registers are used: ptxas would unroll them and spill. Pressure
+ * is computed only in functions with many more values. */
 static bool keep_rolled(struct unroller *u) {
   const struct nvm_function *f = u->f;
   uint32_t most = tgt_limit(u->env->target->cpu, TGT_LIMIT_REGISTERS_PER_THREAD) - FEW_REGISTERS,
@@ -416,10 +413,7 @@ static bool keep_rolled(struct unroller *u) {
   return true;
 }
 
-/* --- the pass
- * ------------------------------------------------------------------------------------- */
-
-/* One walk over the nest, inner loops first; *again: a loop waits for the next. */
+/* Visits the nest once, inner loops first; *again: a loop has to be visited again. */
 static bool one_round(struct unroller *u, bool *again) {
   struct nvm_function *f = u->f;
   if (!(u->changed ? loop_nest_compute(&u->nest, f, u->env->arena)
@@ -437,13 +431,14 @@ static bool one_round(struct unroller *u, bool *again) {
       *again = true;
       continue;
     }
-    if (u->loop->block_count > MOST_BLOCKS || block_is_none(u->loop->preheader) ||
+    if (u->loop->block_count > MAX_BLOCKS || block_is_none(u->loop->preheader) ||
         block_is_none(u->loop->latch))
       continue;
     struct plan p = plan_loop(u, n);
     if (p.kind == UNROLL_NOT || !loop_is_closed(&u->nest, f, n)) continue;
     u->inner_changed[u->loop->parent] = true;
-    if (!(p.kind == UNROLL_RUNTIME ? unroll_with_rest(u, n, p) : unroll(u, n, p))) return false;
+    if (!(p.kind == UNROLL_RUNTIME ? unroll_with_remainder(u, n, p) : unroll(u, n, p)))
+      return false;
   }
   return true;
 }
@@ -453,7 +448,7 @@ static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool on
   struct unroller u = {.f = f, .env = env, .only_full = only_full};
   if (!loop_copy_init(&u.copy, f, env->arena)) return NVM_OUT_OF_MEMORY;
   bool again = true;
-  for (uint32_t round = 0; again && round < MOST_ROUNDS; round++) {
+  for (uint32_t latch_value = 0; again && latch_value < MAX_ROUNDS; latch_value++) {
     again = false;
     if (!one_round(&u, &again)) return NVM_OUT_OF_MEMORY;
   }

@@ -1,18 +1,21 @@
-/* loop-unswitch: a test that comes out the same in every iteration is made once.
+/* loop-unswitch: hoists a loop-invariant branch out of a loop, which is copied.
  *
- * Purpose:   flags of kernels and bounds that do not change are tested in each iteration, and what
- * hangs on them keeps other passes from seeing a simple loop. Algorithm: the loop is copied; the
- * preheader tests (a frozen copy of the condition, for the loop might not have got as far as to
- * branch on poison) and goes to the one or the other; in each the branch is a jump. Requires:
- * loop-simplify, lcssa; licm before it, so that the condition stands outside. Preserves: convergent
- * operations, which no loop that is copied may have: copies part threads that were together. Cost:
- * linear; a loop of at most MOST_SIZE instructions without loops within, once a run. Omits:
- * switches; loops with loops within. Tests:     check/opt/loop-unswitch. */
+ * Purpose:   invariant flags and bounds are tested in each iteration, and the control flow keeps
+ *            other passes from recognizing a simple loop.
+ * Algorithm: the preheader branches on a frozen copy of the condition (the loop may never execute
+ *            the branch, so that poison is possible) to the loop or its copy, in which the branch
+ *            is a jump.
+ * Requires:  loop-simplify, lcssa; licm before it, so that the condition is outside of the loop.
+ * Preserves: convergent operations: loops with them are not copied, since the copies would
+ *            diverge.
+ * Cost:      linear; one branch per run, in innermost loops of at most MAX_SIZE instructions.
+ * Omits:     switches; outer loops.
+ * Tests:     check/opt/loop-unswitch. */
 #include "opt/cfg/cfg.h"
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
 
-enum { MOST_SIZE = 60 };
+enum { MAX_SIZE = 60 };
 
 struct unswitcher {
   struct nvm_function *f;
@@ -22,25 +25,25 @@ struct unswitcher {
   const struct nvm_block *blocks; /* of the loop */
 };
 
-/* A block of the loop that branches two ways on a condition from outside; {0}: none. */
+/* A block of the loop with a branch on an invariant condition; {0}: none. */
 static struct nvm_block find_branch(const struct unswitcher *u, uint32_t n) {
   for (uint32_t k = 0; k < u->loop->block_count; k++) {
     const struct nvm_inst *t = function_inst(u->f, block_terminator(u->f, u->blocks[k]));
     if (t->op != OP_CONDBR || value_kind(inst_operand(u->f, t, 0)) == VALUE_CONST) continue;
-    bool parts = !value_equal(inst_operand(u->f, t, 1), inst_operand(u->f, t, 2));
-    if (parts && loops_is_invariant(&u->nest.loops, u->f, n, inst_operand(u->f, t, 0)))
+    bool two_targets = !value_equal(inst_operand(u->f, t, 1), inst_operand(u->f, t, 2));
+    if (two_targets && loops_is_invariant(&u->nest.loops, u->f, n, inst_operand(u->f, t, 0)))
       return u->blocks[k];
   }
   return (struct nvm_block){0};
 }
 
-/* Copies the loop for the condition being false, and tests before both. */
+/* Copies the loop for a false condition, and branches before both. */
 static bool unswitch(struct unswitcher *u, struct nvm_block b, struct arena *arena) {
   struct nvm_function *f = u->f;
   const struct loop *l = u->loop;
-  struct nvm_block behind = function_block(f, u->blocks[l->block_count - 1])->next;
+  struct nvm_block next = function_block(f, u->blocks[l->block_count - 1])->next;
   if (!loop_copy_grow(&u->copy, f, arena) ||
-      !loop_copy_blocks(&u->copy, f, u->blocks, l->block_count, behind) ||
+      !loop_copy_blocks(&u->copy, f, u->blocks, l->block_count, next) ||
       !loop_copy_exits(&u->copy, f, u->blocks, l->block_count))
     return false;
   struct nvm_block other = u->copy.blocks[b.index], latch = u->copy.blocks[l->latch.index];
@@ -70,7 +73,7 @@ enum nvm_status unswitch_run(struct nvm_function *f, struct pass_env *env, bool 
     u.loop = &u.nest.loops.data[n];
     u.blocks = u.nest.loops.blocks + u.loop->first_block;
     struct nvm_block b = u.loop->end == n + 1 ? find_branch(&u, n) : (struct nvm_block){0};
-    if (block_is_none(b) || !loop_is_copyable(f, &u.nest.loops, n, MOST_SIZE, &convergent, &size))
+    if (block_is_none(b) || !loop_is_copyable(f, &u.nest.loops, n, MAX_SIZE, &convergent, &size))
       continue;
     if (convergent || !loop_is_closed(&u.nest, f, n)) continue;
     if (!unswitch(&u, b, env->arena)) return NVM_OUT_OF_MEMORY;
