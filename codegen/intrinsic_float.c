@@ -1,10 +1,10 @@
-/* Floating-point intrinsics that PTX can do exactly: absolute value, square root, fused
+/* Floating-point intrinsics that PTX computes exactly: absolute value, square root, fused
  * multiplication, rounding, sign, minimum and maximum, classification, saturating conversion.
  *
- * 16-bit formats go through f32 where PTX lacks them on the CPU. Every such step is exact or, as
- * for one square root, rounds as if done once, because f32 has more than twice their precision plus
- * two bits. fma has no such luck: it is done in doubles rounded to odd (Boldo, Melquiond:
- * "Emulation of FMA and Correctly Rounded Sums", 2008), which LLVM's is not. */
+ * 16-bit formats are computed in f32 where the CPU lacks them. Such a step is exact or, as a square
+ * root, rounds as if rounded once, because f32 has more than twice their precision plus two bits.
+ * This does not hold for fma, which is computed in doubles rounded to odd (Boldo, Melquiond:
+ * "Emulation of FMA and Correctly Rounded Sums", 2008); LLVM's rounds twice. */
 #include "codegen/intrinsic.h"
 
 /* --- Part by part --- */
@@ -55,8 +55,8 @@ static bool has_fma(const struct lower *l, const struct part *p) {
   return lower_has(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, part_float_mod(p)));
 }
 
-/* The sum as a double: of the numbers below and above it, which are the same or neighbours, the one
- * whose last bit is set. */
+/* The sum rounded to odd: if the doubles below and above it differ, the one whose lowest bit is
+ * set. */
 static struct ptx_operand fma_to_odd(struct lower *l, const struct part *p,
                                      const struct ptx_operand v[3]) {
   struct ptx_operand x[3], r[2];
@@ -81,7 +81,7 @@ static void fused_part(struct lower *l, const struct part *p, struct ptx_reg to,
   else lower_from_f32(l, p, to, lower_round_to_odd(l, fma_to_odd(l, p, v)));
 }
 
-/* how: fmuladd, which fuses only where the target's fma-level says so. */
+/* `how` is not NULL for fmuladd, which is fused only if the target's fma-level says so. */
 static void fma_part(struct lower *l, const struct part *p, struct ptx_reg to,
                      const struct ptx_operand v[3], const void *how) {
   if (!how || l->target->fma_level >= (p->kind == PART_DOUBLE ? 2 : 1)) {
@@ -112,14 +112,14 @@ void intrinsic_lane_sqrt(const struct lane *x) {
                     GIVEN_MODS(exact ? PTX_MOD_RN : PTX_MOD_APPROX, w.ftz, w.type), &w.v, 1));
 }
 
-/* Multiplying by one quiets NaNs and, under ftz, flushes. */
+/* A multiplication by one quiets NaNs and, with .ftz, flushes denormals. */
 void intrinsic_lane_canonicalize(const struct lane *x) {
   struct working w = intrinsic_working(x, x->a);
   intrinsic_finish(x, emit_value(x->l, w.type, PTX_MUL, GIVEN_MODS(PTX_MOD_RN, w.ftz, w.type),
                                  PTX_OPS(w.v, float_power_of_two(w.type, 0))));
 }
 
-/* floor, ceil, trunc, rint: `argument` is the rounding modifier. Halves round as they are. */
+/* floor, ceil, trunc, rint: `argument` is the rounding modifier. cvt knows half, but not bfloat. */
 void intrinsic_lane_round_to_integral(const struct lane *x) {
   bool small = x->part.kind == PART_BFLOAT;
   uint16_t type = small ? PTX_MOD_F32 : part_float_mod(&x->part);
@@ -131,8 +131,8 @@ void intrinsic_lane_round_to_integral(const struct lane *x) {
   else lower_copy(x->l, x->to[0].reg, v);
 }
 
-/* Half away from zero: trunc(|x| + 0.5), but 0 below 0.5 (the sum may round up to 1) and |x| itself
- * where every float is whole; with x's sign. */
+/* Half away from zero: trunc(|x| + 0.5) with x's sign; but 0 below 0.5, where the sum may round up
+ * to 1, and |x| where every float is an integer. */
 static struct ptx_operand rounded_away(struct lower *l, const struct working *w) {
   uint16_t type = w->type;
   struct ptx_operand half = float_power_of_two(type, -1);
@@ -176,7 +176,7 @@ static bool has_minmax(const struct lower *l, const struct float_minmax *m, cons
                    GIVEN_MODS(m->nan ? PTX_MOD_NAN_RESULT : PTX_MOD_NONE, part_float_mod(p)));
 }
 
-/* A type that PTX has; without .NaN, a comparison replaces it. */
+/* In a type that PTX has; if it has no .NaN, a comparison selects the NaN. */
 static void native_minmax(struct lower *l, const struct float_minmax *m, const struct part *p,
                           uint16_t ftz, struct ptx_reg to, struct ptx_operand a,
                           struct ptx_operand b) {
@@ -207,23 +207,21 @@ void intrinsic_minmax_part(struct lower *l, const struct part *p, struct ptx_reg
   }
 }
 
+const struct float_minmax intrinsic_minmax_kinds[4] = {
+    {PTX_MIN, false}, {PTX_MAX, false}, {PTX_MIN, true}, {PTX_MAX, true}};
+
 void intrinsic_lower_float_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
-  const struct float_minmax how = {(enum ptx_op)argument, false};
-  intrinsic_by_parts(l, i, 2, intrinsic_minmax_part, &how);
-}
-void intrinsic_lower_float_minmax_nan(struct lower *l, const struct nvm_inst *i, int argument) {
-  const struct float_minmax how = {(enum ptx_op)argument, true};
-  intrinsic_by_parts(l, i, 2, intrinsic_minmax_part, &how);
+  intrinsic_by_parts(l, i, 2, intrinsic_minmax_part, &intrinsic_minmax_kinds[argument]);
 }
 
 /* --- Classification --- */
 
-/* A format as an unsigned integer, by magnitude:
+/* The bits of a float as an unsigned integer are in these ranges:
  *
  *   0       1 .. least-1   least .. infinity-1   infinity   infinity+1 .. quiet-1   quiet .. sign-1
  *   zero    subnormal      normal                infinity   signalling NaN          quiet NaN
  *
- * and the same once more with the sign bit. Every class of the mask is a range or two of it. */
+ * and in the same ones with the sign bit. Each class of the mask is one or two of them. */
 enum { FPCLASS_ALL = 0x3ff, SEGMENTS = 12 };
 
 /* The bit of llvm.is.fpclass's mask for each segment, positive then negative. */
@@ -240,7 +238,7 @@ static uint64_t segment_start(const struct part *p, int k) {
   return (k < 6 ? 0 : sign) + (k < SEGMENTS ? starts[k % 6] : sign);
 }
 
-/* first <= v <= last, as v - first <= last - first. */
+/* first <= v <= last, computed as v - first <= last - first. */
 static struct ptx_operand in_range(struct lower *l, const struct part *p, struct ptx_operand v,
                                    uint64_t first, uint64_t last) {
   v = emit_binary(l, PTX_ADD, part_signed_mod(p), v, ptx_i(lower_sign_extend(0 - first, p->bits)));
@@ -248,11 +246,11 @@ static struct ptx_operand in_range(struct lower *l, const struct part *p, struct
                       ptx_i(lower_sign_extend(last - first, p->bits)));
 }
 
-static void fpclass_lane(const struct lane *x) {
+void intrinsic_lane_is_fpclass(const struct lane *x) {
   struct lower *l = x->l;
   const struct part *p = &x->source;
   uint64_t mask;
-  intrinsic_constant(l, x->inst, 1, &mask);
+  if (!intrinsic_constant(l, x->inst, 1, &mask)) return;
   struct ptx_operand v = lower_in_reg(l, x->a[0], p), any = {0};
   v = emit_unary(l, PTX_MOV, part_bits_mod(p), v);
   for (int k = 0, end; k < SEGMENTS; k = end + 1) {
@@ -265,27 +263,22 @@ static void fpclass_lane(const struct lane *x) {
   lower_copy(l, x->to[0].reg, any);
 }
 
-void intrinsic_lower_is_fpclass(struct lower *l, const struct nvm_inst *i, int argument) {
-  uint64_t mask;
-  if (intrinsic_constant(l, i, 1, &mask)) intrinsic_lanes(l, i, argument, 1, fpclass_lane);
-}
-
 /* --- Conversions --- */
 
-/* Half as an i16. argument 1: to it. */
+/* From half as an i16; with argument 1, to it. */
 void intrinsic_lower_convert_fp16(struct lower *l, const struct nvm_inst *i, int argument) {
   struct ptx_operand v = ptx_r(lower_reg(l, intrinsic_arg(l, i, 0), 0));
   struct ptx_operand to = ptx_r(lower_result(l, l->inst)[0]);
   struct nvm_type wide = argument ? value_type(l->f, intrinsic_arg(l, i, 0)) : i->type;
   struct part p = intrinsic_part(l, wide, 0);
   if (!part_is_full(&p))
-    lower_refuse(l, intrinsic_call_name(l, i), "only float and double are converted");
+    lower_refuse(l, intrinsic_call_name(l, i), "it converts float and double only");
   else if (argument)
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_F16, part_float_mod(&p)), to, v);
   else emit2(l, PTX_CVT, PTX_MODS(part_float_mod(&p), PTX_MOD_F16), to, v);
 }
 
-/* Integers the conversion saturates to, of `bits` 1..64. */
+/* The bounds of an integer of 1 to 64 bits. */
 static int64_t least_of(bool is_signed, uint32_t bits) {
   return is_signed ? (int64_t)(~UINT64_C(0) << (bits - 1)) : 0;
 }
@@ -294,7 +287,7 @@ static int64_t greatest_of(bool is_signed, uint32_t bits) {
   return value_bits == 64 ? -1 : (int64_t)((UINT64_C(1) << value_bits) - 1);
 }
 
-/* cvt clamps to its own 32 or 64 bits; min and max to the rest; NaN becomes zero. */
+/* cvt clamps to 32 or 64 bits, min and max to the width; NaN becomes zero. */
 static void saturate_narrow(const struct lane *x, const struct working *w) {
   struct lower *l = x->l;
   bool is_signed = x->argument != 0;
@@ -313,7 +306,7 @@ static void saturate_narrow(const struct lane *x, const struct working *w) {
   else lower_copy(l, x->to[0].reg, lower_narrow(l, r, word, x->part.container));
 }
 
-/* 2^exponent of the format; infinity where it has none so large. */
+/* 2^exponent in that format, or infinity if it is too large. */
 static struct ptx_operand power_of_two(const struct working *w, uint32_t exponent, bool negative) {
   uint64_t f64 = (uint64_t)(1023 + exponent) << 52 | (uint64_t)negative << 63;
   uint32_t f32 = (exponent > 127 ? 255u : 127 + exponent) << 23 | (uint32_t)negative << 31;
@@ -329,7 +322,7 @@ static void saturate_wide(const struct lane *x, const struct working *w) {
   wide_from_float(l, is_signed, w->type == PTX_MOD_F64, r, w->v);
   struct ptx_operand over =
       emit_compare(l, PTX_MOD_GE, w->type, w->v, power_of_two(w, value_bits, false));
-  /* Below the least number, or NaN, which gives zero: the unsigned least is zero too. */
+  /* Below the least number; NaN too if unsigned, where both give zero. */
   struct ptx_operand under =
       emit_compare(l, is_signed ? PTX_MOD_LT : PTX_MOD_LTU, w->type, w->v,
                    is_signed ? power_of_two(w, value_bits, true) : float_immediate(w->type, 0, 0));
@@ -345,13 +338,8 @@ static void saturate_wide(const struct lane *x, const struct working *w) {
 }
 
 /* fptosi.sat, fptoui.sat: towards zero, clamped, NaN to zero. */
-static void saturated_lane(const struct lane *x) {
+void intrinsic_lane_float_to_int_saturated(const struct lane *x) {
   struct working w = intrinsic_working(x, x->a);
   if (x->bits > 64) saturate_wide(x, &w);
   else saturate_narrow(x, &w);
-}
-
-void intrinsic_lower_float_to_int_saturated(struct lower *l, const struct nvm_inst *i,
-                                            int argument) {
-  intrinsic_lanes(l, i, argument, 1, saturated_lane);
 }

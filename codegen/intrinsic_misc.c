@@ -1,5 +1,5 @@
-/* Intrinsics that are neither a PTX form nor arithmetic: hints that vanish, values known here,
- * memory, pointers, and instructions whose modifiers depend on an argument. */
+/* Intrinsics that are neither a PTX form nor arithmetic: hints without code, values known at
+ * compile time, memory, pointers, and instructions whose modifiers depend on an argument. */
 #include "codegen/intrinsic.h"
 #include "ir/gep.h"
 #include "target/reflect.h"
@@ -8,11 +8,6 @@
 
 void intrinsic_lower_nothing(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)l, (void)i, (void)argument;
-}
-
-/* The value is never looked at by anything that matters (invariant.start's token). */
-void intrinsic_lower_undefined(struct lower *l, const struct nvm_inst *i, int argument) {
-  intrinsic_lower_number(l, i, argument);
 }
 
 void intrinsic_lower_forward(struct lower *l, const struct nvm_inst *i, int argument) {
@@ -32,8 +27,7 @@ void intrinsic_lower_is_constant(struct lower *l, const struct nvm_inst *i, int 
   intrinsic_set_number(l, i, value_kind(intrinsic_arg(l, i, 0)) == VALUE_CONST);
 }
 
-/* The bytes of the object that a pointer is the start of, plus *offset into it; false: not known.
- */
+/* The size of the object that a pointer points into, and the offset there; false if unknown. */
 static bool known_object(struct lower *l, struct nvm_value pointer, uint64_t *bytes,
                          int64_t *offset) {
   *offset = 0;
@@ -42,10 +36,11 @@ static bool known_object(struct lower *l, struct nvm_value pointer, uint64_t *by
     int64_t step = 0;
     if (i->op == OP_ALLOCA) {
       nvm_u128 count = 0;
-      if (!const_is_int(l->module, inst_operand(l->f, i, 0), &count)) return false;
-      *bytes = layout_alloc_size(&l->module->layout, &l->module->types, (struct nvm_type){i->aux}) *
-               (uint64_t)count;
-      return true;
+      struct nvm_type type = {i->aux};
+      *bytes = layout_alloc_size(&l->module->layout, &l->module->types, type);
+      bool known = const_is_int(l->module, inst_operand(l->f, i, 0), &count);
+      *bytes *= (uint64_t)count;
+      return known;
     }
     if (i->op == OP_GEP && !gep_constant_offset(l->f, i, &step)) return false;
     if (i->op != OP_GEP && i->op != OP_BITCAST && i->op != OP_ADDRSPACECAST) return false;
@@ -59,17 +54,17 @@ static bool known_object(struct lower *l, struct nvm_value pointer, uint64_t *by
   return true;
 }
 
-/* objectsize(p, min): what is left of p's object; unknown: 0 if the least is asked for, else -1. */
+/* objectsize(p, min): the bytes from p to the end of its object; if unknown, 0 for `min`, else -1.
+ */
 void intrinsic_lower_objectsize(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   uint64_t least = 0, bytes = 0;
   int64_t offset = 0;
   if (call_arg_count(l->f, i) < 2 || !intrinsic_constant(l, i, 1, &least)) return;
-  if (!known_object(l, intrinsic_arg(l, i, 0), &bytes, &offset))
-    intrinsic_set_number(l, i, least ? 0 : -1);
-  else
-    intrinsic_set_number(l, i,
-                         offset < 0 || (uint64_t)offset > bytes ? 0 : (int64_t)bytes - offset);
+  int64_t left = least ? 0 : -1;
+  if (known_object(l, intrinsic_arg(l, i, 0), &bytes, &offset))
+    left = offset < 0 || (uint64_t)offset > bytes ? 0 : (int64_t)bytes - offset;
+  intrinsic_set_number(l, i, left);
 }
 
 /* --- __nvvm_reflect --- */
@@ -128,7 +123,8 @@ void intrinsic_lower_stack_restore(struct lower *l, const struct nvm_inst *i, in
   emit1(l, PTX_STACKRESTORE, PTX_MODS(pointer_type(local.reg)), local);
 }
 
-/* A hint: dropped where PTX cannot say it (instruction caches, shared and constant memory). */
+/* A hint; dropped for instruction caches and for shared and constant memory, which PTX's prefetch
+ * does not know. */
 void intrinsic_lower_prefetch(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   uint64_t locality, data;
@@ -158,7 +154,7 @@ void intrinsic_lower_va_copy(struct lower *l, const struct nvm_inst *i, int argu
   emit2(l, PTX_ST, GIVEN_MODS(to.space, type), to.at, r);
 }
 
-/* One access of ldg or ldu: the registers of parts first..first+count-1 at an offset. */
+/* One access of ldg or ldu: `count` parts of kind p at an offset. */
 static void emit_read_only(struct lower *l, int nc, struct ptx_reg base, const struct ptx_reg *to,
                            const struct part *p, uint32_t count, uint32_t offset) {
   uint16_t type = part_store_bytes(p) == 1 ? PTX_MOD_B8 : part_move_mod(p);
@@ -172,7 +168,7 @@ static void emit_read_only(struct lower *l, int nc, struct ptx_reg base, const s
         value, ptx_at(base, offset));
 }
 
-/* llvm.nvvm.ldg (ld.global.nc) and ldu: in as few accesses as alignment and equal parts allow. */
+/* llvm.nvvm.ldg (ld.global.nc) and ldu, in as few accesses as the alignment allows. */
 void intrinsic_lower_load_read_only(struct lower *l, const struct nvm_inst *i, int argument) {
   uint64_t align;
   if (!intrinsic_constant(l, i, 1, &align)) return;
@@ -220,7 +216,8 @@ void intrinsic_lower_address_cast(struct lower *l, const struct nvm_inst *i, int
 void intrinsic_lower_texture_handle(struct lower *l, const struct nvm_inst *i, int argument) {
   struct nvm_value v = reflect_variable(l->f, intrinsic_arg(l, i, (uint32_t)argument));
   if (value_kind(v) != VALUE_GLOBAL) {
-    lower_refuse(l, intrinsic_call_name(l, i), "its argument is no texture or surface variable");
+    lower_refuse(l, intrinsic_call_name(l, i),
+                 "its argument must be a texture or surface variable");
     return;
   }
   emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_U64), ptx_r(lower_result(l, l->inst)[0]),

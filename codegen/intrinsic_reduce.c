@@ -1,9 +1,8 @@
-/* llvm.vector.reduce.*: the lanes of a vector joined into one value, in order, as the sequential
- * form of the floating-point ones demands. */
+/* llvm.vector.reduce.*: the lanes of a vector are joined in order, as the sequential forms of the
+ * floating-point ones require. */
 #include "codegen/intrinsic.h"
 
-/* Over the lanes of the call's last argument; a first one is where it starts. `join` joins what
- * there is so far and the next lane. */
+/* Joins the lanes of the call's last argument, starting with its first one, or with lane 0. */
 static void reduce(struct lower *l, const struct nvm_inst *i, int argument, lane_lowering *join) {
   uint32_t last = call_arg_count(l->f, i) - 1;
   struct lanes start = lower_split(l, intrinsic_arg(l, i, 0)), v = start;
@@ -30,42 +29,35 @@ static void reduce(struct lower *l, const struct nvm_inst *i, int argument, lane
   for (uint32_t j = 0; j < v.parts_each && x.a; j++) lower_copy(l, to[j], x.a[j]);
 }
 
-/* add, mul, and, or, xor: `argument` is the op. */
 static void join_integers(const struct lane *x) {
   lower_binary_bits(x->l, (enum op)x->argument, x->bits, &x->part, x->to, x->a, x->b);
 }
 
-void intrinsic_lower_reduce(struct lower *l, const struct nvm_inst *i, int argument) {
-  reduce(l, i, argument, join_integers);
-}
-
-/* fadd, fmul: starts with argument 0 of the call. */
 static void join_floats(const struct lane *x) {
   lower_float_part(x->l, (enum op)x->argument, x->inst->flags, &x->part, x->to[0].reg, x->a[0],
                    x->b[0]);
 }
 
+static void join_by_minmax(const struct lane *x) {
+  const struct ptx_operand v[3] = {x->a[0], x->b[0]};
+  intrinsic_minmax_part(x->l, &x->part, x->to[0].reg, v, &intrinsic_minmax_kinds[x->argument]);
+}
+
+/* add, mul, and, or, xor: `argument` is the op. */
+void intrinsic_lower_reduce(struct lower *l, const struct nvm_inst *i, int argument) {
+  reduce(l, i, argument, join_integers);
+}
+
+/* fadd, fmul: argument 0 of the call is the start. */
 void intrinsic_lower_reduce_float(struct lower *l, const struct nvm_inst *i, int argument) {
   reduce(l, i, argument, join_floats);
 }
 
 /* smin, smax, umin, umax: `argument` is the predicate under which the first operand is kept. */
-static void least_integer(const struct lane *x) {
-  intrinsic_int_minmax(x->l, (enum icmp_predicate)x->argument, x->bits, &x->part, x->a, x->b,
-                       x->to);
-}
-
 void intrinsic_lower_reduce_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
-  reduce(l, i, argument, least_integer);
-}
-
-/* fmin, fmax, fminimum, fmaximum: 0 to 3. */
-static void least_float(const struct lane *x) {
-  const struct float_minmax how = {x->argument & 1 ? PTX_MAX : PTX_MIN, x->argument >= 2};
-  const struct ptx_operand v[3] = {x->a[0], x->b[0]};
-  intrinsic_minmax_part(x->l, &x->part, x->to[0].reg, v, &how);
+  reduce(l, i, argument, intrinsic_lane_int_minmax);
 }
 
 void intrinsic_lower_reduce_float_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
-  reduce(l, i, argument, least_float);
+  reduce(l, i, argument, join_by_minmax);
 }

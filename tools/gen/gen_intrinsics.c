@@ -12,6 +12,7 @@
  *   INTRINSIC_ROWS     initializers of struct intrinsic_info, in the order of enum intrinsic_id,
  *                      which is the order of strcmp
  *   INTRINSIC_WORDS    the forms, one after the other, as 16-bit words (ptx/form.h)
+ *   INTRINSIC_HANDLERS prototypes of the handlers, once for each intrinsic
  *   INTRINSIC_FORMS    per intrinsic: its handler or that of lanes with their number of arguments,
  *                      if it has one, the handler's argument, its requirement
  *   INTRINSIC_OFFSETS  per intrinsic: where its form starts, 0: it has none
@@ -46,7 +47,7 @@ enum { EFFECT_COUNT = sizeof effect_words / sizeof *effect_words };
 struct row {
   char *name, *signature, *ptx, *flags;
   const char *needs;
-  char *handler; /* and its argument, as C; NULL: none */
+  char *handler, *prototype; /* as C, the first with its argument; NULL: none */
   int need, line, overloads;
   int words;  /* of its form */
   char *code; /* those words as C */
@@ -584,6 +585,9 @@ static void read_handler(struct row *row, const struct shape *shape) {
   if (argument && end[-1] != ')') gen_fault("')' is missing in '%s'", row->ptx);
   argument = argument ? gen_format("%.*s", (int)(end - argument) - 2, argument + 1) : "0";
   int operands = shape->arguments - shape->constants;
+  row->prototype = gen_format(lanes ? "lane_lowering intrinsic_lane_%.*s;\n"
+                                    : "intrinsic_function intrinsic_lower_%.*s;\n",
+                              length, name);
   row->handler = lanes ? gen_format("0, intrinsic_lane_%.*s, %d, %s", length, name, operands, argument)
                        : gen_format("intrinsic_lower_%.*s, 0, 0, %s", length, name, argument);
 }
@@ -726,6 +730,9 @@ static void write_forms(struct gen_text *t) {
     gen_add_bytes(t, g.rows[i].code, strlen(g.rows[i].code));
     gen_add(t, "\n");
   }
+  gen_add(t, "#endif\n#ifdef INTRINSIC_HANDLERS\n");
+  for (int i = 0; i < g.row_count; i++)
+    if (g.rows[i].handler) gen_add(t, "%s", g.rows[i].prototype);
   gen_add(t, "#endif\n#ifdef INTRINSIC_FORMS\n");
   for (int i = 0; i < g.row_count; i++)
     gen_add(t, "{%s, %d},\n", g.rows[i].handler ? g.rows[i].handler : "0, 0, 0, 0", g.rows[i].need);
