@@ -1,14 +1,14 @@
-/* Calls of intrinsics: what the target must have, then the form of the row, or its function. */
+/* Calls of intrinsics: the requirements on the target are checked, then the row's PTX form is
+ * emitted or its handler called. */
 #include "codegen/intrinsic.h"
 
-/* How an intrinsic is lowered: by a function, or one of so many arguments lane by lane, or by its
- * form; none: it is refused. */
+/* The handler of an intrinsic, if it has one; without handler and form it is refused. */
 struct intrinsic_form {
   intrinsic_function *lower;
   lane_lowering *lane;
-  uint8_t arguments;
-  int argument;
-  uint16_t need; /* into needs */
+  uint8_t arguments; /* that `lane` reads */
+  int argument;      /* of the handler */
+  uint16_t need;     /* into needs */
 };
 
 static const struct intrinsic_form forms[INTRINSIC_COUNT] = {
@@ -24,7 +24,7 @@ static const struct tgt_requirement needs[] = {
 #undef INTRINSIC_NEEDS
 };
 
-/* --- Helpers of all handlers --- */
+/* --- Helpers of handlers --- */
 
 const char *intrinsic_call_name(const struct lower *l, const struct nvm_inst *i) {
   const struct nvm_function *callee = module_function(l->module, call_callee(l->f, i));
@@ -39,12 +39,11 @@ bool intrinsic_constant(struct lower *l, const struct nvm_inst *i, uint32_t k, u
     *value = (uint64_t)wide;
     return true;
   }
-  char detail[] = "argument 00 must be a constant";
-  char *digits = strchr(detail, '0');
-  digits[0] = (char)('0' + (k + 1) / 10 % 10);
-  digits[1] = (char)('0' + (k + 1) % 10);
-  if (k + 1 < 10) memmove(digits, digits + 1, strlen(digits));
-  lower_refuse(l, intrinsic_call_name(l, i), detail);
+  struct textbuf detail;
+  textbuf_init(&detail, &l->function_arena);
+  textbuf_format(&detail, "argument %u must be a constant", k + 1);
+  textbuf_char(&detail, '\0');
+  lower_refuse(l, intrinsic_call_name(l, i), detail.bytes ? detail.bytes : "");
   return false;
 }
 
@@ -53,8 +52,8 @@ struct part intrinsic_part(struct lower *l, struct nvm_type scalar, uint32_t k) 
   return k < parts.count ? *lower_part(l, parts, k) : part_i32;
 }
 
-/* The register of a pointer as instructions want it: addresses in tensor memory (space 6) have 32
- * bits, whatever the layout says of their pointers. */
+/* The register of a pointer as an operand: addresses in tensor memory (space 6) have 32 bits, even
+ * if the data layout gives their pointers 64. */
 static struct ptx_reg form_pointer(struct lower *l, struct nvm_value pointer) {
   enum { TENSOR_MEMORY = 6 };
   const struct type_info *type = type_info(&l->module->types, value_type(l->f, pointer));
@@ -82,7 +81,7 @@ void intrinsic_set_number(struct lower *l, const struct nvm_inst *i, int64_t val
 
 /* --- Lanes --- */
 
-/* Lanes are tidied one by one: later ones would hide their copies from the caller. */
+/* Each lane is tidied by itself: lower_tidy() only sees the copies at the end. */
 void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, uint32_t arguments,
                      lane_lowering *lane) {
   const struct type_table *t = &l->module->types;

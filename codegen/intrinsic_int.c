@@ -1,15 +1,13 @@
 /* Integer intrinsics of any width up to 128 bits, lane by lane: minimum, maximum, absolute value,
  * three-way comparison, counting, reversing and swapping bits, funnel shifts.
  *
- * PTX counts and reverses in 32 or 64 bits. Narrower integers are extended first and what the wider
- * register adds is taken off again; wider ones are two halves of 64 bits. */
+ * PTX counts and reverses in 32 or 64 bits. A narrower integer is extended, and the result is
+ * corrected by the difference of the widths; a wider one is two halves of 64 bits. */
 #include "codegen/intrinsic.h"
-
-static bool is_signed_predicate(enum icmp_predicate pred) { return pred >= ICMP_SGT; }
 
 /* --- Minimum, maximum, absolute value --- */
 
-/* Of i1: true is the greatest unsigned and the least signed number. */
+/* In i1, true is the greatest unsigned and the least signed number. */
 void intrinsic_int_minmax(struct lower *l, enum icmp_predicate keep, uint32_t bits,
                           const struct part *p, const struct ptx_operand *a,
                           const struct ptx_operand *b, const struct ptx_operand *to) {
@@ -20,7 +18,7 @@ void intrinsic_int_minmax(struct lower *l, enum icmp_predicate keep, uint32_t bi
     struct ptx_operand first = lower_compare(l, keep, bits, p, a, b);
     for (int k = 0; k < 2; k++) emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B64), to[k], a[k], b[k], first);
   } else {
-    bool is_signed = is_signed_predicate(keep);
+    bool is_signed = keep >= ICMP_SGT;
     struct ptx_operand x = lower_extend(l, a[0], p, p->container, is_signed);
     struct ptx_operand y = lower_extend(l, b[0], p, p->container, is_signed);
     enum ptx_op op = keep == ICMP_ULT || keep == ICMP_SLT ? PTX_MIN : PTX_MAX;
@@ -73,7 +71,7 @@ void intrinsic_lane_compare_three_way(const struct lane *x) {
 
 /* --- Bits --- */
 
-/* The lane in a register of 32 or 64 bits, zeros above. */
+/* The lane zero-extended in a register of 32 or 64 bits. */
 static struct ptx_operand in_word(struct lower *l, struct ptx_operand v, const struct part *p) {
   bool small = p->container <= 32;
   return lower_in_reg(l, lower_zext_part(l, v, p, small ? 32 : 64), small ? &part_i32 : &part_i64);
@@ -110,7 +108,7 @@ static struct ptx_operand leading_zeros(struct lower *l, struct ptx_operand v,
   return extra ? plus(l, n, ptx_i(-extra)) : n;
 }
 
-/* The lowest bit above the lane stops the count where the lane is zero. */
+/* A bit set just above the lane limits the count of zero. */
 static struct ptx_operand trailing_zeros(struct lower *l, struct ptx_operand v,
                                          const struct part *p) {
   struct ptx_operand x = in_word(l, v, p);
@@ -121,8 +119,7 @@ static struct ptx_operand trailing_zeros(struct lower *l, struct ptx_operand v,
   return count_in(l, PTX_CLZ, reversed(l, x));
 }
 
-/* Counts over two halves: the near half's count unless it is all zeros, then 64 (or the width of
- * the high half) more than the far half's. */
+/* Zeros are counted in the half where they start, and, if that is zero, in the other half too. */
 static struct ptx_operand count_wide(const struct lane *x) {
   struct lower *l = x->l;
   struct part high = high_part(x->bits);
@@ -159,7 +156,7 @@ void intrinsic_lane_count(const struct lane *x) {
   }
 }
 
-/* The bytes of a 32- or 64-bit register in the other order. */
+/* A 32- or 64-bit register with its bytes reversed. */
 static struct ptx_operand swapped(struct lower *l, struct ptx_operand v) {
   if (word_bits(v) == 32)
     return emit_value(l, PTX_MOD_B32, PTX_PRMT, PTX_MODS(PTX_MOD_B32),
@@ -175,7 +172,7 @@ static struct ptx_operand turned(struct lower *l, int what, struct ptx_operand v
   return what == BITS_REVERSE ? reversed(l, v) : swapped(l, v);
 }
 
-/* bitreverse, bswap: of the whole register, then shifted down by what the lane does not fill. */
+/* bitreverse, bswap: of the whole register, then shifted right by its unused bits. */
 void intrinsic_lane_turn(const struct lane *x) {
   struct lower *l = x->l;
   if (x->part.kind == PART_I1) {
@@ -210,8 +207,8 @@ static struct ptx_operand amount_modulo(struct lower *l, struct ptx_operand v,
   return power ? emit_binary(l, PTX_AND, PTX_MOD_B32, x, ptx_i(p->bits - 1)) : x;
 }
 
-/* Shifts the high word left and the low word right, one of them in two steps so that no distance
- * reaches the width: by width - 1 - amount after one bit. */
+/* Shifts the high word left and the low word right. The one that moves by width - amount does it in
+ * two steps, by 1 and by width - 1 - amount, so that no distance reaches the width. */
 static void funnel_lane(const struct lane *x) {
   struct lower *l = x->l;
   const struct part *p = &x->part;
@@ -235,7 +232,7 @@ static void funnel_lane(const struct lane *x) {
 static void funnel_wide(const struct lane *x) {
   struct lower *l = x->l;
   const struct ptx_operand width[2] = {ptx_i(x->bits), ptx_i(0)}, one[2] = {ptx_i(1), ptx_i(0)};
-  struct ptx_operand n[2], step[2], left[2], down[2], *temps[] = {n, step, left, down};
+  struct ptx_operand n[2], step[2], left[2], right[2], *temps[] = {n, step, left, right};
   for (int t = 0; t < 4; t++)
     for (int k = 0; k < 2; k++) temps[t][k] = ptx_r(lower_temp(l, PTX_B64));
   if (x->bits == 128) {
@@ -249,13 +246,13 @@ static void funnel_wide(const struct lane *x) {
   if (x->argument) {
     wide_binary(l, OP_SHL, x->bits, step, x->a, one);
     wide_binary(l, OP_SHL, x->bits, left, step, rest);
-    wide_binary(l, OP_LSHR, x->bits, down, x->b, n);
+    wide_binary(l, OP_LSHR, x->bits, right, x->b, n);
   } else {
     wide_binary(l, OP_SHL, x->bits, left, x->a, n);
     wide_binary(l, OP_LSHR, x->bits, step, x->b, one);
-    wide_binary(l, OP_LSHR, x->bits, down, step, rest);
+    wide_binary(l, OP_LSHR, x->bits, right, step, rest);
   }
-  wide_binary(l, OP_OR, x->bits, x->to, left, down);
+  wide_binary(l, OP_OR, x->bits, x->to, left, right);
 }
 
 void intrinsic_lane_funnel_shift(const struct lane *x) {
@@ -273,7 +270,7 @@ void intrinsic_lane_funnel_shift(const struct lane *x) {
   }
 }
 
-/* llvm.nvvm.rotate.b64, .right.b64: the amount is an i32. */
+/* llvm.nvvm.rotate.b64, .right.b64; the amount is an i32. */
 void intrinsic_lower_rotate64(struct lower *l, const struct nvm_inst *i, int argument) {
   struct ptx_operand v = ptx_r(lower_reg(l, intrinsic_arg(l, i, 0), 0));
   struct ptx_operand n = ptx_r(lower_reg(l, intrinsic_arg(l, i, 1), 0));

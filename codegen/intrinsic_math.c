@@ -1,9 +1,9 @@
-/* Floating-point functions that take more than one instruction: ldexp, frexp, modf, powi, and those
- * that PTX only approximates (sin, cos, ex2, lg2, tanh and what is made of them).
+/* Floating-point functions of more than one instruction: ldexp, frexp, modf, powi, and functions
+ * that PTX only approximates: sin, cos, ex2, lg2, tanh and functions computed with them.
  *
- * An approximation is taken where the call allows it (`afn`), as LLVM's NVPTX back end does; ex2
- * and lg2, good to two units in the last place, always. For the rest PTX has nothing: where
- * libdevice is linked, its functions are called (frontend/link_math.c), else the error names them.
+ * An approximation is used if the call allows it (`afn`), as in LLVM's NVPTX back end; ex2 and lg2,
+ * whose error is at most two units in the last place, always. Other calls become calls of libdevice
+ * if it is linked (frontend/link_math.c); else they are refused, and the error names its function.
  */
 #include "codegen/intrinsic.h"
 
@@ -32,14 +32,20 @@ static struct ptx_operand minus(struct lower *l, struct ptx_operand a, struct pt
   return emit_binary(l, PTX_SUB, PTX_MOD_S32, a, b);
 }
 
-/* Whether argument 1 of the call has one part. */
-static bool exponent_fits(struct lower *l, const struct nvm_inst *i) {
-  if (intrinsic_int_bits(l, value_type(l->f, intrinsic_arg(l, i, 1))) <= 64) return true;
-  lower_refuse(l, intrinsic_call_name(l, i), "the exponent has more than 64 bits");
-  return false;
+/* Lowers a call with an exponent as its argument 1. */
+static void lanes_with_exponent(struct lower *l, const struct nvm_inst *i, lane_lowering *lane) {
+  if (intrinsic_int_bits(l, value_type(l->f, intrinsic_arg(l, i, 1))) <= 64)
+    intrinsic_lanes(l, i, 0, 2, lane);
+  else lower_refuse(l, intrinsic_call_name(l, i), "the exponent has more than 64 bits");
 }
 
-/* An integer lane of up to 64 bits as an s32, clamped to it. */
+/* The type of that exponent, or of a lane of it. */
+static struct part exponent_part(const struct lane *x) {
+  struct nvm_type type = value_type(x->l->f, intrinsic_arg(x->l, x->inst, 1));
+  return intrinsic_part(x->l, type_scalar(&x->l->module->types, type), 0);
+}
+
+/* An integer of up to 64 bits as an s32; 64 bits are clamped to +-0x7fff. */
 static struct ptx_operand clamped_s32(struct lower *l, struct ptx_operand v, const struct part *p) {
   if (p->container < 64) return lower_in_reg(l, lower_sext_part(l, v, p, 32), &part_i32);
   v = lower_in_reg(l, lower_sext_part(l, v, p, 64), &part_i64);
@@ -50,8 +56,8 @@ static struct ptx_operand clamped_s32(struct lower *l, struct ptx_operand v, con
 
 /* --- ldexp --- */
 
-/* x * 2^n in three factors. Downwards the first two stop short of the subnormals by the width of
- * the fraction, so that only the last product rounds. */
+/* x * 2^n in three factors. For a negative n the first two are greater than the least normal number
+ * by the width of the fraction, so that only the last product rounds. */
 static struct ptx_operand emit_ldexp(struct lower *l, const struct working *w,
                                      struct ptx_operand n) {
   bool is_double = w->type == PTX_MOD_F64;
@@ -74,22 +80,21 @@ static struct ptx_operand emit_ldexp(struct lower *l, const struct working *w,
 }
 
 static void ldexp_lane(const struct lane *x) {
-  struct part exponent = intrinsic_part(
-      x->l, type_scalar(&x->l->module->types, value_type(x->l->f, intrinsic_arg(x->l, x->inst, 1))),
-      0);
+  struct part exponent = exponent_part(x);
   struct ptx_operand n = clamped_s32(x->l, x->b[0], &exponent);
   struct working w = intrinsic_working(x, x->a);
   intrinsic_finish(x, emit_ldexp(x->l, &w, n));
 }
 
 void intrinsic_lower_ldexp(struct lower *l, const struct nvm_inst *i, int argument) {
-  if (exponent_fits(l, i)) intrinsic_lanes(l, i, argument, 2, ldexp_lane);
+  (void)argument;
+  lanes_with_exponent(l, i, ldexp_lane);
 }
 
 /* --- frexp --- */
 
-/* x = fraction * 2^exponent with 0.5 <= |fraction| < 1. Subnormals are scaled up by 2^64 first;
- * zeros, infinities and NaNs are themselves, with exponent 0. */
+/* x = fraction * 2^exponent with 0.5 <= |fraction| < 1; returns the exponent. Subnormals are scaled
+ * by 2^64 first. The fraction of a zero, infinity or NaN is x, with exponent 0. */
 static struct ptx_operand emit_frexp(struct lower *l, const struct working *w,
                                      struct ptx_operand *fraction) {
   uint16_t type = w->type;
@@ -107,7 +112,7 @@ static struct ptx_operand emit_frexp(struct lower *l, const struct working *w,
   struct ptx_operand scaled = emit_value(l, type, PTX_MUL, PTX_MODS(PTX_MOD_RN, type),
                                          PTX_OPS(w->v, float_power_of_two(type, 64)));
   struct ptx_operand chosen = emit_select(l, type, scaled, w->v, small);
-  if (is_double) { /* the word that holds sign and exponent, and the other one */
+  if (is_double) { /* `high` holds sign and exponent */
     low = ptx_r(lower_temp(l, PTX_B32));
     high = ptx_r(lower_temp(l, PTX_B32));
     emit_ungroup(l, PTX_MOD_B64, chosen, low, high);
@@ -129,7 +134,8 @@ static struct ptx_operand emit_frexp(struct lower *l, const struct working *w,
   return select_s32(l, exponent, ptx_i(0), ordinary);
 }
 
-/* x = fraction + whole, both with the sign of x; the fraction of an infinity is 0. */
+/* x = fraction + whole, both with the sign of x; returns the whole part. The fraction of an
+ * infinity is 0. */
 static struct ptx_operand emit_modf(struct lower *l, const struct working *w,
                                     struct ptx_operand *fraction) {
   uint16_t type = w->type;
@@ -146,11 +152,11 @@ static struct ptx_operand emit_modf(struct lower *l, const struct working *w,
 
 /* --- powi --- */
 
-/* Repeated squaring over the bits of |n|, in a loop; the reciprocal where n, of 32 or 64 bits, is
+/* A loop of squarings over the bits of |n|, n having 32 or 64 bits; then the reciprocal if n is
  * negative. */
 static void powi_lane(const struct lane *x) {
   struct lower *l = x->l;
-  struct part exponent = intrinsic_part(l, value_type(l->f, intrinsic_arg(l, x->inst, 1)), 0);
+  struct part exponent = exponent_part(x);
   uint32_t bits = exponent.container == 64 ? 64 : 32;
   uint16_t s = mod_signed(bits);
   struct ptx_operand n = lower_in_reg(l, lower_sext_part(l, x->b[0], &exponent, bits),
@@ -175,7 +181,8 @@ static void powi_lane(const struct lane *x) {
 }
 
 void intrinsic_lower_powi(struct lower *l, const struct nvm_inst *i, int argument) {
-  if (exponent_fits(l, i)) intrinsic_lanes(l, i, argument, 2, powi_lane);
+  (void)argument;
+  lanes_with_exponent(l, i, powi_lane);
 }
 
 /* --- Approximations --- */
@@ -186,7 +193,7 @@ static struct ptx_operand approx(struct lower *l, const struct working *w, enum 
   return emit_value(l, PTX_MOD_F32, op, GIVEN_MODS(PTX_MOD_APPROX, ftz, PTX_MOD_F32), &v, 1);
 }
 
-/* One PTX function, of the argument times `before`, times `after`. */
+/* op(argument * before) * after. */
 static const struct approximation {
   enum ptx_op op;
   uint32_t before, after; /* bits of f32; 0: one */
@@ -203,7 +210,7 @@ static const struct approximation {
     [APPROX_POW] = {PTX_EX2, 0, 0},
 };
 
-/* Of the argument, but x^y = 2^(y log2 x) and tan x = sin x / cos x. */
+/* By that table, but x^y = 2^(y log2 x) and tan x = sin x / cos x. */
 static void approximate_lane(const struct lane *x) {
   struct lower *l = x->l;
   const struct approximation *a = &approximations[x->argument];
@@ -226,8 +233,8 @@ static void approximate_lane(const struct lane *x) {
   intrinsic_finish(x, v);
 }
 
-/* Refuses, naming libdevice's function: llvm.sin.f32 → __nv_sinf, llvm.pow.f64 → __nv_pow. It was
- * not there, or link_math() would have called it. */
+/* Refuses a call; the hint names the libdevice function that link_math() would have called:
+ * __nv_sinf for llvm.sin.f32, __nv_pow for llvm.pow.f64. */
 static void refuse_math(struct lower *l, const struct nvm_inst *i, bool is_double) {
   const char *name = intrinsic_call_name(l, i), *base = name + strlen("llvm.");
   struct diag *d = lower_refuse(
@@ -252,12 +259,12 @@ void intrinsic_lower_approximate(struct lower *l, const struct nvm_inst *i, int 
   else intrinsic_lanes(l, i, argument, argument == APPROX_POW ? 2 : 1, approximate_lane);
 }
 
-/* What gives two results: frexp, modf, and sine and cosine, which PTX can only approximate. */
+/* frexp, modf, and sincos, which PTX only approximates. */
 static void pair_lane(const struct lane *x) {
   struct lower *l = x->l;
   struct ptx_operand first, second;
   struct working w = intrinsic_working(x, x->a);
-  struct lane other = *x; /* the second result, if it is a float */
+  struct lane other = *x;
   other.to = x->second;
   if (x->argument == PAIR_FREXP) {
     enum ptx_class class = ptx_reg_class(x->second[0].reg);
@@ -266,16 +273,14 @@ static void pair_lane(const struct lane *x) {
     else
       emit2(l, PTX_CVT, PTX_MODS(class == PTX_B64 ? PTX_MOD_S64 : PTX_MOD_S16, PTX_MOD_S32),
             x->second[0], second);
-    intrinsic_finish(x, first);
-    return;
-  }
-  if (x->argument == PAIR_MODF) {
+  } else if (x->argument == PAIR_MODF) {
     second = emit_modf(l, &w, &first);
+    intrinsic_finish(&other, second);
   } else {
     first = approx(l, &w, PTX_SIN, w.v);
     second = approx(l, &w, PTX_COS, w.v);
+    intrinsic_finish(&other, second);
   }
-  intrinsic_finish(&other, second);
   intrinsic_finish(x, first);
 }
 
@@ -287,7 +292,7 @@ void intrinsic_lower_float_pair(struct lower *l, const struct nvm_inst *i, int a
   else intrinsic_lanes(l, i, argument, 1, pair_lane);
 }
 
-/* llvm.nvvm.tanh.approx of f32, half or bfloat, packed ones too. */
+/* llvm.nvvm.tanh.approx of f32, half or bfloat, and of packed pairs. */
 static void tanh_part(struct lower *l, const struct part *p, struct ptx_reg to,
                       const struct ptx_operand v[3], const void *how) {
   (void)how;

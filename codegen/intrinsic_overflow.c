@@ -1,10 +1,10 @@
-/* Arithmetic that notices overflow, for integers of any width up to 128 bits: the with.overflow
- * intrinsics, and those that saturate.
+/* Arithmetic with overflow detection, for integers of any width up to 128 bits: the with.overflow
+ * and the saturating intrinsics.
  *
- * An unsigned sum has overflowed if it is less than a summand, a signed one if that is so exactly
- * where the other summand is not negative; differences likewise. Where the width leaves room in the
- * register, a signed one is done exactly there, and has overflowed if extending the low bits again
- * changes it. Multiplications are done twice as wide. */
+ * An unsigned sum has overflowed if it is less than a summand; a signed sum if it is less than one
+ * summand although the other is not negative, or the reverse. Differences likewise. If the register
+ * is wider than the type, a signed sum is computed exactly there, and has overflowed if extending
+ * its low bits changes it. Products are computed in twice the width. */
 #include "codegen/intrinsic.h"
 
 /* A lane's integer, in one register or two. */
@@ -83,7 +83,7 @@ static struct ptx_operand add_sub(const struct lane *x, bool is_signed, enum op 
 
 /* --- Products --- */
 
-/* Up to 32 bits: the product fits a register of twice the width. */
+/* Up to 32 bits: the product fits in a register of twice the width. */
 static struct ptx_operand multiply_narrow(struct lower *l, bool is_signed, const struct part *p,
                                           struct value a, struct value b, struct value *r) {
   struct part twice = {.kind = PART_INT, .bits = p->bits, .container = (uint8_t)(p->container * 2)};
@@ -104,7 +104,7 @@ static struct ptx_operand is_nonzero(struct lower *l, struct ptx_operand v) {
   return emit_compare(l, PTX_MOD_NE, PTX_MOD_B64, v, ptx_i(0));
 }
 
-/* 33 to 64 bits: the high half must be the extension of the low one. */
+/* 33 to 64 bits: an overflow if the high half is not the extension of the low one. */
 static struct ptx_operand multiply_64(struct lower *l, bool is_signed, const struct part *p,
                                       struct value a, struct value b, struct value *r) {
   uint16_t type = is_signed ? PTX_MOD_S64 : PTX_MOD_U64;
@@ -118,7 +118,8 @@ static struct ptx_operand multiply_64(struct lower *l, bool is_signed, const str
   return p->bits < 64 ? join(l, PTX_OR, over, leaves_width(l, low, p, is_signed)) : over;
 }
 
-/* Unsigned 128 × 128: of the four products, those that reach beyond 128 bits must vanish.
+/* Unsigned 128 × 128: an overflow if a product that reaches beyond 128 bits is not zero, or a sum
+ * of the middle column carries.
  *
  *            a1b0.hi a1b0.lo
  *            a0b1.hi a0b1.lo
@@ -145,8 +146,8 @@ static struct value negated_if(const struct lane *x, struct value v, struct valu
   return compute(x, OP_SUB, compute(x, OP_XOR, v, sign), sign);
 }
 
-/* Of 65 to 128 bits, done in 128. Signed: magnitudes are multiplied, the greatest allowed is one
- * more for negative results. */
+/* 65 to 128 bits, in 128. Signed: the magnitudes are multiplied; the product may be at most 2^127 -
+ * 1, or 2^127 if the result is negative. */
 static struct ptx_operand multiply_wide(const struct lane *narrow, bool is_signed, struct value a,
                                         struct value b, struct value *r) {
   struct lower *l = narrow->l;
@@ -199,8 +200,8 @@ void intrinsic_lane_overflow(const struct lane *x) {
 
 /* --- Saturation --- */
 
-/* to = over ? limit : v; the limit is zero (differences), all ones, or signed the largest number of
- * a's sign: that sign, spread, xor the largest. */
+/* to = over ? limit : v. The limit of unsigned differences is zero, of unsigned sums all ones; of
+ * signed ones the last number with a's sign: (a >> (width - 1)) ^ the greatest. */
 static void saturate(const struct lane *x, bool is_signed, bool to_zero, struct value v,
                      struct ptx_operand over) {
   struct value limit = number(x, to_zero ? 0 : -1);
@@ -228,7 +229,7 @@ void intrinsic_lane_saturating(const struct lane *x) {
   }
 }
 
-/* A shift has overflowed if shifting back does not give the operand. Of i1, shifts by 1 are poison.
+/* A shift has overflowed if shifting back does not give the operand. i1 can only be shifted by 0.
  */
 void intrinsic_lane_saturating_shift(const struct lane *x) {
   struct value a = value_of(x, x->a), b = value_of(x, x->b);
