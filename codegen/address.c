@@ -16,19 +16,19 @@ static uint32_t pointer_space(const struct lower *l, struct nvm_value pointer) {
 
 /* --- the frame -------------------------------------------------------------------------------- */
 
-struct address lower_depot_address(struct lower *l, uint64_t offset) {
+struct address frame_address(struct lower *l, uint64_t offset) {
   return (struct address){ptx_at_symbol(l->depot_name, (int64_t)offset), PTX_MOD_LOCAL, 1};
 }
 
 /* The address of a place in the frame as a pointer of the given address space. */
-struct ptx_reg lower_depot_pointer(struct lower *l, uint64_t offset, uint32_t address_space) {
+struct ptx_reg frame_pointer(struct lower *l, uint64_t offset, uint32_t address_space) {
   bool wide = layout_pointer_bits(&l->module->layout, address_space) == 64;
   bool generic_wide = layout_pointer_bits(&l->module->layout, 0) == 64;
   uint16_t type = wide ? PTX_MOD_U64 : PTX_MOD_U32;
-  struct ptx_reg local = lower_temp(l, wide ? PTX_B64 : PTX_B32);
+  struct ptx_reg local = emit_temp(l, wide ? PTX_B64 : PTX_B32);
   emit2(l, PTX_MOV, PTX_MODS(type), ptx_r(local), ptx_symbol(l->depot_name, (int64_t)offset));
-  if (space_mod(address_space) == PTX_MOD_LOCAL) return local;
-  struct ptx_reg generic = lower_temp(l, generic_wide ? PTX_B64 : PTX_B32);
+  if (mod_space(address_space) == PTX_MOD_LOCAL) return local;
+  struct ptx_reg generic = emit_temp(l, generic_wide ? PTX_B64 : PTX_B32);
   emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, generic_wide ? PTX_MOD_U64 : PTX_MOD_U32),
         ptx_r(generic), ptx_r(local));
   return generic;
@@ -38,35 +38,35 @@ struct ptx_reg lower_depot_pointer(struct lower *l, uint64_t offset, uint32_t ad
 static void lower_dynamic_alloca(struct lower *l, const struct nvm_inst *i, struct ptx_reg to) {
   struct nvm_type type = {i->aux};
   uint64_t each = layout_alloc_size(&l->module->layout, &l->module->types, type);
-  uint32_t align = lower_alloca_align(l, i);
+  uint32_t align = frame_align(l, i);
   struct ptx_operand bytes = ptx_i((int64_t)each);
   if (i->operand_count) {
     struct nvm_value count = inst_operand(l->f, i, 0);
-    struct part p = *lower_part(l, lower_type(l, value_type(l->f, count)), 0);
-    struct ptx_operand n = lower_zext_part(l, lower_operand(l, count, 0), &p, 64);
-    struct ptx_reg product = lower_temp(l, PTX_B64);
+    struct part p = *part_at(l, part_list(l, value_type(l->f, count)), 0);
+    struct ptx_operand n = emit_zext(l, value_operand(l, count, 0), &p, 64);
+    struct ptx_reg product = emit_temp(l, PTX_B64);
     if (n.kind != PTX_OPERAND_REG) bytes = ptx_i((int64_t)((uint64_t)n.imm * each));
     else {
       emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_LO, PTX_MOD_U64), ptx_r(product), n, ptx_i((int64_t)each));
       bytes = ptx_r(product);
     }
   }
-  struct ptx_reg local = lower_temp(l, PTX_B64);
+  struct ptx_reg local = emit_temp(l, PTX_B64);
   emit3(l, PTX_ALLOCA, PTX_MODS(PTX_MOD_U64), ptx_r(local), bytes, ptx_i(align));
-  if (space_mod(type_info(&l->module->types, i->type)->width) == PTX_MOD_LOCAL)
-    lower_copy(l, to, ptx_r(local));
+  if (mod_space(type_info(&l->module->types, i->type)->width) == PTX_MOD_LOCAL)
+    emit_copy(l, to, ptx_r(local));
   else emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, PTX_MOD_U64), ptx_r(to), ptx_r(local));
 }
 
-void lower_alloca(struct lower *l, const struct nvm_inst *i) {
-  struct ptx_reg to = lower_result(l, l->inst)[0];
+void frame_lower_alloca(struct lower *l, const struct nvm_inst *i) {
+  struct ptx_reg to = value_result(l, l->inst)[0];
   uint32_t offset = l->alloca_offsets[l->inst.index];
   if (offset == 0) {
     lower_dynamic_alloca(l, i, to);
     return;
   }
   uint32_t space = type_info(&l->module->types, i->type)->width;
-  lower_copy(l, to, ptx_r(lower_depot_pointer(l, offset - 1, space)));
+  emit_copy(l, to, ptx_r(frame_pointer(l, offset - 1, space)));
 }
 
 /* --- getelementptr ---------------------------------------------------------------------------- */
@@ -84,8 +84,8 @@ static struct ptx_reg widen_product(struct lower *l, struct nvm_value v, struct 
   if (value_equal(known->value, v) && known->step == step && known->is_signed == is_signed &&
       dominance_dominates(&l->dominance, known->block, here))
     return known->product;
-  struct ptx_reg product = lower_temp(l, PTX_B64);
-  index = is_signed ? lower_sext_part(l, index, p, 32) : lower_zext_part(l, index, p, 32);
+  struct ptx_reg product = emit_temp(l, PTX_B64);
+  index = is_signed ? emit_sext(l, index, p, 32) : emit_zext(l, index, p, 32);
   emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_WIDE, is_signed ? PTX_MOD_S32 : PTX_MOD_U32), ptx_r(product),
         index, ptx_i((int64_t)step));
   if (!value_is_none(v)) *known = (struct wide_product){v, step, here, product, is_signed};
@@ -98,20 +98,20 @@ static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struc
                                  struct ptx_operand index, const struct part *p, bool is_signed,
                                  uint64_t step, bool wide) {
   uint16_t type = wide ? PTX_MOD_S64 : PTX_MOD_S32;
-  struct ptx_reg sum = lower_temp(l, wide ? PTX_B64 : PTX_B32);
+  struct ptx_reg sum = emit_temp(l, wide ? PTX_B64 : PTX_B32);
   if (wide && p->container == 32 && step > 1 && step <= INT32_MAX) {
     emit3(l, PTX_ADD, PTX_MODS(type), ptx_r(sum), base,
           ptx_r(widen_product(l, v, index, p, is_signed, step)));
     return sum;
   }
-  index = lower_sext_part(l, index, p, wide ? 64 : 32);
+  index = emit_sext(l, index, p, wide ? 64 : 32);
   if (!wide && p->container == 64) {
-    struct ptx_reg narrow = lower_temp(l, PTX_B32);
+    struct ptx_reg narrow = emit_temp(l, PTX_B32);
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, PTX_MOD_U64), ptx_r(narrow), index);
     index = ptx_r(narrow);
   }
   if (step != 1 && is_power_of_two(step)) {
-    struct ptx_reg scaled = lower_temp(l, wide ? PTX_B64 : PTX_B32);
+    struct ptx_reg scaled = emit_temp(l, wide ? PTX_B64 : PTX_B32);
     emit3(l, PTX_SHL, PTX_MODS(wide ? PTX_MOD_B64 : PTX_MOD_B32), ptx_r(scaled), index,
           ptx_i((int64_t)evalint_log2(step)));
     index = ptx_r(scaled);
@@ -145,27 +145,27 @@ static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const stru
       continue;
     }
     bool is_signed = value_equal(source, whole) || inst_of(l, whole)->op == OP_SEXT;
-    struct part p = *lower_part(l, lower_type(l, o->scalar), 0);
+    struct part p = *part_at(l, part_list(l, o->scalar), 0);
     address = ptx_r(add_scaled(l, address, o->count == 1 ? source : VALUE_NULL, index, &p,
                                is_signed, step, wide));
   }
   if (constant)
     emit3(l, PTX_ADD, PTX_MODS(wide ? PTX_MOD_S64 : PTX_MOD_S32), ptx_r(to), address,
           ptx_i((int64_t)constant));
-  else lower_copy(l, to, address);
+  else emit_copy(l, to, address);
 }
 
-void lower_gep(struct lower *l, const struct nvm_inst *i) {
+void address_lower_gep(struct lower *l, const struct nvm_inst *i) {
   struct lanes *operands = arena_alloc(&l->function_arena, i->operand_count * sizeof *operands);
   if (!operands) return;
   for (uint32_t k = 0; k < i->operand_count; k++)
-    operands[k] = lower_split(l, select_operand(l, i, k));
-  const struct ptx_reg *to = lower_result(l, l->inst);
-  uint32_t count = lower_type(l, i->type).count;
+    operands[k] = lane_split(l, select_operand(l, i, k));
+  const struct ptx_reg *to = value_result(l, l->inst);
+  uint32_t count = part_list(l, i->type).count;
   if (l->function_arena.failed) return;
   for (uint32_t k = 0; k < operands[0].count; k++) /* a null base is an immediate */
     if (operands[0].at[k].kind != PTX_OPERAND_REG)
-      operands[0].at[k] = ptx_r(lower_reg(l, inst_operand(l->f, i, 0), k));
+      operands[0].at[k] = ptx_r(value_reg(l, inst_operand(l->f, i, 0), k));
   for (uint32_t lane = 0; lane < count; lane++) lower_gep_lane(l, i, operands, lane, to[lane]);
 }
 
@@ -178,11 +178,11 @@ struct address address_plus(struct address a, int64_t offset) {
   return a;
 }
 
-struct address lower_address(struct lower *l, struct nvm_value pointer) {
+struct address address_of(struct lower *l, struct nvm_value pointer) {
   struct selected_address a = select_address(l, pointer);
   if (a.in_frame) {
     uint32_t place = l->alloca_offsets[value_index(a.base)] - 1;
-    return lower_depot_address(l, (uint64_t)(a.offset + place));
+    return frame_address(l, (uint64_t)(a.offset + place));
   }
   if (value_kind(a.base) == VALUE_GLOBAL && fits_offset(a.offset)) {
     const struct nvm_global *g = module_global(l->module, a.base);
@@ -191,16 +191,16 @@ struct address lower_address(struct lower *l, struct nvm_value pointer) {
                               1};
   }
   struct nvm_str param = {0};
-  bool in_param = lower_in_param(l, a.base, &param);
+  bool in_param = byval_in_place(l, a.base, &param);
   if (in_param && param.index && fits_offset(a.offset))
     return (struct address){ptx_at_symbol(param, a.offset), PTX_MOD_PARAM, 1};
-  struct ptx_reg base = lower_reg(l, a.base, 0);
+  struct ptx_reg base = value_reg(l, a.base, 0);
   if (!fits_offset(a.offset)) {
     uint16_t type = ptx_reg_class(base) == PTX_B64 ? PTX_MOD_S64 : PTX_MOD_S32;
     base = emit_binary(l, PTX_ADD, type, ptx_r(base), ptx_i(a.offset)).reg;
     a.offset = 0;
   }
-  uint16_t space = in_param ? PTX_MOD_PARAM : space_mod(pointer_space(l, a.base));
+  uint16_t space = in_param ? PTX_MOD_PARAM : mod_space(pointer_space(l, a.base));
   return (struct address){ptx_at(base, a.offset), space, 1};
 }
 

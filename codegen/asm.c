@@ -31,7 +31,7 @@ static bool refuse(const struct asm_call *c, const char *what, const char *word,
     textbuf_char(&detail, '\'');
   }
   textbuf_write(&detail, "", 1);
-  lower_refuse(c->l, "inline assembly", detail.bytes ? detail.bytes : what);
+  report_refuse(c->l, "inline assembly", detail.bytes ? detail.bytes : what);
   return false;
 }
 
@@ -95,21 +95,21 @@ enum fit {
   FIT_NOT,
 };
 
-static struct part part_at(struct lower *l, struct nvm_type type, uint32_t k) {
-  return *lower_part(l, lower_type(l, type), k);
+static struct part whole_part(struct lower *l, struct nvm_type type, uint32_t k) {
+  return *part_at(l, part_list(l, type), k);
 }
 
 static enum fit fit_of(struct lower *l, struct nvm_type type, enum ptx_class class) {
-  uint32_t count = lower_type(l, type).count, total = 0;
+  uint32_t count = part_list(l, type).count, total = 0;
   if (count == 0) return FIT_NOT;
   if (count == 1) {
-    struct part p = part_at(l, type, 0);
+    struct part p = whole_part(l, type, 0);
     if (part_class(&p) == class) return FIT_SAME;
     if (p.bits == class_bits(class)) return FIT_FILLED;
     return class == PTX_B128 || p.bits > class_bits(class) ? FIT_NOT : FIT_BITS;
   }
   for (uint32_t k = 0; k < count; k++) {
-    struct part p = part_at(l, type, k);
+    struct part p = whole_part(l, type, k);
     if (class == PTX_B128 && p.container * count != 128) return FIT_NOT;
     total += p.bits;
   }
@@ -123,7 +123,7 @@ static bool refuse_fit(const struct asm_call *c, struct nvm_type type, char lett
   type_print(&c->l->module->types, type, &detail);
   textbuf_format(&detail, " does not fit constraint '%c'", letter);
   textbuf_write(&detail, "", 1);
-  lower_refuse(c->l, "inline assembly", detail.bytes ? detail.bytes : "");
+  report_refuse(c->l, "inline assembly", detail.bytes ? detail.bytes : "");
   return false;
 }
 
@@ -150,32 +150,31 @@ static void move_128(struct lower *l, const struct ptx_reg *parts, uint32_t coun
 /* Copies a value into a register of the class. */
 static void move_in(struct lower *l, struct nvm_value v, struct nvm_type type, enum fit fit,
                     struct ptx_reg to) {
-  struct part p = part_at(l, type, 0);
+  struct part p = whole_part(l, type, 0);
   if (fit == FIT_SAME) {
-    struct ptx_operand x = ptx_r(lower_reg(l, v, 0));
-    if (p.kind == PART_INT) x = lower_zext_part(l, x, &p, p.container);
-    if (x.reg.bits != to.bits) lower_copy(l, to, x);
+    struct ptx_operand x = ptx_r(value_reg(l, v, 0));
+    if (p.kind == PART_INT) x = emit_zext(l, x, &p, p.container);
+    if (x.reg.bits != to.bits) emit_copy(l, to, x);
   } else if (fit == FIT_BITS && p.kind == PART_I1 && is_int_class(ptx_reg_class(to))) {
-    lower_copy(l, to,
-               lower_pred_to_int(l, ptx_r(lower_reg(l, v, 0)), class_bits(ptx_reg_class(to))));
+    emit_copy(l, to, emit_pred_to_int(l, ptx_r(value_reg(l, v, 0)), class_bits(ptx_reg_class(to))));
   } else if (fit == FIT_BITS) {
-    struct part as_int = part_at(l, type_of_class(l, ptx_reg_class(to)), 0);
-    struct ptx_operand bits = lower_part_to_bits(l, &p, ptx_r(lower_reg(l, v, 0)));
-    lower_bits_to_part(l, &as_int, to, bits);
+    struct part as_int = whole_part(l, type_of_class(l, ptx_reg_class(to)), 0);
+    struct ptx_operand bits = convert_to_bits(l, &p, ptx_r(value_reg(l, v, 0)));
+    convert_from_bits(l, &as_int, to, bits);
   } else {
-    const struct ptx_reg *parts = lower_regs(l, v);
+    const struct ptx_reg *parts = value_regs(l, v);
     enum ptx_class class = ptx_reg_class(to);
-    if (class != PTX_B128) lower_cast_bits(l, type, parts, type_of_class(l, class), &to);
-    else if (parts) move_128(l, parts, lower_type(l, type).count, to, false);
+    if (class != PTX_B128) convert_bits(l, type, parts, type_of_class(l, class), &to);
+    else if (parts) move_128(l, parts, part_list(l, type).count, to, false);
   }
 }
 
 /* The register that an input is passed in: its own where it needs no change. */
 static struct ptx_reg input_register(struct lower *l, struct nvm_value v, struct nvm_type type,
                                      enum fit fit, enum ptx_class class) {
-  struct part p = part_at(l, type, 0);
-  if (fit == FIT_SAME && (p.kind != PART_INT || p.bits == p.container)) return lower_reg(l, v, 0);
-  struct ptx_reg r = lower_temp(l, class);
+  struct part p = whole_part(l, type, 0);
+  if (fit == FIT_SAME && (p.kind != PART_INT || p.bits == p.container)) return value_reg(l, v, 0);
+  struct ptx_reg r = emit_temp(l, class);
   move_in(l, v, type, fit, r);
   return r;
 }
@@ -185,16 +184,16 @@ static void move_out(struct lower *l, struct nvm_type type, const struct ptx_reg
   enum ptx_class class = ptx_reg_class(from);
   enum fit fit = fit_of(l, type, class);
   if (fit == FIT_SAME) {
-    if (to[0].bits != from.bits) lower_copy(l, to[0], ptx_r(from));
+    if (to[0].bits != from.bits) emit_copy(l, to[0], ptx_r(from));
   } else if (fit == FIT_BITS) {
-    struct part p = part_at(l, type, 0);
-    struct part source = part_at(l, type_of_class(l, class), 0);
-    struct ptx_operand bits = lower_part_to_bits(l, &source, ptx_r(from));
-    lower_bits_to_part(l, &p, to[0], bits);
+    struct part p = whole_part(l, type, 0);
+    struct part source = whole_part(l, type_of_class(l, class), 0);
+    struct ptx_operand bits = convert_to_bits(l, &source, ptx_r(from));
+    convert_from_bits(l, &p, to[0], bits);
   } else if (class != PTX_B128) {
-    lower_cast_bits(l, type_of_class(l, class), &from, type, to);
+    convert_bits(l, type_of_class(l, class), &from, type, to);
   } else {
-    move_128(l, to, lower_type(l, type).count, from, true);
+    move_128(l, to, part_list(l, type).count, from, true);
   }
 }
 
@@ -209,13 +208,13 @@ static void assign_results(struct asm_call *c) {
     if (!c->constraints.of[n].output || c->constraints.of[n].indirect) continue;
     c->types[n] = is_struct ? type_member(t, c->inst->type, k++) : c->inst->type;
     c->first_part[n] = part;
-    part += lower_type(c->l, c->types[n]).count;
+    part += part_list(c->l, c->types[n]).count;
   }
 }
 
 /* A register for every output: the result's own where the class is right. */
 static bool make_outputs(struct asm_call *c) {
-  const struct ptx_reg *result = c->constraints.results ? lower_result(c->l, c->l->inst) : NULL;
+  const struct ptx_reg *result = c->constraints.results ? value_result(c->l, c->l->inst) : NULL;
   for (uint32_t n = 0; n < c->count; n++) {
     const struct asm_constraint *k = &c->constraints.of[n];
     enum ptx_class class;
@@ -223,7 +222,7 @@ static bool make_outputs(struct asm_call *c) {
     enum fit fit = fit_of(c->l, c->types[n], class);
     if (fit == FIT_NOT) return refuse_fit(c, c->types[n], k->letter);
     c->operands[n].operand =
-        ptx_r(fit == FIT_SAME ? result[c->first_part[n]] : lower_temp(c->l, class));
+        ptx_r(fit == FIT_SAME ? result[c->first_part[n]] : emit_temp(c->l, class));
   }
   return true;
 }
@@ -252,7 +251,7 @@ static bool constant_input(struct asm_call *c, struct nvm_value v, char letter,
   if (value_kind(v) == VALUE_CONST && letter == 'i') {
     enum constant_kind kind = (enum constant_kind)constant_info(&l->module->constants, v)->kind;
     if (kind == CONST_FLOAT || kind == CONST_NULL) {
-      *out = lower_operand(l, v, 0);
+      *out = value_operand(l, v, 0);
       return true;
     }
   }
@@ -277,7 +276,7 @@ static bool make_input(struct asm_call *c, uint32_t n, struct nvm_value v) {
     return true;
   }
   if (k->letter == 'm') {
-    c->operands[n].operand = ptx_at(lower_reg(l, v, 0), 0);
+    c->operands[n].operand = ptx_at(value_reg(l, v, 0), 0);
     return true;
   }
   if (k->letter == 'C') return string_operand(c, v, &c->operands[n].literal);
@@ -320,7 +319,7 @@ static void warn_unknown(struct lower *l, const struct ptx_parse_error *error) {
   textbuf_init(&b, &l->arena);
   textbuf_format(&b, "%t (line %u, column %u of its text)", error->message, error->line,
                  error->column);
-  lower_warn(l, DIAG_UNKNOWN_ASM, (struct nvm_text){b.bytes, b.length});
+  report_warn(l, DIAG_UNKNOWN_ASM, (struct nvm_text){b.bytes, b.length});
 }
 
 static void emit_text(struct asm_call *c, struct nvm_text text) {
@@ -344,7 +343,7 @@ void asm_lower(struct lower *l, const struct nvm_inst *i) {
   if (!asm_text_expand(l, module_text(l->module, c->assembly->str), c->operands, c->count, &text))
     return;
   emit_text(c, text);
-  const struct ptx_reg *result = c->constraints.results ? lower_result(l, l->inst) : NULL;
+  const struct ptx_reg *result = c->constraints.results ? value_result(l, l->inst) : NULL;
   for (uint32_t n = 0; n < c->count; n++) {
     const struct asm_constraint *k = &c->constraints.of[n];
     if (k->output && !k->indirect)

@@ -22,7 +22,7 @@ static bool refuse_template(struct template_reader *r, const char *begin) {
   textbuf_write(&detail, begin, left < 16 ? left : 16);
   textbuf_puts(&detail, "' names no operand of it, or a modifier that PTX does not have");
   textbuf_write(&detail, "", 1);
-  lower_refuse(r->l, "inline assembly", detail.bytes ? detail.bytes : "");
+  report_refuse(r->l, "inline assembly", detail.bytes ? detail.bytes : "");
   return false;
 }
 

@@ -18,7 +18,7 @@
 /* --- Orderings and scopes --- */
 
 static bool has_orderings(const struct lower *l) {
-  return lower_has(l, PTX_FENCE, PTX_MODS(PTX_MOD_SC, PTX_MOD_SYS));
+  return emit_has(l, PTX_FENCE, PTX_MODS(PTX_MOD_SC, PTX_MOD_SYS));
 }
 
 static bool scope_is(const struct lower *l, unsigned scope, const char *name) {
@@ -27,15 +27,15 @@ static bool scope_is(const struct lower *l, unsigned scope, const char *name) {
 
 /* The scope modifier; 0 where the CPU has none or, for a single thread, none is needed. */
 static uint16_t scope_mod(struct lower *l, unsigned scope) {
-  if (!lower_has(l, PTX_ATOM, PTX_MODS(PTX_MOD_SYS, PTX_MOD_ADD, PTX_MOD_U32))) return 0;
+  if (!emit_has(l, PTX_ATOM, PTX_MODS(PTX_MOD_SYS, PTX_MOD_ADD, PTX_MOD_U32))) return 0;
   if (scope == 0) return PTX_MOD_SYS;
   if (scope_is(l, scope, "block") || scope_is(l, scope, "workgroup") ||
       scope_is(l, scope, "singlethread"))
     return PTX_MOD_CTA;
   if (scope_is(l, scope, "device") || scope_is(l, scope, "agent")) return PTX_MOD_GPU;
   if (scope_is(l, scope, "cluster")) return PTX_MOD_CLUSTER;
-  lower_refuse(l, "a synchronization scope of this name",
-               "known are block, cluster, device, singlethread and none (the whole system)");
+  report_refuse(l, "a synchronization scope of this name",
+                "known are block, cluster, device, singlethread and none (the whole system)");
   return PTX_MOD_SYS;
 }
 
@@ -120,8 +120,7 @@ static struct atomic describe_atomic(struct lower *l, struct nvm_value pointer,
                                      struct memory_access how) {
   unsigned order = how.ordering > how.failure_ordering ? how.ordering : how.failure_ordering;
   if (how.ordering == ORDER_RELEASE && how.failure_ordering == ORDER_ACQUIRE) order = ORDER_ACQ_REL;
-  return (struct atomic){
-      .l = l, .at = lower_address(l, pointer), .order = order, .scope = how.scope};
+  return (struct atomic){.l = l, .at = address_of(l, pointer), .order = order, .scope = how.scope};
 }
 
 /* Relaxes an atomicrmw or cmpxchg where the module asks for it; reports the first one, unless the
@@ -132,7 +131,7 @@ static void relax(struct atomic *a) {
   if (!a->is_relaxed) return;
   a->order = ORDER_MONOTONIC;
   if (l->options->relaxed_atomics < 0 && !l->noted_relaxed)
-    diag_report(l->sink, DIAG_RELAXED_ATOMICS, lower_place(l), NULL, 0);
+    diag_report(l->sink, DIAG_RELAXED_ATOMICS, report_place(l), NULL, 0);
   l->noted_relaxed = true;
 }
 
@@ -162,23 +161,23 @@ static void emit_plain(const struct atomic *a, bool load, uint16_t order,
   uint16_t type = wide                              ? PTX_MOD_B128
                   : part_store_bytes(&a->part) == 1 ? PTX_MOD_U8
                                                     : part_move_mod(&a->part);
-  struct mod_list mods = given_mods(
-      PTX_MODS(ordered ? order : PTX_MOD_VOLATILE,
-               ordered && scope == PTX_MOD_NONE ? PTX_MOD_GPU : scope, a->at.space, type),
-      4);
-  if (a->at.space == PTX_MOD_LOCAL) mods = given_mods(PTX_MODS(a->at.space, type), 2);
+  struct emit_mod_list mods =
+      emit_mods(PTX_MODS(ordered ? order : PTX_MOD_VOLATILE,
+                         ordered && scope == PTX_MOD_NONE ? PTX_MOD_GPU : scope, a->at.space, type),
+                4);
+  if (a->at.space == PTX_MOD_LOCAL) mods = emit_mods(PTX_MODS(a->at.space, type), 2);
   if (load) emit2(l, PTX_LD, mods.words, value, a->at.at);
   else emit2(l, PTX_ST, mods.words, a->at.at, value);
 }
 
 static bool atomic_init(struct atomic *a, struct lower *l, struct nvm_value pointer,
                         struct nvm_type type, struct memory_access how) {
-  struct type_parts parts = lower_type(l, type);
+  struct part_range parts = part_list(l, type);
   *a = describe_atomic(l, pointer, how);
   if (parts.count == 0) return false;
-  a->part = *lower_part(l, parts, 0);
+  a->part = *part_at(l, parts, 0);
   if (parts.count == 1 || (parts.count == 2 && a->part.kind == PART_INT)) return true;
-  lower_refuse(l, "an atomic access of more than 128 bits", "PTX has none");
+  report_refuse(l, "an atomic access of more than 128 bits", "PTX has none");
   return false;
 }
 
@@ -189,15 +188,15 @@ static bool is_wide(const struct lower *l, struct nvm_type type) {
 void atomic_lower_load(struct lower *l, const struct nvm_inst *i) {
   struct atomic a;
   if (!atomic_init(&a, l, inst_operand(l->f, i, 0), i->type, memory_access_unpack(i->aux))) return;
-  const struct ptx_reg *to = lower_result(l, l->inst);
+  const struct ptx_reg *to = value_result(l, l->inst);
   bool is_bool = a.part.kind == PART_I1, wide = is_wide(l, i->type);
-  struct ptx_operand raw = ptx_r(is_bool ? lower_temp(l, PTX_B16)
-                                 : wide  ? lower_temp(l, PTX_B128)
+  struct ptx_operand raw = ptx_r(is_bool ? emit_temp(l, PTX_B16)
+                                 : wide  ? emit_temp(l, PTX_B128)
                                          : to[0]);
   fence_before(&a);
   emit_plain(&a, true, acquires(a.order) ? PTX_MOD_ACQUIRE : PTX_MOD_RELAXED, raw);
   fence_after(&a);
-  if (is_bool) lower_copy(l, to[0], lower_int_to_pred(l, raw, 16));
+  if (is_bool) emit_copy(l, to[0], emit_int_to_pred(l, raw, 16));
   if (wide) emit_ungroup(l, PTX_MOD_B128, raw, ptx_r(to[0]), ptx_r(to[1]));
 }
 
@@ -206,12 +205,12 @@ void atomic_lower_store(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value v = inst_operand(l->f, i, 0);
   struct memory_access how = memory_access_unpack(i->aux);
   if (!atomic_init(&a, l, inst_operand(l->f, i, 1), value_type(l->f, v), how)) return;
-  struct ptx_operand value = lower_operand(l, v, 0);
+  struct ptx_operand value = value_operand(l, v, 0);
   if (is_wide(l, value_type(l->f, v))) {
-    struct ptx_operand high = lower_in_reg(l, lower_operand(l, v, 1), &part_i64);
-    value = emit_group(l, PTX_MOD_B128, lower_in_reg(l, value, &part_i64), high);
-  } else if (a.part.kind == PART_I1) value = lower_pred_to_int(l, value, 16);
-  else if (a.part.kind == PART_INT) value = lower_zext_part(l, value, &a.part, a.part.container);
+    struct ptx_operand high = emit_in_reg(l, value_operand(l, v, 1), &part_i64);
+    value = emit_group(l, PTX_MOD_B128, emit_in_reg(l, value, &part_i64), high);
+  } else if (a.part.kind == PART_I1) value = emit_pred_to_int(l, value, 16);
+  else if (a.part.kind == PART_INT) value = emit_zext(l, value, &a.part, a.part.container);
   fence_before(&a);
   bool release = a.order == ORDER_RELEASE || a.order == ORDER_ACQ_REL;
   emit_plain(&a, false, release ? PTX_MOD_RELEASE : PTX_MOD_RELAXED, value);
@@ -221,7 +220,7 @@ void atomic_lower_store(struct lower *l, const struct nvm_inst *i) {
 /* --- atom --- */
 
 /* The modifiers of `atom.acquire.sys.global.OP[.noftz].TYPE`, and of red. */
-static struct mod_list atom_mods(const struct atomic *a, uint16_t op, uint16_t type) {
+static struct emit_mod_list atom_mods(const struct atomic *a, uint16_t op, uint16_t type) {
   struct lower *l = a->l;
   uint16_t scope = atomic_scope(a), order = order_mod(a->order);
   /* By default atom is relaxed, and its scope is the GPU. */
@@ -229,18 +228,18 @@ static struct mod_list atom_mods(const struct atomic *a, uint16_t op, uint16_t t
        ordered = has_orderings(l) && (order != PTX_MOD_RELAXED || far);
   bool small_float = type == PTX_MOD_F16 || type == PTX_MOD_F16X2 || type == PTX_MOD_BF16 ||
                      type == PTX_MOD_BF16X2;
-  return given_mods(PTX_MODS(ordered ? order : PTX_MOD_NONE,
-                             far       ? scope
-                             : ordered ? PTX_MOD_GPU
-                                       : PTX_MOD_NONE,
-                             a->at.space, op, small_float ? PTX_MOD_NOFTZ : PTX_MOD_NONE, type),
-                    6);
+  return emit_mods(PTX_MODS(ordered ? order : PTX_MOD_NONE,
+                            far       ? scope
+                            : ordered ? PTX_MOD_GPU
+                                      : PTX_MOD_NONE,
+                            a->at.space, op, small_float ? PTX_MOD_NOFTZ : PTX_MOD_NONE, type),
+                   6);
 }
 
 /* `atom.acquire.sys.global.OP[.noftz].TYPE to, [at], b[, c]`; c may be NULL. */
 static void emit_atom(const struct atomic *a, uint16_t op, uint16_t type, struct ptx_operand to,
                       struct ptx_operand b, const struct ptx_operand *c) {
-  struct mod_list mods = atom_mods(a, op, type);
+  struct emit_mod_list mods = atom_mods(a, op, type);
   if (c) emit4(a->l, PTX_ATOM, mods.words, to, a->at.at, b, *c);
   else emit3(a->l, PTX_ATOM, mods.words, to, a->at.at, b);
 }
@@ -292,7 +291,7 @@ static struct native_atom native_atom(const struct lower *l, const struct part *
   if (op == RMW_FADD || op == RMW_FSUB) {
     native = (struct native_atom){PTX_MOD_ADD, part_float_mod(p)};
     uint16_t noftz = part_is_full(p) ? PTX_MOD_NONE : PTX_MOD_NOFTZ;
-    if (lower_has(l, PTX_ATOM, GIVEN_MODS(PTX_MOD_ADD, noftz, native.type))) return native;
+    if (emit_has(l, PTX_ATOM, EMIT_MODS(PTX_MOD_ADD, noftz, native.type))) return native;
   } else if (p->bits == 32) {
     return native;
   } else if (p->bits == 64 && op != RMW_UINC_WRAP && op != RMW_UDEC_WRAP) {
@@ -313,7 +312,7 @@ static struct ptx_operand native_operand(struct lower *l, const struct part *p, 
   if (op == RMW_SUB && v.kind == PTX_OPERAND_INT) return ptx_i((int64_t)(0 - (uint64_t)v.imm));
   if (op == RMW_SUB) return emit_unary(l, PTX_NEG, part_signed_mod(p), v);
   return is_float ? emit_unary(l, PTX_NEG, part_float_mod(p), v)
-                  : emit_binary(l, PTX_XOR, part_bits_mod(p), v, lower_sign_bits(p));
+                  : emit_binary(l, PTX_XOR, part_bits_mod(p), v, float_sign_bits(p));
 }
 
 /* --- The new value of a loop --- */
@@ -340,14 +339,14 @@ static void emit_wrapping(struct lower *l, const struct object *o, enum rmw_op o
                           const struct ptx_operand *v) {
   const struct ptx_operand zero[2] = {ptx_i(0), ptx_i(0)}, one[2] = {ptx_i(1), ptx_i(0)};
   bool steps = op == RMW_UINC_WRAP || op == RMW_UDEC_WRAP, down = op == RMW_UDEC_WRAP;
-  struct ptx_operand when = lower_compare(l, down ? ICMP_UGT : ICMP_UGE, o->bits, o->part, old, v),
+  struct ptx_operand when = int_compare(l, down ? ICMP_UGT : ICMP_UGE, o->bits, o->part, old, v),
                      next[2];
-  for (uint32_t k = 0; k < object_parts(o); k++) next[k] = ptx_r(lower_new_reg(l, o->part));
-  lower_binary_bits(l, op == RMW_UINC_WRAP ? OP_ADD : OP_SUB, o->bits, o->part, next, old,
-                    steps ? one : v);
+  for (uint32_t k = 0; k < object_parts(o); k++) next[k] = ptx_r(emit_new_reg(l, o->part));
+  int_binary_bits(l, op == RMW_UINC_WRAP ? OP_ADD : OP_SUB, o->bits, o->part, next, old,
+                  steps ? one : v);
   if (down)
     when = emit_binary(l, PTX_OR, PTX_MOD_PRED, when,
-                       lower_compare(l, ICMP_EQ, o->bits, o->part, old, zero));
+                       int_compare(l, ICMP_EQ, o->bits, o->part, old, zero));
   if (steps) emit_choice(l, o, to, down ? v : zero, next, when);
   else emit_choice(l, o, to, next, op == RMW_USUB_SAT ? zero : old, when);
 }
@@ -365,12 +364,12 @@ static void emit_new_value(struct lower *l, const struct object *o, enum rmw_op 
                                                         [RMW_FMAXIMUM] = {PTX_MAX, true},
                                                         [RMW_FMINIMUM] = {PTX_MIN, true}};
   const struct ptx_operand both[3] = {old[0], v[0]};
-  if (ops[op]) lower_binary_bits(l, ops[op], o->bits, o->part, to, old, v);
+  if (ops[op]) int_binary_bits(l, ops[op], o->bits, o->part, to, old, v);
   else if (keep[op]) intrinsic_int_minmax(l, keep[op], o->bits, o->part, old, v, to);
   else if (choice[op].op) intrinsic_minmax_part(l, o->part, to[0].reg, both, &choice[op]);
   else if (op != RMW_XCHG) emit_wrapping(l, o, op, to, old, v);
   for (uint32_t k = 0; k < object_parts(o); k++)
-    if (op == RMW_XCHG) lower_copy(l, to[k].reg, v[k]);
+    if (op == RMW_XCHG) emit_copy(l, to[k].reg, v[k]);
     else if (op == RMW_NAND) emit2(l, PTX_NOT, PTX_MODS(part_bits_mod(o->part)), to[k], to[k]);
 }
 
@@ -390,10 +389,10 @@ static struct word word_around(const struct atomic *a) {
   struct ptx_operand byte = ptx_r(address_register(l, a->at));
   uint32_t bits = ptx_reg_class(byte.reg) == PTX_B64 ? 64 : 32;
   struct ptx_operand base = emit_binary(l, PTX_AND, mod_bits(bits), byte, ptx_i(-4));
-  struct ptx_operand low = lower_narrow(l, byte, bits, 32);
+  struct ptx_operand low = emit_narrow(l, byte, bits, 32);
   low = emit_binary(l, PTX_AND, PTX_MOD_B32, low, ptx_i(3));
   w.shift = emit_binary(l, PTX_SHL, PTX_MOD_B32, low, ptx_i(3));
-  struct ptx_operand ones = lower_in_reg(l, ptx_i(a->part.bits <= 8 ? 0xff : 0xffff), &part_i32);
+  struct ptx_operand ones = emit_in_reg(l, ptx_i(a->part.bits <= 8 ? 0xff : 0xffff), &part_i32);
   w.mask = emit_binary(l, PTX_SHL, PTX_MOD_B32, ones, w.shift);
   w.outside = emit_unary(l, PTX_NOT, PTX_MOD_B32, w.mask);
   w.at.at.at = ptx_at(base.reg, 0);
@@ -403,14 +402,14 @@ static struct word word_around(const struct atomic *a) {
 
 static struct ptx_operand word_extract(struct lower *l, const struct word *w,
                                        struct ptx_operand word) {
-  return lower_narrow(l, emit_binary(l, PTX_SHR, PTX_MOD_U32, word, w->shift), 32, 16);
+  return emit_narrow(l, emit_binary(l, PTX_SHR, PTX_MOD_U32, word, w->shift), 32, 16);
 }
 
 static struct ptx_operand word_insert(struct lower *l, const struct word *w,
                                       struct ptx_operand word, struct ptx_operand small) {
   struct ptx_operand v = small.kind == PTX_OPERAND_REG
                              ? emit_convert(l, PTX_MOD_U32, PTX_MOD_U16, small)
-                             : lower_in_reg(l, small, &part_i32);
+                             : emit_in_reg(l, small, &part_i32);
   v = emit_binary(l, PTX_SHL, PTX_MOD_B32, v, w->shift);
   v = emit_binary(l, PTX_AND, PTX_MOD_B32, v, w->mask);
   return emit_binary(l, PTX_OR, PTX_MOD_B32, emit_binary(l, PTX_AND, PTX_MOD_B32, word, w->outside),
@@ -428,7 +427,7 @@ static void emit_cas(const struct atomic *a, uint32_t bits, uint32_t words,
     emit_atom(a, PTX_MOD_CAS, mod_bits(bits), seen[0], old[0], next);
     return;
   }
-  struct ptx_operand was = ptx_r(lower_temp(l, PTX_B128));
+  struct ptx_operand was = ptx_r(emit_temp(l, PTX_B128));
   struct ptx_operand c = emit_group(l, PTX_MOD_B128, old[0], old[1]);
   struct ptx_operand n = emit_group(l, PTX_MOD_B128, next[0], next[1]);
   emit_atom(a, PTX_MOD_CAS, PTX_MOD_B128, was, c, &n);
@@ -450,7 +449,7 @@ enum { MAX_UPDATE_PARTS = 4 };
 static void emit_new_values(const struct atomic *a, const struct update *u,
                             struct ptx_operand *value) {
   const struct object lane = {&a->part, u->bits};
-  for (uint32_t k = 0; k < u->count; k++) value[k] = ptx_r(lower_new_reg(a->l, &a->part));
+  for (uint32_t k = 0; k < u->count; k++) value[k] = ptx_r(emit_new_reg(a->l, &a->part));
   for (uint32_t k = 0; k < u->count; k += object_parts(&lane))
     emit_new_value(a->l, &lane, u->op, value + k, u->to + k, u->v + k);
 }
@@ -465,16 +464,16 @@ static void rmw_loop(const struct atomic *a, const struct word *w, const struct 
   uint32_t words = u->count > 1 ? u->count * a->part.bits / 64 : 1, each = u->count / words;
   struct ptx_operand old[2], seen[2], next[2] = {{0}}, value[MAX_UPDATE_PARTS];
   for (uint32_t k = 0; k < words; k++) {
-    old[k] = ptx_r(lower_temp(l, mod_class(mod_bits(bits))));
-    seen[k] = ptx_r(lower_temp(l, mod_class(mod_bits(bits))));
-    if (u->count > 1) lower_copy(l, old[k].reg, ptx_i(0));
+    old[k] = ptx_r(emit_temp(l, mod_class(mod_bits(bits))));
+    seen[k] = ptx_r(emit_temp(l, mod_class(mod_bits(bits))));
+    if (u->count > 1) emit_copy(l, old[k].reg, ptx_i(0));
   }
   struct atomic raw = *object;
   raw.part = (struct part){.kind = PART_INT, .bits = (uint8_t)bits, .container = (uint8_t)bits};
   if (u->count == 1) emit_plain(&raw, true, PTX_MOD_RELAXED, old[0]);
   uint32_t loop = emit_new_label(l);
   ptx_add_label(l->pf, loop);
-  if (w) lower_copy(l, u->to[0].reg, word_extract(l, w, old[0]));
+  if (w) emit_copy(l, u->to[0].reg, word_extract(l, w, old[0]));
   for (uint32_t k = 0; k < words && !w; k++) scatter(l, &a->part, bits, old[k], u->to + k * each);
   emit_new_values(a, u, value);
   if (w) next[0] = word_insert(l, w, old[0], value[0]);
@@ -485,13 +484,13 @@ static void rmw_loop(const struct atomic *a, const struct word *w, const struct 
   if (words == 2)
     retry = emit_value(l, PTX_MOD_PRED, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_OR, PTX_MOD_B64),
                        PTX_OPS(seen[1], old[1], retry));
-  for (uint32_t k = 0; k < words; k++) lower_copy(l, old[k].reg, seen[k]);
+  for (uint32_t k = 0; k < words; k++) emit_copy(l, old[k].reg, seen[k]);
   emit_branch_if(l, retry, false, loop);
 }
 
 static bool needs_word(const struct lower *l, const struct part *p) {
   return p->bits <= 8 ||
-         (p->container == 16 && !lower_has(l, PTX_ATOM, PTX_MODS(PTX_MOD_CAS, PTX_MOD_B16)));
+         (p->container == 16 && !emit_has(l, PTX_ATOM, PTX_MODS(PTX_MOD_CAS, PTX_MOD_B16)));
 }
 
 /* In the thread's own frame. `expected` is cmpxchg's operand, or NULL. */
@@ -500,16 +499,16 @@ static void update_local(const struct atomic *a, struct nvm_type type, const str
   struct lower *l = a->l;
   const struct object lane = {&a->part, u->bits};
   struct ptx_operand value[MAX_UPDATE_PARTS], same = {0};
-  lower_load_parts(l, type, lower_result(l, l->inst), a->at, (struct memory_access){0});
+  memory_load_parts(l, type, value_result(l, l->inst), a->at, (struct memory_access){0});
   if (expected) {
-    same = lower_compare(l, ICMP_EQ, u->bits, &a->part, u->to, expected);
-    for (uint32_t k = 0; k < u->count; k++) value[k] = ptx_r(lower_new_reg(l, &a->part));
+    same = int_compare(l, ICMP_EQ, u->bits, &a->part, u->to, expected);
+    for (uint32_t k = 0; k < u->count; k++) value[k] = ptx_r(emit_new_reg(l, &a->part));
     emit_choice(l, &lane, value, u->v, u->to, same);
   } else {
     emit_new_values(a, u, value);
   }
-  lower_store_parts(l, type, value, a->at, (struct memory_access){0});
-  if (expected) lower_copy(l, u->to[u->count].reg, same);
+  memory_store_parts(l, type, value, a->at, (struct memory_access){0});
+  if (expected) emit_copy(l, u->to[u->count].reg, same);
 }
 
 /* The update by operand `k` of an instruction; false if it is empty or was refused. */
@@ -517,21 +516,21 @@ static bool describe(struct lower *l, const struct nvm_inst *i, uint32_t k, stru
                      struct update *u) {
   struct memory_access how = memory_access_unpack(i->aux);
   struct nvm_type type = value_type(l->f, inst_operand(l->f, i, k));
-  struct type_parts parts = lower_type(l, type);
+  struct part_range parts = part_list(l, type);
   struct ptx_operand *to = arena_alloc(&l->function_arena, (parts.count + 1) * sizeof *to);
   *u = (struct update){(enum rmw_op)how.rmw, parts.count, 0, to,
-                       abi_operands(l, inst_operand(l->f, i, k))};
+                       value_operands(l, inst_operand(l->f, i, k))};
   *a = describe_atomic(l, inst_operand(l->f, i, 0), how);
   relax(a);
   if (parts.count == 0 || !to || !u->v) return false;
-  a->part = *lower_part(l, parts, 0);
+  a->part = *part_at(l, parts, 0);
   uint32_t bits = parts.count * a->part.bits;
   u->bits = type_is_vector(&l->module->types, type) ? a->part.bits : bits;
-  for (uint32_t n = 0; n < lower_type(l, i->type).count; n++)
-    to[n] = ptx_r(lower_result(l, l->inst)[n]);
-  if (a->part.kind == PART_I1) lower_refuse(l, "an atomicrmw on i1", "use i8");
+  for (uint32_t n = 0; n < part_list(l, i->type).count; n++)
+    to[n] = ptx_r(value_result(l, l->inst)[n]);
+  if (a->part.kind == PART_I1) report_refuse(l, "an atomicrmw on i1", "use i8");
   else if (parts.count == 1 || bits == 64 || bits == 128) return true;
-  else lower_refuse(l, "an atomic access of more than 128 bits", "PTX has none");
+  else report_refuse(l, "an atomic access of more than 128 bits", "PTX has none");
   return false;
 }
 
@@ -546,15 +545,15 @@ void atomic_lower_rmw(struct lower *l, const struct nvm_inst *i) {
   struct native_atom native = native_atom(l, &a.part, u.op);
   fence_before(&a);
   if (u.op == RMW_XCHG && u.count == 2) {
-    struct ptx_operand old = ptx_r(lower_temp(l, PTX_B128));
-    struct ptx_operand low = lower_in_reg(l, u.v[0], &part_i64);
-    struct ptx_operand high = lower_in_reg(l, u.v[1], &part_i64);
+    struct ptx_operand old = ptx_r(emit_temp(l, PTX_B128));
+    struct ptx_operand low = emit_in_reg(l, u.v[0], &part_i64);
+    struct ptx_operand high = emit_in_reg(l, u.v[1], &part_i64);
     emit_atom(&a, PTX_MOD_EXCH, PTX_MOD_B128, old, emit_group(l, PTX_MOD_B128, low, high), NULL);
     emit_ungroup(l, PTX_MOD_B128, old, u.to[0], u.to[1]);
   } else if (native.op && u.count == 1) {
     struct ptx_operand v = native_operand(l, &a.part, u.op, u.v[0]);
     bool bits = u.op == RMW_XCHG && part_is_full(&a.part);
-    struct ptx_operand r = bits ? ptx_r(lower_temp(l, mod_class(native.type))) : u.to[0];
+    struct ptx_operand r = bits ? ptx_r(emit_temp(l, mod_class(native.type))) : u.to[0];
     if (can_reduce(&a, native.op)) {
       emit2(l, PTX_RED, atom_mods(&a, native.op, native.type).words, a.at.at, v);
     } else {
@@ -578,19 +577,18 @@ static void cas_in_word(const struct atomic *a, struct ptx_reg to, struct ptx_op
                         struct ptx_operand next) {
   struct lower *l = a->l;
   struct word w = word_around(a);
-  struct ptx_operand old = ptx_r(lower_temp(l, PTX_B32)), seen = ptx_r(lower_temp(l, PTX_B32));
+  struct ptx_operand old = ptx_r(emit_temp(l, PTX_B32)), seen = ptx_r(emit_temp(l, PTX_B32));
   const struct ptx_operand found = ptx_r(to);
   uint32_t loop = emit_new_label(l), end = emit_new_label(l);
   /* If the object differs at once, this load is the whole exchange, and has its ordering. */
   emit_plain(&w.at, true, acquires(a->order) ? PTX_MOD_ACQUIRE : PTX_MOD_RELAXED, old);
   ptx_add_label(l->pf, loop);
-  lower_copy(l, to, word_extract(l, &w, old));
-  emit_branch_if(l, lower_compare(l, ICMP_NE, a->part.bits, &a->part, &found, &expected), false,
-                 end);
+  emit_copy(l, to, word_extract(l, &w, old));
+  emit_branch_if(l, int_compare(l, ICMP_NE, a->part.bits, &a->part, &found, &expected), false, end);
   struct ptx_operand n = word_insert(l, &w, old, next);
   emit_atom(&w.at, PTX_MOD_CAS, PTX_MOD_B32, seen, old, &n);
   struct ptx_operand retry = emit_compare(l, PTX_MOD_NE, PTX_MOD_B32, seen, old);
-  lower_copy(l, old.reg, seen);
+  emit_copy(l, old.reg, seen);
   emit_branch_if(l, retry, false, loop);
   ptx_add_label(l->pf, end);
 }
@@ -600,20 +598,20 @@ void atomic_lower_cmpxchg(struct lower *l, const struct nvm_inst *i) {
   struct atomic a;
   struct update u;
   if (!describe(l, i, 2, &a, &u)) return;
-  struct ptx_operand expected[2] = {lower_operand(l, c, 0)};
-  if (u.count == 2) expected[1] = lower_operand(l, c, 1);
+  struct ptx_operand expected[2] = {value_operand(l, c, 0)};
+  if (u.count == 2) expected[1] = value_operand(l, c, 1);
   if (a.at.space == PTX_MOD_LOCAL) {
     update_local(&a, value_type(l->f, c), &u, expected);
     return;
   }
   struct ptx_operand next[2] = {u.v[0], u.v[u.count - 1]};
   for (uint32_t k = 0; k < u.count && u.count == 2; k++) {
-    expected[k] = lower_in_reg(l, expected[k], &part_i64);
-    next[k] = lower_in_reg(l, next[k], &part_i64);
+    expected[k] = emit_in_reg(l, expected[k], &part_i64);
+    next[k] = emit_in_reg(l, next[k], &part_i64);
   }
   fence_before(&a);
   if (needs_word(l, &a.part)) cas_in_word(&a, u.to[0].reg, expected[0], next[0]);
   else emit_cas(&a, a.part.container, u.count, u.to, expected, next);
   fence_after(&a);
-  lower_copy(l, u.to[u.count].reg, lower_compare(l, ICMP_EQ, u.bits, &a.part, u.to, expected));
+  emit_copy(l, u.to[u.count].reg, int_compare(l, ICMP_EQ, u.bits, &a.part, u.to, expected));
 }

@@ -5,14 +5,14 @@
 enum { UNROLLED_BYTES = 128, WIDEST_UNIT = 8 };
 
 static struct ptx_operand new_unit(struct lower *l, uint32_t bytes) {
-  return ptx_r(lower_temp(l, mod_class(mod_bits(bytes <= 2 ? 16 : bytes * 8))));
+  return ptx_r(emit_temp(l, mod_class(mod_bits(bytes <= 2 ? 16 : bytes * 8))));
 }
 
 static void emit_unit(struct lower *l, bool load, struct address a, uint32_t bytes,
                       struct ptx_operand value, bool is_volatile) {
   bool observable = a.space == 0 || a.space == PTX_MOD_GLOBAL || a.space == PTX_MOD_SHARED;
-  const uint16_t *mods = GIVEN_MODS(is_volatile && observable ? PTX_MOD_VOLATILE : PTX_MOD_NONE,
-                                    a.space, mod_unsigned(bytes * 8));
+  const uint16_t *mods = EMIT_MODS(is_volatile && observable ? PTX_MOD_VOLATILE : PTX_MOD_NONE,
+                                   a.space, mod_unsigned(bytes * 8));
   if (load) emit2(l, PTX_LD, mods, value, a.at);
   else emit2(l, PTX_ST, mods, a.at, value);
 }
@@ -88,8 +88,8 @@ static void copy_loop(struct lower *l, struct address to, struct address from, s
 }
 
 static struct ptx_reg counter(struct lower *l, struct ptx_operand length) {
-  struct ptx_reg r = lower_temp(l, PTX_B64);
-  lower_copy(l, r, length);
+  struct ptx_reg r = emit_temp(l, PTX_B64);
+  emit_copy(l, r, length);
   return r;
 }
 
@@ -128,7 +128,7 @@ static void move_any(struct lower *l, struct address to, struct address from,
   struct ptx_reg left = counter(l, length);
   for (int k = 0; k < 2; k++) {
     struct ptx_operand at = ptx_r(ends[k].at.reg);
-    emit3(l, PTX_ADD, PTX_MODS(mod_signed(bits)), at, at, lower_narrow(l, ptx_r(left), 64, bits));
+    emit3(l, PTX_ADD, PTX_MODS(mod_signed(bits)), at, at, emit_narrow(l, ptx_r(left), 64, bits));
   }
   copy_loop(l, ends[0], ends[1], left, 1, true, is_volatile);
   ptx_add_label(l->pf, end);
@@ -147,7 +147,7 @@ static bool is_volatile_call(const struct lower *l, const struct nvm_inst *i) {
 static struct address argument_address(struct lower *l, const struct nvm_inst *i, uint32_t k) {
   const struct attr_table_data *t = &l->module->attributes;
   uint32_t align = attrset_align(t, attrlist_parameter(t, call_site_of(l->f, i)->attributes, k));
-  struct address a = lower_address(l, inst_operand(l->f, i, k));
+  struct address a = address_of(l, inst_operand(l->f, i, k));
   a.align = align ? align : 1;
   return a;
 }
@@ -160,8 +160,8 @@ static struct ptx_operand length_operand(struct lower *l, const struct nvm_inst 
   *known = const_is_int(l->module, v, &value);
   *bytes = (uint64_t)value;
   if (*known) return ptx_i((int64_t)*bytes);
-  struct part p = *lower_part(l, lower_type(l, value_type(l->f, v)), 0);
-  return lower_zext_part(l, lower_operand(l, v, 0), &p, 64);
+  struct part p = *part_at(l, part_list(l, value_type(l->f, v)), 0);
+  return emit_zext(l, value_operand(l, v, 0), &p, 64);
 }
 
 void block_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes,
@@ -176,7 +176,7 @@ void block_lower_copy(struct lower *l, const struct nvm_inst *i, bool may_overla
   uint64_t bytes;
   struct ptx_operand length = length_operand(l, i, &known, &bytes);
   if (to.space == PTX_MOD_CONST || to.space == PTX_MOD_PARAM)
-    lower_refuse(l, "a copy into constant or parameter memory", "these are read-only");
+    report_refuse(l, "a copy into constant or parameter memory", "these are read-only");
   else if (may_overlap && !(known && bytes <= unit_for(from.align, bytes)))
     move_any(l, to, from, length, is_volatile);
   else if (known) block_copy_bytes(l, to, from, bytes, is_volatile);
@@ -191,7 +191,7 @@ static struct ptx_operand fill_value(struct lower *l, struct ptx_operand byte, u
     return ptx_i((int64_t)(unit == 8 ? pattern : pattern & ((UINT64_C(1) << (unit * 8)) - 1)));
   }
   if (unit == 1) return byte;
-  struct ptx_operand wide = lower_zext_part(l, byte, &byte_part, 64);
+  struct ptx_operand wide = emit_zext(l, byte, &byte_part, 64);
   return emit_value(l, PTX_MOD_U64, PTX_MUL, PTX_MODS(PTX_MOD_LO, PTX_MOD_U64),
                     PTX_OPS(wide, ptx_i(0x0101010101010101)));
 }
@@ -209,10 +209,10 @@ void block_lower_fill(struct lower *l, const struct nvm_inst *i) {
   struct address to = argument_address(l, i, 0);
   bool known, is_volatile = is_volatile_call(l, i);
   uint64_t bytes;
-  struct ptx_operand byte = lower_operand(l, inst_operand(l->f, i, 1), 0);
+  struct ptx_operand byte = value_operand(l, inst_operand(l->f, i, 1), 0);
   struct ptx_operand length = length_operand(l, i, &known, &bytes);
   if (to.space == PTX_MOD_CONST || to.space == PTX_MOD_PARAM) {
-    lower_refuse(l, "a fill of constant or parameter memory", "these are read-only");
+    report_refuse(l, "a fill of constant or parameter memory", "these are read-only");
     return;
   }
   if (known && bytes <= UNROLLED_BYTES) {

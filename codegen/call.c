@@ -92,11 +92,11 @@ static struct outgoing prepare_argument(struct lower *l, const struct call *c, u
   struct outgoing o = {.how = abi_param(l, &c->abi, k)};
   if (o.how.kind == PASS_NOTHING) return o;
   if (o.how.is_byval) {
-    o.object = lower_address(l, argument(l, c, k));
+    o.object = address_of(l, argument(l, c, k));
     if (o.object.align < o.how.pointer_align) o.object.align = o.how.pointer_align;
     return o;
   }
-  o.parts = abi_operands(l, argument(l, c, k));
+  o.parts = value_operands(l, argument(l, c, k));
   o.is_signed = abi_attr(l, &c->abi, k, ATTR_SIGNEXT) != NULL;
   return o;
 }
@@ -135,11 +135,11 @@ static void store_variable(struct lower *l, const struct call *c, uint32_t k, st
   bool is_byval;
   struct nvm_type type = variable_type(l, c, k, &is_byval);
   if (!is_byval) {
-    const struct ptx_operand *parts = abi_operands(l, argument(l, c, k));
-    if (parts) lower_store_parts(l, type, parts, to, (struct memory_access){0});
+    const struct ptx_operand *parts = value_operands(l, argument(l, c, k));
+    if (parts) memory_store_parts(l, type, parts, to, (struct memory_access){0});
     return;
   }
-  struct address from = lower_address(l, argument(l, c, k));
+  struct address from = address_of(l, argument(l, c, k));
   to.align = from.align = layout_align(&l->module->layout, &l->module->types, type);
   uint64_t bytes = layout_alloc_size(&l->module->layout, &l->module->types, type);
   block_copy_bytes(l, to, from, bytes, false);
@@ -157,12 +157,12 @@ static struct outgoing prepare_variables(struct lower *l, const struct call *c) 
   if (!pointer) return o;
   *pointer = ptx_i(0);
   if (bytes == 0) return o;
-  uint64_t area = lower_depot_reserve(l, bytes, align), end = 0;
+  uint64_t area = frame_reserve(l, bytes, align), end = 0;
   for (uint32_t k = c->fixed; k < c->count; k++) {
     uint64_t at = place_variable(l, variable_type(l, c, k, &is_byval), &end, &align);
-    store_variable(l, c, k, lower_depot_address(l, area + at));
+    store_variable(l, c, k, frame_address(l, area + at));
   }
-  *pointer = ptx_r(lower_depot_pointer(l, area, 0));
+  *pointer = ptx_r(frame_pointer(l, area, 0));
   return o;
 }
 
@@ -182,7 +182,7 @@ static struct nvm_str add_prototype(struct lower *l, const struct call *c,
                                     uint32_t count) {
   struct ptx_module *m = &l->ptx;
   struct nvm_str none = {0};
-  struct ptx_prototype p = {.name = lower_numbered_name(l, "", "prototype_", m->prototypes.count)};
+  struct ptx_prototype p = {.name = abi_numbered_name(l, "", "prototype_", m->prototypes.count)};
   p.first_result = m->variables.count;
   if (result->kind != PASS_NOTHING) VEC_PUSH(m->arena, &m->variables, abi_variable(result, none));
   p.first_param = m->variables.count;
@@ -190,7 +190,7 @@ static struct nvm_str add_prototype(struct lower *l, const struct call *c,
   for (uint32_t k = 0; k < count; k++)
     VEC_PUSH(m->arena, &m->variables, abi_variable(&out[k].how, none));
   p.param_count = m->variables.count - p.first_param;
-  p.noreturn = p.result_count == 0 && is_noreturn(l, c) && lower_may_write_noreturn(l);
+  p.noreturn = p.result_count == 0 && is_noreturn(l, c) && abi_may_write_noreturn(l);
   if (VEC_PUSH(m->arena, &m->prototypes, p))
     ptx_add_entry(l->pf,
                   (struct ptx_entry){.kind = PTX_PROTOTYPE, .first_mod = m->prototypes.count - 1});
@@ -226,7 +226,7 @@ static uint32_t prepare_arguments(struct lower *l, const struct call *c, struct 
   if (c->is_variadic) out[count++] = prepare_variables(l, c);
   for (uint32_t k = 0; k < count; k++) {
     if (k == l->argument_names.count)
-      VEC_PUSH(&l->arena, &l->argument_names, lower_numbered_name(l, "", "param", k));
+      VEC_PUSH(&l->arena, &l->argument_names, abi_numbered_name(l, "", "param", k));
     if (k < l->argument_names.count) out[k].name = l->argument_names.data[k];
   }
   return count;
@@ -238,7 +238,7 @@ static void lower_ordinary_call(struct lower *l, const struct call *c) {
   struct passing result = abi_result(l, &c->abi);
   uint32_t count = prepare_arguments(l, c, out);
   struct ptx_reg callee = {0};
-  if (!c->is_direct) callee = lower_reg(l, c->callee, 0);
+  if (!c->is_direct) callee = value_reg(l, c->callee, 0);
   ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_SCOPE_BEGIN});
   for (uint32_t k = 0; k < count; k++) store_argument(l, &out[k]);
   struct nvm_str result_name =
@@ -246,7 +246,7 @@ static void lower_ordinary_call(struct lower *l, const struct call *c) {
   if (result.kind != PASS_NOTHING) ptx_add_variable(l->pf, abi_variable(&result, result_name));
   emit_call(l, c, &result, result_name, out, count, callee);
   if (result.kind != PASS_NOTHING && l->f->uses.data[l->inst.index] != 0)
-    abi_load(l, &result, result_name, lower_result(l, l->inst));
+    abi_load(l, &result, result_name, value_result(l, l->inst));
   ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_SCOPE_END});
 }
 
@@ -258,20 +258,20 @@ static void warn_undefined(struct lower *l, struct nvm_value callee, const struc
   if (!function_is_declaration(f) || !(is_library || text_begins(name, "_Z"))) return;
   if (l->known_undefined[value_index(callee)]) return;
   l->known_undefined[value_index(callee)] = true;
-  struct diag *d = lower_warn(l, DIAG_UNDEFINED_FUNCTION, name);
+  struct diag *d = report_warn(l, DIAG_UNDEFINED_FUNCTION, name);
   if (d)
     d->hint = text_of(is_library ? "link libdevice with --link FILE"
                                  : "link the module that defines it with --link FILE");
 }
 
-bool lower_is_asm(const struct lower *l, struct nvm_value callee) {
+bool asm_is_callee(const struct lower *l, struct nvm_value callee) {
   return value_kind(callee) == VALUE_CONST &&
          constant_info(&l->module->constants, callee)->kind == CONST_ASM;
 }
 
-void lower_call(struct lower *l, const struct nvm_inst *i) {
+void call_lower(struct lower *l, const struct nvm_inst *i) {
   struct call c = describe_call(l, i);
-  if (lower_is_asm(l, c.callee)) {
+  if (asm_is_callee(l, c.callee)) {
     asm_lower(l, i);
     return;
   }
@@ -286,7 +286,7 @@ void lower_call(struct lower *l, const struct nvm_inst *i) {
       return;
     }
     if (function_is_kernel(f)) {
-      lower_refuse(l, "a call of a kernel", "kernels are launched, not called");
+      report_refuse(l, "a call of a kernel", "kernels are launched, not called");
       return;
     }
     warn_undefined(l, c.callee, f);
@@ -298,11 +298,11 @@ void lower_call(struct lower *l, const struct nvm_inst *i) {
  */
 
 /* The pointer at operand 0 is aligned for the type, used, and moved behind the value. */
-void lower_va_arg(struct lower *l, const struct nvm_inst *i) {
+void call_lower_va_arg(struct lower *l, const struct nvm_inst *i) {
   const struct type_table *t = &l->module->types;
-  struct address list = lower_address(l, inst_operand(l->f, i, 0));
+  struct address list = address_of(l, inst_operand(l->f, i, 0));
   uint32_t bits = layout_pointer_bits(&l->module->layout, 0);
-  const uint16_t *mods = GIVEN_MODS(list.space, mod_unsigned(bits));
+  const uint16_t *mods = EMIT_MODS(list.space, mod_unsigned(bits));
   int64_t align = layout_align(&l->module->layout, t, i->type);
   struct ptx_operand at = emit_value(l, mod_unsigned(bits), PTX_LD, mods, &list.at, 1);
   if (align > 1) {
@@ -311,6 +311,6 @@ void lower_va_arg(struct lower *l, const struct nvm_inst *i) {
   }
   int64_t bytes = (int64_t)layout_alloc_size(&l->module->layout, t, i->type);
   emit2(l, PTX_ST, mods, list.at, emit_binary(l, PTX_ADD, mod_signed(bits), at, ptx_i(bytes)));
-  lower_load_parts(l, i->type, lower_result(l, l->inst), (struct address){ptx_at(at.reg, 0), 0, 1},
-                   (struct memory_access){0});
+  memory_load_parts(l, i->type, value_result(l, l->inst), (struct address){ptx_at(at.reg, 0), 0, 1},
+                    (struct memory_access){0});
 }

@@ -88,7 +88,7 @@ static bool is_one_instruction(const struct nvm_function *f, const struct nvm_in
 /* Each lane one part. */
 static bool is_candidate_type(struct lower *l, struct nvm_type type) {
   const struct type_table *t = &l->module->types;
-  uint32_t count = lower_type(l, type).count;
+  uint32_t count = part_list(l, type).count;
   return !type_is_aggregate(t, type) &&
          count == (type_is_vector(t, type) ? type_info(t, type)->count : 1);
 }
@@ -96,7 +96,7 @@ static bool is_candidate_type(struct lower *l, struct nvm_type type) {
 /* Whether lowering writes a lane of the result only after it has read that lane of all operands:
  * numbers of 32 or 64 bits. */
 static bool reads_before_writing(struct lower *l, const struct nvm_inst *i) {
-  const struct part *p = lower_part(l, lower_type(l, i->type), 0);
+  const struct part *p = part_at(l, part_list(l, i->type), 0);
   if (p->kind > PART_DOUBLE || p->bits != p->container || p->bits < 32) return false;
   switch ((enum op)i->op) {
     case OP_ADD:
@@ -138,7 +138,7 @@ static void add_candidate(struct coalescer *c, struct nvm_value v) {
 
 static bool is_assembly(const struct lower *l, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(l->f, id);
-  return i->op == OP_CALL && lower_is_asm(l, call_callee(l->f, i));
+  return i->op == OP_CALL && asm_is_callee(l, call_callee(l->f, i));
 }
 
 /* Who reads the results of the call. False unless each has one reader at most, behind it in its
@@ -202,20 +202,19 @@ static void add_assembly(struct coalescer *c, struct nvm_inst_id id) {
 /* Registers of a struct's members are those of their readers. */
 static void share_results(struct lower *l, const struct assembly *a) {
   const struct nvm_inst *call = function_inst(l->f, a->call);
-  struct type_parts parts = lower_type(l, call->type);
+  struct part_range parts = part_list(l, call->type);
   uint32_t part = 0;
   if (!l->selection[a->call.index].wanted || a->results[0] == a->call.index) return;
   for (uint32_t k = 0; k < a->count; k++)
     if (a->results[k] && l->selection[a->results[k]].wanted)
-      lower_result(l, (struct nvm_inst_id){a->results[k]});
+      value_result(l, (struct nvm_inst_id){a->results[k]});
   uint32_t first = l->regs.count;
   for (uint32_t k = 0; k < a->count; k++) {
     uint32_t reader = a->results[k],
              held = reader && l->selection[reader].wanted ? l->inst_regs[reader] : 0;
-    uint32_t count = lower_type(l, type_member(&l->module->types, call->type, k)).count;
+    uint32_t count = part_list(l, type_member(&l->module->types, call->type, k)).count;
     for (uint32_t j = 0; j < count; j++, part++) {
-      struct ptx_reg r =
-          held ? l->regs.data[held + j] : lower_new_reg(l, lower_part(l, parts, part));
+      struct ptx_reg r = held ? l->regs.data[held + j] : emit_new_reg(l, part_at(l, parts, part));
       if (!VEC_PUSH(&l->function_arena, &l->regs, r)) return;
     }
   }
@@ -375,19 +374,19 @@ static void share_registers(struct coalescer *c) {
     if (c->candidates.data[c->candidates.data[n].leader].members == 1) continue;
     if (v.index != leader.index) l->selection[v.index].home = leader.index;
     l->selection[v.index].is_shared = true;
-    lower_result(l, v);
+    value_result(l, v);
     release_load(l, v);
   }
 }
 
-void lower_coalesce(struct lower *l) {
+void coalesce_function(struct lower *l) {
   const struct nvm_function *f = l->f;
   struct arena *arena = &l->function_arena;
   struct coalescer c = {.l = l, .steps_left = 64 * ((uint64_t)f->insts.count + f->blocks.count)};
   uint32_t insts = f->insts.count, blocks = f->blocks.count;
   bool any = false;
   FOR_EACH_BLOCK(f, b) {
-    any |= block_has_phis(l, b);
+    any |= phi_in_block(l, b);
     FOR_EACH_INST(f, b, i) any |= is_assembly(l, i);
   }
   if (!any) return;

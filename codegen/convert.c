@@ -16,26 +16,26 @@ struct cast {
 
 static void cast_trunc(struct cast *c) {
   bool to_i1 = c->to->kind == PART_I1;
-  lower_copy(c->l, c->target[0].reg,
-             to_i1 ? lower_int_to_pred(c->l, c->source[0], c->from->container)
-                   : lower_narrow(c->l, c->source[0], c->from->container, c->to->container));
-  if (c->to_count == 2) lower_copy(c->l, c->target[1].reg, c->source[1]);
+  emit_copy(c->l, c->target[0].reg,
+            to_i1 ? emit_int_to_pred(c->l, c->source[0], c->from->container)
+                  : emit_narrow(c->l, c->source[0], c->from->container, c->to->container));
+  if (c->to_count == 2) emit_copy(c->l, c->target[1].reg, c->source[1]);
 }
 
 /* An integer lane extended to `container` bits (low part). */
 static struct ptx_operand extended_low(struct cast *c, uint32_t container, bool is_signed) {
-  return lower_extend(c->l, c->source[0], c->from, container, is_signed && c->from_count == 1);
+  return emit_extend(c->l, c->source[0], c->from, container, is_signed && c->from_count == 1);
 }
 
 static void cast_extend(struct cast *c, bool is_signed) {
   struct lower *l = c->l;
-  lower_copy(l, c->target[0].reg, extended_low(c, c->to->container, is_signed));
+  emit_copy(l, c->target[0].reg, extended_low(c, c->to->container, is_signed));
   if (c->to_count == 1) return;
   if (c->from_count == 2) /* i100 → i128: only the high part changes */
-    lower_copy(l, c->target[1].reg, lower_extend(l, c->source[1], &c->from[1], 64, is_signed));
+    emit_copy(l, c->target[1].reg, emit_extend(l, c->source[1], &c->from[1], 64, is_signed));
   else if (is_signed)
     emit3(l, PTX_SHR, PTX_MODS(PTX_MOD_S64), c->target[1], c->target[0], ptx_i(63));
-  else lower_copy(l, c->target[1].reg, ptx_i(0));
+  else emit_copy(l, c->target[1].reg, ptx_i(0));
 }
 
 /* --- float to float --------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ static struct ptx_operand made_odd(struct lower *l, struct ptx_operand cut,
   return float_of_word(l, PTX_MOD_F32, emit_binary(l, PTX_OR, PTX_MOD_B32, bits, bit));
 }
 
-struct ptx_operand lower_round_to_odd(struct lower *l, struct ptx_operand v) {
+struct ptx_operand float_round_to_odd(struct lower *l, struct ptx_operand v) {
   const uint16_t *mods = PTX_MODS(PTX_MOD_RZ, PTX_MOD_F32, PTX_MOD_F64);
   struct ptx_operand cut = emit_value(l, PTX_MOD_F32, PTX_CVT, mods, &v, 1);
   struct ptx_operand back = emit_convert(l, PTX_MOD_F64, PTX_MOD_F32, cut);
@@ -56,7 +56,7 @@ struct ptx_operand lower_round_to_odd(struct lower *l, struct ptx_operand v) {
 }
 
 /* 64-bit integer → float. */
-struct ptx_operand lower_int64_to_odd_f32(struct lower *l, struct ptx_operand v, bool is_signed) {
+struct ptx_operand float_from_int64_to_odd(struct lower *l, struct ptx_operand v, bool is_signed) {
   uint16_t type = is_signed ? PTX_MOD_S64 : PTX_MOD_U64;
   struct ptx_operand cut =
       emit_value(l, PTX_MOD_F32, PTX_CVT, PTX_MODS(PTX_MOD_RZ, PTX_MOD_F32, type), &v, 1);
@@ -69,14 +69,14 @@ static void cast_fptrunc(struct cast *c) {
   struct lower *l = c->l;
   bool is_double = c->from->kind == PART_DOUBLE;
   if (c->to->kind == PART_FLOAT) {
-    uint16_t ftz = lower_ftz(l, PTX_MOD_F32);
-    emit2(l, PTX_CVT, GIVEN_MODS(PTX_MOD_RN, ftz, PTX_MOD_F32, PTX_MOD_F64), c->target[0],
+    uint16_t ftz = float_ftz(l, PTX_MOD_F32);
+    emit2(l, PTX_CVT, EMIT_MODS(PTX_MOD_RN, ftz, PTX_MOD_F32, PTX_MOD_F64), c->target[0],
           c->source[0]);
   } else if (is_double && c->to->kind == PART_HALF) {
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_F16, PTX_MOD_F64), c->target[0], c->source[0]);
   } else {
-    struct ptx_operand v = is_double ? lower_round_to_odd(l, c->source[0]) : c->source[0];
-    lower_from_f32(l, c->to, c->target[0].reg, v);
+    struct ptx_operand v = is_double ? float_round_to_odd(l, c->source[0]) : c->source[0];
+    float_from_f32(l, c->to, c->target[0].reg, v);
   }
 }
 
@@ -87,10 +87,10 @@ static void cast_fpext(struct cast *c) {
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_F64, PTX_MOD_F16), c->target[0], v);
     return;
   }
-  uint16_t ftz = c->from->kind == PART_FLOAT ? lower_ftz(l, PTX_MOD_F32) : PTX_MOD_NONE;
-  if (c->from->kind != PART_FLOAT) v = lower_to_f32(l, c->from, v);
-  if (c->to->kind == PART_FLOAT) lower_copy(l, c->target[0].reg, v);
-  else emit2(l, PTX_CVT, GIVEN_MODS(ftz, PTX_MOD_F64, PTX_MOD_F32), c->target[0], v);
+  uint16_t ftz = c->from->kind == PART_FLOAT ? float_ftz(l, PTX_MOD_F32) : PTX_MOD_NONE;
+  if (c->from->kind != PART_FLOAT) v = float_to_f32(l, c->from, v);
+  if (c->to->kind == PART_FLOAT) emit_copy(l, c->target[0].reg, v);
+  else emit2(l, PTX_CVT, EMIT_MODS(ftz, PTX_MOD_F64, PTX_MOD_F32), c->target[0], v);
 }
 
 /* --- float to integer and back ---------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static void cast_float_to_int(struct cast *c, bool is_signed) {
   struct ptx_operand v = c->source[0];
   const struct part *from = c->from;
   if (from->kind == PART_BFLOAT || (from->kind == PART_HALF && c->to_count == 2)) {
-    v = lower_to_f32(l, from, v);
+    v = float_to_f32(l, from, v);
     from = &part_f32;
   }
   if (c->to_count == 2) {
@@ -109,10 +109,10 @@ static void cast_float_to_int(struct cast *c, bool is_signed) {
   }
   bool to_i1 = c->to->kind == PART_I1;
   const struct part *to = to_i1 ? &part_i32 : c->to;
-  struct ptx_operand r = to_i1 ? ptx_r(lower_temp(l, PTX_B32)) : c->target[0];
+  struct ptx_operand r = to_i1 ? ptx_r(emit_temp(l, PTX_B32)) : c->target[0];
   uint16_t type = is_signed ? part_signed_mod(to) : part_unsigned_mod(to);
   uint16_t source = part_float_mod(from);
-  emit2(l, PTX_CVT, GIVEN_MODS(PTX_MOD_RZI, lower_ftz(l, source), type, source), r, v);
+  emit2(l, PTX_CVT, EMIT_MODS(PTX_MOD_RZI, float_ftz(l, source), type, source), r, v);
   if (to_i1) /* 0 or ±1; anything else was out of range, hence poison */
     emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B32), c->target[0], r, ptx_i(0));
 }
@@ -121,9 +121,9 @@ static void cast_float_to_int(struct cast *c, bool is_signed) {
 static void cast_wide_to_float(struct cast *c, bool is_signed) {
   struct lower *l = c->l;
   bool small = !part_is_full(c->to);
-  struct ptx_reg to = small ? lower_temp(l, PTX_F32) : c->target[0].reg;
+  struct ptx_reg to = small ? emit_temp(l, PTX_F32) : c->target[0].reg;
   wide_to_float(l, c->from_bits, is_signed, c->to->kind == PART_DOUBLE, small, to, c->source);
-  if (small) lower_from_f32(l, c->to, c->target[0].reg, ptx_r(to));
+  if (small) float_from_f32(l, c->to, c->target[0].reg, ptx_r(to));
 }
 
 /* Integers to bfloat go through a float rounded to odd, for rounding twice could be wrong. */
@@ -136,14 +136,14 @@ static void cast_int_to_float(struct cast *c, bool is_signed) {
   uint32_t bits = c->from->kind == PART_I1 ? 32 : c->from->container;
   const struct part whole = {.kind = PART_INT, .bits = (uint8_t)bits, .container = (uint8_t)bits};
   uint16_t type = is_signed ? mod_signed(bits) : mod_unsigned(bits);
-  struct ptx_operand v = lower_in_reg(l, extended_low(c, bits, is_signed), &whole);
+  struct ptx_operand v = emit_in_reg(l, extended_low(c, bits, is_signed), &whole);
   if (c->to->kind != PART_BFLOAT) {
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, part_float_mod(c->to), type), c->target[0], v);
   } else if (bits == 64) {
-    lower_from_f32(l, c->to, c->target[0].reg, lower_int64_to_odd_f32(l, v, is_signed));
+    float_from_f32(l, c->to, c->target[0].reg, float_from_int64_to_odd(l, v, is_signed));
   } else {
     v = emit_value(l, PTX_MOD_F64, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_F64, type), &v, 1);
-    lower_from_f32(l, c->to, c->target[0].reg, lower_round_to_odd(l, v));
+    float_from_f32(l, c->to, c->target[0].reg, float_round_to_odd(l, v));
   }
 }
 
@@ -161,14 +161,14 @@ static struct ptx_operand pointer_width(struct lower *l, struct ptx_operand v, u
 }
 
 /* Through the generic space: the pointers of a specific one are offsets into its window. */
-void lower_cast_space(struct lower *l, uint32_t from_space, uint32_t to_space,
-                      struct ptx_reg target, struct ptx_operand v) {
+void convert_space(struct lower *l, uint32_t from_space, uint32_t to_space, struct ptx_reg target,
+                   struct ptx_operand v) {
   const struct nvm_layout *layout = &l->module->layout;
-  uint16_t from = space_mod(from_space), to = space_mod(to_space);
+  uint16_t from = mod_space(from_space), to = mod_space(to_space);
   uint32_t bits = layout_pointer_bits(layout, 0);
   uint16_t type = mod_unsigned(bits);
   if (from != to)
-    v = lower_in_reg(l, v, layout_pointer_bits(layout, from_space) == 64 ? &part_i64 : &part_i32);
+    v = emit_in_reg(l, v, layout_pointer_bits(layout, from_space) == 64 ? &part_i64 : &part_i32);
   if (from != to && from != 0) {
     v = pointer_width(l, v, layout_pointer_bits(layout, from_space), bits);
     v = emit_value(l, type, PTX_CVTA, PTX_MODS(from, type), &v, 1);
@@ -177,16 +177,16 @@ void lower_cast_space(struct lower *l, uint32_t from_space, uint32_t to_space,
     v = emit_value(l, type, PTX_CVTA, PTX_MODS(PTX_MOD_TO, to, type), &v, 1);
     v = pointer_width(l, v, bits, layout_pointer_bits(layout, to_space));
   }
-  lower_copy(l, target, v);
+  emit_copy(l, target, v);
 }
 
 /* --- bitcast ---------------------------------------------------------------------------------- */
 
-struct ptx_operand lower_part_to_bits(struct lower *l, const struct part *p, struct ptx_operand v) {
-  struct ptx_reg r = lower_temp(l, PTX_B64);
-  if (p->kind == PART_I1) return lower_pred_to_int(l, v, 64);
+struct ptx_operand convert_to_bits(struct lower *l, const struct part *p, struct ptx_operand v) {
+  struct ptx_reg r = emit_temp(l, PTX_B64);
+  if (p->kind == PART_I1) return emit_pred_to_int(l, v, 64);
   if (p->kind == PART_INT) {
-    lower_copy(l, r, lower_zext_part(l, v, p, 64));
+    emit_copy(l, r, emit_zext(l, v, p, 64));
   } else if (p->container == 64) {
     emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B64), ptx_r(r), v);
   } else {
@@ -196,52 +196,52 @@ struct ptx_operand lower_part_to_bits(struct lower *l, const struct part *p, str
   return ptx_r(r);
 }
 
-void lower_bits_to_part(struct lower *l, const struct part *p, struct ptx_reg to,
-                        struct ptx_operand bits) {
-  if (p->kind == PART_I1) lower_copy(l, to, lower_int_to_pred(l, bits, 64));
+void convert_from_bits(struct lower *l, const struct part *p, struct ptx_reg to,
+                       struct ptx_operand bits) {
+  if (p->kind == PART_I1) emit_copy(l, to, emit_int_to_pred(l, bits, 64));
   else
     emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(p)), ptx_r(to),
-          lower_narrow(l, bits, 64, p->container));
+          emit_narrow(l, bits, 64, p->container));
 }
 
 /* Whether the parts of two types hold the same bits one by one. */
-static bool same_shape(const struct lower *l, struct type_parts a, struct type_parts b) {
+static bool same_shape(const struct lower *l, struct part_range a, struct part_range b) {
   if (a.count != b.count) return false;
   for (uint32_t k = 0; k < a.count; k++) {
-    const struct part *x = lower_part(l, a, k), *y = lower_part(l, b, k);
+    const struct part *x = part_at(l, a, k), *y = part_at(l, b, k);
     if (x->bits != y->bits || x->container != y->container) return false;
   }
   return true;
 }
 
-void lower_or_shifted(struct lower *l, struct ptx_operand word, struct ptx_operand bits, int by) {
+void convert_or_shifted(struct lower *l, struct ptx_operand word, struct ptx_operand bits, int by) {
   if (by > 0) bits = emit_binary(l, PTX_SHL, PTX_MOD_B64, bits, ptx_i(by));
   if (by < 0) bits = emit_binary(l, PTX_SHR, PTX_MOD_U64, bits, ptx_i(-by));
   emit3(l, PTX_OR, PTX_MODS(PTX_MOD_B64), word, word, bits);
 }
 
 /* Any bitcast: the source's bits are gathered into 64-bit words, the target's parts cut out. */
-static void bitcast_by_words(struct lower *l, struct type_parts from, const struct ptx_reg *source,
-                             struct type_parts to, const struct ptx_reg *target) {
+static void bitcast_by_words(struct lower *l, struct part_range from, const struct ptx_reg *source,
+                             struct part_range to, const struct ptx_reg *target) {
   int total = 0;
-  for (uint32_t k = 0; k < from.count; k++) total += lower_part(l, from, k)->bits;
+  for (uint32_t k = 0; k < from.count; k++) total += part_at(l, from, k)->bits;
   int word_count = (total + 63) / 64;
   struct ptx_operand *words =
       arena_alloc(&l->function_arena, ((size_t)word_count + 2) * sizeof *words);
   if (!words) return;
   for (int w = 0; w < word_count; w++) {
-    words[w] = ptx_r(lower_temp(l, PTX_B64));
-    lower_copy(l, words[w].reg, ptx_i(0));
+    words[w] = ptx_r(emit_temp(l, PTX_B64));
+    emit_copy(l, words[w].reg, ptx_i(0));
   }
   for (int k = 0, at = 0; k < (int)from.count; k++) {
-    const struct part *p = lower_part(l, from, (uint32_t)k);
-    struct ptx_operand bits = lower_part_to_bits(l, p, ptx_r(source[k]));
-    lower_or_shifted(l, words[at / 64], bits, at % 64);
-    if (at % 64 + p->bits > 64) lower_or_shifted(l, words[at / 64 + 1], bits, at % 64 - 64);
+    const struct part *p = part_at(l, from, (uint32_t)k);
+    struct ptx_operand bits = convert_to_bits(l, p, ptx_r(source[k]));
+    convert_or_shifted(l, words[at / 64], bits, at % 64);
+    if (at % 64 + p->bits > 64) convert_or_shifted(l, words[at / 64 + 1], bits, at % 64 - 64);
     at += p->bits;
   }
   for (int k = 0, at = 0; k < (int)to.count; k++) {
-    const struct part *p = lower_part(l, to, (uint32_t)k);
+    const struct part *p = part_at(l, to, (uint32_t)k);
     struct ptx_operand bits = words[at / 64];
     if (at % 64) bits = emit_binary(l, PTX_SHR, PTX_MOD_U64, bits, ptx_i(at % 64));
     if (at % 64 + p->bits > 64) {
@@ -249,14 +249,15 @@ static void bitcast_by_words(struct lower *l, struct type_parts from, const stru
           emit_binary(l, PTX_SHL, PTX_MOD_B64, words[at / 64 + 1], ptx_i(64 - at % 64));
       bits = emit_binary(l, PTX_OR, PTX_MOD_B64, bits, over);
     }
-    lower_bits_to_part(l, p, target[k], bits);
+    convert_from_bits(l, p, target[k], bits);
     at += p->bits;
   }
 }
 
 /* A word's four bytes, each in a 16-bit register of its own, and back. Both with `prmt` over pairs.
  */
-void lower_unpack_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4]) {
+void convert_unpack_bytes(struct lower *l, struct ptx_operand word,
+                          const struct ptx_operand to[4]) {
   for (uint32_t half = 0; half < 2; half++) {
     struct ptx_operand pair = emit_value(l, PTX_MOD_B32, PTX_PRMT, PTX_MODS(PTX_MOD_B32),
                                          PTX_OPS(word, ptx_i(0), ptx_i(half ? 0x4342 : 0x4140)));
@@ -264,9 +265,9 @@ void lower_unpack_bytes(struct lower *l, struct ptx_operand word, const struct p
   }
 }
 
-void lower_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_operand bytes[4]) {
-  struct ptx_operand low = lower_pack_pair(l, bytes[0], bytes[1]);
-  struct ptx_operand high = lower_pack_pair(l, bytes[2], bytes[3]);
+void convert_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_operand bytes[4]) {
+  struct ptx_operand low = emit_pack_pair(l, bytes[0], bytes[1]);
+  struct ptx_operand high = emit_pack_pair(l, bytes[2], bytes[3]);
   emit4(l, PTX_PRMT, PTX_MODS(PTX_MOD_B32), ptx_r(to), low, high, ptx_i(0x6420));
 }
 
@@ -283,19 +284,19 @@ static void two_bytes(struct lower *l, struct ptx_operand both, const struct ptx
   }
 }
 
-static bool all_parts_are(const struct lower *l, struct type_parts t, uint32_t bits) {
+static bool all_parts_are(const struct lower *l, struct part_range t, uint32_t bits) {
   for (uint32_t k = 0; k < t.count; k++)
-    if (lower_part(l, t, k)->bits != bits || lower_part(l, t, k)->kind == PART_I1) return false;
+    if (part_at(l, t, k)->bits != bits || part_at(l, t, k)->kind == PART_I1) return false;
   return true;
 }
 
 /* Registers' bits as 2 or 4 times as many smaller registers each, or the other way round: PTX's
  * packing mov, and permutations for bytes. */
-static bool bitcast_by_mov(struct lower *l, struct type_parts from, const struct ptx_reg *source,
-                           struct type_parts to, const struct ptx_reg *target) {
-  struct type_parts many = from.count > to.count ? from : to;
-  struct type_parts few = from.count > to.count ? to : from;
-  const struct part *small = lower_part(l, many, 0), *big = lower_part(l, few, 0);
+static bool bitcast_by_mov(struct lower *l, struct part_range from, const struct ptx_reg *source,
+                           struct part_range to, const struct ptx_reg *target) {
+  struct part_range many = from.count > to.count ? from : to;
+  struct part_range few = from.count > to.count ? to : from;
+  const struct part *small = part_at(l, many, 0), *big = part_at(l, few, 0);
   uint32_t ratio = many.count / few.count;
   bool bytes = small->bits == 8 && big->bits <= 32, join = many.first == from.first;
   if (ratio * few.count != many.count || (ratio != 2 && ratio != 4) ||
@@ -308,16 +309,16 @@ static bool bitcast_by_mov(struct lower *l, struct type_parts from, const struct
     struct ptx_operand single = ptx_r(join ? target[w] : source[w]);
     for (uint32_t k = 0; k < ratio; k++)
       lanes[k] = ptx_r(join ? source[w * ratio + k] : target[w * ratio + k]);
-    struct ptx_reg word = lower_temp(l, PTX_B32);
+    struct ptx_reg word = emit_temp(l, PTX_B32);
     uint16_t mod = part_bits_mod(big);
     if (bytes && ratio == 2) {
       two_bytes(l, single, lanes, join);
     } else if (bytes && join) {
-      lower_pack_bytes(l, word, lanes);
+      convert_pack_bytes(l, word, lanes);
       emit2(l, PTX_MOV, PTX_MODS(mod), single, ptx_r(word));
     } else if (bytes) {
       emit2(l, PTX_MOV, PTX_MODS(mod), ptx_r(word), single);
-      lower_unpack_bytes(l, ptx_r(word), lanes);
+      convert_unpack_bytes(l, ptx_r(word), lanes);
     } else {
       struct ptx_operand vector = ptx_group(l->pf, PTX_OPERAND_VECTOR, lanes, ratio);
       emit2(l, PTX_MOV, PTX_MODS(mod), join ? single : vector, join ? vector : single);
@@ -326,13 +327,13 @@ static bool bitcast_by_mov(struct lower *l, struct type_parts from, const struct
   return true;
 }
 
-void lower_cast_bits(struct lower *l, struct nvm_type from_type, const struct ptx_reg *source,
-                     struct nvm_type to_type, const struct ptx_reg *target) {
-  struct type_parts from = lower_type(l, from_type), to = lower_type(l, to_type);
+void convert_bits(struct lower *l, struct nvm_type from_type, const struct ptx_reg *source,
+                  struct nvm_type to_type, const struct ptx_reg *target) {
+  struct part_range from = part_list(l, from_type), to = part_list(l, to_type);
   if (!source) return;
   if (same_shape(l, from, to)) {
     for (uint32_t k = 0; k < to.count; k++) {
-      const struct part *p = lower_part(l, to, k);
+      const struct part *p = part_at(l, to, k);
       emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(p)), ptx_r(target[k]), ptx_r(source[k]));
     }
   } else if (from.count && to.count && !bitcast_by_mov(l, from, source, to, target)) {
@@ -343,8 +344,8 @@ void lower_cast_bits(struct lower *l, struct nvm_type from_type, const struct pt
 static void lower_bitcast(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value v = inst_operand(l->f, i, 0);
   struct nvm_type type = value_type(l->f, v);
-  const struct ptx_reg *result = lower_result(l, l->inst);
-  lower_cast_bits(l, type, lower_regs(l, v), i->type, result);
+  const struct ptx_reg *result = value_result(l, l->inst);
+  convert_bits(l, type, value_regs(l, v), i->type, result);
 }
 
 /* --- dispatch --------------------------------------------------------------------------------- */
@@ -363,7 +364,7 @@ static void lower_cast_lane(struct cast *c, uint32_t from_space, uint32_t to_spa
     case OP_PTRTOINT:
     case OP_INTTOPTR: cast_int_pointer(c); break;
     case OP_ADDRSPACECAST:
-      lower_cast_space(c->l, from_space, to_space, c->target[0].reg, c->source[0]);
+      convert_space(c->l, from_space, to_space, c->target[0].reg, c->source[0]);
       break;
     default: break;
   }
@@ -374,18 +375,18 @@ static uint32_t space_of(const struct lower *l, struct nvm_type scalar) {
   return t->kind == TY_PTR ? t->width : 0;
 }
 
-void lower_cast(struct lower *l, const struct nvm_inst *i) {
+void convert_lower(struct lower *l, const struct nvm_inst *i) {
   if (i->op == OP_BITCAST) {
     lower_bitcast(l, i);
     return;
   }
-  struct lanes from = lower_split(l, inst_operand(l->f, i, 0));
-  const struct ptx_reg *result = lower_result(l, l->inst);
-  struct lanes to = lower_lane_targets(l, i->type, result);
-  struct type_parts from_parts = lower_type(l, from.scalar), to_parts = lower_type(l, to.scalar);
+  struct lanes from = lane_split(l, inst_operand(l->f, i, 0));
+  const struct ptx_reg *result = value_result(l, l->inst);
+  struct lanes to = lane_targets(l, i->type, result);
+  struct part_range from_parts = part_list(l, from.scalar), to_parts = part_list(l, to.scalar);
   struct part source[2] = {part_i64, part_i64}, target[2] = {part_i64, part_i64};
-  for (uint32_t j = 0; j < from.parts_each && j < 2; j++) source[j] = *lower_part(l, from_parts, j);
-  for (uint32_t j = 0; j < to.parts_each && j < 2; j++) target[j] = *lower_part(l, to_parts, j);
+  for (uint32_t j = 0; j < from.parts_each && j < 2; j++) source[j] = *part_at(l, from_parts, j);
+  for (uint32_t j = 0; j < to.parts_each && j < 2; j++) target[j] = *part_at(l, to_parts, j);
   struct cast c = {.l = l,
                    .op = (enum op)i->op,
                    .from = source,
@@ -399,7 +400,7 @@ void lower_cast(struct lower *l, const struct nvm_inst *i) {
     uint32_t begin = l->pf->entries.count, temps[PTX_CLASS_COUNT];
     memcpy(temps, l->pf->reg_count, sizeof temps);
     lower_cast_lane(&c, space_of(l, from.scalar), space_of(l, to.scalar));
-    lower_tidy(l, begin, temps); /* later lanes would hide its copy from the caller */
+    tidy_copies(l, begin, temps); /* later lanes would hide its copy from the caller */
   }
-  lower_join(l, i->type, result, to);
+  lane_join(l, i->type, result, to);
 }

@@ -42,7 +42,7 @@ static bool read_attribute(const struct directive_reader *r, const char *key, ui
   const struct nvm_attr *a = string_attribute(l, function_set(l, r->f), key);
   if (!a) return false;
   if (parse_numbers(module_text(l->module, a->str2), out, limit) == 0)
-    lower_refuse_symbol(l, &r->f->symbol, key, "its value must be numbers separated by commas");
+    report_refuse_symbol(l, &r->f->symbol, key, "its value must be numbers separated by commas");
   return true;
 }
 
@@ -79,12 +79,12 @@ static void read_cluster(const struct directive_reader *r, struct ptx_performanc
   if (p->maxclusterrank == 0) read_annotation(r, "cluster_max_blocks", &p->maxclusterrank);
   if (p->cluster_dim[0]) p->explicit_cluster = true;
   if (p->cluster_dim[0] || p->maxclusterrank)
-    lower_require(l, TGT_NEED_CLUSTERS, "thread block clusters");
+    report_require(l, TGT_NEED_CLUSTERS, "thread block clusters");
   if (!string_attribute(l, function_set(l, r->f), "nvvm.blocksareclusters")) return;
   if (p->cluster_dim[0] == 0 || p->reqntid[0] == 0)
-    lower_refuse_symbol(l, &r->f->symbol, "nvvm.blocksareclusters",
-                        "it needs nvvm.reqntid and nvvm.cluster_dim");
-  p->blocks_are_clusters = lower_require(l, TGT_NEED_CLUSTER_GRIDS, "grids given in clusters");
+    report_refuse_symbol(l, &r->f->symbol, "nvvm.blocksareclusters",
+                         "it needs nvvm.reqntid and nvvm.cluster_dim");
+  p->blocks_are_clusters = report_require(l, TGT_NEED_CLUSTER_GRIDS, "grids given in clusters");
 }
 
 void directive_read(struct lower *l, const struct nvm_function *f, struct ptx_function *pf) {
@@ -122,6 +122,6 @@ bool directive_is_grid_constant(struct lower *l, const struct nvm_function *f, u
   struct nvm_attrset set = attrlist_parameter(&l->module->attributes, f->attributes, argument);
   if (!string_attribute(l, set, "nvvm.grid_constant") && !annotated_grid_constant(l, argument))
     return false;
-  return lower_require(l, TGT_NEED_PARAMETER_ADDRESS,
-                       "a grid constant of which the address is taken");
+  return report_require(l, TGT_NEED_PARAMETER_ADDRESS,
+                        "a grid constant of which the address is taken");
 }

@@ -19,7 +19,7 @@ struct division {
 
 static struct ptx_operand emit_op(struct division *v, enum ptx_op op, uint16_t type,
                                   struct ptx_operand a, struct ptx_operand b) {
-  struct ptx_reg r = lower_new_reg(v->l, v->p);
+  struct ptx_reg r = emit_new_reg(v->l, v->p);
   if (op == PTX_MUL) emit3(v->l, op, PTX_MODS(PTX_MOD_HI, type), ptx_r(r), a, b);
   else emit3(v->l, op, PTX_MODS(type), ptx_r(r), a, b);
   return ptx_r(r);
@@ -108,6 +108,6 @@ bool divide_by_constant(struct lower *l, enum op op, const struct part *p, struc
   if (remainder)
     emit4(l, PTX_MAD, PTX_MODS(PTX_MOD_LO, part_signed_mod(&whole)), ptx_r(to), q,
           number(&v, 0 - (uint64_t)divisor), a);
-  else lower_copy(l, to, q);
+  else emit_copy(l, to, q);
   return true;
 }

@@ -21,8 +21,8 @@ void emit4(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_ope
   ptx_add(l->pf, op, mods, PTX_OPS(d, a, b, c));
 }
 
-struct mod_list given_mods(const uint16_t *words, size_t count) {
-  struct mod_list list = {{PTX_MOD_NONE}};
+struct emit_mod_list emit_mods(const uint16_t *words, size_t count) {
+  struct emit_mod_list list = {{PTX_MOD_NONE}};
   size_t n = 0;
   for (size_t k = 0; k < count; k++)
     if (words[k] != PTX_MOD_NONE) list.words[n++] = words[k];
@@ -33,7 +33,7 @@ struct mod_list given_mods(const uint16_t *words, size_t count) {
 
 struct ptx_operand emit_value(struct lower *l, uint16_t type, enum ptx_op op, const uint16_t *mods,
                               const struct ptx_operand *from, uint32_t count) {
-  struct ptx_operand operands[5] = {ptx_r(lower_temp(l, mod_class(type)))};
+  struct ptx_operand operands[5] = {ptx_r(emit_temp(l, mod_class(type)))};
   for (uint32_t k = 0; k < count; k++) operands[k + 1] = from[k];
   ptx_add(l->pf, op, mods, operands, count + 1);
   return operands[0];
@@ -63,7 +63,7 @@ struct ptx_operand emit_convert(struct lower *l, uint16_t to, uint16_t from, str
   return emit_value(l, to, PTX_CVT, PTX_MODS(to, from), &v, 1);
 }
 
-void lower_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from) {
+void emit_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from) {
   static const uint16_t mods[PTX_CLASS_COUNT] = {
       [PTX_PRED] = PTX_MOD_PRED, [PTX_B16] = PTX_MOD_B16, [PTX_B32] = PTX_MOD_B32,
       [PTX_B64] = PTX_MOD_B64,   [PTX_F32] = PTX_MOD_F32, [PTX_F64] = PTX_MOD_F64,
@@ -71,10 +71,10 @@ void lower_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from) {
   emit2(l, PTX_MOV, PTX_MODS(mods[ptx_reg_class(to)]), ptx_r(to), from);
 }
 
-struct ptx_operand lower_in_reg(struct lower *l, struct ptx_operand v, const struct part *p) {
+struct ptx_operand emit_in_reg(struct lower *l, struct ptx_operand v, const struct part *p) {
   if (v.kind == PTX_OPERAND_REG) return v;
-  struct ptx_reg r = lower_new_reg(l, p);
-  lower_copy(l, r, v);
+  struct ptx_reg r = emit_new_reg(l, p);
+  emit_copy(l, r, v);
   return ptx_r(r);
 }
 
@@ -113,8 +113,8 @@ static bool has_zero_above(const struct lower *l, struct ptx_reg r) {
   return ptx_reg_class(r) == PTX_B16 && number < l->zero_above.count && l->zero_above.data[number];
 }
 
-struct ptx_operand lower_extend(struct lower *l, struct ptx_operand v, const struct part *p,
-                                uint32_t bits, bool is_signed) {
+struct ptx_operand emit_extend(struct lower *l, struct ptx_operand v, const struct part *p,
+                               uint32_t bits, bool is_signed) {
   uint64_t mask = low_mask(p->bits);
   if (v.kind == PTX_OPERAND_INT)
     return ptx_i(is_signed ? lower_sign_extend((uint64_t)v.imm & mask, p->bits)
@@ -130,15 +130,15 @@ struct ptx_operand lower_extend(struct lower *l, struct ptx_operand v, const str
                    : emit_convert(l, mod_unsigned(bits), part_unsigned_mod(p), v);
 }
 
-struct ptx_operand lower_narrow(struct lower *l, struct ptx_operand v, uint32_t from, uint32_t to) {
+struct ptx_operand emit_narrow(struct lower *l, struct ptx_operand v, uint32_t from, uint32_t to) {
   return from <= to ? v : emit_convert(l, mod_unsigned(to), mod_unsigned(from), v);
 }
 
-struct ptx_operand lower_pred_to_int(struct lower *l, struct ptx_operand pred, uint32_t bits) {
+struct ptx_operand emit_pred_to_int(struct lower *l, struct ptx_operand pred, uint32_t bits) {
   return emit_select(l, mod_unsigned(bits), ptx_i(1), ptx_i(0), pred);
 }
 
-struct ptx_operand lower_int_to_pred(struct lower *l, struct ptx_operand value, uint32_t bits) {
+struct ptx_operand emit_int_to_pred(struct lower *l, struct ptx_operand value, uint32_t bits) {
   if (value.kind == PTX_OPERAND_INT)
     return emit_unary(l, PTX_MOV, PTX_MOD_PRED, ptx_i(value.imm & 1));
   struct ptx_operand low = emit_binary(l, PTX_AND, mod_bits(bits), value, ptx_i(1));
@@ -160,30 +160,30 @@ void emit_ungroup(struct lower *l, uint16_t type, struct ptx_operand from, struc
 }
 
 /* The elements of a packing mov must be registers. */
-struct ptx_operand lower_pack_pair(struct lower *l, struct ptx_operand low,
-                                   struct ptx_operand high) {
+struct ptx_operand emit_pack_pair(struct lower *l, struct ptx_operand low,
+                                  struct ptx_operand high) {
   static const struct part lane = {.kind = PART_INT, .bits = 16, .container = 16};
-  low = lower_in_reg(l, low, &lane);
-  high = lower_in_reg(l, high, &lane);
+  low = emit_in_reg(l, low, &lane);
+  high = emit_in_reg(l, high, &lane);
   return emit_group(l, PTX_MOD_B32, low, high);
 }
 
-void lower_unpack_pair(struct lower *l, struct ptx_operand pair, struct ptx_operand lanes[2]) {
-  for (int k = 0; k < 2; k++) lanes[k] = ptx_r(lower_temp(l, PTX_B16));
+void emit_unpack_pair(struct lower *l, struct ptx_operand pair, struct ptx_operand lanes[2]) {
+  for (int k = 0; k < 2; k++) lanes[k] = ptx_r(emit_temp(l, PTX_B16));
   emit_ungroup(l, PTX_MOD_B32, pair, lanes[0], lanes[1]);
 }
 
-void lower_pair_by_lanes(struct lower *l, const struct part *p, struct ptx_reg to,
-                         const struct ptx_operand *v, uint32_t count, lane_function *lane,
-                         const void *how) {
+void emit_pair_by_lanes(struct lower *l, const struct part *p, struct ptx_reg to,
+                        const struct ptx_operand *v, uint32_t count, lane_function *lane,
+                        const void *how) {
   struct part scalar = {.kind = PART_INT, .bits = 16, .container = 16};
   struct ptx_operand in[3][2], result[2];
   if (p->kind != PART_PAIR_I16) scalar.kind = p->kind == PART_PAIR_HALF ? PART_HALF : PART_BFLOAT;
-  for (uint32_t j = 0; j < count; j++) lower_unpack_pair(l, v[j], in[j]);
+  for (uint32_t j = 0; j < count; j++) emit_unpack_pair(l, v[j], in[j]);
   for (int k = 0; k < 2; k++) {
     struct ptx_operand each[3] = {in[0][k], in[count > 1][k], in[count - 1][k]};
-    result[k] = ptx_r(lower_temp(l, PTX_B16));
+    result[k] = ptx_r(emit_temp(l, PTX_B16));
     lane(l, &scalar, result[k].reg, each, how);
   }
-  lower_copy(l, to, lower_pack_pair(l, result[0], result[1]));
+  emit_copy(l, to, emit_pack_pair(l, result[0], result[1]));
 }

@@ -14,8 +14,8 @@ enum native { NATIVE_NONE, NATIVE_FMA_ONLY, NATIVE_ALL };
 
 /* Which 16-bit arithmetic the CPU has; sm_80 has fma.bf16 and no other. */
 static enum native native_level(const struct lower *l, const struct part *p) {
-  if (lower_is_legal(l, p)) return NATIVE_ALL;
-  bool has_fma = lower_has(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, part_float_mod(p)));
+  if (part_is_legal(l, p)) return NATIVE_ALL;
+  bool has_fma = emit_has(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, part_float_mod(p)));
   return is_bfloat(p) && has_fma ? NATIVE_FMA_ONLY : NATIVE_NONE;
 }
 
@@ -26,8 +26,8 @@ static enum ptx_op arithmetic_op(enum op op) {
 static void emit_rn(struct lower *l, enum ptx_op op, const struct part *p, struct ptx_reg to,
                     struct ptx_operand a, struct ptx_operand b) {
   uint16_t type = part_float_mod(p);
-  if (b.kind != PTX_OPERAND_REG) a = lower_in_reg(l, a, p);
-  emit3(l, op, GIVEN_MODS(PTX_MOD_RN, lower_ftz(l, type), type), ptx_r(to), a, b);
+  if (b.kind != PTX_OPERAND_REG) a = emit_in_reg(l, a, p);
+  emit3(l, op, EMIT_MODS(PTX_MOD_RN, float_ftz(l, type), type), ptx_r(to), a, b);
 }
 
 struct ptx_operand float_immediate(uint16_t type, uint32_t f32, uint64_t f64) {
@@ -40,7 +40,7 @@ struct ptx_operand float_power_of_two(uint16_t type, int exponent) {
 
 struct ptx_operand float_of_word(struct lower *l, uint16_t type, struct ptx_operand high) {
   if (type != PTX_MOD_F64) return emit_value(l, type, PTX_MOV, PTX_MODS(PTX_MOD_B32), &high, 1);
-  struct ptx_operand words[2] = {lower_in_reg(l, ptx_i(0), &part_i32), high};
+  struct ptx_operand words[2] = {emit_in_reg(l, ptx_i(0), &part_i32), high};
   struct ptx_operand vector = ptx_group(l->pf, PTX_OPERAND_VECTOR, words, 2);
   return emit_value(l, type, PTX_MOV, PTX_MODS(PTX_MOD_B64), &vector, 1);
 }
@@ -51,8 +51,8 @@ static void emit_div_f32(struct lower *l, uint16_t flags, struct ptx_reg to, str
                          struct ptx_operand b) {
   unsigned level = flags & INST_AFN ? 0 : l->target->prec_div;
   uint16_t mode = level == 0 ? PTX_MOD_APPROX : level == 1 ? PTX_MOD_FULL : PTX_MOD_RN;
-  uint16_t ftz = level != 3 ? lower_ftz(l, PTX_MOD_F32) : PTX_MOD_NONE;
-  emit3(l, PTX_DIV, GIVEN_MODS(mode, ftz, PTX_MOD_F32), ptx_r(to), a, b);
+  uint16_t ftz = level != 3 ? float_ftz(l, PTX_MOD_F32) : PTX_MOD_NONE;
+  emit3(l, PTX_DIV, EMIT_MODS(mode, ftz, PTX_MOD_F32), ptx_r(to), a, b);
 }
 
 /* --- remainder -------------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static void emit_remainder(struct lower *l, bool is_double, struct ptx_reg to, s
   struct ptx_operand dividend = emit_unary(l, PTX_MOV, r.type, x);
   struct ptx_operand a = emit_unary(l, PTX_ABS, r.type, dividend);
   struct ptx_operand b = emit_unary(l, PTX_ABS, r.type, emit_unary(l, PTX_MOV, r.type, y));
-  lower_copy(l, to, remainder_imm(&r, UINT64_C(0x7FF8000000000000), 0x7FFFFFFF));
+  emit_copy(l, to, remainder_imm(&r, UINT64_C(0x7FF8000000000000), 0x7FFFFFFF));
   /* NaN unless |x| is finite and |y| above zero; unordered compares leave as well. */
   remainder_branch(&r, PTX_MOD_LT, a, remainder_imm(&r, UINT64_C(0x7FF0000000000000), 0x7F800000),
                    true, end);
@@ -115,9 +115,9 @@ static void emit_remainder(struct lower *l, bool is_double, struct ptx_reg to, s
 /* --- 16-bit formats --------------------------------------------------------------------------- */
 
 /* A bfloat is the upper half of a float. */
-struct ptx_operand lower_to_f32(struct lower *l, const struct part *p, struct ptx_operand v) {
+struct ptx_operand float_to_f32(struct lower *l, const struct part *p, struct ptx_operand v) {
   if (p->kind == PART_HALF) return emit_convert(l, PTX_MOD_F32, PTX_MOD_F16, v);
-  struct ptx_operand halves[2] = {lower_in_reg(l, ptx_i(0), &part_i16), v};
+  struct ptx_operand halves[2] = {emit_in_reg(l, ptx_i(0), &part_i16), v};
   struct ptx_operand vector = ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2);
   return emit_value(l, PTX_MOD_F32, PTX_MOV, PTX_MODS(PTX_MOD_B32), &vector, 1);
 }
@@ -132,26 +132,26 @@ static void emit_bfloat_rounding(struct lower *l, struct ptx_reg to, struct ptx_
   struct ptx_operand sum = emit_binary(l, PTX_ADD, PTX_MOD_S32, bits, bias);
   struct ptx_operand nan = emit_compare(l, PTX_MOD_NAN, PTX_MOD_F32, v, v);
   struct ptx_operand chosen = emit_select(l, PTX_MOD_B32, ptx_i(0x7fff0000), sum, nan);
-  emit_ungroup(l, PTX_MOD_B32, chosen, ptx_r(lower_temp(l, PTX_B16)), ptx_r(to));
+  emit_ungroup(l, PTX_MOD_B32, chosen, ptx_r(emit_temp(l, PTX_B16)), ptx_r(to));
 }
 
-void lower_from_f32(struct lower *l, const struct part *p, struct ptx_reg to,
+void float_from_f32(struct lower *l, const struct part *p, struct ptx_reg to,
                     struct ptx_operand v) {
   const uint16_t *mods = PTX_MODS(PTX_MOD_RN, part_float_mod(p), PTX_MOD_F32);
-  if (p->kind == PART_HALF || lower_has(l, PTX_CVT, mods)) emit2(l, PTX_CVT, mods, ptx_r(to), v);
+  if (p->kind == PART_HALF || emit_has(l, PTX_CVT, mods)) emit2(l, PTX_CVT, mods, ptx_r(to), v);
   else emit_bfloat_rounding(l, to, v);
 }
 
 static void lower_promoted(struct lower *l, enum op op, uint16_t flags, const struct part *p,
                            struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
-  struct ptx_operand x = lower_to_f32(l, p, a);
-  struct ptx_operand y = lower_to_f32(l, p, b), wide = ptx_r(lower_temp(l, PTX_F32));
+  struct ptx_operand x = float_to_f32(l, p, a);
+  struct ptx_operand y = float_to_f32(l, p, b), wide = ptx_r(emit_temp(l, PTX_F32));
   /* Half subnormals are normal floats: flushing floats must not touch them. */
   bool ftz = l->ftz;
   l->ftz = false;
-  lower_float_part(l, op, flags & ~INST_AFN, &part_f32, wide.reg, x, y);
+  float_part(l, op, flags & ~INST_AFN, &part_f32, wide.reg, x, y);
   l->ftz = ftz;
-  lower_from_f32(l, p, to, wide);
+  float_from_f32(l, p, to, wide);
 }
 
 /* bfloat on sm_80 has fma only: a + b = a * 1 + b, a - b = b * -1 + a, a * b = a * b + -0. */
@@ -160,7 +160,7 @@ static void lower_by_fma(struct lower *l, enum op op, const struct part *p, stru
   uint32_t constant = op == OP_FADD ? 0x3f80 : op == OP_FSUB ? 0xbf80 : 0x8000;
   bool pair = p->kind == PART_PAIR_BFLOAT;
   struct ptx_operand k =
-      lower_in_reg(l, ptx_i(pair ? (int64_t)(int32_t)(constant << 16 | constant) : constant), p);
+      emit_in_reg(l, ptx_i(pair ? (int64_t)(int32_t)(constant << 16 | constant) : constant), p);
   struct ptx_operand x = op == OP_FSUB ? b : a, z = op == OP_FADD ? b : op == OP_FSUB ? a : k;
   emit4(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, part_float_mod(p)), ptx_r(to), x, op == OP_FMUL ? b : k,
         z);
@@ -174,7 +174,7 @@ struct float_op {
 static void float_lane(struct lower *l, const struct part *p, struct ptx_reg to,
                        const struct ptx_operand v[3], const void *how) {
   const struct float_op *o = how;
-  lower_float_part(l, o->op, o->flags, p, to, v[0], v[1]);
+  float_part(l, o->op, o->flags, p, to, v[0], v[1]);
 }
 
 static void lower_small_float(struct lower *l, enum op op, uint16_t flags, const struct part *p,
@@ -184,12 +184,12 @@ static void lower_small_float(struct lower *l, enum op op, uint16_t flags, const
   const struct float_op how = {op, flags};
   if (native == NATIVE_ALL) emit_rn(l, arithmetic_op(op), p, to, a, b);
   else if (native == NATIVE_FMA_ONLY) lower_by_fma(l, op, p, to, a, b);
-  else if (pair) lower_pair_by_lanes(l, p, to, (struct ptx_operand[]){a, b}, 2, float_lane, &how);
+  else if (pair) emit_pair_by_lanes(l, p, to, (struct ptx_operand[]){a, b}, 2, float_lane, &how);
   else lower_promoted(l, op, flags, p, to, a, b);
 }
 
-void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
-                      struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
+void float_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
+                struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
   bool is_double = p->kind == PART_DOUBLE;
   if (!is_double && p->kind != PART_FLOAT) lower_small_float(l, op, flags, p, to, a, b);
   else if (op == OP_FREM) emit_remainder(l, is_double, to, a, b);
@@ -203,11 +203,11 @@ void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct 
 
 static struct ptx_operand pack_floats(struct lower *l, struct nvm_value v, uint32_t k,
                                       bool negate) {
-  struct ptx_operand lanes[2] = {lower_operand(l, v, k), lower_operand(l, v, k + 1)};
-  struct ptx_operand both = ptx_r(lower_temp(l, PTX_B64));
+  struct ptx_operand lanes[2] = {value_operand(l, v, k), value_operand(l, v, k + 1)};
+  struct ptx_operand both = ptx_r(emit_temp(l, PTX_B64));
   if (lanes[0].kind == PTX_OPERAND_F32 && lanes[1].kind == PTX_OPERAND_F32) {
     uint64_t bits = (uint64_t)lanes[1].imm << 32 | (uint32_t)lanes[0].imm;
-    lower_copy(l, both.reg, ptx_i((int64_t)(negate ? bits ^ UINT64_C(0x8000000080000000) : bits)));
+    emit_copy(l, both.reg, ptx_i((int64_t)(negate ? bits ^ UINT64_C(0x8000000080000000) : bits)));
     return both;
   }
   for (uint32_t lane = 0; lane < 2; lane++) {
@@ -219,19 +219,19 @@ static struct ptx_operand pack_floats(struct lower *l, struct nvm_value v, uint3
   return both;
 }
 
-uint32_t lower_float_pairs(struct lower *l, enum ptx_op op, struct nvm_type type,
-                           const struct nvm_value *v, int count, int negated) {
+uint32_t float_pairs(struct lower *l, enum ptx_op op, struct nvm_type type,
+                     const struct nvm_value *v, int count, int negated) {
   const struct type_table *t = &l->module->types;
-  const struct ptx_reg *to = lower_result(l, l->inst);
-  uint32_t k = 0, lanes = lower_type(l, type).count;
+  const struct ptx_reg *to = value_result(l, l->inst);
+  uint32_t k = 0, lanes = part_list(l, type).count;
   if (!type_is_vector(t, type) || !type_equal(type_scalar(t, type), TYPE_FLOAT) ||
       tgt_type_action(l->target, TGT_FLOAT, 32, 2) != TGT_LEGAL)
     return 0;
   for (; k + 1 < lanes; k += 2) {
-    struct ptx_operand o[4] = {ptx_r(lower_temp(l, PTX_B64))};
+    struct ptx_operand o[4] = {ptx_r(emit_temp(l, PTX_B64))};
     struct ptx_operand result[2] = {ptx_r(to[k]), ptx_r(to[k + 1])};
     for (int n = 0; n < count; n++) o[1 + n] = pack_floats(l, v[n], k, n == negated);
-    ptx_add(l->pf, op, GIVEN_MODS(PTX_MOD_RN, lower_ftz(l, PTX_MOD_F32), PTX_MOD_F32X2), o,
+    ptx_add(l->pf, op, EMIT_MODS(PTX_MOD_RN, float_ftz(l, PTX_MOD_F32), PTX_MOD_F32X2), o,
             1 + (uint32_t)count);
     emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_B64), ptx_group(l->pf, PTX_OPERAND_VECTOR, result, 2), o[0]);
   }
@@ -241,43 +241,43 @@ uint32_t lower_float_pairs(struct lower *l, enum ptx_op op, struct nvm_type type
 /* --- contraction ------------------------------------------------------------------------------ */
 
 /* a * b + c, a * b - c or c - a * b; neg is a modifier of the operand in machine code. */
-bool lower_fused(struct lower *l, const struct nvm_inst *i) {
+bool float_lower_fused(struct lower *l, const struct nvm_inst *i) {
   bool is_sum = i->op == OP_ADD || i->op == OP_FADD || i->op == OP_FSUB;
   int product_operand = is_sum ? select_product(l, i) : -1;
   if (product_operand < 0) return false;
   struct nvm_value product = inst_operand(l->f, i, (uint32_t)product_operand);
   struct nvm_value addend = inst_operand(l->f, i, product_operand == 0 ? 1 : 0);
   const struct nvm_inst *multiply = &l->f->insts.data[value_index(product)];
-  struct type_parts parts = lower_type(l, i->type);
-  const struct ptx_reg *to = lower_result(l, l->inst);
+  struct part_range parts = part_list(l, i->type);
+  const struct ptx_reg *to = value_result(l, l->inst);
   const struct nvm_value v[3] = {inst_operand(l->f, multiply, 0), inst_operand(l->f, multiply, 1),
                                  addend};
   int negates = i->op != OP_FSUB ? -1 : product_operand == 0 ? 2 : 0;
-  for (uint32_t k = lower_float_pairs(l, PTX_FMA, i->type, v, 3, negates); k < parts.count; k++) {
-    const struct part *p = lower_part(l, parts, k);
+  for (uint32_t k = float_pairs(l, PTX_FMA, i->type, v, 3, negates); k < parts.count; k++) {
+    const struct part *p = part_at(l, parts, k);
     bool integer = i->op == OP_ADD;
     uint16_t type = integer ? part_signed_mod(p) : part_float_mod(p);
-    struct ptx_operand o[3] = {ptx_r(lower_reg(l, v[0], k)), lower_operand(l, v[1], k),
-                               lower_operand(l, v[2], k)};
+    struct ptx_operand o[3] = {ptx_r(value_reg(l, v[0], k)), value_operand(l, v[1], k),
+                               value_operand(l, v[2], k)};
     if (negates >= 0) o[negates] = emit_unary(l, PTX_NEG, type, o[negates]);
     emit4(l, integer ? PTX_MAD : PTX_FMA,
-          GIVEN_MODS(integer ? PTX_MOD_LO : PTX_MOD_RN, lower_ftz(l, type), type), ptx_r(to[k]),
+          EMIT_MODS(integer ? PTX_MOD_LO : PTX_MOD_RN, float_ftz(l, type), type), ptx_r(to[k]),
           o[0], o[1], o[2]);
   }
   return true;
 }
 
-void lower_float_binary(struct lower *l, const struct nvm_inst *i) {
-  if (lower_fused(l, i)) return;
-  struct type_parts parts = lower_type(l, i->type);
-  const struct ptx_reg *to = lower_result(l, l->inst);
+void float_lower_binary(struct lower *l, const struct nvm_inst *i) {
+  if (float_lower_fused(l, i)) return;
+  struct part_range parts = part_list(l, i->type);
+  const struct ptx_reg *to = value_result(l, l->inst);
   const struct nvm_value v[2] = {inst_operand(l->f, i, 0), inst_operand(l->f, i, 1)};
   uint32_t k = i->op == OP_FDIV || i->op == OP_FREM
                    ? 0
-                   : lower_float_pairs(l, arithmetic_op((enum op)i->op), i->type, v, 2, -1);
+                   : float_pairs(l, arithmetic_op((enum op)i->op), i->type, v, 2, -1);
   for (; k < parts.count; k++) {
-    struct ptx_operand a = lower_operand(l, v[0], k), b = lower_operand(l, v[1], k);
-    lower_float_part(l, (enum op)i->op, i->flags, lower_part(l, parts, k), to[k], a, b);
+    struct ptx_operand a = value_operand(l, v[0], k), b = value_operand(l, v[1], k);
+    float_part(l, (enum op)i->op, i->flags, part_at(l, parts, k), to[k], a, b);
   }
 }
 
@@ -285,12 +285,12 @@ static void fneg_part(struct lower *l, const struct part *p, struct ptx_reg to,
                       const struct ptx_operand v[3], const void *how) {
   (void)how;
   if (part_is_full(p)) emit2(l, PTX_NEG, PTX_MODS(part_float_mod(p)), ptx_r(to), v[0]);
-  else emit3(l, PTX_XOR, PTX_MODS(part_bits_mod(p)), ptx_r(to), v[0], lower_sign_bits(p));
+  else emit3(l, PTX_XOR, PTX_MODS(part_bits_mod(p)), ptx_r(to), v[0], float_sign_bits(p));
 }
 
 /* fneg changes the sign of everything, NaNs included; the 16-bit formats flip the bit. */
-void lower_fneg(struct lower *l, const struct nvm_inst *i) {
-  intrinsic_by_parts(l, i, 1, fneg_part, NULL);
+void float_lower_neg(struct lower *l, const struct nvm_inst *i) {
+  lane_by_parts(l, i, 1, fneg_part, NULL);
 }
 
 /* --- comparison ------------------------------------------------------------------------------- */
@@ -307,27 +307,27 @@ static void lower_fcmp_part(struct lower *l, enum fcmp_predicate pred, const str
                             struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
   if (pred == FCMP_FALSE || pred == FCMP_TRUE) {
     uint16_t mod = pred == FCMP_TRUE ? PTX_MOD_EQ : PTX_MOD_NE;
-    struct ptx_operand zero = lower_in_reg(l, ptx_i(0), &part_i32);
+    struct ptx_operand zero = emit_in_reg(l, ptx_i(0), &part_i32);
     emit3(l, PTX_SETP, PTX_MODS(mod, PTX_MOD_B32), ptx_r(to), zero, ptx_i(0));
     return;
   }
-  bool promote = part_is_small(p) && !lower_is_legal(l, p);
+  bool promote = part_is_small(p) && !part_is_legal(l, p);
   uint16_t type = promote ? PTX_MOD_F32 : part_float_mod(p);
   if (promote) {
-    a = lower_to_f32(l, p, a);
-    b = lower_to_f32(l, p, b);
+    a = float_to_f32(l, p, a);
+    b = float_to_f32(l, p, b);
   }
-  uint16_t ftz = promote ? PTX_MOD_NONE : lower_ftz(l, type);
-  emit3(l, PTX_SETP, GIVEN_MODS(fcmp_mods[pred], ftz, type), ptx_r(to), a, b);
+  uint16_t ftz = promote ? PTX_MOD_NONE : float_ftz(l, type);
+  emit3(l, PTX_SETP, EMIT_MODS(fcmp_mods[pred], ftz, type), ptx_r(to), a, b);
 }
 
-void lower_fcmp(struct lower *l, const struct nvm_inst *i) {
+void float_lower_compare(struct lower *l, const struct nvm_inst *i) {
   struct nvm_type type = value_type(l->f, inst_operand(l->f, i, 0));
   struct nvm_type scalar = type_scalar(&l->module->types, type);
-  struct part p = *lower_part(l, lower_type(l, scalar), 0);
-  struct lanes a = lower_split(l, inst_operand(l->f, i, 0));
-  struct lanes b = lower_split(l, inst_operand(l->f, i, 1));
-  const struct ptx_reg *to = lower_result(l, l->inst);
+  struct part p = *part_at(l, part_list(l, scalar), 0);
+  struct lanes a = lane_split(l, inst_operand(l->f, i, 0));
+  struct lanes b = lane_split(l, inst_operand(l->f, i, 1));
+  const struct ptx_reg *to = value_result(l, l->inst);
   for (uint32_t k = 0; k < a.count && k < b.count; k++)
     lower_fcmp_part(l, (enum fcmp_predicate)i->aux, &p, to[k], a.at[k], b.at[k]);
 }

@@ -40,14 +40,14 @@ struct frame {
   uint64_t *held, *wanted;           /* by block: at its end, at its start */
 };
 
-uint64_t lower_depot_reserve(struct lower *l, uint64_t bytes, uint32_t align) {
+uint64_t frame_reserve(struct lower *l, uint64_t bytes, uint32_t align) {
   if (align > l->depot_align) l->depot_align = align;
   uint64_t at = (l->depot_bytes + align - 1) / align * align;
   l->depot_bytes = at + (bytes ? bytes : 1); /* every object has an address of its own */
   return at;
 }
 
-uint32_t lower_alloca_align(const struct lower *l, const struct nvm_inst *i) {
+uint32_t frame_align(const struct lower *l, const struct nvm_inst *i) {
   return layout_written_align(&l->module->layout, &l->module->types, (struct nvm_type){i->aux},
                               i->flags & ALLOCA_ALIGN_MASK);
 }
@@ -268,7 +268,7 @@ static bool share_places(struct frame *w) {
   return true;
 }
 
-void lower_plan_allocas(struct lower *l) {
+void frame_plan(struct lower *l) {
   const struct nvm_function *f = l->f;
   struct frame w = {.l = l, .f = f};
   l->depot_bytes = 0;
@@ -279,17 +279,17 @@ void lower_plan_allocas(struct lower *l) {
   FOR_EACH_INST(f, f->entry, i) {
     struct variable v = {.inst = i, .over = w.variables.count};
     if (!is_fixed_alloca(l, function_inst(f, i), &v.bytes)) continue;
-    v.align = lower_alloca_align(l, function_inst(f, i));
+    v.align = frame_align(l, function_inst(f, i));
     if (!VEC_PUSH(&l->function_arena, &w.variables, v)) return;
   }
   if (!share_places(&w)) return;
   for (uint32_t k = 0; k < w.variables.count; k++) {
     const struct variable *v = &w.variables.data[k];
     uint64_t at = v->over != k ? l->alloca_offsets[w.variables.data[v->over].inst.index] - 1
-                               : lower_depot_reserve(l, v->bytes, v->align);
+                               : frame_reserve(l, v->bytes, v->align);
     if (at >= UINT32_MAX) {
       l->inst = v->inst;
-      lower_refuse(l, "a stack frame of 4 GiB or more", "use global memory");
+      report_refuse(l, "a stack frame of 4 GiB or more", "use global memory");
       return;
     }
     l->alloca_offsets[v->inst.index] = (uint32_t)at + 1;

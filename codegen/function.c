@@ -12,15 +12,15 @@ static bool plan_registers(struct lower *l) {
   const struct nvm_function *f = l->f;
   uint64_t parts = 1;
   for (uint32_t a = 0; a < function_arg_count(f); a++)
-    parts += lower_type(l, function_arg_type(f, a)).count;
+    parts += part_list(l, function_arg_type(f, a)).count;
   FOR_EACH_BLOCK(f, b)
   FOR_EACH_INST(f, b, i) {
     const struct nvm_inst *inst = function_inst(f, i);
     if (!l->selection[i.index].wanted) continue;
-    parts += lower_type(l, inst->type).count;
+    parts += part_list(l, inst->type).count;
     for (uint32_t k = 0; k < inst->operand_count; k++) {
       struct nvm_value v = inst_operand(f, inst, k);
-      if (value_kind(v) == VALUE_CONST) lower_type(l, value_type(f, v));
+      if (value_kind(v) == VALUE_CONST) part_list(l, value_type(f, v));
     }
   }
   l->inst_regs = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->inst_regs);
@@ -48,13 +48,13 @@ static struct nvm_block block_of(const struct lower *l, const struct nvm_inst *i
 
 /* A jump at the end of `from`, left out where the target comes next anyway. */
 static void emit_jump(struct lower *l, struct nvm_block from, struct nvm_block to) {
-  lower_edge_copies(l, from, to);
+  phi_copy_edge(l, from, to);
   if (function_block(l->f, from)->next.index != to.index) emit_branch(l, l->block_labels[to.index]);
 }
 
 /* A label for the edge from → to: the target itself, or a block of copies to be emitted later. */
 static uint32_t edge_label(struct lower *l, struct nvm_block from, struct nvm_block to, bool *own) {
-  *own = lower_edge_needs_copies(l, from, to);
+  *own = phi_edge_needs_copies(l, from, to);
   return *own ? emit_new_label(l) : l->block_labels[to.index];
 }
 
@@ -64,11 +64,11 @@ static void lower_condbr(struct lower *l, const struct nvm_inst *i) {
     emit_jump(l, from, yes);
     return;
   }
-  struct ptx_operand condition = ptx_r(lower_reg(l, inst_operand(l->f, i, 0), 0));
+  struct ptx_operand condition = ptx_r(value_reg(l, inst_operand(l->f, i, 0), 0));
   /* The branch goes to the side whose edge needs no copies, or that leaves the loop, or that does
    * not come next. */
-  bool yes_copies = lower_edge_needs_copies(l, from, yes);
-  bool no_copies = lower_edge_needs_copies(l, from, no);
+  bool yes_copies = phi_edge_needs_copies(l, from, yes);
+  bool no_copies = phi_edge_needs_copies(l, from, no);
   bool next_is_yes = function_block(l->f, from)->next.index == yes.index;
   bool yes_is_backward = l->edges.rank[yes.index] <= l->edges.rank[from.index];
   bool negated = yes_copies != no_copies ? yes_copies : yes_copies ? yes_is_backward : next_is_yes;
@@ -84,7 +84,7 @@ static void lower_condbr(struct lower *l, const struct nvm_inst *i) {
     emit_jump(l, from, no);
     return;
   }
-  lower_edge_copies(l, from, no);
+  phi_copy_edge(l, from, no);
   emit_branch(l, l->block_labels[no.index]);
   ptx_add_label(l->pf, label);
   emit_jump(l, from, yes);
@@ -102,7 +102,7 @@ static void lower_unreachable(struct lower *l) {
 
 static void lower_inst(struct lower *l, const struct nvm_inst *i) {
   switch ((enum op)i->op) {
-    case OP_RET: lower_ret(l, i); break;
+    case OP_RET: params_lower_ret(l, i); break;
     case OP_BR: lower_br(l, i); break;
     case OP_CONDBR: lower_condbr(l, i); break;
     case OP_SWITCH: switch_lower(l, i); break;
@@ -119,20 +119,20 @@ static void lower_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_ASHR:
     case OP_AND:
     case OP_OR:
-    case OP_XOR: lower_int_binary(l, i); break;
+    case OP_XOR: int_lower_binary(l, i); break;
     case OP_FADD:
     case OP_FSUB:
     case OP_FMUL:
     case OP_FDIV:
-    case OP_FREM: lower_float_binary(l, i); break;
-    case OP_FNEG: lower_fneg(l, i); break;
-    case OP_ALLOCA: lower_alloca(l, i); break;
-    case OP_LOAD: lower_load(l, i); break;
-    case OP_STORE: lower_store(l, i); break;
+    case OP_FREM: float_lower_binary(l, i); break;
+    case OP_FNEG: float_lower_neg(l, i); break;
+    case OP_ALLOCA: frame_lower_alloca(l, i); break;
+    case OP_LOAD: memory_lower_load(l, i); break;
+    case OP_STORE: memory_lower_store(l, i); break;
     case OP_FENCE: atomic_lower_fence(l, i); break;
     case OP_CMPXCHG: atomic_lower_cmpxchg(l, i); break;
     case OP_ATOMICRMW: atomic_lower_rmw(l, i); break;
-    case OP_GEP: lower_gep(l, i); break;
+    case OP_GEP: address_lower_gep(l, i); break;
     case OP_TRUNC:
     case OP_ZEXT:
     case OP_SEXT:
@@ -145,49 +145,50 @@ static void lower_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_PTRTOINT:
     case OP_INTTOPTR:
     case OP_BITCAST:
-    case OP_ADDRSPACECAST: lower_cast(l, i); break;
-    case OP_ICMP: lower_icmp(l, i); break;
-    case OP_FCMP: lower_fcmp(l, i); break;
+    case OP_ADDRSPACECAST: convert_lower(l, i); break;
+    case OP_ICMP: int_lower_compare(l, i); break;
+    case OP_FCMP: float_lower_compare(l, i); break;
     case OP_PHI: break; /* the edges set it */
-    case OP_SELECT: lower_select(l, i); break;
-    case OP_CALL: lower_call(l, i); break;
-    case OP_FREEZE: lower_freeze(l, i); break;
-    case OP_EXTRACTELEMENT: lower_extractelement(l, i); break;
-    case OP_INSERTELEMENT: lower_insertelement(l, i); break;
-    case OP_SHUFFLEVECTOR: lower_shufflevector(l, i); break;
-    case OP_EXTRACTVALUE: lower_extractvalue(l, i); break;
-    case OP_INSERTVALUE: lower_insertvalue(l, i); break;
-    case OP_VA_ARG: lower_va_arg(l, i); break;
+    case OP_SELECT: vector_lower_select(l, i); break;
+    case OP_CALL: call_lower(l, i); break;
+    case OP_FREEZE: vector_lower_freeze(l, i); break;
+    case OP_EXTRACTELEMENT: vector_lower_extract(l, i); break;
+    case OP_INSERTELEMENT: vector_lower_insert(l, i); break;
+    case OP_SHUFFLEVECTOR: vector_lower_shuffle(l, i); break;
+    case OP_EXTRACTVALUE: vector_lower_extract_value(l, i); break;
+    case OP_INSERTVALUE: vector_lower_insert_value(l, i); break;
+    case OP_VA_ARG: call_lower_va_arg(l, i); break;
     case OP_DBG_RECORD:
     case OP_COUNT: break;
   }
 }
 
 /* Values get their registers when they are first met; those an instruction makes beyond its
- * operands and result are temporaries, of which lower_tidy may get rid. Phis and edges keep theirs.
+ * operands and result are temporaries, of which tidy_copies may get rid. Phis and edges keep
+ * theirs.
  */
 static void lower_one(struct lower *l, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(l->f, i);
   l->inst = i;
-  if (select_moves_lanes((enum op)inst->op) && lower_share_lanes(l, i)) return;
+  if (select_moves_lanes((enum op)inst->op) && lane_share(l, i)) return;
   if ((inst->op == OP_ZEXT || inst->op == OP_SEXT) && select_is_loaded(l, inst)) return;
-  uint32_t comment = l->notes ? lower_comment_inst(l, i) : 0;
+  uint32_t comment = l->notes ? verbose_inst(l, i) : 0;
   if (l->target->debug) debug_write_location(l, i);
   uint32_t from = l->pf->entries.count, temps[PTX_CLASS_COUNT];
-  bool tidy = !op_is_terminator((enum op)inst->op) && lower_type(l, inst->type).count != 0;
+  bool tidy = !op_is_terminator((enum op)inst->op) && part_list(l, inst->type).count != 0;
   if (tidy) {
-    lower_result(l, i);
-    for (uint32_t k = 0; k < inst->operand_count; k++) lower_touch(l, inst_operand(l->f, inst, k));
+    value_result(l, i);
+    for (uint32_t k = 0; k < inst->operand_count; k++) value_touch(l, inst_operand(l->f, inst, k));
   }
   if (l->arena.failed || l->function_arena.failed) return; /* registers may be missing */
   memcpy(temps, l->pf->reg_count, sizeof temps);
   lower_inst(l, inst);
-  if (tidy) lower_tidy(l, from, temps);
+  if (tidy) tidy_copies(l, from, temps);
   for (uint32_t e = from; e < l->pf->entries.count; e++)
     if (l->pf->entries.data[e].kind == PTX_INST)
       l->pf->entries.data[e].line = l->f->positions.data[i.index];
-  lower_check_entries(l, from);
-  if (l->notes) lower_comment_end(l, comment);
+  emit_check(l, from);
+  if (l->notes) verbose_inst_end(l, comment);
 }
 
 /* Marks the headers of loops that ptxas shall not unroll. */
@@ -209,8 +210,8 @@ static void lower_block(struct lower *l, struct nvm_block b) {
   if (b.index != l->f->entry.index) ptx_add_label(l->pf, l->block_labels[b.index]);
   if (l->keeps_rolled[b.index])
     ptx_add_text(l->pf, PTX_PRAGMA, (struct nvm_text){"nounroll", strlen("nounroll")});
-  lower_comment_block(l, b);
-  lower_arguments(l, b);
+  verbose_block(l, b);
+  params_read(l, b);
   FOR_EACH_INST(l->f, b, i)
   if (l->selection[i.index].wanted) lower_one(l, i);
 }
@@ -231,14 +232,14 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   l->ftz = l->target->ftz || function_flushes_f32(f);
   ptx_function_init(pf, &l->ptx, &l->function_arena);
   ptx_expect(pf, f->insts.count);
-  lower_signature(l, f, pf);
+  params_signature(l, f, pf);
   if (!dominance_compute(&l->dominance, f, &l->function_arena) ||
       !loops_compute(&l->loops, f, &l->dominance, &l->function_arena))
     return false;
-  lower_plan_allocas(l);
+  frame_plan(l);
   return !l->function_arena.failed && select_function(l) && plan_registers(l) && plan_labels(l) &&
-         plan_pragmas(l) && lower_plan_edges(l) && lower_plan_comments(l) &&
-         lower_plan_arguments(l) && (lower_coalesce(l), !l->function_arena.failed);
+         plan_pragmas(l) && phi_plan(l) && verbose_plan(l) && params_plan(l) &&
+         (coalesce_function(l), !l->function_arena.failed);
 }
 
 /* `.local .align 8 .b8 __local_depot[24];` in front, if the function has a frame. */
@@ -257,11 +258,11 @@ static void add_depot(struct lower *l, struct ptx_function *pf, uint32_t entry) 
   pf->entries.data[entry] = added;
 }
 
-enum nvm_status lower_function(struct lower *l, struct nvm_function *f) {
+enum nvm_status function_lower(struct lower *l, struct nvm_function *f) {
   struct ptx_function pf;
   if (!legalize_function(f) || !begin_function(l, f, &pf)) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK(f, b) lower_block(l, b);
-  lower_pair_registers(l);
+  pairs_widen_registers(l);
   add_depot(l, &pf, 0);
   if (l->is_bug) return NVM_BUG;
   if (l->refused) return NVM_REFUSED;

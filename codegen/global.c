@@ -31,7 +31,7 @@ enum { STATE_NEW, STATE_ON_STACK, STATE_DECLARED_ON_STACK, STATE_DONE };
 
 static void refuse(struct variables *v, const struct nvm_global *g, const char *what,
                    const char *detail) {
-  lower_refuse_symbol(v->l, &g->symbol, what, detail);
+  report_refuse_symbol(v->l, &g->symbol, what, detail);
   v->refused = true;
 }
 
@@ -261,7 +261,7 @@ static uint32_t alignment(const struct lower *l, const struct nvm_global *g) {
 /* --- writing --- */
 
 static void require_linkage(struct variables *v, uint16_t linkage) {
-  if (linkage == PTX_MOD_COMMON) lower_require(v->l, TGT_NEED_COMMON, "common linkage");
+  if (linkage == PTX_MOD_COMMON) report_require(v->l, TGT_NEED_COMMON, "common linkage");
 }
 
 static bool add_property(struct lower *l, const char *name, const char *word, uint64_t number) {
@@ -335,9 +335,9 @@ static bool write_variable(struct variables *v, uint32_t index, bool predeclare)
   set_type(l, g, &image, &out);
   require_linkage(v, out.linkage);
   if (out.type == PTX_MOD_U8 && out.is_array)
-    lower_require(l, TGT_NEED_ADDRESS_BYTES, "bytes of an address in an initializer");
+    report_require(l, TGT_NEED_ADDRESS_BYTES, "bytes of an address in an initializer");
   out.managed =
-      is_marked(l, index, "managed") && lower_require(l, TGT_NEED_MANAGED, "managed variables");
+      is_marked(l, index, "managed") && report_require(l, TGT_NEED_MANAGED, "managed variables");
   if (predeclare) out.managed = false;
   else if (!addresses_can_be_written(v, g, &image)) return true;
   else if (!set_inits(v, g, &image, &out)) return false;

@@ -366,12 +366,12 @@ static void paint_elements(struct painter *p, struct nvm_value v, struct nvm_typ
   }
   uint32_t count = constant_info(&p->l->module->constants, v)->count;
   if (type_kind(t, type) != TY_STRUCT) {
-    paint_row(p, v, count, first, lower_element_offset(p->l, type, 1), at);
+    paint_row(p, v, count, first, part_element_offset(p->l, type, 1), at);
     return;
   }
   for (uint32_t i = 0; i < count && !p->out->bytes.arena->failed; i++)
     paint(p, const_operand(p->l->module, v, i), type_element(t, type, i),
-          at + lower_element_offset(p->l, type, i));
+          at + part_element_offset(p->l, type, i));
 }
 
 static void paint_text(struct painter *p, struct nvm_text text, uint64_t at) {

@@ -27,8 +27,8 @@ static bool is_shift(enum op op) { return op == OP_SHL || op == OP_LSHR || op ==
 /* PTX shifts by a 32-bit amount whatever they shift. Amounts of the width or more are poison. */
 static struct ptx_operand shift_amount(struct lower *l, struct ptx_operand v,
                                        const struct part *p) {
-  v = lower_zext_part(l, v, p, 32);
-  return v.kind == PTX_OPERAND_REG ? lower_narrow(l, v, p->container, 32) : v;
+  v = emit_zext(l, v, p, 32);
+  return v.kind == PTX_OPERAND_REG ? emit_narrow(l, v, p->container, 32) : v;
 }
 
 /* Arithmetic modulo 2. Division by 0, overflow and shifts by 1 are undefined or poison, which
@@ -45,7 +45,7 @@ static void lower_i1(struct lower *l, enum op op, struct ptx_reg to, struct ptx_
     case OP_OR: bitwise = PTX_OR; break;
     case OP_UREM:
     case OP_SREM: b = a; break;
-    default: lower_copy(l, to, a); return;
+    default: emit_copy(l, to, a); return;
   }
   emit3(l, bitwise, PTX_MODS(PTX_MOD_PRED), ptx_r(to), a, b);
 }
@@ -54,16 +54,16 @@ static void lower_int_part(struct lower *l, enum op op, const struct part *p, st
                            struct ptx_operand a, struct ptx_operand b) {
   struct int_form form = forms[op - OP_FIRST_INT];
   bool is_signed = form.type == 's';
-  if (form.extends) a = lower_extend(l, a, p, p->container, is_signed);
+  if (form.extends) a = emit_extend(l, a, p, p->container, is_signed);
   if (is_shift(op)) b = shift_amount(l, b, p);
-  else if (form.extends) b = lower_extend(l, b, p, p->container, is_signed);
-  if (b.kind != PTX_OPERAND_REG) a = lower_in_reg(l, a, p);
+  else if (form.extends) b = emit_extend(l, b, p, p->container, is_signed);
+  if (b.kind != PTX_OPERAND_REG) a = emit_in_reg(l, a, p);
   bool division = form.op == PTX_DIV || form.op == PTX_REM;
   if (division && b.kind != PTX_OPERAND_REG && divide_by_constant(l, op, p, to, a, b.imm)) return;
   uint16_t type = is_signed          ? part_signed_mod(p)
                   : form.type == 'u' ? part_unsigned_mod(p)
                                      : part_bits_mod(p);
-  emit3(l, (enum ptx_op)form.op, GIVEN_MODS(op == OP_MUL ? PTX_MOD_LO : PTX_MOD_NONE, type),
+  emit3(l, (enum ptx_op)form.op, EMIT_MODS(op == OP_MUL ? PTX_MOD_LO : PTX_MOD_NONE, type),
         ptx_r(to), a, b);
 }
 
@@ -78,7 +78,7 @@ static void int_lane(struct lower *l, const struct part *p, struct ptx_reg to,
 static void shift_pair(struct lower *l, bool left, struct ptx_reg to, struct ptx_operand a,
                        uint32_t by) {
   uint32_t kept = left ? 0xffffu << by & 0xffff : 0xffffu >> by;
-  a = lower_in_reg(l, a, &pair_i16);
+  a = emit_in_reg(l, a, &pair_i16);
   struct ptx_operand both =
       emit_binary(l, left ? PTX_SHL : PTX_SHR, left ? PTX_MOD_B32 : PTX_MOD_U32, a, ptx_i(by));
   emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B32), ptx_r(to), both, ptx_i((int32_t)(kept << 16 | kept)));
@@ -92,25 +92,25 @@ static void lower_i16_pair(struct lower *l, enum op op, struct ptx_reg to, struc
   bool constant = b.kind == PTX_OPERAND_INT;
   if (forms[op - OP_FIRST_INT].type == 'b' && op != OP_SHL) {
     emit3(l, (enum ptx_op)forms[op - OP_FIRST_INT].op, PTX_MODS(PTX_MOD_B32), ptx_r(to), a, b);
-  } else if (op == OP_ADD && lower_is_legal(l, &pair_i16)) {
+  } else if (op == OP_ADD && part_is_legal(l, &pair_i16)) {
     emit3(l, PTX_ADD, PTX_MODS(PTX_MOD_S16X2), ptx_r(to), a, b);
   } else if (constant && low == high && low < 16 && (op == OP_SHL || op == OP_LSHR)) {
     shift_pair(l, op == OP_SHL, to, a, low);
   } else if (constant) {
     struct ptx_operand x[2], z[2];
-    lower_unpack_pair(l, a, x);
+    emit_unpack_pair(l, a, x);
     for (int k = 0; k < 2; k++) {
-      z[k] = ptx_r(lower_temp(l, PTX_B16));
+      z[k] = ptx_r(emit_temp(l, PTX_B16));
       lower_int_part(l, op, &part_i16, z[k].reg, x[k], ptx_i((int16_t)(k ? high : low)));
     }
-    lower_copy(l, to, lower_pack_pair(l, z[0], z[1]));
+    emit_copy(l, to, emit_pack_pair(l, z[0], z[1]));
   } else {
-    lower_pair_by_lanes(l, &pair_i16, to, (struct ptx_operand[]){a, b}, 2, int_lane, &op);
+    emit_pair_by_lanes(l, &pair_i16, to, (struct ptx_operand[]){a, b}, 2, int_lane, &op);
   }
 }
 
-void lower_binary_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
-                       struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
+void int_binary_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
+                     struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
   switch ((enum part_kind)p->kind) {
     case PART_I1: lower_i1(l, op, to, a, b); break;
     case PART_INT: lower_int_part(l, op, p, to, a, b); break;
@@ -120,15 +120,15 @@ void lower_binary_part(struct lower *l, enum op op, uint16_t flags, const struct
     case PART_FLOAT:
     case PART_DOUBLE:
     case PART_PAIR_HALF:
-    case PART_PAIR_BFLOAT: lower_float_part(l, op, flags, p, to, a, b); break;
+    case PART_PAIR_BFLOAT: float_part(l, op, flags, p, to, a, b); break;
   }
 }
 
-void lower_binary_bits(struct lower *l, enum op op, uint32_t bits, const struct part *p,
-                       const struct ptx_operand *to, const struct ptx_operand *a,
-                       const struct ptx_operand *b) {
+void int_binary_bits(struct lower *l, enum op op, uint32_t bits, const struct part *p,
+                     const struct ptx_operand *to, const struct ptx_operand *a,
+                     const struct ptx_operand *b) {
   if (bits > 64) wide_binary(l, op, bits, to, a, b);
-  else lower_binary_part(l, op, 0, p, to[0].reg, a[0], b[0]);
+  else int_binary_part(l, op, 0, p, to[0].reg, a[0], b[0]);
 }
 
 /* Part k of a constant pair to shift by; false if v is none. */
@@ -143,26 +143,26 @@ static bool constant_amounts(struct lower *l, struct nvm_value v, uint64_t k,
   return true;
 }
 
-void lower_int_binary(struct lower *l, const struct nvm_inst *i) {
-  if (lower_fused(l, i)) return;
-  struct type_parts parts = lower_type(l, i->type);
-  const struct ptx_reg *to = lower_result(l, l->inst);
+void int_lower_binary(struct lower *l, const struct nvm_inst *i) {
+  if (float_lower_fused(l, i)) return;
+  struct part_range parts = part_list(l, i->type);
+  const struct ptx_reg *to = value_result(l, l->inst);
   struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1);
   uint32_t bits = type_scalar_bits(&l->module->types, type_scalar(&l->module->types, i->type));
   for (uint32_t k = 0; k < parts.count; k++) {
-    struct ptx_operand x[2] = {lower_operand(l, a, k)}, y[2];
+    struct ptx_operand x[2] = {value_operand(l, a, k)}, y[2];
     if (bits > 64) {
       struct ptx_operand result[2] = {ptx_r(to[k]), ptx_r(to[k + 1])};
-      x[1] = lower_operand(l, a, k + 1);
-      for (uint32_t j = 0; j < 2; j++) y[j] = lower_operand(l, b, k + j);
+      x[1] = value_operand(l, a, k + 1);
+      for (uint32_t j = 0; j < 2; j++) y[j] = value_operand(l, b, k + j);
       wide_binary(l, (enum op)i->op, bits, result, x, y);
       k++;
       continue;
     }
-    const struct part *p = lower_part(l, parts, k);
+    const struct part *p = part_at(l, parts, k);
     bool shifted_pair = p->kind == PART_PAIR_I16 && is_shift((enum op)i->op);
-    if (!shifted_pair || !constant_amounts(l, b, k, y)) y[0] = lower_operand(l, b, k);
-    lower_binary_part(l, (enum op)i->op, i->flags, p, to[k], x[0], y[0]);
+    if (!shifted_pair || !constant_amounts(l, b, k, y)) y[0] = value_operand(l, b, k);
+    int_binary_part(l, (enum op)i->op, i->flags, p, to[k], x[0], y[0]);
   }
 }
 
@@ -203,16 +203,16 @@ static void lower_icmp_i1(struct lower *l, enum icmp_predicate pred, struct ptx_
   }
 }
 
-void lower_icmp_part(struct lower *l, enum icmp_predicate pred, const struct part *p,
-                     struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
+void int_compare_part(struct lower *l, enum icmp_predicate pred, const struct part *p,
+                      struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
   if (p->kind == PART_I1) {
     lower_icmp_i1(l, pred, to, a, b);
     return;
   }
   bool is_signed = is_signed_predicate(pred);
-  a = lower_extend(l, a, p, p->container, is_signed);
-  b = lower_extend(l, b, p, p->container, is_signed);
-  a = lower_in_reg(l, a, p);
+  a = emit_extend(l, a, p, p->container, is_signed);
+  b = emit_extend(l, b, p, p->container, is_signed);
+  a = emit_in_reg(l, a, p);
   emit3(l, PTX_SETP, PTX_MODS(compare_mods[pred], compare_type(pred, p)), ptx_r(to), a, b);
 }
 
@@ -223,10 +223,10 @@ static void lower_icmp_wide(struct lower *l, enum icmp_predicate pred, uint32_t 
   bool is_signed = is_signed_predicate(pred);
   uint16_t how = compare_mods[pred], low_type = pred <= ICMP_NE ? PTX_MOD_B64 : PTX_MOD_U64;
   struct part high = high_part(bits);
-  struct ptx_operand x = lower_extend(l, a[1], &high, 64, is_signed);
-  struct ptx_operand y = lower_extend(l, b[1], &high, 64, is_signed);
-  x = lower_in_reg(l, x, &part_i64);
-  struct ptx_operand p = emit_compare(l, how, low_type, lower_in_reg(l, a[0], &part_i64), b[0]);
+  struct ptx_operand x = emit_extend(l, a[1], &high, 64, is_signed);
+  struct ptx_operand y = emit_extend(l, b[1], &high, 64, is_signed);
+  x = emit_in_reg(l, x, &part_i64);
+  struct ptx_operand p = emit_compare(l, how, low_type, emit_in_reg(l, a[0], &part_i64), b[0]);
   if (pred <= ICMP_NE) {
     uint16_t join = pred == ICMP_EQ ? PTX_MOD_AND : PTX_MOD_OR;
     emit4(l, PTX_SETP, PTX_MODS(how, join, PTX_MOD_B64), ptx_r(to), x, y, p);
@@ -240,44 +240,44 @@ static void lower_icmp_wide(struct lower *l, enum icmp_predicate pred, uint32_t 
         ptx_r(to), x, y, p);
 }
 
-struct ptx_operand lower_compare(struct lower *l, enum icmp_predicate pred, uint32_t bits,
-                                 const struct part *p, const struct ptx_operand *a,
-                                 const struct ptx_operand *b) {
-  struct ptx_reg result = lower_temp(l, PTX_PRED);
+struct ptx_operand int_compare(struct lower *l, enum icmp_predicate pred, uint32_t bits,
+                               const struct part *p, const struct ptx_operand *a,
+                               const struct ptx_operand *b) {
+  struct ptx_reg result = emit_temp(l, PTX_PRED);
   if (bits > 64) lower_icmp_wide(l, pred, bits, result, a, b);
-  else lower_icmp_part(l, pred, p, result, a[0], b[0]);
+  else int_compare_part(l, pred, p, result, a[0], b[0]);
   return ptx_r(result);
 }
 
 static void lower_icmp_pair(struct lower *l, enum icmp_predicate pred, const struct ptx_reg *to,
                             struct ptx_operand a, struct ptx_operand b) {
   struct ptx_operand x[2], y[2];
-  lower_unpack_pair(l, a, x);
-  lower_unpack_pair(l, b, y);
-  for (int k = 0; k < 2; k++) lower_icmp_part(l, pred, &part_i16, to[k], x[k], y[k]);
+  emit_unpack_pair(l, a, x);
+  emit_unpack_pair(l, b, y);
+  for (int k = 0; k < 2; k++) int_compare_part(l, pred, &part_i16, to[k], x[k], y[k]);
 }
 
-void lower_icmp(struct lower *l, const struct nvm_inst *i) {
+void int_lower_compare(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1);
   struct nvm_type type = value_type(l->f, a);
-  struct type_parts parts = lower_type(l, type);
-  const struct ptx_reg *to = lower_result(l, l->inst);
+  struct part_range parts = part_list(l, type);
+  const struct ptx_reg *to = value_result(l, l->inst);
   enum icmp_predicate pred = (enum icmp_predicate)i->aux;
   struct nvm_type scalar = type_scalar(&l->module->types, type);
-  bool wide = lower_type(l, scalar).count == 2;
+  bool wide = part_list(l, scalar).count == 2;
   for (uint32_t k = 0, lane = 0; k < parts.count; k++) {
-    const struct part *p = lower_part(l, parts, k);
-    struct ptx_operand x[2] = {lower_operand(l, a, k)}, y[2];
-    if (wide) x[1] = lower_operand(l, a, k + 1);
-    y[0] = lower_operand(l, b, k);
+    const struct part *p = part_at(l, parts, k);
+    struct ptx_operand x[2] = {value_operand(l, a, k)}, y[2];
+    if (wide) x[1] = value_operand(l, a, k + 1);
+    y[0] = value_operand(l, b, k);
     if (wide) {
-      y[1] = lower_operand(l, b, ++k);
+      y[1] = value_operand(l, b, ++k);
       lower_icmp_wide(l, pred, type_scalar_bits(&l->module->types, scalar), to[lane++], x, y);
     } else if (p->kind == PART_PAIR_I16) {
       lower_icmp_pair(l, pred, to + lane, x[0], y[0]);
       lane += 2;
     } else {
-      lower_icmp_part(l, pred, p, to[lane++], x[0], y[0]);
+      int_compare_part(l, pred, p, to[lane++], x[0], y[0]);
     }
   }
 }

@@ -43,13 +43,13 @@ bool intrinsic_constant(struct lower *l, const struct nvm_inst *i, uint32_t k, u
   textbuf_init(&detail, &l->function_arena);
   textbuf_format(&detail, "argument %u must be a constant", k + 1);
   textbuf_char(&detail, '\0');
-  lower_refuse(l, intrinsic_call_name(l, i), detail.bytes ? detail.bytes : "");
+  report_refuse(l, intrinsic_call_name(l, i), detail.bytes ? detail.bytes : "");
   return false;
 }
 
 struct part intrinsic_part(struct lower *l, struct nvm_type scalar, uint32_t k) {
-  struct type_parts parts = lower_type(l, scalar);
-  return k < parts.count ? *lower_part(l, parts, k) : part_i32;
+  struct part_range parts = part_list(l, scalar);
+  return k < parts.count ? *part_at(l, parts, k) : part_i32;
 }
 
 /* The register of a pointer as an operand: addresses in tensor memory (space 6) have 32 bits, even
@@ -57,9 +57,9 @@ struct part intrinsic_part(struct lower *l, struct nvm_type scalar, uint32_t k) 
 static struct ptx_reg form_pointer(struct lower *l, struct nvm_value pointer) {
   enum { TENSOR_MEMORY = 6 };
   const struct type_info *type = type_info(&l->module->types, value_type(l->f, pointer));
-  struct ptx_reg r = lower_reg(l, pointer, 0);
+  struct ptx_reg r = value_reg(l, pointer, 0);
   if (type->kind != TY_PTR || type->width != TENSOR_MEMORY || ptx_reg_class(r) != PTX_B64) return r;
-  return lower_narrow(l, ptx_r(r), 64, 32).reg;
+  return emit_narrow(l, ptx_r(r), 64, 32).reg;
 }
 
 uint32_t intrinsic_int_bits(const struct lower *l, struct nvm_type type) {
@@ -67,35 +67,35 @@ uint32_t intrinsic_int_bits(const struct lower *l, struct nvm_type type) {
 }
 
 void intrinsic_set_number(struct lower *l, const struct nvm_inst *i, int64_t value) {
-  uint32_t count = lower_type(l, i->type).count;
-  const struct ptx_reg *to = lower_result(l, l->inst);
+  uint32_t count = part_list(l, i->type).count;
+  const struct ptx_reg *to = value_result(l, l->inst);
   for (uint32_t k = 0; k < count; k++) {
     bool is_bool = ptx_reg_class(to[k]) == PTX_PRED;
-    lower_copy(l, to[k],
-               is_bool ? lower_int_to_pred(l, ptx_i(value), 32)
-                       : ptx_i(k == 0      ? value
-                               : value < 0 ? -1
-                                           : 0));
+    emit_copy(l, to[k],
+              is_bool ? emit_int_to_pred(l, ptx_i(value), 32)
+                      : ptx_i(k == 0      ? value
+                              : value < 0 ? -1
+                                          : 0));
   }
 }
 
 /* --- Lanes --- */
 
-/* Each lane is tidied by itself: lower_tidy() only sees the copies at the end. */
+/* Each lane is tidied by itself: tidy_copies() only sees the copies at the end. */
 void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, uint32_t arguments,
                      lane_lowering *lane) {
   const struct type_table *t = &l->module->types;
   bool two = type_kind(t, i->type) == TY_STRUCT;
   struct nvm_type types[2] = {two ? type_element(t, i->type, 0) : i->type};
-  const struct ptx_reg *results[2] = {lower_result(l, l->inst)};
+  const struct ptx_reg *results[2] = {value_result(l, l->inst)};
   struct lanes in[3] = {{0}}, to[2] = {{0}};
   for (uint32_t k = 0; k < arguments; k++) {
-    in[k] = lower_split(l, intrinsic_arg(l, i, k));
+    in[k] = lane_split(l, intrinsic_arg(l, i, k));
     if (in[k].count == 0) return;
   }
   if (two) types[1] = type_element(t, i->type, 1);
-  results[1] = results[0] + lower_type(l, types[0]).count;
-  for (int j = 0; j <= two; j++) to[j] = lower_lane_targets(l, types[j], results[j]);
+  results[1] = results[0] + part_list(l, types[0]).count;
+  for (int j = 0; j <= two; j++) to[j] = lane_targets(l, types[j], results[j]);
   struct lane x = {.l = l,
                    .inst = i,
                    .argument = argument,
@@ -112,19 +112,19 @@ void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, ui
     x.second = two ? &to[1].at[k * to[1].parts_each] : NULL;
     memcpy(temps, l->pf->reg_count, sizeof temps);
     lane(&x);
-    lower_tidy(l, begin, temps);
+    tidy_copies(l, begin, temps);
   }
-  for (int j = 0; j <= two; j++) lower_join(l, types[j], results[j], to[j]);
+  for (int j = 0; j <= two; j++) lane_join(l, types[j], results[j], to[j]);
 }
 
-void intrinsic_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments,
-                        lane_function *lower, const void *how) {
-  uint32_t count = lower_type(l, i->type).count;
-  const struct ptx_reg *to = lower_result(l, l->inst);
+void lane_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments,
+                   lane_function *lower, const void *how) {
+  uint32_t count = part_list(l, i->type).count;
+  const struct ptx_reg *to = value_result(l, l->inst);
   for (uint32_t k = 0; k < count; k++) {
     struct part p = intrinsic_part(l, i->type, k);
     struct ptx_operand v[3] = {{0}};
-    for (uint32_t j = 0; j < arguments; j++) v[j] = lower_operand(l, intrinsic_arg(l, i, j), k);
+    for (uint32_t j = 0; j < arguments; j++) v[j] = value_operand(l, intrinsic_arg(l, i, j), k);
     lower(l, &p, to[k], v, how);
   }
 }
@@ -133,15 +133,15 @@ struct working intrinsic_working(const struct lane *x, const struct ptx_operand 
   bool small = part_is_small(&x->source);
   struct working w = {.part = small ? part_f32 : x->source};
   w.type = part_float_mod(&w.part);
-  w.ftz = small ? PTX_MOD_NONE : lower_ftz(x->l, w.type);
-  w.v = small ? lower_to_f32(x->l, &x->source, argument[0])
-              : lower_in_reg(x->l, argument[0], &x->source);
+  w.ftz = small ? PTX_MOD_NONE : float_ftz(x->l, w.type);
+  w.v = small ? float_to_f32(x->l, &x->source, argument[0])
+              : emit_in_reg(x->l, argument[0], &x->source);
   return w;
 }
 
 void intrinsic_finish(const struct lane *x, struct ptx_operand result) {
-  if (part_is_small(&x->part)) lower_from_f32(x->l, &x->part, x->to[0].reg, result);
-  else lower_copy(x->l, x->to[0].reg, result);
+  if (part_is_small(&x->part)) float_from_f32(x->l, &x->part, x->to[0].reg, result);
+  else emit_copy(x->l, x->to[0].reg, result);
 }
 
 /* --- Forms --- */
@@ -159,7 +159,7 @@ static struct nvm_type form_value_type(const struct form_call *c, uint32_t k) {
 
 static uint32_t form_parts(struct form_reader *r, uint32_t k) {
   const struct form_call *c = r->call;
-  return lower_type(c->l, form_value_type(c, k)).count;
+  return part_list(c->l, form_value_type(c, k)).count;
 }
 
 static struct ptx_operand form_value(struct form_reader *r, uint32_t k, uint32_t part,
@@ -168,7 +168,7 @@ static struct ptx_operand form_value(struct form_reader *r, uint32_t k, uint32_t
   if (k == FORM_TYPE_RESULT) return ptx_r(c->result[part]);
   struct nvm_value v = intrinsic_arg(c->l, c->inst, k);
   if (type_is_ptr(&c->l->module->types, form_value_type(c, k))) return ptx_r(form_pointer(c->l, v));
-  return in_register ? ptx_r(lower_reg(c->l, v, part)) : lower_operand(c->l, v, part);
+  return in_register ? ptx_r(value_reg(c->l, v, part)) : value_operand(c->l, v, part);
 }
 
 static uint64_t form_constant(struct form_reader *r, uint32_t k) {
@@ -180,7 +180,7 @@ static uint64_t form_constant(struct form_reader *r, uint32_t k) {
 
 static uint16_t form_space(struct form_reader *r, uint32_t k) {
   const struct form_call *c = r->call;
-  return space_mod(type_info(&c->l->module->types, form_value_type(c, k))->width);
+  return mod_space(type_info(&c->l->module->types, form_value_type(c, k))->width);
 }
 
 static uint16_t form_type(struct form_reader *r, uint32_t k, unsigned kind) {
@@ -196,14 +196,14 @@ static uint16_t form_type(struct form_reader *r, uint32_t k, unsigned kind) {
 
 static void form_refuse(struct form_reader *r, const char *why) {
   const struct form_call *c = r->call;
-  lower_refuse(c->l, intrinsic_call_name(c->l, c->inst), why);
+  report_refuse(c->l, intrinsic_call_name(c->l, c->inst), why);
 }
 
 static void emit_form(struct lower *l, const struct nvm_inst *i, const uint16_t *form) {
   struct form_call call = {.l = l, .inst = i};
   struct form_reader r = {l->pf,      &call,     l->ftz,      form_parts, form_value, form_constant,
                           form_space, form_type, form_refuse, NULL,       false,      {{{0}}}};
-  if (lower_type(l, i->type).count > 0) call.result = lower_result(l, l->inst);
+  if (part_list(l, i->type).count > 0) call.result = value_result(l, l->inst);
   form_emit(&r, form);
 }
 
@@ -214,7 +214,7 @@ static bool target_has(struct lower *l, const struct nvm_inst *i,
   if (!tgt_allows(l->target, need)) {
     char missing[256];
     tgt_describe_missing(l->target, need, missing, sizeof missing);
-    lower_refuse(l, intrinsic_call_name(l, i), missing);
+    report_refuse(l, intrinsic_call_name(l, i), missing);
     return false;
   }
   unsigned ptx = tgt_ptx_needed(l->target, need);
@@ -229,5 +229,5 @@ void intrinsic_lower(struct lower *l, const struct nvm_inst *i, enum intrinsic_i
   if (how->lower) how->lower(l, i, how->argument);
   else if (how->lane) intrinsic_lanes(l, i, how->argument, how->arguments, how->lane);
   else if (form) emit_form(l, i, form);
-  else lower_refuse(l, intrinsic_call_name(l, i), intrinsic_table[id].ptx + 1);
+  else report_refuse(l, intrinsic_call_name(l, i), intrinsic_table[id].ptx + 1);
 }

@@ -11,22 +11,22 @@
 
 /* All bits but the signs. */
 static struct ptx_operand magnitude_bits(const struct part *p) {
-  return ptx_i(~lower_sign_bits(p).imm);
+  return ptx_i(~float_sign_bits(p).imm);
 }
 
 /* Clears the sign, of NaNs too. */
 static void fabs_part(struct lower *l, const struct part *p, struct ptx_reg to,
                       const struct ptx_operand v[3], const void *how) {
   (void)how;
-  struct ptx_operand x = lower_in_reg(l, v[0], p);
+  struct ptx_operand x = emit_in_reg(l, v[0], p);
   uint16_t type = part_float_mod(p);
-  if (part_is_full(p)) emit2(l, PTX_ABS, GIVEN_MODS(lower_ftz(l, type), type), ptx_r(to), x);
+  if (part_is_full(p)) emit2(l, PTX_ABS, EMIT_MODS(float_ftz(l, type), type), ptx_r(to), x);
   else emit3(l, PTX_AND, PTX_MODS(part_bits_mod(p)), ptx_r(to), x, magnitude_bits(p));
 }
 
 void intrinsic_lower_fabs(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  intrinsic_by_parts(l, i, 1, fabs_part, NULL);
+  lane_by_parts(l, i, 1, fabs_part, NULL);
 }
 
 /* (a & ~sign) | (b & sign) for the 16-bit formats, which have no copysign. */
@@ -34,25 +34,25 @@ static void copysign_part(struct lower *l, const struct part *p, struct ptx_reg 
                           const struct ptx_operand v[3], const void *how) {
   (void)how;
   uint16_t bits = part_bits_mod(p);
-  struct ptx_operand a = lower_in_reg(l, v[0], p), b = lower_in_reg(l, v[1], p);
+  struct ptx_operand a = emit_in_reg(l, v[0], p), b = emit_in_reg(l, v[1], p);
   if (part_is_full(p)) {
     emit3(l, PTX_COPYSIGN, PTX_MODS(part_float_mod(p)), ptx_r(to), b, a);
     return;
   }
   a = emit_binary(l, PTX_AND, bits, a, magnitude_bits(p));
-  b = emit_binary(l, PTX_AND, bits, b, lower_sign_bits(p));
+  b = emit_binary(l, PTX_AND, bits, b, float_sign_bits(p));
   emit3(l, PTX_OR, PTX_MODS(bits), ptx_r(to), a, b);
 }
 
 void intrinsic_lower_copysign(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  intrinsic_by_parts(l, i, 2, copysign_part, NULL);
+  lane_by_parts(l, i, 2, copysign_part, NULL);
 }
 
 /* --- Multiplication and addition --- */
 
 static bool has_fma(const struct lower *l, const struct part *p) {
-  return lower_has(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, part_float_mod(p)));
+  return emit_has(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, part_float_mod(p)));
 }
 
 /* The sum rounded to odd: if the doubles below and above it differ, the one whose lowest bit is
@@ -61,7 +61,7 @@ static struct ptx_operand fma_to_odd(struct lower *l, const struct part *p,
                                      const struct ptx_operand v[3]) {
   struct ptx_operand x[3], r[2];
   for (int k = 0; k < 3; k++)
-    x[k] = emit_convert(l, PTX_MOD_F64, PTX_MOD_F32, lower_to_f32(l, p, v[k]));
+    x[k] = emit_convert(l, PTX_MOD_F64, PTX_MOD_F32, float_to_f32(l, p, v[k]));
   for (int k = 0; k < 2; k++)
     r[k] = emit_value(l, PTX_MOD_F64, PTX_FMA, PTX_MODS(k ? PTX_MOD_RP : PTX_MOD_RM, PTX_MOD_F64),
                       x, 3);
@@ -75,10 +75,10 @@ static void fused_part(struct lower *l, const struct part *p, struct ptx_reg to,
                        const struct ptx_operand v[3], const void *how) {
   uint16_t type = part_float_mod(p);
   if (has_fma(l, p))
-    emit4(l, PTX_FMA, GIVEN_MODS(PTX_MOD_RN, lower_ftz(l, type), type), ptx_r(to),
-          lower_in_reg(l, v[0], p), v[1], v[2]);
-  else if (part_is_pair(p)) lower_pair_by_lanes(l, p, to, v, 3, fused_part, how);
-  else lower_from_f32(l, p, to, lower_round_to_odd(l, fma_to_odd(l, p, v)));
+    emit4(l, PTX_FMA, EMIT_MODS(PTX_MOD_RN, float_ftz(l, type), type), ptx_r(to),
+          emit_in_reg(l, v[0], p), v[1], v[2]);
+  else if (part_is_pair(p)) emit_pair_by_lanes(l, p, to, v, 3, fused_part, how);
+  else float_from_f32(l, p, to, float_round_to_odd(l, fma_to_odd(l, p, v)));
 }
 
 /* `how` is not NULL for fmuladd, which is fused only if the target's fma-level says so. */
@@ -88,17 +88,17 @@ static void fma_part(struct lower *l, const struct part *p, struct ptx_reg to,
     fused_part(l, p, to, v, NULL);
     return;
   }
-  struct ptx_reg product = lower_new_reg(l, p);
-  lower_binary_part(l, OP_FMUL, 0, p, product, v[0], v[1]);
-  lower_binary_part(l, OP_FADD, 0, p, to, ptx_r(product), v[2]);
+  struct ptx_reg product = emit_new_reg(l, p);
+  int_binary_part(l, OP_FMUL, 0, p, product, v[0], v[1]);
+  int_binary_part(l, OP_FADD, 0, p, to, ptx_r(product), v[2]);
 }
 
 void intrinsic_lower_fma(struct lower *l, const struct nvm_inst *i, int argument) {
   const struct nvm_value v[3] = {intrinsic_arg(l, i, 0), intrinsic_arg(l, i, 1),
                                  intrinsic_arg(l, i, 2)};
-  bool fused = !argument || l->target->fma_level > 0, even = lower_type(l, i->type).count % 2 == 0;
-  if (fused && even && lower_float_pairs(l, PTX_FMA, i->type, v, 3, -1) > 0) return;
-  intrinsic_by_parts(l, i, 3, fma_part, argument ? &argument : NULL);
+  bool fused = !argument || l->target->fma_level > 0, even = part_list(l, i->type).count % 2 == 0;
+  if (fused && even && float_pairs(l, PTX_FMA, i->type, v, 3, -1) > 0) return;
+  lane_by_parts(l, i, 3, fma_part, argument ? &argument : NULL);
 }
 
 /* --- Functions of one operand --- */
@@ -109,13 +109,13 @@ void intrinsic_lane_sqrt(const struct lane *x) {
       w.part.kind == PART_DOUBLE || (x->l->target->prec_sqrt && !(x->inst->flags & INST_AFN));
   intrinsic_finish(
       x, emit_value(x->l, w.type, PTX_SQRT,
-                    GIVEN_MODS(exact ? PTX_MOD_RN : PTX_MOD_APPROX, w.ftz, w.type), &w.v, 1));
+                    EMIT_MODS(exact ? PTX_MOD_RN : PTX_MOD_APPROX, w.ftz, w.type), &w.v, 1));
 }
 
 /* A multiplication by one quiets NaNs and, with .ftz, flushes denormals. */
 void intrinsic_lane_canonicalize(const struct lane *x) {
   struct working w = intrinsic_working(x, x->a);
-  intrinsic_finish(x, emit_value(x->l, w.type, PTX_MUL, GIVEN_MODS(PTX_MOD_RN, w.ftz, w.type),
+  intrinsic_finish(x, emit_value(x->l, w.type, PTX_MUL, EMIT_MODS(PTX_MOD_RN, w.ftz, w.type),
                                  PTX_OPS(w.v, float_power_of_two(w.type, 0))));
 }
 
@@ -123,12 +123,12 @@ void intrinsic_lane_canonicalize(const struct lane *x) {
 void intrinsic_lane_round_to_integral(const struct lane *x) {
   bool small = x->part.kind == PART_BFLOAT;
   uint16_t type = small ? PTX_MOD_F32 : part_float_mod(&x->part);
-  uint16_t ftz = small ? PTX_MOD_NONE : lower_ftz(x->l, type);
+  uint16_t ftz = small ? PTX_MOD_NONE : float_ftz(x->l, type);
   struct ptx_operand v =
-      small ? lower_to_f32(x->l, &x->part, x->a[0]) : lower_in_reg(x->l, x->a[0], &x->part);
-  v = emit_value(x->l, type, PTX_CVT, GIVEN_MODS((uint16_t)x->argument, ftz, type, type), &v, 1);
-  if (small) lower_from_f32(x->l, &x->part, x->to[0].reg, v);
-  else lower_copy(x->l, x->to[0].reg, v);
+      small ? float_to_f32(x->l, &x->part, x->a[0]) : emit_in_reg(x->l, x->a[0], &x->part);
+  v = emit_value(x->l, type, PTX_CVT, EMIT_MODS((uint16_t)x->argument, ftz, type, type), &v, 1);
+  if (small) float_from_f32(x->l, &x->part, x->to[0].reg, v);
+  else emit_copy(x->l, x->to[0].reg, v);
 }
 
 /* Half away from zero: trunc(|x| + 0.5) with x's sign; but 0 below 0.5, where the sum may round up
@@ -165,15 +165,15 @@ static void to_integer_lane(const struct lane *x) {
 void intrinsic_lower_float_to_integer(struct lower *l, const struct nvm_inst *i, int argument) {
   struct part target = intrinsic_part(l, type_scalar(&l->module->types, i->type), 0);
   if (target.kind != PART_INT || intrinsic_int_bits(l, i->type) > 64)
-    lower_refuse(l, intrinsic_call_name(l, i), "the result has more than 64 bits");
+    report_refuse(l, intrinsic_call_name(l, i), "the result has more than 64 bits");
   else intrinsic_lanes(l, i, argument, 1, to_integer_lane);
 }
 
 /* --- Minimum and maximum --- */
 
 static bool has_minmax(const struct lower *l, const struct float_minmax *m, const struct part *p) {
-  return lower_has(l, m->op,
-                   GIVEN_MODS(m->nan ? PTX_MOD_NAN_RESULT : PTX_MOD_NONE, part_float_mod(p)));
+  return emit_has(l, m->op,
+                  EMIT_MODS(m->nan ? PTX_MOD_NAN_RESULT : PTX_MOD_NONE, part_float_mod(p)));
 }
 
 /* In a type that PTX has; if it has no .NaN, a comparison selects the NaN. */
@@ -182,9 +182,8 @@ static void native_minmax(struct lower *l, const struct float_minmax *m, const s
                           struct ptx_operand b) {
   bool has = has_minmax(l, m, p);
   uint16_t type = part_float_mod(p), nan = m->nan && has ? PTX_MOD_NAN_RESULT : PTX_MOD_NONE;
-  struct ptx_operand x = lower_in_reg(l, a, p),
-                     number = has ? ptx_r(to) : ptx_r(lower_new_reg(l, p));
-  emit3(l, m->op, GIVEN_MODS(ftz, nan, type), number, x, b);
+  struct ptx_operand x = emit_in_reg(l, a, p), number = has ? ptx_r(to) : ptx_r(emit_new_reg(l, p));
+  emit3(l, m->op, EMIT_MODS(ftz, nan, type), number, x, b);
   if (has) return;
   struct ptx_operand unordered = emit_compare(l, PTX_MOD_NAN, type, x, b);
   struct ptx_operand quiet =
@@ -196,14 +195,14 @@ void intrinsic_minmax_part(struct lower *l, const struct part *p, struct ptx_reg
                            const struct ptx_operand v[3], const void *how) {
   const struct float_minmax *m = how;
   if (part_is_full(p) || has_minmax(l, m, p)) {
-    native_minmax(l, m, p, lower_ftz(l, part_float_mod(p)), to, v[0], v[1]);
+    native_minmax(l, m, p, float_ftz(l, part_float_mod(p)), to, v[0], v[1]);
   } else if (part_is_pair(p)) {
-    lower_pair_by_lanes(l, p, to, v, 2, intrinsic_minmax_part, how);
+    emit_pair_by_lanes(l, p, to, v, 2, intrinsic_minmax_part, how);
   } else {
-    struct ptx_operand a = lower_to_f32(l, p, v[0]), b = lower_to_f32(l, p, v[1]);
-    struct ptx_reg r = lower_temp(l, PTX_F32);
+    struct ptx_operand a = float_to_f32(l, p, v[0]), b = float_to_f32(l, p, v[1]);
+    struct ptx_reg r = emit_temp(l, PTX_F32);
     native_minmax(l, m, &part_f32, PTX_MOD_NONE, r, a, b);
-    lower_from_f32(l, p, to, ptx_r(r));
+    float_from_f32(l, p, to, ptx_r(r));
   }
 }
 
@@ -211,7 +210,7 @@ const struct float_minmax intrinsic_minmax_kinds[4] = {
     {PTX_MIN, false}, {PTX_MAX, false}, {PTX_MIN, true}, {PTX_MAX, true}};
 
 void intrinsic_lower_float_minmax(struct lower *l, const struct nvm_inst *i, int argument) {
-  intrinsic_by_parts(l, i, 2, intrinsic_minmax_part, &intrinsic_minmax_kinds[argument]);
+  lane_by_parts(l, i, 2, intrinsic_minmax_part, &intrinsic_minmax_kinds[argument]);
 }
 
 /* --- Classification --- */
@@ -251,7 +250,7 @@ void intrinsic_lane_is_fpclass(const struct lane *x) {
   const struct part *p = &x->source;
   uint64_t mask;
   if (!intrinsic_constant(l, x->inst, 1, &mask)) return;
-  struct ptx_operand v = lower_in_reg(l, x->a[0], p), any = {0};
+  struct ptx_operand v = emit_in_reg(l, x->a[0], p), any = {0};
   v = emit_unary(l, PTX_MOV, part_bits_mod(p), v);
   for (int k = 0, end; k < SEGMENTS; k = end + 1) {
     for (end = k; end < SEGMENTS && (mask & FPCLASS_ALL & segment_class[end]);) end++;
@@ -259,20 +258,20 @@ void intrinsic_lane_is_fpclass(const struct lane *x) {
     struct ptx_operand hit = in_range(l, p, v, segment_start(p, k), segment_start(p, end) - 1);
     any = any.kind == PTX_OPERAND_NONE ? hit : emit_binary(l, PTX_OR, PTX_MOD_PRED, any, hit);
   }
-  if (any.kind == PTX_OPERAND_NONE) any = lower_int_to_pred(l, ptx_i(0), 32);
-  lower_copy(l, x->to[0].reg, any);
+  if (any.kind == PTX_OPERAND_NONE) any = emit_int_to_pred(l, ptx_i(0), 32);
+  emit_copy(l, x->to[0].reg, any);
 }
 
 /* --- Conversions --- */
 
 /* From half as an i16; with argument 1, to it. */
 void intrinsic_lower_convert_fp16(struct lower *l, const struct nvm_inst *i, int argument) {
-  struct ptx_operand v = ptx_r(lower_reg(l, intrinsic_arg(l, i, 0), 0));
-  struct ptx_operand to = ptx_r(lower_result(l, l->inst)[0]);
+  struct ptx_operand v = ptx_r(value_reg(l, intrinsic_arg(l, i, 0), 0));
+  struct ptx_operand to = ptx_r(value_result(l, l->inst)[0]);
   struct nvm_type wide = argument ? value_type(l->f, intrinsic_arg(l, i, 0)) : i->type;
   struct part p = intrinsic_part(l, wide, 0);
   if (!part_is_full(&p))
-    lower_refuse(l, intrinsic_call_name(l, i), "it converts float and double only");
+    report_refuse(l, intrinsic_call_name(l, i), "it converts float and double only");
   else if (argument)
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, PTX_MOD_F16, part_float_mod(&p)), to, v);
   else emit2(l, PTX_CVT, PTX_MODS(part_float_mod(&p), PTX_MOD_F16), to, v);
@@ -303,7 +302,7 @@ static void saturate_narrow(const struct lane *x, const struct working *w) {
   r = emit_select(l, mod_bits(word), ptx_i(0), r, nan);
   if (x->part.kind == PART_I1)
     emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B32), x->to[0], r, ptx_i(0));
-  else lower_copy(l, x->to[0].reg, lower_narrow(l, r, word, x->part.container));
+  else emit_copy(l, x->to[0].reg, emit_narrow(l, r, word, x->part.container));
 }
 
 /* 2^exponent in that format, or infinity if it is too large. */
@@ -317,8 +316,7 @@ static void saturate_wide(const struct lane *x, const struct working *w) {
   struct lower *l = x->l;
   bool is_signed = x->argument != 0;
   uint32_t value_bits = is_signed ? x->bits - 1 : x->bits;
-  struct ptx_operand r[2] = {ptx_r(lower_temp(l, PTX_B64)), ptx_r(lower_temp(l, PTX_B64))},
-                     nan = {0};
+  struct ptx_operand r[2] = {ptx_r(emit_temp(l, PTX_B64)), ptx_r(emit_temp(l, PTX_B64))}, nan = {0};
   wide_from_float(l, is_signed, w->type == PTX_MOD_F64, r, w->v);
   struct ptx_operand over =
       emit_compare(l, PTX_MOD_GE, w->type, w->v, power_of_two(w, value_bits, false));

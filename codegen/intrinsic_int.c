@@ -15,15 +15,15 @@ void intrinsic_int_minmax(struct lower *l, enum icmp_predicate keep, uint32_t bi
     bool both = keep == ICMP_ULT || keep == ICMP_SGT;
     emit3(l, both ? PTX_AND : PTX_OR, PTX_MODS(PTX_MOD_PRED), to[0], a[0], b[0]);
   } else if (bits > 64) {
-    struct ptx_operand first = lower_compare(l, keep, bits, p, a, b);
+    struct ptx_operand first = int_compare(l, keep, bits, p, a, b);
     for (int k = 0; k < 2; k++) emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B64), to[k], a[k], b[k], first);
   } else {
     bool is_signed = keep >= ICMP_SGT;
-    struct ptx_operand x = lower_extend(l, a[0], p, p->container, is_signed);
-    struct ptx_operand y = lower_extend(l, b[0], p, p->container, is_signed);
+    struct ptx_operand x = emit_extend(l, a[0], p, p->container, is_signed);
+    struct ptx_operand y = emit_extend(l, b[0], p, p->container, is_signed);
     enum ptx_op op = keep == ICMP_ULT || keep == ICMP_SLT ? PTX_MIN : PTX_MAX;
     emit3(l, op, PTX_MODS(is_signed ? part_signed_mod(p) : part_unsigned_mod(p)), to[0],
-          lower_in_reg(l, x, p), y);
+          emit_in_reg(l, x, p), y);
   }
 }
 
@@ -36,19 +36,18 @@ void intrinsic_lane_int_abs(const struct lane *x) {
   struct lower *l = x->l;
   struct part high = x->bits > 64 ? high_part(x->bits) : x->part;
   if (x->part.kind == PART_I1) {
-    lower_copy(l, x->to[0].reg, x->a[0]); /* |-1| is 1, the same bit */
+    emit_copy(l, x->to[0].reg, x->a[0]); /* |-1| is 1, the same bit */
     return;
   }
-  struct ptx_operand top = lower_sext_part(l, x->a[x->bits > 64], &high, high.container);
-  top = lower_in_reg(l, top, &high);
+  struct ptx_operand top = emit_sext(l, x->a[x->bits > 64], &high, high.container);
+  top = emit_in_reg(l, top, &high);
   if (x->bits <= 64) {
     emit2(l, PTX_ABS, PTX_MODS(part_signed_mod(&high)), x->to[0], top);
     return;
   }
   const struct ptx_operand zero[2] = {ptx_i(0), ptx_i(0)};
-  const struct ptx_operand v[2] = {lower_in_reg(l, x->a[0], &part_i64), top};
-  const struct ptx_operand minus[2] = {ptx_r(lower_temp(l, PTX_B64)),
-                                       ptx_r(lower_temp(l, PTX_B64))};
+  const struct ptx_operand v[2] = {emit_in_reg(l, x->a[0], &part_i64), top};
+  const struct ptx_operand minus[2] = {ptx_r(emit_temp(l, PTX_B64)), ptx_r(emit_temp(l, PTX_B64))};
   wide_binary(l, OP_SUB, 128, minus, zero, v);
   struct ptx_operand negative = emit_compare(l, PTX_MOD_LT, PTX_MOD_S64, top, ptx_i(0));
   for (int k = 0; k < 2; k++)
@@ -61,9 +60,9 @@ void intrinsic_lane_compare_three_way(const struct lane *x) {
   bool is_signed = x->argument != 0;
   uint16_t type = part_bits_mod(&x->part);
   struct ptx_operand below =
-      lower_compare(l, is_signed ? ICMP_SLT : ICMP_ULT, x->source_bits, &x->source, x->a, x->b);
+      int_compare(l, is_signed ? ICMP_SLT : ICMP_ULT, x->source_bits, &x->source, x->a, x->b);
   struct ptx_operand above =
-      lower_compare(l, is_signed ? ICMP_SGT : ICMP_UGT, x->source_bits, &x->source, x->a, x->b);
+      int_compare(l, is_signed ? ICMP_SGT : ICMP_UGT, x->source_bits, &x->source, x->a, x->b);
   struct ptx_operand one = emit_select(l, type, ptx_i(1), ptx_i(0), above);
   emit4(l, PTX_SELP, PTX_MODS(type), x->to[0], ptx_i(-1), one, below);
   if (x->bits > 64) emit3(l, PTX_SHR, PTX_MODS(PTX_MOD_S64), x->to[1], x->to[0], ptx_i(63));
@@ -74,7 +73,7 @@ void intrinsic_lane_compare_three_way(const struct lane *x) {
 /* The lane zero-extended in a register of 32 or 64 bits. */
 static struct ptx_operand in_word(struct lower *l, struct ptx_operand v, const struct part *p) {
   bool small = p->container <= 32;
-  return lower_in_reg(l, lower_zext_part(l, v, p, small ? 32 : 64), small ? &part_i32 : &part_i64);
+  return emit_in_reg(l, emit_zext(l, v, p, small ? 32 : 64), small ? &part_i32 : &part_i64);
 }
 
 static uint32_t word_bits(struct ptx_operand v) {
@@ -84,7 +83,7 @@ static uint32_t word_bits(struct ptx_operand v) {
 /* Puts a 32-bit number into a register of the part's container. */
 static void set_from_u32(struct lower *l, const struct part *p, struct ptx_operand to,
                          struct ptx_operand v) {
-  if (p->container == 32) lower_copy(l, to.reg, v);
+  if (p->container == 32) emit_copy(l, to.reg, v);
   else emit2(l, PTX_CVT, PTX_MODS(part_unsigned_mod(p), PTX_MOD_U32), to, v);
 }
 
@@ -142,7 +141,7 @@ void intrinsic_lane_count(const struct lane *x) {
   struct lower *l = x->l;
   const struct part *p = &x->part;
   if (p->kind == PART_I1 && x->argument == BITS_POPCOUNT) {
-    lower_copy(l, x->to[0].reg, x->a[0]);
+    emit_copy(l, x->to[0].reg, x->a[0]);
   } else if (p->kind == PART_I1) {
     emit2(l, PTX_NOT, PTX_MODS(PTX_MOD_PRED), x->to[0], x->a[0]);
   } else {
@@ -152,7 +151,7 @@ void intrinsic_lane_count(const struct lane *x) {
                            : x->argument == BITS_LEADING ? leading_zeros(l, x->a[0], p)
                                                          : trailing_zeros(l, x->a[0], p);
     set_from_u32(l, p, x->to[0], n);
-    if (x->bits > 64) lower_copy(l, x->to[1].reg, ptx_i(0));
+    if (x->bits > 64) emit_copy(l, x->to[1].reg, ptx_i(0));
   }
 }
 
@@ -161,7 +160,7 @@ static struct ptx_operand swapped(struct lower *l, struct ptx_operand v) {
   if (word_bits(v) == 32)
     return emit_value(l, PTX_MOD_B32, PTX_PRMT, PTX_MODS(PTX_MOD_B32),
                       PTX_OPS(v, ptx_i(0), ptx_i(0x0123)));
-  struct ptx_operand low = ptx_r(lower_temp(l, PTX_B32)), high = ptx_r(lower_temp(l, PTX_B32));
+  struct ptx_operand low = ptx_r(emit_temp(l, PTX_B32)), high = ptx_r(emit_temp(l, PTX_B32));
   emit_ungroup(l, PTX_MOD_B64, v, low, high);
   high = swapped(l, high);
   low = swapped(l, low);
@@ -176,10 +175,10 @@ static struct ptx_operand turned(struct lower *l, int what, struct ptx_operand v
 void intrinsic_lane_turn(const struct lane *x) {
   struct lower *l = x->l;
   if (x->part.kind == PART_I1) {
-    lower_copy(l, x->to[0].reg, x->a[0]);
+    emit_copy(l, x->to[0].reg, x->a[0]);
   } else if (x->bits > 64) {
-    struct ptx_operand low = lower_in_reg(l, x->a[0], &part_i64);
-    struct ptx_operand high = lower_in_reg(l, x->a[1], &part_i64);
+    struct ptx_operand low = emit_in_reg(l, x->a[0], &part_i64);
+    struct ptx_operand high = emit_in_reg(l, x->a[1], &part_i64);
     const struct ptx_operand distance[2] = {ptx_i(128 - x->bits), ptx_i(0)};
     high = turned(l, x->argument, high);
     low = turned(l, x->argument, low);
@@ -188,7 +187,7 @@ void intrinsic_lane_turn(const struct lane *x) {
     struct ptx_operand v = turned(l, x->argument, in_word(l, x->a[0], &x->part));
     uint32_t word = word_bits(v), distance = word - x->bits;
     if (distance) v = emit_binary(l, PTX_SHR, mod_unsigned(word), v, ptx_i(distance));
-    if (word == 64) lower_copy(l, x->to[0].reg, v);
+    if (word == 64) emit_copy(l, x->to[0].reg, v);
     else set_from_u32(l, &x->part, x->to[0], v);
   }
 }
@@ -200,10 +199,10 @@ static struct ptx_operand amount_modulo(struct lower *l, struct ptx_operand v,
                                         const struct part *p) {
   bool power = (p->bits & (p->bits - 1)) == 0;
   if (v.kind == PTX_OPERAND_INT)
-    return ptx_i((int64_t)((uint64_t)lower_zext_part(l, v, p, p->container).imm % p->bits));
+    return ptx_i((int64_t)((uint64_t)emit_zext(l, v, p, p->container).imm % p->bits));
   struct ptx_operand x = in_word(l, v, p);
   if (!power) x = emit_binary(l, PTX_REM, mod_unsigned(word_bits(x)), x, ptx_i(p->bits));
-  x = lower_narrow(l, x, word_bits(x), 32);
+  x = emit_narrow(l, x, word_bits(x), 32);
   return power ? emit_binary(l, PTX_AND, PTX_MOD_B32, x, ptx_i(p->bits - 1)) : x;
 }
 
@@ -217,8 +216,8 @@ static void funnel_lane(const struct lane *x) {
   struct ptx_operand rest = n.kind == PTX_OPERAND_INT
                                 ? ptx_i((int64_t)p->bits - 1 - n.imm)
                                 : emit_binary(l, PTX_SUB, PTX_MOD_S32, ptx_i(p->bits - 1), n);
-  struct ptx_operand high = lower_in_reg(l, x->a[0], p);
-  struct ptx_operand low = lower_in_reg(l, lower_zext_part(l, x->b[0], p, p->container), p);
+  struct ptx_operand high = emit_in_reg(l, x->a[0], p);
+  struct ptx_operand low = emit_in_reg(l, emit_zext(l, x->b[0], p, p->container), p);
   if (x->argument) {
     high = emit_binary(l, PTX_SHL, bits, emit_binary(l, PTX_SHL, bits, high, ptx_i(1)), rest);
     low = emit_binary(l, PTX_SHR, type, low, n);
@@ -234,10 +233,10 @@ static void funnel_wide(const struct lane *x) {
   const struct ptx_operand width[2] = {ptx_i(x->bits), ptx_i(0)}, one[2] = {ptx_i(1), ptx_i(0)};
   struct ptx_operand n[2], step[2], left[2], right[2], *temps[] = {n, step, left, right};
   for (int t = 0; t < 4; t++)
-    for (int k = 0; k < 2; k++) temps[t][k] = ptx_r(lower_temp(l, PTX_B64));
+    for (int k = 0; k < 2; k++) temps[t][k] = ptx_r(emit_temp(l, PTX_B64));
   if (x->bits == 128) {
-    emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B64), n[0], lower_in_reg(l, x->c[0], &part_i64), ptx_i(127));
-    lower_copy(l, n[1].reg, ptx_i(0));
+    emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B64), n[0], emit_in_reg(l, x->c[0], &part_i64), ptx_i(127));
+    emit_copy(l, n[1].reg, ptx_i(0));
   } else {
     wide_binary(l, OP_UREM, x->bits, n, x->c, width);
   }
@@ -259,12 +258,12 @@ void intrinsic_lane_funnel_shift(const struct lane *x) {
   struct lower *l = x->l;
   const uint16_t *mods = PTX_MODS(x->argument ? PTX_MOD_R : PTX_MOD_L, PTX_MOD_WRAP, PTX_MOD_B32);
   if (x->part.kind == PART_I1) { /* the amount is 0 modulo 1 */
-    lower_copy(l, x->to[0].reg, x->argument ? x->b[0] : x->a[0]);
+    emit_copy(l, x->to[0].reg, x->argument ? x->b[0] : x->a[0]);
   } else if (x->bits > 64) {
     funnel_wide(x);
-  } else if (x->bits == 32 && lower_has(l, PTX_SHF, mods)) {
-    struct ptx_operand low = lower_in_reg(l, x->b[0], &x->part);
-    emit4(l, PTX_SHF, mods, x->to[0], low, lower_in_reg(l, x->a[0], &x->part), x->c[0]);
+  } else if (x->bits == 32 && emit_has(l, PTX_SHF, mods)) {
+    struct ptx_operand low = emit_in_reg(l, x->b[0], &x->part);
+    emit4(l, PTX_SHF, mods, x->to[0], low, emit_in_reg(l, x->a[0], &x->part), x->c[0]);
   } else {
     funnel_lane(x);
   }
@@ -272,12 +271,12 @@ void intrinsic_lane_funnel_shift(const struct lane *x) {
 
 /* llvm.nvvm.rotate.b64, .right.b64; the amount is an i32. */
 void intrinsic_lower_rotate64(struct lower *l, const struct nvm_inst *i, int argument) {
-  struct ptx_operand v = ptx_r(lower_reg(l, intrinsic_arg(l, i, 0), 0));
-  struct ptx_operand n = ptx_r(lower_reg(l, intrinsic_arg(l, i, 1), 0));
+  struct ptx_operand v = ptx_r(value_reg(l, intrinsic_arg(l, i, 0), 0));
+  struct ptx_operand n = ptx_r(value_reg(l, intrinsic_arg(l, i, 1), 0));
   struct ptx_operand near = emit_binary(l, PTX_AND, PTX_MOD_B32, n, ptx_i(63));
   struct ptx_operand far = emit_binary(l, PTX_SUB, PTX_MOD_S32, ptx_i(64), near);
   far = emit_binary(l, PTX_AND, PTX_MOD_B32, far, ptx_i(63));
   struct ptx_operand up = emit_binary(l, PTX_SHL, PTX_MOD_B64, v, argument ? far : near);
   struct ptx_operand down = emit_binary(l, PTX_SHR, PTX_MOD_U64, v, argument ? near : far);
-  emit3(l, PTX_OR, PTX_MODS(PTX_MOD_B64), ptx_r(lower_result(l, l->inst)[0]), up, down);
+  emit3(l, PTX_OR, PTX_MODS(PTX_MOD_B64), ptx_r(value_result(l, l->inst)[0]), up, down);
 }

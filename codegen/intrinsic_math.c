@@ -9,8 +9,8 @@
 
 static struct ptx_operand multiply(struct lower *l, const struct working *w, struct ptx_operand a,
                                    struct ptx_operand b) {
-  a = lower_in_reg(l, a, &w->part);
-  return emit_value(l, w->type, PTX_MUL, GIVEN_MODS(PTX_MOD_RN, w->ftz, w->type), PTX_OPS(a, b));
+  a = emit_in_reg(l, a, &w->part);
+  return emit_value(l, w->type, PTX_MUL, EMIT_MODS(PTX_MOD_RN, w->ftz, w->type), PTX_OPS(a, b));
 }
 
 static struct ptx_operand compare_s32(struct lower *l, uint16_t how, struct ptx_operand a,
@@ -36,7 +36,7 @@ static struct ptx_operand minus(struct lower *l, struct ptx_operand a, struct pt
 static void lanes_with_exponent(struct lower *l, const struct nvm_inst *i, lane_lowering *lane) {
   if (intrinsic_int_bits(l, value_type(l->f, intrinsic_arg(l, i, 1))) <= 64)
     intrinsic_lanes(l, i, 0, 2, lane);
-  else lower_refuse(l, intrinsic_call_name(l, i), "the exponent has more than 64 bits");
+  else report_refuse(l, intrinsic_call_name(l, i), "the exponent has more than 64 bits");
 }
 
 /* The type of that exponent, or of a lane of it. */
@@ -47,11 +47,11 @@ static struct part exponent_part(const struct lane *x) {
 
 /* An integer of up to 64 bits as an s32; 64 bits are clamped to +-0x7fff. */
 static struct ptx_operand clamped_s32(struct lower *l, struct ptx_operand v, const struct part *p) {
-  if (p->container < 64) return lower_in_reg(l, lower_sext_part(l, v, p, 32), &part_i32);
-  v = lower_in_reg(l, lower_sext_part(l, v, p, 64), &part_i64);
+  if (p->container < 64) return emit_in_reg(l, emit_sext(l, v, p, 32), &part_i32);
+  v = emit_in_reg(l, emit_sext(l, v, p, 64), &part_i64);
   v = emit_binary(l, PTX_MIN, PTX_MOD_S64, v, ptx_i(0x7fff));
   v = emit_binary(l, PTX_MAX, PTX_MOD_S64, v, ptx_i(-0x7fff));
-  return lower_narrow(l, v, 64, 32);
+  return emit_narrow(l, v, 64, 32);
 }
 
 /* --- ldexp --- */
@@ -113,8 +113,8 @@ static struct ptx_operand emit_frexp(struct lower *l, const struct working *w,
                                          PTX_OPS(w->v, float_power_of_two(type, 64)));
   struct ptx_operand chosen = emit_select(l, type, scaled, w->v, small);
   if (is_double) { /* `high` holds sign and exponent */
-    low = ptx_r(lower_temp(l, PTX_B32));
-    high = ptx_r(lower_temp(l, PTX_B32));
+    low = ptx_r(emit_temp(l, PTX_B32));
+    high = ptx_r(emit_temp(l, PTX_B32));
     emit_ungroup(l, PTX_MOD_B64, chosen, low, high);
   } else {
     high = emit_unary(l, PTX_MOV, PTX_MOD_B32, chosen);
@@ -159,11 +159,11 @@ static void powi_lane(const struct lane *x) {
   struct part exponent = exponent_part(x);
   uint32_t bits = exponent.container == 64 ? 64 : 32;
   uint16_t s = mod_signed(bits);
-  struct ptx_operand n = lower_in_reg(l, lower_sext_part(l, x->b[0], &exponent, bits),
-                                      bits == 64 ? &part_i64 : &part_i32);
+  struct ptx_operand n =
+      emit_in_reg(l, emit_sext(l, x->b[0], &exponent, bits), bits == 64 ? &part_i64 : &part_i32);
   struct working w = intrinsic_working(x, x->a);
   uint32_t loop = emit_new_label(l);
-  struct ptx_operand result = lower_in_reg(l, float_power_of_two(w.type, 0), &w.part);
+  struct ptx_operand result = emit_in_reg(l, float_power_of_two(w.type, 0), &w.part);
   struct ptx_operand square = emit_unary(l, PTX_MOV, w.type, w.v);
   struct ptx_operand rest = emit_unary(l, PTX_ABS, s, n);
   ptx_add_label(l->pf, loop);
@@ -171,7 +171,7 @@ static void powi_lane(const struct lane *x) {
   struct ptx_operand odd = emit_compare(l, PTX_MOD_NE, s, bit, ptx_i(0));
   struct ptx_operand product = multiply(l, &w, result, square);
   emit4(l, PTX_SELP, PTX_MODS(w.type), result, product, result, odd);
-  lower_copy(l, square.reg, multiply(l, &w, square, square));
+  emit_copy(l, square.reg, multiply(l, &w, square, square));
   emit3(l, PTX_SHR, PTX_MODS(mod_unsigned(bits)), rest, rest, ptx_i(1));
   emit_branch_if(l, emit_compare(l, PTX_MOD_NE, s, rest, ptx_i(0)), false, loop);
   struct ptx_operand inverse =
@@ -190,7 +190,7 @@ void intrinsic_lower_powi(struct lower *l, const struct nvm_inst *i, int argumen
 static struct ptx_operand approx(struct lower *l, const struct working *w, enum ptx_op op,
                                  struct ptx_operand v) {
   uint16_t ftz = op == PTX_TANH ? PTX_MOD_NONE : w->ftz;
-  return emit_value(l, PTX_MOD_F32, op, GIVEN_MODS(PTX_MOD_APPROX, ftz, PTX_MOD_F32), &v, 1);
+  return emit_value(l, PTX_MOD_F32, op, EMIT_MODS(PTX_MOD_APPROX, ftz, PTX_MOD_F32), &v, 1);
 }
 
 /* op(argument * before) * after. */
@@ -219,7 +219,7 @@ static void approximate_lane(const struct lane *x) {
   if (x->argument == APPROX_TAN) {
     struct ptx_operand sine = approx(l, &w, PTX_SIN, v), cosine = approx(l, &w, PTX_COS, v);
     intrinsic_finish(
-        x, emit_value(l, PTX_MOD_F32, PTX_DIV, GIVEN_MODS(PTX_MOD_APPROX, w.ftz, PTX_MOD_F32),
+        x, emit_value(l, PTX_MOD_F32, PTX_DIV, EMIT_MODS(PTX_MOD_APPROX, w.ftz, PTX_MOD_F32),
                       PTX_OPS(sine, cosine)));
     return;
   }
@@ -237,7 +237,7 @@ static void approximate_lane(const struct lane *x) {
  * __nv_sinf for llvm.sin.f32, __nv_pow for llvm.pow.f64. */
 static void refuse_math(struct lower *l, const struct nvm_inst *i, bool is_double) {
   const char *name = intrinsic_call_name(l, i), *base = name + strlen("llvm.");
-  struct diag *d = lower_refuse(
+  struct diag *d = report_refuse(
       l, name,
       is_double ? "PTX has no such function for double"
                 : "PTX has no such function, or only an approximation (for calls marked afn)");
@@ -253,7 +253,7 @@ void intrinsic_lower_approximate(struct lower *l, const struct nvm_inst *i, int 
   bool is_double = type_equal(type_scalar(&l->module->types, i->type), TYPE_DOUBLE);
   bool allowed = i->flags & INST_AFN || argument == APPROX_EXP2 ||
                  (argument == APPROX_LOG2 && !l->options->exact_log2);
-  bool has_tanh = lower_has(l, PTX_TANH, PTX_MODS(PTX_MOD_APPROX, PTX_MOD_F32));
+  bool has_tanh = emit_has(l, PTX_TANH, PTX_MODS(PTX_MOD_APPROX, PTX_MOD_F32));
   bool has = argument != APPROX_NONE && (argument != APPROX_TANH || has_tanh);
   if (is_double || !allowed || !has) refuse_math(l, i, is_double);
   else intrinsic_lanes(l, i, argument, argument == APPROX_POW ? 2 : 1, approximate_lane);
@@ -269,7 +269,7 @@ static void pair_lane(const struct lane *x) {
   if (x->argument == PAIR_FREXP) {
     enum ptx_class class = ptx_reg_class(x->second[0].reg);
     second = emit_frexp(l, &w, &first);
-    if (class == PTX_B32) lower_copy(l, x->second[0].reg, second);
+    if (class == PTX_B32) emit_copy(l, x->second[0].reg, second);
     else
       emit2(l, PTX_CVT, PTX_MODS(class == PTX_B64 ? PTX_MOD_S64 : PTX_MOD_S16, PTX_MOD_S32),
             x->second[0], second);
@@ -297,10 +297,10 @@ static void tanh_part(struct lower *l, const struct part *p, struct ptx_reg to,
                       const struct ptx_operand v[3], const void *how) {
   (void)how;
   emit2(l, PTX_TANH, PTX_MODS(PTX_MOD_APPROX, part_float_mod(p)), ptx_r(to),
-        lower_in_reg(l, v[0], p));
+        emit_in_reg(l, v[0], p));
 }
 
 void intrinsic_lower_tanh_approx(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  intrinsic_by_parts(l, i, 1, tanh_part, NULL);
+  lane_by_parts(l, i, 1, tanh_part, NULL);
 }

@@ -12,10 +12,10 @@ void intrinsic_lower_nothing(struct lower *l, const struct nvm_inst *i, int argu
 
 void intrinsic_lower_forward(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  uint32_t count = lower_type(l, i->type).count;
-  const struct ptx_reg *to = lower_result(l, l->inst);
+  uint32_t count = part_list(l, i->type).count;
+  const struct ptx_reg *to = value_result(l, l->inst);
   for (uint32_t k = 0; k < count; k++)
-    lower_copy(l, to[k], lower_operand(l, intrinsic_arg(l, i, 0), k));
+    emit_copy(l, to[k], value_operand(l, intrinsic_arg(l, i, 0), k));
 }
 
 void intrinsic_lower_number(struct lower *l, const struct nvm_inst *i, int argument) {
@@ -73,7 +73,7 @@ void intrinsic_lower_reflect(struct lower *l, const struct nvm_inst *i, int argu
   (void)argument;
   struct nvm_text key;
   if (!reflect_string(l->f, intrinsic_arg(l, i, 0), &key))
-    lower_refuse(l, intrinsic_call_name(l, i), "its argument is not a constant string");
+    report_refuse(l, intrinsic_call_name(l, i), "its argument is not a constant string");
   else
     intrinsic_set_number(
         l, i, l->options->no_reflect ? 0 : (int64_t)reflect_answer(l->target, l->f, key));
@@ -101,17 +101,17 @@ static uint16_t pointer_type(struct ptx_reg r) {
 
 void intrinsic_lower_stack_save(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  struct ptx_reg to = lower_result(l, l->inst)[0], local = ptx_new_reg(l->pf, ptx_reg_class(to));
+  struct ptx_reg to = value_result(l, l->inst)[0], local = ptx_new_reg(l->pf, ptx_reg_class(to));
   uint16_t type = pointer_type(to);
   emit1(l, PTX_STACKSAVE, PTX_MODS(type), ptx_r(local));
   if (type_info(&l->module->types, i->type)->width == 0)
     emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, type), ptx_r(to), ptx_r(local));
-  else lower_copy(l, to, ptx_r(local));
+  else emit_copy(l, to, ptx_r(local));
 }
 
 /* A pointer as one of the space, if it is generic. */
 static struct ptx_operand in_space(struct lower *l, struct nvm_value pointer, uint16_t space) {
-  struct ptx_operand v = ptx_r(lower_reg(l, pointer, 0));
+  struct ptx_operand v = ptx_r(value_reg(l, pointer, 0));
   uint16_t type = pointer_type(v.reg);
   if (space_of(l, pointer) != 0) return v;
   return emit_value(l, type, PTX_CVTA, PTX_MODS(PTX_MOD_TO, space, type), &v, 1);
@@ -130,41 +130,41 @@ void intrinsic_lower_prefetch(struct lower *l, const struct nvm_inst *i, int arg
   uint64_t locality, data;
   if (!intrinsic_constant(l, i, 2, &locality) || !intrinsic_constant(l, i, 3, &data)) return;
   struct nvm_value pointer = intrinsic_arg(l, i, 0);
-  uint16_t space = space_mod(space_of(l, pointer)), level = locality == 3 ? PTX_MOD_L1 : PTX_MOD_L2;
+  uint16_t space = mod_space(space_of(l, pointer)), level = locality == 3 ? PTX_MOD_L1 : PTX_MOD_L2;
   if (data != 1 || (space != 0 && space != PTX_MOD_GLOBAL && space != PTX_MOD_LOCAL)) return;
-  emit1(l, PTX_PREFETCH, GIVEN_MODS(space, level), ptx_at(lower_reg(l, pointer, 0), 0));
+  emit1(l, PTX_PREFETCH, EMIT_MODS(space, level), ptx_at(value_reg(l, pointer, 0), 0));
 }
 
 /* A va_list is the address of the next argument. */
 void intrinsic_lower_va_start(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  struct ptx_reg area = lower_variadic_area(l);
-  struct address to = lower_address(l, intrinsic_arg(l, i, 0));
+  struct ptx_reg area = params_variadic_area(l);
+  struct address to = address_of(l, intrinsic_arg(l, i, 0));
   uint16_t type = ptx_reg_class(area) == PTX_B32 ? PTX_MOD_B32 : PTX_MOD_B64;
-  emit2(l, PTX_ST, GIVEN_MODS(to.space, type), to.at, ptx_r(area));
+  emit2(l, PTX_ST, EMIT_MODS(to.space, type), to.at, ptx_r(area));
 }
 
 void intrinsic_lower_va_copy(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
   uint16_t type = mod_bits(layout_pointer_bits(&l->module->layout, 0));
-  struct ptx_operand r = ptx_r(lower_temp(l, mod_class(type)));
-  struct address from = lower_address(l, intrinsic_arg(l, i, 1));
-  emit2(l, PTX_LD, GIVEN_MODS(from.space, type), r, from.at);
-  struct address to = lower_address(l, intrinsic_arg(l, i, 0));
-  emit2(l, PTX_ST, GIVEN_MODS(to.space, type), to.at, r);
+  struct ptx_operand r = ptx_r(emit_temp(l, mod_class(type)));
+  struct address from = address_of(l, intrinsic_arg(l, i, 1));
+  emit2(l, PTX_LD, EMIT_MODS(from.space, type), r, from.at);
+  struct address to = address_of(l, intrinsic_arg(l, i, 0));
+  emit2(l, PTX_ST, EMIT_MODS(to.space, type), to.at, r);
 }
 
 /* One access of ldg or ldu: `count` parts of kind p at an offset. */
 static void emit_read_only(struct lower *l, int nc, struct ptx_reg base, const struct ptx_reg *to,
                            const struct part *p, uint32_t count, uint32_t offset) {
   uint16_t type = part_store_bytes(p) == 1 ? PTX_MOD_B8 : part_move_mod(p);
-  bool has_nc = lower_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
+  bool has_nc = emit_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
   struct ptx_operand lanes[4];
   for (uint32_t k = 0; k < count; k++) lanes[k] = ptx_r(to[k]);
   struct ptx_operand value =
       count == 1 ? lanes[0] : ptx_group(l->pf, PTX_OPERAND_VECTOR, lanes, count);
   emit2(l, nc == PTX_MOD_NONE ? PTX_LDU : PTX_LD,
-        GIVEN_MODS(PTX_MOD_GLOBAL, has_nc ? (uint16_t)nc : PTX_MOD_NONE, vector_mod(count), type),
+        EMIT_MODS(PTX_MOD_GLOBAL, has_nc ? (uint16_t)nc : PTX_MOD_NONE, mod_vector(count), type),
         value, ptx_at(base, offset));
 }
 
@@ -174,8 +174,8 @@ void intrinsic_lower_load_read_only(struct lower *l, const struct nvm_inst *i, i
   if (!intrinsic_constant(l, i, 1, &align)) return;
   struct nvm_value pointer = intrinsic_arg(l, i, 0);
   struct ptx_reg base = in_space(l, pointer, PTX_MOD_GLOBAL).reg;
-  uint32_t count = lower_type(l, i->type).count;
-  const struct ptx_reg *to = lower_result(l, l->inst);
+  uint32_t count = part_list(l, i->type).count;
+  const struct ptx_reg *to = value_result(l, l->inst);
   for (uint32_t k = 0; k < count;) {
     struct part p = intrinsic_part(l, i->type, k);
     uint32_t bytes = part_store_bytes(&p), n = 4;
@@ -192,14 +192,14 @@ void intrinsic_lower_load_read_only(struct lower *l, const struct nvm_inst *i, i
 
 void intrinsic_lower_ptrmask(struct lower *l, const struct nvm_inst *i, int argument) {
   (void)argument;
-  uint32_t count = lower_type(l, i->type).count;
-  const struct ptx_reg *to = lower_result(l, l->inst);
+  uint32_t count = part_list(l, i->type).count;
+  const struct ptx_reg *to = value_result(l, l->inst);
   struct nvm_value mask = intrinsic_arg(l, i, 1);
   for (uint32_t k = 0; k < count; k++) {
     struct part p = intrinsic_part(l, i->type, k), m = intrinsic_part(l, value_type(l->f, mask), k);
-    struct ptx_operand bits = lower_zext_part(l, lower_operand(l, mask, k), &m, p.container);
+    struct ptx_operand bits = emit_zext(l, value_operand(l, mask, k), &m, p.container);
     emit3(l, PTX_AND, PTX_MODS(part_bits_mod(&p)), ptx_r(to[k]),
-          ptx_r(lower_reg(l, intrinsic_arg(l, i, 0), k)), bits);
+          ptx_r(value_reg(l, intrinsic_arg(l, i, 0), k)), bits);
   }
 }
 
@@ -208,18 +208,18 @@ void intrinsic_lower_address_cast(struct lower *l, const struct nvm_inst *i, int
   (void)argument;
   struct nvm_value pointer = intrinsic_arg(l, i, 0);
   uint32_t to = type_info(&l->module->types, type_scalar(&l->module->types, i->type))->width;
-  struct ptx_reg result = lower_result(l, l->inst)[0];
-  lower_cast_space(l, space_of(l, pointer), to, result, ptx_r(lower_reg(l, pointer, 0)));
+  struct ptx_reg result = value_result(l, l->inst)[0];
+  convert_space(l, space_of(l, pointer), to, result, ptx_r(value_reg(l, pointer, 0)));
 }
 
 /* The handle of a texture, surface or sampler variable is its address. */
 void intrinsic_lower_texture_handle(struct lower *l, const struct nvm_inst *i, int argument) {
   struct nvm_value v = reflect_variable(l->f, intrinsic_arg(l, i, (uint32_t)argument));
   if (value_kind(v) != VALUE_GLOBAL) {
-    lower_refuse(l, intrinsic_call_name(l, i),
-                 "its argument must be a texture or surface variable");
+    report_refuse(l, intrinsic_call_name(l, i),
+                  "its argument must be a texture or surface variable");
     return;
   }
-  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_U64), ptx_r(lower_result(l, l->inst)[0]),
+  emit2(l, PTX_MOV, PTX_MODS(PTX_MOD_U64), ptx_r(value_result(l, l->inst)[0]),
         ptx_symbol(names_of_symbol(l, v), 0));
 }

@@ -35,14 +35,14 @@ static struct value number(const struct lane *x, nvm_i128 n) {
 
 static struct value compute(const struct lane *x, enum op op, struct value a, struct value b) {
   struct value r;
-  for (int k = 0; k < 2; k++) r.at[k] = ptx_r(lower_new_reg(x->l, &x->part));
-  lower_binary_bits(x->l, op, x->bits, &x->part, r.at, a.at, b.at);
+  for (int k = 0; k < 2; k++) r.at[k] = ptx_r(emit_new_reg(x->l, &x->part));
+  int_binary_bits(x->l, op, x->bits, &x->part, r.at, a.at, b.at);
   return r;
 }
 
 static struct ptx_operand compare(const struct lane *x, enum icmp_predicate how, struct value a,
                                   struct value b) {
-  return lower_compare(x->l, how, x->bits, &x->part, a.at, b.at);
+  return int_compare(x->l, how, x->bits, &x->part, a.at, b.at);
 }
 
 static struct ptx_operand join(struct lower *l, enum ptx_op op, struct ptx_operand a,
@@ -51,12 +51,12 @@ static struct ptx_operand join(struct lower *l, enum ptx_op op, struct ptx_opera
 }
 
 static void copy_value(const struct lane *x, const struct ptx_operand *to, struct value v) {
-  for (int k = 0; k < (x->bits > 64 ? 2 : 1); k++) lower_copy(x->l, to[k].reg, v.at[k]);
+  for (int k = 0; k < (x->bits > 64 ? 2 : 1); k++) emit_copy(x->l, to[k].reg, v.at[k]);
 }
 
 static struct ptx_operand extend(struct lower *l, struct ptx_operand v, const struct part *p,
                                  bool is_signed) {
-  return lower_in_reg(l, lower_extend(l, v, p, p->container, is_signed), p);
+  return emit_in_reg(l, emit_extend(l, v, p, p->container, is_signed), p);
 }
 
 /* Whether extending the low p->bits of v changes it. */
@@ -91,7 +91,7 @@ static struct ptx_operand multiply_narrow(struct lower *l, bool is_signed, const
   struct ptx_operand product = emit_value(
       l, part_bits_mod(&twice), PTX_MUL,
       PTX_MODS(PTX_MOD_WIDE, is_signed ? part_signed_mod(p) : part_unsigned_mod(p)), PTX_OPS(x, y));
-  r->at[0] = lower_narrow(l, product, twice.container, p->container);
+  r->at[0] = emit_narrow(l, product, twice.container, p->container);
   return leaves_width(l, product, &twice, is_signed);
 }
 
@@ -157,7 +157,7 @@ static struct ptx_operand multiply_wide(const struct lane *narrow, bool is_signe
   x->bits = 128;
   struct value *both[2] = {&a, &b}, sign[2], magnitude;
   for (int k = 0; k < 2; k++) {
-    both[k]->at[0] = lower_in_reg(l, both[k]->at[0], &part_i64);
+    both[k]->at[0] = emit_in_reg(l, both[k]->at[0], &part_i64);
     both[k]->at[1] = extend(l, both[k]->at[1], &high, is_signed);
     if (is_signed) sign[k] = compute(x, OP_ASHR, *both[k], number(x, 127));
     if (is_signed) *both[k] = negated_if(x, *both[k], sign[k]);
@@ -195,7 +195,7 @@ void intrinsic_lane_overflow(const struct lane *x) {
   struct value r;
   struct ptx_operand over = overflow(x, &r);
   copy_value(x, x->to, r);
-  lower_copy(x->l, x->second[0].reg, over);
+  emit_copy(x->l, x->second[0].reg, over);
 }
 
 /* --- Saturation --- */
@@ -221,7 +221,7 @@ void intrinsic_lane_saturating(const struct lane *x) {
     emit3(l, subtract ? PTX_AND : PTX_OR, PTX_MODS(PTX_MOD_PRED), x->to[0], x->a[0], b);
   } else if (is_signed && x->bits == 32) {
     emit3(l, subtract ? PTX_SUB : PTX_ADD, PTX_MODS(PTX_MOD_SAT, PTX_MOD_S32), x->to[0],
-          lower_in_reg(l, x->a[0], &x->part), x->b[0]);
+          emit_in_reg(l, x->a[0], &x->part), x->b[0]);
   } else {
     struct value r;
     struct ptx_operand over = overflow(x, &r);
@@ -234,7 +234,7 @@ void intrinsic_lane_saturating(const struct lane *x) {
 void intrinsic_lane_saturating_shift(const struct lane *x) {
   struct value a = value_of(x, x->a), b = value_of(x, x->b);
   if (x->part.kind == PART_I1) {
-    lower_copy(x->l, x->to[0].reg, x->a[0]);
+    emit_copy(x->l, x->to[0].reg, x->a[0]);
     return;
   }
   struct value r = compute(x, OP_SHL, a, b);

@@ -5,8 +5,8 @@
 /* Joins the lanes of the call's last argument, starting with its first one, or with lane 0. */
 static void reduce(struct lower *l, const struct nvm_inst *i, int argument, lane_lowering *join) {
   uint32_t last = call_arg_count(l->f, i) - 1;
-  struct lanes start = lower_split(l, intrinsic_arg(l, i, 0)), v = start;
-  if (last) v = lower_split(l, intrinsic_arg(l, i, last));
+  struct lanes start = lane_split(l, intrinsic_arg(l, i, 0)), v = start;
+  if (last) v = lane_split(l, intrinsic_arg(l, i, last));
   struct lane x = {.l = l,
                    .inst = i,
                    .argument = argument,
@@ -17,7 +17,7 @@ static void reduce(struct lower *l, const struct nvm_inst *i, int argument, lane
   for (uint32_t k = last ? 0 : 1; k < v.count; k++) {
     for (uint32_t j = 0; j < v.parts_each; j++) {
       struct part p = intrinsic_part(l, v.scalar, j);
-      next[j] = ptx_r(lower_new_reg(l, &p));
+      next[j] = ptx_r(emit_new_reg(l, &p));
     }
     x.b = &v.at[k * v.parts_each];
     x.to = next;
@@ -25,17 +25,16 @@ static void reduce(struct lower *l, const struct nvm_inst *i, int argument, lane
     memcpy(sum, next, sizeof sum);
     x.a = sum;
   }
-  const struct ptx_reg *to = lower_result(l, l->inst);
-  for (uint32_t j = 0; j < v.parts_each && x.a; j++) lower_copy(l, to[j], x.a[j]);
+  const struct ptx_reg *to = value_result(l, l->inst);
+  for (uint32_t j = 0; j < v.parts_each && x.a; j++) emit_copy(l, to[j], x.a[j]);
 }
 
 static void join_integers(const struct lane *x) {
-  lower_binary_bits(x->l, (enum op)x->argument, x->bits, &x->part, x->to, x->a, x->b);
+  int_binary_bits(x->l, (enum op)x->argument, x->bits, &x->part, x->to, x->a, x->b);
 }
 
 static void join_floats(const struct lane *x) {
-  lower_float_part(x->l, (enum op)x->argument, x->inst->flags, &x->part, x->to[0].reg, x->a[0],
-                   x->b[0]);
+  float_part(x->l, (enum op)x->argument, x->inst->flags, &x->part, x->to[0].reg, x->a[0], x->b[0]);
 }
 
 static void join_by_minmax(const struct lane *x) {

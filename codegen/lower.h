@@ -8,7 +8,7 @@
  *   <2n x half|bfloat|i16>  n packed %r; lane 2k in the low half of part k
  *   other vectors, arrays, structs   the parts of their elements, one after the other
  * Bits of a register above an integer's width are not defined: whoever depends on them extends
- * first (lower_zext_part, lower_sext_part). A predicate is a whole i1.
+ * first (emit_zext, emit_sext). A predicate is a whole i1.
  *
  * Constant expressions are instructions by the time anything here looks at a function: legalize.c
  * expands them first.
@@ -54,7 +54,7 @@ extern const struct part part_i16, part_i32, part_i64,
     part_f32; /* with all bits of their register */
 
 /* The parts of a type; `first` indexes lower->parts. */
-struct type_parts {
+struct part_range {
   uint32_t first;
   uint32_t count;
 };
@@ -101,7 +101,7 @@ struct lower {
   struct ptx_module ptx;       /* variables and prototypes; functions are not kept */
 
   VEC(struct part) parts;
-  VEC(struct type_parts) type_parts; /* by type index; first 0: not computed */
+  VEC(struct part_range) part_range; /* by type index; first 0: not computed */
 
   struct nvm_str *function_names; /* PTX names by index: names.c */
   struct nvm_str *global_names;
@@ -158,14 +158,13 @@ struct lower {
 /* --- types.c ---------------------------------------------------------------------------------- */
 
 /* The parts of a first-class type; reports and returns no parts beyond MAX_PARTS. */
-struct type_parts lower_measure_type(struct lower *l, struct nvm_type type);
-static inline struct type_parts lower_type(struct lower *l, struct nvm_type type) {
-  if (type.index < l->type_parts.count && l->type_parts.data[type.index].first != 0)
-    return l->type_parts.data[type.index];
-  return lower_measure_type(l, type);
+struct part_range part_measure(struct lower *l, struct nvm_type type);
+static inline struct part_range part_list(struct lower *l, struct nvm_type type) {
+  if (type.index < l->part_range.count && l->part_range.data[type.index].first != 0)
+    return l->part_range.data[type.index];
+  return part_measure(l, type);
 }
-static inline const struct part *lower_part(const struct lower *l, struct type_parts t,
-                                            uint32_t i) {
+static inline const struct part *part_at(const struct lower *l, struct part_range t, uint32_t i) {
   return &l->parts.data[t.first + i];
 }
 /* Type modifiers by width: `.b32` (.pred for 1, .b128), `.u32`, `.s32`; odd widths: of what holds
@@ -192,45 +191,45 @@ static inline bool part_is_full(const struct part *p) { /* a float or double */
 static inline bool part_is_pair(const struct part *p) { return p->kind >= PART_PAIR_I16; }
 /* Does the target compute in this type, scalar or packed pair? The table of types in
  * target/nvptx.def says so (tgt_type_action), by CPU and PTX version. */
-bool lower_is_legal(const struct lower *l, const struct part *p);
+bool part_is_legal(const struct lower *l, const struct part *p);
 /* Does the target have the op with exactly these modifiers? */
-static inline bool lower_has(const struct lower *l, enum ptx_op op, const uint16_t *mods) {
+static inline bool emit_has(const struct lower *l, enum ptx_op op, const uint16_t *mods) {
   return gate_has(l->target, op, mods);
 }
 /* Whether the type is a vector whose parts are packed pairs. */
-bool lower_is_packed(struct lower *l, struct nvm_type type);
+bool part_is_packed_type(struct lower *l, struct nvm_type type);
 /* Bytes a part takes in memory: 1, 2, 4, 8 (3 for i24). */
 uint32_t part_store_bytes(const struct part *p);
 /* Range of parts that element `index` of an aggregate or vector type takes; for packed pairs see
  * vector.c. */
-struct type_parts lower_member_parts(struct lower *l, struct nvm_type type, uint64_t index);
+struct part_range part_of_member(struct lower *l, struct nvm_type type, uint64_t index);
 /* Where element i of a value of that type begins, in bytes; vectors of whole bytes only. */
-uint64_t lower_element_offset(const struct lower *l, struct nvm_type type, uint64_t i);
+uint64_t part_element_offset(const struct lower *l, struct nvm_type type, uint64_t i);
 
 /* --- value.c ---------------------------------------------------------------------------------- */
 
 /* The registers of an instruction's result (or argument), made on first use, `count` parts. */
-const struct ptx_reg *lower_result(struct lower *l, struct nvm_inst_id i);
+const struct ptx_reg *value_result(struct lower *l, struct nvm_inst_id i);
 /* Gives an instruction's or argument's value its registers if it has none yet. */
-void lower_touch(struct lower *l, struct nvm_value v);
+void value_touch(struct lower *l, struct nvm_value v);
 /* Part k of an operand: a register or, for constants, an immediate where PTX takes one (integers,
  * f32, f64; never for predicates, half, addresses). Valid in instructions that allow immediates. */
-struct ptx_operand lower_operand(struct lower *l, struct nvm_value v, uint32_t k);
-/* The same for lower_copy(), which takes every constant as an immediate. */
-struct ptx_operand lower_source(struct lower *l, struct nvm_value v, uint32_t k);
+struct ptx_operand value_operand(struct lower *l, struct nvm_value v, uint32_t k);
+/* The same for emit_copy(), which takes every constant as an immediate. */
+struct ptx_operand value_source(struct lower *l, struct nvm_value v, uint32_t k);
 /* The same, always in a register (constants are moved into a new one). */
-struct ptx_reg lower_reg(struct lower *l, struct nvm_value v, uint32_t k);
+struct ptx_reg value_reg(struct lower *l, struct nvm_value v, uint32_t k);
 /* Registers that hold all parts, in the function arena; NULL where there is no memory. */
-struct ptx_reg *lower_regs(struct lower *l, struct nvm_value v);
+struct ptx_reg *value_regs(struct lower *l, struct nvm_value v);
 /* A new register that holds part p. */
-struct ptx_reg lower_new_reg(struct lower *l, const struct part *p);
-static inline struct ptx_reg lower_temp(struct lower *l, enum ptx_class c) {
+struct ptx_reg emit_new_reg(struct lower *l, const struct part *p);
+static inline struct ptx_reg emit_temp(struct lower *l, enum ptx_class c) {
   return ptx_new_reg(l->pf, c);
 }
 
 /* Reports that the current instruction can't be lowered; `what` and `detail` are shown. Returns
  * what diag_report() does. */
-struct diag *lower_refuse(struct lower *l, const char *what, const char *detail);
+struct diag *report_refuse(struct lower *l, const char *what, const char *detail);
 
 /* --- emit.c ----------------------------------------------------------------------------------- */
 
@@ -244,13 +243,13 @@ void emit3(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_ope
 void emit4(struct lower *l, enum ptx_op op, const uint16_t *mods, struct ptx_operand d,
            struct ptx_operand a, struct ptx_operand b, struct ptx_operand c);
 /* A list of modifiers without those that are PTX_MOD_NONE; at most seven. */
-struct mod_list {
+struct emit_mod_list {
   uint16_t words[8];
 };
-struct mod_list given_mods(const uint16_t *words, size_t count);
-#define GIVEN_MODS(...)                                                   \
-  (given_mods((const uint16_t[]){__VA_ARGS__},                            \
-              sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t)) \
+struct emit_mod_list emit_mods(const uint16_t *words, size_t count);
+#define EMIT_MODS(...)                                                   \
+  (emit_mods((const uint16_t[]){__VA_ARGS__},                            \
+             sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t)) \
        .words)
 
 /* The same with a new register for the result, of the class that holds `type`, which is also the
@@ -275,43 +274,42 @@ void emit_branch_if(struct lower *l, struct ptx_operand condition, bool negated,
 uint32_t emit_new_label(struct lower *l); /* without a name */
 
 /* Copies an operand into a given register (mov of the right class). */
-void lower_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from);
+void emit_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from);
 /* An immediate in a new register; registers as they are. PTX has no form with two immediates for
  * some ops, and ptxas folds nothing. */
-struct ptx_operand lower_in_reg(struct lower *l, struct ptx_operand v, const struct part *p);
+struct ptx_operand emit_in_reg(struct lower *l, struct ptx_operand v, const struct part *p);
 /* Integer part with defined upper bits: extended to its container (at least `bits` wide: 16, 32,
  * 64), a predicate to `bits`. Returns the operand itself where nothing is to be done. */
-struct ptx_operand lower_extend(struct lower *l, struct ptx_operand v, const struct part *p,
-                                uint32_t bits, bool is_signed);
-static inline struct ptx_operand lower_zext_part(struct lower *l, struct ptx_operand v,
-                                                 const struct part *p, uint32_t bits) {
-  return lower_extend(l, v, p, bits, false);
+struct ptx_operand emit_extend(struct lower *l, struct ptx_operand v, const struct part *p,
+                               uint32_t bits, bool is_signed);
+static inline struct ptx_operand emit_zext(struct lower *l, struct ptx_operand v,
+                                           const struct part *p, uint32_t bits) {
+  return emit_extend(l, v, p, bits, false);
 }
-static inline struct ptx_operand lower_sext_part(struct lower *l, struct ptx_operand v,
-                                                 const struct part *p, uint32_t bits) {
-  return lower_extend(l, v, p, bits, true);
+static inline struct ptx_operand emit_sext(struct lower *l, struct ptx_operand v,
+                                           const struct part *p, uint32_t bits) {
+  return emit_extend(l, v, p, bits, true);
 }
 /* The low `to` bits of a register of `from` bits; itself where that is no less. */
-struct ptx_operand lower_narrow(struct lower *l, struct ptx_operand v, uint32_t from, uint32_t to);
+struct ptx_operand emit_narrow(struct lower *l, struct ptx_operand v, uint32_t from, uint32_t to);
 int64_t lower_sign_extend(uint64_t bits, uint32_t width);
 /* i1 → integer register of 0/1 (16, 32, 64 bits) and back (low bit). */
-struct ptx_operand lower_pred_to_int(struct lower *l, struct ptx_operand pred, uint32_t bits);
-struct ptx_operand lower_int_to_pred(struct lower *l, struct ptx_operand value, uint32_t bits);
+struct ptx_operand emit_pred_to_int(struct lower *l, struct ptx_operand pred, uint32_t bits);
+struct ptx_operand emit_int_to_pred(struct lower *l, struct ptx_operand value, uint32_t bits);
 /* Packs two 16-bit registers into a pair and takes it apart. */
-struct ptx_operand lower_pack_pair(struct lower *l, struct ptx_operand low,
-                                   struct ptx_operand high);
-void lower_unpack_pair(struct lower *l, struct ptx_operand pair, struct ptx_operand lanes[2]);
+struct ptx_operand emit_pack_pair(struct lower *l, struct ptx_operand low, struct ptx_operand high);
+void emit_unpack_pair(struct lower *l, struct ptx_operand pair, struct ptx_operand lanes[2]);
 /* What computes one lane of up to three operands; `how` is the caller's. */
 typedef void lane_function(struct lower *l, const struct part *p, struct ptx_reg to,
                            const struct ptx_operand v[3], const void *how);
 /* A packed pair's lanes one by one. */
-void lower_pair_by_lanes(struct lower *l, const struct part *p, struct ptx_reg to,
-                         const struct ptx_operand *v, uint32_t count, lane_function *lane,
-                         const void *how);
+void emit_pair_by_lanes(struct lower *l, const struct part *p, struct ptx_reg to,
+                        const struct ptx_operand *v, uint32_t count, lane_function *lane,
+                        const void *how);
 
 /* An instruction or call of which the first `count` operands are treated part by part. */
-void intrinsic_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t count,
-                        lane_function *lower, const void *how);
+void lane_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t count, lane_function *lower,
+                   const void *how);
 
 /* --- address.c, memory.c, block.c
  * --------------------------------------------------------------------------------- */
@@ -324,29 +322,29 @@ struct address {
 };
 enum { MAX_ADDRESS_CHAIN = 64 }; /* looked through; code that nothing reaches may be circular */
 /* The best address for a pointer value: looks through constant offsets, allocas, globals. */
-struct address lower_address(struct lower *l, struct nvm_value pointer);
+struct address address_of(struct lower *l, struct nvm_value pointer);
 struct address address_plus(struct address a, int64_t offset);
 /* The address in a register of its own, as wide as it is (atomic.c). */
 struct ptx_reg address_register(struct lower *l, struct address a);
-uint16_t space_mod(uint32_t address_space); /* 1 → PTX_MOD_GLOBAL …, 0 for generic */
-uint16_t vector_mod(uint32_t count);        /* 2 → PTX_MOD_V2 …, 0 for 1 */
+uint16_t mod_space(uint32_t address_space); /* 1 → PTX_MOD_GLOBAL …, 0 for generic */
+uint16_t mod_vector(uint32_t count);        /* 2 → PTX_MOD_V2 …, 0 for 1 */
 /* Loads and stores all parts of a type at an address, as wide as the alignment allows. */
-void lower_load_parts(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
-                      struct address from, struct memory_access how);
-void lower_store_parts(struct lower *l, struct nvm_type type, const struct ptx_operand *from,
-                       struct address to, struct memory_access how);
+void memory_load_parts(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
+                       struct address from, struct memory_access how);
+void memory_store_parts(struct lower *l, struct nvm_type type, const struct ptx_operand *from,
+                        struct address to, struct memory_access how);
 /* Room in the thread's frame (.local __local_depot): its offset, address, and pointer value; of an
  * alloca the alignment in bytes. */
-uint32_t lower_alloca_align(const struct lower *l, const struct nvm_inst *i);
-uint64_t lower_depot_reserve(struct lower *l, uint64_t bytes, uint32_t align);
-struct address lower_depot_address(struct lower *l, uint64_t offset);
-struct ptx_reg lower_depot_pointer(struct lower *l, uint64_t offset, uint32_t address_space);
-void lower_load(struct lower *l, const struct nvm_inst *i);
-void lower_store(struct lower *l, const struct nvm_inst *i);
-void lower_alloca(struct lower *l, const struct nvm_inst *i);
-void lower_gep(struct lower *l, const struct nvm_inst *i);
+uint32_t frame_align(const struct lower *l, const struct nvm_inst *i);
+uint64_t frame_reserve(struct lower *l, uint64_t bytes, uint32_t align);
+struct address frame_address(struct lower *l, uint64_t offset);
+struct ptx_reg frame_pointer(struct lower *l, uint64_t offset, uint32_t address_space);
+void memory_lower_load(struct lower *l, const struct nvm_inst *i);
+void memory_lower_store(struct lower *l, const struct nvm_inst *i);
+void frame_lower_alloca(struct lower *l, const struct nvm_inst *i);
+void address_lower_gep(struct lower *l, const struct nvm_inst *i);
 /* Fixed allocas get their depot offsets. */
-void lower_plan_allocas(struct lower *l);
+void frame_plan(struct lower *l);
 /* Whether seq_cst atomics without a scope are relaxed at GPU scope, given the knob
  * nvptx-relaxed-atomics. */
 bool atomic_is_relaxed_module(const struct nvm_module *m, int32_t knob);
@@ -361,7 +359,8 @@ void block_copy_bytes(struct lower *l, struct address to, struct address from, u
 void atomic_lower_rmw(struct lower *l, const struct nvm_inst *i);
 void atomic_lower_cmpxchg(struct lower *l, const struct nvm_inst *i);
 void atomic_lower_fence(struct lower *l, const struct nvm_inst *i);
-/* Atomic loads and stores (ordering above unordered), called by lower_load and lower_store. */
+/* Atomic loads and stores (ordering above unordered), called by memory_lower_load and
+ * memory_lower_store. */
 void atomic_lower_load(struct lower *l, const struct nvm_inst *i);
 void atomic_lower_store(struct lower *l, const struct nvm_inst *i);
 
@@ -371,26 +370,26 @@ void atomic_lower_store(struct lower *l, const struct nvm_inst *i);
  */
 bool divide_by_constant(struct lower *l, enum op op, const struct part *p, struct ptx_reg to,
                         struct ptx_operand a, int64_t divisor);
-void lower_int_binary(struct lower *l, const struct nvm_inst *i);
-void lower_float_binary(struct lower *l, const struct nvm_inst *i);
-void lower_fneg(struct lower *l, const struct nvm_inst *i);
-void lower_cast(struct lower *l, const struct nvm_inst *i);
-void lower_icmp(struct lower *l, const struct nvm_inst *i);
-void lower_fcmp(struct lower *l, const struct nvm_inst *i);
-void lower_select(struct lower *l, const struct nvm_inst *i);
-void lower_freeze(struct lower *l, const struct nvm_inst *i);
-void lower_extractelement(struct lower *l, const struct nvm_inst *i);
-void lower_insertelement(struct lower *l, const struct nvm_inst *i);
-void lower_shufflevector(struct lower *l, const struct nvm_inst *i);
-void lower_extractvalue(struct lower *l, const struct nvm_inst *i);
-void lower_insertvalue(struct lower *l, const struct nvm_inst *i);
+void int_lower_binary(struct lower *l, const struct nvm_inst *i);
+void float_lower_binary(struct lower *l, const struct nvm_inst *i);
+void float_lower_neg(struct lower *l, const struct nvm_inst *i);
+void convert_lower(struct lower *l, const struct nvm_inst *i);
+void int_lower_compare(struct lower *l, const struct nvm_inst *i);
+void float_lower_compare(struct lower *l, const struct nvm_inst *i);
+void vector_lower_select(struct lower *l, const struct nvm_inst *i);
+void vector_lower_freeze(struct lower *l, const struct nvm_inst *i);
+void vector_lower_extract(struct lower *l, const struct nvm_inst *i);
+void vector_lower_insert(struct lower *l, const struct nvm_inst *i);
+void vector_lower_shuffle(struct lower *l, const struct nvm_inst *i);
+void vector_lower_extract_value(struct lower *l, const struct nvm_inst *i);
+void vector_lower_insert_value(struct lower *l, const struct nvm_inst *i);
 /* The four bytes of a 32-bit register in 16-bit registers of their own (zero above), and back (what
  * is above 8 bits is ignored). */
-void lower_unpack_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4]);
-void lower_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_operand bytes[4]);
+void convert_unpack_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4]);
+void convert_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_operand bytes[4]);
 /* Gives an extracted, inserted into or shuffled vector the registers in which its lanes are
  * already; false if something has to be moved. */
-bool lower_share_lanes(struct lower *l, struct nvm_inst_id id);
+bool lane_share(struct lower *l, struct nvm_inst_id id);
 /* --- lanes (vector.c): a vector as scalars, packed pairs taken apart. A scalar is one lane. --- */
 struct lanes {
   uint32_t count;      /* lanes */
@@ -398,38 +397,38 @@ struct lanes {
   struct nvm_type scalar;
   struct ptx_operand *at; /* lane k, part j: at[k * parts_each + j]; in the function arena */
 };
-/* The lanes of an operand; constants may give immediates where lower_operand does. */
-struct lanes lower_split(struct lower *l, struct nvm_value v);
+/* The lanes of an operand; constants may give immediates where value_operand does. */
+struct lanes lane_split(struct lower *l, struct nvm_value v);
 /* Registers for the lanes of the current instruction's result: its own, or temporaries for packed
- * pairs, which lower_join then packs. All operands are registers. */
-struct lanes lower_lane_targets(struct lower *l, struct nvm_type type, const struct ptx_reg *to);
-void lower_join(struct lower *l, struct nvm_type type, const struct ptx_reg *to, struct lanes from);
+ * pairs, which lane_join then packs. All operands are registers. */
+struct lanes lane_targets(struct lower *l, struct nvm_type type, const struct ptx_reg *to);
+void lane_join(struct lower *l, struct nvm_type type, const struct ptx_reg *to, struct lanes from);
 
 /* `.ftz`, or PTX_MOD_NONE, as the function wants it of the type. */
-static inline uint16_t lower_ftz(const struct lower *l, uint16_t type) {
+static inline uint16_t float_ftz(const struct lower *l, uint16_t type) {
   return l->ftz && type == PTX_MOD_F32 ? PTX_MOD_FTZ : PTX_MOD_NONE;
 }
 /* The sign bit or bits of a 16-bit float, or packed pair, as an immediate. */
-static inline struct ptx_operand lower_sign_bits(const struct part *p) {
+static inline struct ptx_operand float_sign_bits(const struct part *p) {
   return ptx_i(p->container == 16 ? -0x8000 : (int64_t)(int32_t)0x80008000u);
 }
 /* 16-bit float ↔ f32 (float.c). */
-struct ptx_operand lower_to_f32(struct lower *l, const struct part *p, struct ptx_operand v);
-void lower_from_f32(struct lower *l, const struct part *p, struct ptx_reg to, struct ptx_operand v);
+struct ptx_operand float_to_f32(struct lower *l, const struct part *p, struct ptx_operand v);
+void float_from_f32(struct lower *l, const struct part *p, struct ptx_reg to, struct ptx_operand v);
 /* The pointer v of one address space as one of another (convert.c). */
-void lower_cast_space(struct lower *l, uint32_t from_space, uint32_t to_space,
-                      struct ptx_reg target, struct ptx_operand v);
+void convert_space(struct lower *l, uint32_t from_space, uint32_t to_space, struct ptx_reg target,
+                   struct ptx_operand v);
 /* The bits of registers of one type (NULL: an earlier error) as another type of as many
  * (convert.c). */
-void lower_cast_bits(struct lower *l, struct nvm_type from_type, const struct ptx_reg *source,
-                     struct nvm_type to_type, const struct ptx_reg *target);
+void convert_bits(struct lower *l, struct nvm_type from_type, const struct ptx_reg *source,
+                  struct nvm_type to_type, const struct ptx_reg *target);
 /* Any part as a 64-bit integer of its bits, zeros above; and back into a register of the part
  * (convert.c). */
-struct ptx_operand lower_part_to_bits(struct lower *l, const struct part *p, struct ptx_operand v);
-void lower_bits_to_part(struct lower *l, const struct part *p, struct ptx_reg to,
-                        struct ptx_operand bits);
+struct ptx_operand convert_to_bits(struct lower *l, const struct part *p, struct ptx_operand v);
+void convert_from_bits(struct lower *l, const struct part *p, struct ptx_reg to,
+                       struct ptx_operand bits);
 /* word |= bits << by, or >> -by, of 64 bits. */
-void lower_or_shifted(struct lower *l, struct ptx_operand word, struct ptx_operand bits, int by);
+void convert_or_shifted(struct lower *l, struct ptx_operand word, struct ptx_operand bits, int by);
 
 /* Helpers that intrinsics need too; `bits` 1..128, operands and results as parts, low first. */
 static inline struct part high_part(uint32_t bits) {
@@ -439,8 +438,8 @@ void wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_op
                  const struct ptx_operand a[2], const struct ptx_operand b[2]);
 /* double → float towards zero with the lowest bit set if inexact: rounding that once more, to a
  * format narrower by two bits or more, gives what rounding the double would. */
-struct ptx_operand lower_round_to_odd(struct lower *l, struct ptx_operand v);
-struct ptx_operand lower_int64_to_odd_f32(struct lower *l, struct ptx_operand v, bool is_signed);
+struct ptx_operand float_round_to_odd(struct lower *l, struct ptx_operand v);
+struct ptx_operand float_from_int64_to_odd(struct lower *l, struct ptx_operand v, bool is_signed);
 /* `to_odd` (f32 only): towards zero with the lowest bit set if inexact, to be rounded once more. */
 void wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is_double, bool to_odd,
                    struct ptx_reg to, const struct ptx_operand v[2]);
@@ -452,28 +451,28 @@ struct ptx_operand float_immediate(uint16_t type, uint32_t f32, uint64_t f64);
 struct ptx_operand float_power_of_two(uint16_t type, int exponent);
 struct ptx_operand float_of_word(struct lower *l, uint16_t type, struct ptx_operand high);
 /* Lowers such a sum; false if it is none. */
-bool lower_fused(struct lower *l, const struct nvm_inst *i);
+bool float_lower_fused(struct lower *l, const struct nvm_inst *i);
 /* The running instruction as op.rn.f32x2 on `count` values, of which the one numbered `negated`
  * (-1: none) changes its sign. Returns how many lanes are done: an even number, 0 where the target
  * has no such pairs of this type. */
-uint32_t lower_float_pairs(struct lower *l, enum ptx_op op, struct nvm_type type,
-                           const struct nvm_value *v, int count, int negated);
+uint32_t float_pairs(struct lower *l, enum ptx_op op, struct nvm_type type,
+                     const struct nvm_value *v, int count, int negated);
 /* One lane of a float binary op (float.c), of any op (int.c). */
-void lower_float_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
-                      struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);
+void float_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
+                struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);
 /* One lane of a binary op on scalars of part p (int or float), into `to`. */
-void lower_binary_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
-                       struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);
-/* The same for integers of `bits`, in one or two parts; p: the first. */
-void lower_binary_bits(struct lower *l, enum op op, uint32_t bits, const struct part *p,
-                       const struct ptx_operand *to, const struct ptx_operand *a,
-                       const struct ptx_operand *b);
-struct ptx_operand lower_compare(struct lower *l, enum icmp_predicate pred, uint32_t bits,
-                                 const struct part *p, const struct ptx_operand *a,
-                                 const struct ptx_operand *b);
-/* Integer comparison of one part, giving a predicate. */
-void lower_icmp_part(struct lower *l, enum icmp_predicate pred, const struct part *p,
+void int_binary_part(struct lower *l, enum op op, uint16_t flags, const struct part *p,
                      struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);
+/* The same for integers of `bits`, in one or two parts; p: the first. */
+void int_binary_bits(struct lower *l, enum op op, uint32_t bits, const struct part *p,
+                     const struct ptx_operand *to, const struct ptx_operand *a,
+                     const struct ptx_operand *b);
+struct ptx_operand int_compare(struct lower *l, enum icmp_predicate pred, uint32_t bits,
+                               const struct part *p, const struct ptx_operand *a,
+                               const struct ptx_operand *b);
+/* Integer comparison of one part, giving a predicate. */
+void int_compare_part(struct lower *l, enum icmp_predicate pred, const struct part *p,
+                      struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);
 
 /* --- legalize.c ------------------------------------------------------------------------------- */
 /* Replaces operands that are, or contain, constant expressions by instructions. */
@@ -482,18 +481,18 @@ bool legalize_function(struct nvm_function *f);
 void legalize_aliases(struct nvm_module *m);
 
 /* --- phi.c, function.c ------------------------------------------------------------------------ */
-/* Prepares lower_edge_copies for the function. */
-bool lower_plan_edges(struct lower *l);
+/* Prepares phi_copy_edge for the function. */
+bool phi_plan(struct lower *l);
 /* coalesce.c: shares registers between phis and what they take. */
-void lower_coalesce(struct lower *l);
+void coalesce_function(struct lower *l);
 /* Whether the edge from → to needs any copy. */
-bool lower_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_block to);
+bool phi_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_block to);
 /* The copies for the edge from → to, as if done at once. True if any was emitted. */
-bool lower_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block to);
-bool block_has_phis(const struct lower *l, struct nvm_block b);
+bool phi_copy_edge(struct lower *l, struct nvm_block from, struct nvm_block to);
+bool phi_in_block(const struct lower *l, struct nvm_block b);
 void switch_lower(struct lower *l, const struct nvm_inst *i); /* switch.c */
 /* Lowers one function definition and appends its text to l->out. */
-enum nvm_status lower_function(struct lower *l, struct nvm_function *f);
+enum nvm_status function_lower(struct lower *l, struct nvm_function *f);
 
 /* --- params.c --------------------------------------------------------------------------------- */
 
@@ -540,29 +539,28 @@ void abi_store(struct lower *l, const struct passing *p, struct nvm_str name,
 void abi_load(struct lower *l, const struct passing *p, struct nvm_str name,
               const struct ptx_reg *to);
 /* All parts of an operand, in the function arena; NULL when out of memory. */
-const struct ptx_operand *abi_operands(struct lower *l, struct nvm_value v);
+const struct ptx_operand *value_operands(struct lower *l, struct nvm_value v);
 /* A byval object into or out of .param of a call or a device function, which is addressed by
  * constants only: without a loop. */
 void abi_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes);
 /* `beforeword7`, unless a symbol has that name. */
-struct nvm_str lower_numbered_name(struct lower *l, const char *before, const char *word,
-                                   uint32_t n);
+struct nvm_str abi_numbered_name(struct lower *l, const char *before, const char *word, uint32_t n);
 /* Whether `.noreturn` can be written without asking for a later PTX version. */
-bool lower_may_write_noreturn(const struct lower *l);
+bool abi_may_write_noreturn(const struct lower *l);
 
 /* The PTX header of a function, that of l->symbol: parameters, results, performance directives; for
  * definitions and declarations alike. */
-void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_function *pf);
+void params_signature(struct lower *l, const struct nvm_function *f, struct ptx_function *pf);
 /* Chooses the block in which each argument that is used is read; false when out of memory. */
-bool lower_plan_arguments(struct lower *l);
+bool params_plan(struct lower *l);
 /* Those of block b, into registers (or copies of them into local memory). */
-void lower_arguments(struct lower *l, struct nvm_block b);
-void lower_ret(struct lower *l, const struct nvm_inst *i);
+void params_read(struct lower *l, struct nvm_block b);
+void params_lower_ret(struct lower *l, const struct nvm_inst *i);
 /* What llvm.va_start stores: the address of the further arguments. */
-struct ptx_reg lower_variadic_area(struct lower *l);
+struct ptx_reg params_variadic_area(struct lower *l);
 /* Whether a pointer is based on a byval parameter that is read in place; its address is then one in
  * .param. If it is the parameter itself, *name is set. */
-bool lower_in_param(const struct lower *l, struct nvm_value pointer, struct nvm_str *name);
+bool byval_in_place(const struct lower *l, struct nvm_value pointer, struct nvm_str *name);
 
 /* --- directive.c ------------------------------------------------------------------------------ */
 
@@ -573,8 +571,8 @@ void directive_read(struct lower *l, const struct nvm_function *f, struct ptx_fu
 bool directive_is_grid_constant(struct lower *l, const struct nvm_function *f, uint32_t argument);
 
 /* --- call.c ----------------------------------------------------------------------------------- */
-void lower_call(struct lower *l, const struct nvm_inst *i);
-void lower_va_arg(struct lower *l, const struct nvm_inst *i);
+void call_lower(struct lower *l, const struct nvm_inst *i);
+void call_lower_va_arg(struct lower *l, const struct nvm_inst *i);
 
 /* --- annotation.c ----------------------------------------------------------------------------- */
 bool annotation_read_all(struct lower *l);
@@ -627,16 +625,16 @@ bool global_is_for_compiler(const struct lower *l, const struct nvm_global *g);
 /* The address space a global lives in: address space 0 variables are placed in .global. */
 uint16_t global_space(const struct nvm_global *g);
 /* Where the current instruction, or else the function, stands in the source. */
-struct diag_range lower_place(const struct lower *l);
+struct diag_range report_place(const struct lower *l);
 /* Reports a warning, or what its policy makes of it, at the current instruction; `text` is its %0.
  */
-struct diag *lower_warn(struct lower *l, enum diag_id id, struct nvm_text text);
+struct diag *report_warn(struct lower *l, enum diag_id id, struct nvm_text text);
 /* Refuses with the symbol's name and place; in the words of
  * DIAG_CANNOT_LOWER_SYMBOL. */
-void lower_refuse_symbol(struct lower *l, const struct symbol *s, const char *what,
-                         const char *detail);
+void report_refuse_symbol(struct lower *l, const struct symbol *s, const char *what,
+                          const char *detail);
 /* Reports if the target lacks what `what` requires; else raises l->ptx_needed. */
-bool lower_require(struct lower *l, enum tgt_need need, const char *what);
+bool report_require(struct lower *l, enum tgt_need need, const char *what);
 
 /* --- debug.c ---------------------------------------------------------------------------------- */
 /* `.loc` before an instruction of which the place differs from the one before; only with -g. */
@@ -646,35 +644,35 @@ void debug_write_inlined_names(struct lower *l);
 
 /* --- verbose.c: comments, only with --asm-verbose -----------------------------------------------
  */
-bool lower_plan_comments(struct lower *l);
+bool verbose_plan(struct lower *l);
 /* Which loop a block is in, behind its label. */
-void lower_comment_block(struct lower *l, struct nvm_block b);
-/* The IR instruction, before its PTX; returns where the comment stands, for lower_comment_end(),
+void verbose_block(struct lower *l, struct nvm_block b);
+/* The IR instruction, before its PTX; returns where the comment stands, for verbose_inst_end(),
  * which takes it away if nothing followed. */
-uint32_t lower_comment_inst(struct lower *l, struct nvm_inst_id i);
-void lower_comment_end(struct lower *l, uint32_t before);
+uint32_t verbose_inst(struct lower *l, struct nvm_inst_id i);
+void verbose_inst_end(struct lower *l, uint32_t before);
 
 /* --- tidy.c ----------------------------------------------------------------------------------- */
 /* Removes the copies that the entries since `from` end with; registers numbered above first_temp of
  * their class are temporaries of these entries. */
-void lower_tidy(struct lower *l, uint32_t from, const uint32_t first_temp[PTX_CLASS_COUNT]);
+void tidy_copies(struct lower *l, uint32_t from, const uint32_t first_temp[PTX_CLASS_COUNT]);
 
 /* --- pairs.c ---------------------------------------------------------------------------------- */
 /* Lanes of float that .f32x2 takes two at a time get registers of 64 bits, where that saves movs.
  */
-void lower_pair_registers(struct lower *l);
+void pairs_widen_registers(struct lower *l);
 
 /* --- intrinsic.c, asm.c ----------------------------------------------------------------------- */
 /* A call whose callee is an intrinsic; a call of inline asm. */
 void intrinsic_lower(struct lower *l, const struct nvm_inst *i, enum intrinsic_id id);
 void asm_lower(struct lower *l, const struct nvm_inst *i);
-bool lower_is_asm(const struct lower *l, struct nvm_value callee);
+bool asm_is_callee(const struct lower *l, struct nvm_value callee);
 /* For each result of a call of inline assembly the argument that is tied to it, or UINT32_MAX; in
  * the function arena. NULL: the constraints are wrong, or there is no memory. */
 uint32_t *asm_ties(struct lower *l, const struct nvm_inst *i);
 
 /* Makes the PTX instruction check for what was emitted since entry `from`; reports what the target
  * lacks. Called once per IR instruction. */
-void lower_check_entries(struct lower *l, uint32_t from);
+void emit_check(struct lower *l, uint32_t from);
 
 #endif

@@ -27,7 +27,7 @@ static uint16_t memory_type(const struct part *p) {
   }
 }
 
-uint16_t vector_mod(uint32_t count) {
+uint16_t mod_vector(uint32_t count) {
   return count == 1 ? PTX_MOD_NONE : count == 2 ? PTX_MOD_V2 : count == 4 ? PTX_MOD_V4 : PTX_MOD_V8;
 }
 
@@ -47,10 +47,10 @@ static void emit_access(const struct access *a, int64_t offset, uint16_t type,
   uint16_t space = a->at.space;
   bool observable = space == 0 || space == PTX_MOD_GLOBAL || space == PTX_MOD_SHARED;
   bool nc = a->invariant && space == PTX_MOD_GLOBAL && !a->is_volatile;
-  struct mod_list mods =
-      given_mods(PTX_MODS(a->is_volatile && observable ? PTX_MOD_VOLATILE : PTX_MOD_NONE, space,
-                          nc ? PTX_MOD_NC : PTX_MOD_NONE, vector_mod(count), type),
-                 5);
+  struct emit_mod_list mods =
+      emit_mods(PTX_MODS(a->is_volatile && observable ? PTX_MOD_VOLATILE : PTX_MOD_NONE, space,
+                         nc ? PTX_MOD_NC : PTX_MOD_NONE, mod_vector(count), type),
+                5);
   struct ptx_operand address = address_plus(a->at, offset).at;
   struct ptx_operand value =
       count == 1 ? values[0] : ptx_group(a->l->pf, PTX_OPERAND_VECTOR, values, count);
@@ -59,7 +59,7 @@ static void emit_access(const struct access *a, int64_t offset, uint16_t type,
 }
 
 static struct ptx_operand load_new(const struct access *a, int64_t offset, uint32_t bits) {
-  struct ptx_operand r = ptx_r(lower_temp(a->l, mod_class(mod_bits(bits))));
+  struct ptx_operand r = ptx_r(emit_temp(a->l, mod_class(mod_bits(bits))));
   emit_access(a, offset, mod_unsigned(bits), &r, 1);
   return r;
 }
@@ -95,7 +95,7 @@ static struct ptx_operand load_pieces(const struct access *a, const struct part 
     const struct part piece = {
         .kind = PART_INT, .bits = (uint8_t)(n * 8), .container = n == 4 ? 32 : 16};
     struct ptx_operand value = load_new(a, offset + done, n * 8);
-    value = lower_zext_part(a->l, value, &piece, p->container);
+    value = emit_zext(a->l, value, &piece, p->container);
     if (done) {
       value = emit_binary(a->l, PTX_SHL, part_bits_mod(p), value, ptx_i((int64_t)done * 8));
       value = emit_binary(a->l, PTX_OR, part_bits_mod(p), value, whole);
@@ -109,7 +109,7 @@ static struct ptx_operand load_pieces(const struct access *a, const struct part 
 static void store_pieces(const struct access *a, const struct part *p, int64_t offset,
                          struct ptx_operand value) {
   uint32_t bytes = part_store_bytes(p);
-  value = lower_zext_part(a->l, value, p, p->container);
+  value = emit_zext(a->l, value, p, p->container);
   for (uint32_t done = 0, n; done < bytes; done += n) {
     n = piece_bytes(a, bytes - done, offset + done);
     struct ptx_operand low = value;
@@ -125,10 +125,10 @@ static void load_part(const struct access *a, const struct part *p, int64_t offs
                       struct ptx_operand to) {
   struct lower *l = a->l;
   if (p->kind == PART_I1) {
-    lower_copy(l, to.reg, lower_int_to_pred(l, load_new(a, offset, 8), 16));
+    emit_copy(l, to.reg, emit_int_to_pred(l, load_new(a, offset, 8), 16));
   } else if (needs_pieces(a, part_store_bytes(p), offset)) {
     struct ptx_operand whole = load_pieces(a, p, offset);
-    if (!part_is_full(p)) lower_copy(l, to.reg, whole);
+    if (!part_is_full(p)) emit_copy(l, to.reg, whole);
     else emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(p)), to, whole);
   } else {
     uint16_t type = a->is_signed ? mod_signed(part_store_bytes(p) * 8) : memory_type(p);
@@ -141,14 +141,14 @@ static void store_part(const struct access *a, const struct part *p, int64_t off
   struct lower *l = a->l;
   uint32_t bytes = part_store_bytes(p);
   if (p->kind == PART_I1) {
-    value = lower_pred_to_int(l, value, 16);
+    value = emit_pred_to_int(l, value, 16);
     emit_access(a, offset, PTX_MOD_U8, &value, 1);
   } else if (needs_pieces(a, bytes, offset)) {
     bool moved = part_is_full(p);
     if (moved) value = emit_unary(l, PTX_MOV, part_bits_mod(p), value);
     store_pieces(a, p, offset, value);
   } else {
-    if (p->bits < bytes * 8) value = lower_zext_part(l, value, p, p->container);
+    if (p->bits < bytes * 8) value = emit_zext(l, value, p, p->container);
     emit_access(a, offset, memory_type(p), &value, 1);
   }
 }
@@ -170,10 +170,10 @@ static uint32_t aligned_count(const struct access *a, uint32_t n, uint32_t bytes
 
 /* How many parts from k on can be one access: 1, 2, 4 or 8. PTX has no vectors of more than four
  * bytes: more of them travel as *words of 32 bits (0: not). */
-static uint32_t run_length(const struct access *a, struct type_parts parts, uint32_t k,
+static uint32_t run_length(const struct access *a, struct part_range parts, uint32_t k,
                            uint32_t *words) {
   const struct lower *l = a->l;
-  const struct part *first = lower_part(l, parts, k);
+  const struct part *first = part_at(l, parts, k);
   *words = 0;
   if (!is_simple(first)) return 1;
   uint32_t bytes = part_store_bytes(first), n = 1;
@@ -182,7 +182,7 @@ static uint32_t run_length(const struct access *a, struct type_parts parts, uint
   if (bytes > 1) most = most / bytes < MAX_VECTOR ? most / bytes : MAX_VECTOR;
   if (bytes > 1 && (bytes < 4 || !wide) && most > 4) most = 4;
   while (n < most && k + n < parts.count) {
-    const struct part *p = lower_part(l, parts, k + n);
+    const struct part *p = part_at(l, parts, k + n);
     if (!is_simple(p) || part_store_bytes(p) != bytes || part_class(p) != part_class(first) ||
         memory_type(p) != memory_type(first) || p->offset != first->offset + n * bytes)
       break;
@@ -201,11 +201,12 @@ static void access_words(const struct access *a, int64_t offset, const struct pt
                          uint32_t words) {
   struct ptx_operand run[MAX_VECTOR];
   for (uint32_t w = 0; w < words; w++) {
-    run[w] = ptx_r(lower_temp(a->l, PTX_B32));
-    if (!a->load) lower_pack_bytes(a->l, run[w].reg, values + 4 * w);
+    run[w] = ptx_r(emit_temp(a->l, PTX_B32));
+    if (!a->load) convert_pack_bytes(a->l, run[w].reg, values + 4 * w);
   }
   emit_access(a, offset, PTX_MOD_U32, run, words);
-  for (uint32_t w = 0; w < words && a->load; w++) lower_unpack_bytes(a->l, run[w], values + 4 * w);
+  for (uint32_t w = 0; w < words && a->load; w++)
+    convert_unpack_bytes(a->l, run[w], values + 4 * w);
 }
 
 static uint32_t access_align(const struct lower *l, struct nvm_type type,
@@ -232,41 +233,41 @@ static bool contains_bit_vector(const struct lower *l, struct nvm_type type) {
 }
 
 /* The bytes of a bit vector are loaded one by one and its lanes cut out of them. */
-static void load_bit_vector(const struct access *a, struct type_parts parts, int64_t bytes,
+static void load_bit_vector(const struct access *a, struct part_range parts, int64_t bytes,
                             int64_t offset, const struct ptx_operand *to) {
   struct lower *l = a->l;
   struct ptx_operand *loaded = arena_alloc(&l->function_arena, (size_t)bytes * sizeof *loaded);
   if (!loaded) return;
   for (int64_t b = 0; b < bytes; b++)
-    loaded[b] = lower_part_to_bits(l, &byte_part, load_new(a, offset + b, 8));
+    loaded[b] = convert_to_bits(l, &byte_part, load_new(a, offset + b, 8));
   int64_t at = 0;
   for (uint32_t k = 0; k < parts.count; k++) {
-    const struct part *p = lower_part(l, parts, k);
-    struct ptx_operand sum = lower_in_reg(l, ptx_i(0), &part_i64);
+    const struct part *p = part_at(l, parts, k);
+    struct ptx_operand sum = emit_in_reg(l, ptx_i(0), &part_i64);
     for (int64_t b = at / 8; b * 8 < at + p->bits && b * 8 - at < 64; b++)
-      lower_or_shifted(l, sum, loaded[b], (int)(b * 8 - at));
-    lower_bits_to_part(l, p, to[k].reg, sum);
+      convert_or_shifted(l, sum, loaded[b], (int)(b * 8 - at));
+    convert_from_bits(l, p, to[k].reg, sum);
     at += p->bits;
   }
 }
 
-static void store_bit_vector(const struct access *a, struct type_parts parts, int64_t bytes,
+static void store_bit_vector(const struct access *a, struct part_range parts, int64_t bytes,
                              int64_t offset, const struct ptx_operand *from) {
   struct lower *l = a->l;
   struct ptx_operand *lanes = arena_alloc(&l->function_arena, parts.count * sizeof *lanes);
   if (!lanes) return;
   for (uint32_t k = 0; k < parts.count; k++)
-    lanes[k] = lower_part_to_bits(l, lower_part(l, parts, k), from[k]);
+    lanes[k] = convert_to_bits(l, part_at(l, parts, k), from[k]);
   uint32_t k = 0;
   int64_t at = 0; /* bit where lane k begins */
   for (int64_t b = 0; b < bytes; b++) {
-    struct ptx_operand sum = lower_in_reg(l, ptx_i(0), &part_i64);
+    struct ptx_operand sum = emit_in_reg(l, ptx_i(0), &part_i64);
     while (k < parts.count && at < (b + 1) * 8) {
-      lower_or_shifted(l, sum, lanes[k], (int)(at - b * 8));
-      if (at + lower_part(l, parts, k)->bits > (b + 1) * 8) break; /* the next byte has the rest */
-      at += lower_part(l, parts, k++)->bits;
+      convert_or_shifted(l, sum, lanes[k], (int)(at - b * 8));
+      if (at + part_at(l, parts, k)->bits > (b + 1) * 8) break; /* the next byte has the rest */
+      at += part_at(l, parts, k++)->bits;
     }
-    struct ptx_operand byte = lower_narrow(l, sum, 64, 16);
+    struct ptx_operand byte = emit_narrow(l, sum, 64, 16);
     emit_access(a, offset + b, PTX_MOD_U8, &byte, 1);
   }
 }
@@ -276,18 +277,18 @@ static void access_with_bit_vectors(const struct access *a, struct nvm_type type
                                     const struct ptx_operand *values) {
   struct lower *l = a->l;
   const struct type_table *t = &l->module->types;
-  struct type_parts parts = lower_type(l, type);
+  struct part_range parts = part_list(l, type);
   if (is_bit_vector(l, type)) {
     int64_t bytes = (int64_t)layout_store_size(&l->module->layout, t, type);
     (a->load ? load_bit_vector : store_bit_vector)(a, parts, bytes, offset, values);
   } else if (type_is_aggregate(t, type) && parts.count != 0) {
     for (uint64_t i = 0; i < type_info(&l->module->types, type)->count; i++)
       access_with_bit_vectors(a, type_element(t, type, i),
-                              offset + (int64_t)lower_element_offset(l, type, i),
-                              values + (lower_member_parts(l, type, i).first - parts.first));
+                              offset + (int64_t)part_element_offset(l, type, i),
+                              values + (part_of_member(l, type, i).first - parts.first));
   } else {
     for (uint32_t k = 0; k < parts.count; k++) {
-      const struct part *p = lower_part(l, parts, k);
+      const struct part *p = part_at(l, parts, k);
       access_part(a, p, offset + p->offset, values[k]);
     }
   }
@@ -300,9 +301,9 @@ static void access_value(struct access a, struct nvm_type type, const struct ptx
     access_with_bit_vectors(&a, type, 0, values);
     return;
   }
-  struct type_parts parts = lower_type(l, type);
+  struct part_range parts = part_list(l, type);
   for (uint32_t k = 0, n; k < parts.count; k += n) {
-    const struct part *p = lower_part(l, parts, k);
+    const struct part *p = part_at(l, parts, k);
     uint32_t words;
     n = run_length(&a, parts, k, &words);
     if (words) access_words(&a, p->offset, values + k, words);
@@ -314,7 +315,7 @@ static void access_value(struct access a, struct nvm_type type, const struct ptx
 static void load_value(struct access a, struct nvm_type type, const struct ptx_reg *to) {
   enum { FEW = 16 };
   struct ptx_operand few[FEW], *values = few;
-  uint32_t count = lower_type(a.l, type).count;
+  uint32_t count = part_list(a.l, type).count;
   a.load = true;
   if (count > FEW) values = arena_alloc(&a.l->function_arena, count * sizeof *values);
   if (!values) return;
@@ -322,19 +323,19 @@ static void load_value(struct access a, struct nvm_type type, const struct ptx_r
   access_value(a, type, values);
 }
 
-void lower_load_parts(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
-                      struct address from, struct memory_access how) {
+void memory_load_parts(struct lower *l, struct nvm_type type, const struct ptx_reg *to,
+                       struct address from, struct memory_access how) {
   from.align = access_align(l, type, how);
   load_value((struct access){.l = l, .at = from, .is_volatile = how.is_volatile}, type, to);
 }
 
-void lower_store_parts(struct lower *l, struct nvm_type type, const struct ptx_operand *from,
-                       struct address to, struct memory_access how) {
+void memory_store_parts(struct lower *l, struct nvm_type type, const struct ptx_operand *from,
+                        struct address to, struct memory_access how) {
   to.align = access_align(l, type, how);
   access_value((struct access){.l = l, .at = to, .is_volatile = how.is_volatile}, type, from);
 }
 
-/* A loaded byte has zeros above it, which lower_extend() makes use of. */
+/* A loaded byte has zeros above it, which emit_extend() makes use of. */
 static void note_zero_above(struct lower *l, struct ptx_reg r) {
   uint32_t number = ptx_reg_number(r);
   if (!VEC_RESERVE(&l->function_arena, &l->zero_above, number + 1)) return;
@@ -342,40 +343,40 @@ static void note_zero_above(struct lower *l, struct ptx_reg r) {
   l->zero_above.data[number] = true;
 }
 
-void lower_load(struct lower *l, const struct nvm_inst *i) {
+void memory_lower_load(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   if (how.ordering != ORDER_NONE) {
     atomic_lower_load(l, i);
     return;
   }
   struct access a = {
-      .l = l, .at = lower_address(l, inst_operand(l->f, i, 0)), .is_volatile = how.is_volatile};
+      .l = l, .at = address_of(l, inst_operand(l->f, i, 0)), .is_volatile = how.is_volatile};
   a.at.align = access_align(l, i->type, how);
   uint32_t chain = l->f->attachments.data[l->inst.index];
   a.invariant = chain && module_attachment(l->module, chain, l->invariant_load).index != 0 &&
-                lower_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
+                emit_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
   struct nvm_inst_id extension = select_extension(l, l->inst);
   a.is_signed = !inst_is_none(extension) && function_inst(l->f, extension)->op == OP_SEXT;
-  const struct ptx_reg *to = lower_result(l, l->inst);
+  const struct ptx_reg *to = value_result(l, l->inst);
   load_value(a, i->type, to);
-  struct type_parts parts = lower_type(l, i->type);
-  bool is_byte = parts.count == 1 && lower_part(l, parts, 0)->kind == PART_INT &&
-                 lower_part(l, parts, 0)->bits == 8;
+  struct part_range parts = part_list(l, i->type);
+  bool is_byte =
+      parts.count == 1 && part_at(l, parts, 0)->kind == PART_INT && part_at(l, parts, 0)->bits == 8;
   if (is_byte && inst_is_none(extension) && !l->selection[l->inst.index].is_shared)
     note_zero_above(l, to[0]);
 }
 
-void lower_store(struct lower *l, const struct nvm_inst *i) {
+void memory_lower_store(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   if (how.ordering != ORDER_NONE) {
     atomic_lower_store(l, i);
     return;
   }
-  struct address at = lower_address(l, inst_operand(l->f, i, 1));
+  struct address at = address_of(l, inst_operand(l->f, i, 1));
   if (at.space == PTX_MOD_CONST || at.space == PTX_MOD_PARAM) {
-    lower_refuse(l, "a store to constant or parameter memory", "these are read-only");
+    report_refuse(l, "a store to constant or parameter memory", "these are read-only");
     return;
   }
-  const struct ptx_operand *parts = abi_operands(l, select_operand(l, i, 0));
-  if (parts) lower_store_parts(l, value_type(l->f, inst_operand(l->f, i, 0)), parts, at, how);
+  const struct ptx_operand *parts = value_operands(l, select_operand(l, i, 0));
+  if (parts) memory_store_parts(l, value_type(l->f, inst_operand(l->f, i, 0)), parts, at, how);
 }

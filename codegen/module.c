@@ -14,7 +14,7 @@
 /* --- diagnostics
  * ---------------------------------------------------------------------------------- */
 
-struct diag_range lower_place(const struct lower *l) {
+struct diag_range report_place(const struct lower *l) {
   struct diag_range range = {l->options->source, 0, 0};
   if (!l->f) return range;
   if (l->inst.index == 0 || l->inst.index >= l->f->positions.count) return l->f->symbol.where;
@@ -26,26 +26,26 @@ struct diag_range lower_place(const struct lower *l) {
   return range.begin ? range : l->f->symbol.where;
 }
 
-struct diag *lower_warn(struct lower *l, enum diag_id id, struct nvm_text text) {
-  struct diag *d = diag_report(l->sink, id, lower_place(l), &text, 1);
+struct diag *report_warn(struct lower *l, enum diag_id id, struct nvm_text text) {
+  struct diag *d = diag_report(l->sink, id, report_place(l), &text, 1);
   if (d && l->f) d->function = module_text(l->module, l->f->symbol.name);
   if (d && d->severity == DIAG_ERROR) l->refused = true;
   return d;
 }
 
 static void report(struct lower *l, enum diag_id id, struct nvm_text text) {
-  lower_warn(l, id, text);
+  report_warn(l, id, text);
   l->refused = true;
 }
 
-void lower_refuse_symbol(struct lower *l, const struct symbol *s, const char *what,
-                         const char *detail) {
+void report_refuse_symbol(struct lower *l, const struct symbol *s, const char *what,
+                          const char *detail) {
   struct nvm_text arguments[3] = {module_text(l->module, s->name), text_of(what), text_of(detail)};
   diag_report(l->sink, DIAG_CANNOT_LOWER_SYMBOL, s->where, arguments, 3);
   l->refused = true;
 }
 
-bool lower_require(struct lower *l, enum tgt_need need, const char *what) {
+bool report_require(struct lower *l, enum tgt_need need, const char *what) {
   const struct tgt_requirement *r = tgt_need_of(need);
   if (tgt_allows(l->target, r)) {
     unsigned ptx = tgt_ptx_needed(l->target, r);
@@ -76,13 +76,13 @@ static void report_need(struct lower *l, const struct ptx_entry *e, const struct
   bool lacks = need->fault == PTX_FAULT_TARGET;
   report(l, lacks ? DIAG_TARGET_LACKS : DIAG_NOT_PTX, (struct nvm_text){b.bytes, b.length});
   const struct nvm_inst *i = inst_is_none(l->inst) ? NULL : function_inst(l->f, l->inst);
-  bool is_asm = i && i->op == OP_CALL && lower_is_asm(l, call_callee(l->f, i));
+  bool is_asm = i && i->op == OP_CALL && asm_is_callee(l, call_callee(l->f, i));
   bool has_memory =
       !l->arena.failed && !l->function_arena.failed; /* else registers may be missing */
   l->is_bug |= !lacks && !is_asm && has_memory;
 }
 
-void lower_check_entries(struct lower *l, uint32_t from) {
+void emit_check(struct lower *l, uint32_t from) {
   for (uint32_t k = from; k < l->pf->entries.count; k++) {
     const struct ptx_entry *e = &l->pf->entries.data[k];
     struct ptx_need need;
@@ -197,7 +197,7 @@ static void write_declaration(struct lower *l, struct nvm_value v, struct nvm_st
   l->f = NULL;
   l->inst = (struct nvm_inst_id){0};
   l->symbol = v;
-  lower_signature(l, module_function(l->module, v), &pf);
+  params_signature(l, module_function(l->module, v), &pf);
   pf.is_declaration = true;
   if (name.index) {
     pf.name = name;
@@ -239,7 +239,7 @@ static enum nvm_status write_functions(struct lower *l, const struct uses *u) {
     l->symbol = v;
     l->ptx.prototypes.count = 0; /* a function's own; nothing reads them after it is printed */
     l->ptx.variables.count = 0;
-    enum nvm_status status = lower_function(l, module_function(m, v));
+    enum nvm_status status = function_lower(l, module_function(m, v));
     if (status == NVM_OUT_OF_MEMORY || status == NVM_BUG) return status;
     if (status != NVM_OK) worst = status;
     else textbuf_char(l->out, '\n');
@@ -267,10 +267,10 @@ static void write_alias(struct lower *l, struct nvm_value alias) {
            f->symbol.linkage != LINK_PRIVATE)
     problem = "PTX has no aliases of weak functions";
   if (problem) {
-    lower_refuse_symbol(l, &g->symbol, "an alias that other modules see", problem);
+    report_refuse_symbol(l, &g->symbol, "an alias that other modules see", problem);
     return;
   }
-  if (!lower_require(l, TGT_NEED_ALIAS, "aliases")) return;
+  if (!report_require(l, TGT_NEED_ALIAS, "aliases")) return;
   struct nvm_str name = l->global_names[value_index(alias)];
   write_declaration(l, aliasee, name, PTX_FUNC_VISIBLE);
   textbuf_format(l->out, ".alias %t, %t;\n", module_text(l->module, name),

@@ -213,7 +213,7 @@ static void widen_access(struct pairing *p, struct ptx_entry *e, struct ptx_oper
   uint16_t *mods = &p->pf->mods.data[e->first_mod + e->mod_count - 2];
   for (uint32_t k = 0; k < v->count; k += 2) lanes[k / 2] = ptx_r(pair_at(p, &lanes[k])->wide);
   v->count /= 2;
-  mods[0] = v->count == 1 ? PTX_MOD_B64 : vector_mod(v->count);
+  mods[0] = v->count == 1 ? PTX_MOD_B64 : mod_vector(v->count);
   mods[1] = PTX_MOD_B64;
   if (v->count > 1) return;
   e->mod_count--;
@@ -323,7 +323,7 @@ static bool find_pairs(struct pairing *p, uint8_t *mentions) {
   return !p->l->function_arena.failed;
 }
 
-void lower_pair_registers(struct lower *l) {
+void pairs_widen_registers(struct lower *l) {
   struct ptx_function *pf = l->pf;
   struct arena *arena = &l->function_arena;
   struct pairing p = {.l = l, .pf = pf, .entries = pf->entries.data, .count = pf->entries.count};

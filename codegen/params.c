@@ -138,7 +138,7 @@ static bool is_kernel(const struct lower *l, const struct abi *abi) {
 static struct passing pass_byval(struct lower *l, const struct abi *abi, uint32_t i,
                                  struct nvm_type pointee) {
   if (!type_is_sized(&l->module->types, pointee)) {
-    lower_refuse(l, "a byval parameter without its type", "write byval(TYPE)");
+    report_refuse(l, "a byval parameter without its type", "write byval(TYPE)");
     return (struct passing){PASS_NOTHING, 0, 1, true, TYPE_I8, 1};
   }
   uint32_t written = attr_align_bytes(abi_attr(l, abi, i, ATTR_ALIGN));
@@ -186,7 +186,7 @@ struct ptx_variable abi_variable(const struct passing *p, struct nvm_str name) {
 static void describe_pointer(const struct lower *l, const struct abi *abi, uint32_t i,
                              struct ptx_variable *v) {
   struct nvm_type type = type_member(&l->module->types, abi->type, i);
-  uint16_t space = space_mod(type_info(&l->module->types, type)->width);
+  uint16_t space = mod_space(type_info(&l->module->types, type)->width);
   uint32_t align = attr_align_bytes(abi_attr(l, abi, i, ATTR_ALIGN));
   if (space != PTX_MOD_GLOBAL && space != PTX_MOD_SHARED && space != PTX_MOD_CONST) return;
   v->is_ptr = true;
@@ -212,8 +212,8 @@ static struct ptx_variable kernel_variable(const struct lower *l, const struct a
 /* --- the header of a function ------------------------------------------------------------------
  */
 
-struct nvm_str lower_numbered_name(struct lower *l, const char *before, const char *word,
-                                   uint32_t n) {
+struct nvm_str abi_numbered_name(struct lower *l, const char *before, const char *word,
+                                 uint32_t n) {
   struct textbuf b;
   textbuf_init(&b, &l->function_arena);
   textbuf_puts(&b, before);
@@ -232,11 +232,11 @@ static bool name_params(struct lower *l, const struct abi *abi, const struct ptx
   for (uint32_t i = 0; i < count; i++) {
     l->params[i].how = abi_param(l, abi, i);
     if (l->params[i].how.kind != PASS_NOTHING)
-      l->params[i].name = lower_numbered_name(l, before, "_param_", i);
+      l->params[i].name = abi_numbered_name(l, before, "_param_", i);
   }
   if (!(type_info(&l->module->types, abi->type)->flags & TYPE_VARIADIC)) return true;
   l->params[count] =
-      (struct parameter){abi_variadic_area(l), lower_numbered_name(l, before, "_param_", count)};
+      (struct parameter){abi_variadic_area(l), abi_numbered_name(l, before, "_param_", count)};
   return true;
 }
 
@@ -260,7 +260,7 @@ static uint8_t linkage_flags(const struct nvm_function *f, bool is_declaration) 
   return is_declaration && function_is_declaration(f) ? PTX_FUNC_EXTERN : PTX_FUNC_VISIBLE;
 }
 
-bool lower_may_write_noreturn(const struct lower *l) {
+bool abi_may_write_noreturn(const struct lower *l) {
   unsigned ptx = l->target->ptx ? l->target->ptx : tgt_ptx_for(l->target->cpu);
   return tgt_satisfies(l->target, ptx, tgt_need_of(TGT_NEED_NORETURN));
 }
@@ -273,10 +273,10 @@ static void add_param(struct ptx_function *pf, struct ptx_variable v) {
 static void require_bank(struct lower *l, uint64_t bytes) {
   enum { SMALL_BANK = 4352, LARGE_BANK = 32764 };
   if (bytes > SMALL_BANK &&
-      lower_require(l, TGT_NEED_LARGE_PARAMETERS, "more than 4352 bytes of parameters") &&
+      report_require(l, TGT_NEED_LARGE_PARAMETERS, "more than 4352 bytes of parameters") &&
       bytes > LARGE_BANK)
-    lower_refuse_symbol(l, &module_function(l->module, l->symbol)->symbol, "its parameters",
-                        "a kernel has at most 32764 bytes of them");
+    report_refuse_symbol(l, &module_function(l->module, l->symbol)->symbol, "its parameters",
+                         "a kernel has at most 32764 bytes of them");
 }
 
 static void add_params(struct lower *l, const struct abi *abi, struct ptx_function *pf) {
@@ -294,7 +294,7 @@ static void add_params(struct lower *l, const struct abi *abi, struct ptx_functi
   if (type->flags & TYPE_VARIADIC) add_param(pf, abi_variable(&area->how, area->name));
 }
 
-void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_function *pf) {
+void params_signature(struct lower *l, const struct nvm_function *f, struct ptx_function *pf) {
   struct abi abi = abi_of_function(l, l->symbol);
   struct passing result = abi_result(l, &abi);
   bool external = function_is_declaration(f) || f->symbol.linkage == LINK_AVAILABLE_EXTERNALLY;
@@ -303,11 +303,11 @@ void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_f
   pf->flags = linkage_flags(f, external);
   if (!name_params(l, &abi, pf)) return;
   if (result.kind != PASS_NOTHING && pf->is_entry) {
-    lower_refuse_symbol(l, &f->symbol, "a kernel that returns a value", "kernels return void");
+    report_refuse_symbol(l, &f->symbol, "a kernel that returns a value", "kernels return void");
     return;
   }
   if (pf->is_entry && type_info(&l->module->types, f->type)->flags & TYPE_VARIADIC) {
-    lower_refuse_symbol(l, &f->symbol, "a variadic kernel", "a launch has fixed arguments");
+    report_refuse_symbol(l, &f->symbol, "a variadic kernel", "a launch has fixed arguments");
     return;
   }
   if (result.kind != PASS_NOTHING) {
@@ -316,7 +316,7 @@ void lower_signature(struct lower *l, const struct nvm_function *f, struct ptx_f
   }
   add_params(l, &abi, pf);
   bool noreturn = attrset_find(&l->module->attributes, abi.attributes->function, ATTR_NORETURN);
-  if (noreturn && !pf->is_entry && result.kind == PASS_NOTHING && lower_may_write_noreturn(l))
+  if (noreturn && !pf->is_entry && result.kind == PASS_NOTHING && abi_may_write_noreturn(l))
     pf->flags |= PTX_FUNC_NORETURN;
   if (pf->is_entry && !external) directive_read(l, f, pf);
 }
@@ -341,22 +341,22 @@ static struct ptx_operand widened(struct lower *l, const struct part *p, struct 
   if (p->kind == PART_I1)
     return emit_select(l, PTX_MOD_B32, ptx_i(is_signed ? -1 : 1), ptx_i(0), v);
   if (p->kind != PART_INT) return v;
-  return lower_extend(l, v, p, bits, is_signed);
+  return emit_extend(l, v, p, bits, is_signed);
 }
 
-const struct ptx_operand *abi_operands(struct lower *l, struct nvm_value v) {
-  uint32_t count = lower_type(l, value_type(l->f, v)).count;
+const struct ptx_operand *value_operands(struct lower *l, struct nvm_value v) {
+  uint32_t count = part_list(l, value_type(l->f, v)).count;
   struct ptx_operand *parts = arena_alloc(&l->function_arena, (count + 1) * sizeof *parts);
-  for (uint32_t k = 0; parts && k < count; k++) parts[k] = lower_operand(l, v, k);
+  for (uint32_t k = 0; parts && k < count; k++) parts[k] = value_operand(l, v, k);
   return parts;
 }
 
 void abi_store(struct lower *l, const struct passing *p, struct nvm_str name,
                const struct ptx_operand *value, bool is_signed) {
   struct address to = param_address(p, name);
-  if (p->kind == PASS_BYTES) lower_store_parts(l, p->type, value, to, aligned_to(p->align));
+  if (p->kind == PASS_BYTES) memory_store_parts(l, p->type, value, to, aligned_to(p->align));
   if (p->kind != PASS_SCALAR) return;
-  struct part part = *lower_part(l, lower_type(l, p->type), 0);
+  struct part part = *part_at(l, part_list(l, p->type), 0);
   struct ptx_operand v = widened(l, &part, value[0], is_signed);
   uint16_t type = part_is_full(&part) ? part_float_mod(&part) : mod_bits((uint32_t)p->bytes * 8);
   emit2(l, PTX_ST, PTX_MODS(PTX_MOD_PARAM, type), to.at, v);
@@ -365,9 +365,9 @@ void abi_store(struct lower *l, const struct passing *p, struct nvm_str name,
 void abi_load(struct lower *l, const struct passing *p, struct nvm_str name,
               const struct ptx_reg *to) {
   struct address from = param_address(p, name);
-  if (p->kind == PASS_BYTES) lower_load_parts(l, p->type, to, from, aligned_to(p->align));
+  if (p->kind == PASS_BYTES) memory_load_parts(l, p->type, to, from, aligned_to(p->align));
   if (p->kind != PASS_SCALAR) return;
-  struct part part = *lower_part(l, lower_type(l, p->type), 0);
+  struct part part = *part_at(l, part_list(l, p->type), 0);
   if (part.kind == PART_I1) {
     struct ptx_operand byte =
         emit_value(l, PTX_MOD_U8, PTX_LD, PTX_MODS(PTX_MOD_PARAM, PTX_MOD_U8), &from.at, 1);
@@ -458,7 +458,7 @@ static void plan_params(struct lower *l, uint32_t count) {
   for (uint32_t a = 0; candidate && a < count; a++) {
     const struct passing *p = &l->params[a].how;
     candidate[a] = p->is_byval && p->kind == PASS_BYTES &&
-                   space_mod(type_info(&l->module->types, function_arg_type(l->f, a))->width) == 0;
+                   mod_space(type_info(&l->module->types, function_arg_type(l->f, a))->width) == 0;
     any |= candidate[a];
   }
   if (!any) return;
@@ -474,7 +474,7 @@ static void plan_params(struct lower *l, uint32_t count) {
   l->param_of = param_of;
 }
 
-bool lower_in_param(const struct lower *l, struct nvm_value pointer, struct nvm_str *name) {
+bool byval_in_place(const struct lower *l, struct nvm_value pointer, struct nvm_str *name) {
   if (!l->param_args) return false;
   if (value_kind(pointer) == VALUE_ARG) {
     *name = l->param_args[value_index(pointer)];
@@ -526,7 +526,7 @@ void abi_copy_bytes(struct lower *l, struct address to, struct address from, uin
 static void lower_byval_argument(struct lower *l, uint32_t a, const struct passing *p,
                                  struct nvm_str name) {
   struct nvm_type type = function_arg_type(l->f, a);
-  struct ptx_reg to = lower_reg(l, value_of_arg(a), 0);
+  struct ptx_reg to = value_reg(l, value_of_arg(a), 0);
   uint16_t pointer = ptx_reg_class(to) == PTX_B64 ? PTX_MOD_U64 : PTX_MOD_U32;
   uint32_t space = type_info(&l->module->types, type)->width;
   if (l->param_args && l->param_args[a].index) {
@@ -534,7 +534,7 @@ static void lower_byval_argument(struct lower *l, uint32_t a, const struct passi
       emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(to), ptx_symbol(name, 0));
     return; /* in device functions nothing takes the address */
   }
-  if (p->kind == PASS_BYTES && function_is_kernel(l->f) && space_mod(space) == PTX_MOD_PARAM) {
+  if (p->kind == PASS_BYTES && function_is_kernel(l->f) && mod_space(space) == PTX_MOD_PARAM) {
     emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(to), ptx_symbol(name, 0));
     return;
   }
@@ -543,14 +543,14 @@ static void lower_byval_argument(struct lower *l, uint32_t a, const struct passi
     emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_PARAM, pointer), ptx_r(to), in_param);
     return;
   }
-  uint64_t offset = lower_depot_reserve(l, p->bytes ? p->bytes : 1, p->align);
-  struct address copy = lower_depot_address(l, offset);
+  uint64_t offset = frame_reserve(l, p->bytes ? p->bytes : 1, p->align);
+  struct address copy = frame_address(l, offset);
   copy.align = p->align;
   if (p->kind == PASS_BYTES && function_is_kernel(l->f))
     block_copy_bytes(l, copy, param_address(p, name), p->bytes, false);
   else if (p->kind == PASS_BYTES) abi_copy_bytes(l, copy, param_address(p, name), p->bytes);
   struct ptx_operand frame = ptx_symbol(l->depot_name, (int64_t)offset);
-  struct ptx_reg local = space_mod(space) == PTX_MOD_LOCAL ? to : lower_temp(l, ptx_reg_class(to));
+  struct ptx_reg local = mod_space(space) == PTX_MOD_LOCAL ? to : emit_temp(l, ptx_reg_class(to));
   emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(local), frame);
   if (local.bits != to.bits)
     emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, pointer), ptx_r(to), ptx_r(local));
@@ -563,14 +563,14 @@ static void read_argument(struct lower *l, uint32_t a) {
     if (p->is_byval) lower_byval_argument(l, a, p, name);
     return;
   }
-  uint32_t count = lower_type(l, p->type).count;
+  uint32_t count = part_list(l, p->type).count;
   struct ptx_reg *to = arena_alloc(&l->function_arena, (count + 1) * sizeof *to);
   if (!to) return;
-  for (uint32_t k = 0; k < count; k++) to[k] = lower_reg(l, value_of_arg(a), k);
+  for (uint32_t k = 0; k < count; k++) to[k] = value_reg(l, value_of_arg(a), k);
   abi_load(l, p, name, to);
 }
 
-bool lower_plan_arguments(struct lower *l) {
+bool params_plan(struct lower *l) {
   uint32_t count = function_arg_count(l->f);
   struct nvm_block *place = place_arguments(l, count);
   l->first_argument =
@@ -587,28 +587,28 @@ bool lower_plan_arguments(struct lower *l) {
   return !l->function_arena.failed;
 }
 
-void lower_arguments(struct lower *l, struct nvm_block b) {
+void params_read(struct lower *l, struct nvm_block b) {
   if (l->first_argument[b.index] == 0) return;
   uint32_t from = l->pf->entries.count;
   for (uint32_t a = l->first_argument[b.index]; a; a = l->next_argument[a - 1])
     read_argument(l, a - 1);
-  lower_check_entries(l, from);
+  emit_check(l, from);
 }
 
-struct ptx_reg lower_variadic_area(struct lower *l) {
+struct ptx_reg params_variadic_area(struct lower *l) {
   const struct parameter *area = &l->params[function_arg_count(l->f)];
-  struct ptx_reg r = lower_temp(l, area->how.bytes == 8 ? PTX_B64 : PTX_B32);
+  struct ptx_reg r = emit_temp(l, area->how.bytes == 8 ? PTX_B64 : PTX_B32);
   abi_load(l, &area->how, area->name, &r);
   return r;
 }
 
-void lower_ret(struct lower *l, const struct nvm_inst *i) {
+void params_lower_ret(struct lower *l, const struct nvm_inst *i) {
   struct abi abi = abi_of_function(l, l->symbol);
   struct passing p = abi_result(l, &abi);
   if (i->operand_count && p.kind != PASS_NOTHING) {
     struct nvm_value v = inst_operand(l->f, i, 0);
     bool is_signed = abi_attr(l, &abi, ABI_RESULT, ATTR_SIGNEXT) != NULL;
-    const struct ptx_operand *parts = abi_operands(l, v);
+    const struct ptx_operand *parts = value_operands(l, v);
     if (parts) abi_store(l, &p, result_name(l), parts, is_signed);
   }
   emit0(l, PTX_RET, NULL);

@@ -72,7 +72,7 @@ static bool copier_init(struct copier *c, struct lower *l, const struct ptx_reg 
 static void emit_chain(struct copier *c, int32_t i) {
   while (i >= 0) {
     struct move *m = &c->moves[i];
-    lower_copy(c->l, m->to, m->from);
+    emit_copy(c->l, m->to, m->from);
     m->done = true;
     if (!reads_register(m)) return;
     remove_reader(c, (uint32_t)i);
@@ -87,7 +87,7 @@ static void emit_chain(struct copier *c, int32_t i) {
 static void break_cycle(struct copier *c, uint32_t i) {
   struct move *m = &c->moves[i];
   struct ptx_reg saved = ptx_new_reg(c->l->pf, ptx_reg_class(m->to));
-  lower_copy(c->l, saved, ptx_r(m->to));
+  emit_copy(c->l, saved, ptx_r(m->to));
   uint32_t reader = copier_slot(c, m->to)->reader_xor;
   remove_reader(c, reader);
   c->moves[reader].from = ptx_r(saved);
@@ -106,7 +106,7 @@ static void parallel_copy(struct lower *l, const struct ptx_reg *to, const struc
     if (!c.moves[i].done) break_cycle(&c, i);
 }
 
-bool block_has_phis(const struct lower *l, struct nvm_block b) {
+bool phi_in_block(const struct lower *l, struct nvm_block b) {
   struct nvm_inst_id first = function_block(l->f, b)->first;
   return !inst_is_none(first) && function_inst(l->f, first)->op == OP_PHI;
 }
@@ -123,7 +123,7 @@ struct phi_use {
 /* For all blocks at once, so that a phi of a million operands costs a million steps, not a million
  * times a million: uses grouped by the block they come from, each group in layout order of targets.
  */
-bool lower_plan_edges(struct lower *l) {
+bool phi_plan(struct lower *l) {
   const struct nvm_function *f = l->f;
   struct edge_uses *e = &l->edges;
   uint32_t blocks = f->blocks.count;
@@ -180,7 +180,7 @@ static bool shares_registers(const struct lower *l, struct nvm_inst_id phi, stru
          l->inst_regs[value_index(v)] == l->inst_regs[phi.index];
 }
 
-bool lower_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_block to) {
+bool phi_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_block to) {
   uint32_t end = l->edges.start[from.index + 1];
   for (uint32_t u = first_use(l, from, to); u < end; u++) {
     struct phi_use use = l->edges.uses[u];
@@ -194,7 +194,7 @@ bool lower_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_
   return false;
 }
 
-bool lower_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block to) {
+bool phi_copy_edge(struct lower *l, struct nvm_block from, struct nvm_block to) {
   VEC(struct ptx_reg) targets = {0};
   VEC(struct ptx_operand) sources = {0};
   struct nvm_inst_id previous = {0};
@@ -207,10 +207,10 @@ bool lower_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block 
     previous = use.phi;
     struct nvm_value v = inst_operand(l->f, phi, use.operand);
     bool none = !l->selection[use.phi.index].wanted || is_undefined(l, v);
-    uint32_t parts = none ? 0 : lower_type(l, phi->type).count;
+    uint32_t parts = none ? 0 : part_list(l, phi->type).count;
     for (uint32_t k = 0; k < parts; k++) {
-      struct ptx_operand source = lower_source(l, v, k);
-      if (!VEC_PUSH(&l->function_arena, &targets, lower_result(l, use.phi)[k]) ||
+      struct ptx_operand source = value_source(l, v, k);
+      if (!VEC_PUSH(&l->function_arena, &targets, value_result(l, use.phi)[k]) ||
           !VEC_PUSH(&l->function_arena, &sources, source))
         return false;
     }

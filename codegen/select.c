@@ -106,11 +106,11 @@ static void select_extending_load(struct lower *l, const struct nvm_inst *extens
   struct nvm_value v = inst_operand(l->f, extension, 0);
   const struct nvm_inst *load = inst_of(l, v);
   if (!load || load->op != OP_LOAD || !is_read_once(l, v) ||
-      lower_type(l, extension->type).count != 1)
+      part_list(l, extension->type).count != 1)
     return;
   struct memory_access how = memory_access_unpack(load->aux);
-  struct type_parts parts = lower_type(l, load->type);
-  const struct part *p = parts.count == 1 ? lower_part(l, parts, 0) : NULL;
+  struct part_range parts = part_list(l, load->type);
+  const struct part *p = parts.count == 1 ? part_at(l, parts, 0) : NULL;
   if (p && p->kind == PART_INT && (p->bits == 8 || p->bits == 16) && how.ordering == ORDER_NONE &&
       is_aligned(l, load->type, how, p->bits / 8u))
     selection_of(l, load)->home = (uint32_t)(extension - l->f->insts.data);
@@ -140,7 +140,7 @@ static void select_insertion_in_place(struct lower *l, const struct nvm_inst *in
 bool select_is_insertion(struct lower *l, struct nvm_value v, uint64_t *lane) {
   const struct nvm_inst *i = inst_of(l, v);
   nvm_u128 index;
-  if (!i || i->op != OP_INSERTELEMENT || !lower_is_packed(l, i->type) ||
+  if (!i || i->op != OP_INSERTELEMENT || !part_is_packed_type(l, i->type) ||
       !const_is_int(l->module, inst_operand(l->f, i, 2), &index))
     return false;
   *lane = (uint64_t)index;
@@ -159,8 +159,8 @@ static bool step_to_base(const struct lower *l, const struct nvm_inst *i, int64_
   if (i->op == OP_GEP) return gep_constant_offset(l->f, i, offset);
   struct nvm_value from = inst_operand(l->f, i, 0);
   return value_kind(from) == VALUE_GLOBAL ||
-         (space_mod(type_info(t, i->type)->width) == 0 &&
-          space_mod(type_info(t, value_type(l->f, from))->width) != 0);
+         (mod_space(type_info(t, i->type)->width) == 0 &&
+          mod_space(type_info(t, value_type(l->f, from))->width) != 0);
 }
 
 static bool fits_offset(int64_t offset) { return offset >= INT32_MIN && offset <= INT32_MAX; }

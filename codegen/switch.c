@@ -55,7 +55,7 @@ static struct ptx_operand emit_test(struct switch_lowering *s, uint16_t how,
 }
 
 static bool is_dense(const struct switch_lowering *s, uint32_t first, uint32_t count) {
-  if (count < TABLE_CASES || s->wide || !lower_has(s->l, PTX_BRX, PTX_MODS(PTX_MOD_IDX)))
+  if (count < TABLE_CASES || s->wide || !emit_has(s->l, PTX_BRX, PTX_MODS(PTX_MOD_IDX)))
     return false;
   uint64_t span = s->cases[first + count - 1].value[0] - s->cases[first].value[0];
   return span < TABLE_MOST && span < (uint64_t)count * TABLE_DENSITY;
@@ -116,7 +116,7 @@ struct edge_blocks {
 static uint32_t target_label(struct lower *l, struct edge_blocks *e, struct nvm_block from,
                              struct nvm_block to) {
   if (e->label_of[to.index]) return e->label_of[to.index];
-  bool own = lower_edge_needs_copies(l, from, to);
+  bool own = phi_edge_needs_copies(l, from, to);
   uint32_t label = own ? emit_new_label(l) : l->block_labels[to.index];
   e->label_of[to.index] = label;
   if (own) (void)VEC_PUSH(&l->function_arena, &e->pending, to);
@@ -148,17 +148,17 @@ static bool collect_cases(struct switch_lowering *s, const struct nvm_inst *i,
 /* The value with defined upper bits; an i1 becomes a 16-bit 0 or 1. */
 static void prepare_value(struct switch_lowering *s, struct nvm_value v) {
   struct lower *l = s->l;
-  struct type_parts parts = lower_type(l, value_type(l->f, v));
+  struct part_range parts = part_list(l, value_type(l->f, v));
   s->wide = parts.count == 2;
-  s->part = *lower_part(l, parts, 0);
+  s->part = *part_at(l, parts, 0);
   if (s->part.kind == PART_I1) {
-    s->value[0] = lower_pred_to_int(l, ptx_r(lower_reg(l, v, 0)), 16);
+    s->value[0] = emit_pred_to_int(l, ptx_r(value_reg(l, v, 0)), 16);
     s->part = (struct part){.kind = PART_INT, .bits = 16, .container = 16};
     return;
   }
   for (uint32_t k = 0; k < parts.count; k++) {
-    const struct part *p = lower_part(l, parts, k);
-    s->value[k] = lower_zext_part(l, ptx_r(lower_reg(l, v, k)), p, p->container);
+    const struct part *p = part_at(l, parts, k);
+    s->value[k] = emit_zext(l, ptx_r(value_reg(l, v, k)), p, p->container);
   }
 }
 
@@ -172,7 +172,7 @@ void switch_lower(struct lower *l, const struct nvm_inst *i) {
   for (uint32_t k = 0; k < e.pending.count; k++) {
     struct nvm_block to = e.pending.data[k];
     ptx_add_label(l->pf, e.label_of[to.index]);
-    lower_edge_copies(l, i->block, to);
+    phi_copy_edge(l, i->block, to);
     emit_branch(l, l->block_labels[to.index]);
   }
   for (uint32_t k = 1; k < i->operand_count; k += 2)

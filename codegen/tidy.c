@@ -84,7 +84,7 @@ static struct ptx_entry *find_definition(const struct lower *l, uint32_t from, u
   return NULL;
 }
 
-void lower_tidy(struct lower *l, uint32_t from, const uint32_t first_temp[PTX_CLASS_COUNT]) {
+void tidy_copies(struct lower *l, uint32_t from, const uint32_t first_temp[PTX_CLASS_COUNT]) {
   while (l->pf->entries.count > from) {
     uint32_t last = l->pf->entries.count - 1;
     const struct ptx_entry *copy = &l->pf->entries.data[last];

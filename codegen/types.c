@@ -70,7 +70,7 @@ static bool push_array(struct lower *l, struct nvm_type type, uint64_t offset) {
 }
 
 static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset) {
-  if (l->parts.count - l->type_parts.data[0].first > MAX_PARTS || offset > UINT32_MAX) return false;
+  if (l->parts.count - l->part_range.data[0].first > MAX_PARTS || offset > UINT32_MAX) return false;
   const struct type_table *t = &l->module->types;
   const struct type_info *info = type_info(t, type);
   switch ((enum type_kind)info->kind) {
@@ -103,39 +103,39 @@ static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset) {
   return true;
 }
 
-struct type_parts lower_measure_type(struct lower *l, struct nvm_type type) {
-  const struct type_parts none = {0, 0};
+struct part_range part_measure(struct lower *l, struct nvm_type type) {
+  const struct part_range none = {0, 0};
   uint32_t wanted = l->module->types.infos.count;
-  if (type.index >= l->type_parts.count) {
-    if (!VEC_RESERVE(&l->arena, &l->type_parts, wanted)) return none;
-    l->type_parts.count = wanted; /* new entries are zero: not computed */
+  if (type.index >= l->part_range.count) {
+    if (!VEC_RESERVE(&l->arena, &l->part_range, wanted)) return none;
+    l->part_range.count = wanted; /* new entries are zero: not computed */
   }
   uint32_t first = l->parts.count;
-  l->type_parts.data[0].first = first; /* entry 0 is no type: where the running type began */
+  l->part_range.data[0].first = first; /* entry 0 is no type: where the running type began */
   if (!push_type(l, type, 0)) {
     l->parts.count = first;
-    lower_refuse(l, "a first-class value of more than 65536 scalars", "pass it through memory");
+    report_refuse(l, "a first-class value of more than 65536 scalars", "pass it through memory");
     return none;
   }
-  struct type_parts known = {first, l->parts.count - first};
-  l->type_parts.data[type.index] = known;
+  struct part_range known = {first, l->parts.count - first};
+  l->part_range.data[type.index] = known;
   return known;
 }
 
-struct type_parts lower_member_parts(struct lower *l, struct nvm_type type, uint64_t index) {
+struct part_range part_of_member(struct lower *l, struct nvm_type type, uint64_t index) {
   const struct type_table *t = &l->module->types;
-  struct type_parts whole = lower_type(l, type);
+  struct part_range whole = part_list(l, type);
   if (type_kind(t, type) != TY_STRUCT) {
-    uint32_t each = lower_type(l, type_element(t, type, index)).count;
-    return (struct type_parts){whole.first + (uint32_t)index * each, each};
+    uint32_t each = part_list(l, type_element(t, type, index)).count;
+    return (struct part_range){whole.first + (uint32_t)index * each, each};
   }
   uint32_t before = 0;
-  for (uint32_t i = 0; i < index; i++) before += lower_type(l, type_member(t, type, i)).count;
-  return (struct type_parts){whole.first + before,
-                             lower_type(l, type_member(t, type, (uint32_t)index)).count};
+  for (uint32_t i = 0; i < index; i++) before += part_list(l, type_member(t, type, i)).count;
+  return (struct part_range){whole.first + before,
+                             part_list(l, type_member(t, type, (uint32_t)index)).count};
 }
 
-uint64_t lower_element_offset(const struct lower *l, struct nvm_type type, uint64_t i) {
+uint64_t part_element_offset(const struct lower *l, struct nvm_type type, uint64_t i) {
   const struct type_table *t = &l->module->types;
   if (type_kind(t, type) == TY_STRUCT)
     return layout_member_offset(&l->module->layout, t, type, (uint32_t)i);
@@ -164,7 +164,7 @@ uint16_t mod_signed(uint32_t bits) {
   return mod_of(bits, words);
 }
 
-uint16_t space_mod(uint32_t address_space) {
+uint16_t mod_space(uint32_t address_space) {
   switch (address_space) {
     case 1: return PTX_MOD_GLOBAL;
     case 3: return PTX_MOD_SHARED;
@@ -215,7 +215,7 @@ uint16_t part_float_mod(const struct part *p) {
   return PTX_MOD_NONE;
 }
 
-bool lower_is_legal(const struct lower *l, const struct part *p) {
+bool part_is_legal(const struct lower *l, const struct part *p) {
   bool is_pair = false;
   enum tgt_scalar scalar = TGT_INTEGER;
   switch ((enum part_kind)p->kind) {
@@ -233,10 +233,10 @@ bool lower_is_legal(const struct lower *l, const struct part *p) {
          TGT_LEGAL;
 }
 
-bool lower_is_packed(struct lower *l, struct nvm_type type) {
-  struct type_parts parts = lower_type(l, type);
+bool part_is_packed_type(struct lower *l, struct nvm_type type) {
+  struct part_range parts = part_list(l, type);
   return parts.count != 0 && type_is_vector(&l->module->types, type) &&
-         part_is_pair(lower_part(l, parts, 0));
+         part_is_pair(part_at(l, parts, 0));
 }
 
 uint32_t part_store_bytes(const struct part *p) { return (p->bits + 7u) / 8u; }

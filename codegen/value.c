@@ -1,8 +1,8 @@
 /* Operands: registers of results and arguments, immediates of constants. */
 #include "codegen/select.h"
 
-struct diag *lower_refuse(struct lower *l, const char *what, const char *detail) {
-  struct diag *d = diag_report_s(l->sink, DIAG_CANNOT_LOWER, lower_place(l), what, detail, NULL);
+struct diag *report_refuse(struct lower *l, const char *what, const char *detail) {
+  struct diag *d = diag_report_s(l->sink, DIAG_CANNOT_LOWER, report_place(l), what, detail, NULL);
   if (d && l->f) d->function = module_text(l->module, l->f->symbol.name);
   l->refused = true;
   return d;
@@ -10,38 +10,38 @@ struct diag *lower_refuse(struct lower *l, const char *what, const char *detail)
 
 /* --- registers -------------------------------------------------------------------------------- */
 
-struct ptx_reg lower_new_reg(struct lower *l, const struct part *p) {
+struct ptx_reg emit_new_reg(struct lower *l, const struct part *p) {
   return ptx_new_reg(l->pf, part_class(p));
 }
 
 /* Registers for all parts of a type; returns their index in l->regs. */
 static uint32_t new_regs(struct lower *l, struct nvm_type type) {
-  struct type_parts t = lower_type(l, type);
+  struct part_range t = part_list(l, type);
   uint32_t first = l->regs.count;
   for (uint32_t k = 0; k < t.count; k++)
-    if (!VEC_PUSH(&l->function_arena, &l->regs, lower_new_reg(l, lower_part(l, t, k)))) return 0;
+    if (!VEC_PUSH(&l->function_arena, &l->regs, emit_new_reg(l, part_at(l, t, k)))) return 0;
   return first;
 }
 
-static const struct ptx_reg *value_regs(struct lower *l, uint32_t *slot, struct nvm_type type) {
+static const struct ptx_reg *registers_of(struct lower *l, uint32_t *slot, struct nvm_type type) {
   if (*slot == 0) *slot = new_regs(l, type);
   return &l->regs.data[*slot];
 }
 
-const struct ptx_reg *lower_result(struct lower *l, struct nvm_inst_id i) {
+const struct ptx_reg *value_result(struct lower *l, struct nvm_inst_id i) {
   uint32_t home = i.index;
   while (l->inst_regs[home] == 0 && l->selection[home].home) home = l->selection[home].home;
-  const struct ptx_reg *regs = value_regs(l, &l->inst_regs[home], l->f->insts.data[home].type);
+  const struct ptx_reg *regs = registers_of(l, &l->inst_regs[home], l->f->insts.data[home].type);
   l->inst_regs[i.index] = l->inst_regs[home];
   return regs;
 }
 
-void lower_touch(struct lower *l, struct nvm_value v) {
+void value_touch(struct lower *l, struct nvm_value v) {
   uint32_t index = value_index(v);
   if (value_kind(v) == VALUE_INST) {
-    if (l->selection[index].wanted) lower_result(l, (struct nvm_inst_id){index});
+    if (l->selection[index].wanted) value_result(l, (struct nvm_inst_id){index});
   } else if (value_kind(v) == VALUE_ARG) {
-    value_regs(l, &l->arg_regs[index], function_arg_type(l->f, index));
+    registers_of(l, &l->arg_regs[index], function_arg_type(l->f, index));
   }
 }
 
@@ -74,15 +74,15 @@ static struct constant_part pair_part(struct lower *l, struct nvm_value v, struc
 static struct constant_part aggregate_part(struct lower *l, struct nvm_value v,
                                            struct nvm_type type, uint32_t k) {
   const struct type_table *t = &l->module->types;
-  struct type_parts parts = lower_type(l, type);
-  enum part_kind kind = (enum part_kind)lower_part(l, parts, k)->kind;
+  struct part_range parts = part_list(l, type);
+  enum part_kind kind = (enum part_kind)part_at(l, parts, k)->kind;
   if (type_is_vector(t, type) && kind >= PART_PAIR_I16) return pair_part(l, v, type, k);
   uint64_t index = 0;
   struct nvm_type e = type_element(t, type, 0);
   if (type_kind(t, type) == TY_STRUCT) {
-    for (uint32_t n; (n = lower_type(l, e).count) <= k; k -= n) e = type_element(t, type, ++index);
+    for (uint32_t n; (n = part_list(l, e).count) <= k; k -= n) e = type_element(t, type, ++index);
   } else {
-    uint32_t each = lower_type(l, e).count;
+    uint32_t each = part_list(l, e).count;
     index = k / each;
     k %= each;
   }
@@ -101,7 +101,7 @@ static struct constant_part constant_part(struct lower *l, struct nvm_value v, s
     case CONST_AGGREGATE:
     case CONST_BYTES: return aggregate_part(l, v, type, k);
     case CONST_EXPR:
-      lower_refuse(l, "a constant expression at this place", "it has no instruction form");
+      report_refuse(l, "a constant expression at this place", "it has no instruction form");
       break;
     case CONST_NONE:
     case CONST_BIG_INT:
@@ -120,13 +120,13 @@ static struct constant_part constant_part(struct lower *l, struct nvm_value v, s
  * .global, so that their generic address is made by cvta. */
 static struct ptx_reg symbol_address(struct lower *l, struct nvm_value symbol) {
   struct nvm_type type = module_value_type(l->module, symbol);
-  struct type_parts parts = lower_type(l, type);
-  uint16_t width = part_unsigned_mod(lower_part(l, parts, 0));
-  struct ptx_reg r = lower_new_reg(l, lower_part(l, parts, 0));
+  struct part_range parts = part_list(l, type);
+  uint16_t width = part_unsigned_mod(part_at(l, parts, 0));
+  struct ptx_reg r = emit_new_reg(l, part_at(l, parts, 0));
   emit2(l, PTX_MOV, PTX_MODS(width), ptx_r(r), ptx_symbol(names_of_symbol(l, symbol), 0));
   bool is_generic = type_info(&l->module->types, type)->width == 0;
   if (value_kind(symbol) == VALUE_FUNCTION || !is_generic) return r;
-  struct ptx_reg generic = lower_new_reg(l, lower_part(l, parts, 0));
+  struct ptx_reg generic = emit_new_reg(l, part_at(l, parts, 0));
   uint16_t space = global_space(module_global(l->module, symbol));
   emit2(l, PTX_CVTA, PTX_MODS(space, width), ptx_r(generic), ptx_r(r));
   return generic;
@@ -137,9 +137,9 @@ static struct ptx_operand constant_operand(struct lower *l, struct nvm_value v, 
   struct nvm_type type = value_type(l->f, v);
   struct constant_part c = constant_part(l, v, type, k);
   if (!value_is_none(c.symbol)) return ptx_r(symbol_address(l, c.symbol));
-  struct type_parts parts = lower_type(l, type);
+  struct part_range parts = part_list(l, type);
   if (k >= parts.count) return ptx_i(0);
-  const struct part *p = lower_part(l, parts, k);
+  const struct part *p = part_at(l, parts, k);
   switch ((enum part_kind)p->kind) {
     case PART_FLOAT: return ptx_f32((uint32_t)c.bits);
     case PART_DOUBLE: return ptx_f64(c.bits);
@@ -160,40 +160,40 @@ static bool is_local_value(struct nvm_value v) {
 
 static struct ptx_reg local_reg(struct lower *l, struct nvm_value v, uint32_t k) {
   uint32_t index = value_index(v);
-  if (value_kind(v) == VALUE_INST) return lower_result(l, (struct nvm_inst_id){index})[k];
-  return value_regs(l, &l->arg_regs[index], function_arg_type(l->f, index))[k];
+  if (value_kind(v) == VALUE_INST) return value_result(l, (struct nvm_inst_id){index})[k];
+  return registers_of(l, &l->arg_regs[index], function_arg_type(l->f, index))[k];
 }
 
-struct ptx_reg lower_reg(struct lower *l, struct nvm_value v, uint32_t k) {
+struct ptx_reg value_reg(struct lower *l, struct nvm_value v, uint32_t k) {
   if (is_local_value(v)) return local_reg(l, v, k);
   struct ptx_operand o = constant_operand(l, v, k);
   if (o.kind == PTX_OPERAND_REG) return o.reg;
-  struct type_parts parts = lower_type(l, value_type(l->f, v));
+  struct part_range parts = part_list(l, value_type(l->f, v));
   if (k >= parts.count) return ptx_new_reg(l->pf, PTX_B32); /* an earlier error; keep going */
-  struct ptx_reg r = lower_new_reg(l, lower_part(l, parts, k));
-  lower_copy(l, r, o);
+  struct ptx_reg r = emit_new_reg(l, part_at(l, parts, k));
+  emit_copy(l, r, o);
   return r;
 }
 
-struct ptx_reg *lower_regs(struct lower *l, struct nvm_value v) {
-  uint32_t count = lower_type(l, value_type(l->f, v)).count;
+struct ptx_reg *value_regs(struct lower *l, struct nvm_value v) {
+  uint32_t count = part_list(l, value_type(l->f, v)).count;
   struct ptx_reg *regs = arena_alloc(&l->function_arena, (count + 1) * sizeof *regs);
-  for (uint32_t k = 0; regs && k < count; k++) regs[k] = lower_reg(l, v, k);
+  for (uint32_t k = 0; regs && k < count; k++) regs[k] = value_reg(l, v, k);
   return regs;
 }
 
-struct ptx_operand lower_source(struct lower *l, struct nvm_value v, uint32_t k) {
+struct ptx_operand value_source(struct lower *l, struct nvm_value v, uint32_t k) {
   if (is_local_value(v)) return ptx_r(local_reg(l, v, k));
-  bool known = k < lower_type(l, value_type(l->f, v)).count;
-  return known ? constant_operand(l, v, k) : ptx_r(lower_reg(l, v, k));
+  bool known = k < part_list(l, value_type(l->f, v)).count;
+  return known ? constant_operand(l, v, k) : ptx_r(value_reg(l, v, k));
 }
 
-struct ptx_operand lower_operand(struct lower *l, struct nvm_value v, uint32_t k) {
+struct ptx_operand value_operand(struct lower *l, struct nvm_value v, uint32_t k) {
   if (is_local_value(v)) return ptx_r(local_reg(l, v, k));
-  struct type_parts parts = lower_type(l, value_type(l->f, v));
+  struct part_range parts = part_list(l, value_type(l->f, v));
   if (k < parts.count) {
-    const struct part *p = lower_part(l, parts, k);
+    const struct part *p = part_at(l, parts, k);
     if (p->kind == PART_INT || part_is_full(p)) return constant_operand(l, v, k);
   }
-  return ptx_r(lower_reg(l, v, k));
+  return ptx_r(value_reg(l, v, k));
 }

@@ -9,7 +9,7 @@ struct verbose_notes {
   uint32_t *end;       /* by instruction: where its text ends; 0: not printed */
 };
 
-bool lower_plan_comments(struct lower *l) {
+bool verbose_plan(struct lower *l) {
   l->notes = NULL;
   if (!l->options->verbose) return true;
   struct verbose_notes *n = l->notes = arena_alloc(&l->function_arena, sizeof *n);
@@ -23,7 +23,7 @@ static void comment(struct lower *l, const struct textbuf *b) {
   ptx_add_text(l->pf, PTX_COMMENT, (struct nvm_text){b->bytes, b->length});
 }
 
-void lower_comment_block(struct lower *l, struct nvm_block b) {
+void verbose_block(struct lower *l, struct nvm_block b) {
   const struct loop *loop = &l->loops.data[l->loops.innermost[b.index]];
   if (!l->notes || loop->depth == 0) return;
   struct textbuf t;
@@ -36,7 +36,7 @@ void lower_comment_block(struct lower *l, struct nvm_block b) {
   comment(l, &t);
 }
 
-uint32_t lower_comment_inst(struct lower *l, struct nvm_inst_id i) {
+uint32_t verbose_inst(struct lower *l, struct nvm_inst_id i) {
   uint32_t before = l->pf->entries.count;
   if (l->notes->end[i.index] == 0) return before;
   uint32_t end = l->notes->end[i.index], begin = end;
@@ -50,7 +50,7 @@ uint32_t lower_comment_inst(struct lower *l, struct nvm_inst_id i) {
   return before;
 }
 
-void lower_comment_end(struct lower *l, uint32_t before) {
+void verbose_inst_end(struct lower *l, uint32_t before) {
   if (l->pf->entries.count == before + 1 && l->pf->entries.data[before].kind == PTX_COMMENT)
     l->pf->entries.count = before;
 }

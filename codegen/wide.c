@@ -8,11 +8,11 @@ struct pair {
 };
 
 static struct pair new_pair(struct lower *l) {
-  return (struct pair){{ptx_r(lower_temp(l, PTX_B64)), ptx_r(lower_temp(l, PTX_B64))}};
+  return (struct pair){{ptx_r(emit_temp(l, PTX_B64)), ptx_r(emit_temp(l, PTX_B64))}};
 }
 
 static struct ptx_operand reg64(struct lower *l, struct ptx_operand v) {
-  return lower_in_reg(l, v, &part_i64);
+  return emit_in_reg(l, v, &part_i64);
 }
 
 /* A copy in new registers, extended to 128 bits. */
@@ -20,8 +20,8 @@ static struct pair own_pair(struct lower *l, const struct ptx_operand v[2], uint
                             bool is_signed) {
   struct part high = high_part(bits);
   struct pair r = new_pair(l);
-  lower_copy(l, r.at[0].reg, v[0]);
-  lower_copy(l, r.at[1].reg, lower_extend(l, v[1], &high, 64, is_signed));
+  emit_copy(l, r.at[0].reg, v[0]);
+  emit_copy(l, r.at[1].reg, emit_extend(l, v[1], &high, 64, is_signed));
   return r;
 }
 
@@ -60,8 +60,8 @@ static void emit_shift(struct lower *l, enum op op, const struct ptx_operand to[
   bool left = op == OP_SHL;
   struct ptx_operand near = reg64(l, a[!left]), far = reg64(l, a[left]);
   struct ptx_operand n = amount.kind == PTX_OPERAND_REG
-                             ? lower_narrow(l, amount, 64, 32)
-                             : lower_in_reg(l, ptx_i(amount.imm & 127), &part_i32);
+                             ? emit_narrow(l, amount, 64, 32)
+                             : emit_in_reg(l, ptx_i(amount.imm & 127), &part_i32);
   uint16_t near_type = op == OP_ASHR ? PTX_MOD_S64 : left ? PTX_MOD_B64 : PTX_MOD_U64;
   uint16_t far_type = left ? PTX_MOD_B64 : PTX_MOD_U64, against = left ? PTX_MOD_U64 : PTX_MOD_B64;
   enum ptx_op with = left ? PTX_SHL : PTX_SHR;
@@ -74,7 +74,7 @@ static void emit_shift(struct lower *l, enum op op, const struct ptx_operand to[
   struct ptx_operand is_far = emit_compare(l, PTX_MOD_GT, PTX_MOD_U32, n, ptx_i(63));
   struct ptx_operand near_result = emit_binary(l, with, near_type, near, n);
   emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B64), to[left], jumped, joined, is_far);
-  lower_copy(l, to[!left].reg, near_result);
+  emit_copy(l, to[!left].reg, near_result);
 }
 
 /* One step of the division, in place: remainder:quotient moves left by one bit; the divisor is
@@ -89,7 +89,7 @@ static void emit_division_step(struct lower *l, const struct pair *q, const stru
     emit3(l, PTX_OR, b64, row[k], up, in);
   }
   emit3(l, PTX_SHL, b64, q->at[0], q->at[0], ptx_i(1));
-  struct ptx_operand fits = lower_compare(l, ICMP_UGE, 128, NULL, r->at, d->at);
+  struct ptx_operand fits = int_compare(l, ICMP_UGE, 128, NULL, r->at, d->at);
   struct pair less = new_pair(l);
   emit_add(l, less.at, r->at, d->at, true);
   for (int k = 0; k < 2; k++) emit4(l, PTX_SELP, b64, r->at[k], less.at[k], r->at[k], fits);
@@ -101,9 +101,9 @@ static void emit_division_step(struct lower *l, const struct pair *q, const stru
  * remainder. */
 static struct pair emit_division(struct lower *l, const struct pair *q, const struct pair *d) {
   struct pair r = new_pair(l);
-  struct ptx_operand steps = ptx_r(lower_temp(l, PTX_B32));
-  for (int k = 0; k < 2; k++) lower_copy(l, r.at[k].reg, ptx_i(0));
-  lower_copy(l, steps.reg, ptx_i(128));
+  struct ptx_operand steps = ptx_r(emit_temp(l, PTX_B32));
+  for (int k = 0; k < 2; k++) emit_copy(l, r.at[k].reg, ptx_i(0));
+  emit_copy(l, steps.reg, ptx_i(128));
   uint32_t loop = emit_new_label(l);
   ptx_add_label(l->pf, loop);
   emit_division_step(l, q, &r, d);
@@ -133,7 +133,7 @@ static void emit_divrem(struct lower *l, enum op op, uint32_t bits, const struct
   struct pair r = emit_division(l, &q, &d);
   if (is_signed && remainder) emit_negate_if(l, &r, sign_a);
   else if (is_signed) emit_negate_if(l, &q, emit_binary(l, PTX_XOR, PTX_MOD_B64, sign_a, sign_b));
-  for (int k = 0; k < 2; k++) lower_copy(l, to[k].reg, remainder ? r.at[k] : q.at[k]);
+  for (int k = 0; k < 2; k++) emit_copy(l, to[k].reg, remainder ? r.at[k] : q.at[k]);
 }
 
 void wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_operand to[2],
@@ -149,7 +149,7 @@ void wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_op
     case OP_XOR: emit_bitwise(l, PTX_XOR, to, a, b); break;
     case OP_LSHR:
     case OP_ASHR:
-      extended[1] = lower_extend(l, a[1], &high, 64, op == OP_ASHR);
+      extended[1] = emit_extend(l, a[1], &high, 64, op == OP_ASHR);
       emit_shift(l, op, to, extended, b[0]);
       break;
     case OP_SHL: emit_shift(l, op, to, a, b[0]); break;
@@ -173,7 +173,7 @@ static void emit_unsigned_to_float(struct lower *l, uint16_t type, bool to_odd, 
   struct ptx_operand top = emit_binary(l, PTX_OR, PTX_MOD_B64, shifted.at[1], sticky);
 
   struct ptx_operand scaled =
-      to_odd ? lower_int64_to_odd_f32(l, top, false)
+      to_odd ? float_from_int64_to_odd(l, top, false)
              : emit_value(l, type, PTX_CVT, PTX_MODS(PTX_MOD_RN, type, PTX_MOD_U64), &top, 1);
   struct ptx_operand exponent =
       emit_binary(l, PTX_SUB, PTX_MOD_S32, ptx_i(is_double ? 1023 + 64 : 127 + 64), zeros);
@@ -193,7 +193,7 @@ void wide_to_float(struct lower *l, uint32_t bits, bool is_signed, bool is_doubl
   struct ptx_operand sign = sign_of(l, x.at[1]);
   struct ptx_operand negative = emit_compare(l, PTX_MOD_NE, PTX_MOD_B64, sign, ptx_i(0));
   emit_negate_if(l, &x, sign);
-  struct ptx_reg magnitude = lower_temp(l, mod_class(type));
+  struct ptx_reg magnitude = emit_temp(l, mod_class(type));
   emit_unsigned_to_float(l, type, to_odd, magnitude, &x);
   struct ptx_operand minus = emit_unary(l, PTX_NEG, type, ptx_r(magnitude));
   emit4(l, PTX_SELP, PTX_MODS(type), ptx_r(to), minus, ptx_r(magnitude), negative);
@@ -222,5 +222,5 @@ void wide_from_float(struct lower *l, bool is_signed, bool is_double,
     struct ptx_operand negative = emit_compare(l, PTX_MOD_LT, type, v, float_immediate(type, 0, 0));
     emit_negate_if(l, &result, emit_select(l, PTX_MOD_B64, ptx_i(-1), ptx_i(0), negative));
   }
-  for (int k = 0; k < 2; k++) lower_copy(l, to[k].reg, result.at[k]);
+  for (int k = 0; k < 2; k++) emit_copy(l, to[k].reg, result.at[k]);
 }
