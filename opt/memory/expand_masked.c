@@ -1,23 +1,26 @@
 /* expand-masked: masked vector accesses become accesses of single lanes under conditions.
  *
  * Purpose:   loop vectorizers of other compilers write llvm.masked.load, .store, .gather and
- * .scatter, and llvm.get.active.lane.mask for their masks; PTX has no masked access of several
- * lanes. Algorithm: lane by lane: a constant mask decides at once; any other branches around the
- * lane's access, and a phi holds the vector so far. Lane k of the mask of (base, n) is k < n -
- * base, saturated, for base + k does not wrap. Requires:  nothing; runs before all passes, in
- * modules that name such an intrinsic. Preserves: nothing. Cost:      linear in lanes. Omits: lanes
- * that are not whole bytes, expandload and compressstore: codegen refuses them by name. Tests:
- * check/opt/expand-masked.nvir, exec/masked.nvir. */
+ *            .scatter, and llvm.get.active.lane.mask for their masks; PTX has no masked access of
+ *            several lanes.
+ * Algorithm: lane by lane: a lane of the mask that is constant decides at compile time; any other
+ *            one guards the access by a branch, and a phi merges the vector. Lane k of the mask of
+ *            (base, n) is k < n - base, saturated, because base + k does not wrap.
+ * Requires:  nothing; runs before all passes, in modules that name such an intrinsic.
+ * Preserves: nothing.
+ * Cost:      linear in lanes.
+ * Omits:     lanes that are not whole bytes, expandload, compressstore: codegen refuses them.
+ * Tests:     check/opt/expand-masked.nvir, exec/masked.nvir. */
 #include "opt/memory/expand_masked.h"
 
-#include "ir/intrinsic.h"
+#include "ir/build.h"
 #include "opt/cfg/cfg.h"
 #include "opt/rewrite.h"
 
 struct access {
   struct nvm_function *f;
-  struct nvm_inst_id call;               /* what is expanded; the lanes' code comes before it */
-  struct nvm_value mask, pointer, value; /* value: what is stored, or the vector loaded so far */
+  struct nvm_inst_id call;               /* is expanded; the code of its lanes precedes it */
+  struct nvm_value mask, pointer, value; /* value: the vector to store, or the one loaded so far */
   struct nvm_type lane;
   uint64_t count, bytes; /* of lanes, of a lane */
   uint32_t align_log2;   /* of memory_access */
@@ -30,64 +33,36 @@ static bool is_expanded(uint32_t intrinsic) {
          intrinsic == INTRINSIC_get_active_lane_mask;
 }
 
-static struct nvm_value located(const struct access *a, struct nvm_inst_id i,
-                                struct nvm_block end) {
-  if (inst_is_none(i)) return VALUE_NULL;
-  a->f->locations.data[i.index] = a->f->locations.data[a->call.index];
-  a->f->positions.data[i.index] = a->f->positions.data[a->call.index];
-  if (block_is_none(end)) inst_insert_before(a->f, i, a->call);
-  else inst_append(a->f, i, end);
-  return value_of_inst(i);
-}
-
-/* A new instruction at the end of block `end`; {0}: before the call. */
-static struct nvm_value emit(const struct access *a, struct nvm_block end, enum op op,
-                             struct nvm_type type, const struct nvm_value *operands, uint32_t count,
-                             uint32_t aux) {
-  return located(a, function_add_inst(a->f, op, 0, type, operands, count, aux), end);
-}
-
 static struct nvm_value index_of(const struct access *a, uint64_t k) {
   return const_int(a->f->module, TYPE_I64, k);
 }
 
-static struct nvm_value lane_of(const struct access *a, struct nvm_block end,
+static struct nvm_value lane_of(const struct access *a, const struct builder *b,
                                 struct nvm_value vector, struct nvm_type type, uint64_t k) {
-  if (value_kind(vector) == VALUE_CONST) {
-    struct nvm_value element = const_element(a->f->module, vector, k);
-    if (!value_is_none(element)) return element;
-  }
-  return emit(a, end, OP_EXTRACTELEMENT, type, (struct nvm_value[]){vector, index_of(a, k)}, 2, 0);
+  struct nvm_value operands[2] = {vector, index_of(a, k)};
+  return builder_add(b, OP_EXTRACTELEMENT, 0, type, operands, 2, 0);
 }
 
-static struct nvm_value lane_address(const struct access *a, struct nvm_block end, uint64_t k) {
-  struct nvm_type type = value_type(a->f, a->pointer);
-  const struct type_table *t = &a->f->module->types;
-  if (type_is_vector(t, type)) return lane_of(a, end, a->pointer, type_scalar(t, type), k);
-  if (k == 0) return a->pointer;
-  return emit(a, end, OP_GEP, type, (struct nvm_value[]){a->pointer, index_of(a, k * a->bytes)}, 2,
-              TYPE_I8.index);
+static struct nvm_value with_lane(const struct access *a, const struct builder *b,
+                                  struct nvm_value vector, struct nvm_value v, uint64_t k) {
+  struct nvm_value operands[3] = {vector, v, index_of(a, k)};
+  return builder_add(b, OP_INSERTELEMENT, 0, value_type(a->f, vector), operands, 3, 0);
 }
 
 /* The access of lane k; returns the vector with it. */
-static struct nvm_value access_lane(const struct access *a, struct nvm_block end, uint64_t k) {
+static struct nvm_value access_lane(const struct access *a, const struct builder *b, uint64_t k) {
+  const struct type_table *t = &a->f->module->types;
+  struct nvm_type type = value_type(a->f, a->pointer);
+  bool gathers = type_is_vector(t, type);
   uint32_t align = a->align_log2, offset = k ? (uint32_t)__builtin_ctzll(k * a->bytes) + 1 : align;
-  bool contiguous = !type_is_vector(&a->f->module->types, value_type(a->f, a->pointer));
-  struct memory_access how = {.align_log2 = (contiguous && offset < align ? offset : align) & 63};
-  struct nvm_value at = lane_address(a, end, k);
+  struct memory_access how = {.align_log2 = (!gathers && offset < align ? offset : align) & 63};
+  struct nvm_value at = gathers ? lane_of(a, b, a->pointer, type_scalar(t, type), k)
+                                : builder_offset(b, a->pointer, (int64_t)(k * a->bytes));
   if (a->stores) {
-    struct nvm_value v = lane_of(a, end, a->value, a->lane, k);
-    emit(a, end, OP_STORE, TYPE_VOID, (struct nvm_value[]){v, at}, 2, memory_access_pack(how));
+    builder_store(b, lane_of(a, b, a->value, a->lane, k), at, memory_access_pack(how));
     return a->value;
   }
-  struct nvm_value v = emit(a, end, OP_LOAD, a->lane, &at, 1, memory_access_pack(how));
-  return emit(a, end, OP_INSERTELEMENT, value_type(a->f, a->value),
-              (struct nvm_value[]){a->value, v, index_of(a, k)}, 3, 0);
-}
-
-static bool jump(const struct access *a, struct nvm_block from, struct nvm_block to) {
-  struct nvm_value target = value_of_block(to);
-  return !value_is_none(emit(a, from, OP_BR, TYPE_VOID, &target, 1, 0));
+  return with_lane(a, b, a->value, builder_load(b, a->lane, at, memory_access_pack(how)), k);
 }
 
 /* `if (condition) access`, and a phi of the vector. */
@@ -99,23 +74,27 @@ static bool guard_lane(struct access *a, struct nvm_value condition, uint64_t k)
   function_move_block(a->f, taken, function_block(a->f, before)->next);
   function_move_block(a->f, rest, function_block(a->f, taken)->next);
   cfg_move_rest(a->f, a->call, rest);
-  struct nvm_value branch[3] = {condition, value_of_block(taken), value_of_block(rest)};
-  emit(a, before, OP_CONDBR, TYPE_VOID, branch, 3, 0);
-  struct nvm_value with = access_lane(a, taken, k);
-  if (!jump(a, taken, rest) || a->stores) return a->stores;
+  struct builder at_branch = builder_located(builder_at_end(a->f, before), a->call);
+  struct builder in_taken = builder_located(builder_at_end(a->f, taken), a->call);
+  struct builder at_call = builder_replacing(a->f, a->call);
+  builder_condbranch(&at_branch, condition, taken, rest);
+  struct nvm_value with = access_lane(a, &in_taken, k);
+  builder_branch(&in_taken, rest);
+  if (a->stores) return !module_out_of_memory(a->f->module);
   struct nvm_value entries[4] = {with, value_of_block(taken), a->value, value_of_block(before)};
-  a->value = emit(a, (struct nvm_block){0}, OP_PHI, value_type(a->f, a->value), entries, 4, 0);
+  a->value = builder_phi(&at_call, value_type(a->f, a->value), entries, 4);
   return !value_is_none(a->value);
 }
 
 static bool expand_access(struct access *a) {
   for (uint64_t k = 0; k < a->count; k++) {
     nvm_u128 bit;
-    struct nvm_value condition = lane_of(a, (struct nvm_block){0}, a->mask, TYPE_I1, k);
+    struct builder b = builder_replacing(a->f, a->call);
+    struct nvm_value condition = lane_of(a, &b, a->mask, TYPE_I1, k);
     if (!const_is_int(a->f->module, condition, &bit)) {
       if (!guard_lane(a, condition, k)) return false;
     } else if (bit) {
-      a->value = access_lane(a, (struct nvm_block){0}, k);
+      a->value = access_lane(a, &b, k);
     }
   }
   return true;
@@ -127,24 +106,18 @@ static struct nvm_value active_lanes(const struct access *a, struct nvm_type typ
   const struct nvm_inst *i = function_inst(a->f, a->call);
   struct nvm_value base = inst_operand(a->f, i, 0), n = inst_operand(a->f, i, 1);
   struct nvm_type index = value_type(a->f, base);
-  struct nvm_block here = {0};
+  struct builder b = builder_replacing(a->f, a->call);
   uint32_t width = type_info(&m->types, index)->width;
-  struct nvm_value any =
-      emit(a, here, OP_ICMP, TYPE_I1, (struct nvm_value[]){base, n}, 2, ICMP_ULT);
-  struct nvm_value left = emit(a, here, OP_SUB, index, (struct nvm_value[]){n, base}, 2, 0);
-  left =
-      emit(a, here, OP_SELECT, index, (struct nvm_value[]){any, left, const_zero(m, index)}, 3, 0);
+  struct nvm_value any = builder_icmp(&b, ICMP_ULT, base, n);
+  struct nvm_value left =
+      builder_select(&b, any, builder_binary(&b, OP_SUB, n, base), const_zero(m, index));
   struct nvm_value mask = const_zero(m, type);
-  for (uint64_t k = 0; k < a->count && (width >= 64 || k >> width == 0); k++) {
-    struct nvm_value bit = emit(a, here, OP_ICMP, TYPE_I1,
-                                (struct nvm_value[]){left, const_int(m, index, k)}, 2, ICMP_UGT);
-    mask = emit(a, here, OP_INSERTELEMENT, type, (struct nvm_value[]){mask, bit, index_of(a, k)}, 3,
-                0);
-  }
+  for (uint64_t k = 0; k < a->count && (width >= 64 || k >> width == 0); k++)
+    mask = with_lane(a, &b, mask, builder_icmp(&b, ICMP_UGT, left, const_int(m, index, k)), k);
   return mask;
 }
 
-/* One pointer, or one for each lane. */
+/* Whether the address is one pointer, or one for each lane. */
 static bool are_pointers(const struct access *a) {
   const struct type_table *t = &a->f->module->types;
   struct nvm_type type = value_type(a->f, a->pointer);
@@ -152,7 +125,7 @@ static bool are_pointers(const struct access *a) {
   return !type_is_vector(t, type) || type_info(t, type)->count == a->count;
 }
 
-/* Fills in what the call's arguments say; false: this one is left to codegen, which refuses it. */
+/* Reads the call's arguments; false if codegen is to refuse the call. */
 static bool describe(struct access *a, uint32_t intrinsic) {
   struct nvm_module *m = a->f->module;
   const struct nvm_inst *i = function_inst(a->f, a->call);

@@ -1,18 +1,21 @@
 /* expand-integers: integers of more than 128 bits become words of 64 bits.
  *
- * Purpose:   clang reads and writes runs of bit-fields as integers of any width (i136, i168);
- * evaluator, passes and code generation know 128 bits at most. Algorithm: each value iN becomes
- * ceil(N / 64) values of i64, low first, zero above bit N. Blocks are visited in reverse postorder,
- * so that operands are expanded before their users; phis come first, and get their entries last.
- * Sums carry from word to word, comparisons go from the lowest word up, shifts by a variable go
- * through one select for each bit of the distance. Bitcasts go through vectors of i64. Requires:
- * nothing; runs before all passes, in modules that have such a type. Preserves: the control flow.
+ * Purpose:   clang reads and writes runs of bit-fields as integers of any width (i136, i168); the
+ *            evaluator, the passes and code generation know at most 128 bits.
+ * Algorithm: a value iN becomes ceil(N / 64) values of i64, low first, with zeros above bit N.
+ *            Blocks are visited in reverse postorder, so operands are expanded before their users;
+ *            phis get their entries at the end. Sums carry from word to word, comparisons go from
+ *            the lowest word up, a shift by a variable is one select for each bit of the distance.
+ *            Bitcasts go through vectors of i64.
+ * Requires:  nothing; runs before all passes, in modules that have such a type.
+ * Preserves: the control flow.
  * Cost:      linear in instructions times words.
  * Omits:     products, quotients, conversions to floats, calls, parameters, constant expressions,
- * vectors and aggregates: each is refused by name. Tests:     check/opt/expand-integers.nvir,
- * exec/wide_integers.nvir. */
+ *            vectors and aggregates: each is refused by name.
+ * Tests:     check/opt/expand-integers.nvir, exec/wide_integers.test. */
 #include "opt/scalar/expand_integers.h"
 
+#include "ir/build.h"
 #include "ir/dominance.h"
 #include "opt/rewrite.h"
 
@@ -26,11 +29,12 @@ struct expansion {
   uint32_t type_count;      /* of types at the start; later ones are not wide */
   struct nvm_value **words; /* by instruction: the words of its value; NULL: not expanded */
   uint32_t count;           /* of instructions at the start */
-  struct nvm_inst_id at;    /* the instruction that is expanded; new ones come before it */
+  struct nvm_inst_id at;    /* the instruction that is expanded */
+  struct builder b;         /* before it */
   struct rewrite rewrite;
 };
 
-/* --- types --- */
+/* --- Types --- */
 
 static uint32_t width_of(const struct expansion *x, struct nvm_type type) {
   return type_info(&x->m->types, type)->width;
@@ -39,7 +43,7 @@ static bool is_wide(const struct expansion *x, struct nvm_type type) {
   return type.index < x->type_count && x->wide[type.index];
 }
 static uint32_t words_of(uint32_t width) { return (width + WORD - 1) / WORD; }
-/* The bits of the highest word. */
+/* The number of bits in the highest word. */
 static uint32_t top_bits(uint32_t width) { return (width - 1) % WORD + 1; }
 
 static bool holds_wide(const struct type_table *t, const bool *wide, uint32_t k) {
@@ -67,73 +71,61 @@ static bool find_wide_types(struct nvm_module *m, struct arena *arena, bool **ou
   return true;
 }
 
-/* --- making instructions --- */
+/* --- Words --- */
 
 static struct nvm_value number(struct expansion *x, uint64_t n) {
   return const_int(x->m, TYPE_I64, n);
 }
 
-static struct nvm_value emit_aux(struct expansion *x, enum op op, struct nvm_type type,
-                                 struct nvm_value a, struct nvm_value b, uint32_t aux) {
-  struct nvm_value v = inst_emit(x->f, x->at, op, type, a, b, aux);
-  if (value_is_none(v)) return v;
-  x->f->locations.data[value_index(v)] = x->f->locations.data[x->at.index];
-  x->f->positions.data[value_index(v)] = x->f->positions.data[x->at.index];
-  return v;
+static struct nvm_value binary(struct expansion *x, enum op op, struct nvm_value a,
+                               struct nvm_value b) {
+  return builder_binary(&x->b, op, a, b);
 }
 
-static struct nvm_value emit(struct expansion *x, enum op op, struct nvm_value a,
-                             struct nvm_value b) {
-  return emit_aux(x, op, TYPE_I64, a, b, 0);
+static struct nvm_value cast(struct expansion *x, enum op op, struct nvm_type type,
+                             struct nvm_value v) {
+  return type_equal(value_type(x->f, v), type) ? v : builder_unary(&x->b, op, type, v);
 }
 
-static struct nvm_value emit_compare(struct expansion *x, enum icmp_predicate p, struct nvm_value a,
-                                     struct nvm_value b) {
-  return emit_aux(x, OP_ICMP, TYPE_I1, a, b, p);
-}
-
-static struct nvm_value emit_select(struct expansion *x, struct nvm_value condition,
-                                    struct nvm_value a, struct nvm_value b) {
-  struct nvm_value operands[3] = {condition, a, b};
-  struct nvm_inst_id i = function_add_inst(x->f, OP_SELECT, 0, TYPE_I64, operands, 3, 0);
-  if (inst_is_none(i)) return VALUE_NULL;
-  inst_insert_before(x->f, i, x->at);
-  return value_of_inst(i);
+static struct nvm_value shift(struct expansion *x, enum op op, struct nvm_value v, uint32_t by) {
+  return binary(x, op, v, number(x, by));
 }
 
 static struct nvm_value operand(const struct expansion *x, uint32_t k) {
   return inst_operand(x->f, function_inst(x->f, x->at), k);
 }
 
-/* Word k of a wide value; undef is zero, code that is not reached computes poison. */
+/* Word k of a wide value. That of undef is zero; unreachable code computes poison. */
 static struct nvm_value word(struct expansion *x, struct nvm_value v, uint32_t k) {
   uint64_t words[TYPE_MAX_INT_WORDS];
   if (value_kind(v) == VALUE_INST && value_index(v) < x->count && x->words[value_index(v)])
     return x->words[value_index(v)][k];
   if (value_kind(v) != VALUE_CONST || constant_info(&x->m->constants, v)->kind == CONST_POISON)
     return const_poison(x->m, TYPE_I64);
-  return const_words(x->m, v, words) ? number(x, words[k]) : number(x, 0);
+  return number(x, const_words(x->m, v, words) ? words[k] : 0);
 }
 
-static struct nvm_value masked(struct expansion *x, struct nvm_value v, uint32_t bits) {
-  return bits == WORD ? v : emit(x, OP_AND, v, number(x, (UINT64_C(1) << bits) - 1));
+/* Clears the bits of the highest word above the width. */
+static void mask_top(struct expansion *x, struct nvm_value *words, uint32_t width) {
+  struct nvm_value *top = &words[words_of(width) - 1];
+  uint32_t bits = top_bits(width);
+  if (bits < WORD) *top = binary(x, OP_AND, *top, number(x, (UINT64_C(1) << bits) - 1));
 }
 
-/* The low `bits` of a word with their sign. */
+/* The low `bits` of a word, sign-extended. */
 static struct nvm_value with_sign(struct expansion *x, struct nvm_value v, uint32_t bits) {
   if (bits == WORD) return v;
-  struct nvm_value up = emit(x, OP_SHL, v, number(x, WORD - bits));
-  return emit(x, OP_ASHR, up, number(x, WORD - bits));
+  return shift(x, OP_ASHR, shift(x, OP_SHL, v, WORD - bits), WORD - bits);
 }
 
-/* --- memory --- */
+/* --- Memory --- */
 
-/* The type of word k in memory, and how it is accessed: the alignment that is known 8 k bytes on.
- */
+/* The type of word k in memory. */
 static struct nvm_type piece_type(struct expansion *x, uint32_t width, uint32_t k) {
   return k + 1 < words_of(width) ? TYPE_I64 : type_int(&x->m->types, top_bits(width));
 }
 
+/* How it is accessed: with the alignment that is known at offset 8 k. */
 static uint32_t piece_access(const struct expansion *x, struct nvm_type type, uint32_t k) {
   struct memory_access how = memory_access_unpack(function_inst(x->f, x->at)->aux);
   unsigned own = 0, offset = k ? (unsigned)__builtin_ctz(k * 8) + 1 : 63;
@@ -143,19 +135,12 @@ static uint32_t piece_access(const struct expansion *x, struct nvm_type type, ui
   return memory_access_pack(how);
 }
 
-static struct nvm_value piece_address(struct expansion *x, struct nvm_value pointer, uint32_t k) {
-  return k == 0 ? pointer
-                : emit_aux(x, OP_GEP, value_type(x->f, pointer), pointer, number(x, k * 8),
-                           TYPE_I8.index);
-}
-
 static void expand_load(struct expansion *x, struct nvm_value *to, uint32_t width) {
   struct nvm_type type = function_inst(x->f, x->at)->type;
   for (uint32_t k = 0; k < words_of(width); k++) {
-    struct nvm_type piece = piece_type(x, width, k);
-    struct nvm_value at = piece_address(x, operand(x, 0), k);
-    to[k] = emit_aux(x, OP_LOAD, piece, at, VALUE_NULL, piece_access(x, type, k));
-    if (!type_equal(piece, TYPE_I64)) to[k] = emit(x, OP_ZEXT, to[k], VALUE_NULL);
+    struct nvm_value at = builder_offset(&x->b, operand(x, 0), k * 8);
+    to[k] = builder_load(&x->b, piece_type(x, width, k), at, piece_access(x, type, k));
+    to[k] = cast(x, OP_ZEXT, TYPE_I64, to[k]);
   }
 }
 
@@ -164,50 +149,48 @@ static void expand_store(struct expansion *x) {
   struct nvm_type type = value_type(x->f, v);
   uint32_t width = width_of(x, type);
   for (uint32_t k = 0; k < words_of(width); k++) {
-    struct nvm_type piece = piece_type(x, width, k);
-    struct nvm_value at = piece_address(x, operand(x, 1), k), w = word(x, v, k);
-    if (!type_equal(piece, TYPE_I64)) w = emit_aux(x, OP_TRUNC, piece, w, VALUE_NULL, 0);
-    emit_aux(x, OP_STORE, TYPE_VOID, w, at, piece_access(x, type, k));
+    struct nvm_value at = builder_offset(&x->b, operand(x, 1), k * 8);
+    struct nvm_value piece = cast(x, OP_TRUNC, piece_type(x, width, k), word(x, v, k));
+    builder_store(&x->b, piece, at, piece_access(x, type, k));
   }
 }
 
-/* --- arithmetic --- */
+/* --- Arithmetic --- */
 
 static void expand_sum(struct expansion *x, struct nvm_value *to, uint32_t width, bool subtract) {
   enum op op = subtract ? OP_SUB : OP_ADD;
   struct nvm_value carry = VALUE_NULL; /* i1: into the word */
   for (uint32_t k = 0; k < words_of(width); k++) {
     struct nvm_value a = word(x, operand(x, 0), k), b = word(x, operand(x, 1), k);
-    struct nvm_value first = emit(x, op, a, b),
-                     out = emit_compare(x, ICMP_ULT, subtract ? a : first, subtract ? b : a);
-    to[k] = first;
-    if (!value_is_none(carry)) {
-      struct nvm_value in = emit(x, OP_ZEXT, carry, VALUE_NULL);
-      to[k] = emit(x, op, first, in);
+    struct nvm_value sum = binary(x, op, a, b);
+    struct nvm_value out = builder_icmp(&x->b, ICMP_ULT, subtract ? a : sum, subtract ? b : a);
+    to[k] = sum;
+    if (k > 0) {
+      struct nvm_value in = cast(x, OP_ZEXT, TYPE_I64, carry);
+      to[k] = binary(x, op, sum, in);
       struct nvm_value again =
-          emit_compare(x, ICMP_ULT, subtract ? first : to[k], subtract ? in : first);
-      out = emit_aux(x, OP_OR, TYPE_I1, out, again, 0);
+          builder_icmp(&x->b, ICMP_ULT, subtract ? sum : to[k], subtract ? in : sum);
+      out = binary(x, OP_OR, out, again);
     }
     carry = out;
   }
-  to[words_of(width) - 1] = masked(x, to[words_of(width) - 1], top_bits(width));
+  mask_top(x, to, width);
 }
 
-/* The words of `from` moved by a constant number of bits, `fill` coming in from above (right) or
- * zero (left). */
+/* The words of `from` moved by a constant number of bits; the bits that enter are those of `fill`
+ * (right) or zero (left). */
 static void move_words(struct expansion *x, const struct nvm_value *from, struct nvm_value *to,
                        uint32_t count, uint32_t by, bool left, struct nvm_value fill) {
   uint32_t whole = by / WORD, bits = by % WORD;
   for (uint32_t k = 0; k < count; k++) {
-    uint32_t near = left ? k - whole : k + whole,
-             far = left ? near - 1 : near + 1; /* beyond the ends: wraps, not below count */
+    uint32_t near = left ? k - whole : k + whole; /* wraps beyond the ends: not below count */
+    uint32_t far = left ? near - 1 : near + 1;
     struct nvm_value edge = left ? number(x, 0) : fill;
     struct nvm_value a = near < count ? from[near] : edge, b = far < count ? from[far] : edge;
     to[k] = a;
     if (bits == 0) continue;
-    a = emit(x, left ? OP_SHL : OP_LSHR, a, number(x, bits));
-    b = emit(x, left ? OP_LSHR : OP_SHL, b, number(x, WORD - bits));
-    to[k] = emit(x, OP_OR, a, b);
+    a = shift(x, left ? OP_SHL : OP_LSHR, a, bits);
+    to[k] = binary(x, OP_OR, a, shift(x, left ? OP_LSHR : OP_SHL, b, WORD - bits));
   }
 }
 
@@ -219,33 +202,33 @@ static void expand_shift(struct expansion *x, struct nvm_value *to, uint32_t wid
   for (uint32_t k = 0; k < count; k++) to[k] = word(x, operand(x, 0), k);
   if (op == OP_ASHR) {
     to[count - 1] = with_sign(x, to[count - 1], top_bits(width));
-    fill = emit(x, OP_ASHR, to[count - 1], number(x, WORD - 1));
+    fill = shift(x, OP_ASHR, to[count - 1], WORD - 1);
   }
   if (const_words(x->m, by, distance)) {
+    uint32_t defined = distance[0] < width ? (uint32_t)distance[0] : 0; /* else poison */
     memcpy(from, to, count * sizeof *to);
-    move_words(x, from, to, count, distance[0] < width ? (uint32_t)distance[0] : 0, left,
-               fill); /* beyond: poison */
+    move_words(x, from, to, count, defined, left, fill);
   } else {
     for (uint32_t step = 1; step < width; step *= 2) {
-      struct nvm_value bit = emit(x, OP_AND, word(x, by, 0), number(x, step));
-      struct nvm_value taken = emit_compare(x, ICMP_NE, bit, number(x, 0));
+      struct nvm_value bit = binary(x, OP_AND, word(x, by, 0), number(x, step));
+      struct nvm_value taken = builder_icmp(&x->b, ICMP_NE, bit, number(x, 0));
       memcpy(from, to, count * sizeof *to);
       move_words(x, from, to, count, step, left, fill);
-      for (uint32_t k = 0; k < count; k++) to[k] = emit_select(x, taken, to[k], from[k]);
+      for (uint32_t k = 0; k < count; k++) to[k] = builder_select(&x->b, taken, to[k], from[k]);
     }
   }
-  to[count - 1] = masked(x, to[count - 1], top_bits(width));
+  mask_top(x, to, width);
 }
 
-/* --- comparisons, casts --- */
+/* --- Comparisons, casts --- */
 
 static struct nvm_value compare_equal(struct expansion *x, enum icmp_predicate p, uint32_t width) {
   struct nvm_value differ = VALUE_NULL;
   for (uint32_t k = 0; k < words_of(width); k++) {
-    struct nvm_value d = emit(x, OP_XOR, word(x, operand(x, 0), k), word(x, operand(x, 1), k));
-    differ = k ? emit(x, OP_OR, differ, d) : d;
+    struct nvm_value d = binary(x, OP_XOR, word(x, operand(x, 0), k), word(x, operand(x, 1), k));
+    differ = k ? binary(x, OP_OR, differ, d) : d;
   }
-  return emit_compare(x, p, differ, number(x, 0));
+  return builder_icmp(&x->b, p, differ, number(x, 0));
 }
 
 static enum icmp_predicate without_equal(enum icmp_predicate p) {
@@ -256,7 +239,7 @@ static enum icmp_predicate without_equal(enum icmp_predicate p) {
                          : p;
 }
 
-/* From the lowest word up: a word that differs overrules those below it. */
+/* From the lowest word up: words that differ decide, whatever the lower ones say. */
 static struct nvm_value compare_ordered(struct expansion *x, enum icmp_predicate p,
                                         uint32_t width) {
   bool is_signed = p >= ICMP_SGT;
@@ -264,32 +247,30 @@ static struct nvm_value compare_ordered(struct expansion *x, enum icmp_predicate
   struct nvm_value result = VALUE_NULL;
   for (uint32_t k = 0, last = words_of(width) - 1; k <= last; k++) {
     struct nvm_value a = word(x, operand(x, 0), k), b = word(x, operand(x, 1), k);
-    if (k == last && is_signed)
-      a = with_sign(x, a, top_bits(width)), b = with_sign(x, b, top_bits(width));
+    if (k == last && is_signed) {
+      a = with_sign(x, a, top_bits(width));
+      b = with_sign(x, b, top_bits(width));
+    }
     if (k == 0) {
-      result = emit_compare(x, below, a, b);
+      result = builder_icmp(&x->b, below, a, b);
       continue;
     }
-    struct nvm_value decided = emit_compare(x, without_equal(k == last ? p : below), a, b);
-    struct nvm_value open = emit_aux(x, OP_AND, TYPE_I1, emit_compare(x, ICMP_EQ, a, b), result, 0);
-    result = emit_aux(x, OP_OR, TYPE_I1, decided, open, 0);
+    struct nvm_value decided = builder_icmp(&x->b, without_equal(k == last ? p : below), a, b);
+    struct nvm_value equal = builder_icmp(&x->b, ICMP_EQ, a, b);
+    result = binary(x, OP_OR, decided, binary(x, OP_AND, equal, result));
   }
   return result;
 }
 
-/* The first words of a value of at most 128 bits, as many as it has; the last one extended. */
+/* The one or two words of a value of at most 128 bits, the last one extended; returns how many. */
 static uint32_t narrow_words(struct expansion *x, struct nvm_value v, bool is_signed,
                              struct nvm_value *to) {
-  uint32_t width = width_of(x, value_type(x->f, v));
-  enum op extend = is_signed ? OP_SEXT : OP_ZEXT;
-  if (width <= WORD) {
-    to[0] = width == WORD ? v : emit(x, extend, v, VALUE_NULL);
-    return 1;
-  }
-  if (width < MAX_NARROW) v = emit_aux(x, extend, TYPE_I128, v, VALUE_NULL, 0);
-  struct nvm_value high = emit_aux(x, OP_LSHR, TYPE_I128, v, const_int(x->m, TYPE_I128, WORD), 0);
-  to[0] = emit(x, OP_TRUNC, v, VALUE_NULL);
-  to[1] = emit(x, OP_TRUNC, high, VALUE_NULL);
+  uint32_t count = words_of(width_of(x, value_type(x->f, v)));
+  v = cast(x, is_signed ? OP_SEXT : OP_ZEXT, count == 1 ? TYPE_I64 : TYPE_I128, v);
+  to[0] = cast(x, OP_TRUNC, TYPE_I64, v);
+  if (count == 1) return 1;
+  struct nvm_value high = binary(x, OP_LSHR, v, const_int(x->m, TYPE_I128, WORD));
+  to[1] = cast(x, OP_TRUNC, TYPE_I64, high);
   return 2;
 }
 
@@ -303,36 +284,32 @@ static void expand_extension(struct expansion *x, struct nvm_value *to, uint32_t
     for (uint32_t k = 0; k < count; k++) to[k] = word(x, v, k);
     if (is_signed) to[count - 1] = with_sign(x, to[count - 1], top_bits(from));
   }
-  struct nvm_value fill =
-      is_signed ? emit(x, OP_ASHR, to[count - 1], number(x, WORD - 1)) : number(x, 0);
+  struct nvm_value fill = is_signed ? shift(x, OP_ASHR, to[count - 1], WORD - 1) : number(x, 0);
   for (uint32_t k = count; k < words_of(width); k++) to[k] = fill;
-  to[words_of(width) - 1] = masked(x, to[words_of(width) - 1], top_bits(width));
+  mask_top(x, to, width);
 }
 
 /* A value of at most 128 bits from the low words of a wide one. */
 static struct nvm_value truncated(struct expansion *x, struct nvm_value v, struct nvm_type type) {
-  uint32_t width = width_of(x, type);
   struct nvm_value low = word(x, v, 0);
-  if (width <= WORD) return width == WORD ? low : emit_aux(x, OP_TRUNC, type, low, VALUE_NULL, 0);
-  struct nvm_value high = emit_aux(x, OP_ZEXT, TYPE_I128, word(x, v, 1), VALUE_NULL, 0);
-  low = emit_aux(x, OP_ZEXT, TYPE_I128, low, VALUE_NULL, 0);
-  high = emit_aux(x, OP_SHL, TYPE_I128, high, const_int(x->m, TYPE_I128, WORD), 0);
-  struct nvm_value whole = emit_aux(x, OP_OR, TYPE_I128, low, high, 0);
-  return width == MAX_NARROW ? whole : emit_aux(x, OP_TRUNC, type, whole, VALUE_NULL, 0);
+  if (width_of(x, type) <= WORD) return cast(x, OP_TRUNC, type, low);
+  struct nvm_value high = cast(x, OP_ZEXT, TYPE_I128, word(x, v, 1));
+  low = cast(x, OP_ZEXT, TYPE_I128, low);
+  high = binary(x, OP_SHL, high, const_int(x->m, TYPE_I128, WORD));
+  return cast(x, OP_TRUNC, type, binary(x, OP_OR, low, high));
 }
 
-/* The vector of 64-bit elements as wide as a value of `width` bits; TYPE_NONE: not a whole number
- * of them. */
+/* The vector of words that is as wide as a value of `width` bits, a multiple of 64. */
 static struct nvm_type word_vector(struct expansion *x, uint32_t width) {
-  return width % WORD ? TYPE_NONE : type_vector(&x->m->types, TYPE_I64, width / WORD);
+  return type_vector(&x->m->types, TYPE_I64, width / WORD);
 }
 
 static void expand_from_vector(struct expansion *x, struct nvm_value *to, uint32_t width) {
-  struct nvm_value v = operand(x, 0);
-  struct nvm_type words = word_vector(x, width);
-  if (!type_equal(value_type(x->f, v), words)) v = emit_aux(x, OP_BITCAST, words, v, VALUE_NULL, 0);
-  for (uint32_t k = 0; k < words_of(width); k++)
-    to[k] = emit(x, OP_EXTRACTELEMENT, v, const_int(x->m, TYPE_I32, k));
+  struct nvm_value v = cast(x, OP_BITCAST, word_vector(x, width), operand(x, 0));
+  for (uint32_t k = 0; k < words_of(width); k++) {
+    struct nvm_value operands[2] = {v, const_int(x->m, TYPE_I32, k)};
+    to[k] = builder_add(&x->b, OP_EXTRACTELEMENT, 0, TYPE_I64, operands, 2, 0);
+  }
 }
 
 static struct nvm_value to_vector(struct expansion *x, struct nvm_value v, struct nvm_type type) {
@@ -341,30 +318,25 @@ static struct nvm_value to_vector(struct expansion *x, struct nvm_value v, struc
   struct nvm_value whole = const_poison(x->m, words);
   for (uint32_t k = 0; k < words_of(width); k++) {
     struct nvm_value operands[3] = {whole, word(x, v, k), const_int(x->m, TYPE_I32, k)};
-    struct nvm_inst_id i = function_add_inst(x->f, OP_INSERTELEMENT, 0, words, operands, 3, 0);
-    if (inst_is_none(i)) return VALUE_NULL;
-    inst_insert_before(x->f, i, x->at);
-    whole = value_of_inst(i);
+    whole = builder_add(&x->b, OP_INSERTELEMENT, 0, words, operands, 3, 0);
   }
-  return type_equal(type, words) ? whole : emit_aux(x, OP_BITCAST, type, whole, VALUE_NULL, 0);
+  return cast(x, OP_BITCAST, type, whole);
 }
 
-/* --- instructions --- */
+/* --- Instructions --- */
 
+/* Word by word. Freezing and truncating may leave bits above the width. */
 static void expand_each(struct expansion *x, struct nvm_value *to, uint32_t width, enum op op) {
-  for (uint32_t k = 0; k < words_of(width); k++)
-    to[k] = op == OP_FREEZE   ? emit(x, op, word(x, operand(x, 0), k), VALUE_NULL)
-            : op == OP_TRUNC  ? word(x, operand(x, 0), k)
-            : op == OP_SELECT ? emit_select(x, operand(x, 0), word(x, operand(x, 1), k),
-                                            word(x, operand(x, 2), k))
-                              : emit(x, op, word(x, operand(x, 0), k), word(x, operand(x, 1), k));
-  if (op == OP_TRUNC) to[words_of(width) - 1] = masked(x, to[words_of(width) - 1], top_bits(width));
-}
-
-/* Freezing word by word may set bits above the width. */
-static void expand_freeze(struct expansion *x, struct nvm_value *to, uint32_t width) {
-  expand_each(x, to, width, OP_FREEZE);
-  to[words_of(width) - 1] = masked(x, to[words_of(width) - 1], top_bits(width));
+  for (uint32_t k = 0; k < words_of(width); k++) {
+    struct nvm_value a = op == OP_SELECT ? operand(x, 0) : word(x, operand(x, 0), k);
+    to[k] = op == OP_TRUNC    ? a
+            : op == OP_FREEZE ? builder_unary(&x->b, op, TYPE_I64, a)
+            : op == OP_SELECT
+                ? builder_select(&x->b, a, word(x, operand(x, 1), k), word(x, operand(x, 2), k))
+            : op == OP_PHI ? builder_phi(&x->b, TYPE_I64, NULL, 0)
+                           : binary(x, op, a, word(x, operand(x, 1), k));
+  }
+  if (op == OP_TRUNC || op == OP_FREEZE) mask_top(x, to, width);
 }
 
 /* An instruction with a wide result. */
@@ -379,59 +351,58 @@ static void expand_result(struct expansion *x, struct nvm_value *to, uint32_t wi
     case OP_ASHR: expand_shift(x, to, width, op); return;
     case OP_ZEXT:
     case OP_SEXT: expand_extension(x, to, width, op == OP_SEXT); return;
-    case OP_FREEZE: expand_freeze(x, to, width); return;
     case OP_BITCAST: expand_from_vector(x, to, width); return;
     default: expand_each(x, to, width, op); return;
   }
 }
 
 static bool expand(struct expansion *x, struct nvm_inst_id i) {
-  enum op op = (enum op)function_inst(x->f, i)->op;
-  struct nvm_type type = function_inst(x->f, i)->type;
+  const struct nvm_inst *inst = function_inst(x->f, i);
+  enum op op = (enum op)inst->op;
+  struct nvm_type type = inst->type;
+  struct nvm_type from = inst->operand_count ? value_type(x->f, inst_operand(x->f, inst, 0)) : type;
+  enum icmp_predicate p = (enum icmp_predicate)inst->aux;
   x->at = i;
+  x->b = builder_replacing(x->f, i);
   if (is_wide(x, type)) {
     uint32_t width = width_of(x, type);
     struct nvm_value *to = arena_alloc(x->arena, words_of(width) * sizeof *to);
     if (!to) return false;
-    if (op != OP_PHI) expand_result(x, to, width);
-    for (uint32_t k = 0; k < words_of(width) && op == OP_PHI; k++) {
-      struct nvm_inst_id phi = function_add_inst(x->f, OP_PHI, 0, TYPE_I64, NULL, 0, 0);
-      if (inst_is_none(phi)) return false;
-      inst_insert_before(x->f, phi, i);
-      to[k] = value_of_inst(phi);
-    }
+    expand_result(x, to, width);
     x->words[i.index] = to;
     rewrite_set(&x->rewrite, i, const_poison(x->m, type));
-  } else if (op == OP_ICMP && is_wide(x, value_type(x->f, operand(x, 0)))) {
-    uint32_t width = width_of(x, value_type(x->f, operand(x, 0)));
-    enum icmp_predicate p = (enum icmp_predicate)function_inst(x->f, i)->aux;
+  } else if (!is_wide(x, from)) {
+    return true;
+  } else if (op == OP_ICMP) {
+    uint32_t width = width_of(x, from);
     rewrite_set(&x->rewrite, i,
                 p <= ICMP_NE ? compare_equal(x, p, width) : compare_ordered(x, p, width));
-  } else if (op == OP_TRUNC && is_wide(x, value_type(x->f, operand(x, 0)))) {
+  } else if (op == OP_TRUNC) {
     rewrite_set(&x->rewrite, i, truncated(x, operand(x, 0), type));
-  } else if (op == OP_BITCAST && is_wide(x, value_type(x->f, operand(x, 0)))) {
+  } else if (op == OP_BITCAST) {
     rewrite_set(&x->rewrite, i, to_vector(x, operand(x, 0), type));
-  } else if (op == OP_STORE && is_wide(x, value_type(x->f, operand(x, 0)))) {
+  } else if (op == OP_STORE) {
     expand_store(x);
     inst_remove(x->f, i);
   }
   return !x->m->arena.failed;
 }
 
-/* Fills the phis that replace phi i. */
+/* Adds the entries of the phis that replace phi i. */
 static bool fill_phis(struct expansion *x, struct nvm_inst_id i) {
+  uint32_t count = words_of(width_of(x, function_inst(x->f, i)->type));
   for (uint32_t n = 0; n < function_inst(x->f, i)->operand_count; n += 2) {
     struct nvm_value v = inst_operand(x->f, function_inst(x->f, i), n);
     struct nvm_block from = {value_index(inst_operand(x->f, function_inst(x->f, i), n + 1))};
-    for (uint32_t k = 0; k < words_of(width_of(x, function_inst(x->f, i)->type)); k++)
-      if (!phi_add(x->f, (struct nvm_inst_id){value_index(x->words[i.index][k])}, word(x, v, k),
-                   from))
-        return false;
+    for (uint32_t k = 0; k < count; k++) {
+      struct nvm_inst_id phi = {value_index(x->words[i.index][k])};
+      if (!phi_add(x->f, phi, word(x, v, k), from)) return false;
+    }
   }
   return true;
 }
 
-/* --- what has no expansion --- */
+/* --- Refusals --- */
 
 /* Parameters and constant expressions have no words. */
 static bool has_words(const struct expansion *x, struct nvm_value v) {
@@ -513,7 +484,7 @@ static bool check(struct expansion *x, struct diag_sink *sink, bool *any) {
   return sink->error_count == errors;
 }
 
-/* --- functions --- */
+/* --- Functions --- */
 
 static bool expand_block(struct expansion *x, struct nvm_block b) {
   for (struct nvm_inst_id i = function_block(x->f, b)->first, next; !inst_is_none(i); i = next) {
