@@ -1,5 +1,5 @@
 /* Integer arithmetic and comparison on parts; wider than 64 bits: wide.c. */
-#include "codegen/lower.h"
+#include "codegen/select.h"
 
 /* How an op is spelled and what it demands of its operands' upper bits. */
 static const struct int_form {
@@ -143,8 +143,30 @@ static bool constant_amounts(struct lower *l, struct nvm_value v, uint64_t k,
   return true;
 }
 
+/* --- products of factors that fit 32 bits: mul.wide ------------------------------------------- */
+
+/* The low 32 bits of factor k. */
+static struct ptx_operand lower_factor(struct lower *l, const struct nvm_inst *i, uint32_t k) {
+  struct nvm_value v = inst_operand(l->f, i, k), read = select_operand(l, i, k);
+  struct ptx_operand x = value_operand(l, read, 0);
+  if (x.kind != PTX_OPERAND_REG) return x;
+  if (value_equal(v, read)) return emit_narrow(l, x, 64, 32);
+  bool is_signed = l->f->insts.data[value_index(v)].op == OP_SEXT;
+  return emit_extend(l, x, part_at(l, part_list(l, value_type(l->f, read)), 0), 32, is_signed);
+}
+
+static bool lower_wide_product(struct lower *l, const struct nvm_inst *i) {
+  enum select_wide as = select_wide_product(l, i);
+  if (as == SELECT_NOT_WIDE) return false;
+  struct ptx_operand a = lower_factor(l, i, 0), b = lower_factor(l, i, 1);
+  if (i->op == OP_SHL) b = ptx_i(INT64_C(1) << b.imm);
+  emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_WIDE, as == SELECT_WIDE_SIGNED ? PTX_MOD_S32 : PTX_MOD_U32),
+        ptx_r(value_result(l, l->inst)[0]), emit_in_reg(l, a, &part_i32), b);
+  return true;
+}
+
 void int_lower_binary(struct lower *l, const struct nvm_inst *i) {
-  if (float_lower_fused(l, i)) return;
+  if (float_lower_fused(l, i) || lower_wide_product(l, i)) return;
   struct part_range parts = part_list(l, i->type);
   const struct ptx_reg *to = value_result(l, l->inst);
   struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1);

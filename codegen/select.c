@@ -4,6 +4,7 @@
 #include "codegen/select.h"
 
 #include "analysis/effects.h"
+#include "analysis/known_bits.h"
 #include "ir/gep.h"
 
 static const struct nvm_inst *inst_of(const struct lower *l, struct nvm_value v) {
@@ -16,6 +17,55 @@ static struct selection *selection_of(const struct lower *l, const struct nvm_in
 
 static bool is_read_once(const struct lower *l, struct nvm_value v) {
   return l->f->uses.data[value_index(v)] == 1;
+}
+
+/* --- products of factors that fit 32 bits ----------------------------------------------------- */
+
+/* ptxas makes one instruction of mul.wide, three to eight of a product of two extended values. */
+static unsigned fits(uint64_t low, uint64_t high) {
+  bool is_signed =
+      (int64_t)low <= (int64_t)high && (int64_t)low >= INT32_MIN && (int64_t)high <= INT32_MAX;
+  return (high <= UINT32_MAX ? SELECT_WIDE_UNSIGNED : 0) | (is_signed ? SELECT_WIDE_SIGNED : 0);
+}
+
+/* Whether v is extended from an integer of at most 32 bits that is no predicate. */
+static bool is_extended(const struct lower *l, struct nvm_value v) {
+  const struct nvm_inst *i = inst_of(l, v);
+  if (!i || (i->op != OP_ZEXT && i->op != OP_SEXT)) return false;
+  uint32_t bits = type_scalar_bits(&l->module->types, value_type(l->f, inst_operand(l->f, i, 0)));
+  return bits > 1 && bits <= 32;
+}
+
+static unsigned factor_fits(const struct lower *l, struct nvm_value v) {
+  nvm_u128 bits;
+  if (const_is_int(l->module, v, &bits)) return fits((uint64_t)bits, (uint64_t)bits);
+  if (is_extended(l, v) && inst_of(l, v)->op == OP_SEXT) return SELECT_WIDE_SIGNED;
+  struct known_bits known = known_bits_of(l->f, v);
+  return fits(known_bits_least(known), known_bits_most(known));
+}
+
+/* How the factors fit 32 bits; 0: it is no such product. A left shift multiplies by a power of two;
+ * PTX has one instruction for it too, so only of an extended value. */
+static unsigned wide_product(const struct lower *l, const struct nvm_inst *i) {
+  enum { MAX_SHIFT = 30 };
+  nvm_u128 amount;
+  if (!type_equal(i->type, TYPE_I64) || l->target->optimization_level == 0) return 0;
+  struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1);
+  unsigned as = i->op == OP_MUL || is_extended(l, a) ? factor_fits(l, a) : 0;
+  if (as == 0 || i->op == OP_MUL) return as ? as & factor_fits(l, b) : 0;
+  return const_is_int(l->module, b, &amount) && amount <= MAX_SHIFT ? as : 0;
+}
+
+static void select_factors(struct lower *l, const struct nvm_inst *product) {
+  unsigned as = wide_product(l, product);
+  if (as == 0) return;
+  as = as & SELECT_WIDE_UNSIGNED ? SELECT_WIDE_UNSIGNED : SELECT_WIDE_SIGNED;
+  for (uint32_t k = 0; k < 2; k++) as |= is_extended(l, inst_operand(l->f, product, k)) << k;
+  selection_of(l, product)->folded = (uint16_t)as;
+}
+
+enum select_wide select_wide_product(const struct lower *l, const struct nvm_inst *i) {
+  return selection_of(l, i)->folded & (SELECT_WIDE_UNSIGNED | SELECT_WIDE_SIGNED);
 }
 
 /* --- sums of products ------------------------------------------------------------------------- */
@@ -31,7 +81,8 @@ static bool may_fuse(const struct lower *l, const struct nvm_inst *sum) {
 }
 
 /* A product that only the sum reads. Products of integers only if they are in the same block: one
- * that was hoisted out of a loop stays there. */
+ * that was hoisted out of a loop stays there; and not mul.wide, for ptxas makes several
+ * instructions of mad.wide, but one of mul.wide and the sum. */
 static void select_fused_product(struct lower *l, const struct nvm_inst *sum) {
   bool is_integer = sum->op == OP_ADD;
   if (!may_fuse(l, sum)) return;
@@ -39,7 +90,7 @@ static void select_fused_product(struct lower *l, const struct nvm_inst *sum) {
     const struct nvm_inst *product = inst_of(l, inst_operand(l->f, sum, k));
     if (!product || product->op != (is_integer ? OP_MUL : OP_FMUL) ||
         !is_read_once(l, inst_operand(l->f, sum, k)) ||
-        (is_integer && product->block.index != sum->block.index))
+        (is_integer && (product->block.index != sum->block.index || wide_product(l, product) != 0)))
       continue;
     selection_of(l, sum)->folded = (uint16_t)(1u << k);
     return;
@@ -96,8 +147,8 @@ static void select_stored_value(struct lower *l, const struct nvm_inst *store) {
 
 struct nvm_value select_operand(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
   struct nvm_value v = inst_operand(l->f, i, k);
-  bool converts = (i->op == OP_GEP || i->op == OP_STORE) && k < 8 * sizeof(uint16_t) &&
-                  selection_of(l, i)->folded >> k & 1;
+  bool may = i->op == OP_GEP || i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL;
+  bool converts = may && k < 8 * sizeof(uint16_t) && selection_of(l, i)->folded >> k & 1;
   return converts ? inst_operand(l->f, inst_of(l, v), 0) : v;
 }
 
@@ -233,6 +284,8 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_ADD:
     case OP_FADD:
     case OP_FSUB: select_fused_product(l, i); break;
+    case OP_MUL:
+    case OP_SHL: select_factors(l, i); break;
     case OP_GEP: select_indices(l, i); break;
     case OP_STORE: select_stored_value(l, i); break;
     case OP_ZEXT:

@@ -6,6 +6,8 @@
  *   result is not used                   not wanted
  *   add, fadd, fsub of a product         `folded` bit of the product, which is not wanted: mad, fma
  *   gep index extended from 32 bits      `folded` bit of the index: mul.wide extends it
+ *   64-bit product of 32-bit factors     bit 2 or 3 of `folded`: mul.wide; bits 0 and 1: it extends
+ *                                        the factor
  *   store of a truncated integer         `folded` bit 0: the access truncates
  *   extended load of 8 or 16 bits        `home` of the load is the zext or sext: the access extends
  *   insertvalue into a dying aggregate   `home` is the aggregate: changed in place
@@ -37,9 +39,12 @@ struct selected_address {
 /* Decides for the whole function; needs the places of allocas. False when out of memory. */
 bool select_function(struct lower *l);
 
-/* Operand k as instruction i reads it: the extension of an index or the truncation of a stored
- * value is looked through where i does it. */
+/* Operand k as instruction i reads it: the extension of an index or factor or the truncation of a
+ * stored value is looked through where i does it. */
 struct nvm_value select_operand(const struct lower *l, const struct nvm_inst *i, uint32_t k);
+/* Whether mul.wide computes i, a product or left shift of 64 bits whose factors fit 32 bits. */
+enum select_wide { SELECT_NOT_WIDE = 0, SELECT_WIDE_UNSIGNED = 4, SELECT_WIDE_SIGNED = 8 };
+enum select_wide select_wide_product(const struct lower *l, const struct nvm_inst *i);
 /* The operand that is a product to be fused with this sum; -1: none. */
 int select_product(const struct lower *l, const struct nvm_inst *i);
 /* The zext or sext whose registers a load writes, extended; 0: none. */
