@@ -10,7 +10,7 @@
  * value and move one way: their step says which, the latch's test how far. operand with one
  * possible value   → that constant icmp, min, max decided            → constant, operand sdiv,
  * srem, ashr, sext, abs of what is not negative → udiv, urem, lshr, zext nneg, itself x udiv y, x
- * urem y with x < y     → 0, x;  x and mask that has all of x → x 64-bit udiv, urem of 32-bit
+ * urem y with x < y     → 0, x;  x and mask that has all of x → x 64-bit mul, div, shift of 32-bit
  * values → 32 bits and zext add, sub, mul, shl in range       → nuw, nsw case that cannot be →
  * dropped phi of true behind one way of a branch, false behind the other → the branch's condition
  *              64-bit counter of 32-bit values   → 32 bits, where all who use it read it extended
@@ -237,16 +237,38 @@ static void become(struct walker *w, struct nvm_inst_id i, enum op op, uint16_t 
   w->changed = true;
 }
 
-/* A division of 64 bits takes tens of instructions, one of 32 bits a handful. */
-static bool narrow_division(struct walker *w, struct nvm_inst_id id) {
+/* How 64-bit values of that range fit 32 bits. */
+static unsigned fits(struct range r) {
+  bool is_signed = r.least >= INT32_MIN && r.most <= INT32_MAX;
+  if (r.width != 64 || range_is_empty(r)) return 0;
+  return (r.high <= UINT32_MAX ? FITS_UNSIGNED : 0) | (is_signed ? FITS_SIGNED : 0);
+}
+
+/* The operation on the low 32 bits of the operands, extended. */
+static bool narrow_binary(struct walker *w, struct nvm_inst_id id, uint16_t flags, unsigned as) {
   struct builder at = builder_replacing(w->f, id);
   struct nvm_value a = builder_unary(&at, OP_TRUNC, TYPE_I32, inst_operand_at(w->f, id, 0)),
                    b = builder_unary(&at, OP_TRUNC, TYPE_I32, inst_operand_at(w->f, id, 1)),
-                   narrow = builder_binary(&at, (enum op)function_inst(w->f, id)->op, a, b),
-                   wide = builder_unary(&at, OP_ZEXT, TYPE_I64, narrow);
+                   narrow = builder_binary(&at, (enum op)function_inst(w->f, id)->op, a, b);
+  if (value_kind(narrow) == VALUE_INST) w->f->insts.data[value_index(narrow)].flags = flags;
+  struct nvm_value wide =
+      builder_unary(&at, as & FITS_UNSIGNED ? OP_ZEXT : OP_SEXT, TYPE_I64, narrow);
   if (value_is_none(wide)) return false;
   use(w, id, wide);
   return true;
+}
+
+/* A product or shift of which operands and result fit 32 bits. */
+static bool narrow_product(struct walker *w, struct nvm_inst_id id, struct range a,
+                           struct range b) {
+  const struct nvm_inst *i = function_inst(w->f, id);
+  enum op op = (enum op)i->op;
+  unsigned as = fits(a) & fits(range_binary(op, i->flags, a, b));
+  as &= op == OP_LSHR ? FITS_UNSIGNED : op == OP_ASHR ? FITS_SIGNED : as;
+  if (!as || (op == OP_MUL ? !(as &= fits(b)) : b.high >= 32)) return true;
+  uint16_t flags = (as & FITS_UNSIGNED ? INST_NUW : 0) | (as & FITS_SIGNED ? INST_NSW : 0);
+  if (op == OP_LSHR || op == OP_ASHR) flags = i->flags;
+  return narrow_binary(w, id, flags, as);
 }
 
 static bool simplify_division(struct walker *w, struct nvm_inst_id id, struct range a,
@@ -260,7 +282,7 @@ static bool simplify_division(struct walker *w, struct nvm_inst_id id, struct ra
   if (a.high < b.low)
     use(w, id, quotient ? const_int(w->f->module, i->type, 0) : inst_operand(w->f, i, 0));
   else if (a.width == 64 && a.high <= UINT32_MAX && b.high <= UINT32_MAX)
-    return narrow_division(w, id);
+    return narrow_binary(w, id, 0, FITS_UNSIGNED); /* tens of instructions become a handful */
   return true;
 }
 
@@ -345,7 +367,8 @@ static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct rang
   switch (op) {
     case OP_ASHR:
       if (a.least >= 0) become(w, id, OP_LSHR, i->flags);
-      break;
+      return narrow_product(w, id, a, b);
+    case OP_LSHR: return narrow_product(w, id, a, b);
     case OP_SDIV:
     case OP_SREM:
     case OP_UDIV:
@@ -358,6 +381,7 @@ static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct rang
       const uint16_t both = INST_NUW | INST_NSW;
       uint16_t flags = (i->flags & both) == both ? i->flags : i->flags | range_no_wrap(op, a, b);
       if (flags != i->flags) become(w, id, op, flags);
+      if (op == OP_MUL || op == OP_SHL) return narrow_product(w, id, a, b);
     }
   }
   return true;
@@ -392,12 +416,6 @@ static bool visit_other(struct walker *w, struct nvm_inst_id id) {
 
 /* --- counters of 64 bits ------------------------------------------------------------------------
  */
-
-static unsigned fits(struct range r) {
-  bool is_signed = r.least >= INT32_MIN && r.most <= INT32_MAX;
-  if (r.width != 64 || range_is_empty(r)) return 0;
-  return (r.high <= UINT32_MAX ? FITS_UNSIGNED : 0) | (is_signed ? FITS_SIGNED : 0);
-}
 
 /* Notes whether i fits 32 bits, and counters of which both values do. */
 static bool note_counter(struct walker *w, struct nvm_inst_id id) {

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TABLE = os.path.join(ROOT, "opt", "combine.rules")
+TABLE = os.path.join(ROOT, "opt", "scalar", "combine.rules")
 GENERATED = os.path.join(ROOT, "build", "gen")
 
 PREDICATES = "eq ne ugt uge ult ule sgt sge slt sle".split()
