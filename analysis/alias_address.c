@@ -4,6 +4,7 @@
  * constants, where these do not wrap (in the pointer's width wrapping does not matter). */
 #include "analysis/alias_internal.h"
 #include "analysis/known_bits.h"
+#include "ir/gep.h"
 
 enum { MAX_DEPTH = 6 /* of the expression of an index */ };
 
@@ -145,35 +146,18 @@ static bool add_scaled(struct decomposer *d, struct nvm_value v, int64_t scale, 
   }
 }
 
-/* The bytes that index k of a getelementptr steps over in *type, which it steps into; a member's
- * offset goes to *offset, and the step is 0. */
-static uint64_t gep_step(const struct nvm_module *m, struct nvm_type *type, uint32_t k,
-                         struct nvm_value index, int64_t *offset) {
-  const struct type_table *t = &m->types;
-  if (k == 1) return layout_alloc_size(&m->layout, t, *type);
-  if (type_kind(t, *type) == TY_STRUCT) {
-    nvm_u128 n = 0;
-    const_is_int(m, index, &n);
-    *offset += (int64_t)layout_member_offset(&m->layout, t, *type, (uint32_t)n);
-    *type = type_member(t, *type, (uint32_t)n);
-    return 0;
-  }
-  bool vector = type_is_vector(t, *type);
-  *type = type_info(t, *type)->element;
-  return vector ? (layout_bits(&m->layout, t, *type) + 7) / 8
-                : layout_alloc_size(&m->layout, t, *type);
-}
-
 static bool add_gep(struct decomposer *d, struct nvm_value v) {
-  const struct nvm_module *m = d->f->module;
+  struct nvm_module *m = d->f->module;
   const struct nvm_inst *i = inst_of(d->f, v);
   const struct constant_info *c = i ? NULL : constant_info(&m->constants, v);
-  struct nvm_type type = {i ? i->aux : c->aux};
+  struct gep_walk walk = gep_begin(m, i ? i->aux : c->aux);
   uint32_t count = i ? i->operand_count : c->count;
   for (uint32_t k = 1; k < count; k++) {
     struct nvm_value index = i ? inst_operand(d->f, i, k) : const_operand(m, v, k);
-    uint64_t step = gep_step(m, &type, k, index, &d->a->offset);
-    if (step != 0 && !add_scaled(d, index, (int64_t)step, true, 0)) return false;
+    bool is_member;
+    int64_t bytes = (int64_t)gep_step(&walk, index, &is_member);
+    if (is_member) d->a->offset += bytes;
+    else if (bytes != 0 && !add_scaled(d, index, bytes, true, 0)) return false;
   }
   return true;
 }

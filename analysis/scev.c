@@ -13,6 +13,7 @@
 #include "analysis/scev_internal.h"
 
 #include "ir/evalint.h"
+#include "ir/gep.h"
 #include "analysis/ranges.h"
 
 enum { MOST_TERMS = 16 };
@@ -284,29 +285,21 @@ static struct scev compute_cast(struct scev_env *e, struct nvm_value v, const st
   return (struct scev){.width = 0};
 }
 
-/* Adds what the indices of a GEP amount to. */
+/* Adds the indices of a getelementptr, times the bytes that they step over. */
 static void add_indices(struct scev_env *e, struct sum *s, const struct nvm_inst *i) {
-  const struct type_table *t = &e->f->module->types;
-  const struct nvm_layout *l = &e->f->module->layout;
-  struct nvm_type inside = {i->aux};
-  for (uint32_t k = 1; k < i->operand_count; k++) {
+  struct gep_walk walk = gep_begin(e->f->module, i->aux);
+  s->too_long |= type_is_vector(&e->f->module->types, walk.type) && i->operand_count > 2;
+  for (uint32_t k = 1; k < i->operand_count && !s->too_long; k++) {
     struct nvm_value index = inst_operand(e->f, i, k);
-    nvm_u128 member;
-    if (k > 1 && type_kind(t, inside) == TY_STRUCT) {
-      if (!const_is_int(e->f->module, index, &member)) s->too_long = true;
-      if (s->too_long) return;
-      s->form.constant += (int64_t)layout_member_offset(l, t, inside, (uint32_t)member);
-      inside = type_element(t, inside, (uint64_t)member);
+    bool is_member;
+    int64_t bytes = (int64_t)gep_step(&walk, index, &is_member);
+    if (is_member) {
+      s->form.constant += bytes;
       continue;
     }
-    if (k > 1) inside = type_element(t, inside, 0);
-    struct scev form =
-        get(e, index, value_width(e, index) == s->form.width ? SCEV_PLAIN : SCEV_SIGNED);
-    if (e->missing) continue; /* all is to be done again */
-    int64_t size = (int64_t)layout_alloc_size(l, t, inside);
-    if (k > 1 && type_is_vector(t, (struct nvm_type){i->aux}))
-      s->too_long = true; /* bits, not bytes */
-    add_form(e, s, truncated(e, form, s->form.width), size);
+    bool is_full = value_width(e, index) == s->form.width;
+    struct scev form = get(e, index, is_full ? SCEV_PLAIN : SCEV_SIGNED);
+    if (!e->missing) add_form(e, s, truncated(e, form, s->form.width), bytes);
   }
 }
 

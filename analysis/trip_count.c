@@ -296,8 +296,7 @@ static bool is_finite(const struct scev_env *e, uint32_t n) {
   for (uint32_t k = 0; k < l->block_count; k++)
     FOR_EACH_INST(f, e->loops->blocks[l->first_block + k], i) {
       const struct nvm_inst *inst = function_inst(f, i);
-      struct memory_access how = memory_access_unpack(inst->aux);
-      bool store = inst->op == OP_STORE && !how.is_volatile && how.ordering == ORDER_NONE;
+      bool store = inst->op == OP_STORE && effects_is_plain_access(inst);
       if (!store && !op_is_terminator((enum op)inst->op) && inst->op != OP_DBG_RECORD &&
           effects_must_stay(f, inst))
         return false;

@@ -7,6 +7,7 @@
 #include "codegen/lower.h"
 
 #include "ir/eval.h"
+#include "ir/gep.h"
 
 enum {
   MAX_DEPTH = 2000,      /* of nested constants; the parser's limit is lower */
@@ -145,21 +146,15 @@ static bool cast(struct evaluator *e, const struct constant_info *c, struct nvm_
 /* Steps of a getelementptr, in bytes. */
 static bool offset_of(struct evaluator *e, const struct constant_info *c, struct nvm_value v,
                       nvm_u128 *sum) {
-  const struct nvm_layout *layout = &e->l->module->layout;
-  const struct type_table *t = &e->l->module->types;
-  struct nvm_type type = {c->aux};
+  struct gep_walk walk = gep_begin(e->l->module, c->aux);
   for (uint32_t k = 1; k < c->count; k++) {
+    struct nvm_value operand = const_operand(e->l->module, v, k);
     struct constant_value index;
-    if (!evaluate(e, const_operand(e->l->module, v, k), &index)) return false;
+    if (!evaluate(e, operand, &index)) return false;
     if (!value_is_none(index.symbol)) return refuse(e, "an index is an address");
-    nvm_i128 i = eval_signed(index.number, index.bits);
-    if (k > 1 && type_kind(t, type) == TY_STRUCT) {
-      *sum += layout_member_offset(layout, t, type, (uint32_t)i);
-      type = type_member(t, type, (uint32_t)i);
-      continue;
-    }
-    if (k > 1) type = type_info(t, type)->element;
-    *sum += (nvm_u128)i * layout_alloc_size(layout, t, type);
+    bool is_member;
+    nvm_u128 bytes = gep_step(&walk, operand, &is_member);
+    *sum += is_member ? bytes : (nvm_u128)eval_signed(index.number, index.bits) * bytes;
   }
   return true;
 }

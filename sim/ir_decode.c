@@ -7,6 +7,7 @@
 #include "sim/ir.h"
 
 #include "analysis/loops.h"
+#include "ir/gep.h"
 
 #include <string.h>
 
@@ -350,23 +351,14 @@ void ir_emit_cast_space(struct ir_decoder *d, struct nvm_value from, struct nvm_
 
 static void decode_gep(struct ir_decoder *d) {
   uint32_t count = d->i.operand_count;
-  struct nvm_type type = {d->i.aux};
+  struct gep_walk walk = gep_begin(d->f->module, d->i.aux);
   int64_t *scales = decode_alloc(&d->d, count * sizeof *scales);
   nvm_i128 *terms = decode_alloc(&d->d, count * sizeof *terms);
   if (!scales || !terms) return;
   for (uint32_t k = 1; k < count; k++) {
-    if (k > 1 && type_kind(&d->m->types, type) == TY_STRUCT) {
-      nvm_u128 index = 0; /* of a vector all the same */
-      struct nvm_value v = inst_operand(d->f, &d->i, k);
-      if (type_is_vector(&d->m->types, value_type(d->f, v))) v = const_element(d->m, v, 0);
-      const_is_int(d->m, v, &index);
-      scales[k] =
-          -1 - (int64_t)layout_member_offset(&d->m->layout, &d->m->types, type, (uint32_t)index);
-      type = type_member(&d->m->types, type, (uint32_t)index);
-      continue;
-    }
-    if (k > 1) type = type_info(&d->m->types, type)->element;
-    scales[k] = (int64_t)layout_alloc_size(&d->m->layout, &d->m->types, type);
+    bool is_member;
+    int64_t bytes = (int64_t)gep_step(&walk, inst_operand(d->f, &d->i, k), &is_member);
+    scales[k] = is_member ? -1 - bytes : bytes;
   }
   struct ir_op op = {
       .flags = d->i.flags, .d = ir_result(d), .count = count, .scales = scales, .terms = terms};

@@ -6,6 +6,8 @@
  * speak of addresses, by the addresses that variables have got. */
 #include "sim/ir.h"
 
+#include "ir/gep.h"
+
 #include <string.h>
 
 enum { MOST_DEPTH = 512 }; /* of constant expressions */
@@ -130,21 +132,15 @@ static bool constant_gep(struct sim *s, const struct constant_info *c, struct nv
   struct nvm_module *m = s->ir->module;
   nvm_i128 *terms = arena_alloc(&s->arena, c->count * sizeof *terms);
   struct eval_lane p, index;
-  struct nvm_type type = {c->aux};
+  struct gep_walk walk = gep_begin(m, c->aux);
   if (!terms || !constant_at(s, const_operand(m, v, 0), &p, 1, depth)) return false;
   for (uint32_t k = 1; k < c->count; k++) {
     struct nvm_value iv = const_operand(m, v, k);
     if (!constant_at(s, iv, &index, 1, depth)) return false;
     nvm_i128 i = eval_signed(index.bits, type_scalar_bits(&m->types, type_of(m, iv)));
-    if (k == 1) {
-      terms[0] = i * (nvm_i128)layout_alloc_size(&m->layout, &m->types, type);
-    } else if (type_kind(&m->types, type) == TY_STRUCT) {
-      terms[k - 1] = (nvm_i128)layout_member_offset(&m->layout, &m->types, type, (uint32_t)i);
-      type = type_member(&m->types, type, (uint32_t)i);
-    } else {
-      type = type_info(&m->types, type)->element;
-      terms[k - 1] = i * (nvm_i128)layout_alloc_size(&m->layout, &m->types, type);
-    }
+    bool is_member;
+    nvm_i128 bytes = (nvm_i128)gep_step(&walk, iv, &is_member);
+    terms[k - 1] = is_member ? bytes : i * bytes;
   }
   uint32_t bits = type_scalar_bits(&m->types, ir_number_type(m, c->type));
   *out = (struct eval_lane){0, p.poison};

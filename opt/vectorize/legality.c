@@ -113,9 +113,8 @@ static enum vector_refusal check_instruction(const struct vector_loop *v,
   if (op == OP_FENCE || op == OP_CMPXCHG || op == OP_ATOMICRMW) return VECTOR_ORDERED_MEMORY;
   if (!is_scalar_type(v, i->type)) return VECTOR_INSTRUCTION;
   if (op == OP_LOAD || op == OP_STORE) {
-    struct memory_access how = memory_access_unpack(i->aux);
     bool store = op == OP_STORE;
-    if (how.is_volatile || how.ordering != ORDER_NONE) return VECTOR_ORDERED_MEMORY;
+    if (!effects_is_plain_access(i)) return VECTOR_ORDERED_MEMORY;
     return !store || is_scalar_type(v, value_type(v->f, inst_operand(v->f, i, 0)))
                ? VECTOR_OK
                : VECTOR_INSTRUCTION;

@@ -74,9 +74,7 @@ static struct nvm_value pointer_of(const struct vectorizer *g, const struct nvm_
 /* Bytes of a plain access of whole elements; 0: not to be touched. */
 static uint32_t candidate_bytes(const struct vectorizer *g, const struct nvm_inst *i) {
   const struct nvm_module *m = g->f->module;
-  struct memory_access how = memory_access_unpack(i->aux);
-  if ((i->op != OP_LOAD && i->op != OP_STORE) || how.is_volatile || how.ordering != ORDER_NONE)
-    return 0;
+  if ((i->op != OP_LOAD && i->op != OP_STORE) || !effects_is_plain_access(i)) return 0;
   struct nvm_type type = accessed_type(g, i);
   if (type_is_aggregate(&m->types, type)) return 0;
   uint64_t bytes = layout_store_size(&m->layout, &m->types, type);
