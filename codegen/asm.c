@@ -35,6 +35,11 @@ static bool refuse(const struct asm_call *c, const char *what, const char *word,
   return false;
 }
 
+bool asm_is_callee(const struct lower *l, struct nvm_value callee) {
+  return value_kind(callee) == VALUE_CONST &&
+         constant_info(&l->module->constants, callee)->kind == CONST_ASM;
+}
+
 /* --- Constraints --- */
 
 /* The verifier has checked them; false when out of memory. */

@@ -264,11 +264,6 @@ static void warn_undefined(struct lower *l, struct nvm_value callee, const struc
                                  : "link the module that defines it with --link FILE");
 }
 
-bool asm_is_callee(const struct lower *l, struct nvm_value callee) {
-  return value_kind(callee) == VALUE_CONST &&
-         constant_info(&l->module->constants, callee)->kind == CONST_ASM;
-}
-
 void call_lower(struct lower *l, const struct nvm_inst *i) {
   struct call c = describe_call(l, i);
   if (asm_is_callee(l, c.callee)) {

@@ -63,6 +63,10 @@ struct ptx_operand emit_convert(struct lower *l, uint16_t to, uint16_t from, str
   return emit_value(l, to, PTX_CVT, PTX_MODS(to, from), &v, 1);
 }
 
+struct ptx_reg emit_new_reg(struct lower *l, const struct part *p) {
+  return ptx_new_reg(l->pf, part_class(p));
+}
+
 void emit_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from) {
   static const uint16_t mods[PTX_CLASS_COUNT] = {
       [PTX_PRED] = PTX_MOD_PRED, [PTX_B16] = PTX_MOD_B16, [PTX_B32] = PTX_MOD_B32,

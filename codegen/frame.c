@@ -295,3 +295,58 @@ void frame_plan(struct lower *l) {
     l->alloca_offsets[v->inst.index] = (uint32_t)at + 1;
   }
 }
+
+/* --- addresses in it -------------------------------------------------------------------------- */
+
+struct address frame_address(struct lower *l, uint64_t offset) {
+  return (struct address){ptx_at_symbol(l->depot_name, (int64_t)offset), PTX_MOD_LOCAL, 1};
+}
+
+/* The address of a place in the frame as a pointer of the given address space. */
+struct ptx_reg frame_pointer(struct lower *l, uint64_t offset, uint32_t address_space) {
+  bool wide = layout_pointer_bits(&l->module->layout, address_space) == 64;
+  bool generic_wide = layout_pointer_bits(&l->module->layout, 0) == 64;
+  uint16_t type = wide ? PTX_MOD_U64 : PTX_MOD_U32;
+  struct ptx_reg local = emit_temp(l, wide ? PTX_B64 : PTX_B32);
+  emit2(l, PTX_MOV, PTX_MODS(type), ptx_r(local), ptx_symbol(l->depot_name, (int64_t)offset));
+  if (mod_space(address_space) == PTX_MOD_LOCAL) return local;
+  struct ptx_reg generic = emit_temp(l, generic_wide ? PTX_B64 : PTX_B32);
+  emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, generic_wide ? PTX_MOD_U64 : PTX_MOD_U32),
+        ptx_r(generic), ptx_r(local));
+  return generic;
+}
+
+/* PTX's alloca moves the stack pointer; it wants a constant alignment. */
+static void lower_dynamic_alloca(struct lower *l, const struct nvm_inst *i, struct ptx_reg to) {
+  struct nvm_type type = {i->aux};
+  uint64_t each = layout_alloc_size(&l->module->layout, &l->module->types, type);
+  uint32_t align = frame_align(l, i);
+  struct ptx_operand bytes = ptx_i((int64_t)each);
+  if (i->operand_count) {
+    struct nvm_value count = inst_operand(l->f, i, 0);
+    struct part p = *part_at(l, part_list(l, value_type(l->f, count)), 0);
+    struct ptx_operand n = emit_zext(l, value_operand(l, count, 0), &p, 64);
+    struct ptx_reg product = emit_temp(l, PTX_B64);
+    if (n.kind != PTX_OPERAND_REG) bytes = ptx_i((int64_t)((uint64_t)n.imm * each));
+    else {
+      emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_LO, PTX_MOD_U64), ptx_r(product), n, ptx_i((int64_t)each));
+      bytes = ptx_r(product);
+    }
+  }
+  struct ptx_reg local = emit_temp(l, PTX_B64);
+  emit3(l, PTX_ALLOCA, PTX_MODS(PTX_MOD_U64), ptx_r(local), bytes, ptx_i(align));
+  if (mod_space(type_info(&l->module->types, i->type)->width) == PTX_MOD_LOCAL)
+    emit_copy(l, to, ptx_r(local));
+  else emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, PTX_MOD_U64), ptx_r(to), ptx_r(local));
+}
+
+void frame_lower_alloca(struct lower *l, const struct nvm_inst *i) {
+  struct ptx_reg to = value_result(l, l->inst)[0];
+  uint32_t offset = l->alloca_offsets[l->inst.index];
+  if (offset == 0) {
+    lower_dynamic_alloca(l, i, to);
+    return;
+  }
+  uint32_t space = type_info(&l->module->types, i->type)->width;
+  emit_copy(l, to, ptx_r(frame_pointer(l, offset - 1, space)));
+}

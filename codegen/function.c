@@ -100,6 +100,10 @@ static void lower_unreachable(struct lower *l) {
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
+static bool is_ordered(const struct nvm_inst *access) {
+  return memory_access_unpack(access->aux).ordering != ORDER_NONE;
+}
+
 static void lower_inst(struct lower *l, const struct nvm_inst *i) {
   switch ((enum op)i->op) {
     case OP_RET: params_lower_ret(l, i); break;
@@ -127,8 +131,8 @@ static void lower_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_FREM: float_lower_binary(l, i); break;
     case OP_FNEG: float_lower_neg(l, i); break;
     case OP_ALLOCA: frame_lower_alloca(l, i); break;
-    case OP_LOAD: memory_lower_load(l, i); break;
-    case OP_STORE: memory_lower_store(l, i); break;
+    case OP_LOAD: (is_ordered(i) ? atomic_lower_load : memory_lower_load)(l, i); break;
+    case OP_STORE: (is_ordered(i) ? atomic_lower_store : memory_lower_store)(l, i); break;
     case OP_FENCE: atomic_lower_fence(l, i); break;
     case OP_CMPXCHG: atomic_lower_cmpxchg(l, i); break;
     case OP_ATOMICRMW: atomic_lower_rmw(l, i); break;
@@ -187,7 +191,7 @@ static void lower_one(struct lower *l, struct nvm_inst_id i) {
   for (uint32_t e = from; e < l->pf->entries.count; e++)
     if (l->pf->entries.data[e].kind == PTX_INST)
       l->pf->entries.data[e].line = l->f->positions.data[i.index];
-  emit_check(l, from);
+  report_unsupported(l, from);
   if (l->notes) verbose_inst_end(l, comment);
 }
 

@@ -221,6 +221,10 @@ struct ptx_operand value_source(struct lower *l, struct nvm_value v, uint32_t k)
 struct ptx_reg value_reg(struct lower *l, struct nvm_value v, uint32_t k);
 /* Registers that hold all parts, in the function arena; NULL where there is no memory. */
 struct ptx_reg *value_regs(struct lower *l, struct nvm_value v);
+/* Whether v is undef or poison. */
+static inline bool value_is_undefined(const struct lower *l, struct nvm_value v) {
+  return value_kind(v) == VALUE_CONST && const_is_undef_or_poison(l->module, v);
+}
 /* A new register that holds part p. */
 struct ptx_reg emit_new_reg(struct lower *l, const struct part *p);
 static inline struct ptx_reg emit_temp(struct lower *l, enum ptx_class c) {
@@ -399,6 +403,14 @@ struct lanes {
 };
 /* The lanes of an operand; constants may give immediates where value_operand does. */
 struct lanes lane_split(struct lower *l, struct nvm_value v);
+/* Lanes k and k + 1 of a packed vector; an undefined one is replaced by the other. */
+void lane_split_pair(struct lower *l, struct nvm_value v, uint32_t k, struct ptx_operand lanes[2]);
+/* The scalar that was inserted as lane k of *v; VALUE_NULL: none, and *v becomes the vector below
+ * the insertions. */
+struct nvm_value lane_inserted(struct lower *l, struct nvm_value *v, uint32_t k);
+/* Lanes of a type; 1 for scalars. The lane that a constant index names; false if v is none. */
+uint64_t lane_count(struct lower *l, struct nvm_type type);
+bool lane_index(struct lower *l, struct nvm_value v, uint64_t *index);
 /* Registers for the lanes of the current instruction's result: its own, or temporaries for packed
  * pairs, which lane_join then packs. All operands are registers. */
 struct lanes lane_targets(struct lower *l, struct nvm_type type, const struct ptx_reg *to);
@@ -533,6 +545,10 @@ struct ptx_variable abi_variable(const struct passing *p, struct nvm_str name);
 /* A variadic function has the pointer to the area of its further arguments as its last parameter.
  */
 struct passing abi_variadic_area(const struct lower *l);
+/* Where the .param variable lies. */
+static inline struct address abi_address(const struct passing *p, struct nvm_str name) {
+  return (struct address){ptx_at_symbol(name, 0), PTX_MOD_PARAM, p->align};
+}
 /* Values into and out of the .param variable `name`. `value` has the parts of p->type. */
 void abi_store(struct lower *l, const struct passing *p, struct nvm_str name,
                const struct ptx_operand *value, bool is_signed);
@@ -560,6 +576,7 @@ void params_lower_ret(struct lower *l, const struct nvm_inst *i);
 struct ptx_reg params_variadic_area(struct lower *l);
 /* Whether a pointer is based on a byval parameter that is read in place; its address is then one in
  * .param. If it is the parameter itself, *name is set. */
+void byval_plan(struct lower *l, uint32_t count);
 bool byval_in_place(const struct lower *l, struct nvm_value pointer, struct nvm_str *name);
 
 /* --- directive.c ------------------------------------------------------------------------------ */
@@ -631,6 +648,7 @@ struct diag_range report_place(const struct lower *l);
 struct diag *report_warn(struct lower *l, enum diag_id id, struct nvm_text text);
 /* Refuses with the symbol's name and place; in the words of
  * DIAG_CANNOT_LOWER_SYMBOL. */
+void report_error(struct lower *l, enum diag_id id, struct nvm_text text);
 void report_refuse_symbol(struct lower *l, const struct symbol *s, const char *what,
                           const char *detail);
 /* Reports if the target lacks what `what` requires; else raises l->ptx_needed. */
@@ -673,6 +691,6 @@ uint32_t *asm_ties(struct lower *l, const struct nvm_inst *i);
 
 /* Makes the PTX instruction check for what was emitted since entry `from`; reports what the target
  * lacks. Called once per IR instruction. */
-void emit_check(struct lower *l, uint32_t from);
+void report_unsupported(struct lower *l, uint32_t from);
 
 #endif

@@ -27,10 +27,6 @@ static uint16_t memory_type(const struct part *p) {
   }
 }
 
-uint16_t mod_vector(uint32_t count) {
-  return count == 1 ? PTX_MOD_NONE : count == 2 ? PTX_MOD_V2 : count == 4 ? PTX_MOD_V4 : PTX_MOD_V8;
-}
-
 /* A load or a store, of values in registers (a store's may be immediates). */
 struct access {
   struct lower *l;
@@ -345,10 +341,6 @@ static void note_zero_above(struct lower *l, struct ptx_reg r) {
 
 void memory_lower_load(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
-  if (how.ordering != ORDER_NONE) {
-    atomic_lower_load(l, i);
-    return;
-  }
   struct access a = {
       .l = l, .at = address_of(l, inst_operand(l->f, i, 0)), .is_volatile = how.is_volatile};
   a.at.align = access_align(l, i->type, how);
@@ -368,10 +360,6 @@ void memory_lower_load(struct lower *l, const struct nvm_inst *i) {
 
 void memory_lower_store(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
-  if (how.ordering != ORDER_NONE) {
-    atomic_lower_store(l, i);
-    return;
-  }
   struct address at = address_of(l, inst_operand(l->f, i, 1));
   if (at.space == PTX_MOD_CONST || at.space == PTX_MOD_PARAM) {
     report_refuse(l, "a store to constant or parameter memory", "these are read-only");

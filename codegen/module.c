@@ -11,97 +11,6 @@
 #include "target/reflect.h"
 #include "target/triple.h"
 
-/* --- diagnostics
- * ---------------------------------------------------------------------------------- */
-
-struct diag_range report_place(const struct lower *l) {
-  struct diag_range range = {l->options->source, 0, 0};
-  if (!l->f) return range;
-  if (l->inst.index == 0 || l->inst.index >= l->f->positions.count) return l->f->symbol.where;
-  /* An instruction that a pass made has the position of the nearest earlier one. */
-  for (struct nvm_inst_id i = l->inst; range.begin == 0 && !inst_is_none(i);
-       i = function_inst(l->f, i)->previous)
-    range.begin = l->f->positions.data[i.index];
-  range.end = range.begin + 1;
-  return range.begin ? range : l->f->symbol.where;
-}
-
-struct diag *report_warn(struct lower *l, enum diag_id id, struct nvm_text text) {
-  struct diag *d = diag_report(l->sink, id, report_place(l), &text, 1);
-  if (d && l->f) d->function = module_text(l->module, l->f->symbol.name);
-  if (d && d->severity == DIAG_ERROR) l->refused = true;
-  return d;
-}
-
-static void report(struct lower *l, enum diag_id id, struct nvm_text text) {
-  report_warn(l, id, text);
-  l->refused = true;
-}
-
-void report_refuse_symbol(struct lower *l, const struct symbol *s, const char *what,
-                          const char *detail) {
-  struct nvm_text arguments[3] = {module_text(l->module, s->name), text_of(what), text_of(detail)};
-  diag_report(l->sink, DIAG_CANNOT_LOWER_SYMBOL, s->where, arguments, 3);
-  l->refused = true;
-}
-
-bool report_require(struct lower *l, enum tgt_need need, const char *what) {
-  const struct tgt_requirement *r = tgt_need_of(need);
-  if (tgt_allows(l->target, r)) {
-    unsigned ptx = tgt_ptx_needed(l->target, r);
-    if (ptx > l->ptx_needed) l->ptx_needed = ptx;
-    return true;
-  }
-  char missing[256];
-  struct textbuf b;
-  tgt_describe_missing(l->target, r, missing, sizeof missing);
-  textbuf_init(&b, &l->arena);
-  textbuf_format(&b, "%s: %s", what, missing);
-  report(l, DIAG_TARGET_LACKS, (struct nvm_text){b.bytes, b.length});
-  return false;
-}
-
-enum { ALLOWED_PLACES = 512 }; /* a module has some two hundred kinds of instructions */
-
-static struct ptx_key *allowed_place(struct lower *l, const struct ptx_key *key) {
-  uint32_t hash = hash_mix(hash_mix((uint32_t)key->op, key->mods), key->operands[0]);
-  return &l->allowed[hash % ALLOWED_PLACES];
-}
-
-/* What is not PTX comes from inline assembly, or is a fault of the lowering. */
-static void report_need(struct lower *l, const struct ptx_entry *e, const struct ptx_need *need) {
-  struct textbuf b;
-  textbuf_init(&b, &l->function_arena);
-  ptx_describe_need(l->pf, e, l->target, need, &b);
-  bool lacks = need->fault == PTX_FAULT_TARGET;
-  report(l, lacks ? DIAG_TARGET_LACKS : DIAG_NOT_PTX, (struct nvm_text){b.bytes, b.length});
-  const struct nvm_inst *i = inst_is_none(l->inst) ? NULL : function_inst(l->f, l->inst);
-  bool is_asm = i && i->op == OP_CALL && asm_is_callee(l, call_callee(l->f, i));
-  bool has_memory =
-      !l->arena.failed && !l->function_arena.failed; /* else registers may be missing */
-  l->is_bug |= !lacks && !is_asm && has_memory;
-}
-
-void emit_check(struct lower *l, uint32_t from) {
-  for (uint32_t k = from; k < l->pf->entries.count; k++) {
-    const struct ptx_entry *e = &l->pf->entries.data[k];
-    struct ptx_need need;
-    struct ptx_key key;
-    if (e->kind != PTX_INST) continue;
-    struct ptx_key *known = ptx_check_key(l->pf, e, &key) ? allowed_place(l, &key) : NULL;
-    if (known && ptx_key_equal(known, &key)) continue;
-    if (ptx_check_entry(l->pf, e, l->target, &need) == NVM_OK) {
-      if (known) *known = key;
-      if (need.ptx > l->ptx_needed) l->ptx_needed = need.ptx;
-      unsigned before = need.before_ptx;
-      if (before && (!l->ptx_before || before < l->ptx_before)) l->ptx_before = before;
-      continue;
-    }
-    report_need(l, e, &need);
-    return; /* one report per IR instruction */
-  }
-}
-
 /* --- who names whom
  * ------------------------------------------------------------------------------- */
 
@@ -300,7 +209,7 @@ static void check_version(struct lower *l) {
   textbuf_init(&b, &l->arena);
   textbuf_format(&b, "some instructions need a PTX version before %u.%u, others %u.%u", last / 10,
                  last % 10, ptx / 10, ptx % 10);
-  report(l, DIAG_TARGET_LACKS, (struct nvm_text){b.bytes, b.length});
+  report_error(l, DIAG_TARGET_LACKS, (struct nvm_text){b.bytes, b.length});
 }
 
 static void write_header(struct lower *l, struct textbuf *out) {
@@ -332,17 +241,17 @@ static bool check_layout(struct lower *l) {
   struct nvm_text triple = module_text(l->module, l->module->triple);
   unsigned bits = triple_pointer_bits(triple.bytes, triple.length);
   if (bits != 0 && bits != l->target->pointer_bits) {
-    report(l, DIAG_LAYOUT_MISMATCH,
-           text_of(bits == 32 ? "its pointers have 64 bits, those of the triple nvptx 32"
-                              : "its pointers have 32 bits, those of the triple nvptx64 64"));
+    report_error(l, DIAG_LAYOUT_MISMATCH,
+                 text_of(bits == 32 ? "its pointers have 64 bits, those of the triple nvptx 32"
+                                    : "its pointers have 32 bits, those of the triple nvptx64 64"));
     return false;
   }
   if (l->target->pointer_bits == 32 && !tgt_has(l->target, TGT_NEED_ADDRESS32)) {
-    report(l, DIAG_LAYOUT_MISMATCH, text_of("sm_90 and later have 64-bit addresses only"));
+    report_error(l, DIAG_LAYOUT_MISMATCH, text_of("sm_90 and later have 64-bit addresses only"));
     return false;
   }
   if (datalayout_agrees(&l->module->layout, l->target, why, sizeof why)) return true;
-  report(l, DIAG_LAYOUT_MISMATCH, text_of(why));
+  report_error(l, DIAG_LAYOUT_MISMATCH, text_of(why));
   return false;
 }
 
@@ -361,11 +270,10 @@ static enum nvm_status write_module(struct lower *l) {
   size_t begin = l->out->length;
   if (!check_layout(l)) return NVM_REFUSED;
   legalize_aliases(l->module);
-  l->allowed = arena_alloc(&l->arena, ALLOWED_PLACES * sizeof *l->allowed);
   l->known_undefined =
       arena_alloc(&l->arena, l->module->functions.count * sizeof *l->known_undefined);
-  if (!l->allowed || !l->known_undefined || !init_parts(l) || !names_assign(l) ||
-      !annotation_read_all(l) || !find_uses(l, &uses))
+  if (!l->known_undefined || !init_parts(l) || !names_assign(l) || !annotation_read_all(l) ||
+      !find_uses(l, &uses))
     return NVM_OUT_OF_MEMORY;
   write_header(l, l->out);
   size_t end = l->out->length;

@@ -170,10 +170,6 @@ static uint32_t first_use(const struct lower *l, struct nvm_block from, struct n
   return low;
 }
 
-static bool is_undefined(const struct lower *l, struct nvm_value v) {
-  return value_kind(v) == VALUE_CONST && const_is_undef_or_poison(l->module, v);
-}
-
 /* Whether v lies in the registers of the phi already (coalesce.c). */
 static bool shares_registers(const struct lower *l, struct nvm_inst_id phi, struct nvm_value v) {
   return value_kind(v) == VALUE_INST && l->inst_regs[phi.index] != 0 &&
@@ -187,7 +183,7 @@ bool phi_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_bl
     const struct nvm_inst *phi = function_inst(l->f, use.phi);
     if (phi->block.index != to.index) break;
     struct nvm_value v = inst_operand(l->f, phi, use.operand);
-    if (l->selection[use.phi.index].wanted && !is_undefined(l, v) &&
+    if (l->selection[use.phi.index].wanted && !value_is_undefined(l, v) &&
         !shares_registers(l, use.phi, v))
       return true;
   }
@@ -206,7 +202,7 @@ bool phi_copy_edge(struct lower *l, struct nvm_block from, struct nvm_block to) 
     if (use.phi.index == previous.index) continue; /* several edges carry the same value */
     previous = use.phi;
     struct nvm_value v = inst_operand(l->f, phi, use.operand);
-    bool none = !l->selection[use.phi.index].wanted || is_undefined(l, v);
+    bool none = !l->selection[use.phi.index].wanted || value_is_undefined(l, v);
     uint32_t parts = none ? 0 : part_list(l, phi->type).count;
     for (uint32_t k = 0; k < parts; k++) {
       struct ptx_operand source = value_source(l, v, k);

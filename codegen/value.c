@@ -1,18 +1,7 @@
 /* Operands: registers of results and arguments, immediates of constants. */
 #include "codegen/select.h"
 
-struct diag *report_refuse(struct lower *l, const char *what, const char *detail) {
-  struct diag *d = diag_report_s(l->sink, DIAG_CANNOT_LOWER, report_place(l), what, detail, NULL);
-  if (d && l->f) d->function = module_text(l->module, l->f->symbol.name);
-  l->refused = true;
-  return d;
-}
-
 /* --- registers -------------------------------------------------------------------------------- */
-
-struct ptx_reg emit_new_reg(struct lower *l, const struct part *p) {
-  return ptx_new_reg(l->pf, part_class(p));
-}
 
 /* Registers for all parts of a type; returns their index in l->regs. */
 static uint32_t new_regs(struct lower *l, struct nvm_type type) {
@@ -196,4 +185,11 @@ struct ptx_operand value_operand(struct lower *l, struct nvm_value v, uint32_t k
     if (p->kind == PART_INT || part_is_full(p)) return constant_operand(l, v, k);
   }
   return ptx_r(value_reg(l, v, k));
+}
+
+const struct ptx_operand *value_operands(struct lower *l, struct nvm_value v) {
+  uint32_t count = part_list(l, value_type(l->f, v)).count;
+  struct ptx_operand *parts = arena_alloc(&l->function_arena, (count + 1) * sizeof *parts);
+  for (uint32_t k = 0; parts && k < count; k++) parts[k] = value_operand(l, v, k);
+  return parts;
 }

@@ -1,0 +1,108 @@
+/* Byval parameters that are read in place: where all that is done with the pointer is loading, the
+ * loads read .param itself, and the parameter is not copied into the frame. */
+#include "codegen/lower.h"
+
+#include "ir/gep.h"
+
+/* Which argument a pointer is based on: 1 + its number, 0: none that is looked for. */
+static uint32_t base_argument(const uint32_t *param_of, const bool *candidate,
+                              struct nvm_value pointer) {
+  if (value_kind(pointer) == VALUE_ARG && candidate[value_index(pointer)])
+    return value_index(pointer) + 1;
+  return value_kind(pointer) == VALUE_INST ? param_of[value_index(pointer)] : 0;
+}
+
+static bool is_memcpy_source(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
+  struct nvm_value callee = call_callee(l->f, i);
+  return k == 1 && value_kind(callee) == VALUE_FUNCTION &&
+         module_function(l->module, callee)->intrinsic == INTRINSIC_memcpy;
+}
+
+/* One of several addresses: in the parameter if all are in the same. */
+static bool is_join(const struct nvm_inst *i) { return i->op == OP_PHI || i->op == OP_SELECT; }
+
+/* Loads, and what addresses them: any in kernels, constant offsets in device functions, where the
+ * address of .param is no number. */
+static bool reads_in_place(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
+  if (i->op == OP_LOAD) return memory_access_unpack(i->aux).ordering == ORDER_NONE;
+  if (i->op == OP_CALL) return function_is_kernel(l->f) && is_memcpy_source(l, i, k);
+  if (is_join(i)) return function_is_kernel(l->f);
+  if (i->op != OP_GEP || k != 0 || type_is_vector(&l->module->types, i->type)) return false;
+  int64_t offset;
+  return function_is_kernel(l->f) || gep_constant_offset(l->f, i, &offset);
+}
+
+/* One walk over the function: follows addresses through getelementptr and strikes out arguments
+ * that are used in any other way. True if something new was found. */
+static bool follow_params(struct lower *l, uint32_t *param_of, bool *candidate) {
+  bool changed = false;
+  FOR_EACH_BLOCK(l->f, b)
+  FOR_EACH_INST(l->f, b, id) {
+    const struct nvm_inst *i = function_inst(l->f, id);
+    for (uint32_t k = 0; k < i->operand_count; k++) {
+      uint32_t base = base_argument(param_of, candidate, inst_operand(l->f, i, k));
+      if (base == 0 || !candidate[base - 1]) continue;
+      if (!reads_in_place(l, i, k)) {
+        candidate[base - 1] = false;
+        changed = true;
+      } else if ((i->op == OP_GEP || is_join(i)) && param_of[id.index] == 0) {
+        param_of[id.index] = base;
+        changed = true;
+      }
+    }
+  }
+  return changed;
+}
+
+/* Strikes out arguments whose address meets another one. */
+static void check_joins(const struct lower *l, const uint32_t *param_of, bool *candidate) {
+  FOR_EACH_BLOCK(l->f, b)
+  FOR_EACH_INST(l->f, b, id) {
+    const struct nvm_inst *i = function_inst(l->f, id);
+    uint32_t base = is_join(i) ? param_of[id.index] : 0;
+    for (uint32_t k = i->op == OP_SELECT; base && k < i->operand_count;
+         k += i->op == OP_PHI ? 2 : 1) {
+      uint32_t other = base_argument(param_of, candidate, inst_operand(l->f, i, k));
+      if (other == base) continue;
+      candidate[base - 1] = false;
+      if (other) candidate[other - 1] = false;
+    }
+  }
+}
+
+/* Settles l->param_args and l->param_of. A walk follows all chains of addresses that stand in the
+ * order of their blocks. */
+void byval_plan(struct lower *l, uint32_t count) {
+  enum { MAX_WALKS = 8 };
+  bool any = false;
+  bool *candidate = arena_alloc(&l->function_arena, count * sizeof *candidate);
+  l->param_args = NULL;
+  for (uint32_t a = 0; candidate && a < count; a++) {
+    const struct passing *p = &l->params[a].how;
+    candidate[a] = p->is_byval && p->kind == PASS_BYTES &&
+                   mod_space(type_info(&l->module->types, function_arg_type(l->f, a))->width) == 0;
+    any |= candidate[a];
+  }
+  if (!any) return;
+  uint32_t *param_of = arena_alloc(&l->function_arena, l->f->insts.count * sizeof *param_of);
+  struct nvm_str *names = arena_alloc(&l->function_arena, count * sizeof *names);
+  if (!param_of || !names) return;
+  for (int walks = 0; follow_params(l, param_of, candidate); walks++)
+    if (walks == MAX_WALKS) return; /* blocks in an odd order: copy */
+  check_joins(l, param_of, candidate);
+  for (uint32_t a = 0; a < count; a++)
+    if (candidate[a]) names[a] = l->params[a].name;
+  l->param_args = names;
+  l->param_of = param_of;
+}
+
+bool byval_in_place(const struct lower *l, struct nvm_value pointer, struct nvm_str *name) {
+  if (!l->param_args) return false;
+  if (value_kind(pointer) == VALUE_ARG) {
+    *name = l->param_args[value_index(pointer)];
+    return name->index != 0;
+  }
+  if (value_kind(pointer) != VALUE_INST) return false;
+  uint32_t base = l->param_of[value_index(pointer)];
+  return base != 0 && l->param_args[base - 1].index != 0;
+}
