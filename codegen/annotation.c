@@ -1,6 +1,6 @@
-/* What !nvvm.annotations says of functions and variables: !{ptr @f, !"maxntidx", i32 128, …}, a
- * symbol and pairs of a key and a value. Chained by symbol once for the whole module, so that
- * asking costs the length of one symbol's own list. */
+/* Annotations of functions and variables in !nvvm.annotations: !{ptr @f, !"maxntidx", i32 128, …},
+ * a symbol and pairs of a key and a value. They are chained by symbol once for the module, so a
+ * lookup costs the length of one symbol's list. */
 #include "codegen/lower.h"
 
 static uint32_t *head_of(struct lower *l, struct nvm_value symbol) {
@@ -8,8 +8,7 @@ static uint32_t *head_of(struct lower *l, struct nvm_value symbol) {
   return value_kind(symbol) == VALUE_GLOBAL ? &l->annotations.of_global[value_index(symbol)] : NULL;
 }
 
-/* The symbol that a node begins with; casts of it (from the days of typed pointers) are looked
- * through. */
+/* The symbol that a node begins with, without casts (of typed pointers). */
 static struct nvm_value annotated(const struct lower *l, const struct meta_node *node) {
   if (!node || node->count == 0) return VALUE_NULL;
   const struct meta_item *item =
@@ -23,7 +22,7 @@ static struct nvm_value annotated(const struct lower *l, const struct meta_node 
   return names_resolve_alias(l, v);
 }
 
-/* Chains the pairs of one node, last first, so that the list has the order of the text. */
+/* Chains the pairs of one node, the last one first: the list is in source order. */
 static bool chain_node(struct lower *l, const struct meta_node *node) {
   const struct meta_table *t = &l->module->metadata;
   struct nvm_value symbol = annotated(l, node);
@@ -54,7 +53,7 @@ bool annotation_read_all(struct lower *l) {
     const struct meta_node *n =
         meta_as_node(&m->metadata, m->metadata.operands.data[named->first + i]);
     bool *seen = n ? &done[n - m->metadata.nodes.data] : NULL;
-    if (!seen || *seen) continue; /* listed again: the same again */
+    if (!seen || *seen) continue;
     *seen = true;
     if (!chain_node(l, n)) return false;
   }

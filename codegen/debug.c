@@ -1,6 +1,6 @@
-/* Line information: `.loc FILE LINE COLUMN` where the place in the source changes, and the files'
- * names in the header. Places come from !dbg: DILocation, whose scope leads to a DIFile. Only with
- * -g; of the debugger's sections only .debug_str is written: the names of inlined functions. */
+/* Line information, with -g: `.loc FILE LINE COLUMN` where the source location changes, and the
+ * names of files in the header. A location is a DILocation (!dbg), whose scope has a DIFile. Of the
+ * debug sections only .debug_str is written, with the names of inlined functions. */
 #include "codegen/lower.h"
 #include "ir/debug.h"
 
@@ -36,17 +36,17 @@ static uint32_t file_number(struct lower *l, const struct meta_node *file) {
 
 /* --- Inlined code: `.loc 1 5 3, function_name $L__inlined0, inlined_at 1 20 7` --- */
 
-enum { MOST_INLINED = 64 }; /* nested calls that are told of */
+enum { MAX_INLINED = 64 }; /* nested calls that are described */
 
 static void label_name(struct textbuf *b, uint32_t number) {
   textbuf_format(b, "$L__inlined%u", number);
 }
 
-/* The label in .debug_str of the function that a place is in; {0} if it has no name. */
+/* The label in .debug_str of the function that contains a location; {0} if it has no name. */
 static struct nvm_str function_label(struct lower *l, const struct meta_node *place) {
   const struct meta_node *scope = debug_node(l->module, place, "scope");
   struct nvm_text name = {0};
-  for (int step = 0; scope && step < MOST_INLINED && !name.length; step++) {
+  for (int step = 0; scope && step < MAX_INLINED && !name.length; step++) {
     name = debug_text(l->module, scope, "linkageName");
     if (!name.length) name = debug_text(l->module, scope, "name");
     scope = debug_node(l->module, scope, "scope");
@@ -80,7 +80,7 @@ void debug_write_inlined_names(struct lower *l) {
 
 /* --- .loc --- */
 
-/* Writes one place; that of the call it was inlined at, which must stand before it, first. */
+/* Writes one location, after that of the call that it was inlined at. */
 static bool write_place(struct lower *l, const struct meta_node *n, int depth) {
   const struct meta_node *file = debug_file(l->module, n),
                          *call = debug_node(l->module, n, "inlinedAt");
@@ -90,7 +90,7 @@ static bool write_place(struct lower *l, const struct meta_node *n, int depth) {
   uint32_t column[2] = {debug_number(l->module, n, "column"), 0};
   struct nvm_str name = {0};
   bool known = !l->target->ptx || l->target->ptx >= 72;
-  if (call && known && depth < MOST_INLINED && write_place(l, call, depth + 1)) {
+  if (call && known && depth < MAX_INLINED && write_place(l, call, depth + 1)) {
     name = function_label(l, n);
     number[1] = file_number(l, debug_file(l->module, call));
     line[1] = debug_number(l->module, call, "line");

@@ -1,9 +1,7 @@
-/* Performance directives of kernels: `.maxntid 128, 1, 1` and its like. Two spellings say the same:
- * keys of !nvvm.annotations ("maxntidx", one number each) and string attributes ("nvvm.maxntid"
- * with up to three numbers); where both are there, the attribute counts, as the newer one. */
+/* Performance directives of kernels, such as `.maxntid 128, 1, 1`. They come from !nvvm.annotations
+ * ("maxntidx", one number for each key) or from string attributes ("nvvm.maxntid" with up to three
+ * numbers), which are newer and take precedence. */
 #include "codegen/lower.h"
-
-/* --- reading --- */
 
 static const struct nvm_attr *string_attribute(const struct lower *l, struct nvm_attrset set,
                                                const char *key) {
@@ -15,7 +13,7 @@ static struct nvm_attrset function_set(const struct lower *l, const struct nvm_f
   return attrlist_info(&l->module->attributes, f->attributes)->function;
 }
 
-/* "128,1,1": up to `limit` numbers; returns how many, 0 if it is nothing of the kind. */
+/* Reads "128,1,1", up to `limit` numbers; returns how many, 0 if the text has another form. */
 static uint32_t parse_numbers(struct nvm_text t, uint32_t *out, uint32_t limit) {
   uint32_t count = 0;
   for (size_t i = 0; i < t.length; i++) {
@@ -35,7 +33,7 @@ struct directive_reader {
   const struct nvm_function *f;
 };
 
-/* Numbers of the attribute `nvvm.WORD`; false if it is not there. */
+/* Reads the numbers of a string attribute; false if there is none. */
 static bool read_attribute(const struct directive_reader *r, const char *key, uint32_t *out,
                            uint32_t limit) {
   struct lower *l = r->l;
@@ -53,8 +51,8 @@ static bool read_annotation(const struct directive_reader *r, const char *key, u
   return true;
 }
 
-/* Three numbers: "nvvm.maxntid", or the annotations maxntidx, maxntidy, maxntidz. Those not written
- * are 1; none written: all 0. */
+/* Three numbers, from "nvvm.maxntid" or the annotations maxntidx, maxntidy, maxntidz. Missing ones
+ * are 1; without any, all are 0. */
 static void read_triple(const struct directive_reader *r, const char *attribute,
                         const char *const annotation[3], uint32_t out[3]) {
   if (!read_attribute(r, attribute, out, 3))
@@ -68,8 +66,6 @@ static void read_number(const struct directive_reader *r, const char *attribute,
                         const char *annotation, uint32_t *out) {
   if (!read_attribute(r, attribute, out, 1)) read_annotation(r, annotation, out);
 }
-
-/* --- what a kernel says --- */
 
 static void read_cluster(const struct directive_reader *r, struct ptx_performance *p) {
   static const char *const dims[3] = {"cluster_dim_x", "cluster_dim_y", "cluster_dim_z"};
@@ -99,9 +95,9 @@ void directive_read(struct lower *l, const struct nvm_function *f, struct ptx_fu
   read_cluster(&r, p);
 }
 
-/* --- grid constants --- */
+/* --- Grid constants --- */
 
-/* !{ptr @k, !"grid_constant", !{i32 1, i32 3}}: parameters by number from 1. */
+/* !{ptr @k, !"grid_constant", !{i32 1, i32 3}} lists parameters, numbered from 1. */
 static bool annotated_grid_constant(const struct lower *l, uint32_t argument) {
   const struct meta_table *t = &l->module->metadata;
   for (const struct annotation *a = annotation_first(l, l->symbol); a; a = annotation_next(l, a)) {
@@ -122,6 +118,5 @@ bool directive_is_grid_constant(struct lower *l, const struct nvm_function *f, u
   struct nvm_attrset set = attrlist_parameter(&l->module->attributes, f->attributes, argument);
   if (!string_attribute(l, set, "nvvm.grid_constant") && !annotated_grid_constant(l, argument))
     return false;
-  return report_require(l, TGT_NEED_PARAMETER_ADDRESS,
-                        "a grid constant of which the address is taken");
+  return report_require(l, TGT_NEED_PARAMETER_ADDRESS, "the address of a grid constant");
 }

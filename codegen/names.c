@@ -1,23 +1,20 @@
-/* Names that PTX accepts for every function and variable.
+/* Names that PTX accepts for all functions and variables.
  *
- * PTX takes [a-zA-Z][a-zA-Z0-9_$]* and [_$][a-zA-Z0-9_$]+ (and %-names, which we leave to
- * registers) but for a few words that its parser keeps to itself. Who links with us depends on
- * names of symbols that other modules see, so those are settled first and stay as they are wherever
- * they are legal; then the legal names of the rest; what is left is rewritten, in source order: `.`
- * and `@` become
- * `_$_` as LLVM has it, other bytes `_$` and two digits, unnamed symbols `__unnamed_N`, and who
- * meets a name already taken gets `$` and a number. */
+ * PTX accepts [a-zA-Z][a-zA-Z0-9_$]* and [_$][a-zA-Z0-9_$]+ (%-names are for registers) except a
+ * few reserved words. Other modules refer to external symbols by name, so these are assigned first
+ * and keep their legal names; local symbols with legal names come next. The others are rewritten in
+ * source order: `.` and `@` become `_$_` as in LLVM, other bytes `_$` and two hexadecimal digits,
+ * unnamed symbols `__unnamed_N`; a name that is taken gets `$` and a number. */
 #include "codegen/lower.h"
 
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 /* [a-zA-Z0-9_$], a bit for each of the 128 characters. */
-static bool is_follow(char c) {
+static bool is_name_character(char c) {
   uint64_t low = UINT64_C(0x3ff000000000000) | UINT64_C(1) << '$';
   uint64_t high = UINT64_C(0x7fffffe07fffffe) | UINT64_C(1) << ('_' - 64);
   return (unsigned char)c < 128 && ((c < 64 ? low : high) >> (c & 63) & 1);
 }
 
-/* Words that ptxas refuses as a symbol, and the one that every function may use for its frame. */
+/* Words that ptxas refuses as symbols, and the name of every function's frame. */
 static bool is_reserved(struct nvm_text name) {
   static const char *const words[] = {"WARP_SZ", "function_name", "inlined_at", "__local_depot"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -26,20 +23,18 @@ static bool is_reserved(struct nvm_text name) {
 }
 
 static bool is_legal(struct nvm_text name) {
-  if (name.length == 0) return false;
-  if (!is_letter(name.bytes[0]) &&
-      ((name.bytes[0] != '_' && name.bytes[0] != '$') || name.length == 1))
-    return false;
-  for (size_t i = 1; i < name.length; i++)
-    if (!is_follow(name.bytes[i])) return false;
-  return !is_reserved(name);
+  for (size_t i = 0; i < name.length; i++)
+    if (!is_name_character(name.bytes[i])) return false;
+  if (name.length == 0 || (name.bytes[0] >= '0' && name.bytes[0] <= '9')) return false;
+  bool is_mark = name.bytes[0] == '_' || name.bytes[0] == '$';
+  return (name.length > 1 || !is_mark) && !is_reserved(name);
 }
 
 static bool is_local_linkage(uint8_t linkage) {
   return linkage == LINK_PRIVATE || linkage == LINK_INTERNAL;
 }
 
-/* --- which names are taken --- */
+/* --- Taken names --- */
 
 static bool is_taken(const struct lower *l, struct nvm_str name) {
   return name.index < l->taken_names.count && l->taken_names.data[name.index];
@@ -66,20 +61,20 @@ struct nvm_str names_of_local(struct lower *l, const char *name) {
   return s;
 }
 
-/* --- choosing --- */
+/* --- Assignment --- */
 
 static struct nvm_str *slot_of(struct lower *l, struct nvm_value symbol) {
   return value_kind(symbol) == VALUE_FUNCTION ? &l->function_names[value_index(symbol)]
                                               : &l->global_names[value_index(symbol)];
 }
 
-/* Intrinsics are no symbols. */
+/* Intrinsics have no PTX names. */
 static bool needs_name(const struct lower *l, struct nvm_value symbol) {
   return !value_is_none(symbol) && (value_kind(symbol) != VALUE_FUNCTION ||
                                     module_function(l->module, symbol)->intrinsic == 0);
 }
 
-/* Lets symbols of one kind of linkage keep the names they have. */
+/* Symbols that are local, or those that are not, keep their legal names. */
 static bool keep_names(struct lower *l, bool local) {
   const struct nvm_module *m = l->module;
   for (uint32_t i = 0; i < m->symbol_order.count; i++) {
@@ -97,7 +92,7 @@ static void write_legal(struct textbuf *b, struct nvm_text name) {
   if (name.length && name.bytes[0] >= '0' && name.bytes[0] <= '9') textbuf_char(b, '_');
   for (size_t i = 0; i < name.length; i++) {
     size_t begin = i;
-    while (i < name.length && is_follow(name.bytes[i])) i++;
+    while (i < name.length && is_name_character(name.bytes[i])) i++;
     textbuf_write(b, name.bytes + begin, i - begin);
     if (i == name.length) return;
     char c = name.bytes[i];
@@ -109,9 +104,8 @@ static void write_legal(struct textbuf *b, struct nvm_text name) {
   }
 }
 
-/* A legal name that nobody has, made from `b`, which is used up. `tried` is the last number that
- * any name got: it only grows, so that many symbols of one name don't try the same numbers again.
- */
+/* A legal name that is free: the text of `b`, if need be with a number. *tried, the last number
+ * that any name got, only grows: many symbols of one name do not try the same numbers again. */
 static struct nvm_str make_unique(struct lower *l, struct textbuf *b, uint32_t *tried) {
   size_t length = b->length;
   for (;;) {
@@ -151,7 +145,7 @@ bool names_assign(struct lower *l) {
   return keep_names(l, false) && keep_names(l, true) && rewrite_names(l);
 }
 
-/* --- looking up --- */
+/* --- Lookup --- */
 
 struct nvm_value names_resolve_alias(const struct lower *l, struct nvm_value symbol) {
   if (value_kind(symbol) != VALUE_GLOBAL) return symbol;

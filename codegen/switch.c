@@ -1,14 +1,14 @@
-/* switch: a binary tree of comparisons over the sorted cases; where they are dense, a jump table
- * (brx.idx); few cases are compared one after the other. */
+/* switch: a binary tree of comparisons over the sorted cases, with jump tables (brx.idx) for dense
+ * ranges and linear comparisons for few cases. */
 #include "codegen/lower.h"
 
 #include <stdlib.h>
 
 enum {
-  LINEAR_CASES = 3,     /* compared one after the other */
-  TABLE_CASES = 8,      /* fewest cases worth a jump table */
-  TABLE_DENSITY = 2,    /* at least one case in this many entries */
-  TABLE_MOST = 1 << 12, /* entries of one table: ptxas gets slow beyond */
+  LINEAR_CASES = 3,    /* compared one after the other */
+  TABLE_CASES = 8,     /* fewest cases worth a jump table */
+  TABLE_DENSITY = 2,   /* at least one case in this many entries */
+  TABLE_MAX = 1 << 12, /* entries of one table: ptxas is slow with larger ones */
 };
 
 struct switch_case {
@@ -32,8 +32,6 @@ static int compare_cases(const void *a, const void *b) {
   return 0;
 }
 
-static uint16_t bits_mod_of(const struct switch_lowering *s) { return part_unsigned_mod(&s->part); }
-
 static struct ptx_operand case_operand(const struct switch_lowering *s, uint64_t value) {
   uint32_t c = s->part.container;
   return ptx_i(c == 64 ? (int64_t)value : (int64_t)(value & ((UINT64_C(1) << c) - 1)));
@@ -43,8 +41,8 @@ static struct ptx_operand case_operand(const struct switch_lowering *s, uint64_t
 static struct ptx_operand emit_test(struct switch_lowering *s, uint16_t how,
                                     const struct switch_case *c) {
   struct ptx_operand high = case_operand(s, c->value[1]);
-  struct ptx_operand p =
-      emit_compare(s->l, how, bits_mod_of(s), s->value[0], case_operand(s, c->value[0]));
+  struct ptx_operand p = emit_compare(s->l, how, part_unsigned_mod(&s->part), s->value[0],
+                                      case_operand(s, c->value[0]));
   if (s->wide)
     p = emit_value(s->l, PTX_MOD_PRED, PTX_SETP, PTX_MODS(PTX_MOD_EQ, PTX_MOD_AND, PTX_MOD_U64),
                    PTX_OPS(s->value[1], high, p));
@@ -58,10 +56,10 @@ static bool is_dense(const struct switch_lowering *s, uint32_t first, uint32_t c
   if (count < TABLE_CASES || s->wide || !emit_has(s->l, PTX_BRX, PTX_MODS(PTX_MOD_IDX)))
     return false;
   uint64_t span = s->cases[first + count - 1].value[0] - s->cases[first].value[0];
-  return span < TABLE_MOST && span < (uint64_t)count * TABLE_DENSITY;
+  return span < TABLE_MAX && span < (uint64_t)count * TABLE_DENSITY;
 }
 
-/* brx.idx over a table of labels; holes go to the default. */
+/* brx.idx over a table of labels; values without a case have the default's. */
 static void emit_table(struct switch_lowering *s, uint32_t first, uint32_t count) {
   struct lower *l = s->l;
   uint64_t base = s->cases[first].value[0];
@@ -75,9 +73,10 @@ static void emit_table(struct switch_lowering *s, uint32_t first, uint32_t count
   struct ptx_operand index =
       emit_binary(l, PTX_SUB, part_signed_mod(&s->part), s->value[0], case_operand(s, base));
   struct ptx_operand beyond =
-      emit_compare(l, PTX_MOD_GT, bits_mod_of(s), index, ptx_i((int64_t)span));
+      emit_compare(l, PTX_MOD_GT, part_unsigned_mod(&s->part), index, ptx_i((int64_t)span));
   emit_branch_if(l, beyond, false, s->default_label);
-  if (s->part.container != 32) index = emit_convert(l, PTX_MOD_U32, bits_mod_of(s), index);
+  if (s->part.container != 32)
+    index = emit_convert(l, PTX_MOD_U32, part_unsigned_mod(&s->part), index);
   uint32_t table = emit_new_label(l);
   struct ptx_operand list = ptx_group(l->pf, PTX_OPERAND_LIST, labels, entries);
   ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_BRANCHTARGETS,
@@ -87,7 +86,7 @@ static void emit_table(struct switch_lowering *s, uint32_t first, uint32_t count
   emit2(l, PTX_BRX, PTX_MODS(PTX_MOD_IDX), index, ptx_label(table));
 }
 
-/* Cases first..first+count-1, sorted; ends with a branch in every case. */
+/* Emits the tree for cases first..first+count-1; control never reaches its end. */
 static void emit_tree(struct switch_lowering *s, uint32_t first, uint32_t count) {
   if (is_dense(s, first, count)) {
     emit_table(s, first, count);
@@ -107,9 +106,9 @@ static void emit_tree(struct switch_lowering *s, uint32_t first, uint32_t count)
   emit_tree(s, first, half);
 }
 
-/* Labels of targets, one per distinct target: its own, or a block of edge copies. */
+/* A label for each distinct target: the block's own, or that of its edge copies. */
 struct edge_blocks {
-  uint32_t *label_of; /* l->edge_labels, by block; 0: not seen yet; cleared again at the end */
+  uint32_t *label_of; /* l->edge_labels, by block; 0: not seen yet; cleared at the end */
   VEC(struct nvm_block) pending;
 };
 
@@ -145,7 +144,7 @@ static bool collect_cases(struct switch_lowering *s, const struct nvm_inst *i,
   return true;
 }
 
-/* The value with defined upper bits; an i1 becomes a 16-bit 0 or 1. */
+/* The value, zero-extended; an i1 becomes a 16-bit 0 or 1. */
 static void prepare_value(struct switch_lowering *s, struct nvm_value v) {
   struct lower *l = s->l;
   struct part_range parts = part_list(l, value_type(l->f, v));
