@@ -1,11 +1,11 @@
-/* Variables: where they live, how they are linked, and what they begin with, in an order in which
- * none is named before it is declared.
+/* Variables: state space, linkage and initializer, in an order in which each is declared before it
+ * is named.
  *
- * A scalar becomes a PTX scalar (`.global .align 4 .u32 x = 5;`), anything else bytes. Addresses
- * can stand in arrays of .u64 only; where the addresses of an initializer are not all whole words
- * in place, it is written as .u8 elements, with `0xFF00(symbol)` for single bytes of an address.
- * Initializers that refer to each other in a circle need a declaration first, which PTX only has
- * for symbols that other modules see: an internal variable becomes such a one. */
+ * A scalar becomes a PTX scalar (`.global .align 4 .u32 x = 5;`), anything else an array of bytes.
+ * PTX initializes only elements of .u64 with addresses; if the addresses of an initializer are not
+ * all aligned whole words, its elements are .u8, with `0xFF00(symbol)` for one byte of an address.
+ * Initializers that refer to each other in a cycle need a declaration, which PTX only has for
+ * external symbols: an internal variable becomes external. */
 #include "codegen/lower.h"
 
 #include "ptx/print.h"
@@ -35,7 +35,7 @@ static void refuse(struct variables *v, const struct nvm_global *g, const char *
   v->refused = true;
 }
 
-/* --- which variables are written --- */
+/* --- Which variables are written --- */
 
 static bool is_declaration(const struct nvm_global *g) {
   return value_is_none(g->initializer) || g->symbol.linkage == LINK_AVAILABLE_EXTERNALLY;
@@ -46,7 +46,7 @@ bool global_is_for_compiler(const struct lower *l, const struct nvm_global *g) {
          text_begins(module_text(l->module, g->symbol.name), "llvm.");
 }
 
-/* Lists of functions to run before and after main: no one would run them. */
+/* A list of functions to run before or after main that is not empty. */
 static bool is_constructor_list(const struct lower *l, const struct nvm_global *g) {
   struct nvm_text name = module_text(l->module, g->symbol.name);
   return (text_is(name, "llvm.global_ctors") || text_is(name, "llvm.global_dtors")) &&
@@ -59,7 +59,7 @@ static bool is_written(const struct variables *v, uint32_t index) {
   return !is_declaration(g) || v->used[index];
 }
 
-/* --- the shape of a variable --- */
+/* --- Linkage and type --- */
 
 static uint16_t linkage_of(const struct nvm_global *g) {
   if (is_declaration(g)) return PTX_MOD_EXTERN;
@@ -80,7 +80,7 @@ static uint16_t linkage_of(const struct nvm_global *g) {
   return PTX_MOD_VISIBLE;
 }
 
-/* The PTX type of a scalar; 0: it is an array of bytes. */
+/* The PTX type of a scalar; 0 for other types. */
 static uint16_t scalar_type(const struct lower *l, struct nvm_type type) {
   const struct type_info *info = type_info(&l->module->types, type);
   uint32_t bits = info->width;
@@ -108,7 +108,7 @@ static uint32_t type_bytes(uint16_t type) {
   }
 }
 
-/* Whether all addresses are whole words of `bytes` bytes, each in its place. */
+/* Whether all addresses are aligned words of `bytes` bytes. */
 static bool addresses_are_words(const struct image *image, uint32_t bytes) {
   for (uint32_t i = 0; i < image->addresses.count; i++) {
     const struct image_address *a = &image->addresses.data[i];
@@ -123,7 +123,7 @@ static void set_array(struct ptx_variable *out, uint16_t type, uint64_t bytes) {
   out->count = bytes / type_bytes(type);
 }
 
-/* Type and size, as the addresses in the initializer demand. */
+/* Type and size, which depend on the addresses in the initializer. */
 static void set_type(const struct lower *l, const struct nvm_global *g, const struct image *image,
                      struct ptx_variable *out) {
   uint64_t bytes = type_is_sized(&l->module->types, g->value_type)
@@ -141,10 +141,10 @@ static void set_type(const struct lower *l, const struct nvm_global *g, const st
   else set_array(out, words ? word_type : PTX_MOD_U8, bytes);
   if (bytes > 0) return;
   out->is_unsized = out->linkage == PTX_MOD_EXTERN;
-  out->count = 1; /* PTX has no variables without bytes */
+  out->count = 1; /* PTX has no empty variables */
 }
 
-/* --- initializers --- */
+/* --- Initializers --- */
 
 static struct ptx_init address_init(const struct lower *l, const struct constant_value *v) {
   return (struct ptx_init){
@@ -158,7 +158,7 @@ static uint64_t image_number(const struct image *image, uint64_t at, uint32_t by
   return value;
 }
 
-/* Elements up to the last that is not zero: PTX sets the rest to zero. */
+/* The number of elements up to the last that is not zero; PTX sets the rest to zero. */
 static uint64_t significant_elements(const struct image *image, uint32_t each) {
   uint64_t end = image->bytes.length;
   if (image->addresses.count > 0) {
@@ -168,7 +168,7 @@ static uint64_t significant_elements(const struct image *image, uint32_t each) {
   return (end + each - 1) / each;
 }
 
-/* Reuses the module's table: a variable is printed before the next one is made. */
+/* Reuses the module's table, because a variable is printed before the next one is made. */
 static bool set_inits(struct variables *v, const struct nvm_global *g, const struct image *image,
                       struct ptx_variable *out) {
   struct lower *l = v->l;
@@ -203,7 +203,7 @@ static bool set_inits(struct variables *v, const struct nvm_global *g, const str
   return true;
 }
 
-/* PTX can't add to the address of a function, nor take generic() of it. */
+/* PTX cannot add to the address of a function. */
 static bool addresses_can_be_written(struct variables *v, const struct nvm_global *g,
                                      const struct image *image) {
   for (uint32_t i = 0; i < image->addresses.count; i++) {
@@ -216,14 +216,14 @@ static bool addresses_can_be_written(struct variables *v, const struct nvm_globa
   return true;
 }
 
-/* --- special variables --- */
+/* --- Special variables --- */
 
 static bool is_marked(const struct lower *l, uint32_t index, const char *key) {
   uint64_t value;
   return annotation_number(l, value_make(VALUE_GLOBAL, index), key, &value) && value != 0;
 }
 
-/* Textures, surfaces and samplers are references of types of their own. */
+/* The type of a texture, surface or sampler reference; 0 for other variables. */
 static uint16_t reference_type(const struct lower *l, uint32_t index) {
   if (!annotation_first(l, value_make(VALUE_GLOBAL, index))) return 0;
   if (is_marked(l, index, "texture")) return PTX_MOD_TEXREF;
@@ -243,7 +243,7 @@ static bool check_space(struct variables *v, const struct nvm_global *g) {
   return false;
 }
 
-/* Shared memory begins with what was in it. */
+/* Shared memory cannot be initialized. */
 static bool check_shared(struct variables *v, const struct nvm_global *g) {
   struct nvm_value i = g->initializer;
   if (g->address_space != 3 || value_is_none(i) || const_is_undef_or_poison(v->l->module, i) ||
@@ -258,11 +258,7 @@ static uint32_t alignment(const struct lower *l, const struct nvm_global *g) {
   return layout_written_align(&l->module->layout, &l->module->types, g->value_type, g->align_log2);
 }
 
-/* --- writing --- */
-
-static void require_linkage(struct variables *v, uint16_t linkage) {
-  if (linkage == PTX_MOD_COMMON) report_require(v->l, TGT_NEED_COMMON, "common linkage");
-}
+/* --- Writing --- */
 
 static bool add_property(struct lower *l, const char *name, const char *word, uint64_t number) {
   struct ptx_init pair[2] = {{.is_property = true}, {.bits = number}};
@@ -271,8 +267,8 @@ static bool add_property(struct lower *l, const char *name, const char *word, ui
   return VEC_PUSH(&l->arena, &l->ptx.inits, pair[0]) && VEC_PUSH(&l->arena, &l->ptx.inits, pair[1]);
 }
 
-/* A sampler is initialized as OpenCL numbers them: addressing in bits 0 to 2, 8 for normalized
- * coordinates, 16 for a linear filter. */
+/* The properties of a sampler, whose initializer has OpenCL's encoding: addressing mode in bits 0
+ * to 2, 8 for normalized coordinates, 16 for a linear filter. */
 static bool set_properties(struct variables *v, const struct nvm_global *g,
                            struct ptx_variable *out) {
   static const char *const modes[8] = {"wrap", "clamp_to_border", "clamp_to_edge", "wrap",
@@ -333,7 +329,7 @@ static bool write_variable(struct variables *v, uint32_t index, bool predeclare)
                              .linkage = predeclare ? PTX_MOD_EXTERN : linkage_of(g),
                              .align = alignment(l, g)};
   set_type(l, g, &image, &out);
-  require_linkage(v, out.linkage);
+  if (out.linkage == PTX_MOD_COMMON) report_require(l, TGT_NEED_COMMON, "common linkage");
   if (out.type == PTX_MOD_U8 && out.is_array)
     report_require(l, TGT_NEED_ADDRESS_BYTES, "bytes of an address in an initializer");
   out.managed =
@@ -346,9 +342,9 @@ static bool write_variable(struct variables *v, uint32_t index, bool predeclare)
   return !l->arena.failed;
 }
 
-/* --- order --- */
+/* --- Order --- */
 
-/* Collects the variables that a constant names. */
+/* Collects the variables that a constant refers to. */
 static bool collect(struct variables *v, struct nvm_value constant) {
   struct nvm_value base = names_resolve_alias(v->l, constant);
   if (value_kind(base) == VALUE_GLOBAL) return VEC_PUSH(&v->l->arena, &v->references, base);
@@ -366,19 +362,19 @@ static bool collect(struct variables *v, struct nvm_value constant) {
   return true;
 }
 
-/* A variable of which the references are being written first. */
+/* A variable whose references are being written. */
 struct visit {
   uint32_t index;       /* of the global */
   uint32_t first, next; /* into references */
 };
 
-/* Meets a variable that is being visited: a circle. */
-static bool break_circle(struct variables *v, uint32_t index) {
+/* A variable refers to this one, which is being visited: declares it. */
+static bool break_cycle(struct variables *v, uint32_t index) {
   const struct nvm_global *g = &v->l->module->globals.data[index];
   if (v->state[index] == STATE_DECLARED_ON_STACK) return true;
   v->state[index] = STATE_DECLARED_ON_STACK;
   if (global_space(g) == PTX_MOD_SHARED) {
-    refuse(v, g, "an initializer that refers to itself in a circle", "shared memory has none");
+    refuse(v, g, "an initializer that refers to itself in a cycle", "shared memory has none");
     return true;
   }
   if (linkage_of(g) == 0) v->l->module->globals.data[index].symbol.linkage = LINK_EXTERNAL;
@@ -392,7 +388,8 @@ static bool begin_visit(struct variables *v, uint32_t index, struct visit *out) 
   return is_declaration(g) || collect(v, g->initializer);
 }
 
-/* Writes a variable after all that it refers to; an explicit stack, for chains may be long. */
+/* Writes a variable after all that it refers to. The stack is explicit because chains may be long.
+ */
 static bool write_with_references(struct variables *v, uint32_t root) {
   VEC(struct visit) stack = {NULL, 0, 0};
   struct visit first;
@@ -409,21 +406,13 @@ static bool write_with_references(struct variables *v, uint32_t root) {
     uint32_t index = value_index(v->references.data[top->next++]);
     if (v->state[index] == STATE_DONE || !is_written(v, index)) continue;
     if (v->state[index] != STATE_NEW) {
-      if (!break_circle(v, index)) return false;
+      if (!break_cycle(v, index)) return false;
       continue;
     }
     struct visit next;
     if (!begin_visit(v, index, &next) || !VEC_PUSH(&v->l->arena, &stack, next)) return false;
   }
   return true;
-}
-
-/* --- all of them --- */
-
-static void check_odd_globals(struct variables *v, const struct nvm_global *g) {
-  if (is_constructor_list(v->l, g))
-    refuse(v, g, "constructors of global objects", "nothing on the device would run them");
-  if (g->is_ifunc) refuse(v, g, "an ifunc", "PTX has no resolvers");
 }
 
 enum nvm_status global_write_all(struct lower *l, const bool *used) {
@@ -436,7 +425,10 @@ enum nvm_status global_write_all(struct lower *l, const bool *used) {
     struct nvm_value symbol = l->module->symbol_order.data[i];
     if (value_kind(symbol) != VALUE_GLOBAL) continue;
     uint32_t index = value_index(symbol);
-    check_odd_globals(&v, &l->module->globals.data[index]);
+    const struct nvm_global *g = &l->module->globals.data[index];
+    if (is_constructor_list(l, g))
+      refuse(&v, g, "constructors of global objects", "nothing on the device would run them");
+    if (g->is_ifunc) refuse(&v, g, "an ifunc", "PTX has no resolvers");
     if (v.state[index] != STATE_NEW || !is_written(&v, index)) continue;
     if (!write_with_references(&v, index)) return NVM_OUT_OF_MEMORY;
   }

@@ -1,9 +1,8 @@
-/* Constants of initializers: the value of an expression, and the bytes of a whole initializer.
+/* Initializers: the values of constant expressions, and the bytes of a whole initializer.
  *
- * PTX can initialize with numbers and with `symbol + number` or `generic(symbol) + number`, so that
- * is what expressions are reduced to. An expression of which the value depends on where a symbol
- * will lie in any other way is refused. The low bytes of an address (a truncated ptrtoint) are the
- * same sum with fewer `bits`. */
+ * PTX initializes with numbers, `symbol + number` and `generic(symbol) + number`. Expressions are
+ * reduced to these; one that depends on the address of a symbol in another way is refused. The low
+ * bytes of an address (a truncated ptrtoint) are the same sum with fewer `bits`. */
 #include "codegen/lower.h"
 
 #include "ir/eval.h"
@@ -11,8 +10,8 @@
 
 enum {
   MAX_DEPTH = 2000,      /* of nested constants; the parser's limit is lower */
-  MAX_IMAGE = 1 << 30,   /* bytes up to the last that is not zero */
-  MAX_IMPLIED = 1 << 23, /* of these, bytes that no constant of the text stands for */
+  MAX_IMAGE = 1 << 30,   /* bytes, up to the last that is not zero */
+  MAX_IMPLIED = 1 << 23, /* bytes of zeroinitializer in an image */
 };
 
 struct evaluator {
@@ -38,10 +37,10 @@ static uint32_t space_of(const struct evaluator *e, struct nvm_value v) {
 
 static bool evaluate(struct evaluator *e, struct nvm_value v, struct constant_value *out);
 
-/* --- symbols --- */
+/* --- Symbols --- */
 
-/* Abstract classes have this in their tables of virtual functions. No device runtime defines it, so
- * that null is the only address which can be linked. */
+/* A placeholder in tables of virtual functions. No device runtime defines these functions; their
+ * address is null. */
 static bool is_pure_virtual(const struct lower *l, struct nvm_value v) {
   if (value_kind(v) != VALUE_FUNCTION) return false;
   const struct nvm_function *f = module_function(l->module, v);
@@ -66,9 +65,9 @@ static bool evaluate_symbol(struct evaluator *e, struct nvm_value v, struct cons
   return true;
 }
 
-/* --- expressions --- */
+/* --- Expressions --- */
 
-/* Sums: at most one symbol, or a difference in the same one. */
+/* A sum has at most one symbol; the difference of two addresses in one object is a number. */
 static bool add(struct evaluator *e, struct constant_value *a, const struct constant_value *b,
                 bool subtract) {
   if (!value_is_none(b->symbol)) {
@@ -82,7 +81,7 @@ static bool add(struct evaluator *e, struct constant_value *a, const struct cons
   return true;
 }
 
-/* An op on numbers, by the evaluator; what is poison may be anything: 0. */
+/* An operation on numbers. Poison becomes 0. */
 static bool compute(struct evaluator *e, const struct constant_info *c, struct constant_value *a,
                     const struct constant_value *b) {
   struct nvm_module *m = e->l->module;
@@ -104,11 +103,11 @@ static bool binary(struct evaluator *e, const struct constant_info *c, struct co
   if (c->op == OP_ICMP && !same) return refuse(e, "it compares addresses");
   if (numbers || c->op == OP_ICMP) return compute(e, c, a, b);
   if (c->op == OP_ADD || c->op == OP_SUB) return add(e, a, b, c->op == OP_SUB);
-  return refuse(e, "it computes with an address what is not a sum");
+  return refuse(e, "it computes with an address other than by a sum");
 }
 
-/* From a specific space to generic and back. Global, constant and generic addresses of the same
- * object differ by what generic() says; shared and local ones are no constants. */
+/* Between a specific and the generic address space. Global and constant addresses become generic by
+ * generic(); shared and local ones are not constants. */
 static bool cast_space(struct evaluator *e, struct nvm_value from, uint32_t to,
                        struct constant_value *v) {
   uint32_t space = space_of(e, from);
@@ -143,7 +142,7 @@ static bool cast(struct evaluator *e, const struct constant_info *c, struct nvm_
   return true;
 }
 
-/* Steps of a getelementptr, in bytes. */
+/* Adds the offset of a getelementptr, in bytes, to *sum. */
 static bool offset_of(struct evaluator *e, const struct constant_info *c, struct nvm_value v,
                       nvm_u128 *sum) {
   struct gep_walk walk = gep_begin(e->l->module, c->aux);
@@ -175,7 +174,7 @@ static bool evaluate_select(struct evaluator *e, struct nvm_value v, struct cons
   return evaluate(e, const_operand(e->l->module, v, condition.number & 1 ? 1 : 2), out);
 }
 
-/* Lane k of a vector constant that is written out. */
+/* extractelement of a vector constant. */
 static bool evaluate_lane(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
   struct constant_value index;
   if (!evaluate(e, const_operand(e->l->module, v, 1), &index)) return false;
@@ -194,7 +193,7 @@ static bool evaluate_expression(struct evaluator *e, struct nvm_value v,
   if (op == OP_EXTRACTELEMENT) return evaluate_lane(e, v, out);
   struct nvm_value first = const_operand(e->l->module, v, 0);
   if (!op_is_cast(op) && op != OP_ICMP && !(op >= OP_FIRST_INT && op <= OP_LAST_INT))
-    return refuse(e, "there is no such expression in PTX");
+    return refuse(e, "PTX has no such expression");
   if (!evaluate(e, first, out)) return false;
   if (op_is_cast(op)) return cast(e, &c, first, out);
   struct constant_value second;
@@ -202,7 +201,7 @@ static bool evaluate_expression(struct evaluator *e, struct nvm_value v,
   return binary(e, &c, out, &second);
 }
 
-/* --- values --- */
+/* --- Values --- */
 
 static bool evaluate_constant(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
   struct constant_info c = *constant_info(&e->l->module->constants, v);
@@ -228,38 +227,29 @@ static bool evaluate_constant(struct evaluator *e, struct nvm_value v, struct co
     case CONST_METADATA:
     case CONST_NONE_TOKEN: break;
   }
-  return refuse(e, "it is no number and no address");
+  return refuse(e, "it is neither a number nor an address");
 }
 
 static bool evaluate(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
-  if (++e->depth > MAX_DEPTH) return refuse(e, "it is nested too deep");
+  if (++e->depth > MAX_DEPTH) return refuse(e, "it is nested too deeply");
   bool ok = value_kind(v) == VALUE_CONST ? evaluate_constant(e, v, out)
             : value_kind(v) == VALUE_GLOBAL || value_kind(v) == VALUE_FUNCTION
                 ? evaluate_symbol(e, v, out)
-                : refuse(e, "it is no constant");
+                : refuse(e, "it is not a constant");
   e->depth--;
   return ok;
 }
 
-/* False: it is no such constant; *why says so. */
-static bool evaluate_whole(struct lower *l, struct nvm_value v, struct constant_value *out,
-                           const char **why) {
-  struct evaluator e = {l, NULL, 0};
-  bool ok = evaluate(&e, v, out);
-  *why = e.why;
-  return ok;
-}
-
-/* --- images --- */
+/* --- Images --- */
 
 struct painter {
   struct lower *l;
   struct image *out;
-  uint64_t written; /* bytes that stand in the text, zeros too */
+  uint64_t written; /* bytes that the source lists, zeros too */
 };
 
-/* PTX has no short form for zeros that are not the last bytes: a short text could ask for
- * gigabytes. */
+/* PTX has a short form for zeros at the end only; without a limit, a few bytes of source could
+ * require gigabytes of PTX. */
 static bool fits(struct painter *p, uint64_t end) {
   if (end <= MAX_IMAGE && end <= p->written + MAX_IMPLIED) return true;
   p->out->failure = "it has more than 8 MiB of zeroinitializer before other values";
@@ -273,12 +263,12 @@ static bool extend_beyond(struct painter *p, uint64_t end) {
   return b->length == end;
 }
 
-/* Room up to `end`; what was not there is zero. */
+/* Extends the image with zeros up to `end`. */
 static inline bool extend(struct painter *p, uint64_t end) {
   return end <= p->out->bytes.length || extend_beyond(p, end);
 }
 
-/* Writes the bytes of a number; zeros don't make the image longer. */
+/* Writes the bytes of a number; zeros at its end do not extend the image. */
 static void paint_word(struct painter *p, uint64_t number, uint64_t at) {
   uint32_t bytes = number ? 8 - (uint32_t)__builtin_clzll(number) / 8 : 0;
   if (bytes == 0 || !extend(p, at + bytes)) return;
@@ -294,9 +284,9 @@ static void paint_number(struct painter *p, nvm_u128 number, uint64_t at, uint64
 
 static void paint_scalar(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at) {
   struct constant_value value;
-  const char *why;
-  if (!evaluate_whole(p->l, v, &value, &why)) {
-    if (!p->out->failure) p->out->failure = why;
+  struct evaluator e = {.l = p->l};
+  if (!evaluate(&e, v, &value)) {
+    if (!p->out->failure) p->out->failure = e.why;
     return;
   }
   uint64_t bytes = layout_store_size(&p->l->module->layout, &p->l->module->types, type);
@@ -317,16 +307,15 @@ static void paint_scalar(struct painter *p, struct nvm_value v, struct nvm_type 
 
 static void paint(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at);
 
-/* Lanes of i1, i4 and the like lie bit after bit. */
+/* Lanes of i1, i4 and the like are packed bit by bit. */
 static void paint_bits(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at) {
   const struct type_table *t = &p->l->module->types;
   uint64_t lanes = type_info(t, type)->count, bit = 0;
   for (uint64_t i = 0; i < lanes; i++) {
     struct constant_value value;
-    const char *why;
-    if (!evaluate_whole(p->l, const_element(p->l->module, v, i), &value, &why) ||
-        !value_is_none(value.symbol)) {
-      p->out->failure = "a lane is no number";
+    struct evaluator e = {.l = p->l};
+    if (!evaluate(&e, const_element(p->l->module, v, i), &value) || !value_is_none(value.symbol)) {
+      p->out->failure = "a lane is not a number";
       return;
     }
     for (uint32_t k = 0; k < value.bits; k++, bit++) {
@@ -336,7 +325,7 @@ static void paint_bits(struct painter *p, struct nvm_value v, struct nvm_type ty
   }
 }
 
-/* Elements of one type; long tables of numbers mostly. */
+/* Elements of one type: in large initializers mostly numbers, which are handled first. */
 static void paint_row(struct painter *p, struct nvm_value v, uint32_t count, struct nvm_type type,
                       uint64_t each, uint64_t at) {
   const struct nvm_module *m = p->l->module;
