@@ -99,7 +99,7 @@ static unsigned gained_intrinsics(const struct nvm_target *with, const struct nv
 static void show_gains(const char *title, const struct tgt_cpu *cpu, const struct tgt_cpu *other) {
   if (!cpu || !other) return;
   struct nvm_target with = target_of(cpu), without = target_of(other);
-  printf("\n%s has, and %s lacks%s\n", cpu->name, other->name, title);
+  printf("\navailable on %s, but not on %s%s\n", cpu->name, other->name, title);
   bool any = false;
   for (uint16_t op = 1; op < PTX_OP_COUNT; op++) {
     struct gain gain;

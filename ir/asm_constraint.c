@@ -1,5 +1,5 @@
-/* See asm_constraint.h. What LLVM accepts and PTX has no use for (several letters, alternatives,
- * named registers, labels of asm goto) is refused with a sentence of its own. */
+/* See asm_constraint.h. What LLVM accepts and PTX cannot express (several letters, alternatives,
+ * named registers, labels of asm goto) is rejected with its own message. */
 #include "ir/asm_constraint.h"
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -14,10 +14,10 @@ static const char *read_code(struct nvm_text code, const struct asm_constraints 
       out->tied = out->tied * 10 + (uint32_t)(code.bytes[k] - '0');
     const struct asm_constraint *to = out->tied < all->count ? &all->of[out->tied] : NULL;
     if (k < code.length || out->output || !to || !to->output || to->indirect)
-      return "constraint tied to no output";
+      return "tied constraint without output";
     return NULL;
   }
-  if (code.length > 0 && code.bytes[0] == '{') return "named register, which PTX does not have,";
+  if (code.length > 0 && code.bytes[0] == '{') return "unsupported named register";
   if (code.length != 1 || !strchr("bchrlNqfdnismC", code.bytes[0])) return "unknown constraint";
   out->letter = code.bytes[0];
   if (out->output && strchr("nisC", out->letter)) return "constant as an output";
@@ -31,10 +31,10 @@ static const char *read_one(struct nvm_text word, struct asm_constraints *all, b
   struct asm_constraint c = {0};
   const char *p = word.bytes, *end = p + word.length;
   if (clobbered) return "operand after a clobber";
-  if (p < end && *p == '!') return "label of asm goto";
+  if (p < end && *p == '!') return "unsupported asm goto label";
   if (p < end && *p == '=') c.output = true, p++;
   for (; p < end && (*p == '&' || *p == '*' || *p == '%'); p++) c.indirect |= *p == '*';
-  if (all->count == all->room) return "more than 1024 operands, the last";
+  if (all->count == all->room) return "operand beyond the limit of 1024";
   const char *wrong = read_code((struct nvm_text){p, (size_t)(end - p)}, all, &c);
   if (wrong) return wrong;
   if (c.output && all->count > 0 && !all->of[all->count - 1].output) return "output after an input";

@@ -8,9 +8,8 @@
 #include "ir/intern.h"
 
 const struct attr_info attr_table[ATTR_ID_COUNT] = {
-    [ATTR_UNKNOWN] = {"", "a string attribute", ATTR_STRING, ON_FUNCTION | ON_VALUE},
-#define ATTRIBUTE(ENUM, keyword, payload, places, meaning) \
-  [ATTR_##ENUM] = {keyword, meaning, payload, places},
+    [ATTR_UNKNOWN] = {"", ATTR_STRING, ON_FUNCTION | ON_VALUE},
+#define ATTRIBUTE(ENUM, keyword, payload, places) [ATTR_##ENUM] = {keyword, payload, places},
 #include "ir/attributes.def"
 #undef ATTRIBUTE
 };

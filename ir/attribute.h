@@ -18,7 +18,7 @@ enum attr_payload {
 
 enum attr_id {
   ATTR_UNKNOWN,
-#define ATTRIBUTE(ENUM, keyword, payload, places, meaning) ATTR_##ENUM,
+#define ATTRIBUTE(ENUM, keyword, payload, places) ATTR_##ENUM,
 #include "ir/attributes.def"
 #undef ATTRIBUTE
   ATTR_ID_COUNT,
@@ -37,7 +37,6 @@ enum attr_places {
 
 struct attr_info {
   const char *keyword;
-  const char *meaning;
   enum attr_payload payload;
   uint8_t places; /* enum attr_places */
 };

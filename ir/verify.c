@@ -50,7 +50,7 @@ static void write_value(const struct verifier *v, struct nvm_value value, struct
   nvm_u128 number;
   bool is_short = value_kind(value) == VALUE_CONST && const_is_int(v->m, value, &number) &&
                   type_info(v->types, verify_type(v, value))->width <= 64;
-  if (name.index) textbuf_format(out, "%c%t", sigil, module_text(v->m, name));
+  if (name.index) textbuf_format(out, "'%c%t'", sigil, module_text(v->m, name));
   else if (is_short) textbuf_signed(out, (int64_t)const_int_signed(v->m, value));
   else textbuf_puts(out, nameless[value_kind(value)]);
 }
@@ -63,7 +63,11 @@ static void write_found(const struct verifier *v, struct textbuf *out, const cha
       continue;
     }
     switch (*++p) {
-      case 'T': type_print(v->types, va_arg(*args, struct nvm_type), out); break;
+      case 'T':
+        textbuf_char(out, '\'');
+        type_print(v->types, va_arg(*args, struct nvm_type), out);
+        textbuf_char(out, '\'');
+        break;
       case 'V': write_value(v, va_arg(*args, struct nvm_value), out); break;
       case 'S': textbuf_text(out, module_text(v->m, va_arg(*args, struct nvm_str))); break;
       default: textbuf_directive(out, *p, args); break;
@@ -71,7 +75,7 @@ static void write_found(const struct verifier *v, struct textbuf *out, const cha
   }
 }
 
-/* Says which instruction it is: ` in '%x = add'`. */
+/* The instruction: ` in '%x = add'`. */
 static void write_place(const struct verifier *v, struct nvm_inst_id at, struct textbuf *out) {
   if (inst_is_none(at)) return;
   struct nvm_str name = v->f->names.data[at.index];
@@ -156,13 +160,13 @@ static bool check_inst_links(struct body *y, struct nvm_block b, uint32_t *numbe
   struct nvm_inst_id last = {0};
   for (struct nvm_inst_id i = function_block(f, b)->first; !inst_is_none(i);) {
     if (i.index >= f->insts.count || y->order[i.index] != 0)
-      return verify_fail(y->v, VERIFY_BLOCK_LINKS, NOWHERE, "a broken list in %V",
+      return verify_fail(y->v, VERIFY_BLOCK_LINKS, NOWHERE, "a broken instruction list in %V",
                          value_of_block(b));
     const struct nvm_inst *inst = function_inst(f, i);
     if (inst->block.index != b.index || inst->previous.index != last.index)
-      return verify_fail(y->v, VERIFY_BLOCK_LINKS, i, "an instruction that belongs elsewhere");
+      return verify_fail(y->v, VERIFY_BLOCK_LINKS, i, "an instruction of another block");
     if (inst->op >= OP_COUNT)
-      return verify_fail(y->v, VERIFY_BLOCK_LINKS, i, "op %u", (unsigned)inst->op);
+      return verify_fail(y->v, VERIFY_BLOCK_LINKS, i, "opcode %u", (unsigned)inst->op);
     y->order[i.index] = ++*number;
     last = i;
     i = inst->next;
@@ -179,7 +183,7 @@ static bool check_links(struct body *y) {
   FOR_EACH_BLOCK(y->f, b) {
     if (++blocks >= y->f->blocks.count || !block_is_live(y->f, b.index) ||
         function_block(y->f, b)->previous.index != last.index)
-      return verify_fail(y->v, VERIFY_BLOCK_LINKS, NOWHERE, "a broken list of blocks at %V",
+      return verify_fail(y->v, VERIFY_BLOCK_LINKS, NOWHERE, "a broken block list at %V",
                          value_of_block(b));
     if (!check_inst_links(y, b, &number)) return false;
     last = b;
@@ -197,7 +201,7 @@ static bool check_target(struct body *y, struct nvm_inst_id id, uint32_t k) {
   if (value_kind(target) != VALUE_BLOCK || !block_is_live(y->f, value_index(target)))
     return verify_fail(y->v, VERIFY_OPERAND_BLOCK, id, "%V as operand %u", target, k);
   if (value_index(target) == y->f->entry.index)
-    return verify_fail(y->v, VERIFY_BLOCK_ENTRY, id, "a branch to it");
+    return verify_fail(y->v, VERIFY_BLOCK_ENTRY, id, "a branch to the entry block");
   return true;
 }
 
@@ -221,10 +225,11 @@ static bool check_block_shape(struct body *y, struct nvm_block b) {
     bool last = inst_is_none(i->next), terminator = op_is_terminator((enum op)i->op);
     if (last != terminator)
       sound = verify_fail(y->v, VERIFY_BLOCK_TERMINATOR, id, "%s at %s of %V",
-                          terminator ? "a terminator" : "another op",
-                          last ? "the end" : "an inner place", value_of_block(b));
+                          terminator ? "a terminator" : "a non-terminator",
+                          last ? "the end" : "an inner position", value_of_block(b));
     if (terminator) sound &= check_targets(y, id);
-    if (i->op == OP_PHI && !phis) verify_fail(y->v, VERIFY_BLOCK_PHI, id, "a later phi");
+    if (i->op == OP_PHI && !phis)
+      verify_fail(y->v, VERIFY_BLOCK_PHI, id, "a phi after another instruction");
     phis = phis && (i->op == OP_PHI || i->op == OP_DBG_RECORD);
   }
   if (inst_is_none(function_block(y->f, b)->first))
@@ -278,7 +283,7 @@ static bool check_operand(struct body *y, struct nvm_inst_id id, uint32_t k) {
   if (value_kind(value) == VALUE_FORWARD)
     return verify_fail(y->v, VERIFY_OPERAND_FORWARD, id, "an unresolved name as operand %u", k);
   if (!operand_exists(y, value))
-    return verify_fail(y->v, VERIFY_OPERAND_VALUE, id, "%V as operand %u, which is not there",
+    return verify_fail(y->v, VERIFY_OPERAND_VALUE, id, "%V as operand %u, which does not exist",
                        value, k);
   if (!kind_is_allowed(y, i, k, value))
     return verify_fail(y->v, VERIFY_OPERAND_KIND, id, "%V of type %T as operand %u", value,
@@ -309,7 +314,8 @@ static void check_dominance(struct body *y, struct nvm_inst_id id) {
     if (phi) at.index = value_index(inst_operand(y->f, i, k + 1));
     struct nvm_inst_id def = {value_index(value)};
     if (!is_computed(y, def, at, phi ? NOWHERE : id))
-      verify_fail(y->v, VERIFY_DOMINANCE, id, "%V used where it may not be computed yet", value);
+      verify_fail(y->v, VERIFY_DOMINANCE, id, "a use of %V that its definition does not dominate",
+                  value);
   }
 }
 
@@ -385,7 +391,7 @@ static void check_inst(struct body *y, struct nvm_inst_id id) {
     sound = verify_fail(y->v, VERIFY_OPERAND_COUNT, id, "%u operands", i->operand_count);
   check_flags(y, id);
   if (type_equal(i->type, TYPE_VOID) && y->f->names.data[id.index].index)
-    verify_fail(y->v, VERIFY_RESULT_NAME, id, "a name");
+    verify_fail(y->v, VERIFY_RESULT_NAME, id, "a result name");
   if (!sound) return;
   struct subject s = {y->v,
                       id,
@@ -406,7 +412,7 @@ static void check_use_counts(struct body *y) {
     if (y->order[n] == 0) count_uses(y, &f->insts.data[n]); /* in no block */
   for (uint32_t n = 1; n < f->insts.count; n++)
     if (y->uses[n] != f->uses.data[n])
-      verify_fail(y->v, VERIFY_USE_COUNT, (struct nvm_inst_id){n}, "%u, counted %u",
+      verify_fail(y->v, VERIFY_USE_COUNT, (struct nvm_inst_id){n}, "a count of %u for %u uses",
                   f->uses.data[n], y->uses[n]);
 }
 
@@ -421,10 +427,10 @@ static bool phi_operand_fits(struct body *y, struct nvm_inst_id id, uint32_t k, 
     y->seen_value[b] = value;
   } else if (!value_equal(y->seen_value[b], value) && !*reported) {
     *reported = true;
-    verify_fail(y->v, VERIFY_PHI_SAME, id, "two values for %V", from);
+    verify_fail(y->v, VERIFY_PHI_SAME, id, "two values for block %V", from);
   }
   if (y->seen[b] <= y->edge_count[b]) return true;
-  return verify_fail(y->v, VERIFY_PHI_EDGES, id, "%V more often than it branches here", from);
+  return verify_fail(y->v, VERIFY_PHI_EDGES, id, "more operands for %V than edges from it", from);
 }
 
 static bool phi_is_sound(const struct body *y, const struct nvm_inst *i) {

@@ -26,17 +26,17 @@ static void verify_attr(const struct attr_subject *s, const struct nvm_attr *a,
   uint8_t places = attr_table[a->id].places;
   bool sized_type = a->id == ATTR_BYVAL || a->id == ATTR_SRET || a->id == ATTR_BYREF;
   if (!(places & place)) {
-    verify_fail(s->v, VERIFY_ATTR_PLACE, s->at, "%s on a %s", keyword,
+    verify_fail(s->v, VERIFY_ATTR_PLACE, s->at, "'%s' on a %s", keyword,
                 place == ON_FUNCTION ? "function"
                 : place == ON_RESULT ? "result"
                                      : "parameter");
   } else if (place != ON_FUNCTION && !attr_fits_type(s->v->types, places, type)) {
-    verify_fail(s->v, VERIFY_ATTR_TYPE, s->at, "%s on %T", keyword, type);
+    verify_fail(s->v, VERIFY_ATTR_TYPE, s->at, "'%s' on %T", keyword, type);
   } else if (a->id == ATTR_ALIGN && ((a->number & (a->number - 1)) != 0 || a->number == 0 ||
                                      a->number > UINT64_C(1) << 32)) {
-    verify_fail(s->v, VERIFY_ATTR_ALIGN, s->at, "align %U", a->number);
+    verify_fail(s->v, VERIFY_ATTR_ALIGN, s->at, "'align %U'", a->number);
   } else if (sized_type && a->type.index && !type_is_sized(s->v->types, a->type)) {
-    verify_fail(s->v, VERIFY_ATTR_SIZED, s->at, "%s(%T)", keyword, a->type);
+    verify_fail(s->v, VERIFY_ATTR_SIZED, s->at, "'%s' of type %T", keyword, a->type);
   }
 }
 
@@ -57,7 +57,7 @@ static void verify_conflicts(const struct attr_subject *s, struct nvm_attrset se
     for (size_t k = 0; k < MOST && groups[g][k] != ATTR_UNKNOWN; k++) {
       if (!attrset_has(t, set, groups[g][k])) continue;
       const char *keyword = attr_table[groups[g][k]].keyword;
-      if (first) verify_fail(s->v, VERIFY_ATTR_CONFLICT, s->at, "%s and %s", first, keyword);
+      if (first) verify_fail(s->v, VERIFY_ATTR_CONFLICT, s->at, "'%s' and '%s'", first, keyword);
       first = keyword;
     }
   }
@@ -76,11 +76,11 @@ static void verify_optnone(const struct attr_subject *s, struct nvm_attrset set)
   const struct attr_table_data *t = &s->v->m->attributes;
   if (!attrset_find(t, set, ATTR_OPTNONE)) return;
   if (!attrset_find(t, set, ATTR_NOINLINE))
-    verify_fail(s->v, VERIFY_ATTR_OPTNONE, s->at, "optnone without noinline");
+    verify_fail(s->v, VERIFY_ATTR_OPTNONE, s->at, "'optnone' without 'noinline'");
   static const enum attr_id others[] = {ATTR_OPTSIZE, ATTR_MINSIZE, ATTR_ALWAYSINLINE};
   for (size_t k = 0; k < sizeof others / sizeof *others; k++)
     if (attrset_find(t, set, others[k]))
-      verify_fail(s->v, VERIFY_ATTR_OPTNONE, s->at, "optnone and %s",
+      verify_fail(s->v, VERIFY_ATTR_OPTNONE, s->at, "'optnone' and '%s'",
                   attr_table[others[k]].keyword);
 }
 
@@ -96,9 +96,10 @@ static void verify_parameters(const struct attr_subject *s, struct nvm_attrlist 
     if (i < function->count) type = type_member(s->v->types, s->function, i);
     if (i < function->count) verify_set(s, set, type, ON_PARAMETER);
     if (attrset_find(t, set, ATTR_SRET) && (srets++ || i > 1))
-      verify_fail(s->v, VERIFY_ATTR_SRET, s->at, "sret on parameter %u", i + 1);
+      verify_fail(s->v, VERIFY_ATTR_SRET, s->at, "'sret' on parameter %u", i + 1);
     if (attrset_find(t, set, ATTR_RETURNED) && (returned++ || !type_equal(type, function->element)))
-      verify_fail(s->v, VERIFY_ATTR_RETURNED, s->at, "returned on parameter %u of %T", i + 1, type);
+      verify_fail(s->v, VERIFY_ATTR_RETURNED, s->at, "'returned' on parameter %u of type %T", i + 1,
+                  type);
   }
 }
 
@@ -130,7 +131,7 @@ static bool verify_call_site(const struct subject *s) {
   for (uint32_t k = 0; k < site->bundle_count; k++)
     values += m->bundles.data[site->first_bundle + k].count;
   if (values > s->count)
-    return verify_fail(s->v, VERIFY_CALL_SITE, s->id, "%u operands for %U values of bundles",
+    return verify_fail(s->v, VERIFY_CALL_SITE, s->id, "%u operands for %U bundle operands",
                        s->count, values - 1);
   return true;
 }
@@ -183,12 +184,12 @@ static bool verify_asm(const struct subject *s, const struct constant_info *asse
   uint32_t inputs = all.count - all.results,
            arguments = call_arg_count(s->v->f, function_inst(s->v->f, s->id));
   if (inputs != arguments)
-    return verify_fail(s->v, VERIFY_ASM_OPERANDS, s->id, "inputs: %u, arguments: %u", inputs,
+    return verify_fail(s->v, VERIFY_ASM_OPERANDS, s->id, "%u inputs and %u arguments", inputs,
                        arguments);
   bool is_struct = type_kind(s->v->types, s->type) == TY_STRUCT;
   if (result_count(s->v->types, s->type) != all.results || is_struct != (all.results > 1))
-    return verify_fail(s->v, VERIFY_ASM_OPERANDS, s->id, "outputs: %u, a result of %T", all.results,
-                       s->type);
+    return verify_fail(s->v, VERIFY_ASM_OPERANDS, s->id, "%u outputs and a result of type %T",
+                       all.results, s->type);
   for (uint32_t n = 0, k = 0; n < all.count; n++) {
     const struct asm_constraint *c = &all.of[n];
     if (c->output && !c->indirect) continue;
@@ -209,11 +210,12 @@ static bool verify_callee(const struct subject *s, const struct call_site *site)
   const struct nvm_function *callee = direct_callee(s);
   if (!callee) return true;
   if (callee->intrinsic && !type_equal(callee->type, site->function_type))
-    return verify_fail(s->v, VERIFY_CALL_INTRINSIC, s->id, "a call as %T of %T",
-                       site->function_type, callee->type);
+    return verify_fail(s->v, VERIFY_CALL_INTRINSIC, s->id,
+                       "a call with type %T of a declaration with type %T", site->function_type,
+                       callee->type);
   bool variadic = type_info(s->v->types, s->v->f->type)->flags & TYPE_VARIADIC;
   if (callee->intrinsic == INTRINSIC_va_start && !variadic)
-    return verify_fail(s->v, VERIFY_CALL_VA_START, s->id, "it in a function of type %T",
+    return verify_fail(s->v, VERIFY_CALL_VA_START, s->id, "a call in a function of type %T",
                        s->v->f->type);
   return verify_immargs(s, callee);
 }
@@ -242,10 +244,11 @@ static bool verify_musttail(const struct subject *s, const struct call_site *sit
   const struct nvm_function *f = s->v->f;
   if ((s->flags & CALL_TAIL_MASK) != CALL_MUSTTAIL) return true;
   if (site->convention != f->convention || !type_equal(site->function_type, f->type))
-    return verify_fail(s->v, VERIFY_MUSTTAIL_TYPE, s->id, "%T with convention %u from %T with %u",
+    return verify_fail(s->v, VERIFY_MUSTTAIL_TYPE, s->id,
+                       "callee %T with convention %u and caller %T with convention %u",
                        site->function_type, site->convention, f->type, f->convention);
   if (returns_result(s)) return true;
-  return verify_fail(s->v, VERIFY_MUSTTAIL_RET, s->id, "something else after it");
+  return verify_fail(s->v, VERIFY_MUSTTAIL_RET, s->id, "another instruction after the call");
 }
 
 static void verify_site_attributes(const struct subject *s, const struct call_site *site) {

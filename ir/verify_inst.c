@@ -4,7 +4,7 @@
 
 bool verify_result(const struct subject *s, struct nvm_type type) {
   if (type_equal(s->type, type)) return true;
-  return verify_fail(s->v, VERIFY_RESULT_TYPE, s->id, "%T instead of %T", s->type, type);
+  return verify_fail(s->v, VERIFY_RESULT_TYPE, s->id, "%T, expected %T", s->type, type);
 }
 
 /* The result is `scalar`, or the vector of it with the lanes of `like`. */
@@ -13,7 +13,7 @@ static bool expect_result_lanes(const struct subject *s, struct nvm_type scalar,
   const struct type_table *t = s->v->types;
   if (type_equal(type_scalar(t, s->type), scalar) && verify_same_lanes(t, s->type, like))
     return true;
-  return verify_fail(s->v, VERIFY_RESULT_TYPE, s->id, "%T for operands of %T", s->type, like);
+  return verify_fail(s->v, VERIFY_RESULT_TYPE, s->id, "%T for operands of type %T", s->type, like);
 }
 
 static bool fail_type(const struct subject *s, enum verify_rule rule, uint32_t k) {
@@ -73,7 +73,7 @@ static bool cases_differ(const struct subject *s) {
     uint32_t bits = s->operands[k].bits, i = hash_mix(0, bits) & (uint32_t)(slots - 1);
     while (table[i] && table[i] != bits) i = (i + 1) & (uint32_t)(slots - 1);
     if (table[i])
-      return verify_fail(s->v, VERIFY_SWITCH_UNIQUE, s->id, "case %V twice", s->operands[k]);
+      return verify_fail(s->v, VERIFY_SWITCH_UNIQUE, s->id, "duplicate case %V", s->operands[k]);
     table[i] = bits;
   }
   return true;
@@ -92,7 +92,7 @@ static bool verify_switch(const struct subject *s) {
 
 static bool verify_phi(const struct subject *s) {
   if (!is_value_type(s->v->types, s->type))
-    return verify_fail(s->v, VERIFY_PHI_TYPE, s->id, "a phi of %T", s->type);
+    return verify_fail(s->v, VERIFY_PHI_TYPE, s->id, "a phi of type %T", s->type);
   for (uint32_t k = 0; k + 1 < s->count; k += 2) {
     if (!type_equal(subject_type(s, k), s->type)) return fail_type(s, VERIFY_PHI_TYPE, k);
     if (value_kind(s->operands[k + 1]) != VALUE_BLOCK)
@@ -126,7 +126,7 @@ static bool verify_cmp(const struct subject *s) {
   struct nvm_type type = subject_type(s, 0);
   bool icmp = s->op == OP_ICMP;
   if (s->aux >= (icmp ? (uint32_t)ICMP_COUNT : (uint32_t)FCMP_COUNT))
-    return verify_fail(s->v, VERIFY_CMP_PREDICATE, s->id, "number %u", s->aux);
+    return verify_fail(s->v, VERIFY_CMP_PREDICATE, s->id, "predicate number %u", s->aux);
   bool fits = icmp ? type_is_int_or_vector(t, type) || type_is_ptr_or_vector(t, type)
                    : type_is_float_or_vector(t, type);
   if (!fits || !type_equal(type, subject_type(s, 1)))
@@ -241,7 +241,7 @@ static bool verify_alloca(const struct subject *s) {
                        s->aux < t->infos.count ? object : TYPE_NONE);
   if (!type_is_int(t, subject_type(s, 0))) return fail_type(s, VERIFY_ALLOCA, 0);
   if (!type_is_ptr(t, s->type))
-    return verify_fail(s->v, VERIFY_ALLOCA, s->id, "a result of %T", s->type);
+    return verify_fail(s->v, VERIFY_ALLOCA, s->id, "a result of type %T", s->type);
   return verify_align(s, s->flags & ALLOCA_ALIGN_MASK);
 }
 
@@ -254,7 +254,7 @@ static bool verify_ordering(const struct subject *s, uint32_t ordering, uint32_t
   return verify_fail(s->v, VERIFY_ATOMIC_ORDERING, s->id, "%s",
                      ordering == ORDER_NONE   ? "none"
                      : ordering < ORDER_COUNT ? ordering_names[ordering]
-                                              : "an unknown one");
+                                              : "an unknown ordering");
 }
 
 enum {
@@ -270,7 +270,7 @@ enum {
 static bool verify_scope(const struct subject *s, struct memory_access a) {
   if (a.scope < s->v->m->sync_scopes.count && (a.ordering != ORDER_NONE || a.scope == 0))
     return true;
-  return verify_fail(s->v, VERIFY_ATOMIC_SCOPE, s->id, "scope %u", (unsigned)a.scope);
+  return verify_fail(s->v, VERIFY_ATOMIC_SCOPE, s->id, "scope number %u", (unsigned)a.scope);
 }
 
 /* The size that hardware can access in one piece. */
@@ -327,7 +327,7 @@ static bool verify_cmpxchg(const struct subject *s) {
       !verify_accessed(s, type, access))
     return false;
   if (is_pair_with_flag(t, s->type, type)) return true;
-  return verify_fail(s->v, VERIFY_RESULT_TYPE, s->id, "%T instead of { %T, i1 }", s->type, type);
+  return verify_fail(s->v, VERIFY_RESULT_TYPE, s->id, "%T, expected { %T, i1 }", s->type, type);
 }
 
 static bool rmw_takes(const struct type_table *t, uint32_t op, struct nvm_type type) {
@@ -341,8 +341,8 @@ static bool verify_atomicrmw(const struct subject *s) {
   if (!verify_pointer(s, 0)) return false;
   struct nvm_type type = subject_type(s, 1);
   if (!rmw_takes(s->v->types, access.rmw, type))
-    return verify_fail(s->v, VERIFY_ATOMIC_TYPE, s->id, "%s of %T",
-                       access.rmw < RMW_COUNT ? rmw_names[access.rmw] : "an unknown op", type);
+    return verify_fail(s->v, VERIFY_ATOMIC_TYPE, s->id, "'%s' of type %T",
+                       access.rmw < RMW_COUNT ? rmw_names[access.rmw] : "unknown operation", type);
   return verify_ordering(s, access.ordering, ALLOW_UPDATE) && verify_accessed(s, type, access) &&
          verify_result(s, type);
 }
@@ -355,7 +355,7 @@ static bool fail_index(const struct subject *s, uint32_t k, struct nvm_type in) 
   if (type_is_aggregate(s->v->types, in) && index_number(s, k, &number))
     return verify_fail(s->v, VERIFY_GEP_INDEX, s->id, "index %U into %T, which has %U members",
                        number, in, type_info(s->v->types, in)->count);
-  return verify_fail(s->v, VERIFY_GEP_INDEX, s->id, "operand %u of %T as an index into %T", k,
+  return verify_fail(s->v, VERIFY_GEP_INDEX, s->id, "operand %u of type %T as an index into %T", k,
                      subject_type(s, k), in);
 }
 
@@ -381,7 +381,7 @@ static bool gep_lanes(const struct subject *s, struct nvm_type *lanes) {
     struct nvm_type type = subject_type(s, k);
     if (!type_is_vector(t, type)) continue;
     if (type_is_vector(t, *lanes) && !verify_same_lanes(t, *lanes, type))
-      return verify_fail(s->v, VERIFY_GEP_LANES, s->id, "%T beside %T", type, *lanes);
+      return verify_fail(s->v, VERIFY_GEP_LANES, s->id, "%T and %T", type, *lanes);
     *lanes = type;
   }
   return true;
@@ -443,7 +443,7 @@ static bool verify_mask(const struct subject *s, uint64_t lanes) {
   if (info->kind != CONST_AGGREGATE) return fail_type(s, VERIFY_SHUFFLE_MASK, 2);
   for (uint32_t i = 0; i < info->count; i++)
     if (!mask_lane_fits(s, const_operand(s->v->m, mask, i), lanes))
-      return verify_fail(s->v, VERIFY_SHUFFLE_MASK, s->id, "element %u, beyond %U lanes", i,
+      return verify_fail(s->v, VERIFY_SHUFFLE_MASK, s->id, "element %u out of range (%U lanes)", i,
                          lanes * 2);
   return true;
 }
@@ -486,7 +486,7 @@ static bool verify_insertvalue(const struct subject *s) {
   struct nvm_type member;
   if (!walk_path(s, 2, &member)) return false;
   if (!type_equal(subject_type(s, 1), member))
-    return verify_fail(s->v, VERIFY_AGGREGATE_TYPE, s->id, "%T instead of %T", subject_type(s, 1),
+    return verify_fail(s->v, VERIFY_AGGREGATE_TYPE, s->id, "%T, expected %T", subject_type(s, 1),
                        member);
   return verify_result(s, subject_type(s, 0));
 }
@@ -542,10 +542,10 @@ static const struct form_rule {
 bool verify_op(const struct subject *s) {
   const struct form_rule *rule = &form_rules[op_table[s->op].form];
   if (s->count < rule->least && rule->most == MANY)
-    return verify_fail(s->v, VERIFY_OPERAND_COUNT, s->id, "%u operands, fewer than %u", s->count,
-                       (unsigned)rule->least);
+    return verify_fail(s->v, VERIFY_OPERAND_COUNT, s->id, "%u operands, expected at least %u",
+                       s->count, (unsigned)rule->least);
   if (s->count < rule->least || (s->count > rule->most && rule->most != MANY))
-    return verify_fail(s->v, VERIFY_OPERAND_COUNT, s->id, "%u operands instead of %u", s->count,
+    return verify_fail(s->v, VERIFY_OPERAND_COUNT, s->id, "%u operands, expected %u", s->count,
                        (unsigned)rule->most);
   return (!rule->check || rule->check(s)) && (!rule->is_void || verify_result(s, TYPE_VOID));
 }

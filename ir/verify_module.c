@@ -54,7 +54,7 @@ static void check_function_type(struct verifier *v, struct nvm_type type) {
   for (uint32_t i = 0; i < info->count; i++) {
     enum type_kind kind = type_kind(v->types, type_member(v->types, type, i));
     if (kind == TY_NONE || kind == TY_VOID || kind == TY_FUNCTION || kind == TY_LABEL)
-      verify_fail(v, VERIFY_TYPE_ELEMENT, NOWHERE, "a parameter of %T",
+      verify_fail(v, VERIFY_TYPE_ELEMENT, NOWHERE, "a parameter of type %T",
                   type_member(v->types, type, i));
   }
 }
@@ -74,7 +74,7 @@ static void step_type(struct type_walk *w) {
     w->colour[type.index] = BLACK;
     w->count--;
     if (w->depth[type.index] == TYPE_MAX_DEPTH + 1)
-      verify_fail(w->v, VERIFY_TYPE_DEPTH, NOWHERE, "a deeper one");
+      verify_fail(w->v, VERIFY_TYPE_DEPTH, NOWHERE, "deeper nesting");
     return;
   }
   struct nvm_type member = type_element(w->v->types, type, k);
@@ -83,7 +83,7 @@ static void step_type(struct type_walk *w) {
     return;
   }
   if (w->colour[member.index] == GREY)
-    verify_fail(w->v, VERIFY_TYPE_RECURSIVE, NOWHERE, "%T in itself", member);
+    verify_fail(w->v, VERIFY_TYPE_RECURSIVE, NOWHERE, "%T, which contains itself", member);
   else if (w->depth[member.index] >= w->depth[type.index])
     w->depth[type.index] = w->depth[member.index] + 1;
   w->next[type.index]++;
@@ -149,7 +149,7 @@ static bool constant_operands_exist(struct verifier *v, struct nvm_value constan
                 (kind == VALUE_GLOBAL && index != 0 && index < v->m->globals.count) ||
                 (kind == VALUE_FUNCTION && index != 0 && index < v->m->functions.count);
     if (!fits)
-      return verify_fail(v, VERIFY_CONST_OPERAND, NOWHERE, "%V as element %u of a %T", operand, i,
+      return verify_fail(v, VERIFY_CONST_OPERAND, NOWHERE, "%V as element %u of %T", operand, i,
                          c->type);
     if (kind == VALUE_FUNCTION && module_function(v->m, operand)->intrinsic)
       return verify_fail(v, VERIFY_INTRINSIC_ADDRESS, NOWHERE, "%V in a constant", operand);
@@ -161,7 +161,7 @@ static void check_elements(struct verifier *v, struct nvm_value constant) {
   const struct constant_info *c = constant_info(&v->m->constants, constant);
   uint64_t count = type_info(v->types, c->type)->count;
   if (c->count != count) {
-    verify_fail(v, VERIFY_CONST_ELEMENT, NOWHERE, "%u elements for %T", c->count, c->type);
+    verify_fail(v, VERIFY_CONST_ELEMENT, NOWHERE, "%u elements for type %T", c->count, c->type);
     return;
   }
   for (uint32_t i = 0; i < count; i++) {
@@ -181,8 +181,8 @@ static bool may_be_expression(enum op op) {
 
 static void check_expression(struct verifier *v, const struct constant_info *c) {
   if (c->op >= OP_COUNT || !may_be_expression((enum op)c->op)) {
-    verify_fail(v, VERIFY_CONST_OP, NOWHERE, "%s",
-                c->op < OP_COUNT ? op_table[c->op].keyword : "an unknown op");
+    verify_fail(v, VERIFY_CONST_OP, NOWHERE, "'%s'",
+                c->op < OP_COUNT ? op_table[c->op].keyword : "an unknown opcode");
     return;
   }
   struct subject s = {v,        NOWHERE, (enum op)c->op,
@@ -196,7 +196,8 @@ static void check_constants(struct verifier *v) {
     const struct constant_info *c = &v->m->constants.infos.data[k];
     struct nvm_value constant = value_make(VALUE_CONST, k);
     if (!constant_fits(v, c)) {
-      verify_fail(v, VERIFY_CONST_TYPE, NOWHERE, "%T for kind %u", c->type, (unsigned)c->kind);
+      verify_fail(v, VERIFY_CONST_TYPE, NOWHERE, "type %T for a constant of kind %u", c->type,
+                  (unsigned)c->kind);
       continue;
     }
     if (c->kind != CONST_AGGREGATE && c->kind != CONST_EXPR) continue;
@@ -215,17 +216,17 @@ static bool is_local(const struct symbol *s) {
 static void check_symbol(struct verifier *v, const struct symbol *s, bool declared) {
   bool extern_linkage = s->linkage == LINK_EXTERNAL || s->linkage == LINK_EXTERN_WEAK;
   if (!s->defined) {
-    verify_fail_at(v, VERIFY_SYMBOL_DEFINED, s->where, "@%S", s->name);
+    verify_fail_at(v, VERIFY_SYMBOL_DEFINED, s->where, "undefined '@%S'", s->name);
     return;
   }
   if (s->linkage >= LINK_COUNT || (declared ? !extern_linkage : s->linkage == LINK_EXTERN_WEAK))
-    verify_fail_at(v, VERIFY_SYMBOL_LINKAGE, s->where, "a %s of @%S that is %s",
+    verify_fail_at(v, VERIFY_SYMBOL_LINKAGE, s->where, "a %s of '@%S' with linkage %s",
                    declared ? "declaration" : "definition", s->name,
-                   s->linkage < LINK_COUNT ? linkage_names[s->linkage] : "of unknown linkage");
+                   s->linkage < LINK_COUNT ? linkage_names[s->linkage] : "unknown");
   if (is_local(s) && s->visibility != VIS_DEFAULT)
-    verify_fail_at(v, VERIFY_SYMBOL_VISIBILITY, s->where, "@%S", s->name);
+    verify_fail_at(v, VERIFY_SYMBOL_VISIBILITY, s->where, "'@%S'", s->name);
   if (declared && s->comdat)
-    verify_fail_at(v, VERIFY_SYMBOL_COMDAT, s->where, "@%S in one", s->name);
+    verify_fail_at(v, VERIFY_SYMBOL_COMDAT, s->where, "declaration '@%S'", s->name);
 }
 
 /* llvm.used and llvm.compiler.used list pointers; the lists of constructors, structs of a
@@ -246,7 +247,7 @@ static void check_list(struct verifier *v, const struct nvm_global *g) {
            type_is_ptr(v->types, type_member(v->types, element, 1));
   }
   if (!fits)
-    verify_fail_at(v, VERIFY_GLOBAL_LIST, g->symbol.where, "@%S of %T", g->symbol.name,
+    verify_fail_at(v, VERIFY_GLOBAL_LIST, g->symbol.where, "'@%S' of type %T", g->symbol.name,
                    g->value_type);
 }
 
@@ -255,12 +256,12 @@ static void check_initializer(struct verifier *v, const struct nvm_global *g) {
   struct nvm_type found = module_value_type(v->m, g->initializer);
   bool constant = kind == VALUE_CONST || kind == VALUE_GLOBAL || kind == VALUE_FUNCTION;
   if (!constant || !type_equal(found, g->value_type))
-    verify_fail_at(v, VERIFY_GLOBAL_INITIALIZER, g->symbol.where, "%T for @%S of %T", found,
+    verify_fail_at(v, VERIFY_GLOBAL_INITIALIZER, g->symbol.where, "%T for '@%S' of type %T", found,
                    g->symbol.name, g->value_type);
   else if (!type_is_sized(v->types, g->value_type))
     verify_fail_at(v, VERIFY_GLOBAL_TYPE, g->symbol.where, "%T, which has no size", g->value_type);
   if (g->symbol.linkage == LINK_COMMON && (!const_is_zero(v->m, g->initializer) || g->is_constant))
-    verify_fail_at(v, VERIFY_GLOBAL_COMMON, g->symbol.where, "@%S", g->symbol.name);
+    verify_fail_at(v, VERIFY_GLOBAL_COMMON, g->symbol.where, "'@%S'", g->symbol.name);
 }
 
 static void check_variable(struct verifier *v, const struct nvm_global *g) {
@@ -268,14 +269,14 @@ static void check_variable(struct verifier *v, const struct nvm_global *g) {
   check_symbol(v, &g->symbol, declared);
   if (!g->symbol.defined) return;
   if (g->align_log2 > 33)
-    verify_fail_at(v, VERIFY_SYMBOL_ALIGN, g->symbol.where, "2^%u for @%S",
+    verify_fail_at(v, VERIFY_SYMBOL_ALIGN, g->symbol.where, "2^%u for '@%S'",
                    (unsigned)g->align_log2 - 1, g->symbol.name);
   if (!may_be_member(v->types, TY_STRUCT, g->value_type))
     verify_fail_at(v, VERIFY_GLOBAL_TYPE, g->symbol.where, "%T", g->value_type);
   else if (!declared) check_initializer(v, g);
   if (g->symbol.linkage == LINK_APPENDING && type_kind(v->types, g->value_type) != TY_ARRAY)
-    verify_fail_at(v, VERIFY_SYMBOL_LINKAGE, g->symbol.where, "appending @%S, which is no array",
-                   g->symbol.name);
+    verify_fail_at(v, VERIFY_SYMBOL_LINKAGE, g->symbol.where,
+                   "appending '@%S', which is not an array", g->symbol.name);
   check_list(v, g);
 }
 
@@ -313,15 +314,15 @@ static void check_alias(struct verifier *v, struct nvm_value alias) {
   struct nvm_value base = aliasee_base(v->m, g->aliasee);
   check_symbol(v, &g->symbol, false);
   if (g->symbol.linkage == LINK_COMMON || g->symbol.linkage == LINK_APPENDING)
-    verify_fail_at(v, VERIFY_SYMBOL_LINKAGE, g->symbol.where, "%s alias @%S",
+    verify_fail_at(v, VERIFY_SYMBOL_LINKAGE, g->symbol.where, "%s alias '@%S'",
                    linkage_names[g->symbol.linkage], g->symbol.name);
   struct nvm_type found = module_value_type(v->m, g->aliasee);
   if (!type_equal(found, wanted))
-    verify_fail_at(v, VERIFY_ALIAS_TARGET, g->symbol.where, "%T for @%S of %T", found,
+    verify_fail_at(v, VERIFY_ALIAS_TARGET, g->symbol.where, "%T for '@%S' of type %T", found,
                    g->symbol.name, wanted);
   else if (!symbol_exists(v->m, base) || !is_definition(v->m, base))
-    verify_fail_at(v, VERIFY_ALIAS_TARGET, g->symbol.where, "no definition behind @%S",
-                   g->symbol.name);
+    verify_fail_at(v, VERIFY_ALIAS_TARGET, g->symbol.where,
+                   "'@%S', whose aliasee is not a definition", g->symbol.name);
 }
 
 /* Follows the aliases from `start` on, painting them grey; a grey one met again is on the way, a
@@ -333,8 +334,8 @@ static void follow_alias(struct verifier *v, uint8_t *colour, struct nvm_value s
     at = aliasee_base(v->m, module_global(v->m, at)->aliasee);
   }
   if (symbol_exists(v->m, at) && is_alias(v->m, at) && colour[value_index(at)] == GREY)
-    verify_fail_at(v, VERIFY_ALIAS_CYCLE, module_global(v->m, at)->symbol.where, "@%S in itself",
-                   module_global(v->m, at)->symbol.name);
+    verify_fail_at(v, VERIFY_ALIAS_CYCLE, module_global(v->m, at)->symbol.where,
+                   "'@%S', which refers to itself", module_global(v->m, at)->symbol.name);
   for (at = start; symbol_exists(v->m, at) && is_alias(v->m, at) && colour[value_index(at)] == GREY;
        at = aliasee_base(v->m, module_global(v->m, at)->aliasee))
     colour[value_index(at)] = BLACK;
@@ -373,7 +374,7 @@ static void check_parameters(struct verifier *v, const struct nvm_function *f) {
     bool special = kind == TY_METADATA || kind == TY_TOKEN;
     if (!type_is_first_class(v->types, type) ||
         (special && !text_begins(module_text(v->m, f->symbol.name), "llvm.")))
-      verify_fail(v, VERIFY_FUNCTION_TYPE, NOWHERE, "parameter %u of %T", i + 1, type);
+      verify_fail(v, VERIFY_FUNCTION_TYPE, NOWHERE, "parameter %u of type %T", i + 1, type);
   }
 }
 
@@ -395,14 +396,14 @@ void verify_symbol_function(struct verifier *v, const struct nvm_function *f) {
     return;
   }
   if (f->symbol.linkage == LINK_COMMON || f->symbol.linkage == LINK_APPENDING)
-    verify_fail(v, VERIFY_SYMBOL_LINKAGE, NOWHERE, "a function that is %s",
+    verify_fail(v, VERIFY_SYMBOL_LINKAGE, NOWHERE, "a function with linkage %s",
                 linkage_names[f->symbol.linkage]);
   if (f->align_log2 > 33)
     verify_fail(v, VERIFY_SYMBOL_ALIGN, NOWHERE, "2^%u", (unsigned)f->align_log2 - 1);
   check_parameters(v, f);
   check_convention(v, f);
   if (!declared && text_begins(module_text(v->m, f->symbol.name), "llvm."))
-    verify_fail(v, VERIFY_INTRINSIC_BODY, NOWHERE, "a body");
+    verify_fail(v, VERIFY_INTRINSIC_BODY, NOWHERE, "a definition");
   if (f->intrinsic) intrinsic_fits(v, f);
   verify_attributes(v, f->attributes, f->type, NOWHERE);
 }
@@ -435,7 +436,7 @@ static void check_local(struct verifier *v) {
     if (n->name.index != 0 && n->name.index == list.index) continue;
     for (uint32_t i = 0; i < n->count; i++)
       if (is_local_item(t, meta_operand(t, n, i)))
-        verify_fail(v, VERIFY_META_LOCAL, NOWHERE, "one as operand %u of a node", i);
+        verify_fail(v, VERIFY_META_LOCAL, NOWHERE, "a local value as operand %u of a node", i);
   }
 }
 
@@ -455,9 +456,9 @@ static void check_named(struct verifier *v) {
     bool flags = text_is(module_text(v->m, named->name), "llvm.module.flags");
     for (uint32_t i = 0; i < named->count; i++) {
       const struct meta_node *n = meta_as_node(t, t->operands.data[named->first + i]);
-      if (!n) verify_fail(v, VERIFY_META_NAMED, NOWHERE, "operand %u of !%S", i, named->name);
+      if (!n) verify_fail(v, VERIFY_META_NAMED, NOWHERE, "operand %u of '!%S'", i, named->name);
       else if (flags && n->defined && !is_module_flag(v, n))
-        verify_fail(v, VERIFY_META_MODULE_FLAG, NOWHERE, "operand %u of !llvm.module.flags", i);
+        verify_fail(v, VERIFY_META_MODULE_FLAG, NOWHERE, "operand %u of '!llvm.module.flags'", i);
     }
   }
 }
@@ -481,7 +482,7 @@ static void check_range(struct verifier *v, struct nvm_inst_id id, struct nvm_me
   struct nvm_type type = type_scalar(v->types, i->type);
   bool fits = n && n->count && n->count % 2 == 0 && (i->op == OP_LOAD || i->op == OP_CALL);
   for (uint32_t k = 0; fits && k + 1 < n->count; k += 2) fits = range_pair_fits(v, n, k, type);
-  if (!fits) verify_fail(v, VERIFY_META_RANGE, id, "another list at %T", i->type);
+  if (!fits) verify_fail(v, VERIFY_META_RANGE, id, "an invalid list for type %T", i->type);
 }
 
 void verify_attachments(struct verifier *v, struct nvm_inst_id id) {

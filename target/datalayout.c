@@ -189,7 +189,7 @@ size_t datalayout_describe(const struct datalayout_error *error, const char *tex
   if (error->status != DATALAYOUT_SYNTAX && error->status != DATALAYOUT_UNSUPPORTED)
     return w.length;
   writer_text(&w, "Invalid target data layout: ");
-  writer_text(&w, error->status == DATALAYOUT_SYNTAX ? "can't read '" : "no GPU has '");
+  writer_text(&w, error->status == DATALAYOUT_SYNTAX ? "cannot parse '" : "unsupported '");
   writer_bytes(&w, text + error->begin, error->length);
   writer_text(&w, "'\nExample valid data layout:\n32-bit: ");
   writer_text(&w, variant_text[DATALAYOUT_32]);
@@ -206,7 +206,7 @@ static void write_difference(struct writer *w, const char *what, unsigned which,
   writer_unsigned(w, which);
   writer_text(w, has);
   writer_unsigned(w, a);
-  writer_text(w, " bits in the one and ");
+  writer_text(w, " bits in one and ");
   writer_unsigned(w, b);
   writer_text(w, " in the other");
 }
@@ -252,7 +252,7 @@ bool datalayout_compatible(const char *a, size_t a_length, const char *b, size_t
   struct writer w = writer_start(why, size);
   if (datalayout_parse(&first, a, a_length, NULL) != DATALAYOUT_OK ||
       datalayout_parse(&second, b, b_length, NULL) != DATALAYOUT_OK) {
-    writer_text(&w, "a data layout can't be read");
+    writer_text(&w, "invalid data layout");
     return false;
   }
   bool wide = first.pointer_bits[0] == 64 && second.pointer_bits[0] == 64;

@@ -208,16 +208,15 @@ static void write_meant(struct writer *w, const char *nearest) {
 
 static void write_too_low(struct writer *w, const struct tgt_error *e) {
   writer_text(w, e->text);
-  writer_text(w, " needs PTX ");
+  writer_text(w, " requires PTX ");
   writer_ptx(w, e->needed);
-  writer_text(w, " or later; PTX ");
+  writer_text(w, " or later; found PTX ");
   writer_ptx(w, e->given);
-  writer_text(w, " was asked for");
 }
 
 static void write_unknown_ptx(struct writer *w, const struct tgt_error *e) {
   write_quoted(w, "unknown PTX version", e->text);
-  writer_text(w, "; known are ");
+  writer_text(w, "; expected ");
   writer_ptx(w, TGT_PTX_LOWEST);
   writer_text(w, " to ");
   writer_ptx(w, TGT_PTX_HIGHEST);
@@ -226,15 +225,17 @@ static void write_unknown_ptx(struct writer *w, const struct tgt_error *e) {
 static void write_error(struct writer *w, const struct tgt_error *e) {
   switch (e->status) {
     case TGT_OK: break;
-    case TGT_NO_CPU: writer_text(w, "no CPU given"); break;
+    case TGT_NO_CPU: writer_text(w, "no CPU selected"); break;
     case TGT_UNKNOWN_CPU: write_quoted(w, "unknown CPU", e->text); break;
     case TGT_UNKNOWN_FEATURE: write_quoted(w, "unknown feature", e->text); break;
-    case TGT_BAD_FEATURE_SIGN: write_quoted(w, "expected + or - before feature", e->text); break;
+    case TGT_BAD_FEATURE_SIGN:
+      write_quoted(w, "expected '+' or '-' before feature", e->text);
+      break;
     case TGT_UNKNOWN_PTX: write_unknown_ptx(w, e); break;
     case TGT_PTX_TOO_LOW: write_too_low(w, e); break;
     case TGT_UNKNOWN_OPTION: write_quoted(w, "unknown option", e->text); break;
-    case TGT_BAD_OPTION_VALUE: write_quoted(w, "value out of range for", e->text); break;
-    case TGT_REPEATED_OPTION: write_quoted(w, "given more than once: option", e->text); break;
+    case TGT_BAD_OPTION_VALUE: write_quoted(w, "invalid value of option", e->text); break;
+    case TGT_REPEATED_OPTION: write_quoted(w, "duplicate option", e->text); break;
   }
 }
 

@@ -5,7 +5,7 @@
 
 FOLDER is a part of llvm/test in a checkout of LLVM (CodeGen/NVPTX, Transforms, Assembler). A file's triple and data
 layout give way to ours. It passes if nvmini compiles it or refuses it with an error, and fails if nvmini ends in any
-other way: a crash, an internal fault, more than 20 seconds. What is refused although llvm-as takes it is counted by
+other way: a crash, an internal compiler error, more than 20 seconds. What is refused although llvm-as takes it is counted by
 its message, names left out, and shown file by file with --show; what llvm-as refuses too is skipped, as are files
 that use types or exceptions of other machines. Ends with `N passed, N failed, N skipped`.
 """

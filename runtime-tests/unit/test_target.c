@@ -342,7 +342,7 @@ static void wrong_features_are_refused(void **state) {
   (void)state;
   assert_refused("+ptx80,+tmen", TGT_UNKNOWN_FEATURE,
                  "unknown feature 'tmen'; did you mean 'tmem'?");
-  assert_refused("tmem", TGT_BAD_FEATURE_SIGN, "expected + or - before feature 'tmem'");
+  assert_refused("tmem", TGT_BAD_FEATURE_SIGN, "expected '+' or '-' before feature 'tmem'");
   assert_refused("+", TGT_UNKNOWN_FEATURE, "unknown feature ''");
   assert_refused("+avx512", TGT_UNKNOWN_FEATURE, "unknown feature 'avx512'");
 }
@@ -358,7 +358,7 @@ static void ptx_versions(void **state) {
   assert_int_equal(tgt_init(&t, &o, &error), TGT_PTX_TOO_LOW);
   assert_int_equal(t.sm, 7); /* left whole */
   tgt_describe_error(&error, text, sizeof text);
-  assert_string_equal(text, "sm_90a needs PTX 8.0 or later; PTX 7.8 was asked for");
+  assert_string_equal(text, "sm_90a requires PTX 8.0 or later; found PTX 7.8");
   assert_int_equal(tgt_set_ptx(&o, "90", 2, &error), TGT_OK);
   assert_int_equal(tgt_init(&t, &o, &error), TGT_OK);
   assert_int_equal(t.ptx, 90);
@@ -366,7 +366,7 @@ static void ptx_versions(void **state) {
   for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
     assert_int_equal(tgt_set_ptx(&o, unknown[i], strlen(unknown[i]), &error), TGT_UNKNOWN_PTX);
   tgt_describe_error(&error, text, sizeof text);
-  assert_string_equal(text, "unknown PTX version '8.0.0'; known are 3.2 to 9.0");
+  assert_string_equal(text, "unknown PTX version '8.0.0'; expected 3.2 to 9.0");
 }
 
 static void an_unknown_cpu_is_named(void **state) {

@@ -214,7 +214,7 @@ static void violations_have_places(void **state) {
   assert_int_equal(d->range.end, 1235);
   assert_int_equal(d->range.source, 5);
   assert_memory_equal(d->function.bytes, "f", 2);
-  const char *end = "found i32 and float in '%sum = add'";
+  const char *end = "found 'i32' and 'float' in '%sum = add'";
   assert_memory_equal(d->message.bytes + d->message.length - strlen(end), end, strlen(end));
   module_destroy(x.m);
 }
