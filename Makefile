@@ -152,7 +152,8 @@ help:
 	@echo 'make fuzz-cuda      execute random CUDA kernels through clang in many ways; N=500 SEED=0'
 	@echo 'make bench-vectorize  serial loops beside clang and nvcc, executed in the simulator'
 	@echo 'make fuzz           fuzz the parser and the compiler; SECONDS_EACH=60'
-	@echo 'make lint           layers, writable globals, function lengths, banned calls, prototypes'
+	@echo 'make lint           layers, writable globals, exports, names, circles, lengths, columns, prototypes'
+	@echo 'make lines          lines of each folder, and of the core'
 	@echo 'make format         clang-format over the sources that git says are changed'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set; also: uninstall'
 	@echo 'make docs           the reference pages that are made from tables, into build/docs'
@@ -367,6 +368,9 @@ docs: all
 
 lint: all
 	@$(PYTHON) tools/lint.py build
+
+lines:
+	@tools/lines.sh
 
 format:
 	@tools/format.sh

@@ -6,12 +6,16 @@
   exports     both libraries export nvmini_* and nothing else
   calls       the library calls nothing outside itself but what ALLOWED_CALLS lists
   lengths     no function is longer than 120 lines, unless it is one large switch (needs ctags)
+  columns     C and grammars have at most 100 columns, rows of tables at most 140
+  names       an external function's name begins with its file's or its folder's (NAMED_AT_LEAST, %)
+  circles     files of one folder do not call each other in circles (CIRCLE_AT_MOST files)
+  includes    no large header is included for a single name
   prototypes  every function in a header is explained by a comment
   recipes     what builds the product asks for no Python: a C compiler, make, re2c and bison do
   root        the root holds what people look for there, and no scratch files
   spelling    text files end in a newline, hold no tabs (but Makefile) and no trailing blanks
 
-Usage: lint.py BUILD_FOLDER [CHECK...]. Prints what is wrong, then one line per check, then the sum.
+Usage: lint.py BUILD_FOLDER [--verbose] [CHECK...]. Prints what is wrong, then one line per check, then the sum.
 """
 import os
 import re
@@ -58,6 +62,8 @@ ALLOWED_CALLS = set("""
 COMPILER_CALLS = re.compile(r"__(float|fix|extend|trunc)\w*")
 LONGEST_FUNCTION = 120  # lines
 LARGE_SWITCH = 20       # cases that excuse a longer one
+LARGE_HEADER = 50       # names
+VERBOSE = "--verbose" in sys.argv
 
 
 def sources(folders, endings):
@@ -136,6 +142,126 @@ def check_lengths(_build):
             yield f"{path}:{first}: {name} has {int(last) - int(first) + 1} lines"
 
 
+COLUMNS = {".c": 100, ".h": 100, ".y": 100, ".re": 100, ".rules": 100, ".def": 140}
+
+
+def check_columns(_build):
+    for path in tracked():
+        limit = COLUMNS.get(os.path.splitext(path)[1])
+        if limit is None or not os.path.isfile(path):
+            continue
+        for number, line in enumerate(lines_of(path), 1):
+            if len(line) > limit:
+                yield f"{path}:{number}: {len(line)} columns, more than {limit}"
+
+
+# Folder -> least share of external functions, in percent, whose name begins with the name of their
+# file, of its first word, or of their folder. These only grow.
+NAMED_AT_LEAST = {"support": 0, "ir": 0, "target": 0, "analysis": 0, "opt": 0, "codegen": 0, "sim": 0, "ptx": 0,
+                  "frontend": 0}
+# Folder -> most files in one circle of calls. These only shrink.
+CIRCLE_AT_MOST = {"codegen": 99, "sim": 99}
+
+
+def object_symbols(build, folder):
+    """(source path, functions it defines for others, what it needs from others) of each object of a folder."""
+    for path in sources([folder], (".c",)):
+        made = f"{build}/obj/{path[:-2]}.o"
+        if not os.path.exists(made):
+            continue
+        defined = {name for name, letter, _ in symbols(made, "--defined-only", "--extern-only") if letter in "TWRD"}
+        functions = {name for name, letter, _ in symbols(made, "--defined-only", "--extern-only") if letter == "T"}
+        needed = {name for name, _, _ in symbols(made, "--undefined-only")}
+        yield path, functions, defined, needed
+
+
+def is_named_after(function, path):
+    """A name begins with its file's name, the file's first or last word, or the name of the folder, singular or plural."""
+    stem, folder = os.path.basename(path)[:-2], os.path.basename(os.path.dirname(path))
+    begins = {stem, stem.rstrip("s"), stem.split("_")[0], folder, folder.rstrip("s")}
+    return any(function.startswith(b + "_") or function == b for b in begins)
+
+
+def check_names(build):
+    for folder, least in NAMED_AT_LEAST.items():
+        named, strangers = 0, []
+        for path, functions, _, _ in object_symbols(build, folder):
+            for function in sorted(functions):
+                if is_named_after(function, path):
+                    named += 1
+                else:
+                    strangers.append(f"{path}: {function}")
+        share = 100 * named // max(1, named + len(strangers))
+        if VERBOSE:
+            print(f"lint names: {folder}: {share} % of {named + len(strangers)}", *strangers, sep="\n  ")
+        if share < least:
+            yield f"{folder}/: {share} % of its external functions are named after their file, less than {least}"
+            yield from strangers
+
+
+def circles(calls):
+    """Strongly connected components of {file: set of files}, those of more than one file (Tarjan)."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(file):
+        number[file] = low[file] = len(number)
+        stack.append(file)
+        for other in sorted(calls[file]):
+            if other not in number:
+                visit(other)
+            if other in stack:
+                low[file] = min(low[file], low[other])
+        if low[file] == number[file]:
+            component = stack[stack.index(file):]
+            del stack[stack.index(file):]
+            if len(component) > 1:
+                found.append(sorted(component))
+
+    for file in sorted(calls):
+        if file not in number:
+            visit(file)
+    return found
+
+
+def check_circles(build):
+    for folder, most in CIRCLE_AT_MOST.items():
+        objects = list(object_symbols(build, folder))
+        home = {name: path for path, _, defined, _ in objects for name in defined}
+        calls = {path: {home[n] for n in needed if n in home} - {path} for path, _, _, needed in objects}
+        for circle in circles(calls):
+            if VERBOSE:
+                print(f"lint circles: {len(circle)} files: {' '.join(circle)}")
+            if len(circle) > most:
+                yield f"{folder}/: a circle of calls of {len(circle)} files, more than {most}: {' '.join(circle)}"
+
+
+DECLARED = re.compile(r"^(?:#define (\w+)|(?:struct|enum|union) (\w+) \{|.*?(\w+)\(.*|.*\b(\w+);)$")
+
+
+def declared_in(path):
+    """Names that a header declares at its left margin, and its enumerators."""
+    text = "\n".join(lines_of(path))
+    names = {name for line in text.split("\n") if line and line[0] not in " /*#}" or line.startswith("#define")
+             for name in (DECLARED.match(line).groups() if DECLARED.match(line) else ()) if name}
+    return names | set(re.findall(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b", text))
+
+
+def check_includes(_build):
+    declared = {}
+    for path in sources(LAYERS, (".c", ".h")):
+        text = "\n".join(lines_of(path))
+        for name in re.findall(r'^#include "([^"]+/[^"]+[.]h)"', text, re.M):
+            if not os.path.isfile(name) or name[:-2] == path[:-2]:
+                continue
+            if name not in declared:
+                declared[name] = declared_in(name)
+            if len(declared[name]) < LARGE_HEADER:
+                continue
+            used = declared[name] & set(re.findall(r"\w+", text))
+            if len(used) <= 1:
+                yield f"{path}: includes {name} ({len(declared[name])} names) for {' '.join(used) or 'nothing'}"
+
+
 PROTOTYPE = re.compile(r"^(?!typedef\b|static\b|extern\b|struct \w+ \{|enum \w+ \{)[a-z_A-Z][\w\s*]*?[\s*]\**(\w+)\([^{]*$")
 
 
@@ -188,13 +314,14 @@ def check_spelling(_build):
 
 CHECKS = {
     "layers": check_layers, "globals": check_globals, "exports": check_exports,
-    "calls": check_calls, "lengths": check_lengths, "prototypes": check_prototypes,
+    "calls": check_calls, "lengths": check_lengths, "columns": check_columns, "names": check_names,
+    "circles": check_circles, "includes": check_includes, "prototypes": check_prototypes,
     "recipes": check_recipes, "root": check_root, "spelling": check_spelling,
 }
 
 
 def main():
-    build, chosen = sys.argv[1], sys.argv[2:] or list(CHECKS)
+    build, chosen = sys.argv[1], [a for a in sys.argv[2:] if a != "--verbose"] or list(CHECKS)
     failed = 0
     for name in chosen:
         faults = list(CHECKS[name](build))
