@@ -357,7 +357,7 @@ bench-vectorize: release
 
 demo:
 	@tools/setup.sh build
-	@$(MAKE) --no-print-directory all
+	@tools/progress.sh $(MAKE) --no-print-directory all
 	@tools/demo.sh
 
 # Written aside first: a page is whole or not there.

@@ -292,7 +292,7 @@ def tracked():
 
 def check_root(_build):
     for name in tracked():
-        if "/" not in name and name not in ("LICENSE", "Makefile", "README.md") and not name.startswith("."):
+        if "/" not in name and name not in ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md") and not name.startswith("."):
             yield f"{name}: what is it here for?"
 
 
