@@ -34,7 +34,7 @@ Q := $(if $(V),,@)
 # ---- Variants -----------------------------------------------------------------------------------
 
 SANITIZE := -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
-FLAGS_default := -O2 -DNDEBUG
+FLAGS_default := -O1 -DNDEBUG
 FLAGS_release := -O3 -DNDEBUG
 # The command starts in half the time without the 15,000 relocations of its tables, and runs 1 % faster.
 LINK_release := -no-pie -fno-pic
