@@ -378,7 +378,7 @@ format:
 update-golden: all
 	@$(PYTHON) tools/readme.py --update
 	@$(PYTHON) runtime-tests/document.py --update
-	@git --no-pager diff --stat README.md docs/vectorizer.md
+	@git --no-pager diff --stat -- "*.md"
 
 # ---- Installation -------------------------------------------------------------------------------
 
