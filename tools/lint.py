@@ -314,8 +314,8 @@ def check_spelling(_build):
 
 CHECKS = {
     "layers": check_layers, "globals": check_globals, "exports": check_exports,
-    "calls": check_calls, "lengths": check_lengths, "columns": check_columns, "names": check_names,
-    "circles": check_circles, "includes": check_includes, "prototypes": check_prototypes,
+    "calls": check_calls, "lengths": check_lengths, "names": check_names,
+    "circles": check_circles, "prototypes": check_prototypes,
     "recipes": check_recipes, "root": check_root, "spelling": check_spelling,
 }
 

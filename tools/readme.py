@@ -4,6 +4,7 @@
   examples   a fenced block whose first line is `$ COMMAND`: the rest is what that command prints
   contents   the list of headings between `<!-- contents -->` and `<!-- end -->`
   links      files and headings that links name exist
+  names      files and functions that architecture.md and extending.md name exist
   folders    the table of README.md names every folder
 
 Prints what is wrong; closes with `readme: N passed, N failed`.
@@ -85,6 +86,23 @@ def check_links(page, text):
     return good
 
 
+def check_names(page, text):
+    """Files in backquotes are relative to the root; functions are those with `()`."""
+    prose, good = FENCED.sub("", text), True
+    for name in re.findall(r"`([\w./-]+\.(?:c|h|y|re|def|rules|py|sh|nvir|md))`", prose):
+        if "/" in name and not os.path.exists(name):
+            print(f"{page}: there is no file '{name}'")
+            good = False
+    functions = set(re.findall(r"`(\w+)\(\)`", prose))
+    if functions:
+        found = subprocess.run(["git", "grep", "-ohE", r"\b(" + "|".join(functions) + r")\(", "--", "*.c", "*.h", "*.y"],
+                               text=True, stdout=subprocess.PIPE, check=False).stdout
+        for name in sorted(functions - {line.rstrip("(") for line in found.split()}):
+            print(f"{page}: there is no function '{name}'")
+            good = False
+    return good
+
+
 def check_folders():
     named = set(re.findall(r"`([\w-]+)/`", "".join(re.findall(r"^\|[^|]*\|", read("README.md"), re.M))))
     tracked = subprocess.run(["git", "ls-files"], text=True, stdout=subprocess.PIPE, check=True).stdout
@@ -104,6 +122,8 @@ def main():
                 file.write(text)
         results += [check_example(page, match) for match in EXAMPLE.finditer(text)]
         results += [check_contents(page, text), check_links(page, text)]
+        if page in ("docs/architecture.md", "docs/extending.md", "docs/tour.md"):
+            results.append(check_names(page, text))
     print(f"readme: {results.count(True)} passed, {results.count(False)} failed")
     return 0 if all(results) else 1
 
