@@ -164,15 +164,21 @@ CIRCLE_AT_MOST = {"codegen": 99, "sim": 99}
 
 
 def object_symbols(build, folder):
-    """(source path, functions it defines for others, what it needs from others) of each object of a folder."""
-    for path in sources([folder], (".c",)):
-        made = f"{build}/obj/{path[:-2]}.o"
-        if not os.path.exists(made):
-            continue
-        defined = {name for name, letter, _ in symbols(made, "--defined-only", "--extern-only") if letter in "TWRD"}
-        functions = {name for name, letter, _ in symbols(made, "--defined-only", "--extern-only") if letter == "T"}
-        needed = {name for name, _, _ in symbols(made, "--undefined-only")}
-        yield path, functions, defined, needed
+    """(source path, functions it defines for others, all it defines, what it needs) of each object of a folder."""
+    objects = {f"{build}/obj/{path[:-2]}.o": path for path in sources([folder], (".c",))}
+    objects = {made: path for made, path in objects.items() if os.path.exists(made)}
+    found = {made: (set(), set(), set()) for made in objects}
+    for line in run("nm", "-A", "-f", "posix", "--extern-only", *objects).splitlines() if objects else ():
+        made, name, letter = line.split()[:3]
+        functions, defined, needed = found[made.rstrip(":")]
+        if letter == "U":
+            needed.add(name)
+        else:
+            defined.add(name)
+            if letter == "T":
+                functions.add(name)
+    for made, sets in found.items():
+        yield objects[made], *sets
 
 
 def is_named_after(function, path):
