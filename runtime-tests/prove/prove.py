@@ -646,6 +646,9 @@ def refuse():
 
 def main():
     args = sys.argv[1:]
+    if "--help" in args:
+        print(__doc__)
+        return 0
     if "--wrong" in args:
         return refuse()
     only = args[args.index("--only") + 1] if "--only" in args else ""
