@@ -1,8 +1,9 @@
-/* Calls of inline assembly. ir/asm_constraint.h says in which class of registers each operand is.
+/* Calls of inline assembly. Constraints give the register class of each operand
+ * (ir/asm_constraint.h).
  *
- * Values are moved into such registers before the text and out of them after it; every output has a
- * register of its own, so that early clobbers need no care. The text is parsed as PTX where the
- * parser can, so that checker and simulator see its instructions; else it is passed on as it is. */
+ * Values are copied into registers of these classes before the text and out of them after it. Every
+ * output has a register of its own, so early clobbers need no special case. If the text can be
+ * parsed as PTX, the checker and the simulator see its instructions; else it is copied. */
 #include "codegen/asm_text.h"
 
 #include "ptx/ops.h"
@@ -21,17 +22,8 @@ struct asm_call {
   uint32_t count;
 };
 
-static bool refuse(const struct asm_call *c, const char *what, const char *word, size_t length) {
-  struct textbuf detail;
-  textbuf_init(&detail, &c->l->function_arena);
-  textbuf_puts(&detail, what);
-  if (word) {
-    textbuf_puts(&detail, " '");
-    textbuf_write(&detail, word, length);
-    textbuf_char(&detail, '\'');
-  }
-  textbuf_write(&detail, "", 1);
-  report_refuse(c->l, "inline assembly", detail.bytes ? detail.bytes : what);
+static bool refuse(const struct asm_call *c, const char *detail) {
+  report_refuse(c->l, "inline assembly", detail);
   return false;
 }
 
@@ -92,11 +84,11 @@ uint32_t *asm_ties(struct lower *l, const struct nvm_inst *i) {
 
 /* --- Values into and out of registers of a class --- */
 
-/* How the parts of a type fit a register. */
+/* How the parts of a type fit in a register. */
 enum fit {
   FIT_SAME,   /* one part of that class */
-  FIT_BITS,   /* one part, smaller */
-  FIT_FILLED, /* parts of other classes, which fill it */
+  FIT_BITS,   /* one smaller part */
+  FIT_FILLED, /* parts of other classes with as many bits */
   FIT_NOT,
 };
 
@@ -127,23 +119,18 @@ static bool refuse_fit(const struct asm_call *c, struct nvm_type type, char lett
   textbuf_puts(&detail, "a value of type ");
   type_print(&c->l->module->types, type, &detail);
   textbuf_format(&detail, " does not fit constraint '%c'", letter);
-  textbuf_write(&detail, "", 1);
-  report_refuse(c->l, "inline assembly", detail.bytes ? detail.bytes : "");
-  return false;
+  textbuf_char(&detail, '\0');
+  return refuse(c, detail.bytes ? detail.bytes : "");
 }
 
-static bool is_int_class(enum ptx_class class) {
-  return class == PTX_B16 || class == PTX_B32 || class == PTX_B64;
-}
-
-/* The type of one part that is all of a register of the class. */
+/* The scalar type that fills a register of the class. */
 static struct nvm_type type_of_class(struct lower *l, enum ptx_class class) {
   return class == PTX_F32   ? TYPE_FLOAT
          : class == PTX_F64 ? TYPE_DOUBLE
                             : type_int(&l->module->types, class_bits(class));
 }
 
-/* Two or four registers as the one of a `q` operand, or back. */
+/* Joins two or four registers in the one of a `q` operand, or splits it. */
 static void move_128(struct lower *l, const struct ptx_reg *parts, uint32_t count,
                      struct ptx_reg all, bool out) {
   struct ptx_operand group[4];
@@ -156,25 +143,25 @@ static void move_128(struct lower *l, const struct ptx_reg *parts, uint32_t coun
 static void move_in(struct lower *l, struct nvm_value v, struct nvm_type type, enum fit fit,
                     struct ptx_reg to) {
   struct part p = whole_part(l, type, 0);
+  enum ptx_class class = ptx_reg_class(to);
   if (fit == FIT_SAME) {
     struct ptx_operand x = ptx_r(value_reg(l, v, 0));
     if (p.kind == PART_INT) x = emit_zext(l, x, &p, p.container);
     if (x.reg.bits != to.bits) emit_copy(l, to, x);
-  } else if (fit == FIT_BITS && p.kind == PART_I1 && is_int_class(ptx_reg_class(to))) {
-    emit_copy(l, to, emit_pred_to_int(l, ptx_r(value_reg(l, v, 0)), class_bits(ptx_reg_class(to))));
+  } else if (fit == FIT_BITS && p.kind == PART_I1 && class <= PTX_B64 && class != PTX_PRED) {
+    emit_copy(l, to, emit_pred_to_int(l, ptx_r(value_reg(l, v, 0)), class_bits(class)));
   } else if (fit == FIT_BITS) {
-    struct part as_int = whole_part(l, type_of_class(l, ptx_reg_class(to)), 0);
+    struct part as_int = whole_part(l, type_of_class(l, class), 0);
     struct ptx_operand bits = convert_to_bits(l, &p, ptx_r(value_reg(l, v, 0)));
     convert_from_bits(l, &as_int, to, bits);
   } else {
     const struct ptx_reg *parts = value_regs(l, v);
-    enum ptx_class class = ptx_reg_class(to);
     if (class != PTX_B128) convert_bits(l, type, parts, type_of_class(l, class), &to);
     else if (parts) move_128(l, parts, part_list(l, type).count, to, false);
   }
 }
 
-/* The register that an input is passed in: its own where it needs no change. */
+/* The register of an input: the value's own if it needs no conversion. */
 static struct ptx_reg input_register(struct lower *l, struct nvm_value v, struct nvm_type type,
                                      enum fit fit, enum ptx_class class) {
   struct part p = whole_part(l, type, 0);
@@ -217,7 +204,7 @@ static void assign_results(struct asm_call *c) {
   }
 }
 
-/* A register for every output: the result's own where the class is right. */
+/* A register for each output: the result's own if it has the class. */
 static bool make_outputs(struct asm_call *c) {
   const struct ptx_reg *result = c->constraints.results ? value_result(c->l, c->l->inst) : NULL;
   for (uint32_t n = 0; n < c->count; n++) {
@@ -230,12 +217,6 @@ static bool make_outputs(struct asm_call *c) {
         ptx_r(fit == FIT_SAME ? result[c->first_part[n]] : emit_temp(c->l, class));
   }
   return true;
-}
-
-/* The constant string that a `C` operand points to. */
-static bool string_operand(struct asm_call *c, struct nvm_value v, struct nvm_text *text) {
-  return reflect_string(c->l->f, v, text) ||
-         refuse(c, "constraint 'C' needs the address of a constant string", NULL, 0);
 }
 
 static bool constant_input(struct asm_call *c, struct nvm_value v, char letter,
@@ -260,13 +241,11 @@ static bool constant_input(struct asm_call *c, struct nvm_value v, char letter,
       return true;
     }
   }
-  return refuse(
-      c,
-      letter == 'n' ? "constraint 'n' needs a constant integer" : "constraint 'i' needs a constant",
-      NULL, 0);
+  return refuse(c, letter == 'n' ? "constraint 'n' needs a constant integer"
+                                 : "constraint 'i' needs a constant");
 }
 
-/* The input that constraint n takes, argument v. */
+/* The operand of constraint n, an input of value v. */
 static bool make_input(struct asm_call *c, uint32_t n, struct nvm_value v) {
   struct lower *l = c->l;
   const struct asm_constraint *k = &c->constraints.of[n];
@@ -284,7 +263,9 @@ static bool make_input(struct asm_call *c, uint32_t n, struct nvm_value v) {
     c->operands[n].operand = ptx_at(value_reg(l, v, 0), 0);
     return true;
   }
-  if (k->letter == 'C') return string_operand(c, v, &c->operands[n].literal);
+  if (k->letter == 'C')
+    return reflect_string(l->f, v, &c->operands[n].literal) ||
+           refuse(c, "constraint 'C' needs the address of a constant string");
   if (!class_of_letter(k->letter, &class))
     return constant_input(c, v, k->letter, &c->operands[n].operand);
   enum fit fit = fit_of(l, type, class);
@@ -293,8 +274,8 @@ static bool make_input(struct asm_call *c, uint32_t n, struct nvm_value v) {
   return true;
 }
 
-/* Arguments go to indirect outputs and to inputs, in the order of the constraints. Tied ones are
- * moved last: a register that one input is passed in must not be overwritten by another. */
+/* The arguments are the indirect outputs and the inputs, in the order of the constraints. Tied ones
+ * are copied last, lest they overwrite a register that is another input's own. */
 static bool make_inputs(struct asm_call *c) {
   uint32_t k = 0;
   struct nvm_value tied[ASM_MAX_OPERANDS];
@@ -312,13 +293,7 @@ static bool make_inputs(struct asm_call *c) {
 
 /* --- The call --- */
 
-static bool is_blank(struct nvm_text text) {
-  for (size_t k = 0; k < text.length; k++)
-    if (!strchr(" \t\r\n;", text.bytes[k]) || text.bytes[k] == '\0') return false;
-  return true;
-}
-
-/* Positions in the assembly text count from its start; only the call has a source location. */
+/* The line and column count from the start of the assembly text. */
 static void warn_unknown(struct lower *l, const struct ptx_parse_error *error) {
   struct textbuf b;
   textbuf_init(&b, &l->arena);
@@ -330,7 +305,7 @@ static void warn_unknown(struct lower *l, const struct ptx_parse_error *error) {
 static void emit_text(struct asm_call *c, struct nvm_text text) {
   struct lower *l = c->l;
   struct ptx_operand *operands = arena_alloc(&l->function_arena, (c->count + 1) * sizeof *operands);
-  if (!operands || is_blank(text)) return;
+  if (!operands || strspn(text.bytes, " \t\r\n;") == text.length) return;
   for (uint32_t n = 0; n < c->count; n++) operands[n] = c->operands[n].operand;
   struct ptx_parse_error error;
   if (ptx_parse_inline(l->pf, text, operands, c->count, &error)) return;

@@ -20,13 +20,13 @@ static bool refuse_template(struct template_reader *r, const char *begin) {
   textbuf_puts(&detail, "'");
   size_t left = (size_t)(r->end - begin);
   textbuf_write(&detail, begin, left < 16 ? left : 16);
-  textbuf_puts(&detail, "' names no operand of it, or a modifier that PTX does not have");
-  textbuf_write(&detail, "", 1);
+  textbuf_puts(&detail, "' refers to no operand, or has a modifier that PTX does not have");
+  textbuf_char(&detail, '\0');
   report_refuse(r->l, "inline assembly", detail.bytes ? detail.bytes : "");
   return false;
 }
 
-/* The number at r->at; false if there is none below the operand count. */
+/* Reads the number of an operand; false if there is none. */
 static bool read_index(struct template_reader *r, uint32_t *index) {
   if (r->at == r->end || !is_digit(*r->at)) return false;
   for (*index = 0; r->at < r->end && is_digit(*r->at) && *index < ASM_MAX_OPERANDS; r->at++)
@@ -34,7 +34,7 @@ static bool read_index(struct template_reader *r, uint32_t *index) {
   return *index < r->count;
 }
 
-/* An operand that stays one, or its literal text. */
+/* Writes a reference to an operand, or its literal text. */
 static void write_reference(struct template_reader *r, uint32_t index) {
   const struct asm_operand *o = &r->operands[index];
   if (o->literal.bytes) textbuf_text(&r->out, o->literal);
@@ -68,14 +68,14 @@ static bool read_braced(struct template_reader *r) {
   return true;
 }
 
-/* Steps over the second and later variants, to behind `$)`. */
+/* Skips the second and later variants, and `$)`. */
 static void skip_variants(struct template_reader *r) {
   while (r->end - r->at >= 2 && !(r->at[0] == '$' && r->at[1] == ')'))
     r->at += r->at[0] == '$' ? 2 : 1;
   r->at = r->end - r->at >= 2 ? r->at + 2 : r->end;
 }
 
-/* What follows a dollar sign. */
+/* Reads what follows a dollar sign. */
 static bool read_dollar(struct template_reader *r) {
   uint32_t index;
   if (r->at == r->end) return false;
@@ -111,12 +111,10 @@ bool asm_text_expand(struct lower *l, struct nvm_text text, const struct asm_ope
     if (*r.at++ != '$') textbuf_char(&r.out, *begin);
     else if (!read_dollar(&r)) return refuse_template(&r, begin);
   }
-  textbuf_write(&r.out, "", 1);
+  textbuf_char(&r.out, '\0');
   *out = (struct nvm_text){r.out.bytes, r.out.length ? r.out.length - 1 : 0};
   return r.out.bytes != NULL;
 }
-
-/* --- Raw text --- */
 
 struct nvm_text asm_text_substitute(struct lower *l, struct nvm_text text,
                                     const struct asm_operand *operands, uint32_t count) {
@@ -124,11 +122,7 @@ struct nvm_text asm_text_substitute(struct lower *l, struct nvm_text text,
   textbuf_init(&out, &l->function_arena);
   for (const char *at = text.bytes, *end = at + text.length; at < end;) {
     uint32_t index = 0;
-    if (*at != '$') {
-      textbuf_char(&out, *at++);
-      continue;
-    }
-    if (++at < end && *at == '$') {
+    if (*at != '$' || (++at < end && *at == '$')) {
       textbuf_char(&out, *at++);
       continue;
     }
