@@ -8,6 +8,7 @@
  * external symbols: an internal variable becomes external. */
 #include "codegen/lower.h"
 
+#include "ptx/ops.h"
 #include "ptx/print.h"
 
 uint16_t global_space(const struct nvm_global *g) {
@@ -85,28 +86,13 @@ static uint16_t scalar_type(const struct lower *l, struct nvm_type type) {
   const struct type_info *info = type_info(&l->module->types, type);
   uint32_t bits = info->width;
   if (info->kind == TY_PTR) bits = layout_pointer_bits(&l->module->layout, info->width);
-  if (info->kind == TY_INT || info->kind == TY_PTR)
-    return bits <= 8    ? PTX_MOD_U8
-           : bits <= 16 ? PTX_MOD_U16
-           : bits <= 32 ? PTX_MOD_U32
-           : bits <= 64 ? PTX_MOD_U64
-                        : 0;
+  if (info->kind == TY_INT || info->kind == TY_PTR) return bits <= 64 ? mod_unsigned(bits) : 0;
   if (info->kind == TY_HALF || info->kind == TY_BFLOAT) return PTX_MOD_B16;
   if (info->kind == TY_FLOAT) return PTX_MOD_F32;
   return info->kind == TY_DOUBLE ? PTX_MOD_F64 : 0;
 }
 
-static uint32_t type_bytes(uint16_t type) {
-  switch (type) {
-    case PTX_MOD_U16:
-    case PTX_MOD_B16: return 2;
-    case PTX_MOD_U32:
-    case PTX_MOD_F32: return 4;
-    case PTX_MOD_U64:
-    case PTX_MOD_F64: return 8;
-    default: return 1;
-  }
-}
+static uint32_t type_bytes(uint16_t type) { return ptx_mod_row(type)->bits / 8; }
 
 /* Whether all addresses are aligned words of `bytes` bytes. */
 static bool addresses_are_words(const struct image *image, uint32_t bytes) {
@@ -145,11 +131,6 @@ static void set_type(const struct lower *l, const struct nvm_global *g, const st
 }
 
 /* --- Initializers --- */
-
-static struct ptx_init address_init(const struct lower *l, const struct constant_value *v) {
-  return (struct ptx_init){
-      .bits = (uint64_t)v->number, .symbol = names_of_symbol(l, v->symbol), .generic = v->generic};
-}
 
 static uint64_t image_number(const struct image *image, uint64_t at, uint32_t bytes) {
   uint64_t value = 0;
@@ -195,24 +176,17 @@ static bool set_inits(struct variables *v, const struct nvm_global *g, const str
       *init = (struct ptx_init){.bits = image_number(image, at, each)};
       continue;
     }
-    *init = address_init(l, &a->value);
+    if (value_kind(a->value.symbol) == VALUE_FUNCTION && a->value.number != 0) {
+      refuse(v, g, "its initializer", "PTX has no address inside a function");
+      return true;
+    }
+    *init = (struct ptx_init){.bits = (uint64_t)a->value.number,
+                              .symbol = names_of_symbol(l, a->value.symbol),
+                              .generic = a->value.generic};
     if (each == 1) init->mask_byte = (uint8_t)(1 + at - a->offset);
     if (at + each == a->offset + a->bytes) next++;
   }
   out->init_count = l->ptx.inits.count = (uint32_t)count;
-  return true;
-}
-
-/* PTX cannot add to the address of a function. */
-static bool addresses_can_be_written(struct variables *v, const struct nvm_global *g,
-                                     const struct image *image) {
-  for (uint32_t i = 0; i < image->addresses.count; i++) {
-    const struct image_address *a = &image->addresses.data[i];
-    if (value_kind(a->value.symbol) == VALUE_FUNCTION && a->value.number != 0) {
-      refuse(v, g, "its initializer", "PTX has no address inside a function");
-      return false;
-    }
-  }
   return true;
 }
 
@@ -232,24 +206,19 @@ static uint16_t reference_type(const struct lower *l, uint32_t index) {
 }
 
 static bool check_space(struct variables *v, const struct nvm_global *g) {
-  uint16_t space = global_space(g);
+  const struct nvm_module *m = v->l->module;
+  struct nvm_value i = g->initializer;
+  bool is_initialized =
+      !value_is_none(i) && !const_is_undef_or_poison(m, i) && !const_is_zero(m, i);
   if (g->address_space == 5)
     refuse(v, g, "a variable in local memory", "local variables belong to a function: use alloca");
-  else if (space == 0)
+  else if (global_space(g) == 0)
     refuse(v, g, "a variable in this address space", "variables live in 0, 1, 3 and 4");
   else if (g->symbol.thread_local != TLS_NONE)
     refuse(v, g, "a thread_local variable", "use alloca");
+  else if (g->address_space == 3 && is_initialized)
+    refuse(v, g, "an initializer in shared memory", "write undef or zeroinitializer");
   else return true;
-  return false;
-}
-
-/* Shared memory cannot be initialized. */
-static bool check_shared(struct variables *v, const struct nvm_global *g) {
-  struct nvm_value i = g->initializer;
-  if (g->address_space != 3 || value_is_none(i) || const_is_undef_or_poison(v->l->module, i) ||
-      const_is_zero(v->l->module, i))
-    return true;
-  refuse(v, g, "an initializer in shared memory", "write undef or zeroinitializer");
   return false;
 }
 
@@ -275,9 +244,8 @@ static bool set_properties(struct variables *v, const struct nvm_global *g,
                                        "mirror"};
   static const char *const axes[] = {"addr_mode_0", "addr_mode_1", "addr_mode_2"};
   struct lower *l = v->l;
-  struct image image = {.failure = NULL};
+  struct image image;
   if (is_declaration(g) || const_is_undef_or_poison(l->module, g->initializer)) return true;
-  textbuf_init(&image.bytes, &l->function_arena);
   initializer_image(l, g->initializer, &image);
   uint64_t bits = image_number(&image, 0, 8);
   if (image.failure || image.addresses.count || bits > 31 || !modes[bits & 7]) {
@@ -314,12 +282,11 @@ static bool write_variable(struct variables *v, uint32_t index, bool predeclare)
   struct lower *l = v->l;
   const struct nvm_global *g = &l->module->globals.data[index];
   uint16_t reference = reference_type(l, index);
-  if (!check_space(v, g) || !check_shared(v, g)) return true;
+  if (!check_space(v, g)) return true;
   if (reference) return write_reference(v, index, reference);
-  struct image image = {.failure = NULL};
-  textbuf_init(&image.bytes, &l->function_arena);
-  if (!is_declaration(g) && g->address_space != 3) initializer_image(l, g->initializer, &image);
-  g = &l->module->globals.data[index];
+  struct image image;
+  bool has_image = !is_declaration(g) && g->address_space != 3;
+  initializer_image(l, has_image ? g->initializer : VALUE_NULL, &image);
   if (image.failure) {
     refuse(v, g, "its initializer", image.failure);
     return true;
@@ -335,7 +302,6 @@ static bool write_variable(struct variables *v, uint32_t index, bool predeclare)
   out.managed =
       is_marked(l, index, "managed") && report_require(l, TGT_NEED_MANAGED, "managed variables");
   if (predeclare) out.managed = false;
-  else if (!addresses_can_be_written(v, g, &image)) return true;
   else if (!set_inits(v, g, &image, &out)) return false;
   ptx_print_variable(&l->ptx, &out, l->out);
   arena_reset(&l->function_arena);
@@ -351,14 +317,8 @@ static bool collect(struct variables *v, struct nvm_value constant) {
   if (value_kind(base) != VALUE_CONST) return true;
   const struct constant_info *c = constant_info(&v->l->module->constants, base);
   if (c->kind != CONST_AGGREGATE && c->kind != CONST_EXPR) return true;
-  for (uint32_t i = 0, count = c->count; i < count; i++) {
-    struct nvm_value operand = const_operand(v->l->module, base, i);
-    if (value_kind(operand) == VALUE_CONST) {
-      uint8_t kind = constant_info(&v->l->module->constants, operand)->kind;
-      if (kind != CONST_AGGREGATE && kind != CONST_EXPR) continue;
-    }
-    if (!collect(v, operand)) return false;
-  }
+  for (uint32_t i = 0, count = c->count; i < count; i++)
+    if (!collect(v, const_operand(v->l->module, base, i))) return false;
   return true;
 }
 

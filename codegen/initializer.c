@@ -125,17 +125,11 @@ static bool cast_space(struct evaluator *e, struct nvm_value from, uint32_t to,
 static bool cast(struct evaluator *e, const struct constant_info *c, struct nvm_value from,
                  struct constant_value *v) {
   uint32_t to = bits_of(e, c->type);
-  switch ((int)c->op) {
-    case OP_SEXT: v->number = (nvm_u128)eval_signed(v->number, v->bits) & eval_mask(to); break;
-    case OP_ZEXT:
-    case OP_PTRTOINT:
-    case OP_INTTOPTR:
-    case OP_TRUNC:
-    case OP_BITCAST: break;
-    case OP_ADDRSPACECAST:
-      return cast_space(e, from, type_info(&e->l->module->types, c->type)->width, v);
-    default: return refuse(e, "it converts between number formats");
-  }
+  if (c->op == OP_ADDRSPACECAST)
+    return cast_space(e, from, type_info(&e->l->module->types, c->type)->width, v);
+  if (c->op >= OP_FPTRUNC && c->op <= OP_SITOFP)
+    return refuse(e, "it converts between number formats");
+  if (c->op == OP_SEXT) v->number = (nvm_u128)eval_signed(v->number, v->bits) & eval_mask(to);
   if (to > v->bits && !value_is_none(v->symbol)) return refuse(e, "it widens an address");
   v->bits = to;
   v->number &= eval_mask(to);
@@ -218,16 +212,8 @@ static bool evaluate_constant(struct evaluator *e, struct nvm_value v, struct co
     case CONST_ZERO:
     case CONST_UNDEF:
     case CONST_POISON: return true;
-    case CONST_NONE:
-    case CONST_BIG_INT:
-    case CONST_AGGREGATE:
-    case CONST_BYTES:
-    case CONST_EXPR:
-    case CONST_ASM:
-    case CONST_METADATA:
-    case CONST_NONE_TOKEN: break;
+    default: return refuse(e, "it is neither a number nor an address");
   }
-  return refuse(e, "it is neither a number nor an address");
 }
 
 static bool evaluate(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
@@ -385,15 +371,14 @@ static void paint(struct painter *p, struct nvm_value v, struct nvm_type type, u
     case CONST_BIG_INT:
     case CONST_BYTES: paint_text(p, module_text(m, c->str), at); break;
     case CONST_AGGREGATE: paint_elements(p, v, type, at); break;
-    case CONST_NONE:
-    case CONST_EXPR:
-    case CONST_ASM:
-    case CONST_METADATA:
-    case CONST_NONE_TOKEN: paint_scalar(p, v, type, at); break;
+    default: paint_scalar(p, v, type, at); break;
   }
 }
 
 void initializer_image(struct lower *l, struct nvm_value initializer, struct image *out) {
   struct painter p = {l, out, 0};
-  paint(&p, initializer, module_value_type(l->module, initializer), 0);
+  *out = (struct image){.failure = NULL};
+  textbuf_init(&out->bytes, &l->function_arena);
+  if (!value_is_none(initializer))
+    paint(&p, initializer, module_value_type(l->module, initializer), 0);
 }

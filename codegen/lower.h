@@ -632,6 +632,7 @@ struct image {
   VEC(struct image_address) addresses;
   const char *failure; /* why it can't be initialized so; NULL: it can */
 };
+/* In the function arena; of VALUE_NULL it is empty. */
 void initializer_image(struct lower *l, struct nvm_value initializer, struct image *out);
 
 /* All variables of the module in an order in which none is used before its definition. `used`: by
