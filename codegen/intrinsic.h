@@ -31,7 +31,7 @@ typedef void lane_lowering(const struct lane *x);
 #undef INTRINSIC_HANDLERS
 
 enum { BITS_POPCOUNT, BITS_LEADING, BITS_TRAILING, BITS_REVERSE, BITS_SWAP };
-enum { OVERFLOW_SADD, OVERFLOW_UADD, OVERFLOW_SSUB, OVERFLOW_USUB, OVERFLOW_SMUL, OVERFLOW_UMUL };
+enum { OVERFLOW_UADD, OVERFLOW_SADD, OVERFLOW_USUB, OVERFLOW_SSUB, OVERFLOW_UMUL, OVERFLOW_SMUL };
 enum {
   APPROX_NONE,
   APPROX_SIN,
@@ -71,6 +71,16 @@ void intrinsic_set_number(struct lower *l, const struct nvm_inst *i, int64_t val
  * the same for all lanes. */
 void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, uint32_t arguments,
                      lane_lowering *lane);
+
+/* An integer of the lane's width, in one register or two: an argument, a number, the result of an
+ * operation in new registers. */
+struct integer {
+  struct ptx_operand at[2];
+};
+struct integer intrinsic_integer(const struct lane *x, const struct ptx_operand *argument);
+struct integer intrinsic_number(const struct lane *x, nvm_i128 n);
+struct integer intrinsic_compute(const struct lane *x, enum op op, struct integer a,
+                                 struct integer b);
 
 /* A floating-point lane's argument in the format that PTX computes in: f32 for 16-bit formats. */
 struct working {

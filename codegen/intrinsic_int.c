@@ -45,13 +45,11 @@ void intrinsic_lane_int_abs(const struct lane *x) {
     emit2(l, PTX_ABS, PTX_MODS(part_signed_mod(&high)), x->to[0], top);
     return;
   }
-  const struct ptx_operand zero[2] = {ptx_i(0), ptx_i(0)};
-  const struct ptx_operand v[2] = {emit_in_reg(l, x->a[0], &part_i64), top};
-  const struct ptx_operand minus[2] = {ptx_r(emit_temp(l, PTX_B64)), ptx_r(emit_temp(l, PTX_B64))};
-  wide_binary(l, OP_SUB, 128, minus, zero, v);
+  struct integer v = {{emit_in_reg(l, x->a[0], &part_i64), top}};
+  struct integer minus = intrinsic_compute(x, OP_SUB, intrinsic_number(x, 0), v);
   struct ptx_operand negative = emit_compare(l, PTX_MOD_LT, PTX_MOD_S64, top, ptx_i(0));
   for (int k = 0; k < 2; k++)
-    emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B64), x->to[k], minus[k], v[k], negative);
+    emit4(l, PTX_SELP, PTX_MODS(PTX_MOD_B64), x->to[k], minus.at[k], v.at[k], negative);
 }
 
 /* scmp, ucmp: -1, 0 or 1. */
@@ -230,28 +228,20 @@ static void funnel_lane(const struct lane *x) {
 
 static void funnel_wide(const struct lane *x) {
   struct lower *l = x->l;
-  const struct ptx_operand width[2] = {ptx_i(x->bits), ptx_i(0)}, one[2] = {ptx_i(1), ptx_i(0)};
-  struct ptx_operand n[2], step[2], left[2], right[2], *temps[] = {n, step, left, right};
-  for (int t = 0; t < 4; t++)
-    for (int k = 0; k < 2; k++) temps[t][k] = ptx_r(emit_temp(l, PTX_B64));
-  if (x->bits == 128) {
-    emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B64), n[0], emit_in_reg(l, x->c[0], &part_i64), ptx_i(127));
-    emit_copy(l, n[1].reg, ptx_i(0));
-  } else {
-    wide_binary(l, OP_UREM, x->bits, n, x->c, width);
-  }
-  const struct ptx_operand rest[2] = {
-      emit_binary(l, PTX_SUB, PTX_MOD_S64, ptx_i((int64_t)x->bits - 1), n[0]), ptx_i(0)};
+  struct integer a = intrinsic_integer(x, x->a), b = intrinsic_integer(x, x->b);
+  struct integer n = intrinsic_integer(x, x->c), one = intrinsic_number(x, 1), rest = {{{0}}};
+  if (x->bits < 128) n = intrinsic_compute(x, OP_UREM, n, intrinsic_number(x, x->bits));
+  else
+    n.at[0] = emit_binary(l, PTX_AND, PTX_MOD_B64, emit_in_reg(l, n.at[0], &part_i64), ptx_i(127));
+  rest.at[0] = emit_binary(l, PTX_SUB, PTX_MOD_S64, ptx_i((int64_t)x->bits - 1), n.at[0]);
   if (x->argument) {
-    wide_binary(l, OP_SHL, x->bits, step, x->a, one);
-    wide_binary(l, OP_SHL, x->bits, left, step, rest);
-    wide_binary(l, OP_LSHR, x->bits, right, x->b, n);
+    a = intrinsic_compute(x, OP_SHL, intrinsic_compute(x, OP_SHL, a, one), rest);
+    b = intrinsic_compute(x, OP_LSHR, b, n);
   } else {
-    wide_binary(l, OP_SHL, x->bits, left, x->a, n);
-    wide_binary(l, OP_LSHR, x->bits, step, x->b, one);
-    wide_binary(l, OP_LSHR, x->bits, right, step, rest);
+    a = intrinsic_compute(x, OP_SHL, a, n);
+    b = intrinsic_compute(x, OP_LSHR, intrinsic_compute(x, OP_LSHR, b, one), rest);
   }
-  wide_binary(l, OP_OR, x->bits, x->to, left, right);
+  wide_binary(l, OP_OR, x->bits, x->to, a.at, b.at);
 }
 
 void intrinsic_lane_funnel_shift(const struct lane *x) {

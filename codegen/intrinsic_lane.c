@@ -82,6 +82,25 @@ void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, ui
   for (int j = 0; j <= two; j++) lane_join(l, types[j], results[j], to[j]);
 }
 
+struct integer intrinsic_integer(const struct lane *x, const struct ptx_operand *argument) {
+  return (struct integer){{argument[0], x->bits > 64 ? argument[1] : argument[0]}};
+}
+
+struct integer intrinsic_number(const struct lane *x, nvm_i128 n) {
+  if (x->part.kind == PART_I1)
+    return (struct integer){
+        {emit_compare(x->l, PTX_MOD_NE, PTX_MOD_S32, ptx_i((int64_t)n & 1), ptx_i(0))}};
+  return (struct integer){{ptx_i((int64_t)n), ptx_i((int64_t)(n >> 64))}};
+}
+
+struct integer intrinsic_compute(const struct lane *x, enum op op, struct integer a,
+                                 struct integer b) {
+  struct integer r;
+  for (int k = 0; k < 2; k++) r.at[k] = ptx_r(emit_new_reg(x->l, &x->part));
+  int_binary_bits(x->l, op, x->bits, &x->part, r.at, a.at, b.at);
+  return r;
+}
+
 struct working intrinsic_working(const struct lane *x, const struct ptx_operand *argument) {
   bool small = part_is_small(&x->source);
   struct working w = {.part = small ? part_f32 : x->source};

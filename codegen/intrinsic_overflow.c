@@ -7,41 +7,15 @@
  * its low bits changes it. Products are computed in twice the width. */
 #include "codegen/intrinsic.h"
 
-/* A lane's integer, in one register or two. */
-struct value {
-  struct ptx_operand at[2];
-};
-
-static bool is_signed_kind(int what) {
-  return what == OVERFLOW_SADD || what == OVERFLOW_SSUB || what == OVERFLOW_SMUL;
-}
+static bool is_signed_kind(int what) { return what & 1; }
 
 static enum op op_of(int what) {
-  return what == OVERFLOW_SADD || what == OVERFLOW_UADD   ? OP_ADD
-         : what == OVERFLOW_SSUB || what == OVERFLOW_USUB ? OP_SUB
-                                                          : OP_MUL;
+  static const enum op ops[] = {OP_ADD, OP_SUB, OP_MUL};
+  return ops[what / 2];
 }
 
-static struct value value_of(const struct lane *x, const struct ptx_operand *v) {
-  return (struct value){{v[0], x->bits > 64 ? v[1] : v[0]}};
-}
-
-static struct value number(const struct lane *x, nvm_i128 n) {
-  if (x->part.kind == PART_I1)
-    return (struct value){
-        {emit_compare(x->l, PTX_MOD_NE, PTX_MOD_S32, ptx_i((int64_t)n & 1), ptx_i(0))}};
-  return (struct value){{ptx_i((int64_t)n), ptx_i((int64_t)(n >> 64))}};
-}
-
-static struct value compute(const struct lane *x, enum op op, struct value a, struct value b) {
-  struct value r;
-  for (int k = 0; k < 2; k++) r.at[k] = ptx_r(emit_new_reg(x->l, &x->part));
-  int_binary_bits(x->l, op, x->bits, &x->part, r.at, a.at, b.at);
-  return r;
-}
-
-static struct ptx_operand compare(const struct lane *x, enum icmp_predicate how, struct value a,
-                                  struct value b) {
+static struct ptx_operand compare(const struct lane *x, enum icmp_predicate how, struct integer a,
+                                  struct integer b) {
   return int_compare(x->l, how, x->bits, &x->part, a.at, b.at);
 }
 
@@ -50,7 +24,7 @@ static struct ptx_operand join(struct lower *l, enum ptx_op op, struct ptx_opera
   return emit_binary(l, op, PTX_MOD_PRED, a, b);
 }
 
-static void copy_value(const struct lane *x, const struct ptx_operand *to, struct value v) {
+static void copy_value(const struct lane *x, const struct ptx_operand *to, struct integer v) {
   for (int k = 0; k < (x->bits > 64 ? 2 : 1); k++) emit_copy(x->l, to[k].reg, v.at[k]);
 }
 
@@ -67,25 +41,26 @@ static struct ptx_operand leaves_width(struct lower *l, struct ptx_operand v, co
 
 /* --- Sums and differences --- */
 
-static struct ptx_operand add_sub(const struct lane *x, bool is_signed, enum op op, struct value a,
-                                  struct value b, struct value *r) {
+static struct ptx_operand add_sub(const struct lane *x, bool is_signed, enum op op,
+                                  struct integer a, struct integer b, struct integer *r) {
   struct part high = x->bits > 64 ? high_part(x->bits) : x->part;
   int top = x->bits > 64;
   bool has_room = is_signed && high.bits < high.container;
   if (has_room) a.at[top] = extend(x->l, a.at[top], &high, true);
   if (has_room) b.at[top] = extend(x->l, b.at[top], &high, true);
-  *r = compute(x, op, a, b);
+  *r = intrinsic_compute(x, op, a, b);
   if (has_room) return leaves_width(x->l, r->at[top], &high, true);
   if (!is_signed) return compare(x, ICMP_ULT, op == OP_SUB ? a : *r, op == OP_SUB ? b : a);
   struct ptx_operand less = compare(x, ICMP_SLT, *r, a);
-  return join(x->l, PTX_XOR, less, compare(x, op == OP_SUB ? ICMP_SGT : ICMP_SLT, b, number(x, 0)));
+  return join(x->l, PTX_XOR, less,
+              compare(x, op == OP_SUB ? ICMP_SGT : ICMP_SLT, b, intrinsic_number(x, 0)));
 }
 
 /* --- Products --- */
 
 /* Up to 32 bits: the product fits in a register of twice the width. */
 static struct ptx_operand multiply_narrow(struct lower *l, bool is_signed, const struct part *p,
-                                          struct value a, struct value b, struct value *r) {
+                                          struct integer a, struct integer b, struct integer *r) {
   struct part twice = {.kind = PART_INT, .bits = p->bits, .container = (uint8_t)(p->container * 2)};
   struct ptx_operand x = extend(l, a.at[0], p, is_signed), y = extend(l, b.at[0], p, is_signed);
   struct ptx_operand product = emit_value(
@@ -106,7 +81,7 @@ static struct ptx_operand is_nonzero(struct lower *l, struct ptx_operand v) {
 
 /* 33 to 64 bits: an overflow if the high half is not the extension of the low one. */
 static struct ptx_operand multiply_64(struct lower *l, bool is_signed, const struct part *p,
-                                      struct value a, struct value b, struct value *r) {
+                                      struct integer a, struct integer b, struct integer *r) {
   uint16_t type = is_signed ? PTX_MOD_S64 : PTX_MOD_U64;
   struct ptx_operand x = extend(l, a.at[0], p, is_signed), y = extend(l, b.at[0], p, is_signed);
   struct ptx_operand low = mul64(l, PTX_MOD_LO, type, x, y),
@@ -124,8 +99,8 @@ static struct ptx_operand multiply_64(struct lower *l, bool is_signed, const str
  *            a1b0.hi a1b0.lo
  *            a0b1.hi a0b1.lo
  *    a1b1    a0b0.hi         a0b0.lo */
-static struct ptx_operand multiply_unsigned(struct lower *l, struct value a, struct value b,
-                                            struct value *r) {
+static struct ptx_operand multiply_unsigned(struct lower *l, struct integer a, struct integer b,
+                                            struct integer *r) {
   struct ptx_operand low = mul64(l, PTX_MOD_LO, PTX_MOD_U64, a.at[0], b.at[0]);
   struct ptx_operand middle = mul64(l, PTX_MOD_HI, PTX_MOD_U64, a.at[0], b.at[0]);
   struct ptx_operand over = is_nonzero(l, a.at[1]), other = is_nonzero(l, b.at[1]);
@@ -137,35 +112,36 @@ static struct ptx_operand multiply_unsigned(struct lower *l, struct value a, str
     middle = emit_binary(l, PTX_ADD, PTX_MOD_S64, middle, cross);
     over = join(l, PTX_OR, over, emit_compare(l, PTX_MOD_LT, PTX_MOD_U64, middle, cross));
   }
-  *r = (struct value){{low, middle}};
+  *r = (struct integer){{low, middle}};
   return over;
 }
 
 /* v, or -v where `sign` is all ones. */
-static struct value negated_if(const struct lane *x, struct value v, struct value sign) {
-  return compute(x, OP_SUB, compute(x, OP_XOR, v, sign), sign);
+static struct integer negated_if(const struct lane *x, struct integer v, struct integer sign) {
+  return intrinsic_compute(x, OP_SUB, intrinsic_compute(x, OP_XOR, v, sign), sign);
 }
 
 /* 65 to 128 bits, in 128. Signed: the magnitudes are multiplied; the product may be at most 2^127 -
  * 1, or 2^127 if the result is negative. */
-static struct ptx_operand multiply_wide(const struct lane *narrow, bool is_signed, struct value a,
-                                        struct value b, struct value *r) {
+static struct ptx_operand multiply_wide(const struct lane *narrow, bool is_signed, struct integer a,
+                                        struct integer b, struct integer *r) {
   struct lower *l = narrow->l;
   struct part high = high_part(narrow->bits);
   struct lane whole = *narrow, *x = &whole;
   struct ptx_operand over;
   x->bits = 128;
-  struct value *both[2] = {&a, &b}, sign[2], magnitude;
+  struct integer *both[2] = {&a, &b}, sign[2], magnitude;
   for (int k = 0; k < 2; k++) {
     both[k]->at[0] = emit_in_reg(l, both[k]->at[0], &part_i64);
     both[k]->at[1] = extend(l, both[k]->at[1], &high, is_signed);
-    if (is_signed) sign[k] = compute(x, OP_ASHR, *both[k], number(x, 127));
+    if (is_signed) sign[k] = intrinsic_compute(x, OP_ASHR, *both[k], intrinsic_number(x, 127));
     if (is_signed) *both[k] = negated_if(x, *both[k], sign[k]);
   }
   over = multiply_unsigned(l, a, b, is_signed ? &magnitude : r);
   if (is_signed) {
-    struct value negative = compute(x, OP_XOR, sign[0], sign[1]);
-    struct value greatest = compute(x, OP_SUB, number(x, (nvm_i128)((nvm_u128)-1 >> 1)), negative);
+    struct integer negative = intrinsic_compute(x, OP_XOR, sign[0], sign[1]);
+    struct integer greatest =
+        intrinsic_compute(x, OP_SUB, intrinsic_number(x, (nvm_i128)((nvm_u128)-1 >> 1)), negative);
     *r = negated_if(x, magnitude, negative);
     over = join(l, PTX_OR, over, compare(x, ICMP_UGT, magnitude, greatest));
   }
@@ -173,26 +149,26 @@ static struct ptx_operand multiply_wide(const struct lane *narrow, bool is_signe
                              : join(l, PTX_OR, over, leaves_width(l, r->at[1], &high, is_signed));
 }
 
-static struct ptx_operand multiply(const struct lane *x, bool is_signed, struct value a,
-                                   struct value b, struct value *r) {
+static struct ptx_operand multiply(const struct lane *x, bool is_signed, struct integer a,
+                                   struct integer b, struct integer *r) {
   if (x->bits > 64) return multiply_wide(x, is_signed, a, b, r);
   if (x->part.kind != PART_I1)
     return (x->part.container <= 32 ? multiply_narrow : multiply_64)(x->l, is_signed, &x->part, a,
                                                                      b, r);
-  *r = compute(x, OP_MUL, a, b); /* -1 * -1 */
-  return is_signed ? r->at[0] : number(x, 0).at[0];
+  *r = intrinsic_compute(x, OP_MUL, a, b); /* -1 * -1 */
+  return is_signed ? r->at[0] : intrinsic_number(x, 0).at[0];
 }
 
 /* The result modulo 2^bits into `r`; returns whether it overflowed. */
-static struct ptx_operand overflow(const struct lane *x, struct value *r) {
-  struct value a = value_of(x, x->a), b = value_of(x, x->b);
+static struct ptx_operand overflow(const struct lane *x, struct integer *r) {
+  struct integer a = intrinsic_integer(x, x->a), b = intrinsic_integer(x, x->b);
   bool is_signed = is_signed_kind(x->argument);
   enum op op = op_of(x->argument);
   return op == OP_MUL ? multiply(x, is_signed, a, b, r) : add_sub(x, is_signed, op, a, b, r);
 }
 
 void intrinsic_lane_overflow(const struct lane *x) {
-  struct value r;
+  struct integer r;
   struct ptx_operand over = overflow(x, &r);
   copy_value(x, x->to, r);
   emit_copy(x->l, x->second[0].reg, over);
@@ -202,12 +178,14 @@ void intrinsic_lane_overflow(const struct lane *x) {
 
 /* to = over ? limit : v. The limit of unsigned differences is zero, of unsigned sums all ones; of
  * signed ones the last number with a's sign: (a >> (width - 1)) ^ the greatest. */
-static void saturate(const struct lane *x, bool is_signed, bool to_zero, struct value v,
+static void saturate(const struct lane *x, bool is_signed, bool to_zero, struct integer v,
                      struct ptx_operand over) {
-  struct value limit = number(x, to_zero ? 0 : -1);
+  struct integer limit = intrinsic_number(x, to_zero ? 0 : -1);
   if (is_signed) {
-    limit = compute(x, OP_ASHR, value_of(x, x->a), number(x, x->bits - 1));
-    limit = compute(x, OP_XOR, limit, number(x, (nvm_i128)(((nvm_u128)1 << (x->bits - 1)) - 1)));
+    limit =
+        intrinsic_compute(x, OP_ASHR, intrinsic_integer(x, x->a), intrinsic_number(x, x->bits - 1));
+    limit = intrinsic_compute(x, OP_XOR, limit,
+                              intrinsic_number(x, (nvm_i128)(((nvm_u128)1 << (x->bits - 1)) - 1)));
   }
   for (int k = 0; k < (x->bits > 64 ? 2 : 1); k++)
     emit4(x->l, PTX_SELP, PTX_MODS(part_bits_mod(&x->part)), x->to[k], limit.at[k], v.at[k], over);
@@ -223,7 +201,7 @@ void intrinsic_lane_saturating(const struct lane *x) {
     emit3(l, subtract ? PTX_SUB : PTX_ADD, PTX_MODS(PTX_MOD_SAT, PTX_MOD_S32), x->to[0],
           emit_in_reg(l, x->a[0], &x->part), x->b[0]);
   } else {
-    struct value r;
+    struct integer r;
     struct ptx_operand over = overflow(x, &r);
     saturate(x, is_signed, subtract, r, over);
   }
@@ -232,12 +210,12 @@ void intrinsic_lane_saturating(const struct lane *x) {
 /* A shift has overflowed if shifting back does not give the operand. i1 can only be shifted by 0.
  */
 void intrinsic_lane_saturating_shift(const struct lane *x) {
-  struct value a = value_of(x, x->a), b = value_of(x, x->b);
+  struct integer a = intrinsic_integer(x, x->a), b = intrinsic_integer(x, x->b);
   if (x->part.kind == PART_I1) {
     emit_copy(x->l, x->to[0].reg, x->a[0]);
     return;
   }
-  struct value r = compute(x, OP_SHL, a, b);
-  struct value back = compute(x, x->argument ? OP_ASHR : OP_LSHR, r, b);
+  struct integer r = intrinsic_compute(x, OP_SHL, a, b);
+  struct integer back = intrinsic_compute(x, x->argument ? OP_ASHR : OP_LSHR, r, b);
   saturate(x, x->argument != 0, false, r, compare(x, ICMP_NE, back, a));
 }
