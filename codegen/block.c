@@ -38,7 +38,7 @@ static void copy_unrolled(struct lower *l, struct address to, struct address fro
 /* --- Loops --- */
 
 /* The address in a register that a loop can advance. */
-static struct address movable(struct lower *l, struct address a) {
+static struct address loop_address(struct lower *l, struct address a) {
   a.at = ptx_at(address_register(l, a), 0);
   return a;
 }
@@ -97,7 +97,7 @@ static void copy_forwards(struct lower *l, struct address to, struct address fro
                           struct ptx_operand length, bool is_volatile) {
   uint32_t align = to.align < from.align ? to.align : from.align;
   struct ptx_reg left = counter(l, length);
-  struct address t = movable(l, to), f = movable(l, from);
+  struct address t = loop_address(l, to), f = loop_address(l, from);
   uint32_t unit = unit_for(align, WIDEST_UNIT);
   if (unit > 1) copy_loop(l, t, f, left, unit, false, is_volatile);
   copy_loop(l, t, f, left, 1, false, is_volatile);
@@ -111,7 +111,7 @@ static void move_any(struct lower *l, struct address to, struct address from,
     copy_forwards(l, to, from, length, is_volatile);
     return;
   }
-  struct address ends[2] = {movable(l, to), movable(l, from)};
+  struct address ends[2] = {loop_address(l, to), loop_address(l, from)};
   uint32_t bits = ptx_reg_class(ends[0].at.reg) == PTX_B64 ? 64 : 32;
   struct ptx_operand sides[2] = {ptx_r(ends[0].at.reg), ptx_r(ends[1].at.reg)};
   for (int k = 0; k < 2; k++) {
@@ -225,7 +225,7 @@ void block_lower_fill(struct lower *l, const struct nvm_inst *i) {
     return;
   }
   struct ptx_reg left = counter(l, length);
-  struct address t = movable(l, to);
+  struct address t = loop_address(l, to);
   uint32_t unit = unit_for(to.align, WIDEST_UNIT);
   if (unit > 1) fill_loop(l, t, left, unit, byte, is_volatile);
   fill_loop(l, t, left, 1, byte, is_volatile);

@@ -228,7 +228,7 @@ static bool evaluate(struct evaluator *e, struct nvm_value v, struct constant_va
 
 /* --- Images --- */
 
-struct painter {
+struct image_writer {
   struct lower *l;
   struct image *out;
   uint64_t written; /* bytes that the source lists, zeros too */
@@ -236,13 +236,13 @@ struct painter {
 
 /* PTX has a short form for zeros at the end only; without a limit, a few bytes of source could
  * require gigabytes of PTX. */
-static bool fits(struct painter *p, uint64_t end) {
+static bool fits(struct image_writer *p, uint64_t end) {
   if (end <= MAX_IMAGE && end <= p->written + MAX_IMPLIED) return true;
   p->out->failure = "it has more than 8 MiB of zeroinitializer before other values";
   return false;
 }
 
-static bool extend_beyond(struct painter *p, uint64_t end) {
+static bool extend_beyond(struct image_writer *p, uint64_t end) {
   struct textbuf *b = &p->out->bytes;
   if (!fits(p, end)) return false;
   textbuf_zeros(b, end - b->length);
@@ -250,25 +250,26 @@ static bool extend_beyond(struct painter *p, uint64_t end) {
 }
 
 /* Extends the image with zeros up to `end`. */
-static inline bool extend(struct painter *p, uint64_t end) {
+static inline bool extend(struct image_writer *p, uint64_t end) {
   return end <= p->out->bytes.length || extend_beyond(p, end);
 }
 
 /* Writes the bytes of a number; zeros at its end do not extend the image. */
-static void paint_word(struct painter *p, uint64_t number, uint64_t at) {
+static void write_word(struct image_writer *p, uint64_t number, uint64_t at) {
   uint32_t bytes = number ? 8 - (uint32_t)__builtin_clzll(number) / 8 : 0;
   if (bytes == 0 || !extend(p, at + bytes)) return;
   for (uint32_t k = 0; k < bytes; k++, number >>= 8)
     p->out->bytes.bytes[at + k] = (char)(unsigned char)number;
 }
 
-static void paint_number(struct painter *p, nvm_u128 number, uint64_t at, uint64_t bytes) {
+static void write_number(struct image_writer *p, nvm_u128 number, uint64_t at, uint64_t bytes) {
   p->written += bytes;
-  paint_word(p, (uint64_t)number, at);
-  if (number >> 64) paint_word(p, (uint64_t)(number >> 64), at + 8);
+  write_word(p, (uint64_t)number, at);
+  if (number >> 64) write_word(p, (uint64_t)(number >> 64), at + 8);
 }
 
-static void paint_scalar(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at) {
+static void write_scalar(struct image_writer *p, struct nvm_value v, struct nvm_type type,
+                         uint64_t at) {
   struct constant_value value;
   struct evaluator e = {.l = p->l};
   if (!evaluate(&e, v, &value)) {
@@ -277,7 +278,7 @@ static void paint_scalar(struct painter *p, struct nvm_value v, struct nvm_type 
   }
   uint64_t bytes = layout_store_size(&p->l->module->layout, &p->l->module->types, type);
   if (value_is_none(value.symbol)) {
-    paint_number(p, value.number, at, bytes);
+    write_number(p, value.number, at, bytes);
     return;
   }
   p->written += bytes;
@@ -291,10 +292,12 @@ static void paint_scalar(struct painter *p, struct nvm_value v, struct nvm_type 
   VEC_PUSH(&p->l->function_arena, &p->out->addresses, a);
 }
 
-static void paint(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at);
+static void write_constant(struct image_writer *p, struct nvm_value v, struct nvm_type type,
+                           uint64_t at);
 
 /* Lanes of i1, i4 and the like are packed bit by bit. */
-static void paint_bits(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at) {
+static void write_bits(struct image_writer *p, struct nvm_value v, struct nvm_type type,
+                       uint64_t at) {
   const struct type_table *t = &p->l->module->types;
   uint64_t lanes = type_info(t, type)->count, bit = 0;
   for (uint64_t i = 0; i < lanes; i++) {
@@ -312,8 +315,8 @@ static void paint_bits(struct painter *p, struct nvm_value v, struct nvm_type ty
 }
 
 /* Elements of one type: in large initializers mostly numbers, which are handled first. */
-static void paint_row(struct painter *p, struct nvm_value v, uint32_t count, struct nvm_type type,
-                      uint64_t each, uint64_t at) {
+static void write_row(struct image_writer *p, struct nvm_value v, uint32_t count,
+                      struct nvm_type type, uint64_t each, uint64_t at) {
   const struct nvm_module *m = p->l->module;
   uint64_t bytes = layout_store_size(&m->layout, &m->types, type);
   for (uint32_t i = 0; i < count && !p->out->bytes.arena->failed; i++, at += each) {
@@ -321,39 +324,40 @@ static void paint_row(struct painter *p, struct nvm_value v, uint32_t count, str
     const struct constant_info *c =
         value_kind(element) == VALUE_CONST ? constant_info(&m->constants, element) : NULL;
     if (c && bytes <= 8 && (c->kind == CONST_INT || c->kind == CONST_FLOAT))
-      paint_number(p, c->bits, at, bytes);
-    else paint(p, element, type, at);
+      write_number(p, c->bits, at, bytes);
+    else write_constant(p, element, type, at);
   }
 }
 
-static void paint_elements(struct painter *p, struct nvm_value v, struct nvm_type type,
+static void write_elements(struct image_writer *p, struct nvm_value v, struct nvm_type type,
                            uint64_t at) {
   const struct type_table *t = &p->l->module->types;
   struct nvm_type first = type_element(t, type, 0);
   if (type_is_vector(t, type) && layout_bits(&p->l->module->layout, t, first) % 8 != 0) {
-    paint_bits(p, v, type, at);
+    write_bits(p, v, type, at);
     return;
   }
   uint32_t count = constant_info(&p->l->module->constants, v)->count;
   if (type_kind(t, type) != TY_STRUCT) {
-    paint_row(p, v, count, first, part_element_offset(p->l, type, 1), at);
+    write_row(p, v, count, first, part_element_offset(p->l, type, 1), at);
     return;
   }
   for (uint32_t i = 0; i < count && !p->out->bytes.arena->failed; i++)
-    paint(p, const_operand(p->l->module, v, i), type_element(t, type, i),
-          at + part_element_offset(p->l, type, i));
+    write_constant(p, const_operand(p->l->module, v, i), type_element(t, type, i),
+                   at + part_element_offset(p->l, type, i));
 }
 
-static void paint_text(struct painter *p, struct nvm_text text, uint64_t at) {
+static void write_text(struct image_writer *p, struct nvm_text text, uint64_t at) {
   size_t length = text.length;
   p->written += length;
   while (length > 0 && text.bytes[length - 1] == 0) length--;
   if (length && extend(p, at + length)) memcpy(p->out->bytes.bytes + at, text.bytes, length);
 }
 
-static void paint(struct painter *p, struct nvm_value v, struct nvm_type type, uint64_t at) {
+static void write_constant(struct image_writer *p, struct nvm_value v, struct nvm_type type,
+                           uint64_t at) {
   if (value_kind(v) != VALUE_CONST) {
-    paint_scalar(p, v, type, at);
+    write_scalar(p, v, type, at);
     return;
   }
   const struct nvm_module *m = p->l->module;
@@ -366,19 +370,19 @@ static void paint(struct painter *p, struct nvm_value v, struct nvm_type type, u
     case CONST_POISON: break;
     case CONST_INT: const_is_int(m, v, &number); /* fallthrough */
     case CONST_FLOAT:
-      paint_number(p, number, at, layout_store_size(&m->layout, &m->types, type));
+      write_number(p, number, at, layout_store_size(&m->layout, &m->types, type));
       break;
     case CONST_BIG_INT:
-    case CONST_BYTES: paint_text(p, module_text(m, c->str), at); break;
-    case CONST_AGGREGATE: paint_elements(p, v, type, at); break;
-    default: paint_scalar(p, v, type, at); break;
+    case CONST_BYTES: write_text(p, module_text(m, c->str), at); break;
+    case CONST_AGGREGATE: write_elements(p, v, type, at); break;
+    default: write_scalar(p, v, type, at); break;
   }
 }
 
 void initializer_image(struct lower *l, struct nvm_value initializer, struct image *out) {
-  struct painter p = {l, out, 0};
+  struct image_writer p = {l, out, 0};
   *out = (struct image){.failure = NULL};
   textbuf_init(&out->bytes, &l->function_arena);
   if (!value_is_none(initializer))
-    paint(&p, initializer, module_value_type(l->module, initializer), 0);
+    write_constant(&p, initializer, module_value_type(l->module, initializer), 0);
 }

@@ -165,12 +165,12 @@ static struct ptx_operand swapped(struct lower *l, struct ptx_operand v) {
   return emit_group(l, PTX_MOD_B64, high, low);
 }
 
-static struct ptx_operand turned(struct lower *l, int what, struct ptx_operand v) {
+static struct ptx_operand reversed_or_swapped(struct lower *l, int what, struct ptx_operand v) {
   return what == BITS_REVERSE ? reversed(l, v) : swapped(l, v);
 }
 
 /* bitreverse, bswap: of the whole register, then shifted right by its unused bits. */
-void intrinsic_lane_turn(const struct lane *x) {
+void intrinsic_lane_reverse(const struct lane *x) {
   struct lower *l = x->l;
   if (x->part.kind == PART_I1) {
     emit_copy(l, x->to[0].reg, x->a[0]);
@@ -178,11 +178,11 @@ void intrinsic_lane_turn(const struct lane *x) {
     struct ptx_operand low = emit_in_reg(l, x->a[0], &part_i64);
     struct ptx_operand high = emit_in_reg(l, x->a[1], &part_i64);
     const struct ptx_operand distance[2] = {ptx_i(128 - x->bits), ptx_i(0)};
-    high = turned(l, x->argument, high);
-    low = turned(l, x->argument, low);
+    high = reversed_or_swapped(l, x->argument, high);
+    low = reversed_or_swapped(l, x->argument, low);
     wide_binary(l, OP_LSHR, 128, x->to, (struct ptx_operand[]){high, low}, distance);
   } else {
-    struct ptx_operand v = turned(l, x->argument, in_word(l, x->a[0], &x->part));
+    struct ptx_operand v = reversed_or_swapped(l, x->argument, in_word(l, x->a[0], &x->part));
     uint32_t word = word_bits(v), distance = word - x->bits;
     if (distance) v = emit_binary(l, PTX_SHR, mod_unsigned(word), v, ptx_i(distance));
     if (word == 64) emit_copy(l, x->to[0].reg, v);
