@@ -277,7 +277,7 @@ void call_lower(struct lower *l, const struct nvm_inst *i) {
       return;
     }
     if (reflect_is_callee(l->module, c.callee)) {
-      intrinsic_lower_reflect(l, i, 0);
+      intrinsic_lower_reflect(l, i);
       return;
     }
     if (function_is_kernel(f)) {

@@ -4,6 +4,7 @@
 
 /* The handler of an intrinsic, if it has one; without handler and form it is refused. */
 struct intrinsic_form {
+  intrinsic_plain_function *plain;
   intrinsic_function *lower;
   lane_lowering *lane;
   uint8_t arguments; /* that `lane` reads */
@@ -116,7 +117,8 @@ void intrinsic_lower(struct lower *l, const struct nvm_inst *i, enum intrinsic_i
   const struct intrinsic_form *how = &forms[id];
   const uint16_t *form = form_of(id);
   if (how->need != 0 && !target_has(l, i, &needs[how->need])) return;
-  if (how->lower) how->lower(l, i, how->argument);
+  if (how->plain) how->plain(l, i);
+  else if (how->lower) how->lower(l, i, how->argument);
   else if (how->lane) intrinsic_lanes(l, i, how->argument, how->arguments, how->lane);
   else if (form) emit_form(l, i, form);
   else report_refuse(l, intrinsic_call_name(l, i), intrinsic_table[id].ptx + 1);

@@ -1,7 +1,7 @@
 /* Lowering of intrinsics: what the files codegen/intrinsic*.c share.
  *
  * Most intrinsics are lowered by interpreting the PTX form of their row of ir/intrinsics.def
- * (intrinsic.c, ptx/form.h). A row with `@name(argument)` is lowered by the function
+ * (intrinsic.c, ptx/form.h). A row with `@name` or `@name(argument)` is lowered by the function
  * intrinsic_lower_name() of codegen/, one with `@*name(argument)` by intrinsic_lane_name() for each
  * lane. */
 #ifndef NVM_CODEGEN_INTRINSIC_H
@@ -10,6 +10,7 @@
 #include "codegen/lower.h"
 #include "ptx/form.h"
 
+typedef void intrinsic_plain_function(struct lower *l, const struct nvm_inst *i);
 typedef void intrinsic_function(struct lower *l, const struct nvm_inst *i, int argument);
 
 /* One lane of an intrinsic that treats all lanes alike. */

@@ -24,8 +24,7 @@ static void fabs_part(struct lower *l, const struct part *p, struct ptx_reg to,
   else emit3(l, PTX_AND, PTX_MODS(part_bits_mod(p)), ptx_r(to), x, magnitude_bits(p));
 }
 
-void intrinsic_lower_fabs(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_fabs(struct lower *l, const struct nvm_inst *i) {
   lane_by_parts(l, i, 1, fabs_part, NULL);
 }
 
@@ -44,8 +43,7 @@ static void copysign_part(struct lower *l, const struct part *p, struct ptx_reg 
   emit3(l, PTX_OR, PTX_MODS(bits), ptx_r(to), a, b);
 }
 
-void intrinsic_lower_copysign(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_copysign(struct lower *l, const struct nvm_inst *i) {
   lane_by_parts(l, i, 2, copysign_part, NULL);
 }
 

@@ -86,8 +86,7 @@ static void ldexp_lane(const struct lane *x) {
   intrinsic_finish(x, emit_ldexp(x->l, &w, n));
 }
 
-void intrinsic_lower_ldexp(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_ldexp(struct lower *l, const struct nvm_inst *i) {
   lanes_with_exponent(l, i, ldexp_lane);
 }
 
@@ -180,8 +179,7 @@ static void powi_lane(const struct lane *x) {
   intrinsic_finish(x, emit_select(l, w.type, inverse, result, negative));
 }
 
-void intrinsic_lower_powi(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_powi(struct lower *l, const struct nvm_inst *i) {
   lanes_with_exponent(l, i, powi_lane);
 }
 
@@ -300,7 +298,6 @@ static void tanh_part(struct lower *l, const struct part *p, struct ptx_reg to,
         emit_in_reg(l, v[0], p));
 }
 
-void intrinsic_lower_tanh_approx(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_tanh_approx(struct lower *l, const struct nvm_inst *i) {
   lane_by_parts(l, i, 1, tanh_part, NULL);
 }

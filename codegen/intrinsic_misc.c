@@ -6,12 +6,9 @@
 
 /* --- Nothing, an argument, a number --- */
 
-void intrinsic_lower_nothing(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)l, (void)i, (void)argument;
-}
+void intrinsic_lower_nothing(struct lower *l, const struct nvm_inst *i) { (void)l, (void)i; }
 
-void intrinsic_lower_forward(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_forward(struct lower *l, const struct nvm_inst *i) {
   uint32_t count = part_list(l, i->type).count;
   const struct ptx_reg *to = value_result(l, l->inst);
   for (uint32_t k = 0; k < count; k++)
@@ -22,8 +19,7 @@ void intrinsic_lower_number(struct lower *l, const struct nvm_inst *i, int argum
   intrinsic_set_number(l, i, argument);
 }
 
-void intrinsic_lower_is_constant(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_is_constant(struct lower *l, const struct nvm_inst *i) {
   intrinsic_set_number(l, i, value_kind(intrinsic_arg(l, i, 0)) == VALUE_CONST);
 }
 
@@ -56,8 +52,7 @@ static bool known_object(struct lower *l, struct nvm_value pointer, uint64_t *by
 
 /* objectsize(p, min): the bytes from p to the end of its object; if unknown, 0 for `min`, else -1.
  */
-void intrinsic_lower_objectsize(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_objectsize(struct lower *l, const struct nvm_inst *i) {
   uint64_t least = 0, bytes = 0;
   int64_t offset = 0;
   if (call_arg_count(l->f, i) < 2 || !intrinsic_constant(l, i, 1, &least)) return;
@@ -69,8 +64,7 @@ void intrinsic_lower_objectsize(struct lower *l, const struct nvm_inst *i, int a
 
 /* --- __nvvm_reflect --- */
 
-void intrinsic_lower_reflect(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_reflect(struct lower *l, const struct nvm_inst *i) {
   struct nvm_text key;
   if (!reflect_string(l->f, intrinsic_arg(l, i, 0), &key))
     report_refuse(l, intrinsic_call_name(l, i), "its argument is not a constant string");
@@ -85,10 +79,7 @@ void intrinsic_lower_memcpy(struct lower *l, const struct nvm_inst *i, int argum
   block_lower_copy(l, i, argument != 0);
 }
 
-void intrinsic_lower_memset(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
-  block_lower_fill(l, i);
-}
+void intrinsic_lower_memset(struct lower *l, const struct nvm_inst *i) { block_lower_fill(l, i); }
 
 static uint32_t space_of(struct lower *l, struct nvm_value pointer) {
   struct nvm_type scalar = type_scalar(&l->module->types, value_type(l->f, pointer));
@@ -99,8 +90,7 @@ static uint16_t pointer_type(struct ptx_reg r) {
   return ptx_reg_class(r) == PTX_B32 ? PTX_MOD_U32 : PTX_MOD_U64;
 }
 
-void intrinsic_lower_stack_save(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_stack_save(struct lower *l, const struct nvm_inst *i) {
   struct ptx_reg to = value_result(l, l->inst)[0], local = ptx_new_reg(l->pf, ptx_reg_class(to));
   uint16_t type = pointer_type(to);
   emit1(l, PTX_STACKSAVE, PTX_MODS(type), ptx_r(local));
@@ -117,16 +107,14 @@ static struct ptx_operand in_space(struct lower *l, struct nvm_value pointer, ui
   return emit_value(l, type, PTX_CVTA, PTX_MODS(PTX_MOD_TO, space, type), &v, 1);
 }
 
-void intrinsic_lower_stack_restore(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_stack_restore(struct lower *l, const struct nvm_inst *i) {
   struct ptx_operand local = in_space(l, intrinsic_arg(l, i, 0), PTX_MOD_LOCAL);
   emit1(l, PTX_STACKRESTORE, PTX_MODS(pointer_type(local.reg)), local);
 }
 
 /* A hint; dropped for instruction caches and for shared and constant memory, which PTX's prefetch
  * does not know. */
-void intrinsic_lower_prefetch(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_prefetch(struct lower *l, const struct nvm_inst *i) {
   uint64_t locality, data;
   if (!intrinsic_constant(l, i, 2, &locality) || !intrinsic_constant(l, i, 3, &data)) return;
   struct nvm_value pointer = intrinsic_arg(l, i, 0);
@@ -136,16 +124,14 @@ void intrinsic_lower_prefetch(struct lower *l, const struct nvm_inst *i, int arg
 }
 
 /* A va_list is the address of the next argument. */
-void intrinsic_lower_va_start(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_va_start(struct lower *l, const struct nvm_inst *i) {
   struct ptx_reg area = params_variadic_area(l);
   struct address to = address_of(l, intrinsic_arg(l, i, 0));
   uint16_t type = ptx_reg_class(area) == PTX_B32 ? PTX_MOD_B32 : PTX_MOD_B64;
   emit2(l, PTX_ST, EMIT_MODS(to.space, type), to.at, ptx_r(area));
 }
 
-void intrinsic_lower_va_copy(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_va_copy(struct lower *l, const struct nvm_inst *i) {
   uint16_t type = mod_bits(layout_pointer_bits(&l->module->layout, 0));
   struct ptx_operand r = ptx_r(emit_temp(l, mod_class(type)));
   struct address from = address_of(l, intrinsic_arg(l, i, 1));
@@ -190,8 +176,7 @@ void intrinsic_lower_load_read_only(struct lower *l, const struct nvm_inst *i, i
 
 /* --- Pointers --- */
 
-void intrinsic_lower_ptrmask(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_ptrmask(struct lower *l, const struct nvm_inst *i) {
   uint32_t count = part_list(l, i->type).count;
   const struct ptx_reg *to = value_result(l, l->inst);
   struct nvm_value mask = intrinsic_arg(l, i, 1);
@@ -204,8 +189,7 @@ void intrinsic_lower_ptrmask(struct lower *l, const struct nvm_inst *i, int argu
 }
 
 /* llvm.nvvm.ptr.*: between a specific space and the generic one, as the types say. */
-void intrinsic_lower_address_cast(struct lower *l, const struct nvm_inst *i, int argument) {
-  (void)argument;
+void intrinsic_lower_address_cast(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value pointer = intrinsic_arg(l, i, 0);
   uint32_t to = type_info(&l->module->types, type_scalar(&l->module->types, i->type))->width;
   struct ptx_reg result = value_result(l, l->inst)[0];

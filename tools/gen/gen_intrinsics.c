@@ -576,20 +576,23 @@ static void read_form(struct row *row, const struct shape *shape) {
   row->code = f.code.bytes;
 }
 
-/* `@handler(argument)` or, for each lane of all arguments but constants, `@*handler(argument)`. */
+/* `@handler`, `@handler(argument)` or, for each lane of all arguments but constants,
+ * `@*handler(argument)`. */
 static void read_handler(struct row *row, const struct shape *shape) {
   const char *argument = strchr(row->ptx, '('), *end = row->ptx + strlen(row->ptx);
   bool lanes = row->ptx[1] == '*';
-  const char *name = row->ptx + 1 + lanes;
-  int length = (int)((argument ? argument : end) - name);
+  const char *name = row->ptx + 1 + lanes, *type = lanes ? "lane_lowering" : "intrinsic_function";
+  char *function = gen_format("intrinsic_%s_%.*s", lanes ? "lane" : "lower",
+                              (int)((argument ? argument : end) - name), name);
   if (argument && end[-1] != ')') gen_fault("')' is missing in '%s'", row->ptx);
-  argument = argument ? gen_format("%.*s", (int)(end - argument) - 2, argument + 1) : "0";
-  int operands = shape->arguments - shape->constants;
-  row->prototype = gen_format(lanes ? "lane_lowering intrinsic_lane_%.*s;\n"
-                                    : "intrinsic_function intrinsic_lower_%.*s;\n",
-                              length, name);
-  row->handler = lanes ? gen_format("0, intrinsic_lane_%.*s, %d, %s", length, name, operands, argument)
-                       : gen_format("intrinsic_lower_%.*s, 0, 0, %s", length, name, argument);
+  if (!argument && !lanes) type = "intrinsic_plain_function";
+  row->prototype = gen_format("%s %s;\n", type, function);
+  row->handler =
+      gen_format(".%s = %s, .argument = %.*s, .arguments = %d", lanes      ? "lane"
+                                                               : argument ? "lower"
+                                                                          : "plain",
+                 function, argument ? (int)(end - argument) - 2 : 1, argument ? argument + 1 : "0",
+                 shape->arguments - shape->constants);
 }
 
 /* ---- Rows ---- */
@@ -735,7 +738,7 @@ static void write_forms(struct gen_text *t) {
     if (g.rows[i].handler) gen_add(t, "%s", g.rows[i].prototype);
   gen_add(t, "#endif\n#ifdef INTRINSIC_FORMS\n");
   for (int i = 0; i < g.row_count; i++)
-    gen_add(t, "{%s, %d},\n", g.rows[i].handler ? g.rows[i].handler : "0, 0, 0, 0", g.rows[i].need);
+    gen_add(t, "{.need = %d, %s},\n", g.rows[i].need, g.rows[i].handler ? g.rows[i].handler : "");
   gen_add(t, "#endif\n#ifdef INTRINSIC_OFFSETS\n");
   for (int i = 0; i < g.row_count; at += g.rows[i++].words)
     gen_add(t, "%d,\n", g.rows[i].code ? at : 0);
