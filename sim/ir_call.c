@@ -522,7 +522,6 @@ static const struct handler {
 } handlers[] = {
     {"@nothing", do_nothing},
     {"@prefetch", do_nothing},
-    {"@undefined", do_undefined},
     {"@forward", do_forward},
     {"@number", do_number},
     {"@objectsize", do_objectsize},
