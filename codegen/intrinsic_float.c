@@ -49,10 +49,6 @@ void intrinsic_lower_copysign(struct lower *l, const struct nvm_inst *i) {
 
 /* --- Multiplication and addition --- */
 
-static bool has_fma(const struct lower *l, const struct part *p) {
-  return emit_has(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, part_float_mod(p)));
-}
-
 /* The sum rounded to odd: if the doubles below and above it differ, the one whose lowest bit is
  * set. */
 static struct ptx_operand fma_to_odd(struct lower *l, const struct part *p,
@@ -72,7 +68,7 @@ static struct ptx_operand fma_to_odd(struct lower *l, const struct part *p,
 static void fused_part(struct lower *l, const struct part *p, struct ptx_reg to,
                        const struct ptx_operand v[3], const void *how) {
   uint16_t type = part_float_mod(p);
-  if (has_fma(l, p))
+  if (emit_has(l, PTX_FMA, PTX_MODS(PTX_MOD_RN, type)))
     emit4(l, PTX_FMA, EMIT_MODS(PTX_MOD_RN, float_ftz(l, type), type), ptx_r(to),
           emit_in_reg(l, v[0], p), v[1], v[2]);
   else if (part_is_pair(p)) emit_pair_by_lanes(l, p, to, v, 3, fused_part, how);
@@ -184,8 +180,7 @@ static void native_minmax(struct lower *l, const struct float_minmax *m, const s
   emit3(l, m->op, EMIT_MODS(ftz, nan, type), number, x, b);
   if (has) return;
   struct ptx_operand unordered = emit_compare(l, PTX_MOD_NAN, type, x, b);
-  struct ptx_operand quiet =
-      type == PTX_MOD_F64 ? ptx_f64(UINT64_C(0x7ff8000000000000)) : ptx_f32(0x7fffffff);
+  struct ptx_operand quiet = float_immediate(type, 0x7fffffff, UINT64_C(0x7ff8000000000000));
   emit4(l, PTX_SELP, PTX_MODS(type), ptx_r(to), quiet, number, unordered);
 }
 

@@ -24,10 +24,6 @@ static struct ptx_operand join(struct lower *l, enum ptx_op op, struct ptx_opera
   return emit_binary(l, op, PTX_MOD_PRED, a, b);
 }
 
-static void copy_value(const struct lane *x, const struct ptx_operand *to, struct integer v) {
-  for (int k = 0; k < (x->bits > 64 ? 2 : 1); k++) emit_copy(x->l, to[k].reg, v.at[k]);
-}
-
 static struct ptx_operand extend(struct lower *l, struct ptx_operand v, const struct part *p,
                                  bool is_signed) {
   return emit_in_reg(l, emit_extend(l, v, p, p->container, is_signed), p);
@@ -170,7 +166,7 @@ static struct ptx_operand overflow(const struct lane *x, struct integer *r) {
 void intrinsic_lane_overflow(const struct lane *x) {
   struct integer r;
   struct ptx_operand over = overflow(x, &r);
-  copy_value(x, x->to, r);
+  for (int k = 0; k < (x->bits > 64 ? 2 : 1); k++) emit_copy(x->l, x->to[k].reg, r.at[k]);
   emit_copy(x->l, x->second[0].reg, over);
 }
 

@@ -30,10 +30,6 @@ static bool is_legal(struct nvm_text name) {
   return (name.length > 1 || !is_mark) && !is_reserved(name);
 }
 
-static bool is_local_linkage(uint8_t linkage) {
-  return linkage == LINK_PRIVATE || linkage == LINK_INTERNAL;
-}
-
 /* --- Taken names --- */
 
 static bool is_taken(const struct lower *l, struct nvm_str name) {
@@ -81,7 +77,8 @@ static bool keep_names(struct lower *l, bool local) {
     struct nvm_value v = m->symbol_order.data[i];
     if (!needs_name(l, v)) continue;
     const struct symbol *s = module_symbol(m, v);
-    if (is_local_linkage(s->linkage) != local || !is_legal(module_text(m, s->name))) continue;
+    bool is_local = s->linkage == LINK_PRIVATE || s->linkage == LINK_INTERNAL;
+    if (is_local != local || !is_legal(module_text(m, s->name))) continue;
     *slot_of(l, v) = s->name;
     if (!take(l, s->name)) return false;
   }

@@ -231,14 +231,6 @@ static struct nvm_value compare_equal(struct expansion *x, enum icmp_predicate p
   return builder_icmp(&x->b, p, differ, number(x, 0));
 }
 
-static enum icmp_predicate without_equal(enum icmp_predicate p) {
-  return p == ICMP_SGE   ? ICMP_SGT
-         : p == ICMP_SLE ? ICMP_SLT
-         : p == ICMP_UGE ? ICMP_UGT
-         : p == ICMP_ULE ? ICMP_ULT
-                         : p;
-}
-
 /* From the lowest word up: words that differ decide, whatever the lower ones say. */
 static struct nvm_value compare_ordered(struct expansion *x, enum icmp_predicate p,
                                         uint32_t width) {
@@ -255,7 +247,9 @@ static struct nvm_value compare_ordered(struct expansion *x, enum icmp_predicate
       result = builder_icmp(&x->b, below, a, b);
       continue;
     }
-    struct nvm_value decided = builder_icmp(&x->b, without_equal(k == last ? p : below), a, b);
+    enum icmp_predicate how = k == last ? p : below;
+    if (how == ICMP_UGE || how == ICMP_ULE || how == ICMP_SGE || how == ICMP_SLE) how--;
+    struct nvm_value decided = builder_icmp(&x->b, how, a, b);
     struct nvm_value equal = builder_icmp(&x->b, ICMP_EQ, a, b);
     result = binary(x, OP_OR, decided, binary(x, OP_AND, equal, result));
   }
@@ -427,14 +421,11 @@ static bool has_expansion(const struct expansion *x, const struct nvm_inst *i) {
   switch ((enum op)i->op) {
     case OP_LOAD:
     case OP_STORE: return scalar && how.ordering == ORDER_NONE;
-    case OP_ADD:
-    case OP_SUB:
-    case OP_AND:
-    case OP_OR:
-    case OP_XOR:
-    case OP_SHL:
-    case OP_LSHR:
-    case OP_ASHR:
+    case OP_MUL:
+    case OP_UDIV:
+    case OP_SDIV:
+    case OP_UREM:
+    case OP_SREM: return false;
     case OP_ICMP:
     case OP_SELECT:
     case OP_PHI:
@@ -445,7 +436,8 @@ static bool has_expansion(const struct expansion *x, const struct nvm_inst *i) {
     case OP_BITCAST:
       return scalar && is_wide(x, given) != is_wide(x, i->type) &&
              width_of(x, is_wide(x, given) ? given : i->type) % WORD == 0;
-    default: return i->op == OP_DBG_RECORD;
+    default:
+      return i->op == OP_DBG_RECORD || (scalar && i->op >= OP_FIRST_INT && i->op <= OP_LAST_INT);
   }
 }
 
