@@ -2,6 +2,7 @@
  * last; a coefficient of -1 subtracts. What exists twice then is early-cse's business. */
 #include "analysis/scev_internal.h"
 
+#include "ir/build.h"
 #include "ir/evalint.h"
 
 struct expander {
@@ -14,7 +15,9 @@ struct expander {
 
 static struct nvm_value emit(struct expander *x, enum op op, struct nvm_type type,
                              struct nvm_value a, struct nvm_value b, uint32_t aux) {
-  return inst_emit(x->f, x->before, op, type, a, b, aux);
+  struct builder at = builder_before(x->f, x->before);
+  struct nvm_value operands[] = {a, b};
+  return builder_add(&at, op, 0, type, operands, value_is_none(b) ? 1 : 2, aux);
 }
 
 static struct nvm_value integer(struct expander *x, uint64_t v) {
@@ -111,8 +114,6 @@ struct nvm_value scev_expand_trip_count(struct scev_env *e, struct nvm_function 
   bool swaps = value_kind(first) == VALUE_CONST; /* as combine writes it, that it may be found */
   struct nvm_value test = emit(&x, OP_ICMP, TYPE_I1, swaps ? bound : first, swaps ? first : bound,
                                swaps ? icmp_swapped(c.predicate) : c.predicate);
-  struct nvm_value operands[3] = {test, v, integer(&x, 0)};
-  struct nvm_inst_id i = function_add_inst(f, OP_SELECT, 0, x.type, operands, 3, 0);
-  inst_insert_before(f, i, before);
-  return inst_is_none(i) ? VALUE_NULL : value_of_inst(i);
+  struct builder at = builder_before(f, before);
+  return builder_select(&at, test, v, integer(&x, 0));
 }

@@ -9,6 +9,8 @@
  * later passes merge them. */
 #include "codegen/lower.h"
 
+#include "ir/build.h"
+
 enum {
   MAX_DEPTH = 1024
 }; /* of nested constant expressions; deeper ones stay and are refused later */
@@ -52,12 +54,9 @@ static struct nvm_value expand(struct expansion *x, struct nvm_value v, int dept
 static struct nvm_value insert(struct expansion *x, enum op op, uint16_t flags,
                                struct nvm_type type, const struct nvm_value *operands,
                                uint32_t count, uint32_t aux) {
-  struct nvm_function *f = x->f;
-  struct nvm_inst_id id = function_add_inst(f, op, flags, type, operands, count, aux);
-  if (inst_is_none(id)) return VALUE_NULL;
-  inst_insert_before(f, id, x->before);
-  f->positions.data[id.index] = f->positions.data[x->before.index];
-  return value_of_inst(id);
+  struct builder at = builder_before(x->f, x->before);
+  at.position = x->f->positions.data[x->before.index];
+  return builder_add(&at, op, flags, type, operands, count, aux);
 }
 
 static struct nvm_value expand_expr(struct expansion *x, struct nvm_value v, int depth) {

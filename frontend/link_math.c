@@ -9,6 +9,7 @@
  * float, whose result is within an ulp of theirs. */
 #include "frontend/link.h"
 
+#include "ir/build.h"
 #include "ir/intrinsic.h"
 
 /* When PTX's own instruction will do for f32: never, in calls marked afn, also for half and bfloat
@@ -92,12 +93,8 @@ static struct nvm_value before(struct nvm_function *f, struct nvm_inst_id at, en
                                struct nvm_type type, const struct nvm_value *operands,
                                uint32_t count, uint32_t aux) {
   uint16_t flags = op == OP_CALL ? function_inst(f, at)->flags : 0;
-  struct nvm_inst_id id = function_add_inst(f, op, flags, type, operands, count, aux);
-  if (inst_is_none(id)) return VALUE_NULL;
-  inst_insert_before(f, id, at);
-  f->positions.data[id.index] = f->positions.data[at.index];
-  f->locations.data[id.index] = f->locations.data[at.index];
-  return value_of_inst(id);
+  struct builder b = builder_replacing(f, at);
+  return builder_add(&b, op, flags, type, operands, count, aux);
 }
 
 /* Makes the call itself another instruction, with the same name and users. */

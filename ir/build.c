@@ -3,23 +3,30 @@
 
 #include "ir/eval.h"
 
-struct nvm_value builder_add(const struct builder *b, enum op op, uint16_t flags,
-                             struct nvm_type type, const struct nvm_value *operands, uint32_t count,
-                             uint32_t aux) {
+struct nvm_inst_id builder_insert(const struct builder *b, enum op op, uint16_t flags,
+                                  struct nvm_type type, const struct nvm_value *operands,
+                                  uint32_t count, uint32_t aux) {
   struct nvm_function *f = b->f;
   for (uint32_t k = 0; k < count; k++)
-    if (value_is_none(operands[k])) return VALUE_NULL;
-  if (count && value_kind(operands[0]) == VALUE_CONST) {
-    struct nvm_value folded = eval_fold(f->module, op, flags, aux, type, operands, count);
-    if (!value_is_none(folded)) return folded;
-  }
+    if (value_is_none(operands[k])) return (struct nvm_inst_id){0};
   struct nvm_inst_id i = function_add_inst(f, op, flags, type, operands, count, aux);
-  if (inst_is_none(i)) return VALUE_NULL;
+  if (inst_is_none(i)) return i;
   f->locations.data[i.index] = b->location;
   f->positions.data[i.index] = b->position;
   if (inst_is_none(b->before)) inst_append(f, i, b->block);
   else inst_insert_before(f, i, b->before);
-  return value_of_inst(i);
+  return i;
+}
+
+struct nvm_value builder_add(const struct builder *b, enum op op, uint16_t flags,
+                             struct nvm_type type, const struct nvm_value *operands, uint32_t count,
+                             uint32_t aux) {
+  if (count && value_kind(operands[0]) == VALUE_CONST) {
+    struct nvm_value folded = eval_fold(b->f->module, op, flags, aux, type, operands, count);
+    if (!value_is_none(folded)) return folded;
+  }
+  struct nvm_inst_id i = builder_insert(b, op, flags, type, operands, count, aux);
+  return inst_is_none(i) ? VALUE_NULL : value_of_inst(i);
 }
 
 struct nvm_value builder_binary(const struct builder *b, enum op op, struct nvm_value x,
@@ -52,6 +59,20 @@ struct nvm_value builder_offset(const struct builder *b, struct nvm_value pointe
 struct nvm_value builder_store(const struct builder *b, struct nvm_value v,
                                struct nvm_value pointer, uint32_t access) {
   return builder_add(b, OP_STORE, 0, TYPE_VOID, (struct nvm_value[]){v, pointer}, 2, access);
+}
+
+struct nvm_value builder_extract_lane(const struct builder *b, struct nvm_value vector,
+                                      uint32_t lane) {
+  struct nvm_module *m = b->f->module;
+  struct nvm_value operands[] = {vector, const_int(m, TYPE_I32, lane)};
+  struct nvm_type type = type_scalar(&m->types, value_type(b->f, vector));
+  return builder_add(b, OP_EXTRACTELEMENT, 0, type, operands, 2, 0);
+}
+
+struct nvm_value builder_insert_lane(const struct builder *b, struct nvm_value vector,
+                                     struct nvm_value v, uint32_t lane) {
+  struct nvm_value operands[] = {vector, v, const_int(b->f->module, TYPE_I32, lane)};
+  return builder_add(b, OP_INSERTELEMENT, 0, value_type(b->f, vector), operands, 3, 0);
 }
 
 struct nvm_value builder_intrinsic(const struct builder *b, enum intrinsic_id id, uint16_t flags,

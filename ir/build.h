@@ -41,7 +41,10 @@ static inline struct builder builder_replacing(struct nvm_function *f, struct nv
   return builder_located(builder_before(f, i), i);
 }
 
-/* A new instruction, or the constant that it computes. */
+/* A new instruction; the same, or the constant that it computes. */
+struct nvm_inst_id builder_insert(const struct builder *b, enum op op, uint16_t flags,
+                                  struct nvm_type type, const struct nvm_value *operands,
+                                  uint32_t count, uint32_t aux);
 struct nvm_value builder_add(const struct builder *b, enum op op, uint16_t flags,
                              struct nvm_type type, const struct nvm_value *operands, uint32_t count,
                              uint32_t aux);
@@ -69,6 +72,11 @@ static inline struct nvm_value builder_load(const struct builder *b, struct nvm_
 }
 struct nvm_value builder_store(const struct builder *b, struct nvm_value v,
                                struct nvm_value pointer, uint32_t access);
+/* The element of a vector at `lane`; `vector` with v there. */
+struct nvm_value builder_extract_lane(const struct builder *b, struct nvm_value vector,
+                                      uint32_t lane);
+struct nvm_value builder_insert_lane(const struct builder *b, struct nvm_value vector,
+                                     struct nvm_value v, uint32_t lane);
 /* A phi of `count` operands, pairs of value and block; more are added by phi_add(). */
 static inline struct nvm_value builder_phi(const struct builder *b, struct nvm_type type,
                                            const struct nvm_value *entries, uint32_t count) {

@@ -329,16 +329,6 @@ const struct nvm_attr *call_attribute(const struct nvm_function *f, const struct
   return attribute_of(f, call_site_of(f, i)->attributes, id);
 }
 
-struct nvm_value inst_emit(struct nvm_function *f, struct nvm_inst_id before, enum op op,
-                           struct nvm_type type, struct nvm_value a, struct nvm_value b,
-                           uint32_t aux) {
-  struct nvm_value operands[2] = {a, b};
-  struct nvm_inst_id i = function_add_inst(f, op, 0, type, operands, value_is_none(b) ? 1 : 2, aux);
-  if (inst_is_none(i)) return VALUE_NULL;
-  inst_insert_before(f, i, before);
-  return value_of_inst(i);
-}
-
 struct nvm_value phi_single_value(const struct nvm_function *f, struct nvm_inst_id i) {
   const struct nvm_inst *phi = function_inst(f, i);
   struct nvm_value single = VALUE_NULL;

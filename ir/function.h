@@ -136,11 +136,6 @@ struct nvm_inst_id function_add_inst(struct nvm_function *f, enum op op, uint16_
 /* Puts i at the end of b, or before the instruction `before` in its block. */
 void inst_append(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block b);
 void inst_insert_before(struct nvm_function *f, struct nvm_inst_id i, struct nvm_inst_id before);
-/* A new instruction of one or two operands (b: VALUE_NULL) before `before`; VALUE_NULL when out of
- * memory. */
-struct nvm_value inst_emit(struct nvm_function *f, struct nvm_inst_id before, enum op op,
-                           struct nvm_type type, struct nvm_value a, struct nvm_value b,
-                           uint32_t aux);
 /* Takes i out of its block, keeping it; removes it for good, releasing its operands. */
 void inst_unlink(struct nvm_function *f, struct nvm_inst_id i);
 void inst_remove(struct nvm_function *f, struct nvm_inst_id i);

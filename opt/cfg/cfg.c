@@ -1,6 +1,8 @@
 /* Changes of the control flow graph; see cfg.h. */
 #include "opt/cfg/cfg.h"
 
+#include "ir/build.h"
+
 /* Keeps the first `keep` entries for `from`; one pass over the phi. */
 static void remove_entries(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block from,
                            uint32_t keep) {
@@ -64,11 +66,8 @@ void cfg_redirect(struct nvm_function *f, struct nvm_block b, struct nvm_block f
 
 bool cfg_replace_terminator(struct nvm_function *f, struct nvm_inst_id t, enum op op,
                             const struct nvm_value *operands, uint32_t count) {
-  struct nvm_inst_id made = function_add_inst(f, op, 0, TYPE_VOID, operands, count, 0);
-  if (inst_is_none(made)) return false;
-  f->locations.data[made.index] = f->locations.data[t.index];
-  f->positions.data[made.index] = f->positions.data[t.index];
-  inst_insert_before(f, made, t);
+  struct builder at = builder_replacing(f, t);
+  if (value_is_none(builder_add(&at, op, 0, TYPE_VOID, operands, count, 0))) return false;
   inst_remove(f, t);
   return true;
 }

@@ -78,10 +78,10 @@ static bool sink_stores(struct simplifier *s, const struct diamond *m) {
         !type_equal(value_type(f, v[0]), value_type(f, v[2])))
       return true;
     if (!value_equal(v[0], v[2])) {
-      struct nvm_inst_id phi = function_add_inst(f, OP_PHI, 0, value_type(f, v[0]), v, 4, 0);
-      if (inst_is_none(phi)) return false;
-      inst_prepend(f, phi, m->join);
-      inst_set_operand(f, i, 0, value_of_inst(phi));
+      struct builder at = builder_at_start(f, m->join);
+      struct nvm_value phi = builder_phi(&at, value_type(f, v[0]), v, 4);
+      if (value_is_none(phi)) return false;
+      inst_set_operand(f, i, 0, phi);
     }
     simplifycfg_join_facts(f, i, k);
     inst_unlink(f, i);
@@ -169,16 +169,13 @@ static bool form_selects(struct simplifier *s, const struct diamond *m) {
   struct nvm_inst_id t = block_terminator(f, m->b);
   for (int w = 0; w < 2; w++)
     if (m->arms[w].index != m->b.index) speculate(f, m->arms[w], t);
-  struct nvm_value condition = inst_operand(f, function_inst(f, t), 0);
+  struct nvm_value condition = inst_operand_at(f, t, 0);
+  struct builder at = builder_replacing(f, t);
   FOR_EACH_PHI(f, m->join, i) {
-    struct nvm_type type = function_inst(f, i)->type;
     uint32_t k = simplifycfg_phi_entry(f, function_inst(f, i), m->arms[0]);
     uint32_t n = simplifycfg_phi_entry(f, function_inst(f, i), m->arms[1]);
-    struct nvm_value operands[] = {condition, inst_operand(f, function_inst(f, i), k),
-                                   inst_operand(f, function_inst(f, i), n)};
-    struct nvm_value v = operands[1];
-    if (!value_equal(operands[1], operands[2]))
-      v = simplifycfg_add_before(f, t, OP_SELECT, type, operands, 3, 0);
+    struct nvm_value v = inst_operand_at(f, i, k), other = inst_operand_at(f, i, n);
+    if (!value_equal(v, other)) v = builder_select(&at, condition, v, other);
     if (value_is_none(v)) return false;
     inst_set_operand(f, i, k, v);
     inst_set_operand(f, i, k + 1, value_of_block(m->b));
@@ -299,11 +296,11 @@ static bool is_loop_exit(struct simplifier *s, const struct short_circuit *c) {
 }
 
 /* The condition of `branch`, negated unless `positive`. */
-static struct nvm_value condition_of(struct simplifier *s, struct nvm_inst_id t,
-                                     struct nvm_inst_id branch, bool positive) {
-  struct nvm_value operands[] = {inst_operand(s->f, function_inst(s->f, branch), 0),
-                                 const_int(s->f->module, TYPE_I1, 1)};
-  return positive ? operands[0] : simplifycfg_add_before(s->f, t, OP_XOR, TYPE_I1, operands, 2, 0);
+static struct nvm_value condition_of(const struct builder *at, struct nvm_inst_id branch,
+                                     bool positive) {
+  struct nvm_value condition = inst_operand_at(at->f, branch, 0);
+  return positive ? condition
+                  : builder_binary(at, OP_XOR, condition, const_int(at->f->module, TYPE_I1, 1));
 }
 
 static bool merge_two_conditions(struct simplifier *s, const struct short_circuit *c) {
@@ -311,10 +308,10 @@ static bool merge_two_conditions(struct simplifier *s, const struct short_circui
   struct nvm_inst_id t = block_terminator(f, c->b), branch = block_terminator(f, c->second);
   struct nvm_block on = block_successor(f, c->second, c->second_passes ? 0 : 1);
   speculate(f, c->second, t);
-  struct nvm_value operands[] = {condition_of(s, t, t, c->first_passes),
-                                 condition_of(s, t, branch, c->second_passes),
-                                 const_int(f->module, TYPE_I1, 0)};
-  struct nvm_value both = simplifycfg_add_before(f, t, OP_SELECT, TYPE_I1, operands, 3, 0);
+  struct builder at = builder_replacing(f, t);
+  struct nvm_value first = condition_of(&at, t, c->first_passes),
+                   second = condition_of(&at, branch, c->second_passes),
+                   both = builder_select(&at, first, second, const_int(f->module, TYPE_I1, 0));
   struct nvm_value targets[] = {both, value_of_block(on), value_of_block(c->other)};
   if (value_is_none(both)) return false;
   cfg_remove_phi_edges(f, c->other, c->second, 0);

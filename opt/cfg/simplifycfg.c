@@ -210,16 +210,6 @@ bool simplifycfg_has_hints(const struct nvm_function *f, struct nvm_inst_id t) {
   return loops_hints_of(f, t).index != 0;
 }
 
-struct nvm_value simplifycfg_add_before(struct nvm_function *f, struct nvm_inst_id t, enum op op,
-                                        struct nvm_type type, const struct nvm_value *operands,
-                                        uint32_t count, uint32_t aux) {
-  struct nvm_inst_id i = function_add_inst(f, op, 0, type, operands, count, aux);
-  if (inst_is_none(i)) return VALUE_NULL;
-  f->locations.data[i.index] = f->locations.data[t.index];
-  inst_insert_before(f, i, t);
-  return value_of_inst(i);
-}
-
 static bool simplify_switches(struct simplifier *s) {
   struct nvm_function *f = s->f;
   bool any = false;
@@ -229,9 +219,9 @@ static bool simplify_switches(struct simplifier *s) {
     any = true;
     if (drop_default_cases(s, b, t) != 1) continue;
     const struct nvm_inst *i = function_inst(f, t);
-    struct nvm_value pair[] = {inst_operand(f, i, 0), inst_operand(f, i, 2)};
+    struct builder at = builder_replacing(f, t);
     struct nvm_value branch[] = {VALUE_NULL, inst_operand(f, i, 3), inst_operand(f, i, 1)};
-    branch[0] = simplifycfg_add_before(f, t, OP_ICMP, TYPE_I1, pair, 2, ICMP_EQ);
+    branch[0] = builder_icmp(&at, ICMP_EQ, inst_operand(f, i, 0), inst_operand(f, i, 2));
     if (value_is_none(branch[0]) || !cfg_replace_terminator(f, t, OP_CONDBR, branch, 3))
       return false;
     s->changed = true;

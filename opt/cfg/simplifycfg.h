@@ -2,6 +2,7 @@
 #ifndef NVM_OPT_SIMPLIFYCFG_H
 #define NVM_OPT_SIMPLIFYCFG_H
 
+#include "ir/build.h"
 #include "analysis/divergence.h"
 #include "opt/pass.h"
 #include "opt/rewrite.h"
@@ -31,9 +32,5 @@ void simplifycfg_join_facts(struct nvm_function *f, struct nvm_inst_id a, struct
 /* The index of the phi's operand for predecessor `from`. */
 uint32_t simplifycfg_phi_entry(const struct nvm_function *f, const struct nvm_inst *phi,
                                struct nvm_block from);
-/* Inserts an instruction before t, with the location of t; VALUE_NULL when out of memory. */
-struct nvm_value simplifycfg_add_before(struct nvm_function *f, struct nvm_inst_id t, enum op op,
-                                        struct nvm_type type, const struct nvm_value *operands,
-                                        uint32_t count, uint32_t aux);
 
 #endif

@@ -18,6 +18,7 @@
  *            allocsize, or in annotations, which refer to arguments by number.
  * Tests:     check/opt/argument-promotion*. */
 #include "analysis/callers.h"
+#include "ir/build.h"
 #include "analysis/effects.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
@@ -165,13 +166,11 @@ static void change_call(const struct promoter *p, const struct caller *at, struc
   for (uint32_t k = function_arg_count(p->f); k-- > 0;) {
     if (p->plans[k].number == REMOVED) inst_remove_operands(f, at->call, k, 1);
     if (!p->plans[k].promoted) continue;
-    struct nvm_value pointer = inst_operand(f, function_inst(f, at->call), k);
-    struct nvm_inst_id load =
-        function_add_inst(f, OP_LOAD, 0, p->plans[k].type, &pointer, 1, p->plans[k].access);
-    if (inst_is_none(load)) return;
-    f->locations.data[load.index] = f->locations.data[at->call.index];
-    inst_insert_before(f, load, at->call);
-    inst_set_operand(f, at->call, k, value_of_inst(load));
+    struct builder b = builder_replacing(f, at->call);
+    struct nvm_value load =
+        builder_load(&b, p->plans[k].type, inst_operand_at(f, at->call, k), p->plans[k].access);
+    if (value_is_none(load)) return;
+    inst_set_operand(f, at->call, k, load);
   }
   struct nvm_inst *i = function_inst(f, at->call);
   i->aux = module_call_site(p->m, site);

@@ -29,6 +29,7 @@
  * Omits:     calls through pointers; recursion, even one level; profiles.
  * Tests:     check/opt/inline-*. */
 #include "opt/memory/byval.h"
+#include "ir/build.h"
 #include "opt/interprocedural/call_graph.h"
 #include "opt/cfg/cfg.h"
 #include "analysis/effects.h"
@@ -342,16 +343,10 @@ static bool reset_variable(struct inliner *l, struct nvm_inst_id alloca, struct 
   if (!const_is_int(l->m, inst_operand(l->f, variable, 0), &count) || count != 1 ||
       value_count(&l->m->types, type, 0) > MAX_UNDEF_VALUES)
     return true;
-  struct nvm_value operands[] = {const_undef(l->m, type), value_of_inst(alloca)};
   struct memory_access how = {.align_log2 = variable->flags & ALLOCA_ALIGN_MASK};
-  struct nvm_inst_id store =
-      function_add_inst(l->f, OP_STORE, 0, TYPE_VOID, operands, 2, memory_access_pack(how));
-  if (inst_is_none(store)) return false;
-  l->f->locations.data[store.index] = l->f->locations.data[alloca.index];
-  l->f->positions.data[store.index] = l->f->positions.data[alloca.index];
-  if (inst_is_none(before)) inst_append(l->f, store, to);
-  else inst_insert_before(l->f, store, before);
-  return true;
+  struct builder at = builder_located((struct builder){l->f, before, to, {0}, 0}, alloca);
+  return !value_is_none(
+      builder_store(&at, const_undef(l->m, type), value_of_inst(alloca), memory_access_pack(how)));
 }
 
 /* Copies the instructions of block b before `before`, or at the end of `to`; allocas to the
@@ -430,13 +425,8 @@ static struct nvm_block split_after(struct nvm_function *f, struct nvm_inst_id c
 }
 
 static bool jump_to(struct inliner *l, struct nvm_block from, struct nvm_block to) {
-  struct nvm_value target = value_of_block(to);
-  struct nvm_inst_id br = function_add_inst(l->f, OP_BR, 0, TYPE_VOID, &target, 1, 0);
-  if (inst_is_none(br)) return false;
-  l->f->locations.data[br.index] = l->location;
-  l->f->positions.data[br.index] = l->position;
-  inst_append(l->f, br, from);
-  return true;
+  struct builder at = {l->f, {0}, from, l->location, l->position};
+  return !value_is_none(builder_branch(&at, to));
 }
 
 /* Replaces the copies of ret by jumps to `rest`; *result is the returned value. */
@@ -446,10 +436,10 @@ static bool join_returns(struct inliner *l, struct copy *c, struct nvm_block res
   bool has_value = !type_equal(type, TYPE_VOID);
   struct nvm_inst_id phi = {0};
   if (has_value && c->returns.count > 1) {
-    phi = function_add_inst(f, OP_PHI, 0, type, NULL, 0, 0);
+    struct builder at = builder_at_start(f, rest);
+    *result = builder_phi(&at, type, NULL, 0);
+    phi = value_inst_id(*result);
     if (inst_is_none(phi)) return false;
-    inst_prepend(f, phi, rest);
-    *result = value_of_inst(phi);
   }
   for (uint32_t k = 0; k < c->returns.count; k++) {
     struct nvm_inst_id ret = c->returns.data[k];

@@ -13,6 +13,7 @@
  *            phis.
  * Tests:     check/opt/lcssa-*. */
 #include "opt/loop/loop_tools.h"
+#include "ir/build.h"
 #include "opt/passes.h"
 
 struct use {
@@ -48,9 +49,9 @@ static bool add_use(struct closer *c, uint32_t work, struct nvm_inst_id user, ui
 
 static struct nvm_inst_id add_phi(struct closer *c, struct nvm_inst_id value, struct nvm_block b) {
   const struct nvm_inst *v = function_inst(c->f, value);
-  struct nvm_inst_id phi = function_add_inst(c->f, OP_PHI, 0, v->type, NULL, 0, 0);
+  struct builder at = builder_at_start(c->f, b);
+  struct nvm_inst_id phi = builder_insert(&at, OP_PHI, 0, v->type, NULL, 0, 0);
   if (inst_is_none(phi)) return phi;
-  inst_prepend(c->f, phi, b);
   c->phi[b.index] = phi;
   c->stamp[b.index] = c->current;
   struct closed_value w = {phi, 0};

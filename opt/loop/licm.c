@@ -18,6 +18,7 @@
  * Omits:     sinking; calls; promotion of conditional stores to memory that other threads can
  *            access.
  * Tests:     check/opt/licm-*. */
+#include "ir/build.h"
 #include "ir/intrinsic.h"
 #include "analysis/alias.h"
 #include "analysis/effects.h"
@@ -203,11 +204,11 @@ static bool promote(struct mover *m, uint32_t n, struct nvm_inst_id store,
   struct nvm_value pointer = inst_operand(f, function_inst(f, store), 1);
   struct nvm_type type = value_type(f, inst_operand(f, function_inst(f, store), 0));
   uint32_t how = function_inst(f, store)->aux;
-  struct nvm_value v = inst_emit(f, block_first_behind_phis(f, f->entry), OP_ALLOCA, TYPE_PTR,
-                                 const_int(f->module, TYPE_I32, 1), VALUE_NULL, type.index);
-  struct nvm_inst_id before = block_terminator(f, m->nest.loops.data[n].preheader);
-  struct nvm_value initial = inst_emit(f, before, OP_LOAD, type, pointer, VALUE_NULL, how);
-  inst_emit(f, before, OP_STORE, TYPE_VOID, initial, v, 0);
+  struct nvm_value one = const_int(f->module, TYPE_I32, 1);
+  struct builder entry = builder_before(f, block_first_behind_phis(f, f->entry)),
+                 before = builder_before(f, block_terminator(f, m->nest.loops.data[n].preheader));
+  struct nvm_value v = builder_add(&entry, OP_ALLOCA, 0, TYPE_PTR, &one, 1, type.index);
+  builder_store(&before, builder_load(&before, type, pointer, how), v, 0);
   for (uint32_t k = m->facts[n].first_access; k < m->facts[n].end_access; k++) {
     struct nvm_inst_id id = m->accesses.data[k].inst;
     struct nvm_inst *i = function_inst(f, id);
@@ -219,9 +220,8 @@ static bool promote(struct mover *m, uint32_t n, struct nvm_inst_id store,
     f->attachments.data[id.index] = 0;
   }
   for (uint32_t k = 0; k < exit_count; k++) {
-    struct nvm_inst_id at = block_first_behind_phis(f, exits[k]);
-    struct nvm_value last = inst_emit(f, at, OP_LOAD, type, v, VALUE_NULL, 0);
-    inst_emit(f, at, OP_STORE, TYPE_VOID, last, pointer, how);
+    struct builder at = builder_before(f, block_first_behind_phis(f, exits[k]));
+    builder_store(&at, builder_load(&at, type, v, 0), pointer, how);
   }
   ++*m->env->statistic;
   m->changed = true;

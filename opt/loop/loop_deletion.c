@@ -14,6 +14,7 @@
  * Omits:     loops that terminate only by mustprogress; costlier exit values of loops that remain.
  * Tests:     check/opt/loop-deletion. */
 #include "analysis/scev.h"
+#include "ir/build.h"
 #include "opt/cfg/cfg.h"
 #include "analysis/effects.h"
 #include "opt/loop/loop_tools.h"
@@ -80,14 +81,14 @@ static struct nvm_value last_value(struct deleter *d, struct nvm_value v, struct
   struct nvm_type type = type_int(&m->types, form.width);
   struct nvm_value start = scev_expand(d->scev, d->f, scev_at_start(d->scev, form, d->n), at);
   if (value_is_none(start) || step == 0) return start;
+  struct builder x = builder_before(d->f, at);
   uint32_t width = type_scalar_bits(&m->types, value_type(d->f, taken));
   if (width != form.width)
-    taken =
-        inst_emit(d->f, at, width < form.width ? OP_ZEXT : OP_TRUNC, type, taken, VALUE_NULL, 0);
+    taken = builder_unary(&x, width < form.width ? OP_ZEXT : OP_TRUNC, type, taken);
   uint64_t bits =
       (uint64_t)step & (form.width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << form.width) - 1);
-  return inst_emit(d->f, at, OP_ADD, type, start,
-                   inst_emit(d->f, at, OP_MUL, type, taken, const_int(m, type, bits), 0), 0);
+  return builder_binary(&x, OP_ADD, start,
+                        builder_binary(&x, OP_MUL, taken, const_int(m, type, bits)));
 }
 
 /* Redirects the preheader to the exit. False if a value cannot be computed; then only dead code

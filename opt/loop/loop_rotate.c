@@ -15,6 +15,7 @@
  * Omits:     headers with convergent operations; loops that test in the latch already.
  * Tests:     check/opt/loop-rotate-*. */
 #include "analysis/effects.h"
+#include "ir/build.h"
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
@@ -91,26 +92,25 @@ static bool make_guard(struct rotation *r) {
  * again instead, from phis of their operands, which analyses understand. */
 static bool join_values(struct rotation *r) {
   struct nvm_function *f = r->f;
-  struct nvm_inst_id after = block_first_behind_phis(f, r->body);
+  struct builder body = builder_before(f, block_first_behind_phis(f, r->body));
   FOR_EACH_INST(f, r->header, i) {
     struct nvm_inst inst = *function_inst(f, i);
     if (inst.op == OP_DBG_RECORD || f->uses.data[i.index] == 0 || type_equal(inst.type, TYPE_VOID))
       continue;
     if (op_is_cast((enum op)inst.op) || inst.op == OP_GEP) {
       struct nvm_inst_id again =
-          function_add_inst(f, (enum op)inst.op, inst.flags, inst.type,
-                            f->operands.data + inst.first_operand, inst.operand_count, inst.aux);
+          builder_insert(&body, (enum op)inst.op, inst.flags, inst.type,
+                         f->operands.data + inst.first_operand, inst.operand_count, inst.aux);
       if (inst_is_none(again)) return false;
-      inst_insert_before(f, again, after);
       r->joined[i.index] = again;
       continue;
     }
     struct nvm_value operands[4] = {loop_copy_of(&r->copy, value_of_inst(i)),
                                     value_of_block(r->loop->preheader), value_of_inst(i),
                                     value_of_block(r->header)};
-    struct nvm_inst_id phi = function_add_inst(f, OP_PHI, 0, inst.type, operands, 4, 0);
+    struct builder start = builder_at_start(f, r->body);
+    struct nvm_inst_id phi = builder_insert(&start, OP_PHI, 0, inst.type, operands, 4, 0);
     if (inst_is_none(phi)) return false;
-    inst_prepend(f, phi, r->body);
     f->names.data[phi.index] = inst.op == OP_PHI ? f->names.data[i.index] : (struct nvm_str){0};
     if (inst.op == OP_PHI) f->names.data[i.index] = (struct nvm_str){0};
     r->joined[i.index] = phi;

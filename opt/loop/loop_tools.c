@@ -1,6 +1,7 @@
 /* Shared by loop passes; see loop_tools.h. */
 #include "opt/loop/loop_tools.h"
 
+#include "ir/build.h"
 #include "ir/evalintrinsic.h"
 #include "ir/intrinsic.h"
 #include "opt/cfg/cfg.h"
@@ -35,9 +36,9 @@ static void move_entries(struct nvm_function *f, struct nvm_inst_id i, const str
       if (!is_among(b, from, count)) continue;
       if (turn == 0 && value_is_none(common)) common = v;
       if (turn == 0 && !value_equal(common, v) && inst_is_none(phi)) {
-        phi = function_add_inst(f, OP_PHI, function_inst(f, i)->flags, function_inst(f, i)->type,
-                                NULL, 0, 0);
-        inst_insert_before(f, phi, before);
+        struct builder at = builder_before(f, before);
+        phi = builder_insert(&at, OP_PHI, function_inst(f, i)->flags, function_inst(f, i)->type,
+                             NULL, 0, 0);
       }
       if (turn == 0) continue;
       if (!inst_is_none(phi)) (void)(inst_add_operand(f, phi, v) && inst_add_operand(f, phi, b));
@@ -52,10 +53,9 @@ static void move_entries(struct nvm_function *f, struct nvm_inst_id i, const str
 struct nvm_block loop_split_predecessors(struct nvm_function *f, struct nvm_block b,
                                          const struct nvm_block *from, uint32_t count) {
   struct nvm_block made = function_add_block(f, (struct nvm_str){0});
-  struct nvm_value target = value_of_block(b);
-  struct nvm_inst_id jump = function_add_inst(f, OP_BR, 0, TYPE_VOID, &target, 1, 0);
+  struct builder at = builder_at_end(f, made);
+  struct nvm_inst_id jump = value_inst_id(builder_branch(&at, b));
   if (block_is_none(made) || inst_is_none(jump)) return (struct nvm_block){0};
-  inst_append(f, jump, made);
   function_move_block(f, made, b);
   FOR_EACH_PHI(f, b, i)
   move_entries(f, i, from, count, made, jump);

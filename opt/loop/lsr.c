@@ -17,6 +17,7 @@
  * Omits:     single conditional accesses; sums that are not addresses; exit tests.
  * Tests:     check/opt/lsr-*. */
 #include "analysis/scev.h"
+#include "ir/build.h"
 #include "analysis/effects.h"
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
@@ -176,11 +177,6 @@ static struct nvm_value at_start(struct reducer *r, struct nvm_value v) {
   return value_of_inst(made);
 }
 
-static struct nvm_value add_bytes(struct reducer *r, struct nvm_value pointer,
-                                  struct nvm_value bytes, struct nvm_inst_id before) {
-  return inst_emit(r->f, before, OP_GEP, value_type(r->f, pointer), pointer, bytes, TYPE_I8.index);
-}
-
 /* Makes the pointer of a group, if its start and step can be computed. */
 static void make_pointer(struct reducer *r, struct group *g) {
   struct nvm_function *f = r->f;
@@ -200,11 +196,12 @@ static void make_pointer(struct reducer *r, struct group *g) {
   if (value_is_none(bytes)) return;
   struct nvm_value operands[4] = {start, value_of_block(r->loop->preheader), start,
                                   value_of_block(r->loop->latch)};
-  struct nvm_inst_id phi = function_add_inst(f, OP_PHI, 0, value_type(f, address), operands, 4, 0);
-  if (inst_is_none(phi)) return;
-  inst_insert_before(f, phi, function_block(f, r->loop->header)->first);
-  g->pointer = value_of_inst(phi);
-  inst_set_operand(f, phi, 2, add_bytes(r, g->pointer, bytes, block_terminator(f, r->loop->latch)));
+  struct builder header = builder_at_start(f, r->loop->header),
+                 latch = builder_before(f, block_terminator(f, r->loop->latch));
+  g->pointer = builder_phi(&header, value_type(f, address), operands, 4);
+  struct nvm_value next = builder_gep(&latch, g->pointer, bytes);
+  if (value_is_none(next)) return;
+  inst_set_operand(f, value_inst_id(g->pointer), 2, next);
   ++*r->env->statistic;
   r->changed = true;
 }
@@ -219,7 +216,8 @@ static void use_pointers(struct reducer *r) {
     struct nvm_value pointer = g->pointer;
     struct nvm_type offset = type_int(&f->module->types, g->form.width);
     if (g->form.width < 64) distance &= (UINT64_C(1) << g->form.width) - 1;
-    if (distance) pointer = add_bytes(r, pointer, const_int(f->module, offset, distance), a.inst);
+    struct builder at = builder_before(f, a.inst);
+    if (distance) pointer = builder_gep(&at, pointer, const_int(f->module, offset, distance));
     inst_set_operand(f, a.inst, address_operand(function_inst(f, a.inst)), pointer);
   }
 }

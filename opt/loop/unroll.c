@@ -24,6 +24,7 @@
  * Omits:     peeling; loops with several exits, except for full unrolling.
  * Tests:     check/opt/unroll-*. */
 #include "analysis/pressure.h"
+#include "ir/build.h"
 #include "analysis/scev.h"
 #include "opt/cfg/cfg.h"
 #include "opt/loop/loop_tools.h"
@@ -260,30 +261,29 @@ static bool count_remainder(struct unroller *u, uint32_t n, uint32_t factor, str
   struct nvm_type t = value_type(f, g->taken);
   struct nvm_value one = const_int(m, t, 1), by = const_int(m, t, factor);
   bool power = (factor & (factor - 1)) == 0;
+  struct builder x = builder_before(f, at);
   if (power) {
-    g->rest = inst_emit(f, at, OP_ADD, t, g->taken, one, 0);
-    g->rest = inst_emit(f, at, OP_AND, t, g->rest, const_int(m, t, factor - 1), 0);
+    g->rest = builder_binary(&x, OP_ADD, g->taken, one);
+    g->rest = builder_binary(&x, OP_AND, g->rest, const_int(m, t, factor - 1));
   } else { /* the count may be 2^width */
-    g->rest = inst_emit(f, at, OP_ADD, t, inst_emit(f, at, OP_UREM, t, g->taken, by, 0), one, 0);
-    g->rest = inst_emit(f, at, OP_UREM, t, g->rest, by, 0);
+    g->rest = builder_binary(&x, OP_ADD, builder_binary(&x, OP_UREM, g->taken, by), one);
+    g->rest = builder_binary(&x, OP_UREM, g->rest, by);
   }
-  g->few = inst_emit(f, at, OP_ICMP, TYPE_I1, g->taken, const_int(m, t, factor - 1), ICMP_ULT);
-  struct nvm_value steps = inst_emit(f, at, OP_SUB, t, g->taken, g->rest, 0);
+  g->few = builder_icmp(&x, ICMP_ULT, g->taken, const_int(m, t, factor - 1));
+  struct nvm_value steps = builder_binary(&x, OP_SUB, g->taken, g->rest);
   uint64_t step =
       (uint64_t)c.step & (c.taken.width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << c.taken.width) - 1);
-  steps = inst_emit(f, at, OP_MUL, t, steps, const_int(m, t, step), 0);
+  steps = builder_binary(&x, OP_MUL, steps, const_int(m, t, step));
   bool pointer = type_is_ptr(&m->types, value_type(f, first));
-  g->bound = inst_emit(f, at, pointer ? OP_GEP : OP_ADD, value_type(f, first), first, steps,
-                       pointer ? TYPE_I8.index : 0);
+  g->bound = pointer ? builder_gep(&x, first, steps) : builder_binary(&x, OP_ADD, first, steps);
   return !module_out_of_memory(m);
 }
 
 static struct nvm_value single_phi(struct unroller *u, struct nvm_block b, struct nvm_value v,
                                    struct nvm_block from) {
   struct nvm_value operands[2] = {v, value_of_block(from)};
-  struct nvm_inst_id phi = function_add_inst(u->f, OP_PHI, 0, value_type(u->f, v), operands, 2, 0);
-  inst_prepend(u->f, phi, b);
-  return value_of_inst(phi);
+  struct builder at = builder_at_start(u->f, b);
+  return builder_phi(&at, value_type(u->f, v), operands, 2);
 }
 
 static void replace_entry(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block old,
@@ -315,16 +315,6 @@ static bool connect_values(struct unroller *u, const struct glue *g) {
   return true;
 }
 
-static void branch(struct unroller *u, struct nvm_block b, struct nvm_value condition,
-                   struct nvm_block yes, struct nvm_block no) {
-  struct nvm_value operands[3] = {condition, value_of_block(yes), value_of_block(no)};
-  bool jump = value_is_none(condition);
-  inst_append(u->f,
-              function_add_inst(u->f, jump ? OP_BR : OP_CONDBR, 0, TYPE_VOID, operands + jump,
-                                jump ? 1 : 3, 0),
-              b);
-}
-
 /* Copies the loop for the remaining iterations. */
 static bool add_remainder(struct unroller *u, uint32_t n, struct glue *g) {
   struct nvm_function *f = u->f;
@@ -346,13 +336,14 @@ static bool add_remainder(struct unroller *u, uint32_t n, struct glue *g) {
   if (!connect_values(u, g)) return false;
   cfg_redirect(f, l->latch, g->exit, g->middle);
   inst_remove(f, block_terminator(f, l->preheader));
-  branch(u, l->preheader, g->few, g->before_rest, l->header);
-  branch(u, g->before_rest, VALUE_NULL, g->rest_header, g->rest_header);
+  struct builder preheader = builder_at_end(f, l->preheader),
+                 before_rest = builder_at_end(f, g->before_rest),
+                 middle = builder_at_end(f, g->middle);
+  builder_condbranch(&preheader, g->few, g->before_rest, l->header);
+  builder_branch(&before_rest, g->rest_header);
   struct nvm_value zero = const_int(f->module, value_type(f, g->rest), 0);
-  struct nvm_value operands[2] = {g->rest, zero};
-  struct nvm_inst_id none_left = function_add_inst(f, OP_ICMP, 0, TYPE_I1, operands, 2, ICMP_EQ);
-  inst_append(f, none_left, g->middle);
-  branch(u, g->middle, value_of_inst(none_left), g->exit, g->before_rest);
+  builder_condbranch(&middle, builder_icmp(&middle, ICMP_EQ, g->rest, zero), g->exit,
+                     g->before_rest);
   loop_copy_forget(&u->copy, f, u->blocks, l->block_count);
   return loop_set_hint(f, g->rest_latch, l->hints, "llvm.loop.unroll.", "llvm.loop.unroll.disable");
 }
@@ -367,9 +358,8 @@ static bool unroll_with_remainder(struct unroller *u, uint32_t n, struct plan p)
   if (!add_remainder(u, n, &g) || !unroll(u, n, p)) return false;
   struct nvm_inst_id t = block_terminator(f, u->last_latch);
   bool back = block_successor(f, u->last_latch, 0).index == u->loop->header.index;
-  inst_set_operand(
-      f, t, 0,
-      inst_emit(f, t, OP_ICMP, TYPE_I1, u->last_tested, g.bound, back ? ICMP_NE : ICMP_EQ));
+  struct builder at = builder_before(f, t);
+  inst_set_operand(f, t, 0, builder_icmp(&at, back ? ICMP_NE : ICMP_EQ, u->last_tested, g.bound));
   return !module_out_of_memory(f->module);
 }
 

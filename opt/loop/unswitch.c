@@ -12,6 +12,7 @@
  * Omits:     switches; outer loops.
  * Tests:     check/opt/loop-unswitch. */
 #include "opt/cfg/cfg.h"
+#include "ir/build.h"
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
 
@@ -47,15 +48,14 @@ static bool unswitch(struct unswitcher *u, struct nvm_block b, struct arena *are
       !loop_copy_exits(&u->copy, f, u->blocks, l->block_count))
     return false;
   struct nvm_block other = u->copy.blocks[b.index], latch = u->copy.blocks[l->latch.index];
-  struct nvm_value condition = inst_operand(f, function_inst(f, block_terminator(f, b)), 0);
-  struct nvm_inst_id frozen = function_add_inst(f, OP_FREEZE, 0, TYPE_I1, &condition, 1, 0);
-  struct nvm_value operands[3] = {value_of_inst(frozen), value_of_block(l->header),
-                                  value_of_block(u->copy.blocks[l->header.index])};
-  struct nvm_inst_id test = function_add_inst(f, OP_CONDBR, 0, TYPE_VOID, operands, 3, 0);
-  if (inst_is_none(frozen) || inst_is_none(test)) return false;
-  inst_remove(f, block_terminator(f, l->preheader));
-  inst_append(f, frozen, l->preheader);
-  inst_append(f, test, l->preheader);
+  struct nvm_inst_id jump = block_terminator(f, l->preheader);
+  struct builder at = builder_before(f, jump);
+  struct nvm_value condition = inst_operand_at(f, block_terminator(f, b), 0),
+                   frozen = builder_unary(&at, OP_FREEZE, TYPE_I1, condition),
+                   test =
+                       builder_condbranch(&at, frozen, l->header, u->copy.blocks[l->header.index]);
+  if (value_is_none(test)) return false;
+  inst_remove(f, jump);
   loop_copy_forget(&u->copy, f, u->blocks, l->block_count);
   cfg_make_jump(f, b, block_successor(f, b, 0));
   cfg_make_jump(f, other, block_successor(f, other, 1));

@@ -14,7 +14,7 @@
  *            for which the budget is spent, which stay in memory.
  * Tests:     check/opt/mem2reg-*. */
 #include "ir/dominance.h"
-#include "ir/intrinsic.h"
+#include "ir/build.h"
 #include "analysis/effects.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
@@ -208,11 +208,10 @@ static bool mark_live(struct placement *s, const access_list *list) {
 }
 
 static bool make_phi(struct promoter *p, struct nvm_block b, uint32_t variable) {
-  struct nvm_type type = p->variables.data[variable].type;
-  struct nvm_inst_id phi = function_add_inst(p->f, OP_PHI, 0, type, NULL, 0, 0);
-  if (inst_is_none(phi)) return false;
-  inst_prepend(p->f, phi, b);
-  if (!VEC_PUSH(p->arena, &p->next_phi, p->first_phi[b.index]) ||
+  struct builder at = builder_at_start(p->f, b);
+  struct nvm_inst_id phi =
+      builder_insert(&at, OP_PHI, 0, p->variables.data[variable].type, NULL, 0, 0);
+  if (inst_is_none(phi) || !VEC_PUSH(p->arena, &p->next_phi, p->first_phi[b.index]) ||
       !VEC_PUSH(p->arena, &p->phi_variable, variable))
     return false;
   p->first_phi[b.index] = phi;

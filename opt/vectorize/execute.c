@@ -9,30 +9,19 @@
 
 #include <assert.h>
 
+#include "ir/build.h"
 #include "ir/eval.h"
-#include "ir/intrinsic.h"
 
 /* --- single instructions ------------------------------------------------------------------------
  */
 
 struct nvm_value x_emit(struct executor *x, enum op op, uint16_t flags, struct nvm_type type,
                         const struct nvm_value *operands, uint32_t count, uint32_t aux) {
-  bool constant = op != OP_PHI && op != OP_LOAD && op != OP_CALL && count > 0;
-  for (uint32_t k = 0; k < count && !x->failed; k++) {
-    x->failed |= value_is_none(operands[k]);
-    constant &= value_kind(operands[k]) == VALUE_CONST;
-  }
   if (x->failed) return VALUE_NULL;
-  if (constant && count <= 4) {
-    struct nvm_value folded = eval_fold(x->v->f->module, op, flags, aux, type, operands, count);
-    if (!value_is_none(folded)) return folded;
-  }
-  struct nvm_inst_id i = function_add_inst(x->v->f, op, flags, type, operands, count, aux);
-  x->failed |= inst_is_none(i);
-  if (x->failed) return VALUE_NULL;
-  inst_append(x->v->f, i, x->block);
-  if (x->origin.index) x->v->f->locations.data[i.index] = x->v->f->locations.data[x->origin.index];
-  return value_of_inst(i);
+  struct builder at = builder_located(builder_at_end(x->v->f, x->block), x->origin);
+  struct nvm_value v = builder_add(&at, op, flags, type, operands, count, aux);
+  x->failed = value_is_none(v);
+  return v;
 }
 
 struct nvm_value x_binary(struct executor *x, enum op op, struct nvm_value a, struct nvm_value b) {
@@ -174,15 +163,12 @@ static struct nvm_value get_vector(struct executor *x, uint32_t r, uint32_t part
 
 static struct nvm_value emit_call(struct executor *x, const struct nvm_inst *old,
                                   struct nvm_value *operands, uint32_t count) {
-  struct nvm_module *m = x->v->f->module;
-  struct nvm_type parameters[8], result = wide(x, old->type);
-  if (count >= 8) return VALUE_NULL;
-  for (uint32_t k = 0; k < count; k++) parameters[k] = value_type(x->v->f, operands[k]);
-  struct nvm_type type = type_function(&m->types, result, parameters, count, false);
-  operands[count] =
-      intrinsic_declare(m, (enum intrinsic_id)call_intrinsic(x->v->f, old), &result, 1, type);
-  uint32_t site = module_call_site(m, (struct call_site){.function_type = type});
-  return x_emit(x, OP_CALL, old->flags, result, operands, count + 1, site);
+  struct builder at = builder_located(builder_at_end(x->v->f, x->block), x->origin);
+  if (x->failed || count > BUILDER_MAX_ARGUMENTS) return VALUE_NULL;
+  struct nvm_value v = builder_intrinsic(&at, (enum intrinsic_id)call_intrinsic(x->v->f, old),
+                                         old->flags, wide(x, old->type), operands, count);
+  x->failed = value_is_none(v);
+  return v;
 }
 
 /* Flags that still hold: sums in another order, or in a narrower type, wrap elsewhere. */

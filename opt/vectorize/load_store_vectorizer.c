@@ -11,6 +11,7 @@
  * before it finds more. Preserves: the control flow. Cost:      n log n in the accesses of a block;
  * each looks at MAX_PILES objects, each run at MAX_BETWEEN others. Omits:     gaps; accesses that
  * overlap; more than MAX_GROUPS shapes open at a time. Tests: check/opt/load-store-vectorizer-*. */
+#include "ir/build.h"
 #include "ir/evalint.h"
 #include "analysis/alias.h"
 #include "analysis/effects.h"
@@ -56,7 +57,7 @@ struct vectorizer {
   uint32_t pile_count;
   VEC(struct nvm_inst_id) accesses; /* of the block, in order: all that touches memory */
   VEC(struct nvm_inst_id) dead;     /* stores that were merged */
-  struct nvm_inst_id at;            /* new instructions go before it */
+  struct builder at;                /* of the wide access, and what it is made of */
   uint64_t changes;
 };
 
@@ -241,15 +242,6 @@ static bool may_meet(struct vectorizer *g, const struct member *run, uint32_t co
 /* --- the wide access
  * -------------------------------------------------------------------------------- */
 
-static struct nvm_value make(struct vectorizer *g, enum op op, struct nvm_type type, uint32_t count,
-                             const struct nvm_value *operands, uint32_t aux) {
-  struct nvm_inst_id i = function_add_inst(g->f, op, 0, type, operands, count, aux);
-  if (inst_is_none(i)) return const_poison(g->f->module, TYPE_I32);
-  g->f->locations.data[i.index] = g->f->locations.data[g->at.index];
-  inst_insert_before(g->f, i, g->at);
-  return value_of_inst(i);
-}
-
 /* An integer, or vector of them, as wide as a pointer (or vector of them); other types stay. */
 static struct nvm_type as_numbers(struct vectorizer *g, struct nvm_type type) {
   struct nvm_module *m = g->f->module;
@@ -265,9 +257,9 @@ static struct nvm_value make_cast(struct vectorizer *g, struct nvm_value v, stru
   struct nvm_type from = value_type(g->f, v), from_numbers = as_numbers(g, from),
                   to_numbers = as_numbers(g, to);
   if (type_equal(from, to)) return v;
-  if (!type_equal(from, from_numbers)) v = make(g, OP_PTRTOINT, from_numbers, 1, &v, 0);
-  if (!type_equal(from_numbers, to_numbers)) v = make(g, OP_BITCAST, to_numbers, 1, &v, 0);
-  return type_equal(to, to_numbers) ? v : make(g, OP_INTTOPTR, to, 1, &v, 0);
+  if (!type_equal(from, from_numbers)) v = builder_unary(&g->at, OP_PTRTOINT, from_numbers, v);
+  if (!type_equal(from_numbers, to_numbers)) v = builder_unary(&g->at, OP_BITCAST, to_numbers, v);
+  return type_equal(to, to_numbers) ? v : builder_unary(&g->at, OP_INTTOPTR, to, v);
 }
 
 /* The element of the wide access: the type of all, where they agree; else integers of the smallest.
@@ -305,10 +297,8 @@ static struct nvm_value cut_out(struct vectorizer *g, struct nvm_value wide,
   uint32_t each = (uint32_t)layout_bits(&m->layout, &m->types, element), count = bits / each;
   struct nvm_value result = const_poison(m, lanes(g, element, bits));
   for (uint32_t k = 0; k < count; k++) {
-    struct nvm_value in[2] = {wide, const_int(m, TYPE_I32, at / each + k)};
-    struct nvm_value lane = make(g, OP_EXTRACTELEMENT, element, 2, in, 0);
-    struct nvm_value put[3] = {result, lane, const_int(m, TYPE_I32, k)};
-    result = count == 1 ? lane : make(g, OP_INSERTELEMENT, lanes(g, element, bits), 3, put, 0);
+    struct nvm_value lane = builder_extract_lane(&g->at, wide, at / each + k);
+    result = count == 1 ? lane : builder_insert_lane(&g->at, result, lane, k);
   }
   return result;
 }
@@ -349,6 +339,13 @@ static void split_load(struct vectorizer *g, struct nvm_value wide, struct nvm_t
   }
 }
 
+/* Not folded: passes after this one expect the scalars of a vector that is put together. */
+static struct nvm_value make(struct vectorizer *g, enum op op, struct nvm_type type, uint32_t count,
+                             const struct nvm_value *operands) {
+  struct nvm_inst_id i = builder_insert(&g->at, op, 0, type, operands, count, 0);
+  return inst_is_none(i) ? VALUE_NULL : value_of_inst(i);
+}
+
 static struct nvm_value join_stores(struct vectorizer *g, struct nvm_type element,
                                     const struct member *run, uint32_t count, uint32_t bytes) {
   struct nvm_module *m = g->f->module;
@@ -363,9 +360,9 @@ static struct nvm_value join_stores(struct vectorizer *g, struct nvm_type elemen
              own = run[k].bytes * 8 / each;
     for (uint32_t n = 0; n < own; n++) {
       struct nvm_value take[2] = {v, const_int(m, TYPE_I32, n)};
-      struct nvm_value lane = own == 1 ? v : make(g, OP_EXTRACTELEMENT, piece, 2, take, 0);
+      struct nvm_value lane = own == 1 ? v : make(g, OP_EXTRACTELEMENT, piece, 2, take);
       struct nvm_value put[3] = {wide, lane, const_int(m, TYPE_I32, at + n)};
-      wide = make(g, OP_INSERTELEMENT, type, 3, put, 0);
+      wide = make(g, OP_INSERTELEMENT, type, 3, put);
     }
   }
   return make_cast(g, wide, lanes(g, element, bytes * 8));
@@ -374,20 +371,14 @@ static struct nvm_value join_stores(struct vectorizer *g, struct nvm_type elemen
 static void merge(struct vectorizer *g, const struct member *run, uint32_t count, uint32_t bytes,
                   uint32_t align_log2, const struct member *place, bool store) {
   struct nvm_function *f = g->f;
-  struct nvm_module *m = f->module;
-  g->at = place->inst;
-  struct nvm_value pointer = pointer_of(g, function_inst(f, place->inst));
-  if (place->offset != run[0].offset) {
-    struct nvm_value in[2] = {pointer,
-                              const_int(m, TYPE_I64, (uint64_t)(run[0].offset - place->offset))};
-    pointer = make(g, OP_GEP, value_type(f, pointer), 2, in, TYPE_I8.index);
-  }
+  g->at = builder_replacing(f, place->inst);
+  struct nvm_value pointer = builder_offset(&g->at, pointer_of(g, function_inst(f, place->inst)),
+                                            run[0].offset - place->offset);
   struct nvm_type element = element_of(g, run, count, bytes), type = lanes(g, element, bytes * 8);
   uint32_t aux = memory_access_pack((struct memory_access){.align_log2 = (align_log2 + 1) & 63});
-  struct nvm_value in[2] = {pointer, pointer};
-  if (store) in[0] = join_stores(g, element, run, count, bytes);
   struct nvm_value wide =
-      store ? make(g, OP_STORE, TYPE_VOID, 2, in, aux) : make(g, OP_LOAD, type, 1, in, aux);
+      store ? builder_store(&g->at, join_stores(g, element, run, count, bytes), pointer, aux)
+            : builder_load(&g->at, type, pointer, aux);
   if (value_kind(wide) != VALUE_INST) return; /* out of memory */
   struct nvm_inst_id made = {value_index(wide)};
   effects_copy_access_metadata(f, made, run[0].inst, true);

@@ -15,6 +15,7 @@
  * in the whole nest. */
 #include "opt/vectorize/execute.h"
 
+#include "ir/build.h"
 #include "ir/intrinsic.h"
 #include "analysis/effects.h"
 #include "opt/loop/loop_tools.h"
@@ -401,6 +402,7 @@ static void emit_checks(struct outer_nest *n, const struct nvm_value taken[2]) {
 /* What the checks need, in front of the nest. */
 static bool expand_all(struct outer_nest *n, struct nvm_value taken[2], struct nvm_inst_id before) {
   const struct vector_loop *v = n->x.v;
+  struct builder at = builder_before(v->f, before);
   taken[OUTER] = scev_expand_trip_count(v->scev, v->f, v->index, before);
   taken[INNER] = scev_expand_trip_count(v->scev, v->f, n->inner, before);
   if (value_is_none(taken[OUTER]) || value_is_none(taken[INNER])) return false;
@@ -409,7 +411,7 @@ static bool expand_all(struct outer_nest *n, struct nvm_value taken[2], struct n
     if (!a->wanted) continue;
     struct nvm_value start = scev_expand(v->scev, v->f, a->start, before);
     if (value_is_none(start)) return false;
-    a->first = inst_emit(v->f, before, OP_PTRTOINT, TYPE_I64, start, VALUE_NULL, 0);
+    a->first = builder_unary(&at, OP_PTRTOINT, TYPE_I64, start);
     for (int s = OUTER; s <= INNER; s++) {
       a->by[s] = scev_expand(v->scev, v->f, a->steps[s], before);
       if (value_is_none(a->by[s])) return false;

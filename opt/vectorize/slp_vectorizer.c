@@ -13,6 +13,7 @@
  * MOST_NODES nodes. Omits:     calls, casts, selects, comparisons; lanes in another order;
  * operations of different blocks. Scalars that others use too stay where they are. Tests:
  * check/opt/slp-vectorizer*. */
+#include "ir/build.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 #include "opt/vectorize/vectorize.h"
@@ -192,11 +193,8 @@ static cost tree_gain(struct slp *s) {
 static struct nvm_value make(struct slp *s, enum op op, uint16_t flags, struct nvm_type type,
                              const struct nvm_value *operands, uint32_t count,
                              struct nvm_inst_id origin) {
-  struct nvm_inst_id i = function_add_inst(s->f, op, flags, type, operands, count, 0);
-  if (inst_is_none(i)) return const_poison(s->f->module, type);
-  s->f->locations.data[i.index] = s->f->locations.data[origin.index];
-  inst_insert_before(s->f, i, s->root);
-  return value_of_inst(i);
+  struct builder at = builder_located(builder_before(s->f, s->root), origin);
+  return builder_add(&at, op, flags, type, operands, count, 0);
 }
 
 static struct nvm_value make_gather(struct slp *s, const struct node *node) {
@@ -204,11 +202,9 @@ static struct nvm_value make_gather(struct slp *s, const struct node *node) {
   bool constant = true;
   for (uint32_t k = 0; k < s->lanes; k++) constant &= value_kind(node->lane[k]) == VALUE_CONST;
   if (constant) return const_aggregate(m, s->type, node->lane, s->lanes);
+  struct builder at = builder_replacing(s->f, s->root);
   struct nvm_value v = const_poison(m, s->type);
-  for (uint32_t k = 0; k < s->lanes; k++) {
-    struct nvm_value in[3] = {v, node->lane[k], const_int(m, TYPE_I32, k)};
-    v = make(s, OP_INSERTELEMENT, 0, s->type, in, 3, s->root);
-  }
+  for (uint32_t k = 0; k < s->lanes; k++) v = builder_insert_lane(&at, v, node->lane[k], k);
   return v;
 }
 
@@ -317,10 +313,9 @@ static struct nvm_value reduce(struct slp *s, struct nvm_value v, enum op op, ui
     }
     v = make(s, op, flags, half, part, 2, s->root);
   }
-  struct nvm_value end[2];
-  for (uint32_t k = 0; k < 2; k++)
-    end[k] = make(s, OP_EXTRACTELEMENT, 0, scalar,
-                  (struct nvm_value[]){v, const_int(m, TYPE_I32, k)}, 2, s->root);
+  struct builder at = builder_replacing(s->f, s->root);
+  struct nvm_value end[2] = {builder_extract_lane(&at, v, 0)};
+  end[1] = builder_extract_lane(&at, v, 1);
   return make(s, op, flags, scalar, end, 2, s->root);
 }
 
