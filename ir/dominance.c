@@ -158,3 +158,12 @@ bool dominance_compute(struct dominance *d, const struct nvm_function *f, struct
   number_tree(&s);
   return true;
 }
+
+struct nvm_block *dominance_preorder(const struct dominance *d, const struct nvm_function *f,
+                                     struct arena *a) {
+  uint32_t count = d->size[f->entry.index];
+  struct nvm_block *order = arena_alloc(a, (count + 1) * sizeof *order);
+  for (uint32_t k = 0; order && k < count; k++)
+    order[d->enter[d->postorder[k].index]] = d->postorder[k];
+  return order;
+}

@@ -1,4 +1,4 @@
-/* Which block dominates which, for the verifier and for whoever stands below opt/.
+/* Predecessors and the dominator tree.
  *
  * All arrays are indexed by block handle and lie in the caller's arena. The terminators must be
  * sound: the last instruction of every block, their successors blocks of the function. */
@@ -20,10 +20,23 @@ struct dominance {
 /* False when out of memory. Cost: close to linear in blocks and edges. */
 bool dominance_compute(struct dominance *d, const struct nvm_function *f, struct arena *a);
 
+/* The reachable blocks in preorder of the dominator tree, order[1] .. order[size[entry]]. NULL when
+ * out of memory. */
+struct nvm_block *dominance_preorder(const struct dominance *d, const struct nvm_function *f,
+                                     struct arena *a);
+
+/* The number of edges into b; the source of the first one. */
+static inline uint32_t dominance_predecessor_count(const struct dominance *d, struct nvm_block b) {
+  return d->first_predecessor[b.index + 1] - d->first_predecessor[b.index];
+}
+static inline struct nvm_block dominance_first_predecessor(const struct dominance *d,
+                                                           struct nvm_block b) {
+  return d->predecessors[d->first_predecessor[b.index]];
+}
 static inline bool dominance_reachable(const struct dominance *d, struct nvm_block b) {
   return d->enter[b.index] != 0;
 }
-/* Whether every way from the entry to b leads through a; true for an unreachable b, false for an
+/* Whether every path from the entry to b leads through a; true for an unreachable b, false for an
  * unreachable a otherwise. A block dominates itself. */
 static inline bool dominance_dominates(const struct dominance *d, struct nvm_block a,
                                        struct nvm_block b) {

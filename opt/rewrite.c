@@ -1,4 +1,4 @@
-/* Replacing values and renumbering them; see rewrite.h. Linear in the function's operands. */
+/* Replacing and renumbering values; see rewrite.h. Linear in the operands of the function. */
 #include "opt/rewrite.h"
 
 bool rewrite_init(struct rewrite *r, struct nvm_function *f, struct arena *arena) {
@@ -32,7 +32,7 @@ struct nvm_value rewrite_follow(struct rewrite *r, struct nvm_value v) {
   while (value_kind(root) == VALUE_INST && value_index(root) < r->size &&
          !value_is_none(r->to[value_index(root)]))
     root = r->to[value_index(root)];
-  while (!value_equal(v, root)) { /* later look-ups find the root at once */
+  while (!value_equal(v, root)) { /* path compression */
     struct nvm_value next = r->to[value_index(v)];
     r->to[value_index(v)] = root;
     v = next;
@@ -40,8 +40,8 @@ struct nvm_value rewrite_follow(struct rewrite *r, struct nvm_value v) {
   return root;
 }
 
-/* What metadata operand v speaks of, NULL if v is none. */
-static const struct meta_item *spoken_of(const struct nvm_module *m, struct nvm_value v) {
+/* The item that metadata operand v refers to, NULL if v is not metadata. */
+static const struct meta_item *referenced_item(const struct nvm_module *m, struct nvm_value v) {
   if (value_kind(v) != VALUE_CONST) return NULL;
   const struct constant_info *c = constant_info(&m->constants, v);
   return c->kind == CONST_METADATA ? meta_item(&m->metadata, (struct nvm_meta){c->meta}) : NULL;
@@ -51,34 +51,41 @@ static bool is_local(const struct meta_item *item) {
   return item && item->kind == META_VALUE && value_kind(item->value) == VALUE_INST;
 }
 
-/* The metadata operand for a local value that is now another. */
-static struct nvm_value speak_of(struct nvm_module *m, struct nvm_value now, struct nvm_type type) {
+/* A metadata operand that refers to a local value. */
+static struct nvm_value refer_to(struct nvm_module *m, struct nvm_value now, struct nvm_type type) {
   return const_metadata(m, meta_value(&m->metadata, now, type).index);
 }
 
-/* Whether constants among its operands may be metadata that speaks of values. */
+/* Whether its operands may be metadata that refers to values. */
 static bool takes_metadata(const struct nvm_inst *i) {
   return i->op == OP_CALL || i->op == OP_DBG_RECORD;
 }
 
-/* The metadata operand for a replaced local value: debug records follow the value. */
-static struct nvm_value rewrite_metadata(struct rewrite *r, struct nvm_value v) {
-  const struct meta_item *item = spoken_of(r->f->module, v);
-  if (!is_local(item)) return v;
-  struct nvm_value now = rewrite_get(r, item->value);
-  return value_equal(now, item->value) ? v : speak_of(r->f->module, now, item->type);
-}
-
-/* The same of metadata operands. */
-static void replace_metadata(struct rewrite *r, struct nvm_inst_id i) {
-  for (uint32_t k = 0; k < function_inst(r->f, i)->operand_count; k++) {
-    struct nvm_value v = inst_operand(r->f, function_inst(r->f, i), k),
-                     now = rewrite_metadata(r, v);
-    if (!value_equal(v, now)) inst_set_operand(r->f, i, k, now);
+void rewrite_local_metadata(struct nvm_function *f, struct nvm_inst_id i, rewrite_value *to,
+                            void *state) {
+  struct nvm_module *m = f->module;
+  for (uint32_t k = 0;
+       takes_metadata(function_inst(f, i)) && k < function_inst(f, i)->operand_count; k++) {
+    const struct meta_item *item = referenced_item(m, inst_operand_at(f, i, k));
+    if (!is_local(item)) continue;
+    struct nvm_type type = item->type;
+    struct nvm_value old = item->value, now = to(state, old);
+    if (value_equal(now, old)) continue;
+    inst_set_operand(f, i, k, refer_to(m, value_is_none(now) ? const_poison(m, type) : now, type));
   }
 }
 
-/* Removes the replaced instructions. Returns how often they are still named. */
+void rewrite_all_metadata(struct nvm_function *f, rewrite_value *to, void *state) {
+  if (!f->module->metadata.has_locals) return;
+  FOR_EACH_BLOCK(f, b)
+  FOR_EACH_INST(f, b, i) rewrite_local_metadata(f, i, to, state);
+}
+
+static struct nvm_value replacement(void *state, struct nvm_value v) {
+  return rewrite_get(state, v);
+}
+
+/* Removes the replaced instructions. Returns the number of their remaining uses. */
 static uint64_t remove_replaced(struct rewrite *r) {
   uint64_t named = 0;
   for (uint32_t k = 0; k < r->set_count; k++)
@@ -92,47 +99,40 @@ void rewrite_apply(struct rewrite *r) {
   const struct nvm_function *f = r->f;
   bool metadata = f->module->metadata.has_locals;
   struct nvm_block start = function_inst(f, r->set[0])->block,
-                   b = start; /* most of what names values stands behind them */
+                   b = start; /* most users come after the value */
   if (block_is_none(b)) b = start = f->entry;
   uint64_t named = remove_replaced(r);
   while (named || metadata) {
     FOR_EACH_INST(f, b, i) {
       named -= rewrite_operands(r, i);
-      if (metadata && takes_metadata(function_inst(f, i))) replace_metadata(r, i);
+      if (metadata) rewrite_local_metadata(r->f, i, replacement, r);
     }
     b = b.index == f->last_block.index ? f->entry : function_block(f, b)->next;
     if (b.index == start.index) return;
   }
 }
 
-void rewrite_drop_dead_metadata(struct nvm_function *f, const bool *live) {
-  struct nvm_module *m = f->module;
-  if (!m->metadata.has_locals) return;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i)
-  for (uint32_t k = 0;
-       takes_metadata(function_inst(f, i)) && k < function_inst(f, i)->operand_count; k++) {
-    const struct meta_item *item = spoken_of(m, inst_operand(f, function_inst(f, i), k));
-    if (!is_local(item) || live[value_index(item->value)]) continue;
-    struct nvm_type type = item->type;
-    inst_set_operand(f, i, k, speak_of(m, const_poison(m, type), type));
-  }
+static struct nvm_value live_or_none(void *live, struct nvm_value v) {
+  return ((const bool *)live)[value_index(v)] ? v : VALUE_NULL;
 }
 
-/* --- renumbering
- * ---------------------------------------------------------------------------------- */
+void rewrite_drop_dead_metadata(struct nvm_function *f, bool *live) {
+  rewrite_all_metadata(f, live_or_none, live);
+}
 
-/* Whether i names lists of debug information that name values, which cannot be renumbered. */
+/* --- Renumbering --- */
+
+/* Whether i uses a list of values in debug information, which cannot be renumbered. */
 static bool takes_lists(const struct nvm_function *f, const struct nvm_inst *i) {
   for (uint32_t k = 0; takes_metadata(i) && k < i->operand_count; k++) {
-    const struct meta_item *item = spoken_of(f->module, inst_operand(f, i, k));
+    const struct meta_item *item = referenced_item(f->module, inst_operand(f, i, k));
     if (item && item->kind == META_INLINE) return true;
   }
   return false;
 }
 
-/* Numbers what is alive, in the order of the old numbers; 0 for the dead. *operands: how many they
- * have. False: some cannot be renumbered. */
+/* Assigns new numbers to live instructions, in order; 0 to dead ones. *operands: the number of
+ * their operands. False if one cannot be renumbered. */
 static bool number_alive(const struct nvm_function *f, uint32_t *now, uint32_t *operands) {
   bool metadata = f->module->metadata.has_locals;
   uint32_t count = 0, total = 0;
@@ -147,15 +147,15 @@ static bool number_alive(const struct nvm_function *f, uint32_t *now, uint32_t *
   return true;
 }
 
-/* The same operand where values have their new numbers. */
+/* The metadata operand with new numbers. */
 static struct nvm_value renumbered(struct nvm_module *m, const uint32_t *now, struct nvm_value v) {
-  const struct meta_item *item = spoken_of(m, v);
+  const struct meta_item *item = referenced_item(m, v);
   if (!is_local(item)) return v;
-  return speak_of(m, value_make(VALUE_INST, now[value_index(item->value)]), item->type);
+  return refer_to(m, value_make(VALUE_INST, now[value_index(item->value)]), item->type);
 }
 
-/* Moves instruction `from` to its new number, its operands to `operands`, number `first` and on.
- * Returns how many. */
+/* Moves instruction `from` to its new number, and its operands to `operands` from `first` on.
+ * Returns their number. */
 static uint32_t move_inst(struct nvm_function *f, const uint32_t *now, uint32_t from,
                           struct nvm_value *operands, uint32_t first) {
   uint32_t to = now[from];

@@ -1,5 +1,5 @@
-/* Replacing values: a pass notes "this instruction is that value" as often as it likes, and one
- * sweep over the function puts it into effect. Chains of replacements are followed. */
+/* Replacing values: a pass records replacements of instructions, and one sweep over the function
+ * applies them. Chains of replacements are followed. */
 #ifndef NVM_OPT_REWRITE_H
 #define NVM_OPT_REWRITE_H
 
@@ -7,26 +7,25 @@
 
 struct rewrite {
   struct nvm_function *f;
-  struct nvm_value *to;    /* by instruction; VALUE_NULL: stays */
-  uint32_t size;           /* of `to`; instructions made later stay */
-  struct nvm_inst_id *set; /* the instructions that do not stay */
+  struct nvm_value *to;    /* by instruction; VALUE_NULL: not replaced */
+  uint32_t size;           /* of `to`; later instructions are not replaced */
+  struct nvm_inst_id *set; /* the replaced instructions */
   uint32_t set_count;
-  uint32_t count; /* replacements noted */
+  uint32_t count; /* number of rewrite_set() */
 };
 
-/* The table lies in `arena`. False when out of memory. */
+/* Allocates the table in `arena`. False when out of memory. */
 bool rewrite_init(struct rewrite *r, struct nvm_function *f, struct arena *arena);
-/* Makes room for instructions that were made since; cheap if asked often. False when out of memory.
- */
+/* Extends the table for new instructions. Cheap to call often. False when out of memory. */
 bool rewrite_grow(struct rewrite *r, struct arena *arena);
-/* Notes that i is `to`, which must not (through replacements) be i itself. VALUE_NULL, which stands
- * for a value that could not be made, is not noted. */
+/* Replaces i by `to`, which must not lead back to i. Ignores VALUE_NULL, a value that could not be
+ * made. */
 void rewrite_set(struct rewrite *r, struct nvm_inst_id i, struct nvm_value to);
-/* The number of an instruction; of any other value a larger one than instructions have. */
+/* The index of an instruction; for any other value, a number larger than all indices. */
 static inline uint32_t rewrite_number(struct nvm_value v) {
   return v.bits - value_make(VALUE_INST, 0).bits;
 }
-/* What v stands for after all replacements noted so far. */
+/* The final replacement of v. */
 struct nvm_value rewrite_follow(struct rewrite *r, struct nvm_value v);
 static inline struct nvm_value rewrite_get(struct rewrite *r, struct nvm_value v) {
   uint32_t n = rewrite_number(v);
@@ -35,8 +34,7 @@ static inline struct nvm_value rewrite_get(struct rewrite *r, struct nvm_value v
 static inline bool rewrite_is_set(const struct rewrite *r, struct nvm_inst_id i) {
   return i.index < r->size && !value_is_none(r->to[i.index]);
 }
-/* Replaces in the operands of i at once, which rewrite_apply() need not do then. Returns how many
- * it were. */
+/* Replaces the operands of i immediately. Returns the number of replacements. */
 static inline uint32_t rewrite_operands(struct rewrite *r, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(r->f, i);
   const struct nvm_value *first = r->f->operands.data + inst->first_operand;
@@ -49,17 +47,22 @@ static inline uint32_t rewrite_operands(struct rewrite *r, struct nvm_inst_id i)
   }
   return replaced;
 }
-/* Removes the replaced instructions, and replaces in all operands and metadata operands that name
- * them. */
+/* Removes the replaced instructions and updates all operands and metadata operands. */
 void rewrite_apply(struct rewrite *r);
 
-/* Debug intrinsics and records that speak of instructions not in `live` (by instruction) speak of
- * nothing (poison) from now on. */
-void rewrite_drop_dead_metadata(struct nvm_function *f, const bool *live);
+/* Replaces the local values that metadata operands refer to, of instruction i or of all
+ * instructions, by to(state, value); VALUE_NULL: poison. */
+typedef struct nvm_value rewrite_value(void *state, struct nvm_value v);
+void rewrite_local_metadata(struct nvm_function *f, struct nvm_inst_id i, rewrite_value *to,
+                            void *state);
+void rewrite_all_metadata(struct nvm_function *f, rewrite_value *to, void *state);
 
-/* Renumbers the instructions of f, in their order, where a quarter of the numbers belongs to dead
- * ones, and so the blocks: tables of analyses are as long as there are numbers. False when out of
- * memory. */
+/* Makes debug intrinsics and records refer to poison instead of instructions that are not in `live`
+ * (by instruction). */
+void rewrite_drop_dead_metadata(struct nvm_function *f, bool *live);
+
+/* Renumbers instructions and blocks of f, in order, if a quarter of the numbers is unused, because
+ * the tables of analyses are indexed by number. False when out of memory. */
 bool rewrite_compact(struct nvm_function *f, struct arena *scratch);
 
 #endif

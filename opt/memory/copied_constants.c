@@ -1,14 +1,13 @@
-/* copied-constants: variables that are copies of constants, and only read, are the constants.
+/* copied-constants: replaces variables that are read-only copies of constants by the constants.
  *
- * Purpose:   a table written as a local array of constants is copied from a constant into the
- * thread's frame, byte by byte and for every call; its reads can go to the constant itself.
- * Algorithm: an alloca that one memcpy fills, as a whole and from a constant variable, and that is
- * then only loaded from, also through getelementptrs, casts, phis and selects, is replaced by the
- * source. (What is read before the copy is undefined.) The constant is aligned like the variable.
- * Requires:  nothing; best after inlining and before sroa.
- * Preserves: the control flow.
+ * Purpose:   a table that is written as a local array of constants is copied from a constant to
+ *            the stack frame at each call; its reads can access the constant directly.
+ * Algorithm: an alloca is replaced by the constant if one memcpy fills it as a whole from a
+ * constant variable, and all other uses load from it, also through getelementptrs, casts, phis and
+ * selects. (Reads before the copy are undefined.) The constant gets at least the variable's
+ * alignment. Requires:  nothing; best after inlining and before sroa. Preserves: the control flow.
  * Cost:      linear in the uses of such variables.
- * Omits:     copies in parts; constants of other modules with less alignment.
+ * Omits:     partial copies; external constants with a smaller alignment.
  * Tests:     check/opt/copied-constants.nvir. */
 #include "ir/evalint.h"
 #include "ir/intrinsic.h"
@@ -23,11 +22,11 @@ struct finder {
   struct uses uses;
   bool *seen; /* by instruction: derived from the variable */
   VEC(struct nvm_inst_id) work;
-  VEC(struct nvm_inst_id) markers; /* lifetime calls of this variable */
+  VEC(struct nvm_inst_id) markers; /* lifetime markers of this variable */
   struct nvm_inst_id copy;         /* the memcpy into it */
 };
 
-/* A call with the pointer as operand k. */
+/* Whether the variable can still be replaced with the pointer as operand k of this call. */
 static bool allows_call(struct finder *g, struct nvm_inst_id user, uint32_t k, bool is_variable) {
   const struct nvm_inst *i = function_inst(g->f, user);
   nvm_u128 is_volatile = 1;
@@ -64,7 +63,7 @@ static bool allows_use(struct finder *g, struct nvm_inst_id user, uint32_t k, bo
   }
 }
 
-/* Whether all uses only read, but for one copy. */
+/* Whether all uses only read, except for one copy. */
 static bool is_only_copied(struct finder *g, struct nvm_inst_id variable) {
   g->work.count = g->markers.count = 0;
   g->copy = (struct nvm_inst_id){0};
@@ -81,7 +80,8 @@ static uint32_t align_log2(const struct nvm_module *m, uint32_t written, struct 
   return written ? written - 1 : evalint_log2(layout_align(&m->layout, &m->types, type));
 }
 
-/* The constant that the copy reads as a whole, as a generic pointer; none if it is not one. */
+/* The constant that is copied, as a generic pointer. VALUE_NULL if the copy does not read a whole
+ * constant. */
 static struct nvm_value source_of(struct finder *g, struct nvm_inst_id variable) {
   struct nvm_module *m = g->f->module;
   const struct nvm_inst *copy = function_inst(g->f, g->copy), *v = function_inst(g->f, variable);

@@ -1,12 +1,16 @@
-/* dse: stores whose value nobody reads are removed.
+/* dse: removes stores whose value is never read.
  *
- * Purpose:   what is overwritten, or lies in a variable of the function that is not read any more,
- * need not be written. Algorithm: from each store forward over all ways: a way is done where the
- * same bytes are written again, or the function ends and the object is private to it; anything that
- * may read the bytes keeps the store. The walk does not enter a block that defines a part of the
- * address again. Nobody needs what is stored as undef or poison. Requires:  nothing. Preserves: the
- * control flow. Cost:      each store looks at MAX_STEPS accesses in MAX_BLOCKS blocks. Omits:
- * stores partly overwritten; block copies. Tests:     check/opt/dse.nvir. */
+ * Purpose:   front ends and inlining leave stores that are overwritten, or that write to variables
+ *            of the function that are not read any more.
+ * Algorithm: from each store forward over all paths. A path ends where the same bytes are written
+ *            again, or where the function returns if the object is private to it. An access that
+ *            may read the bytes keeps the store. The walk does not enter a block that redefines a
+ *            part of the address. Stores of undef and poison are always removed.
+ * Requires:  nothing.
+ * Preserves: the control flow.
+ * Cost:      each store looks at MAX_STEPS accesses in MAX_BLOCKS blocks.
+ * Omits:     stores that are partly overwritten; block copies.
+ * Tests:     check/opt/dse.nvir. */
 #include "analysis/accesses.h"
 #include "analysis/effects.h"
 #include "opt/passes.h"
@@ -17,10 +21,10 @@ struct eliminator {
   struct nvm_function *f;
   struct alias_env *alias;
   struct accesses accesses;
-  uint32_t *seen;  /* by block: number of the store + 1 */
-  uint32_t *place; /* by block: in the layout */
-  bool progresses; /* no way goes round for ever */
-  uint32_t *ends;  /* by alias_class: stores and lifetime.end that it is the address of */
+  uint32_t *seen;     /* by block: the store whose walk entered it last */
+  uint32_t *position; /* by block: position in the layout */
+  bool progresses;    /* mustprogress: no path is an endless loop */
+  uint32_t *ends;     /* by alias class: number of stores and lifetime.end to that address */
   struct nvm_block work[MAX_BLOCKS];
   uint32_t work_count, steps;
 };
@@ -31,11 +35,11 @@ static bool collect_accesses(struct eliminator *g, struct arena *arena) {
     return false;
   g->seen = arena_alloc(arena, f->blocks.count * sizeof *g->seen);
   g->ends = arena_alloc(arena, (g->accesses.list.count + 1) * sizeof *g->ends);
-  g->place = arena_alloc(arena, f->blocks.count * sizeof *g->place);
+  g->position = arena_alloc(arena, f->blocks.count * sizeof *g->position);
   g->progresses = function_attribute(f, ATTR_MUSTPROGRESS);
-  if (!g->seen || !g->ends || !g->place) return false;
-  uint32_t place = 0;
-  FOR_EACH_BLOCK(f, b) g->place[b.index] = place++;
+  if (!g->seen || !g->ends || !g->position) return false;
+  uint32_t position = 0;
+  FOR_EACH_BLOCK(f, b) g->position[b.index] = position++;
   for (uint32_t k = 0; k < g->accesses.list.count; k++) {
     const struct access *x = &g->accesses.list.data[k];
     g->ends[x->class] += x->kind == ACCESS_STORE || x->kind == ACCESS_END;
@@ -43,9 +47,9 @@ static bool collect_accesses(struct eliminator *g, struct arena *arena) {
   return true;
 }
 
-enum verdict { READ, GONE, PASSES };
+enum outcome { READ, OVERWRITTEN, PASSES };
 
-/* Whether nothing of what the store wrote is left behind x, which has the same address. */
+/* Whether x, which has the same address class, overwrites or ends all bytes of the store. */
 static bool covers(struct eliminator *g, const struct access *x, const struct access *store) {
   struct memory_location theirs = x->where;
   if (x->kind == ACCESS_END)
@@ -55,15 +59,14 @@ static bool covers(struct eliminator *g, const struct access *x, const struct ac
          alias_query(g->alias, theirs, store->where) == ALIAS_MUST;
 }
 
-/* What becomes of the bytes of a store in the accesses from `first` to before `end`, of one block.
- */
-static enum verdict look_ahead(struct eliminator *g, uint32_t first, uint32_t end,
+/* What accesses first .. end - 1, of one block, do to the bytes of a store. */
+static enum outcome look_ahead(struct eliminator *g, uint32_t first, uint32_t end,
                                const struct access *store) {
   for (uint32_t k = first; k < end; k++) {
     const struct access *x = &g->accesses.list.data[k];
     if (g->steps++ == MAX_STEPS) return READ;
     if (x->kind == ACCESS_STORE || x->kind == ACCESS_END) {
-      if (x->class == store->class && covers(g, x, store)) return GONE;
+      if (x->class == store->class && covers(g, x, store)) return OVERWRITTEN;
     } else if (x->kind == ACCESS_LOAD) {
       if (alias_query(g->alias, x->where, store->where) != ALIAS_NO) return READ;
     } else if (alias_mod_ref(g->alias, x->where.access, store->where) & ALIAS_READS) {
@@ -73,8 +76,8 @@ static enum verdict look_ahead(struct eliminator *g, uint32_t first, uint32_t en
   return PASSES;
 }
 
-/* Adds the successors of b; false: the store stays. A way that goes back may go round for ever, and
- * others see the store. */
+/* Adds the successors of b. False: the store is kept. On a back edge the loop may be endless, and
+ * other threads can observe the store. */
 static bool add_successors(struct eliminator *g, struct nvm_block b, struct nvm_inst_id store,
                            const struct alias_address *address) {
   uint32_t count = block_successor_count(g->f, b);
@@ -83,7 +86,8 @@ static bool add_successors(struct eliminator *g, struct nvm_block b, struct nvm_
   if (count == 0) return t->op == OP_RET && is_private;
   for (uint32_t k = 0; k < count; k++) {
     struct nvm_block to = block_successor(g->f, b, k);
-    if (g->place[to.index] <= g->place[b.index] && !is_private && !g->progresses) return false;
+    if (g->position[to.index] <= g->position[b.index] && !is_private && !g->progresses)
+      return false;
     if (g->seen[to.index] == store.index) continue;
     if (g->work_count == MAX_BLOCKS || alias_is_made_in(g->f, address, to)) return false;
     g->seen[to.index] = store.index;
@@ -101,8 +105,8 @@ static bool is_dead(struct eliminator *g, uint32_t at) {
   if (effects_stores_nothing(g->f, function_inst(g->f, id))) return true;
   if (g->ends[store->class] == 1 && !alias_is_private(g->alias, address->base)) return false;
   g->work_count = g->steps = 0;
-  enum verdict v = look_ahead(g, at + 1, a->end[home.index], store);
-  if (v != PASSES) return v == GONE;
+  enum outcome v = look_ahead(g, at + 1, a->end[home.index], store);
+  if (v != PASSES) return v == OVERWRITTEN;
   if (!add_successors(g, home, id, address)) return false;
   for (uint32_t k = 0; k < g->work_count; k++) {
     struct nvm_block b = g->work[k];
@@ -122,7 +126,7 @@ enum nvm_status dse_run(struct nvm_function *f, struct pass_env *env, bool *chan
     if (x->kind == ACCESS_STORE && is_dead(&g, k) && !VEC_PUSH(env->arena, &dead, x->where.access))
       return NVM_OUT_OF_MEMORY;
   }
-  /* All at once: a store may have been found dead because of another that is dead, later. */
+  /* Removed at the end: a dead store may be dead because of a later dead store. */
   for (uint32_t k = 0; k < dead.count; k++) inst_remove(f, dead.data[k]);
   *env->statistic += dead.count;
   *changed = dead.count != 0;

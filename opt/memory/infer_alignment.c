@@ -1,16 +1,17 @@
-/* infer-alignment: accesses are written with the alignment that their address is known to have.
+/* infer-alignment: raises the alignment of accesses to what is known of their addresses.
  *
- * Purpose:   wide accesses need proof of alignment; front ends write that of the element type.
- * Algorithm: optimistic data flow: log2 of the alignment of every pointer, from variables, allocas,
- *            `align` of parameters and results, and llvm.assume; a getelementptr has at least that
- * of its base and of its offset (scales times known trailing zeros), a phi the least of its inputs.
- *            Loads, stores and atomics then get what is proven, if it is more than is written. As
- * most objects are aligned like what is read from them, a first solution that takes no notice of
- * offsets says whether there can be any. Requires:  nothing. Preserves: everything but the
- * alignments. Cost:      linear in operands times the rounds: of each of two solutions two or
- * three, at most 16; and in accesses times the assumptions, at most MOST_ASSUMPTIONS. Omits:
- * raising the alignment of variables; block copies; assumptions about integers. Tests:
- * check/opt/infer-alignment.nvir. */
+ * Purpose:   wide accesses require proof of alignment; front ends write the element type's.
+ * Algorithm: optimistic data flow on log2 of the alignment of every pointer, from variables,
+ *            allocas, `align` of parameters and results, and llvm.assume. A getelementptr has at
+ *            least the alignment of its base and of its offset (scales times known trailing
+ *            zeros), a phi the least of its inputs. As most objects are aligned like their
+ *            accesses, a first solution that ignores offsets finds the accesses that may gain.
+ * Requires:  nothing.
+ * Preserves: everything but the alignments.
+ * Cost:      linear in operands times the rounds: two or three for each of two solutions, at most
+ *            16; and in accesses times the assumptions, at most MOST_ASSUMPTIONS.
+ * Omits:     raising the alignment of variables; block copies; assumptions about integers.
+ * Tests:     check/opt/infer-alignment.nvir. */
 #include "ir/dominance.h"
 #include "ir/intrinsic.h"
 #include "analysis/alias.h"
@@ -18,7 +19,7 @@
 
 enum {
   MOST = 31,        /* log2; also "not known yet" */
-  MOST_WRITTEN = 7, /* log2 of what accesses are given: a line of the cache */
+  MOST_WRITTEN = 7, /* log2 of the largest alignment that is written: a cache line */
   MOST_ROUNDS = 16,
   MOST_ASSUMPTIONS = 64,
 };
@@ -29,19 +30,19 @@ struct assumption {
   uint8_t log2;
 };
 
-/* An instruction that makes a pointer. Of one that adds to another: what it adds to and the
- * trailing zeros of what it adds; before look_at_offsets() the object and MOST. */
+/* An instruction that computes a pointer. If it adds to a base, `zeros` is the number of trailing
+ * zeros of the offset; before add_offsets() `base` is the object and `zeros` MOST. */
 struct pointer {
   struct nvm_inst_id inst;
-  struct nvm_value base; /* VALUE_NULL: it does not add */
+  struct nvm_value base; /* VALUE_NULL: not an addition */
   uint8_t zeros;
-  bool matters; /* to look_at_offsets() */
+  bool is_needed; /* an access depends on it */
 };
 
 /* A load, store or atomic. */
 struct candidate {
   struct nvm_inst_id inst;
-  uint32_t assumed; /* assumptions that stand before it in layout order */
+  uint32_t assumed; /* number of assumptions before it in layout order */
 };
 
 struct aligner {
@@ -141,8 +142,8 @@ static uint8_t transfer(const struct aligner *g, const struct pointer *p) {
   }
 }
 
-/* Rounds over all pointers in layout order, where most operands come first; what still moves after
- * MOST_ROUNDS is in loops of loops of phis, and nothing is claimed. */
+/* Iterates over all pointers in layout order, in which most operands come before their users. False
+ * if there is no fixpoint after MOST_ROUNDS, as in deeply nested loops. */
 static bool solve(struct aligner *g) {
   bool moved = true;
   for (uint32_t k = 0; k < g->pointers.count; k++) g->log2[g->pointers.data[k].inst.index] = MOST;
@@ -158,20 +159,19 @@ static bool solve(struct aligner *g) {
   return !moved;
 }
 
-/* --- offsets
- * ---------------------------------------------------------------------------------------- */
+/* --- Offsets --- */
 
 /* The pointers that accesses depend on. */
 struct dependence {
   struct aligner *g;
-  uint32_t *numbers; /* by instruction: into `pointers`, index + 1 */
+  uint32_t *numbers; /* by instruction: index + 1 into `pointers` */
   VEC(uint32_t) work;
 };
 
 static bool depend_on(struct dependence *d, struct nvm_value v) {
   uint32_t n = value_kind(v) == VALUE_INST ? d->numbers[value_index(v)] : 0;
-  if (n == 0 || d->g->pointers.data[n - 1].matters) return true;
-  d->g->pointers.data[n - 1].matters = true;
+  if (n == 0 || d->g->pointers.data[n - 1].is_needed) return true;
+  d->g->pointers.data[n - 1].is_needed = true;
   return VEC_PUSH(d->g->arena, &d->work, n - 1);
 }
 
@@ -181,7 +181,7 @@ static bool depend_on_operands(struct dependence *d, struct pointer *p) {
   if (!value_is_none(p->base)) {
     struct alias_address a = alias_decompose(f, value_of_inst(p->inst));
     uint32_t zeros = alias_offset_zeros(f, &a);
-    p->base = a.base; /* nearer than the object where the terms are too many */
+    p->base = a.base; /* an inner address if there are too many terms */
     p->zeros = zeros < MOST ? (uint8_t)zeros : MOST;
     return depend_on(d, a.base);
   }
@@ -190,8 +190,8 @@ static bool depend_on_operands(struct dependence *d, struct pointer *p) {
   return true;
 }
 
-/* Leaves the pointers that the accesses depend on, and looks at what these add. */
-static bool look_at_offsets(struct aligner *g) {
+/* Keeps the pointers that accesses depend on, and computes their offsets. */
+static bool add_offsets(struct aligner *g) {
   const struct nvm_function *f = g->f;
   uint32_t kept = 0;
   struct dependence d = {.g = g,
@@ -206,13 +206,12 @@ static bool look_at_offsets(struct aligner *g) {
   while (d.work.count)
     if (!depend_on_operands(&d, &g->pointers.data[d.work.data[--d.work.count]])) return false;
   for (uint32_t k = 0; k < g->pointers.count; k++)
-    if (g->pointers.data[k].matters) g->pointers.data[kept++] = g->pointers.data[k];
+    if (g->pointers.data[k].is_needed) g->pointers.data[kept++] = g->pointers.data[k];
   g->pointers.count = kept;
   return true;
 }
 
-/* --- assumptions
- * ------------------------------------------------------------------------------------ */
+/* --- Assumptions --- */
 
 /* call void @llvm.assume(i1 true) [ "align"(ptr %p, i64 16) ] */
 static bool note_assumptions(struct aligner *g, struct nvm_inst_id id) {
@@ -235,7 +234,7 @@ static bool note_assumptions(struct aligner *g, struct nvm_inst_id id) {
   return true;
 }
 
-/* What assumptions that hold at the access say of its pointer. */
+/* The alignment of the pointer by the assumptions that hold at the access. */
 static uint8_t assumed_log2(const struct aligner *g, struct candidate access,
                             struct nvm_value pointer) {
   const struct nvm_function *f = g->f;
@@ -257,15 +256,14 @@ static uint8_t assumed_log2(const struct aligner *g, struct candidate access,
   return most;
 }
 
-/* --- the change
- * ------------------------------------------------------------------------------------- */
+/* --- The change --- */
 
 static bool is_access(const struct nvm_inst *i) {
   return i->op == OP_LOAD || i->op == OP_STORE || i->op == OP_ATOMICRMW || i->op == OP_CMPXCHG;
 }
 
-/* What the access is given, if that is more than is written; else 0. */
-static uint8_t more_log2(const struct aligner *g, struct candidate access) {
+/* log2 of the alignment of the access if it is more than is written, else 0. */
+static uint8_t improved_log2(const struct aligner *g, struct candidate access) {
   const struct nvm_function *f = g->f;
   const struct nvm_inst *i = function_inst(f, access.inst);
   struct nvm_value pointer = inst_operand(f, i, i->op == OP_STORE);
@@ -279,17 +277,17 @@ static uint8_t more_log2(const struct aligner *g, struct candidate access) {
   return known > now ? known : 0;
 }
 
-/* Leaves the accesses that may be given more; true if there are any. */
-static bool drop_hopeless(struct aligner *g) {
+/* Keeps the accesses whose alignment may be raised. Whether there are any. */
+static bool keep_improvable(struct aligner *g) {
   uint32_t kept = 0;
   for (uint32_t k = 0; k < g->accesses.count; k++)
-    if (more_log2(g, g->accesses.data[k])) g->accesses.data[kept++] = g->accesses.data[k];
+    if (improved_log2(g, g->accesses.data[k])) g->accesses.data[kept++] = g->accesses.data[k];
   g->accesses.count = kept;
   return kept != 0;
 }
 
 static bool raise(struct aligner *g, struct candidate access) {
-  uint8_t log2 = more_log2(g, access);
+  uint8_t log2 = improved_log2(g, access);
   if (log2 == 0) return false;
   struct nvm_inst *i = function_inst(g->f, access.inst);
   struct memory_access how = memory_access_unpack(i->aux);
@@ -313,8 +311,8 @@ enum nvm_status infer_alignment_run(struct nvm_function *f, struct pass_env *env
   }
   if (g.assumptions.count > MOST_ASSUMPTIONS) g.assumptions.count = MOST_ASSUMPTIONS;
   if (g.assumptions.count && !flow_dominance(env->flow, f, &g.dominance)) return NVM_OUT_OF_MEMORY;
-  if (!solve(&g) || !drop_hopeless(&g)) return NVM_OK;
-  if (!look_at_offsets(&g)) return NVM_OUT_OF_MEMORY;
+  if (!solve(&g) || !keep_improvable(&g)) return NVM_OK;
+  if (!add_offsets(&g)) return NVM_OUT_OF_MEMORY;
   if (!solve(&g)) return NVM_OK;
   uint64_t raised = 0;
   for (uint32_t k = 0; k < g.accesses.count; k++) raised += raise(&g, g.accesses.data[k]);

@@ -1,17 +1,15 @@
-/* mem2reg: variables that are only loaded and stored become SSA values.
+/* mem2reg: promotes variables that are only loaded and stored to SSA values.
  *
- * Purpose:   front ends write every variable as an alloca; nothing else can be optimized before
- *            these are values.
- * Algorithm: phis at the iterated dominance frontier of the stores (Cytron et al., 1991), found per
- *            variable by walking up the dominator tree from predecessors, and only where the
- *            variable is live (pruned SSA: Choi, Cytron, Ferrante, 1991); then one walk over the
- *            dominator tree that replaces loads by the value that reaches them.
+ * Purpose:   front ends write every variable as an alloca; other passes need values.
+ * Algorithm: phis at the iterated dominance frontier of the stores (Cytron et al., 1991), only
+ *            where the variable is live (pruned SSA: Choi, Cytron, Ferrante, 1991); then a walk
+ *            over the dominator tree replaces loads by the reaching values.
  * Requires:  nothing.
  * Preserves: the control flow.
- * Cost:      per variable linear in the blocks where it is live, the renaming walk linear; no more
- *            than a bounded number of steps and phis for each instruction and block (BUDGET).
- * Omits:     aggregates accessed by parts; accesses of another type than the variable's; variables
- *            for which the budget is spent, which stay in memory.
+ * Cost:      for each variable linear in the blocks where it is live, the renaming walk linear;
+ *            bounded by a number of steps and phis for each instruction and block (BUDGET).
+ * Omits:     aggregates accessed by parts; accesses of another type than the variable's;
+ *            variables for which the budget is spent.
  * Tests:     check/opt/mem2reg-*. */
 #include "ir/dominance.h"
 #include "ir/build.h"
@@ -21,9 +19,9 @@
 
 enum {
   NO_VARIABLE = 0,
-  /* Thousands of variables that live through thousands of joins need millions of phis. For each
-   * instruction and block of the function so many edges may be walked; the phis may have as many
-   * operands as there are instructions, and a few for small functions. */
+  /* Thousands of variables that are live through thousands of joins need millions of phis. BUDGET
+   * edges may be walked for each instruction and block of the function; phis may have as many
+   * operands as there are instructions. The floors are for small functions. */
   BUDGET = 32,
   BUDGET_FLOOR = 1 << 18,
   OPERANDS_FLOOR = 1 << 16,
@@ -31,7 +29,7 @@ enum {
 
 struct block_accesses {
   struct nvm_block block;
-  bool reads_first; /* a load comes before any store of the block */
+  bool reads_first; /* a load comes before the first store of the block */
   bool stores;
 };
 typedef VEC(struct block_accesses) access_list;
@@ -39,7 +37,7 @@ typedef VEC(struct block_accesses) access_list;
 struct variable {
   struct nvm_inst_id alloca;
   struct nvm_type type; /* of all its loads and stores */
-  uint32_t known_uses;  /* these and lifetime markers: what is promoted has no others */
+  uint32_t known_uses;  /* these and lifetime markers; a promotable variable has no others */
   access_list accesses; /* by block, in layout order */
 };
 
@@ -56,15 +54,15 @@ struct promoter {
   struct rewrite rewrite;
   uint32_t *variable_of; /* by instruction: index + 1 into variables */
   VEC(struct variable) variables;
-  VEC(struct user) users;           /* those of a block stand together, in its order */
-  uint32_t *first_user;             /* by block, where there is one: its place in users */
-  struct nvm_inst_id *first_phi;    /* by block: phis that this pass made, chained by next_phi */
-  VEC(struct nvm_inst_id) next_phi; /* by number of the phi */
+  VEC(struct user) users;           /* grouped by block, in its order */
+  uint32_t *first_user;             /* by block, if it has one: index into users */
+  struct nvm_inst_id *first_phi;    /* by block: phis made by this pass, chained by next_phi */
+  VEC(struct nvm_inst_id) next_phi; /* by the number of the phi */
   VEC(uint32_t) phi_variable;
-  uint32_t first_new; /* first instruction id made here */
+  uint32_t first_new; /* the first instruction made by this pass */
 };
 
-/* --- candidates ------------------------------------------------------------------------------- */
+/* --- Candidates --- */
 
 static bool is_candidate(const struct nvm_function *f, const struct nvm_inst *i) {
   nvm_u128 count = 1;
@@ -87,7 +85,7 @@ static void give_up(struct promoter *p, const struct variable *v) {
   p->variable_of[v->alloca.index] = NO_VARIABLE;
 }
 
-/* The variable that a load or store accesses, NULL if none. */
+/* The variable that a load or store accesses, NULL if there is none. */
 static struct variable *accessed_variable(struct promoter *p, const struct nvm_inst *i) {
   return i->op == OP_LOAD || i->op == OP_STORE
              ? variable_of(p, inst_operand(p->f, i, i->op == OP_STORE))
@@ -121,7 +119,7 @@ static bool note_access(struct promoter *p, struct nvm_inst_id id) {
   return true;
 }
 
-/* llvm.lifetime.start and end do not keep a variable in memory; the calls are removed. */
+/* Lifetime markers do not prevent promotion; they are removed. */
 static bool note_marker(struct promoter *p, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(p->f, id);
   uint32_t callee = call_intrinsic(p->f, i);
@@ -134,7 +132,7 @@ static bool note_marker(struct promoter *p, struct nvm_inst_id id) {
   return note_user(p, id, v);
 }
 
-/* Finds the variables and their accesses. *promoted: how many will be. */
+/* Finds the variables and their accesses. *promoted: the number of promotable ones. */
 static bool find_variables(struct promoter *p, uint32_t *promoted) {
   struct nvm_function *f = p->f;
   FOR_EACH_INST(f, f->entry, i) {
@@ -152,17 +150,16 @@ static bool find_variables(struct promoter *p, uint32_t *promoted) {
   if (!(function_inst(f, i)->op == OP_CALL ? note_marker(p, i) : note_access(p, i))) return false;
   for (uint32_t n = 0; n < p->variables.count; n++) {
     struct variable *v = &p->variables.data[n];
-    if (v->type.index == 0) v->type = TYPE_I32; /* never accessed: any type will do */
+    if (v->type.index == 0) v->type = TYPE_I32; /* never accessed */
     if (v->known_uses == f->uses.data[v->alloca.index]) ++*promoted;
     else give_up(p, v);
   }
   return true;
 }
 
-/* --- where phis are needed ---------------------------------------------------------------------
- */
+/* --- Where phis are needed --- */
 
-/* Marks by block, cleared by counting up: mark[b] == stamp says yes. */
+/* A set of blocks; incrementing `stamp` clears it. b is in the set if at[b] == stamp. */
 struct marks {
   uint32_t *at;
   uint32_t stamp;
@@ -177,12 +174,12 @@ static bool marks_test_and_set(struct marks *m, struct nvm_block b) {
 struct placement {
   struct promoter *p;
   struct marks live, stored, placed;
-  VEC(struct nvm_block) work, joins; /* joins: where the variable at hand needs phis */
-  uint64_t budget, operands;         /* steps, operands of phis left */
-  bool spent;                        /* the variable at hand needs more */
+  VEC(struct nvm_block) work, joins; /* joins: blocks that need a phi of the current variable */
+  uint64_t budget, operands;         /* remaining steps and operands of phis */
+  bool spent;                        /* the current variable needs more */
 };
 
-/* live: blocks that the variable's value enters and where it is then read. */
+/* Marks the blocks where the variable is live-in. */
 static bool mark_live(struct placement *s, const access_list *list) {
   struct promoter *p = s->p;
   s->work.count = 0;
@@ -218,8 +215,8 @@ static bool make_phi(struct promoter *p, struct nvm_block b, uint32_t variable) 
   return true;
 }
 
-/* The iterated dominance frontier of the storing blocks: the joins that a store's value reaches
- * without being dominated by it. */
+/* Adds the dominance frontier of a storing block: the joins that its store reaches but does not
+ * dominate. */
 static bool place_from(struct placement *s, struct nvm_block store, const uint32_t *frontier_start,
                        const struct nvm_block *frontier) {
   for (uint32_t k = frontier_start[store.index]; k < frontier_start[store.index + 1]; k++) {
@@ -236,16 +233,16 @@ static bool place_from(struct placement *s, struct nvm_block store, const uint32
   return true;
 }
 
-/* Dominance frontiers of all blocks (Cooper, Harvey, Kennedy, 2001), in two passes: count, fill.
- * Where they are larger than the budget (it takes thousands of loops in each other), there are
- * none, and nothing is left of the budget. */
+/* Dominance frontiers of all blocks (Cooper, Harvey, Kennedy, 2001), in two passes: count, fill. If
+ * they exceed the budget, as in thousands of nested loops, there are none and the budget is spent.
+ */
 static bool compute_frontiers(struct promoter *p, uint64_t *budget, uint32_t **start,
                               struct nvm_block **frontier) {
   struct nvm_function *f = p->f;
   const struct dominance *d = &p->dom;
   uint32_t blocks = f->blocks.count;
   uint32_t *last =
-      arena_alloc(p->arena, blocks * sizeof *last); /* join seen last, to skip repeats */
+      arena_alloc(p->arena, blocks * sizeof *last); /* the last join, to skip duplicates */
   *start = arena_alloc(p->arena, (blocks + 2) * sizeof **start);
   if (!last || !*start) return false;
   for (int pass = 0; pass < 2; pass++) {
@@ -282,14 +279,14 @@ static void forget_unreachable(struct promoter *p, access_list *list) {
   list->count = count;
 }
 
-/* Whether one block stores, and dominates all others: then its value needs no phi. */
+/* Whether a single block stores and dominates all other accesses, so that no phi is needed. */
 static bool is_stored_first(const struct promoter *p, const access_list *list) {
   struct nvm_block store = {0};
   for (uint32_t k = 0; k < list->count; k++) {
     if (list->data[k].stores && !block_is_none(store)) return false;
     if (list->data[k].stores) store = list->data[k].block;
   }
-  if (block_is_none(store)) return true; /* what is read is undefined */
+  if (block_is_none(store)) return true; /* reads before the store are undefined */
   for (uint32_t k = 0; k < list->count; k++) {
     bool after = list->data[k].block.index != store.index &&
                  dominance_dominates(&p->dom, store, list->data[k].block);
@@ -341,9 +338,9 @@ static bool place_phis(struct promoter *p) {
   return true;
 }
 
-/* --- renaming --------------------------------------------------------------------------------- */
+/* --- Renaming --- */
 
-/* What to restore when the walk leaves a block. */
+/* Values to restore when the walk leaves a block. */
 struct undo {
   uint32_t variable;
   struct nvm_value value;
@@ -351,7 +348,7 @@ struct undo {
 
 struct renamer {
   struct promoter *p;
-  struct nvm_value *current; /* by variable: the value here; VALUE_NULL: none yet (undef) */
+  struct nvm_value *current; /* by variable: the current value; VALUE_NULL: undef */
   VEC(struct undo) undo;
 };
 
@@ -390,7 +387,7 @@ static bool rename_block(struct renamer *r, struct nvm_block b) {
   return true;
 }
 
-/* The values that the phis of b's successors get along its edges. */
+/* Adds the current values to the phis of b's successors. */
 static bool fill_successors(struct renamer *r, struct nvm_block b) {
   struct promoter *p = r->p;
   uint32_t count = block_successor_count(p->f, b);
@@ -412,23 +409,17 @@ static void leave_block(struct renamer *r, uint32_t undo_to) {
   }
 }
 
-/* Preorder of the dominator tree; each entry remembers where its changes began. */
+/* Preorder of the dominator tree; each entry records where its changes begin. */
 static bool rename_all(struct promoter *p) {
   struct nvm_function *f = p->f;
   struct renamer r = {.p = p};
   uint32_t blocks = f->blocks.count;
-  struct nvm_block *order = arena_alloc(p->arena, (blocks + 1) * sizeof *order);
+  struct nvm_block *order = dominance_preorder(&p->dom, f, p->arena);
   uint32_t *undo_start = arena_alloc(p->arena, (blocks + 2) * sizeof *undo_start);
   r.current = arena_alloc(p->arena, p->variables.count * sizeof *r.current);
   if (!order || !undo_start || !r.current) return false;
-  uint32_t count = 0;
-  FOR_EACH_BLOCK(f, b)
-  if (dominance_reachable(&p->dom, b)) {
-    order[p->dom.enter[b.index]] = b;
-    count++;
-  }
   VEC(struct nvm_block) open = {0}; /* the path from the root */
-  for (uint32_t n = 1; n <= count; n++) {
+  for (uint32_t n = 1; n <= p->dom.size[f->entry.index]; n++) {
     struct nvm_block b = order[n];
     while (open.count && !dominance_dominates(&p->dom, open.data[open.count - 1], b))
       leave_block(&r, undo_start[open.data[--open.count].index]);
@@ -437,14 +428,14 @@ static bool rename_all(struct promoter *p) {
       return false;
   }
   leave_block(&r, 0);
-  FOR_EACH_BLOCK(f, b) /* edges that nobody takes want an operand too */
+  FOR_EACH_BLOCK(f, b) /* phis need operands for unreachable predecessors too */
   if (!dominance_reachable(&p->dom, b) && !fill_successors(&r, b)) return false;
   return true;
 }
 
-/* --- the end ---------------------------------------------------------------------------------- */
+/* --- The end --- */
 
-/* Unreachable blocks still name the variables. */
+/* Accesses in unreachable blocks. */
 static void remove_leftovers(struct promoter *p) {
   struct nvm_function *f = p->f;
   uint32_t left = 0;
@@ -475,7 +466,7 @@ enum nvm_status mem2reg_run(struct nvm_function *f, struct pass_env *env, bool *
   for (uint32_t v = 0; v < p.variables.count; v++) {
     struct nvm_inst_id alloca = p.variables.data[v].alloca;
     if (!is_promoted(&p, &p.variables.data[v])) continue;
-    /* Debug metadata may still name the variable: it becomes poison, a value of nowhere. */
+    /* Debug metadata may refer to the variable: it becomes poison. */
     rewrite_set(&p.rewrite, alloca, const_poison(f->module, function_inst(f, alloca)->type));
   }
   rewrite_apply(&p.rewrite);

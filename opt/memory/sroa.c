@@ -1,31 +1,22 @@
-/* sroa: variables of struct, array and vector type are split into scalars.
- *
- * Purpose:   front ends put dim3, float4 and every struct into one alloca and copy them with
- *            llvm.memcpy; mem2reg can do nothing with that. GPUs have hundreds of registers and
- *            slow local memory: most of these variables should never be in memory.
- * Algorithm: after LLVM's SROA, simplified. All uses of an alloca are followed through addresses
- *            of constant offset. A load or store is a slice [begin, end) of its bytes that can't
- *            be cut; memcpy, memmove and memset are slices that can. Uncut slices that overlap
- *            form a part, each part becomes a variable of its own, and the others are cut at the
- *            parts' borders:
- *
- *                bytes      0       4       8      12      16
- *                load float |-------|
- *                store i64                  |---------------|
- *                memcpy     |---------------------------------|
- *                parts      | float |  i32  |      i64       |
- *
- *            A part's type is that of its accesses. Those that differ in type are cast; an element
- *            of a vector is extracted and inserted, bytes of an integer shifted and masked. A part
- *            that fits none of these stays in memory, apart from the others. Bytes that are only
- *            copied have the type they are declared with; parts that are never read are dropped.
- *            Before that, sroa_accesses.c takes apart loads and stores of whole structs and of one
- * of two variables. Rounds, until nothing changes: of two variables that are copied into one
- * another one is split in a round, so that its types show what the other's are. Requires:  nothing.
- * mem2reg does the rest. Preserves: the control flow. Cost:      n log n in the uses, times the
- * parts of a variable, each round; variables of more than MOST_BYTES or MOST_PARTS are left alone.
- * Omits:     addresses through phi, other uses of select; variable indices; lifetime markers of
- * what was split are dropped. Tests:     check/opt/sroa-*. */
+/* --- Sroa: splits variables of struct, array and vector type into scalars (scalar replacement of
+ * aggregates). Purpose: front ends put dim3, float4 and every struct into one alloca and copy them
+ * with llvm.memcpy, which mem2reg cannot promote. GPUs have hundreds of registers and slow local
+ * memory, so most of these variables should never be in memory. Algorithm: after LLVM's SROA,
+ * simplified. All uses of an alloca are followed through addresses with constant offsets. A load or
+ * store is a slice [begin, end) of its bytes that cannot be cut; memcpy, memmove and memset are
+ * slices that can. Uncut slices that overlap form a part, each part becomes a variable, and the
+ * other slices are cut at the borders of parts: bytes 0 4 8 12 16 load float | | store i64 | |
+ * memcpy | | parts | float | i32 | i64 | A part has the type of its accesses; accesses of other
+ * types are cast. Elements of a vector are extracted and inserted, bytes of an integer are shifted
+ * and masked. Other parts stay in memory, each as a variable. Bytes that are only copied have their
+ * declared type; parts that are never read are dropped. First, sroa_accesses.c splits loads and
+ * stores of structs and loads of one of two variables. The pass repeats until nothing changes: of
+ * two variables that are copied to each other, the one with accesses is split first, so that its
+ * parts determine the types of the other one. Requires: nothing. mem2reg promotes the parts.
+ * Preserves: the control flow. Cost: n log n in the uses, times the parts of a variable, each
+ * round; variables of more than MOST_BYTES or MOST_PARTS are not split. Omits: addresses through
+ * phis, selects that are not only loaded from, variable indices; lifetime markers of split
+ * variables are dropped. Tests: check opt sroa . --- */
 #include <stdlib.h>
 
 #include "ir/evalint.h"
@@ -43,14 +34,13 @@ enum {
   MOST_COPIED = 128, /* bytes of one that is only copied */
 };
 
-/* --- facts --------------------------------------------------------------------------------------
- */
+/* --- Facts --- */
 
 uint64_t sroa_size(const struct splitter *s, struct nvm_type t) {
   return layout_store_size(&s->m->layout, &s->m->types, t);
 }
 
-/* A value whose bits fill its bytes, and can be cast to another such. */
+/* Whether values of the type have no padding bits and can be cast to other such types. */
 static bool is_castable(const struct splitter *s, struct nvm_type t) {
   const struct type_table *types = &s->m->types;
   if (type_is_ptr(types, t)) return true;
@@ -79,59 +69,20 @@ uint32_t sroa_alloca_align(const struct splitter *s, const struct nvm_inst *i) {
                               i->flags & ALLOCA_ALIGN_MASK);
 }
 
-/* --- new instructions ----------------------------------------------------------------------------
- */
+/* --- New instructions --- */
 
-struct nvm_value sroa_add(struct splitter *s, struct nvm_inst_id before, enum op op,
-                          struct nvm_type type, const struct nvm_value *operands, uint32_t count,
-                          uint32_t aux) {
-  struct nvm_inst_id i = function_add_inst(s->f, op, 0, type, operands, count, aux);
-  if (inst_is_none(i)) {
-    s->failed = true;
-    return const_poison(s->m, type);
-  }
-  s->f->locations.data[i.index] = s->f->locations.data[before.index];
-  inst_insert_before(s->f, i, before);
-  return value_of_inst(i);
-}
-
-static struct nvm_value cast(struct splitter *s, struct nvm_inst_id before, struct nvm_value v,
-                             struct nvm_type to) {
+/* v as another type of the same size. Pointers are cast through integers. */
+static struct nvm_value cast(struct splitter *s, struct nvm_value v, struct nvm_type to) {
   struct type_table *t = &s->m->types;
-  struct nvm_type from = value_type(s->f, v);
+  struct nvm_type from = value_type(s->f, v), word = type_int(t, (uint32_t)sroa_size(s, to) * 8);
   if (type_equal(from, to)) return v;
-  struct nvm_type word = type_int(t, (uint32_t)sroa_size(s, to) * 8);
-  if (type_is_ptr(t, from)) {
-    v = sroa_add(s, before, OP_PTRTOINT, word, &v, 1, 0);
-    return cast(s, before, v, to);
-  }
-  if (type_is_ptr(t, to)) {
-    v = cast(s, before, v, word);
-    return sroa_add(s, before, OP_INTTOPTR, to, &v, 1, 0);
-  }
-  return sroa_add(s, before, OP_BITCAST, to, &v, 1, 0);
-}
-
-struct nvm_value sroa_offset_pointer(struct splitter *s, struct nvm_inst_id before,
-                                     struct nvm_value base, int64_t offset) {
-  if (offset == 0) return base;
-  struct nvm_value operands[] = {base, const_int(s->m, TYPE_I64, (nvm_u128)(nvm_i128)offset)};
-  return sroa_add(s, before, OP_GEP, value_type(s->f, base), operands, 2, TYPE_I8.index);
+  if (type_is_ptr(t, from)) return cast(s, builder_unary(&s->b, OP_PTRTOINT, word, v), to);
+  if (type_is_ptr(t, to)) return builder_unary(&s->b, OP_INTTOPTR, to, cast(s, v, word));
+  return builder_unary(&s->b, OP_BITCAST, to, v);
 }
 
 uint32_t sroa_aligned(uint64_t align) {
   return memory_access_pack((struct memory_access){.align_log2 = (evalint_log2(align) + 1) & 63});
-}
-
-struct nvm_value sroa_add_load(struct splitter *s, struct nvm_inst_id before, struct nvm_type type,
-                               struct nvm_value pointer, uint32_t aux) {
-  return sroa_add(s, before, OP_LOAD, type, &pointer, 1, aux);
-}
-
-void sroa_add_store(struct splitter *s, struct nvm_inst_id before, struct nvm_value v,
-                    struct nvm_value pointer, uint32_t aux) {
-  struct nvm_value operands[] = {v, pointer};
-  sroa_add(s, before, OP_STORE, TYPE_VOID, operands, 2, aux);
 }
 
 uint64_t sroa_access_align(const struct splitter *s, const struct nvm_inst *i,
@@ -145,8 +96,7 @@ uint64_t sroa_align_at(uint64_t align, uint64_t offset) {
   return low && low < align ? low : align;
 }
 
-/* --- slices --------------------------------------------------------------------------------------
- */
+/* --- Slices --- */
 
 static bool add_slice(struct splitter *s, struct nvm_inst_id i, enum slice_kind kind, int64_t begin,
                       uint64_t bytes, uint64_t size, struct nvm_type type) {
@@ -157,7 +107,7 @@ static bool add_slice(struct splitter *s, struct nvm_inst_id i, enum slice_kind 
   return VEC_PUSH(s->arena, &s->slices, slice);
 }
 
-/* memcpy, memmove, memset of constant length, not volatile. */
+/* A non-volatile memcpy, memmove or memset of constant length. */
 static bool add_call(struct splitter *s, struct nvm_inst_id id, struct nvm_value pointer,
                      int64_t offset, uint64_t size) {
   const struct nvm_inst *i = function_inst(s->f, id);
@@ -176,7 +126,7 @@ static bool add_call(struct splitter *s, struct nvm_inst_id id, struct nvm_value
   nvm_u128 byte;
   if (!copy && !const_is_int(s->m, inst_operand(s->f, i, 1), &byte)) return false;
   if (copy && s->addresses[id.index].seen == s->tries)
-    return false; /* both ends in this variable */
+    return false; /* both ends are in this variable */
   s->addresses[id.index].seen = s->tries;
   enum slice_kind kind = !copy ? SLICE_SET : to ? SLICE_COPY_TO : SLICE_COPY_FROM;
   return add_slice(s, id, kind, offset, (uint64_t)length, size, TYPE_NONE);
@@ -212,7 +162,7 @@ static bool add_use(struct splitter *s, struct nvm_inst_id id, struct nvm_value 
          follow(s, value_of_inst(id), offset + more, size, depth + 1);
 }
 
-/* All uses of an address; false if one is not understood. */
+/* Collects all uses of an address. False if one is not supported. */
 static bool follow(struct splitter *s, struct nvm_value pointer, int64_t offset, uint64_t size,
                    uint32_t depth) {
   if (depth > 32) return false;
@@ -221,15 +171,14 @@ static bool follow(struct splitter *s, struct nvm_value pointer, int64_t offset,
     struct nvm_inst_id user = s->uses.data[k - 1].user;
     if (function_inst(s->f, user)->block.index) left--;
     else if (s->addresses[user.index].seen > s->tries_before)
-      return false; /* split in this round, from the other end */
+      return false; /* removed in this round, when the other variable was split */
     else continue;
     if (!add_use(s, user, pointer, offset, size, depth)) return false;
   }
   return left == 0;
 }
 
-/* --- who names addresses
- * --------------------------------------------------------------------------- */
+/* --- Who names addresses --- */
 
 static enum op op_of(const struct splitter *s, struct nvm_value v) {
   return value_kind(v) == VALUE_INST ? (enum op)s->f->insts.data[value_index(v)].op : OP_RET;
@@ -239,7 +188,7 @@ static bool is_address_of(enum op op) {
   return op == OP_GEP || op == OP_BITCAST || op == OP_ADDRSPACECAST;
 }
 
-/* Whether v may be an address in a candidate, as far as its own operand tells. */
+/* Conservative test for an address in a candidate; looks at v and its first operand only. */
 static bool may_be_address(const struct splitter *s, struct nvm_value v) {
   enum op op = op_of(s, v);
   if (is_address_of(op)) {
@@ -256,21 +205,22 @@ static void note_use(struct splitter *s, struct nvm_inst_id user, struct nvm_val
   s->addresses[value_index(v)].first = s->uses.count;
 }
 
-/* Whether add_use() would understand an instruction of this op. */
+/* Whether add_use() supports this op. */
 static inline bool may_access(enum op op) {
   return op == OP_LOAD || op == OP_STORE || op == OP_CALL || is_address_of(op);
 }
 
-/* Notes what may be addresses among the operands of i, unless add_use() would not understand it
- * anyway. */
+/* Adds i to the use lists of the addresses among its operands. */
 static void note_addresses(struct splitter *s, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(s->f, id);
-  uint32_t count = is_address_of((enum op)i->op) ? 1 : i->operand_count; /* indices are none */
+  uint32_t count =
+      is_address_of((enum op)i->op) ? 1 : i->operand_count; /* an index is not an address */
   for (uint32_t k = 0; k < count; k++) note_use(s, id, inst_operand(s->f, i, k));
 }
 
-/* Notes what this round has brought: the first one, all that names its candidates. */
-static void note_new(struct splitter *s, const inst_list *candidates) {
+/* Updates the use lists: in the first round from all instructions, later from the new and the moved
+ * ones. */
+static void update_uses(struct splitter *s, const inst_list *candidates) {
   uint32_t known = s->noted, count = s->f->insts.count;
   s->addresses = arena_grow(s->arena, s->addresses, known * sizeof *s->addresses,
                             count * sizeof *s->addresses);
@@ -296,8 +246,7 @@ static void remove_user(struct splitter *s, struct nvm_inst_id i) {
   inst_remove(s->f, i);
 }
 
-/* --- parts ---------------------------------------------------------------------------------------
- */
+/* --- Parts --- */
 
 static bool is_uncut(const struct slice *c) {
   return c->kind == SLICE_LOAD || c->kind == SLICE_STORE;
@@ -310,8 +259,8 @@ static int compare_slices(const void *a, const void *b) {
   return x->inst.index < y->inst.index ? -1 : x->inst.index > y->inst.index;
 }
 
-/* The scalar or vector that the variable is declared with at that byte; TYPE_NONE: none, of odd
- * width, or a byte of an array, which is storage for anything. */
+/* The scalar or vector declared at that offset of the variable. TYPE_NONE if there is none, if its
+ * size is no whole number of bytes, or in a byte array, which is raw storage. */
 static struct nvm_type declared_type(const struct splitter *s, uint64_t offset) {
   const struct type_table *t = &s->m->types;
   struct nvm_type type = {function_inst(s->f, s->alloca)->aux};
@@ -329,8 +278,8 @@ static struct nvm_type declared_type(const struct splitter *s, uint64_t offset) 
   }
 }
 
-/* What bytes that are only copied are declared as, for that is how callers access them once this is
- * inlined; integers for the rest, up to what is declared next. */
+/* Adds parts for bytes that are only copied, with their declared types, because that is how callers
+ * access them after inlining. Other bytes become integers. */
 static bool add_gap(struct splitter *s, uint32_t begin, uint32_t end) {
   while (begin < end) {
     struct part p = {.begin = begin, .form = PART_SCALAR, .type = declared_type(s, begin)};
@@ -347,7 +296,7 @@ static bool add_gap(struct splitter *s, uint32_t begin, uint32_t end) {
   return true;
 }
 
-/* The uncut slices that overlap, and the gaps between them as far as something is copied there. */
+/* Makes a part of each set of overlapping uncut slices, and parts of the gaps between them. */
 static bool find_parts(struct splitter *s, uint32_t size) {
   uint32_t covered = 0; /* end of the last part */
   qsort(s->slices.data, s->slices.count, sizeof *s->slices.data, compare_slices);
@@ -375,8 +324,9 @@ static bool covers(const struct slice *c, const struct part *p) {
   return c->begin <= p->begin && c->end >= p->end;
 }
 
-/* The type of the part's accesses of its whole width: theirs if it is one, an integer if pointers
- * are among several, else the first. TYPE_NONE if there is none or they can't be cast. */
+/* The type of the accesses that cover the whole part: their common type, an integer if the types
+ * differ and one is a pointer, else the first one. TYPE_NONE if there is none, or if they cannot be
+ * cast. */
 static struct nvm_type whole_type(struct splitter *s, const struct part *p, bool prefer_vector) {
   struct nvm_type type = TYPE_NONE;
   bool mixed = false, pointer = false;
@@ -395,7 +345,7 @@ static struct nvm_type whole_type(struct splitter *s, const struct part *p, bool
   return type;
 }
 
-/* Whether all other accesses are elements of the vector. */
+/* Whether all other accesses are of single elements of the vector. */
 static bool fits_vector(const struct splitter *s, const struct part *p, struct nvm_type vector) {
   if (!type_is_vector(&s->m->types, vector) || !is_castable(s, vector)) return false;
   uint32_t element = (uint32_t)sroa_size(s, type_element(&s->m->types, vector, 0));
@@ -423,7 +373,7 @@ static void choose_form(struct splitter *s, struct part *p) {
   bool partial = false, cut = false, copied = false;
   for (uint32_t k = 0; k < s->slices.count; k++) {
     const struct slice *c = &s->slices.data[k];
-    if (c->begin >= p->end) break; /* they are sorted */
+    if (c->begin >= p->end) break; /* slices are sorted */
     if (!overlaps(c, p)) continue;
     p->touched = true;
     p->read |= c->kind == SLICE_LOAD || c->kind == SLICE_COPY_FROM;
@@ -448,7 +398,7 @@ static void choose_form(struct splitter *s, struct part *p) {
   }
 }
 
-/* A new alloca for the part, in front of the old one. */
+/* Adds an alloca for the part, before the old one. */
 static void make_variable(struct splitter *s, struct part *p) {
   const struct nvm_inst *old = function_inst(s->f, s->alloca);
   uint32_t align = sroa_alloca_align(s, old);
@@ -460,15 +410,13 @@ static void make_variable(struct splitter *s, struct part *p) {
     align = layout_align(&s->m->layout, &s->m->types, type);
   }
   struct nvm_value one = const_int(s->m, TYPE_I32, 1);
-  p->variable = sroa_add(s, s->alloca, OP_ALLOCA, pointer, &one, 1, type.index);
-  if (value_kind(p->variable) == VALUE_INST)
-    s->f->insts.data[value_index(p->variable)].flags = (uint16_t)(evalint_log2(align) + 1);
+  p->variable = builder_add(&s->b, OP_ALLOCA, (uint16_t)(evalint_log2(align) + 1), pointer, &one, 1,
+                            type.index);
 }
 
-/* --- rewriting
- * ------------------------------------------------------------------------------------ */
+/* --- Rewriting --- */
 
-/* The first part that ends behind `begin`. */
+/* The first part that ends after `begin`. */
 static struct part *part_at(struct splitter *s, uint32_t begin) {
   uint32_t low = 0, high = s->parts.count;
   while (low < high) {
@@ -479,84 +427,82 @@ static struct part *part_at(struct splitter *s, uint32_t begin) {
   return &s->parts.data[low];
 }
 
-static struct nvm_value lane(struct splitter *s, const struct slice *c, const struct part *p) {
-  return const_int(s->m, TYPE_I32, (c->begin - p->begin) / (c->end - c->begin));
+/* The element of a vector part that the slice covers. */
+static uint32_t lane(const struct slice *c, const struct part *p) {
+  return (c->begin - p->begin) / (c->end - c->begin);
+}
+
+static struct nvm_value load_part(struct splitter *s, const struct part *p) {
+  return builder_load(&s->b, p->type, p->variable, 0);
+}
+
+static void store_part(struct splitter *s, const struct part *p, struct nvm_value v) {
+  builder_store(&s->b, v, p->variable, 0);
+}
+
+/* The address of byte `begin` of a part in memory. */
+static struct nvm_value place_in(struct splitter *s, const struct part *p, uint32_t begin) {
+  return builder_offset(&s->b, p->variable, begin - p->begin + p->pad);
 }
 
 /* The bytes [c->begin, c->end) of the integer that the part is. */
 static struct nvm_value load_bytes(struct splitter *s, const struct slice *c,
                                    const struct part *p) {
-  struct nvm_value v = sroa_add_load(s, c->inst, p->type, p->variable, 0);
   struct nvm_type narrow = type_int(&s->m->types, (c->end - c->begin) * 8);
-  struct nvm_value shift[] = {v, const_int(s->m, p->type, (c->begin - p->begin) * 8)};
-  if (c->begin > p->begin) v = sroa_add(s, c->inst, OP_LSHR, p->type, shift, 2, 0);
-  return type_equal(narrow, p->type) ? v : sroa_add(s, c->inst, OP_TRUNC, narrow, &v, 1, 0);
+  struct nvm_value v = load_part(s, p), bits = const_int(s->m, p->type, (c->begin - p->begin) * 8);
+  if (c->begin > p->begin) v = builder_binary(&s->b, OP_LSHR, v, bits);
+  return type_equal(narrow, p->type) ? v : builder_unary(&s->b, OP_TRUNC, narrow, v);
 }
 
 static void store_bytes(struct splitter *s, const struct slice *c, const struct part *p,
                         struct nvm_value v) {
   uint32_t bits = (c->end - c->begin) * 8, from = (c->begin - p->begin) * 8;
-  v = cast(s, c->inst, v, type_int(&s->m->types, bits));
-  v = sroa_add(s, c->inst, OP_ZEXT, p->type, &v, 1, 0);
-  struct nvm_value shift[] = {v, const_int(s->m, p->type, from)};
-  if (from) shift[0] = sroa_add(s, c->inst, OP_SHL, p->type, shift, 2, 0);
+  v = cast(s, v, type_int(&s->m->types, bits));
+  v = builder_unary(&s->b, OP_ZEXT, p->type, v);
+  if (from) v = builder_binary(&s->b, OP_SHL, v, const_int(s->m, p->type, from));
   nvm_u128 hole = ~((((nvm_u128)1 << bits) - 1) << from);
-  struct nvm_value old = sroa_add_load(s, c->inst, p->type, p->variable, 0);
-  struct nvm_value keep[] = {old, const_int(s->m, p->type, hole)};
-  struct nvm_value both[] = {sroa_add(s, c->inst, OP_AND, p->type, keep, 2, 0), shift[0]};
-  sroa_add_store(s, c->inst, sroa_add(s, c->inst, OP_OR, p->type, both, 2, 0), p->variable, 0);
+  struct nvm_value old = load_part(s, p),
+                   kept = builder_binary(&s->b, OP_AND, old, const_int(s->m, p->type, hole));
+  store_part(s, p, builder_binary(&s->b, OP_OR, kept, v));
 }
 
 static void rewrite_load(struct splitter *s, const struct slice *c, const struct part *p) {
   bool whole = c->begin == p->begin && c->end == p->end;
-  if (p->form == PART_MEMORY || (whole && type_equal(c->type, p->type))) {
-    int64_t delta = p->form == PART_MEMORY ? (int64_t)(c->begin - p->begin + p->pad) : 0;
-    struct nvm_value at = sroa_offset_pointer(s, c->inst, p->variable, delta);
-    move_access(s, c->inst, 0, at);
-    if (p->form != PART_MEMORY) function_inst(s->f, c->inst)->aux = 0;
-    return;
-  }
-  struct nvm_value v;
-  if (!whole && p->form == PART_VECTOR) {
-    struct nvm_value pair[] = {sroa_add_load(s, c->inst, p->type, p->variable, 0), lane(s, c, p)};
-    v = sroa_add(s, c->inst, OP_EXTRACTELEMENT, type_element(&s->m->types, p->type, 0), pair, 2, 0);
-  } else if (!whole) {
-    v = load_bytes(s, c, p);
+  if (p->form == PART_MEMORY) {
+    move_access(s, c->inst, 0, place_in(s, p, c->begin));
+  } else if (whole && type_equal(c->type, p->type)) {
+    move_access(s, c->inst, 0, p->variable);
+    function_inst(s->f, c->inst)->aux = 0;
   } else {
-    v = sroa_add_load(s, c->inst, p->type, p->variable, 0);
+    struct nvm_value v = whole ? load_part(s, p)
+                         : p->form == PART_VECTOR
+                             ? builder_extract_lane(&s->b, load_part(s, p), lane(c, p))
+                             : load_bytes(s, c, p);
+    rewrite_set(&s->rewrite, c->inst, cast(s, v, c->type));
   }
-  rewrite_set(&s->rewrite, c->inst, cast(s, c->inst, v, c->type));
 }
 
 static void rewrite_store(struct splitter *s, const struct slice *c, const struct part *p) {
   bool whole = c->begin == p->begin && c->end == p->end;
-  struct nvm_value v = inst_operand(s->f, function_inst(s->f, c->inst), 0);
+  struct nvm_value v = inst_operand_at(s->f, c->inst, 0);
   if (p->form == PART_MEMORY) {
-    struct nvm_value at =
-        sroa_offset_pointer(s, c->inst, p->variable, (int64_t)(c->begin - p->begin + p->pad));
-    move_access(s, c->inst, 1, at);
+    move_access(s, c->inst, 1, place_in(s, p, c->begin));
     return;
   }
-  if (p->form == PART_DEAD) {
-    /* nobody reads it */
-  } else if (whole) {
-    sroa_add_store(s, c->inst, cast(s, c->inst, v, p->type), p->variable, 0);
-  } else if (p->form == PART_VECTOR) {
-    struct nvm_value element = cast(s, c->inst, v, type_element(&s->m->types, p->type, 0));
-    struct nvm_value operands[] = {sroa_add_load(s, c->inst, p->type, p->variable, 0), element,
-                                   lane(s, c, p)};
-    sroa_add_store(s, c->inst, sroa_add(s, c->inst, OP_INSERTELEMENT, p->type, operands, 3, 0),
-                   p->variable, 0);
-  } else {
-    store_bytes(s, c, p, v);
+  if (p->form == PART_VECTOR && !whole) {
+    struct nvm_value element = cast(s, v, type_element(&s->m->types, p->type, 0));
+    store_part(s, p, builder_insert_lane(&s->b, load_part(s, p), element, lane(c, p)));
+  } else if (p->form != PART_DEAD) {
+    if (whole) store_part(s, p, cast(s, v, p->type));
+    else store_bytes(s, c, p, v);
   }
   remove_user(s, c->inst);
 }
 
-/* The alignment that a call's argument says it has. */
+/* The alignment attribute of a call's argument. */
 static uint64_t argument_align(const struct splitter *s, const struct nvm_inst *i, uint32_t k) {
   const struct attr_table_data *a = &s->m->attributes;
-  if (i->operand_count == 6) { /* the older form has it as its fourth argument */
+  if (i->operand_count == 6) { /* the older form passes it as the fourth argument */
     nvm_u128 old = 1;
     const_is_int(s->m, inst_operand(s->f, i, 3), &old);
     return old ? (uint64_t)old : 1;
@@ -565,7 +511,7 @@ static uint64_t argument_align(const struct splitter *s, const struct nvm_inst *
   return align ? align : 1;
 }
 
-/* A copy of `bytes` bytes between a part in memory and the other side. */
+/* Copies `bytes` bytes between a part in memory and the other side. */
 static void copy_memory(struct splitter *s, const struct slice *c, struct nvm_value mine,
                         struct nvm_value other, uint64_t bytes) {
   struct nvm_inst i = *function_inst(s->f, c->inst);
@@ -578,21 +524,21 @@ static void copy_memory(struct splitter *s, const struct slice *c, struct nvm_va
   if (c->kind != SLICE_SET) operands[c->kind == SLICE_COPY_FROM ? 0 : 1] = other;
   operands[2] = const_int(s->m, length, bytes);
   if (i.operand_count == 6) operands[3] = const_int(s->m, TYPE_I32, 1);
-  sroa_add(s, c->inst, OP_CALL, TYPE_VOID, operands, i.operand_count, module_call_site(s->m, site));
+  builder_add(&s->b, OP_CALL, 0, TYPE_VOID, operands, i.operand_count,
+              module_call_site(s->m, site));
 }
 
-/* The constant of the part's type with every byte set. */
-static struct nvm_value filled(struct splitter *s, struct nvm_inst_id before, const struct part *p,
-                               uint8_t byte) {
+/* The constant of the part's type with every byte equal to `byte`. */
+static struct nvm_value filled(struct splitter *s, const struct part *p, uint8_t byte) {
   if (byte == 0) return const_zero(s->m, p->type);
   nvm_u128 bits = 0;
   uint32_t bytes = p->end - p->begin;
   if (bytes > 16) return VALUE_NULL;
   for (uint32_t k = 0; k < bytes; k++) bits = bits << 8 | byte;
-  return cast(s, before, const_int(s->m, type_int(&s->m->types, bytes * 8), bits), p->type);
+  return cast(s, const_int(s->m, type_int(&s->m->types, bytes * 8), bits), p->type);
 }
 
-/* What one cut slice does to one part. */
+/* Rewrites the bytes of a cut slice that are in this part. */
 static void rewrite_cut(struct splitter *s, const struct slice *c, const struct part *p) {
   const struct nvm_inst *i = function_inst(s->f, c->inst);
   uint32_t begin = c->begin > p->begin ? c->begin : p->begin;
@@ -604,22 +550,22 @@ static void rewrite_cut(struct splitter *s, const struct slice *c, const struct 
   nvm_u128 byte = 0;
   if (p->form == PART_DEAD) return;
   if (set) const_is_int(s->m, inst_operand(s->f, i, 1), &byte);
-  else other = sroa_offset_pointer(s, c->inst, other, begin - c->begin);
+  else other = builder_offset(&s->b, other, begin - c->begin);
   uint32_t how = sroa_aligned(sroa_align_at(align, begin - c->begin));
   if (p->form == PART_MEMORY) {
-    struct nvm_value mine = sroa_offset_pointer(s, c->inst, p->variable, begin - p->begin + p->pad);
-    copy_memory(s, c, mine, other, end - begin);
+    copy_memory(s, c, place_in(s, p, begin), other, end - begin);
   } else if (set) {
-    sroa_add_store(s, c->inst, filled(s, c->inst, p, (uint8_t)byte), p->variable, 0);
+    store_part(s, p, filled(s, p, (uint8_t)byte));
   } else if (c->kind == SLICE_COPY_TO) {
-    sroa_add_store(s, c->inst, sroa_add_load(s, c->inst, p->type, other, how), p->variable, 0);
+    store_part(s, p, builder_load(&s->b, p->type, other, how));
   } else {
-    sroa_add_store(s, c->inst, sroa_add_load(s, c->inst, p->type, p->variable, 0), other, how);
+    builder_store(&s->b, load_part(s, p), other, how);
   }
 }
 
 static void rewrite_slice(struct splitter *s, const struct slice *c) {
   struct part *p = part_at(s, c->begin);
+  s->b = builder_replacing(s->f, c->inst);
   if (c->kind == SLICE_LOAD) {
     rewrite_load(s, c, p);
   } else if (c->kind == SLICE_STORE) {
@@ -630,17 +576,16 @@ static void rewrite_slice(struct splitter *s, const struct slice *c) {
   }
 }
 
-/* --- a variable
- * ------------------------------------------------------------------------------------ */
+/* --- A variable --- */
 
-/* Whether splitting gains: some part leaves memory, and it is not yet as it would become. */
-static bool is_worth_it(const struct splitter *s) {
+/* Whether splitting helps: a part leaves memory, and the variable is not yet a single scalar. */
+static bool is_profitable(const struct splitter *s) {
   bool gain = false;
   for (uint32_t k = 0; k < s->parts.count; k++)
     gain |= s->parts.data[k].touched && s->parts.data[k].form != PART_MEMORY;
   const struct part *p = &s->parts.data[0];
   if (s->parts.count != 1 || p->form != PART_SCALAR) return gain;
-  /* One scalar: mem2reg takes it as it is, if all access it directly and as one type. */
+  /* One scalar: mem2reg promotes it if all accesses are direct and have one type. */
   for (uint32_t k = 0; k < s->slices.count; k++)
     if (!is_uncut(&s->slices.data[k]) || !type_equal(s->slices.data[k].type, p->type)) return true;
   for (uint32_t k = 0; k < s->derived.count; k++)
@@ -648,21 +593,21 @@ static bool is_worth_it(const struct splitter *s) {
   return false;
 }
 
-/* A memset by something but zero of a part that has no constant for it. */
+/* False if a nonzero memset covers a part that is too large for a constant. */
 static bool can_fill(const struct splitter *s) {
   for (uint32_t k = 0; k < s->slices.count; k++) {
     nvm_u128 byte = 0;
     const struct slice *c = &s->slices.data[k];
     if (c->kind != SLICE_SET) continue;
-    const_is_int(s->m, inst_operand(s->f, function_inst(s->f, c->inst), 1), &byte);
+    const_is_int(s->m, inst_operand_at(s->f, c->inst, 1), &byte);
     for (uint32_t n = 0; byte && n < s->parts.count; n++)
       if (s->parts.data[n].end - s->parts.data[n].begin > 16) return false;
   }
   return true;
 }
 
-/* A variable that is only copied waits for the one it is copied to or from: that one's accesses
- * will say what the types are. Where nobody reads it, they do not matter. */
+/* A variable that is only copied should be split after the variables it is copied to or from, whose
+ * accesses determine the types of its parts. If it is never read, types do not matter. */
 static bool should_wait(const struct splitter *s) {
   bool read = false;
   for (uint32_t k = 0; k < s->slices.count; k++) read |= s->slices.data[k].kind == SLICE_COPY_FROM;
@@ -678,6 +623,7 @@ static bool should_wait(const struct splitter *s) {
 }
 
 static void split_variable(struct splitter *s) {
+  s->b = builder_replacing(s->f, s->alloca);
   for (uint32_t k = 0; k < s->parts.count; k++)
     if (s->parts.data[k].form != PART_DEAD) make_variable(s, &s->parts.data[k]);
   for (uint32_t k = 0; k < s->slices.count && !s->failed; k++) rewrite_slice(s, &s->slices.data[k]);
@@ -689,10 +635,11 @@ static void split_variable(struct splitter *s) {
   }
   struct nvm_type pointer = function_inst(s->f, s->alloca)->type;
   rewrite_set(&s->rewrite, s->alloca, const_poison(s->m, pointer));
+  s->failed |= module_out_of_memory(s->m);
   s->split++;
 }
 
-/* Splits the alloca if it can; `patient`: not if it should wait. */
+/* Splits the alloca if possible and, when `patient`, if it need not wait for another one. */
 static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool patient) {
   uint64_t size = sroa_alloca_bytes(s, alloca);
   if (size == 0 || size > MOST_BYTES) return false;
@@ -703,7 +650,7 @@ static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool pat
   if (!follow(s, value_of_inst(alloca), 0, size, 0) || s->slices.count == 0) return false;
   if (size > MOST_COPIED && !s->has_accesses) return false;
   if (patient && should_wait(s)) {
-    s->waited = true;
+    s->postponed = true;
     return false;
   }
   if (!find_parts(s, (uint32_t)size)) {
@@ -712,16 +659,15 @@ static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool pat
   }
   if (s->parts.count > MOST_PARTS) return false;
   for (uint32_t k = 0; k < s->parts.count; k++) choose_form(s, &s->parts.data[k]);
-  if (!is_worth_it(s) || !can_fill(s)) return false;
+  if (!is_profitable(s) || !can_fill(s)) return false;
   split_variable(s);
   return true;
 }
 
-/* --- the pass ------------------------------------------------------------------------------------
- */
+/* --- The pass --- */
 
-/* One round over the candidates. Those of the next one are what is left of them, and what is left
- * of split ones in memory: the other parts are such as mem2reg takes. */
+/* One round over the candidates. Those of the next round are the remaining ones and the parts of
+ * split ones that stay in memory; other parts are promotable. */
 static bool run_round(struct splitter *s, bool patient) {
   bool any = false;
   inst_list now = {0};
@@ -730,15 +676,14 @@ static bool run_round(struct splitter *s, bool patient) {
       s->failed |= !VEC_PUSH(s->arena, &now, s->candidates.data[k]);
   s->candidates.count = 0;
   if (now.count == 0) return false;
-  note_new(s, &now);
+  update_uses(s, &now);
   s->failed |= !rewrite_grow(&s->rewrite, s->arena);
   s->tries_before = s->tries;
   for (uint32_t k = 0; k < now.count && !s->failed; k++) {
     bool split = try_variable(s, now.data[k], patient);
     for (uint32_t p = 0; split && p < s->parts.count; p++)
       if (s->parts.data[p].form == PART_MEMORY)
-        s->failed |= !VEC_PUSH(s->arena, &s->candidates,
-                               (struct nvm_inst_id){value_index(s->parts.data[p].variable)});
+        s->failed |= !VEC_PUSH(s->arena, &s->candidates, value_inst_id(s->parts.data[p].variable));
     if (!split) s->failed |= !VEC_PUSH(s->arena, &s->candidates, now.data[k]);
     any |= split;
   }
@@ -756,9 +701,9 @@ enum nvm_status sroa_run(struct nvm_function *f, struct pass_env *env, bool *cha
   }
   if (s.candidates.count) s.failed |= !rewrite_init(&s.rewrite, f, env->arena);
   for (int round = 0; s.candidates.count && round < MOST_ROUNDS && !s.failed; round++) {
-    s.waited = false;
-    any = run_round(&s, any); /* patient, unless that brought nothing */
-    if (!any && !s.waited) break;
+    s.postponed = false;
+    any = run_round(&s, any); /* patient, unless the last round changed nothing */
+    if (!any && !s.postponed) break;
   }
   if (s.split) rewrite_apply(&s.rewrite);
   *changed |= s.split != 0;

@@ -1,9 +1,9 @@
-/* What the three files of sroa share: the one that splits variables (sroa.c), the one that finds
- * out which (sroa_candidates.c), and the one that makes accesses of whole structs and of one of two
- * variables such as can be split (sroa_accesses.c). */
+/* Shared by the files of sroa: sroa.c splits variables, sroa_candidates.c selects them,
+ * sroa_accesses.c splits accesses of structs and of selected variables. */
 #ifndef NVM_OPT_SROA_H
 #define NVM_OPT_SROA_H
 
+#include "ir/build.h"
 #include "opt/rewrite.h"
 
 enum slice_kind { SLICE_LOAD, SLICE_STORE, SLICE_COPY_TO, SLICE_COPY_FROM, SLICE_SET };
@@ -22,14 +22,14 @@ struct part {
   enum part_form form;
   struct nvm_type type;      /* of the new variable, unless in memory */
   struct nvm_value variable; /* its alloca */
-  uint32_t pad;              /* PART_MEMORY: bytes before `begin` in it, for the alignment */
+  uint32_t pad;              /* PART_MEMORY: bytes before `begin` in it, which keep the alignment */
   bool read, touched;
 };
 
-/* Who names addresses in variables; lists in one table. */
+/* Use lists of the addresses in variables, in one table. */
 struct address {       /* by instruction */
-  uint32_t first;      /* use, plus 1; 0: none */
-  uint32_t seen : 31;  /* the try in which this, a copy, was met or, a user, removed last */
+  uint32_t first;      /* index + 1 into uses; 0: none */
+  uint32_t seen : 31;  /* number of the last try that reached this copy, or removed this user */
   uint32_t wanted : 1; /* an alloca that is a candidate */
 };
 struct address_use {
@@ -45,17 +45,18 @@ struct splitter {
   struct nvm_module *m;
   struct arena *arena;
   struct rewrite rewrite;
+  struct builder b; /* before the instruction that is replaced */
   struct address *addresses;
   VEC(struct address_use) uses;
-  uint32_t noted;               /* instructions that the two above know */
-  inst_list moved;              /* accesses that got another address in this round */
-  uint32_t tries, tries_before; /* to split a variable: in all, before this round */
-  inst_list candidates;         /* allocas that the next round looks at */
+  uint32_t noted;               /* number of instructions in the two above */
+  inst_list moved;              /* accesses that got a new address in this round */
+  uint32_t tries, tries_before; /* number of tries to split a variable: in all, before this round */
+  inst_list candidates;         /* allocas for the next round */
   struct direct_uses *direct;   /* by alloca */
   uint32_t split;
-  bool failed; /* out of memory */
-  bool waited; /* a variable that could be split was not, in this round */
-  /* The variable in hand. */
+  bool failed;    /* out of memory */
+  bool postponed; /* a variable was left for a later round */
+  /* The current variable. */
   struct nvm_inst_id alloca;
   slice_list slices;
   inst_list derived; /* addresses, lifetime markers */
@@ -63,44 +64,31 @@ struct splitter {
   bool has_accesses;
 };
 
-/* What might have to be taken apart before: loads of one of two places, accesses of structs,
- * members of a value. */
+/* Which rules of sroa_split_accesses() may apply: loads of a select, accesses of structs,
+ * extractvalue. */
 struct sroa_found {
   bool choices, structs, members;
 };
 
-/* Makes the allocas of the entry block candidates, but those that mem2reg takes as they are, and
- * those that cannot be split. False when out of memory. */
+/* Collects the allocas of the entry block as candidates, except promotable ones and those that
+ * cannot be split. False when out of memory. */
 bool sroa_find_candidates(struct splitter *s, struct sroa_found *found);
-/* Replaces such; whether there were any. */
+/* Applies these rules. Whether anything changed. */
 bool sroa_split_accesses(struct splitter *s, struct sroa_found found);
 
-/* Whether an address leads to an alloca of this function. */
+/* Whether an address points to an alloca of this function. */
 bool sroa_is_in_variable(const struct splitter *s, struct nvm_value address);
-/* Bytes that a store of the type writes; of the variable (0: not constant, or several); its
- * alignment. */
+/* Bytes: the store size of a type; the size of a variable (0: not constant, or an array of them);
+ * its alignment. */
 uint64_t sroa_size(const struct splitter *s, struct nvm_type t);
 uint64_t sroa_alloca_bytes(const struct splitter *s, struct nvm_inst_id id);
 uint32_t sroa_alloca_align(const struct splitter *s, const struct nvm_inst *i);
-/* Bytes: the alignment of an access of the type; that of a place `offset` bytes behind an aligned
- * one. */
+/* Bytes: the alignment of an access of the type; the alignment at `offset` from an aligned address.
+ */
 uint64_t sroa_access_align(const struct splitter *s, const struct nvm_inst *i,
                            struct nvm_type type);
 uint64_t sroa_align_at(uint64_t align, uint64_t offset);
-/* An access of that alignment, plain otherwise: the `aux` of a load or store. */
+/* A plain access of that alignment, as `aux` of a load or store. */
 uint32_t sroa_aligned(uint64_t align);
-
-/* New instructions in front of another, whose location they get; out of memory: poison, and
- * s->failed. */
-struct nvm_value sroa_add(struct splitter *s, struct nvm_inst_id before, enum op op,
-                          struct nvm_type type, const struct nvm_value *operands, uint32_t count,
-                          uint32_t aux);
-struct nvm_value sroa_add_load(struct splitter *s, struct nvm_inst_id before, struct nvm_type type,
-                               struct nvm_value pointer, uint32_t aux);
-void sroa_add_store(struct splitter *s, struct nvm_inst_id before, struct nvm_value v,
-                    struct nvm_value pointer, uint32_t aux);
-/* base + offset bytes. */
-struct nvm_value sroa_offset_pointer(struct splitter *s, struct nvm_inst_id before,
-                                     struct nvm_value base, int64_t offset);
 
 #endif

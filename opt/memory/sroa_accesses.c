@@ -1,11 +1,11 @@
-/* The accesses that sroa could not take apart, and how they become such as it can:
+/* Splits accesses that sroa cannot handle directly:
  *
- *   load {T, U} of a variable          a load for each member, put together by insertvalue
- *   store {T, U} to one                a store for each member, which extractvalue takes or
- * insertvalue had put there extractvalue of insertvalue        what was put there load of select c,
- * &a, &b           select c, what a holds, what b holds
+ *   load {T, U} of a variable        a load of each member, combined by insertvalue
+ *   store {T, U} to a variable       a store of each member, from extractvalue or insertvalue
+ *   extractvalue of insertvalue      the inserted value
+ *   load of select c, &a, &b         select c, load a, load b
  *
- * New instructions stand before the one replaced. */
+ * New instructions come before the replaced one. */
 #include <string.h>
 
 #include "analysis/effects.h"
@@ -13,12 +13,11 @@
 #include "opt/memory/sroa.h"
 
 enum {
-  MOST_MEMBERS = 64, /* of a struct that is loaded or stored as a whole */
-  MOST_DEPTH = 16,   /* of structs in structs */
+  MOST_MEMBERS = 64, /* of a struct that is loaded or stored */
+  MOST_DEPTH = 16,   /* nesting of structs */
 };
 
-/* --- whole structs -------------------------------------------------------------------------------
- */
+/* --- Whole structs --- */
 
 struct member {
   struct nvm_type type;
@@ -30,7 +29,7 @@ typedef struct {
   uint32_t count;
 } member_list;
 
-/* The scalars and vectors in a struct or array; false if there are too many. */
+/* Lists the scalars and vectors in a struct or array. False if there are too many. */
 static bool list_members(const struct splitter *s, const struct member *at, member_list *out) {
   const struct type_table *t = &s->m->types;
   const struct type_info *info = type_info(t, at->type);
@@ -51,7 +50,7 @@ static bool list_members(const struct splitter *s, const struct member *at, memb
   return true;
 }
 
-/* How an insertvalue's place lies to the path looked for. */
+/* How the path of an insertvalue relates to the path searched for. */
 enum relation { PLACE_APART, PLACE_SAME, PLACE_OTHER };
 
 static enum relation compare_place(const struct splitter *s, const struct nvm_inst *insert,
@@ -65,8 +64,8 @@ static enum relation compare_place(const struct splitter *s, const struct nvm_in
   return length == depth ? PLACE_SAME : PLACE_OTHER;
 }
 
-/* The member at `path` of v, if insertvalue put it there; else VALUE_NULL, *rest being the value
- * of which it is still a member. */
+/* The member at `path` of v, if an insertvalue provides it. Otherwise VALUE_NULL, and *rest is the
+ * aggregate that holds it. */
 static struct nvm_value find_member(const struct splitter *s, struct nvm_value v,
                                     const uint32_t *path, uint32_t depth, struct nvm_value *rest) {
   for (int steps = 0; steps < 2 * MOST_MEMBERS; steps++) {
@@ -88,8 +87,8 @@ static struct nvm_value constant_member(struct splitter *s, struct nvm_value v,
   return v;
 }
 
-static struct nvm_value take_member(struct splitter *s, struct nvm_inst_id before,
-                                    struct nvm_value v, const struct member *m) {
+static struct nvm_value take_member(struct splitter *s, struct nvm_value v,
+                                    const struct member *m) {
   struct nvm_value rest, operands[MOST_DEPTH + 1];
   struct nvm_value found = find_member(s, v, m->path, m->depth, &rest);
   if (!value_is_none(found)) return found;
@@ -99,36 +98,36 @@ static struct nvm_value take_member(struct splitter *s, struct nvm_inst_id befor
   }
   operands[0] = rest;
   for (uint32_t k = 0; k < m->depth; k++) operands[k + 1] = const_int(s->m, TYPE_I32, m->path[k]);
-  return sroa_add(s, before, OP_EXTRACTVALUE, m->type, operands, m->depth + 1, 0);
+  return builder_add(&s->b, OP_EXTRACTVALUE, 0, m->type, operands, m->depth + 1, 0);
 }
 
 static void split_struct_load(struct splitter *s, struct nvm_inst_id id,
                               const member_list *members) {
   struct nvm_type type = function_inst(s->f, id)->type;
-  struct nvm_value pointer = inst_operand(s->f, function_inst(s->f, id), 0);
+  struct nvm_value pointer = inst_operand_at(s->f, id, 0);
   uint64_t align = sroa_access_align(s, function_inst(s->f, id), type);
   struct nvm_value whole = const_poison(s->m, type), operands[MOST_DEPTH + 2];
   for (uint32_t k = 0; k < members->count; k++) {
     const struct member *m = &members->list[k];
-    struct nvm_value at = sroa_offset_pointer(s, id, pointer, (int64_t)m->offset);
+    struct nvm_value at = builder_offset(&s->b, pointer, (int64_t)m->offset);
     operands[0] = whole;
-    operands[1] = sroa_add_load(s, id, m->type, at, sroa_aligned(sroa_align_at(align, m->offset)));
+    operands[1] = builder_load(&s->b, m->type, at, sroa_aligned(sroa_align_at(align, m->offset)));
     for (uint32_t p = 0; p < m->depth; p++) operands[p + 2] = const_int(s->m, TYPE_I32, m->path[p]);
-    whole = sroa_add(s, id, OP_INSERTVALUE, type, operands, m->depth + 2, 0);
+    whole = builder_add(&s->b, OP_INSERTVALUE, 0, type, operands, m->depth + 2, 0);
   }
   rewrite_set(&s->rewrite, id, whole);
 }
 
 static void split_struct_store(struct splitter *s, struct nvm_inst_id id,
                                const member_list *members) {
-  struct nvm_value value = rewrite_get(&s->rewrite, inst_operand(s->f, function_inst(s->f, id), 0));
-  struct nvm_value pointer = inst_operand(s->f, function_inst(s->f, id), 1);
+  struct nvm_value value = rewrite_get(&s->rewrite, inst_operand_at(s->f, id, 0));
+  struct nvm_value pointer = inst_operand_at(s->f, id, 1);
   uint64_t align = sroa_access_align(s, function_inst(s->f, id), value_type(s->f, value));
   for (uint32_t k = 0; k < members->count; k++) {
     const struct member *m = &members->list[k];
-    struct nvm_value v = take_member(s, id, value, m);
-    struct nvm_value at = sroa_offset_pointer(s, id, pointer, (int64_t)m->offset);
-    sroa_add_store(s, id, v, at, sroa_aligned(sroa_align_at(align, m->offset)));
+    struct nvm_value v = take_member(s, value, m);
+    struct nvm_value at = builder_offset(&s->b, pointer, (int64_t)m->offset);
+    builder_store(&s->b, v, at, sroa_aligned(sroa_align_at(align, m->offset)));
   }
   inst_remove(s->f, id);
 }
@@ -143,18 +142,19 @@ static bool split_struct_access(struct splitter *s, struct nvm_inst_id id) {
   member_list members = {.count = 0};
   struct member root = {.type = type};
   if (!list_members(s, &root, &members) || members.count == 0) return false;
+  s->b = builder_replacing(s->f, id);
   if (load) split_struct_load(s, id, &members);
   else split_struct_store(s, id, &members);
   return true;
 }
 
-/* extractvalue, perhaps of an extractvalue, of what insertvalue put there. */
+/* Replaces extractvalue, or a chain of them, of a member that an insertvalue provides. */
 static bool look_through(struct splitter *s, struct nvm_inst_id id) {
   uint32_t path[MOST_DEPTH], depth = 0;
   struct nvm_value rest, whole = value_of_inst(id);
   for (const struct nvm_inst *i; value_kind(whole) == VALUE_INST;
        whole = rewrite_get(&s->rewrite, inst_operand(s->f, i, 0))) {
-    i = function_inst(s->f, (struct nvm_inst_id){value_index(whole)});
+    i = function_inst(s->f, value_inst_id(whole));
     uint32_t own = i->operand_count - 1;
     if (i->op != OP_EXTRACTVALUE) break;
     if (depth + own > MOST_DEPTH) return false;
@@ -174,11 +174,10 @@ static bool look_through(struct splitter *s, struct nvm_inst_id id) {
   return true;
 }
 
-/* --- choices -------------------------------------------------------------------------------------
- */
+/* --- Choices --- */
 
-/* Whether `bytes` of memory at v, a variable or one of several, are there; *align: what is known of
- * the place. */
+/* Whether v points to at least `bytes` bytes of a variable. Lowers *align to the known alignment of
+ * v. */
 static bool is_in_variables(const struct splitter *s, struct nvm_value v, uint64_t bytes,
                             uint64_t *align) {
   int64_t offset = 0, more;
@@ -198,33 +197,34 @@ static bool is_in_variables(const struct splitter *s, struct nvm_value v, uint64
   return false;
 }
 
-/* The select that a load's address is, if it chooses between variables. */
+/* The select that computes the address of a load, if both its operands point to variables. */
 static struct nvm_inst_id choice_of(const struct splitter *s, const struct nvm_inst *load) {
   struct nvm_value v = load->op == OP_LOAD ? inst_operand(s->f, load, 0) : VALUE_NULL;
-  const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &s->f->insts.data[value_index(v)] : NULL;
+  const struct nvm_inst *i = value_inst(s->f, v);
   uint64_t align = 1;
   if (!i || i->op != OP_SELECT || !effects_is_plain_access(load)) return (struct nvm_inst_id){0};
   for (uint32_t k = 1; k < 3; k++)
     if (!is_in_variables(s, inst_operand(s->f, i, k), sroa_size(s, load->type), &align))
       return (struct nvm_inst_id){0};
-  return (struct nvm_inst_id){value_index(v)};
+  return value_inst_id(v);
 }
 
 static void load_both(struct splitter *s, struct nvm_inst_id id, struct nvm_inst_id choice) {
+  s->b = builder_replacing(s->f, id);
   struct nvm_type type = function_inst(s->f, id)->type;
-  struct nvm_value operands[3] = {inst_operand(s->f, function_inst(s->f, choice), 0)};
+  struct nvm_value operands[3] = {inst_operand_at(s->f, choice, 0)};
   for (uint32_t k = 1; k < 3; k++) {
-    struct nvm_value from = inst_operand(s->f, function_inst(s->f, choice), k);
+    struct nvm_value from = inst_operand_at(s->f, choice, k);
     uint64_t align = sroa_access_align(s, function_inst(s->f, id), type);
     is_in_variables(s, from, sroa_size(s, type), &align);
-    operands[k] = sroa_add_load(s, id, type, from, sroa_aligned(align));
+    operands[k] = builder_load(&s->b, type, from, sroa_aligned(align));
   }
-  rewrite_set(&s->rewrite, id, sroa_add(s, id, OP_SELECT, type, operands, 3, 0));
-  rewrite_set(&s->rewrite, choice, operands[1]); /* nobody needs it any more */
+  rewrite_set(&s->rewrite, id, builder_add(&s->b, OP_SELECT, 0, type, operands, 3, 0));
+  rewrite_set(&s->rewrite, choice, operands[1]); /* unused now */
 }
 
-/* `std::min(a, b)` returns a reference: what is only loaded from one of two variables is loaded
- * from both. */
+/* Loads from both variables of a select that is only loaded from. `std::min(a, b)`, which returns a
+ * reference, is such a select. */
 static bool split_choices(struct splitter *s) {
   bool any = false, found = false;
   uint32_t *loads = arena_alloc(s->arena, s->f->insts.count * sizeof *loads),
@@ -263,5 +263,6 @@ bool sroa_split_accesses(struct splitter *s, struct sroa_found found) {
   if (function_inst(s->f, i)->op == OP_EXTRACTVALUE && i.index < s->rewrite.size)
     any |= look_through(s, i);
   rewrite_apply(&s->rewrite);
+  s->failed |= module_out_of_memory(s->m);
   return any;
 }

@@ -1,22 +1,22 @@
-/* Which variables sroa looks at: one walk counts the uses of each alloca that can be judged one by
- * one, so that most need no list of uses. Linear. */
+/* Selects the variables that sroa tries to split. One walk counts the uses of each alloca that can
+ * be classified one at a time, so that most variables need no use list. Linear. */
 #include "ir/intrinsic.h"
 #include "analysis/effects.h"
 #include "opt/memory/sroa.h"
 
-/* The uses of an alloca that can be judged one by one, without a list of them. */
+/* The uses of an alloca that need no use list. */
 struct direct_uses {
-  struct nvm_type type; /* of the first load or store, if it is one of the whole variable */
-  unsigned count : 29;  /* loads and stores of that type, lifetime markers */
+  struct nvm_type type; /* of the first load or store, if that accesses the whole variable */
+  unsigned count : 29;  /* loads and stores of that type, and lifetime markers */
   bool accessed : 1, read : 1;
-  bool hopeless : 1; /* one that follow() would not understand */
+  bool hopeless : 1; /* has a use that sroa.c does not support */
 };
 
 static bool is_op(const struct splitter *s, struct nvm_value v, enum op op) {
   return value_kind(v) == VALUE_INST && s->f->insts.data[value_index(v)].op == op;
 }
 
-/* The entry of v, NULL if it is no alloca, or there are none. */
+/* The entry of v, NULL unless it is an alloca. */
 static struct direct_uses *direct_of(const struct splitter *s, struct nvm_value v) {
   return s->direct && is_op(s, v, OP_ALLOCA) ? &s->direct[value_index(v)] : NULL;
 }
@@ -48,7 +48,7 @@ static void note_call(struct splitter *s, const struct nvm_inst *i) {
   }
 }
 
-/* Notes which variables i uses, and how, and what sroa_split_accesses() should look at. */
+/* Records how i uses variables, and which rules of sroa_split_accesses() may apply. */
 static void note_uses(struct splitter *s, const struct nvm_inst *i, struct sroa_found *found) {
   const struct type_table *t = &s->m->types;
   struct nvm_value first, second;

@@ -1,38 +1,37 @@
-/* bool-phis: phis of integers that only hold a bool become phis of i1.
+/* bool-phis: narrows phis of integers that only hold a bool to i1.
  *
- * Purpose:   a bool of C and C++ lives in a byte. Once the variable is a phi, what was a predicate
- * is made 0 or 1, moved around, masked and compared again, wherever it is tested. Algorithm: phis
- * that feed each other are a web, found by union-find. A web becomes i1 if what comes into it is a
- *            constant, or an i1 extended by zeros, and each use elsewhere asks for nothing more
- * than the bool:
+ * Purpose:   C and C++ store a bool in a byte. When the variable becomes a phi, a predicate is
+ *            extended to 0 or 1, moved, masked and compared again at each test.
+ * Algorithm: phis that are operands of each other form a web (union-find). A web becomes i1 if each
+ *            source is a constant or a zero-extended i1, and each use needs only the bool:
  *
- *               trunc to i1                the phi           icmp ne x, 0; eq x, 1       the phi
- *               zext                       zext of the phi   icmp eq x, 0; ne x, 1       its
- * opposite
+ *               trunc to i1               the phi       icmp ne x, 0; eq x, 1       the phi
+ *               zext                      zext of it    icmp eq x, 0; ne x, 1       its negation
  *
- *            Where all uses are trunc to i1, constants may be any and the i1 may be extended by its
- * sign. Requires:  nothing. Preserves: the control flow. Cost:      linear in operands. Omits: and
- * x, 1; selects; phis that hold other narrow integers; debug records of the phi, which say poison
- * then. Tests:     check/opt/bool-phis.nvir. */
+ *            If all uses are trunc to i1, any constant and sign-extended i1 are also allowed.
+ * Requires:  nothing.
+ * Preserves: the control flow.
+ * Cost:      linear in operands.
+ * Omits:     and x, 1; selects; other narrow integers; debug records of the phi become poison.
+ * Tests:     check/opt/bool-phis.nvir. */
 #include "ir/build.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 #include "analysis/uses.h"
 
 struct web {
-  uint32_t next; /* by phi: to its web's representative */
-  bool wide;     /* by representative: a use or a source asks for more than a bool */
-  bool loose,
-      whole;  /* a source that is a bool in its lowest bit only; a use that asks for all bits */
-  bool worth; /* a use or source that becomes cheaper */
+  uint32_t next;     /* by phi: union-find link; 0: not a candidate */
+  bool wide;         /* a use or a source needs more than a bool */
+  bool loose, whole; /* a source is a bool only in its lowest bit; a use needs all bits */
+  bool worth;        /* a use or source becomes cheaper */
 };
 
 struct narrower {
   struct nvm_function *f;
   struct nvm_module *m;
   struct pass_env *env;
-  struct web *webs;       /* by instruction; next 0: no phi of the kind */
-  struct nvm_value *made; /* by instruction: the phi of i1 */
+  struct web *webs;       /* by instruction; valid for representatives */
+  struct nvm_value *made; /* by instruction: the new phi of i1 */
   uint32_t count;         /* of instructions at the start */
   struct rewrite rewrite;
 };
@@ -52,9 +51,9 @@ static struct web *web_of(struct narrower *n, uint32_t phi) {
   return &n->webs[root];
 }
 
-/* An i1 that v extends; none if it is something else. */
+/* The i1 that v extends; VALUE_NULL if it is no such extension. */
 static struct nvm_value extended_bool(const struct narrower *n, struct nvm_value v, bool *by_sign) {
-  const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &n->f->insts.data[value_index(v)] : NULL;
+  const struct nvm_inst *i = value_inst(n->f, v);
   if (!i || (i->op != OP_ZEXT && i->op != OP_SEXT)) return VALUE_NULL;
   struct nvm_value from = inst_operand(n->f, i, 0);
   *by_sign = i->op == OP_SEXT;
@@ -80,7 +79,8 @@ static void look_at_source(struct narrower *n, struct web *w, struct nvm_value v
   w->worth = true;
 }
 
-/* What comparing a bool with a constant says: 1: it, 0: its opposite, -1: something else. */
+/* A comparison with a constant as a function of the bool: 1: the bool, 0: its negation, -1: other.
+ */
 static int compared_bool(const struct narrower *n, const struct nvm_inst *i) {
   nvm_u128 number;
   if (i->op != OP_ICMP || (i->aux != ICMP_EQ && i->aux != ICMP_NE)) return -1;
@@ -95,7 +95,7 @@ static void look_at_use(struct narrower *n, struct web *w, const struct nvm_inst
   else if (i->op != OP_ZEXT) w->wide = true;
 }
 
-/* Phis that hold the same things, and what they meet. */
+/* Joins phis that are operands of each other, and classifies their sources and uses. */
 static void find_webs(struct narrower *n) {
   struct nvm_function *f = n->f;
   bool any = false;
@@ -157,14 +157,14 @@ static bool make_phi(struct narrower *n, struct nvm_inst_id old) {
 static bool fill_phi(struct narrower *n, struct nvm_inst_id old) {
   struct nvm_inst_id phi = {value_index(n->made[old.index])};
   for (uint32_t k = 0; k < function_inst(n->f, old)->operand_count; k += 2) {
-    struct nvm_value v = inst_operand(n->f, function_inst(n->f, old), k);
-    struct nvm_block from = {value_index(inst_operand(n->f, function_inst(n->f, old), k + 1))};
+    struct nvm_value v = inst_operand_at(n->f, old, k);
+    struct nvm_block from = {value_index(inst_operand_at(n->f, old, k + 1))};
     if (!phi_add(n->f, phi, narrow_source(n, v), from)) return false;
   }
   return true;
 }
 
-/* Instruction i uses a phi that became `bit`. */
+/* Rewrites instruction i, a user of a phi that became `bit`. */
 static bool narrow_use(struct narrower *n, struct nvm_inst_id i, struct nvm_value bit) {
   const struct nvm_inst *inst = function_inst(n->f, i);
   int compared = compared_bool(n, inst);

@@ -1,21 +1,20 @@
 /* combine: replaces instructions by cheaper or more canonical ones, by the rules of combine.rules.
  *
- * Purpose:   what front ends and other passes write is longer than it need be; and a canonical form
- *            lets every later pass and the selection of PTX look for one shape instead of five.
- * Algorithm: a worklist: every instruction once in the order of the text, and again whenever an
- *            operand or a user of it changed. At each: dead code goes; operations on constants fold
- *            (ir/eval.c); a constant operand of a commutative op goes to the right; then the
- *            decision tree made from combine.rules (all integer rules are proven: `make prove`),
- * then the code of combine_code.c for what rules cannot say. Everything that a replacement touches
- * is queued; use lists, of which dead code needs the counts only, are made by the first
- *            replacement. It ends because each rule makes its measure smaller: first the sum of the
- *            weights of the instructions (prove.py holds and checks them), then the depth of the
- *            operands; code that cannot be reached may hold cycles without phis, in which even that
- *            goes on for ever, so a budget ends it.
+ * Purpose:   removes redundant operations; canonical forms let later passes and instruction
+ *            selection match one pattern instead of several.
+ * Algorithm: a worklist: each instruction once in program order, and again when an operand or a
+ *            user changes. At each visit dead code is removed, operations on constants are folded
+ *            (ir/eval.c), and a constant operand of a commutative op moves to the right; then the
+ *            decision tree made from combine.rules is tried (all integer rules are proven: `make
+ *            prove`), then the code of combine_code.c. Everything a replacement touches is queued.
+ *            Use lists are built by the first replacement; dead code needs only counts. The
+ *            worklist terminates because each rule reduces a measure, which prove.py checks: the
+ *            weights of the instructions, then the depth of operands. Unreachable code may have
+ *            cycles without phis, so a budget bounds the work.
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in instructions and replacements; known bits cost a bounded walk.
- * Omits:     what needs new blocks, other blocks' facts, memory.
+ * Omits:     rules that need new blocks, facts of other blocks, or memory.
  * Tests:     check/opt/combine-*, unit/test_known_bits.c, prove/. */
 #include "opt/scalar/combine.h"
 
@@ -23,8 +22,9 @@
 #include "ir/eval.h"
 #include "analysis/effects.h"
 #include "opt/passes.h"
+#include "opt/rewrite.h"
 
-/* --- use lists -------------------------------------------------------------------------------- */
+/* --- Use lists --- */
 
 static bool has_list(struct nvm_value v) { return value_kind(v) == VALUE_INST; }
 
@@ -48,7 +48,7 @@ static void unlink_use(struct combiner *k, uint32_t slot) {
   else k->insts.data[value_index(v)].head = use.next;
 }
 
-/* Room for the instructions that the function has now, and some more; cheap if asked often. */
+/* Makes room for the current instructions and some more. Cheap to call often. */
 static bool have_insts(struct combiner *k) {
   uint64_t count = k->f->insts.count;
   return count <= k->insts.capacity || VEC_RESERVE(k->arena, &k->insts, count + count / 8);
@@ -64,7 +64,7 @@ static void link_operands(struct combiner *k, struct nvm_inst_id i) {
   for (uint32_t n = 0; n < inst->operand_count; n++) link_use(k, inst->first_operand + n, i);
 }
 
-/* To be asked before operands change; false when out of memory. */
+/* Builds the use lists. Must be called before operands change. False when out of memory. */
 static bool have_lists(struct combiner *k) {
   if (k->linked) return true;
   if (!have_insts(k) || !have_uses(k)) return false;
@@ -81,12 +81,12 @@ void combine_set_operand(struct combiner *k, struct nvm_inst_id i, uint32_t n, s
   link_use(k, slot, i);
 }
 
-/* --- work ------------------------------------------------------------------------------------- */
+/* --- Work --- */
 
 void combine_queue(struct combiner *k, struct nvm_value v) {
   if (!has_list(v) || !have_insts(k) || k->insts.data[value_index(v)].waiting) return;
   k->insts.data[value_index(v)].waiting = true;
-  (void)VEC_PUSH(k->arena, &k->stack, value_index(v)); /* a failure shows in the arena */
+  (void)VEC_PUSH(k->arena, &k->stack, value_index(v)); /* the arena records a failure */
 }
 
 static void queue_users(struct combiner *k, struct nvm_inst_id i) {
@@ -105,7 +105,7 @@ static void remove_inst(struct combiner *k, struct nvm_inst_id i) {
   k->changed = true;
 }
 
-/* Everything that names i names `to` from now on; i goes. */
+/* Replaces all uses of i by `to` and removes i. */
 static void replace(struct combiner *k, struct nvm_inst_id i, struct nvm_value to) {
   if (!have_lists(k)) return;
   for (uint32_t slot; (slot = k->insts.data[i.index].head) != 0;) {
@@ -114,13 +114,13 @@ static void replace(struct combiner *k, struct nvm_inst_id i, struct nvm_value t
     combine_set_operand(k, user, slot - 1 - function_inst(k->f, user)->first_operand, to);
   }
   combine_queue(k, to);
-  k->insts.data[i.index].fate = to;
+  k->insts.data[i.index].replacement = to;
   remove_inst(k, i);
 }
 
-/* --- building --------------------------------------------------------------------------------- */
+/* --- Building --- */
 
-/* Notes the uses of what was just made, and queues it; a constant needs neither. */
+/* Links the uses of a new instruction and queues it. */
 static struct nvm_value note_made(struct combiner *k, struct nvm_value v) {
   if (!has_list(v)) return v;
   if (!have_insts(k) || !have_uses(k)) return VALUE_NULL;
@@ -166,7 +166,7 @@ struct nvm_value make_int(struct combiner *k, struct nvm_type type, uint64_t val
   return make_splat(k, type, const_int(k->m, type_scalar(&k->m->types, type), value));
 }
 
-/* --- one visit -------------------------------------------------------------------------------- */
+/* --- One visit --- */
 
 static struct nvm_value fold(struct combiner *k, const struct nvm_inst *i) {
   enum { MOST = 4 };
@@ -187,7 +187,7 @@ static bool call_commutes(const struct nvm_function *f, const struct nvm_inst *i
          (i->operand_count == 3 && (intrinsic_table[id].flags & INTRIN_COMMUTES));
 }
 
-/* A constant stands on the right. */
+/* Moves a constant operand to the right. */
 static void order_operands(struct combiner *k, struct nvm_inst_id id) {
   struct nvm_inst *i = function_inst(k->f, id);
   bool compares = i->op == OP_ICMP || i->op == OP_FCMP;
@@ -196,14 +196,15 @@ static void order_operands(struct combiner *k, struct nvm_inst_id id) {
     return;
   struct nvm_value a = inst_operand(k->f, i, 0), b = inst_operand(k->f, i, 1);
   if (!is_constant(a) || is_constant(b)) return;
-  if (i->op == OP_CALL && call_site_of(k->f, i)->attributes.index) return; /* of the parameters */
+  if (i->op == OP_CALL && call_site_of(k->f, i)->attributes.index)
+    return; /* they are for parameters */
   if (compares) i->aux = predicate_swapped((enum op)i->op, i->aux);
   combine_set_operand(k, id, 0, b);
   combine_set_operand(k, id, 1, a);
   k->changed = true;
 }
 
-/* True if the instruction is gone or has changed. */
+/* Whether the instruction was removed or changed. */
 static bool visit_once(struct combiner *k, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(k->f, id);
   if (k->f->uses.data[id.index] == 0 && !effects_must_stay(k->f, i)) {
@@ -218,13 +219,13 @@ static bool visit_once(struct combiner *k, struct nvm_inst_id id) {
   }
   if (value_is_none(to)) to = combine_try_rules(k, id);
   if (value_is_none(to)) to = combine_try_code(k, id);
-  bool touched = branch && combine_unnegate_branch(k, id);
-  if (touched) {
+  bool changed = branch && combine_unnegate_branch(k, id);
+  if (changed) {
     k->changed = true;
     queue_users(k, id);
     combine_queue(k, value_of_inst(id));
   }
-  if (value_is_none(to) || value_equal(to, value_of_inst(id))) return touched;
+  if (value_is_none(to) || value_equal(to, value_of_inst(id))) return changed;
   if (has_list(to) && k->f->names.data[value_index(to)].index == 0) {
     k->f->names.data[value_index(to)] = k->f->names.data[id.index];
     k->f->names.data[id.index].index = 0;
@@ -246,41 +247,19 @@ static void drain(struct combiner *k) {
   }
 }
 
-/* --- debug records ---------------------------------------------------------------------------- */
+/* --- Debug records --- */
 
-/* What a local value named by metadata is now. */
-static struct nvm_value settled(struct combiner *k, struct nvm_value v) {
+/* The final replacement of a local value in metadata. */
+static struct nvm_value final_value(void *state, struct nvm_value v) {
+  const struct combiner *k = state;
   while (has_list(v) && value_index(v) < k->insts.capacity &&
-         !value_is_none(k->insts.data[value_index(v)].fate))
-    v = k->insts.data[value_index(v)].fate;
-  return v;
+         !value_is_none(k->insts.data[value_index(v)].replacement))
+    v = k->insts.data[value_index(v)].replacement;
+  const struct nvm_inst *i = value_inst(k->f, v);
+  return i && block_is_none(i->block) ? VALUE_NULL : v;
 }
 
-static void settle_metadata(struct combiner *k, struct nvm_inst_id i, uint32_t n) {
-  struct nvm_value v = inst_operand(k->f, function_inst(k->f, i), n);
-  if (!is_constant(v) || constant_info(&k->m->constants, v)->kind != CONST_METADATA) return;
-  const struct meta_item *item =
-      meta_item(&k->m->metadata, (struct nvm_meta){constant_info(&k->m->constants, v)->meta});
-  if (item->kind != META_VALUE || value_kind(item->value) != VALUE_INST) return;
-  struct nvm_type type = item->type;
-  struct nvm_value now = settled(k, item->value);
-  if (value_kind(now) == VALUE_INST &&
-      block_is_none(function_inst(k->f, (struct nvm_inst_id){value_index(now)})->block))
-    now = const_poison(k->m, type);
-  if (value_equal(now, item->value)) return;
-  inst_set_operand(k->f, i, n, const_metadata(k->m, meta_value(&k->m->metadata, now, type).index));
-}
-
-static void settle_all_metadata(struct combiner *k) {
-  FOR_EACH_BLOCK(k->f, b)
-  FOR_EACH_INST(k->f, b, i) {
-    uint16_t op = function_inst(k->f, i)->op;
-    if (op != OP_DBG_RECORD && op != OP_CALL) continue;
-    for (uint32_t n = 0; n < function_inst(k->f, i)->operand_count; n++) settle_metadata(k, i, n);
-  }
-}
-
-/* In the order of the text as it was; what comes new is queued when made. */
+/* Visits all instructions in their original order; new ones are queued when they are made. */
 static bool visit_all(struct combiner *k) {
   VEC(uint32_t) order = {0};
   if (!VEC_ROOM(k->arena, &order, k->f->insts.count)) return false;
@@ -303,6 +282,6 @@ enum nvm_status combine_run(struct nvm_function *f, struct pass_env *env, bool *
   if (!visit_all(&k)) return NVM_OUT_OF_MEMORY;
   *changed = k.changed;
   *env->statistic += all - k.budget;
-  if (k.changed) settle_all_metadata(&k);
+  if (k.changed) rewrite_all_metadata(f, final_value, &k);
   return NVM_OK;
 }

@@ -1,44 +1,37 @@
-/* What combine does that rules cannot say: ops with any number of operands, and facts of the
- * machine.
+/* Transformations of combine that rules cannot express: ops with any number of operands, trees, and
+ * facts of the target.
  *
- *   phi        all operands one value (or itself): that value
- *   gep        no step: the base; a constant step from a constant step: one, in bytes
- *   extractvalue, extractelement of what inserts; shuffles that are one of their operands
+ *   phi        all operands one value (or the phi): that value
+ *   gep        offset 0: the base; constant offset of a constant offset: one, in bytes
+ *   extractvalue, extractelement of inserts; shuffles that are one of their operands
  *   icmp       of two addresses with the same base
- *   ptrtoint, inttoptr and back, where the widths agree
- *   trunc, and with a mask, of products and shifts that need 32 bits: computed in 32 bits
- *   br         on a negated condition: the other way round
- *   call       llvm.expect and such, the size of a warp, the space of a pointer made from one that
- * has it */
+ *   ptrtoint   of inttoptr, if the widths agree
+ *   trunc, and of a tree of 64-bit operations: the tree in 32 bits
+ *   br         on a negated condition: successors swapped
+ *   call       llvm.expect, the warp size, the address space of a pointer cast from a known one */
 #include "analysis/known_bits.h"
 #include "opt/scalar/combine.h"
 #include "ir/gep.h"
 #include "ir/intrinsic.h"
 
-static const struct nvm_inst *as_inst(const struct combiner *k, struct nvm_value v, enum op op) {
-  if (value_kind(v) != VALUE_INST) return NULL;
-  const struct nvm_inst *i = &k->f->insts.data[value_index(v)];
-  return i->op == op ? i : NULL;
-}
+/* --- Addresses --- */
 
-/* --- addresses -------------------------------------------------------------------------------- */
-
-/* Whether its offset is no doubt one that is not zero: the commonest. */
+/* Cheap pre-check for the most common case: a single constant index that is not zero. */
 static bool steps_once(const struct combiner *k, const struct nvm_inst *g) {
   struct nvm_value index = g->operand_count == 2 ? inst_operand(k->f, g, 1) : VALUE_NULL;
   return value_kind(index) == VALUE_CONST && !const_is_zero(k->m, index) &&
          type_scalar_bits(&k->m->types, (struct nvm_type){g->aux}) != 0;
 }
 
-/* Whether its offset may be constant. */
+/* Whether all indices are constants. */
 static bool has_constant_indices(const struct combiner *k, const struct nvm_inst *g) {
   for (uint32_t n = 1; n < g->operand_count; n++)
     if (value_kind(inst_operand(k->f, g, n)) != VALUE_CONST) return false;
   return true;
 }
 
-/* The same with indices of the pointer's own width, where some are wider: pointers to shared memory
- * may have 32 bits. The truncations meet the extensions and sums that they follow. */
+/* Truncates indices that are wider than the pointer: pointers to shared memory may have 32 bits.
+ * Other rules combine the truncations with extensions and sums. */
 static struct nvm_value narrow_indices(struct combiner *k, struct nvm_inst_id root) {
   enum { MAX_OPERANDS = 8 };
   struct nvm_inst g = *function_inst(k->f, root);
@@ -69,7 +62,7 @@ static struct nvm_value gep_simplify(struct combiner *k, struct nvm_inst_id root
   }
   struct nvm_value base = inst_operand(k->f, g, 0);
   int64_t outer, inner;
-  const struct nvm_inst *b = as_inst(k, base, OP_GEP);
+  const struct nvm_inst *b = value_inst_of(k->f, base, OP_GEP);
   if (!type_equal(value_type(k->f, base), g->type) || !type_is_ptr(&k->m->types, g->type) ||
       (steps_once(k, g) && !(b && has_constant_indices(k, b))) ||
       !gep_small_offset(k->f, g, &outer))
@@ -79,18 +72,18 @@ static struct nvm_value gep_simplify(struct combiner *k, struct nvm_inst_id root
       !gep_small_offset(k->f, b, &inner))
     return VALUE_NULL;
   uint16_t flags = g->flags & b->flags;
-  if ((inner < 0) != (outer < 0)) flags = 0; /* the way back may leave the object first */
+  if ((inner < 0) != (outer < 0)) flags = 0; /* the sum of the steps may leave the object */
   struct nvm_value from = inst_operand(k->f, b, 0);
   if (inner + outer == 0) return from;
   struct nvm_value operands[2] = {from, make_int(k, TYPE_I64, (uint64_t)(inner + outer))};
   return build_op(k, root, OP_GEP, flags, g->type, TYPE_I8.index, 2, operands);
 }
 
-/* p + i == p + j where only one index differs in kind: both indices, if neither can wrap. */
+/* p + i == p + j becomes i == j, if neither can wrap. */
 static struct nvm_value icmp_of_addresses(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
-  const struct nvm_inst *a = as_inst(k, inst_operand(k->f, i, 0), OP_GEP);
-  const struct nvm_inst *b = as_inst(k, inst_operand(k->f, i, 1), OP_GEP);
+  const struct nvm_inst *a = value_inst_of(k->f, inst_operand(k->f, i, 0), OP_GEP);
+  const struct nvm_inst *b = value_inst_of(k->f, inst_operand(k->f, i, 1), OP_GEP);
   if (!a || !b || i->aux > ICMP_NE || a->operand_count != 2 || b->operand_count != 2 ||
       a->aux != b->aux || !(a->flags & b->flags & INST_INBOUNDS) ||
       !value_equal(inst_operand(k->f, a, 0), inst_operand(k->f, b, 0)))
@@ -105,13 +98,13 @@ static struct nvm_value icmp_of_addresses(struct combiner *k, struct nvm_inst_id
   return build_op(k, root, OP_ICMP, 0, i->type, i->aux, 2, operands);
 }
 
-/* --- casts of pointers ------------------------------------------------------------------------ */
+/* --- Casts of pointers --- */
 
-/* An integer as wide as the pointer, there and back. (A pointer that went through an integer may
- * have lost what it points into, so inttoptr of ptrtoint stays.) */
+/* ptrtoint of inttoptr of an integer as wide as the pointer. (inttoptr of ptrtoint is kept: it may
+ * have another provenance.) */
 static struct nvm_value ptrtoint_of_inttoptr(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
-  const struct nvm_inst *inner = as_inst(k, inst_operand(k->f, i, 0), OP_INTTOPTR);
+  const struct nvm_inst *inner = value_inst_of(k->f, inst_operand(k->f, i, 0), OP_INTTOPTR);
   if (!inner || !type_is_ptr(&k->m->types, inner->type)) return VALUE_NULL;
   struct nvm_value v = inst_operand(k->f, inner, 0);
   uint32_t pointer =
@@ -121,7 +114,7 @@ static struct nvm_value ptrtoint_of_inttoptr(struct combiner *k, struct nvm_inst
   return whole ? v : VALUE_NULL;
 }
 
-/* --- truncations ------------------------------------------------------------------------------ */
+/* --- Truncations --- */
 
 /* The low 32 bits of sums, products, bitwise operations and left shifts depend on the low 32 bits
  * of the operands alone. `trunc` or `and` with a mask of at most 32 bits computes a tree of these
@@ -157,8 +150,8 @@ static const struct nvm_inst *tree_node(const struct combiner *k, struct nvm_val
 
 /* Whether v is extended from an integer of at most 32 bits. */
 static bool is_extended(const struct combiner *k, struct nvm_value v) {
-  const struct nvm_inst *i = as_inst(k, v, OP_ZEXT);
-  if (!i) i = as_inst(k, v, OP_SEXT);
+  const struct nvm_inst *i = value_inst_of(k->f, v, OP_ZEXT);
+  if (!i) i = value_inst_of(k->f, v, OP_SEXT);
   return i && type_scalar_bits(&k->m->types, value_type(k->f, inst_operand(k->f, i, 0))) <= 32;
 }
 
@@ -227,7 +220,7 @@ static struct nvm_value mask_of_tree(struct combiner *k, struct nvm_inst_id root
   return build_op(k, root, OP_ZEXT, 0, TYPE_I64, 0, 1, pair);
 }
 
-/* --- vectors and aggregates ------------------------------------------------------------------- */
+/* --- Vectors and aggregates --- */
 
 static bool constant_index(const struct combiner *k, struct nvm_value v, uint64_t *index) {
   nvm_u128 bits;
@@ -236,7 +229,7 @@ static bool constant_index(const struct combiner *k, struct nvm_value v, uint64_
   return true;
 }
 
-/* The element that reaches the extract through a chain of inserts. */
+/* The element that a chain of inserts provides to the extract. */
 static struct nvm_value extractelement_of_inserts(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
   enum { MOST_STEPS = 32 };
@@ -247,7 +240,7 @@ static struct nvm_value extractelement_of_inserts(struct combiner *k, struct nvm
     return VALUE_NULL;
   for (int step = 0; step < MOST_STEPS; step++) {
     if (value_kind(v) == VALUE_CONST) return const_element(k->m, v, wanted);
-    const struct nvm_inst *insert = as_inst(k, v, OP_INSERTELEMENT);
+    const struct nvm_inst *insert = value_inst_of(k->f, v, OP_INSERTELEMENT);
     if (!insert || !constant_index(k, inst_operand(k->f, insert, 2), &index)) return VALUE_NULL;
     if (index == wanted) return inst_operand(k->f, insert, 1);
     v = inst_operand(k->f, insert, 0);
@@ -255,27 +248,27 @@ static struct nvm_value extractelement_of_inserts(struct combiner *k, struct nvm
   return VALUE_NULL;
 }
 
-/* The same for aggregates: paths that are equal, or part at some index. */
+/* The same for aggregates, if paths are equal or differ in an index. */
 static struct nvm_value extractvalue_of_inserts(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
   enum { MOST_STEPS = 32 };
   struct nvm_value v = inst_operand(k->f, i, 0);
   uint32_t depth = i->operand_count - 1;
   for (int step = 0; step < MOST_STEPS; step++) {
-    const struct nvm_inst *insert = as_inst(k, v, OP_INSERTVALUE);
+    const struct nvm_inst *insert = value_inst_of(k->f, v, OP_INSERTVALUE);
     if (!insert) return VALUE_NULL;
     uint32_t inserted = insert->operand_count - 2, common = 0;
     while (common < depth && common < inserted &&
            value_equal(inst_operand(k->f, i, 1 + common), inst_operand(k->f, insert, 2 + common)))
       common++;
     if (common == depth && common == inserted) return inst_operand(k->f, insert, 1);
-    if (common == depth || common == inserted) return VALUE_NULL; /* one lies in the other */
+    if (common == depth || common == inserted) return VALUE_NULL; /* one contains the other */
     v = inst_operand(k->f, insert, 0);
   }
   return VALUE_NULL;
 }
 
-/* A shuffle that copies one operand as it is. */
+/* A shuffle that is the identity of one operand. */
 static struct nvm_value shuffle_identity(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
   struct nvm_value mask = inst_operand(k->f, i, 2), a = inst_operand(k->f, i, 0);
@@ -291,34 +284,34 @@ static struct nvm_value shuffle_identity(struct combiner *k, struct nvm_inst_id 
   return first ? a : second ? inst_operand(k->f, i, 1) : VALUE_NULL;
 }
 
-/* --- control and calls ------------------------------------------------------------------------ */
+/* --- Control and calls --- */
 
-/* Branch weights would have to follow: such stay. */
+/* Branches with weights are kept, because the weights would have to be swapped. */
 bool combine_unnegate_branch(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
-  const struct nvm_inst *not = as_inst(k, inst_operand(k->f, i, 0), OP_XOR);
+  const struct nvm_inst *not = value_inst_of(k->f, inst_operand(k->f, i, 0), OP_XOR);
   nvm_u128 one;
   if (!not || k->f->attachments.data[root.index] ||
       !const_is_int(k->m, inst_operand(k->f, not, 1), &one) || one != 1)
     return false;
   struct nvm_value condition = inst_operand(k->f, not, 0);
   struct nvm_value yes = inst_operand(k->f, i, 1), no = inst_operand(k->f, i, 2);
-  combine_queue(k, inst_operand(k->f, i, 0)); /* perhaps dead now */
+  combine_queue(k, inst_operand(k->f, i, 0)); /* may be dead now */
   combine_set_operand(k, root, 0, condition);
   combine_set_operand(k, root, 1, no);
   combine_set_operand(k, root, 2, yes);
   return true;
 }
 
-/* Whether a generic pointer lies in the space that is asked for, if it was made from one of a known
- * space. */
+/* Whether a generic pointer is in the address space `asked`, if it is cast from a known one. */
 static struct nvm_value isspacep_known(struct combiner *k, const struct nvm_inst *i,
                                        uint32_t asked) {
   enum { MOST_STEPS = 32, GLOBAL = 1, SHARED = 3, LOCAL = 5, SHARED_CLUSTER = 7 };
   const struct nvm_inst *from = i;
   for (int step = 0; step < MOST_STEPS && from && from->op != OP_ADDRSPACECAST; step++) {
     struct nvm_value v = inst_operand(k->f, from, 0);
-    from = as_inst(k, v, OP_GEP) ? as_inst(k, v, OP_GEP) : as_inst(k, v, OP_ADDRSPACECAST);
+    from = value_inst_of(k->f, v, OP_GEP) ? value_inst_of(k->f, v, OP_GEP)
+                                          : value_inst_of(k->f, v, OP_ADDRSPACECAST);
   }
   if (!from || from->op != OP_ADDRSPACECAST) return VALUE_NULL;
   uint32_t space = type_info(&k->m->types, value_type(k->f, inst_operand(k->f, from, 0)))->width;

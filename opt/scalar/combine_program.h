@@ -98,11 +98,12 @@ enum rule_type_class { TYPE_IS_INT, TYPE_IS_FLOAT, TYPE_IS_BOOL, TYPE_IS_WIDE, T
 
 /* What RULE_UNARY and RULE_BINARY compute: an op, RULE_COMPARE + a predicate of icmp, or one of
  * these (the last three of any number). */
-#define RULE_FUNCTIONS(F)                                                                  \
-  F(smin)                                                                                  \
-  F(smax)                                                                                  \
-  F(umin) F(umax) F(fitsu) F(fitss) F(ctpop) F(bswap) F(bitreverse) F(log2) F(not ) F(neg) \
-      F(lowmask) F(lowzeros) F(pow2) F(MIN) F(MAX) F(WIDTH)
+#define RULE_FUNCTIONS(F)                                                                     \
+  F(smin)                                                                                     \
+  F(smax)                                                                                     \
+  F(umin)                                                                                     \
+  F(umax) F(fitsu) F(fitss) F(ctpop) F(bswap) F(bitreverse) F(log2) F(not ) F(neg) F(lowmask) \
+      F(lowzeros) F(pow2) F(MIN) F(MAX) F(WIDTH)
 
 enum rule_function {
   FUNCTION_FIRST = OP_COUNT,

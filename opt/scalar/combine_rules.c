@@ -1,10 +1,10 @@
-/* The rules of combine.rules at work: an interpreter of what gen_combine makes of them, which
- * combine_program.h describes. It walks the tree of the root's class, class by class of operand,
- * and runs the programs of the leaves that it comes to, until one of them does not fail.
+/* An interpreter of combine.rules, as compiled by gen_combine; combine_program.h describes its
+ * words. It walks the decision tree of the root's class by the classes of operands, and runs the
+ * programs of leaves until one succeeds.
  *
- * Numbers: integer constants of up to 64 bits, scalars or the same in all lanes of a vector, held
- * as uint64_t, zero above their width. Shifts by too much give 0 and divisions by zero all ones, as
- * in SMT-LIB, so that prove.py means the same. */
+ * Numbers are integer constants of up to 64 bits, scalars or splats, held as uint64_t with zeros
+ * above their width. Shifts by the width or more give 0, divisions by zero all ones, as in SMT-LIB,
+ * so that prove.py has the same semantics. */
 #include "analysis/known_bits.h"
 #include "opt/scalar/combine.h"
 #include "opt/scalar/combine_program.h"
@@ -17,12 +17,11 @@
 struct matcher {
   struct combiner *k;
   struct nvm_inst_id root;
-  uint32_t root_kind; /* the bit of RULE_ANY_ROOT that it is */
+  uint32_t root_kind; /* its bit in RULE_ANY_ROOT */
   uint32_t root_flags;
   struct nvm_value slots[RULE_MOST_SLOTS];
-  uint8_t classes[RULE_MOST_SLOTS]; /* of the slots */
-  struct known_bits
-      known[RULE_MOST_SLOTS]; /* of those that `have_known` (bits) names: have been asked for */
+  uint8_t classes[RULE_MOST_SLOTS];         /* of the slots */
+  struct known_bits known[RULE_MOST_SLOTS]; /* valid for the bits of `have_known` */
   uint64_t have_known;
   const uint16_t *registers; /* of the program: slots */
   uint64_t numbers[RULE_MOST_STACK];
@@ -31,9 +30,9 @@ struct matcher {
   uint32_t flags; /* of the next op */
 };
 
-/* --- classes of operands ---------------------------------------------------------------------- */
+/* --- Classes of operands --- */
 
-/* Of a vector of equal numbers. */
+/* The class of a vector of equal numbers. */
 static enum rule_class class_of_splat(const struct nvm_module *m, const struct constant_info *c) {
   if (!type_is_vector(&m->types, c->type)) return CLASS_OTHER;
   const struct type_info *element = type_info(&m->types, type_scalar(&m->types, c->type));
@@ -70,7 +69,7 @@ static inline uint32_t class_of(const struct combiner *k, struct nvm_value v) {
   return value_kind(v) == VALUE_CONST ? class_of_constant(k->m, v) : CLASS_OTHER;
 }
 
-/* --- registers and types ---------------------------------------------------------------------- */
+/* --- Registers and types --- */
 
 static struct nvm_value value_of(const struct matcher *m, uint32_t reg) {
   return m->slots[m->registers[reg]];
@@ -110,7 +109,7 @@ static bool type_is(const struct matcher *m, uint32_t type, enum rule_type_class
   return false;
 }
 
-/* --- numbers ---------------------------------------------------------------------------------- */
+/* --- Numbers --- */
 
 /* The bits of a number or splat. */
 static uint64_t number_of(const struct matcher *m, uint32_t reg) {
@@ -120,17 +119,17 @@ static uint64_t number_of(const struct matcher *m, uint32_t reg) {
   return c->kind == CONST_ZERO ? 0 : c->bits;
 }
 
-/* -1 is all bits of any width. */
+/* -1 is all ones of any width. */
 static bool number_is(const struct matcher *m, uint32_t reg, int16_t n) {
   return number_of(m, reg) == (n < 0 ? evalint_zext(width_of(m, reg), (uint64_t)n) : (uint64_t)n);
 }
 
-/* A float of the table in that type, which is of floats. */
+/* A float of the table, in the format of a float type. */
 static uint64_t float_of(const struct matcher *m, uint32_t index, uint32_t type) {
   return rule_floats[index][eval_format(type_kind(&m->k->m->types, scalar_of(m, type)))];
 }
 
-/* `what` of numbers `from` bits wide; the result has `to` bits. */
+/* Computes `what` on numbers of `from` bits; the result has `to` bits. */
 static uint64_t compute(uint32_t what, uint32_t from, uint32_t to, uint64_t a, uint64_t b) {
   uint64_t r = 0;
   switch (what) {
@@ -155,7 +154,7 @@ static uint64_t compute(uint32_t what, uint32_t from, uint32_t to, uint64_t a, u
     case FUNCTION_lowmask: return evalint_mask(a < from ? (uint32_t)a : from);
     case FUNCTION_lowzeros: return evalint_trailing_zeros(from, a);
     case FUNCTION_pow2: return a != 0 && (a & (a - 1)) == 0;
-    /* Whether a number survives the way to the other width and back. */
+    /* Whether a number is unchanged by conversion to the other width and back. */
     case FUNCTION_fitsu: return evalint_zext(to, a) == a;
     case FUNCTION_fitss:
       return to >= from || evalint_zext(from, (uint64_t)evalint_sext(to, a)) == a;
@@ -183,7 +182,7 @@ static void compute_number(struct matcher *m, enum rule_word word, const uint16_
   m->number_count = (uint32_t)(top - m->numbers) + 1;
 }
 
-/* --- predicates ------------------------------------------------------------------------------- */
+/* --- Predicates --- */
 
 static uint32_t find_predicate(const struct matcher *m, enum rule_predicate how, uint32_t of) {
   if (how == PREDICATE_LITERAL) return of;
@@ -200,7 +199,7 @@ static uint32_t find_predicate(const struct matcher *m, enum rule_predicate how,
   return p;
 }
 
-/* --- what is known of values ------------------------------------------------------------------ */
+/* --- What is known of values --- */
 
 static struct known_bits known_of(struct matcher *m, uint32_t reg) {
   uint32_t slot = m->registers[reg];
@@ -213,7 +212,7 @@ static bool is_disjoint(struct known_bits a, struct known_bits b) {
   return a.width && (~a.zero & ~b.zero & known_bits_mask(a.width)) == 0;
 }
 
-/* Neither undef nor poison: what has one value in all its uses. */
+/* Whether v is neither undef nor poison. */
 static bool is_defined(const struct combiner *k, struct nvm_value v, uint32_t depth) {
   enum { MOST_DEPTH = 3 };
   if (value_kind(v) == VALUE_CONST) {
@@ -247,7 +246,7 @@ static bool is_defined(const struct combiner *k, struct nvm_value v, uint32_t de
   return true;
 }
 
-/* --- programs --------------------------------------------------------------------------------- */
+/* --- Programs --- */
 
 static bool check(struct matcher *m, enum rule_word word, const uint16_t *a) {
   const struct nvm_function *f = m->k->f;
@@ -302,7 +301,7 @@ static struct nvm_value make(struct matcher *m, enum rule_word word, const uint1
   }
 }
 
-/* What the program makes of the root; VALUE_NULL if the rule does not apply. */
+/* Runs a program. The replacement of the root, VALUE_NULL if the rule does not apply. */
 static struct nvm_value run(struct matcher *m, const uint16_t *at) {
   static const uint8_t operands[] = {
 #define W(name, operands) [RULE_##name] = operands,
@@ -326,9 +325,9 @@ static struct nvm_value run(struct matcher *m, const uint16_t *at) {
   }
 }
 
-/* --- trees ------------------------------------------------------------------------------------ */
+/* --- Trees --- */
 
-/* Gives the operands of an instruction the slots from `top`; returns the next free one. */
+/* Assigns slots from `top` to the operands of an instruction. Returns the next free slot. */
 static inline uint32_t open(struct matcher *m, struct nvm_value v, uint32_t top) {
   const struct nvm_inst *i = &m->k->f->insts.data[value_index(v)];
   uint32_t count = i->operand_count - (i->op == OP_CALL);
@@ -377,7 +376,7 @@ struct nvm_value combine_try_rules(struct combiner *k, struct nvm_inst_id root) 
   const struct nvm_inst *i = function_inst(k->f, root);
   uint32_t tree = rule_roots[class_of_inst(k, i)];
   if (!tree) return VALUE_NULL;
-  struct matcher m; /* large: only what is needed is set */
+  struct matcher m; /* large, so only the needed fields are set */
   m.k = k, m.root = root, m.slots[0] = value_of_inst(root);
   m.root_kind = kind_of_root(k, i), m.root_flags = i->flags;
   m.have_known = 0;

@@ -1,23 +1,30 @@
-/* correlated: what branches and number ranges say of values is used where it holds.
+/* correlated: uses what branches and number ranges imply about values.
  *
- * Purpose:   `if (i < n)` tells everything behind it about i; a thread's number is below 1,024, a
- * block's not negative. Comparisons repeated in other words (bounds checks of inlined helpers) go,
- *            divisions and extensions become the cheaper unsigned ones, those of 64 bits narrow
- * ones; sums learn that they do not wrap, on which loop passes and addressing build. Algorithm: a
- * walk over the dominator tree, siblings in reverse postorder, with a scoped table of the range of
- * each integer (analysis/ranges.h). A block with one way in adds what its branch or switch implies,
- * llvm.assume what it says; leaving the subtree takes it back. Phis of loops start at their first
- * value and move one way: their step says which, the latch's test how far. operand with one
- * possible value   → that constant icmp, min, max decided            → constant, operand sdiv,
- * srem, ashr, sext, abs of what is not negative → udiv, urem, lshr, zext nneg, itself x udiv y, x
- * urem y with x < y     → 0, x;  x and mask that has all of x → x 64-bit mul, div, shift of 32-bit
- * values → 32 bits and zext add, sub, mul, shl in range       → nuw, nsw case that cannot be →
- * dropped phi of true behind one way of a branch, false behind the other → the branch's condition
- *              64-bit counter of 32-bit values   → 32 bits, where all who use it read it extended
- * at no cost: comparisons, addresses, truncations Requires:  nothing. Preserves: the blocks; edges
- * of impossible cases go. Cost:      linear in instructions and in facts; a condition is looked
- * into MOST_DEPTH levels deep. Omits:     relations between two variables; vectors; facts that hold
- * on an edge into a join. Tests:     check/opt/correlated*.nvir, unit/test_ranges.c. */
+ * Purpose:   after `if (i < n)` the range of i is known; a thread's number is below 1,024, a
+ * block's not negative. Repeated comparisons (bounds checks of inlined helpers) are removed,
+ *            divisions and extensions become the cheaper unsigned ones, 64-bit operations narrow
+ *            ones; sums get no-wrap flags, which loop passes and addressing need.
+ * Algorithm: a walk over the dominator tree, siblings in reverse postorder, with a scoped table of
+ *            the range of each integer (analysis/ranges.h). A block with one predecessor adds what
+ *            its branch or switch implies, llvm.assume its condition; leaving the subtree removes
+ *            these facts. Phis of loops start at their first value; their step gives the
+ *            direction, the latch's test the bound.
+ *              operand with one possible value               → the constant
+ *              icmp, min, max that are decided               → constant, operand
+ *              sdiv, srem, ashr, sext, abs, not negative     → udiv, urem, lshr, zext nneg, itself
+ *              x udiv y, x urem y with x < y                 → 0, x
+ *              x and mask that keeps all of x                → x
+ *              64-bit mul, div, shift of 32-bit values       → 32 bits and an extension
+ *              add, sub, mul, shl in range                   → nuw, nsw
+ *              impossible case of a switch                   → removed
+ *              phi of true and false by a branch             → the branch condition
+ *              64-bit counter of 32-bit values               → 32 bits, if all users extend it at
+ *                no cost: comparisons, addresses, truncations
+ * Requires:  nothing.
+ * Preserves: the blocks; edges of impossible cases are removed.
+ * Cost:      linear in instructions and in facts; conditions are followed MOST_DEPTH levels deep.
+ * Omits:     relations between two variables; vectors; facts that hold on an edge into a join.
+ * Tests:     check/opt/correlated*.nvir, unit/test_ranges.c. */
 #include "ir/build.h"
 #include "ir/dominance.h"
 #include "ir/intrinsic.h"
@@ -30,14 +37,10 @@
 #include "analysis/uses.h"
 
 enum { MOST_DEPTH = 4 };
-enum {
-  NOTHING,
-  SOME,
-  ONE
-}; /* what is known of a value: nothing yet, a range, a range of one number */
-enum { FITS_UNSIGNED = 1, FITS_SIGNED = 2 }; /* 32 bits */
+enum { NOTHING, SOME, ONE }; /* what is known of a value: nothing yet, a range, a single number */
+enum { FITS_UNSIGNED = 1, FITS_SIGNED = 2 }; /* in 32 bits */
 
-/* A phi of 64 bits and what it is when it comes round, next = phi + step. */
+/* A 64-bit phi and its value in the next iteration, next = phi + step. */
 struct counter {
   struct nvm_inst_id phi, next;
   unsigned fits;
@@ -53,19 +56,18 @@ struct walker {
   struct pass_env *env;
   struct dominance dominance;
   struct rewrite rewrite;
-  uint32_t insts;      /* slots of the next two: instructions, then arguments */
-  uint8_t *knows;      /* NOTHING, SOME, ONE; of slot 0: NOTHING */
-  struct range *known; /* where that is not NOTHING */
+  uint32_t insts;      /* slots of the next two are instructions, then arguments */
+  uint8_t *knows;      /* NOTHING, SOME or ONE; slot 0: NOTHING */
+  struct range *known; /* valid unless NOTHING */
   VEC(struct fact) undo;
   struct nvm_block *child, *sibling; /* of the dominator tree, in reverse postorder */
-  uint8_t *fits;                     /* by instruction: FITS_ of phis of two ways in */
+  uint8_t *fits;                     /* by instruction: FITS_ of phis with two entries */
   VEC(struct counter) counters;
-  uint32_t *case_of; /* by block: the operand of the switch that leads there, 0: none */
+  uint32_t *case_of; /* by block: the case operand of the switch that leads there, 0: none */
   bool changed;
 };
 
-/* --- ranges -------------------------------------------------------------------------------------
- */
+/* --- Ranges --- */
 
 static uint32_t slot_of(const struct walker *w, struct nvm_value v) {
   if (value_kind(v) == VALUE_ARG) return w->insts + value_index(v);
@@ -85,7 +87,7 @@ static void know(struct walker *w, uint32_t slot, struct range r) {
 
 static bool narrow(struct walker *w, struct nvm_value v, struct range to, int depth);
 
-/* What a range of the result says of the operand. */
+/* Derives a range of the operand from the range of the result. */
 static bool narrow_operand(struct walker *w, const struct nvm_inst *i, struct range r, int depth) {
   struct nvm_value x = i->operand_count ? inst_operand(w->f, i, 0) : VALUE_NULL;
   if (depth == MOST_DEPTH) return true;
@@ -111,7 +113,7 @@ static bool narrow_operand(struct walker *w, const struct nvm_inst *i, struct ra
   return true;
 }
 
-/* Notes that v is in `to` from here on, until the scope is left. */
+/* Records that v is in `to`, until the scope ends. */
 static bool narrow(struct walker *w, struct nvm_value v, struct range to, int depth) {
   uint32_t slot = slot_of(w, v);
   if (slot == 0 || to.width == 0) return true;
@@ -121,15 +123,15 @@ static bool narrow(struct walker *w, struct nvm_value v, struct range to, int de
   know(w, slot, now);
   if (!VEC_PUSH(w->env->arena, &w->undo, undo)) return false;
   if (value_kind(v) != VALUE_INST || range_is_empty(now)) return true;
-  return narrow_operand(w, function_inst(w->f, (struct nvm_inst_id){value_index(v)}), now, depth);
+  return narrow_operand(w, function_inst(w->f, value_inst_id(v)), now, depth);
 }
 
-/* Notes what follows from the condition being `truth`. */
+/* Records what `condition == truth` implies. */
 static bool learn(struct walker *w, struct nvm_value condition, bool truth, int depth) {
   const struct nvm_function *f = w->f;
   if (!narrow(w, condition, range_unsigned(1, truth, truth), MOST_DEPTH)) return false;
   if (value_kind(condition) != VALUE_INST || depth == MOST_DEPTH) return true;
-  const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(condition)});
+  const struct nvm_inst *i = function_inst(f, value_inst_id(condition));
   struct nvm_value a = i->operand_count > 1 ? inst_operand(f, i, 0) : VALUE_NULL;
   struct nvm_value b = i->operand_count > 1 ? inst_operand(f, i, 1) : VALUE_NULL;
   nvm_u128 bits;
@@ -156,7 +158,7 @@ static bool learn(struct walker *w, struct nvm_value condition, bool truth, int 
   }
 }
 
-/* What the only way into b says. */
+/* Records what the only edge into b implies. */
 static bool learn_edge(struct walker *w, struct nvm_block b) {
   const struct dominance *d = &w->dominance;
   if (d->first_predecessor[b.index + 1] - d->first_predecessor[b.index] != 1) return true;
@@ -171,8 +173,8 @@ static bool learn_edge(struct walker *w, struct nvm_block b) {
                 range_of_value(w->f, inst_operand(w->f, t, w->case_of[b.index])), 0);
 }
 
-/* What v can be where it comes round from `latch`, not yet seen: phi and a step, below the latch's
- * bound. */
+/* The range of v, the phi's entry from `latch`, which is not visited yet: from the step and from
+ * the latch's condition. */
 static struct range range_next(struct walker *w, struct nvm_inst_id phi, struct range first,
                                struct nvm_value v, struct nvm_block latch) {
   const struct nvm_function *f = w->f;
@@ -181,14 +183,14 @@ static struct range range_next(struct walker *w, struct nvm_inst_id phi, struct 
   struct nvm_value c = t->op == OP_CONDBR ? inst_operand(f, t, 0) : VALUE_NULL;
   if (value_equal(v, value_of_inst(phi))) return first;
   if (value_kind(c) == VALUE_INST && !value_equal(inst_operand(f, t, 1), inst_operand(f, t, 2))) {
-    const struct nvm_inst *test = function_inst(f, (struct nvm_inst_id){value_index(c)});
+    const struct nvm_inst *test = function_inst(f, value_inst_id(c));
     bool truth = value_index(inst_operand(f, t, 1)) == function_inst(f, phi)->block.index;
     enum icmp_predicate p = (enum icmp_predicate)test->aux;
     if (test->op == OP_ICMP && value_equal(inst_operand(f, test, 0), v))
       r = range_where(truth ? p : icmp_inverse(p), range_here(w, inst_operand(f, test, 1)));
   }
   if (value_kind(v) != VALUE_INST) return r;
-  const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
+  const struct nvm_inst *i = function_inst(f, value_inst_id(v));
   if (i->operand_count < 2 || !value_equal(inst_operand(f, i, 0), value_of_inst(phi)) ||
       first.width == 0)
     return r;
@@ -206,23 +208,21 @@ static struct range range_next(struct walker *w, struct nvm_inst_id phi, struct 
 static struct range range_of_phi(struct walker *w, struct nvm_inst_id id) {
   const struct nvm_inst *phi = function_inst(w->f, id);
   struct range r = {0, 0, 0, 0, 0};
-  for (int turn = 0; turn < 2; turn++) /* what is known, then what comes round */
+  for (int turn = 0; turn < 2; turn++) /* visited entries, then those from latches */
     for (uint32_t k = 0; k < phi->operand_count; k += 2) {
       struct nvm_value v = inst_operand(w->f, phi, k);
       uint32_t slot = slot_of(w, v);
       bool later = slot && slot < w->insts && !w->knows[slot];
       if (later != (turn == 1)) continue;
-      struct range next =
-          later ? range_next(w, id, r, v,
-                             (struct nvm_block){value_index(inst_operand(w->f, phi, k + 1))})
-                : range_here(w, v);
+      struct range next = later
+                              ? range_next(w, id, r, v, value_block(inst_operand(w->f, phi, k + 1)))
+                              : range_here(w, v);
       r = r.width ? range_either(r, next) : next;
     }
   return range_is_empty(r) ? range_of_value(w->f, value_of_inst(id)) : r;
 }
 
-/* --- what becomes cheaper -----------------------------------------------------------------------
- */
+/* --- What becomes cheaper --- */
 
 static void use(struct walker *w, struct nvm_inst_id i, struct nvm_value v) {
   rewrite_set(&w->rewrite, i, v);
@@ -237,7 +237,7 @@ static void become(struct walker *w, struct nvm_inst_id i, enum op op, uint16_t 
   w->changed = true;
 }
 
-/* How 64-bit values of that range fit 32 bits. */
+/* How 64-bit values of the range fit in 32 bits. */
 static unsigned fits(struct range r) {
   bool is_signed = r.least >= INT32_MIN && r.most <= INT32_MAX;
   if (r.width != 64 || range_is_empty(r)) return 0;
@@ -282,14 +282,14 @@ static bool simplify_division(struct walker *w, struct nvm_inst_id id, struct ra
   if (a.high < b.low)
     use(w, id, quotient ? const_int(w->f->module, i->type, 0) : inst_operand(w->f, i, 0));
   else if (a.width == 64 && a.high <= UINT32_MAX && b.high <= UINT32_MAX)
-    return narrow_binary(w, id, 0, FITS_UNSIGNED); /* tens of instructions become a handful */
+    return narrow_binary(w, id, 0, FITS_UNSIGNED); /* saves tens of instructions */
   return true;
 }
 
 /* min, max, abs. */
 static void simplify_call(struct walker *w, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(w->f, id);
-  enum icmp_predicate first; /* where it holds, the first operand is the result */
+  enum icmp_predicate first; /* if true, the first operand is the result */
   switch (call_intrinsic(w->f, i)) {
     case INTRINSIC_smin: first = ICMP_SLE; break;
     case INTRINSIC_smax: first = ICMP_SGE; break;
@@ -309,17 +309,16 @@ static void simplify_call(struct walker *w, struct nvm_inst_id id) {
   if (truth >= 0) use(w, id, inst_operand(w->f, i, truth ? 0 : 1));
 }
 
-/* Gathers the cases that can be in front, in their order; returns the operand behind them. */
+/* Moves the possible cases to the front, in order. Returns the operand after them. */
 static uint32_t gather_cases(struct walker *w, struct nvm_inst_id t) {
   struct nvm_function *f = w->f;
-  struct range r = range_here(w, inst_operand(f, function_inst(f, t), 0));
+  struct range r = range_here(w, inst_operand_at(f, t, 0));
   uint32_t to = 2;
   for (uint32_t k = 2; k < function_inst(f, t)->operand_count; k += 2) {
-    if (range_compare(ICMP_EQ, r, range_of_value(f, inst_operand(f, function_inst(f, t), k))) == 0)
-      continue;
+    if (range_compare(ICMP_EQ, r, range_of_value(f, inst_operand_at(f, t, k))) == 0) continue;
     for (uint32_t n = 0; n < 2 && to != k; n++) {
-      struct nvm_value swap = inst_operand(f, function_inst(f, t), to + n);
-      inst_set_operand(f, t, to + n, inst_operand(f, function_inst(f, t), k + n));
+      struct nvm_value swap = inst_operand_at(f, t, to + n);
+      inst_set_operand(f, t, to + n, inst_operand_at(f, t, k + n));
       inst_set_operand(f, t, k + n, swap);
     }
     to += 2;
@@ -327,7 +326,7 @@ static uint32_t gather_cases(struct walker *w, struct nvm_inst_id t) {
   return to;
 }
 
-/* Phis of a target keep as many entries as cases still lead there. */
+/* Removes impossible cases. Phis of a target keep one entry for each remaining edge. */
 static bool drop_cases(struct walker *w, struct nvm_inst_id t) {
   struct nvm_function *f = w->f;
   struct nvm_block b = function_inst(f, t)->block;
@@ -338,7 +337,7 @@ static bool drop_cases(struct walker *w, struct nvm_inst_id t) {
     struct nvm_block *targets = arena_alloc(w->env->arena, dropped * sizeof *targets);
     if (!edges || !targets) return false;
     for (uint32_t k = 0; k < dropped; k++)
-      targets[k].index = value_index(inst_operand(f, function_inst(f, t), kept + 2 * k + 1));
+      targets[k].index = value_index(inst_operand_at(f, t, kept + 2 * k + 1));
     inst_remove_operands(f, t, kept, count - kept);
     for (uint32_t n = 0, left = block_successor_count(f, b); n < left; n++)
       edges[block_successor(f, b, n).index]++;
@@ -349,17 +348,16 @@ static bool drop_cases(struct walker *w, struct nvm_inst_id t) {
     }
     w->changed = true;
   }
-  for (uint32_t k = 2; k < kept; k += 2)
-    w->case_of[value_index(inst_operand(f, function_inst(f, t), k + 1))] = k;
+  for (uint32_t k = 2; k < kept; k += 2) w->case_of[value_index(inst_operand_at(f, t, k + 1))] = k;
   return true;
 }
 
 static void simplify_extension(struct walker *w, struct nvm_inst_id id) {
-  struct range from = range_here(w, inst_operand(w->f, function_inst(w->f, id), 0));
+  struct range from = range_here(w, inst_operand_at(w->f, id, 0));
   if (from.width && !range_is_empty(from) && from.least >= 0) become(w, id, OP_ZEXT, INST_NNEG);
 }
 
-/* An operation on integers of these ranges. */
+/* Simplifies an operation on integers of these ranges. */
 static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct range a,
                             struct range b) {
   const struct nvm_inst *i = function_inst(w->f, id);
@@ -387,7 +385,7 @@ static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct rang
   return true;
 }
 
-/* Simplifies an operation on integers, and notes the range of its result. */
+/* Simplifies an operation on integers and records the range of its result. */
 static bool visit_binary(struct walker *w, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(w->f, id);
   struct range a = range_here(w, inst_operand(w->f, i, 0)),
@@ -401,7 +399,7 @@ static bool visit_binary(struct walker *w, struct nvm_inst_id id) {
   return true;
 }
 
-/* The same of anything else. */
+/* The same for other instructions. */
 static bool visit_other(struct walker *w, struct nvm_inst_id id) {
   struct nvm_inst *i = function_inst(w->f, id);
   if (i->op == OP_CALL) simplify_call(w, id);
@@ -414,10 +412,9 @@ static bool visit_other(struct walker *w, struct nvm_inst_id id) {
   return learn(w, inst_operand(w->f, i, 0), true, 0);
 }
 
-/* --- counters of 64 bits ------------------------------------------------------------------------
- */
+/* --- Counters of 64 bits --- */
 
-/* Notes whether i fits 32 bits, and counters of which both values do. */
+/* Records whether a phi fits in 32 bits, and counters whose two values do. */
 static bool note_counter(struct walker *w, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(w->f, id);
   if (i->op == OP_PHI)
@@ -432,8 +429,7 @@ static bool note_counter(struct walker *w, struct nvm_inst_id id) {
   return !round || VEC_PUSH(w->env->arena, &w->counters, c);
 }
 
-/* The 32 bits of which v is an extension, and which (*as: FITS_); VALUE_NULL if they would have to
- * be computed. */
+/* The i32 that v extends, and how (*as: FITS_). VALUE_NULL if it would have to be computed. */
 static struct nvm_value narrowed(const struct walker *w, struct nvm_value v, unsigned *as) {
   struct nvm_module *m = w->f->module;
   nvm_u128 bits;
@@ -442,7 +438,7 @@ static struct nvm_value narrowed(const struct walker *w, struct nvm_value v, uns
     return *as ? const_int(m, TYPE_I32, (uint64_t)bits & UINT32_MAX) : VALUE_NULL;
   }
   if (value_kind(v) != VALUE_INST) return VALUE_NULL;
-  const struct nvm_inst *i = function_inst(w->f, (struct nvm_inst_id){value_index(v)});
+  const struct nvm_inst *i = function_inst(w->f, value_inst_id(v));
   *as = i->op == OP_ZEXT ? FITS_UNSIGNED : FITS_SIGNED;
   if ((i->op != OP_ZEXT && i->op != OP_SEXT) ||
       !type_equal(value_type(w->f, inst_operand(w->f, i, 0)), TYPE_I32))
@@ -450,7 +446,7 @@ static struct nvm_value narrowed(const struct walker *w, struct nvm_value v, uns
   return inst_operand(w->f, i, 0);
 }
 
-/* What c may be extended as for this user of it at no cost. */
+/* The extensions (FITS_) of counter c that are free for this user. */
 static unsigned free_as(const struct walker *w, const struct counter *c, struct nvm_inst_id user,
                         struct nvm_value v) {
   const struct nvm_inst *i = function_inst(w->f, user);
@@ -481,16 +477,15 @@ static bool demote(struct walker *w, const struct uses *uses, struct counter c) 
          u++)
       c.fits &= free_as(w, &c, uses->users[u], pair[n]);
   unsigned step_as, start_as;
-  struct nvm_value step = narrowed(w, inst_operand(f, function_inst(f, c.next), 1), &step_as);
+  struct nvm_value step = narrowed(w, inst_operand_at(f, c.next, 1), &step_as);
   if (c.fits == 0 || value_is_none(step)) return true;
-  uint32_t out = value_equal(inst_operand(f, function_inst(f, c.phi), 0), pair[1]) ? 2 : 0;
-  struct nvm_value wide = inst_operand(f, function_inst(f, c.phi), out),
-                   start = narrowed(w, wide, &start_as);
-  struct nvm_block from = {value_index(inst_operand(f, function_inst(f, c.phi), out + 1))};
+  uint32_t out = value_equal(inst_operand_at(f, c.phi, 0), pair[1]) ? 2 : 0;
+  struct nvm_value wide = inst_operand_at(f, c.phi, out), start = narrowed(w, wide, &start_as);
+  struct nvm_block from = {value_index(inst_operand_at(f, c.phi, out + 1))};
   if (value_is_none(start))
     start = insert(w, block_terminator(f, from), OP_TRUNC, 0, TYPE_I32, &wide, 1);
   struct nvm_value entries[] = {start, value_of_block(from), start,
-                                inst_operand(f, function_inst(f, c.phi), 3 - out)};
+                                inst_operand_at(f, c.phi, 3 - out)};
   struct nvm_value phi = insert(w, c.phi, OP_PHI, 0, TYPE_I32, entries, 4), sum[] = {phi, step};
   uint16_t flags = (c.fits & step_as & FITS_SIGNED ? INST_NSW : 0) |
                    (c.fits & step_as & FITS_UNSIGNED ? INST_NUW : 0);
@@ -504,7 +499,7 @@ static bool demote(struct walker *w, const struct uses *uses, struct counter c) 
   if (value_is_none(phi) || value_is_none(next) || value_is_none(phi_wide) ||
       value_is_none(next_wide))
     return false;
-  inst_set_operand(f, (struct nvm_inst_id){value_index(phi)}, 2, next);
+  inst_set_operand(f, value_inst_id(phi), 2, next);
   use(w, c.phi, phi_wide);
   use(w, c.next, next_wide);
   return true;
@@ -518,8 +513,7 @@ static bool demote_counters(struct walker *w) {
   return ok;
 }
 
-/* --- the walk -----------------------------------------------------------------------------------
- */
+/* --- The walk --- */
 
 static void put_constants(struct walker *w, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(w->f, i);
@@ -534,7 +528,7 @@ static void put_constants(struct walker *w, struct nvm_inst_id i) {
   }
 }
 
-/* Whether the edge from → b is only taken where the branch at the end of `d` has gone its way k. */
+/* Whether the edge from → b is only reached through successor k of block d. */
 static bool is_behind(const struct walker *w, struct nvm_block d, uint32_t k, struct nvm_block from,
                       struct nvm_block b) {
   struct nvm_block to = block_successor(w->f, d, k);
@@ -543,8 +537,7 @@ static bool is_behind(const struct walker *w, struct nvm_block d, uint32_t k, st
   return first[to.index + 1] - first[to.index] == 1 && dominance_dominates(&w->dominance, to, from);
 }
 
-/* Whether the phi says which way the branch at the end of `d` went: true for way `yes`, false for
- * the other. */
+/* Whether the phi is true on all paths through successor `yes` of d and false on the others. */
 static bool tells_way(const struct walker *w, const struct nvm_inst *phi, struct nvm_block d,
                       uint32_t yes) {
   nvm_u128 bit;
@@ -557,13 +550,13 @@ static bool tells_way(const struct walker *w, const struct nvm_inst *phi, struct
   return told;
 }
 
-/* Phis of b that repeat a condition become it. */
+/* Replaces phis of b that are equal to a branch condition, or its negation. */
 static void use_condition(struct walker *w, struct nvm_block b) {
   struct nvm_block d = w->dominance.immediate[b.index];
   struct nvm_inst_id t = block_is_none(d) ? (struct nvm_inst_id){0} : block_terminator(w->f, d);
   if (inst_is_none(t) || function_inst(w->f, t)->op != OP_CONDBR) return;
   if (block_successor(w->f, d, 0).index == block_successor(w->f, d, 1).index) return;
-  struct nvm_value condition = inst_operand(w->f, function_inst(w->f, t), 0);
+  struct nvm_value condition = inst_operand_at(w->f, t, 0);
   FOR_EACH_PHI(w->f, b, i) {
     const struct nvm_inst *phi = function_inst(w->f, i);
     if (!type_equal(phi->type, TYPE_I1) || i.index >= w->insts) continue;

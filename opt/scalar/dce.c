@@ -1,10 +1,13 @@
-/* dce: removes instructions without effect whose result nobody uses.
+/* dce: removes instructions without effects whose results are not used.
  *
- * Purpose:   other passes leave dead computations behind; this one sweeps them.
- * Algorithm: mark from the instructions with effects through their operands, in one walk backwards,
- * remove the rest: cycles of dead phis go too (Cytron et al., 1991, section 7.1, without control
- * dependence). Requires:  nothing. Preserves: the control flow. Cost:      linear in operands.
- * Omits:     dead branches; stores, but those of undef and poison.
+ * Purpose:   other passes leave dead computations behind.
+ * Algorithm: marks from instructions with effects through their operands, in one backward walk, and
+ *            removes the rest, cycles of dead phis included (Cytron et al., 1991, section 7.1,
+ *            without control dependence).
+ * Requires:  nothing.
+ * Preserves: the control flow.
+ * Cost:      linear in operands.
+ * Omits:     dead branches; stores, except those of undef and poison.
  * Tests:     check/opt/dce-*. */
 #include "analysis/effects.h"
 #include "opt/passes.h"
@@ -12,11 +15,10 @@
 
 struct marker {
   struct nvm_function *f;
-  bool *live, *passed; /* by instruction: needed; seen by the walk, which found nobody who needs it
-                          until then */
-  uint32_t *stack;     /* those that are needed though the walk had passed them */
+  bool *live, *passed; /* by instruction: needed; visited before any user that needs it */
+  uint32_t *stack;     /* needed instructions that the walk has passed */
   uint32_t depth;
-  uint32_t dead; /* passed and not live */
+  uint32_t dead; /* number of passed instructions that are not live */
 };
 
 static void mark_operands(struct marker *k, const struct nvm_inst *i) {
@@ -29,8 +31,7 @@ static void mark_operands(struct marker *k, const struct nvm_inst *i) {
   }
 }
 
-/* Backwards, for operands mostly stand before their users: then one look at each instruction is
- * enough. */
+/* Backwards, because most operands come before their users: then one visit of each is enough. */
 static void mark_all(struct marker *k) {
   struct nvm_function *f = k->f;
   for (struct nvm_block b = f->last_block; !block_is_none(b); b = function_block(f, b)->previous)

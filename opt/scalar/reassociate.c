@@ -1,15 +1,15 @@
-/* reassociate: sums and products of many are put in the order that costs least.
+/* reassociate: orders the operands of sums and products so that less is computed.
  *
- * Purpose:   in (x + 1) + i + 2 the constants do not meet, in (i + a) + b two that stand still in
- * the loop do not. Algorithm: after Briggs and Cooper, "Effective Partial Redundancy Elimination",
- * 1994: trees of one associative and commutative op, each inner node used once, are flattened. If
- * there are two constants, two equal operands that cancel or are one, or two operands of outer
- * loops that are joined by way of one of an inner loop, the tree is built anew: operands of outer
- *            loops first, constants last, folded into one. Otherwise it stays as it is, with its
- * flags. Requires:  nothing; licm moves what stands still. Preserves: the control flow. Cost: a
- * tree of n operands n² comparisons, n at most MOST_OPERANDS. Omits:     factoring, which combine
- * does; floats without reassoc and nsz on every op of the tree. New integer sums carry no flags.
- * Tests:     check/opt/reassociate.nvir. */
+ * Purpose:   (x + 1) + i + 2 has two constants that do not fold; (i + a) + b has two loop-invariant
+ *            operands that cannot be hoisted.
+ * Algorithm: after Briggs and Cooper, "Effective Partial Redundancy Elimination", 1994: trees of
+ * one associative and commutative op, whose inner nodes have one use, are flattened. A tree is
+ * rebuilt, operands of outer loops first, constants last and folded, if it has two constants, two
+ * equal operands that simplify, or two operands of outer loops that are joined through one of an
+ * inner loop. Otherwise it keeps its form and flags. Requires:  nothing; licm hoists the invariant
+ * part. Preserves: the control flow. Cost:      a tree of n operands n² comparisons, n at most
+ * MOST_OPERANDS. Omits:     factoring, which combine does; floats without reassoc and nsz on every
+ * op of the tree. New integer sums have no flags. Tests:     check/opt/reassociate.nvir. */
 #include "ir/build.h"
 #include "analysis/loops.h"
 #include "opt/passes.h"
@@ -19,7 +19,7 @@ enum { MOST_OPERANDS = 16 };
 struct tree {
   struct nvm_inst_id root;
   struct nvm_value leaves[MOST_OPERANDS + 1];
-  uint32_t depth[MOST_OPERANDS + 1]; /* of the loop that a leaf is in; constants: UINT32_MAX */
+  uint32_t depth[MOST_OPERANDS + 1]; /* loop depth of a leaf; constants: UINT32_MAX */
   uint32_t count;
   uint16_t flags; /* fast-math flags that all ops have */
 };
@@ -27,7 +27,7 @@ struct tree {
 struct reassociation {
   struct nvm_function *f;
   struct pass_env *env;
-  bool have_loops; /* found for the first tree */
+  bool have_loops; /* computed for the first tree */
   struct loops loops;
 };
 
@@ -44,21 +44,21 @@ static bool may_reorder(const struct nvm_inst *i) {
   }
 }
 
-/* The instruction that makes v, if it is an inner node of a tree of `op`. */
+/* The instruction that computes v, if it is an inner node of a tree of `op`. */
 static const struct nvm_inst *inner_node(const struct nvm_function *f, struct nvm_value v,
                                          uint16_t op) {
   if (value_kind(v) != VALUE_INST || f->uses.data[value_index(v)] != 1) return NULL;
-  const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
+  const struct nvm_inst *i = function_inst(f, value_inst_id(v));
   return i->op == op && may_reorder(i) ? i : NULL;
 }
 
 static uint32_t loop_depth(const struct reassociation *s, struct nvm_value v) {
   if (value_kind(v) != VALUE_INST) return value_kind(v) == VALUE_CONST ? UINT32_MAX : 0;
-  struct nvm_block b = function_inst(s->f, (struct nvm_inst_id){value_index(v)})->block;
+  struct nvm_block b = function_inst(s->f, value_inst_id(v))->block;
   return b.index < s->loops.known_blocks ? s->loops.data[s->loops.innermost[b.index]].depth : 0;
 }
 
-/* The operands of the tree, from left to right; false if there are too many, or two only. */
+/* Lists the leaves from left to right. False if there are too many, or only two. */
 static bool flatten(const struct reassociation *s, struct tree *t) {
   const struct nvm_inst *root = function_inst(s->f, t->root);
   struct nvm_value open[MOST_OPERANDS + 1];
@@ -114,8 +114,8 @@ static bool drop_pairs(struct tree *t, enum op op, struct nvm_value zero) {
   return any;
 }
 
-/* Outer loops first, constants last; otherwise in the order they had. True if that brings two of an
- * outer loop together, or two constants. */
+/* Sorts leaves stably: outer loops first, constants last. True if this joins two leaves of an outer
+ * loop, or two constants. */
 static bool sort_leaves(struct tree *t) {
   uint32_t constants = 0, inner = 0, moved = 0, least = UINT32_MAX, outer = 0;
   for (uint32_t k = 0; k < t->count; k++) {
@@ -146,7 +146,7 @@ static struct nvm_value join(struct reassociation *s, const struct tree *t, stru
                      0);
 }
 
-/* Builds the tree; the root becomes its last op, what it was made of is dead. */
+/* Builds the tree. The root becomes its last op; the old inner nodes are dead. */
 static bool rebuild(struct reassociation *s, struct tree *t) {
   while (t->count > 2 && t->depth[t->count - 2] == UINT32_MAX) {
     t->leaves[t->count - 2] = join(s, t, t->leaves[t->count - 2], t->leaves[t->count - 1]);
@@ -170,7 +170,7 @@ static bool visit(struct reassociation *s, struct nvm_inst_id id, const uint32_t
     return true;
   if (!find_depths(s, &t)) return false;
   bool paired = drop_pairs(&t, (enum op)i->op, const_zero(s->f->module, i->type));
-  if (t.count < 2) { /* x and x; the others of x and 0 */
+  if (t.count < 2) { /* x & x; for other ops x and 0 */
     t.leaves[1] = i->op == OP_AND ? t.leaves[0] : const_zero(s->f->module, i->type);
     t.depth[1] = i->op == OP_AND ? t.depth[0] : UINT32_MAX;
     t.count = 2;

@@ -1,17 +1,16 @@
-/* nvvm-reflect: replaces __nvvm_reflect("…") by what the target says.
+/* nvvm-reflect: replaces __nvvm_reflect("...") by properties of the target.
  *
- * Purpose:   libdevice asks the compiler about the target (1,940 of its 2,015 questions are
- *            "__CUDA_FTZ"); the answer decides which code is left.
- * Algorithm: every call of __nvvm_reflect, __nvvm_reflect_ocl or llvm.nvvm.reflect with a constant
- *            string becomes a constant; target/reflect.c has the questions and answers. It runs at
- *            every level, again after each round of inlining and after unrolling, since callees and
- *            unrolled loops bring new constant strings. Two switches, as in seed 4: the knob
- *            nvvm-reflect-enable=0 leaves the calls unresolved (codegen then writes 0),
- *            disable-nvvm-reflect removes the pass from the pipeline (codegen then answers).
+ * Purpose:   libdevice asks the compiler about the target (1,940 of its 2,015 calls query
+ *            "__CUDA_FTZ"); the answer selects code.
+ * Algorithm: a call of __nvvm_reflect, __nvvm_reflect_ocl or llvm.nvvm.reflect with a constant
+ *            string becomes a constant (target/reflect.c). The pass runs at every level, and again
+ *            after each round of inlining and after unrolling, which bring new constant strings.
+ *            The knob nvvm-reflect-enable=0 leaves the calls to codegen, which writes 0;
+ *            disable-nvvm-reflect removes the pass, and codegen answers as this pass would.
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear.
- * Omits:     strings that are computed: such calls stay, with a remark.
+ * Omits:     computed strings: such calls are kept, with a remark.
  * Tests:     check/opt/reflect-*. */
 #include "opt/passes.h"
 #include "opt/remark.h"

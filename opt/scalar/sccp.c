@@ -1,30 +1,31 @@
-/* sccp, ipsccp: sparse conditional constant propagation, within a function and across functions.
+/* sccp, ipsccp: sparse conditional constant propagation, within and across functions.
  *
- * Purpose:   finds values that are constants on every path that can be taken, and branches that
- *            therefore go one way only; both at once finds more than one after the other. Across
- *            functions: what is left of calls after inlining (recursion, noinline, large bodies)
- *            often gets the same constant from everywhere, or returns one.
+ * Purpose:   finds values that are constant on all executable paths, and branches with one
+ *            executable successor; solving both together finds more than one after the other.
+ *            Calls that remain after inlining (recursion, noinline, large bodies) often always pass
+ *            or return the same constant.
  * Algorithm: Wegman and Zadeck, "Constant Propagation with Conditional Branches", 1991. The lattice
  *            of each value:
  *
- *                     unknown          nothing is known yet; undef and poison are here too
+ *                     unknown          not known yet; undef and poison too
  *                  /   |   \
- *               ... -1 0 1 ...         the constant it always is
+ *               ... -1 0 1 ...         a constant
  *                  \   |   /
  *                     varies
  *
- *            Values only move down. Two work lists: edges found to be taken, instructions whose
- *            operands moved. What is still unknown at the end is taken to vary, block by block.
- *            ipsccp solves functions of which all uses are known (analysis/callers.h) and those
- * that call them together: an argument is the meet of what the calls that are reached pass, a call
- *            is the meet of what the callee returns, and a callee is entered by the first call that
- *            is reached. For sccp arguments and calls vary.
+ *            Values only move down. Two work lists: executable edges, and instructions with changed
+ *            operands. Values that are unknown at the end are lowered to varies, block by block.
+ *            ipsccp solves closed functions, of which all uses are known (analysis/callers.h),
+ *            together with their callers: an argument is the meet of what executable calls pass, a
+ *            call is the meet of what the callee returns, and a callee is entered by its first
+ *            executable call. In sccp arguments and calls vary.
  * Requires:  nothing.
- * Preserves: SSA form; dead blocks are left to simplifycfg, their branches are folded.
- * Cost:      linear in operands and edges, for a value moves at most twice; but each edge into a
- * phi looks at all of the phi, each switch decided at all cases. Omits:     phis of more than 1,024
- * edges; ranges; values that pass through memory; byval, sret and inalloca arguments; results of
- * which a part is constant. Tests:     check/opt/sccp-*, check/opt/ipsccp*. */
+ * Preserves: SSA form; branches are folded, dead blocks removed.
+ * Cost:      linear in operands and edges, as a value moves at most twice; but each edge visits
+ *            whole phis, and each decided switch all its cases.
+ * Omits:     phis of more than 1,024 edges; ranges; values in memory; byval, sret and inalloca
+ *            arguments; partly constant aggregates.
+ * Tests:     check/opt/sccp-*, check/opt/ipsccp*. */
 #include "ir/evalintrinsic.h"
 #include "analysis/callers.h"
 #include "opt/cfg/cfg.h"
@@ -34,30 +35,30 @@
 #include "analysis/uses.h"
 
 enum {
-  MOST_OPERANDS = 8,        /* of an instruction worth folding */
-  MOST_PHI_OPERANDS = 2048, /* of a phi worth looking at: each edge into it looks at all of them */
+  MOST_OPERANDS = 8,        /* of instructions that are folded */
+  MOST_PHI_OPERANDS = 2048, /* of phis that are evaluated; each edge visits all of them */
   ALL_EDGES = -1,           /* of body.taken */
 };
 
-/* What is known of a value: VALUE_NULL nothing; a VALUE_CONST, VALUE_GLOBAL or VALUE_FUNCTION: that
- * constant; VARIES otherwise. */
+/* The state of a value. VALUE_NULL: unknown; VALUE_CONST, VALUE_GLOBAL or VALUE_FUNCTION: that
+ * constant; or VARIES. */
 #define VARIES ((struct nvm_value){UINT32_MAX})
 
 struct body {
   struct nvm_function *f;
-  bool closed;             /* arguments are what the calls seen here pass; else they vary */
+  bool closed; /* all calls are known, so that arguments are the meet of what they pass */
   struct nvm_value *state; /* by slot of `uses`; NULL: not entered */
   struct nvm_value result;
-  struct uses uses; /* made when first asked for */
-  int64_t *taken;   /* by block: 0, the only successor that is taken, or ALL_EDGES */
+  struct uses uses; /* built on demand */
+  int64_t *taken;   /* by block: 0, the only taken successor, or ALL_EDGES */
   enum {
     DEAD,
     ENTERED,
     REACHED,
     SETTLED
   } *
-      reached;        /* by block; ENTERED: in the middle of its first visit */
-  uint32_t constants; /* how many states are constants */
+      reached;        /* by block; ENTERED: during its first visit */
+  uint32_t constants; /* number of constant states */
 };
 
 struct place {
@@ -70,15 +71,16 @@ struct solver {
   struct body *bodies;           /* by function */
   const struct callers *callers; /* NULL: a single function */
   VEC(struct place)
-  edges; /* blocks that taken edges lead to, in the order found; a block again for its phis */
-  VEC(struct place) work; /* instructions to look at again */
-  uint32_t next_edge;     /* edges before this have been looked at */
-  bool unknown;           /* something that was visited is not known yet, or was not */
+  edges; /* targets of taken edges, in the order found; repeated targets are visited for their phis
+          */
+  VEC(struct place) work; /* instructions to visit again */
+  uint32_t next_edge;     /* the first edge not yet visited */
+  bool unknown;           /* a visited instruction was unknown */
 };
 
 static bool is_varying(struct nvm_value v) { return v.bits == UINT32_MAX; }
 
-/* --- values ----------------------------------------------------------------------------------- */
+/* --- Values --- */
 
 static struct nvm_value state_of(const struct body *p, struct nvm_value v) {
   switch (value_kind(v)) {
@@ -102,7 +104,7 @@ static struct nvm_value meet(struct nvm_value a, struct nvm_value b) {
   return VARIES;
 }
 
-/* Whether the value moves down when it meets `to`. */
+/* Meets the state with `to`. Whether it changed. */
 static bool lower(struct nvm_value *state, struct nvm_value to) {
   struct nvm_value old = *state;
   *state = meet(old, to);
@@ -116,13 +118,11 @@ static bool have_uses(struct solver *s, struct body *p) {
 
 static bool is_in_entered_block(const struct body *p, struct nvm_value v) {
   if (value_kind(v) != VALUE_INST) return false;
-  return p->reached[function_inst(p->f, (struct nvm_inst_id){value_index(v)})->block.index] ==
-         ENTERED;
+  return p->reached[function_inst(p->f, value_inst_id(v))->block.index] == ENTERED;
 }
 
-/* An instruction or argument meets `to`; those who use it are looked at again, unless they are yet
- * to be looked at for the first time: they stand behind it, or at the end of an edge not taken yet.
- */
+/* Meets an instruction or argument with `to`, and queues its users if it changed, unless they have
+ * not been visited yet because the block is ENTERED. */
 static bool lower_value(struct solver *s, struct body *p, struct nvm_value v, struct nvm_value to) {
   uint32_t slot = uses_slot(&p->uses, v);
   p->constants -= is_constant(p->state[slot]);
@@ -147,10 +147,9 @@ static bool lower_result(struct solver *s, struct body *p, struct nvm_value to) 
   return true;
 }
 
-/* --- entering functions and taking edges --------------------------------------------------------
- */
+/* --- Entering functions and taking edges --- */
 
-/* Reaches the function's entry for the first time. */
+/* Marks the function's entry as reached, once. */
 static bool enter(struct solver *s, struct body *p, bool closed) {
   const struct nvm_function *f = p->f;
   if (p->state) return true;
@@ -169,7 +168,7 @@ static bool edge_is_taken(const struct body *p, struct nvm_block from, struct nv
   return p->taken[from.index] == ALL_EDGES || p->taken[from.index] == to.index;
 }
 
-/* Takes the edge from b to `to`, or all edges from b. */
+/* Marks the edge from b to `to`, or all edges, as taken. */
 static bool take_edges(struct solver *s, struct body *p, struct nvm_block b, int64_t to) {
   int64_t *taken = &p->taken[b.index];
   if (*taken == to || *taken == ALL_EDGES) return true;
@@ -181,8 +180,7 @@ static bool take_edges(struct solver *s, struct body *p, struct nvm_block b, int
   return true;
 }
 
-/* --- instructions -------------------------------------------------------------------------------
- */
+/* --- Instructions --- */
 
 static struct nvm_value visit_phi(const struct body *p, const struct nvm_inst *phi) {
   struct nvm_value v = phi->operand_count > MOST_PHI_OPERANDS ? VARIES : VALUE_NULL;
@@ -193,7 +191,7 @@ static struct nvm_value visit_phi(const struct body *p, const struct nvm_inst *p
   return v;
 }
 
-/* A select with a known condition is one of its arms, whatever the other is. */
+/* A select with a known condition is one arm, regardless of the other. */
 static struct nvm_value visit_select(const struct body *p, const struct nvm_inst *i) {
   nvm_u128 condition;
   struct nvm_value c = state_of(p, inst_operand(p->f, i, 0));
@@ -207,7 +205,7 @@ static struct nvm_value visit_select(const struct body *p, const struct nvm_inst
 static struct nvm_value visit_pure(const struct body *p, const struct nvm_inst *i) {
   struct nvm_value operands[MOST_OPERANDS];
   if (i->operand_count == 0 || i->operand_count > MOST_OPERANDS) return VARIES;
-  /* What is put together of parts may well have undefined ones. */
+  /* Aggregates may have undefined parts. */
   bool parts = i->op == OP_INSERTELEMENT || i->op == OP_INSERTVALUE || i->op == OP_SHUFFLEVECTOR;
   bool unknown = false;
   for (uint32_t k = 0; k < i->operand_count; k++) {
@@ -222,8 +220,7 @@ static struct nvm_value visit_pure(const struct body *p, const struct nvm_inst *
   return value_kind(v) == VALUE_CONST && const_is_undef_or_poison(p->f->module, v) ? VARIES : v;
 }
 
-/* A call of a function that is solved with this one: enters it, passes arguments. *v: the result.
- */
+/* A call of a closed function: enters it and passes the arguments. *v: the result. */
 static bool visit_call(struct solver *s, struct body *p, const struct nvm_inst *i,
                        struct nvm_value *v) {
   uint32_t n = s->callers ? callers_closed_callee(s->callers, p->f, i) : 0;
@@ -270,7 +267,7 @@ static bool visit(struct solver *s, struct body *p, struct nvm_inst_id id) {
   return lower_value(s, p, value_of_inst(id), v);
 }
 
-/* The end of an edge: all of a block that is new, else its phis. */
+/* Visits the target of an edge: all of a new block, else its phis. */
 static bool visit_block(struct solver *s, struct body *p, struct nvm_block b) {
   bool only_phis = p->reached[b.index] != DEAD;
   if (!only_phis) p->reached[b.index] = ENTERED;
@@ -297,7 +294,7 @@ static bool settle_value(struct solver *s, struct body *p, struct nvm_value v) {
   return !value_is_none(state_of(p, v)) || lower_value(s, p, v, VARIES);
 }
 
-/* Whatever a reached block still does not know, varies: then every branch is decided. */
+/* Lowers unknown values of a reached block to VARIES, so that all branches are decided. */
 static bool settle_block(struct solver *s, struct body *p, struct nvm_block b) {
   if (p->reached[b.index] == SETTLED) return true;
   p->reached[b.index] = SETTLED;
@@ -325,15 +322,14 @@ static bool solve(struct solver *s) {
   return true;
 }
 
-/* --- what was found -----------------------------------------------------------------------------
- */
+/* --- What was found --- */
 
-/* Constants take the place of arguments, and of the results of calls, which stay. */
+/* Replaces arguments and results of calls by constants; the calls are kept. */
 static void put_in_arguments(const struct body *p, uint64_t *count) {
   FOR_EACH_BLOCK(p->f, b)
   FOR_EACH_INST(p->f, b, i)
   for (uint32_t k = 0; k < function_inst(p->f, i)->operand_count; k++) {
-    struct nvm_value v = inst_operand(p->f, function_inst(p->f, i), k);
+    struct nvm_value v = inst_operand_at(p->f, i, k);
     bool call = value_kind(v) == VALUE_INST && p->f->insts.data[value_index(v)].op == OP_CALL;
     if ((!call && value_kind(v) != VALUE_ARG) || !is_constant(state_of(p, v))) continue;
     inst_set_operand(p->f, i, k, state_of(p, v));
@@ -341,7 +337,7 @@ static void put_in_arguments(const struct body *p, uint64_t *count) {
   }
 }
 
-/* Puts the constants in and turns decided branches into jumps. */
+/* Inserts the constants and folds decided branches. */
 static bool apply(const struct body *p, bool across, struct pass_env *env, bool *changed) {
   struct nvm_function *f = p->f;
   struct rewrite r;
@@ -374,7 +370,7 @@ enum nvm_status sccp_run(struct nvm_function *f, struct pass_env *env, bool *cha
   return ok ? NVM_OK : NVM_OUT_OF_MEMORY;
 }
 
-/* Enters the functions that call one of which all uses are known, and may be called by anyone. */
+/* Enters open functions that call a closed one. */
 static bool enter_roots(struct solver *s) {
   const struct callers *c = s->callers;
   for (uint32_t k = 1; k < c->calls.count; k++) {

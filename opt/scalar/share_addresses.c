@@ -1,17 +1,17 @@
-/* share-addresses: an address that is a constant away from one accessed before is
- * [register+constant].
+/* share-addresses: writes an address at a constant distance from an earlier one as an offset.
  *
- * Purpose:   stencils and rows of matrices access a[i-1], a[i], a[(i+1)*n+j]: each index is
- * computed, extended and scaled anew, though PTX adds a constant to an address for free. Algorithm:
- * straight-line reassociation (what LLVM does by separate-const-offset-from-gep, n-ary
- *            reassociation and early-cse) on affine forms: a walk in preorder of the dominator tree
- * with a hash table of the addresses accessed, by base and terms of their form (analysis/scev.h).
- *            Found above: the access is written as that address plus the difference of the
- * constants. Only addresses that were accessed above count: of those one knows that they are not
- * poison, so that the flags in their computation hold. Requires:  nothing; lsr has made the
- * addresses in loops that move. Preserves: the control flow. Cost:      linear in accesses
- * (hashing), each looks at MOST_TRIED addresses. Omits:     differences that are not constant;
- * atomics as users. Tests:     check/opt/share-addresses.nvir. */
+ * Purpose:   stencils and matrix rows access a[i-1], a[i], a[(i+1)*n+j]: each index is computed,
+ *            extended and scaled again, although PTX adds a constant to an address for free.
+ * Algorithm: straight-line strength reduction (LLVM: separate-const-offset-from-gep, n-ary
+ *            reassociation, early-cse) on affine forms: a preorder walk of the dominator tree with
+ *            a hash table of accessed addresses, by base and terms of their form
+ *            (analysis/scev.h). If one is found, the access uses it plus the difference. Only
+ *            accessed addresses are used, because they are not poison.
+ * Requires:  nothing; lsr comes first.
+ * Preserves: the control flow.
+ * Cost:      linear in accesses (hashing); each looks at MOST_TRIED addresses.
+ * Omits:     differences that are not constant; atomics as users.
+ * Tests:     check/opt/share-addresses.nvir. */
 #include "ir/build.h"
 #include "ir/evalint.h"
 #include "analysis/scev.h"
@@ -21,10 +21,10 @@ enum { MOST_TRIED = 8, MOST_STEPS = 64, MOST_OFFSET = 1 << 23 };
 
 struct address {
   struct scev form;
-  struct nvm_value root; /* an address in a register, and how far from it this one is */
+  struct nvm_value root; /* an address in a register, and the distance from it */
   int64_t offset;
   struct nvm_block block;
-  uint32_t older; /* in the same slot: index + 1 */
+  uint32_t older; /* the next older one in the same slot: index + 1 */
 };
 
 struct sharer {
@@ -34,15 +34,15 @@ struct sharer {
   struct loops loops;
   struct scev_env *scev;
   VEC(struct address) seen;
-  uint32_t slots[1024]; /* index + 1 into seen */
+  uint32_t slots[1024]; /* by hash: index + 1 into seen */
 };
 
-/* Leaves constant offsets off, as many as MOST_STEPS. */
+/* Strips up to MOST_STEPS constant offsets. */
 static struct nvm_value root_of(const struct nvm_function *f, struct nvm_value v, int64_t *offset) {
   const struct type_table *t = &f->module->types;
   *offset = 0;
   for (uint32_t step = 0; step < MOST_STEPS && value_kind(v) == VALUE_INST; step++) {
-    const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
+    const struct nvm_inst *i = function_inst(f, value_inst_id(v));
     nvm_u128 number;
     if (i->op != OP_GEP || i->operand_count != 2 ||
         !const_is_int(f->module, inst_operand(f, i, 1), &number))
@@ -64,14 +64,14 @@ static uint32_t hash_form(struct scev a) {
   return (uint32_t)(h ^ h >> 32);
 }
 
-/* Whether the iteration numbers in the form mean the same in block b. */
+/* Whether block b is in all loops whose iteration numbers the form contains. */
 static bool is_within_loops(const struct sharer *s, struct scev a, struct nvm_block b) {
   for (uint32_t k = 0; k < a.count; k++)
     if (a.terms[k].loop && !loops_contains(&s->loops, a.terms[k].loop, b)) return false;
   return true;
 }
 
-/* The address above that is a constant away from `now`; NULL if there is none. */
+/* A dominating address at a constant distance from `now`; NULL if there is none. */
 static const struct address *find(const struct sharer *s, const struct address *now,
                                   uint32_t slot) {
   uint32_t tried = 0;
@@ -88,7 +88,7 @@ static const struct address *find(const struct sharer *s, const struct address *
 
 static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand) {
   struct nvm_function *f = s->f;
-  struct nvm_value v = inst_operand(f, function_inst(f, access), operand);
+  struct nvm_value v = inst_operand_at(f, access, operand);
   struct address now = {.block = function_inst(f, access)->block};
   now.root = root_of(f, v, &now.offset);
   now.form = scev_of(s->scev, now.root);
@@ -119,15 +119,14 @@ static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand)
 
 enum nvm_status share_addresses_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct sharer *s = arena_alloc(env->arena, sizeof *s);
-  struct nvm_block *order = arena_alloc(env->arena, (f->blocks.count + 1) * sizeof *order);
   uint64_t before = *env->statistic;
-  if (!s || !order) return NVM_OUT_OF_MEMORY;
+  if (!s) return NVM_OUT_OF_MEMORY;
   s->f = f;
   s->env = env;
   if (!flow_loops(env->flow, f, &s->dominance, &s->loops)) return NVM_OUT_OF_MEMORY;
   s->scev = scev_init(f, &s->loops, &s->dominance, env->arena);
-  if (!s->scev) return NVM_OUT_OF_MEMORY;
-  FOR_EACH_BLOCK(f, b) order[s->dominance.enter[b.index]] = b; /* [0]: those not reached */
+  struct nvm_block *order = dominance_preorder(&s->dominance, f, env->arena);
+  if (!s->scev || !order) return NVM_OUT_OF_MEMORY;
   for (uint32_t k = 1; k <= s->dominance.size[f->entry.index]; k++) FOR_EACH_INST(f, order[k], i) {
       enum op op = (enum op)function_inst(f, i)->op;
       if ((op == OP_LOAD || op == OP_STORE) && !share(s, i, op == OP_STORE))

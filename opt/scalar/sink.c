@@ -1,15 +1,15 @@
-/* sink: what only some paths need is computed there.
+/* sink: moves computations to the paths that need them.
  *
- * Purpose:   most threads of a kernel's last block leave at once, and what stands before the test
- * (pointers made generic or global, addresses, loop bounds) is computed for nothing. Algorithm:
- * from the last block of the dominator tree to the first, from the last instruction to the first:
- * to the nearest block that dominates all uses (of a phi: the end of the edge) and is in no loop
- * that the instruction is not in. If that would keep more registers alive than it saves, only so
- *            far as a branch decides: what is always executed, behind a loop say, need not wait.
+ * Purpose:   most threads of a kernel's last block return at once, and computations before the
+ *            bounds check (address space casts, addresses, loop bounds) are wasted.
+ * Algorithm: visits blocks in reverse preorder of the dominator tree, instructions last to first,
+ *            and moves each to the nearest block that dominates all uses (of a phi: the end of the
+ *            edge) and is in no loop that the instruction is not in. If this would keep more
+ *            registers alive than it saves, only to blocks whose execution a branch decides.
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in uses times MOST_STEPS up the dominator tree.
- * Omits:     loads, which are better begun early; all that has an effect or is convergent.
+ * Omits:     loads, which are better issued early; convergent instructions and those with effects.
  * Tests:     check/opt/sink.nvir. */
 #include "analysis/loops.h"
 #include "analysis/pressure.h"
@@ -25,10 +25,10 @@ struct sinker {
   struct dominance dominance;
   struct loops loops;
   struct uses uses;
-  uint32_t *order; /* by block: in reverse postorder */
+  uint32_t *order; /* by block: index in reverse postorder */
 };
 
-/* The nearest block that dominates both; {0} if it is far away. */
+/* The nearest common dominator; {0} after MOST_STEPS. */
 static struct nvm_block common(const struct sinker *s, struct nvm_block a, struct nvm_block b) {
   if (block_is_none(a)) return b;
   for (uint32_t steps = 0; !dominance_dominates(&s->dominance, a, b); steps++) {
@@ -38,7 +38,7 @@ static struct nvm_block common(const struct sinker *s, struct nvm_block a, struc
   return a;
 }
 
-/* Whether somebody but i reads v at `to` or behind it. */
+/* Whether a user of v other than i is in `to` or after it. */
 static bool is_needed(const struct sinker *s, struct nvm_value v, const struct nvm_inst *i,
                       struct nvm_block to) {
   uint32_t u = s->uses.first[value_index(v)], end = s->uses.first[value_index(v) + 1];
@@ -50,19 +50,19 @@ static bool is_needed(const struct sinker *s, struct nvm_value v, const struct n
   return false;
 }
 
-/* Registers that it takes to have v at `to` for i: none where it is needed anyway, or is an
- * argument at a constant distance; those of what was cast. */
+/* Registers needed to keep v alive until `to` for i. None if v is needed there anyway, or is at a
+ * constant distance from an argument; for a cast, those of its operand. */
 static uint32_t cost_of_keeping(const struct sinker *s, struct nvm_value v,
                                 const struct nvm_inst *i, struct nvm_block to) {
   for (; value_kind(v) == VALUE_INST && !is_needed(s, v, i, to); v = inst_operand(s->f, i, 0)) {
-    i = function_inst(s->f, (struct nvm_inst_id){value_index(v)});
+    i = function_inst(s->f, value_inst_id(v));
     if (i->op != OP_ZEXT && i->op != OP_SEXT && !pressure_is_other_name(s->f, i))
       return pressure_registers(s->f, i->type);
   }
   return 0;
 }
 
-/* Whether the operands of i would take more registers up to `to` than i does. */
+/* Whether the operands of i need more registers until `to` than i does. */
 static bool keeps_more(const struct sinker *s, const struct nvm_inst *i, struct nvm_block to) {
   uint32_t kept = 0;
   for (uint32_t k = 0; k < i->operand_count; k++)
@@ -71,7 +71,7 @@ static bool keeps_more(const struct sinker *s, const struct nvm_inst *i, struct 
   return kept > pressure_registers(s->f, i->type);
 }
 
-/* Whether a branch next to b, not one that leaves a loop, says if b is executed. */
+/* Whether a branch in the predecessor of b decides if b is executed; loop exits do not count. */
 static bool is_decided(const struct sinker *s, struct nvm_block b) {
   const uint32_t *first = &s->dominance.first_predecessor[b.index];
   struct nvm_block above = s->dominance.predecessors[*first];
@@ -79,7 +79,7 @@ static bool is_decided(const struct sinker *s, struct nvm_block b) {
          loops_contains(&s->loops, s->loops.innermost[above.index], b);
 }
 
-/* Where i could stand; its own block if nowhere else. */
+/* The block to sink i to; its own block if there is none. */
 static struct nvm_block find_place(const struct sinker *s, struct nvm_inst_id i) {
   const struct nvm_function *f = s->f;
   struct nvm_block from = function_inst(f, i)->block, to = {0};
@@ -112,22 +112,22 @@ static bool sink(struct sinker *s, struct nvm_inst_id i) {
 
 enum nvm_status sink_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct sinker s = {.f = f};
-  struct nvm_block *order = arena_alloc(env->arena, (f->blocks.count + 1) * sizeof *order);
+  struct nvm_block *order = NULL;
   bool *stays = arena_alloc(env->arena, f->insts.count * sizeof *stays);
   if (f->entry.index == f->last_block.index) return NVM_OK;
   s.order = arena_alloc(env->arena, f->blocks.count * sizeof *s.order);
-  if (!order || !stays || !s.order || !flow_loops(env->flow, f, &s.dominance, &s.loops) ||
-      !uses_build(&s.uses, f, env->arena))
+  if (!stays || !s.order || !flow_loops(env->flow, f, &s.dominance, &s.loops) ||
+      !uses_build(&s.uses, f, env->arena) ||
+      !(order = dominance_preorder(&s.dominance, f, env->arena)))
     return NVM_OUT_OF_MEMORY;
   for (uint32_t k = 0; k < s.loops.data[0].block_count; k++) s.order[s.loops.blocks[k].index] = k;
   memset(stays, true, f->insts.count * sizeof *stays);
-  FOR_EACH_BLOCK(f, b) order[s.dominance.enter[b.index]] = b; /* [0]: those not reached */
   for (uint32_t k = s.dominance.size[f->entry.index]; k > 0; k--)
     for (struct nvm_inst_id i = function_block(f, order[k])->last, above; !inst_is_none(i);
          i = above) {
       above = function_inst(f, i)->previous;
       if (!sink(&s, i)) continue;
-      stays[i.index] = false; /* debug records may stand before it now */
+      stays[i.index] = false; /* it may come after its debug records now */
       *changed = true;
       ++*env->statistic;
     }
