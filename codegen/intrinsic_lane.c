@@ -1,4 +1,4 @@
-/* What the handlers of intrinsics have in common: arguments, and lanes one by one. */
+/* Shared by the handlers of intrinsics: arguments of calls, and iteration over lanes. */
 #include "codegen/intrinsic.h"
 
 const char *intrinsic_call_name(const struct lower *l, const struct nvm_inst *i) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum {
-  LINEAR_CASES = 3,    /* compared one after the other */
+  LINEAR_CASES = 3,    /* compared in sequence */
   TABLE_CASES = 8,     /* fewest cases worth a jump table */
   TABLE_DENSITY = 2,   /* at least one case in this many entries */
   TABLE_MAX = 1 << 12, /* entries of one table: ptxas is slow with larger ones */

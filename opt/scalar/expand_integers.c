@@ -56,7 +56,7 @@ static bool holds_wide(const struct type_table *t, const bool *wide, uint32_t k)
   return false;
 }
 
-/* Types may name later ones, so that the walk is repeated until nothing changes. False when out of
+/* A type may refer to a later one, so the walk repeats until nothing changes. False when out of
  * memory. */
 static bool find_wide_types(struct nvm_module *m, struct arena *arena, bool **out, bool *any) {
   bool *wide = arena_alloc(arena, m->types.infos.count), changed = true;
@@ -463,7 +463,7 @@ static void refuse(const struct expansion *x, struct diag_sink *sink, struct nvm
   if (d) d->function = module_text(x->m, x->f->symbol.name);
 }
 
-/* Sets *any if f computes with wide integers at all; reports what cannot be expanded. */
+/* Reports operations that cannot be expanded; *any: f computes with wide integers. */
 static bool check(struct expansion *x, struct diag_sink *sink, bool *any) {
   uint32_t errors = sink->error_count;
   FOR_EACH_BLOCK(x->f, b)
