@@ -181,15 +181,11 @@ static bool atomic_init(struct atomic *a, struct lower *l, struct nvm_value poin
   return false;
 }
 
-static bool is_wide(const struct lower *l, struct nvm_type type) {
-  return type_scalar_bits(&l->module->types, type) > 64;
-}
-
 void atomic_lower_load(struct lower *l, const struct nvm_inst *i) {
   struct atomic a;
   if (!atomic_init(&a, l, inst_operand(l->f, i, 0), i->type, memory_access_unpack(i->aux))) return;
   const struct ptx_reg *to = value_result(l, l->inst);
-  bool is_bool = a.part.kind == PART_I1, wide = is_wide(l, i->type);
+  bool is_bool = a.part.kind == PART_I1, wide = part_list(l, i->type).count == 2;
   struct ptx_operand raw = ptx_r(is_bool ? emit_temp(l, PTX_B16)
                                  : wide  ? emit_temp(l, PTX_B128)
                                          : to[0]);
@@ -206,7 +202,7 @@ void atomic_lower_store(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   if (!atomic_init(&a, l, inst_operand(l->f, i, 1), value_type(l->f, v), how)) return;
   struct ptx_operand value = value_operand(l, v, 0);
-  if (is_wide(l, value_type(l->f, v))) {
+  if (part_list(l, value_type(l->f, v)).count == 2) {
     struct ptx_operand high = emit_in_reg(l, value_operand(l, v, 1), &part_i64);
     value = emit_group(l, PTX_MOD_B128, emit_in_reg(l, value, &part_i64), high);
   } else if (a.part.kind == PART_I1) value = emit_pred_to_int(l, value, 16);
@@ -252,17 +248,11 @@ static bool can_reduce(const struct atomic *a, uint16_t op) {
          (!has_orderings(a->l) || order == PTX_MOD_RELAXED || order == PTX_MOD_RELEASE);
 }
 
-/* A part's bits in an integer register. */
-static struct ptx_operand as_integer(struct lower *l, const struct part *p, uint32_t bits,
-                                     struct ptx_operand v) {
-  return part_is_full(p) ? emit_unary(l, PTX_MOV, mod_bits(bits), v) : v;
-}
-
 /* The bits of one or two parts in one integer register of `bits`; scatter() is the inverse. */
 static struct ptx_operand gathered(struct lower *l, const struct part *p, uint32_t bits,
                                    const struct ptx_operand *parts) {
   if (p->bits < bits && p->bits >= 32) return emit_group(l, mod_bits(bits), parts[0], parts[1]);
-  return as_integer(l, p, bits, parts[0]);
+  return part_is_full(p) ? emit_unary(l, PTX_MOV, mod_bits(bits), parts[0]) : parts[0];
 }
 
 static void scatter(struct lower *l, const struct part *p, uint32_t bits, struct ptx_operand word,
@@ -306,13 +296,12 @@ static struct native_atom native_atom(const struct lower *l, const struct part *
 /* The operand of the native instruction: sub adds the negative. */
 static struct ptx_operand native_operand(struct lower *l, const struct part *p, enum rmw_op op,
                                          struct ptx_operand v) {
-  bool is_float = part_is_full(p);
-  if (op == RMW_XCHG) return as_integer(l, p, p->container, v);
+  if (op == RMW_XCHG) return gathered(l, p, p->container, &v);
   if (op != RMW_SUB && op != RMW_FSUB) return v;
   if (op == RMW_SUB && v.kind == PTX_OPERAND_INT) return ptx_i((int64_t)(0 - (uint64_t)v.imm));
-  if (op == RMW_SUB) return emit_unary(l, PTX_NEG, part_signed_mod(p), v);
-  return is_float ? emit_unary(l, PTX_NEG, part_float_mod(p), v)
-                  : emit_binary(l, PTX_XOR, part_bits_mod(p), v, float_sign_bits(p));
+  if (op == RMW_FSUB && !part_is_full(p))
+    return emit_binary(l, PTX_XOR, part_bits_mod(p), v, float_sign_bits(p));
+  return emit_unary(l, PTX_NEG, op == RMW_SUB ? part_signed_mod(p) : part_float_mod(p), v);
 }
 
 /* --- The new value of a loop --- */
@@ -360,8 +349,8 @@ static void emit_new_value(struct lower *l, const struct object *o, enum rmw_op 
   static const enum icmp_predicate keep[RMW_COUNT] = {
       [RMW_MAX] = ICMP_SGT, [RMW_MIN] = ICMP_SLT, [RMW_UMAX] = ICMP_UGT, [RMW_UMIN] = ICMP_ULT};
   static const struct float_minmax choice[RMW_COUNT] = {[RMW_FMAX] = {PTX_MAX, false},
-                                                        [RMW_FMIN] = {PTX_MIN, false},
                                                         [RMW_FMAXIMUM] = {PTX_MAX, true},
+                                                        [RMW_FMIN] = {PTX_MIN, false},
                                                         [RMW_FMINIMUM] = {PTX_MIN, true}};
   const struct ptx_operand both[3] = {old[0], v[0]};
   if (ops[op]) int_binary_bits(l, ops[op], o->bits, o->part, to, old, v);
